@@ -7,7 +7,6 @@
 
 struct bloom {
 	struct grid grid;
-	uint64_t ones; /* kept up by every change */
 };
 
 struct bloom *
@@ -31,15 +30,12 @@ bloom_destroy(struct bloom **b)
 bool
 bloom_add(struct bloom *b, struct key_hash h)
 {
-	uint64_t place[PROBE_MOST], before = b->ones;
+	uint64_t place[PROBE_MOST], before = b->grid.used;
 	probe_places(&b->grid.probe, h, place);
 	for (unsigned i = 0; i < b->grid.probe.n; i++)
-		if (!packed_bit(&b->grid.cells, place[i])) {
-			packed_set(&b->grid.cells, place[i], 1);
-			b->ones++;
-		}
-	b->grid.keys += b->ones != before;
-	return b->ones == before;
+		grid_put(&b->grid, place[i], 1);
+	b->grid.keys += b->grid.used != before;
+	return b->grid.used == before;
 }
 
 bool
@@ -57,7 +53,7 @@ bloom_count(const struct bloom *b)
 uint64_t
 bloom_ones(const struct bloom *b)
 {
-	return b->ones;
+	return b->grid.used;
 }
 
 struct probe
@@ -75,16 +71,7 @@ bloom_memory(const struct bloom *b)
 double
 bloom_fpr(const struct bloom *b)
 {
-	return estimate_fpr(b->grid.probe.range, b->grid.probe.n, b->ones);
-}
-
-/* Ones and keys, counted afresh after the words changed wholesale. */
-static void
-recount(struct bloom *b)
-{
-	b->ones = packed_used(&b->grid.cells);
-	struct estimate e = bloom_estimate(b);
-	b->grid.keys = isfinite(e.keys) ? (uint64_t)llround(e.keys) : UINT64_MAX;
+	return grid_fpr(&b->grid);
 }
 
 static uint64_t
@@ -100,7 +87,7 @@ bloom_union(struct bloom *into, const struct bloom *other)
 		return -1;
 	for (uint64_t w = 0; w < word_count(into); w++)
 		into->grid.cells.words[w] |= other->grid.cells.words[w];
-	recount(into);
+	grid_recount(&into->grid);
 	return 0;
 }
 
@@ -111,14 +98,14 @@ bloom_intersection(struct bloom *into, const struct bloom *other)
 		return -1;
 	for (uint64_t w = 0; w < word_count(into); w++)
 		into->grid.cells.words[w] &= other->grid.cells.words[w];
-	recount(into);
+	grid_recount(&into->grid);
 	return 0;
 }
 
 struct estimate
 bloom_estimate(const struct bloom *b)
 {
-	return estimate_keys(b->grid.probe.range, b->grid.probe.n, b->ones);
+	return estimate_keys(b->grid.probe.range, b->grid.probe.n, b->grid.used);
 }
 
 static uint64_t
@@ -145,11 +132,11 @@ bloom_estimate_both(const struct bloom *a, const struct bloom *b, struct estimat
 {
 	if (!grid_alike(&a->grid, &b->grid))
 		return -1;
-	struct estimate_pair p = { .bits = a->grid.probe.range,
-				   .hashes = a->grid.probe.n,
-				   .ones_a = a->ones,
-				   .ones_b = b->ones,
-				   .ones_either = ones_of_either(a, b) };
+	struct estimate_pair p = {.bits = a->grid.probe.range,
+				  .hashes = a->grid.probe.n,
+				  .ones_a = a->grid.used,
+				  .ones_b = b->grid.used,
+				  .ones_either = ones_of_either(a, b)};
 	*e = estimate_both(&p);
 	return 0;
 }
@@ -157,22 +144,16 @@ bloom_estimate_both(const struct bloom *a, const struct bloom *b, struct estimat
 int
 bloom_save(const struct bloom *b, const struct seal_sink *to)
 {
-	return grid_save(&b->grid, to, SEAL_BLOOM, (uint64_t[GRID_OWN]){ 0 });
+	return grid_save(&b->grid, to, SEAL_BLOOM, (uint64_t[GRID_OWN]){0});
 }
 
 struct bloom *
 bloom_load(struct seal_source *from)
 {
 	uint64_t own[GRID_OWN];
-	struct bloom *b = calloc(1, sizeof(*b));
-	if (!b) {
-		seal_refuse(from, SEAL_NO_MEMORY);
-		return NULL;
-	}
-	if (grid_load(&b->grid, from, SEAL_BLOOM, 1, own))
+	struct bloom *b = seal_room(from, sizeof(*b));
+	if (b && grid_load(&b->grid, from, SEAL_BLOOM, 1, own))
 		bloom_destroy(&b);
-	else
-		b->ones = packed_used(&b->grid.cells);
 	return b;
 }
 
@@ -193,6 +174,6 @@ bloom_shape(uint64_t keys, double fpr)
 	double bits = fmax(ceil(bits_for(n, fpr, k)), PROBE_RANGE_LEAST);
 	/* Out of reach, or nonsense: a shape that create refuses. */
 	if (!(bits <= (double)PROBE_RANGE_MOST) || !(fpr > 0))
-		return (struct probe){ 0 };
-	return (struct probe){ .range = (uint64_t)bits, .n = k, .scheme = PROBE_ENHANCED };
+		return (struct probe){0};
+	return (struct probe){.range = (uint64_t)bits, .n = k, .scheme = PROBE_ENHANCED};
 }

@@ -9,7 +9,8 @@ load_of(uint64_t bits, uint64_t ones)
 	return ones < bits ? -log1p(-(double)ones / (double)bits) : INFINITY;
 }
 
-/* m/k^2 times this is the variance of n*; of two filters, with their common load, the covariance. */
+/* m/k^2 times this is the variance of n*; of two filters, with their common load, the covariance.
+ */
 static double
 spread(double load)
 {
@@ -20,9 +21,9 @@ static struct estimate
 estimate_of(uint64_t bits, unsigned hashes, double load, double variance)
 {
 	if (!isfinite(load) || !isfinite(variance))
-		return (struct estimate){ INFINITY, INFINITY };
+		return (struct estimate){INFINITY, INFINITY};
 	double m = (double)bits, k = hashes;
-	return (struct estimate){ m / k * load, sqrt(m * fmax(variance, 0)) / k };
+	return (struct estimate){m / k * load, sqrt(m * fmax(variance, 0)) / k};
 }
 
 struct estimate
@@ -38,7 +39,7 @@ estimate_both(const struct estimate_pair *p)
 	double a = load_of(p->bits, p->ones_a), b = load_of(p->bits, p->ones_b);
 	double either = load_of(p->bits, p->ones_either);
 	if (!isfinite(either) || !isfinite(a) || !isfinite(b))
-		return (struct estimate){ INFINITY, INFINITY };
+		return (struct estimate){INFINITY, INFINITY};
 	double both = fmax(a + b - either, 0);
 	/* Var(A+B-U), where Cov(A,B) has the load of both, Cov(A,U) that of A. */
 	double variance = spread(either) + 2 * spread(both) - spread(a) - spread(b);

@@ -18,6 +18,7 @@ struct grid {
 	struct probe probe;
 	struct packed cells;
 	uint64_t keys; /* what the filter counts as held */
+	uint64_t used; /* cells that are not zero */
 };
 
 /* -1 when no filter can have this shape, or there is no memory for it. */
@@ -26,6 +27,15 @@ void grid_fini(struct grid *g);
 
 /* The smallest of the key's cells: for cells of one bit, whether all are set. */
 uint64_t grid_least(const struct grid *g, struct key_hash h);
+
+/* Changes a cell and keeps count of those used. */
+void grid_put(struct grid *g, uint64_t at, uint64_t x);
+
+/* The chance that an absent key finds all its cells used. */
+double grid_fpr(const struct grid *g);
+
+/* After cells changed wholesale: counts those used, and estimates the keys from them. */
+void grid_recount(struct grid *g);
 
 /* Same places for every key and the same cells: can the two be combined? */
 bool grid_alike(const struct grid *a, const struct grid *b);

@@ -1,5 +1,6 @@
 #include "filter/packed.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ packed_init(struct packed *p, uint64_t n, unsigned width)
 	uint64_t *words = calloc(1, (size_t)packed_bytes(n, width));
 	if (!words)
 		return -1;
-	*p = (struct packed){ .words = words, .n = n, .width = width };
+	*p = (struct packed){.words = words, .n = n, .width = width};
 	return 0;
 }
 
@@ -33,7 +34,7 @@ void
 packed_fini(struct packed *p)
 {
 	free(p->words);
-	*p = (struct packed){ 0 };
+	*p = (struct packed){0};
 }
 
 uint64_t
@@ -73,7 +74,7 @@ int
 packed_load(struct packed *p, struct seal_source *from, const struct seal_head *head)
 {
 	uint64_t n = head->params[PARAM_N], width = head->params[PARAM_WIDTH];
-	struct packed fresh = { 0 };
+	struct packed fresh = {0};
 	if (!may(n, width) || head->payload_bytes != packed_bytes(n, (unsigned)width))
 		return seal_refuse(from, SEAL_ABSURD);
 	if (packed_init(&fresh, n, (unsigned)width))

@@ -10,7 +10,6 @@
 #ifndef FILTER_PACKED_H
 #define FILTER_PACKED_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,13 +69,6 @@ packed_set(struct packed *p, uint64_t i, uint64_t x)
 		unsigned done = 64 - shift;
 		w[1] = (w[1] & ~(top >> done)) | x >> done;
 	}
-}
-
-/* Cells of one bit, without the general case's second word. */
-static inline bool
-packed_bit(const struct packed *p, uint64_t i)
-{
-	return p->words[i >> 6] >> (i & 63) & 1;
 }
 
 #endif

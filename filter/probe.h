@@ -17,8 +17,8 @@
 
 #include "filter/hash.h"
 
-#define PROBE_MOST 64	       /* places per key; 2^-64 is less than anybody asks for */
-#define PROBE_RANGE_LEAST 64u  /* so that a step never laps its range */
+#define PROBE_MOST	  64  /* places per key; 2^-64 is less than anybody asks for */
+#define PROBE_RANGE_LEAST 64u /* so that a step never laps its range */
 #define PROBE_RANGE_MOST  (UINT64_C(1) << 48)
 
 /* clang-format off */
@@ -34,7 +34,7 @@ enum probe_scheme {
 #define X(name, word, formula) PROBE_##name,
 	PROBE_SCHEMES(X)
 #undef X
-	PROBE_SCHEME_COUNT
+		PROBE_SCHEME_COUNT
 };
 
 struct probe {

@@ -1,5 +1,6 @@
 #include "filter/seal.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -19,11 +20,11 @@ int
 seal_write(const struct seal_sink *to, enum seal_kind kind, const uint64_t params[],
 	   const void *payload, uint64_t bytes)
 {
-	struct seal_head head = { .magic = MAGIC,
-				  .version = SEAL_VERSION,
-				  .kind = kind,
-				  .tag = to->tag,
-				  .payload_bytes = bytes };
+	struct seal_head head = {.magic = MAGIC,
+				 .version = SEAL_VERSION,
+				 .kind = kind,
+				 .tag = to->tag,
+				 .payload_bytes = bytes};
 	memcpy(head.params, params, sizeof(head.params));
 	head.checksum = XXH3_64bits(&head, HEAD_BYTES);
 	uint64_t sum = checksum_of(&head, payload);
@@ -77,6 +78,15 @@ seal_take(struct seal_source *from, const struct seal_head *head, void *payload)
 	if (sum != checksum_of(head, payload))
 		return seal_refuse(from, SEAL_DAMAGED);
 	return 0;
+}
+
+void *
+seal_room(struct seal_source *from, size_t bytes)
+{
+	void *room = calloc(1, bytes);
+	if (!room)
+		seal_refuse(from, SEAL_NO_MEMORY);
+	return room;
 }
 
 const char *

@@ -37,8 +37,7 @@ enum seal_kind {
 	SEAL_BLOOM = 1,
 	SEAL_CELLS,
 	SEAL_COUNTING,
-	SEAL_DYNAMIC,
-	SEAL_SCALABLE,
+	SEAL_CHAIN,
 	SEAL_STABLE,
 	SEAL_RETOUCHED,
 	SEAL_BLOOMIER,
@@ -102,6 +101,9 @@ int seal_take(struct seal_source *from, const struct seal_head *head, void *payl
 
 /* Notes why a load is refused. Returns -1, to be returned in turn. */
 int seal_refuse(struct seal_source *from, enum seal_fault fault);
+
+/* Zeroed memory for the filter that a load is about to make; NULL is already refused. */
+void *seal_room(struct seal_source *from, size_t bytes);
 
 /* A sentence for people. */
 const char *seal_word(enum seal_fault fault);

@@ -58,21 +58,22 @@ struct sealed {
 };
 
 /* SEALED(bloom) is bloom's row: const struct sealed bloom_sealed. */
-#define SEALED(kind)                                                                               \
-	static int kind##_put(const void *f, const struct seal_sink *to)                           \
-	{                                                                                          \
-		return kind##_save(f, to);                                                         \
-	}                                                                                          \
-	static void *kind##_get(struct seal_source *from)                                          \
-	{                                                                                          \
-		return kind##_load(from);                                                          \
-	}                                                                                          \
-	static void kind##_drop(void *f)                                                           \
-	{                                                                                          \
-		struct kind *x = f;                                                                \
-		kind##_destroy(&x);                                                                \
-	}                                                                                          \
-	static const struct sealed kind##_sealed = { kind##_put, kind##_get, kind##_drop };
+#define SEALED(kind)                                                                        \
+	static int kind##_sealed_save(const void *f, const struct seal_sink *to)            \
+	{                                                                                   \
+		return kind##_save(f, to);                                                  \
+	}                                                                                   \
+	static void *kind##_sealed_load(struct seal_source *from)                           \
+	{                                                                                   \
+		return kind##_load(from);                                                   \
+	}                                                                                   \
+	static void kind##_sealed_destroy(void *f)                                          \
+	{                                                                                   \
+		struct kind *x = f;                                                         \
+		kind##_destroy(&x);                                                         \
+	}                                                                                   \
+	static const struct sealed kind##_sealed = {kind##_sealed_save, kind##_sealed_load, \
+						    kind##_sealed_destroy};
 
 #define SEALED_TAG  77
 #define SEALED_ROOM (1u << 22)
@@ -80,8 +81,9 @@ struct sealed {
 static inline struct seal_buffer
 sealed_bytes(const struct sealed *s, const void *filter)
 {
-	struct seal_buffer b = { .bytes = malloc(SEALED_ROOM), .size = SEALED_ROOM };
-	ck_assert_int_eq(0, s->save(filter, &(struct seal_sink){ seal_buffer_write, &b, SEALED_TAG }));
+	struct seal_buffer b = {.bytes = malloc(SEALED_ROOM), .size = SEALED_ROOM};
+	ck_assert_int_eq(0,
+			 s->save(filter, &(struct seal_sink){seal_buffer_write, &b, SEALED_TAG}));
 	b.size = b.used;
 	b.used = 0;
 	return b;
@@ -90,8 +92,8 @@ sealed_bytes(const struct sealed *s, const void *filter)
 static inline void *
 sealed_load(const struct sealed *s, const struct seal_buffer *b, uint64_t tag, enum seal_fault *why)
 {
-	struct seal_buffer copy = { b->bytes, b->size, 0 };
-	struct seal_source from = { seal_buffer_read, &copy, tag, b->size, SEAL_NONE };
+	struct seal_buffer copy = {b->bytes, b->size, 0};
+	struct seal_source from = {seal_buffer_read, &copy, tag, b->size, SEAL_NONE};
 	void *filter = s->load(&from);
 	*why = from.fault;
 	return filter;
@@ -127,8 +129,9 @@ check_sealed(const struct sealed *s, const void *filter)
 		check_refused(s, &b, SEALED_TAG, "a flipped bit");
 		b.bytes[i] ^= (unsigned char)(1u << (i % 8));
 	}
-	for (size_t whole = b.size; b.size > 0; b.size -= b.size > whole / 50 ? 1 + whole / 50 : 1) {
-		struct seal_buffer cut = { b.bytes, b.size - 1, 0 };
+	for (size_t whole = b.size; b.size > 0;
+	     b.size -= b.size > whole / 50 ? 1 + whole / 50 : 1) {
+		struct seal_buffer cut = {b.bytes, b.size - 1, 0};
 		check_refused(s, &cut, SEALED_TAG, "a cut end");
 		if (b.size == whole)
 			check_refused(s, &b, SEALED_TAG + 1, "another seed's filter");

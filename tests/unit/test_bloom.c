@@ -64,7 +64,8 @@ END_TEST
 START_TEST(a_union_is_the_filter_of_all_adds)
 {
 	struct probe shape = bloom_shape(3000, 0.01);
-	struct bloom *a = bloom_create(&shape), *b = bloom_create(&shape), *both = bloom_create(&shape);
+	struct bloom *a = bloom_create(&shape), *b = bloom_create(&shape),
+		     *both = bloom_create(&shape);
 	for (uint64_t i = 0; i < 2000; i++) {
 		bloom_add(a, key_at(5, i));
 		bloom_add(b, key_at(5, 1000 + i));
@@ -83,10 +84,9 @@ END_TEST
 
 START_TEST(an_intersection_keeps_the_common_keys)
 {
-	struct bloom *a = filled(PROBE_ENHANCED, 5000, 0.01, 6), *b = bloom_create(&(struct probe){
-									 bloom_probe(a).range,
-									 bloom_probe(a).n,
-									 PROBE_ENHANCED });
+	struct bloom *a = filled(PROBE_ENHANCED, 5000, 0.01, 6),
+		     *b = bloom_create(&(struct probe){bloom_probe(a).range, bloom_probe(a).n,
+						       PROBE_ENHANCED});
 	for (uint64_t i = 4000; i < 9000; i++)
 		bloom_add(b, key_at(6, i));
 	ck_assert_int_eq(0, bloom_intersection(a, b));
@@ -100,7 +100,8 @@ END_TEST
 
 START_TEST(filters_of_other_shapes_do_not_mix)
 {
-	struct bloom *a = filled(PROBE_DOUBLE, 100, 0.01, 7), *b = filled(PROBE_ENHANCED, 100, 0.01, 7);
+	struct bloom *a = filled(PROBE_DOUBLE, 100, 0.01, 7),
+		     *b = filled(PROBE_ENHANCED, 100, 0.01, 7);
 	struct estimate e;
 	ck_assert_int_eq(-1, bloom_union(a, b));
 	ck_assert_int_eq(-1, bloom_intersection(a, b));
@@ -160,14 +161,9 @@ START_TEST(a_shape_is_the_usual_one)
 }
 END_TEST
 
-UNIT("bloom",
-	TIMES(every_key_added_is_found, PROBE_SCHEME_COUNT),
-	TIMES(false_positives_are_as_forecast, PROBE_SCHEME_COUNT),
-	TEST(count_is_of_keys_that_were_new),
-	TEST(a_union_is_the_filter_of_all_adds),
-	TEST(an_intersection_keeps_the_common_keys),
-	TEST(filters_of_other_shapes_do_not_mix),
-	TEST(sealed_bytes_come_back_or_are_refused),
-	LOOP(impossible_shapes_are_refused, impossible),
-	LOOP(hopeless_wishes_are_refused, hopeless),
-	TEST(a_shape_is_the_usual_one))
+UNIT("bloom", TIMES(every_key_added_is_found, PROBE_SCHEME_COUNT),
+     TIMES(false_positives_are_as_forecast, PROBE_SCHEME_COUNT),
+     TEST(count_is_of_keys_that_were_new), TEST(a_union_is_the_filter_of_all_adds),
+     TEST(an_intersection_keeps_the_common_keys), TEST(filters_of_other_shapes_do_not_mix),
+     TEST(sealed_bytes_come_back_or_are_refused), LOOP(impossible_shapes_are_refused, impossible),
+     LOOP(hopeless_wishes_are_refused, hopeless), TEST(a_shape_is_the_usual_one))

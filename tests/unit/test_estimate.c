@@ -29,7 +29,7 @@ check_tally(const struct tally *t)
 static struct bloom *
 holding(uint64_t salt, uint64_t first, uint64_t n)
 {
-	struct bloom *b = bloom_create(&(struct probe){ 20000, 5, PROBE_INDEPENDENT });
+	struct bloom *b = bloom_create(&(struct probe){20000, 5, PROBE_INDEPENDENT});
 	for (uint64_t i = first; i < first + n; i++)
 		bloom_add(b, key_at(salt, i));
 	return b;
@@ -37,7 +37,7 @@ holding(uint64_t salt, uint64_t first, uint64_t n)
 
 START_TEST(keys_of_one_of_either_and_of_both)
 {
-	struct tally one = { 0 }, either = { 0 }, both = { 0 };
+	struct tally one = {0}, either = {0}, both = {0};
 	for (uint64_t run = 0; run < RUNS; run++) {
 		struct bloom *a = holding(100 + run, 0, 3000), *b = holding(100 + run, 2000, 2500);
 		struct estimate e;
@@ -75,10 +75,10 @@ START_TEST(saturated_is_infinite_and_never_nan)
 	uint64_t x = full[_i].ones;
 	struct estimate e = estimate_keys(1000, 7, x);
 	ck_assert_msg(isinf(e.keys) && isinf(e.error), "%s", full[_i].says);
-	const struct estimate_pair pairs[] = { { 1000, 7, x, x, x },
-					       { 1000, 7, 500, 500, x },
-					       { 1000, 7, x, 500, 600 },
-					       { 1000, 7, 500, x, 600 } };
+	const struct estimate_pair pairs[] = {{1000, 7, x, x, x},
+					      {1000, 7, 500, 500, x},
+					      {1000, 7, x, 500, 600},
+					      {1000, 7, 500, x, 600}};
 	for (int i = 0; i < COUNT(pairs); i++) {
 		e = estimate_both(&pairs[i]);
 		ck_assert(isinf(e.keys) && isinf(e.error));
@@ -89,14 +89,11 @@ END_TEST
 
 START_TEST(nothing_in_common_is_zero_never_less)
 {
-	struct estimate e = estimate_both(&(struct estimate_pair){ 1000, 7, 300, 300, 600 });
+	struct estimate e = estimate_both(&(struct estimate_pair){1000, 7, 300, 300, 600});
 	ck_assert_double_eq(e.keys, 0);
 	ck_assert(isfinite(e.error) && e.error > 0);
 }
 END_TEST
 
-UNIT("estimate",
-	TEST(keys_of_one_of_either_and_of_both),
-	TEST(an_empty_filter_holds_nothing),
-	LOOP(saturated_is_infinite_and_never_nan, full),
-	TEST(nothing_in_common_is_zero_never_less))
+UNIT("estimate", TEST(keys_of_one_of_either_and_of_both), TEST(an_empty_filter_holds_nothing),
+     LOOP(saturated_is_infinite_and_never_nan, full), TEST(nothing_in_common_is_zero_never_less))
