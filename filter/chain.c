@@ -156,6 +156,17 @@ chain_fpr_full(const struct chain *c)
 	return 1 - none;
 }
 
+double
+chain_fill(const struct chain *c)
+{
+	double ones = 0, bits = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		ones += (double)bloom_ones(c->links[i]);
+		bits += (double)bloom_probe(c->links[i]).range;
+	}
+	return ones / bits;
+}
+
 static struct bloom *
 copy_of(const struct bloom *b)
 {
@@ -217,19 +228,17 @@ chain_save(const struct chain *c, const struct seal_sink *to)
 static int
 load(struct chain *c, struct seal_source *from)
 {
-	struct seal_head head;
-	if (seal_open(from, SEAL_CHAIN, &head))
+	uint64_t params[SEAL_PARAMS];
+	if (seal_read(from, SEAL_CHAIN, params))
 		return -1;
-	c->plan = (struct chain_plan){.keys = head.params[PARAM_KEYS],
-				      .fpr = seal_to_double(head.params[PARAM_FPR]),
-				      .ratio = seal_to_double(head.params[PARAM_RATIO]),
-				      .growth = head.params[PARAM_GROWTH]};
-	if (!may(&c->plan) || head.payload_bytes || head.params[PARAM_LINKS] < 1)
+	c->plan = (struct chain_plan){.keys = params[PARAM_KEYS],
+				      .fpr = seal_to_double(params[PARAM_FPR]),
+				      .ratio = seal_to_double(params[PARAM_RATIO]),
+				      .growth = params[PARAM_GROWTH]};
+	if (!may(&c->plan) || params[PARAM_LINKS] < 1)
 		return seal_refuse(from, SEAL_ABSURD);
-	if (seal_take(from, &head, NULL))
-		return -1;
 	/* A false number of links ends where the source does. */
-	while (c->n < head.params[PARAM_LINKS]) {
+	while (c->n < params[PARAM_LINKS]) {
 		struct bloom *b = bloom_load(from);
 		if (!b)
 			return -1;

@@ -47,6 +47,9 @@ size_t chain_links(const struct chain *c);
 double chain_fpr(const struct chain *c);
 double chain_fpr_full(const struct chain *c);
 
+/* Share of ones in all links. */
+double chain_fill(const struct chain *c);
+
 /* into gets the other's keys: rows that fit together are OR-ed, the rest is appended.
  * -1 when their plans differ, when growth is not 1 (the rates of a scalable chain hang
  * on the order of its links), or when memory is out; then into holds a part of the keys. */

@@ -38,13 +38,14 @@ int
 seal_refuse(struct seal_source *from, enum seal_fault fault)
 {
 	from->fault = fault;
+	from->why = seal_word(fault);
 	return -1;
 }
 
 static int
 read_some(struct seal_source *from, void *bytes, uint64_t n)
 {
-	if (n > from->limit || from->read(from->ctx, bytes, (size_t)n))
+	if (n > from->limit || from->read(from->ctx, bytes, (size_t)n) < n)
 		return seal_refuse(from, SEAL_CUT);
 	from->limit -= n;
 	return 0;
@@ -54,6 +55,7 @@ int
 seal_open(struct seal_source *from, enum seal_kind kind, struct seal_head *head)
 {
 	from->fault = SEAL_NONE;
+	from->why = NULL;
 	if (read_some(from, head, sizeof(*head)))
 		return -1;
 	if (head->magic != MAGIC || head->version != SEAL_VERSION || head->kind != kind)
@@ -78,6 +80,18 @@ seal_take(struct seal_source *from, const struct seal_head *head, void *payload)
 	if (sum != checksum_of(head, payload))
 		return seal_refuse(from, SEAL_DAMAGED);
 	return 0;
+}
+
+int
+seal_read(struct seal_source *from, enum seal_kind kind, uint64_t params[])
+{
+	struct seal_head head;
+	if (seal_open(from, kind, &head))
+		return -1;
+	if (head.payload_bytes)
+		return seal_refuse(from, SEAL_ABSURD);
+	memcpy(params, head.params, sizeof(head.params));
+	return seal_take(from, &head, NULL);
 }
 
 void *
@@ -127,13 +141,13 @@ seal_buffer_write(void *ctx, const void *bytes, size_t n)
 	return 0;
 }
 
-int
+size_t
 seal_buffer_read(void *ctx, void *bytes, size_t n)
 {
 	struct seal_buffer *b = ctx;
-	if (n > b->size - b->used)
-		return -1;
+	size_t left = b->size - b->used;
+	n = n < left ? n : left;
 	memcpy(bytes, b->bytes + b->used, n);
 	b->used += n;
-	return 0;
+	return n;
 }

@@ -42,6 +42,7 @@ enum seal_kind {
 	SEAL_RETOUCHED,
 	SEAL_BLOOMIER,
 	SEAL_MEMORY,
+	SEAL_TWIN,
 	SEAL_PAIR,
 	SEAL_BLOCKED,
 };
@@ -50,7 +51,7 @@ enum seal_kind {
 #define SEAL_FAULTS(X)                                                     \
 	X(NONE,      "fine")                                               \
 	X(CUT,       "it ends too early")                                  \
-	X(FOREIGN,   "it is not a filter of this kind, version or seed")   \
+	X(FOREIGN,   "it is of another kind, version, seed or setting")   \
 	X(DAMAGED,   "its checksum does not match")                        \
 	X(ABSURD,    "its parameters are impossible")                      \
 	X(NO_MEMORY, "there is not enough memory for it")
@@ -64,8 +65,8 @@ enum seal_fault {
 
 /* Takes all n bytes (0) or fails (-1). */
 typedef int seal_write_fn(void *ctx, const void *bytes, size_t n);
-/* Gives exactly n bytes (0) or fails (-1). */
-typedef int seal_read_fn(void *ctx, void *bytes, size_t n);
+/* Says how many it gave; fewer than n is the end. (Both as pair.h has them.) */
+typedef size_t seal_read_fn(void *ctx, void *bytes, size_t n);
 
 struct seal_sink {
 	seal_write_fn *write;
@@ -78,7 +79,8 @@ struct seal_source {
 	void *ctx;
 	uint64_t tag;	       /* another tag is foreign */
 	uint64_t limit;	       /* bytes the source holds at most; counted down */
-	enum seal_fault fault; /* out: why the last load was refused */
+	enum seal_fault fault; /* out: why the last load was refused, */
+	const char *why;       /* and in words */
 };
 
 struct seal_head {
@@ -92,6 +94,9 @@ struct seal_head {
 /* One whole seal. params has SEAL_PARAMS numbers; payload may be NULL when bytes is 0. */
 int seal_write(const struct seal_sink *to, enum seal_kind kind, const uint64_t params[],
 	       const void *payload, uint64_t bytes);
+
+/* A whole seal without payload, as heads of filters of several parts are: its params. */
+int seal_read(struct seal_source *from, enum seal_kind kind, uint64_t params[]);
 
 /* Reads a head of this kind, checked; its payload fits the source's limit. */
 int seal_open(struct seal_source *from, enum seal_kind kind, struct seal_head *head);

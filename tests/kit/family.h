@@ -93,7 +93,8 @@ static inline void *
 sealed_load(const struct sealed *s, const struct seal_buffer *b, uint64_t tag, enum seal_fault *why)
 {
 	struct seal_buffer copy = {b->bytes, b->size, 0};
-	struct seal_source from = {seal_buffer_read, &copy, tag, b->size, SEAL_NONE};
+	struct seal_source from = {
+		.read = seal_buffer_read, .ctx = &copy, .tag = tag, .limit = b->size};
 	void *filter = s->load(&from);
 	*why = from.fault;
 	return filter;
