@@ -32,13 +32,18 @@ fpr_of(const struct chain_plan *p, size_t i)
 	return p->fpr * pow(p->ratio, (double)i);
 }
 
+/* One that bloom_create refuses when the plan leads too far. */
+static struct probe
+shape_of(const struct chain_plan *p, size_t i)
+{
+	double keys = fmin(keys_of(p, i), (double)PROBE_RANGE_MOST);
+	return bloom_shape((uint64_t)keys, fpr_of(p, i));
+}
+
 static struct bloom *
 link_create(const struct chain_plan *p, size_t i)
 {
-	double keys = keys_of(p, i);
-	if (keys > (double)PROBE_RANGE_MOST)
-		return NULL;
-	struct probe shape = bloom_shape((uint64_t)keys, fpr_of(p, i));
+	struct probe shape = shape_of(p, i);
 	return bloom_create(&shape);
 }
 
@@ -225,6 +230,14 @@ chain_save(const struct chain *c, const struct seal_sink *to)
 	return r;
 }
 
+/* Links of another size would let a small file speak of a chain that grows by gigabytes. */
+static bool
+is_planned(const struct chain_plan *p, size_t i, const struct bloom *b)
+{
+	struct probe want = shape_of(p, i), is = bloom_probe(b);
+	return is.range == want.range && is.n == want.n && is.scheme == want.scheme;
+}
+
 static int
 load(struct chain *c, struct seal_source *from)
 {
@@ -242,8 +255,11 @@ load(struct chain *c, struct seal_source *from)
 		struct bloom *b = bloom_load(from);
 		if (!b)
 			return -1;
+		bool fits = is_planned(&c->plan, c->n, b);
 		if (append(c, b))
 			return seal_refuse(from, SEAL_NO_MEMORY);
+		if (!fits)
+			return seal_refuse(from, SEAL_ABSURD);
 	}
 	return 0;
 }
