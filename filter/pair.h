@@ -60,8 +60,8 @@ void pair_record_batch(struct pair *p, const struct key_hash *h, enum sight *out
 /* The same from the keys themselves. */
 void pair_test_keys(const struct pair *p, const struct filter_seed *seed,
 		    const struct key_bytes *keys, enum sight *out, size_t n);
-void pair_record_keys(struct pair *p, const struct filter_seed *seed,
-		      const struct key_bytes *keys, enum sight *out, size_t n);
+void pair_record_keys(struct pair *p, const struct filter_seed *seed, const struct key_bytes *keys,
+		      enum sight *out, size_t n);
 
 /* Call it about once a second: rotates when the generation is older than
  * rotate_after_s, and does a little of the tidying that rotation put off.
@@ -72,31 +72,31 @@ bool pair_tick(struct pair *p, int64_t now_s);
 void pair_rotate(struct pair *p, int64_t now_s);
 
 struct pair_stats {
-	uint64_t number;	/* of the current generation, from 0 */
-	uint64_t keys;		/* distinct keys added to the current generation */
+	uint64_t number; /* of the current generation, from 0 */
+	uint64_t keys;	 /* distinct keys added to the current generation */
 	uint64_t capacity;
 	uint64_t previous_keys;
 	uint64_t recurring_keys; /* of `keys`: known to the previous generation too */
 	uint64_t rotations;	 /* since create or load */
 	double fill_ratio;	 /* ones in the current generation, 0 to 1 */
 	double previous_fill_ratio;
-	double estimated_fpr;	 /* of the pair as it is filled now */
-	double forecast_fpr;	 /* of the pair with both generations full */
-	double distinct_estimate; /* keys of the current generation, from its ones; */
+	double estimated_fpr;		   /* of the pair as it is filled now */
+	double forecast_fpr;		   /* of the pair with both generations full */
+	double distinct_estimate;	   /* keys of the current generation, from its ones; */
 	double previous_distinct_estimate; /* a saturated one says infinity */
-	double recurring_share;	 /* of current keys, false positives taken out */
-	int64_t born_s;		 /* when the current generation began */
+	double recurring_share;		   /* of current keys, false positives taken out */
+	int64_t born_s;			   /* when the current generation began */
 	size_t memory_bytes;
-	unsigned hashes;	 /* bits set per key */
-	double bits_per_key;	 /* memory for both generations / capacity */
+	unsigned hashes;     /* bits set per key */
+	double bits_per_key; /* memory for both generations / capacity */
 };
 
 void pair_stats(const struct pair *p, struct pair_stats *out);
 
 /* ---- snapshot: bytes out, bytes in; files are the caller's ---- */
 
-typedef int pair_write_fn(void *ctx, const void *bytes, size_t n);	/* 0, else stop */
-typedef size_t pair_read_fn(void *ctx, void *buf, size_t n);		/* got; less than n is the end */
+typedef int pair_write_fn(void *ctx, const void *bytes, size_t n); /* 0, else stop */
+typedef size_t pair_read_fn(void *ctx, void *buf, size_t n);	   /* got; less than n is the end */
 
 size_t pair_snapshot_bytes(const struct pair *p);
 
@@ -108,7 +108,6 @@ int pair_save(const struct pair *p, const struct filter_seed *seed, int64_t now_
 /* Reads a snapshot back. NULL and *out set; or why not (a constant sentence) and *out
  * untouched: damaged, cut short, of another seed, capacity or error rate, no memory. */
 const char *pair_load(struct pair **out, const struct pair_options *o,
-		      const struct filter_seed *seed, int64_t now_s, pair_read_fn *read,
-		      void *ctx);
+		      const struct filter_seed *seed, int64_t now_s, pair_read_fn *read, void *ctx);
 
 #endif
