@@ -13,10 +13,7 @@ struct secs { /* zeroed means absent: {0} is the honest start */
 	bool known;
 	int64_t n;
 };
-#define SECS(x)                         \
-	{                               \
-		.known = true, .n = (x) \
-	}
+#define SECS(x) {.known = true, .n = (x)}
 
 struct request_cc {
 	bool no_cache, no_store, no_transform, only_if_cached;
@@ -25,13 +22,11 @@ struct request_cc {
 };
 
 struct response_cc {
-	bool no_cache, no_store, private_, public_, must_revalidate, proxy_revalidate,
-		must_understand;
+	bool no_cache, no_store, private_, public_, must_revalidate, proxy_revalidate, must_understand;
 	bool no_transform, immutable;
 	bool has_any; /* any directive at all */
 	struct secs max_age, s_maxage, stale_while_revalidate, stale_if_error;
-	struct str no_cache_fields,
-		private_fields; /* of no-cache="a, b": raw list; empty when bare */
+	struct str no_cache_fields, private_fields; /* of no-cache="a, b": raw list; empty when bare */
 };
 
 /* With Pragma: no-cache taken as Cache-Control: no-cache when the latter is absent (5.4). */
