@@ -91,6 +91,8 @@ start_twice() { # cache dir, disk bytes, memory bytes, sightings [, cores prefix
 		  memory: $3
 		admission:
 		  sightings: $4
+		timeouts:
+		  idle: 10m
 	EOF
 	mkdir -p "$1"
 	${5-$PIN} "$TWICE" run -c "$WORK/twice.yaml" 9>&- 2>"$WORK/twice.log" &
