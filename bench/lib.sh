@@ -147,6 +147,8 @@ start_nginx() { # cache dir ("" for none), disk bytes, proxy_cache_min_uses [, c
 					proxy_pass http://origin;
 					proxy_http_version 1.1;
 					proxy_set_header Connection "";
+					proxy_busy_buffers_size 64k;
+					proxy_buffers 16 32k;
 					$cache_use
 				}
 			}
