@@ -73,6 +73,20 @@ $(B)/tests/test_%: tests/unit/test_%.c tests/kit/unit.h $$(call rooms_of,tests/u
 unit: $(if $(T),$(wildcard $(B)/tests/test_$(T)) $(B)/tests/test_$(T),$(UNITS))
 	@for t in $(sort $^); do $$t || exit 1; done
 
+# Programs of bench/: clients and yardsticks, no room of the proxy but the ones clients need.
+BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
+BENCHLIBS := $(call lib,proxy/cli) $(call lib,proxy/http) $(call lib,proxy/base)
+$(B)/bench/%: bench/%.c $(BENCHLIBS)
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -o $@ $< $(BENCHLIBS) -lm
+
+bench: build/twice $(BENCHES)
+	bench/mix.sh 50000
+	bench/hit.sh 3 2
+	bench/miss.sh 3 30000
+	bench/idle.sh 10000 2000 20000
+	bench/slow.sh 5 1073741824
+
 clean:
 	rm -rf build
 help:
