@@ -73,6 +73,16 @@ $(B)/tests/test_%: tests/unit/test_%.c tests/kit/unit.h $$(call rooms_of,tests/u
 unit: $(if $(T),$(wildcard $(B)/tests/test_$(T)) $(B)/tests/test_$(T),$(UNITS))
 	@for t in $(sort $^); do $$t || exit 1; done
 
+# A scenario is a program of its own: tests/kit, the real proxy (build/twice, or TWICE=), no room.
+KIT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/kit/*.c))
+SCENARIOS := $(patsubst tests/scenario/%.c,$(B)/scenario/%,$(wildcard tests/scenario/*.c))
+$(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT)
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -o $@ $^ -ljansson $(shell pkg-config --libs openssl) -pthread
+
+scenario: build/twice $(if $(T),$(patsubst tests/scenario/%.c,$(B)/scenario/%,$(wildcard tests/scenario/$(T).c)),$(SCENARIOS))
+	@bad=0; for t in $(sort $(filter $(B)/scenario/%,$^)); do $$t || bad=1; done; exit $$bad
+
 clean:
 	rm -rf build
 help:
