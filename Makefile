@@ -73,12 +73,11 @@ $(B)/tests/test_%: tests/unit/test_%.c tests/kit/unit.h $$(call rooms_of,tests/u
 unit: $(if $(T),$(wildcard $(B)/tests/test_$(T)) $(B)/tests/test_$(T),$(UNITS))
 	@for t in $(sort $^); do $$t || exit 1; done
 
-# Programs of bench/: clients and yardsticks, no room of the proxy but the ones clients need.
+# Programs of bench/ may use any room; the archives give each what it names.
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
-BENCHLIBS := $(call lib,proxy/cli) $(call lib,proxy/http) $(call lib,proxy/base)
-$(B)/bench/%: bench/%.c $(BENCHLIBS)
+$(B)/bench/%: bench/%.c $(call lib,proxy/cli) $(LIBS)
 	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) -o $@ $< $(BENCHLIBS) -lm
+	$(CC) $(ALLFLAGS) $(PKG_CFLAGS) -o $@ $< $(call lib,proxy/cli) $(LIBS) $(PKG_LIBS)
 
 bench: build/twice $(BENCHES)
 	bench/mix.sh 50000
