@@ -85,6 +85,15 @@ bench: build/twice $(BENCHES)
 	bench/miss.sh 3 30000
 	bench/idle.sh 10000 2000 20000
 	bench/slow.sh 5 1073741824
+# A scenario is a program of its own: tests/kit, the real proxy (build/twice, or TWICE=), no room.
+KIT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/kit/*.c))
+SCENARIOS := $(patsubst tests/scenario/%.c,$(B)/scenario/%,$(wildcard tests/scenario/*.c))
+$(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT)
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -o $@ $^ -ljansson $(shell pkg-config --libs openssl) -pthread
+
+scenario: build/twice $(if $(T),$(patsubst tests/scenario/%.c,$(B)/scenario/%,$(wildcard tests/scenario/$(T).c)),$(SCENARIOS))
+	@bad=0; for t in $(sort $(filter $(B)/scenario/%,$^)); do $$t || bad=1; done; exit $$bad
 
 clean:
 	rm -rf build

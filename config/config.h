@@ -70,7 +70,7 @@ struct config_limits {
 };
 
 struct config_timeouts {
-	uint64_t header_ms, idle_ms, body_ms, send_ms, drain_ms;
+	uint64_t header_ms, idle_ms, body_ms, send_ms, coalesce_ms, drain_ms;
 };
 
 struct config_forwarded {

@@ -81,7 +81,7 @@ static const struct setting cache[] = {
 static const struct setting admission[] = {
 	VALUE(WORD,    memory,                   "memory",                   "pair",     "pair|counting|stable|scalable", NO_RANGE, "how sightings are remembered"),
 	VALUE(COUNT,   sightings,                "sightings",                "2",        NULL,       RANGE(1, 15),             "of a URL before it is written; 1: admit everything"),
-	VALUE(COUNT,   capacity,                 "capacity",                 "10M",      NULL,       RANGE(1000, 1e11),        "distinct URLs per generation"),
+	VALUE(COUNT,   capacity,                 "capacity",                 "10M",      NULL,       RANGE(1, 1e9),            "distinct URLs per generation"),
 	VALUE(SHARE,   false_positives,          "false_positives",          "1%",       NULL,       RANGE(1e-6, 0.5),         "new URLs taken for seen, both generations full"),
 	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "1d",       NULL,       RANGE(1, YEAR),           "longest life of a generation"),
 	VALUE(SHARE,   fill_until,               "fill_until",               "0%",       NULL,       RANGE(0, 1),              "admit everything until the disk is so full"),
@@ -121,6 +121,7 @@ static const struct setting timeouts[] = {
 	VALUE(MILLIS,  idle_ms,                  "idle",                     "1m",       NULL,       RANGE(1, 1000 * DAY),     "between the requests of a connection"),
 	VALUE(MILLIS,  body_ms,                  "body",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "without a byte of a request's body"),
 	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "without the client taking a byte"),
+	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "for the head of a fetch that another request began; then one of its own"),
 	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "for the requests under way at SIGTERM"),
 	{0}
 };

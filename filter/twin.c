@@ -184,7 +184,8 @@ counting_lift(void *filter, struct key_hash h, unsigned times)
 static bool
 counting_is_full(const void *filter, const struct memory_options *o)
 {
-	return counting_count(filter) >= o->capacity || counting_fill(filter) >= 0.5;
+	/* The rate is only a guard, at twice what a full generation has: a window is a promise. */
+	return counting_count(filter) >= o->capacity || counting_fpr(filter) >= o->false_positives;
 }
 
 static void

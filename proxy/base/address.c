@@ -65,6 +65,15 @@ address_port(const struct address *a)
 	return ntohs(((const struct sockaddr_in *)&a->sa)->sin_port);
 }
 
+void
+address_set_port(struct address *a, unsigned port)
+{
+	if (a->sa.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&a->sa)->sin6_port = htons((uint16_t)port);
+	else
+		((struct sockaddr_in *)&a->sa)->sin_port = htons((uint16_t)port);
+}
+
 char *
 address_print(const struct address *a, char out[ADDRESS_TEXT])
 {

@@ -20,5 +20,6 @@ int address_parse(const char *z, struct address *a); /* 0, or -1: not an address
 char *address_print(const struct address *a, char out[ADDRESS_TEXT]); /* returns out */
 bool address_is_loopback(const struct address *a);
 unsigned address_port(const struct address *a);
+void address_set_port(struct address *a, unsigned port);
 
 #endif

@@ -107,8 +107,9 @@ entry_put(char *table, uint32_t i, const struct entry *e)
 uint64_t
 record_bytes(size_t key_bytes, size_t head_bytes, size_t fragments_n, uint64_t inline_bytes)
 {
-	return RECORD_HEADER_BYTES + key_bytes + head_bytes + fragments_n * FRAGMENT_ENTRY_BYTES +
-	       inline_bytes;
+	uint64_t front = RECORD_HEADER_BYTES + key_bytes + head_bytes +
+	                 fragments_n * FRAGMENT_ENTRY_BYTES;
+	return inline_bytes ? round_up(front, SEGMENT_ALIGN) + inline_bytes : front;
 }
 
 static void
@@ -183,7 +184,11 @@ record_format(const struct record *r, char *to)
 	put_bytes(&end, r->head.p, r->head.n);
 	put_bytes(&end, r->fragments, (size_t)r->fragments_n * FRAGMENT_ENTRY_BYTES);
 	put64(to + 8, segment_checksum(to + 16, (size_t)(end - to) - 16));
-	put_bytes(&end, r->body, inline_bytes);
+	if (!inline_bytes)
+		return;
+	char *body = to + all - inline_bytes;
+	memset(end, 0, (size_t)(body - end));
+	memcpy(body, r->body, inline_bytes);
 }
 
 /* The lengths of the parts fit into the record's own length, whatever numbers they are. */
@@ -196,8 +201,9 @@ parts_fit(const struct record *r, uint64_t all)
 	rest -= r->key.n + r->head.n;
 	if (r->fragments_n > rest / FRAGMENT_ENTRY_BYTES)
 		return false;
-	rest -= (uint64_t)r->fragments_n * FRAGMENT_ENTRY_BYTES;
-	return rest == (r->is_inline ? r->body_bytes : 0);
+	uint64_t inline_bytes = r->is_inline ? r->body_bytes : 0;
+	return inline_bytes <= rest &&
+	       all == record_bytes(r->key.n, r->head.n, r->fragments_n, inline_bytes);
 }
 
 static bool
@@ -245,7 +251,7 @@ record_parse(const char *p, size_t n, struct record *out)
 	r.fragments = r.head.p + r.head.n;
 	const char *end = r.fragments + (size_t)r.fragments_n * FRAGMENT_ENTRY_BYTES;
 	if (r.is_inline)
-		r.body = end;
+		r.body = p + all - r.body_bytes;
 	if (get64(p + 8) != segment_checksum(p + 16, (size_t)(end - p) - 16))
 		return "its checksum is wrong";
 	if (!fragments_add_up(&r))

@@ -28,7 +28,7 @@
  * table entry (16): u64 hash.hi, u32 offset of the record / ALIGN, u32 bytes of the record (low 24
  * bits) and what it is (high 8 bits: ENTRY_*). A footer's table is the batches' tables in order.
  *
- * record: header (144), key, head, fragment table, then the body when it is inline
+ * record: header (144), key, head, fragment table; when the body is inline: zeros to ALIGN, body
  *   0 u32 magic "TWR1"      4 u32 0           8 u64 XXH3 of bytes 16 .. end of the fragment table
  *  16 u32 bytes in all     20 u32 segment    24 u32 generation    28 u32 offset / ALIGN
  *  32 u64 hash.lo          40 u64 hash.hi    48 u64 body bytes    56 u64 XXH3 of an inline body

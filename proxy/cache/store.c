@@ -579,6 +579,13 @@ store_find(struct store *st, struct key_hash hash, struct locator *out, unsigned
 	return index_hit(st->index, hash.hi, out, hits) && complete(st, out);
 }
 
+bool
+store_has(struct store *st, struct key_hash hash)
+{
+	struct locator at;
+	return index_find(st->index, hash.hi, &at);
+}
+
 void
 store_touch(struct store *st, struct key_hash hash)
 {
@@ -591,6 +598,15 @@ void
 store_forget(struct store *st, struct key_hash hash, const struct locator *at)
 {
 	index_remove_at(st->index, hash.hi, at);
+}
+
+bool
+store_lies_at(struct store *st, struct key_hash hash, const struct locator *at)
+{
+	struct locator now;
+	return index_find(st->index, hash.hi, &now) && complete(st, &now) &&
+	       now.segment == at->segment && now.generation == at->generation &&
+	       now.offset == at->offset;
 }
 
 bool

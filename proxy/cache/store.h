@@ -47,10 +47,14 @@ bool store_remove(struct store *st, struct key_hash hash);
 
 /* Where the last record with this hash lies; counts a hit. *hits: hits before this one. */
 bool store_find(struct store *st, struct key_hash hash, struct locator *out, unsigned *hits);
+bool store_has(struct store *st, struct key_hash hash);
 /* The object was hit in RAM: its record is as hot as that. */
 void store_touch(struct store *st, struct key_hash hash);
 /* Removes a record found damaged or foreign, if it still lies there. */
 void store_forget(struct store *st, struct key_hash hash, const struct locator *at);
+/* Is this still the record that the index points to? */
+bool store_lies_at(struct store *st, struct key_hash hash, const struct locator *at);
+/* Is the segment still of the generation it was? */
 bool store_is_current(const struct store *st, const struct locator *at);
 
 enum store_read { STORE_READ, STORE_LATER, STORE_GONE, STORE_FAILED };

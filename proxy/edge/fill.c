@@ -548,7 +548,9 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 		.response_time = now,
 		.settings = &sh->policy,
 	};
-	return f->kind != FILL_PASS && !flight_is_invalidated(f->flight) &&
+	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
+	bool may = f->kind != FILL_PASS || (f->rq.method == METHOD_POST && !f->route->pass);
+	return may && !flight_is_invalidated(f->flight) &&
 	       storable_is_yes(policy_storable(&facts, &f->terms)) &&
 	       !(f->terms.flags & TERMS_PARTIAL);
 }
@@ -616,6 +618,16 @@ count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
 	metrics_add(&f->worker->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
 }
 
+/* RFC 9111 4.3.4: a 304 with another validator than ours must not update what is stored; that our
+ * own validator still held it said all the same. */
+static bool
+is_about_ours(const struct fill *f, const struct response *rs)
+{
+	struct str theirs = fields_get(&rs->fields, FIELD_ETAG);
+	struct str ours = {f->object->head.p + f->object->terms.etag_at, f->object->terms.etag_bytes};
+	return theirs.n == 0 || ours.n == 0 || etag_weak_match(theirs, ours);
+}
+
 /* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */
 static void
 publish_validated(struct fill *f, const struct response *rs)
@@ -626,8 +638,9 @@ publish_validated(struct fill *f, const struct response *rs)
 	struct field fields[FIELDS_MAX];
 	struct response updated = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	int64_t now = now_s();
+	bool ours = is_about_ours(f, rs);
 	head_update(f->object->head, rs, &merged);
-	bool ok = h1_parse_response(buf_str(&merged), &updated);
+	bool ok = ours && h1_parse_response(buf_str(&merged), &updated);
 	if (ok) {
 		f->storable = judge_storable(f, &updated, now);
 		head_store(&updated, now, &head, &f->terms);
@@ -638,7 +651,7 @@ publish_validated(struct fill *f, const struct response *rs)
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
 		count_baseline(f, true, f->object->body_bytes);
-	} else {
+	} else if (ours) {
 		forget_old(f);
 	}
 	if (!h.object)
@@ -652,15 +665,6 @@ publish_validated(struct fill *f, const struct response *rs)
 	flight_publish(f->flight, &h);
 	flight_close(f->flight);
 	flight_end(f->flight);
-}
-
-/* RFC 9111 4.3.4: a 304 about something else than what is stored says nothing about it. */
-static bool
-is_about_ours(const struct fill *f, const struct response *rs)
-{
-	struct str theirs = fields_get(&rs->fields, FIELD_ETAG);
-	struct str ours = {f->object->head.p + f->object->terms.etag_at, f->object->terms.etag_bytes};
-	return theirs.n == 0 || ours.n == 0 || etag_weak_match(theirs, ours);
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
@@ -686,14 +690,7 @@ on_head(void *ctx, struct str head)
 		return;
 	}
 	if (f->object && rs.status == 304 && f->kind == FILL_VALIDATE) {
-		if (is_about_ours(f, &rs)) {
-			publish_validated(f, &rs);
-			return;
-		}
-		fetch_cancel(&f->fetch);
-		object_unref(&f->object);
-		f->kind = FILL_MISS;
-		go(f);
+		publish_validated(f, &rs);
 		return;
 	}
 	invalidate(f, &rs);
