@@ -73,6 +73,29 @@ $(B)/tests/test_%: tests/unit/test_%.c tests/kit/unit.h $$(call rooms_of,tests/u
 unit: $(if $(T),$(wildcard $(B)/tests/test_$(T)) $(B)/tests/test_$(T),$(UNITS))
 	@for t in $(sort $^); do $$t || exit 1; done
 
+# Programs of bench/: clients and yardsticks, no room of the proxy but the ones clients need.
+BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
+BENCHLIBS := $(call lib,proxy/cli) $(call lib,proxy/http) $(call lib,proxy/base)
+$(B)/bench/%: bench/%.c $(BENCHLIBS)
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -o $@ $< $(BENCHLIBS) -lm
+
+bench: build/twice $(BENCHES)
+	bench/mix.sh 50000
+	bench/hit.sh 3 2
+	bench/miss.sh 3 30000
+	bench/idle.sh 10000 2000 20000
+	bench/slow.sh 5 1073741824
+# A scenario is a program of its own: tests/kit, the real proxy (build/twice, or TWICE=), no room.
+KIT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/kit/*.c))
+SCENARIOS := $(patsubst tests/scenario/%.c,$(B)/scenario/%,$(wildcard tests/scenario/*.c))
+$(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT)
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -o $@ $^ -ljansson $(shell pkg-config --libs openssl) -pthread
+
+scenario: build/twice $(if $(T),$(patsubst tests/scenario/%.c,$(B)/scenario/%,$(wildcard tests/scenario/$(T).c)),$(SCENARIOS))
+	@bad=0; for t in $(sort $(filter $(B)/scenario/%,$^)); do $$t || bad=1; done; exit $$bad
+
 clean:
 	rm -rf build
 help:

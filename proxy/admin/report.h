@@ -1,0 +1,38 @@
+/* report.h - the numbers of a running proxy as one struct of facts, and how they are shown.
+ *
+ * Answers   DESIGN section 4: /stats (JSON), /metrics (Prometheus text), the savings report.
+ * Threads   pure, but for what the source callback does.
+ */
+#ifndef ADMIN_REPORT_H
+#define ADMIN_REPORT_H
+
+#include "filter/pair.h"
+#include "proxy/base/buf.h"
+#include "proxy/base/metrics.h"
+#include "proxy/cache/baseline.h"
+#include "proxy/cache/cache.h"
+
+struct report {
+	const char *version;
+	double uptime_s;
+	int64_t now_s;
+	uint64_t n[METRIC_COUNT];
+	struct cache_stats cache;
+	struct baseline_stats baseline;
+	struct pair_stats generation;
+	uint64_t open_connections, active_fetches, flights, flight_bytes;
+};
+
+void report_json(const struct report *r, struct buf *out);
+void report_prometheus(const struct report *r, struct buf *out);
+
+/* The sums of DESIGN section 3. saved_bytes may be below zero for a moment: our own overhead is
+ * written bytes too. Ratios are 0 when there is nothing to divide by. */
+int64_t report_saved_bytes(const struct report *r);
+double report_saved_ratio(const struct report *r);
+double report_hit_ratio(const struct report *r); /* of requests */
+double report_baseline_hit_ratio(const struct report *r);
+double report_byte_hit_ratio(const struct report *r);
+double report_baseline_byte_hit_ratio(const struct report *r);
+
+#endif

@@ -1,0 +1,73 @@
+/* buf.c - growing bytes; growth doubles, so adding is amortised constant. */
+#include "proxy/base/buf.h"
+
+#include "proxy/base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void
+buf_fini(struct buf *b)
+{
+	free(b->p);
+	*b = (struct buf){0};
+}
+
+char *
+buf_room(struct buf *b, size_t n)
+{
+	if (b->cap - b->n < n) {
+		size_t cap = b->cap ? b->cap : 256;
+		while (cap - b->n < n)
+			cap *= 2;
+		b->p = mem_realloc(b->p, cap);
+		b->cap = cap;
+	}
+	return b->p + b->n;
+}
+
+void
+buf_add(struct buf *b, const void *p, size_t n)
+{
+	if (n == 0)
+		return;
+	memcpy(buf_room(b, n), p, n);
+	b->n += n;
+}
+
+void
+buf_printf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n <= 0)
+		return;
+	buf_room(b, (size_t)n + 1);
+	va_start(ap, fmt);
+	vsnprintf(b->p + b->n, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	b->n += (size_t)n;
+}
+
+void
+buf_add_u64(struct buf *b, uint64_t v)
+{
+	char digits[20];
+	size_t n = 0;
+	do {
+		digits[sizeof digits - ++n] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	buf_add(b, digits + sizeof digits - n, n);
+}
+
+void
+buf_consume(struct buf *b, size_t n)
+{
+	if (n < b->n)
+		memmove(b->p, b->p + n, b->n - n);
+	b->n = n < b->n ? b->n - n : 0;
+}

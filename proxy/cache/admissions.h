@@ -1,0 +1,10 @@
+/* admissions.h - rows: id, written to disk, word (Cache-Status, log, metrics, simulator), why. */
+ADMISSION(NOT_STORABLE,  false, "not-storable",  "RFC 9111 3 forbids or nothing is gained")
+ADMISSION(FIRST_SIGHT,   false, "first-sight",   "never seen in two generations")
+ADMISSION(SEEN_CURRENT,  true,  "seen-current",  "known to the current generation")
+ADMISSION(SEEN_PREVIOUS, true,  "seen-previous", "known to the previous generation")
+ADMISSION(ALWAYS,        true,  "always",        "a rule of the route")
+ADMISSION(NEVER,         false, "never",         "a rule of the route")
+ADMISSION(FILLING,       true,  "filling",       "the disk is not yet filled to fill_until")
+ADMISSION(TOO_LARGE,     false, "too-large",     "over cache.max_object")
+ADMISSION(OVER_BUDGET,   false, "over-budget",   "over the write-rate budget, or the disk is behind")

@@ -1,0 +1,178 @@
+/* cache.h - the one door of the shelves: look up, read, write, refresh, remove.
+ *
+ * Behind it: the RAM tier (ram.c), the index (index.c), the segment log (store.c over segment.c
+ * and ledger.c) and the I/O threads (diskio.c). It knows keys, heads, terms and bytes; it does not
+ * know requests, origins or flights.
+ *
+ * Threads   everything here may be called by any worker. Nothing here blocks on the disk: what the
+ *           page cache cannot serve at once goes to an I/O thread and comes home as a letter.
+ * Memory    objects are counted: whoever is handed one owes object_unref.
+ * Errors    a disk that fails or fills never fails a request: storing stops for a while, reads are
+ *           misses, and cache_stats says so. A damaged record is a miss.
+ */
+#ifndef CACHE_CACHE_H
+#define CACHE_CACHE_H
+
+#include "filter/hash.h"
+#include "proxy/base/block.h"
+#include "proxy/base/mailbox.h"
+#include "proxy/base/str.h"
+#include "proxy/http/policy.h"
+
+struct cache;
+struct diskio_ops;
+
+struct cache_options {
+	const char *dir;         /* NULL: RAM tier only */
+	uint64_t disk_bytes;     /* hard limit of everything below dir; never exceeded */
+	uint64_t memory_bytes;   /* RAM tier */
+	uint64_t segment_bytes;  /* 0: chosen from disk_bytes (64 MiB to 1 GiB; smaller for small disks) */
+	uint64_t max_object_bytes; /* body; 0: chosen from disk_bytes */
+	unsigned io_threads;     /* 0: 2 */
+	unsigned shards;         /* of the RAM tier; 0: chosen from memory_bytes, at most 64 */
+	/* Kept out of the log for cache_save_file; old and new file stand side by side for a moment,
+	 * so all saved files together may take half of it. 0: a thirty-second of disk_bytes. */
+	uint64_t reserve_bytes;
+	const struct diskio_ops *ops; /* for tests: another disk; NULL: the system's */
+};
+
+/* Opens the directory (made if missing), takes its lock, restores the index. On failure -1 and a
+ * plain sentence naming the place and a way out in err. */
+int cache_open(struct cache **out, const struct cache_options *o, char *err, size_t err_bytes);
+/* Writes what is pending, seals, saves the index, gives the lock back. */
+void cache_close(struct cache **c);
+
+/* 192+ bytes of secret kept beside the objects (file "seed" in dir, made at first open, mode 0600;
+ * random when dir is NULL): the per-installation seed of key hashes. */
+const struct filter_seed *cache_seed(const struct cache *c);
+
+/* ---- objects ------------------------------------------------------------------------------- */
+
+enum object_kind {
+	OBJECT_RESPONSE,
+	OBJECT_MARKER /* stands at a primary key: says on which fields its variants vary (head) */
+};
+enum object_place { OBJECT_IN_RAM, OBJECT_ON_DISK };
+
+struct object { /* constant once handed out, but for refs and the private part */
+	_Atomic uint32_t refs;
+	uint8_t kind;
+	uint8_t place;           /* where this body is read from */
+	_Atomic uint8_t on_disk; /* a copy is (being) kept on disk */
+	struct key_hash hash;
+	struct str key; /* the full key text */
+	struct str head; /* stored head (http/head.h) */
+	struct terms terms;
+	uint64_t body_bytes;
+	/* private to cache/ behind this */
+};
+struct object *object_ref(struct object *o);
+void object_unref(struct object **o);
+
+/* ---- lookup -------------------------------------------------------------------------------- */
+
+enum found {
+	FOUND_NOT,
+	FOUND_OBJECT, /* *out is set, a reference is the caller's */
+	FOUND_LATER   /* the record is being read; l->done will be called on l->home's thread */
+};
+
+struct cache_lookup {
+	struct letter letter;  /* private; must be first */
+	struct mailbox *home;  /* set by the caller */
+	void (*done)(struct cache_lookup *l, struct object *o); /* o NULL: not found; else a reference */
+	/* private: */
+	struct cache *cache;
+	struct key_hash hash;
+	void *job;
+};
+
+/* key must hold until found or done. A lookup under way cannot be cancelled; its owner waits. */
+enum found cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
+                        struct object **out);
+
+/* ---- reading a body ------------------------------------------------------------------------ */
+
+enum body_step {
+	BODY_READY, /* r->p, r->n hold bytes at the asked offset until the next call with r or body_done */
+	BODY_LATER, /* r->done will be called on r->home's thread, then ask again */
+	BODY_BAD    /* gone or damaged: never served; cut the answer off */
+};
+
+struct body_read { /* zeroed but for home and done */
+	struct letter letter;  /* private; must be first */
+	struct mailbox *home;
+	void (*done)(struct body_read *r);
+	const char *p;
+	size_t n;
+	struct block *block; /* private: what keeps p alive when the object does not */
+	void *job;           /* private */
+	bool bad;            /* private */
+	uint64_t at;         /* private */
+};
+
+/* Bytes of o's body from offset at, at most max of them (at < body_bytes, max > 0). Each piece is
+ * checked against its checksum before it is handed out. */
+enum body_step object_read(struct cache *c, struct object *o, struct body_read *r, uint64_t at,
+                           uint64_t max);
+void body_done(struct body_read *r); /* not while a BODY_LATER is outstanding */
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+struct object_write;
+struct write_options {
+	struct key_hash hash;
+	struct str key, head;      /* copied */
+	struct terms terms;
+	enum object_kind kind;
+	uint64_t body_bytes;       /* UINT64_MAX: not known yet */
+	bool disk;                 /* admitted: written to disk as the body comes */
+};
+/* Never NULL; what cannot be kept turns the write into one that commits to nothing. */
+struct object_write *cache_write_begin(struct cache *c, const struct write_options *o);
+/* The next bytes [at, at + n) of b; the block is referenced, not copied, as long as needed. */
+void cache_write_body(struct object_write *w, struct block *b, uint32_t at, uint32_t n);
+/* The body is whole: makes the object visible to every lookup before it returns. admit: write it to
+ * disk now if it was not already being written (second sighting while it arrived). Returns a
+ * reference, or NULL when it was kept nowhere (too large for RAM and not on disk, disk failing).
+ * When body_bytes was announced and is not what came, nothing is stored (NULL). */
+struct object *cache_write_commit(struct object_write **w, bool admit);
+void cache_write_abandon(struct object_write **w);
+
+/* A second sighting of an object that lives in RAM only: writes it to disk from there. */
+void cache_admit(struct cache *c, struct object *o);
+
+/* RFC 9111 4.3.4: o with a new head and terms, body neither copied nor rewritten (on disk: a small
+ * record that points to the old body). Returns a reference to the new object. */
+struct object *cache_refresh(struct cache *c, struct object *o, struct str head,
+                             const struct terms *terms);
+
+/* The key is forgotten in RAM and on disk (a tombstone makes it last through a crash); true if
+ * there was one. Readers that hold the object finish undisturbed. */
+bool cache_remove(struct cache *c, struct key_hash hash, struct str key);
+
+/* ---- facts --------------------------------------------------------------------------------- */
+
+struct cache_stats {
+	uint64_t written_bytes; /* all bytes written below dir: records, padding, index, tombstones */
+	uint64_t used_bytes, limit_bytes, objects, evicted_objects, damaged_records;
+	uint64_t ram_used_bytes, ram_limit_bytes, ram_objects, ram_evicted_objects;
+	uint64_t io_errors, refused_writes; /* disk failing or behind */
+	bool failing;                       /* storing is suspended now */
+	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
+	uint64_t index_bytes;   /* memory of the index */
+};
+void cache_stats(struct cache *c, struct cache_stats *out);
+
+/* Bytes a record of such an object takes in the log, overhead included: what the baseline counts. */
+uint64_t cache_record_bytes(size_t key_bytes, size_t head_bytes, uint64_t body_bytes);
+
+/* For files beside the log that count as written bytes too (filter snapshots): writes name in dir
+ * atomically (temporary file, fsync, rename); data comes from fill(ctx, write). 0 or -1 (errno). */
+int cache_save_file(struct cache *c, const char *name,
+                    int (*fill)(int (*write)(void *, const void *, size_t), void *to, void *ctx),
+                    void *ctx);
+/* Opens name in dir for reading: a file descriptor or -1. */
+int cache_open_file(struct cache *c, const char *name);
+
+#endif

@@ -1,0 +1,31 @@
+/* server.h - the proxy itself: workers, listeners, drain.
+ *
+ * One thread per worker, each with its own event_base, SO_REUSEPORT listeners, connections and
+ * fetcher. Workers share the cache, the pair, the baseline and the flights; nothing else they write.
+ */
+#ifndef EDGE_SERVER_H
+#define EDGE_SERVER_H
+
+#include "config/config.h"
+#include "proxy/admin/report.h"
+
+struct server;
+
+/* Opens everything the configuration names: cache directory, filter snapshot, origins, listeners
+ * (bound, not yet accepting). The config is borrowed until server_destroy. -1 and a sentence. */
+int server_create(struct server **out, const struct config *c, const char *version, char *err,
+                  size_t err_bytes);
+int server_start(struct server *s); /* threads accept from here on */
+/* Stops accepting, lets requests under way finish for at most timeouts.drain, joins the threads. */
+void server_stop(struct server *s);
+/* Saves snapshots, closes the cache. After server_stop. */
+void server_destroy(struct server **s);
+
+unsigned server_port(const struct server *s, unsigned listener); /* the bound port */
+void server_reload(struct server *s);   /* SIGHUP: reopens logs */
+/* Any thread. */
+void server_report(struct server *s, struct report *out);
+bool server_healthy(struct server *s);
+bool server_purge(struct server *s, struct str url);
+
+#endif

@@ -1,0 +1,36 @@
+/* cache_control.h - Cache-Control of requests and responses (RFC 9111 5.2) as facts.
+ *
+ * Errors    none: an unparsable directive is ignored or, where ignoring could serve stale
+ *           (duplicate, quoted, negative, fractional max-age), read in the direction that caches
+ *           less; each oddity is one row of tests/unit/test_cache_control.c.
+ */
+#ifndef HTTP_CACHE_CONTROL_H
+#define HTTP_CACHE_CONTROL_H
+
+#include "proxy/http/message.h"
+
+struct secs { /* zeroed means absent: {0} is the honest start */
+	bool known;
+	int64_t n;
+};
+#define SECS(x) {.known = true, .n = (x)}
+
+struct request_cc {
+	bool no_cache, no_store, no_transform, only_if_cached;
+	bool max_stale_any; /* max-stale without a value */
+	struct secs max_age, max_stale, min_fresh, stale_if_error;
+};
+
+struct response_cc {
+	bool no_cache, no_store, private_, public_, must_revalidate, proxy_revalidate, must_understand;
+	bool no_transform, immutable;
+	bool has_any; /* any directive at all */
+	struct secs max_age, s_maxage, stale_while_revalidate, stale_if_error;
+	struct str no_cache_fields, private_fields; /* of no-cache="a, b": raw list; empty when bare */
+};
+
+/* With Pragma: no-cache taken as Cache-Control: no-cache when the latter is absent (5.4). */
+void request_cc_parse(const struct fields *f, struct request_cc *out);
+void response_cc_parse(const struct fields *f, struct response_cc *out);
+
+#endif

@@ -1,0 +1,48 @@
+/* cachekey.h - who a request asks for: the canonical key, and the variant key under Vary.
+ *
+ * The key is text: "https://example.com/a?b" ('scheme://host[:port]path[?query]', then, if the
+ * rules add some, "\n" and name=value lines of headers and cookies). Different keys are never the
+ * same text; equivalent URLs are made the same only where RFC 3986 6.2.2 and 6.2.3 say they are.
+ */
+#ifndef HTTP_CACHEKEY_H
+#define HTTP_CACHEKEY_H
+
+#include "proxy/base/buf.h"
+#include "proxy/http/message.h"
+
+enum query_rule { QUERY_KEEP, QUERY_IGNORE, QUERY_SORT };
+
+struct key_rules { /* a route's; borrowed, constant after start */
+	enum query_rule query;
+	const struct str *keep_params; /* if keep_count: only these parameters count */
+	unsigned keep_count;
+	const struct str *drop_params; /* dropped from the key; "utm_*" ends in a wildcard */
+	unsigned drop_count;
+	const struct str *headers; /* lower case names whose values are part of the key */
+	unsigned header_count;
+	const struct str *cookies; /* names of cookies whose values are part of the key */
+	unsigned cookie_count;
+	const struct str *pass_cookies; /* a request with one of these is passed; "*": any cookie */
+	unsigned pass_cookie_count;
+	bool normalise; /* percent-encoding of unreserved bytes, hex case, dot segments (RFC 3986 6.2.2) */
+};
+
+/* Appends the key of r to out. r->scheme and r->authority are set. False: the rules say to pass. */
+bool cachekey_build(const struct request *r, const struct key_rules *rules, struct buf *out);
+
+/* The target of an unsafe method's Location or Content-Location, resolved against the request and
+ * appended as a request (scheme, authority, path_query views into *out); false when it is of
+ * another origin or no URI (RFC 9111 4.4). */
+bool cachekey_resolve(const struct request *r, struct str reference, struct buf *out,
+                      struct request *resolved);
+
+/* The names a response varies on: all Vary lines, lower case, sorted, unique, joined by ",".
+ * False for "*" anywhere (never matches). Nothing appended: no Vary. */
+bool vary_names(const struct fields *response_fields, struct buf *out);
+
+/* Appends what distinguishes this request among the variants of names (as vary_names made them):
+ * per name "\n" name ":" value, lines combined, whitespace normalised; Accept-Encoding,
+ * Accept-Language and the like with case, order and q-values normalised where that is safe. */
+void vary_key(struct str names, const struct fields *request_fields, struct buf *out);
+
+#endif

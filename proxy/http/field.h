@@ -1,0 +1,60 @@
+/* field.h - a list of header fields as views into somebody's bytes.
+ *
+ * Memory    views: they hold as long as the bytes that were parsed. The array is the caller's.
+ * Order     kept as received; fields of one name may stand in several lines (RFC 9110 5.3).
+ */
+#ifndef HTTP_FIELD_H
+#define HTTP_FIELD_H
+
+#include "proxy/base/str.h"
+
+enum field_id {
+	FIELD_OTHER, /* a name we pass on and know nothing about */
+#define FIELD(id, name) FIELD_##id,
+#include "proxy/http/field_names.h"
+#undef FIELD
+	FIELD_COUNT
+};
+_Static_assert(FIELD_COUNT <= 64, "struct fields keeps one bit per known name");
+
+struct field {
+	struct str name, value; /* value without surrounding whitespace */
+	enum field_id id;
+};
+
+#define FIELDS_MAX 256 /* upper bound of any field-count limit */
+
+struct fields {
+	struct field *v; /* caller's array */
+	unsigned n, cap;
+	uint64_t present; /* bit per field_id: most questions end here */
+};
+
+/* The id of a name, case-insensitively; FIELD_OTHER when it is none of ours. */
+enum field_id field_id_of(struct str name);
+struct str field_name(enum field_id id); /* lower case */
+
+static inline bool
+fields_has(const struct fields *f, enum field_id id)
+{
+	return f->present >> id & 1;
+}
+
+/* Appends; false when the array is full. */
+bool fields_add(struct fields *f, struct str name, struct str value);
+/* First line of that name at or after index *at (start with 0), *at moves behind it; NULL: no more. */
+const struct field *fields_next(const struct fields *f, enum field_id id, unsigned *at);
+const struct field *fields_next_named(const struct fields *f, struct str name, unsigned *at);
+/* The only or first line's value; {NULL,0} when absent. */
+struct str fields_get(const struct fields *f, enum field_id id);
+unsigned fields_count(const struct fields *f, enum field_id id);
+/* True when a comma-separated list field holds that token in any of its lines, ignoring case. */
+bool fields_list_has(const struct fields *f, enum field_id id, struct str token);
+
+/* True when the field must not cross this hop: the fixed list of RFC 9110 7.6.1 (Connection,
+ * Keep-Alive, Proxy-Connection, TE, Transfer-Encoding, Upgrade, Trailer, Proxy-Authenticate,
+ * Proxy-Authorization...) or listed in any Connection line of f, unless it is one that every
+ * recipient needs (Host, Cache-Control, Authorization...), which 7.6.1 forbids to list. */
+bool field_is_hop_by_hop(const struct fields *f, const struct field *field);
+
+#endif

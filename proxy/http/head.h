@@ -1,0 +1,55 @@
+/* head.h - heads on their way: what we keep of a response, what a 304 changes in it, what we send
+ * to the origin and to the client.
+ *
+ * A stored head is text: status line, then end-to-end field lines, each with CR LF, no empty line;
+ * without Age, Content-Length, Transfer-Encoding, Connection and what it lists, and fields named
+ * in no-cache="..." / private="...". It is what a client gets, before the fields made fresh per
+ * answer (Age, Content-Length, Via, Cache-Status, Connection).
+ */
+#ifndef HTTP_HEAD_H
+#define HTTP_HEAD_H
+
+#include "proxy/base/buf.h"
+#include "proxy/http/cache_control.h"
+#include "proxy/http/policy.h"
+
+/* Appends the stored head of r to out; adds Date (at now) when missing. Sets terms->etag_at and
+ * etag_bytes relative to the start of the appended head; terms may be NULL (a passed answer). */
+void head_store(const struct response *r, int64_t now, struct buf *out, struct terms *terms);
+
+/* RFC 9111 3.2: the stored head updated with a 304's (or a HEAD 200's) fields: all of the new
+ * response's fields replace stored ones of the same name, except Content-Length,
+ * Content-Encoding, Content-Type, Content-Range, ETag when the stored body would no longer match.
+ * The result parses as a response whose storing facts give the new terms. */
+void head_update(struct str stored, const struct response *fresh, struct buf *out);
+
+struct forward { /* what the request to the origin needs besides itself */
+	struct str client_ip;     /* "192.0.2.1" or "2001:db8::1" */
+	struct str scheme;        /* the client's: http or https */
+	struct str via_name;      /* pseudonym in Via: "twice" */
+	bool trust_forwarded;     /* keep and append to X-Forwarded-*, Forwarded; else they are replaced */
+	bool strip_conditions;    /* drop If-*, Range: we fetch the whole object for the cache */
+	struct str if_none_match; /* added when not empty: validator of the stored response */
+	struct str if_modified_since;
+	struct str range;         /* added when not empty: replaces the client's */
+	struct str if_range;
+};
+
+/* Appends the end-to-end field lines ("Name: value\r\n" each; not Host, Content-Length, Expect or
+ * framing, which the fetch decides) to send to the origin. */
+void head_forward(const struct request *r, const struct forward *f, struct buf *out);
+
+/* The parts of a Cache-Status member (RFC 9211), written "twice; hit; ttl=60; detail=ram". */
+struct cache_status {
+	const char *name; /* the cache's: "twice" */
+	bool hit;
+	const char *fwd; /* "uri-miss", "vary-miss", "stale", "bypass", "request", "method", "partial", "miss" */
+	int fwd_status;  /* 0: not said */
+	bool has_ttl, stored, collapsed;
+	int64_t ttl;
+	const char *detail;
+	struct str key; /* empty: not said */
+};
+void cache_status_format(const struct cache_status *s, struct buf *out); /* value only */
+
+#endif

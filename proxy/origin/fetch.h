@@ -1,0 +1,90 @@
+/* fetch.h - one request to an origin on the worker's own event loop, over libcurl multi.
+ *
+ * Bodies stream both ways with back-pressure; nothing here holds a whole body. Origin responses are
+ * parsed by libcurl; the raw head lines are handed on for http/h1_parse_response to read.
+ *
+ * Threads   a fetcher, its fetches and their callbacks live on one worker's thread. struct origin
+ *           is constant after start and shared.
+ * Lifetime  from fetch_start until on_done has returned or fetch_cancel; then the pointer is dead.
+ */
+#ifndef ORIGIN_FETCH_H
+#define ORIGIN_FETCH_H
+
+#include "proxy/base/str.h"
+#include "proxy/http/message.h"
+
+struct event_base;
+struct fetch;
+struct fetcher;
+struct origin;
+
+struct origin_options {
+	const char *url;      /* http[s]://host[:port]; a path is an error */
+	const char *host;     /* Host sent to the origin; NULL: the client's is passed */
+	const char *ca_file;  /* NULL: the system's */
+	bool insecure;        /* do not verify the certificate */
+	long connect_timeout_ms; /* 0: 5000 */
+	long read_timeout_ms;    /* 0: 60000; without a byte from the origin, head or body */
+	unsigned max_connections; /* per worker; 0: 256; further fetches queue */
+};
+/* Checks and keeps copies. NULL and a sentence in err on a bad URL or unreadable CA file. */
+struct origin *origin_create(const struct origin_options *o, char *err, size_t err_bytes);
+void origin_destroy(struct origin **o);
+const char *origin_url(const struct origin *o);
+
+struct fetcher *fetcher_create(struct event_base *base);
+/* Cancels what is under way (no callbacks) and closes all connections. */
+void fetcher_destroy(struct fetcher **f);
+unsigned fetcher_active(const struct fetcher *f);
+
+enum fetch_end {
+#define FETCH_END(id, status, word) FETCH_##id,
+#include "proxy/origin/fetch_ends.h"
+#undef FETCH_END
+};
+struct fetch_result {
+	enum fetch_end end;
+	int status;         /* what to answer a client that has no head yet: 502 or 504 */
+	const char *word;   /* Cache-Status detail, log, metrics: "connect-failed", "read-timeout"... */
+	const char *detail; /* a sentence for the log; holds during on_done */
+	bool head_seen;     /* on_head was called */
+	bool reused;        /* the connection was a kept one */
+	int64_t wait_us;    /* from start to first byte of the head */
+	int64_t total_us;
+};
+
+enum { FETCH_SEND_LATER = -1, FETCH_SEND_ABORT = -2 }; /* 0: end of body */
+
+struct fetch_events {
+	/* A 1xx other than 100 and 101, raw head; may be NULL. */
+	void (*on_interim)(void *ctx, struct str head);
+	/* The final head: status line and field lines as received. May call fetch_cancel. */
+	void (*on_head)(void *ctx, struct str head);
+	/* Body bytes. False: none taken; the fetch pauses and the same bytes come again after
+	 * fetch_resume. May call fetch_cancel. */
+	bool (*on_body)(void *ctx, const char *p, size_t n);
+	/* More of the request's body: bytes put at p (at most max), 0 at its end, or FETCH_SEND_*;
+	 * after LATER, fetch_send_more says there is some. */
+	ptrdiff_t (*on_send)(void *ctx, char *p, size_t max);
+	/* Exactly once, unless cancelled. */
+	void (*on_done)(void *ctx, const struct fetch_result *r);
+};
+
+struct fetch_request {
+	const struct origin *origin;
+	struct str method;  /* as received: also M-SEARCH */
+	struct str target;  /* origin form, sent as it is: no normalisation */
+	struct str host;    /* the client's authority; sent unless the origin overrides it */
+	struct str fields;  /* "Name: value\r\n" lines (head_forward); copied */
+	enum framing framing; /* of the request's body: NONE, LENGTH, CHUNKED */
+	uint64_t content_length;
+	bool idempotent;    /* may be sent once more when a kept connection turns out dead */
+};
+/* Never NULL; a failure to start arrives as on_done from the event loop. */
+struct fetch *fetch_start(struct fetcher *f, const struct fetch_request *r,
+                          const struct fetch_events *ev, void *ctx);
+void fetch_resume(struct fetch *f);    /* on_body will take bytes again */
+void fetch_send_more(struct fetch *f); /* on_send has bytes again */
+void fetch_cancel(struct fetch **f);   /* no further callback; sets *f to NULL */
+
+#endif

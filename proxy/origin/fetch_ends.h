@@ -1,0 +1,12 @@
+/* fetch_ends.h - rows: how a fetch can end, the status for a client without a head, the word. */
+FETCH_END(OK,              0,   "ok")
+FETCH_END(DNS,             502, "dns-failed")
+FETCH_END(CONNECT,         502, "connect-failed")
+FETCH_END(CONNECT_TIMEOUT, 504, "connect-timeout")
+FETCH_END(TLS,             502, "tls-failed")
+FETCH_END(SEND,            502, "send-failed")
+FETCH_END(READ_TIMEOUT,    504, "read-timeout")
+FETCH_END(CLOSED,          502, "closed-early")
+FETCH_END(TRUNCATED,       502, "truncated")
+FETCH_END(PROTOCOL,        502, "bad-response")
+FETCH_END(ABORTED,         502, "request-body-failed")
