@@ -73,12 +73,12 @@ $(B)/tests/test_%: tests/unit/test_%.c tests/kit/unit.h $$(call rooms_of,tests/u
 unit: $(if $(T),$(wildcard $(B)/tests/test_$(T)) $(B)/tests/test_$(T),$(UNITS))
 	@for t in $(sort $^); do $$t || exit 1; done
 
-# Programs of bench/: clients and yardsticks, no room of the proxy but the ones clients need.
+# Programs of bench/: clients and yardsticks, no room of the proxy but the ones clients need; filters.
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
-BENCHLIBS := $(call lib,proxy/cli) $(call lib,proxy/http) $(call lib,proxy/base)
+BENCHLIBS := $(call lib,proxy/cli) $(call lib,proxy/http) $(call lib,proxy/base) $(call lib,filter)
 $(B)/bench/%: bench/%.c $(BENCHLIBS)
 	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) -o $@ $< $(BENCHLIBS) -lm
+	$(CC) $(ALLFLAGS) -o $@ $< $(BENCHLIBS) $(shell pkg-config --libs libxxhash) -lm
 
 bench: build/twice $(BENCHES)
 	bench/mix.sh 50000

@@ -1,7 +1,7 @@
 /* schemes.c - do the ways to derive k places from one hash cost false positives?
  *
- *	cc -O2 -I. -o build/schemes bench/schemes.c build/release/lib/libfilter.a -lxxhash -lm
- *	build/schemes [keys] [seeds]
+ *	make build/release/bench/schemes
+ *	build/release/bench/schemes [keys] [seeds]
  *
  * Each scheme at so many keys, several seeds; the measured rate against the
  * exact (1 - (1 - 1/m)^(kn))^k, with the standard error of the comparison.
