@@ -117,7 +117,7 @@ unlink_pending(struct store *st, struct batch *b)
 	if (!*p)
 		st->last = p;
 	st->pending_bytes -= st->batch_bytes;
-	if (!st->pending)
+	if (st->pending == st->open)
 		pthread_cond_broadcast(&st->drained);
 	batch_put_away(st, b);
 }
@@ -464,7 +464,7 @@ out:
 }
 
 /* Frees the victim: what is cold goes at once, what is hot is moved, the rest goes after it. */
-static void
+static bool
 empty_segment(struct store *st, uint32_t segment, uint32_t generation)
 {
 	struct moving m = {.st = st, .segment = segment, .generation = generation};
@@ -475,10 +475,17 @@ empty_segment(struct store *st, uint32_t segment, uint32_t generation)
 			gone++;
 	free(m.list);
 	atomic_fetch_add(&st->evicted, gone);
-	pthread_mutex_lock(&st->lock);
 	atomic_store(&st->generations[segment], 0);
+	int fd = atomic_load(&st->fds[segment]);
+	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
+	pthread_mutex_lock(&st->lock);
 	ledger_free(&st->ledger, segment);
+	if (r != 0) { /* somebody else took the room: the log is one segment smaller */
+		ledger_drop(&st->ledger, segment);
+		fail(st, "make room for a segment", error);
+	}
 	pthread_mutex_unlock(&st->lock);
+	return r == 0;
 }
 
 static bool
@@ -487,10 +494,8 @@ add_segment(struct store *st, uint32_t slot)
 	int fd = atomic_load(&st->fds[slot]);
 	if (fd < 0)
 		fd = store_open_segment_file(st, slot, true);
-	bool yes = fd >= 0 && st->o.ops->allocate(fd, (off_t)st->o.segment_bytes) == 0;
+	bool yes = fd >= 0 && st->o.ops->renew(fd, (off_t)st->o.segment_bytes) == 0;
 	int error = errno;
-	if (fd >= 0 && !yes && ftruncate(fd, 0) != 0)
-		log_debug("cache %s: cannot cut segment %u back", st->o.dir, slot);
 	if (fd >= 0)
 		atomic_store(&st->fds[slot], fd);
 	pthread_mutex_lock(&st->lock);
@@ -516,8 +521,7 @@ free_one(struct store *st)
 		return true;
 	if (victim < 0)
 		return false;
-	empty_segment(st, (uint32_t)victim, generation);
-	return true;
+	return empty_segment(st, (uint32_t)victim, generation);
 }
 
 static bool
@@ -809,7 +813,7 @@ store_flush(struct store *st)
 	pthread_mutex_lock(&st->lock);
 	if (st->open)
 		close_batch(st);
-	while (st->pending)
+	while (st->pending != st->open) /* what is carried over may open a new one */
 		pthread_cond_wait(&st->drained, &st->lock);
 	pthread_mutex_unlock(&st->lock);
 }
