@@ -187,11 +187,12 @@ shrink(struct restoring *r)
 		close(r->found[i].fd);
 		unlink_segment(r->st, r->found[i].slot);
 	}
+	if (!over)
+		return;
 	memmove(r->found, r->found + over, (r->n - over) * sizeof *r->found);
 	r->n -= over;
-	if (over)
-		log_info("cache %s: the limit is lower than it was, %zu oldest segments dropped",
-			 r->st->o.dir, over);
+	log_info("cache %s: the limit is lower than it was, %zu oldest segments dropped",
+		 r->st->o.dir, over);
 }
 
 /* ---- entries ------------------------------------------------------------------------------- */
