@@ -2,6 +2,7 @@
 #include "proxy/cache/cache_inside.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/ledger.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 enum { RAM_ONLY_BLOCK = 256 << 10 };
 
-static const uint64_t MIN_DISK_BYTES = 4 << 20;
+static const uint64_t MIN_LOG_BYTES = 4 << 20;
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
@@ -18,19 +19,18 @@ open_store(struct cache *c, char *err, size_t err_bytes)
 {
 	const struct cache_options *o = &c->o;
 	c->reserve_bytes = o->reserve_bytes ? o->reserve_bytes : o->disk_bytes / 32;
-	uint64_t beside = c->reserve_bytes + CACHE_SMALL_FILES;
-	if (o->disk_bytes < beside || o->disk_bytes - beside < MIN_DISK_BYTES) {
+	uint64_t log_bytes = ledger_log_bytes(o->disk_bytes, o->reserve_bytes);
+	if (log_bytes < MIN_LOG_BYTES) {
 		snprintf(err, err_bytes,
-		         "cache %s: %llu bytes are too few for a disk cache: give it 8MiB or more "
-		         "beside the %llu bytes kept for other files",
-		         c->dir, (unsigned long long)o->disk_bytes, (unsigned long long)beside);
+		         "cache %s: %llu bytes are too few for a disk cache: give it 8MiB or more",
+		         c->dir, (unsigned long long)o->disk_bytes);
 		return -1;
 	}
 	return store_open(&c->store,
 	                  &(struct store_options){
 				  .dir = c->dir,
 				  .dir_fd = c->dir_fd,
-				  .log_bytes = o->disk_bytes - beside,
+				  .log_bytes = log_bytes,
 				  .segment_bytes = o->segment_bytes,
 				  .io_threads = o->io_threads,
 				  .ops = o->ops,

@@ -28,8 +28,6 @@ struct cache {
 	_Atomic uint64_t files_written;
 };
 
-enum { CACHE_SMALL_FILES = 64 << 10 }; /* seed, format, lock, the directory itself */
-
 /* files.c */
 int files_open(struct cache *c, char *err, size_t err_bytes);
 void files_close(struct cache *c);

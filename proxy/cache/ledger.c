@@ -9,7 +9,15 @@
 static const uint64_t MIB = 1 << 20;
 
 enum { CARRY_SHARE = 4, /* at most a quarter of a victim moves on */
-       LEASED_SHARE = 4 };
+       LEASED_SHARE = 4,
+       SMALL_FILES = 64 << 10 /* seed, format, lock, the directory itself */ };
+
+uint64_t
+ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes)
+{
+	uint64_t beside = (reserve_bytes ? reserve_bytes : disk_bytes / 32) + SMALL_FILES;
+	return disk_bytes > beside ? disk_bytes - beside : 0;
+}
 
 uint64_t
 ledger_segment_bytes(uint64_t log_bytes)
