@@ -94,8 +94,7 @@ on_dashboard(struct admin *a, struct evhttp_request *q)
 		evhttp_request_get_output_headers(q), "Content-Security-Policy",
 		"default-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
 		"frame-ancestors 'none'");
-	answer(q, 200, "text/html; charset=utf-8", dashboard_html,
-	       (size_t)(dashboard_html_end - dashboard_html));
+	answer(q, 200, "text/html; charset=utf-8", dashboard_html, dashboard_bytes);
 }
 
 /* The url of "url=..." in the query or in a form's body; else NULL. The caller frees. */
