@@ -41,7 +41,7 @@ struct flight_head {
 	bool storable;
 	bool stored;           /* being written to disk */
 	enum admission verdict;
-	bool has_age;          /* the origin's answer had an Age: it is a cache itself */
+	bool has_age;          /* the origin's answer had an Age: it came from a cache itself */
 	int64_t age;
 	uint64_t body_bytes;   /* UINT64_MAX: not known */
 	struct str content_range; /* of a 206 that is passed on; a view into head */

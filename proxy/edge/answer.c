@@ -389,7 +389,7 @@ answer_flight(struct txn *t)
 	} else {
 		add_selected_head(t, head, h->body_bytes);
 	}
-	if (h->has_age || !t->leader)
+	if (h->storable && !t->passing && (h->has_age || !t->leader))
 		add_number(t, STR("Age: "), h->age > 0 ? (uint64_t)h->age : 0);
 	t->from_flight = true;
 	if (t->body_none || t->at == t->until)

@@ -167,12 +167,13 @@ go(struct fill *f)
 			                             f->object->terms.etag_bytes};
 		forward.if_modified_since = line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
 	}
+	struct str primary = {f->key.p, f->primary_bytes};
 	struct buf lines = {0};
 	head_forward(&f->rq, &forward, &lines);
 	struct fetch_request r = {
 		.origin = sh->origins[f->origin],
 		.method = f->rq.method_name,
-		.target = f->rq.path_query,
+		.target = f->as_it_came ? f->rq.path_query : cachekey_target(primary),
 		.host = f->rq.authority,
 		.fields = buf_str(&lines),
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
@@ -376,7 +377,7 @@ invalidate(struct fill *f, const struct response *rs)
 {
 	struct shared *sh = f->worker->shared;
 	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
-	if (method_is_safe(f->rq.method) || rs->status < 200 || rs->status >= 400)
+	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
 	fill_forget(sh, f->primary, (struct str){f->key.p, f->primary_bytes});
 	for (size_t i = 0; i < 2; i++) {
@@ -582,8 +583,6 @@ publish(struct fill *f, const struct response *rs)
 		admit(f, rs->status);
 		begin_write(f, &h);
 	} else {
-		h.age = strtol(fields_get(&rs->fields, FIELD_AGE).p ? fields_get(&rs->fields, FIELD_AGE).p
-		                                                     : "0", NULL, 10);
 		f->verdict = ADMISSION_NOT_STORABLE;
 		count_part(f, rs, now);
 		forget_old(f);
@@ -618,16 +617,6 @@ count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
 	metrics_add(&f->worker->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
 }
 
-/* RFC 9111 4.3.4: a 304 with another validator than ours must not update what is stored; that our
- * own validator still held it said all the same. */
-static bool
-is_about_ours(const struct fill *f, const struct response *rs)
-{
-	struct str theirs = fields_get(&rs->fields, FIELD_ETAG);
-	struct str ours = {f->object->head.p + f->object->terms.etag_at, f->object->terms.etag_bytes};
-	return theirs.n == 0 || ours.n == 0 || etag_weak_match(theirs, ours);
-}
-
 /* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */
 static void
 publish_validated(struct fill *f, const struct response *rs)
@@ -638,8 +627,12 @@ publish_validated(struct fill *f, const struct response *rs)
 	struct field fields[FIELDS_MAX];
 	struct response updated = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	int64_t now = now_s();
-	bool ours = is_about_ours(f, rs);
-	head_update(f->object->head, rs, &merged);
+	/* A 304 with another validator than ours must not update what is stored; that our own validator
+	 * still held it said all the same. */
+	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	bool ours = h1_parse_response(f->object->head, &stored) &&
+	            policy_304_is_of(&stored.fields, &rs->fields, now);
+	head_update(f->object->head, rs, now, &merged);
 	bool ok = ours && h1_parse_response(buf_str(&merged), &updated);
 	if (ok) {
 		f->storable = judge_storable(f, &updated, now);
@@ -673,7 +666,12 @@ static void
 on_interim(void *ctx, struct str head)
 {
 	struct fill *f = ctx;
-	flight_interim(f->flight, head);
+	struct buf whole = {0};
+	buf_add_str(&whole, head);
+	if (head.n < 4 || memcmp(head.p + head.n - 4, "\r\n\r\n", 4) != 0)
+		buf_add_lit(&whole, "\r\n");
+	flight_interim(f->flight, buf_str(&whole));
+	buf_fini(&whole);
 }
 
 static void
