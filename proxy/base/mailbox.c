@@ -10,6 +10,7 @@ int
 mailbox_init(struct mailbox *m)
 {
 	atomic_init(&m->head, NULL);
+	m->nudge = NULL;
 	m->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	return m->fd < 0 ? -1 : 0;
 }
@@ -30,19 +31,33 @@ mailbox_post(struct mailbox *m, struct letter *l)
 		l->next = head;
 	while (!atomic_compare_exchange_weak_explicit(&m->head, &head, l, memory_order_release,
 	                                              memory_order_relaxed));
-	if (!head) {
+	if (head)
+		return;
+	if (m->nudge && pthread_equal(m->owner, pthread_self())) {
+		m->nudge(m->nudge_ctx);
+	} else {
 		uint64_t one = 1;
 		ssize_t n = write(m->fd, &one, sizeof one);
 		(void)n; /* EAGAIN: already readable */
 	}
 }
 
-unsigned
-mailbox_run(struct mailbox *m)
+void
+mailbox_adopt(struct mailbox *m, void (*nudge)(void *ctx), void *ctx)
 {
-	uint64_t drained;
-	ssize_t got = read(m->fd, &drained, sizeof drained);
-	(void)got;
+	m->owner = pthread_self();
+	m->nudge_ctx = ctx;
+	m->nudge = nudge;
+}
+
+unsigned
+mailbox_run(struct mailbox *m, bool drain)
+{
+	if (drain) {
+		uint64_t drained;
+		ssize_t got = read(m->fd, &drained, sizeof drained);
+		(void)got;
+	}
 	struct letter *l = atomic_exchange_explicit(&m->head, NULL, memory_order_acquire);
 	struct letter *in_order = NULL;
 	while (l) {

@@ -8,7 +8,9 @@
 #ifndef BASE_MAILBOX_H
 #define BASE_MAILBOX_H
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 struct letter {
 	struct letter *next;            /* the mailbox's, while posted */
@@ -18,12 +20,19 @@ struct letter {
 struct mailbox {
 	_Atomic(struct letter *) head;
 	int fd; /* eventfd: readable when letters wait; register it for reading */
+	/* Set both on the owning thread to spare a system call when the owner writes to itself: nudge
+	 * is then called instead of writing to fd, and must see to it that mailbox_run is called soon. */
+	void (*nudge)(void *ctx);
+	void *nudge_ctx;
+	pthread_t owner;
 };
 
 int mailbox_init(struct mailbox *m); /* 0, or -1 with errno */
 void mailbox_fini(struct mailbox *m);
 void mailbox_post(struct mailbox *m, struct letter *l);
-/* Opens all waiting letters in the order they were posted; returns how many. */
-unsigned mailbox_run(struct mailbox *m);
+/* From the owning thread, once, before anybody posts. */
+void mailbox_adopt(struct mailbox *m, void (*nudge)(void *ctx), void *ctx);
+/* Opens all waiting letters in the order they were posted; returns how many. drain: fd was readable. */
+unsigned mailbox_run(struct mailbox *m, bool drain);
 
 #endif

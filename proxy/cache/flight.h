@@ -1,0 +1,122 @@
+/* flight.h - one origin answer on its way to many readers: it is fetched once, by its leader, and
+ * read by everybody who asked for the same key while it arrives.
+ *
+ *	leader (one worker)                     readers (any worker)
+ *	flight_enter -> true
+ *	flight_publish ------- head -------->   flight_state, flight_head
+ *	flight_append  ------- blocks ------>   flight_read ... flight_done_until
+ *	flight_end / flight_fail ---------->    BODY end / cut
+ *
+ * Memory    a flight keeps its whole body while that is small (retain_bytes per flight, total_bytes
+ *           over all flights); beyond, only a window (window_bytes) between its slowest reader and
+ *           its leader, who is told to pause. So the bound is total_bytes + flights * window_bytes,
+ *           whatever the size of the bodies or the slowness of the readers.
+ * Threads   any; one mutex per flight, one per table shard. Wakes arrive as letters at home.
+ */
+#ifndef CACHE_FLIGHT_H
+#define CACHE_FLIGHT_H
+
+#include "proxy/base/buf.h"
+#include "proxy/cache/admission.h"
+#include "proxy/cache/cache.h"
+
+struct flights;
+struct flight;
+
+struct flights_options {
+	uint64_t retain_bytes, window_bytes, total_bytes;
+};
+struct flights *flights_create(const struct flights_options *o);
+void flights_destroy(struct flights **f);
+void flights_count(struct flights *f, uint64_t *flights, uint64_t *bytes);
+
+/* What is known when the origin's head is here; constant once published. */
+struct flight_head {
+	struct buf head;       /* as stored (http/head.h); owned by the flight once published */
+	struct buf vary;       /* names the answer varies on (vary_names); empty: none */
+	struct buf variant;    /* vary_key of the leader's request */
+	struct terms terms;    /* when storable */
+	struct object *object; /* 304: the refreshed object to answer with; a reference */
+	int status;            /* of the origin's answer */
+	bool storable;
+	bool stored;           /* being written to disk */
+	enum admission verdict;
+	bool has_age;          /* the origin's answer had an Age: it came from a cache itself */
+	int64_t age;
+	uint64_t body_bytes;   /* UINT64_MAX: not known */
+	struct str content_range; /* of a 206 that is passed on; a view into head */
+};
+
+enum flight_state {
+	FLIGHT_WAITING,  /* for the origin's head */
+	FLIGHT_ARRIVING, /* the head is published, the body is on its way */
+	FLIGHT_WHOLE,    /* everything is here */
+	FLIGHT_FAILED    /* cut short; before or after the head */
+};
+
+struct flight_reader;
+typedef void flight_wake_fn(void *ctx);
+
+/* Joins the flight of the key or begins one: true when the caller leads it (and must fetch). Either
+ * way *reader is the caller's place in it. wake is called on home's thread when there is news. */
+bool flight_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
+                  flight_wake_fn *wake, void *ctx, struct flight_reader **reader);
+/* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */
+struct flight *flight_lead(struct flights *fs, struct key_hash hash, struct str key);
+/* A flight of one: nobody can join it. */
+struct flight_reader *flight_enter_alone(struct flights *fs, struct mailbox *home,
+                                         flight_wake_fn *wake, void *ctx);
+/* No more wakes; *reader becomes NULL. */
+void flight_leave(struct flight_reader **reader);
+
+struct flight *flight_of(const struct flight_reader *r);
+struct flight *flight_ref(struct flight *f);
+void flight_unref(struct flight **f);
+
+/* ---- the leader's side --------------------------------------------------------------------- */
+
+/* wake is called on home's thread when the window has room again or the last reader has left. */
+void flight_set_leader(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx);
+/* The leader goes: no more wakes. Call before its ctx dies. */
+void flight_drop_leader(struct flight *f);
+void flight_interim(struct flight *f, struct str head); /* a 1xx for who is here from the start */
+void flight_publish(struct flight *f, struct flight_head *head); /* takes what head owns */
+/* Adds body bytes; false when the window is full: nothing was taken, pause until woken. *filled is
+ * set to a block (borrowed) that holds the bytes at *at, to hand to a cache write. */
+bool flight_append(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
+                   uint32_t *got);
+/* The same for bytes that are at hand and few: never refused. */
+void flight_append_now(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
+                       uint32_t *got);
+void flight_end(struct flight *f);
+/* status and word: what a client without a head is told (static strings). */
+void flight_fail(struct flight *f, int status, const char *word);
+/* Nobody new joins from here on: the answer cannot be shared, or is now found in the cache. */
+void flight_close(struct flight *f);
+unsigned flight_readers(struct flight *f);
+/* How many ever joined behind the leader. */
+unsigned flight_followers(struct flight *f);
+/* The object under this key was invalidated: what is in the air must not be stored. */
+void flight_invalidate(struct flights *fs, struct key_hash hash, struct str key);
+bool flight_is_invalidated(struct flight *f);
+
+/* ---- the reader's side --------------------------------------------------------------------- */
+
+enum flight_state flight_state(struct flight *f);
+const struct flight_head *flight_head(struct flight *f); /* from FLIGHT_ARRIVING on */
+void flight_failure(struct flight *f, int *status, const char **word);
+/* Interim heads not read yet, appended to out. */
+void flight_read_interim(struct flight_reader *r, struct buf *out);
+
+enum flight_step {
+	FLIGHT_READY, /* *p, *n: bytes at the asked offset, kept alive by *block (a reference) */
+	FLIGHT_LATER, /* a wake will come */
+	FLIGHT_OVER,  /* at is the end of a whole body */
+	FLIGHT_CUT    /* the body ended early, or the offset is gone */
+};
+enum flight_step flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n,
+                             struct block **block);
+/* Bytes before at are of no more use to this reader. */
+void flight_done_until(struct flight_reader *r, uint64_t at);
+
+#endif

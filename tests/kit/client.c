@@ -1,0 +1,570 @@
+/* client.c - exact bytes out, answers parsed by the letter of RFC 9112. */
+#include "tests/kit/inside.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct client {
+	int fd;
+	struct heap in; /* received */
+	size_t at;	/* how much of it was read */
+	bool ended;
+	bool failed; /* ended by a reset or by our patience */
+};
+
+/* ---- the connection ------------------------------------------------------------------------- */
+
+static struct client *
+open_to(unsigned port, int receive_buffer)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_port = htons((uint16_t)port),
+				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct client *c = kit_alloc(sizeof *c);
+	heap_add(&c->in, "", 0);
+	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int one = 1;
+	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	if (receive_buffer)
+		setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+	if (connect(c->fd, (struct sockaddr *)&a, sizeof a) < 0)
+		fail("cannot connect to port %u: %s", port, strerror(errno));
+	return c;
+}
+
+struct client *
+client_open_to(unsigned port)
+{
+	return open_to(port, 0);
+}
+
+struct client *
+client_open(void)
+{
+	return open_to(edge_port(), 0);
+}
+
+struct client *
+client_open_narrow(void)
+{
+	return open_to(edge_port(), 2048);
+}
+
+int
+client_fd(struct client *c)
+{
+	return c->fd;
+}
+
+void
+client_send_bytes(struct client *c, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t k = send(c->fd, p, n, MSG_NOSIGNAL);
+		if (k < 0) /* the peer has had enough: its answer, if any, is still to be read */
+			return;
+		p += k;
+		n -= (size_t)k;
+	}
+}
+
+size_t
+client_send_some(struct client *c, const char *p, size_t n)
+{
+	ssize_t k = send(c->fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return k > 0 ? (size_t)k : 0;
+}
+
+void
+client_send(struct client *c, const char *s)
+{
+	client_send_bytes(c, s, strlen(s));
+}
+
+void
+client_request(struct client *c, const char *method, const char *target, const char *fields)
+{
+	client_send(c, text("%s %s HTTP/1.1\r\nHost: example.com\r\n%s\r\n", method, target,
+			    fields ? fields : ""));
+}
+
+void
+client_half_close(struct client *c)
+{
+	shutdown(c->fd, SHUT_WR);
+}
+
+void
+client_close(struct client *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+}
+
+void
+client_reset(struct client *c)
+{
+	struct linger now = {.l_onoff = 1, .l_linger = 0};
+	setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+	client_close(c);
+}
+
+/* Waits for bytes; false when the connection has ended or nothing came for ms. */
+static bool
+more(struct client *c, int64_t ms)
+{
+	char buf[65536];
+	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+	if (c->ended)
+		return false;
+	int r = poll(&p, 1, (int)ms);
+	if (r == 0) {
+		c->failed = true;
+		return false;
+	}
+	ssize_t n = recv(c->fd, buf, sizeof buf, 0);
+	if (n <= 0) {
+		c->ended = true;
+		c->failed = n < 0;
+		return false;
+	}
+	heap_add(&c->in, buf, (size_t)n);
+	return true;
+}
+
+/* ---- reading an answer ------------------------------------------------------------------------
+ */
+
+static const char *
+fault_of_head(const char *head, size_t n)
+{
+	if (n < 17 || memcmp(head, "HTTP/1.1 ", 9) != 0)
+		return "the status line does not begin with HTTP/1.1";
+	for (int i = 9; i < 12; i++)
+		if (!isdigit((unsigned char)head[i]))
+			return "the status is not three digits";
+	if (head[12] != ' ')
+		return "no space after the status";
+	const char *p = strstr(head, "\r\n") + 2;
+	for (const char *c = head; c < head + n; c++) {
+		if (*c == '\n' && (c == head || c[-1] != '\r'))
+			return "a bare LF in the head";
+		if (*c == '\r' && c[1] != '\n')
+			return "a bare CR in the head";
+		if (((unsigned char)*c < 32 && *c != '\r' && *c != '\n' && *c != '\t') || *c == 127)
+			return "a control byte in the head";
+	}
+	while (*p != '\r') {
+		const char *name = p;
+		while (isalnum((unsigned char)*p) || (*p && strchr("!#$%&'*+-.^_`|~", *p)))
+			p++;
+		if (p == name || *p != ':')
+			return "a field line without a proper name";
+		p = strstr(p, "\r\n") + 2;
+	}
+	return NULL;
+}
+
+static char *
+read_line(struct client *c)
+{
+	char *end;
+	while (!(end = memmem(c->in.p + c->at, c->in.n - c->at, "\r\n", 2)))
+		if (!more(c, kit_patience_ms()))
+			return NULL;
+	char *line = kit_dup(c->in.p + c->at, (size_t)(end - (c->in.p + c->at)));
+	c->at = (size_t)(end + 2 - c->in.p);
+	return line;
+}
+
+/* n bytes into body; false when there were fewer. */
+static bool
+read_bytes(struct client *c, struct heap *body, uint64_t n)
+{
+	while (n) {
+		if (c->at == c->in.n) {
+			c->at = c->in.n = 0; /* what was read need not be kept */
+			if (!more(c, kit_patience_ms()))
+				return false;
+		}
+		size_t k = c->in.n - c->at;
+		k = k > n ? (size_t)n : k;
+		heap_add(body, c->in.p + c->at, k);
+		c->at += k;
+		n -= k;
+	}
+	return true;
+}
+
+static const char *
+read_chunks(struct client *c, struct answer *a, struct heap *body)
+{
+	struct heap trailers = {0};
+	heap_add(&trailers, "", 0);
+	for (;;) {
+		char *line = read_line(c), *end;
+		if (!line)
+			return a->cut = true, "ended before the last chunk";
+		if (!isxdigit((unsigned char)*line))
+			return "a chunk size that is not hexadecimal";
+		uint64_t n = strtoull(line, &end, 16);
+		if (*end && *end != ';')
+			return "a chunk size with something behind it";
+		if (!n)
+			break;
+		if (!read_bytes(c, body, n))
+			return a->cut = true, "ended inside of a chunk";
+		line = read_line(c);
+		if (!line)
+			return a->cut = true, "ended after a chunk";
+		if (*line)
+			return "a chunk longer than its size";
+	}
+	for (;;) {
+		char *line = read_line(c);
+		if (!line)
+			return a->cut = true, "ended in the trailers";
+		if (!*line)
+			break;
+		heap_text(&trailers, "%s\r\n", line);
+	}
+	a->trailers = trailers.p;
+	return NULL;
+}
+
+static const char *
+read_body(struct client *c, const char *method, struct answer *a)
+{
+	struct heap body = {0};
+	heap_add(&body, "", 0);
+	int te_lines, cl_lines;
+	char *te = head_field(a->head, "Transfer-Encoding", &te_lines);
+	char *cl = head_field(a->head, "Content-Length", &cl_lines);
+	const char *fault = NULL;
+	if (te && cl)
+		return "both Transfer-Encoding and Content-Length";
+	if (cl_lines > 1)
+		return "several Content-Length lines";
+	if (strcmp(method, "HEAD") == 0 || a->status == 204 || a->status == 304) {
+		if (te && a->status == 204)
+			return "Transfer-Encoding in a 204";
+	} else if (te) {
+		if (strcasecmp(te, "chunked") != 0)
+			return "a transfer coding other than chunked";
+		a->chunked = true;
+		fault = read_chunks(c, a, &body);
+	} else if (cl) {
+		char *end;
+		uint64_t n = strtoull(cl, &end, 10);
+		if (!isdigit((unsigned char)*cl) || *end)
+			return "a Content-Length that is no number";
+		if (!read_bytes(c, &body, n)) {
+			a->cut = true;
+			fault = "shorter than its Content-Length";
+		}
+	} else {
+		read_bytes(c, &body, UINT64_MAX);
+		if (c->failed)
+			fault = "a body until close whose close did not come";
+	}
+	a->body = body.p;
+	a->body_bytes = body.n;
+	return fault;
+}
+
+/* The next head, interim ones put aside. */
+static const char *
+read_head(struct client *c, struct answer *a)
+{
+	struct heap interim = {0};
+	heap_add(&interim, "", 0);
+	*a = (struct answer){
+		.head = kit_dup("", 0), .body = kit_dup("", 0), .trailers = kit_dup("", 0)};
+	for (;;) {
+		char *end;
+		a->interim = interim.p;
+		while (!(end = memmem(c->in.p + c->at, c->in.n - c->at, "\r\n\r\n", 4)))
+			if (!more(c, kit_patience_ms())) {
+				a->cut = true;
+				return c->at == c->in.n ? "no answer" : "ended inside of the head";
+			}
+		a->head_bytes = (size_t)(end + 4 - (c->in.p + c->at));
+		a->head = kit_dup(c->in.p + c->at, a->head_bytes);
+		c->at += a->head_bytes;
+		const char *fault = fault_of_head(a->head, a->head_bytes);
+		if (fault)
+			return fault;
+		a->status = atoi(a->head + 9);
+		if (a->status >= 200)
+			return NULL;
+		heap_add(&interim, a->head, a->head_bytes);
+	}
+}
+
+struct answer
+client_try(struct client *c, const char *method)
+{
+	struct answer a;
+	a.fault = read_head(c, &a);
+	if (!a.fault)
+		a.fault = read_body(c, method, &a);
+	return a;
+}
+
+struct answer
+client_read(struct client *c, const char *method)
+{
+	struct answer a = client_try(c, method);
+	if (a.fault)
+		fail("a bad answer: %s\n%.2000s%.500s", a.fault, a.head, a.body);
+	return a;
+}
+
+struct answer
+client_read_head(struct client *c)
+{
+	struct answer a;
+	a.fault = read_head(c, &a);
+	if (a.fault)
+		fail("a bad answer: %s\n%.2000s", a.fault, a.head);
+	return a;
+}
+
+size_t
+client_read_body(struct client *c, char *p, size_t n)
+{
+	struct heap body = {0};
+	read_bytes(c, &body, n);
+	if (body.n)
+		memcpy(p, body.p, body.n);
+	free(body.p);
+	return body.n;
+}
+
+bool
+client_try_closed(struct client *c, int wait_ms, size_t *extra_bytes)
+{
+	while (more(c, wait_ms))
+		;
+	*extra_bytes = c->in.n - c->at;
+	return c->ended;
+}
+
+bool
+client_closed(struct client *c)
+{
+	size_t extra;
+	return client_try_closed(c, (int)kit_patience_ms(), &extra) && extra == 0;
+}
+
+void
+client_expect_closed(struct client *c)
+{
+	size_t extra;
+	bool closed = client_try_closed(c, (int)kit_patience_ms(), &extra);
+	if (extra)
+		fail("expected the connection to be closed, there came:\n%.1000s", c->in.p + c->at);
+	if (!closed)
+		fail("expected the connection to be closed, it stays open");
+}
+
+void
+client_quiet(struct client *c)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+	if (c->at == c->in.n && poll(&p, 1, 0) > 0)
+		more(c, 0);
+	if (c->at != c->in.n)
+		fail("expected nothing after the answer, there came:\n%.1000s", c->in.p + c->at);
+}
+
+/* ---- one request ------------------------------------------------------------------------------
+ */
+
+static void
+send_request(struct client *c, const char *method, const char *target, const char *fields,
+	     const char *body)
+{
+	struct heap h = {0};
+	fields = fields ? fields : "";
+	heap_text(&h, "%s %s HTTP/1.1\r\n", method, target);
+	if (!strcasestr(fields, "Host:"))
+		heap_text(&h, "Host: example.com\r\n");
+	heap_text(&h, "%s", fields);
+	if (body && !strcasestr(fields, "Transfer-Encoding:"))
+		heap_text(&h, "Content-Length: %zu\r\n", strlen(body));
+	heap_text(&h, "\r\n%s", body ? body : "");
+	client_send_bytes(c, h.p, h.n);
+	free(h.p);
+}
+
+struct answer
+try_ask(const char *method, const char *target, const char *fields, const char *body)
+{
+	struct client *c = client_open();
+	send_request(c, method, target, fields, body);
+	struct answer a = client_try(c, method);
+	client_close(c);
+	return a;
+}
+
+struct answer
+ask(const char *method, const char *target, const char *fields, const char *body)
+{
+	struct client *c = client_open();
+	send_request(c, method, target, fields, body);
+	struct answer a = client_read(c, method);
+	client_quiet(c);
+	client_close(c);
+	return a;
+}
+
+struct answer
+get_with(const char *target, const char *fields)
+{
+	return ask("GET", target, fields, NULL);
+}
+
+struct answer
+get(const char *target)
+{
+	return ask("GET", target, NULL, NULL);
+}
+
+struct call {
+	pthread_t thread;
+	char *method, *target, *fields, *body;
+	struct answer answer;
+	_Atomic bool done;
+};
+
+static void *
+do_call(void *ctx)
+{
+	struct call *c = ctx;
+	c->answer = ask(c->method, c->target, c->fields, c->body);
+	c->done = true;
+	return NULL;
+}
+
+struct call *
+call_with(const char *method, const char *target, const char *fields, const char *body)
+{
+	struct call *c = kit_alloc(sizeof *c);
+	c->method = strdup(method);
+	c->target = strdup(target);
+	c->fields = fields ? strdup(fields) : NULL;
+	c->body = body ? strdup(body) : NULL;
+	if (pthread_create(&c->thread, NULL, do_call, c) != 0)
+		fail("no thread");
+	return c;
+}
+
+struct call *
+call_get(const char *target)
+{
+	return call_with("GET", target, NULL, NULL);
+}
+
+struct answer
+call_wait(struct call *c)
+{
+	pthread_join(c->thread, NULL);
+	return c->answer;
+}
+
+bool
+call_is_done(struct call *c)
+{
+	return c->done;
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+const char *
+field(struct answer a, const char *name)
+{
+	int lines;
+	return head_field(a.head, name, &lines);
+}
+
+int
+field_lines(struct answer a, const char *name)
+{
+	int lines;
+	head_field(a.head, name, &lines);
+	return lines;
+}
+
+void
+answer_expect(const char *file, int line, struct answer a, int status, const char *body)
+{
+	if (a.fault)
+		kit_fail(file, line, "a bad answer: %s\n%.2000s", a.fault, a.head);
+	if (a.status != status)
+		kit_fail(file, line, "expected status %d, there came\n%.2000s%.300s", status,
+			 a.head, a.body);
+	if (body && (a.body_bytes != strlen(body) || memcmp(a.body, body, a.body_bytes) != 0))
+		kit_fail(
+			file, line,
+			"expected the body\n  \"%.300s\"\nthere came (%zu bytes)\n  \"%.300s\"\n%.1500s",
+			body, a.body_bytes, a.body, a.head);
+}
+
+void
+answer_expect_field(const char *file, int line, struct answer a, const char *name,
+		    const char *value)
+{
+	const char *got = field(a, name);
+	if (!got != !value || (got && strcmp(got, value) != 0))
+		kit_fail(file, line, "expected %s: %s, there came\n%.2000s", name,
+			 value ? value : "(not there)", a.head);
+}
+
+const char *
+verdict(struct answer a)
+{
+	const char *all = field(a, "Cache-Status"), *ours = NULL;
+	/* Each cache appends its own member, so ours, the nearest, is the last. */
+	for (const char *p = all; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+		while (*p == ' ')
+			p++;
+		if (strncmp(p, "twice", 5) == 0 && !isalnum((unsigned char)p[5]))
+			ours = p;
+	}
+	return ours ? kit_dup(ours, strcspn(ours, ",")) : "";
+}
+
+bool
+verdict_has(struct answer a, const char *word)
+{
+	char *save, *v = strdup(verdict(a));
+	for (char *p = strtok_r(v, ";", &save); p; p = strtok_r(NULL, ";", &save)) {
+		while (*p == ' ')
+			p++;
+		size_t n = strlen(p);
+		while (n && p[n - 1] == ' ')
+			n--;
+		if (n == strlen(word) && memcmp(p, word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+void
+answer_expect_verdict(const char *file, int line, struct answer a, const char *word, bool has)
+{
+	if (verdict_has(a, word) != has)
+		kit_fail(file, line, "expected Cache-Status %s \"%s\", there came\n%.2000s",
+			 has ? "with" : "without", word, a.head);
+}

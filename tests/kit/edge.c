@@ -1,0 +1,463 @@
+/* edge.c - starts, watches and ends the real proxy. */
+#include "tests/kit/inside.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FLAGS_MAX = 2 * EDGE_FLAGS };
+
+static struct {
+	pthread_mutex_t lock;
+	pid_t pid; /* 0: not running */
+	unsigned port, admin_port;
+	char *flags[FLAGS_MAX];
+	char *yaml;
+	struct heap err; /* stderr of all starts */
+	size_t err_from; /* where the last start's begins */
+	bool err_ended;
+	pthread_t reader;
+	int starts;
+} edge = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static char *
+binary(void)
+{
+	const char *b = getenv("TWICE");
+	char *path = realpath(b ? b : "build/twice", NULL);
+	if (!path)
+		fail("there is no %s: make it, or set TWICE", b ? b : "build/twice");
+	return path;
+}
+
+static char *
+replaced(const char *s, const char *what, const char *by)
+{
+	struct heap h = {0};
+	heap_add(&h, "", 0);
+	for (const char *at; (at = strstr(s, what)); s = at + strlen(what)) {
+		heap_add(&h, s, (size_t)(at - s));
+		heap_add(&h, by, strlen(by));
+	}
+	heap_add(&h, s, strlen(s));
+	return h.p;
+}
+
+void
+edge_yaml(const char *yaml)
+{
+	edge.yaml = replaced(replaced(yaml, "%O", origin_url()), "%D", kit_dir());
+}
+
+const char *
+edge_cache_dir(void)
+{
+	return text("%s/cache", kit_dir());
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+static bool
+given(const char *const *flags, const char *name)
+{
+	for (int i = 1; flags[i]; i++)
+		if (strcmp(flags[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool
+in_yaml(const char *line)
+{
+	return edge.yaml &&
+	       (strncmp(edge.yaml, line + 1, strlen(line + 1)) == 0 || strstr(edge.yaml, line));
+}
+
+static void
+compose(const char *const *flags)
+{
+	int n = 0;
+	edge.flags[n++] = binary();
+	edge.flags[n++] = strdup("run");
+	if (edge.yaml) {
+		char *path = text("%s/twice.yaml", kit_dir());
+		FILE *f = fopen(path, "w");
+		if (!f || fputs(edge.yaml, f) < 0 || fclose(f) != 0)
+			fail("cannot write %s", path);
+		edge.flags[n++] = strdup("-c");
+		edge.flags[n++] = path;
+	}
+	const struct {
+		const char *flag, *yaml, *value;
+	} usual[] = {
+		{"--listen", "\nlisten:", "127.0.0.1:0"}, {"--admin", "\nadmin:", "127.0.0.1:0"},
+		{"--origin", "\norigins:", origin_url()}, {"--cache", "\n  dir:", edge_cache_dir()},
+		{"--disk", "\n  disk:", "64MiB"},	  {"--memory", "\n  memory:", "8MiB"},
+		{"--workers", "\nworkers:", "2"},
+	};
+	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+		if (given(flags, usual[i].flag) || in_yaml(usual[i].yaml))
+			continue;
+		edge.flags[n++] = strdup(usual[i].flag);
+		edge.flags[n++] = strdup(usual[i].value);
+	}
+	for (int i = 1; flags[i] && n < FLAGS_MAX - 1; i++)
+		edge.flags[n++] = strdup(flags[i]);
+	edge.flags[n] = NULL;
+}
+
+/* ---- its voice ------------------------------------------------------------------------------- */
+
+static void *
+read_stderr(void *ctx)
+{
+	int fd = (int)(intptr_t)ctx;
+	char buf[4096];
+	ssize_t n;
+	while ((n = read(fd, buf, sizeof buf)) > 0 || (n < 0 && errno == EINTR)) {
+		if (n < 0)
+			continue;
+		pthread_mutex_lock(&edge.lock);
+		heap_add(&edge.err, buf, (size_t)n);
+		pthread_mutex_unlock(&edge.lock);
+	}
+	close(fd);
+	pthread_mutex_lock(&edge.lock);
+	edge.err_ended = true;
+	pthread_mutex_unlock(&edge.lock);
+	return NULL;
+}
+
+char *
+edge_stderr(void)
+{
+	pthread_mutex_lock(&edge.lock);
+	char *s = kit_dup(edge.err.p ? edge.err.p : "", edge.err.n);
+	pthread_mutex_unlock(&edge.lock);
+	return s;
+}
+
+char *
+edge_stdout(void)
+{
+	struct heap h = {0};
+	heap_add(&h, "", 0);
+	FILE *f = fopen(text("%s/stdout", kit_dir()), "r");
+	char buf[4096];
+	size_t n;
+	while (f && (n = fread(buf, 1, sizeof buf, f)) > 0)
+		heap_add(&h, buf, n);
+	if (f)
+		fclose(f);
+	return h.p;
+}
+
+bool
+edge_said(const char *words)
+{
+	return strstr(edge_stderr(), words) != NULL;
+}
+
+/* The port of the line "listening on 127.0.0.1:PORT"; 0: not said yet. */
+static unsigned
+said_port(const char *line)
+{
+	const char *all = edge_stderr() + edge.err_from, *p = strstr(all, line);
+	if (!p)
+		return 0;
+	p += strlen(line);
+	const char *end = strpbrk(p, "\r\n");
+	if (!end)
+		return 0;
+	while (end > p && end[-1] != ':')
+		end--;
+	return (unsigned)strtoul(end, NULL, 10);
+}
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+static void
+launch(void)
+{
+	int err[2];
+	if (pipe2(err, O_CLOEXEC) < 0)
+		fail("pipe: %s", strerror(errno));
+	int out =
+		open(text("%s/stdout", kit_dir()), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	edge.err_from = edge.err.n;
+	edge.err_ended = false;
+	edge.pid = kit_spawn((const char *const *)edge.flags, (const int[]){-1, out, err[1]});
+	edge.starts++;
+	close(err[1]);
+	close(out);
+	if (pthread_create(&edge.reader, NULL, read_stderr, (void *)(intptr_t)err[0]) != 0)
+		fail("no thread");
+}
+
+static bool
+err_ended(void)
+{
+	pthread_mutex_lock(&edge.lock);
+	bool e = edge.err_ended;
+	pthread_mutex_unlock(&edge.lock);
+	return e;
+}
+
+static void
+start(void)
+{
+	launch();
+	for (int64_t end = kit_now_ms() + kit_patience_ms();;) {
+		edge.port = said_port("listening on ");
+		edge.admin_port = said_port("admin on ");
+		if (edge.port && edge.admin_port)
+			return;
+		if (err_ended())
+			fail("the proxy ended at its start: status %d", edge_wait_exit());
+		if (kit_now_ms() > end)
+			fail("the proxy did not say \"listening on\" and \"admin on\" in time");
+		kit_pause();
+	}
+}
+
+void
+edge_start_flags(const char *const *flags)
+{
+	if (edge.pid)
+		fail("a proxy runs already");
+	compose(flags);
+	start();
+}
+
+int
+edge_refuses_flags(char **says, const char *const *flags)
+{
+	pid_t running = edge.pid;
+	compose(flags);
+	launch();
+	int status = edge_wait_exit();
+	*says = edge_stderr() + edge.err_from;
+	edge.pid = running;
+	return status;
+}
+
+void
+edge_restart(void)
+{
+	if (edge.pid)
+		edge_stop();
+	start();
+}
+
+int
+edge_wait_exit(void)
+{
+	int status = kit_reap(edge.pid, 2 * kit_patience_ms());
+	if (status == -1000)
+		fail("the proxy did not end");
+	pthread_join(edge.reader, NULL);
+	edge.pid = 0;
+	return status;
+}
+
+void
+edge_signal(int sig)
+{
+	if (edge.pid && kill(edge.pid, sig) < 0)
+		fail("kill: %s", strerror(errno));
+}
+
+void
+edge_stop(void)
+{
+	if (!edge.pid)
+		fail("no proxy runs");
+	edge_signal(SIGTERM);
+	int status = edge_wait_exit();
+	if (status != 0)
+		fail("the proxy was asked to stop and ended with %d", status);
+}
+
+void
+edge_kill9(void)
+{
+	edge_signal(SIGKILL);
+	edge_wait_exit();
+}
+
+bool
+edge_alive(void)
+{
+	return edge.pid && !err_ended();
+}
+
+unsigned
+edge_port(void)
+{
+	return edge.port;
+}
+
+unsigned
+edge_admin_port(void)
+{
+	return edge.admin_port;
+}
+
+pid_t
+edge_pid(void)
+{
+	return edge.pid;
+}
+
+void
+edge_on_fail(void (*line)(const char *))
+{
+	if (!edge.starts)
+		return;
+	if (edge.pid && err_ended()) {
+		int status = kit_reap(edge.pid, 1000);
+		line(text("-- the proxy has ended: %d", status));
+		edge.pid = 0;
+	}
+	char *s = edge_stderr(), *save;
+	size_t n = strlen(s);
+	line("-- the proxy's stderr:");
+	for (char *l = strtok_r(n > 8000 ? s + n - 8000 : s, "\n", &save); l;
+	     l = strtok_r(NULL, "\n", &save))
+		line(text("  %s", l));
+}
+
+void
+edge_on_end(void)
+{
+	if (edge.pid)
+		edge_stop();
+}
+
+void
+edge_abandon(void)
+{
+	if (edge.pid)
+		kill(edge.pid, SIGKILL);
+}
+
+/* ---- its numbers ------------------------------------------------------------------------------
+ */
+
+static char *
+admin_get(const char *path)
+{
+	struct client *c = client_open_to(edge.admin_port);
+	client_send(c, text("GET %s HTTP/1.1\r\nHost: admin\r\nConnection: close\r\n\r\n", path));
+	struct answer a = client_try(c, "GET");
+	client_close(c);
+	return a.status == 200 && !a.fault ? a.body : NULL;
+}
+
+double
+edge_stat(const char *path)
+{
+	char *body = admin_get("/stats");
+	if (!body)
+		fail("GET /stats was not answered");
+	json_error_t e;
+	json_t *root = json_loads(body, 0, &e), *v = root;
+	if (!root)
+		fail("/stats is not JSON: %s\n%s", e.text, body);
+	char *copy = strdup(path), *save;
+	for (char *part = strtok_r(copy, ".", &save); part; part = strtok_r(NULL, ".", &save))
+		v = json_object_get(v, part);
+	if (!json_is_number(v))
+		fail("/stats has no number %s:\n%s", path, body);
+	double x = json_number_value(v);
+	json_decref(root);
+	return x;
+}
+
+void
+edge_wait_stat(const char *path, double value)
+{
+	double last = 0;
+	for (int64_t end = kit_now_ms() + kit_patience_ms(); (last = edge_stat(path)) < value;
+	     kit_pause())
+		if (kit_now_ms() > end)
+			fail("waited for %s to be at least %g, it stays at %g", path, value, last);
+}
+
+void
+edge_expect_stat(const char *path, double value)
+{
+	double last = 0;
+	for (int64_t end = kit_now_ms() + kit_patience_ms() / 5; (last = edge_stat(path)) != value;
+	     kit_pause())
+		if (kit_now_ms() > end)
+			fail("expected %s to be %g, it is %g", path, value, last);
+}
+
+static uint64_t
+proc_number(const char *file, const char *line)
+{
+	FILE *f = fopen(text("/proc/%d/%s", (int)edge.pid, file), "r");
+	char buf[256];
+	unsigned long long n = 0;
+	while (f && fgets(buf, sizeof buf, f))
+		if (strncmp(buf, line, strlen(line)) == 0)
+			n = strtoull(buf + strlen(line), NULL, 10);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+uint64_t
+edge_rss_bytes(void)
+{
+	return proc_number("status", "VmRSS:") * 1024;
+}
+
+uint64_t
+edge_written_os(void)
+{
+	return proc_number("io", "write_bytes:");
+}
+
+double
+edge_cpu_s(void)
+{
+	FILE *f = fopen(text("/proc/%d/stat", (int)edge.pid), "r");
+	unsigned long user = 0, sys = 0;
+	if (!f || fscanf(f, "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+			 &sys) != 2)
+		user = sys = 0;
+	if (f)
+		fclose(f);
+	return (double)(user + sys) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static _Thread_local uint64_t usage;
+
+static int
+add_usage(const char *path, const struct stat *st, int what, struct FTW *f)
+{
+	(void)path, (void)f;
+	if (what == FTW_F)
+		usage += (uint64_t)st->st_blocks * 512;
+	return 0;
+}
+
+uint64_t
+edge_disk_usage(void)
+{
+	usage = 0;
+	nftw(edge_cache_dir(), add_usage, 16, FTW_PHYS);
+	return usage;
+}

@@ -1,0 +1,51 @@
+/* edge.h - the proxy under test: the real binary, on port 0, with a cache directory of its own.
+ *
+ * One proxy per scenario. The flags the kit gives: --listen and --admin on 127.0.0.1:0, --origin
+ * (the scripted one), --cache (an empty directory), --disk 64MiB, --memory 8MiB, --workers 2; the
+ * scenario's flags and YAML come on top (flags override YAML, so a section that the YAML names is
+ * not given as a flag).
+ */
+#ifndef KIT_EDGE_H
+#define KIT_EDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* YAML for the next start. %O stands for the origin's URL, %D for the scenario's directory. */
+void edge_yaml(const char *yaml);
+enum { EDGE_FLAGS = 24 };
+#define edge_start(...)	      edge_start_flags((const char *const[EDGE_FLAGS]){"", __VA_ARGS__})
+#define edge_start_yaml(yaml) (edge_yaml(yaml), edge_start())
+void edge_start_flags(const char *const *flags); /* flags[0] is not one */
+
+/* Starts it where it must refuse: returns the exit status; *says gets its stderr. */
+#define edge_refuses(says, ...) \
+	edge_refuses_flags(says, (const char *const[EDGE_FLAGS]){"", __VA_ARGS__})
+int edge_refuses_flags(char **says, const char *const *flags);
+
+void edge_stop(void); /* SIGTERM; it must exit 0 in time */
+void edge_signal(int sig);
+int edge_wait_exit(void); /* its exit status, or -signal */
+void edge_kill9(void);
+void edge_restart(void); /* the same flags, YAML and directory; new ports */
+
+unsigned edge_port(void);
+unsigned edge_admin_port(void);
+pid_t edge_pid(void);
+bool edge_alive(void);
+char *edge_stderr(void); /* all it wrote so far, over restarts */
+char *edge_stdout(void);
+bool edge_said(const char *words); /* on stderr */
+const char *edge_cache_dir(void);
+
+double edge_stat(const char *path);		       /* "disk.written_bytes" in GET /stats */
+void edge_wait_stat(const char *path, double value);   /* until it is at least value */
+void edge_expect_stat(const char *path, double value); /* soon, and exactly */
+
+uint64_t edge_disk_usage(void); /* bytes that the cache directory takes, as du counts */
+uint64_t edge_written_os(void); /* write_bytes of /proc/PID/io */
+uint64_t edge_rss_bytes(void);
+double edge_cpu_s(void);
+
+#endif

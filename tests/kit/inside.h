@@ -1,0 +1,35 @@
+/* inside.h - what the kit's files tell each other; not for scenarios. */
+#ifndef KIT_INSIDE_H
+#define KIT_INSIDE_H
+
+#include "tests/kit/kit.h"
+
+#include <sys/types.h>
+
+/* Bytes that grow; NUL behind them. */
+struct heap {
+	char *p;
+	size_t n, cap;
+};
+void heap_add(struct heap *h, const char *p, size_t n);
+void heap_text(struct heap *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void *kit_alloc(size_t n); /* zeroed; ends the process when there is none */
+char *kit_dup(const char *p, size_t n);
+
+/* Starts argv in a process that does not outlive this one. fds: its stdin, stdout, stderr (-1:
+ * /dev/null). */
+pid_t kit_spawn(const char *const *argv, const int fds[3]);
+/* Its exit status or -signal; -1000 when it has not ended after ms (-1: no limit). */
+int kit_reap(pid_t pid, int64_t ms);
+
+void edge_on_fail(void (*line)(const char *)); /* hands over what helps to understand */
+void edge_on_end(void);	 /* the scenario is over: stop, and it must stop well */
+void edge_abandon(void); /* the scenario failed: just end it */
+void origin_on_fail(void (*line)(const char *));
+void origin_on_end(void);
+
+/* Field of a head (status or request line first): NULL, or a copy; lines joined by ", ". */
+char *head_field(const char *head, const char *name, int *lines);
+
+#endif

@@ -1,0 +1,507 @@
+/* kit.c - runs scenarios, each in a process of its own, and tells how they went. */
+#include "tests/kit/inside.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <strings.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EXIT_PASSED = 0, EXIT_FAILED = 1, EXIT_SKIPPED = 77, NOT_ENDED = -1000 };
+
+static struct scenario {
+	const char *says, *file;
+	int seconds, line;
+	void (*run)(void);
+} scenarios[512];
+static int scenario_count;
+
+static char dir[256];
+static int report_fd = 2; /* of the scenario's process: what the runner prints below its line */
+
+void
+kit_add(const char *says, int seconds, const char *file, int line, void (*run)(void))
+{
+	if (scenario_count == (int)(sizeof scenarios / sizeof *scenarios))
+		abort();
+	scenarios[scenario_count++] = (struct scenario){says, file, seconds, line, run};
+}
+
+/* ---- memory and text ------------------------------------------------------------------------ */
+
+void *
+kit_alloc(size_t n)
+{
+	void *p = calloc(1, n ? n : 1);
+	if (!p) {
+		fprintf(stderr, "kit: no memory for %zu bytes\n", n);
+		_exit(EXIT_FAILED);
+	}
+	return p;
+}
+
+char *
+kit_dup(const char *p, size_t n)
+{
+	char *s = kit_alloc(n + 1);
+	memcpy(s, p, n);
+	return s;
+}
+
+void
+heap_add(struct heap *h, const char *p, size_t n)
+{
+	if (h->n + n + 1 > h->cap) {
+		h->cap = (h->n + n + 1) * 2;
+		h->p = realloc(h->p, h->cap);
+		if (!h->p)
+			abort();
+	}
+	if (n)
+		memcpy(h->p + h->n, p, n);
+	h->n += n;
+	h->p[h->n] = 0;
+}
+
+void
+heap_text(struct heap *h, const char *format, ...)
+{
+	char *s;
+	va_list ap;
+	va_start(ap, format);
+	int n = vasprintf(&s, format, ap);
+	va_end(ap);
+	if (n < 0)
+		abort();
+	heap_add(h, s, (size_t)n);
+	free(s);
+}
+
+char *
+text(const char *format, ...)
+{
+	char *s;
+	va_list ap;
+	va_start(ap, format);
+	if (vasprintf(&s, format, ap) < 0)
+		abort();
+	va_end(ap);
+	return s;
+}
+
+char *
+head_field(const char *head, const char *name, int *lines)
+{
+	struct heap v = {0};
+	size_t n = strlen(name);
+	*lines = 0;
+	for (const char *l = strstr(head, "\r\n"); l && l[2] && l[2] != '\r';
+	     l = strstr(l + 2, "\r\n")) {
+		const char *p = l + 2, *end = strstr(p, "\r\n");
+		if (!end || strncasecmp(p, name, n) != 0 || p[n] != ':')
+			continue;
+		for (p += n + 1; p < end && (*p == ' ' || *p == '\t'); p++)
+			;
+		while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
+			end--;
+		if ((*lines)++)
+			heap_add(&v, ", ", 2);
+		heap_add(&v, p, (size_t)(end - p));
+	}
+	return *lines ? v.p : NULL;
+}
+
+void
+pattern_fill(char *p, size_t n, uint64_t seed, uint64_t at)
+{
+	/* Eight bytes at a time from the position alone (splitmix64), so any slice is checkable. */
+	for (size_t i = 0; i < n;) {
+		uint64_t word = (at + i) / 8, z = seed * 0x9e3779b97f4a7c15u + word;
+		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+		z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+		z ^= z >> 31;
+		for (size_t k = (at + i) % 8; k < 8 && i < n; k++, i++)
+			p[i] = (char)(z >> (8 * k));
+	}
+}
+
+char *
+pattern(uint64_t seed, size_t n)
+{
+	char *p = kit_alloc(n + 1);
+	pattern_fill(p, n, seed, 0);
+	return p;
+}
+
+/* ---- failing -------------------------------------------------------------------------------- */
+
+static void
+report_line(const char *line)
+{
+	dprintf(report_fd, "       %s\n", line);
+}
+
+static void
+report_lines(const char *s)
+{
+	while (*s) {
+		const char *end = strchrnul(s, '\n');
+		char *line = kit_dup(s, (size_t)(end - s));
+		report_line(line);
+		free(line);
+		s = *end ? end + 1 : end;
+	}
+}
+
+_Noreturn void
+kit_fail(const char *file, int line, const char *says, ...)
+{
+	static atomic_flag failing = ATOMIC_FLAG_INIT;
+	if (atomic_flag_test_and_set(&failing)) /* another thread is telling already */
+		for (;;)
+			pause();
+	struct heap h = {0};
+	va_list ap;
+	va_start(ap, says);
+	char *s;
+	if (vasprintf(&s, says, ap) < 0)
+		abort();
+	va_end(ap);
+	heap_text(&h, "%s:%d: %s", file, line, s);
+	report_lines(h.p);
+	origin_on_fail(report_line);
+	edge_on_fail(report_line);
+	edge_abandon();
+	_exit(EXIT_FAILED);
+}
+
+_Noreturn void
+skip(const char *why, ...)
+{
+	char *s;
+	va_list ap;
+	va_start(ap, why);
+	if (vasprintf(&s, why, ap) < 0)
+		abort();
+	va_end(ap);
+	report_lines(s);
+	edge_abandon();
+	_exit(EXIT_SKIPPED);
+}
+
+void
+note(const char *says, ...)
+{
+	char *s;
+	va_list ap;
+	va_start(ap, says);
+	if (vasprintf(&s, says, ap) < 0)
+		abort();
+	va_end(ap);
+	report_lines(s);
+	free(s);
+}
+
+void
+kit_expect_int(const char *file, int line, const char *what, long long got, long long want)
+{
+	if (got != want)
+		kit_fail(file, line, "expected %s to be %lld, it is %lld", what, want, got);
+}
+
+void
+kit_expect_between(const char *file, int line, const char *what, double got, double low,
+		   double high)
+{
+	if (got < low || got > high)
+		kit_fail(file, line, "expected %s between %.17g and %.17g, it is %.17g", what, low,
+			 high, got);
+}
+
+void
+kit_expect_text(const char *file, int line, const char *what, const char *got, const char *want)
+{
+	if (!got != !want || (got && strcmp(got, want) != 0))
+		kit_fail(file, line, "expected %s to be\n  \"%.1500s\"\nit is\n  \"%.1500s\"", what,
+			 want ? want : "(nothing)", got ? got : "(nothing)");
+}
+
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+struct barrier {
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	bool open;
+	int standing;
+};
+
+struct barrier *
+barrier_new(void)
+{
+	struct barrier *b = kit_alloc(sizeof *b);
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->moved, NULL);
+	return b;
+}
+
+void
+barrier_open(struct barrier *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->open = true;
+	pthread_cond_broadcast(&b->moved);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void
+barrier_pass(struct barrier *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->standing++;
+	pthread_cond_broadcast(&b->moved);
+	while (!b->open)
+		pthread_cond_wait(&b->moved, &b->lock);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void
+barrier_arrivals(struct barrier *b, int n)
+{
+	pthread_mutex_lock(&b->lock);
+	while (b->standing < n)
+		pthread_cond_wait(&b->moved, &b->lock);
+	pthread_mutex_unlock(&b->lock);
+}
+
+int64_t
+kit_now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static double
+time_factor(void)
+{
+	const char *f = getenv("KIT_TIME");
+	double x = f ? atof(f) : 1;
+	return x > 0 ? x : 1;
+}
+
+int64_t
+kit_patience_ms(void)
+{
+	return (int64_t)(10000 * time_factor());
+}
+
+void
+kit_pause(void)
+{
+	poll(NULL, 0, 2);
+}
+
+/* ---- programs ------------------------------------------------------------------------------- */
+
+pid_t
+kit_spawn(const char *const *argv, const int fds[3])
+{
+	pid_t parent = getpid(), pid = fork();
+	if (pid < 0)
+		kit_fail(__FILE__, __LINE__, "fork: %s", strerror(errno));
+	if (pid > 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	for (int i = 0; i < 3; i++) {
+		int fd = fds[i] >= 0 ? fds[i] : open("/dev/null", O_RDWR);
+		/* Twice, so that a descriptor given for 1 and 2 survives both. */
+		if (dup2(fd, 100 + i) < 0)
+			_exit(127);
+	}
+	for (int i = 0; i < 3; i++)
+		if (dup2(100 + i, i) < 0)
+			_exit(127);
+	syscall(SYS_close_range, 3, ~0u, 0);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	execvp(argv[0], (char *const *)(uintptr_t)argv);
+	dprintf(2, "cannot start %s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+int
+kit_reap(pid_t pid, int64_t ms)
+{
+	int status, fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int r;
+	while ((r = poll(&p, 1, (int)ms)) < 0 && errno == EINTR)
+		;
+	close(fd);
+	if (r == 0)
+		return NOT_ENDED;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return NOT_ENDED;
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+struct output
+run_program(const char *const *argv)
+{
+	int out[2], err[2];
+	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
+		fail("pipe: %s", strerror(errno));
+	pid_t pid = kit_spawn(argv, (const int[]){-1, out[1], err[1]});
+	close(out[1]);
+	close(err[1]);
+	struct heap h[2] = {{0}};
+	heap_add(&h[0], "", 0);
+	heap_add(&h[1], "", 0);
+	struct pollfd p[2] = {{.fd = out[0], .events = POLLIN}, {.fd = err[0], .events = POLLIN}};
+	while (p[0].fd >= 0 || p[1].fd >= 0) {
+		poll(p, 2, -1);
+		for (int i = 0; i < 2; i++) {
+			char buf[65536];
+			if (p[i].fd < 0 || !p[i].revents)
+				continue;
+			ssize_t n = read(p[i].fd, buf, sizeof buf);
+			if (n > 0) {
+				heap_add(&h[i], buf, (size_t)n);
+			} else {
+				close(p[i].fd);
+				p[i].fd = -1;
+			}
+		}
+	}
+	return (struct output){kit_reap(pid, -1), h[0].p, h[1].p, h[0].n};
+}
+
+void
+needs(const char *program)
+{
+	char *path = strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin"), *save;
+	for (char *d = strtok_r(path, ":", &save); d; d = strtok_r(NULL, ":", &save))
+		if (access(text("%s/%s", d, program), X_OK) == 0)
+			return;
+	skip("needs %s, which is not installed", program);
+}
+
+bool
+kit_long(void)
+{
+	const char *l = getenv("TWICE_LONG");
+	return l && *l && strcmp(l, "0") != 0;
+}
+
+const char *
+kit_dir(void)
+{
+	return dir;
+}
+
+/* ---- the runner ------------------------------------------------------------------------------ */
+
+static int
+remove_one(const char *path, const struct stat *st, int what, struct FTW *f)
+{
+	(void)st, (void)what, (void)f;
+	return remove(path);
+}
+
+static void
+in_child(const struct scenario *s, int report)
+{
+	report_fd = report;
+	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	s->run();
+	edge_on_end();
+	origin_on_end();
+	_exit(EXIT_PASSED);
+}
+
+/* A scenario that is out of time is asked to say where the proxy stands, then ended. */
+static void
+on_time_up(int sig)
+{
+	(void)sig;
+	kit_fail("kit", 0, "the scenario did not end in its time");
+}
+
+static const char *const results[] = {"ok", "FAIL", "skip"};
+
+static int
+run_one(const struct scenario *s)
+{
+	const char *tmp = getenv("TMPDIR");
+	snprintf(dir, sizeof dir, "%s/twice-test.XXXXXX", tmp ? tmp : "/tmp");
+	if (!mkdtemp(dir)) {
+		perror(dir);
+		return 1;
+	}
+	char report_name[300];
+	snprintf(report_name, sizeof report_name, "%s/report", dir);
+	int report = open(report_name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	fflush(stdout);
+	int64_t start = kit_now_ms();
+	pid_t pid = fork();
+	if (pid == 0) {
+		signal(SIGALRM, on_time_up);
+		in_child(s, report);
+	}
+	int64_t limit = (int64_t)(s->seconds * 1000 * time_factor());
+	int status = kit_reap(pid, limit);
+	if (status == NOT_ENDED) {
+		kill(pid, SIGALRM);
+		status = kit_reap(pid, 5000);
+		if (status == NOT_ENDED) {
+			kill(pid, SIGKILL);
+			status = kit_reap(pid, -1);
+		}
+	}
+	int result = status == EXIT_PASSED ? 0 : status == EXIT_SKIPPED ? 2 : 1;
+	printf("%-4s  %s (%lld ms)\n", results[result], s->says, (long long)(kit_now_ms() - start));
+	if (result == 1)
+		printf("       %s:%d\n", s->file, s->line);
+	if (status < 0)
+		printf("       ended by signal %d (%s)\n", -status, strsignal(-status));
+	char buf[4096];
+	ssize_t n;
+	lseek(report, 0, SEEK_SET);
+	while ((n = read(report, buf, sizeof buf)) > 0)
+		fwrite(buf, 1, (size_t)n, stdout);
+	close(report);
+	if (getenv("KIT_KEEP"))
+		printf("       kept: %s\n", dir);
+	else
+		nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	fflush(stdout);
+	return result;
+}
+
+int
+main(void)
+{
+	int count[3] = {0};
+	const char *only = getenv("KIT_ONLY"), *name = scenario_count ? scenarios[0].file : "?";
+	for (int i = 0; i < scenario_count; i++)
+		if (!only || strstr(scenarios[i].says, only))
+			count[run_one(&scenarios[i])]++;
+	printf("%s: %d passed, %d failed, %d skipped\n", name, count[0], count[1], count[2]);
+	return count[1] ? EXIT_FAILURE : EXIT_SUCCESS;
+}

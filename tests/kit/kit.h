@@ -1,0 +1,115 @@
+/* kit.h - the words scenarios are written in: the real proxy, a scripted origin, strict clients.
+ *
+ *	#include "tests/kit/kit.h"
+ *
+ *	SCENARIO("two misses for one key are one fetch")
+ *	{
+ *		struct barrier *go = barrier_new();
+ *		origin_says("/x", .body = "hello", .hold_head = go);
+ *		edge_start();
+ *		struct call *a = call_get("/x"), *b = call_get("/x");
+ *		edge_wait_stat("requests.coalesced", 1);
+ *		barrier_open(go);
+ *		call_expect(a, 200, "hello");
+ *		call_expect(b, 200, "hello");
+ *		origin_expect_requests(1);
+ *	}
+ *
+ * Each scenario runs in a process of its own, in an empty temporary directory, with a time limit.
+ * What it started (proxy, origin, clients) is ended when it ends, and the proxy must end well.
+ * A word that says "expect" ends the scenario with what was expected, what came, and the proxy's
+ * stderr. No sleeps: a scenario waits for barriers and for the proxy's own numbers.
+ *
+ * Memory    nothing is freed; the process ends.
+ * Threads   every word may be used from any thread, unless it says otherwise.
+ * Environment: TWICE (the binary, build/twice), KIT_TIME (a factor for all time limits),
+ *           KIT_KEEP (keeps the temporary directories), KIT_ONLY (runs scenarios whose sentence
+ *           contains this), TWICE_LONG (the long form of kill9, idle and the like).
+ */
+#ifndef KIT_KIT_H
+#define KIT_KIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/kit/client.h"
+#include "tests/kit/edge.h"
+#include "tests/kit/origin.h"
+
+/* ---- scenarios ----------------------------------------------------------------------------- */
+
+#define SCENARIO(says)		   SCENARIO_AT(says, 30, __LINE__)
+#define SCENARIO_IN(seconds, says) SCENARIO_AT(says, seconds, __LINE__)
+#define SCENARIO_AT(says, s, line) SCENARIO_AT2(says, s, line)
+#define SCENARIO_AT2(says, s, line)                                          \
+	static void scenario_##line(void);                                   \
+	__attribute__((constructor)) static void scenario_##line##_row(void) \
+	{                                                                    \
+		kit_add(says, s, __FILE__, line, scenario_##line);           \
+	}                                                                    \
+	static void scenario_##line(void)
+
+void kit_add(const char *says, int seconds, const char *file, int line, void (*run)(void));
+
+/* ---- saying what should be ------------------------------------------------------------------ */
+
+#define expect(cond)		       ((cond) ? (void)0 : kit_fail(__FILE__, __LINE__, "expected: %s", #cond))
+#define expect_that(cond, ...)	       ((cond) ? (void)0 : kit_fail(__FILE__, __LINE__, __VA_ARGS__))
+#define expect_int(got, want)	       kit_expect_int(__FILE__, __LINE__, #got, got, want)
+#define expect_text(got, want)	       kit_expect_text(__FILE__, __LINE__, #got, got, want)
+#define expect_between(got, low, high) kit_expect_between(__FILE__, __LINE__, #got, got, low, high)
+#define fail(...)		       kit_fail(__FILE__, __LINE__, __VA_ARGS__)
+
+_Noreturn void
+kit_fail(const char *file, int line, const char *says, ...) __attribute__((format(printf, 3, 4)));
+void kit_expect_int(const char *file, int line, const char *what, long long got, long long want);
+void
+kit_expect_text(const char *file, int line, const char *what, const char *got, const char *want);
+void kit_expect_between(const char *file, int line, const char *what, double got, double low,
+			double high);
+/* Ends the scenario as not run, with the reason; it counts neither way. */
+_Noreturn void skip(const char *why, ...) __attribute__((format(printf, 1, 2)));
+/* A line shown under the scenario's result whether it passes or fails. */
+void note(const char *says, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- waiting without sleeping --------------------------------------------------------------- */
+
+struct barrier;
+struct barrier *barrier_new(void);
+void barrier_open(struct barrier *b);		 /* for everybody, for good */
+void barrier_pass(struct barrier *b);		 /* waits until it is open */
+void barrier_arrivals(struct barrier *b, int n); /* waits until n threads stand at it */
+
+/* Fails when cond is not true in time; evaluates it again and again, a few ms apart. */
+#define wait_until(cond)                                                               \
+	for (int64_t kit_end = kit_now_ms() + kit_patience_ms(); !(cond); kit_pause()) \
+		if (kit_now_ms() > kit_end)                                            \
+	kit_fail(__FILE__, __LINE__, "did not come true in time: %s", #cond)
+int64_t kit_now_ms(void);
+int64_t kit_patience_ms(void);
+void kit_pause(void);
+
+/* ---- odds and ends ------------------------------------------------------------------------- */
+
+const char *kit_dir(void); /* this scenario's temporary directory */
+char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool kit_long(void); /* TWICE_LONG is set */
+/* Bytes that say where they stand: any piece of them shows whether it is the right one. */
+void pattern_fill(char *p, size_t n, uint64_t seed, uint64_t at);
+char *pattern(uint64_t seed, size_t n);
+
+struct output {
+	int status; /* exit status, or -signal */
+	char *out, *err;
+	size_t out_bytes;
+};
+/* Runs a program found on PATH; its output is kept. */
+struct output run_program(const char *const *argv);
+#define program(...) run_program((const char *const[]){__VA_ARGS__, NULL})
+void needs(const char *program); /* skips the scenario when it is not installed */
+
+#endif

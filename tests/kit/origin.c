@@ -1,0 +1,706 @@
+/* origin.c - the scripted origin: a listener thread, a thread per connection, one lock. */
+#include "tests/kit/inside.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CONNECTIONS_MAX = 4096, BODY_KEPT = 64 << 20 };
+
+struct script {
+	struct script *next;
+	char *path;
+	struct say *steps;
+	int n, at, left;
+};
+
+struct link { /* one connection */
+	int fd;
+	unsigned number;
+	SSL *tls;
+	struct heap wire; /* all it received */
+	size_t at;	  /* how much of it is consumed */
+	bool ended, closed;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_once_t once;
+	int fd;
+	unsigned port;
+	char *url;
+	struct script *scripts;
+	struct heard **heard;
+	int heard_n, heard_cap;
+	struct link *links[CONNECTIONS_MAX];
+	unsigned link_n;
+	SSL_CTX *tls;
+} origin = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT, .fd = -1};
+
+#define LOCKED(code)                                \
+	do {                                        \
+		pthread_mutex_lock(&origin.lock);   \
+		code;                               \
+		pthread_mutex_unlock(&origin.lock); \
+	} while (0)
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+/* More bytes into the wire buffer; false when the peer has ended. */
+static bool
+more(struct link *l)
+{
+	char buf[65536];
+	ssize_t n = l->tls ? SSL_read(l->tls, buf, sizeof buf) : recv(l->fd, buf, sizeof buf, 0);
+	if (n <= 0) {
+		LOCKED(l->ended = true);
+		return false;
+	}
+	LOCKED(heap_add(&l->wire, buf, (size_t)n));
+	return true;
+}
+
+static bool
+put(struct link *l, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t k = l->tls ? SSL_write(l->tls, p, (int)(n > 65536 ? 65536 : n))
+				   : send(l->fd, p, n, MSG_NOSIGNAL);
+		if (k <= 0)
+			return false;
+		p += k;
+		n -= (size_t)k;
+	}
+	return true;
+}
+
+static void
+hang_up(struct link *l, bool reset)
+{
+	if (reset) {
+		struct linger now = {.l_onoff = 1, .l_linger = 0};
+		setsockopt(l->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+	} else if (l->tls) {
+		SSL_shutdown(l->tls);
+	} else {
+		/* What the peer sent meanwhile is read away, or closing would be a RST. */
+		shutdown(l->fd, SHUT_WR);
+		struct pollfd p = {.fd = l->fd, .events = POLLIN};
+		char buf[65536];
+		while (poll(&p, 1, 200) > 0 && recv(l->fd, buf, sizeof buf, 0) > 0)
+			;
+	}
+	LOCKED(l->closed = true; close(l->fd); l->fd = -1);
+}
+
+/* ---- requests ----------------------------------------------------------------------------------
+ */
+
+static struct heard *
+note_heard(struct link *l, size_t head_bytes)
+{
+	struct heard *h = kit_alloc(sizeof *h);
+	pthread_mutex_lock(&origin.lock);
+	h->head = kit_dup(l->wire.p + l->at, head_bytes);
+	h->head_bytes = head_bytes;
+	h->body = kit_dup("", 0);
+	h->connection = l->number;
+	size_t m = strcspn(h->head, " \r"), t = 0;
+	if (h->head[m] == ' ')
+		t = strcspn(h->head + m + 1, " \r");
+	h->method = kit_dup(h->head, m);
+	h->target = kit_dup(h->head + m + (h->head[m] == ' '), t);
+	if (origin.heard_n == origin.heard_cap) {
+		origin.heard_cap = origin.heard_cap ? 2 * origin.heard_cap : 64;
+		origin.heard =
+			realloc(origin.heard, (size_t)origin.heard_cap * sizeof *origin.heard);
+		if (!origin.heard)
+			abort();
+	}
+	origin.heard[origin.heard_n++] = h;
+	pthread_mutex_unlock(&origin.lock);
+	return h;
+}
+
+static void
+keep_body(struct heard *h, struct heap *body, bool whole)
+{
+	LOCKED(h->body = body->p ? body->p : h->body; h->body_bytes = body->n; h->whole = whole);
+}
+
+/* n bytes of body; false: the peer ended. */
+static bool
+take(struct link *l, struct heap *body, uint64_t n)
+{
+	while (n) {
+		if (l->at == l->wire.n && !more(l))
+			return false;
+		size_t k = l->wire.n - l->at;
+		k = k > n ? (size_t)n : k;
+		if (body->n < BODY_KEPT)
+			heap_add(body, l->wire.p + l->at, k);
+		l->at += k;
+		n -= k;
+	}
+	return true;
+}
+
+/* The next line, without its end; NULL: the peer ended. */
+static char *
+take_line(struct link *l)
+{
+	char *end;
+	while (!(end = memmem(l->wire.p + l->at, l->wire.n - l->at, "\r\n", 2)))
+		if (!more(l))
+			return NULL;
+	char *line = kit_dup(l->wire.p + l->at, (size_t)(end - (l->wire.p + l->at)));
+	l->at = (size_t)(end + 2 - l->wire.p);
+	return line;
+}
+
+static bool
+take_chunks(struct link *l, struct heap *body)
+{
+	for (;;) {
+		char *line = take_line(l);
+		if (!line)
+			return false;
+		uint64_t n = strtoull(line, NULL, 16);
+		if (!n)
+			break;
+		if (!take(l, body, n) || !take_line(l))
+			return false;
+	}
+	for (char *line; (line = take_line(l));)
+		if (!*line)
+			return true;
+	return false;
+}
+
+static bool
+take_body(struct link *l, struct heard *h)
+{
+	int lines;
+	struct heap body = {0};
+	char *te = head_field(h->head, "Transfer-Encoding", &lines);
+	char *cl = head_field(h->head, "Content-Length", &lines);
+	char *expects = head_field(h->head, "Expect", &lines);
+	if (expects && strcasecmp(expects, "100-continue") == 0 && (te || cl))
+		put(l, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+	bool whole = te	  ? take_chunks(l, &body)
+		     : cl ? take(l, &body, strtoull(cl, NULL, 10))
+			  : true;
+	keep_body(h, &body, whole);
+	return whole;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------
+ */
+
+static struct say
+next_say(const char *target)
+{
+	struct say none = {.status = 404, .body = "no script for this path\n"};
+	pthread_mutex_lock(&origin.lock);
+	struct script *s = origin.scripts, *any = NULL;
+	for (; s && strcmp(s->path, target) != 0; s = s->next)
+		if (strcmp(s->path, "*") == 0)
+			any = s;
+	if (!s)
+		s = any;
+	struct say *say = s ? &s->steps[s->at] : &none;
+	if (s && --s->left <= 0 && s->at + 1 < s->n) {
+		s->at++;
+		s->left = s->steps[s->at].times ? s->steps[s->at].times : 1;
+	}
+	struct say copy = *say;
+	pthread_mutex_unlock(&origin.lock);
+	return copy;
+}
+
+static const char *
+reason_of(int status)
+{
+	static const struct {
+		int status;
+		const char *reason;
+	} rows[] = {{200, "OK"},
+		    {204, "No Content"},
+		    {206, "Partial Content"},
+		    {301, "Moved Permanently"},
+		    {302, "Found"},
+		    {304, "Not Modified"},
+		    {404, "Not Found"},
+		    {410, "Gone"},
+		    {416, "Range Not Satisfiable"},
+		    {500, "Internal Server Error"},
+		    {503, "Service Unavailable"}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].status == status)
+			return rows[i].reason;
+	return "Whatever";
+}
+
+static void
+add_date(struct heap *h)
+{
+	char buf[64];
+	time_t now = time(NULL);
+	struct tm tm;
+	strftime(buf, sizeof buf, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", gmtime_r(&now, &tm));
+	heap_add(h, buf, strlen(buf));
+}
+
+static bool
+validates(const struct heard *h, const struct say *s)
+{
+	int lines;
+	char *inm = head_field(h->head, "If-None-Match", &lines);
+	if (inm)
+		return s->etag && strstr(inm, s->etag);
+	char *ims = head_field(h->head, "If-Modified-Since", &lines);
+	return ims && s->last_modified && strcmp(ims, s->last_modified) == 0;
+}
+
+struct part { /* of the body, as a Range asked */
+	bool is;
+	size_t first, n, total;
+};
+
+static struct part
+wanted(const struct heard *h, const struct say *s, size_t total)
+{
+	int lines;
+	char *range = s->ranges ? head_field(h->head, "Range", &lines) : NULL, *dash;
+	struct part p = {.n = total, .total = total};
+	if (!range || strncmp(range, "bytes=", 6) != 0 || strchr(range, ',') ||
+	    !(dash = strchr(range, '-')))
+		return p;
+	if (range + 6 == dash) {
+		size_t tail = strtoull(dash + 1, NULL, 10);
+		p.first = tail > total ? 0 : total - tail;
+		p.n = total - p.first;
+	} else {
+		p.first = strtoull(range + 6, NULL, 10);
+		size_t last = dash[1] ? strtoull(dash + 1, NULL, 10) : total - 1;
+		last = last >= total ? total - 1 : last;
+		if (p.first >= total || last < p.first)
+			return (struct part){.n = total, .total = total};
+		p.n = last - p.first + 1;
+	}
+	p.is = true;
+	return p;
+}
+
+static bool
+put_body(struct link *l, const struct say *s, const char *p, size_t n)
+{
+	size_t most = s->drip ? s->drip : s->chunked ? 16384 : n;
+	for (size_t at = 0; at < n;) {
+		size_t k = n - at > most ? most : n - at;
+		if (s->hold_body && at == s->hold_at)
+			barrier_pass(s->hold_body);
+		if (s->hold_body && at < s->hold_at && at + k > s->hold_at)
+			k = s->hold_at - at;
+		if (s->cut && at == s->cut_at)
+			return false;
+		if (s->cut && at + k > s->cut_at)
+			k = s->cut_at - at;
+		if (s->chunked) {
+			char size[32];
+			if (!put(l, size, (size_t)snprintf(size, sizeof size, "%zx\r\n", k)))
+				return false;
+		}
+		if (!put(l, p + at, k) || (s->chunked && !put(l, "\r\n", 2)))
+			return false;
+		at += k;
+	}
+	if (s->hold_body && s->hold_at >= n)
+		barrier_pass(s->hold_body);
+	if (s->cut)
+		return false;
+	if (s->chunked)
+		return put(l, "0\r\n", 3) &&
+		       (!s->trailers || put(l, s->trailers, strlen(s->trailers))) &&
+		       put(l, "\r\n", 2);
+	return true;
+}
+
+/* True when the connection may go on. */
+static bool
+answer(struct link *l, const struct heard *h, const struct say *s)
+{
+	if (s->interim && !put(l, s->interim, strlen(s->interim)))
+		return false;
+	if (s->hold_head)
+		barrier_pass(s->hold_head);
+	if (s->mute) {
+		while (more(l))
+			;
+		return false;
+	}
+	if (s->raw)
+		return put(l, s->raw, s->raw_bytes ? s->raw_bytes : strlen(s->raw)) && s->raw_keeps;
+
+	bool not_modified = validates(h, s), bodiless = strcmp(h->method, "HEAD") == 0;
+	const char *body = s->pattern_bytes ? pattern(s->seed, s->pattern_bytes)
+			   : s->body	    ? s->body
+					    : "";
+	size_t total = s->pattern_bytes ? s->pattern_bytes
+		       : s->body_bytes	? s->body_bytes
+					: strlen(body);
+	struct part part = wanted(h, s, total);
+	int status = not_modified ? 304 : part.is ? 206 : s->status ? s->status : 200;
+	const char *fields = not_modified && s->fields_304 ? s->fields_304
+			     : s->fields		   ? s->fields
+							   : "";
+	struct heap out = {0};
+	heap_text(&out, "HTTP/1.1 %d %s\r\n", status, s->reason ? s->reason : reason_of(status));
+	if (!s->no_date && !strcasestr(fields, "\nDate:") && strncasecmp(fields, "Date:", 5) != 0)
+		add_date(&out);
+	heap_add(&out, fields, strlen(fields));
+	if (s->etag)
+		heap_text(&out, "ETag: %s\r\n", s->etag);
+	if (s->last_modified)
+		heap_text(&out, "Last-Modified: %s\r\n", s->last_modified);
+	if (s->ranges)
+		heap_text(&out, "Accept-Ranges: bytes\r\n");
+	if (part.is && !not_modified)
+		heap_text(&out, "Content-Range: bytes %zu-%zu/%zu\r\n", part.first,
+			  part.first + part.n - 1, part.total);
+	if (status == 204 || status == 304)
+		bodiless = true;
+	else if (s->chunked)
+		heap_text(&out, "Transfer-Encoding: chunked\r\n");
+	else if (!s->until_close)
+		heap_text(&out, "Content-Length: %zu\r\n", s->promise ? s->promise : part.n);
+	heap_text(&out, "\r\n");
+	bool ok = put(l, out.p, out.n) && (bodiless || put_body(l, s, body + part.first, part.n));
+	free(out.p);
+	return ok && !s->until_close && !s->close;
+}
+
+/* ---- connections
+ * ---------------------------------------------------------------------------------- */
+
+static bool
+serve_one(struct link *l, bool *reset)
+{
+	char *end;
+	while (!(end = memmem(l->wire.p + l->at, l->wire.n - l->at, "\r\n\r\n", 4)))
+		if (!more(l))
+			return false;
+	struct heard *h = note_heard(l, (size_t)(end + 4 - (l->wire.p + l->at)));
+	l->at = (size_t)(end + 4 - l->wire.p);
+	struct say s = next_say(h->target);
+	*reset = s.reset;
+	if (s.early)
+		return answer(l, h, &s) && take_body(l, h);
+	if (s.slow_reader && s.hold_head)
+		barrier_pass(s.hold_head);
+	return take_body(l, h) && answer(l, h, &s);
+}
+
+static void *
+serve(void *ctx)
+{
+	struct link *l = ctx;
+	bool reset = false;
+	if (origin.tls) {
+		l->tls = SSL_new(origin.tls);
+		SSL_set_fd(l->tls, l->fd);
+		if (SSL_accept(l->tls) != 1) {
+			hang_up(l, false);
+			return NULL;
+		}
+	}
+	heap_add(&l->wire, "", 0);
+	while (serve_one(l, &reset))
+		;
+	hang_up(l, reset);
+	return NULL;
+}
+
+static void *
+listen_on(void *ctx)
+{
+	int fd = (int)(intptr_t)ctx;
+	for (;;) {
+		int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+		if (peer < 0 && (errno == EINTR || errno == ECONNABORTED))
+			continue;
+		if (peer < 0)
+			return NULL;
+		int one = 1;
+		setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+		struct link *l = kit_alloc(sizeof *l);
+		l->fd = peer;
+		pthread_mutex_lock(&origin.lock);
+		l->number = origin.link_n;
+		if (origin.link_n == CONNECTIONS_MAX)
+			abort();
+		origin.links[origin.link_n++] = l;
+		pthread_mutex_unlock(&origin.lock);
+		pthread_t t;
+		pthread_attr_t small;
+		pthread_attr_init(&small);
+		pthread_attr_setstacksize(&small, 512 << 10);
+		pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
+		if (pthread_create(&t, &small, serve, l) != 0)
+			abort();
+	}
+}
+
+static void
+open_port(void)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_port = htons((uint16_t)origin.port),
+				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof a;
+	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	if (bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 1024) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&a, &n) < 0)
+		fail("the origin cannot listen: %s", strerror(errno));
+	origin.fd = fd;
+	origin.port = ntohs(a.sin_port);
+	origin.url = text("%s://127.0.0.1:%u", origin.tls ? "https" : "http", origin.port);
+	pthread_t t;
+	if (pthread_create(&t, NULL, listen_on, (void *)(intptr_t)fd) != 0)
+		fail("no thread");
+	pthread_detach(t);
+}
+
+static void
+there(void)
+{
+	pthread_once(&origin.once, open_port);
+}
+
+unsigned
+origin_port(void)
+{
+	there();
+	return origin.port;
+}
+
+const char *
+origin_url(void)
+{
+	there();
+	return origin.url;
+}
+
+void
+origin_tls(const char *cert, const char *key)
+{
+	origin.tls = SSL_CTX_new(TLS_server_method());
+	if (SSL_CTX_use_certificate_chain_file(origin.tls, cert) != 1 ||
+	    SSL_CTX_use_PrivateKey_file(origin.tls, key, SSL_FILETYPE_PEM) != 1)
+		fail("cannot use %s and %s", cert, key);
+}
+
+void
+origin_dies(void)
+{
+	there();
+	shutdown(origin.fd, SHUT_RDWR);
+	close(origin.fd);
+	LOCKED(for (unsigned i = 0; i < origin.link_n; i++) if (!origin.links[i]->closed)
+		       shutdown(origin.links[i]->fd, SHUT_RDWR));
+}
+
+void
+origin_returns(void)
+{
+	open_port();
+}
+
+/* ---- the script
+ * ------------------------------------------------------------------------------------- */
+
+static const char *
+kept(const char *s, size_t n)
+{
+	return s ? kit_dup(s, n ? n : strlen(s)) : NULL;
+}
+
+void
+origin_script(const char *path, const struct say *say)
+{
+	there();
+	pthread_mutex_lock(&origin.lock);
+	struct script *s = origin.scripts;
+	while (s && strcmp(s->path, path) != 0)
+		s = s->next;
+	if (!s) {
+		s = kit_alloc(sizeof *s);
+		s->path = strdup(path);
+		s->next = origin.scripts;
+		s->left = say->times ? say->times : 1;
+		origin.scripts = s;
+	}
+	s->steps = realloc(s->steps, (size_t)(s->n + 1) * sizeof *s->steps);
+	if (!s->steps)
+		abort();
+	struct say *to = &s->steps[s->n++];
+	*to = *say;
+	to->fields = kept(say->fields, 0);
+	to->fields_304 = kept(say->fields_304, 0);
+	to->body = kept(say->body, say->body_bytes);
+	to->raw = kept(say->raw, say->raw_bytes);
+	to->trailers = kept(say->trailers, 0);
+	to->interim = kept(say->interim, 0);
+	to->etag = kept(say->etag, 0);
+	to->last_modified = kept(say->last_modified, 0);
+	/* The last answer was being repeated: a new one is due now. */
+	if (s->left <= 0) {
+		s->at = s->n - 1;
+		s->left = say->times ? say->times : 1;
+	}
+	pthread_mutex_unlock(&origin.lock);
+}
+
+void
+origin_forget(const char *path)
+{
+	LOCKED(for (struct script *s = origin.scripts; s;
+		    s = s->next) if (strcmp(s->path, path) == 0) s->path = strdup("\n"));
+}
+
+/* ---- what it heard
+ * ------------------------------------------------------------------------------------ */
+
+int
+origin_requests_for(const char *target)
+{
+	int n = 0;
+	LOCKED(for (int i = 0; i < origin.heard_n; i++) n +=
+	       !target || strcmp(origin.heard[i]->target, target) == 0);
+	return n;
+}
+
+int
+origin_requests(void)
+{
+	return origin_requests_for(NULL);
+}
+
+const struct heard *
+origin_request(int i)
+{
+	struct heard *h = NULL;
+	LOCKED(if (i >= 0 && i < origin.heard_n) h = origin.heard[i]);
+	if (!h)
+		fail("the origin heard no request number %d", i);
+	return h;
+}
+
+const struct heard *
+origin_last(void)
+{
+	return origin_request(origin_requests() - 1);
+}
+
+const char *
+heard_field(const struct heard *h, const char *name)
+{
+	int lines;
+	return head_field(h->head, name, &lines);
+}
+
+int
+heard_field_lines(const struct heard *h, const char *name)
+{
+	int lines;
+	head_field(h->head, name, &lines);
+	return lines;
+}
+
+char *
+origin_wire(unsigned connection, size_t *n)
+{
+	char *s = NULL;
+	LOCKED(if (connection < origin.link_n) {
+		struct link *l = origin.links[connection];
+		*n = l->wire.n;
+		s = kit_dup(l->wire.p ? l->wire.p : "", l->wire.n);
+	});
+	if (!s)
+		fail("the origin has had no connection number %u", connection);
+	return s;
+}
+
+unsigned
+origin_connections(void)
+{
+	unsigned n;
+	LOCKED(n = origin.link_n);
+	return n;
+}
+
+bool
+origin_heard_bytes(const char *needle)
+{
+	bool found = false;
+	LOCKED(for (unsigned i = 0; i < origin.link_n && !found; i++) {
+		struct heap *w = &origin.links[i]->wire;
+		found = w->n && memmem(w->p, w->n, needle, strlen(needle));
+	});
+	return found;
+}
+
+void
+origin_expect(const char *file, int line, const char *target, int n)
+{
+	int got = origin_requests_for(target);
+	if (got != n)
+		kit_fail(file, line, "expected %d requests at the origin%s%s, there were %d", n,
+			 target ? " for " : "", target ? target : "", got);
+}
+
+void
+origin_wait_requests(int n)
+{
+	wait_until(origin_requests() >= n);
+}
+
+void
+origin_wait_closed(unsigned connection)
+{
+	bool ended;
+	wait_until((pthread_mutex_lock(&origin.lock),
+		    ended = connection < origin.link_n &&
+			    (origin.links[connection]->ended || origin.links[connection]->closed),
+		    pthread_mutex_unlock(&origin.lock), ended));
+}
+
+void
+origin_on_fail(void (*line)(const char *))
+{
+	if (!origin.url)
+		return;
+	line(text("-- the origin heard %d requests on %u connections", origin.heard_n,
+		  origin.link_n));
+	for (int i = 0; i < origin.heard_n && i < 12; i++) {
+		char *save, *head = strdup(origin.heard[i]->head);
+		line(text("  request %d, connection %u:", i, origin.heard[i]->connection));
+		for (char *l = strtok_r(head, "\r\n", &save); l; l = strtok_r(NULL, "\r\n", &save))
+			line(text("    %s", l));
+	}
+}
+
+void
+origin_on_end(void)
+{
+	if (origin.fd >= 0)
+		close(origin.fd);
+}

@@ -1,0 +1,171 @@
+/* Many clients that ask for the same missing object cause one origin fetch (RFC 9111 4,
+ * DESIGN 2.3). */
+#include "tests/kit/kit.h"
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+
+SCENARIO("two misses for one key are one fetch")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = FRESH, .body = "hello", .hold_head = go);
+	edge_start();
+	struct call *a = call_get("/x"), *b = call_get("/x");
+	edge_wait_stat("requests.coalesced", 1);
+	barrier_open(go);
+	call_expect(a, 200, "hello");
+	call_expect(b, 200, "hello");
+	origin_expect_requests(1);
+}
+
+SCENARIO("a follower is a second sighting: the object is written")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = FRESH, .body = "hello", .hold_head = go);
+	edge_start();
+	struct call *a = call_get("/x"), *b = call_get("/x");
+	edge_wait_stat("requests.coalesced", 1);
+	barrier_open(go);
+	call_expect(a, 200, "hello");
+	call_expect(b, 200, "hello");
+	edge_wait_stat("disk.objects", 1);
+	edge_restart();
+	expect_hit(get("/x"));
+	origin_expect_requests(1);
+}
+
+SCENARIO("twenty clients read one body while it arrives")
+{
+	enum { N = 20, BYTES = 3 << 20 };
+	struct barrier *half = barrier_new();
+	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 7, .hold_body = half,
+		    .hold_at = BYTES / 2);
+	edge_start();
+	struct call *call[N];
+	for (int i = 0; i < N; i++)
+		call[i] = call_get("/big");
+	edge_wait_stat("requests.coalesced", N - 1);
+	struct client *late = client_open();
+	client_request(late, "GET", "/big", NULL);
+	expect_status(client_read_head(late), 200);
+	char *want = pattern(7, BYTES), *got = malloc(BYTES);
+	expect_int(client_read_body(late, got, BYTES / 2),
+		   BYTES / 2); /* the second half is not there yet */
+	barrier_open(half);
+	expect_int(client_read_body(late, got + BYTES / 2, BYTES / 2), BYTES / 2);
+	expect(memcmp(got, want, BYTES) == 0);
+	for (int i = 0; i < N; i++) {
+		struct answer a = call_wait(call[i]);
+		expect_status(a, 200);
+		expect_int((long long)a.body_bytes, BYTES);
+		expect(memcmp(a.body, want, BYTES) == 0);
+	}
+	origin_expect_requests(1);
+}
+
+SCENARIO("followers of an answer that must not be shared each ask for themselves, all at once")
+{
+	enum { N = 8 };
+	struct barrier *first = barrier_new(), *rest = barrier_new();
+	origin_says("/private", .fields = "Cache-Control: private\r\n", .body = "one",
+		    .hold_head = first);
+	origin_says("/private", .fields = "Cache-Control: private\r\n", .body = "other",
+		    .hold_head = rest);
+	edge_start();
+	struct call *leader = call_get("/private");
+	origin_wait_requests(1);
+	struct call *call[N];
+	for (int i = 0; i < N; i++)
+		call[i] = call_get("/private");
+	edge_wait_stat("requests.coalesced", N);
+	barrier_open(first);
+	call_expect(leader, 200, "one");
+	/* None of the followers is answered before all of them stand at the origin. */
+	barrier_arrivals(rest, N);
+	barrier_open(rest);
+	for (int i = 0; i < N; i++)
+		call_expect(call[i], 200, "other");
+	origin_expect_requests(N + 1);
+}
+
+SCENARIO("what turned out uncacheable is remembered: the next ones do not wait for each other")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/u", .fields = "Cache-Control: no-store\r\n", .body = "a");
+	origin_says("/u", .fields = "Cache-Control: no-store\r\n", .body = "b", .hold_head = go);
+	edge_start();
+	expect_answer(get("/u"), 200, "a");
+	struct call *a = call_get("/u"), *b = call_get("/u"), *c = call_get("/u");
+	barrier_arrivals(go, 3);
+	barrier_open(go);
+	call_expect(a, 200, "b");
+	call_expect(b, 200, "b");
+	call_expect(c, 200, "b");
+}
+
+SCENARIO("the leader's client goes away: its followers still get the whole body")
+{
+	enum { BYTES = 1 << 20 };
+	struct barrier *half = barrier_new();
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .hold_body = half,
+		    .hold_at = BYTES / 2);
+	edge_start();
+	struct client *leader = client_open();
+	client_request(leader, "GET", "/x", NULL);
+	origin_wait_requests(1);
+	struct call *follower = call_get("/x");
+	edge_wait_stat("requests.coalesced", 1);
+	client_reset(leader);
+	barrier_open(half);
+	struct answer a = call_wait(follower);
+	expect_status(a, 200);
+	expect_int((long long)a.body_bytes, BYTES);
+	expect(memcmp(a.body, pattern(0, BYTES), BYTES) == 0);
+}
+
+SCENARIO("the leader's fetch fails before the head: followers are answered, not left waiting")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .raw = "HTTP/1.1 200", .hold_head = go);
+	origin_says("/x", .fields = FRESH, .body = "well");
+	edge_start();
+	struct call *leader = call_get("/x"), *follower = call_get("/x");
+	edge_wait_stat("requests.coalesced", 1);
+	barrier_open(go);
+	struct answer a = call_wait(leader), b = call_wait(follower);
+	expect_that(a.status == 502 || a.status == 200, "expected 502 or 200, there came %d",
+		    a.status);
+	expect_that(b.status == 502 || b.status == 200, "expected 502 or 200, there came %d",
+		    b.status);
+	expect_answer(get("/x"), 200, "well");
+}
+
+SCENARIO("a follower that wants another variant fetches its own")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "red", .hold_head = go);
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "blue");
+	edge_start();
+	struct call *red = call_with("GET", "/v", "X-Kind: red\r\n", NULL);
+	origin_wait_requests(1);
+	struct call *blue = call_with("GET", "/v", "X-Kind: blue\r\n", NULL);
+	edge_wait_stat("requests.coalesced", 1);
+	barrier_open(go);
+	call_expect(red, 200, "red");
+	call_expect(blue, 200, "blue");
+	origin_expect_requests(2);
+	expect_text(heard_field(origin_request(1), "X-Kind"), "blue");
+}
+
+SCENARIO("collapsed requests say so in Cache-Status")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = FRESH, .body = "hello", .hold_head = go);
+	edge_start();
+	struct call *a = call_get("/x");
+	origin_wait_requests(1);
+	struct call *b = call_get("/x");
+	edge_wait_stat("requests.coalesced", 1);
+	barrier_open(go);
+	expect_no_verdict(call_wait(a), "collapsed");
+	expect_verdict(call_wait(b), "collapsed");
+}
