@@ -80,6 +80,7 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 {
 	size_t from = out->n;
 	bool dated = has_date(&r->fields, now);
+	unsigned tags = 0;
 	struct response_cc cc;
 
 	response_cc_parse(&r->fields, &cc);
@@ -90,7 +91,7 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 		const struct field *f = &r->fields.v[i];
 		if (!is_kept(r, &cc, f, terms != NULL) || (f->id == FIELD_DATE && !dated))
 			continue;
-		if (f->id == FIELD_ETAG && terms && !terms->etag_bytes) {
+		if (f->id == FIELD_ETAG && terms && tags++ == 0) {
 			terms->etag_at = (uint32_t)(out->n - from + f->name.n + 2);
 			terms->etag_bytes = (uint32_t)f->value.n;
 		}

@@ -45,7 +45,8 @@ check(const struct request *r, struct str head)
 	assert((r->framing == FRAMING_CHUNKED) == (codings == 1));
 	assert(r->path_query.n && (r->path_query.p[0] == '/' || str_eq(r->path_query, STR("*"))));
 	for (size_t i = 0; i < r->path_query.n; i++)
-		assert(r->path_query.p[i] > ' ' && r->path_query.p[i] < 0x7f && r->path_query.p[i] != '#');
+		assert(r->path_query.p[i] > ' ' && r->path_query.p[i] < 0x7f &&
+		       r->path_query.p[i] != '#');
 	assert(inside(r->target, head) && inside(r->authority, head));
 }
 

@@ -14,6 +14,8 @@ static const struct str any[] = {STR_INIT("*")};
 static const struct key_rules as_is = {0};
 static const struct key_rules normal = {.normalise = true};
 static const struct key_rules sorted = {.query = QUERY_SORT};
+static const struct key_rules both = {
+	.normalise = true, .query = QUERY_SORT, .drop_params = tracking, .drop_count = 2};
 static const struct key_rules ignored = {.query = QUERY_IGNORE};
 static const struct key_rules dropping = {.drop_params = tracking, .drop_count = 2};
 static const struct key_rules keeping = {
@@ -45,6 +47,8 @@ static const struct {
 	{"a name before one that it begins",      &sorted, "GET /?ab=1&a=2 HTTP/1.1\nHost: h", "http://h/?a=2&ab=1"},
 	{"empty parameters go",                   &sorted, "GET /?&b&&a& HTTP/1.1\nHost: h", "http://h/?a&b"},
 	{"nothing left is no query",              &sorted, "GET /? HTTP/1.1\nHost: h", "http://h/"},
+	{"by what they are, not how they are written", &both, "GET /?1&%7Eb&%61 HTTP/1.1\nHost: h", "http://h/?1&a&~b"},
+	{"dropped however they are written",      &both, "GET /?utm%5Fa=1&%66bclid&b HTTP/1.1\nHost: h", "http://h/?b"},
 	{"ignored",                               &ignored, "GET /a?b=c HTTP/1.1\nHost: h", "http://h/a"},
 	{"tracking dropped, order kept",          &dropping, "GET /?z=1&utm_source=x&fbclid=y&a=2 HTTP/1.1\nHost: h", "http://h/?z=1&a=2"},
 	{"what only begins like it stays",        &dropping, "GET /?fbclid2=y&utm=1 HTTP/1.1\nHost: h", "http://h/?fbclid2=y&utm=1"},
