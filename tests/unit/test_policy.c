@@ -178,6 +178,17 @@ START_TEST(terms)
 }
 END_TEST
 
+START_TEST(an_error_does_not_stand_in_for_an_error)
+{
+	struct terms t;
+	ck_assert(store("", "503 Busy\nCache-Control: max-age=60", &t) == STORABLE_YES);
+	ck_assert_int_eq(t.stale_if_error, 0);
+	ck_assert(store("", "503 Busy\nCache-Control: max-age=60, stale-if-error=5", &t) ==
+		  STORABLE_YES);
+	ck_assert_int_eq(t.stale_if_error, 5);
+}
+END_TEST
+
 /* -- reuse: an object of age 5 on arrival, lifetime 60 --------------------------------------------
  */
 
@@ -355,5 +366,6 @@ START_TEST(head)
 END_TEST
 
 UNIT("policy", LOOP(may_be_stored, answers), TEST(guessed_statuses), LOOP(terms, kept),
-     LOOP(reuse, reuses), LOOP(lookup, lookups), TEST(unsafe_methods_invalidate_when_they_succeed),
-     LOOP(not_modified, validations), LOOP(head, heads))
+     TEST(an_error_does_not_stand_in_for_an_error), LOOP(reuse, reuses), LOOP(lookup, lookups),
+     TEST(unsafe_methods_invalidate_when_they_succeed), LOOP(not_modified, validations),
+     LOOP(head, heads))
