@@ -81,30 +81,35 @@ add_text(const struct key_rules *k, struct str s, struct buf *out)
 		buf_add_str(out, s);
 }
 
+static bool
+next_counting(const struct key_rules *k, struct str *query, struct str *parameter)
+{
+	while (query->n) {
+		str_cut(*query, '&', parameter, query);
+		if (parameter->n && counts(k, *parameter))
+			return true;
+	}
+	return false;
+}
+
 /* Appends "?" and the parameters of query that count; nothing when none does. */
 static void
 add_counting(const struct key_rules *k, struct str query, struct buf *out)
 {
-	struct str v[PARAMS_MAX], parameter;
-	unsigned n = 0;
+	struct str v[PARAMS_MAX], rest = query, parameter;
 	const char *separator = "?";
+	unsigned n = 0, i = 0;
 
-	for (struct str rest = query; rest.n;) {
-		str_cut(rest, '&', &parameter, &rest);
-		if (!parameter.n || !counts(k, parameter))
-			continue;
-		if (k->query == QUERY_SORT && n < PARAMS_MAX) {
-			v[n++] = parameter;
-			continue;
-		}
-		buf_add(out, separator, 1);
-		buf_add_str(out, parameter);
-		separator = "&";
-	}
+	while (k->query == QUERY_SORT && n < PARAMS_MAX && next_counting(k, &rest, &v[n]))
+		n++;
+	if (n == PARAMS_MAX && next_counting(k, &rest, &parameter))
+		n = 0;
 	sort(v, n);
-	for (unsigned i = 0; i < n; i++) {
+	rest = query;
+	while (n ? i < n : next_counting(k, &rest, &parameter)) {
+		struct str next = n ? v[i++] : parameter;
 		buf_add(out, separator, 1);
-		buf_add_str(out, v[i]);
+		buf_add_str(out, next);
 		separator = "&";
 	}
 }

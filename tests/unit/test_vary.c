@@ -64,6 +64,7 @@ static const struct {
 	{"identity;q=0 is a wish of its own",       "accept-encoding", "Accept-Encoding: identity;q=0, *", "\naccept-encoding:*,identity;q=0"},
 	{"types with parameters",                   "accept", "Accept: Text/HTML ; level=1 ;q=0.7, */*", "\naccept:*/*,text/html;level=1;q=0.7"},
 	{"the case of a parameter may matter",      "accept", "Accept: a/b;x=Y, a/b;x=y", "\naccept:a/b;x=Y,a/b;x=y"},
+	{"parameters are compared as they are written", "accept", "Accept: a/b ; x;;y, a/b;x;y", "\naccept:a/b;x;y"},
 	{"quotes: left alone",                      "accept", "Accept: B/b;x=\"1\", a/a", "\naccept:B/b;x=\"1\",a/a"},
 	{"charsets",                                "accept-charset", "Accept-Charset: UTF-8, a", "\naccept-charset:a,utf-8"},
 	{"cookies byte by byte",                    "cookie", "Cookie: a=1, 2;  b", "\ncookie:a=1, 2;  b"},
