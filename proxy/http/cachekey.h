@@ -24,8 +24,8 @@ struct key_rules { /* a route's; borrowed, constant after start */
 	unsigned cookie_count;
 	const struct str *pass_cookies; /* a request with one of these is passed; "*": any cookie */
 	unsigned pass_cookie_count;
-	bool normalise; /* percent-encoding of unreserved bytes, hex case, dot segments (RFC
-			   3986 6.2.2) */
+	/* percent-encoding of unreserved bytes, hex case, dot segments (RFC 3986 6.2.2) */
+	bool normalise;
 };
 
 /* What is not in the key must not change the answer: an origin that is asked for the cache's sake

@@ -39,10 +39,10 @@ struct request {
 	enum method method;
 	struct str method_name;
 	struct str target; /* as received */
-	struct str
-		scheme; /* of an absolute-form target; else what the listener says (set by edge) */
-	struct str authority;  /* host[:port]: from an absolute-form target (which beats Host, RFC
-				* 9112  3.2.2), else Host; may be empty in HTTP/1.0 */
+	struct str scheme; /* of an absolute-form target; else the listener's (set by edge) */
+	/* host[:port]: from an absolute-form target (which beats Host, RFC 9112 3.2.2), else Host;
+	 * may be empty in HTTP/1.0 */
+	struct str authority;
 	struct str path_query; /* origin form: begins with '/', or "*" */
 	int minor;	       /* HTTP/1.minor */
 	struct fields fields;

@@ -14,8 +14,8 @@
 
 struct policy_settings {
 	struct str target; /* own targeted field name before CDN-Cache-Control; empty: none */
-	int64_t default_stale_if_error_s; /* serving stale on a dead origin where nothing forbids it
-					   */
+	/* Serving stale on a dead origin where nothing forbids it. */
+	int64_t default_stale_if_error_s;
 	int64_t default_stale_while_revalidate_s; /* 0: only where the origin says so */
 	int64_t default_ttl_s; /* for answers without freshness that may not be guessed; 0: none */
 	double heuristic_fraction; /* of the time since Last-Modified: 0.1 */
@@ -35,8 +35,8 @@ struct terms {
 	uint32_t flags;			/* TERMS_* */
 	uint16_t status;
 	uint16_t spare;
-	uint32_t etag_at,
-		etag_bytes; /* where the ETag value stands in the stored head; 0 bytes: none */
+	/* Where the ETag value stands in the stored head; 0 bytes: none. */
+	uint32_t etag_at, etag_bytes;
 };
 enum {
 	TERMS_NO_CACHE = 1 << 0,	/* never reuse without successful validation */
@@ -60,8 +60,8 @@ const char *storable_word(enum storable s);
 struct storing_facts {
 	const struct request *request;
 	const struct response *response;
-	int64_t request_time,
-		response_time; /* when the origin request left, when the head arrived */
+	int64_t request_time;  /* when the origin request left */
+	int64_t response_time; /* when the head arrived */
 	const struct policy_settings *settings;
 };
 
