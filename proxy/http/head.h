@@ -18,6 +18,10 @@
  * passed answer, which keeps its Age and the fields that only a store must not hold. */
 void head_store(const struct response *r, int64_t now, struct buf *out, struct terms *terms);
 
+/* True when the stored head lacks a field because of no-cache="..." or private="...": then the
+ * client that asked is sent head_store(..., NULL) instead, which has it (5.2.2.4, 5.2.2.7). */
+bool head_withholds(const struct response *r);
+
 /* RFC 9111 3.2: the stored head updated with a 304's (or a HEAD 200's) fields: all of the new
  * response's fields replace stored ones of the same name, except what speaks of the stored bytes
  * or files them: Content-Length, Content-Encoding, Content-Range, Content-MD5, Content-Digest, ETag

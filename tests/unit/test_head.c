@@ -77,6 +77,17 @@ START_TEST(what_is_passed_on_keeps_its_age)
 }
 END_TEST
 
+START_TEST(what_only_the_first_client_gets)
+{
+	ck_assert(head_withholds(
+		response_of("HTTP/1.1 200 OK\nCache-Control: private=\"set-cookie\"\n"
+			    "Set-Cookie: a=b")));
+	ck_assert(head_withholds(response_of("HTTP/1.1 200 OK\nCache-Control: no-cache=A\nA: 1")));
+	ck_assert(!head_withholds(response_of("HTTP/1.1 200 OK\nCache-Control: no-cache=A\nB: 1")));
+	ck_assert(!head_withholds(response_of("HTTP/1.1 200 OK\nCache-Control: private\nA: 1")));
+}
+END_TEST
+
 static const struct {
 	const char *says, *stored, *fresh, *want;
 } updates[] = {
@@ -198,4 +209,5 @@ START_TEST(cache_status)
 END_TEST
 
 UNIT("head", LOOP(store, stored), TEST(where_the_tag_stands), TEST(what_is_passed_on_keeps_its_age),
-     LOOP(update, updates), LOOP(forward, forwards), LOOP(cache_status, statuses))
+     TEST(what_only_the_first_client_gets), LOOP(update, updates), LOOP(forward, forwards),
+     LOOP(cache_status, statuses))

@@ -327,12 +327,18 @@ static const struct {
 	/* clang-format on */
 };
 
-START_TEST(not_modified)
+/* Beside those of fields_of. */
+static const struct fields *
+stored_fields(const char *lines)
 {
 	char text[256];
-	snprintf(text, sizeof text, "HTTP/1.1 200 OK%s%s", *validations[_i].stored ? "\n" : "",
-		 validations[_i].stored);
-	const struct fields *stored = &response_of(text)->fields;
+	snprintf(text, sizeof text, "HTTP/1.1 200 OK\n%s", lines);
+	return &response_of(text)->fields;
+}
+
+START_TEST(not_modified)
+{
+	const struct fields *stored = stored_fields(validations[_i].stored);
 	const struct fields *fresh = fields_of(validations[_i].fresh);
 	ck_assert_msg(policy_304_is_of(stored, fresh, NOW) == validations[_i].want, "%s",
 		      validations[_i].says);
@@ -356,10 +362,7 @@ static const struct {
 
 START_TEST(head)
 {
-	char text[256];
-	snprintf(text, sizeof text, "HTTP/1.1 200 OK%s%s", *heads[_i].stored ? "\n" : "",
-		 heads[_i].stored);
-	const struct fields *stored = &response_of(text)->fields;
+	const struct fields *stored = stored_fields(heads[_i].stored);
 	ck_assert_msg(policy_head(stored, 10, fields_of(heads[_i].head)) == heads[_i].want, "%s",
 		      heads[_i].says);
 }
