@@ -45,6 +45,9 @@ static const struct {
 	{"a reserved one is another",      "/a%2fb%3a%3F", "/a%2Fb%3A%3F"},
 	{"a percent sign stays encoded",   "%2541", "%2541"},
 	{"broken ones stay",               "%4%zz%", "%4%zz%"},
+	{"and make no new one: %b7 is something else", "%b%37", "%b%37"},
+	{"nor directly behind",            "%%37e", "%%37e"},
+	{"further on they are decoded",    "%zz%37%67", "%zz7g"},
 	{"control bytes stay encoded",     "%00%0a", "%00%0A"},
 	/* clang-format on */
 };
