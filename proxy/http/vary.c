@@ -136,15 +136,27 @@ parse_choice(struct str item, struct choice *out)
 	return out->q >= 0 && !has_q(out->params);
 }
 
-/* Names in any case; parameters byte by byte, their case may mean something. */
+/* One by one as they will be written; their case may mean something. */
+static int
+compare_params(struct str a, struct str b)
+{
+	struct str x, y;
+	for (;;) {
+		bool more_a = list_next_by(';', &a, &x), more_b = list_next_by(';', &b, &y);
+		if (!more_a || !more_b)
+			return more_a - more_b;
+		int d = memcmp(x.p, y.p, x.n < y.n ? x.n : y.n);
+		if (d || x.n != y.n)
+			return d ? d : x.n < y.n ? -1 : 1;
+	}
+}
+
 static int
 compare_choices(const struct choice *a, const struct choice *b)
 {
 	int d = compare(a->name, b->name);
 	if (d == 0)
-		d = a->params.n < b->params.n ? -1 : a->params.n > b->params.n;
-	if (d == 0 && a->params.n)
-		d = memcmp(a->params.p, b->params.p, a->params.n);
+		d = compare_params(a->params, b->params);
 	return d ? d : b->q - a->q;
 }
 
