@@ -441,7 +441,8 @@ static struct curl_slist without_expect = {no_expect, &without_accept};
 static char *
 put(char *to, struct str s)
 {
-	memcpy(to, s.p, s.n);
+	if (s.n)
+		memcpy(to, s.p, s.n);
 	return to + s.n;
 }
 
