@@ -6,7 +6,7 @@
  * server behind a socket, ours are in process: times are not the same thing,
  * rates and bits are.
  *
- *	cc -O2 -I. -o build/filter_course bench/filter_course.c build/release/lib/libfilter.a
+ *	make build/release/bench/filter_course
  *-lxxhash -lm build/filter_course
  */
 #include <stdlib.h>

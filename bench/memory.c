@@ -1,7 +1,7 @@
 /* memory.c - which memory when: what each kind of admission memory costs and remembers.
  *
- *	cc -O2 -I. -o build/memory bench/memory.c build/release/lib/libfilter.a -lxxhash -lm
- *-pthread build/memory [window]
+ *	make build/release/bench/memory
+ *	build/release/bench/memory [window]
  *
  * 1. One window, one rate: bits per URL, and the share of URLs still known
  *    after so many other distinct ones.
@@ -197,9 +197,9 @@ same_bits(double pair_bits, uint64_t window)
 
 /* An hour is a tick. A day of the usual traffic is one window; a rush day is three. */
 static void
-rush_hour(enum memory_kind kind, uint64_t window)
+rush_hour(enum memory_kind kind, uint64_t window, uint64_t capacity)
 {
-	struct memory_options o = options(kind, window);
+	struct memory_options o = options(kind, capacity);
 	o.rotate_after_s = 24 * 3600;
 	struct memory *m = memory_create(&o, 0);
 	struct memory_stats stats;
@@ -216,8 +216,9 @@ rush_hour(enum memory_kind kind, uint64_t window)
 		memory_tick(m, h * 3600);
 	}
 	memory_stats(m, &stats);
-	printf("| %-10s | %6.2f%% | %10.1f |\n", memory_word(kind),
-	       100.0 * (double)known / (double)asked, 8.0 * (double)stats.bytes / (double)window);
+	printf("| %-8s of %.0f W | %6.2f%% | %10.1f |\n", memory_word(kind),
+	       (double)capacity / (double)window, 100.0 * (double)known / (double)asked,
+	       8.0 * (double)stats.bytes / (double)window);
 	memory_destroy(&m);
 }
 
@@ -258,9 +259,10 @@ main(int argc, char **argv)
 	double bits = one_window(window);
 	same_bits(bits, window);
 	printf("\n## 3. Traffic triples; generations close after a day or when full\n\n"
-	       "| memory     | known 23 h later | bits/usual U |\n|---|---:|---:|\n");
-	rush_hour(MEMORY_PAIR, window);
-	rush_hour(MEMORY_SCALABLE, window);
+	       "| memory          | known 23 h later | bits/usual U |\n|---|---:|---:|\n");
+	rush_hour(MEMORY_PAIR, window, window);
+	rush_hour(MEMORY_PAIR, window, 3 * window);
+	rush_hour(MEMORY_SCALABLE, window, window);
 	printf("\n## 4. sightings: 3, with counting\n\n| a URL is | share |\n|---|---:|\n");
 	third_sighting(window);
 	return 0;

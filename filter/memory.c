@@ -46,6 +46,13 @@ memory_kind_for(const struct memory_options *o)
 	return o->kind == MEMORY_PAIR && o->sightings > 2 ? MEMORY_COUNTING : o->kind;
 }
 
+static bool
+pair_may(const struct memory_options *o)
+{
+	return o->capacity <= UINT64_C(1) << 30 && o->false_positives >= 1e-6 &&
+	       o->false_positives <= 0.5;
+}
+
 const char *
 memory_may(const struct memory_options *o)
 {
@@ -59,6 +66,8 @@ memory_may(const struct memory_options *o)
 		return "capacity must be 1 to 2^40 keys";
 	if (!(o->false_positives > 0) || !(o->false_positives < 1))
 		return "false positives must be above 0% and below 100%";
+	if (memory_kind_for(o) == MEMORY_PAIR && !pair_may(o))
+		return "a pair needs a capacity up to 2^30 keys and 0.0001% to 50% false positives";
 	if (!(o->recall >= 0) || !(o->recall < 1))
 		return "recall must be below 100%";
 	return NULL;
@@ -186,6 +195,20 @@ memory_record(struct memory *m, struct key_hash h)
 	struct memory_sight known = m->ops->record(s->state, h);
 	let_go(m, s);
 	return known;
+}
+
+struct pair *
+memory_pair(const struct memory *m)
+{
+	return m->o.kind == MEMORY_PAIR ? m->stripes[0].state : NULL;
+}
+
+/* Only the pair is quick enough for a missing line to matter. */
+void
+memory_prefetch(const struct memory *m, struct key_hash h)
+{
+	if (memory_pair(m))
+		pair_prefetch(memory_pair(m), h);
 }
 
 void

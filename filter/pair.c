@@ -72,23 +72,47 @@ spot_of(const struct pair *p, struct key_hash h)
 	};
 }
 
-/* Any PATTERNS random choices of per_word different bits do; these are the same on
- * every machine, since snapshots depend on them. */
+static uint64_t
+choose(uint64_t n, uint64_t k)
+{
+	uint64_t c = 1;
+
+	for (uint64_t i = 0; i < k; i++)
+		c = c * (n - i) / (i + 1);
+	return c;
+}
+
+/* The choices of k out of n bits have an order; this is the one with that rank. */
+static uint64_t
+choice_of_rank(unsigned n, unsigned k, uint64_t rank)
+{
+	uint64_t bits = 0;
+
+	for (unsigned at = 0; k > 0; at++) {
+		uint64_t with = choose(n - at - 1, k - 1); /* choices that take bit `at` */
+
+		if (rank < with) {
+			bits |= UINT64_C(1) << at;
+			k--;
+		} else {
+			rank -= with;
+		}
+	}
+	return bits;
+}
+
+/* Every choice of per_word bits is one that has bit 0, turned; patterns are as many of
+ * these as there is room for, one from each of as many equal shares. The same on every
+ * machine, since snapshots depend on them. */
 static void
 patterns_fill(uint64_t pattern[PATTERNS], unsigned per_word)
 {
-	uint64_t state = 0x7477696365ULL;
+	uint64_t all = choose(WORD_BITS - 1, per_word - 1), random = 1;
 
-	for (unsigned i = 0; i < PATTERNS; i++) {
-		uint64_t bits = 0;
-		for (unsigned n = 0; n < per_word;) {
-			state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-			uint64_t bit = UINT64_C(1) << ((state >> 33) % WORD_BITS);
-
-			n += !(bits & bit);
-			bits |= bit;
-		}
-		pattern[i] = bits;
+	for (uint64_t i = 0; i < PATTERNS; i++) {
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		uint64_t rank = (i * all + (random >> 33) % all) / PATTERNS;
+		pattern[i] = 1 | choice_of_rank(WORD_BITS - 1, per_word - 1, rank) << 1;
 	}
 }
 
@@ -284,6 +308,28 @@ turners_gone(struct pair *p, uint64_t next, bool patient)
 	return true;
 }
 
+static bool
+is_empty(const struct pair *p)
+{
+	struct pair_count even = pair_counted(p, 0), odd = pair_counted(p, 1);
+
+	return even.ones + odd.ones == 0;
+}
+
+/* The next generation begins. From one that is empty, as the one before it is, only its
+ * number changes: turning nothing to nothing would use up codes for nothing. */
+static void
+begin_next(struct pair *p, uint64_t g)
+{
+	atomic_store(&p->born_s, atomic_load(&p->clock_s));
+	if (is_empty(p)) {
+		atomic_fetch_add(&p->idle, 1);
+		return;
+	}
+	pair_expect(p, parity(g + 1), (struct pair_count){0});
+	atomic_store(&p->generation, g + 1);
+}
+
 /* Ends generation g, unless somebody has done so. The impatient give up when a thread
  * stopped in the middle of something, and are asked again by the next key. */
 static bool
@@ -296,11 +342,8 @@ rotate_from(struct pair *p, uint64_t g, bool patient)
 	}
 	bool ours =
 		now_at(p) == g && swept_for(p, g + 1, patient) && turners_gone(p, g + 1, patient);
-	if (ours) {
-		pair_expect(p, parity(g + 1), (struct pair_count){0});
-		atomic_store(&p->born_s, atomic_load(&p->clock_s));
-		atomic_store(&p->generation, g + 1);
-	}
+	if (ours)
+		begin_next(p, g);
 	atomic_store(&p->rotating, false);
 	return ours;
 }
@@ -728,6 +771,12 @@ pair_record_keys(struct pair *p, const struct filter_seed *seed, const struct ke
 
 /* ---- numbers ---- */
 
+uint64_t
+pair_number(const struct pair *p)
+{
+	return now_at(p) + atomic_load(&p->idle);
+}
+
 /* Keys that r keys counted as recurring stand for, when n keys each had a chance of p
  * to be found in the previous generation by mistake. */
 static double
@@ -751,12 +800,12 @@ pair_stats(const struct pair *p, struct pair_stats *out)
 	double fpr = sizing_line_fpr(l, keys), old_fpr = sizing_line_fpr(l, old_keys);
 
 	*out = (struct pair_stats){
-		.number = g,
+		.number = pair_number(p),
 		.keys = now.keys,
 		.capacity = p->options.capacity,
 		.previous_keys = then.keys,
 		.recurring_keys = now.recurring,
-		.rotations = g - p->first_generation,
+		.rotations = pair_number(p) - p->first_number,
 		.fill_ratio = fill,
 		.previous_fill_ratio = old_fill,
 		.estimated_fpr = 1 - (1 - fpr) * (1 - old_fpr),

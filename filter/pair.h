@@ -71,6 +71,9 @@ bool pair_tick(struct pair *p, int64_t now_s);
 /* Rotates now. */
 void pair_rotate(struct pair *p, int64_t now_s);
 
+/* Of the current generation, from 0: pair_stats().number without the rest. */
+uint64_t pair_number(const struct pair *p);
+
 struct pair_stats {
 	uint64_t number; /* of the current generation, from 0 */
 	uint64_t keys;	 /* distinct keys added to the current generation */

@@ -79,13 +79,22 @@ probe_distinct(const struct probe *p, struct key_hash h, uint64_t place[PROBE_MO
 	return n;
 }
 
+static const struct {
+	const char *word, *formula;
+} schemes[] = {
+#define X(name, word, formula) {word, formula},
+	PROBE_SCHEMES(X)
+#undef X
+};
+
 const char *
 probe_word(enum probe_scheme s)
 {
-	static const char *const words[] = {
-#define X(name, word, formula) [PROBE_##name] = word,
-		PROBE_SCHEMES(X)
-#undef X
-	};
-	return s < PROBE_SCHEME_COUNT ? words[s] : "unknown";
+	return s < PROBE_SCHEME_COUNT ? schemes[s].word : "unknown";
+}
+
+const char *
+probe_formula(enum probe_scheme s)
+{
+	return s < PROBE_SCHEME_COUNT ? schemes[s].formula : "unknown";
 }

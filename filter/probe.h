@@ -52,6 +52,8 @@ void probe_places(const struct probe *p, struct key_hash h, uint64_t place[PROBE
 /* The same without repeats, for cells that count; returns how many are left. */
 unsigned probe_distinct(const struct probe *p, struct key_hash h, uint64_t place[PROBE_MOST]);
 
+/* Its name, and how it finds the i-th place. */
 const char *probe_word(enum probe_scheme s);
+const char *probe_formula(enum probe_scheme s);
 
 #endif

@@ -16,6 +16,7 @@ enum {
 	CHOICE_BITS_MAX = 64,
 	PER_WORD_MAX = 8,
 	TERMS = 192,   /* of a Poisson sum */
+	STEPS = 16,    /* of an integral */
 	CROWDED = 200, /* keys in a line of at most 512 bits: nearly all ones */
 };
 
@@ -172,6 +173,19 @@ sizing_line_keys(const struct sizing_line *l, double fill)
 	return fill < 1 ? -log1p(-fill) / bit_share(l) : (double)INFINITY;
 }
 
+/* Simpson's rule; the rate is smooth and small. */
+double
+sizing_line_counted(const struct sizing_line *l, double keys_per_line)
+{
+	double step = keys_per_line / STEPS, sum = 0;
+
+	for (unsigned i = 0; i <= STEPS; i++) {
+		unsigned weight = i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2;
+		sum += weight * sizing_line_fpr(l, i * step);
+	}
+	return keys_per_line - sum * step / 3;
+}
+
 double
 sizing_union_fpr(double p, unsigned generations)
 {
@@ -190,7 +204,7 @@ most_keys(const struct sizing_line *l, unsigned generations, double p)
 {
 	double low = 0, high = CROWDED;
 
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < 32; i++) {
 		double middle = (low + high) / 2;
 
 		if (line_rate(l, generations, middle) <= p)
@@ -214,16 +228,18 @@ sizing_plan_lines(struct sizing_plan *out, unsigned words, unsigned word_bits, u
 	for (unsigned per_word = 1; per_word <= PER_WORD_MAX; per_word++) {
 		struct sizing_line l = {words, word_bits, per_word};
 		/* Half of all bits ones would end a generation before its time. */
-		double most = fmin(most_keys(&l, generations, p), sizing_line_keys(&l, 0.48));
+		double most = fmin(most_keys(&l, generations, p), sizing_line_keys(&l, 0.4995));
 
-		if (most > keys) {
-			best = l;
-			keys = most;
-		}
+		if (most <= keys) /* it rises to one summit and falls */
+			break;
+		best = l;
+		keys = most;
 	}
+	double counted = sizing_line_counted(&best, keys);
+
 	out->line = best;
-	out->lines = (uint64_t)ceil((double)capacity / keys);
-	out->keys_per_line = (double)capacity / (double)out->lines;
+	out->lines = (uint64_t)ceil((double)capacity / counted);
+	out->keys_per_line = keys * (double)capacity / (counted * (double)out->lines);
 	out->fpr = line_rate(&best, generations, out->keys_per_line);
 	return true;
 }

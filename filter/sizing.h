@@ -67,6 +67,10 @@ double sizing_line_fpr(const struct sizing_line *l, double keys_per_line);
 double sizing_line_fill(const struct sizing_line *l, double keys_per_line);
 double sizing_line_keys(const struct sizing_line *l, double fill);
 
+/* Of keys_per_line different keys that came, how many the filter took for new on their
+ * way in: the others were false positives, set no bit, and are not counted. */
+double sizing_line_counted(const struct sizing_line *l, double keys_per_line);
+
 /* What `generations` independent generations of rate p answer together. */
 double sizing_union_fpr(double p, unsigned generations);
 
@@ -77,8 +81,8 @@ struct sizing_plan {
 	double fpr;	      /* of all generations together, full */
 };
 
-/* Fewest lines for `capacity` keys per generation at rate p with all generations full.
- * False when p is out of 1e-6 to 0.5 or capacity out of 1 to 2^30. */
+/* Fewest lines for `capacity` keys, new ones counted, per generation at rate p with all generations
+ * full. False when p is out of 1e-6 to 0.5 or capacity out of 1 to 2^30. */
 bool sizing_plan_lines(struct sizing_plan *out, unsigned words, unsigned word_bits,
 		       unsigned generations, uint64_t capacity, double p);
 

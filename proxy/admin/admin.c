@@ -94,8 +94,7 @@ on_dashboard(struct admin *a, struct evhttp_request *q)
 		evhttp_request_get_output_headers(q), "Content-Security-Policy",
 		"default-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
 		"frame-ancestors 'none'");
-	answer(q, 200, "text/html; charset=utf-8", dashboard_html,
-	       (size_t)(dashboard_html_end - dashboard_html));
+	answer(q, 200, "text/html; charset=utf-8", dashboard_html, dashboard_bytes);
 }
 
 /* The url of "url=..." in the query or in a form's body; else NULL. The caller frees. */
@@ -164,11 +163,15 @@ find_route(const char *path)
 	return NULL;
 }
 
+/* localhost or a loopback address; not "127.0.0.1.example", which may lead anywhere. */
 static bool
 is_our_name(const char *host)
 {
-	return strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
-	       strcmp(host, "::1") == 0 || strcmp(host, "[::1]") == 0;
+	char with_port[ADDRESS_TEXT];
+	struct address a;
+	snprintf(with_port, sizeof(with_port),
+		 strchr(host, ':') && *host != '[' ? "[%s]:0" : "%s:0", host);
+	return address_parse(with_port, &a) == 0 && address_is_loopback(&a);
 }
 
 static bool

@@ -16,6 +16,7 @@ struct cache {
 	char *dir; /* owned; NULL: RAM only */
 	int dir_fd, lock_fd;
 	struct filter_seed seed;
+	bool fresh; /* the seed is new: what lies in dir cannot be found again */
 	struct store *store; /* NULL: RAM only */
 	struct ram *ram;
 	uint32_t block_bytes;    /* bodies in memory lie in blocks of this; a fragment's size */
@@ -27,8 +28,6 @@ struct cache {
 	uint64_t files_bytes, reserve_bytes; /* saved files; how much may be */
 	_Atomic uint64_t files_written;
 };
-
-enum { CACHE_SMALL_FILES = 64 << 10 }; /* seed, format, lock, the directory itself */
 
 /* files.c */
 int files_open(struct cache *c, char *err, size_t err_bytes);

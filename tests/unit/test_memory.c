@@ -29,7 +29,9 @@ memory_for(int kind, uint64_t capacity)
 START_TEST(the_second_sighting_is_known)
 {
 	struct memory *m = memory_for(_i, 1000);
+	ck_assert((memory_pair(m) != NULL) == (_i == MEMORY_PAIR));
 	for (uint64_t i = 0; i < 500; i++) {
+		memory_prefetch(m, key_at(1, i));
 		struct memory_sight s = memory_test(m, key_at(1, i));
 		ck_assert_uint_eq(memory_record(m, key_at(1, i)).times, s.times);
 		s = memory_test(m, key_at(1, i));
@@ -107,6 +109,27 @@ START_TEST(a_live_key_survives_rotations)
 		memory_record(m, key_at(5, i));
 		if (i % 200 == 0)
 			ck_assert_uint_ge(memory_record(m, key_at(5, 0)).times, 1);
+	}
+	memory_destroy(&m);
+}
+END_TEST
+
+/* The exact promise of two generations, against a model that remembers everything: a key is
+ * known for as long as fewer than capacity keys were new to the current generation since. */
+START_TEST(nothing_in_the_window_is_ever_lost)
+{
+	enum { CAPACITY = 700, UNIVERSE = 3000, STEPS = 200000 };
+	static uint64_t last[UNIVERSE]; /* the count of news at its last sighting, plus 1 */
+	uint64_t row = 9, news = 0;
+	struct memory *m = memory_for(_i, CAPACITY);
+	memset(last, 0, sizeof(last));
+	for (int s = 0; s < STEPS && _i != MEMORY_STABLE; s++) {
+		uint64_t i = mix_range(mix_next(&row), UNIVERSE);
+		bool certain = last[i] && news - (last[i] - 1) < CAPACITY;
+		struct memory_sight sight = memory_record(m, key_at(9, i));
+		ck_assert_msg(!certain || sight.times > 0, "step %d: key %d was lost", s, (int)i);
+		news += sight.sight != SIGHT_CURRENT;
+		last[i] = news + 1;
 	}
 	memory_destroy(&m);
 }
@@ -254,6 +277,8 @@ static const struct memory_options impossible[] = {
 	{ MEMORY_SCALABLE, 3, 1000, 0.01, 0, 0, 0 },
 	{ MEMORY_PAIR, 2, 0, 0.01, 0, 0, 0 },
 	{ MEMORY_PAIR, 2, UINT64_MAX, 0.01, 0, 0, 0 },
+	{ MEMORY_PAIR, 2, (UINT64_C(1) << 30) + 1, 0.01, 0, 0, 0 },
+	{ MEMORY_PAIR, 2, 1000, 1e-7, 0, 0, 0 },
 	{ MEMORY_PAIR, 2, 1000, 0, 0, 0, 0 },
 	{ MEMORY_PAIR, 2, 1000, 1, 0, 0, 0 },
 	{ MEMORY_PAIR, 2, 1000, NAN, 0, 0, 0 },
@@ -281,7 +306,8 @@ END_TEST
 
 UNIT("memory", EACH(the_second_sighting_is_known), EACH(a_window_of_capacity_keys_is_remembered),
      EACH(unknown_keys_seem_known_as_rarely_as_asked), EACH(time_closes_a_generation),
-     EACH(a_live_key_survives_rotations), TEST(counting_knows_fifteen_sightings_across_rotations),
+     EACH(a_live_key_survives_rotations), EACH(nothing_in_the_window_is_ever_lost),
+     TEST(counting_knows_fifteen_sightings_across_rotations),
      EACH(snapshots_come_back_or_are_refused), EACH(a_snapshot_of_other_settings_is_foreign),
      EACH(of_racing_threads_one_is_first), EACH(stats_tell_keys_and_bytes),
      LOOP(impossible_options_are_refused_in_words, impossible), EACH(kinds_have_names))

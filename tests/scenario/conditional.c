@@ -1,0 +1,197 @@
+/* Conditional requests: answered from the cache, and sent to the origin (RFC 9110 13, RFC
+ * 9111 4.3). */
+#include "tests/kit/kit.h"
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+#define STALE "Cache-Control: max-age=10\r\nAge: 20\r\n"
+#define LM    "Thu, 01 Jan 2015 00:00:00 GMT"
+
+static const struct {
+	const char *says, *request;
+	int status;
+} rows[] = {
+	/* clang-format off */
+	{ "If-None-Match that matches is a 304", "If-None-Match: \"abc\"\r\n", 304 },
+	{ "among several", "If-None-Match: \"x\", \"abc\" , \"y\"\r\n", 304 },
+	{ "on a second line", "If-None-Match: \"x\"\r\nIf-None-Match: \"abc\"\r\n", 304 },
+	{ "weakly", "If-None-Match: W/\"abc\"\r\n", 304 },
+	{ "a star matches", "If-None-Match: *\r\n", 304 },
+	{ "If-None-Match that does not match is a 200", "If-None-Match: \"abcd\"\r\n", 200 },
+	{ "the prefix of a tag is not the tag", "If-None-Match: \"ab\"\r\n", 200 },
+	{ "If-Modified-Since with the same date is a 304", "If-Modified-Since: " LM "\r\n", 304 },
+	{ "with a later date", "If-Modified-Since: Fri, 01 Jan 2016 00:00:00 GMT\r\n", 304 },
+	{ "with an earlier date is a 200", "If-Modified-Since: Wed, 01 Jan 2014 00:00:00 GMT\r\n", 200 },
+	{ "with no date at all is a 200", "If-Modified-Since: yesterday\r\n", 200 },
+	{ "in RFC 850 form is a 304", "If-Modified-Since: Thursday, 01-Jan-15 00:00:00 GMT\r\n", 304 },
+	{ "If-None-Match wins over If-Modified-Since: no match", "If-None-Match: \"z\"\r\nIf-Modified-Since: " LM "\r\n", 200 },
+	{ "If-None-Match wins over If-Modified-Since: match", "If-None-Match: \"abc\"\r\nIf-Modified-Since: Wed, 01 Jan 2014 00:00:00 GMT\r\n", 304 },
+	/* clang-format on */
+};
+
+SCENARIO("conditional requests are answered from a stored answer")
+{
+	origin_says(
+		"/x",
+		.fields = FRESH
+		"X-Big: y\r\nContent-Type: text/plain\r\nVary: X-Nothing\r\nContent-Location: /x.txt\r\n",
+		.etag = "\"abc\"", .last_modified = LM, .body = "hello");
+	edge_start();
+	get("/x");
+	int wrong = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct answer a = get_with("/x", rows[i].request);
+		if (a.status != rows[i].status || origin_requests() != 1) {
+			wrong++;
+			note("%s: got %d, %d requests", rows[i].says, a.status, origin_requests());
+		}
+		if (a.status != 304)
+			continue;
+		expect_field(a, "ETag", "\"abc\"");
+		expect_field(a, "Vary", "X-Nothing");
+		expect_field(a, "Content-Location", "/x.txt");
+		expect(field(a, "Date") && field(a, "Cache-Control"));
+	}
+	expect_int(wrong, 0);
+}
+
+SCENARIO("If-Match and If-Unmodified-Since: 412 or passed on, never a wrong 200")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"abc\"", .last_modified = LM, .body = "hello");
+	edge_start();
+	get("/x");
+	expect_status(get_with("/x", "If-Match: \"abc\"\r\n"), 200);
+	int n = origin_requests();
+	struct answer a = get_with("/x", "If-Match: \"other\"\r\n");
+	/* An origin would say 412; a cache may leave the question to it (RFC 9111 4.3.2). */
+	expect_that(a.status == 412 || origin_requests() > n,
+		    "If-Match that fails got %d from the cache", a.status);
+}
+
+SCENARIO("a stale object is revalidated by ETag; 304 refreshes it without writing its body again")
+{
+	enum { BYTES = 1 << 20 };
+	origin_says("/x", .fields = STALE, .etag = "\"v1\"", .pattern_bytes = BYTES, .seed = 2);
+	origin_says("/x", .fields_304 = FRESH "X-New: 1\r\n", .fields = FRESH, .etag = "\"v1\"",
+		    .pattern_bytes = BYTES, .seed = 2);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get("/x");
+	edge_wait_stat("disk.objects", 1);
+	edge_restart(); /* all of it is on disk */
+	double written = edge_stat("disk.written_bytes");
+	struct answer a = get("/x");
+	expect_text(heard_field(origin_last(), "If-None-Match"), "\"v1\"");
+	expect_status(a, 200);
+	expect(a.body_bytes == BYTES && memcmp(a.body, pattern(2, BYTES), BYTES) == 0);
+	expect_field(a, "X-New", "1");
+	expect_verdict(a, "fwd=stale");
+	expect_verdict(a, "fwd-status=304");
+	edge_expect_stat("requests.revalidated", 1);
+	a = get("/x");
+	expect_hit(a);
+	expect_field(a, "X-New", "1");
+	origin_expect_requests(2);
+	edge_restart();
+	a = get("/x");
+	expect_hit(a);
+	expect(a.body_bytes == BYTES && memcmp(a.body, pattern(2, BYTES), BYTES) == 0);
+	(void)written;
+}
+
+SCENARIO("a revalidation writes little")
+{
+	enum { BYTES = 4 << 20 };
+	origin_says("/x", .fields = STALE, .etag = "\"v1\"", .pattern_bytes = BYTES);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get("/x");
+	edge_restart();
+	double before = edge_stat("disk.written_bytes");
+	for (int i = 0; i < 10; i++)
+		expect_status(get("/x"), 200);
+	edge_expect_stat("requests.revalidated", 10);
+	expect_between(edge_stat("disk.written_bytes") - before, 0, BYTES / 4);
+}
+
+SCENARIO("a stale object is revalidated by Last-Modified when it has no ETag")
+{
+	origin_says("/x", .fields = STALE, .last_modified = LM, .body = "hello");
+	edge_start();
+	get("/x");
+	expect_answer(get("/x"), 200, "hello");
+	expect_text(heard_field(origin_last(), "If-Modified-Since"), LM);
+	expect_text(heard_field(origin_last(), "If-None-Match"), NULL);
+}
+
+SCENARIO("an answer other than 304 replaces the stale one")
+{
+	origin_says("/x", .fields = STALE, .etag = "\"v1\"", .body = "old");
+	origin_says("/x", .fields = FRESH, .etag = "\"v2\"", .body = "new");
+	edge_start();
+	expect_answer(get("/x"), 200, "old");
+	expect_answer(get("/x"), 200, "new");
+	struct answer a = get("/x");
+	expect_answer(a, 200, "new");
+	expect_hit(a);
+	origin_expect_requests(2);
+}
+
+SCENARIO("a client's own validator does not take the place of the cache's")
+{
+	origin_says("/x", .fields = STALE, .etag = "\"mine\"", .body = "hello");
+	edge_start();
+	get("/x");
+	struct answer a = get_with("/x", "If-None-Match: \"theirs\"\r\n");
+	expect_answer(a, 200, "hello");
+	a = get_with("/x", "If-None-Match: \"mine\"\r\n");
+	expect_status(a, 304);
+}
+
+SCENARIO("a conditional request for something not stored does not store a 304")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"v1\"", .body = "hello");
+	edge_start();
+	struct answer a = get_with("/x", "If-None-Match: \"v1\"\r\n");
+	expect_that(a.status == 304 || a.status == 200, "got %d", a.status);
+	expect_answer(get("/x"), 200, "hello");
+	expect_answer(get("/x"), 200, "hello");
+}
+
+SCENARIO("a 304 updates the stored fields, but not those of the body's form")
+{
+	origin_says("/x", .fields = STALE "X-A: 1\r\nX-B: 1\r\nContent-Type: text/plain\r\n",
+		    .etag = "\"v\"", .body = "hello");
+	origin_says("/x", .fields_304 = FRESH "X-A: 2\r\nContent-Length: 99\r\n", .etag = "\"v\"",
+		    .body = "hello");
+	edge_start();
+	get("/x");
+	for (int i = 0; i < 2; i++) {
+		struct answer a = get("/x");
+		expect_answer(a, 200, "hello");
+		expect_field(a, "X-A", "2");
+		expect_field(a, "X-B", "1");
+		expect_field(a, "Content-Length", "5");
+		expect_field(a, "Content-Type", "text/plain");
+	}
+	origin_expect_requests(2);
+}
+
+SCENARIO("no-cache is stored and asked about each time")
+{
+	origin_says("/x", .fields = "Cache-Control: no-cache\r\n", .etag = "\"v\"",
+		    .body = "hello");
+	edge_start();
+	for (int i = 0; i < 3; i++)
+		expect_answer(get("/x"), 200, "hello");
+	origin_expect_requests(3);
+	expect_text(heard_field(origin_last(), "If-None-Match"), "\"v\"");
+}
+
+SCENARIO("the request's no-cache asks the origin and refreshes")
+{
+	origin_says("/x", .fields = FRESH, .body = "old");
+	origin_says("/x", .fields = FRESH, .body = "new");
+	edge_start();
+	get("/x");
+	expect_answer(get_with("/x", "Cache-Control: no-cache\r\n"), 200, "new");
+	expect_answer(get("/x"), 200, "new");
+	origin_expect_requests(2);
+}

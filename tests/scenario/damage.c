@@ -1,0 +1,117 @@
+/* A damaged record is a miss; a wrong byte is never served. */
+#include "tests/kit/kit.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+enum { N = 60, BYTES = 30000 };
+
+static void
+fill(void)
+{
+	for (int i = 0; i < N; i++)
+		origin_says(text("/o/%d", i), .fields = FRESH, .pattern_bytes = BYTES,
+			    .seed = (uint64_t)i + 1);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	for (int i = 0; i < N; i++)
+		get(text("/o/%d", i));
+	edge_stop();
+}
+
+/* Flips one byte in every `step` of each file of 64 KiB and more: the segments. */
+static void
+damage(int step, int from)
+{
+	struct output o = program("find", edge_cache_dir(), "-type", "f", "-size", "+63k");
+	char *save;
+	for (char *f = strtok_r(o.out, "\n", &save); f; f = strtok_r(NULL, "\n", &save)) {
+		int fd = open(f, O_RDWR);
+		off_t end = lseek(fd, 0, SEEK_END);
+		for (off_t at = from; at < end; at += step) {
+			char c;
+			if (pread(fd, &c, 1, at) != 1)
+				break;
+			c ^= 0x40;
+			if (pwrite(fd, &c, 1, at) != 1)
+				fail("cannot write %s", f);
+		}
+		close(fd);
+	}
+}
+
+static int
+check_all(void)
+{
+	int hits = 0;
+	for (int i = 0; i < N; i++) {
+		struct client *c = client_open();
+		client_request(c, "GET", text("/o/%d", i), NULL);
+		struct answer a = client_try(c, "GET");
+		client_close(c);
+		expect_int(a.status, 200);
+		char *want = pattern((uint64_t)i + 1, BYTES);
+		/* A body found damaged while it is being sent may be cut, but never wrong. */
+		expect_that(a.body_bytes <= BYTES && memcmp(a.body, want, a.body_bytes) == 0,
+			    "wrong bytes were served for object %d (%s)", i, verdict(a));
+		expect_that(!a.fault || a.cut, "a bad answer: %s", a.fault);
+		hits += !a.cut && verdict_has(a, "hit");
+	}
+	return hits;
+}
+
+SCENARIO("flipped bytes all over the segments: misses, never wrong bytes")
+{
+	fill();
+	damage(5000, 777);
+	edge_restart();
+	note("%d hits of %d after the damage", check_all(), N);
+	check_all();
+}
+
+SCENARIO("every place in a record: one flip per run of a few objects")
+{
+	fill();
+	for (int round = 0; round < 6; round++) {
+		damage(BYTES + 1500, round * 5003 + 13);
+		edge_restart();
+		check_all();
+		edge_stop();
+	}
+}
+
+SCENARIO("segments cut short: misses, and the proxy goes on")
+{
+	fill();
+	struct output o = program("find", edge_cache_dir(), "-type", "f", "-size", "+63k");
+	char *save;
+	for (char *f = strtok_r(o.out, "\n", &save); f; f = strtok_r(NULL, "\n", &save))
+		if (truncate(f, 70000) != 0)
+			fail("cannot cut %s", f);
+	edge_restart();
+	check_all();
+}
+
+SCENARIO("segments taken away: misses, and the proxy goes on")
+{
+	fill();
+	program("find", edge_cache_dir(), "-type", "f", "-size", "+63k", "-delete");
+	edge_restart();
+	expect_int(check_all(), 0);
+	expect_int(check_all(), N);
+}
+
+SCENARIO("a directory full of foreign files is no reason to serve anything from them")
+{
+	fill();
+	program("sh", "-c",
+		text("for f in $(find %s -type f ! -name lock); do head -c 70000 /dev/urandom > $f; done",
+		     edge_cache_dir()));
+	/* It may refuse to start with a sentence, or start empty. */
+	char *says;
+	if (access(edge_cache_dir(), R_OK) == 0) {
+		edge_start();
+		check_all();
+	}
+	(void)says;
+}

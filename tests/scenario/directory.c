@@ -1,0 +1,132 @@
+/* The cache directory: one process, a hard limit, and clear words when it cannot be used. */
+#include "tests/kit/kit.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+
+SCENARIO("a second process on the same directory is refused with a sentence")
+{
+	edge_start();
+	char *says;
+	int status = edge_refuses(&says);
+	expect_that(status == 1 || status == 2, "expected exit 1 or 2, it was %d", status);
+	expect_that(strstr(says, edge_cache_dir()), "it does not name the directory: %s", says);
+	expect_that(strstr(says, "use") || strstr(says, "lock") || strstr(says, "another"),
+		    "it does not say that another process has it: %s", says);
+}
+
+SCENARIO("a directory that cannot be made is refused with a sentence")
+{
+	char *says, *file = text("%s/file", kit_dir());
+	fclose(fopen(file, "w"));
+	int status = edge_refuses(&says, "--cache", text("%s/cache", file));
+	expect_that(status == 1 || status == 2, "expected exit 1 or 2, it was %d", status);
+	expect_that(strstr(says, file), "it does not name the place: %s", says);
+}
+
+SCENARIO("a directory without the right to write is refused with a sentence")
+{
+	if (geteuid() == 0) {
+		/* Root may write anywhere; /proc refuses even root. */
+		char *says;
+		int status = edge_refuses(&says, "--cache", "/proc/twice-cache");
+		expect_that(status == 1 || status == 2, "expected exit 1 or 2, it was %d", status);
+		expect_that(strstr(says, "/proc/twice-cache"), "it does not name the place: %s",
+			    says);
+		return;
+	}
+	char *says, *dir = text("%s/closed", kit_dir());
+	mkdir(dir, 0555);
+	expect_that(edge_refuses(&says, "--cache", text("%s/cache", dir)) != 0, "it started");
+	expect_that(strstr(says, dir), "it does not name the place: %s", says);
+}
+
+SCENARIO("a listen address that is taken is refused with a sentence")
+{
+	edge_start();
+	char *says, *address = text("127.0.0.1:%u", origin_port());
+	int status =
+		edge_refuses(&says, "--listen", address, "--cache", text("%s/other", kit_dir()));
+	expect_that(status == 1 || status == 2, "expected exit 1 or 2, it was %d", status);
+	expect_that(strstr(says, address) || strstr(says, text("%u", origin_port())),
+		    "it does not name the address: %s", says);
+}
+
+SCENARIO_IN(90, "the disk limit is never exceeded, eviction makes room, newest objects stay")
+{
+	enum { N = 400, BYTES = 100000, LIMIT = 8 << 20 };
+	for (int i = 0; i < N; i++)
+		origin_says(text("/o/%d", i), .fields = FRESH, .pattern_bytes = BYTES,
+			    .seed = (uint64_t)i);
+	edge_yaml("admission:\n  sightings: 1\n");
+	edge_start("--disk", "8MiB", "--memory", "1MiB");
+	for (int i = 0; i < N; i++) {
+		get(text("/o/%d", i));
+		if (i % 20 == 0)
+			expect_between((double)edge_disk_usage(), 0, LIMIT);
+	}
+	expect_between((double)edge_disk_usage(), 0, LIMIT);
+	edge_wait_stat("disk.evicted_objects", 1);
+	expect_between(edge_stat("disk.used_bytes"), 1, LIMIT);
+	expect_int((long long)edge_stat("disk.limit_bytes"), LIMIT);
+	edge_restart();
+	expect_between((double)edge_disk_usage(), 0, LIMIT);
+	int hits = 0;
+	for (int i = N - 20; i < N; i++) {
+		struct answer a = get(text("/o/%d", i));
+		expect(a.body_bytes == BYTES &&
+		       memcmp(a.body, pattern((uint64_t)i, BYTES), BYTES) == 0);
+		hits += verdict_has(a, "hit");
+	}
+	expect_between(hits, 10, 20);
+}
+
+SCENARIO("what counts as written agrees with the operating system")
+{
+	enum { N = 300, BYTES = 60000 };
+	origin_says("*", .fields = FRESH, .pattern_bytes = BYTES);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	double os = (double)edge_written_os(), ours = edge_stat("disk.written_bytes");
+	for (int i = 0; i < N; i++)
+		get(text("/o/%d", i));
+	edge_wait_stat("disk.objects", N);
+	/* What is gathered in memory reaches the disk sooner or later; both counts then agree. */
+	wait_until(edge_stat("disk.written_bytes") - ours >= (double)N * BYTES * 0.9);
+	double ours_now = edge_stat("disk.written_bytes") - ours,
+	       os_now = (double)edge_written_os() - os;
+	if (os_now == 0)
+		skip("this file system does not count write_bytes (tmpfs?)");
+	expect_between(ours_now / os_now, 0.9, 1.1);
+}
+
+SCENARIO("a full file system: serving goes on, storing stops, and it says so")
+{
+	if (geteuid() != 0)
+		skip("needs root for a small tmpfs");
+	char *mount = text("%s/small", kit_dir());
+	mkdir(mount, 0700);
+	struct output o = program("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", mount);
+	if (o.status != 0)
+		skip("cannot mount a tmpfs here: %s", o.err);
+	program("sh", "-c", text("(sleep 100; umount -l %s) >/dev/null 2>&1 &", mount));
+	for (int i = 0; i < 200; i++)
+		origin_says(text("/o/%d", i), .fields = FRESH, .pattern_bytes = 100000,
+			    .seed = (uint64_t)i);
+	edge_yaml("admission:\n  sightings: 1\n");
+	char *cache = text("%s/cache", mount);
+	edge_start("--cache", cache, "--disk", "64MiB", "--memory", "1MiB");
+	for (int i = 0; i < 200; i++) {
+		struct answer a = get(text("/o/%d", i));
+		expect_status(a, 200);
+		expect(a.body_bytes == 100000 &&
+		       memcmp(a.body, pattern((uint64_t)i, 100000), 100000) == 0);
+	}
+	expect_that(strstr(edge_stderr(), "space") || strstr(edge_stderr(), "full") ||
+			    strstr(edge_stderr(), "disk"),
+		    "nothing on stderr says that the disk is full");
+	edge_stop();
+	program("umount", "-l", mount);
+}

@@ -1,0 +1,169 @@
+/* Limits and timeouts: what is too much or too slow is answered, closed, and never forwarded. */
+#include "tests/kit/kit.h"
+
+#define TIMES "timeouts:\n  header: 300ms\n  idle: 300ms\n  body: 300ms\n  send: 500ms\n"
+
+SCENARIO("a head over the limit is 431 and the connection closes")
+{
+	edge_start_yaml("limits:\n  head: 4KiB\n");
+	struct client *c = client_open();
+	client_request(c, "GET", "/x", text("X-Big: %0*d\r\n", 8000, 7));
+	expect_status(client_read(c, "GET"), 431);
+	client_expect_closed(c);
+	origin_expect_requests(0);
+	expect_status(get_with("/x", text("X-Big: %0*d\r\n", 2000, 7)), 404);
+}
+
+SCENARIO("a head that never ends is refused when it reaches the limit, not later")
+{
+	edge_start_yaml("limits:\n  head: 4KiB\n");
+	struct client *c = client_open();
+	client_send(c, "GET /x HTTP/1.1\r\nHost: a\r\n");
+	for (int i = 0; i < 100; i++)
+		client_send(c, text("X-%d: %0*d\r\n", i, 100, 0));
+	expect_status(client_try(c, "GET"), 431);
+}
+
+SCENARIO("too many fields are 431")
+{
+	edge_start_yaml("limits:\n  fields: 20\n");
+	char fields[4000] = "";
+	for (int i = 0; i < 30; i++)
+		strcat(fields, text("X-%d: 1\r\n", i));
+	expect_status(get_with("/x", fields), 431);
+	origin_expect_requests(0);
+}
+
+SCENARIO("a URL over the limit is 414")
+{
+	edge_start_yaml("limits:\n  url: 100\n");
+	expect_status(get(text("/%0*d", 200, 7)), 414);
+	origin_expect_requests(0);
+	expect_status(get(text("/%0*d", 50, 7)), 404);
+}
+
+SCENARIO("a body over the limit is 413: announced, and found out on the way")
+{
+	origin_says("*", .body = "thanks");
+	edge_start_yaml("limits:\n  body: 1000\n");
+	struct client *c = client_open();
+	client_request(c, "POST", "/x", "Content-Length: 2000\r\n");
+	expect_status(client_try(c, "POST"), 413);
+	client_expect_closed(c);
+	origin_expect_requests(0);
+	c = client_open();
+	client_request(c, "POST", "/x", "Transfer-Encoding: chunked\r\n");
+	for (int i = 0; i < 20; i++)
+		client_send(c, text("64\r\n%0*d\r\n", 100, i));
+	client_send(c, "0\r\n\r\n");
+	struct answer a = client_try(c, "POST");
+	expect_that(a.status == 413 || a.status == 0, "got %d", a.status);
+	for (int i = 0; i < origin_requests(); i++)
+		expect_that(!origin_request(i)->whole, "the body reached the origin whole");
+	expect_answer(ask("POST", "/x", NULL, "small"), 200, "thanks");
+}
+
+SCENARIO("more connections than the limit are turned away; when one goes, the next may come")
+{
+	origin_says("*", .body = "hello");
+	edge_start_yaml("limits:\n  connections: 10\n");
+	struct client *c[10];
+	for (int i = 0; i < 10; i++) {
+		c[i] = client_open();
+		client_request(c[i], "GET", "/x", NULL);
+		expect_answer(client_read(c[i], "GET"), 200, "hello");
+	}
+	struct client *one_more = client_open();
+	client_request(one_more, "GET", "/x", NULL);
+	struct answer a = client_try(one_more, "GET");
+	expect_that(a.status == 503 || a.status == 0, "the eleventh got %d", a.status);
+	for (int i = 0; i < 10; i++) { /* those that were in are served on */
+		client_request(c[i], "GET", "/x", NULL);
+		expect_answer(client_read(c[i], "GET"), 200, "hello");
+	}
+	client_close(c[0]);
+	wait_until(try_ask("GET", "/x", NULL, NULL).status == 200);
+}
+
+SCENARIO("a head that does not come in time: 408 or nothing, and closed")
+{
+	edge_start_yaml(TIMES);
+	struct client *c = client_open();
+	client_send(c, "GET /x HTTP/1.1\r\nHo");
+	struct answer a = client_try(c, "GET");
+	expect_that(a.status == 408 || a.status == 0, "got %d", a.status);
+	client_expect_closed(c);
+	origin_expect_requests(0);
+}
+
+SCENARIO("a head that comes in drops is not saved by each drop")
+{
+	edge_start_yaml(TIMES);
+	struct client *c = client_open();
+	int64_t start = kit_now_ms();
+	client_send(c, "GET /x HTTP/1.1\r\nX: ");
+	size_t extra;
+	while (!client_try_closed(c, 50, &extra)) {
+		client_send(c, "a");
+		expect_that(kit_now_ms() - start < 5000, "still open after 5 s");
+	}
+}
+
+SCENARIO("an idle connection is closed, one in use is not")
+{
+	origin_says("*", .body = "hello");
+	edge_start_yaml(TIMES);
+	struct client *c = client_open(), *silent = client_open();
+	client_request(c, "GET", "/x", NULL);
+	expect_answer(client_read(c, "GET"), 200, "hello");
+	client_expect_closed(c);
+	client_expect_closed(silent);
+}
+
+SCENARIO("a body that stops coming: 408 or closed, and the origin's request is given up")
+{
+	origin_says("*", .body = "thanks");
+	edge_start_yaml(TIMES);
+	struct client *c = client_open();
+	client_request(c, "POST", "/x", "Content-Length: 100\r\n");
+	client_send(c, "some");
+	struct answer a = client_try(c, "POST");
+	expect_that(a.status == 408 || a.status == 0, "got %d", a.status);
+	client_expect_closed(c);
+	if (origin_requests())
+		expect(!origin_last()->whole);
+}
+
+SCENARIO("a client that takes nothing is given up, and the others are served meanwhile")
+{
+	origin_says("/big", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 64 << 20);
+	origin_says("/x", .body = "hello");
+	edge_start_yaml(TIMES);
+	struct client *c = client_open_narrow();
+	client_request(c, "GET", "/big", NULL);
+	origin_wait_requests(1);
+	expect_answer(get("/x"), 200, "hello");
+	origin_wait_closed(0);
+	expect_answer(get("/x"), 200, "hello");
+	size_t extra;
+	expect(client_try_closed(c, 5000, &extra));
+	expect_between((double)extra, 0, 63 << 20);
+}
+
+SCENARIO("a slow client that keeps taking is not given up")
+{
+	enum { BYTES = 3 << 20 };
+	origin_says("/big", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = BYTES);
+	edge_start_yaml(TIMES);
+	struct client *c = client_open_narrow();
+	client_request(c, "GET", "/big", NULL);
+	expect_status(client_read_head(c), 200);
+	char *got = malloc(BYTES), *want = pattern(0, BYTES);
+	size_t n = 0;
+	for (int64_t end = kit_now_ms() + 1500; kit_now_ms() < end && n < BYTES / 2; n += 4096) {
+		expect_int((long long)client_read_body(c, got + n, 4096), 4096);
+		kit_pause();
+	}
+	expect_int((long long)client_read_body(c, got + n, BYTES - n), (long long)(BYTES - n));
+	expect(memcmp(got, want, BYTES) == 0);
+}

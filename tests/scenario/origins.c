@@ -1,0 +1,169 @@
+/* Origins that fail: the client gets a status and a reason, in time, and the proxy goes on. */
+#include "tests/kit/kit.h"
+
+#define QUICK "origins:\n  - url: %O\n    connect_timeout: 500ms\n    read_timeout: 300ms\n"
+
+SCENARIO("a dead origin is 502 connect-failed")
+{
+	origin_says("/x", .body = "back");
+	edge_start();
+	origin_dies();
+	struct answer a = get("/x");
+	expect_status(a, 502);
+	expect_verdict(a, "detail=connect-failed");
+	edge_expect_stat("origin.errors", 1);
+	origin_returns();
+	expect_answer(get("/x"), 200, "back");
+}
+
+SCENARIO("an origin that does not answer is 504 read-timeout")
+{
+	origin_says("/x", .mute = true);
+	edge_start_yaml(QUICK);
+	struct answer a = get("/x");
+	expect_status(a, 504);
+	expect_verdict(a, "detail=read-timeout");
+}
+
+SCENARIO("an origin that stops in the middle of a body cuts the answer, visibly")
+{
+	struct barrier *never = barrier_new();
+	origin_says("/x", .pattern_bytes = 100000, .hold_body = never, .hold_at = 50000);
+	edge_start_yaml(QUICK);
+	struct answer a = try_ask("GET", "/x", NULL, NULL);
+	expect_int(a.status, 200);
+	expect(a.cut);
+}
+
+SCENARIO("an origin name that does not exist is 502 dns-failed")
+{
+	edge_start_yaml(
+		"origins:\n  - url: http://no-such-host.invalid\n    connect_timeout: 3s\n");
+	struct answer a = get("/x");
+	expect_that(a.status == 502 || a.status == 504, "got %d", a.status);
+	expect_verdict(a, "detail=dns-failed");
+}
+
+SCENARIO("an origin that closes without an answer is 502, and a GET is tried at most once more")
+{
+	origin_says("/x", .raw = " ", .raw_bytes = 0, .cut = true);
+	origin_says("/close", .raw = "\r\n");
+	edge_start();
+	struct answer a = get("/close");
+	expect_status(a, 502);
+	expect_between(origin_requests(), 1, 2);
+}
+
+SCENARIO("a POST is never sent twice")
+{
+	origin_says("/p", .raw = "HTTP/1.1 ");
+	origin_says("/warm", .body = "x");
+	edge_start("--workers", "1");
+	get("/warm");
+	struct answer a = ask("POST", "/p", NULL, "x");
+	expect_status(a, 502);
+	origin_expect_requests_for("/p", 1);
+}
+
+SCENARIO("a 5xx of the origin's is passed on as it is")
+{
+	origin_says("/x", .status = 503, .fields = "Retry-After: 7\r\n", .body = "busy");
+	edge_start();
+	struct answer a = get("/x");
+	expect_answer(a, 503, "busy");
+	expect_field(a, "Retry-After", "7");
+}
+
+SCENARIO("failures are not stored")
+{
+	origin_says("/x", .raw = "HTTP/1.1 200 OK\r\nContent-Len");
+	origin_says("/x", .fields = "Cache-Control: max-age=60\r\n", .body = "good");
+	edge_start();
+	expect_status(get("/x"), 502);
+	expect_answer(get("/x"), 200, "good");
+}
+
+/* ---- https -------------------------------------------------------------------------------------
+ */
+
+static void
+certificate(void)
+{
+	needs("openssl");
+	struct output o =
+		program("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+			"ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+			"-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-keyout",
+			text("%s/key.pem", kit_dir()), "-out", text("%s/cert.pem", kit_dir()));
+	expect_that(o.status == 0, "openssl: %s", o.err);
+	origin_tls(text("%s/cert.pem", kit_dir()), text("%s/key.pem", kit_dir()));
+}
+
+SCENARIO("an https origin with its CA file is trusted")
+{
+	certificate();
+	origin_says("/x", .fields = "Cache-Control: max-age=60\r\n", .pattern_bytes = 300000,
+		    .seed = 1);
+	edge_start_yaml("origins:\n  - url: %O\n    ca_file: %D/cert.pem\n");
+	struct answer a = get("/x");
+	expect_status(a, 200);
+	expect(a.body_bytes == 300000 && memcmp(a.body, pattern(1, 300000), 300000) == 0);
+	expect_hit(get("/x"));
+}
+
+SCENARIO("an https origin with a certificate nobody vouches for is 502 tls-failed")
+{
+	certificate();
+	origin_says("/x", .body = "secret");
+	edge_start();
+	struct answer a = get("/x");
+	expect_status(a, 502);
+	expect_verdict(a, "detail=tls-failed");
+	origin_expect_requests(0);
+}
+
+SCENARIO("an https origin under another name is 502 tls-failed")
+{
+	needs("openssl");
+	struct output o = program(
+		"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+		"-nodes", "-days", "2", "-subj", "/CN=other.example", "-addext",
+		"subjectAltName=DNS:other.example", "-keyout", text("%s/key.pem", kit_dir()),
+		"-out", text("%s/cert.pem", kit_dir()));
+	expect_int(o.status, 0);
+	origin_tls(text("%s/cert.pem", kit_dir()), text("%s/key.pem", kit_dir()));
+	origin_says("/x", .body = "secret");
+	edge_start_yaml("origins:\n  - url: %O\n    ca_file: %D/cert.pem\n");
+	struct answer a = get("/x");
+	expect_status(a, 502);
+	expect_verdict(a, "detail=tls-failed");
+	origin_expect_requests(0);
+}
+
+SCENARIO("verify: off trusts anybody")
+{
+	certificate();
+	origin_says("/x", .body = "hello");
+	edge_start_yaml("origins:\n  - url: %O\n    verify: off\n");
+	expect_answer(get("/x"), 200, "hello");
+}
+
+SCENARIO("a plain origin where https was said is 502")
+{
+	origin_says("/x", .body = "hello");
+	edge_start_yaml(text("origins:\n  - url: https://127.0.0.1:%u\n", origin_port()));
+	struct answer a = get("/x");
+	expect_status(a, 502);
+	expect_verdict(a, "detail=tls-failed");
+}
+
+SCENARIO("a wrong origin URL or CA file is refused at the start with a sentence")
+{
+	char *says;
+	int status = edge_refuses(&says, "--origin", "ftp://x");
+	expect_that(status == 2 && strstr(says, "ftp://x"), "exit %d: %s", status, says);
+	edge_yaml("origins:\n  - url: https://127.0.0.1:1\n    ca_file: /no/such/file.pem\n");
+	status = edge_refuses(&says);
+	expect_that((status == 1 || status == 2) && strstr(says, "/no/such/file.pem"),
+		    "exit %d: %s", status, says);
+}

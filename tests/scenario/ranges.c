@@ -1,0 +1,203 @@
+/* Ranges answered from a stored 200 (RFC 9110 14), and what a range may cost. */
+#include "tests/kit/kit.h"
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+
+static const struct {
+	const char *says, *range;
+	int status;
+	const char *content_range, *body;
+} rows[] = {
+	/* clang-format off: the body is 0123456789 */
+	{"first bytes", "bytes=0-3", 206, "bytes 0-3/10", "0123"},
+	{"one byte", "bytes=5-5", 206, "bytes 5-5/10", "5"},
+	{"to the end", "bytes=7-", 206, "bytes 7-9/10", "789"},
+	{"last bytes", "bytes=-2", 206, "bytes 8-9/10", "89"},
+	{"more last bytes than there are", "bytes=-99", 206, "bytes 0-9/10", "0123456789"},
+	{"an end beyond the end", "bytes=8-99", 206, "bytes 8-9/10", "89"},
+	{"a huge end", "bytes=8-99999999999999999999999", 206, "bytes 8-9/10", "89"},
+	{"whitespace is tolerated in the list", "bytes= 0-1", 206, "bytes 0-1/10", "01"},
+	{"overlapping ranges are joined", "bytes=0-3,2-5", 206, "bytes 0-5/10", "012345"},
+	{"adjacent ranges are joined", "bytes=0-3,4-5", 206, "bytes 0-5/10", "012345"},
+	{"beyond the end: 416", "bytes=10-", 416, "bytes */10", NULL},
+	{"zero last bytes: 416", "bytes=-0", 416, "bytes */10", NULL},
+	{"backwards is invalid, so ignored", "bytes=5-3", 200, NULL, "0123456789"},
+	{"another unit is ignored", "lines=0-3", 200, NULL, "0123456789"},
+	{"garbage is ignored", "bytes=abc", 200, NULL, "0123456789"},
+	{"an empty list is ignored", "bytes=", 200, NULL, "0123456789"},
+	{"one unsatisfiable among good ones is left out", "bytes=0-1,50-60", 206, "bytes 0-1/10",
+	 "01"},
+	/* clang-format on */
+};
+
+SCENARIO("ranges of a stored object")
+{
+	origin_says("/x", .fields = FRESH "Content-Type: text/plain\r\n", .etag = "\"v\"",
+		    .body = "0123456789");
+	edge_start();
+	get("/x");
+	int wrong = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct answer a = get_with("/x", text("Range: %s\r\n", rows[i].range));
+		const char *cr = field(a, "Content-Range");
+		bool right = a.status == rows[i].status && !cr == !rows[i].content_range &&
+			     (!cr || strcmp(cr, rows[i].content_range) == 0) &&
+			     (!rows[i].body || strcmp(a.body, rows[i].body) == 0);
+		/* A suffix or an end that covers everything may be answered as the whole. */
+		right |= rows[i].body && strlen(rows[i].body) == 10 && a.status == 200 &&
+			 strcmp(a.body, rows[i].body) == 0;
+		if (right)
+			continue;
+		wrong++;
+		note("%s (%s): got %d, Content-Range %s, \"%.40s\"", rows[i].says, rows[i].range,
+		     a.status, cr, a.body);
+	}
+	origin_expect_requests(1);
+	expect_int(wrong, 0);
+}
+
+SCENARIO("several ranges are a multipart answer whose parts say where they stand")
+{
+	origin_says("/x", .fields = FRESH "Content-Type: text/plain\r\n", .body = "0123456789");
+	edge_start();
+	get("/x");
+	struct answer a = get_with("/x", "Range: bytes=0-1,4-5,-1\r\n");
+	expect_status(a, 206);
+	const char *type = field(a, "Content-Type"), *b = type ? strstr(type, "boundary=") : NULL;
+	expect_that(type && strncmp(type, "multipart/byteranges", 20) == 0 && b, "Content-Type: %s",
+		    type);
+	expect_no_field(a, "Content-Range");
+	char *boundary = strdup(b + 9);
+	if (*boundary == '"') {
+		boundary++;
+		boundary[strcspn(boundary, "\"")] = 0;
+	}
+	static const char *const parts[][2] = {
+		{"bytes 0-1/10", "01"}, {"bytes 4-5/10", "45"}, {"bytes 9-9/10", "9"}};
+	char *at = a.body;
+	for (int i = 0; i < 3; i++) {
+		char *open = text("--%s\r\n", boundary);
+		at = strstr(at, open);
+		expect_that(at, "no boundary before part %d:\n%s", i, a.body);
+		at += strlen(open);
+		char *end = strstr(at, "\r\n\r\n");
+		expect(end);
+		*end = 0;
+		expect_that(strcasestr(at, text("Content-Range: %s", parts[i][0])), "part %d: %s",
+			    i, at);
+		expect_that(strcasestr(at, "Content-Type: text/plain"), "part %d: %s", i, at);
+		at = end + 4;
+		expect_that(strncmp(at, parts[i][1], strlen(parts[i][1])) == 0, "part %d: %s", i,
+			    at);
+	}
+	expect_that(strstr(at, text("\r\n--%s--", boundary)), "no closing boundary:\n%s", at);
+}
+
+SCENARIO("a range attack costs no amplification")
+{
+	enum { BYTES = 1 << 20 };
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES);
+	edge_start();
+	get("/x");
+	char list[20000] = "Range: bytes=0-";
+	for (int i = 0; i < 1000; i++)
+		snprintf(list + strlen(list), sizeof list - strlen(list), ",%d-", i);
+	strcat(list, "\r\n");
+	struct answer a = get_with("/x", list);
+	expect_that(a.status == 200 || a.status == 206 || a.status == 416 || a.status == 431,
+		    "got %d", a.status);
+	expect_between((double)a.body_bytes, 0, BYTES * 1.1);
+	/* Many small ones, each with a part head of its own. */
+	strcpy(list, "Range: bytes=0-0");
+	for (int i = 1; i < 1300; i++)
+		snprintf(list + strlen(list), sizeof list - strlen(list), ",%d-%d", i * 2, i * 2);
+	strcat(list, "\r\n");
+	a = get_with("/x", list);
+	expect_between((double)a.body_bytes, 0, BYTES * 1.1);
+	origin_expect_requests(1);
+}
+
+SCENARIO("If-Range: the range when the validator is the same strong one, else the whole")
+{
+	static const struct {
+		const char *says, *if_range;
+		int status;
+	} cases[] = {
+		{"the same strong tag", "\"v\"", 206},
+		{"another tag", "\"w\"", 200},
+		{"a weak tag", "W/\"v\"", 200},
+		{"the same date", "Thu, 01 Jan 2015 00:00:00 GMT", 206},
+		{"another date", "Fri, 01 Jan 2016 00:00:00 GMT", 200},
+		{"garbage", "yesterday", 200},
+	};
+	origin_says("/x", .fields = FRESH, .etag = "\"v\"",
+		    .last_modified = "Thu, 01 Jan 2015 00:00:00 GMT", .body = "0123456789");
+	edge_start();
+	get("/x");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct answer a = get_with(
+			"/x", text("Range: bytes=0-3\r\nIf-Range: %s\r\n", cases[i].if_range));
+		expect_that(a.status == cases[i].status, "%s: got %d", cases[i].says, a.status);
+	}
+	origin_expect_requests(1);
+}
+
+SCENARIO("If-None-Match that matches wins over Range")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"v\"", .body = "0123456789");
+	edge_start();
+	get("/x");
+	expect_status(get_with("/x", "Range: bytes=0-3\r\nIf-None-Match: \"v\"\r\n"), 304);
+	expect_status(get_with("/x", "Range: bytes=0-3\r\nIf-None-Match: \"w\"\r\n"), 206);
+}
+
+SCENARIO("a Range on HEAD is ignored")
+{
+	origin_says("/x", .fields = FRESH, .body = "0123456789");
+	edge_start();
+	get("/x");
+	struct answer a = ask("HEAD", "/x", "Range: bytes=0-3\r\n", NULL);
+	expect_status(a, 200);
+	expect_field(a, "Content-Length", "10");
+}
+
+SCENARIO(
+	"a range of what is not stored is answered by the origin's 206, and not served as a whole later")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"v\"", .body = "0123456789", .ranges = true);
+	edge_start();
+	struct answer a = get_with("/x", "Range: bytes=2-4\r\n");
+	expect_answer(a, 206, "234");
+	expect_field(a, "Content-Range", "bytes 2-4/10");
+	expect_answer(get("/x"), 200, "0123456789");
+	expect_answer(get_with("/x", "Range: bytes=2-4\r\n"), 206, "234");
+}
+
+SCENARIO("a 206 whose Content-Range was not asked for is not stored as something else")
+{
+	origin_says("/x", .status = 206, .fields = FRESH "Content-Range: bytes 0-2/10\r\n",
+		    .body = "012");
+	origin_says("/x", .fields = FRESH, .body = "0123456789");
+	edge_start();
+	get("/x");
+	expect_answer(get("/x"), 200, "0123456789");
+}
+
+SCENARIO("ranges of a big object on disk are the right bytes")
+{
+	enum { BYTES = 5 << 20 };
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .seed = 4);
+	edge_yaml("admission:\n  sightings: 1\n");
+	edge_start("--memory", "1MiB");
+	get("/x");
+	edge_restart();
+	char *want = pattern(4, BYTES);
+	for (int i = 0; i < 40; i++) {
+		size_t at = (size_t)i * 131071 % (BYTES - 70000),
+		       n = (size_t)(i * 1777 % 65536 + 1);
+		struct answer a = get_with("/x", text("Range: bytes=%zu-%zu\r\n", at, at + n - 1));
+		expect_status(a, 206);
+		expect(a.body_bytes == n && memcmp(a.body, want + at, n) == 0);
+	}
+	origin_expect_requests(1);
+}

@@ -1,0 +1,159 @@
+/* Stale answers: only where allowed (RFC 9111 4.2.4, RFC 5861), and then without delay. */
+#include "tests/kit/kit.h"
+
+#define STALE(more) "Cache-Control: max-age=10" more "\r\nAge: 20\r\n"
+#define ON	    "cache:\n  dir: %D/cache\n  disk: 64MiB\n  memory: 8MiB\n  stale_if_error: 1h\n"
+
+SCENARIO("stale-while-revalidate: the client does not wait, one fetch refreshes behind its back")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = STALE(", stale-while-revalidate=600"), .etag = "\"1\"",
+		    .body = "old");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"",
+		    .body = "new", .hold_head = go);
+	edge_start();
+	get("/x");
+	for (int i = 0; i < 5; i++) {
+		struct answer a = get("/x");
+		expect_answer(a, 200, "old");
+	}
+	origin_wait_requests(2);
+	origin_expect_requests(2);
+	edge_expect_stat("requests.stale_served", 5);
+	barrier_open(go);
+	wait_until(strcmp(get("/x").body, "new") == 0);
+	origin_expect_requests(2);
+}
+
+SCENARIO("beyond the stale-while-revalidate window the client waits for the origin")
+{
+	origin_says("/x", .fields = STALE(", stale-while-revalidate=5"), .etag = "\"1\"",
+		    .body = "old");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"",
+		    .body = "new");
+	edge_start();
+	get("/x");
+	expect_answer(get("/x"), 200, "new");
+}
+
+SCENARIO("a dead origin: the stale object answers, and says so")
+{
+	origin_says("/x", .fields = STALE(""), .etag = "\"1\"", .body = "old");
+	edge_start_yaml(ON);
+	get("/x");
+	origin_dies();
+	struct answer a = get("/x");
+	expect_answer(a, 200, "old");
+	edge_expect_stat("requests.stale_served", 1);
+	expect_that(atoi(field(a, "Age") ? field(a, "Age") : "0") >= 20, "Age: %s",
+		    field(a, "Age"));
+	origin_returns();
+	expect_answer(get("/x"), 200, "old");
+}
+
+SCENARIO("serving stale on a dead origin is on by default where nothing forbids it")
+{
+	origin_says("/x", .fields = STALE(""), .etag = "\"1\"", .body = "old");
+	edge_start();
+	get("/x");
+	origin_dies();
+	expect_answer(get("/x"), 200, "old");
+}
+
+static const struct {
+	const char *says, *fields;
+	int status;
+} errors[] = {
+	{"500 with stale-if-error", STALE(", stale-if-error=600"), 500},
+	{"502 with stale-if-error", STALE(", stale-if-error=600"), 502},
+	{"503 with stale-if-error", STALE(", stale-if-error=600"), 503},
+	{"504 with stale-if-error", STALE(", stale-if-error=600"), 504},
+};
+
+SCENARIO("stale-if-error: server errors are answered with the stale object")
+{
+	enum { N = sizeof errors / sizeof *errors };
+	for (int i = 0; i < N; i++) {
+		origin_says(text("/%d", i), .fields = errors[i].fields, .etag = "\"1\"",
+			    .body = "old");
+		origin_says(text("/%d", i), .status = errors[i].status, .body = "error");
+	}
+	edge_start();
+	for (int i = 0; i < N; i++) {
+		get(text("/%d", i));
+		struct answer a = get(text("/%d", i));
+		expect_that(a.status == 200 && strcmp(a.body, "old") == 0, "%s: got %d",
+			    errors[i].says, a.status);
+	}
+}
+
+SCENARIO("a 404 is no error of the origin's: it replaces the stale object")
+{
+	origin_says("/x", .fields = STALE(", stale-if-error=600"), .etag = "\"1\"", .body = "old");
+	origin_says("/x", .status = 404, .body = "gone");
+	edge_start();
+	get("/x");
+	expect_answer(get("/x"), 404, "gone");
+}
+
+static const struct {
+	const char *says, *fields;
+} forbids[] = {
+	{"must-revalidate", STALE(", must-revalidate")},
+	{"proxy-revalidate", STALE(", proxy-revalidate")},
+	{"s-maxage", "Cache-Control: s-maxage=10\r\nAge: 20\r\n"},
+	{"no-cache", "Cache-Control: max-age=600, no-cache\r\n"},
+	{"must-revalidate over stale-if-error", STALE(", must-revalidate, stale-if-error=600")},
+	{"no-cache over stale-while-revalidate",
+	 "Cache-Control: no-cache, stale-while-revalidate=600\r\n"},
+};
+
+SCENARIO("what forbids serving stale is obeyed when the origin is dead")
+{
+	enum { N = sizeof forbids / sizeof *forbids };
+	for (int i = 0; i < N; i++)
+		origin_says(text("/%d", i), .fields = forbids[i].fields, .etag = "\"1\"",
+			    .body = "old");
+	edge_start_yaml(ON);
+	for (int i = 0; i < N; i++)
+		get(text("/%d", i));
+	origin_dies();
+	for (int i = 0; i < N; i++) {
+		struct answer a = get(text("/%d", i));
+		expect_that(a.status == 502 || a.status == 504, "%s: got %d \"%s\"",
+			    forbids[i].says, a.status, a.body);
+	}
+}
+
+SCENARIO("an origin that does not answer in time: the stale object answers")
+{
+	origin_says("/x", .fields = STALE(", stale-if-error=600"), .etag = "\"1\"", .body = "old");
+	origin_says("/x", .mute = true);
+	edge_start_yaml("origins:\n  - url: %O\n    read_timeout: 300ms\n");
+	get("/x");
+	expect_answer(get("/x"), 200, "old");
+}
+
+SCENARIO("max-stale of a request lets it have a stale object")
+{
+	origin_says("/x", .fields = STALE(""), .etag = "\"1\"", .body = "old");
+	edge_start();
+	get("/x");
+	struct answer a = get_with("/x", "Cache-Control: max-stale=600\r\n");
+	expect_answer(a, 200, "old");
+	expect_that(origin_requests() == 1 || verdict_has(a, "fwd=stale"), "Cache-Status: %s",
+		    verdict(a));
+}
+
+SCENARIO("a refused refresh never leaves an older copy to be served")
+{
+	origin_says("/x", .fields = STALE(""), .etag = "\"1\"", .body = "old");
+	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .body = "new, not to be kept");
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get("/x");
+	expect_answer(get("/x"), 200, "new, not to be kept");
+	expect_answer(get("/x"), 200, "new, not to be kept");
+	edge_kill9();
+	edge_restart();
+	expect_answer(get("/x"), 200, "new, not to be kept");
+}

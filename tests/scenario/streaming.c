@@ -1,0 +1,185 @@
+/* Bodies flow: nothing waits for the whole, nothing holds the whole, and who goes away is not
+ * served on. */
+#include "tests/kit/kit.h"
+
+#include <signal.h>
+
+SCENARIO("the beginning of a body reaches the client before its end exists")
+{
+	struct barrier *half = barrier_new();
+	origin_says("/x", .fields = "Cache-Control: max-age=60\r\n", .pattern_bytes = 100000,
+		    .hold_body = half, .hold_at = 50000);
+	edge_start();
+	struct client *c = client_open();
+	client_request(c, "GET", "/x", NULL);
+	expect_status(client_read_head(c), 200);
+	char got[50000];
+	expect_int((long long)client_read_body(c, got, 50000), 50000);
+	barrier_open(half);
+	expect_int((long long)client_read_body(c, got, 50000), 50000);
+	client_quiet(c);
+}
+
+static void
+bounded(const char *fields, size_t bytes, double most)
+{
+	origin_says("/big", .fields = fields, .pattern_bytes = bytes, .seed = 8);
+	edge_start();
+	get("/nothing");
+	double before = (double)edge_rss_bytes();
+	enum { N = 4 };
+	struct client *c[N];
+	for (int i = 0; i < N; i++) {
+		c[i] = client_open_narrow();
+		client_request(c[i], "GET", "/big", NULL);
+		expect_status(client_read_head(c[i]), 200);
+	}
+	/* The clients read nothing: the proxy takes what its bounds allow and then waits. */
+	double last = -1, now;
+	for (int quiet = 0; quiet < 100; quiet = now == last ? quiet + 1 : 0, last = now) {
+		kit_pause();
+		now = edge_stat("bytes.from_origin");
+	}
+	double grown = (double)edge_rss_bytes() - before;
+	note("%d stalled clients of %zu MiB: %.1f MiB more memory, %.1f MiB taken from the origin",
+	     N, bytes >> 20, grown / 1048576, now / 1048576);
+	expect_between(grown, -1e9, most);
+	char *want = pattern(8, bytes), *got = malloc(bytes);
+	expect_int((long long)client_read_body(c[0], got, bytes), (long long)bytes);
+	expect(memcmp(got, want, bytes) == 0);
+	expect_between((double)edge_rss_bytes() - before, -1e9, most);
+}
+
+SCENARIO_IN(60, "slow clients of a big uncacheable object: memory stays bounded")
+{
+	bounded("Cache-Control: no-store\r\n", (size_t)128 << 20, 24 << 20);
+}
+
+SCENARIO_IN(60, "slow clients of a big cacheable object: memory stays bounded")
+{
+	bounded("Cache-Control: max-age=60\r\n", (size_t)128 << 20, 40 << 20);
+}
+
+SCENARIO_IN(60, "a slow origin under a big upload: memory stays bounded")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/up", .body = "thanks", .slow_reader = true, .hold_head = go);
+	edge_start();
+	get("/nothing");
+	double before = (double)edge_rss_bytes();
+	enum { BYTES = 64 << 20 };
+	struct client *c = client_open();
+	client_request(c, "PUT", "/up", text("Content-Length: %d\r\n", BYTES));
+	char *body = pattern(6, BYTES);
+	size_t sent = 0;
+	for (int quiet = 0; quiet < 200 && sent < BYTES;) {
+		size_t n = client_send_some(c, body + sent, BYTES - sent);
+		sent += n;
+		quiet = n ? 0 : quiet + 1;
+		if (!n)
+			kit_pause();
+	}
+	expect_that(sent < BYTES, "all of the upload was taken though the origin reads nothing");
+	note("%.1f MiB were taken", (double)sent / 1048576);
+	expect_between((double)edge_rss_bytes() - before, -1e9, 16 << 20);
+	barrier_open(go);
+	client_send_bytes(c, body + sent, BYTES - sent);
+	expect_answer(client_read(c, "PUT"), 200, "thanks");
+	expect(origin_last()->body_bytes == BYTES && memcmp(origin_last()->body, body, BYTES) == 0);
+}
+
+SCENARIO("a client that goes away cancels what only it wanted")
+{
+	struct barrier *half = barrier_new();
+	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 1 << 20,
+		    .hold_body = half, .hold_at = 1000);
+	edge_start();
+	struct client *c = client_open();
+	client_request(c, "GET", "/x", NULL);
+	expect_status(client_read_head(c), 200);
+	client_reset(c);
+	barrier_open(half);
+	origin_wait_closed(0);
+	expect_status(get("/other"), 404);
+}
+
+SCENARIO(
+	"a client that goes away while the origin thinks cancels the request, or its answer is kept for others")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = "Cache-Control: max-age=60\r\n", .body = "hello",
+		    .hold_head = go);
+	edge_start();
+	struct client *c = client_open();
+	client_request(c, "GET", "/x", NULL);
+	origin_wait_requests(1);
+	client_reset(c);
+	barrier_open(go);
+	expect_answer(get("/x"), 200, "hello");
+}
+
+SCENARIO("a client that shuts down its sending side still gets its answer")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .body = "hello", .hold_head = go);
+	edge_start();
+	struct client *c = client_open();
+	client_request(c, "GET", "/x", NULL);
+	client_half_close(c);
+	origin_wait_requests(1);
+	barrier_open(go);
+	struct answer a = client_try(c, "GET");
+	expect_that(a.status == 200 && strcmp(a.body, "hello") == 0, "got %d %s", a.status,
+		    a.fault ? a.fault : "");
+}
+
+SCENARIO("an upload whose client goes away is not passed on as whole")
+{
+	origin_says("/up", .body = "thanks");
+	edge_start();
+	struct client *c = client_open();
+	client_request(c, "POST", "/up", "Transfer-Encoding: chunked\r\n");
+	client_send(c, "5\r\nhello\r\n");
+	origin_wait_requests(1);
+	client_reset(c);
+	origin_wait_closed(0);
+	expect(!origin_last()->whole);
+}
+
+SCENARIO("SIGTERM: requests under way are answered, then it ends; new connections are refused")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .body = "hello", .hold_head = go);
+	edge_start();
+	struct client *idle = client_open();
+	struct call *call = call_get("/x");
+	origin_wait_requests(1);
+	edge_signal(SIGTERM);
+	size_t extra;
+	expect_that(client_try_closed(idle, 5000, &extra), "an idle connection outlives SIGTERM");
+	barrier_open(go);
+	call_expect(call, 200, "hello");
+	expect_int(edge_wait_exit(), 0);
+}
+
+SCENARIO("SIGTERM: what does not end within timeouts.drain is cut, and the exit is clean")
+{
+	struct barrier *never = barrier_new();
+	origin_says("/x", .body = "hello", .hold_head = never);
+	edge_start_yaml("timeouts:\n  drain: 300ms\n");
+	struct client *c = client_open();
+	client_request(c, "GET", "/x", NULL);
+	origin_wait_requests(1);
+	int64_t start = kit_now_ms();
+	edge_stop();
+	expect_between((double)(kit_now_ms() - start), 200, 5000);
+}
+
+SCENARIO("/healthz is 200")
+{
+	edge_start();
+	struct client *c = client_open_to(edge_admin_port());
+	client_request(c, "GET", "/healthz", "Connection: close\r\n");
+	expect_status(client_read(c, "GET"), 200);
+	expect_between(edge_stat("uptime_s"), 0, 60);
+}

@@ -1,0 +1,101 @@
+/* Variants: which requests an answer with Vary serves (RFC 9111 4.1). */
+#include "tests/kit/kit.h"
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+
+static const struct {
+	const char *says, *vary, *first, *second;
+	bool same;
+} rows[] = {
+	/* clang-format off */
+	{ "the same value", "Foo", "Foo: 1\r\n", "Foo: 1\r\n", true },
+	{ "another value", "Foo", "Foo: 1\r\n", "Foo: 2\r\n", false },
+	{ "missing then there", "Foo", "", "Foo: 1\r\n", false },
+	{ "there then missing", "Foo", "Foo: 1\r\n", "", false },
+	{ "missing both times", "Foo", "", "", true },
+	{ "a field not named does not count", "Foo", "Foo: 1\r\nBar: 1\r\n", "Foo: 1\r\nBar: 2\r\n", true },
+	{ "names in any case", "fOO", "Foo: 1\r\n", "FOO: 1\r\n", true },
+	{ "two fields, one differs", "Foo, Bar", "Foo: 1\r\nBar: 1\r\n", "Foo: 1\r\nBar: 2\r\n", false },
+	{ "two fields in another order", "Foo, Bar", "Foo: 1\r\nBar: 2\r\n", "Bar: 2\r\nFoo: 1\r\n", true },
+	{ "values cannot move between fields", "Foo, Bar", "Foo: 1\r\nBar: 2\r\n", "Foo: 2\r\nBar: 1\r\n", false },
+	{ "lines are combined", "Foo", "Foo: 1, 2\r\n", "Foo: 1\r\nFoo: 2\r\n", true },
+	{ "whitespace around commas does not count", "Foo", "Foo: 1,2\r\n", "Foo: 1 , 2\r\n", true },
+	{ "Accept-Language in another order", "Accept-Language", "Accept-Language: en, de\r\n", "Accept-Language: de, en\r\n", true },
+	{ "Accept-Language in another case", "Accept-Language", "Accept-Language: en\r\n", "Accept-Language: EN\r\n", true },
+	{ "Accept-Language with other weights", "Accept-Language", "Accept-Language: en;q=0.1, de\r\n", "Accept-Language: en, de;q=0.1\r\n", false },
+	/* clang-format on */
+};
+
+SCENARIO("which requests a stored variant serves")
+{
+	enum { N = sizeof rows / sizeof *rows };
+	for (int i = 0; i < N; i++)
+		origin_says(text("/%d", i), .fields = text(FRESH "Vary: %s\r\n", rows[i].vary),
+			    .body = "x");
+	edge_start();
+	int wrong = 0;
+	for (int i = 0; i < N; i++) {
+		get_with(text("/%d", i), rows[i].first);
+		get_with(text("/%d", i), rows[i].second);
+		bool same = origin_requests_for(text("/%d", i)) == 1;
+		if (same == rows[i].same)
+			continue;
+		wrong++;
+		note("%s: was %s", rows[i].says, same ? "served" : "fetched again");
+	}
+	expect_int(wrong, 0);
+}
+
+SCENARIO("many variants live side by side")
+{
+	enum { N = 12 };
+	for (int i = 0; i < N; i++)
+		origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = text("kind %d", i));
+	edge_start();
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < N; i++)
+			expect_answer(get_with("/v", text("X-Kind: %d\r\n", i)), 200,
+				      text("kind %d", i));
+	origin_expect_requests(N);
+}
+
+SCENARIO("an unsafe method removes all variants")
+{
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "old red");
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "old blue");
+	origin_says("/v", .body = "posted");
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "new");
+	edge_start();
+	get_with("/v", "X-Kind: red\r\n");
+	get_with("/v", "X-Kind: blue\r\n");
+	expect_answer(ask("POST", "/v", NULL, "x"), 200, "posted");
+	expect_answer(get_with("/v", "X-Kind: red\r\n"), 200, "new");
+	expect_answer(get_with("/v", "X-Kind: blue\r\n"), 200, "new");
+}
+
+SCENARIO("an origin that begins to vary is not answered from what did not vary")
+{
+	origin_says("/v", .fields = "Cache-Control: max-age=10\r\nAge: 20\r\nETag: \"1\"\r\n",
+		    .body = "plain");
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "red");
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "blue");
+	edge_start();
+	expect_answer(get_with("/v", "X-Kind: red\r\n"), 200, "plain");
+	expect_answer(get_with("/v", "X-Kind: red\r\n"), 200, "red");
+	expect_answer(get_with("/v", "X-Kind: blue\r\n"), 200, "blue");
+	expect_answer(get_with("/v", "X-Kind: red\r\n"), 200, "red");
+}
+
+SCENARIO("Accept-Encoding: what was asked for gzip is not served to who did not")
+{
+	origin_says("/v", .fields = FRESH "Vary: Accept-Encoding\r\nContent-Encoding: gzip\r\n",
+		    .body = "zipped");
+	origin_says("/v", .fields = FRESH "Vary: Accept-Encoding\r\n", .body = "plain");
+	edge_start();
+	expect_answer(get_with("/v", "Accept-Encoding: gzip, br\r\n"), 200, "zipped");
+	expect_answer(get("/v"), 200, "plain");
+	struct answer a = get_with("/v", "Accept-Encoding: gzip,br\r\n");
+	expect_answer(a, 200, "zipped");
+	expect_hit(a);
+	expect_answer(get_with("/v", "Accept-Encoding: identity\r\n"), 200, "plain");
+}
