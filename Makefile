@@ -20,7 +20,7 @@ B       := build/$(MODE)$(if $(findstring clang,$(CC)),-clang)
 ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/edge proxy/admin proxy/cli config
 
 WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict-prototypes \
-        -Wmissing-prototypes -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror)
+        -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wno-format-truncation $(if $(WERROR),-Werror)
 OPT_release := -O2
 OPT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
@@ -68,7 +68,7 @@ build/version: FORCE
 $(B)/%.o: %.c
 	$(COMPILE) $(EXTRA) $(PKG_CFLAGS) -c -o $@ $<
 
-# A unit test names the rooms it may link in its first lines: "rooms: http base".
+# A unit test names the rooms it may link in its first lines: "rooms: http base", users first.
 rooms_of = $(foreach r,$(shell sed -n '1,5s/.*rooms: *\([a-z ]*\).*/\1/p' $(1)),$(B)/lib/lib$(r).a)
 $(B)/tests/test_%: tests/unit/test_%.c $$(call rooms_of,tests/unit/test_$$*.c)
 	$(COMPILE) $(PKG_CFLAGS) -o $@ $< $(call rooms_of,$<) $(CHECK_LIBS) $(PKG_LIBS)
@@ -78,10 +78,10 @@ KIT := $(call obj,tests/kit)
 $(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT)
 	$(COMPILE) -o $@ $^ $(PKG_LIBS)
 
-# A fuzzer is linked with replay.c to feed it its corpus, or (MODE=fuzz) with libFuzzer.
-$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(LIBS)
-	$(COMPILE) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) -o $@ \
-		$(filter-out $(if $(filter fuzz,$(MODE)),%/replay.o),$^) $(PKG_LIBS)
+# A fuzzer names its rooms too; its main is replay.c with the corpus, or (MODE=fuzz) libFuzzer's.
+FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer,$(B)/tests/fuzz/replay.o)
+$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(filter %.o,$(FUZZ_MAIN)) $$(call rooms_of,tests/fuzz/$$*.c)
+	$(COMPILE) -o $@ $< $(FUZZ_MAIN) $(call rooms_of,tests/fuzz/$*.c) $(PKG_LIBS)
 
 # Programs of bench/ may use any room; the archives give each what it names.
 $(B)/bench/%: bench/%.c $(call lib,proxy/cli) $(LIBS)
