@@ -105,9 +105,9 @@ run:
 	@.ci/deps build && $(AGAIN) build/twice
 	@build/twice $(if $(ORIGIN),run --origin $(ORIGIN),demo)
 test:
-	@.ci/deps test && $(AGAIN) build/twice test-programs
+	@.ci/deps test && $(AGAIN) test-programs
 	@$(RUN) $(if $(T),,tests/lint/layers.sh $(wildcard tests/lint/pure.sh)) $(UNITS) $(FUZZERS) $(SCENARIOS)
-test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS)
+test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),build/twice)
 
 SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) tests/unit tests/kit tests/scenario tests/fuzz bench))
 # Tables of rows (headers without a guard) are aligned by hand.
