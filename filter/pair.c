@@ -308,6 +308,28 @@ turners_gone(struct pair *p, uint64_t next, bool patient)
 	return true;
 }
 
+static bool
+is_empty(const struct pair *p)
+{
+	struct pair_count even = pair_counted(p, 0), odd = pair_counted(p, 1);
+
+	return even.ones + odd.ones == 0;
+}
+
+/* The next generation begins. From one that is empty, as the one before it is, only its
+ * number changes: turning nothing to nothing would use up codes for nothing. */
+static void
+begin_next(struct pair *p, uint64_t g)
+{
+	atomic_store(&p->born_s, atomic_load(&p->clock_s));
+	if (is_empty(p)) {
+		atomic_fetch_add(&p->idle, 1);
+		return;
+	}
+	pair_expect(p, parity(g + 1), (struct pair_count){0});
+	atomic_store(&p->generation, g + 1);
+}
+
 /* Ends generation g, unless somebody has done so. The impatient give up when a thread
  * stopped in the middle of something, and are asked again by the next key. */
 static bool
@@ -320,11 +342,8 @@ rotate_from(struct pair *p, uint64_t g, bool patient)
 	}
 	bool ours =
 		now_at(p) == g && swept_for(p, g + 1, patient) && turners_gone(p, g + 1, patient);
-	if (ours) {
-		pair_expect(p, parity(g + 1), (struct pair_count){0});
-		atomic_store(&p->born_s, atomic_load(&p->clock_s));
-		atomic_store(&p->generation, g + 1);
-	}
+	if (ours)
+		begin_next(p, g);
 	atomic_store(&p->rotating, false);
 	return ours;
 }
@@ -755,7 +774,7 @@ pair_record_keys(struct pair *p, const struct filter_seed *seed, const struct ke
 uint64_t
 pair_number(const struct pair *p)
 {
-	return now_at(p);
+	return now_at(p) + atomic_load(&p->idle);
 }
 
 /* Keys that r keys counted as recurring stand for, when n keys each had a chance of p
@@ -781,12 +800,12 @@ pair_stats(const struct pair *p, struct pair_stats *out)
 	double fpr = sizing_line_fpr(l, keys), old_fpr = sizing_line_fpr(l, old_keys);
 
 	*out = (struct pair_stats){
-		.number = g,
+		.number = pair_number(p),
 		.keys = now.keys,
 		.capacity = p->options.capacity,
 		.previous_keys = then.keys,
 		.recurring_keys = now.recurring,
-		.rotations = g - p->first_generation,
+		.rotations = pair_number(p) - p->first_number,
 		.fill_ratio = fill,
 		.previous_fill_ratio = old_fill,
 		.estimated_fpr = 1 - (1 - fpr) * (1 - old_fpr),

@@ -30,12 +30,14 @@ struct pair {
 	uint64_t half_full; /* ones that end a generation */
 	uint64_t pattern[PATTERNS];
 
-	/* Read by everyone, written once per generation. */
+	/* Read by everyone, written once per generation. What people call the number of a
+	 * generation is generation + idle. */
 	alignas(LINE_BYTES) _Atomic uint64_t generation;
 	_Atomic uint64_t floor; /* no column is of an older generation */
 	_Atomic int64_t born_s;
 	_Atomic int64_t clock_s; /* the latest now_s that anybody handed in */
-	uint64_t first_generation;
+	_Atomic uint64_t idle;	 /* rotations that needed no new generation: both were empty */
+	uint64_t first_number;
 
 	/* The housekeepers' own: whoever sets the flag may write what follows it. */
 	alignas(LINE_BYTES) _Atomic bool rotating;

@@ -6,23 +6,22 @@
  *
  * A key sets per_word bits in each of two columns. Generation g lives in the words of
  * its parity. A column belongs to the generation that last touched it; the two tags
- * tell which, modulo 8:
+ * together tell which, modulo 16:
  *
- *	column of generation   0    1    2    3    4    5    6    7    0
- *	even tag               0    1    1    2    2    3    3    0    0
- *	odd tag                0    0    1    1    2    2    3    3    0
+ *	generation  0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15  0
+ *	even tag    0  1  1  2  2  3  3  0  0  1  1  2  2  3  3  0  0
+ *	odd tag     0  0  1  1  2  2  3  3  2  2  3  3  0  0  1  1  0
  *
  * Turning a column from g - 1 to g is one 16-byte compare-and-swap: the word of g - 1
- * keeps its data and is retired (tag + 1), the word of g is emptied. Adding is an
- * 8-byte compare-and-swap of a word that is not retired. Hence
+ * keeps its data and is retired (its tag changes), the word of g is emptied. Adding is
+ * an 8-byte compare-and-swap of a word that is not retired. Hence
  *  - whoever still believes in g - 1 when a column has been turned fails to add to it,
  *    and starts again: what g sees of g - 1 in a turned column never changes;
  *  - turning and adding are never half done, whoever stops where.
  *
- * The code repeats after 8 generations. No column is ever more than COLUMN_STALE
- * generations behind (pair.c sweeps), and nobody turns with a view of the present
- * older than 7 - COLUMN_STALE generations (pair.c counts turners): both together stay
- * below 8, so a code has one meaning.
+ * Codes repeat after 16 generations, the tag of one word after 8. No column is ever
+ * more than COLUMN_STALE = 7 behind (pair.c sweeps), and nobody turns with a view of the
+ * present older than 3 (pair.c counts turners): so a code has one meaning.
  */
 #ifndef FILTER_PAIR_LINE_H
 #define FILTER_PAIR_LINE_H
@@ -36,8 +35,8 @@ enum {
 	LINE_BYTES = 64,
 	LINE_COLUMNS = 4,
 	WORD_BITS = 62,
-	COLUMN_CODES = 8,
-	COLUMN_STALE = 4,
+	COLUMN_CODES = 16,
+	COLUMN_STALE = 7,
 };
 
 #define WORD_DATA ((UINT64_C(1) << WORD_BITS) - 1)
@@ -67,7 +66,9 @@ parity(uint64_t generation)
 static inline uint64_t
 word_tag(unsigned half, uint64_t g)
 {
-	return (g + 1 - half) >> 1 << WORD_BITS;
+	uint64_t tag = half == 0 ? (g + 1) >> 1 : (g >> 1) + (g >> 3 << 1);
+
+	return tag << WORD_BITS;
 }
 
 /* For a column of generation g: its data in g and in g - 1, and true. Otherwise false.
@@ -99,16 +100,16 @@ column_read(struct column *c)
 	return now;
 }
 
-/* The generation that touched it last, modulo COLUMN_CODES; COLUMN_CODES for tags that
- * no column can have. */
+/* The generation that touched it last, modulo COLUMN_CODES. */
 static inline unsigned
 column_code(struct column_words w)
 {
 	unsigned even = (unsigned)(w.word[0] >> WORD_BITS);
 	unsigned odd = (unsigned)(w.word[1] >> WORD_BITS);
-	unsigned ahead = (even - odd) & 3;
+	unsigned ahead = (even - odd) & 3; /* table above: 0 or 1 until 7, 2 or 3 from 8 on */
+	unsigned late = ahead >> 1;
 
-	return ahead < 2 ? 2 * odd + ahead : COLUMN_CODES;
+	return 8 * late + 2 * ((odd - 2 * late) & 3) + (ahead & 1);
 }
 
 /* How many generations behind g, 0 to COLUMN_STALE; larger means it is ahead of g. */

@@ -43,7 +43,7 @@ struct baseline {
 	struct ledger ledger;
 	struct ghost *ghosts;
 	uint32_t ghosts_n, used, free;
-	uint32_t *table; /* ghost or NONE; open addressing, 2 * ghosts_n slots */
+	uint32_t *table;    /* ghost or NONE; open addressing, 2 * ghosts_n slots */
 	uint32_t *segments; /* first ghost of each, or NONE */
 	uint64_t written, hits, misses;
 };
@@ -319,8 +319,10 @@ write_anew(struct baseline *b, uint32_t slot, const struct baseline_request *r)
 	uint32_t i = b->free;
 	b->free = b->ghosts[i].next;
 	b->used++;
-	b->ghosts[i] = (struct ghost){
-		.hash = hash, .bytes = r->record_bytes, .fresh_until = r->fresh_until, .used = true};
+	b->ghosts[i] = (struct ghost){.hash = hash,
+				      .bytes = r->record_bytes,
+				      .fresh_until = r->fresh_until,
+				      .used = true};
 	b->table[slot_of(b, hash)] = i;
 	join_segment(b, i, segment);
 }
@@ -377,9 +379,9 @@ baseline_stats(struct baseline *b, struct baseline_stats *out)
 		.misses = b->misses,
 		.sample_share = 1.0 / atomic_load(&b->weight),
 		.entries = b->used,
-		.memory_bytes = sizeof *b + b->ghosts_n * (sizeof *b->ghosts + 2 * sizeof *b->table) +
-	                        b->ledger.slots_n *
-	                                (sizeof *b->ledger.slots + sizeof *b->segments),
+		.memory_bytes = sizeof *b +
+				b->ghosts_n * (sizeof *b->ghosts + 2 * sizeof *b->table) +
+				b->ledger.slots_n * (sizeof *b->ledger.slots + sizeof *b->segments),
 	};
 	pthread_mutex_unlock(&b->lock);
 }

@@ -22,20 +22,21 @@ open_store(struct cache *c, char *err, size_t err_bytes)
 	uint64_t log_bytes = ledger_log_bytes(o->disk_bytes, o->reserve_bytes);
 	if (log_bytes < MIN_LOG_BYTES) {
 		snprintf(err, err_bytes,
-		         "cache %s: %llu bytes are too few for a disk cache: give it 8MiB or more",
-		         c->dir, (unsigned long long)o->disk_bytes);
+			 "cache %s: %llu bytes are too few for a disk cache: give it 8MiB or more",
+			 c->dir, (unsigned long long)o->disk_bytes);
 		return -1;
 	}
 	return store_open(&c->store,
-	                  &(struct store_options){
+			  &(struct store_options){
 				  .dir = c->dir,
 				  .dir_fd = c->dir_fd,
 				  .log_bytes = log_bytes,
 				  .segment_bytes = o->segment_bytes,
 				  .io_threads = o->io_threads,
 				  .ops = o->ops,
+				  .fresh = c->fresh,
 			  },
-	                  err, err_bytes);
+			  err, err_bytes);
 }
 
 int
@@ -52,9 +53,8 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	}
 	c->block_bytes = c->store ? store_fragment_bytes(c->store) : RAM_ONLY_BLOCK;
 	uint64_t most = c->store ? store_max_body(c->store) : UINT64_MAX;
-	c->max_body_bytes = o->max_object_bytes && o->max_object_bytes < most
-	                            ? o->max_object_bytes
-	                            : most;
+	c->max_body_bytes =
+		o->max_object_bytes && o->max_object_bytes < most ? o->max_object_bytes : most;
 	ram_create(&c->ram, o->memory_bytes, o->shards);
 	*out = c;
 	return 0;
@@ -94,7 +94,7 @@ look_after_copy(struct cache *c, struct stored *o, bool first)
 
 enum found
 cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
-             struct object **out)
+	     struct object **out)
 {
 	bool first;
 	struct stored *o = ram_find(c->ram, hash, key, &first);
@@ -119,8 +119,8 @@ struct object *
 cache_refresh(struct cache *c, struct object *object, struct str head, const struct terms *terms)
 {
 	struct stored *old = stored_of(object);
-	struct stored *o = stored_create(c->store, old->pub.hash, old->pub.key, head, terms,
-	                                 old->pub.kind);
+	struct stored *o =
+		stored_create(c->store, old->pub.hash, old->pub.key, head, terms, old->pub.kind);
 	stored_share_body(o, old);
 	const struct placement *p = old->store ? stored_placement(old) : NULL;
 	bool current = is_current(c, old, p);
@@ -132,8 +132,8 @@ cache_refresh(struct cache *c, struct object *object, struct str head, const str
 			stored_place(o, &body->at, body->fragments, body->fragments_n);
 		stored_lease(o); /* the old object's own lease holds until the caller lets it go */
 	}
-	if (current && ram_holds(c->ram, old))
-		ram_put(c->ram, o, 0);
+	if (current)
+		ram_replace(c->ram, o); /* old itself, or its copy that was hot */
 	return &o->pub;
 }
 

@@ -16,6 +16,7 @@ struct cache {
 	char *dir; /* owned; NULL: RAM only */
 	int dir_fd, lock_fd;
 	struct filter_seed seed;
+	bool fresh; /* the seed is new: what lies in dir cannot be found again */
 	struct store *store; /* NULL: RAM only */
 	struct ram *ram;
 	uint32_t block_bytes;    /* bodies in memory lie in blocks of this; a fragment's size */

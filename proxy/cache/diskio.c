@@ -39,6 +39,12 @@ system_read_now(int fd, void *p, size_t n, off_t at)
 	return got;
 }
 
+static void
+system_push(int fd, off_t at, size_t n)
+{
+	sync_file_range(fd, at, (off_t)n, SYNC_FILE_RANGE_WRITE);
+}
+
 /* Not posix_fallocate: where the file system cannot, that would write every page. */
 static int
 system_allocate(int fd, off_t bytes)
@@ -50,7 +56,8 @@ system_allocate(int fd, off_t bytes)
 	return ftruncate(fd, bytes);
 }
 
-const struct diskio_ops diskio_system = {pread, system_read_now, pwrite, system_allocate};
+const struct diskio_ops diskio_system = {pread, system_read_now, pwrite, system_push,
+					 system_allocate};
 
 int
 diskio_read_all(const struct diskio_ops *ops, int fd, void *p, size_t n, uint64_t at)
@@ -81,6 +88,7 @@ diskio_write_all(const struct diskio_ops *ops, int fd, const void *p, size_t n, 
 			return -1;
 		done += (size_t)put;
 	}
+	ops->push(fd, (off_t)at, n);
 	return 0;
 }
 
@@ -127,7 +135,7 @@ take(struct queue *q, const struct timespec *until, bool *over)
 	int late = 0;
 	while (!q->first && !q->stopping && !q->hurry && !late)
 		late = until ? pthread_cond_timedwait(&q->filled, &q->lock, until)
-		             : pthread_cond_wait(&q->filled, &q->lock);
+			     : pthread_cond_wait(&q->filled, &q->lock);
 	struct diskio_job *j = q->first;
 	if (j && !(q->first = j->next))
 		q->last = &q->first;

@@ -45,7 +45,7 @@ open_directory(struct cache *c, char *err, size_t err_bytes)
 	struct stat s;
 	if (stat(c->dir, &s) != 0 && make_directories(c->dir) != 0) {
 		snprintf(err, err_bytes, "cannot make cache directory %s: %s", c->dir,
-		         strerror(errno));
+			 strerror(errno));
 		return -1;
 	}
 	c->dir_fd = open(c->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -61,7 +61,7 @@ take_lock(struct cache *c, char *err, size_t err_bytes)
 	c->lock_fd = openat(c->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (c->lock_fd < 0) {
 		snprintf(err, err_bytes, "cannot write to cache directory %s: %s", c->dir,
-		         strerror(errno));
+			 strerror(errno));
 		return -1;
 	}
 	char pid[32] = {0};
@@ -69,15 +69,15 @@ take_lock(struct cache *c, char *err, size_t err_bytes)
 		ssize_t n = pread(c->lock_fd, pid, sizeof pid - 1, 0);
 		pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
 		snprintf(err, err_bytes,
-		         "cache directory %s is in use by process %s: stop it, or use another "
-		         "directory",
-		         c->dir, *pid ? pid : "(unknown)");
+			 "cache directory %s is in use by process %s: stop it, or use another "
+			 "directory",
+			 c->dir, *pid ? pid : "(unknown)");
 		return -1;
 	}
 	int n = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
 	if (ftruncate(c->lock_fd, 0) != 0 || pwrite(c->lock_fd, pid, (size_t)n, 0) != n) {
 		snprintf(err, err_bytes, "cannot write to cache directory %s: %s", c->dir,
-		         strerror(errno));
+			 strerror(errno));
 		return -1;
 	}
 	return 0;
@@ -111,29 +111,29 @@ read_seed(const struct cache *c, char *random)
 		memcpy(random, file, SEED_RANDOM);
 	else
 		log_warning("cache %s: its seed is damaged; what was kept cannot be found again",
-		            c->dir);
+			    c->dir);
 	return right;
 }
 
 /* With another seed all hashes are other ones: the log from before is of no use. */
 static int
-make_seed(const struct cache *c, char *random, char *err, size_t err_bytes)
+make_seed(struct cache *c, char *random, char *err, size_t err_bytes)
 {
 	char file[SEED_FILE];
 	fill_random(random, SEED_RANDOM);
 	memcpy(file, random, SEED_RANDOM);
 	uint64_t sum = segment_checksum(file, SEED_RANDOM);
 	memcpy(file + SEED_RANDOM, &sum, sizeof sum);
-	if (unlinkat(c->dir_fd, "format", 0) != 0 && errno != ENOENT)
-		goto fail;
 	int fd = openat(c->dir_fd, "seed", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		goto fail;
 	int r = diskio_write_all(&diskio_system, fd, file, sizeof file, 0);
 	if (r == 0)
 		r = fsync(fd);
-	if (close(fd) == 0 && r == 0)
+	if (close(fd) == 0 && r == 0) {
+		c->fresh = true;
 		return 0;
+	}
 fail:
 	snprintf(err, err_bytes, "cannot write to cache directory %s: %s", c->dir, strerror(errno));
 	return -1;
@@ -146,7 +146,7 @@ files_open(struct cache *c, char *err, size_t err_bytes)
 	if (!c->dir) {
 		fill_random(random, sizeof random);
 	} else if (open_directory(c, err, err_bytes) != 0 || take_lock(c, err, err_bytes) != 0 ||
-	           (!read_seed(c, random) && make_seed(c, random, err, err_bytes) != 0)) {
+		   (!read_seed(c, random) && make_seed(c, random, err, err_bytes) != 0)) {
 		return -1;
 	}
 	filter_seed_init(&c->seed, random, sizeof random);
@@ -209,8 +209,8 @@ save_more(void *to, const void *p, size_t n)
 
 int
 cache_save_file(struct cache *c, const char *name,
-                int (*fill)(int (*write)(void *, const void *, size_t), void *to, void *ctx),
-                void *ctx)
+		int (*fill)(int (*write)(void *, const void *, size_t), void *to, void *ctx),
+		void *ctx)
 {
 	if (!c->dir) {
 		errno = ENOTDIR;
@@ -219,8 +219,9 @@ cache_save_file(struct cache *c, const char *name,
 	char temporary[256];
 	snprintf(temporary, sizeof temporary, "%s.new", name);
 	pthread_mutex_lock(&c->files_lock);
-	struct saving s = {.c = c, .fd = openat(c->dir_fd, temporary,
-	                                        O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+	struct saving s = {
+		.c = c,
+		.fd = openat(c->dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
 	int r = s.fd < 0 ? -1 : fill(save_more, &s, ctx);
 	if (r == 0)
 		r = flush_chunk(&s);

@@ -318,8 +318,8 @@ entry_in(const struct index *ix, const struct shard *s, const struct slot *slot)
 {
 	uint64_t number = (uint64_t)(s - ix->shards);
 	return (struct index_entry){
-		.hash_hi = number << (64 - SHARD_BITS) |
-	                   tag_in(slot) << (64 - SHARD_BITS - TAG_BITS),
+		.hash_hi = number << (64 - SHARD_BITS) | tag_in(slot)
+								 << (64 - SHARD_BITS - TAG_BITS),
 		.at = locator_in(slot),
 		.hits = hits_in(slot),
 	};
@@ -328,7 +328,7 @@ entry_in(const struct index *ix, const struct shard *s, const struct slot *slot)
 /* Rebuilds the shard in place without what goes: entries only ever move towards their homes. */
 static uint64_t
 sweep_shard(struct index *ix, struct shard *s, uint32_t segment, uint32_t generation,
-            bool (*keep)(void *ctx, const struct index_entry *e), void *ctx)
+	    bool (*keep)(void *ctx, const struct index_entry *e), void *ctx)
 {
 	uint32_t next = 0, before = s->used;
 	for (uint32_t i = 0; i < slots_n(s); i++) {
@@ -353,7 +353,7 @@ sweep_shard(struct index *ix, struct shard *s, uint32_t segment, uint32_t genera
 
 uint64_t
 index_sweep(struct index *ix, uint32_t segment, uint32_t generation,
-            bool (*keep)(void *ctx, const struct index_entry *e), void *ctx)
+	    bool (*keep)(void *ctx, const struct index_entry *e), void *ctx)
 {
 	uint64_t gone = 0;
 	for (unsigned i = 0; i < SHARDS; i++) {

@@ -7,10 +7,13 @@
 #include <stdlib.h>
 
 static const uint64_t MIB = 1 << 20;
+static const uint64_t MIN_SEGMENT = 512 << 10;
 
-enum { CARRY_SHARE = 4, /* at most a quarter of a victim moves on */
-       LEASED_SHARE = 4,
-       SMALL_FILES = 64 << 10 /* seed, format, lock, the directory itself */ };
+enum {
+	CARRY_SHARE = 4, /* at most a quarter of a victim moves on */
+	LEASED_SHARE = 4,
+	SMALL_FILES = 64 << 10 /* seed, format, lock, the directory itself */
+};
 
 uint64_t
 ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes)
@@ -22,13 +25,13 @@ ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes)
 uint64_t
 ledger_segment_bytes(uint64_t log_bytes)
 {
-	uint64_t bytes = log_bytes / 32;
+	uint64_t bytes = log_bytes / 64;
 	if (bytes > 256 * MIB)
 		bytes = 256 * MIB;
 	if (log_bytes / bytes > 4096)
 		bytes = log_bytes / 4096 < 1024 * MIB ? log_bytes / 4096 : 1024 * MIB;
 	bytes -= bytes % 65536;
-	return bytes < MIB ? MIB : bytes;
+	return bytes < MIN_SEGMENT ? MIN_SEGMENT : bytes;
 }
 
 void
@@ -143,7 +146,7 @@ ledger_free(struct ledger *l, uint32_t slot)
 
 void
 ledger_restore(struct ledger *l, uint32_t slot, enum ledger_state state, uint32_t generation,
-               uint64_t used)
+	       uint64_t used)
 {
 	struct ledger_slot *s = &l->slots[slot];
 	assert(s->state == SEGMENT_ABSENT);

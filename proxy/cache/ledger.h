@@ -41,7 +41,7 @@ void ledger_fini(struct ledger *l);
  * (0: a thirty-second). 0 when nothing is. */
 uint64_t ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes);
 
-/* How segments of a size and number follow from a limit in bytes: a thirty-second, from 1 MiB to
+/* How segments of a size and number follow from a limit in bytes: a sixty-fourth, from 512 KiB to
  * 256 MiB; beyond 4096 segments larger, up to 1 GiB. */
 uint64_t ledger_segment_bytes(uint64_t log_bytes);
 

@@ -36,7 +36,7 @@ create(struct store *st, size_t text_bytes)
 
 struct stored *
 stored_create(struct store *st, struct key_hash hash, struct str key, struct str head,
-              const struct terms *terms, enum object_kind kind)
+	      const struct terms *terms, enum object_kind kind)
 {
 	struct stored *o = create(st, key.n + head.n);
 	o->pub.kind = (uint8_t)kind;
@@ -122,13 +122,13 @@ free_placements(struct placement *p)
 /* Calls f for the segment of each run of fragments; stops at the first no, *done says how many. */
 static bool
 each_segment(const struct stored *o, const struct placement *p, uint32_t upto,
-             bool (*f)(struct store *, const struct locator *), uint32_t *done)
+	     bool (*f)(struct store *, const struct locator *), uint32_t *done)
 {
 	uint32_t i;
 	for (i = 0; i < upto; i++) {
 		const struct locator *at = &p->fragments[i].at;
 		bool same = i && p->fragments[i - 1].at.segment == at->segment &&
-		            p->fragments[i - 1].at.generation == at->generation;
+			    p->fragments[i - 1].at.generation == at->generation;
 		if (!same && !f(o->store, at))
 			break;
 	}
@@ -230,7 +230,7 @@ stored_piece(const struct stored *o, uint64_t at)
 
 void
 stored_place(struct stored *o, const struct locator *at, const struct fragment *fragments,
-             uint32_t fragments_n)
+	     uint32_t fragments_n)
 {
 	struct placement *p = NEW(struct placement);
 	p->at = *at;

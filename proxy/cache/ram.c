@@ -81,7 +81,7 @@ link_of(const struct shard *s, struct key_hash hash, struct str key)
 {
 	struct stored **link = bucket_of(s, hash);
 	while (*link && !((*link)->pub.hash.lo == hash.lo && (*link)->pub.hash.hi == hash.hi &&
-	                  str_eq((*link)->pub.key, key)))
+			  str_eq((*link)->pub.key, key)))
 		link = &(*link)->chain;
 	return link;
 }
@@ -169,8 +169,8 @@ of_node(struct ram_node *n)
 	return (struct stored *)((char *)n - offsetof(struct stored, node));
 }
 
-bool
-ram_put(struct ram *r, struct stored *o, unsigned hits)
+static bool
+put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older)
 {
 	struct shard *s = shard_of(r, o->pub.hash);
 	struct stored *gone = NULL;
@@ -178,9 +178,9 @@ ram_put(struct ram *r, struct stored *o, unsigned hits)
 	uint64_t bytes = stored_memory(o);
 	pthread_mutex_lock(&s->lock);
 	struct stored *older = *link_of(s, o->pub.hash, o->pub.key);
-	if (older == o) {
+	if (older == o || (only_over_older && !older)) {
 		pthread_mutex_unlock(&s->lock);
-		return true;
+		return older;
 	}
 	if (older) {
 		hits = older->node.hits > hits ? older->node.hits : hits;
@@ -206,6 +206,18 @@ ram_put(struct ram *r, struct stored *o, unsigned hits)
 	pthread_mutex_unlock(&s->lock);
 	free_list(gone);
 	return yes;
+}
+
+bool
+ram_put(struct ram *r, struct stored *o, unsigned hits)
+{
+	return put(r, o, hits, false);
+}
+
+bool
+ram_replace(struct ram *r, struct stored *o)
+{
+	return put(r, o, 0, true);
 }
 
 bool

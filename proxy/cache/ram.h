@@ -25,6 +25,8 @@ bool ram_takes(struct ram *r, struct key_hash hash, uint64_t bytes, bool on_disk
 /* Takes o (its own reference) over any older object of the key, or leaves it. An older object goes
  * in either case. hits: how often o was asked for before. */
 bool ram_put(struct ram *r, struct stored *o, unsigned hits);
+/* As ram_put, but only where an older object of the key is held. */
+bool ram_replace(struct ram *r, struct stored *o);
 bool ram_remove(struct ram *r, struct key_hash hash, struct str key);
 void ram_remove_object(struct ram *r, struct stored *o); /* only if it is this very object */
 /* pub.on_disk changed: what losing the object costs does too. */

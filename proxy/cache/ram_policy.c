@@ -132,7 +132,7 @@ ram_policy_check(const struct ram_policy *p)
 			     n = n->next) {
 				assert(n->on_disk == on_disk && n->class == c);
 				assert(n->next ? n->next->prev == n
-				               : p->queues[on_disk][c].tail == n);
+					       : p->queues[on_disk][c].tail == n);
 				used += n->bytes;
 				nodes++;
 			}

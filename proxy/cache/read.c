@@ -162,7 +162,7 @@ read_on_thread(struct diskio_job *job)
 
 enum found
 read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
-            struct object **out)
+	    struct object **out)
 {
 	struct wanted w = {.hash = hash, .key = key};
 	if (!store_find(c->store, hash, &w.at, &w.hits))

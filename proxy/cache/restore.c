@@ -61,17 +61,18 @@ read_format(const struct store *st, uint64_t *segment_bytes, char *err, size_t e
 	unsigned version;
 	unsigned long long bytes;
 	if (sscanf(text, "twice cache format %u, segments of %llu bytes", &version, &bytes) != 2) {
-		snprintf(err, err_bytes,
-		         "%s holds a file named \"format\" that twice did not write: give the cache "
-		         "a directory of its own",
-		         st->o.dir);
+		snprintf(
+			err, err_bytes,
+			"%s holds a file named \"format\" that twice did not write: give the cache "
+			"a directory of its own",
+			st->o.dir);
 		return -1;
 	}
 	if (version != FORMAT) {
 		snprintf(err, err_bytes,
-		         "%s was written in cache format %u, this twice knows format %d: use the "
-		         "version that wrote it, or empty the directory",
-		         st->o.dir, version, FORMAT);
+			 "%s was written in cache format %u, this twice knows format %d: use the "
+			 "version that wrote it, or empty the directory",
+			 st->o.dir, version, FORMAT);
 		return -1;
 	}
 	*segment_bytes = bytes;
@@ -83,7 +84,7 @@ write_format(const struct store *st)
 {
 	char text[128];
 	int n = snprintf(text, sizeof text, "twice cache format %d, segments of %llu bytes\n",
-	                 FORMAT, (unsigned long long)st->o.segment_bytes);
+			 FORMAT, (unsigned long long)st->o.segment_bytes);
 	int fd = openat(st->o.dir_fd, "format", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -1;
@@ -185,7 +186,7 @@ shrink(struct restoring *r)
 	r->n -= over;
 	if (over)
 		log_info("cache %s: the limit is lower than it was, %zu oldest segments dropped",
-		         r->st->o.dir, over);
+			 r->st->o.dir, over);
 }
 
 /* ---- entries ------------------------------------------------------------------------------- */
@@ -200,7 +201,7 @@ apply(struct store *st, const struct found *f, const char *table, uint32_t entri
 		if (e.what == ENTRY_TOMBSTONE)
 			index_remove(st->index, e.hash_hi);
 		else if (e.what == ENTRY_RECORD && e.bytes >= RECORD_HEADER_BYTES &&
-		         e.bytes <= RECORD_MAX_BYTES && end <= st->o.segment_bytes)
+			 e.bytes <= RECORD_MAX_BYTES && end <= st->o.segment_bytes)
 			index_put(st->index, e.hash_hi, &at);
 	}
 }
@@ -309,24 +310,25 @@ settle_format(struct store *st, char *err, size_t err_bytes)
 	int r = read_format(st, &found, err, err_bytes);
 	if (r < 0)
 		return -1;
-	if (r == 1 && is_usable(found, st->o.log_bytes) && (!wish || wish == found)) {
+	if (r == 1 && !st->o.fresh && is_usable(found, st->o.log_bytes) &&
+	    (!wish || wish == found)) {
 		st->o.segment_bytes = found;
 		return 0;
 	}
 	st->o.segment_bytes = wish ? wish : ledger_segment_bytes(st->o.log_bytes);
 	if (!is_usable(st->o.segment_bytes, st->o.log_bytes)) {
 		snprintf(err, err_bytes,
-		         "cache %s: %llu bytes are too few for a disk cache: give it 8MiB or more",
-		         st->o.dir, (unsigned long long)st->o.log_bytes);
+			 "cache %s: %llu bytes are too few for a disk cache: give it 8MiB or more",
+			 st->o.dir, (unsigned long long)st->o.log_bytes);
 		return -1;
 	}
-	if (r == 1)
+	if (r == 1 && !st->o.fresh)
 		log_info("cache %s: its segments do not suit the new limit, starting empty",
-		         st->o.dir);
+			 st->o.dir);
 	if (each_segment_file(st, unlink_segment, st) == 0 && write_format(st) == 0)
 		return 0;
 	snprintf(err, err_bytes, "cannot write to cache directory %s: %s", st->o.dir,
-	         strerror(errno));
+		 strerror(errno));
 	return -1;
 }
 
@@ -338,7 +340,7 @@ store_restore(struct store *st, char *err, size_t err_bytes)
 	struct restoring r = {.st = st};
 	if (each_segment_file(st, look_at, &r) != 0) {
 		snprintf(err, err_bytes, "cannot read cache directory %s: %s", st->o.dir,
-		         strerror(errno));
+			 strerror(errno));
 		return -1;
 	}
 	if (r.n)

@@ -107,8 +107,8 @@ entry_put(char *table, uint32_t i, const struct entry *e)
 uint64_t
 record_bytes(size_t key_bytes, size_t head_bytes, size_t fragments_n, uint64_t inline_bytes)
 {
-	uint64_t front = RECORD_HEADER_BYTES + key_bytes + head_bytes +
-	                 fragments_n * FRAGMENT_ENTRY_BYTES;
+	uint64_t front =
+		RECORD_HEADER_BYTES + key_bytes + head_bytes + fragments_n * FRAGMENT_ENTRY_BYTES;
 	return inline_bytes ? round_up(front, SEGMENT_ALIGN) + inline_bytes : front;
 }
 

@@ -46,8 +46,8 @@ fail(struct store *st, const char *what, int error)
 	st->retry_ms = now_ms() + RETRY_MS;
 	if (!atomic_exchange(&st->failing, true))
 		log_warning("cache %s: cannot %s: %s. Serving goes on; nothing is stored on disk "
-		            "until it works again",
-		            st->o.dir, what, error ? strerror(error) : "short file");
+			    "until it works again",
+			    st->o.dir, what, error ? strerror(error) : "short file");
 }
 
 static void
@@ -152,7 +152,7 @@ write_batch(struct diskio_job *j)
 	}
 	if (atomic_load(&st->generations[b->segment]) == b->generation)
 		atomic_store_explicit(&st->written[b->segment], b->offset + b->bytes,
-		                      memory_order_release);
+				      memory_order_release);
 	unlink_pending(st, b);
 	pthread_mutex_unlock(&st->lock);
 }
@@ -255,8 +255,7 @@ post_footer(struct store *st)
 		.table_checksum = segment_checksum(st->table.p ? st->table.p : "", st->table.n),
 	};
 	struct footer_job *f = NEW(struct footer_job);
-	*f = (struct footer_job){{NULL, write_footer}, st, segment,
-	                         st->o.segment_bytes - all, {0}};
+	*f = (struct footer_job){{NULL, write_footer}, st, segment, st->o.segment_bytes - all, {0}};
 	memset(buf_room(&f->bytes, all), 0, all);
 	buf_added(&f->bytes, all);
 	if (st->table.n)
@@ -291,7 +290,7 @@ open_segment(struct store *st)
 		uint32_t slot = (uint32_t)st->ledger.open;
 		atomic_store(&st->written[slot], 0);
 		atomic_store_explicit(&st->generations[slot], st->ledger.slots[slot].generation,
-		                      memory_order_release);
+				      memory_order_release);
 	}
 	ask_for_room(st);
 	return yes;
@@ -307,7 +306,7 @@ fits(const struct store *st, uint64_t bytes)
 	uint64_t used = st->open ? st->open->used : SEGMENT_HEADER_BYTES;
 	uint64_t table = st->open ? st->open->table.n : 0;
 	uint64_t all = round_up(used + round_up(bytes, SEGMENT_ALIGN) + table + SEGMENT_ENTRY_BYTES,
-	                        SEGMENT_PAGE);
+				SEGMENT_PAGE);
 	uint64_t entries = (st->table.n + table) / SEGMENT_ENTRY_BYTES + 1;
 	return all <= st->batch_bytes && all + footer_bytes(entries) <= ledger_room(&st->ledger);
 }
@@ -334,7 +333,7 @@ take(struct store *st, uint64_t bytes)
 {
 	struct batch *b = st->open;
 	struct locator at = {b->segment, b->generation,
-	                     (uint32_t)((b->offset + b->used) / SEGMENT_ALIGN), (uint32_t)bytes};
+			     (uint32_t)((b->offset + b->used) / SEGMENT_ALIGN), (uint32_t)bytes};
 	uint32_t end = b->used + (uint32_t)bytes;
 	b->used = (uint32_t)round_up(end, SEGMENT_ALIGN);
 	memset(b->p + end, 0, b->used - end);
@@ -375,8 +374,8 @@ store_put_fragment(struct store *st, const char *p, uint32_t n, struct fragment 
 static bool
 put(struct store *st, struct record *r)
 {
-	uint64_t all = record_bytes(r->key.n, r->head.n, r->fragments_n,
-	                            r->is_inline ? r->body_bytes : 0);
+	uint64_t all =
+		record_bytes(r->key.n, r->head.n, r->fragments_n, r->is_inline ? r->body_bytes : 0);
 	if (all > RECORD_MAX_BYTES || !make_fit(st, all))
 		return false;
 	r->at = take(st, all);
@@ -614,7 +613,7 @@ store_is_current(const struct store *st, const struct locator *at)
 {
 	return at->segment < st->ledger.slots_n && at->generation != 0 &&
 	       atomic_load_explicit(&st->generations[at->segment], memory_order_acquire) ==
-	               at->generation;
+		       at->generation;
 }
 
 static const struct batch *
@@ -622,7 +621,7 @@ find_pending(const struct store *st, const struct locator *at, uint64_t offset)
 {
 	const struct batch *b = st->pending;
 	while (b && !(b->segment == at->segment && b->generation == at->generation &&
-	              offset >= b->offset && offset < b->offset + b->used))
+		      offset >= b->offset && offset < b->offset + b->used))
 		b = b->next;
 	return b;
 }
@@ -779,11 +778,11 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 	size_parts(st);
 	prepare_first(st);
 	diskio_start(&st->io, &(struct diskio_options){
-	                              .readers = o->io_threads ? o->io_threads : 2,
-	                              .tick = tick,
-	                              .ctx = st,
-	                              .tick_ms = TICK_MS,
-	                      });
+				      .readers = o->io_threads ? o->io_threads : 2,
+				      .tick = tick,
+				      .ctx = st,
+				      .tick_ms = TICK_MS,
+			      });
 	*out = st;
 	return 0;
 }

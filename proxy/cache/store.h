@@ -25,6 +25,7 @@ struct store_options {
 	uint64_t max_pending_bytes; /* 0: 64 MiB */
 	unsigned io_threads;
 	const struct diskio_ops *ops; /* NULL: the system's */
+	bool fresh; /* what was kept is of no use: start empty */
 };
 int store_open(struct store **out, const struct store_options *o, char *err, size_t err_bytes);
 /* Writes what is pending. Nobody else may be in any call. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum {
-	FIRST_BLOCK = 8 << 10,            /* of a body of unknown length */
+	FIRST_BLOCK = 8 << 10,	       /* of a body of unknown length */
 	MAX_BUILDING_BYTES = 64 << 20, /* of all writes under way; beyond, new bytes are not kept */
 };
 
@@ -29,7 +29,7 @@ struct object_write {
 
 static bool
 put_record(struct cache *c, struct stored *o, const struct fragment *fragments, uint32_t n,
-           bool is_inline)
+	   bool is_inline)
 {
 	char *table = n ? mem_alloc((size_t)n * FRAGMENT_ENTRY_BYTES) : NULL;
 	for (uint32_t i = 0; i < n; i++)
@@ -82,7 +82,7 @@ put_blocks(struct cache *c, struct stored *o)
 
 bool
 cache_place(struct cache *c, struct stored *o, const struct fragment *fragments,
-            uint32_t fragments_n)
+	    uint32_t fragments_n)
 {
 	if (fragments_n)
 		return put_record(c, o, fragments, fragments_n, false);
@@ -133,7 +133,7 @@ charge(struct object_write *w, uint64_t bytes)
 {
 	w->building += bytes;
 	return atomic_fetch_add_explicit(&w->cache->building_bytes, bytes, memory_order_relaxed) +
-	               bytes <=
+		       bytes <=
 	       MAX_BUILDING_BYTES;
 }
 
@@ -198,11 +198,11 @@ push_tail(struct object_write *w)
 	struct block *b = w->tail;
 	if (w->disk) {
 		if ((w->fragments_n & (w->fragments_n + 1)) == 0)
-			w->fragments = mem_realloc(w->fragments, (2 * w->fragments_n + 1) *
-			                                                 sizeof *w->fragments);
+			w->fragments = mem_realloc(w->fragments,
+						   (2 * w->fragments_n + 1) * sizeof *w->fragments);
 		if (w->got > w->cache->max_body_bytes ||
 		    !store_put_fragment(w->cache->store, b->p, b->n,
-		                        &w->fragments[w->fragments_n])) {
+					&w->fragments[w->fragments_n])) {
 			die(w);
 			return;
 		}

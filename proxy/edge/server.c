@@ -32,50 +32,6 @@ struct server {
 	bool stopping; /* under lock */
 };
 
-static const char FILTER_FILE[] = "filter";
-
-/* ---- the filter's snapshot ----------------------------------------------------------------- */
-
-static size_t
-read_fd(void *ctx, void *p, size_t n)
-{
-	size_t got = 0;
-	while (got < n) {
-		ssize_t r = read(*(int *)ctx, (char *)p + got, n - got);
-		if (r <= 0)
-			break;
-		got += (size_t)r;
-	}
-	return got;
-}
-
-static void
-restore_pair(struct server *s, const struct pair_options *o)
-{
-	int fd = cache_open_file(s->shared.cache, FILTER_FILE);
-	if (fd < 0)
-		return;
-	const char *why = pair_load(&s->shared.pair, o, s->shared.seed, now_s(), read_fd, &fd);
-	if (why)
-		log_warning("the filter's snapshot is ignored (%s); known URLs count as new", why);
-	close(fd);
-}
-
-static int
-fill_snapshot(int (*write)(void *, const void *, size_t), void *to, void *ctx)
-{
-	struct server *s = ctx;
-	return pair_save(s->shared.pair, s->shared.seed, now_s(), write, to);
-}
-
-static void
-save_pair(struct server *s)
-{
-	if (s->config->cache.dir && cache_save_file(s->shared.cache, FILTER_FILE, fill_snapshot, s))
-		log_warning("cannot save the filter's snapshot in %s: %s", s->config->cache.dir,
-		            strerror(errno));
-}
-
 /* ---- opening ------------------------------------------------------------------------------- */
 
 static unsigned
@@ -100,18 +56,8 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		return -1;
 	sh->seed = cache_seed(sh->cache);
 	sh->max_object_bytes = o.max_object_bytes ? o.max_object_bytes : UINT64_MAX;
-	struct pair_options p = {
-		.capacity = c->admission.capacity,
-		.false_positives = c->admission.false_positives,
-		.rotate_after_s = c->admission.rotate_after_s,
-	};
-	restore_pair(s, &p);
-	if (!sh->pair && pair_create(&sh->pair, &p, now_s())) {
-		snprintf(err, err_bytes,
-		         "no memory for a filter of %llu URLs: lower admission.capacity",
-		         (unsigned long long)p.capacity);
+	if (seen_open(&sh->seen, c, sh->cache, err, err_bytes))
 		return -1;
-	}
 	struct baseline_options b = {.disk_bytes = c->cache.disk_bytes};
 	if (baseline_create(&sh->baseline, &b)) {
 		snprintf(err, err_bytes, "no memory for the baseline");
@@ -232,7 +178,7 @@ keep(struct server *s)
 {
 	struct shared *sh = &s->shared;
 	struct cache_stats stats;
-	pair_tick(sh->pair, now_s());
+	seen_tick(sh->seen, now_s());
 	cache_stats(sh->cache, &stats);
 	if (stats.limit_bytes)
 		atomic_store(&sh->disk_used_share,
@@ -254,7 +200,7 @@ keeper_run(void *arg)
 		pthread_mutex_unlock(&s->lock);
 		keep(s);
 		if (++seconds % SNAPSHOT_EVERY_S == 0)
-			save_pair(s);
+			seen_save(s->shared.seen, now_s());
 		pthread_mutex_lock(&s->lock);
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec++;
@@ -303,8 +249,8 @@ server_destroy(struct server **sp)
 	if (!s)
 		return;
 	struct shared *sh = &s->shared;
-	if (sh->pair)
-		save_pair(s);
+	if (sh->seen)
+		seen_save(sh->seen, now_s());
 	/* The I/O threads end first: after that no letter can come any more. */
 	if (sh->cache)
 		cache_close(&sh->cache);
@@ -318,7 +264,7 @@ server_destroy(struct server **sp)
 	passes_destroy(&sh->passes);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
-	pair_destroy(&sh->pair);
+	seen_close(&sh->seen);
 	int fd = atomic_load(&sh->log_fd);
 	if (fd >= 0)
 		close(fd);
@@ -363,7 +309,7 @@ server_report(struct server *s, struct report *out)
 	metrics_sum(blocks, n, out->n);
 	cache_stats(s->shared.cache, &out->cache);
 	baseline_stats(s->shared.baseline, &out->baseline);
-	pair_stats(s->shared.pair, &out->generation);
+	seen_report(s->shared.seen, &out->generation);
 	out->open_connections = atomic_load(&s->shared.connections);
 	flights_count(s->shared.flights, &out->flights, &out->flight_bytes);
 }
