@@ -5,7 +5,7 @@
 #   make run ORIGIN=U   build, then front the origin U instead
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
 #   make bench          measurements; see bench/README.md
-#   make lint           layers, purity, format, shape of the code
+#   make lint           layers, purity, format, shape of the code (make format mends the format)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
 #   make install        to PREFIX (/usr/local): twice, and the filter library with header and .pc
 #   make deps           install what is missing (Debian/Ubuntu, as root); run and test do it too
@@ -43,7 +43,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,config proxy/admin proxy/edge proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario replay test-programs lint fuzz bench install deps clean help FORCE
+.PHONY: run test unit scenario replay test-programs lint format fuzz bench install deps clean help FORCE
 .SECONDEXPANSION:
 .SECONDARY:
 
@@ -118,6 +118,8 @@ lint: $(LIBS)
 	@$(if $(wildcard tests/lint/pure.sh),B=$(B) tests/lint/pure.sh)
 	@awk -f tests/lint/shape.awk $(filter %.c,$(SOURCES))
 	@clang-format --dry-run -Werror $(FORMATTED)
+format:
+	@clang-format -i $(FORMATTED)
 fuzz:
 	@.ci/deps all && $(AGAIN) MODE=fuzz CC=clang build/fuzz-clang/fuzz/fuzz_$(F)
 	@mkdir -p build/corpus/$(F)
