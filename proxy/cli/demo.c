@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,7 +47,7 @@ struct demo {
 	struct server *server;
 	struct admin *admin;
 	struct replay *replay;
-	char temporary[PATH_MAX]; /* "" : none made */
+	char temporary[256]; /* "" : none made */
 	sigset_t stop_signals;
 	char err[512];
 };
