@@ -46,7 +46,6 @@ SCENARIO("an origin name that does not exist is 502 dns-failed")
 
 SCENARIO("an origin that closes without an answer is 502, and a GET is tried at most once more")
 {
-	origin_says("/x", .raw = " ", .raw_bytes = 0, .cut = true);
 	origin_says("/close", .raw = "\r\n");
 	edge_start();
 	struct answer a = get("/close");
