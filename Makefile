@@ -1,21 +1,23 @@
 # twice - a caching HTTP reverse proxy that writes to disk only what was seen before
 #
+#   make                build/twice
 #   make run            build, then `twice demo`: the main job on a CDN-like mix, with a report
 #   make run ORIGIN=U   build, then front the origin U instead
-#   make test           all tests (T=name: one unit test or scenario)
+#   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
 #   make bench          measurements; see bench/README.md
 #   make lint           layers, purity, format, shape of the code
+#   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
 #   make install        to PREFIX (/usr/local): twice, and the filter library with header and .pc
-#   make deps           install what is missing (Debian/Ubuntu, as root)
+#   make deps           install what is missing (Debian/Ubuntu, as root); run and test do it too
 #   make clean | help
 #
 #   MODE=release|asan|tsan|fuzz   WERROR=1   CC=gcc|clang
 
 MODE    ?= release
 PREFIX  ?= /usr/local
-B       := build/$(MODE)
+SECONDS ?= 60
+B       := build/$(MODE)$(if $(findstring clang,$(CC)),-clang)
 ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/edge proxy/admin proxy/cli config
-LIBROOMS := $(filter-out proxy/cli,$(ROOMS))
 
 WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict-prototypes \
         -Wmissing-prototypes -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror)
@@ -24,32 +26,31 @@ OPT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined 
 OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 OPT := $(OPT_$(MODE))
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-PKGS := libevent_core libcurl openssl libcyaml libxxhash jansson
-# Only where something is compiled: `make help`, `make deps` work on a bare machine.
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) check)
-PKG_LIBS   = $(shell pkg-config --libs $(PKGS)) -lm -pthread
+PKGS := libevent_core libevent_extra libcurl openssl libcyaml libxxhash jansson
+# Asked once, and only where something is compiled: `make help`, `make deps` work on a bare machine.
+once = $(eval $(1) := $(2))$($(1))
+PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
+PKG_LIBS   = $(call once,PKG_LIBS,$(shell pkg-config --libs $(PKGS)) -lm -pthread)
+CHECK_LIBS = $(call once,CHECK_LIBS,$(shell pkg-config --cflags --libs check))
 CFLAGS  ?= -g
 ALLFLAGS = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(OPT) $(CFLAGS) -pthread -MMD -MP
-PURE     = -Wconversion
+COMPILE  = @mkdir -p $(@D); echo "$(CC) $@"; $(CC) $(ALLFLAGS)
 
-src  = $(wildcard $(1)/*.c)
-obj  = $(patsubst %.c,$(B)/%.o,$(call src,$(1)))
+obj  = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c))
 lib  = $(B)/lib/lib$(notdir $(1)).a
 # Link order: a room before those it uses.
-ORDER := config proxy/admin proxy/edge proxy/origin proxy/cache proxy/http proxy/base filter
-LIBS  := $(foreach r,$(ORDER),$(call lib,$(r)))
+LIBS := $(foreach r,config proxy/admin proxy/edge proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario lint bench install deps clean help all
+.PHONY: run test unit scenario replay test-programs lint fuzz bench install deps clean help FORCE
 .SECONDEXPANSION:
+.SECONDARY:
 
 build/twice: $(B)/bin/twice
-	@mkdir -p build && cp -f $< $@
+	@cp -f $< $@
 $(B)/bin/twice: $(call obj,proxy/cli) $(LIBS)
-	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) -o $@ $(call obj,proxy/cli) $(LIBS) $(PKG_LIBS)
+	$(COMPILE) -o $@ $(call obj,proxy/cli) $(LIBS) $(PKG_LIBS)
 
 define room_lib
 $(call lib,$(1)): $$(call obj,$(1))
@@ -57,35 +58,87 @@ $(call lib,$(1)): $$(call obj,$(1))
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_lib,$(r))))
 
-$(B)/filter/%.o $(B)/proxy/http/%.o: EXTRA = $(PURE)
-$(B)/proxy/cli/%.o: EXTRA = -DTWICE_VERSION='"$(VERSION)"'
+$(B)/filter/%.o $(B)/proxy/http/%.o: EXTRA = -Wconversion
+$(B)/proxy/admin/dashboard.o: proxy/admin/dashboard.html
+$(B)/proxy/cli/version.o: EXTRA = -DTWICE_VERSION='"$(shell cat build/version)"'
+$(B)/proxy/cli/version.o: build/version
+build/version: FORCE
+	@mkdir -p build; v=$$(git describe --tags --always --dirty 2>/dev/null || echo unknown); \
+	echo "$$v" | cmp -s - $@ || echo "$$v" > $@
 $(B)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) $(EXTRA) $(PKG_CFLAGS) -c -o $@ $<
+	$(COMPILE) $(EXTRA) $(PKG_CFLAGS) -c -o $@ $<
 
 # A unit test names the rooms it may link in its first lines: "rooms: http base".
 rooms_of = $(foreach r,$(shell sed -n '1,5s/.*rooms: *\([a-z ]*\).*/\1/p' $(1)),$(B)/lib/lib$(r).a)
-UNITS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
-$(B)/tests/test_%: tests/unit/test_%.c tests/kit/unit.h $$(call rooms_of,tests/unit/test_$$*.c)
-	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) $(PKG_CFLAGS) -o $@ $< $(call rooms_of,$<) $(shell pkg-config --libs check) $(PKG_LIBS)
+$(B)/tests/test_%: tests/unit/test_%.c $$(call rooms_of,tests/unit/test_$$*.c)
+	$(COMPILE) $(PKG_CFLAGS) -o $@ $< $(call rooms_of,$<) $(CHECK_LIBS) $(PKG_LIBS)
 
-unit: $(if $(T),$(wildcard $(B)/tests/test_$(T)) $(B)/tests/test_$(T),$(UNITS))
-	@for t in $(sort $^); do $$t || exit 1; done
-
-# A scenario is a program of its own: tests/kit, the real proxy (build/twice, or TWICE=), no room.
-KIT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/kit/*.c))
-SCENARIOS := $(patsubst tests/scenario/%.c,$(B)/scenario/%,$(wildcard tests/scenario/*.c))
+# A scenario is a program of its own: tests/kit, the real proxy (TWICE), no room.
+KIT := $(call obj,tests/kit)
 $(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT)
-	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) -o $@ $^ -ljansson $(shell pkg-config --libs openssl) -pthread
+	$(COMPILE) -o $@ $^ $(PKG_LIBS)
 
-scenario: build/twice $(if $(T),$(patsubst tests/scenario/%.c,$(B)/scenario/%,$(wildcard tests/scenario/$(T).c)),$(SCENARIOS))
-	@bad=0; for t in $(sort $(filter $(B)/scenario/%,$^)); do $$t || bad=1; done; exit $$bad
+# A fuzzer is linked with replay.c to feed it its corpus, or (MODE=fuzz) with libFuzzer.
+$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(LIBS)
+	$(COMPILE) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) -o $@ \
+		$(filter-out $(if $(filter fuzz,$(MODE)),%/replay.o),$^) $(PKG_LIBS)
 
+# Programs of bench/ may use any room; the archives give each what it names.
+$(B)/bench/%: bench/%.c $(call lib,proxy/cli) $(LIBS)
+	$(COMPILE) $(PKG_CFLAGS) -o $@ $< $(call lib,proxy/cli) $(LIBS) $(PKG_LIBS)
+
+programs  = $(patsubst $(1)/%.c,$(B)/$(2)/%,$(wildcard $(1)/$(3)$(or $(T),*).c))
+UNITS     := $(call programs,tests/unit,tests,test_)
+SCENARIOS := $(call programs,tests/scenario,scenario,)
+FUZZERS   := $(call programs,tests/fuzz,fuzz,fuzz_)
+RUN        = TWICE=$(B)/bin/twice tests/kit/run.sh
+unit: $(UNITS)
+	@$(RUN) $^
+scenario: $(SCENARIOS) $(B)/bin/twice
+	@$(RUN) $(SCENARIOS)
+replay: $(FUZZERS)
+	@$(RUN) $^
+
+# What is installed first may decide what can be built, so these two begin anew.
+AGAIN = $(MAKE) --no-print-directory -j$(shell nproc)
+run:
+	@.ci/deps build && $(AGAIN) build/twice
+	@build/twice $(if $(ORIGIN),run --origin $(ORIGIN),demo)
+test:
+	@.ci/deps test && $(AGAIN) build/twice test-programs
+	@$(RUN) $(if $(T),,tests/lint/layers.sh $(wildcard tests/lint/pure.sh)) $(UNITS) $(FUZZERS) $(SCENARIOS)
+test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS)
+
+SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) tests/unit tests/kit tests/scenario tests/fuzz bench))
+# Tables of rows (headers without a guard) are aligned by hand.
+FORMATTED = $(filter %.c,$(SOURCES)) $(shell grep -l '^\#ifndef .*_H$$' $(filter %.h,$(SOURCES)))
+lint: $(LIBS)
+	@.ci/deps all
+	@tests/lint/layers.sh
+	@$(if $(wildcard tests/lint/pure.sh),B=$(B) tests/lint/pure.sh)
+	@awk -f tests/lint/shape.awk $(filter %.c,$(SOURCES))
+	@clang-format --dry-run -Werror $(FORMATTED)
+fuzz:
+	@.ci/deps all && $(AGAIN) MODE=fuzz CC=clang build/fuzz-clang/fuzz/fuzz_$(F)
+	@mkdir -p build/corpus/$(F)
+	build/fuzz-clang/fuzz/fuzz_$(F) -max_total_time=$(SECONDS) -timeout=10 -print_final_stats=1 \
+		build/corpus/$(F) $(wildcard tests/fuzz/corpus/$(F) tests/fuzz/regress/$(F))
+
+bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
+	bench/mix.sh 50000
+	bench/hit.sh 3 2
+	bench/miss.sh 3 30000
+	bench/idle.sh 10000 2000 20000
+	bench/slow.sh 5 1073741824
+install: $(B)/bin/twice
+	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/twice
+	install -D -m 644 config/twice.yaml $(DESTDIR)$(PREFIX)/share/doc/twice/twice.yaml
+deps:
+	@.ci/deps all
 clean:
 	rm -rf build
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(wildcard filter/install.mk)
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -13,8 +13,12 @@
 
 enum config_query { CONFIG_QUERY_KEEP, CONFIG_QUERY_IGNORE, CONFIG_QUERY_SORT };
 enum config_admit { CONFIG_ADMIT_SIGHTINGS, CONFIG_ADMIT_ALWAYS, CONFIG_ADMIT_NEVER };
-enum config_memory { CONFIG_MEMORY_PAIR, CONFIG_MEMORY_COUNTING, CONFIG_MEMORY_STABLE,
-	             CONFIG_MEMORY_SCALABLE };
+enum config_memory {
+	CONFIG_MEMORY_PAIR,
+	CONFIG_MEMORY_COUNTING,
+	CONFIG_MEMORY_STABLE,
+	CONFIG_MEMORY_SCALABLE
+};
 
 struct config_origin {
 	char *url;
@@ -34,50 +38,60 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 	bool normalise;
 	char **keep_params, **drop_params, **key_headers, **key_cookies, **pass_cookies;
 	unsigned keep_param_count, drop_param_count, key_header_count, key_cookie_count,
-	        pass_cookie_count;
+		pass_cookie_count;
+};
+
+struct config_cache {
+	char *dir; /* NULL: RAM only */
+	uint64_t disk_bytes, memory_bytes;
+	uint64_t max_object_bytes; /* 0: chosen from disk */
+	uint64_t stale_if_error_s; /* served stale on a dead origin where nothing forbids it */
+	uint64_t stale_while_revalidate_s;
+	uint64_t default_ttl_s;
+	double heuristic_fraction;
+	uint64_t heuristic_max_s;
+	char *targeted_field; /* own name before CDN-Cache-Control; NULL: none */
+	bool status_key;      /* key= in Cache-Status */
+};
+
+struct config_admission {
+	enum config_memory memory;
+	unsigned sightings;
+	uint64_t capacity;
+	double false_positives; /* 0..1 */
+	uint64_t rotate_after_s;
+	double fill_until;	       /* 0..1 */
+	uint64_t write_budget_bytes_s; /* 0: none */
+};
+
+struct config_limits {
+	uint64_t head_bytes, url_bytes, body_bytes; /* body 0: no limit */
+	unsigned fields, connections;
+};
+
+struct config_timeouts {
+	uint64_t header_ms, idle_ms, body_ms, send_ms, coalesce_ms, drain_ms;
+};
+
+struct config_forwarded {
+	bool trust; /* keep and append to X-Forwarded-*, Forwarded of clients */
+	char *via;  /* pseudonym: "twice" */
 };
 
 struct config {
 	char **listen;
 	unsigned listen_count;
-	char *admin;      /* NULL or "off": none */
+	char *admin;	  /* NULL or "off": none */
 	unsigned workers; /* 0: one per core */
 	struct config_origin *origins;
 	unsigned origin_count;
-	struct {
-		char *dir; /* NULL: RAM only */
-		uint64_t disk_bytes, memory_bytes;
-		uint64_t max_object_bytes; /* 0: chosen from disk */
-		uint64_t stale_if_error_s; /* served stale on a dead origin where nothing forbids it */
-		uint64_t stale_while_revalidate_s;
-		uint64_t default_ttl_s;
-		double heuristic_fraction;
-		uint64_t heuristic_max_s;
-		char *targeted_field; /* own name before CDN-Cache-Control; NULL: none */
-		bool status_key;      /* key= in Cache-Status */
-	} cache;
-	struct {
-		enum config_memory memory;
-		unsigned sightings;
-		uint64_t capacity;
-		double false_positives; /* 0..1 */
-		uint64_t rotate_after_s;
-		double fill_until; /* 0..1 */
-		uint64_t write_budget_bytes_s; /* 0: none */
-	} admission;
+	struct config_cache cache;
+	struct config_admission admission;
 	struct config_route *routes;
 	unsigned route_count;
-	struct {
-		uint64_t head_bytes, url_bytes, body_bytes; /* body 0: no limit */
-		unsigned fields, connections;
-	} limits;
-	struct {
-		uint64_t header_ms, idle_ms, body_ms, send_ms, drain_ms;
-	} timeouts;
-	struct {
-		bool trust; /* keep and append to X-Forwarded-*, Forwarded of clients */
-		char *via;  /* pseudonym: "twice" */
-	} forwarded;
+	struct config_limits limits;
+	struct config_timeouts timeouts;
+	struct config_forwarded forwarded;
 	char *access_log; /* NULL or "off"; "-": stdout; else a file, reopened on SIGHUP */
 	char *log_level;  /* debug info warning error */
 };
@@ -86,11 +100,31 @@ struct config {
 void config_init(struct config *c);
 void config_fini(struct config *c);
 
-/* Reads a YAML file over the defaults. -1 and a sentence in err. */
+/* A setting given on the command line: stands before what the file says. Several for one list
+ * (listen, origins) are its elements. */
+struct config_flag {
+	const char *flag;    /* "--disk", for errors */
+	const char *setting; /* "cache.disk" */
+	const char *text;    /* as in the file: "100GiB" */
+};
+
+/* Replaces c by the defaults, over them the YAML file (path NULL: none), over that the flags; each
+ * value is checked by itself and against the others. -1 and a sentence, c is then untouched. */
 int config_load(struct config *c, const char *path, char *err, size_t err_bytes);
-/* Cross-checks (after flags were applied). -1 and a sentence. */
+int config_load_flags(struct config *c, const char *path, const struct config_flag *flags,
+		      size_t flag_count, char *err, size_t err_bytes);
+/* The same from n bytes of text; name stands for the file in errors. */
+int config_parse(struct config *c, const char *name, const char *text, size_t n, char *err,
+		 size_t err_bytes);
+
+/* What a running proxy needs on top: all settings go together, and there is an origin. -1 and a
+ * sentence. */
 int config_validate(const struct config *c, char *err, size_t err_bytes);
+
 /* The effective configuration as YAML with comments; config_load reads it back to the same. */
 void config_print(const struct config *c, FILE *to);
+/* Calls each with the full name of every setting ("cache.disk") that differs. */
+void config_differences(const struct config *a, const struct config *b,
+			void (*each)(void *ctx, const char *setting), void *ctx);
 
 #endif

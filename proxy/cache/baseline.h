@@ -18,7 +18,9 @@
 struct baseline;
 
 struct baseline_options {
-	uint64_t disk_bytes, segment_bytes; /* as the real store's */
+	uint64_t disk_bytes;    /* as the cache's; 0: no disk, and nothing to compare with */
+	uint64_t segment_bytes; /* 0, or as the cache's */
+	uint64_t reserve_bytes;
 	uint64_t max_object_bytes;
 	uint32_t max_entries; /* 0: 1 Mi */
 };

@@ -20,6 +20,7 @@
 #include "proxy/http/policy.h"
 
 struct cache;
+struct diskio_ops;
 
 struct cache_options {
 	const char *dir;         /* NULL: RAM tier only */
@@ -28,7 +29,11 @@ struct cache_options {
 	uint64_t segment_bytes;  /* 0: chosen from disk_bytes (64 MiB to 1 GiB; smaller for small disks) */
 	uint64_t max_object_bytes; /* body; 0: chosen from disk_bytes */
 	unsigned io_threads;     /* 0: 2 */
-	unsigned shards;         /* 0: 64 */
+	unsigned shards;         /* of the RAM tier; 0: chosen from memory_bytes, at most 64 */
+	/* Kept out of the log for cache_save_file; old and new file stand side by side for a moment,
+	 * so all saved files together may take half of it. 0: a thirty-second of disk_bytes. */
+	uint64_t reserve_bytes;
+	const struct diskio_ops *ops; /* for tests: another disk; NULL: the system's */
 };
 
 /* Opens the directory (made if missing), takes its lock, restores the index. On failure -1 and a
@@ -154,6 +159,8 @@ struct cache_stats {
 	uint64_t ram_used_bytes, ram_limit_bytes, ram_objects, ram_evicted_objects;
 	uint64_t io_errors, refused_writes; /* disk failing or behind */
 	bool failing;                       /* storing is suspended now */
+	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
+	uint64_t index_bytes;   /* memory of the index */
 };
 void cache_stats(struct cache *c, struct cache_stats *out);
 

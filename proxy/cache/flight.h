@@ -41,7 +41,7 @@ struct flight_head {
 	bool storable;
 	bool stored;           /* being written to disk */
 	enum admission verdict;
-	bool has_age;          /* the origin's answer had an Age: it is a cache itself */
+	bool has_age;          /* the origin's answer had an Age: it came from a cache itself */
 	int64_t age;
 	uint64_t body_bytes;   /* UINT64_MAX: not known */
 	struct str content_range; /* of a 206 that is passed on; a view into head */
@@ -85,6 +85,9 @@ void flight_publish(struct flight *f, struct flight_head *head); /* takes what h
  * set to a block (borrowed) that holds the bytes at *at, to hand to a cache write. */
 bool flight_append(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
                    uint32_t *got);
+/* The same for bytes that are at hand and few: never refused. */
+void flight_append_now(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
+                       uint32_t *got);
 void flight_end(struct flight *f);
 /* status and word: what a client without a head is told (static strings). */
 void flight_fail(struct flight *f, int status, const char *word);

@@ -1,8 +1,8 @@
 /* cache_control.h - Cache-Control of requests and responses (RFC 9111 5.2) as facts.
  *
  * Errors    none: an unparsable directive is ignored or, where ignoring could serve stale
- *           (duplicate, quoted, negative, fractional max-age), read in the direction that caches
- *           less; each oddity is one row of tests/unit/test_cache_control.c.
+ *           (duplicate, negative, fractional max-age), read in the direction that caches less; each
+ *           oddity is one row of tests/unit/test_cache_control.c.
  */
 #ifndef HTTP_CACHE_CONTROL_H
 #define HTTP_CACHE_CONTROL_H
@@ -14,6 +14,9 @@ struct secs { /* zeroed means absent: {0} is the honest start */
 	int64_t n;
 };
 #define SECS(x) {.known = true, .n = (x)}
+
+/* RFC 9111 1.2.2: what a larger number of seconds is taken for. */
+#define SECS_MAX INT64_C(2147483648)
 
 struct request_cc {
 	bool no_cache, no_store, no_transform, only_if_cached;
@@ -32,5 +35,13 @@ struct response_cc {
 /* With Pragma: no-cache taken as Cache-Control: no-cache when the latter is absent (5.4). */
 void request_cc_parse(const struct fields *f, struct request_cc *out);
 void response_cc_parse(const struct fields *f, struct response_cc *out);
+
+/* RFC 9213: the directives of the first targeted field that is present, valid and not empty: the
+ * one named target (if not empty), then CDN-Cache-Control; true: then Cache-Control and Expires
+ * do not count. Else those of Cache-Control, and false. */
+bool response_cc_select(const struct fields *f, struct str target, struct response_cc *out);
+
+/* Age in seconds (RFC 9111 5.1): the first member counts, nonsense does not. */
+struct secs age_parse(const struct fields *f);
 
 #endif

@@ -1,4 +1,5 @@
 /* faults.h - rows: id, status, word, rule broken. Included with FAULT defined. */
+/* clang-format off */
 FAULT(REQUEST_LINE,      400, "request-line",   "RFC 9112 3: method SP target SP HTTP/1.x")
 FAULT(METHOD,            400, "method",         "RFC 9110 9.1: a method is a token")
 FAULT(TARGET,            400, "target",         "RFC 9112 3.2: not a valid request target")
@@ -13,6 +14,7 @@ FAULT(HOST,              400, "host",           "RFC 9112 3.2: exactly one valid
 FAULT(LENGTH,            400, "length",         "RFC 9112 6.3: Content-Length is one decimal number")
 FAULT(LENGTH_AND_CODING, 400, "length+coding",  "RFC 9112 6.1: both framings at once is how requests are smuggled")
 FAULT(CODING,            501, "coding",         "RFC 9112 6.1: the only transfer coding understood is chunked")
+FAULT(CODING_NOT_FINAL,  400, "coding-final",  "RFC 9112 6.3: chunked must be the last transfer coding, and only once")
 FAULT(CODING_IN_1_0,     400, "coding-1.0",     "RFC 9112 6.1: Transfer-Encoding in HTTP/1.0")
 FAULT(CHUNK,             400, "chunk",          "RFC 9112 7.1: malformed chunk")
 FAULT(TRAILER,           400, "trailer",        "RFC 9112 7.1.2: malformed or oversized trailer")
@@ -24,3 +26,4 @@ FAULT(CONNECT,           405, "connect",        "RFC 9110 9.3.6: a reverse proxy
 FAULT(BODY_TOO_LARGE,    413, "body-too-large", "the request body is over the limit (limits.body)")
 FAULT(HEADER_TIMEOUT,    408, "header-timeout", "the head did not arrive in time (timeouts.header)")
 FAULT(BODY_TIMEOUT,      408, "body-timeout",   "the body did not arrive in time (timeouts.body)")
+/* clang-format on */

@@ -48,10 +48,13 @@ const struct field *fields_next_named(const struct fields *f, struct str name, u
 /* The only or first line's value; {NULL,0} when absent. */
 struct str fields_get(const struct fields *f, enum field_id id);
 unsigned fields_count(const struct fields *f, enum field_id id);
+/* True when a comma-separated list field holds that token in any of its lines, ignoring case. */
+bool fields_list_has(const struct fields *f, enum field_id id, struct str token);
 
 /* True when the field must not cross this hop: the fixed list of RFC 9110 7.6.1 (Connection,
  * Keep-Alive, Proxy-Connection, TE, Transfer-Encoding, Upgrade, Trailer, Proxy-Authenticate,
- * Proxy-Authorization...) or listed in any Connection line of f. */
+ * Proxy-Authorization...) or listed in any Connection line of f, unless it is one that every
+ * recipient needs (Host, Cache-Control, Authorization...), which 7.6.1 forbids to list. */
 bool field_is_hop_by_hop(const struct fields *f, const struct field *field);
 
 #endif

@@ -93,4 +93,20 @@ struct reuse_verdict policy_reuse(const struct terms *t, const struct request *r
 
 int64_t terms_age(const struct terms *t, int64_t now);
 
+/* RFC 9111 4.4: a non-error answer to an unsafe method makes what is stored for its target, and for
+ * Location and Content-Location of the same origin (cachekey_resolve), unfit for use. */
+bool policy_invalidates(enum method m, int status);
+
+/* RFC 9111 4.3.4: whether a 304 speaks of the stored response. If not, it must not update it: ask
+ * again without conditions. */
+bool policy_304_is_of(const struct fields *stored, const struct fields *not_modified, int64_t now);
+
+/* RFC 9111 4.3.5: what a 200 to HEAD says of a stored response to GET. */
+enum head_says {
+	HEAD_SAYS_SAME,   /* update the stored head (head_update), also its freshness */
+	HEAD_SAYS_CHANGED /* the stored response is not to be used without validation */
+};
+enum head_says policy_head(const struct fields *stored, uint64_t stored_body_bytes,
+                           const struct fields *head);
+
 #endif

@@ -8,6 +8,7 @@ struct validators { /* of a stored response */
 	struct str etag;       /* as in the field, W/ and quotes included; empty: none */
 	int64_t last_modified; /* -1: none */
 	int64_t date;
+	int status; /* 0 or 2xx: conditions apply; others are answered as they are (13.2.1) */
 };
 
 enum precond {

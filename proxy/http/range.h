@@ -22,6 +22,7 @@ enum range_answer range_parse(struct str value, uint64_t length, struct slice *s
 
 /* "bytes 0-99/1000" of a response; false when malformed. total is UINT64_MAX for "*". */
 bool content_range_parse(struct str value, struct slice *slice, uint64_t *total);
+/* An empty slice is written as "*": what a 416 says. */
 void content_range_format(struct slice s, uint64_t total, struct buf *out);
 
 /* multipart/byteranges (14.6): the bytes before slice i (boundary, Content-Type, Content-Range),
@@ -29,5 +30,17 @@ void content_range_format(struct slice s, uint64_t total, struct buf *out);
 void multipart_part_head(struct str boundary, struct str content_type, struct slice s, uint64_t total,
                          bool first, struct buf *out);
 void multipart_end(struct str boundary, struct buf *out);
+
+/* Which bytes of a body are held: sorted, apart from each other. {0} is none. */
+#define SPANS_MAX 16
+struct spans {
+	struct slice v[SPANS_MAX];
+	unsigned n;
+};
+
+/* Unites s with x; false (and unchanged) when it would fall into too many pieces. */
+bool spans_add(struct spans *s, struct slice x);
+/* The first bytes of want that are not held; false when all are. */
+bool spans_next_gap(const struct spans *s, struct slice want, struct slice *gap);
 
 #endif

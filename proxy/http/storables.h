@@ -1,4 +1,5 @@
 /* storables.h - rows: id, may be stored, word, the rule. Included with STORABLE defined. */
+/* clang-format off */
 STORABLE(YES,            true,  "storable",        "RFC 9111 3")
 STORABLE(METHOD,         false, "method",          "RFC 9111 3: only answers to GET (and POST with explicit freshness) are kept")
 STORABLE(STATUS,         false, "status",          "RFC 9111 3: the status is not understood or not final")
@@ -11,3 +12,4 @@ STORABLE(NO_USE,         false, "no-use",          "already stale and without a 
 STORABLE(VARY_STAR,      false, "vary-star",       "RFC 9111 4.1: Vary: * never matches")
 STORABLE(RANGE,          false, "range",           "a part in a form this cache does not combine")
 STORABLE(SET_COOKIE,     false, "set-cookie",      "RFC 9111 7.3: a Set-Cookie without explicit freshness is one visitor's")
+/* clang-format on */

@@ -45,7 +45,7 @@ unit_run(const char *name, const struct unit_row *rows, int n)
 #define UNIT(name, ...)                                                                            \
 	int main(void)                                                                             \
 	{                                                                                          \
-		static const struct unit_row rows[] = {__VA_ARGS__};                               \
+		const struct unit_row rows[] = {__VA_ARGS__};                                      \
 		return unit_run(name, rows, COUNT(rows));                                          \
 	}
 

@@ -1,0 +1,113 @@
+/* load.c - the replay client as a program: prints what it saw as one line of key=value.
+ *
+ *	load --port P [--requests N] [--connections C] [--threads T] [--seed S]
+ *	     [--cdn | --unique BYTES | --same COUNT --bytes BYTES]
+ *	load --facts [--requests N] [--seed S]      only prints the mix's own figures
+ *
+ * Exit code 1 when a body was wrong or an answer failed.
+ */
+#include "proxy/cli/replay.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double
+now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int
+run(const struct replay_options *o)
+{
+	struct replay_counts n;
+	struct replay *r;
+	double begun = now();
+	replay_start(&r, o);
+	while (!replay_is_done(r))
+		nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+	double seconds = now() - begun;
+	replay_counts(r, &n);
+	printf("requests=%llu hits=%llu hit_ratio=%.4f body_bytes=%llu wrong_bodies=%llu "
+	       "failures=%llu seconds=%.3f per_second=%.0f\n",
+	       (unsigned long long)n.answered, (unsigned long long)n.hits,
+	       n.answered ? (double)n.hits / (double)n.answered : 0,
+	       (unsigned long long)n.body_bytes, (unsigned long long)n.wrong_bodies,
+	       (unsigned long long)n.failures, seconds, (double)n.answered / seconds);
+	if (*replay_complaint(r))
+		fprintf(stderr, "load: %s\n", replay_complaint(r));
+	replay_stop(&r);
+	return n.wrong_bodies || n.failures;
+}
+
+static int
+usage(void)
+{
+	fprintf(stderr, "usage: load --port P [--requests N] [--connections C] [--threads T] "
+			"[--seed S] [--cdn | --unique BYTES | --same COUNT --bytes BYTES] | "
+			"load --facts\n");
+	return 2;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct option flags[] = {
+		{"port", 1, NULL, 'p'},
+		{"requests", 1, NULL, 'n'},
+		{"connections", 1, NULL, 'c'},
+		{"threads", 1, NULL, 't'},
+		{"seed", 1, NULL, 's'},
+		{"cdn", 0, NULL, 'd'},
+		{"unique", 1, NULL, 'u'},
+		{"same", 1, NULL, 'm'},
+		{"bytes", 1, NULL, 'b'},
+		{"facts", 0, NULL, 'f'},
+		{0},
+	};
+	struct replay_options o = {0};
+	uint64_t requests = 200000, seed = 1, same = 0, bytes = 1024;
+	bool unique = false, facts = false;
+	struct mix mix;
+
+	for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
+		uint64_t value = optarg ? strtoull(optarg, NULL, 10) : 0;
+		// clang-format off
+		switch (flag) {
+		case 'p': o.port = (unsigned)value; break;
+		case 'n': requests = value; break;
+		case 'c': o.connections = (unsigned)value; break;
+		case 't': o.threads = (unsigned)value; break;
+		case 's': seed = value; break;
+		case 'd': break;
+		case 'u': unique = true; bytes = value; break;
+		case 'm': same = value; break;
+		case 'b': bytes = value; break;
+		case 'f': facts = true; break;
+		default: return usage();
+		}
+		// clang-format on
+	}
+	if ((!o.port && !facts) || requests == 0 || requests > UINT32_MAX)
+		return usage();
+	if (unique)
+		mix_init_unique(&mix, (uint32_t)requests, bytes, seed);
+	else if (same)
+		mix_init_same(&mix, (uint32_t)requests, (uint32_t)same, bytes, seed);
+	else
+		mix_init_cdn(&mix, (uint32_t)requests, seed);
+	o.mix = &mix;
+	int code = 0;
+	if (facts)
+		printf("requests=%u urls=%u asked_once=%u distinct_bytes=%llu asked_bytes=%llu\n",
+		       mix.request_count, mix.object_count, mix.asked_once,
+		       (unsigned long long)mix.distinct_bytes, (unsigned long long)mix.asked_bytes);
+	else
+		code = run(&o);
+	mix_fini(&mix);
+	return code;
+}

@@ -1,0 +1,219 @@
+/* units.c - one table of suffixes per quantity, read forwards and backwards. */
+#include "config/units.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct unit {
+	const char *word;
+	uint64_t scale;
+};
+
+/* Printing takes the first row that divides the number, so larger ones and the form people expect
+ * come first; what follows the empty word is only read. */
+/* clang-format off */
+static const struct unit byte_units[] = {
+	{"EiB", 1ull << 60}, {"PiB", 1ull << 50}, {"TiB", 1ull << 40}, {"GiB", 1ull << 30},
+	{"MiB", 1ull << 20}, {"KiB", 1ull << 10},
+	{"TB", 1000000000000}, {"GB", 1000000000}, {"MB", 1000000}, {"kB", 1000}, {"B", 1}, {"", 1},
+	{"T", 1000000000000}, {"G", 1000000000}, {"M", 1000000}, {"k", 1000}, {NULL, 0},
+};
+static const struct unit count_units[] = {
+	{"G", 1000000000}, {"M", 1000000}, {"k", 1000}, {"", 1}, {NULL, 0},
+};
+static const struct unit time_units[] = {
+	{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1},
+	{"w", 604800000}, {NULL, 0},
+};
+/* clang-format on */
+
+static const struct unit *
+find_unit(const struct unit *units, const char *word, size_t n)
+{
+	for (; units->word; units++)
+		if (strlen(units->word) == n && strncasecmp(units->word, word, n) == 0)
+			return units;
+	return NULL;
+}
+
+/* "12" or "1.5" at *z as digits / divisor; *z moves behind it. */
+static int
+parse_digits(const char **z, uint64_t *digits, uint64_t *divisor)
+{
+	bool any = false, point = false;
+	*digits = 0;
+	*divisor = 1;
+	for (;; (*z)++) {
+		if (**z == '.' && !point) {
+			point = true;
+			continue;
+		}
+		if (!isdigit((unsigned char)**z))
+			return any ? 0 : -1;
+		unsigned digit = (unsigned)(**z - '0');
+		if (*digits > (UINT64_MAX - digit) / 10 || *divisor > UINT64_MAX / 10)
+			return -1;
+		*digits = *digits * 10 + digit;
+		*divisor *= point ? 10 : 1;
+		any = true;
+	}
+}
+
+/* One number with its unit at *z, spaces between them allowed; *z moves behind it. */
+static int
+parse_one(const char **z, const struct unit *units, uint64_t *out)
+{
+	uint64_t digits, divisor;
+	if (parse_digits(z, &digits, &divisor) < 0)
+		return -1;
+	while (**z == ' ')
+		(*z)++;
+	size_t n = 0;
+	while (isalpha((unsigned char)(*z)[n]))
+		n++;
+	const struct unit *unit = find_unit(units, *z, n);
+	if (!unit)
+		return -1;
+	*z += n;
+	unsigned __int128 whole = (unsigned __int128)digits * unit->scale / divisor;
+	if (whole > UINT64_MAX)
+		return -1;
+	*out = (uint64_t)whole;
+	return 0;
+}
+
+static int
+parse_whole(const char *z, const struct unit *units, uint64_t *out)
+{
+	uint64_t v;
+	if (parse_one(&z, units, &v) < 0 || *z)
+		return -1;
+	*out = v;
+	return 0;
+}
+
+int
+units_parse_bytes(const char *z, uint64_t *bytes)
+{
+	return parse_whole(z, byte_units, bytes);
+}
+
+int
+units_parse_count(const char *z, uint64_t *count)
+{
+	return parse_whole(z, count_units, count);
+}
+
+int
+units_parse_ms(const char *z, uint64_t *ms)
+{
+	uint64_t sum = 0, part;
+	if (strcmp(z, "0") == 0) {
+		*ms = 0;
+		return 0;
+	}
+	do { /* "1h30m" */
+		if (parse_one(&z, time_units, &part) < 0 || sum > UINT64_MAX - part)
+			return -1;
+		sum += part;
+	} while (*z);
+	*ms = sum;
+	return 0;
+}
+
+int
+units_parse_share(const char *z, double *share)
+{
+	if (!isdigit((unsigned char)*z) && *z != '.')
+		return -1; /* strtod would take "nan", "inf", "0x1p3" and signs */
+	if (z[strspn(z, "0123456789.eE-+")] != '\0' && z[strspn(z, "0123456789.eE-+ ")] != '%')
+		return -1;
+	char *end;
+	double v = strtod(z, &end);
+	while (*end == ' ')
+		end++;
+	if (*end == '%') {
+		v /= 100;
+		end++;
+	}
+	if (*end || !(v >= 0 && v <= 1))
+		return -1;
+	*share = v;
+	return 0;
+}
+
+static char *
+print_whole(uint64_t v, const struct unit *units, char *out)
+{
+	while (v % units->scale || (v == 0 && units->scale != 1))
+		units++;
+	snprintf(out, UNITS_BYTES, "%llu%s", (unsigned long long)(v / units->scale), units->word);
+	return out;
+}
+
+char *
+units_print_bytes(uint64_t bytes, char out[UNITS_BYTES])
+{
+	return print_whole(bytes, byte_units, out);
+}
+
+char *
+units_print_count(uint64_t count, char out[UNITS_BYTES])
+{
+	return print_whole(count, count_units, out);
+}
+
+char *
+units_print_ms(uint64_t ms, char out[UNITS_BYTES])
+{
+	return ms ? print_whole(ms, time_units, out) : strcpy(out, "0s");
+}
+
+char *
+units_print_share(double share, char out[UNITS_BYTES])
+{
+	for (int digits = 0; digits <= 17; digits++) {
+		double back;
+		snprintf(out, UNITS_BYTES, "%.*f%%", digits, share * 100);
+		if (units_parse_share(out, &back) == 0 && back == share)
+			return out;
+	}
+	snprintf(out, UNITS_BYTES, "%.17g", share); /* times 100 and back is not always the same */
+	return out;
+}
+
+char *
+units_say_bytes(uint64_t bytes, char out[UNITS_BYTES])
+{
+	static const char *const words[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+	double v = (double)bytes;
+	unsigned i = 0;
+	for (; v >= 999.5 && i < 6; i++)
+		v /= 1000;
+	snprintf(out, UNITS_BYTES, "%.*f %s",
+		 i == 0 || v >= 99.95 ? 0
+		 : v >= 9.995	      ? 1
+				      : 2,
+		 v, words[i]);
+	return out;
+}
+
+char *
+units_say_count(uint64_t count, char out[UNITS_BYTES])
+{
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
+	char *to = out;
+	for (int i = 0; i < n; i++) {
+		if (i && (n - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = '\0';
+	return out;
+}

@@ -1,0 +1,30 @@
+/* units.h - "64MiB", "10M", "1h30m", "1%" to numbers, and back.
+ *
+ * Answers   how people write sizes, counts, durations and shares, here and on the command line.
+ * Units     KiB MiB GiB TiB are powers of 1024; k M G T (also kB MB GB TB) powers of 1000.
+ * Durations need a unit (only 0 stands alone), so nobody has to guess whether 30 is seconds. Errors
+ * -1 for what is not such a number, is negative, or does not fit; *out is then untouched.
+ */
+#ifndef CONFIG_UNITS_H
+#define CONFIG_UNITS_H
+
+#include <stdint.h>
+
+#define UNITS_BYTES 40 /* room for any of the printed forms */
+
+int units_parse_bytes(const char *z, uint64_t *bytes);
+int units_parse_count(const char *z, uint64_t *count);
+int units_parse_ms(const char *z, uint64_t *ms);
+int units_parse_share(const char *z, double *share); /* "1%" or "0.01"; 0..1 */
+
+/* The shortest form that parses back to exactly the same. Each returns out. */
+char *units_print_bytes(uint64_t bytes, char out[UNITS_BYTES]);
+char *units_print_count(uint64_t count, char out[UNITS_BYTES]);
+char *units_print_ms(uint64_t ms, char out[UNITS_BYTES]);
+char *units_print_share(double share, char out[UNITS_BYTES]);
+
+/* For people, rounded: "1.71 GB", "50,000". */
+char *units_say_bytes(uint64_t bytes, char out[UNITS_BYTES]);
+char *units_say_count(uint64_t count, char out[UNITS_BYTES]);
+
+#endif

@@ -1,0 +1,62 @@
+/* pair_inner.h - what pair.c and pair_snapshot.c share. Private. */
+#ifndef FILTER_PAIR_INNER_H
+#define FILTER_PAIR_INNER_H
+
+#include "filter/pair.h"
+#include "filter/pair_line.h"
+#include "filter/sizing.h"
+
+enum {
+	STRIPES = 32,
+	PATTERNS = 512,
+	KEY_COUNT_BITS = 30, /* of a stripe's count; ones use the rest */
+};
+
+/* Counters that one thread or a few write: a cache line each, summed on read. Indexed
+ * by the parity of the generation, or of half its number (turners). */
+struct stripe {
+	alignas(LINE_BYTES) _Atomic uint64_t added[2]; /* keys, and ones << KEY_COUNT_BITS */
+	_Atomic uint64_t recurring[2];
+	_Atomic uint64_t look_at[2]; /* keys in this stripe when to look at the sum again */
+	_Atomic uint32_t turners[2]; /* threads between turn_begin and turn_end */
+};
+
+struct pair {
+	/* Constant after create. */
+	struct line *lines; /* owned */
+	uint64_t line_count;
+	struct pair_options options;
+	struct sizing_plan plan;
+	uint64_t half_full; /* ones that end a generation */
+	uint64_t pattern[PATTERNS];
+
+	/* Read by everyone, written once per generation. What people call the number of a
+	 * generation is generation + idle. */
+	alignas(LINE_BYTES) _Atomic uint64_t generation;
+	_Atomic uint64_t floor; /* no column is of an older generation */
+	_Atomic int64_t born_s;
+	_Atomic int64_t clock_s; /* the latest now_s that anybody handed in */
+	_Atomic uint64_t idle;	 /* rotations that needed no new generation: both were empty */
+	uint64_t first_number;
+
+	/* The housekeepers' own: whoever sets the flag may write what follows it. */
+	alignas(LINE_BYTES) _Atomic bool rotating;
+	_Atomic bool sweeping;
+	_Atomic uint64_t sweep_at, sweep_from; /* next line; generation when the pass began */
+
+	struct stripe stripe[STRIPES];
+};
+
+/* Everything but the content: lines empty, generation 0. NULL with errno. */
+struct pair *pair_new(const struct pair_options *o, int64_t now_s);
+
+/* Sum over the stripes for the generations of this parity. */
+struct pair_count {
+	uint64_t keys, ones, recurring;
+};
+struct pair_count pair_counted(const struct pair *p, unsigned half);
+
+/* What a fresh generation's stripes look at first. */
+void pair_expect(struct pair *p, unsigned half, struct pair_count have);
+
+#endif

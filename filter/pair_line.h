@@ -1,0 +1,174 @@
+/* pair_line.h - one line of the pair: 64 bytes, both generations, no locks. Private.
+ *
+ *	line      | column 0        | column 1        | column 2        | column 3        |
+ *	column    | even    odd     |   16 bytes: a word of the even, one of the odd generations
+ *	word      | tag 2 | data 62 |   tag: how often this word was retired, modulo 4
+ *
+ * A key sets per_word bits in each of two columns. Generation g lives in the words of
+ * its parity. A column belongs to the generation that last touched it; the two tags
+ * together tell which, modulo 16:
+ *
+ *	generation  0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15  0
+ *	even tag    0  1  1  2  2  3  3  0  0  1  1  2  2  3  3  0  0
+ *	odd tag     0  0  1  1  2  2  3  3  2  2  3  3  0  0  1  1  0
+ *
+ * Turning a column from g - 1 to g is one 16-byte compare-and-swap: the word of g - 1
+ * keeps its data and is retired (its tag changes), the word of g is emptied. Adding is
+ * an 8-byte compare-and-swap of a word that is not retired. Hence
+ *  - whoever still believes in g - 1 when a column has been turned fails to add to it,
+ *    and starts again: what g sees of g - 1 in a turned column never changes;
+ *  - turning and adding are never half done, whoever stops where.
+ *
+ * Codes repeat after 16 generations, the tag of one word after 8. No column is ever
+ * more than COLUMN_STALE = 7 behind (pair.c sweeps), and nobody turns with a view of the
+ * present older than 3 (pair.c counts turners): so a code has one meaning.
+ */
+#ifndef FILTER_PAIR_LINE_H
+#define FILTER_PAIR_LINE_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	LINE_BYTES = 64,
+	LINE_COLUMNS = 4,
+	WORD_BITS = 62,
+	COLUMN_CODES = 16,
+	COLUMN_STALE = 7,
+};
+
+#define WORD_DATA ((UINT64_C(1) << WORD_BITS) - 1)
+
+struct column {
+	alignas(16) _Atomic uint64_t word[2];
+};
+
+struct line {
+	alignas(LINE_BYTES) struct column column[LINE_COLUMNS];
+};
+
+_Static_assert(sizeof(struct line) == LINE_BYTES, "a line is a cache line");
+
+/* Both words of a column as they were at one moment, tags included. */
+struct column_words {
+	uint64_t word[2];
+};
+
+static inline unsigned
+parity(uint64_t generation)
+{
+	return (unsigned)(generation & 1);
+}
+
+/* The tag, in place, of the words of this parity in a column of generation g. */
+static inline uint64_t
+word_tag(unsigned half, uint64_t g)
+{
+	uint64_t tag = half == 0 ? (g + 1) >> 1 : (g >> 1) + (g >> 3 << 1);
+
+	return tag << WORD_BITS;
+}
+
+/* For a column of generation g: its data in g and in g - 1, and true. Otherwise false.
+ * Reading the retired word first makes the two agree: had it changed its meaning, the
+ * other one would have been retired by now. */
+static inline bool
+column_at(struct column *c, uint64_t g, uint64_t *current, uint64_t *previous)
+{
+	unsigned half = parity(g);
+
+	*previous = atomic_load_explicit(&c->word[half ^ 1], memory_order_acquire);
+	*current = atomic_load_explicit(&c->word[half], memory_order_acquire);
+	*previous ^= word_tag(half ^ 1, g);
+	*current ^= word_tag(half, g);
+	return (*previous | *current) <= WORD_DATA;
+}
+
+static inline struct column_words
+column_read(struct column *c)
+{
+	struct column_words now;
+	uint64_t again = atomic_load(&c->word[0]);
+
+	do {
+		now.word[0] = again;
+		now.word[1] = atomic_load(&c->word[1]);
+		again = atomic_load(&c->word[0]);
+	} while (again != now.word[0]);
+	return now;
+}
+
+/* The generation that touched it last, modulo COLUMN_CODES. */
+static inline unsigned
+column_code(struct column_words w)
+{
+	unsigned even = (unsigned)(w.word[0] >> WORD_BITS);
+	unsigned odd = (unsigned)(w.word[1] >> WORD_BITS);
+	unsigned ahead = (even - odd) & 3; /* table above: 0 or 1 until 7, 2 or 3 from 8 on */
+	unsigned late = ahead >> 1;
+
+	return 8 * late + 2 * ((odd - 2 * late) & 3) + (ahead & 1);
+}
+
+/* How many generations behind g, 0 to COLUMN_STALE; larger means it is ahead of g. */
+static inline unsigned
+column_behind(struct column_words w, uint64_t g)
+{
+	return ((unsigned)g - column_code(w)) % COLUMN_CODES;
+}
+
+/* What a column that is `behind` becomes when it is turned to g. */
+static inline struct column_words
+column_turned(struct column_words w, uint64_t g, unsigned behind)
+{
+	unsigned half = parity(g);
+	struct column_words to = {{word_tag(0, g), word_tag(1, g)}};
+
+	if (behind == 0)
+		return w;
+	if (behind == 1)
+		to.word[half ^ 1] |= w.word[half ^ 1] & WORD_DATA;
+	return to;
+}
+
+static inline bool
+column_swap(struct column *c, struct column_words from, struct column_words to)
+{
+#if defined(__x86_64__)
+	bool done;
+
+	__asm__ volatile("lock cmpxchg16b %[c]"
+			 : "=@ccz"(done), [c] "+m"(*c), "+a"(from.word[0]), "+d"(from.word[1])
+			 : "b"(to.word[0]), "c"(to.word[1])
+			 : "memory");
+	return done;
+#else
+	/* Other machines: the compiler's 16-byte atomics (link libatomic if it asks). */
+	unsigned __int128 a, b;
+
+	__builtin_memcpy(&a, &from, sizeof(a));
+	__builtin_memcpy(&b, &to, sizeof(b));
+	return __atomic_compare_exchange_n((unsigned __int128 *)(void *)c, &a, b, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+#endif
+}
+
+/* Brings a column to g, unless it is there or beyond. Only between turn_begin and
+ * turn_end of pair.c. */
+static inline void
+column_turn(struct column *c, uint64_t g)
+{
+	for (;;) {
+		struct column_words w = column_read(c);
+		unsigned behind = column_behind(w, g);
+
+		if (behind == 0 || behind > COLUMN_STALE)
+			return;
+		if (column_swap(c, w, column_turned(w, g, behind)))
+			return;
+	}
+}
+
+#endif

@@ -1,0 +1,332 @@
+/* admin.c - a table of routes on libevent's HTTP server, in a thread of its own.
+ *
+ * Nothing here is fast and nothing needs to be: people and scrapers ask once a second. What counts
+ * is that it answers while the workers are busy, and to nobody who should not be asking: a page in
+ * somebody's browser must not read or purge through 127.0.0.1, by a name of its own that it points
+ * there (DNS rebinding: Host) or by a form (Origin).
+ */
+#include "proxy/admin/admin.h"
+
+#include "proxy/admin/dashboard.h"
+#include "proxy/base/address.h"
+#include "proxy/base/mem.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { HEAD_BYTES_MOST = 16384, BODY_BYTES_MOST = 65536, IDLE_SECONDS = 30, BACKLOG = 64 };
+
+struct admin {
+	struct admin_source source;
+	struct address bound;
+	struct event_base *base;
+	struct evhttp *http;
+	struct event *stopped;
+	int stop_fd; /* eventfd: readable when the thread shall end */
+	pthread_t thread;
+};
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void
+answer(struct evhttp_request *q, int status, const char *type, const char *p, size_t n)
+{
+	struct evkeyvalq *fields = evhttp_request_get_output_headers(q);
+	struct evbuffer *body = evbuffer_new();
+	evhttp_add_header(fields, "Content-Type", type);
+	evhttp_add_header(fields, "Cache-Control", "no-store");
+	evhttp_add_header(fields, "X-Content-Type-Options", "nosniff");
+	evbuffer_add(body, p, n);
+	evhttp_send_reply(q, status, NULL, body);
+	evbuffer_free(body);
+}
+
+static void
+answer_text(struct evhttp_request *q, int status, const char *text)
+{
+	answer(q, status, "text/plain; charset=utf-8", text, strlen(text));
+}
+
+static void
+on_stats(struct admin *a, struct evhttp_request *q)
+{
+	struct report r = {0};
+	struct buf text = {0};
+	a->source.report(a->source.ctx, &r);
+	report_json(&r, &text);
+	answer(q, 200, "application/json", text.p, text.n);
+	buf_fini(&text);
+}
+
+static void
+on_metrics(struct admin *a, struct evhttp_request *q)
+{
+	struct report r = {0};
+	struct buf text = {0};
+	a->source.report(a->source.ctx, &r);
+	report_prometheus(&r, &text);
+	answer(q, 200, "text/plain; version=0.0.4; charset=utf-8", text.p, text.n);
+	buf_fini(&text);
+}
+
+static void
+on_healthz(struct admin *a, struct evhttp_request *q)
+{
+	if (a->source.healthy(a->source.ctx))
+		answer_text(q, 200, "ok\n");
+	else
+		answer_text(q, 503, "draining\n");
+}
+
+static void
+on_dashboard(struct admin *a, struct evhttp_request *q)
+{
+	(void)a;
+	evhttp_add_header(
+		evhttp_request_get_output_headers(q), "Content-Security-Policy",
+		"default-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+		"frame-ancestors 'none'");
+	answer(q, 200, "text/html; charset=utf-8", dashboard_html, dashboard_bytes);
+}
+
+/* The url of "url=..." in the query or in a form's body; else NULL. The caller frees. */
+static char *
+url_of_form(const char *form)
+{
+	struct evkeyvalq pairs;
+	if (!form || evhttp_parse_query_str(form, &pairs) < 0)
+		return NULL;
+	const char *url = evhttp_find_header(&pairs, "url");
+	char *copy = url && *url ? mem_strdup(url) : NULL;
+	evhttp_clear_headers(&pairs);
+	return copy;
+}
+
+/* A body is a form, or just the URL. */
+static char *
+url_of_body(struct evhttp_request *q)
+{
+	struct evbuffer *body = evhttp_request_get_input_buffer(q);
+	size_t n = evbuffer_get_length(body);
+	char *text = mem_zalloc(n + 1);
+	evbuffer_copyout(body, text, n);
+	text[strcspn(text, "\r\n")] = '\0';
+	if (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0)
+		return text;
+	char *url = url_of_form(text);
+	free(text);
+	return url;
+}
+
+static void
+on_purge(struct admin *a, struct evhttp_request *q)
+{
+	char *url = url_of_form(evhttp_uri_get_query(evhttp_request_get_evhttp_uri(q)));
+	if (!url)
+		url = url_of_body(q);
+	if (!url) {
+		answer_text(q, 400, "name the object: POST /purge?url=https://host/path\n");
+		return;
+	}
+	bool was_there = a->source.purge(a->source.ctx, str_of(url));
+	const char *text = was_there ? "{\"purged\": true}\n" : "{\"purged\": false}\n";
+	answer(q, 200, "application/json", text, strlen(text));
+	free(url);
+}
+
+/* ---- routes ---------------------------------------------------------------------------------- */
+
+static const struct route {
+	const char *path;
+	bool changes; /* POST; else GET and HEAD */
+	void (*answer)(struct admin *a, struct evhttp_request *q);
+} routes[] = {
+	{"/", false, on_dashboard},	 {"/stats", false, on_stats},
+	{"/metrics", false, on_metrics}, {"/healthz", false, on_healthz},
+	{"/purge", true, on_purge},
+};
+
+static const struct route *
+find_route(const char *path)
+{
+	for (size_t i = 0; path && i < sizeof(routes) / sizeof(routes[0]); i++)
+		if (strcmp(routes[i].path, *path ? path : "/") == 0)
+			return &routes[i];
+	return NULL;
+}
+
+/* localhost or a loopback address; not "127.0.0.1.example", which may lead anywhere. */
+static bool
+is_our_name(const char *host)
+{
+	char with_port[ADDRESS_TEXT];
+	struct address a;
+	snprintf(with_port, sizeof(with_port),
+		 strchr(host, ':') && *host != '[' ? "[%s]:0" : "%s:0", host);
+	return address_parse(with_port, &a) == 0 && address_is_loopback(&a);
+}
+
+static bool
+may_ask(const struct admin *a, struct evhttp_request *q)
+{
+	struct evkeyvalq *fields = evhttp_request_get_input_headers(q);
+	const char *host = evhttp_request_get_host(q); /* without the port */
+	const char *origin = evhttp_find_header(fields, "Origin");
+	const char *host_port = evhttp_find_header(fields, "Host");
+	if (address_is_loopback(&a->bound) && host && !is_our_name(host))
+		return false;
+	if (!origin)
+		return true;
+	const char *scheme_end = strstr(origin, "://");
+	return scheme_end && host_port && strcasecmp(scheme_end + 3, host_port) == 0;
+}
+
+static void
+on_request(struct evhttp_request *q, void *ctx)
+{
+	struct admin *a = ctx;
+	enum evhttp_cmd_type method = evhttp_request_get_command(q);
+	const struct route *route =
+		find_route(evhttp_uri_get_path(evhttp_request_get_evhttp_uri(q)));
+	bool reads = method == EVHTTP_REQ_GET || method == EVHTTP_REQ_HEAD;
+	if (!may_ask(a, q)) {
+		answer_text(q, 403, "ask by address or localhost, not from another site's page\n");
+	} else if (!route) {
+		answer_text(q, 404, "here are: / /stats /metrics /healthz /purge\n");
+	} else if (route->changes ? method != EVHTTP_REQ_POST : !reads) {
+		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
+				  route->changes ? "POST" : "GET, HEAD");
+		answer_text(q, 405, route->changes ? "use POST\n" : "use GET\n");
+	} else {
+		route->answer(a, q);
+	}
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static int
+listen_at(struct address *addr)
+{
+	int one = 1;
+	int fd = socket(addr->sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, (struct sockaddr *)&addr->sa, addr->bytes) == 0 && listen(fd, BACKLOG) == 0 &&
+	    getsockname(fd, (struct sockaddr *)&addr->sa, &addr->bytes) == 0)
+		return fd;
+	int why = errno;
+	close(fd);
+	errno = why;
+	return -1;
+}
+
+static void
+on_stop(evutil_socket_t fd, short what, void *ctx)
+{
+	struct admin *a = ctx;
+	(void)fd;
+	(void)what;
+	event_base_loopbreak(a->base);
+}
+
+static void *
+run(void *ctx)
+{
+	struct admin *a = ctx;
+	event_base_dispatch(a->base);
+	return NULL;
+}
+
+static void
+destroy(struct admin *a)
+{
+	if (a->http)
+		evhttp_free(a->http); /* closes the listener too */
+	if (a->stopped)
+		event_free(a->stopped);
+	if (a->base)
+		event_base_free(a->base);
+	if (a->stop_fd >= 0)
+		close(a->stop_fd);
+	free(a);
+}
+
+/* The HTTP server on a new event base, with its limits. */
+static int
+set_up(struct admin *a)
+{
+	a->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	a->base = event_base_new();
+	a->http = a->base ? evhttp_new(a->base) : NULL;
+	if (a->stop_fd < 0 || !a->http)
+		return -1;
+	a->stopped = event_new(a->base, a->stop_fd, EV_READ, on_stop, a);
+	evhttp_set_max_headers_size(a->http, HEAD_BYTES_MOST);
+	evhttp_set_max_body_size(a->http, BODY_BYTES_MOST);
+	evhttp_set_timeout(a->http, IDLE_SECONDS);
+	evhttp_set_allowed_methods(a->http, 0xffff); /* the table says what each may */
+	evhttp_set_gencb(a->http, on_request, a);
+	return a->stopped && event_add(a->stopped, NULL) == 0 ? 0 : -1;
+}
+
+int
+admin_start(struct admin **out, const char *addr, const struct admin_source *s, char *err,
+	    size_t err_bytes)
+{
+	struct admin *a = NEW(struct admin);
+	int fd = -1;
+	a->source = *s;
+	a->stop_fd = -1;
+	if (address_parse(addr, &a->bound) < 0) {
+		snprintf(err, err_bytes, "admin: \"%s\" is not IP:PORT", addr);
+		goto failed;
+	}
+	fd = listen_at(&a->bound);
+	if (fd < 0) {
+		snprintf(err, err_bytes,
+			 "cannot listen on admin address %s: %s; choose another with "
+			 "--admin, or --admin off",
+			 addr, strerror(errno));
+		goto failed;
+	}
+	if (set_up(a) < 0 || evhttp_accept_socket(a->http, fd) < 0 ||
+	    (errno = pthread_create(&a->thread, NULL, run, a)) != 0) {
+		snprintf(err, err_bytes, "cannot start the admin server: %s", strerror(errno));
+		goto failed;
+	}
+	*out = a;
+	return 0;
+failed:
+	if (fd >= 0 && !a->http)
+		close(fd);
+	destroy(a);
+	return -1;
+}
+
+unsigned
+admin_port(const struct admin *a)
+{
+	return address_port(&a->bound);
+}
+
+void
+admin_stop(struct admin **a)
+{
+	uint64_t one = 1;
+	if (!*a)
+		return;
+	ssize_t n = write((*a)->stop_fd, &one, sizeof(one));
+	(void)n; /* an eventfd of ours takes 8 bytes */
+	pthread_join((*a)->thread, NULL);
+	destroy(*a);
+	*a = NULL;
+}

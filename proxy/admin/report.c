@@ -1,0 +1,201 @@
+/* report.c - one walk over the counters and facts, shown in two ways. */
+#include "proxy/admin/report.h"
+
+#include <jansson.h>
+#include <math.h>
+
+enum kind { KIND_COUNT, KIND_LEVEL, KIND_SHARE, KIND_SECONDS };
+
+struct fact {
+	enum kind kind;
+	const char *group, *key, *help;
+	int64_t whole; /* of COUNT and LEVEL */
+	double real;   /* of SHARE and SECONDS */
+};
+
+/* ---- sums of DESIGN section 3 --------------------------------------------------------------- */
+
+static double
+share(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
+static double
+at_most_1(double v)
+{
+	return v < 1 ? v : 1;
+}
+
+/* Below zero while our own overhead (index, snapshots) outweighs what was left off the disk. */
+int64_t
+report_saved_bytes(const struct report *r)
+{
+	return (int64_t)(r->baseline.written_bytes - r->cache.written_bytes);
+}
+
+double
+report_saved_ratio(const struct report *r)
+{
+	return share((double)report_saved_bytes(r), (double)r->baseline.written_bytes);
+}
+
+/* Whatever did not bring a body from an origin. */
+static double
+hits(const struct report *r)
+{
+	return (double)(r->n[METRIC_RAM_HITS] + r->n[METRIC_DISK_HITS] + r->n[METRIC_COALESCED] +
+			r->n[METRIC_REVALIDATED] + r->n[METRIC_STALE_SERVED]);
+}
+
+double
+report_hit_ratio(const struct report *r)
+{
+	return at_most_1(share(hits(r), (double)r->n[METRIC_REQUESTS]));
+}
+
+/* The baseline answers what we answer, and besides the requests that our rule sent to the origin.
+ */
+double
+report_baseline_hit_ratio(const struct report *r)
+{
+	return at_most_1(share(hits(r) + (double)r->n[METRIC_EXTRA_REQUESTS],
+			       (double)r->n[METRIC_REQUESTS]));
+}
+
+static double
+body_bytes(const struct report *r)
+{
+	return (double)(r->n[METRIC_BYTES_FROM_CACHE] + r->n[METRIC_BYTES_FROM_ORIGIN]);
+}
+
+double
+report_byte_hit_ratio(const struct report *r)
+{
+	return share((double)r->n[METRIC_BYTES_FROM_CACHE], body_bytes(r));
+}
+
+double
+report_baseline_byte_hit_ratio(const struct report *r)
+{
+	return at_most_1(share((double)(r->n[METRIC_BYTES_FROM_CACHE] + r->n[METRIC_EXTRA_BYTES]),
+			       body_bytes(r)));
+}
+
+static double
+report_generation_age(const struct report *r)
+{
+	return r->now_s > r->generation.born_s ? (double)(r->now_s - r->generation.born_s) : 0;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+typedef void fact_fn(void *ctx, const struct fact *f);
+
+static void
+each_fact(const struct report *r, fact_fn *fn, void *ctx)
+{
+	for (int i = 0; i < METRIC_COUNT; i++)
+		fn(ctx, &(struct fact){.kind = KIND_COUNT,
+				       .group = metric_rows[i].group,
+				       .key = metric_rows[i].key,
+				       .help = metric_rows[i].help,
+				       .whole = (int64_t)r->n[i]});
+#define VALUE_COUNT(v)	 .whole = (int64_t)(v)
+#define VALUE_LEVEL(v)	 .whole = (int64_t)(v)
+#define VALUE_SHARE(v)	 .real = (v)
+#define VALUE_SECONDS(v) .real = (v)
+#define FACT(kind_, group_, key_, value_, help_)     \
+	fn(ctx, &(struct fact){.kind = KIND_##kind_, \
+			       .group = group_,      \
+			       .key = key_,          \
+			       .help = help_,        \
+			       VALUE_##kind_(value_)});
+#include "proxy/admin/facts.h"
+#undef FACT
+}
+
+static bool
+is_real(const struct fact *f)
+{
+	return f->kind == KIND_SHARE || f->kind == KIND_SECONDS;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* The object that "admission.generation" names, made where it is missing. */
+static json_t *
+group_of(json_t *top, const char *path)
+{
+	while (*path) {
+		char name[32];
+		size_t n = strcspn(path, ".");
+		snprintf(name, sizeof(name), "%.*s", (int)n, path);
+		path += n + (path[n] == '.');
+		json_t *inner = json_object_get(top, name);
+		if (!inner) {
+			inner = json_object();
+			json_object_set_new(top, name, inner);
+		}
+		top = inner;
+	}
+	return top;
+}
+
+static void
+add_json(void *ctx, const struct fact *f)
+{
+	json_t *v =
+		is_real(f) ? json_real(isfinite(f->real) ? f->real : 0) : json_integer(f->whole);
+	json_object_set_new(group_of(ctx, f->group), f->key, v);
+}
+
+static int
+on_json(const char *p, size_t n, void *ctx)
+{
+	buf_add(ctx, p, n);
+	return 0;
+}
+
+void
+report_json(const struct report *r, struct buf *out)
+{
+	json_t *top = json_object();
+	json_object_set_new(top, "version", json_string(r->version));
+	each_fact(r, add_json, top);
+	json_dump_callback(top, on_json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	json_decref(top);
+	buf_add_lit(out, "\n");
+}
+
+/* ---- Prometheus ------------------------------------------------------------------------------ */
+
+/* twice_requests_ram_hits_total: counters end in _total, once. */
+static void
+add_prometheus(void *ctx, const struct fact *f)
+{
+	struct buf *out = ctx;
+	char name[128];
+	const char *total = f->kind == KIND_COUNT && strcmp(f->key, "total") != 0 ? "_total" : "";
+	snprintf(name, sizeof(name), "twice_%s%s%s%s", f->group, *f->group ? "_" : "", f->key,
+		 total);
+	for (char *p = name; *p; p++)
+		if (*p == '.')
+			*p = '_';
+	buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s ", name, f->help, name,
+		   f->kind == KIND_COUNT ? "counter" : "gauge", name);
+	if (is_real(f))
+		buf_printf(out, "%.9g\n", isfinite(f->real) ? f->real : 0);
+	else
+		buf_printf(out, "%lld\n", (long long)f->whole);
+}
+
+void
+report_prometheus(const struct report *r, struct buf *out)
+{
+	buf_printf(out,
+		   "# HELP twice_build_info the version that runs\n# TYPE twice_build_info gauge\n"
+		   "twice_build_info{version=\"%s\"} 1\n",
+		   r->version);
+	each_fact(r, add_prometheus, out);
+}

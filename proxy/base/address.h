@@ -1,0 +1,25 @@
+/* address.h - "127.0.0.1:8080", "[::1]:8080", "*:8080", "localhost:8080": where to listen or
+ * connect.
+ *
+ * Answers   numbers only, no name service: a proxy must start without one.
+ */
+#ifndef BASE_ADDRESS_H
+#define BASE_ADDRESS_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+struct address {
+	struct sockaddr_storage sa;
+	socklen_t bytes;
+};
+
+#define ADDRESS_TEXT 64 /* room for any printed address */
+
+int address_parse(const char *z, struct address *a); /* 0, or -1: not an address with a port */
+char *address_print(const struct address *a, char out[ADDRESS_TEXT]); /* returns out */
+bool address_is_loopback(const struct address *a);
+unsigned address_port(const struct address *a);
+void address_set_port(struct address *a, unsigned port);
+
+#endif

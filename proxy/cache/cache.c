@@ -1,0 +1,188 @@
+/* cache.c - the one door: RAM first, then the disk; and what changes an object that is there. */
+#include "proxy/cache/cache_inside.h"
+
+#include "proxy/base/mem.h"
+#include "proxy/cache/ledger.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { RAM_ONLY_BLOCK = 256 << 10 };
+
+static const uint64_t MIN_LOG_BYTES = 4 << 20;
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static int
+open_store(struct cache *c, char *err, size_t err_bytes)
+{
+	const struct cache_options *o = &c->o;
+	c->reserve_bytes = o->reserve_bytes ? o->reserve_bytes : o->disk_bytes / 32;
+	uint64_t log_bytes = ledger_log_bytes(o->disk_bytes, o->reserve_bytes);
+	if (log_bytes < MIN_LOG_BYTES) {
+		snprintf(err, err_bytes,
+			 "cache %s: %llu bytes are too few for a disk cache: give it 8MiB or more",
+			 c->dir, (unsigned long long)o->disk_bytes);
+		return -1;
+	}
+	return store_open(&c->store,
+			  &(struct store_options){
+				  .dir = c->dir,
+				  .dir_fd = c->dir_fd,
+				  .log_bytes = log_bytes,
+				  .segment_bytes = o->segment_bytes,
+				  .io_threads = o->io_threads,
+				  .ops = o->ops,
+				  .fresh = c->fresh,
+			  },
+			  err, err_bytes);
+}
+
+int
+cache_open(struct cache **out, const struct cache_options *o, char *err, size_t err_bytes)
+{
+	struct cache *c = NEW(struct cache);
+	c->o = *o;
+	c->dir = o->dir ? mem_strdup(o->dir) : NULL;
+	c->dir_fd = c->lock_fd = -1;
+	pthread_mutex_init(&c->files_lock, NULL);
+	if (files_open(c, err, err_bytes) != 0 || (c->dir && open_store(c, err, err_bytes) != 0)) {
+		cache_close(&c);
+		return -1;
+	}
+	c->block_bytes = c->store ? store_fragment_bytes(c->store) : RAM_ONLY_BLOCK;
+	uint64_t most = c->store ? store_max_body(c->store) : UINT64_MAX;
+	c->max_body_bytes =
+		o->max_object_bytes && o->max_object_bytes < most ? o->max_object_bytes : most;
+	ram_create(&c->ram, o->memory_bytes, o->shards);
+	*out = c;
+	return 0;
+}
+
+void
+cache_close(struct cache **pc)
+{
+	struct cache *c = *pc;
+	*pc = NULL;
+	if (!c)
+		return;
+	ram_destroy(&c->ram);
+	store_close(&c->store);
+	files_close(c);
+	pthread_mutex_destroy(&c->files_lock);
+	free(c);
+}
+
+const struct filter_seed *
+cache_seed(const struct cache *c)
+{
+	return &c->seed;
+}
+
+/* ---- lookup -------------------------------------------------------------------------------- */
+
+/* A hit in RAM keeps the copy on disk warm as well, and finds out when that was evicted. */
+static void
+look_after_copy(struct cache *c, struct stored *o, bool first)
+{
+	if (!stored_placement(o))
+		ram_moved(c->ram, o);
+	else if (first)
+		store_touch(c->store, o->pub.hash);
+}
+
+enum found
+cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
+	     struct object **out)
+{
+	bool first;
+	struct stored *o = ram_find(c->ram, hash, key, &first);
+	if (!o)
+		return c->store ? read_object(c, l, hash, key, out) : FOUND_NOT;
+	if (atomic_load_explicit(&o->pub.on_disk, memory_order_relaxed))
+		look_after_copy(c, o, first);
+	*out = &o->pub;
+	return FOUND_OBJECT;
+}
+
+/* ---- change -------------------------------------------------------------------------------- */
+
+/* Is o what the key means now? */
+static bool
+is_current(struct cache *c, struct stored *o, const struct placement *p)
+{
+	return ram_holds(c->ram, o) || (p && store_lies_at(c->store, o->pub.hash, &p->at));
+}
+
+struct object *
+cache_refresh(struct cache *c, struct object *object, struct str head, const struct terms *terms)
+{
+	struct stored *old = stored_of(object);
+	struct stored *o =
+		stored_create(c->store, old->pub.hash, old->pub.key, head, terms, old->pub.kind);
+	stored_share_body(o, old);
+	const struct placement *p = old->store ? stored_placement(old) : NULL;
+	bool current = is_current(c, old, p);
+	bool placed = current && p && cache_refer(c, o, p);
+	if (!stored_has_body(o)) {
+		o->pub.place = OBJECT_ON_DISK;
+		const struct placement *body = atomic_load(&old->placement);
+		if (!placed)
+			stored_place(o, &body->at, body->fragments, body->fragments_n);
+		stored_lease(o); /* the old object's own lease holds until the caller lets it go */
+	}
+	if (current)
+		ram_replace(c->ram, o); /* old itself, or its copy that was hot */
+	return &o->pub;
+}
+
+bool
+cache_remove(struct cache *c, struct key_hash hash, struct str key)
+{
+	bool on_disk = c->store && store_has(c->store, hash) && store_remove(c->store, hash);
+	bool in_ram = ram_remove(c->ram, hash, key);
+	return on_disk || in_ram;
+}
+
+/* ---- facts --------------------------------------------------------------------------------- */
+
+void
+cache_stats(struct cache *c, struct cache_stats *out)
+{
+	struct store_stats s = {0};
+	struct ram_stats r;
+	if (c->store)
+		store_stats(c->store, &s);
+	ram_stats(c->ram, &r);
+	pthread_mutex_lock(&c->files_lock);
+	uint64_t files = c->files_bytes;
+	pthread_mutex_unlock(&c->files_lock);
+	*out = (struct cache_stats){
+		.written_bytes = s.written_bytes + atomic_load(&c->files_written),
+		.used_bytes = s.used_bytes + files,
+		.limit_bytes = c->store ? c->o.disk_bytes : 0,
+		.objects = s.objects,
+		.evicted_objects = s.evicted_objects,
+		.damaged_records = atomic_load(&c->damaged),
+		.ram_used_bytes = r.used_bytes,
+		.ram_limit_bytes = r.limit_bytes,
+		.ram_objects = r.objects,
+		.ram_evicted_objects = r.evicted_objects,
+		.io_errors = s.io_errors,
+		.refused_writes = s.refused_writes + atomic_load(&c->refused),
+		.failing = s.failing,
+		.carried_bytes = s.carried_bytes,
+		.index_bytes = s.index_bytes,
+	};
+}
+
+uint64_t
+cache_record_bytes(size_t key_bytes, size_t head_bytes, uint64_t body_bytes)
+{
+	uint64_t tables = 2 * SEGMENT_ENTRY_BYTES; /* in the batch and in the footer */
+	uint64_t n = body_bytes > RAM_ONLY_BLOCK ? (body_bytes - 1) / RAM_ONLY_BLOCK + 1 : 0;
+	uint64_t record = record_bytes(key_bytes, head_bytes, n, n ? 0 : body_bytes);
+	return round_up(record, SEGMENT_ALIGN) + (n ? round_up(body_bytes, SEGMENT_ALIGN) : 0) +
+	       tables;
+}

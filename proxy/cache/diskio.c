@@ -1,0 +1,243 @@
+/* diskio.c - two queues, each with its lock: writes in order on one thread, reads on several. */
+#include "proxy/cache/diskio.h"
+
+#include "proxy/base/log.h"
+#include "proxy/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t filled;
+	struct diskio_job *first, **last;
+	bool stopping, hurry;
+};
+
+struct diskio {
+	struct diskio_options o;
+	struct queue queues[2];
+	pthread_t *threads;
+	unsigned threads_n;
+};
+
+/* ---- the system's disk --------------------------------------------------------------------- */
+
+static ssize_t
+system_read_now(int fd, void *p, size_t n, off_t at)
+{
+	struct iovec v = {p, n};
+	ssize_t got = preadv2(fd, &v, 1, at, RWF_NOWAIT);
+	if (got < 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
+		errno = EAGAIN;
+	return got;
+}
+
+static void
+system_push(int fd, off_t at, size_t n)
+{
+	sync_file_range(fd, at, (off_t)n, SYNC_FILE_RANGE_WRITE);
+}
+
+/* Not posix_fallocate: where the file system cannot, that would write every page. */
+static int
+system_allocate(int fd, off_t bytes)
+{
+	if (fallocate(fd, 0, 0, bytes) == 0)
+		return 0;
+	if (errno != EOPNOTSUPP && errno != ENOSYS)
+		return -1;
+	return ftruncate(fd, bytes);
+}
+
+const struct diskio_ops diskio_system = {pread, system_read_now, pwrite, system_push,
+					 system_allocate};
+
+int
+diskio_read_all(const struct diskio_ops *ops, int fd, void *p, size_t n, uint64_t at)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t got = ops->read(fd, (char *)p + done, n - done, (off_t)(at + done));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got == 0)
+			errno = 0;
+		if (got <= 0)
+			return -1;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+int
+diskio_write_all(const struct diskio_ops *ops, int fd, const void *p, size_t n, uint64_t at)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t put = ops->write(fd, (const char *)p + done, n - done, (off_t)(at + done));
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put == 0)
+			errno = ENOSPC;
+		if (put <= 0)
+			return -1;
+		done += (size_t)put;
+	}
+	ops->push(fd, (off_t)at, n);
+	return 0;
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+static void
+queue_init(struct queue *q)
+{
+	pthread_condattr_t a;
+	pthread_condattr_init(&a);
+	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+	pthread_cond_init(&q->filled, &a);
+	pthread_condattr_destroy(&a);
+	pthread_mutex_init(&q->lock, NULL);
+	q->last = &q->first;
+}
+
+static void
+queue_fini(struct queue *q)
+{
+	pthread_cond_destroy(&q->filled);
+	pthread_mutex_destroy(&q->lock);
+}
+
+static struct timespec
+in_ms(unsigned ms)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000;
+	}
+	return t;
+}
+
+/* Waits for a job, until the deadline when there is one. NULL: time is up or all is over. */
+static struct diskio_job *
+take(struct queue *q, const struct timespec *until, bool *over)
+{
+	pthread_mutex_lock(&q->lock);
+	int late = 0;
+	while (!q->first && !q->stopping && !q->hurry && !late)
+		late = until ? pthread_cond_timedwait(&q->filled, &q->lock, until)
+			     : pthread_cond_wait(&q->filled, &q->lock);
+	struct diskio_job *j = q->first;
+	if (j && !(q->first = j->next))
+		q->last = &q->first;
+	if (!j)
+		q->hurry = false;
+	*over = !j && q->stopping;
+	pthread_mutex_unlock(&q->lock);
+	return j;
+}
+
+static void *
+reader(void *arg)
+{
+	struct diskio *d = arg;
+	struct diskio_job *j;
+	for (bool over = false; !over;)
+		if ((j = take(&d->queues[DISKIO_READS], NULL, &over)))
+			j->run(j);
+	return NULL;
+}
+
+static void *
+writer(void *arg)
+{
+	struct diskio *d = arg;
+	struct diskio_job *j;
+	struct timespec next = in_ms(d->o.tick_ms);
+	for (bool over = false; !over;) {
+		if ((j = take(&d->queues[DISKIO_WRITES], &next, &over))) {
+			j->run(j);
+		} else if (!over) {
+			d->o.tick(d->o.ctx);
+			next = in_ms(d->o.tick_ms);
+		}
+	}
+	return NULL;
+}
+
+void
+diskio_start(struct diskio **out, const struct diskio_options *o)
+{
+	struct diskio *d = NEW(struct diskio);
+	d->o = *o;
+	queue_init(&d->queues[DISKIO_READS]);
+	queue_init(&d->queues[DISKIO_WRITES]);
+	d->threads = mem_zalloc((o->readers + 1) * sizeof *d->threads);
+	for (unsigned i = 0; i <= o->readers; i++) {
+		if (pthread_create(&d->threads[i], NULL, i ? reader : writer, d) != 0) {
+			log_error("cannot start an I/O thread: raise the limit on threads");
+			abort();
+		}
+		d->threads_n++;
+	}
+	*out = d;
+}
+
+static void
+end(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->stopping = true;
+	pthread_cond_broadcast(&q->filled);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void
+diskio_stop(struct diskio **pd)
+{
+	struct diskio *d = *pd;
+	*pd = NULL;
+	if (!d)
+		return;
+	/* Readers may still post writes (what they carry over), so they go first. */
+	end(&d->queues[DISKIO_READS]);
+	for (unsigned i = 1; i < d->threads_n; i++)
+		pthread_join(d->threads[i], NULL);
+	end(&d->queues[DISKIO_WRITES]);
+	pthread_join(d->threads[0], NULL);
+	queue_fini(&d->queues[DISKIO_READS]);
+	queue_fini(&d->queues[DISKIO_WRITES]);
+	free(d->threads);
+	free(d);
+}
+
+void
+diskio_post(struct diskio *d, enum diskio_queue which, struct diskio_job *j)
+{
+	struct queue *q = &d->queues[which];
+	j->next = NULL;
+	pthread_mutex_lock(&q->lock);
+	*q->last = j;
+	q->last = &j->next;
+	pthread_cond_signal(&q->filled);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void
+diskio_hurry(struct diskio *d)
+{
+	struct queue *q = &d->queues[DISKIO_WRITES];
+	pthread_mutex_lock(&q->lock);
+	q->hurry = true;
+	pthread_cond_signal(&q->filled);
+	pthread_mutex_unlock(&q->lock);
+}

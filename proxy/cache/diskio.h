@@ -1,0 +1,56 @@
+/* diskio.h - where threads wait for the disk so that no worker does: one writer, some readers.
+ *
+ * The seam for tests: every byte that the store reads or writes passes through struct diskio_ops,
+ * so a test can put a slow, torn, full or failing disk under it.
+ *
+ * Threads   diskio_post from any; a job runs on one of ours. Writes run one at a time, in order.
+ * Memory    jobs are embedded in the poster's struct and are the poster's again once they run.
+ */
+#ifndef CACHE_DISKIO_H
+#define CACHE_DISKIO_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct diskio;
+
+struct diskio_ops {
+	ssize_t (*read)(int fd, void *p, size_t n, off_t at);
+	/* Only what needs no waiting; -1 EAGAIN otherwise. */
+	ssize_t (*read_now)(int fd, void *p, size_t n, off_t at);
+	ssize_t (*write)(int fd, const void *p, size_t n, off_t at);
+	/* Starts bringing written pages to the device and does not wait. Without it pages of a log
+	 * that turns over fast would be written once for two contents, and all at once later. */
+	void (*push)(int fd, off_t at, size_t n);
+	/* Makes room for bytes in the file; 0, or -1 with errno. */
+	int (*allocate)(int fd, off_t bytes);
+};
+extern const struct diskio_ops diskio_system;
+
+struct diskio_job {
+	struct diskio_job *next;
+	void (*run)(struct diskio_job *j);
+};
+
+enum diskio_queue { DISKIO_READS, DISKIO_WRITES };
+
+struct diskio_options {
+	unsigned readers;
+	void (*tick)(void *ctx); /* on the writer's thread, every tick_ms or so */
+	void *ctx;
+	unsigned tick_ms;
+};
+
+void diskio_start(struct diskio **out, const struct diskio_options *o);
+/* Runs what is queued, then returns when all threads are gone. */
+void diskio_stop(struct diskio **d);
+void diskio_post(struct diskio *d, enum diskio_queue q, struct diskio_job *j);
+/* The writer ticks now rather than later. */
+void diskio_hurry(struct diskio *d);
+
+/* All n bytes, or -1 with errno (a read past the end: errno 0). */
+int diskio_read_all(const struct diskio_ops *ops, int fd, void *p, size_t n, uint64_t at);
+int diskio_write_all(const struct diskio_ops *ops, int fd, const void *p, size_t n, uint64_t at);
+
+#endif

@@ -1,0 +1,253 @@
+/* files.c - the cache directory: made, locked, its seed, and the small files kept beside the log.
+ */
+#include "proxy/cache/cache_inside.h"
+
+#include "proxy/base/buf.h"
+#include "proxy/base/log.h"
+#include "proxy/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SEED_RANDOM = 256, SEED_FILE = SEED_RANDOM + 8, SAVE_CHUNK = 256 << 10 };
+
+/* ---- the directory ------------------------------------------------------------------------- */
+
+static int
+make_directories(const char *dir)
+{
+	char *path = mem_strdup(dir);
+	int r = 0;
+	for (char *p = path + 1; r == 0; p++) {
+		if (*p != '/' && *p != 0)
+			continue;
+		char was = *p;
+		*p = 0;
+		if (mkdir(path, 0700) != 0 && errno != EEXIST)
+			r = -1;
+		*p = was;
+		if (!was)
+			break;
+	}
+	free(path);
+	return r;
+}
+
+static int
+open_directory(struct cache *c, char *err, size_t err_bytes)
+{
+	struct stat s;
+	if (stat(c->dir, &s) != 0 && make_directories(c->dir) != 0) {
+		snprintf(err, err_bytes, "cannot make cache directory %s: %s", c->dir,
+			 strerror(errno));
+		return -1;
+	}
+	c->dir_fd = open(c->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->dir_fd >= 0 && faccessat(c->dir_fd, ".", R_OK | W_OK | X_OK, 0) == 0)
+		return 0;
+	snprintf(err, err_bytes, "cannot use cache directory %s: %s", c->dir, strerror(errno));
+	return -1;
+}
+
+static int
+take_lock(struct cache *c, char *err, size_t err_bytes)
+{
+	c->lock_fd = openat(c->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (c->lock_fd < 0) {
+		snprintf(err, err_bytes, "cannot write to cache directory %s: %s", c->dir,
+			 strerror(errno));
+		return -1;
+	}
+	char pid[32] = {0};
+	if (flock(c->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+		ssize_t n = pread(c->lock_fd, pid, sizeof pid - 1, 0);
+		pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
+		snprintf(err, err_bytes,
+			 "cache directory %s is in use by process %s: stop it, or use another "
+			 "directory",
+			 c->dir, *pid ? pid : "(unknown)");
+		return -1;
+	}
+	int n = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
+	if (ftruncate(c->lock_fd, 0) != 0 || pwrite(c->lock_fd, pid, (size_t)n, 0) != n) {
+		snprintf(err, err_bytes, "cannot write to cache directory %s: %s", c->dir,
+			 strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+/* ---- the seed ------------------------------------------------------------------------------ */
+
+static void
+fill_random(char *p, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t got = getrandom(p + done, n - done, 0);
+		if (got > 0)
+			done += (size_t)got;
+	}
+}
+
+static bool
+read_seed(const struct cache *c, char *random)
+{
+	char file[SEED_FILE];
+	int fd = openat(c->dir_fd, "seed", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool right = read(fd, file, sizeof file) == sizeof file;
+	close(fd);
+	uint64_t sum;
+	memcpy(&sum, file + SEED_RANDOM, sizeof sum);
+	right = right && sum == segment_checksum(file, SEED_RANDOM);
+	if (right)
+		memcpy(random, file, SEED_RANDOM);
+	else
+		log_warning("cache %s: its seed is damaged; what was kept cannot be found again",
+			    c->dir);
+	return right;
+}
+
+/* With another seed all hashes are other ones: the log from before is of no use. */
+static int
+make_seed(struct cache *c, char *random, char *err, size_t err_bytes)
+{
+	char file[SEED_FILE];
+	fill_random(random, SEED_RANDOM);
+	memcpy(file, random, SEED_RANDOM);
+	uint64_t sum = segment_checksum(file, SEED_RANDOM);
+	memcpy(file + SEED_RANDOM, &sum, sizeof sum);
+	int fd = openat(c->dir_fd, "seed", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		goto fail;
+	int r = diskio_write_all(&diskio_system, fd, file, sizeof file, 0);
+	if (r == 0)
+		r = fsync(fd);
+	if (close(fd) == 0 && r == 0) {
+		c->fresh = true;
+		return 0;
+	}
+fail:
+	snprintf(err, err_bytes, "cannot write to cache directory %s: %s", c->dir, strerror(errno));
+	return -1;
+}
+
+int
+files_open(struct cache *c, char *err, size_t err_bytes)
+{
+	char random[SEED_RANDOM];
+	if (!c->dir) {
+		fill_random(random, sizeof random);
+	} else if (open_directory(c, err, err_bytes) != 0 || take_lock(c, err, err_bytes) != 0 ||
+		   (!read_seed(c, random) && make_seed(c, random, err, err_bytes) != 0)) {
+		return -1;
+	}
+	filter_seed_init(&c->seed, random, sizeof random);
+	return 0;
+}
+
+void
+files_close(struct cache *c)
+{
+	if (c->lock_fd >= 0)
+		close(c->lock_fd); /* and the lock with it */
+	if (c->dir_fd >= 0)
+		close(c->dir_fd);
+	free(c->dir);
+}
+
+/* ---- saved files --------------------------------------------------------------------------- */
+
+struct saving {
+	struct cache *c;
+	int fd;
+	uint64_t bytes; /* given so far */
+	struct buf chunk;
+};
+
+static int
+flush_chunk(struct saving *s)
+{
+	if (s->chunk.n == 0)
+		return 0;
+	uint64_t at = s->bytes - s->chunk.n;
+	int r = diskio_write_all(&diskio_system, s->fd, s->chunk.p, s->chunk.n, at);
+	atomic_fetch_add(&s->c->files_written, round_up(s->chunk.n, SEGMENT_PAGE));
+	s->chunk.n = 0;
+	return r;
+}
+
+/* Whole chunks go out: each page is written once. */
+static int
+save_more(void *to, const void *p, size_t n)
+{
+	struct saving *s = to;
+	const char *from = p;
+	if (s->bytes + n > s->c->reserve_bytes / 2) {
+		errno = ENOSPC;
+		return -1;
+	}
+	while (n) {
+		size_t part = SAVE_CHUNK - s->chunk.n;
+		part = part < n ? part : n;
+		buf_add(&s->chunk, from, part);
+		s->bytes += part;
+		from += part;
+		n -= part;
+		if (s->chunk.n == SAVE_CHUNK && flush_chunk(s) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+cache_save_file(struct cache *c, const char *name,
+		int (*fill)(int (*write)(void *, const void *, size_t), void *to, void *ctx),
+		void *ctx)
+{
+	if (!c->dir) {
+		errno = ENOTDIR;
+		return -1;
+	}
+	char temporary[256];
+	snprintf(temporary, sizeof temporary, "%s.new", name);
+	pthread_mutex_lock(&c->files_lock);
+	struct saving s = {
+		.c = c,
+		.fd = openat(c->dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+	int r = s.fd < 0 ? -1 : fill(save_more, &s, ctx);
+	if (r == 0)
+		r = flush_chunk(&s);
+	if (r == 0)
+		r = fsync(s.fd);
+	int error = errno;
+	if (s.fd >= 0 && close(s.fd) != 0 && r == 0)
+		r = -1;
+	if (r == 0 && (r = renameat(c->dir_fd, temporary, c->dir_fd, name)) != 0)
+		error = errno;
+	if (r == 0)
+		c->files_bytes = s.bytes;
+	else
+		unlinkat(c->dir_fd, temporary, 0);
+	buf_fini(&s.chunk);
+	pthread_mutex_unlock(&c->files_lock);
+	errno = error;
+	return r == 0 ? 0 : -1;
+}
+
+int
+cache_open_file(struct cache *c, const char *name)
+{
+	if (!c->dir) {
+		errno = ENOENT;
+		return -1;
+	}
+	return openat(c->dir_fd, name, O_RDONLY | O_CLOEXEC);
+}

@@ -1,0 +1,201 @@
+/* ledger.c - the log as numbers. */
+#include "proxy/cache/ledger.h"
+
+#include "proxy/base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static const uint64_t MIB = 1 << 20;
+static const uint64_t MIN_SEGMENT = 512 << 10;
+
+enum {
+	CARRY_SHARE = 4, /* at most a quarter of a victim moves on */
+	LEASED_SHARE = 4,
+	SMALL_FILES = 64 << 10 /* seed, format, lock, the directory itself */
+};
+
+uint64_t
+ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes)
+{
+	uint64_t beside = (reserve_bytes ? reserve_bytes : disk_bytes / 32) + SMALL_FILES;
+	return disk_bytes > beside ? disk_bytes - beside : 0;
+}
+
+uint64_t
+ledger_segment_bytes(uint64_t log_bytes)
+{
+	uint64_t bytes = log_bytes / 64;
+	if (bytes > 256 * MIB)
+		bytes = 256 * MIB;
+	if (log_bytes / bytes > 4096)
+		bytes = log_bytes / 4096 < 1024 * MIB ? log_bytes / 4096 : 1024 * MIB;
+	bytes -= bytes % 65536;
+	return bytes < MIN_SEGMENT ? MIN_SEGMENT : bytes;
+}
+
+void
+ledger_init(struct ledger *l, uint32_t limit, uint32_t slots_n, uint64_t segment_bytes)
+{
+	assert(slots_n >= limit);
+	*l = (struct ledger){
+		.slots = mem_zalloc(slots_n * sizeof *l->slots),
+		.slots_n = slots_n,
+		.limit = limit,
+		.open = -1,
+		.segment_bytes = segment_bytes,
+	};
+}
+
+void
+ledger_fini(struct ledger *l)
+{
+	free(l->slots);
+	*l = (struct ledger){.open = -1};
+}
+
+uint64_t
+ledger_room(const struct ledger *l)
+{
+	return l->open < 0 ? 0 : l->segment_bytes - l->slots[l->open].used;
+}
+
+void
+ledger_use(struct ledger *l, uint64_t bytes)
+{
+	assert(bytes <= ledger_room(l));
+	l->slots[l->open].used += bytes;
+	l->used += bytes;
+}
+
+void
+ledger_seal(struct ledger *l)
+{
+	assert(l->open >= 0);
+	l->slots[l->open].state = SEGMENT_SEALED;
+	l->open = -1;
+}
+
+bool
+ledger_open_next(struct ledger *l)
+{
+	assert(l->open < 0);
+	for (uint32_t i = 0; l->free && i < l->slots_n; i++) {
+		if (l->slots[i].state != SEGMENT_FREE)
+			continue;
+		l->slots[i] = (struct ledger_slot){SEGMENT_OPEN, ++l->generation, 0, 0};
+		l->free--;
+		l->open = i;
+		return true;
+	}
+	return false;
+}
+
+bool
+ledger_wants_free(const struct ledger *l)
+{
+	return l->free < (l->limit < 16 ? 1u : 2u);
+}
+
+int64_t
+ledger_absent(const struct ledger *l)
+{
+	for (uint32_t i = 0; l->exist < l->limit && i < l->slots_n; i++)
+		if (l->slots[i].state == SEGMENT_ABSENT)
+			return i;
+	return -1;
+}
+
+void
+ledger_add(struct ledger *l, uint32_t slot)
+{
+	assert(l->slots[slot].state == SEGMENT_ABSENT && l->exist < l->limit);
+	l->slots[slot].state = SEGMENT_FREE;
+	l->exist++;
+	l->free++;
+}
+
+int64_t
+ledger_victim(const struct ledger *l)
+{
+	int64_t oldest = -1, unleased = -1;
+	uint32_t leased = 0;
+	for (uint32_t i = 0; i < l->slots_n; i++) {
+		const struct ledger_slot *s = &l->slots[i];
+		if (s->state != SEGMENT_SEALED)
+			continue;
+		leased += s->leases > 0;
+		if (oldest < 0 || s->generation < l->slots[oldest].generation)
+			oldest = i;
+		if (s->leases == 0 &&
+		    (unleased < 0 || s->generation < l->slots[unleased].generation))
+			unleased = i;
+	}
+	return unleased < 0 || leased * LEASED_SHARE >= l->exist ? oldest : unleased;
+}
+
+void
+ledger_free(struct ledger *l, uint32_t slot)
+{
+	struct ledger_slot *s = &l->slots[slot];
+	assert(s->state == SEGMENT_SEALED);
+	l->used -= s->used;
+	*s = (struct ledger_slot){.state = SEGMENT_FREE};
+	l->free++;
+}
+
+void
+ledger_restore(struct ledger *l, uint32_t slot, enum ledger_state state, uint32_t generation,
+	       uint64_t used)
+{
+	struct ledger_slot *s = &l->slots[slot];
+	assert(s->state == SEGMENT_ABSENT);
+	*s = (struct ledger_slot){.state = state};
+	l->exist++;
+	if (state == SEGMENT_FREE) {
+		l->free++;
+		return;
+	}
+	s->generation = generation;
+	s->used = used;
+	l->used += used;
+	if (generation > l->generation)
+		l->generation = generation;
+	if (state == SEGMENT_OPEN) {
+		assert(l->open < 0);
+		l->open = slot;
+	}
+}
+
+void
+ledger_drop(struct ledger *l, uint32_t slot)
+{
+	assert(l->slots[slot].state == SEGMENT_FREE);
+	l->slots[slot].state = SEGMENT_ABSENT;
+	l->exist--;
+	l->free--;
+}
+
+bool
+ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, uint64_t carried)
+{
+	return hits > 0 && carried + bytes <= l->segment_bytes / CARRY_SHARE;
+}
+
+void
+ledger_check(const struct ledger *l)
+{
+	uint32_t exist = 0, free_n = 0, open = 0;
+	uint64_t used = 0;
+	for (uint32_t i = 0; i < l->slots_n; i++) {
+		const struct ledger_slot *s = &l->slots[i];
+		exist += s->state != SEGMENT_ABSENT;
+		free_n += s->state == SEGMENT_FREE;
+		open += s->state == SEGMENT_OPEN;
+		assert((s->state == SEGMENT_OPEN) == (l->open == i));
+		assert(s->used <= l->segment_bytes);
+		assert(s->state >= SEGMENT_OPEN || s->used == 0);
+		used += s->used;
+	}
+	assert(exist == l->exist && free_n == l->free && used == l->used && open <= 1);
+}

@@ -1,0 +1,274 @@
+/* object.c - objects are put together here and taken apart by their last reader. */
+#include "proxy/cache/object.h"
+
+#include "proxy/base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { MALLOC_OVERHEAD = 16, BUCKET_BYTES = 16 };
+
+struct object *
+object_ref(struct object *o)
+{
+	atomic_fetch_add_explicit(&o->refs, 1, memory_order_relaxed);
+	return o;
+}
+
+void
+object_unref(struct object **o)
+{
+	struct stored *s = stored_of(*o);
+	*o = NULL;
+	stored_unref(&s);
+}
+
+static struct stored *
+create(struct store *st, size_t text_bytes)
+{
+	struct stored *o = mem_alloc(sizeof *o + text_bytes);
+	memset(o, 0, sizeof *o);
+	atomic_init(&o->pub.refs, 1);
+	o->store = st;
+	o->pub.place = OBJECT_IN_RAM;
+	return o;
+}
+
+struct stored *
+stored_create(struct store *st, struct key_hash hash, struct str key, struct str head,
+	      const struct terms *terms, enum object_kind kind)
+{
+	struct stored *o = create(st, key.n + head.n);
+	o->pub.kind = (uint8_t)kind;
+	o->pub.hash = hash;
+	if (key.n)
+		memcpy(o->bytes, key.p, key.n);
+	if (head.n)
+		memcpy(o->bytes + key.n, head.p, head.n);
+	o->pub.key = (struct str){o->bytes, key.n};
+	o->pub.head = (struct str){o->bytes + key.n, head.n};
+	o->pub.terms = *terms;
+	return o;
+}
+
+static void
+place_record(struct stored *o, const struct record *r, const char *text)
+{
+	if (!r->is_inline) {
+		struct placement *p = NEW(struct placement);
+		p->at = r->at;
+		p->fragments_n = r->fragments_n;
+		p->fragments = mem_alloc(r->fragments_n * sizeof *p->fragments);
+		for (uint32_t i = 0; i < r->fragments_n; i++)
+			p->fragments[i] = fragment_get(r->fragments, i);
+		atomic_store(&o->placement, p);
+		atomic_store(&o->pub.on_disk, 1);
+		return;
+	}
+	struct fragment body = {.at = r->at, .checksum = r->body_checksum};
+	body.at.offset += (uint32_t)((r->body - text) / SEGMENT_ALIGN);
+	body.at.bytes = (uint32_t)r->body_bytes;
+	stored_place(o, &r->at, &body, r->body_bytes > 0);
+}
+
+struct stored *
+stored_of_record(struct store *st, struct block *text, const struct record *r)
+{
+	struct stored *o = create(st, 0);
+	o->pub.kind = r->kind;
+	o->pub.place = OBJECT_ON_DISK;
+	o->pub.hash = r->hash;
+	o->pub.key = r->key;
+	o->pub.head = r->head;
+	o->pub.terms = r->terms;
+	o->pub.body_bytes = r->body_bytes;
+	o->text = block_ref(text);
+	o->whole = r->is_inline ? r->body : NULL;
+	place_record(o, r, text->p);
+	return o;
+}
+
+struct stored *
+stored_clone(const struct stored *from)
+{
+	assert(from->text);
+	struct stored *o = create(from->store, 0);
+	o->pub.kind = from->pub.kind;
+	o->pub.hash = from->pub.hash;
+	o->pub.key = from->pub.key;
+	o->pub.head = from->pub.head;
+	o->pub.terms = from->pub.terms;
+	o->pub.body_bytes = from->pub.body_bytes;
+	o->text = block_ref(from->text);
+	stored_share_body(o, from);
+	const struct placement *p = atomic_load(&from->placement);
+	if (p)
+		stored_place(o, &p->at, p->fragments, p->fragments_n);
+	return o;
+}
+
+static void
+free_placements(struct placement *p)
+{
+	while (p) {
+		struct placement *older = p->older;
+		if (p->fragments != &p->one)
+			free(p->fragments);
+		free(p);
+		p = older;
+	}
+}
+
+/* Calls f for the segment of each run of fragments; stops at the first no, *done says how many. */
+static bool
+each_segment(const struct stored *o, const struct placement *p, uint32_t upto,
+	     bool (*f)(struct store *, const struct locator *), uint32_t *done)
+{
+	uint32_t i;
+	for (i = 0; i < upto; i++) {
+		const struct locator *at = &p->fragments[i].at;
+		bool same = i && p->fragments[i - 1].at.segment == at->segment &&
+			    p->fragments[i - 1].at.generation == at->generation;
+		if (!same && !f(o->store, at))
+			break;
+	}
+	*done = i;
+	return i == upto;
+}
+
+static bool
+unlease(struct store *st, const struct locator *at)
+{
+	store_unlease(st, at);
+	return true;
+}
+
+bool
+stored_lease(struct stored *o)
+{
+	const struct placement *p = atomic_load(&o->placement);
+	uint32_t done, back;
+	assert(!o->leased && p);
+	o->leased = each_segment(o, p, p->fragments_n, store_lease, &done);
+	if (!o->leased)
+		each_segment(o, p, done, unlease, &back);
+	return o->leased;
+}
+
+void
+stored_unref(struct stored **po)
+{
+	struct stored *o = *po;
+	*po = NULL;
+	if (!o || atomic_fetch_sub_explicit(&o->pub.refs, 1, memory_order_acq_rel) != 1)
+		return;
+	struct placement *p = atomic_load(&o->placement);
+	uint32_t done;
+	if (o->leased)
+		each_segment(o, p, p->fragments_n, unlease, &done);
+	free_placements(p);
+	for (uint32_t i = 0; i < o->blocks_n; i++)
+		block_unref(&o->blocks[i]);
+	if (o->blocks != &o->one)
+		free(o->blocks);
+	block_unref(&o->text);
+	free(o);
+}
+
+/* ---- body ---------------------------------------------------------------------------------- */
+
+void
+stored_add_block(struct stored *o, struct block *b)
+{
+	if (!o->blocks)
+		o->blocks = &o->one;
+	else if (o->blocks == &o->one) {
+		o->blocks = mem_alloc(4 * sizeof(struct block *));
+		o->blocks[0] = o->one;
+	} else if (o->blocks_n >= 4 && (o->blocks_n & (o->blocks_n - 1)) == 0) {
+		o->blocks = mem_realloc(o->blocks, 2 * o->blocks_n * sizeof(struct block *));
+	}
+	o->blocks[o->blocks_n++] = b;
+}
+
+void
+stored_share_body(struct stored *to, const struct stored *from)
+{
+	to->pub.body_bytes = from->pub.body_bytes;
+	to->block_bytes = from->block_bytes;
+	for (uint32_t i = 0; i < from->blocks_n; i++)
+		stored_add_block(to, block_ref(from->blocks[i]));
+	if (!from->whole)
+		return;
+	to->whole = from->whole;
+	if (!to->text)
+		to->text = block_ref(from->text);
+	assert(to->text == from->text);
+}
+
+bool
+stored_has_body(const struct stored *o)
+{
+	return o->pub.body_bytes == 0 || o->whole || o->blocks_n;
+}
+
+struct str
+stored_piece(const struct stored *o, uint64_t at)
+{
+	if (o->whole)
+		return (struct str){o->whole + at, o->pub.body_bytes - at};
+	if (!o->blocks_n)
+		return (struct str){"", 0};
+	uint64_t i = o->blocks_n > 1 ? at / o->block_bytes : 0;
+	const struct block *b = o->blocks[i];
+	uint64_t from = at - i * o->block_bytes;
+	uint64_t left = o->pub.body_bytes - at, n = b->n - from;
+	return (struct str){b->p + from, n < left ? n : left};
+}
+
+/* ---- place --------------------------------------------------------------------------------- */
+
+void
+stored_place(struct stored *o, const struct locator *at, const struct fragment *fragments,
+	     uint32_t fragments_n)
+{
+	struct placement *p = NEW(struct placement);
+	p->at = *at;
+	p->fragments_n = fragments_n;
+	p->fragments = &p->one;
+	if (fragments_n > 1)
+		p->fragments = mem_alloc(fragments_n * sizeof *p->fragments);
+	if (fragments_n)
+		memcpy(p->fragments, fragments, fragments_n * sizeof *p->fragments);
+	p->older = atomic_load(&o->placement);
+	while (!atomic_compare_exchange_weak(&o->placement, &p->older, p))
+		continue;
+	atomic_store(&o->pub.on_disk, 1);
+}
+
+const struct placement *
+stored_placement(struct stored *o)
+{
+	const struct placement *p = atomic_load_explicit(&o->placement, memory_order_acquire);
+	if (p && store_is_current(o->store, &p->at))
+		return p;
+	if (p)
+		atomic_store_explicit(&o->pub.on_disk, 0, memory_order_relaxed);
+	return NULL;
+}
+
+uint64_t
+stored_memory(const struct stored *o)
+{
+	uint64_t n = sizeof *o + MALLOC_OVERHEAD + BUCKET_BYTES;
+	if (o->text)
+		n += sizeof *o->text + o->text->cap + MALLOC_OVERHEAD;
+	if (o->pub.key.p == o->bytes)
+		n += o->pub.key.n + o->pub.head.n;
+	for (uint32_t i = 0; i < o->blocks_n; i++)
+		n += sizeof **o->blocks + o->blocks[i]->cap + MALLOC_OVERHEAD + sizeof o->one;
+	const struct placement *p = atomic_load(&o->placement);
+	if (p)
+		n += sizeof *p + MALLOC_OVERHEAD;
+	return n;
+}

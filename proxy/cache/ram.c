@@ -1,0 +1,276 @@
+/* ram.c - shards: a hash table of chains through the objects, and the policy of ram_policy.c. */
+#include "proxy/cache/ram.h"
+
+#include "proxy/base/mem.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { SHARD_BYTES = 8 << 20, MAX_SHARDS = 64, FIRST_BUCKETS = 64 };
+
+struct shard {
+	_Alignas(64) pthread_mutex_t lock;
+	struct stored **buckets;
+	uint32_t buckets_n; /* a power of two */
+	struct ram_policy policy;
+	uint64_t evicted;
+};
+
+struct ram {
+	struct shard *shards;
+	unsigned shards_n; /* a power of two */
+};
+
+void
+ram_create(struct ram **out, uint64_t memory_bytes, unsigned shards)
+{
+	struct ram *r = NEW(struct ram);
+	unsigned wanted = shards ? shards : MAX_SHARDS;
+	r->shards_n = 1;
+	while (r->shards_n < wanted && r->shards_n < MAX_SHARDS &&
+	       (shards || memory_bytes / (2 * r->shards_n) >= SHARD_BYTES))
+		r->shards_n *= 2;
+	r->shards = aligned_alloc(64, r->shards_n * sizeof *r->shards);
+	if (!r->shards)
+		abort();
+	for (unsigned i = 0; i < r->shards_n; i++) {
+		struct shard *s = &r->shards[i];
+		*s = (struct shard){.buckets_n = FIRST_BUCKETS};
+		pthread_mutex_init(&s->lock, NULL);
+		s->buckets = mem_zalloc(s->buckets_n * sizeof(struct stored *));
+		ram_policy_init(&s->policy, memory_bytes / r->shards_n);
+	}
+	*out = r;
+}
+
+void
+ram_destroy(struct ram **pr)
+{
+	struct ram *r = *pr;
+	*pr = NULL;
+	for (unsigned i = 0; r && i < r->shards_n; i++) {
+		struct shard *s = &r->shards[i];
+		for (uint32_t b = 0; b < s->buckets_n; b++)
+			for (struct stored *o; (o = s->buckets[b]);) {
+				s->buckets[b] = o->chain;
+				stored_unref(&o);
+			}
+		free(s->buckets);
+		pthread_mutex_destroy(&s->lock);
+	}
+	if (r)
+		free(r->shards);
+	free(r);
+}
+
+static struct shard *
+shard_of(struct ram *r, struct key_hash hash)
+{
+	return &r->shards[hash.lo & (r->shards_n - 1)];
+}
+
+static struct stored **
+bucket_of(const struct shard *s, struct key_hash hash)
+{
+	return &s->buckets[hash.lo >> 32 & (s->buckets_n - 1)];
+}
+
+/* The link that points to the key's object, or to NULL at the end of its chain. */
+static struct stored **
+link_of(const struct shard *s, struct key_hash hash, struct str key)
+{
+	struct stored **link = bucket_of(s, hash);
+	while (*link && !((*link)->pub.hash.lo == hash.lo && (*link)->pub.hash.hi == hash.hi &&
+			  str_eq((*link)->pub.key, key)))
+		link = &(*link)->chain;
+	return link;
+}
+
+struct stored *
+ram_find(struct ram *r, struct key_hash hash, struct str key, bool *first)
+{
+	struct shard *s = shard_of(r, hash);
+	pthread_mutex_lock(&s->lock);
+	struct stored *o = *link_of(s, hash, key);
+	if (o) {
+		*first = o->node.hits == 0;
+		ram_policy_touch(&o->node);
+		object_ref(&o->pub);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return o;
+}
+
+bool
+ram_holds(struct ram *r, struct stored *o)
+{
+	struct shard *s = shard_of(r, o->pub.hash);
+	pthread_mutex_lock(&s->lock);
+	bool yes = o->in_ram;
+	pthread_mutex_unlock(&s->lock);
+	return yes;
+}
+
+bool
+ram_takes(struct ram *r, struct key_hash hash, uint64_t bytes, bool on_disk, unsigned hits)
+{
+	struct shard *s = shard_of(r, hash);
+	pthread_mutex_lock(&s->lock);
+	bool yes = ram_policy_takes(&s->policy, bytes, on_disk, hits);
+	pthread_mutex_unlock(&s->lock);
+	return yes;
+}
+
+/* Out of the table (the policy has let it go already), onto a list to be freed without the lock. */
+static void
+unchain(struct shard *s, struct stored *o, struct stored **gone)
+{
+	struct stored **link = bucket_of(s, o->pub.hash);
+	while (*link != o)
+		link = &(*link)->chain;
+	*link = o->chain;
+	o->in_ram = false;
+	o->chain = *gone;
+	*gone = o;
+}
+
+static void
+free_list(struct stored *gone)
+{
+	while (gone) {
+		struct stored *next = gone->chain;
+		stored_unref(&gone);
+		gone = next;
+	}
+}
+
+static void
+grow(struct shard *s)
+{
+	if (s->policy.nodes < s->buckets_n)
+		return;
+	struct stored **old = s->buckets;
+	uint32_t old_n = s->buckets_n;
+	s->buckets_n *= 2;
+	s->buckets = mem_zalloc(s->buckets_n * sizeof(struct stored *));
+	for (uint32_t b = 0; b < old_n; b++)
+		for (struct stored *o; (o = old[b]);) {
+			old[b] = o->chain;
+			struct stored **link = bucket_of(s, o->pub.hash);
+			o->chain = *link;
+			*link = o;
+		}
+	free(old);
+}
+
+static struct stored *
+of_node(struct ram_node *n)
+{
+	return (struct stored *)((char *)n - offsetof(struct stored, node));
+}
+
+static bool
+put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older)
+{
+	struct shard *s = shard_of(r, o->pub.hash);
+	struct stored *gone = NULL;
+	bool on_disk = atomic_load(&o->pub.on_disk);
+	uint64_t bytes = stored_memory(o);
+	pthread_mutex_lock(&s->lock);
+	struct stored *older = *link_of(s, o->pub.hash, o->pub.key);
+	if (older == o || (only_over_older && !older)) {
+		pthread_mutex_unlock(&s->lock);
+		return older;
+	}
+	if (older) {
+		hits = older->node.hits > hits ? older->node.hits : hits;
+		ram_policy_remove(&s->policy, &older->node);
+		unchain(s, older, &gone);
+	}
+	bool yes = ram_policy_takes(&s->policy, bytes, on_disk, hits);
+	if (yes) {
+		for (struct ram_node *n; (n = ram_policy_make_room(&s->policy, bytes));) {
+			unchain(s, of_node(n), &gone);
+			s->evicted++;
+		}
+		o->node = (struct ram_node){.bytes = bytes, .on_disk = on_disk};
+		o->node.hits = hits < RAM_MAX_HITS ? (uint8_t)hits : RAM_MAX_HITS;
+		ram_policy_add(&s->policy, &o->node);
+		grow(s);
+		struct stored **link = bucket_of(s, o->pub.hash);
+		o->chain = *link;
+		*link = o;
+		o->in_ram = true;
+		object_ref(&o->pub);
+	}
+	pthread_mutex_unlock(&s->lock);
+	free_list(gone);
+	return yes;
+}
+
+bool
+ram_put(struct ram *r, struct stored *o, unsigned hits)
+{
+	return put(r, o, hits, false);
+}
+
+bool
+ram_replace(struct ram *r, struct stored *o)
+{
+	return put(r, o, 0, true);
+}
+
+bool
+ram_remove(struct ram *r, struct key_hash hash, struct str key)
+{
+	struct shard *s = shard_of(r, hash);
+	struct stored *gone = NULL;
+	pthread_mutex_lock(&s->lock);
+	struct stored *o = *link_of(s, hash, key);
+	if (o) {
+		ram_policy_remove(&s->policy, &o->node);
+		unchain(s, o, &gone);
+	}
+	pthread_mutex_unlock(&s->lock);
+	free_list(gone);
+	return o;
+}
+
+void
+ram_remove_object(struct ram *r, struct stored *o)
+{
+	struct shard *s = shard_of(r, o->pub.hash);
+	struct stored *gone = NULL;
+	pthread_mutex_lock(&s->lock);
+	if (o->in_ram) {
+		ram_policy_remove(&s->policy, &o->node);
+		unchain(s, o, &gone);
+	}
+	pthread_mutex_unlock(&s->lock);
+	free_list(gone);
+}
+
+void
+ram_moved(struct ram *r, struct stored *o)
+{
+	struct shard *s = shard_of(r, o->pub.hash);
+	pthread_mutex_lock(&s->lock);
+	if (o->in_ram)
+		ram_policy_moved(&s->policy, &o->node, atomic_load(&o->pub.on_disk));
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
+ram_stats(struct ram *r, struct ram_stats *out)
+{
+	*out = (struct ram_stats){0};
+	for (unsigned i = 0; i < r->shards_n; i++) {
+		struct shard *s = &r->shards[i];
+		pthread_mutex_lock(&s->lock);
+		out->used_bytes += s->policy.used;
+		out->limit_bytes += s->policy.limit;
+		out->objects += s->policy.nodes;
+		out->evicted_objects += s->evicted;
+		pthread_mutex_unlock(&s->lock);
+	}
+}

@@ -1,0 +1,40 @@
+/* ram.h - the RAM tier: objects ready to send, by key, within a hard bound.
+ *
+ * Threads   any; a lock per shard. Objects are freed outside of it.
+ * Memory    limit bytes counts objects with all their overheads; a shard has its part of it. What
+ *           was evicted while a reader held it is the reader's, and no longer counted.
+ */
+#ifndef CACHE_RAM_H
+#define CACHE_RAM_H
+
+#include "proxy/cache/object.h"
+
+struct ram;
+
+/* shards 0: one per 8 MiB, 1 to 64. */
+void ram_create(struct ram **out, uint64_t memory_bytes, unsigned shards);
+void ram_destroy(struct ram **r);
+
+/* A reference to the object, or NULL; counts a hit. *first: it had none since it was last looked
+ * at for eviction. */
+struct stored *ram_find(struct ram *r, struct key_hash hash, struct str key, bool *first);
+/* Does it hold this very object? */
+bool ram_holds(struct ram *r, struct stored *o);
+/* Would an object of this size be taken now? */
+bool ram_takes(struct ram *r, struct key_hash hash, uint64_t bytes, bool on_disk, unsigned hits);
+/* Takes o (its own reference) over any older object of the key, or leaves it. An older object goes
+ * in either case. hits: how often o was asked for before. */
+bool ram_put(struct ram *r, struct stored *o, unsigned hits);
+/* As ram_put, but only where an older object of the key is held. */
+bool ram_replace(struct ram *r, struct stored *o);
+bool ram_remove(struct ram *r, struct key_hash hash, struct str key);
+void ram_remove_object(struct ram *r, struct stored *o); /* only if it is this very object */
+/* pub.on_disk changed: what losing the object costs does too. */
+void ram_moved(struct ram *r, struct stored *o);
+
+struct ram_stats {
+	uint64_t used_bytes, limit_bytes, objects, evicted_objects;
+};
+void ram_stats(struct ram *r, struct ram_stats *out);
+
+#endif

@@ -1,0 +1,140 @@
+/* ram_policy.c - see the header for the idea; here are the queues. */
+#include "proxy/cache/ram_policy.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+/* Losing what is on disk too costs this much of an origin fetch. */
+static const double COST_ON_DISK = 0.1;
+/* No single object takes more than this part of a shard. */
+enum { LARGEST_SHARE = 4 };
+
+void
+ram_policy_init(struct ram_policy *p, uint64_t limit)
+{
+	*p = (struct ram_policy){.limit = limit};
+}
+
+static uint8_t
+class_of(uint64_t bytes)
+{
+	unsigned log2 = 63 - (unsigned)__builtin_clzll(bytes | 2);
+	unsigned half = bytes >> (log2 - 1) & 1;
+	unsigned class = 2 * log2 + half;
+	return (uint8_t)(class < RAM_CLASSES ? class : RAM_CLASSES - 1);
+}
+
+static double
+worth(const struct ram_policy *p, uint64_t bytes, bool on_disk, unsigned hits)
+{
+	return p->age + (on_disk ? COST_ON_DISK : 1.0) * (1 + hits) / (double)bytes;
+}
+
+static void
+unlink_node(struct ram_policy *p, struct ram_node *n)
+{
+	struct ram_queue *q = &p->queues[n->on_disk][n->class];
+	*(n->prev ? &n->prev->next : &q->head) = n->next;
+	*(n->next ? &n->next->prev : &q->tail) = n->prev;
+	p->used -= n->bytes;
+	p->nodes--;
+}
+
+void
+ram_policy_add(struct ram_policy *p, struct ram_node *n)
+{
+	n->class = class_of(n->bytes);
+	n->worth = worth(p, n->bytes, n->on_disk, n->hits);
+	struct ram_queue *q = &p->queues[n->on_disk][n->class];
+	n->next = NULL;
+	n->prev = q->tail;
+	*(q->tail ? &q->tail->next : &q->head) = n;
+	q->tail = n;
+	p->used += n->bytes;
+	p->nodes++;
+}
+
+static struct ram_node *
+least_head(const struct ram_policy *p)
+{
+	struct ram_node *least = NULL;
+	for (int on_disk = 0; on_disk < 2; on_disk++)
+		for (int c = 0; c < RAM_CLASSES; c++) {
+			struct ram_node *n = p->queues[on_disk][c].head;
+			if (n && (!least || n->worth < least->worth))
+				least = n;
+		}
+	return least;
+}
+
+/* A head that was hit goes to the back with what its hits are worth now; they count half the next
+ * time. */
+static struct ram_node *
+find_victim(struct ram_policy *p)
+{
+	struct ram_node *n;
+	while ((n = least_head(p)) && n->hits > 0) {
+		p->age = n->worth > p->age ? n->worth : p->age;
+		unlink_node(p, n);
+		ram_policy_add(p, n);
+		n->hits /= 2;
+	}
+	return n;
+}
+
+bool
+ram_policy_takes(struct ram_policy *p, uint64_t bytes, bool on_disk, unsigned hits)
+{
+	if (bytes > p->limit / LARGEST_SHARE)
+		return false;
+	if (p->used + bytes <= p->limit)
+		return true;
+	const struct ram_node *victim = find_victim(p);
+	return victim && victim->worth <= worth(p, bytes, on_disk, hits);
+}
+
+struct ram_node *
+ram_policy_make_room(struct ram_policy *p, uint64_t bytes)
+{
+	assert(bytes <= p->limit);
+	if (p->used + bytes <= p->limit)
+		return NULL;
+	struct ram_node *n = find_victim(p);
+	p->age = n->worth > p->age ? n->worth : p->age;
+	unlink_node(p, n);
+	return n;
+}
+
+void
+ram_policy_remove(struct ram_policy *p, struct ram_node *n)
+{
+	unlink_node(p, n);
+}
+
+void
+ram_policy_moved(struct ram_policy *p, struct ram_node *n, bool on_disk)
+{
+	if (n->on_disk == on_disk)
+		return;
+	unlink_node(p, n);
+	n->on_disk = on_disk;
+	ram_policy_add(p, n);
+}
+
+void
+ram_policy_check(const struct ram_policy *p)
+{
+	uint64_t used = 0;
+	uint32_t nodes = 0;
+	for (int on_disk = 0; on_disk < 2; on_disk++)
+		for (int c = 0; c < RAM_CLASSES; c++)
+			for (const struct ram_node *n = p->queues[on_disk][c].head; n;
+			     n = n->next) {
+				assert(n->on_disk == on_disk && n->class == c);
+				assert(n->next ? n->next->prev == n
+					       : p->queues[on_disk][c].tail == n);
+				used += n->bytes;
+				nodes++;
+			}
+	assert(used == p->used && nodes == p->nodes && used <= p->limit);
+}

@@ -1,0 +1,278 @@
+/* read.c - records and bodies from the disk: at once when the page cache has them, else on an I/O
+ * thread, with a letter home.
+ *
+ * Nothing is handed out that was not compared (key) and checked (checksums). What was overwritten
+ * meanwhile is a plain miss; what is damaged is a counted one.
+ */
+#include "proxy/cache/cache_inside.h"
+
+#include "proxy/base/mem.h"
+
+#include <stdlib.h>
+
+enum outcome { OUTCOME_DONE, OUTCOME_LATER, OUTCOME_MISS, OUTCOME_DAMAGED };
+
+typedef enum store_read read_fn(struct store *, const struct locator *, struct block **);
+
+static enum outcome
+outcome_of(enum store_read r)
+{
+	switch (r) {
+	case STORE_READ:
+		return OUTCOME_DONE;
+	case STORE_LATER:
+		return OUTCOME_LATER;
+	case STORE_GONE:
+		return OUTCOME_MISS;
+	case STORE_FAILED:
+		break;
+	}
+	return OUTCOME_DAMAGED;
+}
+
+/* A fragment, read and checked. */
+static enum outcome
+read_fragment(struct store *st, read_fn *read, const struct fragment *f, struct block **out)
+{
+	struct block *b = NULL;
+	enum outcome r = outcome_of(read(st, &f->at, &b));
+	if (r != OUTCOME_DONE)
+		return r;
+	if (b->n == f->at.bytes && segment_checksum(b->p, b->n) == f->checksum) {
+		*out = b;
+		return OUTCOME_DONE;
+	}
+	block_unref(&b);
+	return store_is_current(st, &f->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
+}
+
+/* ---- objects ------------------------------------------------------------------------------- */
+
+struct wanted {
+	struct key_hash hash;
+	struct str key;
+	struct locator at;
+	unsigned hits;
+};
+
+/* A body that a refreshed head points to is fetched too when it is one piece; one in several is
+ * leased and read piece by piece. */
+static enum outcome
+attach_body(struct store *st, read_fn *read, struct stored *o)
+{
+	const struct placement *p = atomic_load(&o->placement);
+	if (o->whole || p->fragments_n == 0)
+		return OUTCOME_DONE;
+	if (p->fragments_n > 1)
+		return stored_lease(o) ? OUTCOME_DONE : OUTCOME_MISS;
+	struct block *b;
+	enum outcome r = read_fragment(st, read, &p->fragments[0], &b);
+	if (r == OUTCOME_DONE) {
+		o->block_bytes = b->n;
+		stored_add_block(o, b);
+	}
+	return r;
+}
+
+static enum outcome
+build(struct store *st, read_fn *read, const struct wanted *w, struct block *text,
+      struct stored **out)
+{
+	struct record r;
+	const char *wrong = record_parse(text->p, text->n, &r);
+	if (wrong || r.at.segment != w->at.segment || r.at.generation != w->at.generation ||
+	    r.at.offset != w->at.offset || !record_body_is_right(&r))
+		return store_is_current(st, &w->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
+	if (r.hash.lo != w->hash.lo || r.hash.hi != w->hash.hi || !str_eq(r.key, w->key))
+		return OUTCOME_MISS; /* another key that shares the bits the index knows */
+	struct stored *o = stored_of_record(st, text, &r);
+	enum outcome body = attach_body(st, read, o);
+	if (body == OUTCOME_DONE)
+		*out = o;
+	else
+		stored_unref(&o);
+	return body;
+}
+
+static enum outcome
+read_record(struct store *st, read_fn *read, const struct wanted *w, struct stored **out)
+{
+	struct block *text = NULL;
+	enum outcome r = outcome_of(read(st, &w->at, &text));
+	if (r != OUTCOME_DONE)
+		return r;
+	r = build(st, read, w, text, out);
+	block_unref(&text);
+	return r;
+}
+
+/* Hot on disk: a second object over the same bytes moves into RAM, unless a newer one or a removal
+ * came in between. */
+static void
+promote(struct cache *c, const struct stored *o, const struct wanted *w)
+{
+	if (w->hits == 0 || !stored_has_body(o) ||
+	    !ram_takes(c->ram, w->hash, stored_memory(o), true, w->hits))
+		return;
+	struct stored *copy = stored_clone(o);
+	if (ram_put(c->ram, copy, w->hits) && !store_lies_at(c->store, w->hash, &w->at))
+		ram_remove_object(c->ram, copy);
+	stored_unref(&copy);
+}
+
+static void
+settle(struct cache *c, const struct wanted *w, enum outcome r, const struct stored *o)
+{
+	if (r == OUTCOME_DAMAGED) {
+		atomic_fetch_add(&c->damaged, 1);
+		store_forget(c->store, w->hash, &w->at);
+	} else if (r == OUTCOME_DONE) {
+		promote(c, o, w);
+	}
+}
+
+struct lookup_job {
+	struct diskio_job job; /* first */
+	struct cache_lookup *l;
+	struct wanted wanted;
+	struct stored *found;
+};
+
+static void
+on_record_home(struct letter *letter)
+{
+	struct cache_lookup *l = (struct cache_lookup *)letter;
+	struct lookup_job *j = l->job;
+	struct stored *o = j->found;
+	l->job = NULL;
+	free(j);
+	l->done(l, o ? &o->pub : NULL);
+}
+
+static void
+read_on_thread(struct diskio_job *job)
+{
+	struct lookup_job *j = (struct lookup_job *)job;
+	struct cache *c = j->l->cache;
+	enum outcome r = read_record(c->store, store_read, &j->wanted, &j->found);
+	settle(c, &j->wanted, r, j->found);
+	j->l->letter.open = on_record_home;
+	mailbox_post(j->l->home, &j->l->letter);
+}
+
+enum found
+read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
+	    struct object **out)
+{
+	struct wanted w = {.hash = hash, .key = key};
+	if (!store_find(c->store, hash, &w.at, &w.hits))
+		return FOUND_NOT;
+	struct stored *o = NULL;
+	enum outcome r = read_record(c->store, store_read_now, &w, &o);
+	if (r != OUTCOME_LATER) {
+		settle(c, &w, r, o);
+		*out = o ? &o->pub : NULL;
+		return o ? FOUND_OBJECT : FOUND_NOT;
+	}
+	struct lookup_job *j = NEW(struct lookup_job);
+	*j = (struct lookup_job){.job.run = read_on_thread, .l = l, .wanted = w};
+	l->cache = c;
+	l->job = j;
+	store_post(c->store, &j->job);
+	return FOUND_LATER;
+}
+
+/* ---- bodies -------------------------------------------------------------------------------- */
+
+struct body_job {
+	struct diskio_job job; /* first */
+	struct cache *cache;
+	struct body_read *r;
+	struct stored *o; /* ref */
+	const struct fragment *fragment;
+	struct block *block;
+	enum outcome outcome;
+};
+
+static enum body_step
+hand_out(struct body_read *r, const char *p, uint64_t n, uint64_t max)
+{
+	r->p = p;
+	r->n = n < max ? n : max;
+	return BODY_READY;
+}
+
+static enum body_step
+bad(struct cache *c, struct body_read *r, enum outcome why)
+{
+	if (why == OUTCOME_DAMAGED)
+		atomic_fetch_add(&c->damaged, 1);
+	r->bad = true;
+	return BODY_BAD;
+}
+
+static void
+on_body_home(struct letter *letter)
+{
+	struct body_read *r = (struct body_read *)letter;
+	struct body_job *j = r->job;
+	r->job = NULL;
+	if (j->outcome == OUTCOME_DONE)
+		r->block = j->block;
+	else
+		bad(j->cache, r, j->outcome);
+	stored_unref(&j->o);
+	free(j);
+	r->done(r);
+}
+
+static void
+read_body_on_thread(struct diskio_job *job)
+{
+	struct body_job *j = (struct body_job *)job;
+	j->outcome = read_fragment(j->cache->store, store_read, j->fragment, &j->block);
+	j->r->letter.open = on_body_home;
+	mailbox_post(j->r->home, &j->r->letter);
+}
+
+static void
+post_body_read(struct cache *c, struct stored *o, struct body_read *r, const struct fragment *f)
+{
+	struct body_job *j = NEW(struct body_job);
+	object_ref(&o->pub);
+	*j = (struct body_job){
+		.job.run = read_body_on_thread, .cache = c, .r = r, .o = o, .fragment = f};
+	r->job = j;
+	store_post(c->store, &j->job);
+}
+
+enum body_step
+object_read(struct cache *c, struct object *object, struct body_read *r, uint64_t at, uint64_t max)
+{
+	struct stored *o = stored_of(object);
+	if (r->bad)
+		return BODY_BAD;
+	if (stored_has_body(o)) {
+		struct str piece = stored_piece(o, at);
+		return hand_out(r, piece.p, piece.n, max);
+	}
+	const struct placement *p = atomic_load_explicit(&o->placement, memory_order_acquire);
+	uint64_t each = p->fragments[0].at.bytes, i = at / each;
+	if (r->block && r->at == i * each)
+		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
+	block_unref(&r->block);
+	r->at = i * each;
+	enum outcome got = read_fragment(c->store, store_read_now, &p->fragments[i], &r->block);
+	if (got == OUTCOME_DONE)
+		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
+	if (got != OUTCOME_LATER)
+		return bad(c, r, got);
+	post_body_read(c, o, r, &p->fragments[i]);
+	return BODY_LATER;
+}
+
+void
+body_done(struct body_read *r)
+{
+	block_unref(&r->block);
+}

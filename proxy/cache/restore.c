@@ -1,0 +1,355 @@
+/* restore.c - what was kept? Reads footers of sealed segments and walks the batches of others, in
+ * order of generation, so that the last word about a key wins.
+ *
+ * Nothing here trusts a number that no checksum covers, and a record is only believed when it is
+ * read (segment.h): a wrong entry costs a miss.
+ */
+#include "proxy/base/log.h"
+#include "proxy/base/mem.h"
+#include "proxy/cache/store_inside.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FORMAT = 1, MIN_SEGMENTS = 4 };
+
+struct found {
+	uint32_t slot, generation; /* generation 0: nothing of use in it */
+	int fd;
+};
+
+struct restoring {
+	struct store *st;
+	struct found *found;
+	size_t n;
+	char *table; /* reused */
+	size_t table_cap;
+};
+
+static int
+segment_name(char *to, size_t n, uint32_t slot)
+{
+	return snprintf(to, n, "segment.%05u", slot);
+}
+
+int
+store_open_segment_file(const struct store *st, uint32_t slot, bool create)
+{
+	char name[32];
+	segment_name(name, sizeof name, slot);
+	return openat(st->o.dir_fd, name, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
+}
+
+/* ---- the file "format" --------------------------------------------------------------------- */
+
+/* 1: read, 0: there is none, -1: not ours to use (err says why). */
+static int
+read_format(const struct store *st, uint64_t *segment_bytes, char *err, size_t err_bytes)
+{
+	int fd = openat(st->o.dir_fd, "format", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	char text[128];
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	unsigned version;
+	unsigned long long bytes;
+	if (sscanf(text, "twice cache format %u, segments of %llu bytes", &version, &bytes) != 2) {
+		snprintf(
+			err, err_bytes,
+			"%s holds a file named \"format\" that twice did not write: give the cache "
+			"a directory of its own",
+			st->o.dir);
+		return -1;
+	}
+	if (version != FORMAT) {
+		snprintf(err, err_bytes,
+			 "%s was written in cache format %u, this twice knows format %d: use the "
+			 "version that wrote it, or empty the directory",
+			 st->o.dir, version, FORMAT);
+		return -1;
+	}
+	*segment_bytes = bytes;
+	return 1;
+}
+
+static int
+write_format(const struct store *st)
+{
+	char text[128];
+	int n = snprintf(text, sizeof text, "twice cache format %d, segments of %llu bytes\n",
+			 FORMAT, (unsigned long long)st->o.segment_bytes);
+	int fd = openat(st->o.dir_fd, "format", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -1;
+	int r = diskio_write_all(&diskio_system, fd, text, (size_t)n, 0);
+	return close(fd) || r ? -1 : 0;
+}
+
+static bool
+is_usable(uint64_t segment_bytes, uint64_t log_bytes)
+{
+	return segment_bytes >= 65536 && segment_bytes <= 1 << 30 &&
+	       segment_bytes % SEGMENT_PAGE == 0 && log_bytes / segment_bytes >= MIN_SEGMENTS &&
+	       log_bytes / segment_bytes < INDEX_MAX_SEGMENTS;
+}
+
+/* ---- the files ----------------------------------------------------------------------------- */
+
+static int
+each_segment_file(struct store *st, void (*tell)(void *ctx, uint32_t slot), void *ctx)
+{
+	int fd = openat(st->o.dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	for (struct dirent *e; (e = readdir(d));) {
+		uint32_t slot;
+		char name[32];
+		if (sscanf(e->d_name, "segment.%5u", &slot) != 1 || slot >= INDEX_MAX_SEGMENTS)
+			continue;
+		segment_name(name, sizeof name, slot);
+		if (strcmp(name, e->d_name) == 0)
+			tell(ctx, slot);
+	}
+	closedir(d);
+	return 0;
+}
+
+static void
+unlink_segment(void *ctx, uint32_t slot)
+{
+	struct store *st = ctx;
+	char name[32];
+	segment_name(name, sizeof name, slot);
+	unlinkat(st->o.dir_fd, name, 0);
+}
+
+static bool
+read_header(const struct store *st, int fd, uint64_t at, struct batch_header *out)
+{
+	char bytes[SEGMENT_HEADER_BYTES];
+	return diskio_read_all(st->o.ops, fd, bytes, sizeof bytes, at) == 0 &&
+	       batch_header_parse(bytes, sizeof bytes, out);
+}
+
+/* Is h a batch of this segment that stands at this page and lies inside of it? */
+static bool
+is_batch_at(const struct store *st, const struct batch_header *h, uint32_t slot, uint64_t at)
+{
+	return !h->is_footer && h->segment == slot && h->generation != 0 &&
+	       (uint64_t)h->page * SEGMENT_PAGE == at && h->bytes <= st->o.segment_bytes - at;
+}
+
+static void
+look_at(void *ctx, uint32_t slot)
+{
+	struct restoring *r = ctx;
+	int fd = store_open_segment_file(r->st, slot, false);
+	if (fd < 0)
+		return;
+	struct batch_header h;
+	bool right = read_header(r->st, fd, 0, &h) && is_batch_at(r->st, &h, slot, 0);
+	r->found = mem_realloc(r->found, (r->n + 1) * sizeof *r->found);
+	r->found[r->n++] = (struct found){slot, right ? h.generation : 0, fd};
+}
+
+static int
+by_generation(const void *pa, const void *pb)
+{
+	const struct found *a = pa, *b = pb;
+	if (a->generation != b->generation)
+		return a->generation < b->generation ? -1 : 1;
+	return a->slot < b->slot ? -1 : a->slot > b->slot;
+}
+
+/* More files than the limit allows: the oldest go. */
+static void
+shrink(struct restoring *r)
+{
+	uint64_t limit = r->st->o.log_bytes / r->st->o.segment_bytes;
+	size_t over = r->n > limit ? r->n - limit : 0;
+	for (size_t i = 0; i < over; i++) {
+		close(r->found[i].fd);
+		unlink_segment(r->st, r->found[i].slot);
+	}
+	memmove(r->found, r->found + over, (r->n - over) * sizeof *r->found);
+	r->n -= over;
+	if (over)
+		log_info("cache %s: the limit is lower than it was, %zu oldest segments dropped",
+			 r->st->o.dir, over);
+}
+
+/* ---- entries ------------------------------------------------------------------------------- */
+
+static void
+apply(struct store *st, const struct found *f, const char *table, uint32_t entries)
+{
+	for (uint32_t i = 0; i < entries; i++) {
+		struct entry e = entry_get(table, i);
+		struct locator at = {f->slot, f->generation, e.offset, e.bytes};
+		uint64_t end = (uint64_t)e.offset * SEGMENT_ALIGN + e.bytes;
+		if (e.what == ENTRY_TOMBSTONE)
+			index_remove(st->index, e.hash_hi);
+		else if (e.what == ENTRY_RECORD && e.bytes >= RECORD_HEADER_BYTES &&
+			 e.bytes <= RECORD_MAX_BYTES && end <= st->o.segment_bytes)
+			index_put(st->index, e.hash_hi, &at);
+	}
+}
+
+/* Reads the table that h, standing at, speaks of; NULL when it is damaged. */
+static const char *
+read_table(struct restoring *r, const struct found *f, const struct batch_header *h, uint64_t at)
+{
+	size_t n = (size_t)h->entries * SEGMENT_ENTRY_BYTES;
+	if (n > r->table_cap) {
+		r->table = mem_realloc(r->table, n);
+		r->table_cap = n;
+	}
+	if (n && diskio_read_all(r->st->o.ops, f->fd, r->table, n, at + h->table_at) != 0)
+		return NULL;
+	if (!r->table)
+		return h->table_checksum == segment_checksum("", 0) ? "" : NULL;
+	return segment_checksum(r->table, n) == h->table_checksum ? r->table : NULL;
+}
+
+static bool
+restore_from_footer(struct restoring *r, const struct found *f, uint64_t *used)
+{
+	struct batch_header h;
+	uint64_t segment = r->st->o.segment_bytes;
+	if (!read_header(r->st, f->fd, segment - SEGMENT_HEADER_BYTES, &h) || !h.is_footer ||
+	    h.segment != f->slot || h.generation != f->generation || h.bytes > segment ||
+	    (uint64_t)h.page * SEGMENT_PAGE > segment)
+		return false;
+	const char *table = read_table(r, f, &h, segment - h.bytes);
+	if (!table)
+		return false;
+	apply(r->st, f, table, h.entries);
+	*used = (uint64_t)h.page * SEGMENT_PAGE;
+	return true;
+}
+
+/* Keeps the table and the link when the segment may go on being written. */
+static uint64_t
+restore_by_walking(struct restoring *r, const struct found *f, bool is_last)
+{
+	struct store *st = r->st;
+	uint64_t at = 0, link = 0;
+	struct batch_header h;
+	while (at < st->o.segment_bytes && read_header(st, f->fd, at, &h) &&
+	       is_batch_at(st, &h, f->slot, at) && h.generation == f->generation &&
+	       h.link == link) {
+		const char *table = read_table(r, f, &h, at);
+		if (!table)
+			break;
+		apply(st, f, table, h.entries);
+		if (is_last)
+			buf_add(&st->table, table, (size_t)h.entries * SEGMENT_ENTRY_BYTES);
+		at += h.bytes;
+		link = h.seal;
+	}
+	if (is_last)
+		st->link = link;
+	return at;
+}
+
+static void
+restore_segment(struct restoring *r, const struct found *f, bool is_last)
+{
+	struct store *st = r->st;
+	uint64_t used = 0;
+	enum ledger_state state = SEGMENT_FREE;
+	if (f->generation) {
+		bool sealed = restore_from_footer(r, f, &used);
+		if (!sealed)
+			used = restore_by_walking(r, f, is_last);
+		state = sealed || !is_last ? SEGMENT_SEALED : SEGMENT_OPEN;
+	}
+	/* A file cut short (a copy, a crash while it was made) gets its length back. */
+	struct stat s;
+	if (fstat(f->fd, &s) == 0 && (uint64_t)s.st_size < st->o.segment_bytes)
+		(void)st->o.ops->allocate(f->fd, (off_t)st->o.segment_bytes);
+	ledger_restore(&st->ledger, f->slot, state, f->generation, used);
+	atomic_store(&st->fds[f->slot], f->fd);
+	atomic_store(&st->generations[f->slot], f->generation);
+	atomic_store(&st->written[f->slot], st->o.segment_bytes);
+	if (state == SEGMENT_OPEN)
+		atomic_store(&st->written[f->slot], used);
+}
+
+static void
+make_slots(struct store *st, const struct restoring *r)
+{
+	uint32_t limit = (uint32_t)(st->o.log_bytes / st->o.segment_bytes), slots_n = limit;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->found[i].slot >= slots_n)
+			slots_n = r->found[i].slot + 1;
+	ledger_init(&st->ledger, limit, slots_n, st->o.segment_bytes);
+	st->generations = mem_zalloc(slots_n * sizeof *st->generations);
+	st->written = mem_zalloc(slots_n * sizeof *st->written);
+	st->fds = mem_zalloc(slots_n * sizeof *st->fds);
+	for (uint32_t i = 0; i < slots_n; i++)
+		atomic_store(&st->fds[i], -1);
+}
+
+/* Which size of segments: as found, unless it does not suit the limit or the caller's wish. */
+static int
+settle_format(struct store *st, char *err, size_t err_bytes)
+{
+	uint64_t found = 0, wish = st->o.segment_bytes;
+	int r = read_format(st, &found, err, err_bytes);
+	if (r < 0)
+		return -1;
+	if (r == 1 && !st->o.fresh && is_usable(found, st->o.log_bytes) &&
+	    (!wish || wish == found)) {
+		st->o.segment_bytes = found;
+		return 0;
+	}
+	st->o.segment_bytes = wish ? wish : ledger_segment_bytes(st->o.log_bytes);
+	if (!is_usable(st->o.segment_bytes, st->o.log_bytes)) {
+		snprintf(err, err_bytes,
+			 "cache %s: %llu bytes are too few for a disk cache: give it 8MiB or more",
+			 st->o.dir, (unsigned long long)st->o.log_bytes);
+		return -1;
+	}
+	if (r == 1 && !st->o.fresh)
+		log_info("cache %s: its segments do not suit the new limit, starting empty",
+			 st->o.dir);
+	if (each_segment_file(st, unlink_segment, st) == 0 && write_format(st) == 0)
+		return 0;
+	snprintf(err, err_bytes, "cannot write to cache directory %s: %s", st->o.dir,
+		 strerror(errno));
+	return -1;
+}
+
+int
+store_restore(struct store *st, char *err, size_t err_bytes)
+{
+	if (settle_format(st, err, err_bytes) != 0)
+		return -1;
+	struct restoring r = {.st = st};
+	if (each_segment_file(st, look_at, &r) != 0) {
+		snprintf(err, err_bytes, "cannot read cache directory %s: %s", st->o.dir,
+			 strerror(errno));
+		return -1;
+	}
+	if (r.n)
+		qsort(r.found, r.n, sizeof *r.found, by_generation);
+	shrink(&r);
+	make_slots(st, &r);
+	for (size_t i = 0; i < r.n; i++)
+		restore_segment(&r, &r.found[i], i + 1 == r.n);
+	free(r.found);
+	free(r.table);
+	return 0;
+}

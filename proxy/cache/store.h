@@ -1,0 +1,83 @@
+/* store.h - the log on disk: appends records and fragments, finds and reads them, forgets them,
+ * and makes room by freeing the oldest segment.
+ *
+ * Answers   what was appended is found and read at once, from memory until it is written.
+ * Threads   any. One lock orders the log and the index alike: what is later in the log is what the
+ *           index holds, so a restart that reads the log in order arrives at the same index.
+ * Memory    at most max_pending_bytes wait to be written; beyond, appends are refused.
+ * Errors    a disk that fails or is full: log_warning once, appends refused for RETRY_MS, then
+ *           tried again. Reads of what is gone or damaged say so.
+ */
+#ifndef CACHE_STORE_H
+#define CACHE_STORE_H
+
+#include "proxy/base/block.h"
+#include "proxy/cache/diskio.h"
+#include "proxy/cache/segment.h"
+
+struct store;
+
+struct store_options {
+	const char *dir;
+	int dir_fd; /* borrowed until store_close */
+	uint64_t log_bytes;     /* all segments together */
+	uint64_t segment_bytes; /* 0: as found in dir, else chosen */
+	uint64_t max_pending_bytes; /* 0: 64 MiB */
+	unsigned io_threads;
+	const struct diskio_ops *ops; /* NULL: the system's */
+	bool fresh; /* what was kept is of no use: start empty */
+};
+int store_open(struct store **out, const struct store_options *o, char *err, size_t err_bytes);
+/* Writes what is pending. Nobody else may be in any call. */
+void store_close(struct store **st);
+
+/* Bytes of one fragment of a large body; smaller bodies are kept inside their record. */
+uint32_t store_fragment_bytes(const struct store *st);
+/* The largest body that the log takes. */
+uint64_t store_max_body(const struct store *st);
+
+/* ---- appending: false when refused --------------------------------------------------------- */
+
+bool store_put_fragment(struct store *st, const char *p, uint32_t n, struct fragment *out);
+/* Appends r and enters it in the index over any older record of its key; sets r->at. */
+bool store_put(struct store *st, struct record *r);
+/* Forgets the key for good; true if it was there. */
+bool store_remove(struct store *st, struct key_hash hash);
+
+/* ---- finding and reading ------------------------------------------------------------------- */
+
+/* Where the last record with this hash lies; counts a hit. *hits: hits before this one. */
+bool store_find(struct store *st, struct key_hash hash, struct locator *out, unsigned *hits);
+bool store_has(struct store *st, struct key_hash hash);
+/* The object was hit in RAM: its record is as hot as that. */
+void store_touch(struct store *st, struct key_hash hash);
+/* Removes a record found damaged or foreign, if it still lies there. */
+void store_forget(struct store *st, struct key_hash hash, const struct locator *at);
+/* Is this still the record that the index points to? */
+bool store_lies_at(struct store *st, struct key_hash hash, const struct locator *at);
+/* Is the segment still of the generation it was? */
+bool store_is_current(const struct store *st, const struct locator *at);
+
+enum store_read { STORE_READ, STORE_LATER, STORE_GONE, STORE_FAILED };
+/* Bytes from at in a new block, at least as many as were written of at->bytes. Without waiting
+ * (STORE_LATER: use store_read on an I/O thread). */
+enum store_read store_read_now(struct store *st, const struct locator *at, struct block **out);
+enum store_read store_read(struct store *st, const struct locator *at, struct block **out);
+void store_post(struct store *st, struct diskio_job *j); /* to a reading I/O thread */
+
+/* Asks that a segment be kept while somebody reads from it. False: gone already. */
+bool store_lease(struct store *st, const struct locator *at);
+void store_unlease(struct store *st, const struct locator *at);
+
+/* ---- facts --------------------------------------------------------------------------------- */
+
+struct store_stats {
+	uint64_t written_bytes, used_bytes, limit_bytes, objects, evicted_objects, carried_bytes;
+	uint64_t io_errors, refused_writes, index_bytes;
+	bool failing;
+};
+void store_stats(struct store *st, struct store_stats *out);
+/* Sends what is gathered to the disk and waits until all is written. For tests and benches. */
+void store_flush(struct store *st);
+
+#endif

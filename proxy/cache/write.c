@@ -1,0 +1,339 @@
+/* write.c - objects coming in: gathered in blocks, sent to the disk fragment by fragment when they
+ * are large, visible only when whole.
+ */
+#include "proxy/cache/cache_inside.h"
+
+#include "proxy/base/buf.h"
+#include "proxy/base/mem.h"
+
+#include <stdlib.h>
+
+enum {
+	FIRST_BLOCK = 8 << 10,	       /* of a body of unknown length */
+	MAX_BUILDING_BYTES = 64 << 20, /* of all writes under way; beyond, new bytes are not kept */
+};
+
+struct object_write {
+	struct cache *cache;
+	struct stored *o;
+	struct block *tail; /* being filled; not yet the object's */
+	uint64_t announced, got, building;
+	bool disk; /* goes to disk as it comes */
+	bool keep; /* stays in memory whole */
+	bool dead; /* kept nowhere */
+	struct fragment *fragments;
+	uint32_t fragments_n;
+};
+
+/* ---- onto the disk ------------------------------------------------------------------------- */
+
+static bool
+put_record(struct cache *c, struct stored *o, const struct fragment *fragments, uint32_t n,
+	   bool is_inline)
+{
+	char *table = n ? mem_alloc((size_t)n * FRAGMENT_ENTRY_BYTES) : NULL;
+	for (uint32_t i = 0; i < n; i++)
+		fragment_put(table, i, &fragments[i]);
+	struct record r = {
+		.hash = o->pub.hash,
+		.key = o->pub.key,
+		.head = o->pub.head,
+		.terms = o->pub.terms,
+		.kind = o->pub.kind,
+		.body_bytes = o->pub.body_bytes,
+		.is_inline = is_inline,
+		.fragments = table,
+		.fragments_n = n,
+	};
+	if (is_inline && r.body_bytes) {
+		r.body = stored_piece(o, 0).p;
+		r.body_checksum = segment_checksum(r.body, r.body_bytes);
+	} else {
+		r.body_checksum = segment_checksum("", 0);
+	}
+	bool yes = store_put(c->store, &r);
+	free(table);
+	if (!yes)
+		return false;
+	struct fragment body = {.at = r.at, .checksum = r.body_checksum};
+	if (is_inline) {
+		uint64_t front = r.at.bytes - r.body_bytes;
+		body.at.offset += (uint32_t)(front / SEGMENT_ALIGN);
+		body.at.bytes = (uint32_t)r.body_bytes;
+		fragments = &body;
+		n = r.body_bytes > 0;
+	}
+	stored_place(o, &r.at, fragments, n);
+	return true;
+}
+
+/* Every block in memory as a fragment. */
+static bool
+put_blocks(struct cache *c, struct stored *o)
+{
+	struct fragment *list = mem_alloc(o->blocks_n * sizeof *list);
+	bool yes = true;
+	for (uint32_t i = 0; yes && i < o->blocks_n; i++)
+		yes = store_put_fragment(c->store, o->blocks[i]->p, o->blocks[i]->n, &list[i]);
+	yes = yes && put_record(c, o, list, o->blocks_n, false);
+	free(list);
+	return yes;
+}
+
+bool
+cache_place(struct cache *c, struct stored *o, const struct fragment *fragments,
+	    uint32_t fragments_n)
+{
+	if (fragments_n)
+		return put_record(c, o, fragments, fragments_n, false);
+	if (o->pub.body_bytes > c->max_body_bytes)
+		return false;
+	if (o->pub.body_bytes <= c->block_bytes)
+		return put_record(c, o, NULL, 0, true);
+	return put_blocks(c, o);
+}
+
+bool
+cache_refer(struct cache *c, struct stored *o, const struct placement *body)
+{
+	return put_record(c, o, body->fragments, body->fragments_n, false);
+}
+
+void
+cache_admit(struct cache *c, struct object *object)
+{
+	struct stored *o = stored_of(object);
+	uint8_t no = 0;
+	if (!c->store || !stored_has_body(o) || !ram_holds(c->ram, o) ||
+	    !atomic_compare_exchange_strong(&o->pub.on_disk, &no, 1))
+		return;
+	if (!cache_place(c, o, NULL, 0)) {
+		atomic_store(&o->pub.on_disk, 0);
+		return;
+	}
+	/* Removed or replaced while we wrote: then this is not the key's object any more. */
+	const struct placement *p = atomic_load(&o->placement);
+	if (!ram_holds(c->ram, o) && store_lies_at(c->store, o->pub.hash, &p->at))
+		store_remove(c->store, o->pub.hash);
+	else
+		ram_moved(c->ram, o);
+}
+
+/* ---- a write under way --------------------------------------------------------------------- */
+
+static void
+give_back(struct object_write *w, uint64_t bytes)
+{
+	w->building -= bytes;
+	atomic_fetch_sub_explicit(&w->cache->building_bytes, bytes, memory_order_relaxed);
+}
+
+static bool
+charge(struct object_write *w, uint64_t bytes)
+{
+	w->building += bytes;
+	return atomic_fetch_add_explicit(&w->cache->building_bytes, bytes, memory_order_relaxed) +
+		       bytes <=
+	       MAX_BUILDING_BYTES;
+}
+
+static void
+drop_tail(struct object_write *w)
+{
+	if (w->tail)
+		give_back(w, w->tail->cap);
+	block_unref(&w->tail);
+}
+
+static void
+die(struct object_write *w)
+{
+	w->dead = true;
+	drop_tail(w);
+}
+
+static bool
+ram_takes_body(const struct object_write *w, uint64_t body_bytes)
+{
+	return ram_takes(w->cache->ram, w->o->pub.hash, stored_memory(w->o) + body_bytes, false, 0);
+}
+
+struct object_write *
+cache_write_begin(struct cache *c, const struct write_options *o)
+{
+	struct object_write *w = NEW(struct object_write);
+	bool known = o->body_bytes != UINT64_MAX;
+	w->cache = c;
+	w->announced = o->body_bytes;
+	w->o = stored_create(c->store, o->hash, o->key, o->head, &o->terms, o->kind);
+	w->o->block_bytes = c->block_bytes;
+	w->disk = o->disk && c->store && (!known || o->body_bytes <= c->max_body_bytes);
+	w->keep = !w->disk && ram_takes_body(w, known ? o->body_bytes : 0);
+	w->dead = !w->disk && !w->keep;
+	return w;
+}
+
+static void
+grow_tail(struct object_write *w, uint64_t cap)
+{
+	struct block *b = w->tail;
+	uint64_t more = cap - (b ? b->cap : 0);
+	if (!charge(w, more)) {
+		atomic_fetch_add(&w->cache->refused, 1);
+		die(w);
+		return;
+	}
+	if (!b) {
+		w->tail = block_create((uint32_t)cap);
+		return;
+	}
+	w->tail = mem_realloc(b, sizeof *b + cap); /* nobody else knows it yet */
+	w->tail->cap = (uint32_t)cap;
+}
+
+/* The tail is full and more comes: a fragment for the disk, a block for memory, or both. */
+static void
+push_tail(struct object_write *w)
+{
+	struct block *b = w->tail;
+	if (w->disk) {
+		if ((w->fragments_n & (w->fragments_n + 1)) == 0)
+			w->fragments = mem_realloc(w->fragments,
+						   (2 * w->fragments_n + 1) * sizeof *w->fragments);
+		if (w->got > w->cache->max_body_bytes ||
+		    !store_put_fragment(w->cache->store, b->p, b->n,
+					&w->fragments[w->fragments_n])) {
+			die(w);
+			return;
+		}
+		w->fragments_n++;
+	}
+	if (!w->keep) {
+		drop_tail(w);
+		return;
+	}
+	stored_add_block(w->o, b);
+	w->tail = NULL;
+	if (w->announced == UINT64_MAX && !ram_takes_body(w, w->cache->block_bytes))
+		die(w);
+}
+
+static void
+room_in_tail(struct object_write *w)
+{
+	uint64_t full = w->cache->block_bytes;
+	if (w->tail && w->tail->n == full)
+		push_tail(w);
+	if (w->dead || (w->tail && w->tail->n < w->tail->cap))
+		return;
+	uint64_t cap = w->tail ? 2 * (uint64_t)w->tail->cap : FIRST_BLOCK;
+	if (w->announced != UINT64_MAX && w->announced > w->got)
+		cap = w->announced - w->got;
+	grow_tail(w, cap < full ? cap : full);
+}
+
+void
+cache_write_body(struct object_write *w, struct block *b, uint32_t at, uint32_t n)
+{
+	if (!w->dead && w->announced != UINT64_MAX && n > w->announced - w->got)
+		die(w);
+	while (n && !w->dead) {
+		room_in_tail(w);
+		if (w->dead)
+			break;
+		uint32_t part = w->tail->cap - w->tail->n;
+		part = part < n ? part : n;
+		memcpy(w->tail->p + w->tail->n, b->p + at, part);
+		w->tail->n += part;
+		w->got += part;
+		at += part;
+		n -= part;
+	}
+}
+
+static void
+free_write(struct object_write **pw)
+{
+	struct object_write *w = *pw;
+	*pw = NULL;
+	drop_tail(w);
+	give_back(w, w->building);
+	stored_unref(&w->o);
+	free(w->fragments);
+	free(w);
+}
+
+void
+cache_write_abandon(struct object_write **w)
+{
+	free_write(w);
+}
+
+/* A body of unknown length leaves room behind its end; what is kept for long gives it back. */
+static void
+keep_tail(struct object_write *w)
+{
+	struct block *b = w->tail;
+	if (!b)
+		return;
+	w->tail = NULL;
+	if (b->cap - b->n > b->cap / 8) {
+		b = mem_realloc(b, sizeof *b + b->n);
+		b->cap = b->n;
+	}
+	stored_add_block(w->o, b);
+}
+
+static bool
+finish_on_disk(struct object_write *w)
+{
+	if (w->fragments_n) {
+		if (w->tail)
+			push_tail(w);
+		return !w->dead && cache_place(w->cache, w->o, w->fragments, w->fragments_n);
+	}
+	keep_tail(w);
+	return cache_place(w->cache, w->o, NULL, 0);
+}
+
+/* The newest answer for a key is the only one: whatever RAM or disk held before goes. */
+static bool
+publish(struct object_write *w, bool on_disk)
+{
+	struct cache *c = w->cache;
+	struct stored *o = w->o;
+	bool in_ram = (w->keep || !on_disk) && ram_put(c->ram, o, 0);
+	if (on_disk && !in_ram)
+		ram_remove(c->ram, o->pub.hash, o->pub.key);
+	if (in_ram && !on_disk && c->store && store_has(c->store, o->pub.hash))
+		store_remove(c->store, o->pub.hash);
+	return on_disk || in_ram;
+}
+
+struct object *
+cache_write_commit(struct object_write **pw, bool admit)
+{
+	struct object_write *w = *pw;
+	struct stored *o = w->o;
+	struct object *out = NULL;
+	if (w->dead || (w->announced != UINT64_MAX && w->announced != w->got))
+		goto out;
+	o->pub.body_bytes = w->got;
+	bool on_disk = false;
+	if (w->disk || (admit && w->cache->store)) {
+		if (!w->disk)
+			keep_tail(w);
+		on_disk = finish_on_disk(w);
+	}
+	keep_tail(w);
+	if (!stored_has_body(o)) {
+		o->pub.place = OBJECT_ON_DISK;
+		if (!on_disk || !stored_lease(o))
+			goto out;
+	}
+	if (publish(w, on_disk))
+		out = object_ref(&o->pub);
+out:
+	free_write(pw);
+	return out;
+}

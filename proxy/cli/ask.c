@@ -1,0 +1,62 @@
+/* ask.c - libcurl, with limits: the answer may come from anything that listens there. */
+#include "proxy/cli/ask.h"
+
+#include "proxy/base/mem.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ANSWER_BYTES_MOST = 1 << 20, SECONDS_MOST = 10 };
+
+static size_t
+on_body(char *p, size_t size, size_t n, void *ctx)
+{
+	struct buf *out = ctx;
+	if (out->n + size * n > ANSWER_BYTES_MOST)
+		return 0; /* ends the transfer */
+	buf_add(out, p, size * n);
+	return size * n;
+}
+
+int
+ask_admin(const char *addr, const char *path, const char *form, struct buf *out, char *err,
+	  size_t err_bytes)
+{
+	char url[512], why[CURL_ERROR_SIZE] = "";
+	long status = 0;
+	CURL *curl = curl_easy_init();
+	snprintf(url, sizeof(url), "http://%s%s", addr, path);
+	curl_easy_setopt(curl, CURLOPT_URL, url);
+	curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)SECONDS_MOST);
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, out);
+	if (form)
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, form);
+	CURLcode end = curl_easy_perform(curl);
+	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_cleanup(curl);
+	if (end != CURLE_OK)
+		snprintf(err, err_bytes,
+			 "no answer from %s (%s); is twice running, and is that its admin "
+			 "address? (--admin ADDR)",
+			 addr, *why ? why : curl_easy_strerror(end));
+	else if (status != 200)
+		snprintf(err, err_bytes, "%s answered %ld: %.*s", url, status,
+			 (int)(out->n < 200 ? out->n : 200), out->n ? out->p : "");
+	return end == CURLE_OK && status == 200 ? 0 : -1;
+}
+
+char *
+ask_form_url(const char *url)
+{
+	struct buf form = {0};
+	char *escaped = curl_easy_escape(NULL, url, 0);
+	buf_printf(&form, "url=%s", escaped ? escaped : "");
+	curl_free(escaped);
+	char *z = mem_strndup(form.p, form.n);
+	buf_fini(&form);
+	return z;
+}

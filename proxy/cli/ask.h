@@ -1,0 +1,15 @@
+/* ask.h - one request to the admin server of a running proxy. */
+#ifndef CLI_ASK_H
+#define CLI_ASK_H
+
+#include "proxy/base/buf.h"
+
+#define ASK_ADMIN_DEFAULT "127.0.0.1:9090"
+
+/* GET, or with form ("url=...") POST. 0 and the body of a 200 in out, or -1 and a sentence. */
+int ask_admin(const char *addr, const char *path, const char *form, struct buf *out, char *err,
+	      size_t err_bytes);
+/* The form "url=..." with url escaped; the caller frees. */
+char *ask_form_url(const char *url);
+
+#endif

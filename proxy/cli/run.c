@@ -1,0 +1,219 @@
+/* run.c - `twice run`: turns the rooms on, in order, and off again. */
+#include "proxy/admin/admin.h"
+#include "proxy/base/address.h"
+#include "proxy/base/log.h"
+#include "proxy/cli/settings.h"
+#include "proxy/edge/server.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { FILES_WANTED = 1 << 20 };
+
+static const char about[] =
+	"The proxy, in the foreground. `twice run --origin https://host` alone is a working edge: it\n"
+	"listens on port 8080 and keeps its objects in /var/cache/twice. SIGTERM finishes what is under\n"
+	"way and exits, SIGHUP reopens logs and rereads the configuration.";
+
+/* ---- before ---------------------------------------------------------------------------------- */
+
+/* Connections are files: as many as we may have. */
+static void
+raise_file_limit(void)
+{
+	struct rlimit limit, wanted = {FILES_WANTED, FILES_WANTED};
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_WANTED)
+		return;
+	if (setrlimit(RLIMIT_NOFILE, &wanted) == 0) /* root may raise the hard limit too */
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void
+warn_of_small_machine(const struct config *c)
+{
+	struct statvfs fs;
+	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	if (c->cache.memory_bytes > ram / 10 * 8)
+		log_warning(
+			"cache.memory is more than 80%% of this machine's RAM; expect swapping");
+	if (c->cache.dir && statvfs(c->cache.dir, &fs) == 0 &&
+	    c->cache.disk_bytes > (uint64_t)fs.f_blocks * fs.f_frsize)
+		log_warning(
+			"cache.disk is larger than the file system of %s; writing will stop when it "
+			"is full",
+			c->cache.dir);
+}
+
+static void
+set_log_level(const struct config *c)
+{
+	static const char *const words[] = {[LOG_DEBUG] = "debug",
+					    [LOG_INFO] = "info",
+					    [LOG_WARNING] = "warning",
+					    [LOG_ERROR] = "error"};
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(words[i], c->log_level) == 0)
+			log_set_level((enum log_level)i);
+}
+
+/* Signals are waited for, not handled: every thread made from here on has them blocked. */
+static void
+block_signals(sigset_t *waited)
+{
+	sigemptyset(waited);
+	sigaddset(waited, SIGTERM);
+	sigaddset(waited, SIGINT);
+	sigaddset(waited, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, waited, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- the admin server's view ------------------------------------------------------------------
+ */
+
+static void
+on_report(void *ctx, struct report *out)
+{
+	server_report(ctx, out);
+}
+
+static bool
+on_healthy(void *ctx)
+{
+	return server_healthy(ctx);
+}
+
+static bool
+on_purge(void *ctx, struct str url)
+{
+	return server_purge(ctx, url);
+}
+
+/* ---- while it runs ----------------------------------------------------------------------------
+ */
+
+/* A bound address as text, with the port that the system chose for port 0. */
+static void
+say_bound(const char *what, const char *addr, unsigned port)
+{
+	struct address a;
+	char text[ADDRESS_TEXT];
+	if (address_parse(addr, &a) == 0) {
+		address_set_port(&a, port);
+		fprintf(stderr, "twice: %s on %s\n", what, address_print(&a, text));
+	}
+}
+
+/* Scripts wait for these lines; "listening on" and "admin on" end with a port. */
+static void
+announce(const struct config *c, const struct server *server, const struct admin *admin)
+{
+	for (unsigned i = 0; i < c->origin_count; i++)
+		fprintf(stderr, "twice: answers come from %s\n", c->origins[i].url);
+	if (c->cache.dir)
+		fprintf(stderr, "twice: objects are kept in %s\n", c->cache.dir);
+	else
+		fprintf(stderr, "twice: objects are kept in RAM only\n");
+	if (admin)
+		say_bound("admin", c->admin, admin_port(admin));
+	for (unsigned i = 0; i < c->listen_count; i++)
+		say_bound("listening", c->listen[i], server_port(server, i));
+}
+
+static void
+on_difference(void *ctx, const char *setting)
+{
+	(void)ctx;
+	if (strcmp(setting, "log_level") != 0)
+		log_warning("%s has changed in the configuration; restart to apply it", setting);
+}
+
+/* SIGHUP. The running server borrows its config, so only what can change at once is taken over. */
+static void
+reload(const struct settings *s, struct server *server)
+{
+	struct config fresh;
+	char err[512];
+	server_reload(server);
+	config_init(&fresh);
+	if (settings_reread(s, &fresh, err, sizeof(err)) < 0) {
+		log_error("the configuration was not reloaded: %s", err);
+	} else {
+		config_differences(&s->config, &fresh, on_difference, NULL);
+		set_log_level(&fresh);
+		log_info("logs reopened, configuration read again");
+	}
+	config_fini(&fresh);
+}
+
+static void
+serve_until_told(const struct settings *s, struct server *server, const sigset_t *waited)
+{
+	int sig;
+	while (sigwait(waited, &sig) == 0 && sig == SIGHUP)
+		reload(s, server);
+	/* From here a second signal ends the process at once; the cache survives that. */
+	pthread_sigmask(SIG_UNBLOCK, waited, NULL);
+	fprintf(stderr,
+		"twice: finishing what is under way, at most %llu s; again to stop at once\n",
+		(unsigned long long)(s->config.timeouts.drain_ms + 999) / 1000);
+}
+
+static int
+serve(const struct settings *s)
+{
+	struct server *server = NULL;
+	struct admin *admin = NULL;
+	sigset_t waited;
+	char err[512];
+	int result = CLI_FAILED;
+	block_signals(&waited);
+	if (server_create(&server, &s->config, cli_version, err, sizeof(err)) < 0)
+		goto out;
+	struct admin_source source = {on_report, on_healthy, on_purge, server};
+	if (s->config.admin && admin_start(&admin, s->config.admin, &source, err, sizeof(err)) < 0)
+		goto out;
+	if (server_start(server) < 0) {
+		snprintf(err, sizeof(err),
+			 "cannot start the worker threads; lower --workers or raise "
+			 "the limit of processes");
+		goto out;
+	}
+	announce(&s->config, server, admin);
+	serve_until_told(s, server, &waited);
+	server_stop(server);
+	result = CLI_FINE;
+out:
+	if (result != CLI_FINE)
+		cli_complain("run", "%s", err);
+	admin_stop(&admin);
+	server_destroy(&server);
+	return result;
+}
+
+int
+cmd_run(int argc, char **argv)
+{
+	struct settings s;
+	char err[512];
+	int result;
+	if (settings_init(&s, "run", about, argc, argv, &result) < 0)
+		return result;
+	set_log_level(&s.config);
+	raise_file_limit();
+	if (config_validate(&s.config, err, sizeof(err)) < 0) {
+		cli_complain("run", "%s", err);
+		result = CLI_USAGE;
+	} else {
+		warn_of_small_machine(&s.config);
+		result = serve(&s);
+	}
+	settings_fini(&s);
+	return result;
+}

@@ -1,0 +1,186 @@
+/* savings.c - reads /stats and says what it means. */
+#include "proxy/cli/savings.h"
+
+#include "config/units.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+/* What of /stats is told here; one row a number. */
+/* clang-format off */
+#define FACTS(X) \
+	X(uptime, "uptime_s") X(requests, "requests.total") X(ram_hits, "requests.ram_hits") \
+	X(disk_hits, "requests.disk_hits") X(coalesced, "requests.coalesced") \
+	X(revalidated, "requests.revalidated") X(stale, "requests.stale_served") \
+	X(hit_ratio, "requests.hit_ratio") X(baseline_hit_ratio, "requests.baseline_hit_ratio") \
+	X(sent, "bytes.to_clients") X(byte_hit_ratio, "bytes.hit_ratio") \
+	X(baseline_byte_hit_ratio, "bytes.baseline_hit_ratio") \
+	X(written, "disk.written_bytes") X(baseline, "disk.baseline_bytes") \
+	X(saved, "disk.saved_bytes") X(saved_ratio, "disk.saved_ratio") \
+	X(origin_requests, "origin.requests") X(extra_requests, "origin.extra_requests") \
+	X(extra_bytes, "origin.extra_bytes") X(origin_errors, "origin.errors") \
+	X(generation, "admission.generation.number") X(keys, "admission.generation.keys") \
+	X(capacity, "admission.generation.capacity") X(fpr, "admission.generation.estimated_fpr") \
+	X(age, "admission.generation.age_s")
+/* clang-format on */
+
+struct savings {
+#define X(name, path) double name;
+	FACTS(X)
+#undef X
+};
+
+static int
+read_number(const json_t *top, const char *path, double *out)
+{
+	while (*path) {
+		size_t n = strcspn(path, ".");
+		char name[32];
+		snprintf(name, sizeof(name), "%.*s", (int)n, path);
+		path += n + (path[n] == '.');
+		top = json_object_get(top, name);
+	}
+	if (!json_is_number(top))
+		return -1;
+	*out = json_number_value(top);
+	return 0;
+}
+
+static int
+read_savings(struct savings *s, struct str json, char *err, size_t err_bytes)
+{
+	json_error_t why;
+	json_t *top = json_loadb(json.p, json.n, 0, &why);
+	const char *missing = NULL;
+	if (!top) {
+		snprintf(err, err_bytes,
+			 "the answer is not JSON (%s); is that address a twice's "
+			 "admin address?",
+			 why.text);
+		return -1;
+	}
+#define X(name, path)                             \
+	if (read_number(top, path, &s->name) < 0) \
+		missing = path;
+	FACTS(X)
+#undef X
+	json_decref(top);
+	if (missing)
+		snprintf(err, err_bytes,
+			 "the answer lacks \"%s\"; is that address the admin address "
+			 "of a twice of this version?",
+			 missing);
+	return missing ? -1 : 0;
+}
+
+static const char *
+bytes(double v, char out[UNITS_BYTES])
+{
+	if (v >= 0)
+		return units_say_bytes((uint64_t)v, out);
+	char positive[UNITS_BYTES];
+	snprintf(out, UNITS_BYTES, "-%s", units_say_bytes((uint64_t)-v, positive));
+	return out;
+}
+
+static const char *
+count(double v, char out[UNITS_BYTES])
+{
+	return units_say_count((uint64_t)v, out);
+}
+
+static const char *
+lasting(double s, char out[UNITS_BYTES])
+{
+	if (s < 120)
+		snprintf(out, UNITS_BYTES, "%.0f s", s);
+	else if (s < 7200)
+		snprintf(out, UNITS_BYTES, "%.0f min", s / 60);
+	else
+		snprintf(out, UNITS_BYTES, "%.1f h", s / 3600);
+	return out;
+}
+
+static double
+percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static void
+print_traffic(FILE *to, const struct savings *s)
+{
+	char a[UNITS_BYTES], b[UNITS_BYTES];
+	fprintf(to, "  requests                 %12s   in %s, %s sent to clients\n",
+		count(s->requests, a), lasting(s->uptime, b),
+		bytes(s->sent, (char[UNITS_BYTES]){0}));
+	fprintf(to,
+		"  hit ratio                %11.1f%%   RAM %.1f%%, disk %.1f%%, shared fetch %.1f%%",
+		100 * s->hit_ratio, percent(s->ram_hits, s->requests),
+		percent(s->disk_hits, s->requests), percent(s->coalesced, s->requests));
+	fprintf(to, s->revalidated + s->stale > 0 ? ", revalidated or stale %.1f%%\n" : "\n",
+		percent(s->revalidated + s->stale, s->requests));
+	fprintf(to, "  origin requests          %12s   %s failed\n", count(s->origin_requests, a),
+		s->origin_errors > 0 ? count(s->origin_errors, b) : "none");
+}
+
+static void
+print_disk(FILE *to, const struct savings *s)
+{
+	char a[UNITS_BYTES];
+	fprintf(to, "  an ordinary cache writes %12s   it stores whatever is asked for once\n",
+		bytes(s->baseline, a));
+	fprintf(to, "  twice wrote              %12s   it stores what is asked for again\n",
+		bytes(s->written, a));
+	fprintf(to, "  saved                    %12s   %.1f%% of the disk writes\n",
+		bytes(s->saved, a), 100 * s->saved_ratio);
+}
+
+static void
+print_price(FILE *to, const struct savings *s)
+{
+	char a[UNITS_BYTES], b[UNITS_BYTES];
+	fprintf(to,
+		"  extra origin fetches     %12s   %.1f%% of requests, %s: what the rule cost\n",
+		count(s->extra_requests, a), percent(s->extra_requests, s->requests),
+		bytes(s->extra_bytes, b));
+	fprintf(to, "  hit ratio without it     %11.1f%%   by bytes %.1f%%, with it %.1f%%\n",
+		100 * s->baseline_hit_ratio, 100 * s->baseline_byte_hit_ratio,
+		100 * s->byte_hit_ratio);
+}
+
+static void
+print_generation(FILE *to, const struct savings *s)
+{
+	char a[UNITS_BYTES], b[UNITS_BYTES], c[UNITS_BYTES];
+	fprintf(to,
+		"  URLs remembered          %12s   of %s, generation %s, %s old; %.2g%% error\n",
+		count(s->keys, a), count(s->capacity, b), count(s->generation, c),
+		lasting(s->age, (char[UNITS_BYTES]){0}), 100 * s->fpr);
+}
+
+int
+savings_print(FILE *to, struct str json, char *err, size_t err_bytes)
+{
+	struct savings s;
+	if (read_savings(&s, json, err, err_bytes) < 0)
+		return -1;
+	print_traffic(to, &s);
+	fprintf(to, "\n");
+	print_disk(to, &s);
+	fprintf(to, "\n");
+	print_price(to, &s);
+	print_generation(to, &s);
+	return 0;
+}
+
+void
+savings_print_report(FILE *to, const struct report *r)
+{
+	struct buf json = {0};
+	char err[256];
+	report_json(r, &json);
+	if (savings_print(to, buf_str(&json), err, sizeof(err)) < 0)
+		abort(); /* both sides are ours */
+	buf_fini(&json);
+}

@@ -1,0 +1,80 @@
+/* settings.c - flags are settings by another name; config/ reads and checks both. */
+#include "proxy/cli/settings.h"
+
+#include <string.h>
+
+static const struct flag rows[] = {
+	{"-c", "FILE", "configuration in YAML; flags stand before it", NULL},
+	{"--listen", "ADDR", "where clients connect: 0.0.0.0:8080 (again for more)", "listen"},
+	{"--origin", "URL", "where answers come from: https://host (again for more)", "origins"},
+	{"--cache", "DIR", "where objects are kept: /var/cache/twice; none: RAM only", "cache.dir"},
+	{"--disk", "SIZE", "hard limit of that directory: 10GiB", "cache.disk"},
+	{"--memory", "SIZE", "RAM for objects: 256MiB", "cache.memory"},
+	{"--admin", "ADDR", "statistics and purging: 127.0.0.1:9090; off: none", "admin"},
+	{"--workers", "N", "threads: auto (one per core)", "workers"},
+	{NULL, NULL, NULL, NULL},
+};
+
+int
+settings_reread(const struct settings *s, struct config *c, char *err, size_t err_bytes)
+{
+	return config_load_flags(c, s->path, s->flags, s->flag_count, err, err_bytes);
+}
+
+/* Fills path and flags. 0, or -1 and f->exit_code. */
+static int
+read_flags(struct settings *s, struct flags *f)
+{
+	int i;
+	while ((i = flags_next(f)) != FLAGS_END) {
+		if (i == FLAGS_WORD)
+			flags_refuse(f, "\"%s\" is not understood; a file is named with -c",
+				     f->value);
+		if (i == FLAGS_WORD || i == FLAGS_EXIT)
+			return -1;
+		if (!rows[i].setting) {
+			s->path = f->value;
+		} else if (s->flag_count == SETTINGS_FLAGS_MOST) {
+			flags_refuse(f, "too many flags; write them in a file and name it with -c");
+			return -1;
+		} else {
+			s->flags[s->flag_count++] =
+				(struct config_flag){rows[i].name, rows[i].setting, f->value};
+		}
+	}
+	return 0;
+}
+
+int
+settings_init(struct settings *s, const char *command, const char *about, int argc, char **argv,
+	      int *exit_code)
+{
+	char err[512];
+	struct flags f = {.command = command,
+			  .synopsis = "[-c FILE] [--listen ADDR] [--origin URL] [--cache DIR] "
+				      "[--disk SIZE]\n           [--memory SIZE] [--admin ADDR] "
+				      "[--workers N]",
+			  .about = about,
+			  .rows = rows,
+			  .argc = argc,
+			  .argv = argv};
+	memset(s, 0, sizeof(*s));
+	if (read_flags(s, &f) < 0) {
+		*exit_code = f.exit_code;
+		return -1;
+	}
+	config_init(&s->config);
+	if (settings_reread(s, &s->config, err, sizeof(err)) < 0) {
+		cli_complain(command, "%s", err);
+		settings_fini(s);
+		*exit_code = CLI_USAGE;
+		return -1;
+	}
+	return 0;
+}
+
+void
+settings_fini(struct settings *s)
+{
+	config_fini(&s->config);
+}

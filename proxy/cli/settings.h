@@ -1,0 +1,25 @@
+/* settings.h - the configuration of `run` and `check`: a file and the flags that override it. */
+#ifndef CLI_SETTINGS_H
+#define CLI_SETTINGS_H
+
+#include "config/config.h"
+#include "proxy/cli/cli.h"
+
+enum { SETTINGS_FLAGS_MOST = 64 };
+
+struct settings {
+	struct config config;
+	const char *path; /* of -c; NULL: no file */
+	struct config_flag flags[SETTINGS_FLAGS_MOST];
+	size_t flag_count;
+};
+
+/* Reads argv, the file and the flags. 0; or -1 and *exit_code, all said. */
+int settings_init(struct settings *s, const char *command, const char *about, int argc, char **argv,
+		  int *exit_code);
+void settings_fini(struct settings *s);
+
+/* The same file and flags again, into *c (config_init first). -1 and a sentence. */
+int settings_reread(const struct settings *s, struct config *c, char *err, size_t err_bytes);
+
+#endif

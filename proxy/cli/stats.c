@@ -1,0 +1,132 @@
+/* stats.c - `twice stats` and `twice purge`: talking to a running proxy. */
+#include "proxy/cli/ask.h"
+#include "proxy/cli/cli.h"
+#include "proxy/cli/savings.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ADMIN_FLAG                                                                        \
+	{                                                                                 \
+		"--admin", "ADDR", "admin address of the proxy: " ASK_ADMIN_DEFAULT, NULL \
+	}
+
+/* ---- stats ----------------------------------------------------------------------------------- */
+
+enum { STATS_JSON, STATS_WATCH, STATS_ADMIN };
+static const struct flag stats_rows[] = {
+	[STATS_JSON] = {"--json", NULL, "the numbers as JSON, as GET /stats gives them", NULL},
+	[STATS_WATCH] = {"--watch", NULL, "again every second, until Ctrl-C", NULL},
+	[STATS_ADMIN] = ADMIN_FLAG,
+	{NULL, NULL, NULL, NULL},
+};
+
+static int
+print_once(const char *admin, bool json, bool clear)
+{
+	struct buf answer = {0};
+	char err[1024];
+	int result = ask_admin(admin, "/stats", NULL, &answer, err, sizeof(err));
+	if (result == 0 && clear)
+		printf("\033[H\033[J"); /* home, and all below gone */
+	if (result == 0 && json)
+		fwrite(answer.p, 1, answer.n, stdout);
+	else if (result == 0)
+		result = savings_print(stdout, buf_str(&answer), err, sizeof(err));
+	if (result < 0)
+		cli_complain("stats", "%s", err);
+	else
+		result = fflush(stdout);
+	buf_fini(&answer);
+	return result == 0 ? CLI_FINE : CLI_FAILED;
+}
+
+int
+cmd_stats(int argc, char **argv)
+{
+	struct flags f = {.command = "stats",
+			  .synopsis = "[--json] [--watch] [--admin ADDR]",
+			  .about = "What a running proxy has saved so far, and what that cost.",
+			  .rows = stats_rows,
+			  .argc = argc,
+			  .argv = argv};
+	const char *admin = ASK_ADMIN_DEFAULT;
+	bool json = false, watch = false;
+	int i;
+	while ((i = flags_next(&f)) != FLAGS_END) {
+		if (i == FLAGS_WORD)
+			i = flags_refuse(&f, "\"%s\" is not understood; see twice stats --help",
+					 f.value);
+		if (i == FLAGS_EXIT)
+			return f.exit_code;
+		json |= i == STATS_JSON;
+		watch |= i == STATS_WATCH;
+		if (i == STATS_ADMIN)
+			admin = f.value;
+	}
+	bool clear = watch && !json && isatty(STDOUT_FILENO);
+	int result = print_once(admin, json, clear);
+	while (watch && result == CLI_FINE) {
+		nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+		result = print_once(admin, json, clear);
+	}
+	return result;
+}
+
+/* ---- purge ----------------------------------------------------------------------------------- */
+
+enum { PURGE_ADMIN };
+static const struct flag purge_rows[] = {
+	[PURGE_ADMIN] = ADMIN_FLAG,
+	{NULL, NULL, NULL, NULL},
+};
+
+static int
+purge(const char *admin, const char *url)
+{
+	struct buf answer = {0};
+	char err[1024];
+	char *form = ask_form_url(url);
+	int result = ask_admin(admin, "/purge", form, &answer, err, sizeof(err));
+	if (result < 0) {
+		cli_complain("purge", "%s", err);
+	} else {
+		buf_add(&answer, "", 1);
+		bool was_there = strstr(answer.p, "true") != NULL;
+		printf(was_there ? "purged %s\n" : "%s was not in the cache\n", url);
+	}
+	free(form);
+	buf_fini(&answer);
+	return result == 0 ? CLI_FINE : CLI_FAILED;
+}
+
+int
+cmd_purge(int argc, char **argv)
+{
+	struct flags f = {
+		.command = "purge",
+		.synopsis = "URL... [--admin ADDR]",
+		.about = "Makes a running proxy forget objects: the next request fetches anew.",
+		.rows = purge_rows,
+		.argc = argc,
+		.argv = argv};
+	const char *admin = ASK_ADMIN_DEFAULT;
+	int i, urls = 0, result = CLI_FINE;
+	while ((i = flags_next(&f)) != FLAGS_END) {
+		if (i == FLAGS_EXIT)
+			return f.exit_code;
+		if (i == FLAGS_WORD)
+			argv[urls++] = argv[f.at]; /* gathered in front; flags_next is past it */
+		else
+			admin = f.value;
+	}
+	if (urls == 0) {
+		flags_refuse(&f, "name the object: twice purge http://host/path");
+		return f.exit_code;
+	}
+	for (i = 0; i < urls && result == CLI_FINE; i++)
+		result = purge(admin, argv[i]);
+	return result;
+}

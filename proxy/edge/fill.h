@@ -1,0 +1,34 @@
+/* fill.h - one trip to the origin: it leads a flight, and what comes back is published to the
+ * flight's readers, judged, and written to the cache.
+ *
+ * A fill belongs to its worker, not to the request that began it: that client may leave while others
+ * read on, or while it is still worth storing.
+ */
+#ifndef EDGE_FILL_H
+#define EDGE_FILL_H
+
+#include "proxy/edge/txn.h"
+
+enum fill_kind {
+	FILL_MISS,     /* the whole object, for the cache and everybody who waits */
+	FILL_VALIDATE, /* is the stored object still good? */
+	FILL_PASS      /* for this client only: as it came, nothing stored */
+};
+
+/* Begins a trip for t, leading t->reader's flight. FILL_VALIDATE: of t->object. */
+void fill_start(struct txn *t, enum fill_kind kind);
+/* A refresh of t->object that no client waits for (RFC 5861 3); none if one is under way. */
+void fill_refresh(struct txn *t);
+
+/* The request's body goes on / the client that sends it is gone. */
+void fill_body_ready(struct fill *f);
+void fill_body_gone(struct fill *f);
+
+/* A key is invalidated or purged: nothing stored, and what is in the air will not be. True if
+ * something was stored. Any thread. */
+bool fill_forget(struct shared *sh, struct key_hash hash, struct str key);
+
+/* All of the worker's fills end without storing: the worker is closing. */
+void fill_cancel_all(struct worker *w);
+
+#endif

@@ -1,0 +1,24 @@
+/* route.h - which rules of the configuration apply to a request: the first route that matches.
+ */
+#ifndef EDGE_ROUTE_H
+#define EDGE_ROUTE_H
+
+#include "config/config.h"
+#include "proxy/cache/admission.h"
+#include "proxy/http/cachekey.h"
+
+struct route {
+	bool pass; /* never look in or fill the cache */
+	enum admission_rule admit;
+	struct key_rules key;
+};
+
+struct routes;
+
+/* Constant after creation; views into the config, which must outlive it. */
+struct routes *routes_create(const struct config *c);
+void routes_destroy(struct routes **r);
+/* Never NULL: what no route matches has the defaults. */
+const struct route *route_find(const struct routes *r, const struct request *rq);
+
+#endif

@@ -1,0 +1,355 @@
+/* server.c - turns the rooms on in order, and off in the opposite one. */
+#include "proxy/edge/server.h"
+
+#include "proxy/base/log.h"
+#include "proxy/base/mem.h"
+#include "proxy/edge/fill.h"
+#include "proxy/edge/listen.h"
+#include "proxy/edge/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SNAPSHOT_EVERY_S = 900 };
+
+struct server {
+	const struct config *config;
+	const char *version;
+	struct shared shared;
+	struct worker *workers; /* aligned: metrics have their own cache lines */
+	unsigned worker_count;
+	unsigned *ports;
+	int64_t begun_us;
+	bool started;
+	/* The keeper: what must happen now and then and may take long. */
+	pthread_t keeper;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stopping; /* under lock */
+};
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static unsigned
+cores(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	return n > 0 ? (unsigned)n : 1;
+}
+
+static int
+open_shelves(struct server *s, char *err, size_t err_bytes)
+{
+	const struct config *c = s->config;
+	struct shared *sh = &s->shared;
+	struct cache_options o = {
+		.dir = c->cache.dir,
+		.disk_bytes = c->cache.disk_bytes,
+		.memory_bytes = c->cache.memory_bytes,
+		.max_object_bytes = c->cache.max_object_bytes,
+	};
+	if (cache_open(&sh->cache, &o, err, err_bytes))
+		return -1;
+	sh->seed = cache_seed(sh->cache);
+	sh->max_object_bytes = o.max_object_bytes ? o.max_object_bytes : UINT64_MAX;
+	if (seen_open(&sh->seen, c, sh->cache, err, err_bytes))
+		return -1;
+	struct baseline_options b = {.disk_bytes = c->cache.disk_bytes};
+	if (baseline_create(&sh->baseline, &b)) {
+		snprintf(err, err_bytes, "no memory for the baseline");
+		return -1;
+	}
+	uint64_t budget = c->cache.memory_bytes / 4;
+	struct flights_options f = {.window_bytes = 512 << 10};
+	f.total_bytes = budget > 64 << 20 ? budget : 64 << 20;
+	f.retain_bytes = f.total_bytes / 4;
+	sh->flights = flights_create(&f);
+	sh->passes = passes_create();
+	sh->routes = routes_create(c);
+	sh->policy = (struct policy_settings){
+		.target = c->cache.targeted_field ? str_of(c->cache.targeted_field) : STR(""),
+		.default_stale_if_error_s = (int64_t)c->cache.stale_if_error_s,
+		.default_stale_while_revalidate_s = (int64_t)c->cache.stale_while_revalidate_s,
+		.default_ttl_s = (int64_t)c->cache.default_ttl_s,
+		.heuristic_fraction = c->cache.heuristic_fraction,
+		.heuristic_max_s = (int64_t)c->cache.heuristic_max_s,
+	};
+	return 0;
+}
+
+static int
+open_origins(struct server *s, char *err, size_t err_bytes)
+{
+	const struct config *c = s->config;
+	s->shared.origins = mem_zalloc(c->origin_count * sizeof *s->shared.origins);
+	for (unsigned i = 0; i < c->origin_count; i++) {
+		const struct config_origin *co = &c->origins[i];
+		struct origin_options o = {
+			.url = co->url,
+			.host = co->host,
+			.ca_file = co->ca_file,
+			.insecure = !co->verify,
+			.connect_timeout_ms = (long)co->connect_timeout_ms,
+			.read_timeout_ms = (long)co->read_timeout_ms,
+			.max_connections = co->max_connections,
+		};
+		s->shared.origins[i] = origin_create(&o, err, err_bytes);
+		if (!s->shared.origins[i])
+			return -1;
+		s->shared.origin_count++;
+	}
+	return 0;
+}
+
+static int
+open_workers(struct server *s, char *err, size_t err_bytes)
+{
+	const struct config *c = s->config;
+	unsigned n = c->workers ? c->workers : cores();
+	if (posix_memalign((void **)&s->workers, 64, n * sizeof *s->workers))
+		abort();
+	memset(s->workers, 0, n * sizeof *s->workers);
+	s->ports = mem_zalloc(c->listen_count * sizeof *s->ports);
+	s->worker_count = n;
+	for (unsigned w = 0; w < n; w++) {
+		struct worker *worker = &s->workers[w];
+		worker->listeners = mem_zalloc(c->listen_count * sizeof *worker->listeners);
+		for (unsigned i = 0; i < c->listen_count; i++) {
+			worker->listeners[i].fd = listen_on(c->listen[i], &s->ports[i], err, err_bytes);
+			if (worker->listeners[i].fd < 0)
+				return -1;
+			worker->listener_count++;
+		}
+		if (worker_open(worker, &s->shared, w)) {
+			snprintf(err, err_bytes, "cannot set up worker %u: %s", w, strerror(errno));
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int
+open_log(const struct config *c)
+{
+	if (!c->access_log || strcmp(c->access_log, "off") == 0)
+		return -1;
+	if (strcmp(c->access_log, "-") == 0)
+		return dup(STDOUT_FILENO);
+	int fd = open(c->access_log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (fd < 0)
+		log_error("cannot write the access log %s: %s; requests are not logged", c->access_log,
+		          strerror(errno));
+	return fd;
+}
+
+int
+server_create(struct server **out, const struct config *c, const char *version, char *err,
+              size_t err_bytes)
+{
+	struct server *s = NEW(struct server);
+	s->config = c;
+	s->version = version;
+	s->begun_us = now_us();
+	s->shared.config = c;
+	atomic_init(&s->shared.log_fd, open_log(c));
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	if (open_shelves(s, err, err_bytes) || open_origins(s, err, err_bytes) ||
+	    open_workers(s, err, err_bytes)) {
+		server_destroy(&s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+static void
+keep(struct server *s)
+{
+	struct shared *sh = &s->shared;
+	struct cache_stats stats;
+	seen_tick(sh->seen, now_s());
+	cache_stats(sh->cache, &stats);
+	if (stats.limit_bytes)
+		atomic_store(&sh->disk_used_share,
+		             (double)stats.used_bytes / (double)stats.limit_bytes);
+	int64_t rate = (int64_t)s->config->admission.write_budget_bytes_s;
+	int64_t left = atomic_load(&sh->budget);
+	if (rate && left < rate * 2)
+		atomic_fetch_add(&sh->budget, rate);
+}
+
+static void *
+keeper_run(void *arg)
+{
+	struct server *s = arg;
+	unsigned seconds = 0;
+	pthread_mutex_lock(&s->lock);
+	while (!s->stopping) {
+		struct timespec until;
+		pthread_mutex_unlock(&s->lock);
+		keep(s);
+		if (++seconds % SNAPSHOT_EVERY_S == 0)
+			seen_save(s->shared.seen, now_s());
+		pthread_mutex_lock(&s->lock);
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_sec++;
+		if (!s->stopping)
+			pthread_cond_timedwait(&s->wake, &s->lock, &until);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+int
+server_start(struct server *s)
+{
+	for (unsigned i = 0; i < s->worker_count; i++)
+		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
+			return -1;
+	if (pthread_create(&s->keeper, NULL, keeper_run, s))
+		return -1;
+	s->started = true;
+	return 0;
+}
+
+void
+server_stop(struct server *s)
+{
+	if (!s->started)
+		return;
+	atomic_store(&s->shared.draining, true);
+	for (unsigned i = 0; i < s->worker_count; i++)
+		worker_drain(&s->workers[i]);
+	for (unsigned i = 0; i < s->worker_count; i++)
+		pthread_join(s->workers[i].thread, NULL);
+	pthread_mutex_lock(&s->lock);
+	s->stopping = true;
+	pthread_cond_signal(&s->wake);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->keeper, NULL);
+	s->started = false;
+}
+
+void
+server_destroy(struct server **sp)
+{
+	struct server *s = *sp;
+	*sp = NULL;
+	if (!s)
+		return;
+	struct shared *sh = &s->shared;
+	if (sh->seen)
+		seen_save(sh->seen, now_s());
+	/* The I/O threads end first: after that no letter can come any more. */
+	if (sh->cache)
+		cache_close(&sh->cache);
+	for (unsigned i = 0; i < s->worker_count; i++)
+		worker_close(&s->workers[i]);
+	free(s->workers);
+	for (unsigned i = 0; i < sh->origin_count; i++)
+		origin_destroy(&sh->origins[i]);
+	free(sh->origins);
+	routes_destroy(&sh->routes);
+	passes_destroy(&sh->passes);
+	flights_destroy(&sh->flights);
+	baseline_destroy(&sh->baseline);
+	seen_close(&sh->seen);
+	int fd = atomic_load(&sh->log_fd);
+	if (fd >= 0)
+		close(fd);
+	pthread_cond_destroy(&s->wake);
+	pthread_mutex_destroy(&s->lock);
+	free(s->ports);
+	free(s);
+}
+
+unsigned
+server_port(const struct server *s, unsigned listener)
+{
+	return s->ports[listener];
+}
+
+void
+server_reload(struct server *s)
+{
+	int fd = open_log(s->config);
+	int old = atomic_load(&s->shared.log_fd);
+	if (fd >= 0 && old >= 0) { /* the same number for all workers: nobody writes to a closed one */
+		dup2(fd, old);
+		close(fd);
+	} else if (fd >= 0) {
+		atomic_store(&s->shared.log_fd, fd);
+	}
+}
+
+/* ---- facts --------------------------------------------------------------------------------- */
+
+void
+server_report(struct server *s, struct report *out)
+{
+	const struct metrics *blocks[256];
+	unsigned n = s->worker_count < 256 ? s->worker_count : 256;
+	memset(out, 0, sizeof *out);
+	for (unsigned i = 0; i < n; i++)
+		blocks[i] = &s->workers[i].metrics;
+	out->version = s->version;
+	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
+	out->now_s = now_s();
+	metrics_sum(blocks, n, out->n);
+	cache_stats(s->shared.cache, &out->cache);
+	baseline_stats(s->shared.baseline, &out->baseline);
+	seen_report(s->shared.seen, &out->generation);
+	out->open_connections = atomic_load(&s->shared.connections);
+	flights_count(s->shared.flights, &out->flights, &out->flight_bytes);
+}
+
+bool
+server_healthy(struct server *s)
+{
+	return !atomic_load(&s->shared.draining);
+}
+
+/* "http://host/path" as the request that would ask for it. */
+static bool
+request_for(struct str url, struct request *r)
+{
+	struct str schemes[] = {STR("http"), STR("https")};
+	for (size_t i = 0; i < 2; i++) {
+		struct str s = schemes[i], rest = str_from(url, s.n);
+		if (!str_starts(url, s) || !str_starts(rest, STR("://")))
+			continue;
+		rest = str_from(rest, 3);
+		const char *slash = memchr(rest.p, '/', rest.n);
+		size_t n = slash ? (size_t)(slash - rest.p) : rest.n;
+		*r = (struct request){.method = METHOD_GET, .scheme = s, .minor = 1};
+		r->authority = (struct str){rest.p, n};
+		r->path_query = slash ? str_from(rest, n) : STR("/");
+		return n > 0;
+	}
+	return false;
+}
+
+bool
+server_purge(struct server *s, struct str url)
+{
+	struct shared *sh = &s->shared;
+	struct request r;
+	if (!request_for(url, &r))
+		return false;
+	struct buf key = {0};
+	cachekey_build(&r, &route_find(sh->routes, &r)->key, &key);
+	bool had = fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
+	buf_fini(&key);
+	return had;
+}

@@ -1,0 +1,242 @@
+/* worker.c - the thread: accepts, ticks, opens its mail, drains. */
+#include "proxy/edge/worker.h"
+
+#include "proxy/base/log.h"
+#include "proxy/base/mem.h"
+#include "proxy/edge/conn.h"
+#include "proxy/edge/fill.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ACCEPT_MOST = 64 };
+
+static int64_t
+clock_ns(clockid_t which)
+{
+	struct timespec ts;
+	clock_gettime(which, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+int64_t
+now_s(void)
+{
+	return clock_ns(CLOCK_REALTIME_COARSE) / 1000000000;
+}
+
+int64_t
+now_ms(void)
+{
+	return clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000;
+}
+
+int64_t
+now_us(void)
+{
+	return clock_ns(CLOCK_MONOTONIC) / 1000;
+}
+
+/* ---- accepting ----------------------------------------------------------------------------- */
+
+static void
+refuse(struct worker *w, int fd)
+{
+	static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+				   "Retry-After: 1\r\nConnection: close\r\n\r\n";
+	metrics_add(&w->metrics, METRIC_REFUSED_CONNECTIONS, 1);
+	ssize_t n = send(fd, full, sizeof full - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)n;
+	close(fd);
+}
+
+static void
+on_accept(evutil_socket_t fd, short what, void *arg)
+{
+	(void)what;
+	struct listener *l = arg;
+	struct worker *w = l->worker;
+	struct shared *sh = w->shared;
+	for (int i = 0; i < ACCEPT_MOST; i++) {
+		struct sockaddr_storage peer = {0};
+		socklen_t n = sizeof peer;
+		int client = accept4(fd, (struct sockaddr *)&peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (client < 0) {
+			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+				log_warning("cannot accept: %s; trying again shortly (raise the limit of "
+					    "open files, or lower limits.connections)",
+				            strerror(errno));
+				event_del(l->ev); /* the next tick adds it again */
+			}
+			return;
+		}
+		metrics_add(&w->metrics, METRIC_ACCEPTED, 1);
+		if (atomic_fetch_add(&sh->connections, 1) >= sh->config->limits.connections) {
+			atomic_fetch_sub(&sh->connections, 1);
+			refuse(w, client);
+			continue;
+		}
+		conn_accept(w, client, (struct sockaddr *)&peer);
+	}
+}
+
+/* ---- the clock's turn ---------------------------------------------------------------------- */
+
+static void
+time_out(struct worker *w, int64_t now)
+{
+	for (int kind = WAIT_HEADER; kind < WAIT_KINDS; kind++) {
+		struct wait_list *l = &w->waits[kind];
+		while (l->first && now - l->first->wait_since_ms >= l->limit_ms) {
+			struct conn *c = l->first;
+			conn_timeout(c);
+			if (l->first == c) /* still waiting for the same: nothing more to be done with it */
+				conn_close(c);
+		}
+	}
+}
+
+static void
+begin_drain(struct letter *letter)
+{
+	struct worker *w = (struct worker *)((char *)letter - offsetof(struct worker, drain_letter));
+	w->draining = true;
+	w->drain_until_ms = now_ms() + (int64_t)w->shared->config->timeouts.drain_ms;
+	for (unsigned i = 0; i < w->listener_count; i++) {
+		event_del(w->listeners[i].ev);
+		close(w->listeners[i].fd);
+		w->listeners[i].fd = -1;
+	}
+	for (struct conn *c = w->conns, *next; c; c = next) {
+		next = c->next;
+		conn_begin_drain(c);
+	}
+}
+
+static void
+on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	struct worker *w = arg;
+	int64_t now = now_ms();
+	time_out(w, now);
+	worker_flush_log(w);
+	if (w->draining) {
+		if (w->conn_count == 0 || now >= w->drain_until_ms)
+			event_base_loopbreak(w->base);
+		return;
+	}
+	for (unsigned i = 0; i < w->listener_count; i++)
+		if (!event_pending(w->listeners[i].ev, EV_READ, NULL))
+			event_add(w->listeners[i].ev, NULL);
+}
+
+/* ---- mail ---------------------------------------------------------------------------------- */
+
+static void
+on_mail(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *w = arg;
+	mailbox_run(&w->mailbox, fd >= 0 && (what & EV_READ));
+}
+
+static void
+nudge(void *arg)
+{
+	struct worker *w = arg;
+	event_active(w->nudged, EV_TIMEOUT, 0);
+}
+
+void
+worker_drain(struct worker *w)
+{
+	w->drain_letter.open = begin_drain;
+	mailbox_post(&w->mailbox, &w->drain_letter);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+int
+worker_open(struct worker *w, struct shared *shared, unsigned index)
+{
+	const struct config *c = shared->config;
+	w->shared = shared;
+	w->index = index;
+	w->scratch = mem_alloc(SCRATCH_BYTES);
+	const int64_t limits[WAIT_KINDS] = {
+		[WAIT_HEADER] = (int64_t)c->timeouts.header_ms,
+		[WAIT_IDLE] = (int64_t)c->timeouts.idle_ms,
+		[WAIT_BODY] = (int64_t)c->timeouts.body_ms,
+		[WAIT_SEND] = (int64_t)c->timeouts.send_ms,
+		[WAIT_FLIGHT] = (int64_t)c->timeouts.coalesce_ms,
+	};
+	for (int i = 0; i < WAIT_KINDS; i++) {
+		w->waits[i].last = &w->waits[i].first;
+		w->waits[i].limit_ms = limits[i];
+	}
+	struct event_config *ec = event_config_new();
+	event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
+	event_config_require_features(ec, EV_FEATURE_ET);
+	w->base = event_base_new_with_config(ec);
+	event_config_free(ec);
+	if (!w->base || mailbox_init(&w->mailbox))
+		return -1;
+	w->fetcher = fetcher_create(w->base);
+	w->mail = event_new(w->base, w->mailbox.fd, EV_READ | EV_PERSIST, on_mail, w);
+	w->nudged = event_new(w->base, -1, 0, on_mail, w);
+	w->tick = event_new(w->base, -1, EV_PERSIST, on_tick, w);
+	struct timeval every = {0, TICK_MS * 1000};
+	for (unsigned i = 0; i < w->listener_count; i++) {
+		struct listener *l = &w->listeners[i];
+		l->worker = w;
+		l->index = i;
+		l->ev = event_new(w->base, l->fd, EV_READ | EV_PERSIST, on_accept, l);
+		if (!l->ev || event_add(l->ev, NULL))
+			return -1;
+	}
+	return event_add(w->mail, NULL) || event_add(w->tick, &every) ? -1 : 0;
+}
+
+void *
+worker_run(void *arg)
+{
+	struct worker *w = arg;
+	mailbox_adopt(&w->mailbox, nudge, w);
+	event_base_dispatch(w->base);
+	while (w->conns)
+		conn_close(w->conns);
+	fill_cancel_all(w);
+	worker_flush_log(w);
+	return NULL;
+}
+
+void
+worker_close(struct worker *w)
+{
+	if (w->fetcher)
+		fetcher_destroy(&w->fetcher);
+	/* Letters of flights and disk reads that came too late. */
+	if (w->base) {
+		mailbox_run(&w->mailbox, true);
+		txn_free_spares(w);
+		for (unsigned i = 0; i < w->listener_count; i++)
+			if (w->listeners[i].ev)
+				event_free(w->listeners[i].ev);
+		struct event *evs[] = {w->mail, w->nudged, w->tick};
+		for (size_t i = 0; i < sizeof evs / sizeof evs[0]; i++)
+			if (evs[i])
+				event_free(evs[i]);
+		event_base_free(w->base);
+		mailbox_fini(&w->mailbox);
+	}
+	for (unsigned i = 0; i < w->listener_count; i++)
+		if (w->listeners[i].fd >= 0)
+			close(w->listeners[i].fd);
+	free(w->listeners);
+	buf_fini(&w->log);
+	free(w->scratch);
+}

@@ -1,0 +1,103 @@
+/* worker.h - one thread of the proxy: its event loop, connections, fetcher, timers and counters.
+ *
+ * Threads   everything here belongs to the worker's own thread, but for its mailbox and the relaxed
+ *           reads of its metrics.
+ */
+#ifndef EDGE_WORKER_H
+#define EDGE_WORKER_H
+
+#include "config/config.h"
+#include "proxy/base/buf.h"
+#include "proxy/base/mailbox.h"
+#include "proxy/base/metrics.h"
+#include "proxy/cache/baseline.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/flight.h"
+#include "proxy/edge/passes.h"
+#include "proxy/edge/route.h"
+#include "proxy/edge/seen.h"
+#include "proxy/origin/fetch.h"
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <pthread.h>
+
+struct conn;
+struct fill;
+struct txn;
+
+/* What all workers share; constant after start but for what says otherwise. */
+struct shared {
+	const struct config *config;
+	struct cache *cache;
+	struct seen *seen;
+	struct baseline *baseline;
+	struct flights *flights;
+	struct passes *passes;
+	struct routes *routes;
+	const struct filter_seed *seed;
+	struct policy_settings policy;
+	struct origin **origins;
+	unsigned origin_count;
+	uint64_t max_object_bytes;
+	_Atomic unsigned connections;
+	_Atomic bool draining;
+	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
+	_Atomic double disk_used_share; /* refreshed by the first worker's tick */
+	_Atomic int64_t budget;         /* bytes the write-rate budget still allows */
+	_Atomic int log_fd;             /* access log, or -1 */
+};
+
+/* What a connection may be waiting for, each with its own time limit: one list per kind, oldest
+ * first, because all in a list wait equally long. */
+enum waiting { WAIT_NOTHING, WAIT_HEADER, WAIT_IDLE, WAIT_BODY, WAIT_SEND, WAIT_FLIGHT, WAIT_KINDS };
+
+struct wait_list {
+	struct conn *first, **last;
+	int64_t limit_ms;
+};
+
+struct listener {
+	struct event *ev;
+	int fd;
+	struct worker *worker;
+	unsigned index;
+};
+
+struct worker {
+	struct shared *shared;
+	unsigned index;
+	pthread_t thread;
+	struct event_base *base;
+	struct fetcher *fetcher;
+	struct mailbox mailbox;
+	struct event *mail, *nudged, *tick;
+	struct letter drain_letter;
+	struct metrics metrics;
+	struct listener *listeners;
+	unsigned listener_count;
+	struct wait_list waits[WAIT_KINDS];
+	struct conn *conns;
+	unsigned conn_count;
+	struct fill *fills;
+	struct txn *spare_txns;
+	unsigned spare_count;
+	struct buf log; /* access log lines not written yet */
+	char *scratch;  /* SCRATCH_BYTES: what a socket is read into */
+	bool draining;
+	int64_t drain_until_ms;
+};
+
+enum { SCRATCH_BYTES = 128 << 10, TICK_MS = 50 };
+
+int worker_open(struct worker *w, struct shared *shared, unsigned index);
+void *worker_run(void *w); /* thread main */
+void worker_close(struct worker *w);
+void worker_drain(struct worker *w); /* any thread */
+void worker_flush_log(struct worker *w);
+
+int64_t now_s(void);  /* wall clock */
+int64_t now_ms(void); /* monotonic, coarse: for time limits */
+int64_t now_us(void); /* monotonic: for the log */
+
+#endif

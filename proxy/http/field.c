@@ -1,0 +1,202 @@
+/* field.c - which field names we act on, and the few questions asked of a list of fields. */
+#include "proxy/http/field.h"
+
+#include "proxy/http/syntax.h"
+
+static const struct str names[FIELD_COUNT] = {
+	[FIELD_OTHER] = {"", 0},
+#define FIELD(id, name) [FIELD_##id] = STR_INIT(name),
+#include "proxy/http/field_names.h"
+#undef FIELD
+};
+
+#define BIT(id) (UINT64_C(1) << FIELD_##id)
+
+/* RFC 9110 7.6.1: never forwarded. Content-Length is not here: it describes the message, and the
+ * framing of the next hop is decided where it is written. */
+static const uint64_t hop_by_hop = BIT(CONNECTION) | BIT(KEEP_ALIVE) | BIT(PROXY_CONNECTION) |
+				   BIT(TE) | BIT(TRAILER) | BIT(TRANSFER_ENCODING) | BIT(UPGRADE) |
+				   BIT(PROXY_AUTHENTICATE) | BIT(PROXY_AUTHENTICATION_INFO) |
+				   BIT(PROXY_AUTHORIZATION);
+
+/* Fields that every recipient needs: Connection must not list them (7.6.1), and whoever does so
+ * wants to hide something from the next hop. */
+static const uint64_t not_connection_options =
+	BIT(HOST) | BIT(CONTENT_LENGTH) | BIT(CACHE_CONTROL) | BIT(CONTENT_ENCODING) |
+	BIT(CONTENT_RANGE) | BIT(CONTENT_TYPE) | BIT(AUTHORIZATION) | BIT(COOKIE) | BIT(VARY);
+
+static uint64_t
+load(const char *p, size_t n)
+{
+	uint64_t x = 0;
+	memcpy(&x, p, n);
+	return x;
+}
+
+/* Equal but for the case of letters: they differ in 0x20 only, where the lower-case name has a
+ * letter (0x40 set; a dash has not). */
+static bool
+word_is(uint64_t name, uint64_t x)
+{
+	return ((x ^ name) & ~(name >> 1 & UINT64_C(0x2020202020202020))) == 0;
+}
+
+/* str_ieq for one of our names, which are lower case letters and dashes: a third of a parser's time
+ * went into strncasecmp. */
+static bool
+name_is(const char *name, const char *p, size_t n)
+{
+	size_t i = 0;
+	for (; n - i >= 8; i += 8)
+		if (!word_is(load(name + i, 8), load(p + i, 8)))
+			return false;
+	if (i) /* the last eight bytes once more */
+		return word_is(load(name + n - 8, 8), load(p + n - 8, 8));
+	for (; i < n; i++)
+		if (!word_is((unsigned char)name[i], (unsigned char)p[i]))
+			return false;
+	return true;
+}
+
+/* The first of the candidates (rows of one length) that is this name, case-insensitively. */
+static enum field_id
+one_of(struct str name, const uint8_t *ids, unsigned n)
+{
+	char last = (char)(name.p[name.n - 1] | 0x20);
+	for (unsigned i = 0; i < n; i++) {
+		const char *known = names[ids[i]].p;
+		if (known[name.n - 1] == last && name_is(known, name.p, name.n))
+			return (enum field_id)ids[i];
+	}
+	return FIELD_OTHER;
+}
+
+#define ONE_OF(...)                                         \
+	do {                                                \
+		static const uint8_t ids[] = {__VA_ARGS__}; \
+		return one_of(name, ids, sizeof ids);       \
+	} while (0)
+
+/* By length, then by last letter: nearly every unknown name is known as such without comparing it.
+ * A row of field_names.h that is missing here fails test_field. */
+enum field_id
+field_id_of(struct str name)
+{
+	/* clang-format off */
+	switch (name.n) {
+	case 2:  ONE_OF(FIELD_TE);
+	case 3:  ONE_OF(FIELD_AGE, FIELD_VIA);
+	case 4:  ONE_OF(FIELD_DATE, FIELD_ETAG, FIELD_HOST, FIELD_VARY);
+	case 5:  ONE_OF(FIELD_ALLOW, FIELD_RANGE);
+	case 6:  ONE_OF(FIELD_ACCEPT, FIELD_COOKIE, FIELD_EXPECT, FIELD_PRAGMA);
+	case 7:  ONE_OF(FIELD_ALT_SVC, FIELD_EXPIRES, FIELD_TRAILER, FIELD_UPGRADE, FIELD_WARNING);
+	case 8:  ONE_OF(FIELD_IF_MATCH, FIELD_IF_RANGE, FIELD_LOCATION);
+	case 9:  ONE_OF(FIELD_FORWARDED);
+	case 10: ONE_OF(FIELD_CONNECTION, FIELD_KEEP_ALIVE, FIELD_SET_COOKIE, FIELD_USER_AGENT);
+	case 12: ONE_OF(FIELD_CACHE_STATUS, FIELD_CONTENT_TYPE, FIELD_MAX_FORWARDS);
+	case 13: ONE_OF(FIELD_ACCEPT_RANGES, FIELD_AUTHORIZATION, FIELD_CACHE_CONTROL,
+	                FIELD_CONTENT_RANGE, FIELD_IF_NONE_MATCH, FIELD_LAST_MODIFIED);
+	case 14: ONE_OF(FIELD_CONTENT_LENGTH);
+	case 15: ONE_OF(FIELD_ACCEPT_ENCODING, FIELD_ACCEPT_LANGUAGE, FIELD_X_FORWARDED_FOR);
+	case 16: ONE_OF(FIELD_CONTENT_ENCODING, FIELD_CONTENT_LOCATION, FIELD_PROXY_CONNECTION,
+	                FIELD_X_FORWARDED_HOST);
+	case 17: ONE_OF(FIELD_CDN_CACHE_CONTROL, FIELD_IF_MODIFIED_SINCE, FIELD_SURROGATE_CONTROL,
+	                FIELD_TRANSFER_ENCODING, FIELD_X_FORWARDED_PROTO);
+	case 18: ONE_OF(FIELD_PROXY_AUTHENTICATE);
+	case 19: ONE_OF(FIELD_IF_UNMODIFIED_SINCE, FIELD_PROXY_AUTHORIZATION);
+	case 25: ONE_OF(FIELD_PROXY_AUTHENTICATION_INFO);
+	default: return FIELD_OTHER;
+	}
+	/* clang-format on */
+}
+
+struct str
+field_name(enum field_id id)
+{
+	return names[id];
+}
+
+bool
+fields_add(struct fields *f, struct str name, struct str value)
+{
+	if (f->n >= f->cap)
+		return false;
+	enum field_id id = field_id_of(name);
+	f->v[f->n++] = (struct field){name, value, id};
+	f->present |= UINT64_C(1) << id;
+	return true;
+}
+
+const struct field *
+fields_next(const struct fields *f, enum field_id id, unsigned *at)
+{
+	if (!fields_has(f, id))
+		return NULL;
+	while (*at < f->n) {
+		const struct field *x = &f->v[(*at)++];
+		if (x->id == id)
+			return x;
+	}
+	return NULL;
+}
+
+const struct field *
+fields_next_named(const struct fields *f, struct str name, unsigned *at)
+{
+	enum field_id id = field_id_of(name);
+	if (id != FIELD_OTHER)
+		return fields_next(f, id, at);
+	while (*at < f->n) {
+		const struct field *x = &f->v[(*at)++];
+		if (str_ieq(x->name, name))
+			return x;
+	}
+	return NULL;
+}
+
+struct str
+fields_get(const struct fields *f, enum field_id id)
+{
+	unsigned at = 0;
+	const struct field *x = fields_next(f, id, &at);
+	return x ? x->value : (struct str){NULL, 0};
+}
+
+unsigned
+fields_count(const struct fields *f, enum field_id id)
+{
+	unsigned n = 0, at = 0;
+	while (fields_next(f, id, &at))
+		n++;
+	return n;
+}
+
+bool
+fields_list_has(const struct fields *f, enum field_id id, struct str token)
+{
+	unsigned at = 0;
+	const struct field *line;
+	while ((line = fields_next(f, id, &at)) != NULL) {
+		struct str rest = line->value, item;
+		if (!memchr(rest.p, ',', rest.n)) { /* nearly always there is but one */
+			if (str_ieq(rest, token))
+				return true;
+			continue;
+		}
+		while (list_next(&rest, &item))
+			if (str_ieq(item, token))
+				return true;
+	}
+	return false;
+}
+
+bool
+field_is_hop_by_hop(const struct fields *f, const struct field *field)
+{
+	uint64_t bit = UINT64_C(1) << field->id;
+	if (hop_by_hop & bit)
+		return true;
+	if (!fields_has(f, FIELD_CONNECTION) || (not_connection_options & bit))
+		return false;
+	return fields_list_has(f, FIELD_CONNECTION, field->name);
+}

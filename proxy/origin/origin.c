@@ -1,0 +1,181 @@
+/* origin.c - an origin's settings, checked once, in the shape in which libcurl wants them.
+ *
+ * Names in TLS: SNI and the name the certificate is checked for are the name in the URL, whatever
+ * Host is sent (as nginx's proxy_ssl_name has it). An address in the URL cannot be an SNI; when a
+ * host is set beside it, as in "https://192.0.2.7" with "host: www.example.com", that host is it.
+ */
+#include "proxy/origin/origin.h"
+
+#include "proxy/base/mem.h"
+
+#include <arpa/inet.h>
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+struct place { /* an origin's URL in parts, owned (curl_free) */
+	char *scheme, *host, *port, *path;
+};
+
+static void
+place_fini(struct place *p)
+{
+	curl_free(p->scheme);
+	curl_free(p->host);
+	curl_free(p->port);
+	curl_free(p->path);
+}
+
+static bool
+has(CURLU *u, CURLUPart part)
+{
+	char *s = NULL;
+	bool yes = curl_url_get(u, part, &s, 0) == CURLUE_OK;
+	curl_free(s);
+	return yes;
+}
+
+/* NULL, or what is wrong with the URL. */
+static const char *
+place_parse(const char *url, struct place *p)
+{
+	const char *wrong = "is not a URL";
+	CURLU *u = curl_url();
+	if (!u || !strstr(url, "://") || curl_url_set(u, CURLUPART_URL, url, 0) ||
+	    curl_url_get(u, CURLUPART_SCHEME, &p->scheme, 0) ||
+	    curl_url_get(u, CURLUPART_HOST, &p->host, 0) ||
+	    curl_url_get(u, CURLUPART_PORT, &p->port, CURLU_DEFAULT_PORT) ||
+	    curl_url_get(u, CURLUPART_PATH, &p->path, 0))
+		goto out;
+	wrong = NULL;
+	if (strcmp(p->scheme, "http") != 0 && strcmp(p->scheme, "https") != 0)
+		wrong = "must begin with http:// or https://";
+	else if (strcmp(p->path, "/") != 0 || has(u, CURLUPART_QUERY) || has(u, CURLUPART_FRAGMENT))
+		wrong = "must end after the host and port: requests bring their own path";
+	else if (has(u, CURLUPART_USER) || has(u, CURLUPART_PASSWORD))
+		wrong = "must not hold a user or password";
+out:
+	curl_url_cleanup(u);
+	return wrong;
+}
+
+static bool
+is_address(const char *host)
+{
+	struct in_addr a;
+	return host[0] == '[' || inet_pton(AF_INET, host, &a) == 1;
+}
+
+static char *say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static char *
+say(const char *fmt, ...)
+{
+	char *s;
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vasprintf(&s, fmt, ap);
+	va_end(ap);
+	return n < 0 ? mem_strdup("") : s;
+}
+
+/* Host may carry a port; a TLS name does not. */
+static size_t
+name_length(const char *host)
+{
+	return host[0] == '[' ? strlen(host) : strcspn(host, ":");
+}
+
+static void
+find_way(struct origin *o, const struct place *p)
+{
+	bool named_by_host = o->tls && o->host && is_address(p->host) &&
+			     !is_address(o->host);
+	char *name = named_by_host ? mem_strndup(o->host, name_length(o->host)) : mem_strdup(p->host);
+	char *way = say("::%s:%s", p->host, p->port);
+	o->place = curl_url();
+	curl_url_set(o->place, CURLUPART_SCHEME, p->scheme, 0);
+	curl_url_set(o->place, CURLUPART_HOST, name, 0);
+	curl_url_set(o->place, CURLUPART_PORT, p->port, 0);
+	if (named_by_host)
+		o->connect_to = curl_slist_append(NULL, way);
+	free(name);
+	free(way);
+}
+
+static bool
+is_usual_port(const struct place *p)
+{
+	return strcmp(p->port, strcmp(p->scheme, "http") == 0 ? "80" : "443") == 0;
+}
+
+static X509_STORE *
+read_trust(const char *ca_file)
+{
+	X509_STORE *s = X509_STORE_new();
+	if (s && (ca_file ? X509_STORE_load_file(s, ca_file) : X509_STORE_set_default_paths(s)))
+		return s;
+	X509_STORE_free(s);
+	return NULL;
+}
+
+static const char *
+openssl_reason(void)
+{
+	const char *why = ERR_reason_error_string(ERR_peek_error());
+	ERR_clear_error();
+	return why ? why : "unknown error";
+}
+
+struct origin *
+origin_create(const struct origin_options *opt, char *err, size_t err_bytes)
+{
+	struct place p = {0};
+	struct origin *o = NULL;
+	const char *wrong = place_parse(opt->url, &p);
+	if (wrong) {
+		snprintf(err, err_bytes, "origin '%s' %s", opt->url, wrong);
+		goto out;
+	}
+	o = NEW(struct origin);
+	o->url = mem_strdup(opt->url);
+	o->host = opt->host ? mem_strdup(opt->host) : NULL;
+	o->tls = strcmp(p.scheme, "https") == 0;
+	o->insecure = opt->insecure;
+	o->connect_timeout_ms = opt->connect_timeout_ms ? opt->connect_timeout_ms : 5000;
+	o->read_timeout_ms = opt->read_timeout_ms ? opt->read_timeout_ms : 60000;
+	o->max_connections = opt->max_connections ? opt->max_connections : 256;
+	find_way(o, &p);
+	o->authority = is_usual_port(&p) ? mem_strdup(p.host) : say("%s:%s", p.host, p.port);
+	if (o->tls && !o->insecure &&
+	    !(o->trust = read_trust(opt->ca_file))) {
+		snprintf(err, err_bytes, "origin '%s': CA file '%s' cannot be read: %s", opt->url,
+			 opt->ca_file ? opt->ca_file : "(the system's)", openssl_reason());
+		origin_destroy(&o);
+	}
+out:
+	place_fini(&p);
+	return o;
+}
+
+void
+origin_destroy(struct origin **po)
+{
+	struct origin *o = *po;
+	if (!o)
+		return;
+	X509_STORE_free(o->trust);
+	curl_slist_free_all(o->connect_to);
+	free(o->authority);
+	free(o->host);
+	curl_url_cleanup(o->place);
+	free(o->url);
+	free(o);
+	*po = NULL;
+}
+
+const char *
+origin_url(const struct origin *o)
+{
+	return o->url;
+}

@@ -1,0 +1,30 @@
+# layers.awk - awk -f layers.awk layers.txt FILE...: every #include "room/file.h" must be allowed by
+# the floor plan; libcyaml only in schema.c, libyaml only in read.c.
+function room_of(path) { sub(/\/[^\/]*$/, "", path); return path }
+FNR == 1 && NR != 1 { here = room_of(FILENAME) }
+NR == FNR {
+	if ($0 ~ /^#/ || !NF)
+		next
+	rooms[$1] = 1
+	short = $1; sub(/^proxy\//, "", short)
+	full[short] = $1
+	for (i = 2; i <= NF; i++)
+		plan[$1, $i] = 1
+	next
+}
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+	split($0, part, "\"")
+	there = room_of(part[2])
+	short = there; sub(/^proxy\//, "", short)
+	if (there == here)
+		next
+	if (!(there in rooms))
+		complain("\"" part[2] "\" is not written from the top of the repository")
+	else if (!((here, short) in plan))
+		complain(here " may not include " there)
+}
+/^[ \t]*#[ \t]*include[ \t]*<(cyaml|yaml)/ && FILENAME !~ /^config\/(schema|read)\.c$/ {
+	complain("YAML is config's affair: schema.c and read.c")
+}
+function complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; bad++ }
+END { printf "layers: %s\n", bad ? bad " wrong" : "ok"; exit bad > 0 }

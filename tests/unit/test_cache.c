@@ -1,0 +1,609 @@
+/* test_cache.c - the door of the shelves, with a real directory under it.
+ * rooms: cache http base filter
+ */
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_inside.h"
+#include "tests/kit/tmpdir.h"
+#include "tests/kit/unit.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+
+static char dir[256];
+static struct mailbox home;
+static struct cache_options options;
+
+static void
+begin(void)
+{
+	tmpdir_make(dir, sizeof dir);
+	ck_assert_int_eq(mailbox_init(&home), 0);
+	options =
+		(struct cache_options){.dir = dir, .disk_bytes = 64 << 20, .memory_bytes = 8 << 20};
+}
+
+static void
+end(void)
+{
+	mailbox_fini(&home);
+	tmpdir_remove(dir);
+}
+
+static struct cache *
+open_cache(void)
+{
+	struct cache *c = NULL;
+	char err[512] = "";
+	ck_assert_msg(cache_open(&c, &options, err, sizeof err) == 0, "%s", err);
+	return c;
+}
+
+/* ---- what a key's object looks like: everything follows from key and size -------------------- */
+
+static void
+body_of(const char *key, uint64_t at, char *to, size_t n)
+{
+	uint64_t x = 0;
+	for (const char *p = key; *p; p++)
+		x = x * 131 + (unsigned char)*p;
+	for (size_t i = 0; i < n; i++)
+		to[i] = (char)((x + (at + i) * 2654435761u) >> 7);
+}
+
+static struct terms
+some_terms(void)
+{
+	return (struct terms){.response_time = 1000,
+			      .lifetime = 60,
+			      .last_modified = -1,
+			      .status = 200,
+			      .etag_at = 3,
+			      .etag_bytes = 4,
+			      .flags = TERMS_VARY};
+}
+
+static struct key_hash
+hash_of(struct cache *c, const char *key)
+{
+	return key_hash_of(cache_seed(c), key, strlen(key));
+}
+
+static struct object_write *
+start(struct cache *c, const char *key, uint64_t announced, bool disk)
+{
+	return cache_write_begin(c, &(struct write_options){
+					    .hash = hash_of(c, key),
+					    .key = str_of(key),
+					    .head = str_of("HTTP/1.1 200 OK\r\n"),
+					    .terms = some_terms(),
+					    .body_bytes = announced,
+					    .disk = disk,
+				    });
+}
+
+static void
+feed(struct object_write *w, const char *key, uint64_t from, uint64_t n)
+{
+	while (n) {
+		uint32_t part = n < 30000 ? (uint32_t)n : 30000;
+		struct block *b = block_create(part + 7);
+		body_of(key, from, b->p + 7, part);
+		b->n = part + 7;
+		cache_write_body(w, b, 7, part);
+		block_unref(&b);
+		from += part;
+		n -= part;
+	}
+}
+
+static bool
+store_key(struct cache *c, const char *key, uint64_t n, bool known, bool disk, bool admit)
+{
+	struct object_write *w = start(c, key, known ? n : UINT64_MAX, disk);
+	feed(w, key, 0, n);
+	struct object *o = cache_write_commit(&w, admit);
+	bool yes = o;
+	object_unref(&o);
+	return yes;
+}
+
+/* ---- asking, and waiting for letters ------------------------------------------------------- */
+
+static struct object *came;
+static bool is_done;
+
+static void
+on_lookup(struct cache_lookup *l, struct object *o)
+{
+	(void)l;
+	came = o;
+	is_done = true;
+}
+
+static void
+on_body(struct body_read *r)
+{
+	(void)r;
+	is_done = true;
+}
+
+static void
+await(void)
+{
+	while (!is_done) {
+		struct pollfd p = {home.fd, POLLIN, 0};
+		poll(&p, 1, 1000);
+		mailbox_run(&home, true);
+	}
+}
+
+static struct object *
+look_up(struct cache *c, const char *key)
+{
+	struct cache_lookup l = {.home = &home, .done = on_lookup};
+	struct object *o = NULL;
+	is_done = false;
+	enum found f = cache_lookup(c, &l, hash_of(c, key), str_of(key), &o);
+	if (f != FOUND_LATER)
+		return f == FOUND_OBJECT ? o : NULL;
+	await();
+	return came;
+}
+
+/* True when all of the body came and was right; a wrong byte fails the test. */
+static bool
+read_right(struct cache *c, struct object *o, const char *key)
+{
+	struct body_read r = {.home = &home, .done = on_body};
+	char want[4096];
+	uint64_t at = 0;
+	while (at < o->body_bytes) {
+		is_done = false;
+		enum body_step s = object_read(c, o, &r, at, sizeof want);
+		if (s == BODY_LATER) {
+			await();
+			continue;
+		}
+		if (s == BODY_BAD)
+			break;
+		ck_assert(r.n > 0 && r.n <= sizeof want);
+		body_of(key, at, want, r.n);
+		ck_assert_mem_eq(r.p, want, r.n);
+		at += r.n;
+	}
+	body_done(&r);
+	return at == o->body_bytes;
+}
+
+static bool
+has(struct cache *c, const char *key, uint64_t n)
+{
+	struct object *o = look_up(c, key);
+	if (!o)
+		return false;
+	ck_assert(str_eq(o->key, str_of(key)));
+	ck_assert_uint_eq(o->body_bytes, n);
+	ck_assert(str_starts(o->head, str_of("HTTP/1.1 200 OK\r\n")));
+	ck_assert_int_eq(o->terms.status, 200);
+	ck_assert_int_eq(o->terms.last_modified, -1);
+	bool right = read_right(c, o, key);
+	object_unref(&o);
+	return right;
+}
+
+/* ---- tests --------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *says;
+	uint64_t n;
+	bool known, disk, admit, want;
+} writes[] = {
+	{"a first sighting lives in RAM", 8000, true, false, false, true},
+	{"of unknown length too", 8000, false, false, false, true},
+	{"no body at all", 0, true, false, false, true},
+	{"no body, on disk", 0, true, true, false, true},
+	{"small, on disk", 8000, true, true, false, true},
+	{"small, of unknown length, on disk", 8000, false, true, false, true},
+	{"admitted when it was whole", 8000, true, false, true, true},
+	{"exactly one block", 126976, true, true, false, true},
+	{"a byte more than one block", 126977, true, true, false, true},
+	{"large, on disk", 3000000, true, true, false, true},
+	{"large, of unknown length, on disk", 3000000, false, true, false, true},
+	{"large in RAM, then admitted", 1000000, true, false, true, true},
+	{"too large for RAM and not admitted", 7000000, true, false, false, false},
+	{"larger than the disk takes", 30000000, true, true, false, false},
+	{"larger than the disk takes, found out late", 30000000, false, true, false, false},
+};
+
+START_TEST(written_is_visible_at_once_and_after_a_restart)
+{
+	begin();
+	struct cache *c = open_cache();
+	bool disk = writes[_i].disk || writes[_i].admit;
+	uint64_t n = writes[_i].n;
+	ck_assert_msg(store_key(c, "k", n, writes[_i].known, writes[_i].disk, writes[_i].admit) ==
+			      writes[_i].want,
+		      "%s", writes[_i].says);
+	ck_assert_msg(has(c, "k", n) == writes[_i].want, "%s", writes[_i].says);
+	if (c->store)
+		store_flush(c->store);
+	ck_assert_msg(has(c, "k", n) == writes[_i].want, "%s", writes[_i].says);
+	ck_assert(!has(c, "other", n));
+	cache_close(&c);
+	c = open_cache();
+	ck_assert_msg(has(c, "k", n) == (writes[_i].want && disk), "%s", writes[_i].says);
+	struct cache_stats s;
+	cache_stats(c, &s);
+	ck_assert_uint_eq(s.damaged_records, 0);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+START_TEST(cut_short_is_never_stored)
+{
+	begin();
+	struct cache *c = open_cache();
+	for (int disk = 0; disk < 2; disk++) {
+		struct object_write *w = start(c, "short", 500000, disk);
+		feed(w, "short", 0, 499999);
+		ck_assert_ptr_null(cache_write_commit(&w, true));
+		w = start(c, "long", 500, disk);
+		feed(w, "long", 0, 501);
+		ck_assert_ptr_null(cache_write_commit(&w, true));
+		w = start(c, "left", 500, disk);
+		feed(w, "left", 0, 200);
+		cache_write_abandon(&w);
+		ck_assert_ptr_null(w);
+	}
+	ck_assert(!has(c, "short", 500000) && !has(c, "long", 500) && !has(c, "left", 500));
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+START_TEST(second_sighting_is_written_from_ram)
+{
+	begin();
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "a", 9000, true, false, false));
+	ck_assert(store_key(c, "big", 900000, true, false, false));
+	struct object *a = look_up(c, "a"), *big = look_up(c, "big");
+	ck_assert_int_eq(a->on_disk, 0);
+	ck_assert_int_eq(a->place, OBJECT_IN_RAM);
+	cache_admit(c, a);
+	cache_admit(c, a); /* once is enough */
+	cache_admit(c, big);
+	ck_assert_int_eq(a->on_disk, 1);
+	object_unref(&a);
+	object_unref(&big);
+	store_flush(c->store);
+	struct cache_stats s;
+	cache_stats(c, &s);
+	ck_assert_uint_eq(s.objects, 2);
+	ck_assert_uint_ge(s.written_bytes, 909000);
+	ck_assert_uint_le(s.written_bytes, 909000 + 16384);
+	cache_close(&c);
+	c = open_cache();
+	ck_assert(has(c, "a", 9000) && has(c, "big", 900000));
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+START_TEST(removed_is_gone_also_after_a_restart)
+{
+	begin();
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "ram", 900, true, false, false));
+	ck_assert(store_key(c, "disk", 900, true, true, false));
+	ck_assert(store_key(c, "both", 900, true, false, true));
+	ck_assert(cache_remove(c, hash_of(c, "ram"), str_of("ram")));
+	ck_assert(cache_remove(c, hash_of(c, "disk"), str_of("disk")));
+	ck_assert(cache_remove(c, hash_of(c, "both"), str_of("both")));
+	ck_assert(!cache_remove(c, hash_of(c, "both"), str_of("both")));
+	for (int again = 0; again < 2; again++) {
+		ck_assert(!has(c, "ram", 900) && !has(c, "disk", 900) && !has(c, "both", 900));
+		cache_close(&c);
+		c = open_cache();
+	}
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+START_TEST(newer_replaces_older_wherever_it_was)
+{
+	begin();
+	struct cache *c = open_cache();
+	for (int first = 0; first < 4; first++)
+		for (int second = 0; second < 4; second++) {
+			ck_assert(store_key(c, "k", 100, true, first & 1, first >> 1));
+			ck_assert(store_key(c, "k", 200, true, second & 1, second >> 1));
+			ck_assert(has(c, "k", 200));
+		}
+	/* The last was on disk; one that lives in RAM only drops it from there too. */
+	ck_assert(store_key(c, "k", 300, true, false, false));
+	cache_close(&c);
+	c = open_cache();
+	ck_assert(!look_up(c, "k"));
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+static void
+refresh_and_check(struct cache *c, uint64_t n, const char *head)
+{
+	struct object *o = look_up(c, "k");
+	ck_assert_ptr_nonnull(o);
+	struct terms t = o->terms;
+	t.response_time += 100;
+	struct object *new = cache_refresh(c, o, str_of(head), &t);
+	object_unref(&o);
+	ck_assert(read_right(c, new, "k"));
+	object_unref(&new);
+	o = look_up(c, "k");
+	ck_assert_ptr_nonnull(o);
+	ck_assert(str_eq(o->head, str_of(head)));
+	ck_assert_int_eq(o->terms.response_time, t.response_time);
+	ck_assert_uint_eq(o->body_bytes, n);
+	ck_assert(read_right(c, o, "k"));
+	object_unref(&o);
+}
+
+static const struct {
+	uint64_t n;
+	bool disk, admit;
+} refreshed[] = {{0, true, false},   {900, false, false},   {900, true, false},
+		 {900, false, true}, {900000, true, false}, {900000, false, true}};
+
+START_TEST(refresh_keeps_the_body)
+{
+	begin();
+	struct cache *c = open_cache();
+	uint64_t n = refreshed[_i].n;
+	bool disk = refreshed[_i].disk || refreshed[_i].admit;
+	ck_assert(store_key(c, "k", n, true, refreshed[_i].disk, refreshed[_i].admit));
+	store_flush(c->store);
+	struct cache_stats before, after;
+	cache_stats(c, &before);
+	refresh_and_check(c, n, "HTTP/1.1 200 OK\r\nX: 1\r\n");
+	refresh_and_check(c, n, "HTTP/1.1 200 OK\r\nX: 22\r\n");
+	store_flush(c->store);
+	cache_stats(c, &after);
+	ck_assert_uint_le(after.written_bytes - before.written_bytes, disk ? 8192 : 0);
+	cache_close(&c);
+	c = open_cache();
+	if (disk) {
+		ck_assert(has(c, "k", n));
+		refresh_and_check(c, n, "HTTP/1.1 200 OK\r\nX: 333\r\n");
+		cache_close(&c);
+		c = open_cache();
+	}
+	ck_assert(has(c, "k", n) == disk);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+START_TEST(refresh_of_what_was_removed_brings_nothing_back)
+{
+	begin();
+	struct cache *c = open_cache();
+	for (int disk = 0; disk < 2; disk++) {
+		ck_assert(store_key(c, "k", 900, true, disk, false));
+		struct object *o = look_up(c, "k");
+		cache_remove(c, o->hash, o->key);
+		struct object *new = cache_refresh(c, o, o->head, &o->terms);
+		ck_assert(read_right(c, new, "k"));
+		cache_admit(c, o);
+		object_unref(&o);
+		object_unref(&new);
+		ck_assert_ptr_null(look_up(c, "k"));
+	}
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+START_TEST(second_disk_hit_moves_into_ram)
+{
+	begin();
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", 9000, true, true, false));
+	enum object_place want[] = {OBJECT_ON_DISK, OBJECT_ON_DISK, OBJECT_IN_RAM};
+	for (int i = 0; i < 3; i++) {
+		struct object *o = look_up(c, "k");
+		ck_assert_int_eq(o->place, want[i]);
+		ck_assert_int_eq(o->on_disk, 1);
+		ck_assert(read_right(c, o, "k"));
+		object_unref(&o);
+	}
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+START_TEST(works_without_a_disk)
+{
+	begin();
+	options.dir = NULL;
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", 9000, true, true, true));
+	ck_assert(has(c, "k", 9000));
+	struct object *o = look_up(c, "k");
+	cache_admit(c, o);
+	object_unref(&o);
+	refresh_and_check(c, 9000, "HTTP/1.1 200 OK\r\nX: 1\r\n");
+	ck_assert(cache_remove(c, hash_of(c, "k"), str_of("k")));
+	ck_assert(!has(c, "k", 9000));
+	ck_assert_int_eq(cache_open_file(c, "x"), -1);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+static void
+expect_refused(const char *words)
+{
+	struct cache *c = NULL;
+	char err[512] = "";
+	ck_assert_int_eq(cache_open(&c, &options, err, sizeof err), -1);
+	ck_assert_msg(strstr(err, words), "\"%s\" does not say \"%s\"", err, words);
+}
+
+static void
+put_file(const char *name, const char *text)
+{
+	char path[512];
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	FILE *f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+START_TEST(unusable_directories_are_named)
+{
+	begin();
+	char path[512];
+	put_file("plain", "x");
+	snprintf(path, sizeof path, "%s/plain", dir);
+	options.dir = path;
+	expect_refused("plain");
+	snprintf(path, sizeof path, "%s/plain/below", dir);
+	expect_refused("plain/below");
+	options.dir = dir;
+	options.disk_bytes = 1 << 20;
+	expect_refused("too few");
+	options.disk_bytes = 64 << 20;
+	put_file("format", "twice cache format 2, segments of 1048576 bytes\n");
+	expect_refused("format 2");
+	put_file("format", "shopping list\n");
+	expect_refused("did not write");
+	end();
+}
+END_TEST
+
+START_TEST(one_process_per_directory)
+{
+	begin();
+	struct cache *c = open_cache();
+	char pid[32];
+	snprintf(pid, sizeof pid, "process %d", (int)getpid());
+	expect_refused(pid);
+	cache_close(&c);
+	c = open_cache();
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+static int
+fill(int (*write_more)(void *, const void *, size_t), void *to, void *ctx)
+{
+	static const char some[100000] = {1};
+	for (int i = 0; i < *(int *)ctx; i++)
+		if (write_more(to, some, sizeof some) != 0)
+			return -1;
+	return 0;
+}
+
+START_TEST(files_beside_the_log_have_a_limit)
+{
+	begin();
+	struct cache *c = open_cache();
+	int n = 5;
+	ck_assert_int_eq(cache_open_file(c, "filter"), -1);
+	ck_assert_int_eq(cache_save_file(c, "filter", fill, &n), 0);
+	ck_assert_int_eq(cache_save_file(c, "filter", fill, &n), 0);
+	int fd = cache_open_file(c, "filter");
+	ck_assert_int_eq(lseek(fd, 0, SEEK_END), 500000);
+	n = 50; /* a thirty-second of 64 MiB is 2 MiB, for old and new */
+	ck_assert_int_eq(cache_save_file(c, "filter", fill, &n), -1);
+	ck_assert_int_eq(lseek(fd, 0, SEEK_END), 500000);
+	close(fd);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* The log turns over many times; sizes of all kinds; the limit holds at every look. */
+START_TEST(limit_is_never_exceeded_but_used)
+{
+	begin();
+	options.disk_bytes = 32 << 20;
+	struct cache *c = open_cache();
+	struct cache_stats s;
+	uint64_t most = 0;
+	for (int i = 0; i < 3000; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "key-%d", i);
+		uint64_t n = i % 50 ? (uint64_t)(i * 7919) % 60000 : 1500000;
+		while (!store_key(c, key, n, i & 1, true, false))
+			usleep(1000); /* the test is faster than the disk */
+		if (i % 20 == 0) {
+			unsigned long long bytes = tmpdir_bytes(dir);
+			ck_assert_msg(bytes <= options.disk_bytes, "%llu at %d", bytes, i);
+			cache_stats(c, &s);
+			most = s.used_bytes > most ? s.used_bytes : most;
+		}
+	}
+	cache_stats(c, &s);
+	ck_assert_uint_gt(s.evicted_objects, 1000);
+	ck_assert_uint_ge(most, options.disk_bytes * 9 / 10);
+	ck_assert_uint_le(tmpdir_bytes(dir), options.disk_bytes);
+	cache_close(&c);
+	ck_assert_uint_le(tmpdir_bytes(dir), options.disk_bytes);
+	end();
+}
+END_TEST
+
+static uint64_t
+os_written(void)
+{
+	FILE *f = fopen("/proc/self/io", "r");
+	char line[128];
+	unsigned long long n = 0;
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "write_bytes: %llu", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+START_TEST(written_bytes_are_what_the_system_counts)
+{
+	begin();
+	struct cache *c = open_cache();
+	uint64_t before = os_written();
+	struct cache_stats s;
+	for (int i = 0; i < 4000; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "key-%d", i);
+		while (!store_key(c, key, (uint64_t)(i * 7919) % 60000, true, true, false))
+			usleep(1000);
+	}
+	store_flush(c->store);
+	uint64_t os = os_written() - before;
+	cache_stats(c, &s);
+	if (os) { /* else a memory file system, or no accounting */
+		ck_assert_uint_le(s.written_bytes, os * 102 / 100);
+		ck_assert_uint_ge(s.written_bytes, os * 98 / 100);
+	}
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
+     TEST(cut_short_is_never_stored), TEST(second_sighting_is_written_from_ram),
+     TEST(removed_is_gone_also_after_a_restart), TEST(newer_replaces_older_wherever_it_was),
+     LOOP(refresh_keeps_the_body, refreshed), TEST(refresh_of_what_was_removed_brings_nothing_back),
+     TEST(second_disk_hit_moves_into_ram), TEST(works_without_a_disk),
+     TEST(unusable_directories_are_named), TEST(one_process_per_directory),
+     TEST(files_beside_the_log_have_a_limit), TEST(limit_is_never_exceeded_but_used),
+     TEST(written_bytes_are_what_the_system_counts))
