@@ -67,5 +67,5 @@ SCENARIO_IN(240, "idle and slow connections beside normal traffic")
 		client_send(slow[i], "\r\n\r\n");
 		expect_answer(client_read(slow[i], "GET"), 200, "hello");
 	}
-	edge_expect_stat("origin.requests", 2);
+	expect_between(edge_stat("origin.requests"), 2, 3); /* /big twice, if RAM did not keep it */
 }
