@@ -151,6 +151,7 @@ static const struct fault *
 parse(struct txn *t, struct str head, bool over)
 {
 	const struct config *c = t->worker->shared->config;
+	/* The target is part of the head: a smaller limits.head limits it too. */
 	struct h1_limits limits = {
 		.head_bytes = c->limits.head_bytes,
 		.url_bytes = c->limits.url_bytes,
