@@ -107,6 +107,12 @@ flights_destroy(struct flights **fs)
 	*fs = NULL;
 }
 
+uint64_t
+flights_retain_bytes(const struct flights *fs)
+{
+	return fs->o.retain_bytes;
+}
+
 void
 flights_count(struct flights *fs, uint64_t *flights, uint64_t *bytes)
 {

@@ -28,6 +28,7 @@ struct flights_options {
 };
 struct flights *flights_create(const struct flights_options *o);
 void flights_destroy(struct flights **f);
+uint64_t flights_retain_bytes(const struct flights *f);
 void flights_count(struct flights *f, uint64_t *flights, uint64_t *bytes);
 
 /* What is known when the origin's head is here; constant once published. */
@@ -40,6 +41,7 @@ struct flight_head {
 	int status;            /* of the origin's answer */
 	bool storable;
 	bool stored;           /* being written to disk */
+	bool too_large;        /* to be kept while it arrives: for its leader alone */
 	enum admission verdict;
 	bool has_age;          /* the origin's answer had an Age: it came from a cache itself */
 	int64_t age;

@@ -182,7 +182,8 @@ shrink(struct restoring *r)
 		close(r->found[i].fd);
 		unlink_segment(r->st, r->found[i].slot);
 	}
-	memmove(r->found, r->found + over, (r->n - over) * sizeof *r->found);
+	if (over) /* found may be NULL otherwise */
+		memmove(r->found, r->found + over, (r->n - over) * sizeof *r->found);
 	r->n -= over;
 	if (over)
 		log_info("cache %s: the limit is lower than it was, %zu oldest segments dropped",

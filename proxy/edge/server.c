@@ -80,7 +80,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	uint64_t budget = c->cache.memory_bytes / 4;
 	struct flights_options f = {.window_bytes = 512 << 10};
 	f.total_bytes = budget > 64 << 20 ? budget : 64 << 20;
-	f.retain_bytes = f.total_bytes / 4;
+	f.retain_bytes = f.total_bytes / 2;
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
 	sh->routes = routes_create(c);
