@@ -40,8 +40,7 @@ list_names(struct str list, struct str name)
 	return false;
 }
 
-/* -- what is kept of a response ------------------------------------------------------------------
- */
+/* -- what is kept of a response ---------------------------------------------------- */
 
 static void
 add_status_line(const struct response *r, struct buf *out)
@@ -167,8 +166,7 @@ head_update(struct str stored, const struct response *fresh, int64_t now, struct
 		add_date(now, out);
 }
 
-/* -- what the origin is sent ----------------------------------------------------------------------
- */
+/* -- what the origin is sent ------------------------------------------------------- */
 
 static const uint64_t never_forwarded = BIT(HOST) | BIT(CONTENT_LENGTH) | BIT(EXPECT);
 static const uint64_t conditions = BIT(IF_MATCH) | BIT(IF_NONE_MATCH) | BIT(IF_MODIFIED_SINCE) |
@@ -298,8 +296,7 @@ head_forward(const struct request *r, const struct forward *f, struct buf *out)
 	buf_add_lit(out, "\r\n");
 }
 
-/* -- Cache-Status --------------------------------------------------------------------------------
- */
+/* -- Cache-Status ------------------------------------------------------------------ */
 
 /* sf-string (RFC 8941 3.3.3); what it cannot hold (a key's line ends) becomes a space. */
 static void
