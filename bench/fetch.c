@@ -171,6 +171,7 @@ main(int argc, char **argv)
 	memset(answer + sizeof answer_head - 1, 'x', 1024);
 	if (fork() == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_NAME, "origin");
 		play_origin(lfd);
 	}
 	close(lfd);

@@ -598,8 +598,8 @@ reading_create(struct reading **out, const struct reading_input *in, struct buf 
 		return -1;
 	if (!yaml_document_initialize(&r->made, NULL, NULL, NULL, 1, 1))
 		return fail(r, &(struct given){0}, "not enough memory to read the configuration");
-	yaml_node_t *root = r->has_given ? yaml_document_get_root_node(&r->given) : NULL;
-	if (read_group(r, schema_top, "", root, NULL) < 0) {
+	bool is_empty = !r->has_given || !yaml_document_get_root_node(&r->given);
+	if (read_group(r, schema_top, "", node_at(r, is_empty ? 0 : 1), NULL) < 0) {
 		yaml_document_delete(&r->made);
 		return -1;
 	}

@@ -121,7 +121,7 @@ static const struct setting timeouts[] = {
 	VALUE(MILLIS,  idle_ms,                  "idle",                     "1m",       NULL,       RANGE(1, 1000 * DAY),     "between the requests of a connection"),
 	VALUE(MILLIS,  body_ms,                  "body",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "without a byte of a request's body"),
 	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "without the client taking a byte"),
-	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "for the head of a fetch that another request began; then one of its own"),
+	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "for the head of another request's fetch, then its own"),
 	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "for the requests under way at SIGTERM"),
 	{0}
 };
@@ -250,7 +250,7 @@ struct complaint {
 };
 
 /* libcyaml's log: the first line of an error is the one that tells. */
-static void
+__attribute__((format(printf, 3, 0))) static void
 on_log(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 {
 	struct complaint *first = ctx;

@@ -173,7 +173,7 @@ bloom_shape(uint64_t keys, double fpr)
 		k++;
 	double bits = fmax(ceil(bits_for(n, fpr, k)), PROBE_RANGE_LEAST);
 	/* Out of reach, or nonsense: a shape that create refuses. */
-	if (!(bits <= (double)PROBE_RANGE_MOST) || !(fpr > 0))
+	if (!(bits <= (double)PROBE_RANGE_MOST) || !(fpr > 0 && fpr < 1))
 		return (struct probe){0};
 	return (struct probe){.range = (uint64_t)bits, .n = k, .scheme = PROBE_ENHANCED};
 }

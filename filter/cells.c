@@ -115,7 +115,7 @@ cells_shape(uint64_t keys, double fpr)
 		if (w / load_for(w, fpr) < best / load_for(best, fpr))
 			best = w;
 	double cells = fmax(ceil((double)keys / load_for(best, fpr)) + 1, CELLS_LEAST);
-	if (!(cells <= (double)PACKED_CELLS_MOST) || !(fpr > 0))
+	if (!(cells <= (double)PACKED_CELLS_MOST) || !(fpr > 0 && fpr < 1))
 		return (struct cells_shape){0};
 	return (struct cells_shape){.cells = (uint64_t)cells, .width = best};
 }

@@ -197,6 +197,20 @@ memory_record(struct memory *m, struct key_hash h)
 	return known;
 }
 
+struct pair *
+memory_pair(const struct memory *m)
+{
+	return m->o.kind == MEMORY_PAIR ? m->stripes[0].state : NULL;
+}
+
+/* Only the pair is quick enough for a missing line to matter. */
+void
+memory_prefetch(const struct memory *m, struct key_hash h)
+{
+	if (memory_pair(m))
+		pair_prefetch(memory_pair(m), h);
+}
+
 void
 memory_tick(struct memory *m, int64_t now_s)
 {

@@ -96,6 +96,12 @@ struct memory_sight memory_test(const struct memory *m, struct key_hash h);
 /* The same, and one more sighting is recorded. Of racing threads one is told "first". */
 struct memory_sight memory_record(struct memory *m, struct key_hash h);
 
+/* Asks for the key's place in memory, to be there when test or record comes. */
+void memory_prefetch(const struct memory *m, struct key_hash h);
+
+/* The pair itself, borrowed, for its batch calls and fuller stats; NULL for other kinds. */
+struct pair *memory_pair(const struct memory *m);
+
 /* Call it about once a second: closes generations whose time is over. */
 void memory_tick(struct memory *m, int64_t now_s);
 

@@ -6,23 +6,22 @@
  *
  * A key sets per_word bits in each of two columns. Generation g lives in the words of
  * its parity. A column belongs to the generation that last touched it; the two tags
- * tell which, modulo 8:
+ * together tell which, modulo 16:
  *
- *	column of generation   0    1    2    3    4    5    6    7    0
- *	even tag               0    1    1    2    2    3    3    0    0
- *	odd tag                0    0    1    1    2    2    3    3    0
+ *	generation  0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15  0
+ *	even tag    0  1  1  2  2  3  3  0  0  1  1  2  2  3  3  0  0
+ *	odd tag     0  0  1  1  2  2  3  3  2  2  3  3  0  0  1  1  0
  *
  * Turning a column from g - 1 to g is one 16-byte compare-and-swap: the word of g - 1
- * keeps its data and is retired (tag + 1), the word of g is emptied. Adding is an
- * 8-byte compare-and-swap of a word that is not retired. Hence
+ * keeps its data and is retired (its tag changes), the word of g is emptied. Adding is
+ * an 8-byte compare-and-swap of a word that is not retired. Hence
  *  - whoever still believes in g - 1 when a column has been turned fails to add to it,
  *    and starts again: what g sees of g - 1 in a turned column never changes;
  *  - turning and adding are never half done, whoever stops where.
  *
- * The code repeats after 8 generations. No column is ever more than COLUMN_STALE
- * generations behind (pair.c sweeps), and nobody turns with a view of the present
- * older than 7 - COLUMN_STALE generations (pair.c counts turners): both together stay
- * below 8, so a code has one meaning.
+ * Codes repeat after 16 generations, the tag of one word after 8. No column is ever
+ * more than COLUMN_STALE = 7 behind (pair.c sweeps), and nobody turns with a view of the
+ * present older than 3 (pair.c counts turners): so a code has one meaning.
  */
 #ifndef FILTER_PAIR_LINE_H
 #define FILTER_PAIR_LINE_H
@@ -36,8 +35,8 @@ enum {
 	LINE_BYTES = 64,
 	LINE_COLUMNS = 4,
 	WORD_BITS = 62,
-	COLUMN_CODES = 8,
-	COLUMN_STALE = 4,
+	COLUMN_CODES = 16,
+	COLUMN_STALE = 7,
 };
 
 #define WORD_DATA ((UINT64_C(1) << WORD_BITS) - 1)
@@ -67,22 +66,40 @@ parity(uint64_t generation)
 static inline uint64_t
 word_tag(unsigned half, uint64_t g)
 {
-	return (g + 1 - half) >> 1 << WORD_BITS;
+	uint64_t tag = half == 0 ? (g + 1) >> 1 : (g >> 1) + (g >> 3 << 1);
+
+	return tag << WORD_BITS;
 }
 
-/* For a column of generation g: its data in g and in g - 1, and true. Otherwise false.
- * Reading the retired word first makes the two agree: had it changed its meaning, the
- * other one would have been retired by now. */
-static inline bool
-column_at(struct column *c, uint64_t g, uint64_t *current, uint64_t *previous)
+/* The present, as somebody saw it, with what follows from it worked out once. */
+struct view {
+	uint64_t generation;
+	unsigned half;	       /* its parity */
+	uint64_t tag, old_tag; /* of its words, and of the other ones */
+};
+
+static inline struct view
+view_of(uint64_t g)
 {
 	unsigned half = parity(g);
 
-	*previous = atomic_load_explicit(&c->word[half ^ 1], memory_order_acquire);
-	*current = atomic_load_explicit(&c->word[half], memory_order_acquire);
-	*previous ^= word_tag(half ^ 1, g);
-	*current ^= word_tag(half, g);
-	return (*previous | *current) <= WORD_DATA;
+	return (struct view){g, half, word_tag(half, g), word_tag(half ^ 1, g)};
+}
+
+/* The data of a column in the current and in the previous generation. */
+struct halves {
+	uint64_t now, then;
+};
+
+/* False for a column that is not of this generation. Reading the retired word first
+ * makes the two agree: had it changed its meaning, the other one would have been retired
+ * by now. */
+static inline bool
+column_at(struct column *c, const struct view *v, struct halves *out)
+{
+	out->then = atomic_load_explicit(&c->word[v->half ^ 1], memory_order_acquire) ^ v->old_tag;
+	out->now = atomic_load_explicit(&c->word[v->half], memory_order_acquire) ^ v->tag;
+	return (out->then | out->now) <= WORD_DATA;
 }
 
 static inline struct column_words
@@ -99,16 +116,16 @@ column_read(struct column *c)
 	return now;
 }
 
-/* The generation that touched it last, modulo COLUMN_CODES; COLUMN_CODES for tags that
- * no column can have. */
+/* The generation that touched it last, modulo COLUMN_CODES. */
 static inline unsigned
 column_code(struct column_words w)
 {
 	unsigned even = (unsigned)(w.word[0] >> WORD_BITS);
 	unsigned odd = (unsigned)(w.word[1] >> WORD_BITS);
-	unsigned ahead = (even - odd) & 3;
+	unsigned ahead = (even - odd) & 3; /* table above: 0 or 1 until 7, 2 or 3 from 8 on */
+	unsigned late = ahead >> 1;
 
-	return ahead < 2 ? 2 * odd + ahead : COLUMN_CODES;
+	return 8 * late + 2 * ((odd - 2 * late) & 3) + (ahead & 1);
 }
 
 /* How many generations behind g, 0 to COLUMN_STALE; larger means it is ahead of g. */
@@ -130,6 +147,19 @@ column_turned(struct column_words w, uint64_t g, unsigned behind)
 	if (behind == 1)
 		to.word[half ^ 1] |= w.word[half ^ 1] & WORD_DATA;
 	return to;
+}
+
+/* The same as column_at for a column that nobody has turned to the present yet, without
+ * turning it. That somebody is ahead of this view, the caller notices. */
+static inline void
+column_untouched(struct column *c, const struct view *v, struct halves *out)
+{
+	struct column_words w = column_read(c);
+	unsigned behind = column_behind(w, v->generation);
+
+	w = column_turned(w, v->generation, behind <= COLUMN_STALE ? behind : COLUMN_STALE);
+	out->now = w.word[v->half] & WORD_DATA;
+	out->then = w.word[v->half ^ 1] & WORD_DATA;
 }
 
 static inline bool

@@ -6,8 +6,8 @@
  *		fingerprint of the seed; lines; bits per word and key; checksum so far
  *	lines	64 bytes each, as in memory (pair_line.h), columns not older than the
  *		generation that was current when they were written
- *	trailer	generation; its age in seconds; keys and recurring keys of it; the same
- *		of the one before; checksum of everything so far
+ *	trailer	generation; idle rotations; its age in seconds; keys and recurring keys of it; the
+ *same of the one before; checksum of everything so far
  *
  * The trailer comes last because keys are recorded, and generations may turn, while
  * lines stream out. Only what both checksums vouch for is ever used; the size of what
@@ -26,12 +26,21 @@
 
 enum {
 	HEADER_WORDS = 8,
-	TRAILER_WORDS = 7,
+	TRAILER_WORDS = 8,
 	PIECE_LINES = 1024,
 };
 
 enum header { H_MAGIC, H_ORDER, H_CAPACITY, H_RATE, H_SEED, H_LINES, H_PER_WORD, H_SUM };
-enum trailer { T_NUMBER, T_AGE, T_KEYS, T_RECURRING, T_OLD_KEYS, T_OLD_RECURRING, T_SUM };
+enum trailer {
+	T_GENERATION,
+	T_IDLE,
+	T_AGE,
+	T_KEYS,
+	T_RECURRING,
+	T_OLD_KEYS,
+	T_OLD_RECURRING,
+	T_SUM
+};
 
 size_t
 pair_snapshot_bytes(const struct pair *p)
@@ -101,9 +110,13 @@ put_trailer(struct out *o, const struct pair *p, uint64_t g, int64_t now_s)
 	struct pair_count now = pair_counted(p, parity(g)), then = pair_counted(p, parity(g) ^ 1);
 	int64_t age = now_s - atomic_load(&p->born_s);
 	uint64_t t[TRAILER_WORDS] = {
-		[T_NUMBER] = g,		  [T_AGE] = age > 0 ? (uint64_t)age : 0,
-		[T_KEYS] = now.keys,	  [T_RECURRING] = now.recurring,
-		[T_OLD_KEYS] = then.keys, [T_OLD_RECURRING] = then.recurring,
+		[T_GENERATION] = g,
+		[T_IDLE] = atomic_load(&p->idle),
+		[T_AGE] = age > 0 ? (uint64_t)age : 0,
+		[T_KEYS] = now.keys,
+		[T_RECURRING] = now.recurring,
+		[T_OLD_KEYS] = then.keys,
+		[T_OLD_RECURRING] = then.recurring,
 	};
 
 	XXH3_64bits_update(&o->sum, t, T_SUM * sizeof(*t));
@@ -169,24 +182,18 @@ header_fault(const uint64_t h[HEADER_WORDS], const uint64_t want[HEADER_WORDS])
 	return NULL;
 }
 
-/* Checks every column against the generation they lead up to; counts ones by parity,
- * and finds the oldest. */
+/* Checks every column against the generation they lead up to, and finds the oldest. */
 static bool
-lines_check(const struct pair *p, uint64_t g, uint64_t ones[2], unsigned *oldest)
+lines_check(const struct pair *p, uint64_t g, unsigned *oldest)
 {
 	*oldest = 0;
 	for (uint64_t i = 0; i < p->line_count; i++)
 		for (unsigned c = 0; c < LINE_COLUMNS; c++) {
-			struct column_words w = column_read(&p->lines[i].column[c]);
-			unsigned behind = column_behind(w, g);
+			unsigned behind = column_behind(column_read(&p->lines[i].column[c]), g);
 
-			if (column_code(w) == COLUMN_CODES || behind > COLUMN_STALE || behind > g)
+			if (behind > COLUMN_STALE || behind > g)
 				return false;
 			*oldest = behind > *oldest ? behind : *oldest;
-			w = column_turned(w, g, behind);
-			for (unsigned half = 0; half < 2; half++)
-				ones[half] +=
-					(unsigned)__builtin_popcountll(w.word[half] & WORD_DATA);
 		}
 	return true;
 }
@@ -194,28 +201,28 @@ lines_check(const struct pair *p, uint64_t g, uint64_t ones[2], unsigned *oldest
 static bool
 is_trailer_sane(const uint64_t t[TRAILER_WORDS])
 {
-	uint64_t most = UINT64_C(1) << KEY_COUNT_BITS;
+	uint64_t most = UINT64_C(1) << 32;
 
-	return t[T_NUMBER] < UINT64_C(1) << 62 && t[T_AGE] < UINT64_C(1) << 40 &&
-	       t[T_KEYS] < most && t[T_OLD_KEYS] < most && t[T_RECURRING] <= t[T_KEYS] &&
-	       t[T_OLD_RECURRING] <= t[T_OLD_KEYS];
+	return t[T_GENERATION] < UINT64_C(1) << 60 && t[T_IDLE] < UINT64_C(1) << 60 &&
+	       t[T_AGE] < UINT64_C(1) << 40 && t[T_KEYS] < most && t[T_OLD_KEYS] < most &&
+	       t[T_RECURRING] <= t[T_KEYS] && t[T_OLD_RECURRING] <= t[T_OLD_KEYS];
 }
 
 static bool
 resume(struct pair *p, const uint64_t t[TRAILER_WORDS], int64_t now_s)
 {
-	uint64_t g = t[T_NUMBER], ones[2] = {0};
-	unsigned half = parity(g), oldest;
+	uint64_t g = t[T_GENERATION];
+	unsigned oldest;
 
-	if (!is_trailer_sane(t) || !lines_check(p, g, ones, &oldest))
+	if (!is_trailer_sane(t) || !lines_check(p, g, &oldest))
 		return false;
-	pair_expect(p, half, (struct pair_count){t[T_KEYS], ones[half], t[T_RECURRING]});
-	pair_expect(p, half ^ 1,
-		    (struct pair_count){t[T_OLD_KEYS], ones[half ^ 1], t[T_OLD_RECURRING]});
+	pair_expect(p, parity(g), (struct pair_count){t[T_KEYS], t[T_RECURRING]});
+	pair_expect(p, parity(g) ^ 1, (struct pair_count){t[T_OLD_KEYS], t[T_OLD_RECURRING]});
 	atomic_store(&p->generation, g);
 	atomic_store(&p->floor, g - oldest);
 	atomic_store(&p->born_s, now_s - (int64_t)t[T_AGE]);
-	p->first_generation = g;
+	atomic_store(&p->idle, t[T_IDLE]);
+	p->first_number = pair_number(p);
 	return true;
 }
 

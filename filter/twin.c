@@ -153,20 +153,39 @@ twin_load(const struct twin_ops *ops, const struct memory_options *o, struct sea
 	return t;
 }
 
-/* --- generations of counting cells --- */
+/* --- the filters it turns --- */
+
+/* What differs between kinds only in the name of the kind. */
+#define TWIN_OF(kind)                                                           \
+	static void kind##_drop(void *filter)                                   \
+	{                                                                       \
+		struct kind *f = filter;                                        \
+		kind##_destroy(&f);                                             \
+	}                                                                       \
+	static void kind##_tell(const void *filter, struct memory_stats *s)     \
+	{                                                                       \
+		s->keys = kind##_count(filter);                                 \
+		s->bytes = kind##_memory(filter);                               \
+		s->fill_ratio = kind##_fill(filter);                            \
+		s->estimated_fpr = kind##_fpr(filter);                          \
+	}                                                                       \
+	static int kind##_write(const void *filter, const struct seal_sink *to) \
+	{                                                                       \
+		return kind##_save(filter, to);                                 \
+	}                                                                       \
+	static void *kind##_read(struct seal_source *from)                      \
+	{                                                                       \
+		return kind##_load(from);                                       \
+	}
+
+TWIN_OF(counting)
+TWIN_OF(chain)
 
 static void *
 counting_new(const struct memory_options *o)
 {
 	struct probe shape = bloom_shape(o->capacity, o->false_positives / 2);
 	return counting_create(&shape, COUNTING_CONSERVATIVE);
-}
-
-static void
-counting_drop(void *filter)
-{
-	struct counting *c = filter;
-	counting_destroy(&c);
 }
 
 static unsigned
@@ -188,87 +207,35 @@ counting_is_full(const void *filter, const struct memory_options *o)
 	return counting_count(filter) >= o->capacity || counting_fpr(filter) >= o->false_positives;
 }
 
-static void
-counting_tell(const void *filter, struct memory_stats *s)
-{
-	s->keys = counting_count(filter);
-	s->bytes = counting_memory(filter);
-	s->fill_ratio = counting_fill(filter);
-	s->estimated_fpr = counting_fpr(filter);
-}
-
-static int
-counting_write(const void *filter, const struct seal_sink *to)
-{
-	return counting_save(filter, to);
-}
-
 static void *
-counting_read(struct seal_source *from)
-{
-	return counting_load(from);
-}
-
-const struct twin_ops twin_counting = {counting_new,   counting_drop,	 counting_know,
-				       counting_lift,  counting_is_full, counting_tell,
-				       counting_write, counting_read};
-
-/* --- generations that grow --- */
-
-static void *
-scalable_new(const struct memory_options *o)
+chain_new(const struct memory_options *o)
 {
 	struct scalable_options first = {.keys = o->capacity, .fpr = o->false_positives / 2};
 	return scalable_create(&first);
 }
 
-static void
-scalable_drop(void *filter)
-{
-	struct chain *c = filter;
-	chain_destroy(&c);
-}
-
 static unsigned
-scalable_know(const void *filter, struct key_hash h)
+chain_know(const void *filter, struct key_hash h)
 {
 	return chain_has(filter, h);
 }
 
 static void
-scalable_lift(void *filter, struct key_hash h, unsigned times)
+chain_lift(void *filter, struct key_hash h, unsigned times)
 {
 	(void)times;
 	chain_add(filter, h);
 }
 
 static bool
-scalable_is_full(const void *filter, const struct memory_options *o)
+chain_is_full(const void *filter, const struct memory_options *o)
 {
 	return chain_count(filter) / GROWTH_MOST >= o->capacity;
 }
 
-static void
-scalable_tell(const void *filter, struct memory_stats *s)
-{
-	s->keys = chain_count(filter);
-	s->bytes = chain_memory(filter);
-	s->fill_ratio = chain_fill(filter);
-	s->estimated_fpr = chain_fpr(filter);
-}
+const struct twin_ops twin_counting = {counting_new,   counting_drop,	 counting_know,
+				       counting_lift,  counting_is_full, counting_tell,
+				       counting_write, counting_read};
 
-static int
-scalable_write(const void *filter, const struct seal_sink *to)
-{
-	return chain_save(filter, to);
-}
-
-static void *
-scalable_read(struct seal_source *from)
-{
-	return chain_load(from);
-}
-
-const struct twin_ops twin_scalable = {scalable_new,   scalable_drop,	 scalable_know,
-				       scalable_lift,  scalable_is_full, scalable_tell,
-				       scalable_write, scalable_read};
+const struct twin_ops twin_scalable = {chain_new,     chain_drop, chain_know,  chain_lift,
+				       chain_is_full, chain_tell, chain_write, chain_read};

@@ -2,6 +2,9 @@
 #ifndef ADMIN_DASHBOARD_H
 #define ADMIN_DASHBOARD_H
 
-extern const char dashboard_html[], dashboard_html_end[];
+#include <stdint.h>
+
+extern const char dashboard_html[];
+extern const uint64_t dashboard_bytes;
 
 #endif

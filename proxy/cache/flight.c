@@ -108,6 +108,12 @@ flights_destroy(struct flights **fs)
 	*fs = NULL;
 }
 
+uint64_t
+flights_retain_bytes(const struct flights *fs)
+{
+	return fs->o.retain_bytes;
+}
+
 void
 flights_count(struct flights *fs, uint64_t *flights, uint64_t *bytes)
 {
@@ -491,36 +497,55 @@ open_block(struct flight *f)
 	return b;
 }
 
+/* Under the lock. */
+static void
+take(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at, uint32_t *got)
+{
+	struct block *b = open_block(f);
+	uint32_t room = b->cap - b->n;
+	*got = n < room ? (uint32_t)n : room;
+	*at = b->n;
+	*filled = b;
+	memcpy(b->p + b->n, p, *got);
+	b->n += *got;
+	f->total += *got;
+	wake_readers(f);
+}
+
+/* Too large to be kept whole, or there is too much of everything: a window from now on. */
+static bool
+outgrows(const struct flight *f, size_t n)
+{
+	const struct flights_options *o = &f->all->o;
+	uint64_t whole = f->head.body_bytes;
+	return f->total + n > o->retain_bytes || (whole != UINT64_MAX && whole > o->retain_bytes) ||
+	       (f->total &&
+	        atomic_load_explicit(&f->all->bytes, memory_order_relaxed) > o->total_bytes);
+}
+
 bool
 flight_append(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
 	      uint32_t *got)
 {
-	const struct flights_options *o = &f->all->o;
-	bool taken = true;
 	pthread_mutex_lock(&f->lock);
-	if (!f->windowed &&
-	    (f->total + n > o->retain_bytes ||
-	     (f->head.body_bytes != UINT64_MAX && f->head.body_bytes > o->retain_bytes) ||
-	     (f->total &&
-	      atomic_load_explicit(&f->all->bytes, memory_order_relaxed) > o->total_bytes)))
-		f->windowed = true;
+	f->windowed = f->windowed || outgrows(f, n);
 	trim(f);
-	if (f->windowed && f->reader_count && f->total - f->base >= o->window_bytes) {
+	bool full = f->windowed && f->reader_count && f->total - f->base >= f->all->o.window_bytes;
+	if (full)
 		f->leader_waits = true;
-		taken = false;
-	} else {
-		struct block *b = open_block(f);
-		uint32_t room = b->cap - b->n, take = n < room ? (uint32_t)n : room;
-		memcpy(b->p + b->n, p, take);
-		*filled = b;
-		*at = b->n;
-		*got = take;
-		b->n += take;
-		f->total += take;
-		wake_readers(f);
-	}
+	else
+		take(f, p, n, filled, at, got);
 	pthread_mutex_unlock(&f->lock);
-	return taken;
+	return !full;
+}
+
+void
+flight_append_now(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
+                  uint32_t *got)
+{
+	pthread_mutex_lock(&f->lock);
+	take(f, p, n, filled, at, got);
+	pthread_mutex_unlock(&f->lock);
 }
 
 static void

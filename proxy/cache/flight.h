@@ -28,6 +28,7 @@ struct flights_options {
 };
 struct flights *flights_create(const struct flights_options *o);
 void flights_destroy(struct flights **f);
+uint64_t flights_retain_bytes(const struct flights *f);
 void flights_count(struct flights *f, uint64_t *flights, uint64_t *bytes);
 
 /* What is known when the origin's head is here; constant once published. */
@@ -40,6 +41,7 @@ struct flight_head {
 	int status;            /* of the origin's answer */
 	bool storable;
 	bool stored;           /* being written to disk */
+	bool too_large;        /* to be kept while it arrives: for its leader alone */
 	enum admission verdict;
 	bool has_age;          /* the origin's answer had an Age: it came from a cache itself */
 	int64_t age;
@@ -85,6 +87,9 @@ void flight_publish(struct flight *f, struct flight_head *head); /* takes what h
  * set to a block (borrowed) that holds the bytes at *at, to hand to a cache write. */
 bool flight_append(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
                    uint32_t *got);
+/* The same for bytes that are at hand and few: never refused. */
+void flight_append_now(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
+                       uint32_t *got);
 void flight_end(struct flight *f);
 /* status and word: what a client without a head is told (static strings). */
 void flight_fail(struct flight *f, int status, const char *word);

@@ -120,7 +120,8 @@ answer_object(struct clerk *c, struct visitor *v, const struct request *r)
 	char etag[40], lengths[128];
 	const struct mix_object *o = &v->object;
 	int etag_n = snprintf(etag, sizeof(etag), "\"%llx\"", (unsigned long long)o->name);
-	struct validators has = {{etag, (size_t)etag_n}, last_modified(o), c->now};
+	struct validators has = {
+		.etag = {etag, (size_t)etag_n}, .last_modified = last_modified(o), .date = c->now};
 	struct slice slice = {0, o->bytes}, slices[RANGES_MAX];
 	unsigned n = 0;
 	enum range_answer range = RANGE_WHOLE;

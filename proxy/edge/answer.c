@@ -2,6 +2,7 @@
  * with back-pressure: the next piece is taken only when the last one is with the client.
  */
 #include "proxy/edge/fill.h"
+#include "proxy/edge/part.h"
 #include "proxy/edge/txn.h"
 
 #include "proxy/http/date.h"
@@ -335,6 +336,39 @@ answer_object(struct txn *t)
 		metrics_add(&t->worker->metrics, METRIC_BYTES_FROM_CACHE, t->until - t->at);
 }
 
+static bool
+goes_with_part(struct str name)
+{
+	return !str_ieq(name, STR("content-range"));
+}
+
+void
+answer_part(struct txn *t, struct slice want, uint64_t total)
+{
+	struct slice held;
+	object_unref(&t->object);
+	t->object = t->part;
+	t->part = NULL;
+	struct object *o = t->object;
+	part_held(o, &held, &total);
+	t->status = 206;
+	add_status_line(t, 206);
+	add_lines(t, first_line_cut(o->head), goes_with_part);
+	buf_add_lit(&t->out, "Content-Range: ");
+	content_range_format(want, total, &t->out);
+	buf_add_lit(&t->out, "\r\n");
+	add_number(t, STR("Content-Length: "), want.n);
+	add_number(t, STR("Age: "), (uint64_t)terms_age(&o->terms, now_s()));
+	t->from_object = true;
+	t->read.home = &t->worker->mailbox;
+	t->slices[0] = (struct slice){want.at - held.at, want.n};
+	t->slice_count = 1;
+	t->at = t->slices[0].at;
+	t->until = t->at + want.n;
+	end_head(t);
+	metrics_add(&t->worker->metrics, METRIC_BYTES_FROM_CACHE, want.n);
+}
+
 /* ---- from a flight ------------------------------------------------------------------------- */
 
 /* The origin said 304 to our question: the stored object answers. */
@@ -366,7 +400,7 @@ answer_flight(struct txn *t)
 	t->detail = t->passing ? NULL : admission_word(h->verdict);
 	t->answer = t->passing ? ANSWER_PASS : t->leader ? ANSWER_MISS : ANSWER_COALESCED;
 	if (!t->leader && t->rq.method == METHOD_GET)
-		pair_record(t->worker->shared->pair, t->primary);
+		seen_record(t->worker->shared->seen, t->primary);
 	struct str head = buf_str(&h->head);
 	if (h->storable && !t->passing) {
 		select_part(t, head, &h->terms, h->body_bytes);

@@ -6,6 +6,7 @@
  *	on_done   end, or fail: cut short, it was never there
  */
 #include "proxy/edge/fill.h"
+#include "proxy/edge/part.h"
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
@@ -35,12 +36,17 @@ struct fill {
 	size_t primary_bytes;
 	struct key_hash primary, hash;
 	struct buf marker_names, marker_nonce;
+	struct buf merged; /* a head made of a part's and its completion's */
 	struct object *object; /* being validated; a reference */
+	struct object *part;   /* a stored 206 being completed; a reference */
 	char client_ip[INET6_ADDRSTRLEN];
 	unsigned origin; /* index of the one being asked */
 	int64_t request_time;
 
+	unsigned times;    /* sightings known before this one */
 	bool published, whole, storable;
+	bool keeps_part;   /* the write is of a 206, under a key of its own */
+	bool part_added;
 	struct object_write *write;
 	enum admission verdict;
 	struct terms terms;
@@ -130,17 +136,20 @@ fill_free(struct fill *f)
 	flight_drop_leader(f->flight);
 	flight_unref(&f->flight);
 	object_unref(&f->object);
+	object_unref(&f->part);
 	free(f->rq.fields.v);
 	buf_fini(&f->head);
 	buf_fini(&f->key);
 	buf_fini(&f->marker_names);
 	buf_fini(&f->marker_nonce);
+	buf_fini(&f->merged);
 	free(f);
 }
 
 /* ---- to the origin ------------------------------------------------------------------------- */
 
 static const struct fetch_events events;
+static void whole(struct fill *f);
 
 static struct str
 line_of(const struct object *o, struct field *fields, struct response *r, enum field_id id)
@@ -162,7 +171,15 @@ go(struct fill *f)
 	};
 	struct field fields[FIELDS_MAX];
 	struct response stored;
-	if (f->object) {
+	char range[64];
+	struct slice gap;
+	if (f->part && part_gap(f->part, &gap, &forward.if_range)) {
+		int n = gap.at ? snprintf(range, sizeof range, "bytes=%llu-", (unsigned long long)gap.at)
+		               : snprintf(range, sizeof range, "bytes=0-%llu",
+		                          (unsigned long long)gap.n - 1);
+		forward.range = (struct str){range, (size_t)n};
+	}
+	if (f->object && f->kind == FILL_VALIDATE) {
 		forward.if_none_match = (struct str){f->object->head.p + f->object->terms.etag_at,
 			                             f->object->terms.etag_bytes};
 		forward.if_modified_since = line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
@@ -214,12 +231,23 @@ on_leader_wake(void *ctx)
 		fetch_resume(f->fetch);
 }
 
+/* What is stored already and may be validated or completed. */
+static void
+keep_stored(struct fill *f, const struct txn *t)
+{
+	struct slice gap;
+	struct str etag;
+	if (t->object)
+		f->object = object_ref(t->object);
+	if (f->kind == FILL_MISS && !f->as_it_came && t->part && part_gap(t->part, &gap, &etag))
+		f->part = object_ref(t->part);
+}
+
 void
 fill_start(struct txn *t, enum fill_kind kind)
 {
 	struct fill *f = fill_new(t, kind, flight_of(t->reader));
-	if (kind == FILL_VALIDATE)
-		f->object = object_ref(t->object);
+	keep_stored(f, t);
 	if (!t->body_over) {
 		f->feeder = t;
 		t->fill = f;
@@ -229,15 +257,15 @@ fill_start(struct txn *t, enum fill_kind kind)
 }
 
 void
-fill_refresh(struct txn *t)
+fill_behind(struct txn *t, enum fill_kind kind)
 {
 	struct shared *sh = t->worker->shared;
 	struct flight *flight = flight_lead(sh->flights, t->hash, buf_str(&t->key));
 	if (!flight)
 		return;
-	struct fill *f = fill_new(t, FILL_VALIDATE, flight);
+	struct fill *f = fill_new(t, kind, flight);
 	f->background = true;
-	f->object = object_ref(t->object);
+	keep_stored(f, t);
 	flight_set_leader(f->flight, &f->worker->mailbox, on_leader_wake, f);
 	flight_unref(&flight);
 	go(f);
@@ -405,12 +433,12 @@ body_length(const struct response *rs)
 }
 
 /* A sighting is recorded when it can matter (DESIGN 2.3). */
-static enum sight
+static struct memory_sight
 sight(struct fill *f, int status)
 {
-	struct pair *p = f->worker->shared->pair;
-	bool counts = f->kind != FILL_VALIDATE && (status == 200 || status == 203 || status == 206);
-	return counts ? pair_record(p, f->primary) : pair_test(p, f->primary);
+	struct seen *s = f->worker->shared->seen;
+	bool counts = f->kind == FILL_MISS && (status == 200 || status == 203 || status == 206);
+	return counts ? seen_record(s, f->primary) : seen_test(s, f->primary);
 }
 
 static void
@@ -422,13 +450,13 @@ admit(struct fill *f, int status)
 		[ADMISSION_SEEN_CURRENT] = METRIC_SEEN_CURRENT + 1,
 		[ADMISSION_SEEN_PREVIOUS] = METRIC_SEEN_PREVIOUS + 1,
 	};
-	enum sight s = sight(f, status);
+	struct memory_sight s = sight(f, status);
 	struct admission_facts facts = {
 		.storable = true,
 		.rule = f->route->admit,
 		.sightings = sh->config->admission.sightings,
-		.seen = s != SIGHT_FIRST,
-		.sight = s,
+		.seen = s.times,
+		.sight = s.sight,
 		.body_bytes = f->expected,
 		.max_object_bytes = sh->max_object_bytes,
 		.disk_used_share = atomic_load_explicit(&sh->disk_used_share, memory_order_relaxed),
@@ -436,6 +464,7 @@ admit(struct fill *f, int status)
 		.over_budget = sh->config->admission.write_budget_bytes_s &&
 		               atomic_load_explicit(&sh->budget, memory_order_relaxed) <= 0,
 	};
+	f->times = s.times;
 	f->verdict = admission_decide(&facts);
 	if (metric_of[f->verdict])
 		metrics_add(&f->worker->metrics, (enum metric)(metric_of[f->verdict] - 1), 1);
@@ -515,12 +544,13 @@ begin_write(struct fill *f, const struct flight_head *h)
 static void
 forget_old(struct fill *f)
 {
-	if (f->object)
+	if (f->object && f->kind == FILL_VALIDATE)
 		cache_remove(f->worker->shared->cache, f->object->hash, f->object->key);
 }
 
 /* Would another request be answered with this as it is? Else followers fetch in parallel, and that
- * is remembered for a while. */
+ * is remembered for a while. So do those of a body too large to be kept while it arrives: the
+ * slowest of them would set the pace of all. */
 static void
 remember_sharing(struct fill *f)
 {
@@ -528,7 +558,8 @@ remember_sharing(struct fill *f)
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
-	if (f->storable &&
+	bool large = f->expected != UINT64_MAX && f->expected > flights_retain_bytes(sh->flights);
+	if (f->storable && !large &&
 	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
 		passes_forget(sh->passes, f->hash);
 		return;
@@ -556,24 +587,76 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 	       !(f->terms.flags & TERMS_PARTIAL);
 }
 
-/* A part that passed on first sight counts for its whole object (DESIGN 2.3). */
+/* A part that passed on first sight counts for its whole object (DESIGN 2.3), and is kept in RAM. */
 static void
-count_part(struct fill *f, const struct response *rs, int64_t now)
+keep_part(struct fill *f, const struct response *rs, const struct flight_head *h, int64_t now)
 {
+	struct shared *sh = f->worker->shared;
 	if (f->kind != FILL_MISS || rs->status != 206)
 		return;
 	struct response whole = *rs;
 	whole.status = 200;
-	if (judge_storable(f, &whole, now))
-		pair_record(f->worker->shared->pair, f->primary);
+	if (!judge_storable(f, &whole, now))
+		return;
+	seen_record(sh->seen, f->primary);
+	if (!part_is_sound(rs, f->expected))
+		return;
+	struct buf key = {0}, head = {0};
+	buf_add(&key, f->key.p, f->primary_bytes);
+	part_key(&key);
+	head_store(rs, now, &head, &f->terms);
+	struct write_options o = {
+		.hash = key_hash_of(sh->seed, key.p, key.n),
+		.key = buf_str(&key),
+		.head = buf_str(&head),
+		.terms = f->terms,
+		.kind = OBJECT_RESPONSE,
+		.body_bytes = h->body_bytes,
+	};
+	f->write = cache_write_begin(sh->cache, &o);
+	f->keeps_part = true;
+	atomic_store_explicit(&sh->has_parts, true, memory_order_relaxed);
+	buf_fini(&key);
+	buf_fini(&head);
+}
+
+/* RFC 9111 4.3.5: what a HEAD brought is news of the stored GET. */
+static void
+learn_from_head(struct fill *f, const struct response *rs, int64_t now)
+{
+	struct field fields[FIELDS_MAX];
+	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	struct buf merged = {0}, head = {0};
+	struct terms terms;
+	if (!f->object || rs->status != 200 || !h1_parse_response(f->object->head, &stored))
+		return;
+	if (policy_head(&stored.fields, f->object->body_bytes, &rs->fields) == HEAD_SAYS_CHANGED) {
+		fill_forget(f->worker->shared, f->object->hash, f->object->key);
+		return;
+	}
+	head_update(f->object->head, rs, now, &merged);
+	struct request get = f->rq;
+	get.method = METHOD_GET;
+	struct storing_facts facts = {&get, &stored, f->request_time, now,
+		                      &f->worker->shared->policy};
+	stored = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
+	if (h1_parse_response(buf_str(&merged), &stored) &&
+	    storable_is_yes(policy_storable(&facts, &terms))) {
+		head_store(&stored, now, &head, &terms);
+		struct object *o = cache_refresh(f->worker->shared->cache, f->object, buf_str(&head),
+		                                 &terms);
+		object_unref(&o);
+	}
+	buf_fini(&merged);
+	buf_fini(&head);
 }
 
 static void
-publish(struct fill *f, const struct response *rs)
+publish(struct fill *f, const struct response *rs, uint64_t length)
 {
 	int64_t now = now_s();
 	struct flight_head h = {.status = rs->status};
-	f->expected = h.body_bytes = body_length(rs);
+	f->expected = h.body_bytes = length;
 	f->storable = judge_storable(f, rs, now) && vary_names(&rs->fields, &h.vary);
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
@@ -584,9 +667,13 @@ publish(struct fill *f, const struct response *rs)
 		begin_write(f, &h);
 	} else {
 		f->verdict = ADMISSION_NOT_STORABLE;
-		count_part(f, rs, now);
+		keep_part(f, rs, &h, now);
 		forget_old(f);
+		if (f->rq.method == METHOD_HEAD)
+			learn_from_head(f, rs, now);
 	}
+	h.too_large = f->expected != UINT64_MAX &&
+	              f->expected > flights_retain_bytes(f->worker->shared->flights);
 	h.terms = f->terms;
 	h.storable = f->storable;
 	h.verdict = f->verdict;
@@ -660,6 +747,84 @@ publish_validated(struct fill *f, const struct response *rs)
 	flight_end(f->flight);
 }
 
+/* ---- completing a part --------------------------------------------------------------------- */
+
+static uint64_t
+part_total(const struct object *part)
+{
+	struct slice held;
+	uint64_t total = 0;
+	part_held(part, &held, &total);
+	return total;
+}
+
+/* The origin was asked for the rest of f->part: false when it must be asked again, for the whole.
+ * On success *rs has become the 200 of the whole: the part's head with the new fields. */
+static bool
+take_part(struct fill *f, struct response *rs)
+{
+	bool completes = part_completes(f->part, rs, body_length(rs));
+	bool useless = rs->status == 206 || rs->status == 412 || rs->status == 416;
+	if (completes) {
+		buf_fini(&f->merged);
+		head_update(f->part->head, rs, now_s(), &f->merged);
+		struct field *fields = rs->fields.v;
+		*rs = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
+		completes = h1_parse_response(buf_str(&f->merged), rs);
+	}
+	if (completes) {
+		struct fields *fs = &rs->fields;
+		unsigned n = 0;
+		for (unsigned i = 0; i < fs->n; i++)
+			if (fs->v[i].id != FIELD_CONTENT_RANGE)
+				fs->v[n++] = fs->v[i];
+		fs->n = n;
+		fs->present &= ~((uint64_t)1 << FIELD_CONTENT_RANGE);
+		rs->status = 200;
+		rs->reason = STR("OK");
+		return true;
+	}
+	object_unref(&f->part);
+	if (!useless)
+		return true; /* the whole, or an error: as if never asked for less */
+	fetch_cancel(&f->fetch);
+	go(f);
+	return false;
+}
+
+/* The part's bytes take their place when everything before them is here. False: f is gone. */
+static bool
+add_part_at(struct fill *f, uint64_t here)
+{
+	struct slice held;
+	uint64_t total, at = 0;
+	struct body_read r = {.home = &f->worker->mailbox};
+	if (f->part_added || !part_held(f->part, &held, &total) || held.at != here)
+		return true;
+	f->part_added = true;
+	while (at < held.n) {
+		/* Parts live in RAM only, so their bytes are at hand. */
+		if (object_read(f->worker->shared->cache, f->part, &r, at, held.n - at) != BODY_READY) {
+			abandon(f, 502, "part-lost");
+			return false;
+		}
+		for (size_t done = 0; done < r.n;) {
+			struct block *block;
+			uint32_t from, got;
+			flight_append_now(f->flight, r.p + done, r.n - done, &block, &from, &got);
+			if (f->write)
+				cache_write_body(f->write, block, from, got);
+			done += got;
+		}
+		at += r.n;
+	}
+	body_done(&r);
+	f->received += held.n;
+	if (f->received == f->expected)
+		whole(f);
+	return true;
+}
+
 /* ---- events -------------------------------------------------------------------------------- */
 
 static void
@@ -691,8 +856,40 @@ on_head(void *ctx, struct str head)
 		publish_validated(f, &rs);
 		return;
 	}
+	if (f->part && !take_part(f, &rs))
+		return;
 	invalidate(f, &rs);
-	publish(f, &rs);
+	publish(f, &rs, f->part ? part_total(f->part) : body_length(&rs));
+	if (f->part && !add_part_at(f, 0))
+		return;
+}
+
+/* The write is complete: the object is there from now on. */
+static void
+commit(struct fill *f)
+{
+	struct shared *sh = f->worker->shared;
+	const struct config *c = sh->config;
+	if (flight_is_invalidated(f->flight)) {
+		cache_write_abandon(&f->write);
+		return;
+	}
+	bool seen_again = f->route->admit == RULE_SIGHTINGS && !f->keeps_part &&
+	                  f->times + 1 + flight_followers(f->flight) >= c->admission.sightings;
+	struct object *o = cache_write_commit(&f->write, seen_again);
+	if (!o)
+		forget_old(f);
+	object_unref(&o);
+	if (f->keeps_part)
+		return;
+	if (f->rq.method == METHOD_GET)
+		count_baseline(f, false, f->received);
+	if (f->verdict == ADMISSION_FIRST_SIGHT && seen_again)
+		metrics_add(&f->worker->metrics, METRIC_SEEN_CURRENT, 1);
+	else if (f->verdict == ADMISSION_FIRST_SIGHT)
+		metrics_add(&f->worker->metrics, METRIC_REFUSED_BYTES, f->received);
+	else if (c->admission.write_budget_bytes_s)
+		atomic_fetch_sub(&sh->budget, (int64_t)f->received);
 }
 
 static void
@@ -701,23 +898,8 @@ whole(struct fill *f)
 	if (f->whole)
 		return;
 	f->whole = true;
-	if (f->write) {
-		bool seen_again = flight_followers(f->flight) > 0 && f->route->admit == RULE_SIGHTINGS;
-		if (flight_is_invalidated(f->flight)) {
-			cache_write_abandon(&f->write);
-		} else {
-			struct object *o = cache_write_commit(&f->write, seen_again);
-			if (!o)
-				forget_old(f);
-			object_unref(&o);
-			if (f->rq.method == METHOD_GET)
-				count_baseline(f, false, f->received);
-		}
-		if (f->verdict == ADMISSION_FIRST_SIGHT)
-			metrics_add(&f->worker->metrics, METRIC_REFUSED_BYTES, f->received);
-		else if (f->worker->shared->config->admission.write_budget_bytes_s)
-			atomic_fetch_sub(&f->worker->shared->budget, (int64_t)f->received);
-	}
+	if (f->write)
+		commit(f);
 	flight_end(f->flight);
 	flight_close(f->flight);
 }
@@ -738,6 +920,8 @@ on_body(void *ctx, const char *p, size_t n)
 	}
 	f->taken = 0;
 	metrics_add(&f->worker->metrics, METRIC_BYTES_FROM_ORIGIN, n);
+	if (f->part && !add_part_at(f, f->received))
+		return true;
 	if (f->received == f->expected)
 		whole(f);
 	return true;

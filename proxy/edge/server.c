@@ -32,50 +32,6 @@ struct server {
 	bool stopping; /* under lock */
 };
 
-static const char FILTER_FILE[] = "filter";
-
-/* ---- the filter's snapshot ----------------------------------------------------------------- */
-
-static size_t
-read_fd(void *ctx, void *p, size_t n)
-{
-	size_t got = 0;
-	while (got < n) {
-		ssize_t r = read(*(int *)ctx, (char *)p + got, n - got);
-		if (r <= 0)
-			break;
-		got += (size_t)r;
-	}
-	return got;
-}
-
-static void
-restore_pair(struct server *s, const struct pair_options *o)
-{
-	int fd = cache_open_file(s->shared.cache, FILTER_FILE);
-	if (fd < 0)
-		return;
-	const char *why = pair_load(&s->shared.pair, o, s->shared.seed, now_s(), read_fd, &fd);
-	if (why)
-		log_warning("the filter's snapshot is ignored (%s); known URLs count as new", why);
-	close(fd);
-}
-
-static int
-fill_snapshot(int (*write)(void *, const void *, size_t), void *to, void *ctx)
-{
-	struct server *s = ctx;
-	return pair_save(s->shared.pair, s->shared.seed, now_s(), write, to);
-}
-
-static void
-save_pair(struct server *s)
-{
-	if (s->config->cache.dir && cache_save_file(s->shared.cache, FILTER_FILE, fill_snapshot, s))
-		log_warning("cannot save the filter's snapshot in %s: %s", s->config->cache.dir,
-		            strerror(errno));
-}
-
 /* ---- opening ------------------------------------------------------------------------------- */
 
 static unsigned
@@ -83,6 +39,15 @@ cores(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 	return n > 0 ? (unsigned)n : 1;
+}
+
+/* Room beside the log for the filter's snapshot and the one that replaces it: 26 bits per key. */
+static uint64_t
+snapshot_reserve(const struct config *c)
+{
+	uint64_t want = c->admission.capacity / 8 * 26 * 2 + (64 << 10);
+	uint64_t least = c->cache.disk_bytes / 32, most = c->cache.disk_bytes / 8;
+	return want < least ? least : want > most ? most : want;
 }
 
 static int
@@ -96,23 +61,18 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.memory_bytes = c->cache.memory_bytes,
 		.max_object_bytes = c->cache.max_object_bytes,
 	};
+	o.reserve_bytes = snapshot_reserve(c);
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
 	sh->max_object_bytes = o.max_object_bytes ? o.max_object_bytes : UINT64_MAX;
-	struct pair_options p = {
-		.capacity = c->admission.capacity,
-		.false_positives = c->admission.false_positives,
-		.rotate_after_s = c->admission.rotate_after_s,
-	};
-	restore_pair(s, &p);
-	if (!sh->pair && pair_create(&sh->pair, &p, now_s())) {
-		snprintf(err, err_bytes,
-		         "no memory for a filter of %llu URLs: lower admission.capacity",
-		         (unsigned long long)p.capacity);
+	if (seen_open(&sh->seen, c, sh->cache, err, err_bytes))
 		return -1;
-	}
-	struct baseline_options b = {.disk_bytes = c->cache.disk_bytes};
+	struct baseline_options b = {
+		.disk_bytes = o.disk_bytes,
+		.reserve_bytes = o.reserve_bytes,
+		.max_object_bytes = o.max_object_bytes,
+	};
 	if (baseline_create(&sh->baseline, &b)) {
 		snprintf(err, err_bytes, "no memory for the baseline");
 		return -1;
@@ -120,7 +80,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	uint64_t budget = c->cache.memory_bytes / 4;
 	struct flights_options f = {.window_bytes = 512 << 10};
 	f.total_bytes = budget > 64 << 20 ? budget : 64 << 20;
-	f.retain_bytes = f.total_bytes / 4;
+	f.retain_bytes = f.total_bytes / 2;
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
 	sh->routes = routes_create(c);
@@ -232,7 +192,7 @@ keep(struct server *s)
 {
 	struct shared *sh = &s->shared;
 	struct cache_stats stats;
-	pair_tick(sh->pair, now_s());
+	seen_tick(sh->seen, now_s());
 	cache_stats(sh->cache, &stats);
 	if (stats.limit_bytes)
 		atomic_store(&sh->disk_used_share,
@@ -254,7 +214,7 @@ keeper_run(void *arg)
 		pthread_mutex_unlock(&s->lock);
 		keep(s);
 		if (++seconds % SNAPSHOT_EVERY_S == 0)
-			save_pair(s);
+			seen_save(s->shared.seen, now_s());
 		pthread_mutex_lock(&s->lock);
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec++;
@@ -303,8 +263,8 @@ server_destroy(struct server **sp)
 	if (!s)
 		return;
 	struct shared *sh = &s->shared;
-	if (sh->pair)
-		save_pair(s);
+	if (sh->seen)
+		seen_save(sh->seen, now_s());
 	/* The I/O threads end first: after that no letter can come any more. */
 	if (sh->cache)
 		cache_close(&sh->cache);
@@ -318,7 +278,7 @@ server_destroy(struct server **sp)
 	passes_destroy(&sh->passes);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
-	pair_destroy(&sh->pair);
+	seen_close(&sh->seen);
 	int fd = atomic_load(&sh->log_fd);
 	if (fd >= 0)
 		close(fd);
@@ -334,12 +294,44 @@ server_port(const struct server *s, unsigned listener)
 	return s->ports[listener];
 }
 
+/* Has every worker write what it gathered, and waits until they have. */
+struct flushing {
+	struct letter letter;
+	struct worker *worker;
+	pthread_barrier_t *done;
+};
+
+static void
+on_flush(struct letter *l)
+{
+	struct flushing *f = (struct flushing *)l;
+	worker_flush_log(f->worker);
+	pthread_barrier_wait(f->done);
+}
+
+static void
+flush_logs(struct server *s)
+{
+	struct flushing *all = mem_zalloc(s->worker_count * sizeof *all);
+	pthread_barrier_t done;
+	pthread_barrier_init(&done, NULL, s->worker_count + 1);
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		all[i] = (struct flushing){{NULL, on_flush}, &s->workers[i], &done};
+		mailbox_post(&s->workers[i].mailbox, &all[i].letter);
+	}
+	pthread_barrier_wait(&done);
+	pthread_barrier_destroy(&done);
+	free(all);
+}
+
 void
 server_reload(struct server *s)
 {
 	int fd = open_log(s->config);
 	int old = atomic_load(&s->shared.log_fd);
 	if (fd >= 0 && old >= 0) { /* the same number for all workers: nobody writes to a closed one */
+		if (s->started)
+			flush_logs(s);
 		dup2(fd, old);
 		close(fd);
 	} else if (fd >= 0) {
@@ -363,7 +355,7 @@ server_report(struct server *s, struct report *out)
 	metrics_sum(blocks, n, out->n);
 	cache_stats(s->shared.cache, &out->cache);
 	baseline_stats(s->shared.baseline, &out->baseline);
-	pair_stats(s->shared.pair, &out->generation);
+	seen_report(s->shared.seen, &out->generation);
 	out->open_connections = atomic_load(&s->shared.connections);
 	flights_count(s->shared.flights, &out->flights, &out->flight_bytes);
 }

@@ -7,6 +7,7 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/edge/fill.h"
+#include "proxy/edge/part.h"
 #include "proxy/http/h1_parse.h"
 
 #include <arpa/inet.h>
@@ -131,6 +132,7 @@ let_go(struct txn *t)
 	flight_leave(&t->reader);
 	object_unref(&t->found);
 	object_unref(&t->object);
+	object_unref(&t->part);
 	block_unref(&t->piece_block);
 	if (!t->read_out)
 		body_done(&t->read);
@@ -149,6 +151,7 @@ static const struct fault *
 parse(struct txn *t, struct str head, bool over)
 {
 	const struct config *c = t->worker->shared->config;
+	/* The target is part of the head: a smaller limits.head limits it too. */
 	struct h1_limits limits = {
 		.head_bytes = c->limits.head_bytes,
 		.url_bytes = c->limits.url_bytes,
@@ -298,6 +301,8 @@ go_together(struct txn *t)
 	txn_move(t, TXN_WAIT_FLIGHT);
 	if (t->leader)
 		fill_start(t, kind);
+	else
+		metrics_add(&t->worker->metrics, METRIC_COALESCED, 1);
 }
 
 /* A first sighting that asks for a part, or whether its copy is still good, is not made to pull the
@@ -314,13 +319,62 @@ static bool
 is_unseen(const struct txn *t)
 {
 	const struct shared *sh = t->worker->shared;
-	return sh->config->admission.sightings > 1 && t->route->admit == RULE_SIGHTINGS &&
-	       pair_test(sh->pair, t->primary) == SIGHT_FIRST;
+	return t->route->admit == RULE_SIGHTINGS && seen_test(sh->seen, t->primary).times == 0;
+}
+
+/* Nothing whole is stored; perhaps a part is. True: the lookup goes on. */
+static bool
+look_for_part(struct txn *t)
+{
+	if (t->part_asked || t->rq.method != METHOD_GET || t->variant_names.n || t->cc.no_store ||
+	    !atomic_load_explicit(&t->worker->shared->has_parts, memory_order_relaxed))
+		return false;
+	t->part_asked = true;
+	t->key.n = t->primary_bytes;
+	part_key(&t->key);
+	t->hash = key_hash_of(t->worker->shared->seed, t->key.p, t->key.n);
+	txn_move(t, TXN_LOOKUP);
+	start_lookup(t);
+	return true;
+}
+
+/* The lookup of the part is back: it may answer, or (t->part) wait to be completed. */
+static bool
+answered_by_part(struct txn *t)
+{
+	struct slice want;
+	uint64_t total;
+	int64_t now = now_s();
+	t->part = t->found;
+	t->found = NULL;
+	t->key.n = t->primary_bytes;
+	t->hash = t->primary;
+	if (!t->part)
+		return false;
+	struct reuse_verdict v = policy_reuse(&t->part->terms, &t->rq, &t->cc, now);
+	if (v.reuse != REUSE_FRESH) {
+		object_unref(&t->part);
+		return false;
+	}
+	if (!part_answers(t->part, &t->rq, now, &want, &total))
+		return false;
+	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
+	unsigned sightings = seen_record(t->worker->shared->seen, t->primary).times + 1;
+	if (sightings >= t->worker->shared->config->admission.sightings)
+		fill_behind(t, FILL_MISS);
+	t->cs.hit = t->cs.has_ttl = true;
+	t->cs.ttl = v.ttl;
+	t->answer = ANSWER_RAM;
+	t->detail = "ram";
+	answer_part(t, want, total);
+	return true;
 }
 
 static void
 miss(struct txn *t)
 {
+	if (look_for_part(t))
+		return;
 	t->cs.fwd = t->variant_names.n ? "vary-miss" : "uri-miss";
 	if (t->cc.only_if_cached) {
 		answer_error(t, 504, "only-if-cached");
@@ -331,6 +385,7 @@ miss(struct txn *t)
 		return;
 	}
 	if (asks_for_less(t) && is_unseen(t)) {
+		object_unref(&t->part);
 		t->as_it_came = true;
 		go_alone(t, FILL_MISS);
 		return;
@@ -362,11 +417,13 @@ count_hit(struct txn *t)
 	t->detail = ram ? "ram" : "disk";
 	if (t->rq.method != METHOD_GET)
 		return;
-	t->sight = pair_record(sh->pair, t->primary);
-	/* The second sighting of what the disk refused: written from RAM, no second fetch (DESIGN 2.7). */
+	unsigned sightings = seen_record(sh->seen, t->primary).times + 1;
+	/* Enough sightings of what the disk refused: written from RAM, no second fetch (DESIGN 2.7). */
 	if (!o->on_disk && o->terms.status == 200 && t->route->admit != RULE_NEVER &&
-	    (t->sight != SIGHT_FIRST || sh->config->admission.sightings < 2))
+	    sightings >= sh->config->admission.sightings) {
 		cache_admit(sh->cache, o);
+		metrics_add(&t->worker->metrics, METRIC_SEEN_CURRENT, 1);
+	}
 	struct baseline_request b = {
 		.hash = t->hash,
 		.record_bytes = cache_record_bytes(o->key.n, o->head.n, o->body_bytes),
@@ -386,7 +443,7 @@ hit(struct txn *t)
 	if (t->reuse.reuse != REUSE_FRESH)
 		t->answer = ANSWER_STALE;
 	if (t->reuse.reuse == REUSE_STALE_REFRESH)
-		fill_refresh(t);
+		fill_behind(t, FILL_VALIDATE);
 	answer_object(t);
 }
 
@@ -403,9 +460,9 @@ on_found(struct txn *t)
 		hit(t);
 		return;
 	case REUSE_VALIDATE:
-		if (t->rq.method == METHOD_HEAD) { /* a HEAD brings no body to replace the old one with */
-			object_unref(&t->object);
+		if (t->rq.method == METHOD_HEAD) { /* its answer updates what is stored (RFC 9111 4.3.5) */
 			t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
+			t->stale_ok = t->reuse.stale_on_error;
 			go_alone(t, FILL_PASS);
 			return;
 		}
@@ -475,7 +532,10 @@ static void
 run_lookup(struct txn *t)
 {
 	t->lookup_back = false;
-	if (!t->found)
+	if (t->part_asked && !t->part) {
+		if (!answered_by_part(t))
+			miss(t);
+	} else if (!t->found)
 		miss(t);
 	else if (t->found->kind == OBJECT_MARKER)
 		lookup_variant(t, t->found);
@@ -489,7 +549,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 {
 	*other_variant = false;
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
-	if (!h->object && !h->storable)
+	if (!h->object && (!h->storable || h->too_large))
 		return false;
 	if (!h->object && h->vary.n && t->variant_names.n == 0) {
 		struct buf mine = {0};
@@ -657,7 +717,8 @@ count(struct txn *t)
 {
 	static const int8_t metric_of[] = {
 		[ANSWER_NONE] = -1, [ANSWER_RAM] = METRIC_RAM_HITS, [ANSWER_DISK] = METRIC_DISK_HITS,
-		[ANSWER_MISS] = METRIC_MISSES, [ANSWER_COALESCED] = METRIC_COALESCED, [ANSWER_PASS] = METRIC_PASSED,
+		[ANSWER_MISS] = METRIC_MISSES, [ANSWER_COALESCED] = -1, /* counted when it joined */
+	        [ANSWER_PASS] = METRIC_PASSED,
 		[ANSWER_REVALIDATED] = METRIC_REVALIDATED, [ANSWER_STALE] = METRIC_STALE_SERVED,
 	};
 	if (t->fault)

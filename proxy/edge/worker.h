@@ -7,7 +7,6 @@
 #define EDGE_WORKER_H
 
 #include "config/config.h"
-#include "filter/pair.h"
 #include "proxy/base/buf.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/metrics.h"
@@ -16,6 +15,7 @@
 #include "proxy/cache/flight.h"
 #include "proxy/edge/passes.h"
 #include "proxy/edge/route.h"
+#include "proxy/edge/seen.h"
 #include "proxy/origin/fetch.h"
 
 #include <event2/event.h>
@@ -30,7 +30,7 @@ struct txn;
 struct shared {
 	const struct config *config;
 	struct cache *cache;
-	struct pair *pair;
+	struct seen *seen;
 	struct baseline *baseline;
 	struct flights *flights;
 	struct passes *passes;
@@ -42,6 +42,7 @@ struct shared {
 	uint64_t max_object_bytes;
 	_Atomic unsigned connections;
 	_Atomic bool draining;
+	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
 	_Atomic double disk_used_share; /* refreshed by the first worker's tick */
 	_Atomic int64_t budget;         /* bytes the write-rate budget still allows */
 	_Atomic int log_fd;             /* access log, or -1 */

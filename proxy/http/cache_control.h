@@ -1,8 +1,8 @@
 /* cache_control.h - Cache-Control of requests and responses (RFC 9111 5.2) as facts.
  *
  * Errors    none: an unparsable directive is ignored or, where ignoring could serve stale
- *           (duplicate, quoted, negative, fractional max-age), read in the direction that caches
- *           less; each oddity is one row of tests/unit/test_cache_control.c.
+ *           (duplicate, negative, fractional max-age), read in the direction that caches less; each
+ *           oddity is one row of tests/unit/test_cache_control.c.
  */
 #ifndef HTTP_CACHE_CONTROL_H
 #define HTTP_CACHE_CONTROL_H
@@ -13,7 +13,12 @@ struct secs { /* zeroed means absent: {0} is the honest start */
 	bool known;
 	int64_t n;
 };
+/* clang-format off */
 #define SECS(x) {.known = true, .n = (x)}
+/* clang-format on */
+
+/* RFC 9111 1.2.2: what a larger number of seconds is taken for. */
+#define SECS_MAX INT64_C(2147483648)
 
 struct request_cc {
 	bool no_cache, no_store, no_transform, only_if_cached;
@@ -22,15 +27,24 @@ struct request_cc {
 };
 
 struct response_cc {
-	bool no_cache, no_store, private_, public_, must_revalidate, proxy_revalidate, must_understand;
-	bool no_transform, immutable;
+	bool no_cache, no_store, private_, public_, no_transform, immutable;
+	bool must_revalidate, proxy_revalidate, must_understand;
 	bool has_any; /* any directive at all */
 	struct secs max_age, s_maxage, stale_while_revalidate, stale_if_error;
-	struct str no_cache_fields, private_fields; /* of no-cache="a, b": raw list; empty when bare */
+	struct str no_cache_fields; /* of no-cache="a, b": the list as written; empty when bare */
+	struct str private_fields;
 };
 
 /* With Pragma: no-cache taken as Cache-Control: no-cache when the latter is absent (5.4). */
 void request_cc_parse(const struct fields *f, struct request_cc *out);
 void response_cc_parse(const struct fields *f, struct response_cc *out);
+
+/* RFC 9213: the directives of the first targeted field that is present, valid and not empty: the
+ * one named target (if not empty), then CDN-Cache-Control; true: then Cache-Control and Expires
+ * do not count. Else those of Cache-Control, and false. */
+bool response_cc_select(const struct fields *f, struct str target, struct response_cc *out);
+
+/* Age in seconds (RFC 9111 5.1): the first member counts, nonsense does not. */
+struct secs age_parse(const struct fields *f);
 
 #endif

@@ -1,4 +1,5 @@
-/* range.h - byte ranges (RFC 9110 14) as slices of a body of known length, bounded against abuse. */
+/* range.h - byte ranges (RFC 9110 14) as slices of a body of known length, bounded against abuse.
+ */
 #ifndef HTTP_RANGE_H
 #define HTTP_RANGE_H
 
@@ -12,8 +13,8 @@ struct slice {
 #define RANGES_MAX 16 /* asked for more, or for overlaps that would amplify: the whole is sent */
 
 enum range_answer {
-	RANGE_WHOLE,        /* no, foreign, malformed or abusive Range: answer 200 */
-	RANGE_PART,         /* 206 with n slices, overlapping and adjacent ones joined */
+	RANGE_WHOLE,	    /* no, foreign, malformed or abusive Range: answer 200 */
+	RANGE_PART,	    /* 206 with n slices, overlapping and adjacent ones joined */
 	RANGE_UNSATISFIABLE /* 416 */
 };
 
@@ -22,12 +23,25 @@ enum range_answer range_parse(struct str value, uint64_t length, struct slice *s
 
 /* "bytes 0-99/1000" of a response; false when malformed. total is UINT64_MAX for "*". */
 bool content_range_parse(struct str value, struct slice *slice, uint64_t *total);
+/* An empty slice is written as "*": what a 416 says. */
 void content_range_format(struct slice s, uint64_t total, struct buf *out);
 
 /* multipart/byteranges (14.6): the bytes before slice i (boundary, Content-Type, Content-Range),
  * and the closing boundary; lengths add up to what Content-Length must say. */
-void multipart_part_head(struct str boundary, struct str content_type, struct slice s, uint64_t total,
-                         bool first, struct buf *out);
+void multipart_part_head(struct str boundary, struct str content_type, struct slice s,
+			 uint64_t total, bool first, struct buf *out);
 void multipart_end(struct str boundary, struct buf *out);
+
+/* Which bytes of a body are held: sorted, apart from each other. {0} is none. */
+#define SPANS_MAX 16
+struct spans {
+	struct slice v[SPANS_MAX];
+	unsigned n;
+};
+
+/* Unites s with x; false (and unchanged) when it would fall into too many pieces. */
+bool spans_add(struct spans *s, struct slice x);
+/* The first bytes of want that are not held; false when all are. */
+bool spans_next_gap(const struct spans *s, struct slice want, struct slice *gap);
 
 #endif

@@ -44,7 +44,7 @@ struct fetcher {
 
 struct fetch {
 	/* kept when the fetch is over and another takes the struct */
-	struct buf text; /* the request in libcurl's shape: list nodes, then strings */
+	struct buf text; /* the request, in strings */
 	struct reply reply;
 	/* zeroed for each */
 	TAILQ_ENTRY(fetch) link; /* in site->waiting or fetcher->spare */
@@ -55,7 +55,7 @@ struct fetch {
 	void *ctx;
 
 	const char *method, *target; /* in text */
-	struct curl_slist *lines;    /* in text */
+	struct curl_slist lines[2];  /* Host and fields, in text */
 	enum framing framing;
 	uint64_t send_left; /* of a body with a known length */
 	bool idempotent;
@@ -156,8 +156,7 @@ leave(struct fetch *f)
 	todo_remove(f);
 	wait_no_more(f);
 	if (f->lane) {
-		f->lane->user = NULL;
-		pool_give(&s->pool, f->lane);
+		pool_give(f->lane);
 		struct fetch *first = TAILQ_FIRST(&s->waiting);
 		if (first)
 			todo_add(first);
@@ -222,10 +221,10 @@ end_of(const struct fetch *f, CURLcode code)
 	case CURLE_SSL_INVALIDCERTSTATUS:
 		return FETCH_TLS;
 	case CURLE_SEND_ERROR:
-	case CURLE_SEND_FAIL_REWIND:
 	case CURLE_UPLOAD_FAILED:
 		return f->head_done ? FETCH_TRUNCATED : FETCH_SEND;
 	case CURLE_GOT_NOTHING:
+	case CURLE_SEND_FAIL_REWIND: /* a dead kept connection, and the body is gone */
 	case CURLE_RECV_ERROR:
 	case CURLE_PARTIAL_FILE:
 		return f->head_done ? FETCH_TRUNCATED : FETCH_CLOSED;
@@ -234,17 +233,28 @@ end_of(const struct fetch *f, CURLcode code)
 	}
 }
 
+/* RFC 9112 9.8: a body that only the connection's end delimits is whole only with TLS's alert. */
+static bool
+is_cut_short(const struct fetch *f)
+{
+	const struct reply *r = &f->reply;
+	bool has_body = strcmp(f->method, "HEAD") != 0 && r->status != 204 && r->status != 304;
+	return f->site->pool.origin->tls && has_body && !r->has_length && !r->has_coding &&
+	       !f->lane->farewell;
+}
+
 static void
 finish_as_libcurl_says(struct fetch *f, CURLcode code)
 {
-	const char *said = f->lane->error[0] ? f->lane->error : curl_easy_strerror(code);
 	enum fetch_end end = end_of(f, code);
 	if (f->forced)
 		finish(f, f->end, f->why);
-	else if (end == FETCH_CLOSED && code == CURLE_OK)
+	else if (code == CURLE_OK && !f->head_done)
 		finish(f, end, "the origin closed the connection within the head");
+	else if (end == FETCH_OK && is_cut_short(f))
+		finish(f, FETCH_TRUNCATED, "the TLS connection ended without a closure alert");
 	else
-		finish(f, end, said);
+		finish(f, end, f->lane->error[0] ? f->lane->error : curl_easy_strerror(code));
 }
 
 static void
@@ -273,8 +283,7 @@ on_wake(struct lane *l)
 {
 	struct fetch *f = l->user;
 	if (!f) {
-		struct site *s = l->home;
-		pool_wake(&s->pool, l);
+		pool_wake(l);
 		return;
 	}
 	int64_t at = deadline(f);
@@ -422,90 +431,40 @@ on_curl_send(char *p, size_t size, size_t n, void *arg)
 
 /* -- the request in libcurl's shape ------------------------------------------------------------ */
 
-/* libcurl must not add these; lists of theirs end every list of ours. */
-static struct curl_slist no_accept = {(char *)(uintptr_t) "Accept:", NULL};
-static struct curl_slist no_accept_no_expect = {(char *)(uintptr_t) "Expect:", &no_accept};
-
-static size_t
-count_lines(struct str s)
-{
-	size_t n = 0;
-	for (const char *p = s.p, *end = s.p + s.n;
-	     p < end && (p = memchr(p, '\n', (size_t)(end - p))); p++)
-		n++;
-	return n;
-}
-
-struct writer { /* into a fetch's text */
-	char *p;
-	struct curl_slist *node;
-};
+/* libcurl looks at every list node a dozen times and formats Host twice. So it is told that there
+ * is no Host, nor the other fields it would add, and gets all our lines as one node, which it sends
+ * as it is: Host first (RFC 9110 7.2), then the fields in their order. */
+static char no_host[] = "Host:", no_accept[] = "Accept:", no_expect[] = "Expect:";
+static struct curl_slist without_accept = {no_accept, NULL};
+static struct curl_slist without_expect = {no_expect, &without_accept};
 
 static char *
-put(struct writer *w, struct str a, struct str b)
+put(char *to, struct str s)
 {
-	char *z = w->p;
-	memcpy(z, a.p, a.n);
-	memcpy(z + a.n, b.p, b.n);
-	z[a.n + b.n] = 0;
-	w->p += a.n + b.n + 1;
-	return z;
-}
-
-static void
-put_node(struct writer *w, char *line)
-{
-	*w->node = (struct curl_slist){line, w->node + 1};
-	w->node++;
-}
-
-/* An empty value is "Name;" to libcurl; "Name:" would suppress the field. */
-static void
-put_line(struct writer *w, struct str line)
-{
-	const char *colon = memchr(line.p, ':', line.n);
-	if (!colon)
-		return;
-	struct str name = {line.p, (size_t)(colon - line.p)};
-	struct str value = str_trim(str_from(line, name.n + 1));
-	put_node(w, value.n ? put(w, line, STR("")) : put(w, name, STR(";")));
-}
-
-static void
-put_lines(struct writer *w, struct str s)
-{
-	const char *lf;
-	for (; (lf = memchr(s.p, '\n', s.n)); s = str_from(s, (size_t)(lf - s.p) + 1)) {
-		struct str line = {s.p, (size_t)(lf - s.p)};
-		if (line.n && line.p[line.n - 1] == '\r')
-			line.n--;
-		put_line(w, line);
-	}
+	if (s.n)
+		memcpy(to, s.p, s.n);
+	return to + s.n;
 }
 
 static void
 write_request(struct fetch *f, const struct fetch_request *r)
 {
-	const char *own = r->origin->host;
-	struct str host = own ? str_of(own) : r->host;
-	size_t nodes = count_lines(r->fields) + 1;
-	char *room =
-		buf_room(&f->text, nodes * sizeof(struct curl_slist) + sizeof "Host: " + host.n +
-					   r->fields.n + 1 + r->method.n + 1 + r->target.n + 1);
-	struct writer w = {room + nodes * sizeof(struct curl_slist), (void *)room};
-	f->lines = w.node;
-	if (host.n)
-		put_node(&w, put(&w, STR("Host: "), host));
-	put_lines(&w, r->fields);
-	struct curl_slist *tail = f->framing ? &no_accept_no_expect : &no_accept;
-	if (w.node == f->lines)
-		f->lines = tail;
-	else
-		w.node[-1].next = tail;
-	f->method = put(&w, r->method, STR(""));
-	f->target = put(&w, r->target, STR(""));
+	const struct origin *o = r->origin;
+	struct str host = o->host ? str_of(o->host) : r->host.n ? r->host : str_of(o->authority);
+	static const size_t fixed = sizeof "Host: \r\n" + 2;
+	char *p = buf_room(&f->text, fixed + r->method.n + r->target.n + host.n + r->fields.n);
+	f->method = p;
+	p = put(put(p, r->method), STR("\0"));
+	f->target = p;
+	p = put(put(p, r->target), STR("\0"));
+	f->lines[0] = (struct curl_slist){no_host, &f->lines[1]};
+	f->lines[1] = (struct curl_slist){p, f->framing ? &without_expect : &without_accept};
+	p = put(put(put(p, STR("Host: ")), host), STR("\r\n"));
+	p = put(p, r->fields);
+	p[-2] = 0; /* libcurl ends the last line */
 }
 
+/* HEAD is sent without a body: RFC 9110 9.3.2 gives one no meaning. */
 static void
 set_method(CURL *e, const struct fetch *f)
 {
@@ -522,8 +481,9 @@ set_method(CURL *e, const struct fetch *f)
 }
 
 static void
-set_callbacks(CURL *e, struct lane *l)
+set_callbacks(struct lane *l)
 {
+	CURL *e = l->easy;
 	curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_curl_ready);
 	curl_easy_setopt(e, CURLOPT_PREREQDATA, l);
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_curl_header);
@@ -564,14 +524,8 @@ on_turn(struct lane *l, bool done, CURLcode code)
 	}
 }
 
-static void
-on_lost(struct lane *l)
-{
-	struct site *s = l->home;
-	pool_lost(&s->pool, l);
-}
-
-static const struct lane_owner owner = {.on_turn = on_turn, .on_wake = on_wake, .on_lost = on_lost};
+static const struct lane_owner owner = {
+	.on_new = set_callbacks, .on_turn = on_turn, .on_wake = on_wake, .on_lost = pool_lost};
 
 static void
 begin(struct fetch *f)
@@ -587,10 +541,6 @@ begin(struct fetch *f)
 		return;
 	}
 	wait_no_more(f);
-	if (!l->home) {
-		l->home = s;
-		set_callbacks(l->easy, l);
-	}
 	f->lane = l;
 	l->user = f;
 	reply_begin(&f->reply);

@@ -32,6 +32,8 @@ struct lane_socket {
 };
 
 struct lane_owner {
+	/* A new lane: what all its transfers have in common is set on easy here. */
+	void (*on_new)(struct lane *l);
 	/* libcurl had a turn; done: the transfer is over with code. The owner may call lane_stop.
 	 */
 	void (*on_turn)(struct lane *l, bool done, CURLcode code);
@@ -45,17 +47,20 @@ struct lane {
 	CURLM *multi;
 	CURL *easy;
 	const struct lane_owner *owner;
-	void *home, *user;     /* the owner's: where the lane belongs, whom it serves */
-	int64_t idle_since_ms; /* the owner's */
-	bool busy;	       /* a transfer is under way */
+	void *user;  /* the owner's: whom the lane serves; NULL: idle */
+	bool busy;   /* a transfer is under way */
 	bool inside; /* libcurl is at work on this lane: its functions must not be called */
 	bool opened; /* since lane_start a new connection was tried */
 	int64_t curl_at_ms, wake_at_ms, timer_at_ms; /* 0: not set */
 	struct event timer;
 	struct lane_socket sockets[LANE_SOCKETS];
 	char error[CURL_ERROR_SIZE]; /* libcurl's sentence about the last transfer */
-	TAILQ_ENTRY(lane) idle;	     /* the owner's */
-	LIST_ENTRY(lane) all;	     /* the owner's */
+
+	struct pool *pool; /* this and the rest: see pool.h */
+	int64_t idle_since_ms;
+	bool farewell; /* the TLS connection was closed with an alert, not just ended */
+	TAILQ_ENTRY(lane) idle;
+	LIST_ENTRY(lane) all;
 };
 
 int64_t lane_now_ms(void);

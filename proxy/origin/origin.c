@@ -89,17 +89,24 @@ name_length(const char *host)
 static void
 find_way(struct origin *o, const struct place *p)
 {
-	bool named_by_host = strcmp(p->scheme, "https") == 0 && o->host && is_address(p->host) &&
-			     !is_address(o->host);
-	if (!named_by_host) {
-		o->fetch_url = say("%s://%s:%s/", p->scheme, p->host, p->port);
-		return;
-	}
-	int n = (int)name_length(o->host);
-	o->fetch_url = say("%s://%.*s:%s/", p->scheme, n, o->host, p->port);
+	bool named_by_host = o->tls && o->host && is_address(p->host) && !is_address(o->host);
+	char *name =
+		named_by_host ? mem_strndup(o->host, name_length(o->host)) : mem_strdup(p->host);
 	char *way = say("::%s:%s", p->host, p->port);
-	o->connect_to = curl_slist_append(NULL, way);
+	o->place = curl_url();
+	curl_url_set(o->place, CURLUPART_SCHEME, p->scheme, 0);
+	curl_url_set(o->place, CURLUPART_HOST, name, 0);
+	curl_url_set(o->place, CURLUPART_PORT, p->port, 0);
+	if (named_by_host)
+		o->connect_to = curl_slist_append(NULL, way);
+	free(name);
 	free(way);
+}
+
+static bool
+is_usual_port(const struct place *p)
+{
+	return strcmp(p->port, strcmp(p->scheme, "http") == 0 ? "80" : "443") == 0;
 }
 
 static X509_STORE *
@@ -133,13 +140,14 @@ origin_create(const struct origin_options *opt, char *err, size_t err_bytes)
 	o = NEW(struct origin);
 	o->url = mem_strdup(opt->url);
 	o->host = opt->host ? mem_strdup(opt->host) : NULL;
+	o->tls = strcmp(p.scheme, "https") == 0;
 	o->insecure = opt->insecure;
 	o->connect_timeout_ms = opt->connect_timeout_ms ? opt->connect_timeout_ms : 5000;
 	o->read_timeout_ms = opt->read_timeout_ms ? opt->read_timeout_ms : 60000;
 	o->max_connections = opt->max_connections ? opt->max_connections : 256;
 	find_way(o, &p);
-	if (strcmp(p.scheme, "https") == 0 && !o->insecure &&
-	    !(o->trust = read_trust(opt->ca_file))) {
+	o->authority = is_usual_port(&p) ? mem_strdup(p.host) : say("%s:%s", p.host, p.port);
+	if (o->tls && !o->insecure && !(o->trust = read_trust(opt->ca_file))) {
 		snprintf(err, err_bytes, "origin '%s': CA file '%s' cannot be read: %s", opt->url,
 			 opt->ca_file ? opt->ca_file : "(the system's)", openssl_reason());
 		origin_destroy(&o);
@@ -157,8 +165,9 @@ origin_destroy(struct origin **po)
 		return;
 	X509_STORE_free(o->trust);
 	curl_slist_free_all(o->connect_to);
+	free(o->authority);
 	free(o->host);
-	free(o->fetch_url);
+	curl_url_cleanup(o->place);
 	free(o->url);
 	free(o);
 	*po = NULL;

@@ -21,7 +21,7 @@ struct pool {
 	CURLSH *share;		/* names resolved and TLS sessions, for all lanes */
 	struct lane_queue idle; /* connected ones first, the last used of them at the front */
 	struct lane_list lanes; /* all */
-	unsigned count;
+	unsigned count;		/* of all */
 };
 
 void pool_init(struct pool *p, const struct origin *o, struct event_base *base,
@@ -30,9 +30,9 @@ void pool_fini(struct pool *p); /* destroys all lanes, busy ones too */
 
 /* A lane for one transfer, with all the origin's settings made; NULL when all are busy. */
 struct lane *pool_take(struct pool *p);
-void pool_give(struct pool *p, struct lane *l);
-/* For lane_owner's on_lost, and its on_wake while the lane is idle. */
-void pool_lost(struct pool *p, struct lane *l);
-void pool_wake(struct pool *p, struct lane *l);
+void pool_give(struct lane *l);
+/* For lane_owner: its on_lost, and its on_wake while the lane is idle. */
+void pool_lost(struct lane *l);
+void pool_wake(struct lane *l);
 
 #endif

@@ -1,5 +1,5 @@
-/* replay.c - main for a fuzzer without libFuzzer: feeds it the files of corpus/NAME and regress/NAME,
- * or those named on the command line. NAME is the program's, without "fuzz_".
+/* replay.c - main for a fuzzer without libFuzzer: feeds it the files of corpus/NAME and
+ * regress/NAME, or those named on the command line. NAME is the program's, without "fuzz_".
  */
 #include <dirent.h>
 #include <stdio.h>

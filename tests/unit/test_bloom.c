@@ -136,7 +136,7 @@ static const struct probe impossible[] = {
 };
 
 static const struct { uint64_t keys; double fpr; } hopeless[] = {
-	{ 100, 0 }, { 100, -1 }, { 100, NAN }, { UINT64_MAX, 1e-9 },
+	{ 100, 0 }, { 100, -1 }, { 100, 1 }, { 100, 2 }, { 100, NAN }, { UINT64_MAX, 1e-9 },
 };
 /* clang-format on */
 

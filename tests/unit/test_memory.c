@@ -29,7 +29,9 @@ memory_for(int kind, uint64_t capacity)
 START_TEST(the_second_sighting_is_known)
 {
 	struct memory *m = memory_for(_i, 1000);
+	ck_assert((memory_pair(m) != NULL) == (_i == MEMORY_PAIR));
 	for (uint64_t i = 0; i < 500; i++) {
+		memory_prefetch(m, key_at(1, i));
 		struct memory_sight s = memory_test(m, key_at(1, i));
 		ck_assert_uint_eq(memory_record(m, key_at(1, i)).times, s.times);
 		s = memory_test(m, key_at(1, i));

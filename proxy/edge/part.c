@@ -1,0 +1,101 @@
+/* part.c - what a stored 206 is good for. Pure: facts of heads and lengths. */
+#include "proxy/edge/part.h"
+
+#include "proxy/http/h1_parse.h"
+#include "proxy/http/precond.h"
+
+void
+part_key(struct buf *key)
+{
+	buf_add_lit(key, "\n%part"); /* no request's key holds a line end there */
+}
+
+bool
+part_is_sound(const struct response *rs, uint64_t body_bytes)
+{
+	struct slice s;
+	uint64_t total;
+	return rs->status == 206 && fields_count(&rs->fields, FIELD_CONTENT_RANGE) == 1 &&
+	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &s, &total) &&
+	       total != UINT64_MAX && s.n == body_bytes && s.n <= PART_MOST_BYTES && s.n < total &&
+	       !fields_has(&rs->fields, FIELD_VARY);
+}
+
+static bool
+parse(const struct object *o, struct field *fields, struct response *r)
+{
+	*r = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
+	return h1_parse_response(o->head, r);
+}
+
+bool
+part_held(const struct object *o, struct slice *held, uint64_t *total)
+{
+	struct field fields[FIELDS_MAX];
+	struct response r;
+	return parse(o, fields, &r) &&
+	       content_range_parse(fields_get(&r.fields, FIELD_CONTENT_RANGE), held, total);
+}
+
+static struct str
+etag_of(const struct object *o)
+{
+	return (struct str){o->head.p + o->terms.etag_at, o->terms.etag_bytes};
+}
+
+static bool
+is_within(struct slice inner, struct slice outer)
+{
+	return inner.at >= outer.at && inner.at + inner.n <= outer.at + outer.n;
+}
+
+bool
+part_answers(const struct object *o, const struct request *r, int64_t now, struct slice *want,
+             uint64_t *total)
+{
+	struct slice held, slices[RANGES_MAX];
+	unsigned n;
+	struct validators v = {.status = 200,
+		               .etag = etag_of(o),
+		               .last_modified = o->terms.last_modified,
+		               .date = o->terms.date};
+	if (!part_held(o, &held, total) || !if_range_holds(r, &v, now) ||
+	    fields_has(&r->fields, FIELD_IF_NONE_MATCH) ||
+	    fields_has(&r->fields, FIELD_IF_MODIFIED_SINCE))
+		return false;
+	struct str range = fields_get(&r->fields, FIELD_RANGE);
+	if (range.n == 0 || range_parse(range, *total, slices, &n) != RANGE_PART || n != 1)
+		return false;
+	*want = slices[0];
+	return is_within(*want, held);
+}
+
+bool
+part_gap(const struct object *o, struct slice *gap, struct str *etag)
+{
+	struct slice held;
+	uint64_t total;
+	*etag = etag_of(o);
+	if (!etag_strong_match(*etag, *etag) || !part_held(o, &held, &total))
+		return false;
+	uint64_t end = held.at + held.n;
+	if (held.at == 0)
+		*gap = (struct slice){end, total - end};
+	else if (end == total)
+		*gap = (struct slice){0, held.at};
+	else
+		return false;
+	return gap->n > 0;
+}
+
+bool
+part_completes(const struct object *o, const struct response *rs, uint64_t body_bytes)
+{
+	struct slice gap, got, held;
+	struct str etag;
+	uint64_t total, got_total;
+	return rs->status == 206 && part_gap(o, &gap, &etag) && part_held(o, &held, &total) &&
+	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got, &got_total) &&
+	       got.at == gap.at && got.n == gap.n && got_total == total && body_bytes == gap.n &&
+	       etag_strong_match(etag, fields_get(&rs->fields, FIELD_ETAG));
+}

@@ -1,0 +1,37 @@
+/* part.h - a 206 kept for a while: answers smaller ranges, and is completed by fetching only what is
+ * missing (RFC 9111 3.3, 3.4).
+ *
+ * A part stands in the RAM tier under a key of its own (the primary key and a mark), never on disk:
+ * an object worth disk is fetched whole on its second sighting.
+ */
+#ifndef EDGE_PART_H
+#define EDGE_PART_H
+
+#include "proxy/cache/cache.h"
+#include "proxy/http/message.h"
+#include "proxy/http/range.h"
+
+enum { PART_MOST_BYTES = 1 << 20 };
+
+/* Appends the mark that makes a primary key the key of its part. */
+void part_key(struct buf *key);
+
+/* Whether this answer may be kept as a part: a single range of known length and total, as long as
+ * it says, of something that does not vary. */
+bool part_is_sound(const struct response *rs, uint64_t body_bytes);
+
+/* What a stored part holds of how much. */
+bool part_held(const struct object *o, struct slice *held, uint64_t *total);
+
+/* What a request's Range wants lies within held: *want (of the whole). */
+bool part_answers(const struct object *o, const struct request *r, int64_t now, struct slice *want,
+                  uint64_t *total);
+
+/* What one further range would complete; false when there is no strong validator to combine by
+ * (RFC 9110 15.3.7.3), or the gap is on both sides. etag is a view into the object's head. */
+bool part_gap(const struct object *o, struct slice *gap, struct str *etag);
+
+/* Whether rs, a 206, is that gap of the same representation. */
+bool part_completes(const struct object *o, const struct response *rs, uint64_t body_bytes);
+
+#endif

@@ -1,0 +1,287 @@
+/* seen.c - chooses the memory, restores it, keeps its snapshot.
+ *
+ * The pair is asked directly: it is the hot path's one memory access per request.
+ */
+#include "proxy/edge/seen.h"
+
+#include "proxy/base/log.h"
+#include "proxy/base/mem.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zstd.h>
+
+struct seen {
+	struct cache *cache;
+	bool on_disk;
+	struct pair *pair;     /* one of the two */
+	struct memory *memory;
+	struct pair_options pair_options;
+	struct memory_options memory_options;
+	int64_t born_s;
+	uint64_t saved_keys, saved_number; /* of the last snapshot: nothing new, nothing written */
+};
+
+static const char FILE_NAME[] = "filter";
+
+struct memory_sight
+seen_test(const struct seen *s, struct key_hash h)
+{
+	if (!s->pair)
+		return memory_test(s->memory, h);
+	enum sight was = pair_test(s->pair, h);
+	return (struct memory_sight){was, was != SIGHT_FIRST};
+}
+
+struct memory_sight
+seen_record(struct seen *s, struct key_hash h)
+{
+	if (!s->pair)
+		return memory_record(s->memory, h);
+	enum sight was = pair_record(s->pair, h);
+	return (struct memory_sight){was, was != SIGHT_FIRST};
+}
+
+void
+seen_tick(struct seen *s, int64_t now_s)
+{
+	if (s->pair)
+		pair_tick(s->pair, now_s);
+	else
+		memory_tick(s->memory, now_s);
+}
+
+/* ---- snapshot ------------------------------------------------------------------------------ */
+
+/* A filter is mostly zeros for most of its life; packed, its snapshot is as large as what it knows.
+ * Damage is found by the filter's own checksums, whatever the packing makes of it. */
+enum { PACK_BYTES = 128 << 10 };
+
+struct unpacking {
+	int fd;
+	ZSTD_DStream *z;
+	ZSTD_inBuffer in;
+	bool ended;
+	char bytes[PACK_BYTES];
+};
+
+static size_t
+read_unpacked(void *ctx, void *p, size_t n)
+{
+	struct unpacking *u = ctx;
+	ZSTD_outBuffer out = {p, n, 0};
+	while (out.pos < n && !u->ended) {
+		if (u->in.pos == u->in.size) {
+			ssize_t got = read(u->fd, u->bytes, sizeof u->bytes);
+			u->ended = got <= 0;
+			u->in = (ZSTD_inBuffer){u->bytes, got > 0 ? (size_t)got : 0, 0};
+		}
+		size_t r = ZSTD_decompressStream(u->z, &out, &u->in);
+		u->ended = u->ended || ZSTD_isError(r);
+	}
+	return out.pos;
+}
+
+struct packing {
+	ZSTD_CStream *z;
+	int (*write)(void *, const void *, size_t);
+	void *to;
+	char bytes[PACK_BYTES];
+};
+
+static int
+pack(struct packing *k, const void *p, size_t n, ZSTD_EndDirective end)
+{
+	ZSTD_inBuffer in = {p, n, 0};
+	for (;;) {
+		ZSTD_outBuffer out = {k->bytes, sizeof k->bytes, 0};
+		size_t left = ZSTD_compressStream2(k->z, &out, &in, end);
+		if (ZSTD_isError(left) || (out.pos && k->write(k->to, k->bytes, out.pos)))
+			return -1;
+		if (in.pos == in.size && (end == ZSTD_e_continue || left == 0))
+			return 0;
+	}
+}
+
+static int
+write_packed(void *ctx, const void *p, size_t n)
+{
+	return pack(ctx, p, n, ZSTD_e_continue);
+}
+
+static const char *
+load(struct seen *s, struct unpacking *u, int64_t now)
+{
+	const struct filter_seed *seed = cache_seed(s->cache);
+	if (memory_kind_for(&s->memory_options) == MEMORY_PAIR)
+		return pair_load(&s->pair, &s->pair_options, seed, now, read_unpacked, u);
+	struct memory_place here = {seed, now};
+	/* What a filter of this capacity can be at most: 128 bits a key, and some. */
+	uint64_t most = s->memory_options.capacity * 16 + (1 << 20);
+	struct seal_source from = {.read = read_unpacked, .ctx = u, .limit = most};
+	return memory_load(&s->memory, &s->memory_options, &here, from);
+}
+
+static void
+restore(struct seen *s, int64_t now)
+{
+	int fd = s->on_disk ? cache_open_file(s->cache, FILE_NAME) : -1;
+	if (fd < 0)
+		return;
+	struct unpacking *u = NEW(struct unpacking);
+	u->fd = fd;
+	u->z = ZSTD_createDStream();
+	const char *why = u->z ? load(s, u, now) : "no memory";
+	ZSTD_freeDStream(u->z);
+	free(u);
+	if (why)
+		log_warning("the filter's snapshot is ignored (%s): known URLs count as new", why);
+	close(fd);
+}
+
+struct saving {
+	struct seen *s;
+	int64_t now;
+};
+
+static int
+fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
+{
+	struct saving *saving = ctx;
+	struct seen *s = saving->s;
+	const struct filter_seed *seed = cache_seed(s->cache);
+	struct packing *k = NEW(struct packing);
+	k->z = ZSTD_createCStream();
+	k->write = write;
+	k->to = to;
+	int r = -1;
+	if (k->z && s->pair)
+		r = pair_save(s->pair, seed, saving->now, write_packed, k);
+	else if (k->z)
+		r = memory_save(s->memory, &(struct memory_place){seed, saving->now},
+		                (struct seal_sink){.write = write_packed, .ctx = k});
+	if (r == 0)
+		r = pack(k, NULL, 0, ZSTD_e_end);
+	ZSTD_freeCStream(k->z);
+	free(k);
+	return r;
+}
+
+void
+seen_save(struct seen *s, int64_t now)
+{
+	struct pair_stats is;
+	seen_report(s, &is);
+	if (!s->on_disk || (is.keys == s->saved_keys && is.number == s->saved_number))
+		return;
+	struct saving saving = {s, now};
+	if (cache_save_file(s->cache, FILE_NAME, fill, &saving)) {
+		log_warning("cannot save the filter's snapshot: %s; after a restart known URLs would count "
+			    "as new",
+		            strerror(errno));
+		return;
+	}
+	s->saved_keys = is.keys;
+	s->saved_number = is.number;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static enum memory_kind
+kind_of(enum config_memory m)
+{
+	switch (m) {
+	case CONFIG_MEMORY_COUNTING:
+		return MEMORY_COUNTING;
+	case CONFIG_MEMORY_STABLE:
+		return MEMORY_STABLE;
+	case CONFIG_MEMORY_SCALABLE:
+		return MEMORY_SCALABLE;
+	case CONFIG_MEMORY_PAIR:
+		break;
+	}
+	return MEMORY_PAIR;
+}
+
+static bool
+begin_empty(struct seen *s, int64_t now)
+{
+	if (memory_kind_for(&s->memory_options) == MEMORY_PAIR)
+		return pair_create(&s->pair, &s->pair_options, now) == 0;
+	s->memory = memory_create(&s->memory_options, now);
+	return s->memory != NULL;
+}
+
+int
+seen_open(struct seen **out, const struct config *c, struct cache *cache, char *err, size_t err_bytes)
+{
+	struct seen *s = NEW(struct seen);
+	int64_t now = (int64_t)time(NULL);
+	s->cache = cache;
+	s->on_disk = c->cache.dir != NULL;
+	s->born_s = now;
+	s->pair_options = (struct pair_options){
+		.capacity = c->admission.capacity,
+		.false_positives = c->admission.false_positives,
+		.rotate_after_s = c->admission.rotate_after_s,
+	};
+	s->memory_options = (struct memory_options){
+		.kind = kind_of(c->admission.memory),
+		.sightings = c->admission.sightings,
+		.capacity = c->admission.capacity,
+		.false_positives = c->admission.false_positives,
+		.rotate_after_s = c->admission.rotate_after_s,
+		.seed = (uint64_t)now,
+	};
+	const char *why = memory_may(&s->memory_options);
+	if (!why) {
+		restore(s, now);
+		if (!s->pair && !s->memory && !begin_empty(s, now))
+			why = "there is not enough memory: lower admission.capacity";
+	}
+	if (why) {
+		snprintf(err, err_bytes, "admission: %s", why);
+		seen_close(&s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+void
+seen_close(struct seen **sp)
+{
+	struct seen *s = *sp;
+	*sp = NULL;
+	if (!s)
+		return;
+	pair_destroy(&s->pair);
+	memory_destroy(&s->memory);
+	free(s);
+}
+
+void
+seen_report(const struct seen *s, struct pair_stats *out)
+{
+	if (s->pair) {
+		pair_stats(s->pair, out);
+		return;
+	}
+	struct memory_stats m;
+	memory_stats(s->memory, &m);
+	*out = (struct pair_stats){
+		.number = m.generation,
+		.rotations = m.generation,
+		.keys = m.keys,
+		.capacity = s->memory_options.capacity,
+		.fill_ratio = m.fill_ratio,
+		.estimated_fpr = m.estimated_fpr,
+		.memory_bytes = (size_t)m.bytes,
+		.born_s = s->born_s,
+	};
+}

@@ -1,0 +1,30 @@
+/* seen.h - the proxy's memory of sightings: the rotating pair, or another kind when the
+ * configuration asks for one (admission.memory) or for more than two sightings.
+ *
+ * Threads   test, record, report from any; tick and save from the keeper.
+ */
+#ifndef EDGE_SEEN_H
+#define EDGE_SEEN_H
+
+#include "config/config.h"
+#include "filter/memory.h"
+#include "filter/pair.h"
+#include "proxy/cache/cache.h"
+
+struct seen;
+
+/* Restores the snapshot beside the cache, or starts empty with a warning that says why. -1 and a
+ * sentence when there is no memory for it. */
+int seen_open(struct seen **out, const struct config *c, struct cache *cache, char *err,
+              size_t err_bytes);
+void seen_close(struct seen **s); /* saves nothing */
+
+struct memory_sight seen_test(const struct seen *s, struct key_hash h);
+struct memory_sight seen_record(struct seen *s, struct key_hash h);
+
+void seen_tick(struct seen *s, int64_t now_s);
+/* Writes the snapshot, if there is a directory and something new; a warning when that fails. */
+void seen_save(struct seen *s, int64_t now_s);
+void seen_report(const struct seen *s, struct pair_stats *out);
+
+#endif

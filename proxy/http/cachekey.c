@@ -1,0 +1,340 @@
+/* cachekey.c - the canonical text of a request's identity. */
+#include "proxy/http/cachekey.h"
+
+#include "proxy/http/syntax.h"
+#include "proxy/http/uri.h"
+
+#define PARAMS_MAX 128 /* a query of more is not sorted: a key of its own, never a wrong one */
+
+static bool
+has_rules(const struct key_rules *k)
+{
+	return k->query == QUERY_SORT || k->keep_count || k->drop_count;
+}
+
+/* "utm_*" ends in a wildcard. */
+static bool
+matches(struct str pattern, struct str name)
+{
+	if (pattern.n && pattern.p[pattern.n - 1] == '*')
+		return str_starts(name, (struct str){pattern.p, pattern.n - 1});
+	return str_eq(pattern, name);
+}
+
+static bool
+is_among(const struct str *patterns, unsigned n, struct str name)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (matches(patterns[i], name))
+			return true;
+	return false;
+}
+
+static bool
+counts(const struct key_rules *k, struct str parameter)
+{
+	struct str name, value;
+	str_cut(parameter, '=', &name, &value);
+	if (k->keep_count && !is_among(k->keep_params, k->keep_count, name))
+		return false;
+	return !is_among(k->drop_params, k->drop_count, name);
+}
+
+static bool
+comes_before(struct str a, struct str b)
+{
+	struct str an, av, bn, bv;
+	str_cut(a, '=', &an, &av);
+	str_cut(b, '=', &bn, &bv);
+	size_t n = an.n < bn.n ? an.n : bn.n;
+	int d = n ? memcmp(an.p, bn.p, n) : 0;
+	return d < 0 || (d == 0 && an.n < bn.n);
+}
+
+/* By name; parameters of one name stay in their order, which may mean something. */
+static void
+sort(struct str *v, unsigned n)
+{
+	for (unsigned i = 1; i < n; i++) {
+		struct str x = v[i];
+		unsigned j = i;
+		for (; j > 0 && comes_before(x, v[j - 1]); j--)
+			v[j] = v[j - 1];
+		v[j] = x;
+	}
+}
+
+/* Drops the bytes from one place to another. */
+static void
+cut_out(struct buf *b, size_t from, size_t to)
+{
+	memmove(b->p + from, b->p + to, b->n - to);
+	b->n -= to - from;
+}
+
+static void
+add_text(const struct key_rules *k, struct str s, struct buf *out)
+{
+	if (k->normalise)
+		uri_add_unescaped(s, out);
+	else
+		buf_add_str(out, s);
+}
+
+static bool
+next_counting(const struct key_rules *k, struct str *query, struct str *parameter)
+{
+	while (query->n) {
+		str_cut(*query, '&', parameter, query);
+		if (parameter->n && counts(k, *parameter))
+			return true;
+	}
+	return false;
+}
+
+/* Appends "?" and the parameters of query that count; nothing when none does. */
+static void
+add_counting(const struct key_rules *k, struct str query, struct buf *out)
+{
+	struct str v[PARAMS_MAX], rest = query, parameter;
+	const char *separator = "?";
+	unsigned n = 0, i = 0;
+
+	while (k->query == QUERY_SORT && n < PARAMS_MAX && next_counting(k, &rest, &v[n]))
+		n++;
+	if (n == PARAMS_MAX && next_counting(k, &rest, &parameter))
+		n = 0;
+	sort(v, n);
+	rest = query;
+	while (n ? i < n : next_counting(k, &rest, &parameter)) {
+		struct str next = n ? v[i++] : parameter;
+		buf_add(out, separator, 1);
+		buf_add_str(out, next);
+		separator = "&";
+	}
+}
+
+/* Normalised first, so that names are chosen and sorted by what they are, not by how they are
+ * written. The normal form stands in out for that long, and what is chosen of it behind it: room
+ * for both is made at once, because the views into it must hold. */
+static void
+add_parameters(const struct key_rules *k, struct str query, struct buf *out)
+{
+	size_t from = out->n;
+	if (!k->normalise) {
+		add_counting(k, query, out);
+		return;
+	}
+	buf_room(out, 2 * query.n + 1);
+	uri_add_unescaped(query, out);
+	size_t at = out->n;
+	add_counting(k, (struct str){out->p + from, at - from}, out);
+	cut_out(out, from, at);
+}
+
+static void
+add_path_query(const struct key_rules *k, struct str path_query, struct buf *out)
+{
+	struct str path, query;
+	bool has_query = str_cut(path_query, '?', &path, &query);
+	size_t from = out->n;
+
+	add_text(k, path, out);
+	if (k->normalise && path.n && path.p[0] == '/')
+		uri_remove_dots(out, from);
+	if (!has_query || k->query == QUERY_IGNORE)
+		return;
+	if (has_rules(k)) {
+		add_parameters(k, query, out);
+	} else {
+		buf_add_lit(out, "?");
+		add_text(k, query, out);
+	}
+}
+
+/* Value of a cookie (RFC 6265 4.2.1), false when there is none of that name. */
+static bool
+cookie(const struct fields *f, struct str wanted, struct str *out)
+{
+	unsigned at = 0;
+	const struct field *line;
+	while ((line = fields_next(f, FIELD_COOKIE, &at)) != NULL) {
+		struct str rest = line->value, pair, name, value;
+		while (rest.n) {
+			str_cut(rest, ';', &pair, &rest);
+			str_cut(pair, '=', &name, &value);
+			if (str_eq(str_trim(name), wanted)) {
+				*out = str_trim(value);
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* A line of the key; one that is not there is another line than an empty one. */
+static void
+add_line(struct str name, bool there, struct str value, struct buf *out)
+{
+	buf_add_lit(out, "\n");
+	buf_add_str(out, name);
+	if (there) {
+		buf_add_lit(out, "=");
+		buf_add_str(out, value);
+	}
+}
+
+static void
+add_header(const struct fields *f, struct str name, struct buf *out)
+{
+	unsigned at = 0;
+	const struct field *line = fields_next_named(f, name, &at);
+	add_line(name, line != NULL, line ? line->value : (struct str){NULL, 0}, out);
+	while (line && (line = fields_next_named(f, name, &at)) != NULL) {
+		buf_add_lit(out, ",");
+		buf_add_str(out, line->value);
+	}
+}
+
+static bool
+must_pass(const struct request *r, const struct key_rules *k)
+{
+	struct str value;
+	if (!fields_has(&r->fields, FIELD_COOKIE))
+		return false;
+	for (unsigned i = 0; i < k->pass_cookie_count; i++)
+		if (str_eq(k->pass_cookies[i], STR("*")) ||
+		    cookie(&r->fields, k->pass_cookies[i], &value))
+			return true;
+	return false;
+}
+
+bool
+cachekey_build(const struct request *r, const struct key_rules *k, struct buf *out)
+{
+	struct str value = {NULL, 0};
+
+	if (must_pass(r, k))
+		return false;
+	/* scheme://host[:port]: an answer to http is none to https */
+	buf_add_str(out, str_ieq(r->scheme, STR("https")) ? STR("https://") : STR("http://"));
+	uri_add_authority(r->scheme, r->authority, out);
+	add_path_query(k, r->path_query, out);
+	for (unsigned i = 0; i < k->header_count; i++)
+		add_header(&r->fields, k->headers[i], out);
+	for (unsigned i = 0; i < k->cookie_count; i++) {
+		bool there = cookie(&r->fields, k->cookies[i], &value);
+		add_line(k->cookies[i], there, value, out);
+	}
+	return true;
+}
+
+struct str
+cachekey_target(struct str key)
+{
+	struct str url, lines;
+	str_cut(key, '\n', &url, &lines);
+	size_t at = str_starts(url, STR("https://")) ? 8 : 7;
+	while (at < url.n && url.p[at] != '/' && url.p[at] != '?')
+		at++;
+	return str_from(url, at);
+}
+
+static bool
+same_origin(const struct request *r, const struct uri *u)
+{
+	if (u->scheme.p && !str_ieq(u->scheme, r->scheme))
+		return false;
+	if (!u->authority.p)
+		return !u->scheme.p; /* "http:path" is nothing to guess about */
+	return u->authority.n && uri_same_authority(r->scheme, u->authority, r->authority);
+}
+
+static struct str
+path_of(struct str path_query)
+{
+	struct str path, query;
+	str_cut(path_query, '?', &path, &query);
+	return path;
+}
+
+/* The path up to its last slash: what a relative reference is relative to (RFC 3986 5.2.3). */
+static struct str
+directory(struct str path)
+{
+	while (path.n && path.p[path.n - 1] != '/')
+		path.n--;
+	return path;
+}
+
+/* The path of a reference before dot segments are removed: base, then rest (RFC 3986 5.2.2). */
+static void
+resolve_path(const struct request *r, const struct uri *u, struct str *base, struct str *rest)
+{
+	struct str path = path_of(r->path_query);
+	*base = (struct str){NULL, 0};
+	*rest = u->path;
+	if (u->authority.p && !u->path.n)
+		*rest = STR("/");
+	else if (!u->authority.p && !u->path.n)
+		*rest = path;
+	else if (!u->authority.p && u->path.p[0] != '/')
+		*base = directory(path);
+}
+
+/* A reference to the document itself keeps its query (5.2.2). */
+static struct str
+resolve_query(const struct request *r, const struct uri *u)
+{
+	struct str path, query;
+	if (u->query.p || u->path.n || u->authority.p)
+		return u->query;
+	return str_cut(r->path_query, '?', &path, &query) ? query : u->query;
+}
+
+bool
+cachekey_is_target(const struct request *r, struct str reference)
+{
+	struct str base, rest, path, query;
+	struct uri u;
+
+	if (!uri_split(reference, &u) || !same_origin(r, &u))
+		return false;
+	bool has_query = str_cut(r->path_query, '?', &path, &query);
+	resolve_path(r, &u, &base, &rest);
+	struct str wanted = resolve_query(r, &u);
+	return path.n == base.n + rest.n && str_starts(path, base) &&
+	       str_eq(str_from(path, base.n), rest) && has_query == (wanted.p != NULL) &&
+	       str_eq(query, wanted);
+}
+
+bool
+cachekey_resolve(const struct request *r, struct str reference, struct buf *out,
+		 struct request *resolved)
+{
+	struct str base, rest;
+	struct uri u;
+	size_t at = out->n;
+
+	if (!uri_split(reference, &u) || !same_origin(r, &u))
+		return false;
+	buf_add_str(out, r->scheme);
+	buf_add_str(out, r->authority);
+	size_t path_at = out->n;
+	resolve_path(r, &u, &base, &rest);
+	buf_add_str(out, base);
+	buf_add_str(out, rest);
+	uri_remove_dots(out, path_at);
+	struct str query = resolve_query(r, &u);
+	if (query.p) {
+		buf_add_lit(out, "?");
+		buf_add_str(out, query);
+	}
+	*resolved = *r;
+	resolved->method = METHOD_GET;
+	resolved->scheme = (struct str){out->p + at, r->scheme.n};
+	resolved->authority = (struct str){out->p + at + r->scheme.n, r->authority.n};
+	resolved->path_query = (struct str){out->p + path_at, out->n - path_at};
+	resolved->target = resolved->path_query;
+	return true;
+}

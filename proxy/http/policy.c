@@ -1,0 +1,274 @@
+/* policy.c - RFC 9111 section 3: may this answer be kept, and on which terms? Section 4.2's numbers
+ * come from freshness.c; what the terms allow later is reuse.c.
+ */
+#include "proxy/http/policy.h"
+
+#include "proxy/http/cachekey.h"
+#include "proxy/http/date.h"
+#include "proxy/http/freshness.h"
+#include "proxy/http/range.h"
+#include "proxy/http/syntax.h"
+
+static const struct {
+	bool yes;
+	const char *word;
+} storables[] = {
+#define STORABLE(id, yes, word, section) [STORABLE_##id] = {yes, word},
+#include "proxy/http/storables.h"
+#undef STORABLE
+};
+
+bool
+storable_is_yes(enum storable s)
+{
+	return storables[s].yes;
+}
+
+const char *
+storable_word(enum storable s)
+{
+	return storables[s].word;
+}
+
+struct status_facts {
+	bool understood, guess, once;
+};
+
+static struct status_facts
+status_facts(int status)
+{
+	switch (status) {
+#define STATUS(status, guess, once) \
+	case status:                \
+		return (struct status_facts){true, guess, once};
+#include "proxy/http/statuses.h"
+#undef STATUS
+	default:
+		return (struct status_facts){0};
+	}
+}
+
+/* All that the questions below ask of one response. */
+struct answer {
+	const struct storing_facts *given;
+	const struct fields *fields;
+	struct response_cc cc;
+	bool targeted; /* RFC 9213: cc is not from Cache-Control, and Expires does not count */
+	struct status_facts status;
+	struct freshness_facts fresh;
+	struct lifetime lifetime;
+	int64_t initial_age;
+};
+
+/* Two of what there may be one of are none. */
+static struct secs
+date_of(const struct fields *f, enum field_id id, int64_t now)
+{
+	int64_t t = 0;
+	bool ok = fields_count(f, id) == 1 && date_parse(fields_get(f, id), now, &t);
+	return (struct secs){ok, ok ? t : 0};
+}
+
+/* Of several Expires the earliest counts, nonsense is the past (5.3). */
+static struct secs
+expires(const struct fields *f, int64_t now)
+{
+	struct secs first = {0};
+	unsigned at = 0;
+	const struct field *line;
+	while ((line = fields_next(f, FIELD_EXPIRES, &at)) != NULL) {
+		int64_t t = 0;
+		if (!date_parse(line->value, now, &t))
+			t = INT64_MIN / 2;
+		if (!first.known || t < first.n)
+			first = (struct secs)SECS(t);
+	}
+	return first;
+}
+
+/* Nothing is guessed against an answer that HTTP/1.0 would have called uncacheable. */
+static bool
+pragma_no_cache(const struct fields *f)
+{
+	return !fields_has(f, FIELD_CACHE_CONTROL) &&
+	       fields_list_has(f, FIELD_PRAGMA, STR("no-cache"));
+}
+
+static void
+read_answer(const struct storing_facts *given, struct answer *a)
+{
+	const struct policy_settings *set = given->settings;
+	const struct fields *f = &given->response->fields;
+	int64_t now = given->response_time;
+
+	*a = (struct answer){.given = given, .fields = f};
+	a->targeted = response_cc_select(f, set->target, &a->cc);
+	a->status = status_facts(given->response->status);
+	bool may_guess = (a->status.guess || a->cc.public_) && !pragma_no_cache(f); /* 4.2.2 */
+	a->fresh = (struct freshness_facts){
+		.s_maxage = a->cc.s_maxage,
+		.max_age = a->cc.max_age,
+		.expires = a->targeted ? (struct secs){0} : expires(f, now),
+		.date = date_of(f, FIELD_DATE, now),
+		.last_modified = date_of(f, FIELD_LAST_MODIFIED, now),
+		.age = age_parse(f),
+		.request_time = given->request_time,
+		.response_time = given->response_time,
+		.may_guess = may_guess,
+		.fraction = set->heuristic_fraction,
+		.guess_max = set->heuristic_max_s,
+		.otherwise = may_guess ? set->default_ttl_s : 0,
+	};
+	a->lifetime = freshness_lifetime(&a->fresh);
+	a->initial_age = freshness_initial_age(&a->fresh);
+}
+
+static bool
+is_explicit(const struct answer *a)
+{
+	return a->lifetime.rule <= BY_EXPIRES;
+}
+
+/* 5.2.2.2, 5.2.2.8, 5.2.2.10: what forbids stale answers. */
+static bool
+must_revalidate(const struct response_cc *cc)
+{
+	return cc->must_revalidate || cc->proxy_revalidate || cc->s_maxage.known;
+}
+
+static bool
+has_validator(const struct answer *a)
+{
+	return fields_get(a->fields, FIELD_ETAG).n > 0 || a->fresh.last_modified.known;
+}
+
+/* RFC 9110 9.3.3: an answer to POST stands for GET of the same URI if it says so. */
+static bool
+method_may_be_stored(const struct answer *a)
+{
+	const struct request *r = a->given->request;
+	if (r->method == METHOD_GET)
+		return true;
+	return r->method == METHOD_POST && is_explicit(a) && a->given->response->status == 200 &&
+	       fields_count(a->fields, FIELD_CONTENT_LOCATION) == 1 &&
+	       cachekey_is_target(r, fields_get(a->fields, FIELD_CONTENT_LOCATION));
+}
+
+/* 3.3, 3.4: one part, of a length that is known, and asked for. */
+static bool
+part_may_be_stored(const struct answer *a)
+{
+	struct slice slice;
+	uint64_t total;
+	return fields_has(&a->given->request->fields, FIELD_RANGE) &&
+	       fields_count(a->fields, FIELD_CONTENT_RANGE) == 1 &&
+	       content_range_parse(fields_get(a->fields, FIELD_CONTENT_RANGE), &slice, &total) &&
+	       total != UINT64_MAX;
+}
+
+static bool
+vary_is_star(const struct fields *f)
+{
+	return fields_list_has(f, FIELD_VARY, STR("*"));
+}
+
+/* The conditions of section 3 in its order; each line is one way to say no. */
+static enum storable
+may_store(const struct answer *a, const struct request_cc *asked)
+{
+	const struct response_cc *cc = &a->cc;
+	int status = a->given->response->status;
+
+	if (!method_may_be_stored(a))
+		return STORABLE_METHOD;
+	if (status < 200 || a->status.once)
+		return STORABLE_STATUS;
+	if (cc->must_understand && !a->status.understood) /* 5.2.2.3 */
+		return STORABLE_STATUS;
+	if (cc->no_store && !cc->must_understand) /* 5.2.2.5; 5.2.2.3 on both together */
+		return STORABLE_NO_STORE;
+	if (asked->no_store)
+		return STORABLE_REQUEST_NO_STORE;
+	if (cc->private_)
+		return STORABLE_PRIVATE;
+	if (fields_has(&a->given->request->fields, FIELD_AUTHORIZATION) && !cc->public_ &&
+	    !cc->must_revalidate && !cc->s_maxage.known) /* 3.5 */
+		return STORABLE_AUTHORIZATION;
+	if (!is_explicit(a) && !cc->public_ && !a->status.guess)
+		return STORABLE_NO_FRESHNESS;
+	if (vary_is_star(a->fields))
+		return STORABLE_VARY_STAR;
+	if (status == 206 && !part_may_be_stored(a))
+		return STORABLE_RANGE;
+	if (fields_has(a->fields, FIELD_SET_COOKIE) && !is_explicit(a) && !cc->public_)
+		return STORABLE_SET_COOKIE;
+	return STORABLE_YES;
+}
+
+/* Whether anybody could ever get it: fresh, validated, or stale as the origin allows in so many
+ * words. (The default stale-if-error is no reason to fill a disk with answers of max-age=0.) */
+static bool
+is_of_use(const struct answer *a)
+{
+	if (has_validator(a))
+		return true;
+	if (a->cc.no_cache)
+		return false;
+	if (a->lifetime.s > a->initial_age)
+		return true;
+	return !must_revalidate(&a->cc) &&
+	       (a->cc.stale_while_revalidate.n > 0 || a->cc.stale_if_error.n > 0);
+}
+
+static int32_t
+stale_seconds(const struct answer *a, struct secs said, int64_t otherwise)
+{
+	if (must_revalidate(&a->cc) || a->cc.no_cache) /* 4.2.4 */
+		return 0;
+	int64_t s = said.known ? said.n : otherwise;
+	return (int32_t)(s < 0 ? 0 : s > INT32_MAX ? INT32_MAX : s);
+}
+
+static void
+fill_terms(const struct answer *a, struct terms *t)
+{
+	const struct policy_settings *set = a->given->settings;
+	const struct response_cc *cc = &a->cc;
+	/* An error is no better than the error it would stand in for, unless the origin says so. */
+	int64_t on_error = a->given->response->status < 500 ? set->default_stale_if_error_s : 0;
+
+	*t = (struct terms){
+		.response_time = a->given->response_time,
+		.initial_age = a->initial_age,
+		.lifetime = a->lifetime.s,
+		.date = a->fresh.date.known ? a->fresh.date.n : a->given->response_time,
+		.last_modified = a->fresh.last_modified.known ? a->fresh.last_modified.n : -1,
+		.stale_while_revalidate = stale_seconds(a, cc->stale_while_revalidate,
+							set->default_stale_while_revalidate_s),
+		.stale_if_error = stale_seconds(a, cc->stale_if_error, on_error),
+		.status = (uint16_t)a->given->response->status,
+	};
+	t->flags = (cc->no_cache ? TERMS_NO_CACHE : 0u) |
+		   (must_revalidate(cc) ? TERMS_MUST_REVALIDATE : 0u) |
+		   (a->lifetime.rule >= BY_GUESS ? TERMS_HEURISTIC : 0u) |
+		   (cc->immutable ? TERMS_IMMUTABLE : 0u) |
+		   (fields_has(a->fields, FIELD_VARY) ? TERMS_VARY : 0u) |
+		   (t->status == 206 ? TERMS_PARTIAL : 0u);
+}
+
+enum storable
+policy_storable(const struct storing_facts *f, struct terms *terms)
+{
+	struct answer a;
+	struct request_cc asked;
+
+	read_answer(f, &a);
+	request_cc_parse(&f->request->fields, &asked);
+	enum storable verdict = may_store(&a, &asked);
+	if (!storable_is_yes(verdict))
+		return verdict;
+	if (!is_of_use(&a))
+		return STORABLE_NO_USE;
+	fill_terms(&a, terms);
+	return verdict;
+}

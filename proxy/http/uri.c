@@ -1,0 +1,139 @@
+/* uri.c - RFC 3986: splitting, comparing, and the normalisations that keep the meaning. */
+#include "proxy/http/uri.h"
+
+#include "proxy/http/syntax.h"
+
+/* scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." ) ":" */
+static size_t
+scheme_bytes(struct str s)
+{
+	size_t n = 0;
+	while (n < s.n &&
+	       (byte_is_digit(s.p[n]) || s.p[n] == '+' || s.p[n] == '-' || s.p[n] == '.' ||
+		(byte_lower(s.p[n]) >= 'a' && byte_lower(s.p[n]) <= 'z')))
+		n++;
+	return n > 0 && n < s.n && s.p[n] == ':' && !byte_is_digit(s.p[0]) ? n : 0;
+}
+
+bool
+uri_split(struct str s, struct uri *out)
+{
+	struct str rest, fragment;
+
+	*out = (struct uri){0};
+	str_cut(s, '#', &rest, &fragment);
+	if (rest.n && !str_is(rest, BYTE_TARGET))
+		return false;
+	size_t n = scheme_bytes(rest);
+	if (n) {
+		out->scheme = (struct str){rest.p, n};
+		rest = str_from(rest, n + 1);
+	}
+	if (str_starts(rest, STR("//"))) {
+		rest = str_from(rest, 2);
+		for (n = 0; n < rest.n && rest.p[n] != '/' && rest.p[n] != '?'; n++)
+			;
+		out->authority = (struct str){rest.p, n};
+		rest = str_from(rest, n);
+	}
+	if (!str_cut(rest, '?', &out->path, &out->query))
+		out->query = (struct str){NULL, 0};
+	return true;
+}
+
+struct host {
+	struct str name;
+	int64_t port;
+};
+
+static struct host
+split_authority(struct str scheme, struct str authority)
+{
+	struct host h = {authority, str_ieq(scheme, STR("https")) ? 443 : 80};
+	size_t n = authority.n;
+	while (n && byte_is_digit(authority.p[n - 1]))
+		n--;
+	if (n && authority.p[n - 1] == ':') {
+		h.name.n = n - 1;
+		if (n < authority.n)
+			digits_parse(str_from(authority, n), &h.port);
+	}
+	return h;
+}
+
+void
+uri_add_authority(struct str scheme, struct str authority, struct buf *out)
+{
+	struct host h = split_authority(scheme, authority);
+	char *p = buf_room(out, h.name.n);
+	for (size_t i = 0; i < h.name.n; i++)
+		p[i] = byte_lower(h.name.p[i]);
+	buf_added(out, h.name.n);
+	if (h.port != split_authority(scheme, STR("")).port) {
+		buf_add_lit(out, ":");
+		buf_add_u64(out, (uint64_t)h.port);
+	}
+}
+
+bool
+uri_same_authority(struct str scheme, struct str a, struct str b)
+{
+	struct host x = split_authority(scheme, a), y = split_authority(scheme, b);
+	return x.port == y.port && str_ieq(x.name, y.name);
+}
+
+/* A query may hold percent signs that begin no encoding (h1_parse.c). Behind one of them no hex
+ * digit is decoded: together they would become an encoding that nobody wrote. */
+void
+uri_add_unescaped(struct str s, struct buf *out)
+{
+	char *p = buf_room(out, s.n);
+	size_t n = 0, safe = 0; /* from safe on, hex digits may be decoded */
+	for (size_t i = 0; i < s.n; i++) {
+		int high, low;
+		if (s.p[i] != '%' || i + 2 >= s.n || (high = byte_hex(s.p[i + 1])) < 0 ||
+		    (low = byte_hex(s.p[i + 2])) < 0) {
+			if (s.p[i] == '%')
+				safe = n + 3;
+			p[n++] = s.p[i];
+			continue;
+		}
+		char c = (char)(high << 4 | low);
+		if (byte_is(c, BYTE_UNRESERVED) && (n >= safe || !byte_is(c, BYTE_HEX))) {
+			p[n++] = c;
+		} else {
+			p[n++] = '%';
+			p[n++] = "0123456789ABCDEF"[high];
+			p[n++] = "0123456789ABCDEF"[low];
+		}
+		i += 2;
+	}
+	buf_added(out, n);
+}
+
+/* 5.2.4 on a path that begins with a slash: segment by segment, ".." takes one back. */
+void
+uri_remove_dots(struct buf *out, size_t from)
+{
+	struct str in = {out->p + from, out->n - from};
+	char *p = out->p + from;
+	size_t n = 0;
+	while (in.n) {
+		size_t end = 1; /* a segment with its leading slash */
+		while (end < in.n && in.p[end] != '/')
+			end++;
+		struct str segment = {in.p, end};
+		bool last = end == in.n, dots = str_eq(segment, STR("/.."));
+		in = str_from(in, end);
+		if (dots || str_eq(segment, STR("/."))) {
+			while (dots && n && p[--n] != '/')
+				;
+			if (last)
+				p[n++] = '/';
+		} else {
+			memmove(p + n, segment.p, segment.n);
+			n += segment.n;
+		}
+	}
+	out->n = from + n;
+}

@@ -1,0 +1,432 @@
+/* rooms: config base
+ * test_config.c - settings: defaults, files, flags, and what is said about mistakes.
+ */
+#include "config/config.h"
+#include "tests/kit/unit.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static struct config c;
+static char err[512];
+
+static int
+parse(const char *text)
+{
+	return config_parse(&c, "t.yaml", text, strlen(text), err, sizeof(err));
+}
+
+static char *
+printed(const struct config *of)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	config_print(of, f);
+	fclose(f);
+	return text;
+}
+
+static char *
+contents(const char *path)
+{
+	static char text[65536];
+	FILE *f = fopen(path, "rb");
+	ck_assert_msg(f != NULL, "%s", path);
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	return text;
+}
+
+START_TEST(defaults_stand_without_a_file)
+{
+	config_init(&c);
+	ck_assert_uint_eq(c.listen_count, 1);
+	ck_assert_str_eq(c.listen[0], "0.0.0.0:8080");
+	ck_assert_str_eq(c.admin, "127.0.0.1:9090");
+	ck_assert_uint_eq(c.workers, 0);
+	ck_assert_uint_eq(c.origin_count, 0);
+	ck_assert_str_eq(c.cache.dir, "/var/cache/twice");
+	ck_assert_uint_eq(c.admission.sightings, 2);
+	ck_assert_uint_eq(c.admission.capacity, 10000000);
+	ck_assert_double_eq(c.admission.false_positives, 0.01);
+	ck_assert_uint_eq(c.admission.rotate_after_s, 86400);
+	ck_assert_ptr_null(c.access_log);
+	ck_assert_str_eq(c.log_level, "info");
+	config_fini(&c);
+	config_fini(&c);
+}
+END_TEST
+
+/* DESIGN section 4, to the letter. */
+static const char design[] = "listen: [ \"0.0.0.0:8080\" ]\n"
+			     "admin: \"127.0.0.1:9090\"\n"
+			     "workers: auto\n"
+			     "origins:\n"
+			     "  - url: https://origin.example.com\n"
+			     "cache:\n"
+			     "  dir: /var/cache/twice\n"
+			     "  disk: 100GiB\n"
+			     "  memory: 1GiB\n"
+			     "admission:\n"
+			     "  sightings: 2          # 1 = admit everything\n"
+			     "  capacity: 10M         # distinct URLs per generation\n"
+			     "  false_positives: 1%\n"
+			     "  rotate_after: 24h\n"
+			     "  fill_until: 0%\n";
+
+START_TEST(the_file_of_the_design_loads)
+{
+	ck_assert_msg(parse(design) == 0, "%s", err);
+	ck_assert_uint_eq(c.origin_count, 1);
+	ck_assert_str_eq(c.origins[0].url, "https://origin.example.com");
+	ck_assert_ptr_null(c.origins[0].host);
+	ck_assert(c.origins[0].verify);
+	ck_assert_uint_eq(c.cache.disk_bytes, 100ull << 30);
+	ck_assert_int_eq(config_validate(&c, err, sizeof(err)), 0);
+	config_fini(&c);
+}
+END_TEST
+
+START_TEST(every_setting_can_be_given)
+{
+	ck_assert_msg(
+		parse("listen: [ '*:80', '[::]:80' ]\nadmin: off\nworkers: 3\n"
+		      "origins:\n  - { url: http://a:81/, host: b, verify: off, read_timeout: 250ms }\n"
+		      "  - https://[::1]:82\n"
+		      "cache: { dir: none, max_object: 1.5MiB, targeted_field: X-CC, status_key: yes }\n"
+		      "admission: { memory: counting, sightings: 15, write_budget: 10M }\n"
+		      "routes:\n  - path: /api\n    pass: on\n    admit: never\n    query: sort\n"
+		      "    keep_params: [ a, b ]\n    key_headers: Accept\n"
+		      "access_log: '-'\nlog_level: debug\n") == 0,
+		"%s", err);
+	ck_assert_uint_eq(c.listen_count, 2);
+	ck_assert_str_eq(c.listen[1], "[::]:80");
+	ck_assert_ptr_null(c.admin);
+	ck_assert_uint_eq(c.workers, 3);
+	ck_assert_uint_eq(c.origin_count, 2);
+	ck_assert_str_eq(c.origins[0].url, "http://a:81");
+	ck_assert_str_eq(c.origins[0].host, "b");
+	ck_assert(!c.origins[0].verify);
+	ck_assert_uint_eq(c.origins[0].read_timeout_ms, 250);
+	ck_assert_str_eq(c.origins[1].url, "https://[::1]:82");
+	ck_assert_uint_eq(c.origins[1].max_connections, 256);
+	ck_assert_ptr_null(c.cache.dir);
+	ck_assert_uint_eq(c.cache.max_object_bytes, 3 << 19);
+	ck_assert(c.cache.status_key);
+	ck_assert_int_eq(c.admission.memory, CONFIG_MEMORY_COUNTING);
+	ck_assert_uint_eq(c.admission.write_budget_bytes_s, 10000000);
+	ck_assert_uint_eq(c.route_count, 1);
+	ck_assert_ptr_null(c.routes[0].host);
+	ck_assert(c.routes[0].pass);
+	ck_assert_int_eq(c.routes[0].admit, CONFIG_ADMIT_NEVER);
+	ck_assert_int_eq(c.routes[0].query, CONFIG_QUERY_SORT);
+	ck_assert_uint_eq(c.routes[0].keep_param_count, 2);
+	ck_assert_str_eq(c.routes[0].keep_params[1], "b");
+	ck_assert_uint_eq(c.routes[0].key_header_count, 1);
+	ck_assert_uint_eq(c.routes[0].drop_param_count, 0);
+	ck_assert_str_eq(c.access_log, "-");
+	config_fini(&c);
+}
+END_TEST
+
+/* clang-format off */
+static const struct {
+	const char *text, *says; /* how the sentence begins, and what else it holds */
+	const char *way_out;
+} mistakes[] = {
+	{ "cache:\n  disc: 5GiB\n",               "t.yaml:2: there is no setting \"cache.disc\"", "\"disk\"" },
+	{ "disk: 5GiB\n",                         "t.yaml:1: there is no setting \"disk\"", "\"cache.disk\"" },
+	{ "cache:\n  listen: x\n",                "t.yaml:2: there is no setting \"cache.listen\"", "\"listen\"" },
+	{ "zzz: 1\n",                             "t.yaml:1: there is no setting \"zzz\"", "listen, admin" },
+	{ "origins:\n- url: http://a\n  hots: b\n", "t.yaml:3: there is no setting \"origins.hots\"", "\"host\"" },
+	{ "cache:\n\n  disk: 5GX\n",              "t.yaml:3: cache.disk: \"5GX\"", "100GiB" },
+	{ "cache:\n  disk: 5\n",                  "t.yaml:2: cache.disk: 5 is out of range", "4MiB to" },
+	{ "cache:\n  memory: -1\n",               "t.yaml:2: cache.memory", "64MiB" },
+	{ "workers: many\n",                      "t.yaml:1: workers: \"many\"", "or auto" },
+	{ "workers: 0\n",                         "t.yaml:1: workers: 0 is out of range", "or auto" },
+	{ "timeouts: { idle: 30 }\n",             "t.yaml:1: timeouts.idle: \"30\"", "30s" },
+	{ "admission: { rotate_after: 1500ms }",  "t.yaml:1: admission.rotate_after", "whole seconds" },
+	{ "admission:\n  sightings: 16\n",        "t.yaml:2: admission.sightings: 16", "1 to 15" },
+	{ "admission:\n  sightings: 0\n",         "t.yaml:2: admission.sightings: 0", "1 to 15" },
+	{ "admission:\n  sightings: 3\n",         "t.yaml:2: admission.sightings", "counting" },
+	{ "admission: { false_positives: 2 }",    "t.yaml:1: admission.false_positives", "1%" },
+	{ "admission: { false_positives: 0% }",   "t.yaml:1: admission.false_positives", "to 50%" },
+	{ "log_level: wrning\n",                  "t.yaml:1: log_level: \"wrning\"", "\"warning\"" },
+	{ "routes: [ { query: x } ]\n",           "t.yaml:1: routes.query", "keep|ignore|sort" },
+	{ "forwarded: { trust: maybe }",          "t.yaml:1: forwarded.trust", "on or off" },
+	{ "listen: [ foo ]\n",                    "t.yaml:1: listen: \"foo\"", "127.0.0.1:8080" },
+	{ "listen: [ ]\n",                        "t.yaml:1: listen", "at least one" },
+	{ "listen: [ '*:1', '0.0.0.0:1' ]\n",     "t.yaml:1: listen: 0.0.0.0:1 stands there twice", "keep one" },
+	{ "admin: '*:8080'\n",                    "t.yaml:1: admin", "another port" },
+	{ "origins: [ http://a/b ]\n",            "t.yaml:1: origins.url", "without user, path" },
+	{ "origins: [ 'http://u@a' ]\n",          "t.yaml:1: origins.url", "http://host:port" },
+	{ "origins: [ 'ftp://a' ]\n",             "t.yaml:1: origins.url", "http://host:port" },
+	{ "origins: [ 'http://a:0' ]\n",          "t.yaml:1: origins.url", "http://host:port" },
+	{ "origins: [ 'http://' ]\n",             "t.yaml:1: origins.url", "http://host:port" },
+	{ "origins: [ 'http://[::1' ]\n",         "t.yaml:1: origins.url", "http://host:port" },
+	{ "origins:\n  - host: x\n",              "t.yaml:2: origins.url is missing", "http[s]://" },
+	{ "origins: [ http://a, http://A ]\n",    "t.yaml:1: origins: http://A stands there twice", "keep one" },
+	{ "cache:\n  max_object: 20GiB\n",        "t.yaml:2: cache.max_object", "auto" },
+	{ "workers: 2\n\nworkers: 3\n",           "t.yaml:3: \"workers\" stands here again, first on line 1", "keep one" },
+	{ "cache: [ 1 ]\n",                       "t.yaml:1: cache: settings belong here", "name: value" },
+	{ "workers: [ 1 ]\n",                     "t.yaml:1: workers: one value", "not a list" },
+	{ "listen: { a: b }\n",                   "t.yaml:1: listen: one value", "not a list" },
+	{ "just words\n",                         "t.yaml:1: the file: settings belong here", "name: value" },
+	{ "cache:\n\tdisk: 5\n",                  "t.yaml:2: this is not YAML", "not tabs" },
+	{ "listen: [\n",                          "t.yaml:2: this is not YAML", "check" },
+	{ "workers: 1\n---\nworkers: 2\n",        "t.yaml:3: a second document", "keep one" },
+	{ "cache: { dir: \"a\\nb\" }\n",          "t.yaml:1: cache.dir", "one line" },
+	{ "cache: { dir: \"a\\0b\" }\n",          "t.yaml:1: cache.dir", "zero byte" },
+	{ "cache: { dir: '' }\n",                 "t.yaml:1: cache.dir", "one line" },
+};
+/* clang-format on */
+
+START_TEST(mistake_is_explained)
+{
+	config_init(&c);
+	char *before = printed(&c);
+	ck_assert_msg(parse(mistakes[_i].text) == -1, "%s", mistakes[_i].text);
+	ck_assert_msg(strncmp(err, mistakes[_i].says, strlen(mistakes[_i].says)) == 0,
+		      "wanted \"%s...\", got \"%s\"", mistakes[_i].says, err);
+	ck_assert_msg(strstr(err, mistakes[_i].way_out) != NULL, "no \"%s\" in \"%s\"",
+		      mistakes[_i].way_out, err);
+	char *after = printed(&c);
+	ck_assert_str_eq(before, after);
+	free(before);
+	free(after);
+	config_fini(&c);
+}
+END_TEST
+
+START_TEST(an_empty_file_or_group_means_defaults)
+{
+	static const char *const texts[] = {"", "# nothing\n", "---\n",
+					    "cache:\nlisten:\norigins: ~\n",
+					    "cache: { disk: null }\n"};
+	config_init(&c);
+	char *want = printed(&c);
+	for (int i = 0; i < COUNT(texts); i++) {
+		ck_assert_msg(parse(texts[i]) == 0, "%s", err);
+		char *got = printed(&c);
+		ck_assert_str_eq(got, want);
+		free(got);
+	}
+	free(want);
+	config_fini(&c);
+}
+END_TEST
+
+START_TEST(flags_stand_before_the_file)
+{
+	static const struct config_flag flags[] = {
+		{"--disk", "cache.disk", "20GiB"},   {"--origin", "origins", "http://a"},
+		{"--origin", "origins", "http://b"}, {"--workers", "workers", "1"},
+		{"--workers", "workers", "2"},	     {"--listen", "listen", "127.0.0.1:0"},
+	};
+	config_init(&c);
+	ck_assert_msg(config_load_flags(&c, "config/twice.yaml", flags, COUNT(flags), err,
+					sizeof(err)) == 0,
+		      "%s", err);
+	ck_assert_uint_eq(c.cache.disk_bytes, 20ull << 30);
+	ck_assert_uint_eq(c.origin_count, 2);
+	ck_assert_str_eq(c.origins[1].url, "http://b");
+	ck_assert_uint_eq(c.workers, 2);
+	ck_assert_str_eq(c.listen[0], "127.0.0.1:0");
+	config_fini(&c);
+}
+END_TEST
+
+START_TEST(a_wrong_flag_is_named)
+{
+	static const struct config_flag bad = {"--disk", "cache.disk", "12X"};
+	static const struct config_flag odd = {"--admin", "admin", "0.0.0.0:8080"};
+	config_init(&c);
+	ck_assert_int_eq(config_load_flags(&c, NULL, &bad, 1, err, sizeof(err)), -1);
+	ck_assert_msg(strncmp(err, "--disk: cache.disk: \"12X\"", 25) == 0, "%s", err);
+	ck_assert_int_eq(config_load_flags(&c, NULL, &odd, 1, err, sizeof(err)), -1);
+	ck_assert_msg(strncmp(err, "--admin: admin: ", 16) == 0, "%s", err);
+	config_fini(&c);
+}
+END_TEST
+
+START_TEST(a_file_that_is_not_there_is_named)
+{
+	config_init(&c);
+	ck_assert_int_eq(config_load(&c, "/nonexistent/t.yaml", err, sizeof(err)), -1);
+	ck_assert_msg(strstr(err, "/nonexistent/t.yaml") != NULL, "%s", err);
+	ck_assert_int_eq(config_load(&c, "/", err, sizeof(err)), -1);
+	config_fini(&c);
+}
+END_TEST
+
+START_TEST(running_needs_an_origin)
+{
+	config_init(&c);
+	ck_assert_int_eq(config_validate(&c, err, sizeof(err)), -1);
+	ck_assert_msg(strstr(err, "--origin") != NULL, "%s", err);
+	config_fini(&c);
+}
+END_TEST
+
+START_TEST(twice_yaml_is_what_the_rows_say)
+{
+	config_init(&c);
+	char *text = printed(&c);
+	ck_assert_msg(
+		strcmp(text, contents("config/twice.yaml")) == 0,
+		"config/twice.yaml is out of date; run: build/twice check > config/twice.yaml");
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		ck_assert_msg(strlen(line) <= 100, "%s", line);
+	free(text);
+	config_fini(&c);
+}
+END_TEST
+
+/* Strips the "#" of the examples: every setting is then given, none is the default of a list. */
+START_TEST(the_examples_load_too)
+{
+	char *text = contents("config/twice.yaml"), *out = malloc(65536), *to = out;
+	ck_assert(out != NULL);
+	for (char *rest, *line = strtok_r(text, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		char *list = strstr(line, ": [ ]");
+		if (list && line[0] != '#')
+			memcpy(list, ":    ", 5);
+		to += sprintf(to, "%s\n", line + (line[0] == '#'));
+	}
+	ck_assert_msg(parse(out) == 0, "%s\n%s", err, out);
+	ck_assert_uint_eq(c.origin_count, 1);
+	ck_assert_uint_eq(c.route_count, 1);
+	free(out);
+	config_fini(&c);
+}
+END_TEST
+
+static const char *
+pick(const char *const *words, int n)
+{
+	return words[rand() % n];
+}
+
+/* A file with random settings of every kind. */
+static char *
+random_yaml(void)
+{
+	static const char *const sizes[] = {"4MiB", "10M", "1.5GiB", "123456789", "99TB"};
+	static const char *const times[] = {"1s", "90s", "1h30m", "7d", "1500s"};
+	static const char *const shares[] = {"1%", "0.03", "33.3%", "0.1234567", "50%"};
+	static const char *const texts[] = {"plain",
+					    "/a/b",
+					    "\"with \\\"quotes\\\" and \\\\\"",
+					    "'# no comment'",
+					    "\"a: b\"",
+					    "'null'",
+					    "'~'",
+					    "\"- x\"",
+					    "'[x]'",
+					    "x:y"};
+	static const char *const words[] = {"on", "off", "true", "no"};
+#define PICK(a) pick(a, COUNT(a))
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	fprintf(f,
+		"cache: { disk: %s, default_ttl: %s, heuristic_fraction: %s, status_key: %s, dir: %s }\n",
+		PICK(sizes), PICK(times), PICK(shares), PICK(words), PICK(texts));
+	fprintf(f,
+		"admission: { capacity: %d, false_positives: %s, rotate_after: %s, fill_until: %s }\n",
+		1000 + rand() % 100000, PICK(shares), PICK(times), PICK(shares));
+	fprintf(f, "access_log: %s\nforwarded: { via: %s }\ntimeouts: { idle: %dms }\n",
+		PICK(texts), PICK(texts), 1 + rand() % 100000);
+	fprintf(f, rand() % 2 ? "origins: [ ]\n" : "origins:\n");
+	for (int i = rand() % 3; i > 0; i--)
+		fprintf(f, "#\n");
+	fprintf(f, "routes:\n");
+	for (int i = rand() % 4; i > 0; i--)
+		fprintf(f,
+			"  - { host: %s, pass: %s, drop_params: [ %s, %s ], key_cookies: [ ] }\n",
+			PICK(texts), PICK(words), PICK(texts), PICK(texts));
+	fclose(f);
+	return text;
+}
+
+START_TEST(what_is_printed_loads_to_the_same)
+{
+	srand((unsigned)_i + 1);
+	for (int i = 0; i < 50; i++) {
+		char *text = random_yaml();
+		ck_assert_msg(parse(text) == 0, "seed %d: %s\n%s", _i + 1, err, text);
+		char *first = printed(&c);
+		ck_assert_msg(parse(first) == 0, "seed %d: %s\n%s", _i + 1, err, first);
+		char *second = printed(&c);
+		ck_assert_str_eq(first, second);
+		free(text);
+		free(first);
+		free(second);
+		config_fini(&c);
+	}
+}
+END_TEST
+
+static void
+on_difference(void *ctx, const char *setting)
+{
+	strcat(strcat(ctx, setting), " ");
+}
+
+START_TEST(differences_are_named)
+{
+	struct config other;
+	char said[256] = "";
+	config_init(&c);
+	config_init(&other);
+	config_differences(&c, &other, on_difference, said);
+	ck_assert_str_eq(said, "");
+	ck_assert_msg(
+		parse("workers: 2\ncache: { disk: 5GiB }\norigins: [ http://a ]\nlimits: { body: 1k }") ==
+			0,
+		"%s", err);
+	config_differences(&c, &other, on_difference, said);
+	ck_assert_str_eq(said, "workers origins cache.disk limits.body ");
+	config_fini(&c);
+	config_fini(&other);
+}
+END_TEST
+
+/* Nine levels of ten aliases each would be a thousand million origins. */
+START_TEST(aliases_cannot_make_much_of_little)
+{
+	char text[8192] = "routes: [ { keep_params: &a [ ";
+	for (int i = 0; i < 500; i++)
+		strcat(text, "x,");
+	strcat(text, " x ] } ");
+	for (int i = 0; i < 200; i++)
+		strcat(text, ", {keep_params: *a}");
+	strcat(text, " ]\n");
+	ck_assert_int_eq(parse(text), 0);
+	ck_assert_uint_eq(c.route_count, 201);
+	config_fini(&c);
+	char *large = malloc(1 << 20);
+	ck_assert(large != NULL);
+	strcpy(large, "routes: [ &r { keep_params: &a [ x");
+	size_t n = strlen(large);
+	for (int i = 0; i < 5000; i++)
+		n += (size_t)sprintf(large + n, ",x");
+	n += (size_t)sprintf(large + n, " ] }");
+	for (int i = 0; i < 5000; i++)
+		n += (size_t)sprintf(large + n, ", *r");
+	n += (size_t)sprintf(large + n, " ]\n");
+	ck_assert_int_eq(parse(large), -1);
+	ck_assert_msg(strstr(err, "too many settings") != NULL, "%s", err);
+	free(large);
+}
+END_TEST
+
+UNIT("config", TEST(defaults_stand_without_a_file), TEST(the_file_of_the_design_loads),
+     TEST(every_setting_can_be_given), LOOP(mistake_is_explained, mistakes),
+     TEST(an_empty_file_or_group_means_defaults), TEST(flags_stand_before_the_file),
+     TEST(a_wrong_flag_is_named), TEST(a_file_that_is_not_there_is_named),
+     TEST(running_needs_an_origin), TEST(twice_yaml_is_what_the_rows_say),
+     TEST(the_examples_load_too), TIMES(what_is_printed_loads_to_the_same, 5),
+     TEST(differences_are_named), TEST(aliases_cannot_make_much_of_little))

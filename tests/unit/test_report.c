@@ -1,0 +1,198 @@
+/* rooms: admin base
+ * test_report.c - the numbers as JSON and Prometheus text, and the sums of DESIGN section 3.
+ */
+#include "proxy/admin/report.h"
+#include "tests/kit/unit.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+
+static struct report r;
+static struct buf text;
+
+static void
+start(void)
+{
+	memset(&r, 0, sizeof(r));
+	text.n = 0;
+	r.version = "test";
+}
+
+static json_t *
+as_json(void)
+{
+	json_error_t why;
+	text.n = 0;
+	report_json(&r, &text);
+	json_t *top = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &why);
+	ck_assert_msg(top != NULL, "%s in %.*s", why.text, (int)text.n, text.p);
+	return top;
+}
+
+static json_t *
+at(json_t *top, const char *path)
+{
+	char copy[128], *rest;
+	snprintf(copy, sizeof(copy), "%s", path);
+	for (char *name = strtok_r(copy, ".", &rest); name; name = strtok_r(NULL, ".", &rest))
+		top = json_object_get(top, name);
+	return top;
+}
+
+static const char *
+as_text(void)
+{
+	text.n = 0;
+	report_prometheus(&r, &text);
+	buf_add(&text, "", 1);
+	return text.p;
+}
+
+/* DESIGN section 4, every name. */
+static const char *const promised[] = {
+	"uptime_s",
+	"requests.total",
+	"requests.ram_hits",
+	"requests.disk_hits",
+	"requests.misses",
+	"requests.coalesced",
+	"requests.passed",
+	"requests.revalidated",
+	"requests.stale_served",
+	"bytes.to_clients",
+	"bytes.from_origin",
+	"disk.written_bytes",
+	"disk.baseline_bytes",
+	"disk.saved_bytes",
+	"disk.saved_ratio",
+	"disk.used_bytes",
+	"disk.limit_bytes",
+	"disk.objects",
+	"disk.evicted_objects",
+	"admission.first_sight",
+	"admission.seen_current",
+	"admission.seen_previous",
+	"admission.refused_bytes",
+	"admission.generation.number",
+	"admission.generation.keys",
+	"admission.generation.capacity",
+	"admission.generation.fill_ratio",
+	"admission.generation.estimated_fpr",
+	"admission.generation.age_s",
+	"origin.requests",
+	"origin.errors",
+	"origin.extra_requests",
+	"origin.extra_bytes",
+};
+
+START_TEST(json_has_what_was_promised)
+{
+	start();
+	json_t *top = as_json();
+	ck_assert_msg(json_is_number(at(top, promised[_i])), "%s", promised[_i]);
+	ck_assert_str_eq(json_string_value(at(top, "version")), "test");
+	json_decref(top);
+}
+END_TEST
+
+START_TEST(one_hit_urls_are_what_is_saved)
+{
+	start(); /* N1 = 740, N2 = 260 of equal size: saved N1 / (N1 + N2) */
+	r.baseline.written_bytes = 1000 * 8192;
+	r.cache.written_bytes = 260 * 8192;
+	json_t *top = as_json();
+	ck_assert_int_eq(json_integer_value(at(top, "disk.saved_bytes")), 740 * 8192);
+	ck_assert_double_eq_tol(json_real_value(at(top, "disk.saved_ratio")), 0.74, 1e-9);
+	json_decref(top);
+}
+END_TEST
+
+START_TEST(saving_nothing_is_zero_and_writing_more_is_below)
+{
+	start();
+	ck_assert_double_eq(report_saved_ratio(&r), 0);
+	r.cache.written_bytes = 4096;
+	ck_assert_double_eq(report_saved_ratio(&r), 0);
+	json_t *top = as_json();
+	ck_assert_int_eq(json_integer_value(at(top, "disk.saved_bytes")), -4096);
+	json_decref(top);
+	ck_assert(strstr(as_text(), "\ntwice_disk_saved_bytes -4096\n") != NULL);
+}
+END_TEST
+
+START_TEST(hit_ratio_and_what_it_would_have_been)
+{
+	start();
+	ck_assert_double_eq(report_hit_ratio(&r), 0);
+	r.n[METRIC_REQUESTS] = 1000;
+	r.n[METRIC_RAM_HITS] = 300;
+	r.n[METRIC_DISK_HITS] = 200;
+	r.n[METRIC_COALESCED] = 50;
+	r.n[METRIC_MISSES] = 450;
+	r.n[METRIC_EXTRA_REQUESTS] = 10;
+	r.n[METRIC_BYTES_FROM_CACHE] = 600;
+	r.n[METRIC_BYTES_FROM_ORIGIN] = 400;
+	r.n[METRIC_EXTRA_BYTES] = 100;
+	ck_assert_double_eq_tol(report_hit_ratio(&r), 0.55, 1e-12);
+	ck_assert_double_eq_tol(report_baseline_hit_ratio(&r), 0.56, 1e-12);
+	ck_assert_double_eq_tol(report_byte_hit_ratio(&r), 0.6, 1e-12);
+	ck_assert_double_eq_tol(report_baseline_byte_hit_ratio(&r), 0.7, 1e-12);
+}
+END_TEST
+
+START_TEST(numbers_that_are_none_do_not_break_it)
+{
+	start();
+	r.generation.estimated_fpr = NAN;
+	r.generation.fill_ratio = INFINITY;
+	json_t *top = as_json();
+	ck_assert_double_eq(json_real_value(at(top, "admission.generation.estimated_fpr")), 0);
+	json_decref(top);
+	ck_assert(strstr(as_text(), "twice_admission_generation_fill_ratio 0\n") != NULL);
+}
+END_TEST
+
+START_TEST(prometheus_counters_end_in_total)
+{
+	start();
+	r.n[METRIC_REQUESTS] = 7;
+	r.n[METRIC_RAM_HITS] = UINT64_C(1) << 53;
+	const char *p = as_text();
+	ck_assert(strstr(p, "# TYPE twice_requests_total counter\ntwice_requests_total 7\n") !=
+		  NULL);
+	ck_assert(strstr(p, "\ntwice_requests_ram_hits_total 9007199254740992\n") != NULL);
+	ck_assert(strstr(p, "# TYPE twice_disk_used_bytes gauge\n") != NULL);
+	ck_assert(strstr(p, "twice_build_info{version=\"test\"} 1\n") != NULL);
+	ck_assert_ptr_null(strstr(p, "total_total"));
+}
+END_TEST
+
+/* Each name once, each with HELP and TYPE right before its sample. */
+START_TEST(prometheus_text_is_well_formed)
+{
+	start();
+	char *copy = strdup(as_text()), *rest, seen[16384] = "", name[128], again[128];
+	int lines = 0;
+	for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		ck_assert_msg(sscanf(line, "# HELP %127s ", name) == 1, "%s", line);
+		line = strtok_r(NULL, "\n", &rest);
+		ck_assert_msg(sscanf(line, "# TYPE %127s ", again) == 1, "%s", line);
+		ck_assert_str_eq(name, again);
+		line = strtok_r(NULL, "\n", &rest);
+		ck_assert_msg(strncmp(line, name, strlen(name)) == 0, "%s", line);
+		snprintf(again, sizeof(again), " %s ", name);
+		ck_assert_msg(strstr(seen, again) == NULL, "%s twice", name);
+		strcat(seen, again);
+		ck_assert_uint_eq(strspn(name, "abcdefghijklmnopqrstuvwxyz_"), strlen(name));
+		lines++;
+	}
+	ck_assert_int_gt(lines, METRIC_COUNT);
+	free(copy);
+}
+END_TEST
+
+UNIT("report", LOOP(json_has_what_was_promised, promised), TEST(one_hit_urls_are_what_is_saved),
+     TEST(saving_nothing_is_zero_and_writing_more_is_below),
+     TEST(hit_ratio_and_what_it_would_have_been), TEST(numbers_that_are_none_do_not_break_it),
+     TEST(prometheus_counters_end_in_total), TEST(prometheus_text_is_well_formed))

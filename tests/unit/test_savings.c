@@ -1,0 +1,90 @@
+/* rooms: cli admin config base
+ * test_savings.c - the report that people read.
+ */
+#include "proxy/cli/savings.h"
+#include "tests/kit/unit.h"
+
+#include <stdlib.h>
+
+static struct report
+demo_run(void)
+{
+	struct report r = {.version = "test", .uptime_s = 65, .now_s = 1000};
+	r.n[METRIC_REQUESTS] = 50000;
+	r.n[METRIC_RAM_HITS] = 20000;
+	r.n[METRIC_DISK_HITS] = 13000;
+	r.n[METRIC_ORIGIN_REQUESTS] = 17000;
+	r.n[METRIC_EXTRA_REQUESTS] = 500;
+	r.n[METRIC_EXTRA_BYTES] = 4000000;
+	r.n[METRIC_BYTES_TO_CLIENTS] = 1620000000;
+	r.cache.written_bytes = 140000000;
+	r.baseline.written_bytes = 600000000;
+	r.generation.born_s = 400;
+	r.generation.keys = 17000;
+	r.generation.capacity = 10000000;
+	return r;
+}
+
+static char *
+printed(const struct report *r)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	savings_print_report(f, r);
+	fclose(f);
+	return text;
+}
+
+/* clang-format off */
+static const char *const told[] = {
+	"50,000   in 65 s, 1.62 GB sent", "66.0%   RAM 40.0%, disk 26.0%", "17,000   none failed",
+	"600 MB   it stores whatever", "140 MB   it stores what is asked for again",
+	"460 MB   76.7% of the disk writes", "500   1.0% of requests, 4.00 MB",
+	"67.0%   by bytes", "17,000   of 10,000,000, generation 0, 10 min old",
+};
+/* clang-format on */
+
+START_TEST(it_says)
+{
+	struct report r = demo_run();
+	char *text = printed(&r);
+	ck_assert_msg(strstr(text, told[_i]) != NULL, "no \"%s\" in\n%s", told[_i], text);
+	free(text);
+}
+END_TEST
+
+START_TEST(an_idle_proxy_can_be_told_of)
+{
+	struct report r = {.version = "test"};
+	r.cache.written_bytes = 4096;
+	char *text = printed(&r);
+	ck_assert_msg(strstr(text, "-4.10 kB   0.0% of") != NULL, "%s", text);
+	ck_assert_ptr_null(strstr(text, "nan"));
+	free(text);
+}
+END_TEST
+
+START_TEST(lines_fit_a_terminal)
+{
+	struct report r = demo_run();
+	char *text = printed(&r);
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		ck_assert_msg(strlen(line) <= 100, "%s", line);
+	free(text);
+}
+END_TEST
+
+static const char *const strange[] = {
+	"", "<html>", "[]", "{}", "{\"uptime_s\": \"x\"}", "{\"requests\": 1}"};
+
+START_TEST(what_is_no_report_is_refused)
+{
+	char err[256] = "";
+	ck_assert_int_eq(savings_print(stdout, str_of(strange[_i]), err, sizeof(err)), -1);
+	ck_assert_msg(strstr(err, "admin address") != NULL, "%s", err);
+}
+END_TEST
+
+UNIT("savings", LOOP(it_says, told), TEST(an_idle_proxy_can_be_told_of), TEST(lines_fit_a_terminal),
+     LOOP(what_is_no_report_is_refused, strange))

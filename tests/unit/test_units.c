@@ -1,0 +1,191 @@
+/* rooms: config
+ * test_units.c - sizes, counts, durations and shares, read and printed.
+ */
+#include "config/suggest.h"
+#include "config/units.h"
+#include "tests/kit/unit.h"
+
+enum quantity { BYTES, COUNT_OF, MS };
+
+static int
+parse(enum quantity q, const char *z, uint64_t *v)
+{
+	return q == BYTES      ? units_parse_bytes(z, v)
+	       : q == COUNT_OF ? units_parse_count(z, v)
+			       : units_parse_ms(z, v);
+}
+
+static char *
+print(enum quantity q, uint64_t v, char out[UNITS_BYTES])
+{
+	return q == BYTES      ? units_print_bytes(v, out)
+	       : q == COUNT_OF ? units_print_count(v, out)
+			       : units_print_ms(v, out);
+}
+
+/* clang-format off */
+static const struct {
+	const char *says;
+	enum quantity q;
+	const char *text;
+	uint64_t want;
+} good[] = {
+	{ "KiB are powers of 1024",              BYTES,    "64KiB",    65536 },
+	{ "so are TiB",                          BYTES,    "2TiB",     2ull << 40 },
+	{ "M of bytes is a power of 1000",       BYTES,    "10M",      10000000 },
+	{ "MB as well",                          BYTES,    "10MB",     10000000 },
+	{ "a fraction counts",                   BYTES,    "1.5GiB",   1610612736 },
+	{ "spaces before the unit are fine",     BYTES,    "64 MiB",   67108864 },
+	{ "so are small letters",                BYTES,    "64mib",    67108864 },
+	{ "bytes need no unit",                  BYTES,    "4096",     4096 },
+	{ "B is one",                            BYTES,    "7B",       7 },
+	{ "zero is a size",                      BYTES,    "0",        0 },
+	{ "the most that fits",                  BYTES,    "18446744073709551615", UINT64_MAX },
+	{ "10M of things",                       COUNT_OF, "10M",      10000000 },
+	{ "50k of things",                       COUNT_OF, "50k",      50000 },
+	{ "half a thousand",                     COUNT_OF, "0.5k",     500 },
+	{ "seconds",                             MS,       "30s",      30000 },
+	{ "milliseconds",                        MS,       "250ms",    250 },
+	{ "minutes are m",                       MS,       "5m",       300000 },
+	{ "a day",                               MS,       "24h",      86400000 },
+	{ "a week",                              MS,       "1w",       604800000 },
+	{ "parts add up",                        MS,       "1h30m",    5400000 },
+	{ "zero needs no unit",                  MS,       "0",        0 },
+};
+
+static const struct {
+	const char *says;
+	enum quantity q;
+	const char *text;
+} bad[] = {
+	{ "nothing is not a number",             BYTES,    "" },
+	{ "a unit alone",                        BYTES,    "MiB" },
+	{ "an unknown unit",                     BYTES,    "5GX" },
+	{ "a sign",                              BYTES,    "-1" },
+	{ "two points",                          BYTES,    "1.2.3M" },
+	{ "a lone point",                        BYTES,    "." },
+	{ "something behind it",                 BYTES,    "5MiB x" },
+	{ "one more than fits",                  BYTES,    "18446744073709551616" },
+	{ "more than fits by its unit",          BYTES,    "16EiB" },
+	{ "bytes are no count",                  COUNT_OF, "5MiB" },
+	{ "a duration without unit",             MS,       "30" },
+	{ "a size is no duration",               MS,       "5MiB" },
+	{ "spaces between parts",                MS,       "1h 30m" },
+	{ "more time than fits",                 MS,       "99999999999999w" },
+};
+
+static const struct { const char *text; double want; } shares[] = {
+	{ "1%", 0.01 }, { "0.01", 0.01 }, { "100%", 1 }, { "1", 1 }, { "0%", 0 }, { "0", 0 },
+	{ "12.5 %", 0.125 }, { "1e-3", 0.001 }, { ".5", 0.5 },
+};
+static const char *const no_shares[] = {
+	"", "%", "101%", "1.1", "-1%", "nan", "inf", "0x1p-3", "1%%", "1% x", "one",
+};
+/* clang-format on */
+
+START_TEST(is_read)
+{
+	uint64_t v = 1;
+	ck_assert_msg(parse(good[_i].q, good[_i].text, &v) == 0, "%s", good[_i].says);
+	ck_assert_msg(v == good[_i].want, "%s: %llu", good[_i].says, (unsigned long long)v);
+}
+END_TEST
+
+START_TEST(is_refused)
+{
+	uint64_t v = 42;
+	ck_assert_msg(parse(bad[_i].q, bad[_i].text, &v) < 0, "%s", bad[_i].says);
+	ck_assert_msg(v == 42, "%s: touched", bad[_i].says);
+}
+END_TEST
+
+START_TEST(share_is_read)
+{
+	double v = -1;
+	ck_assert_int_eq(units_parse_share(shares[_i].text, &v), 0);
+	ck_assert_double_eq(v, shares[_i].want);
+}
+END_TEST
+
+START_TEST(share_is_refused)
+{
+	double v = 42;
+	ck_assert_int_eq(units_parse_share(no_shares[_i], &v), -1);
+	ck_assert_double_eq(v, 42);
+}
+END_TEST
+
+START_TEST(print_is_short)
+{
+	char t[UNITS_BYTES];
+	ck_assert_str_eq(units_print_bytes(100ull << 30, t), "100GiB");
+	ck_assert_str_eq(units_print_bytes(10000000, t), "10MB");
+	ck_assert_str_eq(units_print_bytes(1025, t), "1025B");
+	ck_assert_str_eq(units_print_bytes(0, t), "0B");
+	ck_assert_str_eq(units_print_count(10000000, t), "10M");
+	ck_assert_str_eq(units_print_ms(90000, t), "90s");
+	ck_assert_str_eq(units_print_ms(0, t), "0s");
+	ck_assert_str_eq(units_print_share(0.01, t), "1%");
+	ck_assert_str_eq(units_print_share(0.125, t), "12.5%");
+}
+END_TEST
+
+START_TEST(people_read_it)
+{
+	char t[UNITS_BYTES];
+	ck_assert_str_eq(units_say_bytes(0, t), "0 bytes");
+	ck_assert_str_eq(units_say_bytes(999, t), "999 bytes");
+	ck_assert_str_eq(units_say_bytes(1710000000, t), "1.71 GB");
+	ck_assert_str_eq(units_say_bytes(563400000, t), "563 MB");
+	ck_assert_str_eq(units_say_bytes(99960000, t), "100 MB");
+	ck_assert_str_eq(units_say_bytes(UINT64_MAX, t), "18.4 EB");
+	ck_assert_str_eq(units_say_count(0, t), "0");
+	ck_assert_str_eq(units_say_count(999, t), "999");
+	ck_assert_str_eq(units_say_count(50000, t), "50,000");
+	ck_assert_str_eq(units_say_count(UINT64_MAX, t), "18,446,744,073,709,551,615");
+}
+END_TEST
+
+/* Random numbers of all lengths, many of them round. */
+static uint64_t
+any_number(void)
+{
+	uint64_t v =
+		((uint64_t)rand() << 33 ^ (uint64_t)rand() << 11 ^ (uint64_t)rand()) >> rand() % 64;
+	return rand() % 2 ? v : v % 1000 * (rand() % 2 ? 1024 * 1024 : 1000 * 60);
+}
+
+START_TEST(what_is_printed_is_read_back)
+{
+	char t[UNITS_BYTES];
+	srand((unsigned)_i + 1);
+	for (int i = 0; i < 20000; i++) {
+		uint64_t v = any_number(), back;
+		enum quantity q = (enum quantity)(i % 3);
+		ck_assert_msg(parse(q, print(q, v, t), &back) == 0 && back == v,
+			      "seed %d: %llu as %s", _i + 1, (unsigned long long)v, t);
+		double share = (double)v / (double)UINT64_MAX, again;
+		ck_assert_msg(units_parse_share(units_print_share(share, t), &again) == 0 &&
+				      again == share,
+			      "seed %d: %.17g as %s", _i + 1, share, t);
+	}
+}
+END_TEST
+
+START_TEST(slips_are_near)
+{
+	ck_assert_uint_eq(suggest_distance("disk", "disk"), 0);
+	ck_assert_uint_eq(suggest_distance("disc", "disk"), 1);
+	ck_assert_uint_eq(suggest_distance("dsik", "disk"), 1);
+	ck_assert_uint_eq(suggest_distance("", "disk"), 4);
+	ck_assert(suggest_is_near("orign", "origin"));
+	ck_assert(suggest_is_near("capcity", "capacity"));
+	ck_assert(!suggest_is_near("zzz", "dir"));
+	ck_assert(!suggest_is_near(
+		"a-word-that-is-longer-than-any-setting-could-ever-be-in-this-program", "d"));
+}
+END_TEST
+
+UNIT("units", LOOP(is_read, good), LOOP(is_refused, bad), LOOP(share_is_read, shares),
+     LOOP(share_is_refused, no_shares), TEST(print_is_short), TEST(people_read_it),
+     TIMES(what_is_printed_is_read_back, 5), TEST(slips_are_near))
