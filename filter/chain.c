@@ -143,6 +143,25 @@ chain_links(const struct chain *c)
 	return c->n;
 }
 
+static size_t
+link_bytes(const struct chain_plan *p, size_t i)
+{
+	struct probe shape = shape_of(p, i);
+	return sizeof(struct bloom *) + bloom_shape_memory(&shape);
+}
+
+size_t
+chain_first_bytes(const struct chain_plan *plan)
+{
+	return sizeof(struct chain) + link_bytes(plan, 0);
+}
+
+size_t
+chain_next_bytes(const struct chain *c)
+{
+	return is_full(c) ? link_bytes(&c->plan, c->n) : 0;
+}
+
 double
 chain_fpr(const struct chain *c)
 {
