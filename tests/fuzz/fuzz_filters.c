@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n);
 
-static const struct filters_limits limits = {.filters = 3, .bytes = 65536};
+static const struct filters_limits limits = {.filters = 3, .bytes = 8192};
 
 static void
 must(bool truth, const char *why)
