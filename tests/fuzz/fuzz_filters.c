@@ -1,4 +1,5 @@
-/* fuzz_filters.c - any requests for named filters, one after the other, each ended by a NUL: a
+/* rooms: admin base filter
+ * fuzz_filters.c - any requests for named filters, one after the other, each ended by a NUL: a
  * first line "MPATH?QUERY" with a letter for the method, and the body. All are answered by the
  * letter of admin.h, within the bounds.
  */
