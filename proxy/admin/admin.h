@@ -8,8 +8,8 @@
  *
  *	PUT    /filters/NAME?capacity=1000&false_positives=1%25[&grow=2]
  *	       made: 201. There with these parameters: 200, its keys kept. With others: 409.
- *	POST   /filters/NAME/add   keys, one per line: a line for each, 1 new, 0 there (or so it seems)
- *	POST   /filters/NAME/has   keys, one per line: a line for each, 1 there (or so it seems), 0 not
+ *	POST   /filters/NAME/add   keys, one per line; a line for each: 1 new, 0 seems there
+ *	POST   /filters/NAME/has   keys, one per line; a line for each: 1 seems there, 0 is not
  *	GET    /filters/NAME       JSON: parameters, keys, links, bytes, fill, false positives as
  *	                           estimated now, and their bound with all present links full
  *	GET    /filters            JSON: all of them, and what they take of what they may
