@@ -202,10 +202,10 @@ may_ask(const struct admin *a, struct evhttp_request *q)
 	const char *host = evhttp_request_get_host(q); /* without the port */
 	const char *origin = evhttp_find_header(fields, "Origin");
 	const char *host_port = evhttp_find_header(fields, "Host");
-	if (!origin) /* no browser sends a page's request without one where it could change things */
-		return true;
 	if (address_is_loopback(&a->bound) && host && is_foreign_name(host))
 		return false;
+	if (!origin)
+		return true;
 	const char *scheme_end = strstr(origin, "://");
 	return scheme_end && host_port && strcasecmp(scheme_end + 3, host_port) == 0;
 }
