@@ -132,6 +132,7 @@ bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 	bench/miss.sh 3 30000
 	bench/idle.sh 10000 2000 20000
 	bench/slow.sh 5 1073741824
+	bench/course.sh
 install: $(B)/bin/twice
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/twice
 	install -D -m 644 config/twice.yaml $(DESTDIR)$(PREFIX)/share/doc/twice/twice.yaml
