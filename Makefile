@@ -20,7 +20,8 @@ B       := build/$(MODE)$(if $(findstring clang,$(CC)),-clang)
 ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/edge proxy/admin proxy/cli config
 
 WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict-prototypes \
-        -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wno-format-truncation $(if $(WERROR),-Werror)
+        -Wmissing-prototypes -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror) \
+        $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
 OPT_release := -O2
 OPT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
@@ -117,7 +118,8 @@ lint: $(LIBS)
 	@tests/lint/layers.sh
 	@$(if $(wildcard tests/lint/pure.sh),B=$(B) tests/lint/pure.sh)
 	@awk -f tests/lint/shape.awk $(filter %.c,$(SOURCES))
-	@clang-format --dry-run -Werror $(FORMATTED)
+	@wrong=$$(clang-format --dry-run $(FORMATTED) 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning.*//p' | sort -u); \
+	[ -z "$$wrong" ] || { echo "make format would change:" $$wrong; exit 1; }
 format:
 	@clang-format -i $(FORMATTED)
 fuzz:
