@@ -28,7 +28,7 @@ OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 OPT := $(OPT_$(MODE))
 
-PKGS := libevent_core libevent_extra libcurl openssl libcyaml libxxhash jansson
+PKGS := libevent_core libevent_extra libcurl openssl libcyaml libxxhash jansson libzstd
 # Asked once, and only where something is compiled: `make help`, `make deps` work on a bare machine.
 once = $(eval $(1) := $(2))$($(1))
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
@@ -134,6 +134,7 @@ bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 	bench/miss.sh 3 30000
 	bench/idle.sh 10000 2000 20000
 	bench/slow.sh 5 1073741824
+	bench/course.sh
 install: $(B)/bin/twice
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/twice
 	install -D -m 644 config/twice.yaml $(DESTDIR)$(PREFIX)/share/doc/twice/twice.yaml

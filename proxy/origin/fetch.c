@@ -431,9 +431,9 @@ on_curl_send(char *p, size_t size, size_t n, void *arg)
 
 /* -- the request in libcurl's shape ------------------------------------------------------------ */
 
-/* libcurl looks at every list node a dozen times and formats Host twice. So it is told that there is
- * no Host, nor the other fields it would add, and gets all our lines as one node, which it sends as
- * it is: Host first (RFC 9110 7.2), then the fields in their order. */
+/* libcurl looks at every list node a dozen times and formats Host twice. So it is told that there
+ * is no Host, nor the other fields it would add, and gets all our lines as one node, which it sends
+ * as it is: Host first (RFC 9110 7.2), then the fields in their order. */
 static char no_host[] = "Host:", no_accept[] = "Accept:", no_expect[] = "Expect:";
 static struct curl_slist without_accept = {no_accept, NULL};
 static struct curl_slist without_expect = {no_expect, &without_accept};
@@ -441,7 +441,8 @@ static struct curl_slist without_expect = {no_expect, &without_accept};
 static char *
 put(char *to, struct str s)
 {
-	memcpy(to, s.p, s.n);
+	if (s.n)
+		memcpy(to, s.p, s.n);
 	return to + s.n;
 }
 

@@ -10,10 +10,10 @@
  *           is constant after start and shared.
  * Lifetime  from fetch_start until on_done has returned or fetch_cancel; then the pointer is dead.
  *           A fetcher must not be destroyed from within a callback of one of its fetches.
- * Order     no callback comes from within fetch_start, fetch_resume, fetch_send_more or fetch_cancel:
- *           they come from the event loop. All four may be called in any callback of any fetch.
- * Files     a connection takes three descriptors (two are libcurl's); fetcher_create lets the process
- *           ignore SIGPIPE.
+ * Order     no callback comes from within fetch_start, fetch_resume, fetch_send_more or
+ * fetch_cancel: they come from the event loop. All four may be called in any callback of any fetch.
+ * Files     a connection takes three descriptors (two are libcurl's); fetcher_create lets the
+ * process ignore SIGPIPE.
  */
 #ifndef ORIGIN_FETCH_H
 #define ORIGIN_FETCH_H
@@ -27,14 +27,15 @@ struct fetcher;
 struct origin;
 
 struct origin_options {
-	const char *url;      /* http[s]://host[:port]; a path is an error */
+	const char *url; /* http[s]://host[:port]; a path is an error */
 	/* Host sent to the origin; NULL: the client's is passed. The name in TLS (SNI, certificate)
 	 * is the one in the URL; where that is an address, this one. */
 	const char *host;
-	const char *ca_file;  /* NULL: the system's */
-	bool insecure;        /* do not verify the certificate */
-	long connect_timeout_ms; /* 0: 5000; to the request: waiting for a free connection, DNS, TLS too */
-	long read_timeout_ms;    /* 0: 60000; without a byte from the origin, head or body */
+	const char *ca_file;	 /* NULL: the system's */
+	bool insecure;		 /* do not verify the certificate */
+	long connect_timeout_ms; /* 0: 5000; to the request: waiting for a free connection, DNS, TLS
+				    too */
+	long read_timeout_ms;	 /* 0: 60000; without a byte from the origin, head or body */
 	unsigned max_connections; /* per worker; 0: 256; further fetches queue */
 };
 /* Checks and keeps copies. NULL and a sentence in err on a bad URL or unreadable CA file. */
@@ -54,11 +55,12 @@ enum fetch_end {
 };
 struct fetch_result {
 	enum fetch_end end;
-	int status;         /* what to answer a client that has no head yet: 502 or 504 */
-	const char *word;   /* Cache-Status detail, log, metrics: "connect-failed", "read-timeout"... */
+	int status; /* what to answer a client that has no head yet: 502 or 504 */
+	const char
+		*word; /* Cache-Status detail, log, metrics: "connect-failed", "read-timeout"... */
 	const char *detail; /* a sentence for the log; holds during on_done */
-	bool head_seen;     /* on_head was called */
-	bool reused;        /* the connection was a kept one */
+	bool head_seen;	    /* on_head was called */
+	bool reused;	    /* the connection was a kept one */
 	int64_t wait_us;    /* from start to first byte of the head */
 	int64_t total_us;
 };
@@ -74,9 +76,9 @@ struct fetch_events {
 	 * fetch_resume. May call fetch_cancel. */
 	bool (*on_body)(void *ctx, const char *p, size_t n);
 	/* More of the request's body: bytes put at p (at most max), 0 at its end, or FETCH_SEND_*;
-	 * after LATER, fetch_send_more says there is some. Not asked for more than content_length, nor
-	 * for the rest when the origin has answered in full before. Never for HEAD: its body is not
-	 * sent (RFC 9110 9.3.2). */
+	 * after LATER, fetch_send_more says there is some. Not asked for more than content_length,
+	 * nor for the rest when the origin has answered in full before. Never for HEAD: its body is
+	 * not sent (RFC 9110 9.3.2). */
 	ptrdiff_t (*on_send)(void *ctx, char *p, size_t max);
 	/* Exactly once, unless cancelled. */
 	void (*on_done)(void *ctx, const struct fetch_result *r);
@@ -84,17 +86,18 @@ struct fetch_events {
 
 struct fetch_request {
 	const struct origin *origin;
-	struct str method;  /* as received: also M-SEARCH */
-	struct str target;  /* origin form, sent as it is: no normalisation */
-	struct str host;    /* the client's authority; sent unless the origin overrides it */
-	struct str fields;  /* "Name: value\r\n" lines (head_forward), well-formed; sent as they are */
+	struct str method; /* as received: also M-SEARCH */
+	struct str target; /* origin form, sent as it is: no normalisation */
+	struct str host;   /* the client's authority; sent unless the origin overrides it */
+	struct str
+		fields; /* "Name: value\r\n" lines (head_forward), well-formed; sent as they are */
 	enum framing framing; /* of the request's body: NONE, LENGTH, CHUNKED */
 	uint64_t content_length;
-	bool idempotent;    /* may be sent once more when a kept connection turns out dead */
+	bool idempotent; /* may be sent once more when a kept connection turns out dead */
 };
 /* Copies r. Never NULL; a failure to start arrives as on_done from the event loop. */
 struct fetch *fetch_start(struct fetcher *f, const struct fetch_request *r,
-                          const struct fetch_events *ev, void *ctx);
+			  const struct fetch_events *ev, void *ctx);
 void fetch_resume(struct fetch *f);    /* on_body will take bytes again */
 void fetch_send_more(struct fetch *f); /* on_send has bytes again */
 void fetch_cancel(struct fetch **f);   /* no further callback; sets *f to NULL */

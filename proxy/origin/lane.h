@@ -25,8 +25,8 @@ enum { LANE_SOCKETS = 8 }; /* happy eyeballs need two, the resolver one */
 struct lane_socket {
 	struct lane *lane;
 	struct event readable, writable;
-	int fd;                       /* -1: a free place */
-	bool ours;                    /* opened for a connection, so closed through us */
+	int fd;			      /* -1: a free place */
+	bool ours;		      /* opened for a connection, so closed through us */
 	bool may_read, may_write;     /* libcurl waits for it */
 	bool watch_read, watch_write; /* the event loop waits for it */
 };
@@ -34,7 +34,8 @@ struct lane_socket {
 struct lane_owner {
 	/* A new lane: what all its transfers have in common is set on easy here. */
 	void (*on_new)(struct lane *l);
-	/* libcurl had a turn; done: the transfer is over with code. The owner may call lane_stop. */
+	/* libcurl had a turn; done: the transfer is over with code. The owner may call lane_stop.
+	 */
 	void (*on_turn)(struct lane *l, bool done, CURLcode code);
 	/* The time given to lane_wake_at has come. */
 	void (*on_wake)(struct lane *l);

@@ -89,9 +89,9 @@ name_length(const char *host)
 static void
 find_way(struct origin *o, const struct place *p)
 {
-	bool named_by_host = o->tls && o->host && is_address(p->host) &&
-			     !is_address(o->host);
-	char *name = named_by_host ? mem_strndup(o->host, name_length(o->host)) : mem_strdup(p->host);
+	bool named_by_host = o->tls && o->host && is_address(p->host) && !is_address(o->host);
+	char *name =
+		named_by_host ? mem_strndup(o->host, name_length(o->host)) : mem_strdup(p->host);
 	char *way = say("::%s:%s", p->host, p->port);
 	o->place = curl_url();
 	curl_url_set(o->place, CURLUPART_SCHEME, p->scheme, 0);
@@ -147,8 +147,7 @@ origin_create(const struct origin_options *opt, char *err, size_t err_bytes)
 	o->max_connections = opt->max_connections ? opt->max_connections : 256;
 	find_way(o, &p);
 	o->authority = is_usual_port(&p) ? mem_strdup(p.host) : say("%s:%s", p.host, p.port);
-	if (o->tls && !o->insecure &&
-	    !(o->trust = read_trust(opt->ca_file))) {
+	if (o->tls && !o->insecure && !(o->trust = read_trust(opt->ca_file))) {
 		snprintf(err, err_bytes, "origin '%s': CA file '%s' cannot be read: %s", opt->url,
 			 opt->ca_file ? opt->ca_file : "(the system's)", openssl_reason());
 		origin_destroy(&o);

@@ -11,12 +11,12 @@
 #include <openssl/ossl_typ.h>
 
 struct origin {
-	char *url;                     /* as configured */
-	CURLU *place;                  /* what libcurl is told: scheme, name, port; parsed once */
+	char *url;		       /* as configured */
+	CURLU *place;		       /* what libcurl is told: scheme, name, port; parsed once */
 	struct curl_slist *connect_to; /* where that name is found, when it is not by DNS */
-	char *host;                    /* Host to send; NULL: the client's */
-	char *authority;               /* Host for a client that gave none */
-	X509_STORE *trust;             /* https, verified: CA certificates, read once; else NULL */
+	char *host;		       /* Host to send; NULL: the client's */
+	char *authority;	       /* Host for a client that gave none */
+	X509_STORE *trust;	       /* https, verified: CA certificates, read once; else NULL */
 	bool tls, insecure;
 	int64_t connect_timeout_ms, read_timeout_ms;
 	unsigned max_connections;

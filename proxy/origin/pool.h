@@ -21,7 +21,7 @@ struct pool {
 	CURLSH *share;		/* names resolved and TLS sessions, for all lanes */
 	struct lane_queue idle; /* connected ones first, the last used of them at the front */
 	struct lane_list lanes; /* all */
-	unsigned count;         /* of all */
+	unsigned count;		/* of all */
 };
 
 void pool_init(struct pool *p, const struct origin *o, struct event_base *base,
