@@ -44,7 +44,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,config proxy/admin proxy/edge proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario replay test-programs lint format fuzz bench install deps clean help FORCE
+.PHONY: run test unit scenario test-programs lint format fuzz bench install deps clean help FORCE
 .SECONDEXPANSION:
 .SECONDARY:
 
@@ -93,12 +93,8 @@ UNITS     := $(call programs,tests/unit,tests,test_)
 SCENARIOS := $(call programs,tests/scenario,scenario,)
 FUZZERS   := $(call programs,tests/fuzz,fuzz,fuzz_)
 RUN        = TWICE=$(B)/bin/twice tests/kit/run.sh
-unit: $(UNITS)
-	@$(RUN) $^
-scenario: $(SCENARIOS) $(B)/bin/twice
-	@$(RUN) $(SCENARIOS)
-replay: $(FUZZERS)
-	@$(RUN) $^
+unit: $(UNITS) ; @$(RUN) $^
+scenario: $(SCENARIOS) build/twice ; @$(RUN) $(SCENARIOS)
 
 # What is installed first may decide what can be built, so these two begin anew.
 AGAIN = $(MAKE) --no-print-directory -j$(shell nproc)
