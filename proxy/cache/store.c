@@ -306,8 +306,8 @@ take_oldest(struct store *st)
 	if (victim < 0)
 		return false;
 	struct sweep_job *s = NEW(struct sweep_job);
-	*s = (struct sweep_job){{NULL, sweep}, st, (uint32_t)victim,
-	                        st->ledger.slots[victim].generation};
+	*s = (struct sweep_job){
+		{NULL, sweep}, st, (uint32_t)victim, st->ledger.slots[victim].generation};
 	atomic_store(&st->generations[victim], 0);
 	ledger_free(&st->ledger, (uint32_t)victim);
 	diskio_post(st->io, DISKIO_READS, &s->job);
@@ -766,8 +766,8 @@ size_parts(struct store *st)
 	st->fragment_bytes = fragment < MAX_FRAGMENT ? (uint32_t)fragment : MAX_FRAGMENT;
 }
 
-/* All files are made before the first append. A disk too full for them is no reason not to serve: it
- * is tried again later. */
+/* All files are made before the first append. A disk too full for them is no reason not to serve:
+ * it is tried again later. */
 static void
 make_files(struct store *st)
 {
