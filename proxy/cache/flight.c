@@ -521,7 +521,7 @@ outgrows(const struct flight *f, size_t n)
 	uint64_t whole = f->head.body_bytes;
 	return f->total + n > o->retain_bytes || (whole != UINT64_MAX && whole > o->retain_bytes) ||
 	       (f->total &&
-	        atomic_load_explicit(&f->all->bytes, memory_order_relaxed) > o->total_bytes);
+		atomic_load_explicit(&f->all->bytes, memory_order_relaxed) > o->total_bytes);
 }
 
 bool
@@ -542,7 +542,7 @@ flight_append(struct flight *f, const char *p, size_t n, struct block **filled, 
 
 void
 flight_append_now(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
-                  uint32_t *got)
+		  uint32_t *got)
 {
 	pthread_mutex_lock(&f->lock);
 	take(f, p, n, filled, at, got);

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -178,6 +179,7 @@ close_batch(struct store *st)
 		.entries = b->entries,
 		.table_checksum = segment_checksum(b->table.p ? b->table.p : "", b->table.n),
 		.link = st->link,
+		.opening = st->opening,
 	};
 	batch_header_format(&h, b->p);
 	st->link = h.seal;
@@ -246,6 +248,7 @@ post_footer(struct store *st)
 	uint64_t all = footer_bytes(entries);
 	struct batch_header h = {
 		.is_footer = true,
+		.opening = st->opening,
 		.segment = segment,
 		.generation = slot->generation,
 		.page = (uint32_t)(slot->used / SEGMENT_PAGE),
@@ -306,8 +309,8 @@ take_oldest(struct store *st)
 	if (victim < 0)
 		return false;
 	struct sweep_job *s = NEW(struct sweep_job);
-	*s = (struct sweep_job){{NULL, sweep}, st, (uint32_t)victim,
-	                        st->ledger.slots[victim].generation};
+	*s = (struct sweep_job){
+		{NULL, sweep}, st, (uint32_t)victim, st->ledger.slots[victim].generation};
 	atomic_store(&st->generations[victim], 0);
 	ledger_free(&st->ledger, (uint32_t)victim);
 	diskio_post(st->io, DISKIO_READS, &s->job);
@@ -757,6 +760,13 @@ store_unlease(struct store *st, const struct locator *at)
 /* ---- life ---------------------------------------------------------------------------------- */
 
 static void
+fill_random(void *p, size_t n)
+{
+	while (getrandom(p, n, 0) != (ssize_t)n)
+		continue;
+}
+
+static void
 size_parts(struct store *st)
 {
 	uint64_t batch = st->o.segment_bytes / 2;
@@ -766,8 +776,8 @@ size_parts(struct store *st)
 	st->fragment_bytes = fragment < MAX_FRAGMENT ? (uint32_t)fragment : MAX_FRAGMENT;
 }
 
-/* All files are made before the first append. A disk too full for them is no reason not to serve: it
- * is tried again later. */
+/* All files are made before the first append. A disk too full for them is no reason not to serve:
+ * it is tried again later. */
 static void
 make_files(struct store *st)
 {
@@ -808,6 +818,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 		st->o.ops = &diskio_system;
 	if (!st->o.max_pending_bytes)
 		st->o.max_pending_bytes = 64 << 20;
+	fill_random(&st->opening, sizeof st->opening);
 	st->last = &st->pending;
 	st->prepare.run = prepare;
 	pthread_mutex_init(&st->lock, NULL);
