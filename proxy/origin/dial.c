@@ -47,7 +47,8 @@ turn(struct dial *d, curl_socket_t fd, int bits)
 static void
 on_socket_ready(evutil_socket_t fd, short what, void *arg)
 {
-	turn(arg, fd, (what & EV_READ ? CURL_CSELECT_IN : 0) | (what & EV_WRITE ? CURL_CSELECT_OUT : 0));
+	turn(arg, fd,
+	     (what & EV_READ ? CURL_CSELECT_IN : 0) | (what & EV_WRITE ? CURL_CSELECT_OUT : 0));
 }
 
 static void
@@ -82,7 +83,7 @@ on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 	e = NULL;
 	if (what != CURL_POLL_REMOVE) {
 		short events = EV_PERSIST | (what & CURL_POLL_IN ? EV_READ : 0) |
-		               (what & CURL_POLL_OUT ? EV_WRITE : 0);
+			       (what & CURL_POLL_OUT ? EV_WRITE : 0);
 		e = event_new(d->base, fd, events, on_socket_ready, d);
 		event_add(e, NULL);
 	}
@@ -178,7 +179,7 @@ set_options(struct dial *d, CURLSH *share)
 
 struct dial *
 dial_create(struct event_base *base, const struct origin *o, CURLSH *share, dial_done_fn *done,
-            void *ctx)
+	    void *ctx)
 {
 	struct dial *d = NEW(struct dial);
 	*d = (struct dial){.origin = o, .base = base, .done = done, .ctx = ctx, .given = -1};

@@ -25,7 +25,7 @@ typedef void dial_done_fn(void *ctx, CURLcode code, int fd, const char *sentence
 
 /* share: names and TLS sessions kept for all dials to this origin. done never comes from within. */
 struct dial *dial_create(struct event_base *base, const struct origin *o, CURLSH *share,
-                         dial_done_fn *done, void *ctx);
+			 dial_done_fn *done, void *ctx);
 /* Closes what is not, or no longer, the caller's: a connection on its way, a TLS connection. */
 void dial_destroy(struct dial **d);
 

@@ -51,7 +51,7 @@ struct fetcher {
 
 struct fetch {
 	/* kept when the fetch is over and another takes the struct */
-	struct buf out;  /* the request's head, then pieces of its body, on their way */
+	struct buf out;	 /* the request's head, then pieces of its body, on their way */
 	struct buf held; /* read, but not taken by on_body; first held_data bytes of body */
 	struct reply reply;
 	/* zeroed for each */
@@ -67,16 +67,16 @@ struct fetch {
 	uint64_t send_left; /* of a body with a known length */
 	bool idempotent, to_head;
 
-	bool listed, waiting;          /* in todo; in site->waiting */
+	bool listed, waiting;	       /* in todo; in site->waiting */
 	bool want_resume, want_send;   /* what todo is about, once it has a lane */
 	bool recv_paused, send_paused; /* by the caller */
-	bool inside;                   /* one of the callbacks below runs, or may */
+	bool inside;		       /* one of the callbacks below runs, or may */
 	bool cancelled, ending;
-	bool open;                     /* the lane's connection stands */
-	bool retried, heard;           /* a second connection; a byte came on this one */
-	bool body_asked, sent;         /* for some of the request's body; all of the request is out */
-	bool deaf;                     /* the origin takes no more of the request */
-	bool again;                    /* to be tried on a new connection */
+	bool open;	       /* the lane's connection stands */
+	bool retried, heard;   /* a second connection; a byte came on this one */
+	bool body_asked, sent; /* for some of the request's body; all of the request is out */
+	bool deaf;	       /* the origin takes no more of the request */
+	bool again;	       /* to be tried on a new connection */
 	bool head_done, moved;
 	int64_t start_us, first_us, moved_ms;
 
@@ -307,7 +307,7 @@ on_patience(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (f && f->start_us + s->pool.origin->connect_timeout_ms * 1000 <= now_us())
 		give_up(f, FETCH_CONNECT_TIMEOUT,
-		        "all connections to the origin were busy for connect_timeout");
+			"all connections to the origin were busy for connect_timeout");
 	wait_for_first(s);
 }
 
@@ -498,7 +498,8 @@ connection_ended(struct fetch *f, const char *how)
 	else if (may_try_again(f))
 		f->again = true;
 	else if (f->head_done)
-		end(f, FETCH_TRUNCATED, how ? how : "the origin closed the connection within the body");
+		end(f, FETCH_TRUNCATED,
+		    how ? how : "the origin closed the connection within the body");
 	else if (f->heard)
 		end(f, FETCH_CLOSED, "the origin closed the connection within the head");
 	else if (f->deaf)
@@ -608,8 +609,10 @@ on_writable(struct lane *l)
 	settle(f);
 }
 
-static const struct lane_owner owner = {
-	.on_open = on_open, .on_readable = on_readable, .on_writable = on_writable, .on_wake = on_wake};
+static const struct lane_owner owner = {.on_open = on_open,
+					.on_readable = on_readable,
+					.on_writable = on_writable,
+					.on_wake = on_wake};
 
 static void
 wait_for_lane(struct fetch *f)

@@ -156,7 +156,7 @@ on_dialed(void *ctx, CURLcode code, int fd, const char *sentence)
 
 struct lane *
 lane_open(struct event_base *base, const struct lane_owner *owner, const struct origin *o,
-          CURLSH *share)
+	  CURLSH *share)
 {
 	struct lane *l = NEW(struct lane);
 	l->owner = owner;

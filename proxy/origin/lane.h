@@ -31,7 +31,7 @@ struct lane {
 	bool used;  /* has carried a request before */
 	bool tls;
 
-	int fd;            /* -1: not open */
+	int fd;		   /* -1: not open */
 	struct dial *dial; /* while opening; over TLS until the end */
 	bool reads, writes;
 	int64_t wake_at_ms, timer_at_ms; /* 0: not set */
@@ -46,7 +46,7 @@ struct lane {
 int64_t lane_now_ms(void);
 
 struct lane *lane_open(struct event_base *base, const struct lane_owner *owner,
-                       const struct origin *o, CURLSH *share);
+		       const struct origin *o, CURLSH *share);
 void lane_close(struct lane **l); /* no call to the owner follows */
 
 /* Bytes moved, 0 at the end of the connection, -1 with errno (EAGAIN: later). */

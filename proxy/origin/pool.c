@@ -10,7 +10,7 @@ enum { IDLE_MS = 55 * 1000 };
 
 void
 pool_init(struct pool *p, const struct origin *o, struct event_base *base,
-          const struct lane_owner *owner)
+	  const struct lane_owner *owner)
 {
 	*p = (struct pool){.origin = o, .base = base, .owner = owner};
 	TAILQ_INIT(&p->idle);

@@ -15,14 +15,14 @@ struct pool {
 	const struct origin *origin;
 	struct event_base *base;
 	const struct lane_owner *owner;
-	CURLSH *share; /* names resolved and TLS sessions */
+	CURLSH *share;		/* names resolved and TLS sessions */
 	struct lane_queue idle; /* the last used one first */
 	struct lane_list lanes; /* all */
-	unsigned count;         /* of all */
+	unsigned count;		/* of all */
 };
 
 void pool_init(struct pool *p, const struct origin *o, struct event_base *base,
-               const struct lane_owner *owner);
+	       const struct lane_owner *owner);
 void pool_fini(struct pool *p); /* closes all lanes, busy ones too */
 
 /* A kept connection, or one that is opened now; NULL when there may be no more. */

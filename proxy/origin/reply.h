@@ -18,15 +18,15 @@
 enum reply_phase { REPLY_IN_HEAD, REPLY_IN_LENGTH, REPLY_IN_CHUNKS, REPLY_IN_REST, REPLY_OVER };
 
 struct reply {
-	struct buf head;      /* status line and field lines, each with CR LF, no empty line */
-	struct buf line;      /* of a line that has not come whole yet */
-	size_t head_bytes;    /* read, of all heads */
+	struct buf head;   /* status line and field lines, each with CR LF, no empty line */
+	struct buf line;   /* of a line that has not come whole yet */
+	size_t head_bytes; /* read, of all heads */
 	enum reply_phase phase;
-	bool to_head;         /* the request was HEAD */
-	int status;           /* of the head being read; 0: no status line yet */
-	bool interim;         /* that head is whole and another follows */
+	bool to_head; /* the request was HEAD */
+	int status;   /* of the head being read; 0: no status line yet */
+	bool interim; /* that head is whole and another follows */
 	bool http_1_0, has_length, has_coding;
-	bool keep, closes;    /* what the head says of the connection (RFC 9112 9.3) */
+	bool keep, closes; /* what the head says of the connection (RFC 9112 9.3) */
 	uint64_t content_length, left;
 	struct chunked chunked;
 };
