@@ -5,7 +5,7 @@
 #   make run ORIGIN=U   build, then front the origin U instead
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
 #   make bench          measurements; see bench/README.md
-#   make lint           layers, purity, format, shape of the code
+#   make lint           layers, purity, format, shape of the code (make format mends the format)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
 #   make install        to PREFIX (/usr/local): twice, and the filter library with header and .pc
 #   make deps           install what is missing (Debian/Ubuntu, as root); run and test do it too
@@ -20,14 +20,14 @@ B       := build/$(MODE)$(if $(findstring clang,$(CC)),-clang)
 ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/edge proxy/admin proxy/cli config
 
 WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict-prototypes \
-        -Wmissing-prototypes -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror)
+        -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wno-format-truncation $(if $(WERROR),-Werror)
 OPT_release := -O2
 OPT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 OPT := $(OPT_$(MODE))
 
-PKGS := libevent_core libevent_extra libcurl openssl libcyaml libxxhash jansson
+PKGS := libevent_core libevent_extra libcurl openssl libcyaml libxxhash jansson libzstd
 # Asked once, and only where something is compiled: `make help`, `make deps` work on a bare machine.
 once = $(eval $(1) := $(2))$($(1))
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
@@ -43,7 +43,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,config proxy/admin proxy/edge proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario replay test-programs lint fuzz bench install deps clean help FORCE
+.PHONY: run test unit scenario replay test-programs lint format fuzz bench install deps clean help FORCE
 .SECONDEXPANSION:
 .SECONDARY:
 
@@ -68,7 +68,7 @@ build/version: FORCE
 $(B)/%.o: %.c
 	$(COMPILE) $(EXTRA) $(PKG_CFLAGS) -c -o $@ $<
 
-# A unit test names the rooms it may link in its first lines: "rooms: http base".
+# A unit test names the rooms it may link in its first lines: "rooms: http base", users first.
 rooms_of = $(foreach r,$(shell sed -n '1,5s/.*rooms: *\([a-z ]*\).*/\1/p' $(1)),$(B)/lib/lib$(r).a)
 $(B)/tests/test_%: tests/unit/test_%.c $$(call rooms_of,tests/unit/test_$$*.c)
 	$(COMPILE) $(PKG_CFLAGS) -o $@ $< $(call rooms_of,$<) $(CHECK_LIBS) $(PKG_LIBS)
@@ -78,10 +78,10 @@ KIT := $(call obj,tests/kit)
 $(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT)
 	$(COMPILE) -o $@ $^ $(PKG_LIBS)
 
-# A fuzzer is linked with replay.c to feed it its corpus, or (MODE=fuzz) with libFuzzer.
-$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(LIBS)
-	$(COMPILE) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) -o $@ \
-		$(filter-out $(if $(filter fuzz,$(MODE)),%/replay.o),$^) $(PKG_LIBS)
+# A fuzzer names its rooms too; its main is replay.c with the corpus, or (MODE=fuzz) libFuzzer's.
+FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer,$(B)/tests/fuzz/replay.o)
+$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(filter %.o,$(FUZZ_MAIN)) $$(call rooms_of,tests/fuzz/$$*.c)
+	$(COMPILE) -o $@ $< $(FUZZ_MAIN) $(call rooms_of,tests/fuzz/$*.c) $(PKG_LIBS)
 
 # Programs of bench/ may use any room; the archives give each what it names.
 $(B)/bench/%: bench/%.c $(call lib,proxy/cli) $(LIBS)
@@ -105,9 +105,9 @@ run:
 	@.ci/deps build && $(AGAIN) build/twice
 	@build/twice $(if $(ORIGIN),run --origin $(ORIGIN),demo)
 test:
-	@.ci/deps test && $(AGAIN) build/twice test-programs
+	@.ci/deps test && $(AGAIN) test-programs
 	@$(RUN) $(if $(T),,tests/lint/layers.sh $(wildcard tests/lint/pure.sh)) $(UNITS) $(FUZZERS) $(SCENARIOS)
-test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS)
+test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),build/twice)
 
 SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) tests/unit tests/kit tests/scenario tests/fuzz bench))
 # Tables of rows (headers without a guard) are aligned by hand.
@@ -118,6 +118,8 @@ lint: $(LIBS)
 	@$(if $(wildcard tests/lint/pure.sh),B=$(B) tests/lint/pure.sh)
 	@awk -f tests/lint/shape.awk $(filter %.c,$(SOURCES))
 	@clang-format --dry-run -Werror $(FORMATTED)
+format:
+	@clang-format -i $(FORMATTED)
 fuzz:
 	@.ci/deps all && $(AGAIN) MODE=fuzz CC=clang build/fuzz-clang/fuzz/fuzz_$(F)
 	@mkdir -p build/corpus/$(F)

@@ -179,9 +179,6 @@ check_together(const struct config *c, char *err, size_t err_bytes)
 			"admission.sightings", err, err_bytes,
 			"a pair of filters tells only one sighting from none; write 1 or 2, or set "
 			"admission.memory to counting");
-	if (c->limits.url_bytes > c->limits.head_bytes)
-		return wrong("limits.url", err, err_bytes,
-			     "more than limits.head, which it is part of; write a smaller size");
 	return NULL;
 }
 

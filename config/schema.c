@@ -250,7 +250,7 @@ struct complaint {
 };
 
 /* libcyaml's log: the first line of an error is the one that tells. */
-static void
+__attribute__((format(printf, 3, 0))) static void
 on_log(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 {
 	struct complaint *first = ctx;

@@ -31,31 +31,22 @@ enum {
 	AHEAD = 32,	    /* keys whose lines are on their way in a batch */
 	SWEEP_KEYS = 256,   /* a stripe's new keys between two pieces of sweeping */
 	SWEEP_LINES = 4096, /* a piece when rotation waits for it */
-	LOOKS = 64,	    /* look again after 1/64 of what is left to capacity */
+	LINES_TO_LOOK = 256,
+	LINES_TO_TELL = 2048,
+	LOOKS = 64, /* look again after 1/64 of what is left to capacity */
 	HUGE_PAGE = 2 << 20,
 };
 
 /* ---- where a key lives ---- */
 
-struct spot {
-	struct column *column[2]; /* lower one first */
-	uint64_t bits[2];
+struct place {
+	struct column *column;
+	uint64_t bits;
 };
 
-static inline uint64_t
-rotated(uint64_t pattern, unsigned by)
-{
-	return (pattern << by | pattern >> (WORD_BITS - by)) & WORD_DATA;
-}
-
-/* 25 bits of hash to per_word different bits of a word: one of PATTERNS, turned. */
-static inline uint64_t
-word_bits(const struct pair *p, uint64_t h)
-{
-	unsigned by = (unsigned)((h & 0xffff) * WORD_BITS >> 16);
-
-	return rotated(p->pattern[h >> 16 & (PATTERNS - 1)], by);
-}
+struct spot {
+	struct place a, b; /* a is the lower column */
+};
 
 /* hi picks the line; lo the two columns (14 bits) and the bits (25 each). */
 static inline struct spot
@@ -67,53 +58,9 @@ spot_of(const struct pair *p, struct key_hash h)
 	struct column *column = p->lines[at].column;
 
 	return (struct spot){
-		.column = {column + two[0], column + two[1]},
-		.bits = {word_bits(p, h.lo), word_bits(p, h.lo >> 25)},
+		{column + two[0], pattern_bits(p->pattern, WORD_BITS, h.lo)},
+		{column + two[1], pattern_bits(p->pattern, WORD_BITS, h.lo >> PATTERN_HASH)},
 	};
-}
-
-static uint64_t
-choose(uint64_t n, uint64_t k)
-{
-	uint64_t c = 1;
-
-	for (uint64_t i = 0; i < k; i++)
-		c = c * (n - i) / (i + 1);
-	return c;
-}
-
-/* The choices of k out of n bits have an order; this is the one with that rank. */
-static uint64_t
-choice_of_rank(unsigned n, unsigned k, uint64_t rank)
-{
-	uint64_t bits = 0;
-
-	for (unsigned at = 0; k > 0; at++) {
-		uint64_t with = choose(n - at - 1, k - 1); /* choices that take bit `at` */
-
-		if (rank < with) {
-			bits |= UINT64_C(1) << at;
-			k--;
-		} else {
-			rank -= with;
-		}
-	}
-	return bits;
-}
-
-/* Every choice of per_word bits is one that has bit 0, turned; patterns are as many of
- * these as there is room for, one from each of as many equal shares. The same on every
- * machine, since snapshots depend on them. */
-static void
-patterns_fill(uint64_t pattern[PATTERNS], unsigned per_word)
-{
-	uint64_t all = choose(WORD_BITS - 1, per_word - 1), random = 1;
-
-	for (uint64_t i = 0; i < PATTERNS; i++) {
-		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
-		uint64_t rank = (i * all + (random >> 33) % all) / PATTERNS;
-		pattern[i] = 1 | choice_of_rank(WORD_BITS - 1, per_word - 1, rank) << 1;
-	}
 }
 
 /* ---- create, destroy ---- */
@@ -160,8 +107,7 @@ pair_new(const struct pair_options *o, int64_t now_s)
 	p->line_count = plan.lines;
 	p->options = *o;
 	p->plan = plan;
-	p->half_full = plan.lines * LINE_COLUMNS * WORD_BITS / 2;
-	patterns_fill(p->pattern, plan.line.per_word);
+	pattern_fill(p->pattern, WORD_BITS, plan.line.per_word);
 	atomic_store(&p->born_s, now_s);
 	atomic_store(&p->clock_s, now_s);
 	pair_expect(p, 0, (struct pair_count){0});
@@ -313,7 +259,7 @@ is_empty(const struct pair *p)
 {
 	struct pair_count even = pair_counted(p, 0), odd = pair_counted(p, 1);
 
-	return even.ones + odd.ones == 0;
+	return even.keys + odd.keys == 0;
 }
 
 /* The next generation begins. From one that is empty, as the one before it is, only its
@@ -389,42 +335,16 @@ pair_rotate(struct pair *p, int64_t now_s)
 
 /* ---- counting ---- */
 
-static inline uint64_t
-count_keys(uint64_t added)
-{
-	return added & ((UINT64_C(1) << KEY_COUNT_BITS) - 1);
-}
-
 struct pair_count
 pair_counted(const struct pair *p, unsigned half)
 {
 	struct pair_count sum = {0};
 
 	for (unsigned i = 0; i < STRIPES; i++) {
-		uint64_t added = atomic_load(&p->stripe[i].added[half]);
-
-		sum.keys += count_keys(added);
-		sum.ones += added >> KEY_COUNT_BITS;
+		sum.keys += atomic_load(&p->stripe[i].keys[half]);
 		sum.recurring += atomic_load(&p->stripe[i].recurring[half]);
 	}
 	return sum;
-}
-
-static uint64_t
-at_least_1(uint64_t n)
-{
-	return n ? n : 1;
-}
-
-/* New keys before anybody need sum up again: far from the end few sums, and none too
- * late, so that one thread alone closes a generation on the very key that fills it. */
-static uint64_t
-keys_to_next_look(const struct pair *p, struct pair_count have)
-{
-	uint64_t keys = p->options.capacity - have.keys;
-	uint64_t ones = (p->half_full - have.ones) / (2 * p->plan.line.per_word);
-
-	return at_least_1((keys < ones ? keys : ones) / LOOKS);
 }
 
 void
@@ -432,49 +352,60 @@ pair_expect(struct pair *p, unsigned half, struct pair_count have)
 {
 	for (unsigned i = 0; i < STRIPES; i++) {
 		struct stripe *s = &p->stripe[i];
-		uint64_t added = i ? 0 : have.keys | have.ones << KEY_COUNT_BITS;
 
-		atomic_store(&s->added[half], added);
+		atomic_store(&s->keys[half], i ? 0 : have.keys);
 		atomic_store(&s->recurring[half], i ? 0 : have.recurring);
-		atomic_store(&s->look_at[half], count_keys(added) + 1);
+		atomic_store(&s->look_at[half], i ? 1 : have.keys + 1);
 	}
 }
 
-static bool
-is_full(const struct pair *p, struct pair_count have)
+/* Ones among the bits of the generations of this parity, 0 to 1, from so many lines at
+ * even distances: keys lie at random, so any lines do. 2048 lines are good for 0.3% of
+ * the answer. */
+static double
+fill_of(const struct pair *p, const struct view *v, unsigned half, uint64_t lines)
 {
-	return have.keys >= p->options.capacity || have.ones >= p->half_full;
+	uint64_t n = lines < p->line_count ? lines : p->line_count, ones = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		struct line *l = &p->lines[i * p->line_count / n];
+
+		for (unsigned c = 0; c < LINE_COLUMNS; c++) {
+			struct halves h;
+
+			column_untouched(&l->column[c], v, &h);
+			ones += (unsigned)__builtin_popcountll(half == v->half ? h.now : h.then);
+		}
+	}
+	return (double)ones / (double)(n * LINE_COLUMNS * WORD_BITS);
 }
 
+/* Ones are worth a look only where so many keys could come near half: at 1% a full
+ * generation has 39%. */
+static bool
+is_half_full(const struct pair *p, uint64_t g, uint64_t keys)
+{
+	struct view v = view_of(g);
+	double share = (double)keys / (double)p->options.capacity;
+
+	return sizing_line_fill(&p->plan.line, share * p->plan.keys_per_line) > 0.45 &&
+	       fill_of(p, &v, v.half, LINES_TO_LOOK) >= 0.5;
+}
+
+/* Far from the end few sums, and none too late: one thread alone closes a generation on
+ * the very key that fills it. */
 static void
 look_at_sum(struct pair *p, struct stripe *s, uint64_t g, uint64_t mine)
 {
-	struct pair_count have = pair_counted(p, parity(g));
+	uint64_t keys = pair_counted(p, parity(g)).keys;
 
-	if (!is_full(p, have))
-		atomic_store(&s->look_at[parity(g)], mine + keys_to_next_look(p, have));
-	else if (now_at(p) == g)
-		rotate_from(p, g, false);
-}
-
-/* What one call added, told to the stripe in one piece. */
-struct tally {
-	struct stripe *stripe;
-	uint64_t generation;
-	uint64_t keys, ones, recurring;
-	uint64_t room; /* keys until somebody must look at the sum */
-};
-
-static void
-tally_begin(struct tally *t, uint64_t g)
-{
-	unsigned half = parity(g);
-	uint64_t look_at = atomic_load_explicit(&t->stripe->look_at[half], memory_order_relaxed);
-	uint64_t have = atomic_load_explicit(&t->stripe->added[half], memory_order_relaxed);
-
-	*t = (struct tally){.stripe = t->stripe, .generation = g};
-	have = count_keys(have);
-	t->room = look_at > have ? look_at - have : 1;
+	if (keys >= p->options.capacity || is_half_full(p, g, keys)) {
+		if (now_at(p) == g)
+			rotate_from(p, g, false);
+		return;
+	}
+	uint64_t left = (p->options.capacity - keys) / LOOKS;
+	atomic_store(&s->look_at[parity(g)], mine + (left ? left : 1));
 }
 
 static uint64_t
@@ -483,169 +414,167 @@ lines_per_sweep(const struct pair *p)
 	return 1 + 2 * SWEEP_KEYS * p->line_count / p->options.capacity;
 }
 
+/* New keys of generation g, `recurring` of them known to the one before. */
+static void
+count(struct pair *p, struct stripe *s, uint64_t g, uint64_t keys, uint64_t recurring)
+{
+	unsigned half = parity(g);
+	uint64_t before = atomic_fetch_add(&s->keys[half], keys), mine = before + keys;
+
+	if (recurring)
+		atomic_fetch_add(&s->recurring[half], recurring);
+	if (mine / SWEEP_KEYS != before / SWEEP_KEYS)
+		sweep(p, lines_per_sweep(p));
+	if (mine >= atomic_load_explicit(&s->look_at[half], memory_order_relaxed))
+		look_at_sum(p, s, g, mine);
+}
+
+/* What a batch added: counted in one piece, but never past a key that must look. */
+struct tally {
+	struct stripe *stripe;
+	uint64_t generation;
+	uint64_t keys, recurring;
+	uint64_t room; /* keys until somebody must look at the sum */
+};
+
 static void
 tally_end(struct pair *p, struct tally *t)
 {
-	if (!t->keys && !t->ones)
-		return;
-
-	unsigned half = parity(t->generation);
-	uint64_t before =
-		atomic_fetch_add(&t->stripe->added[half], t->keys | t->ones << KEY_COUNT_BITS);
-	uint64_t mine = count_keys(before) + t->keys;
-
-	if (t->recurring)
-		atomic_fetch_add(&t->stripe->recurring[half], t->recurring);
-	if (mine / SWEEP_KEYS != count_keys(before) / SWEEP_KEYS)
-		sweep(p, lines_per_sweep(p));
-	if (mine >= atomic_load_explicit(&t->stripe->look_at[half], memory_order_relaxed))
-		look_at_sum(p, t->stripe, t->generation, mine);
+	if (t->keys)
+		count(p, t->stripe, t->generation, t->keys, t->recurring);
+	t->keys = t->recurring = 0;
 }
 
-struct attempt {
-	enum sight sight;
-	bool turned; /* false: a column was not of this generation; turn it, try again */
-	bool won;    /* this thread completed the key */
-	unsigned ones;
-};
+static void
+tally_begin(struct tally *t, uint64_t g)
+{
+	struct stripe *s = t->stripe;
+	uint64_t look_at = atomic_load_explicit(&s->look_at[parity(g)], memory_order_relaxed);
+	uint64_t have = atomic_load_explicit(&s->keys[parity(g)], memory_order_relaxed);
+
+	t->generation = g;
+	t->room = look_at > have ? look_at - have : 1;
+}
 
 static inline void
-tally_key(struct pair *p, struct tally *t, uint64_t g, const struct attempt *a)
+tally_key(struct pair *p, struct tally *t, uint64_t g, bool recurring)
 {
-	if (t->generation != g) {
+	if (t->generation != g || t->keys == 0) {
 		tally_end(p, t);
 		tally_begin(t, g);
 	}
-	t->ones += a->ones;
-	t->keys += a->won;
-	t->recurring += a->won && a->sight == SIGHT_PREVIOUS;
-	if (t->keys >= t->room) {
+	t->keys++;
+	t->recurring += recurring;
+	if (t->keys >= t->room)
 		tally_end(p, t);
-		tally_begin(t, now_at(p));
-	}
 }
 
 /* ---- looking ---- */
 
-static inline bool
-has_all(const uint64_t data[2], const struct spot *s)
-{
-	return !((s->bits[0] & ~data[0]) | (s->bits[1] & ~data[1]));
-}
-
 static inline enum sight
-sight_of(const uint64_t current[2], const uint64_t previous[2], const struct spot *s)
+sight_of(const struct spot *s, const struct halves *a, const struct halves *b)
 {
-	if (has_all(current, s))
+	if (!((s->a.bits & ~a->now) | (s->b.bits & ~b->now)))
 		return SIGHT_CURRENT;
-	return has_all(previous, s) ? SIGHT_PREVIOUS : SIGHT_FIRST;
+	if (!((s->a.bits & ~a->then) | (s->b.bits & ~b->then)))
+		return SIGHT_PREVIOUS;
+	return SIGHT_FIRST;
 }
 
-/* The same as column_at for a column that nobody has turned to g yet, without turning
- * it. Somebody ahead of g is noticed by the caller. */
-static void
-column_seen_from(struct column *c, uint64_t g, uint64_t *current, uint64_t *previous)
+/* *v is kept from key to key, and renewed when it is out of date. */
+static inline void
+look_around(const struct pair *p, struct view *v)
 {
-	struct column_words w = column_read(c);
-	unsigned behind = column_behind(w, g);
+	uint64_t g = now_at(p);
 
-	w = column_turned(w, g, behind <= COLUMN_STALE ? behind : COLUMN_STALE);
-	*current = w.word[parity(g)] & WORD_DATA;
-	*previous = w.word[parity(g) ^ 1] & WORD_DATA;
+	if (v->generation != g)
+		*v = view_of(g);
 }
 
 static inline enum sight
-test_spot(const struct pair *p, const struct spot *s)
+test_spot(const struct pair *p, const struct spot *s, struct view *v)
 {
-	for (;;) {
-		uint64_t g = now_at(p), current[2], previous[2];
+	struct halves a, b;
 
-		for (unsigned i = 0; i < 2; i++)
-			if (!column_at(s->column[i], g, &current[i], &previous[i]))
-				column_seen_from(s->column[i], g, &current[i], &previous[i]);
-		if (now_at(p) == g)
-			return sight_of(current, previous, s);
-	}
+	do {
+		look_around(p, v);
+		if (!column_at(s->a.column, v, &a))
+			column_untouched(s->a.column, v, &a);
+		if (!column_at(s->b.column, v, &b))
+			column_untouched(s->b.column, v, &b);
+	} while (now_at(p) != v->generation);
+	return sight_of(s, &a, &b);
 }
 
 /* ---- adding ---- */
 
 enum outcome { ADDED, OTHERS_DID, RETIRED };
 
-/* Sets bits in a word with this tag. *ones grows by how many were missing. */
+/* Adds bits to a word of this generation, last seen with `data`. */
 static inline enum outcome
-word_add(_Atomic uint64_t *word, uint64_t tag, uint64_t seen, uint64_t bits, uint64_t *missing)
+word_add(const struct place *at, const struct view *v, uint64_t data)
 {
-	uint64_t is = seen | tag;
+	uint64_t is = data | v->tag;
 
 	for (;;) {
-		*missing = bits & ~is;
-		if ((is ^ tag) > WORD_DATA)
+		if ((is ^ v->tag) > WORD_DATA)
 			return RETIRED;
-		if (!*missing)
+		if (!(at->bits & ~is))
 			return OTHERS_DID;
-		if (atomic_compare_exchange_strong(word, &is, is | bits))
+		if (atomic_compare_exchange_strong(&at->column->word[v->half], &is, is | at->bits))
 			return ADDED;
 	}
 }
 
-/* __builtin_popcountll is a call unless the compiler may assume the instruction. */
-static inline unsigned
-count_ones(uint64_t a)
+struct attempt {
+	enum sight sight;
+	bool won; /* this thread completed the key */
+};
+
+/* One try. False when a column is not of this generation: turn it and try again. */
+static inline bool
+record_at(const struct spot *s, const struct view *v, struct attempt *out)
 {
-	a -= a >> 1 & 0x5555555555555555ULL;
-	a = (a & 0x3333333333333333ULL) + (a >> 2 & 0x3333333333333333ULL);
-	a = (a + (a >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
-	return (unsigned)(a * 0x0101010101010101ULL >> 56);
+	enum outcome last = OTHERS_DID;
+	struct halves a, b;
+
+	if (!column_at(s->a.column, v, &a) || !column_at(s->b.column, v, &b))
+		return false;
+	if (s->a.bits & ~a.now)
+		last = word_add(&s->a, v, a.now);
+	if (last != RETIRED && s->b.bits & ~b.now)
+		last = word_add(&s->b, v, b.now);
+	if (last == RETIRED)
+		return false;
+	out->won = last == ADDED;
+	out->sight = out->won ? sight_of(s, &a, &b) : SIGHT_CURRENT;
+	return true;
 }
 
-static inline struct attempt
-record_at(const struct spot *s, uint64_t g)
-{
-	uint64_t current[2], previous[2], missing, tag = word_tag(parity(g), g);
-	struct attempt a = {.turned = false};
-
-	for (unsigned i = 0; i < 2; i++)
-		if (!column_at(s->column[i], g, &current[i], &previous[i]))
-			return a;
-	a.sight = sight_of(current, previous, s);
-	for (unsigned i = 0; i < 2; i++) {
-		if (!(s->bits[i] & ~current[i]))
-			continue;
-		enum outcome o = word_add(&s->column[i]->word[parity(g)], tag, current[i],
-					  s->bits[i], &missing);
-		if (o == RETIRED)
-			return a;
-		a.won = o == ADDED;
-		if (a.won)
-			a.ones += count_ones(missing);
-	}
-	a.turned = true;
-	if (!a.won)
-		a.sight = SIGHT_CURRENT;
-	return a;
-}
-
+/* t: the batch's tally; NULL to count at once. */
 static inline enum sight
-record_spot(struct pair *p, const struct spot *s, struct tally *t)
+record_spot(struct pair *p, const struct spot *s, struct view *v, struct tally *t)
 {
 	bool told = false;
 	enum sight sight = SIGHT_FIRST;
 
 	for (;;) {
-		uint64_t g = now_at(p);
-		struct attempt a = record_at(s, g);
+		struct attempt a;
 
-		if (!a.turned) {
-			line_turn(p, s->column[0]);
+		look_around(p, v);
+		if (!record_at(s, v, &a)) {
+			line_turn(p, s->a.column);
 			continue;
 		}
 		if (!told)
 			sight = a.sight;
 		told = true;
-		bool late = now_at(p) != g;
-		if (a.ones)
-			tally_key(p, t, g, &a);
+
+		bool late = now_at(p) != v->generation;
+		if (a.won && t)
+			tally_key(p, t, v->generation, a.sight == SIGHT_PREVIOUS);
+		else if (a.won)
+			count(p, stripe_here(p), v->generation, 1, a.sight == SIGHT_PREVIOUS);
 		if (!late)
 			return sight;
 	}
@@ -653,30 +582,42 @@ record_spot(struct pair *p, const struct spot *s, struct tally *t)
 
 /* ---- the doors ---- */
 
+/* To be written: fetched for this core alone. Merely read, a line may come shared, and the
+ * first compare-and-swap waits as long again to own it. (The compiler's own prefetch for
+ * writing needs a flag that old processors would not know.) */
+static inline void
+prefetch_to_write(const void *p)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
+
 enum sight
 pair_test(const struct pair *p, struct key_hash h)
 {
 	struct spot s = spot_of(p, h);
+	struct view v = view_of(now_at(p));
 
-	return test_spot(p, &s);
+	return test_spot(p, &s, &v);
 }
 
 enum sight
 pair_record(struct pair *p, struct key_hash h)
 {
 	struct spot s = spot_of(p, h);
-	struct tally t = {.stripe = stripe_here(p)};
 
-	tally_begin(&t, now_at(p));
-	enum sight sight = record_spot(p, &s, &t);
-	tally_end(p, &t);
-	return sight;
+	prefetch_to_write(s.a.column);
+	struct view v = view_of(now_at(p));
+	return record_spot(p, &s, &v, NULL);
 }
 
 void
 pair_prefetch(const struct pair *p, struct key_hash h)
 {
-	__builtin_prefetch(spot_of(p, h).column[0]);
+	__builtin_prefetch(spot_of(p, h).a.column);
 }
 
 /* Batches go in blocks of AHEAD: while one block is worked on, the lines of the next
@@ -697,13 +638,16 @@ source_hash(const struct source *from, size_t i)
 
 static inline size_t
 block_fetch(const struct pair *p, struct spot spots[AHEAD], const struct source *from, size_t at,
-	    size_t n)
+	    size_t n, bool to_write)
 {
 	size_t m = n - at < AHEAD ? n - at : AHEAD;
 
 	for (size_t i = 0; i < m; i++) {
 		spots[i] = spot_of(p, source_hash(from, at + i));
-		__builtin_prefetch(spots[i].column[0]);
+		if (to_write)
+			prefetch_to_write(spots[i].a.column);
+		else
+			__builtin_prefetch(spots[i].a.column);
 	}
 	return m;
 }
@@ -711,14 +655,15 @@ block_fetch(const struct pair *p, struct spot spots[AHEAD], const struct source 
 static void
 test_all(const struct pair *p, const struct source *from, enum sight *out, size_t n)
 {
+	struct view v = view_of(now_at(p));
 	struct spot spots[2][AHEAD];
-	size_t m = block_fetch(p, spots[0], from, 0, n);
+	size_t m = block_fetch(p, spots[0], from, 0, n, false);
 
 	for (size_t at = 0, block = 0; at < n; block ^= 1) {
-		size_t next = block_fetch(p, spots[block ^ 1], from, at + m, n);
+		size_t next = block_fetch(p, spots[block ^ 1], from, at + m, n, false);
 
 		for (size_t i = 0; i < m; i++)
-			out[at + i] = test_spot(p, &spots[block][i]);
+			out[at + i] = test_spot(p, &spots[block][i], &v);
 		at += m;
 		m = next;
 	}
@@ -728,15 +673,15 @@ static void
 record_all(struct pair *p, const struct source *from, enum sight *out, size_t n)
 {
 	struct tally t = {.stripe = stripe_here(p)};
+	struct view v = view_of(now_at(p));
 	struct spot spots[2][AHEAD];
-	size_t m = block_fetch(p, spots[0], from, 0, n);
+	size_t m = block_fetch(p, spots[0], from, 0, n, true);
 
-	tally_begin(&t, now_at(p));
 	for (size_t at = 0, block = 0; at < n; block ^= 1) {
-		size_t next = block_fetch(p, spots[block ^ 1], from, at + m, n);
+		size_t next = block_fetch(p, spots[block ^ 1], from, at + m, n, true);
 
 		for (size_t i = 0; i < m; i++)
-			out[at + i] = record_spot(p, &spots[block][i], &t);
+			out[at + i] = record_spot(p, &spots[block][i], &v, &t);
 		at += m;
 		m = next;
 	}
@@ -793,9 +738,10 @@ pair_stats(const struct pair *p, struct pair_stats *out)
 	const struct sizing_line *l = &p->plan.line;
 	uint64_t g = now_at(p);
 	struct pair_count now = pair_counted(p, parity(g)), then = pair_counted(p, parity(g) ^ 1);
-	double lines = (double)p->line_count, bits = 2.0 * (double)p->half_full;
-	double fill = fmin(1, (double)now.ones / bits),
-	       old_fill = fmin(1, (double)then.ones / bits);
+	struct view v = view_of(g);
+	double lines = (double)p->line_count;
+	double fill = fill_of(p, &v, v.half, LINES_TO_TELL);
+	double old_fill = fill_of(p, &v, v.half ^ 1, LINES_TO_TELL);
 	double keys = sizing_line_keys(l, fill), old_keys = sizing_line_keys(l, old_fill);
 	double fpr = sizing_line_fpr(l, keys), old_fpr = sizing_line_fpr(l, old_keys);
 

@@ -4,18 +4,17 @@
 
 #include "filter/pair.h"
 #include "filter/pair_line.h"
+#include "filter/pattern.h"
 #include "filter/sizing.h"
 
 enum {
 	STRIPES = 32,
-	PATTERNS = 512,
-	KEY_COUNT_BITS = 30, /* of a stripe's count; ones use the rest */
 };
 
 /* Counters that one thread or a few write: a cache line each, summed on read. Indexed
  * by the parity of the generation, or of half its number (turners). */
 struct stripe {
-	alignas(LINE_BYTES) _Atomic uint64_t added[2]; /* keys, and ones << KEY_COUNT_BITS */
+	alignas(LINE_BYTES) _Atomic uint64_t keys[2];
 	_Atomic uint64_t recurring[2];
 	_Atomic uint64_t look_at[2]; /* keys in this stripe when to look at the sum again */
 	_Atomic uint32_t turners[2]; /* threads between turn_begin and turn_end */
@@ -27,7 +26,6 @@ struct pair {
 	uint64_t line_count;
 	struct pair_options options;
 	struct sizing_plan plan;
-	uint64_t half_full; /* ones that end a generation */
 	uint64_t pattern[PATTERNS];
 
 	/* Read by everyone, written once per generation. What people call the number of a
@@ -52,7 +50,7 @@ struct pair *pair_new(const struct pair_options *o, int64_t now_s);
 
 /* Sum over the stripes for the generations of this parity. */
 struct pair_count {
-	uint64_t keys, ones, recurring;
+	uint64_t keys, recurring;
 };
 struct pair_count pair_counted(const struct pair *p, unsigned half);
 

@@ -71,19 +71,35 @@ word_tag(unsigned half, uint64_t g)
 	return tag << WORD_BITS;
 }
 
-/* For a column of generation g: its data in g and in g - 1, and true. Otherwise false.
- * Reading the retired word first makes the two agree: had it changed its meaning, the
- * other one would have been retired by now. */
-static inline bool
-column_at(struct column *c, uint64_t g, uint64_t *current, uint64_t *previous)
+/* The present, as somebody saw it, with what follows from it worked out once. */
+struct view {
+	uint64_t generation;
+	unsigned half;	       /* its parity */
+	uint64_t tag, old_tag; /* of its words, and of the other ones */
+};
+
+static inline struct view
+view_of(uint64_t g)
 {
 	unsigned half = parity(g);
 
-	*previous = atomic_load_explicit(&c->word[half ^ 1], memory_order_acquire);
-	*current = atomic_load_explicit(&c->word[half], memory_order_acquire);
-	*previous ^= word_tag(half ^ 1, g);
-	*current ^= word_tag(half, g);
-	return (*previous | *current) <= WORD_DATA;
+	return (struct view){g, half, word_tag(half, g), word_tag(half ^ 1, g)};
+}
+
+/* The data of a column in the current and in the previous generation. */
+struct halves {
+	uint64_t now, then;
+};
+
+/* False for a column that is not of this generation. Reading the retired word first
+ * makes the two agree: had it changed its meaning, the other one would have been retired
+ * by now. */
+static inline bool
+column_at(struct column *c, const struct view *v, struct halves *out)
+{
+	out->then = atomic_load_explicit(&c->word[v->half ^ 1], memory_order_acquire) ^ v->old_tag;
+	out->now = atomic_load_explicit(&c->word[v->half], memory_order_acquire) ^ v->tag;
+	return (out->then | out->now) <= WORD_DATA;
 }
 
 static inline struct column_words
@@ -131,6 +147,19 @@ column_turned(struct column_words w, uint64_t g, unsigned behind)
 	if (behind == 1)
 		to.word[half ^ 1] |= w.word[half ^ 1] & WORD_DATA;
 	return to;
+}
+
+/* The same as column_at for a column that nobody has turned to the present yet, without
+ * turning it. That somebody is ahead of this view, the caller notices. */
+static inline void
+column_untouched(struct column *c, const struct view *v, struct halves *out)
+{
+	struct column_words w = column_read(c);
+	unsigned behind = column_behind(w, v->generation);
+
+	w = column_turned(w, v->generation, behind <= COLUMN_STALE ? behind : COLUMN_STALE);
+	out->now = w.word[v->half] & WORD_DATA;
+	out->then = w.word[v->half ^ 1] & WORD_DATA;
 }
 
 static inline bool

@@ -182,24 +182,18 @@ header_fault(const uint64_t h[HEADER_WORDS], const uint64_t want[HEADER_WORDS])
 	return NULL;
 }
 
-/* Checks every column against the generation they lead up to; counts ones by parity,
- * and finds the oldest. */
+/* Checks every column against the generation they lead up to, and finds the oldest. */
 static bool
-lines_check(const struct pair *p, uint64_t g, uint64_t ones[2], unsigned *oldest)
+lines_check(const struct pair *p, uint64_t g, unsigned *oldest)
 {
 	*oldest = 0;
 	for (uint64_t i = 0; i < p->line_count; i++)
 		for (unsigned c = 0; c < LINE_COLUMNS; c++) {
-			struct column_words w = column_read(&p->lines[i].column[c]);
-			unsigned behind = column_behind(w, g);
+			unsigned behind = column_behind(column_read(&p->lines[i].column[c]), g);
 
 			if (behind > COLUMN_STALE || behind > g)
 				return false;
 			*oldest = behind > *oldest ? behind : *oldest;
-			w = column_turned(w, g, behind);
-			for (unsigned half = 0; half < 2; half++)
-				ones[half] +=
-					(unsigned)__builtin_popcountll(w.word[half] & WORD_DATA);
 		}
 	return true;
 }
@@ -207,7 +201,7 @@ lines_check(const struct pair *p, uint64_t g, uint64_t ones[2], unsigned *oldest
 static bool
 is_trailer_sane(const uint64_t t[TRAILER_WORDS])
 {
-	uint64_t most = UINT64_C(1) << KEY_COUNT_BITS;
+	uint64_t most = UINT64_C(1) << 32;
 
 	return t[T_GENERATION] < UINT64_C(1) << 60 && t[T_IDLE] < UINT64_C(1) << 60 &&
 	       t[T_AGE] < UINT64_C(1) << 40 && t[T_KEYS] < most && t[T_OLD_KEYS] < most &&
@@ -217,14 +211,13 @@ is_trailer_sane(const uint64_t t[TRAILER_WORDS])
 static bool
 resume(struct pair *p, const uint64_t t[TRAILER_WORDS], int64_t now_s)
 {
-	uint64_t g = t[T_GENERATION], ones[2] = {0};
-	unsigned half = parity(g), oldest;
+	uint64_t g = t[T_GENERATION];
+	unsigned oldest;
 
-	if (!is_trailer_sane(t) || !lines_check(p, g, ones, &oldest))
+	if (!is_trailer_sane(t) || !lines_check(p, g, &oldest))
 		return false;
-	pair_expect(p, half, (struct pair_count){t[T_KEYS], ones[half], t[T_RECURRING]});
-	pair_expect(p, half ^ 1,
-		    (struct pair_count){t[T_OLD_KEYS], ones[half ^ 1], t[T_OLD_RECURRING]});
+	pair_expect(p, parity(g), (struct pair_count){t[T_KEYS], t[T_RECURRING]});
+	pair_expect(p, parity(g) ^ 1, (struct pair_count){t[T_OLD_KEYS], t[T_OLD_RECURRING]});
 	atomic_store(&p->generation, g);
 	atomic_store(&p->floor, g - oldest);
 	atomic_store(&p->born_s, now_s - (int64_t)t[T_AGE]);

@@ -147,11 +147,12 @@ on_purge(struct admin *a, struct evhttp_request *q)
 static const struct route {
 	const char *path;
 	bool changes; /* POST; else GET and HEAD */
+	bool open;    /* for whoever asks, under whatever name */
 	void (*answer)(struct admin *a, struct evhttp_request *q);
 } routes[] = {
-	{"/", false, on_dashboard},	 {"/stats", false, on_stats},
-	{"/metrics", false, on_metrics}, {"/healthz", false, on_healthz},
-	{"/purge", true, on_purge},
+	{"/", false, false, on_dashboard},	{"/stats", false, false, on_stats},
+	{"/metrics", false, false, on_metrics}, {"/healthz", false, true, on_healthz},
+	{"/purge", true, false, on_purge},
 };
 
 static const struct route *
@@ -163,15 +164,15 @@ find_route(const char *path)
 	return NULL;
 }
 
-/* localhost or a loopback address; not "127.0.0.1.example", which may lead anywhere. */
+/* A name that a stranger could register and point here. Addresses and names without a dot
+ * (localhost, a container's name) are none. */
 static bool
-is_our_name(const char *host)
+is_foreign_name(const char *host)
 {
 	char with_port[ADDRESS_TEXT];
 	struct address a;
-	snprintf(with_port, sizeof(with_port),
-		 strchr(host, ':') && *host != '[' ? "[%s]:0" : "%s:0", host);
-	return address_parse(with_port, &a) == 0 && address_is_loopback(&a);
+	snprintf(with_port, sizeof(with_port), "%s:0", host);
+	return strchr(host, '.') && address_parse(with_port, &a) < 0;
 }
 
 static bool
@@ -181,10 +182,10 @@ may_ask(const struct admin *a, struct evhttp_request *q)
 	const char *host = evhttp_request_get_host(q); /* without the port */
 	const char *origin = evhttp_find_header(fields, "Origin");
 	const char *host_port = evhttp_find_header(fields, "Host");
-	if (address_is_loopback(&a->bound) && host && !is_our_name(host))
-		return false;
-	if (!origin)
+	if (!origin) /* no browser sends a page's request without one where it could change things */
 		return true;
+	if (address_is_loopback(&a->bound) && host && is_foreign_name(host))
+		return false;
 	const char *scheme_end = strstr(origin, "://");
 	return scheme_end && host_port && strcasecmp(scheme_end + 3, host_port) == 0;
 }
@@ -197,7 +198,7 @@ on_request(struct evhttp_request *q, void *ctx)
 	const struct route *route =
 		find_route(evhttp_uri_get_path(evhttp_request_get_evhttp_uri(q)));
 	bool reads = method == EVHTTP_REQ_GET || method == EVHTTP_REQ_HEAD;
-	if (!may_ask(a, q)) {
+	if (!(route && route->open) && !may_ask(a, q)) {
 		answer_text(q, 403, "ask by address or localhost, not from another site's page\n");
 	} else if (!route) {
 		answer_text(q, 404, "here are: / /stats /metrics /healthz /purge\n");

@@ -45,7 +45,7 @@ str_ieq(struct str a, struct str b)
 static inline bool
 str_starts(struct str s, struct str with)
 {
-	return s.n >= with.n && memcmp(s.p, with.p, with.n) == 0;
+	return s.n >= with.n && (with.n == 0 || memcmp(s.p, with.p, with.n) == 0);
 }
 
 /* Without spaces and tabs at both ends (OWS of RFC 9110 5.6.3). */
@@ -64,7 +64,9 @@ str_trim(struct str s)
 static inline struct str
 str_from(struct str s, size_t at)
 {
-	return at >= s.n ? (struct str){s.p + s.n, 0} : (struct str){s.p + at, s.n - at};
+	if (at > s.n)
+		at = s.n;
+	return at ? (struct str){s.p + at, s.n - at} : s; /* s.p may be NULL */
 }
 
 #endif

@@ -28,11 +28,14 @@ struct flights_options {
 };
 struct flights *flights_create(const struct flights_options *o);
 void flights_destroy(struct flights **f);
+uint64_t flights_retain_bytes(const struct flights *f);
 void flights_count(struct flights *f, uint64_t *flights, uint64_t *bytes);
 
 /* What is known when the origin's head is here; constant once published. */
 struct flight_head {
 	struct buf head;       /* as stored (http/head.h); owned by the flight once published */
+	struct buf asker;      /* what the leader's client is sent instead, if not empty: with the fields
+	                        * that no-cache="..." and private="..." keep out of the store */
 	struct buf vary;       /* names the answer varies on (vary_names); empty: none */
 	struct buf variant;    /* vary_key of the leader's request */
 	struct terms terms;    /* when storable */
@@ -40,6 +43,7 @@ struct flight_head {
 	int status;            /* of the origin's answer */
 	bool storable;
 	bool stored;           /* being written to disk */
+	bool too_large;        /* to be kept while it arrives: for its leader alone */
 	enum admission verdict;
 	bool has_age;          /* the origin's answer had an Age: it came from a cache itself */
 	int64_t age;

@@ -135,10 +135,17 @@ ledger_victim(const struct ledger *l)
 }
 
 void
+ledger_retire(struct ledger *l, uint32_t slot)
+{
+	assert(l->slots[slot].state == SEGMENT_SEALED);
+	l->slots[slot].state = SEGMENT_GOING;
+}
+
+void
 ledger_free(struct ledger *l, uint32_t slot)
 {
 	struct ledger_slot *s = &l->slots[slot];
-	assert(s->state == SEGMENT_SEALED);
+	assert(s->state == SEGMENT_SEALED || s->state == SEGMENT_GOING);
 	l->used -= s->used;
 	*s = (struct ledger_slot){.state = SEGMENT_FREE};
 	l->free++;

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +30,7 @@
 #define DISK_SHARE    0.40 /* of the distinct bytes */
 #define MEMORY_SHARE  0.10 /* of the disk */
 #define TICK_MS	      100
-#define BAR_CELLS     24
+#define BAR_CELLS     16
 
 struct demo {
 	/* asked for on the command line */
@@ -48,7 +47,7 @@ struct demo {
 	struct server *server;
 	struct admin *admin;
 	struct replay *replay;
-	char temporary[PATH_MAX]; /* "" : none made */
+	char temporary[256]; /* "" : none made */
 	sigset_t stop_signals;
 	char err[512];
 };
@@ -275,8 +274,7 @@ print_progress(const struct demo *d, uint64_t done, double seconds)
 	for (int i = 0; i < BAR_CELLS; i++)
 		bar[i] = i < cells ? '#' : '.';
 	bar[BAR_CELLS] = 0;
-	fprintf(stderr,
-		"[%s] %3u%%  %.0f requests/s, hits %.1f%%, written %.0f MB instead of %.0f MB", bar,
+	fprintf(stderr, "[%s] %3u%%  %.0f/s, hits %.1f%%, %.0f MB written instead of %.0f", bar,
 		(unsigned)(done * 100 / d->mix.request_count), (double)done / seconds,
 		n.answered ? 100.0 * (double)n.hits / (double)n.answered : 0,
 		(double)r.cache.written_bytes / 1e6, (double)r.baseline.written_bytes / 1e6);
@@ -335,10 +333,14 @@ print_report(const struct demo *d, const struct replay_counts *n, const struct r
 		printf("  the kernel's own count   %12s   of this process's disk writes\n",
 		       units_say_bytes(kernel, a));
 	printf("\n%s of the %s URLs were asked for only once (%.1f%%): an ordinary cache wrote them to\n"
-	       "disk for nobody. Ask `twice simulate` what twice would have saved on your own logs;\n"
-	       "`twice run --origin https://your.host` puts it to work.\n\n",
+	       "disk for nobody.\n\n",
 	       units_say_count(d->mix.asked_once, a), units_say_count(d->mix.object_count, b),
 	       100.0 * d->mix.asked_once / d->mix.object_count);
+	printf("Where to look next\n");
+	if (cmd_simulate)
+		printf("  twice simulate access.log             what it would have saved on your own traffic\n");
+	printf("  twice run --origin https://your.host  puts it to work; twice stats asks it how it does\n"
+	       "  twice demo --sightings 1              the same requests through an ordinary cache\n");
 }
 
 static void
@@ -349,12 +351,11 @@ print_next_steps(const struct demo *d)
 	const struct mix *m = &d->mix;
 	mix_path(&m->objects[m->object_count - 1], path); /* the most popular one */
 
-	printf("Still serving, until Ctrl-C. Try:\n"
-	       "  curl -sD- -o /dev/null http://127.0.0.1:%u%s    a popular URL: see Cache-Status\n"
-	       "  curl -sD- -o /dev/null http://127.0.0.1:%u/cdn/%016" PRIx64
-	       "/5000    a new one: first-sight, then stored\n"
-	       "  curl -s http://127.0.0.1:%u/stats    every number of this report\n"
-	       "  http://127.0.0.1:%u/    the dashboard\n",
+	printf("\nStill serving, until Ctrl-C. A popular URL, and a new one: ask twice, see Cache-Status\n"
+	       "  curl -sD- -o /dev/null http://127.0.0.1:%u%s\n"
+	       "  curl -sD- -o /dev/null http://127.0.0.1:%u/cdn/%016" PRIx64 "/5000\n"
+	       "Dashboard and numbers\n"
+	       "  http://127.0.0.1:%u/    http://127.0.0.1:%u/stats\n",
 	       port, path, port, (uint64_t)time(NULL), admin, admin);
 	fflush(stdout);
 }

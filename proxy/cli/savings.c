@@ -144,7 +144,8 @@ print_price(FILE *to, const struct savings *s)
 		"  extra origin fetches     %12s   %.1f%% of requests, %s: what the rule cost\n",
 		count(s->extra_requests, a), percent(s->extra_requests, s->requests),
 		bytes(s->extra_bytes, b));
-	fprintf(to, "  hit ratio without it     %11.1f%%   by bytes %.1f%%, with it %.1f%%\n",
+	fprintf(to,
+		"  hit ratio admitting all  %11.1f%%   by bytes %.1f%%, where twice has %.1f%%\n",
 		100 * s->baseline_hit_ratio, 100 * s->baseline_byte_hit_ratio,
 		100 * s->byte_hit_ratio);
 }

@@ -231,16 +231,23 @@ on_leader_wake(void *ctx)
 		fetch_resume(f->fetch);
 }
 
+/* What is stored already and may be validated or completed. */
+static void
+keep_stored(struct fill *f, const struct txn *t)
+{
+	struct slice gap;
+	struct str etag;
+	if (t->object)
+		f->object = object_ref(t->object);
+	if (f->kind == FILL_MISS && !f->as_it_came && t->part && part_gap(t->part, &gap, &etag))
+		f->part = object_ref(t->part);
+}
+
 void
 fill_start(struct txn *t, enum fill_kind kind)
 {
 	struct fill *f = fill_new(t, kind, flight_of(t->reader));
-	if (t->object)
-		f->object = object_ref(t->object);
-	struct slice gap;
-	struct str etag;
-	if (kind == FILL_MISS && !t->as_it_came && t->part && part_gap(t->part, &gap, &etag))
-		f->part = object_ref(t->part);
+	keep_stored(f, t);
 	if (!t->body_over) {
 		f->feeder = t;
 		t->fill = f;
@@ -250,15 +257,15 @@ fill_start(struct txn *t, enum fill_kind kind)
 }
 
 void
-fill_refresh(struct txn *t)
+fill_behind(struct txn *t, enum fill_kind kind)
 {
 	struct shared *sh = t->worker->shared;
 	struct flight *flight = flight_lead(sh->flights, t->hash, buf_str(&t->key));
 	if (!flight)
 		return;
-	struct fill *f = fill_new(t, FILL_VALIDATE, flight);
+	struct fill *f = fill_new(t, kind, flight);
 	f->background = true;
-	f->object = object_ref(t->object);
+	keep_stored(f, t);
 	flight_set_leader(f->flight, &f->worker->mailbox, on_leader_wake, f);
 	flight_unref(&flight);
 	go(f);
@@ -542,7 +549,8 @@ forget_old(struct fill *f)
 }
 
 /* Would another request be answered with this as it is? Else followers fetch in parallel, and that
- * is remembered for a while. */
+ * is remembered for a while. So do those of a body too large to be kept while it arrives: the
+ * slowest of them would set the pace of all. */
 static void
 remember_sharing(struct fill *f)
 {
@@ -550,7 +558,8 @@ remember_sharing(struct fill *f)
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
-	if (f->storable &&
+	bool large = f->expected != UINT64_MAX && f->expected > flights_retain_bytes(sh->flights);
+	if (f->storable && !large &&
 	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
 		passes_forget(sh->passes, f->hash);
 		return;
@@ -652,6 +661,8 @@ publish(struct fill *f, const struct response *rs, uint64_t length)
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (f->storable) {
+		if (head_withholds(rs))
+			head_store(rs, now, &h.asker, NULL);
 		vary_key(buf_str(&h.vary), &f->rq.fields, &h.variant);
 		h.age = f->terms.initial_age;
 		admit(f, rs->status);
@@ -663,6 +674,8 @@ publish(struct fill *f, const struct response *rs, uint64_t length)
 		if (f->rq.method == METHOD_HEAD)
 			learn_from_head(f, rs, now);
 	}
+	h.too_large = f->expected != UINT64_MAX &&
+	              f->expected > flights_retain_bytes(f->worker->shared->flights);
 	h.terms = f->terms;
 	h.storable = f->storable;
 	h.verdict = f->verdict;
@@ -873,7 +886,9 @@ commit(struct fill *f)
 		return;
 	if (f->rq.method == METHOD_GET)
 		count_baseline(f, false, f->received);
-	if (f->verdict == ADMISSION_FIRST_SIGHT)
+	if (f->verdict == ADMISSION_FIRST_SIGHT && seen_again)
+		metrics_add(&f->worker->metrics, METRIC_SEEN_CURRENT, 1);
+	else if (f->verdict == ADMISSION_FIRST_SIGHT)
 		metrics_add(&f->worker->metrics, METRIC_REFUSED_BYTES, f->received);
 	else if (c->admission.write_budget_bytes_s)
 		atomic_fetch_sub(&sh->budget, (int64_t)f->received);

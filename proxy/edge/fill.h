@@ -17,8 +17,9 @@ enum fill_kind {
 
 /* Begins a trip for t, leading t->reader's flight. FILL_VALIDATE: of t->object. */
 void fill_start(struct txn *t, enum fill_kind kind);
-/* A refresh of t->object that no client waits for (RFC 5861 3); none if one is under way. */
-void fill_refresh(struct txn *t);
+/* The same with no client waiting: FILL_VALIDATE refreshes t->object (RFC 5861 3), FILL_MISS fetches
+ * the whole of what t->part is a part of. Nothing, if somebody is at it already. */
+void fill_behind(struct txn *t, enum fill_kind kind);
 
 /* The request's body goes on / the client that sends it is gone. */
 void fill_body_ready(struct fill *f);

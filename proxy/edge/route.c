@@ -54,7 +54,7 @@ _Static_assert((int)CONFIG_ADMIT_NEVER == (int)RULE_NEVER &&
 struct routes *
 routes_create(const struct config *c)
 {
-	static const struct config_route any = {.normalise = true};
+	static const struct config_route any = {0};
 	struct routes *r = NEW(struct routes);
 	r->count = c->route_count + 1;
 	r->rules = mem_zalloc(r->count * sizeof *r->rules);

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <zstd.h>
 
 struct seen {
 	struct cache *cache;
@@ -58,29 +58,72 @@ seen_tick(struct seen *s, int64_t now_s)
 
 /* ---- snapshot ------------------------------------------------------------------------------ */
 
+/* A filter is mostly zeros for most of its life; packed, its snapshot is as large as what it knows.
+ * Damage is found by the filter's own checksums, whatever the packing makes of it. */
+enum { PACK_BYTES = 128 << 10 };
+
+struct unpacking {
+	int fd;
+	ZSTD_DStream *z;
+	ZSTD_inBuffer in;
+	bool ended;
+	char bytes[PACK_BYTES];
+};
+
 static size_t
-read_fd(void *ctx, void *p, size_t n)
+read_unpacked(void *ctx, void *p, size_t n)
 {
-	size_t got = 0;
-	while (got < n) {
-		ssize_t r = read(*(int *)ctx, (char *)p + got, n - got);
-		if (r <= 0)
-			break;
-		got += (size_t)r;
+	struct unpacking *u = ctx;
+	ZSTD_outBuffer out = {p, n, 0};
+	while (out.pos < n && !u->ended) {
+		if (u->in.pos == u->in.size) {
+			ssize_t got = read(u->fd, u->bytes, sizeof u->bytes);
+			u->ended = got <= 0;
+			u->in = (ZSTD_inBuffer){u->bytes, got > 0 ? (size_t)got : 0, 0};
+		}
+		size_t r = ZSTD_decompressStream(u->z, &out, &u->in);
+		u->ended = u->ended || ZSTD_isError(r);
 	}
-	return got;
+	return out.pos;
+}
+
+struct packing {
+	ZSTD_CStream *z;
+	int (*write)(void *, const void *, size_t);
+	void *to;
+	char bytes[PACK_BYTES];
+};
+
+static int
+pack(struct packing *k, const void *p, size_t n, ZSTD_EndDirective end)
+{
+	ZSTD_inBuffer in = {p, n, 0};
+	for (;;) {
+		ZSTD_outBuffer out = {k->bytes, sizeof k->bytes, 0};
+		size_t left = ZSTD_compressStream2(k->z, &out, &in, end);
+		if (ZSTD_isError(left) || (out.pos && k->write(k->to, k->bytes, out.pos)))
+			return -1;
+		if (in.pos == in.size && (end == ZSTD_e_continue || left == 0))
+			return 0;
+	}
+}
+
+static int
+write_packed(void *ctx, const void *p, size_t n)
+{
+	return pack(ctx, p, n, ZSTD_e_continue);
 }
 
 static const char *
-load(struct seen *s, int fd, int64_t now)
+load(struct seen *s, struct unpacking *u, int64_t now)
 {
 	const struct filter_seed *seed = cache_seed(s->cache);
 	if (memory_kind_for(&s->memory_options) == MEMORY_PAIR)
-		return pair_load(&s->pair, &s->pair_options, seed, now, read_fd, &fd);
-	struct stat st;
+		return pair_load(&s->pair, &s->pair_options, seed, now, read_unpacked, u);
 	struct memory_place here = {seed, now};
-	struct seal_source from = {.read = read_fd, .ctx = &fd};
-	from.limit = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+	/* What a filter of this capacity can be at most: 128 bits a key, and some. */
+	uint64_t most = s->memory_options.capacity * 16 + (1 << 20);
+	struct seal_source from = {.read = read_unpacked, .ctx = u, .limit = most};
 	return memory_load(&s->memory, &s->memory_options, &here, from);
 }
 
@@ -90,7 +133,12 @@ restore(struct seen *s, int64_t now)
 	int fd = s->on_disk ? cache_open_file(s->cache, FILE_NAME) : -1;
 	if (fd < 0)
 		return;
-	const char *why = load(s, fd, now);
+	struct unpacking *u = NEW(struct unpacking);
+	u->fd = fd;
+	u->z = ZSTD_createDStream();
+	const char *why = u->z ? load(s, u, now) : "no memory";
+	ZSTD_freeDStream(u->z);
+	free(u);
 	if (why)
 		log_warning("the filter's snapshot is ignored (%s): known URLs count as new", why);
 	close(fd);
@@ -107,10 +155,21 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 	struct saving *saving = ctx;
 	struct seen *s = saving->s;
 	const struct filter_seed *seed = cache_seed(s->cache);
-	if (s->pair)
-		return pair_save(s->pair, seed, saving->now, write, to);
-	struct memory_place here = {seed, saving->now};
-	return memory_save(s->memory, &here, (struct seal_sink){.write = write, .ctx = to});
+	struct packing *k = NEW(struct packing);
+	k->z = ZSTD_createCStream();
+	k->write = write;
+	k->to = to;
+	int r = -1;
+	if (k->z && s->pair)
+		r = pair_save(s->pair, seed, saving->now, write_packed, k);
+	else if (k->z)
+		r = memory_save(s->memory, &(struct memory_place){seed, saving->now},
+		                (struct seal_sink){.write = write_packed, .ctx = k});
+	if (r == 0)
+		r = pack(k, NULL, 0, ZSTD_e_end);
+	ZSTD_freeCStream(k->z);
+	free(k);
+	return r;
 }
 
 void

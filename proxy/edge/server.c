@@ -41,6 +41,15 @@ cores(void)
 	return n > 0 ? (unsigned)n : 1;
 }
 
+/* Room beside the log for the filter's snapshot and the one that replaces it: 26 bits per key. */
+static uint64_t
+snapshot_reserve(const struct config *c)
+{
+	uint64_t want = c->admission.capacity / 8 * 26 * 2 + (64 << 10);
+	uint64_t least = c->cache.disk_bytes / 32, most = c->cache.disk_bytes / 8;
+	return want < least ? least : want > most ? most : want;
+}
+
 static int
 open_shelves(struct server *s, char *err, size_t err_bytes)
 {
@@ -52,13 +61,18 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.memory_bytes = c->cache.memory_bytes,
 		.max_object_bytes = c->cache.max_object_bytes,
 	};
+	o.reserve_bytes = snapshot_reserve(c);
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
 	sh->max_object_bytes = o.max_object_bytes ? o.max_object_bytes : UINT64_MAX;
 	if (seen_open(&sh->seen, c, sh->cache, err, err_bytes))
 		return -1;
-	struct baseline_options b = {.disk_bytes = c->cache.disk_bytes};
+	struct baseline_options b = {
+		.disk_bytes = o.disk_bytes,
+		.reserve_bytes = o.reserve_bytes,
+		.max_object_bytes = o.max_object_bytes,
+	};
 	if (baseline_create(&sh->baseline, &b)) {
 		snprintf(err, err_bytes, "no memory for the baseline");
 		return -1;
@@ -66,7 +80,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	uint64_t budget = c->cache.memory_bytes / 4;
 	struct flights_options f = {.window_bytes = 512 << 10};
 	f.total_bytes = budget > 64 << 20 ? budget : 64 << 20;
-	f.retain_bytes = f.total_bytes / 4;
+	f.retain_bytes = f.total_bytes / 2;
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
 	sh->routes = routes_create(c);
@@ -280,12 +294,44 @@ server_port(const struct server *s, unsigned listener)
 	return s->ports[listener];
 }
 
+/* Has every worker write what it gathered, and waits until they have. */
+struct flushing {
+	struct letter letter;
+	struct worker *worker;
+	pthread_barrier_t *done;
+};
+
+static void
+on_flush(struct letter *l)
+{
+	struct flushing *f = (struct flushing *)l;
+	worker_flush_log(f->worker);
+	pthread_barrier_wait(f->done);
+}
+
+static void
+flush_logs(struct server *s)
+{
+	struct flushing *all = mem_zalloc(s->worker_count * sizeof *all);
+	pthread_barrier_t done;
+	pthread_barrier_init(&done, NULL, s->worker_count + 1);
+	for (unsigned i = 0; i < s->worker_count; i++) {
+		all[i] = (struct flushing){{NULL, on_flush}, &s->workers[i], &done};
+		mailbox_post(&s->workers[i].mailbox, &all[i].letter);
+	}
+	pthread_barrier_wait(&done);
+	pthread_barrier_destroy(&done);
+	free(all);
+}
+
 void
 server_reload(struct server *s)
 {
 	int fd = open_log(s->config);
 	int old = atomic_load(&s->shared.log_fd);
 	if (fd >= 0 && old >= 0) { /* the same number for all workers: nobody writes to a closed one */
+		if (s->started)
+			flush_logs(s);
 		dup2(fd, old);
 		close(fd);
 	} else if (fd >= 0) {

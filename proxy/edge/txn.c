@@ -151,6 +151,7 @@ static const struct fault *
 parse(struct txn *t, struct str head, bool over)
 {
 	const struct config *c = t->worker->shared->config;
+	/* The target is part of the head: a smaller limits.head limits it too. */
 	struct h1_limits limits = {
 		.head_bytes = c->limits.head_bytes,
 		.url_bytes = c->limits.url_bytes,
@@ -173,8 +174,9 @@ txn_begin(struct conn *c, struct str head, bool over)
 	if (!t->fault && t->rq.method == METHOD_CONNECT)
 		t->fault = &fault_CONNECT;
 	if (!t->fault) {
-		if (t->rq.scheme.n == 0)
-			t->rq.scheme = STR("http");
+		/* What the listener speaks, not what an absolute-form target claims: else a plain client
+		 * could fill the keys of https. */
+		t->rq.scheme = STR("http");
 		uint64_t most = t->worker->shared->config->limits.body_bytes;
 		if (t->rq.framing == FRAMING_LENGTH && most && t->rq.content_length > most)
 			t->fault = &fault_BODY_TOO_LARGE;
@@ -300,6 +302,8 @@ go_together(struct txn *t)
 	txn_move(t, TXN_WAIT_FLIGHT);
 	if (t->leader)
 		fill_start(t, kind);
+	else
+		metrics_add(&t->worker->metrics, METRIC_COALESCED, 1);
 }
 
 /* A first sighting that asks for a part, or whether its copy is still good, is not made to pull the
@@ -355,7 +359,10 @@ answered_by_part(struct txn *t)
 	}
 	if (!part_answers(t->part, &t->rq, now, &want, &total))
 		return false;
-	seen_record(t->worker->shared->seen, t->primary);
+	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
+	unsigned sightings = seen_record(t->worker->shared->seen, t->primary).times + 1;
+	if (sightings >= t->worker->shared->config->admission.sightings)
+		fill_behind(t, FILL_MISS);
 	t->cs.hit = t->cs.has_ttl = true;
 	t->cs.ttl = v.ttl;
 	t->answer = ANSWER_RAM;
@@ -414,8 +421,10 @@ count_hit(struct txn *t)
 	unsigned sightings = seen_record(sh->seen, t->primary).times + 1;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch (DESIGN 2.7). */
 	if (!o->on_disk && o->terms.status == 200 && t->route->admit != RULE_NEVER &&
-	    sightings >= sh->config->admission.sightings)
+	    sightings >= sh->config->admission.sightings) {
 		cache_admit(sh->cache, o);
+		metrics_add(&t->worker->metrics, METRIC_SEEN_CURRENT, 1);
+	}
 	struct baseline_request b = {
 		.hash = t->hash,
 		.record_bytes = cache_record_bytes(o->key.n, o->head.n, o->body_bytes),
@@ -435,7 +444,7 @@ hit(struct txn *t)
 	if (t->reuse.reuse != REUSE_FRESH)
 		t->answer = ANSWER_STALE;
 	if (t->reuse.reuse == REUSE_STALE_REFRESH)
-		fill_refresh(t);
+		fill_behind(t, FILL_VALIDATE);
 	answer_object(t);
 }
 
@@ -541,7 +550,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 {
 	*other_variant = false;
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
-	if (!h->object && !h->storable)
+	if (!h->object && (!h->storable || h->too_large))
 		return false;
 	if (!h->object && h->vary.n && t->variant_names.n == 0) {
 		struct buf mine = {0};
@@ -709,7 +718,8 @@ count(struct txn *t)
 {
 	static const int8_t metric_of[] = {
 		[ANSWER_NONE] = -1, [ANSWER_RAM] = METRIC_RAM_HITS, [ANSWER_DISK] = METRIC_DISK_HITS,
-		[ANSWER_MISS] = METRIC_MISSES, [ANSWER_COALESCED] = METRIC_COALESCED, [ANSWER_PASS] = METRIC_PASSED,
+		[ANSWER_MISS] = METRIC_MISSES, [ANSWER_COALESCED] = -1, /* counted when it joined */
+	        [ANSWER_PASS] = METRIC_PASSED,
 		[ANSWER_REVALIDATED] = METRIC_REVALIDATED, [ANSWER_STALE] = METRIC_STALE_SERVED,
 	};
 	if (t->fault)

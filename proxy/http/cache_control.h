@@ -13,7 +13,9 @@ struct secs { /* zeroed means absent: {0} is the honest start */
 	bool known;
 	int64_t n;
 };
+/* clang-format off */
 #define SECS(x) {.known = true, .n = (x)}
+/* clang-format on */
 
 /* RFC 9111 1.2.2: what a larger number of seconds is taken for. */
 #define SECS_MAX INT64_C(2147483648)
@@ -25,11 +27,12 @@ struct request_cc {
 };
 
 struct response_cc {
-	bool no_cache, no_store, private_, public_, must_revalidate, proxy_revalidate, must_understand;
-	bool no_transform, immutable;
+	bool no_cache, no_store, private_, public_, no_transform, immutable;
+	bool must_revalidate, proxy_revalidate, must_understand;
 	bool has_any; /* any directive at all */
 	struct secs max_age, s_maxage, stale_while_revalidate, stale_if_error;
-	struct str no_cache_fields, private_fields; /* of no-cache="a, b": raw list; empty when bare */
+	struct str no_cache_fields; /* of no-cache="a, b": the list as written; empty when bare */
+	struct str private_fields;
 };
 
 /* With Pragma: no-cache taken as Cache-Control: no-cache when the latter is absent (5.4). */

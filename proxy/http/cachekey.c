@@ -64,6 +64,14 @@ sort(struct str *v, unsigned n)
 	}
 }
 
+/* Drops the bytes from one place to another. */
+static void
+cut_out(struct buf *b, size_t from, size_t to)
+{
+	memmove(b->p + from, b->p + to, b->n - to);
+	b->n -= to - from;
+}
+
 static void
 add_text(const struct key_rules *k, struct str s, struct buf *out)
 {
@@ -73,33 +81,55 @@ add_text(const struct key_rules *k, struct str s, struct buf *out)
 		buf_add_str(out, s);
 }
 
-/* The parameters that count, each once as often as it stands there; a query that none is left of
- * is no query. */
+static bool
+next_counting(const struct key_rules *k, struct str *query, struct str *parameter)
+{
+	while (query->n) {
+		str_cut(*query, '&', parameter, query);
+		if (parameter->n && counts(k, *parameter))
+			return true;
+	}
+	return false;
+}
+
+/* Appends "?" and the parameters of query that count; nothing when none does. */
+static void
+add_counting(const struct key_rules *k, struct str query, struct buf *out)
+{
+	struct str v[PARAMS_MAX], rest = query, parameter;
+	const char *separator = "?";
+	unsigned n = 0, i = 0;
+
+	while (k->query == QUERY_SORT && n < PARAMS_MAX && next_counting(k, &rest, &v[n]))
+		n++;
+	if (n == PARAMS_MAX && next_counting(k, &rest, &parameter))
+		n = 0;
+	sort(v, n);
+	rest = query;
+	while (n ? i < n : next_counting(k, &rest, &parameter)) {
+		struct str next = n ? v[i++] : parameter;
+		buf_add(out, separator, 1);
+		buf_add_str(out, next);
+		separator = "&";
+	}
+}
+
+/* Normalised first, so that names are chosen and sorted by what they are, not by how they are
+ * written. The normal form stands in out for that long, and what is chosen of it behind it: room
+ * for both is made at once, because the views into it must hold. */
 static void
 add_parameters(const struct key_rules *k, struct str query, struct buf *out)
 {
-	struct str v[PARAMS_MAX], parameter;
-	unsigned n = 0;
-	const char *separator = "?";
-
-	for (struct str rest = query; rest.n;) {
-		str_cut(rest, '&', &parameter, &rest);
-		if (!parameter.n || !counts(k, parameter))
-			continue;
-		if (k->query == QUERY_SORT && n < PARAMS_MAX) {
-			v[n++] = parameter;
-			continue;
-		}
-		buf_add(out, separator, 1);
-		add_text(k, parameter, out);
-		separator = "&";
+	size_t from = out->n;
+	if (!k->normalise) {
+		add_counting(k, query, out);
+		return;
 	}
-	sort(v, n);
-	for (unsigned i = 0; i < n; i++) {
-		buf_add(out, separator, 1);
-		add_text(k, v[i], out);
-		separator = "&";
-	}
+	buf_room(out, 2 * query.n + 1);
+	uri_add_unescaped(query, out);
+	size_t at = out->n;
+	add_counting(k, (struct str){out->p + from, at - from}, out);
+	cut_out(out, from, at);
 }
 
 static void

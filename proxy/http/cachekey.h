@@ -24,11 +24,12 @@ struct key_rules { /* a route's; borrowed, constant after start */
 	unsigned cookie_count;
 	const struct str *pass_cookies; /* a request with one of these is passed; "*": any cookie */
 	unsigned pass_cookie_count;
-	bool normalise; /* percent-encoding of unreserved bytes, hex case, dot segments (RFC 3986 6.2.2) */
+	/* percent-encoding of unreserved bytes, hex case, dot segments (RFC 3986 6.2.2) */
+	bool normalise;
 };
 
-/* What is not in the key must not change the answer: an origin that is asked for the cache's sake is
- * sent cachekey_target, not what the client wrote, and no field that head_forward drops. */
+/* What is not in the key must not change the answer: an origin that is asked for the cache's sake
+ * is sent cachekey_target, not what the client wrote, and no field that head_forward drops. */
 
 /* Appends the key of r to out. r->scheme and r->authority are set. False: the rules say to pass. */
 bool cachekey_build(const struct request *r, const struct key_rules *rules, struct buf *out);
@@ -44,7 +45,7 @@ bool cachekey_is_target(const struct request *r, struct str reference);
  * appended as a request (scheme, authority, path_query views into *out); false when it is of
  * another origin or no URI (RFC 9111 4.4). */
 bool cachekey_resolve(const struct request *r, struct str reference, struct buf *out,
-                      struct request *resolved);
+		      struct request *resolved);
 
 /* The names a response varies on: all Vary lines, lower case, sorted, unique, joined by ",".
  * False for "*" anywhere (never matches). Nothing appended: no Vary. */

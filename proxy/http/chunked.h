@@ -6,10 +6,10 @@
 #include "proxy/http/fault.h"
 #include "proxy/base/str.h"
 
-struct chunked { /* zeroed: at the start of a body */
+struct chunked {       /* zeroed: at the start of a body */
 	uint64_t left; /* of the current chunk's data */
 	unsigned state;
-	unsigned line_bytes;    /* of the current size line, bounded */
+	unsigned line_bytes;	/* of the current size line, bounded */
 	unsigned trailer_bytes; /* of the trailer section, bounded */
 };
 
@@ -22,8 +22,8 @@ enum chunked_step {
 
 /* Eats from the front of *in (which moves on). Chunk extensions are checked and dropped, trailer
  * fields checked and dropped (RFC 9110 6.5.1 allows a gateway to discard them). */
-enum chunked_step chunked_decode(struct chunked *c, struct str *in, struct str *data,
-                                 const struct fault **fault);
+enum chunked_step
+chunked_decode(struct chunked *c, struct str *in, struct str *data, const struct fault **fault);
 
 /* Writes "<hex>\r\n" for a chunk of n bytes into out (at least 20 bytes); returns its length. */
 size_t chunked_size_line(char *out, uint64_t n);

@@ -23,11 +23,12 @@ size_t h1_head_bytes(const char *p, size_t n, size_t *scanned);
 size_t h1_skip_empty_lines(const char *p, size_t n);
 
 /* Fills *out (out->fields.v and .cap set by the caller) from a complete head. NULL when well. */
-const struct fault *h1_parse_request(struct str head, const struct h1_limits *limits,
-                                     struct request *out);
+const struct fault *
+h1_parse_request(struct str head, const struct h1_limits *limits, struct request *out);
 
 /* A response head as libcurl or a stored record hands it out: status line and lines, final empty
- * line optional. False when it is not one (foreign bytes: control bytes, no status, too many fields). */
+ * line optional. False when it is not one (foreign bytes: control bytes, no status, too many
+ * fields). */
 bool h1_parse_response(struct str head, struct response *out);
 
 #endif

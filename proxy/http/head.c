@@ -40,8 +40,7 @@ list_names(struct str list, struct str name)
 	return false;
 }
 
-/* -- what is kept of a response ------------------------------------------------------------------
- */
+/* -- what is kept of a response ---------------------------------------------------- */
 
 static void
 add_status_line(const struct response *r, struct buf *out)
@@ -51,6 +50,24 @@ add_status_line(const struct response *r, struct buf *out)
 	buf_add_lit(out, " ");
 	buf_add_str(out, r->reason);
 	buf_add_lit(out, "\r\n");
+}
+
+static bool
+is_withheld(const struct response_cc *cc, const struct field *field)
+{
+	return list_names(cc->no_cache_fields, field->name) ||
+	       list_names(cc->private_fields, field->name);
+}
+
+bool
+head_withholds(const struct response *r)
+{
+	struct response_cc cc;
+	response_cc_parse(&r->fields, &cc);
+	for (unsigned i = 0; i < r->fields.n; i++)
+		if (is_withheld(&cc, &r->fields.v[i]))
+			return true;
+	return false;
 }
 
 /* RFC 9111 3.1, and what is written afresh for every answer. Age goes only from what is stored:
@@ -63,8 +80,7 @@ is_kept(const struct response *r, const struct response_cc *cc, const struct fie
 		return false;
 	if (!store)
 		return true;
-	return field->id != FIELD_AGE && !list_names(cc->no_cache_fields, field->name) &&
-	       !list_names(cc->private_fields, field->name);
+	return field->id != FIELD_AGE && !is_withheld(cc, field);
 }
 
 /* RFC 9110 6.6.1: a Date that is missing is added, one that is none is replaced. */
@@ -80,6 +96,7 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 {
 	size_t from = out->n;
 	bool dated = has_date(&r->fields, now);
+	unsigned tags = 0;
 	struct response_cc cc;
 
 	response_cc_parse(&r->fields, &cc);
@@ -90,7 +107,7 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 		const struct field *f = &r->fields.v[i];
 		if (!is_kept(r, &cc, f, terms != NULL) || (f->id == FIELD_DATE && !dated))
 			continue;
-		if (f->id == FIELD_ETAG && terms && !terms->etag_bytes) {
+		if (f->id == FIELD_ETAG && terms && tags++ == 0) {
 			terms->etag_at = (uint32_t)(out->n - from + f->name.n + 2);
 			terms->etag_bytes = (uint32_t)f->value.n;
 		}
@@ -149,8 +166,7 @@ head_update(struct str stored, const struct response *fresh, int64_t now, struct
 		add_date(now, out);
 }
 
-/* -- what the origin is sent ----------------------------------------------------------------------
- */
+/* -- what the origin is sent ------------------------------------------------------- */
 
 static const uint64_t never_forwarded = BIT(HOST) | BIT(CONTENT_LENGTH) | BIT(EXPECT);
 static const uint64_t conditions = BIT(IF_MATCH) | BIT(IF_NONE_MATCH) | BIT(IF_MODIFIED_SINCE) |
@@ -280,8 +296,7 @@ head_forward(const struct request *r, const struct forward *f, struct buf *out)
 	buf_add_lit(out, "\r\n");
 }
 
-/* -- Cache-Status --------------------------------------------------------------------------------
- */
+/* -- Cache-Status ------------------------------------------------------------------ */
 
 /* sf-string (RFC 8941 3.3.3); what it cannot hold (a key's line ends) becomes a space. */
 static void

@@ -18,6 +18,10 @@
  * passed answer, which keeps its Age and the fields that only a store must not hold. */
 void head_store(const struct response *r, int64_t now, struct buf *out, struct terms *terms);
 
+/* True when the stored head lacks a field because of no-cache="..." or private="...": then the
+ * client that asked is sent head_store(..., NULL) instead, which has it (5.2.2.4, 5.2.2.7). */
+bool head_withholds(const struct response *r);
+
 /* RFC 9111 3.2: the stored head updated with a 304's (or a HEAD 200's) fields: all of the new
  * response's fields replace stored ones of the same name, except what speaks of the stored bytes
  * or files them: Content-Length, Content-Encoding, Content-Range, Content-MD5, Content-Digest, ETag
@@ -25,16 +29,17 @@ void head_store(const struct response *r, int64_t now, struct buf *out, struct t
  * parses as a response whose storing facts give the new terms; ask policy_304_is_of first. */
 void head_update(struct str stored, const struct response *fresh, int64_t now, struct buf *out);
 
-struct forward { /* what the request to the origin needs besides itself */
-	struct str client_ip;     /* "192.0.2.1" or "2001:db8::1" */
-	struct str scheme;        /* the client's: http or https */
-	struct str via_name;      /* pseudonym in Via: "twice" */
-	bool trust_forwarded;     /* keep and append to X-Forwarded-*, Forwarded; else they are replaced, and
-	                           * of GET and HEAD go X-Original-URL and others that no key holds */
-	bool strip_conditions;    /* drop If-*, Range: we fetch the whole object for the cache */
+struct forward {	      /* what the request to the origin needs besides itself */
+	struct str client_ip; /* "192.0.2.1" or "2001:db8::1" */
+	struct str scheme;    /* the client's: http or https */
+	struct str via_name;  /* pseudonym in Via: "twice" */
+	/* Keep and append to X-Forwarded-*, Forwarded. Else they are replaced, and of GET and HEAD
+	 * go X-Original-URL and others that no key holds. */
+	bool trust_forwarded;
+	bool strip_conditions;	  /* drop If-*, Range: we fetch the whole object for the cache */
 	struct str if_none_match; /* added when not empty: validator of the stored response */
 	struct str if_modified_since;
-	struct str range;         /* added when not empty: replaces the client's */
+	struct str range; /* added when not empty: replaces the client's */
 	struct str if_range;
 };
 
@@ -46,8 +51,9 @@ void head_forward(const struct request *r, const struct forward *f, struct buf *
 struct cache_status {
 	const char *name; /* the cache's: "twice" */
 	bool hit;
-	const char *fwd; /* "uri-miss", "vary-miss", "stale", "bypass", "request", "method", "partial", "miss" */
-	int fwd_status;  /* 0: not said */
+	/* "uri-miss", "vary-miss", "stale", "bypass", "request", "method", "partial", "miss" */
+	const char *fwd;
+	int fwd_status; /* 0: not said */
 	bool has_ttl, stored, collapsed;
 	int64_t ttl;
 	const char *detail;

@@ -29,25 +29,26 @@ bool method_is_safe(enum method m);
 bool method_is_idempotent(enum method m);
 
 enum framing {
-	FRAMING_NONE,    /* no body */
-	FRAMING_LENGTH,  /* Content-Length */
+	FRAMING_NONE,	 /* no body */
+	FRAMING_LENGTH,	 /* Content-Length */
 	FRAMING_CHUNKED, /* Transfer-Encoding: chunked */
-	FRAMING_CLOSE    /* response until the connection closes */
+	FRAMING_CLOSE	 /* response until the connection closes */
 };
 
 struct request {
 	enum method method;
 	struct str method_name;
-	struct str target;     /* as received */
-	struct str scheme;     /* of an absolute-form target; else what the listener says (set by edge) */
-	struct str authority;  /* host[:port]: from an absolute-form target (which beats Host, RFC 9112
-	                        * 3.2.2), else Host; may be empty in HTTP/1.0 */
+	struct str target; /* as received */
+	struct str scheme; /* of an absolute-form target; else the listener's (set by edge) */
+	/* host[:port]: from an absolute-form target (which beats Host, RFC 9112 3.2.2), else Host;
+	 * may be empty in HTTP/1.0 */
+	struct str authority;
 	struct str path_query; /* origin form: begins with '/', or "*" */
-	int minor;             /* HTTP/1.minor */
+	int minor;	       /* HTTP/1.minor */
 	struct fields fields;
 	enum framing framing;
 	uint64_t content_length; /* with FRAMING_LENGTH */
-	bool keep_alive;         /* the client wants this connection kept (RFC 9112 9.3) */
+	bool keep_alive;	 /* the client wants this connection kept (RFC 9112 9.3) */
 	bool expect_continue;
 };
 

@@ -234,6 +234,8 @@ fill_terms(const struct answer *a, struct terms *t)
 {
 	const struct policy_settings *set = a->given->settings;
 	const struct response_cc *cc = &a->cc;
+	/* An error is no better than the error it would stand in for, unless the origin says so. */
+	int64_t on_error = a->given->response->status < 500 ? set->default_stale_if_error_s : 0;
 
 	*t = (struct terms){
 		.response_time = a->given->response_time,
@@ -243,8 +245,7 @@ fill_terms(const struct answer *a, struct terms *t)
 		.last_modified = a->fresh.last_modified.known ? a->fresh.last_modified.n : -1,
 		.stale_while_revalidate = stale_seconds(a, cc->stale_while_revalidate,
 							set->default_stale_while_revalidate_s),
-		.stale_if_error =
-			stale_seconds(a, cc->stale_if_error, set->default_stale_if_error_s),
+		.stale_if_error = stale_seconds(a, cc->stale_if_error, on_error),
 		.status = (uint16_t)a->given->response->status,
 	};
 	t->flags = (cc->no_cache ? TERMS_NO_CACHE : 0u) |

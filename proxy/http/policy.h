@@ -13,36 +13,38 @@
 #include "proxy/http/message.h"
 
 struct policy_settings {
-	struct str target;          /* own targeted field name before CDN-Cache-Control; empty: none */
-	int64_t default_stale_if_error_s; /* serving stale on a dead origin where nothing forbids it */
+	struct str target; /* own targeted field name before CDN-Cache-Control; empty: none */
+	/* Serving stale on a dead origin where nothing forbids it. */
+	int64_t default_stale_if_error_s;
 	int64_t default_stale_while_revalidate_s; /* 0: only where the origin says so */
-	int64_t default_ttl_s;      /* for answers without freshness that may not be guessed; 0: none */
-	double heuristic_fraction;  /* of the time since Last-Modified: 0.1 */
-	int64_t heuristic_max_s;    /* bound of a guess */
+	int64_t default_ttl_s; /* for answers without freshness that may not be guessed; 0: none */
+	double heuristic_fraction; /* of the time since Last-Modified: 0.1 */
+	int64_t heuristic_max_s;   /* bound of a guess */
 };
 
 /* On which terms a stored response may be used; kept with the object, also on disk (fixed size,
  * no pointers; see segment.h for the byte order). */
 struct terms {
-	int64_t response_time; /* when its head arrived (or was last revalidated) */
-	int64_t initial_age;   /* corrected_initial_age, RFC 9111 4.2.3 */
-	int64_t lifetime;      /* freshness_lifetime, 4.2.1 */
-	int64_t date;          /* Date, else response_time */
-	int64_t last_modified; /* unix time, or -1 */
+	int64_t response_time;		/* when its head arrived (or was last revalidated) */
+	int64_t initial_age;		/* corrected_initial_age, RFC 9111 4.2.3 */
+	int64_t lifetime;		/* freshness_lifetime, 4.2.1 */
+	int64_t date;			/* Date, else response_time */
+	int64_t last_modified;		/* unix time, or -1 */
 	int32_t stale_while_revalidate; /* seconds, or 0 */
-	int32_t stale_if_error;         /* seconds, or 0; default already applied */
-	uint32_t flags;                 /* TERMS_* */
+	int32_t stale_if_error;		/* seconds, or 0; default already applied */
+	uint32_t flags;			/* TERMS_* */
 	uint16_t status;
 	uint16_t spare;
-	uint32_t etag_at, etag_bytes; /* where the ETag value stands in the stored head; 0 bytes: none */
+	/* Where the ETag value stands in the stored head; 0 bytes: none. */
+	uint32_t etag_at, etag_bytes;
 };
 enum {
-	TERMS_NO_CACHE = 1 << 0,       /* never reuse without successful validation */
+	TERMS_NO_CACHE = 1 << 0,	/* never reuse without successful validation */
 	TERMS_MUST_REVALIDATE = 1 << 1, /* never serve stale (must-/proxy-revalidate, s-maxage) */
-	TERMS_HEURISTIC = 1 << 2,      /* the lifetime is a guess */
+	TERMS_HEURISTIC = 1 << 2,	/* the lifetime is a guess */
 	TERMS_IMMUTABLE = 1 << 3,
-	TERMS_VARY = 1 << 4,           /* a Vary field applies: selected through a variant marker */
-	TERMS_PARTIAL = 1 << 5,        /* a 206: body is the given part(s) */
+	TERMS_VARY = 1 << 4,	/* a Vary field applies: selected through a variant marker */
+	TERMS_PARTIAL = 1 << 5, /* a 206: body is the given part(s) */
 };
 
 /* Why an answer may or may not be kept; one row each in storables.h. */
@@ -58,7 +60,8 @@ const char *storable_word(enum storable s);
 struct storing_facts {
 	const struct request *request;
 	const struct response *response;
-	int64_t request_time, response_time; /* when the origin request left, when the head arrived */
+	int64_t request_time;  /* when the origin request left */
+	int64_t response_time; /* when the head arrived */
 	const struct policy_settings *settings;
 };
 
@@ -67,29 +70,29 @@ enum storable policy_storable(const struct storing_facts *f, struct terms *terms
 
 /* What a request may do with the cache at all, decided from the request alone. */
 enum lookup {
-	LOOKUP_NO,        /* pass: method is not GET/HEAD, or a Range unit / field we do not serve */
+	LOOKUP_NO, /* pass: method is not GET/HEAD, or a Range unit / field we do not serve */
 	LOOKUP_YES
 };
 enum lookup policy_lookup(const struct request *r);
 
 enum reuse {
-	REUSE_FRESH,            /* answer with it */
-	REUSE_STALE,            /* answer with it, stale as the request (max-stale) allows */
-	REUSE_STALE_REFRESH,    /* answer with it now and revalidate in the background (RFC 5861 3) */
-	REUSE_VALIDATE,         /* ask the origin first; validators or not */
-	REUSE_NEVER             /* as if not stored (request no-store...) */
+	REUSE_FRESH,	     /* answer with it */
+	REUSE_STALE,	     /* answer with it, stale as the request (max-stale) allows */
+	REUSE_STALE_REFRESH, /* answer with it now and revalidate in the background (RFC 5861 3) */
+	REUSE_VALIDATE,	     /* ask the origin first; validators or not */
+	REUSE_NEVER	     /* as if not stored (request no-store...) */
 };
 
 struct reuse_verdict {
 	enum reuse reuse;
-	int64_t age;          /* current_age, 4.2.3; never negative */
-	int64_t ttl;          /* lifetime - age; negative when stale */
-	const char *fwd;      /* Cache-Status fwd= word when not reused: "stale", "request", ... */
-	bool stale_on_error;  /* should validation fail (connection, timeout, 500 502 503 504), the
-	                       * object may still answer (RFC 5861 4, RFC 9111 4.2.4) */
+	int64_t age;	     /* current_age, 4.2.3; never negative */
+	int64_t ttl;	     /* lifetime - age; negative when stale */
+	const char *fwd;     /* Cache-Status fwd= word when not reused: "stale", "request", ... */
+	bool stale_on_error; /* should validation fail (connection, timeout, 500 502 503 504), the
+			      * object may still answer (RFC 5861 4, RFC 9111 4.2.4) */
 };
 struct reuse_verdict policy_reuse(const struct terms *t, const struct request *r,
-                                  const struct request_cc *cc, int64_t now);
+				  const struct request_cc *cc, int64_t now);
 
 int64_t terms_age(const struct terms *t, int64_t now);
 
@@ -103,10 +106,10 @@ bool policy_304_is_of(const struct fields *stored, const struct fields *not_modi
 
 /* RFC 9111 4.3.5: what a 200 to HEAD says of a stored response to GET. */
 enum head_says {
-	HEAD_SAYS_SAME,   /* update the stored head (head_update), also its freshness */
+	HEAD_SAYS_SAME,	  /* update the stored head (head_update), also its freshness */
 	HEAD_SAYS_CHANGED /* the stored response is not to be used without validation */
 };
-enum head_says policy_head(const struct fields *stored, uint64_t stored_body_bytes,
-                           const struct fields *head);
+enum head_says
+policy_head(const struct fields *stored, uint64_t stored_body_bytes, const struct fields *head);
 
 #endif

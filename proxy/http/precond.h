@@ -4,7 +4,7 @@
 
 #include "proxy/http/message.h"
 
-struct validators { /* of a stored response */
+struct validators {	       /* of a stored response */
 	struct str etag;       /* as in the field, W/ and quotes included; empty: none */
 	int64_t last_modified; /* -1: none */
 	int64_t date;
@@ -12,9 +12,9 @@ struct validators { /* of a stored response */
 };
 
 enum precond {
-	PRECOND_GO,           /* answer in full (or with the range) */
+	PRECOND_GO,	      /* answer in full (or with the range) */
 	PRECOND_NOT_MODIFIED, /* 304 */
-	PRECOND_FAILED,       /* 412: If-Match / If-Unmodified-Since is false */
+	PRECOND_FAILED,	      /* 412: If-Match / If-Unmodified-Since is false */
 };
 
 /* In the precedence of 13.2.2, for GET and HEAD. */

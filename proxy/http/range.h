@@ -1,4 +1,5 @@
-/* range.h - byte ranges (RFC 9110 14) as slices of a body of known length, bounded against abuse. */
+/* range.h - byte ranges (RFC 9110 14) as slices of a body of known length, bounded against abuse.
+ */
 #ifndef HTTP_RANGE_H
 #define HTTP_RANGE_H
 
@@ -12,8 +13,8 @@ struct slice {
 #define RANGES_MAX 16 /* asked for more, or for overlaps that would amplify: the whole is sent */
 
 enum range_answer {
-	RANGE_WHOLE,        /* no, foreign, malformed or abusive Range: answer 200 */
-	RANGE_PART,         /* 206 with n slices, overlapping and adjacent ones joined */
+	RANGE_WHOLE,	    /* no, foreign, malformed or abusive Range: answer 200 */
+	RANGE_PART,	    /* 206 with n slices, overlapping and adjacent ones joined */
 	RANGE_UNSATISFIABLE /* 416 */
 };
 
@@ -27,8 +28,8 @@ void content_range_format(struct slice s, uint64_t total, struct buf *out);
 
 /* multipart/byteranges (14.6): the bytes before slice i (boundary, Content-Type, Content-Range),
  * and the closing boundary; lengths add up to what Content-Length must say. */
-void multipart_part_head(struct str boundary, struct str content_type, struct slice s, uint64_t total,
-                         bool first, struct buf *out);
+void multipart_part_head(struct str boundary, struct str content_type, struct slice s,
+			 uint64_t total, bool first, struct buf *out);
 void multipart_end(struct str boundary, struct buf *out);
 
 /* Which bytes of a body are held: sorted, apart from each other. {0} is none. */

@@ -82,20 +82,24 @@ uri_same_authority(struct str scheme, struct str a, struct str b)
 	return x.port == y.port && str_ieq(x.name, y.name);
 }
 
+/* A query may hold percent signs that begin no encoding (h1_parse.c). Behind one of them no hex
+ * digit is decoded: together they would become an encoding that nobody wrote. */
 void
 uri_add_unescaped(struct str s, struct buf *out)
 {
 	char *p = buf_room(out, s.n);
-	size_t n = 0;
+	size_t n = 0, safe = 0; /* from safe on, hex digits may be decoded */
 	for (size_t i = 0; i < s.n; i++) {
 		int high, low;
 		if (s.p[i] != '%' || i + 2 >= s.n || (high = byte_hex(s.p[i + 1])) < 0 ||
 		    (low = byte_hex(s.p[i + 2])) < 0) {
+			if (s.p[i] == '%')
+				safe = n + 3;
 			p[n++] = s.p[i];
 			continue;
 		}
 		char c = (char)(high << 4 | low);
-		if (byte_is(c, BYTE_UNRESERVED)) {
+		if (byte_is(c, BYTE_UNRESERVED) && (n >= safe || !byte_is(c, BYTE_HEX))) {
 			p[n++] = c;
 		} else {
 			p[n++] = '%';

@@ -7,8 +7,7 @@
 #define NAMES_MAX 32 /* a Vary of more is treated as "*" */
 #define ITEMS_MAX 32 /* a list of more keeps its order: a variant of its own, never a wrong one */
 
-/* -- the names ----------------------------------------------------------------------------------
- */
+/* -- the names --------------------------------------------------------------------- */
 
 static int
 compare(struct str a, struct str b)
@@ -68,8 +67,7 @@ vary_names(const struct fields *f, struct buf *out)
 	return true;
 }
 
-/* -- the values ---------------------------------------------------------------------------------
- */
+/* -- the values -------------------------------------------------------------------- */
 
 /* One of "gzip;q=0.5, br": what is said, its parameters without q, and q in thousandths. */
 struct choice {
@@ -136,15 +134,27 @@ parse_choice(struct str item, struct choice *out)
 	return out->q >= 0 && !has_q(out->params);
 }
 
-/* Names in any case; parameters byte by byte, their case may mean something. */
+/* One by one as they will be written; their case may mean something. */
+static int
+compare_params(struct str a, struct str b)
+{
+	struct str x, y;
+	for (;;) {
+		bool more_a = list_next_by(';', &a, &x), more_b = list_next_by(';', &b, &y);
+		if (!more_a || !more_b)
+			return more_a - more_b;
+		int d = memcmp(x.p, y.p, x.n < y.n ? x.n : y.n);
+		if (d || x.n != y.n)
+			return d ? d : x.n < y.n ? -1 : 1;
+	}
+}
+
 static int
 compare_choices(const struct choice *a, const struct choice *b)
 {
 	int d = compare(a->name, b->name);
 	if (d == 0)
-		d = a->params.n < b->params.n ? -1 : a->params.n > b->params.n;
-	if (d == 0 && a->params.n)
-		d = memcmp(a->params.p, b->params.p, a->params.n);
+		d = compare_params(a->params, b->params);
 	return d ? d : b->q - a->q;
 }
 
@@ -166,18 +176,13 @@ add_choice(const struct choice *c, struct buf *out)
 	}
 	if (c->q == 1000)
 		return;
-	char q[] = {';',
-		    'q',
-		    '=',
-		    '0',
-		    '.',
-		    (char)('0' + c->q / 100),
-		    (char)('0' + c->q / 10 % 10),
-		    (char)('0' + c->q % 10)};
-	size_t n = sizeof q;
-	while (q[n - 1] == '0' && n > 6)
-		n--;
-	buf_add(out, q, c->q ? n : 4); /* 0.5, 0.05, 0 */
+	buf_add_lit(out, ";q=0"); /* 0, 0.5, 0.05 */
+	if (c->q)
+		buf_add_lit(out, ".");
+	for (int left = c->q, unit = 100; left; left %= unit, unit /= 10) {
+		char digit = (char)('0' + left / unit);
+		buf_add(out, &digit, 1);
+	}
 }
 
 /* The order of preferences is not significant, their weights are (12.4.2). False when the field is

@@ -1,4 +1,5 @@
-/* fuzz_config.c - any bytes as a configuration: refused with a sentence, or printed and read back
+/* rooms: config base
+ * fuzz_config.c - any bytes as a configuration: refused with a sentence, or printed and read back
  * to the same.
  */
 #include "config/config.h"

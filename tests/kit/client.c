@@ -397,7 +397,7 @@ send_request(struct client *c, const char *method, const char *target, const cha
 	struct heap h = {0};
 	fields = fields ? fields : "";
 	heap_text(&h, "%s %s HTTP/1.1\r\n", method, target);
-	if (!strcasestr(fields, "Host:"))
+	if (strncasecmp(fields, "Host:", 5) != 0 && !strcasestr(fields, "\nHost:"))
 		heap_text(&h, "Host: example.com\r\n");
 	heap_text(&h, "%s", fields);
 	if (body && !strcasestr(fields, "Transfer-Encoding:"))

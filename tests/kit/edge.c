@@ -213,21 +213,40 @@ err_ended(void)
 	return e;
 }
 
-static void
-start(void)
+/* False: it ended. */
+static bool
+comes_up(void)
 {
 	launch();
 	for (int64_t end = kit_now_ms() + kit_patience_ms();;) {
 		edge.port = said_port("listening on ");
 		edge.admin_port = said_port("admin on ");
 		if (edge.port && edge.admin_port)
-			return;
+			return true;
 		if (err_ended())
-			fail("the proxy ended at its start: status %d", edge_wait_exit());
+			return false;
 		if (kit_now_ms() > end)
 			fail("the proxy did not say \"listening on\" and \"admin on\" in time");
 		kit_pause();
 	}
+}
+
+static void
+start(void)
+{
+	if (!comes_up())
+		fail("the proxy ended at its start: status %d", edge_wait_exit());
+}
+
+int
+edge_refuses_or_runs(char **says)
+{
+	compose((const char *const[EDGE_FLAGS]){""});
+	if (comes_up())
+		return 0;
+	int status = edge_wait_exit();
+	*says = edge_stderr() + edge.err_from;
+	return status;
 }
 
 void
@@ -358,7 +377,8 @@ static char *
 admin_get(const char *path)
 {
 	struct client *c = client_open_to(edge.admin_port);
-	client_send(c, text("GET %s HTTP/1.1\r\nHost: admin\r\nConnection: close\r\n\r\n", path));
+	client_send(c,
+		    text("GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path));
 	struct answer a = client_try(c, "GET");
 	client_close(c);
 	return a.status == 200 && !a.fault ? a.body : NULL;
@@ -402,6 +422,14 @@ edge_expect_stat(const char *path, double value)
 	     kit_pause())
 		if (kit_now_ms() > end)
 			fail("expected %s to be %g, it is %g", path, value, last);
+}
+
+/* Followers of flights have no number of their own: a request is counted when its head is
+ * understood, and on a miss it joins before its worker does anything else. */
+void
+edge_wait_requests(int n)
+{
+	edge_wait_stat("requests.total", n);
 }
 
 static uint64_t

@@ -24,6 +24,9 @@ void edge_start_flags(const char *const *flags); /* flags[0] is not one */
 	edge_refuses_flags(says, (const char *const[EDGE_FLAGS]){"", __VA_ARGS__})
 int edge_refuses_flags(char **says, const char *const *flags);
 
+/* Starts it where it may refuse: 0 when it runs, else its exit status, and its stderr in *says. */
+int edge_refuses_or_runs(char **says);
+
 void edge_stop(void); /* SIGTERM; it must exit 0 in time */
 void edge_signal(int sig);
 int edge_wait_exit(void); /* its exit status, or -signal */
@@ -41,6 +44,7 @@ const char *edge_cache_dir(void);
 
 double edge_stat(const char *path);		       /* "disk.written_bytes" in GET /stats */
 void edge_wait_stat(const char *path, double value);   /* until it is at least value */
+void edge_wait_requests(int n); /* until so many requests were understood since its start */
 void edge_expect_stat(const char *path, double value); /* soon, and exactly */
 
 uint64_t edge_disk_usage(void); /* bytes that the cache directory takes, as du counts */

@@ -20,12 +20,12 @@ struct head_text {
 	struct field v[32];
 };
 
-/* "\n" becomes CR LF, an empty line is put behind. */
+/* "\n" becomes CR LF, one at the end is dropped, an empty line is put behind. */
 static inline struct str
 head_text_set(struct head_text *h, const char *lines)
 {
 	h->n = 0;
-	for (const char *p = lines; *p; p++) {
+	for (const char *p = lines; *p && strcmp(p, "\n"); p++) {
 		ck_assert_uint_lt(h->n + 6, sizeof h->text);
 		if (*p == '\n')
 			h->text[h->n++] = '\r';

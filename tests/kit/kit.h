@@ -8,7 +8,7 @@
  *		origin_says("/x", .body = "hello", .hold_head = go);
  *		edge_start();
  *		struct call *a = call_get("/x"), *b = call_get("/x");
- *		edge_wait_stat("requests.coalesced", 1);
+ *		edge_wait_requests(2);
  *		barrier_open(go);
  *		call_expect(a, 200, "hello");
  *		call_expect(b, 200, "hello");

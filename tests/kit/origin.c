@@ -41,6 +41,7 @@ static struct {
 	int heard_n, heard_cap;
 	struct link *links[CONNECTIONS_MAX];
 	unsigned link_n;
+	struct heap all; /* every byte of all connections, as they came */
 	SSL_CTX *tls;
 } origin = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT, .fd = -1};
 
@@ -63,7 +64,7 @@ more(struct link *l)
 		LOCKED(l->ended = true);
 		return false;
 	}
-	LOCKED(heap_add(&l->wire, buf, (size_t)n));
+	LOCKED(heap_add(&l->wire, buf, (size_t)n); heap_add(&origin.all, buf, (size_t)n));
 	return true;
 }
 
@@ -636,6 +637,22 @@ origin_wire(unsigned connection, size_t *n)
 	});
 	if (!s)
 		fail("the origin has had no connection number %u", connection);
+	return s;
+}
+
+size_t
+origin_mark(void)
+{
+	size_t n;
+	LOCKED(n = origin.all.n);
+	return n;
+}
+
+char *
+origin_since(size_t mark, size_t *n)
+{
+	char *s;
+	LOCKED(*n = origin.all.n - mark; s = kit_dup(origin.all.p ? origin.all.p + mark : "", *n));
 	return s;
 }
 

@@ -95,6 +95,7 @@ SCENARIO("saved bytes: one-hit URLs are saved, deferred ones are not")
 		for (int i = 0; i < TWICE; i++)
 			get(text("/twice/%d", i));
 	edge_wait_stat("disk.objects", TWICE);
+	edge_wait_stat("disk.written_bytes", TWICE * 100000);
 	double baseline = edge_stat("disk.baseline_bytes"), saved = edge_stat("disk.saved_bytes");
 	expect_between(baseline, 40 * 100000.0, 40 * 110000.0);
 	/* saved = N1 / (N1 + N2) of the baseline, DESIGN 3; the log's own overhead costs a little.

@@ -10,7 +10,7 @@ SCENARIO("two misses for one key are one fetch")
 	origin_says("/x", .fields = FRESH, .body = "hello", .hold_head = go);
 	edge_start();
 	struct call *a = call_get("/x"), *b = call_get("/x");
-	edge_wait_stat("requests.coalesced", 1);
+	edge_wait_requests(2);
 	barrier_open(go);
 	call_expect(a, 200, "hello");
 	call_expect(b, 200, "hello");
@@ -23,7 +23,7 @@ SCENARIO("a follower is a second sighting: the object is written")
 	origin_says("/x", .fields = FRESH, .body = "hello", .hold_head = go);
 	edge_start();
 	struct call *a = call_get("/x"), *b = call_get("/x");
-	edge_wait_stat("requests.coalesced", 1);
+	edge_wait_requests(2);
 	barrier_open(go);
 	call_expect(a, 200, "hello");
 	call_expect(b, 200, "hello");
@@ -43,7 +43,7 @@ SCENARIO("twenty clients read one body while it arrives")
 	struct call *call[N];
 	for (int i = 0; i < N; i++)
 		call[i] = call_get("/big");
-	edge_wait_stat("requests.coalesced", N - 1);
+	edge_wait_requests(N);
 	struct client *late = client_open();
 	client_request(late, "GET", "/big", NULL);
 	expect_status(client_read_head(late), 200);
@@ -76,7 +76,7 @@ SCENARIO("followers of an answer that must not be shared each ask for themselves
 	struct call *call[N];
 	for (int i = 0; i < N; i++)
 		call[i] = call_get("/private");
-	edge_wait_stat("requests.coalesced", N);
+	edge_wait_requests(N + 1);
 	barrier_open(first);
 	call_expect(leader, 200, "one");
 	/* None of the followers is answered before all of them stand at the origin. */
@@ -113,7 +113,7 @@ SCENARIO("the leader's client goes away: its followers still get the whole body"
 	client_request(leader, "GET", "/x", NULL);
 	origin_wait_requests(1);
 	struct call *follower = call_get("/x");
-	edge_wait_stat("requests.coalesced", 1);
+	edge_wait_requests(2);
 	client_reset(leader);
 	barrier_open(half);
 	struct answer a = call_wait(follower);
@@ -129,7 +129,7 @@ SCENARIO("the leader's fetch fails before the head: followers are answered, not 
 	origin_says("/x", .fields = FRESH, .body = "well");
 	edge_start();
 	struct call *leader = call_get("/x"), *follower = call_get("/x");
-	edge_wait_stat("requests.coalesced", 1);
+	edge_wait_requests(2);
 	barrier_open(go);
 	struct answer a = call_wait(leader), b = call_wait(follower);
 	expect_that(a.status == 502 || a.status == 200, "expected 502 or 200, there came %d",
@@ -148,7 +148,7 @@ SCENARIO("a follower that wants another variant fetches its own")
 	struct call *red = call_with("GET", "/v", "X-Kind: red\r\n", NULL);
 	origin_wait_requests(1);
 	struct call *blue = call_with("GET", "/v", "X-Kind: blue\r\n", NULL);
-	edge_wait_stat("requests.coalesced", 1);
+	edge_wait_requests(2);
 	barrier_open(go);
 	call_expect(red, 200, "red");
 	call_expect(blue, 200, "blue");
@@ -164,7 +164,7 @@ SCENARIO("collapsed requests say so in Cache-Status")
 	struct call *a = call_get("/x");
 	origin_wait_requests(1);
 	struct call *b = call_get("/x");
-	edge_wait_stat("requests.coalesced", 1);
+	edge_wait_requests(2);
 	barrier_open(go);
 	expect_no_verdict(call_wait(a), "collapsed");
 	expect_verdict(call_wait(b), "collapsed");

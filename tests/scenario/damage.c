@@ -101,17 +101,34 @@ SCENARIO("segments taken away: misses, and the proxy goes on")
 	expect_int(check_all(), N);
 }
 
-SCENARIO("a directory full of foreign files is no reason to serve anything from them")
+SCENARIO("segments full of foreign bytes: nothing is served from them")
 {
 	fill();
 	program("sh", "-c",
-		text("for f in $(find %s -type f ! -name lock); do head -c 70000 /dev/urandom > $f; done",
+		text("for f in $(find %s -type f -size +63k); do head -c 70000 /dev/urandom > $f; done",
 		     edge_cache_dir()));
-	/* It may refuse to start with a sentence, or start empty. */
-	char *says;
-	if (access(edge_cache_dir(), R_OK) == 0) {
-		edge_start();
-		check_all();
+	edge_restart();
+	check_all();
+}
+
+static const char *const small_files[] = {"seed", "format"};
+
+SCENARIO("the small files beside the segments, spoilt: refused with a sentence, or begun anew")
+{
+	fill();
+	for (size_t i = 0; i < sizeof small_files / sizeof *small_files; i++) {
+		program("sh", "-c", text("cp -r %s %s.good", edge_cache_dir(), edge_cache_dir()));
+		program("sh", "-c", text("echo short > %s/%s", edge_cache_dir(), small_files[i]));
+		char *says;
+		if (edge_refuses_or_runs(&says) == 0) {
+			check_all();
+			edge_stop();
+		} else {
+			expect_that(strstr(says, edge_cache_dir()),
+				    "it does not name the place: %s", says);
+		}
+		program("sh", "-c",
+			text("rm -r %s; mv %s.good %s", edge_cache_dir(), edge_cache_dir(),
+			     edge_cache_dir()));
 	}
-	(void)says;
 }

@@ -5,7 +5,7 @@
 
 SCENARIO("a head over the limit is 431 and the connection closes")
 {
-	edge_start_yaml("limits:\n  head: 4KiB\n");
+	edge_start_yaml("limits:\n  head: 4KiB\n  url: 2KiB\n");
 	struct client *c = client_open();
 	client_request(c, "GET", "/x", text("X-Big: %0*d\r\n", 8000, 7));
 	expect_status(client_read(c, "GET"), 431);
@@ -16,7 +16,7 @@ SCENARIO("a head over the limit is 431 and the connection closes")
 
 SCENARIO("a head that never ends is refused when it reaches the limit, not later")
 {
-	edge_start_yaml("limits:\n  head: 4KiB\n");
+	edge_start_yaml("limits:\n  head: 4KiB\n  url: 2KiB\n");
 	struct client *c = client_open();
 	client_send(c, "GET /x HTTP/1.1\r\nHost: a\r\n");
 	for (int i = 0; i < 100; i++)

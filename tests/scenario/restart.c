@@ -67,7 +67,10 @@ SCENARIO("an object removed before kill -9 does not come back")
 	expect_answer(get("/x"), 200, "old");
 	edge_restart(); /* it is on disk for certain */
 	expect_hit(get("/x"));
+	double written = edge_stat("disk.written_bytes");
 	ask("POST", "/x", NULL, "change");
+	/* The tombstone reaches the file without any further request. */
+	wait_until(edge_stat("disk.written_bytes") > written);
 	edge_kill9();
 	edge_restart();
 	struct answer a = get("/x");

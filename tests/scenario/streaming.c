@@ -44,6 +44,8 @@ bounded(const char *fields, size_t bytes, double most)
 	note("%d stalled clients of %zu MiB: %.1f MiB more memory, %.1f MiB taken from the origin",
 	     N, bytes >> 20, grown / 1048576, now / 1048576);
 	expect_between(grown, -1e9, most);
+	for (int i = 1; i < N; i++)
+		client_reset(c[i]);
 	char *want = pattern(8, bytes), *got = malloc(bytes);
 	expect_int((long long)client_read_body(c[0], got, bytes), (long long)bytes);
 	expect(memcmp(got, want, bytes) == 0);
@@ -58,6 +60,23 @@ SCENARIO_IN(60, "slow clients of a big uncacheable object: memory stays bounded"
 SCENARIO_IN(60, "slow clients of a big cacheable object: memory stays bounded")
 {
 	bounded("Cache-Control: max-age=60\r\n", (size_t)128 << 20, 40 << 20);
+}
+
+SCENARIO_IN(60, "a stalled client does not hold up another one of the same object")
+{
+	enum { BYTES = 32 << 20 };
+	origin_says("/big", .fields = "Cache-Control: max-age=60\r\n", .pattern_bytes = BYTES,
+		    .seed = 8);
+	edge_start();
+	struct client *stalled = client_open_narrow(), *good = client_open();
+	client_request(stalled, "GET", "/big", NULL);
+	expect_status(client_read_head(stalled), 200);
+	client_request(good, "GET", "/big", NULL);
+	int64_t start = kit_now_ms();
+	struct answer a = client_read(good, "GET");
+	expect(a.body_bytes == BYTES && memcmp(a.body, pattern(8, BYTES), BYTES) == 0);
+	note("took %lld ms beside a stalled one", (long long)(kit_now_ms() - start));
+	client_reset(stalled);
 }
 
 SCENARIO_IN(60, "a slow origin under a big upload: memory stays bounded")
@@ -91,7 +110,7 @@ SCENARIO_IN(60, "a slow origin under a big upload: memory stays bounded")
 SCENARIO("a client that goes away cancels what only it wanted")
 {
 	struct barrier *half = barrier_new();
-	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 1 << 20,
+	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 64 << 20,
 		    .hold_body = half, .hold_at = 1000);
 	edge_start();
 	struct client *c = client_open();
@@ -179,7 +198,7 @@ SCENARIO("/healthz is 200")
 {
 	edge_start();
 	struct client *c = client_open_to(edge_admin_port());
-	client_request(c, "GET", "/healthz", "Connection: close\r\n");
+	client_send(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 	expect_status(client_read(c, "GET"), 200);
 	expect_between(edge_stat("uptime_s"), 0, 60);
 }

@@ -96,6 +96,8 @@ static const struct {
 	{ "by name",                       "GET /stats HTTP/1.1\r\nHost: 127.0.0.1:99\r\nConnection: close\r\n\r\n", 200, "4711" },
 	{ "by IPv6 address",               "GET /stats HTTP/1.1\r\nHost: [::1]:99\r\nConnection: close\r\n\r\n", 200, "4711" },
 	{ "without any name",              "GET /stats HTTP/1.0\r\n\r\n", 200, "4711" },
+	{ "by a name nobody can register", "GET /stats HTTP/1.1\r\nHost: edge7\r\nConnection: close\r\n\r\n", 200, "4711" },
+	{ "health is no secret",           "GET /healthz HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", 200, "ok" },
 	{ "a name pointed here",           "GET /stats HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", 403, "localhost" },
 	{ "a name that begins like ours",  "GET /stats HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\nConnection: close\r\n\r\n", 403, "localhost" },
 	{ "another site's page",           HEAD("POST /purge?url=http://a/", "Origin: http://evil.example\r\nContent-Length: 0\r\n"), 403, "site" },

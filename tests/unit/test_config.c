@@ -168,7 +168,6 @@ static const struct {
 	{ "origins:\n  - host: x\n",              "t.yaml:2: origins.url is missing", "http[s]://" },
 	{ "origins: [ http://a, http://A ]\n",    "t.yaml:1: origins: http://A stands there twice", "keep one" },
 	{ "cache:\n  max_object: 20GiB\n",        "t.yaml:2: cache.max_object", "auto" },
-	{ "limits: { url: 64KiB }\n",             "t.yaml:1: limits.url", "limits.head" },
 	{ "workers: 2\n\nworkers: 3\n",           "t.yaml:3: \"workers\" stands here again, first on line 1", "keep one" },
 	{ "cache: [ 1 ]\n",                       "t.yaml:1: cache: settings belong here", "name: value" },
 	{ "workers: [ 1 ]\n",                     "t.yaml:1: workers: one value", "not a list" },

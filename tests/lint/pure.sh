@@ -1,0 +1,29 @@
+#!/bin/sh
+# pure.sh - the pure rooms ask nothing of the world: filter/ knows no clock, file or socket, and
+# proxy/http/ not even an allocator (proxy/base's buf is its only way to memory).
+#
+# Reads what the built libraries leave undefined: B=build/release tests/lint/pure.sh
+[ -z "$TWICE" ] || B=${B:-${TWICE%/bin/twice}} # as the tests are run
+B=${B:-build/release}
+world='time|gettimeofday|clock_gettime|clock|localtime(_r)?|nanosleep|usleep|sleep'
+world="$world|open(64|at)?|fopen(64)?|read|write|pread(64)?|pwrite(64)?|close|stat|unlink|rename|mmap(64)?"
+world="$world|socket|connect|bind|listen|accept4?|send(to|msg)?|recv(from|msg)?|poll|select|epoll_.*"
+world="$world|getenv|random|rand(_r)?|getrandom|getpid|fork|exec.*|system|pthread_create"
+world="$world|printf|fprintf|puts|putchar|perror|exit|_exit"
+memory='malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup|strndup|mem_[a-z]*'
+
+status=0
+
+# refuse LIBRARY NAMES: prints what of the names the library uses
+refuse() {
+	[ -f "$1" ] || { echo "pure.sh: no $1: build it first" >&2; status=1; return; }
+	found=$(nm -A -u "$1" 2>/dev/null | awk -v names="^($2)$" '
+		{ symbol = $NF; sub(/@.*/, "", symbol); sub(/^__/, "", symbol); sub(/_chk$/, "", symbol) }
+		symbol ~ names { file = $1; sub(/:$/, "", file); print "pure.sh: " file " uses " symbol }')
+	[ -z "$found" ] || { echo "$found"; status=1; }
+}
+
+# The family's snapshot code, if it allocates, does so through its caller.
+refuse "$B/lib/libfilter.a" "$world"
+refuse "$B/lib/libhttp.a" "$world|$memory"
+exit $status

@@ -1,0 +1,296 @@
+/* Malformed and edge-case requests and answers over raw sockets: tests/vectors/wire, a row each.
+ *
+ * For a request row: the status it earns, that the connection closes, and what reached the origin.
+ * For an answer row: what the client gets, that nothing of it is stored, and that the next answer
+ * is in step. All rows run; the wrong ones are listed. tests/README.md explains the words.
+ */
+#include "tests/kit/kit.h"
+
+#include <ctype.h>
+
+struct row {
+	char *name;
+	char *bytes; /* to send, or for the origin to say */
+	size_t n;
+	char *gets;
+	char * not [8], *heard[8];
+	size_t not_n[8], heard_n[8];
+	int nots, heards;
+	int requests; /* -1: not said */
+	bool partly, keeps;
+};
+
+static size_t
+unescape(const char *s, size_t n, char *out)
+{
+	char *o = out;
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] != '\\' || i + 1 == n) {
+			*o++ = s[i];
+			continue;
+		}
+		char c = s[++i], hex[3] = {0};
+		if (c == 'x' && i + 2 < n + 0) {
+			memcpy(hex, s + i + 1, 2);
+			*o++ = (char)strtol(hex, NULL, 16);
+			i += 2;
+		} else {
+			*o++ = c == 'r' ? '\r' : c == 'n' ? '\n' : c == 't' ? '\t' : c;
+		}
+	}
+	*o = 0;
+	return (size_t)(o - out);
+}
+
+static void
+add_bytes(struct row *r, const char *p, size_t n)
+{
+	r->bytes = realloc(r->bytes, r->n + n + 1);
+	memcpy(r->bytes + r->n, p, n);
+	r->n += n;
+	r->bytes[r->n] = 0;
+}
+
+static void
+add_word(struct row *r, const char *line)
+{
+	size_t k = strcspn(line, " "), n;
+	const char *rest = line + k + (line[k] == ' ');
+	char *text_ = malloc(strlen(rest) + 1);
+	n = unescape(rest, strlen(rest), text_);
+#define IS(word) (k == strlen(word) && memcmp(line, word, k) == 0)
+	if (IS("send") || IS("says")) {
+		add_bytes(r, text_, n);
+	} else if (IS("fill")) { /* fill BYTE TIMES */
+		for (long t = atol(rest + 2); t > 0; t--)
+			add_bytes(r, rest, 1);
+	} else if (IS("repeat")) { /* repeat TIMES TEXT */
+		char *space = strchr(text_, ' ');
+		for (long t = atol(text_); t > 0; t--)
+			add_bytes(r, space + 1, n - (size_t)(space + 1 - text_));
+	} else if (IS("gets")) {
+		r->gets = text_;
+	} else if (IS("not")) {
+		r->not [r->nots] = text_;
+		r->not_n[r->nots++] = n;
+	} else if (IS("heard") || IS("heard-if-forwarded")) {
+		r->heard[r->heards] = text_;
+		r->heard_n[r->heards++] = n;
+	} else if (IS("requests") || IS("requests-if-forwarded")) {
+		r->requests = atoi(rest);
+	} else if (IS("partly")) {
+		r->partly = true;
+	} else if (IS("keeps")) {
+		r->keeps = true;
+	} else {
+		fail("%s: what is \"%s\"?", r->name, line);
+	}
+#undef IS
+}
+
+static struct row *
+read_rows(const char *name, int *count)
+{
+	const char *dir = getenv("TWICE_VECTORS") ? getenv("TWICE_VECTORS") : "tests/vectors/wire";
+	FILE *f = fopen(text("%s/%s", dir, name), "r");
+	if (!f)
+		fail("cannot read %s/%s", dir, name);
+	struct row *rows = calloc(400, sizeof *rows);
+	char *line = NULL;
+	size_t cap = 0;
+	*count = 0;
+	while (getline(&line, &cap, f) > 0) {
+		line[strcspn(line, "\n")] = 0;
+		if (*line == '#' || !*line)
+			continue;
+		if (*line == '[') {
+			line[strlen(line) - 1] = 0;
+			rows[*count] = (struct row){.name = strdup(line + 1), .requests = -1};
+			rows[*count].bytes = calloc(1, 1);
+			++*count;
+		} else if (*count) {
+			add_word(&rows[*count - 1], line);
+		}
+	}
+	fclose(f);
+	return rows;
+}
+
+/* Is `one` among "a|b|c"? A status may have a body behind it: "200 ok". */
+static bool
+among(const char *list, const char *one)
+{
+	size_t n = strlen(one);
+	for (const char *p = list; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+		if (strncmp(p, one, n) == 0 && (p[n] == '|' || !p[n]))
+			return true;
+	return false;
+}
+
+static const char *
+wrong_with_request(const struct row *r)
+{
+	int before = origin_requests();
+	size_t mark = origin_mark();
+	struct client *c = client_open();
+	client_send_bytes(c, r->bytes, r->n);
+	struct answer a = client_try(c, memcmp(r->bytes, "HEAD", 4) == 0 ? "HEAD" : "GET");
+	bool forwarded = a.status == 200;
+	const char *got = forwarded ? "forwarded" : a.status ? text("%d", a.status) : "closed";
+	const char *wrong = NULL;
+	if (a.fault && a.status)
+		wrong = text("the answer is bad: %s", a.fault);
+	else if (!among(r->gets, got))
+		wrong = text("expected %s, it got %s", r->gets, got);
+	if (!forwarded) {
+		size_t extra;
+		if (!client_try_closed(c, 3000, &extra))
+			wrong = wrong ? wrong : "the connection stays open";
+		else if (extra)
+			wrong = wrong ? wrong : "something came after the refusal";
+	} else if (r->requests > 0) {
+		for (int i = 1; i < r->requests; i++)
+			client_try(c, "GET");
+	} else {
+		client_half_close(c);
+		size_t extra;
+		client_try_closed(c, 3000, &extra);
+	}
+	client_close(c);
+	size_t n;
+	char *heard = origin_since(mark, &n);
+	int requests = origin_requests() - before;
+	if (!wrong && !forwarded && !r->partly && n && a.status)
+		wrong = text("%zu bytes reached the origin:\n%.300s", n, heard);
+	for (int i = before; !wrong && r->partly && !forwarded && i < origin_requests(); i++)
+		if (origin_request(i)->whole)
+			wrong = "it reached the origin as a whole request";
+	if (!wrong && forwarded && r->requests >= 0 && requests != r->requests)
+		wrong = text("expected %d requests at the origin, there were %d", r->requests,
+			     requests);
+	for (int i = 0; !wrong && i < r->nots; i++)
+		if (memmem(heard, n, r->not [i], r -> not_n[i]))
+			wrong = text("\"%s\" reached the origin", r->not [i]);
+	for (int i = 0; !wrong && forwarded && i < r->heards; i++)
+		if (!memmem(heard, n, r->heard[i], r->heard_n[i]))
+			wrong = text("\"%s\" did not reach the origin:\n%.500s", r->heard[i],
+				     heard);
+	return wrong;
+}
+
+static void
+requests_of(const char *file)
+{
+	int count, bad = 0;
+	struct row *rows = read_rows(file, &count);
+	origin_says("*", .fields = "Cache-Control: no-store\r\n", .body = "ok");
+	edge_start();
+	for (int i = 0; i < count; i++) {
+		const char *wrong = wrong_with_request(&rows[i]);
+		if (wrong)
+			note("%s: %s", rows[i].name, wrong);
+		bad += wrong != NULL;
+		if (!edge_alive())
+			fail("the proxy ended at row \"%s\"", rows[i].name);
+	}
+	note("%d rows", count);
+	expect_status(get("/still-well"), 200);
+	expect_int(bad, 0);
+}
+
+SCENARIO_IN(120, "requests whose framing is in doubt")
+{
+	requests_of("requests-framing.txt");
+}
+
+SCENARIO_IN(120, "requests with broken chunks")
+{
+	requests_of("requests-chunks.txt");
+}
+
+SCENARIO_IN(120, "requests with broken lines")
+{
+	requests_of("requests-lines.txt");
+}
+
+SCENARIO_IN(120, "the same requests, byte by byte")
+{
+	int count, bad = 0;
+	struct row *rows = read_rows("requests-lines.txt", &count);
+	origin_says("*", .fields = "Cache-Control: no-store\r\n", .body = "ok");
+	edge_start();
+	for (int i = 0; i < count; i++) {
+		struct client *c = client_open();
+		for (size_t k = 0; k < rows[i].n; k++)
+			client_send_bytes(c, rows[i].bytes + k, 1);
+		struct answer a = client_try(c, "GET");
+		client_close(c);
+		const char *got = a.status == 200 ? "forwarded"
+				  : a.status	  ? text("%d", a.status)
+						  : "closed";
+		/* Refused while bytes still come, the answer may be lost to a reset. */
+		if (!among(rows[i].gets, got) &&
+		    !(a.status == 0 && strcmp(rows[i].gets, "forwarded") != 0)) {
+			note("%s: expected %s, it got %s", rows[i].name, rows[i].gets, got);
+			bad++;
+		}
+	}
+	expect_int(bad, 0);
+}
+
+static const char *
+wrong_with_answer(const struct row *r, int i)
+{
+	char *path = text("/row/%d", i);
+	struct client *c = client_open();
+	client_request(c, "GET", path, NULL);
+	struct answer a = client_try(c, "GET");
+	const char *got = a.cut && a.status ? "cut"
+			  : a.status == 200 && a.body_bytes
+				  ? text("200 %.*s", (int)strnlen(a.body, 40), a.body)
+				  : text("%d", a.status);
+	bool whole = !a.fault && a.status != 502;
+	const char *wrong = NULL;
+	if (a.fault && !a.cut)
+		wrong = text("the client's answer is bad: %s\n%.500s", a.fault, a.head);
+	else if (!among(r->gets, got) && !among(r->gets, "any"))
+		wrong = text("expected %s, it got %s", r->gets, got);
+	for (int k = 0; !wrong && k < r->nots; k++)
+		if (memmem(a.head, a.head_bytes, r->not [k], r -> not_n[k]) ||
+		    memmem(a.body, a.body_bytes, r->not [k], r -> not_n[k]))
+			wrong = text("\"%s\" reached the client", r->not [k]);
+	client_close(c);
+	/* The next answers are in step and, unless it was whole, nothing was kept. */
+	struct answer other = get(text("/other/%d", i));
+	if (!wrong && (other.status != 200 || strcmp(other.body, "other") != 0))
+		wrong = text("the next answer is out of step: %d %.100s", other.status, other.body);
+	a = get(path);
+	if (!wrong && !whole && (a.status != 200 || strcmp(a.body, "good") != 0))
+		wrong = text("asked again it got %d \"%.100s\" (%s)", a.status, a.body, verdict(a));
+	return wrong;
+}
+
+SCENARIO_IN(120, "answers of origins that break the rules")
+{
+	int count, bad = 0;
+	struct row *rows = read_rows("answers.txt", &count);
+	for (int i = 0; i < count; i++) {
+		/* Twice, so that a retry does not find the good one. */
+		origin_says(text("/row/%d", i), .raw = rows[i].bytes, .raw_bytes = rows[i].n,
+			    .raw_keeps = rows[i].keeps);
+		origin_says(text("/row/%d", i), .body = "good");
+		origin_says(text("/other/%d", i), .body = "other");
+	}
+	edge_yaml("admission:\n  sightings: 1\n");
+	edge_start("--workers", "1");
+	for (int i = 0; i < count; i++) {
+		const char *wrong = wrong_with_answer(&rows[i], i);
+		if (wrong)
+			note("%s: %s", rows[i].name, wrong);
+		bad += wrong != NULL;
+		if (!edge_alive())
+			fail("the proxy ended at row \"%s\"", rows[i].name);
+	}
+	note("%d rows", count);
+	expect_int(bad, 0);
+}

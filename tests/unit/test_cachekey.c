@@ -1,0 +1,165 @@
+/* rooms: http base
+ *
+ * test_cachekey.c - different things never share a key, the same thing seldom has two. */
+#include "proxy/http/cachekey.h"
+#include "tests/kit/heads.h"
+
+static const struct str tracking[] = {STR_INIT("utm_*"), STR_INIT("fbclid")};
+static const struct str wanted[] = {STR_INIT("id"), STR_INIT("page")};
+static const struct str headers[] = {STR_INIT("x-country"), STR_INIT("accept")};
+static const struct str cookies[] = {STR_INIT("ab"), STR_INIT("lang")};
+static const struct str session[] = {STR_INIT("session")};
+static const struct str any[] = {STR_INIT("*")};
+
+static const struct key_rules as_is = {0};
+static const struct key_rules normal = {.normalise = true};
+static const struct key_rules sorted = {.query = QUERY_SORT};
+static const struct key_rules both = {
+	.normalise = true, .query = QUERY_SORT, .drop_params = tracking, .drop_count = 2};
+static const struct key_rules ignored = {.query = QUERY_IGNORE};
+static const struct key_rules dropping = {.drop_params = tracking, .drop_count = 2};
+static const struct key_rules keeping = {
+	.keep_params = wanted, .keep_count = 2, .query = QUERY_SORT};
+static const struct key_rules by_header = {.headers = headers, .header_count = 2};
+static const struct key_rules by_cookie = {.cookies = cookies, .cookie_count = 2};
+static const struct key_rules no_session = {.pass_cookies = session, .pass_cookie_count = 1};
+static const struct key_rules no_cookie = {.pass_cookies = any, .pass_cookie_count = 1};
+
+#define PASS "(pass)"
+static const struct {
+	const char *says;
+	const struct key_rules *rules;
+	const char *request, *want;
+} keys[] = {
+	/* clang-format off */
+	{"scheme, host, path, query",             &as_is, "GET /a?b HTTP/1.1\nHost: h", "http://h/a?b"},
+	{"the scheme is part of it",              &as_is, "GET https://h/a HTTP/1.1\nHost: h", "https://h/a"},
+	{"the case of the host is not",           &as_is, "GET /A HTTP/1.1\nHost: Ex.COM", "http://ex.com/A"},
+	{"nor the default port",                  &as_is, "GET / HTTP/1.1\nHost: h:80", "http://h/"},
+	{"another port is",                       &as_is, "GET / HTTP/1.1\nHost: h:8080", "http://h:8080/"},
+	{"no host at all",                        &as_is, "GET /a HTTP/1.0", "http:///a"},
+	{"an empty query is another than none",   &as_is, "GET /a? HTTP/1.1\nHost: h", "http://h/a?"},
+	{"left as it is unless asked",            &as_is, "GET /%7Ea/../b?%41 HTTP/1.1\nHost: h", "http://h/%7Ea/../b?%41"},
+	{"normalised: dots and escapes",          &normal, "GET /%7Ea/%2e%2E/b%2fc?%41%3d HTTP/1.1\nHost: h", "http://h/b%2Fc?A%3D"},
+	{"dots in a query are no segments",       &normal, "GET /a?/../b HTTP/1.1\nHost: h", "http://h/a?/../b"},
+	{"sorted by name",                        &sorted, "GET /?b=1&a=2&c HTTP/1.1\nHost: h", "http://h/?a=2&b=1&c"},
+	{"the order of one name's values stays",  &sorted, "GET /?a=2&b&a=1 HTTP/1.1\nHost: h", "http://h/?a=2&a=1&b"},
+	{"a name before one that it begins",      &sorted, "GET /?ab=1&a=2 HTTP/1.1\nHost: h", "http://h/?a=2&ab=1"},
+	{"empty parameters go",                   &sorted, "GET /?&b&&a& HTTP/1.1\nHost: h", "http://h/?a&b"},
+	{"nothing left is no query",              &sorted, "GET /? HTTP/1.1\nHost: h", "http://h/"},
+	{"by what they are, not how they are written", &both, "GET /?1&%7Eb&%61 HTTP/1.1\nHost: h", "http://h/?1&a&~b"},
+	{"dropped however they are written",      &both, "GET /?utm%5Fa=1&%66bclid&b HTTP/1.1\nHost: h", "http://h/?b"},
+	{"ignored",                               &ignored, "GET /a?b=c HTTP/1.1\nHost: h", "http://h/a"},
+	{"tracking dropped, order kept",          &dropping, "GET /?z=1&utm_source=x&fbclid=y&a=2 HTTP/1.1\nHost: h", "http://h/?z=1&a=2"},
+	{"what only begins like it stays",        &dropping, "GET /?fbclid2=y&utm=1 HTTP/1.1\nHost: h", "http://h/?fbclid2=y&utm=1"},
+	{"nothing but tracking",                  &dropping, "GET /a?utm_a=1 HTTP/1.1\nHost: h", "http://h/a"},
+	{"only what is chosen",                   &keeping, "GET /?x=1&page=2&id=3 HTTP/1.1\nHost: h", "http://h/?id=3&page=2"},
+	{"headers, absent and present",           &by_header, "GET / HTTP/1.1\nHost: h\nX-Country: de", "http://h/\nx-country=de\naccept"},
+	{"an empty header is not an absent one",  &by_header, "GET / HTTP/1.1\nHost: h\nX-Country:", "http://h/\nx-country=\naccept"},
+	{"several lines are one value",           &by_header, "GET / HTTP/1.1\nHost: h\nAccept: a\nAccept: b", "http://h/\nx-country\naccept=a,b"},
+	{"cookies",                               &by_cookie, "GET / HTTP/1.1\nHost: h\nCookie: x=1; lang=de;ab=2", "http://h/\nab=2\nlang=de"},
+	{"no such cookies",                       &by_cookie, "GET / HTTP/1.1\nHost: h\nCookie: xab=1; lan=de", "http://h/\nab\nlang"},
+	{"a cookie that must pass",               &no_session, "GET / HTTP/1.1\nHost: h\nCookie: a=b; session=1", PASS},
+	{"others need not",                       &no_session, "GET / HTTP/1.1\nHost: h\nCookie: a=session", "http://h/"},
+	{"any cookie passes",                     &no_cookie, "GET / HTTP/1.1\nHost: h\nCookie: a=b", PASS},
+	{"no cookie does not",                    &no_cookie, "GET / HTTP/1.1\nHost: h", "http://h/"},
+	/* clang-format on */
+};
+
+START_TEST(key)
+{
+	struct buf b = {0};
+	bool ok = cachekey_build(request_of(keys[_i].request), keys[_i].rules, &b);
+	struct str got = ok ? buf_str(&b) : STR(PASS);
+	ck_assert_msg(str_eq(got, str_of(keys[_i].want)), "%s: %.*s", keys[_i].says, STR_ARG(got));
+	ck_assert(ok || b.n == 0);
+	buf_fini(&b);
+}
+END_TEST
+
+static const char *const targets[][2] = {
+	{"http://h/a?b", "/a?b"},
+	{"https://h:8443/\nx=/y", "/"},
+	{"http://[::1]/a/b\nx", "/a/b"},
+	{"http:///a", "/a"},
+};
+
+START_TEST(a_key_says_what_to_ask_the_origin_for)
+{
+	struct str got = cachekey_target(str_of(targets[_i][0]));
+	ck_assert_msg(str_eq(got, str_of(targets[_i][1])), "%.*s", STR_ARG(got));
+}
+END_TEST
+
+/* A query of more parameters than are sorted still has all of them. */
+START_TEST(a_long_query_keeps_everything)
+{
+	char text[4096];
+	int n = snprintf(text, sizeof text, "GET /?");
+	for (int i = 300; i > 0; i--)
+		n += snprintf(text + n, sizeof text - (size_t)n, "p%d&", i);
+	snprintf(text + n, sizeof text - (size_t)n, " HTTP/1.1\nHost: h");
+	struct buf b = {0};
+	ck_assert(cachekey_build(request_of(text), &sorted, &b));
+	size_t ampersands = 0;
+	for (size_t i = 0; i < b.n; i++)
+		ampersands += b.p[i] == '&';
+	ck_assert_uint_eq(ampersands, 299);
+	buf_fini(&b);
+}
+END_TEST
+
+/* -- references, against a request for http://h/d/f?q
+ * ---------------------------------------------- */
+
+#define NONE "(none)"
+static const struct {
+	const char *says, *reference, *path_query;
+	bool is_target;
+} references[] = {
+	/* clang-format off */
+	{"a path",                          "/x/y?z", "/x/y?z", false},
+	{"relative",                        "g", "/d/g", false},
+	{"relative with dots",              "../g/./h", "/g/h", false},
+	{"only a query",                    "?z", "/d/f?z", false},
+	{"absolute",                        "http://h/x", "/x", false},
+	{"absolute, written otherwise",     "HTTP://H:80/x", "/x", false},
+	{"absolute without a path",         "http://h", "/", false},
+	{"another scheme's default",        "//h/x", "/x", false},
+	{"a fragment goes",                 "/x#y", "/x", false},
+	{"itself",                          "/d/f?q", "/d/f?q", true},
+	{"itself, relative",                "f?q", "/d/f?q", true},
+	{"itself, empty",                   "", "/d/f?q", true},
+	{"itself, absolute",                "http://h/d/f?q", "/d/f?q", true},
+	{"itself but for the query",        "/d/f", "/d/f", false},
+	{"another host",                    "http://x/a", NONE, false},
+	{"another port",                    "http://h:81/a", NONE, false},
+	{"another scheme",                  "https://h/a", NONE, false},
+	{"no host",                         "http:///a", NONE, false},
+	{"a scheme and no authority",       "http:a", NONE, false},
+	{"userinfo",                        "http://u@h/a", NONE, false},
+	{"something else entirely",         "mailto:a@h", NONE, false},
+	{"no URI",                          "/a b", NONE, false},
+	/* clang-format on */
+};
+
+START_TEST(reference)
+{
+	const char *says = references[_i].says;
+	struct request *r = request_of("POST /d/f?q HTTP/1.1\nHost: h"), resolved;
+	struct str text = str_of(references[_i].reference);
+	struct buf b = {0};
+	bool ok = cachekey_resolve(r, text, &b, &resolved);
+	struct str got = ok ? resolved.path_query : STR(NONE);
+	ck_assert_msg(str_eq(got, str_of(references[_i].path_query)), "%s: %.*s", says,
+		      STR_ARG(got));
+	if (ok)
+		ck_assert(str_eq(resolved.scheme, r->scheme) &&
+			  str_eq(resolved.authority, r->authority));
+	ck_assert_msg(cachekey_is_target(r, text) == references[_i].is_target, "%s", says);
+	buf_fini(&b);
+}
+END_TEST
+
+UNIT("cachekey", LOOP(key, keys), LOOP(a_key_says_what_to_ask_the_origin_for, targets),
+     TEST(a_long_query_keeps_everything), LOOP(reference, references))

@@ -1,0 +1,212 @@
+/* rooms: http base
+ *
+ * test_head.c - heads written: stored, updated, for the origin; and Cache-Status. */
+#include "proxy/http/head.h"
+#include "tests/kit/heads.h"
+
+#define NOW   784111777
+#define TODAY "Date: Sun, 06 Nov 1994 08:49:37 GMT\n"
+#define LATER "Date: Sun, 06 Nov 1994 09:00:00 GMT\n"
+
+/* Text of a buf with "\n" for CR LF, to compare with what a test says. */
+static const char *
+text_of(const struct buf *b)
+{
+	static char text[4096];
+	size_t n = 0;
+	for (size_t i = 0; i < b->n; i++)
+		if (b->p[i] != '\r')
+			text[n++] = b->p[i];
+	text[n] = '\0';
+	return text;
+}
+
+static const struct {
+	const char *says, *response, *want;
+} stored[] = {
+	/* clang-format off */
+	{"end-to-end fields in their order",      "HTTP/1.1 200 OK\n" TODAY "A: 1\nB: 2", "HTTP/1.1 200 OK\n" TODAY "A: 1\nB: 2\n"},
+	{"Date is added",                         "HTTP/1.1 200 OK\nA: 1", "HTTP/1.1 200 OK\nA: 1\n" TODAY},
+	{"a Date that is none is replaced",       "HTTP/1.1 200 OK\nDate: foo\nA: 1", "HTTP/1.1 200 OK\nA: 1\n" TODAY},
+	{"what is written for every answer goes", "HTTP/1.1 200 OK\n" TODAY "Age: 5\nContent-Length: 3\nTransfer-Encoding: chunked", "HTTP/1.1 200 OK\n" TODAY},
+	{"hop-by-hop goes (3.1)",                 "HTTP/1.1 200 OK\n" TODAY "Keep-Alive: x\nProxy-Authenticate: y\nTE: z\nUpgrade: u", "HTTP/1.1 200 OK\n" TODAY},
+	{"with what Connection lists",            "HTTP/1.1 200 OK\n" TODAY "Connection: a, b\nA: 1\nB: 2\nC: 3", "HTTP/1.1 200 OK\n" TODAY "C: 3\n"},
+	{"fields of no-cache are not kept",       "HTTP/1.1 200 OK\n" TODAY "Cache-Control: no-cache=\"a, b\", max-age=9\nA: 1\nB: 2\nC: 3", "HTTP/1.1 200 OK\n" TODAY "Cache-Control: no-cache=\"a, b\", max-age=9\nC: 3\n"},
+	{"fields of private are not kept",        "HTTP/1.1 200 OK\n" TODAY "Cache-Control: private=set-cookie\nSet-Cookie: a=b", "HTTP/1.1 200 OK\n" TODAY "Cache-Control: private=set-cookie\n"},
+	{"Set-Cookie is kept",                    "HTTP/1.1 200 OK\n" TODAY "Set-Cookie: a=b\nSet-Cookie: c=d", "HTTP/1.1 200 OK\n" TODAY "Set-Cookie: a=b\nSet-Cookie: c=d\n"},
+	{"so is an inner Cache-Status",           "HTTP/1.1 200 OK\n" TODAY "Cache-Status: inner; hit", "HTTP/1.1 200 OK\n" TODAY "Cache-Status: inner; hit\n"},
+	{"and what is meant for other CDNs",      "HTTP/1.1 200 OK\n" TODAY "CDN-Cache-Control: max-age=1", "HTTP/1.1 200 OK\n" TODAY "CDN-Cache-Control: max-age=1\n"},
+	{"HTTP/2 becomes HTTP/1.1",               "HTTP/2 404 \n" TODAY, "HTTP/1.1 404 \n" TODAY},
+	/* clang-format on */
+};
+
+START_TEST(store)
+{
+	struct buf b = {0};
+	struct terms t;
+	head_store(response_of(stored[_i].response), NOW, &b, &t);
+	ck_assert_msg(strcmp(text_of(&b), stored[_i].want) == 0, "%s:\n%s", stored[_i].says,
+		      text_of(&b));
+	ck_assert_uint_eq(t.etag_bytes, 0);
+	buf_fini(&b);
+}
+END_TEST
+
+START_TEST(where_the_tag_stands)
+{
+	struct buf b = {0};
+	struct terms t;
+	buf_add_lit(&b, "something before");
+	size_t from = b.n;
+	head_store(response_of("HTTP/1.1 200 OK\n" TODAY "ETag:  W/\"a\"\nETag: \"b\""), NOW, &b,
+		   &t);
+	ck_assert(str_eq((struct str){b.p + from + t.etag_at, t.etag_bytes}, STR("W/\"a\"")));
+	buf_fini(&b);
+}
+END_TEST
+
+START_TEST(what_is_passed_on_keeps_its_age)
+{
+	struct buf b = {0};
+	head_store(response_of("HTTP/1.1 200 OK\n" TODAY
+			       "Age: 5\nCache-Control: private=a\nA: 1\nTE: x"),
+		   NOW, &b, NULL);
+	ck_assert_str_eq(text_of(&b),
+			 "HTTP/1.1 200 OK\n" TODAY "Age: 5\nCache-Control: private=a\nA: 1\n");
+	buf_fini(&b);
+}
+END_TEST
+
+START_TEST(what_only_the_first_client_gets)
+{
+	ck_assert(head_withholds(
+		response_of("HTTP/1.1 200 OK\nCache-Control: private=\"set-cookie\"\n"
+			    "Set-Cookie: a=b")));
+	ck_assert(head_withholds(response_of("HTTP/1.1 200 OK\nCache-Control: no-cache=A\nA: 1")));
+	ck_assert(!head_withholds(response_of("HTTP/1.1 200 OK\nCache-Control: no-cache=A\nB: 1")));
+	ck_assert(!head_withholds(response_of("HTTP/1.1 200 OK\nCache-Control: private\nA: 1")));
+}
+END_TEST
+
+static const struct {
+	const char *says, *stored, *fresh, *want;
+} updates[] = {
+	/* clang-format off */
+	{"new values replace, others stay",       "A: 1\nB: 2\n" TODAY, "A: 3\n" LATER, "B: 2\nA: 3\n" LATER},
+	{"all lines of a name",                   "A: 1\nA: 2\n" TODAY, "A: 3\nA: 4\n" LATER, "A: 3\nA: 4\n" LATER},
+	{"new names are added",                   "A: 1\n" TODAY, "B: 2\n" LATER, "A: 1\nB: 2\n" LATER},
+	{"without a Date it is now",              "A: 1\n" LATER, "A: 2", "A: 2\n" TODAY},
+	{"names in any case",                     "cache-control: a\n" TODAY, "Cache-Control: b\n" LATER, "Cache-Control: b\n" LATER},
+	{"Content-Type and Location are replaced", "Content-Type: a\nContent-Location: /a\n" TODAY, "Content-Type: b\nContent-Location: /b\n" LATER, "Content-Type: b\nContent-Location: /b\n" LATER},
+	{"what speaks of the bytes stays",        "Content-Encoding: a\nContent-Range: a\nETag: a\nContent-MD5: a\n" TODAY, "Content-Encoding: b\nContent-Range: b\nETag: b\nContent-MD5: b\nContent-Length: 5\n" LATER,
+	 "Content-Encoding: a\nContent-Range: a\nETag: a\nContent-MD5: a\n" LATER},
+	{"a tag where there was none is added",   "A: 1\n" TODAY, "ETag: \"b\"\n" LATER, "A: 1\nETag: \"b\"\n" LATER},
+	{"the variant stays where it is filed",   "Vary: a\n" TODAY, "Vary: b\n" LATER, "Vary: a\n" LATER},
+	{"hop-by-hop is not taken over",          "A: 1\n" TODAY, "Connection: b\nB: 1\nKeep-Alive: x\nAge: 3\n" LATER, "A: 1\n" LATER},
+	/* clang-format on */
+};
+
+START_TEST(update)
+{
+	char head[512], answer[512], want[512];
+	struct head_text h;
+	struct buf b = {0};
+	snprintf(head, sizeof head, "HTTP/1.1 200 OK\n%s", updates[_i].stored);
+	snprintf(answer, sizeof answer, "HTTP/1.1 304 Not Modified\n%s", updates[_i].fresh);
+	snprintf(want, sizeof want, "HTTP/1.1 200 OK\n%s", updates[_i].want);
+	struct str text = head_text_set(&h, head);
+	text.n -= 2; /* stored without the empty line */
+	head_update(text, response_of(answer), NOW, &b);
+	ck_assert_msg(strcmp(text_of(&b), want) == 0, "%s:\n%s", updates[_i].says, text_of(&b));
+	buf_fini(&b);
+}
+END_TEST
+
+/* -- to the origin ----------------------------------------------------------------- */
+
+#define SEEN(host)                                                                           \
+	"X-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: https\nX-Forwarded-Host: " host "\n" \
+	"Forwarded: for=192.0.2.1;host=" host ";proto=https\nVia: 1.1 twice\n"
+
+static const struct forward plain = {.client_ip = STR_INIT("192.0.2.1"),
+				     .scheme = STR_INIT("https"),
+				     .via_name = STR_INIT("twice")};
+static const struct forward trusting = {.client_ip = STR_INIT("192.0.2.1"),
+					.scheme = STR_INIT("https"),
+					.via_name = STR_INIT("twice"),
+					.trust_forwarded = true};
+static const struct forward whole = {.client_ip = STR_INIT("2001:db8::1"),
+				     .scheme = STR_INIT("https"),
+				     .via_name = STR_INIT("twice"),
+				     .strip_conditions = true,
+				     .if_none_match = STR_INIT("\"s\""),
+				     .if_modified_since = STR_INIT("then")};
+static const struct forward rest = {.client_ip = STR_INIT("192.0.2.1"),
+				    .scheme = STR_INIT("https"),
+				    .via_name = STR_INIT("twice"),
+				    .range = STR_INIT("bytes=5-"),
+				    .if_range = STR_INIT("\"s\"")};
+
+static const struct {
+	const char *says;
+	const struct forward *how;
+	const char *request, *want;
+} forwards[] = {
+	/* clang-format off */
+	{"end-to-end fields, and who we saw",      &plain, "GET / HTTP/1.1\nHost: h\nAccept: a\nCookie: c", "Accept: a\nCookie: c\n" SEEN("h")},
+	{"not what the fetch decides",             &plain, "POST / HTTP/1.1\nHost: h\nContent-Length: 3\nExpect: 100-continue", SEEN("h")},
+	{"not what is hop-by-hop",                 &plain, "GET / HTTP/1.1\nHost: h\nConnection: x, te\nX: 1\nTE: trailers\nUpgrade: h2c\nProxy-Authorization: p", SEEN("h")},
+	{"Connection cannot take Authorization away", &plain, "GET / HTTP/1.1\nHost: h\nConnection: authorization\nAuthorization: a", "Authorization: a\n" SEEN("h")},
+	{"a stranger's word about himself is nothing", &plain, "GET / HTTP/1.1\nHost: h\nX-Forwarded-For: 1.1.1.1\nX-Forwarded-Host: evil\nX-Forwarded-Proto: http\nForwarded: for=x\nX-Forwarded-Port: 1\nX-Original-URL: /admin", SEEN("h")},
+	{"a trusted client's is kept and added to", &trusting, "GET / HTTP/1.1\nHost: h\nX-Forwarded-For: 1.1.1.1\nX-Forwarded-Host: front\nX-Forwarded-Proto: http\nForwarded: for=x\nX-Original-URL: /b",
+	 "X-Original-URL: /b\nX-Forwarded-For: 1.1.1.1, 192.0.2.1\nX-Forwarded-Proto: http\nX-Forwarded-Host: front\nForwarded: for=x, for=192.0.2.1;host=h;proto=https\nVia: 1.1 twice\n"},
+	{"a POST may override its method",         &plain, "POST / HTTP/1.1\nHost: h\nX-HTTP-Method-Override: PUT", "X-HTTP-Method-Override: PUT\n" SEEN("h")},
+	{"a GET may not: the key says GET",        &plain, "GET / HTTP/1.1\nHost: h\nX-HTTP-Method-Override: PUT", SEEN("h")},
+	{"Via goes on",                            &plain, "GET / HTTP/1.0\nHost: h\nVia: 1.1 a", "Via: 1.1 a\nX-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: https\nX-Forwarded-Host: h\nForwarded: for=192.0.2.1;host=h;proto=https\nVia: 1.0 twice\n"},
+	{"our conditions instead of the client's", &whole, "GET / HTTP/1.1\nHost: h:81\nIf-None-Match: \"c\"\nIf-Modified-Since: now\nRange: bytes=0-1\nIf-Range: \"c\"\nIf-Match: *\nIf-Unmodified-Since: x\nA: b",
+	 "A: b\nIf-None-Match: \"s\"\nIf-Modified-Since: then\nX-Forwarded-For: 2001:db8::1\nX-Forwarded-Proto: https\nX-Forwarded-Host: h:81\nForwarded: for=\"[2001:db8::1]\";host=\"h:81\";proto=https\nVia: 1.1 twice\n"},
+	{"the client's, when it is passed",        &plain, "GET / HTTP/1.1\nHost: h\nIf-None-Match: \"c\"\nRange: bytes=0-1", "If-None-Match: \"c\"\nRange: bytes=0-1\n" SEEN("h")},
+	{"our range instead of the client's",      &rest, "GET / HTTP/1.1\nHost: h\nRange: bytes=0-1\nIf-Range: \"c\"", "Range: bytes=5-\nIf-Range: \"s\"\n" SEEN("h")},
+	/* clang-format on */
+};
+
+START_TEST(forward)
+{
+	struct buf b = {0};
+	head_forward(request_of(forwards[_i].request), forwards[_i].how, &b);
+	ck_assert_msg(strcmp(text_of(&b), forwards[_i].want) == 0, "%s:\n%s", forwards[_i].says,
+		      text_of(&b));
+	buf_fini(&b);
+}
+END_TEST
+
+/* -- Cache-Status (RFC 9211)
+ * ----------------------------------------------------------------------- */
+
+static const struct {
+	struct cache_status s;
+	const char *want;
+} statuses[] = {
+	/* clang-format off */
+	{{.name = "twice", .hit = true, .has_ttl = true, .ttl = 60, .detail = "ram"}, "twice; hit; ttl=60; detail=ram"},
+	{{.name = "twice", .fwd = "uri-miss", .fwd_status = 200, .detail = "first-sight"}, "twice; fwd=uri-miss; fwd-status=200; detail=first-sight"},
+	{{.name = "twice", .fwd = "uri-miss", .stored = true, .detail = "seen-current"}, "twice; fwd=uri-miss; stored; detail=seen-current"},
+	{{.name = "twice", .fwd = "stale", .collapsed = true, .has_ttl = true, .ttl = -5}, "twice; fwd=stale; ttl=-5; collapsed"},
+	{{.name = "edge 1", .hit = true}, "\"edge 1\"; hit"},
+	{{.name = "twice", .hit = true, .key = STR_INIT("http://h/\nx=\"y\\")}, "twice; hit; key=\"http://h/ x=\\\"y\\\\\""},
+	{{.name = "twice", .fwd = "miss", .detail = "502 from origin"}, "twice; fwd=miss; detail=\"502 from origin\""},
+	/* clang-format on */
+};
+
+START_TEST(cache_status)
+{
+	struct buf b = {0};
+	cache_status_format(&statuses[_i].s, &b);
+	ck_assert_str_eq(text_of(&b), statuses[_i].want);
+	buf_fini(&b);
+}
+END_TEST
+
+UNIT("head", LOOP(store, stored), TEST(where_the_tag_stands), TEST(what_is_passed_on_keeps_its_age),
+     TEST(what_only_the_first_client_gets), LOOP(update, updates), LOOP(forward, forwards),
+     LOOP(cache_status, statuses))
