@@ -133,7 +133,6 @@ bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 install: $(B)/bin/twice
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/twice
 	install -D -m 644 config/twice.yaml $(DESTDIR)$(PREFIX)/share/doc/twice/twice.yaml
-include filter/install.mk
 deps:
 	@.ci/deps all
 clean:
