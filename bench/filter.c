@@ -5,7 +5,7 @@
  *
  * Floors, in the same run, over an array of the pair's size on ordinary pages: XXH3 of
  * the key alone, and that plus one locked OR in one random cache line. Keys are 40 to 120
- * bytes. The previous generation is full, the current one half full. Every figure is the
+ * bytes. The previous generation is full, the current one a third full or more. Every figure is the
  * median of several rounds, which take turns. Time is the threads' own, for the machine
  * may be shared: two threads in each other's way spend more of it, one that waits for a
  * processor does not.
