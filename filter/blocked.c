@@ -14,9 +14,13 @@
 
 enum { WORDS = 8, WORD_BITS = 64, LINE_BYTES = 64 };
 
+struct line {
+	alignas(LINE_BYTES) _Atomic uint64_t word[WORDS];
+};
+
 struct blocked {
-	_Atomic uint64_t *words; /* owned */
-	uint64_t lines;
+	struct line *lines; /* owned */
+	uint64_t line_count;
 	uint64_t keys; /* created for */
 	double fpr;
 	struct sizing_plan plan;
@@ -29,6 +33,12 @@ struct spot {
 	uint64_t bits[2];
 };
 
+static inline uint64_t
+line_of(const struct blocked *b, struct key_hash h)
+{
+	return (uint64_t)((unsigned __int128)h.hi * b->line_count >> 64);
+}
+
 /* hi picks the line; lo the bits (25 each) and, with the other 14, a pair of words. */
 static inline struct spot
 spot_of(const struct blocked *b, struct key_hash h)
@@ -38,9 +48,8 @@ spot_of(const struct blocked *b, struct key_hash h)
 		{1, 5}, {1, 6}, {1, 7}, {2, 3}, {2, 4}, {2, 5}, {2, 6}, {2, 7}, {3, 4}, {3, 5},
 		{3, 6}, {3, 7}, {4, 5}, {4, 6}, {4, 7}, {5, 6}, {5, 7}, {6, 7},
 	};
-	uint64_t line = (uint64_t)((unsigned __int128)h.hi * b->lines >> 64);
 	const unsigned char *two = pairs[(h.lo >> 2 * PATTERN_HASH) * 28 >> 14];
-	_Atomic uint64_t *word = b->words + line * WORDS;
+	_Atomic uint64_t *word = b->lines[line_of(b, h)].word;
 
 	return (struct spot){
 		.word = {word + two[0], word + two[1]},
@@ -57,15 +66,15 @@ blocked_create(uint64_t keys, double fpr)
 	if (!sizing_plan_lines(&plan, WORDS, WORD_BITS, 1, keys, fpr))
 		return NULL;
 	struct blocked *b = aligned_alloc(LINE_BYTES, sizeof(*b));
-	_Atomic uint64_t *words = b ? aligned_alloc(LINE_BYTES, plan.lines * LINE_BYTES) : NULL;
-	if (!words) {
+	struct line *lines = b ? aligned_alloc(LINE_BYTES, plan.lines * LINE_BYTES) : NULL;
+	if (!lines) {
 		free(b);
 		return NULL;
 	}
-	memset((void *)words, 0, plan.lines * LINE_BYTES);
+	memset((void *)lines, 0, plan.lines * LINE_BYTES);
 	memset((void *)b, 0, sizeof(*b));
-	b->words = words;
-	b->lines = plan.lines;
+	b->lines = lines;
+	b->line_count = plan.lines;
 	b->keys = keys;
 	b->fpr = fpr;
 	b->plan = plan;
@@ -78,7 +87,7 @@ blocked_destroy(struct blocked **b)
 {
 	if (!*b)
 		return;
-	free((void *)(*b)->words);
+	free((*b)->lines);
 	free(*b);
 	*b = NULL;
 }
@@ -111,7 +120,7 @@ blocked_has(const struct blocked *b, struct key_hash h)
 void
 blocked_prefetch(const struct blocked *b, struct key_hash h)
 {
-	__builtin_prefetch((const void *)spot_of(b, h).word[0]);
+	__builtin_prefetch(&b->lines[line_of(b, h)]);
 }
 
 uint64_t
@@ -120,27 +129,32 @@ blocked_count(const struct blocked *b)
 	return atomic_load_explicit(&b->count, memory_order_relaxed);
 }
 
+static inline _Atomic uint64_t *
+word_at(const struct blocked *b, uint64_t i)
+{
+	return &b->lines[i / WORDS].word[i % WORDS];
+}
+
 uint64_t
 blocked_ones(const struct blocked *b)
 {
 	uint64_t ones = 0;
 
-	for (uint64_t i = 0; i < b->lines * WORDS; i++)
-		ones += (unsigned)__builtin_popcountll(
-			atomic_load_explicit(&b->words[i], memory_order_relaxed));
+	for (uint64_t i = 0; i < b->line_count * WORDS; i++)
+		ones += (unsigned)__builtin_popcountll(atomic_load(word_at(b, i)));
 	return ones;
 }
 
 size_t
 blocked_memory(const struct blocked *b)
 {
-	return sizeof(*b) + b->lines * LINE_BYTES;
+	return sizeof(*b) + b->line_count * LINE_BYTES;
 }
 
 static double
 keys_per_line(const struct blocked *b)
 {
-	double bits = (double)(b->lines * LINE_BYTES * 8);
+	double bits = (double)(b->line_count * LINE_BYTES * 8);
 
 	return sizing_line_keys(&b->plan.line, (double)blocked_ones(b) / bits);
 }
@@ -154,7 +168,7 @@ blocked_fpr(const struct blocked *b)
 double
 blocked_estimate(const struct blocked *b)
 {
-	return keys_per_line(b) * (double)b->lines;
+	return keys_per_line(b) * (double)b->line_count;
 }
 
 int
@@ -162,8 +176,8 @@ blocked_union(struct blocked *into, const struct blocked *other)
 {
 	if (into->keys != other->keys || into->fpr != other->fpr)
 		return -1;
-	for (uint64_t i = 0; i < into->lines * WORDS; i++)
-		atomic_fetch_or(&into->words[i], atomic_load(&other->words[i]));
+	for (uint64_t i = 0; i < into->line_count * WORDS; i++)
+		atomic_fetch_or(word_at(into, i), atomic_load(word_at(other, i)));
 
 	double keys = blocked_estimate(into);
 	atomic_store(&into->count, keys < 0x1p63 ? (uint64_t)keys : UINT64_MAX);
@@ -175,7 +189,7 @@ blocked_save(const struct blocked *b, const struct seal_sink *to)
 {
 	uint64_t params[SEAL_PARAMS] = {b->keys, seal_from_double(b->fpr), blocked_count(b)};
 
-	return seal_write(to, SEAL_BLOCKED, params, (const void *)b->words, b->lines * LINE_BYTES);
+	return seal_write(to, SEAL_BLOCKED, params, b->lines, b->line_count * LINE_BYTES);
 }
 
 struct blocked *
@@ -198,7 +212,7 @@ blocked_load(struct seal_source *from)
 		seal_refuse(from, SEAL_NO_MEMORY);
 		return NULL;
 	}
-	if (seal_take(from, &head, (void *)b->words) != 0)
+	if (seal_take(from, &head, b->lines) != 0)
 		blocked_destroy(&b);
 	else
 		atomic_store(&b->count, head.params[2]);

@@ -86,4 +86,14 @@ struct sizing_plan {
 bool sizing_plan_lines(struct sizing_plan *out, unsigned words, unsigned word_bits,
 		       unsigned generations, uint64_t capacity, double p);
 
+/* ---- in words ---- */
+
+/* Text for people, into `out` as snprintf does it: returns the length the whole text has,
+ * ending with a newline; 0 when sizing_plan_lines would say no. What a pair for so many
+ * URLs costs, and what its errors mean. */
+size_t sizing_explain(char *out, size_t room, uint64_t urls, double fpr);
+
+/* The table of rates, m/n = 2..9 by k = 1..7, as text. */
+size_t sizing_explain_table(char *out, size_t room);
+
 #endif

@@ -39,25 +39,26 @@ system_read_now(int fd, void *p, size_t n, off_t at)
 	return got;
 }
 
-static void
-system_push(int fd, off_t at, size_t n)
-{
-	sync_file_range(fd, at, (off_t)n, SYNC_FILE_RANGE_WRITE);
-}
-
-/* Not posix_fallocate: where the file system cannot, that would write every page. */
+/* What was in the file goes first, and with it pages still waiting to be written: what is dead need
+ * not wear the device. (Left in memory they would also be counted wrongly when written anew: not at
+ * all while dirty, or twice where large folios lie across the ends of batches.) Not
+ * posix_fallocate: where the file system cannot, that would write every page. */
 static int
-system_allocate(int fd, off_t bytes)
+system_renew(int fd, off_t bytes)
 {
+	if (ftruncate(fd, 0) != 0)
+		return -1;
 	if (fallocate(fd, 0, 0, bytes) == 0)
 		return 0;
-	if (errno != EOPNOTSUPP && errno != ENOSYS)
-		return -1;
-	return ftruncate(fd, bytes);
+	int error = errno;
+	if ((error == EOPNOTSUPP || error == ENOSYS) && ftruncate(fd, bytes) == 0)
+		return 0;
+	if (ftruncate(fd, 0) == 0)
+		errno = error;
+	return -1;
 }
 
-const struct diskio_ops diskio_system = {pread, system_read_now, pwrite, system_push,
-					 system_allocate};
+const struct diskio_ops diskio_system = {pread, system_read_now, pwrite, system_renew};
 
 int
 diskio_read_all(const struct diskio_ops *ops, int fd, void *p, size_t n, uint64_t at)
@@ -88,7 +89,6 @@ diskio_write_all(const struct diskio_ops *ops, int fd, const void *p, size_t n, 
 			return -1;
 		done += (size_t)put;
 	}
-	ops->push(fd, (off_t)at, n);
 	return 0;
 }
 

@@ -20,11 +20,9 @@ struct diskio_ops {
 	/* Only what needs no waiting; -1 EAGAIN otherwise. */
 	ssize_t (*read_now)(int fd, void *p, size_t n, off_t at);
 	ssize_t (*write)(int fd, const void *p, size_t n, off_t at);
-	/* Starts bringing written pages to the device and does not wait. Without it pages of a log
-	 * that turns over fast would be written once for two contents, and all at once later. */
-	void (*push)(int fd, off_t at, size_t n);
-	/* Makes room for bytes in the file; 0, or -1 with errno. */
-	int (*allocate)(int fd, off_t bytes);
+	/* Makes the file so long, its bytes of no meaning, its room on the disk taken; 0, or -1 with
+	 * errno and an empty file. */
+	int (*renew)(int fd, off_t bytes);
 };
 extern const struct diskio_ops diskio_system;
 

@@ -1,7 +1,8 @@
 /* flight.c - the table of flights, and the shared stream inside each.
  *
  * Lock order: shard, then flight. Wakes are posted under the flight's lock, so that a reader that
- * leaves knows for certain whether a letter of its own is still under way; the letter then frees it.
+ * leaves knows for certain whether a letter of its own is still under way; the letter then frees
+ * it.
  */
 #include "proxy/cache/flight.h"
 
@@ -19,9 +20,9 @@ struct flight_reader {
 	struct mailbox *home;
 	flight_wake_fn *wake;
 	void *ctx;
-	uint64_t at;       /* bytes before are released */
+	uint64_t at;	   /* bytes before are released */
 	size_t interim_at; /* of flight->interim */
-	bool posted;       /* under the flight's lock */
+	bool posted;	   /* under the flight's lock */
 	bool left;
 	struct flight_reader *next, **prev;
 };
@@ -47,7 +48,7 @@ struct flight {
 	char *key;
 	size_t key_bytes;
 	struct flight *next; /* in the shard */
-	bool in_table;       /* under the shard's lock */
+	bool in_table;	     /* under the shard's lock */
 
 	pthread_mutex_t lock;
 	_Atomic int state;
@@ -63,9 +64,9 @@ struct flight {
 
 	struct piece *pieces; /* ring-less: a deque in an array, first at pieces[first] */
 	unsigned first, count, cap;
-	uint64_t base;  /* offset of the first byte still held */
+	uint64_t base;	/* offset of the first byte still held */
 	uint64_t total; /* bytes appended */
-	bool windowed;  /* some bytes were let go or may be */
+	bool windowed;	/* some bytes were let go or may be */
 };
 
 struct shard {
@@ -172,6 +173,7 @@ flight_unref(struct flight **fp)
 	atomic_fetch_sub_explicit(&f->all->count, 1, memory_order_relaxed);
 	free(f->pieces);
 	buf_fini(&f->head.head);
+	buf_fini(&f->head.asker);
 	buf_fini(&f->head.vary);
 	buf_fini(&f->head.variant);
 	object_unref(&f->head.object);
@@ -263,7 +265,7 @@ may_join(struct flight *f)
 
 bool
 flight_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
-             flight_wake_fn *wake, void *ctx, struct flight_reader **reader)
+	     flight_wake_fn *wake, void *ctx, struct flight_reader **reader)
 {
 	struct shard *s = shard_of(fs, hash);
 	struct flight *gone = NULL, *f;
@@ -519,12 +521,12 @@ outgrows(const struct flight *f, size_t n)
 	uint64_t whole = f->head.body_bytes;
 	return f->total + n > o->retain_bytes || (whole != UINT64_MAX && whole > o->retain_bytes) ||
 	       (f->total &&
-	        atomic_load_explicit(&f->all->bytes, memory_order_relaxed) > o->total_bytes);
+		atomic_load_explicit(&f->all->bytes, memory_order_relaxed) > o->total_bytes);
 }
 
 bool
 flight_append(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
-              uint32_t *got)
+	      uint32_t *got)
 {
 	pthread_mutex_lock(&f->lock);
 	f->windowed = f->windowed || outgrows(f, n);
@@ -540,7 +542,7 @@ flight_append(struct flight *f, const char *p, size_t n, struct block **filled, 
 
 void
 flight_append_now(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
-                  uint32_t *got)
+		  uint32_t *got)
 {
 	pthread_mutex_lock(&f->lock);
 	take(f, p, n, filled, at, got);
@@ -690,8 +692,9 @@ flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n, str
 		*n = piece->block->n - skip;
 		step = FLIGHT_READY;
 	} else {
-		step = state == FLIGHT_WHOLE ? FLIGHT_OVER
-		       : state == FLIGHT_FAILED ? FLIGHT_CUT : FLIGHT_LATER;
+		step = state == FLIGHT_WHOLE	? FLIGHT_OVER
+		       : state == FLIGHT_FAILED ? FLIGHT_CUT
+						: FLIGHT_LATER;
 	}
 	pthread_mutex_unlock(&f->lock);
 	return step;

@@ -22,14 +22,18 @@ ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes)
 	return disk_bytes > beside ? disk_bytes - beside : 0;
 }
 
+static uint64_t
+at_most(uint64_t n, uint64_t most)
+{
+	return n < most ? n : most;
+}
+
 uint64_t
 ledger_segment_bytes(uint64_t log_bytes)
 {
-	uint64_t bytes = log_bytes / 64;
-	if (bytes > 256 * MIB)
-		bytes = 256 * MIB;
-	if (log_bytes / bytes > 4096)
-		bytes = log_bytes / 4096 < 1024 * MIB ? log_bytes / 4096 : 1024 * MIB;
+	uint64_t bytes = at_most(log_bytes / 64, 256 * MIB), many = log_bytes / 4096;
+	if (bytes < many)
+		bytes = at_most(many, 1024 * MIB);
 	bytes -= bytes % 65536;
 	return bytes < MIN_SEGMENT ? MIN_SEGMENT : bytes;
 }
@@ -135,10 +139,17 @@ ledger_victim(const struct ledger *l)
 }
 
 void
+ledger_retire(struct ledger *l, uint32_t slot)
+{
+	assert(l->slots[slot].state == SEGMENT_SEALED);
+	l->slots[slot].state = SEGMENT_GOING;
+}
+
+void
 ledger_free(struct ledger *l, uint32_t slot)
 {
 	struct ledger_slot *s = &l->slots[slot];
-	assert(s->state == SEGMENT_SEALED);
+	assert(s->state == SEGMENT_SEALED || s->state == SEGMENT_GOING);
 	l->used -= s->used;
 	*s = (struct ledger_slot){.state = SEGMENT_FREE};
 	l->free++;

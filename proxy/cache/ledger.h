@@ -2,6 +2,7 @@
  * only, so that the store and the ghost of the baseline run the same policy.
  *
  *	free --ledger_open_next--> open --ledger_seal--> sealed --ledger_free--> free
+ *	                                sealed --ledger_retire--> going --ledger_free--> free
  *
  * The log is a FIFO: the victim is the sealed segment with the lowest generation. What was hit
  * while it lay there may be carried over into the open segment, within a share.
@@ -14,7 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum ledger_state { SEGMENT_ABSENT, SEGMENT_FREE, SEGMENT_OPEN, SEGMENT_SEALED };
+enum ledger_state {
+	SEGMENT_ABSENT,
+	SEGMENT_FREE,
+	SEGMENT_OPEN,
+	SEGMENT_SEALED,
+	SEGMENT_GOING /* being emptied; no victim for anybody else */
+};
 
 struct ledger_slot {
 	enum ledger_state state;
@@ -59,6 +66,7 @@ void ledger_add(struct ledger *l, uint32_t slot); /* absent -> free */
 /* The segment that goes next: the oldest sealed one without leases, but while a quarter of all or
  * more are held by leases the oldest, leases or not. -1: none. */
 int64_t ledger_victim(const struct ledger *l);
+void ledger_retire(struct ledger *l, uint32_t slot);
 void ledger_free(struct ledger *l, uint32_t slot);
 /* A segment found on disk. */
 void ledger_restore(struct ledger *l, uint32_t slot, enum ledger_state state, uint32_t generation,

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* Losing what is on disk too costs this much of an origin fetch. */
-static const double COST_ON_DISK = 0.1;
+static const double COST_ON_DISK = 0.02;
 /* No single object takes more than this part of a shard. */
 enum { LARGEST_SHARE = 4 };
 

@@ -42,7 +42,12 @@ store_open_segment_file(const struct store *st, uint32_t slot, bool create)
 {
 	char name[32];
 	segment_name(name, sizeof name, slot);
-	return openat(st->o.dir_fd, name, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
+	int fd = openat(st->o.dir_fd, name, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
+	/* We read what was asked for; reading ahead would fetch what comes next in time, not in
+	 * use. */
+	if (fd >= 0)
+		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	return fd;
 }
 
 /* ---- the file "format" --------------------------------------------------------------------- */
@@ -182,12 +187,12 @@ shrink(struct restoring *r)
 		close(r->found[i].fd);
 		unlink_segment(r->st, r->found[i].slot);
 	}
-	if (over) /* found may be NULL otherwise */
-		memmove(r->found, r->found + over, (r->n - over) * sizeof *r->found);
+	if (!over)
+		return;
+	memmove(r->found, r->found + over, (r->n - over) * sizeof *r->found);
 	r->n -= over;
-	if (over)
-		log_info("cache %s: the limit is lower than it was, %zu oldest segments dropped",
-			 r->st->o.dir, over);
+	log_info("cache %s: the limit is lower than it was, %zu oldest segments dropped",
+		 r->st->o.dir, over);
 }
 
 /* ---- entries ------------------------------------------------------------------------------- */
@@ -279,7 +284,7 @@ restore_segment(struct restoring *r, const struct found *f, bool is_last)
 	/* A file cut short (a copy, a crash while it was made) gets its length back. */
 	struct stat s;
 	if (fstat(f->fd, &s) == 0 && (uint64_t)s.st_size < st->o.segment_bytes)
-		(void)st->o.ops->allocate(f->fd, (off_t)st->o.segment_bytes);
+		(void)!ftruncate(f->fd, (off_t)st->o.segment_bytes);
 	ledger_restore(&st->ledger, f->slot, state, f->generation, used);
 	atomic_store(&st->fds[f->slot], f->fd);
 	atomic_store(&st->generations[f->slot], f->generation);

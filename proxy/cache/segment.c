@@ -287,6 +287,7 @@ batch_header_format(struct batch_header *h, char *to)
 	put32(to + 24, h->entries);
 	put64(to + 32, h->table_checksum);
 	put64(to + 40, h->link);
+	put64(to + 48, h->opening);
 	h->seal = segment_checksum(to, 56);
 	put64(to + 56, h->seal);
 }
@@ -310,6 +311,7 @@ batch_header_parse(const char *p, size_t n, struct batch_header *out)
 		.entries = get32(p + 24),
 		.table_checksum = get64(p + 32),
 		.link = get64(p + 40),
+		.opening = get64(p + 48),
 		.seal = get64(p + 56),
 	};
 	uint64_t table = (uint64_t)out->entries * SEGMENT_ENTRY_BYTES;

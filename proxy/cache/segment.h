@@ -22,7 +22,7 @@
  * 28 u32 0                                  28 u32 0
  * 32 u64 XXH3 of the table                  32 u64 XXH3 of the table
  * 40 u64 link: seal of the batch before     40 u64 0
- * 48 u64 0                                  48 u64 0
+ * 48 u64 opening: random, one per start     48 u64 the same
  * 56 u64 seal: XXH3 of bytes 0..55          56 u64 seal: XXH3 of bytes 0..55
  *
  * table entry (16): u64 hash.hi, u32 offset of the record / ALIGN, u32 bytes of the record (low 24
@@ -45,6 +45,8 @@
  *           record counts when its checksum is right and it names the place where it stands.
  * Crash     what was not yet written (the batch in memory, at most some seconds) is lost. A torn
  *           batch may be listed by its table: its damaged records are misses when they are read.
+ *           What stood behind a torn batch never comes back: what is written there next has
+ *           another seal (its opening differs, if nothing else does), and the link is broken.
  * Start     sealed segments are restored from their footers, others by walking their batches, in
  *           order of generation; a later entry of a key wins over an earlier one.
  */
@@ -127,7 +129,8 @@ struct batch_header {
 	bool is_footer;
 	uint32_t segment, generation;
 	uint32_t page, bytes, table_at, entries;
-	uint64_t table_checksum, link, seal; /* seal is set by parsing and formatting */
+	uint64_t table_checksum, link, opening;
+	uint64_t seal; /* set by parsing and formatting */
 };
 void batch_header_format(struct batch_header *h, char *to);
 /* False when it is not a header, is damaged, or its numbers contradict each other. */

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -117,7 +118,7 @@ unlink_pending(struct store *st, struct batch *b)
 	if (!*p)
 		st->last = p;
 	st->pending_bytes -= st->batch_bytes;
-	if (!st->pending)
+	if (st->pending == st->open)
 		pthread_cond_broadcast(&st->drained);
 	batch_put_away(st, b);
 }
@@ -178,6 +179,7 @@ close_batch(struct store *st)
 		.entries = b->entries,
 		.table_checksum = segment_checksum(b->table.p ? b->table.p : "", b->table.n),
 		.link = st->link,
+		.opening = st->opening,
 	};
 	batch_header_format(&h, b->p);
 	st->link = h.seal;
@@ -246,6 +248,7 @@ post_footer(struct store *st)
 	uint64_t all = footer_bytes(entries);
 	struct batch_header h = {
 		.is_footer = true,
+		.opening = st->opening,
 		.segment = segment,
 		.generation = slot->generation,
 		.page = (uint32_t)(slot->used / SEGMENT_PAGE),
@@ -282,10 +285,42 @@ seal(struct store *st)
 	st->link = 0;
 }
 
+struct sweep_job {
+	struct diskio_job job; /* first */
+	struct store *store;
+	uint32_t segment, generation;
+};
+
+static void
+sweep(struct diskio_job *j)
+{
+	struct sweep_job *s = (struct sweep_job *)j;
+	uint64_t gone = index_sweep(s->store->index, s->segment, s->generation, NULL, NULL);
+	atomic_fetch_add(&s->store->evicted, gone);
+	free(s);
+}
+
+/* Writes come faster than segments are emptied: the oldest goes as it is, nothing carried over. Its
+ * entries in the index are dead from now on, and are swept out later. */
+static bool
+take_oldest(struct store *st)
+{
+	int64_t victim = ledger_victim(&st->ledger);
+	if (victim < 0)
+		return false;
+	struct sweep_job *s = NEW(struct sweep_job);
+	*s = (struct sweep_job){
+		{NULL, sweep}, st, (uint32_t)victim, st->ledger.slots[victim].generation};
+	atomic_store(&st->generations[victim], 0);
+	ledger_free(&st->ledger, (uint32_t)victim);
+	diskio_post(st->io, DISKIO_READS, &s->job);
+	return ledger_open_next(&st->ledger);
+}
+
 static bool
 open_segment(struct store *st)
 {
-	bool yes = ledger_open_next(&st->ledger);
+	bool yes = ledger_open_next(&st->ledger) || take_oldest(st);
 	if (yes) {
 		uint32_t slot = (uint32_t)st->ledger.open;
 		atomic_store(&st->written[slot], 0);
@@ -454,7 +489,8 @@ move_record(struct moving *m, const struct index_entry *e)
 		goto out;
 	struct locator now;
 	pthread_mutex_lock(&st->lock);
-	if (index_find(st->index, e->hash_hi, &now) && now.segment == at.segment &&
+	bool room = st->ledger.free > 0 || fits(st, r.at.bytes);
+	if (room && index_find(st->index, e->hash_hi, &now) && now.segment == at.segment &&
 	    now.offset == at.offset && (moved = put(st, &r)))
 		atomic_fetch_add(&st->carried_bytes, r.at.bytes);
 	pthread_mutex_unlock(&st->lock);
@@ -464,7 +500,7 @@ out:
 }
 
 /* Frees the victim: what is cold goes at once, what is hot is moved, the rest goes after it. */
-static void
+static bool
 empty_segment(struct store *st, uint32_t segment, uint32_t generation)
 {
 	struct moving m = {.st = st, .segment = segment, .generation = generation};
@@ -475,10 +511,17 @@ empty_segment(struct store *st, uint32_t segment, uint32_t generation)
 			gone++;
 	free(m.list);
 	atomic_fetch_add(&st->evicted, gone);
-	pthread_mutex_lock(&st->lock);
 	atomic_store(&st->generations[segment], 0);
+	int fd = atomic_load(&st->fds[segment]);
+	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
+	pthread_mutex_lock(&st->lock);
 	ledger_free(&st->ledger, segment);
+	if (r != 0) { /* somebody else took the room: the log is one segment smaller */
+		ledger_drop(&st->ledger, segment);
+		fail(st, "make room for a segment", error);
+	}
 	pthread_mutex_unlock(&st->lock);
+	return r == 0;
 }
 
 static bool
@@ -487,10 +530,8 @@ add_segment(struct store *st, uint32_t slot)
 	int fd = atomic_load(&st->fds[slot]);
 	if (fd < 0)
 		fd = store_open_segment_file(st, slot, true);
-	bool yes = fd >= 0 && st->o.ops->allocate(fd, (off_t)st->o.segment_bytes) == 0;
+	bool yes = fd >= 0 && st->o.ops->renew(fd, (off_t)st->o.segment_bytes) == 0;
 	int error = errno;
-	if (fd >= 0 && !yes && ftruncate(fd, 0) != 0)
-		log_debug("cache %s: cannot cut segment %u back", st->o.dir, slot);
 	if (fd >= 0)
 		atomic_store(&st->fds[slot], fd);
 	pthread_mutex_lock(&st->lock);
@@ -502,8 +543,7 @@ add_segment(struct store *st, uint32_t slot)
 	return yes;
 }
 
-/* One segment more is free; false when that cannot be had. A disk that others have filled leaves
- * the segments there are. */
+/* One segment more is free; false when that cannot be had. */
 static bool
 free_one(struct store *st)
 {
@@ -511,13 +551,14 @@ free_one(struct store *st)
 	int64_t absent = ledger_absent(&st->ledger);
 	int64_t victim = ledger_victim(&st->ledger);
 	uint32_t generation = victim < 0 ? 0 : st->ledger.slots[victim].generation;
+	if (absent < 0 && victim >= 0)
+		ledger_retire(&st->ledger, (uint32_t)victim);
 	pthread_mutex_unlock(&st->lock);
-	if (absent >= 0 && add_segment(st, (uint32_t)absent))
-		return true;
+	if (absent >= 0)
+		return add_segment(st, (uint32_t)absent);
 	if (victim < 0)
 		return false;
-	empty_segment(st, (uint32_t)victim, generation);
-	return true;
+	return empty_segment(st, (uint32_t)victim, generation);
 }
 
 static bool
@@ -719,6 +760,13 @@ store_unlease(struct store *st, const struct locator *at)
 /* ---- life ---------------------------------------------------------------------------------- */
 
 static void
+fill_random(void *p, size_t n)
+{
+	while (getrandom(p, n, 0) != (ssize_t)n)
+		continue;
+}
+
+static void
 size_parts(struct store *st)
 {
 	uint64_t batch = st->o.segment_bytes / 2;
@@ -728,10 +776,14 @@ size_parts(struct store *st)
 	st->fragment_bytes = fragment < MAX_FRAGMENT ? (uint32_t)fragment : MAX_FRAGMENT;
 }
 
-/* Free segments are at hand before the first append; a full disk is no reason not to serve. */
+/* All files are made before the first append. A disk too full for them is no reason not to serve:
+ * it is tried again later. */
 static void
-prepare_first(struct store *st)
+make_files(struct store *st)
 {
+	int64_t slot;
+	while ((slot = ledger_absent(&st->ledger)) >= 0 && add_segment(st, (uint32_t)slot))
+		continue;
 	while (ledger_wants_free(&st->ledger) && free_one(st))
 		continue;
 }
@@ -766,6 +818,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 		st->o.ops = &diskio_system;
 	if (!st->o.max_pending_bytes)
 		st->o.max_pending_bytes = 64 << 20;
+	fill_random(&st->opening, sizeof st->opening);
 	st->last = &st->pending;
 	st->prepare.run = prepare;
 	pthread_mutex_init(&st->lock, NULL);
@@ -776,7 +829,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 		return -1;
 	}
 	size_parts(st);
-	prepare_first(st);
+	make_files(st);
 	diskio_start(&st->io, &(struct diskio_options){
 				      .readers = o->io_threads ? o->io_threads : 2,
 				      .tick = tick,
@@ -809,7 +862,7 @@ store_flush(struct store *st)
 	pthread_mutex_lock(&st->lock);
 	if (st->open)
 		close_batch(st);
-	while (st->pending)
+	while (st->pending != st->open) /* what is carried over may open a new one */
 		pthread_cond_wait(&st->drained, &st->lock);
 	pthread_mutex_unlock(&st->lock);
 }

@@ -28,6 +28,7 @@ struct store {
 	struct diskio *io;
 	struct index *index;
 	uint32_t batch_bytes, fragment_bytes;
+	uint64_t opening; /* random */
 
 	/* Per slot; read without the lock. */
 	_Atomic uint32_t *generations; /* 0: not open or sealed */

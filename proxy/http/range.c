@@ -162,8 +162,7 @@ multipart_end(struct str boundary, struct buf *out)
 	buf_add_lit(out, "--\r\n");
 }
 
-/* -- what is held of a body ---------------------------------------------------------------------
- */
+/* -- what is held of a body -------------------------------------------------------- */
 
 bool
 spans_add(struct spans *s, struct slice x)

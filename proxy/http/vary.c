@@ -7,8 +7,7 @@
 #define NAMES_MAX 32 /* a Vary of more is treated as "*" */
 #define ITEMS_MAX 32 /* a list of more keeps its order: a variant of its own, never a wrong one */
 
-/* -- the names ----------------------------------------------------------------------------------
- */
+/* -- the names --------------------------------------------------------------------- */
 
 static int
 compare(struct str a, struct str b)
@@ -68,8 +67,7 @@ vary_names(const struct fields *f, struct buf *out)
 	return true;
 }
 
-/* -- the values ---------------------------------------------------------------------------------
- */
+/* -- the values -------------------------------------------------------------------- */
 
 /* One of "gzip;q=0.5, br": what is said, its parameters without q, and q in thousandths. */
 struct choice {
@@ -178,18 +176,13 @@ add_choice(const struct choice *c, struct buf *out)
 	}
 	if (c->q == 1000)
 		return;
-	char q[] = {';',
-		    'q',
-		    '=',
-		    '0',
-		    '.',
-		    (char)('0' + c->q / 100),
-		    (char)('0' + c->q / 10 % 10),
-		    (char)('0' + c->q % 10)};
-	size_t n = sizeof q;
-	while (q[n - 1] == '0' && n > 6)
-		n--;
-	buf_add(out, q, c->q ? n : 4); /* 0.5, 0.05, 0 */
+	buf_add_lit(out, ";q=0"); /* 0, 0.5, 0.05 */
+	if (c->q)
+		buf_add_lit(out, ".");
+	for (int left = c->q, unit = 100; left; left %= unit, unit /= 10) {
+		char digit = (char)('0' + left / unit);
+		buf_add(out, &digit, 1);
+	}
 }
 
 /* The order of preferences is not significant, their weights are (12.4.2). False when the field is

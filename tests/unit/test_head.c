@@ -122,8 +122,7 @@ START_TEST(update)
 }
 END_TEST
 
-/* -- to the origin -------------------------------------------------------------------------------
- */
+/* -- to the origin ----------------------------------------------------------------- */
 
 #define SEEN(host)                                                                           \
 	"X-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: https\nX-Forwarded-Host: " host "\n" \

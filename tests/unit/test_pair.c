@@ -84,7 +84,8 @@ START_TEST(options_are_checked)
 	struct pair *p = NULL;
 
 	errno = 0;
-	ck_assert_msg(pair_create(&p, &options[_i].o, 0) == options[_i].want, "%s", options[_i].says);
+	ck_assert_msg(pair_create(&p, &options[_i].o, 0) == options[_i].want, "%s",
+		      options[_i].says);
 	ck_assert(options[_i].want == 0 ? p != NULL : p == NULL && errno == EINVAL);
 	pair_destroy(&p);
 	pair_destroy(&p);
@@ -359,7 +360,8 @@ race_is_fair(bool rotates)
 	run_together(race_run, ctx, RACERS + 1);
 	for (int c = 0; c < CHUNKS; c++)
 		for (int i = 0; i < CHUNK; i++) {
-			ck_assert_msg(r.firsts[c][i] <= 1, "key %d of chunk %d was first twice", i, c);
+			ck_assert_msg(r.firsts[c][i] <= 1, "key %d of chunk %d was first twice", i,
+				      c);
 			none += r.firsts[c][i] == 0;
 		}
 	ck_assert_msg(none < CHUNKS * CHUNK / 1000, "%d keys were nobody's first", none);
@@ -457,8 +459,8 @@ static const struct {
 	uint64_t capacity;
 	double fpr;
 } rates[] = {
-	{20000, 0.1}, {100000, 0.05}, {100000, 0.02}, {100000, 0.01}, {400000, 0.01},
-	{100000, 0.005}, {100000, 0.001},
+	{20000, 0.1},	{100000, 0.05},	 {100000, 0.02},  {100000, 0.01},
+	{400000, 0.01}, {100000, 0.005}, {100000, 0.001},
 };
 
 static void
@@ -696,7 +698,7 @@ START_TEST(a_byte_flipped_anywhere_is_refused)
 	struct tape t = small_tape(&seed);
 	struct pair *untouched = NULL;
 
-	for (size_t i = 0; i < t.n; i += SLOW > 1 && i > 200 && i + 200 < t.n ? 7 : 1) {
+	for (size_t i = 0; i<t.n; i += SLOW> 1 && i > 200 && i + 200 < t.n ? 7 : 1) {
 		unsigned char bit = (unsigned char)(1u << (scatter(i) & 7));
 		t.bytes[i] ^= bit;
 		ck_assert_ptr_nonnull(loaded(&untouched, &t, &small, &seed, 0));

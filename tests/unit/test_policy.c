@@ -189,8 +189,7 @@ START_TEST(an_error_does_not_stand_in_for_an_error)
 }
 END_TEST
 
-/* -- reuse: an object of age 5 on arrival, lifetime 60 --------------------------------------------
- */
+/* -- reuse: an object of age 5 on arrival, lifetime 60 ----------------------------- */
 
 #define MUST TERMS_MUST_REVALIDATE
 static const struct {
@@ -264,8 +263,7 @@ START_TEST(reuse)
 }
 END_TEST
 
-/* -- the rest of section 4 ------------------------------------------------------------------------
- */
+/* -- the rest of section 4 --------------------------------------------------------- */
 
 static const struct {
 	const char *says, *request;

@@ -1,0 +1,174 @@
+/* sizing_text.c - the arithmetic of sizing.h said in words, for `twice size`. */
+#include "filter/sizing.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "filter/pair_line.h"
+
+/* Text that grows as long as there is room, and counts on when there is none. */
+struct text {
+	char *out;
+	size_t room, n;
+};
+
+static void __attribute__((format(printf, 2, 3))) say(struct text *t, const char *format, ...)
+{
+	va_list args;
+	size_t left = t->n < t->room ? t->room - t->n : 0;
+
+	va_start(args, format);
+	int n = vsnprintf(left ? t->out + t->n : NULL, left, format, args);
+	va_end(args);
+	t->n += n > 0 ? (size_t)n : 0;
+}
+
+/* 12345678 as "12,345,678" */
+static const char *
+grouped(char out[32], double count)
+{
+	char digits[32];
+	int n = snprintf(digits, sizeof(digits), "%.0f", count), at = 0;
+
+	for (int i = 0; i < n && at < 30; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = '\0';
+	return out;
+}
+
+static const char *
+bytes_word(char out[32], double bytes)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+	unsigned i = 0;
+
+	for (; bytes >= 1000 && i < 4; i++)
+		bytes /= 1000;
+	snprintf(out, 32, bytes < 10 && i > 0 ? "%.2f %s" : "%.1f %s", bytes, units[i]);
+	return out;
+}
+
+static const char *
+percent(char out[32], double p)
+{
+	snprintf(out, 32, "%.3g%%", 100 * p);
+	return out;
+}
+
+/* The rate over the life of a generation: the previous one is full, the current one
+ * fills from nothing. Simpson's rule. */
+static double
+average_rate(const struct sizing_plan *plan)
+{
+	enum { STEPS = 16 };
+	double then = sizing_line_fpr(&plan->line, plan->keys_per_line), sum = 0;
+
+	for (unsigned i = 0; i <= STEPS; i++) {
+		double weight = i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2;
+		double keys = plan->keys_per_line * i / STEPS;
+
+		sum += weight * (1 - (1 - then) * (1 - sizing_line_fpr(&plan->line, keys)));
+	}
+	return sum / (3 * STEPS);
+}
+
+static void
+say_cost(struct text *t, const struct sizing_plan *plan, double urls)
+{
+	double bytes = (double)plan->lines * LINE_BYTES;
+	char a[32], b[32];
+
+	say(t, "  memory             %s for both generations together: %.2f bits per URL\n",
+	    bytes_word(a, bytes), 8 * bytes / urls);
+	say(t, "                     (a cache that keeps 128 bytes per URL would need %s)\n",
+	    bytes_word(b, 128 * urls));
+	say(t,
+	    "  hashes             %u bits set per URL and generation: %u in each of two words of\n"
+	    "                     one 64-byte line, so a question costs one access to memory\n",
+	    2 * plan->line.per_word, plan->line.per_word);
+}
+
+static void
+say_errors(struct text *t, const struct sizing_plan *plan)
+{
+	double average = average_rate(plan);
+	char a[32], b[32];
+
+	say(t,
+	    "  false positives    %s with both generations full; %s on average, since one of\n"
+	    "                     them is always filling\n",
+	    percent(a, plan->fpr), percent(b, average));
+	say(t,
+	    "  what one costs     a URL asked for the first time is taken for known and written to\n"
+	    "                     disk once: one needless write, never a wrong answer and never a\n"
+	    "                     lost object\n");
+	say(t, "  needless writes    about %s for every million URLs that are asked for once\n",
+	    grouped(a, 1e6 * average));
+	say(t, "                     (admitting at first sight: 1,000,000)\n");
+}
+
+static void
+say_theory(struct text *t, double n, double p)
+{
+	double m = ceil(sizing_bits(n, p)), k = fmax(1, round(sizing_best_hashes(m, n)));
+	struct sizing_choice choice = sizing_fewest_hashes(p);
+	char a[32], b[32];
+
+	say(t, "For comparison, one classic Bloom filter of %s keys at %s:\n\n", grouped(a, n),
+	    percent(b, p));
+	say(t, "  bits               %s: %.2f per key (-n ln p / (ln 2)^2), %s\n", grouped(a, m),
+	    m / n, bytes_word(b, m / 8));
+	say(t, "  hashes             %.0f (best: %.2f = m/n ln 2)\n", k, sizing_best_hashes(m, n));
+	say(t, "  rate               %.5f%% exactly, %.5f%% by the usual formula, at most %.5f%%\n",
+	    100 * sizing_fpr_exact(m, n, k), 100 * sizing_fpr(m, n, k),
+	    100 * sizing_fpr_bound(m, n, k));
+	say(t,
+	    "  least possible     %.2f bits per key (log2(1/p)) for any structure; a Bloom filter\n"
+	    "                     needs %.2f times as many\n",
+	    sizing_least_bits(1, p), SIZING_BLOOM_COST);
+	if (choice.hashes)
+		say(t, "  fewest hashes      %u, with %u whole bits per key\n", choice.hashes,
+		    choice.bits_per_key);
+}
+
+size_t
+sizing_explain(char *out, size_t room, uint64_t urls, double fpr)
+{
+	struct text t = {out, room, 0};
+	struct sizing_plan plan;
+	char a[32], b[32];
+
+	if (!sizing_plan_lines(&plan, LINE_COLUMNS, WORD_BITS, 2, urls, fpr))
+		return 0;
+	say(&t, "A pair of filters for %s URLs per generation at %s false positives:\n\n",
+	    grouped(a, (double)urls), percent(b, fpr));
+	say_cost(&t, &plan, (double)urls);
+	say_errors(&t, &plan);
+	say(&t,
+	    "  remembers          at least the last %s different URLs, at most twice as many\n\n",
+	    grouped(a, (double)urls));
+	say_theory(&t, (double)urls, fpr);
+	return t.n;
+}
+
+size_t
+sizing_explain_table(char *out, size_t room)
+{
+	struct text t = {out, room, 0};
+
+	say(&t, "False positives of a classic filter, (1 - e^(-kn/m))^k:\n\n  m/n");
+	for (unsigned k = 1; k <= SIZING_TABLE_HASHES_MAX; k++)
+		say(&t, "     k=%u", k);
+	say(&t, "\n");
+	for (unsigned bits = SIZING_TABLE_BITS_MIN; bits <= SIZING_TABLE_BITS_MAX; bits++) {
+		say(&t, "  %3u", bits);
+		for (unsigned k = 1; k <= SIZING_TABLE_HASHES_MAX; k++)
+			say(&t, "  %.4f", sizing_table_fpr(bits, k));
+		say(&t, "\n");
+	}
+	return t.n;
+}

@@ -1,0 +1,189 @@
+/* test_index.c - arrays ordered by tag, against a plain table.
+ * rooms: cache http base filter
+ */
+#include "proxy/cache/index.h"
+#include "tests/kit/unit.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static uint64_t state;
+
+static uint64_t
+any(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+static void
+seed(unsigned more)
+{
+	state = (uint64_t)time(NULL) * 2654435761u + more + 1;
+	printf("seed %llu\n", (unsigned long long)state);
+}
+
+static struct locator
+some_place(void)
+{
+	return (struct locator){.segment = (uint32_t)any() % 5,
+				.generation = 1 + (uint32_t)any() % 1000,
+				.offset = (uint32_t)any() & ((1u << 26) - 1),
+				.bytes = 1 + (uint32_t)any() % RECORD_MAX_BYTES};
+}
+
+/* The model: one row a key, present or not. */
+enum { KEYS = 2000 };
+static struct row {
+	uint64_t hash;
+	struct locator at;
+	unsigned hits;
+	bool here;
+} model[KEYS];
+
+static bool
+same(const struct locator *out, const struct locator *in)
+{
+	return out->segment == in->segment && out->offset == in->offset &&
+	       out->generation == (in->generation & INDEX_GENERATION_MASK) &&
+	       out->bytes == (in->bytes + RECORD_UNIT - 1) / RECORD_UNIT * RECORD_UNIT;
+}
+
+static void
+expect_row(struct index *ix, struct row *r)
+{
+	struct locator at;
+	unsigned hits;
+	ck_assert_int_eq(index_find(ix, r->hash, &at), r->here);
+	if (r->here)
+		ck_assert(same(&at, &r->at));
+	ck_assert_int_eq(index_hit(ix, r->hash, &at, &hits), r->here);
+	if (r->here)
+		ck_assert_uint_eq(hits, r->hits);
+	r->hits += r->hits < INDEX_MAX_HITS;
+}
+
+static bool
+keep_hit(void *ctx, const struct index_entry *e)
+{
+	(void)ctx;
+	return e->hits > 0;
+}
+
+static void
+sweep(struct index *ix)
+{
+	uint32_t segment = (uint32_t)any() % 5, generation = 1 + (uint32_t)any() % 1000;
+	uint64_t gone = 0;
+	for (int i = 0; i < KEYS; i++) {
+		struct row *r = &model[i];
+		if (!r->here || r->at.segment != segment || r->hits > 0 ||
+		    ((r->at.generation ^ generation) & INDEX_GENERATION_MASK))
+			continue;
+		r->here = false;
+		gone++;
+	}
+	ck_assert_uint_eq(index_sweep(ix, segment, generation, keep_hit, NULL), gone);
+}
+
+static void
+step(struct index *ix)
+{
+	struct row *r = &model[any() % KEYS];
+	struct locator at = some_place();
+	switch (any() % 8) {
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+		ck_assert_int_eq(index_put(ix, r->hash, &at), r->here);
+		*r = (struct row){r->hash, at, 0, true};
+		break;
+	case 4:
+		ck_assert_int_eq(index_remove(ix, r->hash), r->here);
+		r->here = false;
+		break;
+	case 5:
+		if (any() % 2)
+			at = r->at;
+		ck_assert_int_eq(
+			index_remove_at(ix, r->hash, &at),
+			r->here && same(&(struct locator){at.segment, at.generation & 63, at.offset,
+							  (at.bytes + 511) / 512 * 512},
+					&r->at));
+		if (r->here && at.offset == r->at.offset && at.segment == r->at.segment &&
+		    at.generation == r->at.generation)
+			r->here = false;
+		break;
+	default:
+		expect_row(ix, r);
+	}
+}
+
+START_TEST(does_what_a_table_does)
+{
+	seed((unsigned)_i);
+	struct index *ix;
+	index_create(&ix);
+	uint64_t shard = any() << 54;
+	for (int i = 0; i < KEYS; i++) /* on odd runs all keys share a shard and most of a tag */
+		model[i] = (struct row){
+			.hash = _i & 1 ? shard | (uint64_t)i << 18 << (any() % 3 * 8) | 1u << 17
+				       : any()};
+	for (int i = 0; i < KEYS; i++) /* two that share the 46 bits are one to the index */
+		for (int j = 0; j < i; j++)
+			if (model[i].hash >> 18 == model[j].hash >> 18)
+				model[i].hash = any();
+	for (int i = 0; i < 30000; i++) {
+		step(ix);
+		if (i % 997 == 0) {
+			sweep(ix);
+			index_check(ix);
+		}
+	}
+	uint64_t n = 0;
+	for (int i = 0; i < KEYS; i++)
+		n += model[i].here;
+	ck_assert_uint_eq(index_count(ix), n);
+	index_destroy(&ix);
+	ck_assert_ptr_null(ix);
+}
+END_TEST
+
+START_TEST(at_most_24_bytes_an_object_at_any_size)
+{
+	seed(7);
+	struct index *ix;
+	index_create(&ix);
+	for (uint64_t n = 1; n <= 400000; n++) {
+		struct locator at = some_place();
+		index_put(ix, any(), &at);
+		if (n >= 100000 && n % 1000 == 0)
+			ck_assert_uint_le(index_memory(ix), n * 24);
+	}
+	index_check(ix);
+	index_destroy(&ix);
+}
+END_TEST
+
+START_TEST(gives_memory_back)
+{
+	seed(8);
+	struct index *ix;
+	index_create(&ix);
+	uint64_t empty = index_memory(ix);
+	struct locator at = {.segment = 1, .generation = 1, .bytes = 1};
+	for (int i = 0; i < 200000; i++)
+		index_put(ix, any(), &at);
+	ck_assert_uint_eq(index_sweep(ix, 1, 1, NULL, NULL), index_count(ix) + 200000);
+	ck_assert_uint_eq(index_count(ix), 0);
+	ck_assert_uint_le(index_memory(ix), empty + 1024 * 12 * 200);
+	index_check(ix);
+	index_destroy(&ix);
+}
+END_TEST
+
+UNIT("index", TIMES(does_what_a_table_does, 6), TEST(at_most_24_bytes_an_object_at_any_size),
+     TEST(gives_memory_back))

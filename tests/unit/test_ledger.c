@@ -1,0 +1,100 @@
+/* test_ledger.c - a log as numbers: FIFO, spares, leases, the share that moves on.
+ * rooms: cache http base filter
+ */
+#include "proxy/cache/ledger.h"
+#include "tests/kit/unit.h"
+
+static struct ledger l;
+
+static void
+begin(uint32_t limit)
+{
+	ledger_init(&l, limit, limit, 1000);
+	for (uint32_t i = 0; i < limit; i++)
+		ledger_add(&l, i);
+}
+
+static void
+fill_one(void)
+{
+	ck_assert(ledger_open_next(&l));
+	ledger_use(&l, 900);
+	ledger_check(&l);
+	ledger_seal(&l);
+}
+
+START_TEST(the_oldest_goes_first)
+{
+	begin(6);
+	for (int i = 0; i < 6; i++)
+		fill_one();
+	ck_assert(!ledger_open_next(&l));
+	for (uint32_t round = 1; round < 40; round++) {
+		int64_t victim = ledger_victim(&l);
+		ck_assert_uint_eq(l.slots[victim].generation, round);
+		ledger_retire(&l, (uint32_t)victim);
+		ck_assert_int_ne(ledger_victim(&l), victim);
+		ledger_free(&l, (uint32_t)victim);
+		fill_one();
+		ck_assert_uint_eq(l.used, 5400);
+	}
+	ledger_fini(&l);
+}
+END_TEST
+
+START_TEST(leases_are_honoured_while_they_are_few)
+{
+	begin(8);
+	for (int i = 0; i < 8; i++)
+		fill_one();
+	l.slots[0].leases = 1;
+	ck_assert_int_eq(ledger_victim(&l), 1);
+	l.slots[1].leases = 1; /* a quarter of all: no more patience */
+	ck_assert_int_eq(ledger_victim(&l), 0);
+	ledger_fini(&l);
+}
+END_TEST
+
+START_TEST(absent_segments_are_added_within_the_limit)
+{
+	ledger_init(&l, 2, 4, 1000);
+	ledger_restore(&l, 3, SEGMENT_SEALED, 7, 500);
+	ledger_add(&l, (uint32_t)ledger_absent(&l));
+	ck_assert_int_eq(ledger_absent(&l), -1);
+	ck_assert(ledger_open_next(&l));
+	ck_assert_uint_eq(l.slots[l.open].generation, 8);
+	ledger_check(&l);
+	ledger_fini(&l);
+}
+END_TEST
+
+START_TEST(what_was_hit_moves_on_within_a_quarter)
+{
+	begin(4);
+	ck_assert(!ledger_carries(&l, 0, 10, 0));
+	ck_assert(ledger_carries(&l, 1, 250, 0));
+	ck_assert(!ledger_carries(&l, 3, 250, 1));
+	ledger_fini(&l);
+}
+END_TEST
+
+static const struct {
+	uint64_t disk, least, most; /* segments */
+} disks[] = {{16ull << 20, 28, 64},    {64ull << 20, 60, 68},	 {800ull << 20, 60, 68},
+	     {100ull << 30, 300, 500}, {4ull << 40, 4000, 4200}, {40ull << 40, 30000, 42000}};
+
+START_TEST(segments_suit_the_disk)
+{
+	uint64_t log = ledger_log_bytes(disks[_i].disk, 0);
+	uint64_t segment = ledger_segment_bytes(log), n = log / segment;
+	ck_assert_msg(n >= disks[_i].least && n <= disks[_i].most, "%d: %llu", _i,
+		      (unsigned long long)n);
+	/* Two free ones and the open one do not keep the log from using nine tenths. */
+	if (disks[_i].disk >= 64 << 20)
+		ck_assert_uint_ge((n - 3) * segment, disks[_i].disk / 10 * 9);
+}
+END_TEST
+
+UNIT("ledger", TEST(the_oldest_goes_first), TEST(leases_are_honoured_while_they_are_few),
+     TEST(absent_segments_are_added_within_the_limit), TEST(what_was_hit_moves_on_within_a_quarter),
+     LOOP(segments_suit_the_disk, disks))

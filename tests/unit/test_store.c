@@ -1,0 +1,467 @@
+/* test_store.c - the log under a bad disk, cuts, flips, kills and many threads.
+ * rooms: cache http base filter
+ *
+ * Every body follows from its key and version, so that a wrong byte or a version that was replaced
+ * is found by looking at what came.
+ */
+#include "proxy/cache/store.h"
+#include "proxy/cache/store_inside.h"
+#include "tests/kit/tmpdir.h"
+#include "tests/kit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/wait.h>
+
+enum { KEYS = 64, SEGMENT = 1 << 20 };
+
+static char dir[256];
+static int dir_fd;
+static struct store_options options;
+
+static void
+begin(void)
+{
+	tmpdir_make(dir, sizeof dir);
+	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+	options = (struct store_options){.dir = dir,
+	                                 .dir_fd = dir_fd,
+	                                 .log_bytes = 8 * SEGMENT,
+	                                 .segment_bytes = SEGMENT};
+}
+
+static void
+end(void)
+{
+	close(dir_fd);
+	tmpdir_remove(dir);
+}
+
+static struct store *
+open_store(void)
+{
+	struct store *st = NULL;
+	char err[256] = "";
+	ck_assert_msg(store_open(&st, &options, err, sizeof err) == 0, "%s", err);
+	return st;
+}
+
+static struct key_hash
+hash_of(unsigned key)
+{
+	return (struct key_hash){key, key * 0x9e3779b97f4a7c15u + 1};
+}
+
+static size_t
+body_of(unsigned key, unsigned version, char *to)
+{
+	size_t n = 8 + (key * 7919 + version * 104729) % 3000;
+	memset(to, (int)(key * 31 + version), n);
+	memcpy(to, &key, 4);
+	memcpy(to + 4, &version, 4);
+	return n;
+}
+
+static bool
+put(struct store *st, unsigned key, unsigned version)
+{
+	char body[4000], name[16];
+	struct record r = {.hash = hash_of(key), .is_inline = true};
+	r.body_bytes = body_of(key, version, body);
+	r.body = body;
+	r.body_checksum = segment_checksum(body, r.body_bytes);
+	r.key = (struct str){name, (size_t)snprintf(name, sizeof name, "k%u", key)};
+	r.head = str_of("head");
+	return store_put(st, &r);
+}
+
+enum { GONE = -1, DAMAGED = -2 };
+
+/* The version that the store has of a key. A body that is none fails the test. */
+static int
+version_of(struct store *st, unsigned key)
+{
+	struct locator at;
+	unsigned hits, version;
+	char want[4000];
+	if (!store_find(st, hash_of(key), &at, &hits))
+		return GONE;
+	struct block *b = NULL;
+	struct record r;
+	int found = DAMAGED;
+	enum store_read got = store_read(st, &at, &b);
+	if (got == STORE_GONE)
+		found = GONE;
+	if (got == STORE_READ && !record_parse(b->p, b->n, &r) && r.at.segment == at.segment &&
+	    r.at.generation == at.generation && r.at.offset == at.offset &&
+	    record_body_is_right(&r) && r.hash.hi == hash_of(key).hi) {
+		memcpy(&version, r.body + 4, 4);
+		ck_assert_uint_eq(r.body_bytes, body_of(key, version, want));
+		ck_assert_mem_eq(r.body, want, r.body_bytes);
+		found = (int)version;
+	}
+	block_unref(&b);
+	return found;
+}
+
+/* ---- kills --------------------------------------------------------------------------------- */
+
+static int now[KEYS]; /* the version each key has, or GONE */
+
+/* The same steps in the child that dies and in the parent that knows. */
+static void
+steps(struct store *st, unsigned seed, int n)
+{
+	srandom(seed);
+	for (int i = 0; i < KEYS; i++)
+		now[i] = GONE;
+	for (int i = 1; i <= n; i++) {
+		unsigned key = (unsigned)random() % KEYS;
+		bool remove_it = random() % 5 == 0;
+		if (st && remove_it)
+			store_remove(st, hash_of(key));
+		else if (st)
+			ck_assert(put(st, key, (unsigned)i));
+		if (st && i % 50 == 0)
+			store_flush(st);
+		now[key] = remove_it ? GONE : i;
+	}
+}
+
+START_TEST(killed_process_leaves_all_that_was_written)
+{
+	begin();
+	unsigned seed = (unsigned)time(NULL) + (unsigned)_i;
+	printf("seed %u\n", seed);
+	int n = _i * 150; /* up to several segments */
+	for (int round = 0; round < 3; round++) {
+		pid_t child = fork();
+		if (child == 0) {
+			struct store *st = open_store();
+			steps(st, seed, n);
+			store_flush(st);
+			_exit(0); /* no close: as if killed */
+		}
+		int status;
+		waitpid(child, &status, 0);
+		ck_assert_int_eq(status, 0);
+		steps(NULL, seed, n);
+		struct store *st = open_store();
+		index_check(st->index);
+		for (unsigned k = 0; k < KEYS; k++)
+			ck_assert_int_eq(version_of(st, k), now[k]);
+		store_close(&st);
+		st = open_store();
+		for (unsigned k = 0; k < KEYS; k++)
+			ck_assert_int_eq(version_of(st, k), now[k]);
+		for (unsigned k = 0; k < KEYS; k++)
+			store_remove(st, hash_of(k));
+		store_close(&st);
+		seed++;
+	}
+	end();
+}
+END_TEST
+
+/* ---- cuts and flips ------------------------------------------------------------------------ */
+
+static off_t
+used_of(const char *path)
+{
+	/* where the last byte that is not zero stands */
+	char page[4096];
+	off_t used = 0, at = 0;
+	int fd = open(path, O_RDONLY);
+	for (ssize_t n; (n = pread(fd, page, sizeof page, at)) > 0; at += n)
+		for (ssize_t i = 0; i < n; i++)
+			if (page[i])
+				used = at + i + 1;
+	close(fd);
+	return used;
+}
+
+static void
+copy_file(const char *from, const char *to)
+{
+	char page[65536];
+	int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	for (ssize_t n; (n = read(in, page, sizeof page)) > 0;)
+		ck_assert_int_eq(write(out, page, (size_t)n), n);
+	close(in);
+	close(out);
+}
+
+/* Some keys in three batches; the file that holds them and its copy. */
+static off_t
+write_three_batches(char *file, char *copy, size_t n)
+{
+	struct store *st = open_store();
+	for (unsigned batch = 1; batch <= 3; batch++) {
+		for (unsigned k = 0; k < 4; k++)
+			ck_assert(put(st, k, batch));
+		ck_assert(put(st, 3 + batch, batch));
+		store_flush(st);
+	}
+	store_close(&st);
+	snprintf(file, n, "%s/segment.00000", dir);
+	snprintf(copy, n, "%s/copy", dir);
+	copy_file(file, copy);
+	return used_of(file);
+}
+
+static void
+spoil(const char *file, off_t at, bool cut)
+{
+	int fd = open(file, O_RDWR);
+	char c;
+	if (cut) {
+		ck_assert_int_eq(ftruncate(fd, at), 0);
+	} else {
+		ck_assert_int_eq(pread(fd, &c, 1, at), 1);
+		c ^= 0x41;
+		ck_assert_int_eq(pwrite(fd, &c, 1, at), 1);
+	}
+	close(fd);
+}
+
+/* Whatever is spoilt: no wrong byte (version_of looks), and what is whole before it is there. */
+static void
+expect_sane(bool is_cut_late)
+{
+	struct store *st = open_store();
+	for (unsigned k = 0; k < 7; k++) {
+		int v = version_of(st, k);
+		ck_assert_int_le(v, k < 4 ? 3 : (int)k - 3);
+		if (is_cut_late && k == 4)
+			ck_assert_int_eq(v, 1);
+	}
+	/* And it goes on from there. */
+	ck_assert(put(st, 0, 9));
+	store_flush(st);
+	store_close(&st);
+	st = open_store();
+	ck_assert_int_eq(version_of(st, 0), 9);
+	store_close(&st);
+}
+
+START_TEST(cut_anywhere_or_flipped_anywhere)
+{
+	begin();
+	options.log_bytes = 4 * SEGMENT;
+	char file[300], copy[300];
+	off_t used = write_three_batches(file, copy, sizeof file);
+	/* _i 0: a cut at each byte of the last batch's surroundings; 1: flips all over. */
+	off_t from = _i ? 0 : used - 2500, step = _i ? 61 : 13;
+	for (off_t at = from; at < used; at += step) {
+		copy_file(copy, file);
+		spoil(file, at, _i == 0);
+		expect_sane(_i == 0);
+	}
+	end();
+}
+END_TEST
+
+/* Batches that were behind a torn one must not come back when others are written before them. */
+START_TEST(what_was_cut_off_stays_off)
+{
+	begin();
+	options.log_bytes = 4 * SEGMENT;
+	char file[300], copy[300];
+	write_three_batches(file, copy, sizeof file);
+	struct batch_header h;
+	char head[64];
+	int fd = open(file, O_RDWR);
+	ck_assert_int_eq(pread(fd, head, sizeof head, 0), 64);
+	ck_assert(batch_header_parse(head, sizeof head, &h));
+	spoil(file, h.bytes + 20, false); /* the second batch is damaged, the third is whole */
+	struct store *st = open_store();
+	ck_assert_int_eq(version_of(st, 1), 1);
+	for (unsigned k = 0; k < 4; k++)
+		ck_assert(put(st, k, 2));
+	ck_assert(put(st, 5, 2)); /* the very sizes of the second batch */
+	store_flush(st);
+	store_close(&st);
+	st = open_store();
+	ck_assert_int_eq(version_of(st, 1), 2);
+	ck_assert_int_eq(version_of(st, 6), GONE);
+	store_close(&st);
+	close(fd);
+	end();
+}
+END_TEST
+
+/* ---- a bad disk ---------------------------------------------------------------------------- */
+
+static _Atomic int write_error, renew_error, cold;
+
+static ssize_t
+bad_write(int fd, const void *p, size_t n, off_t at)
+{
+	if (write_error) {
+		errno = write_error;
+		return -1;
+	}
+	return pwrite(fd, p, n > 5000 ? 5000 : n, at); /* short writes are normal */
+}
+
+static int
+bad_renew(int fd, off_t bytes)
+{
+	if (renew_error) {
+		errno = renew_error;
+		return -1;
+	}
+	return ftruncate(fd, bytes);
+}
+
+static ssize_t
+cold_read_now(int fd, void *p, size_t n, off_t at)
+{
+	if (cold) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return pread(fd, p, n, at);
+}
+
+static const struct diskio_ops bad_disk = {pread, cold_read_now, bad_write, bad_renew};
+
+START_TEST(a_failing_disk_stops_storing_and_nothing_else)
+{
+	begin();
+	options.ops = &bad_disk;
+	struct store *st = open_store();
+	struct store_stats s;
+	ck_assert(put(st, 1, 1));
+	store_flush(st);
+	write_error = EIO;
+	ck_assert(put(st, 2, 1));
+	ck_assert_int_eq(version_of(st, 2), 1); /* still in memory */
+	store_flush(st);
+	store_stats(st, &s);
+	ck_assert(s.failing && s.io_errors == 1);
+	ck_assert_int_eq(version_of(st, 1), 1);
+	ck_assert_int_eq(version_of(st, 2), GONE);
+	ck_assert(!put(st, 3, 1)); /* suspended */
+	write_error = 0;
+	st->retry_ms = 0; /* time passes */
+	ck_assert(put(st, 3, 1));
+	store_flush(st);
+	store_stats(st, &s);
+	ck_assert(!s.failing && s.refused_writes == 1);
+	ck_assert_int_eq(version_of(st, 3), 1);
+	store_close(&st);
+	end();
+}
+END_TEST
+
+START_TEST(a_full_disk_is_no_reason_not_to_start)
+{
+	begin();
+	options.ops = &bad_disk;
+	renew_error = ENOSPC;
+	struct store *st = open_store();
+	ck_assert(!put(st, 1, 1));
+	renew_error = 0;
+	st->retry_ms = 0;
+	for (int i = 0; i < 100 && !put(st, 1, 1); i++)
+		usleep(50000);
+	ck_assert_int_eq(version_of(st, 1), 1);
+	store_close(&st);
+	end();
+}
+END_TEST
+
+START_TEST(a_smaller_limit_drops_the_oldest)
+{
+	begin();
+	struct store *st = open_store();
+	for (unsigned i = 0; i < 3000; i++)
+		ck_assert(put(st, i % 2000, i));
+	store_close(&st);
+	options.log_bytes = 4 * SEGMENT;
+	st = open_store();
+	ck_assert_uint_le(tmpdir_bytes(dir), 4 * SEGMENT + 65536);
+	ck_assert_int_eq(version_of(st, 2999 % 2000), 2999);
+	for (unsigned i = 0; i < 2000; i++)
+		ck_assert(put(st, i, 5000));
+	store_close(&st);
+	options.log_bytes = 9 * SEGMENT;
+	st = open_store();
+	ck_assert_int_eq(version_of(st, 1999), 5000);
+	for (unsigned i = 0; i < 4000; i++)
+		ck_assert(put(st, i, 6000));
+	ck_assert_int_eq(version_of(st, 3999), 6000);
+	ledger_check(&st->ledger);
+	store_close(&st);
+	end();
+}
+END_TEST
+
+/* ---- many threads -------------------------------------------------------------------------- */
+
+static struct store *shared;
+static _Atomic bool over;
+
+static void *
+write_much(void *arg)
+{
+	unsigned first = *(unsigned *)arg;
+	for (unsigned i = 1; i < 1500; i++) {
+		put(shared, first + i % 20, i);
+		if (i % 7 == 0)
+			store_remove(shared, hash_of(first + i % 11));
+	}
+	return NULL;
+}
+
+static void *
+read_much(void *arg)
+{
+	(void)arg;
+	for (unsigned i = 0; !over; i++) {
+		version_of(shared, i % 80); /* looks at every byte */
+		struct locator at;
+		unsigned hits;
+		if (store_find(shared, hash_of(i % 80), &at, &hits) && store_lease(shared, &at))
+			store_unlease(shared, &at);
+	}
+	return NULL;
+}
+
+START_TEST(threads_write_read_and_evict)
+{
+	begin();
+	shared = open_store();
+	pthread_t w[3], r[2];
+	unsigned first[3] = {0, 20, 40};
+	over = false;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&r[i], NULL, read_much, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&w[i], NULL, write_much, &first[i]);
+	for (int i = 0; i < 3; i++)
+		pthread_join(w[i], NULL);
+	over = true;
+	for (int i = 0; i < 2; i++)
+		pthread_join(r[i], NULL);
+	store_flush(shared);
+	index_check(shared->index);
+	int before[60];
+	for (unsigned k = 0; k < 60; k++)
+		before[k] = version_of(shared, k);
+	store_close(&shared);
+	shared = open_store();
+	for (unsigned k = 0; k < 60; k++) /* the log says what the index said */
+		ck_assert_int_eq(version_of(shared, k), before[k]);
+	store_close(&shared);
+	end();
+}
+END_TEST
+
+UNIT("store", TIMES(killed_process_leaves_all_that_was_written, 12),
+     TIMES(cut_anywhere_or_flipped_anywhere, 2), TEST(what_was_cut_off_stays_off),
+     TEST(a_failing_disk_stops_storing_and_nothing_else),
+     TEST(a_full_disk_is_no_reason_not_to_start), TEST(a_smaller_limit_drops_the_oldest),
+     TEST(threads_write_read_and_evict))
