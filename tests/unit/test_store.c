@@ -25,10 +25,8 @@ begin(void)
 {
 	tmpdir_make(dir, sizeof dir);
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
-	options = (struct store_options){.dir = dir,
-	                                 .dir_fd = dir_fd,
-	                                 .log_bytes = 8 * SEGMENT,
-	                                 .segment_bytes = SEGMENT};
+	options = (struct store_options){
+		.dir = dir, .dir_fd = dir_fd, .log_bytes = 8 * SEGMENT, .segment_bytes = SEGMENT};
 }
 
 static void
