@@ -540,7 +540,7 @@ START_TEST(limit_is_never_exceeded_but_used)
 	struct cache *c = open_cache();
 	struct cache_stats s;
 	uint64_t most = 0;
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < 1600; i++) {
 		char key[32];
 		snprintf(key, sizeof key, "key-%d", i);
 		uint64_t n = i % 50 ? (uint64_t)(i * 7919) % 60000 : 1500000;
@@ -553,7 +553,7 @@ START_TEST(limit_is_never_exceeded_but_used)
 		}
 	}
 	cache_stats(c, &s);
-	ck_assert_uint_gt(s.evicted_objects, 1000);
+	ck_assert_uint_gt(s.evicted_objects, 500);
 	ck_assert_uint_ge(most, options.disk_bytes * 9 / 10);
 	ck_assert_uint_le(tmpdir_bytes(dir), options.disk_bytes);
 	cache_close(&c);
@@ -801,7 +801,7 @@ work(void *arg)
 {
 	struct worker *w = arg;
 	uint64_t x = w->number + 1;
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < 1200; i++) {
 		x = x * 6364136223846793005u + 1442695040888963407u;
 		unsigned k = (unsigned)(x >> 33) % 150;
 		char key[32];
