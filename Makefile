@@ -20,7 +20,8 @@ B       := build/$(MODE)$(if $(findstring clang,$(CC)),-clang)
 ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/edge proxy/admin proxy/cli config
 
 WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict-prototypes \
-        -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wno-format-truncation $(if $(WERROR),-Werror)
+        -Wmissing-prototypes -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror) \
+        $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
 OPT_release := -O2
 OPT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
@@ -43,7 +44,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,config proxy/admin proxy/edge proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario replay test-programs lint format fuzz bench install deps clean help FORCE
+.PHONY: run test unit scenario test-programs lint format fuzz bench install deps clean help FORCE
 .SECONDEXPANSION:
 .SECONDARY:
 
@@ -92,12 +93,8 @@ UNITS     := $(call programs,tests/unit,tests,test_)
 SCENARIOS := $(call programs,tests/scenario,scenario,)
 FUZZERS   := $(call programs,tests/fuzz,fuzz,fuzz_)
 RUN        = TWICE=$(B)/bin/twice tests/kit/run.sh
-unit: $(UNITS)
-	@$(RUN) $^
-scenario: $(SCENARIOS) $(B)/bin/twice
-	@$(RUN) $(SCENARIOS)
-replay: $(FUZZERS)
-	@$(RUN) $^
+unit: $(UNITS) ; @$(RUN) $^
+scenario: $(SCENARIOS) build/twice ; @$(RUN) $(SCENARIOS)
 
 # What is installed first may decide what can be built, so these two begin anew.
 AGAIN = $(MAKE) --no-print-directory -j$(shell nproc)
@@ -117,7 +114,8 @@ lint: $(LIBS)
 	@tests/lint/layers.sh
 	@$(if $(wildcard tests/lint/pure.sh),B=$(B) tests/lint/pure.sh)
 	@awk -f tests/lint/shape.awk $(filter %.c,$(SOURCES))
-	@clang-format --dry-run -Werror $(FORMATTED)
+	@wrong=$$(clang-format --dry-run $(FORMATTED) 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning.*//p' | sort -u); \
+	[ -z "$$wrong" ] || { echo "make format would change:" $$wrong; exit 1; }
 format:
 	@clang-format -i $(FORMATTED)
 fuzz:
@@ -132,6 +130,7 @@ bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 	bench/miss.sh 3 30000
 	bench/idle.sh 10000 2000 20000
 	bench/slow.sh 5 1073741824
+	bench/course.sh
 install: $(B)/bin/twice
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/twice
 	install -D -m 644 config/twice.yaml $(DESTDIR)$(PREFIX)/share/doc/twice/twice.yaml

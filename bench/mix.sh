@@ -35,8 +35,10 @@ run_one() { # name
 		"$(awk -v w="$written" 'BEGIN { print w / 1e6 }')" \
 		"$(awk -v c="$cpu" -v n="$REQUESTS" 'BEGIN { print c / n }')" \
 		"$(value wrong_bodies "$log")" "$(value failures "$log")" "$(value seconds "$log")"
+	eval "written_$1=$written hit_$1=$(value hit_ratio "$log")"
 	case $1 in
 	twice*)
+		eval "own_$1=$(stats written_bytes) saved_$1=$(stats saved_ratio)"
 		awk -v own="$(stats written_bytes)" -v base="$(stats baseline_bytes)" \
 			-v ratio="$(stats saved_ratio)" -v extra="$(stats extra_requests)" 'BEGIN {
 			printf "   /stats: written %.1f MB, baseline %.1f MB, saved_ratio %.3f, extra %d",
@@ -44,7 +46,6 @@ run_one() { # name
 		;;
 	esac
 	echo
-	eval "written_$1=$written"
 	stop "$PROXY"
 	rm -rf "$cache"
 }
@@ -56,10 +57,21 @@ echo "# run    hit ratio       written   CPU/request"
 start_origin
 for run in $RUNS; do run_one "$run"; done
 
-compare() { # words, fewer, more
-	[ -n "${2:-}" ] && [ -n "${3:-}" ] && [ "$3" -gt 0 ] &&
-		awk -v a="$2" -v b="$3" -v w="$1" 'BEGIN { printf "# %s: %.1f%% fewer bytes written\n", w, 100 * (1 - a / b) }'
+fewer() { # words, fewer, more
+	[ -n "$2" ] && [ -n "$3" ] && awk -v a="$2" -v b="$3" -v w="$1" 'BEGIN {
+		printf "# %s: %.1f%% fewer bytes written\n", w, 100 * (1 - a / b) }'
 }
-compare "twice, second sighting against first" "${written_twice2:-}" "${written_twice1:-}"
-compare "nginx, min_uses 2 against 1" "${written_nginx2:-}" "${written_nginx1:-}"
+fewer "twice, second sighting against first" "${written_twice2:-}" "${written_twice1:-}"
+fewer "nginx, min_uses 2 against 1" "${written_nginx2:-}" "${written_nginx1:-}"
+if [ -n "${written_twice1:-}" ] && [ -n "${written_twice2:-}" ]; then
+	awk -v w1="$written_twice1" -v w2="$written_twice2" -v saved="$saved_twice2" -v h1="$hit_twice1" \
+		-v h2="$hit_twice2" -v o1="$own_twice1" -v o2="$own_twice2" 'BEGIN {
+		measured = 1 - w2 / w1
+		printf "# saved_ratio says %.1f%%, measured %.1f%%: %+.1f points (aim: within 2)\n",
+			100 * saved, 100 * measured, 100 * (saved - measured)
+		printf "# hit ratio %.1f%% against %.1f%%: %+.1f points (aim: at most 1 lower)\n",
+			100 * h2, 100 * h1, 100 * (h2 - h1)
+		printf "# own count against the kernel: %+.1f%% and %+.1f%% (aim: within 5%%)\n",
+			100 * (o2 / w2 - 1), 100 * (o1 / w1 - 1) }'
+fi
 exit 0

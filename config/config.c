@@ -317,12 +317,8 @@ print_line(const char *margin, const struct setting *s, const char *in, struct b
 	do
 		buf_add_lit(to, " ");
 	while (to->n - start < COMMENT_COLUMN);
-	buf_printf(to, "# %s%s\n", s->sentence,
-		   s->kind == KIND_WORD || s->kind == KIND_CHOICE ? ": " : "");
-	if (s->kind == KIND_WORD || s->kind == KIND_CHOICE) {
-		to->n--;
-		buf_printf(to, "%s\n", s->words);
-	}
+	bool has_words = s->kind == KIND_WORD || s->kind == KIND_CHOICE;
+	buf_printf(to, "# %s%s%s\n", s->sentence, has_words ? ": " : "", has_words ? s->words : "");
 }
 
 static void

@@ -454,7 +454,7 @@ find_row(const struct setting *rows, const char *key)
 	return NULL;
 }
 
-/* The pair of a mapping with this key, from pair number `from` on. */
+/* The first pair of a mapping with this key, or NULL. */
 static yaml_node_pair_t *
 find_pair(struct reading *r, const yaml_node_t *mapping, const char *key)
 {
@@ -618,19 +618,18 @@ reading_destroy(struct reading **r)
 }
 
 void
-reading_place(const struct reading *r, const char *setting, char *out, size_t n)
+reading_place(struct reading *r, const char *setting, char *out, size_t n)
 {
-	struct reading *doc = (struct reading *)(uintptr_t)r;
 	const struct config_flag *f = next_flag(r, setting, NULL);
 	struct given g = f ? given_flag(f) : (struct given){0};
-	yaml_node_t *node = r->has_given && !f ? yaml_document_get_root_node(&doc->given) : NULL;
+	yaml_node_t *node = r->has_given && !f ? yaml_document_get_root_node(&r->given) : NULL;
 	char key[PATH_BYTES];
 	while (node && node->type == YAML_MAPPING_NODE && *setting) {
 		size_t len = strcspn(setting, ".");
 		snprintf(key, sizeof(key), "%.*s", (int)len, setting);
 		setting += len + (setting[len] == '.');
-		yaml_node_pair_t *pair = find_pair(doc, node, key);
-		node = pair ? yaml_document_get_node(&doc->given, pair->value) : NULL;
+		yaml_node_pair_t *pair = find_pair(r, node, key);
+		node = pair ? yaml_document_get_node(&r->given, pair->value) : NULL;
 		if (node)
 			g = given_at(node);
 	}

@@ -25,6 +25,6 @@ int reading_create(struct reading **out, const struct reading_input *in, struct 
 void reading_destroy(struct reading **r);
 
 /* "twice.yaml:7: ", "--disk: " or "": where a setting ("cache.disk") was given its value. */
-void reading_place(const struct reading *r, const char *setting, char *out, size_t n);
+void reading_place(struct reading *r, const char *setting, char *out, size_t n);
 
 #endif

@@ -65,7 +65,13 @@ bloom_probe(const struct bloom *b)
 size_t
 bloom_memory(const struct bloom *b)
 {
-	return sizeof(*b) + grid_memory(&b->grid);
+	return bloom_shape_memory(&b->grid.probe);
+}
+
+size_t
+bloom_shape_memory(const struct probe *shape)
+{
+	return sizeof(struct bloom) + (size_t)packed_bytes(shape->range, 1);
 }
 
 double

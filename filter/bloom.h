@@ -38,6 +38,7 @@ uint64_t bloom_count(const struct bloom *b);
 uint64_t bloom_ones(const struct bloom *b);
 struct probe bloom_probe(const struct bloom *b);
 size_t bloom_memory(const struct bloom *b);
+size_t bloom_shape_memory(const struct probe *shape); /* the same, of one to come */
 
 /* The chance, at this fill, that an absent key is found. */
 double bloom_fpr(const struct bloom *b);

@@ -32,12 +32,21 @@ fpr_of(const struct chain_plan *p, size_t i)
 	return p->fpr * pow(p->ratio, (double)i);
 }
 
+/* A link also closes by its ones, and how many ones so many keys make is luck: one standard error
+ * is worth 2/3 sqrt(keys / places) keys. With four and a half to spare a link takes the keys it
+ * was made for, instead of opening the next, larger one just before its last. */
+static double
+with_luck(double keys, double fpr)
+{
+	return keys + 3 * sqrt(keys / fmax(1, -log2(fpr)));
+}
+
 /* One that bloom_create refuses when the plan leads too far. */
 static struct probe
 shape_of(const struct chain_plan *p, size_t i)
 {
-	double keys = fmin(keys_of(p, i), (double)PROBE_RANGE_MOST);
-	return bloom_shape((uint64_t)keys, fpr_of(p, i));
+	double keys = with_luck(keys_of(p, i), fpr_of(p, i));
+	return bloom_shape((uint64_t)fmin(keys, (double)PROBE_RANGE_MOST), fpr_of(p, i));
 }
 
 static struct bloom *
@@ -141,6 +150,25 @@ size_t
 chain_links(const struct chain *c)
 {
 	return c->n;
+}
+
+static size_t
+link_bytes(const struct chain_plan *p, size_t i)
+{
+	struct probe shape = shape_of(p, i);
+	return sizeof(struct bloom *) + bloom_shape_memory(&shape);
+}
+
+size_t
+chain_first_bytes(const struct chain_plan *plan)
+{
+	return sizeof(struct chain) + link_bytes(plan, 0);
+}
+
+size_t
+chain_next_bytes(const struct chain *c)
+{
+	return is_full(c) ? link_bytes(&c->plan, c->n) : 0;
 }
 
 double

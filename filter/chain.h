@@ -43,6 +43,11 @@ uint64_t chain_count(const struct chain *c);
 size_t chain_memory(const struct chain *c);
 size_t chain_links(const struct chain *c);
 
+/* For a caller with a bound on memory: what a new chain will take, and what the next new key
+ * will add to it (0 while the open link has room). */
+size_t chain_first_bytes(const struct chain_plan *plan);
+size_t chain_next_bytes(const struct chain *c);
+
 /* The chance that an absent key is found: at this fill, and with all links full. */
 double chain_fpr(const struct chain *c);
 double chain_fpr_full(const struct chain *c);

@@ -17,6 +17,7 @@ struct scalable_options {
 	double ratio;	 /* r; 0: 0.5 */
 };
 
+struct chain_plan scalable_plan(const struct scalable_options *o);
 struct chain *scalable_create(const struct scalable_options *o);
 
 #endif

@@ -8,6 +8,7 @@
 #include "proxy/admin/admin.h"
 
 #include "proxy/admin/dashboard.h"
+#include "proxy/admin/filters.h"
 #include "proxy/base/address.h"
 #include "proxy/base/mem.h"
 
@@ -22,10 +23,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { HEAD_BYTES_MOST = 16384, BODY_BYTES_MOST = 65536, IDLE_SECONDS = 30, BACKLOG = 64 };
+enum { HEAD_BYTES_MOST = 16384, IDLE_SECONDS = 30, BACKLOG = 64 };
 
 struct admin {
 	struct admin_source source;
+	struct filters *filters;
 	struct address bound;
 	struct event_base *base;
 	struct evhttp *http;
@@ -142,6 +144,24 @@ on_purge(struct admin *a, struct evhttp_request *q)
 	free(url);
 }
 
+static void
+on_filters(struct admin *a, struct evhttp_request *q)
+{
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(q);
+	struct evbuffer *body = evhttp_request_get_input_buffer(q);
+	struct filters_request asked = {.method = evhttp_request_get_command(q),
+					.path = evhttp_uri_get_path(uri),
+					.query = evhttp_uri_get_query(uri)};
+	struct filters_answer said = {0};
+	asked.body =
+		(struct str){(const char *)evbuffer_pullup(body, -1), evbuffer_get_length(body)};
+	filters_answer(a->filters, &asked, &said);
+	if (said.allow)
+		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow", said.allow);
+	answer(q, said.status, said.type, said.text.p, said.text.n);
+	buf_fini(&said.text);
+}
+
 /* ---- routes ---------------------------------------------------------------------------------- */
 
 static const struct route {
@@ -182,10 +202,10 @@ may_ask(const struct admin *a, struct evhttp_request *q)
 	const char *host = evhttp_request_get_host(q); /* without the port */
 	const char *origin = evhttp_find_header(fields, "Origin");
 	const char *host_port = evhttp_find_header(fields, "Host");
-	if (!origin) /* no browser sends a page's request without one where it could change things */
-		return true;
 	if (address_is_loopback(&a->bound) && host && is_foreign_name(host))
 		return false;
+	if (!origin)
+		return true;
 	const char *scheme_end = strstr(origin, "://");
 	return scheme_end && host_port && strcasecmp(scheme_end + 3, host_port) == 0;
 }
@@ -195,13 +215,15 @@ on_request(struct evhttp_request *q, void *ctx)
 {
 	struct admin *a = ctx;
 	enum evhttp_cmd_type method = evhttp_request_get_command(q);
-	const struct route *route =
-		find_route(evhttp_uri_get_path(evhttp_request_get_evhttp_uri(q)));
+	const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(q));
+	const struct route *route = find_route(path);
 	bool reads = method == EVHTTP_REQ_GET || method == EVHTTP_REQ_HEAD;
 	if (!(route && route->open) && !may_ask(a, q)) {
 		answer_text(q, 403, "ask by address or localhost, not from another site's page\n");
+	} else if (path && filters_own(path)) {
+		on_filters(a, q);
 	} else if (!route) {
-		answer_text(q, 404, "here are: / /stats /metrics /healthz /purge\n");
+		answer_text(q, 404, "here are: / /stats /metrics /healthz /purge /filters\n");
 	} else if (route->changes ? method != EVHTTP_REQ_POST : !reads) {
 		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
 				  route->changes ? "POST" : "GET, HEAD");
@@ -258,6 +280,7 @@ destroy(struct admin *a)
 		event_base_free(a->base);
 	if (a->stop_fd >= 0)
 		close(a->stop_fd);
+	filters_destroy(&a->filters);
 	free(a);
 }
 
@@ -272,7 +295,7 @@ set_up(struct admin *a)
 		return -1;
 	a->stopped = event_new(a->base, a->stop_fd, EV_READ, on_stop, a);
 	evhttp_set_max_headers_size(a->http, HEAD_BYTES_MOST);
-	evhttp_set_max_body_size(a->http, BODY_BYTES_MOST);
+	evhttp_set_max_body_size(a->http, FILTERS_BODY_MOST);
 	evhttp_set_timeout(a->http, IDLE_SECONDS);
 	evhttp_set_allowed_methods(a->http, 0xffff); /* the table says what each may */
 	evhttp_set_gencb(a->http, on_request, a);
@@ -286,6 +309,7 @@ admin_start(struct admin **out, const char *addr, const struct admin_source *s, 
 	struct admin *a = NEW(struct admin);
 	int fd = -1;
 	a->source = *s;
+	a->filters = filters_create(&FILTERS_LIMITS);
 	a->stop_fd = -1;
 	if (address_parse(addr, &a->bound) < 0) {
 		snprintf(err, err_bytes, "admin: \"%s\" is not IP:PORT", addr);

@@ -10,7 +10,7 @@ int
 mailbox_init(struct mailbox *m)
 {
 	atomic_init(&m->head, NULL);
-	m->nudge = NULL;
+	atomic_init(&m->nudge, NULL);
 	m->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	return m->fd < 0 ? -1 : 0;
 }
@@ -33,8 +33,9 @@ mailbox_post(struct mailbox *m, struct letter *l)
 	                                              memory_order_relaxed));
 	if (head)
 		return;
-	if (m->nudge && pthread_equal(m->owner, pthread_self())) {
-		m->nudge(m->nudge_ctx);
+	mailbox_nudge_fn *nudge = atomic_load_explicit(&m->nudge, memory_order_acquire);
+	if (nudge && pthread_equal(m->owner, pthread_self())) {
+		nudge(m->nudge_ctx);
 	} else {
 		uint64_t one = 1;
 		ssize_t n = write(m->fd, &one, sizeof one);
@@ -43,11 +44,11 @@ mailbox_post(struct mailbox *m, struct letter *l)
 }
 
 void
-mailbox_adopt(struct mailbox *m, void (*nudge)(void *ctx), void *ctx)
+mailbox_adopt(struct mailbox *m, mailbox_nudge_fn *nudge, void *ctx)
 {
 	m->owner = pthread_self();
 	m->nudge_ctx = ctx;
-	m->nudge = nudge;
+	atomic_store_explicit(&m->nudge, nudge, memory_order_release);
 }
 
 unsigned

@@ -17,12 +17,14 @@ struct letter {
 	void (*open)(struct letter *l); /* called once, on the owner's thread */
 };
 
+typedef void mailbox_nudge_fn(void *ctx);
+
 struct mailbox {
 	_Atomic(struct letter *) head;
 	int fd; /* eventfd: readable when letters wait; register it for reading */
 	/* Set both on the owning thread to spare a system call when the owner writes to itself: nudge
 	 * is then called instead of writing to fd, and must see to it that mailbox_run is called soon. */
-	void (*nudge)(void *ctx);
+	_Atomic(mailbox_nudge_fn *) nudge; /* set last, when the two below hold */
 	void *nudge_ctx;
 	pthread_t owner;
 };
@@ -30,8 +32,8 @@ struct mailbox {
 int mailbox_init(struct mailbox *m); /* 0, or -1 with errno */
 void mailbox_fini(struct mailbox *m);
 void mailbox_post(struct mailbox *m, struct letter *l);
-/* From the owning thread, once, before anybody posts. */
-void mailbox_adopt(struct mailbox *m, void (*nudge)(void *ctx), void *ctx);
+/* From the owning thread, once; others may be posting already. */
+void mailbox_adopt(struct mailbox *m, mailbox_nudge_fn *nudge, void *ctx);
 /* Opens all waiting letters in the order they were posted; returns how many. drain: fd was readable. */
 unsigned mailbox_run(struct mailbox *m, bool drain);
 

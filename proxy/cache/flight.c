@@ -173,6 +173,7 @@ flight_unref(struct flight **fp)
 	atomic_fetch_sub_explicit(&f->all->count, 1, memory_order_relaxed);
 	free(f->pieces);
 	buf_fini(&f->head.head);
+	buf_fini(&f->head.asker);
 	buf_fini(&f->head.vary);
 	buf_fini(&f->head.variant);
 	object_unref(&f->head.object);

@@ -34,6 +34,8 @@ void flights_count(struct flights *f, uint64_t *flights, uint64_t *bytes);
 /* What is known when the origin's head is here; constant once published. */
 struct flight_head {
 	struct buf head;       /* as stored (http/head.h); owned by the flight once published */
+	struct buf asker;      /* what the leader's client is sent instead, if not empty: with the fields
+	                        * that no-cache="..." and private="..." keep out of the store */
 	struct buf vary;       /* names the answer varies on (vary_names); empty: none */
 	struct buf variant;    /* vary_key of the leader's request */
 	struct terms terms;    /* when storable */

@@ -165,6 +165,20 @@ serve_until_told(const struct settings *s, struct server *server, const sigset_t
 		(unsigned long long)(s->config.timeouts.drain_ms + 999) / 1000);
 }
 
+/* The rooms say what they could not do; which flag helps is known here. */
+static const char *
+way_out(const struct config *c, const char *err)
+{
+	if (strstr(err, "--"))
+		return "";
+	if (c->cache.dir && strstr(err, c->cache.dir))
+		return "; name a directory you may write with --cache DIR, or use RAM only with --cache none";
+	for (unsigned i = 0; i < c->listen_count; i++)
+		if (strstr(err, c->listen[i]))
+			return "; choose another address with --listen IP:PORT";
+	return "";
+}
+
 static int
 serve(const struct settings *s)
 {
@@ -191,7 +205,7 @@ serve(const struct settings *s)
 	result = CLI_FINE;
 out:
 	if (result != CLI_FINE)
-		cli_complain("run", "%s", err);
+		cli_complain("run", "%s%s", err, way_out(&s->config, err));
 	admin_stop(&admin);
 	server_destroy(&server);
 	return result;

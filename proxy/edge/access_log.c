@@ -57,6 +57,8 @@ access_log(struct txn *t)
 	if (atomic_load_explicit(&w->shared->log_fd, memory_order_relaxed) < 0)
 		return;
 	struct buf *b = &w->log;
+	if (b->n == 0)
+		event_active(w->log_due, EV_TIMEOUT, 0);
 	char peer[INET6_ADDRSTRLEN], when[64];
 	time_t now = (time_t)now_s();
 	struct tm tm;

@@ -402,6 +402,7 @@ answer_flight(struct txn *t)
 	if (!t->leader && t->rq.method == METHOD_GET)
 		seen_record(t->worker->shared->seen, t->primary);
 	struct str head = buf_str(&h->head);
+	bool whole = t->leader && h->asker.n; /* with what the store must not hold */
 	if (h->storable && !t->passing) {
 		select_part(t, head, &h->terms, h->body_bytes);
 		if (t->slice_count > 1) { /* many parts of what is still arriving: the whole (14.2) */
@@ -421,9 +422,9 @@ answer_flight(struct txn *t)
 		t->at = 0;
 		t->until = h->body_bytes;
 	} else {
-		add_selected_head(t, head, h->body_bytes);
+		add_selected_head(t, whole ? buf_str(&h->asker) : head, h->body_bytes);
 	}
-	if (h->storable && !t->passing && (h->has_age || !t->leader))
+	if (h->storable && !t->passing && !whole && (h->has_age || !t->leader))
 		add_number(t, STR("Age: "), h->age > 0 ? (uint64_t)h->age : 0);
 	t->from_flight = true;
 	if (t->body_none || t->at == t->until)

@@ -661,6 +661,8 @@ publish(struct fill *f, const struct response *rs, uint64_t length)
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (f->storable) {
+		if (head_withholds(rs))
+			head_store(rs, now, &h.asker, NULL);
 		vary_key(buf_str(&h.vary), &f->rq.fields, &h.variant);
 		h.age = f->terms.initial_age;
 		admit(f, rs->status);

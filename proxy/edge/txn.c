@@ -174,8 +174,9 @@ txn_begin(struct conn *c, struct str head, bool over)
 	if (!t->fault && t->rq.method == METHOD_CONNECT)
 		t->fault = &fault_CONNECT;
 	if (!t->fault) {
-		if (t->rq.scheme.n == 0)
-			t->rq.scheme = STR("http");
+		/* What the listener speaks, not what an absolute-form target claims: else a plain client
+		 * could fill the keys of https. */
+		t->rq.scheme = STR("http");
 		uint64_t most = t->worker->shared->config->limits.body_bytes;
 		if (t->rq.framing == FRAMING_LENGTH && most && t->rq.content_length > most)
 			t->fault = &fault_BODY_TOO_LARGE;

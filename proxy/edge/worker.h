@@ -71,7 +71,7 @@ struct worker {
 	struct event_base *base;
 	struct fetcher *fetcher;
 	struct mailbox mailbox;
-	struct event *mail, *nudged, *tick;
+	struct event *mail, *nudged, *tick, *log_due;
 	struct letter drain_letter;
 	struct metrics metrics;
 	struct listener *listeners;

@@ -272,12 +272,35 @@ add_seen(const struct request *r, const struct forward *f, enum field_id id, str
 	add_if_any(name, f->trust_forwarded && said.n ? said : seen, out);
 }
 
+/* RFC 9110 7.6.2: each hop takes one off; the one that brings 0 is not passed on (edge's to see). */
+static bool
+counts_down(const struct request *r, const struct field *field)
+{
+	return field->id == FIELD_MAX_FORWARDS &&
+	       (r->method == METHOD_OPTIONS || r->method == METHOD_TRACE);
+}
+
+static void
+add_one_less(const struct field *field, struct buf *out)
+{
+	int64_t n;
+	bool number = digits_parse(field->value, &n);
+	buf_add_str(out, field->name);
+	buf_add_lit(out, ": ");
+	buf_add_u64(out, number && n > 0 ? (uint64_t)(n - 1) : 0);
+	buf_add_lit(out, "\r\n");
+}
+
 void
 head_forward(const struct request *r, const struct forward *f, struct buf *out)
 {
-	for (unsigned i = 0; i < r->fields.n; i++)
-		if (is_forwarded(r, f, &r->fields.v[i]))
-			add_field(r->fields.v[i].name, r->fields.v[i].value, out);
+	for (unsigned i = 0; i < r->fields.n; i++) {
+		const struct field *field = &r->fields.v[i];
+		if (counts_down(r, field))
+			add_one_less(field, out);
+		else if (is_forwarded(r, f, field))
+			add_field(field->name, field->value, out);
+	}
 	add_if_any(STR("If-None-Match"), f->if_none_match, out);
 	add_if_any(STR("If-Modified-Since"), f->if_modified_since, out);
 	add_if_any(STR("Range"), f->range, out);

@@ -2,17 +2,19 @@
  *
  * Nothing here calls back into the caller from within the caller's own call: starts, resumes and
  * "there is more" are noted and carried out by the run event, in the same round of the event loop.
- * A cancel from inside one of libcurl's callbacks is noted too, and carried out when it returns.
+ * A cancel from inside a fetch's own callback is noted too, and carried out when it returns.
  */
 #include "proxy/origin/fetch.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/http/chunked.h"
 #include "proxy/origin/lane.h"
 #include "proxy/origin/origin.h"
 #include "proxy/origin/pool.h"
 #include "proxy/origin/reply.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <event2/event.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,7 +23,11 @@
 #include <time.h>
 
 /* Ended fetches kept for the next ones, and the bytes each may keep. */
-enum { SPARE_MAX = 64, SPARE_BYTES = 8 << 10 };
+enum { SPARE_MAX = 64, SPARE_BYTES = 40 << 10 };
+
+/* READ_BYTES is what a fetch may hold of a body while paused, see fetch.h. ROUNDS of them, then
+ * other connections have their turn. */
+enum { READ_BYTES = 32 << 10, SEND_BYTES = 16 << 10, ROUNDS = 8 };
 
 struct site { /* an origin as this worker uses it */
 	struct pool pool;
@@ -40,11 +46,13 @@ struct fetcher {
 	LIST_HEAD(, site) sites;
 	TAILQ_HEAD(, fetch) spare;
 	unsigned spare_count;
+	char in[READ_BYTES]; /* what was just read, for whichever fetch it is */
 };
 
 struct fetch {
 	/* kept when the fetch is over and another takes the struct */
-	struct buf text; /* the request, in strings */
+	struct buf out;	 /* the request's head, then pieces of its body, on their way */
+	struct buf held; /* read, but not taken by on_body; first held_data bytes of body */
 	struct reply reply;
 	/* zeroed for each */
 	TAILQ_ENTRY(fetch) link; /* in site->waiting or fetcher->spare */
@@ -54,21 +62,25 @@ struct fetch {
 	struct fetch_events ev;
 	void *ctx;
 
-	const char *method, *target; /* in text */
-	struct curl_slist lines[2];  /* Host and fields, in text */
+	size_t out_sent, held_data;
 	enum framing framing;
 	uint64_t send_left; /* of a body with a known length */
-	bool idempotent;
+	bool idempotent, to_head;
 
 	bool listed, waiting;	       /* in todo; in site->waiting */
 	bool want_resume, want_send;   /* what todo is about, once it has a lane */
-	bool recv_paused, send_paused; /* as libcurl knows it */
+	bool recv_paused, send_paused; /* by the caller */
+	bool inside;		       /* one of the callbacks below runs, or may */
 	bool cancelled, ending;
-	bool head_done, body_taken, moved;
-	unsigned sends; /* times the request has left, or begun to */
+	bool open;	       /* the lane's connection stands */
+	bool retried, heard;   /* a second connection; a byte came on this one */
+	bool body_asked, sent; /* for some of the request's body; all of the request is out */
+	bool deaf;	       /* the origin takes no more of the request */
+	bool again;	       /* to be tried on a new connection */
+	bool head_done, moved;
 	int64_t start_us, first_us, moved_ms;
 
-	bool forced; /* we, not libcurl, know why it ends: */
+	bool over; /* and how: */
 	enum fetch_end end;
 	const char *why;
 };
@@ -124,17 +136,18 @@ fetch_new(struct fetcher *fr)
 		return NEW(struct fetch);
 	TAILQ_REMOVE(&fr->spare, f, link);
 	fr->spare_count--;
-	struct buf text = f->text;
+	struct buf out = f->out, held = f->held;
 	struct reply reply = f->reply;
-	text.n = 0;
-	*f = (struct fetch){.text = text, .reply = reply};
+	out.n = held.n = 0;
+	*f = (struct fetch){.out = out, .held = held, .reply = reply};
 	return f;
 }
 
 static void
 fetch_free(struct fetch *f)
 {
-	buf_fini(&f->text);
+	buf_fini(&f->out);
+	buf_fini(&f->held);
 	reply_fini(&f->reply);
 	free(f);
 }
@@ -147,23 +160,37 @@ wait_no_more(struct fetch *f)
 	f->waiting = false;
 }
 
-/* The end of a fetch: its lane, if any, is no longer at work and goes to the next. */
+/* Whole, and nothing of this request or its response is still to come on the connection. */
+static bool
+leaves_it_clean(const struct fetch *f)
+{
+	return f->over && f->end == FETCH_OK && f->sent && f->held.n == 0 && reply_keeps(&f->reply);
+}
+
+static void
+give_lane_back(struct fetch *f)
+{
+	struct lane *l = f->lane;
+	f->lane = NULL;
+	if (leaves_it_clean(f))
+		pool_keep(l);
+	else
+		pool_close(l);
+	struct fetch *first = TAILQ_FIRST(&f->site->waiting);
+	if (first)
+		todo_add(first);
+}
+
 static void
 leave(struct fetch *f)
 {
-	struct site *s = f->site;
-	struct fetcher *fr = s->fetcher;
+	struct fetcher *fr = f->site->fetcher;
 	todo_remove(f);
 	wait_no_more(f);
-	if (f->lane) {
-		pool_give(f->lane);
-		struct fetch *first = TAILQ_FIRST(&s->waiting);
-		if (first)
-			todo_add(first);
-	}
+	if (f->lane)
+		give_lane_back(f);
 	fr->active--;
-	if (fr->spare_count >= SPARE_MAX || f->text.cap > SPARE_BYTES ||
-	    f->reply.head.cap > SPARE_BYTES) {
+	if (fr->spare_count >= SPARE_MAX || f->out.cap + f->held.cap > SPARE_BYTES) {
 		fetch_free(f);
 		return;
 	}
@@ -172,16 +199,16 @@ leave(struct fetch *f)
 }
 
 static void
-finish(struct fetch *f, enum fetch_end end, const char *detail)
+finish(struct fetch *f)
 {
 	int64_t now = now_us();
 	struct fetch_result r = {
-		.end = end,
-		.status = ends[end].status,
-		.word = ends[end].word,
-		.detail = detail,
+		.end = f->end,
+		.status = ends[f->end].status,
+		.word = ends[f->end].word,
+		.detail = f->why,
 		.head_seen = f->head_done,
-		.reused = f->lane && f->sends && !f->lane->opened,
+		.reused = f->lane && f->lane->used,
 		.wait_us = (f->first_us ? f->first_us : now) - f->start_us,
 		.total_us = now - f->start_us,
 	};
@@ -190,78 +217,41 @@ finish(struct fetch *f, enum fetch_end end, const char *detail)
 	leave(f);
 }
 
-/* -- how libcurl's word becomes ours ----------------------------------------------------------- */
-
+/* The first reason counts. Carried out when nothing of f is at work: settle, give_up. */
 static void
-force(struct fetch *f, enum fetch_end end, const char *why)
+end(struct fetch *f, enum fetch_end how, const char *why)
 {
-	f->forced = true;
-	f->end = end;
+	if (f->over)
+		return;
+	f->over = true;
+	f->end = how;
 	f->why = why;
 }
 
+static void
+give_up(struct fetch *f, enum fetch_end how, const char *why)
+{
+	end(f, how, why);
+	finish(f);
+}
+
 static enum fetch_end
-end_of(const struct fetch *f, CURLcode code)
+end_of_dial(CURLcode code)
 {
 	switch (code) {
-	case CURLE_OK: /* libcurl takes a head cut short for a whole one */
-		return f->head_done ? FETCH_OK : FETCH_CLOSED;
 	case CURLE_COULDNT_RESOLVE_HOST:
 		return FETCH_DNS;
-	case CURLE_COULDNT_CONNECT:
-		return FETCH_CONNECT;
 	case CURLE_OPERATION_TIMEDOUT:
 		return FETCH_CONNECT_TIMEOUT;
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_SSL_CIPHER:
-	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_SSL_ISSUER_ERROR:
-	case CURLE_SSL_INVALIDCERTSTATUS:
 		return FETCH_TLS;
-	case CURLE_SEND_ERROR:
-	case CURLE_UPLOAD_FAILED:
-		return f->head_done ? FETCH_TRUNCATED : FETCH_SEND;
-	case CURLE_GOT_NOTHING:
-	case CURLE_SEND_FAIL_REWIND: /* a dead kept connection, and the body is gone */
-	case CURLE_RECV_ERROR:
-	case CURLE_PARTIAL_FILE:
-		return f->head_done ? FETCH_TRUNCATED : FETCH_CLOSED;
 	default:
-		return f->head_done ? FETCH_TRUNCATED : f->sends ? FETCH_PROTOCOL : FETCH_CONNECT;
+		return FETCH_CONNECT;
 	}
-}
-
-/* RFC 9112 9.8: a body that only the connection's end delimits is whole only with TLS's alert. */
-static bool
-is_cut_short(const struct fetch *f)
-{
-	const struct reply *r = &f->reply;
-	bool has_body = strcmp(f->method, "HEAD") != 0 && r->status != 204 && r->status != 304;
-	return f->site->pool.origin->tls && has_body && !r->has_length && !r->has_coding &&
-	       !f->lane->farewell;
-}
-
-static void
-finish_as_libcurl_says(struct fetch *f, CURLcode code)
-{
-	enum fetch_end end = end_of(f, code);
-	if (f->forced)
-		finish(f, f->end, f->why);
-	else if (code == CURLE_OK && !f->head_done)
-		finish(f, end, "the origin closed the connection within the head");
-	else if (end == FETCH_OK && is_cut_short(f))
-		finish(f, FETCH_TRUNCATED, "the TLS connection ended without a closure alert");
-	else
-		finish(f, end, f->lane->error[0] ? f->lane->error : curl_easy_strerror(code));
-}
-
-static void
-give_up(struct fetch *f, enum fetch_end end, const char *why)
-{
-	lane_stop(f->lane);
-	finish(f, end, why);
 }
 
 /* -- time -------------------------------------------------------------------------------------- */
@@ -271,7 +261,7 @@ static int64_t
 deadline(const struct fetch *f)
 {
 	const struct origin *o = f->site->pool.origin;
-	if (!f->sends)
+	if (!f->open)
 		return f->start_us / 1000 + o->connect_timeout_ms;
 	if (f->recv_paused || f->send_paused)
 		return 0;
@@ -289,7 +279,7 @@ on_wake(struct lane *l)
 	int64_t at = deadline(f);
 	if (!at || at > lane_now_ms())
 		lane_wake_at(l, at);
-	else if (!f->sends)
+	else if (!f->open)
 		give_up(f, FETCH_CONNECT_TIMEOUT, "no connection within connect_timeout");
 	else
 		give_up(f, FETCH_READ_TIMEOUT, "not a byte from the origin within read_timeout");
@@ -316,239 +306,341 @@ on_patience(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (f && f->start_us + s->pool.origin->connect_timeout_ms * 1000 <= now_us())
-		finish(f, FETCH_CONNECT_TIMEOUT,
-		       "all connections to the origin were busy for connect_timeout");
+		give_up(f, FETCH_CONNECT_TIMEOUT,
+			"all connections to the origin were busy for connect_timeout");
 	wait_for_first(s);
 }
 
-/* -- libcurl's callbacks ----------------------------------------------------------------------- */
-
-/* The request is about to be sent. A second time means that libcurl found a kept connection dead
- * and opened another: RFC 9110 9.2.2 lets us repeat what is idempotent, and nothing else; and what
- * was taken of the body is gone. */
-static int
-on_curl_ready(void *arg, char *ip, char *local_ip, int port, int local_port)
-{
-	struct lane *l = arg;
-	struct fetch *f = l->user;
-	(void)ip;
-	(void)local_ip;
-	(void)port;
-	(void)local_port;
-	if (f->cancelled)
-		return CURL_PREREQFUNC_ABORT;
-	f->moved = true;
-	if (f->sends++ == 0 || (f->sends == 2 && f->idempotent && !f->body_taken))
-		return CURL_PREREQFUNC_OK;
-	force(f, FETCH_CLOSED,
-	      "the origin closed a kept connection; the request may not be repeated");
-	return CURL_PREREQFUNC_ABORT;
-}
-
-static bool
-take_line(struct fetch *f, struct str line)
-{
-	const char *why;
-	switch (reply_line(&f->reply, line, &why)) {
-	case REPLY_MORE:
-		break;
-	case REPLY_INTERIM:
-		if (f->ev.on_interim)
-			f->ev.on_interim(f->ctx, buf_str(&f->reply.head));
-		reply_begin(&f->reply);
-		break;
-	case REPLY_FINAL:
-		f->head_done = true;
-		f->ev.on_head(f->ctx, buf_str(&f->reply.head));
-		break;
-	case REPLY_REFUSED:
-		force(f, FETCH_PROTOCOL, why);
-		return false;
-	}
-	return true;
-}
-
-static size_t
-on_curl_header(char *p, size_t size, size_t n, void *arg)
-{
-	struct lane *l = arg;
-	struct fetch *f = l->user;
-	if (f->cancelled)
-		return 0;
-	f->moved = true;
-	if (f->head_done) /* a trailer: RFC 9110 6.5.1 lets a gateway drop it */
-		return size * n;
-	if (!f->first_us)
-		f->first_us = now_us();
-	return take_line(f, (struct str){p, size * n}) && !f->cancelled ? size * n : 0;
-}
-
-static size_t
-on_curl_body(char *p, size_t size, size_t n, void *arg)
-{
-	struct lane *l = arg;
-	struct fetch *f = l->user;
-	if (f->cancelled)
-		return 0;
-	f->moved = true;
-	bool taken = f->ev.on_body(f->ctx, p, size * n);
-	if (f->cancelled)
-		return 0;
-	if (taken)
-		return size * n;
-	f->recv_paused = true;
-	return CURL_WRITEFUNC_PAUSE;
-}
-
-static size_t
-on_curl_send(char *p, size_t size, size_t n, void *arg)
-{
-	struct lane *l = arg;
-	struct fetch *f = l->user;
-	size_t max = size * n;
-	if (f->cancelled)
-		return CURL_READFUNC_ABORT;
-	if (f->framing == FRAMING_LENGTH && max > f->send_left)
-		max = (size_t)f->send_left;
-	if (max == 0)
-		return 0;
-	ptrdiff_t got = f->ev.on_send(f->ctx, p, max);
-	if (f->cancelled)
-		return CURL_READFUNC_ABORT;
-	if (got == FETCH_SEND_LATER) {
-		f->send_paused = true;
-		return CURL_READFUNC_PAUSE;
-	}
-	if (got < 0 || (got == 0 && f->framing == FRAMING_LENGTH)) {
-		force(f, FETCH_ABORTED, "the request's body ended early");
-		return CURL_READFUNC_ABORT;
-	}
-	assert((size_t)got <= max);
-	f->moved = f->body_taken = true;
-	f->send_left -= f->framing == FRAMING_LENGTH ? (uint64_t)got : 0;
-	return (size_t)got;
-}
-
-/* -- the request in libcurl's shape ------------------------------------------------------------ */
-
-/* libcurl looks at every list node a dozen times and formats Host twice. So it is told that there
- * is no Host, nor the other fields it would add, and gets all our lines as one node, which it sends
- * as it is: Host first (RFC 9110 7.2), then the fields in their order. */
-static char no_host[] = "Host:", no_accept[] = "Accept:", no_expect[] = "Expect:";
-static struct curl_slist without_accept = {no_accept, NULL};
-static struct curl_slist without_expect = {no_expect, &without_accept};
-
-static char *
-put(char *to, struct str s)
-{
-	if (s.n)
-		memcpy(to, s.p, s.n);
-	return to + s.n;
-}
+/* -- the request goes out ---------------------------------------------------------------------- */
 
 static void
-write_request(struct fetch *f, const struct fetch_request *r)
+write_head(struct fetch *f, const struct fetch_request *r)
 {
 	const struct origin *o = r->origin;
 	struct str host = o->host ? str_of(o->host) : r->host.n ? r->host : str_of(o->authority);
-	static const size_t fixed = sizeof "Host: \r\n" + 2;
-	char *p = buf_room(&f->text, fixed + r->method.n + r->target.n + host.n + r->fields.n);
-	f->method = p;
-	p = put(put(p, r->method), STR("\0"));
-	f->target = p;
-	p = put(put(p, r->target), STR("\0"));
-	f->lines[0] = (struct curl_slist){no_host, &f->lines[1]};
-	f->lines[1] = (struct curl_slist){p, f->framing ? &without_expect : &without_accept};
-	p = put(put(put(p, STR("Host: ")), host), STR("\r\n"));
-	p = put(p, r->fields);
-	p[-2] = 0; /* libcurl ends the last line */
+	struct buf *b = &f->out;
+	buf_add_str(b, r->method);
+	buf_add_lit(b, " ");
+	buf_add_str(b, r->target);
+	buf_add_lit(b, " HTTP/1.1\r\nHost: ");
+	buf_add_str(b, host);
+	buf_add_lit(b, "\r\n");
+	buf_add_str(b, r->fields);
+	if (f->framing == FRAMING_LENGTH) {
+		buf_add_lit(b, "Content-Length: ");
+		buf_add_u64(b, f->send_left);
+		buf_add_lit(b, "\r\n");
+	} else if (f->framing == FRAMING_CHUNKED) {
+		buf_add_lit(b, "Transfer-Encoding: chunked\r\n");
+	}
+	buf_add_lit(b, "\r\n");
 }
 
-/* HEAD is sent without a body: RFC 9110 9.3.2 gives one no meaning. */
+/* A chunk's size goes in front of its data when that is known: "1a2b\r\n" is at most so long. */
+enum { CHUNK_SIZE_LINE = 20 };
+
 static void
-set_method(CURL *e, const struct fetch *f)
+frame_chunk(struct fetch *f, size_t n)
 {
-	bool head = strcmp(f->method, "HEAD") == 0, get = strcmp(f->method, "GET") == 0;
-	curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
-	curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, head || (get && !f->framing) ? NULL : f->method);
-	if (head) {
-		curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
-	} else if (f->framing) {
-		curl_off_t n = f->framing == FRAMING_LENGTH ? (curl_off_t)f->send_left : -1;
-		curl_easy_setopt(e, CURLOPT_UPLOAD, 1L);
-		curl_easy_setopt(e, CURLOPT_INFILESIZE_LARGE, n);
+	char line[CHUNK_SIZE_LINE];
+	size_t line_n = chunked_size_line(line, n);
+	f->out_sent = CHUNK_SIZE_LINE - line_n;
+	memcpy(f->out.p + f->out_sent, line, line_n);
+	f->out.n = CHUNK_SIZE_LINE + n;
+	buf_add_lit(&f->out, "\r\n"); /* the chunk's, or that of an empty trailer section */
+}
+
+/* The next piece of the body into out, or the end of it. */
+static void
+refill(struct fetch *f)
+{
+	size_t front = f->framing == FRAMING_CHUNKED ? CHUNK_SIZE_LINE : 0, max = SEND_BYTES;
+	if (f->framing == FRAMING_NONE || (f->framing == FRAMING_LENGTH && f->send_left == 0)) {
+		f->sent = true;
+		return;
+	}
+	f->body_asked = true; /* which takes the head's place in out */
+	f->out.n = f->out_sent = 0;
+	if (f->framing == FRAMING_LENGTH && max > f->send_left)
+		max = (size_t)f->send_left;
+	char *to = buf_room(&f->out, front + max + 2) + front;
+	ptrdiff_t got = f->ev.on_send(f->ctx, to, max);
+	if (f->cancelled)
+		return;
+	if (got == FETCH_SEND_LATER) {
+		f->send_paused = true;
+		return;
+	}
+	if (got < 0 || (got == 0 && f->framing == FRAMING_LENGTH)) {
+		end(f, FETCH_ABORTED, "the request's body ended early");
+		return;
+	}
+	assert((size_t)got <= max);
+	f->moved = true;
+	if (f->framing == FRAMING_CHUNKED) {
+		frame_chunk(f, (size_t)got);
+		f->framing = got ? FRAMING_CHUNKED : FRAMING_NONE;
+	} else {
+		f->out.n = (size_t)got;
+		f->send_left -= (uint64_t)got;
+	}
+}
+
+/* Sends until the request is out, the origin takes no more now, or the caller has no more now. */
+static void
+push(struct fetch *f)
+{
+	bool full = false;
+	for (int i = 0; i < ROUNDS && !f->sent && !f->send_paused && !f->deaf && !full; i++) {
+		if (f->out_sent == f->out.n) {
+			refill(f);
+			if (f->cancelled || f->over)
+				return;
+			continue;
+		}
+		ssize_t n = lane_send(f->lane, f->out.p + f->out_sent, f->out.n - f->out_sent);
+		if (n > 0) {
+			f->out_sent += (size_t)n;
+			f->moved = true;
+		} else if (errno == EAGAIN) {
+			full = true;
+		} else {
+			f->deaf = true; /* what it has to say about it may be here to read */
+		}
+	}
+}
+
+/* -- the response comes in --------------------------------------------------------------------- */
+
+/* False: not taken. */
+static bool
+offer(struct fetch *f, struct str data)
+{
+	if (f->ev.on_body(f->ctx, data.p, data.n) || f->cancelled)
+		return true;
+	f->recv_paused = true;
+	return false;
+}
+
+static void
+hold(struct fetch *f, struct str data, struct str rest)
+{
+	f->held_data = data.n;
+	if (f->held.p && data.p >= f->held.p && data.p < f->held.p + f->held.cap) {
+		buf_consume(&f->held, (size_t)(data.p - f->held.p)); /* refused once more */
+		return;
+	}
+	f->held.n = 0;
+	buf_add(&f->held, data.p, (size_t)(rest.p + rest.n - data.p));
+}
+
+/* Reads in until it is used up or the fetch pauses, is cancelled or over. */
+static void
+take(struct fetch *f, struct str in)
+{
+	const char *why = NULL;
+	struct str data;
+	for (;;) {
+		switch (reply_read(&f->reply, &in, &data, &why)) {
+		case REPLY_MORE:
+			f->held.n = 0;
+			return;
+		case REPLY_INTERIM:
+			if (f->ev.on_interim)
+				f->ev.on_interim(f->ctx, buf_str(&f->reply.head));
+			break;
+		case REPLY_HEAD:
+			f->head_done = true;
+			f->ev.on_head(f->ctx, buf_str(&f->reply.head));
+			break;
+		case REPLY_BODY:
+			if (!offer(f, data)) {
+				hold(f, data, in);
+				return;
+			}
+			break;
+		case REPLY_END:
+			f->held.n = in.n; /* bytes of nobody's response */
+			end(f, FETCH_OK, "");
+			return;
+		case REPLY_REFUSED:
+			end(f, f->head_done ? FETCH_TRUNCATED : FETCH_PROTOCOL, why);
+			return;
+		}
+		if (f->cancelled)
+			return;
 	}
 }
 
 static void
-set_callbacks(struct lane *l)
+take_held(struct fetch *f)
 {
-	CURL *e = l->easy;
-	curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_curl_ready);
-	curl_easy_setopt(e, CURLOPT_PREREQDATA, l);
-	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_curl_header);
-	curl_easy_setopt(e, CURLOPT_HEADERDATA, l);
-	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_curl_body);
-	curl_easy_setopt(e, CURLOPT_WRITEDATA, l);
-	curl_easy_setopt(e, CURLOPT_READFUNCTION, on_curl_send);
-	curl_easy_setopt(e, CURLOPT_READDATA, l);
+	struct str data = {f->held.p, f->held_data};
+	struct str rest = str_from(buf_str(&f->held), f->held_data);
+	if (!offer(f, data) || f->cancelled)
+		return;
+	take(f, rest);
+}
+
+/* RFC 9110 9.2.2: what is idempotent may be sent again, when a kept connection turns out to have
+ * been closed before it got there; and what was taken of a body is gone. */
+static bool
+may_try_again(const struct fetch *f)
+{
+	return f->lane->used && !f->heard && f->idempotent && !f->body_asked && !f->retried;
+}
+
+static void
+connection_ended(struct fetch *f, const char *how)
+{
+	if (f->reply.phase == REPLY_IN_REST && !how && lane_ended_well(f->lane))
+		end(f, FETCH_OK, "");
+	else if (may_try_again(f))
+		f->again = true;
+	else if (f->head_done)
+		end(f, FETCH_TRUNCATED,
+		    how ? how : "the origin closed the connection within the body");
+	else if (f->heard)
+		end(f, FETCH_CLOSED, "the origin closed the connection within the head");
+	else if (f->deaf)
+		end(f, FETCH_SEND, "the origin closed the connection before the request was out");
+	else
+		end(f, FETCH_CLOSED, "the origin closed the connection without an answer");
+}
+
+static void
+pull(struct fetch *f)
+{
+	char *in = f->site->fetcher->in;
+	for (int i = 0; i < ROUNDS; i++) {
+		ssize_t n = lane_recv(f->lane, in, READ_BYTES);
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n <= 0) {
+			connection_ended(f, n < 0 ? strerror(errno) : NULL);
+			return;
+		}
+		f->moved = f->heard = true;
+		if (!f->first_us)
+			f->first_us = now_us();
+		take(f, (struct str){in, (size_t)n});
+		if (f->over || f->cancelled || f->recv_paused ||
+		    !lane_may_have_more(f->lane, (size_t)n, READ_BYTES))
+			return;
+	}
+	lane_read_now(f->lane);
 }
 
 /* -- turns ------------------------------------------------------------------------------------- */
 
-/* An origin may answer before the request's body is over. When the whole answer is here, waiting
- * for the rest of the body helps nobody; the connection is closed with it unsent. */
-static bool
-is_answered(const struct fetch *f)
+static void
+try_again(struct fetch *f)
 {
-	return f->head_done && !f->recv_paused && lane_has_read_all(f->lane);
+	struct pool *p = &f->site->pool;
+	pool_close(f->lane);
+	f->again = f->open = f->deaf = f->sent = false;
+	f->retried = true;
+	f->out_sent = 0;
+	f->lane = pool_open(p);
+	f->lane->user = f;
+	lane_wake_at(f->lane, lane_now_ms() + p->origin->connect_timeout_ms);
 }
 
+/* After every turn: what has come of it? f may be gone afterwards. */
 static void
-on_turn(struct lane *l, bool done, CURLcode code)
+settle(struct fetch *f)
 {
-	struct fetch *f = l->user;
+	struct lane *l = f->lane;
+	f->inside = false;
+	if (f->cancelled) {
+		leave(f);
+		return;
+	}
+	if (f->over) {
+		finish(f);
+		return;
+	}
+	if (f->again) {
+		try_again(f);
+		return;
+	}
 	if (f->moved) {
 		f->moved = false;
 		f->moved_ms = lane_now_ms();
 	}
-	if (f->cancelled) {
-		lane_stop(l);
-		leave(f);
-	} else if (done) {
-		finish_as_libcurl_says(f, code);
-	} else if (is_answered(f)) {
-		give_up(f, FETCH_OK, "");
-	} else {
-		lane_wake_at(l, deadline(f));
-	}
+	lane_watch(l, !f->recv_paused, !f->sent && !f->send_paused && !f->deaf);
+	lane_wake_at(l, deadline(f));
 }
 
-static const struct lane_owner owner = {
-	.on_new = set_callbacks, .on_turn = on_turn, .on_wake = on_wake, .on_lost = pool_lost};
+static void
+on_open(struct lane *l, CURLcode code, const char *sentence)
+{
+	struct fetch *f = l->user;
+	if (code != CURLE_OK) {
+		give_up(f, end_of_dial(code), sentence);
+		return;
+	}
+	f->open = f->moved = f->inside = true;
+	push(f);
+	settle(f);
+}
+
+static void
+on_readable(struct lane *l)
+{
+	struct fetch *f = l->user;
+	if (!f) {
+		pool_lost(l);
+		return;
+	}
+	if (f->recv_paused)
+		return;
+	f->inside = true;
+	pull(f);
+	settle(f);
+}
+
+static void
+on_writable(struct lane *l)
+{
+	struct fetch *f = l->user;
+	f->inside = true;
+	push(f);
+	settle(f);
+}
+
+static const struct lane_owner owner = {.on_open = on_open,
+					.on_readable = on_readable,
+					.on_writable = on_writable,
+					.on_wake = on_wake};
+
+static void
+wait_for_lane(struct fetch *f)
+{
+	struct site *s = f->site;
+	if (!f->waiting)
+		TAILQ_INSERT_TAIL(&s->waiting, f, link);
+	f->waiting = true;
+	if (!evtimer_pending(&s->patience, NULL))
+		wait_for_first(s);
+}
 
 static void
 begin(struct fetch *f)
 {
-	struct site *s = f->site;
-	struct lane *l = pool_take(&s->pool);
+	struct lane *l = pool_take(&f->site->pool);
 	if (!l) {
-		if (!f->waiting)
-			TAILQ_INSERT_TAIL(&s->waiting, f, link);
-		f->waiting = true;
-		if (!evtimer_pending(&s->patience, NULL))
-			wait_for_first(s);
+		wait_for_lane(f);
 		return;
 	}
 	wait_no_more(f);
 	f->lane = l;
 	l->user = f;
-	reply_begin(&f->reply);
-	set_method(l->easy, f);
-	curl_easy_setopt(l->easy, CURLOPT_REQUEST_TARGET, f->target);
-	curl_easy_setopt(l->easy, CURLOPT_HTTPHEADER, f->lines);
-	lane_wake_at(l, deadline(f));
-	lane_start(l);
+	reply_begin(&f->reply, f->to_head);
+	if (l->fd >= 0)
+		on_open(l, CURLE_OK, "");
+	else
+		lane_wake_at(l, deadline(f));
 }
 
 static void
@@ -558,11 +650,18 @@ carry_on(struct fetch *f)
 	f->want_resume = f->want_send = false;
 	if (!resume && !send)
 		return;
-	f->recv_paused &= !resume;
-	f->send_paused &= !send;
-	f->moved = true; /* the origin's time starts anew */
-	lane_pause(f->lane, (f->recv_paused ? CURLPAUSE_RECV : CURLPAUSE_RECV_CONT) |
-				    (f->send_paused ? CURLPAUSE_SEND : CURLPAUSE_SEND_CONT));
+	f->inside = f->moved = true; /* the origin's time starts anew */
+	if (send) {
+		f->send_paused = false;
+		push(f);
+	}
+	if (resume && !f->over && !f->cancelled) {
+		f->recv_paused = false;
+		take_held(f);
+		if (!f->recv_paused && !f->over && !f->cancelled)
+			lane_read_now(f->lane);
+	}
+	settle(f);
 }
 
 static void
@@ -677,11 +776,12 @@ fetch_start(struct fetcher *fr, const struct fetch_request *r, const struct fetc
 	f->site = site_of(fr, r->origin);
 	f->ev = *ev;
 	f->ctx = ctx;
-	f->framing = r->framing;
+	f->to_head = str_eq(r->method, STR("HEAD"));
+	f->framing = f->to_head ? FRAMING_NONE : r->framing;
 	f->send_left = r->content_length;
 	f->idempotent = r->idempotent;
 	f->start_us = now_us();
-	write_request(f, r);
+	write_head(f, r);
 	fr->active++;
 	todo_add(f);
 	return f;
@@ -708,11 +808,9 @@ fetch_cancel(struct fetch **pf)
 	*pf = NULL;
 	if (!f || f->ending)
 		return;
-	if (f->lane && f->lane->inside) {
+	if (f->inside) {
 		f->cancelled = true;
 		return;
 	}
-	if (f->lane)
-		lane_stop(f->lane);
 	leave(f);
 }

@@ -1,5 +1,5 @@
-/* pool.h - the lanes to one origin that one worker has: which is taken next, how many there may be,
- * when an idle one goes.
+/* pool.h - the connections to one origin that one worker has: which is taken next, how many there
+ * may be, when an idle one goes.
  *
  * Threads   one worker's.
  */
@@ -8,9 +8,6 @@
 
 #include "proxy/origin/lane.h"
 
-struct event_base;
-struct origin;
-
 TAILQ_HEAD(lane_queue, lane);
 LIST_HEAD(lane_list, lane);
 
@@ -18,20 +15,23 @@ struct pool {
 	const struct origin *origin;
 	struct event_base *base;
 	const struct lane_owner *owner;
-	CURLSH *share;		/* names resolved and TLS sessions, for all lanes */
-	struct lane_queue idle; /* connected ones first, the last used of them at the front */
+	CURLSH *share;		/* names resolved and TLS sessions */
+	struct lane_queue idle; /* the last used one first */
 	struct lane_list lanes; /* all */
 	unsigned count;		/* of all */
 };
 
 void pool_init(struct pool *p, const struct origin *o, struct event_base *base,
 	       const struct lane_owner *owner);
-void pool_fini(struct pool *p); /* destroys all lanes, busy ones too */
+void pool_fini(struct pool *p); /* closes all lanes, busy ones too */
 
-/* A lane for one transfer, with all the origin's settings made; NULL when all are busy. */
+/* A kept connection, or one that is opened now; NULL when there may be no more. */
 struct lane *pool_take(struct pool *p);
-void pool_give(struct lane *l);
-/* For lane_owner: its on_lost, and its on_wake while the lane is idle. */
+struct lane *pool_open(struct pool *p); /* never a kept one */
+/* Back from use: kept for the next, or closed. */
+void pool_keep(struct lane *l);
+void pool_close(struct lane *l);
+/* For lane_owner, while the lane is idle: its on_readable and on_wake. */
 void pool_lost(struct lane *l);
 void pool_wake(struct lane *l);
 

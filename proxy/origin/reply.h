@@ -1,34 +1,52 @@
-/* reply.h - a response head as libcurl hands it out, line by line, until it is whole or refused.
+/* reply.h - an origin's bytes on a connection, read as the response to one request (RFC 9112).
  *
- * libcurl reads leniently; what it and our own parser could understand differently (that is what
- * response splitting lives on) is refused here, by name, before a byte of the body moves.
+ * Whatever could be understood differently by us and by somebody else (that is what response
+ * splitting lives on) is refused, by name, before a byte of the body moves. Reads no further than
+ * the response's last byte.
  *
- * Memory    a reply keeps its buffer from head to head; heads are views until the next reply_line.
+ * Memory    a reply keeps its buffers from response to response; views hold until the next call.
+ * Bounds    all heads of a response together: REPLY_HEAD_MAX. A body is never kept.
  */
 #ifndef ORIGIN_REPLY_H
 #define ORIGIN_REPLY_H
 
 #include "proxy/base/buf.h"
+#include "proxy/http/chunked.h"
 
 #define REPLY_HEAD_MAX ((size_t)256 << 10)
 
+enum reply_phase { REPLY_IN_HEAD, REPLY_IN_LENGTH, REPLY_IN_CHUNKS, REPLY_IN_REST, REPLY_OVER };
+
 struct reply {
-	struct buf head; /* status line and field lines, each with CR LF, no empty line */
-	int status;	 /* of the head being read; 0: no status line yet */
+	struct buf head;   /* status line and field lines, each with CR LF, no empty line */
+	struct buf line;   /* of a line that has not come whole yet */
+	size_t head_bytes; /* read, of all heads */
+	enum reply_phase phase;
+	bool to_head; /* the request was HEAD */
+	int status;   /* of the head being read; 0: no status line yet */
+	bool interim; /* that head is whole and another follows */
 	bool http_1_0, has_length, has_coding;
-	uint64_t content_length;
+	bool keep, closes; /* what the head says of the connection (RFC 9112 9.3) */
+	uint64_t content_length, left;
+	struct chunked chunked;
 };
 
 enum reply_step {
-	REPLY_MORE,    /* the head goes on */
-	REPLY_INTERIM, /* a whole 1xx head other than 100; another head follows */
-	REPLY_FINAL,   /* the whole head that answers the request */
+	REPLY_MORE,    /* all input is read; the response goes on */
+	REPLY_INTERIM, /* head is that of a 1xx other than 100; another follows */
+	REPLY_HEAD,    /* head is the one that answers the request */
+	REPLY_BODY,    /* *data is the next piece of the body, a view of the input */
+	REPLY_END,     /* that was its last byte */
 	REPLY_REFUSED  /* *why is a sentence */
 };
 
-void reply_begin(struct reply *r);
+void reply_begin(struct reply *r, bool to_head);
 void reply_fini(struct reply *r);
-/* One line with its line end; an empty one ends the head. */
-enum reply_step reply_line(struct reply *r, struct str line, const char **why);
+
+/* Reads from the front of *in, which moves on. */
+enum reply_step reply_read(struct reply *r, struct str *in, struct str *data, const char **why);
+
+/* May the connection carry another request, once the response is over? */
+bool reply_keeps(const struct reply *r);
 
 #endif

@@ -1,5 +1,7 @@
 /* fuzz_chunked.c - a chunked body is the same wherever it is cut; what was decoded, encoded again
- * and decoded again, is the same. The first byte of the input says how it is cut. */
+ * rooms: http base
+ * and decoded again, is the same. The first byte of the input says how it is cut.
+ */
 #include "proxy/base/buf.h"
 #include "proxy/http/chunked.h"
 

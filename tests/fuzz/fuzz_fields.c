@@ -1,7 +1,9 @@
 /* fuzz_fields.c - field values of strangers: the first byte chooses who reads them.
+ * rooms: http base
  *
  * Asserted: a normal form is its own normal form (keys, Vary, dates); no slice leaves its body or
- * meets another; numbers of seconds stay in their bounds; a dictionary is read in finite steps. */
+ * meets another; numbers of seconds stay in their bounds; a dictionary is read in finite steps.
+ */
 #include "proxy/http/cache_control.h"
 #include "proxy/http/cachekey.h"
 #include "proxy/http/date.h"

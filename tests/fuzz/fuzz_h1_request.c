@@ -1,5 +1,7 @@
 /* fuzz_h1_request.c - any bytes as a request head: no crash, and what is accepted holds what the
- * rest of the program relies on. */
+ * rooms: http base
+ * rest of the program relies on.
+ */
 #include "proxy/http/h1_parse.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* fuzz_h1_response.c - any bytes as a response head; what is accepted can be stored, and what is
- * stored parses as the same response again and again. */
+ * rooms: http base
+ * stored parses as the same response again and again.
+ */
 #include "proxy/http/h1_parse.h"
 #include "proxy/http/head.h"
 

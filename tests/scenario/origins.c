@@ -169,3 +169,35 @@ SCENARIO("a wrong origin URL or CA file is refused at the start with a sentence"
 	expect_that((status == 1 || status == 2) && strstr(says, "/no/such/file.pem"),
 		    "exit %d: %s", status, says);
 }
+
+/* ---- connections that die ----------------------------------------------------------------------
+ */
+
+static const struct {
+	const char *method, *body;
+	int status;
+} dying[] = {
+	{"GET", NULL, 200}, {"PUT", "small", 200}, {"DELETE", NULL, 200}, {"POST", "small", 502}};
+
+SCENARIO("a kept connection that dies under an idempotent request costs nothing; a POST is told")
+{
+	enum { N = sizeof dying / sizeof *dying };
+	origin_says("/warm", .body = "warm");
+	for (int i = 0; i < N; i++) {
+		origin_says(text("/%s", dying[i].method),
+			    .raw = ""); /* heard, then closed without a byte */
+		origin_says(text("/%s", dying[i].method), .body = "second");
+	}
+	edge_start("--workers", "1");
+	int wrong = 0;
+	for (int i = 0; i < N; i++) {
+		get("/warm");
+		struct answer a =
+			ask(dying[i].method, text("/%s", dying[i].method), NULL, dying[i].body);
+		if (a.status == dying[i].status)
+			continue;
+		wrong++;
+		note("%s: got %d (%s)", dying[i].method, a.status, verdict(a));
+	}
+	expect_int(wrong, 0);
+}

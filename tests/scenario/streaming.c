@@ -54,12 +54,12 @@ bounded(const char *fields, size_t bytes, double most)
 
 SCENARIO_IN(60, "slow clients of a big uncacheable object: memory stays bounded")
 {
-	bounded("Cache-Control: no-store\r\n", (size_t)128 << 20, 24 << 20);
+	bounded("Cache-Control: no-store\r\n", (size_t)48 << 20, 24 << 20);
 }
 
 SCENARIO_IN(60, "slow clients of a big cacheable object: memory stays bounded")
 {
-	bounded("Cache-Control: max-age=60\r\n", (size_t)128 << 20, 40 << 20);
+	bounded("Cache-Control: max-age=60\r\n", (size_t)48 << 20, 40 << 20);
 }
 
 SCENARIO_IN(60, "a stalled client does not hold up another one of the same object")

@@ -1,4 +1,4 @@
-/* rooms: admin base
+/* rooms: admin base filter
  * test_admin.c - the admin server over a real socket.
  */
 #include "proxy/admin/admin.h"

@@ -49,6 +49,34 @@ START_TEST(a_scalable_chain_keeps_its_bound)
 }
 END_TEST
 
+/* Its seed decides how many ones they make: none may be unlucky. */
+START_TEST(a_link_takes_the_keys_it_was_made_for)
+{
+	for (uint64_t salt = 0; salt < 200; salt++) {
+		struct chain *c = scalable_create(&scalables[_i]);
+		for (uint64_t i = 0; i < scalables[_i].keys; i++)
+			chain_add(c, key_at(salt, i));
+		ck_assert_uint_eq(chain_links(c), 1);
+		ck_assert_double_le(chain_fpr(c), chain_fpr_full(c));
+		chain_destroy(&c);
+	}
+}
+END_TEST
+
+START_TEST(growth_is_announced)
+{
+	struct chain_plan plan = scalable_plan(&scalables[_i]);
+	struct chain *c = scalable_create(&scalables[_i]);
+	ck_assert_uint_eq(chain_memory(c), chain_first_bytes(&plan));
+	for (uint64_t i = 0; i < 20000; i++) {
+		size_t before = chain_memory(c), more = chain_next_bytes(c);
+		chain_add(c, key_at((uint64_t)_i, i));
+		ck_assert(chain_memory(c) == before || chain_memory(c) == before + more);
+	}
+	chain_destroy(&c);
+}
+END_TEST
+
 START_TEST(a_dynamic_filter_pays_for_its_rows)
 {
 	struct chain *c = dynamic_create(2000, 0.002);
@@ -116,6 +144,7 @@ START_TEST(impossible_plans_are_refused)
 END_TEST
 
 UNIT("chain", LOOP(a_scalable_chain_keeps_its_bound, scalables),
+     LOOP(a_link_takes_the_keys_it_was_made_for, scalables), LOOP(growth_is_announced, scalables),
      TEST(a_dynamic_filter_pays_for_its_rows), TEST(rows_of_dynamic_filters_merge),
      TEST(what_cannot_merge_says_so), TEST(sealed_bytes_come_back_or_are_refused),
      LOOP(impossible_plans_are_refused, impossible))

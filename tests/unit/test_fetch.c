@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <curl/curl.h>
 #include <event2/event.h>
+#include <netinet/tcp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -472,24 +473,38 @@ static const struct answer {
 };
 
 static void
-play_answer(struct stage *s)
+play_answer_in(struct stage *s, size_t piece)
 {
 	const struct answer *a = s->script;
-	int fd = stage_accept(s);
+	int fd = stage_accept(s), one = 1;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	hear(s, fd);
-	say(s, fd, a->bytes);
+	for (struct str left = str_of(a->bytes); left.n; left = str_from(left, piece))
+		say_bytes(s, fd, left.p, left.n < piece ? left.n : piece);
 	if (a->how == RESET && a->head)
 		sem_wait(&s->go); /* a reset throws away what was not read yet */
 	a->how == RESET ? reset(fd) : (void)close(fd);
 }
 
-START_TEST(answer)
+static void
+play_answer(struct stage *s)
 {
-	const struct answer *a = &answers[_i];
+	play_answer_in(s, SIZE_MAX);
+}
+
+static void
+play_answer_by_the_byte(struct stage *s)
+{
+	play_answer_in(s, 1);
+}
+
+static void
+check_answer(const struct answer *a, void (*play)(struct stage *))
+{
 	struct stage s;
 	struct desk d;
 	struct call c = {.tell_head = &s.go};
-	stage_start(&s, play_answer, a);
+	stage_start(&s, play, a);
 	desk_open(&d, &s, (struct origin_options){0});
 	struct fetch_request r = request_of(&d, a->method);
 	call_start(&c, &d, &r);
@@ -503,6 +518,12 @@ START_TEST(answer)
 	call_fini(&c);
 	desk_close(&d);
 	stage_end(&s);
+}
+
+START_TEST(answer)
+{
+	check_answer(&answers[_i], play_answer);
+	check_answer(&answers[_i], play_answer_by_the_byte);
 }
 END_TEST
 
@@ -1675,6 +1696,89 @@ START_TEST(tls)
 }
 END_TEST
 
+/* Sends a request's body back. */
+enum { TLS_BODY = 3 << 20 };
+
+static void
+play_tls_bodies(struct stage *s)
+{
+	struct tls_script *t = (void *)(uintptr_t)s->script;
+	SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+	SSL_CTX_use_certificate(ctx, t->papers->cert);
+	SSL_CTX_use_PrivateKey(ctx, t->papers->key);
+	int fd = stage_accept(s), n;
+	SSL *ssl = SSL_new(ctx);
+	SSL_set_fd(ssl, fd);
+	SSL_accept(ssl);
+	struct buf in = {0};
+	const char *end = NULL;
+	while (!end || in.n < (size_t)(end + 4 - in.p) + TLS_BODY) {
+		if ((n = SSL_read(ssl, buf_room(&in, 16384), 16384)) <= 0)
+			break;
+		buf_added(&in, (size_t)n);
+		end = memmem(in.p, in.n, "\r\n\r\n", 4);
+	}
+	char head[128];
+	n = snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", TLS_BODY);
+	SSL_write(ssl, head, n);
+	if (end) /* an echo */
+		SSL_write(ssl, end + 4, (int)(in.p + in.n - end - 4));
+	buf_fini(&in);
+	while (SSL_read(ssl, head, sizeof head) > 0)
+		;
+	SSL_free(ssl);
+	SSL_CTX_free(ctx);
+	close(fd);
+}
+
+struct echo { /* sends words that count up, takes every other offer of them */
+	struct sieve sieve;
+	uint64_t sent;
+};
+
+static ptrdiff_t
+echo_send(void *ctx, char *p, size_t max)
+{
+	struct echo *e = ctx;
+	size_t n = 0;
+	for (; n < max && e->sent < TLS_BODY; n++, e->sent++)
+		p[n] = (char)((e->sent & ~7ul) >> (e->sent % 8 * 8));
+	return (ptrdiff_t)n;
+}
+
+START_TEST(tls_bodies_both_ways)
+{
+	static const struct fetch_events ev = {.on_head = ignore_head,
+					       .on_body = sieve_body,
+					       .on_send = echo_send,
+					       .on_done = sieve_done};
+	struct papers p;
+	struct stage s;
+	struct desk d;
+	struct echo e = {.sieve = {.desk = &d}};
+	char url[64];
+	papers_make(&p);
+	struct tls_script t = {.papers = &p};
+	stage_start(&s, play_tls_bodies, &t);
+	snprintf(url, sizeof url, "https://localhost:%u", s.port);
+	desk_open(&d, &s, (struct origin_options){.url = url, .ca_file = p.ca_file});
+	struct fetch_request r = request_of(&d, "POST");
+	r.framing = FRAMING_LENGTH;
+	r.content_length = TLS_BODY;
+	e.sieve.fetch = fetch_start(d.fetcher, &r, &ev, &e);
+	while (!e.sieve.done) {
+		event_base_dispatch(d.base);
+		if (!e.sieve.done)
+			fetch_resume(e.sieve.fetch);
+	}
+	ck_assert_int_eq(e.sieve.result.end, FETCH_OK);
+	ck_assert_uint_eq(e.sieve.taken, TLS_BODY);
+	desk_close(&d);
+	stage_end(&s);
+	papers_burn(&p);
+}
+END_TEST
+
 START_TEST(tls_sessions_are_resumed)
 {
 	struct papers p;
@@ -1774,5 +1878,5 @@ UNIT("fetch", LOOP(answer, answers), TEST(nul_in_a_head_is_refused), TEST(a_head
      LOOP(upload, uploads), TIMES(a_client_whose_body_breaks_off, 2),
      LOOP(an_answer_before_the_body_is_over, hasty), TIMES(a_cancel_in_a_callback, 4),
      TIMES(a_cancel_while_paused, 2), TEST(a_cancel_before_anything_happened),
-     TEST(a_fetcher_destroyed_at_work), LOOP(tls, tls_cases), TEST(tls_sessions_are_resumed),
-     LOOP(url, urls), TEST(a_fetcher_per_thread))
+     TEST(a_fetcher_destroyed_at_work), LOOP(tls, tls_cases), TEST(tls_bodies_both_ways),
+     TEST(tls_sessions_are_resumed), LOOP(url, urls), TEST(a_fetcher_per_thread))

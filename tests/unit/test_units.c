@@ -7,21 +7,14 @@
 
 enum quantity { BYTES, COUNT_OF, MS };
 
-static int
-parse(enum quantity q, const char *z, uint64_t *v)
-{
-	return q == BYTES      ? units_parse_bytes(z, v)
-	       : q == COUNT_OF ? units_parse_count(z, v)
-			       : units_parse_ms(z, v);
-}
-
-static char *
-print(enum quantity q, uint64_t v, char out[UNITS_BYTES])
-{
-	return q == BYTES      ? units_print_bytes(v, out)
-	       : q == COUNT_OF ? units_print_count(v, out)
-			       : units_print_ms(v, out);
-}
+static const struct {
+	int (*parse)(const char *z, uint64_t *v);
+	char *(*print)(uint64_t v, char out[UNITS_BYTES]);
+} units[] = {
+	[BYTES] = {units_parse_bytes, units_print_bytes},
+	[COUNT_OF] = {units_parse_count, units_print_count},
+	[MS] = {units_parse_ms, units_print_ms},
+};
 
 /* clang-format off */
 static const struct {
@@ -86,7 +79,7 @@ static const char *const no_shares[] = {
 START_TEST(is_read)
 {
 	uint64_t v = 1;
-	ck_assert_msg(parse(good[_i].q, good[_i].text, &v) == 0, "%s", good[_i].says);
+	ck_assert_msg(units[good[_i].q].parse(good[_i].text, &v) == 0, "%s", good[_i].says);
 	ck_assert_msg(v == good[_i].want, "%s: %llu", good[_i].says, (unsigned long long)v);
 }
 END_TEST
@@ -94,7 +87,7 @@ END_TEST
 START_TEST(is_refused)
 {
 	uint64_t v = 42;
-	ck_assert_msg(parse(bad[_i].q, bad[_i].text, &v) < 0, "%s", bad[_i].says);
+	ck_assert_msg(units[bad[_i].q].parse(bad[_i].text, &v) < 0, "%s", bad[_i].says);
 	ck_assert_msg(v == 42, "%s: touched", bad[_i].says);
 }
 END_TEST
@@ -162,7 +155,7 @@ START_TEST(what_is_printed_is_read_back)
 	for (int i = 0; i < 20000; i++) {
 		uint64_t v = any_number(), back;
 		enum quantity q = (enum quantity)(i % 3);
-		ck_assert_msg(parse(q, print(q, v, t), &back) == 0 && back == v,
+		ck_assert_msg(units[q].parse(units[q].print(v, t), &back) == 0 && back == v,
 			      "seed %d: %llu as %s", _i + 1, (unsigned long long)v, t);
 		double share = (double)v / (double)UINT64_MAX, again;
 		ck_assert_msg(units_parse_share(units_print_share(share, t), &again) == 0 &&

@@ -1,0 +1,38 @@
+/* dial.h - libcurl opens a connection: names, addresses (RFC 8305), TLS and its checks.
+ *
+ * A plain connection, once open, is a socket that is ours; libcurl is done with it. A TLS
+ * connection stays libcurl's and is read and written through it.
+ *
+ * Each dial has a multi handle of its own: libcurl 7.88 sweeps the connections of a multi handle
+ * now and then and would close ours.
+ *
+ * Threads   one worker's.
+ */
+#ifndef ORIGIN_DIAL_H
+#define ORIGIN_DIAL_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct dial;
+struct event_base;
+struct origin;
+
+/* code: CURLE_OK and the open socket, or why not and -1; sentence holds during the call. The dial
+ * may be destroyed in it. */
+typedef void dial_done_fn(void *ctx, CURLcode code, int fd, const char *sentence);
+
+/* share: names and TLS sessions kept for all dials to this origin. done never comes from within. */
+struct dial *dial_create(struct event_base *base, const struct origin *o, CURLSH *share,
+			 dial_done_fn *done, void *ctx);
+/* Closes what is not, or no longer, the caller's: a connection on its way, a TLS connection. */
+void dial_destroy(struct dial **d);
+
+/* Over TLS: bytes moved, 0 at the end of the connection, -1 with errno. */
+ssize_t dial_send(struct dial *d, const char *p, size_t n);
+ssize_t dial_recv(struct dial *d, char *p, size_t n);
+/* The peer said goodbye (closure alert): the end is no accident (RFC 9112 9.8). */
+bool dial_farewell(const struct dial *d);
+
+#endif
