@@ -200,12 +200,10 @@ begin_txn(struct conn *c)
 {
 	const struct config *cf = c->worker->shared->config;
 	struct str in = conn_input(c);
-	if (c->scanned == 0) {
-		size_t skip = h1_skip_empty_lines(in.p, in.n);
-		if (skip) {
-			conn_consume(c, skip);
-			in = waiting_input(c);
-		}
+	size_t skip = h1_skip_empty_lines(in.p, in.n);
+	if (skip) {
+		conn_consume(c, skip);
+		in = waiting_input(c);
 	}
 	if (in.n == 0)
 		return false;
