@@ -65,7 +65,7 @@ START_TEST(small_hot_and_not_on_disk_stays)
 	memset(held, 0, sizeof held);
 	put(&p, 0, 1000, false);  /* small, cold */
 	put(&p, 1, 20000, false); /* large, cold */
-	put(&p, 2, 1000, true);   /* on disk, cold */
+	put(&p, 2, 1000, true);	  /* on disk, cold */
 	put(&p, 3, 1000, false);  /* hot */
 	for (int i = 4; i < 400; i++) {
 		put(&p, i, 1000, false);
@@ -95,7 +95,7 @@ make(unsigned i, uint32_t body)
 	char key[32];
 	snprintf(key, sizeof key, "key-%u", i);
 	struct stored *o = stored_create(NULL, hash_of(i), str_of(key), str_of("head"),
-	                                 &(struct terms){0}, OBJECT_RESPONSE);
+					 &(struct terms){0}, OBJECT_RESPONSE);
 	struct block *b = block_create(body);
 	b->n = body;
 	o->block_bytes = body;

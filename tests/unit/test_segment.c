@@ -89,14 +89,14 @@ END_TEST
 START_TEST(batch_headers)
 {
 	struct batch_header h = {.segment = 1,
-	                         .generation = 2,
-	                         .page = 3,
-	                         .bytes = 8192,
-	                         .table_at = 100,
-	                         .entries = 4,
-	                         .table_checksum = 5,
-	                         .link = 6},
-	                    back;
+				 .generation = 2,
+				 .page = 3,
+				 .bytes = 8192,
+				 .table_at = 100,
+				 .entries = 4,
+				 .table_checksum = 5,
+				 .link = 6},
+			    back;
 	char p[SEGMENT_HEADER_BYTES];
 	batch_header_format(&h, p);
 	ck_assert(batch_header_parse(p, sizeof p, &back));

@@ -25,10 +25,8 @@ begin(void)
 {
 	tmpdir_make(dir, sizeof dir);
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
-	options = (struct store_options){.dir = dir,
-	                                 .dir_fd = dir_fd,
-	                                 .log_bytes = 8 * SEGMENT,
-	                                 .segment_bytes = SEGMENT};
+	options = (struct store_options){
+		.dir = dir, .dir_fd = dir_fd, .log_bytes = 8 * SEGMENT, .segment_bytes = SEGMENT};
 }
 
 static void
@@ -252,7 +250,7 @@ START_TEST(cut_anywhere_or_flipped_anywhere)
 	char file[300], copy[300];
 	off_t used = write_three_batches(file, copy, sizeof file);
 	/* _i 0: a cut at each byte of the last batch's surroundings; 1: flips all over. */
-	off_t from = _i ? 0 : used - 2500, step = _i ? 61 : 13;
+	off_t from = _i ? 0 : used - 2500, step = _i ? 97 : 29;
 	for (off_t at = from; at < used; at += step) {
 		copy_file(copy, file);
 		spoil(file, at, _i == 0);
@@ -408,7 +406,7 @@ static void *
 write_much(void *arg)
 {
 	unsigned first = *(unsigned *)arg;
-	for (unsigned i = 1; i < 1500; i++) {
+	for (unsigned i = 1; i < 800; i++) {
 		put(shared, first + i % 20, i);
 		if (i % 7 == 0)
 			store_remove(shared, hash_of(first + i % 11));
