@@ -33,29 +33,29 @@ void flights_count(struct flights *f, uint64_t *flights, uint64_t *bytes);
 
 /* What is known when the origin's head is here; constant once published. */
 struct flight_head {
-	struct buf head;       /* as stored (http/head.h); owned by the flight once published */
-	struct buf asker;      /* what the leader's client is sent instead, if not empty: with the fields
-	                        * that no-cache="..." and private="..." keep out of the store */
-	struct buf vary;       /* names the answer varies on (vary_names); empty: none */
+	struct buf head;  /* as stored (http/head.h); owned by the flight once published */
+	struct buf asker; /* what the leader's client is sent instead, if not empty: with the fields
+			   * that no-cache="..." and private="..." keep out of the store */
+	struct buf vary;  /* names the answer varies on (vary_names); empty: none */
 	struct buf variant;    /* vary_key of the leader's request */
 	struct terms terms;    /* when storable */
 	struct object *object; /* 304: the refreshed object to answer with; a reference */
-	int status;            /* of the origin's answer */
+	int status;	       /* of the origin's answer */
 	bool storable;
-	bool stored;           /* being written to disk */
-	bool too_large;        /* to be kept while it arrives: for its leader alone */
+	bool stored;	/* being written to disk */
+	bool too_large; /* to be kept while it arrives: for its leader alone */
 	enum admission verdict;
-	bool has_age;          /* the origin's answer had an Age: it came from a cache itself */
+	bool has_age; /* the origin's answer had an Age: it came from a cache itself */
 	int64_t age;
-	uint64_t body_bytes;   /* UINT64_MAX: not known */
+	uint64_t body_bytes;	  /* UINT64_MAX: not known */
 	struct str content_range; /* of a 206 that is passed on; a view into head */
 };
 
 enum flight_state {
-	FLIGHT_WAITING,  /* for the origin's head */
+	FLIGHT_WAITING,	 /* for the origin's head */
 	FLIGHT_ARRIVING, /* the head is published, the body is on its way */
-	FLIGHT_WHOLE,    /* everything is here */
-	FLIGHT_FAILED    /* cut short; before or after the head */
+	FLIGHT_WHOLE,	 /* everything is here */
+	FLIGHT_FAILED	 /* cut short; before or after the head */
 };
 
 struct flight_reader;
@@ -64,12 +64,12 @@ typedef void flight_wake_fn(void *ctx);
 /* Joins the flight of the key or begins one: true when the caller leads it (and must fetch). Either
  * way *reader is the caller's place in it. wake is called on home's thread when there is news. */
 bool flight_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
-                  flight_wake_fn *wake, void *ctx, struct flight_reader **reader);
+		  flight_wake_fn *wake, void *ctx, struct flight_reader **reader);
 /* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */
 struct flight *flight_lead(struct flights *fs, struct key_hash hash, struct str key);
 /* A flight of one: nobody can join it. */
-struct flight_reader *flight_enter_alone(struct flights *fs, struct mailbox *home,
-                                         flight_wake_fn *wake, void *ctx);
+struct flight_reader *
+flight_enter_alone(struct flights *fs, struct mailbox *home, flight_wake_fn *wake, void *ctx);
 /* No more wakes; *reader becomes NULL. */
 void flight_leave(struct flight_reader **reader);
 
@@ -88,10 +88,10 @@ void flight_publish(struct flight *f, struct flight_head *head); /* takes what h
 /* Adds body bytes; false when the window is full: nothing was taken, pause until woken. *filled is
  * set to a block (borrowed) that holds the bytes at *at, to hand to a cache write. */
 bool flight_append(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
-                   uint32_t *got);
+		   uint32_t *got);
 /* The same for bytes that are at hand and few: never refused. */
-void flight_append_now(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
-                       uint32_t *got);
+void flight_append_now(struct flight *f, const char *p, size_t n, struct block **filled,
+		       uint32_t *at, uint32_t *got);
 void flight_end(struct flight *f);
 /* status and word: what a client without a head is told (static strings). */
 void flight_fail(struct flight *f, int status, const char *word);
@@ -118,8 +118,8 @@ enum flight_step {
 	FLIGHT_OVER,  /* at is the end of a whole body */
 	FLIGHT_CUT    /* the body ended early, or the offset is gone */
 };
-enum flight_step flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n,
-                             struct block **block);
+enum flight_step
+flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n, struct block **block);
 /* Bytes before at are of no more use to this reader. */
 void flight_done_until(struct flight_reader *r, uint64_t at);
 
