@@ -47,6 +47,8 @@ struct store {
 	struct buf table;	      /* entries of the open segment's closed batches */
 	bool urgent;		      /* the open batch holds a tombstone */
 	int64_t flushed_ms, retry_ms; /* retry_ms: no appends before, while failing */
+	int64_t grow_ms;	      /* no new files before, while the disk is too full */
+	bool is_cramped;	      /* said once */
 	bool preparing, closing;
 	struct diskio_job prepare;
 

@@ -362,10 +362,40 @@ START_TEST(a_full_disk_is_no_reason_not_to_start)
 	struct store *st = open_store();
 	ck_assert(!put(st, 1, 1));
 	renew_error = 0;
-	st->retry_ms = 0;
+	st->retry_ms = st->grow_ms = 0;
 	for (int i = 0; i < 100 && !put(st, 1, 1); i++)
 		usleep(50000);
 	ck_assert_int_eq(version_of(st, 1), 1);
+	store_close(&st);
+	end();
+}
+END_TEST
+
+static _Atomic int files_left;
+
+static int
+few_files(int fd, off_t bytes)
+{
+	if (files_left-- > 0)
+		return ftruncate(fd, bytes);
+	errno = ENOSPC;
+	return -1;
+}
+
+START_TEST(a_log_may_be_smaller_than_its_limit)
+{
+	begin();
+	struct diskio_ops ops = diskio_system;
+	ops.renew = few_files;
+	files_left = 3;
+	options.ops = &ops;
+	struct store *st = open_store();
+	for (unsigned i = 0; i < 2000; i++)
+		ck_assert(put(st, i, 1)); /* about three segments: no need to empty one */
+	ck_assert_int_eq(version_of(st, 1999), 1);
+	struct store_stats s;
+	store_stats(st, &s);
+	ck_assert(!s.failing);
 	store_close(&st);
 	end();
 }
@@ -461,5 +491,5 @@ END_TEST
 UNIT("store", TIMES(killed_process_leaves_all_that_was_written, 12),
      TIMES(cut_anywhere_or_flipped_anywhere, 2), TEST(what_was_cut_off_stays_off),
      TEST(a_failing_disk_stops_storing_and_nothing_else),
-     TEST(a_full_disk_is_no_reason_not_to_start), TEST(a_smaller_limit_drops_the_oldest),
-     TEST(threads_write_read_and_evict))
+     TEST(a_full_disk_is_no_reason_not_to_start), TEST(a_log_may_be_smaller_than_its_limit),
+     TEST(a_smaller_limit_drops_the_oldest), TEST(threads_write_read_and_evict))
