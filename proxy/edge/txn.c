@@ -332,7 +332,7 @@ look_for_part(struct txn *t)
 	if (t->part_asked || t->rq.method != METHOD_GET || t->variant_names.n || t->cc.no_store ||
 	    !atomic_load_explicit(&t->worker->shared->has_parts, memory_order_relaxed))
 		return false;
-	t->part_asked = true;
+	t->part_asked = t->part_awaited = true;
 	t->key.n = t->primary_bytes;
 	part_key(&t->key);
 	t->hash = key_hash_of(t->worker->shared->seed, t->key.p, t->key.n);
@@ -348,6 +348,7 @@ answered_by_part(struct txn *t)
 	struct slice want;
 	uint64_t total;
 	int64_t now = now_s();
+	t->part_awaited = false;
 	t->part = t->found;
 	t->found = NULL;
 	t->key.n = t->primary_bytes;
@@ -540,7 +541,7 @@ static void
 run_lookup(struct txn *t)
 {
 	t->lookup_back = false;
-	if (t->part_asked && !t->part) {
+	if (t->part_awaited) {
 		if (!answered_by_part(t))
 			miss(t);
 	} else if (!t->found)
