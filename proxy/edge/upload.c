@@ -73,6 +73,14 @@ take_counted(struct txn *t, struct str in, char *p, size_t max)
 	return (ptrdiff_t)n;
 }
 
+/* The client owes nothing now. That it takes our bytes is another wait, with a limit of its own. */
+static void
+body_came(struct txn *t)
+{
+	if (t->conn->waiting == WAIT_BODY)
+		conn_wait(t->conn, WAIT_NOTHING);
+}
+
 ptrdiff_t
 upload_take(void *ctx, char *p, size_t max)
 {
@@ -103,11 +111,10 @@ upload_take(void *ctx, char *p, size_t max)
 			return FETCH_SEND_ABORT;
 		}
 		if (n != 0) {
-			if (t->body_over)
-				conn_wait(t->conn, WAIT_NOTHING);
+			body_came(t);
 			return n;
 		}
 	}
-	conn_wait(t->conn, WAIT_NOTHING);
+	body_came(t);
 	return 0;
 }
