@@ -183,6 +183,21 @@ SCENARIO("SIGTERM: requests under way are answered, then it ends; new connection
 	expect_int(edge_wait_exit(), 0);
 }
 
+SCENARIO("SIGHUP while it drains cuts nothing off")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .body = "hello", .hold_head = go);
+	edge_start();
+	struct call *call = call_get("/x");
+	origin_wait_requests(1);
+	edge_signal(SIGTERM);
+	wait_until(edge_said("finishing what is under way"));
+	edge_signal(SIGHUP);
+	barrier_open(go);
+	call_expect(call, 200, "hello");
+	expect_int(edge_wait_exit(), 0);
+}
+
 SCENARIO("SIGTERM: what does not end within timeouts.drain is cut, and the exit is clean")
 {
 	struct barrier *never = barrier_new();
