@@ -630,6 +630,7 @@ answer_pump(struct txn *t)
 		sent(t, (size_t)n);
 		total += (size_t)n;
 		if (total > PUMP_MOST) { /* others want their turn */
+			conn_wait(c, WAIT_NOTHING);
 			event_active(&c->ev, EV_WRITE, 0);
 			return TXN_WAITS;
 		}

@@ -15,11 +15,30 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <limits.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 /* ---- waiting ------------------------------------------------------------------------------- */
+
+/* Bytes in the kernel that the client has not acknowledged. */
+static int
+bytes_unsent(const struct conn *c)
+{
+	int n;
+	return ioctl(c->fd, SIOCOUTQ, &n) ? INT_MAX : n;
+}
+
+/* A socket is writable again only when a third of its buffer is free, which for a slow client can
+ * take longer than the limit: that it takes bytes at all shows in what the kernel still holds. */
+static bool
+took_some(const struct conn *c)
+{
+	return bytes_unsent(c) < c->unsent;
+}
 
 static void
 wait_remove(struct conn *c)
@@ -48,6 +67,8 @@ conn_wait(struct conn *c, enum waiting what)
 	c->wait_prev = l->last;
 	*l->last = c;
 	l->last = &c->wait_next;
+	if (what == WAIT_SEND)
+		c->unsent = bytes_unsent(c);
 }
 
 /* ---- socket -------------------------------------------------------------------------------- */
@@ -211,6 +232,7 @@ begin_txn(struct conn *c)
 	if (head == 0 && in.n <= cf->limits.head_bytes)
 		return false;
 	bool over = head == 0 || head > cf->limits.head_bytes;
+	conn_wait(c, WAIT_NOTHING); /* for the client: its head is here */
 	c->txn = txn_begin(c, (struct str){in.p, over ? in.n : head}, over);
 	conn_consume(c, over ? in.n : head);
 	conn_keep_view(c);
@@ -346,6 +368,10 @@ conn_accept(struct worker *w, int fd, const struct sockaddr *peer)
 void
 conn_timeout(struct conn *c)
 {
+	if (c->waiting == WAIT_SEND && !c->broken && took_some(c)) {
+		conn_wait(c, WAIT_SEND);
+		return;
+	}
 	if (c->lingering || c->waiting == WAIT_IDLE || c->waiting == WAIT_SEND ||
 	    (!c->txn && waiting_input(c).n == 0)) {
 		conn_close(c);

@@ -96,8 +96,8 @@ time_out(struct worker *w, int64_t now)
 		while (l->first && now - l->first->wait_since_ms >= l->limit_ms) {
 			struct conn *c = l->first;
 			conn_timeout(c);
-			if (l->first ==
-			    c) /* still waiting for the same: nothing more to be done with it */
+			/* Still waiting, and not anew: nothing more to be done with it. */
+			if (l->first == c && now - c->wait_since_ms >= l->limit_ms)
 				conn_close(c);
 		}
 	}
