@@ -22,6 +22,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Requests of one connection answered before others have their turn. */
+enum { TURN_MOST = 64 };
+
 /* ---- waiting ------------------------------------------------------------------------------- */
 
 /* Bytes in the kernel that the client has not acknowledged. */
@@ -312,9 +315,14 @@ conn_drive(struct conn *c)
 		linger_on(c);
 		return;
 	}
-	for (;;) {
+	for (int requests = 0;;) {
 		if (c->txn && !drive_txn(c))
 			return;
+		if (requests++ == TURN_MOST) {
+			conn_keep_view(c);
+			event_active(&c->ev, EV_WRITE, 0);
+			return;
+		}
 		if (begin_txn(c))
 			continue;
 		if (!conn_read_more(c, most) && !(c->readable && !c->eof)) {

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ACCEPT_MOST = 64 };
+enum { ACCEPT_MOST = 64, DISPATCH_MOST = 64 };
 
 static int64_t
 clock_ns(clockid_t which)
@@ -194,6 +194,8 @@ worker_open(struct worker *w, struct shared *shared, unsigned index)
 	struct event_config *ec = event_config_new();
 	event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
 	event_config_require_features(ec, EV_FEATURE_ET);
+	/* Callbacks that make each other active again must not keep the loop from sockets and clock. */
+	event_config_set_max_dispatch_interval(ec, NULL, DISPATCH_MOST, 0);
 	w->base = event_base_new_with_config(ec);
 	event_config_free(ec);
 	if (!w->base || mailbox_init(&w->mailbox))
