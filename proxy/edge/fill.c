@@ -65,6 +65,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	buf_add_str(&f->key, buf_str(&t->key));
 	f->primary_bytes = t->primary_bytes;
 	f->primary = t->primary;
+	keep_begin(f);
 	f->hash = t->hash;
 	buf_add_str(&f->marker_names, buf_str(&t->variant_names));
 	buf_add_str(&f->marker_nonce, buf_str(&t->nonce));

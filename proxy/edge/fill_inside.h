@@ -30,6 +30,7 @@ struct fill {
 	unsigned origin; /* index of the one being asked */
 	int64_t request_time;
 
+	uint32_t forgettings; /* of its key, when it left */
 	unsigned times; /* sightings known before this one */
 	bool published, whole, storable;
 	bool keeps_part; /* the write is of a 206, under a key of its own */
@@ -52,6 +53,8 @@ void fill_drop_feeder(struct fill *f);
 /* upload.c: a fetch's on_send, fed by f->feeder's connection. */
 ptrdiff_t upload_take(void *fill, char *p, size_t max);
 
+/* keep.c: notes how often the key was forgotten before. */
+void keep_begin(struct fill *f);
 /* keep.c: judges the origin's answer, begins to store it if it may be, publishes its head. length:
  * of the body, UINT64_MAX when not known. */
 void keep_answer(struct fill *f, const struct response *rs, uint64_t length);

@@ -10,13 +10,49 @@
 
 enum { PASSES_REMEMBER_S = 60 };
 
+/* A count per key (shared by a few): what left for the origin under another one is not kept. It
+ * also reaches what no table of flights knows: fetches of one, variants, bodies still arriving. */
+static _Atomic uint32_t *
+forgettings(struct shared *sh, struct key_hash primary)
+{
+	return &sh->forgettings[primary.lo % FORGETTINGS];
+}
+
+void
+keep_begin(struct fill *f)
+{
+	f->forgettings = atomic_load(forgettings(f->worker->shared, f->primary));
+}
+
+static bool
+is_forgotten(const struct fill *f)
+{
+	return atomic_load(forgettings(f->worker->shared, f->primary)) != f->forgettings;
+}
+
+static bool
+forget_part(struct shared *sh, struct str primary)
+{
+	struct buf key = {0};
+	if (!atomic_load_explicit(&sh->has_parts, memory_order_relaxed))
+		return false;
+	buf_add_str(&key, primary);
+	part_key(&key);
+	bool had = cache_remove(sh->cache, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
+	buf_fini(&key);
+	return had;
+}
+
 bool
 fill_forget(struct shared *sh, struct key_hash hash, struct str key)
 {
+	/* First: a commit looks again after it, so one of the two finds the other's. */
+	atomic_fetch_add(forgettings(sh, hash), 1);
 	bool had = cache_remove(sh->cache, hash, key);
+	bool had_part = forget_part(sh, key);
 	flight_invalidate(sh->flights, hash, key);
 	baseline_remove(sh->baseline, hash);
-	return had;
+	return had || had_part;
 }
 
 /* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin. */
@@ -28,6 +64,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
 	fill_forget(sh, f->primary, (struct str){f->key.p, f->primary_bytes});
+	keep_begin(f); /* this answer is newer than that */
 	for (size_t i = 0; i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
@@ -202,7 +239,7 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 	};
 	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
 	bool may = f->kind != FILL_PASS || (f->rq.method == METHOD_POST && !f->route->pass);
-	return may && !flight_is_invalidated(f->flight) &&
+	return may && !is_forgotten(f) &&
 	       storable_is_yes(policy_storable(&facts, &f->terms)) &&
 	       !(f->terms.flags & TERMS_PARTIAL);
 }
@@ -377,7 +414,7 @@ keep_commit(struct fill *f)
 {
 	struct shared *sh = f->worker->shared;
 	const struct config *c = sh->config;
-	if (flight_is_invalidated(f->flight)) {
+	if (is_forgotten(f)) {
 		cache_write_abandon(&f->write);
 		return;
 	}
@@ -386,6 +423,8 @@ keep_commit(struct fill *f)
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	if (!o)
 		forget_old(f);
+	else if (is_forgotten(f))
+		cache_remove(sh->cache, o->hash, o->key);
 	object_unref(&o);
 	if (f->keeps_part)
 		return;

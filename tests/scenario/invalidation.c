@@ -86,3 +86,31 @@ SCENARIO("POST /purge on the admin server forgets an object; twice purge does th
 	expect_that(a.status == 200 || a.status == 204, "purge got %d: %s", a.status, a.body);
 	expect_answer(get("/x"), 200, "new");
 }
+
+SCENARIO("what was asked for before a POST is not kept after it, also when it was fetched alone")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = "Cache-Control: private\r\n", .body = "mine");
+	origin_says("/x", .fields = FRESH, .body = "old", .hold_head = go);
+	origin_says("/x", .body = "done");
+	origin_says("/x", .fields = FRESH, .body = "new");
+	edge_start();
+	get("/x"); /* not to be shared: those that follow fetch alone */
+	struct call *slow = call_get("/x");
+	origin_wait_requests(2);
+	expect_status(ask("POST", "/x", NULL, "x"), 200);
+	barrier_open(go);
+	call_expect(slow, 200, "old");
+	expect_answer(get("/x"), 200, "new");
+}
+
+SCENARIO("a part that was kept is forgotten with its whole")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"v\"", .body = "0123456789", .ranges = true);
+	origin_says("/x", .body = "done");
+	origin_says("/x", .fields = FRESH, .etag = "\"w\"", .body = "abcdefghij", .ranges = true);
+	edge_start();
+	expect_answer(get_with("/x", "Range: bytes=2-4\r\n"), 206, "234");
+	expect_status(ask("POST", "/x", NULL, "x"), 200);
+	expect_answer(get_with("/x", "Range: bytes=2-4\r\n"), 206, "cde");
+}
