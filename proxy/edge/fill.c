@@ -230,6 +230,10 @@ fill_behind(struct txn *t, enum fill_kind kind)
 		return;
 	struct fill *f = fill_new(t, kind, flight);
 	f->background = true;
+	if (f->rq.method == METHOD_HEAD) { /* what is stored is what a GET brings */
+		f->rq.method = METHOD_GET;
+		f->rq.method_name = STR("GET");
+	}
 	keep_stored(f, t);
 	flight_set_leader(f->flight, &f->worker->mailbox, on_leader_wake, f);
 	flight_unref(&flight);

@@ -157,3 +157,15 @@ SCENARIO("a refused refresh never leaves an older copy to be served")
 	edge_restart();
 	expect_answer(get("/x"), 200, "new, not to be kept");
 }
+
+SCENARIO("a HEAD of a stale object refreshes what is stored, it does not lose it")
+{
+	origin_says("/x", .fields = "Cache-Control: max-age=0, stale-while-revalidate=600\r\n",
+		    .body = "hello");
+	edge_start();
+	get("/x");
+	expect_status(ask("HEAD", "/x", NULL, NULL), 200);
+	origin_wait_requests(2);
+	edge_expect_stat("flights.active", 0);
+	expect_hit(get("/x"));
+}
