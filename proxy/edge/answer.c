@@ -455,7 +455,10 @@ answer_flight(struct txn *t)
 			false; /* HTTP/1.0: the end of the connection is the end of the body */
 	}
 	end_head(t);
-	flight_done_until(t->reader, t->at);
+	if (t->ended) /* nobody waits for a client that does not even take a head */
+		flight_leave(&t->reader);
+	else
+		flight_done_until(t->reader, t->at);
 }
 
 /* ---- pieces -------------------------------------------------------------------------------- */

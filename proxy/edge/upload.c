@@ -25,11 +25,13 @@ fill_body_gone(struct fill *f)
 static void
 say_continue(struct txn *t)
 {
-	static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
-	struct iovec iov = {(void *)(uintptr_t)line, sizeof line - 1};
-	if (t->rq.expect_continue && !t->continue_sent && t->rq.minor >= 1)
-		conn_write(t->conn, &iov, 1); /* the first bytes of a connection's turn: they fit */
+	bool first = t->rq.expect_continue && !t->continue_sent && t->rq.minor >= 1;
 	t->continue_sent = true;
+	if (!first || t->state != TXN_WAIT_FLIGHT) /* never into an answer */
+		return;
+	/* What was answered before may still fill the socket. */
+	buf_add_lit(&t->out, "HTTP/1.1 100 Continue\r\n\r\n");
+	answer_pump(t);
 }
 
 static ptrdiff_t
