@@ -29,6 +29,8 @@ void fill_body_gone(struct fill *f);
  * something was stored. Any thread. */
 bool fill_forget(struct shared *sh, struct key_hash hash, struct str key);
 
+/* Whether somebody, on whichever worker, still reads what a fill of this one brings. */
+bool fill_is_read(const struct worker *w);
 /* All of the worker's fills end without storing: the worker is closing. */
 void fill_cancel_all(struct worker *w);
 

@@ -130,7 +130,8 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	int64_t now = now_ms();
 	time_out(w, now);
 	if (w->draining) {
-		if (w->conn_count == 0 || now >= w->drain_until_ms)
+		bool idle = w->conn_count == 0 && !fill_is_read(w);
+		if (idle || now >= w->drain_until_ms)
 			event_base_loopbreak(w->base);
 		return;
 	}

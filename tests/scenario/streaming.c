@@ -183,6 +183,39 @@ SCENARIO("SIGTERM: requests under way are answered, then it ends; new connection
 	expect_int(edge_wait_exit(), 0);
 }
 
+SCENARIO("SIGTERM: a worker without clients still fetches for those of another worker")
+{
+	enum { BYTES = 1 << 20 };
+	struct barrier *half = barrier_new();
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "seen");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"v\"",
+		    .pattern_bytes = BYTES, .seed = 3, .hold_body = half, .hold_at = BYTES / 2);
+	edge_start("--workers", "8");
+	get("/x");
+	struct client *purge = client_open_to(edge_admin_port());
+	client_send(purge, "POST /purge?url=http://example.com/x HTTP/1.1\r\nHost: localhost\r\n"
+			   "Content-Length: 0\r\nConnection: close\r\n\r\n");
+	expect_status(client_read(purge, "POST"), 200);
+	/* The leader has what it asked for with the head; the follower reads on. */
+	struct client *leader = client_open();
+	client_request(leader, "GET", "/x", "If-None-Match: \"w\", \"v\"\r\n");
+	expect_status(client_read(leader, "GET"), 304);
+	struct call *follower = call_get("/x");
+	edge_wait_stat("requests.coalesced", 1);
+	client_close(leader);
+	edge_wait_stat("connections.closed", 2);
+	edge_signal(SIGTERM);
+	wait_until(edge_said("finishing what is under way"));
+	for (int i = 0; i < 100; i++) /* for some turns of the workers' clocks */
+		kit_pause();
+	barrier_open(half);
+	struct answer a = call_wait(follower);
+	expect_status(a, 200);
+	char *want = pattern(3, BYTES);
+	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+	expect_int(edge_wait_exit(), 0);
+}
+
 SCENARIO("SIGHUP while it drains cuts nothing off")
 {
 	struct barrier *go = barrier_new();
