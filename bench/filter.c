@@ -1,13 +1,14 @@
 /* filter.c - what a sighting costs, beside two floors and Debian's libbloom.
  *
- *	make bench-filter            10^5 to 10^7 keys per generation
- *	make bench-filter KEYS=1e8   that many
+ *	make build/release/bench/filter
+ *	build/release/bench/filter [KEYS...]	keys per generation: 1e5 1e6 1e7, or 1e8
  *
  * Floors, in the same run, over an array of the pair's size on ordinary pages: XXH3 of
  * the key alone, and that plus one locked OR in one random cache line. Keys are 40 to 120
- * bytes. The previous generation is full, the current one half full. Every figure is the
- * median of several rounds, which take turns; time is the thread's own (the
- * machine may be shared), but for two threads together it is the clock on the wall.
+ * bytes. The previous generation is full, the current one a third full or more. Every figure is the
+ * median of several rounds, which take turns. Time is the threads' own, for the machine
+ * may be shared: two threads in each other's way spend more of it, one that waits for a
+ * processor does not.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -70,18 +70,15 @@ spot_of(const struct pair *p, struct key_hash h)
 static struct line *
 lines_new(uint64_t count)
 {
-	size_t bytes = count * sizeof(struct line), unit = LINE_BYTES;
+	size_t bytes = count * sizeof(struct line);
+	size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : LINE_BYTES;
+	void *lines;
 
-	if (bytes >= HUGE_PAGE)
-		unit = HUGE_PAGE;
-	bytes = (bytes + unit - 1) / unit * unit;
-
-	struct line *lines = aligned_alloc(unit, bytes);
-	if (!lines)
+	if (posix_memalign(&lines, unit, bytes) != 0)
 		return NULL;
 	if (unit == HUGE_PAGE)
 		madvise(lines, bytes, MADV_HUGEPAGE);
-	memset((void *)lines, 0, bytes);
+	memset(lines, 0, bytes);
 	return lines;
 }
 
@@ -225,7 +222,8 @@ sweep(struct pair *p, uint64_t lines)
 
 /* ---- rotation ---- */
 
-/* Some time a generation must not wait long for: a preempted thread to come back. */
+/* Is every column young enough that the next generation's code means only that? The
+ * impatient sweep a piece and see; the patient sweep until it is so. */
 static bool
 swept_for(struct pair *p, uint64_t next, bool patient)
 {
@@ -617,11 +615,11 @@ pair_record(struct pair *p, struct key_hash h)
 void
 pair_prefetch(const struct pair *p, struct key_hash h)
 {
-	__builtin_prefetch(spot_of(p, h).a.column);
+	prefetch_to_write(spot_of(p, h).a.column);
 }
 
 /* Batches go in blocks of AHEAD: while one block is worked on, the lines of the next
- * are on their way. `hash` says where a key's hash comes from. */
+ * are on their way. A source says where the hashes come from. */
 struct source {
 	const struct key_hash *hashes; /* these, or */
 	const struct key_bytes *keys;  /* these with */

@@ -99,20 +99,20 @@ choose(double n, unsigned k)
 	return c;
 }
 
-/* word[j]: are all per_word bits of a key that is not there ones, in a word that j
+/* word[j], j < n: are all per_word bits of a key that is not there ones, in a word that j
  * keys touched? By inclusion and exclusion over the bits that all j keys miss. */
 static void
-word_fpr(double word[2 * TERMS], const struct sizing_line *l)
+word_fpr(double *word, unsigned n, const struct sizing_line *l)
 {
 	double all = choose(l->word_bits, l->per_word);
 
-	for (unsigned j = 0; j < 2 * TERMS; j++)
+	for (unsigned j = 0; j < n; j++)
 		word[j] = 0;
 	for (unsigned i = 0; i <= l->per_word; i++) {
 		double missed = choose(l->word_bits - i, l->per_word) / all;
 		double term = (i % 2 ? -1 : 1) * choose(l->per_word, i);
 
-		for (unsigned j = 0; j < 2 * TERMS; j++, term *= missed)
+		for (unsigned j = 0; j < n; j++, term *= missed)
 			word[j] += term;
 	}
 }
@@ -143,7 +143,7 @@ sizing_line_fpr(const struct sizing_line *l, double keys_per_line)
 	unsigned xs = poisson(both, keys_per_line / pairs);
 	unsigned ys = poisson(only, keys_per_line * (l->words - 2) / pairs);
 
-	word_fpr(word, l);
+	word_fpr(word, xs + ys, l);
 	for (unsigned x = 0; x < xs; x++) {
 		double one_word = 0;
 
@@ -204,7 +204,7 @@ most_keys(const struct sizing_line *l, unsigned generations, double p)
 {
 	double low = 0, high = CROWDED;
 
-	for (int i = 0; i < 32; i++) {
+	for (int i = 0; i < 20; i++) {
 		double middle = (low + high) / 2;
 
 		if (line_rate(l, generations, middle) <= p)

@@ -19,6 +19,6 @@ struct block {
 
 struct block *block_create(uint32_t cap); /* one reference, the caller's */
 struct block *block_ref(struct block *b); /* returns b */
-void block_unref(struct block **b);       /* sets *b to NULL; the last one frees; NULL is fine */
+void block_unref(struct block **b);	  /* sets *b to NULL; the last one frees; NULL is fine */
 
 #endif

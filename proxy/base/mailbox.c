@@ -30,7 +30,7 @@ mailbox_post(struct mailbox *m, struct letter *l)
 	do
 		l->next = head;
 	while (!atomic_compare_exchange_weak_explicit(&m->head, &head, l, memory_order_release,
-	                                              memory_order_relaxed));
+						      memory_order_relaxed));
 	if (head)
 		return;
 	mailbox_nudge_fn *nudge = atomic_load_explicit(&m->nudge, memory_order_acquire);

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 struct letter {
-	struct letter *next;            /* the mailbox's, while posted */
+	struct letter *next;		/* the mailbox's, while posted */
 	void (*open)(struct letter *l); /* called once, on the owner's thread */
 };
 
@@ -22,8 +22,9 @@ typedef void mailbox_nudge_fn(void *ctx);
 struct mailbox {
 	_Atomic(struct letter *) head;
 	int fd; /* eventfd: readable when letters wait; register it for reading */
-	/* Set both on the owning thread to spare a system call when the owner writes to itself: nudge
-	 * is then called instead of writing to fd, and must see to it that mailbox_run is called soon. */
+	/* Set both on the owning thread to spare a system call when the owner writes to itself:
+	 * nudge is then called instead of writing to fd, and must see to it that mailbox_run is
+	 * called soon. */
 	_Atomic(mailbox_nudge_fn *) nudge; /* set last, when the two below hold */
 	void *nudge_ctx;
 	pthread_t owner;
@@ -34,7 +35,8 @@ void mailbox_fini(struct mailbox *m);
 void mailbox_post(struct mailbox *m, struct letter *l);
 /* From the owning thread, once; others may be posting already. */
 void mailbox_adopt(struct mailbox *m, mailbox_nudge_fn *nudge, void *ctx);
-/* Opens all waiting letters in the order they were posted; returns how many. drain: fd was readable. */
+/* Opens all waiting letters in the order they were posted; returns how many. drain: fd was
+ * readable. */
 unsigned mailbox_run(struct mailbox *m, bool drain);
 
 #endif

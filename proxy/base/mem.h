@@ -11,7 +11,8 @@ void *mem_alloc(size_t n) __attribute__((malloc, returns_nonnull));
 void *mem_zalloc(size_t n) __attribute__((malloc, returns_nonnull)); /* zeroed */
 void *mem_realloc(void *p, size_t n) __attribute__((returns_nonnull));
 char *mem_strdup(const char *z) __attribute__((returns_nonnull));
-char *mem_strndup(const char *p, size_t n) __attribute__((returns_nonnull)); /* NUL-terminated copy */
+char *
+mem_strndup(const char *p, size_t n) __attribute__((returns_nonnull)); /* NUL-terminated copy */
 
 #define NEW(type) ((type *)mem_zalloc(sizeof(type)))
 

@@ -18,8 +18,11 @@ struct str {
 };
 
 /* A literal as a str, also in static tables. */
-#define STR(lit)   ((struct str){(lit), sizeof(lit) - 1})
-#define STR_INIT(lit) {(lit), sizeof(lit) - 1}
+#define STR(lit) ((struct str){(lit), sizeof(lit) - 1})
+#define STR_INIT(lit)                  \
+	{                              \
+		(lit), sizeof(lit) - 1 \
+	}
 /* For printf("%.*s", STR_ARG(s)). */
 #define STR_ARG(s) (int)(s).n, (s).p
 

@@ -79,8 +79,8 @@ access_log(struct txn *t)
 	cache_status_format(&t->cs, b);
 	int64_t end = now_us();
 	buf_printf(b, "\" head_us=%lld total_us=%lld%s\n",
-	           (long long)(t->head_us ? t->head_us - t->begun_us : 0), (long long)(end - t->begun_us),
-	           t->cut ? " cut" : "");
+		   (long long)(t->head_us ? t->head_us - t->begun_us : 0),
+		   (long long)(end - t->begun_us), t->cut ? " cut" : "");
 	if (b->n > FLUSH_BYTES)
 		worker_flush_log(w);
 }

@@ -23,12 +23,23 @@ reason(int status)
 		int status;
 		const char *words;
 	} reasons[] = {
-		{200, "OK"}, {206, "Partial Content"}, {304, "Not Modified"}, {400, "Bad Request"},
-		{405, "Method Not Allowed"}, {408, "Request Timeout"}, {412, "Precondition Failed"},
-		{413, "Content Too Large"}, {414, "URI Too Long"}, {416, "Range Not Satisfiable"},
-		{417, "Expectation Failed"}, {431, "Request Header Fields Too Large"},
-		{501, "Not Implemented"}, {502, "Bad Gateway"}, {503, "Service Unavailable"},
-		{504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"},
+		{200, "OK"},
+		{206, "Partial Content"},
+		{304, "Not Modified"},
+		{400, "Bad Request"},
+		{405, "Method Not Allowed"},
+		{408, "Request Timeout"},
+		{412, "Precondition Failed"},
+		{413, "Content Too Large"},
+		{414, "URI Too Long"},
+		{416, "Range Not Satisfiable"},
+		{417, "Expectation Failed"},
+		{431, "Request Header Fields Too Large"},
+		{501, "Not Implemented"},
+		{502, "Bad Gateway"},
+		{503, "Service Unavailable"},
+		{504, "Gateway Timeout"},
+		{505, "HTTP Version Not Supported"},
 	};
 	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
 		if (reasons[i].status == status)
@@ -128,8 +139,9 @@ answer_fault(struct txn *t, const struct fault *f)
 	t->keep_alive = false;
 	t->detail = f->word;
 	int n = snprintf(body, sizeof body, "%d %s: %s\n", f->status, reason(f->status), f->rule);
-	add_text(t, f->status, f == &fault_CONNECT ? STR("Allow: GET, HEAD, POST, PUT, DELETE\r\n") : STR(""),
-	         (struct str){body, (size_t)n});
+	add_text(t, f->status,
+		 f == &fault_CONNECT ? STR("Allow: GET, HEAD, POST, PUT, DELETE\r\n") : STR(""),
+		 (struct str){body, (size_t)n});
 }
 
 void
@@ -194,7 +206,8 @@ find_line(struct str head, struct str name)
 		if (n > name.n && lines.p[name.n] == ':' &&
 		    strncasecmp(lines.p, name.p, name.n) == 0) {
 			struct str value = {lines.p + name.n + 1, n - name.n - 1};
-			while (value.n && (value.p[value.n - 1] == '\n' || value.p[value.n - 1] == '\r'))
+			while (value.n &&
+			       (value.p[value.n - 1] == '\n' || value.p[value.n - 1] == '\r'))
 				value.n--;
 			return str_trim(value);
 		}
@@ -220,7 +233,8 @@ multipart_bytes(struct txn *t, uint64_t total)
 	struct buf b = {0};
 	uint64_t bytes = 0;
 	for (unsigned i = 0; i < t->slice_count; i++) {
-		multipart_part_head(str_of(t->boundary), t->part_type, t->slices[i], total, i == 0, &b);
+		multipart_part_head(str_of(t->boundary), t->part_type, t->slices[i], total, i == 0,
+				    &b);
 		bytes += t->slices[i].n;
 	}
 	multipart_end(str_of(t->boundary), &b);
@@ -236,7 +250,8 @@ select_part(struct txn *t, struct str head, const struct terms *terms, uint64_t 
 	t->slices[0] = (struct slice){0, length};
 	t->slice_count = 1;
 	t->status = terms->status;
-	if (terms->status != 200) /* RFC 9110 13.2.1: conditions count for what would be a success */
+	if (terms->status !=
+	    200) /* RFC 9110 13.2.1: conditions count for what would be a success */
 		return;
 	struct validators v = validators_of(head, terms);
 	int64_t now = now_s();
@@ -287,10 +302,11 @@ add_selected_head(struct txn *t, struct str head, uint64_t length)
 			break;
 		}
 		snprintf(t->boundary, sizeof t->boundary, "%016llx",
-		         (unsigned long long)(t->hash.hi ^ (uint64_t)t->begun_us));
+			 (unsigned long long)(t->hash.hi ^ (uint64_t)t->begun_us));
 		t->part_type = find_line(head, STR("content-type"));
 		add_lines(t, lines, goes_with_multipart);
-		buf_printf(&t->out, "Content-Type: multipart/byteranges; boundary=%s\r\n", t->boundary);
+		buf_printf(&t->out, "Content-Type: multipart/byteranges; boundary=%s\r\n",
+			   t->boundary);
 		add_number(t, STR("Content-Length: "), multipart_bytes(t, length));
 		break;
 	case 304:
@@ -302,7 +318,8 @@ add_selected_head(struct txn *t, struct str head, uint64_t length)
 		add_status_line(t, t->status);
 		add_lines(t, lines, goes_with_416);
 		if (t->status == 416)
-			buf_printf(&t->out, "Content-Range: bytes */%llu\r\n", (unsigned long long)length);
+			buf_printf(&t->out, "Content-Range: bytes */%llu\r\n",
+				   (unsigned long long)length);
 		buf_add_lit(&t->out, "Content-Length: 0\r\n");
 		t->body_none = true;
 		break;
@@ -405,7 +422,8 @@ answer_flight(struct txn *t)
 	bool whole = t->leader && h->asker.n; /* with what the store must not hold */
 	if (h->storable && !t->passing) {
 		select_part(t, head, &h->terms, h->body_bytes);
-		if (t->slice_count > 1) { /* many parts of what is still arriving: the whole (14.2) */
+		if (t->slice_count >
+		    1) { /* many parts of what is still arriving: the whole (14.2) */
 			t->status = 200;
 			t->slice_count = 1;
 			t->slices[0] = (struct slice){0, h->body_bytes};
@@ -433,7 +451,8 @@ answer_flight(struct txn *t)
 		t->chunk_out = true;
 		buf_add_lit(&t->out, "Transfer-Encoding: chunked\r\n");
 	} else if (t->until == UINT64_MAX) {
-		t->keep_alive = false; /* HTTP/1.0: the end of the connection is the end of the body */
+		t->keep_alive =
+			false; /* HTTP/1.0: the end of the connection is the end of the body */
 	}
 	end_head(t);
 	flight_done_until(t->reader, t->at);
@@ -480,13 +499,13 @@ piece_of_object(struct txn *t)
 		return next_slice(t);
 	if (t->multipart && !t->part_begun) {
 		multipart_part_head(str_of(t->boundary), t->part_type, t->slices[t->slice_i],
-		                    o->body_bytes, t->slice_i == 0, &t->out);
+				    o->body_bytes, t->slice_i == 0, &t->out);
 		t->part_begun = true;
 	}
 	uint64_t left = t->until - t->at;
 	t->read.done = on_read;
 	switch (object_read(t->worker->shared->cache, o, &t->read, t->at,
-	                    left < PIECE_MOST ? left : PIECE_MOST)) {
+			    left < PIECE_MOST ? left : PIECE_MOST)) {
 	case BODY_READY:
 		t->piece = t->read.p;
 		t->piece_bytes = t->read.n;
@@ -585,13 +604,14 @@ answer_pump(struct txn *t)
 	size_t total = 0;
 	for (;;) {
 		enum piece step = PIECE_READY;
-		while (t->piece_bytes == 0 && t->tail.n == 0 && !t->ended && !t->cut && !t->read_out &&
-		       t->state == TXN_SEND && step == PIECE_READY)
+		while (t->piece_bytes == 0 && t->tail.n == 0 && !t->ended && !t->cut &&
+		       !t->read_out && t->state == TXN_SEND && step == PIECE_READY)
 			step = t->from_object ? piece_of_object(t) : piece_of_flight(t);
 		if (pending(t) == 0) {
 			if (t->ended || t->cut)
 				return done(t);
-			conn_wait(c, WAIT_NOTHING); /* for the disk or the origin: they have limits */
+			conn_wait(c,
+				  WAIT_NOTHING); /* for the disk or the origin: they have limits */
 			return c->broken ? TXN_CLOSE : TXN_WAITS;
 		}
 		struct iovec iov[] = {

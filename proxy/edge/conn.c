@@ -167,7 +167,8 @@ conn_write(struct conn *c, const struct iovec *iov, int n)
 	if (c->broken)
 		return -1;
 	for (;;) {
-		struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)iov, .msg_iovlen = (size_t)n};
+		struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)iov,
+				   .msg_iovlen = (size_t)n};
 		ssize_t sent = sendmsg(c->fd, &m, MSG_NOSIGNAL);
 		if (sent >= 0) {
 			metrics_add(&c->worker->metrics, METRIC_BYTES_TO_CLIENTS, (uint64_t)sent);
@@ -199,12 +200,10 @@ begin_txn(struct conn *c)
 {
 	const struct config *cf = c->worker->shared->config;
 	struct str in = conn_input(c);
-	if (c->scanned == 0) {
-		size_t skip = h1_skip_empty_lines(in.p, in.n);
-		if (skip) {
-			conn_consume(c, skip);
-			in = waiting_input(c);
-		}
+	size_t skip = h1_skip_empty_lines(in.p, in.n);
+	if (skip) {
+		conn_consume(c, skip);
+		in = waiting_input(c);
 	}
 	if (in.n == 0)
 		return false;

@@ -15,19 +15,19 @@ struct conn {
 	struct worker *worker;
 	int fd;
 	struct event ev;
-	struct conn *next, **prev;           /* all of the worker's */
+	struct conn *next, **prev;	     /* all of the worker's */
 	struct conn *wait_next, **wait_prev; /* in worker->waits[waiting] */
 	int64_t wait_since_ms;
 	uint8_t waiting; /* enum waiting */
-	bool readable;   /* the last read did not empty the socket */
-	bool writable;   /* the last write was not refused */
-	bool eof;        /* the client will send no more */
-	bool broken;     /* a read or write failed: nothing can be sent */
-	bool lingering;  /* answered and shut down; what still comes is thrown away */
-	struct buf in;   /* received; consumed up to in_at */
+	bool readable;	 /* the last read did not empty the socket */
+	bool writable;	 /* the last write was not refused */
+	bool eof;	 /* the client will send no more */
+	bool broken;	 /* a read or write failed: nothing can be sent */
+	bool lingering;	 /* answered and shut down; what still comes is thrown away */
+	struct buf in;	 /* received; consumed up to in_at */
 	size_t in_at;
 	struct str view; /* as in, but still lying in the worker's scratch */
-	size_t scanned;  /* of the input: no end of head before here */
+	size_t scanned;	 /* of the input: no end of head before here */
 	struct txn *txn;
 	union {
 		struct in_addr v4;

@@ -1,8 +1,8 @@
 /* fill.h - one trip to the origin: it leads a flight, and what comes back is published to the
  * flight's readers, judged, and written to the cache.
  *
- * A fill belongs to its worker, not to the request that began it: that client may leave while others
- * read on, or while it is still worth storing.
+ * A fill belongs to its worker, not to the request that began it: that client may leave while
+ * others read on, or while it is still worth storing.
  */
 #ifndef EDGE_FILL_H
 #define EDGE_FILL_H
@@ -17,8 +17,8 @@ enum fill_kind {
 
 /* Begins a trip for t, leading t->reader's flight. FILL_VALIDATE: of t->object. */
 void fill_start(struct txn *t, enum fill_kind kind);
-/* The same with no client waiting: FILL_VALIDATE refreshes t->object (RFC 5861 3), FILL_MISS fetches
- * the whole of what t->part is a part of. Nothing, if somebody is at it already. */
+/* The same with no client waiting: FILL_VALIDATE refreshes t->object (RFC 5861 3), FILL_MISS
+ * fetches the whole of what t->part is a part of. Nothing, if somebody is at it already. */
 void fill_behind(struct txn *t, enum fill_kind kind);
 
 /* The request's body goes on / the client that sends it is gone. */

@@ -37,7 +37,7 @@ port_of(int fd)
 	if (getsockname(fd, (struct sockaddr *)&ss, &n))
 		return 0;
 	return ntohs(ss.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)(void *)&ss)->sin6_port
-	                                      : ((struct sockaddr_in *)(void *)&ss)->sin_port);
+					      : ((struct sockaddr_in *)(void *)&ss)->sin_port);
 }
 
 static int
@@ -78,7 +78,8 @@ listen_on(const char *addr, unsigned *port, char *err, size_t err_bytes)
 	char host[256], service[8];
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *list = NULL;
 	if (split(addr, host, sizeof host, service, sizeof service)) {
-		snprintf(err, err_bytes, "cannot listen on '%s': write host:port, as in 0.0.0.0:8080", addr);
+		snprintf(err, err_bytes,
+			 "cannot listen on '%s': write host:port, as in 0.0.0.0:8080", addr);
 		return -1;
 	}
 	int first = *port == 0;
@@ -96,7 +97,8 @@ listen_on(const char *addr, unsigned *port, char *err, size_t err_bytes)
 		fd = open_one(list);
 	if (fd < 0)
 		snprintf(err, err_bytes, "cannot listen on '%s': %s%s", addr, strerror(errno),
-		         errno == EADDRINUSE ? " (another program has it: choose another port)" : "");
+			 errno == EADDRINUSE ? " (another program has it: choose another port)"
+					     : "");
 	else
 		*port = port_of(fd);
 	freeaddrinfo(list);

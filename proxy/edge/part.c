@@ -51,14 +51,14 @@ is_within(struct slice inner, struct slice outer)
 
 bool
 part_answers(const struct object *o, const struct request *r, int64_t now, struct slice *want,
-             uint64_t *total)
+	     uint64_t *total)
 {
 	struct slice held, slices[RANGES_MAX];
 	unsigned n;
 	struct validators v = {.status = 200,
-		               .etag = etag_of(o),
-		               .last_modified = o->terms.last_modified,
-		               .date = o->terms.date};
+			       .etag = etag_of(o),
+			       .last_modified = o->terms.last_modified,
+			       .date = o->terms.date};
 	if (!part_held(o, &held, total) || !if_range_holds(r, &v, now) ||
 	    fields_has(&r->fields, FIELD_IF_NONE_MATCH) ||
 	    fields_has(&r->fields, FIELD_IF_MODIFIED_SINCE))
@@ -95,7 +95,8 @@ part_completes(const struct object *o, const struct response *rs, uint64_t body_
 	struct str etag;
 	uint64_t total, got_total;
 	return rs->status == 206 && part_gap(o, &gap, &etag) && part_held(o, &held, &total) &&
-	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got, &got_total) &&
+	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got,
+				   &got_total) &&
 	       got.at == gap.at && got.n == gap.n && got_total == total && body_bytes == gap.n &&
 	       etag_strong_match(etag, fields_get(&rs->fields, FIELD_ETAG));
 }

@@ -1,5 +1,5 @@
-/* part.h - a 206 kept for a while: answers smaller ranges, and is completed by fetching only what is
- * missing (RFC 9111 3.3, 3.4).
+/* part.h - a 206 kept for a while: answers smaller ranges, and is completed by fetching only what
+ * is missing (RFC 9111 3.3, 3.4).
  *
  * A part stands in the RAM tier under a key of its own (the primary key and a mark), never on disk:
  * an object worth disk is fetched whole on its second sighting.
@@ -25,7 +25,7 @@ bool part_held(const struct object *o, struct slice *held, uint64_t *total);
 
 /* What a request's Range wants lies within held: *want (of the whole). */
 bool part_answers(const struct object *o, const struct request *r, int64_t now, struct slice *want,
-                  uint64_t *total);
+		  uint64_t *total);
 
 /* What one further range would complete; false when there is no strong validator to combine by
  * (RFC 9110 15.3.7.3), or the gap is on both sides. etag is a view into the object's head. */

@@ -1,4 +1,5 @@
-/* passes.c - one word per slot: 40 bits of the key's hash and 24 bits of the time it holds until. */
+/* passes.c - one word per slot: 40 bits of the key's hash and 24 bits of the time it holds until.
+ */
 #include "proxy/edge/passes.h"
 
 #include "proxy/base/mem.h"
@@ -36,7 +37,7 @@ void
 passes_remember(struct passes *p, struct key_hash k, int64_t until_s)
 {
 	atomic_store_explicit(&p->slots[k.lo % SLOTS], tag_of(k) | ((uint64_t)until_s & TIME_MASK),
-	                      memory_order_relaxed);
+			      memory_order_relaxed);
 }
 
 void

@@ -1,4 +1,5 @@
-/* route.c - routes compiled from the configuration into views the request path can use as they are. */
+/* route.c - routes compiled from the configuration into views the request path can use as they are.
+ */
 #include "proxy/edge/route.h"
 
 #include "proxy/base/mem.h"
@@ -48,8 +49,8 @@ compile(struct rule *r, const struct config_route *c)
 }
 
 _Static_assert((int)CONFIG_ADMIT_NEVER == (int)RULE_NEVER &&
-                       (int)CONFIG_QUERY_SORT == (int)QUERY_SORT,
-               "compile() casts between these");
+		       (int)CONFIG_QUERY_SORT == (int)QUERY_SORT,
+	       "compile() casts between these");
 
 struct routes *
 routes_create(const struct config *c)
@@ -74,7 +75,7 @@ routes_destroy(struct routes **rp)
 	for (unsigned i = 0; i < r->count; i++) {
 		const struct key_rules *k = &r->rules[i].route.key;
 		const struct str *lists[] = {k->keep_params, k->drop_params, k->headers, k->cookies,
-			                     k->pass_cookies};
+					     k->pass_cookies};
 		for (size_t n = 0; n < sizeof lists / sizeof lists[0]; n++)
 			free((void *)(uintptr_t)lists[n]);
 	}

@@ -8,7 +8,6 @@
 #include "proxy/base/mem.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@
 struct seen {
 	struct cache *cache;
 	bool on_disk;
-	struct pair *pair;     /* one of the two */
+	struct pair *pair; /* one of the two */
 	struct memory *memory;
 	struct pair_options pair_options;
 	struct memory_options memory_options;
@@ -28,6 +27,13 @@ struct seen {
 };
 
 static const char FILE_NAME[] = "filter";
+
+void
+seen_prefetch(const struct seen *s, struct key_hash h)
+{
+	if (s->pair)
+		pair_prefetch(s->pair, h);
+}
 
 struct memory_sight
 seen_test(const struct seen *s, struct key_hash h)
@@ -164,7 +170,7 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 		r = pair_save(s->pair, seed, saving->now, write_packed, k);
 	else if (k->z)
 		r = memory_save(s->memory, &(struct memory_place){seed, saving->now},
-		                (struct seal_sink){.write = write_packed, .ctx = k});
+				(struct seal_sink){.write = write_packed, .ctx = k});
 	if (r == 0)
 		r = pack(k, NULL, 0, ZSTD_e_end);
 	ZSTD_freeCStream(k->z);
@@ -181,9 +187,10 @@ seen_save(struct seen *s, int64_t now)
 		return;
 	struct saving saving = {s, now};
 	if (cache_save_file(s->cache, FILE_NAME, fill, &saving)) {
-		log_warning("cannot save the filter's snapshot: %s; after a restart known URLs would count "
-			    "as new",
-		            strerror(errno));
+		log_warning(
+			"cannot save the filter's snapshot: %s; after a restart known URLs would count "
+			"as new",
+			strerror(errno));
 		return;
 	}
 	s->saved_keys = is.keys;
@@ -218,7 +225,8 @@ begin_empty(struct seen *s, int64_t now)
 }
 
 int
-seen_open(struct seen **out, const struct config *c, struct cache *cache, char *err, size_t err_bytes)
+seen_open(struct seen **out, const struct config *c, struct cache *cache, char *err,
+	  size_t err_bytes)
 {
 	struct seen *s = NEW(struct seen);
 	int64_t now = (int64_t)time(NULL);

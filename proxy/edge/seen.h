@@ -16,9 +16,11 @@ struct seen;
 /* Restores the snapshot beside the cache, or starts empty with a warning that says why. -1 and a
  * sentence when there is no memory for it. */
 int seen_open(struct seen **out, const struct config *c, struct cache *cache, char *err,
-              size_t err_bytes);
+	      size_t err_bytes);
 void seen_close(struct seen **s); /* saves nothing */
 
+/* Asks for the key's line of memory, to be there when test or record comes. */
+void seen_prefetch(const struct seen *s, struct key_hash h);
 struct memory_sight seen_test(const struct seen *s, struct key_hash h);
 struct memory_sight seen_record(struct seen *s, struct key_hash h);
 

@@ -133,7 +133,8 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		struct worker *worker = &s->workers[w];
 		worker->listeners = mem_zalloc(c->listen_count * sizeof *worker->listeners);
 		for (unsigned i = 0; i < c->listen_count; i++) {
-			worker->listeners[i].fd = listen_on(c->listen[i], &s->ports[i], err, err_bytes);
+			worker->listeners[i].fd =
+				listen_on(c->listen[i], &s->ports[i], err, err_bytes);
 			if (worker->listeners[i].fd < 0)
 				return -1;
 			worker->listener_count++;
@@ -155,14 +156,14 @@ open_log(const struct config *c)
 		return dup(STDOUT_FILENO);
 	int fd = open(c->access_log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (fd < 0)
-		log_error("cannot write the access log %s: %s; requests are not logged", c->access_log,
-		          strerror(errno));
+		log_error("cannot write the access log %s: %s; requests are not logged",
+			  c->access_log, strerror(errno));
 	return fd;
 }
 
 int
 server_create(struct server **out, const struct config *c, const char *version, char *err,
-              size_t err_bytes)
+	      size_t err_bytes)
 {
 	struct server *s = NEW(struct server);
 	s->config = c;
@@ -196,7 +197,7 @@ keep(struct server *s)
 	cache_stats(sh->cache, &stats);
 	if (stats.limit_bytes)
 		atomic_store(&sh->disk_used_share,
-		             (double)stats.used_bytes / (double)stats.limit_bytes);
+			     (double)stats.used_bytes / (double)stats.limit_bytes);
 	int64_t rate = (int64_t)s->config->admission.write_budget_bytes_s;
 	int64_t left = atomic_load(&sh->budget);
 	if (rate && left < rate * 2)
@@ -329,7 +330,8 @@ server_reload(struct server *s)
 {
 	int fd = open_log(s->config);
 	int old = atomic_load(&s->shared.log_fd);
-	if (fd >= 0 && old >= 0) { /* the same number for all workers: nobody writes to a closed one */
+	if (fd >= 0 &&
+	    old >= 0) { /* the same number for all workers: nobody writes to a closed one */
 		if (s->started)
 			flush_logs(s);
 		dup2(fd, old);

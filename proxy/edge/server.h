@@ -1,7 +1,8 @@
 /* server.h - the proxy itself: workers, listeners, drain.
  *
  * One thread per worker, each with its own event_base, SO_REUSEPORT listeners, connections and
- * fetcher. Workers share the cache, the pair, the baseline and the flights; nothing else they write.
+ * fetcher. Workers share the cache, the pair, the baseline and the flights; nothing else they
+ * write.
  */
 #ifndef EDGE_SERVER_H
 #define EDGE_SERVER_H
@@ -14,7 +15,7 @@ struct server;
 /* Opens everything the configuration names: cache directory, filter snapshot, origins, listeners
  * (bound, not yet accepting). The config is borrowed until server_destroy. -1 and a sentence. */
 int server_create(struct server **out, const struct config *c, const char *version, char *err,
-                  size_t err_bytes);
+		  size_t err_bytes);
 int server_start(struct server *s); /* threads accept from here on */
 /* Stops accepting, lets requests under way finish for at most timeouts.drain, joins the threads. */
 void server_stop(struct server *s);
@@ -22,7 +23,7 @@ void server_stop(struct server *s);
 void server_destroy(struct server **s);
 
 unsigned server_port(const struct server *s, unsigned listener); /* the bound port */
-void server_reload(struct server *s);   /* SIGHUP: reopens logs */
+void server_reload(struct server *s);				 /* SIGHUP: reopens logs */
 /* Any thread. */
 void server_report(struct server *s, struct report *out);
 bool server_healthy(struct server *s);

@@ -60,7 +60,7 @@ static void
 clear(struct txn *t)
 {
 	struct buf head = t->head, key = t->key, names = t->variant_names, nonce = t->nonce,
-	           out = t->out;
+		   out = t->out;
 	head.n = key.n = names.n = nonce.n = out.n = 0;
 	memset(t, 0, offsetof(struct txn, fields));
 	t->head = head;
@@ -174,8 +174,8 @@ txn_begin(struct conn *c, struct str head, bool over)
 	if (!t->fault && t->rq.method == METHOD_CONNECT)
 		t->fault = &fault_CONNECT;
 	if (!t->fault) {
-		/* What the listener speaks, not what an absolute-form target claims: else a plain client
-		 * could fill the keys of https. */
+		/* What the listener speaks, not what an absolute-form target claims: else a plain
+		 * client could fill the keys of https. */
 		t->rq.scheme = STR("http");
 		uint64_t most = t->worker->shared->config->limits.body_bytes;
 		if (t->rq.framing == FRAMING_LENGTH && most && t->rq.content_length > most)
@@ -183,7 +183,7 @@ txn_begin(struct conn *c, struct str head, bool over)
 		t->body_left = t->rq.framing == FRAMING_LENGTH ? t->rq.content_length : 0;
 	}
 	t->body_over = t->fault || t->rq.framing == FRAMING_NONE ||
-	               (t->rq.framing == FRAMING_LENGTH && t->rq.content_length == 0);
+		       (t->rq.framing == FRAMING_LENGTH && t->rq.content_length == 0);
 	t->keep_alive = !t->fault && t->rq.keep_alive;
 	return t;
 }
@@ -223,7 +223,8 @@ start_lookup(struct txn *t)
 	struct shared *sh = t->worker->shared;
 	t->lookup.home = &t->worker->mailbox;
 	t->lookup.done = on_lookup;
-	enum found found = cache_lookup(sh->cache, &t->lookup, t->hash, buf_str(&t->key), &t->found);
+	enum found found =
+		cache_lookup(sh->cache, &t->lookup, t->hash, buf_str(&t->key), &t->found);
 	t->lookup_back = found != FOUND_LATER;
 	t->lookup_out = found == FOUND_LATER;
 	if (found == FOUND_NOT)
@@ -286,7 +287,8 @@ pass(struct txn *t)
 	go_alone(t, FILL_PASS);
 }
 
-/* To the origin for t->object's freshness or for the whole; together with whoever asks for the same. */
+/* To the origin for t->object's freshness or for the whole; together with whoever asks for the
+ * same. */
 static void
 go_together(struct txn *t)
 {
@@ -297,8 +299,8 @@ go_together(struct txn *t)
 		return;
 	}
 	flight_leave(&t->reader);
-	t->leader = flight_enter(sh->flights, t->hash, buf_str(&t->key), &t->worker->mailbox, on_wake,
-	                         t, &t->reader);
+	t->leader = flight_enter(sh->flights, t->hash, buf_str(&t->key), &t->worker->mailbox,
+				 on_wake, t, &t->reader);
 	txn_move(t, TXN_WAIT_FLIGHT);
 	if (t->leader)
 		fill_start(t, kind);
@@ -419,7 +421,8 @@ count_hit(struct txn *t)
 	if (t->rq.method != METHOD_GET)
 		return;
 	unsigned sightings = seen_record(sh->seen, t->primary).times + 1;
-	/* Enough sightings of what the disk refused: written from RAM, no second fetch (DESIGN 2.7). */
+	/* Enough sightings of what the disk refused: written from RAM, no second fetch
+	 * (DESIGN 2.7). */
 	if (!o->on_disk && o->terms.status == 200 && t->route->admit != RULE_NEVER &&
 	    sightings >= sh->config->admission.sightings) {
 		cache_admit(sh->cache, o);
@@ -461,7 +464,8 @@ on_found(struct txn *t)
 		hit(t);
 		return;
 	case REUSE_VALIDATE:
-		if (t->rq.method == METHOD_HEAD) { /* its answer updates what is stored (RFC 9111 4.3.5) */
+		if (t->rq.method ==
+		    METHOD_HEAD) { /* its answer updates what is stored (RFC 9111 4.3.5) */
 			t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
 			t->stale_ok = t->reuse.stale_on_error;
 			go_alone(t, FILL_PASS);
@@ -486,13 +490,14 @@ answered_here(struct txn *t)
 	bool last = str_eq(hops, STR("0"));
 	if (t->rq.method == METHOD_OPTIONS && last) {
 		answer_local(t, 200, STR("Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n"),
-		             STR(""));
+			     STR(""));
 		return true;
 	}
-	/* RFC 9110 9.3.8 would echo the request; that hands credentials to scripts, so nobody does. */
+	/* RFC 9110 9.3.8 would echo the request; that hands credentials to scripts, so nobody does.
+	 */
 	if (t->rq.method == METHOD_TRACE) {
 		answer_local(t, 405, STR("Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n"),
-		             STR(""));
+			     STR(""));
 		return true;
 	}
 	return false;
@@ -510,7 +515,8 @@ run_begun(struct txn *t)
 		return;
 	t->route = route_find(sh->routes, &t->rq);
 	bool keyed = cachekey_build(&t->rq, &t->route->key, &t->key);
-	if (!keyed) { /* passes because of a cookie; an unsafe method still invalidates by this key */
+	if (!keyed) { /* passes because of a cookie; an unsafe method still invalidates by this key
+		       */
 		struct key_rules rules = t->route->key;
 		rules.pass_cookie_count = 0;
 		t->key.n = 0;
@@ -518,10 +524,11 @@ run_begun(struct txn *t)
 	}
 	t->primary_bytes = t->key.n;
 	t->primary = t->hash = key_hash_of(sh->seed, t->key.p, t->key.n);
+	seen_prefetch(sh->seen, t->primary); /* asked for below, after the cache */
 	request_cc_parse(&t->rq.fields, &t->cc);
 	if (!keyed || t->route->pass || !t->body_over || policy_lookup(&t->rq) == LOOKUP_NO) {
 		t->cs.fwd = t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD ? "bypass"
-		                                                                       : "method";
+										      : "method";
 		pass(t);
 		return;
 	}
@@ -717,10 +724,14 @@ static void
 count(struct txn *t)
 {
 	static const int8_t metric_of[] = {
-		[ANSWER_NONE] = -1, [ANSWER_RAM] = METRIC_RAM_HITS, [ANSWER_DISK] = METRIC_DISK_HITS,
-		[ANSWER_MISS] = METRIC_MISSES, [ANSWER_COALESCED] = -1, /* counted when it joined */
-	        [ANSWER_PASS] = METRIC_PASSED,
-		[ANSWER_REVALIDATED] = METRIC_REVALIDATED, [ANSWER_STALE] = METRIC_STALE_SERVED,
+		[ANSWER_NONE] = -1,
+		[ANSWER_RAM] = METRIC_RAM_HITS,
+		[ANSWER_DISK] = METRIC_DISK_HITS,
+		[ANSWER_MISS] = METRIC_MISSES,
+		[ANSWER_COALESCED] = -1, /* counted when it joined */
+		[ANSWER_PASS] = METRIC_PASSED,
+		[ANSWER_REVALIDATED] = METRIC_REVALIDATED,
+		[ANSWER_STALE] = METRIC_STALE_SERVED,
 	};
 	if (t->fault)
 		metrics_add(&t->worker->metrics, METRIC_BAD_REQUESTS, 1);

@@ -63,12 +63,15 @@ on_accept(evutil_socket_t fd, short what, void *arg)
 	for (int i = 0; i < ACCEPT_MOST; i++) {
 		struct sockaddr_storage peer = {0};
 		socklen_t n = sizeof peer;
-		int client = accept4(fd, (struct sockaddr *)&peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int client =
+			accept4(fd, (struct sockaddr *)&peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (client < 0) {
-			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-				log_warning("cannot accept: %s; trying again shortly (raise the limit of "
-					    "open files, or lower limits.connections)",
-				            strerror(errno));
+			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			    errno == ENOMEM) {
+				log_warning(
+					"cannot accept: %s; trying again shortly (raise the limit of "
+					"open files, or lower limits.connections)",
+					strerror(errno));
 				event_del(l->ev); /* the next tick adds it again */
 			}
 			return;
@@ -93,7 +96,8 @@ time_out(struct worker *w, int64_t now)
 		while (l->first && now - l->first->wait_since_ms >= l->limit_ms) {
 			struct conn *c = l->first;
 			conn_timeout(c);
-			if (l->first == c) /* still waiting for the same: nothing more to be done with it */
+			if (l->first ==
+			    c) /* still waiting for the same: nothing more to be done with it */
 				conn_close(c);
 		}
 	}
@@ -102,7 +106,8 @@ time_out(struct worker *w, int64_t now)
 static void
 begin_drain(struct letter *letter)
 {
-	struct worker *w = (struct worker *)((char *)letter - offsetof(struct worker, drain_letter));
+	struct worker *w =
+		(struct worker *)((char *)letter - offsetof(struct worker, drain_letter));
 	w->draining = true;
 	w->drain_until_ms = now_ms() + (int64_t)w->shared->config->timeouts.drain_ms;
 	for (unsigned i = 0; i < w->listener_count; i++) {

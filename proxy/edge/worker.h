@@ -44,13 +44,21 @@ struct shared {
 	_Atomic bool draining;
 	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
 	_Atomic double disk_used_share; /* refreshed by the first worker's tick */
-	_Atomic int64_t budget;         /* bytes the write-rate budget still allows */
-	_Atomic int log_fd;             /* access log, or -1 */
+	_Atomic int64_t budget;		/* bytes the write-rate budget still allows */
+	_Atomic int log_fd;		/* access log, or -1 */
 };
 
 /* What a connection may be waiting for, each with its own time limit: one list per kind, oldest
  * first, because all in a list wait equally long. */
-enum waiting { WAIT_NOTHING, WAIT_HEADER, WAIT_IDLE, WAIT_BODY, WAIT_SEND, WAIT_FLIGHT, WAIT_KINDS };
+enum waiting {
+	WAIT_NOTHING,
+	WAIT_HEADER,
+	WAIT_IDLE,
+	WAIT_BODY,
+	WAIT_SEND,
+	WAIT_FLIGHT,
+	WAIT_KINDS
+};
 
 struct wait_list {
 	struct conn *first, **last;
@@ -83,7 +91,7 @@ struct worker {
 	struct txn *spare_txns;
 	unsigned spare_count;
 	struct buf log; /* access log lines not written yet */
-	char *scratch;  /* SCRATCH_BYTES: what a socket is read into */
+	char *scratch;	/* SCRATCH_BYTES: what a socket is read into */
 	bool draining;
 	int64_t drain_until_ms;
 };

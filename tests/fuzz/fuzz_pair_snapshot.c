@@ -54,11 +54,16 @@ stream_read(void *ctx, void *buf, size_t n)
 static void
 forge(struct stream *s, const unsigned char *data, size_t n)
 {
+	static struct stream genuine;
 	struct pair *p = NULL;
 
-	if (pair_create(&p, &options, 0) != 0 || pair_save(p, &seed, 0, stream_write, s) != 0)
-		abort();
-	pair_destroy(&p);
+	if (genuine.n == 0) {
+		if (pair_create(&p, &options, 0) != 0 ||
+		    pair_save(p, &seed, 0, stream_write, &genuine) != 0)
+			abort();
+		pair_destroy(&p);
+	}
+	*s = genuine;
 	size_t inside = s->n - HEADER - SUM;
 	memcpy(s->bytes + HEADER, data, n < inside ? n : inside);
 	XXH64_hash_t sum = XXH3_64bits(s->bytes, s->n - SUM);

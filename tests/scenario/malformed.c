@@ -159,7 +159,9 @@ wrong_with_request(const struct row *r)
 	client_close(c);
 	size_t n;
 	char *heard = origin_since(mark, &n);
-	int requests = origin_requests() - before;
+	int requests = 0; /* whole ones: heads of earlier rows that were refused may come late */
+	for (int i = before; i < origin_requests(); i++)
+		requests += origin_request(i)->whole;
 	if (!wrong && !forwarded && !r->partly && n && a.status)
 		wrong = text("%zu bytes reached the origin:\n%.300s", n, heard);
 	for (int i = before; !wrong && r->partly && !forwarded && i < origin_requests(); i++)

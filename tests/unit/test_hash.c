@@ -5,6 +5,7 @@
 #include "tests/kit/unit.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <xxhash.h>
 
 #include "filter/hash.h"
@@ -44,6 +45,29 @@ START_TEST(is_xxh3_with_the_seed_as_secret)
 }
 END_TEST
 
+/* A key may lie at the very edge of what can be read. */
+START_TEST(nothing_outside_of_the_key_is_read)
+{
+	enum { PAGE = 4096 };
+	struct filter_seed s = seed_from("0123456789abcdef");
+	unsigned char copy[256];
+	unsigned char *p = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_int_eq(mprotect(p + PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
+	memset(p + PAGE, 'x', PAGE);
+	memset(copy, 'x', sizeof(copy));
+	for (size_t n = 1; n <= sizeof(copy); n++) {
+		struct key_hash first = key_hash_of(&s, p + PAGE, n), want;
+		struct key_hash last = key_hash_of(&s, p + 2 * PAGE - n, n);
+
+		want = key_hash_of(&s, copy, n);
+		ck_assert(first.lo == want.lo && first.hi == want.hi);
+		ck_assert(last.lo == want.lo && last.hi == want.hi);
+	}
+	munmap(p, 3 * PAGE);
+}
+END_TEST
+
 START_TEST(another_seed_is_another_hash)
 {
 	struct filter_seed a = seed_from("0123456789abcdef"), b = seed_from("fedcba9876543210");
@@ -80,4 +104,5 @@ START_TEST(sequential_keys_spread_evenly)
 END_TEST
 
 UNIT("hash", TEST(same_random_bytes_same_seed), TEST(is_xxh3_with_the_seed_as_secret),
-     TEST(another_seed_is_another_hash), TEST(sequential_keys_spread_evenly))
+     TEST(nothing_outside_of_the_key_is_read), TEST(another_seed_is_another_hash),
+     TEST(sequential_keys_spread_evenly))

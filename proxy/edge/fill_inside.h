@@ -1,0 +1,67 @@
+/* fill_inside.h - what fill.c, upload.c and keep.c share: the trip itself. For nobody else.
+ */
+#ifndef EDGE_FILL_INSIDE_H
+#define EDGE_FILL_INSIDE_H
+
+#include "proxy/edge/fill.h"
+
+#include <netinet/in.h>
+
+struct fill {
+	struct worker *worker;
+	struct fill *next, **prev;
+	enum fill_kind kind;
+	bool as_it_came; /* the client's conditions and ranges were sent along */
+	bool background; /* nobody waits */
+	struct flight *flight;
+	struct fetch *fetch;
+	struct txn *feeder; /* sends the request's body */
+	struct buf head;    /* of the request: rq's views point here */
+	struct request rq;
+	const struct route *route;
+	struct buf key; /* of what was looked up; the primary key is its first primary_bytes */
+	size_t primary_bytes;
+	struct key_hash primary, hash;
+	struct buf marker_names, marker_nonce;
+	struct buf merged;     /* a head made of a part's and its completion's */
+	struct object *object; /* being validated; a reference */
+	struct object *part;   /* a stored 206 being completed; a reference */
+	char client_ip[INET6_ADDRSTRLEN];
+	unsigned origin; /* index of the one being asked */
+	int64_t request_time;
+
+	unsigned times; /* sightings known before this one */
+	bool published, whole, storable;
+	bool keeps_part; /* the write is of a 206, under a key of its own */
+	bool part_added;
+	struct object_write *write;
+	enum admission verdict;
+	struct terms terms;
+	struct key_hash stored_hash;
+	size_t stored_key_bytes, stored_head_bytes;
+	uint64_t expected, received;
+	size_t taken; /* of the bytes on_body will bring again */
+};
+
+/* fill.c: ends everything early; readers see a failure with this status (0: ask again yourselves).
+ */
+void fill_abandon(struct fill *f, int status, const char *word);
+/* fill.c: no more of the request's body from that client. */
+void fill_drop_feeder(struct fill *f);
+
+/* upload.c: a fetch's on_send, fed by f->feeder's connection. */
+ptrdiff_t upload_take(void *fill, char *p, size_t max);
+
+/* keep.c: judges the origin's answer, begins to store it if it may be, publishes its head. length:
+ * of the body, UINT64_MAX when not known. */
+void keep_answer(struct fill *f, const struct response *rs, uint64_t length);
+/* keep.c: the same for a 304 to our question about f->object. */
+void keep_validated(struct fill *f, const struct response *rs);
+/* keep.c: the body is whole. */
+void keep_commit(struct fill *f);
+/* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */
+void keep_invalidated(struct fill *f, const struct response *rs);
+/* keep.c: what Content-Length says, UINT64_MAX when nothing usable. */
+uint64_t keep_length(const struct response *rs);
+
+#endif

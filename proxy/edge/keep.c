@@ -1,0 +1,400 @@
+/* keep.c - what stays of an origin's answer: is it storable, was its URL seen before, under which
+ * key does it lie, what does it replace, and when does it count?
+ */
+#include "proxy/edge/fill_inside.h"
+
+#include "proxy/edge/part.h"
+#include "proxy/http/h1_parse.h"
+
+#include <stdio.h>
+
+enum { PASSES_REMEMBER_S = 60 };
+
+bool
+fill_forget(struct shared *sh, struct key_hash hash, struct str key)
+{
+	bool had = cache_remove(sh->cache, hash, key);
+	flight_invalidate(sh->flights, hash, key);
+	baseline_remove(sh->baseline, hash);
+	return had;
+}
+
+/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin. */
+void
+keep_invalidated(struct fill *f, const struct response *rs)
+{
+	struct shared *sh = f->worker->shared;
+	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
+	if (!policy_invalidates(f->rq.method, rs->status))
+		return;
+	fill_forget(sh, f->primary, (struct str){f->key.p, f->primary_bytes});
+	for (size_t i = 0; i < 2; i++) {
+		struct str value = fields_get(&rs->fields, pointers[i]);
+		struct buf text = {0}, key = {0};
+		struct request other;
+		if (value.n && cachekey_resolve(&f->rq, value, &text, &other) &&
+		    cachekey_build(&other, &f->route->key, &key))
+			fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
+		buf_fini(&text);
+		buf_fini(&key);
+	}
+}
+
+uint64_t
+keep_length(const struct response *rs)
+{
+	struct str v = fields_get(&rs->fields, FIELD_CONTENT_LENGTH);
+	if (v.n == 0 || fields_has(&rs->fields, FIELD_TRANSFER_ENCODING))
+		return UINT64_MAX;
+	uint64_t n = 0;
+	for (size_t i = 0; i < v.n && v.p[i] >= '0' && v.p[i] <= '9'; i++)
+		n = n * 10 + (uint64_t)(v.p[i] - '0'); /* libcurl refuses what overflows */
+	return n;
+}
+
+/* A sighting is recorded when it can matter (DESIGN 2.3). */
+static struct memory_sight
+sight(struct fill *f, int status)
+{
+	struct seen *s = f->worker->shared->seen;
+	bool counts = f->kind == FILL_MISS && (status == 200 || status == 203 || status == 206);
+	return counts ? seen_record(s, f->primary) : seen_test(s, f->primary);
+}
+
+static void
+admit(struct fill *f, int status)
+{
+	struct shared *sh = f->worker->shared;
+	static const int16_t metric_of[ADMISSION_COUNT] = {
+		[ADMISSION_FIRST_SIGHT] = METRIC_FIRST_SIGHT + 1,
+		[ADMISSION_SEEN_CURRENT] = METRIC_SEEN_CURRENT + 1,
+		[ADMISSION_SEEN_PREVIOUS] = METRIC_SEEN_PREVIOUS + 1,
+	};
+	struct memory_sight s = sight(f, status);
+	struct admission_facts facts = {
+		.storable = true,
+		.rule = f->route->admit,
+		.sightings = sh->config->admission.sightings,
+		.seen = s.times,
+		.sight = s.sight,
+		.body_bytes = f->expected,
+		.max_object_bytes = sh->max_object_bytes,
+		.disk_used_share = atomic_load_explicit(&sh->disk_used_share, memory_order_relaxed),
+		.fill_until = sh->config->admission.fill_until,
+		.over_budget = sh->config->admission.write_budget_bytes_s &&
+			       atomic_load_explicit(&sh->budget, memory_order_relaxed) <= 0,
+	};
+	f->times = s.times;
+	f->verdict = admission_decide(&facts);
+	if (metric_of[f->verdict])
+		metrics_add(&f->worker->metrics, (enum metric)(metric_of[f->verdict] - 1), 1);
+}
+
+/* The marker at the primary key that says on what its variants vary; the one the request met, if it
+ * still says the same, else a new one with a new nonce, which forgets the old variants. */
+static void
+keep_marker(struct fill *f, struct str names, struct buf *nonce)
+{
+	static _Atomic uint64_t counter;
+	struct shared *sh = f->worker->shared;
+	if (str_eq(buf_str(&f->marker_names), names)) {
+		buf_add_str(nonce, buf_str(&f->marker_nonce));
+		return;
+	}
+	uint64_t salt[2] = {atomic_fetch_add(&counter, 1), (uint64_t)now_us()};
+	struct key_hash h = key_hash_of(sh->seed, salt, sizeof salt);
+	buf_printf(nonce, "%016llx", (unsigned long long)h.lo);
+	struct buf head = {0};
+	buf_add_str(&head, names);
+	buf_add_lit(&head, "\n");
+	buf_add_str(&head, buf_str(nonce));
+	struct write_options o = {
+		.hash = f->primary,
+		.key = {f->key.p, f->primary_bytes},
+		.head = buf_str(&head),
+		.terms = f->terms,
+		.kind = OBJECT_MARKER,
+		.body_bytes = 0,
+		.disk = admission_writes(f->verdict),
+	};
+	struct object_write *w = cache_write_begin(sh->cache, &o);
+	struct object *marker = cache_write_commit(&w, false);
+	object_unref(&marker);
+	buf_fini(&head);
+}
+
+/* The key this answer is stored under. */
+static void
+stored_key(struct fill *f, const struct flight_head *h, struct buf *key)
+{
+	buf_add(key, f->key.p, f->primary_bytes);
+	f->stored_hash = f->primary;
+	if (h->vary.n == 0)
+		return;
+	struct buf nonce = {0};
+	keep_marker(f, buf_str(&h->vary), &nonce);
+	buf_add_lit(key, "\n#");
+	buf_add_str(key, buf_str(&nonce));
+	buf_add_str(key, buf_str(&h->variant));
+	f->stored_hash = key_hash_of(f->worker->shared->seed, key->p, key->n);
+	buf_fini(&nonce);
+}
+
+static void
+begin_write(struct fill *f, const struct flight_head *h)
+{
+	struct buf key = {0};
+	stored_key(f, h, &key);
+	f->stored_key_bytes = key.n;
+	f->stored_head_bytes = h->head.n;
+	struct write_options o = {
+		.hash = f->stored_hash,
+		.key = buf_str(&key),
+		.head = buf_str(&h->head),
+		.terms = f->terms,
+		.kind = OBJECT_RESPONSE,
+		.body_bytes = f->expected,
+		.disk = admission_writes(f->verdict),
+	};
+	f->write = cache_write_begin(f->worker->shared->cache, &o);
+	buf_fini(&key);
+}
+
+/* A stored copy that this answer replaces, or that may not be used any more. */
+static void
+forget_old(struct fill *f)
+{
+	if (f->object && f->kind == FILL_VALIDATE)
+		cache_remove(f->worker->shared->cache, f->object->hash, f->object->key);
+}
+
+/* Would another request be answered with this as it is? Else followers fetch in parallel, and that
+ * is remembered for a while. So do those of a body too large to be kept while it arrives: the
+ * slowest of them would set the pace of all. */
+static void
+remember_sharing(struct fill *f)
+{
+	struct shared *sh = f->worker->shared;
+	static const struct request plain;
+	static const struct request_cc nothing;
+	int64_t now = now_s();
+	bool large = f->expected != UINT64_MAX && f->expected > flights_retain_bytes(sh->flights);
+	if (f->storable && !large &&
+	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
+		passes_forget(sh->passes, f->hash);
+		return;
+	}
+	flight_close(f->flight);
+	if (!f->as_it_came)
+		passes_remember(sh->passes, f->hash, now + PASSES_REMEMBER_S);
+}
+
+static bool
+judge_storable(struct fill *f, const struct response *rs, int64_t now)
+{
+	struct shared *sh = f->worker->shared;
+	struct storing_facts facts = {
+		.request = &f->rq,
+		.response = rs,
+		.request_time = f->request_time,
+		.response_time = now,
+		.settings = &sh->policy,
+	};
+	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
+	bool may = f->kind != FILL_PASS || (f->rq.method == METHOD_POST && !f->route->pass);
+	return may && !flight_is_invalidated(f->flight) &&
+	       storable_is_yes(policy_storable(&facts, &f->terms)) &&
+	       !(f->terms.flags & TERMS_PARTIAL);
+}
+
+/* A part that passed on first sight counts for its whole object (DESIGN 2.3), and is kept in RAM.
+ */
+static void
+keep_part(struct fill *f, const struct response *rs, const struct flight_head *h, int64_t now)
+{
+	struct shared *sh = f->worker->shared;
+	if (f->kind != FILL_MISS || rs->status != 206)
+		return;
+	struct response whole = *rs;
+	whole.status = 200;
+	if (!judge_storable(f, &whole, now))
+		return;
+	seen_record(sh->seen, f->primary);
+	if (!part_is_sound(rs, f->expected))
+		return;
+	struct buf key = {0}, head = {0};
+	buf_add(&key, f->key.p, f->primary_bytes);
+	part_key(&key);
+	head_store(rs, now, &head, &f->terms);
+	struct write_options o = {
+		.hash = key_hash_of(sh->seed, key.p, key.n),
+		.key = buf_str(&key),
+		.head = buf_str(&head),
+		.terms = f->terms,
+		.kind = OBJECT_RESPONSE,
+		.body_bytes = h->body_bytes,
+	};
+	f->write = cache_write_begin(sh->cache, &o);
+	f->keeps_part = true;
+	atomic_store_explicit(&sh->has_parts, true, memory_order_relaxed);
+	buf_fini(&key);
+	buf_fini(&head);
+}
+
+/* RFC 9111 4.3.5: what a HEAD brought is news of the stored GET. */
+static void
+learn_from_head(struct fill *f, const struct response *rs, int64_t now)
+{
+	struct field fields[FIELDS_MAX];
+	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	struct buf merged = {0}, head = {0};
+	struct terms terms;
+	if (!f->object || rs->status != 200 || !h1_parse_response(f->object->head, &stored))
+		return;
+	if (policy_head(&stored.fields, f->object->body_bytes, &rs->fields) == HEAD_SAYS_CHANGED) {
+		fill_forget(f->worker->shared, f->object->hash, f->object->key);
+		return;
+	}
+	head_update(f->object->head, rs, now, &merged);
+	struct request get = f->rq;
+	get.method = METHOD_GET;
+	struct storing_facts facts = {&get, &stored, f->request_time, now,
+				      &f->worker->shared->policy};
+	stored = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
+	if (h1_parse_response(buf_str(&merged), &stored) &&
+	    storable_is_yes(policy_storable(&facts, &terms))) {
+		head_store(&stored, now, &head, &terms);
+		struct object *o =
+			cache_refresh(f->worker->shared->cache, f->object, buf_str(&head), &terms);
+		object_unref(&o);
+	}
+	buf_fini(&merged);
+	buf_fini(&head);
+}
+
+void
+keep_answer(struct fill *f, const struct response *rs, uint64_t length)
+{
+	int64_t now = now_s();
+	struct flight_head h = {.status = rs->status};
+	f->expected = h.body_bytes = length;
+	f->storable = judge_storable(f, rs, now) && vary_names(&rs->fields, &h.vary);
+	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
+	h.has_age = fields_has(&rs->fields, FIELD_AGE);
+	if (f->storable) {
+		if (head_withholds(rs))
+			head_store(rs, now, &h.asker, NULL);
+		vary_key(buf_str(&h.vary), &f->rq.fields, &h.variant);
+		h.age = f->terms.initial_age;
+		admit(f, rs->status);
+		begin_write(f, &h);
+	} else {
+		f->verdict = ADMISSION_NOT_STORABLE;
+		keep_part(f, rs, &h, now);
+		forget_old(f);
+		if (f->rq.method == METHOD_HEAD)
+			learn_from_head(f, rs, now);
+	}
+	h.too_large = f->expected != UINT64_MAX &&
+		      f->expected > flights_retain_bytes(f->worker->shared->flights);
+	h.terms = f->terms;
+	h.storable = f->storable;
+	h.verdict = f->verdict;
+	h.stored = f->storable && admission_writes(f->verdict);
+	if (f->kind != FILL_PASS)
+		remember_sharing(f);
+	f->published = true;
+	flight_publish(f->flight, &h);
+}
+
+/* ---- 304 ----------------------------------------------------------------------------------- */
+
+static void
+count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
+{
+	struct shared *sh = f->worker->shared;
+	struct baseline_request b = {
+		.hash = f->stored_hash,
+		.record_bytes =
+			cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes),
+		.fresh_until = f->terms.response_time - f->terms.initial_age + f->terms.lifetime,
+		.validated = validated,
+		.now = now_s(),
+	};
+	if (baseline_request(sh->baseline, &b) != BASELINE_HIT || validated)
+		return;
+	uint64_t weight = (uint64_t)(baseline_weight(sh->baseline) + 0.5);
+	metrics_add(&f->worker->metrics, METRIC_EXTRA_REQUESTS, weight);
+	metrics_add(&f->worker->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
+}
+
+/* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */
+void
+keep_validated(struct fill *f, const struct response *rs)
+{
+	struct shared *sh = f->worker->shared;
+	struct flight_head h = {.status = 304};
+	struct buf merged = {0}, head = {0};
+	struct field fields[FIELDS_MAX];
+	struct response updated = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	int64_t now = now_s();
+	/* A 304 with another validator than ours must not update what is stored; that our own
+	 * validator still held it said all the same. */
+	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	bool ours = h1_parse_response(f->object->head, &stored) &&
+		    policy_304_is_of(&stored.fields, &rs->fields, now);
+	head_update(f->object->head, rs, now, &merged);
+	bool ok = ours && h1_parse_response(buf_str(&merged), &updated);
+	if (ok) {
+		f->storable = judge_storable(f, &updated, now);
+		head_store(&updated, now, &head, &f->terms);
+	}
+	if (ok && f->storable) {
+		h.object = cache_refresh(sh->cache, f->object, buf_str(&head), &f->terms);
+		f->stored_hash = f->object->hash;
+		f->stored_key_bytes = f->object->key.n;
+		f->stored_head_bytes = head.n;
+		count_baseline(f, true, f->object->body_bytes);
+	} else if (ours) {
+		forget_old(f);
+	}
+	if (!h.object)
+		h.object = object_ref(f->object);
+	h.storable = f->storable;
+	h.terms = h.object->terms;
+	buf_fini(&merged);
+	buf_fini(&head);
+	remember_sharing(f);
+	f->published = f->whole = true;
+	flight_publish(f->flight, &h);
+	flight_close(f->flight);
+	flight_end(f->flight);
+}
+
+/* The write is complete: the object is there from now on. */
+void
+keep_commit(struct fill *f)
+{
+	struct shared *sh = f->worker->shared;
+	const struct config *c = sh->config;
+	if (flight_is_invalidated(f->flight)) {
+		cache_write_abandon(&f->write);
+		return;
+	}
+	bool seen_again = f->route->admit == RULE_SIGHTINGS && !f->keeps_part &&
+			  f->times + 1 + flight_followers(f->flight) >= c->admission.sightings;
+	struct object *o = cache_write_commit(&f->write, seen_again);
+	if (!o)
+		forget_old(f);
+	object_unref(&o);
+	if (f->keeps_part)
+		return;
+	if (f->rq.method == METHOD_GET)
+		count_baseline(f, false, f->received);
+	if (f->verdict == ADMISSION_FIRST_SIGHT && seen_again)
+		metrics_add(&f->worker->metrics, METRIC_SEEN_CURRENT, 1);
+	else if (f->verdict == ADMISSION_FIRST_SIGHT)
+		metrics_add(&f->worker->metrics, METRIC_REFUSED_BYTES, f->received);
+	else if (c->admission.write_budget_bytes_s)
+		atomic_fetch_sub(&sh->budget, (int64_t)f->received);
+}
