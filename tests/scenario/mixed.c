@@ -138,7 +138,7 @@ SCENARIO_IN(120, "methods, ranges, conditions, variants, expiry, eviction and in
 	requests_each = kit_long() ? 20000 : 1500;
 	for (int i = 0; i < OBJECTS; i++)
 		script(i);
-	edge_start("--disk", "8MiB", "--memory", "1MiB");
+	edge_start("--disk", kit_long() ? "8MiB" : "16MiB", "--memory", "1MiB");
 	pthread_t thread[CLIENTS];
 	for (int i = 0; i < CLIENTS; i++)
 		pthread_create(&thread[i], NULL, client, (void *)(uintptr_t)(i + 1));
