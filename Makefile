@@ -92,7 +92,7 @@ programs  = $(patsubst $(1)/%.c,$(B)/$(2)/%,$(wildcard $(1)/$(3)$(or $(T),*).c))
 UNITS     := $(call programs,tests/unit,tests,test_)
 SCENARIOS := $(call programs,tests/scenario,scenario,)
 FUZZERS   := $(call programs,tests/fuzz,fuzz,fuzz_)
-RUN        = TWICE=$(B)/bin/twice tests/kit/run.sh
+RUN        = TWICE=$(B)/bin/twice KIT_TIME=$(if $(filter release,$(MODE)),1,4) tests/kit/run.sh
 unit: $(UNITS) ; @$(RUN) $^
 scenario: $(SCENARIOS) $(B)/bin/twice ; @$(RUN) $(SCENARIOS)
 
