@@ -560,7 +560,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
 	if (!h->object && (!h->storable || h->too_large))
 		return false;
-	if (!h->object && h->vary.n && t->variant_names.n == 0) {
+	if (!h->object && h->vary.n) {
 		struct buf mine = {0};
 		vary_key(buf_str(&h->vary), &t->rq.fields, &mine);
 		*other_variant = !str_eq(buf_str(&mine), buf_str(&h->variant));
