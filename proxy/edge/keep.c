@@ -392,6 +392,8 @@ keep_validated(struct fill *f, const struct response *rs)
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
 		count_baseline(f, true, f->object->body_bytes);
+		if (is_forgotten(f))
+			cache_remove(sh->cache, f->object->hash, f->object->key);
 	} else if (ours) {
 		forget_old(f);
 	}
