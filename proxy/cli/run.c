@@ -158,8 +158,8 @@ serve_until_told(const struct settings *s, struct server *server, const sigset_t
 	int sig;
 	while (sigwait(waited, &sig) == 0 && sig == SIGHUP)
 		reload(s, server);
-	/* From here a second one ends the process at once; the cache survives that. SIGHUP does not: a
-	 * log being rotated must not cut off what is under way. */
+	/* From here a second one ends the process at once; the cache survives that. SIGHUP does
+	 * not: a log being rotated must not cut off what is under way. */
 	sigset_t ending = *waited;
 	sigdelset(&ending, SIGHUP);
 	pthread_sigmask(SIG_UNBLOCK, &ending, NULL);

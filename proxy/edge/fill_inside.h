@@ -31,7 +31,7 @@ struct fill {
 	int64_t request_time;
 
 	uint32_t forgettings; /* of its key, when it left */
-	unsigned times; /* sightings known before this one */
+	unsigned times;	      /* sightings known before this one */
 	bool published, whole, storable;
 	bool keeps_part; /* the write is of a 206, under a key of its own */
 	bool part_added;

@@ -239,8 +239,7 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 	};
 	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
 	bool may = f->kind != FILL_PASS || (f->rq.method == METHOD_POST && !f->route->pass);
-	return may && !is_forgotten(f) &&
-	       storable_is_yes(policy_storable(&facts, &f->terms)) &&
+	return may && !is_forgotten(f) && storable_is_yes(policy_storable(&facts, &f->terms)) &&
 	       !(f->terms.flags & TERMS_PARTIAL);
 }
 

@@ -46,9 +46,9 @@ struct shared {
 	_Atomic bool draining;
 	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
 	_Atomic uint32_t forgettings[FORGETTINGS]; /* by primary key: see keep.c */
-	_Atomic double disk_used_share; /* refreshed by the first worker's tick */
-	_Atomic int64_t budget;		/* bytes the write-rate budget still allows */
-	_Atomic int log_fd;		/* access log, or -1 */
+	_Atomic double disk_used_share;		   /* refreshed by the first worker's tick */
+	_Atomic int64_t budget;			   /* bytes the write-rate budget still allows */
+	_Atomic int log_fd;			   /* access log, or -1 */
 };
 
 /* What a connection may be waiting for, each with its own time limit: one list per kind, oldest

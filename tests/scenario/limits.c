@@ -173,7 +173,7 @@ static void
 wait_until_it_stalls(void)
 {
 	double before = -1, now = 0;
-	for (int same = 0; same < 5; same = now > 0 && before == now ? same + 1 : 0) {
+	for (int same = 0; same<5; same = now> 0 && before == now ? same + 1 : 0) {
 		before = now;
 		kit_pause();
 		now = edge_stat("bytes.to_clients");

@@ -103,7 +103,8 @@ SCENARIO("Accept-Encoding: what was asked for gzip is not served to who did not"
 SCENARIO("who waited for another variant finds the marker, also where parts are kept")
 {
 	struct barrier *go = barrier_new();
-	origin_says("/part", .fields = FRESH, .etag = "\"p\"", .body = "0123456789", .ranges = true);
+	origin_says("/part", .fields = FRESH, .etag = "\"p\"", .body = "0123456789",
+		    .ranges = true);
 	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .etag = "\"a-rather-long-one\"",
 		    .body = "one", .hold_head = go);
 	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "two");
