@@ -108,8 +108,9 @@ read_some(struct conn *c, char *p, size_t max)
 	for (;;) {
 		ssize_t n = recv(c->fd, p, max, 0);
 		if (n > 0) {
-			/* A short read emptied the socket: what comes next is a new edge. */
-			c->readable = (size_t)n == max;
+			/* A short read emptied the socket: what comes next is a new edge. But for
+			 * the end, if that came with these bytes. */
+			c->readable = (size_t)n == max || c->ending;
 			return (size_t)n;
 		}
 		if (n == 0)
@@ -337,7 +338,9 @@ on_event(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	struct conn *c = arg;
-	if (what & EV_READ)
+	if (what & EV_CLOSED)
+		c->ending = true;
+	if (what & (EV_READ | EV_CLOSED))
 		c->readable = true;
 	if (what & EV_WRITE)
 		c->writable = true;
@@ -364,7 +367,8 @@ conn_accept(struct worker *w, int fd, const struct sockaddr *peer)
 	w->conns = c;
 	w->conn_count++;
 	c->writable = true;
-	event_assign(&c->ev, w->base, fd, EV_READ | EV_WRITE | EV_ET | EV_PERSIST, on_event, c);
+	event_assign(&c->ev, w->base, fd, EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST,
+		     on_event, c);
 	if (event_add(&c->ev, NULL)) {
 		log_error("cannot watch a new connection: out of memory or descriptors");
 		free_conn(c);

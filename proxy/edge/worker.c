@@ -205,7 +205,7 @@ worker_open(struct worker *w, struct shared *shared, unsigned index)
 	}
 	struct event_config *ec = event_config_new();
 	event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
-	event_config_require_features(ec, EV_FEATURE_ET);
+	event_config_require_features(ec, EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE);
 	/* Callbacks that make each other active again must not keep the loop from sockets and
 	 * clock. */
 	event_config_set_max_dispatch_interval(ec, NULL, DISPATCH_MOST, 0);

@@ -2,6 +2,7 @@
  * served on. */
 #include "tests/kit/kit.h"
 
+#include <sys/socket.h>
 #include <signal.h>
 
 SCENARIO("the beginning of a body reaches the client before its end exists")
@@ -152,6 +153,19 @@ SCENARIO("a client that shuts down its sending side still gets its answer")
 	struct answer a = client_try(c, "GET");
 	expect_that(a.status == 200 && strcmp(a.body, "hello") == 0, "got %d %s", a.status,
 		    a.fault ? a.fault : "");
+}
+
+SCENARIO("a request and the end of sending in one segment: answered, then closed at once")
+{
+	static const char request[] = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	edge_start_yaml("timeouts:\n  idle: 1h\n");
+	get("/x");
+	struct client *c = client_open();
+	expect_int(send(client_fd(c), request, sizeof request - 1, MSG_MORE), sizeof request - 1);
+	client_half_close(c);
+	expect_answer(client_read(c, "GET"), 200, "hello");
+	client_expect_closed(c);
 }
 
 SCENARIO("an upload whose client goes away is not passed on as whole")
