@@ -15,7 +15,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <limits.h>
 #include <linux/sockios.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -26,22 +25,6 @@
 enum { TURN_MOST = 64 };
 
 /* ---- waiting ------------------------------------------------------------------------------- */
-
-/* Bytes in the kernel that the client has not acknowledged. */
-static int
-bytes_unsent(const struct conn *c)
-{
-	int n;
-	return ioctl(c->fd, SIOCOUTQ, &n) ? INT_MAX : n;
-}
-
-/* A socket is writable again only when a third of its buffer is free, which for a slow client can
- * take longer than the limit: that it takes bytes at all shows in what the kernel still holds. */
-static bool
-took_some(const struct conn *c)
-{
-	return bytes_unsent(c) < c->unsent;
-}
 
 static void
 wait_remove(struct conn *c)
@@ -57,10 +40,20 @@ wait_remove(struct conn *c)
 	c->wait_prev = NULL;
 }
 
+/* Bytes in the socket that the client has not acknowledged. */
+static int
+unsent(const struct conn *c)
+{
+	int n = 0;
+	return ioctl(c->fd, SIOCOUTQ, &n) == 0 ? n : 0;
+}
+
 void
 conn_wait(struct conn *c, enum waiting what)
 {
 	wait_remove(c);
+	if (what == WAIT_SEND)
+		c->unsent = unsent(c);
 	c->waiting = (uint8_t)what;
 	if (what == WAIT_NOTHING)
 		return;
@@ -70,8 +63,6 @@ conn_wait(struct conn *c, enum waiting what)
 	c->wait_prev = l->last;
 	*l->last = c;
 	l->last = &c->wait_next;
-	if (what == WAIT_SEND)
-		c->unsent = bytes_unsent(c);
 }
 
 /* ---- socket -------------------------------------------------------------------------------- */
@@ -352,7 +343,10 @@ conn_accept(struct worker *w, int fd, const struct sockaddr *peer)
 {
 	struct conn *c = NEW(struct conn);
 	int one = 1;
+	int most_unsent =
+		128 << 10; /* what a slow client may hold in the kernel beyond its window */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most_unsent, sizeof most_unsent);
 	c->worker = w;
 	c->fd = fd;
 	c->family = (uint8_t)peer->sa_family;
@@ -380,7 +374,9 @@ conn_accept(struct worker *w, int fd, const struct sockaddr *peer)
 void
 conn_timeout(struct conn *c)
 {
-	if (c->waiting == WAIT_SEND && !c->broken && took_some(c)) {
+	/* The kernel wakes us when much of the socket's buffer is free: a client that takes little
+	 * by little is slow, not gone. */
+	if (c->waiting == WAIT_SEND && unsent(c) < c->unsent) {
 		conn_wait(c, WAIT_SEND);
 		return;
 	}

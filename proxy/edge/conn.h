@@ -18,7 +18,7 @@ struct conn {
 	struct conn *next, **prev;	     /* all of the worker's */
 	struct conn *wait_next, **wait_prev; /* in worker->waits[waiting] */
 	int64_t wait_since_ms;
-	int unsent;	 /* when it began to wait for the client to take bytes */
+	int unsent;	 /* WAIT_SEND: bytes the client had not taken when it began */
 	uint8_t waiting; /* enum waiting */
 	bool ending;	 /* the end of what the client sends is here, behind what is not read yet */
 	bool readable;	 /* the last read did not empty the socket */

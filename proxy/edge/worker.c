@@ -12,17 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* libevent takes a closed descriptor out of epoll at the end of the turn, when another worker may
- * have been given the number. That worker's is in another epoll: the kernel says ENOENT. */
-#ifdef __SANITIZE_THREAD__
-const char *__tsan_default_suppressions(void);
-const char *
-__tsan_default_suppressions(void)
-{
-	return "race:epoll_ctl\n";
-}
-#endif
-
 enum { ACCEPT_MOST = 64, DISPATCH_MOST = 64 };
 
 static int64_t
@@ -204,7 +193,7 @@ worker_open(struct worker *w, struct shared *shared, unsigned index)
 		w->waits[i].limit_ms = limits[i];
 	}
 	struct event_config *ec = event_config_new();
-	event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
+	event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK);
 	event_config_require_features(ec, EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE);
 	/* Callbacks that make each other active again must not keep the loop from sockets and
 	 * clock. */
