@@ -12,7 +12,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { SHARDS = 64, BLOCK_FIRST = 16 << 10, BLOCK_NEXT = 64 << 10, BLOCK_EXACT = 256 << 10 };
+enum {
+	SHARDS = 64,
+	BLOCK_FIRST = 16 << 10,
+	BLOCK_NEXT = 64 << 10,
+	BLOCK_EXACT = 256 << 10,
+	WINDOW_TIGHT = 64 << 10
+};
 
 struct flight_reader {
 	struct letter letter; /* first: the letter is the reader */
@@ -363,6 +369,32 @@ wake_readers(struct flight *f)
 		}
 }
 
+/* Over total_bytes every flight holds little, so that many slow readers do not hold much. */
+static bool
+is_tight(const struct flight *f)
+{
+	return atomic_load_explicit(&f->all->bytes, memory_order_relaxed) > f->all->o.total_bytes;
+}
+
+/* How far the leader may run ahead of the slowest reader. */
+static uint64_t
+window(const struct flight *f)
+{
+	uint64_t most = f->all->o.window_bytes;
+	return most > WINDOW_TIGHT && is_tight(f) ? WINDOW_TIGHT : most;
+}
+
+/* What the slowest reader is done with. */
+static uint64_t
+slowest(const struct flight *f)
+{
+	uint64_t least = f->total;
+	for (const struct flight_reader *r = f->readers; r; r = r->next)
+		if (r->at < least)
+			least = r->at;
+	return least;
+}
+
 /* Lets go what every reader is done with, once the body is too large to be kept; tells a waiting
  * leader when that made room. Under the lock. */
 static void
@@ -370,10 +402,7 @@ trim(struct flight *f)
 {
 	if (!f->windowed)
 		return;
-	uint64_t least = f->total;
-	for (struct flight_reader *r = f->readers; r; r = r->next)
-		if (r->at < least)
-			least = r->at;
+	uint64_t least = slowest(f);
 	unsigned n = 0;
 	while (n < f->count) {
 		struct piece *p = &f->pieces[f->first + n];
@@ -383,7 +412,7 @@ trim(struct flight *f)
 		n++;
 	}
 	drop_pieces(f, n);
-	if (f->leader_waits && f->total - f->base <= f->all->o.window_bytes / 2) {
+	if (f->leader_waits && f->total - least <= window(f) / 2) {
 		f->leader_waits = false;
 		wake_leader(f);
 	}
@@ -482,6 +511,8 @@ open_block(struct flight *f)
 		cap = left ? (uint32_t)left : 1;
 	else if (whole != UINT64_MAX)
 		cap = BLOCK_NEXT;
+	if (cap > BLOCK_FIRST && is_tight(f))
+		cap = BLOCK_FIRST;
 	if (f->first + f->count == f->cap) {
 		if (f->first) {
 			memmove(f->pieces, f->pieces + f->first, f->count * sizeof *f->pieces);
@@ -519,8 +550,7 @@ outgrows(const struct flight *f, size_t n)
 	const struct flights_options *o = &f->all->o;
 	uint64_t whole = f->head.body_bytes;
 	return f->total + n > o->retain_bytes || (whole != UINT64_MAX && whole > o->retain_bytes) ||
-	       (f->total &&
-		atomic_load_explicit(&f->all->bytes, memory_order_relaxed) > o->total_bytes);
+	       (f->total && is_tight(f));
 }
 
 bool
@@ -530,7 +560,7 @@ flight_append(struct flight *f, const char *p, size_t n, struct block **filled, 
 	pthread_mutex_lock(&f->lock);
 	f->windowed = f->windowed || outgrows(f, n);
 	trim(f);
-	bool full = f->windowed && f->reader_count && f->total - f->base >= f->all->o.window_bytes;
+	bool full = f->windowed && f->reader_count && f->total - slowest(f) >= window(f);
 	if (full)
 		f->leader_waits = true;
 	else

@@ -9,9 +9,10 @@
  *
  * Memory    a flight keeps its whole body while that is small (retain_bytes per flight, total_bytes
  *           over all flights); beyond, only a window (window_bytes) between its slowest reader and
- *           its leader, who is told to pause. So the bound is total_bytes + flights * window_bytes,
- *           whatever the size of the bodies or the slowness of the readers.
- * Threads   any; one mutex per flight, one per table shard. Wakes arrive as letters at home.
+ *           its leader, who is told to pause. When all flights together hold more than total_bytes,
+ *           the window is 64 KiB. So the bound is about total_bytes + flights * 64 KiB, whatever
+ *the size of the bodies or the slowness of the readers. Threads   any; one mutex per flight, one
+ *per table shard. Wakes arrive as letters at home.
  */
 #ifndef CACHE_FLIGHT_H
 #define CACHE_FLIGHT_H
