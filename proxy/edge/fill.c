@@ -229,6 +229,8 @@ fill_behind(struct txn *t, enum fill_kind kind)
 		return;
 	struct fill *f = fill_new(t, kind, flight);
 	f->background = true;
+	f->rq.method = METHOD_GET; /* for the store, whatever the client wanted to see of it */
+	f->rq.method_name = STR("GET");
 	keep_stored(f, t);
 	flight_set_leader(f->flight, &f->worker->mailbox, on_leader_wake, f);
 	flight_unref(&flight);

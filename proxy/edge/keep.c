@@ -168,6 +168,16 @@ forget_old(struct fill *f)
 		cache_remove(f->worker->shared->cache, f->object->hash, f->object->key);
 }
 
+/* The stored object is as good as this error, by RFC 5861 4: it stays, for those who come next too. */
+static bool
+stands_in(const struct fill *f, int status, int64_t now)
+{
+	static const struct request plain;
+	static const struct request_cc nothing;
+	return f->object && f->kind == FILL_VALIDATE && policy_is_trouble(status) &&
+	       policy_reuse(&f->object->terms, &plain, &nothing, now).stale_on_error;
+}
+
 /* Would another request be answered with this as it is? Else followers fetch in parallel, and that
  * is remembered for a while. So do those of a body too large to be kept while it arrives: the
  * slowest of them would set the pace of all. */
@@ -185,7 +195,7 @@ remember_sharing(struct fill *f)
 		return;
 	}
 	flight_close(f->flight);
-	if (!f->as_it_came)
+	if (!f->as_it_came && !f->keeps_old)
 		passes_remember(sh->passes, f->hash, now + PASSES_REMEMBER_S);
 }
 
@@ -278,7 +288,9 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	int64_t now = now_s();
 	struct flight_head h = {.status = rs->status};
 	f->expected = h.body_bytes = length;
-	f->storable = judge_storable(f, rs, now) && vary_names(&rs->fields, &h.vary);
+	f->keeps_old = stands_in(f, rs->status, now);
+	f->storable = !f->keeps_old && judge_storable(f, rs, now) &&
+		      vary_names(&rs->fields, &h.vary);
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (f->storable) {
@@ -291,7 +303,8 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	} else {
 		f->verdict = ADMISSION_NOT_STORABLE;
 		keep_part(f, rs, &h, now);
-		forget_old(f);
+		if (!policy_is_trouble(rs->status))
+			forget_old(f);
 		if (f->rq.method == METHOD_HEAD)
 			learn_from_head(f, rs, now);
 	}

@@ -365,6 +365,7 @@ answered_by_part(struct txn *t)
 	unsigned sightings = seen_record(t->worker->shared->seen, t->primary).times + 1;
 	if (sightings >= t->worker->shared->config->admission.sightings)
 		fill_behind(t, FILL_MISS);
+	t->cs.fwd = NULL;
 	t->cs.hit = t->cs.has_ttl = true;
 	t->cs.ttl = v.ttl;
 	t->answer = ANSWER_RAM;
@@ -440,6 +441,7 @@ count_hit(struct txn *t)
 static void
 hit(struct txn *t)
 {
+	t->cs.fwd = NULL; /* also when it was on its way to the origin before (RFC 9211 2.1) */
 	t->cs.hit = true;
 	t->cs.has_ttl = true;
 	t->cs.ttl = t->reuse.ttl;
@@ -464,8 +466,7 @@ on_found(struct txn *t)
 		hit(t);
 		return;
 	case REUSE_VALIDATE:
-		if (t->rq.method ==
-		    METHOD_HEAD) { /* its answer updates what is stored (RFC 9111 4.3.5) */
+if (t->rq.method == METHOD_HEAD && !t->cc.only_if_cached) { /* its answer updates what is stored (RFC 9111 4.3.5) */
 			t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
 			t->stale_ok = t->reuse.stale_on_error;
 			go_alone(t, FILL_PASS);
@@ -558,7 +559,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
 	if (!h->object && (!h->storable || h->too_large))
 		return false;
-	if (!h->object && h->vary.n && t->variant_names.n == 0) {
+	if (!h->object && h->vary.n) { /* on more, perhaps, than the marker we met says */
 		struct buf mine = {0};
 		vary_key(buf_str(&h->vary), &t->rq.fields, &mine);
 		*other_variant = !str_eq(buf_str(&mine), buf_str(&h->variant));
@@ -574,7 +575,8 @@ static void
 begin_again(struct txn *t)
 {
 	flight_leave(&t->reader);
-	t->leader = t->alone = false;
+	object_unref(&t->part);
+	t->leader = t->alone = t->part_asked = t->stale_ok = false;
 	t->restarts++;
 	txn_move(t, TXN_LOOKUP);
 	lookup_primary(t);
@@ -584,12 +586,6 @@ static void
 fetch_own(struct txn *t)
 {
 	go_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
-}
-
-static bool
-is_server_trouble(int status)
-{
-	return status == 500 || status == 502 || status == 503 || status == 504;
 }
 
 static void
@@ -614,13 +610,13 @@ on_failed_flight(struct txn *t)
 		answer_fault(t, t->fault);
 		return;
 	}
-	if (t->object && t->stale_ok) {
-		serve_stale(t);
-		return;
-	}
 	bool handed_over = status == 0; /* the leader left without asking to the end */
 	if (handed_over && t->restarts < RESTARTS_MAX) {
 		begin_again(t);
+		return;
+	}
+	if (t->object && t->stale_ok) {
+		serve_stale(t);
 		return;
 	}
 	answer_error(t, status ? status : 502, word ? word : "aborted");
@@ -631,7 +627,7 @@ on_flight_head(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
 	const struct flight_head *h = flight_head(f);
-	if (t->object && t->stale_ok && is_server_trouble(h->status)) {
+	if (t->object && t->stale_ok && policy_is_trouble(h->status)) {
 		t->cs.fwd_status = h->status;
 		serve_stale(t);
 		return;

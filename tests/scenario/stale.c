@@ -157,3 +157,74 @@ SCENARIO("a refused refresh never leaves an older copy to be served")
 	edge_restart();
 	expect_answer(get("/x"), 200, "new, not to be kept");
 }
+
+SCENARIO("an error does not use up the stale object: it answers the second time too, also from disk")
+{
+	static const int statuses[] = {500, 502, 503, 504};
+	for (size_t i = 0; i < 4; i++) {
+		char *path = text("/%d", statuses[i]);
+		origin_says(path, .fields = STALE(", stale-if-error=600"), .etag = "\"1\"",
+			    .body = "old");
+		/* Also one that might be stored itself. */
+		origin_says(path, .status = statuses[i], .body = "error",
+			    .fields = i % 2 ? "" : "Cache-Control: max-age=60\r\n");
+	}
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	for (size_t i = 0; i < 4; i++) {
+		char *path = text("/%d", statuses[i]);
+		get(path);
+		for (int again = 0; again < 3; again++)
+			expect_answer(get(path), 200, "old");
+	}
+	edge_restart();
+	for (size_t i = 0; i < 4; i++)
+		expect_answer(get(text("/%d", statuses[i])), 200, "old");
+}
+
+SCENARIO("a background refresh that meets an error leaves the stale object")
+{
+	origin_says("/x", .fields = STALE(", stale-while-revalidate=600"), .etag = "\"1\"",
+		    .body = "old");
+	origin_says("/x", .status = 503, .body = "error", .times = 2);
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"", .body = "new");
+	edge_start();
+	get("/x");
+	wait_until(strcmp(get("/x").body, "error") != 0 && origin_requests() >= 4);
+	wait_until(strcmp(get("/x").body, "new") == 0);
+	origin_expect_requests(4);
+}
+
+SCENARIO("an error with must-revalidate is the client's to see, and the copy is still validated later")
+{
+	origin_says("/x", .fields = STALE(", must-revalidate"), .etag = "\"1\"", .body = "old");
+	origin_says("/x", .status = 503, .body = "error");
+	origin_says("/x", .fields = STALE(", must-revalidate"), .etag = "\"1\"", .body = "old");
+	edge_start();
+	get("/x");
+	expect_answer(get("/x"), 503, "error");
+	expect_answer(get("/x"), 200, "old");
+	expect_text(heard_field(origin_last(), "If-None-Match"), "\"1\"");
+}
+
+SCENARIO("a HEAD that is answered stale refreshes the object as a GET")
+{
+	origin_says("/x", .fields = STALE(", stale-while-revalidate=600"), .etag = "\"1\"",
+		    .body = "old");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"", .body = "new");
+	edge_start();
+	get("/x");
+	expect_status(ask("HEAD", "/x", NULL, NULL), 200);
+	wait_until(strcmp(get("/x").body, "new") == 0);
+	origin_expect_requests(2);
+	expect_text(origin_request(1)->method, "GET");
+}
+
+SCENARIO("only-if-cached asks nobody, whatever the method and the age")
+{
+	origin_says("/x", .fields = STALE(", must-revalidate"), .etag = "\"1\"", .body = "old");
+	edge_start();
+	get("/x");
+	expect_status(get_with("/x", "Cache-Control: only-if-cached\r\n"), 504);
+	expect_status(ask("HEAD", "/x", "Cache-Control: only-if-cached\r\n", NULL), 504);
+	origin_expect_requests(1);
+}
