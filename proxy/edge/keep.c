@@ -341,6 +341,19 @@ count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
 	metrics_add(&f->worker->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
 }
 
+/* Filed under what it was said to vary on, an object must not live on as what varies otherwise. */
+static bool
+changes_vary(const struct fields *stored, const struct fields *fresh)
+{
+	struct buf was = {0}, is = {0};
+	bool changes = fields_has(fresh, FIELD_VARY) &&
+		       (!vary_names(stored, &was) || !vary_names(fresh, &is) ||
+			!str_eq(buf_str(&was), buf_str(&is)));
+	buf_fini(&was);
+	buf_fini(&is);
+	return changes;
+}
+
 /* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */
 void
 keep_validated(struct fill *f, const struct response *rs)
@@ -356,8 +369,9 @@ keep_validated(struct fill *f, const struct response *rs)
 	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	bool ours = h1_parse_response(f->object->head, &stored) &&
 		    policy_304_is_of(&stored.fields, &rs->fields, now);
+	bool varies_else = ours && changes_vary(&stored.fields, &rs->fields);
 	head_update(f->object->head, rs, now, &merged);
-	bool ok = ours && h1_parse_response(buf_str(&merged), &updated);
+	bool ok = ours && !varies_else && h1_parse_response(buf_str(&merged), &updated);
 	if (ok) {
 		f->storable = judge_storable(f, &updated, now);
 		head_store(&updated, now, &head, &f->terms);

@@ -156,8 +156,8 @@ head_update(struct str stored, const struct response *fresh, int64_t now, struct
 			add_field(v[i].name, v[i].value, out);
 	for (unsigned i = 0; i < fresh->fields.n; i++) {
 		const struct field *f = &fresh->fields.v[i];
-		if (is_kept(fresh, &cc, f, true) && !is_bound(&old.fields, f) &&
-		    f->id != FIELD_DATE)
+		bool news = f->id == FIELD_AGE || is_kept(fresh, &cc, f, true);
+		if (news && !is_bound(&old.fields, f) && f->id != FIELD_DATE)
 			add_field(f->name, f->value, out);
 	}
 	if (dated)

@@ -195,3 +195,36 @@ SCENARIO("the request's no-cache asks the origin and refreshes")
 	expect_answer(get("/x"), 200, "new");
 	origin_expect_requests(2);
 }
+
+SCENARIO("the Age of a 304 or of a HEAD counts: the inner cache's time is not had twice")
+{
+	origin_says("/x", .fields = STALE, .etag = "\"v\"", .body = "hello");
+	origin_says("/x", .fields_304 = "Cache-Control: max-age=60\r\nAge: 50\r\n", .etag = "\"v\"",
+		    .body = "hello");
+	origin_says("/x", .fields_304 = "Cache-Control: max-age=60\r\nAge: 90\r\n", .etag = "\"v\"",
+		    .body = "hello");
+	edge_start();
+	get("/x");
+	for (int i = 0; i < 2; i++) {
+		struct answer a = get("/x");
+		expect_answer(a, 200, "hello");
+		expect_that(field(a, "Age") && atoi(field(a, "Age")) >= 50, "Age: %s",
+			    field(a, "Age"));
+	}
+	origin_expect_requests(2);
+	get_with("/x", "Cache-Control: no-cache\r\n"); /* validated, and old already */
+	expect_miss(get("/x"));
+	origin_expect_requests(4);
+}
+
+SCENARIO("a 304 that varies otherwise than the stored answer is not taken for its news")
+{
+	origin_says("/x", .fields = STALE, .etag = "\"v\"", .body = "red");
+	origin_says("/x", .fields_304 = FRESH "Vary: X-Kind\r\n", .etag = "\"v\"", .body = "red");
+	origin_says("/x", .fields = FRESH "Vary: X-Kind\r\n", .body = "blue");
+	edge_start();
+	get_with("/x", "X-Kind: red\r\n");
+	expect_answer(get_with("/x", "X-Kind: red\r\n"), 200, "red");
+	expect_answer(get_with("/x", "X-Kind: blue\r\n"), 200, "blue");
+	origin_expect_requests(3);
+}
