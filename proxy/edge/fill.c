@@ -66,6 +66,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->primary_bytes = t->primary_bytes;
 	f->primary = t->primary;
 	f->hash = t->hash;
+	f->forgotten = keep_forgotten(w->shared, t->primary);
 	buf_add_str(&f->marker_names, buf_str(&t->variant_names));
 	buf_add_str(&f->marker_nonce, buf_str(&t->nonce));
 	conn_peer(t->conn, f->client_ip);
@@ -154,7 +155,9 @@ go(struct fill *f)
 	struct fetch_request r = {
 		.origin = sh->origins[f->origin],
 		.method = f->rq.method_name,
-		.target = f->as_it_came ? f->rq.path_query : cachekey_target(primary),
+		/* What may be stored is asked for by its key: the rest of the URL must not matter.
+		 */
+		.target = f->kind == FILL_PASS ? f->rq.path_query : cachekey_target(primary),
 		.host = f->rq.authority,
 		.fields = buf_str(&lines),
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,

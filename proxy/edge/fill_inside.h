@@ -22,6 +22,7 @@ struct fill {
 	struct buf key; /* of what was looked up; the primary key is its first primary_bytes */
 	size_t primary_bytes;
 	struct key_hash primary, hash;
+	uint32_t forgotten; /* keep_forgotten() when the request left */
 	struct buf marker_names, marker_nonce;
 	struct buf merged;     /* a head made of a part's and its completion's */
 	struct object *object; /* being validated; a reference */
@@ -62,6 +63,8 @@ void keep_validated(struct fill *f, const struct response *rs);
 void keep_commit(struct fill *f);
 /* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */
 void keep_invalidated(struct fill *f, const struct response *rs);
+/* keep.c: changes whenever what is stored under this primary key is forgotten. */
+uint32_t keep_forgotten(const struct shared *sh, struct key_hash primary);
 /* keep.c: what Content-Length says, UINT64_MAX when nothing usable. */
 uint64_t keep_length(const struct response *rs);
 

@@ -10,13 +10,53 @@
 
 enum { PASSES_REMEMBER_S = 60 };
 
+uint32_t
+keep_forgotten(const struct shared *sh, struct key_hash primary)
+{
+	return atomic_load(&sh->forgotten[primary.lo % FORGOTTEN_SLOTS]);
+}
+
+/* Flights alone, closed ones and those of variants are in no table: the count reaches them all. */
+static bool
+is_forgotten(const struct fill *f)
+{
+	return f->forgotten != keep_forgotten(f->worker->shared, f->primary) ||
+	       flight_is_invalidated(f->flight);
+}
+
+/* The part stands under a key of its own; variants are lost with the marker's nonce. */
+static bool
+forget_part(struct shared *sh, struct str primary)
+{
+	struct buf key = {0};
+	if (!atomic_load_explicit(&sh->has_parts, memory_order_relaxed))
+		return false;
+	buf_add_str(&key, primary);
+	part_key(&key);
+	bool had = cache_remove(sh->cache, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
+	buf_fini(&key);
+	return had;
+}
+
 bool
 fill_forget(struct shared *sh, struct key_hash hash, struct str key)
 {
+	atomic_fetch_add(&sh->forgotten[hash.lo % FORGOTTEN_SLOTS], 1);
 	bool had = cache_remove(sh->cache, hash, key);
+	had |= forget_part(sh, key);
 	flight_invalidate(sh->flights, hash, key);
 	baseline_remove(sh->baseline, hash);
 	return had;
+}
+
+/* The primary key under which a request for this would be looked up; a cookie that makes requests
+ * pass does not keep what is there. */
+static void
+primary_key(const struct shared *sh, const struct request *rq, struct buf *key)
+{
+	struct key_rules rules = route_find(sh->routes, rq)->key;
+	rules.pass_cookie_count = 0;
+	cachekey_build(rq, &rules, key);
 }
 
 /* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin. */
@@ -32,12 +72,14 @@ keep_invalidated(struct fill *f, const struct response *rs)
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
 		struct request other;
-		if (value.n && cachekey_resolve(&f->rq, value, &text, &other) &&
-		    cachekey_build(&other, &f->route->key, &key))
+		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
+			primary_key(sh, &other, &key); /* by its own route's rules */
 			fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
+		}
 		buf_fini(&text);
 		buf_fini(&key);
 	}
+	f->forgotten = keep_forgotten(sh, f->primary); /* this answer itself is newer */
 }
 
 uint64_t
@@ -168,7 +210,8 @@ forget_old(struct fill *f)
 		cache_remove(f->worker->shared->cache, f->object->hash, f->object->key);
 }
 
-/* The stored object is as good as this error, by RFC 5861 4: it stays, for those who come next too. */
+/* The stored object is as good as this error, by RFC 5861 4: it stays, for those who come next too.
+ */
 static bool
 stands_in(const struct fill *f, int status, int64_t now)
 {
@@ -199,6 +242,15 @@ remember_sharing(struct fill *f)
 		passes_remember(sh->passes, f->hash, now + PASSES_REMEMBER_S);
 }
 
+/* What passes is asked for as the client wrote it; that is news of what lies under the key only
+ * where the key's rules drop and change nothing. */
+static bool
+asked_by_key(const struct fill *f)
+{
+	return f->kind != FILL_PASS ||
+	       str_eq(f->rq.path_query, cachekey_target((struct str){f->key.p, f->primary_bytes}));
+}
+
 static bool
 judge_storable(struct fill *f, const struct response *rs, int64_t now)
 {
@@ -211,9 +263,9 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 		.settings = &sh->policy,
 	};
 	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
-	bool may = f->kind != FILL_PASS || (f->rq.method == METHOD_POST && !f->route->pass);
-	return may && !flight_is_invalidated(f->flight) &&
-	       storable_is_yes(policy_storable(&facts, &f->terms)) &&
+	bool may = f->kind != FILL_PASS ||
+		   (f->rq.method == METHOD_POST && !f->route->pass && asked_by_key(f));
+	return may && !is_forgotten(f) && storable_is_yes(policy_storable(&facts, &f->terms)) &&
 	       !(f->terms.flags & TERMS_PARTIAL);
 }
 
@@ -251,6 +303,16 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 	buf_fini(&head);
 }
 
+/* What speaks for the whole object is newer than any part of it that is kept: also when it is not
+ * stored, or stored for another variant only. */
+static bool
+replaces_part(const struct fill *f, int status)
+{
+	bool asked_for_all = f->kind != FILL_PASS && f->rq.method == METHOD_GET;
+	return asked_for_all && (status == 200 || status == 203 ||
+				 (!f->as_it_came && status != 206 && !policy_is_trouble(status)));
+}
+
 /* RFC 9111 4.3.5: what a HEAD brought is news of the stored GET. */
 static void
 learn_from_head(struct fill *f, const struct response *rs, int64_t now)
@@ -259,7 +321,8 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	struct buf merged = {0}, head = {0};
 	struct terms terms;
-	if (!f->object || rs->status != 200 || !h1_parse_response(f->object->head, &stored))
+	if (!f->object || !asked_by_key(f) || rs->status != 200 ||
+	    !h1_parse_response(f->object->head, &stored))
 		return;
 	if (policy_head(&stored.fields, f->object->body_bytes, &rs->fields) == HEAD_SAYS_CHANGED) {
 		fill_forget(f->worker->shared, f->object->hash, f->object->key);
@@ -277,6 +340,8 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 		struct object *o =
 			cache_refresh(f->worker->shared->cache, f->object, buf_str(&head), &terms);
 		object_unref(&o);
+	} else {
+		fill_forget(f->worker->shared, f->object->hash, f->object->key);
 	}
 	buf_fini(&merged);
 	buf_fini(&head);
@@ -289,10 +354,12 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	struct flight_head h = {.status = rs->status};
 	f->expected = h.body_bytes = length;
 	f->keeps_old = stands_in(f, rs->status, now);
-	f->storable = !f->keeps_old && judge_storable(f, rs, now) &&
-		      vary_names(&rs->fields, &h.vary);
+	f->storable =
+		!f->keeps_old && judge_storable(f, rs, now) && vary_names(&rs->fields, &h.vary);
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
+	if (replaces_part(f, rs->status))
+		forget_part(f->worker->shared, (struct str){f->key.p, f->primary_bytes});
 	if (f->storable) {
 		if (head_withholds(rs))
 			head_store(rs, now, &h.asker, NULL);
@@ -378,6 +445,8 @@ keep_validated(struct fill *f, const struct response *rs)
 	}
 	if (ok && f->storable) {
 		h.object = cache_refresh(sh->cache, f->object, buf_str(&head), &f->terms);
+		if (is_forgotten(f))
+			cache_remove(sh->cache, f->object->hash, f->object->key);
 		f->stored_hash = f->object->hash;
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
@@ -404,7 +473,7 @@ keep_commit(struct fill *f)
 {
 	struct shared *sh = f->worker->shared;
 	const struct config *c = sh->config;
-	if (flight_is_invalidated(f->flight)) {
+	if (is_forgotten(f)) {
 		cache_write_abandon(&f->write);
 		return;
 	}
@@ -413,6 +482,8 @@ keep_commit(struct fill *f)
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	if (!o)
 		forget_old(f);
+	else if (is_forgotten(f)) /* between the look and the write */
+		cache_remove(sh->cache, o->hash, o->key);
 	object_unref(&o);
 	if (f->keeps_part)
 		return;

@@ -26,6 +26,8 @@ struct conn;
 struct fill;
 struct txn;
 
+enum { FORGOTTEN_SLOTS = 4096 };
+
 /* What all workers share; constant after start but for what says otherwise. */
 struct shared {
 	const struct config *config;
@@ -43,6 +45,9 @@ struct shared {
 	_Atomic unsigned connections;
 	_Atomic bool draining;
 	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
+	/* Counts, by the primary key's hash, how often something was forgotten: what set out before
+	 * and comes back after is not stored (a collision costs one storing). */
+	_Atomic uint32_t forgotten[FORGOTTEN_SLOTS];
 	_Atomic double disk_used_share; /* refreshed by the first worker's tick */
 	_Atomic int64_t budget;		/* bytes the write-rate budget still allows */
 	_Atomic int log_fd;		/* access log, or -1 */

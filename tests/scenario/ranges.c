@@ -201,3 +201,18 @@ SCENARIO("ranges of a big object on disk are the right bytes")
 	}
 	origin_expect_requests(1);
 }
+
+SCENARIO("a part does not outlive what the origin says of the whole")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .body = "0123456789", .ranges = true);
+	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .etag = "\"2\"",
+		    .body = "abcdefghij");
+	edge_start();
+	expect_answer(get_with("/x", "Range: bytes=2-5\r\n"), 206, "2345");
+	struct answer a = get_with("/x", "Range: bytes=2-5\r\n");
+	expect_answer(a, 206, "2345");
+	expect_hit(a);
+	expect_answer(get("/x"), 200, "abcdefghij");
+	a = get_with("/x", "Range: bytes=2-5\r\n");
+	expect_that(!strstr(a.body, "2345"), "the old part: %s", a.body);
+}

@@ -210,3 +210,40 @@ SCENARIO("POST: a second GET is not answered by a POST's answer, unless it says 
 	ask("POST", "/p", NULL, "x");
 	origin_expect_requests(3);
 }
+
+SCENARIO(
+	"POST: an answer with freshness and its own Content-Location answers the next GET, no other")
+{
+	static const struct {
+		const char *says, *fields;
+		bool reused;
+	} cases[] = {
+		{"its own path", CC "max-age=60\r\nContent-Location: /%d\r\n", true},
+		{"its own URL", CC "max-age=60\r\nContent-Location: http://example.com/%d\r\n",
+		 true},
+		{"another path", CC "max-age=60\r\nContent-Location: /%d/else\r\n", false},
+		{"another host", CC "max-age=60\r\nContent-Location: http://evil.example/%d\r\n",
+		 false},
+		{"no freshness",
+		 "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\nContent-Location: /%d\r\n",
+		 false},
+		{"private", CC "max-age=60, private\r\nContent-Location: /%d\r\n", false},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (int i = 0; i < N; i++) {
+		char *path = text("/%d", i), *fields = strdup(cases[i].fields),
+		     *at = strstr(fields, "%d");
+		origin_says(path,
+			    .fields = at ? text("%.*s%d%s", (int)(at - fields), fields, i, at + 2)
+					 : fields,
+			    .body = "posted");
+		origin_says(path, .fields = CC "max-age=60\r\n", .body = "gotten");
+	}
+	edge_start();
+	for (int i = 0; i < N; i++) {
+		ask("POST", text("/%d", i), NULL, "x");
+		struct answer a = get(text("/%d", i));
+		expect_that((strcmp(a.body, "posted") == 0) == cases[i].reused, "%s: got %s",
+			    cases[i].says, a.body);
+	}
+}
