@@ -466,7 +466,9 @@ on_found(struct txn *t)
 		hit(t);
 		return;
 	case REUSE_VALIDATE:
-if (t->rq.method == METHOD_HEAD && !t->cc.only_if_cached) { /* its answer updates what is stored (RFC 9111 4.3.5) */
+		if (t->rq.method == METHOD_HEAD &&
+		    !t->cc.only_if_cached) { /* its answer updates what is stored (RFC 9111 4.3.5)
+					      */
 			t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
 			t->stale_ok = t->reuse.stale_on_error;
 			go_alone(t, FILL_PASS);

@@ -158,7 +158,8 @@ SCENARIO("a refused refresh never leaves an older copy to be served")
 	expect_answer(get("/x"), 200, "new, not to be kept");
 }
 
-SCENARIO("an error does not use up the stale object: it answers the second time too, also from disk")
+SCENARIO(
+	"an error does not use up the stale object: it answers the second time too, also from disk")
 {
 	static const int statuses[] = {500, 502, 503, 504};
 	for (size_t i = 0; i < 4; i++) {
@@ -186,7 +187,8 @@ SCENARIO("a background refresh that meets an error leaves the stale object")
 	origin_says("/x", .fields = STALE(", stale-while-revalidate=600"), .etag = "\"1\"",
 		    .body = "old");
 	origin_says("/x", .status = 503, .body = "error", .times = 2);
-	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"", .body = "new");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"",
+		    .body = "new");
 	edge_start();
 	get("/x");
 	wait_until(strcmp(get("/x").body, "error") != 0 && origin_requests() >= 4);
@@ -194,7 +196,8 @@ SCENARIO("a background refresh that meets an error leaves the stale object")
 	origin_expect_requests(4);
 }
 
-SCENARIO("an error with must-revalidate is the client's to see, and the copy is still validated later")
+SCENARIO(
+	"an error with must-revalidate is the client's to see, and the copy is still validated later")
 {
 	origin_says("/x", .fields = STALE(", must-revalidate"), .etag = "\"1\"", .body = "old");
 	origin_says("/x", .status = 503, .body = "error");
@@ -210,7 +213,8 @@ SCENARIO("a HEAD that is answered stale refreshes the object as a GET")
 {
 	origin_says("/x", .fields = STALE(", stale-while-revalidate=600"), .etag = "\"1\"",
 		    .body = "old");
-	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"", .body = "new");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"",
+		    .body = "new");
 	edge_start();
 	get("/x");
 	expect_status(ask("HEAD", "/x", NULL, NULL), 200);
