@@ -34,6 +34,8 @@ FACT(SHARE,   "admission.generation", "fill_ratio",          r->generation.fill_
 FACT(SHARE,   "admission.generation", "estimated_fpr",       r->generation.estimated_fpr,       "new URLs taken for seen, as filled now")
 FACT(SECONDS, "admission.generation", "age_s",               report_generation_age(r),          "seconds since it began")
 FACT(LEVEL,   "admission.generation", "previous_keys",       r->generation.previous_keys,       "distinct URLs recorded in the previous one")
+FACT(SHARE,   "admission.generation", "distinct_estimate",   r->generation.distinct_estimate,   "distinct URLs in it, from its ones alone")
+FACT(SHARE,   "admission.generation", "recurring_share",     r->generation.recurring_share,     "of its URLs, how many the previous one knew too")
 FACT(COUNT,   "admission.generation", "rotations",           r->generation.rotations,           "generations closed since start")
 FACT(LEVEL,   "admission.generation", "memory_bytes",        r->generation.memory_bytes,        "memory of both generations")
 FACT(LEVEL,   "connections",          "open",                r->open_connections,               "client connections open")

@@ -21,10 +21,10 @@ enum admission_rule { RULE_SIGHTINGS, RULE_ALWAYS, RULE_NEVER };
 struct admission_facts {
 	bool storable;
 	enum admission_rule rule; /* of the route */
-	unsigned sightings;       /* setting: 1 admits everything, 2 the second, N the N-th */
-	unsigned seen;            /* sightings known before this one (with the pair: 0 or 1) */
-	enum sight sight;         /* where it was known */
-	uint64_t body_bytes;      /* UINT64_MAX: not known yet */
+	unsigned sightings;	  /* setting: 1 admits everything, 2 the second, N the N-th */
+	unsigned seen;		  /* sightings known before this one (with the pair: 0 or 1) */
+	enum sight sight;	  /* where it was known */
+	uint64_t body_bytes;	  /* UINT64_MAX: not known yet */
 	uint64_t max_object_bytes;
 	double disk_used_share, fill_until; /* 0..1 */
 	bool over_budget;

@@ -18,7 +18,7 @@
 struct baseline;
 
 struct baseline_options {
-	uint64_t disk_bytes;    /* as the cache's; 0: no disk, and nothing to compare with */
+	uint64_t disk_bytes;	/* as the cache's; 0: no disk, and nothing to compare with */
 	uint64_t segment_bytes; /* 0, or as the cache's */
 	uint64_t reserve_bytes;
 	uint64_t max_object_bytes;
@@ -31,15 +31,16 @@ struct baseline_request {
 	struct key_hash hash;
 	uint64_t record_bytes; /* cache_record_bytes of the object answered with */
 	int64_t fresh_until;   /* unix seconds: response_time - initial_age + lifetime */
-	bool validated;        /* the origin answered 304: a copy that the ghost holds is good again */
+	bool validated; /* the origin answered 304: a copy that the ghost holds is good again */
 	int64_t now;
 };
 enum baseline_answer {
 	BASELINE_UNKNOWN, /* not in the sample */
-	BASELINE_MISS,    /* it would have fetched and written this */
-	BASELINE_HIT      /* it would have answered */
+	BASELINE_MISS,	  /* it would have fetched and written this */
+	BASELINE_HIT	  /* it would have answered */
 };
-/* A request for a storable object was answered (hit or fetched): what would the baseline have done? */
+/* A request for a storable object was answered (hit or fetched): what would the baseline have done?
+ */
 enum baseline_answer baseline_request(struct baseline *b, const struct baseline_request *r);
 void baseline_remove(struct baseline *b, struct key_hash hash);
 

@@ -23,15 +23,17 @@ struct cache;
 struct diskio_ops;
 
 struct cache_options {
-	const char *dir;         /* NULL: RAM tier only */
-	uint64_t disk_bytes;     /* hard limit of everything below dir; never exceeded */
-	uint64_t memory_bytes;   /* RAM tier */
-	uint64_t segment_bytes;  /* 0: chosen from disk_bytes (64 MiB to 1 GiB; smaller for small disks) */
+	const char *dir;	   /* NULL: RAM tier only */
+	uint64_t disk_bytes;	   /* hard limit of everything below dir; never exceeded */
+	uint64_t memory_bytes;	   /* RAM tier */
+	uint64_t segment_bytes;	   /* 0: chosen from disk_bytes (64 MiB to 1 GiB; smaller for small
+				      disks) */
 	uint64_t max_object_bytes; /* body; 0: chosen from disk_bytes */
-	unsigned io_threads;     /* 0: 2 */
-	unsigned shards;         /* of the RAM tier; 0: chosen from memory_bytes, at most 64 */
-	/* Kept out of the log for cache_save_file; old and new file stand side by side for a moment,
-	 * so all saved files together may take half of it. 0: a thirty-second of disk_bytes. */
+	unsigned io_threads;	   /* 0: 2 */
+	unsigned shards;	   /* of the RAM tier; 0: chosen from memory_bytes, at most 64 */
+	/* Kept out of the log for the one file that cache_save_file saves: it may take half of this,
+	 * for old and new stand side by side for a moment. 0: a thirty-second of disk_bytes. The
+	 * baseline wants the same number. */
 	uint64_t reserve_bytes;
 	const struct diskio_ops *ops; /* for tests: another disk; NULL: the system's */
 };
@@ -57,10 +59,10 @@ enum object_place { OBJECT_IN_RAM, OBJECT_ON_DISK };
 struct object { /* constant once handed out, but for refs and the private part */
 	_Atomic uint32_t refs;
 	uint8_t kind;
-	uint8_t place;           /* where this body is read from */
+	uint8_t place;		 /* where this body is read from */
 	_Atomic uint8_t on_disk; /* a copy is (being) kept on disk */
 	struct key_hash hash;
-	struct str key; /* the full key text */
+	struct str key;	 /* the full key text */
 	struct str head; /* stored head (http/head.h) */
 	struct terms terms;
 	uint64_t body_bytes;
@@ -78,9 +80,10 @@ enum found {
 };
 
 struct cache_lookup {
-	struct letter letter;  /* private; must be first */
-	struct mailbox *home;  /* set by the caller */
-	void (*done)(struct cache_lookup *l, struct object *o); /* o NULL: not found; else a reference */
+	struct letter letter; /* private; must be first */
+	struct mailbox *home; /* set by the caller */
+	void (*done)(struct cache_lookup *l,
+		     struct object *o); /* o NULL: not found; else a reference */
 	/* private: */
 	struct cache *cache;
 	struct key_hash hash;
@@ -88,33 +91,34 @@ struct cache_lookup {
 };
 
 /* key must hold until found or done. A lookup under way cannot be cancelled; its owner waits. */
-enum found cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
-                        struct object **out);
+enum found cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash,
+			struct str key, struct object **out);
 
 /* ---- reading a body ------------------------------------------------------------------------ */
 
 enum body_step {
-	BODY_READY, /* r->p, r->n hold bytes at the asked offset until the next call with r or body_done */
+	BODY_READY, /* r->p, r->n hold bytes at the asked offset until the next call with r or
+		       body_done */
 	BODY_LATER, /* r->done will be called on r->home's thread, then ask again */
 	BODY_BAD    /* gone or damaged: never served; cut the answer off */
 };
 
-struct body_read { /* zeroed but for home and done */
-	struct letter letter;  /* private; must be first */
+struct body_read {	      /* zeroed but for home and done */
+	struct letter letter; /* private; must be first */
 	struct mailbox *home;
 	void (*done)(struct body_read *r);
 	const char *p;
 	size_t n;
 	struct block *block; /* private: what keeps p alive when the object does not */
-	void *job;           /* private */
-	bool bad;            /* private */
-	uint64_t at;         /* private */
+	void *job;	     /* private */
+	bool bad;	     /* private */
+	uint64_t at;	     /* private */
 };
 
 /* Bytes of o's body from offset at, at most max of them (at < body_bytes, max > 0). Each piece is
  * checked against its checksum before it is handed out. */
-enum body_step object_read(struct cache *c, struct object *o, struct body_read *r, uint64_t at,
-                           uint64_t max);
+enum body_step
+object_read(struct cache *c, struct object *o, struct body_read *r, uint64_t at, uint64_t max);
 void body_done(struct body_read *r); /* not while a BODY_LATER is outstanding */
 
 /* ---- writing ------------------------------------------------------------------------------- */
@@ -122,11 +126,11 @@ void body_done(struct body_read *r); /* not while a BODY_LATER is outstanding */
 struct object_write;
 struct write_options {
 	struct key_hash hash;
-	struct str key, head;      /* copied */
+	struct str key, head; /* copied */
 	struct terms terms;
 	enum object_kind kind;
-	uint64_t body_bytes;       /* UINT64_MAX: not known yet */
-	bool disk;                 /* admitted: written to disk as the body comes */
+	uint64_t body_bytes; /* UINT64_MAX: not known yet */
+	bool disk;	     /* admitted: written to disk as the body comes */
 };
 /* Never NULL; what cannot be kept turns the write into one that commits to nothing. */
 struct object_write *cache_write_begin(struct cache *c, const struct write_options *o);
@@ -144,8 +148,8 @@ void cache_admit(struct cache *c, struct object *o);
 
 /* RFC 9111 4.3.4: o with a new head and terms, body neither copied nor rewritten (on disk: a small
  * record that points to the old body). Returns a reference to the new object. */
-struct object *cache_refresh(struct cache *c, struct object *o, struct str head,
-                             const struct terms *terms);
+struct object *
+cache_refresh(struct cache *c, struct object *o, struct str head, const struct terms *terms);
 
 /* The key is forgotten in RAM and on disk (a tombstone makes it last through a crash); true if
  * there was one. Readers that hold the object finish undisturbed. */
@@ -154,24 +158,26 @@ bool cache_remove(struct cache *c, struct key_hash hash, struct str key);
 /* ---- facts --------------------------------------------------------------------------------- */
 
 struct cache_stats {
-	uint64_t written_bytes; /* all bytes written below dir: records, padding, index, tombstones */
+	uint64_t written_bytes; /* all bytes written below dir: records, padding, index, tombstones
+				 */
 	uint64_t used_bytes, limit_bytes, objects, evicted_objects, damaged_records;
 	uint64_t ram_used_bytes, ram_limit_bytes, ram_objects, ram_evicted_objects;
 	uint64_t io_errors, refused_writes; /* disk failing or behind */
-	bool failing;                       /* storing is suspended now */
+	bool failing;			    /* storing is suspended now */
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
-	uint64_t index_bytes;   /* memory of the index */
+	uint64_t index_bytes;	/* memory of the index */
 };
 void cache_stats(struct cache *c, struct cache_stats *out);
 
-/* Bytes a record of such an object takes in the log, overhead included: what the baseline counts. */
+/* Bytes a record of such an object takes in the log, overhead included: what the baseline counts.
+ */
 uint64_t cache_record_bytes(size_t key_bytes, size_t head_bytes, uint64_t body_bytes);
 
 /* For files beside the log that count as written bytes too (filter snapshots): writes name in dir
  * atomically (temporary file, fsync, rename); data comes from fill(ctx, write). 0 or -1 (errno). */
 int cache_save_file(struct cache *c, const char *name,
-                    int (*fill)(int (*write)(void *, const void *, size_t), void *to, void *ctx),
-                    void *ctx);
+		    int (*fill)(int (*write)(void *, const void *, size_t), void *to, void *ctx),
+		    void *ctx);
 /* Opens name in dir for reading: a file descriptor or -1. */
 int cache_open_file(struct cache *c, const char *name);
 

@@ -20,8 +20,8 @@ struct diskio_ops {
 	/* Only what needs no waiting; -1 EAGAIN otherwise. */
 	ssize_t (*read_now)(int fd, void *p, size_t n, off_t at);
 	ssize_t (*write)(int fd, const void *p, size_t n, off_t at);
-	/* Makes the file so long, its bytes of no meaning, its room on the disk taken; 0, or -1 with
-	 * errno and an empty file. */
+	/* Makes the file so long, its bytes of no meaning, its room on the disk taken; 0, or -1
+	 * with errno and an empty file. */
 	int (*renew)(int fd, off_t bytes);
 };
 extern const struct diskio_ops diskio_system;

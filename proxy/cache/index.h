@@ -43,7 +43,7 @@ struct index_entry {
 	unsigned hits;
 };
 uint64_t index_sweep(struct index *ix, uint32_t segment, uint32_t generation,
-                     bool (*keep)(void *ctx, const struct index_entry *e), void *ctx);
+		     bool (*keep)(void *ctx, const struct index_entry *e), void *ctx);
 
 uint64_t index_count(const struct index *ix);
 uint64_t index_memory(const struct index *ix);

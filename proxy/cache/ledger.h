@@ -27,7 +27,7 @@ struct ledger_slot {
 	enum ledger_state state;
 	uint32_t generation; /* while open or sealed */
 	uint32_t leases;     /* readers that would rather keep it */
-	uint64_t used;       /* bytes from its start */
+	uint64_t used;	     /* bytes from its start */
 };
 
 struct ledger {
@@ -35,7 +35,7 @@ struct ledger {
 	uint32_t slots_n;
 	uint32_t limit; /* segments that may exist (not absent) at once */
 	uint32_t exist, free;
-	int64_t open;        /* slot, or -1 */
+	int64_t open;	     /* slot, or -1 */
 	uint32_t generation; /* the last one given out; 0: none */
 	uint64_t segment_bytes, used;
 };
@@ -70,7 +70,7 @@ void ledger_retire(struct ledger *l, uint32_t slot);
 void ledger_free(struct ledger *l, uint32_t slot);
 /* A segment found on disk. */
 void ledger_restore(struct ledger *l, uint32_t slot, enum ledger_state state, uint32_t generation,
-                    uint64_t used);
+		    uint64_t used);
 void ledger_drop(struct ledger *l, uint32_t slot); /* free -> absent: over the limit */
 
 /* Shall a record that was hit so often while it lay in the victim move on, when so many bytes of

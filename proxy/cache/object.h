@@ -20,8 +20,8 @@ struct placement {
 };
 
 struct stored {
-	struct object pub; /* first */
-	struct store *store; /* for leases; NULL without a disk */
+	struct object pub;		       /* first */
+	struct store *store;		       /* for leases; NULL without a disk */
 	_Atomic(struct placement *) placement; /* NULL: was never on disk */
 	struct block *text; /* ref: the record that key and head (and body) are views of, or NULL */
 	const char *whole;  /* body bytes within text, or NULL */
@@ -46,7 +46,7 @@ stored_of(struct object *o)
 
 /* One reference; key and head are copied. */
 struct stored *stored_create(struct store *st, struct key_hash hash, struct str key,
-                             struct str head, const struct terms *terms, enum object_kind kind);
+			     struct str head, const struct terms *terms, enum object_kind kind);
 /* From a record that was parsed from text: takes a reference on it. */
 struct stored *stored_of_record(struct store *st, struct block *text, const struct record *r);
 /* A second object over the same bytes, to live in RAM. */
@@ -56,13 +56,13 @@ void stored_unref(struct stored **o);
 /* Body blocks become references of to's as well. */
 void stored_share_body(struct stored *to, const struct stored *from);
 void stored_add_block(struct stored *o, struct block *b); /* takes the caller's reference */
-bool stored_has_body(const struct stored *o); /* in memory */
+bool stored_has_body(const struct stored *o);		  /* in memory */
 /* The part of the body at an offset that lies in memory in one piece. */
 struct str stored_piece(const struct stored *o, uint64_t at);
 
 /* fragments are copied. Publishes the placement and pub.on_disk. */
 void stored_place(struct stored *o, const struct locator *at, const struct fragment *fragments,
-                  uint32_t fragments_n);
+		  uint32_t fragments_n);
 /* The placement, if its record has not been evicted; else NULL and on_disk becomes false. */
 const struct placement *stored_placement(struct stored *o);
 /* All segments that hold the body are asked to stay while the object lives. False: gone. */

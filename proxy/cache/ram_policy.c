@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* Losing what is on disk too costs this much of an origin fetch. */
+/* Losing what is on disk too costs this much of an origin fetch. On the CDN mix of
+ * bench/cdn_cache.c (memory 10% of disk): 0.1 hits 67.2%, 55% of requests from RAM; 0.02: 67.9%,
+ * 48%; 0.003: 68.3%, 30%; admitting all: 67.9%, 55%. */
 static const double COST_ON_DISK = 0.02;
 /* No single object takes more than this part of a shard. */
 enum { LARGEST_SHARE = 4 };
@@ -36,6 +38,8 @@ unlink_node(struct ram_policy *p, struct ram_node *n)
 	struct ram_queue *q = &p->queues[n->on_disk][n->class];
 	*(n->prev ? &n->prev->next : &q->head) = n->next;
 	*(n->next ? &n->next->prev : &q->tail) = n->prev;
+	if (!q->head)
+		p->filled[n->on_disk] &= ~(UINT64_C(1) << n->class);
 	p->used -= n->bytes;
 	p->nodes--;
 }
@@ -50,6 +54,7 @@ ram_policy_add(struct ram_policy *p, struct ram_node *n)
 	n->prev = q->tail;
 	*(q->tail ? &q->tail->next : &q->head) = n;
 	q->tail = n;
+	p->filled[n->on_disk] |= UINT64_C(1) << n->class;
 	p->used += n->bytes;
 	p->nodes++;
 }
@@ -59,9 +64,9 @@ least_head(const struct ram_policy *p)
 {
 	struct ram_node *least = NULL;
 	for (int on_disk = 0; on_disk < 2; on_disk++)
-		for (int c = 0; c < RAM_CLASSES; c++) {
-			struct ram_node *n = p->queues[on_disk][c].head;
-			if (n && (!least || n->worth < least->worth))
+		for (uint64_t left = p->filled[on_disk]; left; left &= left - 1) {
+			struct ram_node *n = p->queues[on_disk][__builtin_ctzll(left)].head;
+			if (!least || n->worth < least->worth)
 				least = n;
 		}
 	return least;

@@ -19,13 +19,13 @@
 #include <stdint.h>
 
 enum {
-	RAM_CLASSES = 36 * 2, /* two per doubling of the size */
+	RAM_CLASSES = 64, /* two per doubling of the size, up to 4 GiB */
 	RAM_MAX_HITS = 15,
 };
 
 struct ram_node {
 	struct ram_node *prev, *next;
-	double worth;   /* when it was queued */
+	double worth;	/* when it was queued */
 	uint64_t bytes; /* all the memory it takes */
 	uint8_t class, hits;
 	bool on_disk;
@@ -37,6 +37,7 @@ struct ram_queue { /* head: the next to be looked at */
 
 struct ram_policy {
 	struct ram_queue queues[2][RAM_CLASSES]; /* by on_disk */
+	uint64_t filled[2];			 /* bits of the queues that are not empty */
 	uint64_t limit, used;
 	uint32_t nodes;
 	double age;

@@ -79,7 +79,7 @@ round_up(uint64_t n, uint64_t to)
 struct locator {
 	uint32_t segment, generation;
 	uint32_t offset; /* in units of SEGMENT_ALIGN */
-	uint32_t bytes;  /* of the record, possibly rounded up to RECORD_UNIT */
+	uint32_t bytes;	 /* of the record, possibly rounded up to RECORD_UNIT */
 };
 
 struct fragment {
@@ -104,8 +104,8 @@ struct record {
 uint64_t segment_checksum(const void *p, size_t n);
 
 /* Bytes of a record, the padding to SEGMENT_ALIGN not counted. */
-uint64_t record_bytes(size_t key_bytes, size_t head_bytes, size_t fragments_n,
-                      uint64_t inline_bytes);
+uint64_t
+record_bytes(size_t key_bytes, size_t head_bytes, size_t fragments_n, uint64_t inline_bytes);
 /* Writes r at to (record_bytes of room). r->fragments is an encoded table. */
 void record_format(const struct record *r, char *to);
 /* NULL when p[0..n) starts with a whole record that is right, but for an inline body's checksum

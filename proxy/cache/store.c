@@ -28,6 +28,8 @@ enum {
 	BATCH_AGE_MS = 1000, /* a batch that does not fill is written after this */
 	URGENT_MS = 100,     /* batches that hold removals are written at most this often early */
 	RETRY_MS = 3000,
+	GROW_MS = 3000,
+	FIRST_FILES = 64, /* made before serving: some milliseconds */
 };
 
 static int64_t
@@ -267,10 +269,23 @@ post_footer(struct store *st)
 	diskio_post(st->io, DISKIO_WRITES, &f->job);
 }
 
+/* A slot whose file is to be made, or -1. */
+static int64_t
+missing_file(const struct store *st)
+{
+	return now_ms() < st->grow_ms ? -1 : ledger_absent(&st->ledger);
+}
+
+static bool
+wants_segment(const struct store *st)
+{
+	return !st->closing && (ledger_wants_free(&st->ledger) || missing_file(st) >= 0);
+}
+
 static void
 ask_for_room(struct store *st)
 {
-	if (st->preparing || st->closing || !ledger_wants_free(&st->ledger))
+	if (st->preparing || !wants_segment(st))
 		return;
 	st->preparing = true;
 	diskio_post(st->io, DISKIO_READS, &st->prepare);
@@ -499,6 +514,20 @@ out:
 	return moved;
 }
 
+/* The disk has no room for another file. With others there that is no failure: the log is smaller.
+ */
+static void
+cramped(struct store *st, int error)
+{
+	st->grow_ms = now_ms() + GROW_MS;
+	if (st->ledger.exist == 0)
+		fail(st, "make a segment file", error);
+	else if (!st->is_cramped)
+		log_warning("cache %s: no room for all of its %u segments (%s): goes on with %u",
+			    st->o.dir, st->ledger.limit, strerror(error), st->ledger.exist);
+	st->is_cramped = true;
+}
+
 /* Frees the victim: what is cold goes at once, what is hot is moved, the rest goes after it. */
 static bool
 empty_segment(struct store *st, uint32_t segment, uint32_t generation)
@@ -516,9 +545,9 @@ empty_segment(struct store *st, uint32_t segment, uint32_t generation)
 	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
 	pthread_mutex_lock(&st->lock);
 	ledger_free(&st->ledger, segment);
-	if (r != 0) { /* somebody else took the room: the log is one segment smaller */
+	if (r != 0) { /* somebody else took the room */
 		ledger_drop(&st->ledger, segment);
-		fail(st, "make room for a segment", error);
+		cramped(st, error);
 	}
 	pthread_mutex_unlock(&st->lock);
 	return r == 0;
@@ -538,34 +567,35 @@ add_segment(struct store *st, uint32_t slot)
 	if (yes)
 		ledger_add(&st->ledger, slot);
 	else
-		fail(st, "make a segment file", error);
+		cramped(st, error);
 	pthread_mutex_unlock(&st->lock);
 	return yes;
 }
 
-/* One segment more is free; false when that cannot be had. */
+/* One segment more is free; false when that cannot be had. What the disk has no room for now leaves
+ * the segments there are. */
 static bool
 free_one(struct store *st)
 {
 	pthread_mutex_lock(&st->lock);
-	int64_t absent = ledger_absent(&st->ledger);
-	int64_t victim = ledger_victim(&st->ledger);
+	int64_t absent = missing_file(st);
+	pthread_mutex_unlock(&st->lock);
+	if (absent >= 0 && add_segment(st, (uint32_t)absent))
+		return true;
+	pthread_mutex_lock(&st->lock);
+	int64_t victim = ledger_wants_free(&st->ledger) ? ledger_victim(&st->ledger) : -1;
 	uint32_t generation = victim < 0 ? 0 : st->ledger.slots[victim].generation;
-	if (absent < 0 && victim >= 0)
+	if (victim >= 0)
 		ledger_retire(&st->ledger, (uint32_t)victim);
 	pthread_mutex_unlock(&st->lock);
-	if (absent >= 0)
-		return add_segment(st, (uint32_t)absent);
-	if (victim < 0)
-		return false;
-	return empty_segment(st, (uint32_t)victim, generation);
+	return victim >= 0 && empty_segment(st, (uint32_t)victim, generation);
 }
 
 static bool
 wants_free(struct store *st)
 {
 	pthread_mutex_lock(&st->lock);
-	bool yes = ledger_wants_free(&st->ledger) && !st->closing;
+	bool yes = wants_segment(st);
 	st->preparing = yes;
 	pthread_mutex_unlock(&st->lock);
 	return yes;
@@ -776,14 +806,14 @@ size_parts(struct store *st)
 	st->fragment_bytes = fragment < MAX_FRAGMENT ? (uint32_t)fragment : MAX_FRAGMENT;
 }
 
-/* All files are made before the first append. A disk too full for them is no reason not to serve:
- * it is tried again later. */
+/* Some files are made before the first append, the others by and by (tick asks for them). A disk
+ * too full for them is no reason not to serve: it is tried again later. */
 static void
-make_files(struct store *st)
+make_first_files(struct store *st)
 {
-	int64_t slot;
-	while ((slot = ledger_absent(&st->ledger)) >= 0 && add_segment(st, (uint32_t)slot))
-		continue;
+	for (int i = 0; i < FIRST_FILES && ledger_absent(&st->ledger) >= 0; i++)
+		if (!add_segment(st, (uint32_t)ledger_absent(&st->ledger)))
+			break;
 	while (ledger_wants_free(&st->ledger) && free_one(st))
 		continue;
 }
@@ -829,7 +859,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 		return -1;
 	}
 	size_parts(st);
-	make_files(st);
+	make_first_files(st);
 	diskio_start(&st->io, &(struct diskio_options){
 				      .readers = o->io_threads ? o->io_threads : 2,
 				      .tick = tick,

@@ -19,13 +19,13 @@ struct store;
 
 struct store_options {
 	const char *dir;
-	int dir_fd; /* borrowed until store_close */
-	uint64_t log_bytes;     /* all segments together */
-	uint64_t segment_bytes; /* 0: as found in dir, else chosen */
+	int dir_fd;		    /* borrowed until store_close */
+	uint64_t log_bytes;	    /* all segments together */
+	uint64_t segment_bytes;	    /* 0: as found in dir, else chosen */
 	uint64_t max_pending_bytes; /* 0: 64 MiB */
 	unsigned io_threads;
 	const struct diskio_ops *ops; /* NULL: the system's */
-	bool fresh; /* what was kept is of no use: start empty */
+	bool fresh;		      /* what was kept is of no use: start empty */
 };
 int store_open(struct store **out, const struct store_options *o, char *err, size_t err_bytes);
 /* Writes what is pending. Nobody else may be in any call. */

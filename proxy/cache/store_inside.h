@@ -16,7 +16,7 @@ struct batch {
 	struct store *store;
 	struct batch *next; /* pending: older first; or in the pool */
 	uint32_t segment, generation;
-	uint64_t offset; /* in the segment */
+	uint64_t offset;	       /* in the segment */
 	uint32_t used, entries, bytes; /* bytes: with table and padding, once closed */
 	int64_t born_ms;
 	struct buf table;
@@ -38,15 +38,17 @@ struct store {
 	pthread_mutex_t lock; /* everything below */
 	pthread_cond_t drained;
 	struct ledger ledger;
-	struct batch *open;             /* or NULL */
-	struct batch *pending, **last;  /* the open one too */
+	struct batch *open;	       /* or NULL */
+	struct batch *pending, **last; /* the open one too */
 	struct batch *pool;
 	unsigned pool_n;
 	uint64_t pending_bytes;
-	uint64_t link;    /* seal of the last closed batch of the open segment */
-	struct buf table; /* entries of the open segment's closed batches */
-	bool urgent;      /* the open batch holds a tombstone */
+	uint64_t link;		      /* seal of the last closed batch of the open segment */
+	struct buf table;	      /* entries of the open segment's closed batches */
+	bool urgent;		      /* the open batch holds a tombstone */
 	int64_t flushed_ms, retry_ms; /* retry_ms: no appends before, while failing */
+	int64_t grow_ms;	      /* no new files before, while the disk is too full */
+	bool is_cramped;	      /* said once */
 	bool preparing, closing;
 	struct diskio_job prepare;
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void
+__attribute__((format(printf, 2, 0))) static void
 complain(const char *command, const char *fmt, va_list args)
 {
 	char text[1024];

@@ -8,7 +8,6 @@
 #include "proxy/base/mem.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,13 @@ struct seen {
 };
 
 static const char FILE_NAME[] = "filter";
+
+void
+seen_prefetch(const struct seen *s, struct key_hash h)
+{
+	if (s->pair)
+		pair_prefetch(s->pair, h);
+}
 
 struct memory_sight
 seen_test(const struct seen *s, struct key_hash h)

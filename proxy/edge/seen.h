@@ -19,6 +19,8 @@ int seen_open(struct seen **out, const struct config *c, struct cache *cache, ch
 	      size_t err_bytes);
 void seen_close(struct seen **s); /* saves nothing */
 
+/* Asks for the key's line of memory, to be there when test or record comes. */
+void seen_prefetch(const struct seen *s, struct key_hash h);
 struct memory_sight seen_test(const struct seen *s, struct key_hash h);
 struct memory_sight seen_record(struct seen *s, struct key_hash h);
 

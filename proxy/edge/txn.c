@@ -527,6 +527,7 @@ run_begun(struct txn *t)
 	}
 	t->primary_bytes = t->key.n;
 	t->primary = t->hash = key_hash_of(sh->seed, t->key.p, t->key.n);
+	seen_prefetch(sh->seen, t->primary); /* asked for below, after the cache */
 	request_cc_parse(&t->rq.fields, &t->cc);
 	if (!keyed || t->route->pass || !t->body_over || policy_lookup(&t->rq) == LOOKUP_NO) {
 		t->cs.fwd = t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD ? "bypass"

@@ -74,7 +74,8 @@ struct fetch {
 	bool cancelled, ending;
 	bool open;	       /* the lane's connection stands */
 	bool retried, heard;   /* a second connection; a byte came on this one */
-	bool body_asked, sent; /* for some of the request's body; all of the request is out */
+	bool replays;	       /* a small body stays behind the head in out, to be sent again */
+	bool body_gone, sent;  /* some of the request's body; all of the request is out */
 	bool deaf;	       /* the origin takes no more of the request */
 	bool again;	       /* to be tried on a new connection */
 	bool head_done, moved;
@@ -336,6 +337,9 @@ write_head(struct fetch *f, const struct fetch_request *r)
 	buf_add_lit(b, "\r\n");
 }
 
+/* Of a request's body kept for a second try on another connection. */
+enum { REPLAY_BYTES = 16 << 10 };
+
 /* A chunk's size goes in front of its data when that is known: "1a2b\r\n" is at most so long. */
 enum { CHUNK_SIZE_LINE = 20 };
 
@@ -359,8 +363,10 @@ refill(struct fetch *f)
 		f->sent = true;
 		return;
 	}
-	f->body_asked = true; /* which takes the head's place in out */
-	f->out.n = f->out_sent = 0;
+	if (!f->replays) {
+		f->body_gone = true; /* it takes the head's place in out */
+		f->out.n = f->out_sent = 0;
+	}
 	if (f->framing == FRAMING_LENGTH && max > f->send_left)
 		max = (size_t)f->send_left;
 	char *to = buf_room(&f->out, front + max + 2) + front;
@@ -381,7 +387,7 @@ refill(struct fetch *f)
 		frame_chunk(f, (size_t)got);
 		f->framing = got ? FRAMING_CHUNKED : FRAMING_NONE;
 	} else {
-		f->out.n = (size_t)got;
+		f->out.n += (size_t)got;
 		f->send_left -= (uint64_t)got;
 	}
 }
@@ -487,7 +493,7 @@ take_held(struct fetch *f)
 static bool
 may_try_again(const struct fetch *f)
 {
-	return f->lane->used && !f->heard && f->idempotent && !f->body_asked && !f->retried;
+	return f->lane->used && !f->heard && f->idempotent && !f->body_gone && !f->retried;
 }
 
 static void
@@ -780,6 +786,8 @@ fetch_start(struct fetcher *fr, const struct fetch_request *r, const struct fetc
 	f->framing = f->to_head ? FRAMING_NONE : r->framing;
 	f->send_left = r->content_length;
 	f->idempotent = r->idempotent;
+	f->replays = r->idempotent && r->framing == FRAMING_LENGTH &&
+		     r->content_length <= REPLAY_BYTES;
 	f->start_us = now_us();
 	write_head(f, r);
 	fr->active++;

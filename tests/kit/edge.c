@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -469,6 +470,24 @@ edge_cpu_s(void)
 	if (f)
 		fclose(f);
 	return (double)(user + sys) / (double)sysconf(_SC_CLK_TCK);
+}
+
+bool
+edge_is_sanitized(void)
+{
+	int fd = open(binary(), O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	bool found = false;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		fail("cannot read %s", binary());
+	char *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p != MAP_FAILED) {
+		found = memmem(p, (size_t)st.st_size, "__asan_init", 11) ||
+			memmem(p, (size_t)st.st_size, "__tsan_init", 11);
+		munmap(p, (size_t)st.st_size);
+	}
+	close(fd);
+	return found;
 }
 
 static _Thread_local uint64_t usage;

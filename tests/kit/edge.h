@@ -51,5 +51,6 @@ uint64_t edge_disk_usage(void); /* bytes that the cache directory takes, as du c
 uint64_t edge_written_os(void); /* write_bytes of /proc/PID/io */
 uint64_t edge_rss_bytes(void);
 double edge_cpu_s(void);
+bool edge_is_sanitized(void);    /* built with ASan or TSan: its memory says nothing */
 
 #endif

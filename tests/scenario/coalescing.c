@@ -169,3 +169,53 @@ SCENARIO("collapsed requests say so in Cache-Status")
 	expect_no_verdict(call_wait(a), "collapsed");
 	expect_verdict(call_wait(b), "collapsed");
 }
+
+SCENARIO("a follower does not wait for ever: after timeouts.coalesce it asks for itself")
+{
+	struct barrier *never = barrier_new();
+	origin_says("/x", .fields = FRESH, .body = "late", .hold_head = never);
+	origin_says("/x", .fields = FRESH, .body = "own");
+	edge_start_yaml("timeouts:\n  coalesce: 300ms\n");
+	struct client *leader = client_open();
+	client_request(leader, "GET", "/x", NULL);
+	origin_wait_requests(1);
+	expect_answer(get("/x"), 200, "own");
+	client_reset(leader);
+	barrier_open(never);
+}
+
+SCENARIO("a HEAD joins nobody and holds up nobody")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = FRESH, .body = "hello", .hold_head = go);
+	origin_says("/x", .fields = FRESH, .body = "hello");
+	edge_start();
+	struct call *a = call_get("/x");
+	origin_wait_requests(1);
+	struct call *head = call_with("HEAD", "/x", NULL, NULL);
+	edge_wait_requests(2);
+	barrier_open(go);
+	call_expect(a, 200, "hello");
+	call_expect(head, 200, "");
+}
+
+SCENARIO("a Range follower gets its bytes out of the whole that arrives")
+{
+	enum { BYTES = 1 << 20 };
+	struct barrier *half = barrier_new();
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .seed = 3, .hold_body = half,
+		    .hold_at = BYTES / 2);
+	edge_start();
+	struct call *a = call_get("/x");
+	origin_wait_requests(1);
+	struct call *b = call_with("GET", "/x", "Range: bytes=1000-1999\r\n", NULL);
+	edge_wait_requests(2);
+	barrier_open(half);
+	struct answer whole = call_wait(a), part = call_wait(b);
+	expect(whole.body_bytes == BYTES && memcmp(whole.body, pattern(3, BYTES), BYTES) == 0);
+	if (part.status == 206)
+		expect(part.body_bytes == 1000 &&
+		       memcmp(part.body, pattern(3, BYTES) + 1000, 1000) == 0);
+	else
+		expect(part.status == 200 && part.body_bytes == BYTES);
+}

@@ -31,7 +31,8 @@ SCENARIO_IN(240, "idle and slow connections beside normal traffic")
 		expect_answer(client_read(idle[i], "GET"), 200, "hello");
 	}
 	double per_idle = ((double)edge_rss_bytes() - before) / idle_n;
-	expect_between(per_idle, -1e9, 8192);
+	if (!edge_is_sanitized())
+		expect_between(per_idle, -1e9, 8192);
 	for (int i = 0; i < slow_n; i++) {
 		slow[i] = i % 2 ? client_open_narrow() : client_open();
 		/* One half never finishes its request, the other takes a big answer in small sips.
@@ -40,6 +41,13 @@ SCENARIO_IN(240, "idle and slow connections beside normal traffic")
 			client_request(slow[i], "GET", "/big", NULL);
 		else
 			client_send(slow[i], "GET /x HTTP/1.1\r\nHost: a\r\nX-Slow: ");
+	}
+	/* The burst of a thousand big answers goes into the kernel's buffers first. */
+	double last = -1, now = edge_stat("bytes.to_clients");
+	for (int quiet = 0; quiet < 25; quiet = now == last ? quiet + 1 : 0) {
+		last = now;
+		kit_pause();
+		now = edge_stat("bytes.to_clients");
 	}
 	double with_slow = (double)edge_rss_bytes() - before;
 	int64_t worst = 0;

@@ -247,3 +247,34 @@ SCENARIO(
 			    cases[i].says, a.body);
 	}
 }
+
+SCENARIO("POST: an answer with freshness and its own URL as Content-Location serves later GETs")
+{
+	origin_says("/p", .fields = CC "max-age=60\r\nContent-Location: /p\r\n",
+		    .body = "the new state");
+	edge_start();
+	expect_answer(ask("POST", "/p", NULL, "x"), 200, "the new state");
+	expect_answer(get("/p"), 200, "the new state");
+	/* Whether it is kept is the cache's choice; what another URL says is not. */
+	origin_says("/q", .fields = CC "max-age=60\r\nContent-Location: /r\r\n",
+		    .body = "about r, says q");
+	origin_says("/r", .fields = CC "max-age=60\r\n", .body = "r itself");
+	ask("POST", "/q", NULL, "x");
+	expect_answer(get("/r"), 200, "r itself");
+}
+
+SCENARIO(
+	"a HEAD answer that disagrees with the stored object makes it stale, never changes its body")
+{
+	origin_says("/x", .fields = CC "max-age=60\r\n", .etag = "\"1\"", .body = "hello");
+	origin_says("/x", .fields = CC "max-age=60\r\n", .etag = "\"2\"",
+		    .body = "longer than before");
+	edge_start();
+	get("/x");
+	struct answer a = ask("HEAD", "/x", CC "no-cache\r\n", NULL);
+	expect_status(a, 200);
+	a = get("/x");
+	expect_that(strcmp(a.body, "hello") == 0 || strcmp(a.body, "longer than before") == 0,
+		    "got %s", a.body);
+	expect_int(atoi(field(a, "Content-Length")), (int)a.body_bytes);
+}

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 enum { KEYS = 64, SEGMENT = 1 << 20 };
@@ -362,10 +363,40 @@ START_TEST(a_full_disk_is_no_reason_not_to_start)
 	struct store *st = open_store();
 	ck_assert(!put(st, 1, 1));
 	renew_error = 0;
-	st->retry_ms = 0;
+	st->retry_ms = st->grow_ms = 0;
 	for (int i = 0; i < 100 && !put(st, 1, 1); i++)
 		usleep(50000);
 	ck_assert_int_eq(version_of(st, 1), 1);
+	store_close(&st);
+	end();
+}
+END_TEST
+
+static _Atomic int files_left;
+
+static int
+few_files(int fd, off_t bytes)
+{
+	if (files_left-- > 0)
+		return ftruncate(fd, bytes);
+	errno = ENOSPC;
+	return -1;
+}
+
+START_TEST(a_log_may_be_smaller_than_its_limit)
+{
+	begin();
+	struct diskio_ops ops = diskio_system;
+	ops.renew = few_files;
+	files_left = 3;
+	options.ops = &ops;
+	struct store *st = open_store();
+	for (unsigned i = 0; i < 2000; i++)
+		ck_assert(put(st, i, 1)); /* about three segments: no need to empty one */
+	ck_assert_int_eq(version_of(st, 1999), 1);
+	struct store_stats s;
+	store_stats(st, &s);
+	ck_assert(!s.failing);
 	store_close(&st);
 	end();
 }
@@ -458,8 +489,50 @@ START_TEST(threads_write_read_and_evict)
 }
 END_TEST
 
+/* SIGKILL in the middle of whatever three threads do, again and again on one directory. */
+START_TEST(killed_under_load)
+{
+	begin();
+	unsigned found = 0;
+	for (int round = 0; round < 10; round++) {
+		int go[2];
+		ck_assert_int_eq(pipe(go), 0);
+		pid_t child = fork();
+		if (child == 0) {
+			unsigned first[3] = {0, 20, 40};
+			pthread_t w[3];
+			shared = open_store();
+			if (write(go[1], "x", 1) != 1)
+				_exit(1);
+			for (int i = 0; i < 3; i++)
+				pthread_create(&w[i], NULL, write_much, &first[i]);
+			for (;;)
+				store_flush(shared);
+		}
+		char c;
+		ck_assert_int_eq(read(go[0], &c, 1), 1);
+		usleep(1000u << round % 6);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		close(go[0]);
+		close(go[1]);
+		struct store *st = open_store();
+		index_check(st->index);
+		for (unsigned k = 0; k < 60; k++) {
+			int v = version_of(st, k); /* every byte is looked at */
+			ck_assert_int_ne(v, DAMAGED);
+			found += v != GONE;
+		}
+		store_close(&st);
+	}
+	ck_assert_uint_gt(found, 0);
+	end();
+}
+END_TEST
+
 UNIT("store", TIMES(killed_process_leaves_all_that_was_written, 12),
      TIMES(cut_anywhere_or_flipped_anywhere, 2), TEST(what_was_cut_off_stays_off),
      TEST(a_failing_disk_stops_storing_and_nothing_else),
-     TEST(a_full_disk_is_no_reason_not_to_start), TEST(a_smaller_limit_drops_the_oldest),
-     TEST(threads_write_read_and_evict))
+     TEST(a_full_disk_is_no_reason_not_to_start), TEST(a_log_may_be_smaller_than_its_limit),
+     TEST(a_smaller_limit_drops_the_oldest), TEST(threads_write_read_and_evict),
+     TEST(killed_under_load))
