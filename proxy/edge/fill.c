@@ -135,12 +135,11 @@ go(struct fill *f)
 	struct field fields[FIELDS_MAX];
 	struct response stored;
 	char range[64];
-	struct slice gap;
-	if (f->part && part_gap(f->part, &gap, &forward.if_range)) {
-		int n = gap.at ? snprintf(range, sizeof range, "bytes=%llu-",
-					  (unsigned long long)gap.at)
-			       : snprintf(range, sizeof range, "bytes=0-%llu",
-					  (unsigned long long)gap.n - 1);
+	if (f->part && part_next_gap(f->part, f->received, &f->gap, &forward.if_range)) {
+		int n = f->gap.at ? snprintf(range, sizeof range, "bytes=%llu-",
+					     (unsigned long long)f->gap.at)
+				  : snprintf(range, sizeof range, "bytes=0-%llu",
+					     (unsigned long long)f->gap.n - 1);
 		forward.range = (struct str){range, (size_t)n};
 	}
 	if (f->object && f->kind == FILL_VALIDATE) {
@@ -206,7 +205,8 @@ keep_stored(struct fill *f, const struct txn *t)
 	struct str etag;
 	if (t->object)
 		f->object = object_ref(t->object);
-	if (f->kind == FILL_MISS && !f->as_it_came && t->part && part_gap(t->part, &gap, &etag))
+	if (f->kind == FILL_MISS && !f->as_it_came && t->part &&
+	    part_next_gap(t->part, 0, &gap, &etag))
 		f->part = object_ref(t->part);
 }
 
@@ -263,7 +263,7 @@ part_total(const struct object *part)
 static bool
 take_part(struct fill *f, struct response *rs)
 {
-	bool completes = part_completes(f->part, rs, keep_length(rs));
+	bool completes = part_fills(f->part, f->gap, rs, keep_length(rs));
 	bool useless = rs->status == 206 || rs->status == 412 || rs->status == 416;
 	if (completes) {
 		buf_fini(&f->merged);
@@ -358,6 +358,11 @@ on_head(void *ctx, struct str head)
 		keep_validated(f, &rs);
 		return;
 	}
+	if (f->published) {
+		if (!part_fills(f->part, f->gap, &rs, keep_length(&rs)))
+			fill_abandon(f, 502, "changed-between-parts");
+		return;
+	}
 	if (f->part && !take_part(f, &rs))
 		return;
 	keep_invalidated(f, &rs);
@@ -414,11 +419,26 @@ ask_next_origin(struct fill *f, const struct fetch_result *r)
 	return true;
 }
 
+/* What lay before the part is here, and the part: what lies behind it is still missing. */
+static bool
+fetches_next_gap(struct fill *f)
+{
+	struct slice gap;
+	struct str etag;
+	if (f->whole || !f->part || !f->part_added ||
+	    !part_next_gap(f->part, f->received, &gap, &etag))
+		return false;
+	go(f);
+	return true;
+}
+
 static void
 on_done(void *ctx, const struct fetch_result *r)
 {
 	struct fill *f = ctx;
 	f->fetch = NULL;
+	if (r->end == FETCH_OK && fetches_next_gap(f))
+		return;
 	if (r->end == FETCH_OK) {
 		assert(f->published);
 		whole(f);

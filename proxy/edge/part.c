@@ -70,8 +70,16 @@ part_answers(const struct object *o, const struct request *r, int64_t now, struc
 	return is_within(*want, held);
 }
 
+/* Two trips for what is hardly less than the whole, and may change between them, are not worth it.
+ */
+static bool
+is_worth_two(struct slice held, uint64_t total)
+{
+	return held.n >= total / 8;
+}
+
 bool
-part_gap(const struct object *o, struct slice *gap, struct str *etag)
+part_next_gap(const struct object *o, uint64_t from, struct slice *gap, struct str *etag)
 {
 	struct slice held;
 	uint64_t total;
@@ -79,24 +87,20 @@ part_gap(const struct object *o, struct slice *gap, struct str *etag)
 	if (!etag_strong_match(*etag, *etag) || !part_held(o, &held, &total))
 		return false;
 	uint64_t end = held.at + held.n;
-	if (held.at == 0)
-		*gap = (struct slice){end, total - end};
-	else if (end == total)
-		*gap = (struct slice){0, held.at};
-	else
+	if (held.at > 0 && end < total && !is_worth_two(held, total))
 		return false;
-	return gap->n > 0;
+	*gap = from < held.at ? (struct slice){0, held.at} : (struct slice){end, total - end};
+	return gap->n > 0 && from <= end;
 }
 
 bool
-part_completes(const struct object *o, const struct response *rs, uint64_t body_bytes)
+part_fills(const struct object *o, struct slice gap, const struct response *rs, uint64_t body_bytes)
 {
-	struct slice gap, got, held;
-	struct str etag;
+	struct slice got, held;
 	uint64_t total, got_total;
-	return rs->status == 206 && part_gap(o, &gap, &etag) && part_held(o, &held, &total) &&
+	return rs->status == 206 && part_held(o, &held, &total) &&
 	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got,
 				   &got_total) &&
 	       got.at == gap.at && got.n == gap.n && got_total == total && body_bytes == gap.n &&
-	       etag_strong_match(etag, fields_get(&rs->fields, FIELD_ETAG));
+	       etag_strong_match(etag_of(o), fields_get(&rs->fields, FIELD_ETAG));
 }
