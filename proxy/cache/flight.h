@@ -46,7 +46,6 @@ struct flight_head {
 	bool too_large; /* to be kept while it arrives: for its leader alone */
 	enum admission verdict;
 	bool has_age; /* the origin's answer had an Age: it came from a cache itself */
-	int64_t age;
 	uint64_t body_bytes;	  /* UINT64_MAX: not known */
 	struct str content_range; /* of a 206 that is passed on; a view into head */
 };

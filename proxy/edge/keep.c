@@ -99,7 +99,7 @@ static struct memory_sight
 sight(struct fill *f, int status)
 {
 	struct seen *s = f->worker->shared->seen;
-	bool counts = f->kind == FILL_MISS && (status == 200 || status == 203 || status == 206);
+	bool counts = f->kind == FILL_MISS && admission_counts(status);
 	return counts ? seen_record(s, f->primary) : seen_test(s, f->primary);
 }
 
@@ -364,7 +364,6 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 		if (head_withholds(rs))
 			head_store(rs, now, &h.asker, NULL);
 		vary_key(buf_str(&h.vary), &f->rq.fields, &h.variant);
-		h.age = f->terms.initial_age;
 		admit(f, rs->status);
 		begin_write(f, &h);
 	} else {
@@ -478,6 +477,7 @@ keep_commit(struct fill *f)
 		return;
 	}
 	bool seen_again = f->route->admit == RULE_SIGHTINGS && !f->keeps_part &&
+			  admission_counts(f->terms.status) &&
 			  f->times + 1 + flight_followers(f->flight) >= c->admission.sightings;
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	if (!o)

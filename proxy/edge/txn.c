@@ -377,6 +377,8 @@ answered_by_part(struct txn *t)
 static void
 miss(struct txn *t)
 {
+	struct slice gap;
+	struct str etag;
 	if (look_for_part(t))
 		return;
 	t->cs.fwd = t->variant_names.n ? "vary-miss" : "uri-miss";
@@ -394,6 +396,8 @@ miss(struct txn *t)
 		go_alone(t, FILL_MISS);
 		return;
 	}
+	if (t->part && part_next_gap(t->part, 0, &gap, &etag))
+		t->cs.fwd = "partial";
 	go_together(t);
 }
 
@@ -421,10 +425,11 @@ count_hit(struct txn *t)
 	t->detail = ram ? "ram" : "disk";
 	if (t->rq.method != METHOD_GET)
 		return;
-	unsigned sightings = seen_record(sh->seen, t->primary).times + 1;
+	bool counts = admission_counts(o->terms.status);
+	unsigned sightings = counts ? seen_record(sh->seen, t->primary).times + 1 : 0;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch
 	 * (DESIGN 2.7). */
-	if (!o->on_disk && o->terms.status == 200 && t->route->admit != RULE_NEVER &&
+	if (!o->on_disk && counts && t->route->admit != RULE_NEVER &&
 	    sightings >= sh->config->admission.sightings) {
 		cache_admit(sh->cache, o);
 		metrics_add(&t->worker->metrics, METRIC_SEEN_CURRENT, 1);

@@ -219,3 +219,43 @@ SCENARIO("a Range follower gets its bytes out of the whole that arrives")
 	else
 		expect(part.status == 200 && part.body_bytes == BYTES);
 }
+
+SCENARIO("a follower is not given a variant because the answer varies on more than before")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/v", .fields = "Cache-Control: max-age=10\r\nAge: 20\r\nVary: A\r\n",
+		    .etag = "\"1\"", .body = "old");
+	origin_says("/v", .fields = FRESH "Vary: A, B\r\n", .body = "one", .hold_head = go);
+	origin_says("/v", .fields = FRESH "Vary: A, B\r\n", .body = "two");
+	edge_start();
+	get_with("/v", "A: 1\r\nB: 1\r\n");
+	struct call *one = call_with("GET", "/v", "A: 1\r\nB: 1\r\n", NULL);
+	origin_wait_requests(2);
+	struct call *two = call_with("GET", "/v", "A: 1\r\nB: 2\r\n", NULL);
+	edge_wait_requests(3);
+	barrier_open(go);
+	call_expect(one, 200, "one");
+	call_expect(two, 200, "two");
+	expect_answer(get_with("/v", "B: 1\r\nA: 1\r\n"), 200, "one");
+	expect_answer(get_with("/v", "B: 2\r\nA: 1\r\n"), 200, "two");
+	origin_expect_requests(3);
+}
+
+SCENARIO("followers of a flight with an Age get one that has grown with it, once")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = FRESH "Age: 100\r\n", .body = "hello", .hold_head = go);
+	edge_start();
+	struct call *a = call_get("/x");
+	origin_wait_requests(1);
+	struct call *b = call_get("/x");
+	edge_wait_requests(2);
+	barrier_open(go);
+	struct call *calls[] = {a, b};
+	for (int i = 0; i < 2; i++) {
+		struct answer x = call_wait(calls[i]);
+		expect_answer(x, 200, "hello");
+		expect_int(field_lines(x, "Age"), 1);
+		expect_between(atoi(field(x, "Age")), 100, 110);
+	}
+}
