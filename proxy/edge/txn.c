@@ -381,11 +381,11 @@ miss(struct txn *t)
 	struct str etag;
 	if (look_for_part(t))
 		return;
-	t->cs.fwd = t->variant_names.n ? "vary-miss" : "uri-miss";
 	if (t->cc.only_if_cached) {
 		answer_error(t, 504, "only-if-cached");
 		return;
 	}
+	t->cs.fwd = t->variant_names.n ? "vary-miss" : "uri-miss";
 	if (t->rq.method == METHOD_HEAD || t->cc.no_store) {
 		go_alone(t, FILL_PASS); /* counts as a miss, though nothing is kept */
 		return;
@@ -404,11 +404,11 @@ miss(struct txn *t)
 static void
 validate(struct txn *t)
 {
-	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
 	if (t->cc.only_if_cached) {
 		answer_error(t, 504, "only-if-cached");
 		return;
 	}
+	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
 	t->stale_ok = t->reuse.stale_on_error;
 	go_together(t);
 }

@@ -259,3 +259,42 @@ SCENARIO("followers of a flight with an Age get one that has grown with it, once
 		expect_between(atoi(field(x, "Age")), 100, 110);
 	}
 }
+
+SCENARIO("a follower waits only so long, then fetches for itself, and both are answered")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = FRESH, .body = "slow", .hold_head = go);
+	origin_says("/x", .fields = FRESH, .body = "quick");
+	edge_start_yaml("timeouts:\n  coalesce: 200ms\n");
+	struct call *a = call_get("/x");
+	origin_wait_requests(1);
+	expect_answer(get("/x"), 200, "quick");
+	barrier_open(go);
+	call_expect(a, 200, "slow");
+}
+
+SCENARIO("followers of a revalidation: all get the object, of an error all get the stale one")
+{
+	enum { N = 5 };
+	struct barrier *go = barrier_new(), *err = barrier_new();
+	origin_says("/ok", .fields = "Cache-Control: max-age=50\r\n", .etag = "\"1\"",
+		    .body = "hello");
+	origin_says("/ok", .fields_304 = FRESH, .etag = "\"1\"", .body = "hello", .hold_head = go);
+	origin_says("/bad", .fields = "Cache-Control: max-age=50\r\n", .etag = "\"1\"",
+		    .body = "hello");
+	origin_says("/bad", .status = 503, .body = "no", .hold_head = err);
+	edge_start();
+	static const char *const paths[] = {"/ok", "/bad"};
+	for (int k = 0; k < 2; k++) {
+		get(paths[k]);
+		struct call *calls[N];
+		for (int i = 0; i < N; i++)
+			calls[i] =
+				call_with("GET", paths[k], "Cache-Control: min-fresh=99\r\n", NULL);
+		edge_wait_requests((k + 1) * (N + 1));
+		barrier_open(k ? err : go);
+		for (int i = 0; i < N; i++)
+			call_expect(calls[i], 200, "hello");
+		origin_expect_requests_for(paths[k], 2);
+	}
+}

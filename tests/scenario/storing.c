@@ -278,3 +278,64 @@ SCENARIO(
 		    "got %s", a.body);
 	expect_int(atoi(field(a, "Content-Length")), (int)a.body_bytes);
 }
+
+SCENARIO("an own targeted field comes before CDN-Cache-Control, which comes before Cache-Control")
+{
+	static const struct {
+		const char *says, *fields;
+		bool reused;
+	} cases[] = {
+		{"own over both",
+		 "Edge-Control: max-age=60\r\nCDN-Cache-Control: no-store\r\n" CC "no-store\r\n",
+		 true},
+		{"own forbids", "Edge-Control: no-store\r\nCDN-Cache-Control: max-age=60\r\n",
+		 false},
+		{"own is no structured field",
+		 "Edge-Control: max-age=x, &\r\nCDN-Cache-Control: max-age=60\r\n" CC
+		 "no-store\r\n",
+		 true},
+		{"own is empty",
+		 "Edge-Control:\r\nCDN-Cache-Control: max-age=60\r\n" CC "no-store\r\n", true},
+		{"both are none",
+		 "Edge-Control: \"\r\nCDN-Cache-Control: \"\r\n" CC "max-age=60\r\n", true},
+		{"stale by the targeted, fresh by the other",
+		 "CDN-Cache-Control: max-age=5\r\nAge: 10\r\n" CC "max-age=60\r\n", false},
+		{"names in capitals are no directives of a dictionary",
+		 "Edge-Control: MAX-AGE=60\r\n" CC "no-store\r\n", false},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (int i = 0; i < N; i++)
+		origin_says(text("/%d", i), .fields = cases[i].fields, .body = "x");
+	edge_start_yaml("cache:\n  dir: %D/cache\n  disk: 64MiB\n  memory: 8MiB\n"
+			"  targeted_field: Edge-Control\n");
+	for (int i = 0; i < N; i++) {
+		get(text("/%d", i));
+		struct answer a = get(text("/%d", i));
+		expect_that((origin_requests_for(text("/%d", i)) == 1) == cases[i].reused, "%s",
+			    cases[i].says);
+		if (strstr(cases[i].fields, "Edge-Control: max-age=60"))
+			expect_field(a, "Edge-Control", "max-age=60");
+	}
+}
+
+SCENARIO("no-cache=\"a\" and private=\"a\": who asked gets the field, who comes after does not")
+{
+	static const char *const words[] = {"no-cache", "private"};
+	for (int i = 0; i < 2; i++)
+		origin_says(text("/%s", words[i]),
+			    .fields = text(CC "max-age=60, %s=\"Set-Cookie, x-mine\"\r\n"
+					      "Set-Cookie: a=b\r\nX-Mine: 1\r\nX-Theirs: 2\r\n",
+					   words[i]),
+			    .body = "x");
+	edge_start();
+	for (int i = 0; i < 2; i++) {
+		struct answer a = get(text("/%s", words[i]));
+		expect_field(a, "Set-Cookie", "a=b");
+		expect_field(a, "X-Mine", "1");
+		a = get(text("/%s", words[i]));
+		expect_hit(a);
+		expect_no_field(a, "Set-Cookie");
+		expect_no_field(a, "X-Mine");
+		expect_field(a, "X-Theirs", "2");
+	}
+}
