@@ -16,12 +16,26 @@ keep_forgotten(const struct shared *sh, struct key_hash primary)
 	return atomic_load(&sh->forgotten[primary.lo % FORGOTTEN_SLOTS]);
 }
 
+static _Atomic int64_t *
+url_forgotten_at(struct shared *sh, struct str key)
+{
+	struct str url = cachekey_url(key);
+	return &sh->url_forgotten_s[key_hash_of(sh->seed, url.p, url.n).lo % FORGOTTEN_SLOTS];
+}
+
+bool
+fill_is_forgotten(struct shared *sh, const struct route *route, struct str key, int64_t since_s)
+{
+	return route_splits_urls(route) && atomic_load(url_forgotten_at(sh, key)) >= since_s;
+}
+
 /* Flights alone, closed ones and those of variants are in no table: the count reaches them all. */
 static bool
 is_forgotten(const struct fill *f)
 {
 	return f->forgotten != keep_forgotten(f->worker->shared, f->primary) ||
-	       flight_is_invalidated(f->flight);
+	       flight_is_invalidated(f->flight) ||
+	       fill_is_forgotten(f->worker->shared, f->route, buf_str(&f->key), f->request_time);
 }
 
 /* The part stands under a key of its own; variants are lost with the marker's nonce. */
@@ -42,6 +56,7 @@ bool
 fill_forget(struct shared *sh, struct key_hash hash, struct str key)
 {
 	atomic_fetch_add(&sh->forgotten[hash.lo % FORGOTTEN_SLOTS], 1);
+	atomic_store(url_forgotten_at(sh, key), now_s());
 	bool had = cache_remove(sh->cache, hash, key);
 	had |= forget_part(sh, key);
 	flight_invalidate(sh->flights, hash, key);

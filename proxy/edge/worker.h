@@ -48,6 +48,8 @@ struct shared {
 	/* Counts, by the primary key's hash, how often something was forgotten: what set out before
 	 * and comes back after is not stored (a collision costs one storing). */
 	_Atomic uint32_t forgotten[FORGOTTEN_SLOTS];
+	/* By the URL's hash, when that was: of routes whose keys hold more than the URL. */
+	_Atomic int64_t url_forgotten_s[FORGOTTEN_SLOTS];
 	_Atomic double disk_used_share; /* refreshed by the first worker's tick */
 	_Atomic int64_t budget;		/* bytes the write-rate budget still allows */
 	_Atomic int log_fd;		/* access log, or -1 */

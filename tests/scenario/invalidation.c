@@ -165,3 +165,27 @@ SCENARIO("Location is looked up by the rules of its own route, and past a cookie
 	ask("POST", "/do", "Cookie: id=1\r\n", "x");
 	expect_answer(get("/a"), 200, "new");
 }
+
+SCENARIO("where headers or cookies are part of the key, a URL is invalidated under all of them")
+{
+	static const char *const devices[] = {"phone", "desk", "watch"};
+	for (int i = 0; i < 3; i++)
+		origin_says("/x", .fields = FRESH, .body = text("old %s", devices[i]));
+	origin_says("/x", .body = "done");
+	origin_says("/x", .fields = FRESH, .body = "new");
+	for (int i = 0; i < 2; i++)
+		origin_says("/y", .fields = FRESH, .body = "old");
+	origin_says("/y", .fields = FRESH, .body = "new");
+	edge_start_yaml("routes:\n  - key_headers: [ x-device ]\n    key_cookies: [ lang ]\n");
+	for (int i = 0; i < 3; i++)
+		get_with("/x", text("X-Device: %s\r\n", devices[i]));
+	get_with("/y", "X-Device: a\r\n");
+	get_with("/y", "Cookie: lang=de\r\n");
+	ask("POST", "/x", "X-Device: desk\r\n", "x");
+	purge("http://example.com/y");
+	for (int i = 0; i < 3; i++)
+		expect_answer(get_with("/x", text("X-Device: %s\r\n", devices[i])), 200, "new");
+	expect_answer(get_with("/y", "X-Device: a\r\n"), 200, "new");
+	expect_answer(get_with("/y", "Cookie: lang=de\r\n"), 200, "new");
+	wait_until(verdict_has(get_with("/x", "X-Device: desk\r\n"), "hit"));
+}
