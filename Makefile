@@ -46,10 +46,10 @@ LIBS := $(foreach r,config proxy/admin proxy/edge proxy/origin proxy/cache proxy
 .DEFAULT_GOAL := build/twice
 .PHONY: run test unit scenario test-programs lint format fuzz bench install deps clean help FORCE
 .SECONDEXPANSION:
-.SECONDARY:
+.PRECIOUS: $(B)/%.o
 
-build/twice: $(B)/bin/twice
-	@cp -f $< $@
+build/twice: $(B)/bin/twice FORCE
+	@cmp -s $< $@ || cp -f $< $@
 $(B)/bin/twice: $(call obj,proxy/cli) $(LIBS)
 	$(COMPILE) -o $@ $(call obj,proxy/cli) $(LIBS) $(PKG_LIBS)
 
@@ -92,9 +92,9 @@ programs  = $(patsubst $(1)/%.c,$(B)/$(2)/%,$(wildcard $(1)/$(3)$(or $(T),*).c))
 UNITS     := $(call programs,tests/unit,tests,test_)
 SCENARIOS := $(call programs,tests/scenario,scenario,)
 FUZZERS   := $(call programs,tests/fuzz,fuzz,fuzz_)
-RUN        = TWICE=$(B)/bin/twice tests/kit/run.sh
+RUN        = TWICE=$(B)/bin/twice KIT_TIME=$(if $(filter release,$(MODE)),1,4) tests/kit/run.sh
 unit: $(UNITS) ; @$(RUN) $^
-scenario: $(SCENARIOS) build/twice ; @$(RUN) $(SCENARIOS)
+scenario: $(SCENARIOS) $(B)/bin/twice ; @$(RUN) $(SCENARIOS)
 
 # What is installed first may decide what can be built, so these two begin anew.
 AGAIN = $(MAKE) --no-print-directory -j$(shell nproc)
@@ -104,7 +104,7 @@ run:
 test:
 	@.ci/deps test && $(AGAIN) test-programs
 	@$(RUN) $(if $(T),,tests/lint/layers.sh $(wildcard tests/lint/pure.sh)) $(UNITS) $(FUZZERS) $(SCENARIOS)
-test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),build/twice)
+test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 
 SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) tests/unit tests/kit tests/scenario tests/fuzz bench))
 # Tables of rows (headers without a guard) are aligned by hand.

@@ -10,7 +10,6 @@
 #include "proxy/cache/ledger.h"
 #include "proxy/cache/segment.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -31,9 +31,9 @@ struct cache_options {
 	uint64_t max_object_bytes; /* body; 0: chosen from disk_bytes */
 	unsigned io_threads;	   /* 0: 2 */
 	unsigned shards;	   /* of the RAM tier; 0: chosen from memory_bytes, at most 64 */
-	/* Kept out of the log for the one file that cache_save_file saves: it may take half of this,
-	 * for old and new stand side by side for a moment. 0: a thirty-second of disk_bytes. The
-	 * baseline wants the same number. */
+	/* Kept out of the log for the one file that cache_save_file saves: it may take half of
+	 * this, for old and new stand side by side for a moment. 0: a thirty-second of disk_bytes.
+	 * The baseline wants the same number. */
 	uint64_t reserve_bytes;
 	const struct diskio_ops *ops; /* for tests: another disk; NULL: the system's */
 };

@@ -179,6 +179,7 @@ diskio_start(struct diskio **out, const struct diskio_options *o)
 {
 	struct diskio *d = NEW(struct diskio);
 	d->o = *o;
+	*out = d; /* before any thread: a tick may post */
 	queue_init(&d->queues[DISKIO_READS]);
 	queue_init(&d->queues[DISKIO_WRITES]);
 	d->threads = mem_zalloc((o->readers + 1) * sizeof *d->threads);
@@ -189,7 +190,6 @@ diskio_start(struct diskio **out, const struct diskio_options *o)
 		}
 		d->threads_n++;
 	}
-	*out = d;
 }
 
 static void

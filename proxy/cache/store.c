@@ -300,19 +300,29 @@ seal(struct store *st)
 	st->link = 0;
 }
 
-struct sweep_job {
+struct taken_job {
 	struct diskio_job job; /* first */
 	struct store *store;
 	uint32_t segment, generation;
 };
 
+/* On the writer's thread: behind the last batch of the old generation, before the first of the new.
+ */
 static void
-sweep(struct diskio_job *j)
+clean_taken(struct diskio_job *j)
 {
-	struct sweep_job *s = (struct sweep_job *)j;
-	uint64_t gone = index_sweep(s->store->index, s->segment, s->generation, NULL, NULL);
-	atomic_fetch_add(&s->store->evicted, gone);
-	free(s);
+	struct taken_job *t = (struct taken_job *)j;
+	struct store *st = t->store;
+	int fd = atomic_load(&st->fds[t->segment]);
+	if (st->o.ops->renew(fd, (off_t)st->o.segment_bytes) != 0) {
+		int error = errno;
+		pthread_mutex_lock(&st->lock);
+		fail(st, "make room for a segment", error);
+		pthread_mutex_unlock(&st->lock);
+	}
+	uint64_t gone = index_sweep(st->index, t->segment, t->generation, NULL, NULL);
+	atomic_fetch_add(&st->evicted, gone);
+	free(t);
 }
 
 /* Writes come faster than segments are emptied: the oldest goes as it is, nothing carried over. Its
@@ -323,12 +333,12 @@ take_oldest(struct store *st)
 	int64_t victim = ledger_victim(&st->ledger);
 	if (victim < 0)
 		return false;
-	struct sweep_job *s = NEW(struct sweep_job);
-	*s = (struct sweep_job){
-		{NULL, sweep}, st, (uint32_t)victim, st->ledger.slots[victim].generation};
+	struct taken_job *t = NEW(struct taken_job);
+	*t = (struct taken_job){
+		{NULL, clean_taken}, st, (uint32_t)victim, st->ledger.slots[victim].generation};
 	atomic_store(&st->generations[victim], 0);
 	ledger_free(&st->ledger, (uint32_t)victim);
-	diskio_post(st->io, DISKIO_READS, &s->job);
+	diskio_post(st->io, DISKIO_WRITES, &t->job);
 	return ledger_open_next(&st->ledger);
 }
 

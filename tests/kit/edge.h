@@ -42,8 +42,8 @@ char *edge_stdout(void);
 bool edge_said(const char *words); /* on stderr */
 const char *edge_cache_dir(void);
 
-double edge_stat(const char *path);		       /* "disk.written_bytes" in GET /stats */
-void edge_wait_stat(const char *path, double value);   /* until it is at least value */
+double edge_stat(const char *path);		     /* "disk.written_bytes" in GET /stats */
+void edge_wait_stat(const char *path, double value); /* until it is at least value */
 void edge_wait_requests(int n); /* until so many requests were understood since its start */
 void edge_expect_stat(const char *path, double value); /* soon, and exactly */
 
@@ -51,6 +51,6 @@ uint64_t edge_disk_usage(void); /* bytes that the cache directory takes, as du c
 uint64_t edge_written_os(void); /* write_bytes of /proc/PID/io */
 uint64_t edge_rss_bytes(void);
 double edge_cpu_s(void);
-bool edge_is_sanitized(void);    /* built with ASan or TSan: its memory says nothing */
+bool edge_is_sanitized(void); /* built with ASan or TSan: its memory says nothing */
 
 #endif

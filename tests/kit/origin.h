@@ -71,8 +71,8 @@ heard_field(const struct heard *h, const char *name); /* NULL: not there; lines 
 int heard_field_lines(const struct heard *h, const char *name);
 char *origin_wire(unsigned connection, size_t *n); /* every byte of a connection */
 unsigned origin_connections(void);		   /* so far */
-size_t origin_mark(void);                          /* a place in all it received so far */
-char *origin_since(size_t mark, size_t *n);        /* every byte since, of all connections */
+size_t origin_mark(void);			   /* a place in all it received so far */
+char *origin_since(size_t mark, size_t *n);	   /* every byte since, of all connections */
 bool origin_heard_bytes(const char *needle);	   /* on any connection */
 
 #define origin_expect_requests(n)	      origin_expect(__FILE__, __LINE__, NULL, n)

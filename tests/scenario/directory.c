@@ -134,3 +134,29 @@ SCENARIO("a full file system: serving goes on, storing stops, and it says so")
 	edge_stop();
 	program("umount", "-l", mount);
 }
+
+SCENARIO_IN(60, "an object that is evicted while it is being sent is sent to its end")
+{
+	enum { BYTES = 6 << 20 };
+	origin_says("/slow", .fields = FRESH, .pattern_bytes = BYTES, .seed = 1);
+	for (int i = 0; i < 400; i++)
+		origin_says(text("/o/%d", i), .fields = FRESH, .pattern_bytes = 200000,
+			    .seed = (uint64_t)i);
+	edge_start_yaml(
+		"admission:\n  sightings: 1\n"
+		"cache:\n  dir: %D/cache\n  disk: 64MiB\n  memory: 1MiB\n  max_object: 8MiB\n");
+	get("/slow");
+	edge_wait_stat("disk.objects", 1);
+	edge_restart(); /* on disk for certain */
+	struct client *c = client_open_narrow();
+	client_request(c, "GET", "/slow", NULL);
+	struct answer a = client_read_head(c);
+	expect_hit(a);
+	for (int i = 0; i < 400; i++)
+		get(text("/o/%d", i));
+	edge_wait_stat("disk.evicted_objects", 100);
+	char *got = malloc(BYTES), *want = pattern(1, BYTES);
+	size_t n = client_read_body(c, got, BYTES);
+	expect(memcmp(got, want, n) == 0);
+	expect_int((long long)n, BYTES);
+}

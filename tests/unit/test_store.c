@@ -377,7 +377,8 @@ static _Atomic int files_left;
 static int
 few_files(int fd, off_t bytes)
 {
-	if (files_left-- > 0)
+	struct stat s;
+	if ((fstat(fd, &s) == 0 && s.st_size == bytes) || files_left-- > 0)
 		return ftruncate(fd, bytes);
 	errno = ENOSPC;
 	return -1;
