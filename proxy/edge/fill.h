@@ -31,8 +31,8 @@ bool fill_forget(struct shared *sh, struct key_hash hash, struct str key);
 
 /* Where a key holds more than the URL, the URL's other keys cannot be listed: true when the URL was
  * forgotten at since_s (when an answer under this key came) or later. Until a restart. */
-bool fill_is_forgotten(struct shared *sh, const struct route *route, struct str key,
-		       int64_t since_s);
+bool
+fill_is_forgotten(struct shared *sh, const struct route *route, struct str key, int64_t since_s);
 
 /* All of the worker's fills end without storing: the worker is closing. */
 void fill_cancel_all(struct worker *w);

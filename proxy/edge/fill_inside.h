@@ -36,7 +36,7 @@ struct fill {
 	bool keeps_part; /* the write is of a 206, under a key of its own */
 	bool part_added;
 	struct slice gap; /* asked for, with the part */
-	bool keeps_old; /* the answer is an error for which the stored object stands in */
+	bool keeps_old;	  /* the answer is an error for which the stored object stands in */
 	struct object_write *write;
 	enum admission verdict;
 	struct terms terms;

@@ -272,7 +272,8 @@ add_seen(const struct request *r, const struct forward *f, enum field_id id, str
 	add_if_any(name, f->trust_forwarded && said.n ? said : seen, out);
 }
 
-/* RFC 9110 7.6.2: each hop takes one off; the one that brings 0 is not passed on (edge's to see). */
+/* RFC 9110 7.6.2: each hop takes one off; the one that brings 0 is not passed on (edge's to see).
+ */
 static bool
 counts_down(const struct request *r, const struct field *field)
 {
