@@ -228,3 +228,36 @@ SCENARIO("a 304 that varies otherwise than the stored answer is not taken for it
 	expect_answer(get_with("/x", "X-Kind: blue\r\n"), 200, "blue");
 	origin_expect_requests(3);
 }
+
+SCENARIO("a HEAD that goes to the origin is news of the stored GET (RFC 9111 4.3.5)")
+{
+	static const struct {
+		const char *says, *fields, *etag;
+		const char *body; /* HEAD's Content-Length is its length */
+		bool kept;
+	} cases[] = {
+		{"the same, and fresh", FRESH "X-New: 1\r\n", "\"1\"", "hello", true},
+		{"another tag", FRESH, "\"2\"", "hello", false},
+		{"another length", FRESH, "\"1\"", "hello, world", false},
+		{"not to be stored any more", "Cache-Control: no-store\r\n", "\"1\"", "hello",
+		 false},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (int i = 0; i < N; i++) {
+		origin_says(text("/%d", i), .fields = STALE, .etag = "\"1\"", .body = "hello");
+		origin_says(text("/%d", i), .fields = cases[i].fields, .etag = cases[i].etag,
+			    .body = cases[i].body);
+		origin_says(text("/%d", i), .fields = FRESH, .body = "anew");
+	}
+	edge_start();
+	for (int i = 0; i < N; i++) {
+		get(text("/%d", i));
+		expect_status(ask("HEAD", text("/%d", i), NULL, NULL), 200);
+		struct answer a = get(text("/%d", i));
+		expect_that(strcmp(a.body, cases[i].kept ? "hello" : "anew") == 0, "%s: got %s",
+			    cases[i].says, a.body);
+		if (cases[i].kept)
+			expect_field(a, "X-New", "1");
+		expect_int(origin_requests_for(text("/%d", i)), cases[i].kept ? 2 : 3);
+	}
+}

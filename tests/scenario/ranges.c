@@ -302,3 +302,52 @@ SCENARIO("what changes while it is completed is cut, never put together, and fet
 	expect_that(a.cut || a.status >= 500, "got %d \"%s\"", a.status, a.body);
 	expect_answer(get("/x"), 200, "abcdefghij");
 }
+
+SCENARIO("ranges of a stale object: validated, replaced, or stale for an error")
+{
+	static const struct {
+		const char *says;
+		struct say then;
+		int status;
+		const char *body;
+	} cases[] = {
+		{"a 304", {.fields_304 = FRESH, .etag = "\"1\"", .body = "0123456789"}, 206, "234"},
+		{"a new one", {.fields = FRESH, .etag = "\"2\"", .body = "abcdefghij"}, 206, "cde"},
+		{"an error", {.status = 503, .body = "error"}, 206, "234"},
+		{"gone", {.status = 404, .body = "gone"}, 404, "gone"},
+		{"shorter now", {.fields = FRESH, .etag = "\"2\"", .body = "a"}, 416, NULL},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (int i = 0; i < N; i++) {
+		origin_says(text("/%d", i), .fields = "Cache-Control: max-age=10\r\nAge: 20\r\n",
+			    .etag = "\"1\"", .body = "0123456789");
+		origin_script(text("/%d", i), &cases[i].then);
+	}
+	edge_start();
+	for (int i = 0; i < N; i++) {
+		get(text("/%d", i));
+		struct answer a = get_with(text("/%d", i), "Range: bytes=2-4\r\n");
+		expect_that(a.status == cases[i].status &&
+				    (!cases[i].body || strcmp(a.body, cases[i].body) == 0),
+			    "%s: got %d \"%s\"", cases[i].says, a.status, a.body);
+		expect_text(heard_field(origin_last(), "Range"), NULL);
+	}
+}
+
+SCENARIO("a range of what is arriving is answered as its bytes come")
+{
+	enum { BYTES = 1 << 20 };
+	struct barrier *half = barrier_new();
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .seed = 3, .hold_body = half,
+		    .hold_at = BYTES / 2);
+	edge_start();
+	struct call *whole = call_get("/x");
+	origin_wait_requests(1);
+	struct answer a = get_with("/x", "Range: bytes=1000-1999\r\n");
+	expect_status(a, 206);
+	expect(memcmp(a.body, pattern(3, BYTES) + 1000, 1000) == 0);
+	expect(!call_is_done(whole));
+	barrier_open(half);
+	expect_int((long long)call_wait(whole).body_bytes, BYTES);
+	origin_expect_requests(1);
+}

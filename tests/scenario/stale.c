@@ -232,3 +232,54 @@ SCENARIO("only-if-cached asks nobody, whatever the method and the age")
 	expect_status(ask("HEAD", "/x", "Cache-Control: only-if-cached\r\n", NULL), 504);
 	origin_expect_requests(1);
 }
+
+#define CACHE(more) "cache:\n  dir: %D/cache\n  disk: 64MiB\n  memory: 8MiB\n" more
+
+SCENARIO(
+	"stale-while-revalidate by default, where the configuration says so and nothing forbids it")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = STALE(""), .etag = "\"1\"", .body = "old");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"",
+		    .body = "new", .hold_head = go);
+	origin_says("/must", .fields = STALE(", proxy-revalidate"), .etag = "\"1\"", .body = "old");
+	origin_says("/must", .fields = STALE(""), .etag = "\"2\"", .body = "new");
+	edge_start_yaml(CACHE("  stale_while_revalidate: 1h\n"));
+	get("/x");
+	get("/must");
+	expect_answer(get("/x"), 200, "old");
+	/* Its client said that this is too old: it waits. */
+	struct call *wants_fresh = call_with("GET", "/x", "Cache-Control: max-age=5\r\n", NULL);
+	expect_answer(get("/must"), 200, "new");
+	barrier_open(go);
+	call_expect(wants_fresh, 200, "new");
+}
+
+SCENARIO("stale-if-error: the origin's, the client's, and none where the default is switched off")
+{
+	static const struct {
+		const char *says, *fields, *request;
+		int status;
+	} cases[] = {
+		{"nobody allows it", STALE(""), "", 502},
+		{"the origin allows it", STALE(", stale-if-error=600"), "", 200},
+		{"the origin allowed it for less long", STALE(", stale-if-error=5"), "", 502},
+		{"the client allows it", STALE(""), "Cache-Control: stale-if-error=600\r\n", 200},
+		{"the client may not, past must-revalidate", STALE(", must-revalidate"),
+		 "Cache-Control: stale-if-error=600\r\n", 502},
+		{"the client wants no cache", STALE(", stale-if-error=600"),
+		 "Cache-Control: no-cache\r\n", 502},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (int i = 0; i < N; i++)
+		origin_says(text("/%d", i), .fields = cases[i].fields, .etag = "\"1\"",
+			    .body = "old");
+	edge_start_yaml(CACHE("  stale_if_error: 0s\n"));
+	for (int i = 0; i < N; i++)
+		get(text("/%d", i));
+	origin_dies();
+	for (int i = 0; i < N; i++) {
+		struct answer a = get_with(text("/%d", i), cases[i].request);
+		expect_that(a.status == cases[i].status, "%s: got %d", cases[i].says, a.status);
+	}
+}
