@@ -95,6 +95,7 @@ fill_free(struct fill *f)
 	fill_drop_feeder(f);
 	if (f->write)
 		cache_write_abandon(&f->write);
+	keep_end_turn(f);
 	flight_close(f->flight);
 	flight_drop_leader(f->flight);
 	flight_unref(&f->flight);

@@ -38,6 +38,8 @@ struct fill {
 	struct slice gap; /* asked for, with the part */
 	bool keeps_old;	  /* the answer is an error for which the stored object stands in */
 	struct object_write *write;
+	_Atomic uint64_t *turn; /* our slot of shared.writing, or NULL */
+	uint64_t turn_since;
 	enum admission verdict;
 	struct terms terms;
 	struct key_hash stored_hash;
@@ -60,6 +62,8 @@ ptrdiff_t upload_take(void *fill, char *p, size_t max);
 void keep_answer(struct fill *f, const struct response *rs, uint64_t length);
 /* keep.c: the same for a 304 to our question about f->object. */
 void keep_validated(struct fill *f, const struct response *rs);
+/* keep.c: another fill may write the same large body. */
+void keep_end_turn(struct fill *f);
 /* keep.c: the body is whole. */
 void keep_commit(struct fill *f);
 /* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { PASSES_REMEMBER_S = 60 };
+enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
 
 uint32_t
 keep_forgotten(const struct shared *sh, struct key_hash primary)
@@ -197,6 +197,38 @@ stored_key(struct fill *f, const struct flight_head *h, struct buf *key)
 	buf_fini(&nonce);
 }
 
+static bool
+is_large(const struct fill *f)
+{
+	return f->expected != UINT64_MAX &&
+	       f->expected > flights_retain_bytes(f->worker->shared->flights);
+}
+
+/* Nobody follows a large body, so its clients fetch it side by side; one of them writes it. Should
+ * that one's client be slow, the next to come after a while writes as well. */
+static bool
+takes_turn(struct fill *f)
+{
+	_Atomic uint64_t *slot = &f->worker->shared->writing[f->stored_hash.lo % WRITING_SLOTS];
+	uint64_t now = (uint64_t)now_s(), since = atomic_load(slot);
+	if (!is_large(f) || !admission_writes(f->verdict))
+		return true;
+	if ((since && now < since + TURN_S) || !atomic_compare_exchange_strong(slot, &since, now))
+		return false;
+	f->turn = slot;
+	f->turn_since = now;
+	return true;
+}
+
+void
+keep_end_turn(struct fill *f)
+{
+	uint64_t ours = f->turn_since;
+	if (f->turn)
+		atomic_compare_exchange_strong(f->turn, &ours, 0);
+	f->turn = NULL;
+}
+
 static void
 begin_write(struct fill *f, const struct flight_head *h)
 {
@@ -213,7 +245,8 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.body_bytes = f->expected,
 		.disk = admission_writes(f->verdict),
 	};
-	f->write = cache_write_begin(f->worker->shared->cache, &o);
+	if (takes_turn(f))
+		f->write = cache_write_begin(f->worker->shared->cache, &o);
 	buf_fini(&key);
 }
 
@@ -246,8 +279,7 @@ remember_sharing(struct fill *f)
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
-	bool large = f->expected != UINT64_MAX && f->expected > flights_retain_bytes(sh->flights);
-	if (f->storable && !large &&
+	if (f->storable && !is_large(f) &&
 	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
 		passes_forget(sh->passes, f->hash);
 		return;
@@ -389,12 +421,11 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 		if (f->rq.method == METHOD_HEAD)
 			learn_from_head(f, rs, now);
 	}
-	h.too_large = f->expected != UINT64_MAX &&
-		      f->expected > flights_retain_bytes(f->worker->shared->flights);
+	h.too_large = is_large(f);
 	h.terms = f->terms;
 	h.storable = f->storable;
 	h.verdict = f->verdict;
-	h.stored = f->storable && admission_writes(f->verdict);
+	h.stored = f->write && f->storable && admission_writes(f->verdict);
 	if (f->kind != FILL_PASS)
 		remember_sharing(f);
 	f->published = true;

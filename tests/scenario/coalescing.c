@@ -298,3 +298,28 @@ SCENARIO("followers of a revalidation: all get the object, of an error all get t
 		origin_expect_requests_for(paths[k], 2);
 	}
 }
+
+SCENARIO_IN(60, "what is too large to be shared while it arrives is still written only once")
+{
+	enum { BYTES = 40 << 20, N = 4 };
+	struct barrier *half = barrier_new();
+	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_body = half,
+		    .hold_at = 1 << 20);
+	edge_yaml("admission:\n  sightings: 1\n");
+	edge_start("--disk", "512MiB");
+	struct call *call[N];
+	for (int i = 0; i < N; i++)
+		call[i] = call_get("/big");
+	barrier_arrivals(half, N);
+	barrier_open(half);
+	char *want = pattern(5, BYTES);
+	for (int i = 0; i < N; i++) {
+		struct answer a = call_wait(call[i]);
+		expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+	}
+	edge_wait_stat("disk.objects", 1);
+	expect_between(edge_stat("disk.written_bytes"), BYTES * 0.9, BYTES * 1.3);
+	struct answer a = get("/big");
+	expect_hit(a);
+	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+}
