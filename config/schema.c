@@ -64,7 +64,7 @@ static const struct setting origin[] = {
 #define STRUCT struct config_cache
 static const struct setting cache[] = {
 	VALUE(TEXT,    dir,                      "dir",                      "/var/cache/twice", "none", NO_RANGE,             "where objects are kept; none: in RAM only"),
-	VALUE(BYTES,   disk_bytes,               "disk",                     "10GiB",    NULL,       RANGE(4 * MiB, 1024 * TiB), "hard limit of everything below dir"),
+	VALUE(BYTES,   disk_bytes,               "disk",                     "10GiB",    NULL,       RANGE(8 * MiB, 1024 * TiB), "hard limit of everything below dir"),
 	VALUE(BYTES,   memory_bytes,             "memory",                   "256MiB",   NULL,       RANGE(1 * MiB, 16 * TiB), "RAM for hot objects and for first sightings"),
 	VALUE(BYTES,   max_object_bytes,         "max_object",               "auto",     "auto",     RANGE(1, 1024 * TiB),     "largest body stored; auto: by the size of the disk"),
 	VALUE(SECONDS, stale_if_error_s,         "stale_if_error",           "1d",       NULL,       RANGE(0, YEAR),           "serve stale so long while the origin is dead"),

@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,10 +37,20 @@ wait_remove(struct conn *c)
 	c->wait_prev = NULL;
 }
 
+/* Bytes in the socket that the client has not acknowledged. */
+static int
+unsent(const struct conn *c)
+{
+	int n = 0;
+	return ioctl(c->fd, SIOCOUTQ, &n) == 0 ? n : 0;
+}
+
 void
 conn_wait(struct conn *c, enum waiting what)
 {
 	wait_remove(c);
+	if (what == WAIT_SEND)
+		c->unsent = unsent(c);
 	c->waiting = (uint8_t)what;
 	if (what == WAIT_NOTHING)
 		return;
@@ -319,7 +331,9 @@ conn_accept(struct worker *w, int fd, const struct sockaddr *peer)
 {
 	struct conn *c = NEW(struct conn);
 	int one = 1;
+	int most_unsent = 128 << 10; /* what a slow client may hold in the kernel beyond its window */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most_unsent, sizeof most_unsent);
 	c->worker = w;
 	c->fd = fd;
 	c->family = (uint8_t)peer->sa_family;
@@ -346,6 +360,12 @@ conn_accept(struct worker *w, int fd, const struct sockaddr *peer)
 void
 conn_timeout(struct conn *c)
 {
+	/* The kernel wakes us when much of the socket's buffer is free: a client that takes little by
+	 * little is slow, not gone. */
+	if (c->waiting == WAIT_SEND && unsent(c) < c->unsent) {
+		conn_wait(c, WAIT_SEND);
+		return;
+	}
 	if (c->lingering || c->waiting == WAIT_IDLE || c->waiting == WAIT_SEND ||
 	    (!c->txn && waiting_input(c).n == 0)) {
 		conn_close(c);

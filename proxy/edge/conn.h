@@ -18,6 +18,7 @@ struct conn {
 	struct conn *next, **prev;	     /* all of the worker's */
 	struct conn *wait_next, **wait_prev; /* in worker->waits[waiting] */
 	int64_t wait_since_ms;
+	int unsent;	 /* WAIT_SEND: bytes the client had not taken when it began */
 	uint8_t waiting; /* enum waiting */
 	bool readable;	 /* the last read did not empty the socket */
 	bool writable;	 /* the last write was not refused */

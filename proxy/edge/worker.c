@@ -192,7 +192,7 @@ worker_open(struct worker *w, struct shared *shared, unsigned index)
 		w->waits[i].limit_ms = limits[i];
 	}
 	struct event_config *ec = event_config_new();
-	event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
+	event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK);
 	event_config_require_features(ec, EV_FEATURE_ET);
 	w->base = event_base_new_with_config(ec);
 	event_config_free(ec);

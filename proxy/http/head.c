@@ -156,7 +156,7 @@ head_update(struct str stored, const struct response *fresh, int64_t now, struct
 			add_field(v[i].name, v[i].value, out);
 	for (unsigned i = 0; i < fresh->fields.n; i++) {
 		const struct field *f = &fresh->fields.v[i];
-		bool news = f->id == FIELD_AGE || is_kept(fresh, &cc, f, true);
+		bool news = is_kept(fresh, &cc, f, true) || f->id == FIELD_AGE; /* 4.2.3 counts it */
 		if (news && !is_bound(&old.fields, f) && f->id != FIELD_DATE)
 			add_field(f->name, f->value, out);
 	}

@@ -25,9 +25,9 @@ bool head_withholds(const struct response *r);
 /* RFC 9111 3.2: the stored head updated with a 304's (or a HEAD 200's) fields: all of the new
  * response's fields replace stored ones of the same name, except what speaks of the stored bytes
  * or files them: Content-Length, Content-Encoding, Content-Range, Content-MD5, Content-Digest, ETag
- * and Vary where the stored head has them. now becomes the Date of a fresh without one. The Age
- * that a fresh came with stays in, because it counts (4.2.3); head_store takes it out. The result
- * parses as a response whose storing facts give the new terms; ask policy_304_is_of first. */
+ * and Vary where the stored head has them. now becomes the Date of a fresh without one. The result
+ * parses as a response whose storing facts give the new terms; ask policy_304_is_of first. An Age
+ * of fresh is in it, for those facts; head_store drops it. */
 void head_update(struct str stored, const struct response *fresh, int64_t now, struct buf *out);
 
 struct forward {	      /* what the request to the origin needs besides itself */

@@ -72,12 +72,12 @@ struct fetch {
 	bool recv_paused, send_paused; /* by the caller */
 	bool inside;		       /* one of the callbacks below runs, or may */
 	bool cancelled, ending;
-	bool open;	       /* the lane's connection stands */
-	bool retried, heard;   /* a second connection; a byte came on this one */
-	bool replays;	       /* a small body stays behind the head in out, to be sent again */
-	bool body_gone, sent;  /* some of the request's body; all of the request is out */
-	bool deaf;	       /* the origin takes no more of the request */
-	bool again;	       /* to be tried on a new connection */
+	bool open;	      /* the lane's connection stands */
+	bool retried, heard;  /* a second connection; a byte came on this one */
+	bool replays;	      /* a small body stays behind the head in out, to be sent again */
+	bool body_gone, sent; /* some of the request's body; all of the request is out */
+	bool deaf;	      /* the origin takes no more of the request */
+	bool again;	      /* to be tried on a new connection */
 	bool head_done, moved;
 	int64_t start_us, first_us, moved_ms;
 
@@ -786,8 +786,8 @@ fetch_start(struct fetcher *fr, const struct fetch_request *r, const struct fetc
 	f->framing = f->to_head ? FRAMING_NONE : r->framing;
 	f->send_left = r->content_length;
 	f->idempotent = r->idempotent;
-	f->replays = r->idempotent && r->framing == FRAMING_LENGTH &&
-		     r->content_length <= REPLAY_BYTES;
+	f->replays =
+		r->idempotent && r->framing == FRAMING_LENGTH && r->content_length <= REPLAY_BYTES;
 	f->start_us = now_us();
 	write_head(f, r);
 	fr->active++;

@@ -1,12 +1,12 @@
 /* fetch.h - one request to an origin on the worker's own event loop.
  *
  * libcurl finds, opens and secures the connection; the exchange on it is ours (reply.h reads the
- * response; its raw head is handed on for http/h1_parse_response). Measured with bench/fetch.c: 4 us
- * of CPU per small fetch on a kept connection, where libcurl's own HTTP costs 14.5.
+ * response; its raw head is handed on for http/h1_parse_response). Measured with bench/fetch.c: 4
+ * us of CPU per small fetch on a kept connection, where libcurl's own HTTP costs 14.5.
  *
  * Bodies stream both ways with back-pressure; nothing here holds a whole body: a fetch whose client
- * is slow holds at most 32 KiB of it, however large it is (over TLS one record more); the rest stays
- * in the kernel's socket buffers and with the origin.
+ * is slow holds at most 32 KiB of it, however large it is (over TLS one record more); the rest
+ * stays in the kernel's socket buffers and with the origin.
  *
  * Threads   a fetcher, its fetches and their callbacks live on one worker's thread. struct origin
  *           is constant after start and shared.
@@ -14,8 +14,8 @@
  *           A fetcher must not be destroyed from within a callback of one of its fetches.
  * Order     no callback comes from within fetch_start, fetch_resume, fetch_send_more or
  * fetch_cancel: they come from the event loop. All four may be called in any callback of any fetch.
- * Files     a connection takes one descriptor, over TLS three (two are libcurl's); fetcher_create lets
- *           the process ignore SIGPIPE.
+ * Files     a connection takes one descriptor, over TLS three (two are libcurl's); fetcher_create
+ * lets the process ignore SIGPIPE.
  */
 #ifndef ORIGIN_FETCH_H
 #define ORIGIN_FETCH_H

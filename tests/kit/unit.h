@@ -17,10 +17,19 @@ struct unit_row {
 	const char *name;
 };
 
-#define COUNT(a)       ((int)(sizeof(a) / sizeof((a)[0])))
-#define TEST(f)        { f, 0, #f }
-#define LOOP(f, table) { f, COUNT(table), #f }
-#define TIMES(f, n)    { f, n, #f }
+#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
+#define TEST(f)          \
+	{                \
+		f, 0, #f \
+	}
+#define LOOP(f, table)              \
+	{                           \
+		f, COUNT(table), #f \
+	}
+#define TIMES(f, n)      \
+	{                \
+		f, n, #f \
+	}
 
 static inline int
 unit_run(const char *name, const struct unit_row *rows, int n)
@@ -42,11 +51,11 @@ unit_run(const char *name, const struct unit_row *rows, int n)
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-#define UNIT(name, ...)                                                                            \
-	int main(void)                                                                             \
-	{                                                                                          \
-		const struct unit_row rows[] = {__VA_ARGS__};                                      \
-		return unit_run(name, rows, COUNT(rows));                                          \
+#define UNIT(name, ...)                                       \
+	int main(void)                                        \
+	{                                                     \
+		const struct unit_row rows[] = {__VA_ARGS__}; \
+		return unit_run(name, rows, COUNT(rows));     \
 	}
 
 #endif

@@ -100,7 +100,8 @@ SCENARIO("a stale object is revalidated by ETag; 304 refreshes it without writin
 SCENARIO("a revalidation writes little")
 {
 	enum { BYTES = 4 << 20 };
-	origin_says("/x", .fields = STALE, .etag = "\"v1\"", .pattern_bytes = BYTES);
+	origin_says("/x", .fields = STALE, .fields_304 = STALE, .etag = "\"v1\"",
+		    .pattern_bytes = BYTES);
 	edge_start_yaml("admission:\n  sightings: 1\n");
 	get("/x");
 	edge_restart();

@@ -45,7 +45,11 @@ unescape(const char *s, size_t n, char *out)
 static void
 add_bytes(struct row *r, const char *p, size_t n)
 {
-	r->bytes = realloc(r->bytes, r->n + n + 1);
+	size_t room = r->n ? (size_t)1 << (64 - __builtin_clzl(r->n)) : 1; /* as it was left */
+	while (r->n + n + 1 > room || !r->bytes) {
+		room *= 2;
+		r->bytes = realloc(r->bytes, room);
+	}
 	memcpy(r->bytes + r->n, p, n);
 	r->n += n;
 	r->bytes[r->n] = 0;

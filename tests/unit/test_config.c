@@ -141,7 +141,7 @@ static const struct {
 	{ "zzz: 1\n",                             "t.yaml:1: there is no setting \"zzz\"", "listen, admin" },
 	{ "origins:\n- url: http://a\n  hots: b\n", "t.yaml:3: there is no setting \"origins.hots\"", "\"host\"" },
 	{ "cache:\n\n  disk: 5GX\n",              "t.yaml:3: cache.disk: \"5GX\"", "100GiB" },
-	{ "cache:\n  disk: 5\n",                  "t.yaml:2: cache.disk: 5 is out of range", "4MiB to" },
+	{ "cache:\n  disk: 5\n",                  "t.yaml:2: cache.disk: 5 is out of range", "8MiB to" },
 	{ "cache:\n  memory: -1\n",               "t.yaml:2: cache.memory", "64MiB" },
 	{ "workers: many\n",                      "t.yaml:1: workers: \"many\"", "or auto" },
 	{ "workers: 0\n",                         "t.yaml:1: workers: 0 is out of range", "or auto" },
@@ -313,7 +313,7 @@ pick(const char *const *words, int n)
 static char *
 random_yaml(void)
 {
-	static const char *const sizes[] = {"4MiB", "10M", "1.5GiB", "123456789", "99TB"};
+	static const char *const sizes[] = {"8MiB", "10M", "1.5GiB", "123456789", "99TB"};
 	static const char *const times[] = {"1s", "90s", "1h30m", "7d", "1500s"};
 	static const char *const shares[] = {"1%", "0.03", "33.3%", "0.1234567", "50%"};
 	static const char *const texts[] = {"plain",

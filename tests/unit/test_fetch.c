@@ -751,9 +751,7 @@ END_TEST
 static const struct {
 	const char *method;
 	enum framing framing;
-} once[] = {{"POST", FRAMING_NONE},
-	    {"POST", FRAMING_LENGTH},
-	    {"PUT", FRAMING_CHUNKED}};
+} once[] = {{"POST", FRAMING_NONE}, {"POST", FRAMING_LENGTH}, {"PUT", FRAMING_CHUNKED}};
 
 START_TEST(what_may_not_be_repeated_is_not)
 {

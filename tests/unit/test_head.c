@@ -103,7 +103,7 @@ static const struct {
 	{"a tag where there was none is added",   "A: 1\n" TODAY, "ETag: \"b\"\n" LATER, "A: 1\nETag: \"b\"\n" LATER},
 	{"the variant stays where it is filed",   "Vary: a\n" TODAY, "Vary: b\n" LATER, "Vary: a\n" LATER},
 	{"hop-by-hop is not taken over",          "A: 1\n" TODAY, "Connection: b\nB: 1\nKeep-Alive: x\n" LATER, "A: 1\n" LATER},
-	{"the new Age counts (4.2.3)",            "A: 1\n" TODAY, "Age: 3\n" LATER, "A: 1\nAge: 3\n" LATER},
+	{"an Age is a fact for the new terms",    "A: 1\n" TODAY, "Age: 3\n" LATER, "A: 1\nAge: 3\n" LATER},
 	/* clang-format on */
 };
 
