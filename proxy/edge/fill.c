@@ -203,11 +203,11 @@ static void
 keep_stored(struct fill *f, const struct txn *t)
 {
 	struct slice gap;
-	struct str etag;
+	struct str validator;
 	if (t->object)
 		f->object = object_ref(t->object);
 	if (f->kind == FILL_MISS && !f->as_it_came && t->part &&
-	    part_next_gap(t->part, 0, &gap, &etag))
+	    part_next_gap(t->part, 0, &gap, &validator))
 		f->part = object_ref(t->part);
 }
 
@@ -425,9 +425,9 @@ static bool
 fetches_next_gap(struct fill *f)
 {
 	struct slice gap;
-	struct str etag;
+	struct str validator;
 	if (f->whole || !f->part || !f->part_added ||
-	    !part_next_gap(f->part, f->received, &gap, &etag))
+	    !part_next_gap(f->part, f->received, &gap, &validator))
 		return false;
 	go(f);
 	return true;

@@ -78,13 +78,38 @@ is_worth_two(struct slice held, uint64_t total)
 	return held.n >= total / 8;
 }
 
+/* What may stand in If-Range for this part (RFC 9110 13.1.5): a strong tag; only where there is
+ * none at all, a date that is strong (8.8.2.2). Empty: nothing. */
+static struct str
+strong_validator(const struct object *o)
+{
+	struct field fields[FIELDS_MAX];
+	struct response r;
+	struct str etag = etag_of(o);
+	if (etag.n)
+		return etag_strong_match(etag, etag) ? etag : (struct str){0};
+	bool strong = o->terms.last_modified >= 0 && o->terms.date > o->terms.last_modified;
+	return strong && parse(o, fields, &r) ? fields_get(&r.fields, FIELD_LAST_MODIFIED)
+					      : (struct str){0};
+}
+
+static bool
+is_same_version(const struct object *o, const struct fields *f)
+{
+	struct str ours = strong_validator(o);
+	if (o->terms.etag_bytes)
+		return etag_strong_match(ours, fields_get(f, FIELD_ETAG));
+	return ours.n && !fields_has(f, FIELD_ETAG) &&
+	       str_eq(ours, fields_get(f, FIELD_LAST_MODIFIED));
+}
+
 bool
-part_next_gap(const struct object *o, uint64_t from, struct slice *gap, struct str *etag)
+part_next_gap(const struct object *o, uint64_t from, struct slice *gap, struct str *validator)
 {
 	struct slice held;
 	uint64_t total;
-	*etag = etag_of(o);
-	if (!etag_strong_match(*etag, *etag) || !part_held(o, &held, &total))
+	*validator = strong_validator(o);
+	if (!validator->n || !part_held(o, &held, &total))
 		return false;
 	uint64_t end = held.at + held.n;
 	if (held.at > 0 && end < total && !is_worth_two(held, total))
@@ -102,5 +127,5 @@ part_fills(const struct object *o, struct slice gap, const struct response *rs, 
 	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got,
 				   &got_total) &&
 	       got.at == gap.at && got.n == gap.n && got_total == total && body_bytes == gap.n &&
-	       etag_strong_match(etag_of(o), fields_get(&rs->fields, FIELD_ETAG));
+	       is_same_version(o, &rs->fields);
 }

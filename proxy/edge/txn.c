@@ -378,7 +378,7 @@ static void
 miss(struct txn *t)
 {
 	struct slice gap;
-	struct str etag;
+	struct str validator;
 	if (look_for_part(t))
 		return;
 	if (t->cc.only_if_cached) {
@@ -396,7 +396,7 @@ miss(struct txn *t)
 		go_alone(t, FILL_MISS);
 		return;
 	}
-	if (t->part && part_next_gap(t->part, 0, &gap, &etag))
+	if (t->part && part_next_gap(t->part, 0, &gap, &validator))
 		t->cs.fwd = "partial";
 	go_together(t);
 }

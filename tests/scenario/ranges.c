@@ -290,6 +290,36 @@ SCENARIO("a part is completed by fetching only what is missing, at its front, it
 	}
 }
 
+SCENARIO("a part without a tag is completed by a date that is strong, else not")
+{
+	static const struct {
+		const char *says, *lm, *date, *asked;
+	} cases[] = {
+		{"a date long past", "Thu, 01 Jan 2015 00:00:00 GMT",
+		 "Thu, 01 Jan 2026 00:00:00 GMT", "bytes=4-"},
+		{"changed in the second it was sent", "Thu, 01 Jan 2026 00:00:00 GMT",
+		 "Thu, 01 Jan 2026 00:00:00 GMT", NULL},
+		{"no date", NULL, "Thu, 01 Jan 2026 00:00:00 GMT", NULL},
+	};
+	for (int i = 0; i < 3; i++)
+		origin_says(text("/%d", i),
+			    .fields = text("Cache-Control: max-age=999999999\r\nDate: %s\r\n",
+					   cases[i].date),
+			    .no_date = true, .last_modified = cases[i].lm, .body = "0123456789",
+			    .ranges = true);
+	edge_start();
+	for (int i = 0; i < 3; i++) {
+		expect_answer(get_with(text("/%d", i), "Range: bytes=0-3\r\n"), 206, "0123");
+		expect_answer(get(text("/%d", i)), 200, "0123456789");
+		const char *asked = heard_field(origin_last(), "Range");
+		expect_that((!asked && !cases[i].asked) ||
+				    (asked && cases[i].asked && !strcmp(asked, cases[i].asked)),
+			    "%s: asked for %s", cases[i].says, asked);
+		expect_text(heard_field(origin_last(), "If-Range"),
+			    cases[i].asked ? cases[i].lm : NULL);
+	}
+}
+
 SCENARIO("what changes while it is completed is cut, never put together, and fetched anew")
 {
 	origin_says("/x", .fields = FRESH, .etag = "\"v\"", .body = "0123456789", .ranges = true,
