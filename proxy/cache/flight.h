@@ -64,6 +64,8 @@ typedef void flight_wake_fn(void *ctx);
  * way *reader is the caller's place in it. wake is called on home's thread when there is news. */
 bool flight_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
 		  flight_wake_fn *wake, void *ctx, struct flight_reader **reader);
+/* Whether one is in the air that might be joined. */
+bool flight_is_there(struct flights *fs, struct key_hash hash, struct str key);
 /* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */
 struct flight *flight_lead(struct flights *fs, struct key_hash hash, struct str key);
 /* A flight of one: nobody can join it. */

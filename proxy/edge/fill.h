@@ -34,6 +34,9 @@ bool fill_forget(struct shared *sh, struct key_hash hash, struct str key);
 bool
 fill_is_forgotten(struct shared *sh, const struct route *route, struct str key, int64_t since_s);
 
+/* Whether a body too large for followers is being written under this key. */
+bool fill_is_writing(struct shared *sh, struct key_hash hash);
+
 /* All of the worker's fills end without storing: the worker is closing. */
 void fill_cancel_all(struct worker *w);
 

@@ -204,6 +204,18 @@ is_large(const struct fill *f)
 	       f->expected > flights_retain_bytes(f->worker->shared->flights);
 }
 
+static bool
+is_taken(uint64_t since_s)
+{
+	return since_s && (uint64_t)now_s() < since_s + TURN_S;
+}
+
+bool
+fill_is_writing(struct shared *sh, struct key_hash hash)
+{
+	return is_taken(atomic_load(&sh->writing[hash.lo % WRITING_SLOTS]));
+}
+
 /* Nobody follows a large body, so its clients fetch it side by side; one of them writes it. Should
  * that one's client be slow, the next to come after a while writes as well. */
 static bool
@@ -213,7 +225,7 @@ takes_turn(struct fill *f)
 	uint64_t now = (uint64_t)now_s(), since = atomic_load(slot);
 	if (!is_large(f) || !admission_writes(f->verdict))
 		return true;
-	if ((since && now < since + TURN_S) || !atomic_compare_exchange_strong(slot, &since, now))
+	if (is_taken(since) || !atomic_compare_exchange_strong(slot, &since, now))
 		return false;
 	f->turn = slot;
 	f->turn_since = now;

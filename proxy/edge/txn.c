@@ -287,29 +287,6 @@ pass(struct txn *t)
 	go_alone(t, FILL_PASS);
 }
 
-/* To the origin for t->object's freshness or for the whole; together with whoever asks for the
- * same. */
-static void
-go_together(struct txn *t)
-{
-	struct shared *sh = t->worker->shared;
-	enum fill_kind kind = t->object ? FILL_VALIDATE : FILL_MISS;
-	if (passes_has(sh->passes, t->hash, now_s())) {
-		go_alone(t, kind);
-		return;
-	}
-	flight_leave(&t->reader);
-	t->leader = flight_enter(sh->flights, t->hash, buf_str(&t->key), &t->worker->mailbox,
-				 on_wake, t, &t->reader);
-	txn_move(t, TXN_WAIT_FLIGHT);
-	if (t->leader)
-		fill_start(t, kind);
-	else
-		metrics_add(&t->worker->metrics, METRIC_COALESCED, 1);
-}
-
-/* A first sighting that asks for a part, or whether its copy is still good, is not made to pull the
- * whole object: it passes as it came. On the second sighting the whole is fetched. */
 static bool
 asks_for_less(const struct txn *t)
 {
@@ -318,11 +295,59 @@ asks_for_less(const struct txn *t)
 	       fields_has(f, FIELD_IF_MODIFIED_SINCE);
 }
 
+/* For this client alone. One who wants less is not made to pull the whole of what is not for the
+ * store, or is on its way there. */
+static void
+fetch_own(struct txn *t)
+{
+	struct shared *sh = t->worker->shared;
+	t->as_it_came =
+		!t->object && asks_for_less(t) &&
+		(seen_test(sh->seen, t->primary).times == 0 || fill_is_writing(sh, t->hash));
+	go_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
+}
+
+/* A part to be completed: by who leads. */
+static bool
+is_completed(const struct txn *t)
+{
+	struct slice gap;
+	struct str validator;
+	return t->part && part_next_gap(t->part, 0, &gap, &validator);
+}
+
+/* To the origin for t->object's freshness or for the whole; together with whoever asks for the
+ * same. */
+static void
+go_together(struct txn *t)
+{
+	struct shared *sh = t->worker->shared;
+	enum fill_kind kind = t->object ? FILL_VALIDATE : FILL_MISS;
+	if (passes_has(sh->passes, t->hash, now_s())) {
+		fetch_own(t);
+		return;
+	}
+	flight_leave(&t->reader);
+	t->leader = flight_enter(sh->flights, t->hash, buf_str(&t->key), &t->worker->mailbox,
+				 on_wake, t, &t->reader);
+	txn_move(t, TXN_WAIT_FLIGHT);
+	if (t->leader && is_completed(t))
+		t->cs.fwd = "partial";
+	if (t->leader)
+		fill_start(t, kind);
+	else
+		metrics_add(&t->worker->metrics, METRIC_COALESCED, 1);
+}
+
+/* A first sighting that asks for a part, or whether its copy is still good, is not made to pull the
+ * whole object: it passes as it came. On the second sighting the whole is fetched; when somebody
+ * fetches it already, this is the second. */
 static bool
 is_unseen(const struct txn *t)
 {
 	const struct shared *sh = t->worker->shared;
-	return t->route->admit == RULE_SIGHTINGS && seen_test(sh->seen, t->primary).times == 0;
+	return t->route->admit == RULE_SIGHTINGS && seen_test(sh->seen, t->primary).times == 0 &&
+	       !flight_is_there(sh->flights, t->hash, buf_str(&t->key));
 }
 
 /* Nothing whole is stored; perhaps a part is. True: the lookup goes on. */
@@ -377,8 +402,6 @@ answered_by_part(struct txn *t)
 static void
 miss(struct txn *t)
 {
-	struct slice gap;
-	struct str validator;
 	if (look_for_part(t))
 		return;
 	if (t->cc.only_if_cached) {
@@ -396,8 +419,6 @@ miss(struct txn *t)
 		go_alone(t, FILL_MISS);
 		return;
 	}
-	if (t->part && part_next_gap(t->part, 0, &gap, &validator))
-		t->cs.fwd = "partial";
 	go_together(t);
 }
 
@@ -591,12 +612,6 @@ begin_again(struct txn *t)
 	t->restarts++;
 	txn_move(t, TXN_LOOKUP);
 	lookup_primary(t);
-}
-
-static void
-fetch_own(struct txn *t)
-{
-	go_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
 }
 
 static void

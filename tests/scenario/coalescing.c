@@ -323,3 +323,32 @@ SCENARIO_IN(60, "what is too large to be shared while it arrives is still writte
 	expect_hit(a);
 	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
 }
+
+SCENARIO(
+	"a range joins who fetches the whole; what turns out not to be shared is asked for as it came")
+{
+	struct barrier *good = barrier_new(), *mine = barrier_new();
+	origin_says("/good", .fields = FRESH, .etag = "\"1\"", .body = "0123456789", .ranges = true,
+		    .hold_head = good);
+	origin_says("/mine", .fields = "Cache-Control: private\r\n", .etag = "\"1\"",
+		    .body = "0123456789", .ranges = true, .hold_head = mine);
+	edge_start();
+	struct call *a = call_get("/good");
+	origin_wait_requests(1);
+	struct call *b = call_with("GET", "/good", "Range: bytes=2-4\r\n", NULL);
+	edge_wait_requests(2);
+	barrier_open(good);
+	call_expect(a, 200, "0123456789");
+	call_expect(b, 206, "234");
+	origin_expect_requests(1);
+	a = call_get("/mine");
+	origin_wait_requests(2);
+	b = call_with("GET", "/mine", "Range: bytes=2-4\r\n", NULL);
+	edge_wait_requests(4);
+	barrier_open(mine);
+	call_expect(a, 200, "0123456789");
+	call_expect(b, 206, "234");
+	/* And remembered. */
+	expect_answer(get_with("/mine", "Range: bytes=5-6\r\n"), 206, "56");
+	expect_text(heard_field(origin_last(), "Range"), "bytes=5-6");
+}
