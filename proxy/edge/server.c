@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -299,7 +300,7 @@ server_port(const struct server *s, unsigned listener)
 struct flushing {
 	struct letter letter;
 	struct worker *worker;
-	pthread_barrier_t *done;
+	sem_t *done;
 };
 
 static void
@@ -307,21 +308,23 @@ on_flush(struct letter *l)
 {
 	struct flushing *f = (struct flushing *)l;
 	worker_flush_log(f->worker);
-	pthread_barrier_wait(f->done);
+	sem_post(f->done);
 }
 
 static void
 flush_logs(struct server *s)
 {
 	struct flushing *all = mem_zalloc(s->worker_count * sizeof *all);
-	pthread_barrier_t done;
-	pthread_barrier_init(&done, NULL, s->worker_count + 1);
+	sem_t done;
+	sem_init(&done, 0, 0);
 	for (unsigned i = 0; i < s->worker_count; i++) {
 		all[i] = (struct flushing){{NULL, on_flush}, &s->workers[i], &done};
 		mailbox_post(&s->workers[i].mailbox, &all[i].letter);
 	}
-	pthread_barrier_wait(&done);
-	pthread_barrier_destroy(&done);
+	for (unsigned i = 0; i < s->worker_count; i++)
+		while (sem_wait(&done))
+			;
+	sem_destroy(&done);
 	free(all);
 }
 
