@@ -23,6 +23,12 @@ seen_where(const struct admission_facts *f)
 	return f->sight == SIGHT_PREVIOUS ? ADMISSION_SEEN_PREVIOUS : ADMISSION_SEEN_CURRENT;
 }
 
+bool
+admission_counts(int status)
+{
+	return status == 200 || status == 203 || status == 206;
+}
+
 enum admission
 admission_decide(const struct admission_facts *f)
 {

@@ -30,6 +30,9 @@ struct admission_facts {
 	bool over_budget;
 };
 
+/* Whether an answer of this status uses up a sighting: the object itself and its parts do,
+ * redirects and errors do not (DESIGN 2.3), however long they may be kept. */
+bool admission_counts(int status);
 enum admission admission_decide(const struct admission_facts *f);
 bool admission_writes(enum admission a);
 const char *admission_word(enum admission a);

@@ -302,6 +302,16 @@ flight_enter(struct flights *fs, struct key_hash hash, struct str key, struct ma
 	return lead;
 }
 
+bool
+flight_is_there(struct flights *fs, struct key_hash hash, struct str key)
+{
+	struct shard *s = shard_of(fs, hash);
+	pthread_mutex_lock(&s->lock);
+	bool there = *find(s, hash, key) != NULL;
+	pthread_mutex_unlock(&s->lock);
+	return there;
+}
+
 struct flight *
 flight_lead(struct flights *fs, struct key_hash hash, struct str key)
 {

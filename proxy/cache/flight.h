@@ -46,8 +46,7 @@ struct flight_head {
 	bool stored;	/* being written to disk */
 	bool too_large; /* to be kept while it arrives: for its leader alone */
 	enum admission verdict;
-	bool has_age; /* the origin's answer had an Age: it came from a cache itself */
-	int64_t age;
+	bool has_age;		  /* the origin's answer had an Age: it came from a cache itself */
 	uint64_t body_bytes;	  /* UINT64_MAX: not known */
 	struct str content_range; /* of a 206 that is passed on; a view into head */
 };
@@ -66,6 +65,8 @@ typedef void flight_wake_fn(void *ctx);
  * way *reader is the caller's place in it. wake is called on home's thread when there is news. */
 bool flight_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
 		  flight_wake_fn *wake, void *ctx, struct flight_reader **reader);
+/* Whether one is in the air that might be joined. */
+bool flight_is_there(struct flights *fs, struct key_hash hash, struct str key);
 /* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */
 struct flight *flight_lead(struct flights *fs, struct key_hash hash, struct str key);
 /* A flight of one: nobody can join it. */

@@ -416,7 +416,7 @@ answer_flight(struct txn *t)
 	t->cs.collapsed = !t->leader;
 	t->detail = t->passing ? NULL : admission_word(h->verdict);
 	t->answer = t->passing ? ANSWER_PASS : t->leader ? ANSWER_MISS : ANSWER_COALESCED;
-	if (!t->leader && t->rq.method == METHOD_GET)
+	if (!t->leader && t->rq.method == METHOD_GET && admission_counts(h->status))
 		seen_record(t->worker->shared->seen, t->primary);
 	struct str head = buf_str(&h->head);
 	bool whole = t->leader && h->asker.n; /* with what the store must not hold */
@@ -443,7 +443,7 @@ answer_flight(struct txn *t)
 		add_selected_head(t, whole ? buf_str(&h->asker) : head, h->body_bytes);
 	}
 	if (h->storable && !t->passing && !whole && (h->has_age || !t->leader))
-		add_number(t, STR("Age: "), h->age > 0 ? (uint64_t)h->age : 0);
+		add_number(t, STR("Age: "), (uint64_t)terms_age(&h->terms, now_s()));
 	t->from_flight = true;
 	if (t->body_none || t->at == t->until)
 		t->ended = true;

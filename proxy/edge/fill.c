@@ -65,8 +65,8 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	buf_add_str(&f->key, buf_str(&t->key));
 	f->primary_bytes = t->primary_bytes;
 	f->primary = t->primary;
-	keep_begin(f);
 	f->hash = t->hash;
+	f->forgotten = keep_forgotten(w->shared, t->primary);
 	buf_add_str(&f->marker_names, buf_str(&t->variant_names));
 	buf_add_str(&f->marker_nonce, buf_str(&t->nonce));
 	conn_peer(t->conn, f->client_ip);
@@ -95,6 +95,7 @@ fill_free(struct fill *f)
 	fill_drop_feeder(f);
 	if (f->write)
 		cache_write_abandon(&f->write);
+	keep_end_turn(f);
 	flight_close(f->flight);
 	flight_drop_leader(f->flight);
 	flight_unref(&f->flight);
@@ -135,12 +136,11 @@ go(struct fill *f)
 	struct field fields[FIELDS_MAX];
 	struct response stored;
 	char range[64];
-	struct slice gap;
-	if (f->part && part_gap(f->part, &gap, &forward.if_range)) {
-		int n = gap.at ? snprintf(range, sizeof range, "bytes=%llu-",
-					  (unsigned long long)gap.at)
-			       : snprintf(range, sizeof range, "bytes=0-%llu",
-					  (unsigned long long)gap.n - 1);
+	if (f->part && part_next_gap(f->part, f->received, &f->gap, &forward.if_range)) {
+		int n = f->gap.at ? snprintf(range, sizeof range, "bytes=%llu-",
+					     (unsigned long long)f->gap.at)
+				  : snprintf(range, sizeof range, "bytes=0-%llu",
+					     (unsigned long long)f->gap.n - 1);
 		forward.range = (struct str){range, (size_t)n};
 	}
 	if (f->object && f->kind == FILL_VALIDATE) {
@@ -155,7 +155,9 @@ go(struct fill *f)
 	struct fetch_request r = {
 		.origin = sh->origins[f->origin],
 		.method = f->rq.method_name,
-		.target = f->as_it_came ? f->rq.path_query : cachekey_target(primary),
+		/* What may be stored is asked for by its key: the rest of the URL must not matter.
+		 */
+		.target = f->kind == FILL_PASS ? f->rq.path_query : cachekey_target(primary),
 		.host = f->rq.authority,
 		.fields = buf_str(&lines),
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
@@ -201,10 +203,11 @@ static void
 keep_stored(struct fill *f, const struct txn *t)
 {
 	struct slice gap;
-	struct str etag;
+	struct str validator;
 	if (t->object)
 		f->object = object_ref(t->object);
-	if (f->kind == FILL_MISS && !f->as_it_came && t->part && part_gap(t->part, &gap, &etag))
+	if (f->kind == FILL_MISS && !f->as_it_came && t->part &&
+	    part_next_gap(t->part, 0, &gap, &validator))
 		f->part = object_ref(t->part);
 }
 
@@ -230,10 +233,8 @@ fill_behind(struct txn *t, enum fill_kind kind)
 		return;
 	struct fill *f = fill_new(t, kind, flight);
 	f->background = true;
-	if (f->rq.method == METHOD_HEAD) { /* what is stored is what a GET brings */
-		f->rq.method = METHOD_GET;
-		f->rq.method_name = STR("GET");
-	}
+	f->rq.method = METHOD_GET; /* for the store, whatever the client wanted to see of it */
+	f->rq.method_name = STR("GET");
 	keep_stored(f, t);
 	flight_set_leader(f->flight, &f->worker->mailbox, on_leader_wake, f);
 	flight_unref(&flight);
@@ -272,7 +273,7 @@ part_total(const struct object *part)
 static bool
 take_part(struct fill *f, struct response *rs)
 {
-	bool completes = part_completes(f->part, rs, keep_length(rs));
+	bool completes = part_fills(f->part, f->gap, rs, keep_length(rs));
 	bool useless = rs->status == 206 || rs->status == 412 || rs->status == 416;
 	if (completes) {
 		buf_fini(&f->merged);
@@ -367,6 +368,11 @@ on_head(void *ctx, struct str head)
 		keep_validated(f, &rs);
 		return;
 	}
+	if (f->published) {
+		if (!part_fills(f->part, f->gap, &rs, keep_length(&rs)))
+			fill_abandon(f, 502, "changed-between-parts");
+		return;
+	}
 	if (f->part && !take_part(f, &rs))
 		return;
 	keep_invalidated(f, &rs);
@@ -423,11 +429,26 @@ ask_next_origin(struct fill *f, const struct fetch_result *r)
 	return true;
 }
 
+/* What lay before the part is here, and the part: what lies behind it is still missing. */
+static bool
+fetches_next_gap(struct fill *f)
+{
+	struct slice gap;
+	struct str validator;
+	if (f->whole || !f->part || !f->part_added ||
+	    !part_next_gap(f->part, f->received, &gap, &validator))
+		return false;
+	go(f);
+	return true;
+}
+
 static void
 on_done(void *ctx, const struct fetch_result *r)
 {
 	struct fill *f = ctx;
 	f->fetch = NULL;
+	if (r->end == FETCH_OK && fetches_next_gap(f))
+		return;
 	if (r->end == FETCH_OK) {
 		assert(f->published);
 		whole(f);

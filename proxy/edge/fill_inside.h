@@ -22,6 +22,7 @@ struct fill {
 	struct buf key; /* of what was looked up; the primary key is its first primary_bytes */
 	size_t primary_bytes;
 	struct key_hash primary, hash;
+	uint32_t forgotten; /* keep_forgotten() when the request left */
 	struct buf marker_names, marker_nonce;
 	struct buf merged;     /* a head made of a part's and its completion's */
 	struct object *object; /* being validated; a reference */
@@ -30,12 +31,15 @@ struct fill {
 	unsigned origin; /* index of the one being asked */
 	int64_t request_time;
 
-	uint32_t forgettings; /* of its key, when it left */
-	unsigned times;	      /* sightings known before this one */
+	unsigned times; /* sightings known before this one */
 	bool published, whole, storable;
 	bool keeps_part; /* the write is of a 206, under a key of its own */
 	bool part_added;
+	struct slice gap; /* asked for, with the part */
+	bool keeps_old;	  /* the answer is an error for which the stored object stands in */
 	struct object_write *write;
+	_Atomic uint64_t *turn; /* our slot of shared.writing, or NULL */
+	uint64_t turn_since;
 	enum admission verdict;
 	struct terms terms;
 	struct key_hash stored_hash;
@@ -53,17 +57,19 @@ void fill_drop_feeder(struct fill *f);
 /* upload.c: a fetch's on_send, fed by f->feeder's connection. */
 ptrdiff_t upload_take(void *fill, char *p, size_t max);
 
-/* keep.c: notes how often the key was forgotten before. */
-void keep_begin(struct fill *f);
 /* keep.c: judges the origin's answer, begins to store it if it may be, publishes its head. length:
  * of the body, UINT64_MAX when not known. */
 void keep_answer(struct fill *f, const struct response *rs, uint64_t length);
 /* keep.c: the same for a 304 to our question about f->object. */
 void keep_validated(struct fill *f, const struct response *rs);
+/* keep.c: another fill may write the same large body. */
+void keep_end_turn(struct fill *f);
 /* keep.c: the body is whole. */
 void keep_commit(struct fill *f);
 /* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */
 void keep_invalidated(struct fill *f, const struct response *rs);
+/* keep.c: changes whenever what is stored under this primary key is forgotten. */
+uint32_t keep_forgotten(const struct shared *sh, struct key_hash primary);
 /* keep.c: what Content-Length says, UINT64_MAX when nothing usable. */
 uint64_t keep_length(const struct response *rs);
 

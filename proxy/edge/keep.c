@@ -8,28 +8,36 @@
 
 #include <stdio.h>
 
-enum { PASSES_REMEMBER_S = 60 };
+enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
 
-/* A count per key (shared by a few): what left for the origin under another one is not kept. It
- * also reaches what no table of flights knows: fetches of one, variants, bodies still arriving. */
-static _Atomic uint32_t *
-forgettings(struct shared *sh, struct key_hash primary)
+uint32_t
+keep_forgotten(const struct shared *sh, struct key_hash primary)
 {
-	return &sh->forgettings[primary.lo % FORGETTINGS];
+	return atomic_load(&sh->forgotten[primary.lo % FORGOTTEN_SLOTS]);
 }
 
-void
-keep_begin(struct fill *f)
+static _Atomic int64_t *
+url_forgotten_at(struct shared *sh, struct str key)
 {
-	f->forgettings = atomic_load(forgettings(f->worker->shared, f->primary));
+	struct str url = cachekey_url(key);
+	return &sh->url_forgotten_s[key_hash_of(sh->seed, url.p, url.n).lo % FORGOTTEN_SLOTS];
 }
 
+bool
+fill_is_forgotten(struct shared *sh, const struct route *route, struct str key, int64_t since_s)
+{
+	return route_splits_urls(route) && atomic_load(url_forgotten_at(sh, key)) >= since_s;
+}
+
+/* Flights alone, closed ones and those of variants are in no table: the count reaches them all. */
 static bool
 is_forgotten(const struct fill *f)
 {
-	return atomic_load(forgettings(f->worker->shared, f->primary)) != f->forgettings;
+	return f->forgotten != keep_forgotten(f->worker->shared, f->primary) ||
+	       fill_is_forgotten(f->worker->shared, f->route, buf_str(&f->key), f->request_time);
 }
 
+/* The part stands under a key of its own; variants are lost with the marker's nonce. */
 static bool
 forget_part(struct shared *sh, struct str primary)
 {
@@ -46,13 +54,23 @@ forget_part(struct shared *sh, struct str primary)
 bool
 fill_forget(struct shared *sh, struct key_hash hash, struct str key)
 {
-	/* First: a commit looks again after it, so one of the two finds the other's. */
-	atomic_fetch_add(forgettings(sh, hash), 1);
+	atomic_fetch_add(&sh->forgotten[hash.lo % FORGOTTEN_SLOTS], 1);
+	atomic_store(url_forgotten_at(sh, key), now_s());
 	bool had = cache_remove(sh->cache, hash, key);
-	bool had_part = forget_part(sh, key);
+	had |= forget_part(sh, key);
 	flight_invalidate(sh->flights, hash, key);
 	baseline_remove(sh->baseline, hash);
-	return had || had_part;
+	return had;
+}
+
+/* The primary key under which a request for this would be looked up; a cookie that makes requests
+ * pass does not keep what is there. */
+static void
+primary_key(const struct shared *sh, const struct request *rq, struct buf *key)
+{
+	struct key_rules rules = route_find(sh->routes, rq)->key;
+	rules.pass_cookie_count = 0;
+	cachekey_build(rq, &rules, key);
 }
 
 /* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin. */
@@ -64,17 +82,18 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
 	fill_forget(sh, f->primary, (struct str){f->key.p, f->primary_bytes});
-	keep_begin(f); /* this answer is newer than that */
 	for (size_t i = 0; i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
 		struct request other;
-		if (value.n && cachekey_resolve(&f->rq, value, &text, &other) &&
-		    cachekey_build(&other, &f->route->key, &key))
+		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
+			primary_key(sh, &other, &key); /* by its own route's rules */
 			fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
+		}
 		buf_fini(&text);
 		buf_fini(&key);
 	}
+	f->forgotten = keep_forgotten(sh, f->primary); /* this answer itself is newer */
 }
 
 uint64_t
@@ -94,7 +113,7 @@ static struct memory_sight
 sight(struct fill *f, int status)
 {
 	struct seen *s = f->worker->shared->seen;
-	bool counts = f->kind == FILL_MISS && (status == 200 || status == 203 || status == 206);
+	bool counts = f->kind == FILL_MISS && admission_counts(status);
 	return counts ? seen_record(s, f->primary) : seen_test(s, f->primary);
 }
 
@@ -177,6 +196,50 @@ stored_key(struct fill *f, const struct flight_head *h, struct buf *key)
 	buf_fini(&nonce);
 }
 
+static bool
+is_large(const struct fill *f)
+{
+	return f->expected != UINT64_MAX &&
+	       f->expected > flights_retain_bytes(f->worker->shared->flights);
+}
+
+static bool
+is_taken(uint64_t since_s)
+{
+	return since_s && (uint64_t)now_s() < since_s + TURN_S;
+}
+
+bool
+fill_is_writing(struct shared *sh, struct key_hash hash)
+{
+	return is_taken(atomic_load(&sh->writing[hash.lo % WRITING_SLOTS]));
+}
+
+/* Nobody follows a large body, so its clients fetch it side by side; one of them writes it. Should
+ * that one's client be slow, the next to come after a while writes as well. */
+static bool
+takes_turn(struct fill *f)
+{
+	_Atomic uint64_t *slot = &f->worker->shared->writing[f->stored_hash.lo % WRITING_SLOTS];
+	uint64_t now = (uint64_t)now_s(), since = atomic_load(slot);
+	if (!is_large(f) || !admission_writes(f->verdict))
+		return true;
+	if (is_taken(since) || !atomic_compare_exchange_strong(slot, &since, now))
+		return false;
+	f->turn = slot;
+	f->turn_since = now;
+	return true;
+}
+
+void
+keep_end_turn(struct fill *f)
+{
+	uint64_t ours = f->turn_since;
+	if (f->turn)
+		atomic_compare_exchange_strong(f->turn, &ours, 0);
+	f->turn = NULL;
+}
+
 static void
 begin_write(struct fill *f, const struct flight_head *h)
 {
@@ -193,7 +256,8 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.body_bytes = f->expected,
 		.disk = admission_writes(f->verdict),
 	};
-	f->write = cache_write_begin(f->worker->shared->cache, &o);
+	if (takes_turn(f))
+		f->write = cache_write_begin(f->worker->shared->cache, &o);
 	buf_fini(&key);
 }
 
@@ -203,6 +267,17 @@ forget_old(struct fill *f)
 {
 	if (f->object && f->kind == FILL_VALIDATE)
 		cache_remove(f->worker->shared->cache, f->object->hash, f->object->key);
+}
+
+/* The stored object is as good as this error, by RFC 5861 4: it stays, for those who come next too.
+ */
+static bool
+stands_in(const struct fill *f, int status, int64_t now)
+{
+	static const struct request plain;
+	static const struct request_cc nothing;
+	return f->object && f->kind == FILL_VALIDATE && policy_is_trouble(status) &&
+	       policy_reuse(&f->object->terms, &plain, &nothing, now).stale_on_error;
 }
 
 /* Would another request be answered with this as it is? Else followers fetch in parallel, and that
@@ -215,15 +290,23 @@ remember_sharing(struct fill *f)
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
-	bool large = f->expected != UINT64_MAX && f->expected > flights_retain_bytes(sh->flights);
-	if (f->storable && !large &&
+	if (f->storable && !is_large(f) &&
 	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
 		passes_forget(sh->passes, f->hash);
 		return;
 	}
 	flight_close(f->flight);
-	if (!f->as_it_came)
+	if (!f->as_it_came && !f->keeps_old)
 		passes_remember(sh->passes, f->hash, now + PASSES_REMEMBER_S);
+}
+
+/* What passes is asked for as the client wrote it; that is news of what lies under the key only
+ * where the key's rules drop and change nothing. */
+static bool
+asked_by_key(const struct fill *f)
+{
+	return f->kind != FILL_PASS ||
+	       str_eq(f->rq.path_query, cachekey_target((struct str){f->key.p, f->primary_bytes}));
 }
 
 static bool
@@ -238,7 +321,8 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 		.settings = &sh->policy,
 	};
 	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
-	bool may = f->kind != FILL_PASS || (f->rq.method == METHOD_POST && !f->route->pass);
+	bool may = f->kind != FILL_PASS ||
+		   (f->rq.method == METHOD_POST && !f->route->pass && asked_by_key(f));
 	return may && !is_forgotten(f) && storable_is_yes(policy_storable(&facts, &f->terms)) &&
 	       !(f->terms.flags & TERMS_PARTIAL);
 }
@@ -277,6 +361,16 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 	buf_fini(&head);
 }
 
+/* What speaks for the whole object is newer than any part of it that is kept: also when it is not
+ * stored, or stored for another variant only. */
+static bool
+replaces_part(const struct fill *f, int status)
+{
+	bool asked_for_all = f->kind != FILL_PASS && f->rq.method == METHOD_GET;
+	return asked_for_all && (status == 200 || status == 203 ||
+				 (!f->as_it_came && status != 206 && !policy_is_trouble(status)));
+}
+
 /* RFC 9111 4.3.5: what a HEAD brought is news of the stored GET. */
 static void
 learn_from_head(struct fill *f, const struct response *rs, int64_t now)
@@ -285,7 +379,8 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	struct buf merged = {0}, head = {0};
 	struct terms terms;
-	if (!f->object || rs->status != 200 || !h1_parse_response(f->object->head, &stored))
+	if (!f->object || !asked_by_key(f) || rs->status != 200 ||
+	    !h1_parse_response(f->object->head, &stored))
 		return;
 	if (policy_head(&stored.fields, f->object->body_bytes, &rs->fields) == HEAD_SAYS_CHANGED) {
 		fill_forget(f->worker->shared, f->object->hash, f->object->key);
@@ -303,6 +398,8 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 		struct object *o =
 			cache_refresh(f->worker->shared->cache, f->object, buf_str(&head), &terms);
 		object_unref(&o);
+	} else {
+		fill_forget(f->worker->shared, f->object->hash, f->object->key);
 	}
 	buf_fini(&merged);
 	buf_fini(&head);
@@ -314,29 +411,32 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	int64_t now = now_s();
 	struct flight_head h = {.status = rs->status};
 	f->expected = h.body_bytes = length;
-	f->storable = judge_storable(f, rs, now) && vary_names(&rs->fields, &h.vary);
+	f->keeps_old = stands_in(f, rs->status, now);
+	f->storable =
+		!f->keeps_old && judge_storable(f, rs, now) && vary_names(&rs->fields, &h.vary);
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
+	if (replaces_part(f, rs->status))
+		forget_part(f->worker->shared, (struct str){f->key.p, f->primary_bytes});
 	if (f->storable) {
 		if (head_withholds(rs))
 			head_store(rs, now, &h.asker, NULL);
 		vary_key(buf_str(&h.vary), &f->rq.fields, &h.variant);
-		h.age = f->terms.initial_age;
 		admit(f, rs->status);
 		begin_write(f, &h);
 	} else {
 		f->verdict = ADMISSION_NOT_STORABLE;
 		keep_part(f, rs, &h, now);
-		forget_old(f);
+		if (!policy_is_trouble(rs->status))
+			forget_old(f);
 		if (f->rq.method == METHOD_HEAD)
 			learn_from_head(f, rs, now);
 	}
-	h.too_large = f->expected != UINT64_MAX &&
-		      f->expected > flights_retain_bytes(f->worker->shared->flights);
+	h.too_large = is_large(f);
 	h.terms = f->terms;
 	h.storable = f->storable;
 	h.verdict = f->verdict;
-	h.stored = f->storable && admission_writes(f->verdict);
+	h.stored = f->write && f->storable && admission_writes(f->verdict);
 	if (f->kind != FILL_PASS)
 		remember_sharing(f);
 	f->published = true;
@@ -364,6 +464,19 @@ count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
 	metrics_add(&f->worker->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
 }
 
+/* Filed under what it was said to vary on, an object must not live on as what varies otherwise. */
+static bool
+changes_vary(const struct fields *stored, const struct fields *fresh)
+{
+	struct buf was = {0}, is = {0};
+	bool changes = fields_has(fresh, FIELD_VARY) &&
+		       (!vary_names(stored, &was) || !vary_names(fresh, &is) ||
+			!str_eq(buf_str(&was), buf_str(&is)));
+	buf_fini(&was);
+	buf_fini(&is);
+	return changes;
+}
+
 /* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */
 void
 keep_validated(struct fill *f, const struct response *rs)
@@ -379,20 +492,21 @@ keep_validated(struct fill *f, const struct response *rs)
 	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	bool ours = h1_parse_response(f->object->head, &stored) &&
 		    policy_304_is_of(&stored.fields, &rs->fields, now);
+	bool varies_else = ours && changes_vary(&stored.fields, &rs->fields);
 	head_update(f->object->head, rs, now, &merged);
-	bool ok = ours && h1_parse_response(buf_str(&merged), &updated);
+	bool ok = ours && !varies_else && h1_parse_response(buf_str(&merged), &updated);
 	if (ok) {
 		f->storable = judge_storable(f, &updated, now);
 		head_store(&updated, now, &head, &f->terms);
 	}
 	if (ok && f->storable) {
 		h.object = cache_refresh(sh->cache, f->object, buf_str(&head), &f->terms);
+		if (is_forgotten(f))
+			cache_remove(sh->cache, f->object->hash, f->object->key);
 		f->stored_hash = f->object->hash;
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
 		count_baseline(f, true, f->object->body_bytes);
-		if (is_forgotten(f))
-			cache_remove(sh->cache, f->object->hash, f->object->key);
 	} else if (ours) {
 		forget_old(f);
 	}
@@ -420,11 +534,12 @@ keep_commit(struct fill *f)
 		return;
 	}
 	bool seen_again = f->route->admit == RULE_SIGHTINGS && !f->keeps_part &&
+			  admission_counts(f->terms.status) &&
 			  f->times + 1 + flight_followers(f->flight) >= c->admission.sightings;
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	if (!o)
 		forget_old(f);
-	else if (is_forgotten(f))
+	else if (is_forgotten(f)) /* between the look and the write */
 		cache_remove(sh->cache, o->hash, o->key);
 	object_unref(&o);
 	if (f->keeps_part)

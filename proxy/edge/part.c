@@ -70,33 +70,62 @@ part_answers(const struct object *o, const struct request *r, int64_t now, struc
 	return is_within(*want, held);
 }
 
-bool
-part_gap(const struct object *o, struct slice *gap, struct str *etag)
+/* Two trips for what is hardly less than the whole, and may change between them, are not worth it.
+ */
+static bool
+is_worth_two(struct slice held, uint64_t total)
 {
-	struct slice held;
-	uint64_t total;
-	*etag = etag_of(o);
-	if (!etag_strong_match(*etag, *etag) || !part_held(o, &held, &total))
-		return false;
-	uint64_t end = held.at + held.n;
-	if (held.at == 0)
-		*gap = (struct slice){end, total - end};
-	else if (end == total)
-		*gap = (struct slice){0, held.at};
-	else
-		return false;
-	return gap->n > 0;
+	return held.n >= total / 8;
+}
+
+/* What may stand in If-Range for this part (RFC 9110 13.1.5): a strong tag; only where there is
+ * none at all, a date that is strong (8.8.2.2). Empty: nothing. */
+static struct str
+strong_validator(const struct object *o)
+{
+	struct field fields[FIELDS_MAX];
+	struct response r;
+	struct str etag = etag_of(o);
+	if (etag.n)
+		return etag_strong_match(etag, etag) ? etag : (struct str){0};
+	bool strong = o->terms.last_modified >= 0 && o->terms.date > o->terms.last_modified;
+	return strong && parse(o, fields, &r) ? fields_get(&r.fields, FIELD_LAST_MODIFIED)
+					      : (struct str){0};
+}
+
+static bool
+is_same_version(const struct object *o, const struct fields *f)
+{
+	struct str ours = strong_validator(o);
+	if (o->terms.etag_bytes)
+		return etag_strong_match(ours, fields_get(f, FIELD_ETAG));
+	return ours.n && !fields_has(f, FIELD_ETAG) &&
+	       str_eq(ours, fields_get(f, FIELD_LAST_MODIFIED));
 }
 
 bool
-part_completes(const struct object *o, const struct response *rs, uint64_t body_bytes)
+part_next_gap(const struct object *o, uint64_t from, struct slice *gap, struct str *validator)
 {
-	struct slice gap, got, held;
-	struct str etag;
+	struct slice held;
+	uint64_t total;
+	*validator = strong_validator(o);
+	if (!validator->n || !part_held(o, &held, &total))
+		return false;
+	uint64_t end = held.at + held.n;
+	if (held.at > 0 && end < total && !is_worth_two(held, total))
+		return false;
+	*gap = from < held.at ? (struct slice){0, held.at} : (struct slice){end, total - end};
+	return gap->n > 0 && from <= end;
+}
+
+bool
+part_fills(const struct object *o, struct slice gap, const struct response *rs, uint64_t body_bytes)
+{
+	struct slice got, held;
 	uint64_t total, got_total;
-	return rs->status == 206 && part_gap(o, &gap, &etag) && part_held(o, &held, &total) &&
+	return rs->status == 206 && part_held(o, &held, &total) &&
 	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got,
 				   &got_total) &&
 	       got.at == gap.at && got.n == gap.n && got_total == total && body_bytes == gap.n &&
-	       etag_strong_match(etag, fields_get(&rs->fields, FIELD_ETAG));
+	       is_same_version(o, &rs->fields);
 }

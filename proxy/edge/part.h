@@ -27,11 +27,15 @@ bool part_held(const struct object *o, struct slice *held, uint64_t *total);
 bool part_answers(const struct object *o, const struct request *r, int64_t now, struct slice *want,
 		  uint64_t *total);
 
-/* What one further range would complete; false when there is no strong validator to combine by
- * (RFC 9110 15.3.7.3), or the gap is on both sides. etag is a view into the object's head. */
-bool part_gap(const struct object *o, struct slice *gap, struct str *etag);
+/* The next bytes to fetch of the whole when those before from are there: before the part, or behind
+ * it. False when none are missing, when there is no strong validator to combine by (RFC 9110
+ * 15.3.7.3), or when fetching the whole at once is better. validator is a view into the object's
+ * head.
+ */
+bool part_next_gap(const struct object *o, uint64_t from, struct slice *gap, struct str *validator);
 
 /* Whether rs, a 206, is that gap of the same representation. */
-bool part_completes(const struct object *o, const struct response *rs, uint64_t body_bytes);
+bool part_fills(const struct object *o, struct slice gap, const struct response *rs,
+		uint64_t body_bytes);
 
 #endif

@@ -13,6 +13,13 @@ struct route {
 	struct key_rules key;
 };
 
+/* The key holds headers or cookies: one URL has many primary keys. */
+static inline bool
+route_splits_urls(const struct route *r)
+{
+	return r->key.header_count || r->key.cookie_count;
+}
+
 struct routes;
 
 /* Constant after creation; views into the config, which must outlive it. */

@@ -347,6 +347,8 @@ server_reload(struct server *s)
 	int fd = open_log(s->config);
 	if (fd < 0)
 		return;
+	if (s->started)
+		go_round(s); /* what was answered before is in the old one */
 	int old = atomic_exchange(&s->shared.log_fd, fd);
 	if (old < 0)
 		return;

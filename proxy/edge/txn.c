@@ -287,29 +287,6 @@ pass(struct txn *t)
 	go_alone(t, FILL_PASS);
 }
 
-/* To the origin for t->object's freshness or for the whole; together with whoever asks for the
- * same. */
-static void
-go_together(struct txn *t)
-{
-	struct shared *sh = t->worker->shared;
-	enum fill_kind kind = t->object ? FILL_VALIDATE : FILL_MISS;
-	if (passes_has(sh->passes, t->hash, now_s())) {
-		go_alone(t, kind);
-		return;
-	}
-	flight_leave(&t->reader);
-	t->leader = flight_enter(sh->flights, t->hash, buf_str(&t->key), &t->worker->mailbox,
-				 on_wake, t, &t->reader);
-	txn_move(t, TXN_WAIT_FLIGHT);
-	if (t->leader)
-		fill_start(t, kind);
-	else
-		metrics_add(&t->worker->metrics, METRIC_COALESCED, 1);
-}
-
-/* A first sighting that asks for a part, or whether its copy is still good, is not made to pull the
- * whole object: it passes as it came. On the second sighting the whole is fetched. */
 static bool
 asks_for_less(const struct txn *t)
 {
@@ -318,11 +295,59 @@ asks_for_less(const struct txn *t)
 	       fields_has(f, FIELD_IF_MODIFIED_SINCE);
 }
 
+/* For this client alone. One who wants less is not made to pull the whole of what is not for the
+ * store, or is on its way there. */
+static void
+fetch_own(struct txn *t)
+{
+	struct shared *sh = t->worker->shared;
+	t->as_it_came =
+		!t->object && asks_for_less(t) &&
+		(seen_test(sh->seen, t->primary).times == 0 || fill_is_writing(sh, t->hash));
+	go_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
+}
+
+/* A part to be completed: by who leads. */
+static bool
+is_completed(const struct txn *t)
+{
+	struct slice gap;
+	struct str validator;
+	return t->part && part_next_gap(t->part, 0, &gap, &validator);
+}
+
+/* To the origin for t->object's freshness or for the whole; together with whoever asks for the
+ * same. */
+static void
+go_together(struct txn *t)
+{
+	struct shared *sh = t->worker->shared;
+	enum fill_kind kind = t->object ? FILL_VALIDATE : FILL_MISS;
+	if (passes_has(sh->passes, t->hash, now_s())) {
+		fetch_own(t);
+		return;
+	}
+	flight_leave(&t->reader);
+	t->leader = flight_enter(sh->flights, t->hash, buf_str(&t->key), &t->worker->mailbox,
+				 on_wake, t, &t->reader);
+	txn_move(t, TXN_WAIT_FLIGHT);
+	if (t->leader && is_completed(t))
+		t->cs.fwd = "partial";
+	if (t->leader)
+		fill_start(t, kind);
+	else
+		metrics_add(&t->worker->metrics, METRIC_COALESCED, 1);
+}
+
+/* A first sighting that asks for a part, or whether its copy is still good, is not made to pull the
+ * whole object: it passes as it came. On the second sighting the whole is fetched; when somebody
+ * fetches it already, this is the second. */
 static bool
 is_unseen(const struct txn *t)
 {
 	const struct shared *sh = t->worker->shared;
-	return t->route->admit == RULE_SIGHTINGS && seen_test(sh->seen, t->primary).times == 0;
+	return t->route->admit == RULE_SIGHTINGS && seen_test(sh->seen, t->primary).times == 0 &&
+	       !flight_is_there(sh->flights, t->hash, buf_str(&t->key));
 }
 
 /* Nothing whole is stored; perhaps a part is. True: the lookup goes on. */
@@ -366,6 +391,7 @@ answered_by_part(struct txn *t)
 	unsigned sightings = seen_record(t->worker->shared->seen, t->primary).times + 1;
 	if (sightings >= t->worker->shared->config->admission.sightings)
 		fill_behind(t, FILL_MISS);
+	t->cs.fwd = NULL;
 	t->cs.hit = t->cs.has_ttl = true;
 	t->cs.ttl = v.ttl;
 	t->answer = ANSWER_RAM;
@@ -379,11 +405,11 @@ miss(struct txn *t)
 {
 	if (look_for_part(t))
 		return;
-	t->cs.fwd = t->variant_names.n ? "vary-miss" : "uri-miss";
 	if (t->cc.only_if_cached) {
 		answer_error(t, 504, "only-if-cached");
 		return;
 	}
+	t->cs.fwd = t->variant_names.n ? "vary-miss" : "uri-miss";
 	if (t->rq.method == METHOD_HEAD || t->cc.no_store) {
 		go_alone(t, FILL_PASS); /* counts as a miss, though nothing is kept */
 		return;
@@ -400,11 +426,11 @@ miss(struct txn *t)
 static void
 validate(struct txn *t)
 {
-	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
 	if (t->cc.only_if_cached) {
 		answer_error(t, 504, "only-if-cached");
 		return;
 	}
+	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
 	t->stale_ok = t->reuse.stale_on_error;
 	go_together(t);
 }
@@ -421,10 +447,11 @@ count_hit(struct txn *t)
 	t->detail = ram ? "ram" : "disk";
 	if (t->rq.method != METHOD_GET)
 		return;
-	unsigned sightings = seen_record(sh->seen, t->primary).times + 1;
+	bool counts = admission_counts(o->terms.status);
+	unsigned sightings = counts ? seen_record(sh->seen, t->primary).times + 1 : 0;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch
 	 * (DESIGN 2.7). */
-	if (!o->on_disk && o->terms.status == 200 && t->route->admit != RULE_NEVER &&
+	if (!o->on_disk && counts && t->route->admit != RULE_NEVER &&
 	    sightings >= sh->config->admission.sightings) {
 		cache_admit(sh->cache, o);
 		metrics_add(&t->worker->metrics, METRIC_SEEN_CURRENT, 1);
@@ -441,6 +468,7 @@ count_hit(struct txn *t)
 static void
 hit(struct txn *t)
 {
+	t->cs.fwd = NULL; /* also when it was on its way to the origin before (RFC 9211 2.1) */
 	t->cs.hit = true;
 	t->cs.has_ttl = true;
 	t->cs.ttl = t->reuse.ttl;
@@ -465,8 +493,9 @@ on_found(struct txn *t)
 		hit(t);
 		return;
 	case REUSE_VALIDATE:
-		if (t->rq.method ==
-		    METHOD_HEAD) { /* its answer updates what is stored (RFC 9111 4.3.5) */
+		if (t->rq.method == METHOD_HEAD &&
+		    !t->cc.only_if_cached) { /* its answer updates what is stored (RFC 9111 4.3.5)
+					      */
 			t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
 			t->stale_ok = t->reuse.stale_on_error;
 			go_alone(t, FILL_PASS);
@@ -541,6 +570,9 @@ static void
 run_lookup(struct txn *t)
 {
 	t->lookup_back = false;
+	if (t->found && fill_is_forgotten(t->worker->shared, t->route, buf_str(&t->key),
+					  t->found->terms.response_time))
+		object_unref(&t->found);
 	if (t->part_awaited) {
 		if (!answered_by_part(t))
 			miss(t);
@@ -560,7 +592,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
 	if (!h->object && (!h->storable || h->too_large))
 		return false;
-	if (!h->object && h->vary.n) {
+	if (!h->object && h->vary.n) { /* on more, perhaps, than the marker we met says */
 		struct buf mine = {0};
 		vary_key(buf_str(&h->vary), &t->rq.fields, &mine);
 		*other_variant = !str_eq(buf_str(&mine), buf_str(&h->variant));
@@ -576,22 +608,11 @@ static void
 begin_again(struct txn *t)
 {
 	flight_leave(&t->reader);
-	t->leader = t->alone = false;
+	object_unref(&t->part);
+	t->leader = t->alone = t->part_asked = t->stale_ok = false;
 	t->restarts++;
 	txn_move(t, TXN_LOOKUP);
 	lookup_primary(t);
-}
-
-static void
-fetch_own(struct txn *t)
-{
-	go_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
-}
-
-static bool
-is_server_trouble(int status)
-{
-	return status == 500 || status == 502 || status == 503 || status == 504;
 }
 
 static void
@@ -616,13 +637,13 @@ on_failed_flight(struct txn *t)
 		answer_fault(t, t->fault);
 		return;
 	}
-	if (t->object && t->stale_ok) {
-		serve_stale(t);
-		return;
-	}
 	bool handed_over = status == 0; /* the leader left without asking to the end */
 	if (handed_over && t->restarts < RESTARTS_MAX) {
 		begin_again(t);
+		return;
+	}
+	if (t->object && t->stale_ok) {
+		serve_stale(t);
 		return;
 	}
 	answer_error(t, status ? status : 502, word ? word : "aborted");
@@ -633,7 +654,7 @@ on_flight_head(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
 	const struct flight_head *h = flight_head(f);
-	if (t->object && t->stale_ok && is_server_trouble(h->status)) {
+	if (t->object && t->stale_ok && policy_is_trouble(h->status)) {
 		t->cs.fwd_status = h->status;
 		serve_stale(t);
 		return;

@@ -26,7 +26,7 @@ struct conn;
 struct fill;
 struct txn;
 
-enum { FORGETTINGS = 1 << 14 };
+enum { FORGOTTEN_SLOTS = 4096, WRITING_SLOTS = 1024 };
 
 /* What all workers share; constant after start but for what says otherwise. */
 struct shared {
@@ -45,10 +45,16 @@ struct shared {
 	_Atomic unsigned connections;
 	_Atomic bool draining;
 	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
-	_Atomic uint32_t forgettings[FORGETTINGS]; /* by primary key: see keep.c */
-	_Atomic double disk_used_share;		   /* refreshed by the first worker's tick */
-	_Atomic int64_t budget;			   /* bytes the write-rate budget still allows */
-	_Atomic int log_fd;			   /* access log, or -1 */
+	/* Counts, by the primary key's hash, how often something was forgotten: what set out before
+	 * and comes back after is not stored (a collision costs one storing). */
+	_Atomic uint32_t forgotten[FORGOTTEN_SLOTS];
+	/* By the URL's hash, when that was: of routes whose keys hold more than the URL. */
+	_Atomic int64_t url_forgotten_s[FORGOTTEN_SLOTS];
+	/* By the key's hash: since when one fill writes a body too large for followers; 0: none. */
+	_Atomic uint64_t writing[WRITING_SLOTS];
+	_Atomic double disk_used_share; /* refreshed by the first worker's tick */
+	_Atomic int64_t budget;		/* bytes the write-rate budget still allows */
+	_Atomic int log_fd;		/* access log, or -1 */
 };
 
 /* What a connection may be waiting for, each with its own time limit: one list per kind, oldest

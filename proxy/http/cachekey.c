@@ -230,10 +230,17 @@ cachekey_build(const struct request *r, const struct key_rules *k, struct buf *o
 }
 
 struct str
-cachekey_target(struct str key)
+cachekey_url(struct str key)
 {
 	struct str url, lines;
 	str_cut(key, '\n', &url, &lines);
+	return url;
+}
+
+struct str
+cachekey_target(struct str key)
+{
+	struct str url = cachekey_url(key);
 	size_t at = str_starts(url, STR("https://")) ? 8 : 7;
 	while (at < url.n && url.p[at] != '/' && url.p[at] != '?')
 		at++;

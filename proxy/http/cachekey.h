@@ -37,6 +37,9 @@ bool cachekey_build(const struct request *r, const struct key_rules *rules, stru
 /* The path and query that a key stands for, a view into it. */
 struct str cachekey_target(struct str key);
 
+/* The URL alone, without the lines of headers and cookies behind it; a view into the key. */
+struct str cachekey_url(struct str key);
+
 /* True when a Content-Location names the very target of the request (RFC 9110 8.7). Relative
  * references with dot segments are not resolved: false. */
 bool cachekey_is_target(const struct request *r, struct str reference);

@@ -94,6 +94,10 @@ struct reuse_verdict {
 struct reuse_verdict policy_reuse(const struct terms *t, const struct request *r,
 				  const struct request_cc *cc, int64_t now);
 
+/* RFC 5861 4: what an origin in trouble says; an object that is stale_on_error may stand in for it,
+ * and none is forgotten because of it (RFC 9111 4.3.3). */
+bool policy_is_trouble(int status);
+
 int64_t terms_age(const struct terms *t, int64_t now);
 
 /* RFC 9111 4.4: a non-error answer to an unsafe method makes what is stored for its target, and for

@@ -106,6 +106,12 @@ policy_reuse(const struct terms *t, const struct request *r, const struct reques
 }
 
 bool
+policy_is_trouble(int status)
+{
+	return status == 500 || status == 502 || status == 503 || status == 504;
+}
+
+bool
 policy_invalidates(enum method m, int status)
 {
 	return !method_is_safe(m) && status >= 200 && status < 400;

@@ -263,11 +263,13 @@ int
 edge_refuses_flags(char **says, const char *const *flags)
 {
 	pid_t running = edge.pid;
+	pthread_t its_reader = edge.reader;
 	compose(flags);
 	launch();
 	int status = edge_wait_exit();
 	*says = edge_stderr() + edge.err_from;
 	edge.pid = running;
+	edge.reader = its_reader;
 	return status;
 }
 

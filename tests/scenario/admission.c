@@ -209,3 +209,19 @@ SCENARIO("fill_until admits first sightings while the disk is empty")
 	expect_verdict(a, "detail=filling");
 	expect_verdict(a, "stored");
 }
+
+SCENARIO("a redirect or an error that is stored and hit uses up no sighting and no disk")
+{
+	static const int statuses[] = {301, 404, 410};
+	for (int i = 0; i < 3; i++)
+		origin_says(text("/%d", i), .status = statuses[i],
+			    .fields = FRESH "Location: /y\r\n", .body = "x");
+	edge_start();
+	for (int i = 0; i < 3; i++) {
+		get(text("/%d", i));
+		expect_hit(get(text("/%d", i)));
+		expect_hit(get(text("/%d", i)));
+	}
+	expect_int((long long)edge_stat("disk.objects"), 0);
+	expect_int((long long)edge_stat("admission.generation.keys"), 0);
+}

@@ -219,3 +219,136 @@ SCENARIO("a Range follower gets its bytes out of the whole that arrives")
 	else
 		expect(part.status == 200 && part.body_bytes == BYTES);
 }
+
+SCENARIO("a follower is not given a variant because the answer varies on more than before")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/v", .fields = "Cache-Control: max-age=10\r\nAge: 20\r\nVary: A\r\n",
+		    .etag = "\"1\"", .body = "old");
+	origin_says("/v", .fields = FRESH "Vary: A, B\r\n", .body = "one", .hold_head = go);
+	origin_says("/v", .fields = FRESH "Vary: A, B\r\n", .body = "two");
+	edge_start();
+	get_with("/v", "A: 1\r\nB: 1\r\n");
+	struct call *one = call_with("GET", "/v", "A: 1\r\nB: 1\r\n", NULL);
+	origin_wait_requests(2);
+	struct call *two = call_with("GET", "/v", "A: 1\r\nB: 2\r\n", NULL);
+	edge_wait_requests(3);
+	barrier_open(go);
+	call_expect(one, 200, "one");
+	call_expect(two, 200, "two");
+	expect_answer(get_with("/v", "B: 1\r\nA: 1\r\n"), 200, "one");
+	expect_answer(get_with("/v", "B: 2\r\nA: 1\r\n"), 200, "two");
+	origin_expect_requests(3);
+}
+
+SCENARIO("followers of a flight with an Age get one that has grown with it, once")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = FRESH "Age: 100\r\n", .body = "hello", .hold_head = go);
+	edge_start();
+	struct call *a = call_get("/x");
+	origin_wait_requests(1);
+	struct call *b = call_get("/x");
+	edge_wait_requests(2);
+	barrier_open(go);
+	struct call *calls[] = {a, b};
+	for (int i = 0; i < 2; i++) {
+		struct answer x = call_wait(calls[i]);
+		expect_answer(x, 200, "hello");
+		expect_int(field_lines(x, "Age"), 1);
+		expect_between(atoi(field(x, "Age")), 100, 110);
+	}
+}
+
+SCENARIO("a follower waits only so long, then fetches for itself, and both are answered")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = FRESH, .body = "slow", .hold_head = go);
+	origin_says("/x", .fields = FRESH, .body = "quick");
+	edge_start_yaml("timeouts:\n  coalesce: 200ms\n");
+	struct call *a = call_get("/x");
+	origin_wait_requests(1);
+	expect_answer(get("/x"), 200, "quick");
+	barrier_open(go);
+	call_expect(a, 200, "slow");
+}
+
+SCENARIO("followers of a revalidation: all get the object, of an error all get the stale one")
+{
+	enum { N = 5 };
+	struct barrier *go = barrier_new(), *err = barrier_new();
+	origin_says("/ok", .fields = "Cache-Control: max-age=50\r\n", .etag = "\"1\"",
+		    .body = "hello");
+	origin_says("/ok", .fields_304 = FRESH, .etag = "\"1\"", .body = "hello", .hold_head = go);
+	origin_says("/bad", .fields = "Cache-Control: max-age=50\r\n", .etag = "\"1\"",
+		    .body = "hello");
+	origin_says("/bad", .status = 503, .body = "no", .hold_head = err);
+	edge_start();
+	static const char *const paths[] = {"/ok", "/bad"};
+	for (int k = 0; k < 2; k++) {
+		get(paths[k]);
+		struct call *calls[N];
+		for (int i = 0; i < N; i++)
+			calls[i] =
+				call_with("GET", paths[k], "Cache-Control: min-fresh=99\r\n", NULL);
+		edge_wait_requests((k + 1) * (N + 1));
+		barrier_open(k ? err : go);
+		for (int i = 0; i < N; i++)
+			call_expect(calls[i], 200, "hello");
+		origin_expect_requests_for(paths[k], 2);
+	}
+}
+
+SCENARIO_IN(60, "what is too large to be shared while it arrives is still written only once")
+{
+	enum { BYTES = 40 << 20, N = 4 };
+	struct barrier *half = barrier_new();
+	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_body = half,
+		    .hold_at = 1 << 20);
+	edge_yaml("admission:\n  sightings: 1\n");
+	edge_start("--disk", "512MiB");
+	struct call *call[N];
+	for (int i = 0; i < N; i++)
+		call[i] = call_get("/big");
+	barrier_arrivals(half, N);
+	barrier_open(half);
+	char *want = pattern(5, BYTES);
+	for (int i = 0; i < N; i++) {
+		struct answer a = call_wait(call[i]);
+		expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+	}
+	edge_wait_stat("disk.objects", 1);
+	expect_between(edge_stat("disk.written_bytes"), BYTES * 0.9, BYTES * 1.3);
+	struct answer a = get("/big");
+	expect_hit(a);
+	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+}
+
+SCENARIO(
+	"a range joins who fetches the whole; what turns out not to be shared is asked for as it came")
+{
+	struct barrier *good = barrier_new(), *mine = barrier_new();
+	origin_says("/good", .fields = FRESH, .etag = "\"1\"", .body = "0123456789", .ranges = true,
+		    .hold_head = good);
+	origin_says("/mine", .fields = "Cache-Control: private\r\n", .etag = "\"1\"",
+		    .body = "0123456789", .ranges = true, .hold_head = mine);
+	edge_start();
+	struct call *a = call_get("/good");
+	origin_wait_requests(1);
+	struct call *b = call_with("GET", "/good", "Range: bytes=2-4\r\n", NULL);
+	edge_wait_requests(2);
+	barrier_open(good);
+	call_expect(a, 200, "0123456789");
+	call_expect(b, 206, "234");
+	origin_expect_requests(1);
+	a = call_get("/mine");
+	origin_wait_requests(2);
+	b = call_with("GET", "/mine", "Range: bytes=2-4\r\n", NULL);
+	edge_wait_requests(4);
+	barrier_open(mine);
+	call_expect(a, 200, "0123456789");
+	call_expect(b, 206, "234");
+	/* And remembered. */
+	expect_answer(get_with("/mine", "Range: bytes=5-6\r\n"), 206, "56");
+	expect_text(heard_field(origin_last(), "Range"), "bytes=5-6");
+}

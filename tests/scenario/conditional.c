@@ -196,3 +196,69 @@ SCENARIO("the request's no-cache asks the origin and refreshes")
 	expect_answer(get("/x"), 200, "new");
 	origin_expect_requests(2);
 }
+
+SCENARIO("the Age of a 304 or of a HEAD counts: the inner cache's time is not had twice")
+{
+	origin_says("/x", .fields = STALE, .etag = "\"v\"", .body = "hello");
+	origin_says("/x", .fields_304 = "Cache-Control: max-age=60\r\nAge: 50\r\n", .etag = "\"v\"",
+		    .body = "hello");
+	origin_says("/x", .fields_304 = "Cache-Control: max-age=60\r\nAge: 90\r\n", .etag = "\"v\"",
+		    .body = "hello");
+	edge_start();
+	get("/x");
+	for (int i = 0; i < 2; i++) {
+		struct answer a = get("/x");
+		expect_answer(a, 200, "hello");
+		expect_that(field(a, "Age") && atoi(field(a, "Age")) >= 50, "Age: %s",
+			    field(a, "Age"));
+	}
+	origin_expect_requests(2);
+	get_with("/x", "Cache-Control: no-cache\r\n"); /* validated, and old already */
+	expect_miss(get("/x"));
+	origin_expect_requests(4);
+}
+
+SCENARIO("a 304 that varies otherwise than the stored answer is not taken for its news")
+{
+	origin_says("/x", .fields = STALE, .etag = "\"v\"", .body = "red");
+	origin_says("/x", .fields_304 = FRESH "Vary: X-Kind\r\n", .etag = "\"v\"", .body = "red");
+	origin_says("/x", .fields = FRESH "Vary: X-Kind\r\n", .body = "blue");
+	edge_start();
+	get_with("/x", "X-Kind: red\r\n");
+	expect_answer(get_with("/x", "X-Kind: red\r\n"), 200, "red");
+	expect_answer(get_with("/x", "X-Kind: blue\r\n"), 200, "blue");
+	origin_expect_requests(3);
+}
+
+SCENARIO("a HEAD that goes to the origin is news of the stored GET (RFC 9111 4.3.5)")
+{
+	static const struct {
+		const char *says, *fields, *etag;
+		const char *body; /* HEAD's Content-Length is its length */
+		bool kept;
+	} cases[] = {
+		{"the same, and fresh", FRESH "X-New: 1\r\n", "\"1\"", "hello", true},
+		{"another tag", FRESH, "\"2\"", "hello", false},
+		{"another length", FRESH, "\"1\"", "hello, world", false},
+		{"not to be stored any more", "Cache-Control: no-store\r\n", "\"1\"", "hello",
+		 false},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (int i = 0; i < N; i++) {
+		origin_says(text("/%d", i), .fields = STALE, .etag = "\"1\"", .body = "hello");
+		origin_says(text("/%d", i), .fields = cases[i].fields, .etag = cases[i].etag,
+			    .body = cases[i].body);
+		origin_says(text("/%d", i), .fields = FRESH, .body = "anew");
+	}
+	edge_start();
+	for (int i = 0; i < N; i++) {
+		get(text("/%d", i));
+		expect_status(ask("HEAD", text("/%d", i), NULL, NULL), 200);
+		struct answer a = get(text("/%d", i));
+		expect_that(strcmp(a.body, cases[i].kept ? "hello" : "anew") == 0, "%s: got %s",
+			    cases[i].says, a.body);
+		if (cases[i].kept)
+			expect_field(a, "X-New", "1");
+		expect_int(origin_requests_for(text("/%d", i)), cases[i].kept ? 2 : 3);
+	}
+}

@@ -195,3 +195,35 @@ SCENARIO("status_key says the key, and is off by default")
 	edge_start();
 	expect_that(!strstr(verdict(get("/x?y")), "key="), "the key is said by default");
 }
+
+SCENARIO("poisoning: nor can a condition, a range or a HEAD carry past the key what it leaves out")
+{
+	static const struct {
+		const char *says, *method, *fields;
+	} rows[] = {
+		{"a range", "GET", "Range: bytes=0-3\r\n"},
+		{"a condition", "GET", "If-None-Match: \"x\"\r\n"},
+		{"a date", "GET", "If-Modified-Since: Thu, 01 Jan 2015 00:00:00 GMT\r\n"},
+	};
+	origin_says("*", .fields = FRESH, .body = "good");
+	edge_start_yaml("routes:\n  - drop_params: [ evil ]\n");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		ask(rows[i].method, text("/%zu?evil=1", i), rows[i].fields, NULL);
+		expect_that(!strstr(origin_last()->target, "evil"), "%s told the origin %s",
+			    rows[i].says, origin_last()->target);
+	}
+}
+
+SCENARIO("poisoning: the answer to a POST is stored only where its whole URL is the key")
+{
+	origin_says("/p?evil=1", .fields = FRESH "Content-Location: /p?evil=1\r\n", .body = "evil");
+	origin_says("/p?id=1", .fields = FRESH "Content-Location: /p?id=1\r\n", .body = "one");
+	origin_says("*", .fields = FRESH, .body = "good");
+	edge_start_yaml("routes:\n  - drop_params: [ evil ]\n");
+	ask("POST", "/p?evil=1", NULL, "x");
+	expect_answer(get("/p"), 200, "good");
+	ask("POST", "/p?id=1", NULL, "x");
+	struct answer a = get("/p?id=1");
+	expect_answer(a, 200, "one");
+	expect_hit(a);
+}

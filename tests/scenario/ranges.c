@@ -202,6 +202,21 @@ SCENARIO("ranges of a big object on disk are the right bytes")
 	origin_expect_requests(1);
 }
 
+SCENARIO("a part does not outlive what the origin says of the whole")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .body = "0123456789", .ranges = true);
+	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .etag = "\"2\"",
+		    .body = "abcdefghij");
+	edge_start();
+	expect_answer(get_with("/x", "Range: bytes=2-5\r\n"), 206, "2345");
+	struct answer a = get_with("/x", "Range: bytes=2-5\r\n");
+	expect_answer(a, 206, "2345");
+	expect_hit(a);
+	expect_answer(get("/x"), 200, "abcdefghij");
+	a = get_with("/x", "Range: bytes=2-5\r\n");
+	expect_that(!strstr(a.body, "2345"), "the old part: %s", a.body);
+}
+
 SCENARIO("parts of different versions are never put together")
 {
 	static const char *const tags[][2] = {{"\"v1\"", "\"v2\""}, {"W/\"w\"", "W/\"w\""}};
@@ -242,4 +257,127 @@ SCENARIO("a 206 with the wrong bytes of a Content-Range is not served as somethi
 	edge_start_yaml("admission:\n  sightings: 1\n");
 	try_ask("GET", "/x", "Range: bytes=0-9\r\n", NULL);
 	expect_answer(get("/x"), 200, "0123456789");
+}
+
+SCENARIO("a part is completed by fetching only what is missing, at its front, its end or both")
+{
+	static const struct {
+		const char *first, *second, *asked[2];
+		int requests;
+	} cases[] = {
+		{"bytes=0-3", "bytes=6-7", {"bytes=4-"}, 1},
+		{"bytes=6-9", "bytes=0-1", {"bytes=0-5"}, 1},
+		{"bytes=3-6", "bytes=2-8", {"bytes=0-2", "bytes=7-"}, 2},
+	};
+	static const char *const between[] = {"67", "01", "2345678"};
+	origin_says("*", .fields = FRESH, .etag = "\"v\"", .body = "0123456789", .ranges = true);
+	edge_start();
+	for (int i = 0, n = 0; i < 3; i++) {
+		char *path = text("/%d", i);
+		get_with(path, text("Range: %s\r\n", cases[i].first));
+		n++;
+		struct answer a = get_with(path, text("Range: %s\r\n", cases[i].second));
+		expect_answer(a, 206, between[i]);
+		expect_verdict(a, "fwd=partial");
+		a = get(path);
+		expect_answer(a, 200, "0123456789");
+		expect_hit(a);
+		for (int k = 0; k < cases[i].requests; k++, n++) {
+			expect_text(heard_field(origin_request(n), "Range"), cases[i].asked[k]);
+			expect_text(heard_field(origin_request(n), "If-Range"), "\"v\"");
+		}
+		origin_expect_requests(n);
+	}
+}
+
+SCENARIO("a part without a tag is completed by a date that is strong, else not")
+{
+	static const struct {
+		const char *says, *lm, *date, *asked;
+	} cases[] = {
+		{"a date long past", "Thu, 01 Jan 2015 00:00:00 GMT",
+		 "Thu, 01 Jan 2026 00:00:00 GMT", "bytes=4-"},
+		{"changed in the second it was sent", "Thu, 01 Jan 2026 00:00:00 GMT",
+		 "Thu, 01 Jan 2026 00:00:00 GMT", NULL},
+		{"no date", NULL, "Thu, 01 Jan 2026 00:00:00 GMT", NULL},
+	};
+	for (int i = 0; i < 3; i++)
+		origin_says(text("/%d", i),
+			    .fields = text("Cache-Control: max-age=999999999\r\nDate: %s\r\n",
+					   cases[i].date),
+			    .no_date = true, .last_modified = cases[i].lm, .body = "0123456789",
+			    .ranges = true);
+	edge_start();
+	for (int i = 0; i < 3; i++) {
+		expect_answer(get_with(text("/%d", i), "Range: bytes=0-3\r\n"), 206, "0123");
+		expect_answer(get(text("/%d", i)), 200, "0123456789");
+		const char *asked = heard_field(origin_last(), "Range");
+		expect_that((!asked && !cases[i].asked) ||
+				    (asked && cases[i].asked && !strcmp(asked, cases[i].asked)),
+			    "%s: asked for %s", cases[i].says, asked);
+		expect_text(heard_field(origin_last(), "If-Range"),
+			    cases[i].asked ? cases[i].lm : NULL);
+	}
+}
+
+SCENARIO("what changes while it is completed is cut, never put together, and fetched anew")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"v\"", .body = "0123456789", .ranges = true,
+		    .times = 2);
+	origin_says("/x", .fields = FRESH, .etag = "\"w\"", .body = "abcdefghij", .ranges = true,
+		    .times = 9);
+	edge_start();
+	get_with("/x", "Range: bytes=3-6\r\n");
+	struct answer a = try_ask("GET", "/x", NULL, NULL);
+	expect_that(a.cut || a.status >= 500, "got %d \"%s\"", a.status, a.body);
+	expect_answer(get("/x"), 200, "abcdefghij");
+}
+
+SCENARIO("ranges of a stale object: validated, replaced, or stale for an error")
+{
+	static const struct {
+		const char *says;
+		struct say then;
+		int status;
+		const char *body;
+	} cases[] = {
+		{"a 304", {.fields_304 = FRESH, .etag = "\"1\"", .body = "0123456789"}, 206, "234"},
+		{"a new one", {.fields = FRESH, .etag = "\"2\"", .body = "abcdefghij"}, 206, "cde"},
+		{"an error", {.status = 503, .body = "error"}, 206, "234"},
+		{"gone", {.status = 404, .body = "gone"}, 404, "gone"},
+		{"shorter now", {.fields = FRESH, .etag = "\"2\"", .body = "a"}, 416, NULL},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (int i = 0; i < N; i++) {
+		origin_says(text("/%d", i), .fields = "Cache-Control: max-age=10\r\nAge: 20\r\n",
+			    .etag = "\"1\"", .body = "0123456789");
+		origin_script(text("/%d", i), &cases[i].then);
+	}
+	edge_start();
+	for (int i = 0; i < N; i++) {
+		get(text("/%d", i));
+		struct answer a = get_with(text("/%d", i), "Range: bytes=2-4\r\n");
+		expect_that(a.status == cases[i].status &&
+				    (!cases[i].body || strcmp(a.body, cases[i].body) == 0),
+			    "%s: got %d \"%s\"", cases[i].says, a.status, a.body);
+		expect_text(heard_field(origin_last(), "Range"), NULL);
+	}
+}
+
+SCENARIO("a range of what is arriving is answered as its bytes come")
+{
+	enum { BYTES = 1 << 20 };
+	struct barrier *half = barrier_new();
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .seed = 3, .hold_body = half,
+		    .hold_at = BYTES / 2);
+	edge_start();
+	struct call *whole = call_get("/x");
+	origin_wait_requests(1);
+	struct answer a = get_with("/x", "Range: bytes=1000-1999\r\n");
+	expect_status(a, 206);
+	expect(memcmp(a.body, pattern(3, BYTES) + 1000, 1000) == 0);
+	expect(!call_is_done(whole));
+	barrier_open(half);
+	expect_int((long long)call_wait(whole).body_bytes, BYTES);
+	origin_expect_requests(1);
 }

@@ -158,14 +158,128 @@ SCENARIO("a refused refresh never leaves an older copy to be served")
 	expect_answer(get("/x"), 200, "new, not to be kept");
 }
 
-SCENARIO("a HEAD of a stale object refreshes what is stored, it does not lose it")
+SCENARIO(
+	"an error does not use up the stale object: it answers the second time too, also from disk")
 {
-	origin_says("/x", .fields = "Cache-Control: max-age=0, stale-while-revalidate=600\r\n",
-		    .body = "hello");
+	static const int statuses[] = {500, 502, 503, 504};
+	for (size_t i = 0; i < 4; i++) {
+		char *path = text("/%d", statuses[i]);
+		origin_says(path, .fields = STALE(", stale-if-error=600"), .etag = "\"1\"",
+			    .body = "old");
+		/* Also one that might be stored itself. */
+		origin_says(path, .status = statuses[i], .body = "error",
+			    .fields = i % 2 ? "" : "Cache-Control: max-age=60\r\n");
+	}
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	for (size_t i = 0; i < 4; i++) {
+		char *path = text("/%d", statuses[i]);
+		get(path);
+		for (int again = 0; again < 3; again++)
+			expect_answer(get(path), 200, "old");
+	}
+	edge_restart();
+	for (size_t i = 0; i < 4; i++)
+		expect_answer(get(text("/%d", statuses[i])), 200, "old");
+}
+
+SCENARIO("a background refresh that meets an error leaves the stale object")
+{
+	origin_says("/x", .fields = STALE(", stale-while-revalidate=600"), .etag = "\"1\"",
+		    .body = "old");
+	origin_says("/x", .status = 503, .body = "error", .times = 2);
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"",
+		    .body = "new");
+	edge_start();
+	get("/x");
+	wait_until(strcmp(get("/x").body, "error") != 0 && origin_requests() >= 4);
+	wait_until(strcmp(get("/x").body, "new") == 0);
+	origin_expect_requests(4);
+}
+
+SCENARIO(
+	"an error with must-revalidate is the client's to see, and the copy is still validated later")
+{
+	origin_says("/x", .fields = STALE(", must-revalidate"), .etag = "\"1\"", .body = "old");
+	origin_says("/x", .status = 503, .body = "error");
+	origin_says("/x", .fields = STALE(", must-revalidate"), .etag = "\"1\"", .body = "old");
+	edge_start();
+	get("/x");
+	expect_answer(get("/x"), 503, "error");
+	expect_answer(get("/x"), 200, "old");
+	expect_text(heard_field(origin_last(), "If-None-Match"), "\"1\"");
+}
+
+SCENARIO("a HEAD that is answered stale refreshes the object as a GET")
+{
+	origin_says("/x", .fields = STALE(", stale-while-revalidate=600"), .etag = "\"1\"",
+		    .body = "old");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"",
+		    .body = "new");
 	edge_start();
 	get("/x");
 	expect_status(ask("HEAD", "/x", NULL, NULL), 200);
-	origin_wait_requests(2);
-	edge_expect_stat("flights.active", 0);
-	expect_hit(get("/x"));
+	wait_until(strcmp(get("/x").body, "new") == 0);
+	origin_expect_requests(2);
+	expect_text(origin_request(1)->method, "GET");
+}
+
+SCENARIO("only-if-cached asks nobody, whatever the method and the age")
+{
+	origin_says("/x", .fields = STALE(", must-revalidate"), .etag = "\"1\"", .body = "old");
+	edge_start();
+	get("/x");
+	expect_status(get_with("/x", "Cache-Control: only-if-cached\r\n"), 504);
+	expect_status(ask("HEAD", "/x", "Cache-Control: only-if-cached\r\n", NULL), 504);
+	origin_expect_requests(1);
+}
+
+#define CACHE(more) "cache:\n  dir: %D/cache\n  disk: 64MiB\n  memory: 8MiB\n" more
+
+SCENARIO(
+	"stale-while-revalidate by default, where the configuration says so and nothing forbids it")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = STALE(""), .etag = "\"1\"", .body = "old");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"",
+		    .body = "new", .hold_head = go);
+	origin_says("/must", .fields = STALE(", proxy-revalidate"), .etag = "\"1\"", .body = "old");
+	origin_says("/must", .fields = STALE(""), .etag = "\"2\"", .body = "new");
+	edge_start_yaml(CACHE("  stale_while_revalidate: 1h\n"));
+	get("/x");
+	get("/must");
+	expect_answer(get("/x"), 200, "old");
+	/* Its client said that this is too old: it waits. */
+	struct call *wants_fresh = call_with("GET", "/x", "Cache-Control: max-age=5\r\n", NULL);
+	expect_answer(get("/must"), 200, "new");
+	barrier_open(go);
+	call_expect(wants_fresh, 200, "new");
+}
+
+SCENARIO("stale-if-error: the origin's, the client's, and none where the default is switched off")
+{
+	static const struct {
+		const char *says, *fields, *request;
+		int status;
+	} cases[] = {
+		{"nobody allows it", STALE(""), "", 502},
+		{"the origin allows it", STALE(", stale-if-error=600"), "", 200},
+		{"the origin allowed it for less long", STALE(", stale-if-error=5"), "", 502},
+		{"the client allows it", STALE(""), "Cache-Control: stale-if-error=600\r\n", 200},
+		{"the client may not, past must-revalidate", STALE(", must-revalidate"),
+		 "Cache-Control: stale-if-error=600\r\n", 502},
+		{"the client wants no cache", STALE(", stale-if-error=600"),
+		 "Cache-Control: no-cache\r\n", 502},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (int i = 0; i < N; i++)
+		origin_says(text("/%d", i), .fields = cases[i].fields, .etag = "\"1\"",
+			    .body = "old");
+	edge_start_yaml(CACHE("  stale_if_error: 0s\n"));
+	for (int i = 0; i < N; i++)
+		get(text("/%d", i));
+	origin_dies();
+	for (int i = 0; i < N; i++) {
+		struct answer a = get_with(text("/%d", i), cases[i].request);
+		expect_that(a.status == cases[i].status, "%s: got %d", cases[i].says, a.status);
+	}
 }

@@ -211,6 +211,43 @@ SCENARIO("POST: a second GET is not answered by a POST's answer, unless it says 
 	origin_expect_requests(3);
 }
 
+SCENARIO(
+	"POST: an answer with freshness and its own Content-Location answers the next GET, no other")
+{
+	static const struct {
+		const char *says, *fields;
+		bool reused;
+	} cases[] = {
+		{"its own path", CC "max-age=60\r\nContent-Location: /%d\r\n", true},
+		{"its own URL", CC "max-age=60\r\nContent-Location: http://example.com/%d\r\n",
+		 true},
+		{"another path", CC "max-age=60\r\nContent-Location: /%d/else\r\n", false},
+		{"another host", CC "max-age=60\r\nContent-Location: http://evil.example/%d\r\n",
+		 false},
+		{"no freshness",
+		 "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\nContent-Location: /%d\r\n",
+		 false},
+		{"private", CC "max-age=60, private\r\nContent-Location: /%d\r\n", false},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (int i = 0; i < N; i++) {
+		char *path = text("/%d", i), *fields = strdup(cases[i].fields),
+		     *at = strstr(fields, "%d");
+		origin_says(path,
+			    .fields = at ? text("%.*s%d%s", (int)(at - fields), fields, i, at + 2)
+					 : fields,
+			    .body = "posted");
+		origin_says(path, .fields = CC "max-age=60\r\n", .body = "gotten");
+	}
+	edge_start();
+	for (int i = 0; i < N; i++) {
+		ask("POST", text("/%d", i), NULL, "x");
+		struct answer a = get(text("/%d", i));
+		expect_that((strcmp(a.body, "posted") == 0) == cases[i].reused, "%s: got %s",
+			    cases[i].says, a.body);
+	}
+}
+
 SCENARIO("POST: an answer with freshness and its own URL as Content-Location serves later GETs")
 {
 	origin_says("/p", .fields = CC "max-age=60\r\nContent-Location: /p\r\n",
@@ -240,4 +277,65 @@ SCENARIO(
 	expect_that(strcmp(a.body, "hello") == 0 || strcmp(a.body, "longer than before") == 0,
 		    "got %s", a.body);
 	expect_int(atoi(field(a, "Content-Length")), (int)a.body_bytes);
+}
+
+SCENARIO("an own targeted field comes before CDN-Cache-Control, which comes before Cache-Control")
+{
+	static const struct {
+		const char *says, *fields;
+		bool reused;
+	} cases[] = {
+		{"own over both",
+		 "Edge-Control: max-age=60\r\nCDN-Cache-Control: no-store\r\n" CC "no-store\r\n",
+		 true},
+		{"own forbids", "Edge-Control: no-store\r\nCDN-Cache-Control: max-age=60\r\n",
+		 false},
+		{"own is no structured field",
+		 "Edge-Control: max-age=x, &\r\nCDN-Cache-Control: max-age=60\r\n" CC
+		 "no-store\r\n",
+		 true},
+		{"own is empty",
+		 "Edge-Control:\r\nCDN-Cache-Control: max-age=60\r\n" CC "no-store\r\n", true},
+		{"both are none",
+		 "Edge-Control: \"\r\nCDN-Cache-Control: \"\r\n" CC "max-age=60\r\n", true},
+		{"stale by the targeted, fresh by the other",
+		 "CDN-Cache-Control: max-age=5\r\nAge: 10\r\n" CC "max-age=60\r\n", false},
+		{"names in capitals are no directives of a dictionary",
+		 "Edge-Control: MAX-AGE=60\r\n" CC "no-store\r\n", false},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (int i = 0; i < N; i++)
+		origin_says(text("/%d", i), .fields = cases[i].fields, .body = "x");
+	edge_start_yaml("cache:\n  dir: %D/cache\n  disk: 64MiB\n  memory: 8MiB\n"
+			"  targeted_field: Edge-Control\n");
+	for (int i = 0; i < N; i++) {
+		get(text("/%d", i));
+		struct answer a = get(text("/%d", i));
+		expect_that((origin_requests_for(text("/%d", i)) == 1) == cases[i].reused, "%s",
+			    cases[i].says);
+		if (strstr(cases[i].fields, "Edge-Control: max-age=60"))
+			expect_field(a, "Edge-Control", "max-age=60");
+	}
+}
+
+SCENARIO("no-cache=\"a\" and private=\"a\": who asked gets the field, who comes after does not")
+{
+	static const char *const words[] = {"no-cache", "private"};
+	for (int i = 0; i < 2; i++)
+		origin_says(text("/%s", words[i]),
+			    .fields = text(CC "max-age=60, %s=\"Set-Cookie, x-mine\"\r\n"
+					      "Set-Cookie: a=b\r\nX-Mine: 1\r\nX-Theirs: 2\r\n",
+					   words[i]),
+			    .body = "x");
+	edge_start();
+	for (int i = 0; i < 2; i++) {
+		struct answer a = get(text("/%s", words[i]));
+		expect_field(a, "Set-Cookie", "a=b");
+		expect_field(a, "X-Mine", "1");
+		a = get(text("/%s", words[i]));
+		expect_hit(a);
+		expect_no_field(a, "Set-Cookie");
+		expect_no_field(a, "X-Mine");
+		expect_field(a, "X-Theirs", "2");
+	}
 }
