@@ -52,7 +52,6 @@ struct flight {
 
 	pthread_mutex_t lock;
 	_Atomic int state;
-	_Atomic bool invalidated;
 	struct flight_head head;
 	struct buf interim;
 	int fail_status;
@@ -260,7 +259,7 @@ static bool
 may_join(struct flight *f)
 {
 	int state = atomic_load(&f->state);
-	return state != FLIGHT_FAILED && f->base == 0 && !atomic_load(&f->invalidated);
+	return state != FLIGHT_FAILED && f->base == 0;
 }
 
 bool
@@ -623,18 +622,10 @@ flight_invalidate(struct flights *fs, struct key_hash hash, struct str key)
 	struct flight *gone = NULL;
 	pthread_mutex_lock(&s->lock);
 	struct flight **at = find(s, hash, key);
-	if (*at) {
-		atomic_store(&(*at)->invalidated, true);
+	if (*at)
 		gone = take_out(at);
-	}
 	pthread_mutex_unlock(&s->lock);
 	flight_unref(&gone);
-}
-
-bool
-flight_is_invalidated(struct flight *f)
-{
-	return atomic_load(&f->invalidated);
 }
 
 /* ---- readers' view ------------------------------------------------------------------------- */

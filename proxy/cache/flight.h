@@ -101,9 +101,8 @@ void flight_close(struct flight *f);
 unsigned flight_readers(struct flight *f);
 /* How many ever joined behind the leader. */
 unsigned flight_followers(struct flight *f);
-/* The object under this key was invalidated: what is in the air must not be stored. */
+/* The object under this key was invalidated: nobody joins what is in the air. */
 void flight_invalidate(struct flights *fs, struct key_hash hash, struct str key);
-bool flight_is_invalidated(struct flight *f);
 
 /* ---- the reader's side --------------------------------------------------------------------- */
 

@@ -158,8 +158,11 @@ serve_until_told(const struct settings *s, struct server *server, const sigset_t
 	int sig;
 	while (sigwait(waited, &sig) == 0 && sig == SIGHUP)
 		reload(s, server);
-	/* From here a second signal ends the process at once; the cache survives that. */
-	pthread_sigmask(SIG_UNBLOCK, waited, NULL);
+	/* From here a second one ends the process at once; the cache survives that. SIGHUP does
+	 * not: a log being rotated must not cut off what is under way. */
+	sigset_t ending = *waited;
+	sigdelset(&ending, SIGHUP);
+	pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
 	fprintf(stderr,
 		"twice: finishing what is under way, at most %llu s; again to stop at once\n",
 		(unsigned long long)(s->config.timeouts.drain_ms + 999) / 1000);

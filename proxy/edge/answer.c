@@ -455,7 +455,10 @@ answer_flight(struct txn *t)
 			false; /* HTTP/1.0: the end of the connection is the end of the body */
 	}
 	end_head(t);
-	flight_done_until(t->reader, t->at);
+	if (t->ended) /* nobody waits for a client that does not even take a head */
+		flight_leave(&t->reader);
+	else
+		flight_done_until(t->reader, t->at);
 }
 
 /* ---- pieces -------------------------------------------------------------------------------- */
@@ -630,6 +633,7 @@ answer_pump(struct txn *t)
 		sent(t, (size_t)n);
 		total += (size_t)n;
 		if (total > PUMP_MOST) { /* others want their turn */
+			conn_wait(c, WAIT_NOTHING);
 			event_active(&c->ev, EV_WRITE, 0);
 			return TXN_WAITS;
 		}

@@ -15,11 +15,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <stdlib.h>
 #include <linux/sockios.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* Requests of one connection answered before others have their turn. */
+enum { TURN_MOST = 64 };
 
 /* ---- waiting ------------------------------------------------------------------------------- */
 
@@ -96,8 +99,9 @@ read_some(struct conn *c, char *p, size_t max)
 	for (;;) {
 		ssize_t n = recv(c->fd, p, max, 0);
 		if (n > 0) {
-			/* A short read emptied the socket: what comes next is a new edge. */
-			c->readable = (size_t)n == max;
+			/* A short read emptied the socket: what comes next is a new edge. But for
+			 * the end, if that came with these bytes. */
+			c->readable = (size_t)n == max || c->ending;
 			return (size_t)n;
 		}
 		if (n == 0)
@@ -223,6 +227,7 @@ begin_txn(struct conn *c)
 	if (head == 0 && in.n <= cf->limits.head_bytes)
 		return false;
 	bool over = head == 0 || head > cf->limits.head_bytes;
+	conn_wait(c, WAIT_NOTHING); /* for the client: its head is here */
 	c->txn = txn_begin(c, (struct str){in.p, over ? in.n : head}, over);
 	conn_consume(c, over ? in.n : head);
 	conn_keep_view(c);
@@ -302,9 +307,14 @@ conn_drive(struct conn *c)
 		linger_on(c);
 		return;
 	}
-	for (;;) {
+	for (int requests = 0;;) {
 		if (c->txn && !drive_txn(c))
 			return;
+		if (requests++ == TURN_MOST) {
+			conn_keep_view(c);
+			event_active(&c->ev, EV_WRITE, 0);
+			return;
+		}
 		if (begin_txn(c))
 			continue;
 		if (!conn_read_more(c, most) && !(c->readable && !c->eof)) {
@@ -319,7 +329,9 @@ on_event(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	struct conn *c = arg;
-	if (what & EV_READ)
+	if (what & EV_CLOSED)
+		c->ending = true;
+	if (what & (EV_READ | EV_CLOSED))
 		c->readable = true;
 	if (what & EV_WRITE)
 		c->writable = true;
@@ -331,7 +343,8 @@ conn_accept(struct worker *w, int fd, const struct sockaddr *peer)
 {
 	struct conn *c = NEW(struct conn);
 	int one = 1;
-	int most_unsent = 128 << 10; /* what a slow client may hold in the kernel beyond its window */
+	int most_unsent =
+		128 << 10; /* what a slow client may hold in the kernel beyond its window */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most_unsent, sizeof most_unsent);
 	c->worker = w;
@@ -348,7 +361,8 @@ conn_accept(struct worker *w, int fd, const struct sockaddr *peer)
 	w->conns = c;
 	w->conn_count++;
 	c->writable = true;
-	event_assign(&c->ev, w->base, fd, EV_READ | EV_WRITE | EV_ET | EV_PERSIST, on_event, c);
+	event_assign(&c->ev, w->base, fd, EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST,
+		     on_event, c);
 	if (event_add(&c->ev, NULL)) {
 		log_error("cannot watch a new connection: out of memory or descriptors");
 		free_conn(c);
@@ -360,8 +374,8 @@ conn_accept(struct worker *w, int fd, const struct sockaddr *peer)
 void
 conn_timeout(struct conn *c)
 {
-	/* The kernel wakes us when much of the socket's buffer is free: a client that takes little by
-	 * little is slow, not gone. */
+	/* The kernel wakes us when much of the socket's buffer is free: a client that takes little
+	 * by little is slow, not gone. */
 	if (c->waiting == WAIT_SEND && unsent(c) < c->unsent) {
 		conn_wait(c, WAIT_SEND);
 		return;

@@ -20,6 +20,7 @@ struct conn {
 	int64_t wait_since_ms;
 	int unsent;	 /* WAIT_SEND: bytes the client had not taken when it began */
 	uint8_t waiting; /* enum waiting */
+	bool ending;	 /* the end of what the client sends is here, behind what is not read yet */
 	bool readable;	 /* the last read did not empty the socket */
 	bool writable;	 /* the last write was not refused */
 	bool eof;	 /* the client will send no more */

@@ -241,11 +241,20 @@ fill_behind(struct txn *t, enum fill_kind kind)
 	go(f);
 }
 
+bool
+fill_is_read(const struct worker *w)
+{
+	for (struct fill *f = w->fills; f; f = f->next)
+		if (flight_readers(f->flight))
+			return true;
+	return false;
+}
+
 void
 fill_cancel_all(struct worker *w)
 {
 	while (w->fills)
-		fill_abandon(w->fills, 503, "shutting-down");
+		fill_abandon(w->fills, 0, "shutting-down"); /* who still waits asks itself */
 }
 
 /* ---- completing a part --------------------------------------------------------------------- */

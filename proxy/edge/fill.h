@@ -37,6 +37,8 @@ fill_is_forgotten(struct shared *sh, const struct route *route, struct str key, 
 /* Whether a body too large for followers is being written under this key. */
 bool fill_is_writing(struct shared *sh, struct key_hash hash);
 
+/* Whether somebody, on whichever worker, still reads what a fill of this one brings. */
+bool fill_is_read(const struct worker *w);
 /* All of the worker's fills end without storing: the worker is closing. */
 void fill_cancel_all(struct worker *w);
 

@@ -34,7 +34,6 @@ static bool
 is_forgotten(const struct fill *f)
 {
 	return f->forgotten != keep_forgotten(f->worker->shared, f->primary) ||
-	       flight_is_invalidated(f->flight) ||
 	       fill_is_forgotten(f->worker->shared, f->route, buf_str(&f->key), f->request_time);
 }
 
@@ -508,6 +507,8 @@ keep_validated(struct fill *f, const struct response *rs)
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
 		count_baseline(f, true, f->object->body_bytes);
+		if (is_forgotten(f))
+			cache_remove(sh->cache, f->object->hash, f->object->key);
 	} else if (ours) {
 		forget_old(f);
 	}

@@ -296,52 +296,66 @@ server_port(const struct server *s, unsigned listener)
 	return s->ports[listener];
 }
 
-/* Has every worker write what it gathered, and waits until they have. */
-struct flushing {
+/* A letter to every worker, and a wait until each has opened its own: from then on none of them is
+ * within a write that began before. */
+struct round {
+	pthread_mutex_t lock;
+	pthread_cond_t all;
+	unsigned left; /* under lock */
+};
+
+struct stop {
 	struct letter letter;
 	struct worker *worker;
-	sem_t *done;
+	struct round *round;
 };
 
 static void
-on_flush(struct letter *l)
+on_stop(struct letter *l)
 {
-	struct flushing *f = (struct flushing *)l;
-	worker_flush_log(f->worker);
-	sem_post(f->done);
+	struct stop *s = (struct stop *)l;
+	struct round *r = s->round;
+	worker_flush_log(s->worker);
+	pthread_mutex_lock(&r->lock);
+	if (--r->left == 0)
+		pthread_cond_signal(&r->all);
+	pthread_mutex_unlock(&r->lock);
 }
 
 static void
-flush_logs(struct server *s)
+go_round(struct server *s)
 {
-	struct flushing *all = mem_zalloc(s->worker_count * sizeof *all);
-	sem_t done;
-	sem_init(&done, 0, 0);
+	struct stop *stops = mem_zalloc(s->worker_count * sizeof *stops);
+	struct round r = {.left = s->worker_count};
+	pthread_mutex_init(&r.lock, NULL);
+	pthread_cond_init(&r.all, NULL);
 	for (unsigned i = 0; i < s->worker_count; i++) {
-		all[i] = (struct flushing){{NULL, on_flush}, &s->workers[i], &done};
-		mailbox_post(&s->workers[i].mailbox, &all[i].letter);
+		stops[i] = (struct stop){{NULL, on_stop}, &s->workers[i], &r};
+		mailbox_post(&s->workers[i].mailbox, &stops[i].letter);
 	}
-	for (unsigned i = 0; i < s->worker_count; i++)
-		while (sem_wait(&done))
-			;
-	sem_destroy(&done);
-	free(all);
+	pthread_mutex_lock(&r.lock);
+	while (r.left)
+		pthread_cond_wait(&r.all, &r.lock);
+	pthread_mutex_unlock(&r.lock);
+	pthread_cond_destroy(&r.all);
+	pthread_mutex_destroy(&r.lock);
+	free(stops);
 }
 
 void
 server_reload(struct server *s)
 {
 	int fd = open_log(s->config);
-	int old = atomic_load(&s->shared.log_fd);
-	if (fd >= 0 &&
-	    old >= 0) { /* the same number for all workers: nobody writes to a closed one */
-		if (s->started)
-			flush_logs(s);
-		dup2(fd, old);
-		close(fd);
-	} else if (fd >= 0) {
-		atomic_store(&s->shared.log_fd, fd);
-	}
+	if (fd < 0)
+		return;
+	if (s->started)
+		go_round(s); /* what was logged so far belongs to the old one */
+	int old = atomic_exchange(&s->shared.log_fd, fd);
+	if (old < 0)
+		return;
+	if (s->started)
+		go_round(s); /* nobody writes to the old one any more */
+	close(old);
 }
 
 /* ---- facts --------------------------------------------------------------------------------- */

@@ -357,7 +357,7 @@ look_for_part(struct txn *t)
 	if (t->part_asked || t->rq.method != METHOD_GET || t->variant_names.n || t->cc.no_store ||
 	    !atomic_load_explicit(&t->worker->shared->has_parts, memory_order_relaxed))
 		return false;
-	t->part_asked = true;
+	t->part_asked = t->part_awaited = true;
 	t->key.n = t->primary_bytes;
 	part_key(&t->key);
 	t->hash = key_hash_of(t->worker->shared->seed, t->key.p, t->key.n);
@@ -373,6 +373,7 @@ answered_by_part(struct txn *t)
 	struct slice want;
 	uint64_t total;
 	int64_t now = now_s();
+	t->part_awaited = false;
 	t->part = t->found;
 	t->found = NULL;
 	t->key.n = t->primary_bytes;
@@ -572,7 +573,7 @@ run_lookup(struct txn *t)
 	if (t->found && fill_is_forgotten(t->worker->shared, t->route, buf_str(&t->key),
 					  t->found->terms.response_time))
 		object_unref(&t->found);
-	if (t->part_asked && !t->part) {
+	if (t->part_awaited) {
 		if (!answered_by_part(t))
 			miss(t);
 	} else if (!t->found)

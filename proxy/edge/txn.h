@@ -68,10 +68,10 @@ struct txn {
 	/* where the answer comes from */
 	struct cache_lookup lookup;
 	bool lookup_out, lookup_back;
-	struct object *found;  /* what lookup brought; a reference */
-	struct object *object; /* to answer with, or to validate */
-	struct object *part;   /* a stored 206, to answer with or to complete */
-	bool part_asked;
+	struct object *found;	       /* what lookup brought; a reference */
+	struct object *object;	       /* to answer with, or to validate */
+	struct object *part;	       /* a stored 206, to answer with or to complete */
+	bool part_asked, part_awaited; /* once per request; its lookup is under way */
 	struct reuse_verdict reuse;
 	struct body_read read;
 	bool read_out;

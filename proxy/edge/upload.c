@@ -25,11 +25,13 @@ fill_body_gone(struct fill *f)
 static void
 say_continue(struct txn *t)
 {
-	static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
-	struct iovec iov = {(void *)(uintptr_t)line, sizeof line - 1};
-	if (t->rq.expect_continue && !t->continue_sent && t->rq.minor >= 1)
-		conn_write(t->conn, &iov, 1); /* the first bytes of a connection's turn: they fit */
+	bool first = t->rq.expect_continue && !t->continue_sent && t->rq.minor >= 1;
 	t->continue_sent = true;
+	if (!first || t->state != TXN_WAIT_FLIGHT) /* never into an answer */
+		return;
+	/* What was answered before may still fill the socket. */
+	buf_add_lit(&t->out, "HTTP/1.1 100 Continue\r\n\r\n");
+	answer_pump(t);
 }
 
 static ptrdiff_t
@@ -73,6 +75,14 @@ take_counted(struct txn *t, struct str in, char *p, size_t max)
 	return (ptrdiff_t)n;
 }
 
+/* The client owes nothing now. That it takes our bytes is another wait, with a limit of its own. */
+static void
+body_came(struct txn *t)
+{
+	if (t->conn->waiting == WAIT_BODY)
+		conn_wait(t->conn, WAIT_NOTHING);
+}
+
 ptrdiff_t
 upload_take(void *ctx, char *p, size_t max)
 {
@@ -103,11 +113,10 @@ upload_take(void *ctx, char *p, size_t max)
 			return FETCH_SEND_ABORT;
 		}
 		if (n != 0) {
-			if (t->body_over)
-				conn_wait(t->conn, WAIT_NOTHING);
+			body_came(t);
 			return n;
 		}
 	}
-	conn_wait(t->conn, WAIT_NOTHING);
+	body_came(t);
 	return 0;
 }

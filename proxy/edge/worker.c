@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ACCEPT_MOST = 64 };
+enum { ACCEPT_MOST = 64, DISPATCH_MOST = 64 };
 
 static int64_t
 clock_ns(clockid_t which)
@@ -96,8 +96,8 @@ time_out(struct worker *w, int64_t now)
 		while (l->first && now - l->first->wait_since_ms >= l->limit_ms) {
 			struct conn *c = l->first;
 			conn_timeout(c);
-			if (l->first ==
-			    c) /* still waiting for the same: nothing more to be done with it */
+			/* Still waiting, and not anew: nothing more to be done with it. */
+			if (l->first == c && now - c->wait_since_ms >= l->limit_ms)
 				conn_close(c);
 		}
 	}
@@ -130,7 +130,8 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	int64_t now = now_ms();
 	time_out(w, now);
 	if (w->draining) {
-		if (w->conn_count == 0 || now >= w->drain_until_ms)
+		bool idle = w->conn_count == 0 && !fill_is_read(w);
+		if (idle || now >= w->drain_until_ms)
 			event_base_loopbreak(w->base);
 		return;
 	}
@@ -193,7 +194,10 @@ worker_open(struct worker *w, struct shared *shared, unsigned index)
 	}
 	struct event_config *ec = event_config_new();
 	event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK);
-	event_config_require_features(ec, EV_FEATURE_ET);
+	event_config_require_features(ec, EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE);
+	/* Callbacks that make each other active again must not keep the loop from sockets and
+	 * clock. */
+	event_config_set_max_dispatch_interval(ec, NULL, DISPATCH_MOST, 0);
 	w->base = event_base_new_with_config(ec);
 	event_config_free(ec);
 	if (!w->base || mailbox_init(&w->mailbox))

@@ -156,7 +156,8 @@ head_update(struct str stored, const struct response *fresh, int64_t now, struct
 			add_field(v[i].name, v[i].value, out);
 	for (unsigned i = 0; i < fresh->fields.n; i++) {
 		const struct field *f = &fresh->fields.v[i];
-		bool news = is_kept(fresh, &cc, f, true) || f->id == FIELD_AGE; /* 4.2.3 counts it */
+		bool news =
+			is_kept(fresh, &cc, f, true) || f->id == FIELD_AGE; /* 4.2.3 counts it */
 		if (news && !is_bound(&old.fields, f) && f->id != FIELD_DATE)
 			add_field(f->name, f->value, out);
 	}

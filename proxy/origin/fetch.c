@@ -169,6 +169,14 @@ leaves_it_clean(const struct fetch *f)
 }
 
 static void
+call_next(struct site *s)
+{
+	struct fetch *first = TAILQ_FIRST(&s->waiting);
+	if (first)
+		todo_add(first);
+}
+
+static void
 give_lane_back(struct fetch *f)
 {
 	struct lane *l = f->lane;
@@ -177,19 +185,20 @@ give_lane_back(struct fetch *f)
 		pool_keep(l);
 	else
 		pool_close(l);
-	struct fetch *first = TAILQ_FIRST(&f->site->waiting);
-	if (first)
-		todo_add(first);
+	call_next(f->site);
 }
 
 static void
 leave(struct fetch *f)
 {
 	struct fetcher *fr = f->site->fetcher;
+	bool called = f->waiting && f->listed; /* to a lane, which is now the next one's */
 	todo_remove(f);
 	wait_no_more(f);
 	if (f->lane)
 		give_lane_back(f);
+	else if (called)
+		call_next(f->site);
 	fr->active--;
 	if (fr->spare_count >= SPARE_MAX || f->out.cap + f->held.cap > SPARE_BYTES) {
 		fetch_free(f);

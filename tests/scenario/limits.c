@@ -167,3 +167,31 @@ SCENARIO("a slow client that keeps taking is not given up")
 	expect_int((long long)client_read_body(c, got + n, BYTES - n), (long long)(BYTES - n));
 	expect(memcmp(got, want, BYTES) == 0);
 }
+
+/* Until the proxy has sent what the client's socket takes, and no more. */
+static void
+wait_until_it_stalls(void)
+{
+	double before = -1, now = 0;
+	for (int same = 0; same<5; same = now> 0 && before == now ? same + 1 : 0) {
+		before = now;
+		kit_pause();
+		now = edge_stat("bytes.to_clients");
+	}
+}
+
+SCENARIO("a client that takes nothing is given up, also when its own body is whole only then")
+{
+	origin_says("/big", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 64 << 20,
+		    .early = true);
+	edge_start_yaml("timeouts:\n  body: 5s\n  send: 500ms\n");
+	struct client *c = client_open_narrow();
+	client_request(c, "POST", "/big", "Content-Length: 100\r\n");
+	client_send(c, "some");
+	origin_wait_requests(1);
+	wait_until_it_stalls();
+	char rest[96] = {0};
+	client_send_bytes(c, rest, sizeof rest);
+	origin_wait_closed(0);
+	edge_wait_stat("connections.closed", 1);
+}

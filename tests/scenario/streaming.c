@@ -2,6 +2,7 @@
  * served on. */
 #include "tests/kit/kit.h"
 
+#include <sys/socket.h>
 #include <signal.h>
 
 SCENARIO("the beginning of a body reaches the client before its end exists")
@@ -154,6 +155,19 @@ SCENARIO("a client that shuts down its sending side still gets its answer")
 		    a.fault ? a.fault : "");
 }
 
+SCENARIO("a request and the end of sending in one segment: answered, then closed at once")
+{
+	static const char request[] = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	edge_start_yaml("timeouts:\n  idle: 1h\n");
+	get("/x");
+	struct client *c = client_open();
+	expect_int(send(client_fd(c), request, sizeof request - 1, MSG_MORE), sizeof request - 1);
+	client_half_close(c);
+	expect_answer(client_read(c, "GET"), 200, "hello");
+	client_expect_closed(c);
+}
+
 SCENARIO("an upload whose client goes away is not passed on as whole")
 {
 	origin_says("/up", .body = "thanks");
@@ -178,6 +192,54 @@ SCENARIO("SIGTERM: requests under way are answered, then it ends; new connection
 	edge_signal(SIGTERM);
 	size_t extra;
 	expect_that(client_try_closed(idle, 5000, &extra), "an idle connection outlives SIGTERM");
+	barrier_open(go);
+	call_expect(call, 200, "hello");
+	expect_int(edge_wait_exit(), 0);
+}
+
+SCENARIO("SIGTERM: a worker without clients still fetches for those of another worker")
+{
+	enum { BYTES = 1 << 20 };
+	struct barrier *half = barrier_new();
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "seen");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"v\"",
+		    .pattern_bytes = BYTES, .seed = 3, .hold_body = half, .hold_at = BYTES / 2);
+	edge_start("--workers", "8");
+	get("/x");
+	struct client *purge = client_open_to(edge_admin_port());
+	client_send(purge, "POST /purge?url=http://example.com/x HTTP/1.1\r\nHost: localhost\r\n"
+			   "Content-Length: 0\r\nConnection: close\r\n\r\n");
+	expect_status(client_read(purge, "POST"), 200);
+	/* The leader has what it asked for with the head; the follower reads on. */
+	struct client *leader = client_open();
+	client_request(leader, "GET", "/x", "If-None-Match: \"w\", \"v\"\r\n");
+	expect_status(client_read(leader, "GET"), 304);
+	struct call *follower = call_get("/x");
+	edge_wait_stat("requests.coalesced", 1);
+	client_close(leader);
+	edge_wait_stat("connections.closed", 2);
+	edge_signal(SIGTERM);
+	wait_until(edge_said("finishing what is under way"));
+	for (int i = 0; i < 100; i++) /* for some turns of the workers' clocks */
+		kit_pause();
+	barrier_open(half);
+	struct answer a = call_wait(follower);
+	expect_status(a, 200);
+	char *want = pattern(3, BYTES);
+	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+	expect_int(edge_wait_exit(), 0);
+}
+
+SCENARIO("SIGHUP while it drains cuts nothing off")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .body = "hello", .hold_head = go);
+	edge_start();
+	struct call *call = call_get("/x");
+	origin_wait_requests(1);
+	edge_signal(SIGTERM);
+	wait_until(edge_said("finishing what is under way"));
+	edge_signal(SIGHUP);
 	barrier_open(go);
 	call_expect(call, 200, "hello");
 	expect_int(edge_wait_exit(), 0);

@@ -127,3 +127,42 @@ SCENARIO(
 	}
 	expect_int(wrong, 0);
 }
+
+SCENARIO("who waited for another variant finds the marker, also where parts are kept")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/part", .fields = FRESH, .etag = "\"p\"", .body = "0123456789",
+		    .ranges = true);
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .etag = "\"a-rather-long-one\"",
+		    .body = "one", .hold_head = go);
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "two");
+	edge_start();
+	expect_status(get_with("/part", "Range: bytes=2-4\r\n"), 206);
+	struct call *one = call_with("GET", "/v", "X-Kind: 1\r\n", NULL);
+	origin_wait_requests(2);
+	struct call *two = call_with("GET", "/v", "X-Kind: 2\r\n", NULL);
+	edge_wait_requests(3);
+	barrier_open(go);
+	call_expect(one, 200, "one");
+	call_expect(two, 200, "two");
+	expect_hit(get_with("/v", "X-Kind: 1\r\n"));
+	expect_hit(get_with("/v", "X-Kind: 2\r\n"));
+	origin_expect_requests_for("/v", 2);
+}
+
+SCENARIO("who waits for a variant that turns out to vary on more asks for its own")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/v", .fields = FRESH "Vary: A\r\n", .body = "zero");
+	origin_says("/v", .fields = FRESH "Vary: A, B\r\n", .body = "one", .hold_head = go);
+	origin_says("/v", .fields = FRESH "Vary: A, B\r\n", .body = "two");
+	edge_start();
+	get_with("/v", "A: 1\r\n");
+	struct call *one = call_with("GET", "/v", "A: 2\r\nB: 1\r\n", NULL);
+	origin_wait_requests(2);
+	struct call *two = call_with("GET", "/v", "A: 2\r\nB: 2\r\n", NULL);
+	edge_wait_stat("requests.coalesced", 1);
+	barrier_open(go);
+	call_expect(one, 200, "one");
+	call_expect(two, 200, "two");
+}

@@ -1055,6 +1055,29 @@ START_TEST(an_origin_that_falls_silent)
 }
 END_TEST
 
+/* The lane that comes free calls the second, which is gone before it can come. */
+START_TEST(a_lane_whose_next_has_left_goes_to_the_one_after)
+{
+	struct stage s;
+	struct desk d;
+	struct call c[3] = {0};
+	stage_start(&s, play_hello, NULL);
+	desk_open(&d, &s, (struct origin_options){.max_connections = 1});
+	struct fetch_request r = request_of(&d, "GET");
+	for (int i = 0; i < COUNT(c); i++)
+		call_start(&c[i], &d, &r);
+	call_wait(&c[0]); /* the loop stops before the call is heard */
+	fetch_cancel(&c[1].fetch);
+	call_wait(&c[2]);
+	expect_end(&c[2], FETCH_OK);
+	ck_assert_int_eq(c[1].dones, 0);
+	for (int i = 0; i < COUNT(c); i++)
+		call_fini(&c[i]);
+	desk_close(&d);
+	stage_end(&s);
+}
+END_TEST
+
 START_TEST(waiting_for_a_lane_has_an_end)
 {
 	struct stage s;
@@ -1891,6 +1914,7 @@ UNIT("fetch", LOOP(answer, answers), TEST(nul_in_a_head_is_refused), TEST(a_head
      TEST(bytes_of_nobodys_response_are_not_the_next_one),
      TEST(an_idle_connection_that_closed_is_closed), TEST(connection_close_is_obeyed),
      TEST(those_beyond_max_connections_wait_their_turn),
+     TEST(a_lane_whose_next_has_left_goes_to_the_one_after),
      TEST(a_fetch_may_start_in_the_end_of_another), TEST(a_refused_connection),
      TEST(an_unknown_name), TEST(a_handshake_that_does_not_come),
      LOOP(an_origin_that_falls_silent, silences), TEST(waiting_for_a_lane_has_an_end),
