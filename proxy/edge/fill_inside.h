@@ -31,7 +31,7 @@ struct fill {
 	unsigned origin; /* index of the one being asked */
 	int64_t request_time;
 
-	unsigned times;	      /* sightings known before this one */
+	unsigned times; /* sightings known before this one */
 	bool published, whole, storable;
 	bool keeps_part; /* the write is of a 206, under a key of its own */
 	bool part_added;
