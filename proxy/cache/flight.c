@@ -91,6 +91,9 @@ struct flights *
 flights_create(const struct flights_options *o)
 {
 	struct flights *fs = NULL;
+	/* A block is let go when it is full: the window must outlast the one that is being filled.
+	 */
+	assert(o->window_bytes >= 4 * BLOCK_NEXT);
 	if (posix_memalign((void **)&fs, 64, sizeof *fs))
 		abort();
 	memset(fs, 0, sizeof *fs);

@@ -25,6 +25,7 @@ struct flights;
 struct flight;
 
 struct flights_options {
+	/* window_bytes: at least 256 KiB. */
 	uint64_t retain_bytes, window_bytes, total_bytes;
 };
 struct flights *flights_create(const struct flights_options *o);

@@ -501,12 +501,12 @@ keep_validated(struct fill *f, const struct response *rs)
 	}
 	if (ok && f->storable) {
 		h.object = cache_refresh(sh->cache, f->object, buf_str(&head), &f->terms);
-		if (is_forgotten(f))
-			cache_remove(sh->cache, f->object->hash, f->object->key);
 		f->stored_hash = f->object->hash;
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
 		count_baseline(f, true, f->object->body_bytes);
+		if (is_forgotten(f)) /* between the look and the refresh */
+			cache_remove(sh->cache, f->object->hash, f->object->key);
 	} else if (ours) {
 		forget_old(f);
 	}

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -348,7 +349,7 @@ server_reload(struct server *s)
 	if (fd < 0)
 		return;
 	if (s->started)
-		go_round(s); /* what was answered before is in the old one */
+		go_round(s); /* what was logged so far belongs to the old one */
 	int old = atomic_exchange(&s->shared.log_fd, fd);
 	if (old < 0)
 		return;

@@ -189,3 +189,31 @@ SCENARIO("where headers or cookies are part of the key, a URL is invalidated und
 	expect_answer(get_with("/y", "Cookie: lang=de\r\n"), 200, "new");
 	wait_until(verdict_has(get_with("/x", "X-Device: desk\r\n"), "hit"));
 }
+
+SCENARIO("what was asked for before a POST is not kept after it, also when it was fetched alone")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = "Cache-Control: private\r\n", .body = "mine");
+	origin_says("/x", .fields = FRESH, .body = "old", .hold_head = go);
+	origin_says("/x", .body = "done");
+	origin_says("/x", .fields = FRESH, .body = "new");
+	edge_start();
+	get("/x"); /* not to be shared: those that follow fetch alone */
+	struct call *slow = call_get("/x");
+	origin_wait_requests(2);
+	expect_status(ask("POST", "/x", NULL, "x"), 200);
+	barrier_open(go);
+	call_expect(slow, 200, "old");
+	expect_answer(get("/x"), 200, "new");
+}
+
+SCENARIO("a part that was kept is forgotten with its whole")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"v\"", .body = "0123456789", .ranges = true);
+	origin_says("/x", .body = "done");
+	origin_says("/x", .fields = FRESH, .etag = "\"w\"", .body = "abcdefghij", .ranges = true);
+	edge_start();
+	expect_answer(get_with("/x", "Range: bytes=2-4\r\n"), 206, "234");
+	expect_status(ask("POST", "/x", NULL, "x"), 200);
+	expect_answer(get_with("/x", "Range: bytes=2-4\r\n"), 206, "cde");
+}

@@ -283,3 +283,15 @@ SCENARIO("stale-if-error: the origin's, the client's, and none where the default
 		expect_that(a.status == cases[i].status, "%s: got %d", cases[i].says, a.status);
 	}
 }
+
+SCENARIO("a HEAD of a stale object refreshes what is stored, it does not lose it")
+{
+	origin_says("/x", .fields = "Cache-Control: max-age=0, stale-while-revalidate=600\r\n",
+		    .body = "hello");
+	edge_start();
+	get("/x");
+	expect_status(ask("HEAD", "/x", NULL, NULL), 200);
+	origin_wait_requests(2);
+	edge_expect_stat("flights.active", 0);
+	expect_hit(get("/x"));
+}

@@ -1,0 +1,143 @@
+/* test_part.c - what a stored 206 is good for.
+ * rooms: edge http cache base filter
+ */
+#include "proxy/edge/part.h"
+
+#include "proxy/http/h1_parse.h"
+#include "tests/kit/unit.h"
+
+#define HEAD(range, more) "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes " range "\r\n" more
+
+/* A part as the cache would hand it out: only its head and terms are looked at. */
+static struct object
+part(const char *head)
+{
+	struct object o = {.head = str_of(head)};
+	struct field fields[FIELDS_MAX];
+	struct response r = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	ck_assert(h1_parse_response(o.head, &r));
+	struct str etag = fields_get(&r.fields, FIELD_ETAG);
+	o.terms.last_modified = -1;
+	o.terms.etag_at = etag.n ? (uint32_t)(etag.p - o.head.p) : 0;
+	o.terms.etag_bytes = (uint32_t)etag.n;
+	return o;
+}
+
+/* clang-format off */
+static const struct {
+	const char *says, *head;
+	uint64_t body;
+	bool sound;
+} answers[] = {
+	{"a part as long as it says",     HEAD("0-9/100", ""), 10, true},
+	{"another length than it says",   HEAD("4-9/10", ""), 5, false},
+	{"the length is not known",       HEAD("0-9/100", ""), UINT64_MAX, false},
+	{"the total is not known",        HEAD("0-9/*", ""), 10, false},
+	{"all of it is no part",          HEAD("0-9/10", ""), 10, false},
+	{"it varies",                     HEAD("0-9/100", "Vary: A\r\n"), 10, false},
+	{"two ranges said",               HEAD("0-9/100", "Content-Range: bytes 0-9/100\r\n"), 10, false},
+	{"too much to hold",              HEAD("0-2000000/9000000", ""), 2000001, false},
+};
+
+static const struct {
+	const char *says, *range, *if_range;
+	bool answers;
+	uint64_t at, n;
+} wishes[] = { /* of bytes 10-19 of 100, tag "a" */
+	{"within",                     "bytes=12-14", NULL, true, 12, 3},
+	{"all that is held",           "bytes=10-19", NULL, true, 10, 10},
+	{"before",                     "bytes=5-12", NULL, false, 0, 0},
+	{"behind",                     "bytes=15-20", NULL, false, 0, 0},
+	{"the end of the whole",       "bytes=-5", NULL, false, 0, 0},
+	{"two ranges",                 "bytes=10-11,14-15", NULL, false, 0, 0},
+	{"of the same representation", "bytes=12-14", "\"a\"", true, 12, 3},
+	{"of another representation",  "bytes=12-14", "\"b\"", false, 0, 0},
+	{"no range at all",            NULL, NULL, false, 0, 0},
+};
+/* clang-format on */
+
+START_TEST(soundness)
+{
+	struct field fields[FIELDS_MAX];
+	struct response r = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	ck_assert(h1_parse_response(str_of(answers[_i].head), &r));
+	ck_assert_msg(part_is_sound(&r, answers[_i].body) == answers[_i].sound, "%s",
+		      answers[_i].says);
+}
+END_TEST
+
+START_TEST(wish)
+{
+	struct object o = part(HEAD("10-19/100", "ETag: \"a\"\r\n"));
+	struct field fields[4];
+	struct request rq = {.method = METHOD_GET, .fields = {.v = fields, .cap = 4}};
+	struct slice want = {0};
+	uint64_t total = 0;
+	if (wishes[_i].range)
+		fields_add(&rq.fields, STR("Range"), str_of(wishes[_i].range));
+	if (wishes[_i].if_range)
+		fields_add(&rq.fields, STR("If-Range"), str_of(wishes[_i].if_range));
+	bool yes = part_answers(&o, &rq, 1000, &want, &total);
+	ck_assert_msg(yes == wishes[_i].answers, "%s", wishes[_i].says);
+	if (yes) {
+		ck_assert_uint_eq(want.at, wishes[_i].at);
+		ck_assert_uint_eq(want.n, wishes[_i].n);
+		ck_assert_uint_eq(total, 100);
+	}
+}
+END_TEST
+
+START_TEST(the_gap_is_what_is_not_held)
+{
+	struct object front = part(HEAD("0-59/100", "ETag: \"a\"\r\n"));
+	struct object back = part(HEAD("40-99/100", "ETag: \"a\"\r\n"));
+	struct slice gap;
+	struct str validator;
+	ck_assert(part_next_gap(&front, 0, &gap, &validator));
+	ck_assert(gap.at == 60 && gap.n == 40 && str_eq(validator, STR("\"a\"")));
+	ck_assert(part_next_gap(&back, 0, &gap, &validator));
+	ck_assert(gap.at == 0 && gap.n == 40);
+	ck_assert(!part_next_gap(&back, 40, &gap, &validator));
+}
+END_TEST
+
+START_TEST(nothing_is_combined_without_a_strong_validator)
+{
+	struct slice gap;
+	struct str validator;
+	struct object weak = part(HEAD("0-59/100", "ETag: W/\"a\"\r\n"));
+	struct object none = part(HEAD("0-59/100", ""));
+	ck_assert(!part_next_gap(&weak, 0, &gap, &validator));
+	ck_assert(!part_next_gap(&none, 0, &gap, &validator));
+}
+END_TEST
+
+/* clang-format off */
+static const struct {
+	const char *says, *head;
+	uint64_t body;
+	bool fills;
+} fillings[] = { /* of 60-99 of 100, tag "a" */
+	{"the rest of the same",  HEAD("60-99/100", "ETag: \"a\"\r\n"), 40, true},
+	{"of another tag",        HEAD("60-99/100", "ETag: \"b\"\r\n"), 40, false},
+	{"without a tag",         HEAD("60-99/100", ""), 40, false},
+	{"less than asked for",   HEAD("60-98/100", "ETag: \"a\"\r\n"), 39, false},
+	{"of another total",      HEAD("60-99/200", "ETag: \"a\"\r\n"), 40, false},
+	{"shorter than it says",  HEAD("60-99/100", "ETag: \"a\"\r\n"), 39, false},
+};
+/* clang-format on */
+
+START_TEST(filling)
+{
+	struct object o = part(HEAD("0-59/100", "ETag: \"a\"\r\n"));
+	struct field fields[FIELDS_MAX];
+	struct response r = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	ck_assert(h1_parse_response(str_of(fillings[_i].head), &r));
+	struct slice gap = {60, 40};
+	ck_assert_msg(part_fills(&o, gap, &r, fillings[_i].body) == fillings[_i].fills, "%s",
+		      fillings[_i].says);
+}
+END_TEST
+
+UNIT("part", LOOP(soundness, answers), LOOP(wish, wishes), TEST(the_gap_is_what_is_not_held),
+     TEST(nothing_is_combined_without_a_strong_validator), LOOP(filling, fillings))
