@@ -594,7 +594,7 @@ static enum txn_next
 done(struct txn *t)
 {
 	if (t->cut)
-		return TXN_CLOSE;
+		return t->until == UINT64_MAX && !t->chunk_out ? TXN_RESET : TXN_CLOSE;
 	if (t->fault || !t->body_over)
 		return TXN_LINGER;
 	return t->keep_alive ? TXN_KEEP : TXN_CLOSE;

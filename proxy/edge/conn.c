@@ -291,7 +291,11 @@ drive_txn(struct conn *c)
 		linger(c);
 		return false;
 	}
-	if (next == TXN_CLOSE || c->broken) {
+	if (next == TXN_RESET) {
+		struct linger at_once = {.l_onoff = 1};
+		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+	}
+	if (next != TXN_KEEP || c->broken) {
 		free_conn(c);
 		return false;
 	}
@@ -399,6 +403,8 @@ conn_timeout(struct conn *c)
 void
 conn_begin_drain(struct conn *c)
 {
-	if (!c->txn && waiting_input(c).n == 0)
-		free_conn(c);
+	if (c->txn)
+		return;
+	c->readable = true; /* what came and was not looked at yet is still answered */
+	conn_drive(c);
 }

@@ -27,6 +27,8 @@ enum txn_next {
 	TXN_WAITS, /* conn_drive comes again when something happened */
 	TXN_KEEP,  /* done; the connection takes the next request */
 	TXN_CLOSE, /* done; close */
+	TXN_RESET, /* cut where only the end of the connection ends the body: a plain close would
+		      lie */
 	TXN_LINGER /* done; close, but the client may still be sending: half-close first */
 };
 

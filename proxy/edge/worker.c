@@ -111,6 +111,7 @@ begin_drain(struct letter *letter)
 	w->draining = true;
 	w->drain_until_ms = now_ms() + (int64_t)w->shared->config->timeouts.drain_ms;
 	for (unsigned i = 0; i < w->listener_count; i++) {
+		on_accept(w->listeners[i].fd, EV_READ, &w->listeners[i]); /* who already knocked */
 		event_del(w->listeners[i].ev);
 		close(w->listeners[i].fd);
 		w->listeners[i].fd = -1;

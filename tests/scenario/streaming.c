@@ -1,5 +1,7 @@
 /* Bodies flow: nothing waits for the whole, nothing holds the whole, and who goes away is not
  * served on. */
+#include <errno.h>
+
 #include "tests/kit/kit.h"
 
 #include <sys/socket.h>
@@ -265,4 +267,18 @@ SCENARIO("/healthz is 200")
 	client_send(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 	expect_status(client_read(c, "GET"), 200);
 	expect_between(edge_stat("uptime_s"), 0, 60);
+}
+
+SCENARIO("a body that ends with the connection and is cut short is reset, not closed as if whole")
+{
+	origin_says("/x",
+		    .raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
+	edge_start();
+	struct client *c = client_open();
+	char got[4096];
+	client_send(c, "GET /x HTTP/1.0\r\nHost: example.com\r\n\r\n");
+	errno = 0;
+	client_read_body(c, got, sizeof got);
+	expect_that(errno == ECONNRESET, "it was closed as if the body were whole (%s)",
+		    strerror(errno));
 }
