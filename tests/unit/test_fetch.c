@@ -1162,7 +1162,8 @@ static atomic_size_t curl_bytes, curl_peak;
 static void *
 count(void *p)
 {
-	size_t now = p ? (curl_bytes += *(size_t *)p) : 0, peak = curl_peak;
+	size_t now = p ? atomic_fetch_add(&curl_bytes, *(size_t *)p) + *(size_t *)p : 0;
+	size_t peak = curl_peak;
 	while (now > peak && !atomic_compare_exchange_weak(&curl_peak, &peak, now))
 		;
 	return p ? (char *)p + 16 : NULL;
