@@ -347,10 +347,7 @@ conn_accept(struct worker *w, int fd, const struct sockaddr *peer)
 {
 	struct conn *c = NEW(struct conn);
 	int one = 1;
-	int most_unsent =
-		128 << 10; /* what a slow client may hold in the kernel beyond its window */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most_unsent, sizeof most_unsent);
 	c->worker = w;
 	c->fd = fd;
 	c->family = (uint8_t)peer->sa_family;

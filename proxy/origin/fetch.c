@@ -181,6 +181,9 @@ give_lane_back(struct fetch *f)
 {
 	struct lane *l = f->lane;
 	f->lane = NULL;
+	if (f->recv_paused)
+		pool_move_on(l);
+	f->recv_paused = false;
 	if (leaves_it_clean(f))
 		pool_keep(l);
 	else
@@ -433,7 +436,11 @@ offer(struct fetch *f, struct str data)
 {
 	if (f->ev.on_body(f->ctx, data.p, data.n) || f->cancelled)
 		return true;
-	f->recv_paused = true;
+	if (!f->recv_paused) {
+		f->recv_paused = true;
+		pool_stall(f->lane);
+		call_next(f->site); /* slow readers must not keep others from the origin */
+	}
 	return false;
 }
 
@@ -672,6 +679,7 @@ carry_on(struct fetch *f)
 	}
 	if (resume && !f->over && !f->cancelled) {
 		f->recv_paused = false;
+		pool_move_on(f->lane);
 		take_held(f);
 		if (!f->recv_paused && !f->over && !f->cancelled)
 			lane_read_now(f->lane);

@@ -6,7 +6,7 @@
 #include <assert.h>
 
 /* Origins close idle connections after 60 to 75 s as a rule; ours go first. */
-enum { IDLE_MS = 55 * 1000 };
+enum { STALLED_TIMES = 16, IDLE_MS = 55 * 1000 };
 
 void
 pool_init(struct pool *p, const struct origin *o, struct event_base *base,
@@ -33,7 +33,8 @@ pool_fini(struct pool *p)
 struct lane *
 pool_open(struct pool *p)
 {
-	if (p->count >= p->origin->max_connections)
+	unsigned most = p->origin->max_connections;
+	if (p->count - p->stalled >= most || p->count / STALLED_TIMES >= most)
 		return NULL;
 	struct lane *l = lane_open(p->base, p->owner, p->origin, p->share);
 	l->pool = p;
@@ -71,6 +72,18 @@ pool_close(struct lane *l)
 	LIST_REMOVE(l, all);
 	l->pool->count--;
 	lane_close(&l);
+}
+
+void
+pool_stall(struct lane *l)
+{
+	l->pool->stalled++;
+}
+
+void
+pool_move_on(struct lane *l)
+{
+	l->pool->stalled--;
 }
 
 void

@@ -19,6 +19,7 @@ struct pool {
 	struct lane_queue idle; /* the last used one first */
 	struct lane_list lanes; /* all */
 	unsigned count;		/* of all */
+	unsigned stalled;	/* of them, waiting for a slow reader: they cost the origin nothing */
 };
 
 void pool_init(struct pool *p, const struct origin *o, struct event_base *base,
@@ -31,6 +32,10 @@ struct lane *pool_open(struct pool *p); /* never a kept one */
 /* Back from use: kept for the next, or closed. */
 void pool_keep(struct lane *l);
 void pool_close(struct lane *l);
+/* Its reader takes nothing for now / takes again: max_connections counts those that move, all
+ * together may be 16 times as many. */
+void pool_stall(struct lane *l);
+void pool_move_on(struct lane *l);
 /* For lane_owner, while the lane is idle: its on_readable and on_wake. */
 void pool_lost(struct lane *l);
 void pool_wake(struct lane *l);
