@@ -286,11 +286,11 @@ SCENARIO("a body that ends with the connection and is cut short is reset, not cl
 SCENARIO_IN(60, "slow readers do not keep others from the origin")
 {
 	/* More of them than the origin may be asked at once, each with more than a window. */
-	enum { SLOW = 24 };
-	origin_says("/big", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 16 << 20,
+	enum { SLOW = 6 };
+	origin_says("/big", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 8 << 20,
 		    .times = SLOW);
 	origin_says("/small", .body = "hello");
-	edge_yaml("origins:\n  - url: %O\n    max_connections: 8\n    connect_timeout: 5s\n");
+	edge_yaml("origins:\n  - url: %O\n    max_connections: 3\n    connect_timeout: 20s\n");
 	edge_start("--workers", "1");
 	for (int i = 0; i < SLOW; i++)
 		client_request(client_open(), "GET", "/big", "");
