@@ -290,7 +290,8 @@ SCENARIO_IN(60, "slow readers do not keep others from the origin")
 	origin_says("/big", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 8 << 20,
 		    .times = SLOW);
 	origin_says("/small", .body = "hello");
-	edge_yaml("origins:\n  - url: %O\n    max_connections: 3\n    connect_timeout: 20s\n");
+	edge_yaml(
+		"timeouts:\n  drain: 100ms\norigins:\n  - url: %O\n    max_connections: 3\n    connect_timeout: 20s\n");
 	edge_start("--workers", "1");
 	for (int i = 0; i < SLOW; i++)
 		client_request(client_open(), "GET", "/big", "");
