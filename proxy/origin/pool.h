@@ -19,7 +19,7 @@ struct pool {
 	struct lane_queue idle; /* the last used one first */
 	struct lane_list lanes; /* all */
 	unsigned count;		/* of all */
-	unsigned stalled;	/* of them, waiting for a slow reader: they cost the origin nothing */
+	unsigned stalled; /* of them, waiting for a slow reader: they cost the origin nothing */
 };
 
 void pool_init(struct pool *p, const struct origin *o, struct event_base *base,
