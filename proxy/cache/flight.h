@@ -47,9 +47,8 @@ struct flight_head {
 	bool stored;	/* being written to disk */
 	bool too_large; /* to be kept while it arrives: for its leader alone */
 	enum admission verdict;
-	bool has_age;		  /* the origin's answer had an Age: it came from a cache itself */
-	uint64_t body_bytes;	  /* UINT64_MAX: not known */
-	struct str content_range; /* of a 206 that is passed on; a view into head */
+	bool has_age;	     /* the origin's answer had an Age: it came from a cache itself */
+	uint64_t body_bytes; /* UINT64_MAX: not known */
 };
 
 enum flight_state {

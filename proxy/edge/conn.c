@@ -192,10 +192,8 @@ conn_write(struct conn *c, const struct iovec *iov, int n)
 		}
 		if (errno == EINTR)
 			continue;
-		if (errno == EAGAIN || errno == EWOULDBLOCK) {
-			c->writable = false;
+		if (errno == EAGAIN || errno == EWOULDBLOCK)
 			return 0;
-		}
 		c->broken = true;
 		return -1;
 	}
@@ -337,8 +335,6 @@ on_event(evutil_socket_t fd, short what, void *arg)
 		c->ending = true;
 	if (what & (EV_READ | EV_CLOSED))
 		c->readable = true;
-	if (what & EV_WRITE)
-		c->writable = true;
 	conn_drive(c);
 }
 
@@ -361,7 +357,6 @@ conn_accept(struct worker *w, int fd, const struct sockaddr *peer)
 		c->next->prev = &c->next;
 	w->conns = c;
 	w->conn_count++;
-	c->writable = true;
 	event_assign(&c->ev, w->base, fd, EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST,
 		     on_event, c);
 	if (event_add(&c->ev, NULL)) {

@@ -22,7 +22,6 @@ struct conn {
 	uint8_t waiting; /* enum waiting */
 	bool ending;	 /* the end of what the client sends is here, behind what is not read yet */
 	bool readable;	 /* the last read did not empty the socket */
-	bool writable;	 /* the last write was not refused */
 	bool eof;	 /* the client will send no more */
 	bool broken;	 /* a read or write failed: nothing can be sent */
 	bool lingering;	 /* answered and shut down; what still comes is thrown away */

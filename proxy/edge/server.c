@@ -366,8 +366,11 @@ server_report(struct server *s, struct report *out)
 	const struct metrics *blocks[256];
 	unsigned n = s->worker_count < 256 ? s->worker_count : 256;
 	memset(out, 0, sizeof *out);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		blocks[i] = &s->workers[i].metrics;
+		out->active_fetches +=
+			atomic_load_explicit(&s->workers[i].active_fetches, memory_order_relaxed);
+	}
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
 	out->now_s = now_s();

@@ -266,7 +266,6 @@ static void
 on_wake(void *ctx)
 {
 	struct txn *t = ctx;
-	t->woken = true;
 	conn_drive(t->conn);
 }
 
@@ -275,7 +274,7 @@ go_alone(struct txn *t, enum fill_kind kind)
 {
 	flight_leave(&t->reader);
 	t->reader = flight_enter_alone(t->worker->shared->flights, &t->worker->mailbox, on_wake, t);
-	t->leader = t->alone = true;
+	t->leader = true;
 	txn_move(t, TXN_WAIT_FLIGHT);
 	fill_start(t, kind);
 }
@@ -609,7 +608,7 @@ begin_again(struct txn *t)
 {
 	flight_leave(&t->reader);
 	object_unref(&t->part);
-	t->leader = t->alone = t->part_asked = t->stale_ok = false;
+	t->leader = t->part_asked = t->stale_ok = false;
 	t->restarts++;
 	txn_move(t, TXN_LOOKUP);
 	lookup_primary(t);

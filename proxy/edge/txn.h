@@ -79,7 +79,7 @@ struct txn {
 	bool read_out;
 	struct flight_reader *reader;
 	struct fill *fill; /* ours to feed with the request's body, while a body is sent */
-	bool leader, alone, woken;
+	bool leader;
 	unsigned restarts;
 	bool passing;	 /* never stored, never shared */
 	bool as_it_came; /* conditions and ranges go to the origin as the client sent them */

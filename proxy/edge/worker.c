@@ -130,6 +130,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	struct worker *w = arg;
 	int64_t now = now_ms();
 	time_out(w, now);
+	atomic_store_explicit(&w->active_fetches, fetcher_active(w->fetcher), memory_order_relaxed);
 	if (w->draining) {
 		bool idle = w->conn_count == 0 && !fill_is_read(w);
 		if (idle || now >= w->drain_until_ms)

@@ -91,6 +91,7 @@ struct worker {
 	struct event *mail, *nudged, *tick, *log_due;
 	struct letter drain_letter;
 	struct metrics metrics;
+	_Atomic unsigned active_fetches; /* as of the last tick, for reports */
 	struct listener *listeners;
 	unsigned listener_count;
 	struct wait_list waits[WAIT_KINDS];
