@@ -17,7 +17,7 @@ MODE    ?= release
 PREFIX  ?= /usr/local
 SECONDS ?= 60
 B       := build/$(MODE)$(if $(findstring clang,$(CC)),-clang)
-ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/edge proxy/admin proxy/cli config
+ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/wire proxy/serve proxy/node proxy/admin proxy/cli config
 
 WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict-prototypes \
         -Wmissing-prototypes -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror) \
@@ -40,8 +40,9 @@ COMPILE  = @mkdir -p $(@D); echo "$(CC) $@"; $(CC) $(ALLFLAGS)
 
 obj  = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c))
 lib  = $(B)/lib/lib$(notdir $(1)).a
-# Link order: a room before those it uses.
-LIBS := $(foreach r,config proxy/admin proxy/edge proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
+# Link order: a room before those it uses. The group goes when wire, serve and node have no circles.
+grouped = -Wl,--start-group $(1) -Wl,--end-group
+LIBS := $(foreach r,config proxy/node proxy/wire proxy/serve proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
 .PHONY: run test unit scenario test-programs lint format fuzz bench install deps clean help FORCE
@@ -51,7 +52,7 @@ LIBS := $(foreach r,config proxy/admin proxy/edge proxy/origin proxy/cache proxy
 build/twice: $(B)/bin/twice FORCE
 	@cmp -s $< $@ || cp -f $< $@
 $(B)/bin/twice: $(call obj,proxy/cli) $(LIBS)
-	$(COMPILE) -o $@ $(call obj,proxy/cli) $(LIBS) $(PKG_LIBS)
+	$(COMPILE) -o $@ $(call obj,proxy/cli) $(call grouped,$(LIBS)) $(PKG_LIBS)
 
 define room_lib
 $(call lib,$(1)): $$(call obj,$(1))
@@ -72,7 +73,7 @@ $(B)/%.o: %.c
 # A unit test names the rooms it may link in its first lines: "rooms: http base", users first.
 rooms_of = $(foreach r,$(shell sed -n '1,5s/.*rooms: *\([a-z ]*\).*/\1/p' $(1)),$(B)/lib/lib$(r).a)
 $(B)/tests/test_%: tests/unit/test_%.c $$(call rooms_of,tests/unit/test_$$*.c)
-	$(COMPILE) $(PKG_CFLAGS) -o $@ $< $(call rooms_of,$<) $(CHECK_LIBS) $(PKG_LIBS)
+	$(COMPILE) $(PKG_CFLAGS) -o $@ $< $(call grouped,$(call rooms_of,$<)) $(CHECK_LIBS) $(PKG_LIBS)
 
 # A scenario is a program of its own: tests/kit, the real proxy (TWICE), no room.
 KIT := $(call obj,tests/kit)
@@ -86,7 +87,7 @@ $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(filter %.o,$(FUZZ_MAIN)) $$(call rooms_of,tes
 
 # Programs of bench/ may use any room; the archives give each what it names.
 $(B)/bench/%: bench/%.c $(call lib,proxy/cli) $(LIBS)
-	$(COMPILE) $(PKG_CFLAGS) -o $@ $< $(call lib,proxy/cli) $(LIBS) $(PKG_LIBS)
+	$(COMPILE) $(PKG_CFLAGS) -o $@ $< $(call lib,proxy/cli) $(call grouped,$(LIBS)) $(PKG_LIBS)
 
 programs  = $(patsubst $(1)/%.c,$(B)/$(2)/%,$(wildcard $(1)/$(3)$(or $(T),*).c))
 UNITS     := $(call programs,tests/unit,tests,test_)

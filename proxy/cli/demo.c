@@ -11,7 +11,7 @@
 #include "proxy/cli/replay.h"
 #include "proxy/cli/sample_origin.h"
 #include "proxy/cli/savings.h"
-#include "proxy/edge/server.h"
+#include "proxy/node/server.h"
 
 #include <assert.h>
 #include <errno.h>

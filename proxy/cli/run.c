@@ -3,7 +3,7 @@
 #include "proxy/base/address.h"
 #include "proxy/base/log.h"
 #include "proxy/cli/settings.h"
-#include "proxy/edge/server.h"
+#include "proxy/node/server.h"
 
 #include <pthread.h>
 #include <signal.h>

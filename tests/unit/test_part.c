@@ -1,7 +1,7 @@
 /* test_part.c - what a stored 206 is good for.
- * rooms: edge http cache base filter
+ * rooms: serve http cache base filter
  */
-#include "proxy/edge/part.h"
+#include "proxy/serve/part.h"
 
 #include "proxy/http/h1_parse.h"
 #include "tests/kit/unit.h"

@@ -1,7 +1,7 @@
 /* test_passes.c - a bounded memory of keys that must not queue.
- * rooms: edge base
+ * rooms: serve base
  */
-#include "proxy/edge/passes.h"
+#include "proxy/serve/passes.h"
 
 #include "tests/kit/unit.h"
 

@@ -1,7 +1,7 @@
 /* test_route.c - the first route that matches applies; what none matches has the defaults.
- * rooms: edge http base
+ * rooms: serve http base
  */
-#include "proxy/edge/route.h"
+#include "proxy/serve/route.h"
 
 #include "tests/kit/unit.h"
 

@@ -1,7 +1,7 @@
 /* test_txn.c - the life of a request as a table: what must hold of any such table.
- * rooms: edge admin origin cache http base filter config
+ * rooms: serve wire node admin origin cache http base filter config
  */
-#include "proxy/edge/txn.h"
+#include "proxy/serve/txn.h"
 
 #include "tests/kit/unit.h"
 

@@ -4,8 +4,8 @@
  * A table of fixed size: a newer key may push out an older one, which costs at most one queue.
  * Threads   any, lock-free.
  */
-#ifndef EDGE_PASSES_H
-#define EDGE_PASSES_H
+#ifndef SERVE_PASSES_H
+#define SERVE_PASSES_H
 
 #include "filter/hash.h"
 

@@ -5,11 +5,11 @@
  *	whole     keep.c commits: the object is visible before the last reader has its last byte
  *	on_done   end, or fail: cut short, it was never there
  */
-#include "proxy/edge/fill_inside.h"
+#include "proxy/serve/fill_inside.h"
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
-#include "proxy/edge/part.h"
+#include "proxy/serve/part.h"
 #include "proxy/http/h1_parse.h"
 
 #include <assert.h>

@@ -3,8 +3,8 @@
  * Threads   everything here belongs to the worker's own thread, but for its mailbox and the relaxed
  *           reads of its metrics.
  */
-#ifndef EDGE_WORKER_H
-#define EDGE_WORKER_H
+#ifndef NODE_WORKER_H
+#define NODE_WORKER_H
 
 #include "config/config.h"
 #include "proxy/base/buf.h"
@@ -13,9 +13,9 @@
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/flight.h"
-#include "proxy/edge/passes.h"
-#include "proxy/edge/route.h"
-#include "proxy/edge/seen.h"
+#include "proxy/serve/passes.h"
+#include "proxy/serve/route.h"
+#include "proxy/serve/seen.h"
 #include "proxy/origin/fetch.h"
 
 #include <event2/event.h>

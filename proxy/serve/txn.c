@@ -3,11 +3,11 @@
  * Each state has one small function that moves the transaction on or says it waits; callbacks from
  * the cache and from flights only note the news and drive the connection.
  */
-#include "proxy/edge/txn.h"
+#include "proxy/serve/txn.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/edge/fill.h"
-#include "proxy/edge/part.h"
+#include "proxy/serve/fill.h"
+#include "proxy/serve/part.h"
 #include "proxy/http/h1_parse.h"
 
 #include <arpa/inet.h>
@@ -24,7 +24,7 @@ txn_state_word(enum txn_state s)
 	static const char *const words[] = {
 #define STATE(name, waits_for, truth) #name,
 #define EDGE(from, to, why)
-#include "proxy/edge/txn_states.h"
+#include "proxy/serve/txn_states.h"
 #undef STATE
 #undef EDGE
 	};
@@ -37,7 +37,7 @@ txn_may_move(enum txn_state from, enum txn_state to)
 	static const uint8_t moves[] = {
 #define STATE(name, waits_for, truth)
 #define EDGE(from, to, why) TXN_##from << 4 | TXN_##to,
-#include "proxy/edge/txn_states.h"
+#include "proxy/serve/txn_states.h"
 #undef STATE
 #undef EDGE
 	};

@@ -1,5 +1,5 @@
 /* part.c - what a stored 206 is good for. Pure: facts of heads and lengths. */
-#include "proxy/edge/part.h"
+#include "proxy/serve/part.h"
 
 #include "proxy/http/h1_parse.h"
 #include "proxy/http/precond.h"

@@ -1,6 +1,6 @@
 /* passes.c - one word per slot: 40 bits of the key's hash and 24 bits of the time it holds until.
  */
-#include "proxy/edge/passes.h"
+#include "proxy/serve/passes.h"
 
 #include "proxy/base/mem.h"
 

@@ -4,8 +4,8 @@
  * A part stands in the RAM tier under a key of its own (the primary key and a mark), never on disk:
  * an object worth disk is fetched whole on its second sighting.
  */
-#ifndef EDGE_PART_H
-#define EDGE_PART_H
+#ifndef SERVE_PART_H
+#define SERVE_PART_H
 
 #include "proxy/cache/cache.h"
 #include "proxy/http/message.h"

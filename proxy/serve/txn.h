@@ -3,10 +3,10 @@
  * Owned by its connection and run by it: events only note what happened and call conn_drive. The
  * states and the moves allowed between them stand in txn_states.h.
  */
-#ifndef EDGE_TXN_H
-#define EDGE_TXN_H
+#ifndef SERVE_TXN_H
+#define SERVE_TXN_H
 
-#include "proxy/edge/conn.h"
+#include "proxy/wire/conn.h"
 #include "proxy/http/chunked.h"
 #include "proxy/http/fault.h"
 #include "proxy/http/head.h"
@@ -16,7 +16,7 @@
 enum txn_state {
 #define STATE(name, waits_for, truth) TXN_##name,
 #define EDGE(from, to, why)
-#include "proxy/edge/txn_states.h"
+#include "proxy/serve/txn_states.h"
 #undef STATE
 #undef EDGE
 };
@@ -124,7 +124,7 @@ void txn_free_spares(struct worker *w);
 /* The only assignment to t->state. */
 void txn_move(struct txn *t, enum txn_state to);
 
-/* ---- answer.c: from a verdict to bytes ---- */
+/* ---- send.c: from a verdict to bytes ---- */
 
 /* Each decides the head of the answer and moves to SEND. */
 void answer_fault(struct txn *t, const struct fault *f);

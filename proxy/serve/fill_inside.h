@@ -1,9 +1,9 @@
 /* fill_inside.h - what fill.c, upload.c and keep.c share: the trip itself. For nobody else.
  */
-#ifndef EDGE_FILL_INSIDE_H
-#define EDGE_FILL_INSIDE_H
+#ifndef SERVE_FILL_INSIDE_H
+#define SERVE_FILL_INSIDE_H
 
-#include "proxy/edge/fill.h"
+#include "proxy/serve/fill.h"
 
 #include <netinet/in.h>
 

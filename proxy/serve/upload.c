@@ -1,6 +1,6 @@
 /* upload.c - the request's body, from the client's connection to the fetch that sends it on:
  * decoded, counted, never faster than the origin takes it. */
-#include "proxy/edge/fill_inside.h"
+#include "proxy/serve/fill_inside.h"
 
 #include "proxy/http/chunked.h"
 

@@ -1,5 +1,5 @@
 /* listen.c - addresses by getaddrinfo: numeric IPv4, bracketed IPv6, a name, or ":8080" for all. */
-#include "proxy/edge/listen.h"
+#include "proxy/wire/listen.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -1,11 +1,11 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
-#include "proxy/edge/server.h"
+#include "proxy/node/server.h"
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
-#include "proxy/edge/fill.h"
-#include "proxy/edge/listen.h"
-#include "proxy/edge/worker.h"
+#include "proxy/serve/fill.h"
+#include "proxy/wire/listen.h"
+#include "proxy/node/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  *	192.0.2.1 - - [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 1024 "-" "curl/7.88"
  *	  cache="hit; ttl=60; detail=ram" head_us=38 total_us=41
  */
-#include "proxy/edge/txn.h"
+#include "proxy/serve/txn.h"
 
 #include <arpa/inet.h>
 #include <time.h>

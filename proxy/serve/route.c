@@ -1,6 +1,6 @@
 /* route.c - routes compiled from the configuration into views the request path can use as they are.
  */
-#include "proxy/edge/route.h"
+#include "proxy/serve/route.h"
 
 #include "proxy/base/mem.h"
 

@@ -4,10 +4,10 @@
  * A fill belongs to its worker, not to the request that began it: that client may leave while
  * others read on, or while it is still worth storing.
  */
-#ifndef EDGE_FILL_H
-#define EDGE_FILL_H
+#ifndef SERVE_FILL_H
+#define SERVE_FILL_H
 
-#include "proxy/edge/txn.h"
+#include "proxy/serve/txn.h"
 
 enum fill_kind {
 	FILL_MISS,     /* the whole object, for the cache and everybody who waits */

@@ -3,8 +3,8 @@
  *
  * Threads   test, record, report from any; tick and save from the keeper.
  */
-#ifndef EDGE_SEEN_H
-#define EDGE_SEEN_H
+#ifndef SERVE_SEEN_H
+#define SERVE_SEEN_H
 
 #include "config/config.h"
 #include "filter/memory.h"

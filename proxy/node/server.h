@@ -4,8 +4,8 @@
  * fetcher. Workers share the cache, the pair, the baseline and the flights; nothing else they
  * write.
  */
-#ifndef EDGE_SERVER_H
-#define EDGE_SERVER_H
+#ifndef NODE_SERVER_H
+#define NODE_SERVER_H
 
 #include "config/config.h"
 #include "proxy/admin/report.h"

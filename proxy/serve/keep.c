@@ -1,9 +1,9 @@
 /* keep.c - what stays of an origin's answer: is it storable, was its URL seen before, under which
  * key does it lie, what does it replace, and when does it count?
  */
-#include "proxy/edge/fill_inside.h"
+#include "proxy/serve/fill_inside.h"
 
-#include "proxy/edge/part.h"
+#include "proxy/serve/part.h"
 #include "proxy/http/h1_parse.h"
 
 #include <stdio.h>

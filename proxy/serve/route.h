@@ -1,7 +1,7 @@
 /* route.h - which rules of the configuration apply to a request: the first route that matches.
  */
-#ifndef EDGE_ROUTE_H
-#define EDGE_ROUTE_H
+#ifndef SERVE_ROUTE_H
+#define SERVE_ROUTE_H
 
 #include "config/config.h"
 #include "proxy/cache/admission.h"

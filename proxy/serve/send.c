@@ -1,9 +1,9 @@
-/* answer.c - from a verdict to bytes: the head of the answer, then its body from wherever it lies,
+/* send.c - from a verdict to bytes: the head of the answer, then its body from wherever it lies,
  * with back-pressure: the next piece is taken only when the last one is with the client.
  */
-#include "proxy/edge/fill.h"
-#include "proxy/edge/part.h"
-#include "proxy/edge/txn.h"
+#include "proxy/serve/fill.h"
+#include "proxy/serve/part.h"
+#include "proxy/serve/txn.h"
 
 #include "proxy/http/date.h"
 #include "proxy/http/h1_parse.h"

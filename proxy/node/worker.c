@@ -1,10 +1,10 @@
 /* worker.c - the thread: accepts, ticks, opens its mail, drains. */
-#include "proxy/edge/worker.h"
+#include "proxy/node/worker.h"
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
-#include "proxy/edge/conn.h"
-#include "proxy/edge/fill.h"
+#include "proxy/wire/conn.h"
+#include "proxy/serve/fill.h"
 
 #include <errno.h>
 #include <stdlib.h>

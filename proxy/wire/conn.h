@@ -3,10 +3,10 @@
  * A plain non-blocking socket with one persistent edge-triggered event. An idle connection holds no
  * buffer: sockets are read into the worker's scratch, and only what is left over is kept.
  */
-#ifndef EDGE_CONN_H
-#define EDGE_CONN_H
+#ifndef WIRE_CONN_H
+#define WIRE_CONN_H
 
-#include "proxy/edge/worker.h"
+#include "proxy/node/worker.h"
 
 #include <netinet/in.h>
 #include <sys/uio.h>

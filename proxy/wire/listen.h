@@ -1,6 +1,6 @@
 /* listen.h - "127.0.0.1:8080" to a bound, listening socket. */
-#ifndef EDGE_LISTEN_H
-#define EDGE_LISTEN_H
+#ifndef WIRE_LISTEN_H
+#define WIRE_LISTEN_H
 
 #include <stddef.h>
 

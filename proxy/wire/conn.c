@@ -4,11 +4,11 @@
  * next head, then read. It stops when it has to wait, and says for what (conn_wait), so that every
  * wait has a time limit.
  */
-#include "proxy/edge/conn.h"
+#include "proxy/wire/conn.h"
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
-#include "proxy/edge/txn.h"
+#include "proxy/serve/txn.h"
 #include "proxy/http/h1_parse.h"
 
 #include <arpa/inet.h>
