@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SNAPSHOT_EVERY_S = 900 };
+/* LOG_LANE_BYTES: lines that one worker may have waiting. LOG_END_MS: for the last of them. */
+enum { SNAPSHOT_EVERY_S = 900, LOG_LANE_BYTES = 512 << 10, LOG_END_MS = 2000 };
 
 struct server {
 	const struct config *config;
@@ -85,6 +86,10 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
 	sh->routes = routes_create(c);
+	sh->trusted = mem_zalloc((c->forwarded.trust_count + 1) * sizeof *sh->trusted);
+	for (unsigned i = 0; i < c->forwarded.trust_count; i++)
+		if (network_parse(c->forwarded.trust[i], &sh->trusted[sh->trusted_count]) == 0)
+			sh->trusted_count++;
 	sh->policy = (struct policy_settings){
 		.target = c->cache.targeted_field ? str_of(c->cache.targeted_field) : STR(""),
 		.default_stale_if_error_s = (int64_t)c->cache.stale_if_error_s,
@@ -149,17 +154,17 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 }
 
 static int
-open_log(const struct config *c)
+open_log(struct server *s, char *err, size_t err_bytes)
 {
+	const struct config *c = s->config;
 	if (!c->access_log || strcmp(c->access_log, "off") == 0)
+		return 0;
+	if (logfile_start(&s->shared.access_log, c->access_log, s->worker_count, LOG_LANE_BYTES)) {
+		snprintf(err, err_bytes, "cannot start the access log's thread: %s",
+			 strerror(errno));
 		return -1;
-	if (strcmp(c->access_log, "-") == 0)
-		return dup(STDOUT_FILENO);
-	int fd = open(c->access_log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	if (fd < 0)
-		log_error("cannot write the access log %s: %s; requests are not logged",
-			  c->access_log, strerror(errno));
-	return fd;
+	}
+	return 0;
 }
 
 int
@@ -171,7 +176,6 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	s->version = version;
 	s->begun_us = now_us();
 	s->shared.config = c;
-	atomic_init(&s->shared.log_fd, open_log(c));
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
@@ -179,7 +183,7 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	pthread_cond_init(&s->wake, &attr);
 	pthread_condattr_destroy(&attr);
 	if (open_shelves(s, err, err_bytes) || open_origins(s, err, err_bytes) ||
-	    open_workers(s, err, err_bytes)) {
+	    open_workers(s, err, err_bytes) || open_log(s, err, err_bytes)) {
 		server_destroy(&s);
 		return -1;
 	}
@@ -281,9 +285,8 @@ server_destroy(struct server **sp)
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);
-	int fd = atomic_load(&sh->log_fd);
-	if (fd >= 0)
-		close(fd);
+	logfile_stop(&sh->access_log, LOG_END_MS);
+	free(sh->trusted);
 	pthread_cond_destroy(&s->wake);
 	pthread_mutex_destroy(&s->lock);
 	free(s->ports);
@@ -296,66 +299,11 @@ server_port(const struct server *s, unsigned listener)
 	return s->ports[listener];
 }
 
-/* A letter to every worker, and a wait until each has opened its own: from then on none of them is
- * within a write that began before. */
-struct round {
-	pthread_mutex_t lock;
-	pthread_cond_t all;
-	unsigned left; /* under lock */
-};
-
-struct stop {
-	struct letter letter;
-	struct worker *worker;
-	struct round *round;
-};
-
-static void
-on_stop(struct letter *l)
-{
-	struct stop *s = (struct stop *)l;
-	struct round *r = s->round;
-	worker_flush_log(s->worker);
-	pthread_mutex_lock(&r->lock);
-	if (--r->left == 0)
-		pthread_cond_signal(&r->all);
-	pthread_mutex_unlock(&r->lock);
-}
-
-static void
-go_round(struct server *s)
-{
-	struct stop *stops = mem_zalloc(s->worker_count * sizeof *stops);
-	struct round r = {.left = s->worker_count};
-	pthread_mutex_init(&r.lock, NULL);
-	pthread_cond_init(&r.all, NULL);
-	for (unsigned i = 0; i < s->worker_count; i++) {
-		stops[i] = (struct stop){{NULL, on_stop}, &s->workers[i], &r};
-		mailbox_post(&s->workers[i].mailbox, &stops[i].letter);
-	}
-	pthread_mutex_lock(&r.lock);
-	while (r.left)
-		pthread_cond_wait(&r.all, &r.lock);
-	pthread_mutex_unlock(&r.lock);
-	pthread_cond_destroy(&r.all);
-	pthread_mutex_destroy(&r.lock);
-	free(stops);
-}
-
 void
 server_reload(struct server *s)
 {
-	int fd = open_log(s->config);
-	if (fd < 0)
-		return;
-	if (s->started)
-		go_round(s); /* what was logged so far belongs to the old one */
-	int old = atomic_exchange(&s->shared.log_fd, fd);
-	if (old < 0)
-		return;
-	if (s->started)
-		go_round(s); /* nobody writes to the old one any more */
-	close(old);
+	if (s->shared.access_log)
+		logfile_reopen(s->shared.access_log);
 }
 
 /* ---- facts --------------------------------------------------------------------------------- */
@@ -374,6 +322,8 @@ server_report(struct server *s, struct report *out)
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
 	out->now_s = now_s();
+	if (s->shared.access_log)
+		out->log_dropped = logfile_dropped(s->shared.access_log);
 	metrics_sum(blocks, n, out->n);
 	cache_stats(s->shared.cache, &out->cache);
 	baseline_stats(s->shared.baseline, &out->baseline);

@@ -142,15 +142,6 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 			event_add(w->listeners[i].ev, NULL);
 }
 
-/* At the end of a turn of the loop: what it logged is written at once and whole. */
-static void
-on_log_due(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	worker_flush_log(arg);
-}
-
 /* ---- mail ---------------------------------------------------------------------------------- */
 
 static void
@@ -207,7 +198,6 @@ worker_open(struct worker *w, struct shared *shared, unsigned index)
 	w->fetcher = fetcher_create(w->base);
 	w->mail = event_new(w->base, w->mailbox.fd, EV_READ | EV_PERSIST, on_mail, w);
 	w->nudged = event_new(w->base, -1, 0, on_mail, w);
-	w->log_due = event_new(w->base, -1, 0, on_log_due, w);
 	w->tick = event_new(w->base, -1, EV_PERSIST, on_tick, w);
 	struct timeval every = {0, TICK_MS * 1000};
 	for (unsigned i = 0; i < w->listener_count; i++) {
@@ -230,7 +220,6 @@ worker_run(void *arg)
 	while (w->conns)
 		conn_close(w->conns);
 	fill_cancel_all(w);
-	worker_flush_log(w);
 	return NULL;
 }
 
@@ -246,7 +235,7 @@ worker_close(struct worker *w)
 		for (unsigned i = 0; i < w->listener_count; i++)
 			if (w->listeners[i].ev)
 				event_free(w->listeners[i].ev);
-		struct event *evs[] = {w->mail, w->nudged, w->tick, w->log_due};
+		struct event *evs[] = {w->mail, w->nudged, w->tick};
 		for (size_t i = 0; i < sizeof evs / sizeof evs[0]; i++)
 			if (evs[i])
 				event_free(evs[i]);

@@ -8,8 +8,10 @@
 
 #include "config/config.h"
 #include "proxy/base/buf.h"
+#include "proxy/base/logfile.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/metrics.h"
+#include "proxy/base/network.h"
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/flight.h"
@@ -54,7 +56,9 @@ struct shared {
 	_Atomic uint64_t writing[WRITING_SLOTS];
 	_Atomic double disk_used_share; /* refreshed by the first worker's tick */
 	_Atomic int64_t budget;		/* bytes the write-rate budget still allows */
-	_Atomic int log_fd;		/* access log, or -1 */
+	struct logfile *access_log;	/* NULL: none; each worker adds to the lane of its index */
+	struct network *trusted;	/* forwarders that are believed: forwarded.trust */
+	unsigned trusted_count;
 };
 
 /* What a connection may be waiting for, each with its own time limit: one list per kind, oldest
@@ -88,7 +92,7 @@ struct worker {
 	struct event_base *base;
 	struct fetcher *fetcher;
 	struct mailbox mailbox;
-	struct event *mail, *nudged, *tick, *log_due;
+	struct event *mail, *nudged, *tick;
 	struct letter drain_letter;
 	struct metrics metrics;
 	_Atomic unsigned active_fetches; /* as of the last tick, for reports */
@@ -100,7 +104,7 @@ struct worker {
 	struct fill *fills;
 	struct txn *spare_txns;
 	unsigned spare_count;
-	struct buf log; /* access log lines not written yet */
+	struct buf log; /* scratch for one line of the access log */
 	char *scratch;	/* SCRATCH_BYTES: what a socket is read into */
 	bool draining;
 	int64_t drain_until_ms;
@@ -112,7 +116,6 @@ int worker_open(struct worker *w, struct shared *shared, unsigned index);
 void *worker_run(void *w); /* thread main */
 void worker_close(struct worker *w);
 void worker_drain(struct worker *w); /* any thread */
-void worker_flush_log(struct worker *w);
 
 int64_t now_s(void);  /* wall clock */
 int64_t now_ms(void); /* monotonic, coarse: for time limits */

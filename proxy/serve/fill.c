@@ -130,7 +130,8 @@ go(struct fill *f)
 		.client_ip = str_of(f->client_ip),
 		.scheme = f->rq.scheme,
 		.via_name = str_of(sh->config->forwarded.via),
-		.trust_forwarded = sh->config->forwarded.trust,
+		.trust_forwarded =
+			network_any_holds(sh->trusted, sh->trusted_count, str_of(f->client_ip)),
 		.strip_conditions = !f->as_it_came,
 	};
 	struct field fields[FIELDS_MAX];
