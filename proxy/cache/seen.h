@@ -3,8 +3,8 @@
  *
  * Threads   test, record, report from any; tick and save from the keeper.
  */
-#ifndef SERVE_SEEN_H
-#define SERVE_SEEN_H
+#ifndef CACHE_SEEN_H
+#define CACHE_SEEN_H
 
 #include "filter/memory.h"
 #include "filter/pair.h"

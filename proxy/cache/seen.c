@@ -2,7 +2,7 @@
  *
  * The pair is asked directly: it is the hot path's one memory access per request.
  */
-#include "proxy/serve/seen.h"
+#include "proxy/cache/seen.h"
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
