@@ -1,6 +1,7 @@
 /* logfile.c - one writer thread drains the lanes in turn, each to a line's end. */
 #include "proxy/base/logfile.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/base/nowait.h"
@@ -51,14 +52,6 @@ struct logfile {
 	uint64_t dropped_seen;
 	int64_t dropped_ms; /* when dropped_seen last grew */
 };
-
-static int64_t
-clock_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* ---- adding -------------------------------------------------------------------------------- */
 
@@ -157,8 +150,8 @@ say_dropped(struct logfile *l)
 				    l->path);
 		l->is_behind = true;
 		l->dropped_seen = dropped;
-		l->dropped_ms = clock_ms();
-	} else if (l->is_behind && clock_ms() - l->dropped_ms > CALM_MS) {
+		l->dropped_ms = now_exact_ms();
+	} else if (l->is_behind && now_exact_ms() - l->dropped_ms > CALM_MS) {
 		log_info("the access log %s is complete again; %llu lines were dropped since the "
 			 "start",
 			 l->path, (unsigned long long)dropped);
@@ -170,7 +163,7 @@ say_dropped(struct logfile *l)
 static bool
 may_wait(struct logfile *l)
 {
-	if (atomic_load(&l->stopping) && clock_ms() >= atomic_load(&l->stop_by_ms))
+	if (atomic_load(&l->stopping) && now_exact_ms() >= atomic_load(&l->stop_by_ms))
 		return false;
 	if (atomic_load(&l->reopen))
 		return false;
@@ -350,7 +343,7 @@ logfile_stop(struct logfile **lp, int64_t within_ms)
 	if (!l)
 		return;
 	uint64_t before = logfile_dropped(l);
-	atomic_store(&l->stop_by_ms, clock_ms() + within_ms);
+	atomic_store(&l->stop_by_ms, now_exact_ms() + within_ms);
 	atomic_store(&l->stopping, true);
 	wake(l);
 	struct timespec until;

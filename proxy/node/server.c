@@ -53,6 +53,31 @@ snapshot_reserve(const struct config *c)
 }
 
 static int
+open_sightings(struct server *s, char *err, size_t err_bytes)
+{
+	static const enum memory_kind kind_of[] = {
+		[CONFIG_MEMORY_PAIR] = MEMORY_PAIR,
+		[CONFIG_MEMORY_COUNTING] = MEMORY_COUNTING,
+		[CONFIG_MEMORY_STABLE] = MEMORY_STABLE,
+		[CONFIG_MEMORY_SCALABLE] = MEMORY_SCALABLE,
+	};
+	const struct config *c = s->config;
+	struct seen_options o = {
+		.cache = s->shared.cache,
+		.saved = c->cache.dir != NULL,
+		.memory =
+			{
+				.kind = kind_of[c->admission.memory],
+				.sightings = c->admission.sightings,
+				.capacity = c->admission.capacity,
+				.false_positives = c->admission.false_positives,
+				.rotate_after_s = c->admission.rotate_after_s,
+			},
+	};
+	return seen_open(&s->shared.seen, &o, err, err_bytes);
+}
+
+static int
 open_shelves(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
@@ -68,7 +93,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		return -1;
 	sh->seed = cache_seed(sh->cache);
 	sh->max_object_bytes = o.max_object_bytes ? o.max_object_bytes : UINT64_MAX;
-	if (seen_open(&sh->seen, c, sh->cache, err, err_bytes))
+	if (open_sightings(s, err, err_bytes))
 		return -1;
 	struct baseline_options b = {
 		.disk_bytes = o.disk_bytes,
@@ -105,7 +130,13 @@ static int
 open_origins(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
-	s->shared.origins = mem_zalloc(c->origin_count * sizeof *s->shared.origins);
+	struct origin *origins[UPSTREAM_MOST];
+	unsigned n = 0;
+	if (c->origin_count > UPSTREAM_MOST) {
+		snprintf(err, err_bytes, "%u origins are too many; there may be %d",
+			 c->origin_count, UPSTREAM_MOST);
+		return -1;
+	}
 	for (unsigned i = 0; i < c->origin_count; i++) {
 		const struct config_origin *co = &c->origins[i];
 		struct origin_options o = {
@@ -117,12 +148,13 @@ open_origins(struct server *s, char *err, size_t err_bytes)
 			.read_timeout_ms = (long)co->read_timeout_ms,
 			.max_connections = co->max_connections,
 		};
-		s->shared.origins[i] = origin_create(&o, err, err_bytes);
-		if (!s->shared.origins[i])
-			return -1;
-		s->shared.origin_count++;
+		origins[n] = origin_create(&o, err, err_bytes);
+		if (!origins[n])
+			break;
+		n++;
 	}
-	return 0;
+	s->shared.upstream = upstream_create(origins, n);
+	return n == c->origin_count ? 0 : -1;
 }
 
 static int
@@ -277,9 +309,7 @@ server_destroy(struct server **sp)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	free(s->workers);
-	for (unsigned i = 0; i < sh->origin_count; i++)
-		origin_destroy(&sh->origins[i]);
-	free(sh->origins);
+	upstream_destroy(&sh->upstream);
 	routes_destroy(&sh->routes);
 	passes_destroy(&sh->passes);
 	flights_destroy(&sh->flights);

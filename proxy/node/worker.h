@@ -7,7 +7,10 @@
 #define NODE_WORKER_H
 
 #include "config/config.h"
+#include "proxy/base/alarm.h"
+#include "proxy/base/arena.h"
 #include "proxy/base/buf.h"
+#include "proxy/base/clock.h"
 #include "proxy/base/logfile.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/metrics.h"
@@ -17,8 +20,9 @@
 #include "proxy/cache/flight.h"
 #include "proxy/serve/passes.h"
 #include "proxy/serve/route.h"
-#include "proxy/serve/seen.h"
+#include "proxy/cache/seen.h"
 #include "proxy/origin/fetch.h"
+#include "proxy/origin/upstream.h"
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
@@ -41,8 +45,7 @@ struct shared {
 	struct routes *routes;
 	const struct filter_seed *seed;
 	struct policy_settings policy;
-	struct origin **origins;
-	unsigned origin_count;
+	struct upstream *upstream;
 	uint64_t max_object_bytes;
 	_Atomic unsigned connections;
 	_Atomic bool draining;
@@ -104,6 +107,8 @@ struct worker {
 	struct fill *fills;
 	struct txn *spare_txns;
 	unsigned spare_count;
+	struct alarms alarms; /* run by the tick */
+	struct arena_pool arenas;
 	struct buf log; /* scratch for one line of the access log */
 	char *scratch;	/* SCRATCH_BYTES: what a socket is read into */
 	bool draining;
@@ -116,9 +121,5 @@ int worker_open(struct worker *w, struct shared *shared, unsigned index);
 void *worker_run(void *w); /* thread main */
 void worker_close(struct worker *w);
 void worker_drain(struct worker *w); /* any thread */
-
-int64_t now_s(void);  /* wall clock */
-int64_t now_ms(void); /* monotonic, coarse: for time limits */
-int64_t now_us(void); /* monotonic: for the log */
 
 #endif

@@ -50,6 +50,7 @@ SCENARIO("bytes of a client cannot make lines of their own")
 	struct client *c = client_open();
 	client_send(c, "GET /bad\x01 HTTP/1.1\r\nHost: a\r\n\r\n");
 	client_try(c, "GET");
+	client_close(c);
 	edge_stop();
 	for (char *p = edge_stdout(); *p; p++)
 		expect_that(*p == '\n' || (unsigned char)*p >= 32, "byte %d in the log:\n%s", *p,
