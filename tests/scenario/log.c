@@ -204,6 +204,8 @@ SCENARIO("a log file is reopened on SIGHUP")
 	edge_start_yaml("access_log: %D/access.log\n");
 	char *log = text("%s/access.log", kit_dir()), *moved = text("%s/access.log.1", kit_dir());
 	get("/before");
+	wait_until(
+		strstr(program("cat", log).out, "/before")); /* written a moment after the answer */
 	expect_int(rename(log, moved), 0);
 	edge_signal(SIGHUP);
 	wait_until(access(log, F_OK) == 0);
