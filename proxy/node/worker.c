@@ -10,36 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { ACCEPT_MOST = 64, DISPATCH_MOST = 64 };
-
-static int64_t
-clock_ns(clockid_t which)
-{
-	struct timespec ts;
-	clock_gettime(which, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-int64_t
-now_s(void)
-{
-	return clock_ns(CLOCK_REALTIME_COARSE) / 1000000000;
-}
-
-int64_t
-now_ms(void)
-{
-	return clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000;
-}
-
-int64_t
-now_us(void)
-{
-	return clock_ns(CLOCK_MONOTONIC) / 1000;
-}
+enum { ACCEPT_MOST = 64, DISPATCH_MOST = 64, SPARE_CHUNKS = 512 };
 
 /* ---- accepting ----------------------------------------------------------------------------- */
 
@@ -131,6 +104,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	struct worker *w = arg;
 	int64_t now = now_ms();
 	time_out(w, now);
+	alarm_run(&w->serve.alarms, now);
 	atomic_store_explicit(&w->active_fetches, fetcher_active(w->serve.fetcher),
 			      memory_order_relaxed);
 	if (w->serve.draining) {
@@ -196,6 +170,8 @@ worker_open(struct worker *w, unsigned index)
 	w->serve.log.node = w;
 	w->index = index;
 	w->scratch = mem_alloc(SCRATCH_BYTES);
+	alarm_init(&w->serve.alarms, now_ms());
+	w->serve.arenas.spare_most = SPARE_CHUNKS;
 	const int64_t limits[WAIT_KINDS] = {
 		[WAIT_HEADER] = (int64_t)c->timeouts.header_ms,
 		[WAIT_IDLE] = (int64_t)c->timeouts.idle_ms,
@@ -270,6 +246,7 @@ worker_close(struct worker *w)
 		if (w->listeners[i].fd >= 0)
 			close(w->listeners[i].fd);
 	free(w->listeners);
+	arena_pool_fini(&w->serve.arenas);
 	buf_fini(&w->serve.log.lines);
 	settings_unref(&w->serve.settings);
 	free(w->scratch);

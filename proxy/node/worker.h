@@ -6,6 +6,7 @@
 #ifndef NODE_WORKER_H
 #define NODE_WORKER_H
 
+#include "proxy/base/clock.h"
 #include "proxy/serve/serve.h"
 
 #include <event2/event.h>
@@ -65,9 +66,5 @@ int worker_open(struct worker *w, unsigned index);
 void *worker_run(void *w); /* thread main */
 void worker_close(struct worker *w);
 void worker_drain(struct worker *w); /* any thread */
-
-int64_t now_s(void);  /* wall clock */
-int64_t now_ms(void); /* monotonic, coarse: for time limits */
-int64_t now_us(void); /* monotonic: for the log */
 
 #endif

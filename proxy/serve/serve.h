@@ -6,7 +6,10 @@
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
 
+#include "proxy/base/alarm.h"
+#include "proxy/base/arena.h"
 #include "proxy/base/buf.h"
+#include "proxy/base/clock.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/metrics.h"
 #include "proxy/origin/fetch.h"
@@ -32,6 +35,8 @@ struct serve {
 	struct metrics *metrics;
 	struct mailbox *mailbox; /* where letters to this worker go */
 	struct fetcher *fetcher;
+	struct alarms alarms; /* node runs them */
+	struct arena_pool arenas;
 	struct log_lines log;
 	bool draining; /* connections are closed behind their answer */
 
