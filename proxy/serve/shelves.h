@@ -12,7 +12,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/cache/flight.h"
 #include "proxy/serve/passes.h"
-#include "proxy/serve/seen.h"
+#include "proxy/cache/seen.h"
 
 enum { FORGOTTEN_SLOTS = 4096, WRITING_SLOTS = 1024 };
 
