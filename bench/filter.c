@@ -17,7 +17,7 @@
 #include <xxhash.h>
 
 #include "bench/kit.h"
-#include "filter/blocked.h"
+#include "filter/family/blocked.h"
 #include "filter/pair.h"
 
 #if __has_include(<bloom.h>)

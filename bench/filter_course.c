@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "bench/kit.h"
-#include "filter/scalable.h"
+#include "filter/family/scalable.h"
 #include "filter/sizing.h"
 #include "proxy/base/buf.h"
 

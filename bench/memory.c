@@ -13,9 +13,9 @@
 #include <stdlib.h>
 
 #include "bench/kit.h"
-#include "filter/memory.h"
+#include "filter/family/memory.h"
 #include "filter/mix.h"
-#include "filter/stable.h"
+#include "filter/family/stable.h"
 
 #define ABSENT (UINT64_C(1) << 50) /* keys from here on are never recorded */
 #define ASKED  20000		   /* questions per figure */

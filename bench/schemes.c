@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "bench/kit.h"
-#include "filter/bloom.h"
+#include "filter/family/bloom.h"
 #include "filter/sizing.h"
 
 #define TRIES 10000000 /* per seed */

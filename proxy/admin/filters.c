@@ -6,7 +6,7 @@
  */
 #include "proxy/admin/filters.h"
 
-#include "filter/scalable.h"
+#include "filter/family/scalable.h"
 #include "proxy/base/mem.h"
 
 #include <ctype.h>

@@ -7,7 +7,7 @@
 #define SERVE_SEEN_H
 
 #include "config/config.h"
-#include "filter/memory.h"
+#include "filter/family/memory.h"
 #include "filter/pair.h"
 #include "proxy/cache/cache.h"
 

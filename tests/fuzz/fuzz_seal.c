@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/bloom.h"
-#include "filter/bloomier.h"
-#include "filter/cells.h"
-#include "filter/chain.h"
-#include "filter/counting.h"
-#include "filter/memory.h"
+#include "filter/family/bloom.h"
+#include "filter/family/bloomier.h"
+#include "filter/family/cells.h"
+#include "filter/family/chain.h"
+#include "filter/family/counting.h"
+#include "filter/family/memory.h"
 #include "filter/mix.h"
-#include "filter/retouched.h"
-#include "filter/stable.h"
+#include "filter/family/retouched.h"
+#include "filter/family/stable.h"
 
 #define ROOM	 (1u << 20)
 #define KEYS	 64

@@ -14,7 +14,7 @@
 
 #include "filter/hash.h"
 #include "filter/mix.h"
-#include "filter/seal.h"
+#include "filter/family/seal.h"
 #include "tests/kit/unit.h"
 
 static inline struct key_hash

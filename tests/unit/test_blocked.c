@@ -3,7 +3,7 @@
  */
 #include <pthread.h>
 
-#include "filter/blocked.h"
+#include "filter/family/blocked.h"
 #include "tests/kit/family.h"
 
 SEALED(blocked)

@@ -1,7 +1,7 @@
 /* test_bloom.c - the classic filter holds what it promises, under every scheme.
  * rooms: filter
  */
-#include "filter/bloom.h"
+#include "filter/family/bloom.h"
 #include "tests/kit/family.h"
 
 SEALED(bloom)

@@ -1,7 +1,7 @@
 /* test_bloomier.c - exact on its keys; a stranger passes with chance 2^-q.
  * rooms: filter
  */
-#include "filter/bloomier.h"
+#include "filter/family/bloomier.h"
 #include "tests/kit/family.h"
 
 SEALED(bloomier)

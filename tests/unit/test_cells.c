@@ -1,7 +1,7 @@
 /* test_cells.c - hash codes in cells, as in 1970.
  * rooms: filter
  */
-#include "filter/cells.h"
+#include "filter/family/cells.h"
 #include "tests/kit/family.h"
 
 SEALED(cells)

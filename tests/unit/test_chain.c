@@ -1,8 +1,8 @@
 /* test_chain.c - filters that grow: dynamic rows and scalable links.
  * rooms: filter
  */
-#include "filter/dynamic.h"
-#include "filter/scalable.h"
+#include "filter/family/dynamic.h"
+#include "filter/family/scalable.h"
 #include "tests/kit/family.h"
 
 SEALED(chain)

@@ -1,8 +1,8 @@
 /* test_counting.c - cells that count: never too few, and keys can leave.
  * rooms: filter
  */
-#include "filter/bloom.h"
-#include "filter/counting.h"
+#include "filter/family/bloom.h"
+#include "filter/family/counting.h"
 #include "tests/kit/family.h"
 
 SEALED(counting)

@@ -1,7 +1,7 @@
 /* test_estimate.c - estimates hit the truth as often as their errors say.
  * rooms: filter
  */
-#include "filter/bloom.h"
+#include "filter/family/bloom.h"
 #include "tests/kit/family.h"
 
 #define RUNS 200

@@ -3,7 +3,7 @@
  */
 #include <pthread.h>
 
-#include "filter/memory.h"
+#include "filter/family/memory.h"
 #include "tests/kit/family.h"
 
 static struct memory_options

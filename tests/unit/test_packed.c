@@ -1,7 +1,7 @@
 /* test_packed.c - cells of any width keep their own value and nobody else's.
  * rooms: filter
  */
-#include "filter/packed.h"
+#include "filter/family/packed.h"
 #include "tests/kit/family.h"
 
 #define CELLS 131

@@ -1,7 +1,7 @@
 /* test_probe.c - the places of a key are the ones its scheme's formula names.
  * rooms: filter
  */
-#include "filter/probe.h"
+#include "filter/family/probe.h"
 #include "tests/kit/family.h"
 
 #define RANGE 1009u

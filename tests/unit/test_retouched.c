@@ -1,8 +1,8 @@
 /* test_retouched.c - clearing false positives costs what its rule says.
  * rooms: filter
  */
-#include "filter/bloom.h"
-#include "filter/retouched.h"
+#include "filter/family/bloom.h"
+#include "filter/family/retouched.h"
 #include "tests/kit/family.h"
 
 SEALED(retouched)

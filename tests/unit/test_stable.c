@@ -1,7 +1,7 @@
 /* test_stable.c - the stable point, its false positives, and what is still remembered.
  * rooms: filter
  */
-#include "filter/stable.h"
+#include "filter/family/stable.h"
 #include "tests/kit/family.h"
 
 SEALED(stable)
