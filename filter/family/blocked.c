@@ -18,12 +18,12 @@ struct line {
 	alignas(LINE_BYTES) _Atomic uint64_t word[WORDS];
 };
 
-struct blocked {
+struct twice_blocked {
 	struct line *lines; /* owned */
 	uint64_t line_count;
 	uint64_t keys; /* created for */
 	double fpr;
-	struct sizing_plan plan;
+	struct twice_sizing_plan plan;
 	uint64_t pattern[PATTERNS];
 	alignas(LINE_BYTES) _Atomic uint64_t count;
 };
@@ -34,14 +34,14 @@ struct spot {
 };
 
 static inline uint64_t
-line_of(const struct blocked *b, struct key_hash h)
+line_of(const struct twice_blocked *b, struct twice_key_hash h)
 {
 	return (uint64_t)((unsigned __int128)h.hi * b->line_count >> 64);
 }
 
 /* hi picks the line; lo the bits (25 each) and, with the other 14, a pair of words. */
 static inline struct spot
-spot_of(const struct blocked *b, struct key_hash h)
+spot_of(const struct twice_blocked *b, struct twice_key_hash h)
 {
 	static const unsigned char pairs[28][2] = {
 		{0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 5}, {0, 6}, {0, 7}, {1, 2}, {1, 3}, {1, 4},
@@ -58,14 +58,14 @@ spot_of(const struct blocked *b, struct key_hash h)
 	};
 }
 
-struct blocked *
-blocked_create(uint64_t keys, double fpr)
+struct twice_blocked *
+twice_blocked_create(uint64_t keys, double fpr)
 {
-	struct sizing_plan plan;
+	struct twice_sizing_plan plan;
 
-	if (!sizing_plan_lines(&plan, WORDS, WORD_BITS, 1, keys, fpr))
+	if (!twice_sizing_plan_lines(&plan, WORDS, WORD_BITS, 1, keys, fpr))
 		return NULL;
-	struct blocked *b = aligned_alloc(LINE_BYTES, sizeof(*b));
+	struct twice_blocked *b = aligned_alloc(LINE_BYTES, sizeof(*b));
 	struct line *lines = b ? aligned_alloc(LINE_BYTES, plan.lines * LINE_BYTES) : NULL;
 	if (!lines) {
 		free(b);
@@ -78,12 +78,12 @@ blocked_create(uint64_t keys, double fpr)
 	b->keys = keys;
 	b->fpr = fpr;
 	b->plan = plan;
-	pattern_fill(b->pattern, WORD_BITS, plan.line.per_word);
+	twice_pattern_fill(b->pattern, WORD_BITS, plan.line.per_word);
 	return b;
 }
 
 void
-blocked_destroy(struct blocked **b)
+twice_blocked_destroy(struct twice_blocked **b)
 {
 	if (!*b)
 		return;
@@ -93,7 +93,7 @@ blocked_destroy(struct blocked **b)
 }
 
 bool
-blocked_add(struct blocked *b, struct key_hash h)
+twice_blocked_add(struct twice_blocked *b, struct twice_key_hash h)
 {
 	struct spot s = spot_of(b, h);
 	bool missing[2], was_there = true;
@@ -109,7 +109,7 @@ blocked_add(struct blocked *b, struct key_hash h)
 }
 
 bool
-blocked_has(const struct blocked *b, struct key_hash h)
+twice_blocked_has(const struct twice_blocked *b, struct twice_key_hash h)
 {
 	struct spot s = spot_of(b, h);
 
@@ -118,25 +118,25 @@ blocked_has(const struct blocked *b, struct key_hash h)
 }
 
 void
-blocked_prefetch(const struct blocked *b, struct key_hash h)
+twice_blocked_prefetch(const struct twice_blocked *b, struct twice_key_hash h)
 {
 	__builtin_prefetch(&b->lines[line_of(b, h)]);
 }
 
 uint64_t
-blocked_count(const struct blocked *b)
+twice_blocked_count(const struct twice_blocked *b)
 {
 	return atomic_load_explicit(&b->count, memory_order_relaxed);
 }
 
 static inline _Atomic uint64_t *
-word_at(const struct blocked *b, uint64_t i)
+word_at(const struct twice_blocked *b, uint64_t i)
 {
 	return &b->lines[i / WORDS].word[i % WORDS];
 }
 
 uint64_t
-blocked_ones(const struct blocked *b)
+twice_blocked_ones(const struct twice_blocked *b)
 {
 	uint64_t ones = 0;
 
@@ -146,74 +146,76 @@ blocked_ones(const struct blocked *b)
 }
 
 size_t
-blocked_memory(const struct blocked *b)
+twice_blocked_memory(const struct twice_blocked *b)
 {
 	return sizeof(*b) + b->line_count * LINE_BYTES;
 }
 
 static double
-keys_per_line(const struct blocked *b)
+keys_per_line(const struct twice_blocked *b)
 {
 	double bits = (double)(b->line_count * LINE_BYTES * 8);
 
-	return sizing_line_keys(&b->plan.line, (double)blocked_ones(b) / bits);
+	return twice_sizing_line_keys(&b->plan.line, (double)twice_blocked_ones(b) / bits);
 }
 
 double
-blocked_fpr(const struct blocked *b)
+twice_blocked_fpr(const struct twice_blocked *b)
 {
-	return sizing_line_fpr(&b->plan.line, keys_per_line(b));
+	return twice_sizing_line_fpr(&b->plan.line, keys_per_line(b));
 }
 
 double
-blocked_estimate(const struct blocked *b)
+twice_blocked_estimate(const struct twice_blocked *b)
 {
 	return keys_per_line(b) * (double)b->line_count;
 }
 
 int
-blocked_union(struct blocked *into, const struct blocked *other)
+twice_blocked_union(struct twice_blocked *into, const struct twice_blocked *other)
 {
 	if (into->keys != other->keys || into->fpr != other->fpr)
 		return -1;
 	for (uint64_t i = 0; i < into->line_count * WORDS; i++)
 		atomic_fetch_or(word_at(into, i), atomic_load(word_at(other, i)));
 
-	double keys = blocked_estimate(into);
+	double keys = twice_blocked_estimate(into);
 	atomic_store(&into->count, keys < 0x1p63 ? (uint64_t)keys : UINT64_MAX);
 	return 0;
 }
 
 int
-blocked_save(const struct blocked *b, const struct seal_sink *to)
+twice_blocked_save(const struct twice_blocked *b, const struct twice_snapshot_sink *to)
 {
-	uint64_t params[SEAL_PARAMS] = {b->keys, seal_from_double(b->fpr), blocked_count(b)};
+	uint64_t params[TWICE_SNAPSHOT_PARAMS] = {b->keys, twice_snapshot_from_double(b->fpr),
+						  twice_blocked_count(b)};
 
-	return seal_write(to, SEAL_BLOCKED, params, b->lines, b->line_count * LINE_BYTES);
+	return twice_snapshot_write(to, TWICE_SNAPSHOT_BLOCKED, params, b->lines,
+				    b->line_count * LINE_BYTES);
 }
 
-struct blocked *
-blocked_load(struct seal_source *from)
+struct twice_blocked *
+twice_blocked_load(struct twice_snapshot_source *from)
 {
-	struct seal_head head;
+	struct twice_snapshot_head head;
 
-	if (seal_open(from, SEAL_BLOCKED, &head) != 0)
+	if (twice_snapshot_open(from, TWICE_SNAPSHOT_BLOCKED, &head) != 0)
 		return NULL;
-	struct sizing_plan plan;
+	struct twice_sizing_plan plan;
 	uint64_t keys = head.params[0];
-	double fpr = seal_to_double(head.params[1]);
-	if (!sizing_plan_lines(&plan, WORDS, WORD_BITS, 1, keys, fpr) ||
+	double fpr = twice_snapshot_to_double(head.params[1]);
+	if (!twice_sizing_plan_lines(&plan, WORDS, WORD_BITS, 1, keys, fpr) ||
 	    plan.lines * LINE_BYTES != head.payload_bytes) {
-		seal_refuse(from, SEAL_ABSURD);
+		twice_snapshot_refuse(from, TWICE_SNAPSHOT_ABSURD);
 		return NULL;
 	}
-	struct blocked *b = blocked_create(keys, fpr);
+	struct twice_blocked *b = twice_blocked_create(keys, fpr);
 	if (!b) {
-		seal_refuse(from, SEAL_NO_MEMORY);
+		twice_snapshot_refuse(from, TWICE_SNAPSHOT_NO_MEMORY);
 		return NULL;
 	}
-	if (seal_take(from, &head, b->lines) != 0)
-		blocked_destroy(&b);
+	if (twice_snapshot_take(from, &head, b->lines) != 0)
+		twice_blocked_destroy(&b);
 	else
 		atomic_store(&b->count, head.params[2]);
 	return b;

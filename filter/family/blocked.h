@@ -11,43 +11,43 @@
  *           key one is told that it was new. The rest one at a time.
  * Errors    create: NULL for options out of range or when memory is out.
  */
-#ifndef FILTER_BLOCKED_H
-#define FILTER_BLOCKED_H
+#ifndef TWICE_BLOCKED_H
+#define TWICE_BLOCKED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "filter/hash.h"
-#include "filter/family/seal.h"
+#include "filter/family/snapshot.h"
 
-struct blocked;
+struct twice_blocked;
 
 /* keys from 1 to 2^30, a rate from 1e-6 to 0.5. */
-struct blocked *blocked_create(uint64_t keys, double fpr);
-void blocked_destroy(struct blocked **b);
+struct twice_blocked *twice_blocked_create(uint64_t keys, double fpr);
+void twice_blocked_destroy(struct twice_blocked **b);
 
 /* Adds the key; says whether it was there already (or seemed to be). */
-bool blocked_add(struct blocked *b, struct key_hash h);
-bool blocked_has(const struct blocked *b, struct key_hash h);
-void blocked_prefetch(const struct blocked *b, struct key_hash h);
+bool twice_blocked_add(struct twice_blocked *b, struct twice_key_hash h);
+bool twice_blocked_has(const struct twice_blocked *b, struct twice_key_hash h);
+void twice_blocked_prefetch(const struct twice_blocked *b, struct twice_key_hash h);
 
 /* Keys whose add answered "new"; after a union, the estimate from the ones. */
-uint64_t blocked_count(const struct blocked *b);
+uint64_t twice_blocked_count(const struct twice_blocked *b);
 
-uint64_t blocked_ones(const struct blocked *b);
-size_t blocked_memory(const struct blocked *b);
+uint64_t twice_blocked_ones(const struct twice_blocked *b);
+size_t twice_blocked_memory(const struct twice_blocked *b);
 
 /* At this fill: the chance that an absent key is found; distinct keys, infinity when all
  * bits are ones. */
-double blocked_fpr(const struct blocked *b);
-double blocked_estimate(const struct blocked *b);
+double twice_blocked_fpr(const struct twice_blocked *b);
+double twice_blocked_estimate(const struct twice_blocked *b);
 
 /* into becomes the filter of both sets' keys. -1, and nothing done, when the two were not
  * created alike. */
-int blocked_union(struct blocked *into, const struct blocked *other);
+int twice_blocked_union(struct twice_blocked *into, const struct twice_blocked *other);
 
-int blocked_save(const struct blocked *b, const struct seal_sink *to);
-struct blocked *blocked_load(struct seal_source *from);
+int twice_blocked_save(const struct twice_blocked *b, const struct twice_snapshot_sink *to);
+struct twice_blocked *twice_blocked_load(struct twice_snapshot_source *from);
 
 #endif

@@ -3,163 +3,167 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "filter/family/grid.h"
+#include "filter/family/counters.h"
 
-struct bloom {
-	struct grid grid;
+struct twice_bloom {
+	struct twice_counters counters;
 };
 
-struct bloom *
-bloom_create(const struct probe *shape)
+struct twice_bloom *
+twice_bloom_create(const struct twice_probe *shape)
 {
-	struct bloom *b = calloc(1, sizeof(*b));
-	if (b && grid_init(&b->grid, shape, 1))
-		bloom_destroy(&b);
+	struct twice_bloom *b = calloc(1, sizeof(*b));
+	if (b && twice_counters_init(&b->counters, shape, 1))
+		twice_bloom_destroy(&b);
 	return b;
 }
 
 void
-bloom_destroy(struct bloom **b)
+twice_bloom_destroy(struct twice_bloom **b)
 {
 	if (*b)
-		grid_fini(&(*b)->grid);
+		twice_counters_fini(&(*b)->counters);
 	free(*b);
 	*b = NULL;
 }
 
 bool
-bloom_add(struct bloom *b, struct key_hash h)
+twice_bloom_add(struct twice_bloom *b, struct twice_key_hash h)
 {
-	uint64_t place[PROBE_MOST], before = b->grid.used;
-	probe_places(&b->grid.probe, h, place);
-	for (unsigned i = 0; i < b->grid.probe.n; i++)
-		grid_put(&b->grid, place[i], 1);
-	b->grid.keys += b->grid.used != before;
-	return b->grid.used == before;
+	uint64_t place[TWICE_PROBE_MOST], before = b->counters.used;
+	twice_probe_places(&b->counters.probe, h, place);
+	for (unsigned i = 0; i < b->counters.probe.n; i++)
+		twice_counters_put(&b->counters, place[i], 1);
+	b->counters.keys += b->counters.used != before;
+	return b->counters.used == before;
 }
 
 bool
-bloom_has(const struct bloom *b, struct key_hash h)
+twice_bloom_has(const struct twice_bloom *b, struct twice_key_hash h)
 {
-	return grid_least(&b->grid, h);
+	return twice_counters_least(&b->counters, h);
 }
 
 uint64_t
-bloom_count(const struct bloom *b)
+twice_bloom_count(const struct twice_bloom *b)
 {
-	return b->grid.keys;
+	return b->counters.keys;
 }
 
 uint64_t
-bloom_ones(const struct bloom *b)
+twice_bloom_ones(const struct twice_bloom *b)
 {
-	return b->grid.used;
+	return b->counters.used;
 }
 
-struct probe
-bloom_probe(const struct bloom *b)
+struct twice_probe
+twice_bloom_probe(const struct twice_bloom *b)
 {
-	return b->grid.probe;
-}
-
-size_t
-bloom_memory(const struct bloom *b)
-{
-	return bloom_shape_memory(&b->grid.probe);
+	return b->counters.probe;
 }
 
 size_t
-bloom_shape_memory(const struct probe *shape)
+twice_bloom_memory(const struct twice_bloom *b)
 {
-	return sizeof(struct bloom) + (size_t)packed_bytes(shape->range, 1);
+	return twice_bloom_shape_memory(&b->counters.probe);
+}
+
+size_t
+twice_bloom_shape_memory(const struct twice_probe *shape)
+{
+	return sizeof(struct twice_bloom) + (size_t)twice_packed_bytes(shape->range, 1);
 }
 
 double
-bloom_fpr(const struct bloom *b)
+twice_bloom_fpr(const struct twice_bloom *b)
 {
-	return grid_fpr(&b->grid);
+	return twice_counters_fpr(&b->counters);
 }
 
 static uint64_t
-word_count(const struct bloom *b)
+word_count(const struct twice_bloom *b)
 {
-	return grid_memory(&b->grid) / sizeof(uint64_t);
+	return twice_counters_memory(&b->counters) / sizeof(uint64_t);
 }
 
 int
-bloom_union(struct bloom *into, const struct bloom *other)
+twice_bloom_union(struct twice_bloom *into, const struct twice_bloom *other)
 {
-	if (!grid_alike(&into->grid, &other->grid))
+	if (!twice_counters_alike(&into->counters, &other->counters))
 		return -1;
 	for (uint64_t w = 0; w < word_count(into); w++)
-		into->grid.cells.words[w] |= other->grid.cells.words[w];
-	grid_recount(&into->grid);
+		into->counters.cells.words[w] |= other->counters.cells.words[w];
+	twice_counters_recount(&into->counters);
 	return 0;
 }
 
 int
-bloom_intersection(struct bloom *into, const struct bloom *other)
+twice_bloom_intersection(struct twice_bloom *into, const struct twice_bloom *other)
 {
-	if (!grid_alike(&into->grid, &other->grid))
+	if (!twice_counters_alike(&into->counters, &other->counters))
 		return -1;
 	for (uint64_t w = 0; w < word_count(into); w++)
-		into->grid.cells.words[w] &= other->grid.cells.words[w];
-	grid_recount(&into->grid);
+		into->counters.cells.words[w] &= other->counters.cells.words[w];
+	twice_counters_recount(&into->counters);
 	return 0;
 }
 
-struct estimate
-bloom_estimate(const struct bloom *b)
+struct twice_estimate
+twice_bloom_estimate(const struct twice_bloom *b)
 {
-	return estimate_keys(b->grid.probe.range, b->grid.probe.n, b->grid.used);
+	return twice_estimate_keys(b->counters.probe.range, b->counters.probe.n, b->counters.used);
 }
 
 static uint64_t
-ones_of_either(const struct bloom *a, const struct bloom *b)
+ones_of_either(const struct twice_bloom *a, const struct twice_bloom *b)
 {
 	uint64_t ones = 0;
-	const uint64_t *x = a->grid.cells.words, *y = b->grid.cells.words;
+	const uint64_t *x = a->counters.cells.words, *y = b->counters.cells.words;
 	for (uint64_t w = 0; w < word_count(a); w++)
 		ones += (uint64_t)__builtin_popcountll(x[w] | y[w]);
 	return ones;
 }
 
 int
-bloom_estimate_either(const struct bloom *a, const struct bloom *b, struct estimate *e)
+twice_bloom_estimate_either(const struct twice_bloom *a, const struct twice_bloom *b,
+			    struct twice_estimate *e)
 {
-	if (!grid_alike(&a->grid, &b->grid))
+	if (!twice_counters_alike(&a->counters, &b->counters))
 		return -1;
-	*e = estimate_keys(a->grid.probe.range, a->grid.probe.n, ones_of_either(a, b));
+	*e = twice_estimate_keys(a->counters.probe.range, a->counters.probe.n,
+				 ones_of_either(a, b));
 	return 0;
 }
 
 int
-bloom_estimate_both(const struct bloom *a, const struct bloom *b, struct estimate *e)
+twice_bloom_estimate_both(const struct twice_bloom *a, const struct twice_bloom *b,
+			  struct twice_estimate *e)
 {
-	if (!grid_alike(&a->grid, &b->grid))
+	if (!twice_counters_alike(&a->counters, &b->counters))
 		return -1;
-	struct estimate_pair p = {.bits = a->grid.probe.range,
-				  .hashes = a->grid.probe.n,
-				  .ones_a = a->grid.used,
-				  .ones_b = b->grid.used,
-				  .ones_either = ones_of_either(a, b)};
-	*e = estimate_both(&p);
+	struct twice_estimate_pair p = {.bits = a->counters.probe.range,
+					.hashes = a->counters.probe.n,
+					.ones_a = a->counters.used,
+					.ones_b = b->counters.used,
+					.ones_either = ones_of_either(a, b)};
+	*e = twice_estimate_both(&p);
 	return 0;
 }
 
 int
-bloom_save(const struct bloom *b, const struct seal_sink *to)
+twice_bloom_save(const struct twice_bloom *b, const struct twice_snapshot_sink *to)
 {
-	return grid_save(&b->grid, to, SEAL_BLOOM, (uint64_t[GRID_OWN]){0});
+	return twice_counters_save(&b->counters, to, TWICE_SNAPSHOT_BLOOM,
+				   (uint64_t[TWICE_COUNTERS_OWN]){0});
 }
 
-struct bloom *
-bloom_load(struct seal_source *from)
+struct twice_bloom *
+twice_bloom_load(struct twice_snapshot_source *from)
 {
-	uint64_t own[GRID_OWN];
-	struct bloom *b = seal_room(from, sizeof(*b));
-	if (b && grid_load(&b->grid, from, SEAL_BLOOM, 1, own))
-		bloom_destroy(&b);
+	uint64_t own[TWICE_COUNTERS_OWN];
+	struct twice_bloom *b = twice_snapshot_room(from, sizeof(*b));
+	if (b && twice_counters_load(&b->counters, from, TWICE_SNAPSHOT_BLOOM, 1, own))
+		twice_bloom_destroy(&b);
 	return b;
 }
 
@@ -170,16 +174,17 @@ bits_for(double keys, double fpr, unsigned k)
 	return -keys * k / log1p(-pow(fpr, 1.0 / k));
 }
 
-struct probe
-bloom_shape(uint64_t keys, double fpr)
+struct twice_probe
+twice_bloom_shape(uint64_t keys, double fpr)
 {
 	double n = (double)keys;
 	unsigned k = 1;
-	while (k < PROBE_MOST && bits_for(n, fpr, k + 1) < bits_for(n, fpr, k))
+	while (k < TWICE_PROBE_MOST && bits_for(n, fpr, k + 1) < bits_for(n, fpr, k))
 		k++;
-	double bits = fmax(ceil(bits_for(n, fpr, k)), PROBE_RANGE_LEAST);
+	double bits = fmax(ceil(bits_for(n, fpr, k)), TWICE_PROBE_RANGE_LEAST);
 	/* Out of reach, or nonsense: a shape that create refuses. */
-	if (!(bits <= (double)PROBE_RANGE_MOST) || !(fpr > 0 && fpr < 1))
-		return (struct probe){0};
-	return (struct probe){.range = (uint64_t)bits, .n = k, .scheme = PROBE_ENHANCED};
+	if (!(bits <= (double)TWICE_PROBE_RANGE_MOST) || !(fpr > 0 && fpr < 1))
+		return (struct twice_probe){0};
+	return (struct twice_probe){
+		.range = (uint64_t)bits, .n = k, .scheme = TWICE_PROBE_ENHANCED};
 }

@@ -9,8 +9,8 @@
  * Threads   one writer at a time. The pair (pair.h) is for many.
  * Errors    create: NULL for an impossible shape or when memory is out.
  */
-#ifndef FILTER_BLOOM_H
-#define FILTER_BLOOM_H
+#ifndef TWICE_BLOOM_H
+#define TWICE_BLOOM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,45 +18,47 @@
 
 #include "filter/family/estimate.h"
 #include "filter/family/probe.h"
-#include "filter/family/seal.h"
+#include "filter/family/snapshot.h"
 
-struct bloom;
+struct twice_bloom;
 
 /* The smallest shape that holds so many keys at this false-positive rate. */
-struct probe bloom_shape(uint64_t keys, double fpr);
+struct twice_probe twice_bloom_shape(uint64_t keys, double fpr);
 
-struct bloom *bloom_create(const struct probe *shape);
-void bloom_destroy(struct bloom **b);
+struct twice_bloom *twice_bloom_create(const struct twice_probe *shape);
+void twice_bloom_destroy(struct twice_bloom **b);
 
 /* Adds the key; says whether it was there already (or seemed to be). */
-bool bloom_add(struct bloom *b, struct key_hash h);
-bool bloom_has(const struct bloom *b, struct key_hash h);
+bool twice_bloom_add(struct twice_bloom *b, struct twice_key_hash h);
+bool twice_bloom_has(const struct twice_bloom *b, struct twice_key_hash h);
 
 /* Keys whose add answered "new"; after a set operation, the estimate from the ones. */
-uint64_t bloom_count(const struct bloom *b);
+uint64_t twice_bloom_count(const struct twice_bloom *b);
 
-uint64_t bloom_ones(const struct bloom *b);
-struct probe bloom_probe(const struct bloom *b);
-size_t bloom_memory(const struct bloom *b);
-size_t bloom_shape_memory(const struct probe *shape); /* the same, of one to come */
+uint64_t twice_bloom_ones(const struct twice_bloom *b);
+struct twice_probe twice_bloom_probe(const struct twice_bloom *b);
+size_t twice_bloom_memory(const struct twice_bloom *b);
+size_t twice_bloom_shape_memory(const struct twice_probe *shape); /* the same, of one to come */
 
 /* The chance, at this fill, that an absent key is found. */
-double bloom_fpr(const struct bloom *b);
+double twice_bloom_fpr(const struct twice_bloom *b);
 
 /* into becomes the filter of both sets' keys: exactly the one that all adds had made.
  * -1, and nothing done, when the two differ in shape. */
-int bloom_union(struct bloom *into, const struct bloom *other);
+int twice_bloom_union(struct twice_bloom *into, const struct twice_bloom *other);
 
 /* into keeps the bits set in both. Holds every common key; the other keys' bits that
  * coincide stay too, so its rate is above that of a filter of the common keys alone. */
-int bloom_intersection(struct bloom *into, const struct bloom *other);
+int twice_bloom_intersection(struct twice_bloom *into, const struct twice_bloom *other);
 
 /* Distinct keys of one; of either; of both. -1 when the two differ in shape. */
-struct estimate bloom_estimate(const struct bloom *b);
-int bloom_estimate_either(const struct bloom *a, const struct bloom *b, struct estimate *e);
-int bloom_estimate_both(const struct bloom *a, const struct bloom *b, struct estimate *e);
+struct twice_estimate twice_bloom_estimate(const struct twice_bloom *b);
+int twice_bloom_estimate_either(const struct twice_bloom *a, const struct twice_bloom *b,
+				struct twice_estimate *e);
+int twice_bloom_estimate_both(const struct twice_bloom *a, const struct twice_bloom *b,
+			      struct twice_estimate *e);
 
-int bloom_save(const struct bloom *b, const struct seal_sink *to);
-struct bloom *bloom_load(struct seal_source *from);
+int twice_bloom_save(const struct twice_bloom *b, const struct twice_snapshot_sink *to);
+struct twice_bloom *twice_bloom_load(struct twice_snapshot_source *from);
 
 #endif

@@ -11,21 +11,21 @@
 #define TRIES	   16 /* nearly every graph peels: 16 that do not mean a key twice */
 #define KEYS_MOST  (UINT64_C(1) << 32) /* keys are numbered in 32 bits while building */
 
-struct bloomier {
-	struct packed cells; /* PARTS parts of equal size; value bits below check bits */
+struct twice_bloomier {
+	struct twice_packed cells; /* PARTS parts of equal size; value bits below check bits */
 	uint64_t keys;
 	uint64_t salt;
 	unsigned value_bits;
 };
 
 static uint64_t
-part_size(const struct bloomier *b)
+part_size(const struct twice_bloomier *b)
 {
 	return b->cells.n / PARTS;
 }
 
 static uint64_t
-place(const struct bloomier *b, struct key_hash h, unsigned part)
+place(const struct twice_bloomier *b, struct twice_key_hash h, unsigned part)
 {
 	uint64_t x = mix_bits(h.lo ^ mix_bits(h.hi + b->salt + part * MIX_GOLDEN));
 	return part * part_size(b) + mix_range(x, part_size(b));
@@ -33,17 +33,17 @@ place(const struct bloomier *b, struct key_hash h, unsigned part)
 
 /* The key's mask, so that absent keys of empty cells do not all answer zero. */
 static uint64_t
-mask(const struct bloomier *b, struct key_hash h)
+mask(const struct twice_bloomier *b, struct twice_key_hash h)
 {
-	return mix_bits(h.hi ^ mix_bits(h.lo + b->salt)) & packed_top(&b->cells);
+	return mix_bits(h.hi ^ mix_bits(h.lo + b->salt)) & twice_packed_top(&b->cells);
 }
 
 static uint64_t
-cells_xor(const struct bloomier *b, struct key_hash h)
+cells_xor(const struct twice_bloomier *b, struct twice_key_hash h)
 {
 	uint64_t x = mask(b, h);
 	for (unsigned part = 0; part < PARTS; part++)
-		x ^= packed_get(&b->cells, place(b, h, part));
+		x ^= twice_packed_get(&b->cells, place(b, h, part));
 	return x;
 }
 
@@ -55,7 +55,7 @@ struct vertex {
 };
 
 struct graph {
-	const struct bloomier_pair *pairs; /* borrowed */
+	const struct twice_bloomier_pair *pairs; /* borrowed */
 	uint64_t n_keys, n_cells;
 	struct vertex *vertices; /* n_cells */
 	uint64_t *todo;		 /* cells that only one key touches; at most n_cells */
@@ -64,7 +64,8 @@ struct graph {
 };
 
 static int
-graph_init(struct graph *g, const struct bloomier_pair *pairs, uint64_t n_keys, uint64_t n_cells)
+graph_init(struct graph *g, const struct twice_bloomier_pair *pairs, uint64_t n_keys,
+	   uint64_t n_cells)
 {
 	*g = (struct graph){.pairs = pairs, .n_keys = n_keys, .n_cells = n_cells};
 	g->vertices = malloc(n_cells * sizeof(*g->vertices));
@@ -86,7 +87,7 @@ graph_fini(struct graph *g)
 
 /* Adds the key to its three cells (by 1), or takes it out (by -1: the XOR undoes itself). */
 static void
-touch(const struct bloomier *b, struct graph *g, uint32_t key, int by)
+touch(const struct twice_bloomier *b, struct graph *g, uint32_t key, int by)
 {
 	for (unsigned part = 0; part < PARTS; part++) {
 		struct vertex *v = &g->vertices[place(b, g->pairs[key].key, part)];
@@ -96,7 +97,7 @@ touch(const struct bloomier *b, struct graph *g, uint32_t key, int by)
 }
 
 static uint64_t
-fill(const struct bloomier *b, struct graph *g)
+fill(const struct twice_bloomier *b, struct graph *g)
 {
 	uint64_t n = 0;
 	for (uint64_t c = 0; c < g->n_cells; c++)
@@ -112,7 +113,7 @@ fill(const struct bloomier *b, struct graph *g)
 /* Orders the keys so that each has a cell that no later one touches; says whether that worked.
  * Degrees only fall, so a cell reaches 1, and the list, once. */
 static bool
-peel(const struct bloomier *b, struct graph *g)
+peel(const struct twice_bloomier *b, struct graph *g)
 {
 	uint64_t todo = fill(b, g), peeled = 0;
 	while (todo > 0) {
@@ -134,16 +135,16 @@ peel(const struct bloomier *b, struct graph *g)
 
 /* Last peeled first: its own cell is still free to make its three cells say its value. */
 static void
-assign(struct bloomier *b, const struct graph *g)
+assign(struct twice_bloomier *b, const struct graph *g)
 {
 	for (uint64_t i = g->n_keys; i > 0; i--) {
-		const struct bloomier_pair *p = &g->pairs[g->order[i - 1]];
-		packed_set(&b->cells, g->own[i - 1], cells_xor(b, p->key) ^ p->value);
+		const struct twice_bloomier_pair *p = &g->pairs[g->order[i - 1]];
+		twice_packed_set(&b->cells, g->own[i - 1], cells_xor(b, p->key) ^ p->value);
 	}
 }
 
 static int
-build(struct bloomier *b, const struct bloomier_pair *pairs)
+build(struct twice_bloomier *b, const struct twice_bloomier_pair *pairs)
 {
 	int r = -1;
 	struct graph g;
@@ -162,7 +163,7 @@ out:
 }
 
 static bool
-values_fit(const struct bloomier_pair *pairs, size_t n, unsigned value_bits)
+values_fit(const struct twice_bloomier_pair *pairs, size_t n, unsigned value_bits)
 {
 	for (size_t i = 0; i < n; i++)
 		if ((uint64_t)pairs[i].value >> value_bits)
@@ -178,28 +179,28 @@ cells_for(uint64_t keys)
 	return part * PARTS;
 }
 
-struct bloomier *
-bloomier_build(const struct bloomier_pair *pairs, size_t n, unsigned value_bits,
-	       unsigned check_bits)
+struct twice_bloomier *
+twice_bloomier_build(const struct twice_bloomier_pair *pairs, size_t n, unsigned value_bits,
+		     unsigned check_bits)
 {
-	if (n >= KEYS_MOST || value_bits > PACKED_WIDTH_MOST || check_bits > PACKED_WIDTH_MOST ||
-	    !values_fit(pairs, n, value_bits))
+	if (n >= KEYS_MOST || value_bits > TWICE_PACKED_WIDTH_MOST ||
+	    check_bits > TWICE_PACKED_WIDTH_MOST || !values_fit(pairs, n, value_bits))
 		return NULL;
-	struct bloomier *b = calloc(1, sizeof(*b));
+	struct twice_bloomier *b = calloc(1, sizeof(*b));
 	if (!b)
 		return NULL;
 	b->keys = n;
 	b->value_bits = value_bits;
-	if (packed_init(&b->cells, cells_for(n), value_bits + check_bits) || build(b, pairs))
-		bloomier_destroy(&b);
+	if (twice_packed_init(&b->cells, cells_for(n), value_bits + check_bits) || build(b, pairs))
+		twice_bloomier_destroy(&b);
 	return b;
 }
 
 void
-bloomier_destroy(struct bloomier **b)
+twice_bloomier_destroy(struct twice_bloomier **b)
 {
 	if (*b)
-		packed_fini(&(*b)->cells);
+		twice_packed_fini(&(*b)->cells);
 	free(*b);
 	*b = NULL;
 }
@@ -207,7 +208,7 @@ bloomier_destroy(struct bloomier **b)
 /* --- asking --- */
 
 bool
-bloomier_get(const struct bloomier *b, struct key_hash h, uint32_t *value)
+twice_bloomier_get(const struct twice_bloomier *b, struct twice_key_hash h, uint32_t *value)
 {
 	uint64_t x = cells_xor(b, h);
 	if (b->keys == 0 || x >> b->value_bits)
@@ -217,26 +218,26 @@ bloomier_get(const struct bloomier *b, struct key_hash h, uint32_t *value)
 }
 
 bool
-bloomier_has(const struct bloomier *b, struct key_hash h)
+twice_bloomier_has(const struct twice_bloomier *b, struct twice_key_hash h)
 {
 	uint32_t value;
-	return bloomier_get(b, h, &value);
+	return twice_bloomier_get(b, h, &value);
 }
 
 uint64_t
-bloomier_count(const struct bloomier *b)
+twice_bloomier_count(const struct twice_bloomier *b)
 {
 	return b->keys;
 }
 
 size_t
-bloomier_memory(const struct bloomier *b)
+twice_bloomier_memory(const struct twice_bloomier *b)
 {
-	return sizeof(*b) + (size_t)packed_bytes(b->cells.n, b->cells.width);
+	return sizeof(*b) + (size_t)twice_packed_bytes(b->cells.n, b->cells.width);
 }
 
 double
-bloomier_fpr(const struct bloomier *b)
+twice_bloomier_fpr(const struct twice_bloomier *b)
 {
 	return b->keys ? ldexp(1, -(int)(b->cells.width - b->value_bits)) : 0;
 }
@@ -244,33 +245,34 @@ bloomier_fpr(const struct bloomier *b)
 enum { PARAM_KEYS, PARAM_SALT, PARAM_VALUE_BITS };
 
 int
-bloomier_save(const struct bloomier *b, const struct seal_sink *to)
+twice_bloomier_save(const struct twice_bloomier *b, const struct twice_snapshot_sink *to)
 {
-	uint64_t params[SEAL_PARAMS] = {
+	uint64_t params[TWICE_SNAPSHOT_PARAMS] = {
 		[PARAM_KEYS] = b->keys, [PARAM_SALT] = b->salt, [PARAM_VALUE_BITS] = b->value_bits};
-	return packed_save(&b->cells, to, SEAL_BLOOMIER, params);
+	return twice_packed_save(&b->cells, to, TWICE_SNAPSHOT_BLOOMIER, params);
 }
 
 static int
-load(struct bloomier *b, struct seal_source *from)
+load(struct twice_bloomier *b, struct twice_snapshot_source *from)
 {
-	struct seal_head head;
-	if (seal_open(from, SEAL_BLOOMIER, &head) || packed_load(&b->cells, from, &head))
+	struct twice_snapshot_head head;
+	if (twice_snapshot_open(from, TWICE_SNAPSHOT_BLOOMIER, &head) ||
+	    twice_packed_load(&b->cells, from, &head))
 		return -1;
 	if (b->cells.n < PARTS * PART_LEAST || b->cells.n % PARTS ||
 	    head.params[PARAM_VALUE_BITS] > b->cells.width)
-		return seal_refuse(from, SEAL_ABSURD);
+		return twice_snapshot_refuse(from, TWICE_SNAPSHOT_ABSURD);
 	b->keys = head.params[PARAM_KEYS];
 	b->salt = head.params[PARAM_SALT];
 	b->value_bits = (unsigned)head.params[PARAM_VALUE_BITS];
 	return 0;
 }
 
-struct bloomier *
-bloomier_load(struct seal_source *from)
+struct twice_bloomier *
+twice_bloomier_load(struct twice_snapshot_source *from)
 {
-	struct bloomier *b = seal_room(from, sizeof(*b));
+	struct twice_bloomier *b = twice_snapshot_room(from, sizeof(*b));
 	if (b && load(b, from))
-		bloomier_destroy(&b);
+		twice_bloomier_destroy(&b);
 	return b;
 }

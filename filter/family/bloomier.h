@@ -9,41 +9,41 @@
  * Answers   exact for the keys it was built from; any other key is said to be
  *           absent, except with chance 2^-q, when it has an arbitrary value.
  * Memory    about 1.23 (r + q) bits per key for values of r bits.
- * Lifetime  bloomier_build / destroy. Nothing is added later: build again.
+ * Lifetime  twice_bloomier_build / destroy. Nothing is added later: build again.
  * Threads   constant after build: any number of readers.
  * Errors    build: NULL when a value is too wide, a key stands twice, or
  *           memory is out.
  */
-#ifndef FILTER_BLOOMIER_H
-#define FILTER_BLOOMIER_H
+#ifndef TWICE_BLOOMIER_H
+#define TWICE_BLOOMIER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "filter/hash.h"
-#include "filter/family/seal.h"
+#include "filter/family/snapshot.h"
 
-struct bloomier;
+struct twice_bloomier;
 
-struct bloomier_pair {
-	struct key_hash key;
+struct twice_bloomier_pair {
+	struct twice_key_hash key;
 	uint32_t value;
 };
 
-struct bloomier *bloomier_build(const struct bloomier_pair *pairs, size_t n, unsigned value_bits,
-				unsigned check_bits);
-void bloomier_destroy(struct bloomier **b);
+struct twice_bloomier *twice_bloomier_build(const struct twice_bloomier_pair *pairs, size_t n,
+					    unsigned value_bits, unsigned check_bits);
+void twice_bloomier_destroy(struct twice_bloomier **b);
 
 /* Says whether the key is in; then *value is its value, and else untouched. */
-bool bloomier_get(const struct bloomier *b, struct key_hash h, uint32_t *value);
-bool bloomier_has(const struct bloomier *b, struct key_hash h);
+bool twice_bloomier_get(const struct twice_bloomier *b, struct twice_key_hash h, uint32_t *value);
+bool twice_bloomier_has(const struct twice_bloomier *b, struct twice_key_hash h);
 
-uint64_t bloomier_count(const struct bloomier *b);
-size_t bloomier_memory(const struct bloomier *b);
-double bloomier_fpr(const struct bloomier *b); /* 2^-q */
+uint64_t twice_bloomier_count(const struct twice_bloomier *b);
+size_t twice_bloomier_memory(const struct twice_bloomier *b);
+double twice_bloomier_fpr(const struct twice_bloomier *b); /* 2^-q */
 
-int bloomier_save(const struct bloomier *b, const struct seal_sink *to);
-struct bloomier *bloomier_load(struct seal_source *from);
+int twice_bloomier_save(const struct twice_bloomier *b, const struct twice_snapshot_sink *to);
+struct twice_bloomier *twice_bloomier_load(struct twice_snapshot_source *from);
 
 #endif

@@ -11,38 +11,38 @@
  * Errors    create: NULL. add: -1 when the cells are as full as they may be.
  *           No merge: a code has forgotten its key and cannot move.
  */
-#ifndef FILTER_CELLS_H
-#define FILTER_CELLS_H
+#ifndef TWICE_CELLS_H
+#define TWICE_CELLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "filter/hash.h"
-#include "filter/family/seal.h"
+#include "filter/family/snapshot.h"
 
-struct cells;
+struct twice_cells;
 
-struct cells_shape {
+struct twice_cells_shape {
 	uint64_t cells;
 	unsigned width; /* bits of a code */
 };
 
 /* The fewest bits for so many keys at this false-positive rate. */
-struct cells_shape cells_shape(uint64_t keys, double fpr);
+struct twice_cells_shape twice_cells_shape(uint64_t keys, double fpr);
 
-struct cells *cells_create(const struct cells_shape *shape);
-void cells_destroy(struct cells **c);
+struct twice_cells *twice_cells_create(const struct twice_cells_shape *shape);
+void twice_cells_destroy(struct twice_cells **c);
 
 /* 1: was (or seemed to be) there. 0: new. -1: new, but there is no room left. */
-int cells_add(struct cells *c, struct key_hash h);
-bool cells_has(const struct cells *c, struct key_hash h);
+int twice_cells_add(struct twice_cells *c, struct twice_key_hash h);
+bool twice_cells_has(const struct twice_cells *c, struct twice_key_hash h);
 
-uint64_t cells_count(const struct cells *c);
-size_t cells_memory(const struct cells *c);
-double cells_fpr(const struct cells *c);
+uint64_t twice_cells_count(const struct twice_cells *c);
+size_t twice_cells_memory(const struct twice_cells *c);
+double twice_cells_fpr(const struct twice_cells *c);
 
-int cells_save(const struct cells *c, const struct seal_sink *to);
-struct cells *cells_load(struct seal_source *from);
+int twice_cells_save(const struct twice_cells *c, const struct twice_snapshot_sink *to);
+struct twice_cells *twice_cells_load(struct twice_snapshot_source *from);
 
 #endif

@@ -2,165 +2,169 @@
 
 #include <stdlib.h>
 
-#include "filter/family/grid.h"
+#include "filter/family/counters.h"
 
 #define WIDTH 4
 
-_Static_assert(COUNTING_MOST == (1 << WIDTH) - 1, "a cell holds what the header says");
+_Static_assert(TWICE_COUNTING_MOST == (1 << WIDTH) - 1, "a cell holds what the header says");
 
-struct counting {
-	struct grid grid;
-	enum counting_update update;
+struct twice_counting {
+	struct twice_counters counters;
+	enum twice_counting_update update;
 };
 
-struct counting *
-counting_create(const struct probe *shape, enum counting_update update)
+struct twice_counting *
+twice_counting_create(const struct twice_probe *shape, enum twice_counting_update update)
 {
-	struct counting *c = calloc(1, sizeof(*c));
-	if (c && grid_init(&c->grid, shape, WIDTH))
-		counting_destroy(&c);
+	struct twice_counting *c = calloc(1, sizeof(*c));
+	if (c && twice_counters_init(&c->counters, shape, WIDTH))
+		twice_counting_destroy(&c);
 	else if (c)
 		c->update = update;
 	return c;
 }
 
 void
-counting_destroy(struct counting **c)
+twice_counting_destroy(struct twice_counting **c)
 {
 	if (*c)
-		grid_fini(&(*c)->grid);
+		twice_counters_fini(&(*c)->counters);
 	free(*c);
 	*c = NULL;
 }
 
 unsigned
-counting_times(const struct counting *c, struct key_hash h)
+twice_counting_times(const struct twice_counting *c, struct twice_key_hash h)
 {
-	return (unsigned)grid_least(&c->grid, h);
+	return (unsigned)twice_counters_least(&c->counters, h);
 }
 
 bool
-counting_has(const struct counting *c, struct key_hash h)
+twice_counting_has(const struct twice_counting *c, struct twice_key_hash h)
 {
-	return counting_times(c, h) > 0;
+	return twice_counting_times(c, h) > 0;
 }
 
 /* One more, or one less, in each of the key's cells that has not lost count. */
 static void
-step(struct counting *c, struct key_hash h, int by)
+step(struct twice_counting *c, struct twice_key_hash h, int by)
 {
-	uint64_t place[PROBE_MOST];
-	unsigned n = probe_distinct(&c->grid.probe, h, place);
+	uint64_t place[TWICE_PROBE_MOST];
+	unsigned n = twice_probe_distinct(&c->counters.probe, h, place);
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t x = packed_get(&c->grid.cells, place[i]);
-		if (x < COUNTING_MOST)
-			grid_put(&c->grid, place[i], by > 0 ? x + 1 : x - 1);
+		uint64_t x = twice_packed_get(&c->counters.cells, place[i]);
+		if (x < TWICE_COUNTING_MOST)
+			twice_counters_put(&c->counters, place[i], by > 0 ? x + 1 : x - 1);
 	}
 }
 
 static void
-lift(struct counting *c, struct key_hash h, uint64_t to)
+lift(struct twice_counting *c, struct twice_key_hash h, uint64_t to)
 {
-	uint64_t place[PROBE_MOST];
-	probe_places(&c->grid.probe, h, place);
-	for (unsigned i = 0; i < c->grid.probe.n; i++)
-		if (packed_get(&c->grid.cells, place[i]) < to)
-			grid_put(&c->grid, place[i], to);
+	uint64_t place[TWICE_PROBE_MOST];
+	twice_probe_places(&c->counters.probe, h, place);
+	for (unsigned i = 0; i < c->counters.probe.n; i++)
+		if (twice_packed_get(&c->counters.cells, place[i]) < to)
+			twice_counters_put(&c->counters, place[i], to);
 }
 
 unsigned
-counting_raise(struct counting *c, struct key_hash h, unsigned times)
+twice_counting_raise(struct twice_counting *c, struct twice_key_hash h, unsigned times)
 {
-	unsigned before = counting_times(c, h);
-	if (c->update == COUNTING_CONSERVATIVE && times > before) {
-		lift(c, h, times < COUNTING_MOST ? times : COUNTING_MOST);
-		c->grid.keys += before == 0;
+	unsigned before = twice_counting_times(c, h);
+	if (c->update == TWICE_COUNTING_CONSERVATIVE && times > before) {
+		lift(c, h, times < TWICE_COUNTING_MOST ? times : TWICE_COUNTING_MOST);
+		c->counters.keys += before == 0;
 	}
 	return before;
 }
 
 unsigned
-counting_add(struct counting *c, struct key_hash h)
+twice_counting_add(struct twice_counting *c, struct twice_key_hash h)
 {
-	unsigned before = counting_times(c, h);
-	if (c->update == COUNTING_CONSERVATIVE)
-		return counting_raise(c, h, before + 1);
+	unsigned before = twice_counting_times(c, h);
+	if (c->update == TWICE_COUNTING_CONSERVATIVE)
+		return twice_counting_raise(c, h, before + 1);
 	step(c, h, 1);
-	c->grid.keys += before == 0;
+	c->counters.keys += before == 0;
 	return before;
 }
 
 bool
-counting_remove(struct counting *c, struct key_hash h)
+twice_counting_remove(struct twice_counting *c, struct twice_key_hash h)
 {
-	if (c->update == COUNTING_CONSERVATIVE || !counting_has(c, h))
+	if (c->update == TWICE_COUNTING_CONSERVATIVE || !twice_counting_has(c, h))
 		return false;
 	step(c, h, -1);
-	if (!counting_has(c, h) && c->grid.keys)
-		c->grid.keys--;
+	if (!twice_counting_has(c, h) && c->counters.keys)
+		c->counters.keys--;
 	return true;
 }
 
 uint64_t
-counting_count(const struct counting *c)
+twice_counting_count(const struct twice_counting *c)
 {
-	return c->grid.keys;
+	return c->counters.keys;
 }
 
 size_t
-counting_memory(const struct counting *c)
+twice_counting_memory(const struct twice_counting *c)
 {
-	return sizeof(*c) + grid_memory(&c->grid);
+	return sizeof(*c) + twice_counters_memory(&c->counters);
 }
 
 double
-counting_fpr(const struct counting *c)
+twice_counting_fpr(const struct twice_counting *c)
 {
-	return grid_fpr(&c->grid);
+	return twice_counters_fpr(&c->counters);
 }
 
 int
-counting_merge(struct counting *into, const struct counting *other)
+twice_counting_merge(struct twice_counting *into, const struct twice_counting *other)
 {
-	if (!grid_alike(&into->grid, &other->grid) || into->update != other->update)
+	if (!twice_counters_alike(&into->counters, &other->counters) ||
+	    into->update != other->update)
 		return -1;
-	for (uint64_t i = 0; i < into->grid.cells.n; i++) {
-		uint64_t sum = packed_get(&into->grid.cells, i) + packed_get(&other->grid.cells, i);
-		packed_set(&into->grid.cells, i, sum < COUNTING_MOST ? sum : COUNTING_MOST);
+	for (uint64_t i = 0; i < into->counters.cells.n; i++) {
+		uint64_t sum = twice_packed_get(&into->counters.cells, i) +
+			       twice_packed_get(&other->counters.cells, i);
+		twice_packed_set(&into->counters.cells, i,
+				 sum < TWICE_COUNTING_MOST ? sum : TWICE_COUNTING_MOST);
 	}
-	grid_recount(&into->grid);
+	twice_counters_recount(&into->counters);
 	return 0;
 }
 
 double
-counting_fill(const struct counting *c)
+twice_counting_fill(const struct twice_counting *c)
 {
-	return (double)c->grid.used / (double)c->grid.cells.n;
+	return (double)c->counters.used / (double)c->counters.cells.n;
 }
 
 int
-counting_save(const struct counting *c, const struct seal_sink *to)
+twice_counting_save(const struct twice_counting *c, const struct twice_snapshot_sink *to)
 {
-	return grid_save(&c->grid, to, SEAL_COUNTING, (uint64_t[GRID_OWN]){c->update});
+	return twice_counters_save(&c->counters, to, TWICE_SNAPSHOT_COUNTING,
+				   (uint64_t[TWICE_COUNTERS_OWN]){c->update});
 }
 
 static int
-load(struct counting *c, struct seal_source *from)
+load(struct twice_counting *c, struct twice_snapshot_source *from)
 {
-	uint64_t own[GRID_OWN];
-	if (grid_load(&c->grid, from, SEAL_COUNTING, WIDTH, own))
+	uint64_t own[TWICE_COUNTERS_OWN];
+	if (twice_counters_load(&c->counters, from, TWICE_SNAPSHOT_COUNTING, WIDTH, own))
 		return -1;
-	if (own[0] > COUNTING_CONSERVATIVE)
-		return seal_refuse(from, SEAL_ABSURD);
-	c->update = (enum counting_update)own[0];
+	if (own[0] > TWICE_COUNTING_CONSERVATIVE)
+		return twice_snapshot_refuse(from, TWICE_SNAPSHOT_ABSURD);
+	c->update = (enum twice_counting_update)own[0];
 	return 0;
 }
 
-struct counting *
-counting_load(struct seal_source *from)
+struct twice_counting *
+twice_counting_load(struct twice_snapshot_source *from)
 {
-	struct counting *c = seal_room(from, sizeof(*c));
+	struct twice_counting *c = twice_snapshot_room(from, sizeof(*c));
 	if (c && load(c, from))
-		counting_destroy(&c);
+		twice_counting_destroy(&c);
 	return c;
 }

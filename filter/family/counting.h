@@ -12,52 +12,53 @@
  * Threads   one writer at a time.
  * Errors    create: NULL. remove: false, and nothing done, for an absent key.
  */
-#ifndef FILTER_COUNTING_H
-#define FILTER_COUNTING_H
+#ifndef TWICE_COUNTING_H
+#define TWICE_COUNTING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "filter/family/probe.h"
-#include "filter/family/seal.h"
+#include "filter/family/snapshot.h"
 
-#define COUNTING_MOST 15 /* what a cell can hold: "so many or more" */
+#define TWICE_COUNTING_MOST 15 /* what a cell can hold: "so many or more" */
 
-struct counting;
+struct twice_counting;
 
-enum counting_update { COUNTING_PLAIN, COUNTING_CONSERVATIVE };
+enum twice_counting_update { TWICE_COUNTING_PLAIN, TWICE_COUNTING_CONSERVATIVE };
 
-/* The shape is bloom_shape's: a cell for a bit. */
-struct counting *counting_create(const struct probe *shape, enum counting_update update);
-void counting_destroy(struct counting **c);
+/* The shape is twice_bloom_shape's: a cell for a bit. */
+struct twice_counting *
+twice_counting_create(const struct twice_probe *shape, enum twice_counting_update update);
+void twice_counting_destroy(struct twice_counting **c);
 
 /* Adds the key once more; says how often it was there before. */
-unsigned counting_add(struct counting *c, struct key_hash h);
+unsigned twice_counting_add(struct twice_counting *c, struct twice_key_hash h);
 
-/* How often the key was added, as far as the cells know: 0..COUNTING_MOST. */
-unsigned counting_times(const struct counting *c, struct key_hash h);
-bool counting_has(const struct counting *c, struct key_hash h);
+/* How often the key was added, as far as the cells know: 0..TWICE_COUNTING_MOST. */
+unsigned twice_counting_times(const struct twice_counting *c, struct twice_key_hash h);
+bool twice_counting_has(const struct twice_counting *c, struct twice_key_hash h);
 
 /* Makes the key at least so often there: a count carried over from elsewhere.
  * Says how often it was there before. Only conservative filters: elsewhere
  * the key could not leave again. */
-unsigned counting_raise(struct counting *c, struct key_hash h, unsigned times);
+unsigned twice_counting_raise(struct twice_counting *c, struct twice_key_hash h, unsigned times);
 
 /* Takes the key out once; says whether it was there. Removing a key that was
  * never added takes others' bits: false positives become false negatives.
  * Conservative filters refuse. */
-bool counting_remove(struct counting *c, struct key_hash h);
+bool twice_counting_remove(struct twice_counting *c, struct twice_key_hash h);
 
-uint64_t counting_count(const struct counting *c); /* distinct keys held */
-size_t counting_memory(const struct counting *c);
-double counting_fpr(const struct counting *c);
-double counting_fill(const struct counting *c); /* share of cells in use */
+uint64_t twice_counting_count(const struct twice_counting *c); /* distinct keys held */
+size_t twice_counting_memory(const struct twice_counting *c);
+double twice_counting_fpr(const struct twice_counting *c);
+double twice_counting_fill(const struct twice_counting *c); /* share of cells in use */
 
 /* The sum of both: cell by cell, up to 15. -1 when they differ in shape or update. */
-int counting_merge(struct counting *into, const struct counting *other);
+int twice_counting_merge(struct twice_counting *into, const struct twice_counting *other);
 
-int counting_save(const struct counting *c, const struct seal_sink *to);
-struct counting *counting_load(struct seal_source *from);
+int twice_counting_save(const struct twice_counting *c, const struct twice_snapshot_sink *to);
+struct twice_counting *twice_counting_load(struct twice_snapshot_source *from);
 
 #endif

@@ -7,12 +7,12 @@
  * Answers   false with chance 1 - (1 - p)^rows: right when the number of keys
  *           is known roughly and rows stay few. Rows of two filters merge.
  */
-#ifndef FILTER_DYNAMIC_H
-#define FILTER_DYNAMIC_H
+#ifndef TWICE_DYNAMIC_H
+#define TWICE_DYNAMIC_H
 
 #include "filter/family/chain.h"
 
 /* Rows of so many keys, each at this false-positive rate. */
-struct chain *dynamic_create(uint64_t row_keys, double row_fpr);
+struct twice_chain *twice_dynamic_create(uint64_t row_keys, double row_fpr);
 
 #endif

@@ -17,29 +17,29 @@ spread(double load)
 	return expm1(load) - load;
 }
 
-static struct estimate
+static struct twice_estimate
 estimate_of(uint64_t bits, unsigned hashes, double load, double variance)
 {
 	if (!isfinite(load) || !isfinite(variance))
-		return (struct estimate){INFINITY, INFINITY};
+		return (struct twice_estimate){INFINITY, INFINITY};
 	double m = (double)bits, k = hashes;
-	return (struct estimate){m / k * load, sqrt(m * fmax(variance, 0)) / k};
+	return (struct twice_estimate){m / k * load, sqrt(m * fmax(variance, 0)) / k};
 }
 
-struct estimate
-estimate_keys(uint64_t bits, unsigned hashes, uint64_t ones)
+struct twice_estimate
+twice_estimate_keys(uint64_t bits, unsigned hashes, uint64_t ones)
 {
 	double load = load_of(bits, ones);
 	return estimate_of(bits, hashes, load, isfinite(load) ? spread(load) : INFINITY);
 }
 
-struct estimate
-estimate_both(const struct estimate_pair *p)
+struct twice_estimate
+twice_estimate_both(const struct twice_estimate_pair *p)
 {
 	double a = load_of(p->bits, p->ones_a), b = load_of(p->bits, p->ones_b);
 	double either = load_of(p->bits, p->ones_either);
 	if (!isfinite(either) || !isfinite(a) || !isfinite(b))
-		return (struct estimate){INFINITY, INFINITY};
+		return (struct twice_estimate){INFINITY, INFINITY};
 	double both = fmax(a + b - either, 0);
 	/* Var(A+B-U), where Cov(A,B) has the load of both, Cov(A,U) that of A. */
 	double variance = spread(either) + 2 * spread(both) - spread(a) - spread(b);
@@ -47,7 +47,7 @@ estimate_both(const struct estimate_pair *p)
 }
 
 double
-estimate_fpr(uint64_t bits, unsigned hashes, uint64_t ones)
+twice_estimate_fpr(uint64_t bits, unsigned hashes, uint64_t ones)
 {
 	return ones < bits ? pow((double)ones / (double)bits, hashes) : 1;
 }

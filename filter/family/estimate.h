@@ -10,30 +10,30 @@
  * Errors    none. Saturated, or an overlap that cannot be told because the
  *           union is: infinity, never NaN. Impossible counts count as full.
  */
-#ifndef FILTER_ESTIMATE_H
-#define FILTER_ESTIMATE_H
+#ifndef TWICE_ESTIMATE_H
+#define TWICE_ESTIMATE_H
 
 #include <stdint.h>
 
-struct estimate {
+struct twice_estimate {
 	double keys;
 	double error; /* one standard error */
 };
 
 /* One filter of so many bits and hashes, of which ones are set. */
-struct estimate estimate_keys(uint64_t bits, unsigned hashes, uint64_t ones);
+struct twice_estimate twice_estimate_keys(uint64_t bits, unsigned hashes, uint64_t ones);
 
 /* Ones of two filters of the same shape, and of the two OR-ed. */
-struct estimate_pair {
+struct twice_estimate_pair {
 	uint64_t bits;
 	unsigned hashes;
 	uint64_t ones_a, ones_b, ones_either;
 };
 
 /* Keys in both: n(A) + n(B) - n(A u B); at least 0. */
-struct estimate estimate_both(const struct estimate_pair *p);
+struct twice_estimate twice_estimate_both(const struct twice_estimate_pair *p);
 
 /* The chance that an absent key is found now: (X/m)^k. */
-double estimate_fpr(uint64_t bits, unsigned hashes, uint64_t ones);
+double twice_estimate_fpr(uint64_t bits, unsigned hashes, uint64_t ones);
 
 #endif

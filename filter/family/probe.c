@@ -3,20 +3,20 @@
 #include "filter/mix.h"
 
 bool
-probe_may(const struct probe *p)
+twice_probe_may(const struct twice_probe *p)
 {
-	return p->range >= PROBE_RANGE_LEAST && p->range <= PROBE_RANGE_MOST && p->n >= 1 &&
-	       p->n <= PROBE_MOST && p->scheme < PROBE_SCHEME_COUNT;
+	return p->range >= TWICE_PROBE_RANGE_LEAST && p->range <= TWICE_PROBE_RANGE_MOST &&
+	       p->n >= 1 && p->n <= TWICE_PROBE_MOST && p->scheme < TWICE_PROBE_SCHEME_COUNT;
 }
 
 /* How much the step itself grows after place i; the sums are the formulas of the table. */
 static uint64_t
-growth(enum probe_scheme s, unsigned i)
+growth(enum twice_probe_scheme s, unsigned i)
 {
 	switch (s) {
-	case PROBE_ENHANCED:
+	case TWICE_PROBE_ENHANCED:
 		return i + 1;
-	case PROBE_QUADRATIC:
+	case TWICE_PROBE_QUADRATIC:
 		return 2;
 	default:
 		return 0;
@@ -30,11 +30,11 @@ wrap(uint64_t x, uint64_t range)
 }
 
 static void
-walk(const struct probe *p, struct key_hash h, uint64_t place[])
+walk(const struct twice_probe *p, struct twice_key_hash h, uint64_t place[])
 {
 	uint64_t at = mix_range(h.lo, p->range);
 	uint64_t step = 1 + mix_range(h.hi, p->range - 1);
-	if (p->scheme == PROBE_QUADRATIC)
+	if (p->scheme == TWICE_PROBE_QUADRATIC)
 		step = wrap(step + 1, p->range);
 	for (unsigned i = 0; i < p->n; i++) {
 		place[i] = at;
@@ -44,7 +44,7 @@ walk(const struct probe *p, struct key_hash h, uint64_t place[])
 }
 
 static void
-draw(const struct probe *p, struct key_hash h, uint64_t place[])
+draw(const struct twice_probe *p, struct twice_key_hash h, uint64_t place[])
 {
 	uint64_t row = h.lo ^ mix_bits(h.hi);
 	for (unsigned i = 0; i < p->n; i++)
@@ -52,9 +52,10 @@ draw(const struct probe *p, struct key_hash h, uint64_t place[])
 }
 
 void
-probe_places(const struct probe *p, struct key_hash h, uint64_t place[PROBE_MOST])
+twice_probe_places(const struct twice_probe *p, struct twice_key_hash h,
+		   uint64_t place[TWICE_PROBE_MOST])
 {
-	if (p->scheme == PROBE_INDEPENDENT)
+	if (p->scheme == TWICE_PROBE_INDEPENDENT)
 		draw(p, h, place);
 	else
 		walk(p, h, place);
@@ -69,10 +70,11 @@ among(const uint64_t place[], unsigned n, uint64_t x)
 }
 
 unsigned
-probe_distinct(const struct probe *p, struct key_hash h, uint64_t place[PROBE_MOST])
+twice_probe_distinct(const struct twice_probe *p, struct twice_key_hash h,
+		     uint64_t place[TWICE_PROBE_MOST])
 {
 	unsigned n = 0;
-	probe_places(p, h, place);
+	twice_probe_places(p, h, place);
 	for (unsigned i = 0; i < p->n; i++)
 		if (!among(place, n, place[i]))
 			place[n++] = place[i];
@@ -83,18 +85,18 @@ static const struct {
 	const char *word, *formula;
 } schemes[] = {
 #define X(name, word, formula) {word, formula},
-	PROBE_SCHEMES(X)
+	TWICE_PROBE_SCHEMES(X)
 #undef X
 };
 
 const char *
-probe_word(enum probe_scheme s)
+twice_probe_word(enum twice_probe_scheme s)
 {
-	return s < PROBE_SCHEME_COUNT ? schemes[s].word : "unknown";
+	return s < TWICE_PROBE_SCHEME_COUNT ? schemes[s].word : "unknown";
 }
 
 const char *
-probe_formula(enum probe_scheme s)
+twice_probe_formula(enum twice_probe_scheme s)
 {
-	return s < PROBE_SCHEME_COUNT ? schemes[s].formula : "unknown";
+	return s < TWICE_PROBE_SCHEME_COUNT ? schemes[s].formula : "unknown";
 }

@@ -20,53 +20,54 @@
  * Errors    create: NULL. Counts stop at 65535. No merge: cleared bits of one
  *           would return from the other.
  */
-#ifndef FILTER_RETOUCHED_H
-#define FILTER_RETOUCHED_H
+#ifndef TWICE_RETOUCHED_H
+#define TWICE_RETOUCHED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "filter/family/probe.h"
-#include "filter/family/seal.h"
+#include "filter/family/snapshot.h"
 
 /* clang-format off */
-#define RETOUCHED_RULES(X)                                 \
+#define TWICE_RETOUCHED_RULES(X)                                 \
 	X(RANDOM,                 "random")                \
 	X(FEWEST_FALSE_NEGATIVES, "fewest-false-negatives")\
 	X(MOST_FALSE_POSITIVES,   "most-false-positives")  \
 	X(BEST_RATIO,             "best-ratio")
 /* clang-format on */
 
-enum retouched_rule {
-#define X(name, word) RETOUCHED_##name,
-	RETOUCHED_RULES(X)
+enum twice_retouched_rule {
+#define X(name, word) TWICE_RETOUCHED_##name,
+	TWICE_RETOUCHED_RULES(X)
 #undef X
-		RETOUCHED_RULE_COUNT
+		TWICE_RETOUCHED_RULE_COUNT
 };
 
-struct retouched;
+struct twice_retouched;
 
 /* seed: where the random rule's draws begin. */
-struct retouched *retouched_create(const struct probe *shape, uint64_t seed);
-void retouched_destroy(struct retouched **r);
+struct twice_retouched *twice_retouched_create(const struct twice_probe *shape, uint64_t seed);
+void twice_retouched_destroy(struct twice_retouched **r);
 
 /* Adds the key; says whether it was (or seemed to be) there. */
-bool retouched_add(struct retouched *r, struct key_hash h);
-bool retouched_has(const struct retouched *r, struct key_hash h);
+bool twice_retouched_add(struct twice_retouched *r, struct twice_key_hash h);
+bool twice_retouched_has(const struct twice_retouched *r, struct twice_key_hash h);
 
 /* Notes a key that is not in and does harm when found; call for all of them, then clear each. */
-void retouched_trouble(struct retouched *r, struct key_hash h);
+void twice_retouched_trouble(struct twice_retouched *r, struct twice_key_hash h);
 
 /* Clears one bit of the key; says whether it had to: false when it was not found anyway. */
-bool retouched_clear(struct retouched *r, struct key_hash h, enum retouched_rule rule);
+bool twice_retouched_clear(struct twice_retouched *r, struct twice_key_hash h,
+			   enum twice_retouched_rule rule);
 
-uint64_t retouched_count(const struct retouched *r); /* adds that answered "new" */
-size_t retouched_memory(const struct retouched *r);
-double retouched_fpr(const struct retouched *r);
-const char *retouched_word(enum retouched_rule rule);
+uint64_t twice_retouched_count(const struct twice_retouched *r); /* adds that answered "new" */
+size_t twice_retouched_memory(const struct twice_retouched *r);
+double twice_retouched_fpr(const struct twice_retouched *r);
+const char *twice_retouched_word(enum twice_retouched_rule rule);
 
-int retouched_save(const struct retouched *r, const struct seal_sink *to);
-struct retouched *retouched_load(struct seal_source *from);
+int twice_retouched_save(const struct twice_retouched *r, const struct twice_snapshot_sink *to);
+struct twice_retouched *twice_retouched_load(struct twice_snapshot_source *from);
 
 #endif

@@ -5,19 +5,19 @@
  * r: the compound rate stays below P0 (1 + r + r^2 + ...) = P0/(1-r).
  * Everything but its birth is in chain.h.
  */
-#ifndef FILTER_SCALABLE_H
-#define FILTER_SCALABLE_H
+#ifndef TWICE_SCALABLE_H
+#define TWICE_SCALABLE_H
 
 #include "filter/family/chain.h"
 
-struct scalable_options {
+struct twice_scalable_options {
 	uint64_t keys;	 /* of the first link */
 	double fpr;	 /* of the whole, however far it grows */
 	uint64_t growth; /* s; 0: 2 */
 	double ratio;	 /* r; 0: 0.5 */
 };
 
-struct chain_plan scalable_plan(const struct scalable_options *o);
-struct chain *scalable_create(const struct scalable_options *o);
+struct twice_chain_plan twice_scalable_plan(const struct twice_scalable_options *o);
+struct twice_chain *twice_scalable_create(const struct twice_scalable_options *o);
 
 #endif

@@ -5,8 +5,8 @@
  * Start with hash.h (keys to hashes) and pair.h (has this been seen before?); the page
  * with an example is README.md.
  */
-#ifndef FILTER_TWICE_FILTER_H
-#define FILTER_TWICE_FILTER_H
+#ifndef TWICE_TWICE_FILTER_H
+#define TWICE_TWICE_FILTER_H
 
 #include "filter/family/blocked.h"
 #include "filter/family/bloom.h"
@@ -17,12 +17,12 @@
 #include "filter/family/dynamic.h"
 #include "filter/family/estimate.h"
 #include "filter/hash.h"
-#include "filter/family/memory.h"
+#include "filter/family/filter.h"
 #include "filter/pair.h"
 #include "filter/family/probe.h"
 #include "filter/family/retouched.h"
 #include "filter/family/scalable.h"
-#include "filter/family/seal.h"
+#include "filter/family/snapshot.h"
 #include "filter/sizing.h"
 #include "filter/family/stable.h"
 

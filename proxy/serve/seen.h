@@ -7,8 +7,9 @@
 #define SERVE_SEEN_H
 
 #include "config/config.h"
-#include "filter/family/memory.h"
+#include "filter/family/filter.h"
 #include "filter/pair.h"
+#include "filter/short.h"
 #include "proxy/cache/cache.h"
 
 struct seen;

@@ -1,7 +1,7 @@
 /* memory.c - which memory when: what each kind of admission memory costs and remembers.
  *
- *	make build/release/bench/memory
- *	build/release/bench/memory [window]
+ *	make build/release/bench/kinds
+ *	build/release/bench/kinds [window]
  *
  * 1. One window, one rate: bits per URL, and the share of URLs still known
  *    after so many other distinct ones.
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "bench/kit.h"
-#include "filter/family/memory.h"
+#include "filter/family/filter.h"
 #include "filter/mix.h"
 #include "filter/family/stable.h"
 
@@ -23,10 +23,11 @@
 static const double gaps[] = {0.5, 1, 1.5, 2, 4}; /* in windows */
 #define GAPS (sizeof(gaps) / sizeof(*gaps))
 
-static struct key_hash
+static struct twice_key_hash
 key(uint64_t i)
 {
-	return (struct key_hash){mix_bits(i * MIX_GOLDEN + 1), mix_bits(mix_bits(i) + MIX_GOLDEN)};
+	return (struct twice_key_hash){mix_bits(i * MIX_GOLDEN + 1),
+				       mix_bits(mix_bits(i) + MIX_GOLDEN)};
 }
 
 /* What a run over distinct URLs shows. */
@@ -38,30 +39,31 @@ struct shown {
 
 /* A thing that records and is asked: a memory of some kind, or a stable filter of a given shape. */
 struct subject {
-	struct memory *memory;
-	struct stable *stable;
+	struct twice_filter *memory;
+	struct twice_stable *stable;
 };
 
 static bool
 record(const struct subject *s, uint64_t i)
 {
-	return s->memory ? memory_record(s->memory, key(i)).times > 0
-			 : stable_add(s->stable, key(i));
+	return s->memory ? twice_filter_record(s->memory, key(i)).times > 0
+			 : twice_stable_add(s->stable, key(i));
 }
 
 static bool
 knows(const struct subject *s, uint64_t i)
 {
-	return s->memory ? memory_test(s->memory, key(i)).times > 0 : stable_has(s->stable, key(i));
+	return s->memory ? twice_filter_test(s->memory, key(i)).times > 0
+			 : twice_stable_has(s->stable, key(i));
 }
 
 static double
 bytes_of(const struct subject *s)
 {
-	struct memory_stats stats;
+	struct twice_filter_stats stats;
 	if (!s->memory)
-		return (double)stable_memory(s->stable);
-	memory_stats(s->memory, &stats);
+		return (double)twice_stable_memory(s->stable);
+	twice_filter_stats(s->memory, &stats);
 	return (double)stats.bytes;
 }
 
@@ -111,35 +113,35 @@ heading(void)
 	printf("-------:|------:|\n");
 }
 
-static struct memory_options
-options(enum memory_kind kind, uint64_t window)
+static struct twice_filter_options
+options(enum twice_filter_kind kind, uint64_t window)
 {
-	return (struct memory_options){.kind = kind,
-				       .sightings = kind == MEMORY_COUNTING ? 3 : 2,
-				       .capacity = window,
-				       .false_positives = 0.01,
-				       .seed = 1};
+	return (struct twice_filter_options){.kind = kind,
+					     .sightings = kind == TWICE_FILTER_COUNTING ? 3 : 2,
+					     .capacity = window,
+					     .false_positives = 0.01,
+					     .seed = 1};
 }
 
 static double
-show_memory(const char *name, struct memory_options o, uint64_t window)
+show_memory(const char *name, struct twice_filter_options o, uint64_t window)
 {
-	struct subject s = {.memory = memory_create(&o, 0)};
+	struct subject s = {.memory = twice_filter_create(&o, 0)};
 	struct shown r = show(&s, window);
 	row(name, r);
-	memory_destroy(&s.memory);
+	twice_filter_destroy(&s.memory);
 	return r.bits;
 }
 
 static void
-show_stable(const char *name, struct stable_shape shape, uint64_t window)
+show_stable(const char *name, struct twice_stable_shape shape, uint64_t window)
 {
-	struct subject s = {.stable = stable_create(&shape, 1)};
+	struct subject s = {.stable = twice_stable_create(&shape, 1)};
 	if (s.stable)
 		row(name, show(&s, window));
 	else
 		printf("| %-34s | impossible\n", name);
-	stable_destroy(&s.stable);
+	twice_stable_destroy(&s.stable);
 }
 
 static double
@@ -149,11 +151,12 @@ one_window(uint64_t window)
 	printf("## 1. A window of %llu distinct URLs, false positives 1%%\n\n",
 	       (unsigned long long)window);
 	heading();
-	double pair = show_memory("pair", options(MEMORY_PAIR, window), window);
-	show_memory("counting (up to 15 sightings)", options(MEMORY_COUNTING, window), window);
+	double pair = show_memory("pair", options(TWICE_FILTER_PAIR, window), window);
+	show_memory("counting (up to 15 sightings)", options(TWICE_FILTER_COUNTING, window),
+		    window);
 	static const double recalls[] = {0.90, 0.95, 0.99, 0.999};
 	for (int i = 0; i < 4; i++) {
-		struct memory_options o = options(MEMORY_STABLE, window);
+		struct twice_filter_options o = options(TWICE_FILTER_STABLE, window);
 		o.recall = recalls[i];
 		snprintf(name, sizeof(name), "stable, recall %g%% at 1 W", 100 * recalls[i]);
 		show_memory(name, o, window);
@@ -162,17 +165,17 @@ one_window(uint64_t window)
 }
 
 /* The best recall at one window that a stable filter of so many bits can have at 1%. */
-static struct stable_shape
+static struct twice_stable_shape
 best_of_bits(double bits, uint64_t window)
 {
-	struct stable_shape best = {0};
+	struct twice_stable_shape best = {0};
 	for (unsigned width = 1; width <= 4; width++)
 		for (unsigned probes = 1; probes <= 16; probes++) {
-			struct stable_shape s = {(uint64_t)(bits / width), width, probes, 0};
-			s.decrements = stable_decrements(&s, 0.01);
+			struct twice_stable_shape s = {(uint64_t)(bits / width), width, probes, 0};
+			s.decrements = twice_stable_decrements(&s, 0.01);
 			if (s.decrements &&
-			    (!best.cells || stable_recall(&s, (double)window) >
-						    stable_recall(&best, (double)window)))
+			    (!best.cells || twice_stable_recall(&s, (double)window) >
+						    twice_stable_recall(&best, (double)window)))
 				best = s;
 		}
 	return best;
@@ -187,9 +190,9 @@ same_bits(double pair_bits, uint64_t window)
 		    best_of_bits(pair_bits * (double)window, window), window);
 	/* 3 bits a cell and 3 hashes is what implementations take for granted. */
 	for (double bits = 25; bits <= 400; bits *= 2) {
-		struct stable_shape s = {(uint64_t)(bits * (double)window) / 3, 3, 3, 0};
+		struct twice_stable_shape s = {(uint64_t)(bits * (double)window) / 3, 3, 3, 0};
 		char name[64];
-		s.decrements = stable_decrements(&s, 0.01);
+		s.decrements = twice_stable_decrements(&s, 0.01);
 		snprintf(name, sizeof(name), "stable, 3 bits 3 hashes, %g bits", bits);
 		show_stable(name, s, window);
 	}
@@ -197,43 +200,43 @@ same_bits(double pair_bits, uint64_t window)
 
 /* An hour is a tick. A day of the usual traffic is one window; a rush day is three. */
 static void
-rush_hour(enum memory_kind kind, uint64_t window, uint64_t capacity)
+rush_hour(enum twice_filter_kind kind, uint64_t window, uint64_t capacity)
 {
-	struct memory_options o = options(kind, capacity);
+	struct twice_filter_options o = options(kind, capacity);
 	o.rotate_after_s = 24 * 3600;
-	struct memory *m = memory_create(&o, 0);
-	struct memory_stats stats;
+	struct twice_filter *m = twice_filter_create(&o, 0);
+	struct twice_filter_stats stats;
 	uint64_t i = 0, hour = window / 24, known = 0, asked = 0;
 	for (int64_t h = 1; h <= 6 * 24; h++) {
 		bool rush = h > 3 * 24;
 		for (uint64_t end = i + hour * (rush ? 3 : 1); i < end; i++) {
-			memory_record(m, key(i));
+			twice_filter_record(m, key(i));
 			if (h <= 5 * 24 || i % 100)
 				continue;
-			known += memory_test(m, key(i - 3 * 23 * hour)).times > 0;
+			known += twice_filter_test(m, key(i - 3 * 23 * hour)).times > 0;
 			asked++;
 		}
-		memory_tick(m, h * 3600);
+		twice_filter_tick(m, h * 3600);
 	}
-	memory_stats(m, &stats);
-	printf("| %-8s of %.0f W | %6.2f%% | %10.1f |\n", memory_word(kind),
+	twice_filter_stats(m, &stats);
+	printf("| %-8s of %.0f W | %6.2f%% | %10.1f |\n", twice_filter_word(kind),
 	       (double)capacity / (double)window, 100.0 * (double)known / (double)asked,
 	       8.0 * (double)stats.bytes / (double)window);
-	memory_destroy(&m);
+	twice_filter_destroy(&m);
 }
 
 /* A key's third sighting admits it. Who is taken for third when it is first or second? */
 static void
 third_sighting(uint64_t window)
 {
-	struct memory_options o = options(MEMORY_COUNTING, window);
-	struct memory *m = memory_create(&o, 0);
+	struct twice_filter_options o = options(TWICE_FILTER_COUNTING, window);
+	struct twice_filter *m = twice_filter_create(&o, 0);
 	uint64_t early[2] = {0}, missed = 0, n = window / 2;
 	for (uint64_t i = 0; i < 2 * window; i++)
-		memory_record(m, key(ABSENT + i));
+		twice_filter_record(m, key(ABSENT + i));
 	for (unsigned round = 0; round < 3; round++)
 		for (uint64_t i = 0; i < n; i++) {
-			unsigned times = memory_record(m, key(i)).times;
+			unsigned times = twice_filter_record(m, key(i)).times;
 			if (round < 2)
 				early[round] += times >= 2;
 			else
@@ -244,7 +247,7 @@ third_sighting(uint64_t window)
 	       "| missed at the third             | %7.4f%% |\n",
 	       100.0 * (double)early[0] / (double)n, 100.0 * (double)early[1] / (double)n,
 	       100.0 * (double)missed / (double)n);
-	memory_destroy(&m);
+	twice_filter_destroy(&m);
 }
 
 int
@@ -260,9 +263,9 @@ main(int argc, char **argv)
 	same_bits(bits, window);
 	printf("\n## 3. Traffic triples; generations close after a day or when full\n\n"
 	       "| memory          | known 23 h later | bits/usual U |\n|---|---:|---:|\n");
-	rush_hour(MEMORY_PAIR, window, window);
-	rush_hour(MEMORY_PAIR, window, 3 * window);
-	rush_hour(MEMORY_SCALABLE, window, window);
+	rush_hour(TWICE_FILTER_PAIR, window, window);
+	rush_hour(TWICE_FILTER_PAIR, window, 3 * window);
+	rush_hour(TWICE_FILTER_SCALABLE, window, window);
 	printf("\n## 4. sightings: 3, with counting\n\n| a URL is | share |\n|---|---:|\n");
 	third_sighting(window);
 	return 0;

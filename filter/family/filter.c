@@ -1,11 +1,11 @@
-#include "filter/family/memory.h"
+#include "filter/family/filter.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/family/memory_ops.h"
+#include "filter/family/filter_ops.h"
 
 #define STRIPES 16
 #define STRIPED_FROM \
@@ -17,56 +17,56 @@ static const struct {
 	unsigned sightings_most;
 } facts[] = {
 #define X(name, word, sightings) {word, sightings},
-	MEMORY_KINDS(X)
+	TWICE_FILTER_KINDS(X)
 #undef X
 };
 
 /* --- options --- */
 
 const char *
-memory_word(enum memory_kind kind)
+twice_filter_word(enum twice_filter_kind kind)
 {
-	return kind < MEMORY_KIND_COUNT ? facts[kind].word : "unknown";
+	return kind < TWICE_FILTER_KIND_COUNT ? facts[kind].word : "unknown";
 }
 
 int
-memory_kind_of(const char *word, enum memory_kind *kind)
+twice_filter_kind_of(const char *word, enum twice_filter_kind *kind)
 {
-	for (unsigned k = 0; k < MEMORY_KIND_COUNT; k++)
+	for (unsigned k = 0; k < TWICE_FILTER_KIND_COUNT; k++)
 		if (!strcmp(word, facts[k].word)) {
-			*kind = (enum memory_kind)k;
+			*kind = (enum twice_filter_kind)k;
 			return 0;
 		}
 	return -1;
 }
 
-enum memory_kind
-memory_kind_for(const struct memory_options *o)
+enum twice_filter_kind
+twice_filter_kind_for(const struct twice_filter_options *o)
 {
-	return o->kind == MEMORY_PAIR && o->sightings > 2 ? MEMORY_COUNTING : o->kind;
+	return o->kind == TWICE_FILTER_PAIR && o->sightings > 2 ? TWICE_FILTER_COUNTING : o->kind;
 }
 
 static bool
-pair_may(const struct memory_options *o)
+pair_may(const struct twice_filter_options *o)
 {
 	return o->capacity <= UINT64_C(1) << 30 && o->false_positives >= 1e-6 &&
 	       o->false_positives <= 0.5;
 }
 
 const char *
-memory_may(const struct memory_options *o)
+twice_filter_may(const struct twice_filter_options *o)
 {
-	if (o->kind >= MEMORY_KIND_COUNT)
+	if (o->kind >= TWICE_FILTER_KIND_COUNT)
 		return "memory must be pair, counting, stable or scalable";
-	if (o->sightings < 1 || o->sightings > MEMORY_SIGHTINGS_MOST)
+	if (o->sightings < 1 || o->sightings > TWICE_FILTER_SIGHTINGS_MOST)
 		return "sightings must be 1 to 15";
-	if (o->sightings > facts[memory_kind_for(o)].sightings_most)
+	if (o->sightings > facts[twice_filter_kind_for(o)].sightings_most)
 		return "more than 2 sightings need memory: counting";
 	if (o->capacity < 1 || o->capacity > CAPACITY_MOST)
 		return "capacity must be 1 to 2^40 keys";
 	if (!(o->false_positives > 0) || !(o->false_positives < 1))
 		return "false positives must be above 0% and below 100%";
-	if (memory_kind_for(o) == MEMORY_PAIR && !pair_may(o))
+	if (twice_filter_kind_for(o) == TWICE_FILTER_PAIR && !pair_may(o))
 		return "a pair needs a capacity up to 2^30 keys and 0.0001% to 50% false positives";
 	if (!(o->recall >= 0) || !(o->recall < 1))
 		return "recall must be below 100%";
@@ -80,19 +80,19 @@ struct stripe {
 	void *state; /* owned; under the lock, where the kind needs one */
 };
 
-struct memory {
-	struct memory_options o;
-	const struct memory_ops *ops;
+struct twice_filter {
+	struct twice_filter_options o;
+	const struct twice_filter_ops *ops;
 	unsigned n;
 	struct stripe *stripes; /* owned */
 };
 
 /* Keys do not fall evenly: a stripe holds four standard errors more than its share, so that
  * none forgets before the whole has seen capacity keys. */
-static struct memory_options
-options_of_stripe(const struct memory *m)
+static struct twice_filter_options
+options_of_stripe(const struct twice_filter *m)
 {
-	struct memory_options o = m->o;
+	struct twice_filter_options o = m->o;
 	if (m->n > 1) {
 		double share = (double)o.capacity / m->n;
 		o.capacity = (uint64_t)ceil(share + 4 * sqrt(share));
@@ -101,19 +101,19 @@ options_of_stripe(const struct memory *m)
 }
 
 /* A memory with its locks, and no states yet. */
-static struct memory *
-frame(const struct memory_options *o)
+static struct twice_filter *
+frame(const struct twice_filter_options *o)
 {
-	struct memory *m = memory_may(o) ? NULL : calloc(1, sizeof(*m));
+	struct twice_filter *m = twice_filter_may(o) ? NULL : calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
 	m->o = *o;
-	m->o.kind = memory_kind_for(o);
-	m->ops = &memory_ops[m->o.kind];
+	m->o.kind = twice_filter_kind_for(o);
+	m->ops = &twice_filter_ops[m->o.kind];
 	unsigned n = m->ops->is_lock_free || o->capacity < STRIPED_FROM ? 1 : STRIPES;
 	m->stripes = aligned_alloc(_Alignof(struct stripe), n * sizeof(*m->stripes));
 	if (!m->stripes) {
-		memory_destroy(&m);
+		twice_filter_destroy(&m);
 		return NULL;
 	}
 	memset(m->stripes, 0, n * sizeof(*m->stripes));
@@ -122,22 +122,22 @@ frame(const struct memory_options *o)
 	return m;
 }
 
-struct memory *
-memory_create(const struct memory_options *o, int64_t now_s)
+struct twice_filter *
+twice_filter_create(const struct twice_filter_options *o, int64_t now_s)
 {
-	struct memory *m = frame(o);
+	struct twice_filter *m = frame(o);
 	for (unsigned i = 0; m && i < m->n; i++) {
-		struct memory_options part = options_of_stripe(m);
+		struct twice_filter_options part = options_of_stripe(m);
 		part.seed += i;
 		m->stripes[i].state = m->ops->create(&part, now_s);
 		if (!m->stripes[i].state)
-			memory_destroy(&m);
+			twice_filter_destroy(&m);
 	}
 	return m;
 }
 
 void
-memory_destroy(struct memory **m)
+twice_filter_destroy(struct twice_filter **m)
 {
 	for (unsigned i = 0; *m && i < (*m)->n; i++) {
 		struct stripe *s = &(*m)->stripes[i];
@@ -154,7 +154,7 @@ memory_destroy(struct memory **m)
 /* --- the calls: find the stripe, hold it, ask its state --- */
 
 static struct stripe *
-hold(const struct memory *m, unsigned i)
+hold(const struct twice_filter *m, unsigned i)
 {
 	if (!m->ops->is_lock_free)
 		pthread_mutex_lock(&m->stripes[i].lock);
@@ -162,7 +162,7 @@ hold(const struct memory *m, unsigned i)
 }
 
 static void
-let_go(const struct memory *m, struct stripe *s)
+let_go(const struct twice_filter *m, struct stripe *s)
 {
 	if (!m->ops->is_lock_free)
 		pthread_mutex_unlock(&s->lock);
@@ -170,7 +170,7 @@ let_go(const struct memory *m, struct stripe *s)
 
 /* The bits that chose the stripe go to the end: inside it all keys have the same. */
 static unsigned
-stripe_of(const struct memory *m, struct key_hash *h)
+stripe_of(const struct twice_filter *m, struct twice_key_hash *h)
 {
 	if (m->n == 1)
 		return 0;
@@ -179,40 +179,40 @@ stripe_of(const struct memory *m, struct key_hash *h)
 	return i;
 }
 
-struct memory_sight
-memory_test(const struct memory *m, struct key_hash h)
+struct twice_filter_sight
+twice_filter_test(const struct twice_filter *m, struct twice_key_hash h)
 {
 	struct stripe *s = hold(m, stripe_of(m, &h));
-	struct memory_sight known = m->ops->test(s->state, h);
+	struct twice_filter_sight known = m->ops->test(s->state, h);
 	let_go(m, s);
 	return known;
 }
 
-struct memory_sight
-memory_record(struct memory *m, struct key_hash h)
+struct twice_filter_sight
+twice_filter_record(struct twice_filter *m, struct twice_key_hash h)
 {
 	struct stripe *s = hold(m, stripe_of(m, &h));
-	struct memory_sight known = m->ops->record(s->state, h);
+	struct twice_filter_sight known = m->ops->record(s->state, h);
 	let_go(m, s);
 	return known;
 }
 
-struct pair *
-memory_pair(const struct memory *m)
+struct twice_pair *
+twice_filter_pair(const struct twice_filter *m)
 {
-	return m->o.kind == MEMORY_PAIR ? m->stripes[0].state : NULL;
+	return m->o.kind == TWICE_FILTER_PAIR ? m->stripes[0].state : NULL;
 }
 
 /* Only the pair is quick enough for a missing line to matter. */
 void
-memory_prefetch(const struct memory *m, struct key_hash h)
+twice_filter_prefetch(const struct twice_filter *m, struct twice_key_hash h)
 {
-	if (memory_pair(m))
-		pair_prefetch(memory_pair(m), h);
+	if (twice_filter_pair(m))
+		twice_pair_prefetch(twice_filter_pair(m), h);
 }
 
 void
-memory_tick(struct memory *m, int64_t now_s)
+twice_filter_tick(struct twice_filter *m, int64_t now_s)
 {
 	for (unsigned i = 0; i < m->n; i++) {
 		struct stripe *s = hold(m, i);
@@ -223,11 +223,11 @@ memory_tick(struct memory *m, int64_t now_s)
 
 /* Sums of the stripes; of the shares the average, of the generations the oldest. */
 void
-memory_stats(const struct memory *m, struct memory_stats *out)
+twice_filter_stats(const struct twice_filter *m, struct twice_filter_stats *out)
 {
-	*out = (struct memory_stats){.generation = UINT64_MAX, .bytes = sizeof(*m)};
+	*out = (struct twice_filter_stats){.generation = UINT64_MAX, .bytes = sizeof(*m)};
 	for (unsigned i = 0; i < m->n; i++) {
-		struct memory_stats part;
+		struct twice_filter_stats part;
 		struct stripe *s = hold(m, i);
 		m->ops->stats(s->state, &part);
 		let_go(m, s);
@@ -245,23 +245,24 @@ memory_stats(const struct memory *m, struct memory_stats *out)
 enum { PARAM_KIND, PARAM_SIGHTINGS, PARAM_CAPACITY, PARAM_FPR, PARAM_RECALL };
 
 static void
-params_of(const struct memory *m, uint64_t params[SEAL_PARAMS])
+params_of(const struct twice_filter *m, uint64_t params[TWICE_SNAPSHOT_PARAMS])
 {
-	memset(params, 0, SEAL_PARAMS * sizeof(*params));
+	memset(params, 0, TWICE_SNAPSHOT_PARAMS * sizeof(*params));
 	params[PARAM_KIND] = m->o.kind;
 	params[PARAM_SIGHTINGS] = m->o.sightings;
 	params[PARAM_CAPACITY] = m->o.capacity;
-	params[PARAM_FPR] = seal_from_double(m->o.false_positives);
-	params[PARAM_RECALL] = seal_from_double(m->o.recall);
+	params[PARAM_FPR] = twice_snapshot_from_double(m->o.false_positives);
+	params[PARAM_RECALL] = twice_snapshot_from_double(m->o.recall);
 }
 
 int
-memory_save(const struct memory *m, const struct memory_place *here, struct seal_sink to)
+twice_filter_save(const struct twice_filter *m, const struct twice_filter_place *here,
+		  struct twice_snapshot_sink to)
 {
-	uint64_t params[SEAL_PARAMS];
+	uint64_t params[TWICE_SNAPSHOT_PARAMS];
 	params_of(m, params);
-	to.tag = filter_seed_fingerprint(here->seed);
-	int r = seal_write(&to, SEAL_MEMORY, params, NULL, 0);
+	to.tag = twice_seed_fingerprint(here->seed);
+	int r = twice_snapshot_write(&to, TWICE_SNAPSHOT_MEMORY, params, NULL, 0);
 	for (unsigned i = 0; !r && i < m->n; i++) {
 		struct stripe *s = hold(m, i);
 		r = m->ops->save(s->state, here, &to);
@@ -271,15 +272,16 @@ memory_save(const struct memory *m, const struct memory_place *here, struct seal
 }
 
 static int
-load(struct memory *m, const struct memory_place *here, struct seal_source *from)
+load(struct twice_filter *m, const struct twice_filter_place *here,
+     struct twice_snapshot_source *from)
 {
-	uint64_t saved[SEAL_PARAMS], ours[SEAL_PARAMS];
-	struct memory_options part = options_of_stripe(m);
+	uint64_t saved[TWICE_SNAPSHOT_PARAMS], ours[TWICE_SNAPSHOT_PARAMS];
+	struct twice_filter_options part = options_of_stripe(m);
 	params_of(m, ours);
-	if (seal_read(from, SEAL_MEMORY, saved))
+	if (twice_snapshot_read(from, TWICE_SNAPSHOT_MEMORY, saved))
 		return -1;
 	if (memcmp(saved, ours, sizeof(ours)) != 0)
-		return seal_refuse(from, SEAL_FOREIGN);
+		return twice_snapshot_refuse(from, TWICE_SNAPSHOT_FOREIGN);
 	for (unsigned i = 0; i < m->n; i++)
 		if (!(m->stripes[i].state = m->ops->load(&part, here, from)))
 			return -1;
@@ -287,15 +289,16 @@ load(struct memory *m, const struct memory_place *here, struct seal_source *from
 }
 
 const char *
-memory_load(struct memory **out, const struct memory_options *o, const struct memory_place *here,
-	    struct seal_source from)
+twice_filter_load(struct twice_filter **out, const struct twice_filter_options *o,
+		  const struct twice_filter_place *here, struct twice_snapshot_source from)
 {
-	struct memory *m = frame(o);
+	struct twice_filter *m = frame(o);
 	if (!m)
-		return memory_may(o) ? memory_may(o) : seal_word(SEAL_NO_MEMORY);
-	from.tag = filter_seed_fingerprint(here->seed);
+		return twice_filter_may(o) ? twice_filter_may(o)
+					   : twice_snapshot_word(TWICE_SNAPSHOT_NO_MEMORY);
+	from.tag = twice_seed_fingerprint(here->seed);
 	if (load(m, here, &from)) {
-		memory_destroy(&m);
+		twice_filter_destroy(&m);
 		return from.why;
 	}
 	*out = m;
