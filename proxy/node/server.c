@@ -24,8 +24,7 @@ struct server {
 	const char *version;
 	struct shelves shelves;
 	struct settings *settings; /* for who asks from the admin thread */
-	struct origin **origins;
-	unsigned origin_count;
+	struct upstream *upstream;
 	struct admin *admin;
 	_Atomic unsigned connections;
 	_Atomic bool draining;
@@ -124,7 +123,13 @@ static int
 open_origins(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
-	s->origins = mem_zalloc(c->origin_count * sizeof *s->origins);
+	struct origin *origins[UPSTREAM_MOST];
+	unsigned n = 0;
+	if (c->origin_count > UPSTREAM_MOST) {
+		snprintf(err, err_bytes, "%u origins are too many; there may be %d",
+			 c->origin_count, UPSTREAM_MOST);
+		return -1;
+	}
 	for (unsigned i = 0; i < c->origin_count; i++) {
 		const struct config_origin *co = &c->origins[i];
 		struct origin_options o = {
@@ -136,12 +141,13 @@ open_origins(struct server *s, char *err, size_t err_bytes)
 			.read_timeout_ms = (long)co->read_timeout_ms,
 			.max_connections = co->max_connections,
 		};
-		s->origins[i] = origin_create(&o, err, err_bytes);
-		if (!s->origins[i])
-			return -1;
-		s->origin_count++;
+		origins[n] = origin_create(&o, err, err_bytes);
+		if (!origins[n])
+			break;
+		n++;
 	}
-	return 0;
+	s->upstream = upstream_create(origins, n);
+	return n == c->origin_count ? 0 : -1;
 }
 
 static int
@@ -160,8 +166,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
 			.settings = settings_create(c),
-			.origins = s->origins,
-			.origin_count = s->origin_count,
+			.upstream = s->upstream,
 			.log.fd = &s->log_fd,
 		};
 		worker->listeners = mem_zalloc(c->listen_count * sizeof *worker->listeners);
@@ -332,9 +337,7 @@ server_destroy(struct server **sp)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	free(s->workers);
-	for (unsigned i = 0; i < s->origin_count; i++)
-		origin_destroy(&s->origins[i]);
-	free(s->origins);
+	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);

@@ -13,6 +13,7 @@
 #include "proxy/base/mailbox.h"
 #include "proxy/base/metrics.h"
 #include "proxy/origin/fetch.h"
+#include "proxy/origin/upstream.h"
 #include "proxy/serve/settings.h"
 #include "proxy/serve/shelves.h"
 
@@ -29,9 +30,8 @@ struct log_lines {
 
 struct serve {
 	struct shelves *shelves;
-	struct settings *settings;     /* a reference; what begins now takes its own */
-	struct origin *const *origins; /* constant after start */
-	unsigned origin_count;
+	struct settings *settings; /* a reference; what begins now takes its own */
+	struct upstream *upstream;
 	struct metrics *metrics;
 	struct mailbox *mailbox; /* where letters to this worker go */
 	struct fetcher *fetcher;
