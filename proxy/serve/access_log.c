@@ -20,10 +20,9 @@ request_line(const struct txn *t)
 void
 access_log(struct txn *t)
 {
-	struct worker *w = t->worker;
-	const struct shared *sh = w->shared;
-	struct logfile *to = sh->access_log;
-	if (!to)
+	const struct settings *s = t->settings;
+	struct log_lines *log = &t->serve->log;
+	if (!log->file)
 		return;
 	char peer[INET6_ADDRSTRLEN];
 	struct buf cache = {0};
@@ -35,8 +34,8 @@ access_log(struct txn *t)
 	cache_status_format(&t->cs, &cache);
 	struct access_line line = {
 		.now_s = now_s(),
-		.client = forwarded_client(&t->rq.fields, sh->trusted, sh->trusted_count,
-					   str_of(peer)),
+		.client =
+			forwarded_client(&t->rq.fields, s->trusted, s->trusted_count, str_of(peer)),
 		.request_line = request_line(t),
 		.host = t->rq.authority,
 		.status = t->status,
@@ -48,11 +47,11 @@ access_log(struct txn *t)
 		.total_us = now_us() - t->begun_us,
 		.cut = t->cut,
 	};
-	w->log.n = 0;
-	if (sh->config->access_log_format == CONFIG_LOG_JSON)
-		access_line_json(&line, &w->log);
+	if (s->config->access_log_format == CONFIG_LOG_JSON)
+		access_line_json(&line, &log->line);
 	else
-		access_line_combined(&line, &w->log);
-	logfile_add(to, w->index, w->log.p, w->log.n);
+		access_line_combined(&line, &log->line);
+	logfile_add(log->file, log->lane, log->line.p, log->line.n);
+	log->line.n = 0;
 	buf_fini(&cache);
 }
