@@ -9,6 +9,7 @@
  */
 #include "proxy/cache/store_inside.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -31,14 +31,6 @@ enum {
 	GROW_MS = 3000,
 	FIRST_FILES = 64, /* made before serving: some milliseconds */
 };
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- a disk that fails --------------------------------------------------------------------- */
 

@@ -9,36 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { ACCEPT_MOST = 64, DISPATCH_MOST = 64 };
-
-static int64_t
-clock_ns(clockid_t which)
-{
-	struct timespec ts;
-	clock_gettime(which, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-int64_t
-now_s(void)
-{
-	return clock_ns(CLOCK_REALTIME_COARSE) / 1000000000;
-}
-
-int64_t
-now_ms(void)
-{
-	return clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000;
-}
-
-int64_t
-now_us(void)
-{
-	return clock_ns(CLOCK_MONOTONIC) / 1000;
-}
+enum { ACCEPT_MOST = 64, DISPATCH_MOST = 64, SPARE_CHUNKS = 512 };
 
 /* ---- accepting ----------------------------------------------------------------------------- */
 
@@ -130,6 +103,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	struct worker *w = arg;
 	int64_t now = now_ms();
 	time_out(w, now);
+	alarm_run(&w->alarms, now);
 	atomic_store_explicit(&w->active_fetches, fetcher_active(w->fetcher), memory_order_relaxed);
 	if (w->draining) {
 		bool idle = w->conn_count == 0 && !fill_is_read(w);
@@ -183,6 +157,8 @@ worker_open(struct worker *w, struct shared *shared, unsigned index)
 	w->shared = shared;
 	w->index = index;
 	w->scratch = mem_alloc(SCRATCH_BYTES);
+	alarm_init(&w->alarms, now_ms());
+	w->arenas.spare_most = SPARE_CHUNKS;
 	const int64_t limits[WAIT_KINDS] = {
 		[WAIT_HEADER] = (int64_t)c->timeouts.header_ms,
 		[WAIT_IDLE] = (int64_t)c->timeouts.idle_ms,
@@ -257,6 +233,7 @@ worker_close(struct worker *w)
 		if (w->listeners[i].fd >= 0)
 			close(w->listeners[i].fd);
 	free(w->listeners);
+	arena_pool_fini(&w->arenas);
 	buf_fini(&w->log);
 	free(w->scratch);
 }

@@ -7,7 +7,10 @@
 #define NODE_WORKER_H
 
 #include "config/config.h"
+#include "proxy/base/alarm.h"
+#include "proxy/base/arena.h"
 #include "proxy/base/buf.h"
+#include "proxy/base/clock.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/metrics.h"
 #include "proxy/cache/baseline.h"
@@ -100,6 +103,8 @@ struct worker {
 	struct fill *fills;
 	struct txn *spare_txns;
 	unsigned spare_count;
+	struct alarms alarms; /* run by the tick */
+	struct arena_pool arenas;
 	struct buf log; /* access log lines not written yet */
 	char *scratch;	/* SCRATCH_BYTES: what a socket is read into */
 	bool draining;
@@ -113,9 +118,5 @@ void *worker_run(void *w); /* thread main */
 void worker_close(struct worker *w);
 void worker_drain(struct worker *w); /* any thread */
 void worker_flush_log(struct worker *w);
-
-int64_t now_s(void);  /* wall clock */
-int64_t now_ms(void); /* monotonic, coarse: for time limits */
-int64_t now_us(void); /* monotonic: for the log */
 
 #endif

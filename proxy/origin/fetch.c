@@ -6,6 +6,7 @@
  */
 #include "proxy/origin/fetch.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/http/chunked.h"
 #include "proxy/origin/lane.h"
@@ -20,7 +21,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Ended fetches kept for the next ones, and the bytes each may keep. */
 enum { SPARE_MAX = 64, SPARE_BYTES = 40 << 10 };
@@ -94,14 +94,6 @@ static const struct {
 #include "proxy/origin/fetch_ends.h"
 #undef FETCH_END
 };
-
-static int64_t
-now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 /* -- the list of things to do ------------------------------------------------------------------ */
 

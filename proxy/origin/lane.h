@@ -8,6 +8,7 @@
 #ifndef ORIGIN_LANE_H
 #define ORIGIN_LANE_H
 
+#include "proxy/base/clock.h"
 #include "proxy/origin/dial.h"
 
 #include <event2/event_struct.h>
@@ -43,7 +44,7 @@ struct lane {
 	LIST_ENTRY(lane) all;
 };
 
-int64_t lane_now_ms(void);
+#define lane_now_ms now_exact_ms /* base/clock.h */
 
 struct lane *lane_open(struct event_base *base, const struct lane_owner *owner,
 		       const struct origin *o, CURLSH *share);
