@@ -52,6 +52,31 @@ snapshot_reserve(const struct config *c)
 }
 
 static int
+open_sightings(struct server *s, char *err, size_t err_bytes)
+{
+	static const enum memory_kind kind_of[] = {
+		[CONFIG_MEMORY_PAIR] = MEMORY_PAIR,
+		[CONFIG_MEMORY_COUNTING] = MEMORY_COUNTING,
+		[CONFIG_MEMORY_STABLE] = MEMORY_STABLE,
+		[CONFIG_MEMORY_SCALABLE] = MEMORY_SCALABLE,
+	};
+	const struct config *c = s->config;
+	struct seen_options o = {
+		.cache = s->shared.cache,
+		.saved = c->cache.dir != NULL,
+		.memory =
+			{
+				.kind = kind_of[c->admission.memory],
+				.sightings = c->admission.sightings,
+				.capacity = c->admission.capacity,
+				.false_positives = c->admission.false_positives,
+				.rotate_after_s = c->admission.rotate_after_s,
+			},
+	};
+	return seen_open(&s->shared.seen, &o, err, err_bytes);
+}
+
+static int
 open_shelves(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
@@ -67,7 +92,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		return -1;
 	sh->seed = cache_seed(sh->cache);
 	sh->max_object_bytes = o.max_object_bytes ? o.max_object_bytes : UINT64_MAX;
-	if (seen_open(&sh->seen, c, sh->cache, err, err_bytes))
+	if (open_sightings(s, err, err_bytes))
 		return -1;
 	struct baseline_options b = {
 		.disk_bytes = o.disk_bytes,

@@ -18,7 +18,7 @@
 #include "proxy/cache/flight.h"
 #include "proxy/serve/passes.h"
 #include "proxy/serve/route.h"
-#include "proxy/serve/seen.h"
+#include "proxy/cache/seen.h"
 #include "proxy/origin/fetch.h"
 
 #include <event2/event.h>

@@ -1,22 +1,26 @@
-/* seen.h - the proxy's memory of sightings: the rotating pair, or another kind when the
- * configuration asks for one (admission.memory) or for more than two sightings.
+/* seen.h - the memory of sightings and its snapshot: the rotating pair, or another kind of filter
+ * where one is asked for, or more than two sightings.
  *
  * Threads   test, record, report from any; tick and save from the keeper.
  */
-#ifndef SERVE_SEEN_H
-#define SERVE_SEEN_H
+#ifndef CACHE_SEEN_H
+#define CACHE_SEEN_H
 
-#include "config/config.h"
 #include "filter/memory.h"
 #include "filter/pair.h"
 #include "proxy/cache/cache.h"
 
 struct seen;
 
+struct seen_options {
+	struct cache *cache;	      /* borrowed: its seed, and its directory for the snapshot */
+	bool saved;		      /* the cache has a directory */
+	struct memory_options memory; /* but for the seed */
+};
+
 /* Restores the snapshot beside the cache, or starts empty with a warning that says why. -1 and a
  * sentence when there is no memory for it. */
-int seen_open(struct seen **out, const struct config *c, struct cache *cache, char *err,
-	      size_t err_bytes);
+int seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err_bytes);
 void seen_close(struct seen **s); /* saves nothing */
 
 /* Asks for the key's line of memory, to be there when test or record comes. */

@@ -2,7 +2,7 @@
  *
  * The pair is asked directly: it is the hot path's one memory access per request.
  */
-#include "proxy/serve/seen.h"
+#include "proxy/cache/seen.h"
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
@@ -199,22 +199,6 @@ seen_save(struct seen *s, int64_t now)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-static enum memory_kind
-kind_of(enum config_memory m)
-{
-	switch (m) {
-	case CONFIG_MEMORY_COUNTING:
-		return MEMORY_COUNTING;
-	case CONFIG_MEMORY_STABLE:
-		return MEMORY_STABLE;
-	case CONFIG_MEMORY_SCALABLE:
-		return MEMORY_SCALABLE;
-	case CONFIG_MEMORY_PAIR:
-		break;
-	}
-	return MEMORY_PAIR;
-}
-
 static bool
 begin_empty(struct seen *s, int64_t now)
 {
@@ -225,26 +209,19 @@ begin_empty(struct seen *s, int64_t now)
 }
 
 int
-seen_open(struct seen **out, const struct config *c, struct cache *cache, char *err,
-	  size_t err_bytes)
+seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err_bytes)
 {
 	struct seen *s = NEW(struct seen);
 	int64_t now = (int64_t)time(NULL);
-	s->cache = cache;
-	s->on_disk = c->cache.dir != NULL;
+	s->cache = o->cache;
+	s->on_disk = o->saved;
 	s->born_s = now;
+	s->memory_options = o->memory;
+	s->memory_options.seed = (uint64_t)now;
 	s->pair_options = (struct pair_options){
-		.capacity = c->admission.capacity,
-		.false_positives = c->admission.false_positives,
-		.rotate_after_s = c->admission.rotate_after_s,
-	};
-	s->memory_options = (struct memory_options){
-		.kind = kind_of(c->admission.memory),
-		.sightings = c->admission.sightings,
-		.capacity = c->admission.capacity,
-		.false_positives = c->admission.false_positives,
-		.rotate_after_s = c->admission.rotate_after_s,
-		.seed = (uint64_t)now,
+		.capacity = o->memory.capacity,
+		.false_positives = o->memory.false_positives,
+		.rotate_after_s = o->memory.rotate_after_s,
 	};
 	const char *why = memory_may(&s->memory_options);
 	if (!why) {
