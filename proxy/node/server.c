@@ -125,7 +125,13 @@ static int
 open_origins(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
-	s->shared.origins = mem_zalloc(c->origin_count * sizeof *s->shared.origins);
+	struct origin *origins[UPSTREAM_MOST];
+	unsigned n = 0;
+	if (c->origin_count > UPSTREAM_MOST) {
+		snprintf(err, err_bytes, "%u origins are too many; there may be %d",
+			 c->origin_count, UPSTREAM_MOST);
+		return -1;
+	}
 	for (unsigned i = 0; i < c->origin_count; i++) {
 		const struct config_origin *co = &c->origins[i];
 		struct origin_options o = {
@@ -137,12 +143,13 @@ open_origins(struct server *s, char *err, size_t err_bytes)
 			.read_timeout_ms = (long)co->read_timeout_ms,
 			.max_connections = co->max_connections,
 		};
-		s->shared.origins[i] = origin_create(&o, err, err_bytes);
-		if (!s->shared.origins[i])
-			return -1;
-		s->shared.origin_count++;
+		origins[n] = origin_create(&o, err, err_bytes);
+		if (!origins[n])
+			break;
+		n++;
 	}
-	return 0;
+	s->shared.upstream = upstream_create(origins, n);
+	return n == c->origin_count ? 0 : -1;
 }
 
 static int
@@ -298,9 +305,7 @@ server_destroy(struct server **sp)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	free(s->workers);
-	for (unsigned i = 0; i < sh->origin_count; i++)
-		origin_destroy(&sh->origins[i]);
-	free(sh->origins);
+	upstream_destroy(&sh->upstream);
 	routes_destroy(&sh->routes);
 	passes_destroy(&sh->passes);
 	flights_destroy(&sh->flights);

@@ -20,6 +20,7 @@
 #include "proxy/serve/route.h"
 #include "proxy/cache/seen.h"
 #include "proxy/origin/fetch.h"
+#include "proxy/origin/upstream.h"
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
@@ -42,8 +43,7 @@ struct shared {
 	struct routes *routes;
 	const struct filter_seed *seed;
 	struct policy_settings policy;
-	struct origin **origins;
-	unsigned origin_count;
+	struct upstream *upstream;
 	uint64_t max_object_bytes;
 	_Atomic unsigned connections;
 	_Atomic bool draining;

@@ -121,6 +121,13 @@ line_of(const struct object *o, struct field *fields, struct response *r, enum f
 	return head_read(o->head, r) ? fields_get(&r->fields, id) : (struct str){0};
 }
 
+static const struct origin *
+origin_of(const struct fill *f)
+{
+	return upstream_origin(f->worker->shared->upstream, &f->origin);
+}
+
+/* To the origin that is asked now. */
 static void
 go(struct fill *f)
 {
@@ -152,7 +159,7 @@ go(struct fill *f)
 	struct buf lines = {0};
 	head_forward(&f->rq, &forward, &lines);
 	struct fetch_request r = {
-		.origin = sh->origins[f->origin],
+		.origin = origin_of(f),
 		.method = f->rq.method_name,
 		/* What may be stored is asked for by its key: the rest of the URL must not matter.
 		 */
@@ -164,9 +171,19 @@ go(struct fill *f)
 		.idempotent = method_is_idempotent(f->rq.method),
 	};
 	f->request_time = now_s();
+	f->asked_us = now_us();
 	metrics_add(&f->worker->metrics, METRIC_ORIGIN_REQUESTS, 1);
 	f->fetch = fetch_start(f->worker->fetcher, &r, &events, f);
 	buf_fini(&lines);
+}
+
+/* The first trip, to the first origin that is well. */
+static void
+set_out(struct fill *f)
+{
+	bool any = upstream_pick(f->worker->shared->upstream, &f->origin, now_ms());
+	assert(any); /* nothing was tried yet, and there is one at least */
+	go(f);
 }
 
 /* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
@@ -220,7 +237,7 @@ fill_start(struct txn *t, enum fill_kind kind)
 		t->fill = f;
 	}
 	flight_set_leader(f->flight, &f->worker->mailbox, on_leader_wake, f);
-	go(f);
+	set_out(f);
 }
 
 void
@@ -237,7 +254,7 @@ fill_behind(struct txn *t, enum fill_kind kind)
 	keep_stored(f, t);
 	flight_set_leader(f->flight, &f->worker->mailbox, on_leader_wake, f);
 	flight_unref(&flight);
-	go(f);
+	set_out(f);
 }
 
 bool
@@ -360,10 +377,10 @@ on_head(void *ctx, struct str head)
 	struct response rs = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	struct response merged = {.fields = {.v = more, .cap = FIELDS_MAX}};
 	const struct response *answer = &rs;
+	upstream_answered(f->worker->shared->upstream, &f->origin, now_us() - f->asked_us);
 	if (!h1_parse_response(head, &rs)) {
 		log_warning("origin %s: an answer that cannot be read for %.*s",
-			    origin_url(f->worker->shared->origins[f->origin]),
-			    STR_ARG(f->rq.target));
+			    origin_url(origin_of(f)), STR_ARG(f->rq.target));
 		metrics_add(&f->worker->metrics, METRIC_ORIGIN_ERRORS, 1);
 		fill_abandon(f, 502, "bad-response");
 		return;
@@ -420,15 +437,14 @@ on_body(void *ctx, const char *p, size_t n)
 	return true;
 }
 
-/* Nothing was answered yet and this origin cannot be reached: the next one is asked. */
+/* This origin never heard the question: the next one is asked. */
 static bool
 ask_next_origin(struct fill *f, const struct fetch_result *r)
 {
-	bool unreachable = r->end == FETCH_DNS || r->end == FETCH_CONNECT ||
-			   r->end == FETCH_CONNECT_TIMEOUT || r->end == FETCH_TLS;
-	if (!unreachable || f->feeder || f->origin + 1 >= f->worker->shared->origin_count)
+	struct upstream *u = f->worker->shared->upstream;
+	if (!upstream_failed(u, &f->origin, r, now_ms()) || f->published || r->body_taken ||
+	    !upstream_pick(u, &f->origin, now_ms()))
 		return false;
-	f->origin++;
 	go(f);
 	return true;
 }
@@ -464,11 +480,10 @@ on_done(void *ctx, const struct fetch_result *r)
 		return;
 	}
 	metrics_add(&f->worker->metrics, METRIC_ORIGIN_ERRORS, 1);
-	if (!f->published && ask_next_origin(f, r))
+	if (ask_next_origin(f, r))
 		return;
 	if (r->end != FETCH_ABORTED)
-		log_debug("origin %s: %s (%s) for %.*s",
-			  origin_url(f->worker->shared->origins[f->origin]), r->word,
+		log_debug("origin %s: %s (%s) for %.*s", origin_url(origin_of(f)), r->word,
 			  r->detail ? r->detail : "", STR_ARG(f->rq.target));
 	flight_fail(f->flight, r->status, r->word);
 	fill_free(f);

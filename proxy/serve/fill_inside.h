@@ -27,8 +27,9 @@ struct fill {
 	struct object *object; /* being validated; a reference */
 	struct object *part;   /* a stored 206 being completed; a reference */
 	char client_ip[INET6_ADDRSTRLEN];
-	unsigned origin; /* index of the one being asked */
+	struct upstream_try origin; /* those asked so far */
 	int64_t request_time;
+	int64_t asked_us; /* when the question now under way was put */
 
 	unsigned times; /* sightings known before this one */
 	bool published, whole, storable;
