@@ -5,7 +5,7 @@
 #   make run ORIGIN=U   build, then front the origin U instead
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
 #   make bench          measurements; see bench/README.md
-#   make lint           layers, purity, format, shape of the code (make format mends the format)
+#   make lint           layers, purity, names, unused exports, shape, format (make format mends that)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
 #   make install        to PREFIX (/usr/local): twice, and the filter library with header and .pc
 #   make uninstall      removes what install put there
@@ -131,10 +131,11 @@ test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice
 SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/scenario tests/fuzz bench))
 # Tables of rows (headers without a guard) are aligned by hand.
 FORMATTED = $(filter %.c,$(SOURCES)) $(shell grep -l '^\#ifndef .*_H$$' $(filter %.h,$(SOURCES)))
-lint: $(LIBS)
+lint: $(LIBS) $(call obj,proxy/cli)
 	@.ci/deps all
 	@tests/lint/layers.sh
 	@B=$(B) tests/lint/pure.sh
+	@B=$(B) tests/lint/exports.sh
 	@awk -f tests/lint/shape.awk $(filter %.c,$(SOURCES))
 	@wrong=$$(clang-format --dry-run $(FORMATTED) 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning.*//p' | sort -u); \
 	[ -z "$$wrong" ] || { echo "make format would change:" $$wrong; exit 1; }
