@@ -72,6 +72,10 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 				.false_positives = c->admission.false_positives,
 				.rotate_after_s = c->admission.rotate_after_s,
 			},
+		.max_object_bytes = c->cache.max_object_bytes,
+		.fill_until = c->admission.fill_until,
+		.write_budget_bytes_s = c->admission.write_budget_bytes_s,
+		.now_ms = now_ms(),
 	};
 	return seen_open(&s->shared.seen, &o, err, err_bytes);
 }
@@ -91,7 +95,6 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
-	sh->max_object_bytes = o.max_object_bytes ? o.max_object_bytes : UINT64_MAX;
 	if (open_sightings(s, err, err_bytes))
 		return -1;
 	struct baseline_options b = {
@@ -219,15 +222,9 @@ keep(struct server *s)
 {
 	struct shared *sh = &s->shared;
 	struct cache_stats stats;
-	seen_tick(sh->seen, now_s());
 	cache_stats(sh->cache, &stats);
-	if (stats.limit_bytes)
-		atomic_store(&sh->disk_used_share,
-			     (double)stats.used_bytes / (double)stats.limit_bytes);
-	int64_t rate = (int64_t)s->config->admission.write_budget_bytes_s;
-	int64_t left = atomic_load(&sh->budget);
-	if (rate && left < rate * 2)
-		atomic_fetch_add(&sh->budget, rate);
+	double used = stats.limit_bytes ? (double)stats.used_bytes / (double)stats.limit_bytes : 0;
+	seen_tick(sh->seen, now_s(), now_ms(), stats.written_bytes, used);
 }
 
 static void *

@@ -44,7 +44,6 @@ struct shared {
 	struct policy_settings policy;
 	struct origin **origins;
 	unsigned origin_count;
-	uint64_t max_object_bytes;
 	_Atomic unsigned connections;
 	_Atomic bool draining;
 	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
@@ -55,9 +54,7 @@ struct shared {
 	_Atomic int64_t url_forgotten_s[FORGOTTEN_SLOTS];
 	/* By the key's hash: since when one fill writes a body too large for followers; 0: none. */
 	_Atomic uint64_t writing[WRITING_SLOTS];
-	_Atomic double disk_used_share; /* refreshed by the first worker's tick */
-	_Atomic int64_t budget;		/* bytes the write-rate budget still allows */
-	_Atomic int log_fd;		/* access log, or -1 */
+	_Atomic int log_fd; /* access log, or -1 */
 };
 
 /* What a connection may be waiting for, each with its own time limit: one list per kind, oldest
