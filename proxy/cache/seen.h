@@ -8,8 +8,9 @@
 #ifndef CACHE_SEEN_H
 #define CACHE_SEEN_H
 
-#include "filter/memory.h"
+#include "filter/family/filter.h"
 #include "filter/pair.h"
+#include "filter/short.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/sighting.h"
 

@@ -7,7 +7,8 @@
 #ifndef CACHE_SIGHTING_H
 #define CACHE_SIGHTING_H
 
-#include "filter/memory.h"
+#include "filter/family/filter.h"
+#include "filter/short.h"
 #include "proxy/base/str.h"
 #include "proxy/cache/admission.h"
 

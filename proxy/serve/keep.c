@@ -12,20 +12,20 @@
 enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
 
 uint32_t
-keep_forgotten(const struct shared *sh, struct key_hash primary)
+keep_forgotten(const struct shelves *sh, struct key_hash primary)
 {
 	return atomic_load(&sh->forgotten[primary.lo % FORGOTTEN_SLOTS]);
 }
 
 static _Atomic int64_t *
-url_forgotten_at(struct shared *sh, struct str key)
+url_forgotten_at(struct shelves *sh, struct str key)
 {
 	struct str url = cachekey_url(key);
 	return &sh->url_forgotten_s[key_hash_of(sh->seed, url.p, url.n).lo % FORGOTTEN_SLOTS];
 }
 
 bool
-fill_is_forgotten(struct shared *sh, const struct route *route, struct str key, int64_t since_s)
+fill_is_forgotten(struct shelves *sh, const struct route *route, struct str key, int64_t since_s)
 {
 	return route_splits_urls(route) && atomic_load(url_forgotten_at(sh, key)) >= since_s;
 }
@@ -34,13 +34,13 @@ fill_is_forgotten(struct shared *sh, const struct route *route, struct str key, 
 static bool
 is_forgotten(const struct fill *f)
 {
-	return f->forgotten != keep_forgotten(f->worker->shared, f->primary) ||
-	       fill_is_forgotten(f->worker->shared, f->route, buf_str(&f->key), f->request_time);
+	return f->forgotten != keep_forgotten(f->serve->shelves, f->primary) ||
+	       fill_is_forgotten(f->serve->shelves, f->route, buf_str(&f->key), f->request_time);
 }
 
 /* The part stands under a key of its own; variants are lost with the marker's nonce. */
 static bool
-forget_part(struct shared *sh, struct str primary)
+forget_part(struct shelves *sh, struct str primary)
 {
 	struct buf key = {0};
 	if (!atomic_load_explicit(&sh->has_parts, memory_order_relaxed))
@@ -53,7 +53,7 @@ forget_part(struct shared *sh, struct str primary)
 }
 
 bool
-fill_forget(struct shared *sh, struct key_hash hash, struct str key)
+fill_forget(struct shelves *sh, struct key_hash hash, struct str key)
 {
 	atomic_fetch_add(&sh->forgotten[hash.lo % FORGOTTEN_SLOTS], 1);
 	atomic_store(url_forgotten_at(sh, key), now_s());
@@ -67,9 +67,9 @@ fill_forget(struct shared *sh, struct key_hash hash, struct str key)
 /* The primary key under which a request for this would be looked up; a cookie that makes requests
  * pass does not keep what is there. */
 static void
-primary_key(const struct shared *sh, const struct request *rq, struct buf *key)
+primary_key(const struct settings *s, const struct request *rq, struct buf *key)
 {
-	struct key_rules rules = route_find(sh->routes, rq)->key;
+	struct key_rules rules = route_find(s->routes, rq)->key;
 	rules.pass_cookie_count = 0;
 	cachekey_build(rq, &rules, key);
 }
@@ -78,7 +78,7 @@ primary_key(const struct shared *sh, const struct request *rq, struct buf *key)
 void
 keep_invalidated(struct fill *f, const struct response *rs)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
@@ -88,7 +88,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 		struct buf text = {0}, key = {0};
 		struct request other;
 		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
-			primary_key(sh, &other, &key); /* by its own route's rules */
+			primary_key(f->settings, &other, &key); /* by its own route's rules */
 			fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
 		}
 		buf_fini(&text);
@@ -113,7 +113,7 @@ keep_length(const struct response *rs)
 static void
 judge(struct fill *f, int status, struct str variant)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	struct memory_sight inherited = f->sighting.known;
 	f->facts = sight_of(&f->rq, f->route, status, f->client_ip, sh->seed);
 	f->facts.body_bytes = f->expected;
@@ -138,7 +138,7 @@ admit(struct fill *f, int status, struct str variant)
 	judge(f, status, variant);
 	enum admission verdict = f->sighting.verdict;
 	if (metric_of[verdict])
-		metrics_add(&f->worker->metrics, (enum metric)(metric_of[verdict] - 1), 1);
+		metrics_add(f->serve->metrics, (enum metric)(metric_of[verdict] - 1), 1);
 }
 
 /* The write budget is charged when a write begins, so that many at once do not all find it full;
@@ -150,7 +150,7 @@ charge(struct fill *f, uint64_t body_bytes)
 		body_bytes == UINT64_MAX
 			? 0
 			: cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes);
-	seen_charge(f->worker->shared->seen, (int64_t)(bytes - f->charged));
+	seen_charge(f->serve->shelves->seen, (int64_t)(bytes - f->charged));
 	f->charged = bytes;
 }
 
@@ -160,7 +160,7 @@ keep_no_write(struct fill *f)
 	if (f->write)
 		cache_write_abandon(&f->write);
 	if (f->charged)
-		seen_charge(f->worker->shared->seen, -(int64_t)f->charged);
+		seen_charge(f->serve->shelves->seen, -(int64_t)f->charged);
 	f->charged = 0;
 }
 
@@ -170,7 +170,7 @@ static void
 keep_marker(struct fill *f, struct str names, struct buf *nonce)
 {
 	static _Atomic uint64_t counter;
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	if (str_eq(buf_str(&f->marker_names), names)) {
 		buf_add_str(nonce, buf_str(&f->marker_nonce));
 		return;
@@ -210,7 +210,7 @@ stored_key(struct fill *f, const struct flight_head *h, struct buf *key)
 	buf_add_lit(key, "\n#");
 	buf_add_str(key, buf_str(&nonce));
 	buf_add_str(key, buf_str(&h->variant));
-	f->stored_hash = key_hash_of(f->worker->shared->seed, key->p, key->n);
+	f->stored_hash = key_hash_of(f->serve->shelves->seed, key->p, key->n);
 	buf_fini(&nonce);
 }
 
@@ -218,7 +218,7 @@ static bool
 is_large(const struct fill *f)
 {
 	return f->expected != UINT64_MAX &&
-	       f->expected > flights_retain_bytes(f->worker->shared->flights);
+	       f->expected > flights_retain_bytes(f->serve->shelves->flights);
 }
 
 static bool
@@ -228,7 +228,7 @@ is_taken(uint64_t since_s)
 }
 
 bool
-fill_is_writing(struct shared *sh, struct key_hash hash)
+fill_is_writing(struct shelves *sh, struct key_hash hash)
 {
 	return is_taken(atomic_load(&sh->writing[hash.lo % WRITING_SLOTS]));
 }
@@ -238,7 +238,7 @@ fill_is_writing(struct shared *sh, struct key_hash hash)
 static bool
 takes_turn(struct fill *f)
 {
-	_Atomic uint64_t *slot = &f->worker->shared->writing[f->stored_hash.lo % WRITING_SLOTS];
+	_Atomic uint64_t *slot = &f->serve->shelves->writing[f->stored_hash.lo % WRITING_SLOTS];
 	uint64_t now = (uint64_t)now_s(), since = atomic_load(slot);
 	if (!is_large(f) || !f->sighting.writes)
 		return true;
@@ -275,7 +275,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.disk = f->sighting.writes,
 	};
 	if (takes_turn(f))
-		f->write = cache_write_begin(f->worker->shared->cache, &o);
+		f->write = cache_write_begin(f->serve->shelves->cache, &o);
 	if (f->write && f->sighting.writes)
 		charge(f, f->expected);
 	buf_fini(&key);
@@ -286,7 +286,7 @@ static void
 forget_old(struct fill *f)
 {
 	if (f->object && f->kind == FILL_VALIDATE)
-		cache_remove(f->worker->shared->cache, f->object->hash, f->object->key);
+		cache_remove(f->serve->shelves->cache, f->object->hash, f->object->key);
 }
 
 /* The stored object is as good as this error, by RFC 5861 4: it stays, for those who come next too.
@@ -306,7 +306,7 @@ stands_in(const struct fill *f, int status, int64_t now)
 static void
 remember_sharing(struct fill *f)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
@@ -332,13 +332,12 @@ asked_by_key(const struct fill *f)
 static bool
 judge_storable(struct fill *f, const struct response *rs, int64_t now)
 {
-	struct shared *sh = f->worker->shared;
 	struct storing_facts facts = {
 		.request = &f->rq,
 		.response = rs,
 		.request_time = f->request_time,
 		.response_time = now,
-		.settings = &sh->policy,
+		.settings = &f->settings->policy,
 	};
 	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
 	bool may = f->kind != FILL_PASS ||
@@ -370,7 +369,7 @@ count_part(struct fill *f, const struct response *rs)
 static void
 keep_part(struct fill *f, const struct response *rs, const struct flight_head *h, int64_t now)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	if (f->kind != FILL_MISS || rs->status != 206)
 		return;
 	struct response whole = *rs;
@@ -421,23 +420,22 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 	    !h1_parse_response(f->object->head, &stored))
 		return;
 	if (policy_head(&stored.fields, f->object->body_bytes, &rs->fields) == HEAD_SAYS_CHANGED) {
-		fill_forget(f->worker->shared, f->object->hash, f->object->key);
+		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
 		return;
 	}
 	head_update(f->object->head, rs, now, &merged);
 	struct request get = f->rq;
 	get.method = METHOD_GET;
-	struct storing_facts facts = {&get, &stored, f->request_time, now,
-				      &f->worker->shared->policy};
+	struct storing_facts facts = {&get, &stored, f->request_time, now, &f->settings->policy};
 	stored = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
 	if (h1_parse_response(buf_str(&merged), &stored) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&stored, now, &head, &terms);
 		struct object *o =
-			cache_refresh(f->worker->shared->cache, f->object, buf_str(&head), &terms);
+			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head), &terms);
 		object_unref(&o);
 	} else {
-		fill_forget(f->worker->shared, f->object->hash, f->object->key);
+		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
 	}
 	buf_fini(&merged);
 	buf_fini(&head);
@@ -455,7 +453,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (replaces_part(f, rs->status))
-		forget_part(f->worker->shared, (struct str){f->key.p, f->primary_bytes});
+		forget_part(f->serve->shelves, (struct str){f->key.p, f->primary_bytes});
 	if (f->storable) {
 		if (head_withholds(rs))
 			head_store(rs, now, &h.asker, NULL);
@@ -486,7 +484,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 static void
 count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	struct baseline_request b = {
 		.hash = f->stored_hash,
 		.record_bytes =
@@ -498,8 +496,8 @@ count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
 	if (baseline_request(sh->baseline, &b) != BASELINE_HIT || validated)
 		return;
 	uint64_t weight = (uint64_t)(baseline_weight(sh->baseline) + 0.5);
-	metrics_add(&f->worker->metrics, METRIC_EXTRA_REQUESTS, weight);
-	metrics_add(&f->worker->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
+	metrics_add(f->serve->metrics, METRIC_EXTRA_REQUESTS, weight);
+	metrics_add(f->serve->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
 }
 
 /* Filed under what it was said to vary on, an object must not live on as what varies otherwise. */
@@ -519,7 +517,7 @@ changes_vary(const struct fields *stored, const struct fields *fresh)
 void
 keep_validated(struct fill *f, const struct response *rs)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	struct flight_head h = {.status = 304};
 	struct buf merged = {0}, head = {0};
 	struct field fields[FIELDS_MAX];
@@ -567,7 +565,7 @@ is_seen_again(struct fill *f)
 {
 	if (f->keeps_part || f->sighting.writes)
 		return false;
-	struct sighting end = seen_at_end(f->worker->shared->seen, &f->facts,
+	struct sighting end = seen_at_end(f->serve->shelves->seen, &f->facts,
 					  flight_followers(f->flight), f->received);
 	return end.writes;
 }
@@ -576,7 +574,7 @@ is_seen_again(struct fill *f)
 void
 keep_commit(struct fill *f)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	if (is_forgotten(f)) {
 		keep_no_write(f);
 		return;
@@ -598,7 +596,7 @@ keep_commit(struct fill *f)
 	if (f->rq.method == METHOD_GET)
 		count_baseline(f, false, f->received);
 	if (seen_again)
-		metrics_add(&f->worker->metrics, METRIC_SEEN_CURRENT, 1);
+		metrics_add(f->serve->metrics, METRIC_SEEN_CURRENT, 1);
 	else if (f->sighting.verdict == ADMISSION_FIRST_SIGHT)
-		metrics_add(&f->worker->metrics, METRIC_REFUSED_BYTES, f->received);
+		metrics_add(f->serve->metrics, METRIC_REFUSED_BYTES, f->received);
 }

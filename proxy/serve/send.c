@@ -80,9 +80,9 @@ add_date(struct txn *t)
 static void
 end_head(struct txn *t)
 {
-	const struct config *c = t->worker->shared->config;
+	const struct config *c = t->settings->config;
 	/* An answer that overtakes its request's body ends the connection (RFC 9112 9.3). */
-	if (!t->body_over || t->worker->draining)
+	if (!t->body_over || t->serve->draining)
 		t->keep_alive = false;
 	buf_add_lit(&t->out, "Via: 1.1 ");
 	buf_add_str(&t->out, str_of(c->forwarded.via));
@@ -346,12 +346,12 @@ answer_object(struct txn *t)
 	int64_t age = terms_age(&o->terms, now_s());
 	add_number(t, STR("Age: "), age > 0 ? (uint64_t)age : 0);
 	t->from_object = true;
-	t->read.home = &t->worker->mailbox;
+	t->read.home = t->serve->mailbox;
 	if (t->body_none || t->until == t->at)
 		t->ended = true;
 	end_head(t);
 	if (!t->ended && t->answer != ANSWER_NONE)
-		metrics_add(&t->worker->metrics, METRIC_BYTES_FROM_CACHE, t->until - t->at);
+		metrics_add(t->serve->metrics, METRIC_BYTES_FROM_CACHE, t->until - t->at);
 }
 
 static bool
@@ -378,13 +378,13 @@ answer_part(struct txn *t, struct slice want, uint64_t total)
 	add_number(t, STR("Content-Length: "), want.n);
 	add_number(t, STR("Age: "), (uint64_t)terms_age(&o->terms, now_s()));
 	t->from_object = true;
-	t->read.home = &t->worker->mailbox;
+	t->read.home = t->serve->mailbox;
 	t->slices[0] = (struct slice){want.at - held.at, want.n};
 	t->slice_count = 1;
 	t->at = t->slices[0].at;
 	t->until = t->at + want.n;
 	end_head(t);
-	metrics_add(&t->worker->metrics, METRIC_BYTES_FROM_CACHE, want.n);
+	metrics_add(t->serve->metrics, METRIC_BYTES_FROM_CACHE, want.n);
 }
 
 /* ---- from a flight ------------------------------------------------------------------------- */
@@ -408,7 +408,7 @@ answer_validated(struct txn *t, const struct flight_head *h)
 static void
 judge_follower(struct txn *t, const struct flight_head *h)
 {
-	const struct shared *sh = t->worker->shared;
+	const struct shelves *sh = t->serve->shelves;
 	char client[INET6_ADDRSTRLEN] = "";
 	if (fields_has(&t->rq.fields, FIELD_RANGE))
 		conn_peer(t->conn, client);
@@ -528,7 +528,7 @@ piece_of_object(struct txn *t)
 	}
 	uint64_t left = t->until - t->at;
 	t->read.done = on_read;
-	switch (object_read(t->worker->shared->cache, o, &t->read, t->at,
+	switch (object_read(t->serve->shelves->cache, o, &t->read, t->at,
 			    left < PIECE_MOST ? left : PIECE_MOST)) {
 	case BODY_READY:
 		t->piece = t->read.p;

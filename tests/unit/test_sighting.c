@@ -140,7 +140,7 @@ some_facts(void)
 		.on_disk = some(4) == 0,
 		.status = statuses[some(6)],
 		.body_bytes = some(2) ? some(20) : UINT64_MAX,
-		.known = {.sight = (enum sight)some(3), .times = some(4)},
+		.known = {.sight = (enum twice_sight)some(3), .times = some(4)},
 		.disk_used_share = some(10) / 10.0,
 		.over_budget = some(3) == 0,
 	};
