@@ -63,10 +63,10 @@ static int
 open_sightings(struct server *s, char *err, size_t err_bytes)
 {
 	static const enum memory_kind kind_of[] = {
-		[CONFIG_MEMORY_PAIR] = MEMORY_PAIR,
-		[CONFIG_MEMORY_COUNTING] = MEMORY_COUNTING,
-		[CONFIG_MEMORY_STABLE] = MEMORY_STABLE,
-		[CONFIG_MEMORY_SCALABLE] = MEMORY_SCALABLE,
+		[CONFIG_FILTER_PAIR] = MEMORY_PAIR,
+		[CONFIG_FILTER_COUNTING] = MEMORY_COUNTING,
+		[CONFIG_FILTER_STABLE] = MEMORY_STABLE,
+		[CONFIG_FILTER_SCALABLE] = MEMORY_SCALABLE,
 	};
 	const struct config *c = s->config;
 	struct seen_options o = {
@@ -74,7 +74,7 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 		.saved = c->cache.dir != NULL,
 		.memory =
 			{
-				.kind = kind_of[c->admission.memory],
+				.kind = kind_of[c->admission.filter],
 				.sightings = c->admission.sightings,
 				.capacity = c->admission.capacity,
 				.false_positives = c->admission.false_positives,
