@@ -71,6 +71,8 @@ struct txn {
 
 	/* where the answer comes from */
 	struct cache_lookup lookup;
+	flight_wake_fn *wake; /* there is news of the flight */
+	bool again;	      /* in LOOKUP: the lookup begins anew */
 	bool lookup_out, lookup_back;
 	struct object *found;	       /* what lookup brought; a reference */
 	struct object *object;	       /* to answer with, or to validate */
