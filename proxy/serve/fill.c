@@ -139,7 +139,8 @@ go(struct fill *f)
 		.client_ip = str_of(f->client_ip),
 		.scheme = f->rq.scheme,
 		.via_name = str_of(c->forwarded.via),
-		.trust_forwarded = c->forwarded.trust,
+		.trust_forwarded = network_any_holds(
+			f->settings->trusted, f->settings->trusted_count, str_of(f->client_ip)),
 		.strip_conditions = !f->as_it_came,
 	};
 	struct field fields[FIELDS_MAX];
