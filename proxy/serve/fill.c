@@ -63,13 +63,10 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->as_it_came = t->as_it_came || kind == FILL_PASS;
 	f->route = t->route;
 	copy_request(f, t);
-	buf_add_str(&f->key, buf_str(&t->key));
-	f->primary_bytes = t->primary_bytes;
-	f->primary = t->primary;
-	f->hash = t->hash;
-	f->forgotten = keep_forgotten(s->shelves, t->primary);
-	buf_add_str(&f->marker_names, buf_str(&t->variant_names));
-	buf_add_str(&f->marker_nonce, buf_str(&t->nonce));
+	key_copy(&f->key, &t->key);
+	f->forgotten = keep_forgotten(s->shelves, t->key.primary);
+	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
+	buf_add_str(&f->variants.nonce, buf_str(&t->variants.nonce));
 	conn_peer(t->conn, f->client_ip);
 	f->next = s->fills;
 	f->prev = &s->fills;
@@ -104,9 +101,8 @@ fill_free(struct fill *f)
 	object_unref(&f->part);
 	free(f->rq.fields.v);
 	buf_fini(&f->head);
-	buf_fini(&f->key);
-	buf_fini(&f->marker_names);
-	buf_fini(&f->marker_nonce);
+	key_fini(&f->key);
+	variants_fini(&f->variants);
 	buf_fini(&f->merged);
 	settings_unref(&f->settings);
 	free(f);
@@ -159,7 +155,6 @@ go(struct fill *f)
 		forward.if_modified_since =
 			line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
 	}
-	struct str primary = {f->key.p, f->primary_bytes};
 	struct buf lines = {0};
 	head_forward(&f->rq, &forward, &lines);
 	struct fetch_request r = {
@@ -167,7 +162,8 @@ go(struct fill *f)
 		.method = f->rq.method_name,
 		/* What may be stored is asked for by its key: the rest of the URL must not matter.
 		 */
-		.target = f->kind == FILL_PASS ? f->rq.path_query : cachekey_target(primary),
+		.target = f->kind == FILL_PASS ? f->rq.path_query
+					       : cachekey_target(key_primary(&f->key)),
 		.host = f->rq.authority,
 		.fields = buf_str(&lines),
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
@@ -248,7 +244,7 @@ void
 fill_behind(struct txn *t, enum fill_kind kind)
 {
 	struct shelves *sh = t->serve->shelves;
-	struct flight *flight = flight_lead(sh->flights, t->hash, buf_str(&t->key));
+	struct flight *flight = flight_lead(sh->flights, t->key.hash, buf_str(&t->key.text));
 	if (!flight)
 		return;
 	struct fill *f = fill_new(t, kind, flight);

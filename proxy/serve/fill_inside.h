@@ -20,14 +20,12 @@ struct fill {
 	struct buf head;    /* of the request: rq's views point here */
 	struct request rq;
 	const struct route *route;
-	struct buf key; /* of what was looked up; the primary key is its first primary_bytes */
-	size_t primary_bytes;
-	struct key_hash primary, hash;
-	uint32_t forgotten; /* keep_forgotten() when the request left */
-	struct buf marker_names, marker_nonce;
-	struct buf merged;     /* a head made of a part's and its completion's */
-	struct object *object; /* being validated; a reference */
-	struct object *part;   /* a stored 206 being completed; a reference */
+	struct key key;		  /* of what was looked up */
+	uint32_t forgotten;	  /* keep_forgotten() when the request left */
+	struct variants variants; /* of the marker that the request met */
+	struct buf merged;	  /* a head made of a part's and its completion's */
+	struct object *object;	  /* being validated; a reference */
+	struct object *part;	  /* a stored 206 being completed; a reference */
 	char client_ip[INET6_ADDRSTRLEN];
 	struct upstream_try origin; /* those asked so far */
 	int64_t request_time;

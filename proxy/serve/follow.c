@@ -32,9 +32,9 @@ void
 follow_own(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
-	t->as_it_came =
-		!t->object && policy_asks_for_less(&t->rq) &&
-		(seen_test(sh->seen, t->primary).times == 0 || fill_is_writing(sh, t->hash));
+	t->as_it_came = !t->object && policy_asks_for_less(&t->rq) &&
+			(seen_test(sh->seen, t->key.primary).times == 0 ||
+			 fill_is_writing(sh, t->key.hash));
 	follow_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
 }
 
@@ -54,13 +54,13 @@ follow_together(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	enum fill_kind kind = t->object ? FILL_VALIDATE : FILL_MISS;
-	if (passes_has(sh->passes, t->hash, now_s())) {
+	if (passes_has(sh->passes, t->key.hash, now_s())) {
 		follow_own(t);
 		return;
 	}
 	flight_leave(&t->reader);
-	t->leader = flight_enter(sh->flights, t->hash, buf_str(&t->key), t->serve->mailbox, t->wake,
-				 t, &t->reader);
+	t->leader = flight_enter(sh->flights, t->key.hash, buf_str(&t->key.text), t->serve->mailbox,
+				 t->wake, t, &t->reader);
 	txn_move(t, TXN_WAIT_FLIGHT);
 	if (t->leader && is_completed(t))
 		t->cs.fwd = "partial";

@@ -5,6 +5,7 @@
 
 #include "proxy/serve/follow.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/select.h"
 
 /* ---- looking up ---------------------------------------------------------------------------- */
 
@@ -14,7 +15,7 @@ start_lookup(struct txn *t)
 	struct shelves *sh = t->serve->shelves;
 	t->lookup.home = t->serve->mailbox;
 	enum found found =
-		cache_lookup(sh->cache, &t->lookup, t->hash, buf_str(&t->key), &t->found);
+		cache_lookup(sh->cache, &t->lookup, t->key.hash, buf_str(&t->key.text), &t->found);
 	t->lookup_back = found != FOUND_LATER;
 	t->lookup_out = found == FOUND_LATER;
 	if (found == FOUND_NOT)
@@ -24,129 +25,85 @@ start_lookup(struct txn *t)
 static void
 lookup_primary(struct txn *t)
 {
-	t->key.n = t->primary_bytes;
-	t->hash = t->primary;
-	t->variant_names.n = t->nonce.n = 0;
+	key_back_to_primary(&t->key);
+	variants_clear(&t->variants);
 	object_unref(&t->object);
 	start_lookup(t);
 }
 
-/* A marker's head is "names\nnonce": the variant's key is the primary one, the nonce (so that
- * variants of a forgotten marker are never found again), and the request's own values. */
+/* What was found is a marker: the variant that this request would get is looked up next. */
 static void
 lookup_variant(struct txn *t, struct object *marker)
 {
-	const char *nl = memchr(marker->head.p, '\n', marker->head.n);
-	size_t names = nl ? (size_t)(nl - marker->head.p) : marker->head.n;
-	t->variant_names.n = t->nonce.n = 0;
-	buf_add(&t->variant_names, marker->head.p, names);
-	if (nl)
-		buf_add_str(&t->nonce, str_from(marker->head, names + 1));
+	struct buf values = {0};
+	variants_read(&t->variants, marker->head);
 	object_unref(&t->found);
-	buf_add_lit(&t->key, "\n#");
-	buf_add_str(&t->key, buf_str(&t->nonce));
-	vary_key(buf_str(&t->variant_names), &t->rq.fields, &t->key);
-	t->hash = key_hash_of(t->serve->shelves->seed, t->key.p, t->key.n);
+	vary_key(buf_str(&t->variants.names), &t->rq.fields, &values);
+	key_to_variant(&t->key, t->serve->shelves->seed, &t->variants, buf_str(&values));
+	buf_fini(&values);
 	start_lookup(t);
 }
 
-/* A first sighting that asks for a part, or whether its copy is still good, is not made to pull the
- * whole object: it passes as it came. On the second sighting the whole is fetched; when somebody
- * fetches it already, this is the second. */
+/* ---- facts --------------------------------------------------------------------------------- */
+
 static bool
 is_unseen(const struct txn *t)
 {
 	const struct shelves *sh = t->serve->shelves;
-	return t->route->admit == RULE_SIGHTINGS && seen_test(sh->seen, t->primary).times == 0 &&
-	       !flight_is_there(sh->flights, t->hash, buf_str(&t->key));
+	return t->route->admit == RULE_SIGHTINGS &&
+	       seen_test(sh->seen, t->key.primary).times == 0 &&
+	       !flight_is_there(sh->flights, t->key.hash, buf_str(&t->key.text));
 }
 
-/* Nothing whole is stored; perhaps a part is. True: the lookup goes on. */
+/* Whether the part that was looked up answers: *want of *total. If not, but it is fresh, it stays
+ * as t->part, perhaps to be completed. */
 static bool
-look_for_part(struct txn *t)
+take_part(struct txn *t, struct slice *want, uint64_t *total)
 {
-	if (t->part_asked || t->rq.method != METHOD_GET || t->variant_names.n || t->cc.no_store ||
-	    !atomic_load_explicit(&t->serve->shelves->has_parts, memory_order_relaxed))
-		return false;
-	t->part_asked = t->part_awaited = true;
-	t->key.n = t->primary_bytes;
-	part_key(&t->key);
-	t->hash = key_hash_of(t->serve->shelves->seed, t->key.p, t->key.n);
-	txn_move(t, TXN_LOOKUP);
-	start_lookup(t);
-	return true;
-}
-
-/* The lookup of the part is back: it may answer, or (t->part) wait to be completed. */
-static bool
-answered_by_part(struct txn *t)
-{
-	struct slice want;
-	uint64_t total;
 	int64_t now = now_s();
 	t->part_awaited = false;
 	t->part = t->found;
 	t->found = NULL;
-	t->key.n = t->primary_bytes;
-	t->hash = t->primary;
+	key_back_to_primary(&t->key);
 	if (!t->part)
 		return false;
-	struct reuse_verdict v = policy_reuse(&t->part->terms, &t->rq, &t->cc, now);
-	if (v.reuse != REUSE_FRESH) {
-		object_unref(&t->part);
-		return false;
-	}
-	if (!part_answers(t->part, &t->rq, now, &want, &total))
-		return false;
-	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
-	unsigned sightings = seen_record(t->serve->shelves->seen, t->primary).times + 1;
-	if (sightings >= t->settings->config->admission.sightings)
-		fill_behind(t, FILL_MISS);
-	t->cs.fwd = NULL;
-	t->cs.hit = t->cs.has_ttl = true;
-	t->cs.ttl = v.ttl;
-	t->answer = ANSWER_RAM;
-	t->detail = "ram";
-	answer_part(t, want, total);
-	return true;
+	t->reuse = policy_reuse(&t->part->terms, &t->rq, &t->cc, now);
+	if (t->reuse.reuse == REUSE_FRESH)
+		return part_answers(t->part, &t->rq, now, want, total);
+	object_unref(&t->part);
+	return false;
 }
+
+static enum selection
+decide(const struct txn *t, bool part_answers)
+{
+	const struct shelves *sh = t->serve->shelves;
+	struct select_facts f = {
+		.method = t->rq.method,
+		.only_if_cached = t->cc.only_if_cached,
+		.no_store = t->cc.no_store,
+		.asks_for_less = policy_asks_for_less(&t->rq),
+		.found = t->object != NULL,
+		.reuse = t->reuse.reuse,
+		.part_answers = part_answers,
+		.part_may_be = !t->part_asked && t->variants.names.n == 0 &&
+			       atomic_load_explicit(&sh->has_parts, memory_order_relaxed),
+	};
+	f.unseen = !f.found && f.asks_for_less && is_unseen(t);
+	return select_decide(&f);
+}
+
+/* ---- deeds --------------------------------------------------------------------------------- */
 
 static void
-miss(struct txn *t)
+look_for_part(struct txn *t)
 {
-	if (look_for_part(t))
-		return;
-	if (t->cc.only_if_cached) {
-		answer_error(t, 504, "only-if-cached");
-		return;
-	}
-	t->cs.fwd = t->variant_names.n ? "vary-miss" : "uri-miss";
-	if (t->rq.method == METHOD_HEAD || t->cc.no_store) {
-		follow_alone(t, FILL_PASS); /* counts as a miss, though nothing is kept */
-		return;
-	}
-	if (policy_asks_for_less(&t->rq) && is_unseen(t)) {
-		object_unref(&t->part);
-		t->as_it_came = true;
-		follow_alone(t, FILL_MISS);
-		return;
-	}
-	follow_together(t);
+	t->part_asked = t->part_awaited = true;
+	key_back_to_primary(&t->key);
+	key_to_part(&t->key, t->serve->shelves->seed);
+	txn_move(t, TXN_LOOKUP);
+	start_lookup(t);
 }
-
-static void
-validate(struct txn *t)
-{
-	if (t->cc.only_if_cached) {
-		answer_error(t, 504, "only-if-cached");
-		return;
-	}
-	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
-	t->stale_ok = t->reuse.stale_on_error;
-	follow_together(t);
-}
-
-/* ---- hits ---------------------------------------------------------------------------------- */
 
 static void
 count_hit(struct txn *t)
@@ -159,7 +116,7 @@ count_hit(struct txn *t)
 	if (t->rq.method != METHOD_GET)
 		return;
 	bool counts = admission_counts(o->terms.status);
-	unsigned sightings = counts ? seen_record(sh->seen, t->primary).times + 1 : 0;
+	unsigned sightings = counts ? seen_record(sh->seen, t->key.primary).times + 1 : 0;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch
 	 * (DESIGN 2.7). */
 	if (!o->on_disk && counts && t->route->admit != RULE_NEVER &&
@@ -168,7 +125,7 @@ count_hit(struct txn *t)
 		metrics_add(t->serve->metrics, METRIC_SEEN_CURRENT, 1);
 	}
 	struct baseline_request b = {
-		.hash = t->hash,
+		.hash = t->key.hash,
 		.record_bytes = cache_record_bytes(o->key.n, o->head.n, o->body_bytes),
 		.fresh_until = o->terms.response_time - o->terms.initial_age + o->terms.lifetime,
 		.now = now_s(),
@@ -177,47 +134,110 @@ count_hit(struct txn *t)
 }
 
 static void
-hit(struct txn *t)
+say_hit(struct txn *t)
 {
 	t->cs.fwd = NULL; /* also when it was on its way to the origin before (RFC 9211 2.1) */
 	t->cs.hit = true;
 	t->cs.has_ttl = true;
 	t->cs.ttl = t->reuse.ttl;
+}
+
+static void
+answer_with_part(struct txn *t, struct slice want, uint64_t total)
+{
+	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
+	unsigned sightings = seen_record(t->serve->shelves->seen, t->key.primary).times + 1;
+	if (sightings >= t->settings->config->admission.sightings)
+		fill_behind(t, FILL_MISS);
+	say_hit(t);
+	t->answer = ANSWER_RAM;
+	t->detail = "ram";
+	answer_part(t, want, total);
+}
+
+static void
+answer_stored(struct txn *t, bool refresh)
+{
+	say_hit(t);
 	count_hit(t);
 	if (t->reuse.reuse != REUSE_FRESH)
 		t->answer = ANSWER_STALE;
-	if (t->reuse.reuse == REUSE_STALE_REFRESH)
+	if (refresh)
 		fill_behind(t, FILL_VALIDATE);
 	answer_object(t);
 }
 
+/* Why the request goes to the origin, for Cache-Status. */
 static void
-on_found(struct txn *t)
+say_forward(struct txn *t)
 {
-	t->object = t->found;
-	t->found = NULL;
-	t->reuse = policy_reuse(&t->object->terms, &t->rq, &t->cc, now_s());
-	switch (t->reuse.reuse) {
-	case REUSE_FRESH:
-	case REUSE_STALE:
-	case REUSE_STALE_REFRESH:
-		hit(t);
+	if (!t->object)
+		t->cs.fwd = t->variants.names.n ? "vary-miss" : "uri-miss";
+	else
+		t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
+	t->stale_ok = t->object && t->reuse.stale_on_error;
+}
+
+static void
+ask_origin(struct txn *t, enum selection s)
+{
+	say_forward(t);
+	switch (s) {
+	case SELECT_FETCH_AS_ASKED:
+		object_unref(&t->part);
+		t->as_it_came = true;
+		follow_alone(t, FILL_MISS);
 		return;
-	case REUSE_VALIDATE:
-		if (t->rq.method == METHOD_HEAD &&
-		    !t->cc.only_if_cached) { /* its answer updates what is stored (RFC 9111 4.3.5)
-					      */
-			t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
-			t->stale_ok = t->reuse.stale_on_error;
-			follow_alone(t, FILL_PASS);
-			return;
-		}
-		validate(t);
+	case SELECT_FETCH_ALONE: /* counts as a miss, though nothing is kept */
+	case SELECT_NEWS:	 /* updates what is stored (RFC 9111 4.3.5) */
+		follow_alone(t, FILL_PASS);
 		return;
-	case REUSE_NEVER:
-		object_unref(&t->object);
-		t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "request";
-		follow_pass(t);
+	default:
+		follow_together(t);
+		return;
+	}
+}
+
+static void
+pass(struct txn *t)
+{
+	object_unref(&t->object);
+	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "request";
+	follow_pass(t);
+}
+
+/* What was looked up is here, or is not there. */
+static void
+go_on(struct txn *t)
+{
+	struct slice want;
+	uint64_t total;
+	bool by_part = t->part_awaited && take_part(t, &want, &total);
+	if (t->found) {
+		t->object = t->found;
+		t->found = NULL;
+		t->reuse = policy_reuse(&t->object->terms, &t->rq, &t->cc, now_s());
+	}
+	enum selection s = decide(t, by_part);
+	switch (s) {
+	case SELECT_ANSWER:
+	case SELECT_ANSWER_REFRESH:
+		answer_stored(t, s == SELECT_ANSWER_REFRESH);
+		return;
+	case SELECT_ANSWER_PART:
+		answer_with_part(t, want, total);
+		return;
+	case SELECT_LOOK_FOR_PART:
+		look_for_part(t);
+		return;
+	case SELECT_REFUSE:
+		answer_error(t, 504, "only-if-cached");
+		return;
+	case SELECT_PASS:
+		pass(t);
+		return;
+	default:
+		ask_origin(t, s);
 		return;
 	}
 }
@@ -255,17 +275,16 @@ lookup_begin(struct txn *t)
 	if (answered_here(t))
 		return;
 	t->route = route_find(t->settings->routes, &t->rq);
-	bool keyed = cachekey_build(&t->rq, &t->route->key, &t->key);
+	bool keyed = cachekey_build(&t->rq, &t->route->key, &t->key.text);
 	if (!keyed) { /* passes because of a cookie; an unsafe method still invalidates by this key
 		       */
 		struct key_rules rules = t->route->key;
 		rules.pass_cookie_count = 0;
-		t->key.n = 0;
-		cachekey_build(&t->rq, &rules, &t->key);
+		t->key.text.n = 0;
+		cachekey_build(&t->rq, &rules, &t->key.text);
 	}
-	t->primary_bytes = t->key.n;
-	t->primary = t->hash = key_hash_of(sh->seed, t->key.p, t->key.n);
-	seen_prefetch(sh->seen, t->primary); /* asked for below, after the cache */
+	key_is_primary(&t->key, sh->seed);
+	seen_prefetch(sh->seen, t->key.primary); /* asked for below, after the cache */
 	request_cc_parse(&t->rq.fields, &t->cc);
 	if (!keyed || t->route->pass || !t->body_over || policy_lookup(&t->rq) == LOOKUP_NO) {
 		t->cs.fwd = t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD ? "bypass"
@@ -286,17 +305,12 @@ lookup_run(struct txn *t)
 	if (!t->lookup_back)
 		return false;
 	t->lookup_back = false;
-	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key),
+	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key.text),
 					  t->found->terms.response_time))
 		object_unref(&t->found);
-	if (t->part_awaited) {
-		if (!answered_by_part(t))
-			miss(t);
-	} else if (!t->found)
-		miss(t);
-	else if (t->found->kind == OBJECT_MARKER)
+	if (t->found && t->found->kind == OBJECT_MARKER)
 		lookup_variant(t, t->found);
 	else
-		on_found(t);
+		go_on(t);
 	return true;
 }

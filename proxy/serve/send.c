@@ -89,7 +89,7 @@ end_head(struct txn *t)
 	t->cs.name = "twice";
 	t->cs.detail = t->detail;
 	if (c->cache.status_key)
-		t->cs.key = (struct str){t->key.p, t->primary_bytes};
+		t->cs.key = key_primary(&t->key);
 	cache_status_format(&t->cs, &t->out);
 	if (!t->keep_alive)
 		buf_add_lit(&t->out, "\r\nConnection: close\r\n\r\n");
@@ -302,7 +302,7 @@ add_selected_head(struct txn *t, struct str head, uint64_t length)
 			break;
 		}
 		snprintf(t->boundary, sizeof t->boundary, "%016llx",
-			 (unsigned long long)(t->hash.hi ^ (uint64_t)t->begun_us));
+			 (unsigned long long)(t->key.hash.hi ^ (uint64_t)t->begun_us));
 		t->part_type = find_line(head, STR("content-type"));
 		add_lines(t, lines, goes_with_multipart);
 		buf_printf(&t->out, "Content-Type: multipart/byteranges; boundary=%s\r\n",
@@ -417,7 +417,7 @@ answer_flight(struct txn *t)
 	t->detail = t->passing ? NULL : admission_word(h->verdict);
 	t->answer = t->passing ? ANSWER_PASS : t->leader ? ANSWER_MISS : ANSWER_COALESCED;
 	if (!t->leader && t->rq.method == METHOD_GET && admission_counts(h->status))
-		seen_record(t->serve->shelves->seen, t->primary);
+		seen_record(t->serve->shelves->seen, t->key.primary);
 	struct str head = buf_str(&h->head);
 	bool whole = t->leader && h->asker.n; /* with what the store must not hold */
 	if (h->storable && !t->passing) {

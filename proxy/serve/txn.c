@@ -21,14 +21,15 @@ enum { SPARES_MAX = 256 };
 static void
 clear(struct txn *t)
 {
-	struct buf head = t->head, key = t->key, names = t->variant_names, nonce = t->nonce,
-		   out = t->out;
-	head.n = key.n = names.n = nonce.n = out.n = 0;
+	struct buf head = t->head, out = t->out;
+	struct key key = {.text = t->key.text};
+	struct variants variants = t->variants;
+	head.n = key.text.n = out.n = 0;
+	variants_clear(&variants);
 	memset(t, 0, offsetof(struct txn, fields));
 	t->head = head;
 	t->key = key;
-	t->variant_names = names;
-	t->nonce = nonce;
+	t->variants = variants;
 	t->out = out;
 }
 
@@ -36,9 +37,8 @@ static void
 free_txn(struct txn *t)
 {
 	buf_fini(&t->head);
-	buf_fini(&t->key);
-	buf_fini(&t->variant_names);
-	buf_fini(&t->nonce);
+	key_fini(&t->key);
+	variants_fini(&t->variants);
 	buf_fini(&t->out);
 	free(t);
 }

@@ -12,6 +12,7 @@
 #include "proxy/http/head.h"
 #include "proxy/http/policy.h"
 #include "proxy/http/range.h"
+#include "proxy/serve/key.h"
 #include "proxy/serve/serve.h"
 
 enum txn_state {
@@ -58,11 +59,8 @@ struct txn {
 	struct request_cc cc;
 	const struct fault *fault;
 	const struct route *route;
-	struct buf key; /* key text; a variant's behind variant_at */
-	size_t primary_bytes;
-	struct key_hash primary, hash; /* of the primary key, of the key looked up */
-	struct buf variant_names;      /* what the marker at the primary key says; empty: none */
-	struct buf nonce;	       /* of that marker */
+	struct key key;		  /* of what is looked up or fetched */
+	struct variants variants; /* what the marker at the primary key says */
 
 	/* the request's body, on its way to the origin */
 	struct chunked chunked;
