@@ -23,7 +23,6 @@ struct fill {
 	struct key key;		  /* of what was looked up */
 	uint32_t forgotten;	  /* keep_forgotten() when the request left */
 	struct variants variants; /* of the marker that the request met */
-	struct buf merged;	  /* a head made of a part's and its completion's */
 	struct object *object;	  /* being validated; a reference */
 	struct object *part;	  /* a stored 206 being completed; a reference */
 	char client_ip[INET6_ADDRSTRLEN];

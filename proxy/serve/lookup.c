@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/lookup.h"
 
+#include "proxy/http/field_block.h"
 #include "proxy/serve/follow.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/select.h"
@@ -296,6 +297,14 @@ lookup_begin(struct txn *t)
 	start_lookup(t);
 }
 
+/* A head in another form than ours (another program wrote it) is as if it were not there. */
+static bool
+is_readable(const struct object *o)
+{
+	struct field_block b;
+	return o->kind == OBJECT_MARKER || field_block_open(o->head, &b);
+}
+
 bool
 lookup_run(struct txn *t)
 {
@@ -305,6 +314,8 @@ lookup_run(struct txn *t)
 	if (!t->lookup_back)
 		return false;
 	t->lookup_back = false;
+	if (t->found && !is_readable(t->found))
+		object_unref(&t->found);
 	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key.text),
 					  t->found->terms.response_time))
 		object_unref(&t->found);

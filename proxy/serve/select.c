@@ -32,7 +32,7 @@ of_found(const struct select_facts *f)
 	case REUSE_NEVER:
 		break;
 	}
-	return SELECT_PASS;
+	return f->only_if_cached ? SELECT_REFUSE : SELECT_PASS;
 }
 
 enum selection
