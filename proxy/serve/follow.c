@@ -97,10 +97,11 @@ begin_again(struct txn *t)
 {
 	flight_leave(&t->reader);
 	object_unref(&t->part);
-	t->leader = t->part_asked = t->stale_ok = false;
+	t->leader = t->stale_ok = false;
+	t->part_search = PART_NOT_ASKED;
 	t->restarts++;
 	txn_move(t, TXN_LOOKUP);
-	t->again = true;
+	t->looking = LOOKING_DUE;
 }
 
 static void

@@ -14,7 +14,7 @@ void follow_own(struct txn *t); /* for this client first, but kept when it may b
 void follow_together(struct txn *t);
 
 /* In WAIT_FLIGHT. False: no head and no failure yet. Else the request has moved on: an answer is
- * decided, another way taken, or t->again says that the lookup begins anew. */
+ * decided, another way taken, or t->looking says that the lookup begins anew. */
 bool follow_run(struct txn *t);
 
 #endif

@@ -17,8 +17,7 @@ start_lookup(struct txn *t)
 	t->lookup.home = t->serve->mailbox;
 	enum found found =
 		cache_lookup(sh->cache, &t->lookup, t->key.hash, buf_str(&t->key.text), &t->found);
-	t->lookup_back = found != FOUND_LATER;
-	t->lookup_out = found == FOUND_LATER;
+	t->looking = found == FOUND_LATER ? LOOKING_OUT : LOOKING_BACK;
 	if (found == FOUND_NOT)
 		t->found = NULL;
 }
@@ -62,7 +61,7 @@ static bool
 take_part(struct txn *t, struct slice *want, uint64_t *total)
 {
 	int64_t now = now_s();
-	t->part_awaited = false;
+	t->part_search = PART_ASKED;
 	t->part = t->found;
 	t->found = NULL;
 	key_back_to_primary(&t->key);
@@ -87,7 +86,7 @@ decide(const struct txn *t, bool part_answers)
 		.found = t->object != NULL,
 		.reuse = t->reuse.reuse,
 		.part_answers = part_answers,
-		.part_may_be = !t->part_asked && t->variants.names.n == 0 &&
+		.part_may_be = t->part_search == PART_NOT_ASKED && t->variants.names.n == 0 &&
 			       atomic_load_explicit(&sh->has_parts, memory_order_relaxed),
 	};
 	f.unseen = !f.found && f.asks_for_less && is_unseen(t);
@@ -99,7 +98,7 @@ decide(const struct txn *t, bool part_answers)
 static void
 look_for_part(struct txn *t)
 {
-	t->part_asked = t->part_awaited = true;
+	t->part_search = PART_AWAITED;
 	key_back_to_primary(&t->key);
 	key_to_part(&t->key, t->serve->shelves->seed);
 	txn_move(t, TXN_LOOKUP);
@@ -213,7 +212,7 @@ go_on(struct txn *t)
 {
 	struct slice want;
 	uint64_t total;
-	bool by_part = t->part_awaited && take_part(t, &want, &total);
+	bool by_part = t->part_search == PART_AWAITED && take_part(t, &want, &total);
 	if (t->found) {
 		t->object = t->found;
 		t->found = NULL;
@@ -308,12 +307,11 @@ is_readable(const struct object *o)
 bool
 lookup_run(struct txn *t)
 {
-	if (t->again)
+	if (t->looking == LOOKING_DUE)
 		lookup_primary(t);
-	t->again = false;
-	if (!t->lookup_back)
+	if (t->looking != LOOKING_BACK)
 		return false;
-	t->lookup_back = false;
+	t->looking = LOOKING_NOT;
 	if (t->found && !is_readable(t->found))
 		object_unref(&t->found);
 	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key.text),

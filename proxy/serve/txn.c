@@ -110,7 +110,7 @@ let_go(struct txn *t)
 void
 txn_came_home(struct txn *t)
 {
-	if (!t->lookup_out && !t->read_out)
+	if (t->looking != LOOKING_OUT && !t->read_out)
 		give_back(t);
 }
 
@@ -120,8 +120,8 @@ static void
 on_lookup(struct cache_lookup *l, struct object *o)
 {
 	struct txn *t = (struct txn *)((char *)l - offsetof(struct txn, lookup));
-	t->lookup_out = false;
-	t->lookup_back = true;
+	assert(t->looking == LOOKING_OUT);
+	t->looking = LOOKING_BACK;
 	t->found = o;
 	if (t->conn) {
 		conn_drive(t->conn);

@@ -46,6 +46,16 @@ enum answer {
 	ANSWER_STALE
 };
 
+/* What the cache was asked for: in LOOKUP, one of the last three. */
+enum looking {
+	LOOKING_NOT,
+	LOOKING_DUE, /* the lookup begins anew */
+	LOOKING_OUT, /* the disk has not answered yet: the request's memory must stay */
+	LOOKING_BACK /* what was found is in found */
+};
+
+enum part_search { PART_NOT_ASKED, PART_AWAITED, PART_ASKED };
+
 struct txn {
 	struct conn *conn; /* NULL once abandoned while an answer from the disk is outstanding */
 	struct serve *serve;
@@ -70,12 +80,11 @@ struct txn {
 	/* where the answer comes from */
 	struct cache_lookup lookup;
 	flight_wake_fn *wake; /* there is news of the flight */
-	bool again;	      /* in LOOKUP: the lookup begins anew */
-	bool lookup_out, lookup_back;
-	struct object *found;	       /* what lookup brought; a reference */
-	struct object *object;	       /* to answer with, or to validate */
-	struct object *part;	       /* a stored 206, to answer with or to complete */
-	bool part_asked, part_awaited; /* once per request; its lookup is under way */
+	enum looking looking;
+	struct object *found;	      /* what lookup brought; a reference */
+	struct object *object;	      /* to answer with, or to validate */
+	struct object *part;	      /* a stored 206, to answer with or to complete */
+	enum part_search part_search; /* once per request */
 	struct reuse_verdict reuse;
 	struct body_read read;
 	bool read_out;
