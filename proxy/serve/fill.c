@@ -64,6 +64,8 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->route = t->route;
 	copy_request(f, t);
 	key_copy(&f->key, &t->key);
+	f->sighting = t->sighting;
+	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
 	f->forgotten = keep_forgotten(s->shelves, t->key.primary);
 	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
 	buf_add_str(&f->variants.nonce, buf_str(&t->variants.nonce));
@@ -91,8 +93,7 @@ fill_free(struct fill *f)
 	if (f->next)
 		f->next->prev = f->prev;
 	fill_drop_feeder(f);
-	if (f->write)
-		cache_write_abandon(&f->write);
+	keep_no_write(f);
 	keep_end_turn(f);
 	flight_close(f->flight);
 	flight_drop_leader(f->flight);
@@ -203,8 +204,7 @@ on_leader_wake(void *ctx)
 	struct fill *f = ctx;
 	bool nearly_done =
 		f->write && f->expected != UINT64_MAX && f->expected - f->received <= FINISH_BYTES;
-	bool worth = f->background || f->whole || nearly_done ||
-		     (f->write && admission_writes(f->verdict));
+	bool worth = f->background || f->whole || nearly_done || (f->write && f->sighting.writes);
 	if (flight_readers(f->flight) == 0 && !worth) {
 		fill_abandon(f, 0, "abandoned");
 		return;

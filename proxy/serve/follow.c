@@ -4,6 +4,7 @@
 #include "proxy/serve/follow.h"
 
 #include "proxy/serve/part.h"
+#include "proxy/serve/sight.h"
 
 enum { RESTARTS_MAX = 4 };
 
@@ -26,6 +27,13 @@ follow_pass(struct txn *t)
 	follow_alone(t, FILL_PASS);
 }
 
+bool
+follow_is_worth_the_whole(const struct txn *t)
+{
+	struct sighting_facts f = sight_of_txn(t, 200);
+	return seen_look(t->serve->shelves->seen, t->key.sighting, &f).whole;
+}
+
 /* For this client alone. One who wants less is not made to pull the whole of what is not for the
  * store, or is on its way there. */
 void
@@ -33,8 +41,7 @@ follow_own(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	t->as_it_came = !t->object && policy_asks_for_less(&t->rq) &&
-			(seen_test(sh->seen, t->key.primary).times == 0 ||
-			 fill_is_writing(sh, t->key.hash));
+			(!follow_is_worth_the_whole(t) || fill_is_writing(sh, t->key.hash));
 	follow_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
 }
 

@@ -13,6 +13,9 @@ void follow_own(struct txn *t); /* for this client first, but kept when it may b
 /* For t->object's freshness or for the whole, together with whoever asks for the same. */
 void follow_together(struct txn *t);
 
+/* Is this request reason enough to fetch the whole of what it asks for? */
+bool follow_is_worth_the_whole(const struct txn *t);
+
 /* In WAIT_FLIGHT. False: no head and no failure yet. Else the request has moved on: an answer is
  * decided, another way taken, or t->looking says that the lookup begins anew. */
 bool follow_run(struct txn *t);

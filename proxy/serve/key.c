@@ -23,7 +23,7 @@ void
 key_is_primary(struct key *k, const struct filter_seed *seed)
 {
 	k->primary_bytes = k->text.n;
-	k->primary = k->hash = key_hash_of(seed, k->text.p, k->text.n);
+	k->primary = k->hash = k->sighting = key_hash_of(seed, k->text.p, k->text.n);
 	key_check(k);
 }
 
@@ -36,13 +36,14 @@ key_copy(struct key *to, const struct key *from)
 	to->primary_bytes = from->primary_bytes;
 	to->primary = from->primary;
 	to->hash = from->hash;
+	to->sighting = from->sighting;
 }
 
 void
 key_back_to_primary(struct key *k)
 {
 	k->text.n = k->primary_bytes;
-	k->hash = k->primary;
+	k->hash = k->sighting = k->primary;
 	key_check(k);
 }
 
@@ -93,6 +94,7 @@ key_to_variant(struct key *k, const struct filter_seed *seed, const struct varia
 	buf_add_str(&k->text, buf_str(&v->nonce));
 	buf_add_str(&k->text, values);
 	k->hash = key_hash_of(seed, k->text.p, k->text.n);
+	k->sighting = sighting_key(seed, k->primary, values);
 }
 
 void

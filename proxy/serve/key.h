@@ -13,12 +13,13 @@
 #include "filter/hash.h"
 #include "filter/short.h"
 #include "proxy/base/buf.h"
-#include "proxy/http/message.h"
+#include "proxy/cache/sighting.h"
 
 struct key {
 	struct buf text; /* its first primary_bytes are the primary key */
 	size_t primary_bytes;
 	struct key_hash primary, hash; /* of the primary key, of the text as it is */
+	struct key_hash sighting;      /* under which requests for it count (cache/sighting.h) */
 };
 
 void key_fini(struct key *k);

@@ -7,6 +7,7 @@
 #include "proxy/serve/follow.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/select.h"
+#include "proxy/serve/sight.h"
 
 /* ---- looking up ---------------------------------------------------------------------------- */
 
@@ -50,8 +51,7 @@ static bool
 is_unseen(const struct txn *t)
 {
 	const struct shelves *sh = t->serve->shelves;
-	return t->route->admit == RULE_SIGHTINGS &&
-	       seen_test(sh->seen, t->key.primary).times == 0 &&
+	return !follow_is_worth_the_whole(t) &&
 	       !flight_is_there(sh->flights, t->key.hash, buf_str(&t->key.text));
 }
 
@@ -113,15 +113,17 @@ count_hit(struct txn *t)
 	bool ram = o->place == OBJECT_IN_RAM;
 	t->answer = ram ? ANSWER_RAM : ANSWER_DISK;
 	t->detail = ram ? "ram" : "disk";
+	struct sighting_facts f = sight_of_txn(t, o->terms.status);
+	f.on_disk = o->on_disk;
+	f.body_bytes = o->body_bytes;
+	t->sighting = seen_judge(sh->seen, t->key.sighting, &f);
 	if (t->rq.method != METHOD_GET)
 		return;
-	bool counts = admission_counts(o->terms.status);
-	unsigned sightings = counts ? seen_record(sh->seen, t->key.primary).times + 1 : 0;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch
 	 * (DESIGN 2.7). */
-	if (!o->on_disk && counts && t->route->admit != RULE_NEVER &&
-	    sightings >= t->settings->config->admission.sightings) {
-		cache_admit(sh->cache, o);
+	if (t->sighting.writes && cache_admit(sh->cache, o)) {
+		seen_charge(sh->seen,
+			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
 		metrics_add(t->serve->metrics, METRIC_SEEN_CURRENT, 1);
 	}
 	struct baseline_request b = {
@@ -146,8 +148,9 @@ static void
 answer_with_part(struct txn *t, struct slice want, uint64_t total)
 {
 	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
-	unsigned sightings = seen_record(t->serve->shelves->seen, t->key.primary).times + 1;
-	if (sightings >= t->settings->config->admission.sightings)
+	struct sighting_facts f = sight_of_txn(t, 200);
+	t->sighting = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
+	if (t->sighting.writes)
 		fill_behind(t, FILL_MISS);
 	say_hit(t);
 	t->answer = ANSWER_RAM;

@@ -71,6 +71,7 @@ struct txn {
 	const struct route *route;
 	struct key key;		  /* of what is looked up or fetched */
 	struct variants variants; /* what the marker at the primary key says */
+	struct sighting sighting; /* what the rule of admission says of this request */
 
 	/* the request's body, on its way to the origin */
 	struct chunked chunked;

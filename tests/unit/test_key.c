@@ -1,5 +1,5 @@
 /* test_key.c - keys of variants and parts.
- * rooms: serve base filter
+ * rooms: serve cache http base filter
  */
 #include "proxy/serve/key.h"
 
