@@ -74,7 +74,7 @@ follow_together(struct txn *t)
 	if (t->leader)
 		fill_start(t, kind);
 	else
-		metrics_add(t->serve->metrics, METRIC_COALESCED, 1);
+		metrics_add(t->serve->metrics, METRIC_JOINED, 1);
 }
 
 /* ---- what it brings ------------------------------------------------------------------------- */
@@ -116,6 +116,7 @@ serve_stale(struct txn *t)
 {
 	flight_leave(&t->reader);
 	t->answer = ANSWER_STALE;
+	sight_stored(t);
 	t->detail = "stale-if-error";
 	t->cs.hit = false;
 	t->cs.has_ttl = true;

@@ -121,11 +121,9 @@ count_hit(struct txn *t)
 		return;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch
 	 * (DESIGN 2.7). */
-	if (t->sighting.writes && cache_admit(sh->cache, o)) {
+	if (t->sighting.writes && cache_admit(sh->cache, o))
 		seen_charge(sh->seen,
 			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
-		metrics_add(t->serve->metrics, METRIC_SEEN_CURRENT, 1);
-	}
 	struct baseline_request b = {
 		.hash = t->key.hash,
 		.record_bytes = cache_record_bytes(o->key.n, o->head.n, o->body_bytes),
@@ -235,6 +233,7 @@ go_on(struct txn *t)
 		return;
 	case SELECT_REFUSE:
 		answer_error(t, 504, "only-if-cached");
+		t->answer = ANSWER_ONLY_IF_CACHED;
 		return;
 	case SELECT_PASS:
 		pass(t);

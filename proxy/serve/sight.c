@@ -60,3 +60,12 @@ sight_of_txn(const struct txn *t, int status)
 		conn_peer(t->conn, client);
 	return sight_of(&t->rq, t->route, status, client, t->serve->shelves->seed);
 }
+
+void
+sight_stored(struct txn *t)
+{
+	struct sighting_facts f = sight_of_txn(t, t->object->terms.status);
+	f.kind = SIGHTING_VALIDATION;
+	f.on_disk = t->object->on_disk;
+	t->sighting = seen_look(t->serve->shelves->seen, t->key.sighting, &f);
+}

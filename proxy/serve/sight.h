@@ -19,4 +19,7 @@ struct sighting_facts sight_of(const struct request *rq, const struct route *rou
 /* The same of a transaction, whose client's address is asked for only where it matters. */
 struct sighting_facts sight_of_txn(const struct txn *t, int status);
 
+/* Sets the verdict on an answer from t->object that brings nothing new to store. */
+void sight_stored(struct txn *t);
+
 #endif

@@ -8,6 +8,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/serve/follow.h"
 #include "proxy/serve/lookup.h"
+#include "proxy/serve/tally.h"
 #include "proxy/http/h1_parse.h"
 
 #include <arpa/inet.h>
@@ -238,31 +239,12 @@ txn_timeout(struct txn *t, enum waiting what)
 
 /* ---- end ----------------------------------------------------------------------------------- */
 
-static void
-count(struct txn *t)
-{
-	static const int8_t metric_of[] = {
-		[ANSWER_NONE] = -1,
-		[ANSWER_RAM] = METRIC_RAM_HITS,
-		[ANSWER_DISK] = METRIC_DISK_HITS,
-		[ANSWER_MISS] = METRIC_MISSES,
-		[ANSWER_COALESCED] = -1, /* counted when it joined */
-		[ANSWER_PASS] = METRIC_PASSED,
-		[ANSWER_REVALIDATED] = METRIC_REVALIDATED,
-		[ANSWER_STALE] = METRIC_STALE_SERVED,
-	};
-	if (t->fault)
-		metrics_add(t->serve->metrics, METRIC_BAD_REQUESTS, 1);
-	if (metric_of[t->answer] >= 0)
-		metrics_add(t->serve->metrics, (enum metric)metric_of[t->answer], 1);
-}
-
 void
 txn_finish(struct txn *t)
 {
 	if (t->state != TXN_DONE)
 		txn_move(t, TXN_DONE);
-	count(t);
+	tally_answer(t);
 	access_log(t);
 	let_go(t);
 	t->conn->txn = NULL;

@@ -36,14 +36,9 @@ enum txn_next {
 
 /* Where an answer comes from, for the counters and the log. */
 enum answer {
-	ANSWER_NONE,
-	ANSWER_RAM,
-	ANSWER_DISK,
-	ANSWER_MISS,
-	ANSWER_COALESCED,
-	ANSWER_PASS,
-	ANSWER_REVALIDATED,
-	ANSWER_STALE
+#define ANSWER(id, metric, what) ANSWER_##id,
+#include "proxy/serve/answers.h"
+#undef ANSWER
 };
 
 /* What the cache was asked for: in LOOKUP, one of the last three. */
