@@ -4,8 +4,9 @@
 
 #include <assert.h>
 
-void
-key_check(const struct key *k)
+/* What must be true of a key, at the doors. */
+static void
+check(const struct key *k)
 {
 	assert(k->primary_bytes <= k->text.n);
 	bool primary = k->primary_bytes == k->text.n;
@@ -24,13 +25,13 @@ key_is_primary(struct key *k, const struct filter_seed *seed)
 {
 	k->primary_bytes = k->text.n;
 	k->primary = k->hash = k->sighting = key_hash_of(seed, k->text.p, k->text.n);
-	key_check(k);
+	check(k);
 }
 
 void
 key_copy(struct key *to, const struct key *from)
 {
-	key_check(from);
+	check(from);
 	to->text.n = 0;
 	buf_add_str(&to->text, buf_str(&from->text));
 	to->primary_bytes = from->primary_bytes;
@@ -44,7 +45,7 @@ key_back_to_primary(struct key *k)
 {
 	k->text.n = k->primary_bytes;
 	k->hash = k->sighting = k->primary;
-	key_check(k);
+	check(k);
 }
 
 struct str

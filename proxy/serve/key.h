@@ -46,6 +46,4 @@ void key_to_variant(struct key *k, const struct filter_seed *seed, const struct 
 		    struct str values);
 void key_to_part(struct key *k, const struct filter_seed *seed);
 
-void key_check(const struct key *k); /* asserts what must be true */
-
 #endif

@@ -2,20 +2,6 @@
  */
 #include "proxy/serve/select.h"
 
-#include <assert.h>
-
-const char *
-select_sentence(enum selection s)
-{
-	static const char *const sentences[] = {
-#define SELECTION(name, says) says,
-		SELECTIONS(SELECTION)
-#undef SELECTION
-	};
-	assert(s < SELECTION_COUNT);
-	return sentences[s];
-}
-
 static enum selection
 of_found(const struct select_facts *f)
 {

@@ -9,25 +9,19 @@
 
 #include <stdbool.h>
 
-/*       name               what becomes of the request */
-#define SELECTIONS(SELECTION)                                                                      \
-	SELECTION(ANSWER, "the stored response answers")                                           \
-	SELECTION(ANSWER_REFRESH, "it answers, and is refreshed behind the client's back")         \
-	SELECTION(ANSWER_PART, "the stored part answers")                                          \
-	SELECTION(LOOK_FOR_PART, "nothing whole is stored: a part is looked up")                   \
-	SELECTION(REFUSE, "only-if-cached, and nothing may be used: 504")                          \
-	SELECTION(VALIDATE, "the origin is asked whether it is still good, for all who ask")       \
-	SELECTION(NEWS, "a HEAD asks the origin, and its answer may update what is stored")        \
-	SELECTION(FETCH, "the whole is fetched, for all who ask")                                  \
-	SELECTION(FETCH_AS_ASKED, "what the client asked for is fetched as it is: first sighting") \
-	SELECTION(FETCH_ALONE, "fetched for this client, and not kept")                            \
-	SELECTION(PASS, "what is stored is not for this request: it passes")
-
 enum selection {
-#define SELECTION(name, says) SELECT_##name,
-	SELECTIONS(SELECTION)
-#undef SELECTION
-		SELECTION_COUNT
+	SELECT_ANSWER,	       /* the stored response answers */
+	SELECT_ANSWER_REFRESH, /* it answers, and is refreshed behind the client's back */
+	SELECT_ANSWER_PART,    /* the stored part answers */
+	SELECT_LOOK_FOR_PART,  /* nothing whole is stored: a part is looked up */
+	SELECT_REFUSE,	       /* only-if-cached, and nothing may be used: 504 */
+	/* From here on the origin is asked. */
+	SELECT_VALIDATE,       /* whether it is still good, for all who ask */
+	SELECT_NEWS,	       /* by a HEAD, whose answer may update what is stored */
+	SELECT_FETCH,	       /* for the whole, for all who ask */
+	SELECT_FETCH_AS_ASKED, /* for what the client asked for, as it is: a first sighting */
+	SELECT_FETCH_ALONE,    /* for this client; nothing is kept */
+	SELECT_PASS	       /* what is stored is not for this request */
 };
 
 struct select_facts {
@@ -43,6 +37,5 @@ struct select_facts {
 };
 
 enum selection select_decide(const struct select_facts *f);
-const char *select_sentence(enum selection s);
 
 #endif
