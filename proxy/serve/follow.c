@@ -5,6 +5,9 @@
 
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
+#include "proxy/http/syntax.h"
+
+#include <assert.h>
 
 enum { RESTARTS_MAX = 4 };
 
@@ -13,6 +16,7 @@ enum { RESTARTS_MAX = 4 };
 void
 follow_alone(struct txn *t, enum fill_kind kind)
 {
+	alarm_cancel(&t->serve->alarms, &t->alarm);
 	flight_leave(&t->reader);
 	t->reader = flight_enter_alone(t->serve->shelves->flights, t->serve->mailbox, t->wake, t);
 	t->leader = true;
@@ -24,7 +28,10 @@ void
 follow_pass(struct txn *t)
 {
 	t->passing = true;
-	follow_alone(t, FILL_PASS);
+	if (t->has_body)
+		txn_move(t, TXN_GATHER);
+	else
+		follow_alone(t, FILL_PASS);
 }
 
 bool
@@ -36,8 +43,8 @@ follow_is_worth_the_whole(const struct txn *t)
 
 /* For this client alone. One who wants less is not made to pull the whole of what is not for the
  * store, or is on its way there. */
-void
-follow_own(struct txn *t)
+static void
+fetch_own(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	t->as_it_came = !t->object && policy_asks_for_less(&t->rq) &&
@@ -54,6 +61,23 @@ is_completed(const struct txn *t)
 	return t->part && part_next_gap(t->part, 0, &gap, &validator);
 }
 
+static void
+on_waited_enough(struct alarm *a)
+{
+	struct txn *t = (struct txn *)((char *)a - offsetof(struct txn, alarm));
+	assert(t->state == TXN_WAIT_FLIGHT && !t->leader);
+	fetch_own(t);
+}
+
+/* Not for ever: a leader may be slow for reasons of its own. */
+static void
+wait_for_another(struct txn *t)
+{
+	int64_t most = (int64_t)t->settings->config->timeouts.coalesce_ms;
+	alarm_set(&t->serve->alarms, &t->alarm, now_ms() + most, on_waited_enough);
+	metrics_add(t->serve->metrics, METRIC_JOINED, 1);
+}
+
 /* To the origin for t->object's freshness or for the whole; together with whoever asks for the
  * same. */
 void
@@ -62,7 +86,7 @@ follow_together(struct txn *t)
 	struct shelves *sh = t->serve->shelves;
 	enum fill_kind kind = t->object ? FILL_VALIDATE : FILL_MISS;
 	if (passes_has(sh->passes, t->key.hash, now_s())) {
-		follow_own(t);
+		fetch_own(t);
 		return;
 	}
 	flight_leave(&t->reader);
@@ -74,7 +98,7 @@ follow_together(struct txn *t)
 	if (t->leader)
 		fill_start(t, kind);
 	else
-		metrics_add(t->serve->metrics, METRIC_JOINED, 1);
+		wait_for_another(t);
 }
 
 /* ---- what it brings ------------------------------------------------------------------------- */
@@ -161,10 +185,33 @@ on_flight_head(struct txn *t)
 		if (other_variant && t->restarts < RESTARTS_MAX)
 			begin_again(t);
 		else
-			follow_own(t);
+			fetch_own(t);
 		return;
 	}
 	answer_flight(t);
+}
+
+/* 1xx answers of the origin, "HTTP/1.1 103 Early Hints" and lines, go to the client that is
+ * waiting: one stream_interim each. */
+static void
+pass_interim(struct txn *t)
+{
+	t->text.n = 0;
+	flight_read_interim(t->reader, &t->text);
+	for (struct str rest = buf_str(&t->text); rest.n;) {
+		const char *lf = memchr(rest.p, '\n', rest.n);
+		const char *end = memmem(rest.p, rest.n, "\r\n\r\n", 4);
+		int status = 0;
+		if (!lf || !end)
+			return;
+		for (const char *p = rest.p + sizeof "HTTP/1.1 " - 1; p < lf && byte_is_digit(*p);
+		     p++)
+			status = status < 1000 ? status * 10 + (*p - '0') : status;
+		if (status > 100 && status < 200)
+			stream_interim(t->stream, status,
+				       (struct str){lf + 1, end > lf ? (size_t)(end + 1 - lf) : 0});
+		rest = str_from(rest, (size_t)(end + 4 - rest.p));
+	}
 }
 
 bool
@@ -172,17 +219,11 @@ follow_run(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
 	enum flight_state s = flight_state(f);
-	if (t->leader && t->rq.minor >= 1)
-		flight_read_interim(t->reader, &t->out);
-	if (s == FLIGHT_WAITING) {
-		if (t->out.n > t->out_at)
-			answer_pump(t);
-		if (t->conn->waiting != WAIT_BODY || t->body_over)
-			if (t->conn->waiting != WAIT_FLIGHT)
-				conn_wait(t->conn, t->leader ? WAIT_NOTHING : WAIT_FLIGHT);
+	if (t->leader)
+		pass_interim(t);
+	if (s == FLIGHT_WAITING)
 		return false;
-	}
-	conn_wait(t->conn, WAIT_NOTHING);
+	alarm_cancel(&t->serve->alarms, &t->alarm);
 	/* A flight that failed behind its head is answered, then cut off. */
 	if (s == FLIGHT_FAILED && flight_head(f)->status == 0)
 		on_failed_flight(t);

@@ -252,15 +252,13 @@ answered_here(struct txn *t)
 	struct str hops = fields_get(&t->rq.fields, FIELD_MAX_FORWARDS);
 	bool last = str_eq(hops, STR("0"));
 	if (t->rq.method == METHOD_OPTIONS && last) {
-		answer_local(t, 200, STR("Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n"),
-			     STR(""));
+		answer_local(t, 200, STR("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"));
 		return true;
 	}
 	/* RFC 9110 9.3.8 would echo the request; that hands credentials to scripts, so nobody does.
 	 */
 	if (t->rq.method == METHOD_TRACE) {
-		answer_local(t, 405, STR("Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n"),
-			     STR(""));
+		answer_local(t, 405, STR("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"));
 		return true;
 	}
 	return false;
@@ -288,7 +286,7 @@ lookup_begin(struct txn *t)
 	key_is_primary(&t->key, sh->seed);
 	seen_prefetch(sh->seen, t->key.primary); /* asked for below, after the cache */
 	request_cc_parse(&t->rq.fields, &t->cc);
-	if (!keyed || t->route->pass || !t->body_over || policy_lookup(&t->rq) == LOOKUP_NO) {
+	if (!keyed || t->route->pass || t->has_body || policy_lookup(&t->rq) == LOOKUP_NO) {
 		t->cs.fwd = t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD ? "bypass"
 										      : "method";
 		follow_pass(t);
