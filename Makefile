@@ -38,7 +38,7 @@ CFLAGS  ?= -g
 ALLFLAGS = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(OPT) $(CFLAGS) -pthread -MMD -MP
 COMPILE  = @mkdir -p $(@D); echo "$(CC) $@"; $(CC) $(ALLFLAGS)
 
-obj  = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c))
+obj  = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c $(1)/family/*.c))
 lib  = $(B)/lib/lib$(notdir $(1)).a
 # Link order: a room before those it uses. The group goes when wire, serve and node have no circles.
 grouped = -Wl,--start-group $(1) -Wl,--end-group
@@ -107,7 +107,7 @@ test:
 	@$(RUN) $(if $(T),,tests/lint/layers.sh $(wildcard tests/lint/pure.sh)) $(UNITS) $(FUZZERS) $(SCENARIOS)
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 
-SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) tests/unit tests/kit tests/scenario tests/fuzz bench))
+SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/scenario tests/fuzz bench))
 # Tables of rows (headers without a guard) are aligned by hand.
 FORMATTED = $(filter %.c,$(SOURCES)) $(shell grep -l '^\#ifndef .*_H$$' $(filter %.h,$(SOURCES)))
 lint: $(LIBS)

@@ -165,7 +165,7 @@ struct run {
 	const struct mix *m;
 	unsigned sightings;
 	struct cache *c;
-	struct pair *pair;
+	struct twice_pair *pair;
 	struct baseline *baseline;
 	struct block *bytes;
 	struct result r;
@@ -174,7 +174,7 @@ struct run {
 static void
 fetch(struct run *run, struct str key, struct key_hash hash, uint32_t size)
 {
-	enum sight sight = pair_record(run->pair, hash);
+	enum twice_sight sight = pair_record(run->pair, hash);
 	struct admission_facts f = {.storable = true,
 				    .sightings = run->sightings,
 				    .seen = sight != SIGHT_FIRST,
@@ -201,7 +201,7 @@ fetch(struct run *run, struct str key, struct key_hash hash, uint32_t size)
 static void
 hit(struct run *run, struct object *o, struct key_hash hash)
 {
-	enum sight sight = pair_record(run->pair, hash);
+	enum twice_sight sight = pair_record(run->pair, hash);
 	if (o->place == OBJECT_IN_RAM)
 		run->r.ram_hits++;
 	else

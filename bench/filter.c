@@ -17,12 +17,14 @@
 #include <xxhash.h>
 
 #include "bench/kit.h"
-#include "filter/blocked.h"
+#include "filter/family/blocked.h"
 #include "filter/pair.h"
 
 #if __has_include(<bloom.h>)
 #include <bloom.h>
 #define HAVE_LIBBLOOM 1
+#else
+#define HAVE_LIBBLOOM 0
 #endif
 
 enum {
@@ -36,22 +38,22 @@ enum {
 
 #define ABSENT (UINT64_C(1) << 60)
 
-static const struct filter_seed *
+static const struct twice_seed *
 seed(void)
 {
-	static struct filter_seed s;
-	filter_seed_init(&s, "a fixed seed: runs can be repeated", 34);
+	static struct twice_seed s;
+	twice_seed_init(&s, "a fixed seed: runs can be repeated", 34);
 	return &s;
 }
 
 /* ---- keys ---- */
 
 struct keys {
-	struct key_bytes view[SLOTS];
+	struct twice_key_bytes view[SLOTS];
 	unsigned char text[SLOTS][KEY_ROOM];
-	const struct filter_seed *seed;
-	struct key_hash hash[SLOTS];
-	enum sight sight[SLOTS];
+	const struct twice_seed *seed;
+	struct twice_key_hash hash[SLOTS];
+	enum twice_sight sight[SLOTS];
 };
 
 static uint64_t
@@ -81,7 +83,7 @@ keys_make(struct keys *k, unsigned slot, uint64_t number)
 	unsigned char *text = k->text[slot];
 
 	memcpy(text + 20, &number, sizeof(number));
-	k->view[slot] = (struct key_bytes){text, 40 + scatter(number) % 81};
+	k->view[slot] = (struct twice_key_bytes){text, 40 + scatter(number) % 81};
 }
 
 static void
@@ -107,8 +109,8 @@ keys_known(struct keys *k, uint64_t low, uint64_t high, uint64_t salt)
 /* ---- what is measured ---- */
 
 struct subject {
-	struct pair *pair;
-	struct blocked *blocked;
+	struct twice_pair *pair;
+	struct twice_blocked *blocked;
 	uint64_t *array; /* the floor's */
 	uint64_t lines;
 	uint64_t next;	 /* number of the next new key */
@@ -119,12 +121,12 @@ struct subject {
 
 typedef void work_fn(struct subject *s, struct keys *k);
 
-static inline struct key_hash
+static inline struct twice_key_hash
 xxh3(const struct keys *k, unsigned i)
 {
 	XXH128_hash_t h = XXH3_128bits_withSecret(k->view[i].p, k->view[i].n, k->seed->secret,
 						  sizeof(k->seed->secret));
-	return (struct key_hash){h.low64, h.high64};
+	return (struct twice_key_hash){h.low64, h.high64};
 }
 
 static void
@@ -137,7 +139,7 @@ hash_alone(struct subject *s, struct keys *k)
 }
 
 static inline uint64_t *
-word_of(const struct subject *s, struct key_hash h)
+word_of(const struct subject *s, struct twice_key_hash h)
 {
 	uint64_t line = (uint64_t)((unsigned __int128)h.hi * s->lines >> 64);
 	return s->array + 8 * line + (h.lo & 7);
@@ -147,7 +149,7 @@ static void
 floor_single(struct subject *s, struct keys *k)
 {
 	for (unsigned i = 0; i < SLOTS; i++) {
-		struct key_hash h = xxh3(k, i);
+		struct twice_key_hash h = xxh3(k, i);
 		__atomic_fetch_or(word_of(s, h), UINT64_C(1) << (h.lo >> 58), __ATOMIC_SEQ_CST);
 	}
 }
@@ -156,7 +158,7 @@ static void
 floor_batch(struct subject *s, struct keys *k)
 {
 	for (unsigned at = 0; at < SLOTS; at += AHEAD) {
-		struct key_hash h[AHEAD];
+		struct twice_key_hash h[AHEAD];
 		for (unsigned i = 0; i < AHEAD; i++) {
 			h[i] = xxh3(k, at + i);
 			__builtin_prefetch(word_of(s, h[i]), 1);
@@ -171,13 +173,13 @@ static void
 pair_record_single(struct subject *s, struct keys *k)
 {
 	for (unsigned i = 0; i < SLOTS; i++)
-		pair_record(s->pair, key_hash_of(k->seed, k->view[i].p, k->view[i].n));
+		twice_pair_record(s->pair, twice_key_hash_of(k->seed, k->view[i].p, k->view[i].n));
 }
 
 static void
 pair_record_all(struct subject *s, struct keys *k)
 {
-	pair_record_keys(s->pair, k->seed, k->view, k->sight, SLOTS);
+	twice_pair_record_keys(s->pair, k->seed, k->view, k->sight, SLOTS);
 }
 
 static void
@@ -185,21 +187,23 @@ pair_test_single(struct subject *s, struct keys *k)
 {
 	uint64_t seen = 0;
 	for (unsigned i = 0; i < SLOTS; i++)
-		seen += pair_test(s->pair, key_hash_of(k->seed, k->view[i].p, k->view[i].n));
+		seen += twice_pair_test(s->pair,
+					twice_key_hash_of(k->seed, k->view[i].p, k->view[i].n));
 	s->sink = seen;
 }
 
 static void
 pair_test_all(struct subject *s, struct keys *k)
 {
-	pair_test_keys(s->pair, k->seed, k->view, k->sight, SLOTS);
+	twice_pair_test_keys(s->pair, k->seed, k->view, k->sight, SLOTS);
 }
 
 static void
 blocked_add_single(struct subject *s, struct keys *k)
 {
 	for (unsigned i = 0; i < SLOTS; i++)
-		blocked_add(s->blocked, key_hash_of(k->seed, k->view[i].p, k->view[i].n));
+		twice_blocked_add(s->blocked,
+				  twice_key_hash_of(k->seed, k->view[i].p, k->view[i].n));
 }
 
 static void
@@ -207,7 +211,8 @@ blocked_has_single(struct subject *s, struct keys *k)
 {
 	uint64_t seen = 0;
 	for (unsigned i = 0; i < SLOTS; i++)
-		seen += blocked_has(s->blocked, key_hash_of(k->seed, k->view[i].p, k->view[i].n));
+		seen += twice_blocked_has(s->blocked,
+					  twice_key_hash_of(k->seed, k->view[i].p, k->view[i].n));
 	s->sink = seen;
 }
 
@@ -464,31 +469,32 @@ fill(struct subject *s, struct keys *k, uint64_t keys, bool has_lib, bool then)
 }
 
 static double
-rotation_us(struct pair *p)
+rotation_us(struct twice_pair *p)
 {
 	double began = bench_seconds();
-	pair_rotate(p, 0);
+	twice_pair_rotate(p, 0);
 	return (bench_seconds() - began) * 1e6;
 }
 
 static void
 run_size(uint64_t capacity)
 {
-	struct pair_options o = {.capacity = capacity, .false_positives = 0.01};
+	struct twice_pair_options o = {.capacity = capacity, .false_positives = 0.01};
 
 	struct subject s = {.recent = capacity / 4 / SLOTS * SLOTS};
 	struct keys *k = keys_new();
-	struct pair_stats stats;
+	struct twice_pair_stats stats;
 	uint64_t pieces = capacity / 3 / (2 * ROUNDS * SLOTS);
 
 	s.pieces = pieces < 1 ? 1 : pieces < PIECES_MOST ? (unsigned)pieces : PIECES_MOST;
 	bool has_lib = capacity <= 10000000 && libbloom_open(capacity);
 
-	if (pair_create(&s.pair, &o, 0) != 0 || !(s.blocked = blocked_create(capacity, 0.005))) {
+	if (twice_pair_create(&s.pair, &o, 0) != 0 ||
+	    !(s.blocked = twice_blocked_create(capacity, 0.005))) {
 		printf("no memory for %llu keys\n", (unsigned long long)capacity);
 		exit(1);
 	}
-	pair_stats(s.pair, &stats);
+	twice_pair_stats(s.pair, &stats);
 	s.lines = (uint64_t)(stats.bits_per_key * (double)capacity / 512);
 	s.array = aligned_alloc(64, s.lines * 64);
 	memset(s.array, 1, s.lines * 64);
@@ -496,7 +502,7 @@ run_size(uint64_t capacity)
 	fill(&s, k, capacity - SLOTS, has_lib, true);
 	double rotation = rotation_us(s.pair);
 	fill(&s, k, capacity / 3, has_lib, false);
-	pair_stats(s.pair, &stats);
+	twice_pair_stats(s.pair, &stats);
 	printf("## %llu keys per generation: %.2f bits per key, %u bits set per key, "
 	       "rotation %.1f us, forecast %.4f%%\n",
 	       (unsigned long long)capacity, stats.bits_per_key, stats.hashes, rotation,
@@ -512,8 +518,8 @@ run_size(uint64_t capacity)
 #endif
 	free(s.array);
 	free(k);
-	pair_destroy(&s.pair);
-	blocked_destroy(&s.blocked);
+	twice_pair_destroy(&s.pair);
+	twice_blocked_destroy(&s.blocked);
 }
 
 int

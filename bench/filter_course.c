@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "bench/kit.h"
-#include "filter/scalable.h"
+#include "filter/family/scalable.h"
 #include "filter/sizing.h"
 #include "proxy/base/buf.h"
 
@@ -61,23 +61,24 @@ key_text(char text[32], const char *prefix, uint64_t i)
 
 /* ---- in process ------------------------------------------------------------------------------ */
 
-static const struct filter_seed seed = {"a fixed seed, for a measurement that can be repeated"};
-static struct chain *chain;
+static const struct twice_seed seed = {"a fixed seed, for a measurement that can be repeated"};
+static struct twice_chain *chain;
 
 static void
 here_make(const struct course *e)
 {
-	chain = scalable_create(&(struct scalable_options){.keys = e->reserved, .fpr = e->fpr});
+	chain = twice_scalable_create(
+		&(struct twice_scalable_options){.keys = e->reserved, .fpr = e->fpr});
 	if (!chain)
 		die("out of memory", "");
 }
 
-static struct key_hash
+static struct twice_key_hash
 key(const char *prefix, uint64_t i)
 {
 	char text[32];
 	size_t n = key_text(text, prefix, i);
-	return key_hash_of(&seed, text, n);
+	return twice_key_hash_of(&seed, text, n);
 }
 
 static uint64_t
@@ -85,7 +86,7 @@ here_add(const char *prefix, uint64_t first)
 {
 	uint64_t fresh = 0;
 	for (uint64_t i = first; i < first + BATCH; i++)
-		fresh += !chain_add(chain, key(prefix, i));
+		fresh += !twice_chain_add(chain, key(prefix, i));
 	return fresh;
 }
 
@@ -94,21 +95,21 @@ here_has(const char *prefix, uint64_t first)
 {
 	uint64_t found = 0;
 	for (uint64_t i = first; i < first + BATCH; i++)
-		found += chain_has(chain, key(prefix, i));
+		found += twice_chain_has(chain, key(prefix, i));
 	return found;
 }
 
 static void
 here_describe(size_t *links, size_t *bytes)
 {
-	*links = chain_links(chain);
-	*bytes = chain_memory(chain);
+	*links = twice_chain_links(chain);
+	*bytes = twice_chain_memory(chain);
 }
 
 static void
 here_end(void)
 {
-	chain_destroy(&chain);
+	twice_chain_destroy(&chain);
 }
 
 /* ---- through the admin server ---------------------------------------------------------------- */
@@ -238,7 +239,7 @@ run(const struct place *at, const struct course *e)
 	       e->says, (unsigned long long)e->keys, e->add_s, e->ask_s, e->false_percent, t1 - t0,
 	       t2 - t1, 100 * (double)wrong / (double)e->keys, (unsigned long long)wrong,
 	       (unsigned long long)lost, (unsigned long long)fresh, links, bits / (double)e->keys,
-	       bits / sizing_bits((double)e->keys, e->fpr));
+	       bits / twice_sizing_bits((double)e->keys, e->fpr));
 }
 
 static void

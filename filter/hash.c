@@ -14,16 +14,16 @@
 #include <xxhash.h>
 
 void
-filter_seed_init(struct filter_seed *seed, const void *random, size_t n)
+twice_seed_init(struct twice_seed *seed, const void *random, size_t n)
 {
 	XXH3_generateSecret(seed->secret, sizeof(seed->secret), random, n);
 }
 
 uint64_t
-filter_seed_fingerprint(const struct filter_seed *seed)
+twice_seed_fingerprint(const struct twice_seed *seed)
 {
 	static const char label[] = "twice: fingerprint of a filter seed";
-	return key_hash_of(seed, label, sizeof(label)).lo;
+	return twice_key_hash_of(seed, label, sizeof(label)).lo;
 }
 
 #if defined(__x86_64__)
@@ -75,7 +75,7 @@ fold(__m512i a, __m512i b)
  * as many from the end, 32 of the secret, and exists when r = 0 or n > 32 r; all four are
  * worked out side by side, and what does not exist is zero. Nothing outside of the key
  * is touched: the loads are masked. */
-WIDE static struct key_hash
+WIDE static struct twice_key_hash
 hash_17_to_128(const unsigned char *secret, const unsigned char *key, size_t n)
 {
 	unsigned have = n < 64 ? (unsigned)n : 64;
@@ -107,7 +107,7 @@ hash_17_to_128(const unsigned char *secret, const unsigned char *key, size_t n)
 	ROUND(0);
 #undef ROUND
 	uint64_t lo = (uint64_t)_mm_cvtsi128_si64(acc), hi = (uint64_t)_mm_extract_epi64(acc, 1);
-	return (struct key_hash){
+	return (struct twice_key_hash){
 		.lo = avalanche(lo + hi),
 		.hi = 0 - avalanche(lo * PRIME64_1 + hi * PRIME64_4 + n * PRIME64_2),
 	};
@@ -121,26 +121,26 @@ is_wide(void)
 	return false;
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_17_to_128(const unsigned char *secret, const unsigned char *key, size_t n)
 {
 	(void)secret, (void)key, (void)n;
-	return (struct key_hash){0};
+	return (struct twice_key_hash){0};
 }
 
 #endif
 
 /* Apart, so that the other way need not save the registers that this one wants. */
-static struct key_hash __attribute__((noinline))
+static struct twice_key_hash __attribute__((noinline))
 hash_as_published(const unsigned char *secret, const void *key, size_t n)
 {
-	XXH128_hash_t h = XXH3_128bits_withSecret(key, n, secret, sizeof(struct filter_seed));
+	XXH128_hash_t h = XXH3_128bits_withSecret(key, n, secret, sizeof(struct twice_seed));
 
-	return (struct key_hash){.lo = h.low64, .hi = h.high64};
+	return (struct twice_key_hash){.lo = h.low64, .hi = h.high64};
 }
 
-struct key_hash
-key_hash_of(const struct filter_seed *seed, const void *key, size_t n)
+struct twice_key_hash
+twice_key_hash_of(const struct twice_seed *seed, const void *key, size_t n)
 {
 	if (n - 17 <= 128 - 17 && is_wide())
 		return hash_17_to_128(seed->secret, key, n);

@@ -9,33 +9,33 @@
  * Threads   everything here is pure; a seed is constant after init.
  * Errors    none.
  */
-#ifndef FILTER_HASH_H
-#define FILTER_HASH_H
+#ifndef TWICE_HASH_H
+#define TWICE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct filter_seed {
+struct twice_seed {
 	unsigned char secret[192];
 };
 
 /* 128 independent bits. Compare both halves for "the same key". */
-struct key_hash {
+struct twice_key_hash {
 	uint64_t lo, hi;
 };
 
 /* A key as it lies in somebody's buffer: borrowed until the call returns. */
-struct key_bytes {
+struct twice_key_bytes {
 	const void *p;
 	size_t n;
 };
 
 /* Stretches n >= 16 random bytes to a seed; the same bytes give the same seed. */
-void filter_seed_init(struct filter_seed *seed, const void *random, size_t n);
+void twice_seed_init(struct twice_seed *seed, const void *random, size_t n);
 
 /* Says which seed this is without telling it: 64 bits for a file's header. */
-uint64_t filter_seed_fingerprint(const struct filter_seed *seed);
+uint64_t twice_seed_fingerprint(const struct twice_seed *seed);
 
-struct key_hash key_hash_of(const struct filter_seed *seed, const void *key, size_t n);
+struct twice_key_hash twice_key_hash_of(const struct twice_seed *seed, const void *key, size_t n);
 
 #endif

@@ -3,8 +3,8 @@
  * Not a hash of keys (that is hash.h): what happens to 64 good bits afterwards.
  * A row of draws is a number of the caller's, so that tests can repeat it.
  */
-#ifndef FILTER_MIX_H
-#define FILTER_MIX_H
+#ifndef TWICE_MIX_H
+#define TWICE_MIX_H
 
 #include <stdint.h>
 

@@ -50,7 +50,7 @@ struct spot {
 
 /* hi picks the line; lo the two columns (14 bits) and the bits (25 each). */
 static inline struct spot
-spot_of(const struct pair *p, struct key_hash h)
+spot_of(const struct twice_pair *p, struct twice_key_hash h)
 {
 	static const unsigned char pairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
 	uint64_t at = (uint64_t)((unsigned __int128)h.hi * p->line_count >> 64);
@@ -82,17 +82,17 @@ lines_new(uint64_t count)
 	return lines;
 }
 
-struct pair *
-pair_new(const struct pair_options *o, int64_t now_s)
+struct twice_pair *
+twice_pair_new(const struct twice_pair_options *o, int64_t now_s)
 {
-	struct sizing_plan plan;
+	struct twice_sizing_plan plan;
 
-	if (!sizing_plan_lines(&plan, LINE_COLUMNS, WORD_BITS, 2, o->capacity,
-			       o->false_positives)) {
+	if (!twice_sizing_plan_lines(&plan, LINE_COLUMNS, WORD_BITS, 2, o->capacity,
+				     o->false_positives)) {
 		errno = EINVAL;
 		return NULL;
 	}
-	struct pair *p = aligned_alloc(LINE_BYTES, sizeof(*p));
+	struct twice_pair *p = aligned_alloc(LINE_BYTES, sizeof(*p));
 	struct line *lines = p ? lines_new(plan.lines) : NULL;
 	if (!lines) {
 		free(p);
@@ -104,17 +104,17 @@ pair_new(const struct pair_options *o, int64_t now_s)
 	p->line_count = plan.lines;
 	p->options = *o;
 	p->plan = plan;
-	pattern_fill(p->pattern, WORD_BITS, plan.line.per_word);
+	twice_pattern_fill(p->pattern, WORD_BITS, plan.line.per_word);
 	atomic_store(&p->born_s, now_s);
 	atomic_store(&p->clock_s, now_s);
-	pair_expect(p, 0, (struct pair_count){0});
+	twice_pair_expect(p, 0, (struct twice_pair_count){0});
 	return p;
 }
 
 int
-pair_create(struct pair **out, const struct pair_options *o, int64_t now_s)
+twice_pair_create(struct twice_pair **out, const struct twice_pair_options *o, int64_t now_s)
 {
-	struct pair *p = pair_new(o, now_s);
+	struct twice_pair *p = twice_pair_new(o, now_s);
 
 	if (!p)
 		return -1;
@@ -123,7 +123,7 @@ pair_create(struct pair **out, const struct pair_options *o, int64_t now_s)
 }
 
 void
-pair_destroy(struct pair **p)
+twice_pair_destroy(struct twice_pair **p)
 {
 	if (!*p)
 		return;
@@ -137,16 +137,16 @@ pair_destroy(struct pair **p)
 /* Threads have stacks of their own, megabytes apart: a number for the thread that
  * needs no thread-local variable. A bad one costs time, never correctness. */
 static inline struct stripe *
-stripe_here(const struct pair *p)
+stripe_here(const struct twice_pair *p)
 {
 	uint64_t where = (uintptr_t)__builtin_frame_address(0) >> 16;
-	struct stripe *all = ((struct pair *)(uintptr_t)p)->stripe;
+	struct stripe *all = ((struct twice_pair *)(uintptr_t)p)->stripe;
 
 	return &all[where * 0x9E3779B97F4A7C15ULL >> 59];
 }
 
 static inline uint64_t
-now_at(const struct pair *p)
+now_at(const struct twice_pair *p)
 {
 	return atomic_load(&p->generation);
 }
@@ -161,7 +161,7 @@ era(uint64_t g)
 /* Between begin and end the view that begin returns is at most three generations old:
  * rotation into the next era but one waits for end. */
 static uint64_t
-turn_begin(const struct pair *p, struct stripe *s)
+turn_begin(const struct twice_pair *p, struct stripe *s)
 {
 	for (;;) {
 		uint64_t g = now_at(p);
@@ -181,7 +181,7 @@ turn_end(struct stripe *s, uint64_t g)
 
 /* The whole line, so that the cost comes once per line and generation. */
 static void
-line_turn(const struct pair *p, const struct column *in_it)
+line_turn(const struct twice_pair *p, const struct column *in_it)
 {
 	struct stripe *s = stripe_here(p);
 	struct line *l = (struct line *)((uintptr_t)in_it & ~(uintptr_t)(LINE_BYTES - 1));
@@ -195,7 +195,7 @@ line_turn(const struct pair *p, const struct column *in_it)
 /* Turns the next lines of the pass through the array; starts a pass when a generation
  * has had none. Nothing if somebody else is at it. */
 static void
-sweep(struct pair *p, uint64_t lines)
+sweep(struct twice_pair *p, uint64_t lines)
 {
 	if (atomic_load_explicit(&p->floor, memory_order_relaxed) == now_at(p))
 		return;
@@ -225,7 +225,7 @@ sweep(struct pair *p, uint64_t lines)
 /* Is every column young enough that the next generation's code means only that? The
  * impatient sweep a piece and see; the patient sweep until it is so. */
 static bool
-swept_for(struct pair *p, uint64_t next, bool patient)
+swept_for(struct twice_pair *p, uint64_t next, bool patient)
 {
 	for (;;) {
 		if (atomic_load(&p->floor) + COLUMN_STALE >= next)
@@ -239,7 +239,7 @@ swept_for(struct pair *p, uint64_t next, bool patient)
 }
 
 static bool
-turners_gone(struct pair *p, uint64_t next, bool patient)
+turners_gone(struct twice_pair *p, uint64_t next, bool patient)
 {
 	if (era(next) == era(next - 1))
 		return true;
@@ -253,9 +253,9 @@ turners_gone(struct pair *p, uint64_t next, bool patient)
 }
 
 static bool
-is_empty(const struct pair *p)
+is_empty(const struct twice_pair *p)
 {
-	struct pair_count even = pair_counted(p, 0), odd = pair_counted(p, 1);
+	struct twice_pair_count even = twice_pair_counted(p, 0), odd = twice_pair_counted(p, 1);
 
 	return even.keys + odd.keys == 0;
 }
@@ -263,21 +263,21 @@ is_empty(const struct pair *p)
 /* The next generation begins. From one that is empty, as the one before it is, only its
  * number changes: turning nothing to nothing would use up codes for nothing. */
 static void
-begin_next(struct pair *p, uint64_t g)
+begin_next(struct twice_pair *p, uint64_t g)
 {
 	atomic_store(&p->born_s, atomic_load(&p->clock_s));
 	if (is_empty(p)) {
 		atomic_fetch_add(&p->idle, 1);
 		return;
 	}
-	pair_expect(p, parity(g + 1), (struct pair_count){0});
+	twice_pair_expect(p, parity(g + 1), (struct twice_pair_count){0});
 	atomic_store(&p->generation, g + 1);
 }
 
 /* Ends generation g, unless somebody has done so. The impatient give up when a thread
  * stopped in the middle of something, and are asked again by the next key. */
 static bool
-rotate_from(struct pair *p, uint64_t g, bool patient)
+rotate_from(struct twice_pair *p, uint64_t g, bool patient)
 {
 	while (atomic_exchange(&p->rotating, true)) {
 		if (!patient)
@@ -293,7 +293,7 @@ rotate_from(struct pair *p, uint64_t g, bool patient)
 }
 
 static bool
-is_due_by_age(const struct pair *p, int64_t now_s)
+is_due_by_age(const struct twice_pair *p, int64_t now_s)
 {
 	int64_t age = now_s - atomic_load(&p->born_s);
 
@@ -303,7 +303,7 @@ is_due_by_age(const struct pair *p, int64_t now_s)
 
 /* Sweeping keeps ahead of age: all lines in half of rotate_after_s. */
 static void
-sweep_by_age(struct pair *p, int64_t passed_s)
+sweep_by_age(struct twice_pair *p, int64_t passed_s)
 {
 	double share = 2.0 * (double)passed_s / (double)p->options.rotate_after_s;
 
@@ -312,7 +312,7 @@ sweep_by_age(struct pair *p, int64_t passed_s)
 }
 
 bool
-pair_tick(struct pair *p, int64_t now_s)
+twice_pair_tick(struct twice_pair *p, int64_t now_s)
 {
 	uint64_t g = now_at(p);
 	int64_t passed_s = now_s - atomic_exchange(&p->clock_s, now_s);
@@ -325,7 +325,7 @@ pair_tick(struct pair *p, int64_t now_s)
 }
 
 void
-pair_rotate(struct pair *p, int64_t now_s)
+twice_pair_rotate(struct twice_pair *p, int64_t now_s)
 {
 	atomic_store(&p->clock_s, now_s);
 	rotate_from(p, now_at(p), true);
@@ -333,10 +333,10 @@ pair_rotate(struct pair *p, int64_t now_s)
 
 /* ---- counting ---- */
 
-struct pair_count
-pair_counted(const struct pair *p, unsigned half)
+struct twice_pair_count
+twice_pair_counted(const struct twice_pair *p, unsigned half)
 {
-	struct pair_count sum = {0};
+	struct twice_pair_count sum = {0};
 
 	for (unsigned i = 0; i < STRIPES; i++) {
 		sum.keys += atomic_load(&p->stripe[i].keys[half]);
@@ -346,7 +346,7 @@ pair_counted(const struct pair *p, unsigned half)
 }
 
 void
-pair_expect(struct pair *p, unsigned half, struct pair_count have)
+twice_pair_expect(struct twice_pair *p, unsigned half, struct twice_pair_count have)
 {
 	for (unsigned i = 0; i < STRIPES; i++) {
 		struct stripe *s = &p->stripe[i];
@@ -361,7 +361,7 @@ pair_expect(struct pair *p, unsigned half, struct pair_count have)
  * even distances: keys lie at random, so any lines do. 2048 lines are good for 0.3% of
  * the answer. */
 static double
-fill_of(const struct pair *p, const struct view *v, unsigned half, uint64_t lines)
+fill_of(const struct twice_pair *p, const struct view *v, unsigned half, uint64_t lines)
 {
 	uint64_t n = lines < p->line_count ? lines : p->line_count, ones = 0;
 
@@ -381,21 +381,21 @@ fill_of(const struct pair *p, const struct view *v, unsigned half, uint64_t line
 /* Ones are worth a look only where so many keys could come near half: at 1% a full
  * generation has 39%. */
 static bool
-is_half_full(const struct pair *p, uint64_t g, uint64_t keys)
+is_half_full(const struct twice_pair *p, uint64_t g, uint64_t keys)
 {
 	struct view v = view_of(g);
 	double share = (double)keys / (double)p->options.capacity;
 
-	return sizing_line_fill(&p->plan.line, share * p->plan.keys_per_line) > 0.45 &&
+	return twice_sizing_line_fill(&p->plan.line, share * p->plan.keys_per_line) > 0.45 &&
 	       fill_of(p, &v, v.half, LINES_TO_LOOK) >= 0.5;
 }
 
 /* Far from the end few sums, and none too late: one thread alone closes a generation on
  * the very key that fills it. */
 static void
-look_at_sum(struct pair *p, struct stripe *s, uint64_t g, uint64_t mine)
+look_at_sum(struct twice_pair *p, struct stripe *s, uint64_t g, uint64_t mine)
 {
-	uint64_t keys = pair_counted(p, parity(g)).keys;
+	uint64_t keys = twice_pair_counted(p, parity(g)).keys;
 
 	if (keys >= p->options.capacity || is_half_full(p, g, keys)) {
 		if (now_at(p) == g)
@@ -407,14 +407,14 @@ look_at_sum(struct pair *p, struct stripe *s, uint64_t g, uint64_t mine)
 }
 
 static uint64_t
-lines_per_sweep(const struct pair *p)
+lines_per_sweep(const struct twice_pair *p)
 {
 	return 1 + 2 * SWEEP_KEYS * p->line_count / p->options.capacity;
 }
 
 /* New keys of generation g, `recurring` of them known to the one before. */
 static void
-count(struct pair *p, struct stripe *s, uint64_t g, uint64_t keys, uint64_t recurring)
+count(struct twice_pair *p, struct stripe *s, uint64_t g, uint64_t keys, uint64_t recurring)
 {
 	unsigned half = parity(g);
 	uint64_t before = atomic_fetch_add(&s->keys[half], keys), mine = before + keys;
@@ -436,7 +436,7 @@ struct tally {
 };
 
 static void
-tally_end(struct pair *p, struct tally *t)
+tally_end(struct twice_pair *p, struct tally *t)
 {
 	if (t->keys)
 		count(p, t->stripe, t->generation, t->keys, t->recurring);
@@ -455,7 +455,7 @@ tally_begin(struct tally *t, uint64_t g)
 }
 
 static inline void
-tally_key(struct pair *p, struct tally *t, uint64_t g, bool recurring)
+tally_key(struct twice_pair *p, struct tally *t, uint64_t g, bool recurring)
 {
 	if (t->generation != g || t->keys == 0) {
 		tally_end(p, t);
@@ -469,19 +469,19 @@ tally_key(struct pair *p, struct tally *t, uint64_t g, bool recurring)
 
 /* ---- looking ---- */
 
-static inline enum sight
+static inline enum twice_sight
 sight_of(const struct spot *s, const struct halves *a, const struct halves *b)
 {
 	if (!((s->a.bits & ~a->now) | (s->b.bits & ~b->now)))
-		return SIGHT_CURRENT;
+		return TWICE_SIGHT_CURRENT;
 	if (!((s->a.bits & ~a->then) | (s->b.bits & ~b->then)))
-		return SIGHT_PREVIOUS;
-	return SIGHT_FIRST;
+		return TWICE_SIGHT_PREVIOUS;
+	return TWICE_SIGHT_FIRST;
 }
 
 /* *v is kept from key to key, and renewed when it is out of date. */
 static inline void
-look_around(const struct pair *p, struct view *v)
+look_around(const struct twice_pair *p, struct view *v)
 {
 	uint64_t g = now_at(p);
 
@@ -489,8 +489,8 @@ look_around(const struct pair *p, struct view *v)
 		*v = view_of(g);
 }
 
-static inline enum sight
-test_spot(const struct pair *p, const struct spot *s, struct view *v)
+static inline enum twice_sight
+test_spot(const struct twice_pair *p, const struct spot *s, struct view *v)
 {
 	struct halves a, b;
 
@@ -525,7 +525,7 @@ word_add(const struct place *at, const struct view *v, uint64_t data)
 }
 
 struct attempt {
-	enum sight sight;
+	enum twice_sight sight;
 	bool won; /* this thread completed the key */
 };
 
@@ -545,16 +545,16 @@ record_at(const struct spot *s, const struct view *v, struct attempt *out)
 	if (last == RETIRED)
 		return false;
 	out->won = last == ADDED;
-	out->sight = out->won ? sight_of(s, &a, &b) : SIGHT_CURRENT;
+	out->sight = out->won ? sight_of(s, &a, &b) : TWICE_SIGHT_CURRENT;
 	return true;
 }
 
 /* t: the batch's tally; NULL to count at once. */
-static inline enum sight
-record_spot(struct pair *p, const struct spot *s, struct view *v, struct tally *t)
+static inline enum twice_sight
+record_spot(struct twice_pair *p, const struct spot *s, struct view *v, struct tally *t)
 {
 	bool told = false;
-	enum sight sight = SIGHT_FIRST;
+	enum twice_sight sight = TWICE_SIGHT_FIRST;
 
 	for (;;) {
 		struct attempt a;
@@ -570,9 +570,9 @@ record_spot(struct pair *p, const struct spot *s, struct view *v, struct tally *
 
 		bool late = now_at(p) != v->generation;
 		if (a.won && t)
-			tally_key(p, t, v->generation, a.sight == SIGHT_PREVIOUS);
+			tally_key(p, t, v->generation, a.sight == TWICE_SIGHT_PREVIOUS);
 		else if (a.won)
-			count(p, stripe_here(p), v->generation, 1, a.sight == SIGHT_PREVIOUS);
+			count(p, stripe_here(p), v->generation, 1, a.sight == TWICE_SIGHT_PREVIOUS);
 		if (!late)
 			return sight;
 	}
@@ -593,8 +593,8 @@ prefetch_to_write(const void *p)
 #endif
 }
 
-enum sight
-pair_test(const struct pair *p, struct key_hash h)
+enum twice_sight
+twice_pair_test(const struct twice_pair *p, struct twice_key_hash h)
 {
 	struct spot s = spot_of(p, h);
 	struct view v = view_of(now_at(p));
@@ -602,8 +602,8 @@ pair_test(const struct pair *p, struct key_hash h)
 	return test_spot(p, &s, &v);
 }
 
-enum sight
-pair_record(struct pair *p, struct key_hash h)
+enum twice_sight
+twice_pair_record(struct twice_pair *p, struct twice_key_hash h)
 {
 	struct spot s = spot_of(p, h);
 
@@ -613,7 +613,7 @@ pair_record(struct pair *p, struct key_hash h)
 }
 
 void
-pair_prefetch(const struct pair *p, struct key_hash h)
+twice_pair_prefetch(const struct twice_pair *p, struct twice_key_hash h)
 {
 	prefetch_to_write(spot_of(p, h).a.column);
 }
@@ -621,22 +621,22 @@ pair_prefetch(const struct pair *p, struct key_hash h)
 /* Batches go in blocks of AHEAD: while one block is worked on, the lines of the next
  * are on their way. A source says where the hashes come from. */
 struct source {
-	const struct key_hash *hashes; /* these, or */
-	const struct key_bytes *keys;  /* these with */
-	const struct filter_seed *seed;
+	const struct twice_key_hash *hashes; /* these, or */
+	const struct twice_key_bytes *keys;  /* these with */
+	const struct twice_seed *seed;
 };
 
-static inline struct key_hash
+static inline struct twice_key_hash
 source_hash(const struct source *from, size_t i)
 {
 	if (from->hashes)
 		return from->hashes[i];
-	return key_hash_of(from->seed, from->keys[i].p, from->keys[i].n);
+	return twice_key_hash_of(from->seed, from->keys[i].p, from->keys[i].n);
 }
 
 static inline size_t
-block_fetch(const struct pair *p, struct spot spots[AHEAD], const struct source *from, size_t at,
-	    size_t n, bool to_write)
+block_fetch(const struct twice_pair *p, struct spot spots[AHEAD], const struct source *from,
+	    size_t at, size_t n, bool to_write)
 {
 	size_t m = n - at < AHEAD ? n - at : AHEAD;
 
@@ -651,7 +651,7 @@ block_fetch(const struct pair *p, struct spot spots[AHEAD], const struct source 
 }
 
 static void
-test_all(const struct pair *p, const struct source *from, enum sight *out, size_t n)
+test_all(const struct twice_pair *p, const struct source *from, enum twice_sight *out, size_t n)
 {
 	struct view v = view_of(now_at(p));
 	struct spot spots[2][AHEAD];
@@ -668,7 +668,7 @@ test_all(const struct pair *p, const struct source *from, enum sight *out, size_
 }
 
 static void
-record_all(struct pair *p, const struct source *from, enum sight *out, size_t n)
+record_all(struct twice_pair *p, const struct source *from, enum twice_sight *out, size_t n)
 {
 	struct tally t = {.stripe = stripe_here(p)};
 	struct view v = view_of(now_at(p));
@@ -687,27 +687,29 @@ record_all(struct pair *p, const struct source *from, enum sight *out, size_t n)
 }
 
 void
-pair_test_batch(const struct pair *p, const struct key_hash *h, enum sight *out, size_t n)
+twice_pair_test_batch(const struct twice_pair *p, const struct twice_key_hash *h,
+		      enum twice_sight *out, size_t n)
 {
 	test_all(p, &(struct source){.hashes = h}, out, n);
 }
 
 void
-pair_record_batch(struct pair *p, const struct key_hash *h, enum sight *out, size_t n)
+twice_pair_record_batch(struct twice_pair *p, const struct twice_key_hash *h, enum twice_sight *out,
+			size_t n)
 {
 	record_all(p, &(struct source){.hashes = h}, out, n);
 }
 
 void
-pair_test_keys(const struct pair *p, const struct filter_seed *seed, const struct key_bytes *keys,
-	       enum sight *out, size_t n)
+twice_pair_test_keys(const struct twice_pair *p, const struct twice_seed *seed,
+		     const struct twice_key_bytes *keys, enum twice_sight *out, size_t n)
 {
 	test_all(p, &(struct source){.keys = keys, .seed = seed}, out, n);
 }
 
 void
-pair_record_keys(struct pair *p, const struct filter_seed *seed, const struct key_bytes *keys,
-		 enum sight *out, size_t n)
+twice_pair_record_keys(struct twice_pair *p, const struct twice_seed *seed,
+		       const struct twice_key_bytes *keys, enum twice_sight *out, size_t n)
 {
 	record_all(p, &(struct source){.keys = keys, .seed = seed}, out, n);
 }
@@ -715,7 +717,7 @@ pair_record_keys(struct pair *p, const struct filter_seed *seed, const struct ke
 /* ---- numbers ---- */
 
 uint64_t
-pair_number(const struct pair *p)
+twice_pair_number(const struct twice_pair *p)
 {
 	return now_at(p) + atomic_load(&p->idle);
 }
@@ -731,25 +733,27 @@ true_share(double r, double n, double p)
 }
 
 void
-pair_stats(const struct pair *p, struct pair_stats *out)
+twice_pair_stats(const struct twice_pair *p, struct twice_pair_stats *out)
 {
-	const struct sizing_line *l = &p->plan.line;
+	const struct twice_sizing_line *l = &p->plan.line;
 	uint64_t g = now_at(p);
-	struct pair_count now = pair_counted(p, parity(g)), then = pair_counted(p, parity(g) ^ 1);
+	struct twice_pair_count now = twice_pair_counted(p, parity(g)),
+				then = twice_pair_counted(p, parity(g) ^ 1);
 	struct view v = view_of(g);
 	double lines = (double)p->line_count;
 	double fill = fill_of(p, &v, v.half, LINES_TO_TELL);
 	double old_fill = fill_of(p, &v, v.half ^ 1, LINES_TO_TELL);
-	double keys = sizing_line_keys(l, fill), old_keys = sizing_line_keys(l, old_fill);
-	double fpr = sizing_line_fpr(l, keys), old_fpr = sizing_line_fpr(l, old_keys);
+	double keys = twice_sizing_line_keys(l, fill),
+	       old_keys = twice_sizing_line_keys(l, old_fill);
+	double fpr = twice_sizing_line_fpr(l, keys), old_fpr = twice_sizing_line_fpr(l, old_keys);
 
-	*out = (struct pair_stats){
-		.number = pair_number(p),
+	*out = (struct twice_pair_stats){
+		.number = twice_pair_number(p),
 		.keys = now.keys,
 		.capacity = p->options.capacity,
 		.previous_keys = then.keys,
 		.recurring_keys = now.recurring,
-		.rotations = pair_number(p) - p->first_number,
+		.rotations = twice_pair_number(p) - p->first_number,
 		.fill_ratio = fill,
 		.previous_fill_ratio = old_fill,
 		.estimated_fpr = 1 - (1 - fpr) * (1 - old_fpr),

@@ -10,12 +10,12 @@
  * Units     seconds, handed in: there is no clock here.
  * Memory    at most 25.5 bits per key of capacity for both generations at 1%.
  * Threads   any, at any time, without locks. Of several threads that record the
- *           same new key exactly one is told SIGHT_FIRST, also while generations
+ *           same new key exactly one is told TWICE_SIGHT_FIRST, also while generations
  *           change. Only create, load and destroy need the pair to themselves.
  * Errors    create: -1 with errno; load: a reason in words.
  */
-#ifndef FILTER_PAIR_H
-#define FILTER_PAIR_H
+#ifndef TWICE_PAIR_H
+#define TWICE_PAIR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,58 +23,60 @@
 
 #include "filter/hash.h"
 
-enum sight {
-	SIGHT_FIRST,	/* in neither generation */
-	SIGHT_CURRENT,	/* in the current one */
-	SIGHT_PREVIOUS, /* in the previous one only */
+enum twice_sight {
+	TWICE_SIGHT_FIRST,    /* in neither generation */
+	TWICE_SIGHT_CURRENT,  /* in the current one */
+	TWICE_SIGHT_PREVIOUS, /* in the previous one only */
 };
 
-struct pair;
+struct twice_pair;
 
-struct pair_options {
+struct twice_pair_options {
 	uint64_t capacity;	 /* distinct keys per generation, 1 to 2^30 */
 	double false_positives;	 /* of the pair, both generations full: 1e-6 to 0.5 */
 	uint64_t rotate_after_s; /* 0: never by age */
 };
 
 /* 0, or -1 with errno EINVAL (options out of range) or ENOMEM; *out only on success. */
-int pair_create(struct pair **out, const struct pair_options *o, int64_t now_s);
-void pair_destroy(struct pair **p);
+int twice_pair_create(struct twice_pair **out, const struct twice_pair_options *o, int64_t now_s);
+void twice_pair_destroy(struct twice_pair **p);
 
 /* Looks and changes nothing. */
-enum sight pair_test(const struct pair *p, struct key_hash h);
+enum twice_sight twice_pair_test(const struct twice_pair *p, struct twice_key_hash h);
 
 /* Looks, adds the key to the current generation, and says what it was before.
  * Rotates by itself when this key filled the generation: `capacity` new keys, or half
  * of its bits ones. */
-enum sight pair_record(struct pair *p, struct key_hash h);
+enum twice_sight twice_pair_record(struct twice_pair *p, struct twice_key_hash h);
 
 /* Asks for the key's line, to be there when test or record comes some 100 ns later. */
-void pair_prefetch(const struct pair *p, struct key_hash h);
+void twice_pair_prefetch(const struct twice_pair *p, struct twice_key_hash h);
 
 /* n keys at once: the same answers as n calls in this order, two to three times faster
  * when the filter is larger than the processor's caches. */
-void pair_test_batch(const struct pair *p, const struct key_hash *h, enum sight *out, size_t n);
-void pair_record_batch(struct pair *p, const struct key_hash *h, enum sight *out, size_t n);
+void twice_pair_test_batch(const struct twice_pair *p, const struct twice_key_hash *h,
+			   enum twice_sight *out, size_t n);
+void twice_pair_record_batch(struct twice_pair *p, const struct twice_key_hash *h,
+			     enum twice_sight *out, size_t n);
 
 /* The same from the keys themselves. */
-void pair_test_keys(const struct pair *p, const struct filter_seed *seed,
-		    const struct key_bytes *keys, enum sight *out, size_t n);
-void pair_record_keys(struct pair *p, const struct filter_seed *seed, const struct key_bytes *keys,
-		      enum sight *out, size_t n);
+void twice_pair_test_keys(const struct twice_pair *p, const struct twice_seed *seed,
+			  const struct twice_key_bytes *keys, enum twice_sight *out, size_t n);
+void twice_pair_record_keys(struct twice_pair *p, const struct twice_seed *seed,
+			    const struct twice_key_bytes *keys, enum twice_sight *out, size_t n);
 
 /* Call it about once a second: rotates when the generation is older than
  * rotate_after_s, and does a little of the tidying that rotation put off.
  * True if it rotated. */
-bool pair_tick(struct pair *p, int64_t now_s);
+bool twice_pair_tick(struct twice_pair *p, int64_t now_s);
 
 /* Rotates now. */
-void pair_rotate(struct pair *p, int64_t now_s);
+void twice_pair_rotate(struct twice_pair *p, int64_t now_s);
 
-/* Of the current generation, from 0: pair_stats().number without the rest. */
-uint64_t pair_number(const struct pair *p);
+/* Of the current generation, from 0: twice_pair_stats().number without the rest. */
+uint64_t twice_pair_number(const struct twice_pair *p);
 
-struct pair_stats {
+struct twice_pair_stats {
 	uint64_t number; /* of the current generation, from 0 */
 	uint64_t keys;	 /* distinct keys added to the current generation */
 	uint64_t capacity;
@@ -94,23 +96,24 @@ struct pair_stats {
 	double bits_per_key; /* memory for both generations / capacity */
 };
 
-void pair_stats(const struct pair *p, struct pair_stats *out);
+void twice_pair_stats(const struct twice_pair *p, struct twice_pair_stats *out);
 
 /* ---- snapshot: bytes out, bytes in; files are the caller's ---- */
 
-typedef int pair_write_fn(void *ctx, const void *bytes, size_t n); /* 0, else stop */
-typedef size_t pair_read_fn(void *ctx, void *buf, size_t n);	   /* got; less than n is the end */
+typedef int twice_pair_write_fn(void *ctx, const void *bytes, size_t n); /* 0, else stop */
+typedef size_t twice_pair_read_fn(void *ctx, void *buf, size_t n); /* got; less than n is the end */
 
-size_t pair_snapshot_bytes(const struct pair *p);
+size_t twice_pair_snapshot_bytes(const struct twice_pair *p);
 
 /* Streams the pair out in pieces, while others may record: a sighting that races
  * with it is in the snapshot or not. 0, or -1 when write said so. */
-int pair_save(const struct pair *p, const struct filter_seed *seed, int64_t now_s,
-	      pair_write_fn *write, void *ctx);
+int twice_pair_save(const struct twice_pair *p, const struct twice_seed *seed, int64_t now_s,
+		    twice_pair_write_fn *write, void *ctx);
 
 /* Reads a snapshot back. NULL and *out set; or why not (a constant sentence) and *out
  * untouched: damaged, cut short, of another seed, capacity or error rate, no memory. */
-const char *pair_load(struct pair **out, const struct pair_options *o,
-		      const struct filter_seed *seed, int64_t now_s, pair_read_fn *read, void *ctx);
+const char *
+twice_pair_load(struct twice_pair **out, const struct twice_pair_options *o,
+		const struct twice_seed *seed, int64_t now_s, twice_pair_read_fn *read, void *ctx);
 
 #endif

@@ -1,6 +1,6 @@
 /* pair_inner.h - what pair.c and pair_snapshot.c share. Private. */
-#ifndef FILTER_PAIR_INNER_H
-#define FILTER_PAIR_INNER_H
+#ifndef TWICE_PAIR_INNER_H
+#define TWICE_PAIR_INNER_H
 
 #include "filter/pair.h"
 #include "filter/pair_line.h"
@@ -20,12 +20,12 @@ struct stripe {
 	_Atomic uint32_t turners[2]; /* threads between turn_begin and turn_end */
 };
 
-struct pair {
+struct twice_pair {
 	/* Constant after create. */
 	struct line *lines; /* owned */
 	uint64_t line_count;
-	struct pair_options options;
-	struct sizing_plan plan;
+	struct twice_pair_options options;
+	struct twice_sizing_plan plan;
 	uint64_t pattern[PATTERNS];
 
 	/* Read by everyone, written once per generation. What people call the number of a
@@ -46,15 +46,15 @@ struct pair {
 };
 
 /* Everything but the content: lines empty, generation 0. NULL with errno. */
-struct pair *pair_new(const struct pair_options *o, int64_t now_s);
+struct twice_pair *twice_pair_new(const struct twice_pair_options *o, int64_t now_s);
 
 /* Sum over the stripes for the generations of this parity. */
-struct pair_count {
+struct twice_pair_count {
 	uint64_t keys, recurring;
 };
-struct pair_count pair_counted(const struct pair *p, unsigned half);
+struct twice_pair_count twice_pair_counted(const struct twice_pair *p, unsigned half);
 
 /* What a fresh generation's stripes look at first. */
-void pair_expect(struct pair *p, unsigned half, struct pair_count have);
+void twice_pair_expect(struct twice_pair *p, unsigned half, struct twice_pair_count have);
 
 #endif

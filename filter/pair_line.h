@@ -23,8 +23,8 @@
  * more than COLUMN_STALE = 7 behind (pair.c sweeps), and nobody turns with a view of the
  * present older than 3 (pair.c counts turners): so a code has one meaning.
  */
-#ifndef FILTER_PAIR_LINE_H
-#define FILTER_PAIR_LINE_H
+#ifndef TWICE_PAIR_LINE_H
+#define TWICE_PAIR_LINE_H
 
 #include <stdalign.h>
 #include <stdatomic.h>

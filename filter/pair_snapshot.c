@@ -43,20 +43,20 @@ enum trailer {
 };
 
 size_t
-pair_snapshot_bytes(const struct pair *p)
+twice_pair_snapshot_bytes(const struct twice_pair *p)
 {
 	return (HEADER_WORDS + TRAILER_WORDS) * sizeof(uint64_t) +
 	       p->line_count * sizeof(struct line);
 }
 
 static void
-header_fill(uint64_t h[HEADER_WORDS], const struct pair *p, const struct filter_seed *seed)
+header_fill(uint64_t h[HEADER_WORDS], const struct twice_pair *p, const struct twice_seed *seed)
 {
 	h[H_MAGIC] = MAGIC;
 	h[H_ORDER] = ORDER;
 	h[H_CAPACITY] = p->options.capacity;
 	memcpy(&h[H_RATE], &p->options.false_positives, sizeof(h[H_RATE]));
-	h[H_SEED] = filter_seed_fingerprint(seed);
+	h[H_SEED] = twice_seed_fingerprint(seed);
 	h[H_LINES] = p->line_count;
 	h[H_PER_WORD] = p->plan.line.per_word;
 	h[H_SUM] = XXH3_64bits(h, H_SUM * sizeof(*h));
@@ -66,7 +66,7 @@ header_fill(uint64_t h[HEADER_WORDS], const struct pair *p, const struct filter_
 
 struct out {
 	XXH3_state_t sum;
-	pair_write_fn *write;
+	twice_pair_write_fn *write;
 	void *ctx;
 };
 
@@ -91,7 +91,7 @@ copy_lines(struct column_words *to, struct line *lines, uint64_t count, uint64_t
 }
 
 static int
-put_lines(struct out *o, const struct pair *p)
+put_lines(struct out *o, const struct twice_pair *p)
 {
 	struct column_words piece[PIECE_LINES * LINE_COLUMNS];
 
@@ -105,9 +105,10 @@ put_lines(struct out *o, const struct pair *p)
 }
 
 static int
-put_trailer(struct out *o, const struct pair *p, uint64_t g, int64_t now_s)
+put_trailer(struct out *o, const struct twice_pair *p, uint64_t g, int64_t now_s)
 {
-	struct pair_count now = pair_counted(p, parity(g)), then = pair_counted(p, parity(g) ^ 1);
+	struct twice_pair_count now = twice_pair_counted(p, parity(g)),
+				then = twice_pair_counted(p, parity(g) ^ 1);
 	int64_t age = now_s - atomic_load(&p->born_s);
 	uint64_t t[TRAILER_WORDS] = {
 		[T_GENERATION] = g,
@@ -125,8 +126,8 @@ put_trailer(struct out *o, const struct pair *p, uint64_t g, int64_t now_s)
 }
 
 int
-pair_save(const struct pair *p, const struct filter_seed *seed, int64_t now_s, pair_write_fn *write,
-	  void *ctx)
+twice_pair_save(const struct twice_pair *p, const struct twice_seed *seed, int64_t now_s,
+		twice_pair_write_fn *write, void *ctx)
 {
 	struct out o = {.write = write, .ctx = ctx};
 	uint64_t h[HEADER_WORDS], began = atomic_load(&p->generation);
@@ -147,7 +148,7 @@ pair_save(const struct pair *p, const struct filter_seed *seed, int64_t now_s, p
 
 struct in {
 	XXH3_state_t sum;
-	pair_read_fn *read;
+	twice_pair_read_fn *read;
 	void *ctx;
 };
 
@@ -184,7 +185,7 @@ header_fault(const uint64_t h[HEADER_WORDS], const uint64_t want[HEADER_WORDS])
 
 /* Checks every column against the generation they lead up to, and finds the oldest. */
 static bool
-lines_check(const struct pair *p, uint64_t g, unsigned *oldest)
+lines_check(const struct twice_pair *p, uint64_t g, unsigned *oldest)
 {
 	*oldest = 0;
 	for (uint64_t i = 0; i < p->line_count; i++)
@@ -209,25 +210,26 @@ is_trailer_sane(const uint64_t t[TRAILER_WORDS])
 }
 
 static bool
-resume(struct pair *p, const uint64_t t[TRAILER_WORDS], int64_t now_s)
+resume(struct twice_pair *p, const uint64_t t[TRAILER_WORDS], int64_t now_s)
 {
 	uint64_t g = t[T_GENERATION];
 	unsigned oldest;
 
 	if (!is_trailer_sane(t) || !lines_check(p, g, &oldest))
 		return false;
-	pair_expect(p, parity(g), (struct pair_count){t[T_KEYS], t[T_RECURRING]});
-	pair_expect(p, parity(g) ^ 1, (struct pair_count){t[T_OLD_KEYS], t[T_OLD_RECURRING]});
+	twice_pair_expect(p, parity(g), (struct twice_pair_count){t[T_KEYS], t[T_RECURRING]});
+	twice_pair_expect(p, parity(g) ^ 1,
+			  (struct twice_pair_count){t[T_OLD_KEYS], t[T_OLD_RECURRING]});
 	atomic_store(&p->generation, g);
 	atomic_store(&p->floor, g - oldest);
 	atomic_store(&p->born_s, now_s - (int64_t)t[T_AGE]);
 	atomic_store(&p->idle, t[T_IDLE]);
-	p->first_number = pair_number(p);
+	p->first_number = twice_pair_number(p);
 	return true;
 }
 
 static const char *
-fill_from(struct pair *p, struct in *in, int64_t now_s)
+fill_from(struct twice_pair *p, struct in *in, int64_t now_s)
 {
 	uint64_t t[TRAILER_WORDS];
 	size_t bytes = p->line_count * sizeof(struct line);
@@ -244,12 +246,12 @@ fill_from(struct pair *p, struct in *in, int64_t now_s)
 }
 
 const char *
-pair_load(struct pair **out, const struct pair_options *o, const struct filter_seed *seed,
-	  int64_t now_s, pair_read_fn *read, void *ctx)
+twice_pair_load(struct twice_pair **out, const struct twice_pair_options *o,
+		const struct twice_seed *seed, int64_t now_s, twice_pair_read_fn *read, void *ctx)
 {
 	struct in in = {.read = read, .ctx = ctx};
 	uint64_t h[HEADER_WORDS], want[HEADER_WORDS];
-	struct pair *p = pair_new(o, now_s);
+	struct twice_pair *p = twice_pair_new(o, now_s);
 
 	if (!p)
 		return "no memory, or options out of range";
@@ -260,7 +262,7 @@ pair_load(struct pair **out, const struct pair_options *o, const struct filter_s
 	if (!fault)
 		fault = fill_from(p, &in, now_s);
 	if (fault)
-		pair_destroy(&p);
+		twice_pair_destroy(&p);
 	else
 		*out = p;
 	return fault;

@@ -33,7 +33,7 @@ choice_of_rank(unsigned n, unsigned k, uint64_t rank)
 }
 
 void
-pattern_fill(uint64_t pattern[PATTERNS], unsigned word_bits, unsigned per_word)
+twice_pattern_fill(uint64_t pattern[PATTERNS], unsigned word_bits, unsigned per_word)
 {
 	uint64_t all = choose(word_bits - 1, per_word - 1), random = 1;
 

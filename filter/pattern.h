@@ -4,8 +4,8 @@
  * multiplication and a shift per bit, and when two fall together, 1.3% more memory;
  * double hashing inside a word costs far more false positives.
  */
-#ifndef FILTER_PATTERN_H
-#define FILTER_PATTERN_H
+#ifndef TWICE_PATTERN_H
+#define TWICE_PATTERN_H
 
 #include <stdint.h>
 
@@ -16,7 +16,7 @@ enum {
 
 /* Patterns of per_word bits for words of word_bits; the same on every machine, since
  * snapshots depend on them. */
-void pattern_fill(uint64_t pattern[PATTERNS], unsigned word_bits, unsigned per_word);
+void twice_pattern_fill(uint64_t pattern[PATTERNS], unsigned word_bits, unsigned per_word);
 
 static inline uint64_t
 pattern_bits(const uint64_t pattern[PATTERNS], unsigned word_bits, uint64_t hash)

@@ -21,45 +21,45 @@ enum {
 };
 
 double
-sizing_fpr_exact(double m, double n, double k)
+twice_sizing_fpr_exact(double m, double n, double k)
 {
 	return pow(-expm1(k * n * log1p(-1 / m)), k);
 }
 
 double
-sizing_fpr(double m, double n, double k)
+twice_sizing_fpr(double m, double n, double k)
 {
 	return pow(-expm1(-k * n / m), k);
 }
 
 double
-sizing_fpr_bound(double m, double n, double k)
+twice_sizing_fpr_bound(double m, double n, double k)
 {
 	return pow(-expm1(-k * (n + 0.5) / (m - 1)), k);
 }
 
 double
-sizing_best_hashes(double m, double n)
+twice_sizing_best_hashes(double m, double n)
 {
 	return m / n * M_LN2;
 }
 
 double
-sizing_bits(double n, double p)
+twice_sizing_bits(double n, double p)
 {
 	return -n * log(p) / (M_LN2 * M_LN2);
 }
 
 double
-sizing_least_bits(double n, double p)
+twice_sizing_least_bits(double n, double p)
 {
 	return -n * log2(p);
 }
 
 double
-sizing_table_fpr(unsigned bits_per_key, unsigned hashes)
+twice_sizing_table_fpr(unsigned bits_per_key, unsigned hashes)
 {
-	return sizing_fpr(bits_per_key, 1, hashes);
+	return twice_sizing_fpr(bits_per_key, 1, hashes);
 }
 
 static double
@@ -72,20 +72,20 @@ three_digits(double p)
 static bool
 reaches(unsigned bits, unsigned hashes, double p)
 {
-	return three_digits(sizing_table_fpr(bits, hashes)) <= p * (1 + 1e-9);
+	return three_digits(twice_sizing_table_fpr(bits, hashes)) <= p * (1 + 1e-9);
 }
 
-struct sizing_choice
-sizing_fewest_hashes(double p)
+struct twice_sizing_choice
+twice_sizing_fewest_hashes(double p)
 {
 	for (unsigned bits = 1; bits <= CHOICE_BITS_MAX; bits++) {
-		unsigned best = (unsigned)fmax(1, round(sizing_best_hashes(bits, 1)));
+		unsigned best = (unsigned)fmax(1, round(twice_sizing_best_hashes(bits, 1)));
 
 		for (unsigned k = 1; k <= best; k++)
 			if (reaches(bits, k, p))
-				return (struct sizing_choice){bits, k};
+				return (struct twice_sizing_choice){bits, k};
 	}
-	return (struct sizing_choice){0, 0};
+	return (struct twice_sizing_choice){0, 0};
 }
 
 /* ---- lines ---- */
@@ -102,7 +102,7 @@ choose(double n, unsigned k)
 /* word[j], j < n: are all per_word bits of a key that is not there ones, in a word that j
  * keys touched? By inclusion and exclusion over the bits that all j keys miss. */
 static void
-word_fpr(double *word, unsigned n, const struct sizing_line *l)
+word_fpr(double *word, unsigned n, const struct twice_sizing_line *l)
 {
 	double all = choose(l->word_bits, l->per_word);
 
@@ -133,10 +133,10 @@ poisson(double p[TERMS], double mean)
  * touches both of its words and words - 2 touch the first only, as many the second
  * only: three independent Poisson counts, of which the two words share one. */
 double
-sizing_line_fpr(const struct sizing_line *l, double keys_per_line)
+twice_sizing_line_fpr(const struct twice_sizing_line *l, double keys_per_line)
 {
 	if (keys_per_line > CROWDED)
-		return pow(sizing_line_fill(l, keys_per_line), 2 * l->per_word);
+		return pow(twice_sizing_line_fill(l, keys_per_line), 2 * l->per_word);
 
 	double pairs = choose(l->words, 2), sum = 0;
 	double both[TERMS], only[TERMS], word[2 * TERMS];
@@ -156,51 +156,51 @@ sizing_line_fpr(const struct sizing_line *l, double keys_per_line)
 
 /* A bit is touched by a key with probability 2/words * per_word/word_bits. */
 static double
-bit_share(const struct sizing_line *l)
+bit_share(const struct twice_sizing_line *l)
 {
 	return 2.0 * l->per_word / (l->words * l->word_bits);
 }
 
 double
-sizing_line_fill(const struct sizing_line *l, double keys_per_line)
+twice_sizing_line_fill(const struct twice_sizing_line *l, double keys_per_line)
 {
 	return -expm1(-keys_per_line * bit_share(l));
 }
 
 double
-sizing_line_keys(const struct sizing_line *l, double fill)
+twice_sizing_line_keys(const struct twice_sizing_line *l, double fill)
 {
 	return fill < 1 ? -log1p(-fill) / bit_share(l) : (double)INFINITY;
 }
 
 /* Simpson's rule; the rate is smooth and small. */
 double
-sizing_line_counted(const struct sizing_line *l, double keys_per_line)
+twice_sizing_line_counted(const struct twice_sizing_line *l, double keys_per_line)
 {
 	double step = keys_per_line / STEPS, sum = 0;
 
 	for (unsigned i = 0; i <= STEPS; i++) {
 		unsigned weight = i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2;
-		sum += weight * sizing_line_fpr(l, i * step);
+		sum += weight * twice_sizing_line_fpr(l, i * step);
 	}
 	return keys_per_line - sum * step / 3;
 }
 
 double
-sizing_union_fpr(double p, unsigned generations)
+twice_sizing_union_fpr(double p, unsigned generations)
 {
 	return -expm1(generations * log1p(-p));
 }
 
 static double
-line_rate(const struct sizing_line *l, unsigned generations, double keys_per_line)
+line_rate(const struct twice_sizing_line *l, unsigned generations, double keys_per_line)
 {
-	return sizing_union_fpr(sizing_line_fpr(l, keys_per_line), generations);
+	return twice_sizing_union_fpr(twice_sizing_line_fpr(l, keys_per_line), generations);
 }
 
 /* The most keys per line that keep the rate, by halving the interval. */
 static double
-most_keys(const struct sizing_line *l, unsigned generations, double p)
+most_keys(const struct twice_sizing_line *l, unsigned generations, double p)
 {
 	double low = 0, high = CROWDED;
 
@@ -216,26 +216,27 @@ most_keys(const struct sizing_line *l, unsigned generations, double p)
 }
 
 bool
-sizing_plan_lines(struct sizing_plan *out, unsigned words, unsigned word_bits, unsigned generations,
-		  uint64_t capacity, double p)
+twice_sizing_plan_lines(struct twice_sizing_plan *out, unsigned words, unsigned word_bits,
+			unsigned generations, uint64_t capacity, double p)
 {
 	if (!(p >= 1e-6 && p <= 0.5) || capacity < 1 || capacity > UINT64_C(1) << 30)
 		return false;
 
-	struct sizing_line best = {words, word_bits, 0};
+	struct twice_sizing_line best = {words, word_bits, 0};
 	double keys = 0;
 
 	for (unsigned per_word = 1; per_word <= PER_WORD_MAX; per_word++) {
-		struct sizing_line l = {words, word_bits, per_word};
+		struct twice_sizing_line l = {words, word_bits, per_word};
 		/* Half of all bits ones would end a generation before its time. */
-		double most = fmin(most_keys(&l, generations, p), sizing_line_keys(&l, 0.4995));
+		double most =
+			fmin(most_keys(&l, generations, p), twice_sizing_line_keys(&l, 0.4995));
 
 		if (most <= keys) /* it rises to one summit and falls */
 			break;
 		best = l;
 		keys = most;
 	}
-	double counted = sizing_line_counted(&best, keys);
+	double counted = twice_sizing_line_counted(&best, keys);
 
 	out->line = best;
 	out->lines = (uint64_t)ceil((double)capacity / counted);

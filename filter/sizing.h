@@ -7,8 +7,8 @@
  * Units     m bits, n keys, k hashes (bits set per key), p a probability.
  * Errors    none: nonsense in gives NaN or infinity out, as noted.
  */
-#ifndef FILTER_SIZING_H
-#define FILTER_SIZING_H
+#ifndef TWICE_SIZING_H
+#define TWICE_SIZING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,65 +17,65 @@
 /* ---- the classic filter ---- */
 
 /* (1 - (1 - 1/m)^(kn))^k */
-double sizing_fpr_exact(double m, double n, double k);
+double twice_sizing_fpr_exact(double m, double n, double k);
 
 /* (1 - e^(-kn/m))^k */
-double sizing_fpr(double m, double n, double k);
+double twice_sizing_fpr(double m, double n, double k);
 
 /* (1 - e^(-k(n + 1/2)/(m - 1)))^k: never below the truth */
-double sizing_fpr_bound(double m, double n, double k);
+double twice_sizing_fpr_bound(double m, double n, double k);
 
 /* k = (m/n) ln 2, the k with the lowest rate; not rounded */
-double sizing_best_hashes(double m, double n);
+double twice_sizing_best_hashes(double m, double n);
 
 /* m = -n ln p / (ln 2)^2, with the best k */
-double sizing_bits(double n, double p);
+double twice_sizing_bits(double n, double p);
 
 /* n log2(1/p): what any structure needs that answers with error p */
-double sizing_least_bits(double n, double p);
+double twice_sizing_least_bits(double n, double p);
 
 /* 1 / ln 2: a Bloom filter needs this many times the least */
-#define SIZING_BLOOM_COST 1.4426950408889634
+#define TWICE_SIZING_BLOOM_COST 1.4426950408889634
 
-/* The table of rates: SIZING_TABLE_BITS_MIN.. bits per key by 1.. hashes. */
+/* The table of rates: TWICE_SIZING_TABLE_BITS_MIN.. bits per key by 1.. hashes. */
 enum {
-	SIZING_TABLE_BITS_MIN = 2,
-	SIZING_TABLE_BITS_MAX = 9,
-	SIZING_TABLE_HASHES_MAX = 7,
+	TWICE_SIZING_TABLE_BITS_MIN = 2,
+	TWICE_SIZING_TABLE_BITS_MAX = 9,
+	TWICE_SIZING_TABLE_HASHES_MAX = 7,
 };
-double sizing_table_fpr(unsigned bits_per_key, unsigned hashes);
+double twice_sizing_table_fpr(unsigned bits_per_key, unsigned hashes);
 
 /* Whole bits per key, as few as reach p, and then as few hashes as reach it: 0.01 ->
  * 10, 5. Rates are compared to three digits, as tables print them. */
-struct sizing_choice {
+struct twice_sizing_choice {
 	unsigned bits_per_key, hashes;
 };
-struct sizing_choice sizing_fewest_hashes(double p);
+struct twice_sizing_choice twice_sizing_fewest_hashes(double p);
 
 /* ---- lines: `words` words of `word_bits`; a key sets `per_word` different
  * bits in each of two different words ---- */
 
-struct sizing_line {
+struct twice_sizing_line {
 	unsigned words, word_bits, per_word;
 };
 
 /* Rate of one generation with this many keys per line on average: exact for random
  * keys in many lines. */
-double sizing_line_fpr(const struct sizing_line *l, double keys_per_line);
+double twice_sizing_line_fpr(const struct twice_sizing_line *l, double keys_per_line);
 
 /* Ones among all bits, 0 to 1; and back: infinity when all are ones. */
-double sizing_line_fill(const struct sizing_line *l, double keys_per_line);
-double sizing_line_keys(const struct sizing_line *l, double fill);
+double twice_sizing_line_fill(const struct twice_sizing_line *l, double keys_per_line);
+double twice_sizing_line_keys(const struct twice_sizing_line *l, double fill);
 
 /* Of keys_per_line different keys that came, how many the filter took for new on their
  * way in: the others were false positives, set no bit, and are not counted. */
-double sizing_line_counted(const struct sizing_line *l, double keys_per_line);
+double twice_sizing_line_counted(const struct twice_sizing_line *l, double keys_per_line);
 
 /* What `generations` independent generations of rate p answer together. */
-double sizing_union_fpr(double p, unsigned generations);
+double twice_sizing_union_fpr(double p, unsigned generations);
 
-struct sizing_plan {
-	struct sizing_line line; /* per_word chosen for the least memory */
+struct twice_sizing_plan {
+	struct twice_sizing_line line; /* per_word chosen for the least memory */
 	uint64_t lines;
 	double keys_per_line; /* with `capacity` keys in */
 	double fpr;	      /* of all generations together, full */
@@ -83,17 +83,17 @@ struct sizing_plan {
 
 /* Fewest lines for `capacity` keys, new ones counted, per generation at rate p with all generations
  * full. False when p is out of 1e-6 to 0.5 or capacity out of 1 to 2^30. */
-bool sizing_plan_lines(struct sizing_plan *out, unsigned words, unsigned word_bits,
-		       unsigned generations, uint64_t capacity, double p);
+bool twice_sizing_plan_lines(struct twice_sizing_plan *out, unsigned words, unsigned word_bits,
+			     unsigned generations, uint64_t capacity, double p);
 
 /* ---- in words ---- */
 
 /* Text for people, into `out` as snprintf does it: returns the length the whole text has,
- * ending with a newline; 0 when sizing_plan_lines would say no. What a pair for so many
+ * ending with a newline; 0 when twice_sizing_plan_lines would say no. What a pair for so many
  * URLs costs, and what its errors mean. */
-size_t sizing_explain(char *out, size_t room, uint64_t urls, double fpr);
+size_t twice_sizing_explain(char *out, size_t room, uint64_t urls, double fpr);
 
 /* The table of rates, m/n = 2..9 by k = 1..7, as text. */
-size_t sizing_explain_table(char *out, size_t room);
+size_t twice_sizing_explain_table(char *out, size_t room);
 
 #endif

@@ -62,22 +62,22 @@ percent(char out[32], double p)
 /* The rate over the life of a generation: the previous one is full, the current one
  * fills from nothing. Simpson's rule. */
 static double
-average_rate(const struct sizing_plan *plan)
+average_rate(const struct twice_sizing_plan *plan)
 {
 	enum { STEPS = 16 };
-	double then = sizing_line_fpr(&plan->line, plan->keys_per_line), sum = 0;
+	double then = twice_sizing_line_fpr(&plan->line, plan->keys_per_line), sum = 0;
 
 	for (unsigned i = 0; i <= STEPS; i++) {
 		double weight = i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2;
 		double keys = plan->keys_per_line * i / STEPS;
 
-		sum += weight * (1 - (1 - then) * (1 - sizing_line_fpr(&plan->line, keys)));
+		sum += weight * (1 - (1 - then) * (1 - twice_sizing_line_fpr(&plan->line, keys)));
 	}
 	return sum / (3 * STEPS);
 }
 
 static void
-say_cost(struct text *t, const struct sizing_plan *plan, double urls)
+say_cost(struct text *t, const struct twice_sizing_plan *plan, double urls)
 {
 	double bytes = (double)plan->lines * LINE_BYTES;
 	char a[32], b[32];
@@ -93,7 +93,7 @@ say_cost(struct text *t, const struct sizing_plan *plan, double urls)
 }
 
 static void
-say_errors(struct text *t, const struct sizing_plan *plan)
+say_errors(struct text *t, const struct twice_sizing_plan *plan)
 {
 	double average = average_rate(plan);
 	char a[32], b[32];
@@ -114,35 +114,37 @@ say_errors(struct text *t, const struct sizing_plan *plan)
 static void
 say_theory(struct text *t, double n, double p)
 {
-	double m = ceil(sizing_bits(n, p)), k = fmax(1, round(sizing_best_hashes(m, n)));
-	struct sizing_choice choice = sizing_fewest_hashes(p);
+	double m = ceil(twice_sizing_bits(n, p)),
+	       k = fmax(1, round(twice_sizing_best_hashes(m, n)));
+	struct twice_sizing_choice choice = twice_sizing_fewest_hashes(p);
 	char a[32], b[32];
 
 	say(t, "For comparison, one classic Bloom filter of %s keys at %s:\n\n", grouped(a, n),
 	    percent(b, p));
 	say(t, "  bits               %s: %.2f per key (-n ln p / (ln 2)^2), %s\n", grouped(a, m),
 	    m / n, bytes_word(b, m / 8));
-	say(t, "  hashes             %.0f (best: %.2f = m/n ln 2)\n", k, sizing_best_hashes(m, n));
+	say(t, "  hashes             %.0f (best: %.2f = m/n ln 2)\n", k,
+	    twice_sizing_best_hashes(m, n));
 	say(t, "  rate               %.5f%% exactly, %.5f%% by the usual formula, at most %.5f%%\n",
-	    100 * sizing_fpr_exact(m, n, k), 100 * sizing_fpr(m, n, k),
-	    100 * sizing_fpr_bound(m, n, k));
+	    100 * twice_sizing_fpr_exact(m, n, k), 100 * twice_sizing_fpr(m, n, k),
+	    100 * twice_sizing_fpr_bound(m, n, k));
 	say(t,
 	    "  least possible     %.2f bits per key (log2(1/p)) for any structure; a Bloom filter\n"
 	    "                     needs %.2f times as many\n",
-	    sizing_least_bits(1, p), SIZING_BLOOM_COST);
+	    twice_sizing_least_bits(1, p), TWICE_SIZING_BLOOM_COST);
 	if (choice.hashes)
 		say(t, "  fewest hashes      %u, with %u whole bits per key\n", choice.hashes,
 		    choice.bits_per_key);
 }
 
 size_t
-sizing_explain(char *out, size_t room, uint64_t urls, double fpr)
+twice_sizing_explain(char *out, size_t room, uint64_t urls, double fpr)
 {
 	struct text t = {out, room, 0};
-	struct sizing_plan plan;
+	struct twice_sizing_plan plan;
 	char a[32], b[32];
 
-	if (!sizing_plan_lines(&plan, LINE_COLUMNS, WORD_BITS, 2, urls, fpr))
+	if (!twice_sizing_plan_lines(&plan, LINE_COLUMNS, WORD_BITS, 2, urls, fpr))
 		return 0;
 	say(&t, "A pair of filters for %s URLs per generation at %s false positives:\n\n",
 	    grouped(a, (double)urls), percent(b, fpr));
@@ -156,18 +158,19 @@ sizing_explain(char *out, size_t room, uint64_t urls, double fpr)
 }
 
 size_t
-sizing_explain_table(char *out, size_t room)
+twice_sizing_explain_table(char *out, size_t room)
 {
 	struct text t = {out, room, 0};
 
 	say(&t, "False positives of a classic filter, (1 - e^(-kn/m))^k:\n\n  m/n");
-	for (unsigned k = 1; k <= SIZING_TABLE_HASHES_MAX; k++)
+	for (unsigned k = 1; k <= TWICE_SIZING_TABLE_HASHES_MAX; k++)
 		say(&t, "     k=%u", k);
 	say(&t, "\n");
-	for (unsigned bits = SIZING_TABLE_BITS_MIN; bits <= SIZING_TABLE_BITS_MAX; bits++) {
+	for (unsigned bits = TWICE_SIZING_TABLE_BITS_MIN; bits <= TWICE_SIZING_TABLE_BITS_MAX;
+	     bits++) {
 		say(&t, "  %3u", bits);
-		for (unsigned k = 1; k <= SIZING_TABLE_HASHES_MAX; k++)
-			say(&t, "  %.4f", sizing_table_fpr(bits, k));
+		for (unsigned k = 1; k <= TWICE_SIZING_TABLE_HASHES_MAX; k++)
+			say(&t, "  %.4f", twice_sizing_table_fpr(bits, k));
 		say(&t, "\n");
 	}
 	return t.n;

@@ -6,7 +6,7 @@
  */
 #include "proxy/admin/filters.h"
 
-#include "filter/scalable.h"
+#include "filter/family/scalable.h"
 #include "proxy/base/mem.h"
 
 #include <ctype.h>
@@ -24,14 +24,14 @@
 
 struct named {
 	char name[FILTERS_NAME_MOST + 1];
-	struct scalable_options made_for;
-	struct chain *chain; /* owned */
+	struct twice_scalable_options made_for;
+	struct twice_chain *chain; /* owned */
 };
 
 struct filters {
 	struct filters_limits limits;
-	struct filter_seed seed; /* keys are chosen by strangers */
-	struct named **v;	 /* owned, each; in the order they were made */
+	struct twice_seed seed; /* keys are chosen by strangers */
+	struct named **v;	/* owned, each; in the order they were made */
 	size_t n;
 };
 
@@ -84,18 +84,18 @@ answer_json(struct filters_answer *out, int status, json_t *value)
 static json_t *
 json_of(const struct named *f)
 {
-	const struct chain *c = f->chain;
+	const struct twice_chain *c = f->chain;
 	return json_pack("{s:s, s:I, s:f, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", //
 			 "name", f->name,				       //
 			 "capacity", (json_int_t)f->made_for.keys,	       //
 			 "false_positives", f->made_for.fpr,		       //
 			 "grow", (json_int_t)f->made_for.growth,	       //
-			 "keys", (json_int_t)chain_count(c),		       //
-			 "links", (json_int_t)chain_links(c),		       //
-			 "bytes", (json_int_t)chain_memory(c),		       //
-			 "fill", chain_fill(c),				       //
-			 "estimated_false_positives", chain_fpr(c),	       //
-			 "error_bound", chain_fpr_full(c));
+			 "keys", (json_int_t)twice_chain_count(c),	       //
+			 "links", (json_int_t)twice_chain_links(c),	       //
+			 "bytes", (json_int_t)twice_chain_memory(c),	       //
+			 "fill", twice_chain_fill(c),			       //
+			 "estimated_false_positives", twice_chain_fpr(c),      //
+			 "error_bound", twice_chain_fpr_full(c));
 }
 
 /* ---- the shelf ------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ bytes_of(const struct filters *all)
 {
 	size_t bytes = 0;
 	for (size_t i = 0; i < all->n; i++)
-		bytes += chain_memory(all->v[i]->chain);
+		bytes += twice_chain_memory(all->v[i]->chain);
 	return bytes;
 }
 
@@ -128,7 +128,7 @@ room_of(const struct filters *all)
 static void
 forget(struct named *f)
 {
-	chain_destroy(&f->chain);
+	twice_chain_destroy(&f->chain);
 	free(f);
 }
 
@@ -141,7 +141,7 @@ filters_create(const struct filters_limits *limits)
 		ssize_t got = getrandom(random + done, sizeof(random) - done, 0);
 		done += got > 0 ? (size_t)got : 0;
 	}
-	filter_seed_init(&all->seed, random, sizeof(random));
+	twice_seed_init(&all->seed, random, sizeof(random));
 	all->limits = *limits;
 	all->v = mem_zalloc(limits->filters * sizeof(struct named *));
 	return all;
@@ -174,19 +174,19 @@ parse_whole(const char *z, uint64_t least, uint64_t most, uint64_t *out)
 }
 
 static bool
-parse_capacity(const char *z, struct scalable_options *o)
+parse_capacity(const char *z, struct twice_scalable_options *o)
 {
 	return parse_whole(z, 1, CAPACITY_MOST, &o->keys);
 }
 
 static bool
-parse_grow(const char *z, struct scalable_options *o)
+parse_grow(const char *z, struct twice_scalable_options *o)
 {
-	return parse_whole(z, 2, CHAIN_GROWTH_MOST, &o->growth);
+	return parse_whole(z, 2, TWICE_CHAIN_GROWTH_MOST, &o->growth);
 }
 
 static bool
-parse_false_positives(const char *z, struct scalable_options *o)
+parse_false_positives(const char *z, struct twice_scalable_options *o)
 {
 	char *end;
 	if (!isdigit((unsigned char)*z) || strpbrk(z, "xX"))
@@ -206,7 +206,7 @@ parse_false_positives(const char *z, struct scalable_options *o)
 static const struct parameter {
 	const char *word;
 	bool needed;
-	bool (*parse)(const char *z, struct scalable_options *o);
+	bool (*parse)(const char *z, struct twice_scalable_options *o);
 	const char *says;
 } parameters[] = {
 	{ "capacity",        true,  parse_capacity,        "capacity is the number of keys it is made for, 1 to 1000000000000" },
@@ -218,7 +218,7 @@ enum { PARAMETERS = sizeof(parameters) / sizeof(parameters[0]) };
 
 /* NULL, or what is wrong. */
 static const char *
-read_pairs(struct evkeyvalq *pairs, struct scalable_options *o)
+read_pairs(struct evkeyvalq *pairs, struct twice_scalable_options *o)
 {
 	bool given[PARAMETERS] = {false};
 	for (struct evkeyval *pair = pairs->tqh_first; pair; pair = pair->next.tqe_next) {
@@ -238,7 +238,7 @@ read_pairs(struct evkeyvalq *pairs, struct scalable_options *o)
 }
 
 static const char *
-read_query(const char *query, struct scalable_options *o)
+read_query(const char *query, struct twice_scalable_options *o)
 {
 	struct evkeyvalq pairs;
 	if (evhttp_parse_query_str(query ? query : "", &pairs) < 0)
@@ -249,12 +249,12 @@ read_query(const char *query, struct scalable_options *o)
 }
 
 static void
-make(const struct visit *v, const struct scalable_options *o)
+make(const struct visit *v, const struct twice_scalable_options *o)
 {
 	struct filters *all = v->all;
-	struct chain_plan plan = scalable_plan(o);
-	size_t needs = chain_first_bytes(&plan), room = room_of(all);
-	struct chain *c = needs <= room ? scalable_create(o) : NULL;
+	struct twice_chain_plan plan = twice_scalable_plan(o);
+	size_t needs = twice_chain_first_bytes(&plan), room = room_of(all);
+	struct twice_chain *c = needs <= room ? twice_scalable_create(o) : NULL;
 	if (!c) {
 		refuse(v->out, 507,
 		       "\"%.*s\" needs %zu bytes and %zu are left of the %zu that all filters may "
@@ -273,7 +273,7 @@ make(const struct visit *v, const struct scalable_options *o)
 static void
 on_reserve(const struct visit *v)
 {
-	struct scalable_options o = {.growth = 2};
+	struct twice_scalable_options o = {.growth = 2};
 	const char *wrong = read_query(v->q->query, &o);
 	if (wrong)
 		refuse(v->out, 400, "%s", wrong);
@@ -340,10 +340,10 @@ answer_bit(struct filters_answer *out, bool bit)
 
 /* Does the key cost no memory, or memory that there is? */
 static bool
-has_room(const struct visit *v, struct key_hash h)
+has_room(const struct visit *v, struct twice_key_hash h)
 {
-	size_t more = chain_next_bytes(v->f->chain);
-	return more == 0 || chain_has(v->f->chain, h) || more <= room_of(v->all);
+	size_t more = twice_chain_next_bytes(v->f->chain);
+	return more == 0 || twice_chain_has(v->f->chain, h) || more <= room_of(v->all);
 }
 
 static void
@@ -353,17 +353,17 @@ on_add(const struct visit *v)
 	if (!are_keys(rest, v->out))
 		return;
 	for (size_t line = 1; next_key(&rest, &key); line++) {
-		struct key_hash h = key_hash_of(&v->all->seed, key.p, key.n);
+		struct twice_key_hash h = twice_key_hash_of(&v->all->seed, key.p, key.n);
 		if (!has_room(v, h)) {
 			refuse(v->out, 507,
 			       "the keys from line %zu on were not added: \"%s\" wants to grow by "
 			       "%zu bytes and %zu are left of the %zu that all filters may take; "
 			       "delete one",
-			       line, v->f->name, chain_next_bytes(v->f->chain), room_of(v->all),
-			       v->all->limits.bytes);
+			       line, v->f->name, twice_chain_next_bytes(v->f->chain),
+			       room_of(v->all), v->all->limits.bytes);
 			return;
 		}
-		answer_bit(v->out, !chain_add(v->f->chain, h));
+		answer_bit(v->out, !twice_chain_add(v->f->chain, h));
 	}
 }
 
@@ -374,8 +374,8 @@ on_has(const struct visit *v)
 	if (!are_keys(rest, v->out))
 		return;
 	while (next_key(&rest, &key))
-		answer_bit(v->out,
-			   chain_has(v->f->chain, key_hash_of(&v->all->seed, key.p, key.n)));
+		answer_bit(v->out, twice_chain_has(v->f->chain,
+						   twice_key_hash_of(&v->all->seed, key.p, key.n)));
 }
 
 /* ---- GET, DELETE ----------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #define ADMIN_REPORT_H
 
 #include "filter/pair.h"
+#include "filter/short.h"
 #include "proxy/base/buf.h"
 #include "proxy/base/metrics.h"
 #include "proxy/cache/baseline.h"

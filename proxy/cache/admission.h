@@ -5,6 +5,7 @@
 #define CACHE_ADMISSION_H
 
 #include "filter/pair.h"
+#include "filter/short.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +24,7 @@ struct admission_facts {
 	enum admission_rule rule; /* of the route */
 	unsigned sightings;	  /* setting: 1 admits everything, 2 the second, N the N-th */
 	unsigned seen;		  /* sightings known before this one (with the pair: 0 or 1) */
-	enum sight sight;	  /* where it was known */
+	enum twice_sight sight;	  /* where it was known */
 	uint64_t body_bytes;	  /* UINT64_MAX: not known yet */
 	uint64_t max_object_bytes;
 	double disk_used_share, fill_until; /* 0..1 */

@@ -11,6 +11,7 @@
 #define CACHE_BASELINE_H
 
 #include "filter/hash.h"
+#include "filter/short.h"
 
 #include <stdbool.h>
 #include <stdint.h>

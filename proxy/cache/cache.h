@@ -14,6 +14,7 @@
 #define CACHE_CACHE_H
 
 #include "filter/hash.h"
+#include "filter/short.h"
 #include "proxy/base/block.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/str.h"

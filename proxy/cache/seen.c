@@ -18,8 +18,8 @@
 struct seen {
 	struct cache *cache;
 	bool on_disk;
-	struct pair *pair; /* one of the two */
-	struct memory *memory;
+	struct twice_pair *pair; /* one of the two */
+	struct twice_filter *memory;
 	struct pair_options pair_options;
 	struct memory_options memory_options;
 	int64_t born_s;
@@ -40,7 +40,7 @@ seen_test(const struct seen *s, struct key_hash h)
 {
 	if (!s->pair)
 		return memory_test(s->memory, h);
-	enum sight was = pair_test(s->pair, h);
+	enum twice_sight was = pair_test(s->pair, h);
 	return (struct memory_sight){was, was != SIGHT_FIRST};
 }
 
@@ -49,7 +49,7 @@ seen_record(struct seen *s, struct key_hash h)
 {
 	if (!s->pair)
 		return memory_record(s->memory, h);
-	enum sight was = pair_record(s->pair, h);
+	enum twice_sight was = pair_record(s->pair, h);
 	return (struct memory_sight){was, was != SIGHT_FIRST};
 }
 

@@ -6,8 +6,9 @@
 #ifndef CACHE_SEEN_H
 #define CACHE_SEEN_H
 
-#include "filter/memory.h"
+#include "filter/family/filter.h"
 #include "filter/pair.h"
+#include "filter/short.h"
 #include "proxy/cache/cache.h"
 
 struct seen;

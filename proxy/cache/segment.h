@@ -54,6 +54,7 @@
 #define CACHE_SEGMENT_H
 
 #include "filter/hash.h"
+#include "filter/short.h"
 #include "proxy/base/str.h"
 #include "proxy/http/policy.h"
 

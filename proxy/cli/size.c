@@ -51,7 +51,7 @@ answer(struct flags *f, const struct question *q)
 		flags_refuse(f, "for how many URLs? try: twice size --urls 10M --fpr 1%%");
 		return CLI_USAGE;
 	}
-	if (q->urls > 0 && sizing_explain(text, sizeof(text), q->urls, q->fpr) == 0) {
+	if (q->urls > 0 && twice_sizing_explain(text, sizeof(text), q->urls, q->fpr) == 0) {
 		flags_refuse(
 			f,
 			"out of range: --urls from 1 to 1073741824, --fpr from 0.0001%% to 50%%");
@@ -60,7 +60,7 @@ answer(struct flags *f, const struct question *q)
 	if (q->urls > 0)
 		fputs(text, stdout);
 	if (q->table) {
-		sizing_explain_table(text, sizeof(text));
+		twice_sizing_explain_table(text, sizeof(text));
 		printf("%s%s", q->urls > 0 ? "\n" : "", text);
 	}
 	return fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;

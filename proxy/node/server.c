@@ -1,9 +1,11 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server.h"
 
+#include "proxy/admin/admin.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/serve/fill.h"
+#include "proxy/serve/txn.h"
 #include "proxy/wire/listen.h"
 #include "proxy/node/worker.h"
 
@@ -20,7 +22,13 @@ enum { SNAPSHOT_EVERY_S = 900 };
 struct server {
 	const struct config *config;
 	const char *version;
-	struct shared shared;
+	struct shelves shelves;
+	struct settings *settings; /* for who asks from the admin thread */
+	struct upstream *upstream;
+	struct admin *admin;
+	_Atomic unsigned connections;
+	_Atomic bool draining;
+	_Atomic int log_fd;	/* access log, or -1 */
 	struct worker *workers; /* aligned: metrics have their own cache lines */
 	unsigned worker_count;
 	unsigned *ports;
@@ -62,7 +70,7 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 	};
 	const struct config *c = s->config;
 	struct seen_options o = {
-		.cache = s->shared.cache,
+		.cache = s->shelves.cache,
 		.saved = c->cache.dir != NULL,
 		.memory =
 			{
@@ -73,14 +81,14 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 				.rotate_after_s = c->admission.rotate_after_s,
 			},
 	};
-	return seen_open(&s->shared.seen, &o, err, err_bytes);
+	return seen_open(&s->shelves.seen, &o, err, err_bytes);
 }
 
 static int
 open_shelves(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
-	struct shared *sh = &s->shared;
+	struct shelves *sh = &s->shelves;
 	struct cache_options o = {
 		.dir = c->cache.dir,
 		.disk_bytes = c->cache.disk_bytes,
@@ -91,7 +99,6 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
-	sh->max_object_bytes = o.max_object_bytes ? o.max_object_bytes : UINT64_MAX;
 	if (open_sightings(s, err, err_bytes))
 		return -1;
 	struct baseline_options b = {
@@ -109,15 +116,6 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	f.retain_bytes = f.total_bytes / 2;
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
-	sh->routes = routes_create(c);
-	sh->policy = (struct policy_settings){
-		.target = c->cache.targeted_field ? str_of(c->cache.targeted_field) : STR(""),
-		.default_stale_if_error_s = (int64_t)c->cache.stale_if_error_s,
-		.default_stale_while_revalidate_s = (int64_t)c->cache.stale_while_revalidate_s,
-		.default_ttl_s = (int64_t)c->cache.default_ttl_s,
-		.heuristic_fraction = c->cache.heuristic_fraction,
-		.heuristic_max_s = (int64_t)c->cache.heuristic_max_s,
-	};
 	return 0;
 }
 
@@ -148,7 +146,7 @@ open_origins(struct server *s, char *err, size_t err_bytes)
 			break;
 		n++;
 	}
-	s->shared.upstream = upstream_create(origins, n);
+	s->upstream = upstream_create(origins, n);
 	return n == c->origin_count ? 0 : -1;
 }
 
@@ -164,6 +162,13 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 	s->worker_count = n;
 	for (unsigned w = 0; w < n; w++) {
 		struct worker *worker = &s->workers[w];
+		worker->connections = &s->connections;
+		worker->serve = (struct serve){
+			.shelves = &s->shelves,
+			.settings = settings_create(c),
+			.upstream = s->upstream,
+			.log.fd = &s->log_fd,
+		};
 		worker->listeners = mem_zalloc(c->listen_count * sizeof *worker->listeners);
 		for (unsigned i = 0; i < c->listen_count; i++) {
 			worker->listeners[i].fd =
@@ -172,12 +177,38 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 				return -1;
 			worker->listener_count++;
 		}
-		if (worker_open(worker, &s->shared, w)) {
+		if (worker_open(worker, w)) {
 			snprintf(err, err_bytes, "cannot set up worker %u: %s", w, strerror(errno));
 			return -1;
 		}
 	}
 	return 0;
+}
+
+static void
+on_report(void *ctx, struct report *out)
+{
+	server_report(ctx, out);
+}
+
+static bool
+on_healthy(void *ctx)
+{
+	return server_healthy(ctx);
+}
+
+static bool
+on_purge(void *ctx, struct str url)
+{
+	return server_purge(ctx, url);
+}
+
+static int
+open_admin(struct server *s, char *err, size_t err_bytes)
+{
+	const struct admin_source source = {on_report, on_healthy, on_purge, s};
+	const char *addr = s->config->admin;
+	return addr ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
 }
 
 static int
@@ -202,8 +233,8 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	s->config = c;
 	s->version = version;
 	s->begun_us = now_us();
-	s->shared.config = c;
-	atomic_init(&s->shared.log_fd, open_log(c));
+	s->settings = settings_create(c);
+	atomic_init(&s->log_fd, open_log(c));
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
@@ -211,7 +242,7 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	pthread_cond_init(&s->wake, &attr);
 	pthread_condattr_destroy(&attr);
 	if (open_shelves(s, err, err_bytes) || open_origins(s, err, err_bytes) ||
-	    open_workers(s, err, err_bytes)) {
+	    open_workers(s, err, err_bytes) || open_admin(s, err, err_bytes)) {
 		server_destroy(&s);
 		return -1;
 	}
@@ -224,7 +255,7 @@ server_create(struct server **out, const struct config *c, const char *version, 
 static void
 keep(struct server *s)
 {
-	struct shared *sh = &s->shared;
+	struct shelves *sh = &s->shelves;
 	struct cache_stats stats;
 	seen_tick(sh->seen, now_s());
 	cache_stats(sh->cache, &stats);
@@ -248,7 +279,7 @@ keeper_run(void *arg)
 		pthread_mutex_unlock(&s->lock);
 		keep(s);
 		if (++seconds % SNAPSHOT_EVERY_S == 0)
-			seen_save(s->shared.seen, now_s());
+			seen_save(s->shelves.seen, now_s());
 		pthread_mutex_lock(&s->lock);
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec++;
@@ -276,7 +307,7 @@ server_stop(struct server *s)
 {
 	if (!s->started)
 		return;
-	atomic_store(&s->shared.draining, true);
+	atomic_store(&s->draining, true);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_drain(&s->workers[i]);
 	for (unsigned i = 0; i < s->worker_count; i++)
@@ -296,7 +327,8 @@ server_destroy(struct server **sp)
 	*sp = NULL;
 	if (!s)
 		return;
-	struct shared *sh = &s->shared;
+	struct shelves *sh = &s->shelves;
+	admin_stop(&s->admin); /* it asks and purges to the end */
 	if (sh->seen)
 		seen_save(sh->seen, now_s());
 	/* The I/O threads end first: after that no letter can come any more. */
@@ -305,13 +337,13 @@ server_destroy(struct server **sp)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	free(s->workers);
-	upstream_destroy(&sh->upstream);
-	routes_destroy(&sh->routes);
+	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);
-	int fd = atomic_load(&sh->log_fd);
+	settings_unref(&s->settings);
+	int fd = atomic_load(&s->log_fd);
 	if (fd >= 0)
 		close(fd);
 	pthread_cond_destroy(&s->wake);
@@ -345,7 +377,7 @@ on_stop(struct letter *l)
 {
 	struct stop *s = (struct stop *)l;
 	struct round *r = s->round;
-	worker_flush_log(s->worker);
+	access_log_flush(&s->worker->serve.log);
 	pthread_mutex_lock(&r->lock);
 	if (--r->left == 0)
 		pthread_cond_signal(&r->all);
@@ -372,6 +404,12 @@ go_round(struct server *s)
 	free(stops);
 }
 
+unsigned
+server_admin_port(const struct server *s)
+{
+	return s->admin ? admin_port(s->admin) : 0;
+}
+
 void
 server_reload(struct server *s)
 {
@@ -380,7 +418,7 @@ server_reload(struct server *s)
 		return;
 	if (s->started)
 		go_round(s); /* what was logged so far belongs to the old one */
-	int old = atomic_exchange(&s->shared.log_fd, fd);
+	int old = atomic_exchange(&s->log_fd, fd);
 	if (old < 0)
 		return;
 	if (s->started)
@@ -405,17 +443,17 @@ server_report(struct server *s, struct report *out)
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
 	out->now_s = now_s();
 	metrics_sum(blocks, n, out->n);
-	cache_stats(s->shared.cache, &out->cache);
-	baseline_stats(s->shared.baseline, &out->baseline);
-	seen_report(s->shared.seen, &out->generation);
-	out->open_connections = atomic_load(&s->shared.connections);
-	flights_count(s->shared.flights, &out->flights, &out->flight_bytes);
+	cache_stats(s->shelves.cache, &out->cache);
+	baseline_stats(s->shelves.baseline, &out->baseline);
+	seen_report(s->shelves.seen, &out->generation);
+	out->open_connections = atomic_load(&s->connections);
+	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
 }
 
 bool
 server_healthy(struct server *s)
 {
-	return !atomic_load(&s->shared.draining);
+	return !atomic_load(&s->draining);
 }
 
 /* "http://host/path" as the request that would ask for it. */
@@ -441,12 +479,12 @@ request_for(struct str url, struct request *r)
 bool
 server_purge(struct server *s, struct str url)
 {
-	struct shared *sh = &s->shared;
+	struct shelves *sh = &s->shelves;
 	struct request r;
 	if (!request_for(url, &r))
 		return false;
 	struct buf key = {0};
-	cachekey_build(&r, &route_find(sh->routes, &r)->key, &key);
+	cachekey_build(&r, &route_find(s->settings->routes, &r)->key, &key);
 	bool had = fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
 	buf_fini(&key);
 	return had;

@@ -40,25 +40,25 @@ add_request_line(struct buf *b, const struct txn *t)
 }
 
 void
-worker_flush_log(struct worker *w)
+access_log_flush(struct log_lines *l)
 {
-	int fd = atomic_load(&w->shared->log_fd);
-	if (w->log.n && fd >= 0) {
-		ssize_t n = write(fd, w->log.p, w->log.n);
+	int fd = atomic_load(l->fd);
+	if (l->lines.n && fd >= 0) {
+		ssize_t n = write(fd, l->lines.p, l->lines.n);
 		(void)n; /* a full disk must not stop the proxy; the tick says so once */
 	}
-	w->log.n = 0;
+	l->lines.n = 0;
 }
 
 void
 access_log(struct txn *t)
 {
-	struct worker *w = t->worker;
-	if (atomic_load_explicit(&w->shared->log_fd, memory_order_relaxed) < 0)
+	struct log_lines *l = &t->serve->log;
+	if (atomic_load_explicit(l->fd, memory_order_relaxed) < 0)
 		return;
-	struct buf *b = &w->log;
+	struct buf *b = &l->lines;
 	if (b->n == 0)
-		event_active(w->log_due, EV_TIMEOUT, 0);
+		l->due(l->node);
 	char peer[INET6_ADDRSTRLEN], when[64];
 	time_t now = (time_t)now_s();
 	struct tm tm;
@@ -82,5 +82,5 @@ access_log(struct txn *t)
 		   (long long)(t->head_us ? t->head_us - t->begun_us : 0),
 		   (long long)(end - t->begun_us), t->cut ? " cut" : "");
 	if (b->n > FLUSH_BYTES)
-		worker_flush_log(w);
+		access_log_flush(l);
 }

@@ -8,7 +8,8 @@
 #include <netinet/in.h>
 
 struct fill {
-	struct worker *worker;
+	struct serve *serve;
+	struct settings *settings; /* a reference */
 	struct fill *next, **prev;
 	enum fill_kind kind;
 	bool as_it_came; /* the client's conditions and ranges were sent along */
@@ -39,7 +40,7 @@ struct fill {
 	struct slice gap; /* asked for, with the part */
 	bool keeps_old;	  /* the answer is an error for which the stored object stands in */
 	struct object_write *write;
-	_Atomic uint64_t *turn; /* our slot of shared.writing, or NULL */
+	_Atomic uint64_t *turn; /* our slot of shelves.writing, or NULL */
 	uint64_t turn_since;
 	enum admission verdict;
 	struct terms terms;
@@ -70,7 +71,7 @@ void keep_commit(struct fill *f);
 /* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */
 void keep_invalidated(struct fill *f, const struct response *rs);
 /* keep.c: changes whenever what is stored under this primary key is forgotten. */
-uint32_t keep_forgotten(const struct shared *sh, struct key_hash primary);
+uint32_t keep_forgotten(const struct shelves *sh, struct key_hash primary);
 /* keep.c: what Content-Length says, UINT64_MAX when nothing usable. */
 uint64_t keep_length(const struct response *rs);
 

@@ -8,6 +8,7 @@
 #define SERVE_PASSES_H
 
 #include "filter/hash.h"
+#include "filter/short.h"
 
 #include <stdbool.h>
 

@@ -24,8 +24,8 @@ struct stream {
 	size_t n, at;
 };
 
-static const struct pair_options options = {.capacity = 200, .false_positives = 0.01};
-static const struct filter_seed seed;
+static const struct twice_pair_options options = {.capacity = 200, .false_positives = 0.01};
+static const struct twice_seed seed;
 
 static int
 stream_write(void *ctx, const void *bytes, size_t n)
@@ -55,13 +55,13 @@ static void
 forge(struct stream *s, const unsigned char *data, size_t n)
 {
 	static struct stream genuine;
-	struct pair *p = NULL;
+	struct twice_pair *p = NULL;
 
 	if (genuine.n == 0) {
-		if (pair_create(&p, &options, 0) != 0 ||
-		    pair_save(p, &seed, 0, stream_write, &genuine) != 0)
+		if (twice_pair_create(&p, &options, 0) != 0 ||
+		    twice_pair_save(p, &seed, 0, stream_write, &genuine) != 0)
 			abort();
-		pair_destroy(&p);
+		twice_pair_destroy(&p);
 	}
 	*s = genuine;
 	size_t inside = s->n - HEADER - SUM;
@@ -71,22 +71,22 @@ forge(struct stream *s, const unsigned char *data, size_t n)
 }
 
 static void
-use(struct pair *p)
+use(struct twice_pair *p)
 {
-	struct pair_stats stats;
+	struct twice_pair_stats stats;
 	struct stream again = {.n = 0};
 
 	for (uint64_t i = 0; i < KEYS; i++) {
-		struct key_hash h = {mix_bits(i), mix_bits(i + KEYS)};
+		struct twice_key_hash h = {mix_bits(i), mix_bits(i + KEYS)};
 
-		pair_record(p, h);
-		if (pair_test(p, h) == SIGHT_FIRST)
+		twice_pair_record(p, h);
+		if (twice_pair_test(p, h) == TWICE_SIGHT_FIRST)
 			abort();
 		if (i % 50 == 0)
-			pair_rotate(p, (int64_t)i);
+			twice_pair_rotate(p, (int64_t)i);
 	}
-	pair_stats(p, &stats);
-	if (pair_save(p, &seed, 0, stream_write, &again) != 0)
+	twice_pair_stats(p, &stats);
+	if (twice_pair_save(p, &seed, 0, stream_write, &again) != 0)
 		abort();
 }
 
@@ -94,7 +94,7 @@ int
 LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 {
 	struct stream s = {.n = 0};
-	struct pair *p = NULL;
+	struct twice_pair *p = NULL;
 
 	if (n == 0 || n > ROOM)
 		return 0;
@@ -102,9 +102,9 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		forge(&s, data + 1, n - 1);
 	else
 		stream_write(&s, data + 1, n - 1);
-	if (pair_load(&p, &options, &seed, 0, stream_read, &s) == NULL) {
+	if (twice_pair_load(&p, &options, &seed, 0, stream_read, &s) == NULL) {
 		use(p);
-		pair_destroy(&p);
+		twice_pair_destroy(&p);
 	} else if (p) {
 		abort();
 	}

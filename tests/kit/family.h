@@ -14,13 +14,13 @@
 
 #include "filter/hash.h"
 #include "filter/mix.h"
-#include "filter/seal.h"
+#include "filter/family/snapshot.h"
 #include "tests/kit/unit.h"
 
-static inline struct key_hash
+static inline struct twice_key_hash
 key_at(uint64_t salt, uint64_t i)
 {
-	static struct filter_seed seed;
+	static struct twice_seed seed;
 	static uint64_t salted = 0;
 	if (salted != salt + 1) {
 		uint64_t row = salt;
@@ -30,7 +30,7 @@ key_at(uint64_t salt, uint64_t i)
 	}
 	char url[48];
 	int n = snprintf(url, sizeof(url), "http://example.com/%llu", (unsigned long long)i);
-	return key_hash_of(&seed, url, (size_t)n);
+	return twice_key_hash_of(&seed, url, (size_t)n);
 }
 
 /* so many of the tries within so many standard errors of the chance forecast */
@@ -52,25 +52,25 @@ check_rate(double hits, double tries, double forecast)
 /* --- sealed bytes: any filter, its type erased --- */
 
 struct sealed {
-	int (*save)(const void *filter, const struct seal_sink *to);
-	void *(*load)(struct seal_source *from);
+	int (*save)(const void *filter, const struct twice_snapshot_sink *to);
+	void *(*load)(struct twice_snapshot_source *from);
 	void (*destroy)(void *filter);
 };
 
 /* SEALED(bloom) is bloom's row: const struct sealed bloom_sealed. */
 #define SEALED(kind)                                                                        \
-	static int kind##_sealed_save(const void *f, const struct seal_sink *to)            \
+	static int kind##_sealed_save(const void *f, const struct twice_snapshot_sink *to)  \
 	{                                                                                   \
-		return kind##_save(f, to);                                                  \
+		return twice_##kind##_save(f, to);                                          \
 	}                                                                                   \
-	static void *kind##_sealed_load(struct seal_source *from)                           \
+	static void *kind##_sealed_load(struct twice_snapshot_source *from)                 \
 	{                                                                                   \
-		return kind##_load(from);                                                   \
+		return twice_##kind##_load(from);                                           \
 	}                                                                                   \
 	static void kind##_sealed_destroy(void *f)                                          \
 	{                                                                                   \
-		struct kind *x = f;                                                         \
-		kind##_destroy(&x);                                                         \
+		struct twice_##kind *x = f;                                                 \
+		twice_##kind##_destroy(&x);                                                 \
 	}                                                                                   \
 	static const struct sealed kind##_sealed = {kind##_sealed_save, kind##_sealed_load, \
 						    kind##_sealed_destroy};
@@ -78,35 +78,37 @@ struct sealed {
 #define SEALED_TAG  77
 #define SEALED_ROOM (1u << 22)
 
-static inline struct seal_buffer
+static inline struct twice_snapshot_buffer
 sealed_bytes(const struct sealed *s, const void *filter)
 {
-	struct seal_buffer b = {.bytes = malloc(SEALED_ROOM), .size = SEALED_ROOM};
-	ck_assert_int_eq(0,
-			 s->save(filter, &(struct seal_sink){seal_buffer_write, &b, SEALED_TAG}));
+	struct twice_snapshot_buffer b = {.bytes = malloc(SEALED_ROOM), .size = SEALED_ROOM};
+	ck_assert_int_eq(0, s->save(filter, &(struct twice_snapshot_sink){
+						    twice_snapshot_buffer_write, &b, SEALED_TAG}));
 	b.size = b.used;
 	b.used = 0;
 	return b;
 }
 
 static inline void *
-sealed_load(const struct sealed *s, const struct seal_buffer *b, uint64_t tag, enum seal_fault *why)
+sealed_load(const struct sealed *s, const struct twice_snapshot_buffer *b, uint64_t tag,
+	    enum twice_snapshot_fault *why)
 {
-	struct seal_buffer copy = {b->bytes, b->size, 0};
-	struct seal_source from = {
-		.read = seal_buffer_read, .ctx = &copy, .tag = tag, .limit = b->size};
+	struct twice_snapshot_buffer copy = {b->bytes, b->size, 0};
+	struct twice_snapshot_source from = {
+		.read = twice_snapshot_buffer_read, .ctx = &copy, .tag = tag, .limit = b->size};
 	void *filter = s->load(&from);
 	*why = from.fault;
 	return filter;
 }
 
 static inline void
-check_refused(const struct sealed *s, const struct seal_buffer *b, uint64_t tag, const char *what)
+check_refused(const struct sealed *s, const struct twice_snapshot_buffer *b, uint64_t tag,
+	      const char *what)
 {
-	enum seal_fault why;
+	enum twice_snapshot_fault why;
 	void *filter = sealed_load(s, b, tag, &why);
 	ck_assert_msg(!filter, "%s was accepted", what);
-	ck_assert_msg(why != SEAL_NONE, "%s was refused without a reason", what);
+	ck_assert_msg(why != TWICE_SNAPSHOT_NONE, "%s was refused without a reason", what);
 }
 
 /* Saved, restored, saved again: the same bytes. Flipped, cut or foreign: refused.
@@ -114,11 +116,11 @@ check_refused(const struct sealed *s, const struct seal_buffer *b, uint64_t tag,
 static inline void *
 check_sealed(const struct sealed *s, const void *filter)
 {
-	enum seal_fault why;
-	struct seal_buffer b = sealed_bytes(s, filter);
+	enum twice_snapshot_fault why;
+	struct twice_snapshot_buffer b = sealed_bytes(s, filter);
 	void *again = sealed_load(s, &b, SEALED_TAG, &why);
-	ck_assert_msg(again != NULL, "refused: %s", seal_word(why));
-	struct seal_buffer c = sealed_bytes(s, again);
+	ck_assert_msg(again != NULL, "refused: %s", twice_snapshot_word(why));
+	struct twice_snapshot_buffer c = sealed_bytes(s, again);
 	ck_assert_uint_eq(b.size, c.size);
 	ck_assert_mem_eq(b.bytes, c.bytes, b.size);
 	free(c.bytes);
@@ -132,7 +134,7 @@ check_sealed(const struct sealed *s, const void *filter)
 	}
 	for (size_t whole = b.size; b.size > 0;
 	     b.size -= b.size > whole / 50 ? 1 + whole / 50 : 1) {
-		struct seal_buffer cut = {b.bytes, b.size - 1, 0};
+		struct twice_snapshot_buffer cut = {b.bytes, b.size - 1, 0};
 		check_refused(s, &cut, SEALED_TAG, "a cut end");
 		if (b.size == whole)
 			check_refused(s, &b, SEALED_TAG + 1, "another seed's filter");

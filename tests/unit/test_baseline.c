@@ -117,7 +117,7 @@ enum { N1 = 740, N2 = 260, BODY = 8192 };
 
 struct scene {
 	struct cache *c;
-	struct pair *pair;
+	struct twice_pair *pair;
 	struct baseline *b;
 };
 
@@ -135,7 +135,7 @@ request(struct scene *s, unsigned url)
 						 .fresh_until = 100});
 	enum found found = cache_lookup(s->c, &l, hash, k, &o);
 	ck_assert_int_ne(found, FOUND_LATER);
-	enum sight sight = pair_record(s->pair, hash);
+	enum twice_sight sight = pair_record(s->pair, hash);
 	if (found == FOUND_OBJECT) {
 		if (!o->on_disk && sight != SIGHT_FIRST)
 			cache_admit(s->c, o);

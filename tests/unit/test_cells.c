@@ -1,7 +1,7 @@
 /* test_cells.c - hash codes in cells, as in 1970.
  * rooms: filter
  */
-#include "filter/cells.h"
+#include "filter/family/cells.h"
 #include "tests/kit/family.h"
 
 SEALED(cells)
@@ -14,45 +14,47 @@ static const struct { uint64_t keys; double fpr; } wishes[] = {
 
 START_TEST(holds_its_keys_at_the_rate_asked_for)
 {
-	struct cells_shape shape = cells_shape(wishes[_i].keys, wishes[_i].fpr);
-	struct cells *c = cells_create(&shape);
+	struct twice_cells_shape shape = twice_cells_shape(wishes[_i].keys, wishes[_i].fpr);
+	struct twice_cells *c = twice_cells_create(&shape);
 	uint64_t hits = 0, tries = 1000000, there = 0;
 	for (uint64_t i = 0; i < wishes[_i].keys; i++)
-		there += cells_add(c, key_at(1, i)) == 1;
-	ck_assert_uint_eq(cells_count(c) + there, wishes[_i].keys);
+		there += twice_cells_add(c, key_at(1, i)) == 1;
+	ck_assert_uint_eq(twice_cells_count(c) + there, wishes[_i].keys);
 	for (uint64_t i = 0; i < wishes[_i].keys; i++)
-		ck_assert(cells_has(c, key_at(1, i)));
+		ck_assert(twice_cells_has(c, key_at(1, i)));
 	for (uint64_t i = 0; i < tries; i++)
-		hits += cells_has(c, key_at(1, wishes[_i].keys + i));
-	check_rate((double)hits, (double)tries, cells_fpr(c));
-	ck_assert_double_le(cells_fpr(c), wishes[_i].fpr);
-	cells_destroy(&c);
+		hits += twice_cells_has(c, key_at(1, wishes[_i].keys + i));
+	check_rate((double)hits, (double)tries, twice_cells_fpr(c));
+	ck_assert_double_le(twice_cells_fpr(c), wishes[_i].fpr);
+	twice_cells_destroy(&c);
 	ck_assert_ptr_null(c);
 }
 END_TEST
 
 START_TEST(full_cells_say_so_and_still_find)
 {
-	struct cells *c = cells_create(&(struct cells_shape){160, 20});
+	struct twice_cells *c = twice_cells_create(&(struct twice_cells_shape){160, 20});
 	for (uint64_t i = 0; i < 150; i++)
-		ck_assert_int_eq(0, cells_add(c, key_at(2, i)));
-	ck_assert_int_eq(-1, cells_add(c, key_at(2, 150)));
-	ck_assert_int_eq(1, cells_add(c, key_at(2, 149)));
-	ck_assert(!cells_has(c, key_at(2, 150)));
-	struct cells *again = check_sealed(&cells_sealed, c);
-	ck_assert(cells_has(again, key_at(2, 3)) && !cells_has(again, key_at(2, 151)));
-	cells_destroy(&again);
-	cells_destroy(&c);
+		ck_assert_int_eq(0, twice_cells_add(c, key_at(2, i)));
+	ck_assert_int_eq(-1, twice_cells_add(c, key_at(2, 150)));
+	ck_assert_int_eq(1, twice_cells_add(c, key_at(2, 149)));
+	ck_assert(!twice_cells_has(c, key_at(2, 150)));
+	struct twice_cells *again = check_sealed(&cells_sealed, c);
+	ck_assert(twice_cells_has(again, key_at(2, 3)) && !twice_cells_has(again, key_at(2, 151)));
+	twice_cells_destroy(&again);
+	twice_cells_destroy(&c);
 }
 END_TEST
 
 START_TEST(a_seal_without_an_empty_cell_is_refused)
 {
-	uint64_t words[32], params[SEAL_PARAMS] = {256, [6] = 256, 8};
+	uint64_t words[32], params[TWICE_SNAPSHOT_PARAMS] = {256, [6] = 256, 8};
 	memset(words, 0xff, sizeof(words));
-	struct seal_buffer b = {.bytes = malloc(1024), .size = 1024};
-	ck_assert_int_eq(0, seal_write(&(struct seal_sink){seal_buffer_write, &b, SEALED_TAG},
-				       SEAL_CELLS, params, words, sizeof(words)));
+	struct twice_snapshot_buffer b = {.bytes = malloc(1024), .size = 1024};
+	ck_assert_int_eq(
+		0, twice_snapshot_write(&(struct twice_snapshot_sink){twice_snapshot_buffer_write,
+								      &b, SEALED_TAG},
+					TWICE_SNAPSHOT_CELLS, params, words, sizeof(words)));
 	b.size = b.used;
 	check_refused(&cells_sealed, &b, SEALED_TAG, "an endless search");
 	free(b.bytes);

@@ -1,32 +1,32 @@
 /* test_chain.c - filters that grow: dynamic rows and scalable links.
  * rooms: filter
  */
-#include "filter/dynamic.h"
-#include "filter/scalable.h"
+#include "filter/family/dynamic.h"
+#include "filter/family/scalable.h"
 #include "tests/kit/family.h"
 
 SEALED(chain)
 
 static double
-false_hits(const struct chain *c, uint64_t tries, uint64_t salt)
+false_hits(const struct twice_chain *c, uint64_t tries, uint64_t salt)
 {
 	uint64_t hits = 0;
 	for (uint64_t i = 0; i < tries; i++)
-		hits += chain_has(c, key_at(salt, (UINT64_C(1) << 40) + i));
+		hits += twice_chain_has(c, key_at(salt, (UINT64_C(1) << 40) + i));
 	return (double)hits;
 }
 
 static void
-fill(struct chain *c, uint64_t salt, uint64_t first, uint64_t n)
+fill(struct twice_chain *c, uint64_t salt, uint64_t first, uint64_t n)
 {
 	for (uint64_t i = first; i < first + n; i++)
-		chain_add(c, key_at(salt, i));
+		twice_chain_add(c, key_at(salt, i));
 	for (uint64_t i = first; i < first + n; i++)
-		ck_assert(chain_has(c, key_at(salt, i)));
+		ck_assert(twice_chain_has(c, key_at(salt, i)));
 }
 
 /* clang-format off */
-static const struct scalable_options scalables[] = {
+static const struct twice_scalable_options scalables[] = {
 	{ .keys = 1000, .fpr = 0.01 },
 	{ .keys = 100,  .fpr = 0.01, .growth = 2, .ratio = 0.8 },
 	{ .keys = 500,  .fpr = 0.05, .growth = 4, .ratio = 0.9 },
@@ -36,15 +36,15 @@ static const struct scalable_options scalables[] = {
 
 START_TEST(a_scalable_chain_keeps_its_bound)
 {
-	struct chain *c = scalable_create(&scalables[_i]);
+	struct twice_chain *c = twice_scalable_create(&scalables[_i]);
 	fill(c, (uint64_t)_i, 0, 40000);
-	ck_assert_uint_gt(chain_links(c), 3);
+	ck_assert_uint_gt(twice_chain_links(c), 3);
 	/* P0/(1-r) is the wanted rate: the sum of all links ever. */
-	ck_assert_double_le(chain_fpr_full(c), scalables[_i].fpr);
-	ck_assert_double_le(chain_fpr(c), scalables[_i].fpr);
-	check_rate(false_hits(c, 300000, (uint64_t)_i), 300000, chain_fpr(c));
-	ck_assert_double_ge((double)chain_count(c), 40000 * (1 - scalables[_i].fpr));
-	chain_destroy(&c);
+	ck_assert_double_le(twice_chain_fpr_full(c), scalables[_i].fpr);
+	ck_assert_double_le(twice_chain_fpr(c), scalables[_i].fpr);
+	check_rate(false_hits(c, 300000, (uint64_t)_i), 300000, twice_chain_fpr(c));
+	ck_assert_double_ge((double)twice_chain_count(c), 40000 * (1 - scalables[_i].fpr));
+	twice_chain_destroy(&c);
 	ck_assert_ptr_null(c);
 }
 END_TEST
@@ -53,84 +53,88 @@ END_TEST
 START_TEST(a_link_takes_the_keys_it_was_made_for)
 {
 	for (uint64_t salt = 0; salt < 200; salt++) {
-		struct chain *c = scalable_create(&scalables[_i]);
+		struct twice_chain *c = twice_scalable_create(&scalables[_i]);
 		for (uint64_t i = 0; i < scalables[_i].keys; i++)
-			chain_add(c, key_at(salt, i));
-		ck_assert_uint_eq(chain_links(c), 1);
-		ck_assert_double_le(chain_fpr(c), chain_fpr_full(c));
-		chain_destroy(&c);
+			twice_chain_add(c, key_at(salt, i));
+		ck_assert_uint_eq(twice_chain_links(c), 1);
+		ck_assert_double_le(twice_chain_fpr(c), twice_chain_fpr_full(c));
+		twice_chain_destroy(&c);
 	}
 }
 END_TEST
 
 START_TEST(growth_is_announced)
 {
-	struct chain_plan plan = scalable_plan(&scalables[_i]);
-	struct chain *c = scalable_create(&scalables[_i]);
-	ck_assert_uint_eq(chain_memory(c), chain_first_bytes(&plan));
+	struct twice_chain_plan plan = twice_scalable_plan(&scalables[_i]);
+	struct twice_chain *c = twice_scalable_create(&scalables[_i]);
+	ck_assert_uint_eq(twice_chain_memory(c), twice_chain_first_bytes(&plan));
 	for (uint64_t i = 0; i < 20000; i++) {
-		size_t before = chain_memory(c), more = chain_next_bytes(c);
-		chain_add(c, key_at((uint64_t)_i, i));
-		ck_assert(chain_memory(c) == before || chain_memory(c) == before + more);
+		size_t before = twice_chain_memory(c), more = twice_chain_next_bytes(c);
+		twice_chain_add(c, key_at((uint64_t)_i, i));
+		ck_assert(twice_chain_memory(c) == before ||
+			  twice_chain_memory(c) == before + more);
 	}
-	chain_destroy(&c);
+	twice_chain_destroy(&c);
 }
 END_TEST
 
 START_TEST(a_dynamic_filter_pays_for_its_rows)
 {
-	struct chain *c = dynamic_create(2000, 0.002);
+	struct twice_chain *c = twice_dynamic_create(2000, 0.002);
 	fill(c, 5, 0, 20000);
-	ck_assert_uint_ge(chain_links(c), 10);
-	ck_assert_double_eq_tol(chain_fpr_full(c), 1 - pow(1 - 0.002, (double)chain_links(c)),
-				1e-9);
-	check_rate(false_hits(c, 300000, 5), 300000, chain_fpr(c));
-	chain_destroy(&c);
+	ck_assert_uint_ge(twice_chain_links(c), 10);
+	ck_assert_double_eq_tol(twice_chain_fpr_full(c),
+				1 - pow(1 - 0.002, (double)twice_chain_links(c)), 1e-9);
+	check_rate(false_hits(c, 300000, 5), 300000, twice_chain_fpr(c));
+	twice_chain_destroy(&c);
 }
 END_TEST
 
 START_TEST(rows_of_dynamic_filters_merge)
 {
-	struct chain *a = dynamic_create(1000, 0.001), *b = dynamic_create(1000, 0.001);
+	struct twice_chain *a = twice_dynamic_create(1000, 0.001),
+			   *b = twice_dynamic_create(1000, 0.001);
 	fill(a, 6, 0, 2300);
 	fill(b, 6, 2000, 1500);
-	ck_assert_int_eq(0, chain_merge(a, b));
+	ck_assert_int_eq(0, twice_chain_merge(a, b));
 	for (uint64_t i = 0; i < 3500; i++)
-		ck_assert(chain_has(a, key_at(6, i)));
-	ck_assert_uint_eq(chain_links(a), 4); /* 2 full + 300|500 together + 1 full */
+		ck_assert(twice_chain_has(a, key_at(6, i)));
+	ck_assert_uint_eq(twice_chain_links(a), 4); /* 2 full + 300|500 together + 1 full */
 	fill(a, 6, 5000, 3000);
-	chain_destroy(&a);
-	chain_destroy(&b);
+	twice_chain_destroy(&a);
+	twice_chain_destroy(&b);
 }
 END_TEST
 
 START_TEST(what_cannot_merge_says_so)
 {
-	struct chain *a = dynamic_create(1000, 0.001), *b = dynamic_create(1001, 0.001);
-	struct chain *s = scalable_create(&scalables[0]);
-	ck_assert_int_eq(-1, chain_merge(a, b));
-	ck_assert_int_eq(-1, chain_merge(s, s));
-	chain_destroy(&a);
-	chain_destroy(&b);
-	chain_destroy(&s);
+	struct twice_chain *a = twice_dynamic_create(1000, 0.001),
+			   *b = twice_dynamic_create(1001, 0.001);
+	struct twice_chain *s = twice_scalable_create(&scalables[0]);
+	ck_assert_int_eq(-1, twice_chain_merge(a, b));
+	ck_assert_int_eq(-1, twice_chain_merge(s, s));
+	twice_chain_destroy(&a);
+	twice_chain_destroy(&b);
+	twice_chain_destroy(&s);
 }
 END_TEST
 
 START_TEST(sealed_bytes_come_back_or_are_refused)
 {
-	struct chain *c = scalable_create(&(struct scalable_options){.keys = 100, .fpr = 0.01});
+	struct twice_chain *c =
+		twice_scalable_create(&(struct twice_scalable_options){.keys = 100, .fpr = 0.01});
 	fill(c, 7, 0, 1000);
-	struct chain *again = check_sealed(&chain_sealed, c);
-	ck_assert_uint_eq(chain_count(again), chain_count(c));
+	struct twice_chain *again = check_sealed(&chain_sealed, c);
+	ck_assert_uint_eq(twice_chain_count(again), twice_chain_count(c));
 	fill(again, 7, 0, 3000); /* and it grows on by its plan */
-	ck_assert_double_le(chain_fpr(again), 0.01);
-	chain_destroy(&c);
-	chain_destroy(&again);
+	ck_assert_double_le(twice_chain_fpr(again), 0.01);
+	twice_chain_destroy(&c);
+	twice_chain_destroy(&again);
 }
 END_TEST
 
 /* clang-format off */
-static const struct chain_plan impossible[] = {
+static const struct twice_chain_plan impossible[] = {
 	{ 0, 0.01, 1, 1 }, { 100, 0, 1, 1 }, { 100, 1, 1, 1 }, { 100, NAN, 1, 1 },
 	{ 100, 0.01, 0, 1 }, { 100, 0.01, 1.1, 1 }, { 100, 0.01, 1, 0 }, { 100, 0.01, 1, 17 },
 	{ UINT64_MAX, 0.01, 1, 1 },
@@ -139,7 +143,7 @@ static const struct chain_plan impossible[] = {
 
 START_TEST(impossible_plans_are_refused)
 {
-	ck_assert_ptr_null(chain_create(&impossible[_i]));
+	ck_assert_ptr_null(twice_chain_create(&impossible[_i]));
 }
 END_TEST
 

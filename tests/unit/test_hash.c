@@ -10,35 +10,35 @@
 
 #include "filter/hash.h"
 
-static struct filter_seed
+static struct twice_seed
 seed_from(const char *bytes)
 {
-	struct filter_seed s;
-	filter_seed_init(&s, bytes, strlen(bytes));
+	struct twice_seed s;
+	twice_seed_init(&s, bytes, strlen(bytes));
 	return s;
 }
 
 START_TEST(same_random_bytes_same_seed)
 {
-	struct filter_seed a = seed_from("0123456789abcdef"), b = seed_from("0123456789abcdef");
-	struct filter_seed c = seed_from("0123456789abcdeg");
+	struct twice_seed a = seed_from("0123456789abcdef"), b = seed_from("0123456789abcdef");
+	struct twice_seed c = seed_from("0123456789abcdeg");
 
 	ck_assert_mem_eq(&a, &b, sizeof(a));
 	ck_assert_mem_ne(&a, &c, sizeof(a));
-	ck_assert(filter_seed_fingerprint(&a) == filter_seed_fingerprint(&b));
-	ck_assert(filter_seed_fingerprint(&a) != filter_seed_fingerprint(&c));
+	ck_assert(twice_seed_fingerprint(&a) == twice_seed_fingerprint(&b));
+	ck_assert(twice_seed_fingerprint(&a) != twice_seed_fingerprint(&c));
 }
 END_TEST
 
 START_TEST(is_xxh3_with_the_seed_as_secret)
 {
-	struct filter_seed s = seed_from("thirty-two random bytes, or more");
+	struct twice_seed s = seed_from("thirty-two random bytes, or more");
 	unsigned char key[600];
 
 	for (size_t i = 0; i < sizeof(key); i++)
 		key[i] = (unsigned char)(i * 151 + i / 7);
 	for (size_t n = 0; n <= sizeof(key); n++) {
-		struct key_hash h = key_hash_of(&s, key, n);
+		struct twice_key_hash h = twice_key_hash_of(&s, key, n);
 		XXH128_hash_t x = XXH3_128bits_withSecret(key, n, s.secret, sizeof(s.secret));
 		ck_assert_msg(h.lo == x.low64 && h.hi == x.high64, "length %zu", n);
 	}
@@ -49,7 +49,7 @@ END_TEST
 START_TEST(nothing_outside_of_the_key_is_read)
 {
 	enum { PAGE = 4096 };
-	struct filter_seed s = seed_from("0123456789abcdef");
+	struct twice_seed s = seed_from("0123456789abcdef");
 	unsigned char copy[256];
 	unsigned char *p = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -57,10 +57,10 @@ START_TEST(nothing_outside_of_the_key_is_read)
 	memset(p + PAGE, 'x', PAGE);
 	memset(copy, 'x', sizeof(copy));
 	for (size_t n = 1; n <= sizeof(copy); n++) {
-		struct key_hash first = key_hash_of(&s, p + PAGE, n), want;
-		struct key_hash last = key_hash_of(&s, p + 2 * PAGE - n, n);
+		struct twice_key_hash first = twice_key_hash_of(&s, p + PAGE, n), want;
+		struct twice_key_hash last = twice_key_hash_of(&s, p + 2 * PAGE - n, n);
 
-		want = key_hash_of(&s, copy, n);
+		want = twice_key_hash_of(&s, copy, n);
 		ck_assert(first.lo == want.lo && first.hi == want.hi);
 		ck_assert(last.lo == want.lo && last.hi == want.hi);
 	}
@@ -70,11 +70,12 @@ END_TEST
 
 START_TEST(another_seed_is_another_hash)
 {
-	struct filter_seed a = seed_from("0123456789abcdef"), b = seed_from("fedcba9876543210");
+	struct twice_seed a = seed_from("0123456789abcdef"), b = seed_from("fedcba9876543210");
 
 	for (size_t n = 0; n < 40; n++) {
 		const char *key = "http://example.com/a/path/that/is/long/enough";
-		struct key_hash x = key_hash_of(&a, key, n), y = key_hash_of(&b, key, n);
+		struct twice_key_hash x = twice_key_hash_of(&a, key, n),
+				      y = twice_key_hash_of(&b, key, n);
 		ck_assert(x.lo != y.lo && x.hi != y.hi);
 	}
 }
@@ -84,12 +85,12 @@ END_TEST
 START_TEST(sequential_keys_spread_evenly)
 {
 	enum { KEYS = 1 << 16, CELLS = 256 };
-	struct filter_seed s = seed_from("0123456789abcdef");
+	struct twice_seed s = seed_from("0123456789abcdef");
 	unsigned lo[CELLS] = {0}, hi[CELLS] = {0};
 	double chi_lo = 0, chi_hi = 0, want = (double)KEYS / CELLS;
 
 	for (uint32_t i = 0; i < KEYS; i++) {
-		struct key_hash h = key_hash_of(&s, &i, sizeof(i));
+		struct twice_key_hash h = twice_key_hash_of(&s, &i, sizeof(i));
 		lo[h.lo >> 56]++;
 		hi[h.hi & 255]++;
 	}

@@ -38,27 +38,27 @@ scatter(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-static struct key_hash
+static struct twice_key_hash
 key(uint64_t i)
 {
-	return (struct key_hash){scatter(2 * i), scatter(2 * i + 1)};
+	return (struct twice_key_hash){scatter(2 * i), scatter(2 * i + 1)};
 }
 
-static struct pair *
+static struct twice_pair *
 pair_of(uint64_t capacity, double fpr)
 {
-	struct pair *p = NULL;
-	struct pair_options o = {.capacity = capacity, .false_positives = fpr};
+	struct twice_pair *p = NULL;
+	struct twice_pair_options o = {.capacity = capacity, .false_positives = fpr};
 
-	ck_assert_int_eq(pair_create(&p, &o, 0), 0);
+	ck_assert_int_eq(twice_pair_create(&p, &o, 0), 0);
 	return p;
 }
 
-static struct pair_stats
-stats_of(const struct pair *p)
+static struct twice_pair_stats
+stats_of(const struct twice_pair *p)
 {
-	struct pair_stats s;
-	pair_stats(p, &s);
+	struct twice_pair_stats s;
+	twice_pair_stats(p, &s);
 	return s;
 }
 
@@ -66,7 +66,7 @@ stats_of(const struct pair *p)
 
 static const struct {
 	const char *says;
-	struct pair_options o;
+	struct twice_pair_options o;
 	int want;
 } options[] = {
 	{"nothing to hold", {.capacity = 0, .false_positives = 0.01}, -1},
@@ -81,97 +81,98 @@ static const struct {
 
 START_TEST(options_are_checked)
 {
-	struct pair *p = NULL;
+	struct twice_pair *p = NULL;
 
 	errno = 0;
-	ck_assert_msg(pair_create(&p, &options[_i].o, 0) == options[_i].want, "%s",
+	ck_assert_msg(twice_pair_create(&p, &options[_i].o, 0) == options[_i].want, "%s",
 		      options[_i].says);
 	ck_assert(options[_i].want == 0 ? p != NULL : p == NULL && errno == EINVAL);
-	pair_destroy(&p);
-	pair_destroy(&p);
+	twice_pair_destroy(&p);
+	twice_pair_destroy(&p);
 	ck_assert_ptr_null(p);
 }
 END_TEST
 
 START_TEST(first_then_current_then_previous_then_forgotten)
 {
-	struct pair *p = pair_of(100000, 0.01);
+	struct twice_pair *p = pair_of(100000, 0.01);
 
-	ck_assert_int_eq(pair_test(p, key(1)), SIGHT_FIRST);
-	ck_assert_int_eq(pair_record(p, key(1)), SIGHT_FIRST);
-	ck_assert_int_eq(pair_record(p, key(1)), SIGHT_CURRENT);
-	pair_rotate(p, 5);
-	ck_assert_int_eq(pair_test(p, key(1)), SIGHT_PREVIOUS);
+	ck_assert_int_eq(twice_pair_test(p, key(1)), TWICE_SIGHT_FIRST);
+	ck_assert_int_eq(twice_pair_record(p, key(1)), TWICE_SIGHT_FIRST);
+	ck_assert_int_eq(twice_pair_record(p, key(1)), TWICE_SIGHT_CURRENT);
+	twice_pair_rotate(p, 5);
+	ck_assert_int_eq(twice_pair_test(p, key(1)), TWICE_SIGHT_PREVIOUS);
 	ck_assert_int_eq(stats_of(p).born_s, 5);
-	pair_rotate(p, 6);
-	ck_assert_int_eq(pair_test(p, key(1)), SIGHT_FIRST);
-	pair_destroy(&p);
+	twice_pair_rotate(p, 6);
+	ck_assert_int_eq(twice_pair_test(p, key(1)), TWICE_SIGHT_FIRST);
+	twice_pair_destroy(&p);
 }
 END_TEST
 
 START_TEST(a_live_key_survives_rotation)
 {
-	struct pair *p = pair_of(100000, 0.01);
+	struct twice_pair *p = pair_of(100000, 0.01);
 
-	pair_record(p, key(1));
+	twice_pair_record(p, key(1));
 	for (int i = 0; i < 40; i++) {
-		pair_rotate(p, i);
-		ck_assert_int_eq(pair_record(p, key(1)), SIGHT_PREVIOUS);
-		ck_assert_int_eq(pair_record(p, key(1)), SIGHT_CURRENT);
+		twice_pair_rotate(p, i);
+		ck_assert_int_eq(twice_pair_record(p, key(1)), TWICE_SIGHT_PREVIOUS);
+		ck_assert_int_eq(twice_pair_record(p, key(1)), TWICE_SIGHT_CURRENT);
 	}
 	ck_assert_int_eq(stats_of(p).rotations, 40);
 	ck_assert_int_eq(stats_of(p).recurring_keys, 1);
-	pair_destroy(&p);
+	twice_pair_destroy(&p);
 }
 END_TEST
 
 /* Tags repeat after eight generations; what was left behind must not come back. */
 START_TEST(nothing_comes_back_when_tags_repeat)
 {
-	struct pair *p = pair_of(200000, 0.001);
+	struct twice_pair *p = pair_of(200000, 0.001);
 
 	for (uint64_t i = 0; i < 2000; i++)
-		pair_record(p, key(i));
+		twice_pair_record(p, key(i));
 	for (uint64_t turn = 1; turn <= 40; turn++) {
-		pair_rotate(p, 0);
-		pair_record(p, key(1000000 + turn));
+		twice_pair_rotate(p, 0);
+		twice_pair_record(p, key(1000000 + turn));
 		for (uint64_t i = 0; i < 2000; i++)
-			ck_assert_int_eq(pair_test(p, key(i)),
-					 turn == 1 ? SIGHT_PREVIOUS : SIGHT_FIRST);
+			ck_assert_int_eq(twice_pair_test(p, key(i)),
+					 turn == 1 ? TWICE_SIGHT_PREVIOUS : TWICE_SIGHT_FIRST);
 	}
-	pair_destroy(&p);
+	twice_pair_destroy(&p);
 }
 END_TEST
 
 START_TEST(a_generation_closes_on_the_key_that_fills_it)
 {
-	struct pair *p = pair_of(5000, 0.01);
+	struct twice_pair *p = pair_of(5000, 0.01);
 	uint64_t fresh = 0;
 
 	for (uint64_t i = 0; fresh < 5000; i++) {
-		ck_assert_int_eq(pair_number(p), 0);
-		fresh += pair_record(p, key(i)) != SIGHT_CURRENT;
+		ck_assert_int_eq(twice_pair_number(p), 0);
+		fresh += twice_pair_record(p, key(i)) != TWICE_SIGHT_CURRENT;
 	}
-	ck_assert_int_eq(pair_number(p), 1);
+	ck_assert_int_eq(twice_pair_number(p), 1);
 	ck_assert_int_eq(stats_of(p).keys, 0);
 	ck_assert_int_eq(stats_of(p).previous_keys, 5000);
-	pair_destroy(&p);
+	twice_pair_destroy(&p);
 }
 END_TEST
 
 START_TEST(a_generation_closes_by_age)
 {
-	struct pair *p = NULL;
-	struct pair_options o = {.capacity = 1000, .false_positives = 0.01, .rotate_after_s = 60};
+	struct twice_pair *p = NULL;
+	struct twice_pair_options o = {
+		.capacity = 1000, .false_positives = 0.01, .rotate_after_s = 60};
 
-	ck_assert_int_eq(pair_create(&p, &o, 1000), 0);
-	ck_assert(!pair_tick(p, 1059));
-	ck_assert(pair_tick(p, 1060));
+	ck_assert_int_eq(twice_pair_create(&p, &o, 1000), 0);
+	ck_assert(!twice_pair_tick(p, 1059));
+	ck_assert(twice_pair_tick(p, 1060));
 	ck_assert_int_eq(stats_of(p).born_s, 1060);
-	ck_assert(!pair_tick(p, 1061));
-	ck_assert(!pair_tick(p, 10)); /* a clock that went back */
-	ck_assert(pair_tick(p, 5000));
-	pair_destroy(&p);
+	ck_assert(!twice_pair_tick(p, 1061));
+	ck_assert(!twice_pair_tick(p, 10)); /* a clock that went back */
+	ck_assert(twice_pair_tick(p, 5000));
+	twice_pair_destroy(&p);
 }
 END_TEST
 
@@ -179,61 +180,62 @@ END_TEST
  * a coarse rate the plan itself lies near half full, and small filters spread. */
 START_TEST(no_generation_is_more_than_half_full)
 {
-	struct pair *p = pair_of(1000, 0.5);
+	struct twice_pair *p = pair_of(1000, 0.5);
 
 	for (uint64_t i = 0; i < 20000; i++) {
-		pair_record(p, key(i));
+		twice_pair_record(p, key(i));
 		ck_assert(stats_of(p).fill_ratio <= 0.5);
 	}
-	ck_assert(pair_number(p) > 5);
-	pair_destroy(&p);
+	ck_assert(twice_pair_number(p) > 5);
+	twice_pair_destroy(&p);
 }
 END_TEST
 
 START_TEST(batch_answers_as_singles_do)
 {
-	struct pair *one = pair_of(3000, 0.02), *all = pair_of(3000, 0.02);
+	struct twice_pair *one = pair_of(3000, 0.02), *all = pair_of(3000, 0.02);
 	uint64_t state = 7;
 
 	for (int round = 0; round < 400; round++) {
-		struct key_hash h[200];
-		enum sight out[200];
+		struct twice_key_hash h[200];
+		enum twice_sight out[200];
 		size_t n = scatter(state++) % 200;
 
 		for (size_t i = 0; i < n; i++)
 			h[i] = key(scatter(state++) % 20000);
-		pair_record_batch(all, h, out, n);
+		twice_pair_record_batch(all, h, out, n);
 		for (size_t i = 0; i < n; i++)
-			ck_assert_int_eq(out[i], pair_record(one, h[i]));
-		pair_test_batch(all, h, out, n);
+			ck_assert_int_eq(out[i], twice_pair_record(one, h[i]));
+		twice_pair_test_batch(all, h, out, n);
 		for (size_t i = 0; i < n; i++)
-			ck_assert_int_eq(out[i], pair_test(one, h[i]));
-		ck_assert_int_eq(pair_number(one), pair_number(all));
+			ck_assert_int_eq(out[i], twice_pair_test(one, h[i]));
+		ck_assert_int_eq(twice_pair_number(one), twice_pair_number(all));
 	}
-	ck_assert(pair_number(one) > 3);
+	ck_assert(twice_pair_number(one) > 3);
 	ck_assert_int_eq(stats_of(one).keys, stats_of(all).keys);
 	ck_assert(stats_of(one).fill_ratio == stats_of(all).fill_ratio);
-	pair_destroy(&one);
-	pair_destroy(&all);
+	twice_pair_destroy(&one);
+	twice_pair_destroy(&all);
 }
 END_TEST
 
 START_TEST(keys_answer_as_hashes_do)
 {
-	struct pair *p = pair_of(1000, 0.01);
-	struct filter_seed seed;
-	struct key_bytes keys[] = {{"a", 1}, {"http://a/b", 10}, {"a", 1}, {"", 0}};
-	enum sight out[4];
+	struct twice_pair *p = pair_of(1000, 0.01);
+	struct twice_seed seed;
+	struct twice_key_bytes keys[] = {{"a", 1}, {"http://a/b", 10}, {"a", 1}, {"", 0}};
+	enum twice_sight out[4];
 
-	filter_seed_init(&seed, "0123456789abcdef", 16);
-	pair_record_keys(p, &seed, keys, out, 4);
-	ck_assert_int_eq(out[0], SIGHT_FIRST);
-	ck_assert_int_eq(out[2], SIGHT_CURRENT);
-	ck_assert_int_eq(pair_test(p, key_hash_of(&seed, "http://a/b", 10)), SIGHT_CURRENT);
-	pair_test_keys(p, &seed, keys, out, 4);
+	twice_seed_init(&seed, "0123456789abcdef", 16);
+	twice_pair_record_keys(p, &seed, keys, out, 4);
+	ck_assert_int_eq(out[0], TWICE_SIGHT_FIRST);
+	ck_assert_int_eq(out[2], TWICE_SIGHT_CURRENT);
+	ck_assert_int_eq(twice_pair_test(p, twice_key_hash_of(&seed, "http://a/b", 10)),
+			 TWICE_SIGHT_CURRENT);
+	twice_pair_test_keys(p, &seed, keys, out, 4);
 	for (int i = 0; i < 4; i++)
-		ck_assert_int_eq(out[i], SIGHT_CURRENT);
-	pair_destroy(&p);
+		ck_assert_int_eq(out[i], TWICE_SIGHT_CURRENT);
+	twice_pair_destroy(&p);
 }
 END_TEST
 
@@ -243,7 +245,7 @@ START_TEST(no_false_negative_against_the_model)
 {
 	enum { UNIVERSE = 6000, CAPACITY = 1500 };
 	static int64_t last[UNIVERSE];
-	struct pair *p = pair_of(CAPACITY, 0.01);
+	struct twice_pair *p = pair_of(CAPACITY, 0.01);
 	int64_t g = 0;
 	uint64_t state = 1, fresh = 0, wrong = 0, absent = 0, ops = many(4000000);
 
@@ -251,30 +253,31 @@ START_TEST(no_false_negative_against_the_model)
 	for (uint64_t i = 0; i < ops; i++) {
 		uint64_t r = scatter(state++), k = r % UNIVERSE;
 		bool records = r >> 60 != 0;
-		enum sight s = records ? pair_record(p, key(k)) : pair_test(p, key(k));
+		enum twice_sight s =
+			records ? twice_pair_record(p, key(k)) : twice_pair_test(p, key(k));
 
 		if (last[k] == g)
-			ck_assert_int_eq(s, SIGHT_CURRENT);
+			ck_assert_int_eq(s, TWICE_SIGHT_CURRENT);
 		else if (last[k] == g - 1)
-			ck_assert(s != SIGHT_FIRST);
+			ck_assert(s != TWICE_SIGHT_FIRST);
 		else
-			absent++, wrong += s != SIGHT_FIRST;
+			absent++, wrong += s != TWICE_SIGHT_FIRST;
 		if (records) {
 			last[k] = g;
-			fresh += s != SIGHT_CURRENT;
+			fresh += s != TWICE_SIGHT_CURRENT;
 		}
 		if (fresh == CAPACITY || r >> 48 == 0xabc) {
 			if (fresh != CAPACITY)
-				pair_rotate(p, 0);
+				twice_pair_rotate(p, 0);
 			fresh = 0;
 			g++;
 		}
 		if ((i & 0xfff) == 0)
-			ck_assert_int_eq(pair_number(p), g);
+			ck_assert_int_eq(twice_pair_number(p), g);
 	}
 	ck_assert_msg((double)wrong < 0.01 * (double)absent, "%lu of %lu", (unsigned long)wrong,
 		      (unsigned long)absent);
-	pair_destroy(&p);
+	twice_pair_destroy(&p);
 }
 END_TEST
 
@@ -294,7 +297,7 @@ run_together(void *(*work)(void *), void *ctx[], int n)
 enum { RACERS = 2, CHUNK = 500, CHUNKS = 400 };
 
 struct race {
-	struct pair *p;
+	struct twice_pair *p;
 	pthread_barrier_t start;
 	bool rotates;
 	_Atomic unsigned char firsts[CHUNKS][CHUNK];
@@ -308,16 +311,16 @@ struct racer {
 static void
 race_chunk(struct race *r, int chunk, bool batch)
 {
-	struct key_hash h[CHUNK];
-	enum sight out[CHUNK];
+	struct twice_key_hash h[CHUNK];
+	enum twice_sight out[CHUNK];
 
 	for (int i = 0; i < CHUNK; i++)
 		h[i] = key((uint64_t)(chunk * CHUNK + i));
 	if (batch)
-		pair_record_batch(r->p, h, out, CHUNK);
+		twice_pair_record_batch(r->p, h, out, CHUNK);
 	for (int i = 0; i < CHUNK; i++) {
-		enum sight s = batch ? out[i] : pair_record(r->p, h[i]);
-		if (s == SIGHT_FIRST)
+		enum twice_sight s = batch ? out[i] : twice_pair_record(r->p, h[i]);
+		if (s == TWICE_SIGHT_FIRST)
 			atomic_fetch_add(&r->firsts[chunk][i], 1);
 	}
 }
@@ -334,7 +337,7 @@ race_run(void *ctx)
 		} else if (me->race->rotates) {
 			for (volatile uint64_t i = scatter((uint64_t)c) % 30000; i > 0;)
 				i = i - 1;
-			pair_rotate(me->race->p, c);
+			twice_pair_rotate(me->race->p, c);
 		}
 	}
 	return NULL;
@@ -367,7 +370,7 @@ race_is_fair(bool rotates)
 	ck_assert_msg(none < CHUNKS * CHUNK / 1000, "%d keys were nobody's first", none);
 	ck_assert_int_eq(stats_of(r.p).rotations, rotates ? CHUNKS : 0);
 	pthread_barrier_destroy(&r.start);
-	pair_destroy(&r.p);
+	twice_pair_destroy(&r.p);
 }
 
 START_TEST(exactly_one_of_two_racers_is_first)
@@ -385,7 +388,7 @@ END_TEST
 enum { KEEPERS = 3, OWN_KEYS = 300 };
 
 struct keeper {
-	struct pair *p;
+	struct twice_pair *p;
 	uint64_t who, ops, lost;
 	_Atomic bool *stop;
 };
@@ -401,15 +404,16 @@ keeper_run(void *ctx)
 		recorded_in[i] = UINT64_MAX / 2;
 	for (uint64_t op = 0; op < k->ops; op++) {
 		uint64_t r = scatter(op * KEEPERS + k->who), i = r % OWN_KEYS;
-		struct key_hash own = key(k->who * OWN_KEYS + i);
+		struct twice_key_hash own = key(k->who * OWN_KEYS + i);
 
 		if (r >> 62 == 0)
-			pair_record(k->p, key(scatter(r) % 5000));
-		uint64_t before = pair_number(k->p);
-		enum sight s = r >> 61 & 1 ? pair_test(k->p, own) : pair_record(k->p, own);
-		uint64_t after = pair_number(k->p);
+			twice_pair_record(k->p, key(scatter(r) % 5000));
+		uint64_t before = twice_pair_number(k->p);
+		enum twice_sight s =
+			r >> 61 & 1 ? twice_pair_test(k->p, own) : twice_pair_record(k->p, own);
+		uint64_t after = twice_pair_number(k->p);
 
-		if (after - recorded_in[i] <= 1 && s == SIGHT_FIRST)
+		if (after - recorded_in[i] <= 1 && s == TWICE_SIGHT_FIRST)
 			k->lost++;
 		if (!(r >> 61 & 1))
 			recorded_in[i] = before;
@@ -425,7 +429,7 @@ turner_run(void *ctx)
 	for (uint64_t i = 0; !atomic_load(k->stop); i++) {
 		for (volatile uint64_t n = scatter(i) % 20000; n > 0;)
 			n = n - 1;
-		pair_rotate(k->p, (int64_t)i);
+		twice_pair_rotate(k->p, (int64_t)i);
 	}
 	return NULL;
 }
@@ -449,7 +453,7 @@ START_TEST(no_key_is_lost_while_threads_rotate)
 	for (int i = 0; i < KEEPERS; i++)
 		ck_assert_int_eq(k[i].lost, 0);
 	ck_assert(stats_of(turner.p).rotations > 100);
-	pair_destroy(&turner.p);
+	twice_pair_destroy(&turner.p);
 }
 END_TEST
 
@@ -464,23 +468,23 @@ static const struct {
 };
 
 static void
-fill_both(struct pair *p, uint64_t salt)
+fill_both(struct twice_pair *p, uint64_t salt)
 {
 	uint64_t i = salt;
 
-	while (pair_number(p) < 1)
-		pair_record(p, key(i++));
+	while (twice_pair_number(p) < 1)
+		twice_pair_record(p, key(i++));
 	for (uint64_t left = stats_of(p).capacity - 1; left > 0;)
-		left -= pair_record(p, key(i++)) != SIGHT_CURRENT;
+		left -= twice_pair_record(p, key(i++)) != TWICE_SIGHT_CURRENT;
 }
 
 static double
-measured_fpr(const struct pair *p, uint64_t salt, uint64_t tries)
+measured_fpr(const struct twice_pair *p, uint64_t salt, uint64_t tries)
 {
 	uint64_t seen = 0;
 
 	for (uint64_t i = 0; i < tries; i++)
-		seen += pair_test(p, key(salt + i)) != SIGHT_FIRST;
+		seen += twice_pair_test(p, key(salt + i)) != TWICE_SIGHT_FIRST;
 	return (double)seen / (double)tries;
 }
 
@@ -491,16 +495,16 @@ START_TEST(false_positives_are_as_forecast_and_configured)
 	uint64_t tries = 2000000 / SLOW;
 
 	for (uint64_t f = 0; f < FILTERS; f++) {
-		struct pair *a = pair_of(rates[_i].capacity, p);
+		struct twice_pair *a = pair_of(rates[_i].capacity, p);
 
 		fill_both(a, f << 40);
-		ck_assert_int_eq(pair_number(a), 1);
+		ck_assert_int_eq(twice_pair_number(a), 1);
 		forecast = stats_of(a).forecast_fpr;
 		double estimated = stats_of(a).estimated_fpr;
 		ck_assert_msg(fabs(estimated / forecast - 1) < 0.05, "estimated %g forecast %g",
 			      estimated, forecast);
 		sum += measured_fpr(a, (f << 40) + (1ULL << 39), tries);
-		pair_destroy(&a);
+		twice_pair_destroy(&a);
 	}
 	/* Two sources of spread: the tries, and how evenly the lines happened to fill. */
 	double lines = (double)rates[_i].capacity / 20;
@@ -516,12 +520,12 @@ END_TEST
 START_TEST(memory_keeps_its_promise)
 {
 	for (uint64_t capacity = 10000; capacity <= 1000000; capacity *= 10) {
-		struct pair *p = pair_of(capacity, 0.01);
+		struct twice_pair *p = pair_of(capacity, 0.01);
 
 		ck_assert(stats_of(p).bits_per_key <= 25.5);
 		ck_assert((double)stats_of(p).memory_bytes * 8 <=
 			  25.5 * (double)capacity + 8 * 16384);
-		pair_destroy(&p);
+		twice_pair_destroy(&p);
 	}
 }
 END_TEST
@@ -529,19 +533,19 @@ END_TEST
 START_TEST(estimates_are_near_the_truth)
 {
 	enum { KEYS = 50000, SHARED = 20000 };
-	struct pair *p = pair_of(100000, 0.01);
+	struct twice_pair *p = pair_of(100000, 0.01);
 
 	for (uint64_t i = 0; i < KEYS; i++)
-		pair_record(p, key(i));
-	pair_rotate(p, 0);
+		twice_pair_record(p, key(i));
+	twice_pair_rotate(p, 0);
 	for (uint64_t i = KEYS - SHARED; i < 2 * KEYS - SHARED; i++)
-		pair_record(p, key(i));
-	struct pair_stats s = stats_of(p);
+		twice_pair_record(p, key(i));
+	struct twice_pair_stats s = stats_of(p);
 	ck_assert_msg(fabs(s.distinct_estimate / KEYS - 1) < 0.01, "%g", s.distinct_estimate);
 	ck_assert_msg(fabs(s.previous_distinct_estimate / KEYS - 1) < 0.01, "%g",
 		      s.previous_distinct_estimate);
 	ck_assert_msg(fabs(s.recurring_share - 0.4) < 0.01, "%g", s.recurring_share);
-	pair_destroy(&p);
+	twice_pair_destroy(&p);
 }
 END_TEST
 
@@ -550,27 +554,29 @@ END_TEST
 START_TEST(keys_aimed_with_another_seed_miss)
 {
 	enum { CAPACITY = 20000, AIMED = 4000 };
-	struct filter_seed his, ours;
-	struct pair *a = pair_of(CAPACITY, 0.05), *b = pair_of(CAPACITY, 0.05);
+	struct twice_seed his, ours;
+	struct twice_pair *a = pair_of(CAPACITY, 0.05), *b = pair_of(CAPACITY, 0.05);
 	uint64_t k[2] = {0, 0}, aimed = 0, hit = 0;
 
-	filter_seed_init(&his, "what a stranger may guess", 25);
-	filter_seed_init(&ours, "what nobody else can know", 25);
+	twice_seed_init(&his, "what a stranger may guess", 25);
+	twice_seed_init(&ours, "what nobody else can know", 25);
 	for (k[0] = 0; k[0] < CAPACITY - 1; k[0]++) {
-		pair_record(a, key_hash_of(&his, k, sizeof(k)));
-		pair_record(b, key_hash_of(&ours, k, sizeof(k)));
+		twice_pair_record(a, twice_key_hash_of(&his, k, sizeof(k)));
+		twice_pair_record(b, twice_key_hash_of(&ours, k, sizeof(k)));
 	}
 	double rate = stats_of(b).estimated_fpr;
 	for (k[1] = 1; aimed < AIMED; k[0]++)
-		if (pair_test(a, key_hash_of(&his, k, sizeof(k))) != SIGHT_FIRST) {
+		if (twice_pair_test(a, twice_key_hash_of(&his, k, sizeof(k))) !=
+		    TWICE_SIGHT_FIRST) {
 			aimed++;
-			hit += pair_test(b, key_hash_of(&ours, k, sizeof(k))) != SIGHT_FIRST;
+			hit += twice_pair_test(b, twice_key_hash_of(&ours, k, sizeof(k))) !=
+			       TWICE_SIGHT_FIRST;
 		}
 	double error = sqrt(AIMED * rate);
 	ck_assert_msg(fabs((double)hit - AIMED * rate) < 4 * error, "%lu hits, %.1f by chance",
 		      (unsigned long)hit, AIMED * rate);
-	pair_destroy(&a);
-	pair_destroy(&b);
+	twice_pair_destroy(&a);
+	twice_pair_destroy(&b);
 }
 END_TEST
 
@@ -609,54 +615,54 @@ tape_read(void *ctx, void *buf, size_t n)
 	return n;
 }
 
-static const struct pair_options small = {.capacity = 800, .false_positives = 0.01};
+static const struct twice_pair_options small = {.capacity = 800, .false_positives = 0.01};
 
-static struct filter_seed
+static struct twice_seed
 seed_of(const char *random)
 {
-	struct filter_seed s;
-	filter_seed_init(&s, random, 16);
+	struct twice_seed s;
+	twice_seed_init(&s, random, 16);
 	return s;
 }
 
 static struct tape
-saved(const struct pair *p, const struct filter_seed *seed, int64_t now_s)
+saved(const struct twice_pair *p, const struct twice_seed *seed, int64_t now_s)
 {
-	struct tape t = {.room = pair_snapshot_bytes(p)};
+	struct tape t = {.room = twice_pair_snapshot_bytes(p)};
 
 	t.bytes = malloc(t.room);
-	ck_assert_int_eq(pair_save(p, seed, now_s, tape_write, &t), 0);
+	ck_assert_int_eq(twice_pair_save(p, seed, now_s, tape_write, &t), 0);
 	ck_assert_int_eq(t.n, t.room);
 	return t;
 }
 
 static const char *
-loaded(struct pair **out, struct tape *t, const struct pair_options *o,
-       const struct filter_seed *seed, int64_t now_s)
+loaded(struct twice_pair **out, struct tape *t, const struct twice_pair_options *o,
+       const struct twice_seed *seed, int64_t now_s)
 {
 	t->at = 0;
-	return pair_load(out, o, seed, now_s, tape_read, t);
+	return twice_pair_load(out, o, seed, now_s, tape_read, t);
 }
 
 START_TEST(a_snapshot_remembers_everything)
 {
-	struct filter_seed seed = seed_of("0123456789abcdef");
+	struct twice_seed seed = seed_of("0123456789abcdef");
 
 	for (int rotations = 0; rotations < 12; rotations++) {
-		struct pair *p = NULL, *q = NULL;
-		ck_assert_int_eq(pair_create(&p, &small, 100), 0);
+		struct twice_pair *p = NULL, *q = NULL;
+		ck_assert_int_eq(twice_pair_create(&p, &small, 100), 0);
 		for (int i = 0; i < rotations; i++) {
 			for (uint64_t k = 0; k < 500; k++)
-				pair_record(p, key((uint64_t)i * 400 + k));
-			pair_rotate(p, 100);
+				twice_pair_record(p, key((uint64_t)i * 400 + k));
+			twice_pair_rotate(p, 100);
 		}
 		for (uint64_t k = 0; k < 70; k++)
-			pair_record(p, key(90000 + k));
+			twice_pair_record(p, key(90000 + k));
 
 		struct tape t = saved(p, &seed, 130);
 		t.step = rotations % 2 ? 7 : 0;
 		ck_assert_ptr_null(loaded(&q, &t, &small, &seed, 5000));
-		struct pair_stats a = stats_of(p), b = stats_of(q);
+		struct twice_pair_stats a = stats_of(p), b = stats_of(q);
 		ck_assert_int_eq(b.born_s, 5000 - 30);
 		ck_assert_int_eq(a.number, b.number);
 		ck_assert_int_eq(a.keys, b.keys);
@@ -664,39 +670,39 @@ START_TEST(a_snapshot_remembers_everything)
 		ck_assert(a.fill_ratio == b.fill_ratio);
 		ck_assert(a.previous_fill_ratio == b.previous_fill_ratio);
 		for (uint64_t k = 0; k < 95000; k++)
-			ck_assert_int_eq(pair_test(p, key(k)), pair_test(q, key(k)));
+			ck_assert_int_eq(twice_pair_test(p, key(k)), twice_pair_test(q, key(k)));
 		for (int i = 0; i < 12; i++) { /* and lives on as the other does */
 			for (uint64_t k = 0; k < 300; k++)
-				ck_assert_int_eq(pair_record(p, key(k + (uint64_t)i * 200)),
-						 pair_record(q, key(k + (uint64_t)i * 200)));
-			pair_rotate(p, 0);
-			pair_rotate(q, 0);
+				ck_assert_int_eq(twice_pair_record(p, key(k + (uint64_t)i * 200)),
+						 twice_pair_record(q, key(k + (uint64_t)i * 200)));
+			twice_pair_rotate(p, 0);
+			twice_pair_rotate(q, 0);
 		}
 		free(t.bytes);
-		pair_destroy(&p);
-		pair_destroy(&q);
+		twice_pair_destroy(&p);
+		twice_pair_destroy(&q);
 	}
 }
 END_TEST
 
 static struct tape
-small_tape(const struct filter_seed *seed)
+small_tape(const struct twice_seed *seed)
 {
-	struct pair *p = NULL;
+	struct twice_pair *p = NULL;
 
-	ck_assert_int_eq(pair_create(&p, &small, 0), 0);
+	ck_assert_int_eq(twice_pair_create(&p, &small, 0), 0);
 	for (uint64_t k = 0; k < 1200; k++)
-		pair_record(p, key(k));
+		twice_pair_record(p, key(k));
 	struct tape t = saved(p, seed, 0);
-	pair_destroy(&p);
+	twice_pair_destroy(&p);
 	return t;
 }
 
 START_TEST(a_byte_flipped_anywhere_is_refused)
 {
-	struct filter_seed seed = seed_of("0123456789abcdef");
+	struct twice_seed seed = seed_of("0123456789abcdef");
 	struct tape t = small_tape(&seed);
-	struct pair *untouched = NULL;
+	struct twice_pair *untouched = NULL;
 
 	for (size_t i = 0; i<t.n; i += SLOW> 1 && i > 200 && i + 200 < t.n ? 7 : 1) {
 		unsigned char bit = (unsigned char)(1u << (scatter(i) & 7));
@@ -706,16 +712,16 @@ START_TEST(a_byte_flipped_anywhere_is_refused)
 		t.bytes[i] ^= bit;
 	}
 	ck_assert_ptr_null(loaded(&untouched, &t, &small, &seed, 0));
-	pair_destroy(&untouched);
+	twice_pair_destroy(&untouched);
 	free(t.bytes);
 }
 END_TEST
 
 START_TEST(a_snapshot_cut_short_is_refused)
 {
-	struct filter_seed seed = seed_of("0123456789abcdef");
+	struct twice_seed seed = seed_of("0123456789abcdef");
 	struct tape t = small_tape(&seed);
-	struct pair *untouched = NULL;
+	struct twice_pair *untouched = NULL;
 	size_t whole = t.n;
 
 	for (t.n = 0; t.n < whole; t.n += t.n < 100 || t.n > whole - 100 ? 1 : 13)
@@ -727,10 +733,10 @@ END_TEST
 
 START_TEST(a_foreign_snapshot_is_refused_with_a_reason)
 {
-	struct filter_seed seed = seed_of("0123456789abcdef"), other = seed_of("0123456789abcdeX");
-	struct pair_options larger = small, finer = small;
+	struct twice_seed seed = seed_of("0123456789abcdef"), other = seed_of("0123456789abcdeX");
+	struct twice_pair_options larger = small, finer = small;
 	struct tape t = small_tape(&seed);
-	struct pair *p = NULL;
+	struct twice_pair *p = NULL;
 
 	larger.capacity++;
 	finer.false_positives /= 2;
@@ -753,14 +759,14 @@ refuse(void *ctx, const void *bytes, size_t n)
 
 START_TEST(a_write_that_fails_fails_the_save)
 {
-	struct filter_seed seed = seed_of("0123456789abcdef");
-	struct pair *p = pair_of(800, 0.01);
+	struct twice_seed seed = seed_of("0123456789abcdef");
+	struct twice_pair *p = pair_of(800, 0.01);
 
 	for (int good = 0; good < 3; good++) {
 		int left = good;
-		ck_assert_int_eq(pair_save(p, &seed, 0, refuse, &left), -1);
+		ck_assert_int_eq(twice_pair_save(p, &seed, 0, refuse, &left), -1);
 	}
-	pair_destroy(&p);
+	twice_pair_destroy(&p);
 }
 END_TEST
 
@@ -770,7 +776,7 @@ recorder_run(void *ctx)
 	struct keeper *k = ctx;
 
 	for (uint64_t i = 0; !atomic_load(k->stop); i++)
-		pair_record(k->p, key((1ULL << 50) + i));
+		twice_pair_record(k->p, key((1ULL << 50) + i));
 	return NULL;
 }
 
@@ -778,30 +784,31 @@ recorder_run(void *ctx)
 START_TEST(a_snapshot_taken_while_others_record_loses_nothing)
 {
 	_Atomic bool stop = false;
-	struct filter_seed seed = seed_of("0123456789abcdef");
-	struct pair_options o = {.capacity = 400000, .false_positives = 0.01};
+	struct twice_seed seed = seed_of("0123456789abcdef");
+	struct twice_pair_options o = {.capacity = 400000, .false_positives = 0.01};
 	struct keeper k = {.stop = &stop};
 	pthread_t t;
 
-	ck_assert_int_eq(pair_create(&k.p, &o, 0), 0);
+	ck_assert_int_eq(twice_pair_create(&k.p, &o, 0), 0);
 	pthread_create(&t, NULL, recorder_run, &k);
 	for (uint64_t round = 0; round < 30 / SLOW + 1; round++) {
-		struct pair *q = NULL;
-		uint64_t from = round * 1000, number = pair_number(k.p);
+		struct twice_pair *q = NULL;
+		uint64_t from = round * 1000, number = twice_pair_number(k.p);
 
 		for (uint64_t i = 0; i < 1000; i++)
-			pair_record(k.p, key(from + i));
+			twice_pair_record(k.p, key(from + i));
 		struct tape tape = saved(k.p, &seed, 0);
 		ck_assert_ptr_null(loaded(&q, &tape, &o, &seed, 0));
-		if (pair_number(q) - number <= 1)
+		if (twice_pair_number(q) - number <= 1)
 			for (uint64_t i = 0; i < 1000; i++)
-				ck_assert_int_ne(pair_test(q, key(from + i)), SIGHT_FIRST);
-		pair_destroy(&q);
+				ck_assert_int_ne(twice_pair_test(q, key(from + i)),
+						 TWICE_SIGHT_FIRST);
+		twice_pair_destroy(&q);
 		free(tape.bytes);
 	}
 	atomic_store(&stop, true);
 	pthread_join(t, NULL);
-	pair_destroy(&k.p);
+	twice_pair_destroy(&k.p);
 }
 END_TEST
 

@@ -1,8 +1,8 @@
 /* test_retouched.c - clearing false positives costs what its rule says.
  * rooms: filter
  */
-#include "filter/bloom.h"
-#include "filter/retouched.h"
+#include "filter/family/bloom.h"
+#include "filter/family/retouched.h"
 #include "tests/kit/family.h"
 
 SEALED(retouched)
@@ -14,43 +14,44 @@ struct bill {
 	unsigned cleared, lost; /* strange keys no longer found; true keys no longer found */
 };
 
-static struct retouched *
+static struct twice_retouched *
 filled(uint64_t salt)
 {
-	struct retouched *r = retouched_create(&(struct probe){16000, 4, PROBE_ENHANCED}, salt);
+	struct twice_retouched *r =
+		twice_retouched_create(&(struct twice_probe){16000, 4, TWICE_PROBE_ENHANCED}, salt);
 	for (uint64_t i = 0; i < KEYS; i++)
-		retouched_add(r, key_at(salt, i));
+		twice_retouched_add(r, key_at(salt, i));
 	return r;
 }
 
 static unsigned
-found(const struct retouched *r, uint64_t salt, uint64_t first, uint64_t n)
+found(const struct twice_retouched *r, uint64_t salt, uint64_t first, uint64_t n)
 {
 	unsigned hits = 0;
 	for (uint64_t i = first; i < first + n; i++)
-		hits += retouched_has(r, key_at(salt, i));
+		hits += twice_retouched_has(r, key_at(salt, i));
 	return hits;
 }
 
 static struct bill
-clear_half(enum retouched_rule rule, uint64_t salt)
+clear_half(enum twice_retouched_rule rule, uint64_t salt)
 {
-	struct retouched *r = filled(salt);
+	struct twice_retouched *r = filled(salt);
 	unsigned before = found(r, salt, KEYS, STRANGE);
 	for (uint64_t i = KEYS; i < KEYS + STRANGE; i += 2)
-		if (retouched_has(r, key_at(salt, i)))
-			retouched_trouble(r, key_at(salt, i));
+		if (twice_retouched_has(r, key_at(salt, i)))
+			twice_retouched_trouble(r, key_at(salt, i));
 	for (uint64_t i = KEYS; i < KEYS + STRANGE; i += 2)
-		retouched_clear(r, key_at(salt, i), rule);
+		twice_retouched_clear(r, key_at(salt, i), rule);
 	for (uint64_t i = KEYS; i < KEYS + STRANGE; i += 2)
-		ck_assert(!retouched_has(r, key_at(salt, i)));
+		ck_assert(!twice_retouched_has(r, key_at(salt, i)));
 	struct bill bill = {before - found(r, salt, KEYS, STRANGE), KEYS - found(r, salt, 0, KEYS)};
-	retouched_destroy(&r);
+	twice_retouched_destroy(&r);
 	return bill;
 }
 
 static struct bill
-sum_of(enum retouched_rule rule)
+sum_of(enum twice_retouched_rule rule)
 {
 	struct bill sum = {0};
 	for (uint64_t salt = 1; salt <= 5; salt++) {
@@ -63,10 +64,10 @@ sum_of(enum retouched_rule rule)
 
 START_TEST(each_rule_is_best_at_what_it_is_for)
 {
-	struct bill random = sum_of(RETOUCHED_RANDOM);
-	struct bill fewest = sum_of(RETOUCHED_FEWEST_FALSE_NEGATIVES);
-	struct bill most = sum_of(RETOUCHED_MOST_FALSE_POSITIVES);
-	struct bill ratio = sum_of(RETOUCHED_BEST_RATIO);
+	struct bill random = sum_of(TWICE_RETOUCHED_RANDOM);
+	struct bill fewest = sum_of(TWICE_RETOUCHED_FEWEST_FALSE_NEGATIVES);
+	struct bill most = sum_of(TWICE_RETOUCHED_MOST_FALSE_POSITIVES);
+	struct bill ratio = sum_of(TWICE_RETOUCHED_BEST_RATIO);
 	printf("cleared/lost: random %u/%u, fewest %u/%u, most %u/%u, ratio %u/%u\n",
 	       random.cleared, random.lost, fewest.cleared, fewest.lost, most.cleared, most.lost,
 	       ratio.cleared, ratio.lost);
@@ -83,38 +84,39 @@ END_TEST
 START_TEST(the_random_bit_is_one_of_the_keys_own)
 {
 	for (uint64_t salt = 10; salt < 60; salt++) {
-		struct retouched *r = filled(salt);
-		ck_assert(retouched_clear(r, key_at(salt, 5), RETOUCHED_RANDOM));
-		ck_assert(!retouched_has(r, key_at(salt, 5)));
-		ck_assert(!retouched_clear(r, key_at(salt, 5), RETOUCHED_RANDOM));
-		retouched_destroy(&r);
+		struct twice_retouched *r = filled(salt);
+		ck_assert(twice_retouched_clear(r, key_at(salt, 5), TWICE_RETOUCHED_RANDOM));
+		ck_assert(!twice_retouched_has(r, key_at(salt, 5)));
+		ck_assert(!twice_retouched_clear(r, key_at(salt, 5), TWICE_RETOUCHED_RANDOM));
+		twice_retouched_destroy(&r);
 	}
 }
 END_TEST
 
 START_TEST(untouched_it_is_a_bloom_filter)
 {
-	struct retouched *r = filled(3);
+	struct twice_retouched *r = filled(3);
 	ck_assert_uint_eq(found(r, 3, 0, KEYS), KEYS);
-	check_rate(found(r, 3, KEYS, 200000), 200000, retouched_fpr(r));
-	retouched_destroy(&r);
+	check_rate(found(r, 3, KEYS, 200000), 200000, twice_retouched_fpr(r));
+	twice_retouched_destroy(&r);
 	ck_assert_ptr_null(r);
 }
 END_TEST
 
 START_TEST(sealed_bytes_come_back_or_are_refused)
 {
-	struct retouched *r = retouched_create(&(struct probe){1000, 4, PROBE_ENHANCED}, 1);
+	struct twice_retouched *r =
+		twice_retouched_create(&(struct twice_probe){1000, 4, TWICE_PROBE_ENHANCED}, 1);
 	for (uint64_t i = 0; i < 200; i++)
-		retouched_add(r, key_at(4, i));
-	retouched_trouble(r, key_at(4, 300));
-	struct retouched *again = check_sealed(&retouched_sealed, r);
-	ck_assert_uint_eq(retouched_count(again), retouched_count(r));
+		twice_retouched_add(r, key_at(4, i));
+	twice_retouched_trouble(r, key_at(4, 300));
+	struct twice_retouched *again = check_sealed(&retouched_sealed, r);
+	ck_assert_uint_eq(twice_retouched_count(again), twice_retouched_count(r));
 	for (uint64_t i = 0; i < 500; i++)
-		ck_assert(retouched_clear(r, key_at(4, i), RETOUCHED_RANDOM) ==
-			  retouched_clear(again, key_at(4, i), RETOUCHED_RANDOM));
-	retouched_destroy(&r);
-	retouched_destroy(&again);
+		ck_assert(twice_retouched_clear(r, key_at(4, i), TWICE_RETOUCHED_RANDOM) ==
+			  twice_retouched_clear(again, key_at(4, i), TWICE_RETOUCHED_RANDOM));
+	twice_retouched_destroy(&r);
+	twice_retouched_destroy(&again);
 }
 END_TEST
 

@@ -23,7 +23,7 @@ static const struct {
 
 START_TEST(table_is_the_published_one)
 {
-	near_to(sizing_table_fpr(published[_i].bits, published[_i].hashes), published[_i].fpr,
+	near_to(twice_sizing_table_fpr(published[_i].bits, published[_i].hashes), published[_i].fpr,
 		4e-3);
 }
 END_TEST
@@ -37,7 +37,7 @@ static const struct {
 
 START_TEST(fewest_hashes_that_reach_p)
 {
-	struct sizing_choice c = sizing_fewest_hashes(fewest[_i].p);
+	struct twice_sizing_choice c = twice_sizing_fewest_hashes(fewest[_i].p);
 
 	ck_assert_uint_eq(c.bits_per_key, fewest[_i].bits);
 	ck_assert_uint_eq(c.hashes, fewest[_i].hashes);
@@ -46,8 +46,8 @@ END_TEST
 
 START_TEST(no_choice_reaches_zero)
 {
-	ck_assert_uint_eq(sizing_fewest_hashes(0).hashes, 0);
-	ck_assert_uint_eq(sizing_fewest_hashes(1e-30).hashes, 0);
+	ck_assert_uint_eq(twice_sizing_fewest_hashes(0).hashes, 0);
+	ck_assert_uint_eq(twice_sizing_fewest_hashes(1e-30).hashes, 0);
 }
 END_TEST
 
@@ -55,28 +55,30 @@ START_TEST(exact_approximate_and_bound_agree_and_are_in_order)
 {
 	for (double m = 100; m < 1e9; m *= 10)
 		for (unsigned k = 1; k <= 10; k++) {
-			double exact = sizing_fpr_exact(m, m / 10, k);
+			double exact = twice_sizing_fpr_exact(m, m / 10, k);
 
-			near_to(sizing_fpr(m, m / 10, k), exact, 5.0 / m * k);
-			ck_assert(sizing_fpr_bound(m, m / 10, k) >= exact);
-			near_to(sizing_fpr_bound(m, m / 10, k), exact, 20.0 / m * k);
+			near_to(twice_sizing_fpr(m, m / 10, k), exact, 5.0 / m * k);
+			ck_assert(twice_sizing_fpr_bound(m, m / 10, k) >= exact);
+			near_to(twice_sizing_fpr_bound(m, m / 10, k), exact, 20.0 / m * k);
 		}
-	near_to(sizing_fpr_exact(8, 1, 1), 1.0 / 8, 1e-12); /* one key, one hash: one bit of 8 */
-	near_to(sizing_fpr_exact(2, 2, 1), 3.0 / 4, 1e-12);
+	near_to(twice_sizing_fpr_exact(8, 1, 1), 1.0 / 8,
+		1e-12); /* one key, one hash: one bit of 8 */
+	near_to(twice_sizing_fpr_exact(2, 2, 1), 3.0 / 4, 1e-12);
 }
 END_TEST
 
 START_TEST(best_hashes_and_bits_fit_together)
 {
 	for (double p = 0.3; p > 1e-9; p /= 3) {
-		double m = sizing_bits(1000, p), k = sizing_best_hashes(m, 1000);
+		double m = twice_sizing_bits(1000, p), k = twice_sizing_best_hashes(m, 1000);
 
-		near_to(sizing_fpr(m, 1000, k), p, 1e-9);
-		near_to(m / sizing_least_bits(1000, p), SIZING_BLOOM_COST, 1e-9);
-		ck_assert(sizing_fpr(m, 1000, k * 1.1) > p && sizing_fpr(m, 1000, k * 0.9) > p);
+		near_to(twice_sizing_fpr(m, 1000, k), p, 1e-9);
+		near_to(m / twice_sizing_least_bits(1000, p), TWICE_SIZING_BLOOM_COST, 1e-9);
+		ck_assert(twice_sizing_fpr(m, 1000, k * 1.1) > p &&
+			  twice_sizing_fpr(m, 1000, k * 0.9) > p);
 	}
-	near_to(sizing_bits(1, 0.01), 9.585, 1e-4);
-	near_to(sizing_least_bits(1, 1.0 / 1024), 10, 1e-12);
+	near_to(twice_sizing_bits(1, 0.01), 9.585, 1e-4);
+	near_to(twice_sizing_least_bits(1, 1.0 / 1024), 10, 1e-12);
 }
 END_TEST
 
@@ -103,10 +105,10 @@ counted_fpr(size_t keys, unsigned bits, unsigned hashes, unsigned tries)
 START_TEST(table_is_reproduced_by_counting)
 {
 	enum { KEYS = 50000, TRIES = 200000 };
-	unsigned bits = SIZING_TABLE_BITS_MIN + (unsigned)_i;
+	unsigned bits = TWICE_SIZING_TABLE_BITS_MIN + (unsigned)_i;
 
-	for (unsigned k = 1; k <= SIZING_TABLE_HASHES_MAX; k++) {
-		double p = sizing_fpr_exact((double)KEYS * bits, KEYS, k);
+	for (unsigned k = 1; k <= TWICE_SIZING_TABLE_HASHES_MAX; k++) {
+		double p = twice_sizing_fpr_exact((double)KEYS * bits, KEYS, k);
 		/* the tries' own spread, and that of the ones: k/m of theirs per key */
 		double error = sqrt(p * (1 - p) / TRIES) + p * k * 0.5 / sqrt((double)KEYS * bits);
 		double counted = counted_fpr(KEYS, bits, k, TRIES);
@@ -119,9 +121,9 @@ END_TEST
 
 /* ---- lines ---- */
 
-/* Counts what sizing_line_fpr forecasts, with truly different bits per word. */
+/* Counts what twice_sizing_line_fpr forecasts, with truly different bits per word. */
 static double
-counted_line_fpr(const struct sizing_line *l, double keys_per_line)
+counted_line_fpr(const struct twice_sizing_line *l, double keys_per_line)
 {
 	enum { LINES = 4000, TRIES = 400 };
 	uint64_t row = 99, found = 0;
@@ -151,7 +153,7 @@ counted_line_fpr(const struct sizing_line *l, double keys_per_line)
 }
 
 static const struct {
-	struct sizing_line line;
+	struct twice_sizing_line line;
 	double keys;
 } lines[] = {
 	{{4, 62, 3}, 20}, {{4, 62, 1}, 40}, {{4, 62, 2}, 30}, {{8, 64, 3}, 50}, {{8, 64, 4}, 30},
@@ -159,7 +161,7 @@ static const struct {
 
 START_TEST(line_model_is_reproduced_by_counting)
 {
-	double p = sizing_line_fpr(&lines[_i].line, lines[_i].keys);
+	double p = twice_sizing_line_fpr(&lines[_i].line, lines[_i].keys);
 	double counted = counted_line_fpr(&lines[_i].line, lines[_i].keys);
 
 	/* 1.6 million tries in 4000 lines: both spreads */
@@ -169,48 +171,48 @@ END_TEST
 
 START_TEST(fill_and_keys_are_inverse)
 {
-	struct sizing_line l = {4, 62, 3};
+	struct twice_sizing_line l = {4, 62, 3};
 
 	for (double keys = 0.1; keys < 100; keys *= 2)
-		near_to(sizing_line_keys(&l, sizing_line_fill(&l, keys)), keys, 1e-9);
-	ck_assert(sizing_line_keys(&l, 0) == 0);
-	ck_assert(isinf(sizing_line_keys(&l, 1)));
-	ck_assert(sizing_line_fpr(&l, 0) == 0);
-	ck_assert(fabs(sizing_line_fpr(&l, (double)INFINITY) - 1) < 1e-9);
+		near_to(twice_sizing_line_keys(&l, twice_sizing_line_fill(&l, keys)), keys, 1e-9);
+	ck_assert(twice_sizing_line_keys(&l, 0) == 0);
+	ck_assert(isinf(twice_sizing_line_keys(&l, 1)));
+	ck_assert(twice_sizing_line_fpr(&l, 0) == 0);
+	ck_assert(fabs(twice_sizing_line_fpr(&l, (double)INFINITY) - 1) < 1e-9);
 }
 END_TEST
 
 START_TEST(plans_keep_rate_and_memory)
 {
-	struct sizing_plan plan;
+	struct twice_sizing_plan plan;
 
 	for (double p = 0.2; p >= 1e-6; p /= 2) {
-		ck_assert(sizing_plan_lines(&plan, 4, 62, 2, 1000000, p));
+		ck_assert(twice_sizing_plan_lines(&plan, 4, 62, 2, 1000000, p));
 		ck_assert_msg(plan.fpr <= p && plan.fpr > 0.95 * p, "%g for %g", plan.fpr, p);
-		ck_assert(sizing_line_fill(&plan.line, plan.keys_per_line) < 0.5);
+		ck_assert(twice_sizing_line_fill(&plan.line, plan.keys_per_line) < 0.5);
 	}
-	ck_assert(sizing_plan_lines(&plan, 4, 62, 2, 10000000, 0.01));
+	ck_assert(twice_sizing_plan_lines(&plan, 4, 62, 2, 10000000, 0.01));
 	ck_assert(512.0 * (double)plan.lines / 1e7 <= 25.5);
-	ck_assert(!sizing_plan_lines(&plan, 4, 62, 2, 0, 0.01));
-	ck_assert(!sizing_plan_lines(&plan, 4, 62, 2, 10, 0));
-	ck_assert(!sizing_plan_lines(&plan, 4, 62, 2, 10, (double)NAN));
+	ck_assert(!twice_sizing_plan_lines(&plan, 4, 62, 2, 0, 0.01));
+	ck_assert(!twice_sizing_plan_lines(&plan, 4, 62, 2, 10, 0));
+	ck_assert(!twice_sizing_plan_lines(&plan, 4, 62, 2, 10, (double)NAN));
 }
 END_TEST
 
 START_TEST(text_is_whole_or_cut_as_snprintf_does)
 {
 	char text[8192], cut[100];
-	size_t n = sizing_explain(text, sizeof(text), 10000000, 0.01);
+	size_t n = twice_sizing_explain(text, sizeof(text), 10000000, 0.01);
 
 	ck_assert_uint_eq(n, strlen(text));
 	ck_assert(strstr(text, "31.4 MB") || strstr(text, "31.5 MB"));
 	ck_assert_ptr_nonnull(strstr(text, "one needless write"));
-	ck_assert_uint_eq(sizing_explain(cut, sizeof(cut), 10000000, 0.01), n);
+	ck_assert_uint_eq(twice_sizing_explain(cut, sizeof(cut), 10000000, 0.01), n);
 	ck_assert_uint_eq(strlen(cut), sizeof(cut) - 1);
 	ck_assert_int_eq(strncmp(cut, text, sizeof(cut) - 1), 0);
-	ck_assert_uint_eq(sizing_explain(text, sizeof(text), 0, 0.01), 0);
-	ck_assert_uint_eq(sizing_explain(text, sizeof(text), 1, 2), 0);
-	sizing_explain_table(text, sizeof(text));
+	ck_assert_uint_eq(twice_sizing_explain(text, sizeof(text), 0, 0.01), 0);
+	ck_assert_uint_eq(twice_sizing_explain(text, sizeof(text), 1, 2), 0);
+	twice_sizing_explain_table(text, sizeof(text));
 	ck_assert_ptr_nonnull(strstr(text, "0.0216"));
 	ck_assert_ptr_nonnull(strstr(text, "0.0133"));
 }
@@ -220,6 +222,7 @@ UNIT("sizing", LOOP(table_is_the_published_one, published),
      LOOP(fewest_hashes_that_reach_p, fewest), TEST(no_choice_reaches_zero),
      TEST(exact_approximate_and_bound_agree_and_are_in_order),
      TEST(best_hashes_and_bits_fit_together),
-     TIMES(table_is_reproduced_by_counting, SIZING_TABLE_BITS_MAX - SIZING_TABLE_BITS_MIN + 1),
+     TIMES(table_is_reproduced_by_counting,
+	   TWICE_SIZING_TABLE_BITS_MAX - TWICE_SIZING_TABLE_BITS_MIN + 1),
      LOOP(line_model_is_reproduced_by_counting, lines), TEST(fill_and_keys_are_inverse),
      TEST(plans_keep_rate_and_memory), TEST(text_is_whole_or_cut_as_snprintf_does))

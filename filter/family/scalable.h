@@ -1,0 +1,23 @@
+/* scalable.h - grows without end and keeps its promised error.
+ *
+ * [Almeida, Baquero, Preguica, Hutchison: Scalable Bloom Filters, Information
+ * Processing Letters 101, 2007.] A chain whose links grow by s and tighten by
+ * r: the compound rate stays below P0 (1 + r + r^2 + ...) = P0/(1-r).
+ * Everything but its birth is in chain.h.
+ */
+#ifndef TWICE_SCALABLE_H
+#define TWICE_SCALABLE_H
+
+#include "filter/family/chain.h"
+
+struct twice_scalable_options {
+	uint64_t keys;	 /* of the first link */
+	double fpr;	 /* of the whole, however far it grows */
+	uint64_t growth; /* s; 0: 2 */
+	double ratio;	 /* r; 0: 0.5 */
+};
+
+struct twice_chain_plan twice_scalable_plan(const struct twice_scalable_options *o);
+struct twice_chain *twice_scalable_create(const struct twice_scalable_options *o);
+
+#endif
