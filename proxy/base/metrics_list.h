@@ -9,6 +9,7 @@ COUNTER(COALESCED,            "requests",  "coalesced",      "joined another req
 COUNTER(PASSED,               "requests",  "passed",         "passed through uncached")
 COUNTER(REVALIDATED,          "requests",  "revalidated",    "answered after the origin said 304")
 COUNTER(STALE_SERVED,         "requests",  "stale_served",   "answered with a stale object, as allowed")
+COUNTER(LEFT_BEHIND,          "requests",  "left_behind",    "answers cut: too slow for the others that read the same fetch")
 COUNTER(BAD_REQUESTS,         "requests",  "rejected",       "malformed or over a limit; never forwarded")
 COUNTER(BYTES_TO_CLIENTS,     "bytes",     "to_clients",     "bytes sent to clients, heads included")
 COUNTER(BYTES_FROM_ORIGIN,    "bytes",     "from_origin",    "body bytes received from origins")

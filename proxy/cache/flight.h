@@ -47,8 +47,8 @@ struct flight_head {
 	struct object *object; /* 304: the refreshed object to answer with; a reference */
 	int status;	       /* of the origin's answer */
 	bool storable;
-	bool stored;	/* being written to disk */
-	bool kept;	/* being stored, in RAM or on disk: it can be read from there at the end */
+	bool stored; /* being written to disk */
+	bool kept;   /* being stored, in RAM or on disk: it can be read from there at the end */
 	enum admission verdict;
 	bool has_age;	     /* the origin's answer had an Age: it came from a cache itself */
 	uint64_t body_bytes; /* UINT64_MAX: not known */
@@ -74,9 +74,8 @@ bool flight_is_there(struct flights *fs, struct key_hash hash, struct str key);
 struct flight *
 flight_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms);
 /* A flight of one: nobody can join it. Its body begins at offset at. */
-struct flight_reader *
-flight_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, flight_wake_fn *wake,
-		   void *ctx, int64_t now_ms);
+struct flight_reader *flight_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home,
+					 flight_wake_fn *wake, void *ctx, int64_t now_ms);
 /* No more wakes; *reader becomes NULL. */
 void flight_leave(struct flight_reader **reader);
 
@@ -122,9 +121,9 @@ void flight_failure(struct flight *f, int *status, const char **word);
 void flight_read_interim(struct flight_reader *r, struct buf *out);
 
 enum flight_step {
-	FLIGHT_READY, /* *p, *n: bytes at the asked offset, kept alive by *block (a reference) */
-	FLIGHT_LATER, /* a wake will come */
-	FLIGHT_OVER,  /* at is the end of a whole body */
+	FLIGHT_READY,  /* *p, *n: bytes at the asked offset, kept alive by *block (a reference) */
+	FLIGHT_LATER,  /* a wake will come */
+	FLIGHT_OVER,   /* at is the end of a whole body */
 	FLIGHT_STORED, /* left behind; flight_stored has the whole */
 	FLIGHT_LOST,   /* left behind, and it is nowhere else */
 	FLIGHT_CUT     /* the body ended early */

@@ -1,5 +1,5 @@
-/* flight_inside.h - what flight.c (one flight) and flight_table.c (who joins which) share. For nobody
- * else.
+/* flight_inside.h - what flight.c (one flight) and flight_table.c (who joins which) share. For
+ * nobody else.
  *
  * Lock order: shard, then flight. Wakes are posted under the flight's lock, so that a reader that
  * leaves knows for certain whether a letter of its own is still under way; the letter then frees
@@ -57,7 +57,7 @@ struct flight {
 	bool leader_waits;
 
 	struct window window;
-	bool windowed;			      /* some bytes were let go or may be */
+	bool windowed;			       /* some bytes were let go or may be */
 	int64_t begun_ms, refused_ms, lost_ms; /* refused_ms: the leader waits since, or 0 */
 };
 

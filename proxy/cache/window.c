@@ -124,8 +124,7 @@ push(struct window *w, uint32_t cap)
 			w->pieces = mem_realloc(w->pieces, w->cap * sizeof *w->pieces);
 		}
 	}
-	w->pieces[w->first + w->count++] =
-		(struct piece){w->total, block_create(cap), w->ahead};
+	w->pieces[w->first + w->count++] = (struct piece){w->total, block_create(cap), w->ahead};
 	w->ahead = 0;
 	if (w->held)
 		atomic_fetch_add_explicit(w->held, cap, memory_order_relaxed);
@@ -156,7 +155,7 @@ window_trim(struct window *w)
 uint64_t
 window_behind(const struct window *w)
 {
-	if (w->count == 0 || !w->pieces[w->first].readers)
+	if (w->count == 0 || !w->pieces[w->first].readers || is_open(&w->pieces[w->first]))
 		return 0;
 	return w->total - w->pieces[w->first].at;
 }

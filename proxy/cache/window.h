@@ -3,7 +3,8 @@
  *
  *	        base                                        total
  *	          |  piece  |  piece  |  piece  |  open piece |
- *	readers:       2         0         1           5          (ahead: at the end of a full piece)
+ *	readers:       2         0         1           5          (ahead: at the end of a full
+ *piece)
  *
  * Each piece counts the readers that stand in it, so nothing here looks at all readers: a move is
  * two additions, and the slowest stands in the first piece, once those before it are let go.
@@ -27,14 +28,14 @@ struct piece {
 struct window {
 	struct piece *pieces; /* a deque in an array: count of them from pieces[first] */
 	unsigned first, count, cap;
-	uint64_t number;     /* of pieces[first], counted from the body's first piece */
-	unsigned ahead;	     /* readers that wait for the piece that will come next */
-	uint64_t base;	     /* offset of the first byte held */
-	uint64_t total;	     /* offset behind the last byte that came */
+	uint64_t number; /* of pieces[first], counted from the body's first piece */
+	unsigned ahead;	 /* readers that wait for the piece that will come next */
+	uint64_t base;	 /* offset of the first byte held */
+	uint64_t total;	 /* offset behind the last byte that came */
 	_Atomic uint64_t *held;
 };
 
-struct mark {	     /* where a reader stands */
+struct mark {		/* where a reader stands */
 	uint64_t piece; /* its number */
 };
 
@@ -51,15 +52,15 @@ bool window_lost(const struct window *w, const struct mark *m);
 
 /* Copies up to n bytes behind total, into the open piece or a new one of cap bytes. The block is
  * borrowed, *at is where in it the *got bytes are. */
-struct block *window_add(struct window *w, const char *p, size_t n, uint32_t cap, uint32_t *at,
-			 uint32_t *got);
+struct block *
+window_add(struct window *w, const char *p, size_t n, uint32_t cap, uint32_t *at, uint32_t *got);
 /* Whether window_add would begin a new piece. */
 bool window_is_full(const struct window *w);
 
 /* Lets go of the pieces in front in which nobody stands. */
 void window_trim(struct window *w);
-/* After window_trim: bytes from the start of the slowest reader's piece to total; 0: all are at the
- * end, or there is nobody. */
+/* After window_trim: bytes from the start of the slowest reader's piece to total; 0: there is
+ * nobody, or all stand in the open piece or behind it. */
 uint64_t window_behind(const struct window *w);
 /* Lets go of the first piece though readers stand in it; returns how many are left behind. */
 unsigned window_shed(struct window *w);

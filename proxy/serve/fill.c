@@ -94,6 +94,7 @@ fill_free(struct fill *f)
 	if (f->next)
 		f->next->prev = f->prev;
 	fill_drop_feeder(f);
+	alarm_cancel(&f->serve->alarms, &f->ask_again);
 	if (f->write)
 		cache_write_abandon(&f->write);
 	keep_end_turn(f);
@@ -247,7 +248,7 @@ void
 fill_behind(struct txn *t, enum fill_kind kind)
 {
 	struct shelves *sh = t->serve->shelves;
-	struct flight *flight = flight_lead(sh->flights, t->hash, buf_str(&t->key));
+	struct flight *flight = flight_lead(sh->flights, t->hash, buf_str(&t->key), now_ms());
 	if (!flight)
 		return;
 	struct fill *f = fill_new(t, kind, flight);
@@ -406,10 +407,16 @@ whole(struct fill *f)
 	if (f->whole)
 		return;
 	f->whole = true;
-	if (f->write)
-		keep_commit(f);
-	flight_end(f->flight);
+	flight_end(f->flight, f->write ? keep_commit(f) : NULL);
 	flight_close(f->flight);
+}
+
+static void
+on_ask_again(struct alarm *a)
+{
+	struct fill *f = (struct fill *)((char *)a - offsetof(struct fill, ask_again));
+	if (f->fetch)
+		fetch_resume(f->fetch);
 }
 
 static bool
@@ -419,8 +426,13 @@ on_body(void *ctx, const char *p, size_t n)
 	while (f->taken < n) {
 		struct block *block;
 		uint32_t at, got;
-		if (!flight_append(f->flight, p + f->taken, n - f->taken, &block, &at, &got))
+		if (!flight_append(f->flight, p + f->taken, n - f->taken, now_ms(), &block, &at,
+				   &got)) {
+			if (flight_readers(f->flight) > 1) /* one may be too slow for the others */
+				alarm_set(&f->serve->alarms, &f->ask_again,
+					  now_ms() + FLIGHT_ASK_MS, on_ask_again);
 			return false;
+		}
 		if (f->write)
 			cache_write_body(f->write, block, at, got);
 		f->taken += got;

@@ -16,8 +16,9 @@ struct fill {
 	bool background; /* nobody waits */
 	struct flight *flight;
 	struct fetch *fetch;
-	struct txn *feeder; /* sends the request's body */
-	struct buf head;    /* of the request: rq's views point here */
+	struct alarm ask_again; /* the flight's window was full: is a reader too slow? */
+	struct txn *feeder;	/* sends the request's body */
+	struct buf head;	/* of the request: rq's views point here */
 	struct request rq;
 	const struct route *route;
 	struct buf key; /* of what was looked up; the primary key is its first primary_bytes */
@@ -66,8 +67,8 @@ void keep_answer(struct fill *f, const struct response *rs, uint64_t length);
 void keep_validated(struct fill *f, const struct response *rs);
 /* keep.c: another fill may write the same large body. */
 void keep_end_turn(struct fill *f);
-/* keep.c: the body is whole. */
-void keep_commit(struct fill *f);
+/* keep.c: the body is whole. What it has become, a reference, or NULL. */
+struct object *keep_commit(struct fill *f);
 /* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */
 void keep_invalidated(struct fill *f, const struct response *rs);
 /* keep.c: changes whenever what is stored under this primary key is forgotten. */

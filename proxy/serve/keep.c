@@ -215,8 +215,8 @@ fill_is_writing(struct shelves *sh, struct key_hash hash)
 	return is_taken(atomic_load(&sh->writing[hash.lo % WRITING_SLOTS]));
 }
 
-/* Nobody follows a large body, so its clients fetch it side by side; one of them writes it. Should
- * that one's client be slow, the next to come after a while writes as well. */
+/* Who comes when the beginning of a large body is gone from its flight fetches it too; one of them
+ * writes it. Should that one's client be slow, the next to come after a while writes as well. */
 static bool
 takes_turn(struct fill *f)
 {
@@ -281,8 +281,7 @@ stands_in(const struct fill *f, int status, int64_t now)
 }
 
 /* Would another request be answered with this as it is? Else followers fetch in parallel, and that
- * is remembered for a while. So do those of a body too large to be kept while it arrives: the
- * slowest of them would set the pace of all. */
+ * is remembered for a while. */
 static void
 remember_sharing(struct fill *f)
 {
@@ -290,8 +289,7 @@ remember_sharing(struct fill *f)
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
-	if (f->storable && !is_large(f) &&
-	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
+	if (f->storable && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
 		passes_forget(sh->passes, f->hash);
 		return;
 	}
@@ -430,10 +428,10 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 		if (f->rq.method == METHOD_HEAD)
 			learn_from_head(f, rs, now);
 	}
-	h.too_large = is_large(f);
 	h.terms = f->terms;
 	h.storable = f->storable;
 	h.verdict = f->verdict;
+	h.kept = f->write && f->storable;
 	h.stored = f->write && f->storable && admission_writes(f->verdict);
 	if (f->kind != FILL_PASS)
 		remember_sharing(f);
@@ -518,18 +516,18 @@ keep_validated(struct fill *f, const struct response *rs)
 	f->published = f->whole = true;
 	flight_publish(f->flight, &h);
 	flight_close(f->flight);
-	flight_end(f->flight);
+	flight_end(f->flight, NULL);
 }
 
 /* The write is complete: the object is there from now on. */
-void
+struct object *
 keep_commit(struct fill *f)
 {
 	struct shelves *sh = f->serve->shelves;
 	const struct config *c = f->settings->config;
 	if (is_forgotten(f)) {
 		cache_write_abandon(&f->write);
-		return;
+		return NULL;
 	}
 	bool seen_again = f->route->admit == RULE_SIGHTINGS && !f->keeps_part &&
 			  admission_counts(f->terms.status) &&
@@ -539,9 +537,10 @@ keep_commit(struct fill *f)
 		forget_old(f);
 	else if (is_forgotten(f)) /* between the look and the write */
 		cache_remove(sh->cache, o->hash, o->key);
-	object_unref(&o);
-	if (f->keeps_part)
-		return;
+	if (f->keeps_part) {
+		object_unref(&o);
+		return NULL;
+	}
 	if (f->rq.method == METHOD_GET)
 		count_baseline(f, false, f->received);
 	if (f->verdict == ADMISSION_FIRST_SIGHT && seen_again)
@@ -550,4 +549,5 @@ keep_commit(struct fill *f)
 		metrics_add(f->serve->metrics, METRIC_REFUSED_BYTES, f->received);
 	else if (c->admission.write_budget_bytes_s)
 		atomic_fetch_sub(&sh->budget, (int64_t)f->received);
+	return o;
 }

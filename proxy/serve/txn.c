@@ -275,7 +275,8 @@ static void
 go_alone(struct txn *t, enum fill_kind kind)
 {
 	flight_leave(&t->reader);
-	t->reader = flight_enter_alone(t->serve->shelves->flights, t->serve->mailbox, on_wake, t);
+	t->reader = flight_enter_alone(t->serve->shelves->flights, 0, t->serve->mailbox, on_wake, t,
+				       now_ms());
 	t->leader = true;
 	txn_move(t, TXN_WAIT_FLIGHT);
 	fill_start(t, kind);
@@ -330,7 +331,7 @@ go_together(struct txn *t)
 	}
 	flight_leave(&t->reader);
 	t->leader = flight_enter(sh->flights, t->hash, buf_str(&t->key), t->serve->mailbox, on_wake,
-				 t, &t->reader);
+				 t, now_ms(), &t->reader);
 	txn_move(t, TXN_WAIT_FLIGHT);
 	if (t->leader && is_completed(t))
 		t->cs.fwd = "partial";
@@ -591,7 +592,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 {
 	*other_variant = false;
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
-	if (!h->object && (!h->storable || h->too_large))
+	if (!h->object && !h->storable)
 		return false;
 	if (!h->object && h->vary.n) { /* on more, perhaps, than the marker we met says */
 		struct buf mine = {0};
