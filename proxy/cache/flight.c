@@ -63,6 +63,7 @@ flight_unref(struct flight **fp)
 	window_fini(&f->window);
 	atomic_fetch_sub_explicit(&f->all->count, 1, memory_order_relaxed);
 	object_unref(&f->stored);
+	flight_unref(&f->before);
 	buf_fini(&f->head.head);
 	buf_fini(&f->head.asker);
 	buf_fini(&f->head.vary);
@@ -270,16 +271,39 @@ flight_interim(struct flight *f, struct str head)
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* Those who wait for the fetches that f overtook. good: f has an answer for them; else the next of
+ * them may try at once. */
+static void
+tell_overtaken(struct flight *g, bool good)
+{
+	while (g) { /* a reference */
+		pthread_mutex_lock(&g->lock);
+		if (good)
+			g->overtaken = true;
+		else
+			g->next_try_ms = 0;
+		if (flight_state(g) == FLIGHT_WAITING)
+			wake_readers(g);
+		struct flight *next = g->before ? flight_ref(g->before) : NULL;
+		pthread_mutex_unlock(&g->lock);
+		flight_unref(&g);
+		g = next;
+	}
+}
+
 void
 flight_publish(struct flight *f, struct flight_head *head)
 {
+	bool good = head->status < 400 || head->storable;
 	pthread_mutex_lock(&f->lock);
 	assert(atomic_load(&f->state) == FLIGHT_WAITING);
 	f->head = *head;
 	*head = (struct flight_head){0};
 	atomic_store_explicit(&f->state, FLIGHT_ARRIVING, memory_order_release);
 	wake_readers(f);
+	struct flight *before = f->before ? flight_ref(f->before) : NULL;
 	pthread_mutex_unlock(&f->lock);
+	tell_overtaken(before, good);
 }
 
 /* How large a block for the next bytes is. */
@@ -383,21 +407,28 @@ flight_append_now(struct flight *f, const char *p, size_t n, struct block **fill
 }
 
 static void
-finish(struct flight *f, enum flight_state state, int status, const char *word)
+finish(struct flight *f, enum flight_state state, int status, const char *word, uint64_t blame)
 {
 	pthread_mutex_lock(&f->lock);
+	f->fail_blame = blame;
+	struct flight *before = f->before;
+	f->before = NULL;
 	f->fail_status = status;
 	f->fail_word = word;
 	atomic_store_explicit(&f->state, (int)state, memory_order_release);
 	wake_readers(f);
 	pthread_mutex_unlock(&f->lock);
+	if (state == FLIGHT_FAILED)
+		tell_overtaken(before, false);
+	else
+		flight_unref(&before);
 }
 
 void
 flight_end(struct flight *f, struct object *stored)
 {
 	f->stored = stored; /* read only once the state says so */
-	finish(f, FLIGHT_WHOLE, 0, NULL);
+	finish(f, FLIGHT_WHOLE, 0, NULL, 0);
 }
 
 struct object *
@@ -408,9 +439,32 @@ flight_stored(struct flight *f)
 }
 
 void
-flight_fail(struct flight *f, int status, const char *word)
+flight_fail(struct flight *f, int status, const char *word, uint64_t blame)
 {
-	finish(f, FLIGHT_FAILED, status, word);
+	finish(f, FLIGHT_FAILED, status, word, blame);
+}
+
+void
+flight_want(struct flight *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->wanted = true;
+	pthread_mutex_unlock(&f->lock);
+}
+
+bool
+flight_is_wanted(struct flight *f)
+{
+	pthread_mutex_lock(&f->lock);
+	bool yes = f->wanted;
+	pthread_mutex_unlock(&f->lock);
+	return yes;
+}
+
+int64_t
+flight_begun_ms(const struct flight *f)
+{
+	return f->begun_ms;
 }
 
 unsigned
@@ -446,12 +500,22 @@ flight_head(struct flight *f)
 }
 
 void
-flight_failure(struct flight *f, int *status, const char **word)
+flight_failure(struct flight *f, int *status, const char **word, uint64_t *blame)
 {
 	pthread_mutex_lock(&f->lock);
+	*blame = f->fail_blame;
 	*status = f->fail_status;
 	*word = f->fail_word;
 	pthread_mutex_unlock(&f->lock);
+}
+
+bool
+flight_is_overtaken(struct flight *f)
+{
+	pthread_mutex_lock(&f->lock);
+	bool yes = f->overtaken;
+	pthread_mutex_unlock(&f->lock);
+	return yes;
 }
 
 void

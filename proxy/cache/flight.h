@@ -52,6 +52,7 @@ struct flight_head {
 	enum admission verdict;
 	bool has_age;	     /* the origin's answer had an Age: it came from a cache itself */
 	uint64_t body_bytes; /* UINT64_MAX: not known */
+	uint64_t blame;	     /* of an error: see flight_fail */
 };
 
 enum flight_state {
@@ -70,6 +71,12 @@ bool flight_enter(struct flights *fs, struct key_hash hash, struct str key, stru
 		  flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader);
 /* Whether one is in the air that might be joined. */
 bool flight_is_there(struct flights *fs, struct key_hash hash, struct str key);
+/* The leader takes its time: *reader's owner, who follows, leads a second fetch of the same key
+ * instead, and whoever comes joins that one. *reader is then its place there. False when it is not
+ * its turn: one second try at a time, each twice as long after the one before it. Those who stay
+ * are told when the second fetch has an answer to share (flight_is_overtaken). */
+bool flight_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
+		     int64_t patience_ms);
 /* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */
 struct flight *
 flight_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms);
@@ -102,11 +109,17 @@ void flight_append_now(struct flight *f, const char *p, size_t n, struct block *
 		       uint32_t *at, uint32_t *got);
 /* stored: what it has become in the cache, a reference that is taken over, or NULL. */
 void flight_end(struct flight *f, struct object *stored);
-/* status and word: what a client without a head is told (static strings). */
-void flight_fail(struct flight *f, int status, const char *word);
+/* status and word: what a client without a head is told (static strings); status 0: the leader left
+ * without asking to the end. blame: what tells the leader's request from others, where the failure
+ * may be that request's own; 0: it was nobody's. */
+void flight_fail(struct flight *f, int status, const char *word, uint64_t blame);
+/* The fetch is worth going on with when nobody reads it. */
+void flight_want(struct flight *f);
 /* Nobody new joins from here on: the answer cannot be shared, or is now found in the cache. */
 void flight_close(struct flight *f);
 unsigned flight_readers(struct flight *f);
+bool flight_is_wanted(struct flight *f);
+int64_t flight_begun_ms(const struct flight *f);
 /* How many ever joined behind the leader. */
 unsigned flight_followers(struct flight *f);
 /* The object under this key was invalidated: nobody joins what is in the air. */
@@ -116,7 +129,9 @@ void flight_invalidate(struct flights *fs, struct key_hash hash, struct str key)
 
 enum flight_state flight_state(struct flight *f);
 const struct flight_head *flight_head(struct flight *f); /* from FLIGHT_ARRIVING on */
-void flight_failure(struct flight *f, int *status, const char **word);
+void flight_failure(struct flight *f, int *status, const char **word, uint64_t *blame);
+/* A second fetch of the key has an answer: ask again. */
+bool flight_is_overtaken(struct flight *f);
 /* Interim heads not read yet, appended to out. */
 void flight_read_interim(struct flight_reader *r, struct buf *out);
 

@@ -48,13 +48,19 @@ struct flight {
 	struct buf interim;
 	int fail_status;
 	const char *fail_word;
+	uint64_t fail_blame;
 	struct object *stored; /* a reference */
 
 	/* Those who wait for news, and those who are at work: a wake looks at the first only. */
 	struct flight_readers armed, busy;
 	unsigned reader_count, follower_count;
 	struct leader *leader;
-	bool leader_waits;
+	bool leader_waits, wanted;
+
+	struct flight *before; /* the one this one overtook, a reference, until this one ends */
+	bool overtaken;
+	unsigned tries; /* second fetches that were begun beside this one */
+	int64_t next_try_ms;
 
 	struct window window;
 	bool windowed;			       /* some bytes were let go or may be */

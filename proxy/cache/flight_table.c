@@ -7,6 +7,9 @@
 /* A block is let go when it is full: the window must outlast the one that is being filled. */
 enum { WINDOW_LEAST = 256 << 10 };
 
+/* Second fetches beside one that hangs begin 1, 2, 4, ... 32 times the patience apart. */
+enum { TRIES_DOUBLED = 5 };
+
 struct flights *
 flights_create(const struct flights_options *o)
 {
@@ -128,6 +131,50 @@ flight_enter(struct flights *fs, struct key_hash hash, struct str key, struct ma
 	pthread_mutex_unlock(&s->lock);
 	flight_unref(&gone);
 	return lead;
+}
+
+/* Whether a second fetch may begin beside f now; then the next may not, for twice as long. */
+static bool
+takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
+{
+	pthread_mutex_lock(&f->lock);
+	bool may = flight_state(f) == FLIGHT_WAITING && !f->overtaken && now_ms >= f->next_try_ms;
+	if (may) {
+		f->tries += f->tries < TRIES_DOUBLED;
+		f->next_try_ms = now_ms + (patience_ms << f->tries);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return may;
+}
+
+bool
+flight_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
+		int64_t patience_ms)
+{
+	struct flight_reader *old = *reader, *r;
+	struct flight *slow = old->flight, *gone = NULL;
+	struct str key = {slow->key, slow->key_bytes};
+	struct flight_shard *s = shard_of(fs, slow->hash);
+	pthread_mutex_lock(&s->lock);
+	bool may = key.n && takes_try(slow, now_ms, patience_ms);
+	if (may) {
+		struct flight **at = find(s, slow->hash, key);
+		if (*at)
+			gone = take_out(at);
+		struct flight *f = put_in(fs, s, slow->hash, key, now_ms);
+		/* What it replaces may itself have overtaken the slow one. */
+		f->before = flight_ref(gone && gone->before ? gone : slow);
+		pthread_mutex_lock(&f->lock);
+		r = flight_seat(f, old->home, old->wake, old->ctx);
+		pthread_mutex_unlock(&f->lock);
+		flight_unref(&f);
+		*reader = r;
+	}
+	pthread_mutex_unlock(&s->lock);
+	flight_unref(&gone);
+	if (may)
+		flight_leave(&old);
+	return may;
 }
 
 bool

@@ -9,6 +9,7 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
 #include "proxy/http/h1_parse.h"
 
@@ -190,6 +191,13 @@ set_out(struct fill *f)
 	go(f);
 }
 
+/* What tells this request from others, when it may have failed by its own fault. */
+static uint64_t
+blame_of(const struct fill *f)
+{
+	return herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
+}
+
 /* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
 void
 fill_abandon(struct fill *f, int status, const char *word)
@@ -197,7 +205,7 @@ fill_abandon(struct fill *f, int status, const char *word)
 	if (f->fetch)
 		fetch_cancel(&f->fetch);
 	if (!f->whole)
-		flight_fail(f->flight, status, word);
+		flight_fail(f->flight, status, word, blame_of(f));
 	fill_free(f);
 }
 
@@ -208,7 +216,7 @@ on_leader_wake(void *ctx)
 	struct fill *f = ctx;
 	bool nearly_done =
 		f->write && f->expected != UINT64_MAX && f->expected - f->received <= FINISH_BYTES;
-	bool worth = f->background || f->whole || nearly_done ||
+	bool worth = f->background || flight_is_wanted(f->flight) || f->whole || nearly_done ||
 		     (f->write && admission_writes(f->verdict));
 	if (flight_readers(f->flight) == 0 && !worth) {
 		fill_abandon(f, 0, "abandoned");
@@ -472,6 +480,14 @@ fetches_next_gap(struct fill *f)
 	return true;
 }
 
+/* The origin did not hear the request. */
+static bool
+no_request_causes(enum fetch_end end)
+{
+	return end == FETCH_DNS || end == FETCH_CONNECT || end == FETCH_CONNECT_TIMEOUT ||
+	       end == FETCH_TLS || end == FETCH_QUEUE_TIMEOUT;
+}
+
 static void
 on_done(void *ctx, const struct fetch_result *r)
 {
@@ -495,7 +511,7 @@ on_done(void *ctx, const struct fetch_result *r)
 	if (r->end != FETCH_ABORTED)
 		log_debug("origin %s: %s (%s) for %.*s", origin_url(origin_of(f)), r->word,
 			  r->detail ? r->detail : "", STR_ARG(f->rq.target));
-	flight_fail(f->flight, r->status, r->word);
+	flight_fail(f->flight, r->status, r->word, no_request_causes(r->end) ? 0 : blame_of(f));
 	fill_free(f);
 }
 

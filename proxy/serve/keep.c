@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/fill_inside.h"
 
+#include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
 #include "proxy/http/h1_parse.h"
 
@@ -280,22 +281,31 @@ stands_in(const struct fill *f, int status, int64_t now)
 	       policy_reuse(&f->object->terms, &plain, &nothing, now).stale_on_error;
 }
 
+/* What its own directives brought is no news of what others would get. */
+static bool
+asks_to_reload(const struct request *r)
+{
+	return fields_has(&r->fields, FIELD_CACHE_CONTROL) || fields_has(&r->fields, FIELD_PRAGMA);
+}
+
 /* Would another request be answered with this as it is? Else followers fetch in parallel, and that
  * is remembered for a while. */
 static void
-remember_sharing(struct fill *f)
+remember_sharing(struct fill *f, int status)
 {
 	struct shelves *sh = f->serve->shelves;
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
 	if (f->storable && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
-		passes_forget(sh->passes, f->hash);
+		passes_forget(sh->passes, herd_pass_key(f->hash, &f->rq));
 		return;
 	}
 	flight_close(f->flight);
-	if (!f->as_it_came && !f->keeps_old)
-		passes_remember(sh->passes, f->hash, now + PASSES_REMEMBER_S);
+	/* An error is remembered by nobody: it may be this client's own. */
+	if (!f->as_it_came && !f->keeps_old && status < 400 && !asks_to_reload(&f->rq))
+		passes_remember(sh->passes, herd_pass_key(f->hash, &f->rq),
+				now + PASSES_REMEMBER_S);
 }
 
 /* What passes is asked for as the client wrote it; that is news of what lies under the key only
@@ -431,10 +441,12 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	h.terms = f->terms;
 	h.storable = f->storable;
 	h.verdict = f->verdict;
+	if (rs->status >= 500)
+		h.blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
 	h.kept = f->write && f->storable;
 	h.stored = f->write && f->storable && admission_writes(f->verdict);
 	if (f->kind != FILL_PASS)
-		remember_sharing(f);
+		remember_sharing(f, rs->status);
 	f->published = true;
 	flight_publish(f->flight, &h);
 }
@@ -512,7 +524,7 @@ keep_validated(struct fill *f, const struct response *rs)
 	h.terms = h.object->terms;
 	buf_fini(&merged);
 	buf_fini(&head);
-	remember_sharing(f);
+	remember_sharing(f, 304);
 	f->published = f->whole = true;
 	flight_publish(f->flight, &h);
 	flight_close(f->flight);

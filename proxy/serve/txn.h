@@ -83,6 +83,11 @@ struct txn {
 	struct fill *fill; /* ours to feed with the request's body, while a body is sent */
 	bool leader;
 	unsigned restarts;
+	/* While we wait for the origin: when a stale copy answers instead, when one more fetch is
+	 * tried beside the one we follow; 0: never. */
+	struct alarm alarm;
+	int64_t stale_at_ms, try_at_ms, follows_since_ms;
+	unsigned failures_met; /* of those we followed */
 	bool passing;	 /* never stored, never shared */
 	bool as_it_came; /* conditions and ranges go to the origin as the client sent them */
 	bool stale_ok;	 /* object may answer if the origin fails */
