@@ -26,7 +26,6 @@ struct fill {
 	struct key_hash primary, hash;
 	uint32_t forgotten; /* keep_forgotten() when the request left */
 	struct buf marker_names, marker_nonce;
-	struct buf merged;     /* a head made of a part's and its completion's */
 	struct object *object; /* being validated; a reference */
 	struct object *part;   /* a stored 206 being completed; a reference */
 	char client_ip[INET6_ADDRSTRLEN];

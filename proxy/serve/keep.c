@@ -4,7 +4,7 @@
 #include "proxy/serve/fill_inside.h"
 
 #include "proxy/serve/part.h"
-#include "proxy/http/h1_parse.h"
+#include "proxy/http/head.h"
 
 #include <stdio.h>
 
@@ -372,32 +372,31 @@ replaces_part(const struct fill *f, int status)
 static void
 learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 {
-	struct field fields[FIELDS_MAX];
+	struct field fields[FIELDS_MAX], more[FIELDS_MAX];
 	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
-	struct buf merged = {0}, head = {0};
+	struct response updated = {.fields = {.v = more, .cap = FIELDS_MAX}};
+	char date[DATE_BYTES];
+	struct buf head = {0};
 	struct terms terms;
 	if (!f->object || !asked_by_key(f) || rs->status != 200 ||
-	    !h1_parse_response(f->object->head, &stored))
+	    !head_read(f->object->head, &stored))
 		return;
 	if (policy_head(&stored.fields, f->object->body_bytes, &rs->fields) == HEAD_SAYS_CHANGED) {
 		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
 		return;
 	}
-	head_update(f->object->head, rs, now, &merged);
 	struct request get = f->rq;
 	get.method = METHOD_GET;
-	struct storing_facts facts = {&get, &stored, f->request_time, now, &f->settings->policy};
-	stored = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
-	if (h1_parse_response(buf_str(&merged), &stored) &&
+	struct storing_facts facts = {&get, &updated, f->request_time, now, &f->settings->policy};
+	if (head_update(&stored, rs, now, date, &updated) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
-		head_store(&stored, now, &head, &terms);
+		head_store(&updated, now, &head, &terms);
 		struct object *o =
 			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head), &terms);
 		object_unref(&o);
 	} else {
 		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
 	}
-	buf_fini(&merged);
 	buf_fini(&head);
 }
 
@@ -479,18 +478,18 @@ keep_validated(struct fill *f, const struct response *rs)
 {
 	struct shelves *sh = f->serve->shelves;
 	struct flight_head h = {.status = 304};
-	struct buf merged = {0}, head = {0};
-	struct field fields[FIELDS_MAX];
-	struct response updated = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	struct buf head = {0};
+	struct field fields[FIELDS_MAX], more[FIELDS_MAX];
+	struct response updated = {.fields = {.v = more, .cap = FIELDS_MAX}};
+	char date[DATE_BYTES];
 	int64_t now = now_s();
 	/* A 304 with another validator than ours must not update what is stored; that our own
 	 * validator still held it said all the same. */
 	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
-	bool ours = h1_parse_response(f->object->head, &stored) &&
+	bool ours = head_read(f->object->head, &stored) &&
 		    policy_304_is_of(&stored.fields, &rs->fields, now);
 	bool varies_else = ours && changes_vary(&stored.fields, &rs->fields);
-	head_update(f->object->head, rs, now, &merged);
-	bool ok = ours && !varies_else && h1_parse_response(buf_str(&merged), &updated);
+	bool ok = ours && !varies_else && head_update(&stored, rs, now, date, &updated);
 	if (ok) {
 		f->storable = judge_storable(f, &updated, now);
 		head_store(&updated, now, &head, &f->terms);
@@ -510,7 +509,6 @@ keep_validated(struct fill *f, const struct response *rs)
 		h.object = object_ref(f->object);
 	h.storable = f->storable;
 	h.terms = h.object->terms;
-	buf_fini(&merged);
 	buf_fini(&head);
 	remember_sharing(f);
 	f->published = f->whole = true;

@@ -8,6 +8,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/part.h"
+#include "proxy/http/field_block.h"
 #include "proxy/http/h1_parse.h"
 
 #include <arpa/inet.h>
@@ -568,10 +569,20 @@ run_begun(struct txn *t)
 	start_lookup(t);
 }
 
+/* A head in another form than ours (another program wrote it) is as if it were not there. */
+static bool
+is_readable(const struct object *o)
+{
+	struct field_block b;
+	return o->kind == OBJECT_MARKER || field_block_open(o->head, &b);
+}
+
 static void
 run_lookup(struct txn *t)
 {
 	t->lookup_back = false;
+	if (t->found && !is_readable(t->found))
+		object_unref(&t->found);
 	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key),
 					  t->found->terms.response_time))
 		object_unref(&t->found);

@@ -140,6 +140,5 @@ enum txn_next answer_pump(struct txn *t);
 
 /* ---- access_log.c ---- */
 void access_log(struct txn *t);
-void access_log_flush(struct log_lines *l);
 
 #endif
