@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/fill.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/sight.h"
 #include "proxy/serve/txn.h"
 
 #include "proxy/http/date.h"
@@ -391,6 +392,24 @@ answer_validated(struct txn *t, const struct flight_head *h)
 	answer_object(t);
 }
 
+/* Who joined a flight counts for itself, under the key of what came. */
+static void
+judge_follower(struct txn *t, const struct flight_head *h)
+{
+	const struct shelves *sh = t->serve->shelves;
+	char client[INET6_ADDRSTRLEN] = "";
+	if (fields_has(&t->rq.fields, FIELD_RANGE))
+		conn_peer(t->conn, client);
+	struct sighting_facts f = sight_of(&t->rq, t->route, h->status, client, sh->seed);
+	if (f.kind == SIGHTING_PLAIN)
+		f.kind = SIGHTING_FOLLOWER;
+	f.storable = h->storable;
+	f.on_disk = h->stored;
+	f.body_bytes = h->body_bytes;
+	t->sighting =
+		seen_judge(sh->seen, sighting_key(sh->seed, t->primary, buf_str(&h->variant)), &f);
+}
+
 void
 answer_flight(struct txn *t)
 {
@@ -404,8 +423,10 @@ answer_flight(struct txn *t)
 	t->cs.collapsed = !t->leader;
 	t->detail = t->passing ? NULL : admission_word(h->verdict);
 	t->answer = t->passing ? ANSWER_PASS : t->leader ? ANSWER_MISS : ANSWER_COALESCED;
-	if (!t->leader && t->rq.method == METHOD_GET && admission_counts(h->status))
-		seen_record(t->serve->shelves->seen, t->primary);
+	if (t->leader)
+		t->sighting.verdict = t->passing ? ADMISSION_NOT_STORABLE : h->verdict;
+	else
+		judge_follower(t, h);
 	struct str head = buf_str(&h->head);
 	bool whole = t->leader && h->asker.n; /* with what the store must not hold */
 	if (h->storable && !t->passing) {
