@@ -174,11 +174,11 @@ check_together(const struct config *c, char *err, size_t err_bytes)
 	if (c->cache.max_object_bytes > c->cache.disk_bytes)
 		return wrong("cache.max_object", err, err_bytes,
 			     "more than cache.disk; write a smaller size, or auto");
-	if (c->admission.sightings > 2 && c->admission.memory == CONFIG_MEMORY_PAIR)
+	if (c->admission.sightings > 2 && c->admission.filter == CONFIG_FILTER_PAIR)
 		return wrong(
 			"admission.sightings", err, err_bytes,
 			"a pair of filters tells only one sighting from none; write 1 or 2, or set "
-			"admission.memory to counting");
+			"admission.filter to counting");
 	return NULL;
 }
 
@@ -262,6 +262,10 @@ static void
 print_list(const struct setting *s, const char *in, struct buf *to)
 {
 	char *const *texts = *(char *const *const *)(const void *)(in + s->at);
+	if (s->words && count_of(s, in) == 0) {
+		buf_printf(to, "%s", s->words);
+		return;
+	}
 	buf_add_lit(to, "[");
 	for (unsigned i = 0; i < count_of(s, in); i++) {
 		buf_printf(to, i ? ", " : " ");
@@ -280,6 +284,7 @@ print_value(const struct setting *s, const char *in, struct buf *to)
 	case KIND_TEXT:
 	case KIND_ADDRESS:
 	case KIND_URL:
+	case KIND_NETWORK:
 	case KIND_CHOICE:
 		print_text(*(char *const *)at ? *(char *const *)at : s->words, to);
 		break;

@@ -13,11 +13,12 @@
 
 enum config_query { CONFIG_QUERY_KEEP, CONFIG_QUERY_IGNORE, CONFIG_QUERY_SORT };
 enum config_admit { CONFIG_ADMIT_SIGHTINGS, CONFIG_ADMIT_ALWAYS, CONFIG_ADMIT_NEVER };
-enum config_memory {
-	CONFIG_MEMORY_PAIR,
-	CONFIG_MEMORY_COUNTING,
-	CONFIG_MEMORY_STABLE,
-	CONFIG_MEMORY_SCALABLE
+enum config_log { CONFIG_LOG_COMBINED, CONFIG_LOG_JSON };
+enum config_filter {
+	CONFIG_FILTER_PAIR,
+	CONFIG_FILTER_COUNTING,
+	CONFIG_FILTER_STABLE,
+	CONFIG_FILTER_SCALABLE
 };
 
 struct config_origin {
@@ -56,7 +57,7 @@ struct config_cache {
 };
 
 struct config_admission {
-	enum config_memory memory;
+	enum config_filter filter;
 	unsigned sightings;
 	uint64_t capacity;
 	double false_positives; /* 0..1 */
@@ -75,8 +76,9 @@ struct config_timeouts {
 };
 
 struct config_forwarded {
-	bool trust; /* keep and append to X-Forwarded-*, Forwarded of clients */
-	char *via;  /* pseudonym: "twice" */
+	char **trust; /* networks whose X-Forwarded-*, Forwarded are kept and appended to */
+	unsigned trust_count;
+	char *via; /* pseudonym: "twice" */
 };
 
 struct config {
@@ -93,6 +95,7 @@ struct config {
 	struct config_limits limits;
 	struct config_timeouts timeouts;
 	struct config_forwarded forwarded;
+	enum config_log access_log_format;
 	char *access_log; /* NULL or "off"; "-": stdout; else a file, reopened on SIGHUP */
 	char *log_level;  /* debug info warning error */
 };

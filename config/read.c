@@ -7,8 +7,11 @@
 #include "config/suggest.h"
 #include "config/units.h"
 #include "proxy/base/address.h"
+#include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/base/network.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,6 +201,7 @@ read_text(struct reading *r, const struct setting *s, enum kind kind, const stru
 {
 	char cut[TEXT_BYTES];
 	struct address a;
+	struct network net;
 	if (s->words && kind != KIND_CHOICE && strcmp(g->text, s->words) == 0)
 		return ABSENT;
 	if (!*g->text || !is_plain_ascii(g->text))
@@ -211,6 +215,13 @@ read_text(struct reading *r, const struct setting *s, enum kind kind, const stru
 		return fail(r, g,
 			    "%s: \"%.60s\" is not an address to listen on; write IP:PORT such as "
 			    "127.0.0.1:8080, [::1]:8080 or *:8080",
+			    path, cut);
+	if (kind == KIND_NETWORK && find_word("on|true|yes", cut) >= 0)
+		strcpy(cut, "any");
+	if (kind == KIND_NETWORK && network_parse(cut, &net) < 0)
+		return fail(r, g,
+			    "%s: \"%.60s\" is not a network; write one such as 10.0.0.0/8, "
+			    "192.0.2.1, 2001:db8::/32 or any, or off",
 			    path, cut);
 	if (kind == KIND_URL) {
 		size_t n = origin_length(cut);
@@ -401,6 +412,8 @@ read_element(struct reading *r, const struct setting *s, const char *path, int l
 		id = given_scalar(r, node, path, g); /* says what is wrong */
 	if (id == FAILED)
 		return FAILED;
+	if (id == ABSENT) /* the word for an empty list */
+		return 0;
 	if (id > MOST_NODES) /* aliases of aliases can make much of little */
 		return fail(r, g, "%s: there are too many settings", path);
 	return yaml_document_append_sequence_item(&r->made, list, id) ? 0 : FAILED;
@@ -467,6 +480,29 @@ find_pair(struct reading *r, const yaml_node_t *mapping, const char *key)
 	return NULL;
 }
 
+/* Settings that had another name: it works for one release, with a warning. */
+static const struct {
+	const char *path, *was, *is; /* not longer than it was: the text is changed in place */
+} renamed[] = {
+	{"admission", "memory", "filter"},
+};
+
+static void
+rename_key(struct reading *r, const char *path, yaml_node_t *key, const struct given *g)
+{
+	char place[PATH_BYTES * 2];
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++) {
+		if (strcmp(path, renamed[i].path) != 0 || strcmp(g->text, renamed[i].was) != 0)
+			continue;
+		print_place(r, g, place, sizeof(place));
+		log_warning("%s%s.%s is called %s.%s now; the old name goes with the next release",
+			    place, path, renamed[i].was, path, renamed[i].is);
+		assert(strlen(renamed[i].is) <= strlen(renamed[i].was));
+		strcpy((char *)key->data.scalar.value, renamed[i].is);
+		key->data.scalar.length = strlen(renamed[i].is);
+	}
+}
+
 static int
 check_keys(struct reading *r, const struct setting *rows, const char *path, const yaml_node_t *node)
 {
@@ -477,8 +513,10 @@ check_keys(struct reading *r, const struct setting *rows, const char *path, cons
 			    *path ? path : "the file");
 	yaml_node_pair_t *pair = node->data.mapping.pairs.start;
 	for (; pair < node->data.mapping.pairs.top; pair++) {
-		if (given_scalar(r, yaml_document_get_node(&r->given, pair->key), "a name", &g) < 0)
+		yaml_node_t *key = yaml_document_get_node(&r->given, pair->key);
+		if (given_scalar(r, key, "a name", &g) < 0)
 			return FAILED;
+		rename_key(r, path, key, &g);
 		if (!find_row(rows, g.text))
 			return fail_unknown(r, &g, rows, path);
 		const yaml_node_pair_t *first = find_pair(r, node, g.text);

@@ -84,7 +84,7 @@ say_bound(const char *what, const char *addr, unsigned port)
 	char text[ADDRESS_TEXT];
 	if (address_parse(addr, &a) == 0) {
 		address_set_port(&a, port);
-		fprintf(stderr, "twice: %s on %s\n", what, address_print(&a, text));
+		log_say("twice: %s on %s", what, address_print(&a, text));
 	}
 }
 
@@ -93,11 +93,11 @@ static void
 announce(const struct config *c, const struct server *server)
 {
 	for (unsigned i = 0; i < c->origin_count; i++)
-		fprintf(stderr, "twice: answers come from %s\n", c->origins[i].url);
+		log_say("twice: answers come from %s", c->origins[i].url);
 	if (c->cache.dir)
-		fprintf(stderr, "twice: objects are kept in %s\n", c->cache.dir);
+		log_say("twice: objects are kept in %s", c->cache.dir);
 	else
-		fprintf(stderr, "twice: objects are kept in RAM only\n");
+		log_say("twice: objects are kept in RAM only");
 	if (server_admin_port(server))
 		say_bound("admin", c->admin, server_admin_port(server));
 	for (unsigned i = 0; i < c->listen_count; i++)
@@ -141,8 +141,7 @@ serve_until_told(const struct settings *s, struct server *server, const sigset_t
 	sigset_t ending = *waited;
 	sigdelset(&ending, SIGHUP);
 	pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
-	fprintf(stderr,
-		"twice: finishing what is under way, at most %llu s; again to stop at once\n",
+	log_say("twice: finishing what is under way, at most %llu s; again to stop at once",
 		(unsigned long long)(s->config.timeouts.drain_ms + 999) / 1000);
 }
 

@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SNAPSHOT_EVERY_S = 900 };
+/* LOG_LANE_BYTES: lines that one worker may have waiting. LOG_END_MS: for the last of them. */
+enum { SNAPSHOT_EVERY_S = 900, LOG_LANE_BYTES = 512 << 10, LOG_END_MS = 2000 };
 
 struct server {
 	const struct config *config;
@@ -28,8 +29,8 @@ struct server {
 	struct admin *admin;
 	_Atomic unsigned connections;
 	_Atomic bool draining;
-	_Atomic int log_fd;	/* access log, or -1 */
-	struct worker *workers; /* aligned: metrics have their own cache lines */
+	struct logfile *access_log; /* NULL: none */
+	struct worker *workers;	    /* aligned: metrics have their own cache lines */
 	unsigned worker_count;
 	unsigned *ports;
 	int64_t begun_us;
@@ -50,6 +51,12 @@ cores(void)
 	return n > 0 ? (unsigned)n : 1;
 }
 
+static unsigned
+worker_count(const struct config *c)
+{
+	return c->workers ? c->workers : cores();
+}
+
 /* Room beside the log for the filter's snapshot and the one that replaces it: 26 bits per key. */
 static uint64_t
 snapshot_reserve(const struct config *c)
@@ -63,10 +70,10 @@ static int
 open_sightings(struct server *s, char *err, size_t err_bytes)
 {
 	static const enum memory_kind kind_of[] = {
-		[CONFIG_MEMORY_PAIR] = MEMORY_PAIR,
-		[CONFIG_MEMORY_COUNTING] = MEMORY_COUNTING,
-		[CONFIG_MEMORY_STABLE] = MEMORY_STABLE,
-		[CONFIG_MEMORY_SCALABLE] = MEMORY_SCALABLE,
+		[CONFIG_FILTER_PAIR] = MEMORY_PAIR,
+		[CONFIG_FILTER_COUNTING] = MEMORY_COUNTING,
+		[CONFIG_FILTER_STABLE] = MEMORY_STABLE,
+		[CONFIG_FILTER_SCALABLE] = MEMORY_SCALABLE,
 	};
 	const struct config *c = s->config;
 	struct seen_options o = {
@@ -74,12 +81,16 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 		.saved = c->cache.dir != NULL,
 		.memory =
 			{
-				.kind = kind_of[c->admission.memory],
+				.kind = kind_of[c->admission.filter],
 				.sightings = c->admission.sightings,
 				.capacity = c->admission.capacity,
 				.false_positives = c->admission.false_positives,
 				.rotate_after_s = c->admission.rotate_after_s,
 			},
+		.max_object_bytes = c->cache.max_object_bytes,
+		.fill_until = c->admission.fill_until,
+		.write_budget_bytes_s = c->admission.write_budget_bytes_s,
+		.now_ms = now_ms(),
 	};
 	return seen_open(&s->shelves.seen, &o, err, err_bytes);
 }
@@ -151,10 +162,22 @@ open_origins(struct server *s, char *err, size_t err_bytes)
 }
 
 static int
+open_log(struct server *s, char *err, size_t err_bytes)
+{
+	const char *path = s->config->access_log;
+	if (!path || strcmp(path, "off") == 0)
+		return 0;
+	if (logfile_start(&s->access_log, path, worker_count(s->config), LOG_LANE_BYTES) == 0)
+		return 0;
+	snprintf(err, err_bytes, "cannot start the access log's thread: %s", strerror(errno));
+	return -1;
+}
+
+static int
 open_workers(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
-	unsigned n = c->workers ? c->workers : cores();
+	unsigned n = worker_count(c);
 	if (posix_memalign((void **)&s->workers, 64, n * sizeof *s->workers))
 		abort();
 	memset(s->workers, 0, n * sizeof *s->workers);
@@ -167,7 +190,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 			.shelves = &s->shelves,
 			.settings = settings_create(c),
 			.upstream = s->upstream,
-			.log.fd = &s->log_fd,
+			.log = {.file = s->access_log, .lane = w},
 		};
 		worker->listeners = mem_zalloc(c->listen_count * sizeof *worker->listeners);
 		for (unsigned i = 0; i < c->listen_count; i++) {
@@ -211,20 +234,6 @@ open_admin(struct server *s, char *err, size_t err_bytes)
 	return addr ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
 }
 
-static int
-open_log(const struct config *c)
-{
-	if (!c->access_log || strcmp(c->access_log, "off") == 0)
-		return -1;
-	if (strcmp(c->access_log, "-") == 0)
-		return dup(STDOUT_FILENO);
-	int fd = open(c->access_log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	if (fd < 0)
-		log_error("cannot write the access log %s: %s; requests are not logged",
-			  c->access_log, strerror(errno));
-	return fd;
-}
-
 int
 server_create(struct server **out, const struct config *c, const char *version, char *err,
 	      size_t err_bytes)
@@ -234,7 +243,6 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	s->version = version;
 	s->begun_us = now_us();
 	s->settings = settings_create(c);
-	atomic_init(&s->log_fd, open_log(c));
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
@@ -242,7 +250,8 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	pthread_cond_init(&s->wake, &attr);
 	pthread_condattr_destroy(&attr);
 	if (open_shelves(s, err, err_bytes) || open_origins(s, err, err_bytes) ||
-	    open_workers(s, err, err_bytes) || open_admin(s, err, err_bytes)) {
+	    open_log(s, err, err_bytes) || open_workers(s, err, err_bytes) ||
+	    open_admin(s, err, err_bytes)) {
 		server_destroy(&s);
 		return -1;
 	}
@@ -257,15 +266,9 @@ keep(struct server *s)
 {
 	struct shelves *sh = &s->shelves;
 	struct cache_stats stats;
-	seen_tick(sh->seen, now_s());
 	cache_stats(sh->cache, &stats);
-	if (stats.limit_bytes)
-		atomic_store(&sh->disk_used_share,
-			     (double)stats.used_bytes / (double)stats.limit_bytes);
-	int64_t rate = (int64_t)s->config->admission.write_budget_bytes_s;
-	int64_t left = atomic_load(&sh->budget);
-	if (rate && left < rate * 2)
-		atomic_fetch_add(&sh->budget, rate);
+	double used = stats.limit_bytes ? (double)stats.used_bytes / (double)stats.limit_bytes : 0;
+	seen_tick(sh->seen, now_s(), now_ms(), stats.written_bytes, used);
 }
 
 static void *
@@ -343,9 +346,7 @@ server_destroy(struct server **sp)
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);
 	settings_unref(&s->settings);
-	int fd = atomic_load(&s->log_fd);
-	if (fd >= 0)
-		close(fd);
+	logfile_stop(&s->access_log, LOG_END_MS);
 	pthread_cond_destroy(&s->wake);
 	pthread_mutex_destroy(&s->lock);
 	free(s->ports);
@@ -358,52 +359,6 @@ server_port(const struct server *s, unsigned listener)
 	return s->ports[listener];
 }
 
-/* A letter to every worker, and a wait until each has opened its own: from then on none of them is
- * within a write that began before. */
-struct round {
-	pthread_mutex_t lock;
-	pthread_cond_t all;
-	unsigned left; /* under lock */
-};
-
-struct stop {
-	struct letter letter;
-	struct worker *worker;
-	struct round *round;
-};
-
-static void
-on_stop(struct letter *l)
-{
-	struct stop *s = (struct stop *)l;
-	struct round *r = s->round;
-	access_log_flush(&s->worker->serve.log);
-	pthread_mutex_lock(&r->lock);
-	if (--r->left == 0)
-		pthread_cond_signal(&r->all);
-	pthread_mutex_unlock(&r->lock);
-}
-
-static void
-go_round(struct server *s)
-{
-	struct stop *stops = mem_zalloc(s->worker_count * sizeof *stops);
-	struct round r = {.left = s->worker_count};
-	pthread_mutex_init(&r.lock, NULL);
-	pthread_cond_init(&r.all, NULL);
-	for (unsigned i = 0; i < s->worker_count; i++) {
-		stops[i] = (struct stop){{NULL, on_stop}, &s->workers[i], &r};
-		mailbox_post(&s->workers[i].mailbox, &stops[i].letter);
-	}
-	pthread_mutex_lock(&r.lock);
-	while (r.left)
-		pthread_cond_wait(&r.all, &r.lock);
-	pthread_mutex_unlock(&r.lock);
-	pthread_cond_destroy(&r.all);
-	pthread_mutex_destroy(&r.lock);
-	free(stops);
-}
-
 unsigned
 server_admin_port(const struct server *s)
 {
@@ -413,17 +368,8 @@ server_admin_port(const struct server *s)
 void
 server_reload(struct server *s)
 {
-	int fd = open_log(s->config);
-	if (fd < 0)
-		return;
-	if (s->started)
-		go_round(s); /* what was logged so far belongs to the old one */
-	int old = atomic_exchange(&s->log_fd, fd);
-	if (old < 0)
-		return;
-	if (s->started)
-		go_round(s); /* nobody writes to the old one any more */
-	close(old);
+	if (s->access_log)
+		logfile_reopen(s->access_log);
 }
 
 /* ---- facts --------------------------------------------------------------------------------- */
@@ -442,6 +388,8 @@ server_report(struct server *s, struct report *out)
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
 	out->now_s = now_s();
+	if (s->access_log)
+		out->log_dropped = logfile_dropped(s->access_log);
 	metrics_sum(blocks, n, out->n);
 	cache_stats(s->shelves.cache, &out->cache);
 	baseline_stats(s->shelves.baseline, &out->baseline);

@@ -118,23 +118,6 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 			event_add(w->listeners[i].ev, NULL);
 }
 
-/* At the end of a turn of the loop: what it logged is written at once and whole. */
-static void
-on_log_due(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	access_log_flush(&((struct worker *)arg)->serve.log);
-}
-
-/* The first line of a turn. */
-static void
-on_logged(void *node)
-{
-	struct worker *w = node;
-	event_active(w->log_due, EV_TIMEOUT, 0);
-}
-
 /* ---- mail ---------------------------------------------------------------------------------- */
 
 static void
@@ -166,8 +149,6 @@ worker_open(struct worker *w, unsigned index)
 	const struct config *c = w->serve.settings->config;
 	w->serve.metrics = &w->metrics;
 	w->serve.mailbox = &w->mailbox;
-	w->serve.log.due = on_logged;
-	w->serve.log.node = w;
 	w->index = index;
 	w->scratch = mem_alloc(SCRATCH_BYTES);
 	alarm_init(&w->serve.alarms, now_ms());
@@ -196,7 +177,6 @@ worker_open(struct worker *w, unsigned index)
 	w->serve.fetcher = fetcher_create(w->base);
 	w->mail = event_new(w->base, w->mailbox.fd, EV_READ | EV_PERSIST, on_mail, w);
 	w->nudged = event_new(w->base, -1, 0, on_mail, w);
-	w->log_due = event_new(w->base, -1, 0, on_log_due, w);
 	w->tick = event_new(w->base, -1, EV_PERSIST, on_tick, w);
 	struct timeval every = {0, TICK_MS * 1000};
 	for (unsigned i = 0; i < w->listener_count; i++) {
@@ -219,7 +199,6 @@ worker_run(void *arg)
 	while (w->conns)
 		conn_close(w->conns);
 	fill_cancel_all(&w->serve);
-	access_log_flush(&w->serve.log);
 	return NULL;
 }
 
@@ -235,7 +214,7 @@ worker_close(struct worker *w)
 		for (unsigned i = 0; i < w->listener_count; i++)
 			if (w->listeners[i].ev)
 				event_free(w->listeners[i].ev);
-		struct event *evs[] = {w->mail, w->nudged, w->tick, w->log_due};
+		struct event *evs[] = {w->mail, w->nudged, w->tick};
 		for (size_t i = 0; i < sizeof evs / sizeof evs[0]; i++)
 			if (evs[i])
 				event_free(evs[i]);
@@ -247,7 +226,7 @@ worker_close(struct worker *w)
 			close(w->listeners[i].fd);
 	free(w->listeners);
 	arena_pool_fini(&w->serve.arenas);
-	buf_fini(&w->serve.log.lines);
+	buf_fini(&w->serve.log.line);
 	settings_unref(&w->serve.settings);
 	free(w->scratch);
 }

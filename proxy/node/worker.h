@@ -46,7 +46,7 @@ struct worker {
 	pthread_t thread;
 	struct event_base *base;
 	struct mailbox mailbox;
-	struct event *mail, *nudged, *tick, *log_due;
+	struct event *mail, *nudged, *tick;
 	struct letter drain_letter;
 	struct metrics metrics;
 	_Atomic unsigned active_fetches; /* as of the last tick, for reports */

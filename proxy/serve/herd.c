@@ -1,8 +1,6 @@
 /* herd.c - the rules for those who wait together. */
 #include "proxy/serve/herd.h"
 
-#include "filter/hash.h"
-#include "filter/short.h"
 
 /* After so many refusals (4xx) in a row the others stop waiting for each other: a page that is
  * refused to everybody must not be a queue. */

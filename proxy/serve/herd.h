@@ -14,9 +14,11 @@
 #ifndef SERVE_HERD_H
 #define SERVE_HERD_H
 
+#include "filter/hash.h"
+#include "filter/short.h"
 #include "proxy/http/message.h"
 
-struct filter_seed;
+
 
 enum herd_step {
 	HERD_SHARE,   /* what the leader brought is for us too */

@@ -10,6 +10,7 @@
 #include "proxy/base/arena.h"
 #include "proxy/base/buf.h"
 #include "proxy/base/clock.h"
+#include "proxy/base/logfile.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/metrics.h"
 #include "proxy/origin/fetch.h"
@@ -20,12 +21,11 @@
 struct fill;
 struct txn;
 
-/* Lines of the access log that are not written yet. */
+/* Where this worker's lines of the access log go. */
 struct log_lines {
-	struct buf lines;
-	const _Atomic int *fd;	 /* where they go; -1: nowhere */
-	void (*due)(void *node); /* called when the first line is there: flush at the turn's end */
-	void *node;
+	struct logfile *file; /* NULL: there is no log */
+	unsigned lane;
+	struct buf line; /* the one being made; empty between requests */
 };
 
 struct serve {

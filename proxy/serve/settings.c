@@ -19,6 +19,15 @@ policy_of(const struct config_cache *c)
 	};
 }
 
+static void
+read_trusted(struct settings *s, const struct config_forwarded *c)
+{
+	s->trusted = mem_zalloc((c->trust_count + 1) * sizeof *s->trusted);
+	for (unsigned i = 0; i < c->trust_count; i++)
+		if (network_parse(c->trust[i], &s->trusted[s->trusted_count]) == 0)
+			s->trusted_count++;
+}
+
 struct settings *
 settings_create(const struct config *c)
 {
@@ -26,7 +35,7 @@ settings_create(const struct config *c)
 	s->config = c;
 	s->routes = routes_create(c);
 	s->policy = policy_of(&c->cache);
-	s->max_object_bytes = c->cache.max_object_bytes ? c->cache.max_object_bytes : UINT64_MAX;
+	read_trusted(s, &c->forwarded);
 	s->users = 1;
 	return s;
 }
@@ -50,5 +59,6 @@ settings_unref(struct settings **sp)
 	if (--s->users)
 		return;
 	routes_destroy(&s->routes);
+	free(s->trusted);
 	free(s);
 }

@@ -10,6 +10,7 @@
 #define SERVE_SETTINGS_H
 
 #include "config/config.h"
+#include "proxy/base/network.h"
 #include "proxy/http/policy.h"
 #include "proxy/serve/route.h"
 
@@ -17,7 +18,8 @@ struct settings {
 	const struct config *config; /* limits, time limits and everything not compiled below */
 	struct routes *routes;
 	struct policy_settings policy;
-	uint64_t max_object_bytes; /* UINT64_MAX: no limit */
+	struct network *trusted; /* forwarders that are believed: forwarded.trust */
+	unsigned trusted_count;
 	unsigned users;
 };
 
