@@ -1,7 +1,6 @@
 /* herd.c - the rules for those who wait together. */
 #include "proxy/serve/herd.h"
 
-
 /* After so many refusals (4xx) in a row the others stop waiting for each other: a page that is
  * refused to everybody must not be a queue. */
 enum { REFUSALS_MOST = 8, PATIENCE_LEAST_MS = 1000, PATIENCE_TIMES = 4 };

@@ -18,8 +18,6 @@
 #include "filter/short.h"
 #include "proxy/http/message.h"
 
-
-
 enum herd_step {
 	HERD_SHARE,   /* what the leader brought is for us too */
 	HERD_INHERIT, /* it failed, and so would we */
@@ -29,12 +27,12 @@ enum herd_step {
 
 /* What a follower knows when its leader's fetch has come to something. */
 struct herd_facts {
-	bool failed;	  /* no head came */
-	bool shareable;	  /* the answer is for us too */
-	int status;	  /* of the answer, or that of the failure; 0: the leader left */
-	bool blameless;	  /* a failure that no request can cause */
-	bool same;	  /* the leader's request was ours in every field */
-	unsigned met;	  /* failures of leaders that we have met before this one */
+	bool failed;	   /* no head came */
+	bool shareable;	   /* the answer is for us too */
+	int status;	   /* of the answer, or that of the failure; 0: the leader left */
+	bool blameless;	   /* a failure that no request can cause */
+	bool same;	   /* the leader's request was ours in every field */
+	unsigned met;	   /* failures of leaders that we have met before this one */
 	int64_t waited_ms; /* since we began to follow, all leaders together */
 	int64_t most_ms;   /* timeouts.coalesce */
 };
