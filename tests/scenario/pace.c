@@ -34,7 +34,7 @@ SCENARIO_IN(60, "a client that reads nothing does not stop another one")
 	a = client_try(idle, "GET");
 	expect(a.cut);
 	expect(memcmp(a.body, pattern(3, BYTES), a.body_bytes) == 0);
-	edge_wait_stat("requests.left_behind", 1);
+	edge_wait_stat("connections.left_behind", 1);
 }
 
 SCENARIO_IN(60, "who was left behind gets the rest from the cache when the whole is there")
@@ -56,7 +56,7 @@ SCENARIO_IN(60, "who was left behind gets the rest from the cache when the whole
 	expect_status(a, 200);
 	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
 	origin_expect_requests(1);
-	expect_int((long long)edge_stat("requests.left_behind"), 0);
+	expect_int((long long)edge_stat("connections.left_behind"), 0);
 }
 
 SCENARIO_IN(60, "many slow clients elsewhere do not let a slow follower stop a fast one")
