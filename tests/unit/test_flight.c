@@ -159,7 +159,7 @@ START_TEST(a_large_body_keeps_a_window_and_the_slowest_sets_the_pace)
 	mailbox_run(&d.box, true);
 	ck_assert_int_eq(d.led, 1);
 	ck_assert(append(f, kib, sizeof kib));
-	flight_fail(f, 502, "truncated");
+	flight_fail(f, 502, "truncated", 0);
 	flight_close(f);
 	flight_drop_leader(f);
 	flight_leave(&fast);
@@ -220,7 +220,7 @@ START_TEST(the_last_reader_to_leave_tells_the_leader)
 	mailbox_run(&d.box, true);
 	ck_assert_int_eq(d.led, 1);
 	ck_assert_uint_eq(flight_readers(f), 0);
-	flight_fail(f, 0, "abandoned");
+	flight_fail(f, 0, "abandoned", 0);
 	flight_close(f);
 	flight_drop_leader(f);
 	flight_unref(&f);
@@ -335,7 +335,7 @@ START_TEST(two_that_are_both_slow_are_waited_for)
 		ck_assert_int_eq(flight_read(r[i], at[i], &p, &n, &b), FLIGHT_READY);
 		block_unref(&b);
 	}
-	flight_fail(f, 502, "x");
+	flight_fail(f, 502, "x", 0);
 	flight_close(f);
 	flight_drop_leader(f);
 	flight_leave(&r[0]);
