@@ -43,8 +43,8 @@ run(unsigned count, uint64_t bytes)
 	struct mailbox box;
 	mailbox_init(&box);
 	for (unsigned i = 0; i < count; i++)
-		flight_enter(all, (struct key_hash){1, 2}, STR("k"), &box, on_wake, NULL, 0,
-			     &readers[i]);
+		flights_enter(all, (struct key_hash){1, 2}, STR("k"), &box, on_wake, NULL, 0,
+			      &readers[i]);
 	struct flight *f = flight_ref(flight_of(readers[0]));
 	struct flight_head h = {.status = 200, .body_bytes = UINT64_MAX};
 	flight_publish(f, &h);
@@ -62,7 +62,7 @@ run(unsigned count, uint64_t bytes)
 	printf("%6u readers: %8.1f MB/s of body, %6.0f ns for each reader and piece\n", count,
 	       (double)total / 1e6 / s, 1e9 * s / ((double)total / PIECE * count));
 	flight_end(f, NULL);
-	flight_close(f);
+	flights_close(f);
 	for (unsigned i = 0; i < count; i++)
 		flight_leave(&readers[i]);
 	mailbox_run(&box, true);

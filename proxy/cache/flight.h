@@ -2,7 +2,7 @@
  * read by everybody who asked for the same key while it arrives.
  *
  *	leader (one worker)                     readers (any worker)
- *	flight_enter -> true
+ *	flights_enter -> true
  *	flight_publish ------- head -------->   flight_state, flight_head
  *	flight_append  ------- blocks ------>   flight_read ... flight_done_until
  *	flight_end / flight_fail ---------->    BODY end / cut
@@ -67,22 +67,22 @@ typedef void flight_wake_fn(void *ctx);
 
 /* Joins the flight of the key or begins one: true when the caller leads it (and must fetch). Either
  * way *reader is the caller's place in it. wake is called on home's thread when there is news. */
-bool flight_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
-		  flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader);
+bool flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
+		   flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader);
 /* Whether one is in the air that might be joined. */
-bool flight_is_there(struct flights *fs, struct key_hash hash, struct str key);
+bool flights_has(struct flights *fs, struct key_hash hash, struct str key);
 /* The leader takes its time: *reader's owner, who follows, leads a second fetch of the same key
  * instead, and whoever comes joins that one. *reader is then its place there. False when it is not
  * its turn: one second try at a time, each twice as long after the one before it. Those who stay
  * are told when the second fetch has an answer to share (flight_is_overtaken). */
-bool flight_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
-		     int64_t patience_ms);
+bool flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
+		      int64_t patience_ms);
 /* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */
 struct flight *
-flight_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms);
+flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms);
 /* A flight of one: nobody can join it. Its body begins at offset at. */
-struct flight_reader *flight_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home,
-					 flight_wake_fn *wake, void *ctx, int64_t now_ms);
+struct flight_reader *flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home,
+					  flight_wake_fn *wake, void *ctx, int64_t now_ms);
 /* No more wakes; *reader becomes NULL. */
 void flight_leave(struct flight_reader **reader);
 
@@ -116,14 +116,14 @@ void flight_fail(struct flight *f, int status, const char *word, uint64_t blame)
 /* The fetch is worth going on with when nobody reads it. */
 void flight_want(struct flight *f);
 /* Nobody new joins from here on: the answer cannot be shared, or is now found in the cache. */
-void flight_close(struct flight *f);
+void flights_close(struct flight *f);
 unsigned flight_readers(struct flight *f);
 bool flight_is_wanted(struct flight *f);
 int64_t flight_begun_ms(const struct flight *f);
 /* How many ever joined behind the leader. */
 unsigned flight_followers(struct flight *f);
 /* The object under this key was invalidated: nobody joins what is in the air. */
-void flight_invalidate(struct flights *fs, struct key_hash hash, struct str key);
+void flights_invalidate(struct flights *fs, struct key_hash hash, struct str key);
 
 /* ---- the reader's side --------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* flight_inside.h - what flight.c (one flight) and flight_table.c (who joins which) share. For
+/* flight_inside.h - what flight.c (one flight) and flights.c (who joins which) share. For
  * nobody else.
  *
  * Lock order: shard, then flight. Wakes are posted under the flight's lock, so that a reader that

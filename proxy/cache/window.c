@@ -51,8 +51,9 @@ is_open(const struct piece *p)
 	return p->block->n < p->block->cap;
 }
 
-bool
-window_is_full(const struct window *w)
+/* The next byte begins a new piece. */
+static bool
+is_full(const struct window *w)
 {
 	return w->count == 0 || !is_open(&w->pieces[w->first + w->count - 1]);
 }
@@ -63,7 +64,7 @@ index_of(const struct window *w, uint64_t at)
 {
 	unsigned low = 0, high = w->count;
 	if (at >= w->total)
-		return window_is_full(w) ? w->count : w->count - 1;
+		return is_full(w) ? w->count : w->count - 1;
 	while (high - low > 1) {
 		unsigned middle = low + (high - low) / 2;
 		if (w->pieces[w->first + middle].at <= at)
@@ -133,7 +134,7 @@ push(struct window *w, uint32_t cap)
 struct block *
 window_add(struct window *w, const char *p, size_t n, uint32_t cap, uint32_t *at, uint32_t *got)
 {
-	if (window_is_full(w))
+	if (is_full(w))
 		push(w, cap);
 	struct block *b = w->pieces[w->first + w->count - 1].block;
 	uint32_t room = b->cap - b->n;

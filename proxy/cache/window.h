@@ -54,8 +54,6 @@ bool window_lost(const struct window *w, const struct mark *m);
  * borrowed, *at is where in it the *got bytes are. */
 struct block *
 window_add(struct window *w, const char *p, size_t n, uint32_t cap, uint32_t *at, uint32_t *got);
-/* Whether window_add would begin a new piece. */
-bool window_is_full(const struct window *w);
 
 /* Lets go of the pieces in front in which nobody stands. */
 void window_trim(struct window *w);

@@ -5,13 +5,6 @@
  * refused to everybody must not be a queue. */
 enum { REFUSALS_MOST = 8, PATIENCE_LEAST_MS = 1000, PATIENCE_TIMES = 4 };
 
-const char *
-herd_step_word(enum herd_step s)
-{
-	static const char *const words[] = {"share", "inherit", "queue", "alone"};
-	return words[s];
-}
-
 static bool
 is_refusal(const struct herd_facts *f)
 {

@@ -37,7 +37,6 @@ struct herd_facts {
 	int64_t most_ms;   /* timeouts.coalesce */
 };
 enum herd_step herd_decide(const struct herd_facts *f);
-const char *herd_step_word(enum herd_step s);
 
 /* How long a follower waits for a leader before one more fetch is tried beside it: four times what
  * an answer usually takes (0: not known), at least a second, at most most_ms. */

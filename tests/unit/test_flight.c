@@ -55,7 +55,7 @@ static const struct key_hash HASH = {1, 2};
 static bool
 enter(struct desk *d, struct flight_reader **r)
 {
-	return flight_enter(d->all, HASH, KEY, &d->box, on_wake, d, now, r);
+	return flights_enter(d->all, HASH, KEY, &d->box, on_wake, d, now, r);
 }
 
 static void
@@ -84,7 +84,7 @@ static void
 land(struct flight *f)
 {
 	flight_end(f, NULL);
-	flight_close(f);
+	flights_close(f);
 	flight_drop_leader(f);
 }
 
@@ -160,7 +160,7 @@ START_TEST(a_large_body_keeps_a_window_and_the_slowest_sets_the_pace)
 	ck_assert_int_eq(d.led, 1);
 	ck_assert(append(f, kib, sizeof kib));
 	flight_fail(f, 502, "truncated", 0);
-	flight_close(f);
+	flights_close(f);
 	flight_drop_leader(f);
 	flight_leave(&fast);
 	flight_unref(&f);
@@ -184,7 +184,7 @@ START_TEST(nobody_joins_a_flight_whose_beginning_is_gone)
 	ck_assert(enter(&d, &late)); /* leads another */
 	ck_assert_ptr_ne(flight_of(late), f);
 	land(f);
-	flight_close(flight_of(late));
+	flights_close(flight_of(late));
 	flight_leave(&one);
 	flight_leave(&late);
 	flight_unref(&f);
@@ -198,10 +198,10 @@ START_TEST(what_is_invalidated_is_not_joined)
 	struct flight_reader *one, *two;
 	desk_open(&d);
 	enter(&d, &one);
-	flight_invalidate(d.all, HASH, KEY);
+	flights_invalidate(d.all, HASH, KEY);
 	ck_assert(enter(&d, &two));
 	ck_assert_ptr_ne(flight_of(one), flight_of(two));
-	flight_close(flight_of(two));
+	flights_close(flight_of(two));
 	flight_leave(&one);
 	flight_leave(&two);
 	desk_close(&d);
@@ -221,7 +221,7 @@ START_TEST(the_last_reader_to_leave_tells_the_leader)
 	ck_assert_int_eq(d.led, 1);
 	ck_assert_uint_eq(flight_readers(f), 0);
 	flight_fail(f, 0, "abandoned", 0);
-	flight_close(f);
+	flights_close(f);
 	flight_drop_leader(f);
 	flight_unref(&f);
 	desk_close(&d);
@@ -299,7 +299,7 @@ START_TEST(a_reader_that_reads_nothing_is_left_behind_by_a_fast_one)
 	ck_assert_int_eq(read_on(idle, &at), left_behind[_i].after);
 	if (left_behind[_i].stored)
 		ck_assert_ptr_eq(flight_stored(f), &it);
-	flight_close(f);
+	flights_close(f);
 	flight_drop_leader(f);
 	flight_leave(&fast);
 	flight_leave(&idle);
@@ -336,7 +336,7 @@ START_TEST(two_that_are_both_slow_are_waited_for)
 		block_unref(&b);
 	}
 	flight_fail(f, 502, "x", 0);
-	flight_close(f);
+	flights_close(f);
 	flight_drop_leader(f);
 	flight_leave(&r[0]);
 	flight_leave(&r[1]);

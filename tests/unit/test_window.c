@@ -72,6 +72,35 @@ check(const struct window *w, const struct one *all, uint64_t held)
 		ck_assert_uint_ge(behind, w->total - least);
 }
 
+/* The first piece goes though somebody stands in it: exactly those are lost. */
+static void
+shed(struct window *w, struct one *all, unsigned *left_behind, unsigned *seen_lost)
+{
+	uint64_t was = w->base;
+	*left_behind += window_shed(w);
+	for (int i = 0; i < READERS; i++)
+		if (all[i].here && !all[i].lost && w->base > was && all[i].at < w->base) {
+			ck_assert(window_lost(w, &all[i].mark));
+			all[i].lost = true;
+			++*seen_lost;
+		}
+}
+
+static void
+move(struct window *w, struct one *o)
+{
+	if (o->here && !o->lost) {
+		o->at += below(w->total - o->at + 1);
+		if (o->at < w->total) {
+			const struct piece *p = window_find(w, o->at);
+			ck_assert(p->at <= o->at && o->at < p->at + p->block->n);
+			ck_assert(p->block->p[o->at - p->at] == byte_at(o->at));
+		}
+	}
+	if (o->here)
+		window_move(w, &o->mark, o->at);
+}
+
 START_TEST(it_holds_what_the_slowest_needs_and_no_more)
 {
 	struct one all[READERS] = {0};
@@ -95,29 +124,11 @@ START_TEST(it_holds_what_the_slowest_needs_and_no_more)
 				window_enter(&w, &o->mark);
 			break;
 		case 4:
-			if (below(20) == 0) {
-				uint64_t was = w.base;
-				left_behind += window_shed(&w);
-				for (int i = 0; i < READERS; i++)
-					if (all[i].here && !all[i].lost && w.base > was &&
-					    all[i].at < w.base) {
-						ck_assert(window_lost(&w, &all[i].mark));
-						all[i].lost = true;
-						seen_lost++;
-					}
-			}
+			if (below(20) == 0)
+				shed(&w, all, &left_behind, &seen_lost);
 			break;
 		default:
-			if (o->here && !o->lost) {
-				o->at += below(w.total - o->at + 1);
-				if (o->at < w.total) {
-					const struct piece *p = window_find(&w, o->at);
-					ck_assert(p->at <= o->at && o->at < p->at + p->block->n);
-					ck_assert(p->block->p[o->at - p->at] == byte_at(o->at));
-				}
-			}
-			if (o->here)
-				window_move(&w, &o->mark, o->at);
+			move(&w, o);
 			break;
 		}
 		window_trim(&w);

@@ -1,4 +1,4 @@
-/* flight_table.c - the flights in the air by their keys: who leads, who joins. */
+/* flights.c - the flights in the air by their keys: who leads, who joins. */
 #include "proxy/cache/flight_inside.h"
 
 #include <assert.h>
@@ -100,8 +100,8 @@ may_join(struct flight *f)
 }
 
 bool
-flight_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
-	     flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader)
+flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
+	      flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader)
 {
 	struct flight_shard *s = shard_of(fs, hash);
 	struct flight *gone = NULL, *f;
@@ -148,8 +148,8 @@ takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
 }
 
 bool
-flight_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
-		int64_t patience_ms)
+flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
+		 int64_t patience_ms)
 {
 	struct flight_reader *old = *reader, *r;
 	struct flight *slow = old->flight, *gone = NULL;
@@ -178,7 +178,7 @@ flight_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_m
 }
 
 bool
-flight_is_there(struct flights *fs, struct key_hash hash, struct str key)
+flights_has(struct flights *fs, struct key_hash hash, struct str key)
 {
 	struct flight_shard *s = shard_of(fs, hash);
 	pthread_mutex_lock(&s->lock);
@@ -188,7 +188,7 @@ flight_is_there(struct flights *fs, struct key_hash hash, struct str key)
 }
 
 struct flight *
-flight_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms)
+flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms)
 {
 	struct flight_shard *s = shard_of(fs, hash);
 	struct flight *f = NULL;
@@ -200,8 +200,8 @@ flight_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t no
 }
 
 struct flight_reader *
-flight_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, flight_wake_fn *wake,
-		   void *ctx, int64_t now_ms)
+flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, flight_wake_fn *wake,
+		    void *ctx, int64_t now_ms)
 {
 	struct flight *f = flight_create(fs, (struct key_hash){0}, STR(""), at, now_ms);
 	pthread_mutex_lock(&f->lock);
@@ -212,7 +212,7 @@ flight_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, flight
 }
 
 void
-flight_close(struct flight *f)
+flights_close(struct flight *f)
 {
 	struct flight_shard *s = shard_of(f->all, f->hash);
 	struct flight *gone = NULL;
@@ -228,7 +228,7 @@ flight_close(struct flight *f)
 }
 
 void
-flight_invalidate(struct flights *fs, struct key_hash hash, struct str key)
+flights_invalidate(struct flights *fs, struct key_hash hash, struct str key)
 {
 	struct flight_shard *s = shard_of(fs, hash);
 	struct flight *gone = NULL;
