@@ -162,8 +162,8 @@ serve_stale(struct txn *t, const char *why)
 static bool
 is_ours(const struct txn *t, uint64_t blame)
 {
-	char ip[INET6_ADDRSTRLEN];
-	conn_peer(t->conn, ip);
+	char ip[STREAM_PEER_BYTES];
+	stream_peer(t->stream, ip);
 	return blame && blame == herd_blame(t->serve->shelves->seed, &t->rq, str_of(ip));
 }
 
