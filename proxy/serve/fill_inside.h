@@ -20,6 +20,7 @@ struct fill {
 	struct buf head;    /* of the request: rq's views point here */
 	struct request rq;
 	const struct route *route;
+	struct outgoing outgoing; /* what the origin is sent */
 	struct buf key; /* of what was looked up; the primary key is its first primary_bytes */
 	size_t primary_bytes;
 	struct key_hash primary, hash;

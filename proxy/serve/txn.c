@@ -244,6 +244,16 @@ lookup_primary(struct txn *t)
 	start_lookup(t);
 }
 
+static void
+add_variant(struct txn *t, struct str names, struct buf *out)
+{
+	if (outgoing_names_client(names) && !t->outgoing.client_ip.n) {
+		conn_peer(t->conn, t->client_ip);
+		t->outgoing.client_ip = str_of(t->client_ip);
+	}
+	outgoing_variant(&t->outgoing, (struct str){t->key.p, t->primary_bytes}, names, out);
+}
+
 /* A marker's head is "names\nnonce": the variant's key is the primary one, the nonce (so that
  * variants of a forgotten marker are never found again), and the request's own values. */
 static void
@@ -258,7 +268,7 @@ lookup_variant(struct txn *t, struct object *marker)
 	object_unref(&t->found);
 	buf_add_lit(&t->key, "\n#");
 	buf_add_str(&t->key, buf_str(&t->nonce));
-	vary_key(buf_str(&t->variant_names), &t->rq.fields, &t->key);
+	add_variant(t, buf_str(&t->variant_names), &t->key);
 	t->hash = key_hash_of(t->serve->shelves->seed, t->key.p, t->key.n);
 	start_lookup(t);
 }
@@ -535,6 +545,18 @@ answered_here(struct txn *t)
 	return false;
 }
 
+/* Whether the peer is a forwarder whose word counts. */
+static bool
+is_trusted(struct txn *t)
+{
+	const struct settings *s = t->settings;
+	if (!s->trusted_count)
+		return false;
+	conn_peer(t->conn, t->client_ip);
+	t->outgoing.client_ip = str_of(t->client_ip);
+	return network_any_holds(s->trusted, s->trusted_count, t->outgoing.client_ip);
+}
+
 static void
 run_begun(struct txn *t)
 {
@@ -546,19 +568,22 @@ run_begun(struct txn *t)
 	if (answered_here(t))
 		return;
 	t->route = route_find(t->settings->routes, &t->rq);
-	bool keyed = cachekey_build(&t->rq, &t->route->key, &t->key);
-	if (!keyed) { /* passes because of a cookie; an unsafe method still invalidates by this key
-		       */
-		struct key_rules rules = t->route->key;
-		rules.pass_cookie_count = 0;
-		t->key.n = 0;
-		cachekey_build(&t->rq, &rules, &t->key);
+	bool shared = !t->route->pass && t->body_over && policy_lookup(&t->rq) == LOOKUP_YES;
+	t->fault = outgoing_init(&t->outgoing, &t->rq, &t->settings->outgoing, &t->route->key,
+				 is_trusted(t), shared);
+	if (t->fault) {
+		answer_fault(t, t->fault);
+		return;
 	}
+	t->rq.scheme = t->outgoing.scheme;
+	/* Whoever must pass has a key too: an unsafe method invalidates by it. */
+	shared = outgoing_key(&t->outgoing, &t->key) && shared;
+	t->outgoing.shared = shared;
 	t->primary_bytes = t->key.n;
 	t->primary = t->hash = key_hash_of(sh->seed, t->key.p, t->key.n);
 	seen_prefetch(sh->seen, t->primary); /* asked for below, after the cache */
 	request_cc_parse(&t->rq.fields, &t->cc);
-	if (!keyed || t->route->pass || !t->body_over || policy_lookup(&t->rq) == LOOKUP_NO) {
+	if (!shared) {
 		t->cs.fwd = t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD ? "bypass"
 										      : "method";
 		pass(t);
@@ -606,7 +631,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 		return false;
 	if (!h->object && h->vary.n) { /* on more, perhaps, than the marker we met says */
 		struct buf mine = {0};
-		vary_key(buf_str(&h->vary), &t->rq.fields, &mine);
+		add_variant(t, buf_str(&h->vary), &mine);
 		*other_variant = !str_eq(buf_str(&mine), buf_str(&h->variant));
 		buf_fini(&mine);
 		if (*other_variant)

@@ -9,10 +9,13 @@
 #include "proxy/wire/conn.h"
 #include "proxy/http/chunked.h"
 #include "proxy/http/fault.h"
+#include "proxy/serve/outgoing.h"
 #include "proxy/http/head.h"
 #include "proxy/http/policy.h"
 #include "proxy/http/range.h"
 #include "proxy/serve/serve.h"
+
+#include <netinet/in.h>
 
 enum txn_state {
 #define STATE(name, waits_for, truth) TXN_##name,
@@ -58,7 +61,9 @@ struct txn {
 	struct request_cc cc;
 	const struct fault *fault;
 	const struct route *route;
-	struct buf key; /* key text; a variant's behind variant_at */
+	struct outgoing outgoing;	  /* what the origin would be sent, and so the key */
+	char client_ip[INET6_ADDRSTRLEN]; /* only where outgoing needs it */
+	struct buf key;			  /* key text; a variant's behind variant_at */
 	size_t primary_bytes;
 	struct key_hash primary, hash; /* of the primary key, of the key looked up */
 	struct buf variant_names;      /* what the marker at the primary key says; empty: none */
