@@ -66,6 +66,8 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	buf_add_str(&f->key, buf_str(&t->key));
 	f->primary_bytes = t->primary_bytes;
 	f->primary = t->primary;
+	f->sighting = t->sighting;
+	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
 	f->hash = t->hash;
 	f->forgotten = keep_forgotten(s->shelves, t->primary);
 	buf_add_str(&f->marker_names, buf_str(&t->variant_names));
@@ -98,8 +100,7 @@ fill_free(struct fill *f)
 	if (f->next)
 		f->next->prev = f->prev;
 	fill_drop_feeder(f);
-	if (f->write)
-		cache_write_abandon(&f->write);
+	keep_no_write(f);
 	keep_end_turn(f);
 	flight_close(f->flight);
 	flight_drop_leader(f->flight);
@@ -202,8 +203,7 @@ on_leader_wake(void *ctx)
 	struct fill *f = ctx;
 	bool nearly_done =
 		f->write && f->expected != UINT64_MAX && f->expected - f->received <= FINISH_BYTES;
-	bool worth = f->background || f->whole || nearly_done ||
-		     (f->write && admission_writes(f->verdict));
+	bool worth = f->background || f->whole || nearly_done || (f->write && f->sighting.writes);
 	if (flight_readers(f->flight) == 0 && !worth) {
 		fill_abandon(f, 0, "abandoned");
 		return;
@@ -247,6 +247,7 @@ fill_behind(struct txn *t, enum fill_kind kind)
 		return;
 	struct fill *f = fill_new(t, kind, flight);
 	f->background = true;
+	metrics_add(f->serve->metrics, METRIC_BACKGROUND, 1);
 	f->rq.method = METHOD_GET; /* for the store, whatever the client wanted to see of it */
 	f->rq.method_name = STR("GET");
 	keep_stored(f, t);

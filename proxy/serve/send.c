@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/fill.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/sight.h"
 #include "proxy/serve/txn.h"
 
 #include "proxy/http/date.h"
@@ -128,6 +129,7 @@ void
 answer_local(struct txn *t, int status, struct str fields, struct str body)
 {
 	t->cs.fwd = NULL;
+	t->answer = ANSWER_LOCAL;
 	add_text(t, status, fields, body);
 }
 
@@ -136,6 +138,7 @@ answer_fault(struct txn *t, const struct fault *f)
 {
 	char body[256];
 	t->fault = f;
+	t->answer = ANSWER_REJECTED;
 	t->keep_alive = false;
 	t->detail = f->word;
 	int n = snprintf(body, sizeof body, "%d %s: %s\n", f->status, reason(f->status), f->rule);
@@ -148,6 +151,7 @@ void
 answer_error(struct txn *t, int status, const char *word)
 {
 	char body[128];
+	t->answer = ANSWER_ERROR;
 	t->detail = word;
 	int n = snprintf(body, sizeof body, "%d %s: %s\n", status, reason(status), word);
 	add_text(t, status, STR(""), (struct str){body, (size_t)n});
@@ -337,8 +341,6 @@ answer_object(struct txn *t)
 	if (t->body_none || t->until == t->at)
 		t->ended = true;
 	end_head(t);
-	if (!t->ended && t->answer != ANSWER_NONE)
-		metrics_add(t->serve->metrics, METRIC_BYTES_FROM_CACHE, t->until - t->at);
 }
 
 static bool
@@ -371,7 +373,6 @@ answer_part(struct txn *t, struct slice want, uint64_t total)
 	t->at = t->slices[0].at;
 	t->until = t->at + want.n;
 	end_head(t);
-	metrics_add(t->serve->metrics, METRIC_BYTES_FROM_CACHE, want.n);
 }
 
 /* ---- from a flight ------------------------------------------------------------------------- */
@@ -385,10 +386,29 @@ answer_validated(struct txn *t, const struct flight_head *h)
 	t->cs.fwd_status = h->status;
 	t->cs.stored = h->stored;
 	t->cs.collapsed = !t->leader;
-	t->answer = ANSWER_REVALIDATED;
+	t->answer = t->leader ? ANSWER_REVALIDATED : ANSWER_COALESCED;
+	txn_judge_stored(t);
 	t->detail = t->object->place == OBJECT_IN_RAM ? "ram" : "disk";
 	flight_leave(&t->reader);
 	answer_object(t);
+}
+
+/* Who joined a flight counts for itself, under the key of what came. */
+static void
+judge_follower(struct txn *t, const struct flight_head *h)
+{
+	const struct shelves *sh = t->serve->shelves;
+	char client[INET6_ADDRSTRLEN] = "";
+	if (fields_has(&t->rq.fields, FIELD_RANGE))
+		conn_peer(t->conn, client);
+	struct sighting_facts f = sight_of(&t->rq, t->route, h->status, client, sh->seed);
+	if (f.kind == SIGHTING_PLAIN)
+		f.kind = SIGHTING_FOLLOWER;
+	f.storable = h->storable;
+	f.on_disk = h->stored;
+	f.body_bytes = h->body_bytes;
+	t->sighting =
+		seen_judge(sh->seen, sighting_key(sh->seed, t->primary, buf_str(&h->variant)), &f);
 }
 
 void
@@ -404,8 +424,10 @@ answer_flight(struct txn *t)
 	t->cs.collapsed = !t->leader;
 	t->detail = t->passing ? NULL : admission_word(h->verdict);
 	t->answer = t->passing ? ANSWER_PASS : t->leader ? ANSWER_MISS : ANSWER_COALESCED;
-	if (!t->leader && t->rq.method == METHOD_GET && admission_counts(h->status))
-		seen_record(t->serve->shelves->seen, t->primary);
+	if (t->leader)
+		t->sighting.verdict = t->passing ? ADMISSION_NOT_STORABLE : h->verdict;
+	else
+		judge_follower(t, h);
 	struct str head = buf_str(&h->head);
 	bool whole = t->leader && h->asker.n; /* with what the store must not hold */
 	if (h->storable && !t->passing) {

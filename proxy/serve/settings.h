@@ -20,8 +20,7 @@ struct settings {
 	struct routes *routes;
 	struct policy_settings policy;
 	struct outgoing_settings outgoing;
-	uint64_t max_object_bytes; /* UINT64_MAX: no limit */
-	struct network *trusted;   /* forwarders that are believed: forwarded.trust */
+	struct network *trusted; /* forwarders that are believed: forwarded.trust */
 	unsigned trusted_count;
 	unsigned users;
 };

@@ -8,7 +8,8 @@
 #include "proxy/base/mem.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/part.h"
-#include "proxy/http/field_block.h"
+#include "proxy/serve/sight.h"
+#include "proxy/serve/tally.h"
 #include "proxy/http/h1_parse.h"
 
 #include <arpa/inet.h>
@@ -238,7 +239,7 @@ static void
 lookup_primary(struct txn *t)
 {
 	t->key.n = t->primary_bytes;
-	t->hash = t->primary;
+	t->hash = t->sighting_key = t->primary;
 	t->variant_names.n = t->nonce.n = 0;
 	object_unref(&t->object);
 	start_lookup(t);
@@ -268,8 +269,11 @@ lookup_variant(struct txn *t, struct object *marker)
 	object_unref(&t->found);
 	buf_add_lit(&t->key, "\n#");
 	buf_add_str(&t->key, buf_str(&t->nonce));
+	size_t variant = t->key.n;
+	const struct filter_seed *seed = t->serve->shelves->seed;
 	add_variant(t, buf_str(&t->variant_names), &t->key);
-	t->hash = key_hash_of(t->serve->shelves->seed, t->key.p, t->key.n);
+	t->hash = key_hash_of(seed, t->key.p, t->key.n);
+	t->sighting_key = sighting_key(seed, t->primary, str_from(buf_str(&t->key), variant));
 	start_lookup(t);
 }
 
@@ -307,15 +311,40 @@ asks_for_less(const struct txn *t)
 	       fields_has(f, FIELD_IF_MODIFIED_SINCE);
 }
 
+static struct sighting_facts
+facts_of(const struct txn *t, int status)
+{
+	char client[INET6_ADDRSTRLEN] = "";
+	if (fields_has(&t->rq.fields, FIELD_RANGE))
+		conn_peer(t->conn, client);
+	return sight_of(&t->rq, t->route, status, client, t->serve->shelves->seed);
+}
+
+/* Is this request reason enough to fetch the whole of what it asks for? */
+static bool
+is_worth_the_whole(const struct txn *t)
+{
+	struct sighting_facts f = facts_of(t, 200);
+	return seen_look(t->serve->shelves->seen, t->sighting_key, &f).whole;
+}
+
+void
+txn_judge_stored(struct txn *t)
+{
+	struct sighting_facts f = facts_of(t, t->object->terms.status);
+	f.kind = SIGHTING_VALIDATION;
+	f.on_disk = t->object->on_disk;
+	t->sighting = seen_look(t->serve->shelves->seen, t->sighting_key, &f);
+}
+
 /* For this client alone. One who wants less is not made to pull the whole of what is not for the
  * store, or is on its way there. */
 static void
 fetch_own(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
-	t->as_it_came =
-		!t->object && asks_for_less(t) &&
-		(seen_test(sh->seen, t->primary).times == 0 || fill_is_writing(sh, t->hash));
+	t->as_it_came = !t->object && asks_for_less(t) &&
+			(!is_worth_the_whole(t) || fill_is_writing(sh, t->hash));
 	go_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
 }
 
@@ -348,7 +377,7 @@ go_together(struct txn *t)
 	if (t->leader)
 		fill_start(t, kind);
 	else
-		metrics_add(t->serve->metrics, METRIC_COALESCED, 1);
+		metrics_add(t->serve->metrics, METRIC_JOINED, 1);
 }
 
 /* A first sighting that asks for a part, or whether its copy is still good, is not made to pull the
@@ -358,8 +387,7 @@ static bool
 is_unseen(const struct txn *t)
 {
 	const struct shelves *sh = t->serve->shelves;
-	return t->route->admit == RULE_SIGHTINGS && seen_test(sh->seen, t->primary).times == 0 &&
-	       !flight_is_there(sh->flights, t->hash, buf_str(&t->key));
+	return !is_worth_the_whole(t) && !flight_is_there(sh->flights, t->hash, buf_str(&t->key));
 }
 
 /* Nothing whole is stored; perhaps a part is. True: the lookup goes on. */
@@ -400,8 +428,9 @@ answered_by_part(struct txn *t)
 	if (!part_answers(t->part, &t->rq, now, &want, &total))
 		return false;
 	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
-	unsigned sightings = seen_record(t->serve->shelves->seen, t->primary).times + 1;
-	if (sightings >= t->settings->config->admission.sightings)
+	struct sighting_facts f = facts_of(t, 200);
+	t->sighting = seen_judge(t->serve->shelves->seen, t->sighting_key, &f);
+	if (t->sighting.writes)
 		fill_behind(t, FILL_MISS);
 	t->cs.fwd = NULL;
 	t->cs.hit = t->cs.has_ttl = true;
@@ -419,6 +448,7 @@ miss(struct txn *t)
 		return;
 	if (t->cc.only_if_cached) {
 		answer_error(t, 504, "only-if-cached");
+		t->answer = ANSWER_ONLY_IF_CACHED;
 		return;
 	}
 	t->cs.fwd = t->variant_names.n ? "vary-miss" : "uri-miss";
@@ -440,6 +470,7 @@ validate(struct txn *t)
 {
 	if (t->cc.only_if_cached) {
 		answer_error(t, 504, "only-if-cached");
+		t->answer = ANSWER_ONLY_IF_CACHED;
 		return;
 	}
 	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
@@ -457,17 +488,17 @@ count_hit(struct txn *t)
 	bool ram = o->place == OBJECT_IN_RAM;
 	t->answer = ram ? ANSWER_RAM : ANSWER_DISK;
 	t->detail = ram ? "ram" : "disk";
+	struct sighting_facts f = facts_of(t, o->terms.status);
+	f.on_disk = o->on_disk;
+	f.body_bytes = o->body_bytes;
+	t->sighting = seen_judge(sh->seen, t->sighting_key, &f);
 	if (t->rq.method != METHOD_GET)
 		return;
-	bool counts = admission_counts(o->terms.status);
-	unsigned sightings = counts ? seen_record(sh->seen, t->primary).times + 1 : 0;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch
 	 * (DESIGN 2.7). */
-	if (!o->on_disk && counts && t->route->admit != RULE_NEVER &&
-	    sightings >= t->settings->config->admission.sightings) {
-		cache_admit(sh->cache, o);
-		metrics_add(t->serve->metrics, METRIC_SEEN_CURRENT, 1);
-	}
+	if (t->sighting.writes && cache_admit(sh->cache, o))
+		seen_charge(sh->seen,
+			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
 	struct baseline_request b = {
 		.hash = t->hash,
 		.record_bytes = cache_record_bytes(o->key.n, o->head.n, o->body_bytes),
@@ -580,7 +611,7 @@ run_begun(struct txn *t)
 	shared = outgoing_key(&t->outgoing, &t->key) && shared;
 	t->outgoing.shared = shared;
 	t->primary_bytes = t->key.n;
-	t->primary = t->hash = key_hash_of(sh->seed, t->key.p, t->key.n);
+	t->primary = t->hash = t->sighting_key = key_hash_of(sh->seed, t->key.p, t->key.n);
 	seen_prefetch(sh->seen, t->primary); /* asked for below, after the cache */
 	request_cc_parse(&t->rq.fields, &t->cc);
 	if (!shared) {
@@ -593,20 +624,10 @@ run_begun(struct txn *t)
 	start_lookup(t);
 }
 
-/* A head in another form than ours (another program wrote it) is as if it were not there. */
-static bool
-is_readable(const struct object *o)
-{
-	struct field_block b;
-	return o->kind == OBJECT_MARKER || field_block_open(o->head, &b);
-}
-
 static void
 run_lookup(struct txn *t)
 {
 	t->lookup_back = false;
-	if (t->found && !is_readable(t->found))
-		object_unref(&t->found);
 	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key),
 					  t->found->terms.response_time))
 		object_unref(&t->found);
@@ -657,6 +678,7 @@ serve_stale(struct txn *t)
 {
 	flight_leave(&t->reader);
 	t->answer = ANSWER_STALE;
+	txn_judge_stored(t);
 	t->detail = "stale-if-error";
 	t->cs.hit = false;
 	t->cs.has_ttl = true;
@@ -779,31 +801,12 @@ txn_timeout(struct txn *t, enum waiting what)
 
 /* ---- end ----------------------------------------------------------------------------------- */
 
-static void
-count(struct txn *t)
-{
-	static const int8_t metric_of[] = {
-		[ANSWER_NONE] = -1,
-		[ANSWER_RAM] = METRIC_RAM_HITS,
-		[ANSWER_DISK] = METRIC_DISK_HITS,
-		[ANSWER_MISS] = METRIC_MISSES,
-		[ANSWER_COALESCED] = -1, /* counted when it joined */
-		[ANSWER_PASS] = METRIC_PASSED,
-		[ANSWER_REVALIDATED] = METRIC_REVALIDATED,
-		[ANSWER_STALE] = METRIC_STALE_SERVED,
-	};
-	if (t->fault)
-		metrics_add(t->serve->metrics, METRIC_BAD_REQUESTS, 1);
-	if (metric_of[t->answer] >= 0)
-		metrics_add(t->serve->metrics, (enum metric)metric_of[t->answer], 1);
-}
-
 void
 txn_finish(struct txn *t)
 {
 	if (t->state != TXN_DONE)
 		txn_move(t, TXN_DONE);
-	count(t);
+	tally_answer(t);
 	access_log(t);
 	let_go(t);
 	t->conn->txn = NULL;

@@ -38,14 +38,9 @@ enum txn_next {
 
 /* Where an answer comes from, for the counters and the log. */
 enum answer {
-	ANSWER_NONE,
-	ANSWER_RAM,
-	ANSWER_DISK,
-	ANSWER_MISS,
-	ANSWER_COALESCED,
-	ANSWER_PASS,
-	ANSWER_REVALIDATED,
-	ANSWER_STALE
+#define ANSWER(id, metric, what) ANSWER_##id,
+#include "proxy/serve/answers.h"
+#undef ANSWER
 };
 
 struct txn {
@@ -66,6 +61,8 @@ struct txn {
 	struct buf key;			  /* key text; a variant's behind variant_at */
 	size_t primary_bytes;
 	struct key_hash primary, hash; /* of the primary key, of the key looked up */
+	struct key_hash sighting_key;  /* under which this request counts: see sighting.h */
+	struct sighting sighting;      /* what the rule of admission says of it */
 	struct buf variant_names;      /* what the marker at the primary key says; empty: none */
 	struct buf nonce;	       /* of that marker */
 
@@ -127,6 +124,9 @@ void txn_timeout(struct txn *t, enum waiting what);
 /* The last outstanding answer from the disk is here, after the client left. */
 void txn_came_home(struct txn *t);
 void txn_free_spares(struct serve *s);
+
+/* The verdict on an answer from t->object that brings nothing new to store. */
+void txn_judge_stored(struct txn *t);
 
 /* The only assignment to t->state. */
 void txn_move(struct txn *t, enum txn_state to);
