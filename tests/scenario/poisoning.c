@@ -30,11 +30,11 @@ succeeds(const struct attack *a, int i)
 	origin_says(path, .fields = text(FRESH "%s", a->vary ? a->vary : ""), .body = "first");
 	origin_says(path, .fields = text(FRESH "%s", a->vary ? a->vary : ""), .body = "second");
 	int before = origin_requests();
-	raw(text(a->attacker, path));
+	raw(text("GET %s HTTP/1.1\r\n%s", path, a->attacker));
 	bool heard = false;
 	for (int n = before; n < origin_requests(); n++)
 		heard = heard || strcasestr(origin_request(n)->head, a->poison);
-	struct answer v = raw(text(a->victim, path));
+	struct answer v = raw(text("GET %s HTTP/1.1\r\n%s", path, a->victim));
 	bool poisoned = heard && strcmp(v.body, "first") == 0;
 	if (poisoned)
 		note("%s", a->says);
@@ -44,33 +44,33 @@ succeeds(const struct attack *a, int i)
 #define HOST "Host: t\r\n"
 static const struct attack plain[] = {
 	/* clang-format off */
-	{"a port that is the default", "GET %s HTTP/1.1\r\nHost: t:80\r\n", "GET %s HTTP/1.1\r\n" HOST, "t:80", NULL},
-	{"a port with a zero", "GET %s HTTP/1.1\r\nHost: t:080\r\n", "GET %s HTTP/1.1\r\n" HOST, "t:080", NULL},
-	{"a colon without a port", "GET %s HTTP/1.1\r\nHost: t:\r\n", "GET %s HTTP/1.1\r\n" HOST, "t:\r", NULL},
-	{"a host in upper case", "GET %s HTTP/1.1\r\nHost: VICTIM.test\r\n", "GET %s HTTP/1.1\r\nHost: victim.test\r\n", "VICTIM.t\x1f", NULL},
-	{"a final dot", "GET %s HTTP/1.1\r\nHost: t.\r\n", "GET %s HTTP/1.1\r\n" HOST, "Host: t.", NULL},
-	{"a varying field that Connection lists", "GET %s HTTP/1.1\r\n" HOST "Connection: accept-language\r\nAccept-Language: de\r\n", "GET %s HTTP/1.1\r\n" HOST "Accept-Language: de\r\n", "GET", "Vary: Accept-Language\r\n"},
-	{"the origin of a script that Connection lists", "GET %s HTTP/1.1\r\n" HOST "Connection: Origin\r\nOrigin: https://app\r\n", "GET %s HTTP/1.1\r\n" HOST "Origin: https://app\r\n", "GET", "Vary: Origin\r\n"},
-	{"languages in another order", "GET %s HTTP/1.1\r\n" HOST "Accept-Language: zh, en\r\n", "GET %s HTTP/1.1\r\n" HOST "Accept-Language: en, zh\r\n", "zh", "Vary: Accept-Language\r\n"},
-	{"languages in another case", "GET %s HTTP/1.1\r\n" HOST "Accept-Language: ZH\r\n", "GET %s HTTP/1.1\r\n" HOST "Accept-Language: zh\r\n", "ZH\x1f", "Vary: Accept-Language\r\n"},
-	{"a weight of 1", "GET %s HTTP/1.1\r\n" HOST "Accept-Language: zh;q=1.0\r\n", "GET %s HTTP/1.1\r\n" HOST "Accept-Language: zh\r\n", "q=1", "Vary: Accept-Language\r\n"},
-	{"types in another order", "GET %s HTTP/1.1\r\n" HOST "Accept: a/b, c/d\r\n", "GET %s HTTP/1.1\r\n" HOST "Accept: c/d, a/b\r\n", "a/b", "Vary: Accept\r\n"},
-	{"an origin with a comma", "GET %s HTTP/1.1\r\n" HOST "Origin: x,\r\n", "GET %s HTTP/1.1\r\n" HOST "Origin: x\r\n", "x,", "Vary: Origin\r\n"},
-	{"a split list", "GET %s HTTP/1.1\r\n" HOST "X-L: a\r\nX-L: b\r\n", "GET %s HTTP/1.1\r\n" HOST "X-L: a, b\r\n", "X-L: a\r", "Vary: X-L\r\n"},
-	{"split cookies", "GET %s HTTP/1.1\r\n" HOST "Cookie: a=1\r\nCookie: b=2\r\n", "GET %s HTTP/1.1\r\n" HOST "Cookie: a=1; b=2\r\n", "a=1\r", "Vary: Cookie\r\n"},
-	{"a coding that nobody has", "GET %s HTTP/1.1\r\n" HOST "Accept-Encoding: gzip, xyz\r\n", "GET %s HTTP/1.1\r\n" HOST "Accept-Encoding: gzip\r\n", "xyz", "Vary: Accept-Encoding\r\n"},
-	{"a field with an underscore", "GET %s HTTP/1.1\r\n" HOST "Accept_Language: de\r\n", "GET %s HTTP/1.1\r\n" HOST, "accept_", "Vary: Accept-Language\r\n"},
-	{"another URL", "GET %s HTTP/1.1\r\n" HOST "X-Original-URL: /admin\r\n", "GET %s HTTP/1.1\r\n" HOST, "/admin", NULL},
-	{"another URL with underscores", "GET %s HTTP/1.1\r\n" HOST "X_Original_URL: /admin\r\n", "GET %s HTTP/1.1\r\n" HOST, "/admin", NULL},
-	{"a URL to rewrite", "GET %s HTTP/1.1\r\n" HOST "X-Rewrite-URL: /admin\r\n", "GET %s HTTP/1.1\r\n" HOST, "/admin", NULL},
-	{"another method", "GET %s HTTP/1.1\r\n" HOST "X-HTTP-Method-Override: POST\r\n", "GET %s HTTP/1.1\r\n" HOST, "POST", NULL},
-	{"another host", "GET %s HTTP/1.1\r\n" HOST "X-Host: evil.test\r\n", "GET %s HTTP/1.1\r\n" HOST, "evil", NULL},
-	{"another host of a proxy", "GET %s HTTP/1.1\r\n" HOST "X-Forwarded-Server: evil.test\r\nX-Forwarded-Host: evil.test\r\n", "GET %s HTTP/1.1\r\n" HOST, "evil", NULL},
-	{"a prefix of the path", "GET %s HTTP/1.1\r\n" HOST "X-Forwarded-Prefix: /evil\r\n", "GET %s HTTP/1.1\r\n" HOST, "evil", NULL},
-	{"another scheme", "GET %s HTTP/1.1\r\n" HOST "X-Forwarded-Scheme: evil\r\nX-Forwarded-Proto: evil\r\n", "GET %s HTTP/1.1\r\n" HOST, "evil", NULL},
-	{"a GET with a body", "GET %s HTTP/1.1\r\n" HOST "Content-Length: 0\r\nX-Forwarded-Port: 666\r\n", "GET %s HTTP/1.1\r\n" HOST, "666", NULL},
-	{"an address that claims to be another", "GET %s HTTP/1.1\r\n" HOST "X-Forwarded-For: evil\r\n", "GET %s HTTP/1.1\r\n" HOST, "evil", "Vary: X-Forwarded-For\r\n"},
-	{"a way that claims to be another", "GET %s HTTP/1.1\r\n" HOST "Via: 1.0 evil\r\n", "GET %s HTTP/1.1\r\n" HOST, "evil", "Vary: Via\r\n"},
+	{"a port that is the default", "Host: t:80\r\n", HOST, "t:80", NULL},
+	{"a port with a zero", "Host: t:080\r\n", HOST, "t:080", NULL},
+	{"a colon without a port", "Host: t:\r\n", HOST, "t:\r", NULL},
+	{"a host in upper case", "Host: VICTIM.test\r\n", "Host: victim.test\r\n", "VICTIM.t\x1f", NULL},
+	{"a final dot", "Host: t.\r\n", HOST, "Host: t.", NULL},
+	{"a varying field that Connection lists", HOST "Connection: accept-language\r\nAccept-Language: de\r\n", HOST "Accept-Language: de\r\n", "GET", "Vary: Accept-Language\r\n"},
+	{"the origin of a script that Connection lists", HOST "Connection: Origin\r\nOrigin: https://app\r\n", HOST "Origin: https://app\r\n", "GET", "Vary: Origin\r\n"},
+	{"languages in another order", HOST "Accept-Language: zh, en\r\n", HOST "Accept-Language: en, zh\r\n", "zh", "Vary: Accept-Language\r\n"},
+	{"languages in another case", HOST "Accept-Language: ZH\r\n", HOST "Accept-Language: zh\r\n", "ZH\x1f", "Vary: Accept-Language\r\n"},
+	{"a weight of 1", HOST "Accept-Language: zh;q=1.0\r\n", HOST "Accept-Language: zh\r\n", "q=1", "Vary: Accept-Language\r\n"},
+	{"types in another order", HOST "Accept: a/b, c/d\r\n", HOST "Accept: c/d, a/b\r\n", "a/b", "Vary: Accept\r\n"},
+	{"an origin with a comma", HOST "Origin: x,\r\n", HOST "Origin: x\r\n", "x,", "Vary: Origin\r\n"},
+	{"a split list", HOST "X-L: a\r\nX-L: b\r\n", HOST "X-L: a, b\r\n", "X-L: a\r", "Vary: X-L\r\n"},
+	{"split cookies", HOST "Cookie: a=1\r\nCookie: b=2\r\n", HOST "Cookie: a=1; b=2\r\n", "a=1\r", "Vary: Cookie\r\n"},
+	{"a coding that nobody has", HOST "Accept-Encoding: gzip, xyz\r\n", HOST "Accept-Encoding: gzip\r\n", "xyz", "Vary: Accept-Encoding\r\n"},
+	{"a field with an underscore", HOST "Accept_Language: de\r\n", HOST, "accept_", "Vary: Accept-Language\r\n"},
+	{"another URL", HOST "X-Original-URL: /admin\r\n", HOST, "/admin", NULL},
+	{"another URL with underscores", HOST "X_Original_URL: /admin\r\n", HOST, "/admin", NULL},
+	{"a URL to rewrite", HOST "X-Rewrite-URL: /admin\r\n", HOST, "/admin", NULL},
+	{"another method", HOST "X-HTTP-Method-Override: POST\r\n", HOST, "POST", NULL},
+	{"another host", HOST "X-Host: evil.test\r\n", HOST, "evil", NULL},
+	{"another host of a proxy", HOST "X-Forwarded-Server: evil.test\r\nX-Forwarded-Host: evil.test\r\n", HOST, "evil", NULL},
+	{"a prefix of the path", HOST "X-Forwarded-Prefix: /evil\r\n", HOST, "evil", NULL},
+	{"another scheme", HOST "X-Forwarded-Scheme: evil\r\nX-Forwarded-Proto: evil\r\n", HOST, "evil", NULL},
+	{"a GET with a body", HOST "Content-Length: 0\r\nX-Forwarded-Port: 666\r\n", HOST, "666", NULL},
+	{"an address that claims to be another", HOST "X-Forwarded-For: evil\r\n", HOST, "evil", "Vary: X-Forwarded-For\r\n"},
+	{"a way that claims to be another", HOST "Via: 1.0 evil\r\n", HOST, "evil", "Vary: Via\r\n"},
 	/* clang-format on */
 };
 
