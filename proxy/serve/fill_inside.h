@@ -20,6 +20,7 @@ struct fill {
 	struct arena *arena;	/* ref: rq's views point into it */
 	struct request rq;
 	const struct route *route;
+	struct outgoing outgoing; /* what the origin is sent */
 	struct key key;		  /* of what was looked up */
 	uint32_t forgotten;	  /* keep_forgotten() when the request left */
 	struct variants variants; /* of the marker that the request met */
