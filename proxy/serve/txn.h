@@ -59,7 +59,7 @@ struct txn {
 	const struct fault *fault;
 	const struct route *route;
 	struct outgoing outgoing;	  /* what the origin would be sent, and so the key */
-	char client_ip[INET6_ADDRSTRLEN]; /* only where outgoing needs it */
+	char client_ip[STREAM_PEER_BYTES]; /* only where outgoing needs it */
 	struct key key;			  /* of what is looked up or fetched */
 	struct variants variants;	  /* what the marker at the primary key says */
 	struct sighting sighting;	  /* what the rule of admission says of this request */
