@@ -56,12 +56,23 @@ is_completed(const struct txn *t)
 
 /* To the origin for t->object's freshness or for the whole; together with whoever asks for the
  * same. */
+/* What lies under this key was answered differently to each who asked, lately. */
+static bool
+gets_its_own(const struct txn *t)
+{
+	const struct passes *p = t->serve->shelves->passes;
+	int64_t now = now_s();
+	return passes_has(p, t->key.hash, now) ||
+	       (policy_has_credentials(&t->rq) &&
+		passes_has(p, passes_with_credentials(t->key.hash), now));
+}
+
 void
 follow_together(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	enum fill_kind kind = t->object ? FILL_VALIDATE : FILL_MISS;
-	if (passes_has(sh->passes, t->key.hash, now_s())) {
+	if (gets_its_own(t)) {
 		follow_own(t);
 		return;
 	}
