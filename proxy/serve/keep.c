@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/fill_inside.h"
 
+#include "proxy/serve/herd.h"
 #include "proxy/serve/news.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
@@ -62,7 +63,7 @@ fill_forget(struct shelves *sh, struct key_hash hash, struct str key)
 	atomic_store(url_forgotten_at(sh, key), now_s());
 	bool had = cache_remove(sh->cache, hash, key);
 	had |= forget_part(sh, key);
-	flight_invalidate(sh->flights, hash, key);
+	flights_invalidate(sh->flights, hash, key);
 	baseline_remove(sh->baseline, hash);
 	return had;
 }
@@ -217,8 +218,8 @@ fill_is_writing(struct shelves *sh, struct key_hash hash)
 	return is_taken(atomic_load(&sh->writing[hash.lo % WRITING_SLOTS]));
 }
 
-/* Nobody follows a large body, so its clients fetch it side by side; one of them writes it. Should
- * that one's client be slow, the next to come after a while writes as well. */
+/* Who comes when the beginning of a large body is gone from its flight fetches it too; one of them
+ * writes it. Should that one's client be slow, the next to come after a while writes as well. */
 static bool
 takes_turn(struct fill *f)
 {
@@ -334,30 +335,22 @@ news_of(const struct fill *f, int status, enum storable storable)
 }
 
 /* Would another request be answered with this as it is? Else, where that is the answer's own word,
- * the next ones fetch in parallel for a while. So do those of a body too large to be kept while it
- * arrives: the slowest of them would set the pace of all. */
+ * the next ones fetch in parallel for a while. */
 static void
 remember_sharing(struct fill *f, int status, enum storable storable)
 {
 	struct passes *p = f->serve->shelves->passes;
-	struct key_hash key = f->key.hash, theirs = passes_with_credentials(key);
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
 	struct news_facts facts = news_of(f, status, storable);
-	bool large = f->storable && is_large(f);
-	if (f->storable && !large &&
-	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
-		passes_forget(p, key);
-		passes_forget(p, theirs);
+	if (f->storable && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
+		passes_forget(p, herd_pass_key(f->key.hash, &f->rq));
 		return;
 	}
-	flight_close(f->flight);
-	enum sharing sharing = large ? SHARING_NONE : news_sharing(&facts);
-	if (sharing == SHARING_NONE)
-		passes_remember(p, key, now + PASSES_REMEMBER_S);
-	else if (sharing == SHARING_NONE_WITH_CREDENTIALS)
-		passes_remember(p, theirs, now + PASSES_REMEMBER_S);
+	flights_close(f->flight);
+	if (news_ends_sharing(&facts))
+		passes_remember(p, herd_pass_key(f->key.hash, &f->rq), now + PASSES_REMEMBER_S);
 }
 
 /* The next request does not know what a part varies on, unless a marker says so. */
@@ -487,10 +480,12 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 		else if (f->kind == FILL_VALIDATE && news_outdates_copy(&news))
 			outdate(f, now);
 	}
-	h.too_large = is_large(f);
 	h.terms = f->terms;
 	h.storable = f->storable;
 	h.verdict = f->sighting.verdict;
+	if (rs->status >= 500)
+		h.blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
+	h.kept = f->write && f->storable;
 	h.stored = f->write && f->storable && f->sighting.writes;
 	if (f->kind != FILL_PASS)
 		remember_sharing(f, rs->status, storable);
@@ -571,8 +566,8 @@ keep_validated(struct fill *f, const struct response *rs)
 	remember_sharing(f, 304, STORABLE_METHOD);
 	f->published = f->whole = true;
 	flight_publish(f->flight, &h);
-	flight_close(f->flight);
-	flight_end(f->flight);
+	flights_close(f->flight);
+	flight_end(f->flight, NULL);
 }
 
 /* Followers that came while it arrived were sightings too. */
@@ -587,13 +582,13 @@ is_seen_again(struct fill *f)
 }
 
 /* The write is complete: the object is there from now on. */
-void
+struct object *
 keep_commit(struct fill *f)
 {
 	struct shelves *sh = f->serve->shelves;
 	if (is_forgotten(f)) {
 		keep_no_write(f);
-		return;
+		return NULL;
 	}
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
@@ -604,11 +599,13 @@ keep_commit(struct fill *f)
 	f->charged = 0;		  /* it is settled */
 	if (o && is_forgotten(f)) /* between the look and the write */
 		cache_remove(sh->cache, o->hash, o->key);
-	object_unref(&o);
-	if (f->keeps_part)
-		return;
+	if (f->keeps_part) {
+		object_unref(&o);
+		return NULL;
+	}
 	if (f->rq.method == METHOD_GET)
 		count_baseline(f, false, f->received);
 	if (!seen_again && f->sighting.verdict == ADMISSION_FIRST_SIGHT)
 		metrics_add(f->serve->metrics, METRIC_REFUSED_BYTES, f->received);
+	return o;
 }

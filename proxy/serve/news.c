@@ -33,11 +33,9 @@ is_own_word(enum storable s)
 	}
 }
 
-enum sharing
-news_sharing(const struct news_facts *f)
+bool
+news_ends_sharing(const struct news_facts *f)
 {
 	/* Where a copy could be used until now, one answer is not enough to believe otherwise. */
-	if (f->copy || !f->by_key || f->status >= 400 || !is_own_word(f->storable))
-		return SHARING_AS_BEFORE;
-	return f->credentials ? SHARING_NONE_WITH_CREDENTIALS : SHARING_NONE;
+	return !f->copy && f->by_key && f->status < 400 && is_own_word(f->storable);
 }

@@ -27,12 +27,8 @@ struct news_facts {
  * is not removed. */
 bool news_outdates_copy(const struct news_facts *f);
 
-/* For whom the next requests need not wait for each other, because each gets its own answer. */
-enum sharing {
-	SHARING_AS_BEFORE,
-	SHARING_NONE_WITH_CREDENTIALS, /* for requests that carry them */
-	SHARING_NONE
-};
-enum sharing news_sharing(const struct news_facts *f);
+/* Answers under this key are one client's each, by their own words: the next requests need not wait
+ * for each other. Among requests with credentials where this one had some (herd_pass_key). */
+bool news_ends_sharing(const struct news_facts *f);
 
 #endif

@@ -20,13 +20,4 @@ void passes_remember(struct passes *p, struct key_hash key, int64_t until_s);
 void passes_forget(struct passes *p, struct key_hash key);
 bool passes_has(const struct passes *p, struct key_hash key, int64_t now_s);
 
-/* The key in the memory of those who carry credentials: what they are answered says nothing of what
- * others are. */
-static inline struct key_hash
-passes_with_credentials(struct key_hash k)
-{
-	return (struct key_hash){.lo = k.lo ^ 0x5bd1e995,
-				 .hi = k.hi ^ UINT64_C(0xc2b2ae3d00000000)};
-}
-
 #endif
