@@ -58,11 +58,11 @@ struct txn {
 	struct request_cc cc;
 	const struct fault *fault;
 	const struct route *route;
-	struct outgoing outgoing;	  /* what the origin would be sent, and so the key */
+	struct outgoing outgoing;	   /* what the origin would be sent, and so the key */
 	char client_ip[STREAM_PEER_BYTES]; /* only where outgoing needs it */
-	struct key key;			  /* of what is looked up or fetched */
-	struct variants variants;	  /* what the marker at the primary key says */
-	struct sighting sighting;	  /* what the rule of admission says of this request */
+	struct key key;			   /* of what is looked up or fetched */
+	struct variants variants;	   /* what the marker at the primary key says */
+	struct sighting sighting;	   /* what the rule of admission says of this request */
 
 	/* the request's body, on its way to the origin */
 	struct buf gathered; /* its beginning, sent up to gathered_at */
