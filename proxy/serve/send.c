@@ -439,11 +439,26 @@ answer_release(struct txn *t)
 		block_unref(&t->blocks[i]);
 }
 
+/* The flight went on without this reader; what it has become in the cache has the rest. */
+static void
+go_on_from_object(struct txn *t)
+{
+	object_unref(&t->object);
+	t->object = object_ref(flight_stored(flight_of(t->reader)));
+	flight_leave(&t->reader);
+	t->from_object = true;
+	t->read.home = t->serve->mailbox;
+	if (t->until == UINT64_MAX)
+		t->until = t->object->body_bytes;
+}
+
 static enum stream_pull
 pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
 	struct txn *t = ctx;
 	answer_release(t);
+	if (t->from_object)
+		return pull_object(ctx, most, pieces, n);
 	flight_done_until(t->reader, t->at);
 	while (*n < STREAM_PIECES && most && t->at < t->until) {
 		struct str *to = &pieces[*n];
@@ -454,6 +469,13 @@ pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
 			return *n ? STREAM_PULL_SOME : STREAM_PULL_LATER;
 		case FLIGHT_OVER:
 			return STREAM_PULL_END;
+		case FLIGHT_STORED:
+			go_on_from_object(t);
+			return *n ? STREAM_PULL_SOME : pull_object(ctx, most, pieces, n);
+		case FLIGHT_LOST:
+			if (*n == 0)
+				metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
+			return *n ? STREAM_PULL_SOME : STREAM_PULL_ERROR;
 		case FLIGHT_CUT:
 			return *n ? STREAM_PULL_SOME : STREAM_PULL_ERROR;
 		}

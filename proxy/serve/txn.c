@@ -92,13 +92,13 @@ let_go(struct txn *t)
 {
 	if (t->fill)
 		fill_body_gone(t->fill); /* clears t->fill */
+	alarm_cancel(&t->serve->alarms, &t->alarm);
 	flight_leave(&t->reader);
 	object_unref(&t->found);
 	object_unref(&t->object);
 	object_unref(&t->part);
 	answer_release(t);
 	settings_unref(&t->settings);
-	alarm_cancel(&t->serve->alarms, &t->alarm);
 	buf_fini(&t->gathered);
 	buf_fini(&t->part_text);
 	arena_unref(&t->arena);

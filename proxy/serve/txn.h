@@ -79,9 +79,14 @@ struct txn {
 	struct fill *fill; /* ours to feed with the request's body, while a body is sent */
 	bool leader;
 	unsigned restarts;
-	bool passing;	 /* never stored, never shared */
-	bool as_it_came; /* conditions and ranges go to the origin as the client sent them */
-	bool stale_ok;	 /* object may answer if the origin fails */
+	/* While we wait for the origin: when a stale copy answers instead, when one more fetch is
+	 * tried beside the one we follow; 0: never. */
+	struct alarm alarm;
+	int64_t stale_at_ms, try_at_ms, follows_since_ms;
+	unsigned failures_met; /* of those we followed */
+	bool passing;	       /* never stored, never shared */
+	bool as_it_came;       /* conditions and ranges go to the origin as the client sent them */
+	bool stale_ok;	       /* object may answer if the origin fails */
 
 	/* the answer */
 	struct buf text;		     /* values of the head being made */
@@ -101,7 +106,6 @@ struct txn {
 	struct cache_status cs;
 	int64_t begun_us, head_us;
 	uint64_t body_sent;
-	struct alarm alarm; /* another request's fetch was waited for long enough */
 };
 
 /* What serve does for wire; node is the worker's struct serve. */
