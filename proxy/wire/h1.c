@@ -160,17 +160,17 @@ begin_stream(struct conn *c, struct str head, const struct fault *fault)
 	leave_serve(w);
 }
 
-/* A first line that ends in no version cannot become a request, however long it is waited. */
-static bool
-is_hopeless(struct conn *c, struct str in)
+/* The bytes of a first line that cannot become a request, however long its head is waited for, as
+ * it ends in no version; else 0. No line end lies before from. */
+static size_t
+hopeless_line(struct conn *c, struct str in, size_t from)
 {
-	if (c->line_seen)
-		return false;
-	const char *lf = memchr(in.p, '\n', in.n);
+	const char *lf = c->line_seen ? NULL : memchr(in.p + from, '\n', in.n - from);
 	if (!lf)
-		return false;
+		return 0;
 	c->line_seen = true;
-	return !h1_line_has_version((struct str){in.p, (size_t)(lf - in.p) + 1});
+	struct str line = {in.p, (size_t)(lf - in.p) + 1};
+	return h1_line_has_version(line) ? 0 : line.n;
 }
 
 /* A complete head at the front of the input becomes a request; false: there is none yet. */
@@ -186,9 +186,9 @@ begin_next(struct conn *c)
 	}
 	if (in.n == 0)
 		return false;
-	size_t head = h1_head_bytes(in.p, in.n, &c->scanned);
-	if (head == 0 && in.n <= l->head_bytes && is_hopeless(c, in))
-		head = (size_t)((const char *)memchr(in.p, '\n', in.n) - in.p) + 1;
+	size_t from = c->scanned, head = h1_head_bytes(in.p, in.n, &c->scanned);
+	if (head == 0 && in.n <= l->head_bytes)
+		head = hopeless_line(c, in, from);
 	if (head == 0 && in.n <= l->head_bytes)
 		return false;
 	const struct fault *fault = NULL;
