@@ -53,6 +53,7 @@ struct flight {
 	struct key_hash hash;
 	char *key;
 	size_t key_bytes;
+	uint64_t begun;	     /* cache_now() */
 	struct flight *next; /* in the shard */
 	bool in_table;	     /* under the shard's lock */
 
@@ -144,6 +145,7 @@ flight_new(struct flights *fs, struct key_hash hash, struct str key)
 	f->hash = hash;
 	f->key = mem_strndup(key.p, key.n);
 	f->key_bytes = key.n;
+	f->begun = fs->o.cache ? cache_now(fs->o.cache) : 0;
 	pthread_mutex_init(&f->lock, NULL);
 	atomic_fetch_add_explicit(&fs->count, 1, memory_order_relaxed);
 	return f;
@@ -265,10 +267,17 @@ add_reader(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *c
 }
 
 static bool
+is_clean(const struct flight *f)
+{
+	struct cache *c = f->all->o.cache;
+	return !c || cache_is_clean(c, f->hash, (struct str){f->key, f->key_bytes}, f->begun);
+}
+
+static bool
 may_join(struct flight *f)
 {
 	int state = atomic_load(&f->state);
-	return state != FLIGHT_FAILED && f->base == 0;
+	return state != FLIGHT_FAILED && f->base == 0 && is_clean(f);
 }
 
 bool
@@ -310,7 +319,8 @@ flight_is_there(struct flights *fs, struct key_hash hash, struct str key)
 {
 	struct shard *s = shard_of(fs, hash);
 	pthread_mutex_lock(&s->lock);
-	bool there = *find(s, hash, key) != NULL;
+	struct flight *f = *find(s, hash, key);
+	bool there = f && is_clean(f);
 	pthread_mutex_unlock(&s->lock);
 	return there;
 }
@@ -319,11 +329,15 @@ struct flight *
 flight_lead(struct flights *fs, struct key_hash hash, struct str key)
 {
 	struct shard *s = shard_of(fs, hash);
-	struct flight *f = NULL;
+	struct flight *f = NULL, *gone = NULL;
 	pthread_mutex_lock(&s->lock);
+	struct flight **at = find(s, hash, key);
+	if (*at && !is_clean(*at))
+		gone = take_out(at);
 	if (!*find(s, hash, key))
 		f = put_in(fs, s, hash, key);
 	pthread_mutex_unlock(&s->lock);
+	flight_unref(&gone);
 	return f;
 }
 
@@ -646,19 +660,6 @@ flight_followers(struct flight *f)
 	unsigned n = f->follower_count;
 	pthread_mutex_unlock(&f->lock);
 	return n;
-}
-
-void
-flight_invalidate(struct flights *fs, struct key_hash hash, struct str key)
-{
-	struct shard *s = shard_of(fs, hash);
-	struct flight *gone = NULL;
-	pthread_mutex_lock(&s->lock);
-	struct flight **at = find(s, hash, key);
-	if (*at)
-		gone = take_out(at);
-	pthread_mutex_unlock(&s->lock);
-	flight_unref(&gone);
 }
 
 /* ---- readers' view ------------------------------------------------------------------------- */

@@ -280,6 +280,8 @@ random_id(void)
 static void
 settle(struct forget *f, uint64_t upto, bool done)
 {
+	int error = errno;
+	bool was = atomic_exchange(&f->sound, done); /* before anybody is told */
 	atomic_store(&f->written, f->log.written);
 	pthread_mutex_lock(&f->lock);
 	f->tried = upto;
@@ -287,7 +289,7 @@ settle(struct forget *f, uint64_t upto, bool done)
 		f->durable = upto;
 	pthread_cond_broadcast(&f->done);
 	pthread_mutex_unlock(&f->lock);
-	if (atomic_exchange(&f->sound, done) == done)
+	if (was == done)
 		return;
 	if (done)
 		log_info("cache %s: its purge log is written again; serving from it goes on",
@@ -296,7 +298,7 @@ settle(struct forget *f, uint64_t upto, bool done)
 		log_warning("cache %s: its purge log cannot be written (%s). Purges hold as long "
 			    "as this process runs; nothing is served from the directory until they "
 			    "are durable",
-			    f->o.dir, strerror(errno));
+			    f->o.dir, strerror(error));
 }
 
 /* All that is in force, into a new file. */

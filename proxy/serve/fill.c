@@ -69,7 +69,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->sighting = t->sighting;
 	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
 	f->hash = t->hash;
-	f->forgotten = keep_forgotten(s->shelves, t->primary);
+	f->begun = cache_now(s->shelves->cache);
 	buf_add_str(&f->marker_names, buf_str(&t->variant_names));
 	buf_add_str(&f->marker_nonce, buf_str(&t->nonce));
 	conn_peer(t->conn, f->client_ip);
@@ -217,6 +217,14 @@ on_leader_wake(void *ctx)
 		fetch_resume(f->fetch);
 }
 
+/* What comes of an object is no cleaner than the object. */
+static void
+begun_with(struct fill *f, struct object *o)
+{
+	uint64_t clean = atomic_load_explicit(&o->clean_as_of, memory_order_relaxed);
+	f->begun = clean < f->begun ? clean : f->begun;
+}
+
 /* What is stored already and may be validated or completed. */
 static void
 keep_stored(struct fill *f, const struct txn *t)
@@ -224,10 +232,10 @@ keep_stored(struct fill *f, const struct txn *t)
 	struct slice gap;
 	struct str validator;
 	if (t->object)
-		f->object = object_ref(t->object);
+		begun_with(f, f->object = object_ref(t->object));
 	if (f->kind == FILL_MISS && !f->as_it_came && t->part &&
 	    part_next_gap(t->part, 0, &gap, &validator))
-		f->part = object_ref(t->part);
+		begun_with(f, f->part = object_ref(t->part));
 }
 
 void

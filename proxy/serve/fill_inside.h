@@ -23,7 +23,7 @@ struct fill {
 	struct buf key; /* of what was looked up; the primary key is its first primary_bytes */
 	size_t primary_bytes;
 	struct key_hash primary, hash;
-	uint32_t forgotten; /* keep_forgotten() when the request left */
+	uint64_t begun; /* cache_now() when the request left, or when its object was clean */
 	struct buf marker_names, marker_nonce;
 	struct object *object; /* being validated; a reference */
 	struct object *part;   /* a stored 206 being completed; a reference */
@@ -73,8 +73,6 @@ void keep_no_write(struct fill *f);
 void keep_commit(struct fill *f);
 /* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */
 void keep_invalidated(struct fill *f, const struct response *rs);
-/* keep.c: changes whenever what is stored under this primary key is forgotten. */
-uint32_t keep_forgotten(const struct shelves *sh, struct key_hash primary);
 /* keep.c: what Content-Length says, UINT64_MAX when nothing usable. */
 uint64_t keep_length(const struct response *rs);
 

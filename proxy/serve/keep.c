@@ -11,57 +11,24 @@
 
 enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
 
-uint32_t
-keep_forgotten(const struct shelves *sh, struct key_hash primary)
-{
-	return atomic_load(&sh->forgotten[primary.lo % FORGOTTEN_SLOTS]);
-}
-
-static _Atomic int64_t *
-url_forgotten_at(struct shelves *sh, struct str key)
-{
-	struct str url = cachekey_url(key);
-	return &sh->url_forgotten_s[key_hash_of(sh->seed, url.p, url.n).lo % FORGOTTEN_SLOTS];
-}
-
-bool
-fill_is_forgotten(struct shelves *sh, const struct route *route, struct str key, int64_t since_s)
-{
-	return route_splits_urls(route) && atomic_load(url_forgotten_at(sh, key)) >= since_s;
-}
-
-/* Flights alone, closed ones and those of variants are in no table: the count reaches them all. */
+/* Was anything that covers the key forgotten since the request left? */
 static bool
 is_forgotten(const struct fill *f)
 {
-	return f->forgotten != keep_forgotten(f->serve->shelves, f->primary) ||
-	       fill_is_forgotten(f->serve->shelves, f->route, buf_str(&f->key), f->request_time);
+	return !cache_is_clean(f->serve->shelves->cache, f->hash, buf_str(&f->key), f->begun);
 }
 
-/* The part stands under a key of its own; variants are lost with the marker's nonce. */
-static bool
+/* The part stands under a key of its own. */
+static void
 forget_part(struct shelves *sh, struct str primary)
 {
 	struct buf key = {0};
 	if (!atomic_load_explicit(&sh->has_parts, memory_order_relaxed))
-		return false;
+		return;
 	buf_add_str(&key, primary);
 	part_key(&key);
-	bool had = cache_remove(sh->cache, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
+	cache_remove(sh->cache, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
 	buf_fini(&key);
-	return had;
-}
-
-bool
-fill_forget(struct shelves *sh, struct key_hash hash, struct str key)
-{
-	atomic_fetch_add(&sh->forgotten[hash.lo % FORGOTTEN_SLOTS], 1);
-	atomic_store(url_forgotten_at(sh, key), now_s());
-	bool had = cache_remove(sh->cache, hash, key);
-	had |= forget_part(sh, key);
-	flight_invalidate(sh->flights, hash, key);
-	baseline_remove(sh->baseline, hash);
-	return had;
 }
 
 /* The primary key under which a request for this would be looked up; a cookie that makes requests
@@ -74,7 +41,8 @@ primary_key(const struct settings *s, const struct request *rq, struct buf *key)
 	cachekey_build(rq, &rules, key);
 }
 
-/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin. */
+/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin.
+ * The answer itself is newer than that, unless something else was forgotten on its way. */
 void
 keep_invalidated(struct fill *f, const struct response *rs)
 {
@@ -82,19 +50,25 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
-	fill_forget(sh, f->primary, (struct str){f->key.p, f->primary_bytes});
+	struct str ours = {f->key.p, f->primary_bytes};
+	struct forgotten done = cache_forget(sh->cache, f->primary, ours, f->begun);
+	baseline_remove(sh->baseline, f->primary);
+	if (done.was_clean)
+		f->begun = done.at;
 	for (size_t i = 0; i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
 		struct request other;
 		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
 			primary_key(f->settings, &other, &key); /* by its own route's rules */
-			fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
+			struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
+			if (!str_eq(cachekey_url(buf_str(&key)), cachekey_url(ours)))
+				cache_forget(sh->cache, hash, buf_str(&key), f->begun);
+			baseline_remove(sh->baseline, hash);
 		}
 		buf_fini(&text);
 		buf_fini(&key);
 	}
-	f->forgotten = keep_forgotten(sh, f->primary); /* this answer itself is newer */
 }
 
 uint64_t
@@ -173,6 +147,7 @@ keep_marker(struct fill *f, struct str names, struct buf *nonce)
 		.key = {f->key.p, f->primary_bytes},
 		.head = buf_str(&head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_MARKER,
 		.body_bytes = 0,
 		.disk = f->sighting.writes,
@@ -256,6 +231,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.key = buf_str(&key),
 		.head = buf_str(&h->head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_RESPONSE,
 		.body_bytes = f->expected,
 		.disk = f->sighting.writes,
@@ -374,6 +350,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		.key = buf_str(&key),
 		.head = buf_str(&head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_RESPONSE,
 		.body_bytes = h->body_bytes,
 	};
@@ -408,7 +385,7 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 	    !head_read(f->object->head, &stored))
 		return;
 	if (policy_head(&stored.fields, f->object->body_bytes, &rs->fields) == HEAD_SAYS_CHANGED) {
-		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
+		cache_remove(f->serve->shelves->cache, f->object->hash, f->object->key);
 		return;
 	}
 	struct request get = f->rq;
@@ -421,7 +398,7 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head), &terms);
 		object_unref(&o);
 	} else {
-		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
+		cache_remove(f->serve->shelves->cache, f->object->hash, f->object->key);
 	}
 	buf_fini(&head);
 }
@@ -526,8 +503,6 @@ keep_validated(struct fill *f, const struct response *rs)
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
 		count_baseline(f, true, f->object->body_bytes);
-		if (is_forgotten(f)) /* between the look and the refresh */
-			cache_remove(sh->cache, f->object->hash, f->object->key);
 	} else if (ours) {
 		forget_old(f);
 	}
@@ -558,11 +533,6 @@ is_seen_again(struct fill *f)
 void
 keep_commit(struct fill *f)
 {
-	struct shelves *sh = f->serve->shelves;
-	if (is_forgotten(f)) {
-		keep_no_write(f);
-		return;
-	}
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	if (o && o->on_disk)
@@ -572,8 +542,6 @@ keep_commit(struct fill *f)
 	f->charged = 0;	      /* it is settled */
 	if (!o && !f->reload) /* one client's wish takes nothing from the others */
 		forget_old(f);
-	else if (o && is_forgotten(f)) /* between the look and the write */
-		cache_remove(sh->cache, o->hash, o->key);
 	object_unref(&o);
 	if (f->keeps_part)
 		return;

@@ -603,9 +603,6 @@ static void
 run_lookup(struct txn *t)
 {
 	t->lookup_back = false;
-	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key),
-					  t->found->terms.response_time))
-		object_unref(&t->found);
 	if (t->part_awaited) {
 		if (!answered_by_part(t))
 			miss(t);
