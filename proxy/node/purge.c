@@ -43,9 +43,7 @@ purge_url(struct shelves *sh, const struct routes *routes, struct str url, struc
 		return;
 	}
 	const struct route *route = route_find(routes, &r);
-	struct key_rules rules = route->key;
-	rules.pass_cookie_count = 0;
-	cachekey_build(&r, &rules, &key);
+	cachekey_add_url(r.scheme, r.authority, r.path_query, &route->key, &key);
 	struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
 	struct purged p = cache_purge(sh->cache, PURGE_URL, hash, buf_str(&key));
 	baseline_remove(sh->baseline, hash);
@@ -80,12 +78,9 @@ purge_host(struct shelves *sh, struct str host, struct purge_result *out)
 		return;
 	}
 	for (int i = 0; i < 2; i++) {
-		struct request r = {.method = METHOD_GET, .minor = 1};
-		r.scheme = str_of(schemes[i]);
-		r.authority = host;
-		r.path_query = STR("/");
-		cachekey_build(&r, &plain, &keys[i]);
-		size_t front = r.scheme.n + 3;
+		struct str scheme = str_of(schemes[i]);
+		cachekey_add_url(scheme, host, STR("/"), &plain, &keys[i]);
+		size_t front = scheme.n + 3;
 		names[i] = str_from(buf_str(&keys[i]), front);
 		names[i].n -= cachekey_target(buf_str(&keys[i])).n;
 	}

@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/fill_inside.h"
 
+#include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
@@ -36,11 +37,13 @@ forget_part(struct shelves *sh, struct str primary)
 /* The primary key under which a request for this would be looked up; a cookie that makes requests
  * pass does not keep what is there. */
 static void
-primary_key(const struct settings *s, const struct request *rq, struct buf *key)
+primary_key(const struct fill *f, const struct request *rq, struct buf *key)
 {
-	struct key_rules rules = route_find(s->routes, rq)->key;
-	rules.pass_cookie_count = 0;
-	cachekey_build(rq, &rules, key);
+	struct outgoing o;
+	const struct route *r = route_find(f->settings->routes, rq);
+	outgoing_init(&o, rq, &f->settings->outgoing, &r->key, f->outgoing.trusted, true);
+	o.scheme = rq->scheme;
+	outgoing_key(&o, key);
 }
 
 /* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin.
@@ -62,7 +65,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 		struct buf text = {0}, key = {0};
 		struct request other;
 		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
-			primary_key(f->settings, &other, &key); /* by its own route's rules */
+			primary_key(f, &other, &key); /* by its own route's rules */
 			struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
 			if (!str_eq(cachekey_url(buf_str(&key)), cachekey_url(ours)))
 				cache_forget(sh->cache, hash, buf_str(&key), f->begun);
@@ -191,8 +194,8 @@ fill_is_writing(struct shelves *sh, struct key_hash hash)
 	return is_taken(atomic_load(&sh->writing[hash.lo % WRITING_SLOTS]));
 }
 
-/* Nobody follows a large body, so its clients fetch it side by side; one of them writes it. Should
- * that one's client be slow, the next to come after a while writes as well. */
+/* Who comes when the beginning of a large body is gone from its flight fetches it too; one of them
+ * writes it. Should that one's client be slow, the next to come after a while writes as well. */
 static bool
 takes_turn(struct fill *f)
 {
@@ -260,24 +263,31 @@ stands_in(const struct fill *f, int status, int64_t now)
 	       policy_reuse(&f->object->terms, &plain, &nothing, now).stale_on_error;
 }
 
+/* What its own directives brought is no news of what others would get. */
+static bool
+asks_to_reload(const struct request *r)
+{
+	return fields_has(&r->fields, FIELD_CACHE_CONTROL) || fields_has(&r->fields, FIELD_PRAGMA);
+}
+
 /* Would another request be answered with this as it is? Else followers fetch in parallel, and that
- * is remembered for a while. So do those of a body too large to be kept while it arrives: the
- * slowest of them would set the pace of all. */
+ * is remembered for a while. */
 static void
-remember_sharing(struct fill *f)
+remember_sharing(struct fill *f, int status)
 {
 	struct shelves *sh = f->serve->shelves;
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
-	if (f->storable && !is_large(f) &&
-	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
-		passes_forget(sh->passes, f->key.hash);
+	if (f->storable && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
+		passes_forget(sh->passes, herd_pass_key(f->key.hash, &f->rq));
 		return;
 	}
-	flight_close(f->flight);
-	if (!f->as_it_came && !f->keeps_old)
-		passes_remember(sh->passes, f->key.hash, now + PASSES_REMEMBER_S);
+	flights_close(f->flight);
+	/* An error is remembered by nobody: it may be this client's own. */
+	if (!f->as_it_came && !f->keeps_old && status < 400 && !asks_to_reload(&f->rq))
+		passes_remember(sh->passes, herd_pass_key(f->key.hash, &f->rq),
+				now + PASSES_REMEMBER_S);
 }
 
 /* What passes is asked for as the client wrote it; that is news of what lies under the key only
@@ -312,7 +322,7 @@ count_part(struct fill *f, const struct response *rs)
 {
 	struct buf names = {0}, variant = {0};
 	if (vary_names(&rs->fields, &names)) {
-		vary_key(buf_str(&names), &f->rq.fields, &variant);
+		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&names), &variant);
 		judge(f, 200, buf_str(&variant));
 		f->sighting.writes = false; /* the part itself is kept in RAM */
 		if (names.n)
@@ -418,7 +428,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	if (f->storable) {
 		if (head_withholds(rs))
 			head_store(rs, now, &h.asker, NULL);
-		vary_key(buf_str(&h.vary), &f->rq.fields, &h.variant);
+		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h.vary), &h.variant);
 		judge(f, rs->status, buf_str(&h.variant));
 		begin_write(f, &h);
 	} else {
@@ -429,13 +439,15 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 		if (f->rq.method == METHOD_HEAD)
 			learn_from_head(f, rs, now);
 	}
-	h.too_large = is_large(f);
 	h.terms = f->terms;
 	h.storable = f->storable;
 	h.verdict = f->sighting.verdict;
+	if (rs->status >= 500)
+		h.blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
+	h.kept = f->write && f->storable;
 	h.stored = f->write && f->storable && f->sighting.writes;
 	if (f->kind != FILL_PASS)
-		remember_sharing(f);
+		remember_sharing(f, rs->status);
 	f->published = true;
 	flight_publish(f->flight, &h);
 }
@@ -510,11 +522,11 @@ keep_validated(struct fill *f, const struct response *rs)
 	h.storable = f->storable;
 	h.terms = h.object->terms;
 	buf_fini(&head);
-	remember_sharing(f);
+	remember_sharing(f, 304);
 	f->published = f->whole = true;
 	flight_publish(f->flight, &h);
-	flight_close(f->flight);
-	flight_end(f->flight);
+	flights_close(f->flight);
+	flight_end(f->flight, NULL);
 }
 
 /* Followers that came while it arrived were sightings too. */
@@ -529,7 +541,7 @@ is_seen_again(struct fill *f)
 }
 
 /* The write is complete: the object is there from now on. */
-void
+struct object *
 keep_commit(struct fill *f)
 {
 	bool seen_again = is_seen_again(f);
@@ -541,11 +553,13 @@ keep_commit(struct fill *f)
 	f->charged = 0;	      /* it is settled */
 	if (!o && !f->reload) /* one client's wish takes nothing from the others */
 		forget_old(f);
-	object_unref(&o);
-	if (f->keeps_part)
-		return;
+	if (f->keeps_part) {
+		object_unref(&o);
+		return NULL;
+	}
 	if (f->rq.method == METHOD_GET)
 		count_baseline(f, false, f->received);
 	if (!seen_again && f->sighting.verdict == ADMISSION_FIRST_SIGHT)
 		metrics_add(f->serve->metrics, METRIC_REFUSED_BYTES, f->received);
+	return o;
 }
