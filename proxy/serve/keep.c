@@ -13,59 +13,26 @@
 
 enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
 
-uint32_t
-keep_forgotten(const struct shelves *sh, struct key_hash primary)
-{
-	return atomic_load(&sh->forgotten[primary.lo % FORGOTTEN_SLOTS]);
-}
-
-static _Atomic int64_t *
-url_forgotten_at(struct shelves *sh, struct str key)
-{
-	struct str url = cachekey_url(key);
-	return &sh->url_forgotten_s[key_hash_of(sh->seed, url.p, url.n).lo % FORGOTTEN_SLOTS];
-}
-
-bool
-fill_is_forgotten(struct shelves *sh, const struct route *route, struct str key, int64_t since_s)
-{
-	return route_splits_urls(route) && atomic_load(url_forgotten_at(sh, key)) >= since_s;
-}
-
-/* Flights alone, closed ones and those of variants are in no table: the count reaches them all. */
+/* Was anything that covers the key forgotten since the request left? */
 static bool
 is_forgotten(const struct fill *f)
 {
-	return f->forgotten != keep_forgotten(f->serve->shelves, f->key.primary) ||
-	       fill_is_forgotten(f->serve->shelves, f->route, buf_str(&f->key.text),
-				 f->request_time);
+	return !cache_is_clean(f->serve->shelves->cache, f->key.hash, buf_str(&f->key.text),
+			       f->begun);
 }
 
-/* The part stands under a key of its own; variants are lost with the marker's nonce. */
-static bool
+/* The part stands under a key of its own. */
+static void
 forget_part(struct shelves *sh, struct str primary)
 {
 	struct key key = {0};
 	if (!atomic_load_explicit(&sh->has_parts, memory_order_relaxed))
-		return false;
+		return;
 	buf_add_str(&key.text, primary);
 	key_is_primary(&key, sh->seed);
 	key_to_part(&key, sh->seed);
-	bool had = cache_remove(sh->cache, key.hash, buf_str(&key.text));
+	cache_remove(sh->cache, key.hash, buf_str(&key.text));
 	key_fini(&key);
-	return had;
-}
-
-bool
-fill_forget(struct shelves *sh, struct key_hash hash, struct str key)
-{
-	atomic_fetch_add(&sh->forgotten[hash.lo % FORGOTTEN_SLOTS], 1);
-	atomic_store(url_forgotten_at(sh, key), now_s());
-	bool had = cache_remove(sh->cache, hash, key);
-	had |= forget_part(sh, key);
-	flights_invalidate(sh->flights, hash, key);
-	baseline_remove(sh->baseline, hash);
-	return had;
 }
 
 /* The primary key under which a request for this would be looked up; a cookie that makes requests
@@ -80,7 +47,8 @@ primary_key(const struct fill *f, const struct request *rq, struct buf *key)
 	outgoing_key(&o, key);
 }
 
-/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin. */
+/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin.
+ * The answer itself is newer than that, unless something else was forgotten on its way. */
 void
 keep_invalidated(struct fill *f, const struct response *rs)
 {
@@ -88,19 +56,25 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
-	fill_forget(sh, f->key.primary, key_primary(&f->key));
+	struct str ours = key_primary(&f->key);
+	struct forgotten done = cache_forget(sh->cache, f->key.primary, ours, f->begun);
+	baseline_remove(sh->baseline, f->key.primary);
+	if (done.was_clean)
+		f->begun = done.at;
 	for (size_t i = 0; i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
 		struct request other;
 		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
 			primary_key(f, &other, &key); /* by its own route's rules */
-			fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
+			struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
+			if (!str_eq(cachekey_url(buf_str(&key)), cachekey_url(ours)))
+				cache_forget(sh->cache, hash, buf_str(&key), f->begun);
+			baseline_remove(sh->baseline, hash);
 		}
 		buf_fini(&text);
 		buf_fini(&key);
 	}
-	f->forgotten = keep_forgotten(sh, f->key.primary); /* this answer itself is newer */
 }
 
 uint64_t
@@ -191,6 +165,7 @@ keep_marker(struct fill *f, struct str names)
 		.key = key_primary(&f->key),
 		.head = buf_str(&head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_MARKER,
 		.body_bytes = 0,
 		.disk = f->sighting.writes,
@@ -270,6 +245,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.key = buf_str(&key.text),
 		.head = buf_str(&h->head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_RESPONSE,
 		.body_bytes = f->expected,
 		.disk = f->sighting.writes,
@@ -410,6 +386,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		.key = buf_str(&key.text),
 		.head = buf_str(&head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_RESPONSE,
 		.body_bytes = h->body_bytes,
 	};
@@ -567,8 +544,6 @@ keep_validated(struct fill *f, const struct response *rs)
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
 		count_baseline(f, true, f->object->body_bytes);
-		if (is_forgotten(f)) /* between the look and the refresh */
-			cache_remove(sh->cache, f->object->hash, f->object->key);
 	}
 	if (!h.object)
 		h.object = object_ref(f->object);
@@ -597,20 +572,13 @@ is_seen_again(struct fill *f)
 struct object *
 keep_commit(struct fill *f)
 {
-	struct shelves *sh = f->serve->shelves;
-	if (is_forgotten(f)) {
-		keep_no_write(f);
-		return NULL;
-	}
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	if (o && o->on_disk)
 		charge(f, f->received);
 	else
 		keep_no_write(f);
-	f->charged = 0;		  /* it is settled */
-	if (o && is_forgotten(f)) /* between the look and the write */
-		cache_remove(sh->cache, o->hash, o->key);
+	f->charged = 0; /* it is settled */
 	if (f->keeps_part) {
 		object_unref(&o);
 		return NULL;
