@@ -242,6 +242,12 @@ fill_behind(struct txn *t, enum fill_kind kind)
 	struct flight *flight = flight_lead(sh->flights, t->key.hash, buf_str(&t->key.text));
 	if (!flight)
 		return;
+	if (t->landed != keep_landed(sh, t->key.primary)) { /* what it would bring is here */
+		flight_close(flight);
+		flight_fail(flight, 0, "landed");
+		flight_unref(&flight);
+		return;
+	}
 	struct fill *f = fill_new(t, kind, flight);
 	f->background = true;
 	metrics_add(f->serve->metrics, METRIC_BACKGROUND, 1);

@@ -27,6 +27,9 @@ struct shelves {
 	/* Counts, by the primary key's hash, how often something was forgotten: what set out before
 	 * and comes back after is not stored (a collision costs one storing). */
 	_Atomic uint32_t forgotten[FORGOTTEN_SLOTS];
+	/* Counts, by the primary key's hash, how often a flight has put something there: who looked
+	 * before that, and begins a flight after it, looks again instead of asking twice. */
+	_Atomic uint32_t landed[FORGOTTEN_SLOTS];
 	/* By the URL's hash, when that was: of routes whose keys hold more than the URL. */
 	_Atomic int64_t url_forgotten_s[FORGOTTEN_SLOTS];
 	/* By the key's hash: since when one fill writes a body too large for followers; 0: none. */

@@ -88,6 +88,7 @@ struct txn {
 	struct fill *fill; /* ours to feed with the request's body, while a body is sent */
 	bool leader;
 	unsigned restarts;
+	uint32_t landed; /* keep_landed() before the first look into the cache */
 	bool passing;	 /* never stored, never shared */
 	bool as_it_came; /* conditions and ranges go to the origin as the client sent them */
 	bool stale_ok;	 /* object may answer if the origin fails */
