@@ -75,6 +75,7 @@ static const struct setting cache[] = {
 	VALUE(BYTES,   memory_bytes,             "memory",                   "256MiB",   NULL,       RANGE(1 * MiB, 16 * TiB), "RAM for popular objects and for first sightings"),
 	VALUE(BYTES,   max_object_bytes,         "max_object",               "auto",     "auto",     RANGE(1, 1024 * TiB),     "largest body that is stored; auto: depends on disk"),
 	VALUE(SECONDS, stale_if_error_s,         "stale_if_error",           "1d",       NULL,       RANGE(0, YEAR),           "how long stale objects are served when the origin fails"),
+	VALUE(MILLIS,  stale_after_ms,           "stale_after",              "3s",       NULL,       RANGE(1, 1000 * DAY),     "how long an origin may hang before stale is served"),
 	VALUE(SECONDS, stale_while_revalidate_s, "stale_while_revalidate",   "0s",       NULL,       RANGE(0, YEAR),           "how long stale objects are served during a refresh"),
 	VALUE(SECONDS, default_ttl_s,            "default_ttl",              "0s",       NULL,       RANGE(0, YEAR),           "lifetime of answers that do not state one"),
 	VALUE(SHARE,   heuristic_fraction,       "heuristic_fraction",       "10%",      NULL,       RANGE(0, 1),              "guessed lifetime: this share of the time since Last-Modified"),
@@ -128,7 +129,7 @@ static const struct setting timeouts[] = {
 	VALUE(MILLIS,  idle_ms,                  "idle",                     "1m",       NULL,       RANGE(1, 1000 * DAY),     "idle time between two requests"),
 	VALUE(MILLIS,  body_ms,                  "body",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "time limit for the next byte of a request body"),
 	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "time limit for a client that takes no bytes"),
-	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "wait for another request's fetch before fetching itself"),
+	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "wait for another request's fetch, all tries together"),
 	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "time to finish requests after SIGTERM"),
 	{0}
 };
