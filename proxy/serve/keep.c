@@ -145,9 +145,21 @@ keep_no_write(struct fill *f)
 	f->charged = 0;
 }
 
-/* A marker under the primary key says on what its variants differ. The one that the request met
- * stays when it still says the same; else a new one takes its place, and with its nonce forgets the
- * old variants. */
+/* What the variants of this URL differ on: what this answer names, and what others named before. An
+ * answer that names less, or nothing, hides no variant that is there. */
+static bool
+names_of(const struct fill *f, const struct fields *fields, struct buf *out)
+{
+	struct buf named = {0};
+	bool ok = vary_names(fields, &named) &&
+		  vary_union(buf_str(&f->variants.names), buf_str(&named), out);
+	buf_fini(&named);
+	return ok;
+}
+
+/* A marker under the primary key says on what its variants differ: the union of what the answers so
+ * far named. The one that the request met stays while nothing new is named; else one that says more
+ * takes its place, and with its nonce forgets the old variants. */
 static void
 keep_marker(struct fill *f, struct str names)
 {
@@ -350,7 +362,7 @@ static void
 count_part(struct fill *f, const struct response *rs)
 {
 	struct buf names = {0}, variant = {0};
-	if (vary_names(&rs->fields, &names)) {
+	if (names_of(f, &rs->fields, &names)) {
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&names), &variant);
 		judge(f, 200, buf_str(&variant));
 		f->sighting.writes = false; /* the part itself is kept in RAM */
@@ -451,7 +463,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	f->expected = h.body_bytes = length;
 	f->keeps_old = stands_in(f, rs->status, now);
 	enum storable storable = judge_storable(f, rs, now);
-	if (storable_is_yes(storable) && !vary_names(&rs->fields, &h.vary))
+	if (storable_is_yes(storable) && !names_of(f, &rs->fields, &h.vary))
 		storable = STORABLE_VARY_STAR;
 	f->storable = !f->keeps_old && storable_is_yes(storable);
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
@@ -507,17 +519,15 @@ count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
 	metrics_add(f->serve->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
 }
 
-/* Filed under what it was said to vary on, an object must not live on as what varies otherwise. */
+/* Filed under what it was said to vary on, an object must not live on as what varies on more. */
 static bool
-changes_vary(const struct fields *stored, const struct fields *fresh)
+names_more(const struct fill *f, const struct fields *fresh)
 {
-	struct buf was = {0}, is = {0};
-	bool changes = fields_has(fresh, FIELD_VARY) &&
-		       (!vary_names(stored, &was) || !vary_names(fresh, &is) ||
-			!str_eq(buf_str(&was), buf_str(&is)));
-	buf_fini(&was);
-	buf_fini(&is);
-	return changes;
+	struct buf names = {0};
+	bool more = !names_of(f, fresh, &names) ||
+		    !str_eq(buf_str(&names), buf_str(&f->variants.names));
+	buf_fini(&names);
+	return more;
 }
 
 /* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */
@@ -536,8 +546,8 @@ keep_validated(struct fill *f, const struct response *rs)
 	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	bool ours = head_read(f->object->head, &stored) &&
 		    policy_304_is_of(&stored.fields, &rs->fields, now);
-	bool varies_else = ours && changes_vary(&stored.fields, &rs->fields);
-	bool ok = ours && !varies_else && head_update(&stored, rs, now, date, &updated);
+	bool ok = ours && !names_more(f, &rs->fields) &&
+		  head_update(&stored, rs, now, date, &updated);
 	if (ok) {
 		f->storable = storable_is_yes(judge_storable(f, &updated, now));
 		head_store(&updated, now, &head, &f->terms);
