@@ -111,7 +111,7 @@ struct config {
 void config_init(struct config *c);
 void config_fini(struct config *c);
 
-/* A setting given on the command line: stands before what the file says. Several for one list
+/* A setting given on the command line: overrides the file. Several for one list
  * (listen, origins) are its elements. */
 struct config_flag {
 	const char *flag;    /* "--disk", for errors */
@@ -124,7 +124,7 @@ struct config_flag {
 int config_load(struct config *c, const char *path, char *err, size_t err_bytes);
 int config_load_flags(struct config *c, const char *path, const struct config_flag *flags,
 		      size_t flag_count, char *err, size_t err_bytes);
-/* The same from n bytes of text; name stands for the file in errors. */
+/* The same from n bytes of text; errors use name for the file. */
 int config_parse(struct config *c, const char *name, const char *text, size_t n, char *err,
 		 size_t err_bytes);
 

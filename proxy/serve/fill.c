@@ -225,6 +225,12 @@ fill_behind(struct txn *t, enum fill_kind kind)
 		flights_lead(sh->flights, t->key.hash, buf_str(&t->key.text), now_ms());
 	if (!flight)
 		return;
+	if (t->landed != keep_landed(sh, t->key.primary)) { /* what it would bring is here */
+		flights_close(flight);
+		flight_fail(flight, 0, "landed", 0);
+		flight_unref(&flight);
+		return;
+	}
 	struct fill *f = fill_new(t, kind, flight);
 	f->background = true;
 	metrics_add(f->serve->metrics, METRIC_BACKGROUND, 1);

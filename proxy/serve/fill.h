@@ -33,4 +33,7 @@ bool fill_is_read(const struct serve *s);
 /* All of the worker's fills end without storing: the worker is closing. */
 void fill_cancel_all(struct serve *s);
 
+/* keep.c: changes whenever a flight has stored something under this primary key. */
+uint32_t keep_landed(const struct shelves *sh, struct key_hash primary);
+
 #endif

@@ -13,6 +13,20 @@
 
 enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
 
+uint32_t
+keep_landed(const struct shelves *sh, struct key_hash primary)
+{
+	return atomic_load(&sh->landed[primary.lo % LANDED_SLOTS]);
+}
+
+/* Counted between what is stored and the flight's end: a flight that is begun after the end sees
+ * it. */
+static void
+count_landed(const struct fill *f)
+{
+	atomic_fetch_add(&f->serve->shelves->landed[f->key.primary.lo % LANDED_SLOTS], 1);
+}
+
 /* Was anything that covers the key forgotten since the request left? */
 static bool
 is_forgotten(const struct fill *f)
@@ -549,6 +563,7 @@ keep_validated(struct fill *f, const struct response *rs)
 	}
 	if (ok && f->storable) {
 		h.object = cache_refresh(sh->cache, f->object, buf_str(&head), &f->terms);
+		count_landed(f);
 		f->stored_hash = f->object->hash;
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
@@ -583,6 +598,7 @@ keep_commit(struct fill *f)
 {
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
+	count_landed(f);
 	if (o && o->on_disk)
 		charge(f, f->received);
 	else

@@ -23,13 +23,21 @@ start_lookup(struct txn *t)
 		t->found = NULL;
 }
 
+/* The first look for a key: what lands behind it is news. */
+static void
+look_first(struct txn *t)
+{
+	t->landed = keep_landed(t->serve->shelves, t->key.primary);
+	start_lookup(t);
+}
+
 static void
 lookup_primary(struct txn *t)
 {
 	key_back_to_primary(&t->key);
 	variants_clear(&t->variants);
 	object_unref(&t->object);
-	start_lookup(t);
+	look_first(t);
 }
 
 /* What was found is a marker: the variant that this request would get is looked up next. */
@@ -307,7 +315,7 @@ lookup_begin(struct txn *t)
 		return;
 	}
 	txn_move(t, TXN_LOOKUP);
-	start_lookup(t);
+	look_first(t);
 }
 
 /* A head in another form than ours (another program wrote it) is as if it were not there. */
