@@ -2,7 +2,7 @@
 # Included by the Makefile, whose B, PREFIX and DESTDIR it uses. Static only: a program
 # that links it runs without ldconfig or a path to set.
 
-FILTER_PRIVATE := $(addprefix filter/,mix.h short.h pair_inner.h pair_line.h pattern.h) \
+FILTER_PRIVATE := $(addprefix filter/,mix.h short.h pair_inner.h pair_key.h pair_line.h pattern.h) \
 	$(addprefix filter/family/,counters.h filter_ops.h generations.h packed.h)
 FILTER_HEADERS := $(filter-out $(FILTER_PRIVATE),$(wildcard filter/*.h))
 FAMILY_HEADERS := $(filter-out $(FILTER_PRIVATE),$(wildcard filter/family/*.h))
