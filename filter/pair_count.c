@@ -9,7 +9,7 @@
 
 enum {
 	SWEEP_KEYS = 256,     /* a stripe's new keys between two pieces of sweeping */
-	LINES_TO_LOOK = 256,  /* whose ones are counted to see whether half are set, */
+	LINES_TO_LOOK = 256,  /* whose ones are counted to see whether about half are set, */
 	LINES_TO_TELL = 2048, /* and to be reported */
 	LOOKS = 64,	      /* look again after 1/64 of what is left to capacity */
 };
@@ -62,15 +62,17 @@ fill_of(const struct twice_pair *p, const struct view *v, unsigned half, uint64_
 }
 
 /* Ones are worth a look only where so many keys could come near half: at 1% a full
- * generation has 39%. */
+ * generation has 39%. A few lines say whether it may be half, many whether it is: the plan
+ * (sizing.c) keeps a full generation four standard errors away from that. */
 static bool
 is_half_full(const struct twice_pair *p, uint64_t g, uint64_t keys)
 {
 	struct view v = view_of(g);
 	double share = (double)keys / (double)p->options.capacity;
 
-	return twice_sizing_line_fill(&p->plan.line, share * p->plan.keys_per_line) > 0.45 &&
-	       fill_of(p, &v, v.half, LINES_TO_LOOK) >= 0.5;
+	return twice_sizing_line_fill(&p->plan.line, share * p->plan.keys_per_line) > 0.4 &&
+	       fill_of(p, &v, v.half, LINES_TO_LOOK) >= 0.48 &&
+	       fill_of(p, &v, v.half, TWICE_SIZING_SAMPLE_LINES) >= 0.5;
 }
 
 /* Far from the end few sums, and none too late: one thread alone closes a generation on

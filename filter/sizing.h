@@ -57,11 +57,16 @@ struct twice_sizing_choice twice_sizing_fewest_hashes(double p);
 
 struct twice_sizing_line {
 	unsigned words, word_bits, per_word;
+	unsigned choices; /* different ways a key has to set its bits in a word; 0: all there are */
 };
 
 /* Rate of one generation with this many keys per line on average: exact for random
  * keys in many lines. */
 double twice_sizing_line_fpr(const struct twice_sizing_line *l, double keys_per_line);
+
+/* The chance that all of a key's bits in a word are ones already, when so many others touched it.
+ */
+double twice_sizing_word_fpr(const struct twice_sizing_line *l, unsigned keys);
 
 /* Ones among all bits, 0 to 1; and back: infinity when all are ones. */
 double twice_sizing_line_fill(const struct twice_sizing_line *l, double keys_per_line);
@@ -73,6 +78,9 @@ double twice_sizing_line_counted(const struct twice_sizing_line *l, double keys_
 
 /* What `generations` independent generations of rate p answer together. */
 double twice_sizing_union_fpr(double p, unsigned generations);
+
+/* Lines whose ones are counted before a generation is said to be half full. */
+#define TWICE_SIZING_SAMPLE_LINES 4096
 
 struct twice_sizing_plan {
 	struct twice_sizing_line line; /* per_word chosen for the least memory */
