@@ -262,6 +262,10 @@ static void
 print_list(const struct setting *s, const char *in, struct buf *to)
 {
 	char *const *texts = *(char *const *const *)(const void *)(in + s->at);
+	if (s->words && count_of(s, in) == 0) {
+		buf_printf(to, "%s", s->words);
+		return;
+	}
 	buf_add_lit(to, "[");
 	for (unsigned i = 0; i < count_of(s, in); i++) {
 		buf_printf(to, i ? ", " : " ");
@@ -280,6 +284,7 @@ print_value(const struct setting *s, const char *in, struct buf *to)
 	case KIND_TEXT:
 	case KIND_ADDRESS:
 	case KIND_URL:
+	case KIND_NETWORK:
 	case KIND_CHOICE:
 		print_text(*(char *const *)at ? *(char *const *)at : s->words, to);
 		break;

@@ -13,6 +13,7 @@
 
 enum config_query { CONFIG_QUERY_KEEP, CONFIG_QUERY_IGNORE, CONFIG_QUERY_SORT };
 enum config_admit { CONFIG_ADMIT_SIGHTINGS, CONFIG_ADMIT_ALWAYS, CONFIG_ADMIT_NEVER };
+enum config_log { CONFIG_LOG_COMBINED, CONFIG_LOG_JSON };
 enum config_memory {
 	CONFIG_MEMORY_PAIR,
 	CONFIG_MEMORY_COUNTING,
@@ -74,8 +75,9 @@ struct config_timeouts {
 };
 
 struct config_forwarded {
-	bool trust; /* keep and append to X-Forwarded-*, Forwarded of clients */
-	char *via;  /* pseudonym: "twice" */
+	char **trust; /* networks whose X-Forwarded-*, Forwarded are kept and appended to */
+	unsigned trust_count;
+	char *via; /* pseudonym: "twice" */
 };
 
 struct config {
@@ -92,6 +94,7 @@ struct config {
 	struct config_limits limits;
 	struct config_timeouts timeouts;
 	struct config_forwarded forwarded;
+	enum config_log access_log_format;
 	char *access_log; /* NULL or "off"; "-": stdout; else a file, reopened on SIGHUP */
 	char *log_level;  /* debug info warning error */
 };

@@ -8,6 +8,7 @@
 #include "config/units.h"
 #include "proxy/base/address.h"
 #include "proxy/base/mem.h"
+#include "proxy/base/network.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -198,6 +199,7 @@ read_text(struct reading *r, const struct setting *s, enum kind kind, const stru
 {
 	char cut[TEXT_BYTES];
 	struct address a;
+	struct network net;
 	if (s->words && kind != KIND_CHOICE && strcmp(g->text, s->words) == 0)
 		return ABSENT;
 	if (!*g->text || !is_plain_ascii(g->text))
@@ -211,6 +213,13 @@ read_text(struct reading *r, const struct setting *s, enum kind kind, const stru
 		return fail(r, g,
 			    "%s: \"%.60s\" is not an address to listen on; write IP:PORT such as "
 			    "127.0.0.1:8080, [::1]:8080 or *:8080",
+			    path, cut);
+	if (kind == KIND_NETWORK && find_word("on|true|yes", cut) >= 0)
+		strcpy(cut, "any");
+	if (kind == KIND_NETWORK && network_parse(cut, &net) < 0)
+		return fail(r, g,
+			    "%s: \"%.60s\" is not a network; write one such as 10.0.0.0/8, "
+			    "192.0.2.1, 2001:db8::/32 or any, or off",
 			    path, cut);
 	if (kind == KIND_URL) {
 		size_t n = origin_length(cut);
@@ -401,6 +410,8 @@ read_element(struct reading *r, const struct setting *s, const char *path, int l
 		id = given_scalar(r, node, path, g); /* says what is wrong */
 	if (id == FAILED)
 		return FAILED;
+	if (id == ABSENT) /* the word for an empty list */
+		return 0;
 	if (id > MOST_NODES) /* aliases of aliases can make much of little */
 		return fail(r, g, "%s: there are too many settings", path);
 	return yaml_document_append_sequence_item(&r->made, list, id) ? 0 : FAILED;

@@ -33,6 +33,13 @@
 		.count_at = offsetof(STRUCT, count), .bytes = sizeof(char *), .key = key_, \
 		.fallback = fallback_, .sentence = sentence_                               \
 	}
+/* The word stands for an empty list, which is the default. */
+#define LIST_OR(word, each_, member, count, key_, sentence_)                               \
+	{                                                                                  \
+		.kind = KIND_LIST, .each = KIND_##each_, .at = offsetof(STRUCT, member),   \
+		.count_at = offsetof(STRUCT, count), .bytes = sizeof(char *), .key = key_, \
+		.fallback = "", .words = word, .sentence = sentence_                       \
+	}
 #define GROUP(member, key_, rows, sentence_)                                         \
 	{                                                                            \
 		.kind = KIND_GROUP, .at = offsetof(STRUCT, member),                  \
@@ -128,7 +135,7 @@ static const struct setting timeouts[] = {
 #undef STRUCT
 #define STRUCT struct config_forwarded
 static const struct setting forwarded[] = {
-	VALUE(SWITCH,  trust,                    "trust",                    "off",      NULL,       NO_RANGE,                 "keep X-Forwarded-* and Forwarded that clients sent"),
+	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose (X-)Forwarded* is believed; on: any"),
 	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "our name in Via"),
 	{0}
 };
@@ -146,6 +153,7 @@ const struct setting schema_top[] = {
 	GROUP(timeouts,                          "timeouts",                 timeouts,                                         "how long a connection may do nothing"),
 	GROUP(forwarded,                         "forwarded",                forwarded,                                        "what origins are told about clients"),
 	VALUE(TEXT,    access_log,               "access_log",               "off",      "off",      NO_RANGE,                 "a file for one line per request; \"-\": stdout"),
+	VALUE(WORD,    access_log_format,        "access_log_format",        "combined", "combined|json", NO_RANGE,            "the form of a line"),
 	VALUE(CHOICE,  log_level,                "log_level",                "info",     "debug|info|warning|error", NO_RANGE, "least that is said on stderr"),
 	{0}
 };
@@ -190,6 +198,7 @@ value_of(const struct setting *s)
 	case KIND_TEXT:
 	case KIND_ADDRESS:
 	case KIND_URL:
+	case KIND_NETWORK:
 	case KIND_CHOICE:
 		return text_value();
 	case KIND_GROUP:

@@ -42,3 +42,4 @@ FACT(LEVEL,   "connections",          "open",                r->open_connections
 FACT(LEVEL,   "origin",               "active_fetches",      r->active_fetches,                 "origin fetches under way")
 FACT(LEVEL,   "flights",              "active",              r->flights,                        "origin answers being shared by several requests")
 FACT(LEVEL,   "flights",              "bytes",               r->flight_bytes,                   "bytes held for them")
+FACT(COUNT,   "access_log",           "dropped_lines",       r->log_dropped,                    "requests without a line in the access log: it was not written as fast as they came")

@@ -22,6 +22,7 @@ struct report {
 	struct baseline_stats baseline;
 	struct pair_stats generation;
 	uint64_t open_connections, active_fetches, flights, flight_bytes;
+	uint64_t log_dropped;
 };
 
 void report_json(const struct report *r, struct buf *out);

@@ -1,6 +1,7 @@
 /* log.h - what an operator reads on stderr: one line an event, a level, a plain sentence.
  *
- * Threads   any; a line is one write(2).
+ * Threads   any; a line is one write(2), and nobody waits for a reader of stderr: what it does not
+ *           take is dropped, and the number of dropped lines is said when it reads again.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -9,6 +10,8 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 
 void log_set_level(enum log_level least);
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A line without time and level: what `twice run` tells whoever started it. */
+void log_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define log_debug(...)	 log_line(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...)	 log_line(LOG_INFO, __VA_ARGS__)

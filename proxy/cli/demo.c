@@ -5,7 +5,6 @@
  */
 #include "config/config.h"
 #include "config/units.h"
-#include "proxy/admin/admin.h"
 #include "proxy/cli/cli.h"
 #include "proxy/cli/mix.h"
 #include "proxy/cli/replay.h"
@@ -45,7 +44,6 @@ struct demo {
 	char origin_url[64];
 	struct config config;
 	struct server *server;
-	struct admin *admin;
 	struct replay *replay;
 	char temporary[256]; /* "" : none made */
 	sigset_t stop_signals;
@@ -163,24 +161,6 @@ check_room(struct demo *d, uint64_t needed)
 
 /* ---- turning the rooms on -------------------------------------------------------------------- */
 
-static void
-report_of(void *server, struct report *out)
-{
-	server_report(server, out);
-}
-
-static bool
-healthy(void *server)
-{
-	return server_healthy(server);
-}
-
-static bool
-purge(void *server, struct str url)
-{
-	return server_purge(server, url);
-}
-
 /* The defaults, what the command line changed, and sizes in the proportions of the mix. */
 static int
 configure(struct demo *d)
@@ -205,7 +185,6 @@ static int
 start(struct demo *d)
 {
 	struct sample_origin_options origin = {.max_age_s = 86400};
-	struct admin_source source = {report_of, healthy, purge, NULL};
 
 	if (choose_cache_dir(d))
 		return -1;
@@ -216,9 +195,6 @@ start(struct demo *d)
 	if (check_room(d, d->config.cache.disk_bytes + (64 << 20)))
 		return -1;
 	if (server_create(&d->server, &d->config, cli_version, d->err, sizeof(d->err)))
-		return -1;
-	source.ctx = d->server;
-	if (admin_start(&d->admin, d->config.admin, &source, d->err, sizeof(d->err)))
 		return -1;
 	if (server_start(d->server)) {
 		snprintf(d->err, sizeof(d->err), "cannot start the proxy's threads: %s",
@@ -232,7 +208,6 @@ static void
 stop(struct demo *d)
 {
 	replay_stop(&d->replay);
-	admin_stop(&d->admin);
 	if (d->server)
 		server_stop(d->server);
 	server_destroy(&d->server);
@@ -347,7 +322,7 @@ static void
 print_next_steps(const struct demo *d)
 {
 	char path[MIX_PATH_BYTES];
-	unsigned port = server_port(d->server, 0), admin = admin_port(d->admin);
+	unsigned port = server_port(d->server, 0), admin = server_admin_port(d->server);
 	const struct mix *m = &d->mix;
 	mix_path(&m->objects[m->object_count - 1], path); /* the most popular one */
 

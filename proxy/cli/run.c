@@ -1,5 +1,4 @@
 /* run.c - `twice run`: turns the rooms on, in order, and off again. */
-#include "proxy/admin/admin.h"
 #include "proxy/base/address.h"
 #include "proxy/base/log.h"
 #include "proxy/cli/settings.h"
@@ -74,27 +73,6 @@ block_signals(sigset_t *waited)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* ---- the admin server's view ------------------------------------------------------------------
- */
-
-static void
-on_report(void *ctx, struct report *out)
-{
-	server_report(ctx, out);
-}
-
-static bool
-on_healthy(void *ctx)
-{
-	return server_healthy(ctx);
-}
-
-static bool
-on_purge(void *ctx, struct str url)
-{
-	return server_purge(ctx, url);
-}
-
 /* ---- while it runs ----------------------------------------------------------------------------
  */
 
@@ -106,22 +84,22 @@ say_bound(const char *what, const char *addr, unsigned port)
 	char text[ADDRESS_TEXT];
 	if (address_parse(addr, &a) == 0) {
 		address_set_port(&a, port);
-		fprintf(stderr, "twice: %s on %s\n", what, address_print(&a, text));
+		log_say("twice: %s on %s", what, address_print(&a, text));
 	}
 }
 
 /* Scripts wait for these lines; "listening on" and "admin on" end with a port. */
 static void
-announce(const struct config *c, const struct server *server, const struct admin *admin)
+announce(const struct config *c, const struct server *server)
 {
 	for (unsigned i = 0; i < c->origin_count; i++)
-		fprintf(stderr, "twice: answers come from %s\n", c->origins[i].url);
+		log_say("twice: answers come from %s", c->origins[i].url);
 	if (c->cache.dir)
-		fprintf(stderr, "twice: objects are kept in %s\n", c->cache.dir);
+		log_say("twice: objects are kept in %s", c->cache.dir);
 	else
-		fprintf(stderr, "twice: objects are kept in RAM only\n");
-	if (admin)
-		say_bound("admin", c->admin, admin_port(admin));
+		log_say("twice: objects are kept in RAM only");
+	if (server_admin_port(server))
+		say_bound("admin", c->admin, server_admin_port(server));
 	for (unsigned i = 0; i < c->listen_count; i++)
 		say_bound("listening", c->listen[i], server_port(server, i));
 }
@@ -163,8 +141,7 @@ serve_until_told(const struct settings *s, struct server *server, const sigset_t
 	sigset_t ending = *waited;
 	sigdelset(&ending, SIGHUP);
 	pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
-	fprintf(stderr,
-		"twice: finishing what is under way, at most %llu s; again to stop at once\n",
+	log_say("twice: finishing what is under way, at most %llu s; again to stop at once",
 		(unsigned long long)(s->config.timeouts.drain_ms + 999) / 1000);
 }
 
@@ -186,15 +163,11 @@ static int
 serve(const struct settings *s)
 {
 	struct server *server = NULL;
-	struct admin *admin = NULL;
 	sigset_t waited;
 	char err[512];
 	int result = CLI_FAILED;
 	block_signals(&waited);
 	if (server_create(&server, &s->config, cli_version, err, sizeof(err)) < 0)
-		goto out;
-	struct admin_source source = {on_report, on_healthy, on_purge, server};
-	if (s->config.admin && admin_start(&admin, s->config.admin, &source, err, sizeof(err)) < 0)
 		goto out;
 	if (server_start(server) < 0) {
 		snprintf(err, sizeof(err),
@@ -202,14 +175,13 @@ serve(const struct settings *s)
 			 "the limit of processes");
 		goto out;
 	}
-	announce(&s->config, server, admin);
+	announce(&s->config, server);
 	serve_until_told(s, server, &waited);
 	server_stop(server);
 	result = CLI_FINE;
 out:
 	if (result != CLI_FINE)
 		cli_complain("run", "%s%s", err, way_out(&s->config, err));
-	admin_stop(&admin);
 	server_destroy(&server);
 	return result;
 }

@@ -1,9 +1,11 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server.h"
 
+#include "proxy/admin/admin.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/serve/fill.h"
+#include "proxy/serve/txn.h"
 #include "proxy/wire/listen.h"
 #include "proxy/node/worker.h"
 
@@ -15,13 +17,20 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SNAPSHOT_EVERY_S = 900 };
+/* LOG_LANE_BYTES: lines that one worker may have waiting. LOG_END_MS: for the last of them. */
+enum { SNAPSHOT_EVERY_S = 900, LOG_LANE_BYTES = 512 << 10, LOG_END_MS = 2000 };
 
 struct server {
 	const struct config *config;
 	const char *version;
-	struct shared shared;
-	struct worker *workers; /* aligned: metrics have their own cache lines */
+	struct shelves shelves;
+	struct settings *settings; /* for who asks from the admin thread */
+	struct upstream *upstream;
+	struct admin *admin;
+	_Atomic unsigned connections;
+	_Atomic bool draining;
+	struct logfile *access_log; /* NULL: none */
+	struct worker *workers;	    /* aligned: metrics have their own cache lines */
 	unsigned worker_count;
 	unsigned *ports;
 	int64_t begun_us;
@@ -40,6 +49,12 @@ cores(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 	return n > 0 ? (unsigned)n : 1;
+}
+
+static unsigned
+worker_count(const struct config *c)
+{
+	return c->workers ? c->workers : cores();
 }
 
 /* Room beside the log for the filter's snapshot and the one that replaces it: 26 bits per key. */
@@ -62,7 +77,7 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 	};
 	const struct config *c = s->config;
 	struct seen_options o = {
-		.cache = s->shared.cache,
+		.cache = s->shelves.cache,
 		.saved = c->cache.dir != NULL,
 		.memory =
 			{
@@ -73,14 +88,14 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 				.rotate_after_s = c->admission.rotate_after_s,
 			},
 	};
-	return seen_open(&s->shared.seen, &o, err, err_bytes);
+	return seen_open(&s->shelves.seen, &o, err, err_bytes);
 }
 
 static int
 open_shelves(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
-	struct shared *sh = &s->shared;
+	struct shelves *sh = &s->shelves;
 	struct cache_options o = {
 		.dir = c->cache.dir,
 		.disk_bytes = c->cache.disk_bytes,
@@ -91,7 +106,6 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
-	sh->max_object_bytes = o.max_object_bytes ? o.max_object_bytes : UINT64_MAX;
 	if (open_sightings(s, err, err_bytes))
 		return -1;
 	struct baseline_options b = {
@@ -109,15 +123,6 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	f.retain_bytes = f.total_bytes / 2;
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
-	sh->routes = routes_create(c);
-	sh->policy = (struct policy_settings){
-		.target = c->cache.targeted_field ? str_of(c->cache.targeted_field) : STR(""),
-		.default_stale_if_error_s = (int64_t)c->cache.stale_if_error_s,
-		.default_stale_while_revalidate_s = (int64_t)c->cache.stale_while_revalidate_s,
-		.default_ttl_s = (int64_t)c->cache.default_ttl_s,
-		.heuristic_fraction = c->cache.heuristic_fraction,
-		.heuristic_max_s = (int64_t)c->cache.heuristic_max_s,
-	};
 	return 0;
 }
 
@@ -125,7 +130,13 @@ static int
 open_origins(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
-	s->shared.origins = mem_zalloc(c->origin_count * sizeof *s->shared.origins);
+	struct origin *origins[UPSTREAM_MOST];
+	unsigned n = 0;
+	if (c->origin_count > UPSTREAM_MOST) {
+		snprintf(err, err_bytes, "%u origins are too many; there may be %d",
+			 c->origin_count, UPSTREAM_MOST);
+		return -1;
+	}
 	for (unsigned i = 0; i < c->origin_count; i++) {
 		const struct config_origin *co = &c->origins[i];
 		struct origin_options o = {
@@ -137,19 +148,32 @@ open_origins(struct server *s, char *err, size_t err_bytes)
 			.read_timeout_ms = (long)co->read_timeout_ms,
 			.max_connections = co->max_connections,
 		};
-		s->shared.origins[i] = origin_create(&o, err, err_bytes);
-		if (!s->shared.origins[i])
-			return -1;
-		s->shared.origin_count++;
+		origins[n] = origin_create(&o, err, err_bytes);
+		if (!origins[n])
+			break;
+		n++;
 	}
-	return 0;
+	s->upstream = upstream_create(origins, n);
+	return n == c->origin_count ? 0 : -1;
+}
+
+static int
+open_log(struct server *s, char *err, size_t err_bytes)
+{
+	const char *path = s->config->access_log;
+	if (!path || strcmp(path, "off") == 0)
+		return 0;
+	if (logfile_start(&s->access_log, path, worker_count(s->config), LOG_LANE_BYTES) == 0)
+		return 0;
+	snprintf(err, err_bytes, "cannot start the access log's thread: %s", strerror(errno));
+	return -1;
 }
 
 static int
 open_workers(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
-	unsigned n = c->workers ? c->workers : cores();
+	unsigned n = worker_count(c);
 	if (posix_memalign((void **)&s->workers, 64, n * sizeof *s->workers))
 		abort();
 	memset(s->workers, 0, n * sizeof *s->workers);
@@ -157,6 +181,13 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 	s->worker_count = n;
 	for (unsigned w = 0; w < n; w++) {
 		struct worker *worker = &s->workers[w];
+		worker->connections = &s->connections;
+		worker->serve = (struct serve){
+			.shelves = &s->shelves,
+			.settings = settings_create(c),
+			.upstream = s->upstream,
+			.log = {.file = s->access_log, .lane = w},
+		};
 		worker->listeners = mem_zalloc(c->listen_count * sizeof *worker->listeners);
 		for (unsigned i = 0; i < c->listen_count; i++) {
 			worker->listeners[i].fd =
@@ -165,7 +196,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 				return -1;
 			worker->listener_count++;
 		}
-		if (worker_open(worker, &s->shared, w)) {
+		if (worker_open(worker, w)) {
 			snprintf(err, err_bytes, "cannot set up worker %u: %s", w, strerror(errno));
 			return -1;
 		}
@@ -173,18 +204,30 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 	return 0;
 }
 
-static int
-open_log(const struct config *c)
+static void
+on_report(void *ctx, struct report *out)
 {
-	if (!c->access_log || strcmp(c->access_log, "off") == 0)
-		return -1;
-	if (strcmp(c->access_log, "-") == 0)
-		return dup(STDOUT_FILENO);
-	int fd = open(c->access_log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	if (fd < 0)
-		log_error("cannot write the access log %s: %s; requests are not logged",
-			  c->access_log, strerror(errno));
-	return fd;
+	server_report(ctx, out);
+}
+
+static bool
+on_healthy(void *ctx)
+{
+	return server_healthy(ctx);
+}
+
+static bool
+on_purge(void *ctx, struct str url)
+{
+	return server_purge(ctx, url);
+}
+
+static int
+open_admin(struct server *s, char *err, size_t err_bytes)
+{
+	const struct admin_source source = {on_report, on_healthy, on_purge, s};
+	const char *addr = s->config->admin;
+	return addr ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
 }
 
 int
@@ -195,8 +238,7 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	s->config = c;
 	s->version = version;
 	s->begun_us = now_us();
-	s->shared.config = c;
-	atomic_init(&s->shared.log_fd, open_log(c));
+	s->settings = settings_create(c);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
@@ -204,7 +246,8 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	pthread_cond_init(&s->wake, &attr);
 	pthread_condattr_destroy(&attr);
 	if (open_shelves(s, err, err_bytes) || open_origins(s, err, err_bytes) ||
-	    open_workers(s, err, err_bytes)) {
+	    open_log(s, err, err_bytes) || open_workers(s, err, err_bytes) ||
+	    open_admin(s, err, err_bytes)) {
 		server_destroy(&s);
 		return -1;
 	}
@@ -217,7 +260,7 @@ server_create(struct server **out, const struct config *c, const char *version, 
 static void
 keep(struct server *s)
 {
-	struct shared *sh = &s->shared;
+	struct shelves *sh = &s->shelves;
 	struct cache_stats stats;
 	seen_tick(sh->seen, now_s());
 	cache_stats(sh->cache, &stats);
@@ -241,7 +284,7 @@ keeper_run(void *arg)
 		pthread_mutex_unlock(&s->lock);
 		keep(s);
 		if (++seconds % SNAPSHOT_EVERY_S == 0)
-			seen_save(s->shared.seen, now_s());
+			seen_save(s->shelves.seen, now_s());
 		pthread_mutex_lock(&s->lock);
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec++;
@@ -269,7 +312,7 @@ server_stop(struct server *s)
 {
 	if (!s->started)
 		return;
-	atomic_store(&s->shared.draining, true);
+	atomic_store(&s->draining, true);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_drain(&s->workers[i]);
 	for (unsigned i = 0; i < s->worker_count; i++)
@@ -289,7 +332,8 @@ server_destroy(struct server **sp)
 	*sp = NULL;
 	if (!s)
 		return;
-	struct shared *sh = &s->shared;
+	struct shelves *sh = &s->shelves;
+	admin_stop(&s->admin); /* it asks and purges to the end */
 	if (sh->seen)
 		seen_save(sh->seen, now_s());
 	/* The I/O threads end first: after that no letter can come any more. */
@@ -298,17 +342,13 @@ server_destroy(struct server **sp)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	free(s->workers);
-	for (unsigned i = 0; i < sh->origin_count; i++)
-		origin_destroy(&sh->origins[i]);
-	free(sh->origins);
-	routes_destroy(&sh->routes);
+	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);
-	int fd = atomic_load(&sh->log_fd);
-	if (fd >= 0)
-		close(fd);
+	settings_unref(&s->settings);
+	logfile_stop(&s->access_log, LOG_END_MS);
 	pthread_cond_destroy(&s->wake);
 	pthread_mutex_destroy(&s->lock);
 	free(s->ports);
@@ -321,66 +361,17 @@ server_port(const struct server *s, unsigned listener)
 	return s->ports[listener];
 }
 
-/* A letter to every worker, and a wait until each has opened its own: from then on none of them is
- * within a write that began before. */
-struct round {
-	pthread_mutex_t lock;
-	pthread_cond_t all;
-	unsigned left; /* under lock */
-};
-
-struct stop {
-	struct letter letter;
-	struct worker *worker;
-	struct round *round;
-};
-
-static void
-on_stop(struct letter *l)
+unsigned
+server_admin_port(const struct server *s)
 {
-	struct stop *s = (struct stop *)l;
-	struct round *r = s->round;
-	worker_flush_log(s->worker);
-	pthread_mutex_lock(&r->lock);
-	if (--r->left == 0)
-		pthread_cond_signal(&r->all);
-	pthread_mutex_unlock(&r->lock);
-}
-
-static void
-go_round(struct server *s)
-{
-	struct stop *stops = mem_zalloc(s->worker_count * sizeof *stops);
-	struct round r = {.left = s->worker_count};
-	pthread_mutex_init(&r.lock, NULL);
-	pthread_cond_init(&r.all, NULL);
-	for (unsigned i = 0; i < s->worker_count; i++) {
-		stops[i] = (struct stop){{NULL, on_stop}, &s->workers[i], &r};
-		mailbox_post(&s->workers[i].mailbox, &stops[i].letter);
-	}
-	pthread_mutex_lock(&r.lock);
-	while (r.left)
-		pthread_cond_wait(&r.all, &r.lock);
-	pthread_mutex_unlock(&r.lock);
-	pthread_cond_destroy(&r.all);
-	pthread_mutex_destroy(&r.lock);
-	free(stops);
+	return s->admin ? admin_port(s->admin) : 0;
 }
 
 void
 server_reload(struct server *s)
 {
-	int fd = open_log(s->config);
-	if (fd < 0)
-		return;
-	if (s->started)
-		go_round(s); /* what was logged so far belongs to the old one */
-	int old = atomic_exchange(&s->shared.log_fd, fd);
-	if (old < 0)
-		return;
-	if (s->started)
-		go_round(s); /* nobody writes to the old one any more */
-	close(old);
+	if (s->access_log)
+		logfile_reopen(s->access_log);
 }
 
 /* ---- facts --------------------------------------------------------------------------------- */
@@ -399,18 +390,20 @@ server_report(struct server *s, struct report *out)
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
 	out->now_s = now_s();
+	if (s->access_log)
+		out->log_dropped = logfile_dropped(s->access_log);
 	metrics_sum(blocks, n, out->n);
-	cache_stats(s->shared.cache, &out->cache);
-	baseline_stats(s->shared.baseline, &out->baseline);
-	seen_report(s->shared.seen, &out->generation);
-	out->open_connections = atomic_load(&s->shared.connections);
-	flights_count(s->shared.flights, &out->flights, &out->flight_bytes);
+	cache_stats(s->shelves.cache, &out->cache);
+	baseline_stats(s->shelves.baseline, &out->baseline);
+	seen_report(s->shelves.seen, &out->generation);
+	out->open_connections = atomic_load(&s->connections);
+	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
 }
 
 bool
 server_healthy(struct server *s)
 {
-	return !atomic_load(&s->shared.draining);
+	return !atomic_load(&s->draining);
 }
 
 /* "http://host/path" as the request that would ask for it. */
@@ -436,12 +429,12 @@ request_for(struct str url, struct request *r)
 bool
 server_purge(struct server *s, struct str url)
 {
-	struct shared *sh = &s->shared;
+	struct shelves *sh = &s->shelves;
 	struct request r;
 	if (!request_for(url, &r))
 		return false;
 	struct buf key = {0};
-	cachekey_build(&r, &route_find(sh->routes, &r)->key, &key);
+	cachekey_build(&r, &route_find(s->settings->routes, &r)->key, &key);
 	bool had = fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
 	buf_fini(&key);
 	return had;

@@ -1,4 +1,4 @@
-/* server.h - the proxy itself: workers, listeners, drain.
+/* server.h - the proxy itself: workers, listeners, the admin server, drain.
  *
  * One thread per worker, each with its own event_base, SO_REUSEPORT listeners, connections and
  * fetcher. Workers share the cache, the pair, the baseline and the flights; nothing else they
@@ -13,7 +13,8 @@
 struct server;
 
 /* Opens everything the configuration names: cache directory, filter snapshot, origins, listeners
- * (bound, not yet accepting). The config is borrowed until server_destroy. -1 and a sentence. */
+ * (bound, not yet accepting), the admin server (which answers from here on). The config is borrowed
+ * until server_destroy. -1 and a sentence. */
 int server_create(struct server **out, const struct config *c, const char *version, char *err,
 		  size_t err_bytes);
 int server_start(struct server *s); /* threads accept from here on */
@@ -23,6 +24,7 @@ void server_stop(struct server *s);
 void server_destroy(struct server **s);
 
 unsigned server_port(const struct server *s, unsigned listener); /* the bound port */
+unsigned server_admin_port(const struct server *s);		 /* 0: there is none */
 void server_reload(struct server *s);				 /* SIGHUP: reopens logs */
 /* Any thread. */
 void server_report(struct server *s, struct report *out);

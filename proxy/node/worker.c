@@ -5,6 +5,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/wire/conn.h"
 #include "proxy/serve/fill.h"
+#include "proxy/serve/txn.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +33,6 @@ on_accept(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	struct listener *l = arg;
 	struct worker *w = l->worker;
-	struct shared *sh = w->shared;
 	for (int i = 0; i < ACCEPT_MOST; i++) {
 		struct sockaddr_storage peer = {0};
 		socklen_t n = sizeof peer;
@@ -50,8 +50,9 @@ on_accept(evutil_socket_t fd, short what, void *arg)
 			return;
 		}
 		metrics_add(&w->metrics, METRIC_ACCEPTED, 1);
-		if (atomic_fetch_add(&sh->connections, 1) >= sh->config->limits.connections) {
-			atomic_fetch_sub(&sh->connections, 1);
+		if (atomic_fetch_add(w->connections, 1) >=
+		    w->serve.settings->config->limits.connections) {
+			atomic_fetch_sub(w->connections, 1);
 			refuse(w, client);
 			continue;
 		}
@@ -81,8 +82,8 @@ begin_drain(struct letter *letter)
 {
 	struct worker *w =
 		(struct worker *)((char *)letter - offsetof(struct worker, drain_letter));
-	w->draining = true;
-	w->drain_until_ms = now_ms() + (int64_t)w->shared->config->timeouts.drain_ms;
+	w->serve.draining = true;
+	w->drain_until_ms = now_ms() + (int64_t)w->serve.settings->config->timeouts.drain_ms;
 	for (unsigned i = 0; i < w->listener_count; i++) {
 		on_accept(w->listeners[i].fd, EV_READ, &w->listeners[i]); /* who already knocked */
 		event_del(w->listeners[i].ev);
@@ -103,10 +104,11 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	struct worker *w = arg;
 	int64_t now = now_ms();
 	time_out(w, now);
-	alarm_run(&w->alarms, now);
-	atomic_store_explicit(&w->active_fetches, fetcher_active(w->fetcher), memory_order_relaxed);
-	if (w->draining) {
-		bool idle = w->conn_count == 0 && !fill_is_read(w);
+	alarm_run(&w->serve.alarms, now);
+	atomic_store_explicit(&w->active_fetches, fetcher_active(w->serve.fetcher),
+			      memory_order_relaxed);
+	if (w->serve.draining) {
+		bool idle = w->conn_count == 0 && !fill_is_read(&w->serve);
 		if (idle || now >= w->drain_until_ms)
 			event_base_loopbreak(w->base);
 		return;
@@ -114,15 +116,6 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	for (unsigned i = 0; i < w->listener_count; i++)
 		if (!event_pending(w->listeners[i].ev, EV_READ, NULL))
 			event_add(w->listeners[i].ev, NULL);
-}
-
-/* At the end of a turn of the loop: what it logged is written at once and whole. */
-static void
-on_log_due(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	worker_flush_log(arg);
 }
 
 /* ---- mail ---------------------------------------------------------------------------------- */
@@ -151,14 +144,15 @@ worker_drain(struct worker *w)
 /* ---- life ---------------------------------------------------------------------------------- */
 
 int
-worker_open(struct worker *w, struct shared *shared, unsigned index)
+worker_open(struct worker *w, unsigned index)
 {
-	const struct config *c = shared->config;
-	w->shared = shared;
+	const struct config *c = w->serve.settings->config;
+	w->serve.metrics = &w->metrics;
+	w->serve.mailbox = &w->mailbox;
 	w->index = index;
 	w->scratch = mem_alloc(SCRATCH_BYTES);
-	alarm_init(&w->alarms, now_ms());
-	w->arenas.spare_most = SPARE_CHUNKS;
+	alarm_init(&w->serve.alarms, now_ms());
+	w->serve.arenas.spare_most = SPARE_CHUNKS;
 	const int64_t limits[WAIT_KINDS] = {
 		[WAIT_HEADER] = (int64_t)c->timeouts.header_ms,
 		[WAIT_IDLE] = (int64_t)c->timeouts.idle_ms,
@@ -180,10 +174,9 @@ worker_open(struct worker *w, struct shared *shared, unsigned index)
 	event_config_free(ec);
 	if (!w->base || mailbox_init(&w->mailbox))
 		return -1;
-	w->fetcher = fetcher_create(w->base);
+	w->serve.fetcher = fetcher_create(w->base);
 	w->mail = event_new(w->base, w->mailbox.fd, EV_READ | EV_PERSIST, on_mail, w);
 	w->nudged = event_new(w->base, -1, 0, on_mail, w);
-	w->log_due = event_new(w->base, -1, 0, on_log_due, w);
 	w->tick = event_new(w->base, -1, EV_PERSIST, on_tick, w);
 	struct timeval every = {0, TICK_MS * 1000};
 	for (unsigned i = 0; i < w->listener_count; i++) {
@@ -205,24 +198,23 @@ worker_run(void *arg)
 	event_base_dispatch(w->base);
 	while (w->conns)
 		conn_close(w->conns);
-	fill_cancel_all(w);
-	worker_flush_log(w);
+	fill_cancel_all(&w->serve);
 	return NULL;
 }
 
 void
 worker_close(struct worker *w)
 {
-	if (w->fetcher)
-		fetcher_destroy(&w->fetcher);
+	if (w->serve.fetcher)
+		fetcher_destroy(&w->serve.fetcher);
 	/* Letters of flights and disk reads that came too late. */
 	if (w->base) {
 		mailbox_run(&w->mailbox, true);
-		txn_free_spares(w);
+		txn_free_spares(&w->serve);
 		for (unsigned i = 0; i < w->listener_count; i++)
 			if (w->listeners[i].ev)
 				event_free(w->listeners[i].ev);
-		struct event *evs[] = {w->mail, w->nudged, w->tick, w->log_due};
+		struct event *evs[] = {w->mail, w->nudged, w->tick};
 		for (size_t i = 0; i < sizeof evs / sizeof evs[0]; i++)
 			if (evs[i])
 				event_free(evs[i]);
@@ -233,7 +225,8 @@ worker_close(struct worker *w)
 		if (w->listeners[i].fd >= 0)
 			close(w->listeners[i].fd);
 	free(w->listeners);
-	arena_pool_fini(&w->arenas);
-	buf_fini(&w->log);
+	arena_pool_fini(&w->serve.arenas);
+	buf_fini(&w->serve.log.line);
+	settings_unref(&w->serve.settings);
 	free(w->scratch);
 }

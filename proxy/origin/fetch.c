@@ -77,9 +77,10 @@ struct fetch {
 	bool replays;	      /* a small body stays behind the head in out, to be sent again */
 	bool body_gone, sent; /* some of the request's body; all of the request is out */
 	bool deaf;	      /* the origin takes no more of the request */
+	bool body_asked;      /* on_send gave some */
 	bool again;	      /* to be tried on a new connection */
 	bool head_done, moved;
-	int64_t start_us, first_us, moved_ms;
+	int64_t start_us, first_us, moved_ms, dialed_ms;
 
 	bool over; /* and how: */
 	enum fetch_end end;
@@ -214,6 +215,7 @@ finish(struct fetch *f)
 		.detail = f->why,
 		.head_seen = f->head_done,
 		.reused = f->lane && f->lane->used,
+		.body_taken = f->body_asked,
 		.wait_us = (f->first_us ? f->first_us : now) - f->start_us,
 		.total_us = now - f->start_us,
 	};
@@ -267,7 +269,7 @@ deadline(const struct fetch *f)
 {
 	const struct origin *o = f->site->pool.origin;
 	if (!f->open)
-		return f->start_us / 1000 + o->connect_timeout_ms;
+		return f->dialed_ms + o->connect_timeout_ms;
 	if (f->recv_paused || f->send_paused)
 		return 0;
 	return f->moved_ms + o->read_timeout_ms;
@@ -311,7 +313,7 @@ on_patience(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (f && f->start_us + s->pool.origin->connect_timeout_ms * 1000 <= now_us())
-		give_up(f, FETCH_CONNECT_TIMEOUT,
+		give_up(f, FETCH_QUEUE_TIMEOUT,
 			"all connections to the origin were busy for connect_timeout");
 	wait_for_first(s);
 }
@@ -386,7 +388,7 @@ refill(struct fetch *f)
 		return;
 	}
 	assert((size_t)got <= max);
-	f->moved = true;
+	f->moved = f->body_asked = true;
 	if (f->framing == FRAMING_CHUNKED) {
 		frame_chunk(f, (size_t)got);
 		f->framing = got ? FRAMING_CHUNKED : FRAMING_NONE;
@@ -555,9 +557,10 @@ try_again(struct fetch *f)
 	f->again = f->open = f->deaf = f->sent = false;
 	f->retried = true;
 	f->out_sent = 0;
+	f->dialed_ms = lane_now_ms();
 	f->lane = pool_open(p);
 	f->lane->user = f;
-	lane_wake_at(f->lane, lane_now_ms() + p->origin->connect_timeout_ms);
+	lane_wake_at(f->lane, deadline(f));
 }
 
 /* After every turn: what has come of it? f may be gone afterwards. */
@@ -650,6 +653,7 @@ begin(struct fetch *f)
 	wait_no_more(f);
 	f->lane = l;
 	l->user = f;
+	f->dialed_ms = lane_now_ms();
 	reply_begin(&f->reply, f->to_head);
 	if (l->fd >= 0)
 		on_open(l, CURLE_OK, "");

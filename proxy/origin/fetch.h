@@ -33,11 +33,11 @@ struct origin_options {
 	/* Host sent to the origin; NULL: the client's is passed. The name in TLS (SNI, certificate)
 	 * is the one in the URL; where that is an address, this one. */
 	const char *host;
-	const char *ca_file;	 /* NULL: the system's */
-	bool insecure;		 /* do not verify the certificate */
-	long connect_timeout_ms; /* 0: 5000; to the request: waiting for a free connection, DNS, TLS
-				    too */
-	long read_timeout_ms;	 /* 0: 60000; without a byte from the origin, head or body */
+	const char *ca_file;	  /* NULL: the system's */
+	bool insecure;		  /* do not verify the certificate */
+	long connect_timeout_ms;  /* 0: 5000; for a free connection, and again to open one (DNS and
+				     TLS too) */
+	long read_timeout_ms;	  /* 0: 60000; without a byte from the origin, head or body */
 	unsigned max_connections; /* per worker; 0: 256; further fetches queue */
 };
 /* Checks and keeps copies. NULL and a sentence in err on a bad URL or unreadable CA file. */
@@ -63,6 +63,7 @@ struct fetch_result {
 	const char *detail; /* a sentence for the log; holds during on_done */
 	bool head_seen;	    /* on_head was called */
 	bool reused;	    /* the connection was a kept one */
+	bool body_taken;    /* on_send has given bytes: it cannot give them again */
 	int64_t wait_us;    /* from start to first byte of the head */
 	int64_t total_us;
 };

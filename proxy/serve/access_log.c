@@ -1,86 +1,57 @@
-/* access_log.c - one line per request: combined format, then how the cache answered and how long it
- * took. Lines gather per worker and are written whole.
- *
- *	192.0.2.1 - - [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 1024 "-" "curl/7.88"
- *	  cache="hit; ttl=60; detail=ram" head_us=38 total_us=41
+/* access_log.c - gathers the facts of a finished request for its line, and hands it to the writer.
  */
+#include "proxy/serve/access_line.h"
 #include "proxy/serve/txn.h"
 
+#include "proxy/http/forwarded.h"
+
 #include <arpa/inet.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { FLUSH_BYTES = 32 << 10 };
-
-/* Nothing a client sends can end a field or a line early. */
-static void
-add_quoted(struct buf *b, struct str s)
-{
-	buf_add_lit(b, "\"");
-	if (s.n == 0)
-		buf_add_lit(b, "-");
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char ch = (unsigned char)s.p[i];
-		if (ch < 0x20 || ch >= 0x7f || ch == '"' || ch == '\\')
-			buf_printf(b, "\\x%02x", ch);
-		else
-			buf_add(b, s.p + i, 1);
-	}
-	buf_add_lit(b, "\"");
-}
-
-static void
-add_request_line(struct buf *b, const struct txn *t)
+static struct str
+request_line(const struct txn *t)
 {
 	struct str head = buf_str(&t->head);
-	const char *cr = head.n ? memchr(head.p, '\r', head.n) : NULL;
-	if (!cr && head.n)
-		cr = memchr(head.p, '\n', head.n);
-	add_quoted(b, (struct str){head.p, cr ? (size_t)(cr - head.p) : head.n});
-}
-
-void
-worker_flush_log(struct worker *w)
-{
-	int fd = atomic_load(&w->shared->log_fd);
-	if (w->log.n && fd >= 0) {
-		ssize_t n = write(fd, w->log.p, w->log.n);
-		(void)n; /* a full disk must not stop the proxy; the tick says so once */
-	}
-	w->log.n = 0;
+	const char *end = head.n ? memchr(head.p, '\r', head.n) : NULL;
+	if (!end && head.n)
+		end = memchr(head.p, '\n', head.n);
+	return (struct str){head.p, end ? (size_t)(end - head.p) : head.n};
 }
 
 void
 access_log(struct txn *t)
 {
-	struct worker *w = t->worker;
-	if (atomic_load_explicit(&w->shared->log_fd, memory_order_relaxed) < 0)
+	const struct settings *s = t->settings;
+	struct log_lines *log = &t->serve->log;
+	if (!log->file)
 		return;
-	struct buf *b = &w->log;
-	if (b->n == 0)
-		event_active(w->log_due, EV_TIMEOUT, 0);
-	char peer[INET6_ADDRSTRLEN], when[64];
-	time_t now = (time_t)now_s();
-	struct tm tm;
-	conn_peer(t->conn, peer);
-	gmtime_r(&now, &tm);
-	strftime(when, sizeof when, "%d/%b/%Y:%H:%M:%S +0000", &tm);
-	buf_printf(b, "%s - - [%s] ", peer, when);
-	add_request_line(b, t);
-	buf_printf(b, " %d %llu ", t->status, (unsigned long long)t->body_sent);
+	char peer[INET6_ADDRSTRLEN];
+	struct buf cache = {0};
 	unsigned at = 0;
 	const struct field *referer = fields_next_named(&t->rq.fields, STR("referer"), &at);
-	add_quoted(b, referer ? referer->value : STR(""));
-	buf_add_lit(b, " ");
-	add_quoted(b, fields_get(&t->rq.fields, FIELD_USER_AGENT));
-	buf_add_lit(b, " cache=\"");
+	conn_peer(t->conn, peer);
 	t->cs.name = "twice";
 	t->cs.detail = t->detail;
-	cache_status_format(&t->cs, b);
-	int64_t end = now_us();
-	buf_printf(b, "\" head_us=%lld total_us=%lld%s\n",
-		   (long long)(t->head_us ? t->head_us - t->begun_us : 0),
-		   (long long)(end - t->begun_us), t->cut ? " cut" : "");
-	if (b->n > FLUSH_BYTES)
-		worker_flush_log(w);
+	cache_status_format(&t->cs, &cache);
+	struct access_line line = {
+		.now_s = now_s(),
+		.client =
+			forwarded_client(&t->rq.fields, s->trusted, s->trusted_count, str_of(peer)),
+		.request_line = request_line(t),
+		.host = t->rq.authority,
+		.status = t->status,
+		.body_bytes = t->body_sent,
+		.referer = referer ? referer->value : STR(""),
+		.agent = fields_get(&t->rq.fields, FIELD_USER_AGENT),
+		.cache = buf_str(&cache),
+		.head_us = t->head_us ? t->head_us - t->begun_us : 0,
+		.total_us = now_us() - t->begun_us,
+		.cut = t->cut,
+	};
+	if (s->config->access_log_format == CONFIG_LOG_JSON)
+		access_line_json(&line, &log->line);
+	else
+		access_line_combined(&line, &log->line);
+	logfile_add(log->file, log->lane, log->line.p, log->line.n);
+	log->line.n = 0;
+	buf_fini(&cache);
 }

@@ -54,9 +54,10 @@ copy_request(struct fill *f, const struct txn *t)
 static struct fill *
 fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 {
-	struct worker *w = t->worker;
+	struct serve *s = t->serve;
 	struct fill *f = NEW(struct fill);
-	f->worker = w;
+	f->serve = s;
+	f->settings = settings_ref(t->settings);
 	f->kind = kind;
 	f->flight = flight_ref(flight);
 	f->as_it_came = t->as_it_came || kind == FILL_PASS;
@@ -66,15 +67,15 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->primary_bytes = t->primary_bytes;
 	f->primary = t->primary;
 	f->hash = t->hash;
-	f->forgotten = keep_forgotten(w->shared, t->primary);
+	f->forgotten = keep_forgotten(s->shelves, t->primary);
 	buf_add_str(&f->marker_names, buf_str(&t->variant_names));
 	buf_add_str(&f->marker_nonce, buf_str(&t->nonce));
 	conn_peer(t->conn, f->client_ip);
-	f->next = w->fills;
-	f->prev = &w->fills;
+	f->next = s->fills;
+	f->prev = &s->fills;
 	if (f->next)
 		f->next->prev = &f->next;
-	w->fills = f;
+	s->fills = f;
 	return f;
 }
 
@@ -107,6 +108,7 @@ fill_free(struct fill *f)
 	buf_fini(&f->marker_names);
 	buf_fini(&f->marker_nonce);
 	buf_fini(&f->merged);
+	settings_unref(&f->settings);
 	free(f);
 }
 
@@ -122,15 +124,23 @@ line_of(const struct object *o, struct field *fields, struct response *r, enum f
 	return h1_parse_response(o->head, r) ? fields_get(&r->fields, id) : (struct str){0};
 }
 
+static const struct origin *
+origin_of(const struct fill *f)
+{
+	return upstream_origin(f->serve->upstream, &f->origin);
+}
+
+/* To the origin that is asked now. */
 static void
 go(struct fill *f)
 {
-	struct shared *sh = f->worker->shared;
+	const struct config *c = f->settings->config;
 	struct forward forward = {
 		.client_ip = str_of(f->client_ip),
 		.scheme = f->rq.scheme,
-		.via_name = str_of(sh->config->forwarded.via),
-		.trust_forwarded = sh->config->forwarded.trust,
+		.via_name = str_of(c->forwarded.via),
+		.trust_forwarded = network_any_holds(
+			f->settings->trusted, f->settings->trusted_count, str_of(f->client_ip)),
 		.strip_conditions = !f->as_it_came,
 	};
 	struct field fields[FIELDS_MAX];
@@ -153,7 +163,7 @@ go(struct fill *f)
 	struct buf lines = {0};
 	head_forward(&f->rq, &forward, &lines);
 	struct fetch_request r = {
-		.origin = sh->origins[f->origin],
+		.origin = origin_of(f),
 		.method = f->rq.method_name,
 		/* What may be stored is asked for by its key: the rest of the URL must not matter.
 		 */
@@ -165,9 +175,19 @@ go(struct fill *f)
 		.idempotent = method_is_idempotent(f->rq.method),
 	};
 	f->request_time = now_s();
-	metrics_add(&f->worker->metrics, METRIC_ORIGIN_REQUESTS, 1);
-	f->fetch = fetch_start(f->worker->fetcher, &r, &events, f);
+	f->asked_us = now_us();
+	metrics_add(f->serve->metrics, METRIC_ORIGIN_REQUESTS, 1);
+	f->fetch = fetch_start(f->serve->fetcher, &r, &events, f);
 	buf_fini(&lines);
+}
+
+/* The first trip, to the first origin that is well. */
+static void
+set_out(struct fill *f)
+{
+	bool any = upstream_pick(f->serve->upstream, &f->origin, now_ms());
+	assert(any); /* nothing was tried yet, and there is one at least */
+	go(f);
 }
 
 /* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
@@ -220,14 +240,14 @@ fill_start(struct txn *t, enum fill_kind kind)
 		f->feeder = t;
 		t->fill = f;
 	}
-	flight_set_leader(f->flight, &f->worker->mailbox, on_leader_wake, f);
-	go(f);
+	flight_set_leader(f->flight, f->serve->mailbox, on_leader_wake, f);
+	set_out(f);
 }
 
 void
 fill_behind(struct txn *t, enum fill_kind kind)
 {
-	struct shared *sh = t->worker->shared;
+	struct shelves *sh = t->serve->shelves;
 	struct flight *flight = flight_lead(sh->flights, t->hash, buf_str(&t->key));
 	if (!flight)
 		return;
@@ -236,25 +256,25 @@ fill_behind(struct txn *t, enum fill_kind kind)
 	f->rq.method = METHOD_GET; /* for the store, whatever the client wanted to see of it */
 	f->rq.method_name = STR("GET");
 	keep_stored(f, t);
-	flight_set_leader(f->flight, &f->worker->mailbox, on_leader_wake, f);
+	flight_set_leader(f->flight, f->serve->mailbox, on_leader_wake, f);
 	flight_unref(&flight);
-	go(f);
+	set_out(f);
 }
 
 bool
-fill_is_read(const struct worker *w)
+fill_is_read(const struct serve *s)
 {
-	for (struct fill *f = w->fills; f; f = f->next)
+	for (struct fill *f = s->fills; f; f = f->next)
 		if (flight_readers(f->flight))
 			return true;
 	return false;
 }
 
 void
-fill_cancel_all(struct worker *w)
+fill_cancel_all(struct serve *s)
 {
-	while (w->fills)
-		fill_abandon(w->fills, 0, "shutting-down"); /* who still waits asks itself */
+	while (s->fills)
+		fill_abandon(s->fills, 0, "shutting-down"); /* who still waits asks itself */
 }
 
 /* ---- completing a part --------------------------------------------------------------------- */
@@ -308,13 +328,13 @@ add_part_at(struct fill *f, uint64_t here)
 {
 	struct slice held;
 	uint64_t total, at = 0;
-	struct body_read r = {.home = &f->worker->mailbox};
+	struct body_read r = {.home = f->serve->mailbox};
 	if (f->part_added || !part_held(f->part, &held, &total) || held.at != here)
 		return true;
 	f->part_added = true;
 	while (at < held.n) {
 		/* Parts live in RAM only, so their bytes are at hand. */
-		if (object_read(f->worker->shared->cache, f->part, &r, at, held.n - at) !=
+		if (object_read(f->serve->shelves->cache, f->part, &r, at, held.n - at) !=
 		    BODY_READY) {
 			fill_abandon(f, 502, "part-lost");
 			return false;
@@ -356,11 +376,11 @@ on_head(void *ctx, struct str head)
 	struct fill *f = ctx;
 	struct field fields[FIELDS_MAX];
 	struct response rs = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	upstream_answered(f->serve->upstream, &f->origin, now_us() - f->asked_us);
 	if (!h1_parse_response(head, &rs)) {
 		log_warning("origin %s: an answer that cannot be read for %.*s",
-			    origin_url(f->worker->shared->origins[f->origin]),
-			    STR_ARG(f->rq.target));
-		metrics_add(&f->worker->metrics, METRIC_ORIGIN_ERRORS, 1);
+			    origin_url(origin_of(f)), STR_ARG(f->rq.target));
+		metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
 		fill_abandon(f, 502, "bad-response");
 		return;
 	}
@@ -408,7 +428,7 @@ on_body(void *ctx, const char *p, size_t n)
 		f->received += got;
 	}
 	f->taken = 0;
-	metrics_add(&f->worker->metrics, METRIC_BYTES_FROM_ORIGIN, n);
+	metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, n);
 	if (f->part && !add_part_at(f, f->received))
 		return true;
 	if (f->received == f->expected)
@@ -416,15 +436,14 @@ on_body(void *ctx, const char *p, size_t n)
 	return true;
 }
 
-/* Nothing was answered yet and this origin cannot be reached: the next one is asked. */
+/* This origin never heard the question: the next one is asked. */
 static bool
 ask_next_origin(struct fill *f, const struct fetch_result *r)
 {
-	bool unreachable = r->end == FETCH_DNS || r->end == FETCH_CONNECT ||
-			   r->end == FETCH_CONNECT_TIMEOUT || r->end == FETCH_TLS;
-	if (!unreachable || f->feeder || f->origin + 1 >= f->worker->shared->origin_count)
+	struct upstream *u = f->serve->upstream;
+	if (!upstream_failed(u, &f->origin, r, now_ms()) || f->published || r->body_taken ||
+	    !upstream_pick(u, &f->origin, now_ms()))
 		return false;
-	f->origin++;
 	go(f);
 	return true;
 }
@@ -459,12 +478,11 @@ on_done(void *ctx, const struct fetch_result *r)
 		fill_free(f);
 		return;
 	}
-	metrics_add(&f->worker->metrics, METRIC_ORIGIN_ERRORS, 1);
-	if (!f->published && ask_next_origin(f, r))
+	metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
+	if (ask_next_origin(f, r))
 		return;
 	if (r->end != FETCH_ABORTED)
-		log_debug("origin %s: %s (%s) for %.*s",
-			  origin_url(f->worker->shared->origins[f->origin]), r->word,
+		log_debug("origin %s: %s (%s) for %.*s", origin_url(origin_of(f)), r->word,
 			  r->detail ? r->detail : "", STR_ARG(f->rq.target));
 	flight_fail(f->flight, r->status, r->word);
 	fill_free(f);

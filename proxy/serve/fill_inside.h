@@ -8,7 +8,8 @@
 #include <netinet/in.h>
 
 struct fill {
-	struct worker *worker;
+	struct serve *serve;
+	struct settings *settings; /* a reference */
 	struct fill *next, **prev;
 	enum fill_kind kind;
 	bool as_it_came; /* the client's conditions and ranges were sent along */
@@ -28,8 +29,9 @@ struct fill {
 	struct object *object; /* being validated; a reference */
 	struct object *part;   /* a stored 206 being completed; a reference */
 	char client_ip[INET6_ADDRSTRLEN];
-	unsigned origin; /* index of the one being asked */
+	struct upstream_try origin; /* those asked so far */
 	int64_t request_time;
+	int64_t asked_us; /* when the question now under way was put */
 
 	unsigned times; /* sightings known before this one */
 	bool published, whole, storable;
@@ -38,7 +40,7 @@ struct fill {
 	struct slice gap; /* asked for, with the part */
 	bool keeps_old;	  /* the answer is an error for which the stored object stands in */
 	struct object_write *write;
-	_Atomic uint64_t *turn; /* our slot of shared.writing, or NULL */
+	_Atomic uint64_t *turn; /* our slot of shelves.writing, or NULL */
 	uint64_t turn_since;
 	enum admission verdict;
 	struct terms terms;
@@ -69,7 +71,7 @@ void keep_commit(struct fill *f);
 /* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */
 void keep_invalidated(struct fill *f, const struct response *rs);
 /* keep.c: changes whenever what is stored under this primary key is forgotten. */
-uint32_t keep_forgotten(const struct shared *sh, struct key_hash primary);
+uint32_t keep_forgotten(const struct shelves *sh, struct key_hash primary);
 /* keep.c: what Content-Length says, UINT64_MAX when nothing usable. */
 uint64_t keep_length(const struct response *rs);
 

@@ -11,20 +11,20 @@
 enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
 
 uint32_t
-keep_forgotten(const struct shared *sh, struct key_hash primary)
+keep_forgotten(const struct shelves *sh, struct key_hash primary)
 {
 	return atomic_load(&sh->forgotten[primary.lo % FORGOTTEN_SLOTS]);
 }
 
 static _Atomic int64_t *
-url_forgotten_at(struct shared *sh, struct str key)
+url_forgotten_at(struct shelves *sh, struct str key)
 {
 	struct str url = cachekey_url(key);
 	return &sh->url_forgotten_s[key_hash_of(sh->seed, url.p, url.n).lo % FORGOTTEN_SLOTS];
 }
 
 bool
-fill_is_forgotten(struct shared *sh, const struct route *route, struct str key, int64_t since_s)
+fill_is_forgotten(struct shelves *sh, const struct route *route, struct str key, int64_t since_s)
 {
 	return route_splits_urls(route) && atomic_load(url_forgotten_at(sh, key)) >= since_s;
 }
@@ -33,13 +33,13 @@ fill_is_forgotten(struct shared *sh, const struct route *route, struct str key, 
 static bool
 is_forgotten(const struct fill *f)
 {
-	return f->forgotten != keep_forgotten(f->worker->shared, f->primary) ||
-	       fill_is_forgotten(f->worker->shared, f->route, buf_str(&f->key), f->request_time);
+	return f->forgotten != keep_forgotten(f->serve->shelves, f->primary) ||
+	       fill_is_forgotten(f->serve->shelves, f->route, buf_str(&f->key), f->request_time);
 }
 
 /* The part stands under a key of its own; variants are lost with the marker's nonce. */
 static bool
-forget_part(struct shared *sh, struct str primary)
+forget_part(struct shelves *sh, struct str primary)
 {
 	struct buf key = {0};
 	if (!atomic_load_explicit(&sh->has_parts, memory_order_relaxed))
@@ -52,7 +52,7 @@ forget_part(struct shared *sh, struct str primary)
 }
 
 bool
-fill_forget(struct shared *sh, struct key_hash hash, struct str key)
+fill_forget(struct shelves *sh, struct key_hash hash, struct str key)
 {
 	atomic_fetch_add(&sh->forgotten[hash.lo % FORGOTTEN_SLOTS], 1);
 	atomic_store(url_forgotten_at(sh, key), now_s());
@@ -66,9 +66,9 @@ fill_forget(struct shared *sh, struct key_hash hash, struct str key)
 /* The primary key under which a request for this would be looked up; a cookie that makes requests
  * pass does not keep what is there. */
 static void
-primary_key(const struct shared *sh, const struct request *rq, struct buf *key)
+primary_key(const struct settings *s, const struct request *rq, struct buf *key)
 {
-	struct key_rules rules = route_find(sh->routes, rq)->key;
+	struct key_rules rules = route_find(s->routes, rq)->key;
 	rules.pass_cookie_count = 0;
 	cachekey_build(rq, &rules, key);
 }
@@ -77,7 +77,7 @@ primary_key(const struct shared *sh, const struct request *rq, struct buf *key)
 void
 keep_invalidated(struct fill *f, const struct response *rs)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
@@ -87,7 +87,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 		struct buf text = {0}, key = {0};
 		struct request other;
 		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
-			primary_key(sh, &other, &key); /* by its own route's rules */
+			primary_key(f->settings, &other, &key); /* by its own route's rules */
 			fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
 		}
 		buf_fini(&text);
@@ -112,7 +112,7 @@ keep_length(const struct response *rs)
 static struct memory_sight
 sight(struct fill *f, int status)
 {
-	struct seen *s = f->worker->shared->seen;
+	struct seen *s = f->serve->shelves->seen;
 	bool counts = f->kind == FILL_MISS && admission_counts(status);
 	return counts ? seen_record(s, f->primary) : seen_test(s, f->primary);
 }
@@ -120,7 +120,7 @@ sight(struct fill *f, int status)
 static void
 admit(struct fill *f, int status)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	static const int16_t metric_of[ADMISSION_COUNT] = {
 		[ADMISSION_FIRST_SIGHT] = METRIC_FIRST_SIGHT + 1,
 		[ADMISSION_SEEN_CURRENT] = METRIC_SEEN_CURRENT + 1,
@@ -130,20 +130,20 @@ admit(struct fill *f, int status)
 	struct admission_facts facts = {
 		.storable = true,
 		.rule = f->route->admit,
-		.sightings = sh->config->admission.sightings,
+		.sightings = f->settings->config->admission.sightings,
 		.seen = s.times,
 		.sight = s.sight,
 		.body_bytes = f->expected,
-		.max_object_bytes = sh->max_object_bytes,
+		.max_object_bytes = f->settings->max_object_bytes,
 		.disk_used_share = atomic_load_explicit(&sh->disk_used_share, memory_order_relaxed),
-		.fill_until = sh->config->admission.fill_until,
-		.over_budget = sh->config->admission.write_budget_bytes_s &&
+		.fill_until = f->settings->config->admission.fill_until,
+		.over_budget = f->settings->config->admission.write_budget_bytes_s &&
 			       atomic_load_explicit(&sh->budget, memory_order_relaxed) <= 0,
 	};
 	f->times = s.times;
 	f->verdict = admission_decide(&facts);
 	if (metric_of[f->verdict])
-		metrics_add(&f->worker->metrics, (enum metric)(metric_of[f->verdict] - 1), 1);
+		metrics_add(f->serve->metrics, (enum metric)(metric_of[f->verdict] - 1), 1);
 }
 
 /* The marker at the primary key that says on what its variants vary; the one the request met, if it
@@ -152,7 +152,7 @@ static void
 keep_marker(struct fill *f, struct str names, struct buf *nonce)
 {
 	static _Atomic uint64_t counter;
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	if (str_eq(buf_str(&f->marker_names), names)) {
 		buf_add_str(nonce, buf_str(&f->marker_nonce));
 		return;
@@ -192,7 +192,7 @@ stored_key(struct fill *f, const struct flight_head *h, struct buf *key)
 	buf_add_lit(key, "\n#");
 	buf_add_str(key, buf_str(&nonce));
 	buf_add_str(key, buf_str(&h->variant));
-	f->stored_hash = key_hash_of(f->worker->shared->seed, key->p, key->n);
+	f->stored_hash = key_hash_of(f->serve->shelves->seed, key->p, key->n);
 	buf_fini(&nonce);
 }
 
@@ -200,7 +200,7 @@ static bool
 is_large(const struct fill *f)
 {
 	return f->expected != UINT64_MAX &&
-	       f->expected > flights_retain_bytes(f->worker->shared->flights);
+	       f->expected > flights_retain_bytes(f->serve->shelves->flights);
 }
 
 static bool
@@ -210,7 +210,7 @@ is_taken(uint64_t since_s)
 }
 
 bool
-fill_is_writing(struct shared *sh, struct key_hash hash)
+fill_is_writing(struct shelves *sh, struct key_hash hash)
 {
 	return is_taken(atomic_load(&sh->writing[hash.lo % WRITING_SLOTS]));
 }
@@ -220,7 +220,7 @@ fill_is_writing(struct shared *sh, struct key_hash hash)
 static bool
 takes_turn(struct fill *f)
 {
-	_Atomic uint64_t *slot = &f->worker->shared->writing[f->stored_hash.lo % WRITING_SLOTS];
+	_Atomic uint64_t *slot = &f->serve->shelves->writing[f->stored_hash.lo % WRITING_SLOTS];
 	uint64_t now = (uint64_t)now_s(), since = atomic_load(slot);
 	if (!is_large(f) || !admission_writes(f->verdict))
 		return true;
@@ -257,7 +257,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.disk = admission_writes(f->verdict),
 	};
 	if (takes_turn(f))
-		f->write = cache_write_begin(f->worker->shared->cache, &o);
+		f->write = cache_write_begin(f->serve->shelves->cache, &o);
 	buf_fini(&key);
 }
 
@@ -266,7 +266,7 @@ static void
 forget_old(struct fill *f)
 {
 	if (f->object && f->kind == FILL_VALIDATE)
-		cache_remove(f->worker->shared->cache, f->object->hash, f->object->key);
+		cache_remove(f->serve->shelves->cache, f->object->hash, f->object->key);
 }
 
 /* The stored object is as good as this error, by RFC 5861 4: it stays, for those who come next too.
@@ -286,7 +286,7 @@ stands_in(const struct fill *f, int status, int64_t now)
 static void
 remember_sharing(struct fill *f)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
@@ -312,13 +312,12 @@ asked_by_key(const struct fill *f)
 static bool
 judge_storable(struct fill *f, const struct response *rs, int64_t now)
 {
-	struct shared *sh = f->worker->shared;
 	struct storing_facts facts = {
 		.request = &f->rq,
 		.response = rs,
 		.request_time = f->request_time,
 		.response_time = now,
-		.settings = &sh->policy,
+		.settings = &f->settings->policy,
 	};
 	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
 	bool may = f->kind != FILL_PASS ||
@@ -332,7 +331,7 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 static void
 keep_part(struct fill *f, const struct response *rs, const struct flight_head *h, int64_t now)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	if (f->kind != FILL_MISS || rs->status != 206)
 		return;
 	struct response whole = *rs;
@@ -383,23 +382,22 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 	    !h1_parse_response(f->object->head, &stored))
 		return;
 	if (policy_head(&stored.fields, f->object->body_bytes, &rs->fields) == HEAD_SAYS_CHANGED) {
-		fill_forget(f->worker->shared, f->object->hash, f->object->key);
+		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
 		return;
 	}
 	head_update(f->object->head, rs, now, &merged);
 	struct request get = f->rq;
 	get.method = METHOD_GET;
-	struct storing_facts facts = {&get, &stored, f->request_time, now,
-				      &f->worker->shared->policy};
+	struct storing_facts facts = {&get, &stored, f->request_time, now, &f->settings->policy};
 	stored = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
 	if (h1_parse_response(buf_str(&merged), &stored) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&stored, now, &head, &terms);
 		struct object *o =
-			cache_refresh(f->worker->shared->cache, f->object, buf_str(&head), &terms);
+			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head), &terms);
 		object_unref(&o);
 	} else {
-		fill_forget(f->worker->shared, f->object->hash, f->object->key);
+		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
 	}
 	buf_fini(&merged);
 	buf_fini(&head);
@@ -417,7 +415,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (replaces_part(f, rs->status))
-		forget_part(f->worker->shared, (struct str){f->key.p, f->primary_bytes});
+		forget_part(f->serve->shelves, (struct str){f->key.p, f->primary_bytes});
 	if (f->storable) {
 		if (head_withholds(rs))
 			head_store(rs, now, &h.asker, NULL);
@@ -448,7 +446,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 static void
 count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	struct baseline_request b = {
 		.hash = f->stored_hash,
 		.record_bytes =
@@ -460,8 +458,8 @@ count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
 	if (baseline_request(sh->baseline, &b) != BASELINE_HIT || validated)
 		return;
 	uint64_t weight = (uint64_t)(baseline_weight(sh->baseline) + 0.5);
-	metrics_add(&f->worker->metrics, METRIC_EXTRA_REQUESTS, weight);
-	metrics_add(&f->worker->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
+	metrics_add(f->serve->metrics, METRIC_EXTRA_REQUESTS, weight);
+	metrics_add(f->serve->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
 }
 
 /* Filed under what it was said to vary on, an object must not live on as what varies otherwise. */
@@ -481,7 +479,7 @@ changes_vary(const struct fields *stored, const struct fields *fresh)
 void
 keep_validated(struct fill *f, const struct response *rs)
 {
-	struct shared *sh = f->worker->shared;
+	struct shelves *sh = f->serve->shelves;
 	struct flight_head h = {.status = 304};
 	struct buf merged = {0}, head = {0};
 	struct field fields[FIELDS_MAX];
@@ -527,8 +525,8 @@ keep_validated(struct fill *f, const struct response *rs)
 void
 keep_commit(struct fill *f)
 {
-	struct shared *sh = f->worker->shared;
-	const struct config *c = sh->config;
+	struct shelves *sh = f->serve->shelves;
+	const struct config *c = f->settings->config;
 	if (is_forgotten(f)) {
 		cache_write_abandon(&f->write);
 		return;
@@ -547,9 +545,9 @@ keep_commit(struct fill *f)
 	if (f->rq.method == METHOD_GET)
 		count_baseline(f, false, f->received);
 	if (f->verdict == ADMISSION_FIRST_SIGHT && seen_again)
-		metrics_add(&f->worker->metrics, METRIC_SEEN_CURRENT, 1);
+		metrics_add(f->serve->metrics, METRIC_SEEN_CURRENT, 1);
 	else if (f->verdict == ADMISSION_FIRST_SIGHT)
-		metrics_add(&f->worker->metrics, METRIC_REFUSED_BYTES, f->received);
+		metrics_add(f->serve->metrics, METRIC_REFUSED_BYTES, f->received);
 	else if (c->admission.write_budget_bytes_s)
 		atomic_fetch_sub(&sh->budget, (int64_t)f->received);
 }

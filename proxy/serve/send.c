@@ -79,9 +79,9 @@ add_date(struct txn *t)
 static void
 end_head(struct txn *t)
 {
-	const struct config *c = t->worker->shared->config;
+	const struct config *c = t->settings->config;
 	/* An answer that overtakes its request's body ends the connection (RFC 9112 9.3). */
-	if (!t->body_over || t->worker->draining)
+	if (!t->body_over || t->serve->draining)
 		t->keep_alive = false;
 	buf_add_lit(&t->out, "Via: 1.1 ");
 	buf_add_str(&t->out, str_of(c->forwarded.via));
@@ -345,12 +345,12 @@ answer_object(struct txn *t)
 	int64_t age = terms_age(&o->terms, now_s());
 	add_number(t, STR("Age: "), age > 0 ? (uint64_t)age : 0);
 	t->from_object = true;
-	t->read.home = &t->worker->mailbox;
+	t->read.home = t->serve->mailbox;
 	if (t->body_none || t->until == t->at)
 		t->ended = true;
 	end_head(t);
 	if (!t->ended && t->answer != ANSWER_NONE)
-		metrics_add(&t->worker->metrics, METRIC_BYTES_FROM_CACHE, t->until - t->at);
+		metrics_add(t->serve->metrics, METRIC_BYTES_FROM_CACHE, t->until - t->at);
 }
 
 static bool
@@ -377,13 +377,13 @@ answer_part(struct txn *t, struct slice want, uint64_t total)
 	add_number(t, STR("Content-Length: "), want.n);
 	add_number(t, STR("Age: "), (uint64_t)terms_age(&o->terms, now_s()));
 	t->from_object = true;
-	t->read.home = &t->worker->mailbox;
+	t->read.home = t->serve->mailbox;
 	t->slices[0] = (struct slice){want.at - held.at, want.n};
 	t->slice_count = 1;
 	t->at = t->slices[0].at;
 	t->until = t->at + want.n;
 	end_head(t);
-	metrics_add(&t->worker->metrics, METRIC_BYTES_FROM_CACHE, want.n);
+	metrics_add(t->serve->metrics, METRIC_BYTES_FROM_CACHE, want.n);
 }
 
 /* ---- from a flight ------------------------------------------------------------------------- */
@@ -417,7 +417,7 @@ answer_flight(struct txn *t)
 	t->detail = t->passing ? NULL : admission_word(h->verdict);
 	t->answer = t->passing ? ANSWER_PASS : t->leader ? ANSWER_MISS : ANSWER_COALESCED;
 	if (!t->leader && t->rq.method == METHOD_GET && admission_counts(h->status))
-		seen_record(t->worker->shared->seen, t->primary);
+		seen_record(t->serve->shelves->seen, t->primary);
 	struct str head = buf_str(&h->head);
 	bool whole = t->leader && h->asker.n; /* with what the store must not hold */
 	if (h->storable && !t->passing) {
@@ -507,7 +507,7 @@ piece_of_object(struct txn *t)
 	}
 	uint64_t left = t->until - t->at;
 	t->read.done = on_read;
-	switch (object_read(t->worker->shared->cache, o, &t->read, t->at,
+	switch (object_read(t->serve->shelves->cache, o, &t->read, t->at,
 			    left < PIECE_MOST ? left : PIECE_MOST)) {
 	case BODY_READY:
 		t->piece = t->read.p;

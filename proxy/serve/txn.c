@@ -84,7 +84,7 @@ free_txn(struct txn *t)
 static struct txn *
 take_txn(struct conn *c)
 {
-	struct worker *w = c->worker;
+	struct serve *w = &c->worker->serve;
 	struct txn *t = w->spare_txns;
 	if (t) {
 		w->spare_txns = t->spare_next;
@@ -94,7 +94,8 @@ take_txn(struct conn *c)
 		t = NEW(struct txn);
 	}
 	t->conn = c;
-	t->worker = w;
+	t->serve = w;
+	t->settings = settings_ref(w->settings);
 	t->begun_us = now_us();
 	return t;
 }
@@ -102,7 +103,7 @@ take_txn(struct conn *c)
 static void
 give_back(struct txn *t)
 {
-	struct worker *w = t->worker;
+	struct serve *w = t->serve;
 	if (w->spare_count >= SPARES_MAX || t->out.cap > 64 << 10) {
 		free_txn(t);
 		return;
@@ -113,7 +114,7 @@ give_back(struct txn *t)
 }
 
 void
-txn_free_spares(struct worker *w)
+txn_free_spares(struct serve *w)
 {
 	while (w->spare_txns) {
 		struct txn *t = w->spare_txns;
@@ -134,6 +135,7 @@ let_go(struct txn *t)
 	object_unref(&t->object);
 	object_unref(&t->part);
 	block_unref(&t->piece_block);
+	settings_unref(&t->settings);
 	if (!t->read_out)
 		body_done(&t->read);
 }
@@ -150,7 +152,7 @@ txn_came_home(struct txn *t)
 static const struct fault *
 parse(struct txn *t, struct str head, bool over)
 {
-	const struct config *c = t->worker->shared->config;
+	const struct config *c = t->settings->config;
 	/* The target is part of the head: a smaller limits.head limits it too. */
 	struct h1_limits limits = {
 		.head_bytes = c->limits.head_bytes,
@@ -169,7 +171,7 @@ txn_begin(struct conn *c, struct str head, bool over)
 {
 	struct txn *t = take_txn(c);
 	buf_add_str(&t->head, head);
-	metrics_add(&t->worker->metrics, METRIC_REQUESTS, 1);
+	metrics_add(t->serve->metrics, METRIC_REQUESTS, 1);
 	t->fault = parse(t, head, over);
 	if (!t->fault && t->rq.method == METHOD_CONNECT)
 		t->fault = &fault_CONNECT;
@@ -177,7 +179,7 @@ txn_begin(struct conn *c, struct str head, bool over)
 		/* What the listener speaks, not what an absolute-form target claims: else a plain
 		 * client could fill the keys of https. */
 		t->rq.scheme = STR("http");
-		uint64_t most = t->worker->shared->config->limits.body_bytes;
+		uint64_t most = t->settings->config->limits.body_bytes;
 		if (t->rq.framing == FRAMING_LENGTH && most && t->rq.content_length > most)
 			t->fault = &fault_BODY_TOO_LARGE;
 		t->body_left = t->rq.framing == FRAMING_LENGTH ? t->rq.content_length : 0;
@@ -192,7 +194,7 @@ struct txn *
 txn_begin_fault(struct conn *c, const struct fault *fault)
 {
 	struct txn *t = take_txn(c);
-	metrics_add(&t->worker->metrics, METRIC_REQUESTS, 1);
+	metrics_add(t->serve->metrics, METRIC_REQUESTS, 1);
 	t->fault = fault;
 	t->body_over = true;
 	return t;
@@ -220,8 +222,8 @@ on_lookup(struct cache_lookup *l, struct object *o)
 static void
 start_lookup(struct txn *t)
 {
-	struct shared *sh = t->worker->shared;
-	t->lookup.home = &t->worker->mailbox;
+	struct shelves *sh = t->serve->shelves;
+	t->lookup.home = t->serve->mailbox;
 	t->lookup.done = on_lookup;
 	enum found found =
 		cache_lookup(sh->cache, &t->lookup, t->hash, buf_str(&t->key), &t->found);
@@ -256,7 +258,7 @@ lookup_variant(struct txn *t, struct object *marker)
 	buf_add_lit(&t->key, "\n#");
 	buf_add_str(&t->key, buf_str(&t->nonce));
 	vary_key(buf_str(&t->variant_names), &t->rq.fields, &t->key);
-	t->hash = key_hash_of(t->worker->shared->seed, t->key.p, t->key.n);
+	t->hash = key_hash_of(t->serve->shelves->seed, t->key.p, t->key.n);
 	start_lookup(t);
 }
 
@@ -273,7 +275,7 @@ static void
 go_alone(struct txn *t, enum fill_kind kind)
 {
 	flight_leave(&t->reader);
-	t->reader = flight_enter_alone(t->worker->shared->flights, &t->worker->mailbox, on_wake, t);
+	t->reader = flight_enter_alone(t->serve->shelves->flights, t->serve->mailbox, on_wake, t);
 	t->leader = true;
 	txn_move(t, TXN_WAIT_FLIGHT);
 	fill_start(t, kind);
@@ -299,7 +301,7 @@ asks_for_less(const struct txn *t)
 static void
 fetch_own(struct txn *t)
 {
-	struct shared *sh = t->worker->shared;
+	struct shelves *sh = t->serve->shelves;
 	t->as_it_came =
 		!t->object && asks_for_less(t) &&
 		(seen_test(sh->seen, t->primary).times == 0 || fill_is_writing(sh, t->hash));
@@ -320,22 +322,22 @@ is_completed(const struct txn *t)
 static void
 go_together(struct txn *t)
 {
-	struct shared *sh = t->worker->shared;
+	struct shelves *sh = t->serve->shelves;
 	enum fill_kind kind = t->object ? FILL_VALIDATE : FILL_MISS;
 	if (passes_has(sh->passes, t->hash, now_s())) {
 		fetch_own(t);
 		return;
 	}
 	flight_leave(&t->reader);
-	t->leader = flight_enter(sh->flights, t->hash, buf_str(&t->key), &t->worker->mailbox,
-				 on_wake, t, &t->reader);
+	t->leader = flight_enter(sh->flights, t->hash, buf_str(&t->key), t->serve->mailbox, on_wake,
+				 t, &t->reader);
 	txn_move(t, TXN_WAIT_FLIGHT);
 	if (t->leader && is_completed(t))
 		t->cs.fwd = "partial";
 	if (t->leader)
 		fill_start(t, kind);
 	else
-		metrics_add(&t->worker->metrics, METRIC_COALESCED, 1);
+		metrics_add(t->serve->metrics, METRIC_COALESCED, 1);
 }
 
 /* A first sighting that asks for a part, or whether its copy is still good, is not made to pull the
@@ -344,7 +346,7 @@ go_together(struct txn *t)
 static bool
 is_unseen(const struct txn *t)
 {
-	const struct shared *sh = t->worker->shared;
+	const struct shelves *sh = t->serve->shelves;
 	return t->route->admit == RULE_SIGHTINGS && seen_test(sh->seen, t->primary).times == 0 &&
 	       !flight_is_there(sh->flights, t->hash, buf_str(&t->key));
 }
@@ -354,12 +356,12 @@ static bool
 look_for_part(struct txn *t)
 {
 	if (t->part_asked || t->rq.method != METHOD_GET || t->variant_names.n || t->cc.no_store ||
-	    !atomic_load_explicit(&t->worker->shared->has_parts, memory_order_relaxed))
+	    !atomic_load_explicit(&t->serve->shelves->has_parts, memory_order_relaxed))
 		return false;
 	t->part_asked = t->part_awaited = true;
 	t->key.n = t->primary_bytes;
 	part_key(&t->key);
-	t->hash = key_hash_of(t->worker->shared->seed, t->key.p, t->key.n);
+	t->hash = key_hash_of(t->serve->shelves->seed, t->key.p, t->key.n);
 	txn_move(t, TXN_LOOKUP);
 	start_lookup(t);
 	return true;
@@ -387,8 +389,8 @@ answered_by_part(struct txn *t)
 	if (!part_answers(t->part, &t->rq, now, &want, &total))
 		return false;
 	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
-	unsigned sightings = seen_record(t->worker->shared->seen, t->primary).times + 1;
-	if (sightings >= t->worker->shared->config->admission.sightings)
+	unsigned sightings = seen_record(t->serve->shelves->seen, t->primary).times + 1;
+	if (sightings >= t->settings->config->admission.sightings)
 		fill_behind(t, FILL_MISS);
 	t->cs.fwd = NULL;
 	t->cs.hit = t->cs.has_ttl = true;
@@ -439,7 +441,7 @@ validate(struct txn *t)
 static void
 count_hit(struct txn *t)
 {
-	struct shared *sh = t->worker->shared;
+	struct shelves *sh = t->serve->shelves;
 	struct object *o = t->object;
 	bool ram = o->place == OBJECT_IN_RAM;
 	t->answer = ram ? ANSWER_RAM : ANSWER_DISK;
@@ -451,9 +453,9 @@ count_hit(struct txn *t)
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch
 	 * (DESIGN 2.7). */
 	if (!o->on_disk && counts && t->route->admit != RULE_NEVER &&
-	    sightings >= sh->config->admission.sightings) {
+	    sightings >= t->settings->config->admission.sightings) {
 		cache_admit(sh->cache, o);
-		metrics_add(&t->worker->metrics, METRIC_SEEN_CURRENT, 1);
+		metrics_add(t->serve->metrics, METRIC_SEEN_CURRENT, 1);
 	}
 	struct baseline_request b = {
 		.hash = t->hash,
@@ -535,14 +537,14 @@ answered_here(struct txn *t)
 static void
 run_begun(struct txn *t)
 {
-	struct shared *sh = t->worker->shared;
+	struct shelves *sh = t->serve->shelves;
 	if (t->fault) {
 		answer_fault(t, t->fault);
 		return;
 	}
 	if (answered_here(t))
 		return;
-	t->route = route_find(sh->routes, &t->rq);
+	t->route = route_find(t->settings->routes, &t->rq);
 	bool keyed = cachekey_build(&t->rq, &t->route->key, &t->key);
 	if (!keyed) { /* passes because of a cookie; an unsafe method still invalidates by this key
 		       */
@@ -569,7 +571,7 @@ static void
 run_lookup(struct txn *t)
 {
 	t->lookup_back = false;
-	if (t->found && fill_is_forgotten(t->worker->shared, t->route, buf_str(&t->key),
+	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key),
 					  t->found->terms.response_time))
 		object_unref(&t->found);
 	if (t->part_awaited) {
@@ -755,9 +757,9 @@ count(struct txn *t)
 		[ANSWER_STALE] = METRIC_STALE_SERVED,
 	};
 	if (t->fault)
-		metrics_add(&t->worker->metrics, METRIC_BAD_REQUESTS, 1);
+		metrics_add(t->serve->metrics, METRIC_BAD_REQUESTS, 1);
 	if (metric_of[t->answer] >= 0)
-		metrics_add(&t->worker->metrics, (enum metric)metric_of[t->answer], 1);
+		metrics_add(t->serve->metrics, (enum metric)metric_of[t->answer], 1);
 }
 
 void

@@ -12,6 +12,7 @@
 #include "proxy/http/head.h"
 #include "proxy/http/policy.h"
 #include "proxy/http/range.h"
+#include "proxy/serve/serve.h"
 
 enum txn_state {
 #define STATE(name, waits_for, truth) TXN_##name,
@@ -46,7 +47,8 @@ enum answer {
 
 struct txn {
 	struct conn *conn; /* NULL once abandoned while an answer from the disk is outstanding */
-	struct worker *worker;
+	struct serve *serve;
+	struct settings *settings; /* a reference */
 	enum txn_state state;
 	struct txn *spare_next;
 
@@ -119,7 +121,7 @@ void txn_abandon(struct txn *t);
 void txn_timeout(struct txn *t, enum waiting what);
 /* The last outstanding answer from the disk is here, after the client left. */
 void txn_came_home(struct txn *t);
-void txn_free_spares(struct worker *w);
+void txn_free_spares(struct serve *s);
 
 /* The only assignment to t->state. */
 void txn_move(struct txn *t, enum txn_state to);

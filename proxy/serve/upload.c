@@ -90,7 +90,7 @@ upload_take(void *ctx, char *p, size_t max)
 	struct txn *t = f->feeder;
 	if (!t)
 		return FETCH_SEND_ABORT;
-	uint64_t most = f->worker->shared->config->limits.body_bytes;
+	uint64_t most = f->settings->config->limits.body_bytes;
 	while (!t->body_over) {
 		struct str in = conn_input(t->conn);
 		if (in.n == 0) {

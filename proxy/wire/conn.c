@@ -79,7 +79,7 @@ free_conn(struct conn *c)
 	if (c->next)
 		c->next->prev = c->prev;
 	w->conn_count--;
-	atomic_fetch_sub_explicit(&w->shared->connections, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(w->connections, 1, memory_order_relaxed);
 	metrics_add(&w->metrics, METRIC_CLOSED, 1);
 	free(c);
 }
@@ -212,7 +212,7 @@ conn_peer(const struct conn *c, char *out)
 static bool
 begin_txn(struct conn *c)
 {
-	const struct config *cf = c->worker->shared->config;
+	const struct config *cf = c->worker->serve.settings->config;
 	struct str in = conn_input(c);
 	size_t skip = h1_skip_empty_lines(in.p, in.n);
 	if (skip) {
@@ -237,7 +237,7 @@ static void
 wait_for_head(struct conn *c)
 {
 	bool begun = waiting_input(c).n > 0;
-	if (c->eof || (c->worker->draining && !begun)) {
+	if (c->eof || (c->worker->serve.draining && !begun)) {
 		free_conn(c);
 		return;
 	}
@@ -304,7 +304,7 @@ drive_txn(struct conn *c)
 void
 conn_drive(struct conn *c)
 {
-	size_t most = c->worker->shared->config->limits.head_bytes + 1;
+	size_t most = c->worker->serve.settings->config->limits.head_bytes + 1;
 	if (c->lingering) {
 		linger_on(c);
 		return;

@@ -1,9 +1,10 @@
 /* The access log: one line per request, combined format plus cache status and timings; off by
  * default. */
-#include "tests/kit/kit.h"
+#include "tests/kit/inside.h"
 
-#include <ctype.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char *
@@ -49,10 +50,145 @@ SCENARIO("bytes of a client cannot make lines of their own")
 	struct client *c = client_open();
 	client_send(c, "GET /bad\x01 HTTP/1.1\r\nHost: a\r\n\r\n");
 	client_try(c, "GET");
+	client_close(c);
 	edge_stop();
 	for (char *p = edge_stdout(); *p; p++)
 		expect_that(*p == '\n' || (unsigned char)*p >= 32, "byte %d in the log:\n%s", *p,
 			    edge_stdout());
+}
+
+/* ---- who reads the log, and who does not ------------------------------------------------------
+ */
+
+/* A named pipe whose reader sleeps: it is full after 64 KiB. */
+static int
+sleeping_reader(char **path)
+{
+	*path = text("%s/log.pipe", kit_dir());
+	expect_int(mkfifo(*path, 0600), 0);
+	int reader = open(*path, O_RDONLY | O_NONBLOCK);
+	expect(reader >= 0);
+	return reader;
+}
+
+static void
+ask_often(int times)
+{
+	struct client *c = client_open();
+	char agent[7000];
+	memset(agent, 'a', sizeof agent - 1);
+	agent[sizeof agent - 1] = '\0';
+	char *request = text("GET /a HTTP/1.1\r\nHost: t\r\nUser-Agent: %s\r\n\r\n", agent);
+	for (int i = 0; i < times; i++) {
+		client_send(c, request);
+		expect_int(client_read(c, "GET").status, 200);
+	}
+}
+
+SCENARIO("an access log that nobody reads stops no request, and no SIGTERM")
+{
+	char *path;
+	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .body = "hello");
+	int reader = sleeping_reader(&path);
+	edge_start_yaml(text("access_log: %s\n", path));
+	ask_often(300); /* 2 MB of lines, for a pipe of 64 KiB and a lane of 512 KiB */
+	expect_int(get("/b").status, 200);
+	edge_wait_stat("access_log.dropped_lines", 1);
+	wait_until(edge_said("lines are dropped"));
+	edge_signal(SIGHUP);
+	wait_until(edge_said("configuration read again"));
+	expect_int(get("/c").status, 200);
+	edge_stop();
+	close(reader);
+}
+
+static ssize_t
+max_0(ssize_t n)
+{
+	return n > 0 ? n : 0;
+}
+
+/* Reads from the pipe until the words are there. */
+static char *
+read_until(int fd, const char *words)
+{
+	static char said[8192];
+	size_t n = 0;
+	wait_until((n += (size_t)max_0(read(fd, said + n, sizeof said - 1 - n)),
+		    strstr(said, words) && strchr(strstr(said, words), '\n')));
+	return strstr(said, words) + strlen(words);
+}
+
+SCENARIO("standard output and standard error that nobody reads stop nothing either")
+{
+	char *path;
+	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .body = "hello");
+	int reader = sleeping_reader(&path);
+	int blocking = open(path, O_WRONLY), writer = open(path, O_WRONLY | O_NONBLOCK);
+	char *yaml = text("%s/stuck.yaml", kit_dir());
+	FILE *f = fopen(yaml, "w");
+	fprintf(f,
+		"listen: 127.0.0.1:0\nadmin: off\norigins: %s\ncache: { dir: none }\n"
+		"workers: 2\naccess_log: '-'\n",
+		origin_url());
+	fclose(f);
+	const char *bin = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	pid_t pid = kit_spawn((const char *[]){bin, "run", "-c", yaml, NULL},
+			      (const int[]){-1, blocking, blocking});
+	unsigned port = (unsigned)atoi(read_until(reader, "listening on 127.0.0.1:"));
+	char block[4096] = {0};
+	while (write(writer, block, sizeof block) > 0)
+		;
+	for (int i = 0; i < 100; i++) {
+		struct client *c = client_open_to(port);
+		client_request(c, "GET", "/x", "");
+		expect_int(client_read(c, "GET").status, 200);
+		client_close(c);
+	}
+	expect_int(kill(pid, SIGHUP), 0);
+	expect_int(kill(pid, SIGTERM), 0);
+	expect_int(kit_reap(pid, kit_patience_ms()), 0);
+	close(reader);
+}
+
+/* ---- who asked, in which form -----------------------------------------------------------------
+ */
+
+SCENARIO("the client's address comes from a trusted forwarder")
+{
+	edge_start_yaml("access_log: \"-\"\nforwarded: { trust: 127.0.0.0/8 }\n");
+	get_with("/far", "X-Forwarded-For: 1.1.1.1, 192.0.2.7\r\n");
+	get_with("/near", "");
+	edge_stop();
+	char *log = edge_stdout();
+	expect_that(strncmp(line_with(log, "/far"), "192.0.2.7 - - [", 15) == 0, "%s", log);
+	expect_that(strncmp(line_with(log, "/near"), "127.0.0.1 - - [", 15) == 0, "%s", log);
+}
+
+SCENARIO("a stranger cannot write another's address into the log")
+{
+	edge_start_yaml("access_log: \"-\"\nforwarded: { trust: 10.0.0.0/8 }\n");
+	get_with("/far", "X-Forwarded-For: 192.0.2.7\r\nForwarded: for=192.0.2.7\r\n");
+	edge_stop();
+	char *log = edge_stdout();
+	expect_that(strncmp(line_with(log, "/far"), "127.0.0.1 - - [", 15) == 0, "%s", log);
+	expect_that(!strstr(heard_field(origin_last(), "X-Forwarded-For"), "192.0.2.7"),
+		    "what a stranger said was passed on");
+}
+
+SCENARIO("JSON, one object per line")
+{
+	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .body = "hello");
+	edge_start_yaml("access_log: \"-\"\naccess_log_format: json\ncache: { status_key: on }\n");
+	get_with("/x?y", "User-Agent: \"q\" \\ \xff\r\n");
+	edge_stop();
+	char *log = edge_stdout();
+	expect_that(strstr(log, "\"method\":\"GET\",\"target\":\"/x?y\",\"protocol\":\"HTTP/1.1\","
+				"\"status\":200,\"body_bytes\":5,"),
+		    "%s", log);
+	expect_that(strstr(log, "\"user_agent\":\"\\u0022q\\u0022 \\u005c \\u00ff\""), "%s", log);
+	expect_that(strstr(log, "\"host\":\"example.com\""), "%s", log);
+	expect_that(log[0] == '{' && strcmp(strchr(log, '}'), "}\n") == 0, "%s", log);
 }
 
 SCENARIO("no log by default")
@@ -68,6 +204,8 @@ SCENARIO("a log file is reopened on SIGHUP")
 	edge_start_yaml("access_log: %D/access.log\n");
 	char *log = text("%s/access.log", kit_dir()), *moved = text("%s/access.log.1", kit_dir());
 	get("/before");
+	wait_until(
+		strstr(program("cat", log).out, "/before")); /* written a moment after the answer */
 	expect_int(rename(log, moved), 0);
 	edge_signal(SIGHUP);
 	wait_until(access(log, F_OK) == 0);

@@ -1,6 +1,9 @@
 /* Origins that fail: the client gets a status and a reason, in time, and the proxy goes on. */
 #include "tests/kit/kit.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #define QUICK "origins:\n  - url: %O\n    connect_timeout: 500ms\n    read_timeout: 300ms\n"
 
 SCENARIO("a dead origin is 502 connect-failed")
@@ -200,4 +203,62 @@ SCENARIO("a kept connection that dies under an idempotent request costs nothing;
 		note("%s: got %d (%s)", dying[i].method, a.status, verdict(a));
 	}
 	expect_int(wrong, 0);
+}
+
+static int
+lines_with(const char *words)
+{
+	int n = 0;
+	for (const char *p = edge_stderr(); (p = strstr(p, words)); p++)
+		n++;
+	return n;
+}
+
+/* A port on which nobody accepts and whose queue is full: connections to it hang. */
+static unsigned
+hanging_port(void)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t n = sizeof a;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	expect(!bind(fd, (struct sockaddr *)&a, n) && !listen(fd, 0) &&
+	       !getsockname(fd, (struct sockaddr *)&a, &n));
+	for (int i = 0; i < 4; i++) {
+		int c = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		connect(c, (struct sockaddr *)&a, sizeof a);
+	}
+	return ntohs(a.sin_port);
+}
+
+SCENARIO("a first origin that hangs is remembered: one request waits for it, not each")
+{
+	enum { N = 6 };
+	origin_says("*", .fields = "Cache-Control: no-store\r\n", .body = "hello");
+	edge_start_yaml(text("origins:\n  - url: http://127.0.0.1:%u\n    connect_timeout: 900ms\n"
+			     "  - url: %%O\n",
+			     hanging_port()));
+	int64_t began = kit_now_ms();
+	for (int i = 0; i < N; i++)
+		expect_answer(get(text("/%d", i)), 200, "hello");
+	/* One wait, and perhaps one more for the first probe; not six. */
+	expect_between((double)(kit_now_ms() - began), 850, N * 850);
+	expect_int(lines_with("is left alone for a while: connect-timeout"), 1);
+	expect_int(origin_requests(), N);
+}
+
+SCENARIO("an origin that is away is one line in the log, and one when it is back")
+{
+	origin_says("*", .fields = "Cache-Control: no-store\r\n", .body = "hello");
+	edge_start();
+	expect_answer(get("/0"), 200, "hello");
+	origin_dies();
+	for (int i = 0; i < 5; i++)
+		expect_status(get("/1"), 502);
+	expect_int(lines_with("is left alone for a while: connect-failed"), 1);
+	expect_int(lines_with("answers again"), 0);
+	origin_returns();
+	/* A single origin is asked whatever is remembered of it. */
+	expect_answer(get("/2"), 200, "hello");
+	expect_answer(get("/3"), 200, "hello");
+	expect_int(lines_with("answers again"), 1);
 }

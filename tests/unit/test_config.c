@@ -154,7 +154,8 @@ static const struct {
 	{ "admission: { false_positives: 0% }",   "t.yaml:1: admission.false_positives", "to 50%" },
 	{ "log_level: wrning\n",                  "t.yaml:1: log_level: \"wrning\"", "\"warning\"" },
 	{ "routes: [ { query: x } ]\n",           "t.yaml:1: routes.query", "keep|ignore|sort" },
-	{ "forwarded: { trust: maybe }",          "t.yaml:1: forwarded.trust", "on or off" },
+	{ "forwarded: { trust: maybe }",          "t.yaml:1: forwarded.trust: \"maybe\" is not a network", "10.0.0.0/8" },
+	{ "forwarded: { trust: [ 10.0.0.1/8 ] }",  "t.yaml:1: forwarded.trust: \"10.0.0.1/8\" is not a network", "or off" },
 	{ "listen: [ foo ]\n",                    "t.yaml:1: listen: \"foo\"", "127.0.0.1:8080" },
 	{ "listen: [ ]\n",                        "t.yaml:1: listen", "at least one" },
 	{ "listen: [ '*:1', '0.0.0.0:1' ]\n",     "t.yaml:1: listen: 0.0.0.0:1 stands there twice", "keep one" },
@@ -181,6 +182,20 @@ static const struct {
 	{ "cache: { dir: '' }\n",                 "t.yaml:1: cache.dir", "one line" },
 };
 /* clang-format on */
+
+START_TEST(trust_is_a_list_of_networks)
+{
+	ck_assert_msg(parse("forwarded: { trust: on }") == 0, "%s", err);
+	ck_assert_uint_eq(c.forwarded.trust_count, 1);
+	ck_assert_str_eq(c.forwarded.trust[0], "any");
+	ck_assert_msg(parse("forwarded: { trust: off }") == 0, "%s", err);
+	ck_assert_uint_eq(c.forwarded.trust_count, 0);
+	ck_assert_msg(parse("forwarded: { trust: [ 10.0.0.0/8, '::1' ] }") == 0, "%s", err);
+	ck_assert_uint_eq(c.forwarded.trust_count, 2);
+	ck_assert_str_eq(c.forwarded.trust[1], "::1");
+	config_fini(&c);
+}
+END_TEST
 
 START_TEST(mistake_is_explained)
 {
@@ -425,8 +440,9 @@ END_TEST
 
 UNIT("config", TEST(defaults_stand_without_a_file), TEST(the_file_of_the_design_loads),
      TEST(every_setting_can_be_given), LOOP(mistake_is_explained, mistakes),
-     TEST(an_empty_file_or_group_means_defaults), TEST(flags_stand_before_the_file),
-     TEST(a_wrong_flag_is_named), TEST(a_file_that_is_not_there_is_named),
-     TEST(running_needs_an_origin), TEST(twice_yaml_is_what_the_rows_say),
-     TEST(the_examples_load_too), TIMES(what_is_printed_loads_to_the_same, 5),
-     TEST(differences_are_named), TEST(aliases_cannot_make_much_of_little))
+     TEST(trust_is_a_list_of_networks), TEST(an_empty_file_or_group_means_defaults),
+     TEST(flags_stand_before_the_file), TEST(a_wrong_flag_is_named),
+     TEST(a_file_that_is_not_there_is_named), TEST(running_needs_an_origin),
+     TEST(twice_yaml_is_what_the_rows_say), TEST(the_examples_load_too),
+     TIMES(what_is_printed_loads_to_the_same, 5), TEST(differences_are_named),
+     TEST(aliases_cannot_make_much_of_little))

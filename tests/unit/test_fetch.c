@@ -1089,7 +1089,7 @@ START_TEST(waiting_for_a_lane_has_an_end)
 	call_start(&c[0], &d, &r);
 	call_start(&c[1], &d, &r);
 	call_wait(&c[1]);
-	expect_end(&c[1], FETCH_CONNECT_TIMEOUT);
+	expect_end(&c[1], FETCH_QUEUE_TIMEOUT);
 	ck_assert_int_eq(c[0].dones, 0);
 	fetch_cancel(&c[0].fetch);
 	sem_post(&s.go);

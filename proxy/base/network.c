@@ -1,0 +1,108 @@
+/* network.c - inet_pton reads; this file counts bits. */
+#include "proxy/base/network.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+/* Without brackets and port; -1: no address. */
+static int
+parse_host(struct str s, unsigned char out[16])
+{
+	char z[INET6_ADDRSTRLEN];
+	unsigned char v4[4];
+	if (s.n == 0 || s.n >= sizeof z)
+		return -1;
+	memcpy(z, s.p, s.n);
+	z[s.n] = '\0';
+	if (inet_pton(AF_INET, z, v4) == 1) {
+		memcpy(out, mapped, sizeof mapped);
+		memcpy(out + sizeof mapped, v4, sizeof v4);
+		return 0;
+	}
+	return inet_pton(AF_INET6, z, out) == 1 ? 0 : -1;
+}
+
+static bool
+is_port(struct str s)
+{
+	if (s.n < 2 || s.n > 6 || s.p[0] != ':')
+		return false;
+	for (size_t i = 1; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+	return true;
+}
+
+int
+network_address(struct str text, unsigned char out[16])
+{
+	if (text.n && text.p[0] == '[') {
+		const char *end = memchr(text.p, ']', text.n);
+		size_t n = end ? (size_t)(end - text.p) : 0;
+		struct str rest = end ? str_from(text, n + 1) : text;
+		if (!end || (rest.n && !is_port(rest)) || !memchr(text.p, ':', n))
+			return -1;
+		return parse_host((struct str){text.p + 1, n - 1}, out);
+	}
+	const char *colon = text.n ? memchr(text.p, ':', text.n) : NULL;
+	size_t n = colon ? (size_t)(colon - text.p) : text.n;
+	if (colon && is_port(str_from(text, n)) && memchr(text.p, '.', n))
+		text.n = n;
+	return parse_host(text, out);
+}
+
+static bool
+is_bit_set(const unsigned char *a, unsigned bit)
+{
+	return a[bit / 8] >> (7 - bit % 8) & 1;
+}
+
+int
+network_parse(const char *z, struct network *out)
+{
+	struct network n = {.bits = 128};
+	const char *slash = strchr(z, '/');
+	struct str host = {z, slash ? (size_t)(slash - z) : strlen(z)};
+	if (strcmp(z, "any") == 0) {
+		*out = (struct network){.bits = 0};
+		return 0;
+	}
+	if (parse_host(host, n.address) < 0)
+		return -1;
+	if (slash) {
+		bool v4 = !memchr(host.p, ':', host.n);
+		size_t digits = strspn(slash + 1, "0123456789");
+		unsigned bits = digits >= 1 && digits <= 3 ? (unsigned)atoi(slash + 1) : 999;
+		if (slash[1 + digits] || bits > (v4 ? 32 : 128))
+			return -1;
+		n.bits = v4 ? bits + 96 : bits;
+	}
+	for (unsigned i = n.bits; i < 128; i++)
+		if (is_bit_set(n.address, i))
+			return -1;
+	*out = n;
+	return 0;
+}
+
+static bool
+holds(const struct network *n, const unsigned char a[16])
+{
+	unsigned whole = n->bits / 8, rest = n->bits % 8;
+	if (memcmp(n->address, a, whole) != 0)
+		return false;
+	return rest == 0 || (n->address[whole] ^ a[whole]) >> (8 - rest) == 0;
+}
+
+bool
+network_any_holds(const struct network *v, unsigned n, struct str address)
+{
+	unsigned char a[16];
+	if (n == 0 || network_address(address, a) < 0)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		if (holds(&v[i], a))
+			return true;
+	return false;
+}

@@ -1,0 +1,28 @@
+/* network.h - sets of addresses: "10.0.0.0/8", "2001:db8::/32", "192.0.2.7", "any".
+ *
+ * IPv4 addresses are kept as IPv4-mapped IPv6 ones (::ffff:a.b.c.d), so a network of one family
+ * never holds addresses of the other ("any" holds both), and a mapped address is the IPv4 address
+ * it stands for.
+ */
+#ifndef BASE_NETWORK_H
+#define BASE_NETWORK_H
+
+#include "proxy/base/str.h"
+
+struct network {
+	unsigned char address[16];
+	unsigned bits; /* of address that count: 0..128 */
+};
+
+/* 0, or -1: not a network. Bits behind the prefix must be zero, so 10.0.0.1/8 is refused: its
+ * author meant something else. */
+int network_parse(const char *z, struct network *out);
+
+/* Reads "192.0.2.1", "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]" and "[2001:db8::1]:80"; -1: it
+ * is no address. */
+int network_address(struct str text, unsigned char out[16]);
+
+/* True when one of n networks holds the address; false too when the text is no address. */
+bool network_any_holds(const struct network *v, unsigned n, struct str address);
+
+#endif

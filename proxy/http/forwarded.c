@@ -1,0 +1,93 @@
+/* forwarded.c - walks lists from their end, for only the end was written by somebody we know. */
+#include "proxy/http/forwarded.h"
+
+#include "proxy/http/syntax.h"
+
+/* Most members looked at, over all lines: more hops than that are nobody's network. */
+enum { HOPS_MOST = 64 };
+
+struct hops { /* addresses in the order of the field; empty: a member that names none */
+	struct str v[HOPS_MOST];
+	unsigned n;
+	bool overflow;
+};
+
+static struct str
+unquoted(struct str s)
+{
+	bool quoted = s.n >= 2 && s.p[0] == '"' && s.p[s.n - 1] == '"';
+	return quoted ? (struct str){s.p + 1, s.n - 2} : s;
+}
+
+/* Without port and brackets, when it is an address; else empty. */
+static struct str
+bare(struct str s)
+{
+	unsigned char a[16];
+	if (network_address(s, a) < 0)
+		return (struct str){0};
+	if (s.p[0] == '[')
+		return (struct str){s.p + 1, (size_t)((char *)memchr(s.p, ']', s.n) - s.p - 1)};
+	const char *colon = memchr(s.p, ':', s.n);
+	if (colon && memchr(s.p, '.', (size_t)(colon - s.p)))
+		s.n = (size_t)(colon - s.p);
+	return s;
+}
+
+static struct str
+for_of(struct str element)
+{
+	struct str pair, name, value;
+	while (list_next_by(';', &element, &pair))
+		if (str_cut(pair, '=', &name, &value) && str_ieq(str_trim(name), STR("for")))
+			return unquoted(str_trim(value));
+	return (struct str){0};
+}
+
+static void
+collect(const struct fields *f, enum field_id id, struct hops *h)
+{
+	unsigned at = 0;
+	const struct field *line;
+	while ((line = fields_next(f, id, &at)) != NULL) {
+		struct str rest = line->value, item;
+		while (list_next(&rest, &item)) {
+			if (h->n == HOPS_MOST) {
+				h->overflow = true;
+				return;
+			}
+			h->v[h->n++] = bare(id == FIELD_FORWARDED ? for_of(item) : item);
+		}
+	}
+}
+
+static struct str
+client_by(const struct fields *f, enum field_id id, const struct network *trusted, unsigned n,
+	  struct str peer)
+{
+	struct hops h = {.n = 0};
+	struct str who = peer;
+	collect(f, id, &h);
+	if (h.overflow)
+		return peer;
+	while (h.n && network_any_holds(trusted, n, who)) {
+		struct str before = h.v[--h.n];
+		if (before.n == 0)
+			break;
+		who = before;
+	}
+	return who;
+}
+
+struct str
+forwarded_client(const struct fields *f, const struct network *trusted, unsigned n, struct str peer)
+{
+	bool x = fields_has(f, FIELD_X_FORWARDED_FOR), std = fields_has(f, FIELD_FORWARDED);
+	if ((!x && !std) || !network_any_holds(trusted, n, peer))
+		return peer;
+	struct str who =
+		client_by(f, x ? FIELD_X_FORWARDED_FOR : FIELD_FORWARDED, trusted, n, peer);
+	if (x && std && !str_ieq(who, client_by(f, FIELD_FORWARDED, trusted, n, peer)))
+		return peer;
+	return who;
+}

@@ -1,0 +1,113 @@
+/* access_line.c - nothing a client sends can end a field or a line early. */
+#include "proxy/serve/access_line.h"
+
+#include <time.h>
+
+enum { TIME_BYTES = 64 };
+
+static struct tm
+utc(int64_t now_s)
+{
+	struct tm tm;
+	time_t t = (time_t)now_s;
+	gmtime_r(&t, &tm);
+	return tm;
+}
+
+static bool
+is_plain(unsigned char ch)
+{
+	return ch >= 0x20 && ch < 0x7f && ch != '"' && ch != '\\';
+}
+
+/* A byte that is not plain becomes the escape and two hexadecimal digits. */
+static void
+add_escaped(struct str s, struct str escape, struct buf *out)
+{
+	size_t from = 0;
+	for (size_t i = 0; i < s.n; i++) {
+		if (is_plain((unsigned char)s.p[i]))
+			continue;
+		buf_add(out, s.p + from, i - from);
+		buf_add_str(out, escape);
+		buf_printf(out, "%02x", (unsigned)(unsigned char)s.p[i]);
+		from = i + 1;
+	}
+	if (s.n > from)
+		buf_add(out, s.p + from, s.n - from);
+}
+
+/* ---- combined ------------------------------------------------------------------------------ */
+
+static void
+add_quoted(struct str s, struct buf *out)
+{
+	buf_add_lit(out, "\"");
+	add_escaped(s.n ? s : STR("-"), STR("\\x"), out);
+	buf_add_lit(out, "\"");
+}
+
+void
+access_line_combined(const struct access_line *l, struct buf *out)
+{
+	char when[TIME_BYTES];
+	struct tm tm = utc(l->now_s);
+	buf_add_str(out, l->client);
+	buf_add_lit(out, " - - [");
+	buf_add(out, when, strftime(when, sizeof when, "%d/%b/%Y:%H:%M:%S +0000", &tm));
+	buf_add_lit(out, "] ");
+	add_quoted(l->request_line, out);
+	buf_printf(out, " %d %llu ", l->status, (unsigned long long)l->body_bytes);
+	add_quoted(l->referer, out);
+	buf_add_lit(out, " ");
+	add_quoted(l->agent, out);
+	buf_add_lit(out, " host=");
+	add_quoted(l->host, out);
+	buf_add_lit(out, " cache=");
+	add_quoted(l->cache, out);
+	buf_printf(out, " head_us=%lld total_us=%lld%s\n", (long long)l->head_us,
+		   (long long)l->total_us, l->cut ? " cut" : "");
+}
+
+/* ---- json ---------------------------------------------------------------------------------- */
+
+static void
+add_text(const char *name, struct str s, struct buf *out)
+{
+	buf_printf(out, ",\"%s\":\"", name);
+	add_escaped(s, STR("\\u00"), out);
+	buf_add_lit(out, "\"");
+}
+
+/* The next word of the request line. */
+static struct str
+next_word(struct str *rest)
+{
+	const char *space = rest->n ? memchr(rest->p, ' ', rest->n) : NULL;
+	struct str word = {rest->p, space ? (size_t)(space - rest->p) : rest->n};
+	*rest = str_from(*rest, word.n + (space != NULL));
+	return word;
+}
+
+void
+access_line_json(const struct access_line *l, struct buf *out)
+{
+	char when[TIME_BYTES];
+	struct tm tm = utc(l->now_s);
+	struct str rest = l->request_line;
+	buf_add_lit(out, "{\"time\":\"");
+	buf_add(out, when, strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm));
+	buf_add_lit(out, "\"");
+	add_text("client", l->client, out);
+	add_text("host", l->host, out);
+	add_text("method", next_word(&rest), out);
+	add_text("target", next_word(&rest), out);
+	add_text("protocol", rest, out);
+	buf_printf(out, ",\"status\":%d,\"body_bytes\":%llu", l->status,
+		   (unsigned long long)l->body_bytes);
+	add_text("referer", l->referer, out);
+	add_text("user_agent", l->agent, out);
+	add_text("cache", l->cache, out);
+	buf_printf(out, ",\"head_us\":%lld,\"total_us\":%lld,\"cut\":%s}\n", (long long)l->head_us,
+		   (long long)l->total_us, l->cut ? "true" : "false");
+}

@@ -1,0 +1,37 @@
+/* access_line.h - one line of the access log from plain facts, in two forms.
+ *
+ * combined: what most tools read, then what they skip:
+ *
+ *	192.0.2.1 - - [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 1024 "-" "curl/7.88"
+ *	  host="example.com" cache="hit; ttl=60; detail=ram" head_us=38 total_us=41
+ *
+ * (on one line). In a quoted field each byte that is not printable ASCII, each quote and each
+ * backslash is written \xHH, so that neither a reader that knows escapes nor one that looks for
+ * the next quote can be led astray by a client.
+ *
+ * json: one object per line, with the same facts by name. Bytes above 0x7f are written as the
+ * Unicode characters U+0080 to U+00FF, for a client may send what is not UTF-8.
+ */
+#ifndef SERVE_ACCESS_LINE_H
+#define SERVE_ACCESS_LINE_H
+
+#include "proxy/base/buf.h"
+
+struct access_line {
+	int64_t now_s;
+	struct str client;	 /* address, by a trusted forwarder where there is one */
+	struct str request_line; /* as received */
+	struct str host;
+	int status;
+	uint64_t body_bytes; /* sent */
+	struct str referer, agent;
+	struct str cache;	   /* value of Cache-Status */
+	int64_t head_us, total_us; /* from the request's head to that of the answer, to its end */
+	bool cut;		   /* the answer could not be sent whole */
+};
+
+/* Each appends a line with its end. */
+void access_line_combined(const struct access_line *l, struct buf *out);
+void access_line_json(const struct access_line *l, struct buf *out);
+
+#endif

@@ -1,0 +1,48 @@
+/* serve.h - what a worker hands to the requests it serves: the shelves, the settings that hold now,
+ * and the worker's own tools. serve knows of no event loop; node makes all of this.
+ *
+ * Threads   one worker's, but for what the shelves share and the mailbox takes from others.
+ */
+#ifndef SERVE_SERVE_H
+#define SERVE_SERVE_H
+
+#include "proxy/base/alarm.h"
+#include "proxy/base/arena.h"
+#include "proxy/base/buf.h"
+#include "proxy/base/clock.h"
+#include "proxy/base/logfile.h"
+#include "proxy/base/mailbox.h"
+#include "proxy/base/metrics.h"
+#include "proxy/origin/fetch.h"
+#include "proxy/origin/upstream.h"
+#include "proxy/serve/settings.h"
+#include "proxy/serve/shelves.h"
+
+struct fill;
+struct txn;
+
+/* Where this worker's lines of the access log go. */
+struct log_lines {
+	struct logfile *file; /* NULL: there is no log */
+	unsigned lane;
+	struct buf line; /* the one being made; empty between requests */
+};
+
+struct serve {
+	struct shelves *shelves;
+	struct settings *settings; /* a reference; what begins now takes its own */
+	struct upstream *upstream;
+	struct metrics *metrics;
+	struct mailbox *mailbox; /* where letters to this worker go */
+	struct fetcher *fetcher;
+	struct alarms alarms; /* node runs them */
+	struct arena_pool arenas;
+	struct log_lines log;
+	bool draining; /* connections are closed behind their answer */
+
+	struct fill *fills; /* all of this worker's */
+	struct txn *spare_txns;
+	unsigned spare_count;
+};
+
+#endif

@@ -1,0 +1,65 @@
+/* settings.c - compiles the configuration once, for all the requests that begin under it. */
+#include "proxy/serve/settings.h"
+
+#include "proxy/base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static struct policy_settings
+policy_of(const struct config_cache *c)
+{
+	return (struct policy_settings){
+		.target = c->targeted_field ? str_of(c->targeted_field) : STR(""),
+		.default_stale_if_error_s = (int64_t)c->stale_if_error_s,
+		.default_stale_while_revalidate_s = (int64_t)c->stale_while_revalidate_s,
+		.default_ttl_s = (int64_t)c->default_ttl_s,
+		.heuristic_fraction = c->heuristic_fraction,
+		.heuristic_max_s = (int64_t)c->heuristic_max_s,
+	};
+}
+
+static void
+read_trusted(struct settings *s, const struct config_forwarded *c)
+{
+	s->trusted = mem_zalloc((c->trust_count + 1) * sizeof *s->trusted);
+	for (unsigned i = 0; i < c->trust_count; i++)
+		if (network_parse(c->trust[i], &s->trusted[s->trusted_count]) == 0)
+			s->trusted_count++;
+}
+
+struct settings *
+settings_create(const struct config *c)
+{
+	struct settings *s = NEW(struct settings);
+	s->config = c;
+	s->routes = routes_create(c);
+	s->policy = policy_of(&c->cache);
+	read_trusted(s, &c->forwarded);
+	s->max_object_bytes = c->cache.max_object_bytes ? c->cache.max_object_bytes : UINT64_MAX;
+	s->users = 1;
+	return s;
+}
+
+struct settings *
+settings_ref(struct settings *s)
+{
+	assert(s->users > 0);
+	s->users++;
+	return s;
+}
+
+void
+settings_unref(struct settings **sp)
+{
+	struct settings *s = *sp;
+	*sp = NULL;
+	if (!s)
+		return;
+	assert(s->users > 0);
+	if (--s->users)
+		return;
+	routes_destroy(&s->routes);
+	free(s->trusted);
+	free(s);
+}

@@ -1,0 +1,31 @@
+/* settings.h - what the configuration says about requests, ready to use: one immutable object,
+ * counted, so that it can be replaced while requests still hold the old one. A request, and the
+ * trip to the origin that it began, keep the one they began with.
+ *
+ * Threads   each worker has its own, so that counting its users touches no line of memory that
+ *           workers share. ref and unref on that worker's thread only.
+ * Memory    the config is borrowed: it outlives every settings made of it.
+ */
+#ifndef SERVE_SETTINGS_H
+#define SERVE_SETTINGS_H
+
+#include "config/config.h"
+#include "proxy/base/network.h"
+#include "proxy/http/policy.h"
+#include "proxy/serve/route.h"
+
+struct settings {
+	const struct config *config; /* limits, time limits and everything not compiled below */
+	struct routes *routes;
+	struct policy_settings policy;
+	uint64_t max_object_bytes; /* UINT64_MAX: no limit */
+	struct network *trusted;   /* forwarders that are believed: forwarded.trust */
+	unsigned trusted_count;
+	unsigned users;
+};
+
+struct settings *settings_create(const struct config *c); /* with one user: the caller */
+struct settings *settings_ref(struct settings *s);
+void settings_unref(struct settings **s); /* the last one destroys */
+
+#endif

@@ -1,0 +1,38 @@
+/* shelves.h - what is kept, and what is known of it: the cache, the sightings, the ghost that says
+ * what an ordinary cache would hold, the fetches under way.
+ *
+ * Threads   shared by all workers. The pointers are constant after start; each thing behind them
+ *           says what it locks.
+ */
+#ifndef SERVE_SHELVES_H
+#define SERVE_SHELVES_H
+
+#include "filter/hash.h"
+#include "proxy/cache/baseline.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/flight.h"
+#include "proxy/serve/passes.h"
+#include "proxy/cache/seen.h"
+
+enum { FORGOTTEN_SLOTS = 4096, WRITING_SLOTS = 1024 };
+
+struct shelves {
+	struct cache *cache;
+	struct seen *seen;
+	struct baseline *baseline;
+	struct flights *flights;
+	struct passes *passes;
+	const struct filter_seed *seed;
+	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
+	/* Counts, by the primary key's hash, how often something was forgotten: what set out before
+	 * and comes back after is not stored (a collision costs one storing). */
+	_Atomic uint32_t forgotten[FORGOTTEN_SLOTS];
+	/* By the URL's hash, when that was: of routes whose keys hold more than the URL. */
+	_Atomic int64_t url_forgotten_s[FORGOTTEN_SLOTS];
+	/* By the key's hash: since when one fill writes a body too large for followers; 0: none. */
+	_Atomic uint64_t writing[WRITING_SLOTS];
+	_Atomic double disk_used_share; /* refreshed about once a second */
+	_Atomic int64_t budget;		/* bytes the write-rate budget still allows */
+};
+
+#endif

@@ -1,0 +1,71 @@
+/* rooms: http base
+ * test_forwarded.c - who asked, through forwarders trusted or not.
+ */
+#include "proxy/http/forwarded.h"
+#include "tests/kit/heads.h"
+#include "tests/kit/unit.h"
+
+/* clang-format off */
+static const struct {
+	const char *says, *peer, *fields, *want;
+} facts[] = { /* trusted: 10.0.0.0/8, 2001:db8::/32 */
+	{ "nothing is said",                              "10.0.0.1", "X: y", "10.0.0.1" },
+	{ "a trusted forwarder says it",                  "10.0.0.1", "X-Forwarded-For: 192.0.2.7", "192.0.2.7" },
+	{ "a stranger says anything",                     "192.0.2.1", "X-Forwarded-For: 192.0.2.7", "192.0.2.1" },
+	{ "what stands before a stranger is his tale",    "10.0.0.1", "X-Forwarded-For: 1.1.1.1, 192.0.2.7", "192.0.2.7" },
+	{ "a chain of trusted ones",                      "10.0.0.1", "X-Forwarded-For: 192.0.2.7, 10.0.0.9, 10.0.0.8", "192.0.2.7" },
+	{ "several lines are one list",                   "10.0.0.1", "X-Forwarded-For: 1.1.1.1\nX-Forwarded-For: 192.0.2.7", "192.0.2.7" },
+	{ "only trusted ones: the farthest",              "10.0.0.1", "X-Forwarded-For: 10.0.0.3, 10.0.0.2", "10.0.0.3" },
+	{ "a port is left out",                           "10.0.0.1", "X-Forwarded-For: 192.0.2.7:5555", "192.0.2.7" },
+	{ "brackets are left out",                        "10.0.0.1", "X-Forwarded-For: [2001:db9::1]:5555", "2001:db9::1" },
+	{ "a bare IPv6 address",                          "2001:db8::5", "X-Forwarded-For: 2001:db9::1", "2001:db9::1" },
+	{ "no address: as far as it goes",                "10.0.0.1", "X-Forwarded-For: 192.0.2.7, unknown, 10.0.0.2", "10.0.0.2" },
+	{ "nothing but no address",                       "10.0.0.1", "X-Forwarded-For: unknown", "10.0.0.1" },
+	{ "an empty list",                                "10.0.0.1", "X-Forwarded-For: ,,", "10.0.0.1" },
+	{ "Forwarded (RFC 7239)",                         "10.0.0.1", "Forwarded: for=192.0.2.7;proto=https", "192.0.2.7" },
+	{ "its IPv6 is quoted",                           "10.0.0.1", "Forwarded: proto=http;For=\"[2001:db9::1]:47\"", "2001:db9::1" },
+	{ "its chain",                                    "10.0.0.1", "Forwarded: for=1.1.1.1, for=192.0.2.7;by=x, for=10.0.0.4", "192.0.2.7" },
+	{ "hidden there",                                 "10.0.0.1", "Forwarded: for=_secret", "10.0.0.1" },
+	{ "without for",                                  "10.0.0.1", "Forwarded: proto=https", "10.0.0.1" },
+	{ "both agree",                                   "10.0.0.1", "Forwarded: for=192.0.2.7\nX-Forwarded-For: 192.0.2.7", "192.0.2.7" },
+	{ "both differ: one is the client's own",         "10.0.0.1", "Forwarded: for=1.1.1.1\nX-Forwarded-For: 192.0.2.7", "10.0.0.1" },
+};
+/* clang-format on */
+
+static const char *const trusted_text[] = {"10.0.0.0/8", "2001:db8::/32"};
+
+START_TEST(who_asked)
+{
+	struct network trusted[2];
+	struct field v[64];
+	struct fields f = {.v = v, .cap = 64};
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(network_parse(trusted_text[i], &trusted[i]), 0);
+	char copy[512], *rest, *line;
+	snprintf(copy, sizeof copy, "%s", facts[_i].fields);
+	for (line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char *colon = strchr(line, ':');
+		fields_add(&f, (struct str){line, (size_t)(colon - line)}, str_of(colon + 2));
+	}
+	struct str who = forwarded_client(&f, trusted, 2, str_of(facts[_i].peer));
+	ck_assert_msg(str_eq(who, str_of(facts[_i].want)), "%s: %.*s", facts[_i].says,
+		      STR_ARG(who));
+}
+END_TEST
+
+START_TEST(too_many_hops_are_nobody)
+{
+	struct network any;
+	struct field v[1];
+	struct fields f = {.v = v, .cap = 1};
+	char list[2000] = "10.0.0.1";
+	network_parse("any", &any);
+	for (int i = 0; i < 80; i++)
+		strcat(list, ", 10.0.0.1");
+	fields_add(&f, STR("X-Forwarded-For"), str_of(list));
+	struct str who = forwarded_client(&f, &any, 1, STR("10.9.9.9"));
+	ck_assert(str_eq(who, STR("10.9.9.9")));
+}
+END_TEST
+
+UNIT("forwarded", LOOP(who_asked, facts), TEST(too_many_hops_are_nobody))
