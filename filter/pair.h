@@ -7,7 +7,8 @@
  * Answers   a key recorded in the current or the previous generation is always
  *           seen. One never recorded is seen with probability false_positives at
  *           most, when both generations are full.
- * Units     seconds, handed in: there is no clock here.
+ * Units     seconds, handed in: there is no clock here. A clock that is set back leaves every
+ *           age as it is; one that is set forward has made everything older.
  * Memory    at most 25.5 bits per key of capacity for both generations at 1%.
  * Threads   any, at any time, without locks. Of several threads that record the
  *           same new key exactly one is told TWICE_SIGHT_FIRST, also while generations

@@ -172,11 +172,28 @@ sweep_by_age(struct twice_pair *p, int64_t passed_s)
 		twice_pair_sweep(p, 1 + (uint64_t)((double)p->line_count * fmin(share, 1)));
 }
 
+/* A clock that was set back changes no age. Another thread may begin a generation meanwhile, by
+ * the clock as it was or as it is: then it was born now. */
+static void
+set_back(struct twice_pair *p, int64_t from_s, int64_t to_s)
+{
+	int64_t born_s = atomic_load(&p->born_s);
+
+	atomic_store(&p->clock_s, to_s);
+	if (!atomic_compare_exchange_strong(&p->born_s, &born_s, born_s - (from_s - to_s)))
+		atomic_compare_exchange_strong(&p->born_s, &born_s, to_s);
+}
+
 bool
 twice_pair_tick(struct twice_pair *p, int64_t now_s)
 {
 	uint64_t g = now_at(p);
-	int64_t passed_s = now_s - atomic_exchange(&p->clock_s, now_s);
+	int64_t before_s = atomic_load(&p->clock_s), passed_s = now_s - before_s;
+
+	if (passed_s < 0)
+		set_back(p, before_s, now_s);
+	else
+		atomic_store(&p->clock_s, now_s);
 
 	if (is_due_by_age(p, now_s))
 		return twice_pair_rotate_from(p, g, true);

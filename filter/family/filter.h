@@ -11,8 +11,8 @@
  * Units     seconds, handed in: there is no clock here.
  * Lifetime  create / destroy; load instead of create restores a saved one.
  * Threads   test, record, tick, stats and save from any thread. The pair takes
- *           no lock. The others are cut into stripes by the key's hash, each
- *           under its own lock, which save holds while it writes that stripe.
+ *           no lock. The others are cut into stripes by the key's hash, each under
+ *           its own lock; save holds it while it copies the stripe, and writes afterwards.
  * Errors    twice_filter_may says in words what options cannot be.
  */
 #ifndef TWICE_FILTER_H

@@ -1,4 +1,4 @@
-/* test_filter.c - every kind of admission memory keeps the promises of its kind.
+/* test_filter.c - every kind of filter for admission keeps the promises of its kind.
  * rooms: filter
  */
 #include <pthread.h>
@@ -270,6 +270,48 @@ START_TEST(stats_tell_keys_and_bytes)
 }
 END_TEST
 
+/* What a snapshot is written to may be slow, and may itself ask the filter. */
+static int
+write_and_record(void *ctx, const void *bytes, size_t n)
+{
+	struct twice_filter *m = ctx;
+	(void)bytes;
+	for (uint64_t i = 0; i < 64 && n > 0; i++)
+		twice_filter_record(m, (struct twice_key_hash){mix_bits(i), i << 58});
+	return 0;
+}
+
+START_TEST(whoever_records_never_waits_for_a_snapshot)
+{
+	for (uint64_t capacity = 1000; capacity <= 1000000; capacity *= 1000) {
+		struct twice_filter *m = memory_for(_i, capacity);
+		struct twice_snapshot_sink to = {write_and_record, m, 0};
+		struct twice_filter_place here = {&seed, 0};
+		ck_assert_int_eq(twice_filter_save(m, &here, to), 0);
+		twice_filter_destroy(&m);
+	}
+}
+END_TEST
+
+START_TEST(a_clock_that_is_set_back_makes_nothing_younger)
+{
+	struct twice_filter_options o = options(_i, 1000);
+	o.rotate_after_s = 60;
+	struct twice_filter *m = twice_filter_create(&o, 1000000);
+	struct twice_filter_stats s;
+	twice_filter_record(m, key_at(9, 1));
+	twice_filter_tick(m, 1000030);
+	twice_filter_tick(m, 500); /* an age of 30 seconds, still */
+	twice_filter_tick(m, 529);
+	twice_filter_stats(m, &s);
+	ck_assert_uint_eq(s.generation, 0);
+	twice_filter_tick(m, 530);
+	twice_filter_stats(m, &s);
+	ck_assert_uint_eq(s.generation, _i == TWICE_FILTER_STABLE ? 0 : 1);
+	twice_filter_destroy(&m);
+}
+END_TEST
+
 /* clang-format off */
 static const struct twice_filter_options impossible[] = {
 	{ TWICE_FILTER_KIND_COUNT, 2, 1000, 0.01, 0, 0, 0 },
@@ -307,10 +349,12 @@ END_TEST
 
 #define EACH(test) TIMES(test, TWICE_FILTER_KIND_COUNT)
 
-UNIT("memory", EACH(the_second_sighting_is_known), EACH(a_window_of_capacity_keys_is_remembered),
+UNIT("filter", EACH(the_second_sighting_is_known), EACH(a_window_of_capacity_keys_is_remembered),
      EACH(unknown_keys_seem_known_as_rarely_as_asked), EACH(time_closes_a_generation),
      EACH(a_live_key_survives_rotations), EACH(nothing_in_the_window_is_ever_lost),
      TEST(counting_knows_fifteen_sightings_across_rotations),
      EACH(snapshots_come_back_or_are_refused), EACH(a_snapshot_of_other_settings_is_foreign),
      EACH(of_racing_threads_one_is_first), EACH(stats_tell_keys_and_bytes),
+     EACH(whoever_records_never_waits_for_a_snapshot),
+     EACH(a_clock_that_is_set_back_makes_nothing_younger),
      LOOP(impossible_options_are_refused_in_words, impossible), EACH(kinds_have_names))
