@@ -263,6 +263,8 @@ twice_sizing_plan_lines(struct twice_sizing_plan *out, unsigned words, unsigned 
 {
 	if (!(p >= 1e-6 && p <= 0.5) || capacity < 1 || capacity > UINT64_C(1) << 30)
 		return false;
+	if (words < 2 || words > 8 || word_bits < 16 || word_bits > 64 || generations < 1)
+		return false;
 
 	struct twice_sizing_line best = {words, word_bits, 0, 0};
 	double keys = 0;

@@ -90,7 +90,8 @@ struct twice_sizing_plan {
 };
 
 /* Fewest lines for `capacity` keys, new ones counted, per generation at rate p with all generations
- * full. False when p is out of 1e-6 to 0.5 or capacity out of 1 to 2^30. */
+ * full. False when p is out of 1e-6 to 0.5, capacity out of 1 to 2^30, words out of 2 to 8 or
+ * word_bits out of 16 to 64. */
 bool twice_sizing_plan_lines(struct twice_sizing_plan *out, unsigned words, unsigned word_bits,
 			     unsigned generations, uint64_t capacity, double p);
 

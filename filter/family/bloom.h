@@ -22,7 +22,8 @@
 
 struct twice_bloom;
 
-/* The smallest shape that holds so many keys at this false-positive rate. */
+/* The smallest shape that holds so many keys at this false-positive rate. Of no keys, of a rate
+ * that is not between 0 and 1, and of more than 2^48 bits: all zeros, which create refuses. */
 struct twice_probe twice_bloom_shape(uint64_t keys, double fpr);
 
 struct twice_bloom *twice_bloom_create(const struct twice_probe *shape);

@@ -28,7 +28,8 @@ struct twice_cells_shape {
 	unsigned width; /* bits of a code */
 };
 
-/* The fewest bits for so many keys at this false-positive rate. */
+/* The fewest bits for so many keys at this false-positive rate. Of no keys, of a rate that is not
+ * between 0 and 1, and of more than 2^48 cells: all zeros, which create refuses. */
 struct twice_cells_shape twice_cells_shape(uint64_t keys, double fpr);
 
 struct twice_cells *twice_cells_create(const struct twice_cells_shape *shape);

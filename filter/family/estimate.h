@@ -8,7 +8,8 @@
  * Answers   for the classic filter, whose k bits may lie anywhere. Blocked
  *           filters crowd their bits and are estimated slightly low.
  * Errors    none. Saturated, or an overlap that cannot be told because the
- *           union is: infinity, never NaN. Impossible counts count as full.
+ *           union is: infinity, never NaN. Impossible counts count as full; of a filter
+ *           without bits or hashes nothing can be told: infinity.
  */
 #ifndef TWICE_ESTIMATE_H
 #define TWICE_ESTIMATE_H

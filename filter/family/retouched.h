@@ -67,6 +67,12 @@ size_t twice_retouched_memory(const struct twice_retouched *r);
 double twice_retouched_fpr(const struct twice_retouched *r);
 const char *twice_retouched_word(enum twice_retouched_rule rule);
 
+/* The filter alone, without the counts that it was prepared with: a 33rd of the bytes, restored
+ * by twice_bloom_load, and asked by twice_bloom_has. It can be cleared no further. */
+int
+twice_retouched_save_bits(const struct twice_retouched *r, const struct twice_snapshot_sink *to);
+
+/* The whole workshop, counts and all. */
 int twice_retouched_save(const struct twice_retouched *r, const struct twice_snapshot_sink *to);
 struct twice_retouched *twice_retouched_load(struct twice_snapshot_source *from);
 
