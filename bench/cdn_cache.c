@@ -11,10 +11,10 @@
 #include "bench/kit.h"
 #include "filter/pair.h"
 #include "proxy/base/mem.h"
-#include "proxy/cache/admission.h"
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/sighting.h"
 #include "tests/kit/tmpdir.h"
 
 #include <math.h>
@@ -175,11 +175,11 @@ static void
 fetch(struct run *run, struct str key, struct key_hash hash, uint32_t size)
 {
 	enum twice_sight sight = pair_record(run->pair, hash);
-	struct admission_facts f = {.storable = true,
-				    .sightings = run->sightings,
-				    .seen = sight != SIGHT_FIRST,
-				    .sight = sight,
-				    .body_bytes = size};
+	struct sighting_settings settings = {.sightings = run->sightings};
+	struct sighting_facts f = {.storable = true,
+				   .status = 200,
+				   .known = {sight, sight != SIGHT_FIRST},
+				   .body_bytes = size};
 	struct object_write *w =
 		cache_write_begin(run->c, &(struct write_options){
 						  .hash = hash,
@@ -187,7 +187,7 @@ fetch(struct run *run, struct str key, struct key_hash hash, uint32_t size)
 						  .head = {head, sizeof head},
 						  .terms = {.lifetime = 1 << 30, .status = 200},
 						  .body_bytes = size,
-						  .disk = admission_writes(admission_decide(&f)),
+						  .disk = sighting_decide(&settings, &f).writes,
 					  });
 	for (uint32_t left = size; left;) {
 		uint32_t part = left < run->bytes->n ? left : run->bytes->n;

@@ -174,11 +174,11 @@ check_together(const struct config *c, char *err, size_t err_bytes)
 	if (c->cache.max_object_bytes > c->cache.disk_bytes)
 		return wrong("cache.max_object", err, err_bytes,
 			     "more than cache.disk; write a smaller size, or auto");
-	if (c->admission.sightings > 2 && c->admission.memory == CONFIG_MEMORY_PAIR)
+	if (c->admission.sightings > 2 && c->admission.filter == CONFIG_FILTER_PAIR)
 		return wrong(
 			"admission.sightings", err, err_bytes,
 			"a pair of filters tells only one sighting from none; write 1 or 2, or set "
-			"admission.memory to counting");
+			"admission.filter to counting");
 	return NULL;
 }
 

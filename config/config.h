@@ -14,11 +14,11 @@
 enum config_query { CONFIG_QUERY_KEEP, CONFIG_QUERY_IGNORE, CONFIG_QUERY_SORT };
 enum config_admit { CONFIG_ADMIT_SIGHTINGS, CONFIG_ADMIT_ALWAYS, CONFIG_ADMIT_NEVER };
 enum config_log { CONFIG_LOG_COMBINED, CONFIG_LOG_JSON };
-enum config_memory {
-	CONFIG_MEMORY_PAIR,
-	CONFIG_MEMORY_COUNTING,
-	CONFIG_MEMORY_STABLE,
-	CONFIG_MEMORY_SCALABLE
+enum config_filter {
+	CONFIG_FILTER_PAIR,
+	CONFIG_FILTER_COUNTING,
+	CONFIG_FILTER_STABLE,
+	CONFIG_FILTER_SCALABLE
 };
 
 struct config_origin {
@@ -56,7 +56,7 @@ struct config_cache {
 };
 
 struct config_admission {
-	enum config_memory memory;
+	enum config_filter filter;
 	unsigned sightings;
 	uint64_t capacity;
 	double false_positives; /* 0..1 */

@@ -7,9 +7,11 @@
 #include "config/suggest.h"
 #include "config/units.h"
 #include "proxy/base/address.h"
+#include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/base/network.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -478,6 +480,29 @@ find_pair(struct reading *r, const yaml_node_t *mapping, const char *key)
 	return NULL;
 }
 
+/* Settings that had another name: it works for one release, with a warning. */
+static const struct {
+	const char *path, *was, *is; /* not longer than it was: the text is changed in place */
+} renamed[] = {
+	{"admission", "memory", "filter"},
+};
+
+static void
+rename_key(struct reading *r, const char *path, yaml_node_t *key, const struct given *g)
+{
+	char place[PATH_BYTES * 2];
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++) {
+		if (strcmp(path, renamed[i].path) != 0 || strcmp(g->text, renamed[i].was) != 0)
+			continue;
+		print_place(r, g, place, sizeof(place));
+		log_warning("%s%s.%s is called %s.%s now; the old name goes with the next release",
+			    place, path, renamed[i].was, path, renamed[i].is);
+		assert(strlen(renamed[i].is) <= strlen(renamed[i].was));
+		strcpy((char *)key->data.scalar.value, renamed[i].is);
+		key->data.scalar.length = strlen(renamed[i].is);
+	}
+}
+
 static int
 check_keys(struct reading *r, const struct setting *rows, const char *path, const yaml_node_t *node)
 {
@@ -488,8 +513,10 @@ check_keys(struct reading *r, const struct setting *rows, const char *path, cons
 			    *path ? path : "the file");
 	yaml_node_pair_t *pair = node->data.mapping.pairs.start;
 	for (; pair < node->data.mapping.pairs.top; pair++) {
-		if (given_scalar(r, yaml_document_get_node(&r->given, pair->key), "a name", &g) < 0)
+		yaml_node_t *key = yaml_document_get_node(&r->given, pair->key);
+		if (given_scalar(r, key, "a name", &g) < 0)
 			return FAILED;
+		rename_key(r, path, key, &g);
 		if (!find_row(rows, g.text))
 			return fail_unknown(r, &g, rows, path);
 		const yaml_node_pair_t *first = find_pair(r, node, g.text);

@@ -86,7 +86,7 @@ static const struct setting cache[] = {
 #undef STRUCT
 #define STRUCT struct config_admission
 static const struct setting admission[] = {
-	VALUE(WORD,    memory,                   "memory",                   "pair",     "pair|counting|stable|scalable", NO_RANGE, "how sightings are remembered"),
+	VALUE(WORD,    filter,                   "filter",                   "pair",     "pair|counting|stable|scalable", NO_RANGE, "how sightings are remembered"),
 	VALUE(COUNT,   sightings,                "sightings",                "2",        NULL,       RANGE(1, 15),             "of a URL before it is written; 1: admit everything"),
 	VALUE(COUNT,   capacity,                 "capacity",                 "10M",      NULL,       RANGE(1, 1e9),            "distinct URLs per generation"),
 	VALUE(SHARE,   false_positives,          "false_positives",          "1%",       NULL,       RANGE(1e-6, 0.5),         "new URLs taken for seen, both generations full"),

@@ -144,8 +144,9 @@ void cache_write_body(struct object_write *w, struct block *b, uint32_t at, uint
 struct object *cache_write_commit(struct object_write **w, bool admit);
 void cache_write_abandon(struct object_write **w);
 
-/* A second sighting of an object that lives in RAM only: writes it to disk from there. */
-void cache_admit(struct cache *c, struct object *o);
+/* A second sighting of an object that lives in RAM only: writes it to disk from there. True when it
+ * is on its way to the disk because of this call. */
+bool cache_admit(struct cache *c, struct object *o);
 
 /* RFC 9111 4.3.4: o with a new head and terms, body neither copied nor rewritten (on disk: a small
  * record that points to the old body). Returns a reference to the new object. */

@@ -1,4 +1,4 @@
-/* seen.c - chooses the memory, restores it, keeps its snapshot.
+/* seen.c - chooses the memory, restores it, keeps its snapshot; asks the rule.
  *
  * The pair is asked directly: it is the hot path's one memory access per request.
  */
@@ -6,6 +6,8 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/budget.h"
+#include "proxy/cache/recent.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +26,10 @@ struct seen {
 	struct memory_options memory_options;
 	int64_t born_s;
 	uint64_t saved_keys, saved_number; /* of the last snapshot: nothing new, nothing written */
+	struct sighting_settings settings;
+	struct budget budget;
+	_Atomic double disk_used_share; /* as of the last tick */
+	struct recent first_bytes;	/* which address asked for the first byte of what */
 };
 
 static const char FILE_NAME[] = "filter";
@@ -35,8 +41,10 @@ seen_prefetch(const struct seen *s, struct key_hash h)
 		pair_prefetch(s->pair, h);
 }
 
-struct memory_sight
-seen_test(const struct seen *s, struct key_hash h)
+/* ---- the rule ------------------------------------------------------------------------------ */
+
+static struct memory_sight
+test(const struct seen *s, struct key_hash h)
 {
 	if (!s->pair)
 		return memory_test(s->memory, h);
@@ -44,8 +52,8 @@ seen_test(const struct seen *s, struct key_hash h)
 	return (struct memory_sight){was, was != SIGHT_FIRST};
 }
 
-struct memory_sight
-seen_record(struct seen *s, struct key_hash h)
+static struct memory_sight
+record(struct seen *s, struct key_hash h)
 {
 	if (!s->pair)
 		return memory_record(s->memory, h);
@@ -53,9 +61,60 @@ seen_record(struct seen *s, struct key_hash h)
 	return (struct memory_sight){was, was != SIGHT_FIRST};
 }
 
-void
-seen_tick(struct seen *s, int64_t now_s)
+static uint64_t
+first_byte(struct key_hash key, const struct sighting_facts *f)
 {
+	return key.lo ^ f->client;
+}
+
+static void
+complete(const struct seen *s, struct key_hash key, struct sighting_facts *f)
+{
+	f->disk_used_share = atomic_load_explicit(&s->disk_used_share, memory_order_relaxed);
+	f->over_budget = budget_is_over(&s->budget);
+	if (f->kind == SIGHTING_RANGE_FIRST &&
+	    recent_has(&s->first_bytes, first_byte(key, f), f->now_s))
+		f->kind = SIGHTING_RANGE_REPEATED;
+}
+
+struct sighting
+seen_look(const struct seen *s, struct key_hash key, struct sighting_facts *f)
+{
+	complete(s, key, f);
+	if (f->kind != SIGHTING_BACKGROUND)
+		f->known = test(s, key);
+	return sighting_decide(&s->settings, f);
+}
+
+struct sighting
+seen_judge(struct seen *s, struct key_hash key, struct sighting_facts *f)
+{
+	complete(s, key, f);
+	if (f->kind != SIGHTING_BACKGROUND)
+		f->known = sighting_counts(f) ? record(s, key) : test(s, key);
+	if (f->kind == SIGHTING_RANGE_FIRST && sighting_counts(f))
+		recent_note(&s->first_bytes, first_byte(key, f), f->now_s);
+	return sighting_decide(&s->settings, f);
+}
+
+struct sighting
+seen_at_end(const struct seen *s, struct sighting_facts *f, unsigned followers, uint64_t body_bytes)
+{
+	f->over_budget = budget_is_over(&s->budget);
+	return sighting_at_end(&s->settings, f, followers, body_bytes);
+}
+
+void
+seen_charge(struct seen *s, int64_t bytes)
+{
+	budget_charge(&s->budget, bytes);
+}
+
+void
+seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, uint64_t written, double disk_used_share)
+{
+	budget_fill(&s->budget, now_ms, written);
+	atomic_store_explicit(&s->disk_used_share, disk_used_share, memory_order_relaxed);
 	if (s->pair)
 		pair_tick(s->pair, now_s);
 	else
@@ -218,6 +277,12 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 	s->born_s = now;
 	s->memory_options = o->memory;
 	s->memory_options.seed = (uint64_t)now;
+	s->settings = (struct sighting_settings){
+		.sightings = o->memory.sightings,
+		.max_object_bytes = o->max_object_bytes,
+		.fill_until = o->fill_until,
+	};
+	budget_init(&s->budget, o->write_budget_bytes_s, o->now_ms);
 	s->pair_options = (struct pair_options){
 		.capacity = o->memory.capacity,
 		.false_positives = o->memory.false_positives,

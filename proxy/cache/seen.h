@@ -1,7 +1,9 @@
-/* seen.h - the memory of sightings and its snapshot: the rotating pair, or another kind of filter
- * where one is asked for, or more than two sightings.
+/* seen.h - what the rule of admission (sighting.h) needs to remember, and the one door to ask it:
+ * the memory of sightings (the rotating pair, or another kind of filter where one is asked for or
+ * more than two sightings are) with its snapshot, who asked for which first byte within a minute,
+ * and the write budget.
  *
- * Threads   test, record, report from any; tick and save from the keeper.
+ * Threads   judge, look, charge and report from any; tick and save from the keeper.
  */
 #ifndef CACHE_SEEN_H
 #define CACHE_SEEN_H
@@ -10,13 +12,18 @@
 #include "filter/pair.h"
 #include "filter/short.h"
 #include "proxy/cache/cache.h"
+#include "proxy/cache/sighting.h"
 
 struct seen;
 
 struct seen_options {
-	struct cache *cache;	      /* borrowed: its seed, and its directory for the snapshot */
-	bool saved;		      /* the cache has a directory */
-	struct memory_options memory; /* but for the seed */
+	struct cache *cache;	       /* borrowed: its seed, and its directory for the snapshot */
+	bool saved;		       /* the cache has a directory */
+	struct memory_options memory;  /* but for the seed; its sightings are the rule's */
+	uint64_t max_object_bytes;     /* of a body; 0: no bound */
+	double fill_until;	       /* 0..1 */
+	uint64_t write_budget_bytes_s; /* 0: no bound */
+	int64_t now_ms;		       /* of the clock that seen_tick is told */
 };
 
 /* Restores the snapshot beside the cache, or starts empty with a warning that says why. -1 and a
@@ -24,12 +31,27 @@ struct seen_options {
 int seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err_bytes);
 void seen_close(struct seen **s); /* saves nothing */
 
-/* Asks for the key's line of memory, to be there when test or record comes. */
+/* Asks for the key's line of memory, to be there when judge or look comes. */
 void seen_prefetch(const struct seen *s, struct key_hash h);
-struct memory_sight seen_test(const struct seen *s, struct key_hash h);
-struct memory_sight seen_record(struct seen *s, struct key_hash h);
 
-void seen_tick(struct seen *s, int64_t now_s);
+/* The rule for this request, which is recorded under key when it counts. f->known, disk_used_share
+ * and over_budget are filled in (f->known is the caller's for SIGHTING_BACKGROUND); a repeated
+ * SIGHTING_RANGE_FIRST becomes SIGHTING_RANGE_REPEATED. f then holds all the facts: see
+ * seen_at_end.
+ */
+struct sighting seen_judge(struct seen *s, struct key_hash key, struct sighting_facts *f);
+/* The same, but nothing is recorded: what would the rule say? */
+struct sighting seen_look(const struct seen *s, struct key_hash key, struct sighting_facts *f);
+/* The rule again, of a fetch that was judged by f, when its body is whole. */
+struct sighting seen_at_end(const struct seen *s, struct sighting_facts *f, unsigned followers,
+			    uint64_t body_bytes);
+
+/* So many bytes are written to disk because of a verdict; below zero: they were not after all. */
+void seen_charge(struct seen *s, int64_t bytes);
+
+/* Of the disk: every byte written since start, and how full it is (0..1). */
+void
+seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, uint64_t written, double disk_used_share);
 /* Writes the snapshot, if there is a directory and something new; a warning when that fails. */
 void seen_save(struct seen *s, int64_t now_s);
 void seen_report(const struct seen *s, struct pair_stats *out);

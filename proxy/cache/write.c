@@ -99,17 +99,17 @@ cache_refer(struct cache *c, struct stored *o, const struct placement *body)
 	return put_record(c, o, body->fragments, body->fragments_n, false);
 }
 
-void
+bool
 cache_admit(struct cache *c, struct object *object)
 {
 	struct stored *o = stored_of(object);
 	uint8_t no = 0;
 	if (!c->store || !stored_has_body(o) || !ram_holds(c->ram, o) ||
 	    !atomic_compare_exchange_strong(&o->pub.on_disk, &no, 1))
-		return;
+		return false;
 	if (!cache_place(c, o, NULL, 0)) {
 		atomic_store(&o->pub.on_disk, 0);
-		return;
+		return false;
 	}
 	/* Removed or replaced while we wrote: then this is not the key's object any more. */
 	const struct placement *p = atomic_load(&o->placement);
@@ -117,6 +117,7 @@ cache_admit(struct cache *c, struct object *object)
 		store_remove(c->store, o->pub.hash);
 	else
 		ram_moved(c->ram, o);
+	return true;
 }
 
 /* ---- a write under way --------------------------------------------------------------------- */

@@ -127,6 +127,17 @@ fields_add(struct fields *f, struct str name, struct str value)
 	return true;
 }
 
+void
+fields_drop(struct fields *f, enum field_id id)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->v[i].id != id)
+			f->v[n++] = f->v[i];
+	f->n = n;
+	f->present &= ~(UINT64_C(1) << id);
+}
+
 const struct field *
 fields_next(const struct fields *f, enum field_id id, unsigned *at)
 {

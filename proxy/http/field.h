@@ -42,6 +42,8 @@ fields_has(const struct fields *f, enum field_id id)
 
 /* Appends; false when the array is full. */
 bool fields_add(struct fields *f, struct str name, struct str value);
+/* Without the lines of that name. */
+void fields_drop(struct fields *f, enum field_id id);
 /* First line of that name at or after index *at (start with 0), which moves behind it; NULL: none.
  */
 const struct field *fields_next(const struct fields *f, enum field_id id, unsigned *at);

@@ -1,5 +1,6 @@
 /* field_names.h - the field names the program acts on, one row each. Included with FIELD defined.
- * A new row also goes into the switch of field_id_of (test_field says so when it is forgotten). */
+ * A new row goes to the end, because the places of rows are on disk (field_block.h), and into the
+ * switch of field_id_of (test_field says so when either is forgotten). */
 /* clang-format off */
 /*    id                   name                          */
 FIELD(ACCEPT,              "accept")

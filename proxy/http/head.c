@@ -1,8 +1,7 @@
 /* head.c - heads written: the stored one, the updated one, the one for the origin. */
 #include "proxy/http/head.h"
 
-#include "proxy/http/date.h"
-#include "proxy/http/h1_parse.h"
+#include "proxy/http/field_block.h"
 #include "proxy/http/syntax.h"
 
 #define BIT(id) (UINT64_C(1) << FIELD_##id)
@@ -22,14 +21,6 @@ add_field(struct str name, struct str value, struct buf *out)
 	buf_add_lit(out, "\r\n");
 }
 
-static void
-add_date(int64_t now, struct buf *out)
-{
-	char date[DATE_BYTES];
-	date_format(now, date);
-	add_field(STR("Date"), (struct str){date, DATE_BYTES}, out);
-}
-
 static bool
 list_names(struct str list, struct str name)
 {
@@ -41,16 +32,6 @@ list_names(struct str list, struct str name)
 }
 
 /* -- what is kept of a response ---------------------------------------------------- */
-
-static void
-add_status_line(const struct response *r, struct buf *out)
-{
-	buf_add_lit(out, "HTTP/1.1 ");
-	buf_add_u64(out, (uint64_t)r->status);
-	buf_add_lit(out, " ");
-	buf_add_str(out, r->reason);
-	buf_add_lit(out, "\r\n");
-}
 
 static bool
 is_withheld(const struct response_cc *cc, const struct field *field)
@@ -94,27 +75,42 @@ has_date(const struct fields *f, int64_t now)
 void
 head_store(const struct response *r, int64_t now, struct buf *out, struct terms *terms)
 {
-	size_t from = out->n;
+	struct field_block_writer w;
 	bool dated = has_date(&r->fields, now);
 	unsigned tags = 0;
 	struct response_cc cc;
+	char date[DATE_BYTES];
 
 	response_cc_parse(&r->fields, &cc);
 	if (terms)
 		terms->etag_at = terms->etag_bytes = 0;
-	add_status_line(r, out);
+	field_block_begin(&w, out, r->status, r->reason);
 	for (unsigned i = 0; i < r->fields.n; i++) {
 		const struct field *f = &r->fields.v[i];
 		if (!is_kept(r, &cc, f, terms != NULL) || (f->id == FIELD_DATE && !dated))
 			continue;
 		if (f->id == FIELD_ETAG && terms && tags++ == 0) {
-			terms->etag_at = (uint32_t)(out->n - from + f->name.n + 2);
+			terms->etag_at = (uint32_t)field_block_value_at(&w, f->name);
 			terms->etag_bytes = (uint32_t)f->value.n;
 		}
-		add_field(f->name, f->value, out);
+		field_block_add(&w, f->id, f->name, f->value);
 	}
+	date_format(now, date);
 	if (!dated)
-		add_date(now, out);
+		field_block_add(&w, FIELD_DATE, STR("Date"), (struct str){date, DATE_BYTES});
+	field_block_end(&w);
+}
+
+bool
+head_read(struct str stored, struct response *out)
+{
+	struct field_block b;
+	if (!field_block_open(stored, &b))
+		return false;
+	out->status = b.status;
+	out->reason = field_block_reason(&b);
+	out->minor = 1;
+	return field_block_fields(&b, &out->fields);
 }
 
 /* Fields that speak of the stored bytes, or that our storing depends on (RFC 9111 3.2): Vary names
@@ -137,34 +133,46 @@ is_replaced(const struct response *fresh, const struct field *stored, const stru
 	return !is_bound(all, stored) && fields_next_named(&fresh->fields, stored->name, &at);
 }
 
-void
-head_update(struct str stored, const struct response *fresh, int64_t now, struct buf *out)
+static bool
+put(struct fields *to, const struct field *f)
 {
-	struct field v[FIELDS_MAX];
-	struct response old = {.fields = {.v = v, .cap = FIELDS_MAX}};
-	bool dated = has_date(&fresh->fields, now);
-	struct response_cc cc;
+	if (to->n == to->cap)
+		return false;
+	to->v[to->n++] = *f;
+	to->present |= bit(f->id);
+	return true;
+}
 
-	if (!h1_parse_response(stored, &old)) { /* never: we wrote it */
-		buf_add_str(out, stored);
-		return;
-	}
-	response_cc_parse(&fresh->fields, &cc);
-	add_status_line(&old, out);
-	for (unsigned i = 0; i < old.fields.n; i++)
-		if (old.fields.v[i].id != FIELD_DATE && !is_replaced(fresh, &v[i], &old.fields))
-			add_field(v[i].name, v[i].value, out);
-	for (unsigned i = 0; i < fresh->fields.n; i++) {
-		const struct field *f = &fresh->fields.v[i];
+bool
+head_update(const struct response *stored, const struct response *fresh, int64_t now,
+	    char date[DATE_BYTES], struct response *out)
+{
+	const struct fields *was = &stored->fields, *is = &fresh->fields;
+	struct field dated = {STR("Date"), fields_get(is, FIELD_DATE), FIELD_DATE};
+	struct response_cc cc;
+	bool room = true;
+
+	response_cc_parse(is, &cc);
+	out->status = stored->status;
+	out->reason = stored->reason;
+	out->minor = 1;
+	out->fields.n = 0;
+	out->fields.present = 0;
+	for (unsigned i = 0; i < was->n; i++)
+		if (was->v[i].id != FIELD_DATE && !is_replaced(fresh, &was->v[i], was))
+			room = room && put(&out->fields, &was->v[i]);
+	for (unsigned i = 0; i < is->n; i++) {
+		const struct field *f = &is->v[i];
 		bool news =
 			is_kept(fresh, &cc, f, true) || f->id == FIELD_AGE; /* 4.2.3 counts it */
-		if (news && !is_bound(&old.fields, f) && f->id != FIELD_DATE)
-			add_field(f->name, f->value, out);
+		if (news && !is_bound(was, f) && f->id != FIELD_DATE)
+			room = room && put(&out->fields, f);
 	}
-	if (dated)
-		add_field(STR("Date"), fields_get(&fresh->fields, FIELD_DATE), out);
-	else
-		add_date(now, out);
+	if (!has_date(is, now)) {
+		date_format(now, date);
+		dated.value = (struct str){date, DATE_BYTES};
+	}
+	return room && put(&out->fields, &dated);
 }
 
 /* -- what the origin is sent ------------------------------------------------------- */

@@ -1,16 +1,17 @@
 /* head.h - heads on their way: what we keep of a response, what a 304 changes in it, what we send
  * to the origin and to the client.
  *
- * A stored head is text: status line, then end-to-end field lines, each with CR LF, no empty line;
- * without Age, Content-Length, Transfer-Encoding, Connection and what it lists, and fields named
- * in no-cache="..." / private="...". It is what a client gets, before the fields made fresh per
- * answer (Age, Content-Length, Via, Cache-Status, Connection).
+ * A stored head is a field_block: status line and end-to-end field lines, without Age,
+ * Content-Length, Transfer-Encoding, Connection and what it lists, and fields named in
+ * no-cache="..." / private="...". It is what a client gets, before the fields made fresh per answer
+ * (Age, Content-Length, Via, Cache-Status, Connection).
  */
 #ifndef HTTP_HEAD_H
 #define HTTP_HEAD_H
 
 #include "proxy/base/buf.h"
 #include "proxy/http/cache_control.h"
+#include "proxy/http/date.h"
 #include "proxy/http/policy.h"
 
 /* Appends the stored head of r to out; adds Date (at now) when missing or no date. Sets
@@ -22,13 +23,19 @@ void head_store(const struct response *r, int64_t now, struct buf *out, struct t
  * client that asked is sent head_store(..., NULL) instead, which has it (5.2.2.4, 5.2.2.7). */
 bool head_withholds(const struct response *r);
 
-/* RFC 9111 3.2: the stored head updated with a 304's (or a HEAD 200's) fields: all of the new
+/* A stored head as a response (out->fields.v and cap set by the caller): views into it. False: it
+ * is none. */
+bool head_read(struct str stored, struct response *out);
+
+/* RFC 9111 3.2: the stored response with a 304's (or a HEAD 200's) fields: all of the new
  * response's fields replace stored ones of the same name, except what speaks of the stored bytes
  * or files them: Content-Length, Content-Encoding, Content-Range, Content-MD5, Content-Digest, ETag
- * and Vary where the stored head has them. now becomes the Date of a fresh without one. The result
- * parses as a response whose storing facts give the new terms; ask policy_304_is_of first. An Age
- * of fresh is in it, for those facts; head_store drops it. */
-void head_update(struct str stored, const struct response *fresh, int64_t now, struct buf *out);
+ * and Vary where the stored head has them. now, written to date, becomes the Date of a fresh
+ * without one. Ask policy_304_is_of first. An Age of fresh is in it, for the storing facts that
+ * give the new terms; head_store drops it. out->fields.v and cap are the caller's; the result is
+ * views into stored, fresh and date. False: more fields than cap. */
+bool head_update(const struct response *stored, const struct response *fresh, int64_t now,
+		 char date[DATE_BYTES], struct response *out);
 
 struct forward {	      /* what the request to the origin needs besides itself */
 	struct str client_ip; /* "192.0.2.1" or "2001:db8::1" */

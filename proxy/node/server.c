@@ -70,10 +70,10 @@ static int
 open_sightings(struct server *s, char *err, size_t err_bytes)
 {
 	static const enum memory_kind kind_of[] = {
-		[CONFIG_MEMORY_PAIR] = MEMORY_PAIR,
-		[CONFIG_MEMORY_COUNTING] = MEMORY_COUNTING,
-		[CONFIG_MEMORY_STABLE] = MEMORY_STABLE,
-		[CONFIG_MEMORY_SCALABLE] = MEMORY_SCALABLE,
+		[CONFIG_FILTER_PAIR] = MEMORY_PAIR,
+		[CONFIG_FILTER_COUNTING] = MEMORY_COUNTING,
+		[CONFIG_FILTER_STABLE] = MEMORY_STABLE,
+		[CONFIG_FILTER_SCALABLE] = MEMORY_SCALABLE,
 	};
 	const struct config *c = s->config;
 	struct seen_options o = {
@@ -81,12 +81,16 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 		.saved = c->cache.dir != NULL,
 		.memory =
 			{
-				.kind = kind_of[c->admission.memory],
+				.kind = kind_of[c->admission.filter],
 				.sightings = c->admission.sightings,
 				.capacity = c->admission.capacity,
 				.false_positives = c->admission.false_positives,
 				.rotate_after_s = c->admission.rotate_after_s,
 			},
+		.max_object_bytes = c->cache.max_object_bytes,
+		.fill_until = c->admission.fill_until,
+		.write_budget_bytes_s = c->admission.write_budget_bytes_s,
+		.now_ms = now_ms(),
 	};
 	return seen_open(&s->shelves.seen, &o, err, err_bytes);
 }
@@ -262,15 +266,9 @@ keep(struct server *s)
 {
 	struct shelves *sh = &s->shelves;
 	struct cache_stats stats;
-	seen_tick(sh->seen, now_s());
 	cache_stats(sh->cache, &stats);
-	if (stats.limit_bytes)
-		atomic_store(&sh->disk_used_share,
-			     (double)stats.used_bytes / (double)stats.limit_bytes);
-	int64_t rate = (int64_t)s->config->admission.write_budget_bytes_s;
-	int64_t left = atomic_load(&sh->budget);
-	if (rate && left < rate * 2)
-		atomic_fetch_add(&sh->budget, rate);
+	double used = stats.limit_bytes ? (double)stats.used_bytes / (double)stats.limit_bytes : 0;
+	seen_tick(sh->seen, now_s(), now_ms(), stats.written_bytes, used);
 }
 
 static void *

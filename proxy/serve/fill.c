@@ -66,6 +66,8 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	buf_add_str(&f->key, buf_str(&t->key));
 	f->primary_bytes = t->primary_bytes;
 	f->primary = t->primary;
+	f->sighting = t->sighting;
+	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
 	f->hash = t->hash;
 	f->forgotten = keep_forgotten(s->shelves, t->primary);
 	buf_add_str(&f->marker_names, buf_str(&t->variant_names));
@@ -94,8 +96,7 @@ fill_free(struct fill *f)
 	if (f->next)
 		f->next->prev = f->prev;
 	fill_drop_feeder(f);
-	if (f->write)
-		cache_write_abandon(&f->write);
+	keep_no_write(f);
 	keep_end_turn(f);
 	flight_close(f->flight);
 	flight_drop_leader(f->flight);
@@ -107,7 +108,6 @@ fill_free(struct fill *f)
 	buf_fini(&f->key);
 	buf_fini(&f->marker_names);
 	buf_fini(&f->marker_nonce);
-	buf_fini(&f->merged);
 	settings_unref(&f->settings);
 	free(f);
 }
@@ -121,7 +121,7 @@ static struct str
 line_of(const struct object *o, struct field *fields, struct response *r, enum field_id id)
 {
 	*r = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
-	return h1_parse_response(o->head, r) ? fields_get(&r->fields, id) : (struct str){0};
+	return head_read(o->head, r) ? fields_get(&r->fields, id) : (struct str){0};
 }
 
 static const struct origin *
@@ -208,8 +208,7 @@ on_leader_wake(void *ctx)
 	struct fill *f = ctx;
 	bool nearly_done =
 		f->write && f->expected != UINT64_MAX && f->expected - f->received <= FINISH_BYTES;
-	bool worth = f->background || f->whole || nearly_done ||
-		     (f->write && admission_writes(f->verdict));
+	bool worth = f->background || f->whole || nearly_done || (f->write && f->sighting.writes);
 	if (flight_readers(f->flight) == 0 && !worth) {
 		fill_abandon(f, 0, "abandoned");
 		return;
@@ -288,30 +287,32 @@ part_total(const struct object *part)
 	return total;
 }
 
-/* The origin was asked for the rest of f->part: false when it must be asked again, for the whole.
- * On success *rs has become the 200 of the whole: the part's head with the new fields. */
+/* The part's head with the fields of what completes it, as the 200 of the whole. */
 static bool
-take_part(struct fill *f, struct response *rs)
+whole_of(const struct object *part, const struct response *rs, char date[DATE_BYTES],
+	 struct response *out)
 {
-	bool completes = part_fills(f->part, f->gap, rs, keep_length(rs));
-	bool useless = rs->status == 206 || rs->status == 412 || rs->status == 416;
-	if (completes) {
-		buf_fini(&f->merged);
-		head_update(f->part->head, rs, now_s(), &f->merged);
-		struct field *fields = rs->fields.v;
-		*rs = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
-		completes = h1_parse_response(buf_str(&f->merged), rs);
-	}
-	if (completes) {
-		struct fields *fs = &rs->fields;
-		unsigned n = 0;
-		for (unsigned i = 0; i < fs->n; i++)
-			if (fs->v[i].id != FIELD_CONTENT_RANGE)
-				fs->v[n++] = fs->v[i];
-		fs->n = n;
-		fs->present &= ~((uint64_t)1 << FIELD_CONTENT_RANGE);
-		rs->status = 200;
-		rs->reason = STR("OK");
+	struct field fields[FIELDS_MAX];
+	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	if (!head_read(part->head, &stored) || !head_update(&stored, rs, now_s(), date, out))
+		return false;
+	fields_drop(&out->fields, FIELD_CONTENT_RANGE);
+	out->status = 200;
+	out->reason = STR("OK");
+	return true;
+}
+
+/* The origin was asked for the rest of f->part: false when it must be asked again, for the whole.
+ * On success *rs is what to go on with: the 200 of the whole (*merged), or as it came. */
+static bool
+take_part(struct fill *f, const struct response **rs, char date[DATE_BYTES],
+	  struct response *merged)
+{
+	int status = (*rs)->status;
+	bool useless = status == 206 || status == 412 || status == 416;
+	if (part_fills(f->part, f->gap, *rs, keep_length(*rs)) &&
+	    whole_of(f->part, *rs, date, merged)) {
+		*rs = merged;
 		return true;
 	}
 	object_unref(&f->part);
@@ -374,8 +375,11 @@ static void
 on_head(void *ctx, struct str head)
 {
 	struct fill *f = ctx;
-	struct field fields[FIELDS_MAX];
+	struct field fields[FIELDS_MAX], more[FIELDS_MAX];
+	char date[DATE_BYTES];
 	struct response rs = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	struct response merged = {.fields = {.v = more, .cap = FIELDS_MAX}};
+	const struct response *answer = &rs;
 	upstream_answered(f->serve->upstream, &f->origin, now_us() - f->asked_us);
 	if (!h1_parse_response(head, &rs)) {
 		log_warning("origin %s: an answer that cannot be read for %.*s",
@@ -393,10 +397,10 @@ on_head(void *ctx, struct str head)
 			fill_abandon(f, 502, "changed-between-parts");
 		return;
 	}
-	if (f->part && !take_part(f, &rs))
+	if (f->part && !take_part(f, &answer, date, &merged))
 		return;
-	keep_invalidated(f, &rs);
-	keep_answer(f, &rs, f->part ? part_total(f->part) : keep_length(&rs));
+	keep_invalidated(f, answer);
+	keep_answer(f, answer, f->part ? part_total(f->part) : keep_length(answer));
 	if (f->part && !add_part_at(f, 0))
 		return;
 }

@@ -25,7 +25,6 @@ struct fill {
 	struct key_hash primary, hash;
 	uint32_t forgotten; /* keep_forgotten() when the request left */
 	struct buf marker_names, marker_nonce;
-	struct buf merged;     /* a head made of a part's and its completion's */
 	struct object *object; /* being validated; a reference */
 	struct object *part;   /* a stored 206 being completed; a reference */
 	char client_ip[INET6_ADDRSTRLEN];
@@ -33,7 +32,10 @@ struct fill {
 	int64_t request_time;
 	int64_t asked_us; /* when the question now under way was put */
 
-	unsigned times; /* sightings known before this one */
+	struct sighting_facts facts; /* of the request, for the rule of admission */
+	struct sighting sighting;    /* what the rule says; recorded once, when the head is here */
+	uint64_t charged;	     /* to the write budget, for the write under way */
+	bool reload;		     /* of a fresh object, because the client wants it so */
 	bool published, whole, storable;
 	bool keeps_part; /* the write is of a 206, under a key of its own */
 	bool part_added;
@@ -42,7 +44,6 @@ struct fill {
 	struct object_write *write;
 	_Atomic uint64_t *turn; /* our slot of shelves.writing, or NULL */
 	uint64_t turn_since;
-	enum admission verdict;
 	struct terms terms;
 	struct key_hash stored_hash;
 	size_t stored_key_bytes, stored_head_bytes;
@@ -66,6 +67,8 @@ void keep_answer(struct fill *f, const struct response *rs, uint64_t length);
 void keep_validated(struct fill *f, const struct response *rs);
 /* keep.c: another fill may write the same large body. */
 void keep_end_turn(struct fill *f);
+/* keep.c: nothing is stored of what came so far. */
+void keep_no_write(struct fill *f);
 /* keep.c: the body is whole. */
 void keep_commit(struct fill *f);
 /* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */

@@ -4,7 +4,8 @@
 #include "proxy/serve/fill_inside.h"
 
 #include "proxy/serve/part.h"
-#include "proxy/http/h1_parse.h"
+#include "proxy/serve/sight.h"
+#include "proxy/http/head.h"
 
 #include <stdio.h>
 
@@ -108,42 +109,59 @@ keep_length(const struct response *rs)
 	return n;
 }
 
-/* A sighting is recorded when it can matter (DESIGN 2.3). */
-static struct memory_sight
-sight(struct fill *f, int status)
+/* What this trip counts for, asked once: under the variant's key, now that it is known. */
+static void
+judge(struct fill *f, int status, struct str variant)
 {
-	struct seen *s = f->serve->shelves->seen;
-	bool counts = f->kind == FILL_MISS && admission_counts(status);
-	return counts ? seen_record(s, f->primary) : seen_test(s, f->primary);
+	struct shelves *sh = f->serve->shelves;
+	struct memory_sight inherited = f->sighting.known;
+	f->facts = sight_of(&f->rq, f->route, status, f->client_ip, sh->seed);
+	f->facts.body_bytes = f->expected;
+	if (f->background)
+		f->facts.kind = SIGHTING_BACKGROUND;
+	else if (f->reload)
+		f->facts.kind = SIGHTING_RELOAD;
+	else if (f->kind == FILL_PASS)
+		f->facts.kind = SIGHTING_OTHER;
+	f->facts.known = inherited;
+	f->sighting = seen_judge(sh->seen, sighting_key(sh->seed, f->primary, variant), &f->facts);
 }
 
 static void
-admit(struct fill *f, int status)
+admit(struct fill *f, int status, struct str variant)
 {
-	struct shelves *sh = f->serve->shelves;
 	static const int16_t metric_of[ADMISSION_COUNT] = {
 		[ADMISSION_FIRST_SIGHT] = METRIC_FIRST_SIGHT + 1,
 		[ADMISSION_SEEN_CURRENT] = METRIC_SEEN_CURRENT + 1,
 		[ADMISSION_SEEN_PREVIOUS] = METRIC_SEEN_PREVIOUS + 1,
 	};
-	struct memory_sight s = sight(f, status);
-	struct admission_facts facts = {
-		.storable = true,
-		.rule = f->route->admit,
-		.sightings = f->settings->config->admission.sightings,
-		.seen = s.times,
-		.sight = s.sight,
-		.body_bytes = f->expected,
-		.max_object_bytes = f->settings->max_object_bytes,
-		.disk_used_share = atomic_load_explicit(&sh->disk_used_share, memory_order_relaxed),
-		.fill_until = f->settings->config->admission.fill_until,
-		.over_budget = f->settings->config->admission.write_budget_bytes_s &&
-			       atomic_load_explicit(&sh->budget, memory_order_relaxed) <= 0,
-	};
-	f->times = s.times;
-	f->verdict = admission_decide(&facts);
-	if (metric_of[f->verdict])
-		metrics_add(f->serve->metrics, (enum metric)(metric_of[f->verdict] - 1), 1);
+	judge(f, status, variant);
+	enum admission verdict = f->sighting.verdict;
+	if (metric_of[verdict])
+		metrics_add(f->serve->metrics, (enum metric)(metric_of[verdict] - 1), 1);
+}
+
+/* The write budget is charged when a write begins, so that many at once do not all find it full;
+ * what was not written after all is given back. */
+static void
+charge(struct fill *f, uint64_t body_bytes)
+{
+	uint64_t bytes =
+		body_bytes == UINT64_MAX
+			? 0
+			: cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes);
+	seen_charge(f->serve->shelves->seen, (int64_t)(bytes - f->charged));
+	f->charged = bytes;
+}
+
+void
+keep_no_write(struct fill *f)
+{
+	if (f->write)
+		cache_write_abandon(&f->write);
+	if (f->charged)
+		seen_charge(f->serve->shelves->seen, -(int64_t)f->charged);
+	f->charged = 0;
 }
 
 /* The marker at the primary key that says on what its variants vary; the one the request met, if it
@@ -171,7 +189,7 @@ keep_marker(struct fill *f, struct str names, struct buf *nonce)
 		.terms = f->terms,
 		.kind = OBJECT_MARKER,
 		.body_bytes = 0,
-		.disk = admission_writes(f->verdict),
+		.disk = f->sighting.writes,
 	};
 	struct object_write *w = cache_write_begin(sh->cache, &o);
 	struct object *marker = cache_write_commit(&w, false);
@@ -222,7 +240,7 @@ takes_turn(struct fill *f)
 {
 	_Atomic uint64_t *slot = &f->serve->shelves->writing[f->stored_hash.lo % WRITING_SLOTS];
 	uint64_t now = (uint64_t)now_s(), since = atomic_load(slot);
-	if (!is_large(f) || !admission_writes(f->verdict))
+	if (!is_large(f) || !f->sighting.writes)
 		return true;
 	if (is_taken(since) || !atomic_compare_exchange_strong(slot, &since, now))
 		return false;
@@ -254,10 +272,12 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.terms = f->terms,
 		.kind = OBJECT_RESPONSE,
 		.body_bytes = f->expected,
-		.disk = admission_writes(f->verdict),
+		.disk = f->sighting.writes,
 	};
 	if (takes_turn(f))
 		f->write = cache_write_begin(f->serve->shelves->cache, &o);
+	if (f->write && f->sighting.writes)
+		charge(f, f->expected);
 	buf_fini(&key);
 }
 
@@ -326,6 +346,24 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 	       !(f->terms.flags & TERMS_PARTIAL);
 }
 
+/* The next request does not know what a part varies on, unless a marker says so. */
+static void
+count_part(struct fill *f, const struct response *rs)
+{
+	struct buf names = {0}, variant = {0}, nonce = {0};
+	if (vary_names(&rs->fields, &names)) {
+		vary_key(buf_str(&names), &f->rq.fields, &variant);
+		judge(f, 200, buf_str(&variant));
+		f->sighting.writes = false; /* the part itself is kept in RAM */
+		if (names.n)
+			keep_marker(f, buf_str(&names), &nonce);
+	}
+	f->sighting.verdict = ADMISSION_NOT_STORABLE;
+	buf_fini(&names);
+	buf_fini(&variant);
+	buf_fini(&nonce);
+}
+
 /* A part that passed on first sight counts for its whole object (DESIGN 2.3), and is kept in RAM.
  */
 static void
@@ -338,7 +376,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 	whole.status = 200;
 	if (!judge_storable(f, &whole, now))
 		return;
-	seen_record(sh->seen, f->primary);
+	count_part(f, rs);
 	if (!part_is_sound(rs, f->expected))
 		return;
 	struct buf key = {0}, head = {0};
@@ -374,32 +412,31 @@ replaces_part(const struct fill *f, int status)
 static void
 learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 {
-	struct field fields[FIELDS_MAX];
+	struct field fields[FIELDS_MAX], more[FIELDS_MAX];
 	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
-	struct buf merged = {0}, head = {0};
+	struct response updated = {.fields = {.v = more, .cap = FIELDS_MAX}};
+	char date[DATE_BYTES];
+	struct buf head = {0};
 	struct terms terms;
 	if (!f->object || !asked_by_key(f) || rs->status != 200 ||
-	    !h1_parse_response(f->object->head, &stored))
+	    !head_read(f->object->head, &stored))
 		return;
 	if (policy_head(&stored.fields, f->object->body_bytes, &rs->fields) == HEAD_SAYS_CHANGED) {
 		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
 		return;
 	}
-	head_update(f->object->head, rs, now, &merged);
 	struct request get = f->rq;
 	get.method = METHOD_GET;
-	struct storing_facts facts = {&get, &stored, f->request_time, now, &f->settings->policy};
-	stored = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
-	if (h1_parse_response(buf_str(&merged), &stored) &&
+	struct storing_facts facts = {&get, &updated, f->request_time, now, &f->settings->policy};
+	if (head_update(&stored, rs, now, date, &updated) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
-		head_store(&stored, now, &head, &terms);
+		head_store(&updated, now, &head, &terms);
 		struct object *o =
 			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head), &terms);
 		object_unref(&o);
 	} else {
 		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
 	}
-	buf_fini(&merged);
 	buf_fini(&head);
 }
 
@@ -420,10 +457,10 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 		if (head_withholds(rs))
 			head_store(rs, now, &h.asker, NULL);
 		vary_key(buf_str(&h.vary), &f->rq.fields, &h.variant);
-		admit(f, rs->status);
+		admit(f, rs->status, buf_str(&h.variant));
 		begin_write(f, &h);
 	} else {
-		f->verdict = ADMISSION_NOT_STORABLE;
+		f->sighting = (struct sighting){.verdict = ADMISSION_NOT_STORABLE};
 		keep_part(f, rs, &h, now);
 		if (!policy_is_trouble(rs->status))
 			forget_old(f);
@@ -433,8 +470,8 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	h.too_large = is_large(f);
 	h.terms = f->terms;
 	h.storable = f->storable;
-	h.verdict = f->verdict;
-	h.stored = f->write && f->storable && admission_writes(f->verdict);
+	h.verdict = f->sighting.verdict;
+	h.stored = f->write && f->storable && f->sighting.writes;
 	if (f->kind != FILL_PASS)
 		remember_sharing(f);
 	f->published = true;
@@ -481,18 +518,18 @@ keep_validated(struct fill *f, const struct response *rs)
 {
 	struct shelves *sh = f->serve->shelves;
 	struct flight_head h = {.status = 304};
-	struct buf merged = {0}, head = {0};
-	struct field fields[FIELDS_MAX];
-	struct response updated = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	struct buf head = {0};
+	struct field fields[FIELDS_MAX], more[FIELDS_MAX];
+	struct response updated = {.fields = {.v = more, .cap = FIELDS_MAX}};
+	char date[DATE_BYTES];
 	int64_t now = now_s();
 	/* A 304 with another validator than ours must not update what is stored; that our own
 	 * validator still held it said all the same. */
 	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
-	bool ours = h1_parse_response(f->object->head, &stored) &&
+	bool ours = head_read(f->object->head, &stored) &&
 		    policy_304_is_of(&stored.fields, &rs->fields, now);
 	bool varies_else = ours && changes_vary(&stored.fields, &rs->fields);
-	head_update(f->object->head, rs, now, &merged);
-	bool ok = ours && !varies_else && h1_parse_response(buf_str(&merged), &updated);
+	bool ok = ours && !varies_else && head_update(&stored, rs, now, date, &updated);
 	if (ok) {
 		f->storable = judge_storable(f, &updated, now);
 		head_store(&updated, now, &head, &f->terms);
@@ -512,7 +549,6 @@ keep_validated(struct fill *f, const struct response *rs)
 		h.object = object_ref(f->object);
 	h.storable = f->storable;
 	h.terms = h.object->terms;
-	buf_fini(&merged);
 	buf_fini(&head);
 	remember_sharing(f);
 	f->published = f->whole = true;
@@ -521,33 +557,44 @@ keep_validated(struct fill *f, const struct response *rs)
 	flight_end(f->flight);
 }
 
+/* Followers that came while it arrived were sightings too. */
+static bool
+is_seen_again(struct fill *f)
+{
+	if (f->keeps_part || f->sighting.writes)
+		return false;
+	struct sighting end = seen_at_end(f->serve->shelves->seen, &f->facts,
+					  flight_followers(f->flight), f->received);
+	return end.writes;
+}
+
 /* The write is complete: the object is there from now on. */
 void
 keep_commit(struct fill *f)
 {
 	struct shelves *sh = f->serve->shelves;
-	const struct config *c = f->settings->config;
 	if (is_forgotten(f)) {
-		cache_write_abandon(&f->write);
+		keep_no_write(f);
 		return;
 	}
-	bool seen_again = f->route->admit == RULE_SIGHTINGS && !f->keeps_part &&
-			  admission_counts(f->terms.status) &&
-			  f->times + 1 + flight_followers(f->flight) >= c->admission.sightings;
+	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
-	if (!o)
+	if (o && o->on_disk)
+		charge(f, f->received);
+	else
+		keep_no_write(f);
+	f->charged = 0;	      /* it is settled */
+	if (!o && !f->reload) /* one client's wish takes nothing from the others */
 		forget_old(f);
-	else if (is_forgotten(f)) /* between the look and the write */
+	else if (o && is_forgotten(f)) /* between the look and the write */
 		cache_remove(sh->cache, o->hash, o->key);
 	object_unref(&o);
 	if (f->keeps_part)
 		return;
 	if (f->rq.method == METHOD_GET)
 		count_baseline(f, false, f->received);
-	if (f->verdict == ADMISSION_FIRST_SIGHT && seen_again)
+	if (seen_again)
 		metrics_add(f->serve->metrics, METRIC_SEEN_CURRENT, 1);
-	else if (f->verdict == ADMISSION_FIRST_SIGHT)
+	else if (f->sighting.verdict == ADMISSION_FIRST_SIGHT)
 		metrics_add(f->serve->metrics, METRIC_REFUSED_BYTES, f->received);
-	else if (c->admission.write_budget_bytes_s)
-		atomic_fetch_sub(&sh->budget, (int64_t)f->received);
 }

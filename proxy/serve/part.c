@@ -1,7 +1,7 @@
 /* part.c - what a stored 206 is good for. Pure: facts of heads and lengths. */
 #include "proxy/serve/part.h"
 
-#include "proxy/http/h1_parse.h"
+#include "proxy/http/head.h"
 #include "proxy/http/precond.h"
 
 void
@@ -25,7 +25,7 @@ static bool
 parse(const struct object *o, struct field *fields, struct response *r)
 {
 	*r = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
-	return h1_parse_response(o->head, r);
+	return head_read(o->head, r);
 }
 
 bool

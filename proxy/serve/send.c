@@ -3,10 +3,11 @@
  */
 #include "proxy/serve/fill.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/sight.h"
 #include "proxy/serve/txn.h"
 
 #include "proxy/http/date.h"
-#include "proxy/http/h1_parse.h"
+#include "proxy/http/field_block.h"
 #include "proxy/http/precond.h"
 
 #include <stdio.h>
@@ -155,65 +156,53 @@ answer_error(struct txn *t, int status, const char *word)
 
 /* ---- from a stored object ------------------------------------------------------------------ */
 
-static struct str
-first_line_cut(struct str head)
+static struct field_block
+block_of(struct str head)
 {
-	const char *nl = memchr(head.p, '\n', head.n);
-	return nl ? str_from(head, (size_t)(nl - head.p) + 1) : STR("");
+	struct field_block b = {0};
+	field_block_open(head, &b); /* else nothing: no lines */
+	return b;
+}
+
+/* Status line and lines as they are kept. */
+static void
+add_stored(struct txn *t, struct str head)
+{
+	struct field_block b = block_of(head);
+	buf_add_str(&t->out, b.start);
+	buf_add_str(&t->out, b.lines);
 }
 
 /* Field lines of a stored head that pass keep(). */
 static void
-add_lines(struct txn *t, struct str lines, bool (*keep)(struct str name))
+add_lines(struct txn *t, struct str head, bool (*keep)(const struct field_line *line))
 {
-	while (lines.n) {
-		const char *nl = memchr(lines.p, '\n', lines.n);
-		size_t n = nl ? (size_t)(nl - lines.p) + 1 : lines.n;
-		const char *colon = memchr(lines.p, ':', n);
-		if (colon && keep((struct str){lines.p, (size_t)(colon - lines.p)}))
-			buf_add(&t->out, lines.p, n);
-		lines = str_from(lines, n);
-	}
+	struct field_block b = block_of(head);
+	struct field_cursor at = {0};
+	struct field_line line;
+	while (field_block_next(&b, &at, &line))
+		if (keep(&line))
+			buf_add_str(&t->out, line.text);
 }
 
 /* RFC 9110 15.4.5: a 304 carries what would update a copy, not what describes a body. */
 static bool
-goes_with_304(struct str name)
+goes_with_304(const struct field_line *l)
 {
-	return name.n < 8 || strncasecmp(name.p, "content-", 8) != 0 ||
-	       str_ieq(name, STR("content-location"));
+	return l->name.n < 8 || strncasecmp(l->name.p, "content-", 8) != 0 ||
+	       l->id == FIELD_CONTENT_LOCATION;
 }
 
 static bool
-goes_with_multipart(struct str name)
+goes_with_multipart(const struct field_line *l)
 {
-	return !str_ieq(name, STR("content-type"));
+	return l->id != FIELD_CONTENT_TYPE;
 }
 
 static bool
-goes_with_416(struct str name)
+goes_with_416(const struct field_line *l)
 {
-	return !str_ieq(name, STR("content-type")) && !str_ieq(name, STR("content-encoding"));
-}
-
-static struct str
-find_line(struct str head, struct str name)
-{
-	struct str lines = first_line_cut(head);
-	while (lines.n) {
-		const char *nl = memchr(lines.p, '\n', lines.n);
-		size_t n = nl ? (size_t)(nl - lines.p) + 1 : lines.n;
-		if (n > name.n && lines.p[name.n] == ':' &&
-		    strncasecmp(lines.p, name.p, name.n) == 0) {
-			struct str value = {lines.p + name.n + 1, n - name.n - 1};
-			while (value.n &&
-			       (value.p[value.n - 1] == '\n' || value.p[value.n - 1] == '\r'))
-				value.n--;
-			return str_trim(value);
-		}
-		lines = str_from(lines, n);
-	}
-	return (struct str){0};
+	return l->id != FIELD_CONTENT_TYPE && l->id != FIELD_CONTENT_ENCODING;
 }
 
 static struct validators
@@ -287,14 +276,14 @@ select_part(struct txn *t, struct str head, const struct terms *terms, uint64_t 
 static void
 add_selected_head(struct txn *t, struct str head, uint64_t length)
 {
-	struct str lines = first_line_cut(head);
+	struct field_block block = block_of(head);
 	t->body_none = is_head(t) || t->status == 304 || t->status == 204;
 	switch (t->status) {
 	case 206:
 		add_status_line(t, 206);
 		t->multipart = t->slice_count > 1;
 		if (!t->multipart) {
-			buf_add_str(&t->out, lines);
+			buf_add_str(&t->out, block.lines);
 			buf_add_lit(&t->out, "Content-Range: ");
 			content_range_format(t->slices[0], length, &t->out);
 			buf_add_lit(&t->out, "\r\n");
@@ -303,20 +292,20 @@ add_selected_head(struct txn *t, struct str head, uint64_t length)
 		}
 		snprintf(t->boundary, sizeof t->boundary, "%016llx",
 			 (unsigned long long)(t->hash.hi ^ (uint64_t)t->begun_us));
-		t->part_type = find_line(head, STR("content-type"));
-		add_lines(t, lines, goes_with_multipart);
+		t->part_type = field_block_get(&block, FIELD_CONTENT_TYPE);
+		add_lines(t, head, goes_with_multipart);
 		buf_printf(&t->out, "Content-Type: multipart/byteranges; boundary=%s\r\n",
 			   t->boundary);
 		add_number(t, STR("Content-Length: "), multipart_bytes(t, length));
 		break;
 	case 304:
 		add_status_line(t, 304);
-		add_lines(t, lines, goes_with_304);
+		add_lines(t, head, goes_with_304);
 		break;
 	case 412:
 	case 416:
 		add_status_line(t, t->status);
-		add_lines(t, lines, goes_with_416);
+		add_lines(t, head, goes_with_416);
 		if (t->status == 416)
 			buf_printf(&t->out, "Content-Range: bytes */%llu\r\n",
 				   (unsigned long long)length);
@@ -324,7 +313,7 @@ add_selected_head(struct txn *t, struct str head, uint64_t length)
 		t->body_none = true;
 		break;
 	default:
-		buf_add_str(&t->out, head);
+		add_stored(t, head);
 		if (length != UINT64_MAX && t->status != 204)
 			add_number(t, STR("Content-Length: "), length);
 		break;
@@ -354,9 +343,9 @@ answer_object(struct txn *t)
 }
 
 static bool
-goes_with_part(struct str name)
+goes_with_part(const struct field_line *l)
 {
-	return !str_ieq(name, STR("content-range"));
+	return l->id != FIELD_CONTENT_RANGE;
 }
 
 void
@@ -370,7 +359,7 @@ answer_part(struct txn *t, struct slice want, uint64_t total)
 	part_held(o, &held, &total);
 	t->status = 206;
 	add_status_line(t, 206);
-	add_lines(t, first_line_cut(o->head), goes_with_part);
+	add_lines(t, o->head, goes_with_part);
 	buf_add_lit(&t->out, "Content-Range: ");
 	content_range_format(want, total, &t->out);
 	buf_add_lit(&t->out, "\r\n");
@@ -403,6 +392,24 @@ answer_validated(struct txn *t, const struct flight_head *h)
 	answer_object(t);
 }
 
+/* Who joined a flight counts for itself, under the key of what came. */
+static void
+judge_follower(struct txn *t, const struct flight_head *h)
+{
+	const struct shelves *sh = t->serve->shelves;
+	char client[INET6_ADDRSTRLEN] = "";
+	if (fields_has(&t->rq.fields, FIELD_RANGE))
+		conn_peer(t->conn, client);
+	struct sighting_facts f = sight_of(&t->rq, t->route, h->status, client, sh->seed);
+	if (f.kind == SIGHTING_PLAIN)
+		f.kind = SIGHTING_FOLLOWER;
+	f.storable = h->storable;
+	f.on_disk = h->stored;
+	f.body_bytes = h->body_bytes;
+	t->sighting =
+		seen_judge(sh->seen, sighting_key(sh->seed, t->primary, buf_str(&h->variant)), &f);
+}
+
 void
 answer_flight(struct txn *t)
 {
@@ -416,8 +423,10 @@ answer_flight(struct txn *t)
 	t->cs.collapsed = !t->leader;
 	t->detail = t->passing ? NULL : admission_word(h->verdict);
 	t->answer = t->passing ? ANSWER_PASS : t->leader ? ANSWER_MISS : ANSWER_COALESCED;
-	if (!t->leader && t->rq.method == METHOD_GET && admission_counts(h->status))
-		seen_record(t->serve->shelves->seen, t->primary);
+	if (t->leader)
+		t->sighting.verdict = t->passing ? ADMISSION_NOT_STORABLE : h->verdict;
+	else
+		judge_follower(t, h);
 	struct str head = buf_str(&h->head);
 	bool whole = t->leader && h->asker.n; /* with what the store must not hold */
 	if (h->storable && !t->passing) {
@@ -434,7 +443,7 @@ answer_flight(struct txn *t)
 	}
 	if (t->passing || !h->storable) { /* as it came, whatever its status */
 		t->body_none = is_head(t) || h->status == 204 || h->status == 304;
-		buf_add_str(&t->out, head);
+		add_stored(t, head);
 		if (h->body_bytes != UINT64_MAX && h->status != 204)
 			add_number(t, STR("Content-Length: "), h->body_bytes);
 		t->at = 0;

@@ -36,7 +36,6 @@ settings_create(const struct config *c)
 	s->routes = routes_create(c);
 	s->policy = policy_of(&c->cache);
 	read_trusted(s, &c->forwarded);
-	s->max_object_bytes = c->cache.max_object_bytes ? c->cache.max_object_bytes : UINT64_MAX;
 	s->users = 1;
 	return s;
 }

@@ -18,8 +18,7 @@ struct settings {
 	const struct config *config; /* limits, time limits and everything not compiled below */
 	struct routes *routes;
 	struct policy_settings policy;
-	uint64_t max_object_bytes; /* UINT64_MAX: no limit */
-	struct network *trusted;   /* forwarders that are believed: forwarded.trust */
+	struct network *trusted; /* forwarders that are believed: forwarded.trust */
 	unsigned trusted_count;
 	unsigned users;
 };

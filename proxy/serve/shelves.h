@@ -31,8 +31,6 @@ struct shelves {
 	_Atomic int64_t url_forgotten_s[FORGOTTEN_SLOTS];
 	/* By the key's hash: since when one fill writes a body too large for followers; 0: none. */
 	_Atomic uint64_t writing[WRITING_SLOTS];
-	_Atomic double disk_used_share; /* refreshed about once a second */
-	_Atomic int64_t budget;		/* bytes the write-rate budget still allows */
 };
 
 #endif

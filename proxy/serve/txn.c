@@ -8,6 +8,8 @@
 #include "proxy/base/mem.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/sight.h"
+#include "proxy/http/field_block.h"
 #include "proxy/http/h1_parse.h"
 
 #include <arpa/inet.h>
@@ -237,7 +239,7 @@ static void
 lookup_primary(struct txn *t)
 {
 	t->key.n = t->primary_bytes;
-	t->hash = t->primary;
+	t->hash = t->sighting_key = t->primary;
 	t->variant_names.n = t->nonce.n = 0;
 	object_unref(&t->object);
 	start_lookup(t);
@@ -257,8 +259,11 @@ lookup_variant(struct txn *t, struct object *marker)
 	object_unref(&t->found);
 	buf_add_lit(&t->key, "\n#");
 	buf_add_str(&t->key, buf_str(&t->nonce));
+	size_t variant = t->key.n;
+	const struct filter_seed *seed = t->serve->shelves->seed;
 	vary_key(buf_str(&t->variant_names), &t->rq.fields, &t->key);
-	t->hash = key_hash_of(t->serve->shelves->seed, t->key.p, t->key.n);
+	t->hash = key_hash_of(seed, t->key.p, t->key.n);
+	t->sighting_key = sighting_key(seed, t->primary, str_from(buf_str(&t->key), variant));
 	start_lookup(t);
 }
 
@@ -296,15 +301,31 @@ asks_for_less(const struct txn *t)
 	       fields_has(f, FIELD_IF_MODIFIED_SINCE);
 }
 
+static struct sighting_facts
+facts_of(const struct txn *t, int status)
+{
+	char client[INET6_ADDRSTRLEN] = "";
+	if (fields_has(&t->rq.fields, FIELD_RANGE))
+		conn_peer(t->conn, client);
+	return sight_of(&t->rq, t->route, status, client, t->serve->shelves->seed);
+}
+
+/* Is this request reason enough to fetch the whole of what it asks for? */
+static bool
+is_worth_the_whole(const struct txn *t)
+{
+	struct sighting_facts f = facts_of(t, 200);
+	return seen_look(t->serve->shelves->seen, t->sighting_key, &f).whole;
+}
+
 /* For this client alone. One who wants less is not made to pull the whole of what is not for the
  * store, or is on its way there. */
 static void
 fetch_own(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
-	t->as_it_came =
-		!t->object && asks_for_less(t) &&
-		(seen_test(sh->seen, t->primary).times == 0 || fill_is_writing(sh, t->hash));
+	t->as_it_came = !t->object && asks_for_less(t) &&
+			(!is_worth_the_whole(t) || fill_is_writing(sh, t->hash));
 	go_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
 }
 
@@ -347,8 +368,7 @@ static bool
 is_unseen(const struct txn *t)
 {
 	const struct shelves *sh = t->serve->shelves;
-	return t->route->admit == RULE_SIGHTINGS && seen_test(sh->seen, t->primary).times == 0 &&
-	       !flight_is_there(sh->flights, t->hash, buf_str(&t->key));
+	return !is_worth_the_whole(t) && !flight_is_there(sh->flights, t->hash, buf_str(&t->key));
 }
 
 /* Nothing whole is stored; perhaps a part is. True: the lookup goes on. */
@@ -389,8 +409,9 @@ answered_by_part(struct txn *t)
 	if (!part_answers(t->part, &t->rq, now, &want, &total))
 		return false;
 	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
-	unsigned sightings = seen_record(t->serve->shelves->seen, t->primary).times + 1;
-	if (sightings >= t->settings->config->admission.sightings)
+	struct sighting_facts f = facts_of(t, 200);
+	t->sighting = seen_judge(t->serve->shelves->seen, t->sighting_key, &f);
+	if (t->sighting.writes)
 		fill_behind(t, FILL_MISS);
 	t->cs.fwd = NULL;
 	t->cs.hit = t->cs.has_ttl = true;
@@ -446,15 +467,17 @@ count_hit(struct txn *t)
 	bool ram = o->place == OBJECT_IN_RAM;
 	t->answer = ram ? ANSWER_RAM : ANSWER_DISK;
 	t->detail = ram ? "ram" : "disk";
+	struct sighting_facts f = facts_of(t, o->terms.status);
+	f.on_disk = o->on_disk;
+	f.body_bytes = o->body_bytes;
+	t->sighting = seen_judge(sh->seen, t->sighting_key, &f);
 	if (t->rq.method != METHOD_GET)
 		return;
-	bool counts = admission_counts(o->terms.status);
-	unsigned sightings = counts ? seen_record(sh->seen, t->primary).times + 1 : 0;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch
 	 * (DESIGN 2.7). */
-	if (!o->on_disk && counts && t->route->admit != RULE_NEVER &&
-	    sightings >= t->settings->config->admission.sightings) {
-		cache_admit(sh->cache, o);
+	if (t->sighting.writes && cache_admit(sh->cache, o)) {
+		seen_charge(sh->seen,
+			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
 		metrics_add(t->serve->metrics, METRIC_SEEN_CURRENT, 1);
 	}
 	struct baseline_request b = {
@@ -554,7 +577,7 @@ run_begun(struct txn *t)
 		cachekey_build(&t->rq, &rules, &t->key);
 	}
 	t->primary_bytes = t->key.n;
-	t->primary = t->hash = key_hash_of(sh->seed, t->key.p, t->key.n);
+	t->primary = t->hash = t->sighting_key = key_hash_of(sh->seed, t->key.p, t->key.n);
 	seen_prefetch(sh->seen, t->primary); /* asked for below, after the cache */
 	request_cc_parse(&t->rq.fields, &t->cc);
 	if (!keyed || t->route->pass || !t->body_over || policy_lookup(&t->rq) == LOOKUP_NO) {
@@ -567,10 +590,20 @@ run_begun(struct txn *t)
 	start_lookup(t);
 }
 
+/* A head in another form than ours (another program wrote it) is as if it were not there. */
+static bool
+is_readable(const struct object *o)
+{
+	struct field_block b;
+	return o->kind == OBJECT_MARKER || field_block_open(o->head, &b);
+}
+
 static void
 run_lookup(struct txn *t)
 {
 	t->lookup_back = false;
+	if (t->found && !is_readable(t->found))
+		object_unref(&t->found);
 	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key),
 					  t->found->terms.response_time))
 		object_unref(&t->found);

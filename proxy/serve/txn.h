@@ -61,6 +61,8 @@ struct txn {
 	struct buf key; /* key text; a variant's behind variant_at */
 	size_t primary_bytes;
 	struct key_hash primary, hash; /* of the primary key, of the key looked up */
+	struct key_hash sighting_key;  /* under which this request counts: see sighting.h */
+	struct sighting sighting;      /* what the rule of admission says of it */
 	struct buf variant_names;      /* what the marker at the primary key says; empty: none */
 	struct buf nonce;	       /* of that marker */
 

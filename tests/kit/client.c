@@ -22,6 +22,23 @@ struct client {
 
 /* ---- the connection ------------------------------------------------------------------------- */
 
+static const char *own_address;
+
+void
+client_from(const char *address)
+{
+	own_address = address;
+}
+
+static void
+take_address(int fd)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET};
+	if (own_address && (inet_pton(AF_INET, own_address, &a.sin_addr) != 1 ||
+			    bind(fd, (struct sockaddr *)&a, sizeof a) < 0))
+		fail("cannot be %s: %s", own_address, strerror(errno));
+}
+
 static struct client *
 open_to(unsigned port, int receive_buffer)
 {
@@ -35,6 +52,7 @@ open_to(unsigned port, int receive_buffer)
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	if (receive_buffer)
 		setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+	take_address(c->fd);
 	if (connect(c->fd, (struct sockaddr *)&a, sizeof a) < 0)
 		fail("cannot connect to port %u: %s", port, strerror(errno));
 	return c;

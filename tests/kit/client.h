@@ -34,6 +34,8 @@ struct answer try_ask(const char *method, const char *target, const char *fields
 struct client;
 struct client *client_open(void);
 struct client *client_open_to(unsigned port);
+/* Clients opened from now on come from this address (of 127.0.0.0/8); NULL: from any. */
+void client_from(const char *address);
 struct client *client_open_narrow(void); /* with the smallest receive buffer there is */
 void client_send(struct client *c, const char *text);
 void client_send_bytes(struct client *c, const char *p, size_t n);

@@ -2,6 +2,8 @@
  */
 #include "tests/kit/kit.h"
 
+#include <time.h>
+
 #define FRESH "Cache-Control: max-age=600\r\n"
 enum { OBJECT = 200 << 10 };
 
@@ -172,23 +174,110 @@ SCENARIO("a revalidation uses up no sighting")
 	expect_between(edge_stat("admission.first_sight"), 1, 1);
 }
 
-SCENARIO("a Range request counts for the whole object, which the second sighting stores")
+SCENARIO("a Range for the first byte counts for the whole, once per address and minute")
 {
 	enum { BYTES = 1 << 20 };
+	static const char *const player[] = {"0-1", "0-", "0-", "500000-", "-1000", "700000-"};
 	origin_says("/r", .fields = FRESH, .pattern_bytes = BYTES, .seed = 9, .etag = "\"v\"",
 		    .ranges = true);
 	edge_start();
-	for (int i = 0; i < 2; i++) {
-		struct answer a = get_with("/r", "Range: bytes=1000-1999\r\n");
-		expect_status(a, 206);
-		expect_int((long long)a.body_bytes, 1000);
-		expect(memcmp(a.body, pattern(9, BYTES) + 1000, 1000) == 0);
-	}
+	/* A player probes, plays, seeks: one sighting. */
+	client_from("127.0.0.2");
+	for (size_t i = 0; i < sizeof player / sizeof *player; i++)
+		expect_status(get_with("/r", text("Range: bytes=%s\r\n", player[i])), 206);
+	/* Another address that begins in the middle, as a download in parts does: none. */
+	client_from("127.0.0.3");
+	expect_status(get_with("/r", "Range: bytes=1000-1999\r\n"), 206);
+	expect_status(get_with("/r", "Range: bytes=2000-2999\r\n"), 206);
+	for (int i = 0; i < origin_requests(); i++)
+		expect_that(heard_field(origin_request(i), "Range") != NULL,
+			    "request %d asked the origin for the whole", i);
+	edge_expect_stat("disk.objects", 0);
+	edge_expect_stat("admission.generation.keys", 1);
+	/* The first byte again, from there: the second sighting, and the whole is stored. */
+	struct answer a = get_with("/r", "Range: bytes=0-999\r\n");
+	expect_status(a, 206);
+	expect(a.body_bytes == 1000 && memcmp(a.body, pattern(9, BYTES), 1000) == 0);
 	edge_wait_stat("disk.objects", 1);
-	struct answer a = get("/r");
+	a = get("/r");
 	expect_status(a, 200);
 	expect_hit(a);
 	expect(a.body_bytes == BYTES && memcmp(a.body, pattern(9, BYTES), BYTES) == 0);
+}
+
+SCENARIO("ranges of what varies are counted by the variant, and its second sighting is stored")
+{
+	enum { BYTES = 100000 };
+	origin_says("/r", .fields = FRESH "Vary: Accept-Language\r\n", .pattern_bytes = BYTES,
+		    .etag = "\"v\"", .ranges = true);
+	edge_start();
+	for (int i = 0; i < 2; i++) {
+		client_from(i ? "127.0.0.3" : "127.0.0.2");
+		expect_status(get_with("/r", "Range: bytes=0-9\r\nAccept-Language: de\r\n"), 206);
+	}
+	edge_wait_stat("disk.objects", 1);
+	struct answer a = get_with("/r", "Accept-Language: de\r\n");
+	expect_hit(a);
+	expect_int((long long)a.body_bytes, BYTES);
+}
+
+SCENARIO("variants are counted one by one: those that are asked for once stay off the disk")
+{
+	enum { VARIANTS = 60, BYTES = 30000 };
+	origin_says("/v", .fields = FRESH "Vary: User-Agent\r\n", .pattern_bytes = BYTES);
+	edge_start("--memory", "1MiB"); /* far less than they take */
+	for (int i = 0; i < VARIANTS; i++)
+		expect_verdict(get_with("/v", text("User-Agent: ua/%d\r\n", i)),
+			       "detail=first-sight");
+	edge_expect_stat("disk.objects", 0);
+	expect_between(edge_stat("disk.written_bytes"), 0, 2 * BYTES);
+	/* One of them again is a second sighting, wherever it is answered from. */
+	get_with("/v", "User-Agent: ua/0\r\n");
+	edge_wait_stat("disk.objects", 1);
+	expect_hit(get_with("/v", "User-Agent: ua/0\r\n"));
+}
+
+SCENARIO("a client's no-cache writes nothing to disk, however often it comes")
+{
+	enum { BYTES = 200000, TIMES = 20 };
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES);
+	origin_says("/y", .fields = FRESH, .body = "small");
+	edge_start();
+	get("/x");
+	get("/x");
+	edge_wait_stat("disk.objects", 1);
+	edge_wait_stat("disk.written_bytes", BYTES);
+	double before = edge_stat("disk.written_bytes");
+	for (int i = 0; i < TIMES; i++) {
+		struct answer a = get_with("/x", "Cache-Control: no-cache\r\n");
+		expect_verdict(a, "detail=reload");
+		expect_no_verdict(a, "stored");
+		expect_int((long long)a.body_bytes, BYTES);
+	}
+	get("/y");
+	get("/y");
+	edge_wait_stat("disk.written_bytes", before + 1); /* and all that came before it */
+	expect_between(edge_stat("disk.written_bytes") - before, 1, BYTES);
+}
+
+SCENARIO("the write budget holds, for what is written from RAM too, and the verdict says so")
+{
+	enum { URLS = 100, BYTES = 60000, RATE = 64 << 10 };
+	origin_says("*", .fields = FRESH, .pattern_bytes = BYTES);
+	edge_start_yaml("admission:\n  write_budget: 64KiB\n");
+	time_t begun = time(NULL);
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < URLS; i++)
+			get(text("/%d", i));
+	for (int i = 0; i < URLS; i++) {
+		struct answer a = get(text("/new/%d", i));
+		expect_verdict(a, "detail=first-sight");
+	}
+	edge_wait_stat("disk.written_bytes", BYTES);
+	double seconds = difftime(time(NULL), begun) + 1;
+	expect_between(edge_stat("disk.written_bytes"), BYTES,
+		       RATE * (seconds + 2) + 2 * BYTES + (64 << 10));
+	expect_between(edge_stat("admission.seen_current"), 1, URLS / 2);
 }
 
 SCENARIO("an object over max_object is never written, and says so")

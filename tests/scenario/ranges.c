@@ -270,17 +270,18 @@ SCENARIO("a part is completed by fetching only what is missing, at its front, it
 		{"bytes=3-6", "bytes=2-8", {"bytes=0-2", "bytes=7-"}, 2},
 	};
 	static const char *const between[] = {"67", "01", "2345678"};
+	/* A range behind the first byte is no reason to fetch the whole; a plain GET is. */
 	origin_says("*", .fields = FRESH, .etag = "\"v\"", .body = "0123456789", .ranges = true);
 	edge_start();
 	for (int i = 0, n = 0; i < 3; i++) {
 		char *path = text("/%d", i);
 		get_with(path, text("Range: %s\r\n", cases[i].first));
 		n++;
-		struct answer a = get_with(path, text("Range: %s\r\n", cases[i].second));
-		expect_answer(a, 206, between[i]);
-		expect_verdict(a, "fwd=partial");
-		a = get(path);
+		struct answer a = get(path);
 		expect_answer(a, 200, "0123456789");
+		expect_verdict(a, "fwd=partial");
+		a = get_with(path, text("Range: %s\r\n", cases[i].second));
+		expect_answer(a, 206, between[i]);
 		expect_hit(a);
 		for (int k = 0; k < cases[i].requests; k++, n++) {
 			expect_text(heard_field(origin_request(n), "Range"), cases[i].asked[k]);

@@ -1,10 +1,10 @@
 /* test_baseline.c - what an ordinary cache would have written (DESIGN 3).
  * rooms: cache http base filter
  */
-#include "proxy/cache/admission.h"
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/sighting.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -142,13 +142,14 @@ request(struct scene *s, unsigned url)
 		object_unref(&o);
 		return;
 	}
-	struct admission_facts f = {
-		.storable = true, .sightings = 2, .seen = sight != SIGHT_FIRST, .sight = sight};
+	static const struct sighting_settings two = {.sightings = 2};
+	struct sighting_facts f = {
+		.storable = true, .status = 200, .known = {sight, sight != SIGHT_FIRST}};
 	struct object_write *w = cache_write_begin(
 		s->c, &(struct write_options){.hash = hash,
 					      .key = k,
 					      .body_bytes = BODY,
-					      .disk = admission_writes(admission_decide(&f))});
+					      .disk = sighting_decide(&two, &f).writes});
 	struct block *body = block_create(BODY);
 	memset(body->p, 1, BODY);
 	cache_write_body(w, body, 0, BODY);

@@ -95,7 +95,7 @@ START_TEST(every_setting_can_be_given)
 		      "origins:\n  - { url: http://a:81/, host: b, verify: off, read_timeout: 250ms }\n"
 		      "  - https://[::1]:82\n"
 		      "cache: { dir: none, max_object: 1.5MiB, targeted_field: X-CC, status_key: yes }\n"
-		      "admission: { memory: counting, sightings: 15, write_budget: 10M }\n"
+		      "admission: { filter: counting, sightings: 15, write_budget: 10M }\n"
 		      "routes:\n  - path: /api\n    pass: on\n    admit: never\n    query: sort\n"
 		      "    keep_params: [ a, b ]\n    key_headers: Accept\n"
 		      "access_log: '-'\nlog_level: debug\n") == 0,
@@ -114,7 +114,7 @@ START_TEST(every_setting_can_be_given)
 	ck_assert_ptr_null(c.cache.dir);
 	ck_assert_uint_eq(c.cache.max_object_bytes, 3 << 19);
 	ck_assert(c.cache.status_key);
-	ck_assert_int_eq(c.admission.memory, CONFIG_MEMORY_COUNTING);
+	ck_assert_int_eq(c.admission.filter, CONFIG_FILTER_COUNTING);
 	ck_assert_uint_eq(c.admission.write_budget_bytes_s, 10000000);
 	ck_assert_uint_eq(c.route_count, 1);
 	ck_assert_ptr_null(c.routes[0].host);
@@ -182,6 +182,22 @@ static const struct {
 	{ "cache: { dir: '' }\n",                 "t.yaml:1: cache.dir", "one line" },
 };
 /* clang-format on */
+
+START_TEST(an_old_name_works_for_one_release)
+{
+	ck_assert_msg(parse("admission: { memory: stable }\n") == 0, "%s", err);
+	ck_assert_int_eq(c.admission.filter, CONFIG_FILTER_STABLE);
+	config_fini(&c);
+	config_init(&c);
+	ck_assert_int_eq(parse("admission:\n  filter: pair\n  memory: stable\n"), -1);
+	ck_assert_msg(strstr(err, "t.yaml:3: \"admission.filter\" stands here again"), "%s", err);
+	config_fini(&c);
+	config_init(&c); /* another section's memory is what it always was */
+	ck_assert_msg(parse("cache: { memory: 2MiB }\n") == 0, "%s", err);
+	ck_assert_uint_eq(c.cache.memory_bytes, 2 << 20);
+	config_fini(&c);
+}
+END_TEST
 
 START_TEST(trust_is_a_list_of_networks)
 {
@@ -439,10 +455,10 @@ START_TEST(aliases_cannot_make_much_of_little)
 END_TEST
 
 UNIT("config", TEST(defaults_stand_without_a_file), TEST(the_file_of_the_design_loads),
-     TEST(every_setting_can_be_given), LOOP(mistake_is_explained, mistakes),
-     TEST(trust_is_a_list_of_networks), TEST(an_empty_file_or_group_means_defaults),
-     TEST(flags_stand_before_the_file), TEST(a_wrong_flag_is_named),
-     TEST(a_file_that_is_not_there_is_named), TEST(running_needs_an_origin),
-     TEST(twice_yaml_is_what_the_rows_say), TEST(the_examples_load_too),
-     TIMES(what_is_printed_loads_to_the_same, 5), TEST(differences_are_named),
-     TEST(aliases_cannot_make_much_of_little))
+     TEST(every_setting_can_be_given), TEST(an_old_name_works_for_one_release),
+     LOOP(mistake_is_explained, mistakes), TEST(trust_is_a_list_of_networks),
+     TEST(an_empty_file_or_group_means_defaults), TEST(flags_stand_before_the_file),
+     TEST(a_wrong_flag_is_named), TEST(a_file_that_is_not_there_is_named),
+     TEST(running_needs_an_origin), TEST(twice_yaml_is_what_the_rows_say),
+     TEST(the_examples_load_too), TIMES(what_is_printed_loads_to_the_same, 5),
+     TEST(differences_are_named), TEST(aliases_cannot_make_much_of_little))

@@ -1,12 +1,26 @@
 /* rooms: http base
  *
  * test_head.c - heads written: stored, updated, for the origin; and Cache-Status. */
+#include "proxy/http/field_block.h"
 #include "proxy/http/head.h"
 #include "tests/kit/heads.h"
 
 #define NOW   784111777
 #define TODAY "Date: Sun, 06 Nov 1994 08:49:37 GMT\n"
 #define LATER "Date: Sun, 06 Nov 1994 09:00:00 GMT\n"
+
+/* A stored head as text. */
+static void
+unpack(struct buf *b)
+{
+	struct field_block block;
+	ck_assert(field_block_check(buf_str(b)) && field_block_open(buf_str(b), &block));
+	struct buf text = {0};
+	buf_add_str(&text, block.start);
+	buf_add_str(&text, block.lines);
+	buf_fini(b);
+	*b = text;
+}
 
 /* Text of a buf with "\n" for CR LF, to compare with what a test says. */
 static const char *
@@ -45,6 +59,7 @@ START_TEST(store)
 	struct buf b = {0};
 	struct terms t;
 	head_store(response_of(stored[_i].response), NOW, &b, &t);
+	unpack(&b);
 	ck_assert_msg(strcmp(text_of(&b), stored[_i].want) == 0, "%s:\n%s", stored[_i].says,
 		      text_of(&b));
 	ck_assert_uint_eq(t.etag_bytes, 0);
@@ -71,6 +86,7 @@ START_TEST(what_is_passed_on_keeps_its_age)
 	head_store(response_of("HTTP/1.1 200 OK\n" TODAY
 			       "Age: 5\nCache-Control: private=a\nA: 1\nTE: x"),
 		   NOW, &b, NULL);
+	unpack(&b);
 	ck_assert_str_eq(text_of(&b),
 			 "HTTP/1.1 200 OK\n" TODAY "Age: 5\nCache-Control: private=a\nA: 1\n");
 	buf_fini(&b);
@@ -109,17 +125,35 @@ static const struct {
 
 START_TEST(update)
 {
-	char head[512], answer[512], want[512];
+	char head[512], answer[512], want[512], date[DATE_BYTES];
 	struct head_text h;
+	struct field was[32], is[64];
+	struct response old = {.fields = {.v = was, .cap = 32}},
+			updated = {.fields = {.v = is, .cap = 64}};
 	struct buf b = {0};
 	snprintf(head, sizeof head, "HTTP/1.1 200 OK\n%s", updates[_i].stored);
 	snprintf(answer, sizeof answer, "HTTP/1.1 304 Not Modified\n%s", updates[_i].fresh);
 	snprintf(want, sizeof want, "HTTP/1.1 200 OK\n%s", updates[_i].want);
-	struct str text = head_text_set(&h, head);
-	text.n -= 2; /* stored without the empty line */
-	head_update(text, response_of(answer), NOW, &b);
+	ck_assert(h1_parse_response(head_text_set(&h, head), &old));
+	ck_assert(head_update(&old, response_of(answer), NOW, date, &updated));
+	buf_add_lit(&b, "HTTP/1.1 200 OK\n");
+	for (unsigned i = 0; i < updated.fields.n; i++)
+		buf_printf(&b, "%.*s: %.*s\n", STR_ARG(is[i].name), STR_ARG(is[i].value));
 	ck_assert_msg(strcmp(text_of(&b), want) == 0, "%s:\n%s", updates[_i].says, text_of(&b));
 	buf_fini(&b);
+}
+END_TEST
+
+START_TEST(more_fields_than_room_are_no_update)
+{
+	char date[DATE_BYTES];
+	struct head_text h;
+	struct field was[4], is[3];
+	struct response old = {.fields = {.v = was, .cap = 4}},
+			updated = {.fields = {.v = is, .cap = 3}};
+	ck_assert(h1_parse_response(head_text_set(&h, "HTTP/1.1 200 OK\nA: 1\nB: 2"), &old));
+	ck_assert(head_update(&old, response_of("HTTP/1.1 304 x\nA: 3"), NOW, date, &updated));
+	ck_assert(!head_update(&old, response_of("HTTP/1.1 304 x\nC: 3"), NOW, date, &updated));
 }
 END_TEST
 
@@ -209,5 +243,6 @@ START_TEST(cache_status)
 END_TEST
 
 UNIT("head", LOOP(store, stored), TEST(where_the_tag_stands), TEST(what_is_passed_on_keeps_its_age),
-     TEST(what_only_the_first_client_gets), LOOP(update, updates), LOOP(forward, forwards),
+     TEST(what_only_the_first_client_gets), LOOP(update, updates),
+     TEST(more_fields_than_room_are_no_update), LOOP(forward, forwards),
      LOOP(cache_status, statuses))

@@ -1,0 +1,33 @@
+/* budget.h - how many bytes may still be written to disk now: one bucket of tokens, one token a
+ * byte.
+ *
+ * It fills at its rate, up to two seconds' worth, and is charged wherever bytes are written. A
+ * write is let go while anything is left and may overdraw it, so that objects larger than the
+ * bucket are written too; the debt is paid off before the next. Over any time the bytes written are
+ * at most rate * time + two seconds' worth + one object for each writer at once.
+ *
+ * Threads   any, without locks; fill from one.
+ */
+#ifndef CACHE_BUDGET_H
+#define CACHE_BUDGET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct budget {
+	uint64_t rate; /* bytes a second; 0: no bound */
+	_Atomic int64_t left;
+	_Atomic int64_t charged; /* all in all, refunds taken off */
+	int64_t filled_ms;
+};
+
+void budget_init(struct budget *b, uint64_t bytes_per_s, int64_t now_ms);
+bool budget_is_over(const struct budget *b);
+/* bytes below zero: given back, because they were not written after all. */
+void budget_charge(struct budget *b, int64_t bytes);
+/* Some ten times a second or so. written: all bytes that went to the disk since budget_init; what
+ * nobody was charged for (records carried over, heads, tables, snapshots) is charged here. */
+void budget_fill(struct budget *b, int64_t now_ms, uint64_t written);
+
+#endif

@@ -1,0 +1,107 @@
+/* sighting.c - the rule, in the order in which its reasons count. */
+#include "proxy/cache/sighting.h"
+
+static const struct {
+	bool records;
+	unsigned adds;
+} kinds[SIGHTING_KINDS] = {
+#define SIGHTING(id, records, adds, what) [SIGHTING_##id] = {records, adds},
+#include "proxy/cache/sighting_kinds.h"
+#undef SIGHTING
+};
+
+struct key_hash
+sighting_key(const struct filter_seed *seed, struct key_hash primary, struct str variant)
+{
+	if (!variant.n)
+		return primary;
+	struct key_hash v = key_hash_of(seed, variant.p, variant.n);
+	uint64_t both[4] = {primary.lo, primary.hi, v.lo, v.hi};
+	return key_hash_of(seed, both, sizeof both);
+}
+
+/* The object itself and its parts use up a sighting; redirects and errors do not (DESIGN 2.3),
+ * however long they may be kept. */
+static bool
+status_counts(int status)
+{
+	return status == 200 || status == 203 || status == 206;
+}
+
+bool
+sighting_counts(const struct sighting_facts *f)
+{
+	return kinds[f->kind].records && f->storable && status_counts(f->status);
+}
+
+static bool
+is_seen(const struct sighting_settings *s, const struct sighting_facts *f)
+{
+	unsigned adds = status_counts(f->status) ? kinds[f->kind].adds : 0;
+	return s->sightings <= 1 || f->known.times + adds >= s->sightings;
+}
+
+static bool
+is_too_large(const struct sighting_settings *s, const struct sighting_facts *f)
+{
+	return s->max_object_bytes && f->body_bytes != UINT64_MAX &&
+	       f->body_bytes > s->max_object_bytes;
+}
+
+/* With one sighting asked for, a new key is in the current generation by its own sighting. */
+static enum admission
+seen_where(const struct sighting_facts *f)
+{
+	return f->known.sight == SIGHT_PREVIOUS ? ADMISSION_SEEN_PREVIOUS : ADMISSION_SEEN_CURRENT;
+}
+
+static enum admission
+verdict(const struct sighting_settings *s, const struct sighting_facts *f, bool seen)
+{
+	if (!f->storable)
+		return ADMISSION_NOT_STORABLE;
+	if (f->on_disk)
+		return ADMISSION_ON_DISK;
+	if (f->route == RULE_NEVER)
+		return ADMISSION_NEVER;
+	if (is_too_large(s, f))
+		return ADMISSION_TOO_LARGE;
+	if (f->kind == SIGHTING_RELOAD)
+		return ADMISSION_RELOAD;
+	bool always = f->route == RULE_ALWAYS;
+	bool filling = f->disk_used_share < s->fill_until;
+	if (!always && !filling && !seen)
+		return ADMISSION_FIRST_SIGHT;
+	if (f->over_budget)
+		return ADMISSION_OVER_BUDGET;
+	if (always)
+		return ADMISSION_ALWAYS;
+	return seen ? seen_where(f) : ADMISSION_FILLING;
+}
+
+struct sighting
+sighting_decide(const struct sighting_settings *s, const struct sighting_facts *f)
+{
+	bool seen = is_seen(s, f);
+	enum admission a = verdict(s, f, seen);
+	return (struct sighting){
+		.verdict = a,
+		.recorded = sighting_counts(f),
+		.writes = admission_writes(a),
+		/* Nobody pulls a whole object because of one request for a part of it. */
+		.whole = f->route != RULE_SIGHTINGS || (seen && f->known.times > 0),
+		.known = f->known,
+	};
+}
+
+struct sighting
+sighting_at_end(const struct sighting_settings *s, const struct sighting_facts *f,
+		unsigned followers, uint64_t body_bytes)
+{
+	struct sighting_facts end = *f;
+	end.body_bytes = body_bytes;
+	end.known.times += followers;
+	if (followers && end.known.sight == SIGHT_FIRST)
+		end.known.sight = SIGHT_CURRENT;
+	return sighting_decide(s, &end);
+}

@@ -1,0 +1,66 @@
+/* sighting.h - the rule of admission (DESIGN 2), whole and in one place: is this request a
+ * sighting, what is the verdict, is the answer written to disk now?
+ *
+ * Pure: facts in, one struct out; no clock, no memory, no settings but those handed in. The proxy
+ * asks through seen.h, which adds what it remembers; the simulator and the baseline ask directly.
+ */
+#ifndef CACHE_SIGHTING_H
+#define CACHE_SIGHTING_H
+
+#include "filter/family/filter.h"
+#include "filter/short.h"
+#include "proxy/base/str.h"
+#include "proxy/cache/admission.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sighting_kind {
+#define SIGHTING(id, records, adds, what) SIGHTING_##id,
+#include "proxy/cache/sighting_kinds.h"
+#undef SIGHTING
+	SIGHTING_KINDS
+};
+
+struct sighting_settings {
+	unsigned sightings;	   /* 1 admits everything, 2 the second, N the N-th */
+	uint64_t max_object_bytes; /* of a body; 0: no bound */
+	double fill_until;	   /* 0..1 of the disk: admit everything until then */
+};
+
+struct sighting_facts {
+	enum sighting_kind kind;
+	enum admission_rule route;
+	bool storable;
+	bool on_disk;		   /* already, or being written for another request */
+	int status;		   /* of the answer; 200 for the whole that a part belongs to */
+	uint64_t body_bytes;	   /* UINT64_MAX: not known yet */
+	uint64_t client;	   /* of a Range: a hash of the client's address */
+	int64_t now_s;		   /* of a Range */
+	struct memory_sight known; /* before this request; seen_judge fills it in */
+	double disk_used_share;	   /* 0..1; likewise */
+	bool over_budget;	   /* likewise */
+};
+
+struct sighting {
+	enum admission verdict;
+	bool recorded; /* it counts: the memory of sightings has it from now on */
+	bool writes;   /* to disk: as it comes, or at once when it is in RAM already */
+	bool whole;    /* a request for less than the whole is reason enough to fetch the whole */
+	struct memory_sight known;
+};
+
+/* The key a variant's sightings are counted under: the URL's own hash while the object is not known
+ * to vary (variant empty), else made of that and of what vary_key gave. It is not the key that the
+ * variant is stored under, which changes whenever the URL's variants are forgotten. */
+struct key_hash
+sighting_key(const struct filter_seed *seed, struct key_hash primary, struct str variant);
+
+/* Whether this request is added to the memory. Needs no `known`. */
+bool sighting_counts(const struct sighting_facts *f);
+struct sighting sighting_decide(const struct sighting_settings *s, const struct sighting_facts *f);
+/* The same when the body is whole and its length known: followers that counted came meanwhile. */
+struct sighting sighting_at_end(const struct sighting_settings *s, const struct sighting_facts *f,
+				unsigned followers, uint64_t body_bytes);
+
+#endif

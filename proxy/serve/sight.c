@@ -1,0 +1,52 @@
+/* sight.c - which kind of sighting is it? Only the request's own words decide. */
+#include "proxy/serve/sight.h"
+
+#include "proxy/base/clock.h"
+#include "proxy/http/range.h"
+
+#include <string.h>
+
+/* Larger than any body, so that a range that counts from the end does not reach the beginning. */
+static const uint64_t ENDLESS = UINT64_C(1) << 62;
+
+static bool
+asks_for_first_byte(const struct slice *slices, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (slices[i].at == 0)
+			return true;
+	return false;
+}
+
+static enum sighting_kind
+kind_of(const struct request *rq)
+{
+	struct slice slices[RANGES_MAX];
+	unsigned n = 0;
+	if (rq->method == METHOD_HEAD)
+		return SIGHTING_HEAD;
+	if (rq->method != METHOD_GET)
+		return SIGHTING_OTHER;
+	struct str range = fields_get(&rq->fields, FIELD_RANGE);
+	if (!range.n || range_parse(range, ENDLESS, slices, &n) == RANGE_WHOLE)
+		return SIGHTING_PLAIN;
+	return asks_for_first_byte(slices, n) ? SIGHTING_RANGE_FIRST : SIGHTING_RANGE_ELSEWHERE;
+}
+
+struct sighting_facts
+sight_of(const struct request *rq, const struct route *route, int status, const char *client,
+	 const struct filter_seed *seed)
+{
+	struct sighting_facts f = {
+		.kind = kind_of(rq),
+		.route = route->admit,
+		.storable = true,
+		.status = status,
+		.body_bytes = UINT64_MAX,
+	};
+	if (f.kind == SIGHTING_RANGE_FIRST) {
+		f.client = key_hash_of(seed, client, strlen(client)).lo;
+		f.now_s = now_s();
+	}
+	return f;
+}

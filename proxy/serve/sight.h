@@ -1,0 +1,17 @@
+/* sight.h - a request as facts for the rule of admission (cache/sighting.h).
+ *
+ * Threads   any; pure but for the clock, which a Range asks.
+ */
+#ifndef SERVE_SIGHT_H
+#define SERVE_SIGHT_H
+
+#include "proxy/cache/sighting.h"
+#include "proxy/http/message.h"
+#include "proxy/serve/route.h"
+
+/* What this request would count for if its answer, of this status, may be stored. client: the text
+ * of its address. */
+struct sighting_facts sight_of(const struct request *rq, const struct route *route, int status,
+			       const char *client, const struct filter_seed *seed);
+
+#endif
