@@ -48,9 +48,11 @@ spot_of(const struct twice_pair *p, struct twice_key_hash h)
 	};
 }
 
-/* To be written: fetched for this core alone. Merely read, a line may come shared, and the
- * first compare-and-swap waits as long again to own it. (The compiler's own prefetch for
- * writing needs a flag that old processors would not know.) */
+/* Asks for a line that will be written, for this core alone: a line that was asked for only to be
+ * read may come shared, and the first compare-and-swap waits again to own it. On AMD (Zen 5) at
+ * 10^7 keys a first sighting costs 2.2 times the one-line floor without this and 1.5 with it.
+ * In assembler, since the compiler's own prefetch for writing is a plain one without -mprfchw;
+ * every x86-64 processor that does not know prefetchw takes it for a no-op. */
 static inline void
 prefetch_to_write(const void *p)
 {
