@@ -3,7 +3,7 @@
  * SECONDS are real numbers. */
 /*    kind     group                   key                    value                              help */
 FACT(SECONDS, "",                     "uptime_s",            r->uptime_s,                       "seconds since start")
-FACT(SHARE,   "requests",             "hit_ratio",           report_hit_ratio(r),               "requests answered without fetching a body, of all")
+FACT(SHARE,   "requests",             "hit_ratio",           report_hit_ratio(r),               "requests.hits of requests.total")
 FACT(SHARE,   "requests",             "baseline_hit_ratio",  report_baseline_hit_ratio(r),      "the same for a cache that admits at first sight")
 FACT(SHARE,   "bytes",                "hit_ratio",           report_byte_hit_ratio(r),          "body bytes from the cache, of those from cache and origins")
 FACT(SHARE,   "bytes",                "baseline_hit_ratio",  report_baseline_byte_hit_ratio(r), "the same for a cache that admits at first sight")

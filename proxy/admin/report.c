@@ -22,9 +22,9 @@ share(double part, double whole)
 }
 
 static double
-at_most_1(double v)
+between_0_and_1(double v)
 {
-	return v < 1 ? v : 1;
+	return v < 0 ? 0 : v < 1 ? v : 1;
 }
 
 /* Below zero while our own overhead (index, snapshots) outweighs what was left off the disk. */
@@ -40,27 +40,31 @@ report_saved_ratio(const struct report *r)
 	return share((double)report_saved_bytes(r), (double)r->baseline.written_bytes);
 }
 
-/* Whatever did not bring a body from an origin. */
-static double
-hits(const struct report *r)
+int64_t
+report_net_requests(const struct report *r)
 {
-	return (double)(r->n[METRIC_RAM_HITS] + r->n[METRIC_DISK_HITS] + r->n[METRIC_COALESCED] +
-			r->n[METRIC_REVALIDATED] + r->n[METRIC_STALE_SERVED]);
+	return (int64_t)r->n[METRIC_EXTRA_REQUESTS];
+}
+
+int64_t
+report_net_bytes(const struct report *r)
+{
+	return (int64_t)r->n[METRIC_EXTRA_BYTES];
 }
 
 double
 report_hit_ratio(const struct report *r)
 {
-	return at_most_1(share(hits(r), (double)r->n[METRIC_REQUESTS]));
+	return share((double)r->n[METRIC_HITS], (double)r->n[METRIC_REQUESTS]);
 }
 
-/* The baseline answers what we answer, and besides the requests that our rule sent to the origin.
- */
+/* The baseline answers what we answer, and what our rule sent to the origin, but not what we had
+ * and it would have fetched. */
 double
 report_baseline_hit_ratio(const struct report *r)
 {
-	return at_most_1(share(hits(r) + (double)r->n[METRIC_EXTRA_REQUESTS],
-			       (double)r->n[METRIC_REQUESTS]));
+	double hits = (double)r->n[METRIC_HITS] + (double)report_net_requests(r);
+	return between_0_and_1(share(hits, (double)r->n[METRIC_REQUESTS]));
 }
 
 static double
@@ -78,8 +82,8 @@ report_byte_hit_ratio(const struct report *r)
 double
 report_baseline_byte_hit_ratio(const struct report *r)
 {
-	return at_most_1(share((double)(r->n[METRIC_BYTES_FROM_CACHE] + r->n[METRIC_EXTRA_BYTES]),
-			       body_bytes(r)));
+	double bytes = (double)r->n[METRIC_BYTES_FROM_CACHE] + (double)report_net_bytes(r);
+	return between_0_and_1(share(bytes, body_bytes(r)));
 }
 
 static double

@@ -4,8 +4,9 @@
 static const struct {
 	bool records;
 	unsigned adds;
+	bool brings;
 } kinds[SIGHTING_KINDS] = {
-#define SIGHTING(id, records, adds, what) [SIGHTING_##id] = {records, adds},
+#define SIGHTING(id, records, adds, brings, what) [SIGHTING_##id] = {records, adds, brings},
 #include "proxy/cache/sighting_kinds.h"
 #undef SIGHTING
 };
@@ -62,6 +63,8 @@ verdict(const struct sighting_settings *s, const struct sighting_facts *f, bool 
 		return ADMISSION_NOT_STORABLE;
 	if (f->on_disk)
 		return ADMISSION_ON_DISK;
+	if (!kinds[f->kind].brings)
+		return ADMISSION_NOT_STORABLE;
 	if (f->route == RULE_NEVER)
 		return ADMISSION_NEVER;
 	if (is_too_large(s, f))

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum sighting_kind {
-#define SIGHTING(id, records, adds, what) SIGHTING_##id,
+#define SIGHTING(id, records, adds, brings, what) SIGHTING_##id,
 #include "proxy/cache/sighting_kinds.h"
 #undef SIGHTING
 	SIGHTING_KINDS

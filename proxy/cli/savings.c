@@ -115,7 +115,8 @@ print_traffic(FILE *to, const struct savings *s)
 		count(s->requests, a), lasting(s->uptime, b),
 		bytes(s->sent, (char[UNITS_BYTES]){0}));
 	fprintf(to,
-		"  hit ratio                %11.1f%%   RAM %.1f%%, disk %.1f%%, shared fetch %.1f%%",
+		"  hit ratio                %11.1f%%   RAM %.1f%%, disk %.1f%%; besides, shared fetch "
+		"%.1f%%",
 		100 * s->hit_ratio, percent(s->ram_hits, s->requests),
 		percent(s->disk_hits, s->requests), percent(s->coalesced, s->requests));
 	fprintf(to, s->revalidated + s->stale > 0 ? ", revalidated or stale %.1f%%\n" : "\n",

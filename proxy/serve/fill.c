@@ -252,6 +252,7 @@ fill_behind(struct txn *t, enum fill_kind kind)
 		return;
 	struct fill *f = fill_new(t, kind, flight);
 	f->background = true;
+	metrics_add(f->serve->metrics, METRIC_BACKGROUND, 1);
 	f->rq.method = METHOD_GET; /* for the store, whatever the client wanted to see of it */
 	f->rq.method_name = STR("GET");
 	keep_stored(f, t);

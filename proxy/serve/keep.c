@@ -127,20 +127,6 @@ judge(struct fill *f, int status, struct str variant)
 	f->sighting = seen_judge(sh->seen, sighting_key(sh->seed, f->primary, variant), &f->facts);
 }
 
-static void
-admit(struct fill *f, int status, struct str variant)
-{
-	static const int16_t metric_of[ADMISSION_COUNT] = {
-		[ADMISSION_FIRST_SIGHT] = METRIC_FIRST_SIGHT + 1,
-		[ADMISSION_SEEN_CURRENT] = METRIC_SEEN_CURRENT + 1,
-		[ADMISSION_SEEN_PREVIOUS] = METRIC_SEEN_PREVIOUS + 1,
-	};
-	judge(f, status, variant);
-	enum admission verdict = f->sighting.verdict;
-	if (metric_of[verdict])
-		metrics_add(f->serve->metrics, (enum metric)(metric_of[verdict] - 1), 1);
-}
-
 /* The write budget is charged when a write begins, so that many at once do not all find it full;
  * what was not written after all is given back. */
 static void
@@ -457,7 +443,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 		if (head_withholds(rs))
 			head_store(rs, now, &h.asker, NULL);
 		vary_key(buf_str(&h.vary), &f->rq.fields, &h.variant);
-		admit(f, rs->status, buf_str(&h.variant));
+		judge(f, rs->status, buf_str(&h.variant));
 		begin_write(f, &h);
 	} else {
 		f->sighting = (struct sighting){.verdict = ADMISSION_NOT_STORABLE};
@@ -593,8 +579,6 @@ keep_commit(struct fill *f)
 		return;
 	if (f->rq.method == METHOD_GET)
 		count_baseline(f, false, f->received);
-	if (seen_again)
-		metrics_add(f->serve->metrics, METRIC_SEEN_CURRENT, 1);
-	else if (f->sighting.verdict == ADMISSION_FIRST_SIGHT)
+	if (!seen_again && f->sighting.verdict == ADMISSION_FIRST_SIGHT)
 		metrics_add(f->serve->metrics, METRIC_REFUSED_BYTES, f->received);
 }

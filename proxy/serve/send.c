@@ -129,6 +129,7 @@ void
 answer_local(struct txn *t, int status, struct str fields, struct str body)
 {
 	t->cs.fwd = NULL;
+	t->answer = ANSWER_LOCAL;
 	add_text(t, status, fields, body);
 }
 
@@ -137,6 +138,7 @@ answer_fault(struct txn *t, const struct fault *f)
 {
 	char body[256];
 	t->fault = f;
+	t->answer = ANSWER_REJECTED;
 	t->keep_alive = false;
 	t->detail = f->word;
 	int n = snprintf(body, sizeof body, "%d %s: %s\n", f->status, reason(f->status), f->rule);
@@ -149,6 +151,7 @@ void
 answer_error(struct txn *t, int status, const char *word)
 {
 	char body[128];
+	t->answer = ANSWER_ERROR;
 	t->detail = word;
 	int n = snprintf(body, sizeof body, "%d %s: %s\n", status, reason(status), word);
 	add_text(t, status, STR(""), (struct str){body, (size_t)n});
@@ -338,8 +341,6 @@ answer_object(struct txn *t)
 	if (t->body_none || t->until == t->at)
 		t->ended = true;
 	end_head(t);
-	if (!t->ended && t->answer != ANSWER_NONE)
-		metrics_add(t->serve->metrics, METRIC_BYTES_FROM_CACHE, t->until - t->at);
 }
 
 static bool
@@ -372,7 +373,6 @@ answer_part(struct txn *t, struct slice want, uint64_t total)
 	t->at = t->slices[0].at;
 	t->until = t->at + want.n;
 	end_head(t);
-	metrics_add(t->serve->metrics, METRIC_BYTES_FROM_CACHE, want.n);
 }
 
 /* ---- from a flight ------------------------------------------------------------------------- */
@@ -386,7 +386,8 @@ answer_validated(struct txn *t, const struct flight_head *h)
 	t->cs.fwd_status = h->status;
 	t->cs.stored = h->stored;
 	t->cs.collapsed = !t->leader;
-	t->answer = ANSWER_REVALIDATED;
+	t->answer = t->leader ? ANSWER_REVALIDATED : ANSWER_COALESCED;
+	txn_judge_stored(t);
 	t->detail = t->object->place == OBJECT_IN_RAM ? "ram" : "disk";
 	flight_leave(&t->reader);
 	answer_object(t);

@@ -9,7 +9,7 @@
 #include "proxy/serve/fill.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
-#include "proxy/http/field_block.h"
+#include "proxy/serve/tally.h"
 #include "proxy/http/h1_parse.h"
 
 #include <arpa/inet.h>
@@ -318,6 +318,15 @@ is_worth_the_whole(const struct txn *t)
 	return seen_look(t->serve->shelves->seen, t->sighting_key, &f).whole;
 }
 
+void
+txn_judge_stored(struct txn *t)
+{
+	struct sighting_facts f = facts_of(t, t->object->terms.status);
+	f.kind = SIGHTING_VALIDATION;
+	f.on_disk = t->object->on_disk;
+	t->sighting = seen_look(t->serve->shelves->seen, t->sighting_key, &f);
+}
+
 /* For this client alone. One who wants less is not made to pull the whole of what is not for the
  * store, or is on its way there. */
 static void
@@ -358,7 +367,7 @@ go_together(struct txn *t)
 	if (t->leader)
 		fill_start(t, kind);
 	else
-		metrics_add(t->serve->metrics, METRIC_COALESCED, 1);
+		metrics_add(t->serve->metrics, METRIC_JOINED, 1);
 }
 
 /* A first sighting that asks for a part, or whether its copy is still good, is not made to pull the
@@ -429,6 +438,7 @@ miss(struct txn *t)
 		return;
 	if (t->cc.only_if_cached) {
 		answer_error(t, 504, "only-if-cached");
+		t->answer = ANSWER_ONLY_IF_CACHED;
 		return;
 	}
 	t->cs.fwd = t->variant_names.n ? "vary-miss" : "uri-miss";
@@ -450,6 +460,7 @@ validate(struct txn *t)
 {
 	if (t->cc.only_if_cached) {
 		answer_error(t, 504, "only-if-cached");
+		t->answer = ANSWER_ONLY_IF_CACHED;
 		return;
 	}
 	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
@@ -475,11 +486,9 @@ count_hit(struct txn *t)
 		return;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch
 	 * (DESIGN 2.7). */
-	if (t->sighting.writes && cache_admit(sh->cache, o)) {
+	if (t->sighting.writes && cache_admit(sh->cache, o))
 		seen_charge(sh->seen,
 			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
-		metrics_add(t->serve->metrics, METRIC_SEEN_CURRENT, 1);
-	}
 	struct baseline_request b = {
 		.hash = t->hash,
 		.record_bytes = cache_record_bytes(o->key.n, o->head.n, o->body_bytes),
@@ -590,20 +599,10 @@ run_begun(struct txn *t)
 	start_lookup(t);
 }
 
-/* A head in another form than ours (another program wrote it) is as if it were not there. */
-static bool
-is_readable(const struct object *o)
-{
-	struct field_block b;
-	return o->kind == OBJECT_MARKER || field_block_open(o->head, &b);
-}
-
 static void
 run_lookup(struct txn *t)
 {
 	t->lookup_back = false;
-	if (t->found && !is_readable(t->found))
-		object_unref(&t->found);
 	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key),
 					  t->found->terms.response_time))
 		object_unref(&t->found);
@@ -654,6 +653,7 @@ serve_stale(struct txn *t)
 {
 	flight_leave(&t->reader);
 	t->answer = ANSWER_STALE;
+	txn_judge_stored(t);
 	t->detail = "stale-if-error";
 	t->cs.hit = false;
 	t->cs.has_ttl = true;
@@ -776,31 +776,12 @@ txn_timeout(struct txn *t, enum waiting what)
 
 /* ---- end ----------------------------------------------------------------------------------- */
 
-static void
-count(struct txn *t)
-{
-	static const int8_t metric_of[] = {
-		[ANSWER_NONE] = -1,
-		[ANSWER_RAM] = METRIC_RAM_HITS,
-		[ANSWER_DISK] = METRIC_DISK_HITS,
-		[ANSWER_MISS] = METRIC_MISSES,
-		[ANSWER_COALESCED] = -1, /* counted when it joined */
-		[ANSWER_PASS] = METRIC_PASSED,
-		[ANSWER_REVALIDATED] = METRIC_REVALIDATED,
-		[ANSWER_STALE] = METRIC_STALE_SERVED,
-	};
-	if (t->fault)
-		metrics_add(t->serve->metrics, METRIC_BAD_REQUESTS, 1);
-	if (metric_of[t->answer] >= 0)
-		metrics_add(t->serve->metrics, (enum metric)metric_of[t->answer], 1);
-}
-
 void
 txn_finish(struct txn *t)
 {
 	if (t->state != TXN_DONE)
 		txn_move(t, TXN_DONE);
-	count(t);
+	tally_answer(t);
 	access_log(t);
 	let_go(t);
 	t->conn->txn = NULL;

@@ -35,14 +35,9 @@ enum txn_next {
 
 /* Where an answer comes from, for the counters and the log. */
 enum answer {
-	ANSWER_NONE,
-	ANSWER_RAM,
-	ANSWER_DISK,
-	ANSWER_MISS,
-	ANSWER_COALESCED,
-	ANSWER_PASS,
-	ANSWER_REVALIDATED,
-	ANSWER_STALE
+#define ANSWER(id, metric, what) ANSWER_##id,
+#include "proxy/serve/answers.h"
+#undef ANSWER
 };
 
 struct txn {
@@ -124,6 +119,9 @@ void txn_timeout(struct txn *t, enum waiting what);
 /* The last outstanding answer from the disk is here, after the client left. */
 void txn_came_home(struct txn *t);
 void txn_free_spares(struct serve *s);
+
+/* The verdict on an answer from t->object that brings nothing new to store. */
+void txn_judge_stored(struct txn *t);
 
 /* The only assignment to t->state. */
 void txn_move(struct txn *t, enum txn_state to);

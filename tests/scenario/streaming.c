@@ -217,7 +217,7 @@ SCENARIO("SIGTERM: a worker without clients still fetches for those of another w
 	client_request(leader, "GET", "/x", "If-None-Match: \"w\", \"v\"\r\n");
 	expect_status(client_read(leader, "GET"), 304);
 	struct call *follower = call_get("/x");
-	edge_wait_stat("requests.coalesced", 1);
+	edge_wait_stat("requests.joined", 1);
 	client_close(leader);
 	edge_wait_stat("connections.closed", 2);
 	edge_signal(SIGTERM);

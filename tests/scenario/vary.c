@@ -161,7 +161,7 @@ SCENARIO("who waits for a variant that turns out to vary on more asks for its ow
 	struct call *one = call_with("GET", "/v", "A: 2\r\nB: 1\r\n", NULL);
 	origin_wait_requests(2);
 	struct call *two = call_with("GET", "/v", "A: 2\r\nB: 2\r\n", NULL);
-	edge_wait_stat("requests.coalesced", 1);
+	edge_wait_stat("requests.joined", 1);
 	barrier_open(go);
 	call_expect(one, 200, "one");
 	call_expect(two, 200, "two");

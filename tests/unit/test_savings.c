@@ -11,6 +11,7 @@ demo_run(void)
 {
 	struct report r = {.version = "test", .uptime_s = 65, .now_s = 1000};
 	r.n[METRIC_REQUESTS] = 50000;
+	r.n[METRIC_HITS] = 33000;
 	r.n[METRIC_RAM_HITS] = 20000;
 	r.n[METRIC_DISK_HITS] = 13000;
 	r.n[METRIC_ORIGIN_REQUESTS] = 17000;

@@ -1,0 +1,38 @@
+/* tally.c - one function that every request ends in: so the counters sum to the answers. */
+#include "proxy/serve/tally.h"
+
+#include "proxy/serve/txn.h"
+
+static enum metric
+metric_of_answer(enum answer a)
+{
+	static const enum metric rows[] = {
+#define ANSWER(id, metric, what) [ANSWER_##id] = METRIC_##metric,
+#include "proxy/serve/answers.h"
+#undef ANSWER
+	};
+	return rows[a];
+}
+
+static enum metric
+metric_of_verdict(enum admission a)
+{
+	static const enum metric rows[ADMISSION_COUNT] = {
+#define ADMISSION(id, written, word, why) [ADMISSION_##id] = METRIC_##id,
+#include "proxy/cache/admissions.h"
+#undef ADMISSION
+	};
+	return rows[a];
+}
+
+void
+tally_answer(const struct txn *t)
+{
+	struct metrics *m = t->serve->metrics;
+	metrics_add(m, metric_of_answer(t->answer), 1);
+	metrics_add(m, metric_of_verdict(t->sighting.verdict), 1);
+	if (t->cs.hit)
+		metrics_add(m, METRIC_HITS, 1);
+	if (t->from_object)
+		metrics_add(m, METRIC_BYTES_FROM_CACHE, t->body_sent);
+}
