@@ -104,7 +104,7 @@ run:
 	@build/twice $(if $(ORIGIN),run --origin $(ORIGIN),demo)
 test:
 	@.ci/deps test && $(AGAIN) test-programs
-	@$(RUN) $(if $(T),,tests/lint/layers.sh $(wildcard tests/lint/pure.sh)) $(UNITS) $(FUZZERS) $(SCENARIOS)
+	@$(RUN) $(if $(T),,tests/lint/layers.sh $(wildcard tests/lint/pure.sh) tests/install_filter.sh) $(UNITS) $(FUZZERS) $(SCENARIOS)
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 
 SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/scenario tests/fuzz bench))
