@@ -40,3 +40,10 @@ install-filter: $(B)/lib/libtwice-filter.a $(B)/lib/libtwice-filter.so
 	sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(FILTER_VERSION)|' \
 		filter/install/twice-filter.pc.in > $(FILTER_LIBDIR)/pkgconfig/twice-filter.pc
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
+
+uninstall: uninstall-filter
+.PHONY: uninstall-filter
+uninstall-filter:
+	rm -f $(addprefix $(FILTER_LIBDIR)/,libtwice-filter.a libtwice-filter.so libtwice-filter.so.* \
+		pkgconfig/twice-filter.pc)
+	rm -rf $(FILTER_INCLUDE)
