@@ -24,6 +24,10 @@
 
 #include "filter/hash.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum twice_sight {
 	TWICE_SIGHT_FIRST,    /* in neither generation */
 	TWICE_SIGHT_CURRENT,  /* in the current one */
@@ -116,5 +120,9 @@ int twice_pair_save(const struct twice_pair *p, const struct twice_seed *seed, i
 const char *
 twice_pair_load(struct twice_pair **out, const struct twice_pair_options *o,
 		const struct twice_seed *seed, int64_t now_s, twice_pair_read_fn *read, void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

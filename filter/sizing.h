@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- the classic filter ---- */
 
 /* (1 - (1 - 1/m)^(kn))^k */
@@ -104,5 +108,9 @@ size_t twice_sizing_explain(char *out, size_t room, uint64_t urls, double fpr);
 
 /* The table of rates, m/n = 2..9 by k = 1..7, as text. */
 size_t twice_sizing_explain_table(char *out, size_t room);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 #include "filter/hash.h"
 #include "filter/family/snapshot.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct twice_cells;
 
 struct twice_cells_shape {
@@ -45,5 +49,9 @@ double twice_cells_fpr(const struct twice_cells *c);
 
 int twice_cells_save(const struct twice_cells *c, const struct twice_snapshot_sink *to);
 struct twice_cells *twice_cells_load(struct twice_snapshot_source *from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

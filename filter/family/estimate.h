@@ -16,6 +16,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct twice_estimate {
 	double keys;
 	double error; /* one standard error */
@@ -36,5 +40,9 @@ struct twice_estimate twice_estimate_both(const struct twice_estimate_pair *p);
 
 /* The chance that an absent key is found now: (X/m)^k. */
 double twice_estimate_fpr(uint64_t bits, unsigned hashes, uint64_t ones);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

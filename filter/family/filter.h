@@ -26,6 +26,10 @@
 #include "filter/pair.h"
 #include "filter/family/snapshot.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* clang-format off */
 #define TWICE_FILTER_KINDS(X)                           \
 	/* name      word        most sightings */ \
@@ -114,5 +118,9 @@ int twice_filter_save(const struct twice_filter *m, const struct twice_filter_pl
 const char *
 twice_filter_load(struct twice_filter **out, const struct twice_filter_options *o,
 		  const struct twice_filter_place *here, struct twice_snapshot_source from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

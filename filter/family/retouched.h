@@ -30,6 +30,10 @@
 #include "filter/family/probe.h"
 #include "filter/family/snapshot.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* clang-format off */
 #define TWICE_RETOUCHED_RULES(X)                                 \
 	X(RANDOM,                 "random")                \
@@ -75,5 +79,9 @@ twice_retouched_save_bits(const struct twice_retouched *r, const struct twice_sn
 /* The whole workshop, counts and all. */
 int twice_retouched_save(const struct twice_retouched *r, const struct twice_snapshot_sink *to);
 struct twice_retouched *twice_retouched_load(struct twice_snapshot_source *from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -15,6 +15,10 @@
 
 #include "filter/family/chain.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct twice_scalable_options {
 	uint64_t keys;	 /* of the first link */
 	double fpr;	 /* of the whole, however far it grows */
@@ -24,5 +28,9 @@ struct twice_scalable_options {
 
 struct twice_chain_plan twice_scalable_plan(const struct twice_scalable_options *o);
 struct twice_chain *twice_scalable_create(const struct twice_scalable_options *o);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

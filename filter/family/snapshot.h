@@ -29,6 +29,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TWICE_SNAPSHOT_VERSION 1
 #define TWICE_SNAPSHOT_PARAMS  8
 
@@ -128,5 +132,9 @@ struct twice_snapshot_buffer {
 };
 twice_snapshot_write_fn twice_snapshot_buffer_write;
 twice_snapshot_read_fn twice_snapshot_buffer_read;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

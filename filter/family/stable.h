@@ -21,6 +21,10 @@
 #include "filter/hash.h"
 #include "filter/family/snapshot.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TWICE_STABLE_WIDTH_MOST 8
 
 struct twice_stable;
@@ -59,5 +63,9 @@ size_t twice_stable_memory(const struct twice_stable *s);
 
 int twice_stable_save(const struct twice_stable *s, const struct twice_snapshot_sink *to);
 struct twice_stable *twice_stable_load(struct twice_snapshot_source *from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
