@@ -48,10 +48,8 @@ struct result {
 /* Makes f, adds n keys, asks for n others. */
 #define MEASURE(make, add, has, memory, destroy)                                             \
 	do {                                                                                 \
-		double began = cpu_seconds();                                                \
 		make;                                                                        \
 		double made = cpu_seconds();                                                 \
-		(void)unmade;                                                                \
 		for (uint64_t i = 0; i < n; i++) {                                           \
 			struct twice_key_hash h = key(i);                                    \
 			(void)h;                                                             \

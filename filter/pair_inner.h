@@ -37,7 +37,7 @@ struct twice_pair {
 	_Atomic uint64_t idle;	 /* rotations that needed no new generation: both were empty */
 	uint64_t first_number;
 
-	/* The housekeepers' own: whoever sets the flag may write what follows it. */
+	/* The thread that sets one of the flags may write the fields behind it. */
 	alignas(LINE_BYTES) _Atomic bool rotating;
 	_Atomic bool sweeping;
 	_Atomic uint64_t sweep_at, sweep_from; /* next line; generation when the pass began */

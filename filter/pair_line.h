@@ -15,13 +15,13 @@
  * Turning a column from g - 1 to g is one 16-byte compare-and-swap: the word of g - 1
  * keeps its data and is retired (its tag changes), the word of g is emptied. Adding is
  * an 8-byte compare-and-swap of a word that is not retired. Hence
- *  - whoever still believes in g - 1 when a column has been turned fails to add to it,
- *    and starts again: what g sees of g - 1 in a turned column never changes;
- *  - turning and adding are never half done, whoever stops where.
+ *  - a thread that has not noticed that a column was turned to g fails to add to it and
+ *    starts again: in a turned column the content of generation g - 1 never changes;
+ *  - turning and adding are never half done, wherever a thread stops.
  *
  * Codes repeat after 16 generations, the tag of one word after 8. No column is ever
- * more than COLUMN_STALE = 7 behind (pair.c sweeps), and nobody turns with a view of the
- * present older than 3 (pair.c counts turners): so a code has one meaning.
+ * more than COLUMN_STALE = 7 behind (pair_rotate.c sweeps), and no thread turns a column with a
+ * view more than 3 generations old (pair_rotate.c counts turners): so a code has one meaning.
  */
 #ifndef TWICE_PAIR_LINE_H
 #define TWICE_PAIR_LINE_H
@@ -71,7 +71,7 @@ word_tag(unsigned half, uint64_t g)
 	return tag << WORD_BITS;
 }
 
-/* The present, as somebody saw it, with what follows from it worked out once. */
+/* The current generation as a thread saw it, with its parity and tags worked out once. */
 struct view {
 	uint64_t generation;
 	unsigned half;	       /* its parity */
@@ -210,7 +210,7 @@ column_swap(struct column *c, struct column_words from, struct column_words to)
 }
 
 /* Brings a column to g, unless it is there or beyond. Only between turn_begin and
- * turn_end of pair.c. */
+ * turn_end of pair_rotate.c. */
 static inline void
 column_turn(struct column *c, uint64_t g)
 {

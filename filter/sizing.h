@@ -35,7 +35,7 @@ double twice_sizing_best_hashes(double m, double n);
 /* m = -n ln p / (ln 2)^2, with the best k */
 double twice_sizing_bits(double n, double p);
 
-/* n log2(1/p): what any structure needs that answers with error p */
+/* n log2(1/p): the least that any structure with error p needs */
 double twice_sizing_least_bits(double n, double p);
 
 /* 1 / ln 2: a Bloom filter needs this many times the least */

@@ -59,11 +59,11 @@ const char *
 twice_filter_may(const struct twice_filter_options *o)
 {
 	if (o->kind >= TWICE_FILTER_KIND_COUNT)
-		return "memory must be pair, counting, stable or scalable";
+		return "the filter must be pair, counting, stable or scalable";
 	if (o->sightings < 1 || o->sightings > TWICE_FILTER_SIGHTINGS_MOST)
 		return "sightings must be 1 to 15";
 	if (o->sightings > facts[twice_filter_kind_for(o)].sightings_most)
-		return "more than 2 sightings need memory: counting";
+		return "more than 2 sightings need the filter: counting";
 	if (o->capacity < 1 || o->capacity > CAPACITY_MOST)
 		return "capacity must be 1 to 2^40 keys";
 	if (!(o->false_positives > 0) || !(o->false_positives < 1))

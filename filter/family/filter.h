@@ -5,7 +5,7 @@
  *	stable    one filter that forgets at random: never rotates, no window
  *	scalable  two generations that grow: the window is a time, not a number
  *
- * Which is right when, measured: README.md, "Which memory when".
+ * Which is right when, measured: README.md, "Which filter for admission".
  * A pair asked for more than two sightings is served by counting.
  *
  * Units     seconds, handed in: there is no clock here.
@@ -52,7 +52,7 @@ struct twice_filter_options {
 	enum twice_filter_kind kind;
 	unsigned sightings;	 /* how many make a key known: 1..15 */
 	uint64_t capacity;	 /* distinct keys per generation, or in stable's window */
-	double false_positives;	 /* of the whole memory */
+	double false_positives;	 /* of both generations together */
 	double recall;		 /* stable: share of keys known after capacity others; 0: 0.95 */
 	uint64_t rotate_after_s; /* age at which a generation closes; 0: never */
 	uint64_t seed;		 /* stable: where its random draws begin */

@@ -94,7 +94,7 @@ twice_generations_tick(struct twice_generations *t, int64_t now_s)
 		rotate(t);
 }
 
-/* Two chances to be wrong: both must miss for the memory to be right. */
+/* Two chances to be wrong: both must miss for the answer to be right. */
 static double
 either(double a, double b)
 {

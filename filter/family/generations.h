@@ -1,4 +1,4 @@
-/* generations.h - two generations of any filter that counts: what the pair does, for the other
+/* generations.h - two generations of any filter that counts: like the pair, for the other
  * kinds.
  *
  * The current one takes keys until it is full or its time is over; then it

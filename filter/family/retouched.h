@@ -13,8 +13,8 @@
  *	best-ratio    fewest keys held per troublesome key cleared
  *
  * The selective rules need counts: of keys added and of troublesome keys told
- * about, per bit. That is 33 bits of memory for each bit of filter, in
- * the place where it is prepared; what is sent out is the filter alone.
+ * about, per bit. That is 33 bits of memory for each bit of filter, where
+ * it is prepared; only the filter itself is sent out.
  *
  * Threads   one writer at a time.
  * Errors    create: NULL. Counts stop at 65535. No merge: cleared bits of one
@@ -76,7 +76,7 @@ const char *twice_retouched_word(enum twice_retouched_rule rule);
 int
 twice_retouched_save_bits(const struct twice_retouched *r, const struct twice_snapshot_sink *to);
 
-/* The whole workshop, counts and all. */
+/* The filter with its counts, to be prepared further elsewhere. */
 int twice_retouched_save(const struct twice_retouched *r, const struct twice_snapshot_sink *to);
 struct twice_retouched *twice_retouched_load(struct twice_snapshot_source *from);
 

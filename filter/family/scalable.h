@@ -5,7 +5,7 @@
  * r: the compound rate stays below P0 (1 + r + r^2 + ...) = P0/(1-r).
  * Everything but its birth is in chain.h.
  *
- * The ratio decides who pays. With 0.85 the first link already gets a small share of the
+ * The ratio decides which filters pay. With 0.85 the first link already gets a small share of the
  * rate, and every later one nearly as much: right for a filter that grows by orders of
  * magnitude. With 0.5 a filter that stays in its first link needs 2.5 bits per key less, and
  * one that has grown a thousandfold 6 more.

@@ -57,6 +57,7 @@ shares_of(const uint64_t pattern[PATTERNS], unsigned bits, uint64_t now, uint64_
 
 static const double planned[] = {0.5, 0.15, 0.01, 0.001, 1e-4, 1e-5, 1e-6}; /* 1 to 7 bits */
 
+/* The spread of a few tries knows nothing of rare ones: 5% are allowed beside it. */
 /* Twelve keys in a word of the pair, one after the other: after each, the share of choices that
  * are there already. */
 START_TEST(a_word_is_forecast_whatever_the_number_of_bits)
@@ -82,7 +83,7 @@ START_TEST(a_word_is_forecast_whatever_the_number_of_bits)
 	for (unsigned j = 1; j <= KEYS; j++) {
 		double mean = sum[j] / TRIES, want = twice_sizing_word_fpr(&l, j);
 		double error = sqrt(fmax(squares[j] / TRIES - mean * mean, 0) / TRIES);
-		ck_assert_msg(fabs(mean - want) <= 5 * error + 0.01 * want,
+		ck_assert_msg(fabs(mean - want) <= 5 * error + 0.05 * want,
 			      "seed 5, %u bits, %u keys: %.3g, forecast %.3g, error %.2g",
 			      l.per_word, j, mean, want, error);
 	}
