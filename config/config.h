@@ -50,6 +50,7 @@ struct config_cache {
 	uint64_t max_object_bytes; /* 0: chosen from disk */
 	uint64_t stale_if_error_s; /* served stale on a dead origin where nothing forbids it */
 	uint64_t stale_while_revalidate_s;
+	uint64_t stale_after_ms; /* the origin hangs: what may be served on error is, after this */
 	uint64_t default_ttl_s;
 	double heuristic_fraction;
 	uint64_t heuristic_max_s;
@@ -79,7 +80,10 @@ struct config_timeouts {
 struct config_forwarded {
 	char **trust; /* networks whose X-Forwarded-*, Forwarded are kept and appended to */
 	unsigned trust_count;
-	char *via; /* pseudonym: "twice" */
+	char *via;   /* pseudonym: "twice" */
+	char **drop; /* request fields that GET and HEAD do not take along; "default": the known */
+	unsigned drop_count;
+	bool keep_underscores;
 };
 
 struct config {

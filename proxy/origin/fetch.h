@@ -33,12 +33,13 @@ struct origin_options {
 	/* Host sent to the origin; NULL: the client's is passed. The name in TLS (SNI, certificate)
 	 * is the one in the URL; where that is an address, this one. */
 	const char *host;
-	const char *ca_file;	  /* NULL: the system's */
-	bool insecure;		  /* do not verify the certificate */
-	long connect_timeout_ms;  /* 0: 5000; for a free connection, and again to open one (DNS and
-				     TLS too) */
-	long read_timeout_ms;	  /* 0: 60000; without a byte from the origin, head or body */
-	unsigned max_connections; /* per worker; 0: 256; further fetches queue */
+	const char *ca_file;	 /* NULL: the system's */
+	bool insecure;		 /* do not verify the certificate */
+	long connect_timeout_ms; /* 0: 5000; for a free connection, and again to open one (DNS and
+				    TLS too) */
+	long read_timeout_ms;	 /* 0: 60000; without a byte from the origin, head or body */
+	/* per worker; 0: 256; further fetches queue. Those that send a body hold at most half. */
+	unsigned max_connections;
 };
 /* Checks and keeps copies. NULL and a sentence in err on a bad URL or unreadable CA file. */
 struct origin *origin_create(const struct origin_options *o, char *err, size_t err_bytes);
@@ -89,11 +90,11 @@ struct fetch_events {
 
 struct fetch_request {
 	const struct origin *origin;
-	struct str method; /* as received: also M-SEARCH */
-	struct str target; /* origin form, sent as it is: no normalisation */
-	struct str host;   /* the client's authority; sent unless the origin overrides it */
-	struct str
-		fields; /* "Name: value\r\n" lines (head_forward), well-formed; sent as they are */
+	struct str method;    /* as received: also M-SEARCH */
+	struct str target;    /* origin form, sent as it is: no normalisation */
+	struct str host;      /* the client's authority; sent unless the origin overrides it */
+	struct str fields;    /* "Name: value\r\n" lines (serve/outgoing), well-formed; sent as they
+				 are */
 	enum framing framing; /* of the request's body: NONE, LENGTH, CHUNKED */
 	uint64_t content_length;
 	bool idempotent; /* may be sent once more when a kept connection turns out dead */

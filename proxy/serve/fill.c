@@ -9,6 +9,7 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
 #include "proxy/http/h1_parse.h"
 
@@ -70,6 +71,10 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
 	buf_add_str(&f->variants.nonce, buf_str(&t->variants.nonce));
 	conn_peer(t->conn, f->client_ip);
+	f->outgoing = t->outgoing;
+	f->outgoing.rq = &f->rq;
+	f->outgoing.client_ip = str_of(f->client_ip);
+	f->outgoing.shared = t->outgoing.shared && !t->passing;
 	f->next = s->fills;
 	f->prev = &s->fills;
 	if (f->next)
@@ -93,9 +98,10 @@ fill_free(struct fill *f)
 	if (f->next)
 		f->next->prev = f->prev;
 	fill_drop_feeder(f);
+	alarm_cancel(&f->serve->alarms, &f->ask_again);
 	keep_no_write(f);
 	keep_end_turn(f);
-	flight_close(f->flight);
+	flights_close(f->flight);
 	flight_drop_leader(f->flight);
 	flight_unref(&f->flight);
 	object_unref(&f->object);
@@ -129,41 +135,32 @@ origin_of(const struct fill *f)
 static void
 go(struct fill *f)
 {
-	const struct config *c = f->settings->config;
-	struct forward forward = {
-		.client_ip = str_of(f->client_ip),
-		.scheme = f->rq.scheme,
-		.via_name = str_of(c->forwarded.via),
-		.trust_forwarded = network_any_holds(
-			f->settings->trusted, f->settings->trusted_count, str_of(f->client_ip)),
-		.strip_conditions = !f->as_it_came,
-	};
+	struct outgoing_asks asks = {.as_it_came = f->as_it_came};
 	struct field fields[FIELDS_MAX];
 	struct response stored;
 	char range[64];
-	if (f->part && part_next_gap(f->part, f->received, &f->gap, &forward.if_range)) {
+	if (f->part && part_next_gap(f->part, f->received, &f->gap, &asks.if_range)) {
 		int n = f->gap.at ? snprintf(range, sizeof range, "bytes=%llu-",
 					     (unsigned long long)f->gap.at)
 				  : snprintf(range, sizeof range, "bytes=0-%llu",
 					     (unsigned long long)f->gap.n - 1);
-		forward.range = (struct str){range, (size_t)n};
+		asks.range = (struct str){range, (size_t)n};
 	}
 	if (f->object && f->kind == FILL_VALIDATE) {
-		forward.if_none_match = (struct str){f->object->head.p + f->object->terms.etag_at,
-						     f->object->terms.etag_bytes};
-		forward.if_modified_since =
-			line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
+		asks.if_none_match = (struct str){f->object->head.p + f->object->terms.etag_at,
+						  f->object->terms.etag_bytes};
+		asks.if_modified_since = line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
 	}
+	struct str primary = key_primary(&f->key);
 	struct buf lines = {0};
-	head_forward(&f->rq, &forward, &lines);
+	outgoing_fields(&f->outgoing, primary, &asks, &lines);
 	struct fetch_request r = {
 		.origin = origin_of(f),
 		.method = f->rq.method_name,
 		/* What may be stored is asked for by its key: the rest of the URL must not matter.
 		 */
-		.target = f->kind == FILL_PASS ? f->rq.path_query
-					       : cachekey_target(key_primary(&f->key)),
-		.host = f->rq.authority,
+		.target = outgoing_target(&f->outgoing, primary),
+		.host = outgoing_authority(primary),
 		.fields = buf_str(&lines),
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
 		.content_length = f->rq.content_length,
@@ -185,6 +182,13 @@ set_out(struct fill *f)
 	go(f);
 }
 
+/* What tells this request from others, when it may have failed by its own fault. */
+static uint64_t
+blame_of(const struct fill *f)
+{
+	return herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
+}
+
 /* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
 void
 fill_abandon(struct fill *f, int status, const char *word)
@@ -192,7 +196,7 @@ fill_abandon(struct fill *f, int status, const char *word)
 	if (f->fetch)
 		fetch_cancel(&f->fetch);
 	if (!f->whole)
-		flight_fail(f->flight, status, word);
+		flight_fail(f->flight, status, word, blame_of(f));
 	fill_free(f);
 }
 
@@ -203,7 +207,8 @@ on_leader_wake(void *ctx)
 	struct fill *f = ctx;
 	bool nearly_done =
 		f->write && f->expected != UINT64_MAX && f->expected - f->received <= FINISH_BYTES;
-	bool worth = f->background || f->whole || nearly_done || (f->write && f->sighting.writes);
+	bool worth = f->background || flight_is_wanted(f->flight) || f->whole || nearly_done ||
+		     (f->write && f->sighting.writes);
 	if (flight_readers(f->flight) == 0 && !worth) {
 		fill_abandon(f, 0, "abandoned");
 		return;
@@ -239,7 +244,8 @@ void
 fill_behind(struct txn *t, enum fill_kind kind)
 {
 	struct shelves *sh = t->serve->shelves;
-	struct flight *flight = flight_lead(sh->flights, t->key.hash, buf_str(&t->key.text));
+	struct flight *flight =
+		flights_lead(sh->flights, t->key.hash, buf_str(&t->key.text), now_ms());
 	if (!flight)
 		return;
 	struct fill *f = fill_new(t, kind, flight);
@@ -277,10 +283,8 @@ whole(struct fill *f)
 	if (f->whole)
 		return;
 	f->whole = true;
-	if (f->write)
-		keep_commit(f);
-	flight_end(f->flight);
-	flight_close(f->flight);
+	flight_end(f->flight, f->write ? keep_commit(f) : NULL);
+	flights_close(f->flight);
 }
 
 /* Some of the body is here: the part may be next, and that may be all. f may be gone then. */
@@ -344,6 +348,14 @@ on_head(void *ctx, struct str head)
 	came(f);
 }
 
+static void
+on_ask_again(struct alarm *a)
+{
+	struct fill *f = (struct fill *)((char *)a - offsetof(struct fill, ask_again));
+	if (f->fetch)
+		fetch_resume(f->fetch);
+}
+
 static bool
 on_body(void *ctx, const char *p, size_t n)
 {
@@ -351,8 +363,13 @@ on_body(void *ctx, const char *p, size_t n)
 	while (f->taken < n) {
 		struct block *block;
 		uint32_t at, got;
-		if (!flight_append(f->flight, p + f->taken, n - f->taken, &block, &at, &got))
+		if (!flight_append(f->flight, p + f->taken, n - f->taken, now_ms(), &block, &at,
+				   &got)) {
+			if (flight_readers(f->flight) > 1) /* one may be too slow for the others */
+				alarm_set(&f->serve->alarms, &f->ask_again,
+					  now_ms() + FLIGHT_ASK_MS, on_ask_again);
 			return false;
+		}
 		if (f->write)
 			cache_write_body(f->write, block, at, got);
 		f->taken += got;
@@ -374,6 +391,14 @@ ask_next_origin(struct fill *f, const struct fetch_result *r)
 		return false;
 	go(f);
 	return true;
+}
+
+/* The origin did not hear the request. */
+static bool
+no_request_causes(enum fetch_end end)
+{
+	return end == FETCH_DNS || end == FETCH_CONNECT || end == FETCH_CONNECT_TIMEOUT ||
+	       end == FETCH_TLS || end == FETCH_QUEUE_TIMEOUT;
 }
 
 static void
@@ -401,7 +426,7 @@ on_done(void *ctx, const struct fetch_result *r)
 	if (r->end != FETCH_ABORTED)
 		log_debug("origin %s: %s (%s) for %.*s", origin_url(origin_of(f)), r->word,
 			  r->detail ? r->detail : "", STR_ARG(f->rq.target));
-	flight_fail(f->flight, r->status, r->word);
+	flight_fail(f->flight, r->status, r->word, no_request_causes(r->end) ? 0 : blame_of(f));
 	fill_free(f);
 }
 

@@ -9,7 +9,6 @@
 /* Each moves the request to WAIT_FLIGHT. */
 void follow_pass(struct txn *t); /* for this client only: nothing is kept */
 void follow_alone(struct txn *t, enum fill_kind kind);
-void follow_own(struct txn *t); /* for this client first, but kept when it may be */
 /* For t->object's freshness or for the whole, together with whoever asks for the same. */
 void follow_together(struct txn *t);
 
@@ -19,5 +18,8 @@ bool follow_is_worth_the_whole(const struct txn *t);
 /* In WAIT_FLIGHT. False: no head and no failure yet. Else the request has moved on: an answer is
  * decided, another way taken, or t->looking says that the lookup begins anew. */
 bool follow_run(struct txn *t);
+
+/* Appends the values by which this request is told from others where answers vary on names. */
+void follow_variant(struct txn *t, struct str names, struct buf *values);
 
 #endif
