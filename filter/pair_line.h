@@ -205,7 +205,9 @@ column_swap(struct column *c, struct column_words from, struct column_words to)
 	__builtin_memcpy(&b, &to, sizeof(b));
 	return __sync_bool_compare_and_swap((unsigned __int128 *)(void *)c, a, b);
 #else
-#error "the pair needs a compare-and-swap of 16 bytes: x86-64, arm64, or a compiler that has one"
+	_Static_assert(
+		0,
+		"the pair needs a compare-and-swap of 16 bytes: x86-64, arm64, or a compiler that has one");
 #endif
 }
 
