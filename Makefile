@@ -125,7 +125,7 @@ run:
 test:
 	@.ci/deps test && $(AGAIN) test-programs
 	@$(RUN) $(if $(T),,$(CHECKS)) $(UNITS) $(FUZZERS) $(SCENARIOS)
-CHECKS = tests/lint/layers.sh tests/lint/pure.sh $(if $(HARDEN),tests/lint/hardened.sh tests/lint/install.sh)
+CHECKS = tests/lint/layers.sh tests/lint/pure.sh $(if $(HARDEN),tests/lint/hardened.sh tests/lint/install.sh) tests/install_filter.sh
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 
 SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/scenario tests/fuzz bench))
