@@ -31,25 +31,25 @@ between_0_and_1(double v)
 int64_t
 report_saved_bytes(const struct report *r)
 {
-	return (int64_t)(r->baseline.written_bytes - r->cache.written_bytes);
+	return (int64_t)(r->baseline.ghost.written_bytes - r->cache.written_bytes);
 }
 
 double
 report_saved_ratio(const struct report *r)
 {
-	return share((double)report_saved_bytes(r), (double)r->baseline.written_bytes);
+	return share((double)report_saved_bytes(r), (double)r->baseline.ghost.written_bytes);
 }
 
 int64_t
 report_net_requests(const struct report *r)
 {
-	return (int64_t)r->n[METRIC_EXTRA_REQUESTS];
+	return (int64_t)(r->baseline.ghost.extra_requests - r->baseline.ghost.avoided_requests);
 }
 
 int64_t
 report_net_bytes(const struct report *r)
 {
-	return (int64_t)r->n[METRIC_EXTRA_BYTES];
+	return (int64_t)(r->baseline.ghost.extra_bytes - r->baseline.ghost.avoided_bytes);
 }
 
 double

@@ -252,7 +252,7 @@ print_progress(const struct demo *d, uint64_t done, double seconds)
 	fprintf(stderr, "[%s] %3u%%  %.0f/s, hits %.1f%%, %.0f MB written instead of %.0f", bar,
 		(unsigned)(done * 100 / d->mix.request_count), (double)done / seconds,
 		n.answered ? 100.0 * (double)n.hits / (double)n.answered : 0,
-		(double)r.cache.written_bytes / 1e6, (double)r.baseline.written_bytes / 1e6);
+		(double)r.cache.written_bytes / 1e6, (double)r.baseline.ghost.written_bytes / 1e6);
 }
 
 /* A bar that grows on a terminal, a line for every tenth elsewhere. False when told to stop. */

@@ -148,6 +148,7 @@ worker_open(struct worker *w, unsigned index)
 {
 	const struct config *c = w->serve.settings->config;
 	w->serve.metrics = &w->metrics;
+	w->serve.ring = baseline_ring(w->serve.shelves->baseline, index);
 	w->serve.mailbox = &w->mailbox;
 	w->index = index;
 	w->scratch = mem_alloc(SCRATCH_BYTES);

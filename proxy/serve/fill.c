@@ -9,6 +9,7 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/serve/bill.h"
 #include "proxy/serve/part.h"
 #include "proxy/http/h1_parse.h"
 
@@ -67,6 +68,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->primary_bytes = t->primary_bytes;
 	f->primary = t->primary;
 	f->sighting = t->sighting;
+	f->sighting_key = t->sighting_key;
 	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
 	f->hash = t->hash;
 	f->forgotten = keep_forgotten(s->shelves, t->primary);
@@ -196,6 +198,9 @@ fill_abandon(struct fill *f, int status, const char *word)
 {
 	if (f->fetch)
 		fetch_cancel(&f->fetch);
+	/* The baseline writes what it begins, so it would have gone on. */
+	if (f->write && f->storable && f->expected != UINT64_MAX)
+		bill_fetch(f, GHOST_FETCHED, f->expected, f->received);
 	if (!f->whole)
 		flight_fail(f->flight, status, word);
 	fill_free(f);

@@ -6,6 +6,7 @@
 #include "proxy/serve/txn.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/serve/bill.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
@@ -422,6 +423,7 @@ answered_by_part(struct txn *t)
 	t->sighting = seen_judge(t->serve->shelves->seen, t->sighting_key, &f);
 	if (t->sighting.writes)
 		fill_behind(t, FILL_MISS);
+	bill_hit(t, t->part, total);
 	t->cs.fwd = NULL;
 	t->cs.hit = t->cs.has_ttl = true;
 	t->cs.ttl = v.ttl;
@@ -489,13 +491,8 @@ count_hit(struct txn *t)
 	if (t->sighting.writes && cache_admit(sh->cache, o))
 		seen_charge(sh->seen,
 			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
-	struct baseline_request b = {
-		.hash = t->hash,
-		.record_bytes = cache_record_bytes(o->key.n, o->head.n, o->body_bytes),
-		.fresh_until = o->terms.response_time - o->terms.initial_age + o->terms.lifetime,
-		.now = now_s(),
-	};
-	baseline_request(sh->baseline, &b);
+	if (t->reuse.reuse == REUSE_FRESH) /* else the refresh behind it tells */
+		bill_hit(t, o, o->body_bytes);
 }
 
 static void
