@@ -5,13 +5,16 @@
 #   make run ORIGIN=U   build, then front the origin U instead
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
 #   make bench          measurements; see bench/README.md
-#   make lint           layers, purity, format, shape of the code (make format mends the format)
+#   make lint           layers, purity, names, unused exports, shape, format (make format mends that)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
 #   make install        to PREFIX (/usr/local): twice, and the filter library with header and .pc
-#   make deps           install what is missing (Debian/Ubuntu, as root); run and test do it too
+#   make uninstall      removes what install put there
+#   make compile-commands   build/compile_commands.json, for editors
+#   make deps           install missing packages (Debian/Ubuntu, as root); run and test do it too
 #   make clean | help
 #
-#   MODE=release|asan|tsan|fuzz   WERROR=1   CC=gcc|clang
+#   MODE=release|asan|tsan|fuzz   WERROR=1   CC=gcc|clang   CPPFLAGS CFLAGS LDFLAGS as a distribution
+#   sets them (dpkg-buildflags)   HARDEN= for a build without hardening, to measure what it costs
 
 MODE    ?= release
 PREFIX  ?= /usr/local
@@ -35,8 +38,22 @@ PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
 PKG_LIBS   = $(call once,PKG_LIBS,$(shell pkg-config --libs $(PKGS)) -lm -pthread)
 CHECK_LIBS = $(call once,CHECK_LIBS,$(shell pkg-config --cflags --libs check))
 CFLAGS  ?= -g
-ALLFLAGS = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(OPT) $(CFLAGS) -pthread -MMD -MP
-COMPILE  = @mkdir -p $(@D); echo "$(CC) $@"; $(CC) $(ALLFLAGS)
+
+# Hardening of release builds: what the compiler knows of this list. The sanitizers have their own.
+HARDEN  ?= $(if $(filter release,$(MODE)),yes)
+wanted  := -fstack-protector-strong -fstack-clash-protection -fcf-protection -mbranch-protection=standard
+fortify := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE
+knows    = echo '\#include <stdio.h>' | $(CC) -O2 -Werror $(1) -x c -c -o /dev/null - 2>/dev/null
+known    = $(call once,known,$(shell for f in $(wanted); do $(call knows,$$f) && echo $$f; done; \
+	   $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,\
+	   $(call knows,$(fortify)=3) && echo "$(fortify)=3" || echo "$(fortify)=2")))
+HARDEN_CFLAGS  = $(if $(HARDEN),-fPIE $(known))
+bind_now := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
+
+ALLFLAGS = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(OPT) $(HARDEN_CFLAGS) $(CPPFLAGS) $(CFLAGS) -pthread
+COMPILE  = @mkdir -p $(@D); echo "$(CC) $@"; $(CC) $(ALLFLAGS) -MMD -MP
+LINKFLAGS = $(if $(HARDEN),$(bind_now)) $(LDFLAGS)
+LINK     = $(COMPILE) $(LINKFLAGS)
 
 obj  = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c $(1)/family/*.c))
 lib  = $(B)/lib/lib$(notdir $(1)).a
@@ -45,14 +62,14 @@ grouped = -Wl,--start-group $(1) -Wl,--end-group
 LIBS := $(foreach r,config proxy/node proxy/wire proxy/serve proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario test-programs lint format fuzz bench install deps clean help FORCE
+.PHONY: run test unit scenario test-programs lint format fuzz bench install uninstall compile-commands deps clean help FORCE
 .SECONDEXPANSION:
 .PRECIOUS: $(B)/%.o
 
 build/twice: $(B)/bin/twice FORCE
 	@cmp -s $< $@ || cp -f $< $@
 $(B)/bin/twice: $(call obj,proxy/cli) $(LIBS)
-	$(COMPILE) -o $@ $(call obj,proxy/cli) $(call grouped,$(LIBS)) $(PKG_LIBS)
+	$(LINK) -o $@ $(call obj,proxy/cli) $(call grouped,$(LIBS)) $(PKG_LIBS)
 
 define room_lib
 $(call lib,$(1)): $$(call obj,$(1))
@@ -65,29 +82,32 @@ $(B)/proxy/admin/dashboard.o: proxy/admin/dashboard.html
 $(B)/proxy/cli/version.o: EXTRA = -DTWICE_VERSION='"$(shell cat build/version)"'
 $(B)/proxy/cli/version.o: build/version
 build/version: FORCE
-	@mkdir -p build; v=$$(git describe --tags --always --dirty 2>/dev/null || echo unknown); \
-	echo "$$v" | cmp -s - $@ || echo "$$v" > $@
-$(B)/%.o: %.c
+	@mkdir -p build; v=$$(.ci/version); echo "$$v" | cmp -s - $@ || echo "$$v" > $@
+# What was compiled with other flags is compiled anew.
+FLAGS = $(CC) $(filter-out -Werror,$(ALLFLAGS) $(PKG_CFLAGS) $(LINKFLAGS))
+$(B)/flags: FORCE
+	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
+$(B)/%.o: %.c $(B)/flags
 	$(COMPILE) $(EXTRA) $(PKG_CFLAGS) -c -o $@ $<
 
 # A unit test names the rooms it may link in its first lines: "rooms: http base", users first.
 rooms_of = $(foreach r,$(shell sed -n '1,5s/.*rooms: *\([a-z ]*\).*/\1/p' $(1)),$(B)/lib/lib$(r).a)
 $(B)/tests/test_%: tests/unit/test_%.c $$(call rooms_of,tests/unit/test_$$*.c)
-	$(COMPILE) $(PKG_CFLAGS) -o $@ $< $(call grouped,$(call rooms_of,$<)) $(CHECK_LIBS) $(PKG_LIBS)
+	$(LINK) $(PKG_CFLAGS) -o $@ $< $(call grouped,$(call rooms_of,$<)) $(CHECK_LIBS) $(PKG_LIBS)
 
 # A scenario is a program of its own: tests/kit, the real proxy (TWICE), no room.
 KIT := $(call obj,tests/kit)
 $(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT)
-	$(COMPILE) -o $@ $^ $(PKG_LIBS)
+	$(LINK) -o $@ $^ $(PKG_LIBS)
 
 # A fuzzer names its rooms too; its main is replay.c with the corpus, or (MODE=fuzz) libFuzzer's.
 FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer,$(B)/tests/fuzz/replay.o)
 $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(filter %.o,$(FUZZ_MAIN)) $$(call rooms_of,tests/fuzz/$$*.c)
-	$(COMPILE) -o $@ $< $(FUZZ_MAIN) $(call rooms_of,tests/fuzz/$*.c) $(PKG_LIBS)
+	$(LINK) -o $@ $< $(FUZZ_MAIN) $(call rooms_of,tests/fuzz/$*.c) $(PKG_LIBS)
 
 # Programs of bench/ may use any room; the archives give each what it names.
 $(B)/bench/%: bench/%.c $(call lib,proxy/cli) $(LIBS)
-	$(COMPILE) $(PKG_CFLAGS) -o $@ $< $(call lib,proxy/cli) $(call grouped,$(LIBS)) $(PKG_LIBS)
+	$(LINK) $(PKG_CFLAGS) -o $@ $< $(call lib,proxy/cli) $(call grouped,$(LIBS)) $(PKG_LIBS)
 
 programs  = $(patsubst $(1)/%.c,$(B)/$(2)/%,$(wildcard $(1)/$(3)$(or $(T),*).c))
 UNITS     := $(call programs,tests/unit,tests,test_)
@@ -104,17 +124,19 @@ run:
 	@build/twice $(if $(ORIGIN),run --origin $(ORIGIN),demo)
 test:
 	@.ci/deps test && $(AGAIN) test-programs
-	@$(RUN) $(if $(T),,tests/lint/layers.sh $(wildcard tests/lint/pure.sh)) $(UNITS) $(FUZZERS) $(SCENARIOS)
+	@$(RUN) $(if $(T),,$(CHECKS)) $(UNITS) $(FUZZERS) $(SCENARIOS)
+CHECKS = tests/lint/layers.sh tests/lint/pure.sh $(if $(HARDEN),tests/lint/hardened.sh tests/lint/install.sh)
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 
 SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/scenario tests/fuzz bench))
 # Tables of rows (headers without a guard) are aligned by hand.
 FORMATTED = $(filter %.c,$(SOURCES)) $(shell grep -l '^\#ifndef .*_H$$' $(filter %.h,$(SOURCES)))
-lint: $(LIBS)
+lint: $(LIBS) $(call obj,proxy/cli)
 	@.ci/deps all
 	@tests/lint/layers.sh
-	@$(if $(wildcard tests/lint/pure.sh),B=$(B) tests/lint/pure.sh)
-	@awk -f tests/lint/shape.awk $(filter %.c,$(SOURCES))
+	@B=$(B) tests/lint/pure.sh
+	@B=$(B) tests/lint/exports.sh
+	@awk -v known=answer_flight -f tests/lint/shape.awk $(filter %.c,$(SOURCES))
 	@wrong=$$(clang-format --dry-run $(FORMATTED) 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning.*//p' | sort -u); \
 	[ -z "$$wrong" ] || { echo "make format would change:" $$wrong; exit 1; }
 format:
@@ -134,7 +156,24 @@ bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 	bench/course.sh
 install: $(B)/bin/twice
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/twice
-	install -D -m 644 config/twice.yaml $(DESTDIR)$(PREFIX)/share/doc/twice/twice.yaml
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice config/twice.yaml README.md LICENSE
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/twice
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/twice
+
+# One command per file, with the flags it is compiled with.
+comma := ,
+define command_of
+$(file >>$@.new,$(2){"directory": "$(CURDIR)"$(comma) "file": "$(1)"$(comma)
+"command": "$(CC) $(ALLFLAGS) $(PKG_CFLAGS) -DTWICE_VERSION=\\\"\\\" -c $(1)"})
+endef
+compile-commands: build/compile_commands.json
+build/compile_commands.json: FORCE
+	@mkdir -p build
+	$(file >$@.new,[)$(call command_of,proxy/cli/main.c)
+	$(foreach f,$(filter-out proxy/cli/main.c,$(filter %.c,$(SOURCES))),$(call command_of,$(f),$(comma)))
+	$(file >>$@.new,])
+	@mv $@.new $@; echo $@
 deps:
 	@.ci/deps all
 clean:

@@ -53,8 +53,15 @@ usage(void)
 	return 2;
 }
 
-int
-main(int argc, char **argv)
+struct wish {
+	struct replay_options o;
+	uint64_t requests, seed, same, bytes;
+	bool unique, facts;
+};
+
+/* False: wrong usage. */
+static bool
+read_flags(struct wish *w, int argc, char **argv)
 {
 	static const struct option flags[] = {
 		{"port", 1, NULL, 'p'},
@@ -69,45 +76,49 @@ main(int argc, char **argv)
 		{"facts", 0, NULL, 'f'},
 		{0},
 	};
-	struct replay_options o = {0};
-	uint64_t requests = 200000, seed = 1, same = 0, bytes = 1024;
-	bool unique = false, facts = false;
-	struct mix mix;
-
 	for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
 		uint64_t value = optarg ? strtoull(optarg, NULL, 10) : 0;
 		// clang-format off
 		switch (flag) {
-		case 'p': o.port = (unsigned)value; break;
-		case 'n': requests = value; break;
-		case 'c': o.connections = (unsigned)value; break;
-		case 't': o.threads = (unsigned)value; break;
-		case 's': seed = value; break;
+		case 'p': w->o.port = (unsigned)value; break;
+		case 'n': w->requests = value; break;
+		case 'c': w->o.connections = (unsigned)value; break;
+		case 't': w->o.threads = (unsigned)value; break;
+		case 's': w->seed = value; break;
 		case 'd': break;
-		case 'u': unique = true; bytes = value; break;
-		case 'm': same = value; break;
-		case 'b': bytes = value; break;
-		case 'f': facts = true; break;
-		default: return usage();
+		case 'u': w->unique = true; w->bytes = value; break;
+		case 'm': w->same = value; break;
+		case 'b': w->bytes = value; break;
+		case 'f': w->facts = true; break;
+		default: return false;
 		}
 		// clang-format on
 	}
-	if ((!o.port && !facts) || requests == 0 || requests > UINT32_MAX)
+	return (w->o.port || w->facts) && w->requests > 0 && w->requests <= UINT32_MAX;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct wish w = {.requests = 200000, .seed = 1, .bytes = 1024};
+	struct mix mix;
+
+	if (!read_flags(&w, argc, argv))
 		return usage();
-	if (unique)
-		mix_init_unique(&mix, (uint32_t)requests, bytes, seed);
-	else if (same)
-		mix_init_same(&mix, (uint32_t)requests, (uint32_t)same, bytes, seed);
+	if (w.unique)
+		mix_init_unique(&mix, (uint32_t)w.requests, w.bytes, w.seed);
+	else if (w.same)
+		mix_init_same(&mix, (uint32_t)w.requests, (uint32_t)w.same, w.bytes, w.seed);
 	else
-		mix_init_cdn(&mix, (uint32_t)requests, seed);
-	o.mix = &mix;
+		mix_init_cdn(&mix, (uint32_t)w.requests, w.seed);
+	w.o.mix = &mix;
 	int code = 0;
-	if (facts)
+	if (w.facts)
 		printf("requests=%u urls=%u asked_once=%u distinct_bytes=%llu asked_bytes=%llu\n",
 		       mix.request_count, mix.object_count, mix.asked_once,
 		       (unsigned long long)mix.distinct_bytes, (unsigned long long)mix.asked_bytes);
 	else
-		code = run(&o);
+		code = run(&w.o);
 	mix_fini(&mix);
 	return code;
 }

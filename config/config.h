@@ -6,6 +6,8 @@
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
 
+#include "proxy/base/address.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -123,6 +125,18 @@ int config_parse(struct config *c, const char *name, const char *text, size_t n,
 /* What a running proxy needs on top: all settings go together, and there is an origin. -1 and a
  * sentence. */
 int config_validate(const struct config *c, char *err, size_t err_bytes);
+
+/* Where a setting ("cache.disk", "origins.1.ca_file") was given: "edge.yaml:12: ", "--disk: ", or
+ * "" when it has its default. Reads the file again. */
+void config_place(const char *path, const struct config_flag *flags, size_t flag_count,
+		  const char *setting, char *out, size_t n);
+
+/* "origins.1.ca_file" as people know it: "origins.ca_file". Returns out. */
+enum { CONFIG_NAME_BYTES = 64 };
+char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
+
+/* Host and port of an origin as an address; false: the host is a name, which may mean any. */
+bool config_origin_address(const struct config_origin *o, struct address *a);
 
 /* The effective configuration as YAML with comments; config_load reads it back to the same. */
 void config_print(const struct config *c, FILE *to);

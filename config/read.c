@@ -12,6 +12,7 @@
 #include "proxy/base/network.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -655,19 +656,49 @@ reading_destroy(struct reading **r)
 	*r = NULL;
 }
 
+/* The flag that gave a setting, or all of the list or group that holds it. */
+static const struct config_flag *
+find_flag(const struct reading *r, const char *setting)
+{
+	char path[PATH_BYTES];
+	snprintf(path, sizeof(path), "%s", setting);
+	const struct config_flag *f = next_flag(r, path, NULL);
+	for (char *dot; !f && (dot = strrchr(path, '.')) != NULL;) {
+		unsigned i = (unsigned)atoi(dot + 1); /* of a list's element, else 0 */
+		*dot = '\0';
+		f = next_flag(r, path, NULL);
+		while (f && i-- > 0 && next_flag(r, path, f))
+			f = next_flag(r, path, f);
+	}
+	return f;
+}
+
+/* What a mapping has under a key, or a list at a number; NULL: nothing. */
+static yaml_node_t *
+find_inside(struct reading *r, yaml_node_t *node, const char *key)
+{
+	if (node->type == YAML_MAPPING_NODE) {
+		yaml_node_pair_t *pair = find_pair(r, node, key);
+		return pair ? yaml_document_get_node(&r->given, pair->value) : NULL;
+	}
+	if (node->type != YAML_SEQUENCE_NODE || !isdigit((unsigned char)*key))
+		return NULL;
+	long i = atol(key), n = node->data.sequence.items.top - node->data.sequence.items.start;
+	return i < n ? yaml_document_get_node(&r->given, node->data.sequence.items.start[i]) : NULL;
+}
+
 void
 reading_place(struct reading *r, const char *setting, char *out, size_t n)
 {
-	const struct config_flag *f = next_flag(r, setting, NULL);
+	const struct config_flag *f = find_flag(r, setting);
 	struct given g = f ? given_flag(f) : (struct given){0};
 	yaml_node_t *node = r->has_given && !f ? yaml_document_get_root_node(&r->given) : NULL;
 	char key[PATH_BYTES];
-	while (node && node->type == YAML_MAPPING_NODE && *setting) {
+	while (node && *setting) {
 		size_t len = strcspn(setting, ".");
 		snprintf(key, sizeof(key), "%.*s", (int)len, setting);
 		setting += len + (setting[len] == '.');
-		yaml_node_pair_t *pair = find_pair(r, node, key);
-		node = pair ? yaml_document_get_node(&r->given, pair->value) : NULL;
+		node = find_inside(r, node, key);
 		if (node)
 			g = given_at(node);
 	}

@@ -17,3 +17,9 @@ install-filter: $(B)/lib/libfilter.a
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|0.1.0|' filter/install/twice-filter.pc.in \
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/twice-filter.pc
+
+uninstall: uninstall-filter
+.PHONY: uninstall-filter
+uninstall-filter:
+	rm -f $(DESTDIR)$(PREFIX)/lib/libtwice-filter.a $(DESTDIR)$(PREFIX)/lib/pkgconfig/twice-filter.pc
+	rm -rf $(DESTDIR)$(PREFIX)/include/twice

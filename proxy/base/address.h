@@ -19,6 +19,7 @@ struct address {
 int address_parse(const char *z, struct address *a); /* 0, or -1: not an address with a port */
 char *address_print(const struct address *a, char out[ADDRESS_TEXT]); /* returns out */
 bool address_is_loopback(const struct address *a);
+bool address_is_any(const struct address *a); /* 0.0.0.0 or [::] */
 unsigned address_port(const struct address *a);
 void address_set_port(struct address *a, unsigned port);
 

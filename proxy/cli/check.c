@@ -2,8 +2,9 @@
 #include "proxy/cli/settings.h"
 
 static const char about[] =
-	"Checks a configuration and prints the effective one, defaults included, "
-	"with what each\nsetting means. Exit code 2 when something is wrong.";
+	"Checks a configuration and prints the effective one, defaults included, with what each setting\n"
+	"means. Exit code 2 when `twice run` on this machine would refuse it, or would do less than it\n"
+	"says: every such finding is a line on stderr.";
 
 int
 cmd_check(int argc, char **argv)
@@ -12,7 +13,10 @@ cmd_check(int argc, char **argv)
 	int exit_code;
 	if (settings_init(&s, "check", about, argc, argv, &exit_code) < 0)
 		return exit_code;
+	unsigned found;
 	config_print(&s.config, stdout);
+	int result = fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
+	settings_fit(&s, "check", &found);
 	settings_fini(&s);
-	return fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
+	return found ? CLI_USAGE : result;
 }

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { FILES_WANTED = 1 << 20 };
@@ -31,22 +30,6 @@ raise_file_limit(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static void
-warn_of_small_machine(const struct config *c)
-{
-	struct statvfs fs;
-	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	if (c->cache.memory_bytes > ram / 10 * 8)
-		log_warning(
-			"cache.memory is more than 80%% of this machine's RAM; expect swapping");
-	if (c->cache.dir && statvfs(c->cache.dir, &fs) == 0 &&
-	    c->cache.disk_bytes > (uint64_t)fs.f_blocks * fs.f_frsize)
-		log_warning(
-			"cache.disk is larger than the file system of %s; writing will stop when it "
-			"is full",
-			c->cache.dir);
 }
 
 static void
@@ -190,19 +173,13 @@ int
 cmd_run(int argc, char **argv)
 {
 	struct settings s;
-	char err[512];
+	unsigned found;
 	int result;
 	if (settings_init(&s, "run", about, argc, argv, &result) < 0)
 		return result;
 	set_log_level(&s.config);
 	raise_file_limit();
-	if (config_validate(&s.config, err, sizeof(err)) < 0) {
-		cli_complain("run", "%s", err);
-		result = CLI_USAGE;
-	} else {
-		warn_of_small_machine(&s.config);
-		result = serve(&s);
-	}
+	result = settings_fit(&s, "run", &found) ? serve(&s) : CLI_USAGE;
 	settings_fini(&s);
 	return result;
 }

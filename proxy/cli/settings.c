@@ -1,6 +1,8 @@
 /* settings.c - flags are settings by another name; config/ reads and checks both. */
 #include "proxy/cli/settings.h"
 
+#include "proxy/node/preflight.h"
+
 #include <string.h>
 
 static const struct flag rows[] = {
@@ -71,6 +73,37 @@ settings_init(struct settings *s, const char *command, const char *about, int ar
 		return -1;
 	}
 	return 0;
+}
+
+struct telling {
+	const struct settings *s;
+	const char *command;
+	bool stops;
+};
+
+static void
+on_finding(void *ctx, const struct finding *f)
+{
+	struct telling *t = ctx;
+	char place[256], name[CONFIG_NAME_BYTES];
+	config_place(t->s->path, t->s->flags, t->s->flag_count, f->setting, place, sizeof(place));
+	cli_complain(t->command, "%s%s: %s", place, config_name(f->setting, name), f->text);
+	t->stops |= f->stops;
+}
+
+bool
+settings_fit(const struct settings *s, const char *command, unsigned *found)
+{
+	struct telling t = {s, command, false};
+	char err[512];
+	*found = 0;
+	if (config_validate(&s->config, err, sizeof(err)) < 0) {
+		cli_complain(command, "%s", err);
+		t.stops = true;
+		++*found;
+	}
+	*found += preflight(&s->config, on_finding, &t);
+	return !t.stops;
 }
 
 void

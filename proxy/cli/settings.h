@@ -5,6 +5,8 @@
 #include "config/config.h"
 #include "proxy/cli/cli.h"
 
+#include <stdbool.h>
+
 enum { SETTINGS_FLAGS_MOST = 64 };
 
 struct settings {
@@ -18,6 +20,10 @@ struct settings {
 int settings_init(struct settings *s, const char *command, const char *about, int argc, char **argv,
 		  int *exit_code);
 void settings_fini(struct settings *s);
+
+/* What run needs beyond: an origin, and what this machine can give (preflight). Says each finding
+ * on stderr with its place. False: run must refuse. *found counts all of them. */
+bool settings_fit(const struct settings *s, const char *command, unsigned *found);
 
 /* The same file and flags again, into *c (config_init first). -1 and a sentence. */
 int settings_reread(const struct settings *s, struct config *c, char *err, size_t err_bytes);

@@ -55,7 +55,8 @@ size_digit(struct chunked *c, char b)
 	return SIZE;
 }
 
-/* chunk-size [ chunk-ext ] CRLF (7.1, 7.1.1); extensions mean nothing to us. */
+/* chunk-size [ chunk-ext ] CRLF (7.1, 7.1.1); extensions mean nothing to us.
+ * flat: one case per state, which names the next one. */
 static unsigned
 size_line(struct chunked *c, char b)
 {

@@ -172,7 +172,8 @@ vary_is_star(const struct fields *f)
 	return fields_list_has(f, FIELD_VARY, STR("*"));
 }
 
-/* The conditions of section 3 in its order; each line is one way to say no. */
+/* The conditions of section 3 in its order.
+ * flat: each line is one way to say no. */
 static enum storable
 may_store(const struct answer *a, const struct request_cc *asked)
 {

@@ -75,6 +75,9 @@ enum lookup {
 };
 enum lookup policy_lookup(const struct request *r);
 
+/* A part, or whether a copy that the client has is still good: not the whole. */
+bool policy_asks_for_less(const struct request *r);
+
 enum reuse {
 	REUSE_FRESH,	     /* answer with it */
 	REUSE_STALE,	     /* answer with it, stale as the request (max-stale) allows */

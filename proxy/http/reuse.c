@@ -21,6 +21,13 @@ policy_lookup(const struct request *r)
 	return LOOKUP_YES;
 }
 
+bool
+policy_asks_for_less(const struct request *r)
+{
+	return fields_has(&r->fields, FIELD_RANGE) || fields_has(&r->fields, FIELD_IF_NONE_MATCH) ||
+	       fields_has(&r->fields, FIELD_IF_MODIFIED_SINCE);
+}
+
 int64_t
 terms_age(const struct terms *t, int64_t now)
 {

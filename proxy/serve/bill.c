@@ -46,12 +46,13 @@ is_compared(const struct route *route)
 void
 bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 {
-	if (!is_compared(t->route) || !baseline_wants(t->serve->ring, t->sighting_key))
+	if (!is_compared(t->route) || !baseline_wants(t->serve->ring, t->key.sighting))
 		return;
 	int64_t now = now_s();
 	struct ghost_event e = {
-		.key = t->sighting_key.hi,
-		.url = url_of(t->serve->shelves->seed, t->route, t->primary, buf_str(&t->key)),
+		.key = t->key.sighting.hi,
+		.url = url_of(t->serve->shelves->seed, t->route, t->key.primary,
+			      key_primary(&t->key)),
 		.record_bytes = cache_record_bytes(o->key.n, o->head.n, body_bytes),
 		.body_bytes = body_bytes,
 		.now_s = (uint32_t)now,
@@ -66,12 +67,13 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 void
 bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint64_t origin_bytes)
 {
-	if (!is_compared(f->route) || !baseline_wants(f->serve->ring, f->sighting_key))
+	if (!is_compared(f->route) || !baseline_wants(f->serve->ring, f->key.sighting))
 		return;
 	bool part = deed == GHOST_PART;
 	struct ghost_event e = {
-		.key = f->sighting_key.hi,
-		.url = url_of(f->serve->shelves->seed, f->route, f->primary, buf_str(&f->key)),
+		.key = f->key.sighting.hi,
+		.url = url_of(f->serve->shelves->seed, f->route, f->key.primary,
+			      key_primary(&f->key)),
 		.record_bytes =
 			cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes),
 		.body_bytes = body_bytes,

@@ -64,16 +64,12 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->as_it_came = t->as_it_came || kind == FILL_PASS;
 	f->route = t->route;
 	copy_request(f, t);
-	buf_add_str(&f->key, buf_str(&t->key));
-	f->primary_bytes = t->primary_bytes;
-	f->primary = t->primary;
+	key_copy(&f->key, &t->key);
 	f->sighting = t->sighting;
-	f->sighting_key = t->sighting_key;
 	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
-	f->hash = t->hash;
-	f->forgotten = keep_forgotten(s->shelves, t->primary);
-	buf_add_str(&f->marker_names, buf_str(&t->variant_names));
-	buf_add_str(&f->marker_nonce, buf_str(&t->nonce));
+	f->forgotten = keep_forgotten(s->shelves, t->key.primary);
+	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
+	buf_add_str(&f->variants.nonce, buf_str(&t->variants.nonce));
 	conn_peer(t->conn, f->client_ip);
 	f->next = s->fills;
 	f->prev = &s->fills;
@@ -107,9 +103,8 @@ fill_free(struct fill *f)
 	object_unref(&f->part);
 	free(f->rq.fields.v);
 	buf_fini(&f->head);
-	buf_fini(&f->key);
-	buf_fini(&f->marker_names);
-	buf_fini(&f->marker_nonce);
+	key_fini(&f->key);
+	variants_fini(&f->variants);
 	settings_unref(&f->settings);
 	free(f);
 }
@@ -117,7 +112,6 @@ fill_free(struct fill *f)
 /* ---- to the origin ------------------------------------------------------------------------- */
 
 static const struct fetch_events events;
-static void whole(struct fill *f);
 
 static struct str
 line_of(const struct object *o, struct field *fields, struct response *r, enum field_id id)
@@ -161,7 +155,6 @@ go(struct fill *f)
 		forward.if_modified_since =
 			line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
 	}
-	struct str primary = {f->key.p, f->primary_bytes};
 	struct buf lines = {0};
 	head_forward(&f->rq, &forward, &lines);
 	struct fetch_request r = {
@@ -169,7 +162,8 @@ go(struct fill *f)
 		.method = f->rq.method_name,
 		/* What may be stored is asked for by its key: the rest of the URL must not matter.
 		 */
-		.target = f->kind == FILL_PASS ? f->rq.path_query : cachekey_target(primary),
+		.target = f->kind == FILL_PASS ? f->rq.path_query
+					       : cachekey_target(key_primary(&f->key)),
 		.host = f->rq.authority,
 		.fields = buf_str(&lines),
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
@@ -226,12 +220,9 @@ on_leader_wake(void *ctx)
 static void
 keep_stored(struct fill *f, const struct txn *t)
 {
-	struct slice gap;
-	struct str validator;
 	if (t->object)
 		f->object = object_ref(t->object);
-	if (f->kind == FILL_MISS && !f->as_it_came && t->part &&
-	    part_next_gap(t->part, 0, &gap, &validator))
+	if (f->kind == FILL_MISS && !f->as_it_came && t->part && complete_may(t->part))
 		f->part = object_ref(t->part);
 }
 
@@ -252,7 +243,7 @@ void
 fill_behind(struct txn *t, enum fill_kind kind)
 {
 	struct shelves *sh = t->serve->shelves;
-	struct flight *flight = flight_lead(sh->flights, t->hash, buf_str(&t->key));
+	struct flight *flight = flight_lead(sh->flights, t->key.hash, buf_str(&t->key.text));
 	if (!flight)
 		return;
 	struct fill *f = fill_new(t, kind, flight);
@@ -282,85 +273,28 @@ fill_cancel_all(struct serve *s)
 		fill_abandon(s->fills, 0, "shutting-down"); /* who still waits asks itself */
 }
 
-/* ---- completing a part --------------------------------------------------------------------- */
+/* ---- what has come ------------------------------------------------------------------------- */
 
-static uint64_t
-part_total(const struct object *part)
+static void
+whole(struct fill *f)
 {
-	struct slice held;
-	uint64_t total = 0;
-	part_held(part, &held, &total);
-	return total;
+	if (f->whole)
+		return;
+	f->whole = true;
+	if (f->write)
+		keep_commit(f);
+	flight_end(f->flight);
+	flight_close(f->flight);
 }
 
-/* The part's head with the fields of what completes it, as the 200 of the whole. */
-static bool
-whole_of(const struct object *part, const struct response *rs, char date[DATE_BYTES],
-	 struct response *out)
+/* Some of the body is here: the part may be next, and that may be all. f may be gone then. */
+static void
+came(struct fill *f)
 {
-	struct field fields[FIELDS_MAX];
-	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
-	if (!head_read(part->head, &stored) || !head_update(&stored, rs, now_s(), date, out))
-		return false;
-	fields_drop(&out->fields, FIELD_CONTENT_RANGE);
-	out->status = 200;
-	out->reason = STR("OK");
-	return true;
-}
-
-/* The origin was asked for the rest of f->part: false when it must be asked again, for the whole.
- * On success *rs is what to go on with: the 200 of the whole (*merged), or as it came. */
-static bool
-take_part(struct fill *f, const struct response **rs, char date[DATE_BYTES],
-	  struct response *merged)
-{
-	int status = (*rs)->status;
-	bool useless = status == 206 || status == 412 || status == 416;
-	if (part_fills(f->part, f->gap, *rs, keep_length(*rs)) &&
-	    whole_of(f->part, *rs, date, merged)) {
-		*rs = merged;
-		return true;
-	}
-	object_unref(&f->part);
-	if (!useless)
-		return true; /* the whole, or an error: as if never asked for less */
-	fetch_cancel(&f->fetch);
-	go(f);
-	return false;
-}
-
-/* The part's bytes take their place when everything before them is here. False: f is gone. */
-static bool
-add_part_at(struct fill *f, uint64_t here)
-{
-	struct slice held;
-	uint64_t total, at = 0;
-	struct body_read r = {.home = f->serve->mailbox};
-	if (f->part_added || !part_held(f->part, &held, &total) || held.at != here)
-		return true;
-	f->part_added = true;
-	while (at < held.n) {
-		/* Parts live in RAM only, so their bytes are at hand. */
-		if (object_read(f->serve->shelves->cache, f->part, &r, at, held.n - at) !=
-		    BODY_READY) {
-			fill_abandon(f, 502, "part-lost");
-			return false;
-		}
-		for (size_t done = 0; done < r.n;) {
-			struct block *block;
-			uint32_t from, got;
-			flight_append_now(f->flight, r.p + done, r.n - done, &block, &from, &got);
-			if (f->write)
-				cache_write_body(f->write, block, from, got);
-			done += got;
-		}
-		at += r.n;
-	}
-	body_done(&r);
-	f->received += held.n;
-	if (f->received == f->expected)
+	if (complete_add_part(f))
+		fill_abandon(f, 502, "part-lost");
+	else if (f->received == f->expected)
 		whole(f);
-	return true;
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
@@ -385,7 +319,6 @@ on_head(void *ctx, struct str head)
 	char date[DATE_BYTES];
 	struct response rs = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	struct response merged = {.fields = {.v = more, .cap = FIELDS_MAX}};
-	const struct response *answer = &rs;
 	upstream_answered(f->serve->upstream, &f->origin, now_us() - f->asked_us);
 	if (!h1_parse_response(head, &rs)) {
 		log_warning("origin %s: an answer that cannot be read for %.*s",
@@ -399,28 +332,20 @@ on_head(void *ctx, struct str head)
 		return;
 	}
 	if (f->published) {
-		if (!part_fills(f->part, f->gap, &rs, keep_length(&rs)))
+		if (!complete_goes_on_with(f, &rs))
 			fill_abandon(f, 502, "changed-between-parts");
 		return;
 	}
-	if (f->part && !take_part(f, &answer, date, &merged))
+	enum completion c = f->part ? complete_with(f, &rs, date, &merged) : COMPLETE_NOT;
+	if (c == COMPLETE_ASK_ANEW) {
+		fetch_cancel(&f->fetch);
+		go(f);
 		return;
+	}
+	const struct response *answer = c == COMPLETE_IT ? &merged : &rs;
 	keep_invalidated(f, answer);
-	keep_answer(f, answer, f->part ? part_total(f->part) : keep_length(answer));
-	if (f->part && !add_part_at(f, 0))
-		return;
-}
-
-static void
-whole(struct fill *f)
-{
-	if (f->whole)
-		return;
-	f->whole = true;
-	if (f->write)
-		keep_commit(f);
-	flight_end(f->flight);
-	flight_close(f->flight);
+	keep_answer(f, answer, c == COMPLETE_IT ? complete_bytes(f) : keep_length(answer));
+	came(f);
 }
 
 static bool
@@ -439,10 +364,7 @@ on_body(void *ctx, const char *p, size_t n)
 	}
 	f->taken = 0;
 	metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, n);
-	if (f->part && !add_part_at(f, f->received))
-		return true;
-	if (f->received == f->expected)
-		whole(f);
+	came(f);
 	return true;
 }
 
@@ -458,26 +380,15 @@ ask_next_origin(struct fill *f, const struct fetch_result *r)
 	return true;
 }
 
-/* What lay before the part is here, and the part: what lies behind it is still missing. */
-static bool
-fetches_next_gap(struct fill *f)
-{
-	struct slice gap;
-	struct str validator;
-	if (f->whole || !f->part || !f->part_added ||
-	    !part_next_gap(f->part, f->received, &gap, &validator))
-		return false;
-	go(f);
-	return true;
-}
-
 static void
 on_done(void *ctx, const struct fetch_result *r)
 {
 	struct fill *f = ctx;
 	f->fetch = NULL;
-	if (r->end == FETCH_OK && fetches_next_gap(f))
+	if (r->end == FETCH_OK && !f->whole && complete_has_gap(f)) {
+		go(f);
 		return;
+	}
 	if (r->end == FETCH_OK) {
 		assert(f->published);
 		whole(f);

@@ -3,6 +3,7 @@
 #ifndef SERVE_FILL_INSIDE_H
 #define SERVE_FILL_INSIDE_H
 
+#include "proxy/http/date.h"
 #include "proxy/serve/fill.h"
 
 #include <netinet/in.h>
@@ -20,24 +21,21 @@ struct fill {
 	struct buf head;    /* of the request: rq's views point here */
 	struct request rq;
 	const struct route *route;
-	struct buf key; /* of what was looked up; the primary key is its first primary_bytes */
-	size_t primary_bytes;
-	struct key_hash primary, hash;
-	uint32_t forgotten; /* keep_forgotten() when the request left */
-	struct buf marker_names, marker_nonce;
-	struct object *object; /* being validated; a reference */
-	struct object *part;   /* a stored 206 being completed; a reference */
+	struct key key;		  /* of what was looked up */
+	uint32_t forgotten;	  /* keep_forgotten() when the request left */
+	struct variants variants; /* of the marker that the request met */
+	struct object *object;	  /* being validated; a reference */
+	struct object *part;	  /* a stored 206 being completed; a reference */
 	char client_ip[INET6_ADDRSTRLEN];
 	struct upstream_try origin; /* those asked so far */
 	int64_t request_time;
 	int64_t asked_us; /* when the question now under way was put */
 
 	struct sighting_facts facts; /* of the request, for the rule of admission */
-	struct key_hash sighting_key;
-	uint32_t validator;	  /* of what is being stored, for the baseline */
-	struct sighting sighting; /* what the rule says; recorded once, when the head is here */
-	uint64_t charged;	  /* to the write budget, for the write under way */
-	bool reload;		  /* of a fresh object, because the client wants it so */
+	uint32_t validator;	     /* of what is being stored, for the baseline */
+	struct sighting sighting;    /* what the rule says; recorded once, when the head is here */
+	uint64_t charged;	     /* to the write budget, for the write under way */
+	bool reload;		     /* of a fresh object, because the client wants it so */
 	bool published, whole, storable;
 	bool keeps_part; /* the write is of a 206, under a key of its own */
 	bool part_added;
@@ -61,6 +59,24 @@ void fill_drop_feeder(struct fill *f);
 
 /* upload.c: a fetch's on_send, fed by f->feeder's connection. */
 ptrdiff_t upload_take(void *fill, char *p, size_t max);
+
+/* complete.c: whether what is missing of a part can be fetched. */
+bool complete_may(const struct object *part);
+uint64_t complete_bytes(const struct fill *f); /* of the whole that f->part is of */
+/* complete.c: the origin was asked for the rest of f->part, and this is its head. */
+enum completion {
+	COMPLETE_IT,	  /* *merged is the 200 of the whole */
+	COMPLETE_NOT,	  /* the whole, or an error: as if never asked for less */
+	COMPLETE_ASK_ANEW /* of no use: the whole is to be asked for */
+};
+enum completion complete_with(struct fill *f, const struct response *rs, char date[DATE_BYTES],
+			      struct response *merged);
+/* complete.c: the same once a head is published, for what lies behind the part. */
+bool complete_goes_on_with(const struct fill *f, const struct response *rs);
+/* complete.c: the part's bytes, when everything before them is here. -1: they are lost. */
+int complete_add_part(struct fill *f);
+/* complete.c: the part is in its place, and something behind it is still missing. */
+bool complete_has_gap(const struct fill *f);
 
 /* keep.c: judges the origin's answer, begins to store it if it may be, publishes its head. length:
  * of the body, UINT64_MAX when not known. */

@@ -35,21 +35,23 @@ fill_is_forgotten(struct shelves *sh, const struct route *route, struct str key,
 static bool
 is_forgotten(const struct fill *f)
 {
-	return f->forgotten != keep_forgotten(f->serve->shelves, f->primary) ||
-	       fill_is_forgotten(f->serve->shelves, f->route, buf_str(&f->key), f->request_time);
+	return f->forgotten != keep_forgotten(f->serve->shelves, f->key.primary) ||
+	       fill_is_forgotten(f->serve->shelves, f->route, buf_str(&f->key.text),
+				 f->request_time);
 }
 
 /* The part stands under a key of its own; variants are lost with the marker's nonce. */
 static bool
 forget_part(struct shelves *sh, struct str primary)
 {
-	struct buf key = {0};
+	struct key key = {0};
 	if (!atomic_load_explicit(&sh->has_parts, memory_order_relaxed))
 		return false;
-	buf_add_str(&key, primary);
-	part_key(&key);
-	bool had = cache_remove(sh->cache, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
-	buf_fini(&key);
+	buf_add_str(&key.text, primary);
+	key_is_primary(&key, sh->seed);
+	key_to_part(&key, sh->seed);
+	bool had = cache_remove(sh->cache, key.hash, buf_str(&key.text));
+	key_fini(&key);
 	return had;
 }
 
@@ -83,7 +85,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
-	fill_forget(sh, f->primary, (struct str){f->key.p, f->primary_bytes});
+	fill_forget(sh, f->key.primary, key_primary(&f->key));
 	for (size_t i = 0; i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
@@ -95,7 +97,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 		buf_fini(&text);
 		buf_fini(&key);
 	}
-	f->forgotten = keep_forgotten(sh, f->primary); /* this answer itself is newer */
+	f->forgotten = keep_forgotten(sh, f->key.primary); /* this answer itself is newer */
 }
 
 uint64_t
@@ -125,8 +127,8 @@ judge(struct fill *f, int status, struct str variant)
 	else if (f->kind == FILL_PASS)
 		f->facts.kind = SIGHTING_OTHER;
 	f->facts.known = inherited;
-	f->sighting_key = sighting_key(sh->seed, f->primary, variant);
-	f->sighting = seen_judge(sh->seen, f->sighting_key, &f->facts);
+	f->key.sighting = sighting_key(sh->seed, f->key.primary, variant);
+	f->sighting = seen_judge(sh->seen, f->key.sighting, &f->facts);
 }
 
 /* The write budget is charged when a write begins, so that many at once do not all find it full;
@@ -152,27 +154,26 @@ keep_no_write(struct fill *f)
 	f->charged = 0;
 }
 
-/* The marker at the primary key that says on what its variants vary; the one the request met, if it
- * still says the same, else a new one with a new nonce, which forgets the old variants. */
+/* A marker under the primary key says on what its variants differ. The one that the request met
+ * stays when it still says the same; else a new one takes its place, and with its nonce forgets the
+ * old variants. */
 static void
-keep_marker(struct fill *f, struct str names, struct buf *nonce)
+keep_marker(struct fill *f, struct str names)
 {
 	static _Atomic uint64_t counter;
 	struct shelves *sh = f->serve->shelves;
-	if (str_eq(buf_str(&f->marker_names), names)) {
-		buf_add_str(nonce, buf_str(&f->marker_nonce));
+	if (str_eq(buf_str(&f->variants.names), names))
 		return;
-	}
 	uint64_t salt[2] = {atomic_fetch_add(&counter, 1), (uint64_t)now_us()};
 	struct key_hash h = key_hash_of(sh->seed, salt, sizeof salt);
-	buf_printf(nonce, "%016llx", (unsigned long long)h.lo);
 	struct buf head = {0};
-	buf_add_str(&head, names);
-	buf_add_lit(&head, "\n");
-	buf_add_str(&head, buf_str(nonce));
+	variants_clear(&f->variants);
+	buf_add_str(&f->variants.names, names);
+	buf_printf(&f->variants.nonce, "%016llx", (unsigned long long)h.lo);
+	variants_write(&f->variants, &head);
 	struct write_options o = {
-		.hash = f->primary,
-		.key = {f->key.p, f->primary_bytes},
+		.hash = f->key.primary,
+		.key = key_primary(&f->key),
 		.head = buf_str(&head),
 		.terms = f->terms,
 		.kind = OBJECT_MARKER,
@@ -187,19 +188,14 @@ keep_marker(struct fill *f, struct str names, struct buf *nonce)
 
 /* The key this answer is stored under. */
 static void
-stored_key(struct fill *f, const struct flight_head *h, struct buf *key)
+stored_key(struct fill *f, const struct flight_head *h, struct key *key)
 {
-	buf_add(key, f->key.p, f->primary_bytes);
-	f->stored_hash = f->primary;
+	key_copy(key, &f->key);
+	key_back_to_primary(key);
 	if (h->vary.n == 0)
 		return;
-	struct buf nonce = {0};
-	keep_marker(f, buf_str(&h->vary), &nonce);
-	buf_add_lit(key, "\n#");
-	buf_add_str(key, buf_str(&nonce));
-	buf_add_str(key, buf_str(&h->variant));
-	f->stored_hash = key_hash_of(f->serve->shelves->seed, key->p, key->n);
-	buf_fini(&nonce);
+	keep_marker(f, buf_str(&h->vary));
+	key_to_variant(key, f->serve->shelves->seed, &f->variants, buf_str(&h->variant));
 }
 
 static bool
@@ -249,14 +245,15 @@ keep_end_turn(struct fill *f)
 static void
 begin_write(struct fill *f, const struct flight_head *h)
 {
-	struct buf key = {0};
+	struct key key = {0};
 	stored_key(f, h, &key);
-	f->stored_key_bytes = key.n;
+	f->stored_hash = key.hash;
+	f->stored_key_bytes = key.text.n;
 	f->stored_head_bytes = h->head.n;
 	f->validator = bill_validator(buf_str(&h->head), &f->terms);
 	struct write_options o = {
-		.hash = f->stored_hash,
-		.key = buf_str(&key),
+		.hash = key.hash,
+		.key = buf_str(&key.text),
 		.head = buf_str(&h->head),
 		.terms = f->terms,
 		.kind = OBJECT_RESPONSE,
@@ -267,7 +264,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 		f->write = cache_write_begin(f->serve->shelves->cache, &o);
 	if (f->write && f->sighting.writes)
 		charge(f, f->expected);
-	buf_fini(&key);
+	key_fini(&key);
 }
 
 /* A stored copy that this answer replaces, or that may not be used any more. */
@@ -301,12 +298,12 @@ remember_sharing(struct fill *f)
 	int64_t now = now_s();
 	if (f->storable && !is_large(f) &&
 	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
-		passes_forget(sh->passes, f->hash);
+		passes_forget(sh->passes, f->key.hash);
 		return;
 	}
 	flight_close(f->flight);
 	if (!f->as_it_came && !f->keeps_old)
-		passes_remember(sh->passes, f->hash, now + PASSES_REMEMBER_S);
+		passes_remember(sh->passes, f->key.hash, now + PASSES_REMEMBER_S);
 }
 
 /* What passes is asked for as the client wrote it; that is news of what lies under the key only
@@ -315,7 +312,7 @@ static bool
 asked_by_key(const struct fill *f)
 {
 	return f->kind != FILL_PASS ||
-	       str_eq(f->rq.path_query, cachekey_target((struct str){f->key.p, f->primary_bytes}));
+	       str_eq(f->rq.path_query, cachekey_target(key_primary(&f->key)));
 }
 
 static bool
@@ -339,18 +336,17 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 static void
 count_part(struct fill *f, const struct response *rs)
 {
-	struct buf names = {0}, variant = {0}, nonce = {0};
+	struct buf names = {0}, variant = {0};
 	if (vary_names(&rs->fields, &names)) {
 		vary_key(buf_str(&names), &f->rq.fields, &variant);
 		judge(f, 200, buf_str(&variant));
 		f->sighting.writes = false; /* the part itself is kept in RAM */
 		if (names.n)
-			keep_marker(f, buf_str(&names), &nonce);
+			keep_marker(f, buf_str(&names));
 	}
 	f->sighting.verdict = ADMISSION_NOT_STORABLE;
 	buf_fini(&names);
 	buf_fini(&variant);
-	buf_fini(&nonce);
 }
 
 static void
@@ -361,7 +357,7 @@ bill_part(struct fill *f, const struct response *rs, struct str head)
 	if (!content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &s, &total) ||
 	    total == UINT64_MAX)
 		return;
-	f->stored_key_bytes = f->primary_bytes;
+	f->stored_key_bytes = f->key.primary_bytes;
 	f->stored_head_bytes = head.n;
 	f->validator = bill_validator(head, &f->terms);
 	bill_fetch(f, GHOST_PART, total, s.n);
@@ -379,7 +375,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 	whole.status = 200;
 	if (!judge_storable(f, &whole, now))
 		return false;
-	struct buf key = {0}, head = {0};
+	struct buf head = {0};
 	count_part(f, rs);
 	head_store(rs, now, &head, &f->terms);
 	bill_part(f, rs, buf_str(&head));
@@ -387,11 +383,13 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		buf_fini(&head);
 		return true;
 	}
-	buf_add(&key, f->key.p, f->primary_bytes);
-	part_key(&key);
+	struct key key = {0};
+	key_copy(&key, &f->key);
+	key_back_to_primary(&key);
+	key_to_part(&key, sh->seed);
 	struct write_options o = {
-		.hash = key_hash_of(sh->seed, key.p, key.n),
-		.key = buf_str(&key),
+		.hash = key.hash,
+		.key = buf_str(&key.text),
 		.head = buf_str(&head),
 		.terms = f->terms,
 		.kind = OBJECT_RESPONSE,
@@ -400,7 +398,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 	f->write = cache_write_begin(sh->cache, &o);
 	f->keeps_part = true;
 	atomic_store_explicit(&sh->has_parts, true, memory_order_relaxed);
-	buf_fini(&key);
+	key_fini(&key);
 	buf_fini(&head);
 	return true;
 }
@@ -459,7 +457,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (replaces_part(f, rs->status))
-		forget_part(f->serve->shelves, (struct str){f->key.p, f->primary_bytes});
+		forget_part(f->serve->shelves, key_primary(&f->key));
 	if (f->storable) {
 		if (head_withholds(rs))
 			head_store(rs, now, &h.asker, NULL);

@@ -4,12 +4,6 @@
 #include "proxy/http/head.h"
 #include "proxy/http/precond.h"
 
-void
-part_key(struct buf *key)
-{
-	buf_add_lit(key, "\n%part"); /* no request's key holds a line end there */
-}
-
 bool
 part_is_sound(const struct response *rs, uint64_t body_bytes)
 {

@@ -13,9 +13,6 @@
 
 enum { PART_MOST_BYTES = 1 << 20 };
 
-/* Appends the mark that makes a primary key the key of its part. */
-void part_key(struct buf *key);
-
 /* Whether this answer may be kept as a part: a single range of known length and total, as long as
  * it says, of something that does not vary. */
 bool part_is_sound(const struct response *rs, uint64_t body_bytes);

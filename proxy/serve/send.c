@@ -90,7 +90,7 @@ end_head(struct txn *t)
 	t->cs.name = "twice";
 	t->cs.detail = t->detail;
 	if (c->cache.status_key)
-		t->cs.key = (struct str){t->key.p, t->primary_bytes};
+		t->cs.key = key_primary(&t->key);
 	cache_status_format(&t->cs, &t->out);
 	if (!t->keep_alive)
 		buf_add_lit(&t->out, "\r\nConnection: close\r\n\r\n");
@@ -294,7 +294,7 @@ add_selected_head(struct txn *t, struct str head, uint64_t length)
 			break;
 		}
 		snprintf(t->boundary, sizeof t->boundary, "%016llx",
-			 (unsigned long long)(t->hash.hi ^ (uint64_t)t->begun_us));
+			 (unsigned long long)(t->key.hash.hi ^ (uint64_t)t->begun_us));
 		t->part_type = field_block_get(&block, FIELD_CONTENT_TYPE);
 		add_lines(t, head, goes_with_multipart);
 		buf_printf(&t->out, "Content-Type: multipart/byteranges; boundary=%s\r\n",
@@ -387,7 +387,7 @@ answer_validated(struct txn *t, const struct flight_head *h)
 	t->cs.stored = h->stored;
 	t->cs.collapsed = !t->leader;
 	t->answer = t->leader ? ANSWER_REVALIDATED : ANSWER_COALESCED;
-	txn_judge_stored(t);
+	sight_stored(t);
 	t->detail = t->object->place == OBJECT_IN_RAM ? "ram" : "disk";
 	flight_leave(&t->reader);
 	answer_object(t);
@@ -398,17 +398,14 @@ static void
 judge_follower(struct txn *t, const struct flight_head *h)
 {
 	const struct shelves *sh = t->serve->shelves;
-	char client[INET6_ADDRSTRLEN] = "";
-	if (fields_has(&t->rq.fields, FIELD_RANGE))
-		conn_peer(t->conn, client);
-	struct sighting_facts f = sight_of(&t->rq, t->route, h->status, client, sh->seed);
+	struct sighting_facts f = sight_of_txn(t, h->status);
 	if (f.kind == SIGHTING_PLAIN)
 		f.kind = SIGHTING_FOLLOWER;
 	f.storable = h->storable;
 	f.on_disk = h->stored;
 	f.body_bytes = h->body_bytes;
-	t->sighting =
-		seen_judge(sh->seen, sighting_key(sh->seed, t->primary, buf_str(&h->variant)), &f);
+	t->sighting = seen_judge(sh->seen,
+				 sighting_key(sh->seed, t->key.primary, buf_str(&h->variant)), &f);
 }
 
 void

@@ -3,6 +3,7 @@
 
 #include "proxy/base/clock.h"
 #include "proxy/http/range.h"
+#include "proxy/serve/txn.h"
 
 #include <string.h>
 
@@ -49,4 +50,22 @@ sight_of(const struct request *rq, const struct route *route, int status, const 
 		f.now_s = now_s();
 	}
 	return f;
+}
+
+struct sighting_facts
+sight_of_txn(const struct txn *t, int status)
+{
+	char client[INET6_ADDRSTRLEN] = "";
+	if (fields_has(&t->rq.fields, FIELD_RANGE))
+		conn_peer(t->conn, client);
+	return sight_of(&t->rq, t->route, status, client, t->serve->shelves->seed);
+}
+
+void
+sight_stored(struct txn *t)
+{
+	struct sighting_facts f = sight_of_txn(t, t->object->terms.status);
+	f.kind = SIGHTING_VALIDATION;
+	f.on_disk = t->object->on_disk;
+	t->sighting = seen_look(t->serve->shelves->seen, t->key.sighting, &f);
 }

@@ -12,6 +12,7 @@
 #include "proxy/http/head.h"
 #include "proxy/http/policy.h"
 #include "proxy/http/range.h"
+#include "proxy/serve/key.h"
 #include "proxy/serve/serve.h"
 
 enum txn_state {
@@ -40,6 +41,16 @@ enum answer {
 #undef ANSWER
 };
 
+/* What the cache was asked for: in LOOKUP, one of the last three. */
+enum looking {
+	LOOKING_NOT,
+	LOOKING_DUE, /* the lookup begins anew */
+	LOOKING_OUT, /* the disk has not answered yet: the request's memory must stay */
+	LOOKING_BACK /* what was found is in found */
+};
+
+enum part_search { PART_NOT_ASKED, PART_AWAITED, PART_ASKED };
+
 struct txn {
 	struct conn *conn; /* NULL once abandoned while an answer from the disk is outstanding */
 	struct serve *serve;
@@ -53,13 +64,9 @@ struct txn {
 	struct request_cc cc;
 	const struct fault *fault;
 	const struct route *route;
-	struct buf key; /* key text; a variant's behind variant_at */
-	size_t primary_bytes;
-	struct key_hash primary, hash; /* of the primary key, of the key looked up */
-	struct key_hash sighting_key;  /* under which this request counts: see sighting.h */
-	struct sighting sighting;      /* what the rule of admission says of it */
-	struct buf variant_names;      /* what the marker at the primary key says; empty: none */
-	struct buf nonce;	       /* of that marker */
+	struct key key;		  /* of what is looked up or fetched */
+	struct variants variants; /* what the marker at the primary key says */
+	struct sighting sighting; /* what the rule of admission says of this request */
 
 	/* the request's body, on its way to the origin */
 	struct chunked chunked;
@@ -68,11 +75,12 @@ struct txn {
 
 	/* where the answer comes from */
 	struct cache_lookup lookup;
-	bool lookup_out, lookup_back;
-	struct object *found;	       /* what lookup brought; a reference */
-	struct object *object;	       /* to answer with, or to validate */
-	struct object *part;	       /* a stored 206, to answer with or to complete */
-	bool part_asked, part_awaited; /* once per request; its lookup is under way */
+	flight_wake_fn *wake; /* there is news of the flight */
+	enum looking looking;
+	struct object *found;	      /* what lookup brought; a reference */
+	struct object *object;	      /* to answer with, or to validate */
+	struct object *part;	      /* a stored 206, to answer with or to complete */
+	enum part_search part_search; /* once per request */
 	struct reuse_verdict reuse;
 	struct body_read read;
 	bool read_out;
@@ -119,9 +127,6 @@ void txn_timeout(struct txn *t, enum waiting what);
 /* The last outstanding answer from the disk is here, after the client left. */
 void txn_came_home(struct txn *t);
 void txn_free_spares(struct serve *s);
-
-/* The verdict on an answer from t->object that brings nothing new to store. */
-void txn_judge_stored(struct txn *t);
 
 /* The only assignment to t->state. */
 void txn_move(struct txn *t, enum txn_state to);

@@ -162,6 +162,7 @@ more(struct client *c, int64_t ms)
 /* ---- reading an answer ------------------------------------------------------------------------
  */
 
+/* flat: each line is a rule of RFC 9112 that is broken. */
 static const char *
 fault_of_head(const char *head, size_t n)
 {

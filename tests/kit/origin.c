@@ -300,28 +300,40 @@ wanted(const struct heard *h, const struct say *s, size_t total)
 	return p;
 }
 
+/* How many of the bytes at at go in one piece: none goes across the place of a barrier or a cut. */
+static size_t
+piece_at(const struct say *s, size_t at, size_t left)
+{
+	size_t most = s->drip ? s->drip : s->chunked ? 16384 : left;
+	size_t k = left > most ? most : left;
+	if (s->hold_body && at < s->hold_at && at + k > s->hold_at)
+		k = s->hold_at - at;
+	if (s->cut && at + k > s->cut_at)
+		k = s->cut_at - at;
+	return k;
+}
+
+static bool
+put_piece(struct link *l, const struct say *s, const char *p, size_t n)
+{
+	char size[32];
+	if (!s->chunked)
+		return put(l, p, n);
+	return put(l, size, (size_t)snprintf(size, sizeof size, "%zx\r\n", n)) && put(l, p, n) &&
+	       put(l, "\r\n", 2);
+}
+
 static bool
 put_body(struct link *l, const struct say *s, const char *p, size_t n)
 {
-	size_t most = s->drip ? s->drip : s->chunked ? 16384 : n;
-	for (size_t at = 0; at < n;) {
-		size_t k = n - at > most ? most : n - at;
+	for (size_t at = 0, k; at < n; at += k) {
 		if (s->hold_body && at == s->hold_at)
 			barrier_pass(s->hold_body);
-		if (s->hold_body && at < s->hold_at && at + k > s->hold_at)
-			k = s->hold_at - at;
 		if (s->cut && at == s->cut_at)
 			return false;
-		if (s->cut && at + k > s->cut_at)
-			k = s->cut_at - at;
-		if (s->chunked) {
-			char size[32];
-			if (!put(l, size, (size_t)snprintf(size, sizeof size, "%zx\r\n", k)))
-				return false;
-		}
-		if (!put(l, p + at, k) || (s->chunked && !put(l, "\r\n", 2)))
+		k = piece_at(s, at, n - at);
+		if (!put_piece(l, s, p + at, k))
 			return false;
-		at += k;
 	}
 	if (s->hold_body && s->hold_at >= n)
 		barrier_pass(s->hold_body);
@@ -332,6 +344,39 @@ put_body(struct link *l, const struct say *s, const char *p, size_t n)
 		       (!s->trailers || put(l, s->trailers, strlen(s->trailers))) &&
 		       put(l, "\r\n", 2);
 	return true;
+}
+
+static void
+add_head(struct heap *out, const struct say *s, int status, const struct part *part)
+{
+	const char *fields = status == 304 && s->fields_304 ? s->fields_304
+			     : s->fields		    ? s->fields
+							    : "";
+	heap_text(out, "HTTP/1.1 %d %s\r\n", status, s->reason ? s->reason : reason_of(status));
+	if (!s->no_date && !strcasestr(fields, "\nDate:") && strncasecmp(fields, "Date:", 5) != 0)
+		add_date(out);
+	heap_add(out, fields, strlen(fields));
+	if (s->etag)
+		heap_text(out, "ETag: %s\r\n", s->etag);
+	if (s->last_modified)
+		heap_text(out, "Last-Modified: %s\r\n", s->last_modified);
+	if (s->ranges)
+		heap_text(out, "Accept-Ranges: bytes\r\n");
+	if (part->is && status != 304)
+		heap_text(out, "Content-Range: bytes %zu-%zu/%zu\r\n", part->first,
+			  part->first + part->n - 1, part->total);
+	if (status != 204 && status != 304 && s->chunked)
+		heap_text(out, "Transfer-Encoding: chunked\r\n");
+	else if (status != 204 && status != 304 && !s->until_close)
+		heap_text(out, "Content-Length: %zu\r\n", s->promise ? s->promise : part->n);
+	heap_text(out, "\r\n");
+}
+
+static size_t
+body_of(const struct say *s, const char **body)
+{
+	*body = s->pattern_bytes ? pattern(s->seed, s->pattern_bytes) : s->body ? s->body : "";
+	return s->pattern_bytes ? s->pattern_bytes : s->body_bytes ? s->body_bytes : strlen(*body);
 }
 
 /* True when the connection may go on. */
@@ -350,39 +395,12 @@ answer(struct link *l, const struct heard *h, const struct say *s)
 	if (s->raw)
 		return put(l, s->raw, s->raw_bytes ? s->raw_bytes : strlen(s->raw)) && s->raw_keeps;
 
-	bool not_modified = validates(h, s), bodiless = strcmp(h->method, "HEAD") == 0;
-	const char *body = s->pattern_bytes ? pattern(s->seed, s->pattern_bytes)
-			   : s->body	    ? s->body
-					    : "";
-	size_t total = s->pattern_bytes ? s->pattern_bytes
-		       : s->body_bytes	? s->body_bytes
-					: strlen(body);
-	struct part part = wanted(h, s, total);
-	int status = not_modified ? 304 : part.is ? 206 : s->status ? s->status : 200;
-	const char *fields = not_modified && s->fields_304 ? s->fields_304
-			     : s->fields		   ? s->fields
-							   : "";
+	const char *body;
+	struct part part = wanted(h, s, body_of(s, &body));
+	int status = validates(h, s) ? 304 : part.is ? 206 : s->status ? s->status : 200;
+	bool bodiless = status == 204 || status == 304 || strcmp(h->method, "HEAD") == 0;
 	struct heap out = {0};
-	heap_text(&out, "HTTP/1.1 %d %s\r\n", status, s->reason ? s->reason : reason_of(status));
-	if (!s->no_date && !strcasestr(fields, "\nDate:") && strncasecmp(fields, "Date:", 5) != 0)
-		add_date(&out);
-	heap_add(&out, fields, strlen(fields));
-	if (s->etag)
-		heap_text(&out, "ETag: %s\r\n", s->etag);
-	if (s->last_modified)
-		heap_text(&out, "Last-Modified: %s\r\n", s->last_modified);
-	if (s->ranges)
-		heap_text(&out, "Accept-Ranges: bytes\r\n");
-	if (part.is && !not_modified)
-		heap_text(&out, "Content-Range: bytes %zu-%zu/%zu\r\n", part.first,
-			  part.first + part.n - 1, part.total);
-	if (status == 204 || status == 304)
-		bodiless = true;
-	else if (s->chunked)
-		heap_text(&out, "Transfer-Encoding: chunked\r\n");
-	else if (!s->until_close)
-		heap_text(&out, "Content-Length: %zu\r\n", s->promise ? s->promise : part.n);
-	heap_text(&out, "\r\n");
+	add_head(&out, s, status, &part);
 	bool ok = put(l, out.p, out.n) && (bodiless || put_body(l, s, body + part.first, part.n));
 	free(out.p);
 	return ok && !s->until_close && !s->close;

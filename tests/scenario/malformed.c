@@ -131,6 +131,31 @@ among(const char *list, const char *one)
 	return false;
 }
 
+/* What the origin heard of it; status: of the answer, 0 when the connection was just closed. */
+static const char *
+wrong_at_origin(const struct row *r, int before, size_t mark, bool forwarded, int status)
+{
+	size_t n;
+	char *heard = origin_since(mark, &n);
+	int requests = 0; /* whole ones: heads of earlier rows that were refused may come late */
+	for (int i = before; i < origin_requests(); i++)
+		requests += origin_request(i)->whole;
+	if (!forwarded && !r->partly && n && status)
+		return text("%zu bytes reached the origin:\n%.300s", n, heard);
+	if (!forwarded && r->partly && requests)
+		return "it reached the origin as a whole request";
+	if (forwarded && r->requests >= 0 && requests != r->requests)
+		return text("expected %d requests at the origin, there were %d", r->requests,
+			    requests);
+	for (int i = 0; i < r->nots; i++)
+		if (memmem(heard, n, r->not [i], r -> not_n[i]))
+			return text("\"%s\" reached the origin", r->not [i]);
+	for (int i = 0; forwarded && i < r->heards; i++)
+		if (!memmem(heard, n, r->heard[i], r->heard_n[i]))
+			return text("\"%s\" did not reach the origin:\n%.500s", r->heard[i], heard);
+	return NULL;
+}
+
 static const char *
 wrong_with_request(const struct row *r)
 {
@@ -161,27 +186,7 @@ wrong_with_request(const struct row *r)
 		client_try_closed(c, 3000, &extra);
 	}
 	client_close(c);
-	size_t n;
-	char *heard = origin_since(mark, &n);
-	int requests = 0; /* whole ones: heads of earlier rows that were refused may come late */
-	for (int i = before; i < origin_requests(); i++)
-		requests += origin_request(i)->whole;
-	if (!wrong && !forwarded && !r->partly && n && a.status)
-		wrong = text("%zu bytes reached the origin:\n%.300s", n, heard);
-	for (int i = before; !wrong && r->partly && !forwarded && i < origin_requests(); i++)
-		if (origin_request(i)->whole)
-			wrong = "it reached the origin as a whole request";
-	if (!wrong && forwarded && r->requests >= 0 && requests != r->requests)
-		wrong = text("expected %d requests at the origin, there were %d", r->requests,
-			     requests);
-	for (int i = 0; !wrong && i < r->nots; i++)
-		if (memmem(heard, n, r->not [i], r -> not_n[i]))
-			wrong = text("\"%s\" reached the origin", r->not [i]);
-	for (int i = 0; !wrong && forwarded && i < r->heards; i++)
-		if (!memmem(heard, n, r->heard[i], r->heard_n[i]))
-			wrong = text("\"%s\" did not reach the origin:\n%.500s", r->heard[i],
-				     heard);
-	return wrong;
+	return wrong ? wrong : wrong_at_origin(r, before, mark, forwarded, a.status);
 }
 
 static void

@@ -2,6 +2,7 @@
  * test_config.c - settings: defaults, files, flags, and what is said about mistakes.
  */
 #include "config/config.h"
+#include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
 #include <stdbool.h>
@@ -96,8 +97,9 @@ START_TEST(every_setting_can_be_given)
 		      "  - https://[::1]:82\n"
 		      "cache: { dir: none, max_object: 1.5MiB, targeted_field: X-CC, status_key: yes }\n"
 		      "admission: { filter: counting, sightings: 15, write_budget: 10M }\n"
-		      "routes:\n  - path: /api\n    pass: on\n    admit: never\n    query: sort\n"
+		      "routes:\n  - path: /api\n    admit: never\n    query: sort\n"
 		      "    keep_params: [ a, b ]\n    key_headers: Accept\n"
+		      "  - { path: /own, pass: on }\n"
 		      "access_log: '-'\nlog_level: debug\n") == 0,
 		"%s", err);
 	ck_assert_uint_eq(c.listen_count, 2);
@@ -116,9 +118,9 @@ START_TEST(every_setting_can_be_given)
 	ck_assert(c.cache.status_key);
 	ck_assert_int_eq(c.admission.filter, CONFIG_FILTER_COUNTING);
 	ck_assert_uint_eq(c.admission.write_budget_bytes_s, 10000000);
-	ck_assert_uint_eq(c.route_count, 1);
+	ck_assert_uint_eq(c.route_count, 2);
 	ck_assert_ptr_null(c.routes[0].host);
-	ck_assert(c.routes[0].pass);
+	ck_assert(c.routes[1].pass);
 	ck_assert_int_eq(c.routes[0].admit, CONFIG_ADMIT_NEVER);
 	ck_assert_int_eq(c.routes[0].query, CONFIG_QUERY_SORT);
 	ck_assert_uint_eq(c.routes[0].keep_param_count, 2);
@@ -168,6 +170,19 @@ static const struct {
 	{ "origins: [ 'http://[::1' ]\n",         "t.yaml:1: origins.url", "http://host:port" },
 	{ "origins:\n  - host: x\n",              "t.yaml:2: origins.url is missing", "http[s]://" },
 	{ "origins: [ http://a, http://A ]\n",    "t.yaml:1: origins: http://A stands there twice", "keep one" },
+	{ "origins:\n  - http://b\n  - http://127.0.0.1:8080\n", "t.yaml:3: origins.url: http://127.0.0.1:8080 is where twice itself listens", "behind it" },
+	{ "listen: '[::]:81'\norigins: 'http://[::1]:81'\n", "t.yaml:2: origins.url: http://[::1]:81 is where twice", "behind it" },
+	{ "listen: '127.0.0.1:80'\norigins: http://localhost\n", "t.yaml:2: origins.url: http://localhost is where twice", "behind it" },
+	{ "listen: '127.0.0.1:443'\norigins: https://127.0.0.1\n", "t.yaml:2: origins.url", "behind it" },
+	{ "origins: http://127.0.0.1:9090\n",     "t.yaml:1: origins.url: http://127.0.0.1:9090 is the admin address", "has the content" },
+	{ "origins:\n  - http://b\n  - url: http://a\n    ca_file: /x\n", "t.yaml:4: origins.ca_file: http://a has no certificate", "https://" },
+	{ "origins:\n  - url: https://a\n    ca_file: /x\n    verify: off\n", "t.yaml:3: origins.ca_file", "leave one" },
+	{ "routes:\n  - { keep_params: a, query: ignore }\n", "t.yaml:2: routes.keep_params", "leave one" },
+	{ "routes:\n  - path: /a\n  - path: /b\n    query: ignore\n    drop_params: a\n", "t.yaml:5: routes.drop_params", "leave one" },
+	{ "routes:\n  - keep_params: a\n    drop_params: b\n", "t.yaml:3: routes.drop_params", "leave one" },
+	{ "routes:\n  - pass: on\n    admit: always\n", "t.yaml:2: routes.pass", "leave pass" },
+	{ "routes:\n  - path: /a\n  - host: h\n    path: /ab\n", "t.yaml:4: routes.path: route 1 matches all of it", "before it" },
+	{ "routes:\n  - host: h\n  - host: H\n",  "t.yaml:3: routes.host: route 1 matches all of it", "before it" },
 	{ "cache:\n  max_object: 20GiB\n",        "t.yaml:2: cache.max_object", "auto" },
 	{ "workers: 2\n\nworkers: 3\n",           "t.yaml:3: \"workers\" stands here again, first on line 1", "keep one" },
 	{ "cache: [ 1 ]\n",                       "t.yaml:1: cache: settings belong here", "name: value" },
@@ -196,6 +211,49 @@ START_TEST(an_old_name_works_for_one_release)
 	ck_assert_msg(parse("cache: { memory: 2MiB }\n") == 0, "%s", err);
 	ck_assert_uint_eq(c.cache.memory_bytes, 2 << 20);
 	config_fini(&c);
+}
+END_TEST
+
+/* clang-format off */
+static const char *const fine[] = {
+	"origins: http://127.0.0.1:8081\n",
+	"listen: '127.0.0.1:8080'\norigins: http://127.0.0.2:8080\n",
+	"listen: '127.0.0.1:0'\norigins: http://127.0.0.1\n",
+	"origins: http://name.example:8080\n",
+	"origins: { url: https://a, ca_file: /x }\n",
+	"routes:\n  - { keep_params: a, query: sort }\n",
+	"routes:\n  - { path: /ab }\n  - { path: /a }\n  - { host: h }\n  - { path: / }\n",
+	"routes:\n  - { host: h, path: /a }\n  - { path: /a }\n",
+};
+/* clang-format on */
+
+START_TEST(what_goes_together_is_let_through)
+{
+	ck_assert_msg(parse(fine[_i]) == 0, "%s%s", fine[_i], err);
+	config_fini(&c);
+}
+END_TEST
+
+START_TEST(places_of_elements)
+{
+	char dir[200], path[256], place[300];
+	tmpdir_make(dir, sizeof dir);
+	snprintf(path, sizeof path, "%s/t.yaml", dir);
+	FILE *f = fopen(path, "w");
+	fputs("listen: '*:1'\norigins:\n  - http://a\n  - url: https://b\n    ca_file: /x\n", f);
+	fclose(f);
+	config_place(path, NULL, 0, "origins.1.ca_file", place, sizeof place);
+	ck_assert_str_eq(place + strlen(path), ":5: ");
+	config_place(path, NULL, 0, "origins.0.url", place, sizeof place);
+	ck_assert_str_eq(place + strlen(path), ":3: ");
+	config_place(path, NULL, 0, "origins.7.url", place, sizeof place);
+	ck_assert_str_eq(place + strlen(path), ":3: "); /* where the list begins */
+	config_place(path, NULL, 0, "cache.disk", place, sizeof place);
+	ck_assert_str_eq(place, "");
+	const struct config_flag flag = {"--origin", "origins", "http://c"};
+	config_place(path, &flag, 1, "origins.0.url", place, sizeof place);
+	ck_assert_str_eq(place, "--origin: ");
+	tmpdir_remove(dir);
 }
 END_TEST
 
@@ -376,8 +434,9 @@ random_yaml(void)
 	fprintf(f, "routes:\n");
 	for (int i = rand() % 4; i > 0; i--)
 		fprintf(f,
-			"  - { host: %s, pass: %s, drop_params: [ %s, %s ], key_cookies: [ ] }\n",
-			PICK(texts), PICK(words), PICK(texts), PICK(texts));
+			"  - { host: %s, path: /%d/, drop_params: [ %s, %s ], key_cookies: [ ] }\n"
+			"  - { host: %s, path: /p%d/, pass: %s }\n",
+			PICK(texts), i, PICK(texts), PICK(texts), PICK(texts), i, PICK(words));
 	fclose(f);
 	return text;
 }
@@ -428,12 +487,12 @@ END_TEST
 /* Nine levels of ten aliases each would be a thousand million origins. */
 START_TEST(aliases_cannot_make_much_of_little)
 {
-	char text[8192] = "routes: [ { keep_params: &a [ ";
+	char text[16384] = "routes: [ { path: /first/, keep_params: &a [ ";
 	for (int i = 0; i < 500; i++)
 		strcat(text, "x,");
 	strcat(text, " x ] } ");
 	for (int i = 0; i < 200; i++)
-		strcat(text, ", {keep_params: *a}");
+		sprintf(text + strlen(text), ", {path: /%d/, keep_params: *a}", i);
 	strcat(text, " ]\n");
 	ck_assert_int_eq(parse(text), 0);
 	ck_assert_uint_eq(c.route_count, 201);
@@ -456,7 +515,8 @@ END_TEST
 
 UNIT("config", TEST(defaults_stand_without_a_file), TEST(the_file_of_the_design_loads),
      TEST(every_setting_can_be_given), TEST(an_old_name_works_for_one_release),
-     LOOP(mistake_is_explained, mistakes), TEST(trust_is_a_list_of_networks),
+     LOOP(mistake_is_explained, mistakes), LOOP(what_goes_together_is_let_through, fine),
+     TEST(places_of_elements), TEST(trust_is_a_list_of_networks),
      TEST(an_empty_file_or_group_means_defaults), TEST(flags_stand_before_the_file),
      TEST(a_wrong_flag_is_named), TEST(a_file_that_is_not_there_is_named),
      TEST(running_needs_an_origin), TEST(twice_yaml_is_what_the_rows_say),

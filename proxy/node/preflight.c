@@ -1,0 +1,237 @@
+/* preflight.c - one function per thing that can be missing; the table at the end calls them. */
+#include "proxy/node/preflight.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+struct findings { /* who is told */
+	void (*each)(void *ctx, const struct finding *f);
+	void *ctx;
+	unsigned found;
+};
+
+__attribute__((format(printf, 4, 5))) static void
+find(struct findings *p, bool stops, const char *setting, const char *fmt, ...)
+{
+	struct finding f = {.stops = stops};
+	snprintf(f.setting, sizeof f.setting, "%s", setting);
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(f.text, sizeof f.text, fmt, args);
+	va_end(args);
+	p->found++;
+	p->each(p->ctx, &f);
+}
+
+/* ---- addresses ----------------------------------------------------------------------------- */
+
+/* 0 when one could listen there, as far as this can be known beside a proxy that runs. */
+static int
+cannot_listen(const char *addr)
+{
+	struct address a;
+	int on = 1, error = 0;
+	if (address_parse(addr, &a) < 0)
+		return EINVAL;
+	int fd = socket(a.sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+	if (bind(fd, (struct sockaddr *)&a.sa, a.bytes) && errno != EADDRINUSE)
+		error = errno;
+	close(fd);
+	return error;
+}
+
+static void
+check_listen(const struct config *c, struct findings *p)
+{
+	for (unsigned i = 0; i < c->listen_count; i++) {
+		int error = cannot_listen(c->listen[i]);
+		if (error)
+			find(p, true, "listen", "cannot listen on %s: %s; %s", c->listen[i],
+			     strerror(error),
+			     error == EACCES ? "take a port from 1024 on, or give the program "
+					       "CAP_NET_BIND_SERVICE"
+					     : "write an address of this machine");
+	}
+	int error = c->admin ? cannot_listen(c->admin) : 0;
+	if (error)
+		find(p, true, "admin", "cannot listen on %s: %s; write an address of this machine",
+		     c->admin, strerror(error));
+}
+
+/* ---- origins ------------------------------------------------------------------------------- */
+
+static void
+check_ca_files(const struct config *c, struct findings *p)
+{
+	for (unsigned i = 0; i < c->origin_count; i++) {
+		const char *file = c->origins[i].ca_file;
+		char setting[64];
+		snprintf(setting, sizeof setting, "origins.%u.ca_file", i);
+		if (file && access(file, R_OK))
+			find(p, true, setting,
+			     "cannot read %s: %s; name a file of certificates in "
+			     "PEM form",
+			     file, strerror(errno));
+	}
+}
+
+/* Whether an interface of this machine has the address. */
+static bool
+is_ours(const struct address *a)
+{
+	struct ifaddrs *all = NULL;
+	bool found = false;
+	if (getifaddrs(&all))
+		return false;
+	for (struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
+		if (!i->ifa_addr || i->ifa_addr->sa_family != a->sa.ss_family)
+			continue;
+		if (a->sa.ss_family == AF_INET)
+			found = ((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr.s_addr ==
+				((const struct sockaddr_in *)&a->sa)->sin_addr.s_addr;
+		else if (a->sa.ss_family == AF_INET6)
+			found = IN6_ARE_ADDR_EQUAL(
+				&((struct sockaddr_in6 *)(void *)i->ifa_addr)->sin6_addr,
+				&((const struct sockaddr_in6 *)&a->sa)->sin6_addr);
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+/* config/ knows loopback; an origin may also be the machine's own name in numbers. */
+static void
+check_loops(const struct config *c, struct findings *p)
+{
+	for (unsigned i = 0; i < c->origin_count; i++) {
+		struct address to, a;
+		char setting[64];
+		snprintf(setting, sizeof setting, "origins.%u.url", i);
+		if (!config_origin_address(&c->origins[i], &to) || !is_ours(&to) ||
+		    address_is_loopback(&to))
+			continue;
+		for (unsigned j = 0; j < c->listen_count; j++)
+			if (address_parse(c->listen[j], &a) == 0 && address_is_any(&a) &&
+			    address_port(&a) && address_port(&a) == address_port(&to))
+				find(p, true, setting,
+				     "%s is this machine, where twice itself listens (%s); name the "
+				     "server behind it",
+				     c->origins[i].url, c->listen[j]);
+	}
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+/* Leaves the directory that holds it: "/a/b" becomes "/a", "/a" becomes "/", "a" becomes ".". */
+static void
+cut_name(char *path)
+{
+	char *slash = strrchr(path, '/');
+	if (slash == path)
+		slash++;
+	if (slash)
+		*slash = '\0';
+	else
+		strcpy(path, ".");
+}
+
+static void
+check_cache_dir(const struct config *c, struct findings *p)
+{
+	char at[4096];
+	struct stat st;
+	if (!c->cache.dir)
+		return;
+	snprintf(at, sizeof at, "%s", c->cache.dir);
+	/* The directory, or the one in which it is made. */
+	while (stat(at, &st) && errno == ENOENT && strcmp(at, ".") != 0 && strcmp(at, "/") != 0)
+		cut_name(at);
+	if (stat(at, &st))
+		find(p, true, "cache.dir",
+		     "cannot use %s: %s; name a directory you may write, or "
+		     "none",
+		     c->cache.dir, strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		find(p, true, "cache.dir", "%s is no directory; name one you may write, or none",
+		     at);
+	else if (access(at, W_OK | X_OK))
+		find(p, true, "cache.dir",
+		     "cannot write in %s: %s; name a directory you may write, "
+		     "or none",
+		     at, strerror(errno));
+}
+
+static void
+check_disk(const struct config *c, struct findings *p)
+{
+	char at[4096];
+	struct statvfs fs;
+	if (!c->cache.dir)
+		return;
+	snprintf(at, sizeof at, "%s", c->cache.dir);
+	while (statvfs(at, &fs) && errno == ENOENT && strcmp(at, ".") != 0 && strcmp(at, "/") != 0)
+		cut_name(at);
+	if (statvfs(at, &fs))
+		return;
+	uint64_t all = (uint64_t)fs.f_blocks * fs.f_frsize;
+	if (c->cache.disk_bytes > all)
+		find(p, false, "cache.disk",
+		     "%.1f GB is more than the file system of %s has (%.1f GB); write a smaller size",
+		     (double)c->cache.disk_bytes / 1e9, at, (double)all / 1e9);
+}
+
+static void
+check_memory(const struct config *c, struct findings *p)
+{
+	uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	if (c->cache.memory_bytes > all / 10 * 8)
+		find(p, false, "cache.memory",
+		     "%.1f GB is more than 80%% of this machine's memory (%.1f GB), and the index and "
+		     "the filters need some too; write a smaller size",
+		     (double)c->cache.memory_bytes / 1e9, (double)all / 1e9);
+}
+
+static void
+check_log(const struct config *c, struct findings *p)
+{
+	const char *path = c->access_log;
+	char dir[4096];
+	struct stat st;
+	if (!path || strcmp(path, "-") == 0 || strcmp(path, "off") == 0)
+		return;
+	snprintf(dir, sizeof dir, "%s", path);
+	cut_name(dir);
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		find(p, false, "access_log", "%s is a directory; name a file in it", path);
+	else if (stat(path, &st) == 0 ? access(path, W_OK) : access(dir, W_OK | X_OK))
+		find(p, false, "access_log",
+		     "cannot write %s: %s; no request would be logged: make %s, or name another file",
+		     path, strerror(errno), dir);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+unsigned
+preflight(const struct config *c, void each(void *ctx, const struct finding *f), void *ctx)
+{
+	static void (*const checks[])(const struct config *, struct findings *) = {
+		check_listen, check_ca_files, check_loops, check_cache_dir,
+		check_disk,   check_memory,   check_log,
+	};
+	struct findings p = {each, ctx, 0};
+	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
+		checks[i](c, &p);
+	return p.found;
+}

@@ -1,0 +1,101 @@
+/* complete.c - a stored part becomes the whole: what is missing is fetched, before it and behind
+ * it, and the part's own bytes take their place in between.
+ */
+#include "proxy/serve/fill_inside.h"
+
+#include "proxy/http/head.h"
+#include "proxy/serve/part.h"
+
+bool
+complete_may(const struct object *part)
+{
+	struct slice gap;
+	struct str validator;
+	return part_next_gap(part, 0, &gap, &validator);
+}
+
+uint64_t
+complete_bytes(const struct fill *f)
+{
+	struct slice held;
+	uint64_t total = 0;
+	part_held(f->part, &held, &total);
+	return total;
+}
+
+/* The part's head with the fields of what completes it, as the 200 of the whole. */
+static bool
+whole_of(const struct object *part, const struct response *rs, char date[DATE_BYTES],
+	 struct response *out)
+{
+	struct field fields[FIELDS_MAX];
+	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	if (!head_read(part->head, &stored) || !head_update(&stored, rs, now_s(), date, out))
+		return false;
+	fields_drop(&out->fields, FIELD_CONTENT_RANGE);
+	out->status = 200;
+	out->reason = STR("OK");
+	return true;
+}
+
+enum completion
+complete_with(struct fill *f, const struct response *rs, char date[DATE_BYTES],
+	      struct response *merged)
+{
+	bool useless = rs->status == 206 || rs->status == 412 || rs->status == 416;
+	if (part_fills(f->part, f->gap, rs, keep_length(rs)) && whole_of(f->part, rs, date, merged))
+		return COMPLETE_IT;
+	object_unref(&f->part);
+	return useless ? COMPLETE_ASK_ANEW : COMPLETE_NOT;
+}
+
+bool
+complete_goes_on_with(const struct fill *f, const struct response *rs)
+{
+	return part_fills(f->part, f->gap, rs, keep_length(rs));
+}
+
+/* Bytes of the part, to the readers and to the cache. */
+static void
+add(struct fill *f, const char *p, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		struct block *block;
+		uint32_t at, got;
+		flight_append_now(f->flight, p + done, n - done, &block, &at, &got);
+		if (f->write)
+			cache_write_body(f->write, block, at, got);
+		done += got;
+	}
+}
+
+int
+complete_add_part(struct fill *f)
+{
+	struct slice held;
+	uint64_t total, at = 0;
+	struct body_read r = {.home = f->serve->mailbox};
+	if (!f->part || f->part_added || !part_held(f->part, &held, &total) ||
+	    held.at != f->received)
+		return 0;
+	f->part_added = true;
+	while (at < held.n) {
+		/* Parts live in RAM only, so their bytes are at hand. */
+		if (object_read(f->serve->shelves->cache, f->part, &r, at, held.n - at) !=
+		    BODY_READY)
+			return -1;
+		add(f, r.p, r.n);
+		at += r.n;
+	}
+	body_done(&r);
+	f->received += held.n;
+	return 0;
+}
+
+bool
+complete_has_gap(const struct fill *f)
+{
+	struct slice gap;
+	struct str validator;
+	return f->part && f->part_added && part_next_gap(f->part, f->received, &gap, &validator);
+}

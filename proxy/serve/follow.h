@@ -1,0 +1,23 @@
+/* follow.h - the way to the origin: alone, or together with all who ask for the same; and what a
+ * flight brings to a request that leads or follows it.
+ */
+#ifndef SERVE_FOLLOW_H
+#define SERVE_FOLLOW_H
+
+#include "proxy/serve/fill.h"
+
+/* Each moves the request to WAIT_FLIGHT. */
+void follow_pass(struct txn *t); /* for this client only: nothing is kept */
+void follow_alone(struct txn *t, enum fill_kind kind);
+void follow_own(struct txn *t); /* for this client first, but kept when it may be */
+/* For t->object's freshness or for the whole, together with whoever asks for the same. */
+void follow_together(struct txn *t);
+
+/* Is this request reason enough to fetch the whole of what it asks for? */
+bool follow_is_worth_the_whole(const struct txn *t);
+
+/* In WAIT_FLIGHT. False: no head and no failure yet. Else the request has moved on: an answer is
+ * decided, another way taken, or t->looking says that the lookup begins anew. */
+bool follow_run(struct txn *t);
+
+#endif

@@ -1,0 +1,107 @@
+/* key.c - marks behind a primary key. No request's primary key holds a line end followed by '#' or
+ * '%': the lines that http/cachekey.c adds begin with a name. */
+#include "proxy/serve/key.h"
+
+#include <assert.h>
+
+/* What must be true of a key, at the doors. */
+static void
+check(const struct key *k)
+{
+	assert(k->primary_bytes <= k->text.n);
+	bool primary = k->primary_bytes == k->text.n;
+	assert(!primary || (k->hash.lo == k->primary.lo && k->hash.hi == k->primary.hi));
+}
+
+void
+key_fini(struct key *k)
+{
+	buf_fini(&k->text);
+	*k = (struct key){0};
+}
+
+void
+key_is_primary(struct key *k, const struct filter_seed *seed)
+{
+	k->primary_bytes = k->text.n;
+	k->primary = k->hash = k->sighting = key_hash_of(seed, k->text.p, k->text.n);
+	check(k);
+}
+
+void
+key_copy(struct key *to, const struct key *from)
+{
+	check(from);
+	to->text.n = 0;
+	buf_add_str(&to->text, buf_str(&from->text));
+	to->primary_bytes = from->primary_bytes;
+	to->primary = from->primary;
+	to->hash = from->hash;
+	to->sighting = from->sighting;
+}
+
+void
+key_back_to_primary(struct key *k)
+{
+	k->text.n = k->primary_bytes;
+	k->hash = k->sighting = k->primary;
+	check(k);
+}
+
+struct str
+key_primary(const struct key *k)
+{
+	return (struct str){k->text.p, k->primary_bytes};
+}
+
+void
+variants_fini(struct variants *v)
+{
+	buf_fini(&v->names);
+	buf_fini(&v->nonce);
+}
+
+void
+variants_clear(struct variants *v)
+{
+	v->names.n = v->nonce.n = 0;
+}
+
+void
+variants_read(struct variants *v, struct str head)
+{
+	const char *nl = memchr(head.p, '\n', head.n);
+	size_t names = nl ? (size_t)(nl - head.p) : head.n;
+	variants_clear(v);
+	buf_add(&v->names, head.p, names);
+	if (nl)
+		buf_add_str(&v->nonce, str_from(head, names + 1));
+}
+
+void
+variants_write(const struct variants *v, struct buf *head)
+{
+	buf_add_str(head, buf_str(&v->names));
+	buf_add_lit(head, "\n");
+	buf_add_str(head, buf_str(&v->nonce));
+}
+
+void
+key_to_variant(struct key *k, const struct filter_seed *seed, const struct variants *v,
+	       struct str values)
+{
+	assert(k->text.n == k->primary_bytes);
+	buf_add_lit(&k->text, "\n#");
+	buf_add_str(&k->text, buf_str(&v->nonce));
+	buf_add_str(&k->text, values);
+	k->hash = key_hash_of(seed, k->text.p, k->text.n);
+	k->sighting = sighting_key(seed, k->primary, values);
+}
+
+void
+key_to_part(struct key *k, const struct filter_seed *seed)
+{
+	assert(k->text.n == k->primary_bytes);
+	buf_add_lit(&k->text, "\n%part");
+	k->hash = key_hash_of(seed, k->text.p, k->text.n);
+}

@@ -1,0 +1,49 @@
+/* key.h - under which text and hash a thing lies: the primary key (http/cachekey.h made it), and
+ * behind it what makes it the key of one variant, or of a part.
+ *
+ * The only place that makes keys of variants and of parts. A marker lies at the primary key of what
+ * varies and says on which request fields; its nonce goes into the variants' keys, so that the
+ * variants of a marker that was forgotten are never found again.
+ *
+ * Memory    a key and a struct variants own their bytes; fini leaves them zeroed.
+ */
+#ifndef SERVE_KEY_H
+#define SERVE_KEY_H
+
+#include "filter/hash.h"
+#include "filter/short.h"
+#include "proxy/base/buf.h"
+#include "proxy/cache/sighting.h"
+
+struct key {
+	struct buf text; /* its first primary_bytes are the primary key */
+	size_t primary_bytes;
+	struct key_hash primary, hash; /* of the primary key, of the text as it is */
+	struct key_hash sighting;      /* under which requests for it count (cache/sighting.h) */
+};
+
+void key_fini(struct key *k);
+/* The text that was put into k->text is a primary key. */
+void key_is_primary(struct key *k, const struct filter_seed *seed);
+void key_copy(struct key *to, const struct key *from); /* to: zeroed, or a key before */
+void key_back_to_primary(struct key *k);
+struct str key_primary(const struct key *k); /* a view into the text */
+
+/* What a marker says; no names: there is none. */
+struct variants {
+	struct buf names; /* as vary_names makes them */
+	struct buf nonce;
+};
+
+void variants_fini(struct variants *v);
+void variants_clear(struct variants *v); /* keeps the memory */
+/* A marker's head, and back. */
+void variants_read(struct variants *v, struct str head);
+void variants_write(const struct variants *v, struct buf *head);
+
+/* From primary to the variant with these values (vary_key made them), or to the part. */
+void key_to_variant(struct key *k, const struct filter_seed *seed, const struct variants *v,
+		    struct str values);
+void key_to_part(struct key *k, const struct filter_seed *seed);
+
+#endif

@@ -1,0 +1,324 @@
+/* lookup.c - what the cache has for a request, and what becomes of it then: an answer from here, or
+ * a way to the origin.
+ */
+#include "proxy/serve/lookup.h"
+
+#include "proxy/http/field_block.h"
+#include "proxy/serve/bill.h"
+#include "proxy/serve/follow.h"
+#include "proxy/serve/part.h"
+#include "proxy/serve/select.h"
+#include "proxy/serve/sight.h"
+
+/* ---- looking up ---------------------------------------------------------------------------- */
+
+static void
+start_lookup(struct txn *t)
+{
+	struct shelves *sh = t->serve->shelves;
+	t->lookup.home = t->serve->mailbox;
+	enum found found =
+		cache_lookup(sh->cache, &t->lookup, t->key.hash, buf_str(&t->key.text), &t->found);
+	t->looking = found == FOUND_LATER ? LOOKING_OUT : LOOKING_BACK;
+	if (found == FOUND_NOT)
+		t->found = NULL;
+}
+
+static void
+lookup_primary(struct txn *t)
+{
+	key_back_to_primary(&t->key);
+	variants_clear(&t->variants);
+	object_unref(&t->object);
+	start_lookup(t);
+}
+
+/* What was found is a marker: the variant that this request would get is looked up next. */
+static void
+lookup_variant(struct txn *t, struct object *marker)
+{
+	struct buf values = {0};
+	variants_read(&t->variants, marker->head);
+	object_unref(&t->found);
+	vary_key(buf_str(&t->variants.names), &t->rq.fields, &values);
+	key_to_variant(&t->key, t->serve->shelves->seed, &t->variants, buf_str(&values));
+	buf_fini(&values);
+	start_lookup(t);
+}
+
+/* ---- facts --------------------------------------------------------------------------------- */
+
+static bool
+is_unseen(const struct txn *t)
+{
+	const struct shelves *sh = t->serve->shelves;
+	return !follow_is_worth_the_whole(t) &&
+	       !flight_is_there(sh->flights, t->key.hash, buf_str(&t->key.text));
+}
+
+/* Whether the part that was looked up answers: *want of *total. If not, but it is fresh, it stays
+ * as t->part, perhaps to be completed. */
+static bool
+take_part(struct txn *t, struct slice *want, uint64_t *total)
+{
+	int64_t now = now_s();
+	t->part_search = PART_ASKED;
+	t->part = t->found;
+	t->found = NULL;
+	key_back_to_primary(&t->key);
+	if (!t->part)
+		return false;
+	t->reuse = policy_reuse(&t->part->terms, &t->rq, &t->cc, now);
+	if (t->reuse.reuse == REUSE_FRESH)
+		return part_answers(t->part, &t->rq, now, want, total);
+	object_unref(&t->part);
+	return false;
+}
+
+static enum selection
+decide(const struct txn *t, bool part_answers)
+{
+	const struct shelves *sh = t->serve->shelves;
+	struct select_facts f = {
+		.method = t->rq.method,
+		.only_if_cached = t->cc.only_if_cached,
+		.no_store = t->cc.no_store,
+		.asks_for_less = policy_asks_for_less(&t->rq),
+		.found = t->object != NULL,
+		.reuse = t->reuse.reuse,
+		.part_answers = part_answers,
+		.part_may_be = t->part_search == PART_NOT_ASKED && t->variants.names.n == 0 &&
+			       atomic_load_explicit(&sh->has_parts, memory_order_relaxed),
+	};
+	f.unseen = !f.found && f.asks_for_less && is_unseen(t);
+	return select_decide(&f);
+}
+
+/* ---- deeds --------------------------------------------------------------------------------- */
+
+static void
+look_for_part(struct txn *t)
+{
+	t->part_search = PART_AWAITED;
+	key_back_to_primary(&t->key);
+	key_to_part(&t->key, t->serve->shelves->seed);
+	txn_move(t, TXN_LOOKUP);
+	start_lookup(t);
+}
+
+static void
+count_hit(struct txn *t)
+{
+	struct shelves *sh = t->serve->shelves;
+	struct object *o = t->object;
+	bool ram = o->place == OBJECT_IN_RAM;
+	t->answer = ram ? ANSWER_RAM : ANSWER_DISK;
+	t->detail = ram ? "ram" : "disk";
+	struct sighting_facts f = sight_of_txn(t, o->terms.status);
+	f.on_disk = o->on_disk;
+	f.body_bytes = o->body_bytes;
+	t->sighting = seen_judge(sh->seen, t->key.sighting, &f);
+	if (t->rq.method != METHOD_GET)
+		return;
+	/* Enough sightings of what the disk refused: written from RAM, no second fetch
+	 * (DESIGN 2.7). */
+	if (t->sighting.writes && cache_admit(sh->cache, o))
+		seen_charge(sh->seen,
+			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
+	if (t->reuse.reuse == REUSE_FRESH) /* else the refresh behind it tells */
+		bill_hit(t, o, o->body_bytes);
+}
+
+static void
+say_hit(struct txn *t)
+{
+	t->cs.fwd = NULL; /* also when it was on its way to the origin before (RFC 9211 2.1) */
+	t->cs.hit = true;
+	t->cs.has_ttl = true;
+	t->cs.ttl = t->reuse.ttl;
+}
+
+static void
+answer_with_part(struct txn *t, struct slice want, uint64_t total)
+{
+	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
+	struct sighting_facts f = sight_of_txn(t, 200);
+	t->sighting = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
+	bill_hit(t, t->part, total);
+	if (t->sighting.writes)
+		fill_behind(t, FILL_MISS);
+	say_hit(t);
+	t->answer = ANSWER_RAM;
+	t->detail = "ram";
+	answer_part(t, want, total);
+}
+
+static void
+answer_stored(struct txn *t, bool refresh)
+{
+	say_hit(t);
+	count_hit(t);
+	if (t->reuse.reuse != REUSE_FRESH)
+		t->answer = ANSWER_STALE;
+	if (refresh)
+		fill_behind(t, FILL_VALIDATE);
+	answer_object(t);
+}
+
+/* Why the request goes to the origin, for Cache-Status. */
+static void
+say_forward(struct txn *t)
+{
+	if (!t->object)
+		t->cs.fwd = t->variants.names.n ? "vary-miss" : "uri-miss";
+	else
+		t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
+	t->stale_ok = t->object && t->reuse.stale_on_error;
+}
+
+static void
+ask_origin(struct txn *t, enum selection s)
+{
+	say_forward(t);
+	switch (s) {
+	case SELECT_FETCH_AS_ASKED:
+		object_unref(&t->part);
+		t->as_it_came = true;
+		follow_alone(t, FILL_MISS);
+		return;
+	case SELECT_FETCH_ALONE: /* counts as a miss, though nothing is kept */
+	case SELECT_NEWS:	 /* updates what is stored (RFC 9111 4.3.5) */
+		follow_alone(t, FILL_PASS);
+		return;
+	default:
+		follow_together(t);
+		return;
+	}
+}
+
+static void
+pass(struct txn *t)
+{
+	object_unref(&t->object);
+	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "request";
+	follow_pass(t);
+}
+
+/* What was looked up is here, or is not there. */
+static void
+go_on(struct txn *t)
+{
+	struct slice want;
+	uint64_t total;
+	bool by_part = t->part_search == PART_AWAITED && take_part(t, &want, &total);
+	if (t->found) {
+		t->object = t->found;
+		t->found = NULL;
+		t->reuse = policy_reuse(&t->object->terms, &t->rq, &t->cc, now_s());
+	}
+	enum selection s = decide(t, by_part);
+	switch (s) {
+	case SELECT_ANSWER:
+	case SELECT_ANSWER_REFRESH:
+		answer_stored(t, s == SELECT_ANSWER_REFRESH);
+		return;
+	case SELECT_ANSWER_PART:
+		answer_with_part(t, want, total);
+		return;
+	case SELECT_LOOK_FOR_PART:
+		look_for_part(t);
+		return;
+	case SELECT_REFUSE:
+		answer_error(t, 504, "only-if-cached");
+		t->answer = ANSWER_ONLY_IF_CACHED;
+		return;
+	case SELECT_PASS:
+		pass(t);
+		return;
+	default:
+		ask_origin(t, s);
+		return;
+	}
+}
+
+/* ---- the states ---------------------------------------------------------------------------- */
+
+static bool
+answered_here(struct txn *t)
+{
+	struct str hops = fields_get(&t->rq.fields, FIELD_MAX_FORWARDS);
+	bool last = str_eq(hops, STR("0"));
+	if (t->rq.method == METHOD_OPTIONS && last) {
+		answer_local(t, 200, STR("Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n"),
+			     STR(""));
+		return true;
+	}
+	/* RFC 9110 9.3.8 would echo the request; that hands credentials to scripts, so nobody does.
+	 */
+	if (t->rq.method == METHOD_TRACE) {
+		answer_local(t, 405, STR("Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n"),
+			     STR(""));
+		return true;
+	}
+	return false;
+}
+
+void
+lookup_begin(struct txn *t)
+{
+	struct shelves *sh = t->serve->shelves;
+	if (t->fault) {
+		answer_fault(t, t->fault);
+		return;
+	}
+	if (answered_here(t))
+		return;
+	t->route = route_find(t->settings->routes, &t->rq);
+	bool keyed = cachekey_build(&t->rq, &t->route->key, &t->key.text);
+	if (!keyed) { /* passes because of a cookie; an unsafe method still invalidates by this key
+		       */
+		struct key_rules rules = t->route->key;
+		rules.pass_cookie_count = 0;
+		t->key.text.n = 0;
+		cachekey_build(&t->rq, &rules, &t->key.text);
+	}
+	key_is_primary(&t->key, sh->seed);
+	seen_prefetch(sh->seen, t->key.primary); /* asked for below, after the cache */
+	request_cc_parse(&t->rq.fields, &t->cc);
+	if (!keyed || t->route->pass || !t->body_over || policy_lookup(&t->rq) == LOOKUP_NO) {
+		t->cs.fwd = t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD ? "bypass"
+										      : "method";
+		follow_pass(t);
+		return;
+	}
+	txn_move(t, TXN_LOOKUP);
+	start_lookup(t);
+}
+
+/* A head in another form than ours (another program wrote it) is as if it were not there. */
+static bool
+is_readable(const struct object *o)
+{
+	struct field_block b;
+	return o->kind == OBJECT_MARKER || field_block_open(o->head, &b);
+}
+
+bool
+lookup_run(struct txn *t)
+{
+	if (t->looking == LOOKING_DUE)
+		lookup_primary(t);
+	if (t->looking != LOOKING_BACK)
+		return false;
+	t->looking = LOOKING_NOT;
+	if (t->found && !is_readable(t->found))
+		object_unref(&t->found);
+	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key.text),
+					  t->found->terms.response_time))
+		object_unref(&t->found);
+	if (t->found && t->found->kind == OBJECT_MARKER)
+		lookup_variant(t, t->found);
+	else
+		go_on(t);
+	return true;
+}
