@@ -102,11 +102,11 @@ drain(struct baseline *b)
 
 /* More than fit are forgotten all: the ghost then writes too much rather than keep what is gone. */
 static void
-forget_later(struct baseline *b, const uint64_t *url)
+forget_later(struct baseline *b, uint64_t url)
 {
 	pthread_mutex_lock(&b->later_lock);
-	if (url && b->later_n < LATER_MOST && !b->later_all)
-		b->later[b->later_n++] = *url;
+	if (b->later_n < LATER_MOST && !b->later_all)
+		b->later[b->later_n++] = url;
 	else
 		b->later_all = true;
 	pthread_mutex_unlock(&b->later_lock);
@@ -116,18 +116,12 @@ void
 baseline_forget(struct baseline *b, struct key_hash url)
 {
 	if (pthread_mutex_trylock(&b->lock) != 0) {
-		forget_later(b, &url.hi);
+		forget_later(b, url.hi);
 		return;
 	}
 	drain(b);
 	ghost_forget(b->ghost, url.hi);
 	pthread_mutex_unlock(&b->lock);
-}
-
-void
-baseline_forget_all(struct baseline *b)
-{
-	forget_later(b, NULL);
 }
 
 /* ---- the thread ---------------------------------------------------------------------------- */
@@ -176,7 +170,7 @@ baseline_save(struct baseline *b)
 	uint64_t tag = filter_seed_fingerprint(cache_seed(b->cache));
 	pthread_mutex_lock(&b->lock);
 	drain(b);
-	ghost_save(b->ghost, tag, b->most_bytes, &bytes);
+	ghost_snapshot_save(b->ghost, tag, b->most_bytes, &bytes);
 	pthread_mutex_unlock(&b->lock);
 	if (cache_save_file(b->cache, FILE_NAME, fill, &bytes))
 		log_warning("cannot save what an ordinary cache would hold: %s; after a restart "
@@ -198,7 +192,8 @@ restore(struct baseline *b)
 		buf_add(&bytes, part, (size_t)n);
 	close(fd);
 	uint64_t tag = filter_seed_fingerprint(cache_seed(b->cache));
-	const char *why = n < 0 ? strerror(errno) : ghost_load(b->ghost, tag, buf_str(&bytes));
+	const char *why =
+		n < 0 ? strerror(errno) : ghost_snapshot_load(b->ghost, tag, buf_str(&bytes));
 	if (why)
 		log_warning("the snapshot of what an ordinary cache would hold is ignored (%s): "
 			    "the savings count from an empty disk",

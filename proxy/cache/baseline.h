@@ -30,10 +30,9 @@ struct baseline_ring *baseline_ring(struct baseline *b, unsigned i);
 bool baseline_wants(const struct baseline_ring *r, struct key_hash key);
 void baseline_note(struct baseline_ring *r, const struct ghost_event *e);
 
-/* A URL with its variants, or everything, was purged or invalidated: after all that was noted
- * before. Never waits long: while a snapshot is taken it is done later. */
+/* A URL with its variants was purged or invalidated: after all that was noted before. Never waits
+ * long: while a snapshot is taken it is done later. */
 void baseline_forget(struct baseline *b, struct key_hash url);
-void baseline_forget_all(struct baseline *b);
 
 struct baseline_stats {
 	struct ghost_stats ghost;

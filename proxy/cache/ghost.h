@@ -72,10 +72,10 @@ void ghost_stats(const struct ghost *g, struct ghost_stats *out);
 
 /* Appends a snapshot of at most `most` bytes: the sample is halved until it fits. tag: of what the
  * keys were hashed with. The counters are not in it: they count since start. */
-void ghost_save(struct ghost *g, uint64_t tag, uint64_t most, struct buf *out);
+void ghost_snapshot_save(struct ghost *g, uint64_t tag, uint64_t most, struct buf *out);
 /* Into a ghost that saw nothing yet; also one of another size. NULL, or why not, and it is as it
  * was. The bytes may be anything at all. */
-const char *ghost_load(struct ghost *g, uint64_t tag, struct str bytes);
+const char *ghost_snapshot_load(struct ghost *g, uint64_t tag, struct str bytes);
 
 void ghost_check(const struct ghost *g);
 

@@ -61,7 +61,7 @@ save_segment(const struct ghost *g, uint32_t n, uint64_t used, struct buf *out)
 }
 
 void
-ghost_save(struct ghost *g, uint64_t tag, uint64_t most, struct buf *out)
+ghost_snapshot_save(struct ghost *g, uint64_t tag, uint64_t most, struct buf *out)
 {
 	const struct ledger *l = &g->ledger;
 	const struct ledger_slot **slots = mem_alloc((l->slots_n + 1) * sizeof *slots);
@@ -148,7 +148,7 @@ load_row(struct ghost *g, const struct row *row)
 }
 
 const char *
-ghost_load(struct ghost *g, uint64_t tag, struct str bytes)
+ghost_snapshot_load(struct ghost *g, uint64_t tag, struct str bytes)
 {
 	struct head h;
 	const char *why = read_head(bytes, tag, &h);

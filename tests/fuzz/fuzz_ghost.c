@@ -56,13 +56,13 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		memcpy(copy, data, n);
 	if (n >= HEAD && (data[0] & 1))
 		bytes = made_right(data, n, copy);
-	ghost_load(g, TAG, bytes);
+	ghost_snapshot_load(g, TAG, bytes);
 	ghost_check(g);
 	use(g);
-	ghost_save(g, TAG, 1 << 20, &again);
+	ghost_snapshot_save(g, TAG, 1 << 20, &again);
 	struct ghost *h =
 		ghost_create(&(struct ghost_options){.disk_bytes = 8 << 20, .max_entries = 1024});
-	if (ghost_load(h, TAG, buf_str(&again)) != NULL)
+	if (ghost_snapshot_load(h, TAG, buf_str(&again)) != NULL)
 		abort();
 	ghost_check(h);
 	ghost_destroy(&g);

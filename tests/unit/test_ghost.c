@@ -241,8 +241,8 @@ START_TEST(without_a_disk_there_is_nothing_to_compare)
 	asked(g, 1, 100, 0, 0);
 	ghost_forget(g, key(1));
 	ck_assert_uint_eq(stats_of(g).misses, 0);
-	ghost_save(g, 1, 10000, &bytes);
-	ck_assert_ptr_null(ghost_load(g, 1, buf_str(&bytes)));
+	ghost_snapshot_save(g, 1, 10000, &bytes);
+	ck_assert_ptr_null(ghost_snapshot_load(g, 1, buf_str(&bytes)));
 	buf_fini(&bytes);
 	ghost_destroy(&g);
 }
@@ -258,9 +258,9 @@ again(struct ghost *g, uint64_t disk, uint64_t most)
 {
 	struct buf bytes = {0};
 	struct ghost *b = make(disk, 0);
-	ghost_save(g, TAG, most, &bytes);
+	ghost_snapshot_save(g, TAG, most, &bytes);
 	ck_assert_uint_le(bytes.n, most);
-	ck_assert_ptr_null(ghost_load(b, TAG, buf_str(&bytes)));
+	ck_assert_ptr_null(ghost_snapshot_load(b, TAG, buf_str(&bytes)));
 	ghost_check(b);
 	buf_fini(&bytes);
 	return b;
@@ -324,16 +324,16 @@ START_TEST(a_damaged_snapshot_changes_nothing)
 	struct buf bytes = {0};
 	for (uint64_t i = 0; i < 20; i++)
 		asked(a, i, 9000, 0, 0);
-	ghost_save(a, TAG, PLENTY, &bytes);
+	ghost_snapshot_save(a, TAG, PLENTY, &bytes);
 	for (size_t i = 0; i < bytes.n; i++) {
 		bytes.p[i] ^= (char)(1 << (i % 8));
-		ck_assert_ptr_nonnull(ghost_load(b, TAG, buf_str(&bytes)));
+		ck_assert_ptr_nonnull(ghost_snapshot_load(b, TAG, buf_str(&bytes)));
 		bytes.p[i] ^= (char)(1 << (i % 8));
-		ck_assert_ptr_nonnull(ghost_load(b, TAG, (struct str){bytes.p, i}));
+		ck_assert_ptr_nonnull(ghost_snapshot_load(b, TAG, (struct str){bytes.p, i}));
 	}
-	ck_assert_ptr_nonnull(ghost_load(b, TAG + 1, buf_str(&bytes)));
+	ck_assert_ptr_nonnull(ghost_snapshot_load(b, TAG + 1, buf_str(&bytes)));
 	ck_assert_uint_eq(stats_of(b).entries, 0);
-	ck_assert_ptr_null(ghost_load(b, TAG, buf_str(&bytes)));
+	ck_assert_ptr_null(ghost_snapshot_load(b, TAG, buf_str(&bytes)));
 	ck_assert_uint_eq(stats_of(b).entries, 20);
 	buf_fini(&bytes);
 	ghost_destroy(&a);
