@@ -37,3 +37,4 @@ COUNTER(ORIGIN_ERRORS,        "origin",    "errors",         "origin fetches tha
 COUNTER(ACCEPTED,             "connections", "accepted",     "client connections accepted")
 COUNTER(CLOSED,               "connections", "closed",       "client connections closed")
 COUNTER(REFUSED_CONNECTIONS,  "connections", "refused",      "turned away at the connection limit")
+COUNTER(LEFT_BEHIND,          "connections", "left_behind",  "answers cut: too slow for the others that read the same fetch")
