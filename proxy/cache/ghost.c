@@ -20,6 +20,7 @@ enum {
 	/* A 304 makes the store write a head that points to the old body. */
 	REFRESH_RECORD_BYTES = 640,
 	FRAGMENT_BYTES = 256 << 10, /* larger bodies lie in fragments, which stay behind */
+	OBJECT_OVERHEAD = 400,	    /* what an object in RAM takes beside its record */
 };
 
 /* ---- the table: keys to shades ------------------------------------------------------------- */
@@ -116,7 +117,29 @@ leave_url(struct ghost *g, uint32_t i)
 		g->shades[s->url_next].url_prev = s->url_prev;
 }
 
-/* Out of the table and its URL; the segment's list is the caller's affair. */
+/* ---- RAM ----------------------------------------------------------------------------------- */
+
+static struct shade *
+of_node(struct ram_node *n)
+{
+	return (struct shade *)n; /* its first member */
+}
+
+static uint64_t
+ram_bytes(const struct shade *s)
+{
+	return s->bytes + OBJECT_OVERHEAD;
+}
+
+static void
+leave_ram(struct ghost *g, struct shade *s)
+{
+	if (s->in_ram)
+		ram_policy_remove(&g->ram, &s->node);
+	s->in_ram = false;
+}
+
+/* Out of the table and its URL, when it is nowhere any more. */
 static void
 release(struct ghost *g, uint32_t i)
 {
@@ -131,8 +154,63 @@ release(struct ghost *g, uint32_t i)
 static void
 drop(struct ghost *g, uint32_t i)
 {
-	leave_segment(g, i);
+	struct shade *s = &g->shades[i];
+	if (s->on_disk)
+		leave_segment(g, i);
+	s->on_disk = false;
+	leave_ram(g, s);
 	release(g, i);
+}
+
+static void
+shrink_ram(struct ghost *g, uint64_t bytes)
+{
+	for (struct ram_node *n; (n = ram_policy_make_room(&g->ram, bytes));) {
+		struct shade *s = of_node(n);
+		s->in_ram = false; /* the policy has let it go already */
+		if (!s->on_disk)
+			release(g, (uint32_t)(s - g->shades));
+	}
+}
+
+/* What is asked for again on disk moves into RAM, if it is worth more there than others. */
+static void
+promote(struct ghost *g, struct shade *s)
+{
+	uint64_t bytes = ram_bytes(s);
+	if (s->in_ram || s->hits == 0 || s->bytes > FRAGMENT_BYTES || bytes > g->ram_most ||
+	    !ram_policy_takes(&g->ram, bytes, true, s->hits))
+		return;
+	shrink_ram(g, bytes);
+	s->node = (struct ram_node){.bytes = bytes, .on_disk = true};
+	s->node.hits = s->hits < RAM_MAX_HITS ? s->hits : RAM_MAX_HITS;
+	ram_policy_add(&g->ram, &s->node);
+	s->in_ram = true;
+}
+
+/* The shades have moved: so have the nodes within them. */
+static struct ram_node *
+moved_node(const struct ghost *g, const struct shade *old, const struct ram_node *n)
+{
+	if (!n)
+		return NULL;
+	return &g->shades[(const struct shade *)(const void *)n - old].node;
+}
+
+static void
+move_nodes(struct ghost *g, const struct shade *old, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct ram_node *node = &g->shades[i].node;
+		node->prev = moved_node(g, old, node->prev);
+		node->next = moved_node(g, old, node->next);
+	}
+	for (int on_disk = 0; on_disk < 2; on_disk++)
+		for (int c = 0; c < RAM_CLASSES; c++) {
+			struct ram_queue *q = &g->ram.queues[on_disk][c];
+			q->head = moved_node(g, old, q->head);
+			q->tail = moved_node(g, old, q->tail);
+		}
 }
 
 static uint32_t *
@@ -148,8 +226,16 @@ static void
 grow(struct ghost *g, uint32_t n)
 {
 	uint32_t old = g->shades_n;
-	g->shades = mem_realloc(g->shades, n * sizeof *g->shades);
+	struct shade *before = g->shades;
+	g->shades = mem_alloc(n * sizeof *g->shades);
 	g->shades_n = n;
+	for (uint32_t i = 0; i < old; i++) {
+		g->shades[i] = before[i];
+		if (!g->shades[i].in_ram)
+			g->shades[i].node = (struct ram_node){0};
+	}
+	move_nodes(g, before, old);
+	free(before);
 	for (uint32_t i = n; i-- > old;) {
 		g->shades[i] = (struct shade){.next = g->free};
 		g->free = i;
@@ -218,16 +304,16 @@ empty_segment(struct ghost *g, uint32_t segment)
 		uint32_t next = s->next, to = NONE;
 		uint64_t bytes = s->bytes * g->weight;
 		if (s->bytes <= FRAGMENT_BYTES && bytes <= ledger_room(&g->ledger) &&
-		    ledger_carries(&g->ledger, s->hit, bytes, carried)) {
+		    ledger_carries(&g->ledger, s->hits, bytes, carried)) {
 			carried += bytes;
 			to = write_bytes(g, s->bytes);
 		}
-		if (to == NONE) {
-			release(g, i);
-		} else {
-			s->hit = false;
+		s->on_disk = to != NONE;
+		s->hits = 0;
+		if (s->on_disk)
 			join_segment(g, i, to);
-		}
+		else if (!s->in_ram)
+			release(g, i);
 		i = next;
 	}
 	ledger_free(&g->ledger, segment);
@@ -261,9 +347,11 @@ ghost_halve(struct ghost *g)
 {
 	atomic_store(&g->threshold, atomic_load(&g->threshold) / 2);
 	g->weight *= 2;
+	g->ram.limit /= 2;
 	for (uint32_t i = 0; i < g->shades_n; i++)
 		if (g->shades[i].used && !ghost_samples(g, g->shades[i].key))
 			drop(g, i);
+	shrink_ram(g, 0);
 }
 
 bool
@@ -284,7 +372,7 @@ ghost_add(struct ghost *g, const struct shade *s, uint32_t segment)
 	g->free = g->shades[i].next;
 	g->used++;
 	g->shades[i] = *s;
-	g->shades[i].used = true;
+	g->shades[i].used = g->shades[i].on_disk = true;
 	g->table[slot_of(g, s->key)] = i;
 	join_url(g, i);
 	join_segment(g, i, segment);
@@ -314,6 +402,31 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 				  .validator = e->validator,
 				  .fresh_until = e->now_s + e->fresh_s},
 		  segment);
+}
+
+/* Asked for again: where it lies it is worth more now. In RAM alone, it is written from there. */
+static void
+touch(struct ghost *g, struct shade *s)
+{
+	bool first = s->in_ram && s->node.hits == 0;
+	if (s->in_ram)
+		ram_policy_touch(&s->node);
+	if (!s->on_disk) {
+		uint32_t i = (uint32_t)(s - g->shades);
+		ram_policy_moved(&g->ram, &s->node, false);
+		uint32_t segment = write_bytes(g, s->bytes);
+		if (segment == NONE || g->ledger.slots[segment].state == SEGMENT_FREE)
+			return;
+		s->on_disk = true;
+		s->hits = 0;
+		join_segment(g, i, segment);
+		ram_policy_moved(&g->ram, &s->node, true);
+		return;
+	}
+	if (!s->in_ram)
+		promote(g, s);
+	if ((first || !s->in_ram || s->hits == 0) && s->hits < RAM_MAX_HITS)
+		s->hits++;
 }
 
 enum would { WOULD_ANSWER, WOULD_VALIDATE, WOULD_FETCH, WOULD_PASS };
@@ -352,13 +465,13 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	charge(g, e, w);
 	switch (w) {
 	case WOULD_ANSWER:
-		s->hit = true;
 		g->n.hits += g->weight;
+		touch(g, s);
 		break;
 	case WOULD_VALIDATE:
-		s->hit = true;
 		s->fresh_until = e->now_s + e->fresh_s;
 		g->n.validated += g->weight;
+		touch(g, s);
 		write_bytes(g, REFRESH_RECORD_BYTES);
 		break;
 	case WOULD_FETCH:
@@ -416,6 +529,8 @@ ghost_create(const struct ghost_options *o)
 	atomic_init(&g->threshold, UINT64_MAX);
 	g->weight = 1;
 	ledger_init(&g->ledger, n, n, segment);
+	ram_policy_init(&g->ram, o->memory_bytes);
+	g->ram_most = o->memory_bytes / ram_policy_shards(o->memory_bytes) / RAM_LARGEST_SHARE;
 	g->segments = make_slots(NULL, n ? n : 1);
 	g->free = NONE;
 	grow(g, g->o.max_entries < FIRST_ENTRIES ? g->o.max_entries : FIRST_ENTRIES);
@@ -451,13 +566,16 @@ ghost_stats(const struct ghost *g, struct ghost_stats *out)
 void
 ghost_check(const struct ghost *g)
 {
-	uint32_t used = 0, listed = 0;
+	uint32_t used = 0, listed = 0, on_disk = 0;
 	ledger_check(&g->ledger);
+	ram_policy_check(&g->ram);
 	for (uint32_t i = 0; i < g->shades_n; i++) {
 		const struct shade *s = &g->shades[i];
 		used += s->used;
 		assert(!s->used || g->table[slot_of(g, s->key)] == i);
 		assert(!s->used || ghost_samples(g, s->key));
+		assert(s->used == (s->on_disk || s->in_ram));
+		on_disk += s->on_disk;
 	}
 	for (uint32_t n = 0; n < g->ledger.slots_n; n++)
 		for (uint32_t i = g->segments[n]; i != NONE; i = g->shades[i].next) {
@@ -468,5 +586,5 @@ ghost_check(const struct ghost *g)
 	for (uint32_t n = 0; n < g->shades_n; n++)
 		for (uint32_t i = g->urls[n]; i != NONE; i = g->shades[i].url_next)
 			assert(bucket_of(g, g->shades[i].url) == &g->urls[n]);
-	assert(used == g->used && listed == used);
+	assert(used == g->used && listed == on_disk);
 }

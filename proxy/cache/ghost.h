@@ -1,10 +1,11 @@
 /* ghost.h - a cache of the same disk that admits at first sight, as numbers: what would it hold,
  * what would it write, what would it ask the origin for? (DESIGN 3)
  *
- * It runs the real ledger over sizes instead of bytes, and the same rules of freshness, validation
- * and eviction over what the real proxy was asked for and learnt. Up to max_entries objects it is
- * exact; beyond, it keeps a sample of keys chosen by hash (SHARDS: Waldspurger et al., FAST 2015);
- * each stands for `weight` others and takes so much more of the ghost's log.
+ * It runs the real ledger and the real policy of the RAM tier over sizes instead of bytes, and the
+ * same rules of freshness, validation and eviction over what the real proxy was asked for and
+ * learnt. Up to max_entries objects it is exact; beyond, it keeps a sample of keys chosen by hash
+ * (SHARDS: Waldspurger et al., FAST 2015); each stands for `weight` others and takes so much more
+ * of the ghost's log.
  *
  * Pure: no clock, no file, no threads. baseline.h feeds it while the proxy runs; the simulator asks
  * it directly.
@@ -26,7 +27,8 @@ struct ghost_options {
 	uint64_t segment_bytes; /* 0, or as the cache's */
 	uint64_t reserve_bytes;
 	uint64_t max_object_bytes;
-	uint32_t max_entries; /* 0: 512 Ki */
+	uint64_t memory_bytes; /* of its RAM tier, as the cache's; 0: it has none */
+	uint32_t max_entries;  /* 0: 512 Ki */
 };
 struct ghost *ghost_create(const struct ghost_options *o);
 void ghost_destroy(struct ghost **g);

@@ -4,13 +4,15 @@
 
 #include "proxy/cache/ghost.h"
 #include "proxy/cache/ledger.h"
+#include "proxy/cache/ram_policy.h"
 
 #include <stdatomic.h>
 
 enum { GHOST_NONE = UINT32_MAX };
 
-/* One object that the ghost holds. */
+/* One object that the ghost holds: on disk, in RAM, or both. */
 struct shade {
+	struct ram_node node; /* while in RAM; first */
 	uint64_t key;
 	uint64_t bytes;
 	uint32_t fresh_until, validator;
@@ -18,7 +20,8 @@ struct shade {
 	uint32_t prev, next;	     /* of the same segment; free ones by next */
 	uint32_t url_prev, url_next; /* of the same bucket of URLs */
 	uint32_t segment;
-	bool used, hit;
+	uint8_t hits; /* on disk, since it lies where it lies */
+	bool used, on_disk, in_ram;
 };
 
 struct ghost {
@@ -26,7 +29,9 @@ struct ghost {
 	_Atomic uint64_t threshold; /* keys up to it are in the sample */
 	uint32_t weight;
 	struct ledger ledger;
-	struct shade *shades; /* owned */
+	struct ram_policy ram; /* bytes of the sample; its limit is the real one / weight */
+	uint64_t ram_most;     /* of one object: a part of what would be its shard */
+	struct shade *shades;  /* owned */
 	uint32_t shades_n, used, free;
 	uint32_t *table;    /* shade or GHOST_NONE; open addressing, 2 * shades_n slots */
 	uint32_t *urls;	    /* first shade of each bucket, shades_n of them */

@@ -53,7 +53,7 @@ save_segment(const struct ghost *g, uint32_t n, uint64_t used, struct buf *out)
 	buf_add(out, (char *)&dead, sizeof dead);
 	for (uint32_t i = g->segments[n]; i != GHOST_NONE; i = g->shades[i].next) {
 		const struct shade *s = &g->shades[i];
-		struct row row = {s->key,	  s->bytes | (s->hit ? HIT : 0),
+		struct row row = {s->key,	  s->bytes | (s->hits ? HIT : 0),
 				  s->fresh_until, s->validator,
 				  s->url,	  1};
 		buf_add(out, (char *)&row, sizeof row);
@@ -143,7 +143,7 @@ load_row(struct ghost *g, const struct row *row)
 				  .fresh_until = row->fresh_until,
 				  .validator = row->validator,
 				  .url = row->url,
-				  .hit = (row->bytes & HIT) != 0},
+				  .hits = (row->bytes & HIT) != 0},
 		  segment);
 }
 

@@ -112,7 +112,7 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 static uint32_t
 ghost_entries(const struct config *c)
 {
-	enum { LEAST = 16 << 10, MOST = 512 << 10, BYTES_EACH = 72 };
+	enum { LEAST = 16 << 10, MOST = 512 << 10, BYTES_EACH = 136 };
 	uint64_t n = c->cache.memory_bytes / 8 / BYTES_EACH;
 	return n < LEAST ? LEAST : n > MOST ? MOST : (uint32_t)n;
 }
@@ -140,6 +140,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 				.disk_bytes = o.dir ? o.disk_bytes : 0,
 				.reserve_bytes = o.reserve_bytes,
 				.max_object_bytes = o.max_object_bytes,
+				.memory_bytes = o.memory_bytes,
 				.max_entries = ghost_entries(c),
 			},
 		.rings = worker_count(c),
