@@ -42,7 +42,7 @@ struct flight_head {
 	struct buf asker; /* what the leader's client is sent instead, if not empty: with the fields
 			   * that no-cache="..." and private="..." keep out of the store */
 	struct buf vary;  /* names the answer varies on (vary_names); empty: none */
-	struct buf variant;    /* vary_key of the leader's request */
+	struct buf variant;    /* outgoing_variant of the leader's request */
 	struct terms terms;    /* when storable */
 	struct object *object; /* 304: the refreshed object to answer with; a reference */
 	int status;	       /* of the origin's answer */

@@ -22,6 +22,7 @@ struct fill {
 	struct buf head;	/* of the request: rq's views point here */
 	struct request rq;
 	const struct route *route;
+	struct outgoing outgoing; /* what the origin is sent */
 	struct key key;		  /* of what was looked up */
 	uint32_t forgotten;	  /* keep_forgotten() when the request left */
 	struct variants variants; /* of the marker that the request met */

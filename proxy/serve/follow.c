@@ -109,6 +109,16 @@ follow_together(struct txn *t)
 
 /* ---- what it brings ------------------------------------------------------------------------- */
 
+void
+follow_variant(struct txn *t, struct str names, struct buf *values)
+{
+	if (outgoing_names_client(names)) {
+		conn_peer(t->conn, t->client_ip);
+		t->outgoing.client_ip = str_of(t->client_ip);
+	}
+	outgoing_variant(&t->outgoing, key_primary(&t->key), names, values);
+}
+
 /* Whether what a flight that somebody else leads brings is right for this request too. */
 static bool
 is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
@@ -119,7 +129,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 		return false;
 	if (!h->object && h->vary.n) { /* on more, perhaps, than the marker we met says */
 		struct buf mine = {0};
-		vary_key(buf_str(&h->vary), &t->rq.fields, &mine);
+		follow_variant(t, buf_str(&h->vary), &mine);
 		*other_variant = !str_eq(buf_str(&mine), buf_str(&h->variant));
 		buf_fini(&mine);
 		if (*other_variant)
