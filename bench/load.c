@@ -62,7 +62,7 @@ struct wish {
 	bool unique, facts, paths;
 };
 
-/* False: wrong usage. */
+/* False: wrong usage. flat: one case for each flag. */
 static bool
 read_flags(struct wish *w, int argc, char **argv)
 {

@@ -40,14 +40,16 @@ report_saved_ratio(const struct report *r)
 	return share((double)report_saved_bytes(r), (double)r->baseline.ghost.written_bytes);
 }
 
-int64_t
-report_net_requests(const struct report *r)
+/* Origin requests, and bytes of bodies from origins, that we caused more than the baseline would
+ * have; below zero when we caused fewer. */
+static int64_t
+net_requests(const struct report *r)
 {
 	return (int64_t)(r->baseline.ghost.extra_requests - r->baseline.ghost.avoided_requests);
 }
 
-int64_t
-report_net_bytes(const struct report *r)
+static int64_t
+net_bytes(const struct report *r)
 {
 	return (int64_t)(r->baseline.ghost.extra_bytes - r->baseline.ghost.avoided_bytes);
 }
@@ -63,7 +65,7 @@ report_hit_ratio(const struct report *r)
 double
 report_baseline_hit_ratio(const struct report *r)
 {
-	double hits = (double)r->n[METRIC_HITS] + (double)report_net_requests(r);
+	double hits = (double)r->n[METRIC_HITS] + (double)net_requests(r);
 	return between_0_and_1(share(hits, (double)r->n[METRIC_REQUESTS]));
 }
 
@@ -82,7 +84,7 @@ report_byte_hit_ratio(const struct report *r)
 double
 report_baseline_byte_hit_ratio(const struct report *r)
 {
-	double bytes = (double)r->n[METRIC_BYTES_FROM_CACHE] + (double)report_net_bytes(r);
+	double bytes = (double)r->n[METRIC_BYTES_FROM_CACHE] + (double)net_bytes(r);
 	return between_0_and_1(share(bytes, body_bytes(r)));
 }
 

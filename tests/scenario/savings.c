@@ -37,14 +37,14 @@ run(int sightings)
 	return o;
 }
 
-/* saved_ratio within two points of the truth, net requests within a tenth (or one). */
+/* saved_ratio within two points of the truth, net requests within a tenth (or three). */
 static void
 expect_true(const char *what, void (*requests)(void))
 {
 	play = requests;
 	struct outcome one = run(1), two = run(2);
 	double saved = one.written > 100000 ? 1 - two.written / one.written : 0;
-	double net = two.origin - one.origin, slack = 0.1 * (net < 0 ? -net : net) + 1;
+	double net = two.origin - one.origin, slack = 0.1 * (net < 0 ? -net : net) + 3;
 	note("%s: saved %.3f said, %.3f true; net origin requests %.0f said, %.0f true", what,
 	     two.ratio, saved, two.net, net);
 	expect_that(two.ratio > saved - 0.02 && two.ratio < saved + 0.02,
