@@ -198,6 +198,7 @@ restore(struct baseline *b)
 		log_warning("the snapshot of what an ordinary cache would hold is ignored (%s): "
 			    "the savings count from an empty disk",
 			    why);
+	ghost_check(b->ghost); /* foreign bytes have made it */
 	buf_fini(&bytes);
 }
 
