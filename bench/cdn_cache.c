@@ -275,7 +275,8 @@ play(const struct mix *m, unsigned sightings, uint64_t disk, uint64_t memory)
 	}
 	pair_create(&run.pair, &(struct pair_options){.capacity = m->urls, .false_positives = 0.01},
 		    0);
-	run.ghost = ghost_create(&(struct ghost_options){.disk_bytes = disk});
+	run.ghost =
+		ghost_create(&(struct ghost_options){.disk_bytes = disk, .memory_bytes = memory});
 	run.bytes = block_create(16384);
 	memset(run.bytes->p, 'x', 16384);
 	run.bytes->n = 16384;

@@ -7,6 +7,7 @@
 #include "proxy/cache/ghost_inside.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/index.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -183,7 +184,7 @@ promote(struct ghost *g, struct shade *s)
 		return;
 	shrink_ram(g, bytes);
 	s->node = (struct ram_node){.bytes = bytes, .on_disk = true};
-	s->node.hits = s->hits < RAM_MAX_HITS ? s->hits : RAM_MAX_HITS;
+	s->node.hits = s->hits;
 	ram_policy_add(&g->ram, &s->node);
 	s->in_ram = true;
 }
@@ -408,7 +409,8 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 static void
 touch(struct ghost *g, struct shade *s)
 {
-	bool first = s->in_ram && s->node.hits == 0;
+	/* Of hits in RAM the disk hears only the first. */
+	bool heard = !s->in_ram || s->node.hits == 0;
 	if (s->in_ram)
 		ram_policy_touch(&s->node);
 	if (!s->on_disk) {
@@ -425,7 +427,7 @@ touch(struct ghost *g, struct shade *s)
 	}
 	if (!s->in_ram)
 		promote(g, s);
-	if ((first || !s->in_ram || s->hits == 0) && s->hits < RAM_MAX_HITS)
+	if (heard && s->hits < INDEX_MAX_HITS)
 		s->hits++;
 }
 
