@@ -124,6 +124,24 @@ baseline_forget(struct baseline *b, struct key_hash url)
 	pthread_mutex_unlock(&b->lock);
 }
 
+void
+baseline_forget_host(struct baseline *b, uint32_t host)
+{
+	pthread_mutex_lock(&b->lock);
+	drain(b);
+	ghost_forget_host(b->ghost, host);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void
+baseline_forget_all(struct baseline *b)
+{
+	pthread_mutex_lock(&b->lock);
+	drain(b);
+	ghost_forget_all(b->ghost);
+	pthread_mutex_unlock(&b->lock);
+}
+
 /* ---- the thread ---------------------------------------------------------------------------- */
 
 static void *

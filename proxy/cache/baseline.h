@@ -33,6 +33,9 @@ void baseline_note(struct baseline_ring *r, const struct ghost_event *e);
 /* A URL with its variants was purged or invalidated: after all that was noted before. Never waits
  * long: while a snapshot is taken it is done later. */
 void baseline_forget(struct baseline *b, struct key_hash url);
+/* The same for all of a host's, and for everything; not for workers: these wait. */
+void baseline_forget_host(struct baseline *b, uint32_t host);
+void baseline_forget_all(struct baseline *b);
 
 struct baseline_stats {
 	struct ghost_stats ghost;

@@ -399,6 +399,7 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 	ghost_add(g,
 		  &(struct shade){.key = e->key,
 				  .url = (uint32_t)e->url,
+				  .host = e->host,
 				  .bytes = e->record_bytes,
 				  .validator = e->validator,
 				  .fresh_until = e->now_s + e->fresh_s},
@@ -495,6 +496,14 @@ ghost_forget(struct ghost *g, uint64_t url)
 		if (g->shades[i].url == (uint32_t)url)
 			drop(g, i);
 	}
+}
+
+void
+ghost_forget_host(struct ghost *g, uint32_t host)
+{
+	for (uint32_t i = 0; i < g->shades_n; i++)
+		if (g->shades[i].used && (g->shades[i].host | 1) == (host | 1))
+			drop(g, i);
 }
 
 void

@@ -48,6 +48,7 @@ struct ghost_event {
 	uint64_t record_bytes; /* what the object takes in the log; GHOST_ASKED: not used */
 	uint64_t body_bytes;   /* of the whole */
 	uint64_t origin_bytes; /* of bodies that the origin sent us for this request */
+	uint32_t host;	       /* of the URL's host, hashed */
 	uint32_t now_s;
 	uint32_t fresh_s;   /* how long an answer that the origin gave now would be fresh */
 	uint32_t validator; /* of the object as it is now, hashed; 0: it has none */
@@ -58,8 +59,10 @@ struct ghost_event {
 /* Whether the key is in the sample: else the event would change nothing. Any thread. */
 bool ghost_samples(const struct ghost *g, uint64_t key);
 void ghost_see(struct ghost *g, const struct ghost_event *e);
-/* What was purged or invalidated: a URL with all its variants; everything. */
+/* What was purged or invalidated: a URL with all its variants; all
+ * of a host; everything. */
 void ghost_forget(struct ghost *g, uint64_t url);
+void ghost_forget_host(struct ghost *g, uint32_t host); /* looks at every object */
 void ghost_forget_all(struct ghost *g);
 
 struct ghost_stats {

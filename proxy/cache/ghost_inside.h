@@ -16,6 +16,7 @@ struct shade {
 	uint64_t key;
 	uint64_t bytes;
 	uint32_t fresh_until, validator;
+	uint32_t host;
 	uint32_t url;		     /* the URL's low bits: which objects go together */
 	uint32_t prev, next;	     /* of the same segment; free ones by next */
 	uint32_t url_prev, url_next; /* of the same bucket of URLs */

@@ -31,7 +31,7 @@ struct head {
 
 struct row {
 	uint64_t key, bytes;
-	uint32_t fresh_until, validator, url, is_object;
+	uint32_t fresh_until, validator, url, host; /* host: odd, so that no object's is 0 */
 };
 
 /* ---- out ----------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ save_segment(const struct ghost *g, uint32_t n, uint64_t used, struct buf *out)
 		const struct shade *s = &g->shades[i];
 		struct row row = {s->key,	  s->bytes | (s->hits ? HIT : 0),
 				  s->fresh_until, s->validator,
-				  s->url,	  1};
+				  s->url,	  s->host | 1};
 		buf_add(out, (char *)&row, sizeof row);
 	}
 }
@@ -127,7 +127,7 @@ load_row(struct ghost *g, const struct row *row)
 {
 	uint64_t bytes = row->bytes & ~HIT;
 	uint64_t log_bytes = g->ledger.segment_bytes * g->ledger.limit;
-	if (!row->is_object) {
+	if (!row->host) {
 		take_dead(g, row->key);
 		return;
 	}
@@ -143,6 +143,7 @@ load_row(struct ghost *g, const struct row *row)
 				  .fresh_until = row->fresh_until,
 				  .validator = row->validator,
 				  .url = row->url,
+				  .host = row->host,
 				  .hits = (row->bytes & HIT) != 0},
 		  segment);
 }

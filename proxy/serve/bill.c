@@ -13,6 +13,23 @@ url_of(const struct filter_seed *seed, const struct route *route, struct key_has
 	return key_hash_of(seed, url.p, url.n).hi;
 }
 
+static uint64_t
+hash_of(const struct filter_seed *seed, struct str s)
+{
+	return key_hash_of(seed, s.p, s.n).hi;
+}
+
+/* What stands in the key between the scheme and the path. */
+static uint32_t
+host_of(const struct filter_seed *seed, struct str key)
+{
+	const char *colon = memchr(key.p, ':', key.n);
+	struct str host = colon ? str_from(key, (size_t)(colon - key.p) + 3) : key;
+	size_t target = cachekey_target(key).n;
+	host.n -= target < host.n ? target : host.n;
+	return (uint32_t)hash_of(seed, host);
+}
+
 static uint32_t
 fresh_for(const struct terms *t)
 {
@@ -51,6 +68,7 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 	int64_t now = now_s();
 	struct ghost_event e = {
 		.key = t->key.sighting.hi,
+		.host = host_of(t->serve->shelves->seed, key_primary(&t->key)),
 		.url = url_of(t->serve->shelves->seed, t->route, t->key.primary,
 			      key_primary(&t->key)),
 		.record_bytes = cache_record_bytes(o->key.n, o->head.n, body_bytes),
@@ -72,6 +90,7 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 	bool part = deed == GHOST_PART;
 	struct ghost_event e = {
 		.key = f->key.sighting.hi,
+		.host = host_of(f->serve->shelves->seed, key_primary(&f->key)),
 		.url = url_of(f->serve->shelves->seed, f->route, f->key.primary,
 			      key_primary(&f->key)),
 		.record_bytes =
@@ -93,4 +112,10 @@ bill_forget(const struct shelves *sh, struct str key)
 {
 	struct str url = cachekey_url(key);
 	baseline_forget(sh->baseline, key_hash_of(sh->seed, url.p, url.n));
+}
+
+void
+bill_forget_host(const struct shelves *sh, struct str host)
+{
+	baseline_forget_host(sh->baseline, (uint32_t)hash_of(sh->seed, host));
 }

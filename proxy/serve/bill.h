@@ -19,5 +19,7 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 uint32_t bill_validator(struct str head, const struct terms *terms);
 /* A URL, with its variants, is forgotten. key: of any request for it. */
 void bill_forget(const struct shelves *sh, struct str key);
+/* All of a host's, whatever the scheme. host: as it stands in keys. */
+void bill_forget_host(const struct shelves *sh, struct str host);
 
 #endif

@@ -187,6 +187,31 @@ START_TEST(a_forgotten_url_takes_its_variants_along)
 }
 END_TEST
 
+START_TEST(a_forgotten_host_takes_all_its_urls_along)
+{
+	struct ghost *g = make(64 << 20, 0);
+	struct ghost_event e = {.record_bytes = 500, .body_bytes = 500, .fresh_s = 100};
+	e.deed = GHOST_FETCHED;
+	e.whole = true;
+	for (uint64_t i = 0; i < 300; i++) {
+		e.url = e.key = key(i);
+		e.host = (uint32_t)key(5000 + i % 3);
+		ghost_see(g, &e);
+	}
+	ghost_forget_host(g, (uint32_t)key(5001));
+	ck_assert_uint_eq(stats_of(g).entries, 200);
+	struct buf bytes = {0}; /* also after a restart */
+	struct ghost *b = make(64 << 20, 0);
+	ghost_snapshot_save(g, 5, 64 << 20, &bytes);
+	ck_assert_ptr_null(ghost_snapshot_load(b, 5, buf_str(&bytes)));
+	ghost_forget_host(b, (uint32_t)key(5002));
+	ck_assert_uint_eq(stats_of(b).entries, 100);
+	buf_fini(&bytes);
+	ghost_destroy(&b);
+	ghost_destroy(&g);
+}
+END_TEST
+
 START_TEST(evicts_the_oldest_but_carries_the_hot)
 {
 	struct ghost *g = make(16 << 20, 0);
@@ -431,7 +456,8 @@ END_TEST
 
 UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(validates_what_it_could_validate), LOOP(bill, bills),
-     TEST(a_forgotten_url_takes_its_variants_along), TEST(evicts_the_oldest_but_carries_the_hot),
+     TEST(a_forgotten_url_takes_its_variants_along),
+     TEST(a_forgotten_host_takes_all_its_urls_along), TEST(evicts_the_oldest_but_carries_the_hot),
      TEST(a_sample_forecasts_the_whole), TEST(without_a_disk_there_is_nothing_to_compare),
      TEST(a_snapshot_goes_on_where_it_ended), TEST(a_warm_disk_writes_nothing_for_hits_alone),
      TEST(a_snapshot_fits_where_it_must_and_into_another_disk),
