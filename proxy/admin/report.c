@@ -27,17 +27,24 @@ between_0_and_1(double v)
 	return v < 0 ? 0 : v < 1 ? v : 1;
 }
 
+/* Whatever the rule of admission, what is purged is written down. */
+static uint64_t
+baseline_bytes(const struct report *r)
+{
+	return r->baseline.ghost.written_bytes + r->cache.purge_bytes;
+}
+
 /* Below zero while our own overhead (index, snapshots) outweighs what was left off the disk. */
 int64_t
 report_saved_bytes(const struct report *r)
 {
-	return (int64_t)(r->baseline.ghost.written_bytes - r->cache.written_bytes);
+	return (int64_t)(baseline_bytes(r) - r->cache.written_bytes);
 }
 
 double
 report_saved_ratio(const struct report *r)
 {
-	return share((double)report_saved_bytes(r), (double)r->baseline.ghost.written_bytes);
+	return share((double)report_saved_bytes(r), (double)baseline_bytes(r));
 }
 
 /* Origin requests, and bytes of bodies from origins, that we caused more than the baseline would
