@@ -1,6 +1,7 @@
 /* baseline.c - rings of one writer and one reader each, and the thread that reads them. */
 #include "proxy/cache/baseline.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
@@ -23,7 +24,9 @@ struct baseline_ring {
 	_Atomic uint64_t dropped;
 	struct baseline *b;
 	_Alignas(64) _Atomic uint32_t tail;
+	uint32_t until; /* the reader's: head when it began */
 	_Alignas(64) struct ghost_event events[RING];
+	int64_t noted_us[RING];
 };
 
 struct baseline {
@@ -62,19 +65,40 @@ baseline_note(struct baseline_ring *r, const struct ghost_event *e)
 		return;
 	}
 	r->events[head % RING] = *e;
+	r->noted_us[head % RING] = now_us();
 	atomic_store_explicit(&r->head, head + 1, memory_order_release);
 	if (filled + 1 == WAKE_AT)
 		sem_post(&r->b->wake);
 }
 
-static void
-drain_ring(struct baseline *b, struct baseline_ring *r)
+/* The ring whose next event is the oldest of all; NULL: no more. One client's requests may come to
+ * several workers, and what the ghost makes of them depends on their order. */
+static struct baseline_ring *
+oldest(struct baseline *b)
 {
-	uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-	uint32_t head = atomic_load_explicit(&r->head, memory_order_acquire);
-	for (; tail != head; tail++)
+	struct baseline_ring *best = NULL;
+	int64_t least = INT64_MAX;
+	for (unsigned i = 0; i < b->rings_n; i++) {
+		struct baseline_ring *r = &b->rings[i];
+		uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+		if (tail == r->until || r->noted_us[tail % RING] > least)
+			continue;
+		least = r->noted_us[tail % RING];
+		best = r;
+	}
+	return best;
+}
+
+static void
+drain_rings(struct baseline *b)
+{
+	for (unsigned i = 0; i < b->rings_n; i++)
+		b->rings[i].until = atomic_load_explicit(&b->rings[i].head, memory_order_acquire);
+	for (struct baseline_ring *r; (r = oldest(b));) {
+		uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 		ghost_see(b->ghost, &r->events[tail % RING]);
-	atomic_store_explicit(&r->tail, tail, memory_order_release);
+		atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
+	}
 }
 
 static void
@@ -93,8 +117,7 @@ forget_late(struct baseline *b)
 static void
 drain(struct baseline *b)
 {
-	for (unsigned i = 0; i < b->rings_n; i++)
-		drain_ring(b, &b->rings[i]);
+	drain_rings(b);
 	forget_late(b);
 }
 

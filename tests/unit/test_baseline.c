@@ -1,6 +1,7 @@
 /* test_baseline.c - the ghost beside a running proxy: rings, threads, snapshots.
  * rooms: cache http base filter
  */
+#include "proxy/base/clock.h"
 #include "proxy/cache/baseline.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
@@ -92,6 +93,31 @@ START_TEST(what_is_forgotten_comes_after_what_was_noted)
 }
 END_TEST
 
+/* A player's requests come to several workers; a part that passed before the whole was fetched is
+ * no extra request. */
+START_TEST(rings_are_read_in_the_order_of_time)
+{
+	struct baseline *b = make(NULL, 1 << 30);
+	struct baseline_stats s;
+	for (uint64_t i = 0; i < 50; i++) {
+		baseline_note(baseline_ring(b, 1), &(struct ghost_event){.key = key(i).hi,
+									 .url = key(i).hi,
+									 .record_bytes = BYTES,
+									 .body_bytes = BYTES,
+									 .origin_bytes = 10,
+									 .deed = GHOST_PART});
+		int64_t noted = now_us();
+		while (now_us() == noted)
+			;
+		note(baseline_ring(b, 0), i);
+	}
+	baseline_stats(b, &s);
+	ck_assert_uint_eq(s.ghost.extra_requests, 0);
+	ck_assert_uint_eq(s.ghost.misses, 50);
+	baseline_destroy(&b);
+}
+END_TEST
+
 START_TEST(it_survives_a_restart_and_its_file_is_counted)
 {
 	char dir[256], err[256];
@@ -126,5 +152,5 @@ START_TEST(it_survives_a_restart_and_its_file_is_counted)
 END_TEST
 
 UNIT("baseline", TEST(every_note_is_seen_or_counted_as_dropped),
-     TEST(what_is_forgotten_comes_after_what_was_noted),
+     TEST(what_is_forgotten_comes_after_what_was_noted), TEST(rings_are_read_in_the_order_of_time),
      TEST(it_survives_a_restart_and_its_file_is_counted))
