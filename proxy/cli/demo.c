@@ -268,7 +268,7 @@ print_progress(const struct demo *d, uint64_t done, double seconds, bool last)
 		 "[%s] %3u%%  hits %.1f%%, %.0f MB written instead of %.0f, %.0f/s", bar,
 		 (unsigned)(done * 100 / d->mix.request_count),
 		 n.answered ? 100.0 * (double)n.hits / (double)n.answered : 0,
-		 (double)r.cache.written_bytes / 1e6, (double)r.baseline.written_bytes / 1e6,
+		 (double)r.cache.written_bytes / 1e6, (double)r.baseline.ghost.written_bytes / 1e6,
 		 (double)done / seconds);
 	if (width)
 		fprintf(stderr, "%.*s\033[K%c", width - 1, line, last ? '\n' : '\r');

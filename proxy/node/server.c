@@ -59,13 +59,25 @@ worker_count(const struct config *c)
 	return c->workers ? c->workers : cores();
 }
 
-/* Room beside the log for the filter's snapshot and the one that replaces it: 26 bits per key. */
+/* Room beside the log for the snapshots, of the filter (26 bits per key) and of the baseline, and
+ * for those that replace them. */
 static uint64_t
 snapshot_reserve(const struct config *c)
 {
 	uint64_t want = c->admission.capacity / 8 * 26 * 2 + (64 << 10);
+	want += 2 * baseline_snapshot_bytes(c->cache.disk_bytes);
 	uint64_t least = c->cache.disk_bytes / 32, most = c->cache.disk_bytes / 8;
 	return want < least ? least : want > most ? most : want;
+}
+
+/* While the cache is open: what beside it was learnt. */
+static void
+save_snapshots(struct server *s)
+{
+	if (s->shelves.seen)
+		seen_save(s->shelves.seen, now_s());
+	if (s->shelves.baseline)
+		baseline_save(s->shelves.baseline);
 }
 
 static int
@@ -97,6 +109,16 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 	return seen_open(&s->shelves.seen, &o, err, err_bytes);
 }
 
+/* The ghost takes at most an eighth of what the RAM tier does; it is exact up to so many objects.
+ */
+static uint32_t
+ghost_entries(const struct config *c)
+{
+	enum { LEAST = 16 << 10, MOST = 512 << 10, BYTES_EACH = 136 };
+	uint64_t n = c->cache.memory_bytes / 8 / BYTES_EACH;
+	return n < LEAST ? LEAST : n > MOST ? MOST : (uint32_t)n;
+}
+
 static int
 open_shelves(struct server *s, char *err, size_t err_bytes)
 {
@@ -115,12 +137,19 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	if (open_sightings(s, err, err_bytes))
 		return -1;
 	struct baseline_options b = {
-		.disk_bytes = o.disk_bytes,
-		.reserve_bytes = o.reserve_bytes,
-		.max_object_bytes = o.max_object_bytes,
+		.ghost =
+			{
+				.disk_bytes = o.dir ? o.disk_bytes : 0,
+				.reserve_bytes = o.reserve_bytes,
+				.max_object_bytes = o.max_object_bytes,
+				.memory_bytes = o.memory_bytes,
+				.max_entries = ghost_entries(c),
+			},
+		.rings = worker_count(c),
+		.cache = sh->cache,
 	};
 	if (baseline_create(&sh->baseline, &b)) {
-		snprintf(err, err_bytes, "no memory for the baseline");
+		snprintf(err, err_bytes, "cannot start the thread of the baseline");
 		return -1;
 	}
 	uint64_t budget = c->cache.memory_bytes / 4;
@@ -293,7 +322,7 @@ keeper_run(void *arg)
 		pthread_mutex_unlock(&s->lock);
 		keep(s);
 		if (++seconds % SNAPSHOT_EVERY_S == 0)
-			seen_save(s->shelves.seen, now_s());
+			save_snapshots(s);
 		pthread_mutex_lock(&s->lock);
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec++;
@@ -344,7 +373,7 @@ server_destroy(struct server **sp)
 	struct shelves *sh = &s->shelves;
 	admin_stop(&s->admin); /* it asks and purges to the end */
 	if (sh->seen)
-		seen_save(sh->seen, now_s());
+		save_snapshots(s);
 	/* The I/O threads end first: after that no letter can come any more. */
 	if (sh->cache)
 		cache_close(&sh->cache);

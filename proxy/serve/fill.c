@@ -9,6 +9,7 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/serve/bill.h"
 #include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
 #include "proxy/http/h1_parse.h"
@@ -164,6 +165,9 @@ fill_abandon(struct fill *f, int status, const char *word)
 {
 	if (f->fetch)
 		fetch_cancel(&f->fetch);
+	/* The baseline writes what it begins, so it would have gone on. */
+	if (f->write && f->storable && f->expected != UINT64_MAX)
+		bill_fetch(f, GHOST_FETCHED, f->expected, f->received);
 	if (!f->whole)
 		flight_fail(f->flight, status, word, blame_of(f));
 	fill_free(f);

@@ -32,6 +32,7 @@ struct fill {
 	int64_t asked_us; /* when the question now under way was put */
 
 	struct sighting_facts facts; /* of the request, for the rule of admission */
+	uint32_t validator;	     /* of what is being stored, for the baseline */
 	struct sighting sighting;    /* what the rule says; recorded once, when the head is here */
 	uint64_t charged;	     /* to the write budget, for the write under way */
 	bool reload;		     /* of a fresh object, because the client wants it so */

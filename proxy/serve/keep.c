@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/fill_inside.h"
 
+#include "proxy/serve/bill.h"
 #include "proxy/serve/herd.h"
 #include "proxy/serve/news.h"
 #include "proxy/serve/part.h"
@@ -72,7 +73,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 		return;
 	struct str ours = key_primary(&f->key);
 	struct forgotten done = cache_forget(sh->cache, f->key.primary, ours, f->begun);
-	baseline_remove(sh->baseline, f->key.primary);
+	bill_forget(sh, ours);
 	if (done.was_clean)
 		f->begun = done.at;
 	for (size_t i = 0; i < 2; i++) {
@@ -84,7 +85,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 			struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
 			if (!str_eq(cachekey_url(buf_str(&key)), cachekey_url(ours)))
 				cache_forget(sh->cache, hash, buf_str(&key), f->begun);
-			baseline_remove(sh->baseline, hash);
+			bill_forget(sh, buf_str(&key));
 		}
 		buf_fini(&text);
 		buf_fini(&key);
@@ -118,8 +119,8 @@ judge(struct fill *f, int status, struct str variant)
 	else if (f->kind == FILL_PASS)
 		f->facts.kind = SIGHTING_OTHER;
 	f->facts.known = inherited;
-	f->sighting =
-		seen_judge(sh->seen, sighting_key(sh->seed, f->key.primary, variant), &f->facts);
+	f->key.sighting = sighting_key(sh->seed, f->key.primary, variant);
+	f->sighting = seen_judge(sh->seen, f->key.sighting, &f->facts);
 }
 
 /* The write budget is charged when a write begins, so that many at once do not all find it full;
@@ -254,6 +255,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 	f->stored_hash = key.hash;
 	f->stored_key_bytes = key.text.n;
 	f->stored_head_bytes = h->head.n;
+	f->validator = bill_validator(buf_str(&h->head), &f->terms);
 	struct write_options o = {
 		.hash = key.hash,
 		.key = buf_str(&key.text),
@@ -383,27 +385,44 @@ count_part(struct fill *f, const struct response *rs)
 	buf_fini(&variant);
 }
 
-/* A part that passed on first sight counts for its whole object (DESIGN 2.3), and is kept in RAM.
- */
 static void
+bill_part(struct fill *f, const struct response *rs, struct str head)
+{
+	struct slice s;
+	uint64_t total;
+	if (!content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &s, &total) ||
+	    total == UINT64_MAX)
+		return;
+	f->stored_key_bytes = f->key.primary_bytes;
+	f->stored_head_bytes = head.n;
+	f->validator = bill_validator(head, &f->terms);
+	bill_fetch(f, GHOST_PART, total, s.n);
+}
+
+/* A part that passed on first sight counts for its whole object (DESIGN 2.3), and is kept in RAM.
+ * True if rs is such a part. */
+static bool
 keep_part(struct fill *f, const struct response *rs, const struct flight_head *h, int64_t now)
 {
 	struct shelves *sh = f->serve->shelves;
 	if (f->kind != FILL_MISS || rs->status != 206)
-		return;
+		return false;
 	struct response whole = *rs;
 	whole.status = 200;
 	if (!storable_is_yes(judge_storable(f, &whole, now)))
-		return;
-	count_part(f, rs);
-	if (!part_is_sound(rs, f->expected))
-		return;
-	struct key key = {0};
+		return false;
 	struct buf head = {0};
+	count_part(f, rs);
+	head_store(rs, now, &head, &f->terms);
+	bill_part(f, rs, buf_str(&head));
+	if (!part_is_sound(rs, f->expected)) {
+		buf_fini(&head);
+		return true;
+	}
+	struct key key = {0};
 	key_copy(&key, &f->key);
 	key_back_to_primary(&key);
 	key_to_part(&key, sh->seed);
-	head_store(rs, now, &head, &f->terms);
 	struct write_options o = {
 		.hash = key.hash,
 		.key = buf_str(&key.text),
@@ -418,6 +437,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 	atomic_store_explicit(&sh->has_parts, true, memory_order_relaxed);
 	key_fini(&key);
 	buf_fini(&head);
+	return true;
 }
 
 /* What speaks for the whole object is newer than any part of it that is kept: also when it is not
@@ -487,7 +507,9 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 		begin_write(f, &h);
 	} else {
 		f->sighting = (struct sighting){.verdict = ADMISSION_NOT_STORABLE};
-		keep_part(f, rs, &h, now);
+		if (!keep_part(f, rs, &h, now) &&
+		    (f->kind != FILL_PASS || f->rq.method == METHOD_HEAD))
+			bill_fetch(f, GHOST_ASKED, 0, 0);
 		struct news_facts news = news_of(f, rs->status, storable);
 		if (f->rq.method == METHOD_HEAD)
 			learn_from_head(f, rs, now);
@@ -508,25 +530,6 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 }
 
 /* ---- 304 ----------------------------------------------------------------------------------- */
-
-static void
-count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
-{
-	struct shelves *sh = f->serve->shelves;
-	struct baseline_request b = {
-		.hash = f->stored_hash,
-		.record_bytes =
-			cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes),
-		.fresh_until = f->terms.response_time - f->terms.initial_age + f->terms.lifetime,
-		.validated = validated,
-		.now = now_s(),
-	};
-	if (baseline_request(sh->baseline, &b) != BASELINE_HIT || validated)
-		return;
-	uint64_t weight = (uint64_t)(baseline_weight(sh->baseline) + 0.5);
-	metrics_add(f->serve->metrics, METRIC_EXTRA_REQUESTS, weight);
-	metrics_add(f->serve->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
-}
 
 /* Filed under what it was said to vary on, an object must not live on as what varies on more. */
 static bool
@@ -567,7 +570,8 @@ keep_validated(struct fill *f, const struct response *rs)
 		f->stored_hash = f->object->hash;
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
-		count_baseline(f, true, f->object->body_bytes);
+		f->validator = bill_validator(f->object->head, &f->object->terms);
+		bill_fetch(f, GHOST_CHECKED, f->object->body_bytes, 0);
 	}
 	if (!h.object)
 		h.object = object_ref(f->object);
@@ -609,7 +613,7 @@ keep_commit(struct fill *f)
 		return NULL;
 	}
 	if (f->rq.method == METHOD_GET)
-		count_baseline(f, false, f->received);
+		bill_fetch(f, GHOST_FETCHED, f->received, f->received);
 	if (!seen_again && f->sighting.verdict == ADMISSION_FIRST_SIGHT)
 		metrics_add(f->serve->metrics, METRIC_REFUSED_BYTES, f->received);
 	return o;

@@ -4,6 +4,7 @@
 #include "proxy/serve/lookup.h"
 
 #include "proxy/http/field_block.h"
+#include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/select.h"
@@ -132,13 +133,8 @@ count_hit(struct txn *t)
 	if (t->sighting.writes && cache_admit(sh->cache, o))
 		seen_charge(sh->seen,
 			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
-	struct baseline_request b = {
-		.hash = t->key.hash,
-		.record_bytes = cache_record_bytes(o->key.n, o->head.n, o->body_bytes),
-		.fresh_until = o->terms.response_time - o->terms.initial_age + o->terms.lifetime,
-		.now = now_s(),
-	};
-	baseline_request(sh->baseline, &b);
+	if (t->reuse.reuse == REUSE_FRESH) /* else the refresh behind it tells */
+		bill_hit(t, o, o->body_bytes);
 }
 
 static void
@@ -156,6 +152,7 @@ answer_with_part(struct txn *t, struct slice want, uint64_t total)
 	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
 	struct sighting_facts f = sight_of_txn(t, 200);
 	t->sighting = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
+	bill_hit(t, t->part, total);
 	if (t->sighting.writes)
 		fill_behind(t, FILL_MISS);
 	say_hit(t);
