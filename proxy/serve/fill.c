@@ -143,14 +143,16 @@ go(struct fill *f)
 	struct field fields[FIELDS_MAX];
 	struct response stored;
 	char range[64];
-	if (f->part && part_next_gap(f->part, f->received, &f->gap, &forward.if_range)) {
+	if (f->published && !f->part) {
+		resume_ask(f, &forward, range);
+	} else if (f->part && part_next_gap(f->part, f->received, &f->gap, &forward.if_range)) {
 		int n = f->gap.at ? snprintf(range, sizeof range, "bytes=%llu-",
 					     (unsigned long long)f->gap.at)
 				  : snprintf(range, sizeof range, "bytes=0-%llu",
 					     (unsigned long long)f->gap.n - 1);
 		forward.range = (struct str){range, (size_t)n};
 	}
-	if (f->object && f->kind == FILL_VALIDATE) {
+	if (f->object && f->kind == FILL_VALIDATE && !f->published) {
 		forward.if_none_match = (struct str){f->object->head.p + f->object->terms.etag_at,
 						     f->object->terms.etag_bytes};
 		forward.if_modified_since =
@@ -265,6 +267,29 @@ fill_behind(struct txn *t, enum fill_kind kind)
 }
 
 bool
+fill_rest(struct txn *t)
+{
+	const struct flight_head *h = flight_head(flight_of(t->reader));
+	struct flight_head same = {.status = h->status, .body_bytes = h->body_bytes};
+	if (t->passing || t->as_it_came || h->status != 200 || h->object ||
+	    t->rq.method != METHOD_GET || h->body_bytes == UINT64_MAX ||
+	    !resume_is_told(buf_str(&h->head)))
+		return false;
+	buf_add_str(&same.head, buf_str(&h->head));
+	flight_leave(&t->reader);
+	t->reader = flights_enter_alone(t->serve->shelves->flights, t->at, t->serve->mailbox,
+					t->wake, t, now_ms());
+	struct fill *f = fill_new(t, FILL_MISS, flight_of(t->reader));
+	f->published = true;
+	f->received = t->at;
+	f->expected = same.body_bytes;
+	flight_publish(f->flight, &same);
+	flight_set_leader(f->flight, f->serve->mailbox, on_leader_wake, f);
+	set_out(f);
+	return true;
+}
+
+bool
 fill_is_read(const struct serve *s)
 {
 	for (struct fill *f = s->fills; f; f = f->next)
@@ -332,12 +357,12 @@ on_head(void *ctx, struct str head)
 		fill_abandon(f, 502, "bad-response");
 		return;
 	}
-	if (f->object && rs.status == 304 && f->kind == FILL_VALIDATE) {
+	if (f->object && rs.status == 304 && f->kind == FILL_VALIDATE && !f->published) {
 		keep_validated(f, &rs);
 		return;
 	}
 	if (f->published) {
-		if (!complete_goes_on_with(f, &rs))
+		if (!(f->part ? complete_goes_on_with(f, &rs) : resume_fits(f, &rs)))
 			fill_abandon(f, 502, "changed-between-parts");
 		return;
 	}
@@ -428,6 +453,10 @@ on_done(void *ctx, const struct fetch_result *r)
 	metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
 	if (ask_next_origin(f, r))
 		return;
+	if ((r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT) && resume_may(f)) {
+		go(f);
+		return;
+	}
 	if (r->end != FETCH_ABORTED)
 		log_debug("origin %s: %s (%s) for %.*s", origin_url(origin_of(f)), r->word,
 			  r->detail ? r->detail : "", STR_ARG(f->rq.target));

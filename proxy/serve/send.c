@@ -584,6 +584,8 @@ piece_of_flight(struct txn *t)
 		go_on_from_object(t);
 		return PIECE_READY;
 	case FLIGHT_LOST:
+		if (fill_rest(t))
+			return PIECE_LATER;
 		metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
 		t->cut = true;
 		return PIECE_OVER;
