@@ -485,6 +485,71 @@ START_TEST(the_second_fetch_that_is_overtaken_too_tells_both)
 }
 END_TEST
 
+/* ---- memory -------------------------------------------------------------------------------- */
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+static _Atomic unsigned allocations;
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t each);
+void *__libc_realloc(void *p, size_t n);
+void *
+malloc(size_t n)
+{
+	allocations++;
+	return __libc_malloc(n);
+}
+void *
+calloc(size_t n, size_t each)
+{
+	allocations++;
+	return __libc_calloc(n, each);
+}
+void *
+realloc(void *p, size_t n)
+{
+	allocations++;
+	return __libc_realloc(p, n);
+}
+
+/* A miss as a worker sees it: a flight with its leader and one reader, a head and a small body. */
+static void
+one_miss(struct desk *d)
+{
+	struct flight_reader *r;
+	uint64_t at = 0;
+	enter(d, &r);
+	struct flight *f = flight_of(r);
+	flight_set_leader(f, &d->box, on_leader, d);
+	publish(f, 1024);
+	struct block *b;
+	uint32_t where, got;
+	flight_append(f, "0123456789", 10, now, &b, &where, &got);
+	mailbox_run(&d->box, false);
+	read_on(r, &at);
+	land(f);
+	mailbox_run(&d->box, false);
+	flight_leave(&r);
+}
+
+START_TEST(a_miss_allocates_nothing_but_the_block_of_its_body)
+{
+	struct desk d;
+	desk_open(&d);
+	one_miss(&d);
+	unsigned before = allocations;
+	for (int i = 0; i < 100; i++)
+		one_miss(&d);
+	ck_assert_uint_eq(allocations - before, 100);
+	desk_close(&d);
+}
+END_TEST
+#define MEMORY_TESTS TEST(a_miss_allocates_nothing_but_the_block_of_its_body),
+
+#else
+#define MEMORY_TESTS
+#endif
+
 /* ---- threads ------------------------------------------------------------------------------- */
 
 enum { READERS = 4, BODY = 40 << 10 };
@@ -550,4 +615,5 @@ UNIT("flight", TEST(the_first_leads_and_the_others_read_the_same_bytes),
      TEST(two_that_are_both_slow_are_waited_for), TEST(only_those_who_wait_for_news_are_woken),
      TEST(one_second_fetch_at_a_time_each_after_twice_the_time),
      TIMES(those_who_wait_are_told_when_the_second_fetch_has_an_answer, 2),
-     TEST(the_second_fetch_that_is_overtaken_too_tells_both), TEST(threads_read_what_one_appends))
+     TEST(the_second_fetch_that_is_overtaken_too_tells_both),
+     MEMORY_TESTS TEST(threads_read_what_one_appends))
