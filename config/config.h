@@ -80,7 +80,10 @@ struct config_timeouts {
 struct config_forwarded {
 	char **trust; /* networks whose X-Forwarded-*, Forwarded are kept and appended to */
 	unsigned trust_count;
-	char *via; /* pseudonym: "twice" */
+	char *via;   /* pseudonym: "twice" */
+	char **drop; /* request fields that GET and HEAD do not take along; "default": the known */
+	unsigned drop_count;
+	bool keep_underscores;
 };
 
 struct config {

@@ -138,6 +138,8 @@ static const struct setting timeouts[] = {
 static const struct setting forwarded[] = {
 	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose (X-)Forwarded* is believed; on: any"),
 	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "our name in Via"),
+	LIST(TEXT,     drop, drop_count,         "drop",                     "default",                                        "request fields that stop here unless in key_headers"),
+	VALUE(SWITCH,  keep_underscores,         "keep_underscores",         "off",      NULL,       NO_RANGE,                 "pass on request fields with \"_\" in their names"),
 	{0}
 };
 #undef STRUCT

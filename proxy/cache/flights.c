@@ -1,6 +1,8 @@
 /* flights.c - the flights in the air by their keys: who leads, who joins. */
 #include "proxy/cache/flight_inside.h"
 
+#include "proxy/base/clock.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -128,6 +130,17 @@ put_in(struct flights *fs, struct flight_shard *s, struct key_hash hash, struct 
 	return f;
 }
 
+/* Under the shard's lock: what it brought is in the cache for whoever looks again. */
+static bool
+has_landed(const struct flight_shard *s, struct key_hash hash, int64_t since_ms)
+{
+	for (unsigned i = 0; i < FLIGHT_LANDED; i++)
+		if (s->landed[i].hash.lo == hash.lo && s->landed[i].hash.hi == hash.hi &&
+		    s->landed[i].at_ms >= since_ms)
+			return true;
+	return false;
+}
+
 static bool
 may_join(struct flight *f)
 {
@@ -137,7 +150,8 @@ may_join(struct flight *f)
 
 bool
 flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
-	      flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader)
+	      flight_wake_fn *wake, void *ctx, int64_t looked_ms, int64_t now_ms,
+	      struct flight_reader **reader)
 {
 	struct flight_shard *s = shard_of(fs, hash);
 	struct flight *gone = NULL, *f;
@@ -157,6 +171,7 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 		if (lead)
 			gone = take_out(at);
 	}
+	lead = lead && !has_landed(s, hash, looked_ms);
 	if (lead) {
 		f = put_in(fs, s, hash, key, now_ms);
 		pthread_mutex_lock(&f->lock);
@@ -224,12 +239,13 @@ flights_has(struct flights *fs, struct key_hash hash, struct str key)
 }
 
 struct flight *
-flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms)
+flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t looked_ms,
+	     int64_t now_ms)
 {
 	struct flight_shard *s = shard_of(fs, hash);
 	struct flight *f = NULL;
 	pthread_mutex_lock(&s->lock);
-	if (!*find(s, hash, key))
+	if (!*find(s, hash, key) && !has_landed(s, hash, looked_ms))
 		f = put_in(fs, s, hash, key, now_ms);
 	pthread_mutex_unlock(&s->lock);
 	return f;
@@ -264,6 +280,11 @@ flights_close(struct flight *f)
 		while (*at != f)
 			at = &(*at)->next;
 		gone = take_out(at);
+		if (flight_state(f) == FLIGHT_WHOLE) {
+			s->landed[s->landed_i].hash = f->hash;
+			s->landed[s->landed_i].at_ms = now_exact_ms();
+			s->landed_i = (s->landed_i + 1) % FLIGHT_LANDED;
+		}
 	}
 	pthread_mutex_unlock(&s->lock);
 	flight_unref(&gone);

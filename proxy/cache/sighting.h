@@ -51,8 +51,8 @@ struct sighting {
 };
 
 /* The key a variant's sightings are counted under: the URL's own hash while the object is not known
- * to vary (variant empty), else made of that and of what vary_key gave. It is not the key that the
- * variant is stored under, which changes whenever the URL's variants are forgotten. */
+ * to vary (variant empty), else made of that and of what outgoing_variant gave. It is not the key
+ * that the variant is stored under, which changes whenever the URL's variants are forgotten. */
 struct key_hash
 sighting_key(const struct filter_seed *seed, struct key_hash primary, struct str variant);
 

@@ -102,8 +102,10 @@ set_seconds(struct secs *s, const struct argument *a, bool more)
 		*s = (struct secs)SECS(n);
 }
 
-/* no-cache="a, b" restricts itself to those fields; anything else, also two such lists, is taken
- * as the whole response (5.2.2.4, 5.2.2.7). */
+enum { NAMES_MOST = 32 }; /* each is compared with every field */
+
+/* no-cache="a, b" restricts itself to those fields; anything else, also two such lists, or a
+ * longer list, is taken as the whole response (5.2.2.4, 5.2.2.7). */
 static void
 set_fields(bool *whole, struct str *fields, const struct argument *a)
 {
@@ -111,8 +113,9 @@ set_fields(bool *whole, struct str *fields, const struct argument *a)
 		return;
 	bool names = a->given && !a->malformed && a->text.n && !fields->n;
 	struct str rest = a->text, name;
+	unsigned n = 0;
 	while (names && list_next(&rest, &name))
-		names = str_is_token(name);
+		names = str_is_token(name) && ++n <= NAMES_MOST;
 	*fields = names ? a->text : (struct str){NULL, 0};
 	*whole = !names;
 }

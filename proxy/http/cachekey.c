@@ -152,81 +152,14 @@ add_path_query(const struct key_rules *k, struct str path_query, struct buf *out
 	}
 }
 
-/* Value of a cookie (RFC 6265 4.2.1), false when there is none of that name. */
-static bool
-cookie(const struct fields *f, struct str wanted, struct str *out)
+void
+cachekey_add_url(struct str scheme, struct str authority, struct str path_query,
+		 const struct key_rules *k, struct buf *out)
 {
-	unsigned at = 0;
-	const struct field *line;
-	while ((line = fields_next(f, FIELD_COOKIE, &at)) != NULL) {
-		struct str rest = line->value, pair, name, value;
-		while (rest.n) {
-			str_cut(rest, ';', &pair, &rest);
-			str_cut(pair, '=', &name, &value);
-			if (str_eq(str_trim(name), wanted)) {
-				*out = str_trim(value);
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
-/* A line of the key; one that is not there is another line than an empty one. */
-static void
-add_line(struct str name, bool there, struct str value, struct buf *out)
-{
-	buf_add_lit(out, "\n");
-	buf_add_str(out, name);
-	if (there) {
-		buf_add_lit(out, "=");
-		buf_add_str(out, value);
-	}
-}
-
-static void
-add_header(const struct fields *f, struct str name, struct buf *out)
-{
-	unsigned at = 0;
-	const struct field *line = fields_next_named(f, name, &at);
-	add_line(name, line != NULL, line ? line->value : (struct str){NULL, 0}, out);
-	while (line && (line = fields_next_named(f, name, &at)) != NULL) {
-		buf_add_lit(out, ",");
-		buf_add_str(out, line->value);
-	}
-}
-
-static bool
-must_pass(const struct request *r, const struct key_rules *k)
-{
-	struct str value;
-	if (!fields_has(&r->fields, FIELD_COOKIE))
-		return false;
-	for (unsigned i = 0; i < k->pass_cookie_count; i++)
-		if (str_eq(k->pass_cookies[i], STR("*")) ||
-		    cookie(&r->fields, k->pass_cookies[i], &value))
-			return true;
-	return false;
-}
-
-bool
-cachekey_build(const struct request *r, const struct key_rules *k, struct buf *out)
-{
-	struct str value = {NULL, 0};
-
-	if (must_pass(r, k))
-		return false;
 	/* scheme://host[:port]: an answer to http is none to https */
-	buf_add_str(out, str_ieq(r->scheme, STR("https")) ? STR("https://") : STR("http://"));
-	uri_add_authority(r->scheme, r->authority, out);
-	add_path_query(k, r->path_query, out);
-	for (unsigned i = 0; i < k->header_count; i++)
-		add_header(&r->fields, k->headers[i], out);
-	for (unsigned i = 0; i < k->cookie_count; i++) {
-		bool there = cookie(&r->fields, k->cookies[i], &value);
-		add_line(k->cookies[i], there, value, out);
-	}
-	return true;
+	buf_add_str(out, str_ieq(scheme, STR("https")) ? STR("https://") : STR("http://"));
+	uri_add_authority(scheme, authority, out);
+	add_path_query(k, path_query, out);
 }
 
 struct str

@@ -1,4 +1,4 @@
-/* cachekey.h - who a request asks for: the canonical key, and the variant key under Vary.
+/* cachekey.h - who a request asks for: the canonical URL, and the names that variants differ in.
  *
  * The key is text: "https://example.com/a?b" ('scheme://host[:port]path[?query]', then, if the
  * rules add some, "\n" and name=value lines of headers and cookies). Different keys are never the
@@ -28,11 +28,10 @@ struct key_rules { /* a route's; borrowed, constant after start */
 	bool normalise;
 };
 
-/* What is not in the key must not change the answer: an origin that is asked for the cache's sake
- * is sent cachekey_target, not what the client wrote, and no field that head_forward drops. */
-
-/* Appends the key of r to out. r->scheme and r->authority are set. False: the rules say to pass. */
-bool cachekey_build(const struct request *r, const struct key_rules *rules, struct buf *out);
+/* Appends the URL of a key. What a route's headers and cookies add to it, and what is sent to the
+ * origin for it, is serve/outgoing.h's to say. */
+void cachekey_add_url(struct str scheme, struct str authority, struct str path_query,
+		      const struct key_rules *rules, struct buf *out);
 
 /* The path and query that a key stands for, a view into it. */
 struct str cachekey_target(struct str key);
@@ -53,10 +52,5 @@ bool cachekey_resolve(const struct request *r, struct str reference, struct buf 
 /* The names a response varies on: all Vary lines, lower case, sorted, unique, joined by ",".
  * False for "*" anywhere (never matches). Nothing appended: no Vary. */
 bool vary_names(const struct fields *response_fields, struct buf *out);
-
-/* Appends what distinguishes this request among the variants of names (as vary_names made them):
- * per name "\n" name ":" value, lines combined, whitespace normalised; Accept-Encoding,
- * Accept-Language and the like with case, order and q-values normalised where that is safe. */
-void vary_key(struct str names, const struct fields *request_fields, struct buf *out);
 
 #endif

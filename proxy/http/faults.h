@@ -11,6 +11,7 @@ FAULT(FIELD_NAME,        400, "field-name",     "RFC 9110 5.1: a field name is a
 FAULT(SPACE_BEFORE_COLON,400, "space-colon",    "RFC 9112 5.1: no whitespace between name and colon")
 FAULT(FIELD_VALUE,       400, "field-value",    "RFC 9110 5.5: control bytes in a field value")
 FAULT(HOST,              400, "host",           "RFC 9112 3.2: exactly one valid Host in HTTP/1.1")
+FAULT(CONNECTION_OPTIONS,400,"connection",    "RFC 9110 7.6.1: Connection lists more options than anybody has")
 FAULT(LENGTH,            400, "length",         "RFC 9112 6.3: Content-Length is one decimal number")
 FAULT(LENGTH_AND_CODING, 400, "length+coding",  "RFC 9112 6.1: both framings at once is how requests are smuggled")
 FAULT(CODING,            501, "coding",         "RFC 9112 6.1: the only transfer coding understood is chunked")

@@ -14,7 +14,7 @@ static const struct str names[FIELD_COUNT] = {
 
 /* RFC 9110 7.6.1: never forwarded. Content-Length is not here: it describes the message, and the
  * framing of the next hop is decided where it is written. */
-static const uint64_t hop_by_hop = BIT(CONNECTION) | BIT(KEEP_ALIVE) | BIT(PROXY_CONNECTION) |
+const uint64_t fields_hop_by_hop = BIT(CONNECTION) | BIT(KEEP_ALIVE) | BIT(PROXY_CONNECTION) |
 				   BIT(TE) | BIT(TRAILER) | BIT(TRANSFER_ENCODING) | BIT(UPGRADE) |
 				   BIT(PROXY_AUTHENTICATE) | BIT(PROXY_AUTHENTICATION_INFO) |
 				   BIT(PROXY_AUTHORIZATION);
@@ -201,13 +201,35 @@ fields_list_has(const struct fields *f, enum field_id id, struct str token)
 	return false;
 }
 
-bool
-field_is_hop_by_hop(const struct fields *f, const struct field *field)
+static void
+mark(const struct fields *f, struct str option, struct fields_listed *out)
 {
-	uint64_t bit = UINT64_C(1) << field->id;
-	if (hop_by_hop & bit)
-		return true;
-	if (!fields_has(f, FIELD_CONNECTION) || (not_connection_options & bit))
-		return false;
-	return fields_list_has(f, FIELD_CONNECTION, field->name);
+	enum field_id id = field_id_of(option);
+	if (id != FIELD_OTHER && (!fields_has(f, id) || (not_connection_options >> id & 1)))
+		return;
+	for (unsigned i = 0; i < f->n; i++) {
+		if (f->v[i].id != id || (id == FIELD_OTHER && !str_ieq(f->v[i].name, option)))
+			continue;
+		out->bits[i / 64] |= UINT64_C(1) << i % 64;
+		out->any = true;
+	}
+}
+
+bool
+fields_read_listed(const struct fields *f, struct fields_listed *out)
+{
+	unsigned at = 0, n = 0;
+	const struct field *line;
+	*out = (struct fields_listed){.any = false};
+	while ((line = fields_next(f, FIELD_CONNECTION, &at)) != NULL) {
+		struct str rest = line->value, option;
+		if (str_ieq(rest, STR("keep-alive")) || str_ieq(rest, STR("close")))
+			continue; /* nearly always */
+		while (list_next(&rest, &option)) {
+			if (++n > FIELDS_OPTIONS_MOST)
+				return false;
+			mark(f, option, out);
+		}
+	}
+	return true;
 }

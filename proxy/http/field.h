@@ -54,10 +54,25 @@ unsigned fields_count(const struct fields *f, enum field_id id);
 /* True when a comma-separated list field holds that token in any of its lines, ignoring case. */
 bool fields_list_has(const struct fields *f, enum field_id id, struct str token);
 
-/* True when the field must not cross this hop: the fixed list of RFC 9110 7.6.1 (Connection,
- * Keep-Alive, Proxy-Connection, TE, Transfer-Encoding, Upgrade, Trailer, Proxy-Authenticate,
- * Proxy-Authorization...) or listed in any Connection line of f, unless it is one that every
- * recipient needs (Host, Cache-Control, Authorization...), which 7.6.1 forbids to list. */
-bool field_is_hop_by_hop(const struct fields *f, const struct field *field);
+/* Bits of the fields that must not cross this hop, whatever Connection says: the fixed list of
+ * RFC 9110 7.6.1 (Connection, Keep-Alive, Proxy-Connection, TE, Transfer-Encoding, Upgrade,
+ * Trailer, Proxy-Authenticate, Proxy-Authorization...). */
+extern const uint64_t fields_hop_by_hop;
+
+/* Which fields a Connection lists, one bit per place in the array. */
+struct fields_listed {
+	uint64_t bits[FIELDS_MAX / 64];
+	bool any;
+};
+enum { FIELDS_OPTIONS_MOST = 32 };
+/* Reads all Connection lines once. A field that every recipient needs (Host, Cache-Control,
+ * Authorization...) is not listed: 7.6.1 forbids it. False: more than FIELDS_OPTIONS_MOST options,
+ * which no honest sender has. */
+bool fields_read_listed(const struct fields *f, struct fields_listed *out);
+static inline bool
+fields_is_listed(const struct fields_listed *l, unsigned i)
+{
+	return l->any && (l->bits[i / 64] >> i % 64 & 1);
+}
 
 #endif

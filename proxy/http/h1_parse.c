@@ -385,6 +385,17 @@ expect(struct request *r)
 	return NULL;
 }
 
+/* Every list is read once and has an end: who sends a thousand options wants us to compare them
+ * with every field. */
+static const struct fault *
+connection(const struct fields *f)
+{
+	struct fields_listed listed;
+	if (fields_has(f, FIELD_CONNECTION) && !fields_read_listed(f, &listed))
+		return &fault_CONNECTION_OPTIONS;
+	return NULL;
+}
+
 /* RFC 9112 9.3. */
 static bool
 wants_keep_alive(const struct request *r)
@@ -407,7 +418,8 @@ h1_parse_request(struct str head, const struct h1_limits *limits, struct request
 	if ((fault = request_line(&c, limits->url_bytes, out)) != NULL ||
 	    (fault = field_lines(&c, limits->field_count, &out->fields)) != NULL ||
 	    (fault = target_form(out)) != NULL || (fault = host(out)) != NULL ||
-	    (fault = framing(out)) != NULL || (fault = expect(out)) != NULL)
+	    (fault = framing(out)) != NULL || (fault = expect(out)) != NULL ||
+	    (fault = connection(&out->fields)) != NULL)
 		return fault;
 	out->keep_alive = wants_keep_alive(out);
 	return NULL;
@@ -473,5 +485,6 @@ h1_parse_response(struct str head, struct response *out)
 		    !fields_add(&out->fields, name, value))
 			return false;
 	}
-	return c.p == c.end; /* nothing behind the empty line */
+	/* nothing behind the empty line */
+	return c.p == c.end && !connection(&out->fields);
 }

@@ -12,15 +12,6 @@ bit(enum field_id id)
 	return UINT64_C(1) << id;
 }
 
-static void
-add_field(struct str name, struct str value, struct buf *out)
-{
-	buf_add_str(out, name);
-	buf_add_lit(out, ": ");
-	buf_add_str(out, value);
-	buf_add_lit(out, "\r\n");
-}
-
 static bool
 list_names(struct str list, struct str name)
 {
@@ -54,10 +45,12 @@ head_withholds(const struct response *r)
 /* RFC 9111 3.1, and what is written afresh for every answer. Age goes only from what is stored:
  * what is passed on keeps the one it came with. */
 static bool
-is_kept(const struct response *r, const struct response_cc *cc, const struct field *field,
-	bool store)
+is_kept(const struct fields *f, const struct fields_listed *listed, const struct response_cc *cc,
+	unsigned i, bool store)
 {
-	if (field_is_hop_by_hop(&r->fields, field) || field->id == FIELD_CONTENT_LENGTH)
+	const struct field *field = &f->v[i];
+	if ((fields_hop_by_hop & bit(field->id)) || fields_is_listed(listed, i) ||
+	    field->id == FIELD_CONTENT_LENGTH)
 		return false;
 	if (!store)
 		return true;
@@ -78,16 +71,19 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 	struct field_block_writer w;
 	bool dated = has_date(&r->fields, now);
 	unsigned tags = 0;
+	struct fields_listed listed;
 	struct response_cc cc;
 	char date[DATE_BYTES];
 
+	fields_read_listed(&r->fields, &listed);
 	response_cc_parse(&r->fields, &cc);
 	if (terms)
 		terms->etag_at = terms->etag_bytes = 0;
 	field_block_begin(&w, out, r->status, r->reason);
 	for (unsigned i = 0; i < r->fields.n; i++) {
 		const struct field *f = &r->fields.v[i];
-		if (!is_kept(r, &cc, f, terms != NULL) || (f->id == FIELD_DATE && !dated))
+		if (!is_kept(&r->fields, &listed, &cc, i, terms != NULL) ||
+		    (f->id == FIELD_DATE && !dated))
 			continue;
 		if (f->id == FIELD_ETAG && terms && tags++ == 0) {
 			terms->etag_at = (uint32_t)field_block_value_at(&w, f->name);
@@ -149,9 +145,11 @@ head_update(const struct response *stored, const struct response *fresh, int64_t
 {
 	const struct fields *was = &stored->fields, *is = &fresh->fields;
 	struct field dated = {STR("Date"), fields_get(is, FIELD_DATE), FIELD_DATE};
+	struct fields_listed listed;
 	struct response_cc cc;
 	bool room = true;
 
+	fields_read_listed(is, &listed);
 	response_cc_parse(is, &cc);
 	out->status = stored->status;
 	out->reason = stored->reason;
@@ -163,8 +161,8 @@ head_update(const struct response *stored, const struct response *fresh, int64_t
 			room = room && put(&out->fields, &was->v[i]);
 	for (unsigned i = 0; i < is->n; i++) {
 		const struct field *f = &is->v[i];
-		bool news =
-			is_kept(fresh, &cc, f, true) || f->id == FIELD_AGE; /* 4.2.3 counts it */
+		bool news = is_kept(is, &listed, &cc, i, true) ||
+			    f->id == FIELD_AGE; /* 4.2.3 counts it */
 		if (news && !is_bound(was, f) && f->id != FIELD_DATE)
 			room = room && put(&out->fields, f);
 	}
@@ -173,160 +171,6 @@ head_update(const struct response *stored, const struct response *fresh, int64_t
 		dated.value = (struct str){date, DATE_BYTES};
 	}
 	return room && put(&out->fields, &dated);
-}
-
-/* -- what the origin is sent ------------------------------------------------------- */
-
-static const uint64_t never_forwarded = BIT(HOST) | BIT(CONTENT_LENGTH) | BIT(EXPECT);
-static const uint64_t conditions = BIT(IF_MATCH) | BIT(IF_NONE_MATCH) | BIT(IF_MODIFIED_SINCE) |
-				   BIT(IF_UNMODIFIED_SINCE) | BIT(IF_RANGE) | BIT(RANGE);
-static const uint64_t forwarding =
-	BIT(FORWARDED) | BIT(X_FORWARDED_FOR) | BIT(X_FORWARDED_HOST) | BIT(X_FORWARDED_PROTO);
-
-/* Fields by which frameworks let a client speak for somebody else, or for another URL or method.
- * They are in no key, so behind an untrusted client they would change what everybody gets. */
-static bool
-speaks_for_others(struct str name)
-{
-	static const struct str names[] = {
-		STR_INIT("x-original-url"),
-		STR_INIT("x-rewrite-url"),
-		STR_INIT("x-host"),
-		STR_INIT("x-real-ip"),
-		STR_INIT("x-original-host"),
-		STR_INIT("x-http-method"),
-		STR_INIT("x-http-method-override"),
-		STR_INIT("x-method-override"),
-	};
-	if (name.n < 6 || (name.p[0] | 0x20) != 'x' || name.p[1] != '-')
-		return false;
-	if (name.n > 12 && strncasecmp(name.p, "x-forwarded-", 12) == 0)
-		return true;
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (str_ieq(name, names[i]))
-			return true;
-	return false;
-}
-
-static bool
-is_forwarded(const struct request *r, const struct forward *f, const struct field *field)
-{
-	uint64_t is = bit(field->id);
-	bool cacheable = r->method == METHOD_GET || r->method == METHOD_HEAD;
-	if ((is & (never_forwarded | forwarding)) || field_is_hop_by_hop(&r->fields, field))
-		return false;
-	if (f->strip_conditions && (is & conditions))
-		return false;
-	if ((field->id == FIELD_RANGE && f->range.n) ||
-	    (field->id == FIELD_IF_RANGE && f->if_range.n) ||
-	    (field->id == FIELD_IF_NONE_MATCH && f->if_none_match.n) ||
-	    (field->id == FIELD_IF_MODIFIED_SINCE && f->if_modified_since.n))
-		return false;
-	return f->trust_forwarded || !cacheable || !speaks_for_others(field->name);
-}
-
-static void
-add_if_any(struct str name, struct str value, struct buf *out)
-{
-	if (value.n)
-		add_field(name, value, out);
-}
-
-/* "Name: " and, when trusted, what came under that name, ready for one more member. */
-static void
-begin_list(const struct request *r, const struct forward *f, enum field_id id, struct str name,
-	   struct buf *out)
-{
-	unsigned at = 0;
-	const struct field *line;
-	buf_add_str(out, name);
-	buf_add_lit(out, ": ");
-	while (f->trust_forwarded && (line = fields_next(&r->fields, id, &at)) != NULL) {
-		buf_add_str(out, line->value);
-		buf_add_lit(out, ", ");
-	}
-}
-
-/* RFC 7239 4, 6: IPv6 and ports need quotes; an IPv6 address needs brackets. */
-static void
-add_node(struct str key, struct str value, bool brackets, struct buf *out)
-{
-	bool quotes = !str_is_token(value);
-	buf_add_str(out, key);
-	buf_add_str(out, quotes ? STR("=\"") : STR("="));
-	buf_add_str(out, brackets ? STR("[") : STR(""));
-	buf_add_str(out, value);
-	buf_add_str(out, brackets ? STR("]") : STR(""));
-	buf_add_str(out, quotes ? STR("\"") : STR(""));
-}
-
-static void
-add_forwarded(const struct request *r, const struct forward *f, struct buf *out)
-{
-	begin_list(r, f, FIELD_FORWARDED, STR("Forwarded"), out);
-	bool v6 = f->client_ip.n && memchr(f->client_ip.p, ':', f->client_ip.n);
-	add_node(STR("for"), f->client_ip, v6, out);
-	if (r->authority.n)
-		add_node(STR(";host"), r->authority, false, out);
-	add_node(STR(";proto"), f->scheme, false, out);
-	buf_add_lit(out, "\r\n");
-}
-
-/* Kept from a trusted client, else what we see ourselves. */
-static void
-add_seen(const struct request *r, const struct forward *f, enum field_id id, struct str name,
-	 struct str seen, struct buf *out)
-{
-	struct str said = fields_get(&r->fields, id);
-	add_if_any(name, f->trust_forwarded && said.n ? said : seen, out);
-}
-
-/* RFC 9110 7.6.2: each hop takes one off; the one that brings 0 is not passed on (edge's to see).
- */
-static bool
-counts_down(const struct request *r, const struct field *field)
-{
-	return field->id == FIELD_MAX_FORWARDS &&
-	       (r->method == METHOD_OPTIONS || r->method == METHOD_TRACE);
-}
-
-static void
-add_one_less(const struct field *field, struct buf *out)
-{
-	int64_t n;
-	bool number = digits_parse(field->value, &n);
-	buf_add_str(out, field->name);
-	buf_add_lit(out, ": ");
-	buf_add_u64(out, number && n > 0 ? (uint64_t)(n - 1) : 0);
-	buf_add_lit(out, "\r\n");
-}
-
-void
-head_forward(const struct request *r, const struct forward *f, struct buf *out)
-{
-	for (unsigned i = 0; i < r->fields.n; i++) {
-		const struct field *field = &r->fields.v[i];
-		if (counts_down(r, field))
-			add_one_less(field, out);
-		else if (is_forwarded(r, f, field))
-			add_field(field->name, field->value, out);
-	}
-	add_if_any(STR("If-None-Match"), f->if_none_match, out);
-	add_if_any(STR("If-Modified-Since"), f->if_modified_since, out);
-	add_if_any(STR("Range"), f->range, out);
-	add_if_any(STR("If-Range"), f->if_range, out);
-
-	begin_list(r, f, FIELD_X_FORWARDED_FOR, STR("X-Forwarded-For"), out);
-	buf_add_str(out, f->client_ip);
-	buf_add_lit(out, "\r\n");
-	add_seen(r, f, FIELD_X_FORWARDED_PROTO, STR("X-Forwarded-Proto"), f->scheme, out);
-	add_seen(r, f, FIELD_X_FORWARDED_HOST, STR("X-Forwarded-Host"), r->authority, out);
-	add_forwarded(r, f, out);
-
-	/* RFC 9110 7.6.3: a line of our own; those that came were passed above. */
-	buf_add_str(out, r->minor ? STR("Via: 1.1 ") : STR("Via: 1.0 "));
-	buf_add_str(out, f->via_name);
-	buf_add_lit(out, "\r\n");
 }
 
 /* -- Cache-Status ------------------------------------------------------------------ */

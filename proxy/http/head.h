@@ -1,5 +1,5 @@
-/* head.h - heads on their way: what we keep of a response, what a 304 changes in it, what we send
- * to the origin and to the client.
+/* head.h - heads on their way back: what we keep of a response, what a 304 changes in it, what we
+ * tell the client about it.
  *
  * A stored head is a field_block: status line and end-to-end field lines, without Age,
  * Content-Length, Transfer-Encoding, Connection and what it lists, and fields named in
@@ -36,24 +36,6 @@ bool head_read(struct str stored, struct response *out);
  * views into stored, fresh and date. False: more fields than cap. */
 bool head_update(const struct response *stored, const struct response *fresh, int64_t now,
 		 char date[DATE_BYTES], struct response *out);
-
-struct forward {	      /* what the request to the origin needs besides itself */
-	struct str client_ip; /* "192.0.2.1" or "2001:db8::1" */
-	struct str scheme;    /* the client's: http or https */
-	struct str via_name;  /* pseudonym in Via: "twice" */
-	/* Keep and append to X-Forwarded-*, Forwarded. Else they are replaced, and of GET and HEAD
-	 * go X-Original-URL and others that no key holds. */
-	bool trust_forwarded;
-	bool strip_conditions;	  /* drop If-*, Range: we fetch the whole object for the cache */
-	struct str if_none_match; /* added when not empty: validator of the stored response */
-	struct str if_modified_since;
-	struct str range; /* added when not empty: replaces the client's */
-	struct str if_range;
-};
-
-/* Appends the end-to-end field lines ("Name: value\r\n" each; not Host, Content-Length, Expect or
- * framing, which the fetch decides) to send to the origin. */
-void head_forward(const struct request *r, const struct forward *f, struct buf *out);
 
 /* The parts of a Cache-Status member (RFC 9211), written "twice; hit; ttl=60; detail=ram". */
 struct cache_status {

@@ -58,6 +58,9 @@ split_authority(struct str scheme, struct str authority)
 		if (n < authority.n)
 			digits_parse(str_from(authority, n), &h.port);
 	}
+	/* The dot of the root is no part of the name (RFC 9110 4.2.3, RFC 3986 3.2.2). */
+	if (h.name.n > 1 && h.name.p[h.name.n - 1] == '.')
+		h.name.n--;
 	return h;
 }
 
@@ -107,6 +110,23 @@ uri_add_unescaped(struct str s, struct buf *out)
 			p[n++] = "0123456789ABCDEF"[low];
 		}
 		i += 2;
+	}
+	buf_added(out, n);
+}
+
+void
+uri_add_decoded(struct str s, struct buf *out)
+{
+	char *p = buf_room(out, s.n);
+	size_t n = 0;
+	for (size_t i = 0; i < s.n; i++) {
+		int high = -1, low = -1;
+		if (s.p[i] == '%' && i + 2 < s.n) {
+			high = byte_hex(s.p[i + 1]);
+			low = byte_hex(s.p[i + 2]);
+		}
+		p[n++] = high >= 0 && low >= 0 ? (char)(high << 4 | low) : s.p[i];
+		i += high >= 0 && low >= 0 ? 2 : 0;
 	}
 	buf_added(out, n);
 }

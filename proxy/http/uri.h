@@ -13,7 +13,7 @@ struct uri { /* views; an absent part is {NULL, 0}, an empty one is not */
  * URI has. */
 bool uri_split(struct str reference, struct uri *out);
 
-/* Appends host and port: lower case, without userinfo, default and empty port dropped. */
+/* Appends host and port: lower case, without the final dot; default and empty port dropped. */
 void uri_add_authority(struct str scheme, struct str authority, struct buf *out);
 
 /* The same host and port under one scheme. */
@@ -22,6 +22,9 @@ bool uri_same_authority(struct str scheme, struct str a, struct str b);
 /* Appends s with the percent-encodings of unreserved bytes decoded and the others in upper case
  * (6.2.2.1, 6.2.2.2). */
 void uri_add_unescaped(struct str s, struct buf *out);
+
+/* Appends s with every percent-encoding decoded: for comparing, not for sending. */
+void uri_add_decoded(struct str s, struct buf *out);
 
 /* Removes dot segments (5.2.4) from the path that begins at out->p + from. */
 void uri_remove_dots(struct buf *out, size_t from);

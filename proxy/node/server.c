@@ -432,7 +432,8 @@ server_purge(struct server *s, struct str url)
 	if (!request_for(url, &r))
 		return false;
 	struct buf key = {0};
-	cachekey_build(&r, &route_find(s->settings->routes, &r)->key, &key);
+	cachekey_add_url(r.scheme, r.authority, r.path_query,
+			 &route_find(s->settings->routes, &r)->key, &key);
 	bool had = fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
 	buf_fini(&key);
 	return had;

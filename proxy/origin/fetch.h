@@ -90,11 +90,11 @@ struct fetch_events {
 
 struct fetch_request {
 	const struct origin *origin;
-	struct str method; /* as received: also M-SEARCH */
-	struct str target; /* origin form, sent as it is: no normalisation */
-	struct str host;   /* the client's authority; sent unless the origin overrides it */
-	struct str
-		fields; /* "Name: value\r\n" lines (head_forward), well-formed; sent as they are */
+	struct str method;    /* as received: also M-SEARCH */
+	struct str target;    /* origin form, sent as it is: no normalisation */
+	struct str host;      /* the client's authority; sent unless the origin overrides it */
+	struct str fields;    /* "Name: value\r\n" lines (serve/outgoing), well-formed; sent as they
+				 are */
 	enum framing framing; /* of the request's body: NONE, LENGTH, CHUNKED */
 	uint64_t content_length;
 	bool idempotent; /* may be sent once more when a kept connection turns out dead */

@@ -71,6 +71,10 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
 	buf_add_str(&f->variants.nonce, buf_str(&t->variants.nonce));
 	conn_peer(t->conn, f->client_ip);
+	f->outgoing = t->outgoing;
+	f->outgoing.rq = &f->rq;
+	f->outgoing.client_ip = str_of(f->client_ip);
+	f->outgoing.shared = t->outgoing.shared && !t->passing;
 	f->next = s->fills;
 	f->prev = &s->fills;
 	if (f->next)
@@ -127,47 +131,49 @@ origin_of(const struct fill *f)
 	return upstream_origin(f->serve->upstream, &f->origin);
 }
 
+/* The rest of a body that broke off, what is missing of a part, or whether the stored object is
+ * still good: then not the whole is asked for. fields and range keep what out points to. */
+static void
+ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BYTES],
+	     struct field fields[FIELDS_MAX])
+{
+	struct response stored;
+	if (f->published && !f->part) {
+		resume_ask(f, out, range);
+		return;
+	}
+	if (f->part && part_next_gap(f->part, f->received, &f->gap, &out->if_range)) {
+		int n = f->gap.at ? snprintf(range, RESUME_RANGE_BYTES, "bytes=%llu-",
+					     (unsigned long long)f->gap.at)
+				  : snprintf(range, RESUME_RANGE_BYTES, "bytes=0-%llu",
+					     (unsigned long long)f->gap.n - 1);
+		out->range = (struct str){range, (size_t)n};
+	}
+	if (f->object && f->kind == FILL_VALIDATE) {
+		out->if_none_match = (struct str){f->object->head.p + f->object->terms.etag_at,
+						  f->object->terms.etag_bytes};
+		out->if_modified_since = line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
+	}
+}
+
 /* To the origin that is asked now. */
 static void
 go(struct fill *f)
 {
-	const struct config *c = f->settings->config;
-	struct forward forward = {
-		.client_ip = str_of(f->client_ip),
-		.scheme = f->rq.scheme,
-		.via_name = str_of(c->forwarded.via),
-		.trust_forwarded = network_any_holds(
-			f->settings->trusted, f->settings->trusted_count, str_of(f->client_ip)),
-		.strip_conditions = !f->as_it_came,
-	};
+	struct outgoing_asks asks = {.as_it_came = f->as_it_came};
 	struct field fields[FIELDS_MAX];
-	struct response stored;
-	char range[64];
-	if (f->published && !f->part) {
-		resume_ask(f, &forward, range);
-	} else if (f->part && part_next_gap(f->part, f->received, &f->gap, &forward.if_range)) {
-		int n = f->gap.at ? snprintf(range, sizeof range, "bytes=%llu-",
-					     (unsigned long long)f->gap.at)
-				  : snprintf(range, sizeof range, "bytes=0-%llu",
-					     (unsigned long long)f->gap.n - 1);
-		forward.range = (struct str){range, (size_t)n};
-	}
-	if (f->object && f->kind == FILL_VALIDATE && !f->published) {
-		forward.if_none_match = (struct str){f->object->head.p + f->object->terms.etag_at,
-						     f->object->terms.etag_bytes};
-		forward.if_modified_since =
-			line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
-	}
+	char range[RESUME_RANGE_BYTES];
+	ask_for_less(f, &asks, range, fields);
+	struct str primary = key_primary(&f->key);
 	struct buf lines = {0};
-	head_forward(&f->rq, &forward, &lines);
+	outgoing_fields(&f->outgoing, primary, &asks, &lines);
 	struct fetch_request r = {
 		.origin = origin_of(f),
 		.method = f->rq.method_name,
 		/* What may be stored is asked for by its key: the rest of the URL must not matter.
 		 */
-		.target = f->kind == FILL_PASS ? f->rq.path_query
-					       : cachekey_target(key_primary(&f->key)),
-		.host = f->rq.authority,
+		.target = outgoing_target(&f->outgoing, primary),
+		.host = outgoing_authority(primary),
 		.fields = buf_str(&lines),
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
 		.content_length = f->rq.content_length,
@@ -251,8 +257,8 @@ void
 fill_behind(struct txn *t, enum fill_kind kind)
 {
 	struct shelves *sh = t->serve->shelves;
-	struct flight *flight =
-		flights_lead(sh->flights, t->key.hash, buf_str(&t->key.text), now_ms());
+	struct flight *flight = flights_lead(sh->flights, t->key.hash, buf_str(&t->key.text),
+					     t->begun_us / 1000, now_ms());
 	if (!flight)
 		return;
 	struct fill *f = fill_new(t, kind, flight);

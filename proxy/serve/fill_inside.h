@@ -22,6 +22,7 @@ struct fill {
 	struct buf head;	/* of the request: rq's views point here */
 	struct request rq;
 	const struct route *route;
+	struct outgoing outgoing; /* what the origin is sent */
 	struct key key;		  /* of what was looked up */
 	uint32_t forgotten;	  /* keep_forgotten() when the request left */
 	struct variants variants; /* of the marker that the request met */
@@ -83,10 +84,9 @@ bool complete_has_gap(const struct fill *f);
 /* resume.c: the body broke off: whether the rest can be asked for; the fields that ask for it; and
  * whether this is the head of it. */
 enum { RESUME_RANGE_BYTES = 32 };
-struct forward;
 bool resume_is_told(struct str stored_head); /* by a strong validator */
 bool resume_may(const struct fill *f);
-void resume_ask(struct fill *f, struct forward *out, char range[RESUME_RANGE_BYTES]);
+void resume_ask(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BYTES]);
 bool resume_fits(const struct fill *f, const struct response *rs);
 
 /* keep.c: judges the origin's answer, begins to store it if it may be, publishes its head. length:

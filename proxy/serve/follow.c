@@ -83,6 +83,18 @@ is_completed(const struct txn *t)
 	return t->part && part_next_gap(t->part, 0, &gap, &validator);
 }
 
+static void
+begin_again(struct txn *t)
+{
+	flight_leave(&t->reader);
+	object_unref(&t->part);
+	t->leader = t->stale_ok = false;
+	t->part_search = PART_NOT_ASKED;
+	t->restarts++;
+	txn_move(t, TXN_LOOKUP);
+	t->looking = LOOKING_DUE;
+}
+
 /* To the origin for t->object's freshness or for the whole; together with whoever asks for the
  * same. */
 void
@@ -94,9 +106,15 @@ follow_together(struct txn *t)
 		fetch_own(t);
 		return;
 	}
+	/* Once is enough: what has landed may be kept nowhere. */
+	int64_t looked = t->restarts ? INT64_MAX : t->begun_us / 1000;
 	flight_leave(&t->reader);
 	t->leader = flights_enter(sh->flights, t->key.hash, buf_str(&t->key.text),
-				  t->serve->mailbox, t->wake, t, now_ms(), &t->reader);
+				  t->serve->mailbox, t->wake, t, looked, now_ms(), &t->reader);
+	if (!t->reader) { /* it has just landed */
+		begin_again(t);
+		return;
+	}
 	txn_move(t, TXN_WAIT_FLIGHT);
 	set_limits(t);
 	if (t->leader && is_completed(t))
@@ -109,6 +127,16 @@ follow_together(struct txn *t)
 
 /* ---- what it brings ------------------------------------------------------------------------- */
 
+void
+follow_variant(struct txn *t, struct str names, struct buf *values)
+{
+	if (outgoing_names_client(names)) {
+		conn_peer(t->conn, t->client_ip);
+		t->outgoing.client_ip = str_of(t->client_ip);
+	}
+	outgoing_variant(&t->outgoing, key_primary(&t->key), names, values);
+}
+
 /* Whether what a flight that somebody else leads brings is right for this request too. */
 static bool
 is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
@@ -119,7 +147,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 		return false;
 	if (!h->object && h->vary.n) { /* on more, perhaps, than the marker we met says */
 		struct buf mine = {0};
-		vary_key(buf_str(&h->vary), &t->rq.fields, &mine);
+		follow_variant(t, buf_str(&h->vary), &mine);
 		*other_variant = !str_eq(buf_str(&mine), buf_str(&h->variant));
 		buf_fini(&mine);
 		if (*other_variant)
@@ -127,18 +155,6 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 	}
 	struct reuse_verdict v = policy_reuse(terms, &t->rq, &t->cc, now_s());
 	return v.reuse == REUSE_FRESH || v.reuse == REUSE_STALE || v.reuse == REUSE_STALE_REFRESH;
-}
-
-static void
-begin_again(struct txn *t)
-{
-	flight_leave(&t->reader);
-	object_unref(&t->part);
-	t->leader = t->stale_ok = false;
-	t->part_search = PART_NOT_ASKED;
-	t->restarts++;
-	txn_move(t, TXN_LOOKUP);
-	t->looking = LOOKING_DUE;
 }
 
 static void

@@ -19,4 +19,7 @@ bool follow_is_worth_the_whole(const struct txn *t);
  * decided, another way taken, or t->looking says that the lookup begins anew. */
 bool follow_run(struct txn *t);
 
+/* Appends the values by which this request is told from others where answers vary on names. */
+void follow_variant(struct txn *t, struct str names, struct buf *values);
+
 #endif

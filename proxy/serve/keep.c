@@ -70,11 +70,13 @@ fill_forget(struct shelves *sh, struct key_hash hash, struct str key)
 /* The primary key under which a request for this would be looked up; a cookie that makes requests
  * pass does not keep what is there. */
 static void
-primary_key(const struct settings *s, const struct request *rq, struct buf *key)
+primary_key(const struct fill *f, const struct request *rq, struct buf *key)
 {
-	struct key_rules rules = route_find(s->routes, rq)->key;
-	rules.pass_cookie_count = 0;
-	cachekey_build(rq, &rules, key);
+	struct outgoing o;
+	const struct route *r = route_find(f->settings->routes, rq);
+	outgoing_init(&o, rq, &f->settings->outgoing, &r->key, f->outgoing.trusted, true);
+	o.scheme = rq->scheme;
+	outgoing_key(&o, key);
 }
 
 /* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin. */
@@ -91,7 +93,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 		struct buf text = {0}, key = {0};
 		struct request other;
 		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
-			primary_key(f->settings, &other, &key); /* by its own route's rules */
+			primary_key(f, &other, &key); /* by its own route's rules */
 			fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
 		}
 		buf_fini(&text);
@@ -344,7 +346,7 @@ count_part(struct fill *f, const struct response *rs)
 {
 	struct buf names = {0}, variant = {0};
 	if (vary_names(&rs->fields, &names)) {
-		vary_key(buf_str(&names), &f->rq.fields, &variant);
+		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&names), &variant);
 		judge(f, 200, buf_str(&variant));
 		f->sighting.writes = false; /* the part itself is kept in RAM */
 		if (names.n)
@@ -449,7 +451,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	if (f->storable) {
 		if (head_withholds(rs))
 			head_store(rs, now, &h.asker, NULL);
-		vary_key(buf_str(&h.vary), &f->rq.fields, &h.variant);
+		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h.vary), &h.variant);
 		judge(f, rs->status, buf_str(&h.variant));
 		begin_write(f, &h);
 	} else {
@@ -548,8 +550,8 @@ keep_validated(struct fill *f, const struct response *rs)
 	remember_sharing(f, 304);
 	f->published = f->whole = true;
 	flight_publish(f->flight, &h);
-	flights_close(f->flight);
 	flight_end(f->flight, NULL);
+	flights_close(f->flight);
 }
 
 /* Followers that came while it arrived were sightings too. */

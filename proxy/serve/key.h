@@ -1,4 +1,4 @@
-/* key.h - under which text and hash a thing lies: the primary key (http/cachekey.h made it), and
+/* key.h - under which text and hash a thing lies: the primary key (outgoing.h made it), and
  * behind it what makes it the key of one variant, or of a part.
  *
  * The only place that makes keys of variants and of parts. A marker lies at the primary key of what
@@ -41,7 +41,7 @@ void variants_clear(struct variants *v); /* keeps the memory */
 void variants_read(struct variants *v, struct str head);
 void variants_write(const struct variants *v, struct buf *head);
 
-/* From primary to the variant with these values (vary_key made them), or to the part. */
+/* From primary to the variant with these values (outgoing_variant made them), or to the part. */
 void key_to_variant(struct key *k, const struct filter_seed *seed, const struct variants *v,
 		    struct str values);
 void key_to_part(struct key *k, const struct filter_seed *seed);

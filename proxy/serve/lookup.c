@@ -39,7 +39,7 @@ lookup_variant(struct txn *t, struct object *marker)
 	struct buf values = {0};
 	variants_read(&t->variants, marker->head);
 	object_unref(&t->found);
-	vary_key(buf_str(&t->variants.names), &t->rq.fields, &values);
+	follow_variant(t, buf_str(&t->variants.names), &values);
 	key_to_variant(&t->key, t->serve->shelves->seed, &t->variants, buf_str(&values));
 	buf_fini(&values);
 	start_lookup(t);
@@ -266,6 +266,17 @@ answered_here(struct txn *t)
 	return false;
 }
 
+/* Whether the peer is a forwarder whose word counts. */
+static bool
+is_trusted(struct txn *t)
+{
+	const struct settings *s = t->settings;
+	if (!s->trusted_count)
+		return false;
+	conn_peer(t->conn, t->client_ip);
+	return network_any_holds(s->trusted, s->trusted_count, str_of(t->client_ip));
+}
+
 void
 lookup_begin(struct txn *t)
 {
@@ -277,18 +288,21 @@ lookup_begin(struct txn *t)
 	if (answered_here(t))
 		return;
 	t->route = route_find(t->settings->routes, &t->rq);
-	bool keyed = cachekey_build(&t->rq, &t->route->key, &t->key.text);
-	if (!keyed) { /* passes because of a cookie; an unsafe method still invalidates by this key
-		       */
-		struct key_rules rules = t->route->key;
-		rules.pass_cookie_count = 0;
-		t->key.text.n = 0;
-		cachekey_build(&t->rq, &rules, &t->key.text);
+	bool shared = !t->route->pass && t->body_over && policy_lookup(&t->rq) == LOOKUP_YES;
+	t->fault = outgoing_init(&t->outgoing, &t->rq, &t->settings->outgoing, &t->route->key,
+				 is_trusted(t), shared);
+	if (t->fault) {
+		answer_fault(t, t->fault);
+		return;
 	}
+	t->rq.scheme = t->outgoing.scheme;
+	/* Whoever must pass has a key too: an unsafe method invalidates by it. */
+	shared = outgoing_key(&t->outgoing, &t->key.text) && shared;
+	t->outgoing.shared = shared;
 	key_is_primary(&t->key, sh->seed);
 	seen_prefetch(sh->seen, t->key.primary); /* asked for below, after the cache */
 	request_cc_parse(&t->rq.fields, &t->cc);
-	if (!keyed || t->route->pass || !t->body_over || policy_lookup(&t->rq) == LOOKUP_NO) {
+	if (!shared) {
 		t->cs.fwd = t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD ? "bypass"
 										      : "method";
 		follow_pass(t);

@@ -59,12 +59,11 @@ resume_may(const struct fill *f)
 }
 
 void
-resume_ask(struct fill *f, struct forward *out, char range[RESUME_RANGE_BYTES])
+resume_ask(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BYTES])
 {
 	int n = snprintf(range, RESUME_RANGE_BYTES, "bytes=%llu-", (unsigned long long)f->received);
 	out->range = (struct str){range, (size_t)n};
 	out->if_range = validator_of(f);
-	out->strip_conditions = true;
 	f->resumes++;
 	f->resumed_at = f->received;
 }

@@ -3,12 +3,15 @@
 #include "proxy/serve/route.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/http/syntax.h"
+#include "proxy/http/uri.h"
 
 #include <stdlib.h>
 
 struct rule {
 	struct str host, path; /* empty: any */
 	struct route route;
+	struct route passing; /* the same, but it passes: for who could mean another route */
 };
 
 struct routes {
@@ -46,6 +49,8 @@ compile(struct rule *r, const struct config_route *c)
 		.pass_cookies = strs_of(c->pass_cookies, c->pass_cookie_count),
 		.pass_cookie_count = c->pass_cookie_count,
 	};
+	r->passing = r->route;
+	r->passing.pass = true;
 }
 
 _Static_assert((int)CONFIG_ADMIT_NEVER == (int)RULE_NEVER &&
@@ -83,23 +88,128 @@ routes_destroy(struct routes **rp)
 	free(r);
 }
 
-/* "example.com" also matches "example.com:8080". */
-static bool
-host_matches(struct str want, struct str authority)
+/* ---- matching ------------------------------------------------------------------------------ */
+
+/* The name alone: without port, final dots, and percent-encoding that a server may decode. */
+static void
+add_host(struct str authority, struct buf *out)
 {
-	if (want.n == 0)
-		return true;
-	if (authority.n > want.n && authority.p[want.n] == ':')
-		authority.n = want.n;
-	return str_ieq(want, authority);
+	size_t n = authority.n;
+	while (n && byte_is_digit(authority.p[n - 1]))
+		n--;
+	if (n && authority.p[n - 1] == ':')
+		authority.n = n - 1;
+	uri_add_decoded(authority, out);
+	while (out->n && out->p[out->n - 1] == '.')
+		out->n--;
+}
+
+static bool
+host_matches(struct str want, struct str host)
+{
+	return want.n == 0 || str_ieq(want, host);
+}
+
+/* A pass route protects: it is matched in any case. */
+static bool
+path_matches(const struct rule *r, struct str path)
+{
+	if (!r->route.pass)
+		return str_starts(path, r->path);
+	return path.n >= r->path.n &&
+	       (r->path.n == 0 || strncasecmp(path.p, r->path.p, r->path.n) == 0);
+}
+
+static unsigned
+rule_of(const struct routes *r, struct str host, struct str path)
+{
+	unsigned i = 0;
+	while (i + 1 < r->count &&
+	       !(host_matches(r->rules[i].host, host) && path_matches(&r->rules[i], path)))
+		i++;
+	return i;
+}
+
+/* Whether origins could take the path for another one than is written. */
+static bool
+has_readings(struct str path)
+{
+	for (size_t i = 0; i < path.n; i++) {
+		char c = path.p[i];
+		if (c == '%' || c == ';' || c == '\\')
+			return true;
+		if (c == '/' && i + 1 < path.n && (path.p[i + 1] == '/' || path.p[i + 1] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/* How an origin may read a path: decoded so many times, a backslash for a slash, perhaps without
+ * the parameters of segments (";jsessionid=1"), no segment empty, "." and ".." carried out. */
+static struct str
+reading(struct str path, unsigned decodings, bool parameters, struct buf *b)
+{
+	struct buf other = {0};
+	b->n = 0;
+	buf_add_str(b, path);
+	for (unsigned i = 0; i < decodings; i++) {
+		other.n = 0;
+		uri_add_decoded(buf_str(b), &other);
+		b->n = 0;
+		buf_add_str(b, buf_str(&other));
+	}
+	buf_fini(&other);
+	size_t n = 0;
+	bool in_parameter = false;
+	for (size_t i = 0; i < b->n; i++) {
+		char c = b->p[i] == '\\' ? '/' : b->p[i];
+		in_parameter = c != '/' && (in_parameter || (c == ';' && !parameters));
+		if (!in_parameter && !(c == '/' && n && b->p[n - 1] == '/'))
+			b->p[n++] = c;
+	}
+	b->n = n;
+	if (n && b->p[0] == '/')
+		uri_remove_dots(b, 0);
+	return buf_str(b);
+}
+
+/* The rule that all readings agree on; where they do not, nobody knows which rules the origin's
+ * answer would be made by, and the request passes. */
+static const struct route *
+agreed(const struct routes *r, struct str host, struct str path_query, unsigned first)
+{
+	static const struct {
+		unsigned decodings;
+		bool parameters;
+	} readings[] = {{1, true}, {1, false}, {2, false}};
+	struct str path, query;
+	struct buf b = {0};
+	const struct route *found = &r->rules[first].route;
+
+	str_cut(path_query, '?', &path, &query);
+	for (size_t i = 0; i < sizeof readings / sizeof readings[0]; i++) {
+		unsigned other = rule_of(
+			r, host, reading(path, readings[i].decodings, readings[i].parameters, &b));
+		if (other != first)
+			found = &r->rules[other].passing;
+	}
+	buf_fini(&b);
+	return found;
 }
 
 const struct route *
 route_find(const struct routes *r, const struct request *rq)
 {
-	for (unsigned i = 0; i + 1 < r->count; i++)
-		if (host_matches(r->rules[i].host, rq->authority) &&
-		    str_starts(rq->path_query, r->rules[i].path))
-			return &r->rules[i].route;
-	return &r->rules[r->count - 1].route;
+	struct buf host = {0};
+	if (r->count == 1)
+		return &r->rules[0].route;
+	add_host(rq->authority, &host);
+	unsigned first = rule_of(r, buf_str(&host), rq->path_query);
+	struct str path, query;
+	str_cut(rq->path_query, '?', &path, &query);
+	const struct route *found = has_readings(path)
+					    ? agreed(r, buf_str(&host), rq->path_query, first)
+					    : &r->rules[first].route;
+	buf_fini(&host);
+	return found;
 }

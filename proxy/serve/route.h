@@ -1,4 +1,9 @@
 /* route.h - which rules of the configuration apply to a request: the first route that matches.
+ *
+ * A route is an operator's promise, "below /account nothing is kept", and origins do not agree on
+ * how a path is read. So it is matched in every reading that is known (decoded once or twice, with
+ * dot segments and double slashes removed, without path parameters), and a request whose readings
+ * match different routes passes.
  */
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H

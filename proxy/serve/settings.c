@@ -28,6 +28,28 @@ read_trusted(struct settings *s, const struct config_forwarded *c)
 			s->trusted_count++;
 }
 
+/* "default" stands for all that is known. */
+static struct outgoing_settings
+outgoing_of(const struct config_forwarded *c)
+{
+	unsigned n = 0;
+	struct str *drop =
+		mem_zalloc((c->drop_count + 1) * outgoing_overrides_count * sizeof *drop);
+	for (unsigned i = 0; i < c->drop_count; i++) {
+		bool all = strcmp(c->drop[i], "default") == 0;
+		if (!all)
+			drop[n++] = str_of(c->drop[i]);
+		for (unsigned k = 0; all && k < outgoing_overrides_count; k++)
+			drop[n++] = outgoing_overrides[k];
+	}
+	struct outgoing_settings s = {.via = str_of(c->via),
+				      .keep_underscores = c->keep_underscores,
+				      .drop = drop,
+				      .drop_count = n};
+	outgoing_settings_init(&s);
+	return s;
+}
+
 struct settings *
 settings_create(const struct config *c)
 {
@@ -35,6 +57,7 @@ settings_create(const struct config *c)
 	s->config = c;
 	s->routes = routes_create(c);
 	s->policy = policy_of(&c->cache);
+	s->outgoing = outgoing_of(&c->forwarded);
 	read_trusted(s, &c->forwarded);
 	s->users = 1;
 	return s;
@@ -60,5 +83,6 @@ settings_unref(struct settings **sp)
 		return;
 	routes_destroy(&s->routes);
 	free(s->trusted);
+	free((void *)(uintptr_t)s->outgoing.drop);
 	free(s);
 }

@@ -12,12 +12,14 @@
 #include "config/config.h"
 #include "proxy/base/network.h"
 #include "proxy/http/policy.h"
+#include "proxy/serve/outgoing.h"
 #include "proxy/serve/route.h"
 
 struct settings {
 	const struct config *config; /* limits, time limits and everything not compiled below */
 	struct routes *routes;
 	struct policy_settings policy;
+	struct outgoing_settings outgoing;
 	struct network *trusted; /* forwarders that are believed: forwarded.trust */
 	unsigned trusted_count;
 	unsigned users;

@@ -9,11 +9,14 @@
 #include "proxy/wire/conn.h"
 #include "proxy/http/chunked.h"
 #include "proxy/http/fault.h"
+#include "proxy/serve/outgoing.h"
 #include "proxy/http/head.h"
 #include "proxy/http/policy.h"
 #include "proxy/http/range.h"
 #include "proxy/serve/key.h"
 #include "proxy/serve/serve.h"
+
+#include <netinet/in.h>
 
 enum txn_state {
 #define STATE(name, waits_for, truth) TXN_##name,
@@ -64,9 +67,11 @@ struct txn {
 	struct request_cc cc;
 	const struct fault *fault;
 	const struct route *route;
-	struct key key;		  /* of what is looked up or fetched */
-	struct variants variants; /* what the marker at the primary key says */
-	struct sighting sighting; /* what the rule of admission says of this request */
+	struct outgoing outgoing;	  /* what the origin would be sent, and so the key */
+	char client_ip[INET6_ADDRSTRLEN]; /* only where outgoing needs it */
+	struct key key;			  /* of what is looked up or fetched */
+	struct variants variants;	  /* what the marker at the primary key says */
+	struct sighting sighting;	  /* what the rule of admission says of this request */
 
 	/* the request's body, on its way to the origin */
 	struct chunked chunked;

@@ -6,6 +6,8 @@
  */
 #include "proxy/http/cache_control.h"
 #include "proxy/http/cachekey.h"
+#include "proxy/http/cookie.h"
+#include "proxy/http/negotiate.h"
 #include "proxy/http/date.h"
 #include "proxy/http/policy.h"
 #include "proxy/http/precond.h"
@@ -74,31 +76,26 @@ read_date(struct str s)
 static void
 read_vary(struct str s, char *text)
 {
+	static bool (*const forms[])(struct str, struct buf *) = {
+		negotiate_codings, negotiate_types, negotiate_languages, negotiate_tokens};
 	struct field v[8], w;
-	struct buf names = {0}, again = {0}, key = {0}, key_again = {0};
+	struct buf names = {0}, again = {0};
 	struct fields f = lines_of(STR("Vary"), s, text, v, 8);
 	if (vary_names(&f, &names)) {
 		f = (struct fields){.v = &w, .cap = 1};
 		fields_add(&f, STR("Vary"), buf_str(&names));
 		assert(vary_names(&f, &again) && str_eq(buf_str(&names), buf_str(&again)));
 	}
-	static const char *const selecting[] = {"accept", "accept-encoding", "accept-language",
-						"foo"};
 	for (unsigned i = 0; i < 4; i++) {
-		struct str name = str_of(selecting[i]);
-		f = lines_of(name, s, text, v, 8);
-		key.n = key_again.n = 0;
-		vary_key(name, &f, &key);
-		f = (struct fields){.v = &w, .cap = 1};
-		fields_add(&f, name, str_from(buf_str(&key), name.n + 2));
-		vary_key(name, &f, &key_again);
-		/* an open quote would end in the line behind it */
-		assert(memchr(text, '"', s.n) || str_eq(buf_str(&key), buf_str(&key_again)));
+		struct buf once = {0}, twice = {0};
+		/* an open quote would end elsewhere in what is written */
+		if (forms[i](v[0].value, &once) && forms[i](buf_str(&once), &twice))
+			assert(memchr(text, '"', s.n) || str_eq(buf_str(&once), buf_str(&twice)));
+		buf_fini(&once);
+		buf_fini(&twice);
 	}
 	buf_fini(&names);
 	buf_fini(&again);
-	buf_fini(&key);
-	buf_fini(&key_again);
 }
 
 static void
@@ -146,7 +143,13 @@ read_conditions(struct str s, char *text)
 	precond_decide(&r, &stored, NOW);
 }
 
-static const struct str drop[] = {STR_INIT("utm_*")}, cookies[] = {STR_INIT("a"), STR_INIT("b")};
+static const struct str drop[] = {STR_INIT("utm_*")};
+
+static void
+add_url(const struct request *r, const struct key_rules *rules, struct buf *out)
+{
+	cachekey_add_url(r->scheme, r->authority, r->path_query, rules, out);
+}
 
 /* first line: path and query; second: Host; third: Cookie */
 static void
@@ -156,7 +159,6 @@ read_key(struct str s, char *text)
 		{.normalise = true},
 		{.normalise = true, .query = QUERY_SORT},
 		{.query = QUERY_SORT, .drop_params = drop, .drop_count = 1},
-		{.cookies = cookies, .cookie_count = 2},
 	};
 	struct field v[4];
 	struct fields lines = lines_of(STR("Cookie"), s, text, v, 4);
@@ -167,13 +169,16 @@ read_key(struct str s, char *text)
 	r.authority = str_is(v[1].value, BYTE_HOST) ? v[1].value : STR("h");
 	r.fields = (struct fields){.v = v + 2, .n = lines.n - 2, .cap = 2};
 	r.fields.present = r.fields.n ? lines.present : 0;
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 3; i++) {
+		struct str value = {NULL, 0};
 		key.n = again.n = 0;
-		assert(cachekey_build(&r, &rules[i], &key));
+		add_url(&r, &rules[i], &key);
+		if (cookie_find(&r.fields, STR("a"), &value) == COOKIE_ONE)
+			assert(!value.n || !memchr(value.p, ';', value.n));
 		struct request same = r;
 		same.path_query = cachekey_target(buf_str(&key));
 		assert(same.path_query.n && same.path_query.p[0] == '/');
-		assert(cachekey_build(&same, &rules[i], &again));
+		add_url(&same, &rules[i], &again);
 		assert(str_eq(buf_str(&key), buf_str(&again)));
 	}
 	struct request resolved;

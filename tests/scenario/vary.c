@@ -20,7 +20,9 @@ static const struct {
 	{ "values cannot move between fields", "Foo, Bar", "Foo: 1\r\nBar: 2\r\n", "Foo: 2\r\nBar: 1\r\n", false },
 	{ "lines are combined", "Foo", "Foo: 1, 2\r\n", "Foo: 1\r\nFoo: 2\r\n", true },
 	{ "whitespace around commas does not count", "Foo", "Foo: 1,2\r\n", "Foo: 1 , 2\r\n", true },
-	{ "Accept-Language in another order", "Accept-Language", "Accept-Language: en, de\r\n", "Accept-Language: de, en\r\n", true },
+	{ "Accept-Language in another order: origins go by it", "Accept-Language", "Accept-Language: en, de\r\n", "Accept-Language: de, en\r\n", false },
+	{ "weights of codings make no variants", "Accept-Encoding", "Accept-Encoding: gzip;q=0.123\r\n", "Accept-Encoding: gzip;q=0.124\r\n", true },
+	{ "nor do codings that nobody has", "Accept-Encoding", "Accept-Encoding: gzip, x1\r\n", "Accept-Encoding: x2, gzip\r\n", true },
 	{ "Accept-Language in another case", "Accept-Language", "Accept-Language: en\r\n", "Accept-Language: EN\r\n", true },
 	{ "Accept-Language with other weights", "Accept-Language", "Accept-Language: en;q=0.1, de\r\n", "Accept-Language: en, de;q=0.1\r\n", false },
 	/* clang-format on */

@@ -76,10 +76,31 @@ START_TEST(hop_by_hop)
 	struct fields f = {.v = v, .cap = 2};
 	fields_add(&f, STR("Connection"), str_of(hops[_i].connection));
 	fields_add(&f, str_of(hops[_i].name), STR("v"));
-	ck_assert_msg(field_is_hop_by_hop(&f, &v[1]) == hops[_i].hop, "%s", hops[_i].says);
+	struct fields_listed listed;
+	ck_assert(fields_read_listed(&f, &listed));
+	bool hop = (fields_hop_by_hop >> v[1].id & 1) || fields_is_listed(&listed, 1);
+	ck_assert_msg(hop == hops[_i].hop, "%s", hops[_i].says);
+	ck_assert(!fields_is_listed(&listed, 0));
+}
+END_TEST
+
+START_TEST(a_list_of_options_has_an_end)
+{
+	struct field v[3];
+	struct fields f = {.v = v, .cap = 3};
+	struct fields_listed listed;
+	char text[256] = "";
+	for (int i = 0; i < FIELDS_OPTIONS_MOST; i++)
+		strcat(text, i ? ",a" : "a");
+	fields_add(&f, STR("Connection"), str_of(text));
+	ck_assert(fields_read_listed(&f, &listed));
+	fields_add(&f, STR("Connection"), STR("close")); /* alone in its line: not counted */
+	ck_assert(fields_read_listed(&f, &listed));
+	fields_add(&f, STR("Connection"), STR("a"));
+	ck_assert(!fields_read_listed(&f, &listed));
 }
 END_TEST
 
 UNIT("field", TEST(every_row_of_field_names_is_found_in_any_case),
      LOOP(other_names_are_other, strangers), TEST(lines_of_one_name_come_in_order),
-     LOOP(hop_by_hop, hops))
+     LOOP(hop_by_hop, hops), TEST(a_list_of_options_has_an_end))

@@ -1,6 +1,6 @@
 /* rooms: http base
  *
- * test_head.c - heads written: stored, updated, for the origin; and Cache-Status. */
+ * test_head.c - heads written: stored and updated; and Cache-Status. */
 #include "proxy/http/field_block.h"
 #include "proxy/http/head.h"
 #include "tests/kit/heads.h"
@@ -157,64 +157,6 @@ START_TEST(more_fields_than_room_are_no_update)
 }
 END_TEST
 
-/* -- to the origin ----------------------------------------------------------------- */
-
-#define SEEN(host)                                                                           \
-	"X-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: https\nX-Forwarded-Host: " host "\n" \
-	"Forwarded: for=192.0.2.1;host=" host ";proto=https\nVia: 1.1 twice\n"
-
-static const struct forward plain = {.client_ip = STR_INIT("192.0.2.1"),
-				     .scheme = STR_INIT("https"),
-				     .via_name = STR_INIT("twice")};
-static const struct forward trusting = {.client_ip = STR_INIT("192.0.2.1"),
-					.scheme = STR_INIT("https"),
-					.via_name = STR_INIT("twice"),
-					.trust_forwarded = true};
-static const struct forward whole = {.client_ip = STR_INIT("2001:db8::1"),
-				     .scheme = STR_INIT("https"),
-				     .via_name = STR_INIT("twice"),
-				     .strip_conditions = true,
-				     .if_none_match = STR_INIT("\"s\""),
-				     .if_modified_since = STR_INIT("then")};
-static const struct forward rest = {.client_ip = STR_INIT("192.0.2.1"),
-				    .scheme = STR_INIT("https"),
-				    .via_name = STR_INIT("twice"),
-				    .range = STR_INIT("bytes=5-"),
-				    .if_range = STR_INIT("\"s\"")};
-
-static const struct {
-	const char *says;
-	const struct forward *how;
-	const char *request, *want;
-} forwards[] = {
-	/* clang-format off */
-	{"end-to-end fields, and who we saw",      &plain, "GET / HTTP/1.1\nHost: h\nAccept: a\nCookie: c", "Accept: a\nCookie: c\n" SEEN("h")},
-	{"not what the fetch decides",             &plain, "POST / HTTP/1.1\nHost: h\nContent-Length: 3\nExpect: 100-continue", SEEN("h")},
-	{"not what is hop-by-hop",                 &plain, "GET / HTTP/1.1\nHost: h\nConnection: x, te\nX: 1\nTE: trailers\nUpgrade: h2c\nProxy-Authorization: p", SEEN("h")},
-	{"Connection cannot take Authorization away", &plain, "GET / HTTP/1.1\nHost: h\nConnection: authorization\nAuthorization: a", "Authorization: a\n" SEEN("h")},
-	{"a stranger's word about himself is nothing", &plain, "GET / HTTP/1.1\nHost: h\nX-Forwarded-For: 1.1.1.1\nX-Forwarded-Host: evil\nX-Forwarded-Proto: http\nForwarded: for=x\nX-Forwarded-Port: 1\nX-Original-URL: /admin", SEEN("h")},
-	{"a trusted client's is kept and added to", &trusting, "GET / HTTP/1.1\nHost: h\nX-Forwarded-For: 1.1.1.1\nX-Forwarded-Host: front\nX-Forwarded-Proto: http\nForwarded: for=x\nX-Original-URL: /b",
-	 "X-Original-URL: /b\nX-Forwarded-For: 1.1.1.1, 192.0.2.1\nX-Forwarded-Proto: http\nX-Forwarded-Host: front\nForwarded: for=x, for=192.0.2.1;host=h;proto=https\nVia: 1.1 twice\n"},
-	{"a POST may override its method",         &plain, "POST / HTTP/1.1\nHost: h\nX-HTTP-Method-Override: PUT", "X-HTTP-Method-Override: PUT\n" SEEN("h")},
-	{"a GET may not: the key says GET",        &plain, "GET / HTTP/1.1\nHost: h\nX-HTTP-Method-Override: PUT", SEEN("h")},
-	{"Via goes on",                            &plain, "GET / HTTP/1.0\nHost: h\nVia: 1.1 a", "Via: 1.1 a\nX-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: https\nX-Forwarded-Host: h\nForwarded: for=192.0.2.1;host=h;proto=https\nVia: 1.0 twice\n"},
-	{"our conditions instead of the client's", &whole, "GET / HTTP/1.1\nHost: h:81\nIf-None-Match: \"c\"\nIf-Modified-Since: now\nRange: bytes=0-1\nIf-Range: \"c\"\nIf-Match: *\nIf-Unmodified-Since: x\nA: b",
-	 "A: b\nIf-None-Match: \"s\"\nIf-Modified-Since: then\nX-Forwarded-For: 2001:db8::1\nX-Forwarded-Proto: https\nX-Forwarded-Host: h:81\nForwarded: for=\"[2001:db8::1]\";host=\"h:81\";proto=https\nVia: 1.1 twice\n"},
-	{"the client's, when it is passed",        &plain, "GET / HTTP/1.1\nHost: h\nIf-None-Match: \"c\"\nRange: bytes=0-1", "If-None-Match: \"c\"\nRange: bytes=0-1\n" SEEN("h")},
-	{"our range instead of the client's",      &rest, "GET / HTTP/1.1\nHost: h\nRange: bytes=0-1\nIf-Range: \"c\"", "Range: bytes=5-\nIf-Range: \"s\"\n" SEEN("h")},
-	/* clang-format on */
-};
-
-START_TEST(forward)
-{
-	struct buf b = {0};
-	head_forward(request_of(forwards[_i].request), forwards[_i].how, &b);
-	ck_assert_msg(strcmp(text_of(&b), forwards[_i].want) == 0, "%s:\n%s", forwards[_i].says,
-		      text_of(&b));
-	buf_fini(&b);
-}
-END_TEST
-
 /* -- Cache-Status (RFC 9211)
  * ----------------------------------------------------------------------- */
 
@@ -244,5 +186,4 @@ END_TEST
 
 UNIT("head", LOOP(store, stored), TEST(where_the_tag_stands), TEST(what_is_passed_on_keeps_its_age),
      TEST(what_only_the_first_client_gets), LOOP(update, updates),
-     TEST(more_fields_than_room_are_no_update), LOOP(forward, forwards),
-     LOOP(cache_status, statuses))
+     TEST(more_fields_than_room_are_no_update), LOOP(cache_status, statuses))

@@ -1,0 +1,116 @@
+/* fuzz_outgoing.c - two request heads, a zero byte between them: what their keys do not tell apart,
+ * the origin cannot tell apart either.
+ * rooms: serve http base
+ */
+#include "proxy/http/h1_parse.h"
+#include "proxy/http/syntax.h"
+#include "proxy/serve/outgoing.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n);
+
+static const struct str headers[] = {STR_INIT("x-a"), STR_INIT("accept-language")};
+static const struct str cookies[] = {STR_INIT("a")};
+static const struct key_rules rules = {.headers = headers,
+				       .header_count = 2,
+				       .cookies = cookies,
+				       .cookie_count = 1,
+				       .normalise = true,
+				       .query = QUERY_SORT};
+#define VARY "accept-encoding,foo,via,x-forwarded-for"
+#define ALIKE                                                                                      \
+	"x-a,accept-language,accept-encoding,foo,via,x-forwarded-for,x-forwarded-host,x-forwarded" \
+	"-proto,x-original-url"
+
+struct trip {
+	struct field v[64];
+	struct request rq;
+	struct outgoing out;
+	struct buf key, variant, fields;
+	bool sure;
+};
+
+static bool
+begin(struct trip *t, struct str head, const struct outgoing_settings *set, bool trusted)
+{
+	static const struct h1_limits limits = {8192, 8192, 64};
+	struct outgoing_asks asks = {.as_it_came = false};
+	size_t scanned = 0;
+	*t = (struct trip){.rq = {.fields = {.v = t->v, .cap = 64}}};
+	if (h1_head_bytes(head.p, head.n, &scanned) != head.n || head.p[0] == '\r' ||
+	    head.p[0] == '\n')
+		return false;
+	if (h1_parse_request(head, &limits, &t->rq))
+		return false;
+	t->rq.scheme = STR("http");
+	if (outgoing_init(&t->out, &t->rq, set, &rules, trusted, true))
+		abort(); /* the parser counts options too */
+	t->out.client_ip = STR("::1");
+	t->sure = outgoing_key(&t->out, &t->key);
+	outgoing_variant(&t->out, buf_str(&t->key), STR(VARY), &t->variant);
+	outgoing_fields(&t->out, buf_str(&t->key), &asks, &t->fields);
+	return true;
+}
+
+static void
+end(struct trip *t)
+{
+	buf_fini(&t->key);
+	buf_fini(&t->variant);
+	buf_fini(&t->fields);
+}
+
+static void
+lines_of(struct str rest, struct str name, struct buf *out)
+{
+	struct str line, tail;
+	while (rest.n) {
+		str_cut(rest, '\n', &line, &tail);
+		if (line.n > name.n && line.p[name.n] == ':' &&
+		    strncasecmp(line.p, name.p, name.n) == 0)
+			buf_add_str(out, str_from(line, name.n));
+		rest = tail;
+	}
+}
+
+static void
+compare(const struct trip *a, const struct trip *b)
+{
+	struct str names = STR(ALIKE), name;
+	if (!a->sure || !b->sure || !str_eq(buf_str(&a->key), buf_str(&b->key)) ||
+	    !str_eq(buf_str(&a->variant), buf_str(&b->variant)))
+		return;
+	while (list_next(&names, &name)) {
+		struct buf x = {0}, y = {0};
+		lines_of(buf_str(&a->fields), name, &x);
+		lines_of(buf_str(&b->fields), name, &y);
+		assert(str_eq(buf_str(&x), buf_str(&y)));
+		buf_fini(&x);
+		buf_fini(&y);
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
+{
+	static struct trip a, b;
+	struct outgoing_settings set = {.via = STR_INIT("twice"),
+					.drop = outgoing_overrides,
+					.drop_count = outgoing_overrides_count};
+	outgoing_settings_init(&set);
+	if (n < 2)
+		return 0;
+	bool trusted = data[0] & 1;
+	struct str all = {(const char *)data + 1, n - 1}, first, second;
+	str_cut(all, '\0', &first, &second);
+	if (first.n && begin(&a, first, &set, trusted)) {
+		if (second.n && begin(&b, second, &set, trusted)) {
+			compare(&a, &b);
+			end(&b);
+		}
+		end(&a);
+	}
+	return 0;
+}

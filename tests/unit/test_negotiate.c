@@ -1,0 +1,111 @@
+/* rooms: http base
+ *
+ * test_negotiate.c - what means the same is written the same, and nothing else is. */
+#include "proxy/http/negotiate.h"
+#include "tests/kit/unit.h"
+
+#define AS_IT_CAME "(as it came)"
+static const struct {
+	const char *says;
+	bool (*form)(struct str value, struct buf *out);
+	const char *value, *want;
+} forms[] = {
+	/* clang-format off */
+	{"one order and no weights",             negotiate_codings, "br;q=0.5, GZIP;q=0.123", "gzip, br"},
+	{"x-gzip is gzip",                       negotiate_codings, "x-gzip", "gzip"},
+	{"what browsers send is left alone",     negotiate_codings, "gzip, deflate, br, zstd", "gzip, deflate, br, zstd"},
+	{"codings that nobody has go",           negotiate_codings, "sdch, foo1, gzip", "gzip"},
+	{"nothing wanted is identity",           negotiate_codings, "", "identity"},
+	{"nor is what is refused",               negotiate_codings, "gzip;q=0, br;q=0.000", "identity"},
+	{"identity is said already",             negotiate_codings, "identity, gzip", "gzip"},
+	{"identity refused",                     negotiate_codings, "gzip, identity;q=0", "gzip, identity;q=0"},
+	{"refused by a star",                    negotiate_codings, "gzip, *;q=0", "gzip, identity;q=0"},
+	{"but not where it is wanted",           negotiate_codings, "identity;q=0.5, *;q=0", "identity"},
+	{"a star alone wants nothing special",   negotiate_codings, "*", "identity"},
+	{"a star where identity is refused",     negotiate_codings, "identity;q=0, *, br;q=0", "gzip, deflate, zstd, identity;q=0"},
+	{"nothing at all may be sent",           negotiate_codings, "*;q=0", "identity;q=0"},
+	{"both wanted and refused",              negotiate_codings, "gzip, gzip;q=0, br", "br"},
+	{"a weight that is none",                negotiate_codings, "gzip;q=2, br", "br"},
+	{"a coding with a parameter",            negotiate_codings, "gzip;level=9, br", "br"},
+
+	{"languages: blanks and case",           negotiate_languages, " DE-at , ZH-hANT-tw;Q=0.50 ", "de-AT,zh-Hant-TW;q=0.5"},
+	{"languages: the order stays",           negotiate_languages, "zh, en", "zh,en"},
+	{"languages: a weight of 1 is none",     negotiate_languages, "en;q=1.000,*;q=0.05", "en,*;q=0.05"},
+	{"languages: behind a singleton",        negotiate_languages, "en-X-ab-CDEF", "en-x-ab-cdef"},
+	{"languages: digits",                    negotiate_languages, "ES-419", "es-419"},
+	{"languages: two weights",               negotiate_languages, "de;q=0.5;q=1", AS_IT_CAME},
+	{"languages: no weight",                 negotiate_languages, "de;q=2", AS_IT_CAME},
+	{"languages: odd dashes",                negotiate_languages, "-DE--de-", "-DE--DE-"},
+	{"languages: none",                      negotiate_languages, ",, ", ""},
+
+	{"types: case and blanks",               negotiate_types, "Text/HTML ; level=1 ;q=0.70, */*", "text/html;level=1;q=0.7,*/*"},
+	{"types: parameters as they are",        negotiate_types, "a/b;x=Y, a/b;x=y", "a/b;x=Y,a/b;x=y"},
+	{"types: the order stays",               negotiate_types, "b/b, a/a", "b/b,a/a"},
+	{"types: quotes",                        negotiate_types, "B/b;x=\"1\", a/a", AS_IT_CAME},
+
+	{"tokens",                               negotiate_tokens, "1 ,2,,3", "1, 2, 3"},
+	{"one is no list",                       negotiate_tokens, "a", AS_IT_CAME},
+	{"an empty member goes",                 negotiate_tokens, "a,", "a"},
+	{"a date is no list",                    negotiate_tokens, "Sun,06 Nov 1994", AS_IT_CAME},
+	{"nor is what has quotes",               negotiate_tokens, "\"a,b\",c", AS_IT_CAME},
+	{"nor commas alone",                     negotiate_tokens, ", ,", AS_IT_CAME},
+	/* clang-format on */
+};
+
+START_TEST(form)
+{
+	struct buf b = {0};
+	buf_add_lit(&b, "before ");
+	bool ok = forms[_i].form(str_of(forms[_i].value), &b);
+	struct str got = ok ? str_from(buf_str(&b), 7) : STR(AS_IT_CAME);
+	ck_assert_msg(str_eq(got, str_of(forms[_i].want)), "%s: %.*s", forms[_i].says,
+		      STR_ARG(got));
+	ck_assert(ok || b.n == 7);
+	buf_fini(&b);
+}
+END_TEST
+
+/* What was written once stays as it is. */
+START_TEST(the_normal_form_is_its_own)
+{
+	struct buf once = {0}, again = {0};
+	if (forms[_i].form(str_of(forms[_i].value), &once)) {
+		bool ok = forms[_i].form(buf_str(&once), &again);
+		ck_assert_msg(!ok || str_eq(buf_str(&once), buf_str(&again)), "%s: %.*s, %.*s",
+			      forms[_i].says, STR_ARG(buf_str(&once)), STR_ARG(buf_str(&again)));
+	}
+	buf_fini(&once);
+	buf_fini(&again);
+}
+END_TEST
+
+START_TEST(no_more_values_of_accept_encoding_than_promised)
+{
+	static const char *const names[] = {"gzip", "deflate", "br", "zstd", "identity", "*", "x"};
+	static const char *const weights[] = {"", ";q=0.3", ";q=0"};
+	char seen[64][64];
+	int n = 0;
+	srand(1);
+	for (int round = 0; round < 20000; round++) {
+		char value[256] = "";
+		for (int i = rand() % 6; i >= 0; i--) {
+			strcat(value, names[rand() % 7]);
+			strcat(value, weights[rand() % 3]);
+			strcat(value, i ? "," : "");
+		}
+		struct buf b = {0};
+		negotiate_codings(str_of(value), &b);
+		buf_add(&b, "", 1);
+		int i = 0;
+		while (i < n && strcmp(seen[i], b.p))
+			i++;
+		ck_assert_int_lt(i, 32);
+		if (i == n)
+			strcpy(seen[n++], b.p);
+		buf_fini(&b);
+	}
+}
+END_TEST
+
+UNIT("negotiate", LOOP(form, forms), LOOP(the_normal_form_is_its_own, forms),
+     TEST(no_more_values_of_accept_encoding_than_promised))

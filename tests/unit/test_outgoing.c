@@ -1,0 +1,472 @@
+/* test_outgoing.c - what goes to the origin, and that the key is made of nothing else.
+ * rooms: serve http base
+ */
+#include "proxy/serve/outgoing.h"
+
+#include "proxy/http/syntax.h"
+#include "tests/kit/heads.h"
+
+#define SELF(host, proto)                                                                   \
+	"X-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: " proto "\nX-Forwarded-Host: " host \
+	"\nForwarded: for=192.0.2.1;host=" host ";proto=" proto "\nVia: 1.1 twice\n"
+#define SEEN SELF("h", "http")
+
+static const struct str headers[] = {STR_INIT("x-country"), STR_INIT("accept"),
+				     STR_INIT("x-original-url"), STR_INIT("my_field")};
+static const struct str cookies[] = {STR_INIT("ab"), STR_INIT("lang")};
+static const struct str session[] = {STR_INIT("session")};
+static const struct str any[] = {STR_INIT("*")};
+static const struct str own_names[] = {STR_INIT("via"), STR_INIT("x-forwarded-host"),
+				       STR_INIT("host")};
+
+static const struct key_rules as_is = {0};
+static const struct key_rules by_header = {.headers = headers, .header_count = 4};
+static const struct key_rules by_cookie = {.cookies = cookies, .cookie_count = 2};
+static const struct key_rules no_session = {.pass_cookies = session, .pass_cookie_count = 1};
+static const struct key_rules no_cookie = {.pass_cookies = any, .pass_cookie_count = 1};
+static const struct key_rules by_own = {.headers = own_names, .header_count = 3};
+static const struct key_rules ignoring = {.query = QUERY_IGNORE, .normalise = true};
+
+static struct outgoing_settings
+settings(bool keep_underscores)
+{
+	struct outgoing_settings s = {.via = STR_INIT("twice"),
+				      .keep_underscores = keep_underscores,
+				      .drop = outgoing_overrides,
+				      .drop_count = outgoing_overrides_count};
+	outgoing_settings_init(&s);
+	return s;
+}
+
+/* A request and what becomes of it. */
+struct trip {
+	struct head_text text;
+	struct request rq;
+	struct outgoing_settings set;
+	struct outgoing out;
+	struct buf key, fields;
+	bool sure;
+};
+
+enum { SHARED = 0, PASSED = 1, TRUSTED = 2, UNDERSCORES = 4, AS_IT_CAME = 8 };
+
+static bool
+trip_begin(struct trip *t, const char *request, const struct key_rules *rules, unsigned how)
+{
+	static const struct h1_limits limits = {4096, 4096, 32};
+	struct outgoing_asks asks = {.as_it_came = how & (PASSED | AS_IT_CAME)};
+	memset(t, 0, sizeof *t);
+	t->rq.fields = (struct fields){.v = t->text.v, .cap = 32};
+	if (h1_parse_request(head_text_set(&t->text, request), &limits, &t->rq))
+		return false;
+	t->rq.scheme = STR("http"); /* the listener's */
+	t->set = settings(how & UNDERSCORES);
+	ck_assert(!outgoing_init(&t->out, &t->rq, &t->set, rules, how & TRUSTED, !(how & PASSED)));
+	t->out.client_ip = STR("192.0.2.1");
+	t->sure = outgoing_key(&t->out, &t->key);
+	outgoing_fields(&t->out, buf_str(&t->key), &asks, &t->fields);
+	return true;
+}
+
+static void
+trip_end(struct trip *t)
+{
+	buf_fini(&t->key);
+	buf_fini(&t->fields);
+}
+
+static const char *
+text_of(const struct buf *b)
+{
+	static char text[4096];
+	size_t n = 0;
+	for (size_t i = 0; i < b->n; i++)
+		if (b->p[i] != '\r')
+			text[n++] = b->p[i];
+	text[n] = '\0';
+	return text;
+}
+
+/* -- the head --------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *says;
+	unsigned how;
+	const char *request, *want;
+} heads[] = {
+	/* clang-format off */
+	{"end-to-end fields, and who we saw",      SHARED, "GET / HTTP/1.1\nHost: h\nX-A: a\nCookie: c", "X-A: a\nCookie: c\n" SEEN},
+	{"not what the fetch decides",             PASSED, "POST / HTTP/1.1\nHost: h\nContent-Length: 3\nExpect: 100-continue", SEEN},
+	{"not what is hop-by-hop",                 SHARED, "GET / HTTP/1.1\nHost: h\nConnection: x, te\nX: 1\nTE: trailers\nUpgrade: h2c\nProxy-Authorization: p", SEEN},
+	{"Connection cannot take Authorization away", SHARED, "GET / HTTP/1.1\nHost: h\nConnection: authorization\nAuthorization: a", "Authorization: a\n" SEEN},
+	{"a stranger's word about himself is nothing", SHARED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-For: 1.1.1.1\nX-Forwarded-Host: evil\nX-Forwarded-Proto: https\nForwarded: for=x;proto=https\nX-Forwarded-Port: 1\nX-Original-URL: /admin\nProxy: evil\nX-Real-IP: 1.1.1.1", SEEN},
+	{"a trusted forwarder's is kept and added to", TRUSTED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-For: 1.1.1.1\nX-Forwarded-Host: front\nX-Forwarded-Proto: http\nForwarded: for=x\nX-Original-URL: /b\nX-Real-IP: 1.1.1.1",
+	 "X-Original-URL: /b\nX-Real-IP: 1.1.1.1\nX-Forwarded-For: 1.1.1.1, 192.0.2.1\nX-Forwarded-Proto: http\nX-Forwarded-Host: front\nForwarded: for=x, for=192.0.2.1;host=h;proto=http\nVia: 1.1 twice\n"},
+	{"its scheme is the scheme",               TRUSTED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Proto: HTTPS", SELF("h", "https")},
+	{"the nearest forwarder's word counts",    TRUSTED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Proto: https, http", SELF("h", "http")},
+	{"so it does in Forwarded",                TRUSTED, "GET / HTTP/1.1\nHost: h\nForwarded: for=a;proto=http, for=b;Proto=\"https\"", "X-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: https\nX-Forwarded-Host: h\nForwarded: for=a;proto=http, for=b;Proto=\"https\", for=192.0.2.1;host=h;proto=https\nVia: 1.1 twice\n"},
+	{"a scheme that is none",                  TRUSTED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Proto: gopher", SELF("h", "http")},
+	{"a POST may override its method",         PASSED, "POST / HTTP/1.1\nHost: h\nX-HTTP-Method-Override: PUT", "X-HTTP-Method-Override: PUT\n" SEEN},
+	{"a GET may not",                          PASSED, "GET / HTTP/1.1\nHost: h\nX-HTTP-Method-Override: PUT", SEEN},
+	{"an underscore is a dash in CGI",         SHARED, "GET / HTTP/1.1\nHost: h\nX_Original_URL: /a\nAccept_Language: de\nX_Own: 1", SEEN},
+	{"of a POST too",                          PASSED, "POST / HTTP/1.1\nHost: h\nContent_Length: 5", SEEN},
+	{"unless a setting keeps them",            UNDERSCORES, "GET / HTTP/1.1\nHost: h\nX_Own: 1", "X_Own: 1\n" SEEN},
+	{"Via goes on, as one line",               SHARED, "GET / HTTP/1.0\nHost: h\nVia: 1.1 a\nVia: 1.1 b", "X-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: http\nX-Forwarded-Host: h\nForwarded: for=192.0.2.1;host=h;proto=http\nVia: 1.1 a, 1.1 b, 1.0 twice\n"},
+	{"no conditions of the client's",          SHARED, "GET / HTTP/1.1\nHost: h\nIf-None-Match: \"c\"\nIf-Modified-Since: now\nRange: bytes=0-1\nIf-Range: \"c\"\nA: b", "A: b\n" SEEN},
+	{"but where they are wanted",              AS_IT_CAME, "GET / HTTP/1.1\nHost: h\nIf-None-Match: \"c\"\nRange: bytes=0-1", "If-None-Match: \"c\"\nRange: bytes=0-1\n" SEEN},
+	{"the host in one spelling",               SHARED, "GET / HTTP/1.1\nHost: H.:080", SEEN},
+	{"also for who passes",                    PASSED, "GET / HTTP/1.1\nHost: H.:80", SEEN},
+	{"a host with a port",                     SHARED, "GET / HTTP/1.1\nHost: h:81", "X-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: http\nX-Forwarded-Host: h:81\nForwarded: for=192.0.2.1;host=\"h:81\";proto=http\nVia: 1.1 twice\n"},
+	{"lines of one name are joined",           SHARED, "GET / HTTP/1.1\nHost: h\nX: 1\nY: 2\nx: 3\nCookie: a=b\nCookie: c=d", "X: 1, 3\nY: 2\nCookie: a=b; c=d\n" SEEN},
+	{"not of who passes",                      PASSED, "GET / HTTP/1.1\nHost: h\nX: 1\nx:  2 ,3\nAccept-Encoding: foo, GZIP", "X: 1\nx: 2 ,3\nAccept-Encoding: foo, GZIP\n" SEEN},
+	{"normal forms",                           SHARED, "GET / HTTP/1.1\nHost: h\nAccept-Encoding: br;q=0.1, GZIP, foo\nAccept-Language: DE-at, en;q=0.50\nAccept: Text/HTML ,*/*\nX: 1 ,2\nOrigin: x,", "Accept-Encoding: gzip, br\nAccept-Language: de-AT,en;q=0.5\nAccept: text/html,*/*\nX: 1, 2\nOrigin: x,\n" SEEN},
+	/* clang-format on */
+};
+
+START_TEST(head_row)
+{
+	struct trip t;
+	ck_assert(trip_begin(&t, heads[_i].request, &as_is, heads[_i].how));
+	ck_assert_msg(strcmp(text_of(&t.fields), heads[_i].want) == 0, "%s:\n%s", heads[_i].says,
+		      text_of(&t.fields));
+	trip_end(&t);
+}
+END_TEST
+
+START_TEST(the_cache_asks_its_own_questions)
+{
+	struct trip t;
+	struct outgoing_asks asks = {.if_none_match = STR_INIT("\"s\""),
+				     .if_modified_since = STR_INIT("then"),
+				     .as_it_came = true};
+	ck_assert(trip_begin(&t, "GET / HTTP/1.1\nHost: h\nIf-None-Match: \"c\"\nA: b", &as_is,
+			     SHARED));
+	t.fields.n = 0;
+	outgoing_fields(&t.out, buf_str(&t.key), &asks, &t.fields);
+	ck_assert_str_eq(text_of(&t.fields),
+			 "A: b\nIf-None-Match: \"s\"\nIf-Modified-Since: then\n" SEEN);
+	trip_end(&t);
+}
+END_TEST
+
+START_TEST(an_IPv6_client_is_quoted)
+{
+	struct trip t;
+	struct outgoing_asks asks = {.as_it_came = false};
+	ck_assert(trip_begin(&t, "GET / HTTP/1.1\nHost: h", &as_is, SHARED));
+	t.fields.n = 0;
+	t.out.client_ip = STR("2001:db8::1");
+	outgoing_fields(&t.out, buf_str(&t.key), &asks, &t.fields);
+	ck_assert_ptr_nonnull(strstr(text_of(&t.fields), "for=\"[2001:db8::1]\";host=h"));
+	ck_assert_ptr_nonnull(strstr(text_of(&t.fields), "X-Forwarded-For: 2001:db8::1\n"));
+	trip_end(&t);
+}
+END_TEST
+
+/* -- the key ---------------------------------------------------------------------------------- */
+
+#define PASS "(pass) "
+static const struct {
+	const char *says;
+	const struct key_rules *rules;
+	unsigned how;
+	const char *request, *want;
+} keys[] = {
+	/* clang-format off */
+	{"the URL",                               &as_is, SHARED, "GET /a?b HTTP/1.1\nHost: h", "http://h/a?b"},
+	{"headers, absent and present",           &by_header, SHARED, "GET / HTTP/1.1\nHost: h\nX-Country: de", "http://h/\nx-country=de\naccept\nx-original-url\nmy_field"},
+	{"an empty header is not an absent one",  &by_header, SHARED, "GET / HTTP/1.1\nHost: h\nX-Country:", "http://h/\nx-country=\naccept\nx-original-url\nmy_field"},
+	{"as they go out",                        &by_header, SHARED, "GET / HTTP/1.1\nHost: h\nAccept: A/b\nAccept: c/d;q=1.0", "http://h/\nx-country\naccept=a/b,c/d\nx-original-url\nmy_field"},
+	{"a field that is dropped, but named",    &by_header, SHARED, "GET / HTTP/1.1\nHost: h\nX-Original-URL: /x\nMy_Field: 1", "http://h/\nx-country\naccept\nx-original-url=/x\nmy_field=1"},
+	{"what Connection lists is not there",    &by_header, SHARED, "GET / HTTP/1.1\nHost: h\nConnection: x-country\nX-Country: de", "http://h/\nx-country\naccept\nx-original-url\nmy_field"},
+	{"what is written here",                  &by_own, SHARED, "GET / HTTP/1.1\nHost: H:80\nVia: 1.0 x", "http://h/\nvia=1.0 x, 1.1 twice\nx-forwarded-host=h\nhost=h"},
+	{"cookies",                               &by_cookie, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: x=1; lang=de;ab=2", "http://h/\nab=2\nlang=de"},
+	{"no such cookies",                       &by_cookie, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: xab=1; lan=de", "http://h/\nab\nlang"},
+	{"a repeated cookie passes",              &by_cookie, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: ab=1; ab=2", PASS "http://h/\nab\nlang"},
+	{"so does a quoted one",                  &by_cookie, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: ab=\"1\"", PASS "http://h/\nab\nlang"},
+	{"and one in two lines of cookies",       &by_cookie, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: ab=1\nCookie: x=2", PASS "http://h/\nab\nlang"},
+	{"a cookie that must pass",               &no_session, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: a=b; session=1", PASS "http://h/"},
+	{"however it is written",                 &no_session, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: a=\"b; sess%69on=1", PASS "http://h/"},
+	{"others need not",                       &no_session, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: a=session", "http://h/"},
+	{"any cookie passes",                     &no_cookie, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: a=b", PASS "http://h/"},
+	{"no cookie does not",                    &no_cookie, SHARED, "GET / HTTP/1.1\nHost: h", "http://h/"},
+	{"a trusted forwarder's scheme",          &as_is, TRUSTED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Proto: https", "https://h/"},
+	{"and its overrides, but not who asks",   &as_is, TRUSTED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Host: f\nX-Real-IP: 1\nX-Original-URL: /b\nX-Forwarded-Port: 8", "http://h/\nx-forwarded-host=f\nX-Original-URL=/b\nX-Forwarded-Port=8"},
+	{"a stranger's are nothing",              &as_is, SHARED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Host: f\nX-Original-URL: /b\nX-Forwarded-Proto: https", "http://h/"},
+	/* clang-format on */
+};
+
+START_TEST(key_row)
+{
+	struct trip t;
+	struct buf got = {0};
+	ck_assert(trip_begin(&t, keys[_i].request, keys[_i].rules, keys[_i].how));
+	buf_add_str(&got, t.sure ? STR("") : STR(PASS));
+	buf_add_str(&got, buf_str(&t.key));
+	ck_assert_msg(str_eq(buf_str(&got), str_of(keys[_i].want)), "%s: %.*s", keys[_i].says,
+		      STR_ARG(buf_str(&got)));
+	buf_fini(&got);
+	trip_end(&t);
+}
+END_TEST
+
+START_TEST(host_and_target_are_the_keys)
+{
+	struct trip t;
+	ck_assert(trip_begin(&t, "GET /%7Ea/../b?c HTTP/1.1\nHost: H.:080", &ignoring, SHARED));
+	ck_assert(str_eq(outgoing_authority(buf_str(&t.key)), STR("h")));
+	ck_assert(str_eq(outgoing_target(&t.out, buf_str(&t.key)), STR("/b")));
+	trip_end(&t);
+	ck_assert(trip_begin(&t, "GET /%7Ea/../b?c HTTP/1.1\nHost: H.:080", &ignoring, PASSED));
+	ck_assert(str_eq(outgoing_authority(buf_str(&t.key)), STR("h")));
+	ck_assert(str_eq(outgoing_target(&t.out, buf_str(&t.key)), STR("/%7Ea/../b?c")));
+	trip_end(&t);
+	ck_assert(trip_begin(&t, "OPTIONS * HTTP/1.1\nHost: h", &as_is, PASSED));
+	ck_assert(str_eq(outgoing_authority(buf_str(&t.key)), STR("h")));
+	trip_end(&t);
+	ck_assert(trip_begin(&t, "GET /a HTTP/1.0", &as_is, SHARED));
+	ck_assert_uint_eq(outgoing_authority(buf_str(&t.key)).n, 0);
+	trip_end(&t);
+}
+END_TEST
+
+/* -- variants --------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *says, *names, *lines, *want;
+} variants[] = {
+	/* clang-format off */
+	{"a value",                          "foo", "Foo: 1", "\nfoo:1"},
+	{"case matters in what is unknown",  "foo", "Foo: AbC", "\nfoo:AbC"},
+	{"absent",                           "foo", "Bar: 1", "\nfoo"},
+	{"empty is not absent",              "foo", "Foo:", "\nfoo:"},
+	{"several names",                    "bar,baz,foo", "Foo: 1\nBaz: 2", "\nbar\nbaz:2\nfoo:1"},
+	{"lines combine",                    "foo", "Foo: 1\nFoo: 2", "\nfoo:1, 2"},
+	{"blanks around commas go",          "foo", "Foo:  1 ,\t2 ", "\nfoo:1, 2"},
+	{"but not in quotes",                "foo", "Foo: \"1 ,2\"", "\nfoo:\"1 ,2\""},
+	{"order stays",                      "foo", "Foo: 2, 1", "\nfoo:2, 1"},
+	{"so it does for languages",         "accept-language", "Accept-Language: zh, en", "\naccept-language:zh,en"},
+	{"codings are those that exist",     "accept-encoding", "Accept-Encoding: gzip;q=0.123", "\naccept-encoding:gzip"},
+	{"what Connection lists is absent",  "foo", "Connection: foo\nFoo: 1", "\nfoo"},
+	{"so is what is dropped",            "x-original-url,x_foo", "X-Original-URL: /a\nX_Foo: 1", "\nx-original-url\nx_foo"},
+	{"and what the cache does not ask",  "range", "Range: bytes=0-1", "\nrange"},
+	{"what is written here",             "forwarded,host,via,x-forwarded-for", "X-Forwarded-For: 1\nVia: 1.0 a",
+	 "\nforwarded:for=192.0.2.1;host=h;proto=http\nhost:h\nvia:1.0 a, 1.1 twice\nx-forwarded-for:192.0.2.1"},
+	{"cookies are joined and no more",   "cookie", "Cookie: a=1, 2\nCookie: b", "\ncookie:a=1, 2; b"},
+	{"an origin is no list",             "origin", "Origin: x,", "\norigin:x,"},
+	{"nothing to vary on",               "", "Foo: 1", ""},
+	/* clang-format on */
+};
+
+START_TEST(variant_row)
+{
+	char request[512];
+	struct trip t;
+	struct buf b = {0};
+	snprintf(request, sizeof request, "GET / HTTP/1.1\nHost: h\n%s", variants[_i].lines);
+	ck_assert(trip_begin(&t, request, &as_is, SHARED));
+	outgoing_variant(&t.out, buf_str(&t.key), str_of(variants[_i].names), &b);
+	ck_assert_msg(str_eq(buf_str(&b), str_of(variants[_i].want)), "%s: %.*s", variants[_i].says,
+		      STR_ARG(buf_str(&b)));
+	/* behind the key itself, which moves when it grows */
+	size_t n = t.key.n;
+	struct buf key = {0};
+	buf_add_str(&key, buf_str(&t.key));
+	outgoing_variant(&t.out, (struct str){key.p, n}, str_of(variants[_i].names), &key);
+	ck_assert(str_eq(str_from(buf_str(&key), n), buf_str(&b)));
+	buf_fini(&key);
+	buf_fini(&b);
+	trip_end(&t);
+}
+END_TEST
+
+START_TEST(which_variants_need_the_client)
+{
+	ck_assert(outgoing_names_client(STR("accept,forwarded")));
+	ck_assert(outgoing_names_client(STR("x-forwarded-for")));
+	ck_assert(!outgoing_names_client(STR("accept,x-forwarded-host")));
+}
+END_TEST
+
+/* -- what is keyed is what is sent ------------------------------------------------------------- */
+
+/* Ways to write what may mean the same, or not quite. */
+static const char *const ways[][5] = {
+	{"Accept-Encoding: gzip", "accept-encoding: GZIP;q=0.5, foo", "Accept-Encoding: x-gzip",
+	 "Accept-Encoding: gzip\nAccept-Encoding: br;q=0", ""},
+	{"Accept-Language: zh, en", "Accept-Language: zh,EN;q=1.0", "Accept-Language: en, zh",
+	 "Accept-Language: zh\nAccept-Language: en", "Accept_Language: zh"},
+	{"Accept: a/b, c/d", "ACCEPT: A/b ,c/d", "Accept: c/d, a/b", "Accept: a/b;x=\"1\", c/d",
+	 "Accept: a/b;x=1,c/d"},
+	{"X-A: 1, 2", "X-A: 1\nX-A: 2", "x-a: 1 ,2", "X-A: 2, 1", "X-A: 1,2,"},
+	{"Cookie: lang=de; b=2", "Cookie: lang=de\nCookie: b=2", "Cookie: lang =de; b=2",
+	 "Cookie: b=2; lang=en", "Cookie: b=2"},
+	{"Origin: x", "Origin: x,", "Origin: X", "Origin: x\nOrigin: ", ""},
+	{"Connection: x-a", "Connection: close", "Connection: keep-alive, accept-language",
+	 "Connection: X-A, Origin", ""},
+	{"X-Original-URL: /b", "X_Original_URL: /b", "X-Original-URL: /c", "", ""},
+	{"X-Forwarded-Host: e", "X-Forwarded-Host: f", "X-Forwarded-Host: h", "", ""},
+	{"X-Forwarded-Proto: https", "Forwarded: proto=https", "X-Forwarded-Proto: http", "", ""},
+	{"Via: 1.1 a", "Via: 1.0 a", "Via: 1.1 a\nVia: 1.1 b", "Via: 1.1 a, 1.1 b", ""},
+	{"Authorization: a", "Authorization:  a", "Authorization: b", "Authorization: a,", ""},
+	{"X-Real-IP: 1", "X-Real-IP: 2", "", "", ""},
+	{"If-None-Match: \"a\"", "Range: bytes=0-1", "", "", ""},
+	{"Foo: a b,c", "Foo: a b, c", "Foo: \"a,b\"", "Foo: \"a, b\"", "Foo:"},
+};
+static const char *const hosts[] = {"h", "H", "h:80", "h:080", "h.", "h:", "h:81", "g"};
+static const char *const paths[] = {"/a", "/a?b", "/%61", "/x/../a", "/a?", "//a"};
+#define ALL_NAMES                                                                               \
+	"accept,accept-encoding,accept-language,authorization,connection,cookie,foo,forwarded," \
+	"host,if-none-match,origin,range,via,x-a,x-forwarded-for,x-forwarded-host,"             \
+	"x-forwarded-proto,x-original-url,x_original_url"
+/* Of the list in outgoing.h: who asks, by a trusted forwarder's word. */
+#define LISTED "X-Real-IP"
+
+/* What every key holds. */
+#define IN_KEY "x-forwarded-host,x-forwarded-proto,x-original-url,x_original_url,host"
+
+struct dice {
+	uint64_t x;
+};
+static unsigned
+roll(struct dice *d, unsigned sides)
+{
+	d->x = d->x * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(d->x >> 33) % sides;
+}
+
+static void
+write_request(const unsigned *way, char *text, size_t bytes)
+{
+	int n = snprintf(text, bytes, "GET %s HTTP/1.%u\nHost: %s", paths[way[0]], way[2],
+			 hosts[way[1]]);
+	for (int i = 0; i < COUNT(ways); i++)
+		if (way[i + 3] < 5 && *ways[i][way[i + 3]])
+			n += snprintf(text + n, bytes - (size_t)n, "\n%s", ways[i][way[i + 3]]);
+}
+
+/* Lines of one name in an outgoing head, as they are but for the case of the name. */
+static void
+lines_of(const struct buf *head, struct str name, struct buf *out)
+{
+	struct str rest = buf_str(head), line, tail;
+	while (rest.n) {
+		str_cut(rest, '\n', &line, &tail);
+		if (line.n > name.n && line.p[name.n] == ':' &&
+		    strncasecmp(line.p, name.p, name.n) == 0)
+			buf_add_str(out, str_from(line, name.n));
+		rest = tail;
+	}
+}
+
+static bool
+same_lines(const struct trip *a, const struct trip *b, struct str names)
+{
+	struct str name;
+	bool same = true;
+	while (list_next(&names, &name)) {
+		struct buf x = {0}, y = {0};
+		lines_of(&a->fields, name, &x);
+		lines_of(&b->fields, name, &y);
+		same = same && str_eq(buf_str(&x), buf_str(&y));
+		buf_fini(&x);
+		buf_fini(&y);
+	}
+	return same;
+}
+
+/* With all names in Vary nothing may differ but what is on the list. */
+static unsigned
+lines_besides(const struct buf *head, struct str listed)
+{
+	struct str rest = buf_str(head), line, tail;
+	unsigned n = 0;
+	while (rest.n) {
+		str_cut(rest, '\n', &line, &tail);
+		n += !(line.n > listed.n && strncasecmp(line.p, listed.p, listed.n) == 0);
+		rest = tail;
+	}
+	return n;
+}
+
+static void
+random_names(struct dice *d, char *out)
+{
+	char all[] = ALL_NAMES;
+	*out = '\0';
+	for (char *p = strtok(all, ","); p; p = strtok(NULL, ","))
+		if (roll(d, 3) == 0)
+			strcat(strcat(out, *out ? "," : ""), p);
+}
+
+static const struct key_rules *const rule_sets[] = {&as_is, &by_header, &by_cookie, &ignoring,
+						    &by_own};
+
+/* Two requests that differ in some ways: whatever the key and the variant do not tell apart, the
+ * origin cannot tell apart either; and where it sees the same, they are the same. */
+START_TEST(keyed_is_sent)
+{
+	unsigned same_key = 0, same_variant = 0, other_variant = 0, other_key = 0;
+	struct dice d = {(uint64_t)_i + 1};
+	for (int round = 0; round < 3000; round++) {
+		unsigned way[COUNT(ways) + 3], how = roll(&d, 2) ? TRUSTED : SHARED;
+		const struct key_rules *rules = rule_sets[roll(&d, COUNT(rule_sets))];
+		char text[1024], names[512];
+		struct trip a, b;
+		for (int i = 0; i < COUNT(way); i++)
+			way[i] = roll(&d, i == 0   ? COUNT(paths)
+					  : i == 1 ? COUNT(hosts)
+					  : i == 2 ? 2
+						   : 10);
+		write_request(way, text, sizeof text);
+		ck_assert_msg(trip_begin(&a, text, rules, how), "%s", text);
+		for (int i = 0; i < COUNT(way); i++)
+			if (roll(&d, 6) == 0)
+				way[i] = roll(&d, i == 0   ? COUNT(paths)
+						  : i == 1 ? COUNT(hosts)
+						  : i == 2 ? 2
+							   : 10);
+		write_request(way, text, sizeof text);
+		ck_assert(trip_begin(&b, text, rules, how));
+		random_names(&d, names);
+		if (roll(&d, 3) == 0)
+			strcpy(names, ALL_NAMES);
+		struct str ka = buf_str(&a.key), kb = buf_str(&b.key);
+		bool key_is_same = a.sure && b.sure && str_eq(ka, kb);
+		same_key += key_is_same;
+		other_key += !key_is_same;
+		if (key_is_same) {
+			struct buf va = {0}, vb = {0};
+			outgoing_variant(&a.out, ka, str_of(names), &va);
+			outgoing_variant(&b.out, kb, str_of(names), &vb);
+			bool same = str_eq(buf_str(&va), buf_str(&vb));
+			same_variant += same;
+			other_variant += !same;
+			ck_assert(str_eq(outgoing_target(&a.out, ka), outgoing_target(&b.out, kb)));
+			ck_assert_msg(same_lines(&a, &b, STR(IN_KEY)), "round %d", round);
+			for (unsigned i = 0; i < rules->header_count; i++)
+				ck_assert_msg(same_lines(&a, &b, rules->headers[i]), "round %d",
+					      round);
+			ck_assert_msg(same_lines(&a, &b, str_of(names)) == same,
+				      "round %d, Vary: %s\n%.*s\n%.*s", round, names,
+				      STR_ARG(buf_str(&a.fields)), STR_ARG(buf_str(&b.fields)));
+			if (same && strcmp(names, ALL_NAMES) == 0)
+				ck_assert_uint_eq(lines_besides(&a.fields, STR(LISTED)),
+						  lines_besides(&b.fields, STR(LISTED)));
+			buf_fini(&va);
+			buf_fini(&vb);
+		}
+		trip_end(&a);
+		trip_end(&b);
+	}
+	/* all of this happened */
+	ck_assert_uint_gt(same_key, 300);
+	ck_assert_uint_gt(other_key, 300);
+	ck_assert_uint_gt(same_variant, 100);
+	ck_assert_uint_gt(other_variant, 50);
+}
+END_TEST
+
+UNIT("outgoing", LOOP(head_row, heads), TEST(the_cache_asks_its_own_questions),
+     TEST(an_IPv6_client_is_quoted), LOOP(key_row, keys), TEST(host_and_target_are_the_keys),
+     LOOP(variant_row, variants), TEST(which_variants_need_the_client), TIMES(keyed_is_sent, 3))
