@@ -33,6 +33,7 @@ flight_create(struct flights *fs, struct flight *spare, struct key_hash hash, st
 	f->hash = hash;
 	f->key.n = 0;
 	buf_add_str(&f->key, key);
+	f->begun = fs->o.cache ? cache_now(fs->o.cache) : 0;
 	f->begun_ms = now_ms;
 	TAILQ_INIT(&f->armed);
 	TAILQ_INIT(&f->busy);

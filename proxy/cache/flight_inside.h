@@ -53,6 +53,7 @@ struct flight {
 	_Atomic unsigned refs;
 	struct flights *all;
 	struct key_hash hash;
+	uint64_t begun;	     /* cache_now() */
 	struct flight *next; /* in the shard */
 	bool in_table;	     /* under the shard's lock */
 

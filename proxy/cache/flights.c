@@ -141,11 +141,19 @@ has_landed(const struct flight_shard *s, struct key_hash hash, int64_t since_ms)
 	return false;
 }
 
+/* Nothing that covers its key was forgotten since it began. */
+static bool
+is_clean(const struct flight *f)
+{
+	struct cache *c = f->all->o.cache;
+	return !c || cache_is_clean(c, f->hash, buf_str(&f->key), f->begun);
+}
+
 static bool
 may_join(struct flight *f)
 {
 	int state = atomic_load(&f->state);
-	return state != FLIGHT_FAILED && f->window.base == 0;
+	return state != FLIGHT_FAILED && f->window.base == 0 && is_clean(f);
 }
 
 bool
@@ -233,7 +241,8 @@ flights_has(struct flights *fs, struct key_hash hash, struct str key)
 {
 	struct flight_shard *s = shard_of(fs, hash);
 	pthread_mutex_lock(&s->lock);
-	bool there = *find(s, hash, key) != NULL;
+	struct flight *f = *find(s, hash, key);
+	bool there = f && is_clean(f);
 	pthread_mutex_unlock(&s->lock);
 	return there;
 }
@@ -243,11 +252,15 @@ flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t l
 	     int64_t now_ms)
 {
 	struct flight_shard *s = shard_of(fs, hash);
-	struct flight *f = NULL;
+	struct flight *f = NULL, *gone = NULL;
 	pthread_mutex_lock(&s->lock);
+	struct flight **at = find(s, hash, key);
+	if (*at && !is_clean(*at))
+		gone = take_out(at);
 	if (!*find(s, hash, key) && !has_landed(s, hash, looked_ms))
 		f = put_in(fs, s, hash, key, now_ms);
 	pthread_mutex_unlock(&s->lock);
+	flight_unref(&gone);
 	return f;
 }
 
@@ -286,19 +299,6 @@ flights_close(struct flight *f)
 			s->landed_i = (s->landed_i + 1) % FLIGHT_LANDED;
 		}
 	}
-	pthread_mutex_unlock(&s->lock);
-	flight_unref(&gone);
-}
-
-void
-flights_invalidate(struct flights *fs, struct key_hash hash, struct str key)
-{
-	struct flight_shard *s = shard_of(fs, hash);
-	struct flight *gone = NULL;
-	pthread_mutex_lock(&s->lock);
-	struct flight **at = find(s, hash, key);
-	if (*at)
-		gone = take_out(at);
 	pthread_mutex_unlock(&s->lock);
 	flight_unref(&gone);
 }

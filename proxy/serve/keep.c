@@ -4,6 +4,7 @@
 #include "proxy/serve/fill_inside.h"
 
 #include "proxy/serve/herd.h"
+#include "proxy/serve/news.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
@@ -12,59 +13,26 @@
 
 enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
 
-uint32_t
-keep_forgotten(const struct shelves *sh, struct key_hash primary)
-{
-	return atomic_load(&sh->forgotten[primary.lo % FORGOTTEN_SLOTS]);
-}
-
-static _Atomic int64_t *
-url_forgotten_at(struct shelves *sh, struct str key)
-{
-	struct str url = cachekey_url(key);
-	return &sh->url_forgotten_s[key_hash_of(sh->seed, url.p, url.n).lo % FORGOTTEN_SLOTS];
-}
-
-bool
-fill_is_forgotten(struct shelves *sh, const struct route *route, struct str key, int64_t since_s)
-{
-	return route_splits_urls(route) && atomic_load(url_forgotten_at(sh, key)) >= since_s;
-}
-
-/* Flights alone, closed ones and those of variants are in no table: the count reaches them all. */
+/* Was anything that covers the key forgotten since the request left? */
 static bool
 is_forgotten(const struct fill *f)
 {
-	return f->forgotten != keep_forgotten(f->serve->shelves, f->key.primary) ||
-	       fill_is_forgotten(f->serve->shelves, f->route, buf_str(&f->key.text),
-				 f->request_time);
+	return !cache_is_clean(f->serve->shelves->cache, f->key.hash, buf_str(&f->key.text),
+			       f->begun);
 }
 
-/* The part stands under a key of its own; variants are lost with the marker's nonce. */
-static bool
+/* The part stands under a key of its own. */
+static void
 forget_part(struct shelves *sh, struct str primary)
 {
 	struct key key = {0};
 	if (!atomic_load_explicit(&sh->has_parts, memory_order_relaxed))
-		return false;
+		return;
 	buf_add_str(&key.text, primary);
 	key_is_primary(&key, sh->seed);
 	key_to_part(&key, sh->seed);
-	bool had = cache_remove(sh->cache, key.hash, buf_str(&key.text));
+	cache_remove(sh->cache, key.hash, buf_str(&key.text));
 	key_fini(&key);
-	return had;
-}
-
-bool
-fill_forget(struct shelves *sh, struct key_hash hash, struct str key)
-{
-	atomic_fetch_add(&sh->forgotten[hash.lo % FORGOTTEN_SLOTS], 1);
-	atomic_store(url_forgotten_at(sh, key), now_s());
-	bool had = cache_remove(sh->cache, hash, key);
-	had |= forget_part(sh, key);
-	flights_invalidate(sh->flights, hash, key);
-	baseline_remove(sh->baseline, hash);
-	return had;
 }
 
 /* The primary key under which a request for this would be looked up; a cookie that makes requests
@@ -79,7 +47,8 @@ primary_key(const struct fill *f, const struct request *rq, struct buf *key)
 	outgoing_key(&o, key);
 }
 
-/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin. */
+/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin.
+ * The answer itself is newer than that, unless something else was forgotten on its way. */
 void
 keep_invalidated(struct fill *f, const struct response *rs)
 {
@@ -87,19 +56,25 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
-	fill_forget(sh, f->key.primary, key_primary(&f->key));
+	struct str ours = key_primary(&f->key);
+	struct forgotten done = cache_forget(sh->cache, f->key.primary, ours, f->begun);
+	baseline_remove(sh->baseline, f->key.primary);
+	if (done.was_clean)
+		f->begun = done.at;
 	for (size_t i = 0; i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
 		struct request other;
 		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
 			primary_key(f, &other, &key); /* by its own route's rules */
-			fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
+			struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
+			if (!str_eq(cachekey_url(buf_str(&key)), cachekey_url(ours)))
+				cache_forget(sh->cache, hash, buf_str(&key), f->begun);
+			baseline_remove(sh->baseline, hash);
 		}
 		buf_fini(&text);
 		buf_fini(&key);
 	}
-	f->forgotten = keep_forgotten(sh, f->key.primary); /* this answer itself is newer */
 }
 
 uint64_t
@@ -156,9 +131,21 @@ keep_no_write(struct fill *f)
 	f->charged = 0;
 }
 
-/* A marker under the primary key says on what its variants differ. The one that the request met
- * stays when it still says the same; else a new one takes its place, and with its nonce forgets the
- * old variants. */
+/* What the variants of this URL differ on: what this answer names, and what others named before. An
+ * answer that names less, or nothing, hides no variant that is there. */
+static bool
+names_of(const struct fill *f, const struct fields *fields, struct buf *out)
+{
+	struct buf named = {0};
+	bool ok = vary_names(fields, &named) &&
+		  vary_union(buf_str(&f->variants.names), buf_str(&named), out);
+	buf_fini(&named);
+	return ok;
+}
+
+/* A marker under the primary key says on what its variants differ: the union of what the answers so
+ * far named. The one that the request met stays while nothing new is named; else one that says more
+ * takes its place, and with its nonce forgets the old variants. */
 static void
 keep_marker(struct fill *f, struct str names)
 {
@@ -178,6 +165,7 @@ keep_marker(struct fill *f, struct str names)
 		.key = key_primary(&f->key),
 		.head = buf_str(&head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_MARKER,
 		.body_bytes = 0,
 		.disk = f->sighting.writes,
@@ -257,6 +245,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.key = buf_str(&key.text),
 		.head = buf_str(&h->head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_RESPONSE,
 		.body_bytes = f->expected,
 		.disk = f->sighting.writes,
@@ -268,12 +257,19 @@ begin_write(struct fill *f, const struct flight_head *h)
 	key_fini(&key);
 }
 
-/* A stored copy that this answer replaces, or that may not be used any more. */
+/* The copy is to be validated before its next use. It is never removed for what one client was
+ * answered. */
 static void
-forget_old(struct fill *f)
+outdate(struct fill *f, int64_t now)
 {
-	if (f->object && f->kind == FILL_VALIDATE)
-		cache_remove(f->serve->shelves->cache, f->object->hash, f->object->key);
+	struct terms terms = f->object->terms;
+	int64_t age = terms_age(&terms, now);
+	if (terms.lifetime <= age)
+		return;
+	terms.lifetime = age;
+	struct object *o =
+		cache_refresh(f->serve->shelves->cache, f->object, f->object->head, &terms);
+	object_unref(&o);
 }
 
 /* The stored object is as good as this error, by RFC 5861 4: it stays, for those who come next too.
@@ -287,33 +283,6 @@ stands_in(const struct fill *f, int status, int64_t now)
 	       policy_reuse(&f->object->terms, &plain, &nothing, now).stale_on_error;
 }
 
-/* What its own directives brought is no news of what others would get. */
-static bool
-asks_to_reload(const struct request *r)
-{
-	return fields_has(&r->fields, FIELD_CACHE_CONTROL) || fields_has(&r->fields, FIELD_PRAGMA);
-}
-
-/* Would another request be answered with this as it is? Else followers fetch in parallel, and that
- * is remembered for a while. */
-static void
-remember_sharing(struct fill *f, int status)
-{
-	struct shelves *sh = f->serve->shelves;
-	static const struct request plain;
-	static const struct request_cc nothing;
-	int64_t now = now_s();
-	if (f->storable && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
-		passes_forget(sh->passes, herd_pass_key(f->key.hash, &f->rq));
-		return;
-	}
-	flights_close(f->flight);
-	/* An error is remembered by nobody: it may be this client's own. */
-	if (!f->as_it_came && !f->keeps_old && status < 400 && !asks_to_reload(&f->rq))
-		passes_remember(sh->passes, herd_pass_key(f->key.hash, &f->rq),
-				now + PASSES_REMEMBER_S);
-}
-
 /* What passes is asked for as the client wrote it; that is news of what lies under the key only
  * where the key's rules drop and change nothing. */
 static bool
@@ -323,7 +292,7 @@ asked_by_key(const struct fill *f)
 	       str_eq(f->rq.path_query, cachekey_target(key_primary(&f->key)));
 }
 
-static bool
+static enum storable
 judge_storable(struct fill *f, const struct response *rs, int64_t now)
 {
 	struct storing_facts facts = {
@@ -336,8 +305,42 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
 	bool may = f->kind != FILL_PASS ||
 		   (f->rq.method == METHOD_POST && !f->route->pass && asked_by_key(f));
-	return may && !is_forgotten(f) && storable_is_yes(policy_storable(&facts, &f->terms)) &&
-	       !(f->terms.flags & TERMS_PARTIAL);
+	if (!may || is_forgotten(f))
+		return STORABLE_METHOD;
+	enum storable s = policy_storable(&facts, &f->terms);
+	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;
+}
+
+static struct news_facts
+news_of(const struct fill *f, int status, enum storable storable)
+{
+	return (struct news_facts){
+		.method = f->rq.method,
+		.credentials = policy_has_credentials(&f->rq),
+		.by_key = asked_by_key(f) && !(f->kind == FILL_MISS && f->as_it_came),
+		.copy = f->object != NULL,
+		.status = status,
+		.storable = storable,
+	};
+}
+
+/* Would another request be answered with this as it is? Else, where that is the answer's own word,
+ * the next ones fetch in parallel for a while. */
+static void
+remember_sharing(struct fill *f, int status, enum storable storable)
+{
+	struct passes *p = f->serve->shelves->passes;
+	static const struct request plain;
+	static const struct request_cc nothing;
+	int64_t now = now_s();
+	struct news_facts facts = news_of(f, status, storable);
+	if (f->storable && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
+		passes_forget(p, herd_pass_key(f->key.hash, &f->rq));
+		return;
+	}
+	flights_close(f->flight);
+	if (news_ends_sharing(&facts))
+		passes_remember(p, herd_pass_key(f->key.hash, &f->rq), now + PASSES_REMEMBER_S);
 }
 
 /* The next request does not know what a part varies on, unless a marker says so. */
@@ -345,7 +348,7 @@ static void
 count_part(struct fill *f, const struct response *rs)
 {
 	struct buf names = {0}, variant = {0};
-	if (vary_names(&rs->fields, &names)) {
+	if (names_of(f, &rs->fields, &names)) {
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&names), &variant);
 		judge(f, 200, buf_str(&variant));
 		f->sighting.writes = false; /* the part itself is kept in RAM */
@@ -367,7 +370,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		return;
 	struct response whole = *rs;
 	whole.status = 200;
-	if (!judge_storable(f, &whole, now))
+	if (!storable_is_yes(judge_storable(f, &whole, now)))
 		return;
 	count_part(f, rs);
 	if (!part_is_sound(rs, f->expected))
@@ -383,6 +386,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		.key = buf_str(&key.text),
 		.head = buf_str(&head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_RESPONSE,
 		.body_bytes = h->body_bytes,
 	};
@@ -413,11 +417,15 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 	char date[DATE_BYTES];
 	struct buf head = {0};
 	struct terms terms;
-	if (!f->object || !asked_by_key(f) || rs->status != 200 ||
+	struct news_facts news = news_of(f, rs->status, STORABLE_METHOD);
+	if (!f->object || !news.by_key || news.credentials || rs->status != 200 ||
 	    !head_read(f->object->head, &stored))
 		return;
-	if (policy_head(&stored.fields, f->object->body_bytes, &rs->fields) == HEAD_SAYS_CHANGED) {
-		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
+	news.differs = policy_head(&stored.fields, f->object->body_bytes, &rs->fields) ==
+		       HEAD_SAYS_CHANGED;
+	if (news.differs) {
+		if (news_outdates_copy(&news))
+			outdate(f, now);
 		return;
 	}
 	struct request get = f->rq;
@@ -429,8 +437,6 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 		struct object *o =
 			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head), &terms);
 		object_unref(&o);
-	} else {
-		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
 	}
 	buf_fini(&head);
 }
@@ -442,8 +448,10 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	struct flight_head h = {.status = rs->status};
 	f->expected = h.body_bytes = length;
 	f->keeps_old = stands_in(f, rs->status, now);
-	f->storable =
-		!f->keeps_old && judge_storable(f, rs, now) && vary_names(&rs->fields, &h.vary);
+	enum storable storable = judge_storable(f, rs, now);
+	if (storable_is_yes(storable) && !names_of(f, &rs->fields, &h.vary))
+		storable = STORABLE_VARY_STAR;
+	f->storable = !f->keeps_old && storable_is_yes(storable);
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (replaces_part(f, rs->status))
@@ -457,10 +465,11 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	} else {
 		f->sighting = (struct sighting){.verdict = ADMISSION_NOT_STORABLE};
 		keep_part(f, rs, &h, now);
-		if (!policy_is_trouble(rs->status))
-			forget_old(f);
+		struct news_facts news = news_of(f, rs->status, storable);
 		if (f->rq.method == METHOD_HEAD)
 			learn_from_head(f, rs, now);
+		else if (f->kind == FILL_VALIDATE && news_outdates_copy(&news))
+			outdate(f, now);
 	}
 	h.terms = f->terms;
 	h.storable = f->storable;
@@ -470,7 +479,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	h.kept = f->write && f->storable;
 	h.stored = f->write && f->storable && f->sighting.writes;
 	if (f->kind != FILL_PASS)
-		remember_sharing(f, rs->status);
+		remember_sharing(f, rs->status, storable);
 	f->published = true;
 	flight_publish(f->flight, &h);
 }
@@ -496,17 +505,15 @@ count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
 	metrics_add(f->serve->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
 }
 
-/* Filed under what it was said to vary on, an object must not live on as what varies otherwise. */
+/* Filed under what it was said to vary on, an object must not live on as what varies on more. */
 static bool
-changes_vary(const struct fields *stored, const struct fields *fresh)
+names_more(const struct fill *f, const struct fields *fresh)
 {
-	struct buf was = {0}, is = {0};
-	bool changes = fields_has(fresh, FIELD_VARY) &&
-		       (!vary_names(stored, &was) || !vary_names(fresh, &is) ||
-			!str_eq(buf_str(&was), buf_str(&is)));
-	buf_fini(&was);
-	buf_fini(&is);
-	return changes;
+	struct buf names = {0};
+	bool more = !names_of(f, fresh, &names) ||
+		    !str_eq(buf_str(&names), buf_str(&f->variants.names));
+	buf_fini(&names);
+	return more;
 }
 
 /* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */
@@ -525,10 +532,10 @@ keep_validated(struct fill *f, const struct response *rs)
 	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	bool ours = head_read(f->object->head, &stored) &&
 		    policy_304_is_of(&stored.fields, &rs->fields, now);
-	bool varies_else = ours && changes_vary(&stored.fields, &rs->fields);
-	bool ok = ours && !varies_else && head_update(&stored, rs, now, date, &updated);
+	bool ok = ours && !names_more(f, &rs->fields) &&
+		  head_update(&stored, rs, now, date, &updated);
 	if (ok) {
-		f->storable = judge_storable(f, &updated, now);
+		f->storable = storable_is_yes(judge_storable(f, &updated, now));
 		head_store(&updated, now, &head, &f->terms);
 	}
 	if (ok && f->storable) {
@@ -537,17 +544,13 @@ keep_validated(struct fill *f, const struct response *rs)
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
 		count_baseline(f, true, f->object->body_bytes);
-		if (is_forgotten(f)) /* between the look and the refresh */
-			cache_remove(sh->cache, f->object->hash, f->object->key);
-	} else if (ours) {
-		forget_old(f);
 	}
 	if (!h.object)
 		h.object = object_ref(f->object);
 	h.storable = f->storable;
 	h.terms = h.object->terms;
 	buf_fini(&head);
-	remember_sharing(f, 304);
+	remember_sharing(f, 304, STORABLE_METHOD);
 	f->published = f->whole = true;
 	flight_publish(f->flight, &h);
 	flight_end(f->flight, NULL);
@@ -569,22 +572,13 @@ is_seen_again(struct fill *f)
 struct object *
 keep_commit(struct fill *f)
 {
-	struct shelves *sh = f->serve->shelves;
-	if (is_forgotten(f)) {
-		keep_no_write(f);
-		return NULL;
-	}
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	if (o && o->on_disk)
 		charge(f, f->received);
 	else
 		keep_no_write(f);
-	f->charged = 0;	      /* it is settled */
-	if (!o && !f->reload) /* one client's wish takes nothing from the others */
-		forget_old(f);
-	else if (o && is_forgotten(f)) /* between the look and the write */
-		cache_remove(sh->cache, o->hash, o->key);
+	f->charged = 0; /* it is settled */
 	if (f->keeps_part) {
 		object_unref(&o);
 		return NULL;

@@ -35,4 +35,25 @@ START_TEST(name_list)
 }
 END_TEST
 
-UNIT("vary", LOOP(name_list, names))
+START_TEST(a_union_is_a_list_of_names_too)
+{
+	struct buf b = {0}, many = {0};
+	ck_assert(vary_union(STR("accept,cookie"), STR("accept,x-a"), &b));
+	ck_assert(str_eq(buf_str(&b), STR("accept,cookie,x-a")));
+	b.n = 0;
+	ck_assert(vary_union(STR(""), STR(""), &b) && b.n == 0);
+	ck_assert(vary_union(STR("x-a"), STR(""), &b));
+	ck_assert(str_eq(buf_str(&b), STR("x-a")));
+	b.n = 0;
+	for (int i = 0; i < 32; i++)
+		buf_printf(&many, "%sn%02d", i ? "," : "", i);
+	ck_assert(vary_union(buf_str(&many), STR("n00"), &b));
+	ck_assert(str_eq(buf_str(&b), buf_str(&many)));
+	b.n = 0;
+	ck_assert(!vary_union(buf_str(&many), STR("one-too-many"), &b) && b.n == 0);
+	buf_fini(&b);
+	buf_fini(&many);
+}
+END_TEST
+
+UNIT("vary", LOOP(name_list, names), TEST(a_union_is_a_list_of_names_too))
