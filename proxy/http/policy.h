@@ -75,6 +75,9 @@ enum lookup {
 };
 enum lookup policy_lookup(const struct request *r);
 
+/* What the answer may depend on without saying so: Authorization, Cookie. */
+bool policy_has_credentials(const struct request *r);
+
 /* A part, or whether a copy that the client has is still good: not the whole. */
 bool policy_asks_for_less(const struct request *r);
 

@@ -22,6 +22,12 @@ policy_lookup(const struct request *r)
 }
 
 bool
+policy_has_credentials(const struct request *r)
+{
+	return fields_has(&r->fields, FIELD_AUTHORIZATION) || fields_has(&r->fields, FIELD_COOKIE);
+}
+
+bool
 policy_asks_for_less(const struct request *r)
 {
 	return fields_has(&r->fields, FIELD_RANGE) || fields_has(&r->fields, FIELD_IF_NONE_MATCH) ||
