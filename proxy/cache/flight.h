@@ -67,10 +67,13 @@ struct flight_reader;
 typedef void flight_wake_fn(void *ctx);
 
 /* Joins the flight of the key, unless the key was forgotten since that began, or begins one: true
- * when the caller leads it (and must fetch). Either way *reader is the caller's place in it. wake
- * is called on home's thread when there is news. */
+ * when the caller leads it (and must fetch). Either way *reader is the caller's place in it. When
+ * one has landed since the caller looked into the cache (looked_ms, of now_exact_ms; INT64_MAX: it
+ * looks no more), it neither joins nor leads: *reader is NULL, and it should look again. wake is
+ * called on home's thread when there is news. */
 bool flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
-		   flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader);
+		   flight_wake_fn *wake, void *ctx, int64_t looked_ms, int64_t now_ms,
+		   struct flight_reader **reader);
 /* Whether one is in the air that might be joined. */
 bool flights_has(struct flights *fs, struct key_hash hash, struct str key);
 /* The leader takes its time: *reader's owner, who follows, leads a second fetch of the same key
@@ -79,9 +82,10 @@ bool flights_has(struct flights *fs, struct key_hash hash, struct str key);
  * are told when the second fetch has an answer to share (flight_is_overtaken). */
 bool flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
 		      int64_t patience_ms);
-/* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */
-struct flight *
-flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms);
+/* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air, or has
+ * landed since looked_ms. */
+struct flight *flights_lead(struct flights *fs, struct key_hash hash, struct str key,
+			    int64_t looked_ms, int64_t now_ms);
 /* A flight of one: nobody can join it. Its body begins at offset at. */
 struct flight_reader *flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home,
 					  flight_wake_fn *wake, void *ctx, int64_t now_ms);
@@ -117,7 +121,8 @@ void flight_end(struct flight *f, struct object *stored);
 void flight_fail(struct flight *f, int status, const char *word, uint64_t blame);
 /* The fetch is worth going on with when nobody reads it. */
 void flight_want(struct flight *f);
-/* Nobody new joins from here on: the answer cannot be shared, or is now found in the cache. */
+/* Nobody new joins from here on: the answer cannot be shared, or (after flight_end) is now found in
+ * the cache. */
 void flights_close(struct flight *f);
 unsigned flight_readers(struct flight *f);
 bool flight_is_wanted(struct flight *f);

@@ -21,6 +21,10 @@ void fill_start(struct txn *t, enum fill_kind kind);
  * fetches the whole of what t->part is a part of. Nothing, if somebody is at it already. */
 void fill_behind(struct txn *t, enum fill_kind kind);
 
+/* The flight that t reads went on without it: what is still to be sent is fetched for t alone, by
+ * Range; t->reader reads that. False when it cannot be. */
+bool fill_rest(struct txn *t);
+
 /* The request's body goes on / the client that sends it is gone. */
 void fill_body_ready(struct fill *f);
 void fill_body_gone(struct fill *f);

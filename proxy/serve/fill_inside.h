@@ -40,7 +40,9 @@ struct fill {
 	bool keeps_part; /* the write is of a 206, under a key of its own */
 	bool part_added;
 	struct slice gap; /* asked for, with the part */
-	bool keeps_old;	  /* the answer is an error for which the stored object stands in */
+	unsigned resumes; /* how often the rest of a body was asked for */
+	uint64_t resumed_at;
+	bool keeps_old; /* the answer is an error for which the stored object stands in */
 	struct object_write *write;
 	_Atomic uint64_t *turn; /* our slot of shelves.writing, or NULL */
 	uint64_t turn_since;
@@ -77,6 +79,14 @@ bool complete_goes_on_with(const struct fill *f, const struct response *rs);
 int complete_add_part(struct fill *f);
 /* complete.c: the part is in its place, and something behind it is still missing. */
 bool complete_has_gap(const struct fill *f);
+
+/* resume.c: the body broke off: whether the rest can be asked for; the fields that ask for it; and
+ * whether this is the head of it. */
+enum { RESUME_RANGE_BYTES = 32 };
+bool resume_is_told(struct str stored_head); /* by a strong validator */
+bool resume_may(const struct fill *f);
+void resume_ask(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BYTES]);
+bool resume_fits(const struct fill *f, const struct response *rs);
 
 /* keep.c: judges the origin's answer, begins to store it if it may be, publishes its head. length:
  * of the body, UINT64_MAX when not known. */

@@ -581,8 +581,8 @@ keep_validated(struct fill *f, const struct response *rs)
 	remember_sharing(f, 304, STORABLE_METHOD);
 	f->published = f->whole = true;
 	flight_publish(f->flight, &h);
-	flights_close(f->flight);
 	flight_end(f->flight, NULL);
+	flights_close(f->flight);
 }
 
 /* Followers that came while it arrived were sightings too. */

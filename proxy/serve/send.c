@@ -473,9 +473,12 @@ pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
 			go_on_from_object(t);
 			return *n ? STREAM_PULL_SOME : pull_object(ctx, most, pieces, n);
 		case FLIGHT_LOST:
-			if (*n == 0)
-				metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
-			return *n ? STREAM_PULL_SOME : STREAM_PULL_ERROR;
+			if (*n)
+				return STREAM_PULL_SOME;
+			if (fill_rest(t))
+				return STREAM_PULL_LATER;
+			metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
+			return STREAM_PULL_ERROR;
 		case FLIGHT_CUT:
 			return *n ? STREAM_PULL_SOME : STREAM_PULL_ERROR;
 		}
