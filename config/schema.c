@@ -81,6 +81,10 @@ static const struct setting cache[] = {
 	VALUE(SECONDS, heuristic_max_s,          "heuristic_max",            "1d",       NULL,       RANGE(0, YEAR),           "bound of that guess"),
 	VALUE(TEXT,    targeted_field,           "targeted_field",           "none",     "none",     NO_RANGE,                 "own field before CDN-Cache-Control (RFC 9213)"),
 	VALUE(SWITCH,  status_key,               "status_key",               "off",      NULL,       NO_RANGE,                 "say the key in Cache-Status"),
+	VALUE(WORD,    client_directives,        "client_directives",        "ignore",   "ignore|validate|obey", NO_RANGE,     "no-cache, max-age, min-fresh of requests"),
+	VALUE(WORD,    set_cookie,               "set_cookie",               "never",    "never|strip|share", NO_RANGE,        "answers that set cookies"),
+	VALUE(SWITCH,  client_errors,            "client_errors",            "off",      NULL,       NO_RANGE,                 "store 400, 403, 414 and other errors of single clients"),
+	VALUE(SWITCH,  invalidate_locations,     "invalidate_locations",     "off",      NULL,       NO_RANGE,                 "POST and its like purge what their Location names too"),
 	{0}
 };
 #undef STRUCT

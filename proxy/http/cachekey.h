@@ -39,10 +39,6 @@ struct str cachekey_target(struct str key);
 /* The URL alone, without the lines of headers and cookies behind it; a view into the key. */
 struct str cachekey_url(struct str key);
 
-/* True when a Content-Location names the very target of the request (RFC 9110 8.7). Relative
- * references with dot segments are not resolved: false. */
-bool cachekey_is_target(const struct request *r, struct str reference);
-
 /* The target of an unsafe method's Location or Content-Location, resolved against the request and
  * appended as a request (scheme, authority, path_query views into *out); false when it is of
  * another origin or no URI (RFC 9111 4.4). */
@@ -52,5 +48,9 @@ bool cachekey_resolve(const struct request *r, struct str reference, struct buf 
 /* The names a response varies on: all Vary lines, lower case, sorted, unique, joined by ",".
  * False for "*" anywhere (never matches). Nothing appended: no Vary. */
 bool vary_names(const struct fields *response_fields, struct buf *out);
+
+/* Appends the names of both lists (as vary_names made them) as one such list. False, and nothing
+ * appended: they are too many for one. */
+bool vary_union(struct str a, struct str b, struct buf *out);
 
 #endif

@@ -59,6 +59,17 @@ max_stale_allows(const struct request_cc *cc, int64_t stale_for)
 	return cc->max_stale_any || (cc->max_stale.known && stale_for <= cc->max_stale.n);
 }
 
+void
+policy_advise(enum client_directives d, struct request_cc *cc)
+{
+	if (d == CLIENT_OBEY)
+		return;
+	cc->reload =
+		d == CLIENT_VALIDATE && (cc->no_cache || cc->max_age.known || cc->min_fresh.known);
+	cc->no_cache = false;
+	cc->max_age = cc->min_fresh = (struct secs){0};
+}
+
 static enum reuse
 decide(const struct terms *t, const struct request_cc *cc, const struct reuse_verdict *v,
        const char **fwd)
@@ -66,7 +77,7 @@ decide(const struct terms *t, const struct request_cc *cc, const struct reuse_ve
 	*fwd = "request"; /* RFC 9211 2.2 */
 	if (cc->no_store) /* 5.2.1.5 */
 		return REUSE_NEVER;
-	if (cc->no_cache) /* 5.2.1.4 */
+	if (cc->no_cache || cc->reload) /* 5.2.1.4 */
 		return REUSE_VALIDATE;
 	if (!(t->flags & TERMS_NO_CACHE) && (v->ttl > 0 || may_be_stale(t)) &&
 	    client_wants_fresher(t, cc, v->age, v->ttl))
@@ -118,6 +129,27 @@ policy_is_trouble(int status)
 	return status == 500 || status == 502 || status == 503 || status == 504;
 }
 
+static bool
+is_personal(const struct request *r)
+{
+	return fields_has(&r->fields, FIELD_AUTHORIZATION) || fields_has(&r->fields, FIELD_COOKIE);
+}
+
+enum copy_fate
+policy_unstorable(const struct request *r, int status)
+{
+	bool whole = status >= 200 && status < 300 && status != 206;
+	return whole && !is_personal(r) ? COPY_IS_STALE : COPY_STAYS;
+}
+
+void
+terms_make_stale(struct terms *t, int64_t now)
+{
+	int64_t age = terms_age(t, now);
+	if (t->lifetime > age)
+		t->lifetime = age;
+}
+
 bool
 policy_invalidates(enum method m, int status)
 {
@@ -155,10 +187,13 @@ same_if_present(const struct fields *a, const struct fields *b, enum field_id id
 
 /* 4.3.5 */
 enum head_says
-policy_head(const struct fields *stored, uint64_t stored_body_bytes, const struct fields *head)
+policy_head(const struct request *r, const struct fields *stored, uint64_t stored_body_bytes,
+	    const struct fields *head)
 {
 	struct str length = fields_get(head, FIELD_CONTENT_LENGTH);
 	int64_t n = 0;
+	if (is_personal(r))
+		return HEAD_SAYS_NOTHING;
 	if (length.p && (!digits_parse(length, &n) || (uint64_t)n != stored_body_bytes))
 		return HEAD_SAYS_CHANGED;
 	return same_if_present(stored, head, FIELD_ETAG) &&

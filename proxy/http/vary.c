@@ -41,6 +41,16 @@ add_lower(struct str s, struct buf *out)
 	buf_added(out, s.n);
 }
 
+static void
+add_names(const struct str *v, unsigned n, struct buf *out)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (i)
+			buf_add_lit(out, ",");
+		add_lower(v[i], out);
+	}
+}
+
 bool
 vary_names(const struct fields *f, struct buf *out)
 {
@@ -54,10 +64,18 @@ vary_names(const struct fields *f, struct buf *out)
 			if (str_eq(name, STR("*")) || !str_is_token(name) || !insert(v, &n, name))
 				return false;
 	}
-	for (unsigned i = 0; i < n; i++) {
-		if (i)
-			buf_add_lit(out, ",");
-		add_lower(v[i], out);
-	}
+	add_names(v, n, out);
+	return true;
+}
+
+bool
+vary_union(struct str a, struct str b, struct buf *out)
+{
+	struct str v[NAMES_MAX], name;
+	unsigned n = 0;
+	while (list_next(&a, &name) || list_next(&b, &name))
+		if (!insert(v, &n, name))
+			return false;
+	add_names(v, n, out);
 	return true;
 }

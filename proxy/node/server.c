@@ -127,6 +127,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	f.retain_bytes = f.total_bytes / 2;
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
+	sh->reloads = passes_create();
 	return 0;
 }
 
@@ -342,6 +343,7 @@ server_destroy(struct server **sp)
 	free(s->workers);
 	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
+	passes_destroy(&sh->reloads);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);

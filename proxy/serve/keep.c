@@ -86,8 +86,9 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
+	bool pointed = f->settings->config->cache.invalidate_locations;
 	fill_forget(sh, f->key.primary, key_primary(&f->key));
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; pointed && i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
 		struct request other;
@@ -316,7 +317,7 @@ asked_by_key(const struct fill *f)
 }
 
 static bool
-judge_storable(struct fill *f, const struct response *rs, int64_t now)
+judge_storable(struct fill *f, const struct response *rs, bool updated, int64_t now)
 {
 	struct storing_facts facts = {
 		.request = &f->rq,
@@ -324,10 +325,9 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 		.request_time = f->request_time,
 		.response_time = now,
 		.settings = &f->settings->policy,
+		.updated = updated,
 	};
-	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
-	bool may = f->kind != FILL_PASS ||
-		   (f->rq.method == METHOD_POST && !f->route->pass && asked_by_key(f));
+	bool may = f->kind != FILL_PASS;
 	return may && !is_forgotten(f) && storable_is_yes(policy_storable(&facts, &f->terms)) &&
 	       !(f->terms.flags & TERMS_PARTIAL);
 }
@@ -359,7 +359,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		return;
 	struct response whole = *rs;
 	whole.status = 200;
-	if (!judge_storable(f, &whole, now))
+	if (!judge_storable(f, &whole, false, now))
 		return;
 	count_part(f, rs);
 	if (!part_is_sound(rs, f->expected))
@@ -395,6 +395,17 @@ replaces_part(const struct fill *f, int status)
 				 (!f->as_it_came && status != 206 && !policy_is_trouble(status)));
 }
 
+/* The copy stays, but the origin is asked before it is used again. */
+static void
+make_stale(struct fill *f, int64_t now)
+{
+	struct terms terms = f->object->terms;
+	terms_make_stale(&terms, now);
+	struct object *o =
+		cache_refresh(f->serve->shelves->cache, f->object, f->object->head, &terms);
+	object_unref(&o);
+}
+
 /* RFC 9111 4.3.5: what a HEAD brought is news of the stored GET. */
 static void
 learn_from_head(struct fill *f, const struct response *rs, int64_t now)
@@ -408,13 +419,19 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 	if (!f->object || !asked_by_key(f) || rs->status != 200 ||
 	    !head_read(f->object->head, &stored))
 		return;
-	if (policy_head(&stored.fields, f->object->body_bytes, &rs->fields) == HEAD_SAYS_CHANGED) {
-		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
+	switch (policy_head(&f->rq, &stored.fields, f->object->body_bytes, &rs->fields)) {
+	case HEAD_SAYS_NOTHING:
 		return;
+	case HEAD_SAYS_CHANGED:
+		make_stale(f, now);
+		return;
+	case HEAD_SAYS_SAME:
+		break;
 	}
 	struct request get = f->rq;
 	get.method = METHOD_GET;
-	struct storing_facts facts = {&get, &updated, f->request_time, now, &f->settings->policy};
+	struct storing_facts facts = {&get, &updated, f->request_time, now, &f->settings->policy,
+				      true};
 	if (head_update(&stored, rs, now, date, &updated) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&updated, now, &head, &terms);
@@ -422,7 +439,7 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head), &terms);
 		object_unref(&o);
 	} else {
-		fill_forget(f->serve->shelves, f->object->hash, f->object->key);
+		make_stale(f, now);
 	}
 	buf_fini(&head);
 }
@@ -434,14 +451,14 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	struct flight_head h = {.status = rs->status};
 	f->expected = h.body_bytes = length;
 	f->keeps_old = stands_in(f, rs->status, now);
-	f->storable =
-		!f->keeps_old && judge_storable(f, rs, now) && vary_names(&rs->fields, &h.vary);
+	f->storable = !f->keeps_old && judge_storable(f, rs, false, now) &&
+		      vary_names(&rs->fields, &h.vary);
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (replaces_part(f, rs->status))
 		forget_part(f->serve->shelves, key_primary(&f->key));
 	if (f->storable) {
-		if (head_withholds(rs))
+		if (head_withholds(rs, &f->terms))
 			head_store(rs, now, &h.asker, NULL);
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h.vary), &h.variant);
 		judge(f, rs->status, buf_str(&h.variant));
@@ -518,7 +535,7 @@ keep_validated(struct fill *f, const struct response *rs)
 	bool varies_else = ours && changes_vary(&stored.fields, &rs->fields);
 	bool ok = ours && !varies_else && head_update(&stored, rs, now, date, &updated);
 	if (ok) {
-		f->storable = judge_storable(f, &updated, now);
+		f->storable = judge_storable(f, &updated, true, now);
 		head_store(&updated, now, &head, &f->terms);
 	}
 	if (ok && f->storable) {

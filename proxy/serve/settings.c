@@ -6,6 +6,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
+_Static_assert((int)CONFIG_CLIENT_OBEY == (int)CLIENT_OBEY &&
+		       (int)CONFIG_COOKIE_SHARE == (int)SET_COOKIE_SHARE,
+	       "policy_of casts between these");
+
 static struct policy_settings
 policy_of(const struct config_cache *c)
 {
@@ -16,6 +20,9 @@ policy_of(const struct config_cache *c)
 		.default_ttl_s = (int64_t)c->default_ttl_s,
 		.heuristic_fraction = c->heuristic_fraction,
 		.heuristic_max_s = (int64_t)c->heuristic_max_s,
+		.client = (enum client_directives)c->client_directives, /* the same order */
+		.set_cookie = (enum set_cookie)c->set_cookie,
+		.client_errors = c->client_errors,
 	};
 }
 
