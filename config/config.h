@@ -53,6 +53,7 @@ struct config_cache {
 	uint64_t max_object_bytes; /* 0: chosen from disk */
 	uint64_t stale_if_error_s; /* served stale on a dead origin where nothing forbids it */
 	uint64_t stale_while_revalidate_s;
+	uint64_t stale_after_ms; /* the origin hangs: what may be served on error is, after this */
 	uint64_t default_ttl_s;
 	double heuristic_fraction;
 	uint64_t heuristic_max_s;

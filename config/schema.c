@@ -75,6 +75,7 @@ static const struct setting cache[] = {
 	VALUE(BYTES,   memory_bytes,             "memory",                   "256MiB",   NULL,       RANGE(1 * MiB, 16 * TiB), "RAM for hot objects and for first sightings"),
 	VALUE(BYTES,   max_object_bytes,         "max_object",               "auto",     "auto",     RANGE(1, 1024 * TiB),     "largest body stored; auto: by the size of the disk"),
 	VALUE(SECONDS, stale_if_error_s,         "stale_if_error",           "1d",       NULL,       RANGE(0, YEAR),           "serve stale so long while the origin is dead"),
+	VALUE(MILLIS,  stale_after_ms,           "stale_after",              "3s",       NULL,       RANGE(1, 1000 * DAY),     "serve stale (if_error) when no answer came so long"),
 	VALUE(SECONDS, stale_while_revalidate_s, "stale_while_revalidate",   "0s",       NULL,       RANGE(0, YEAR),           "serve stale so long while asking again"),
 	VALUE(SECONDS, default_ttl_s,            "default_ttl",              "0s",       NULL,       RANGE(0, YEAR),           "lifetime of answers that say nothing of it"),
 	VALUE(SHARE,   heuristic_fraction,       "heuristic_fraction",       "10%",      NULL,       RANGE(0, 1),              "guessed lifetime, of the time since Last-Modified"),
@@ -132,7 +133,7 @@ static const struct setting timeouts[] = {
 	VALUE(MILLIS,  idle_ms,                  "idle",                     "1m",       NULL,       RANGE(1, 1000 * DAY),     "between the requests of a connection"),
 	VALUE(MILLIS,  body_ms,                  "body",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "without a byte of a request's body"),
 	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "without the client taking a byte"),
-	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "for the head of another request's fetch, then its own"),
+	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "for another request's fetch, all tries together"),
 	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "for the requests under way at SIGTERM"),
 	{0}
 };

@@ -1,36 +1,19 @@
-/* flight.c - the table of flights, and the shared stream inside each.
- *
- * Lock order: shard, then flight. Wakes are posted under the flight's lock, so that a reader that
- * leaves knows for certain whether a letter of its own is still under way; the letter then frees
- * it.
- */
-#include "proxy/cache/flight.h"
+/* flight.c - one flight: its head, its body's window, and who is woken when. */
+#include "proxy/cache/flight_inside.h"
 
 #include "proxy/base/mem.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 enum {
-	SHARDS = 64,
 	BLOCK_FIRST = 16 << 10,
 	BLOCK_NEXT = 64 << 10,
 	BLOCK_EXACT = 256 << 10,
-	WINDOW_TIGHT = 64 << 10
-};
-
-struct flight_reader {
-	struct letter letter; /* first: the letter is the reader */
-	struct flight *flight;
-	struct mailbox *home;
-	flight_wake_fn *wake;
-	void *ctx;
-	uint64_t at;	   /* bytes before are released */
-	size_t interim_at; /* of flight->interim */
-	bool posted;	   /* under the flight's lock */
-	bool left;
-	struct flight_reader *next, **prev;
+	WINDOW_TIGHT = 64 << 10,
+	/* What fast readers may lose to slow ones: so many ms, and a part of the flight's time. */
+	LOSS_MS = 250,
+	LOSS_PART = 8
 };
 
 struct leader { /* counted by its letter: heap, so that a late wake finds it */
@@ -42,101 +25,10 @@ struct leader { /* counted by its letter: heap, so that a late wake finds it */
 	bool posted, left;
 };
 
-struct piece {
-	uint64_t at;
-	struct block *block;
-};
+/* ---- life ---------------------------------------------------------------------------------- */
 
-struct flight {
-	_Atomic unsigned refs;
-	struct flights *all;
-	struct key_hash hash;
-	char *key;
-	size_t key_bytes;
-	struct flight *next; /* in the shard */
-	bool in_table;	     /* under the shard's lock */
-
-	pthread_mutex_t lock;
-	_Atomic int state;
-	struct flight_head head;
-	struct buf interim;
-	int fail_status;
-	const char *fail_word;
-	struct flight_reader *readers;
-	unsigned reader_count, follower_count;
-	struct leader *leader;
-	bool leader_waits;
-
-	struct piece *pieces; /* ring-less: a deque in an array, first at pieces[first] */
-	unsigned first, count, cap;
-	uint64_t base;	/* offset of the first byte still held */
-	uint64_t total; /* bytes appended */
-	bool windowed;	/* some bytes were let go or may be */
-};
-
-struct shard {
-	_Alignas(64) pthread_mutex_t lock;
-	struct flight *first;
-};
-
-struct flights {
-	struct flights_options o;
-	_Atomic uint64_t bytes, count;
-	struct shard shards[SHARDS];
-};
-
-/* ---- table --------------------------------------------------------------------------------- */
-
-struct flights *
-flights_create(const struct flights_options *o)
-{
-	struct flights *fs = NULL;
-	/* A block is let go when it is full: the window must outlast the one that is being filled.
-	 */
-	assert(o->window_bytes >= 4 * BLOCK_NEXT);
-	if (posix_memalign((void **)&fs, 64, sizeof *fs))
-		abort();
-	memset(fs, 0, sizeof *fs);
-	fs->o = *o;
-	for (int i = 0; i < SHARDS; i++)
-		pthread_mutex_init(&fs->shards[i].lock, NULL);
-	return fs;
-}
-
-void
-flights_destroy(struct flights **fs)
-{
-	if (!*fs)
-		return;
-	for (int i = 0; i < SHARDS; i++) {
-		assert(!(*fs)->shards[i].first);
-		pthread_mutex_destroy(&(*fs)->shards[i].lock);
-	}
-	free(*fs);
-	*fs = NULL;
-}
-
-uint64_t
-flights_retain_bytes(const struct flights *fs)
-{
-	return fs->o.retain_bytes;
-}
-
-void
-flights_count(struct flights *fs, uint64_t *flights, uint64_t *bytes)
-{
-	*flights = atomic_load(&fs->count);
-	*bytes = atomic_load(&fs->bytes);
-}
-
-static struct shard *
-shard_of(struct flights *fs, struct key_hash h)
-{
-	return &fs->shards[h.hi % SHARDS];
-}
-
-static struct flight *
-flight_new(struct flights *fs, struct key_hash hash, struct str key)
+struct flight *
+flight_create(struct flights *fs, struct key_hash hash, struct str key, uint64_t at, int64_t now_ms)
 {
 	struct flight *f = NEW(struct flight);
 	atomic_init(&f->refs, 1);
@@ -144,22 +36,13 @@ flight_new(struct flights *fs, struct key_hash hash, struct str key)
 	f->hash = hash;
 	f->key = mem_strndup(key.p, key.n);
 	f->key_bytes = key.n;
+	f->begun_ms = now_ms;
+	TAILQ_INIT(&f->armed);
+	TAILQ_INIT(&f->busy);
+	window_init(&f->window, at, &fs->bytes);
 	pthread_mutex_init(&f->lock, NULL);
 	atomic_fetch_add_explicit(&fs->count, 1, memory_order_relaxed);
 	return f;
-}
-
-static void
-drop_pieces(struct flight *f, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++) {
-		struct piece *p = &f->pieces[f->first + i];
-		f->base = p->at + p->block->n;
-		atomic_fetch_sub_explicit(&f->all->bytes, p->block->cap, memory_order_relaxed);
-		block_unref(&p->block);
-	}
-	f->first += n;
-	f->count -= n;
 }
 
 struct flight *
@@ -176,10 +59,11 @@ flight_unref(struct flight **fp)
 	*fp = NULL;
 	if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	assert(!f->readers && !f->leader);
-	drop_pieces(f, f->count);
+	assert(!f->reader_count && !f->leader);
+	window_fini(&f->window);
 	atomic_fetch_sub_explicit(&f->all->count, 1, memory_order_relaxed);
-	free(f->pieces);
+	object_unref(&f->stored);
+	flight_unref(&f->before);
 	buf_fini(&f->head.head);
 	buf_fini(&f->head.asker);
 	buf_fini(&f->head.vary);
@@ -191,51 +75,32 @@ flight_unref(struct flight **fp)
 	free(f);
 }
 
-static struct flight **
-find(struct shard *s, struct key_hash hash, struct str key)
-{
-	struct flight **at = &s->first;
-	while (*at) {
-		struct flight *f = *at;
-		if (f->hash.lo == hash.lo && f->hash.hi == hash.hi &&
-		    str_eq((struct str){f->key, f->key_bytes}, key))
-			break;
-		at = &f->next;
-	}
-	return at;
-}
-
-/* Takes the flight at *at out of the shard's list; the table's reference is the caller's. */
-static struct flight *
-take_out(struct flight **at)
-{
-	struct flight *f = *at;
-	*at = f->next;
-	f->next = NULL;
-	f->in_table = false;
-	return f;
-}
-
-static struct flight *
-put_in(struct flights *fs, struct shard *s, struct key_hash hash, struct str key)
-{
-	struct flight *f = flight_new(fs, hash, key);
-	f->next = s->first;
-	s->first = flight_ref(f); /* the table's */
-	f->in_table = true;
-	return f;
-}
-
 /* ---- readers ------------------------------------------------------------------------------- */
+
+/* Under the lock: from now on a wake reaches r. */
+static void
+arm(struct flight_reader *r)
+{
+	struct flight *f = r->flight;
+	if (r->armed || r->posted || r->left)
+		return;
+	r->armed = true;
+	TAILQ_REMOVE(&f->busy, r, link);
+	TAILQ_INSERT_TAIL(&f->armed, r, link);
+}
 
 static void
 open_reader(struct letter *l)
 {
 	struct flight_reader *r = (struct flight_reader *)l;
-	pthread_mutex_lock(&r->flight->lock);
+	struct flight *f = r->flight;
+	pthread_mutex_lock(&f->lock);
 	r->posted = false;
 	bool left = r->left;
-	pthread_mutex_unlock(&r->flight->lock);
+	/* Before the head nobody asks for more by flight_read. */
+	if (!left && flight_state(f) == FLIGHT_WAITING)
+		arm(r);
+	pthread_mutex_unlock(&f->lock);
 	if (!left) {
 		r->wake(r->ctx);
 		return;
@@ -244,9 +109,8 @@ open_reader(struct letter *l)
 	free(r);
 }
 
-/* Under the flight's lock. Takes a reference of its own. */
-static struct flight_reader *
-add_reader(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
+struct flight_reader *
+flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
 {
 	struct flight_reader *r = NEW(struct flight_reader);
 	r->letter.open = open_reader;
@@ -255,86 +119,10 @@ add_reader(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *c
 	r->wake = wake;
 	r->ctx = ctx;
 	r->interim_at = f->interim.n;
-	r->next = f->readers;
-	r->prev = &f->readers;
-	if (r->next)
-		r->next->prev = &r->next;
-	f->readers = r;
+	window_enter(&f->window, &r->mark);
+	r->armed = true;
+	TAILQ_INSERT_TAIL(&f->armed, r, link);
 	f->reader_count++;
-	return r;
-}
-
-static bool
-may_join(struct flight *f)
-{
-	int state = atomic_load(&f->state);
-	return state != FLIGHT_FAILED && f->base == 0;
-}
-
-bool
-flight_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
-	     flight_wake_fn *wake, void *ctx, struct flight_reader **reader)
-{
-	struct shard *s = shard_of(fs, hash);
-	struct flight *gone = NULL, *f;
-	bool lead = true;
-	*reader = NULL;
-	pthread_mutex_lock(&s->lock);
-	struct flight **at = find(s, hash, key);
-	if (*at) {
-		f = *at;
-		pthread_mutex_lock(&f->lock);
-		if (may_join(f)) {
-			*reader = add_reader(f, home, wake, ctx);
-			f->follower_count++;
-			lead = false;
-		}
-		pthread_mutex_unlock(&f->lock);
-		if (lead)
-			gone = take_out(at);
-	}
-	if (lead) {
-		f = put_in(fs, s, hash, key);
-		pthread_mutex_lock(&f->lock);
-		*reader = add_reader(f, home, wake, ctx);
-		pthread_mutex_unlock(&f->lock);
-		flight_unref(&f); /* the reader's and the table's references stay */
-	}
-	pthread_mutex_unlock(&s->lock);
-	flight_unref(&gone);
-	return lead;
-}
-
-bool
-flight_is_there(struct flights *fs, struct key_hash hash, struct str key)
-{
-	struct shard *s = shard_of(fs, hash);
-	pthread_mutex_lock(&s->lock);
-	bool there = *find(s, hash, key) != NULL;
-	pthread_mutex_unlock(&s->lock);
-	return there;
-}
-
-struct flight *
-flight_lead(struct flights *fs, struct key_hash hash, struct str key)
-{
-	struct shard *s = shard_of(fs, hash);
-	struct flight *f = NULL;
-	pthread_mutex_lock(&s->lock);
-	if (!*find(s, hash, key))
-		f = put_in(fs, s, hash, key);
-	pthread_mutex_unlock(&s->lock);
-	return f;
-}
-
-struct flight_reader *
-flight_enter_alone(struct flights *fs, struct mailbox *home, flight_wake_fn *wake, void *ctx)
-{
-	struct flight *f = flight_new(fs, (struct key_hash){0}, STR(""));
-	pthread_mutex_lock(&f->lock);
-	struct flight_reader *r = add_reader(f, home, wake, ctx);
-	pthread_mutex_unlock(&f->lock);
-	flight_unref(&f);
 	return r;
 }
 
@@ -372,14 +160,18 @@ wake_leader(struct flight *f)
 	mailbox_post(l->home, &l->letter);
 }
 
+/* Only those who wait for it: what the others do next shows them the news. */
 static void
 wake_readers(struct flight *f)
 {
-	for (struct flight_reader *r = f->readers; r; r = r->next)
-		if (!r->posted) {
-			r->posted = true;
-			mailbox_post(r->home, &r->letter);
-		}
+	struct flight_reader *r;
+	while ((r = TAILQ_FIRST(&f->armed))) {
+		TAILQ_REMOVE(&f->armed, r, link);
+		TAILQ_INSERT_TAIL(&f->busy, r, link);
+		r->armed = false;
+		r->posted = true;
+		mailbox_post(r->home, &r->letter);
+	}
 }
 
 /* Over total_bytes every flight holds little, so that many slow readers do not hold much. */
@@ -397,17 +189,6 @@ window(const struct flight *f)
 	return most > WINDOW_TIGHT && is_tight(f) ? WINDOW_TIGHT : most;
 }
 
-/* What the slowest reader is done with. */
-static uint64_t
-slowest(const struct flight *f)
-{
-	uint64_t least = f->total;
-	for (const struct flight_reader *r = f->readers; r; r = r->next)
-		if (r->at < least)
-			least = r->at;
-	return least;
-}
-
 /* Lets go what every reader is done with, once the body is too large to be kept; tells a waiting
  * leader when that made room. Under the lock. */
 static void
@@ -415,17 +196,8 @@ trim(struct flight *f)
 {
 	if (!f->windowed)
 		return;
-	uint64_t least = slowest(f);
-	unsigned n = 0;
-	while (n < f->count) {
-		struct piece *p = &f->pieces[f->first + n];
-		bool open = n + 1 == f->count && p->block->n < p->block->cap;
-		if (open || p->at + p->block->n > least)
-			break;
-		n++;
-	}
-	drop_pieces(f, n);
-	if (f->leader_waits && f->total - least <= window(f) / 2) {
+	window_trim(&f->window);
+	if (f->leader_waits && window_behind(&f->window) <= window(f) / 2) {
 		f->leader_waits = false;
 		wake_leader(f);
 	}
@@ -440,9 +212,11 @@ flight_leave(struct flight_reader **rp)
 		return;
 	struct flight *f = r->flight;
 	pthread_mutex_lock(&f->lock);
-	*r->prev = r->next;
-	if (r->next)
-		r->next->prev = r->prev;
+	if (r->armed)
+		TAILQ_REMOVE(&f->armed, r, link);
+	else
+		TAILQ_REMOVE(&f->busy, r, link);
+	window_leave(&f->window, &r->mark);
 	r->left = true;
 	f->reader_count--;
 	trim(f);
@@ -497,62 +271,59 @@ flight_interim(struct flight *f, struct str head)
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* Those who wait for the fetches that f overtook. good: f has an answer for them; else the next of
+ * them may try at once. */
+static void
+tell_overtaken(struct flight *g, bool good)
+{
+	while (g) { /* a reference */
+		pthread_mutex_lock(&g->lock);
+		if (good)
+			g->overtaken = true;
+		else
+			g->next_try_ms = 0;
+		if (flight_state(g) == FLIGHT_WAITING)
+			wake_readers(g);
+		struct flight *next = g->before ? flight_ref(g->before) : NULL;
+		pthread_mutex_unlock(&g->lock);
+		flight_unref(&g);
+		g = next;
+	}
+}
+
 void
 flight_publish(struct flight *f, struct flight_head *head)
 {
+	bool good = head->status < 400 || head->storable;
 	pthread_mutex_lock(&f->lock);
 	assert(atomic_load(&f->state) == FLIGHT_WAITING);
 	f->head = *head;
 	*head = (struct flight_head){0};
 	atomic_store_explicit(&f->state, FLIGHT_ARRIVING, memory_order_release);
 	wake_readers(f);
+	struct flight *before = f->before ? flight_ref(f->before) : NULL;
 	pthread_mutex_unlock(&f->lock);
+	tell_overtaken(before, good);
 }
 
-/* The block that takes the next bytes, made when the last one is full. */
-static struct block *
-open_block(struct flight *f)
+/* How large a block for the next bytes is. */
+static uint32_t
+block_bytes(const struct flight *f)
 {
-	if (f->count) {
-		struct block *last = f->pieces[f->first + f->count - 1].block;
-		if (last->n < last->cap)
-			return last;
-	}
-	uint64_t whole = f->head.body_bytes, left = whole - f->total;
-	uint32_t cap = f->total ? BLOCK_NEXT : BLOCK_FIRST;
+	uint64_t whole = f->head.body_bytes, left = whole - f->window.total;
+	uint32_t cap = f->window.total ? BLOCK_NEXT : BLOCK_FIRST;
 	if (whole != UINT64_MAX && left <= BLOCK_EXACT)
 		cap = left ? (uint32_t)left : 1;
 	else if (whole != UINT64_MAX)
 		cap = BLOCK_NEXT;
-	if (cap > BLOCK_FIRST && is_tight(f))
-		cap = BLOCK_FIRST;
-	if (f->first + f->count == f->cap) {
-		if (f->first) {
-			memmove(f->pieces, f->pieces + f->first, f->count * sizeof *f->pieces);
-			f->first = 0;
-		} else {
-			f->cap = f->cap ? f->cap * 2 : 4;
-			f->pieces = mem_realloc(f->pieces, f->cap * sizeof *f->pieces);
-		}
-	}
-	struct block *b = block_create(cap);
-	f->pieces[f->first + f->count++] = (struct piece){f->total, b};
-	atomic_fetch_add_explicit(&f->all->bytes, cap, memory_order_relaxed);
-	return b;
+	return cap > BLOCK_FIRST && is_tight(f) ? BLOCK_FIRST : cap;
 }
 
 /* Under the lock. */
 static void
 take(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at, uint32_t *got)
 {
-	struct block *b = open_block(f);
-	uint32_t room = b->cap - b->n;
-	*got = n < room ? (uint32_t)n : room;
-	*at = b->n;
-	*filled = b;
-	memcpy(b->p + b->n, p, *got);
-	b->n += *got;
-	f->total += *got;
+	*filled = window_add(&f->window, p, n, block_bytes(f), at, got);
 	wake_readers(f);
 }
 
@@ -561,21 +332,65 @@ static bool
 outgrows(const struct flight *f, size_t n)
 {
 	const struct flights_options *o = &f->all->o;
-	uint64_t whole = f->head.body_bytes;
-	return f->total + n > o->retain_bytes || (whole != UINT64_MAX && whole > o->retain_bytes) ||
-	       (f->total && is_tight(f));
+	uint64_t whole = f->head.body_bytes, total = f->window.total;
+	return total + n > o->retain_bytes || (whole != UINT64_MAX && whole > o->retain_bytes) ||
+	       (total && is_tight(f));
+}
+
+/* Somebody has read everything and waits for more. */
+static bool
+somebody_starves(const struct flight *f)
+{
+	const struct flight_reader *r;
+	TAILQ_FOREACH (r, &f->armed, link)
+		if (!window_lost(&f->window, &r->mark))
+			return true;
+	return false;
+}
+
+/* The window is full: of the time since it was found so, fast readers lost what they spent waiting.
+ */
+static void
+count_loss(struct flight *f, int64_t now_ms)
+{
+	if (f->refused_ms && somebody_starves(f))
+		f->lost_ms += now_ms - f->refused_ms;
+	f->refused_ms = 0;
+}
+
+static bool
+is_full(const struct flight *f)
+{
+	return f->windowed && f->reader_count && window_behind(&f->window) >= window(f);
+}
+
+/* Under the lock: those in whose favour fast readers have waited long enough are left behind. They
+ * are told when the body has come to its end, or now when it is kept nowhere. */
+static void
+leave_behind(struct flight *f, int64_t now_ms)
+{
+	count_loss(f, now_ms);
+	if (!somebody_starves(f) || f->lost_ms <= LOSS_MS + (now_ms - f->begun_ms) / LOSS_PART)
+		return;
+	while (is_full(f) && window_shed(&f->window))
+		window_trim(&f->window);
 }
 
 bool
-flight_append(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
-	      uint32_t *got)
+flight_append(struct flight *f, const char *p, size_t n, int64_t now_ms, struct block **filled,
+	      uint32_t *at, uint32_t *got)
 {
 	pthread_mutex_lock(&f->lock);
 	f->windowed = f->windowed || outgrows(f, n);
 	trim(f);
-	bool full = f->windowed && f->reader_count && f->total - slowest(f) >= window(f);
+	if (is_full(f))
+		leave_behind(f, now_ms);
+	else if (f->refused_ms)
+		count_loss(f, now_ms);
+	bool full = is_full(f);
+	f->leader_waits = full;
 	if (full)
-		f->leader_waits = true;
+		f->refused_ms = now_ms;
 	else
 		take(f, p, n, filled, at, got);
 	pthread_mutex_unlock(&f->lock);
@@ -592,42 +407,64 @@ flight_append_now(struct flight *f, const char *p, size_t n, struct block **fill
 }
 
 static void
-finish(struct flight *f, enum flight_state state, int status, const char *word)
+finish(struct flight *f, enum flight_state state, int status, const char *word, uint64_t blame)
 {
 	pthread_mutex_lock(&f->lock);
+	f->fail_blame = blame;
+	struct flight *before = f->before;
+	f->before = NULL;
 	f->fail_status = status;
 	f->fail_word = word;
 	atomic_store_explicit(&f->state, (int)state, memory_order_release);
 	wake_readers(f);
 	pthread_mutex_unlock(&f->lock);
+	if (state == FLIGHT_FAILED)
+		tell_overtaken(before, false);
+	else
+		flight_unref(&before);
 }
 
 void
-flight_end(struct flight *f)
+flight_end(struct flight *f, struct object *stored)
 {
-	finish(f, FLIGHT_WHOLE, 0, NULL);
+	f->stored = stored; /* read only once the state says so */
+	finish(f, FLIGHT_WHOLE, 0, NULL, 0);
+}
+
+struct object *
+flight_stored(struct flight *f)
+{
+	assert(flight_state(f) == FLIGHT_WHOLE);
+	return f->stored;
 }
 
 void
-flight_fail(struct flight *f, int status, const char *word)
+flight_fail(struct flight *f, int status, const char *word, uint64_t blame)
 {
-	finish(f, FLIGHT_FAILED, status, word);
+	finish(f, FLIGHT_FAILED, status, word, blame);
 }
 
 void
-flight_close(struct flight *f)
+flight_want(struct flight *f)
 {
-	struct shard *s = shard_of(f->all, f->hash);
-	struct flight *gone = NULL;
-	pthread_mutex_lock(&s->lock);
-	if (f->in_table) {
-		struct flight **at = &s->first;
-		while (*at != f)
-			at = &(*at)->next;
-		gone = take_out(at);
-	}
-	pthread_mutex_unlock(&s->lock);
-	flight_unref(&gone);
+	pthread_mutex_lock(&f->lock);
+	f->wanted = true;
+	pthread_mutex_unlock(&f->lock);
+}
+
+bool
+flight_is_wanted(struct flight *f)
+{
+	pthread_mutex_lock(&f->lock);
+	bool yes = f->wanted;
+	pthread_mutex_unlock(&f->lock);
+	return yes;
+}
+
+int64_t
+flight_begun_ms(const struct flight *f)
+{
+	return f->begun_ms;
 }
 
 unsigned
@@ -648,19 +485,6 @@ flight_followers(struct flight *f)
 	return n;
 }
 
-void
-flight_invalidate(struct flights *fs, struct key_hash hash, struct str key)
-{
-	struct shard *s = shard_of(fs, hash);
-	struct flight *gone = NULL;
-	pthread_mutex_lock(&s->lock);
-	struct flight **at = find(s, hash, key);
-	if (*at)
-		gone = take_out(at);
-	pthread_mutex_unlock(&s->lock);
-	flight_unref(&gone);
-}
-
 /* ---- readers' view ------------------------------------------------------------------------- */
 
 enum flight_state
@@ -676,12 +500,22 @@ flight_head(struct flight *f)
 }
 
 void
-flight_failure(struct flight *f, int *status, const char **word)
+flight_failure(struct flight *f, int *status, const char **word, uint64_t *blame)
 {
 	pthread_mutex_lock(&f->lock);
+	*blame = f->fail_blame;
 	*status = f->fail_status;
 	*word = f->fail_word;
 	pthread_mutex_unlock(&f->lock);
+}
+
+bool
+flight_is_overtaken(struct flight *f)
+{
+	pthread_mutex_lock(&f->lock);
+	bool yes = f->overtaken;
+	pthread_mutex_unlock(&f->lock);
+	return yes;
 }
 
 void
@@ -694,19 +528,20 @@ flight_read_interim(struct flight_reader *r, struct buf *out)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* The piece that holds offset at; base <= at < total. */
-static const struct piece *
-piece_at(const struct flight *f, uint64_t at)
+/* What becomes of a reader that was left behind. */
+static enum flight_step
+lost_step(const struct flight *f, enum flight_state state)
 {
-	unsigned low = f->first, high = f->first + f->count;
-	while (high - low > 1) {
-		unsigned middle = low + (high - low) / 2;
-		if (f->pieces[middle].at <= at)
-			low = middle;
-		else
-			high = middle;
+	switch (state) {
+	case FLIGHT_WAITING:
+	case FLIGHT_ARRIVING:
+		return f->head.kept ? FLIGHT_LATER : FLIGHT_LOST;
+	case FLIGHT_WHOLE:
+		return f->stored ? FLIGHT_STORED : FLIGHT_LOST;
+	case FLIGHT_FAILED:
+		break;
 	}
-	return &f->pieces[low];
+	return FLIGHT_CUT;
 }
 
 enum flight_step
@@ -716,10 +551,10 @@ flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n, str
 	enum flight_step step;
 	pthread_mutex_lock(&f->lock);
 	enum flight_state state = flight_state(f);
-	if (at < f->base) {
-		step = FLIGHT_CUT;
-	} else if (at < f->total) {
-		const struct piece *piece = piece_at(f, at);
+	if (at < f->window.base) {
+		step = lost_step(f, state);
+	} else if (at < f->window.total) {
+		const struct piece *piece = window_find(&f->window, at);
 		size_t skip = (size_t)(at - piece->at);
 		*block = block_ref(piece->block);
 		*p = piece->block->p + skip;
@@ -730,6 +565,8 @@ flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n, str
 		       : state == FLIGHT_FAILED ? FLIGHT_CUT
 						: FLIGHT_LATER;
 	}
+	if (step == FLIGHT_LATER)
+		arm(r);
 	pthread_mutex_unlock(&f->lock);
 	return step;
 }
@@ -739,7 +576,7 @@ flight_done_until(struct flight_reader *r, uint64_t at)
 {
 	struct flight *f = r->flight;
 	pthread_mutex_lock(&f->lock);
-	r->at = at;
+	window_move(&f->window, &r->mark, at);
 	trim(f);
 	pthread_mutex_unlock(&f->lock);
 }

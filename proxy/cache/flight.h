@@ -2,7 +2,7 @@
  * read by everybody who asked for the same key while it arrives.
  *
  *	leader (one worker)                     readers (any worker)
- *	flight_enter -> true
+ *	flights_enter -> true
  *	flight_publish ------- head -------->   flight_state, flight_head
  *	flight_append  ------- blocks ------>   flight_read ... flight_done_until
  *	flight_end / flight_fail ---------->    BODY end / cut
@@ -11,8 +11,11 @@
  *           over all flights); beyond, only a window (window_bytes) between its slowest reader and
  *           its leader, who is told to pause. When all flights together hold more than total_bytes,
  *           the window is 64 KiB. So the bound is about total_bytes + flights * 64 KiB, whatever
- *the size of the bodies or the slowness of the readers. Threads   any; one mutex per flight, one
- *per table shard. Wakes arrive as letters at home.
+ *           the size of the bodies or the slowness of the readers.
+ * Pace      a reader that has read everything waits for a slower one at most 250 ms and an eighth
+ *           of the flight's time, all together; then the slowest are left behind (FLIGHT_LOST).
+ * Units     ms of one monotonic clock, which is an argument.
+ * Threads   any; one mutex per flight, one per table shard. Wakes arrive as letters at home.
  */
 #ifndef CACHE_FLIGHT_H
 #define CACHE_FLIGHT_H
@@ -44,11 +47,12 @@ struct flight_head {
 	struct object *object; /* 304: the refreshed object to answer with; a reference */
 	int status;	       /* of the origin's answer */
 	bool storable;
-	bool stored;	/* being written to disk */
-	bool too_large; /* to be kept while it arrives: for its leader alone */
+	bool stored; /* being written to disk */
+	bool kept;   /* being stored, in RAM or on disk: it can be read from there at the end */
 	enum admission verdict;
 	bool has_age;	     /* the origin's answer had an Age: it came from a cache itself */
 	uint64_t body_bytes; /* UINT64_MAX: not known */
+	uint64_t blame;	     /* of an error: see flight_fail */
 };
 
 enum flight_state {
@@ -63,15 +67,22 @@ typedef void flight_wake_fn(void *ctx);
 
 /* Joins the flight of the key or begins one: true when the caller leads it (and must fetch). Either
  * way *reader is the caller's place in it. wake is called on home's thread when there is news. */
-bool flight_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
-		  flight_wake_fn *wake, void *ctx, struct flight_reader **reader);
+bool flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
+		   flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader);
 /* Whether one is in the air that might be joined. */
-bool flight_is_there(struct flights *fs, struct key_hash hash, struct str key);
+bool flights_has(struct flights *fs, struct key_hash hash, struct str key);
+/* The leader takes its time: *reader's owner, who follows, leads a second fetch of the same key
+ * instead, and whoever comes joins that one. *reader is then its place there. False when it is not
+ * its turn: one second try at a time, each twice as long after the one before it. Those who stay
+ * are told when the second fetch has an answer to share (flight_is_overtaken). */
+bool flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
+		      int64_t patience_ms);
 /* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */
-struct flight *flight_lead(struct flights *fs, struct key_hash hash, struct str key);
-/* A flight of one: nobody can join it. */
-struct flight_reader *
-flight_enter_alone(struct flights *fs, struct mailbox *home, flight_wake_fn *wake, void *ctx);
+struct flight *
+flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms);
+/* A flight of one: nobody can join it. Its body begins at offset at. */
+struct flight_reader *flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home,
+					  flight_wake_fn *wake, void *ctx, int64_t now_ms);
 /* No more wakes; *reader becomes NULL. */
 void flight_leave(struct flight_reader **reader);
 
@@ -88,39 +99,54 @@ void flight_drop_leader(struct flight *f);
 void flight_interim(struct flight *f, struct str head); /* a 1xx for who is here from the start */
 void flight_publish(struct flight *f, struct flight_head *head); /* takes what head owns */
 /* Adds body bytes; false when the window is full: nothing was taken, pause until woken. *filled is
- * set to a block (borrowed) that holds the bytes at *at, to hand to a cache write. */
-bool flight_append(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at,
-		   uint32_t *got);
+ * set to a block (borrowed) that holds the bytes at *at, to hand to a cache write. Ask again after
+ * FLIGHT_ASK_MS too: who is too slow is then left behind. */
+enum { FLIGHT_ASK_MS = 100 };
+bool flight_append(struct flight *f, const char *p, size_t n, int64_t now_ms, struct block **filled,
+		   uint32_t *at, uint32_t *got);
 /* The same for bytes that are at hand and few: never refused. */
 void flight_append_now(struct flight *f, const char *p, size_t n, struct block **filled,
 		       uint32_t *at, uint32_t *got);
-void flight_end(struct flight *f);
-/* status and word: what a client without a head is told (static strings). */
-void flight_fail(struct flight *f, int status, const char *word);
+/* stored: what it has become in the cache, a reference that is taken over, or NULL. */
+void flight_end(struct flight *f, struct object *stored);
+/* status and word: what a client without a head is told (static strings); status 0: the leader left
+ * without asking to the end. blame: what tells the leader's request from others, where the failure
+ * may be that request's own; 0: it was nobody's. */
+void flight_fail(struct flight *f, int status, const char *word, uint64_t blame);
+/* The fetch is worth going on with when nobody reads it. */
+void flight_want(struct flight *f);
 /* Nobody new joins from here on: the answer cannot be shared, or is now found in the cache. */
-void flight_close(struct flight *f);
+void flights_close(struct flight *f);
 unsigned flight_readers(struct flight *f);
+bool flight_is_wanted(struct flight *f);
+int64_t flight_begun_ms(const struct flight *f);
 /* How many ever joined behind the leader. */
 unsigned flight_followers(struct flight *f);
 /* The object under this key was invalidated: nobody joins what is in the air. */
-void flight_invalidate(struct flights *fs, struct key_hash hash, struct str key);
+void flights_invalidate(struct flights *fs, struct key_hash hash, struct str key);
 
 /* ---- the reader's side --------------------------------------------------------------------- */
 
 enum flight_state flight_state(struct flight *f);
 const struct flight_head *flight_head(struct flight *f); /* from FLIGHT_ARRIVING on */
-void flight_failure(struct flight *f, int *status, const char **word);
+void flight_failure(struct flight *f, int *status, const char **word, uint64_t *blame);
+/* A second fetch of the key has an answer: ask again. */
+bool flight_is_overtaken(struct flight *f);
 /* Interim heads not read yet, appended to out. */
 void flight_read_interim(struct flight_reader *r, struct buf *out);
 
 enum flight_step {
-	FLIGHT_READY, /* *p, *n: bytes at the asked offset, kept alive by *block (a reference) */
-	FLIGHT_LATER, /* a wake will come */
-	FLIGHT_OVER,  /* at is the end of a whole body */
-	FLIGHT_CUT    /* the body ended early, or the offset is gone */
+	FLIGHT_READY,  /* *p, *n: bytes at the asked offset, kept alive by *block (a reference) */
+	FLIGHT_LATER,  /* a wake will come */
+	FLIGHT_OVER,   /* at is the end of a whole body */
+	FLIGHT_STORED, /* left behind; flight_stored has the whole */
+	FLIGHT_LOST,   /* left behind, and it is nowhere else */
+	FLIGHT_CUT     /* the body ended early */
 };
 enum flight_step
 flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n, struct block **block);
+/* The object of FLIGHT_STORED; borrowed, as long as the flight. */
+struct object *flight_stored(struct flight *f);
 /* Bytes before at are of no more use to this reader. */
 void flight_done_until(struct flight_reader *r, uint64_t at);
 

@@ -29,10 +29,16 @@ enum { SPARE_MAX = 64, SPARE_BYTES = 40 << 10 };
  * other connections have their turn. */
 enum { READ_BYTES = 32 << 10, SEND_BYTES = 16 << 10, ROUNDS = 8 };
 
+/* Requests with a body queue apart: slow bodies hold at most half of the connections. */
+enum { QUEUE_PLAIN, QUEUE_UPLOAD, QUEUES };
+
+TAILQ_HEAD(todo, fetch);
+
 struct site { /* an origin as this worker uses it */
 	struct pool pool;
 	struct fetcher *fetcher;
-	TAILQ_HEAD(, fetch) waiting; /* for a lane, the oldest first */
+	struct todo waiting[QUEUES]; /* for a lane, the oldest first */
+	unsigned uploading;	     /* fetches that have a lane and a body still to send */
 	struct event patience;	     /* when that one has waited too long */
 	LIST_ENTRY(site) next;
 };
@@ -40,7 +46,7 @@ struct site { /* an origin as this worker uses it */
 struct fetcher {
 	struct event_base *base;
 	struct event *run;
-	TAILQ_HEAD(todo, fetch) todo; /* what run has to look at */
+	struct todo todo; /* what run has to look at */
 	unsigned todo_count;
 	unsigned active;
 	LIST_HEAD(, site) sites;
@@ -68,6 +74,7 @@ struct fetch {
 	bool idempotent, to_head;
 
 	bool listed, waiting;	       /* in todo; in site->waiting */
+	bool upload, uploading;	       /* has a body to send; is counted in site->uploading */
 	bool want_resume, want_send;   /* what todo is about, once it has a lane */
 	bool recv_paused, send_paused; /* by the caller */
 	bool inside;		       /* one of the callbacks below runs, or may */
@@ -150,7 +157,7 @@ static void
 wait_no_more(struct fetch *f)
 {
 	if (f->waiting)
-		TAILQ_REMOVE(&f->site->waiting, f, link);
+		TAILQ_REMOVE(&f->site->waiting[f->upload], f, link);
 	f->waiting = false;
 }
 
@@ -161,12 +168,40 @@ leaves_it_clean(const struct fetch *f)
 	return f->over && f->end == FETCH_OK && f->sent && f->held.n == 0 && reply_keeps(&f->reply);
 }
 
+/* Half of the connections, and one at least. */
+static bool
+may_upload(const struct site *s)
+{
+	unsigned half = s->pool.origin->max_connections / 2;
+	return s->uploading < (half ? half : 1);
+}
+
+/* Of those who wait, and may go when a lane is free, the oldest. */
+static struct fetch *
+next_waiting(const struct site *s, bool uploads)
+{
+	struct fetch *plain = TAILQ_FIRST(&s->waiting[QUEUE_PLAIN]);
+	struct fetch *upload = uploads ? TAILQ_FIRST(&s->waiting[QUEUE_UPLOAD]) : NULL;
+	return !upload || (plain && plain->start_us <= upload->start_us) ? plain : upload;
+}
+
 static void
 call_next(struct site *s)
 {
-	struct fetch *first = TAILQ_FIRST(&s->waiting);
+	struct fetch *first = next_waiting(s, may_upload(s));
 	if (first)
 		todo_add(first);
+}
+
+/* Its body is out, or it ends: another upload may begin. */
+static void
+upload_no_more(struct fetch *f)
+{
+	if (!f->uploading)
+		return;
+	f->uploading = false;
+	f->site->uploading--;
+	call_next(f->site);
 }
 
 static void
@@ -191,6 +226,7 @@ leave(struct fetch *f)
 	bool called = f->waiting && f->listed; /* to a lane, which is now the next one's */
 	todo_remove(f);
 	wait_no_more(f);
+	upload_no_more(f);
 	if (f->lane)
 		give_lane_back(f);
 	else if (called)
@@ -295,7 +331,7 @@ on_wake(struct lane *l)
 static void
 wait_for_first(struct site *s)
 {
-	struct fetch *f = TAILQ_FIRST(&s->waiting);
+	struct fetch *f = next_waiting(s, true);
 	if (!f)
 		return;
 	int64_t us = f->start_us + s->pool.origin->connect_timeout_ms * 1000 - now_us();
@@ -309,7 +345,7 @@ static void
 on_patience(evutil_socket_t fd, short what, void *arg)
 {
 	struct site *s = arg;
-	struct fetch *f = TAILQ_FIRST(&s->waiting);
+	struct fetch *f = next_waiting(s, true);
 	(void)fd;
 	(void)what;
 	if (f && f->start_us + s->pool.origin->connect_timeout_ms * 1000 <= now_us())
@@ -581,6 +617,8 @@ settle(struct fetch *f)
 		try_again(f);
 		return;
 	}
+	if (f->sent)
+		upload_no_more(f);
 	if (f->moved) {
 		f->moved = false;
 		f->moved_ms = lane_now_ms();
@@ -636,7 +674,7 @@ wait_for_lane(struct fetch *f)
 {
 	struct site *s = f->site;
 	if (!f->waiting)
-		TAILQ_INSERT_TAIL(&s->waiting, f, link);
+		TAILQ_INSERT_TAIL(&s->waiting[f->upload], f, link);
 	f->waiting = true;
 	if (!evtimer_pending(&s->patience, NULL))
 		wait_for_first(s);
@@ -645,12 +683,15 @@ wait_for_lane(struct fetch *f)
 static void
 begin(struct fetch *f)
 {
-	struct lane *l = pool_take(&f->site->pool);
+	struct site *s = f->site;
+	struct lane *l = f->upload && !may_upload(s) ? NULL : pool_take(&s->pool, f->idempotent);
 	if (!l) {
 		wait_for_lane(f);
 		return;
 	}
 	wait_no_more(f);
+	f->uploading = f->upload;
+	s->uploading += f->upload;
 	f->lane = l;
 	l->user = f;
 	f->dialed_ms = lane_now_ms();
@@ -743,7 +784,8 @@ site_of(struct fetcher *fr, const struct origin *o)
 			return s;
 	s = NEW(struct site);
 	s->fetcher = fr;
-	TAILQ_INIT(&s->waiting);
+	for (int i = 0; i < QUEUES; i++)
+		TAILQ_INIT(&s->waiting[i]);
 	evtimer_assign(&s->patience, fr->base, on_patience, s);
 	pool_init(&s->pool, o, fr->base, &owner);
 	LIST_INSERT_HEAD(&fr->sites, s, next);
@@ -766,7 +808,7 @@ fetcher_destroy(struct fetcher **pf)
 				fetch_cancel(&f);
 		}
 	LIST_FOREACH (s, &fr->sites, next)
-		while ((f = TAILQ_FIRST(&s->waiting)))
+		while ((f = next_waiting(s, true)))
 			fetch_cancel(&f);
 	while ((f = TAILQ_FIRST(&fr->todo)))
 		fetch_cancel(&f);
@@ -798,6 +840,8 @@ fetch_start(struct fetcher *fr, const struct fetch_request *r, const struct fetc
 	f->to_head = str_eq(r->method, STR("HEAD"));
 	f->framing = f->to_head ? FRAMING_NONE : r->framing;
 	f->send_left = r->content_length;
+	f->upload = f->framing == FRAMING_CHUNKED ||
+		    (f->framing == FRAMING_LENGTH && r->content_length);
 	f->idempotent = r->idempotent;
 	f->replays =
 		r->idempotent && r->framing == FRAMING_LENGTH && r->content_length <= REPLAY_BYTES;

@@ -33,12 +33,13 @@ struct origin_options {
 	/* Host sent to the origin; NULL: the client's is passed. The name in TLS (SNI, certificate)
 	 * is the one in the URL; where that is an address, this one. */
 	const char *host;
-	const char *ca_file;	  /* NULL: the system's */
-	bool insecure;		  /* do not verify the certificate */
-	long connect_timeout_ms;  /* 0: 5000; for a free connection, and again to open one (DNS and
-				     TLS too) */
-	long read_timeout_ms;	  /* 0: 60000; without a byte from the origin, head or body */
-	unsigned max_connections; /* per worker; 0: 256; further fetches queue */
+	const char *ca_file;	 /* NULL: the system's */
+	bool insecure;		 /* do not verify the certificate */
+	long connect_timeout_ms; /* 0: 5000; for a free connection, and again to open one (DNS and
+				    TLS too) */
+	long read_timeout_ms;	 /* 0: 60000; without a byte from the origin, head or body */
+	/* per worker; 0: 256; further fetches queue. Those that send a body hold at most half. */
+	unsigned max_connections;
 };
 /* Checks and keeps copies. NULL and a sentence in err on a bad URL or unreadable CA file. */
 struct origin *origin_create(const struct origin_options *o, char *err, size_t err_bytes);

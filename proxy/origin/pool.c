@@ -4,6 +4,8 @@
 #include "proxy/origin/origin.h"
 
 #include <assert.h>
+#include <event2/event.h>
+#include <sys/time.h>
 
 /* Origins close idle connections after 60 to 75 s as a rule; ours go first. */
 enum { STALLED_TIMES = 16, IDLE_MS = 55 * 1000 };
@@ -43,13 +45,29 @@ pool_open(struct pool *p)
 	return l;
 }
 
+/* When this turn of the event loop began. */
+static struct timeval
+turn_of(const struct pool *p)
+{
+	struct timeval tv = {0};
+	event_base_gettimeofday_cached(p->base, &tv);
+	return tv;
+}
+
+static bool
+is_watched(const struct pool *p, const struct lane *l)
+{
+	struct timeval now = turn_of(p);
+	return timercmp(&l->idle_turn, &now, !=);
+}
+
 struct lane *
-pool_take(struct pool *p)
+pool_take(struct pool *p, bool again)
 {
 	struct lane *l;
 	while ((l = TAILQ_FIRST(&p->idle))) {
 		TAILQ_REMOVE(&p->idle, l, idle);
-		if (lane_is_clean(l))
+		if ((again && is_watched(p, l)) || lane_is_clean(l))
 			return l;
 		pool_close(l);
 	}
@@ -61,7 +79,8 @@ pool_keep(struct lane *l)
 {
 	l->user = NULL;
 	l->used = true;
-	l->idle_since_ms = lane_now_ms();
+	l->idle_since_ms = now_exact_ms();
+	l->idle_turn = turn_of(l->pool);
 	lane_wake_at(l, l->idle_since_ms + IDLE_MS);
 	TAILQ_INSERT_HEAD(&l->pool->idle, l, idle);
 }

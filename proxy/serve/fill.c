@@ -9,6 +9,7 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
 #include "proxy/http/h1_parse.h"
 
@@ -97,9 +98,10 @@ fill_free(struct fill *f)
 	if (f->next)
 		f->next->prev = f->prev;
 	fill_drop_feeder(f);
+	alarm_cancel(&f->serve->alarms, &f->ask_again);
 	keep_no_write(f);
 	keep_end_turn(f);
-	flight_close(f->flight);
+	flights_close(f->flight);
 	flight_drop_leader(f->flight);
 	flight_unref(&f->flight);
 	object_unref(&f->object);
@@ -180,6 +182,13 @@ set_out(struct fill *f)
 	go(f);
 }
 
+/* What tells this request from others, when it may have failed by its own fault. */
+static uint64_t
+blame_of(const struct fill *f)
+{
+	return herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
+}
+
 /* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
 void
 fill_abandon(struct fill *f, int status, const char *word)
@@ -187,7 +196,7 @@ fill_abandon(struct fill *f, int status, const char *word)
 	if (f->fetch)
 		fetch_cancel(&f->fetch);
 	if (!f->whole)
-		flight_fail(f->flight, status, word);
+		flight_fail(f->flight, status, word, blame_of(f));
 	fill_free(f);
 }
 
@@ -198,7 +207,8 @@ on_leader_wake(void *ctx)
 	struct fill *f = ctx;
 	bool nearly_done =
 		f->write && f->expected != UINT64_MAX && f->expected - f->received <= FINISH_BYTES;
-	bool worth = f->background || f->whole || nearly_done || (f->write && f->sighting.writes);
+	bool worth = f->background || flight_is_wanted(f->flight) || f->whole || nearly_done ||
+		     (f->write && f->sighting.writes);
 	if (flight_readers(f->flight) == 0 && !worth) {
 		fill_abandon(f, 0, "abandoned");
 		return;
@@ -234,7 +244,8 @@ void
 fill_behind(struct txn *t, enum fill_kind kind)
 {
 	struct shelves *sh = t->serve->shelves;
-	struct flight *flight = flight_lead(sh->flights, t->key.hash, buf_str(&t->key.text));
+	struct flight *flight =
+		flights_lead(sh->flights, t->key.hash, buf_str(&t->key.text), now_ms());
 	if (!flight)
 		return;
 	struct fill *f = fill_new(t, kind, flight);
@@ -272,10 +283,8 @@ whole(struct fill *f)
 	if (f->whole)
 		return;
 	f->whole = true;
-	if (f->write)
-		keep_commit(f);
-	flight_end(f->flight);
-	flight_close(f->flight);
+	flight_end(f->flight, f->write ? keep_commit(f) : NULL);
+	flights_close(f->flight);
 }
 
 /* Some of the body is here: the part may be next, and that may be all. f may be gone then. */
@@ -339,6 +348,14 @@ on_head(void *ctx, struct str head)
 	came(f);
 }
 
+static void
+on_ask_again(struct alarm *a)
+{
+	struct fill *f = (struct fill *)((char *)a - offsetof(struct fill, ask_again));
+	if (f->fetch)
+		fetch_resume(f->fetch);
+}
+
 static bool
 on_body(void *ctx, const char *p, size_t n)
 {
@@ -346,8 +363,13 @@ on_body(void *ctx, const char *p, size_t n)
 	while (f->taken < n) {
 		struct block *block;
 		uint32_t at, got;
-		if (!flight_append(f->flight, p + f->taken, n - f->taken, &block, &at, &got))
+		if (!flight_append(f->flight, p + f->taken, n - f->taken, now_ms(), &block, &at,
+				   &got)) {
+			if (flight_readers(f->flight) > 1) /* one may be too slow for the others */
+				alarm_set(&f->serve->alarms, &f->ask_again,
+					  now_ms() + FLIGHT_ASK_MS, on_ask_again);
 			return false;
+		}
 		if (f->write)
 			cache_write_body(f->write, block, at, got);
 		f->taken += got;
@@ -369,6 +391,14 @@ ask_next_origin(struct fill *f, const struct fetch_result *r)
 		return false;
 	go(f);
 	return true;
+}
+
+/* The origin did not hear the request. */
+static bool
+no_request_causes(enum fetch_end end)
+{
+	return end == FETCH_DNS || end == FETCH_CONNECT || end == FETCH_CONNECT_TIMEOUT ||
+	       end == FETCH_TLS || end == FETCH_QUEUE_TIMEOUT;
 }
 
 static void
@@ -396,7 +426,7 @@ on_done(void *ctx, const struct fetch_result *r)
 	if (r->end != FETCH_ABORTED)
 		log_debug("origin %s: %s (%s) for %.*s", origin_url(origin_of(f)), r->word,
 			  r->detail ? r->detail : "", STR_ARG(f->rq.target));
-	flight_fail(f->flight, r->status, r->word);
+	flight_fail(f->flight, r->status, r->word, no_request_causes(r->end) ? 0 : blame_of(f));
 	fill_free(f);
 }
 

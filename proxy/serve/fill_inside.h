@@ -17,8 +17,9 @@ struct fill {
 	bool background; /* nobody waits */
 	struct flight *flight;
 	struct fetch *fetch;
-	struct txn *feeder; /* sends the request's body */
-	struct buf head;    /* of the request: rq's views point here */
+	struct alarm ask_again; /* the flight's window was full: is a reader too slow? */
+	struct txn *feeder;	/* sends the request's body */
+	struct buf head;	/* of the request: rq's views point here */
 	struct request rq;
 	const struct route *route;
 	struct outgoing outgoing; /* what the origin is sent */
@@ -87,8 +88,8 @@ void keep_validated(struct fill *f, const struct response *rs);
 void keep_end_turn(struct fill *f);
 /* keep.c: nothing is stored of what came so far. */
 void keep_no_write(struct fill *f);
-/* keep.c: the body is whole. */
-void keep_commit(struct fill *f);
+/* keep.c: the body is whole. What it has become, a reference, or NULL. */
+struct object *keep_commit(struct fill *f);
 /* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */
 void keep_invalidated(struct fill *f, const struct response *rs);
 /* keep.c: changes whenever what is stored under this primary key is forgotten. */

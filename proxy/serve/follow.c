@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/follow.h"
 
+#include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
 
@@ -10,13 +11,41 @@ enum { RESTARTS_MAX = 4 };
 
 /* ---- going to the origin ------------------------------------------------------------------- */
 
+static int64_t
+coalesce_ms(const struct txn *t)
+{
+	return (int64_t)t->settings->config->timeouts.coalesce_ms;
+}
+
+/* How long a fetch that we follow may take before one more is tried. */
+static int64_t
+patience_ms(const struct txn *t)
+{
+	return herd_patience_ms(upstream_usual_ms(t->serve->upstream), coalesce_ms(t));
+}
+
+/* We wait for the origin from now on, on our own or another's fetch. */
+static void
+set_limits(struct txn *t)
+{
+	int64_t now = now_ms(), begun = flight_begun_ms(flight_of(t->reader));
+	t->stale_at_ms = t->object && t->stale_ok
+				 ? begun + (int64_t)t->settings->config->cache.stale_after_ms
+				 : 0;
+	t->try_at_ms = t->leader ? 0 : now + patience_ms(t);
+	if (!t->leader && !t->follows_since_ms)
+		t->follows_since_ms = now;
+}
+
 void
 follow_alone(struct txn *t, enum fill_kind kind)
 {
 	flight_leave(&t->reader);
-	t->reader = flight_enter_alone(t->serve->shelves->flights, t->serve->mailbox, t->wake, t);
+	t->reader = flights_enter_alone(t->serve->shelves->flights, 0, t->serve->mailbox, t->wake,
+					t, now_ms());
 	t->leader = true;
 	txn_move(t, TXN_WAIT_FLIGHT);
+	set_limits(t);
 	fill_start(t, kind);
 }
 
@@ -36,8 +65,8 @@ follow_is_worth_the_whole(const struct txn *t)
 
 /* For this client alone. One who wants less is not made to pull the whole of what is not for the
  * store, or is on its way there. */
-void
-follow_own(struct txn *t)
+static void
+fetch_own(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	t->as_it_came = !t->object && policy_asks_for_less(&t->rq) &&
@@ -61,14 +90,15 @@ follow_together(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	enum fill_kind kind = t->object ? FILL_VALIDATE : FILL_MISS;
-	if (passes_has(sh->passes, t->key.hash, now_s())) {
-		follow_own(t);
+	if (passes_has(sh->passes, herd_pass_key(t->key.hash, &t->rq), now_s())) {
+		fetch_own(t);
 		return;
 	}
 	flight_leave(&t->reader);
-	t->leader = flight_enter(sh->flights, t->key.hash, buf_str(&t->key.text), t->serve->mailbox,
-				 t->wake, t, &t->reader);
+	t->leader = flights_enter(sh->flights, t->key.hash, buf_str(&t->key.text),
+				  t->serve->mailbox, t->wake, t, now_ms(), &t->reader);
 	txn_move(t, TXN_WAIT_FLIGHT);
+	set_limits(t);
 	if (t->leader && is_completed(t))
 		t->cs.fwd = "partial";
 	if (t->leader)
@@ -95,7 +125,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 {
 	*other_variant = false;
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
-	if (!h->object && (!h->storable || h->too_large))
+	if (!h->object && !h->storable)
 		return false;
 	if (!h->object && h->vary.n) { /* on more, perhaps, than the marker we met says */
 		struct buf mine = {0};
@@ -122,16 +152,51 @@ begin_again(struct txn *t)
 }
 
 static void
-serve_stale(struct txn *t)
+serve_stale(struct txn *t, const char *why)
 {
 	flight_leave(&t->reader);
 	t->answer = ANSWER_STALE;
 	sight_stored(t);
-	t->detail = "stale-if-error";
+	t->detail = why;
 	t->cs.hit = false;
 	t->cs.has_ttl = true;
 	t->cs.ttl = t->object->terms.lifetime - terms_age(&t->object->terms, now_s());
 	answer_object(t);
+}
+
+/* Whether the fetch that failed was asked for by a request that is ours in every field. */
+static bool
+is_ours(const struct txn *t, uint64_t blame)
+{
+	char ip[INET6_ADDRSTRLEN];
+	conn_peer(t->conn, ip);
+	return blame && blame == herd_blame(t->serve->shelves->seed, &t->rq, str_of(ip));
+}
+
+/* We followed; the leader's fetch came to this. HERD_SHARE, HERD_INHERIT: answer with it. */
+static enum herd_step
+follow_on(struct txn *t, struct herd_facts *f)
+{
+	f->met = t->failures_met;
+	f->waited_ms = now_ms() - t->follows_since_ms;
+	f->most_ms = coalesce_ms(t);
+	enum herd_step step = herd_decide(f);
+	t->failures_met += f->failed || f->status >= 400;
+	if (step == HERD_QUEUE)
+		begin_again(t);
+	else if (step == HERD_ALONE)
+		fetch_own(t);
+	return step;
+}
+
+/* A failure that is ours too. */
+static void
+answer_failure(struct txn *t, int status, const char *word)
+{
+	if (t->object && t->stale_ok)
+		serve_stale(t, "stale-if-error");
+	else
+		answer_error(t, status ? status : 502, word ? word : "aborted");
 }
 
 static void
@@ -139,21 +204,43 @@ on_failed_flight(struct txn *t)
 {
 	int status;
 	const char *word;
-	flight_failure(flight_of(t->reader), &status, &word);
+	uint64_t blame;
+	flight_failure(flight_of(t->reader), &status, &word, &blame);
 	if (t->fault) { /* the request's own body was at fault */
 		answer_fault(t, t->fault);
 		return;
 	}
 	bool handed_over = status == 0; /* the leader left without asking to the end */
-	if (handed_over && t->restarts < RESTARTS_MAX) {
+	if (t->leader && handed_over && t->restarts < RESTARTS_MAX) {
 		begin_again(t);
 		return;
 	}
-	if (t->object && t->stale_ok) {
-		serve_stale(t);
-		return;
+	struct herd_facts f = {.failed = true,
+			       .status = status,
+			       .blameless = blame == 0,
+			       .same = is_ours(t, blame)};
+	if (t->leader || follow_on(t, &f) == HERD_INHERIT)
+		answer_failure(t, status, word);
+}
+
+/* The head of a fetch that somebody else leads: true when it answers us. */
+static bool
+shares_head(struct txn *t, const struct flight_head *h)
+{
+	bool other_variant = false;
+	struct herd_facts f = {.shareable = is_for_us(t, h, &other_variant), .status = h->status};
+	if (other_variant && t->restarts < RESTARTS_MAX) {
+		begin_again(t);
+		return false;
 	}
-	answer_error(t, status ? status : 502, word ? word : "aborted");
+	if (!f.shareable && h->status >= 500)
+		f.same = is_ours(t, h->blame);
+	enum herd_step step = follow_on(t, &f);
+	if (step == HERD_INHERIT) {
+		t->cs.fwd_status = h->status;
+		answer_failure(t, h->status, "origin-error");
+	}
+	return step == HERD_SHARE;
 }
 
 static void
@@ -161,20 +248,52 @@ on_flight_head(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
 	const struct flight_head *h = flight_head(f);
-	if (t->object && t->stale_ok && policy_is_trouble(h->status)) {
+	if (t->leader && t->object && t->stale_ok && policy_is_trouble(h->status)) {
 		t->cs.fwd_status = h->status;
-		serve_stale(t);
+		serve_stale(t, "stale-if-error");
 		return;
 	}
-	bool other_variant = false;
-	if (!t->leader && !is_for_us(t, h, &other_variant)) {
-		if (other_variant && t->restarts < RESTARTS_MAX)
-			begin_again(t);
-		else
-			follow_own(t);
-		return;
+	if (t->leader || shares_head(t, h))
+		answer_flight(t);
+}
+
+static void
+on_alarm(struct alarm *a)
+{
+	struct txn *t = (struct txn *)((char *)a - offsetof(struct txn, alarm));
+	t->wake(t);
+}
+
+/* No head yet: is it time for something else? True when the transaction has moved on. */
+static bool
+waits_no_more(struct txn *t)
+{
+	struct flight *f = flight_of(t->reader);
+	if (!t->stale_at_ms && !t->try_at_ms)
+		return false;
+	int64_t now = now_ms();
+	if (t->stale_at_ms && now >= t->stale_at_ms) {
+		flight_want(f); /* it goes on, and refreshes the copy */
+		serve_stale(t, "stale-after");
+		return true;
 	}
-	answer_flight(t);
+	if (!t->leader && flight_is_overtaken(f)) {
+		begin_again(t);
+		return true;
+	}
+	if (!t->leader && now >= t->try_at_ms) {
+		int64_t patience = patience_ms(t);
+		t->leader = flights_overtake(t->serve->shelves->flights, &t->reader, now, patience);
+		t->try_at_ms = t->leader ? 0 : now + patience;
+		if (t->leader)
+			fill_start(t, t->object ? FILL_VALIDATE : FILL_MISS);
+	}
+	int64_t next = t->stale_at_ms;
+	if (t->try_at_ms && (!next || t->try_at_ms < next))
+		next = t->try_at_ms;
+	if (next)
+		alarm_set(&t->serve->alarms, &t->alarm, next, on_alarm);
+	return false;
 }
 
 bool
@@ -184,15 +303,17 @@ follow_run(struct txn *t)
 	enum flight_state s = flight_state(f);
 	if (t->leader && t->rq.minor >= 1)
 		flight_read_interim(t->reader, &t->out);
+	if (s == FLIGHT_WAITING && waits_no_more(t))
+		return true;
 	if (s == FLIGHT_WAITING) {
 		if (t->out.n > t->out_at)
 			answer_pump(t);
 		if (t->conn->waiting != WAIT_BODY || t->body_over)
-			if (t->conn->waiting != WAIT_FLIGHT)
-				conn_wait(t->conn, t->leader ? WAIT_NOTHING : WAIT_FLIGHT);
+			conn_wait(t->conn, WAIT_NOTHING);
 		return false;
 	}
 	conn_wait(t->conn, WAIT_NOTHING);
+	alarm_cancel(&t->serve->alarms, &t->alarm);
 	/* A flight that failed behind its head is answered, then cut off. */
 	if (s == FLIGHT_FAILED && flight_head(f)->status == 0)
 		on_failed_flight(t);

@@ -9,7 +9,6 @@
 /* Each moves the request to WAIT_FLIGHT. */
 void follow_pass(struct txn *t); /* for this client only: nothing is kept */
 void follow_alone(struct txn *t, enum fill_kind kind);
-void follow_own(struct txn *t); /* for this client first, but kept when it may be */
 /* For t->object's freshness or for the whole, together with whoever asks for the same. */
 void follow_together(struct txn *t);
 

@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/fill_inside.h"
 
+#include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
@@ -61,7 +62,7 @@ fill_forget(struct shelves *sh, struct key_hash hash, struct str key)
 	atomic_store(url_forgotten_at(sh, key), now_s());
 	bool had = cache_remove(sh->cache, hash, key);
 	had |= forget_part(sh, key);
-	flight_invalidate(sh->flights, hash, key);
+	flights_invalidate(sh->flights, hash, key);
 	baseline_remove(sh->baseline, hash);
 	return had;
 }
@@ -219,8 +220,8 @@ fill_is_writing(struct shelves *sh, struct key_hash hash)
 	return is_taken(atomic_load(&sh->writing[hash.lo % WRITING_SLOTS]));
 }
 
-/* Nobody follows a large body, so its clients fetch it side by side; one of them writes it. Should
- * that one's client be slow, the next to come after a while writes as well. */
+/* Who comes when the beginning of a large body is gone from its flight fetches it too; one of them
+ * writes it. Should that one's client be slow, the next to come after a while writes as well. */
 static bool
 takes_turn(struct fill *f)
 {
@@ -287,24 +288,31 @@ stands_in(const struct fill *f, int status, int64_t now)
 	       policy_reuse(&f->object->terms, &plain, &nothing, now).stale_on_error;
 }
 
+/* What its own directives brought is no news of what others would get. */
+static bool
+asks_to_reload(const struct request *r)
+{
+	return fields_has(&r->fields, FIELD_CACHE_CONTROL) || fields_has(&r->fields, FIELD_PRAGMA);
+}
+
 /* Would another request be answered with this as it is? Else followers fetch in parallel, and that
- * is remembered for a while. So do those of a body too large to be kept while it arrives: the
- * slowest of them would set the pace of all. */
+ * is remembered for a while. */
 static void
-remember_sharing(struct fill *f)
+remember_sharing(struct fill *f, int status)
 {
 	struct shelves *sh = f->serve->shelves;
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
-	if (f->storable && !is_large(f) &&
-	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
-		passes_forget(sh->passes, f->key.hash);
+	if (f->storable && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
+		passes_forget(sh->passes, herd_pass_key(f->key.hash, &f->rq));
 		return;
 	}
-	flight_close(f->flight);
-	if (!f->as_it_came && !f->keeps_old)
-		passes_remember(sh->passes, f->key.hash, now + PASSES_REMEMBER_S);
+	flights_close(f->flight);
+	/* An error is remembered by nobody: it may be this client's own. */
+	if (!f->as_it_came && !f->keeps_old && status < 400 && !asks_to_reload(&f->rq))
+		passes_remember(sh->passes, herd_pass_key(f->key.hash, &f->rq),
+				now + PASSES_REMEMBER_S);
 }
 
 /* What passes is asked for as the client wrote it; that is news of what lies under the key only
@@ -471,13 +479,15 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 		if (f->rq.method == METHOD_HEAD)
 			learn_from_head(f, rs, now);
 	}
-	h.too_large = is_large(f);
 	h.terms = f->terms;
 	h.storable = f->storable;
 	h.verdict = f->sighting.verdict;
+	if (rs->status >= 500)
+		h.blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
+	h.kept = f->write && f->storable;
 	h.stored = f->write && f->storable && f->sighting.writes;
 	if (f->kind != FILL_PASS)
-		remember_sharing(f);
+		remember_sharing(f, rs->status);
 	f->published = true;
 	flight_publish(f->flight, &h);
 }
@@ -554,11 +564,11 @@ keep_validated(struct fill *f, const struct response *rs)
 	h.storable = f->storable;
 	h.terms = h.object->terms;
 	buf_fini(&head);
-	remember_sharing(f);
+	remember_sharing(f, 304);
 	f->published = f->whole = true;
 	flight_publish(f->flight, &h);
-	flight_close(f->flight);
-	flight_end(f->flight);
+	flights_close(f->flight);
+	flight_end(f->flight, NULL);
 }
 
 /* Followers that came while it arrived were sightings too. */
@@ -573,13 +583,13 @@ is_seen_again(struct fill *f)
 }
 
 /* The write is complete: the object is there from now on. */
-void
+struct object *
 keep_commit(struct fill *f)
 {
 	struct shelves *sh = f->serve->shelves;
 	if (is_forgotten(f)) {
 		keep_no_write(f);
-		return;
+		return NULL;
 	}
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
@@ -592,11 +602,13 @@ keep_commit(struct fill *f)
 		forget_old(f);
 	else if (o && is_forgotten(f)) /* between the look and the write */
 		cache_remove(sh->cache, o->hash, o->key);
-	object_unref(&o);
-	if (f->keeps_part)
-		return;
+	if (f->keeps_part) {
+		object_unref(&o);
+		return NULL;
+	}
 	if (f->rq.method == METHOD_GET)
 		count_baseline(f, false, f->received);
 	if (!seen_again && f->sighting.verdict == ADMISSION_FIRST_SIGHT)
 		metrics_add(f->serve->metrics, METRIC_REFUSED_BYTES, f->received);
+	return o;
 }

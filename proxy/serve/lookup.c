@@ -52,7 +52,7 @@ is_unseen(const struct txn *t)
 {
 	const struct shelves *sh = t->serve->shelves;
 	return !follow_is_worth_the_whole(t) &&
-	       !flight_is_there(sh->flights, t->key.hash, buf_str(&t->key.text));
+	       !flights_has(sh->flights, t->key.hash, buf_str(&t->key.text));
 }
 
 /* Whether the part that was looked up answers: *want of *total. If not, but it is fresh, it stays

@@ -497,8 +497,21 @@ next_slice(struct txn *t)
 	}
 	if (t->multipart)
 		multipart_end(str_of(t->boundary), &t->out);
+	if (t->chunk_out)
+		buf_add_lit(&t->out, "0\r\n\r\n");
 	t->ended = true;
 	return PIECE_OVER;
+}
+
+/* The piece is a chunk of its own, where the length is not known. */
+static void
+frame_piece(struct txn *t)
+{
+	char line[24];
+	if (!t->chunk_out)
+		return;
+	buf_add(&t->out, line, chunked_size_line(line, t->piece_bytes));
+	t->tail = STR("\r\n");
 }
 
 static enum piece
@@ -520,6 +533,7 @@ piece_of_object(struct txn *t)
 		t->piece = t->read.p;
 		t->piece_bytes = t->read.n;
 		t->at += t->read.n;
+		frame_piece(t);
 		return PIECE_READY;
 	case BODY_LATER:
 		t->read_out = true;
@@ -529,6 +543,20 @@ piece_of_object(struct txn *t)
 	}
 	t->cut = true;
 	return PIECE_OVER;
+}
+
+/* The flight went on without this reader; what it has become in the cache has the rest. */
+static void
+go_on_from_object(struct txn *t)
+{
+	object_unref(&t->object);
+	t->object = object_ref(flight_stored(flight_of(t->reader)));
+	flight_leave(&t->reader);
+	t->from_flight = false;
+	t->from_object = true;
+	t->read.home = t->serve->mailbox;
+	if (t->until == UINT64_MAX)
+		t->until = t->object->body_bytes;
 }
 
 static enum piece
@@ -552,6 +580,13 @@ piece_of_flight(struct txn *t)
 			t->cut = true; /* cannot be: a flight that is whole has its length */
 		t->ended = true;
 		return PIECE_OVER;
+	case FLIGHT_STORED:
+		go_on_from_object(t);
+		return PIECE_READY;
+	case FLIGHT_LOST:
+		metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
+		t->cut = true;
+		return PIECE_OVER;
 	case FLIGHT_CUT:
 		t->cut = true;
 		return PIECE_OVER;
@@ -559,11 +594,7 @@ piece_of_flight(struct txn *t)
 	if (t->piece_bytes > t->until - t->at)
 		t->piece_bytes = (size_t)(t->until - t->at);
 	t->at += t->piece_bytes;
-	if (t->chunk_out) {
-		char line[24];
-		buf_add(&t->out, line, chunked_size_line(line, t->piece_bytes));
-		t->tail = STR("\r\n");
-	}
+	frame_piece(t);
 	return PIECE_READY;
 }
 

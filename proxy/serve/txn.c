@@ -98,6 +98,7 @@ let_go(struct txn *t)
 {
 	if (t->fill)
 		fill_body_gone(t->fill); /* clears t->fill */
+	alarm_cancel(&t->serve->alarms, &t->alarm);
 	flight_leave(&t->reader);
 	object_unref(&t->found);
 	object_unref(&t->object);
@@ -221,10 +222,6 @@ txn_run(struct txn *t)
 void
 txn_timeout(struct txn *t, enum waiting what)
 {
-	if (what == WAIT_FLIGHT && t->state == TXN_WAIT_FLIGHT && !t->leader) {
-		follow_own(t); /* waited long enough for another's fetch */
-		return;
-	}
 	if (what == WAIT_BODY) {
 		t->body_failed = true;
 		t->keep_alive = false;

@@ -299,19 +299,18 @@ SCENARIO("followers of a revalidation: all get the object, of an error all get t
 	}
 }
 
-SCENARIO_IN(60, "what is too large to be shared while it arrives is still written only once")
+SCENARIO_IN(60, "a body larger than a flight keeps is fetched and written once for all who come")
 {
 	enum { BYTES = 40 << 20, N = 4 };
-	struct barrier *half = barrier_new();
-	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_body = half,
-		    .hold_at = 1 << 20);
+	struct barrier *go = barrier_new();
+	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_head = go);
 	edge_yaml("admission:\n  sightings: 1\n");
 	edge_start("--disk", "512MiB");
 	struct call *call[N];
 	for (int i = 0; i < N; i++)
 		call[i] = call_get("/big");
-	barrier_arrivals(half, N);
-	barrier_open(half);
+	edge_wait_requests(N);
+	barrier_open(go);
 	char *want = pattern(5, BYTES);
 	for (int i = 0; i < N; i++) {
 		struct answer a = call_wait(call[i]);
@@ -322,6 +321,30 @@ SCENARIO_IN(60, "what is too large to be shared while it arrives is still writte
 	struct answer a = get("/big");
 	expect_hit(a);
 	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+	origin_expect_requests(1);
+}
+
+SCENARIO_IN(60, "late clients of a large body fetch it too; one of them writes it")
+{
+	enum { BYTES = 48 << 20, N = 3 };
+	struct barrier *end = barrier_new();
+	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_body = end,
+		    .hold_at = 40 << 20);
+	edge_yaml("admission:\n  sightings: 1\n");
+	edge_start("--disk", "512MiB");
+	struct call *call[N];
+	for (int i = 0; i < N; i++) {
+		call[i] = call_get("/big");
+		barrier_arrivals(end, i + 1);
+	}
+	barrier_open(end);
+	char *want = pattern(5, BYTES);
+	for (int i = 0; i < N; i++) {
+		struct answer a = call_wait(call[i]);
+		expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+	}
+	edge_wait_stat("disk.objects", 1);
+	expect_between(edge_stat("disk.written_bytes"), BYTES * 0.9, BYTES * 1.3);
 }
 
 SCENARIO(

@@ -295,3 +295,49 @@ SCENARIO("a HEAD of a stale object refreshes what is stored, it does not lose it
 	edge_expect_stat("flights.active", 0);
 	expect_hit(get("/x"));
 }
+
+SCENARIO("an origin that hangs: the stale copy is served after stale_after, then at once")
+{
+	struct barrier *hang = barrier_new();
+	origin_says("/x", .fields = "Cache-Control: max-age=1\r\n", .etag = "\"1\"", .body = "old");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "new",
+		    .hold_head = hang);
+	edge_start_yaml("cache:\n  stale_after: 400ms\n");
+	int64_t began = kit_now_ms();
+	get("/x");
+	wait_until(kit_now_ms() - began > 2100); /* whole seconds count */
+	began = kit_now_ms();
+	struct answer a = get("/x");
+	expect_between((double)(kit_now_ms() - began), 380, 5000);
+	expect_answer(a, 200, "old");
+	expect_verdict(a, "detail=stale-after");
+	/* The fetch is still on its way; who comes now does not wait anew. */
+	began = kit_now_ms();
+	a = get("/x");
+	expect_answer(a, 200, "old");
+	expect_verdict(a, "detail=stale-after");
+	expect_between((double)(kit_now_ms() - began), 0, 350);
+	expect_int(origin_requests(), 2);
+	/* And when it comes after all, it is the new copy. */
+	barrier_open(hang);
+	wait_until(strcmp(get("/x").body, "new") == 0);
+	expect_int(origin_requests(), 2);
+}
+
+SCENARIO("stale_after does not serve what may not be served stale")
+{
+	struct barrier *hang = barrier_new();
+	origin_says("/x", .fields = "Cache-Control: max-age=1, must-revalidate\r\nAge: 5\r\n",
+		    .etag = "\"1\"", .body = "old");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "new",
+		    .hold_head = hang);
+	edge_start_yaml("cache:\n  stale_after: 50ms\n");
+	get("/x");
+	struct call *call = call_get("/x");
+	barrier_arrivals(hang, 1);
+	struct call *other = call_with("GET", "/x", "X: y\r\n", NULL);
+	edge_wait_requests(3);
+	barrier_open(hang);
+	call_expect(call, 200, "new");
+	call_expect(other, 200, "new");
+}

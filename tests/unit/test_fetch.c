@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <curl/curl.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -845,6 +846,8 @@ START_TEST(bytes_of_nobodys_response_are_not_the_next_one)
 	get_ok(&d, false);
 	sem_post(&s.go);
 	sem_wait(&s.reached);
+	/* Fetches begin in callbacks, so the loop has looked at its connections before. */
+	event_base_loop(d.base, EVLOOP_NONBLOCK);
 	get_ok(&d, false);
 	desk_close(&d);
 	stage_end(&s);
@@ -1073,6 +1076,60 @@ START_TEST(a_lane_whose_next_has_left_goes_to_the_one_after)
 	ck_assert_int_eq(c[1].dones, 0);
 	for (int i = 0; i < COUNT(c); i++)
 		call_fini(&c[i]);
+	desk_close(&d);
+	stage_end(&s);
+}
+END_TEST
+
+/* Takes what comes and answers nothing; how many of the requests heard were GETs. */
+static int
+hear_all(struct stage *s, struct desk *d, int turns)
+{
+	static const struct timeval soon = {0, 2000};
+	int gets = 0;
+	for (int i = 0; i < turns; i++) {
+		int fd;
+		event_base_loopexit(d->base, &soon);
+		event_base_dispatch(d->base);
+		while ((fd = accept4(s->lfd, NULL, NULL, SOCK_NONBLOCK)) >= 0) {
+			char head[4];
+			s->accepted++;
+			for (int k = 0; k < 50; k++) {
+				event_base_loopexit(d->base, &soon);
+				event_base_dispatch(d->base);
+				if (recv(fd, head, 4, MSG_PEEK) == 4)
+					break;
+			}
+			gets += recv(fd, head, 4, MSG_PEEK) == 4 && memcmp(head, "GET ", 4) == 0;
+		}
+	}
+	return gets;
+}
+
+/* Uploads whose bodies never come, and requests without: half of the connections is theirs. */
+START_TEST(slow_uploads_hold_half_of_the_connections_at_most)
+{
+	enum { MOST = 6, UPLOADS = 10 };
+	struct stage s;
+	struct desk d;
+	struct call up[UPLOADS] = {0}, plain = {0};
+	stage_start(&s, NULL, NULL);
+	fcntl(s.lfd, F_SETFL, O_NONBLOCK);
+	desk_open(&d, &s,
+		  (struct origin_options){.max_connections = MOST, .connect_timeout_ms = 60000});
+	struct fetch_request r = request_of(&d, "POST");
+	r.framing = FRAMING_CHUNKED;
+	for (int i = 0; i < UPLOADS; i++) {
+		up[i].send_says = FETCH_SEND_LATER;
+		call_start(&up[i], &d, &r);
+	}
+	r = request_of(&d, "GET");
+	call_start(&plain, &d, &r);
+	ck_assert_int_eq(hear_all(&s, &d, 20), 1);
+	ck_assert_int_eq(s.accepted, MOST / 2 + 1);
+	fetch_cancel(&up[0].fetch); /* makes room for the next that waits */
+	hear_all(&s, &d, 20);
+	ck_assert_int_eq(s.accepted, MOST / 2 + 2);
 	desk_close(&d);
 	stage_end(&s);
 }
@@ -1918,7 +1975,8 @@ UNIT("fetch", LOOP(answer, answers), TEST(nul_in_a_head_is_refused), TEST(a_head
      TEST(a_lane_whose_next_has_left_goes_to_the_one_after),
      TEST(a_fetch_may_start_in_the_end_of_another), TEST(a_refused_connection),
      TEST(an_unknown_name), TEST(a_handshake_that_does_not_come),
-     LOOP(an_origin_that_falls_silent, silences), TEST(waiting_for_a_lane_has_an_end),
+     LOOP(an_origin_that_falls_silent, silences),
+     TEST(slow_uploads_hold_half_of_the_connections_at_most), TEST(waiting_for_a_lane_has_an_end),
      TIMES(our_own_slowness_is_not_the_origins, 2), LOOP(a_slow_client_grows_no_memory, large),
      LOOP(upload, uploads), TIMES(a_client_whose_body_breaks_off, 2),
      LOOP(an_answer_before_the_body_is_over, hasty), TIMES(a_cancel_in_a_callback, 4),

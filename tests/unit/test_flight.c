@@ -47,13 +47,15 @@ on_leader(void *ctx)
 	((struct desk *)ctx)->led++;
 }
 
+static int64_t now; /* ms */
+
 static const struct key_hash HASH = {1, 2};
 #define KEY STR("http://a/x")
 
 static bool
 enter(struct desk *d, struct flight_reader **r)
 {
-	return flight_enter(d->all, HASH, KEY, &d->box, on_wake, d, r);
+	return flights_enter(d->all, HASH, KEY, &d->box, on_wake, d, now, r);
 }
 
 static void
@@ -69,7 +71,7 @@ append(struct flight *f, const char *p, size_t n)
 	while (n) {
 		struct block *b;
 		uint32_t at, got;
-		if (!flight_append(f, p, n, &b, &at, &got))
+		if (!flight_append(f, p, n, now, &b, &at, &got))
 			return false;
 		ck_assert(memcmp(b->p + at, p, got) == 0);
 		p += got;
@@ -81,8 +83,8 @@ append(struct flight *f, const char *p, size_t n)
 static void
 land(struct flight *f)
 {
-	flight_end(f);
-	flight_close(f);
+	flight_end(f, NULL);
+	flights_close(f);
 	flight_drop_leader(f);
 }
 
@@ -157,8 +159,8 @@ START_TEST(a_large_body_keeps_a_window_and_the_slowest_sets_the_pace)
 	mailbox_run(&d.box, true);
 	ck_assert_int_eq(d.led, 1);
 	ck_assert(append(f, kib, sizeof kib));
-	flight_fail(f, 502, "truncated");
-	flight_close(f);
+	flight_fail(f, 502, "truncated", 0);
+	flights_close(f);
 	flight_drop_leader(f);
 	flight_leave(&fast);
 	flight_unref(&f);
@@ -182,7 +184,7 @@ START_TEST(nobody_joins_a_flight_whose_beginning_is_gone)
 	ck_assert(enter(&d, &late)); /* leads another */
 	ck_assert_ptr_ne(flight_of(late), f);
 	land(f);
-	flight_close(flight_of(late));
+	flights_close(flight_of(late));
 	flight_leave(&one);
 	flight_leave(&late);
 	flight_unref(&f);
@@ -196,10 +198,10 @@ START_TEST(what_is_invalidated_is_not_joined)
 	struct flight_reader *one, *two;
 	desk_open(&d);
 	enter(&d, &one);
-	flight_invalidate(d.all, HASH, KEY);
+	flights_invalidate(d.all, HASH, KEY);
 	ck_assert(enter(&d, &two));
 	ck_assert_ptr_ne(flight_of(one), flight_of(two));
-	flight_close(flight_of(two));
+	flights_close(flight_of(two));
 	flight_leave(&one);
 	flight_leave(&two);
 	desk_close(&d);
@@ -218,10 +220,155 @@ START_TEST(the_last_reader_to_leave_tells_the_leader)
 	mailbox_run(&d.box, true);
 	ck_assert_int_eq(d.led, 1);
 	ck_assert_uint_eq(flight_readers(f), 0);
-	flight_fail(f, 0, "abandoned");
-	flight_close(f);
+	flight_fail(f, 0, "abandoned", 0);
+	flights_close(f);
 	flight_drop_leader(f);
 	flight_unref(&f);
+	desk_close(&d);
+}
+END_TEST
+
+/* Reads all that is there; the step that ended it. */
+static enum flight_step
+read_on(struct flight_reader *r, uint64_t *at)
+{
+	enum flight_step s;
+	for (;;) {
+		const char *p;
+		size_t n;
+		struct block *b = NULL;
+		s = flight_read(r, *at, &p, &n, &b);
+		if (s != FLIGHT_READY)
+			return s;
+		*at += n;
+		block_unref(&b);
+		flight_done_until(r, *at);
+	}
+}
+
+/* A body of BIG bytes for a fast reader and one that reads nothing, over ten seconds. Returns how
+ * many of them the fast one got. */
+enum { BIG = 8 << 20 };
+static uint64_t
+two_speeds(struct desk *d, struct flight *f, struct flight_reader *fast, bool kept)
+{
+	static char kib[1024];
+	uint64_t sent = 0, at = 0;
+	struct flight_head h = {.status = 200, .storable = true, .kept = kept, .body_bytes = BIG};
+	flight_publish(f, &h);
+	for (now = 0; now < 10000 && sent < BIG; now += FLIGHT_ASK_MS) {
+		while (sent < BIG && append(f, kib, sizeof kib))
+			sent += sizeof kib;
+		mailbox_run(&d->box, true);
+		enum flight_step s = read_on(fast, &at);
+		ck_assert(s == FLIGHT_LATER || s == FLIGHT_OVER);
+	}
+	return at;
+}
+
+static const struct {
+	const char *says;
+	bool kept, stored;
+	enum flight_step before, after;
+} left_behind[] = {
+	{"kept nowhere", false, false, FLIGHT_LOST, FLIGHT_LOST},
+	{"kept, and stored in the end", true, true, FLIGHT_LATER, FLIGHT_STORED},
+	{"kept, but it was not stored", true, false, FLIGHT_LATER, FLIGHT_LOST},
+};
+
+START_TEST(a_reader_that_reads_nothing_is_left_behind_by_a_fast_one)
+{
+	struct desk d;
+	struct flight_reader *fast, *idle;
+	uint64_t at = 0;
+	desk_open(&d);
+	enter(&d, &fast);
+	enter(&d, &idle);
+	struct flight *f = flight_ref(flight_of(fast));
+	flight_set_leader(f, &d.box, on_leader, &d);
+	ck_assert_uint_eq(two_speeds(&d, f, fast, left_behind[_i].kept), BIG);
+	ck_assert_int_lt(now, 5000);
+	ck_assert_int_eq(read_on(idle, &at), left_behind[_i].before);
+	static struct object it; /* never looked into */
+	atomic_store(&it.refs, 2);
+	int woken = d.woken;
+	flight_end(f, left_behind[_i].stored ? &it : NULL);
+	mailbox_run(&d.box, true);
+	if (left_behind[_i].kept)
+		ck_assert_int_ge(d.woken, woken + 1); /* it is told that the whole is there */
+	ck_assert_int_eq(read_on(idle, &at), left_behind[_i].after);
+	if (left_behind[_i].stored)
+		ck_assert_ptr_eq(flight_stored(f), &it);
+	flights_close(f);
+	flight_drop_leader(f);
+	flight_leave(&fast);
+	flight_leave(&idle);
+	flight_unref(&f);
+	desk_close(&d);
+	now = 0;
+}
+END_TEST
+
+START_TEST(two_that_are_both_slow_are_waited_for)
+{
+	static char kib[1024];
+	struct desk d;
+	struct flight_reader *r[2];
+	uint64_t at[2] = {0};
+	desk_open(&d);
+	enter(&d, &r[0]);
+	enter(&d, &r[1]);
+	struct flight *f = flight_ref(flight_of(r[0]));
+	flight_set_leader(f, &d.box, on_leader, &d);
+	publish(f, BIG);
+	/* Each takes 64 KiB every 100 ms, one a little later: nobody starves, nobody is lost. */
+	for (now = 0; now < 20000; now += 50) {
+		int who = now / 50 % 2;
+		while (append(f, kib, sizeof kib))
+			;
+		flight_done_until(r[who], at[who] += 64 << 10);
+	}
+	for (int i = 0; i < 2; i++) {
+		const char *p;
+		size_t n;
+		struct block *b = NULL;
+		ck_assert_int_eq(flight_read(r[i], at[i], &p, &n, &b), FLIGHT_READY);
+		block_unref(&b);
+	}
+	flight_fail(f, 502, "x", 0);
+	flights_close(f);
+	flight_drop_leader(f);
+	flight_leave(&r[0]);
+	flight_leave(&r[1]);
+	flight_unref(&f);
+	desk_close(&d);
+	now = 0;
+}
+END_TEST
+
+START_TEST(only_those_who_wait_for_news_are_woken)
+{
+	struct desk d;
+	struct flight_reader *one, *two;
+	uint64_t at = 0;
+	desk_open(&d);
+	enter(&d, &one);
+	enter(&d, &two);
+	struct flight *f = flight_of(one);
+	publish(f, UINT64_MAX);
+	mailbox_run(&d.box, true);
+	ck_assert_int_eq(d.woken, 2);
+	ck_assert_int_eq(read_on(one, &at), FLIGHT_LATER);
+	/* The other is busy with its client and has not asked. */
+	append(f, "a", 1);
+	append(f, "b", 1);
+	mailbox_run(&d.box, true);
+	ck_assert_int_eq(d.woken, 3);
+	ck_assert_int_eq(read_on(one, &at), FLIGHT_LATER);
+	ck_assert_uint_eq(at, 2);
+	land(f);
+	flight_leave(&one);
+	flight_leave(&two);
 	desk_close(&d);
 }
 END_TEST
@@ -286,4 +433,7 @@ UNIT("flight", TEST(the_first_leads_and_the_others_read_the_same_bytes),
      TEST(who_left_is_not_woken_though_a_letter_is_under_way),
      TEST(a_large_body_keeps_a_window_and_the_slowest_sets_the_pace),
      TEST(nobody_joins_a_flight_whose_beginning_is_gone), TEST(what_is_invalidated_is_not_joined),
-     TEST(the_last_reader_to_leave_tells_the_leader), TEST(threads_read_what_one_appends))
+     TEST(the_last_reader_to_leave_tells_the_leader),
+     LOOP(a_reader_that_reads_nothing_is_left_behind_by_a_fast_one, left_behind),
+     TEST(two_that_are_both_slow_are_waited_for), TEST(only_those_who_wait_for_news_are_woken),
+     TEST(threads_read_what_one_appends))

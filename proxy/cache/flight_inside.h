@@ -1,0 +1,88 @@
+/* flight_inside.h - what flight.c (one flight) and flights.c (who joins which) share. For
+ * nobody else.
+ *
+ * Lock order: shard, then flight. Wakes are posted under the flight's lock, so that a reader that
+ * leaves knows for certain whether a letter of its own is still under way; the letter then frees
+ * it.
+ */
+#ifndef CACHE_FLIGHT_INSIDE_H
+#define CACHE_FLIGHT_INSIDE_H
+
+#include "proxy/cache/flight.h"
+#include "proxy/cache/window.h"
+
+#include <pthread.h>
+#include <sys/queue.h>
+
+enum { FLIGHT_SHARDS = 64 };
+
+struct flight_reader {
+	struct letter letter; /* first: the letter is the reader */
+	struct flight *flight;
+	struct mailbox *home;
+	flight_wake_fn *wake;
+	void *ctx;
+	size_t interim_at; /* of flight->interim */
+	/* Under the flight's lock: */
+	struct mark mark;
+	bool posted; /* the letter is on its way */
+	bool armed;  /* in flight->armed: waits for news */
+	bool left;
+	TAILQ_ENTRY(flight_reader) link; /* in flight->armed or flight->busy */
+};
+
+TAILQ_HEAD(flight_readers, flight_reader);
+
+struct flight {
+	_Atomic unsigned refs;
+	struct flights *all;
+	struct key_hash hash;
+	char *key;
+	size_t key_bytes;
+	struct flight *next; /* in the shard */
+	bool in_table;	     /* under the shard's lock */
+
+	pthread_mutex_t lock;
+	_Atomic int state;
+	struct flight_head head;
+	struct buf interim;
+	int fail_status;
+	const char *fail_word;
+	uint64_t fail_blame;
+	struct object *stored; /* a reference */
+
+	/* Those who wait for news, and those who are at work: a wake looks at the first only. */
+	struct flight_readers armed, busy;
+	unsigned reader_count, follower_count;
+	struct leader *leader;
+	bool leader_waits, wanted;
+
+	struct flight *before; /* the one this one overtook, a reference, until this one ends */
+	bool overtaken;
+	unsigned tries; /* second fetches that were begun beside this one */
+	int64_t next_try_ms;
+
+	struct window window;
+	bool windowed;			       /* some bytes were let go or may be */
+	int64_t begun_ms, refused_ms, lost_ms; /* refused_ms: the leader waits since, or 0 */
+};
+
+struct flight_shard {
+	_Alignas(64) pthread_mutex_t lock;
+	struct flight *first;
+};
+
+struct flights {
+	struct flights_options o;
+	_Atomic uint64_t bytes, count;
+	struct flight_shard shards[FLIGHT_SHARDS];
+};
+
+/* flight.c: one reference, the caller's. */
+struct flight *flight_create(struct flights *fs, struct key_hash hash, struct str key, uint64_t at,
+			     int64_t now_ms);
+/* flight.c, under the flight's lock: a reader, with a reference of its own. */
+struct flight_reader *
+flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx);
+
+#endif

@@ -1,0 +1,241 @@
+/* flights.c - the flights in the air by their keys: who leads, who joins. */
+#include "proxy/cache/flight_inside.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* A block is let go when it is full: the window must outlast the one that is being filled. */
+enum { WINDOW_LEAST = 256 << 10 };
+
+/* Second fetches beside one that hangs begin 1, 2, 4, ... 32 times the patience apart. */
+enum { TRIES_DOUBLED = 5 };
+
+struct flights *
+flights_create(const struct flights_options *o)
+{
+	struct flights *fs = NULL;
+	assert(o->window_bytes >= WINDOW_LEAST);
+	if (posix_memalign((void **)&fs, 64, sizeof *fs))
+		abort();
+	memset(fs, 0, sizeof *fs);
+	fs->o = *o;
+	for (int i = 0; i < FLIGHT_SHARDS; i++)
+		pthread_mutex_init(&fs->shards[i].lock, NULL);
+	return fs;
+}
+
+void
+flights_destroy(struct flights **fs)
+{
+	if (!*fs)
+		return;
+	for (int i = 0; i < FLIGHT_SHARDS; i++) {
+		assert(!(*fs)->shards[i].first);
+		pthread_mutex_destroy(&(*fs)->shards[i].lock);
+	}
+	free(*fs);
+	*fs = NULL;
+}
+
+uint64_t
+flights_retain_bytes(const struct flights *fs)
+{
+	return fs->o.retain_bytes;
+}
+
+void
+flights_count(struct flights *fs, uint64_t *flights, uint64_t *bytes)
+{
+	*flights = atomic_load(&fs->count);
+	*bytes = atomic_load(&fs->bytes);
+}
+
+static struct flight_shard *
+shard_of(struct flights *fs, struct key_hash h)
+{
+	return &fs->shards[h.hi % FLIGHT_SHARDS];
+}
+
+static struct flight **
+find(struct flight_shard *s, struct key_hash hash, struct str key)
+{
+	struct flight **at = &s->first;
+	while (*at) {
+		struct flight *f = *at;
+		if (f->hash.lo == hash.lo && f->hash.hi == hash.hi &&
+		    str_eq((struct str){f->key, f->key_bytes}, key))
+			break;
+		at = &f->next;
+	}
+	return at;
+}
+
+/* Takes the flight at *at out of the shard's list; the table's reference is the caller's. */
+static struct flight *
+take_out(struct flight **at)
+{
+	struct flight *f = *at;
+	*at = f->next;
+	f->next = NULL;
+	f->in_table = false;
+	return f;
+}
+
+static struct flight *
+put_in(struct flights *fs, struct flight_shard *s, struct key_hash hash, struct str key,
+       int64_t now_ms)
+{
+	struct flight *f = flight_create(fs, hash, key, 0, now_ms);
+	f->next = s->first;
+	s->first = flight_ref(f); /* the table's */
+	f->in_table = true;
+	return f;
+}
+
+static bool
+may_join(struct flight *f)
+{
+	int state = atomic_load(&f->state);
+	return state != FLIGHT_FAILED && f->window.base == 0;
+}
+
+bool
+flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
+	      flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader)
+{
+	struct flight_shard *s = shard_of(fs, hash);
+	struct flight *gone = NULL, *f;
+	bool lead = true;
+	*reader = NULL;
+	pthread_mutex_lock(&s->lock);
+	struct flight **at = find(s, hash, key);
+	if (*at) {
+		f = *at;
+		pthread_mutex_lock(&f->lock);
+		if (may_join(f)) {
+			*reader = flight_seat(f, home, wake, ctx);
+			f->follower_count++;
+			lead = false;
+		}
+		pthread_mutex_unlock(&f->lock);
+		if (lead)
+			gone = take_out(at);
+	}
+	if (lead) {
+		f = put_in(fs, s, hash, key, now_ms);
+		pthread_mutex_lock(&f->lock);
+		*reader = flight_seat(f, home, wake, ctx);
+		pthread_mutex_unlock(&f->lock);
+		flight_unref(&f); /* the reader's and the table's references stay */
+	}
+	pthread_mutex_unlock(&s->lock);
+	flight_unref(&gone);
+	return lead;
+}
+
+/* Whether a second fetch may begin beside f now; then the next may not, for twice as long. */
+static bool
+takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
+{
+	pthread_mutex_lock(&f->lock);
+	bool may = flight_state(f) == FLIGHT_WAITING && !f->overtaken && now_ms >= f->next_try_ms;
+	if (may) {
+		f->tries += f->tries < TRIES_DOUBLED;
+		f->next_try_ms = now_ms + (patience_ms << f->tries);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return may;
+}
+
+bool
+flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
+		 int64_t patience_ms)
+{
+	struct flight_reader *old = *reader, *r;
+	struct flight *slow = old->flight, *gone = NULL;
+	struct str key = {slow->key, slow->key_bytes};
+	struct flight_shard *s = shard_of(fs, slow->hash);
+	pthread_mutex_lock(&s->lock);
+	bool may = key.n && takes_try(slow, now_ms, patience_ms);
+	if (may) {
+		struct flight **at = find(s, slow->hash, key);
+		if (*at)
+			gone = take_out(at);
+		struct flight *f = put_in(fs, s, slow->hash, key, now_ms);
+		/* What it replaces may itself have overtaken the slow one. */
+		f->before = flight_ref(gone && gone->before ? gone : slow);
+		pthread_mutex_lock(&f->lock);
+		r = flight_seat(f, old->home, old->wake, old->ctx);
+		pthread_mutex_unlock(&f->lock);
+		flight_unref(&f);
+		*reader = r;
+	}
+	pthread_mutex_unlock(&s->lock);
+	flight_unref(&gone);
+	if (may)
+		flight_leave(&old);
+	return may;
+}
+
+bool
+flights_has(struct flights *fs, struct key_hash hash, struct str key)
+{
+	struct flight_shard *s = shard_of(fs, hash);
+	pthread_mutex_lock(&s->lock);
+	bool there = *find(s, hash, key) != NULL;
+	pthread_mutex_unlock(&s->lock);
+	return there;
+}
+
+struct flight *
+flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms)
+{
+	struct flight_shard *s = shard_of(fs, hash);
+	struct flight *f = NULL;
+	pthread_mutex_lock(&s->lock);
+	if (!*find(s, hash, key))
+		f = put_in(fs, s, hash, key, now_ms);
+	pthread_mutex_unlock(&s->lock);
+	return f;
+}
+
+struct flight_reader *
+flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, flight_wake_fn *wake,
+		    void *ctx, int64_t now_ms)
+{
+	struct flight *f = flight_create(fs, (struct key_hash){0}, STR(""), at, now_ms);
+	pthread_mutex_lock(&f->lock);
+	struct flight_reader *r = flight_seat(f, home, wake, ctx);
+	pthread_mutex_unlock(&f->lock);
+	flight_unref(&f);
+	return r;
+}
+
+void
+flights_close(struct flight *f)
+{
+	struct flight_shard *s = shard_of(f->all, f->hash);
+	struct flight *gone = NULL;
+	pthread_mutex_lock(&s->lock);
+	if (f->in_table) {
+		struct flight **at = &s->first;
+		while (*at != f)
+			at = &(*at)->next;
+		gone = take_out(at);
+	}
+	pthread_mutex_unlock(&s->lock);
+	flight_unref(&gone);
+}
+
+void
+flights_invalidate(struct flights *fs, struct key_hash hash, struct str key)
+{
+	struct flight_shard *s = shard_of(fs, hash);
+	struct flight *gone = NULL;
+	pthread_mutex_lock(&s->lock);
+	struct flight **at = find(s, hash, key);
+	if (*at)
+		gone = take_out(at);
+	pthread_mutex_unlock(&s->lock);
+	flight_unref(&gone);
+}

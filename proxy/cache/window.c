@@ -1,0 +1,179 @@
+/* window.c - a deque of blocks with a count of readers on each. */
+#include "proxy/cache/window.h"
+
+#include "proxy/base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+window_init(struct window *w, uint64_t at, _Atomic uint64_t *held)
+{
+	*w = (struct window){.base = at, .total = at, .held = held};
+}
+
+static void
+drop_first(struct window *w)
+{
+	struct piece *p = &w->pieces[w->first];
+	w->base = p->at + p->block->n;
+	if (w->held)
+		atomic_fetch_sub_explicit(w->held, p->block->cap, memory_order_relaxed);
+	block_unref(&p->block);
+	w->first++;
+	w->count--;
+	w->number++;
+}
+
+void
+window_fini(struct window *w)
+{
+	while (w->count)
+		drop_first(w);
+	free(w->pieces);
+	*w = (struct window){0};
+}
+
+/* ---- readers ------------------------------------------------------------------------------- */
+
+static unsigned *
+readers_at(struct window *w, uint64_t piece)
+{
+	uint64_t i = piece - w->number;
+	assert(piece >= w->number && i <= w->count);
+	return i == w->count ? &w->ahead : &w->pieces[w->first + i].readers;
+}
+
+static bool
+is_open(const struct piece *p)
+{
+	return p->block->n < p->block->cap;
+}
+
+/* The next byte begins a new piece. */
+static bool
+is_full(const struct window *w)
+{
+	return w->count == 0 || !is_open(&w->pieces[w->first + w->count - 1]);
+}
+
+/* The index, from first, of the piece that holds offset at, or will. */
+static unsigned
+index_of(const struct window *w, uint64_t at)
+{
+	unsigned low = 0, high = w->count;
+	if (at >= w->total)
+		return is_full(w) ? w->count : w->count - 1;
+	while (high - low > 1) {
+		unsigned middle = low + (high - low) / 2;
+		if (w->pieces[w->first + middle].at <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool
+window_lost(const struct window *w, const struct mark *m)
+{
+	return m->piece < w->number;
+}
+
+void
+window_enter(struct window *w, struct mark *m)
+{
+	m->piece = w->number + index_of(w, w->base);
+	++*readers_at(w, m->piece);
+}
+
+void
+window_leave(struct window *w, struct mark *m)
+{
+	if (window_lost(w, m))
+		return;
+	unsigned *n = readers_at(w, m->piece);
+	assert(*n);
+	--*n;
+}
+
+void
+window_move(struct window *w, struct mark *m, uint64_t at)
+{
+	if (window_lost(w, m) || at < w->base)
+		return;
+	uint64_t to = w->number + index_of(w, at);
+	if (to == m->piece)
+		return;
+	window_leave(w, m);
+	m->piece = to;
+	++*readers_at(w, to);
+}
+
+/* ---- bytes --------------------------------------------------------------------------------- */
+
+static void
+push(struct window *w, uint32_t cap)
+{
+	if (w->first + w->count == w->cap) {
+		if (w->first > w->cap / 2) {
+			memmove(w->pieces, w->pieces + w->first, w->count * sizeof *w->pieces);
+			w->first = 0;
+		} else {
+			w->cap = w->cap ? w->cap * 2 : 4;
+			w->pieces = mem_realloc(w->pieces, w->cap * sizeof *w->pieces);
+		}
+	}
+	w->pieces[w->first + w->count++] = (struct piece){w->total, block_create(cap), w->ahead};
+	w->ahead = 0;
+	if (w->held)
+		atomic_fetch_add_explicit(w->held, cap, memory_order_relaxed);
+}
+
+struct block *
+window_add(struct window *w, const char *p, size_t n, uint32_t cap, uint32_t *at, uint32_t *got)
+{
+	if (is_full(w))
+		push(w, cap);
+	struct block *b = w->pieces[w->first + w->count - 1].block;
+	uint32_t room = b->cap - b->n;
+	*got = n < room ? (uint32_t)n : room;
+	*at = b->n;
+	memcpy(b->p + b->n, p, *got);
+	b->n += *got;
+	w->total += *got;
+	return b;
+}
+
+void
+window_trim(struct window *w)
+{
+	while (w->count && !w->pieces[w->first].readers && !is_open(&w->pieces[w->first]))
+		drop_first(w);
+}
+
+uint64_t
+window_behind(const struct window *w)
+{
+	if (w->count == 0 || !w->pieces[w->first].readers || is_open(&w->pieces[w->first]))
+		return 0;
+	return w->total - w->pieces[w->first].at;
+}
+
+unsigned
+window_shed(struct window *w)
+{
+	if (w->count == 0 || is_open(&w->pieces[w->first]))
+		return 0;
+	unsigned n = w->pieces[w->first].readers;
+	drop_first(w);
+	return n;
+}
+
+const struct piece *
+window_find(const struct window *w, uint64_t at)
+{
+	assert(at >= w->base && at < w->total);
+	return &w->pieces[w->first + index_of(w, at)];
+}

@@ -1,0 +1,183 @@
+/* Many requests wait for one fetch, and it does not go well: nobody inherits a stranger's failure,
+ * and the origin is asked once at a time all the same. */
+#include "tests/kit/kit.h"
+
+#define FRESH	 "Cache-Control: max-age=600\r\n"
+#define NO_STORE "Cache-Control: no-store\r\n"
+
+enum { HERD = 30 };
+
+/* So many calls at once, each with a field of its own. */
+static void
+herd(struct call **calls, int n, const char *target)
+{
+	int before = (int)edge_stat("requests.total");
+	for (int i = 0; i < n; i++)
+		calls[i] = call_with("GET", target, text("X-Client: %d\r\n", i), NULL);
+	edge_wait_requests(before + n);
+}
+
+/* What a client's own request brought must not end the sharing for the others. */
+static const struct {
+	const char *path, *fields;
+	int status;
+	const char *answer;
+} bringers[] = {
+	{"/503", NULL, 503, ""},
+	{"/503-no-store", NULL, 503, NO_STORE},
+	{"/400", NULL, 400, NO_STORE},
+	{"/403", "Authorization: Basic eDp5\r\n", 403, "Cache-Control: private\r\n"},
+	{"/431", "Cookie: a=b\r\n", 431, NO_STORE},
+	{"/cookie", "Cookie: a=b\r\n", 200, "Cache-Control: private\r\n"},
+	{"/authorization", "Authorization: Basic eDp5\r\n", 200, NO_STORE},
+	{"/reload", "Cache-Control: no-cache\r\n", 200, NO_STORE},
+};
+
+SCENARIO("after one client's error, or its private answer, there is one fetch for all the others")
+{
+	enum { N = sizeof bringers / sizeof *bringers };
+	struct barrier *go[N];
+	for (int i = 0; i < N; i++) {
+		go[i] = barrier_new();
+		origin_says(bringers[i].path, .status = bringers[i].status,
+			    .fields = bringers[i].answer, .body = "mine");
+		origin_says(bringers[i].path, .fields = FRESH, .body = "ours", .hold_head = go[i]);
+	}
+	edge_start();
+	for (int i = 0; i < N; i++) {
+		struct call *calls[HERD];
+		struct answer a = get_with(bringers[i].path, bringers[i].fields);
+		expect_status(a, bringers[i].status);
+		herd(calls, HERD, bringers[i].path);
+		barrier_open(go[i]);
+		for (int k = 0; k < HERD; k++)
+			call_expect(calls[k], 200, "ours");
+		expect_that(origin_requests_for(bringers[i].path) == 2,
+			    "%s: %d requests at the origin", bringers[i].path,
+			    origin_requests_for(bringers[i].path));
+	}
+}
+
+/* How a fetch can fail by the fault of the request that asked for it. */
+SCENARIO("followers of a leader that fails by its own fault are answered by one more fetch")
+{
+	static const char *const paths[] = {"/status", "/drop", "/garbage", "/half"};
+	enum { N = sizeof paths / sizeof *paths };
+	struct barrier *go[N];
+	for (int i = 0; i < N; i++)
+		go[i] = barrier_new();
+	origin_says(paths[0], .status = 500, .body = "you did that", .hold_head = go[0]);
+	origin_says(paths[1], .raw = "", .raw_bytes = 1, .hold_head = go[1]);
+	origin_says(paths[2], .raw = "garbage\r\n\r\n", .hold_head = go[2]);
+	origin_says(paths[3], .raw = "HTTP/1.1 200 OK\r\nContent-Le", .hold_head = go[3]);
+	for (int i = 0; i < N; i++)
+		origin_says(paths[i], .fields = FRESH, .body = "well");
+	edge_start();
+	for (int i = 0; i < N; i++) {
+		struct call *calls[HERD];
+		struct call *leader = call_with("GET", paths[i], "X-Evil: 1\r\n", NULL);
+		barrier_arrivals(go[i], 1);
+		herd(calls, HERD, paths[i]);
+		barrier_open(go[i]);
+		expect_that(call_wait(leader).status >= 500, "%s", paths[i]);
+		for (int k = 0; k < HERD; k++)
+			call_expect(calls[k], 200, "well");
+		expect_that(origin_requests_for(paths[i]) == 2, "%s: %d requests at the origin",
+			    paths[i], origin_requests_for(paths[i]));
+	}
+}
+
+SCENARIO("each gets a try of its own while the origin fails, one at a time")
+{
+	enum { N = 5 };
+	struct barrier *go[N];
+	struct call *calls[N];
+	for (int i = 0; i < N; i++) {
+		go[i] = barrier_new();
+		origin_says("/x", .status = 503, .body = "no", .hold_head = go[i]);
+	}
+	edge_start();
+	herd(calls, N, "/x");
+	for (int i = 0; i < N; i++) {
+		barrier_arrivals(go[i], 1);
+		/* The others were told of the failure by now, or will be: nobody else goes. */
+		edge_wait_stat("origin.requests", i + 1);
+		expect_int(origin_requests_for("/x"), i + 1);
+		expect_between(edge_stat("origin.active_fetches"), 0, 1);
+		barrier_open(go[i]);
+	}
+	for (int i = 0; i < N; i++)
+		expect_status(call_wait(calls[i]), 503);
+	origin_expect_requests(N);
+}
+
+SCENARIO("requests that are the same in every field share their failure")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .status = 503, .body = "no", .hold_head = go, .times = 9);
+	edge_start();
+	struct call *calls[HERD];
+	for (int i = 0; i < HERD; i++)
+		calls[i] = call_get("/x");
+	edge_wait_requests(HERD);
+	barrier_open(go);
+	for (int i = 0; i < HERD; i++)
+		expect_status(call_wait(calls[i]), 503);
+	origin_expect_requests(1);
+}
+
+SCENARIO("a leader that hangs by its own fault holds up the others for a second, not for all time")
+{
+	struct barrier *never = barrier_new();
+	origin_says("/warm", .fields = NO_STORE, .body = "x");
+	origin_says("/x", .fields = FRESH, .body = "late", .hold_head = never);
+	origin_says("/x", .fields = FRESH, .body = "well");
+	edge_start();
+	get("/warm"); /* now it is known what an answer usually takes */
+	struct client *leader = client_open();
+	client_request(leader, "GET", "/x", "X-Evil: 1\r\n");
+	barrier_arrivals(never, 1);
+	struct call *calls[HERD];
+	int64_t began = kit_now_ms();
+	herd(calls, HERD, "/x");
+	for (int i = 0; i < HERD; i++)
+		call_expect(calls[i], 200, "well");
+	expect_between((double)(kit_now_ms() - began), 900, 5000);
+	expect_int(origin_requests_for("/x"), 2);
+	client_reset(leader);
+	barrier_open(never);
+}
+
+SCENARIO("at the limit of waiting one more fetch is tried, not one for each")
+{
+	struct barrier *slow = barrier_new();
+	origin_says("/x", .fields = FRESH, .body = "slow", .hold_head = slow);
+	edge_start_yaml("timeouts:\n  coalesce: 300ms\n");
+	struct call *calls[HERD];
+	herd(calls, HERD, "/x");
+	barrier_arrivals(slow, 2);
+	/* The next try is due 600 ms after this one. */
+	barrier_open(slow);
+	for (int i = 0; i < HERD; i++)
+		call_expect(calls[i], 200, "slow");
+	expect_between(origin_requests_for("/x"), 2, 3);
+}
+
+SCENARIO("a page that is refused to everybody is not a queue")
+{
+	enum { N = 40 };
+	struct barrier *first = barrier_new(), *rest = barrier_new();
+	origin_says("/x", .status = 401, .body = "who?", .hold_head = first);
+	origin_says("/x", .status = 401, .body = "who?", .times = 8);
+	origin_says("/x", .status = 401, .body = "who?", .hold_head = rest);
+	edge_start("--workers", "1"); /* so that each follower meets each failure */
+	struct call *calls[N];
+	herd(calls, N, "/x");
+	barrier_open(first);
+	/* After nine refusals one after the other, the rest stand at the origin side by side. */
+	barrier_arrivals(rest, 10);
+	barrier_open(rest);
+	for (int i = 0; i < N; i++)
+		expect_status(call_wait(calls[i]), 401);
+	origin_expect_requests(N);
+}

@@ -1,0 +1,80 @@
+/* Clients of different speed that read one fetch: the fast ones are not slowed by the slow ones. */
+#include "tests/kit/kit.h"
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+
+enum { BYTES = 48 << 20 };
+
+/* A client that takes the head and then nothing. */
+static struct client *
+idler(const char *target)
+{
+	struct client *c = client_open_narrow();
+	client_request(c, "GET", target, NULL);
+	return c;
+}
+
+SCENARIO_IN(60, "a client that reads nothing does not stop another one")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 3, .chunked = true,
+		    .hold_head = go);
+	edge_start();
+	struct call *fast = call_get("/big");
+	origin_wait_requests(1);
+	struct client *idle = idler("/big");
+	edge_wait_requests(2);
+	barrier_open(go);
+	int64_t began = kit_now_ms();
+	struct answer a = call_wait(fast);
+	expect(a.body_bytes == BYTES && memcmp(a.body, pattern(3, BYTES), BYTES) == 0);
+	note("the fast client had all after %lld ms", (long long)(kit_now_ms() - began));
+	origin_expect_requests(1);
+	/* Too large for RAM and not for the disk: the slow one is cut, and counted. */
+	a = client_try(idle, "GET");
+	expect(a.cut);
+	expect(memcmp(a.body, pattern(3, BYTES), a.body_bytes) == 0);
+	edge_wait_stat("connections.left_behind", 1);
+}
+
+SCENARIO_IN(60, "who was left behind gets the rest from the cache when the whole is there")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 3, .hold_head = go);
+	edge_yaml("admission:\n  sightings: 1\n");
+	edge_start("--disk", "512MiB");
+	struct call *fast = call_get("/big");
+	origin_wait_requests(1);
+	struct client *slow = idler("/big");
+	edge_wait_requests(2);
+	barrier_open(go);
+	struct answer a = call_wait(fast);
+	char *want = pattern(3, BYTES);
+	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+	edge_wait_stat("disk.objects", 1);
+	a = client_read(slow, "GET");
+	expect_status(a, 200);
+	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+	origin_expect_requests(1);
+	expect_int((long long)edge_stat("connections.left_behind"), 0);
+}
+
+SCENARIO_IN(60, "many slow clients elsewhere do not let a slow follower stop a fast one")
+{
+	enum { OTHERS = 40, OTHER = 6000000, HOT = 4000000 };
+	struct barrier *go = barrier_new();
+	origin_says("*", .fields = FRESH, .pattern_bytes = OTHER);
+	origin_says("/hot", .fields = FRESH, .pattern_bytes = HOT, .seed = 9, .hold_head = go);
+	edge_start_yaml("timeouts:\n  drain: 100ms\n");
+	for (int i = 0; i < OTHERS; i++)
+		idler(text("/other%d", i));
+	wait_until(edge_stat("flights.bytes") > 60e6);
+	struct call *fast = call_get("/hot");
+	edge_wait_requests(OTHERS + 1);
+	idler("/hot");
+	edge_wait_requests(OTHERS + 2);
+	barrier_open(go);
+	struct answer a = call_wait(fast);
+	expect(a.body_bytes == HOT && memcmp(a.body, pattern(9, HOT), HOT) == 0);
+	expect_int(origin_requests_for("/hot"), 1);
+}
