@@ -97,6 +97,9 @@ enum lookup {
 };
 enum lookup policy_lookup(const struct request *r);
 
+/* What the answer may depend on without saying so: Authorization, Cookie. */
+bool policy_has_credentials(const struct request *r);
+
 /* A part, or whether a copy that the client has is still good: not the whole. */
 bool policy_asks_for_less(const struct request *r);
 
@@ -128,17 +131,6 @@ bool policy_is_trouble(int status);
 
 int64_t terms_age(const struct terms *t, int64_t now);
 
-/* What an answer that may not be stored says of the copy that was to be validated. An error or a
- * redirect can be the asking client's own, so can what came for a cookie or credentials: another
- * client's copy is none of its business. */
-enum copy_fate {
-	COPY_STAYS,
-	COPY_IS_STALE /* the origin has something else now: to be asked again (terms_make_stale) */
-};
-enum copy_fate policy_unstorable(const struct request *r, int status);
-/* From now on it is not fresh. */
-void terms_make_stale(struct terms *t, int64_t now);
-
 /* RFC 9111 4.4: a non-error answer to an unsafe method makes what is stored for its target unfit
  * for use; where a setting says so, also for Location and Content-Location of the same origin
  * (cachekey_resolve). */
@@ -150,11 +142,10 @@ bool policy_304_is_of(const struct fields *stored, const struct fields *not_modi
 
 /* RFC 9111 4.3.5: what a 200 to HEAD says of a stored response to GET. */
 enum head_says {
-	HEAD_SAYS_NOTHING, /* it was made for a cookie or credentials */
-	HEAD_SAYS_SAME,	   /* update the stored head (head_update), also its freshness */
-	HEAD_SAYS_CHANGED  /* the stored response is not to be used without validation */
+	HEAD_SAYS_SAME,	  /* update the stored head (head_update), also its freshness */
+	HEAD_SAYS_CHANGED /* the stored response is not to be used without validation */
 };
-enum head_says policy_head(const struct request *r, const struct fields *stored,
-			   uint64_t stored_body_bytes, const struct fields *head);
+enum head_says
+policy_head(const struct fields *stored, uint64_t stored_body_bytes, const struct fields *head);
 
 #endif

@@ -22,6 +22,12 @@ policy_lookup(const struct request *r)
 }
 
 bool
+policy_has_credentials(const struct request *r)
+{
+	return fields_has(&r->fields, FIELD_AUTHORIZATION) || fields_has(&r->fields, FIELD_COOKIE);
+}
+
+bool
 policy_asks_for_less(const struct request *r)
 {
 	return fields_has(&r->fields, FIELD_RANGE) || fields_has(&r->fields, FIELD_IF_NONE_MATCH) ||
@@ -129,27 +135,6 @@ policy_is_trouble(int status)
 	return status == 500 || status == 502 || status == 503 || status == 504;
 }
 
-static bool
-is_personal(const struct request *r)
-{
-	return fields_has(&r->fields, FIELD_AUTHORIZATION) || fields_has(&r->fields, FIELD_COOKIE);
-}
-
-enum copy_fate
-policy_unstorable(const struct request *r, int status)
-{
-	bool whole = status >= 200 && status < 300 && status != 206;
-	return whole && !is_personal(r) ? COPY_IS_STALE : COPY_STAYS;
-}
-
-void
-terms_make_stale(struct terms *t, int64_t now)
-{
-	int64_t age = terms_age(t, now);
-	if (t->lifetime > age)
-		t->lifetime = age;
-}
-
 bool
 policy_invalidates(enum method m, int status)
 {
@@ -187,13 +172,10 @@ same_if_present(const struct fields *a, const struct fields *b, enum field_id id
 
 /* 4.3.5 */
 enum head_says
-policy_head(const struct request *r, const struct fields *stored, uint64_t stored_body_bytes,
-	    const struct fields *head)
+policy_head(const struct fields *stored, uint64_t stored_body_bytes, const struct fields *head)
 {
 	struct str length = fields_get(head, FIELD_CONTENT_LENGTH);
 	int64_t n = 0;
-	if (is_personal(r))
-		return HEAD_SAYS_NOTHING;
 	if (length.p && (!digits_parse(length, &n) || (uint64_t)n != stored_body_bytes))
 		return HEAD_SAYS_CHANGED;
 	return same_if_present(stored, head, FIELD_ETAG) &&

@@ -4,6 +4,7 @@
 #include "proxy/serve/fill_inside.h"
 
 #include "proxy/serve/herd.h"
+#include "proxy/serve/news.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
@@ -269,12 +270,19 @@ begin_write(struct fill *f, const struct flight_head *h)
 	key_fini(&key);
 }
 
-/* A stored copy that this answer replaces, or that may not be used any more. */
+/* The copy is to be validated before its next use. It is never removed for what one client was
+ * answered. */
 static void
-forget_old(struct fill *f)
+outdate(struct fill *f, int64_t now)
 {
-	if (f->object && f->kind == FILL_VALIDATE)
-		cache_remove(f->serve->shelves->cache, f->object->hash, f->object->key);
+	struct terms terms = f->object->terms;
+	int64_t age = terms_age(&terms, now);
+	if (terms.lifetime <= age)
+		return;
+	terms.lifetime = age;
+	struct object *o =
+		cache_refresh(f->serve->shelves->cache, f->object, f->object->head, &terms);
+	object_unref(&o);
 }
 
 /* The stored object is as good as this error, by RFC 5861 4: it stays, for those who come next too.
@@ -288,33 +296,6 @@ stands_in(const struct fill *f, int status, int64_t now)
 	       policy_reuse(&f->object->terms, &plain, &nothing, now).stale_on_error;
 }
 
-/* What its own directives brought is no news of what others would get. */
-static bool
-asks_to_reload(const struct request *r)
-{
-	return fields_has(&r->fields, FIELD_CACHE_CONTROL) || fields_has(&r->fields, FIELD_PRAGMA);
-}
-
-/* Would another request be answered with this as it is? Else followers fetch in parallel, and that
- * is remembered for a while. */
-static void
-remember_sharing(struct fill *f, int status)
-{
-	struct shelves *sh = f->serve->shelves;
-	static const struct request plain;
-	static const struct request_cc nothing;
-	int64_t now = now_s();
-	if (f->storable && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
-		passes_forget(sh->passes, herd_pass_key(f->key.hash, &f->rq));
-		return;
-	}
-	flights_close(f->flight);
-	/* An error is remembered by nobody: it may be this client's own. */
-	if (!f->as_it_came && !f->keeps_old && status < 400 && !asks_to_reload(&f->rq))
-		passes_remember(sh->passes, herd_pass_key(f->key.hash, &f->rq),
-				now + PASSES_REMEMBER_S);
-}
-
 /* What passes is asked for as the client wrote it; that is news of what lies under the key only
  * where the key's rules drop and change nothing. */
 static bool
@@ -324,7 +305,7 @@ asked_by_key(const struct fill *f)
 	       str_eq(f->rq.path_query, cachekey_target(key_primary(&f->key)));
 }
 
-static bool
+static enum storable
 judge_storable(struct fill *f, const struct response *rs, bool updated, int64_t now)
 {
 	struct storing_facts facts = {
@@ -335,9 +316,42 @@ judge_storable(struct fill *f, const struct response *rs, bool updated, int64_t 
 		.settings = &f->settings->policy,
 		.updated = updated,
 	};
-	bool may = f->kind != FILL_PASS;
-	return may && !is_forgotten(f) && storable_is_yes(policy_storable(&facts, &f->terms)) &&
-	       !(f->terms.flags & TERMS_PARTIAL);
+	if (f->kind == FILL_PASS || is_forgotten(f))
+		return STORABLE_METHOD;
+	enum storable s = policy_storable(&facts, &f->terms);
+	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;
+}
+
+static struct news_facts
+news_of(const struct fill *f, int status, enum storable storable)
+{
+	return (struct news_facts){
+		.method = f->rq.method,
+		.credentials = policy_has_credentials(&f->rq),
+		.by_key = asked_by_key(f) && !(f->kind == FILL_MISS && f->as_it_came),
+		.copy = f->object != NULL,
+		.status = status,
+		.storable = storable,
+	};
+}
+
+/* Would another request be answered with this as it is? Else, where that is the answer's own word,
+ * the next ones fetch in parallel for a while. */
+static void
+remember_sharing(struct fill *f, int status, enum storable storable)
+{
+	struct passes *p = f->serve->shelves->passes;
+	static const struct request plain;
+	static const struct request_cc nothing;
+	int64_t now = now_s();
+	struct news_facts facts = news_of(f, status, storable);
+	if (f->storable && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
+		passes_forget(p, herd_pass_key(f->key.hash, &f->rq));
+		return;
+	}
+	flights_close(f->flight);
+	if (news_ends_sharing(&facts))
+		passes_remember(p, herd_pass_key(f->key.hash, &f->rq), now + PASSES_REMEMBER_S);
 }
 
 /* The next request does not know what a part varies on, unless a marker says so. */
@@ -367,7 +381,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		return;
 	struct response whole = *rs;
 	whole.status = 200;
-	if (!judge_storable(f, &whole, false, now))
+	if (!storable_is_yes(judge_storable(f, &whole, false, now)))
 		return;
 	count_part(f, rs);
 	if (!part_is_sound(rs, f->expected))
@@ -403,17 +417,6 @@ replaces_part(const struct fill *f, int status)
 				 (!f->as_it_came && status != 206 && !policy_is_trouble(status)));
 }
 
-/* The copy stays, but the origin is asked before it is used again. */
-static void
-make_stale(struct fill *f, int64_t now)
-{
-	struct terms terms = f->object->terms;
-	terms_make_stale(&terms, now);
-	struct object *o =
-		cache_refresh(f->serve->shelves->cache, f->object, f->object->head, &terms);
-	object_unref(&o);
-}
-
 /* RFC 9111 4.3.5: what a HEAD brought is news of the stored GET. */
 static void
 learn_from_head(struct fill *f, const struct response *rs, int64_t now)
@@ -424,17 +427,16 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 	char date[DATE_BYTES];
 	struct buf head = {0};
 	struct terms terms;
-	if (!f->object || !asked_by_key(f) || rs->status != 200 ||
+	struct news_facts news = news_of(f, rs->status, STORABLE_METHOD);
+	if (!f->object || !news.by_key || news.credentials || rs->status != 200 ||
 	    !head_read(f->object->head, &stored))
 		return;
-	switch (policy_head(&f->rq, &stored.fields, f->object->body_bytes, &rs->fields)) {
-	case HEAD_SAYS_NOTHING:
+	news.differs = policy_head(&stored.fields, f->object->body_bytes, &rs->fields) ==
+		       HEAD_SAYS_CHANGED;
+	if (news.differs) {
+		if (news_outdates_copy(&news))
+			outdate(f, now);
 		return;
-	case HEAD_SAYS_CHANGED:
-		make_stale(f, now);
-		return;
-	case HEAD_SAYS_SAME:
-		break;
 	}
 	struct request get = f->rq;
 	get.method = METHOD_GET;
@@ -446,8 +448,6 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 		struct object *o =
 			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head), &terms);
 		object_unref(&o);
-	} else {
-		make_stale(f, now);
 	}
 	buf_fini(&head);
 }
@@ -459,8 +459,10 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	struct flight_head h = {.status = rs->status};
 	f->expected = h.body_bytes = length;
 	f->keeps_old = stands_in(f, rs->status, now);
-	f->storable = !f->keeps_old && judge_storable(f, rs, false, now) &&
-		      vary_names(&rs->fields, &h.vary);
+	enum storable storable = judge_storable(f, rs, false, now);
+	if (storable_is_yes(storable) && !vary_names(&rs->fields, &h.vary))
+		storable = STORABLE_VARY_STAR;
+	f->storable = !f->keeps_old && storable_is_yes(storable);
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
 	h.has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (replaces_part(f, rs->status))
@@ -474,10 +476,11 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	} else {
 		f->sighting = (struct sighting){.verdict = ADMISSION_NOT_STORABLE};
 		keep_part(f, rs, &h, now);
-		if (!policy_is_trouble(rs->status))
-			forget_old(f);
+		struct news_facts news = news_of(f, rs->status, storable);
 		if (f->rq.method == METHOD_HEAD)
 			learn_from_head(f, rs, now);
+		else if (f->kind == FILL_VALIDATE && news_outdates_copy(&news))
+			outdate(f, now);
 	}
 	h.terms = f->terms;
 	h.storable = f->storable;
@@ -487,7 +490,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	h.kept = f->write && f->storable;
 	h.stored = f->write && f->storable && f->sighting.writes;
 	if (f->kind != FILL_PASS)
-		remember_sharing(f, rs->status);
+		remember_sharing(f, rs->status, storable);
 	f->published = true;
 	flight_publish(f->flight, &h);
 }
@@ -545,7 +548,7 @@ keep_validated(struct fill *f, const struct response *rs)
 	bool varies_else = ours && changes_vary(&stored.fields, &rs->fields);
 	bool ok = ours && !varies_else && head_update(&stored, rs, now, date, &updated);
 	if (ok) {
-		f->storable = judge_storable(f, &updated, true, now);
+		f->storable = storable_is_yes(judge_storable(f, &updated, true, now));
 		head_store(&updated, now, &head, &f->terms);
 	}
 	if (ok && f->storable) {
@@ -556,15 +559,13 @@ keep_validated(struct fill *f, const struct response *rs)
 		count_baseline(f, true, f->object->body_bytes);
 		if (is_forgotten(f)) /* between the look and the refresh */
 			cache_remove(sh->cache, f->object->hash, f->object->key);
-	} else if (ours) {
-		forget_old(f);
 	}
 	if (!h.object)
 		h.object = object_ref(f->object);
 	h.storable = f->storable;
 	h.terms = h.object->terms;
 	buf_fini(&head);
-	remember_sharing(f, 304);
+	remember_sharing(f, 304, STORABLE_METHOD);
 	f->published = f->whole = true;
 	flight_publish(f->flight, &h);
 	flights_close(f->flight);
@@ -597,10 +598,8 @@ keep_commit(struct fill *f)
 		charge(f, f->received);
 	else
 		keep_no_write(f);
-	f->charged = 0;	      /* it is settled */
-	if (!o && !f->reload) /* one client's wish takes nothing from the others */
-		forget_old(f);
-	else if (o && is_forgotten(f)) /* between the look and the write */
+	f->charged = 0;		  /* it is settled */
+	if (o && is_forgotten(f)) /* between the look and the write */
 		cache_remove(sh->cache, o->hash, o->key);
 	if (f->keeps_part) {
 		object_unref(&o);

@@ -1,131 +1,127 @@
-/* What one client asks changes nothing for others. */
+/* What one client asks changes nothing for the others: an answer that may not be stored removes no
+ * copy, and does not end the sharing of fetches. */
 #include "tests/kit/kit.h"
 
-#define FRESH "Cache-Control: max-age=600\r\n"
+#define FRESH  "Cache-Control: max-age=600\r\n"
+#define RELOAD "Cache-Control: no-cache\r\n"
 
-static const char *const reloads[] = {"Cache-Control: no-cache\r\n", "Cache-Control: max-age=0\r\n",
-				      "Pragma: no-cache\r\n", "Cache-Control: min-fresh=100000\r\n",
-				      "Cache-Control: no-cache\r\nAuthorization: x\r\n"};
-enum { RELOADS = sizeof reloads / sizeof *reloads };
+static const struct {
+	const char *says, *method, *fields;
+	struct say answer;
+} rows[] = {
+	/* clang-format off */
+	{ "Authorization", "GET", RELOAD "Authorization: x\r\n", {.fields = FRESH, .body = "mine"} },
+	{ "a private page", "GET", RELOAD "Cookie: a=b\r\n", {.fields = "Cache-Control: private\r\n", .body = "mine"} },
+	{ "no-store with a cookie", "GET", RELOAD "Cookie: a=b\r\n", {.fields = "Cache-Control: no-store\r\n", .body = "mine"} },
+	{ "302", "GET", RELOAD, {.status = 302, .fields = "Location: /login\r\n"} },
+	{ "307", "GET", RELOAD, {.status = 307, .fields = "Location: /login\r\n"} },
+	{ "400", "GET", RELOAD, {.status = 400, .fields = "Cache-Control: no-store\r\n"} },
+	{ "401", "GET", RELOAD, {.status = 401} },
+	{ "403", "GET", RELOAD, {.status = 403} },
+	{ "429", "GET", RELOAD, {.status = 429} },
+	{ "501 that is not kept", "GET", RELOAD, {.status = 501, .fields = "Cache-Control: no-store\r\n"} },
+	{ "HEAD with Authorization", "HEAD", RELOAD "Authorization: x\r\n", {.fields = FRESH, .body = "whole"} },
+	{ "HEAD with Authorization and another length", "HEAD", RELOAD "Authorization: x\r\n", {.fields = FRESH, .body = "another length"} },
+	{ "HEAD with a cookie and another tag", "HEAD", RELOAD "Cookie: a=b\r\n", {.fields = FRESH "ETag: \"2\"\r\n", .body = "whole"} },
+	{ "304 with another Vary", "GET", RELOAD, {.status = 304, .fields = FRESH "Vary: X-Any\r\nETag: \"1\"\r\n"} },
+	{ "304 that is private", "GET", RELOAD, {.status = 304, .fields = "Cache-Control: private\r\nETag: \"1\"\r\n"} },
+	/* clang-format on */
+};
 
-SCENARIO("a client's reload directives are ignored")
+SCENARIO("an answer that may not be stored removes no copy")
 {
-	origin_says("/x", .fields = FRESH, .body = "x");
-	edge_start();
-	get("/x");
-	for (int i = 0; i < RELOADS; i++)
-		expect_hit(get_with("/x", reloads[i]));
-	expect_status(get_with("/y", "Cache-Control: only-if-cached\r\n"), 504); /* his own loss */
-	origin_expect_requests(1);
-}
-
-SCENARIO("validate: reloads are validations, one a second, and an error changes nothing")
-{
-	enum { TIMES = 40 };
-	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .body = "x", .times = 1 + TIMES);
-	origin_says("/e", .fields = FRESH, .body = "x");
-	origin_says("/e", .status = 503, .body = "error");
-	edge_start_yaml(EDGE_CACHE("  client_directives: validate\n"));
-	get("/x");
-	int64_t begin = kit_now_ms();
-	for (int i = 0; i < TIMES; i++)
-		expect_answer(get_with("/x", reloads[i % (RELOADS - 1)]), 200, "x");
-	int seconds = (int)((kit_now_ms() - begin) / 1000);
-	expect_between(origin_requests_for("/x"), 2, 3 + seconds);
-	expect_text(heard_field(origin_last(), "If-None-Match"), "\"1\"");
-	get("/e");
-	expect_answer(get_with("/e", "Cache-Control: no-cache\r\n"), 200, "x");
-	origin_expect_requests_for("/e", 2);
-	expect_hit(get("/e"));
-}
-
-SCENARIO("answers with Set-Cookie are not shared")
-{
-	origin_says("/x", .fields = FRESH "Set-Cookie: sid=1\r\n", .body = "first");
-	origin_says("/x", .fields = FRESH "Set-Cookie: sid=2\r\n", .body = "second");
-	edge_start();
-	expect_field(get("/x"), "Set-Cookie", "sid=1");
-	expect_field(get("/x"), "Set-Cookie", "sid=2");
-}
-
-SCENARIO("set_cookie: strip shares them without it, share shares them with it")
-{
-	origin_says("/x", .fields = FRESH "Set-Cookie: sid=1\r\nX-Other: 1\r\n", .body = "x");
-	edge_start_yaml(EDGE_CACHE("  set_cookie: strip\n"));
-	expect_field(get("/x"), "Set-Cookie", "sid=1");
-	struct answer a = get("/x");
-	expect_hit(a);
-	expect_no_field(a, "Set-Cookie");
-	expect_field(a, "X-Other", "1");
-}
-
-SCENARIO("set_cookie: share")
-{
-	origin_says("/x", .fields = FRESH "Set-Cookie: sid=1\r\n", .body = "x");
-	edge_start_yaml(EDGE_CACHE("  set_cookie: share\n"));
-	get("/x");
-	struct answer a = get("/x");
-	expect_hit(a);
-	expect_field(a, "Set-Cookie", "sid=1");
-}
-
-SCENARIO("a Set-Cookie that came with a 304 or a HEAD is not handed to others")
-{
-	origin_says("/x", .fields = "Cache-Control: max-age=0\r\n", .etag = "\"1\"", .body = "x",
-		    .fields_304 = "Cache-Control: max-age=600\r\nSet-Cookie: sid=evil\r\n",
-		    .times = 2);
-	edge_start_yaml(EDGE_CACHE("  set_cookie: share\n"));
-	get("/x");
-	get("/x"); /* validated */
-	struct answer a = get("/x");
-	expect_hit(a);
-	expect_no_field(a, "Set-Cookie");
-	origin_expect_requests(2);
-}
-
-SCENARIO("a page made for somebody's cookie has no guessed lifetime")
-{
-	origin_says("/x", .fields = "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n",
-		    .body = "hello, anna");
-	origin_says("/x", .fields = "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n",
-		    .body = "hello, stranger");
-	edge_start();
-	expect_answer(get_with("/x", "Cookie: user=anna\r\n"), 200, "hello, anna");
-	expect_answer(get("/x"), 200, "hello, stranger");
-	expect_hit(get("/x")); /* that was made for nobody */
-}
-
-SCENARIO("an error that one client's fields can cause is not what others get")
-{
-	static const int errors[] = {400, 401, 403, 406, 413, 414, 417, 431, 501};
-	enum { N = sizeof errors / sizeof *errors };
+	enum { N = sizeof rows / sizeof *rows };
+	int wrong = 0;
 	for (int i = 0; i < N; i++) {
-		origin_says(text("/%d", i), .status = errors[i],
-			    .fields = "Cache-Control: public, max-age=600\r\n", .body = "error");
-		origin_says(text("/%d", i), .fields = FRESH, .body = "good");
+		origin_says(text("/%d", i), .fields = FRESH "ETag: \"1\"\r\n", .body = "whole");
+		origin_script(text("/%d", i), &rows[i].answer);
+		origin_says(text("/%d", i), .fields = FRESH, .body = "fetched again");
 	}
-	edge_start();
+	edge_start_yaml(EDGE_CACHE("  client_directives: obey\n"));
 	for (int i = 0; i < N; i++) {
-		expect_answer(get_with(text("/%d", i), "X-Evil: \\\r\n"), errors[i], "error");
-		expect_answer(get(text("/%d", i)), 200, "good");
+		const char *path = text("/%d", i);
+		expect_answer(get(path), 200, "whole");
+		ask(rows[i].method, path, rows[i].fields, NULL);
+		expect_int(origin_requests_for(path), 2);
+		struct answer a = get(path);
+		if (a.status == 200 && strcmp(a.body, "whole") == 0)
+			continue;
+		wrong++;
+		note("%s: the copy was gone", rows[i].says);
 	}
+	expect_int(wrong, 0);
 }
 
-SCENARIO("client_errors: on stores them as long as they say")
+SCENARIO(
+	"a full answer to everybody's question makes the copy stale, and it is asked about next time")
 {
-	origin_says("/x", .status = 400, .fields = FRESH, .body = "error");
-	edge_start_yaml(EDGE_CACHE("  client_errors: on\n"));
-	get("/x");
-	expect_hit(get("/x"));
-}
-
-SCENARIO("a HEAD of another length, or with credentials, takes no copy away")
-{
-	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .body = "hello");
-	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .promise = 3, .body = "hel");
-	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .body = "hello");
+	origin_says("/x", .fields = FRESH "ETag: \"1\"\r\n", .body = "old");
+	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .body = "not for you to keep");
+	origin_says("/x", .fields = FRESH "ETag: \"2\"\r\n", .body = "new");
 	edge_start_yaml(EDGE_CACHE("  client_directives: obey\n"));
 	get("/x");
-	ask("HEAD", "/x", "Cache-Control: no-cache\r\nAuthorization: x\r\n", NULL);
+	expect_answer(get_with("/x", RELOAD), 200, "not for you to keep");
+	expect_answer(get("/x"), 200, "new");
+	expect_text(heard_field(origin_last(), "If-None-Match"), "\"1\"");
 	expect_hit(get("/x"));
+	origin_expect_requests(3);
+}
+
+static const struct {
+	const char *says, *fields;
+	struct say answer;
+} firsts[] = {
+	{"an answer to Authorization", "Authorization: x\r\n", {.fields = FRESH, .body = "mine"}},
+	{"a private page for a cookie",
+	 "Cookie: a=b\r\n",
+	 {.fields = "Cache-Control: private\r\n", .body = "mine"}},
+	{"an error", "X-Odd: 1\r\n", {.status = 400, .fields = "Cache-Control: no-store\r\n"}},
+	{"trouble", "X-Odd: 1\r\n", {.status = 503}},
+};
+
+SCENARIO("what one client was answered does not make the others fetch in parallel")
+{
+	enum { N = sizeof firsts / sizeof *firsts, CLIENTS = 8 };
+	struct barrier *go = barrier_new();
+	for (int i = 0; i < N; i++) {
+		origin_script(text("/%d", i), &firsts[i].answer);
+		origin_says(text("/%d", i), .fields = FRESH, .body = "shared", .hold_head = go);
+	}
+	edge_start();
+	for (int i = 0; i < N; i++)
+		get_with(text("/%d", i), firsts[i].fields);
+	struct call *call[N][CLIENTS];
+	for (int i = 0; i < N; i++)
+		for (int c = 0; c < CLIENTS; c++)
+			call[i][c] = call_get(text("/%d", i));
+	edge_wait_requests(N + N * CLIENTS);
+	barrier_open(go);
+	int wrong = 0;
+	for (int i = 0; i < N; i++) {
+		for (int c = 0; c < CLIENTS; c++)
+			call_expect(call[i][c], 200, "shared");
+		if (origin_requests_for(text("/%d", i)) == 2)
+			continue;
+		wrong++;
+		note("%s: then %d fetches", firsts[i].says,
+		     origin_requests_for(text("/%d", i)) - 1);
+	}
+	expect_int(wrong, 0);
+}
+
+SCENARIO("who carries credentials need not wait for each other's private pages")
+{
+	enum { N = 4 };
+	struct barrier *go = barrier_new();
+	origin_says("/me", .fields = "Cache-Control: private\r\n", .body = "first");
+	origin_says("/me", .fields = "Cache-Control: private\r\n", .body = "mine", .hold_head = go);
+	edge_start();
+	get_with("/me", "Cookie: who=0\r\n");
+	struct call *call[N];
+	for (int i = 0; i < N; i++)
+		call[i] = call_with("GET", "/me", text("Cookie: who=%d\r\n", i + 1), NULL);
+	origin_wait_requests(1 + N); /* all at once: none of them is answered yet */
+	barrier_open(go);
+	for (int i = 0; i < N; i++)
+		call_expect(call[i], 200, "mine");
 }
