@@ -1,7 +1,9 @@
 /* admin.h - the admin server: its own thread, its own listener, loopback by default.
  *
- * GET /stats /metrics /healthz / and POST /purge. Independent of the workers: a busy proxy still
- * answers here.
+ * GET /stats /metrics /healthz / and POST /purge?url=URL, ?host=HOST or ?all=1 (or the same as a
+ * form, or the URL alone as the body). The answer is JSON: what was purged, whether it was found,
+ *and whether it is on disk by now ("durable"; if not, the status is 503). Independent of the
+ *workers: a busy proxy still answers here.
  *
  * Beside them, named Bloom filters for other programs on the node (filters.h), in memory until the
  * proxy ends:
@@ -27,10 +29,23 @@
 
 struct admin;
 
+enum purge_pattern { PATTERN_URL, PATTERN_HOST, PATTERN_ALL };
+struct purge_order {
+	enum purge_pattern pattern;
+	struct str name; /* the URL, or host[:port] */
+};
+struct purge_result {
+	const char *refused; /* a sentence: the order is malformed, nothing was purged; or NULL */
+	const char *note;    /* a sentence for the person who asked, or NULL */
+	bool found;	     /* something was stored that the order covers */
+	bool durable;	     /* false: applied, but lost if the process ended now */
+	uint64_t sequence;   /* what was stored before this is gone */
+};
+
 struct admin_source { /* called on the admin thread */
 	void (*report)(void *ctx, struct report *out);
-	bool (*healthy)(void *ctx);		  /* false while draining: /healthz says 503 */
-	bool (*purge)(void *ctx, struct str url); /* true if there was such an object */
+	bool (*healthy)(void *ctx); /* false while draining: /healthz says 503 */
+	void (*purge)(void *ctx, const struct purge_order *o, struct purge_result *out);
 	void *ctx;
 };
 

@@ -1,17 +1,31 @@
 /* cache.c - the one door: RAM first, then the disk; and what changes an object that is there. */
 #include "proxy/cache/cache_inside.h"
 
+#include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/ledger.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { RAM_ONLY_BLOCK = 256 << 10 };
 
 static const uint64_t MIN_LOG_BYTES = 4 << 20;
 
 /* ---- life ---------------------------------------------------------------------------------- */
+
+static bool
+is_record_forgotten(void *ctx, struct record *r)
+{
+	struct cache *c = ctx;
+	uint64_t now;
+	if (forget_covers(c->forget, r->hash, r->key, r->clean_as_of, &now))
+		return true;
+	r->clean_as_of = now;
+	return false;
+}
 
 static int
 open_store(struct cache *c, char *err, size_t err_bytes)
@@ -33,9 +47,39 @@ open_store(struct cache *c, char *err, size_t err_bytes)
 				  .segment_bytes = o->segment_bytes,
 				  .io_threads = o->io_threads,
 				  .ops = o->ops,
-				  .fresh = c->fresh,
+				  .is_forgotten = is_record_forgotten,
+				  .forget_ctx = c,
+				  .fresh = c->must_empty,
+				  .is_ours = !c->fresh, /* the seed is */
 			  },
 			  err, err_bytes);
+}
+
+static uint64_t
+oldest_on_disk(void *ctx)
+{
+	return store_oldest(ctx);
+}
+
+/* Without the order of what was purged, nothing that was stored can be trusted. */
+static void
+open_forget(struct cache *c)
+{
+	struct forget_options o = {
+		.dir_fd = c->dir_fd,
+		.dir = c->dir,
+		.seed = &c->seed,
+		.log_bytes = ledger_purge_bytes(c->o.disk_bytes),
+		.ops = c->o.ops,
+	};
+	enum forget_found found = forget_open(&c->forget, &o);
+	if (found == FORGET_LOST ||
+	    (found == FORGET_MISSING && !c->fresh && faccessat(c->dir_fd, "format", F_OK, 0) == 0))
+		log_warning(
+			"cache %s: its purge log is %s, so that nobody can say what was purged: "
+			"starting empty",
+			c->dir, found == FORGET_LOST ? "damaged" : "missing");
+	c->must_empty = c->fresh || found != FORGET_KEPT;
 }
 
 int
@@ -46,10 +90,12 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	c->dir = o->dir ? mem_strdup(o->dir) : NULL;
 	c->dir_fd = c->lock_fd = -1;
 	pthread_mutex_init(&c->files_lock, NULL);
-	if (files_open(c, err, err_bytes) != 0 || (c->dir && open_store(c, err, err_bytes) != 0)) {
-		cache_close(&c);
-		return -1;
-	}
+	if (files_open(c, err, err_bytes) != 0)
+		goto failed;
+	open_forget(c);
+	if (c->dir && open_store(c, err, err_bytes) != 0)
+		goto failed;
+	forget_begin(c->forget, c->store ? oldest_on_disk : NULL, c->store);
 	c->block_bytes = c->store ? store_fragment_bytes(c->store) : RAM_ONLY_BLOCK;
 	uint64_t most = c->store ? store_max_body(c->store) : UINT64_MAX;
 	c->max_body_bytes =
@@ -57,6 +103,9 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	ram_create(&c->ram, o->memory_bytes, o->shards);
 	*out = c;
 	return 0;
+failed:
+	cache_close(&c);
+	return -1;
 }
 
 void
@@ -67,7 +116,9 @@ cache_close(struct cache **pc)
 	if (!c)
 		return;
 	ram_destroy(&c->ram);
-	store_close(&c->store);
+	forget_stop(c->forget); /* asks the store */
+	store_close(&c->store); /* asks what is forgotten */
+	forget_close(&c->forget);
 	files_close(c);
 	pthread_mutex_destroy(&c->files_lock);
 	free(c);
@@ -77,6 +128,32 @@ const struct filter_seed *
 cache_seed(const struct cache *c)
 {
 	return &c->seed;
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+uint64_t
+cache_now(const struct cache *c)
+{
+	return forget_now(c->forget);
+}
+
+bool
+cache_is_clean(struct cache *c, struct key_hash hash, struct str key, uint64_t since)
+{
+	uint64_t now;
+	return !forget_covers_fetch(c->forget, hash, key, since, &now);
+}
+
+bool
+cache_is_forgotten(struct cache *c, struct stored *o)
+{
+	uint64_t since = atomic_load_explicit(&o->pub.clean_as_of, memory_order_relaxed), now;
+	if (forget_covers(c->forget, o->pub.hash, o->pub.key, since, &now))
+		return true;
+	if (now != since)
+		atomic_store_explicit(&o->pub.clean_as_of, now, memory_order_relaxed);
+	return false;
 }
 
 /* ---- lookup -------------------------------------------------------------------------------- */
@@ -97,8 +174,12 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, stru
 {
 	bool first;
 	struct stored *o = ram_find(c->ram, hash, key, &first);
+	if (o && cache_is_forgotten(c, o)) {
+		ram_remove_object(c->ram, o);
+		stored_unref(&o);
+	}
 	if (!o)
-		return c->store ? read_object(c, l, hash, key, out) : FOUND_NOT;
+		return cache_disk_is_open(c) ? read_object(c, l, hash, key, out) : FOUND_NOT;
 	if (atomic_load_explicit(&o->pub.on_disk, memory_order_relaxed))
 		look_after_copy(c, o, first);
 	*out = &o->pub;
@@ -114,15 +195,28 @@ is_current(struct cache *c, struct stored *o, const struct placement *p)
 	return ram_holds(c->ram, o) || (p && store_lies_at(c->store, o->pub.hash, &p->at));
 }
 
+/* Whoever publishes looks behind himself: what was forgotten between his look and his publishing
+ * either finds what he published, or is found here. */
+bool
+cache_is_still_clean(struct cache *c, struct stored *o)
+{
+	if (!cache_is_forgotten(c, o))
+		return true;
+	cache_remove(c, o->pub.hash, o->pub.key);
+	return false;
+}
+
 struct object *
 cache_refresh(struct cache *c, struct object *object, struct str head, const struct terms *terms)
 {
 	struct stored *old = stored_of(object);
 	struct stored *o =
 		stored_create(c->store, old->pub.hash, old->pub.key, head, terms, old->pub.kind);
+	bool clean = !cache_is_forgotten(c, old);
+	atomic_store(&o->pub.clean_as_of, atomic_load(&old->pub.clean_as_of));
 	stored_share_body(o, old);
 	const struct placement *p = old->store ? stored_placement(old) : NULL;
-	bool current = is_current(c, old, p);
+	bool current = clean && is_current(c, old, p);
 	bool placed = current && p && cache_refer(c, o, p);
 	if (!stored_has_body(o)) {
 		o->pub.place = OBJECT_ON_DISK;
@@ -133,15 +227,65 @@ cache_refresh(struct cache *c, struct object *object, struct str head, const str
 	}
 	if (current)
 		ram_replace(c->ram, o); /* old itself, or its copy that was hot */
+	if (current)
+		cache_is_still_clean(c, o);
 	return &o->pub;
 }
 
+void
+cache_remove_lasting(struct cache *c, struct key_hash hash, struct str key)
+{
+	forget_add(c->forget, FORGET_KEY, hash, key, true);
+	store_remove(c->store, hash);
+}
+
+/* RAM first: who writes from RAM looks there again when he has written (cache_admit). */
 bool
 cache_remove(struct cache *c, struct key_hash hash, struct str key)
 {
-	bool on_disk = c->store && store_has(c->store, hash) && store_remove(c->store, hash);
 	bool in_ram = ram_remove(c->ram, hash, key);
+	bool on_disk = c->store && store_has(c->store, hash);
+	if (on_disk)
+		cache_remove_lasting(c, hash, key);
 	return on_disk || in_ram;
+}
+
+/* Out of RAM and index, so that the room is free; the entry in the tables is what counts. */
+static bool
+clear(struct cache *c, struct key_hash hash, struct str key)
+{
+	bool in_ram = ram_remove(c->ram, hash, key);
+	bool on_disk = c->store && store_remove(c->store, hash);
+	return in_ram || on_disk;
+}
+
+struct forgotten
+cache_forget(struct cache *c, struct key_hash hash, struct str key, uint64_t since)
+{
+	struct forgotten f;
+	/* Where the key holds more than the URL, the URL's other keys cannot be looked for. */
+	bool lasting = memchr(key.p, '\n', key.n) != NULL;
+	f.at = forget_add_own(c->forget, FORGET_URL, hash, key, lasting, since, &f.was_clean);
+	f.had = clear(c, hash, key);
+	if (f.had && !lasting)
+		f.at = forget_add(c->forget, FORGET_URL, hash, key, true);
+	return f;
+}
+
+struct purged
+cache_purge(struct cache *c, enum purge_what what, struct key_hash hash, struct str name)
+{
+	static const enum forget_kind kinds[] = {FORGET_URL, FORGET_HOST, FORGET_ALL};
+	struct purged p = {.at = forget_add(c->forget, kinds[what], hash, name, true)};
+	struct cache_stats stats;
+	if (what == PURGE_URL) {
+		p.had = clear(c, hash, name);
+	} else {
+		cache_stats(c, &stats);
+		p.had = stats.objects || stats.ram_objects;
+	}
+	p.durable = forget_wait(c->forget, p.at) == 0;
+	return p;
 }
 
 /* ---- facts --------------------------------------------------------------------------------- */
@@ -151,6 +295,8 @@ cache_stats(struct cache *c, struct cache_stats *out)
 {
 	struct store_stats s = {0};
 	struct ram_stats r;
+	struct forget_stats f;
+	forget_stats(c->forget, &f);
 	if (c->store)
 		store_stats(c->store, &s);
 	ram_stats(c->ram, &r);
@@ -158,8 +304,8 @@ cache_stats(struct cache *c, struct cache_stats *out)
 	uint64_t files = c->files_bytes;
 	pthread_mutex_unlock(&c->files_lock);
 	*out = (struct cache_stats){
-		.written_bytes = s.written_bytes + atomic_load(&c->files_written),
-		.used_bytes = s.used_bytes + files,
+		.written_bytes = s.written_bytes + atomic_load(&c->files_written) + f.written_bytes,
+		.used_bytes = s.used_bytes + files + f.log_bytes,
 		.limit_bytes = c->store ? c->o.disk_bytes : 0,
 		.objects = s.objects,
 		.evicted_objects = s.evicted_objects,
@@ -171,6 +317,9 @@ cache_stats(struct cache *c, struct cache_stats *out)
 		.io_errors = s.io_errors,
 		.refused_writes = s.refused_writes + atomic_load(&c->refused),
 		.failing = s.failing,
+		.purges_kept = f.lasting + f.passing,
+		.purges_shed = f.shed,
+		.purges_durable = f.sound,
 		.carried_bytes = s.carried_bytes,
 		.index_bytes = s.index_bytes,
 	};

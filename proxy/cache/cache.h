@@ -60,8 +60,9 @@ enum object_place { OBJECT_IN_RAM, OBJECT_ON_DISK };
 struct object { /* constant once handed out, but for refs and the private part */
 	_Atomic uint32_t refs;
 	uint8_t kind;
-	uint8_t place;		 /* where this body is read from */
-	_Atomic uint8_t on_disk; /* a copy is (being) kept on disk */
+	uint8_t place;		      /* where this body is read from */
+	_Atomic uint8_t on_disk;      /* a copy is (being) kept on disk */
+	_Atomic uint64_t clean_as_of; /* nothing forgotten up to then covers it (cache_now) */
 	struct key_hash hash;
 	struct str key;	 /* the full key text */
 	struct str head; /* stored head (http/head.h) */
@@ -130,6 +131,7 @@ struct write_options {
 	struct str key, head; /* copied */
 	struct terms terms;
 	enum object_kind kind;
+	uint64_t begun;	     /* cache_now() before the request left; 0: now */
 	uint64_t body_bytes; /* UINT64_MAX: not known yet */
 	bool disk;	     /* admitted: written to disk as the body comes */
 };
@@ -153,9 +155,39 @@ bool cache_admit(struct cache *c, struct object *o);
 struct object *
 cache_refresh(struct cache *c, struct object *o, struct str head, const struct terms *terms);
 
-/* The key is forgotten in RAM and on disk (a tombstone makes it last through a crash); true if
- * there was one. Readers that hold the object finish undisturbed. */
+/* This key alone is forgotten in RAM and on disk; true if there was one. Readers that hold the
+ * object finish undisturbed. Also after a crash, once the purge log is written (not waited for). */
 bool cache_remove(struct cache *c, struct key_hash hash, struct str key);
+
+/* ---- forgetting (forget.h) ----------------------------------------------------------------- */
+
+/* The time now: grows with everything that is forgotten. One load. */
+uint64_t cache_now(const struct cache *c);
+/* Was nothing that covers the key forgotten after since? For what is fetched and shared before it
+ * is stored. */
+bool cache_is_clean(struct cache *c, struct key_hash hash, struct str key, uint64_t since);
+
+/* The URL of a key is invalidated: all its keys, variants and parts. Applied at once, also to what
+ * is being fetched; made durable behind the caller's back. */
+struct forgotten {
+	uint64_t at;	/* what begins now or later is newer */
+	bool had;	/* something was stored under this very key */
+	bool was_clean; /* nothing else that covers the key was forgotten after since */
+};
+struct forgotten
+cache_forget(struct cache *c, struct key_hash hash, struct str key, uint64_t since);
+
+/* The same by hand, returning when it is durable or cannot be made so: not for workers. */
+enum purge_what { PURGE_URL, PURGE_HOST, PURGE_ALL };
+struct purged {
+	uint64_t at;
+	bool had;     /* URL: stored under this very key; else: anything was stored */
+	bool durable; /* false: it holds until this process ends, and nothing is answered from the
+			 directory until it is durable */
+};
+/* name: the URL's key; host[:port] as in a key; nothing. hash: of a URL's key. */
+struct purged
+cache_purge(struct cache *c, enum purge_what what, struct key_hash hash, struct str name);
 
 /* ---- facts --------------------------------------------------------------------------------- */
 
@@ -166,6 +198,10 @@ struct cache_stats {
 	uint64_t ram_used_bytes, ram_limit_bytes, ram_objects, ram_evicted_objects;
 	uint64_t io_errors, refused_writes; /* disk failing or behind */
 	bool failing;			    /* storing is suspended now */
+	uint64_t purges_kept;		    /* that lookups are compared with */
+	uint64_t purges_shed; /* dropped because there were too many: what was stored before them is
+				 fetched anew */
+	bool purges_durable;  /* false: nothing is answered from the directory */
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
 	uint64_t index_bytes;	/* memory of the index */
 };

@@ -5,6 +5,7 @@
 #define CACHE_CACHE_INSIDE_H
 
 #include "proxy/cache/cache.h"
+#include "proxy/cache/forget.h"
 #include "proxy/cache/object.h"
 #include "proxy/cache/ram.h"
 #include "proxy/cache/store.h"
@@ -16,7 +17,9 @@ struct cache {
 	char *dir; /* owned; NULL: RAM only */
 	int dir_fd, lock_fd;
 	struct filter_seed seed;
-	bool fresh;	     /* the seed is new: what lies in dir cannot be found again */
+	bool fresh;	 /* the seed is new: what lies in dir cannot be found again */
+	bool must_empty; /* that, or nobody knows what was purged */
+	struct forget *forget;
 	struct store *store; /* NULL: RAM only */
 	struct ram *ram;
 	uint32_t block_bytes; /* bodies in memory lie in blocks of this; a fragment's size */
@@ -33,10 +36,21 @@ struct cache {
 int files_open(struct cache *c, char *err, size_t err_bytes);
 void files_close(struct cache *c);
 
-/* write.c: puts the body's bytes and the record on disk; false when refused. */
-bool cache_place(struct cache *c, struct stored *o, const struct fragment *fragments,
-		 uint32_t fragments_n);
-/* A record for o whose body is where another's placement says it is. */
+/* May the directory be used? Not while a purge could not be made durable. */
+static inline bool
+cache_disk_is_open(const struct cache *c)
+{
+	return c->store && forget_is_sound(c->forget);
+}
+
+/* cache.c: was o forgotten? If not, it is marked as clean as of now. */
+bool cache_is_forgotten(struct cache *c, struct stored *o);
+/* cache.c: the same for who has just published o; if it was, it is removed. */
+bool cache_is_still_clean(struct cache *c, struct stored *o);
+/* cache.c: the key alone is forgotten, for good. */
+void cache_remove_lasting(struct cache *c, struct key_hash hash, struct str key);
+
+/* write.c: a record for o, in place of the one at body->at, whose body is where body says it is. */
 bool cache_refer(struct cache *c, struct stored *o, const struct placement *body);
 
 /* read.c */

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -17,7 +18,7 @@ struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t filled;
 	struct diskio_job *first, **last;
-	bool stopping, hurry;
+	bool stopping;
 };
 
 struct diskio {
@@ -58,7 +59,35 @@ system_renew(int fd, off_t bytes)
 	return -1;
 }
 
-const struct diskio_ops diskio_system = {pread, system_read_now, pwrite, system_renew};
+static int
+system_create(int dir_fd, const char *name)
+{
+	return openat(dir_fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
+static int
+system_rename(int dir_fd, const char *from, const char *to)
+{
+	return renameat(dir_fd, from, dir_fd, to);
+}
+
+static int
+system_remove(int dir_fd, const char *name)
+{
+	return unlinkat(dir_fd, name, 0);
+}
+
+const struct diskio_ops diskio_system = {
+	.read = pread,
+	.read_now = system_read_now,
+	.write = pwrite,
+	.renew = system_renew,
+	.create = system_create,
+	.rename = system_rename,
+	.remove = system_remove,
+	.sync = fdatasync,
+	.sync_dir = fsync,
+};
 
 int
 diskio_read_all(const struct diskio_ops *ops, int fd, void *p, size_t n, uint64_t at)
@@ -133,14 +162,12 @@ take(struct queue *q, const struct timespec *until, bool *over)
 {
 	pthread_mutex_lock(&q->lock);
 	int late = 0;
-	while (!q->first && !q->stopping && !q->hurry && !late)
+	while (!q->first && !q->stopping && !late)
 		late = until ? pthread_cond_timedwait(&q->filled, &q->lock, until)
 			     : pthread_cond_wait(&q->filled, &q->lock);
 	struct diskio_job *j = q->first;
 	if (j && !(q->first = j->next))
 		q->last = &q->first;
-	if (!j)
-		q->hurry = false;
 	*over = !j && q->stopping;
 	pthread_mutex_unlock(&q->lock);
 	return j;
@@ -228,16 +255,6 @@ diskio_post(struct diskio *d, enum diskio_queue which, struct diskio_job *j)
 	pthread_mutex_lock(&q->lock);
 	*q->last = j;
 	q->last = &j->next;
-	pthread_cond_signal(&q->filled);
-	pthread_mutex_unlock(&q->lock);
-}
-
-void
-diskio_hurry(struct diskio *d)
-{
-	struct queue *q = &d->queues[DISKIO_WRITES];
-	pthread_mutex_lock(&q->lock);
-	q->hurry = true;
 	pthread_cond_signal(&q->filled);
 	pthread_mutex_unlock(&q->lock);
 }

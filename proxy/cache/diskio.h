@@ -23,6 +23,12 @@ struct diskio_ops {
 	/* Makes the file so long, its bytes of no meaning, its room on the disk taken; 0, or -1
 	 * with errno and an empty file. */
 	int (*renew)(int fd, off_t bytes);
+	/* What the purge log needs to be durable. A new, empty file: a descriptor, or -1. */
+	int (*create)(int dir_fd, const char *name);
+	int (*rename)(int dir_fd, const char *from, const char *to);
+	int (*remove)(int dir_fd, const char *name);
+	int (*sync)(int fd);	     /* a file's bytes */
+	int (*sync_dir)(int dir_fd); /* what create, rename and remove did */
 };
 extern const struct diskio_ops diskio_system;
 
@@ -44,8 +50,6 @@ void diskio_start(struct diskio **out, const struct diskio_options *o);
 /* Runs what is queued, then returns when all threads are gone. */
 void diskio_stop(struct diskio **d);
 void diskio_post(struct diskio *d, enum diskio_queue q, struct diskio_job *j);
-/* The writer ticks now rather than later. */
-void diskio_hurry(struct diskio *d);
 
 /* All n bytes, or -1 with errno (a read past the end: errno 0). */
 int diskio_read_all(const struct diskio_ops *ops, int fd, void *p, size_t n, uint64_t at);

@@ -5,6 +5,7 @@
 #include "proxy/base/buf.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/doubled.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SEED_RANDOM = 256, SEED_FILE = SEED_RANDOM + 8, SAVE_CHUNK = 256 << 10 };
+enum { SEED_RANDOM = 256, SAVE_CHUNK = 256 << 10 };
 
 /* ---- the directory ------------------------------------------------------------------------- */
 
@@ -98,43 +99,24 @@ fill_random(char *p, size_t n)
 static bool
 read_seed(const struct cache *c, char *random)
 {
-	char file[SEED_FILE];
-	int fd = openat(c->dir_fd, "seed", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	bool right = read(fd, file, sizeof file) == sizeof file;
-	close(fd);
-	uint64_t sum;
-	memcpy(&sum, file + SEED_RANDOM, sizeof sum);
-	right = right && sum == segment_checksum(file, SEED_RANDOM);
-	if (right)
-		memcpy(random, file, SEED_RANDOM);
-	else
+	int mended;
+	ssize_t n = doubled_read(c->dir_fd, "seed", random, SEED_RANDOM, &mended);
+	if (n == SEED_RANDOM && mended)
+		log_warning("cache %s: a copy of its seed was damaged and is mended", c->dir);
+	else if (n != SEED_RANDOM && (n >= 0 || errno != ENOENT))
 		log_warning("cache %s: its seed is damaged; what was kept cannot be found again",
 			    c->dir);
-	return right;
+	return n == SEED_RANDOM;
 }
 
 /* With another seed all hashes are other ones: the log from before is of no use. */
 static int
 make_seed(struct cache *c, char *random, char *err, size_t err_bytes)
 {
-	char file[SEED_FILE];
 	fill_random(random, SEED_RANDOM);
-	memcpy(file, random, SEED_RANDOM);
-	uint64_t sum = segment_checksum(file, SEED_RANDOM);
-	memcpy(file + SEED_RANDOM, &sum, sizeof sum);
-	int fd = openat(c->dir_fd, "seed", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		goto fail;
-	int r = diskio_write_all(&diskio_system, fd, file, sizeof file, 0);
-	if (r == 0)
-		r = fsync(fd);
-	if (close(fd) == 0 && r == 0) {
-		c->fresh = true;
+	c->fresh = true;
+	if (doubled_write(c->dir_fd, "seed", random, SEED_RANDOM) == 0)
 		return 0;
-	}
-fail:
 	snprintf(err, err_bytes, "cannot write to cache directory %s: %s", c->dir, strerror(errno));
 	return -1;
 }

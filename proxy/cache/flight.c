@@ -36,6 +36,7 @@ flight_create(struct flights *fs, struct key_hash hash, struct str key, uint64_t
 	f->hash = hash;
 	f->key = mem_strndup(key.p, key.n);
 	f->key_bytes = key.n;
+	f->begun = fs->o.cache ? cache_now(fs->o.cache) : 0;
 	f->begun_ms = now_ms;
 	TAILQ_INIT(&f->armed);
 	TAILQ_INIT(&f->busy);

@@ -30,6 +30,7 @@ struct flight;
 struct flights_options {
 	/* window_bytes: at least 256 KiB. */
 	uint64_t retain_bytes, window_bytes, total_bytes;
+	struct cache *cache; /* says what was forgotten; NULL: nothing ever is */
 };
 struct flights *flights_create(const struct flights_options *o);
 void flights_destroy(struct flights **f);
@@ -65,8 +66,9 @@ enum flight_state {
 struct flight_reader;
 typedef void flight_wake_fn(void *ctx);
 
-/* Joins the flight of the key or begins one: true when the caller leads it (and must fetch). Either
- * way *reader is the caller's place in it. wake is called on home's thread when there is news. */
+/* Joins the flight of the key, unless the key was forgotten since that began, or begins one: true
+ * when the caller leads it (and must fetch). Either way *reader is the caller's place in it. wake
+ * is called on home's thread when there is news. */
 bool flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
 		   flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader);
 /* Whether one is in the air that might be joined. */
@@ -122,8 +124,6 @@ bool flight_is_wanted(struct flight *f);
 int64_t flight_begun_ms(const struct flight *f);
 /* How many ever joined behind the leader. */
 unsigned flight_followers(struct flight *f);
-/* The object under this key was invalidated: nobody joins what is in the air. */
-void flights_invalidate(struct flights *fs, struct key_hash hash, struct str key);
 
 /* ---- the reader's side --------------------------------------------------------------------- */
 

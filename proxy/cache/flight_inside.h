@@ -39,6 +39,7 @@ struct flight {
 	struct key_hash hash;
 	char *key;
 	size_t key_bytes;
+	uint64_t begun;	     /* cache_now() */
 	struct flight *next; /* in the shard */
 	bool in_table;	     /* under the shard's lock */
 

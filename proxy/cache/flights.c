@@ -92,11 +92,19 @@ put_in(struct flights *fs, struct flight_shard *s, struct key_hash hash, struct 
 	return f;
 }
 
+/* Nothing that covers its key was forgotten since it began. */
+static bool
+is_clean(const struct flight *f)
+{
+	struct cache *c = f->all->o.cache;
+	return !c || cache_is_clean(c, f->hash, (struct str){f->key, f->key_bytes}, f->begun);
+}
+
 static bool
 may_join(struct flight *f)
 {
 	int state = atomic_load(&f->state);
-	return state != FLIGHT_FAILED && f->window.base == 0;
+	return state != FLIGHT_FAILED && f->window.base == 0 && is_clean(f);
 }
 
 bool
@@ -182,7 +190,8 @@ flights_has(struct flights *fs, struct key_hash hash, struct str key)
 {
 	struct flight_shard *s = shard_of(fs, hash);
 	pthread_mutex_lock(&s->lock);
-	bool there = *find(s, hash, key) != NULL;
+	struct flight *f = *find(s, hash, key);
+	bool there = f && is_clean(f);
 	pthread_mutex_unlock(&s->lock);
 	return there;
 }
@@ -191,11 +200,15 @@ struct flight *
 flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms)
 {
 	struct flight_shard *s = shard_of(fs, hash);
-	struct flight *f = NULL;
+	struct flight *f = NULL, *gone = NULL;
 	pthread_mutex_lock(&s->lock);
+	struct flight **at = find(s, hash, key);
+	if (*at && !is_clean(*at))
+		gone = take_out(at);
 	if (!*find(s, hash, key))
 		f = put_in(fs, s, hash, key, now_ms);
 	pthread_mutex_unlock(&s->lock);
+	flight_unref(&gone);
 	return f;
 }
 
@@ -223,19 +236,6 @@ flights_close(struct flight *f)
 			at = &(*at)->next;
 		gone = take_out(at);
 	}
-	pthread_mutex_unlock(&s->lock);
-	flight_unref(&gone);
-}
-
-void
-flights_invalidate(struct flights *fs, struct key_hash hash, struct str key)
-{
-	struct flight_shard *s = shard_of(fs, hash);
-	struct flight *gone = NULL;
-	pthread_mutex_lock(&s->lock);
-	struct flight **at = find(s, hash, key);
-	if (*at)
-		gone = take_out(at);
 	pthread_mutex_unlock(&s->lock);
 	flight_unref(&gone);
 }

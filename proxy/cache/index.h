@@ -24,8 +24,8 @@ enum { INDEX_GENERATION_MASK = 63, INDEX_MAX_HITS = 3, INDEX_MAX_SEGMENTS = 1 <<
 void index_create(struct index **out);
 void index_destroy(struct index **ix);
 
-/* Locators go in whole and come out with generation & INDEX_GENERATION_MASK and with bytes rounded
- * up to RECORD_UNIT. */
+/* A locator's generation is here a code below INDEX_GENERATION_MASK + 1 that tells apart the
+ * generations of one segment. Locators come out with bytes rounded up to RECORD_UNIT. */
 bool index_find(struct index *ix, uint64_t hash_hi, struct locator *out);
 /* As index_find, and counts a hit; *hits is the count before (at most INDEX_MAX_HITS). */
 bool index_hit(struct index *ix, uint64_t hash_hi, struct locator *out, unsigned *hits);

@@ -15,17 +15,25 @@ enum {
 	SMALL_FILES = 64 << 10 /* seed, format, lock, the directory itself */
 };
 
-uint64_t
-ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes)
-{
-	uint64_t beside = (reserve_bytes ? reserve_bytes : disk_bytes / 32) + SMALL_FILES;
-	return disk_bytes > beside ? disk_bytes - beside : 0;
-}
-
 static uint64_t
 at_most(uint64_t n, uint64_t most)
 {
 	return n < most ? n : most;
+}
+
+uint64_t
+ledger_purge_bytes(uint64_t disk_bytes)
+{
+	uint64_t bytes = at_most(disk_bytes / 128, 48 * MIB);
+	return bytes - bytes % 8192;
+}
+
+uint64_t
+ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes)
+{
+	uint64_t beside = (reserve_bytes ? reserve_bytes : disk_bytes / 32) +
+			  2 * ledger_purge_bytes(disk_bytes) + SMALL_FILES;
+	return disk_bytes > beside ? disk_bytes - beside : 0;
 }
 
 uint64_t

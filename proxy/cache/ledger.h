@@ -44,6 +44,10 @@ struct ledger {
 void ledger_init(struct ledger *l, uint32_t limit, uint32_t slots_n, uint64_t segment_bytes);
 void ledger_fini(struct ledger *l);
 
+/* The most that the purge log of a directory takes: a 128th, at most 48 MiB. While it is written
+ * anew, there are two. */
+uint64_t ledger_purge_bytes(uint64_t disk_bytes);
+
 /* What is left for the log of a cache directory's limit, when so much is kept for other files
  * (0: a thirty-second). 0 when nothing is. */
 uint64_t ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes);

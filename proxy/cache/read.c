@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum outcome { OUTCOME_DONE, OUTCOME_LATER, OUTCOME_MISS, OUTCOME_DAMAGED };
+enum outcome { OUTCOME_DONE, OUTCOME_LATER, OUTCOME_MISS, OUTCOME_FORGOTTEN, OUTCOME_DAMAGED };
 
 typedef enum store_read read_fn(struct store *, const struct locator *, struct block **);
 
@@ -75,18 +75,22 @@ attach_body(struct store *st, read_fn *read, struct stored *o)
 }
 
 static enum outcome
-build(struct store *st, read_fn *read, const struct wanted *w, struct block *text,
+build(struct cache *c, read_fn *read, const struct wanted *w, struct block *text,
       struct stored **out)
 {
 	struct record r;
 	const char *wrong = record_parse(text->p, text->n, &r);
 	if (wrong || r.at.segment != w->at.segment || r.at.generation != w->at.generation ||
 	    r.at.offset != w->at.offset || !record_body_is_right(&r))
-		return store_is_current(st, &w->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
+		return store_is_current(c->store, &w->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
 	if (r.hash.lo != w->hash.lo || r.hash.hi != w->hash.hi || !str_eq(r.key, w->key))
 		return OUTCOME_MISS; /* another key that shares the bits the index knows */
-	struct stored *o = stored_of_record(st, text, &r);
-	enum outcome body = attach_body(st, read, o);
+	struct stored *o = stored_of_record(c->store, text, &r);
+	if (cache_is_forgotten(c, o)) {
+		stored_unref(&o);
+		return OUTCOME_FORGOTTEN;
+	}
+	enum outcome body = attach_body(c->store, read, o);
 	if (body == OUTCOME_DONE)
 		*out = o;
 	else
@@ -95,13 +99,13 @@ build(struct store *st, read_fn *read, const struct wanted *w, struct block *tex
 }
 
 static enum outcome
-read_record(struct store *st, read_fn *read, const struct wanted *w, struct stored **out)
+read_record(struct cache *c, read_fn *read, const struct wanted *w, struct stored **out)
 {
 	struct block *text = NULL;
-	enum outcome r = outcome_of(read(st, &w->at, &text));
+	enum outcome r = outcome_of(read(c->store, &w->at, &text));
 	if (r != OUTCOME_DONE)
 		return r;
-	r = build(st, read, w, text, out);
+	r = build(c, read, w, text, out);
 	block_unref(&text);
 	return r;
 }
@@ -125,6 +129,8 @@ settle(struct cache *c, const struct wanted *w, enum outcome r, const struct sto
 {
 	if (r == OUTCOME_DAMAGED) {
 		atomic_fetch_add(&c->damaged, 1);
+		store_forget(c->store, w->hash, &w->at);
+	} else if (r == OUTCOME_FORGOTTEN) {
 		store_forget(c->store, w->hash, &w->at);
 	} else if (r == OUTCOME_DONE) {
 		promote(c, o, w);
@@ -154,7 +160,7 @@ read_on_thread(struct diskio_job *job)
 {
 	struct lookup_job *j = (struct lookup_job *)job;
 	struct cache *c = j->l->cache;
-	enum outcome r = read_record(c->store, store_read, &j->wanted, &j->found);
+	enum outcome r = read_record(c, store_read, &j->wanted, &j->found);
 	settle(c, &j->wanted, r, j->found);
 	j->l->letter.open = on_record_home;
 	mailbox_post(j->l->home, &j->l->letter);
@@ -168,7 +174,7 @@ read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struc
 	if (!store_find(c->store, hash, &w.at, &w.hits))
 		return FOUND_NOT;
 	struct stored *o = NULL;
-	enum outcome r = read_record(c->store, store_read_now, &w, &o);
+	enum outcome r = read_record(c, store_read_now, &w, &o);
 	if (r != OUTCOME_LATER) {
 		settle(c, &w, r, o);
 		*out = o ? &o->pub : NULL;

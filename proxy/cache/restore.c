@@ -6,6 +6,7 @@
  */
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/doubled.h"
 #include "proxy/cache/store_inside.h"
 
 #include <dirent.h>
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FORMAT = 1, MIN_SEGMENTS = 4 };
+enum { FORMAT = 2, MIN_SEGMENTS = 4 };
 
 struct found {
 	uint32_t slot, generation; /* generation 0: nothing of use in it */
@@ -52,16 +53,39 @@ store_open_segment_file(const struct store *st, uint32_t slot, bool create)
 
 /* ---- the file "format" --------------------------------------------------------------------- */
 
-/* 1: read, 0: there is none, -1: not ours to use (err says why). */
+/* Format 1 wrote this file as bare text. */
+static bool
+was_written_in_format_1(const struct store *st)
+{
+	char text[64];
+	int fd = openat(st->o.dir_fd, "format", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && str_starts((struct str){text, (size_t)n}, STR("twice cache format 1,"));
+}
+
+/* 1: read, 0: nothing of use (the segments go), -1: not ours to use (err says why). */
 static int
 read_format(const struct store *st, uint64_t *segment_bytes, char *err, size_t err_bytes)
 {
-	int fd = openat(st->o.dir_fd, "format", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
 	char text[128];
-	ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
+	int mended;
+	ssize_t n = doubled_read(st->o.dir_fd, "format", text, sizeof text - 1, &mended);
+	if (n < 0 && errno == ENOENT)
+		return 0;
+	if (n < 0 && was_written_in_format_1(st)) {
+		log_warning("cache %s: written by an older twice in cache format 1, which this one "
+			    "does not read: starting empty",
+			    st->o.dir);
+		return 0;
+	}
+	if (n < 0 && st->o.is_ours) {
+		log_warning("cache %s: both copies of the file \"format\" are damaged: starting "
+			    "empty",
+			    st->o.dir);
+		return 0;
+	}
 	text[n > 0 ? n : 0] = 0;
 	unsigned version;
 	unsigned long long bytes;
@@ -80,6 +104,9 @@ read_format(const struct store *st, uint64_t *segment_bytes, char *err, size_t e
 			 st->o.dir, version, FORMAT);
 		return -1;
 	}
+	if (mended)
+		log_warning("cache %s: a copy of the file \"format\" was damaged and is mended",
+			    st->o.dir);
 	*segment_bytes = bytes;
 	return 1;
 }
@@ -90,11 +117,7 @@ write_format(const struct store *st)
 	char text[128];
 	int n = snprintf(text, sizeof text, "twice cache format %d, segments of %llu bytes\n",
 			 FORMAT, (unsigned long long)st->o.segment_bytes);
-	int fd = openat(st->o.dir_fd, "format", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -1;
-	int r = diskio_write_all(&diskio_system, fd, text, (size_t)n, 0);
-	return close(fd) || r ? -1 : 0;
+	return doubled_write(st->o.dir_fd, "format", text, (size_t)n);
 }
 
 static bool
@@ -202,12 +225,10 @@ apply(struct store *st, const struct found *f, const char *table, uint32_t entri
 {
 	for (uint32_t i = 0; i < entries; i++) {
 		struct entry e = entry_get(table, i);
-		struct locator at = {f->slot, f->generation, e.offset, e.bytes};
+		struct locator at = {f->slot, 0, e.offset, e.bytes}; /* all codes begin at 0 */
 		uint64_t end = (uint64_t)e.offset * SEGMENT_ALIGN + e.bytes;
-		if (e.what == ENTRY_TOMBSTONE)
-			index_remove(st->index, e.hash_hi);
-		else if (e.what == ENTRY_RECORD && e.bytes >= RECORD_HEADER_BYTES &&
-			 e.bytes <= RECORD_MAX_BYTES && end <= st->o.segment_bytes)
+		if ((e.what & ~ENTRY_REPLACES) == ENTRY_RECORD && e.bytes >= RECORD_HEADER_BYTES &&
+		    e.bytes <= RECORD_MAX_BYTES && end <= st->o.segment_bytes)
 			index_put(st->index, e.hash_hi, &at);
 	}
 }
@@ -241,6 +262,7 @@ restore_from_footer(struct restoring *r, const struct found *f, uint64_t *used)
 	if (!table)
 		return false;
 	apply(r->st, f, table, h.entries);
+	r->st->clean_as_of[f->slot] = h.clean_as_of;
 	*used = (uint64_t)h.page * SEGMENT_PAGE;
 	return true;
 }
@@ -250,8 +272,9 @@ static uint64_t
 restore_by_walking(struct restoring *r, const struct found *f, bool is_last)
 {
 	struct store *st = r->st;
-	uint64_t at = 0, link = 0;
+	uint64_t at = 0, link = 0, *clean = &st->clean_as_of[f->slot];
 	struct batch_header h;
+	*clean = UINT64_MAX;
 	while (at < st->o.segment_bytes && read_header(st, f->fd, at, &h) &&
 	       is_batch_at(st, &h, f->slot, at) && h.generation == f->generation &&
 	       h.link == link) {
@@ -261,6 +284,7 @@ restore_by_walking(struct restoring *r, const struct found *f, bool is_last)
 		apply(st, f, table, h.entries);
 		if (is_last)
 			buf_add(&st->table, table, (size_t)h.entries * SEGMENT_ENTRY_BYTES);
+		*clean = h.clean_as_of < *clean ? h.clean_as_of : *clean;
 		at += h.bytes;
 		link = h.seal;
 	}
@@ -287,7 +311,7 @@ restore_segment(struct restoring *r, const struct found *f, bool is_last)
 		(void)!ftruncate(f->fd, (off_t)st->o.segment_bytes);
 	ledger_restore(&st->ledger, f->slot, state, f->generation, used);
 	atomic_store(&st->fds[f->slot], f->fd);
-	atomic_store(&st->generations[f->slot], f->generation);
+	store_set_life(st, f->slot, f->generation);
 	atomic_store(&st->written[f->slot], st->o.segment_bytes);
 	if (state == SEGMENT_OPEN)
 		atomic_store(&st->written[f->slot], used);
@@ -301,7 +325,9 @@ make_slots(struct store *st, const struct restoring *r)
 		if (r->found[i].slot >= slots_n)
 			slots_n = r->found[i].slot + 1;
 	ledger_init(&st->ledger, limit, slots_n, st->o.segment_bytes);
-	st->generations = mem_zalloc(slots_n * sizeof *st->generations);
+	st->lives = mem_zalloc(slots_n * sizeof *st->lives);
+	st->codes = mem_zalloc(slots_n);
+	st->clean_as_of = mem_zalloc(slots_n * sizeof *st->clean_as_of);
 	st->written = mem_zalloc(slots_n * sizeof *st->written);
 	st->fds = mem_zalloc(slots_n * sizeof *st->fds);
 	for (uint32_t i = 0; i < slots_n; i++)

@@ -6,9 +6,10 @@
 #include <xxhash.h>
 
 enum {
-	RECORD_MAGIC = 0x31525754, /* "TWR1" */
-	BATCH_MAGIC = 0x31425754,
-	FOOTER_MAGIC = 0x31465754,
+	RECORD_MAGIC = 0x32525754, /* "TWR2" */
+	BATCH_MAGIC = 0x32425754,
+	FOOTER_MAGIC = 0x32465754,
+	SEAL_AT = SEGMENT_HEADER_BYTES - 8,
 };
 
 static void
@@ -179,6 +180,8 @@ record_format(const struct record *r, char *to)
 	to[77] = r->is_inline;
 	put16(to + 78, 0);
 	put_terms(to + 80, &r->terms);
+	put64(to + 144, r->clean_as_of);
+	memset(to + 152, 0, RECORD_HEADER_BYTES - 152);
 	char *end = to + RECORD_HEADER_BYTES;
 	put_bytes(&end, r->key.p, r->key.n);
 	put_bytes(&end, r->head.p, r->head.n);
@@ -243,6 +246,7 @@ record_parse(const char *p, size_t n, struct record *out)
 		.fragments_n = get32(p + 72),
 		.kind = (uint8_t)p[76],
 		.is_inline = p[77] != 0,
+		.clean_as_of = get64(p + 144),
 		.terms = get_terms(p + 80),
 	};
 	if (!parts_fit(&r, all))
@@ -288,8 +292,10 @@ batch_header_format(struct batch_header *h, char *to)
 	put64(to + 32, h->table_checksum);
 	put64(to + 40, h->link);
 	put64(to + 48, h->opening);
-	h->seal = segment_checksum(to, 56);
-	put64(to + 56, h->seal);
+	put64(to + 56, h->clean_as_of);
+	put64(to + 72, h->opened_s);
+	h->seal = segment_checksum(to, SEAL_AT);
+	put64(to + SEAL_AT, h->seal);
 }
 
 bool
@@ -299,7 +305,7 @@ batch_header_parse(const char *p, size_t n, struct batch_header *out)
 		return false;
 	uint32_t magic = get32(p);
 	if ((magic != BATCH_MAGIC && magic != FOOTER_MAGIC) ||
-	    get64(p + 56) != segment_checksum(p, 56))
+	    get64(p + SEAL_AT) != segment_checksum(p, SEAL_AT))
 		return false;
 	*out = (struct batch_header){
 		.is_footer = magic == FOOTER_MAGIC,
@@ -312,7 +318,9 @@ batch_header_parse(const char *p, size_t n, struct batch_header *out)
 		.table_checksum = get64(p + 32),
 		.link = get64(p + 40),
 		.opening = get64(p + 48),
-		.seal = get64(p + 56),
+		.clean_as_of = get64(p + 56),
+		.opened_s = get64(p + 72),
+		.seal = get64(p + SEAL_AT),
 	};
 	uint64_t table = (uint64_t)out->entries * SEGMENT_ENTRY_BYTES;
 	return out->bytes % SEGMENT_PAGE == 0 && out->bytes >= SEGMENT_PAGE &&

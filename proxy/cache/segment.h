@@ -7,46 +7,67 @@
  *
  * A batch is what was gathered in memory and written by one pwrite:
  *
- *	| header 64 | record | fragment | record | ... | table | zeros to the page |
+ *	| header 128 | record | fragment | record | ... | table | zeros to the page |
  *
- * All numbers are little-endian. Records and fragments start at multiples of ALIGN.
+ * All numbers are little-endian. Records and fragments start at multiples of ALIGN. FORMAT.md,
+ *beside this file, describes the directory around the segments.
  *
- * batch header (64)                         footer trailer (the last 64 bytes of the file)
- *  0 u32 magic "TWB1"                        0 u32 magic "TWF1"
- *  4 u32 segment                             4 u32 segment
- *  8 u32 generation                          8 u32 generation
- * 12 u32 offset in the segment, in pages    12 u32 end of the last batch, in pages
- * 16 u32 bytes of the batch                 16 u32 bytes of the footer
- * 20 u32 where the table starts             20 u32 where the table starts, from the footer's start
- * 24 u32 entries in the table               24 u32 entries in the table
- * 28 u32 0                                  28 u32 0
- * 32 u64 XXH3 of the table                  32 u64 XXH3 of the table
- * 40 u64 link: seal of the batch before     40 u64 0
- * 48 u64 opening: random, one per start     48 u64 the same
- * 56 u64 seal: XXH3 of bytes 0..55          56 u64 seal: XXH3 of bytes 0..55
+ * batch header (128)                        footer trailer (the last 128 bytes of the file)
+ *   0 u32 magic "TWB2"                        0 u32 magic "TWF2"
+ *   4 u32 segment                             4 u32 segment
+ *   8 u32 generation                          8 u32 generation
+ *  12 u32 offset in the segment, in pages    12 u32 end of the last batch, in pages
+ *  16 u32 bytes of the batch                 16 u32 bytes of the footer
+ *  20 u32 where the table starts             20 u32 where the table starts, from the footer's start
+ *  24 u32 entries in the table               24 u32 entries in the table
+ *  28 u32 tags: room for a table of tags     28 u32 the same
+ *  32 u64 XXH3 of the table                  32 u64 XXH3 of the table
+ *  40 u64 link: seal of the batch before     40 u64 0
+ *  48 u64 opening: random, one per start     48 u64 the same
+ *  56 u64 the least clean_as_of of its       56 u64 the least of all batches
+ *         records; all ones: it has none
+ *  64 u64 XXH3 of the table of tags          64 u64 the same
+ *  72 u64 0                                  72 u64 when the segment was opened, unix seconds
+ *  80 u64 0                                  80 u64 what the segment had earned when it was sealed
+ *  88 zeros                                  88 zeros
+ * 120 u64 seal: XXH3 of bytes 0..119        120 u64 seal: XXH3 of bytes 0..119
  *
- * table entry (16): u64 hash.hi, u32 offset of the record / ALIGN, u32 bytes of the record (low 24
- * bits) and what it is (high 8 bits: ENTRY_*). A footer's table is the batches' tables in order.
+ * table entry (16): u64 hash.hi, u32 offset / ALIGN, u32 bytes (low 24 bits) and what it is (high 8
+ * bits: ENTRY_*). The table lists records and fragments in order. A footer's table is the batches'
+ * tables in order. A table of tags (8 bytes each: u32 entry, u32 hash of a tag) is to follow the
+ * table; nothing writes it yet (tags: 0), and readers that do not know it pass over it.
  *
- * record: header (144), key, head, fragment table; when the body is inline: zeros to ALIGN, body
- *   0 u32 magic "TWR1"      4 u32 0           8 u64 XXH3 of bytes 16 .. end of the fragment table
+ * record: header (176), key, head, fragment table; when the body is inline: zeros to ALIGN, body
+ *   0 u32 magic "TWR2"      4 u32 0           8 u64 XXH3 of bytes 16 .. end of the fragment table
  *  16 u32 bytes in all     20 u32 segment    24 u32 generation    28 u32 offset / ALIGN
  *  32 u64 hash.lo          40 u64 hash.hi    48 u64 body bytes    56 u64 XXH3 of an inline body
  *  64 u32 key bytes        68 u32 head bytes 72 u32 fragments     76 u8 kind, u8 1: inline, u16 0
  *  80 struct terms: i64 response_time, initial_age, lifetime, date, last_modified;
  *     i32 stale_while_revalidate, stale_if_error; u32 flags; u16 status, spare; u32 etag_at,
  *     etag_bytes
+ * 144 u64 clean_as_of: nothing that was forgotten up to here (forget.h) covers it
+ * 152 u64 bytes of the whole body of which this is a slice; 160 u32 number of the slice; 164 u32
+ *     bytes of each slice; 168 u64 0. Room for slices: all zero today.
+ * The head is bytes of http/; nothing here looks into it.
  * fragment table entry (24): u32 segment, u32 generation, u32 offset / ALIGN, u32 bytes, u64 XXH3
  * A fragment is bare body bytes; all of one object have the same length but the last.
  *
  * Valid     a generation is the number of times any segment was opened: never used twice. A batch
  *           counts when its seal is right, it names the place where it stands, and it links to the
- *           batch before it. A footer counts when its generation is that of the batch at 0. A
- *           record counts when its checksum is right and it names the place where it stands.
+ *           batch before it. A footer counts when its generation is that of the batch at 0, or
+ *           when the batch at 0 was never written. A record counts when its checksum is right, it
+ *           names the place where it stands, and nothing that was forgotten covers it.
  * Crash     what was not yet written (the batch in memory, at most some seconds) is lost. A torn
  *           batch may be listed by its table: its damaged records are misses when they are read.
  *           What stood behind a torn batch never comes back: what is written there next has
  *           another seal (its opening differs, if nothing else does), and the link is broken.
+ *           A segment in which a write failed is sealed at once, so that its footer lists what
+ *           was written behind the hole.
+ *           Segments are never synced. A loss of power may lose any object, and may bring back an
+ *           older answer to a URL in place of its newest one while the older one is still fresh by
+ *           its own terms. It never brings back what was purged or invalidated before the call
+ *           returned: that is in the purge log, which is synced, and the record's clean_as_of is
+ *           compared with it at every lookup.
  * Start     sealed segments are restored from their footers, others by walking their batches, in
  *           order of generation; a later entry of a key wins over an earlier one.
  */
@@ -61,9 +82,9 @@
 enum {
 	SEGMENT_PAGE = 4096,
 	SEGMENT_ALIGN = 16,
-	SEGMENT_HEADER_BYTES = 64, /* of a batch, and the trailer of a footer */
+	SEGMENT_HEADER_BYTES = 128, /* of a batch, and the trailer of a footer */
 	SEGMENT_ENTRY_BYTES = 16,
-	RECORD_HEADER_BYTES = 144,
+	RECORD_HEADER_BYTES = 176,
 	FRAGMENT_ENTRY_BYTES = 24,
 	/* The index counts record lengths in RECORD_UNITs, up to this. */
 	RECORD_UNIT = 512,
@@ -94,6 +115,7 @@ struct record {
 	struct str key, head; /* views */
 	struct terms terms;
 	uint64_t body_bytes;
+	uint64_t clean_as_of;
 	uint8_t kind; /* enum object_kind */
 	bool is_inline;
 	uint32_t fragments_n;
@@ -117,7 +139,8 @@ bool record_body_is_right(const struct record *r);
 struct fragment fragment_get(const char *table, uint32_t i);
 void fragment_put(char *table, uint32_t i, const struct fragment *f);
 
-enum { ENTRY_RECORD = 1, ENTRY_TOMBSTONE = 2 };
+/* ENTRY_REPLACES: or-ed to ENTRY_RECORD when the index had an older record of the key. */
+enum { ENTRY_RECORD = 1, ENTRY_FRAGMENT = 3, ENTRY_REPLACES = 0x80 };
 struct entry {
 	uint64_t hash_hi;
 	uint32_t offset, bytes;
@@ -131,7 +154,9 @@ struct batch_header {
 	uint32_t segment, generation;
 	uint32_t page, bytes, table_at, entries;
 	uint64_t table_checksum, link, opening;
-	uint64_t seal; /* set by parsing and formatting */
+	uint64_t clean_as_of; /* the least of its records' */
+	uint64_t opened_s;    /* of a footer */
+	uint64_t seal;	      /* set by parsing and formatting */
 };
 void batch_header_format(struct batch_header *h, char *to);
 /* False when it is not a header, is damaged, or its numbers contradict each other. */

@@ -26,7 +26,6 @@ enum {
 	POOLED_BATCHES = 4,
 	TICK_MS = 100,
 	BATCH_AGE_MS = 1000, /* a batch that does not fill is written after this */
-	URGENT_MS = 100,     /* batches that hold removals are written at most this often early */
 	RETRY_MS = 3000,
 	GROW_MS = 3000,
 	FIRST_FILES = 64, /* made before serving: some milliseconds */
@@ -59,6 +58,19 @@ refuse(struct store *st)
 	return false;
 }
 
+/* The index keeps some bits of the generation; the rest follows from the segment's own. */
+static bool
+complete(const struct store *st, struct locator *at)
+{
+	if (at->segment >= st->ledger.slots_n)
+		return false;
+	uint64_t life = atomic_load_explicit(&st->lives[at->segment], memory_order_acquire);
+	if (life == 0 || life >> 32 != at->generation)
+		return false;
+	at->generation = (uint32_t)life;
+	return true;
+}
+
 /* ---- batches ------------------------------------------------------------------------------- */
 
 static struct batch *
@@ -78,7 +90,7 @@ batch_new(struct store *st)
 	}
 	struct buf table = b->table;
 	table.n = 0;
-	*b = (struct batch){.store = st, .p = b->p, .table = table};
+	*b = (struct batch){.store = st, .p = b->p, .table = table, .clean_as_of = UINT64_MAX};
 	return b;
 }
 
@@ -124,7 +136,7 @@ forget_entries(struct store *st, const struct batch *b)
 	for (uint32_t i = 0; i < b->entries; i++) {
 		struct entry e = entry_get(b->table.p, i);
 		struct locator at = {b->segment, b->generation, e.offset, e.bytes};
-		if (e.what == ENTRY_RECORD)
+		if ((e.what & ~ENTRY_REPLACES) == ENTRY_RECORD && store_index_place(st, &at, &at))
 			index_remove_at(st->index, e.hash_hi, &at);
 	}
 }
@@ -145,7 +157,7 @@ write_batch(struct diskio_job *j)
 		fail(st, "write", error);
 		forget_entries(st, b);
 	}
-	if (atomic_load(&st->generations[b->segment]) == b->generation)
+	if (store_generation(st, b->segment) == b->generation)
 		atomic_store_explicit(&st->written[b->segment], b->offset + b->bytes,
 				      memory_order_release);
 	unlink_pending(st, b);
@@ -174,13 +186,12 @@ close_batch(struct store *st)
 		.table_checksum = segment_checksum(b->table.p ? b->table.p : "", b->table.n),
 		.link = st->link,
 		.opening = st->opening,
+		.clean_as_of = b->clean_as_of,
 	};
 	batch_header_format(&h, b->p);
 	st->link = h.seal;
 	ledger_use(&st->ledger, all);
 	buf_add(&st->table, b->table.p, b->table.n);
-	st->flushed_ms = now_ms();
-	st->urgent = false;
 	b->job.run = write_batch;
 	diskio_post(st->io, DISKIO_WRITES, &b->job);
 }
@@ -250,6 +261,8 @@ post_footer(struct store *st)
 		.table_at = (uint32_t)(all - SEGMENT_HEADER_BYTES - st->table.n),
 		.entries = (uint32_t)entries,
 		.table_checksum = segment_checksum(st->table.p ? st->table.p : "", st->table.n),
+		.clean_as_of = st->clean_as_of[segment],
+		.opened_s = st->opened_s,
 	};
 	struct footer_job *f = NEW(struct footer_job);
 	*f = (struct footer_job){{NULL, write_footer}, st, segment, st->o.segment_bytes - all, {0}};
@@ -295,7 +308,7 @@ seal(struct store *st)
 struct taken_job {
 	struct diskio_job job; /* first */
 	struct store *store;
-	uint32_t segment, generation;
+	uint32_t segment, code;
 };
 
 /* On the writer's thread: behind the last batch of the old generation, before the first of the new.
@@ -312,7 +325,7 @@ clean_taken(struct diskio_job *j)
 		fail(st, "make room for a segment", error);
 		pthread_mutex_unlock(&st->lock);
 	}
-	uint64_t gone = index_sweep(st->index, t->segment, t->generation, NULL, NULL);
+	uint64_t gone = index_sweep(st->index, t->segment, t->code, NULL, NULL);
 	atomic_fetch_add(&st->evicted, gone);
 	free(t);
 }
@@ -326,9 +339,8 @@ take_oldest(struct store *st)
 	if (victim < 0)
 		return false;
 	struct taken_job *t = NEW(struct taken_job);
-	*t = (struct taken_job){
-		{NULL, clean_taken}, st, (uint32_t)victim, st->ledger.slots[victim].generation};
-	atomic_store(&st->generations[victim], 0);
+	*t = (struct taken_job){{NULL, clean_taken}, st, (uint32_t)victim, st->codes[victim]};
+	store_set_life(st, (uint32_t)victim, 0);
 	ledger_free(&st->ledger, (uint32_t)victim);
 	diskio_post(st->io, DISKIO_WRITES, &t->job);
 	return ledger_open_next(&st->ledger);
@@ -341,8 +353,10 @@ open_segment(struct store *st)
 	if (yes) {
 		uint32_t slot = (uint32_t)st->ledger.open;
 		atomic_store(&st->written[slot], 0);
-		atomic_store_explicit(&st->generations[slot], st->ledger.slots[slot].generation,
-				      memory_order_release);
+		st->codes[slot] = (st->codes[slot] + 1) & INDEX_GENERATION_MASK;
+		st->clean_as_of[slot] = UINT64_MAX;
+		st->opened_s = (uint64_t)time(NULL);
+		store_set_life(st, slot, st->ledger.slots[slot].generation);
 	}
 	ask_for_room(st);
 	return yes;
@@ -409,7 +423,8 @@ note(struct store *st, uint64_t hash_hi, const struct locator *at, uint8_t what)
 }
 
 bool
-store_put_fragment(struct store *st, const char *p, uint32_t n, struct fragment *out)
+store_put_fragment(struct store *st, struct key_hash hash, const char *p, uint32_t n,
+		   struct fragment *out)
 {
 	uint64_t checksum = segment_checksum(p, n);
 	pthread_mutex_lock(&st->lock);
@@ -417,9 +432,18 @@ store_put_fragment(struct store *st, const char *p, uint32_t n, struct fragment 
 	if (yes) {
 		*out = (struct fragment){take(st, n), checksum};
 		memcpy(bytes_at(st, &out->at), p, n);
+		note(st, hash.hi, &out->at, ENTRY_FRAGMENT);
 	}
 	pthread_mutex_unlock(&st->lock);
 	return yes || refuse(st);
+}
+
+static void
+is_clean_as_of(struct store *st, uint64_t at)
+{
+	uint64_t *segment = &st->clean_as_of[st->open->segment];
+	st->open->clean_as_of = at < st->open->clean_as_of ? at : st->open->clean_as_of;
+	*segment = at < *segment ? at : *segment;
 }
 
 /* Under the lock: what the log says last and what the index says are the same. */
@@ -432,45 +456,55 @@ put(struct store *st, struct record *r)
 		return false;
 	r->at = take(st, all);
 	record_format(r, bytes_at(st, &r->at));
-	note(st, r->hash.hi, &r->at, ENTRY_RECORD);
-	index_put(st->index, r->hash.hi, &r->at);
+	struct locator at;
+	store_index_place(st, &r->at, &at);
+	bool replaces = index_put(st->index, r->hash.hi, &at);
+	note(st, r->hash.hi, &r->at, ENTRY_RECORD | (replaces ? ENTRY_REPLACES : 0));
+	is_clean_as_of(st, r->clean_as_of);
 	return true;
 }
 
+static bool
+lies_over(struct store *st, struct key_hash hash, const struct locator *over)
+{
+	struct locator now;
+	if (over->generation)
+		return store_lies_at(st, hash, over);
+	return !index_find(st->index, hash.hi, &now) || !complete(st, &now);
+}
+
 bool
-store_put(struct store *st, struct record *r)
+store_put(struct store *st, struct record *r, const struct locator *over)
 {
 	pthread_mutex_lock(&st->lock);
-	bool yes = put(st, r);
+	bool yes = (!over || lies_over(st, r->hash, over)) && put(st, r);
 	pthread_mutex_unlock(&st->lock);
 	return yes || refuse(st);
 }
 
-/* When the log cannot take the tombstone now, the record is still gone until a restart; that is
- * said by the refusal's count. */
 bool
 store_remove(struct store *st, struct key_hash hash)
 {
+	return index_remove(st->index, hash.hi);
+}
+
+uint64_t
+store_oldest(struct store *st)
+{
+	uint64_t oldest = UINT64_MAX;
 	pthread_mutex_lock(&st->lock);
-	bool was_there = index_remove(st->index, hash.hi);
-	if (was_there && make_fit(st, 0)) {
-		struct locator nowhere = {0};
-		note(st, hash.hi, &nowhere, ENTRY_TOMBSTONE);
-		if (!st->urgent && now_ms() - st->flushed_ms >= URGENT_MS)
-			diskio_hurry(st->io);
-		st->urgent = true;
-	} else if (was_there) {
-		refuse(st);
-	}
+	for (uint32_t i = 0; i < st->ledger.slots_n; i++)
+		if (st->ledger.slots[i].state >= SEGMENT_OPEN && st->clean_as_of[i] < oldest)
+			oldest = st->clean_as_of[i];
 	pthread_mutex_unlock(&st->lock);
-	return was_there;
+	return oldest;
 }
 
 /* ---- making room --------------------------------------------------------------------------- */
 
 struct moving {
 	struct store *st;
-	uint32_t segment, generation;
+	uint32_t segment, generation, code;
 	uint64_t carried;
 	struct index_entry *list;
 	size_t n;
@@ -502,13 +536,14 @@ move_record(struct moving *m, const struct index_entry *e)
 	bool moved = false;
 	if (store_read(st, &at, &b) != STORE_READ || record_parse(b->p, b->n, &r) ||
 	    !record_body_is_right(&r) || !r.is_inline || r.at.generation != m->generation ||
-	    r.at.segment != m->segment || r.at.offset != at.offset)
+	    r.at.segment != m->segment || r.at.offset != at.offset ||
+	    (st->o.is_forgotten && st->o.is_forgotten(st->o.forget_ctx, &r)))
 		goto out;
 	struct locator now;
 	pthread_mutex_lock(&st->lock);
 	bool room = st->ledger.free > 0 || fits(st, r.at.bytes);
 	if (room && index_find(st->index, e->hash_hi, &now) && now.segment == at.segment &&
-	    now.offset == at.offset && (moved = put(st, &r)))
+	    now.generation == m->code && now.offset == at.offset && (moved = put(st, &r)))
 		atomic_fetch_add(&st->carried_bytes, r.at.bytes);
 	pthread_mutex_unlock(&st->lock);
 out:
@@ -535,14 +570,15 @@ static bool
 empty_segment(struct store *st, uint32_t segment, uint32_t generation)
 {
 	struct moving m = {.st = st, .segment = segment, .generation = generation};
-	uint64_t gone = index_sweep(st->index, segment, generation, is_worth_moving, &m);
+	m.code = st->codes[segment]; /* nobody opens it before it is free */
+	uint64_t gone = index_sweep(st->index, segment, m.code, is_worth_moving, &m);
 	for (size_t i = 0; i < m.n; i++)
 		if (!move_record(&m, &m.list[i]) &&
 		    index_remove_at(st->index, m.list[i].hash_hi, &m.list[i].at))
 			gone++;
 	free(m.list);
 	atomic_fetch_add(&st->evicted, gone);
-	atomic_store(&st->generations[segment], 0);
+	store_set_life(st, segment, 0);
 	int fd = atomic_load(&st->fds[segment]);
 	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
 	pthread_mutex_lock(&st->lock);
@@ -623,7 +659,7 @@ tick(void *ctx)
 	struct store *st = ctx;
 	int64_t now = now_ms();
 	pthread_mutex_lock(&st->lock);
-	if (st->open && (st->urgent || now - st->open->born_ms >= BATCH_AGE_MS))
+	if (st->open && now - st->open->born_ms >= BATCH_AGE_MS)
 		close_batch(st);
 	if (!atomic_load(&st->failing) || now >= st->retry_ms)
 		ask_for_room(st);
@@ -631,19 +667,6 @@ tick(void *ctx)
 }
 
 /* ---- finding and reading ------------------------------------------------------------------- */
-
-/* The index keeps some bits of the generation; the rest follows from the segment's own. */
-static bool
-complete(const struct store *st, struct locator *at)
-{
-	if (at->segment >= st->ledger.slots_n)
-		return false;
-	uint32_t g = atomic_load_explicit(&st->generations[at->segment], memory_order_acquire);
-	if (g == 0 || (g & INDEX_GENERATION_MASK) != at->generation)
-		return false;
-	at->generation = g;
-	return true;
-}
 
 bool
 store_find(struct store *st, struct key_hash hash, struct locator *out, unsigned *hits)
@@ -669,7 +692,9 @@ store_touch(struct store *st, struct key_hash hash)
 void
 store_forget(struct store *st, struct key_hash hash, const struct locator *at)
 {
-	index_remove_at(st->index, hash.hi, at);
+	struct locator place;
+	if (store_index_place(st, at, &place))
+		index_remove_at(st->index, hash.hi, &place);
 }
 
 bool
@@ -685,8 +710,7 @@ bool
 store_is_current(const struct store *st, const struct locator *at)
 {
 	return at->segment < st->ledger.slots_n && at->generation != 0 &&
-	       atomic_load_explicit(&st->generations[at->segment], memory_order_acquire) ==
-		       at->generation;
+	       store_generation(st, at->segment) == at->generation;
 }
 
 static const struct batch *
@@ -830,7 +854,9 @@ dispose(struct store *st)
 		st->pool = b->next;
 		batch_free(b);
 	}
-	free(st->generations);
+	free(st->lives);
+	free(st->codes);
+	free(st->clean_as_of);
 	free(st->written);
 	free(st->fds);
 	buf_fini(&st->table);

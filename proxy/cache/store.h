@@ -26,6 +26,10 @@ struct store_options {
 	unsigned io_threads;
 	const struct diskio_ops *ops; /* NULL: the system's */
 	bool fresh;		      /* what was kept is of no use: start empty */
+	bool is_ours;		      /* twice wrote dir for certain, whatever "format" says */
+	/* Is this record forgotten? If not, sets when it was found clean. NULL: nothing ever is. */
+	bool (*is_forgotten)(void *ctx, struct record *r);
+	void *forget_ctx;
 };
 int store_open(struct store **out, const struct store_options *o, char *err, size_t err_bytes);
 /* Writes what is pending. Nobody else may be in any call. */
@@ -38,10 +42,13 @@ uint64_t store_max_body(const struct store *st);
 
 /* ---- appending: false when refused --------------------------------------------------------- */
 
-bool store_put_fragment(struct store *st, const char *p, uint32_t n, struct fragment *out);
-/* Appends r and enters it in the index over any older record of its key; sets r->at. */
-bool store_put(struct store *st, struct record *r);
-/* Forgets the key for good; true if it was there. */
+/* hash: of the key that the body belongs to. */
+bool store_put_fragment(struct store *st, struct key_hash hash, const char *p, uint32_t n,
+			struct fragment *out);
+/* Appends r and enters it in the index over any older record of its key; sets r->at. over: only if
+ * the index points there now (generation 0: nowhere); NULL: whatever it says. */
+bool store_put(struct store *st, struct record *r, const struct locator *over);
+/* Forgets the key until a restart; true if it was there. (For good: forget.h.) */
 bool store_remove(struct store *st, struct key_hash hash);
 
 /* ---- finding and reading ------------------------------------------------------------------- */
@@ -68,6 +75,9 @@ void store_post(struct store *st, struct diskio_job *j); /* to a reading I/O thr
 /* Asks that a segment be kept while somebody reads from it. False: gone already. */
 bool store_lease(struct store *st, const struct locator *at);
 void store_unlease(struct store *st, const struct locator *at);
+
+/* The least clean_as_of of all records in the log, UINT64_MAX when there are none. */
+uint64_t store_oldest(struct store *st);
 
 /* ---- facts --------------------------------------------------------------------------------- */
 

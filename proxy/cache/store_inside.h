@@ -19,6 +19,7 @@ struct batch {
 	uint64_t offset;	       /* in the segment */
 	uint32_t used, entries, bytes; /* bytes: with table and padding, once closed */
 	int64_t born_ms;
+	uint64_t clean_as_of; /* the least of its records' */
 	struct buf table;
 	char *p; /* batch_bytes, page-aligned */
 };
@@ -31,8 +32,8 @@ struct store {
 	uint64_t opening; /* random */
 
 	/* Per slot; read without the lock. */
-	_Atomic uint32_t *generations; /* 0: not open or sealed */
-	_Atomic uint64_t *written;     /* the file is right up to here */
+	_Atomic uint64_t *lives;   /* generation, and above it the code; 0: not open or sealed */
+	_Atomic uint64_t *written; /* the file is right up to here */
 	_Atomic int *fds;
 
 	pthread_mutex_t lock; /* everything below */
@@ -43,18 +44,45 @@ struct store {
 	struct batch *pool;
 	unsigned pool_n;
 	uint64_t pending_bytes;
-	uint64_t link;		      /* seal of the last closed batch of the open segment */
-	struct buf table;	      /* entries of the open segment's closed batches */
-	bool urgent;		      /* the open batch holds a tombstone */
-	int64_t flushed_ms, retry_ms; /* retry_ms: no appends before, while failing */
-	int64_t grow_ms;	      /* no new files before, while the disk is too full */
-	bool is_cramped;	      /* said once */
+	uint64_t link;	       /* seal of the last closed batch of the open segment */
+	struct buf table;      /* entries of the open segment's closed batches */
+	uint64_t *clean_as_of; /* per slot: the least of its records' */
+	uint8_t *codes;	       /* per slot: how often it was opened, for the index */
+	uint64_t opened_s;     /* when the open segment was */
+	int64_t retry_ms;      /* no appends before, while failing */
+	int64_t grow_ms;       /* no new files before, while the disk is too full */
+	bool is_cramped;       /* said once */
 	bool preparing, closing;
 	struct diskio_job prepare;
 
 	_Atomic bool failing;
 	_Atomic uint64_t written_bytes, evicted, carried_bytes, io_errors, refused;
 };
+
+/* The index knows six bits of a generation. Counted per slot, so that two generations of a slot
+ * that follow each other always differ; counted over all, they collide where there are 64 slots. */
+static inline uint32_t
+store_generation(const struct store *st, uint32_t slot)
+{
+	return (uint32_t)atomic_load_explicit(&st->lives[slot], memory_order_acquire);
+}
+
+/* at as the index knows it; false when it lies in a generation that is gone. */
+static inline bool
+store_index_place(const struct store *st, const struct locator *at, struct locator *out)
+{
+	uint64_t life = atomic_load_explicit(&st->lives[at->segment], memory_order_acquire);
+	*out = *at;
+	out->generation = (uint32_t)(life >> 32);
+	return (uint32_t)life == at->generation && at->generation != 0;
+}
+
+static inline void
+store_set_life(struct store *st, uint32_t slot, uint32_t generation)
+{
+	uint64_t life = generation ? (uint64_t)st->codes[slot] << 32 | generation : 0;
+	atomic_store_explicit(&st->lives[slot], life, memory_order_release);
+}
 
 /* Finds segment files, restores index and ledger; err as store_open. Opens the files it finds. */
 int store_restore(struct store *st, char *err, size_t err_bytes);

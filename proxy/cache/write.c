@@ -17,7 +17,7 @@ struct object_write {
 	struct cache *cache;
 	struct stored *o;
 	struct block *tail; /* being filled; not yet the object's */
-	uint64_t announced, got, building;
+	uint64_t announced, got, building, begun;
 	bool disk; /* goes to disk as it comes */
 	bool keep; /* stays in memory whole */
 	bool dead; /* kept nowhere */
@@ -29,7 +29,7 @@ struct object_write {
 
 static bool
 put_record(struct cache *c, struct stored *o, const struct fragment *fragments, uint32_t n,
-	   bool is_inline)
+	   bool is_inline, const struct locator *over)
 {
 	char *table = n ? mem_alloc((size_t)n * FRAGMENT_ENTRY_BYTES) : NULL;
 	for (uint32_t i = 0; i < n; i++)
@@ -40,6 +40,7 @@ put_record(struct cache *c, struct stored *o, const struct fragment *fragments, 
 		.head = o->pub.head,
 		.terms = o->pub.terms,
 		.kind = o->pub.kind,
+		.clean_as_of = atomic_load(&o->pub.clean_as_of),
 		.body_bytes = o->pub.body_bytes,
 		.is_inline = is_inline,
 		.fragments = table,
@@ -51,7 +52,7 @@ put_record(struct cache *c, struct stored *o, const struct fragment *fragments, 
 	} else {
 		r.body_checksum = segment_checksum("", 0);
 	}
-	bool yes = store_put(c->store, &r);
+	bool yes = cache_disk_is_open(c) && store_put(c->store, &r, over);
 	free(table);
 	if (!yes)
 		return false;
@@ -69,34 +70,36 @@ put_record(struct cache *c, struct stored *o, const struct fragment *fragments, 
 
 /* Every block in memory as a fragment. */
 static bool
-put_blocks(struct cache *c, struct stored *o)
+put_blocks(struct cache *c, struct stored *o, const struct locator *over)
 {
 	struct fragment *list = mem_alloc(o->blocks_n * sizeof *list);
 	bool yes = true;
 	for (uint32_t i = 0; yes && i < o->blocks_n; i++)
-		yes = store_put_fragment(c->store, o->blocks[i]->p, o->blocks[i]->n, &list[i]);
-	yes = yes && put_record(c, o, list, o->blocks_n, false);
+		yes = store_put_fragment(c->store, o->pub.hash, o->blocks[i]->p, o->blocks[i]->n,
+					 &list[i]);
+	yes = yes && put_record(c, o, list, o->blocks_n, false, over);
 	free(list);
 	return yes;
 }
 
-bool
-cache_place(struct cache *c, struct stored *o, const struct fragment *fragments,
-	    uint32_t fragments_n)
+/* Puts the body's bytes and the record on disk; over: as store_put. */
+static bool
+place(struct cache *c, struct stored *o, const struct fragment *fragments, uint32_t fragments_n,
+      const struct locator *over)
 {
 	if (fragments_n)
-		return put_record(c, o, fragments, fragments_n, false);
+		return put_record(c, o, fragments, fragments_n, false, over);
 	if (o->pub.body_bytes > c->max_body_bytes)
 		return false;
 	if (o->pub.body_bytes <= c->block_bytes)
-		return put_record(c, o, NULL, 0, true);
-	return put_blocks(c, o);
+		return put_record(c, o, NULL, 0, true, over);
+	return put_blocks(c, o, over);
 }
 
 bool
 cache_refer(struct cache *c, struct stored *o, const struct placement *body)
 {
-	return put_record(c, o, body->fragments, body->fragments_n, false);
+	return put_record(c, o, body->fragments, body->fragments_n, false, &body->at);
 }
 
 bool
@@ -104,17 +107,18 @@ cache_admit(struct cache *c, struct object *object)
 {
 	struct stored *o = stored_of(object);
 	uint8_t no = 0;
-	if (!c->store || !stored_has_body(o) || !ram_holds(c->ram, o) ||
-	    !atomic_compare_exchange_strong(&o->pub.on_disk, &no, 1))
+	static const struct locator nowhere;
+	if (!cache_disk_is_open(c) || !stored_has_body(o) || cache_is_forgotten(c, o) ||
+	    !ram_holds(c->ram, o) || !atomic_compare_exchange_strong(&o->pub.on_disk, &no, 1))
 		return false;
-	if (!cache_place(c, o, NULL, 0)) {
+	if (!place(c, o, NULL, 0, &nowhere)) {
 		atomic_store(&o->pub.on_disk, 0);
 		return false;
 	}
 	/* Removed or replaced while we wrote: then this is not the key's object any more. */
 	const struct placement *p = atomic_load(&o->placement);
 	if (!ram_holds(c->ram, o) && store_lies_at(c->store, o->pub.hash, &p->at))
-		store_remove(c->store, o->pub.hash);
+		cache_remove_lasting(c, o->pub.hash, o->pub.key);
 	else
 		ram_moved(c->ram, o);
 	return true;
@@ -166,9 +170,11 @@ cache_write_begin(struct cache *c, const struct write_options *o)
 	bool known = o->body_bytes != UINT64_MAX;
 	w->cache = c;
 	w->announced = o->body_bytes;
+	w->begun = o->begun ? o->begun : forget_now(c->forget);
 	w->o = stored_create(c->store, o->hash, o->key, o->head, &o->terms, o->kind);
 	w->o->block_bytes = c->block_bytes;
-	w->disk = o->disk && c->store && (!known || o->body_bytes <= c->max_body_bytes);
+	w->disk =
+		o->disk && cache_disk_is_open(c) && (!known || o->body_bytes <= c->max_body_bytes);
 	w->keep = !w->disk && ram_takes_body(w, known ? o->body_bytes : 0);
 	w->dead = !w->disk && !w->keep;
 	return w;
@@ -202,7 +208,7 @@ push_tail(struct object_write *w)
 			w->fragments = mem_realloc(w->fragments,
 						   (2 * w->fragments_n + 1) * sizeof *w->fragments);
 		if (w->got > w->cache->max_body_bytes ||
-		    !store_put_fragment(w->cache->store, b->p, b->n,
+		    !store_put_fragment(w->cache->store, w->o->pub.hash, b->p, b->n,
 					&w->fragments[w->fragments_n])) {
 			die(w);
 			return;
@@ -291,10 +297,10 @@ finish_on_disk(struct object_write *w)
 	if (w->fragments_n) {
 		if (w->tail)
 			push_tail(w);
-		return !w->dead && cache_place(w->cache, w->o, w->fragments, w->fragments_n);
+		return !w->dead && place(w->cache, w->o, w->fragments, w->fragments_n, NULL);
 	}
 	keep_tail(w);
-	return cache_place(w->cache, w->o, NULL, 0);
+	return place(w->cache, w->o, NULL, 0, NULL);
 }
 
 /* The newest answer for a key is the only one: whatever RAM or disk held before goes. */
@@ -303,12 +309,32 @@ publish(struct object_write *w, bool on_disk)
 {
 	struct cache *c = w->cache;
 	struct stored *o = w->o;
-	bool in_ram = (w->keep || !on_disk) && ram_put(c->ram, o, 0);
+	bool clean = true;
+	bool to_ram = w->keep || !on_disk;
+	if (to_ram && !on_disk && c->store && store_has(c->store, o->pub.hash) &&
+	    ram_takes_body(w, 0)) {
+		uint64_t since = atomic_load(&o->pub.clean_as_of);
+		atomic_store(&o->pub.clean_as_of, forget_add_own(c->forget, FORGET_KEY, o->pub.hash,
+								 o->pub.key, true, since, &clean));
+		store_remove(c->store, o->pub.hash);
+	}
+	bool in_ram = clean && to_ram && ram_put(c->ram, o, 0);
 	if (on_disk && !in_ram)
 		ram_remove(c->ram, o->pub.hash, o->pub.key);
-	if (in_ram && !on_disk && c->store && store_has(c->store, o->pub.hash))
-		store_remove(c->store, o->pub.hash);
 	return on_disk || in_ram;
+}
+
+/* Nothing that was forgotten since the request left covers the key: the answer is clean as of now.
+ */
+static bool
+is_clean(struct object_write *w)
+{
+	struct cache *c = w->cache;
+	uint64_t now;
+	if (forget_covers_fetch(c->forget, w->o->pub.hash, w->o->pub.key, w->begun, &now))
+		return false;
+	atomic_store(&w->o->pub.clean_as_of, now);
+	return true;
 }
 
 struct object *
@@ -317,11 +343,11 @@ cache_write_commit(struct object_write **pw, bool admit)
 	struct object_write *w = *pw;
 	struct stored *o = w->o;
 	struct object *out = NULL;
-	if (w->dead || (w->announced != UINT64_MAX && w->announced != w->got))
+	if (w->dead || (w->announced != UINT64_MAX && w->announced != w->got) || !is_clean(w))
 		goto out;
 	o->pub.body_bytes = w->got;
 	bool on_disk = false;
-	if (w->disk || (admit && w->cache->store)) {
+	if (w->disk || (admit && cache_disk_is_open(w->cache))) {
 		if (!w->disk)
 			keep_tail(w);
 		on_disk = finish_on_disk(w);
@@ -329,10 +355,11 @@ cache_write_commit(struct object_write **pw, bool admit)
 	keep_tail(w);
 	if (!stored_has_body(o)) {
 		o->pub.place = OBJECT_ON_DISK;
-		if (!on_disk || !stored_lease(o))
+		if (!on_disk)
 			goto out;
+		stored_lease(o); /* without it, who reads this very object may come too late */
 	}
-	if (publish(w, on_disk))
+	if (publish(w, on_disk) && cache_is_still_clean(w->cache, o))
 		out = object_ref(&o->pub);
 out:
 	free_write(pw);

@@ -50,11 +50,11 @@ ask_admin(const char *addr, const char *path, const char *form, struct buf *out,
 }
 
 char *
-ask_form_url(const char *url)
+ask_form(const char *name, const char *value)
 {
 	struct buf form = {0};
-	char *escaped = curl_easy_escape(NULL, url, 0);
-	buf_printf(&form, "url=%s", escaped ? escaped : "");
+	char *escaped = curl_easy_escape(NULL, value, 0);
+	buf_printf(&form, "%s=%s", name, escaped ? escaped : "");
 	curl_free(escaped);
 	char *z = mem_strndup(form.p, form.n);
 	buf_fini(&form);

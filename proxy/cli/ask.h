@@ -6,10 +6,10 @@
 
 #define ASK_ADMIN_DEFAULT "127.0.0.1:9090"
 
-/* GET, or with form ("url=...") POST. 0 and the body of a 200 in out, or -1 and a sentence. */
+/* GET, or with form ("name=value") POST. 0 and the body of a 200 in out, or -1 and a sentence. */
 int ask_admin(const char *addr, const char *path, const char *form, struct buf *out, char *err,
 	      size_t err_bytes);
-/* The form "url=..." with url escaped; the caller frees. */
-char *ask_form_url(const char *url);
+/* The form "name=..." with the value escaped; the caller frees. */
+char *ask_form(const char *name, const char *value);
 
 #endif

@@ -18,7 +18,7 @@ static const struct command {
 	{"simulate", cmd_simulate, "what would it have saved on my own traffic?"},
 	{"size", cmd_size, "filter arithmetic: URLs and error rate to bits and memory"},
 	{"stats", cmd_stats, "what a running proxy has saved so far"},
-	{"purge", cmd_purge, "makes a running proxy forget an object"},
+	{"purge", cmd_purge, "makes a running proxy forget objects"},
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 

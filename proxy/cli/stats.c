@@ -1,4 +1,4 @@
-/* stats.c - `twice stats` and `twice purge`: talking to a running proxy. */
+/* stats.c - `twice stats`: the numbers of a running proxy. */
 #include "proxy/cli/ask.h"
 #include "proxy/cli/cli.h"
 #include "proxy/cli/savings.h"
@@ -72,61 +72,5 @@ cmd_stats(int argc, char **argv)
 		nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
 		result = print_once(admin, json, clear);
 	}
-	return result;
-}
-
-/* ---- purge ----------------------------------------------------------------------------------- */
-
-enum { PURGE_ADMIN };
-static const struct flag purge_rows[] = {
-	[PURGE_ADMIN] = ADMIN_FLAG,
-	{NULL, NULL, NULL, NULL},
-};
-
-static int
-purge(const char *admin, const char *url)
-{
-	struct buf answer = {0};
-	char err[1024];
-	char *form = ask_form_url(url);
-	int result = ask_admin(admin, "/purge", form, &answer, err, sizeof(err));
-	if (result < 0) {
-		cli_complain("purge", "%s", err);
-	} else {
-		buf_add(&answer, "", 1);
-		bool was_there = strstr(answer.p, "true") != NULL;
-		printf(was_there ? "purged %s\n" : "%s was not in the cache\n", url);
-	}
-	free(form);
-	buf_fini(&answer);
-	return result == 0 ? CLI_FINE : CLI_FAILED;
-}
-
-int
-cmd_purge(int argc, char **argv)
-{
-	struct flags f = {
-		.command = "purge",
-		.synopsis = "URL... [--admin ADDR]",
-		.about = "Makes a running proxy forget objects: the next request fetches anew.",
-		.rows = purge_rows,
-		.argc = argc,
-		.argv = argv};
-	const char *admin = ASK_ADMIN_DEFAULT;
-	int i, urls = 0, result = CLI_FINE;
-	while ((i = flags_next(&f)) != FLAGS_END) {
-		if (i == FLAGS_EXIT)
-			return f.exit_code;
-		if (i == FLAGS_WORD)
-			argv[urls++] = argv[f.at]; /* gathered in front; flags_next is past it */
-		else
-			admin = f.value;
-	}
-	if (urls == 0) {
-		flags_refuse(&f, "name the object: twice purge http://host/path");
-		return f.exit_code;
-	}
-	for (i = 0; i < urls && result == CLI_FINE; i++)
-		result = purge(admin, argv[i]);
 	return result;
 }

@@ -48,9 +48,8 @@ bool cachekey_resolve(const struct request *r, struct str reference, struct buf 
 /* The names a response varies on: all Vary lines, lower case, sorted, unique, joined by ",".
  * False for "*" anywhere (never matches). Nothing appended: no Vary. */
 bool vary_names(const struct fields *response_fields, struct buf *out);
-
-/* Appends the names of both lists (as vary_names made them) as one such list. False, and nothing
- * appended: they are too many for one. */
+/* The names of a and of b, each as vary_names made it, in the same form. False when there are too
+ * many: nothing is appended. */
 bool vary_union(struct str a, struct str b, struct buf *out);
 
 #endif

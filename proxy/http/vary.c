@@ -73,7 +73,11 @@ vary_union(struct str a, struct str b, struct buf *out)
 {
 	struct str v[NAMES_MAX], name;
 	unsigned n = 0;
-	while (list_next(&a, &name) || list_next(&b, &name))
+
+	while (list_next(&a, &name))
+		if (!insert(v, &n, name))
+			return false;
+	while (list_next(&b, &name))
 		if (!insert(v, &n, name))
 			return false;
 	add_names(v, n, out);

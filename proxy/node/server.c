@@ -1,5 +1,6 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server.h"
+#include "proxy/node/purge.h"
 
 #include "proxy/admin/admin.h"
 #include "proxy/base/log.h"
@@ -125,6 +126,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	struct flights_options f = {.window_bytes = 512 << 10};
 	f.total_bytes = budget > 64 << 20 ? budget : 64 << 20;
 	f.retain_bytes = f.total_bytes / 2;
+	f.cache = sh->cache;
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
 	sh->reloads = passes_create();
@@ -221,10 +223,11 @@ on_healthy(void *ctx)
 	return server_healthy(ctx);
 }
 
-static bool
-on_purge(void *ctx, struct str url)
+static void
+on_purge(void *ctx, const struct purge_order *o, struct purge_result *out)
 {
-	return server_purge(ctx, url);
+	struct server *s = ctx;
+	purge_apply(&s->shelves, s->settings->routes, o, out);
 }
 
 static int
@@ -404,39 +407,4 @@ bool
 server_healthy(struct server *s)
 {
 	return !atomic_load(&s->draining);
-}
-
-/* "http://host/path" as the request that would ask for it. */
-static bool
-request_for(struct str url, struct request *r)
-{
-	struct str schemes[] = {STR("http"), STR("https")};
-	for (size_t i = 0; i < 2; i++) {
-		struct str s = schemes[i], rest = str_from(url, s.n);
-		if (!str_starts(url, s) || !str_starts(rest, STR("://")))
-			continue;
-		rest = str_from(rest, 3);
-		const char *slash = memchr(rest.p, '/', rest.n);
-		size_t n = slash ? (size_t)(slash - rest.p) : rest.n;
-		*r = (struct request){.method = METHOD_GET, .scheme = s, .minor = 1};
-		r->authority = (struct str){rest.p, n};
-		r->path_query = slash ? str_from(rest, n) : STR("/");
-		return n > 0;
-	}
-	return false;
-}
-
-bool
-server_purge(struct server *s, struct str url)
-{
-	struct shelves *sh = &s->shelves;
-	struct request r;
-	if (!request_for(url, &r))
-		return false;
-	struct buf key = {0};
-	cachekey_add_url(r.scheme, r.authority, r.path_query,
-			 &route_find(s->settings->routes, &r)->key, &key);
-	bool had = fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
-	buf_fini(&key);
-	return had;
 }

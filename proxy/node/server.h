@@ -29,6 +29,5 @@ void server_reload(struct server *s);				 /* SIGHUP: reopens logs */
 /* Any thread. */
 void server_report(struct server *s, struct report *out);
 bool server_healthy(struct server *s);
-bool server_purge(struct server *s, struct str url);
 
 #endif

@@ -67,7 +67,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	key_copy(&f->key, &t->key);
 	f->sighting = t->sighting;
 	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
-	f->forgotten = keep_forgotten(s->shelves, t->key.primary);
+	f->begun = cache_now(s->shelves->cache);
 	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
 	buf_add_str(&f->variants.nonce, buf_str(&t->variants.nonce));
 	conn_peer(t->conn, f->client_ip);
@@ -217,14 +217,22 @@ on_leader_wake(void *ctx)
 		fetch_resume(f->fetch);
 }
 
+/* What comes of an object is no cleaner than the object. */
+static void
+begun_with(struct fill *f, struct object *o)
+{
+	uint64_t clean = atomic_load_explicit(&o->clean_as_of, memory_order_relaxed);
+	f->begun = clean < f->begun ? clean : f->begun;
+}
+
 /* What is stored already and may be validated or completed. */
 static void
 keep_stored(struct fill *f, const struct txn *t)
 {
 	if (t->object)
-		f->object = object_ref(t->object);
+		begun_with(f, f->object = object_ref(t->object));
 	if (f->kind == FILL_MISS && !f->as_it_came && t->part && complete_may(t->part))
-		f->part = object_ref(t->part);
+		begun_with(f, f->part = object_ref(t->part));
 }
 
 void

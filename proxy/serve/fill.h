@@ -25,15 +25,6 @@ void fill_behind(struct txn *t, enum fill_kind kind);
 void fill_body_ready(struct fill *f);
 void fill_body_gone(struct fill *f);
 
-/* A key is invalidated or purged: nothing stored, and what is in the air will not be. True if
- * something was stored. Any thread. */
-bool fill_forget(struct shelves *sh, struct key_hash hash, struct str key);
-
-/* Where a key holds more than the URL, the URL's other keys cannot be listed: true when the URL was
- * forgotten at since_s (when an answer under this key came) or later. Until a restart. */
-bool
-fill_is_forgotten(struct shelves *sh, const struct route *route, struct str key, int64_t since_s);
-
 /* Whether a body too large for followers is being written under this key. */
 bool fill_is_writing(struct shelves *sh, struct key_hash hash);
 

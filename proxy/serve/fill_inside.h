@@ -24,7 +24,7 @@ struct fill {
 	const struct route *route;
 	struct outgoing outgoing; /* what the origin is sent */
 	struct key key;		  /* of what was looked up */
-	uint32_t forgotten;	  /* keep_forgotten() when the request left */
+	uint64_t begun; /* cache_now() when the request left, or when its object was clean */
 	struct variants variants; /* of the marker that the request met */
 	struct object *object;	  /* being validated; a reference */
 	struct object *part;	  /* a stored 206 being completed; a reference */
@@ -92,8 +92,6 @@ void keep_no_write(struct fill *f);
 struct object *keep_commit(struct fill *f);
 /* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */
 void keep_invalidated(struct fill *f, const struct response *rs);
-/* keep.c: changes whenever what is stored under this primary key is forgotten. */
-uint32_t keep_forgotten(const struct shelves *sh, struct key_hash primary);
 /* keep.c: what Content-Length says, UINT64_MAX when nothing usable. */
 uint64_t keep_length(const struct response *rs);
 

@@ -13,59 +13,26 @@
 
 enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
 
-uint32_t
-keep_forgotten(const struct shelves *sh, struct key_hash primary)
-{
-	return atomic_load(&sh->forgotten[primary.lo % FORGOTTEN_SLOTS]);
-}
-
-static _Atomic int64_t *
-url_forgotten_at(struct shelves *sh, struct str key)
-{
-	struct str url = cachekey_url(key);
-	return &sh->url_forgotten_s[key_hash_of(sh->seed, url.p, url.n).lo % FORGOTTEN_SLOTS];
-}
-
-bool
-fill_is_forgotten(struct shelves *sh, const struct route *route, struct str key, int64_t since_s)
-{
-	return route_splits_urls(route) && atomic_load(url_forgotten_at(sh, key)) >= since_s;
-}
-
-/* Flights alone, closed ones and those of variants are in no table: the count reaches them all. */
+/* Was anything that covers the key forgotten since the request left? */
 static bool
 is_forgotten(const struct fill *f)
 {
-	return f->forgotten != keep_forgotten(f->serve->shelves, f->key.primary) ||
-	       fill_is_forgotten(f->serve->shelves, f->route, buf_str(&f->key.text),
-				 f->request_time);
+	return !cache_is_clean(f->serve->shelves->cache, f->key.hash, buf_str(&f->key.text),
+			       f->begun);
 }
 
-/* The part stands under a key of its own; variants are lost with the marker's nonce. */
-static bool
+/* The part stands under a key of its own. */
+static void
 forget_part(struct shelves *sh, struct str primary)
 {
 	struct key key = {0};
 	if (!atomic_load_explicit(&sh->has_parts, memory_order_relaxed))
-		return false;
+		return;
 	buf_add_str(&key.text, primary);
 	key_is_primary(&key, sh->seed);
 	key_to_part(&key, sh->seed);
-	bool had = cache_remove(sh->cache, key.hash, buf_str(&key.text));
+	cache_remove(sh->cache, key.hash, buf_str(&key.text));
 	key_fini(&key);
-	return had;
-}
-
-bool
-fill_forget(struct shelves *sh, struct key_hash hash, struct str key)
-{
-	atomic_fetch_add(&sh->forgotten[hash.lo % FORGOTTEN_SLOTS], 1);
-	atomic_store(url_forgotten_at(sh, key), now_s());
-	bool had = cache_remove(sh->cache, hash, key);
-	had |= forget_part(sh, key);
-	flights_invalidate(sh->flights, hash, key);
-	baseline_remove(sh->baseline, hash);
-	return had;
 }
 
 /* The primary key under which a request for this would be looked up; a cookie that makes requests
@@ -80,7 +47,8 @@ primary_key(const struct fill *f, const struct request *rq, struct buf *key)
 	outgoing_key(&o, key);
 }
 
-/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin. */
+/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin.
+ * The answer itself is newer than that, unless something else was forgotten on its way. */
 void
 keep_invalidated(struct fill *f, const struct response *rs)
 {
@@ -89,19 +57,25 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
 	bool pointed = f->settings->config->cache.invalidate_locations;
-	fill_forget(sh, f->key.primary, key_primary(&f->key));
+	struct str ours = key_primary(&f->key);
+	struct forgotten done = cache_forget(sh->cache, f->key.primary, ours, f->begun);
+	baseline_remove(sh->baseline, f->key.primary);
+	if (done.was_clean)
+		f->begun = done.at;
 	for (size_t i = 0; pointed && i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
 		struct request other;
 		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
 			primary_key(f, &other, &key); /* by its own route's rules */
-			fill_forget(sh, key_hash_of(sh->seed, key.p, key.n), buf_str(&key));
+			struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
+			if (!str_eq(cachekey_url(buf_str(&key)), cachekey_url(ours)))
+				cache_forget(sh->cache, hash, buf_str(&key), f->begun);
+			baseline_remove(sh->baseline, hash);
 		}
 		buf_fini(&text);
 		buf_fini(&key);
 	}
-	f->forgotten = keep_forgotten(sh, f->key.primary); /* this answer itself is newer */
 }
 
 uint64_t
@@ -158,9 +132,21 @@ keep_no_write(struct fill *f)
 	f->charged = 0;
 }
 
-/* A marker under the primary key says on what its variants differ. The one that the request met
- * stays when it still says the same; else a new one takes its place, and with its nonce forgets the
- * old variants. */
+/* What the variants of this URL differ on: what this answer names, and what others named before. An
+ * answer that names less, or nothing, hides no variant that is there. */
+static bool
+names_of(const struct fill *f, const struct fields *fields, struct buf *out)
+{
+	struct buf named = {0};
+	bool ok = vary_names(fields, &named) &&
+		  vary_union(buf_str(&f->variants.names), buf_str(&named), out);
+	buf_fini(&named);
+	return ok;
+}
+
+/* A marker under the primary key says on what its variants differ: the union of what the answers so
+ * far named. The one that the request met stays while nothing new is named; else one that says more
+ * takes its place, and with its nonce forgets the old variants. */
 static void
 keep_marker(struct fill *f, struct str names)
 {
@@ -180,6 +166,7 @@ keep_marker(struct fill *f, struct str names)
 		.key = key_primary(&f->key),
 		.head = buf_str(&head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_MARKER,
 		.body_bytes = 0,
 		.disk = f->sighting.writes,
@@ -259,6 +246,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.key = buf_str(&key.text),
 		.head = buf_str(&h->head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_RESPONSE,
 		.body_bytes = f->expected,
 		.disk = f->sighting.writes,
@@ -322,6 +310,15 @@ judge_storable(struct fill *f, const struct response *rs, bool updated, int64_t 
 	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;
 }
 
+/* A client that wants no copy is answered for itself alone. */
+static bool
+wants_no_copy(const struct fill *f)
+{
+	struct request_cc cc;
+	request_cc_parse(&f->rq.fields, &cc);
+	return cc.no_cache;
+}
+
 static struct news_facts
 news_of(const struct fill *f, int status, enum storable storable)
 {
@@ -350,7 +347,7 @@ remember_sharing(struct fill *f, int status, enum storable storable)
 		return;
 	}
 	flights_close(f->flight);
-	if (news_ends_sharing(&facts))
+	if (news_ends_sharing(&facts) && !wants_no_copy(f))
 		passes_remember(p, herd_pass_key(f->key.hash, &f->rq), now + PASSES_REMEMBER_S);
 }
 
@@ -359,7 +356,7 @@ static void
 count_part(struct fill *f, const struct response *rs)
 {
 	struct buf names = {0}, variant = {0};
-	if (vary_names(&rs->fields, &names)) {
+	if (names_of(f, &rs->fields, &names)) {
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&names), &variant);
 		judge(f, 200, buf_str(&variant));
 		f->sighting.writes = false; /* the part itself is kept in RAM */
@@ -397,6 +394,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		.key = buf_str(&key.text),
 		.head = buf_str(&head),
 		.terms = f->terms,
+		.begun = f->begun,
 		.kind = OBJECT_RESPONSE,
 		.body_bytes = h->body_bytes,
 	};
@@ -460,7 +458,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	f->expected = h.body_bytes = length;
 	f->keeps_old = stands_in(f, rs->status, now);
 	enum storable storable = judge_storable(f, rs, false, now);
-	if (storable_is_yes(storable) && !vary_names(&rs->fields, &h.vary))
+	if (storable_is_yes(storable) && !names_of(f, &rs->fields, &h.vary))
 		storable = STORABLE_VARY_STAR;
 	f->storable = !f->keeps_old && storable_is_yes(storable);
 	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
@@ -516,17 +514,15 @@ count_baseline(struct fill *f, bool validated, uint64_t body_bytes)
 	metrics_add(f->serve->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
 }
 
-/* Filed under what it was said to vary on, an object must not live on as what varies otherwise. */
+/* Filed under what it was said to vary on, an object must not live on as what varies on more. */
 static bool
-changes_vary(const struct fields *stored, const struct fields *fresh)
+names_more(const struct fill *f, const struct fields *fresh)
 {
-	struct buf was = {0}, is = {0};
-	bool changes = fields_has(fresh, FIELD_VARY) &&
-		       (!vary_names(stored, &was) || !vary_names(fresh, &is) ||
-			!str_eq(buf_str(&was), buf_str(&is)));
-	buf_fini(&was);
-	buf_fini(&is);
-	return changes;
+	struct buf names = {0};
+	bool more = !names_of(f, fresh, &names) ||
+		    !str_eq(buf_str(&names), buf_str(&f->variants.names));
+	buf_fini(&names);
+	return more;
 }
 
 /* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */
@@ -545,8 +541,8 @@ keep_validated(struct fill *f, const struct response *rs)
 	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	bool ours = head_read(f->object->head, &stored) &&
 		    policy_304_is_of(&stored.fields, &rs->fields, now);
-	bool varies_else = ours && changes_vary(&stored.fields, &rs->fields);
-	bool ok = ours && !varies_else && head_update(&stored, rs, now, date, &updated);
+	bool ok = ours && !names_more(f, &rs->fields) &&
+		  head_update(&stored, rs, now, date, &updated);
 	if (ok) {
 		f->storable = storable_is_yes(judge_storable(f, &updated, true, now));
 		head_store(&updated, now, &head, &f->terms);
@@ -557,8 +553,6 @@ keep_validated(struct fill *f, const struct response *rs)
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
 		count_baseline(f, true, f->object->body_bytes);
-		if (is_forgotten(f)) /* between the look and the refresh */
-			cache_remove(sh->cache, f->object->hash, f->object->key);
 	}
 	if (!h.object)
 		h.object = object_ref(f->object);
@@ -587,20 +581,13 @@ is_seen_again(struct fill *f)
 struct object *
 keep_commit(struct fill *f)
 {
-	struct shelves *sh = f->serve->shelves;
-	if (is_forgotten(f)) {
-		keep_no_write(f);
-		return NULL;
-	}
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	if (o && o->on_disk)
 		charge(f, f->received);
 	else
 		keep_no_write(f);
-	f->charged = 0;		  /* it is settled */
-	if (o && is_forgotten(f)) /* between the look and the write */
-		cache_remove(sh->cache, o->hash, o->key);
+	f->charged = 0; /* it is settled */
 	if (f->keeps_part) {
 		object_unref(&o);
 		return NULL;

@@ -345,9 +345,6 @@ lookup_run(struct txn *t)
 	t->looking = LOOKING_NOT;
 	if (t->found && !is_readable(t->found))
 		object_unref(&t->found);
-	if (t->found && fill_is_forgotten(t->serve->shelves, t->route, buf_str(&t->key.text),
-					  t->found->terms.response_time))
-		object_unref(&t->found);
 	if (t->found && t->found->kind == OBJECT_MARKER)
 		lookup_variant(t, t->found);
 	else

@@ -14,7 +14,7 @@
 #include "proxy/serve/passes.h"
 #include "proxy/cache/seen.h"
 
-enum { FORGOTTEN_SLOTS = 4096, WRITING_SLOTS = 1024 };
+enum { WRITING_SLOTS = 1024 };
 
 struct shelves {
 	struct cache *cache;
@@ -25,11 +25,6 @@ struct shelves {
 	struct passes *reloads; /* keys validated by a client's wish within this second */
 	const struct filter_seed *seed;
 	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
-	/* Counts, by the primary key's hash, how often something was forgotten: what set out before
-	 * and comes back after is not stored (a collision costs one storing). */
-	_Atomic uint32_t forgotten[FORGOTTEN_SLOTS];
-	/* By the URL's hash, when that was: of routes whose keys hold more than the URL. */
-	_Atomic int64_t url_forgotten_s[FORGOTTEN_SLOTS];
 	/* By the key's hash: since when one fill writes a body too large for followers; 0: none. */
 	_Atomic uint64_t writing[WRITING_SLOTS];
 };

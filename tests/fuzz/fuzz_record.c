@@ -15,7 +15,7 @@ static void
 mend(char *p, size_t n)
 {
 	uint32_t key, head, fragments, all = (uint32_t)n;
-	memcpy(p, "TWR1", 4);
+	memcpy(p, "TWR2", 4);
 	memcpy(p + 16, &all, 4);
 	memcpy(&key, p + 64, 4);
 	memcpy(&head, p + 68, 4);

@@ -6,6 +6,7 @@
  * is restored is looked up, read, and written on.
  */
 #include "proxy/base/log.h"
+#include "proxy/cache/doubled.h"
 #include "proxy/cache/store.h"
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/tmpdir.h"
@@ -37,14 +38,14 @@ mend(char *p, size_t n, size_t at)
 	memcpy(&bytes, p + at + 16, 4);
 	memcpy(&table_at, p + at + 20, 4);
 	memcpy(&entries, p + at + 24, 4);
-	size_t start = memcmp(p + at, "TWF1", 4) == 0 ? n - (bytes < n ? bytes : n) : at;
+	size_t start = memcmp(p + at, "TWF2", 4) == 0 ? n - (bytes < n ? bytes : n) : at;
 	uint64_t table = (uint64_t)entries * SEGMENT_ENTRY_BYTES;
 	uint64_t sum = 0;
 	if (start + table_at <= n && table <= n - start - table_at)
 		sum = segment_checksum(p + start + table_at, table);
 	memcpy(p + at + 32, &sum, 8);
-	sum = segment_checksum(p + at, 56);
-	memcpy(p + at + 56, &sum, 8);
+	sum = segment_checksum(p + at, SEGMENT_HEADER_BYTES - 8);
+	memcpy(p + at + SEGMENT_HEADER_BYTES - 8, &sum, 8);
 }
 
 static void
@@ -74,7 +75,7 @@ use(struct store *st)
 	index_check(st->index);
 	ledger_check(&st->ledger);
 	struct index_entry list[17] = {{0}};
-	index_sweep(st->index, 0, atomic_load(&st->generations[0]), look, list);
+	index_sweep(st->index, 0, st->codes[0], look, list);
 	for (struct index_entry *e = list; e->hash_hi; e++) {
 		struct key_hash hash = {0, e->hash_hi};
 		struct locator at;
@@ -89,13 +90,13 @@ use(struct store *st)
 	struct record r = {.hash = {1, 1}, .is_inline = true};
 	r.body_checksum = segment_checksum("", 0);
 	for (int i = 0; i < 3; i++)
-		store_put(st, &r);
+		store_put(st, &r, NULL);
 }
 
 int
 LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 {
-	static const char format[] = "twice cache format 1, segments of 131072 bytes\n";
+	static const char format[] = "twice cache format 2, segments of 131072 bytes\n";
 	static char segment[SEGMENT];
 	if (n < 2 || n > SEGMENT)
 		return 0;
@@ -108,7 +109,8 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		mend(segment, SEGMENT, at);
 	if (data[0] & 2)
 		mend(segment, SEGMENT, SEGMENT - SEGMENT_HEADER_BYTES);
-	put_file("format", format, sizeof format - 1);
+	if (doubled_write(dir_fd, "format", format, sizeof format - 1) != 0)
+		abort();
 	put_file("segment.00000", segment, sizeof segment);
 	struct store *st;
 	char err[256];

@@ -168,3 +168,35 @@ SCENARIO("who waits for a variant that turns out to vary on more asks for its ow
 	call_expect(one, 200, "one");
 	call_expect(two, 200, "two");
 }
+
+SCENARIO("answers that name different fields, or none, do not hide each other's variants")
+{
+	enum { N = 4, ROUNDS = 3 };
+	static const char *const vary[] = {"Vary: X-A\r\n", "Vary: X-B\r\n", "",
+					   "Vary: X-A, X-B\r\n"};
+	/* The first two answers make the names known: X-A, then X-A and X-B. */
+	origin_says("/v", .fields = FRESH "Vary: X-A\r\n", .body = "learning");
+	origin_says("/v", .fields = FRESH "Vary: X-B\r\n", .body = "learning");
+	for (int i = 0; i < N; i++)
+		origin_says("/v", .fields = text(FRESH "%s", vary[i]), .body = text("kind %d", i));
+	edge_start();
+	get_with("/v", "X-A: first\r\n");
+	get_with("/v", "X-A: second\r\nX-B: second\r\n");
+	for (int round = 0; round < ROUNDS; round++)
+		for (int i = 0; i < N; i++)
+			expect_answer(get_with("/v", text("X-A: %d\r\nX-B: %d\r\n", i, i)), 200,
+				      text("kind %d", i));
+	origin_expect_requests(2 + N);
+}
+
+SCENARIO("a 304 that names fewer fields still refreshes the variant")
+{
+	origin_says("/v", .fields = "Cache-Control: max-age=10\r\nAge: 20\r\nVary: X-A, X-B\r\n",
+		    .etag = "\"1\"", .body = "kind", .fields_304 = FRESH "Vary: X-A\r\n",
+		    .times = 0);
+	edge_start();
+	get_with("/v", "X-A: 1\r\n");
+	expect_answer(get_with("/v", "X-A: 1\r\n"), 200, "kind"); /* validated */
+	expect_hit(get_with("/v", "X-A: 1\r\n"));
+	origin_expect_requests(2);
+}

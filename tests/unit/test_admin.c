@@ -30,12 +30,17 @@ on_healthy(void *ctx)
 	return healthy;
 }
 
-static bool
-on_purge(void *ctx, struct str url)
+static void
+on_purge(void *ctx, const struct purge_order *o, struct purge_result *out)
 {
 	(void)ctx;
-	snprintf(purged, sizeof(purged), "%.*s", STR_ARG(url));
-	return strstr(purged, "missing") == NULL;
+	static const char *const words[] = {"", "host ", "all "};
+	snprintf(purged, sizeof(purged), "%s%.*s", words[o->pattern], STR_ARG(o->name));
+	*out = (struct purge_result){.found = strstr(purged, "missing") == NULL, .durable = true};
+	if (strstr(purged, "broken"))
+		out->durable = false;
+	if (strstr(purged, "nonsense"))
+		out->refused = "that is nonsense";
 }
 
 static const struct admin_source source = {
@@ -93,6 +98,10 @@ static const struct {
 	{ "reading is GET",                HEAD("DELETE /stats", ""), 405, "Allow: GET, HEAD" },
 	{ "purging is POST",               HEAD("GET /purge?url=http://a/", ""), 405, "Allow: POST" },
 	{ "purging what?",                 HEAD("POST /purge", "Content-Length: 0\r\n"), 400, "url=" },
+	{ "purging two things at once",    HEAD("POST /purge?url=http://a/&all=1", "Content-Length: 0\r\n"), 400, "url=" },
+	{ "a purge that is not durable",   HEAD("POST /purge?url=http://broken/", "Content-Length: 0\r\n"), 503, "\"durable\": false" },
+	{ "a purge that makes no sense",   HEAD("POST /purge?host=nonsense", "Content-Length: 0\r\n"), 400, "nonsense" },
+	{ "quotes in what is purged",      HEAD("POST /purge?url=http://a/%22", "Content-Length: 0\r\n"), 200, "a/\\\"" },
 	{ "by name",                       "GET /stats HTTP/1.1\r\nHost: 127.0.0.1:99\r\nConnection: close\r\n\r\n", 200, "4711" },
 	{ "by IPv6 address",               "GET /stats HTTP/1.1\r\nHost: [::1]:99\r\nConnection: close\r\n\r\n", 200, "4711" },
 	{ "without any name",              "GET /stats HTTP/1.0\r\n\r\n", 200, "4711" },
@@ -111,6 +120,8 @@ static const struct {
 	{ "as a form",        BODY("POST /purge", "application/x-www-form-urlencoded", 21, "url=http%3A%2F%2Fa%2F"), "http://a/", "true" },
 	{ "as it is",         BODY("POST /purge", "text/plain", 15, "http://a/?b=c&d"), "http://a/?b=c&d", "true" },
 	{ "with a newline",   BODY("POST /purge", "text/plain", 10, "http://a/\n"), "http://a/", "true" },
+	{ "a host",           HEAD("POST /purge?host=example.com", "Content-Length: 0\r\n"), "host example.com", "\"host\": \"example.com\"" },
+	{ "all",              HEAD("POST /purge?all=1", "Content-Length: 0\r\n"), "all 1", "\"all\": true" },
 	{ "what is not here", BODY("POST /purge", "text/plain", 16, "http://a/missing"), "http://a/missing", "false" },
 };
 /* clang-format on */

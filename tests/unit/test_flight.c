@@ -18,7 +18,7 @@ struct desk { /* a worker's mailbox and what was heard through it */
 static void
 desk_open(struct desk *d)
 {
-	struct flights_options o = {RETAIN, WINDOW, TOTAL};
+	struct flights_options o = {RETAIN, WINDOW, TOTAL, NULL};
 	*d = (struct desk){.all = flights_create(&o)};
 	ck_assert_int_eq(mailbox_init(&d->box), 0);
 }
@@ -194,17 +194,26 @@ END_TEST
 
 START_TEST(what_is_invalidated_is_not_joined)
 {
-	struct desk d;
+	char err[256];
+	struct cache *c;
+	struct cache_options co = {.memory_bytes = 1 << 20};
+	ck_assert_int_eq(cache_open(&c, &co, err, sizeof err), 0);
+	struct flights_options o = {RETAIN, WINDOW, TOTAL, c};
+	struct desk d = {.all = flights_create(&o)};
+	mailbox_init(&d.box);
 	struct flight_reader *one, *two;
-	desk_open(&d);
 	enter(&d, &one);
-	flights_invalidate(d.all, HASH, KEY);
+	ck_assert(!enter(&d, &two)); /* it follows */
+	flight_leave(&two);
+	cache_forget(c, HASH, KEY, 0);
+	ck_assert(!flights_has(d.all, HASH, KEY));
 	ck_assert(enter(&d, &two));
 	ck_assert_ptr_ne(flight_of(one), flight_of(two));
 	flights_close(flight_of(two));
 	flight_leave(&one);
 	flight_leave(&two);
 	desk_close(&d);
+	cache_close(&c);
 }
 END_TEST
 

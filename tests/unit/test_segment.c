@@ -18,6 +18,7 @@ some_record(bool is_inline, size_t body)
 		.head = str_of("HTTP/1.1 200 OK\r\nA: b\r\n"),
 		.terms = {.response_time = -5, .lifetime = 1ll << 40, .status = 200, .etag_at = 7},
 		.body_bytes = is_inline ? body : body + 4096,
+		.clean_as_of = 3ull << 40 | 7,
 		.kind = 1,
 		.is_inline = is_inline,
 		.fragments_n = is_inline ? 0 : 2,
@@ -51,6 +52,7 @@ START_TEST(there_and_back)
 	ck_assert_uint_eq(back.at.generation, 70000);
 	ck_assert_int_eq(back.terms.response_time, -5);
 	ck_assert_int_eq(back.terms.lifetime, 1ll << 40);
+	ck_assert_uint_eq(back.clean_as_of, 3ull << 40 | 7);
 	ck_assert_uint_eq(back.body_bytes, r.body_bytes);
 	ck_assert_uint_eq(back.fragments_n, r.fragments_n);
 	if (back.is_inline && back.body_bytes) {
@@ -92,10 +94,12 @@ START_TEST(batch_headers)
 				 .generation = 2,
 				 .page = 3,
 				 .bytes = 8192,
-				 .table_at = 100,
+				 .table_at = 200,
 				 .entries = 4,
 				 .table_checksum = 5,
-				 .link = 6},
+				 .link = 6,
+				 .clean_as_of = 9,
+				 .opened_s = 10},
 			    back;
 	char p[SEGMENT_HEADER_BYTES];
 	batch_header_format(&h, p);
@@ -103,6 +107,8 @@ START_TEST(batch_headers)
 	ck_assert_uint_eq(back.seal, h.seal);
 	ck_assert_uint_eq(back.link, 6);
 	ck_assert_uint_eq(back.bytes, 8192);
+	ck_assert_uint_eq(back.clean_as_of, 9);
+	ck_assert_uint_eq(back.opened_s, 10);
 	for (size_t i = 0; i < sizeof p; i++) {
 		p[i] ^= 1;
 		ck_assert(!batch_header_parse(p, sizeof p, &back));
@@ -118,7 +124,8 @@ END_TEST
 START_TEST(entries)
 {
 	char p[2 * SEGMENT_ENTRY_BYTES];
-	struct entry e = {0x1122334455667788, 0x3ffffff, RECORD_MAX_BYTES, ENTRY_TOMBSTONE};
+	struct entry e = {0x1122334455667788, 0x3ffffff, RECORD_MAX_BYTES,
+			  ENTRY_RECORD | ENTRY_REPLACES};
 	entry_put(p, 1, &e);
 	struct entry back = entry_get(p, 1);
 	ck_assert_uint_eq(back.hash_hi, e.hash_hi);

@@ -1,0 +1,264 @@
+/* purge_log.c - pages to bytes and back, and the order of writes that makes them durable. */
+#include "proxy/cache/purge_log.h"
+
+#include "proxy/base/buf.h"
+#include "proxy/cache/segment.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <errno.h>
+#include <unistd.h>
+
+enum { MAGIC = 0x32505754, PAIR = 2 * PURGE_PAGE, CHUNK_PAGES = 32 };
+
+static const char NAME[] = "purges", NEW_NAME[] = "purges.new";
+
+/* ---- bytes --------------------------------------------------------------------------------- */
+
+static void
+put64(char *p, uint64_t v)
+{
+	v = htole64(v);
+	memcpy(p, &v, sizeof v);
+}
+
+static void
+put32(char *p, uint32_t v)
+{
+	v = htole32(v);
+	memcpy(p, &v, sizeof v);
+}
+
+static uint64_t
+get64(const char *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	return le64toh(v);
+}
+
+static uint32_t
+get32(const char *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof v);
+	return le32toh(v);
+}
+
+static uint64_t
+page_checksum(const char *page, uint32_t n)
+{
+	uint64_t sums[2] = {segment_checksum(page, 56),
+			    segment_checksum(page + PURGE_HEADER, (size_t)n * PURGE_ENTRY)};
+	return segment_checksum(sums, sizeof sums);
+}
+
+static void
+entry_format(const struct purge_entry *e, char *to)
+{
+	memset(to, 0, PURGE_ENTRY);
+	put64(to, e->at);
+	put64(to + 8, e->hash.lo);
+	put64(to + 16, e->hash.hi);
+	to[24] = (char)e->kind;
+}
+
+static struct purge_entry
+entry_parse(const char *p)
+{
+	return (struct purge_entry){
+		.at = get64(p), .hash = {get64(p + 8), get64(p + 16)}, .kind = (uint8_t)p[24]};
+}
+
+static bool
+is_known(const char *entry)
+{
+	static const char none[7];
+	return entry[24] >= FORGET_URL && entry[24] <= FORGET_KEY &&
+	       memcmp(entry + 25, none, sizeof none) == 0;
+}
+
+static void
+page_format(const struct purge_log *l, char *page)
+{
+	put32(page, MAGIC);
+	put32(page + 4, l->n);
+	put64(page + 8, l->page);
+	put64(page + 16, l->head.id);
+	put64(page + 24, l->head.starts);
+	put64(page + 32, l->head.floor);
+	put64(page + 40, l->head.fingerprint);
+	put64(page + 48, 0);
+	put64(page + 56, page_checksum(page, l->n));
+}
+
+/* Is this copy of page number k right? */
+static bool
+page_is_right(const char *page, uint64_t k, const struct purge_head *head)
+{
+	uint32_t n = get32(page + 4);
+	if (get32(page) != MAGIC || n > PURGE_PER_PAGE || get64(page + 8) != k ||
+	    get64(page + 56) != page_checksum(page, n))
+		return false;
+	if (k && get64(page + 16) != head->id)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!is_known(page + PURGE_HEADER + (size_t)i * PURGE_ENTRY))
+			return false;
+	return true;
+}
+
+static bool
+is_zero(const char *p, size_t n)
+{
+	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
+}
+
+/* The copy of page k that counts, or NULL. */
+static const char *
+choose(const char *pair, uint64_t k, const struct purge_head *head)
+{
+	const char *a = pair, *b = pair + PURGE_PAGE;
+	bool first = page_is_right(a, k, head), second = page_is_right(b, k, head);
+	if (first && second)
+		return get32(b + 4) > get32(a + 4) ? b : a;
+	return first ? a : second ? b : NULL;
+}
+
+bool
+purge_log_parse(const char *p, size_t n, struct purge_head *head, purge_log_tell *tell, void *ctx)
+{
+	uint32_t last = PURGE_PER_PAGE;
+	bool over = false;
+	if (n < PAIR)
+		return false;
+	for (uint64_t k = 0; k < n / PAIR; k++) {
+		const char *pair = p + k * PAIR, *page = choose(pair, k, head);
+		if (!page && k && is_zero(pair, PAIR)) {
+			over = true;
+			continue;
+		}
+		if (!page || over || last != PURGE_PER_PAGE)
+			return false;
+		if (k == 0)
+			*head = (struct purge_head){get64(page + 16), get64(page + 24),
+						    get64(page + 32), get64(page + 40)};
+		last = get32(page + 4);
+		for (uint32_t i = 0; i < last; i++) {
+			struct purge_entry e =
+				entry_parse(page + PURGE_HEADER + (size_t)i * PURGE_ENTRY);
+			tell(ctx, &e);
+		}
+	}
+	return true;
+}
+
+/* ---- the file ------------------------------------------------------------------------------ */
+
+uint64_t
+purge_log_bytes(uint64_t entries)
+{
+	return (entries / PURGE_PER_PAGE + 2) * PAIR;
+}
+
+static bool
+has_room(const struct purge_log *l, size_t n)
+{
+	uint64_t pages = l->page + (l->n + n + PURGE_PER_PAGE - 1) / PURGE_PER_PAGE;
+	return (pages ? pages : 1) * PAIR <= l->bytes;
+}
+
+/* Writes the pages that get the entries, a chunk at a time, each twice. */
+static int
+write_pages(struct purge_log *l, const struct purge_entry *entries, size_t n)
+{
+	char chunk[CHUNK_PAGES * PAIR];
+	size_t done = 0, pages = 0;
+	uint64_t first = l->page;
+	do {
+		while (done < n && l->n < PURGE_PER_PAGE)
+			entry_format(&entries[done++],
+				     l->image + PURGE_HEADER + (size_t)l->n++ * PURGE_ENTRY);
+		page_format(l, l->image);
+		memcpy(chunk + pages * PAIR, l->image, PURGE_PAGE);
+		memcpy(chunk + pages * PAIR + PURGE_PAGE, l->image, PURGE_PAGE);
+		pages++;
+		bool more = done < n;
+		if (!more || pages == CHUNK_PAGES) {
+			if (diskio_write_all(l->ops, l->fd, chunk, pages * PAIR, first * PAIR) != 0)
+				return -1;
+			l->written += pages * PAIR;
+			first += pages;
+			pages = 0;
+		}
+		if (more) {
+			l->page++;
+			l->n = 0;
+			memset(l->image, 0, sizeof l->image);
+		}
+	} while (done < n);
+	return 0;
+}
+
+static void
+give_up(struct purge_log *l)
+{
+	int error = errno;
+	if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+	errno = error;
+}
+
+int
+purge_log_append(struct purge_log *l, const struct purge_entry *entries, size_t n)
+{
+	if (l->fd < 0) {
+		errno = EIO;
+		return -1;
+	}
+	if (!has_room(l, n)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	if (write_pages(l, entries, n) == 0 && l->ops->sync(l->fd) == 0)
+		return 0;
+	if (errno == ENOSPC)
+		errno = EIO; /* not the end of our room */
+	give_up(l);
+	return -1;
+}
+
+int
+purge_log_rewrite(struct purge_log *l, const struct purge_head *head, uint64_t bytes,
+		  const struct purge_entry *entries, size_t n)
+{
+	give_up(l);
+	l->head = *head;
+	l->bytes = bytes;
+	l->page = l->n = 0;
+	memset(l->image, 0, sizeof l->image);
+	assert(has_room(l, n));
+	l->fd = l->ops->create(l->dir_fd, NEW_NAME);
+	if (l->fd >= 0 && l->ops->renew(l->fd, (off_t)bytes) == 0 &&
+	    write_pages(l, entries, n) == 0 && l->ops->sync(l->fd) == 0 &&
+	    l->ops->rename(l->dir_fd, NEW_NAME, NAME) == 0 && l->ops->sync_dir(l->dir_fd) == 0)
+		return 0;
+	give_up(l);
+	return -1;
+}
+
+void
+purge_log_close(struct purge_log *l)
+{
+	give_up(l);
+}
+
+void
+purge_log_remove(struct purge_log *l)
+{
+	int error = errno;
+	if (l->ops->remove(l->dir_fd, NAME) == 0)
+		(void)l->ops->sync_dir(l->dir_fd);
+	errno = error;
+}

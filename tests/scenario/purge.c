@@ -1,0 +1,217 @@
+/* What was purged stays purged: through kill -9, restarts, fetches under way. */
+#include "tests/kit/kit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FRESH "Cache-Control: max-age=3600\r\n"
+
+static const char *
+binary(void)
+{
+	const char *b = getenv("TWICE");
+	return b ? b : "build/twice";
+}
+
+static struct answer
+purge(const char *query)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\n"
+			    "Content-Length: 0\r\nConnection: close\r\n\r\n",
+			    query));
+	return client_read(c, "POST");
+}
+
+static void
+expect_purged(const char *query)
+{
+	struct answer a = purge(query);
+	expect_status(a, 200);
+	expect_that(strstr(a.body, "\"purged\": true") && strstr(a.body, "\"durable\": true"), "%s",
+		    a.body);
+}
+
+/* Everything gathered in memory is on disk: the kernel has it, so that kill -9 loses nothing. */
+static void
+wait_written(double before, int objects, int bytes)
+{
+	edge_wait_stat("disk.written_bytes", before + (double)objects * bytes);
+}
+
+SCENARIO_IN(120, "an acknowledged purge survives kill -9 at once, a burst of them too")
+{
+	enum { ROUNDS = 5, BURST = 20, BYTES = 20000 };
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	int hits_of_others = 0;
+	for (int round = 0; round < ROUNDS; round++) {
+		edge_restart(); /* all of the last round is written */
+		double before = edge_stat("disk.written_bytes");
+		for (int i = 0; i < 2 * BURST; i++) {
+			char *path = text("/%d/%d", round, i);
+			origin_says(path, .fields = FRESH, .pattern_bytes = BYTES, .seed = 1);
+			origin_says(path, .fields = FRESH, .pattern_bytes = BYTES, .seed = 2,
+				    .times = 9);
+			get(path);
+		}
+		wait_written(before, 2 * BURST, BYTES);
+		for (int i = 0; i < BURST; i++)
+			expect_purged(text("url=http://example.com/%d/%d", round, i));
+		edge_kill9();
+		edge_restart();
+		for (int i = 0; i < 2 * BURST; i++) {
+			struct answer a = get(text("/%d/%d", round, i));
+			bool old = memcmp(a.body, pattern(1, BYTES), BYTES) == 0;
+			expect_that(!(old && i < BURST), "round %d: /%d is back: %s", round, i,
+				    verdict(a));
+			hits_of_others += old;
+		}
+	}
+	/* What was not purged is still there, else this would say nothing. */
+	expect_between(hits_of_others, ROUNDS * BURST * 8 / 10, ROUNDS * BURST);
+}
+
+SCENARIO("a host is purged whole, and no other; all is purged whole; both last")
+{
+	static const char *const hosts[] = {"a.example", "b.example", "a.example:8080"};
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	origin_says("*", .fields = FRESH, .body = "x", .times = 999);
+	for (int round = 0; round < 2; round++) {
+		double before = edge_stat("disk.written_bytes");
+		for (int i = 0; i < 3; i++)
+			get_with("/x", text("Host: %s\r\n", hosts[i]));
+		wait_written(before, 1, 1);
+		expect_purged("host=A.example");
+		for (int again = 0; again < 2; again++) {
+			for (int i = 0; i < 3; i++) {
+				struct answer a = get_with("/x", text("Host: %s\r\n"
+								      "Cache-Control: "
+								      "only-if-cached\r\n",
+								      hosts[i]));
+				expect_int(a.status, i ? 200 : 504);
+			}
+			edge_restart();
+		}
+		expect_purged("all=1");
+		for (int again = 0; again < 2; again++) {
+			for (int i = 0; i < 3; i++)
+				expect_status(get_with("/x", text("Host: %s\r\nCache-Control: "
+								  "only-if-cached\r\n",
+								  hosts[i])),
+					      504);
+			edge_restart();
+		}
+	}
+}
+
+SCENARIO("twice purge says what it did, and what it cannot do")
+{
+	edge_start();
+	origin_says("*", .fields = FRESH, .body = "x", .times = 99);
+	get("/x");
+	char *admin = text("127.0.0.1:%u", edge_admin_port());
+	struct output o = program(binary(), "purge", "http://example.com/x", "--admin", admin);
+	expect_int(o.status, 0);
+	expect_that(strstr(o.out, "purged http://example.com/x"), "%s", o.out);
+	o = program(binary(), "purge", "http://example.com/nope", "--admin", admin);
+	expect_that(strstr(o.out, "nothing was stored under this URL"), "%s", o.out);
+	expect_int(program(binary(), "purge", "--host", "example.com", "--admin", admin).status, 0);
+	expect_int(program(binary(), "purge", "--all", "--admin", admin).status, 0);
+	expect_int(program(binary(), "purge", "--host", "a/b", "--admin", admin).status, 1);
+	expect_int(program(binary(), "purge", "example.com/x", "--admin", admin).status, 1);
+	expect_int(program(binary(), "purge", "--admin", admin).status, 2);
+	expect_int(program(binary(), "purge", "--all", "--host", "a", "--admin", admin).status, 2);
+	expect_status(purge("all=1&host=a"), 400);
+	expect_status(purge("url=ftp://a/"), 400);
+}
+
+SCENARIO("a purge reaches what is being fetched: it is not stored, and nobody joins it any more")
+{
+	static const char *const how[] = {"url=http://example.com/x", "host=example.com", "all=1"};
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	for (int i = 0; i < 3; i++) {
+		struct barrier *go = barrier_new();
+		origin_says("/x", .fields = FRESH, .body = "old one", .hold_body = go,
+			    .hold_at = 3);
+		origin_says("/x", .fields = FRESH, .body = "new");
+		struct call *old = call_get("/x");
+		barrier_arrivals(go, 1);
+		expect_status(purge(how[i]), 200);
+		expect_answer(get("/x"), 200, "new"); /* not the flight from before */
+		barrier_open(go);
+		call_expect(old, 200, "old one");
+		struct answer a = get("/x");
+		expect_answer(a, 200, "new");
+		expect_hit(a);
+		expect_status(purge("all=1"), 200);
+	}
+}
+
+SCENARIO("requests that change other URLs do not keep an answer from being stored")
+{
+	enum { FETCHES = 12, POSTS = 6000 };
+	struct barrier *go = barrier_new();
+	for (int i = 0; i < FETCHES; i++)
+		origin_says(text("/s%d", i), .fields = FRESH, .body = "0123456789", .hold_body = go,
+			    .hold_at = 5);
+	origin_says("/post*", .status = 204, .times = POSTS);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	struct call *slow[FETCHES];
+	for (int i = 0; i < FETCHES; i++)
+		slow[i] = call_get(text("/s%d", i));
+	barrier_arrivals(go, FETCHES);
+	struct client *c = client_open();
+	for (int i = 0; i < POSTS; i++) {
+		client_send(c, text("POST /post%d HTTP/1.1\r\nHost: example.com\r\n"
+				    "Content-Length: 1\r\n\r\nx",
+				    i));
+		client_read(c, "POST");
+	}
+	barrier_open(go);
+	for (int i = 0; i < FETCHES; i++)
+		call_expect(slow[i], 200, "0123456789");
+	for (int i = 0; i < FETCHES; i++)
+		expect_hit(get(text("/s%d", i)));
+}
+
+SCENARIO("a directory whose purge log is gone or damaged is emptied, with a sentence")
+{
+	static const char *const words[] = {"missing", "damaged"};
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	for (int i = 0; i < 2; i++) {
+		origin_says("/x", .fields = FRESH, .body = "old");
+		origin_says("/x", .fields = FRESH, .body = "new");
+		get("/x");
+		edge_stop();
+		char *log = text("%s/purges", edge_cache_dir());
+		if (i == 0)
+			program("rm", log);
+		else
+			program("sh", "-c",
+				text("printf x | dd of=%s bs=1 seek=20 conv=notrunc; "
+				     "printf x | dd of=%s bs=1 seek=4116 conv=notrunc",
+				     log, log));
+		edge_restart();
+		expect_that(edge_said(words[i]), "it does not say so: %s", edge_stderr());
+		expect_answer(get("/x"), 200, "new");
+		expect_purged("all=1");
+	}
+}
+
+SCENARIO("one flipped bit in format, seed or purges loses nothing")
+{
+	static const char *const names[] = {"format", "seed", "purges", "format.copy", "seed.copy"};
+	origin_says("/x", .fields = FRESH, .body = "kept", .times = 99);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get("/x");
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		edge_stop();
+		program("sh", "-c",
+			text("printf '\\377' | dd of=%s/%s bs=1 seek=20 conv=notrunc",
+			     edge_cache_dir(), names[i]));
+		edge_restart();
+		struct answer a = get("/x");
+		expect_that(verdict_has(a, "hit"), "%s: %s", names[i], verdict(a));
+	}
+	origin_expect_requests(1);
+}

@@ -1,0 +1,730 @@
+/* test_forget.c - the order of things in time: each rule, the bound, crashes at every step, races.
+ * rooms: cache http base filter
+ */
+#include "proxy/base/log.h"
+#include "proxy/cache/forget.h"
+#include "tests/kit/tmpdir.h"
+#include "tests/kit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static char dir[256];
+static int dir_fd = -1;
+static struct filter_seed seed;
+static struct forget_options options;
+
+static void
+begin(void)
+{
+	filter_seed_init(&seed, "sixteen bytes and", 17);
+	tmpdir_make(dir, sizeof dir);
+	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+	options = (struct forget_options){
+		.dir_fd = dir_fd, .dir = dir, .seed = &seed, .log_bytes = 1 << 20};
+}
+
+static void
+end(void)
+{
+	close(dir_fd);
+	tmpdir_remove(dir);
+}
+
+static uint64_t oldest_now = 1;
+
+static uint64_t
+oldest(void *ctx)
+{
+	(void)ctx;
+	return oldest_now;
+}
+
+static struct forget *
+open_forget(enum forget_found want)
+{
+	struct forget *f;
+	ck_assert_int_eq(forget_open(&f, &options), want);
+	forget_begin(f, oldest, NULL);
+	return f;
+}
+
+static struct key_hash
+hash_of(const char *key)
+{
+	return key_hash_of(&seed, key, strlen(key));
+}
+
+static bool
+is_gone(struct forget *f, const char *key, uint64_t since)
+{
+	uint64_t now;
+	return forget_covers(f, hash_of(key), str_of(key), since, &now);
+}
+
+static uint64_t
+add(struct forget *f, enum forget_kind kind, const char *key)
+{
+	return forget_add(f, kind, hash_of(key), str_of(key), true);
+}
+
+/* ---- rules --------------------------------------------------------------------------------- */
+
+#define PAGE "http://example.com/a?b"
+static const struct {
+	const char *says;
+	enum forget_kind kind;
+	const char *name, *key;
+	bool covers;
+} rules[] = {
+	{"a URL covers itself", FORGET_URL, PAGE, PAGE, true},
+	{"its variants", FORGET_URL, PAGE, PAGE "\n#0123\naccept:x", true},
+	{"its parts", FORGET_URL, PAGE, PAGE "\n%part", true},
+	{"its keys with headers", FORGET_URL, PAGE, PAGE "\nx-device=phone", true},
+	{"asked for by one of them, too", FORGET_URL, PAGE "\nx-device=", PAGE "\nx-device=a",
+	 true},
+	{"no other query", FORGET_URL, PAGE, "http://example.com/a?c", false},
+	{"no other scheme", FORGET_URL, PAGE, "https://example.com/a?b", false},
+	{"no longer path", FORGET_URL, "http://example.com/a", PAGE, false},
+	{"a host covers its URLs", FORGET_HOST, "example.com", PAGE, true},
+	{"of all schemes", FORGET_HOST, "example.com", "https://example.com/", true},
+	{"with variants", FORGET_HOST, "example.com", PAGE "\n#1", true},
+	{"without a path", FORGET_HOST, "example.com", "http://example.com?x", true},
+	{"no host within it", FORGET_HOST, "example.com", "http://www.example.com/", false},
+	{"no other port", FORGET_HOST, "example.com", "http://example.com:8080/", false},
+	{"with a port, that port", FORGET_HOST, "a:81", "http://a:81/x", true},
+	{"no URL that names it in its query", FORGET_HOST, "b", "http://a/?http://b/", false},
+	{"all covers everything", FORGET_ALL, "", PAGE, true},
+	{"a key covers itself", FORGET_KEY, PAGE, PAGE, true},
+	{"and no variant of it", FORGET_KEY, PAGE, PAGE "\n#1", false},
+	{"a variant covers itself", FORGET_KEY, PAGE "\n#1", PAGE "\n#1", true},
+	{"and not its URL", FORGET_KEY, PAGE "\n#1", PAGE, false},
+};
+
+START_TEST(rule)
+{
+	begin();
+	struct forget *f = open_forget(FORGET_MISSING);
+	uint64_t before = forget_now(f), now;
+	ck_assert(!is_gone(f, rules[_i].key, before));
+	uint64_t at = add(f, rules[_i].kind, rules[_i].name);
+	ck_assert_uint_eq(at, before + 1);
+	for (int again = 0; again < 2; again++) {
+		ck_assert_msg(is_gone(f, rules[_i].key, before) == rules[_i].covers, "%s",
+			      rules[_i].says);
+		ck_assert_msg(!is_gone(f, rules[_i].key, at), "%s: what came after it",
+			      rules[_i].says);
+		ck_assert(!forget_covers(f, hash_of("x:other"), STR("http://o/"), at, &now));
+		ck_assert_uint_eq(now, forget_now(f));
+		ck_assert_int_eq(forget_wait(f, at), 0);
+		forget_close(&f);
+		f = open_forget(FORGET_KEPT); /* the same after a restart */
+		ck_assert_uint_gt(forget_now(f), at);
+	}
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+START_TEST(times_are_never_used_twice)
+{
+	begin();
+	uint64_t last = 0;
+	for (int i = 0; i < 5; i++) {
+		struct forget *f = open_forget(i ? FORGET_KEPT : FORGET_MISSING);
+		ck_assert_uint_gt(forget_now(f), last);
+		last = forget_add(f, FORGET_URL, hash_of("http://a/"), STR("http://a/"), i & 1);
+		forget_close(&f);
+	}
+	end();
+}
+END_TEST
+
+START_TEST(what_passes_is_for_fetches_and_is_not_kept)
+{
+	begin();
+	struct forget *f = open_forget(FORGET_MISSING);
+	struct forget_stats s;
+	uint64_t before = forget_now(f), now;
+	bool clean;
+	uint64_t at =
+		forget_add_own(f, FORGET_URL, hash_of(PAGE), STR(PAGE), false, before, &clean);
+	ck_assert(clean);
+	ck_assert(forget_covers_fetch(f, hash_of(PAGE), STR(PAGE), before, &now));
+	ck_assert(!forget_covers_fetch(f, hash_of(PAGE), STR(PAGE), at, &now));
+	forget_stats(f, &s);
+	ck_assert(s.lasting == 0 && s.passing == 1 && s.sound);
+	/* Who forgets by himself learns whether somebody else did before. */
+	forget_add_own(f, FORGET_URL, hash_of(PAGE), STR(PAGE), true, before, &clean);
+	ck_assert(!clean);
+	forget_stats(f, &s);
+	ck_assert(s.lasting == 1 && s.passing == 0);
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+START_TEST(works_in_memory_alone)
+{
+	begin();
+	options.dir_fd = -1;
+	options.dir = NULL;
+	struct forget *f = open_forget(FORGET_KEPT);
+	uint64_t before = forget_now(f);
+	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, PAGE)), 0);
+	ck_assert(is_gone(f, PAGE, before) && forget_is_sound(f));
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+START_TEST(a_damaged_log_is_said_to_be_lost)
+{
+	begin();
+	struct forget *f = open_forget(FORGET_MISSING);
+	for (int i = 0; i < 10; i++)
+		add(f, FORGET_URL, PAGE);
+	forget_close(&f);
+	int fd = openat(dir_fd, "purges", O_RDWR);
+	ck_assert_int_eq(pwrite(fd, "x", 1, 70), 1); /* one copy: nothing is lost */
+	f = open_forget(FORGET_KEPT);
+	ck_assert(is_gone(f, PAGE, 1ull << 40));
+	forget_close(&f);
+	close(fd);
+	fd = openat(dir_fd, "purges", O_RDWR);
+	ck_assert_int_eq(pwrite(fd, "x", 1, 70), 1);
+	ck_assert_int_eq(pwrite(fd, "x", 1, 4096 + 70), 1);
+	close(fd);
+	f = open_forget(FORGET_LOST);
+	forget_close(&f);
+	filter_seed_init(&seed, "another sixteen bytes", 21);
+	f = open_forget(FORGET_LOST); /* somebody else's */
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+/* ---- the bound ----------------------------------------------------------------------------- */
+
+static void
+wait_shed(struct forget *f, uint64_t most)
+{
+	struct forget_stats s;
+	do {
+		usleep(1000);
+		forget_stats(f, &s);
+	} while (s.lasting + s.passing > most);
+}
+
+START_TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little)
+{
+	enum { N = 3000 };
+	begin();
+	log_set_level(LOG_ERROR);
+	options.log_bytes = 16 * 8192; /* 16 pages: 1,512 entries are kept */
+	struct forget *f = open_forget(FORGET_MISSING);
+	uint64_t before = forget_now(f), at[N];
+	char key[64];
+	for (int i = 0; i < N; i++) {
+		snprintf(key, sizeof key, "http://a/%d", i);
+		at[i] = add(f, FORGET_URL, key);
+		if (i % 500 == 499)
+			ck_assert_int_eq(forget_wait(f, at[i]), 0);
+	}
+	wait_shed(f, 1512);
+	for (int again = 0; again < 2; again++) {
+		for (int i = 0; i < N; i++) {
+			snprintf(key, sizeof key, "http://a/%d", i);
+			ck_assert(is_gone(f, key, before));
+			ck_assert(is_gone(f, key, at[i] - 1));
+		}
+		ck_assert(!is_gone(f, key, at[N - 1]));
+		ck_assert(is_gone(f, "http://other/", before)); /* too much */
+		ck_assert(!is_gone(f, "http://other/", at[N - 1] - 10));
+		struct forget_stats s;
+		forget_stats(f, &s);
+		ck_assert(again || s.shed > 1000);
+		ck_assert_uint_le(s.log_bytes, options.log_bytes);
+		forget_close(&f);
+		f = open_forget(FORGET_KEPT);
+	}
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+START_TEST(many_invalidations_of_nothing_cost_no_stored_object)
+{
+	begin();
+	options.log_bytes = 16 * 8192;
+	struct forget *f = open_forget(FORGET_MISSING);
+	uint64_t before = forget_now(f), now;
+	char key[64];
+	add(f, FORGET_URL, PAGE);
+	for (int i = 0; i < 20000; i++) {
+		snprintf(key, sizeof key, "http://a/%d", i);
+		forget_add(f, FORGET_URL, hash_of(key), str_of(key), false);
+		if (i % 256 == 0)
+			wait_shed(f, 1200);
+	}
+	ck_assert(!is_gone(f, "http://other/", before));
+	ck_assert(is_gone(f, PAGE, before));
+	/* What was fetched since then is not believed any more, instead. */
+	ck_assert(forget_covers_fetch(f, hash_of("http://o/"), STR("http://o/"), before, &now));
+	struct forget_stats s;
+	forget_stats(f, &s);
+	ck_assert_uint_eq(s.shed, 0);
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+START_TEST(what_no_record_is_older_than_is_dropped)
+{
+	begin();
+	struct forget *f = open_forget(FORGET_MISSING);
+	uint64_t at = 0;
+	char key[64];
+	for (int i = 0; i < 100; i++) {
+		snprintf(key, sizeof key, "http://a/%d", i);
+		at = add(f, FORGET_URL, key);
+	}
+	struct forget_stats s;
+	ck_assert_int_eq(forget_wait(f, at), 0);
+	forget_close(&f);
+	oldest_now = at - 10; /* the log of objects has turned over */
+	f = open_forget(FORGET_KEPT);
+	forget_stats(f, &s);
+	ck_assert_uint_eq(s.lasting, 10);
+	for (int i = 0; i < 100; i++) {
+		snprintf(key, sizeof key, "http://a/%d", i);
+		ck_assert(is_gone(f, key, 1ull << 40));
+	}
+	forget_close(&f);
+	oldest_now = 1;
+	end();
+}
+END_TEST
+
+/* ---- a disk that records: what may be there after a loss of power at any step --------------- */
+
+enum what {
+	DID_CREATE,
+	DID_RENEW,
+	DID_WRITE,
+	DID_SYNC,
+	DID_RENAME,
+	DID_REMOVE,
+	DID_SYNC_DIR,
+	ACKED
+};
+struct step {
+	enum what what;
+	int file; /* number of the file, in order of creation */
+	char name[16];
+	off_t at;
+	size_t n;
+	char *bytes;
+	bool lost; /* a write whose sync failed: never again on its way to the device */
+	uint64_t acked;
+};
+enum { MAX_STEPS = 4000, MAX_FILES = 400 };
+static struct step steps[MAX_STEPS];
+static int steps_n, files_n, files_fd[MAX_FILES];
+static pthread_mutex_t steps_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic unsigned fail_each; /* of writes and syncs, one in so many fails */
+static unsigned random_state = 1;
+
+static unsigned
+dice(void)
+{
+	random_state = random_state * 1103515245 + 12345;
+	return random_state >> 8;
+}
+
+static struct step *
+record(enum what what, int fd)
+{
+	struct step *s = &steps[steps_n];
+	ck_assert_int_lt(steps_n, MAX_STEPS);
+	*s = (struct step){.what = what, .file = -1};
+	for (int i = 0; i < files_n; i++)
+		if (files_fd[i] == fd && fd >= 0)
+			s->file = i;
+	steps_n++;
+	return s;
+}
+
+static bool
+is_to_fail(void)
+{
+	return fail_each && dice() % fail_each == 0;
+}
+
+static int
+recorded_create(int d, const char *name)
+{
+	pthread_mutex_lock(&steps_lock);
+	int fd = is_to_fail() ? -1 : diskio_system.create(d, name);
+	if (fd >= 0) {
+		for (int i = 0; i < files_n; i++)
+			if (files_fd[i] == fd)
+				files_fd[i] = -1; /* closed since */
+		files_fd[files_n++] = fd;
+		struct step *s = record(DID_CREATE, fd);
+		snprintf(s->name, sizeof s->name, "%s", name);
+	} else {
+		errno = EIO;
+	}
+	pthread_mutex_unlock(&steps_lock);
+	return fd;
+}
+
+static int
+recorded_renew(int fd, off_t bytes)
+{
+	pthread_mutex_lock(&steps_lock);
+	record(DID_RENEW, fd)->at = bytes;
+	int r = diskio_system.renew(fd, bytes);
+	pthread_mutex_unlock(&steps_lock);
+	return r;
+}
+
+static ssize_t
+recorded_write(int fd, const void *p, size_t n, off_t at)
+{
+	pthread_mutex_lock(&steps_lock);
+	bool fails = is_to_fail();
+	if (fails)
+		n = n / 2 / 512 * 512; /* torn */
+	struct step *s = record(DID_WRITE, fd);
+	s->at = at;
+	s->n = n;
+	s->bytes = malloc(n + 1);
+	memcpy(s->bytes, p, n);
+	ssize_t r = fails ? -1 : pwrite(fd, p, n, at);
+	if (fails && n)
+		(void)!pwrite(fd, p, n, at);
+	pthread_mutex_unlock(&steps_lock);
+	errno = EIO;
+	return r;
+}
+
+/* A sync that fails leaves the pages clean: what was not written yet never will be, and the next
+ * sync succeeds. */
+static int
+recorded_sync(int fd)
+{
+	pthread_mutex_lock(&steps_lock);
+	bool fails = is_to_fail();
+	int file = record(DID_SYNC, fd)->file;
+	if (fails) {
+		steps_n--;
+		for (int i = steps_n - 1; i >= 0; i--) {
+			if (steps[i].file == file && steps[i].what == DID_SYNC)
+				break;
+			if (steps[i].file == file && steps[i].what == DID_WRITE)
+				steps[i].lost = true;
+		}
+	}
+	pthread_mutex_unlock(&steps_lock);
+	errno = EIO;
+	return fails ? -1 : 0;
+}
+
+static int
+recorded_sync_dir(int fd)
+{
+	(void)fd;
+	pthread_mutex_lock(&steps_lock);
+	bool fails = is_to_fail();
+	if (!fails)
+		record(DID_SYNC_DIR, -1);
+	pthread_mutex_unlock(&steps_lock);
+	errno = EIO;
+	return fails ? -1 : 0;
+}
+
+static int
+recorded_rename(int d, const char *from, const char *to)
+{
+	pthread_mutex_lock(&steps_lock);
+	int r = is_to_fail() ? -1 : diskio_system.rename(d, from, to);
+	if (r == 0)
+		record(DID_RENAME, -1);
+	pthread_mutex_unlock(&steps_lock);
+	return r;
+}
+
+static int
+recorded_remove(int d, const char *name)
+{
+	pthread_mutex_lock(&steps_lock);
+	int r = diskio_system.remove(d, name);
+	if (r == 0)
+		record(DID_REMOVE, -1);
+	pthread_mutex_unlock(&steps_lock);
+	return r;
+}
+
+static const struct diskio_ops recorder = {
+	.read = pread,
+	.read_now = pread,
+	.write = recorded_write,
+	.renew = recorded_renew,
+	.create = recorded_create,
+	.rename = recorded_rename,
+	.remove = recorded_remove,
+	.sync = recorded_sync,
+	.sync_dir = recorded_sync_dir,
+};
+
+/* The directory's "purges" as of some step: the number of a file, or -1. What was not synced may
+ * be there or not; the file system keeps the order of changes to a directory. */
+static int
+file_named(int upto)
+{
+	int sure = 0, changes = 0, current = -1, fresh = -1, seen = 0;
+	for (int i = 0; i < upto; i++) {
+		bool change = steps[i].what == DID_RENAME || steps[i].what == DID_REMOVE ||
+			      steps[i].what == DID_CREATE;
+		changes += change;
+		if (steps[i].what == DID_SYNC_DIR)
+			sure = changes;
+	}
+	int kept = sure + (int)(dice() % (unsigned)(changes - sure + 1));
+	for (int i = 0; i < upto && seen < kept; i++) {
+		if (steps[i].what == DID_CREATE)
+			fresh = steps[i].file;
+		else if (steps[i].what == DID_RENAME)
+			current = fresh;
+		else if (steps[i].what == DID_REMOVE)
+			current = -1;
+		else
+			continue;
+		seen++;
+	}
+	return current;
+}
+
+/* Pages of a write that was not synced may each be there or not. */
+static void
+build_file(int file, int upto, const char *path)
+{
+	int synced = 0;
+	for (int i = 0; i < upto; i++)
+		if (steps[i].file == file && steps[i].what == DID_SYNC)
+			synced = i;
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	for (int i = 0; i < upto; i++) {
+		const struct step *s = &steps[i];
+		if (s->file != file)
+			continue;
+		if (s->what == DID_RENEW)
+			ck_assert_int_eq(ftruncate(fd, s->at), 0);
+		bool sure = i < synced && !s->lost;
+		for (size_t at = 0; s->what == DID_WRITE && at < s->n; at += 4096) {
+			size_t n = s->n - at < 4096 ? s->n - at : 4096;
+			if (sure || dice() % 2)
+				ck_assert_int_eq(pwrite(fd, s->bytes + at, n, s->at + (off_t)at),
+						 (ssize_t)n);
+		}
+	}
+	close(fd);
+}
+
+enum { URLS = 60 };
+static uint64_t url_at[URLS];
+
+/* After the power failed behind so many steps: all that was acknowledged by then is in force. */
+static bool
+holds_after(int upto, const char *at_dir, int at_fd)
+{
+	char path[512];
+	uint64_t acked = 0;
+	for (int i = 0; i < upto; i++)
+		if (steps[i].what == ACKED)
+			acked = steps[i].acked;
+	snprintf(path, sizeof path, "%s/purges", at_dir);
+	unlink(path);
+	int file = file_named(upto);
+	if (file >= 0)
+		build_file(file, upto, path);
+	struct forget_options o = options;
+	o.ops = NULL;
+	o.dir_fd = at_fd;
+	o.dir = at_dir;
+	struct forget *f;
+	enum forget_found found = forget_open(&f, &o);
+	if (found == FORGET_KEPT) {
+		char key[64];
+		for (int i = 0; i < URLS; i++) {
+			snprintf(key, sizeof key, "http://a/%d", i);
+			if (url_at[i] && url_at[i] <= acked && url_at[i] <= forget_now(f))
+				ck_assert_msg(is_gone(f, key, url_at[i] - 1),
+					      "step %d of %d: URL %d is back", upto, steps_n, i);
+		}
+		ck_assert(!acked || forget_now(f) > acked);
+	}
+	forget_close(&f);
+	return found == FORGET_KEPT;
+}
+
+START_TEST(power_fails_behind_every_step)
+{
+	begin();
+	log_set_level(LOG_ERROR);
+	random_state = (unsigned)_i * 7919 + 17;
+	fail_each = _i % 3 ? 0 : 12;
+	steps_n = files_n = 0;
+	memset(url_at, 0, sizeof url_at);
+	options.ops = &recorder;
+	struct forget *f;
+	forget_open(&f, &options);
+	forget_begin(f, oldest, NULL);
+	char key[64];
+	for (int i = 0; i < URLS; i++) {
+		snprintf(key, sizeof key, "http://a/%d", i);
+		url_at[i] = add(f, FORGET_URL, key);
+		if (dice() % 3)
+			continue; /* some in one commit */
+		if (forget_wait(f, url_at[i]) == 0) {
+			pthread_mutex_lock(&steps_lock);
+			record(ACKED, -1)->acked = url_at[i];
+			pthread_mutex_unlock(&steps_lock);
+		}
+	}
+	forget_close(&f);
+	char at_dir[256];
+	tmpdir_make(at_dir, sizeof at_dir);
+	int at_fd = open(at_dir, O_RDONLY | O_DIRECTORY), kept = 0, looked = 0;
+	for (int upto = 0; upto <= steps_n; upto++)
+		for (int again = 0; again < 3; again++) {
+			kept += holds_after(upto, at_dir, at_fd);
+			looked++;
+		}
+	if (!fail_each) /* only what was torn in the middle of a page pair may be given up */
+		ck_assert_msg(kept > looked * 2 / 3, "%d of %d", kept, looked);
+	close(at_fd);
+	tmpdir_remove(at_dir);
+	for (int i = 0; i < steps_n; i++)
+		free(steps[i].bytes);
+	end();
+}
+END_TEST
+
+/* ---- a disk that fails --------------------------------------------------------------------- */
+
+static _Atomic bool broken;
+
+static int
+broken_sync(int fd)
+{
+	(void)fd;
+	errno = EIO;
+	return broken ? -1 : 0;
+}
+
+START_TEST(what_is_not_durable_says_so_until_it_is)
+{
+	begin();
+	log_set_level(LOG_ERROR);
+	struct diskio_ops ops = diskio_system;
+	ops.sync = broken_sync;
+	options.ops = &ops;
+	struct forget *f = open_forget(FORGET_MISSING);
+	uint64_t before = forget_now(f);
+	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, "http://a/1")), 0);
+	broken = true;
+	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, PAGE)), -1);
+	ck_assert(!forget_is_sound(f));
+	ck_assert(is_gone(f, PAGE, before)); /* in memory all the same */
+	/* A crash now leaves nothing that claims to know. */
+	ck_assert_int_ne(faccessat(dir_fd, "purges", F_OK, 0), 0);
+	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, "http://a/2")), -1);
+	broken = false;
+	for (int i = 0; i < 500 && !forget_is_sound(f); i++)
+		usleep(10000);
+	ck_assert(forget_is_sound(f));
+	forget_close(&f);
+	f = open_forget(FORGET_KEPT);
+	ck_assert(is_gone(f, PAGE, before) && is_gone(f, "http://a/1", before) &&
+		  is_gone(f, "http://a/2", before));
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+/* ---- many threads -------------------------------------------------------------------------- */
+
+static struct forget *shared;
+static _Atomic uint64_t published[16]; /* when each key was last said to be clean */
+static _Atomic bool over;
+
+static void
+key_of(unsigned i, char *to, size_t n)
+{
+	snprintf(to, n, "http://host/%u", i % 16);
+}
+
+static void *
+purge_much(void *arg)
+{
+	char key[64];
+	for (unsigned i = 0; i < 4000; i++) {
+		key_of(i * 7 + *(unsigned *)arg, key, sizeof key);
+		uint64_t was = atomic_load(&published[(i * 7 + *(unsigned *)arg) % 16]);
+		add(shared, i % 50 ? FORGET_URL : FORGET_HOST, i % 50 ? key : "host");
+		/* What was published before this purge began must be found gone from now on. */
+		if (was && !is_gone(shared, key, was))
+			abort();
+	}
+	return NULL;
+}
+
+static void *
+publish_much(void *arg)
+{
+	(void)arg;
+	char key[64];
+	for (unsigned i = 0; !over; i++) {
+		uint64_t begun = forget_now(shared), now;
+		key_of(i, key, sizeof key);
+		if (!forget_covers_fetch(shared, hash_of(key), str_of(key), begun, &now))
+			atomic_store(&published[i % 16], now);
+	}
+	return NULL;
+}
+
+START_TEST(no_race_brings_anything_back)
+{
+	begin();
+	shared = open_forget(FORGET_MISSING);
+	pthread_t p[2], w[2];
+	unsigned number[2] = {0, 5};
+	over = false;
+	for (int i = 0; i < 2; i++) {
+		pthread_create(&p[i], NULL, purge_much, &number[i]);
+		pthread_create(&w[i], NULL, publish_much, NULL);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(p[i], NULL);
+	over = true;
+	for (int i = 0; i < 2; i++)
+		pthread_join(w[i], NULL);
+	ck_assert_int_eq(forget_wait(shared, forget_now(shared)), 0);
+	forget_close(&shared);
+	end();
+}
+END_TEST
+
+UNIT("forget", LOOP(rule, rules), TEST(times_are_never_used_twice),
+     TEST(what_passes_is_for_fetches_and_is_not_kept), TEST(works_in_memory_alone),
+     TEST(a_damaged_log_is_said_to_be_lost),
+     TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little),
+     TEST(many_invalidations_of_nothing_cost_no_stored_object),
+     TEST(what_no_record_is_older_than_is_dropped), TIMES(power_fails_behind_every_step, 9),
+     TEST(what_is_not_durable_says_so_until_it_is), TEST(no_race_brings_anything_back))
