@@ -141,7 +141,7 @@ static const struct setting timeouts[] = {
 #define STRUCT struct config_forwarded
 static const struct setting forwarded[] = {
 	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose (X-)Forwarded* is believed; on: any"),
-	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "our name in Via"),
+	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "our name in Via; the node's number is added"),
 	LIST(TEXT,     drop, drop_count,         "drop",                     "default",                                        "request fields that stop here unless in key_headers"),
 	VALUE(SWITCH,  keep_underscores,         "keep_underscores",         "off",      NULL,       NO_RANGE,                 "pass on request fields with \"_\" in their names"),
 	{0}
