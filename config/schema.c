@@ -151,6 +151,8 @@ static const struct setting forwarded[] = {
 const struct setting schema_top[] = {
 	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "addresses that clients connect to"),
 	VALUE(ADDRESS, admin,                    "admin",                    "127.0.0.1:9090", "off", NO_RANGE,                "statistics and purging; keep it private"),
+	LIST(TEXT,     admin_hosts, admin_host_count, "admin_hosts",         "",                                               "names it may be asked by; addresses always may"),
+	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "needed to purge; must be set where others can reach admin"),
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "where answers come from"),
 	GROUP(cache,                             "cache",                    cache,                                            "what is kept, and where"),

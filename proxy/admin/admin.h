@@ -23,6 +23,7 @@
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H
 
+#include "proxy/admin/access.h"
 #include "proxy/admin/report.h"
 
 struct admin;
@@ -32,6 +33,7 @@ struct admin_source { /* called on the admin thread */
 	bool (*healthy)(void *ctx);		  /* false while draining: /healthz says 503 */
 	bool (*purge)(void *ctx, struct str url); /* true if there was such an object */
 	void *ctx;
+	struct access_rules access; /* loopback is found out here */
 };
 
 /* addr "127.0.0.1:9090", port 0 for any. 0, or -1 and a sentence. */

@@ -238,7 +238,15 @@ on_purge(void *ctx, struct str url)
 static int
 open_admin(struct server *s, char *err, size_t err_bytes)
 {
-	const struct admin_source source = {on_report, on_healthy, on_purge, s};
+	const struct admin_source source = {
+		.report = on_report,
+		.healthy = on_healthy,
+		.purge = on_purge,
+		.ctx = s,
+		.access = {.hosts = s->config->admin_hosts,
+			   .host_count = s->config->admin_host_count,
+			   .token = s->config->admin_token},
+	};
 	const char *addr = s->config->admin;
 	return addr ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
 }
