@@ -96,8 +96,11 @@ struct config_forwarded {
 struct config {
 	char **listen;
 	unsigned listen_count;
-	char *admin;	  /* NULL or "off": none */
-	unsigned workers; /* 0: one per core */
+	char *admin;	    /* NULL or "off": none */
+	char **admin_hosts; /* names it may be asked by, besides addresses */
+	unsigned admin_host_count;
+	char *admin_token; /* NULL: none; asked for by what changes something */
+	unsigned workers;  /* 0: one per core */
 	struct config_origin *origins;
 	unsigned origin_count;
 	struct config_cache cache;

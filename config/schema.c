@@ -141,7 +141,7 @@ static const struct setting timeouts[] = {
 #define STRUCT struct config_forwarded
 static const struct setting forwarded[] = {
 	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose (X-)Forwarded* is believed; on: any"),
-	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "our name in Via"),
+	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "our name in Via; the node's number is added"),
 	LIST(TEXT,     drop, drop_count,         "drop",                     "default",                                        "request fields that stop here unless in key_headers"),
 	VALUE(SWITCH,  keep_underscores,         "keep_underscores",         "off",      NULL,       NO_RANGE,                 "pass on request fields with \"_\" in their names"),
 	{0}
@@ -151,6 +151,8 @@ static const struct setting forwarded[] = {
 const struct setting schema_top[] = {
 	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "addresses that clients connect to"),
 	VALUE(ADDRESS, admin,                    "admin",                    "127.0.0.1:9090", "off", NO_RANGE,                "statistics and purging; keep it private"),
+	LIST(TEXT,     admin_hosts, admin_host_count, "admin_hosts",         "",                                               "names it may be asked by; addresses always may"),
+	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "needed to purge; must be set where others can reach admin"),
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "where answers come from"),
 	GROUP(cache,                             "cache",                    cache,                                            "what is kept, and where"),

@@ -41,6 +41,7 @@ reason(int status)
 		{503, "Service Unavailable"},
 		{504, "Gateway Timeout"},
 		{505, "HTTP Version Not Supported"},
+		{508, "Loop Detected"},
 	};
 	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
 		if (reasons[i].status == status)
@@ -85,7 +86,7 @@ end_head(struct txn *t)
 	if (!t->body_over || t->serve->draining)
 		t->keep_alive = false;
 	buf_add_lit(&t->out, "Via: 1.1 ");
-	buf_add_str(&t->out, str_of(c->forwarded.via));
+	buf_add_str(&t->out, t->settings->outgoing.via);
 	buf_add_lit(&t->out, "\r\nCache-Status: ");
 	t->cs.name = "twice";
 	t->cs.detail = t->detail;
