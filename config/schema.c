@@ -82,6 +82,10 @@ static const struct setting cache[] = {
 	VALUE(SECONDS, heuristic_max_s,          "heuristic_max",            "1d",       NULL,       RANGE(0, YEAR),           "longest guessed lifetime"),
 	VALUE(TEXT,    targeted_field,           "targeted_field",           "none",     "none",     NO_RANGE,                 "field that overrides CDN-Cache-Control (RFC 9213)"),
 	VALUE(SWITCH,  status_key,               "status_key",               "off",      NULL,       NO_RANGE,                 "include the cache key in Cache-Status"),
+	VALUE(WORD,    client_directives,        "client_directives",        "ignore",   "ignore|validate|obey", NO_RANGE,     "what no-cache, max-age and min-fresh of requests do"),
+	VALUE(WORD,    set_cookie,               "set_cookie",               "never",    "never|strip|share", NO_RANGE,        "whether answers with Set-Cookie are stored"),
+	VALUE(SWITCH,  client_errors,            "client_errors",            "off",      NULL,       NO_RANGE,                 "store errors that a request can cause (400, 403, 414 ...)"),
+	VALUE(SWITCH,  invalidate_locations,     "invalidate_locations",     "off",      NULL,       NO_RANGE,                 "unsafe methods also purge what their Location names"),
 	{0}
 };
 #undef STRUCT
@@ -140,7 +144,7 @@ static const struct setting timeouts[] = {
 #define STRUCT struct config_forwarded
 static const struct setting forwarded[] = {
 	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose X-Forwarded-*, Forwarded we trust; on: any"),
-	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "name of this proxy in Via"),
+	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "name of this proxy in Via; a number of the node is added"),
 	LIST(TEXT,     drop, drop_count,         "drop",                     "default",                                        "request fields not passed on unless in key_headers"),
 	VALUE(SWITCH,  keep_underscores,         "keep_underscores",         "off",      NULL,       NO_RANGE,                 "pass on request fields with \"_\" in their names"),
 	{0}
@@ -150,6 +154,8 @@ static const struct setting forwarded[] = {
 const struct setting schema_top[] = {
 	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "addresses that clients connect to"),
 	VALUE(ADDRESS, admin,                    "admin",                    "127.0.0.1:9090", "off", NO_RANGE,                "address for statistics and purging; keep it private"),
+	LIST(TEXT,     admin_hosts, admin_host_count, "admin_hosts",         "",                                               "host names that admin answers to, beside addresses"),
+	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "token that POST needs; required on a public address"),
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "worker threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "servers that have the content"),
 	GROUP(cache,                             "cache",                    cache,                                            "what is cached, and where"),

@@ -71,12 +71,13 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
+	bool pointed = f->settings->config->cache.invalidate_locations;
 	struct str ours = key_primary(&f->key);
 	struct forgotten done = cache_forget(sh->cache, f->key.primary, ours, f->begun);
 	bill_forget(sh, ours);
 	if (done.was_clean)
 		f->begun = done.at;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; pointed && i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
 		struct request other;
@@ -309,7 +310,7 @@ asked_by_key(const struct fill *f)
 }
 
 static enum storable
-judge_storable(struct fill *f, const struct response *rs, int64_t now)
+judge_storable(struct fill *f, const struct response *rs, bool updated, int64_t now)
 {
 	struct storing_facts facts = {
 		.request = &f->rq,
@@ -317,11 +318,9 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 		.request_time = f->request_time,
 		.response_time = now,
 		.settings = &f->settings->policy,
+		.updated = updated,
 	};
-	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
-	bool may = f->kind != FILL_PASS ||
-		   (f->rq.method == METHOD_POST && !f->route->pass && asked_by_key(f));
-	if (!may || is_forgotten(f))
+	if (f->kind == FILL_PASS || is_forgotten(f))
 		return STORABLE_METHOD;
 	enum storable s = policy_storable(&facts, &f->terms);
 	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;
@@ -409,7 +408,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		return false;
 	struct response whole = *rs;
 	whole.status = 200;
-	if (!storable_is_yes(judge_storable(f, &whole, now)))
+	if (!storable_is_yes(judge_storable(f, &whole, false, now)))
 		return false;
 	struct buf head = {0};
 	count_part(f, rs);
@@ -473,7 +472,8 @@ learn_from_head(struct fill *f, const struct response *rs, int64_t now)
 	}
 	struct request get = f->rq;
 	get.method = METHOD_GET;
-	struct storing_facts facts = {&get, &updated, f->request_time, now, &f->settings->policy};
+	struct storing_facts facts = {&get, &updated, f->request_time, now, &f->settings->policy,
+				      true};
 	if (head_update(&stored, rs, now, date, &updated) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&updated, now, &head, &terms);
@@ -491,7 +491,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	struct flight_head h = {.status = rs->status};
 	f->expected = h.body_bytes = length;
 	f->keeps_old = stands_in(f, rs->status, now);
-	enum storable storable = judge_storable(f, rs, now);
+	enum storable storable = judge_storable(f, rs, false, now);
 	if (storable_is_yes(storable) && !names_of(f, &rs->fields, &h.vary))
 		storable = STORABLE_VARY_STAR;
 	f->storable = !f->keeps_old && storable_is_yes(storable);
@@ -500,7 +500,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	if (replaces_part(f, rs->status))
 		forget_part(f->serve->shelves, key_primary(&f->key));
 	if (f->storable) {
-		if (head_withholds(rs))
+		if (head_withholds(rs, &f->terms))
 			head_store(rs, now, &h.asker, NULL);
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h.vary), &h.variant);
 		judge(f, rs->status, buf_str(&h.variant));
@@ -561,7 +561,7 @@ keep_validated(struct fill *f, const struct response *rs)
 	bool ok = ours && !names_more(f, &rs->fields) &&
 		  head_update(&stored, rs, now, date, &updated);
 	if (ok) {
-		f->storable = storable_is_yes(judge_storable(f, &updated, now));
+		f->storable = storable_is_yes(judge_storable(f, &updated, true, now));
 		head_store(&updated, now, &head, &f->terms);
 	}
 	if (ok && f->storable) {

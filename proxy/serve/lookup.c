@@ -212,6 +212,18 @@ pass(struct txn *t)
 	follow_pass(t);
 }
 
+/* A client's reload counts once a second and key, whoever asks. */
+static bool
+may_reload(const struct txn *t)
+{
+	struct passes *reloads = t->serve->shelves->reloads;
+	int64_t now = now_s();
+	if (!t->cc.reload || passes_has(reloads, t->key.hash, now))
+		return false;
+	passes_remember(reloads, t->key.hash, now + 1);
+	return true;
+}
+
 /* What was looked up is here, or is not there. */
 static void
 go_on(struct txn *t)
@@ -222,7 +234,9 @@ go_on(struct txn *t)
 	if (t->found) {
 		t->object = t->found;
 		t->found = NULL;
+		t->cc.reload = may_reload(t);
 		t->reuse = policy_reuse(&t->object->terms, &t->rq, &t->cc, now_s());
+		t->cc.reload = false; /* it is on its way: nobody has to go twice */
 	}
 	enum selection s = decide(t, by_part);
 	switch (s) {
@@ -305,6 +319,7 @@ lookup_begin(struct txn *t)
 	key_is_primary(&t->key, sh->seed);
 	seen_prefetch(sh->seen, t->key.primary); /* asked for below, after the cache */
 	request_cc_parse(&t->rq.fields, &t->cc);
+	policy_advise(t->settings->policy.client, &t->cc);
 	if (!shared) {
 		t->cs.fwd = t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD ? "bypass"
 										      : "method";

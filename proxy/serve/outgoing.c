@@ -666,6 +666,30 @@ scheme_of(const struct request *rq, bool trusted)
 	return str_ieq(said, STR("http")) ? STR("http") : rq->scheme;
 }
 
+/* Whether a member of Via, "1.1 name (comment)", is ours. */
+static bool
+is_own_hop(struct str member, struct str name)
+{
+	struct str protocol, rest, by, comment;
+	str_cut(member, ' ', &protocol, &rest);
+	str_cut(str_trim(rest), ' ', &by, &comment);
+	return str_ieq(by, name);
+}
+
+static bool
+has_passed_here(const struct request *rq, struct str via)
+{
+	unsigned at = 0;
+	const struct field *line;
+	while ((line = fields_next(&rq->fields, FIELD_VIA, &at)) != NULL) {
+		struct str rest = line->value, member;
+		while (list_next(&rest, &member))
+			if (is_own_hop(member, via))
+				return true;
+	}
+	return false;
+}
+
 const struct fault *
 outgoing_init(struct outgoing *o, const struct request *rq, const struct outgoing_settings *set,
 	      const struct key_rules *rules, bool trusted, bool shared)
@@ -676,5 +700,7 @@ outgoing_init(struct outgoing *o, const struct request *rq, const struct outgoin
 			       .scheme = scheme_of(rq, trusted),
 			       .trusted = trusted,
 			       .shared = shared};
+	if (has_passed_here(rq, set->via))
+		return &fault_LOOP;
 	return fields_read_listed(&rq->fields, &o->listed) ? NULL : &fault_CONNECTION_OPTIONS;
 }

@@ -68,7 +68,7 @@ end_head(struct txn *t, struct maker *m, stream_pull_fn *pull)
 	struct stream_source source = {pull, t};
 	struct buf *via = add_line(t, m, STR("Via"));
 	buf_add_lit(via, "1.1 ");
-	buf_add_str(via, str_of(c->forwarded.via));
+	buf_add_str(via, t->settings->outgoing.via);
 	t->cs.name = "twice";
 	t->cs.detail = t->detail;
 	if (c->cache.status_key)

@@ -341,6 +341,7 @@ usual_reason(int status)
 		{503, STR_INIT("Service Unavailable")},
 		{504, STR_INIT("Gateway Timeout")},
 		{505, STR_INIT("HTTP Version Not Supported")},
+		{508, STR_INIT("Loop Detected")},
 		{103, STR_INIT("Early Hints")},
 		{508, STR_INIT("Loop Detected")},
 	};

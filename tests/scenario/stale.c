@@ -285,7 +285,7 @@ SCENARIO(
 		    .body = "new", .hold_head = go);
 	origin_says("/must", .fields = STALE(", proxy-revalidate"), .etag = "\"1\"", .body = "old");
 	origin_says("/must", .fields = STALE(""), .etag = "\"2\"", .body = "new");
-	edge_start_yaml(CACHE("  stale_while_revalidate: 1h\n"));
+	edge_start_yaml(CACHE("  stale_while_revalidate: 1h\n  client_directives: obey\n"));
 	get("/x");
 	get("/must");
 	expect_answer(get("/x"), 200, "old");
@@ -315,7 +315,7 @@ SCENARIO("stale-if-error: the origin's, the client's, and none where the default
 	for (int i = 0; i < N; i++)
 		origin_says(text("/%d", i), .fields = cases[i].fields, .etag = "\"1\"",
 			    .body = "old");
-	edge_start_yaml(CACHE("  stale_if_error: 0s\n"));
+	edge_start_yaml(CACHE("  stale_if_error: 0s\n  client_directives: obey\n"));
 	for (int i = 0; i < N; i++)
 		get(text("/%d", i));
 	origin_dies();
