@@ -82,7 +82,7 @@ static const struct setting cache[] = {
 	VALUE(SECONDS, heuristic_max_s,          "heuristic_max",            "1d",       NULL,       RANGE(0, YEAR),           "longest guessed lifetime"),
 	VALUE(TEXT,    targeted_field,           "targeted_field",           "none",     "none",     NO_RANGE,                 "field that overrides CDN-Cache-Control (RFC 9213)"),
 	VALUE(SWITCH,  status_key,               "status_key",               "off",      NULL,       NO_RANGE,                 "include the cache key in Cache-Status"),
-	VALUE(WORD,    client_directives,        "client_directives",        "ignore",   "ignore|validate|obey", NO_RANGE,     "what no-cache, max-age and min-fresh of requests do"),
+	VALUE(WORD,    client_directives,        "client_directives",        "ignore",   "ignore|validate|obey", NO_RANGE,     "clients' no-cache, max-age, min-fresh"),
 	VALUE(WORD,    set_cookie,               "set_cookie",               "never",    "never|strip|share", NO_RANGE,        "whether answers with Set-Cookie are stored"),
 	VALUE(SWITCH,  client_errors,            "client_errors",            "off",      NULL,       NO_RANGE,                 "store errors that a request can cause (400, 403, 414 ...)"),
 	VALUE(SWITCH,  invalidate_locations,     "invalidate_locations",     "off",      NULL,       NO_RANGE,                 "unsafe methods also purge what their Location names"),
@@ -124,8 +124,8 @@ static const struct setting limits[] = {
 	VALUE(BYTES,   body_bytes,               "body",                     "none",     "none",     RANGE(1, 1024 * TiB),     "largest request body"),
 	VALUE(COUNT,   fields,                   "fields",                   "100",      NULL,       RANGE(4, 1000),           "most header fields in a request"),
 	VALUE(COUNT,   connections,              "connections",              "20k",      NULL,       RANGE(1, 10e6),           "most client connections of all workers together"),
-	VALUE(COUNT,   per_address,              "per_address",              "none",     "none",     RANGE(1, 10e6),           "most connections from one address (IPv6: one /64)"),
-	VALUE(BYTES,   least_rate,               "least_rate",               "240",      "none",     RANGE(1, 1024 * MiB),     "least bytes per second that a client sends or takes"),
+	VALUE(COUNT,   per_address,              "per_address",              "none",     "none",     RANGE(1, 10e6),           "most connections from one address; IPv6: from one /64"),
+	VALUE(BYTES,   least_rate,               "least_rate",               "240",      "none",     RANGE(1, 1024 * MiB),     "bytes per second a client must at least send or take"),
 	{0}
 };
 #undef STRUCT
@@ -133,9 +133,9 @@ static const struct setting limits[] = {
 static const struct setting timeouts[] = {
 	VALUE(MILLIS,  header_ms,                "header",                   "10s",      NULL,       RANGE(1, 1000 * DAY),     "from the first to the last byte of a request head"),
 	VALUE(MILLIS,  idle_ms,                  "idle",                     "1m",       NULL,       RANGE(1, 1000 * DAY),     "idle time between two requests"),
-	VALUE(MILLIS,  body_ms,                  "body",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "period over which a body must keep limits.least_rate"),
-	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "period over which clients must keep limits.least_rate"),
-	VALUE(MILLIS,  half_close_ms,            "half_close",               "5s",       NULL,       RANGE(1, 1000 * DAY),     "wait for an answer once the client has stopped sending"),
+	VALUE(MILLIS,  body_ms,                  "body",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "period over which a request body must keep least_rate"),
+	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "period over which a client must take least_rate"),
+	VALUE(MILLIS,  half_close_ms,            "half_close",               "5s",       NULL,       RANGE(1, 1000 * DAY),     "time for an answer after the client stopped sending"),
 	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "wait for another request's fetch, all tries together"),
 	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "time to finish requests after SIGTERM"),
 	{0}
