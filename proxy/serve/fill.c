@@ -319,6 +319,15 @@ on_interim(void *ctx, struct str head)
 	buf_fini(&whole);
 }
 
+/* A fetch behind a client's back whose answer turns out not to be kept: its body is not pulled. */
+static bool
+is_for_nobody(const struct fill *f)
+{
+	bool kept = f->write && f->sighting.verdict != ADMISSION_TOO_LARGE;
+	return f->background && !kept && f->expected > FINISH_BYTES &&
+	       flight_readers(f->flight) == 0;
+}
+
 static void
 on_head(void *ctx, struct str head)
 {
@@ -353,7 +362,10 @@ on_head(void *ctx, struct str head)
 	const struct response *answer = c == COMPLETE_IT ? &merged : &rs;
 	keep_invalidated(f, answer);
 	keep_answer(f, answer, c == COMPLETE_IT ? complete_bytes(f) : keep_length(answer));
-	came(f);
+	if (is_for_nobody(f))
+		fill_abandon(f, 0, "not-kept");
+	else
+		came(f);
 }
 
 static void
