@@ -388,6 +388,8 @@ SCENARIO("a piece near the end does not wait for what lies before it")
 	enum { BYTES = 4 << 20, AT = 3 << 20 };
 	struct barrier *go = barrier_new();
 	origin_says("/v", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"1\"",
+		    .pattern_bytes = BYTES, .seed = 5, .ranges = true);
+	origin_says("/v", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"1\"",
 		    .pattern_bytes = BYTES, .seed = 5, .ranges = true, .hold_body = go,
 		    .hold_at = 1 << 20);
 	edge_start();
