@@ -311,6 +311,15 @@ judge_storable(struct fill *f, const struct response *rs, int64_t now)
 	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;
 }
 
+/* A client that wants no copy is answered for itself alone. */
+static bool
+wants_no_copy(const struct fill *f)
+{
+	struct request_cc cc;
+	request_cc_parse(&f->rq.fields, &cc);
+	return cc.no_cache;
+}
+
 static struct news_facts
 news_of(const struct fill *f, int status, enum storable storable)
 {
@@ -339,7 +348,7 @@ remember_sharing(struct fill *f, int status, enum storable storable)
 		return;
 	}
 	flights_close(f->flight);
-	if (news_ends_sharing(&facts))
+	if (news_ends_sharing(&facts) && !wants_no_copy(f))
 		passes_remember(p, herd_pass_key(f->key.hash, &f->rq), now + PASSES_REMEMBER_S);
 }
 
