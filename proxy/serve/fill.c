@@ -69,7 +69,6 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
 	f->begun = cache_now(s->shelves->cache);
 	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
-	buf_add_str(&f->variants.nonce, buf_str(&t->variants.nonce));
 	conn_peer(t->conn, f->client_ip);
 	f->outgoing = t->outgoing;
 	f->outgoing.rq = &f->rq;

@@ -43,7 +43,7 @@ lookup_variant(struct txn *t, struct object *marker)
 	variants_read(&t->variants, marker->head);
 	object_unref(&t->found);
 	follow_variant(t, buf_str(&t->variants.names), &values);
-	key_to_variant(&t->key, t->serve->shelves->seed, &t->variants, buf_str(&values));
+	key_to_variant(&t->key, t->serve->shelves->seed, buf_str(&values));
 	buf_fini(&values);
 	start_lookup(t);
 }
