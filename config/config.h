@@ -71,10 +71,12 @@ struct config_admission {
 struct config_limits {
 	uint64_t head_bytes, url_bytes, body_bytes; /* body 0: no limit */
 	unsigned fields, connections;
+	unsigned per_address; /* 0: no limit */
+	uint64_t least_rate;  /* bytes per second */
 };
 
 struct config_timeouts {
-	uint64_t header_ms, idle_ms, body_ms, send_ms, coalesce_ms, drain_ms;
+	uint64_t header_ms, idle_ms, body_ms, send_ms, half_close_ms, coalesce_ms, drain_ms;
 };
 
 struct config_forwarded {

@@ -120,6 +120,8 @@ static const struct setting limits[] = {
 	VALUE(BYTES,   body_bytes,               "body",                     "none",     "none",     RANGE(1, 1024 * TiB),     "of a request's body"),
 	VALUE(COUNT,   fields,                   "fields",                   "100",      NULL,       RANGE(4, 1000),           "header fields of a request"),
 	VALUE(COUNT,   connections,              "connections",              "20k",      NULL,       RANGE(1, 10e6),           "of clients, all workers together"),
+	VALUE(COUNT,   per_address,              "per_address",              "none",     "none",     RANGE(1, 10e6),           "connections from one address; IPv6: from one /64"),
+	VALUE(BYTES,   least_rate,               "least_rate",               "240",      "none",     RANGE(1, 1024 * MiB),     "per second, that clients send of a body or take"),
 	{0}
 };
 #undef STRUCT
@@ -127,8 +129,9 @@ static const struct setting limits[] = {
 static const struct setting timeouts[] = {
 	VALUE(MILLIS,  header_ms,                "header",                   "10s",      NULL,       RANGE(1, 1000 * DAY),     "from first byte to end of a request's head"),
 	VALUE(MILLIS,  idle_ms,                  "idle",                     "1m",       NULL,       RANGE(1, 1000 * DAY),     "between the requests of a connection"),
-	VALUE(MILLIS,  body_ms,                  "body",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "without a byte of a request's body"),
-	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "without the client taking a byte"),
+	VALUE(MILLIS,  body_ms,                  "body",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "over which a request's body must keep limits.least_rate"),
+	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "over which a client must take limits.least_rate"),
+	VALUE(MILLIS,  half_close_ms,            "half_close",               "5s",       NULL,       RANGE(1, 1000 * DAY),     "for an answer, once the client has stopped sending"),
 	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "for another request's fetch, all tries together"),
 	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "for the requests under way at SIGTERM"),
 	{0}

@@ -12,7 +12,7 @@
 
 #include "proxy/base/str.h"
 
-enum { ARENA_CHUNK_BYTES = 8 << 10 };
+enum { ARENA_CHUNK_BYTES = 4 << 10 };
 
 struct arena_chunk;
 struct arena;

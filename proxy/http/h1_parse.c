@@ -45,6 +45,18 @@ h1_head_bytes(const char *p, size_t n, size_t *scanned)
 	return 0;
 }
 
+bool
+h1_line_has_version(struct str line)
+{
+	while (line.n && (line.p[line.n - 1] == '\n' || line.p[line.n - 1] == '\r'))
+		line.n--;
+	if (line.n < 8)
+		return false;
+	const char *v = line.p + line.n - 8;
+	return memcmp(v, "HTTP/", 5) == 0 && byte_is_digit(v[5]) && v[6] == '.' &&
+	       byte_is_digit(v[7]);
+}
+
 static const char *
 skip_class(const char *p, const char *end, int class)
 {

@@ -21,6 +21,9 @@ struct h1_limits {
  * caller's to skip with h1_skip_empty_lines. */
 size_t h1_head_bytes(const char *p, size_t n, size_t *scanned);
 size_t h1_skip_empty_lines(const char *p, size_t n);
+/* Whether a complete first line ends in "HTTP/x.y". One that does not is a fault at its line end:
+ * there is nothing to wait for. */
+bool h1_line_has_version(struct str line);
 
 /* Fills *out (out->fields.v and .cap set by the caller) from a complete head. NULL when well. */
 const struct fault *

@@ -7,6 +7,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/txn.h"
+#include "proxy/wire/clients.h"
 #include "proxy/wire/listen.h"
 #include "proxy/node/worker.h"
 
@@ -28,7 +29,7 @@ struct server {
 	struct settings *settings; /* for who asks from the admin thread */
 	struct upstream *upstream;
 	struct admin *admin;
-	_Atomic unsigned connections;
+	struct clients *clients;
 	_Atomic bool draining;
 	struct logfile *access_log; /* NULL: none */
 	struct worker *workers;	    /* aligned: metrics have their own cache lines */
@@ -163,6 +164,13 @@ open_origins(struct server *s, char *err, size_t err_bytes)
 	return n == c->origin_count ? 0 : -1;
 }
 
+/* A trusted forwarder brings all its clients from one address. */
+static unsigned
+per_address(const struct config *c)
+{
+	return c->forwarded.trust ? 0 : c->limits.per_address;
+}
+
 static int
 open_log(struct server *s, char *err, size_t err_bytes)
 {
@@ -185,22 +193,22 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 	memset(s->workers, 0, n * sizeof *s->workers);
 	s->ports = mem_zalloc(c->listen_count * sizeof *s->ports);
 	s->worker_count = n;
+	s->clients = clients_create(c->limits.connections, per_address(c));
 	for (unsigned w = 0; w < n; w++) {
 		struct worker *worker = &s->workers[w];
-		worker->connections = &s->connections;
+		worker->clients = s->clients;
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
 			.settings = settings_create(c),
 			.upstream = s->upstream,
 			.log = {.file = s->access_log, .lane = w},
 		};
-		worker->listeners = mem_zalloc(c->listen_count * sizeof *worker->listeners);
+		worker->doors = mem_zalloc(c->listen_count * sizeof *worker->doors);
 		for (unsigned i = 0; i < c->listen_count; i++) {
-			worker->listeners[i].fd =
-				listen_on(c->listen[i], &s->ports[i], err, err_bytes);
-			if (worker->listeners[i].fd < 0)
+			worker->doors[i] = listen_on(c->listen[i], &s->ports[i], err, err_bytes);
+			if (worker->doors[i] < 0)
 				return -1;
-			worker->listener_count++;
+			worker->door_count++;
 		}
 		if (worker_open(worker, w)) {
 			snprintf(err, err_bytes, "cannot set up worker %u: %s", w, strerror(errno));
@@ -343,6 +351,7 @@ server_destroy(struct server **sp)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	free(s->workers);
+	clients_destroy(&s->clients);
 	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
 	flights_destroy(&sh->flights);
@@ -397,7 +406,7 @@ server_report(struct server *s, struct report *out)
 	cache_stats(s->shelves.cache, &out->cache);
 	baseline_stats(s->shelves.baseline, &out->baseline);
 	seen_report(s->shelves.seen, &out->generation);
-	out->open_connections = atomic_load(&s->connections);
+	out->open_connections = clients_count(s->clients);
 	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
 }
 

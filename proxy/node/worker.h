@@ -1,4 +1,4 @@
-/* worker.h - one thread of the proxy: its event loop, connections, fetcher, timers and counters.
+/* worker.h - one thread of the proxy: its event loop, its clients, fetcher, timers and counters.
  *
  * Threads   everything here belongs to the worker's own thread, but for its mailbox and the relaxed
  *           reads of its metrics.
@@ -10,38 +10,16 @@
 #include "proxy/serve/serve.h"
 
 #include <event2/event.h>
-#include <event2/event_struct.h>
 #include <pthread.h>
+#include <stdbool.h>
 
-struct conn;
-
-/* What a connection may be waiting for, each with its own time limit: one list per kind, oldest
- * first, because all in a list wait equally long. */
-enum waiting {
-	WAIT_NOTHING,
-	WAIT_HEADER,
-	WAIT_IDLE,
-	WAIT_BODY,
-	WAIT_SEND,
-	WAIT_FLIGHT,
-	WAIT_KINDS
-};
-
-struct wait_list {
-	struct conn *first, **last;
-	int64_t limit_ms;
-};
-
-struct listener {
-	struct event *ev;
-	int fd;
-	struct worker *worker;
-	unsigned index;
-};
+struct clients;
+struct wire;
 
 struct worker {
-	struct serve serve;	       /* what its requests are given */
-	_Atomic unsigned *connections; /* of all workers together */
+	struct serve serve;	 /* what its requests are given */
+	struct clients *clients; /* of all workers together */
+	struct wire *wire;
 	unsigned index;
 	pthread_t thread;
 	struct event_base *base;
@@ -50,18 +28,16 @@ struct worker {
 	struct letter drain_letter;
 	struct metrics metrics;
 	_Atomic unsigned active_fetches; /* as of the last tick, for reports */
-	struct listener *listeners;
-	unsigned listener_count;
-	struct wait_list waits[WAIT_KINDS];
-	struct conn *conns;
-	unsigned conn_count;
-	char *scratch; /* SCRATCH_BYTES: what a socket is read into */
+	int *doors;			 /* listening sockets; -1 once wire has them */
+	unsigned door_count;
+	bool draining;
 	int64_t drain_until_ms;
 };
 
-enum { SCRATCH_BYTES = 128 << 10, TICK_MS = 50 };
+enum { TICK_MS = 50 };
 
-/* w->serve has shelves, settings, origins and the log's descriptor; the rest of it is made here. */
+/* w->serve has shelves, settings, origins and the log's descriptor; clients and doors are set; the
+ * rest is made here. */
 int worker_open(struct worker *w, unsigned index);
 void *worker_run(void *w); /* thread main */
 void worker_close(struct worker *w);

@@ -5,18 +5,6 @@
 
 #include "proxy/http/forwarded.h"
 
-#include <arpa/inet.h>
-
-static struct str
-request_line(const struct txn *t)
-{
-	struct str head = buf_str(&t->head);
-	const char *end = head.n ? memchr(head.p, '\r', head.n) : NULL;
-	if (!end && head.n)
-		end = memchr(head.p, '\n', head.n);
-	return (struct str){head.p, end ? (size_t)(end - head.p) : head.n};
-}
-
 void
 access_log(struct txn *t)
 {
@@ -24,11 +12,11 @@ access_log(struct txn *t)
 	struct log_lines *log = &t->serve->log;
 	if (!log->file)
 		return;
-	char peer[INET6_ADDRSTRLEN];
+	char peer[STREAM_PEER_BYTES];
 	struct buf cache = {0};
 	unsigned at = 0;
 	const struct field *referer = fields_next_named(&t->rq.fields, STR("referer"), &at);
-	conn_peer(t->conn, peer);
+	stream_peer(t->stream, peer);
 	t->cs.name = "twice";
 	t->cs.detail = t->detail;
 	cache_status_format(&t->cs, &cache);
@@ -36,7 +24,7 @@ access_log(struct txn *t)
 		.now_s = now_s(),
 		.client =
 			forwarded_client(&t->rq.fields, s->trusted, s->trusted_count, str_of(peer)),
-		.request_line = request_line(t),
+		.request_line = t->line,
 		.host = t->rq.authority,
 		.status = t->status,
 		.body_bytes = t->body_sent,

@@ -21,37 +21,6 @@ enum { FINISH_BYTES = 1 << 20, FINISH_SHARE = 8 };
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-static struct str
-moved(struct str s, const char *from, size_t n, const char *to)
-{
-	if (s.p >= from && s.p <= from + n)
-		s.p = to + (s.p - from);
-	return s;
-}
-
-/* A request whose views point into its own copy of the head. */
-static void
-copy_request(struct fill *f, const struct txn *t)
-{
-	const char *from = t->head.p;
-	size_t n = t->head.n;
-	buf_add(&f->head, from, n);
-	const char *to = f->head.p;
-	f->rq = t->rq;
-	struct str *views[] = {&f->rq.method_name, &f->rq.target, &f->rq.scheme, &f->rq.authority,
-			       &f->rq.path_query};
-	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
-		*views[i] = moved(*views[i], from, n, to);
-	f->rq.fields.v = mem_alloc((t->rq.fields.n + 1) * sizeof(struct field));
-	f->rq.fields.cap = t->rq.fields.n;
-	for (unsigned i = 0; i < t->rq.fields.n; i++) {
-		struct field field = t->rq.fields.v[i];
-		field.name = moved(field.name, from, n, to);
-		field.value = moved(field.value, from, n, to);
-		f->rq.fields.v[i] = field;
-	}
-}
-
 static struct fill *
 fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 {
@@ -63,13 +32,14 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->flight = flight_ref(flight);
 	f->as_it_came = t->as_it_came || kind == FILL_PASS;
 	f->route = t->route;
-	copy_request(f, t);
+	f->arena = arena_ref(t->arena);
+	f->rq = t->rq;
 	key_copy(&f->key, &t->key);
 	f->sighting = t->sighting;
 	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
 	f->begun = cache_now(s->shelves->cache);
 	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
-	conn_peer(t->conn, f->client_ip);
+	stream_peer(t->stream, f->client_ip);
 	f->outgoing = t->outgoing;
 	f->outgoing.rq = &f->rq;
 	f->outgoing.client_ip = str_of(f->client_ip);
@@ -105,8 +75,7 @@ fill_free(struct fill *f)
 	flight_unref(&f->flight);
 	object_unref(&f->object);
 	object_unref(&f->part);
-	free(f->rq.fields.v);
-	buf_fini(&f->head);
+	arena_unref(&f->arena);
 	key_fini(&f->key);
 	variants_fini(&f->variants);
 	settings_unref(&f->settings);
@@ -255,7 +224,7 @@ fill_start(struct txn *t, enum fill_kind kind)
 {
 	struct fill *f = fill_new(t, kind, flight_of(t->reader));
 	keep_stored(f, t);
-	if (!t->body_over) {
+	if (t->has_body) {
 		f->feeder = t;
 		t->fill = f;
 	}

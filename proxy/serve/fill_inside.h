@@ -6,8 +6,6 @@
 #include "proxy/http/date.h"
 #include "proxy/serve/fill.h"
 
-#include <netinet/in.h>
-
 struct fill {
 	struct serve *serve;
 	struct settings *settings; /* a reference */
@@ -19,7 +17,7 @@ struct fill {
 	struct fetch *fetch;
 	struct alarm ask_again; /* the flight's window was full: is a reader too slow? */
 	struct txn *feeder;	/* sends the request's body */
-	struct buf head;	/* of the request: rq's views point here */
+	struct arena *arena;	/* ref: rq's views point into it */
 	struct request rq;
 	const struct route *route;
 	struct outgoing outgoing; /* what the origin is sent */
@@ -28,7 +26,7 @@ struct fill {
 	struct variants variants; /* of the marker that the request met */
 	struct object *object;	  /* being validated; a reference */
 	struct object *part;	  /* a stored 206 being completed; a reference */
-	char client_ip[INET6_ADDRSTRLEN];
+	char client_ip[STREAM_PEER_BYTES];
 	struct upstream_try origin; /* those asked so far */
 	int64_t request_time;
 	int64_t asked_us; /* when the question now under way was put */
@@ -58,7 +56,7 @@ void fill_abandon(struct fill *f, int status, const char *word);
 /* fill.c: no more of the request's body from that client. */
 void fill_drop_feeder(struct fill *f);
 
-/* upload.c: a fetch's on_send, fed by f->feeder's connection. */
+/* upload.c: a fetch's on_send, fed by f->feeder's stream. */
 ptrdiff_t upload_take(void *fill, char *p, size_t max);
 
 /* complete.c: whether what is missing of a part can be fetched. */

@@ -6,6 +6,7 @@
 #include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
+#include "proxy/http/syntax.h"
 
 enum { RESTARTS_MAX = 4 };
 
@@ -53,7 +54,10 @@ void
 follow_pass(struct txn *t)
 {
 	t->passing = true;
-	follow_alone(t, FILL_PASS);
+	if (t->has_body)
+		txn_move(t, TXN_GATHER);
+	else
+		follow_alone(t, FILL_PASS);
 }
 
 bool
@@ -113,7 +117,7 @@ void
 follow_variant(struct txn *t, struct str names, struct buf *values)
 {
 	if (outgoing_names_client(names)) {
-		conn_peer(t->conn, t->client_ip);
+		stream_peer(t->stream, t->client_ip);
 		t->outgoing.client_ip = str_of(t->client_ip);
 	}
 	outgoing_variant(&t->outgoing, key_primary(&t->key), names, values);
@@ -168,8 +172,8 @@ serve_stale(struct txn *t, const char *why)
 static bool
 is_ours(const struct txn *t, uint64_t blame)
 {
-	char ip[INET6_ADDRSTRLEN];
-	conn_peer(t->conn, ip);
+	char ip[STREAM_PEER_BYTES];
+	stream_peer(t->stream, ip);
 	return blame && blame == herd_blame(t->serve->shelves->seed, &t->rq, str_of(ip));
 }
 
@@ -296,23 +300,38 @@ waits_no_more(struct txn *t)
 	return false;
 }
 
+/* 1xx answers of the origin, "HTTP/1.1 103 Early Hints" and lines, go to the client that is
+ * waiting: one stream_interim each. */
+static void
+pass_interim(struct txn *t)
+{
+	t->text.n = 0;
+	flight_read_interim(t->reader, &t->text);
+	for (struct str rest = buf_str(&t->text); rest.n;) {
+		const char *lf = memchr(rest.p, '\n', rest.n);
+		const char *end = memmem(rest.p, rest.n, "\r\n\r\n", 4);
+		int status = 0;
+		if (!lf || !end)
+			return;
+		for (const char *p = rest.p + sizeof "HTTP/1.1 " - 1; p < lf && byte_is_digit(*p);
+		     p++)
+			status = status < 1000 ? status * 10 + (*p - '0') : status;
+		if (status > 100 && status < 200)
+			stream_interim(t->stream, status,
+				       (struct str){lf + 1, end > lf ? (size_t)(end + 1 - lf) : 0});
+		rest = str_from(rest, (size_t)(end + 4 - rest.p));
+	}
+}
+
 bool
 follow_run(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
 	enum flight_state s = flight_state(f);
-	if (t->leader && t->rq.minor >= 1)
-		flight_read_interim(t->reader, &t->out);
-	if (s == FLIGHT_WAITING && waits_no_more(t))
-		return true;
-	if (s == FLIGHT_WAITING) {
-		if (t->out.n > t->out_at)
-			answer_pump(t);
-		if (t->conn->waiting != WAIT_BODY || t->body_over)
-			conn_wait(t->conn, WAIT_NOTHING);
-		return false;
-	}
-	conn_wait(t->conn, WAIT_NOTHING);
+	if (t->leader)
+		pass_interim(t);
+	if (s == FLIGHT_WAITING)
+		return waits_no_more(t);
 	alarm_cancel(&t->serve->alarms, &t->alarm);
 	/* A flight that failed behind its head is answered, then cut off. */
 	if (s == FLIGHT_FAILED && flight_head(f)->status == 0)

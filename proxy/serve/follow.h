@@ -6,7 +6,7 @@
 
 #include "proxy/serve/fill.h"
 
-/* Each moves the request to WAIT_FLIGHT. */
+/* Each moves the request to WAIT_FLIGHT; the first to GATHER when it has a body. */
 void follow_pass(struct txn *t); /* for this client only: nothing is kept */
 void follow_alone(struct txn *t, enum fill_kind kind);
 /* For t->object's freshness or for the whole, together with whoever asks for the same. */

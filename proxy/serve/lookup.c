@@ -282,15 +282,13 @@ answered_here(struct txn *t)
 	struct str hops = fields_get(&t->rq.fields, FIELD_MAX_FORWARDS);
 	bool last = str_eq(hops, STR("0"));
 	if (t->rq.method == METHOD_OPTIONS && last) {
-		answer_local(t, 200, STR("Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n"),
-			     STR(""));
+		answer_local(t, 200, STR("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"));
 		return true;
 	}
 	/* RFC 9110 9.3.8 would echo the request; that hands credentials to scripts, so nobody does.
 	 */
 	if (t->rq.method == METHOD_TRACE) {
-		answer_local(t, 405, STR("Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n"),
-			     STR(""));
+		answer_local(t, 405, STR("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"));
 		return true;
 	}
 	return false;
@@ -303,7 +301,7 @@ is_trusted(struct txn *t)
 	const struct settings *s = t->settings;
 	if (!s->trusted_count)
 		return false;
-	conn_peer(t->conn, t->client_ip);
+	stream_peer(t->stream, t->client_ip);
 	return network_any_holds(s->trusted, s->trusted_count, str_of(t->client_ip));
 }
 

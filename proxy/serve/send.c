@@ -1,5 +1,5 @@
-/* send.c - from a verdict to bytes: the head of the answer, then its body from wherever it lies,
- * with back-pressure: the next piece is taken only when the last one is with the client.
+/* send.c - from a verdict to a head and a source for the body: what the client is told, and where
+ * the bytes lie. Wire pulls them when it has room; no byte of HTTP/1 is written here.
  */
 #include "proxy/serve/fill.h"
 #include "proxy/serve/part.h"
@@ -10,96 +10,83 @@
 #include "proxy/http/field_block.h"
 #include "proxy/http/precond.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PUMP_MOST = 1 << 20, PIECE_MOST = 256 << 10 };
-
 /* ---- heads --------------------------------------------------------------------------------- */
 
-static const char *
-reason(int status)
+/* A head being put together: values of lines gather in t->text, where they may still move. */
+enum { LINES_MOST = 8 };
+struct maker {
+	struct stream_head head;
+	struct field_block stored;
+	struct stream_line *kept; /* stored lines, where not all go: in the arena */
+	unsigned kept_n, n;
+	struct str names[LINES_MOST];
+	size_t from[LINES_MOST]; /* where the value begins; it ends where the next one does */
+};
+
+static struct maker
+begin_head(struct txn *t, int status, uint64_t bytes)
 {
-	static const struct {
-		int status;
-		const char *words;
-	} reasons[] = {
-		{200, "OK"},
-		{206, "Partial Content"},
-		{304, "Not Modified"},
-		{400, "Bad Request"},
-		{405, "Method Not Allowed"},
-		{408, "Request Timeout"},
-		{412, "Precondition Failed"},
-		{413, "Content Too Large"},
-		{414, "URI Too Long"},
-		{416, "Range Not Satisfiable"},
-		{417, "Expectation Failed"},
-		{431, "Request Header Fields Too Large"},
-		{501, "Not Implemented"},
-		{502, "Bad Gateway"},
-		{503, "Service Unavailable"},
-		{504, "Gateway Timeout"},
-		{505, "HTTP Version Not Supported"},
-	};
-	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
-		if (reasons[i].status == status)
-			return reasons[i].words;
-	return "Error";
+	t->status = status;
+	t->text.n = 0;
+	return (struct maker){.head = {.status = status, .bytes = bytes}};
+}
+
+/* What is added to the returned buf until the next line is its value. */
+static struct buf *
+add_line(struct txn *t, struct maker *m, struct str name)
+{
+	assert(m->n < LINES_MOST);
+	m->names[m->n] = name;
+	m->from[m->n++] = t->text.n;
+	return &t->text;
 }
 
 static void
-add_status_line(struct txn *t, int status)
-{
-	buf_add_lit(&t->out, "HTTP/1.1 ");
-	buf_add_u64(&t->out, (uint64_t)status);
-	buf_add_lit(&t->out, " ");
-	buf_add_str(&t->out, str_of(reason(status)));
-	buf_add_lit(&t->out, "\r\n");
-}
-
-static void
-add_number(struct txn *t, struct str name_colon, uint64_t n)
-{
-	buf_add_str(&t->out, name_colon);
-	buf_add_u64(&t->out, n);
-	buf_add_lit(&t->out, "\r\n");
-}
-
-static void
-add_date(struct txn *t)
+add_date(struct txn *t, struct maker *m)
 {
 	char date[DATE_BYTES];
 	date_format(now_s(), date);
-	buf_add_lit(&t->out, "Date: ");
-	buf_add(&t->out, date, DATE_BYTES);
-	buf_add_lit(&t->out, "\r\n");
+	buf_add(add_line(t, m, STR("Date")), date, DATE_BYTES);
 }
 
-/* What every answer ends its head with; the connection's fate is decided here. */
 static void
-end_head(struct txn *t)
+add_age(struct txn *t, struct maker *m, const struct terms *terms)
+{
+	int64_t age = terms_age(terms, now_s());
+	buf_add_u64(add_line(t, m, STR("Age")), age > 0 ? (uint64_t)age : 0);
+}
+
+/* What every answer ends its head with, and off it goes. */
+static void
+end_head(struct txn *t, struct maker *m, stream_pull_fn *pull)
 {
 	const struct config *c = t->settings->config;
-	/* An answer that overtakes its request's body ends the connection (RFC 9112 9.3). */
-	if (!t->body_over || t->serve->draining)
-		t->keep_alive = false;
-	buf_add_lit(&t->out, "Via: 1.1 ");
-	buf_add_str(&t->out, str_of(c->forwarded.via));
-	buf_add_lit(&t->out, "\r\nCache-Status: ");
+	struct stream_source source = {pull, t};
+	struct buf *via = add_line(t, m, STR("Via"));
+	buf_add_lit(via, "1.1 ");
+	buf_add_str(via, str_of(c->forwarded.via));
 	t->cs.name = "twice";
 	t->cs.detail = t->detail;
 	if (c->cache.status_key)
 		t->cs.key = key_primary(&t->key);
-	cache_status_format(&t->cs, &t->out);
-	if (!t->keep_alive)
-		buf_add_lit(&t->out, "\r\nConnection: close\r\n\r\n");
-	else if (t->rq.minor == 0)
-		buf_add_lit(&t->out, "\r\nConnection: keep-alive\r\n\r\n");
-	else
-		buf_add_lit(&t->out, "\r\n\r\n");
+	cache_status_format(&t->cs, add_line(t, m, STR("Cache-Status")));
+	struct stream_line few[LINES_MOST], *lines = m->kept ? m->kept : few;
+	for (unsigned i = 0; i < m->n; i++) {
+		size_t to = i + 1 < m->n ? m->from[i + 1] : t->text.n;
+		lines[m->kept_n + i] = (struct stream_line){
+			m->names[i], {t->text.p + m->from[i], to - m->from[i]}};
+	}
+	m->head.stored = m->stored.count ? &m->stored : NULL;
+	m->head.add = lines;
+	m->head.add_n = m->kept_n + m->n;
+	m->head.close = t->fault != NULL;
 	t->head_us = now_us();
 	txn_move(t, TXN_SEND);
+	stream_head(t->stream, &m->head, pull ? &source : NULL);
 }
 
 static bool
@@ -108,29 +95,37 @@ is_head(const struct txn *t)
 	return t->rq.method == METHOD_HEAD;
 }
 
-/* A complete answer made here. */
-static void
-add_text(struct txn *t, int status, struct str fields, struct str body)
+/* ---- answers made here --------------------------------------------------------------------- */
+
+static enum stream_pull
+pull_text(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
-	t->status = status;
-	add_status_line(t, status);
-	add_date(t);
-	buf_add_str(&t->out, fields);
+	struct txn *t = ctx;
+	(void)most; /* the length was announced: it is the text's */
+	pieces[(*n)++] = t->body;
+	return STREAM_PULL_END;
+}
+
+/* A complete answer; allow empty: nothing to say of methods. */
+static void
+answer_text(struct txn *t, int status, struct str allow, struct str body)
+{
+	struct maker m = begin_head(t, status, body.n);
+	add_date(t, &m);
+	if (allow.n)
+		buf_add_str(add_line(t, &m, STR("Allow")), allow);
 	if (body.n)
-		buf_add_lit(&t->out, "Content-Type: text/plain\r\n");
-	add_number(t, STR("Content-Length: "), body.n);
-	end_head(t);
-	if (!is_head(t))
-		buf_add_str(&t->out, body);
-	t->ended = true;
+		buf_add_lit(add_line(t, &m, STR("Content-Type")), "text/plain");
+	t->body = arena_copy(t->arena, body);
+	end_head(t, &m, pull_text);
 }
 
 void
-answer_local(struct txn *t, int status, struct str fields, struct str body)
+answer_local(struct txn *t, int status, struct str allow)
 {
 	t->cs.fwd = NULL;
 	t->answer = ANSWER_LOCAL;
-	add_text(t, status, fields, body);
+	answer_text(t, status, allow, STR(""));
 }
 
 void
@@ -139,12 +134,11 @@ answer_fault(struct txn *t, const struct fault *f)
 	char body[256];
 	t->fault = f;
 	t->answer = ANSWER_REJECTED;
-	t->keep_alive = false;
 	t->detail = f->word;
-	int n = snprintf(body, sizeof body, "%d %s: %s\n", f->status, reason(f->status), f->rule);
-	add_text(t, f->status,
-		 f == &fault_CONNECT ? STR("Allow: GET, HEAD, POST, PUT, DELETE\r\n") : STR(""),
-		 (struct str){body, (size_t)n});
+	int n = snprintf(body, sizeof body, "%d %s: %s\n", f->status, f->word, f->rule);
+	answer_text(t, f->status,
+		    f == &fault_CONNECT ? STR("GET, HEAD, POST, PUT, DELETE") : STR(""),
+		    (struct str){body, (size_t)n});
 }
 
 void
@@ -153,11 +147,11 @@ answer_error(struct txn *t, int status, const char *word)
 	char body[128];
 	t->answer = ANSWER_ERROR;
 	t->detail = word;
-	int n = snprintf(body, sizeof body, "%d %s: %s\n", status, reason(status), word);
-	add_text(t, status, STR(""), (struct str){body, (size_t)n});
+	int n = snprintf(body, sizeof body, "%d: %s\n", status, word);
+	answer_text(t, status, STR(""), (struct str){body, (size_t)n});
 }
 
-/* ---- from a stored object ------------------------------------------------------------------ */
+/* ---- stored heads -------------------------------------------------------------------------- */
 
 static struct field_block
 block_of(struct str head)
@@ -167,25 +161,17 @@ block_of(struct str head)
 	return b;
 }
 
-/* Status line and lines as they are kept. */
+/* Lines of a stored head that pass keep(). */
 static void
-add_stored(struct txn *t, struct str head)
+keep_lines(struct txn *t, struct maker *m, const struct field_block *b,
+	   bool (*keep)(const struct field_line *line))
 {
-	struct field_block b = block_of(head);
-	buf_add_str(&t->out, b.start);
-	buf_add_str(&t->out, b.lines);
-}
-
-/* Field lines of a stored head that pass keep(). */
-static void
-add_lines(struct txn *t, struct str head, bool (*keep)(const struct field_line *line))
-{
-	struct field_block b = block_of(head);
 	struct field_cursor at = {0};
 	struct field_line line;
-	while (field_block_next(&b, &at, &line))
+	m->kept = arena_alloc(t->arena, (b->count + LINES_MOST) * sizeof *m->kept);
+	while (field_block_next(b, &at, &line))
 		if (keep(&line))
-			buf_add_str(&t->out, line.text);
+			m->kept[m->kept_n++] = (struct stream_line){line.name, line.value};
 }
 
 /* RFC 9110 15.4.5: a 304 carries what would update a copy, not what describes a body. */
@@ -208,6 +194,12 @@ goes_with_416(const struct field_line *l)
 	return l->id != FIELD_CONTENT_TYPE && l->id != FIELD_CONTENT_ENCODING;
 }
 
+static bool
+goes_with_part(const struct field_line *l)
+{
+	return l->id != FIELD_CONTENT_RANGE;
+}
+
 static struct validators
 validators_of(struct str head, const struct terms *terms)
 {
@@ -218,21 +210,21 @@ validators_of(struct str head, const struct terms *terms)
 	};
 }
 
+/* ---- which part ---------------------------------------------------------------------------- */
+
 /* The length of the multipart body with all boundaries and part heads. */
 static uint64_t
 multipart_bytes(struct txn *t, uint64_t total)
 {
-	struct buf b = {0};
 	uint64_t bytes = 0;
+	t->part_text.n = 0;
 	for (unsigned i = 0; i < t->slice_count; i++) {
 		multipart_part_head(str_of(t->boundary), t->part_type, t->slices[i], total, i == 0,
-				    &b);
+				    &t->part_text);
 		bytes += t->slices[i].n;
 	}
-	multipart_end(str_of(t->boundary), &b);
-	bytes += b.n;
-	buf_fini(&b);
-	return bytes;
+	multipart_end(str_of(t->boundary), &t->part_text);
+	return bytes + t->part_text.n;
 }
 
 /* 200, 206, 304, 412 or 416 for a representation with this stored head and length. */
@@ -275,50 +267,52 @@ select_part(struct txn *t, struct str head, const struct terms *terms, uint64_t 
 	}
 }
 
-/* The head for what select_part chose. Sets body_none, at, until. */
 static void
-add_selected_head(struct txn *t, struct str head, uint64_t length)
+select_multipart(struct txn *t, struct maker *m, const struct field_block *b, uint64_t length)
 {
-	struct field_block block = block_of(head);
-	t->body_none = is_head(t) || t->status == 304 || t->status == 204;
+	t->multipart = true;
+	snprintf(t->boundary, sizeof t->boundary, "%016llx",
+		 (unsigned long long)(t->key.hash.hi ^ (uint64_t)t->begun_us));
+	t->part_type = field_block_get(b, FIELD_CONTENT_TYPE);
+	keep_lines(t, m, b, goes_with_multipart);
+	m->head.bytes = multipart_bytes(t, length);
+	buf_printf(add_line(t, m, STR("Content-Type")), "multipart/byteranges; boundary=%s",
+		   t->boundary);
+}
+
+/* The head for what select_part chose. Sets at, until. */
+static struct maker
+begin_selected_head(struct txn *t, struct str head, uint64_t length)
+{
+	struct maker m = begin_head(t, t->status, length);
+	struct field_block b = block_of(head);
 	switch (t->status) {
 	case 206:
-		add_status_line(t, 206);
-		t->multipart = t->slice_count > 1;
-		if (!t->multipart) {
-			buf_add_str(&t->out, block.lines);
-			buf_add_lit(&t->out, "Content-Range: ");
-			content_range_format(t->slices[0], length, &t->out);
-			buf_add_lit(&t->out, "\r\n");
-			add_number(t, STR("Content-Length: "), t->slices[0].n);
+		if (t->slice_count > 1) {
+			select_multipart(t, &m, &b, length);
 			break;
 		}
-		snprintf(t->boundary, sizeof t->boundary, "%016llx",
-			 (unsigned long long)(t->key.hash.hi ^ (uint64_t)t->begun_us));
-		t->part_type = field_block_get(&block, FIELD_CONTENT_TYPE);
-		add_lines(t, head, goes_with_multipart);
-		buf_printf(&t->out, "Content-Type: multipart/byteranges; boundary=%s\r\n",
-			   t->boundary);
-		add_number(t, STR("Content-Length: "), multipart_bytes(t, length));
+		m.stored = b;
+		m.head.bytes = t->slices[0].n;
+		content_range_format(t->slices[0], length, add_line(t, &m, STR("Content-Range")));
 		break;
 	case 304:
-		add_status_line(t, 304);
-		add_lines(t, head, goes_with_304);
+		m.head.bytes = LENGTH_UNKNOWN;
+		keep_lines(t, &m, &b, goes_with_304);
 		break;
 	case 412:
 	case 416:
-		add_status_line(t, t->status);
-		add_lines(t, head, goes_with_416);
+		m.head.bytes = 0;
+		keep_lines(t, &m, &b, goes_with_416);
 		if (t->status == 416)
-			buf_printf(&t->out, "Content-Range: bytes */%llu\r\n",
-				   (unsigned long long)length);
-		buf_add_lit(&t->out, "Content-Length: 0\r\n");
-		t->body_none = true;
+			content_range_format((struct slice){0, 0}, length,
+					     add_line(t, &m, STR("Content-Range")));
 		break;
 	default:
-		add_stored(t, head);
-		if (length != UINT64_MAX && t->status != 204)
-			add_number(t, STR("Content-Length: "), length);
+		m.stored = b;
+		m.head.reason = field_block_reason(&b);
+		if (t->status == 204)
+			m.head.bytes = LENGTH_UNKNOWN;
 		break;
 	}
 	t->slice_i = 0;
@@ -326,6 +320,79 @@ add_selected_head(struct txn *t, struct str head, uint64_t length)
 	t->until = t->slices[0].at + t->slices[0].n;
 	if (length == UINT64_MAX)
 		t->until = UINT64_MAX;
+	return m;
+}
+
+static bool
+has_no_body(const struct txn *t, const struct maker *m)
+{
+	return is_head(t) || m->head.status == 204 || m->head.status == 304 || m->head.bytes == 0;
+}
+
+/* ---- from a stored object ------------------------------------------------------------------ */
+
+static void
+on_read(struct body_read *r)
+{
+	struct txn *t = (struct txn *)((char *)r - offsetof(struct txn, read));
+	t->read_out = false;
+	if (t->stream) {
+		stream_ready(t->stream);
+		return;
+	}
+	body_done(r);
+	txn_came_home(t);
+}
+
+/* What stands before a slice of several, or behind the last one. */
+static struct str
+part_text(struct txn *t, bool last)
+{
+	t->part_text.n = 0;
+	if (last)
+		multipart_end(str_of(t->boundary), &t->part_text);
+	else
+		multipart_part_head(str_of(t->boundary), t->part_type, t->slices[t->slice_i],
+				    t->object->body_bytes, t->slice_i == 0, &t->part_text);
+	return buf_str(&t->part_text);
+}
+
+static enum stream_pull
+pull_object(void *ctx, size_t most, struct str *pieces, unsigned *n)
+{
+	struct txn *t = ctx;
+	if (t->read_out)
+		return STREAM_PULL_LATER;
+	if (t->at == t->until) {
+		t->part_begun = false;
+		if (++t->slice_i >= t->slice_count) {
+			if (t->multipart)
+				pieces[(*n)++] = part_text(t, true);
+			return STREAM_PULL_END;
+		}
+		t->at = t->slices[t->slice_i].at;
+		t->until = t->at + t->slices[t->slice_i].n;
+	}
+	if (t->multipart && !t->part_begun) {
+		t->part_begun = true;
+		pieces[(*n)++] = part_text(t, false);
+		return STREAM_PULL_SOME;
+	}
+	uint64_t left = t->until - t->at;
+	t->read.done = on_read;
+	switch (object_read(t->serve->shelves->cache, t->object, &t->read, t->at,
+			    left < most ? left : most)) {
+	case BODY_READY:
+		pieces[(*n)++] = (struct str){t->read.p, t->read.n};
+		t->at += t->read.n;
+		return STREAM_PULL_SOME;
+	case BODY_LATER:
+		t->read_out = true;
+		return STREAM_PULL_LATER;
+	case BODY_BAD:
+		break;
+	}
+	return STREAM_PULL_ERROR;
 }
 
 void
@@ -333,20 +400,11 @@ answer_object(struct txn *t)
 {
 	struct object *o = t->object;
 	select_part(t, o->head, &o->terms, o->body_bytes);
-	add_selected_head(t, o->head, o->body_bytes);
-	int64_t age = terms_age(&o->terms, now_s());
-	add_number(t, STR("Age: "), age > 0 ? (uint64_t)age : 0);
+	struct maker m = begin_selected_head(t, o->head, o->body_bytes);
+	add_age(t, &m, &o->terms);
 	t->from_object = true;
 	t->read.home = t->serve->mailbox;
-	if (t->body_none || t->until == t->at)
-		t->ended = true;
-	end_head(t);
-}
-
-static bool
-goes_with_part(const struct field_line *l)
-{
-	return l->id != FIELD_CONTENT_RANGE;
+	end_head(t, &m, pull_object);
 }
 
 void
@@ -358,24 +416,79 @@ answer_part(struct txn *t, struct slice want, uint64_t total)
 	t->part = NULL;
 	struct object *o = t->object;
 	part_held(o, &held, &total);
-	t->status = 206;
-	add_status_line(t, 206);
-	add_lines(t, o->head, goes_with_part);
-	buf_add_lit(&t->out, "Content-Range: ");
-	content_range_format(want, total, &t->out);
-	buf_add_lit(&t->out, "\r\n");
-	add_number(t, STR("Content-Length: "), want.n);
-	add_number(t, STR("Age: "), (uint64_t)terms_age(&o->terms, now_s()));
+	struct maker m = begin_head(t, 206, want.n);
+	struct field_block b = block_of(o->head);
+	keep_lines(t, &m, &b, goes_with_part);
+	content_range_format(want, total, add_line(t, &m, STR("Content-Range")));
+	add_age(t, &m, &o->terms);
 	t->from_object = true;
 	t->read.home = t->serve->mailbox;
 	t->slices[0] = (struct slice){want.at - held.at, want.n};
 	t->slice_count = 1;
 	t->at = t->slices[0].at;
 	t->until = t->at + want.n;
-	end_head(t);
+	end_head(t, &m, pull_object);
 }
 
 /* ---- from a flight ------------------------------------------------------------------------- */
+
+void
+answer_release(struct txn *t)
+{
+	for (unsigned i = 0; i < STREAM_PIECES; i++)
+		block_unref(&t->blocks[i]);
+}
+
+/* The flight went on without this reader; what it has become in the cache has the rest. */
+static void
+go_on_from_object(struct txn *t)
+{
+	object_unref(&t->object);
+	t->object = object_ref(flight_stored(flight_of(t->reader)));
+	flight_leave(&t->reader);
+	t->from_object = true;
+	t->read.home = t->serve->mailbox;
+	if (t->until == UINT64_MAX)
+		t->until = t->object->body_bytes;
+}
+
+static enum stream_pull
+pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
+{
+	struct txn *t = ctx;
+	answer_release(t);
+	if (t->from_object)
+		return pull_object(ctx, most, pieces, n);
+	flight_done_until(t->reader, t->at);
+	while (*n < STREAM_PIECES && most && t->at < t->until) {
+		struct str *to = &pieces[*n];
+		switch (flight_read(t->reader, t->at, &to->p, &to->n, &t->blocks[*n])) {
+		case FLIGHT_READY:
+			break;
+		case FLIGHT_LATER:
+			return *n ? STREAM_PULL_SOME : STREAM_PULL_LATER;
+		case FLIGHT_OVER:
+			return STREAM_PULL_END;
+		case FLIGHT_STORED:
+			go_on_from_object(t);
+			return *n ? STREAM_PULL_SOME : pull_object(ctx, most, pieces, n);
+		case FLIGHT_LOST:
+			if (*n == 0)
+				metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
+			return *n ? STREAM_PULL_SOME : STREAM_PULL_ERROR;
+		case FLIGHT_CUT:
+			return *n ? STREAM_PULL_SOME : STREAM_PULL_ERROR;
+		}
+		if (to->n > t->until - t->at)
+			to->n = (size_t)(t->until - t->at);
+		if (to->n > most)
+			to->n = most;
+		t->at += to->n;
+		most -= to->n;
+		(*n)++;
+	}
+	return t->at == t->until ? STREAM_PULL_END : STREAM_PULL_SOME;
+}
 
 /* The origin said 304 to our question: the stored object answers. */
 static void
@@ -408,6 +521,38 @@ judge_follower(struct txn *t, const struct flight_head *h)
 				 sighting_key(sh->seed, t->key.primary, buf_str(&h->variant)), &f);
 }
 
+/* The head of what is for this client as it came, whatever its status. */
+static struct maker
+begin_passed_head(struct txn *t, const struct flight_head *h)
+{
+	struct str head = buf_str(&h->head);
+	struct maker m =
+		begin_head(t, h->status, h->status == 204 ? LENGTH_UNKNOWN : h->body_bytes);
+	m.stored = block_of(head);
+	m.head.reason = field_block_reason(&m.stored);
+	t->at = 0;
+	t->until = h->body_bytes;
+	return m;
+}
+
+/* The head of what others may get too; with what the store must not hold, for who asked. */
+static struct maker
+begin_shared_head(struct txn *t, const struct flight_head *h)
+{
+	struct str head = buf_str(&h->head);
+	bool whole = t->leader && h->asker.n;
+	select_part(t, head, &h->terms, h->body_bytes);
+	if (t->slice_count > 1) { /* many parts of what is still arriving: the whole (14.2) */
+		t->status = 200;
+		t->slice_count = 1;
+		t->slices[0] = (struct slice){0, h->body_bytes};
+	}
+	struct maker m = begin_selected_head(t, whole ? buf_str(&h->asker) : head, h->body_bytes);
+	if (!whole && (h->has_age || !t->leader))
+		add_age(t, &m, &h->terms);
+	return m;
+}
+
 void
 answer_flight(struct txn *t)
 {
@@ -425,255 +570,12 @@ answer_flight(struct txn *t)
 		t->sighting.verdict = t->passing ? ADMISSION_NOT_STORABLE : h->verdict;
 	else
 		judge_follower(t, h);
-	struct str head = buf_str(&h->head);
-	bool whole = t->leader && h->asker.n; /* with what the store must not hold */
-	if (h->storable && !t->passing) {
-		select_part(t, head, &h->terms, h->body_bytes);
-		if (t->slice_count >
-		    1) { /* many parts of what is still arriving: the whole (14.2) */
-			t->status = 200;
-			t->slice_count = 1;
-			t->slices[0] = (struct slice){0, h->body_bytes};
-		}
-	} else {
-		t->status = h->status;
-		t->slices[0] = (struct slice){0, h->body_bytes};
-	}
-	if (t->passing || !h->storable) { /* as it came, whatever its status */
-		t->body_none = is_head(t) || h->status == 204 || h->status == 304;
-		add_stored(t, head);
-		if (h->body_bytes != UINT64_MAX && h->status != 204)
-			add_number(t, STR("Content-Length: "), h->body_bytes);
-		t->at = 0;
-		t->until = h->body_bytes;
-	} else {
-		add_selected_head(t, whole ? buf_str(&h->asker) : head, h->body_bytes);
-	}
-	if (h->storable && !t->passing && !whole && (h->has_age || !t->leader))
-		add_number(t, STR("Age: "), (uint64_t)terms_age(&h->terms, now_s()));
-	t->from_flight = true;
-	if (t->body_none || t->at == t->until)
-		t->ended = true;
-	else if (t->until == UINT64_MAX && t->rq.minor >= 1) {
-		t->chunk_out = true;
-		buf_add_lit(&t->out, "Transfer-Encoding: chunked\r\n");
-	} else if (t->until == UINT64_MAX) {
-		t->keep_alive =
-			false; /* HTTP/1.0: the end of the connection is the end of the body */
-	}
-	end_head(t);
-	if (t->ended) /* nobody waits for a client that does not even take a head */
+	struct maker m =
+		t->passing || !h->storable ? begin_passed_head(t, h) : begin_shared_head(t, h);
+	bool none = has_no_body(t, &m) || t->at == t->until;
+	end_head(t, &m, none ? NULL : pull_flight);
+	if (none) /* nobody waits for a client that does not even take a head */
 		flight_leave(&t->reader);
 	else
 		flight_done_until(t->reader, t->at);
-}
-
-/* ---- pieces -------------------------------------------------------------------------------- */
-
-enum piece { PIECE_READY, PIECE_LATER, PIECE_OVER };
-
-static void
-on_read(struct body_read *r)
-{
-	struct txn *t = (struct txn *)((char *)r - offsetof(struct txn, read));
-	t->read_out = false;
-	if (t->conn) {
-		conn_drive(t->conn);
-		return;
-	}
-	body_done(r);
-	txn_came_home(t);
-}
-
-static enum piece
-next_slice(struct txn *t)
-{
-	t->slice_i++;
-	t->part_begun = false;
-	if (t->slice_i < t->slice_count) {
-		t->at = t->slices[t->slice_i].at;
-		t->until = t->at + t->slices[t->slice_i].n;
-		return PIECE_READY;
-	}
-	if (t->multipart)
-		multipart_end(str_of(t->boundary), &t->out);
-	if (t->chunk_out)
-		buf_add_lit(&t->out, "0\r\n\r\n");
-	t->ended = true;
-	return PIECE_OVER;
-}
-
-/* The piece is a chunk of its own, where the length is not known. */
-static void
-frame_piece(struct txn *t)
-{
-	char line[24];
-	if (!t->chunk_out)
-		return;
-	buf_add(&t->out, line, chunked_size_line(line, t->piece_bytes));
-	t->tail = STR("\r\n");
-}
-
-static enum piece
-piece_of_object(struct txn *t)
-{
-	struct object *o = t->object;
-	if (t->at == t->until)
-		return next_slice(t);
-	if (t->multipart && !t->part_begun) {
-		multipart_part_head(str_of(t->boundary), t->part_type, t->slices[t->slice_i],
-				    o->body_bytes, t->slice_i == 0, &t->out);
-		t->part_begun = true;
-	}
-	uint64_t left = t->until - t->at;
-	t->read.done = on_read;
-	switch (object_read(t->serve->shelves->cache, o, &t->read, t->at,
-			    left < PIECE_MOST ? left : PIECE_MOST)) {
-	case BODY_READY:
-		t->piece = t->read.p;
-		t->piece_bytes = t->read.n;
-		t->at += t->read.n;
-		frame_piece(t);
-		return PIECE_READY;
-	case BODY_LATER:
-		t->read_out = true;
-		return PIECE_LATER;
-	case BODY_BAD:
-		break;
-	}
-	t->cut = true;
-	return PIECE_OVER;
-}
-
-/* The flight went on without this reader; what it has become in the cache has the rest. */
-static void
-go_on_from_object(struct txn *t)
-{
-	object_unref(&t->object);
-	t->object = object_ref(flight_stored(flight_of(t->reader)));
-	flight_leave(&t->reader);
-	t->from_flight = false;
-	t->from_object = true;
-	t->read.home = t->serve->mailbox;
-	if (t->until == UINT64_MAX)
-		t->until = t->object->body_bytes;
-}
-
-static enum piece
-piece_of_flight(struct txn *t)
-{
-	block_unref(&t->piece_block);
-	flight_done_until(t->reader, t->at);
-	if (t->at == t->until) {
-		t->ended = true;
-		return PIECE_OVER;
-	}
-	switch (flight_read(t->reader, t->at, &t->piece, &t->piece_bytes, &t->piece_block)) {
-	case FLIGHT_READY:
-		break;
-	case FLIGHT_LATER:
-		return PIECE_LATER;
-	case FLIGHT_OVER:
-		if (t->chunk_out)
-			buf_add_lit(&t->out, "0\r\n\r\n");
-		else if (t->until != UINT64_MAX)
-			t->cut = true; /* cannot be: a flight that is whole has its length */
-		t->ended = true;
-		return PIECE_OVER;
-	case FLIGHT_STORED:
-		go_on_from_object(t);
-		return PIECE_READY;
-	case FLIGHT_LOST:
-		metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
-		t->cut = true;
-		return PIECE_OVER;
-	case FLIGHT_CUT:
-		t->cut = true;
-		return PIECE_OVER;
-	}
-	if (t->piece_bytes > t->until - t->at)
-		t->piece_bytes = (size_t)(t->until - t->at);
-	t->at += t->piece_bytes;
-	frame_piece(t);
-	return PIECE_READY;
-}
-
-/* ---- sending ------------------------------------------------------------------------------- */
-
-static size_t
-eat(size_t *have, size_t *sent)
-{
-	size_t n = *have < *sent ? *have : *sent;
-	*have -= n;
-	*sent -= n;
-	return n;
-}
-
-static void
-sent(struct txn *t, size_t n)
-{
-	size_t out = t->out.n - t->out_at;
-	t->out_at += eat(&out, &n);
-	if (out == 0)
-		t->out.n = t->out_at = 0;
-	size_t piece = eat(&t->piece_bytes, &n);
-	t->piece += piece;
-	t->body_sent += piece;
-	t->tail.p += eat(&t->tail.n, &n);
-}
-
-static size_t
-pending(const struct txn *t)
-{
-	return t->out.n - t->out_at + t->piece_bytes + t->tail.n;
-}
-
-static enum txn_next
-done(struct txn *t)
-{
-	if (t->cut)
-		return t->until == UINT64_MAX && !t->chunk_out ? TXN_RESET : TXN_CLOSE;
-	if (t->fault || !t->body_over)
-		return TXN_LINGER;
-	return t->keep_alive ? TXN_KEEP : TXN_CLOSE;
-}
-
-enum txn_next
-answer_pump(struct txn *t)
-{
-	struct conn *c = t->conn;
-	size_t total = 0;
-	for (;;) {
-		enum piece step = PIECE_READY;
-		while (t->piece_bytes == 0 && t->tail.n == 0 && !t->ended && !t->cut &&
-		       !t->read_out && t->state == TXN_SEND && step == PIECE_READY)
-			step = t->from_object ? piece_of_object(t) : piece_of_flight(t);
-		if (pending(t) == 0) {
-			if (t->ended || t->cut)
-				return done(t);
-			conn_wait(c,
-				  WAIT_NOTHING); /* for the disk or the origin: they have limits */
-			return c->broken ? TXN_CLOSE : TXN_WAITS;
-		}
-		struct iovec iov[] = {
-			{t->out.p + t->out_at, t->out.n - t->out_at},
-			{(void *)(uintptr_t)t->piece, t->piece_bytes},
-			{(void *)(uintptr_t)t->tail.p, t->tail.n},
-		};
-		ssize_t n = conn_write(c, iov, 3);
-		if (n < 0)
-			return TXN_CLOSE;
-		if (n == 0) {
-			if (c->waiting != WAIT_SEND || total)
-				conn_wait(c, WAIT_SEND);
-			return TXN_WAITS;
-		}
-		sent(t, (size_t)n);
-		total += (size_t)n;
-		if (total > PUMP_MOST) { /* others want their turn */
-			conn_wait(c, WAIT_NOTHING);
-			event_active(&c->ev, EV_WRITE, 0);
-			return TXN_WAITS;
-		}
-	}
 }

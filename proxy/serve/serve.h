@@ -38,7 +38,6 @@ struct serve {
 	struct alarms alarms; /* node runs them */
 	struct arena_pool arenas;
 	struct log_lines log;
-	bool draining; /* connections are closed behind their answer */
 
 	struct fill *fills; /* all of this worker's */
 	struct txn *spare_txns;

@@ -55,9 +55,9 @@ sight_of(const struct request *rq, const struct route *route, int status, const 
 struct sighting_facts
 sight_of_txn(const struct txn *t, int status)
 {
-	char client[INET6_ADDRSTRLEN] = "";
+	char client[STREAM_PEER_BYTES] = "";
 	if (fields_has(&t->rq.fields, FIELD_RANGE))
-		conn_peer(t->conn, client);
+		stream_peer(t->stream, client);
 	return sight_of(&t->rq, t->route, status, client, t->serve->shelves->seed);
 }
 

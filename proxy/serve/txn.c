@@ -1,7 +1,7 @@
-/* txn.c - what happens to a request: parse, route, look up, decide, wait for a flight.
+/* txn.c - the life of a request: its memory, and the turn of each state.
  *
  * Each state has one small function that moves the transaction on or says it waits; callbacks from
- * the cache and from flights only note the news and drive the connection.
+ * the stream, the cache and flights only note the news and call advance.
  */
 #include "proxy/serve/txn.h"
 
@@ -9,9 +9,7 @@
 #include "proxy/serve/follow.h"
 #include "proxy/serve/lookup.h"
 #include "proxy/serve/tally.h"
-#include "proxy/http/h1_parse.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <stdlib.h>
 
@@ -22,25 +20,23 @@ enum { SPARES_MAX = 256 };
 static void
 clear(struct txn *t)
 {
-	struct buf head = t->head, out = t->out;
+	struct buf text = t->text;
 	struct key key = {.text = t->key.text};
 	struct variants variants = t->variants;
-	head.n = key.text.n = out.n = 0;
+	key.text.n = text.n = 0;
 	variants_clear(&variants);
-	memset(t, 0, offsetof(struct txn, fields));
-	t->head = head;
+	memset(t, 0, sizeof *t);
 	t->key = key;
 	t->variants = variants;
-	t->out = out;
+	t->text = text;
 }
 
 static void
 free_txn(struct txn *t)
 {
-	buf_fini(&t->head);
 	key_fini(&t->key);
 	variants_fini(&t->variants);
-	buf_fini(&t->out);
+	buf_fini(&t->text);
 	free(t);
 }
 
@@ -48,9 +44,8 @@ static void on_lookup(struct cache_lookup *l, struct object *o);
 static flight_wake_fn on_wake;
 
 static struct txn *
-take_txn(struct conn *c)
+take_txn(struct serve *w)
 {
-	struct serve *w = &c->worker->serve;
 	struct txn *t = w->spare_txns;
 	if (t) {
 		w->spare_txns = t->spare_next;
@@ -59,7 +54,6 @@ take_txn(struct conn *c)
 	} else {
 		t = NEW(struct txn);
 	}
-	t->conn = c;
 	t->serve = w;
 	t->settings = settings_ref(w->settings);
 	t->lookup.done = on_lookup;
@@ -72,7 +66,7 @@ static void
 give_back(struct txn *t)
 {
 	struct serve *w = t->serve;
-	if (w->spare_count >= SPARES_MAX || t->out.cap > 64 << 10) {
+	if (w->spare_count >= SPARES_MAX || t->text.cap > 64 << 10) {
 		free_txn(t);
 		return;
 	}
@@ -103,8 +97,11 @@ let_go(struct txn *t)
 	object_unref(&t->found);
 	object_unref(&t->object);
 	object_unref(&t->part);
-	block_unref(&t->piece_block);
+	answer_release(t);
 	settings_unref(&t->settings);
+	buf_fini(&t->gathered);
+	buf_fini(&t->part_text);
+	arena_unref(&t->arena);
 	if (!t->read_out)
 		body_done(&t->read);
 }
@@ -116,6 +113,47 @@ txn_came_home(struct txn *t)
 		give_back(t);
 }
 
+/* ---- turns --------------------------------------------------------------------------------- */
+
+static bool
+run_gather(struct txn *t)
+{
+	if (!upload_gather(t))
+		return false;
+	if (t->fault)
+		answer_fault(t, t->fault);
+	else
+		follow_alone(t, FILL_PASS);
+	return true;
+}
+
+/* Does what can be done now; every event ends here. */
+static void
+advance(struct txn *t)
+{
+	for (bool on = true; on;) {
+		switch (t->state) {
+		case TXN_BEGUN:
+			lookup_begin(t);
+			break;
+		case TXN_GATHER:
+			on = run_gather(t);
+			break;
+		case TXN_LOOKUP:
+			on = lookup_run(t);
+			break;
+		case TXN_WAIT_FLIGHT:
+			on = follow_run(t);
+			break;
+		case TXN_SEND:
+			stream_ready(t->stream);
+			return;
+		case TXN_DONE:
+			return;
+		}
+	}
+}
+
 /* ---- events -------------------------------------------------------------------------------- */
 
 static void
@@ -125,8 +163,8 @@ on_lookup(struct cache_lookup *l, struct object *o)
 	assert(t->looking == LOOKING_OUT);
 	t->looking = LOOKING_BACK;
 	t->found = o;
-	if (t->conn) {
-		conn_drive(t->conn);
+	if (t->stream) {
+		advance(t);
 		return;
 	}
 	object_unref(&t->found);
@@ -137,121 +175,51 @@ static void
 on_wake(void *ctx)
 {
 	struct txn *t = ctx;
-	conn_drive(t->conn);
+	advance(t);
 }
 
-/* ---- beginning ----------------------------------------------------------------------------- */
+/* ---- what wire says ------------------------------------------------------------------------ */
 
-static const struct fault *
-parse(struct txn *t, struct str head, bool over)
+static void *
+on_request(void *node, struct stream *stream, const struct stream_request *r)
 {
-	const struct config *c = t->settings->config;
-	/* The target is part of the head: a smaller limits.head limits it too. */
-	struct h1_limits limits = {
-		.head_bytes = c->limits.head_bytes,
-		.url_bytes = c->limits.url_bytes,
-		.field_count = c->limits.fields,
-	};
-	if (over)
-		return memchr(head.p, '\n', head.n) ? &fault_HEAD_TOO_LARGE : &fault_URL_TOO_LONG;
-	t->rq.fields.v = t->fields;
-	t->rq.fields.cap = FIELDS_MAX;
-	return h1_parse_request(buf_str(&t->head), &limits, &t->rq);
-}
-
-struct txn *
-txn_begin(struct conn *c, struct str head, bool over)
-{
-	struct txn *t = take_txn(c);
-	buf_add_str(&t->head, head);
-	metrics_add(t->serve->metrics, METRIC_REQUESTS, 1);
-	t->fault = parse(t, head, over);
+	struct txn *t = take_txn(node);
+	t->stream = stream;
+	t->arena = arena_ref(r->arena);
+	t->line = r->line;
+	t->rq = r->rq;
+	t->fault = r->fault;
 	if (!t->fault && t->rq.method == METHOD_CONNECT)
 		t->fault = &fault_CONNECT;
-	if (!t->fault) {
-		/* What the listener speaks, not what an absolute-form target claims: else a plain
-		 * client could fill the keys of https. */
-		t->rq.scheme = STR("http");
-		uint64_t most = t->settings->config->limits.body_bytes;
-		if (t->rq.framing == FRAMING_LENGTH && most && t->rq.content_length > most)
-			t->fault = &fault_BODY_TOO_LARGE;
-		t->body_left = t->rq.framing == FRAMING_LENGTH ? t->rq.content_length : 0;
-	}
-	t->body_over = t->fault || t->rq.framing == FRAMING_NONE ||
-		       (t->rq.framing == FRAMING_LENGTH && t->rq.content_length == 0);
-	t->keep_alive = !t->fault && t->rq.keep_alive;
-	return t;
-}
-
-struct txn *
-txn_begin_fault(struct conn *c, const struct fault *fault)
-{
-	struct txn *t = take_txn(c);
+	t->has_body = r->body_bytes != 0;
+	t->body_over = !t->has_body;
 	metrics_add(t->serve->metrics, METRIC_REQUESTS, 1);
-	t->fault = fault;
-	t->body_over = true;
+	advance(t);
 	return t;
 }
 
-enum txn_next
-txn_run(struct txn *t)
+static void
+on_body(void *ctx)
 {
-	if (t->fill && !t->body_over)
+	struct txn *t = ctx;
+	if (t->state == TXN_GATHER)
+		advance(t);
+	else if (t->fill)
 		fill_body_ready(t->fill);
-	for (;;) {
-		switch (t->state) {
-		case TXN_BEGUN:
-			lookup_begin(t);
-			break;
-		case TXN_LOOKUP:
-			if (!lookup_run(t))
-				return TXN_WAITS;
-			break;
-		case TXN_WAIT_FLIGHT:
-			if (!follow_run(t))
-				return t->conn->broken ? TXN_CLOSE : TXN_WAITS;
-			break;
-		case TXN_SEND:
-			return answer_pump(t);
-		case TXN_DONE:
-			return TXN_CLOSE;
-		}
-	}
 }
 
-void
-txn_timeout(struct txn *t, enum waiting what)
+static void
+on_done(void *ctx, enum stream_end how, uint64_t body_bytes)
 {
-	if (what == WAIT_BODY) {
-		t->body_failed = true;
-		t->keep_alive = false;
-		if (t->fill)
-			fill_body_gone(t->fill);
-		if (t->state == TXN_WAIT_FLIGHT) {
-			flight_leave(&t->reader);
-			answer_fault(t, &fault_BODY_TIMEOUT);
-		}
-	}
-}
-
-/* ---- end ----------------------------------------------------------------------------------- */
-
-void
-txn_finish(struct txn *t)
-{
-	if (t->state != TXN_DONE)
-		txn_move(t, TXN_DONE);
+	struct txn *t = ctx;
+	t->cut = how != STREAM_SENT;
+	t->body_sent = body_bytes;
+	txn_move(t, TXN_DONE);
 	tally_answer(t);
 	access_log(t);
 	let_go(t);
-	t->conn->txn = NULL;
-	t->conn = NULL;
+	t->stream = NULL;
 	txn_came_home(t);
 }
 
-void
-txn_abandon(struct txn *t)
-{
-	t->cut = true;
-	txn_finish(t);
-}
+const struct stream_up txn_stream_up = {on_request, on_body, on_done};

@@ -1,12 +1,16 @@
 /* txn_states.h - the life of a request as a table. Included with STATE and EDGE defined. */
 /*    name          waits for        what is true here                                      */
 STATE(BEGUN,        "nothing",       "the head is parsed, or a fault is known")
+STATE(GATHER,       "client bytes",  "the beginning of the request's body is gathered")
 STATE(LOOKUP,       "disk thread",   "the key is known; RAM tier and index were asked")
 STATE(WAIT_FLIGHT,  "origin",        "somebody, maybe we, went to the origin; no head yet")
 STATE(SEND,         "client space",  "the answer's head is decided; the body flows source -> client")
 STATE(DONE,         "nothing",       "sent whole, or cut; the log line is written once")
 /*   from           to               why */
 EDGE(BEGUN,         LOOKUP,          "may be answered from the cache")
+EDGE(BEGUN,         GATHER,          "passes to the origin, with a body")
+EDGE(GATHER,        WAIT_FLIGHT,     "the body is whole, or begun well enough")
+EDGE(GATHER,        SEND,            "the body is at fault")
 EDGE(BEGUN,         WAIT_FLIGHT,     "passes to the origin")
 EDGE(BEGUN,         SEND,            "answered here: a fault, Max-Forwards: 0")
 EDGE(LOOKUP,        SEND,            "found, and may be used")
@@ -17,5 +21,6 @@ EDGE(WAIT_FLIGHT,   LOOKUP,          "the flight was not for us: another variant
 EDGE(WAIT_FLIGHT,   WAIT_FLIGHT,     "the flight cannot be shared: a fetch of our own")
 EDGE(SEND,          DONE,            "sent, or cut")
 EDGE(BEGUN,         DONE,            "the client is gone")
+EDGE(GATHER,        DONE,            "the client is gone")
 EDGE(LOOKUP,        DONE,            "the client is gone")
 EDGE(WAIT_FLIGHT,   DONE,            "the client is gone")

@@ -1,8 +1,12 @@
-/* upload.c - the request's body, from the client's connection to the fetch that sends it on:
- * decoded, counted, never faster than the origin takes it. */
+/* upload.c - the request's body, from the stream to the fetch that sends it on: its beginning is
+ * gathered before an origin is asked, the rest goes no faster than the origin takes it.
+ *
+ * A client that sends its body byte by byte would otherwise hold one of the origin's few
+ * connections all the while.
+ */
 #include "proxy/serve/fill_inside.h"
 
-#include "proxy/http/chunked.h"
+enum { GATHER_BYTES = 64 << 10 };
 
 void
 fill_body_ready(struct fill *f)
@@ -18,69 +22,58 @@ fill_body_gone(struct fill *f)
 {
 	struct txn *t = f->feeder;
 	fill_drop_feeder(f);
-	if (t && !t->body_over && !f->whole)
+	if (t && (!t->body_over || t->gathered.n) && !f->whole)
 		fill_abandon(f, 502, "request-body-failed");
 }
 
-static void
-say_continue(struct txn *t)
+static size_t
+at_most(size_t n, size_t most)
 {
-	bool first = t->rq.expect_continue && !t->continue_sent && t->rq.minor >= 1;
-	t->continue_sent = true;
-	if (!first || t->state != TXN_WAIT_FLIGHT) /* never into an answer */
-		return;
-	/* What was answered before may still fill the socket. */
-	buf_add_lit(&t->out, "HTTP/1.1 100 Continue\r\n\r\n");
-	answer_pump(t);
+	return n < most ? n : most;
 }
 
-static ptrdiff_t
-take_chunked(struct txn *t, struct str in, char *p, size_t max)
+/* One step of the body: bytes to take, 0 when there are none now; *over or t->fault are set at its
+ * end. */
+static enum stream_body
+next_piece(struct txn *t, struct str *piece)
 {
-	struct str rest = {in.p, in.n < max ? in.n : max}, data;
-	const struct fault *fault = NULL;
-	size_t got = 0;
+	const struct fault *why;
+	enum stream_body step = stream_body(t->stream, piece, &why);
+	if (step == STREAM_BODY_END)
+		t->body_over = true;
+	if (step == STREAM_BODY_FAULT)
+		t->fault = why ? why : &fault_BODY_CUT;
+	return step;
+}
+
+bool
+upload_gather(struct txn *t)
+{
+	struct str piece;
 	for (;;) {
-		switch (chunked_decode(&t->chunked, &rest, &data, &fault)) {
-		case CHUNKED_DATA:
-			memcpy(p + got, data.p, data.n);
-			got += data.n;
-			continue;
-		case CHUNKED_DONE:
-			t->body_over = true;
-			break;
-		case CHUNKED_FAULT:
-			t->fault = fault;
-			t->body_failed = true;
-			break;
-		case CHUNKED_MORE:
-			break;
-		}
-		break;
+		enum stream_body step = next_piece(t, &piece);
+		if (step != STREAM_BODY_SOME || t->gathered.n == GATHER_BYTES)
+			return step != STREAM_BODY_WAIT || t->gathered.n == GATHER_BYTES;
+		size_t n = at_most(piece.n, GATHER_BYTES - t->gathered.n);
+		buf_add(&t->gathered, piece.p, n);
+		stream_took(t->stream, n);
 	}
-	conn_consume(t->conn, (size_t)(rest.p - in.p));
-	return t->body_failed ? FETCH_SEND_ABORT : (ptrdiff_t)got;
 }
 
-static ptrdiff_t
-take_counted(struct txn *t, struct str in, char *p, size_t max)
+/* What was gathered goes first. */
+static size_t
+take_gathered(struct txn *t, char *p, size_t max)
 {
-	size_t n = in.n < max ? in.n : max;
-	if (n > t->body_left)
-		n = (size_t)t->body_left;
-	memcpy(p, in.p, n);
-	t->body_left -= n;
-	t->body_over = t->body_left == 0;
-	conn_consume(t->conn, n);
-	return (ptrdiff_t)n;
-}
-
-/* The client owes nothing now. That it takes our bytes is another wait, with a limit of its own. */
-static void
-body_came(struct txn *t)
-{
-	if (t->conn->waiting == WAIT_BODY)
-		conn_wait(t->conn, WAIT_NOTHING);
+	size_t n = at_most(t->gathered.n - t->gathered_at, max);
+	if (n == 0)
+		return 0;
+	memcpy(p, t->gathered.p + t->gathered_at, n);
+	t->gathered_at += n;
+	if (t->gathered_at == t->gathered.n) {
+		buf_fini(&t->gathered);
+		t->gathered_at = 0;
+	}
+	return n;
 }
 
 ptrdiff_t
@@ -88,35 +81,24 @@ upload_take(void *ctx, char *p, size_t max)
 {
 	struct fill *f = ctx;
 	struct txn *t = f->feeder;
-	if (!t)
+	struct str piece;
+	if (!t || !t->stream || t->fault)
 		return FETCH_SEND_ABORT;
-	uint64_t most = f->settings->config->limits.body_bytes;
-	while (!t->body_over) {
-		struct str in = conn_input(t->conn);
-		if (in.n == 0) {
-			if (t->conn->eof) {
-				t->body_failed = true;
-				return FETCH_SEND_ABORT;
-			}
-			say_continue(t);
+	size_t got = take_gathered(t, p, max);
+	while (!t->body_over && t->gathered.n == 0) {
+		enum stream_body step = next_piece(t, &piece);
+		if (step == STREAM_BODY_FAULT)
+			return FETCH_SEND_ABORT;
+		if (step == STREAM_BODY_WAIT && got == 0) {
 			t->body_wanted = true;
-			conn_wait(t->conn, WAIT_BODY);
 			return FETCH_SEND_LATER;
 		}
-		t->continue_sent = true;
-		ptrdiff_t n = t->rq.framing == FRAMING_CHUNKED ? take_chunked(t, in, p, max)
-							       : take_counted(t, in, p, max);
-		conn_keep_view(t->conn);
-		if (n > 0 && most && (t->body_taken += (uint64_t)n) > most) {
-			t->fault = &fault_BODY_TOO_LARGE;
-			t->body_failed = true;
-			return FETCH_SEND_ABORT;
-		}
-		if (n != 0) {
-			body_came(t);
-			return n;
-		}
+		if (step != STREAM_BODY_SOME || got == max)
+			break;
+		size_t n = at_most(piece.n, max - got);
+		memcpy(p + got, piece.p, n);
+		stream_took(t->stream, n);
+		got += n;
 	}
-	body_came(t);
-	return 0;
+	return (ptrdiff_t)got;
 }

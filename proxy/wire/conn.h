@@ -1,64 +1,110 @@
-/* conn.h - a client's socket: accepted, idle, reading heads and bodies, writing, closing.
+/* conn.h - a client's socket: accepted, idle, reading, writing, closing. For the rooms of wire
+ * only.
  *
  * A plain non-blocking socket with one persistent edge-triggered event. An idle connection holds no
- * buffer: sockets are read into the worker's scratch, and only what is left over is kept.
+ * buffer: sockets are read into the worker's scratch, and only what is left over when another
+ * connection wants the scratch is kept.
  */
 #ifndef WIRE_CONN_H
 #define WIRE_CONN_H
 
-#include "proxy/node/worker.h"
+#include "proxy/base/buf.h"
+#include "proxy/wire/wire.h"
 
+#include <event2/event.h>
+#include <event2/event_struct.h>
 #include <netinet/in.h>
 #include <sys/uio.h>
 
+struct stream;
+
+/* What a connection may be waiting for, each with its own time limit: one list per kind, oldest
+ * first, because all in a list wait equally long. */
+enum waiting {
+	WAIT_NOTHING, /* serve owes the next step */
+	WAIT_HEAD,
+	WAIT_IDLE,
+	WAIT_BODY,
+	WAIT_SEND,
+	WAIT_GONE, /* serve owes an answer to a client that has stopped sending */
+	WAIT_LINGER,
+	WAIT_KINDS
+};
+
+struct wait_list {
+	struct conn *first, **last;
+	int64_t limit_ms;
+};
+
+enum { SCRATCH_BYTES = 128 << 10 };
+
+struct wire {
+	struct wire_options o;
+	struct wait_list waits[WAIT_KINDS];
+	struct conn *conns;
+	unsigned conn_count;
+	struct door *doors;
+	bool draining;
+	char *scratch;		/* what a socket is read into */
+	struct conn *view_of;	/* whose input lies there */
+	struct str view;	/* and which part of it is not consumed */
+	struct field *fields;	/* FIELDS_MAX: what a head is parsed into */
+	unsigned within_serve;	/* calls of serve under way: none may come from within stream_* */
+	unsigned within_stream; /* stream_* under way */
+};
+
 struct conn {
-	struct worker *worker;
+	struct wire *wire;
+	struct stream *stream; /* the request under way */
 	int fd;
+	int unsent; /* WAIT_SEND: bytes the client had not acknowledged when it began */
+	uint8_t waiting, family;
+	bool ending;	/* the end of what the client sends is here, maybe behind unread bytes */
+	bool readable;	/* the last read did not empty the socket */
+	bool eof;	/* the client will send no more, and all of it is read */
+	bool broken;	/* a read or write failed: nothing can be sent */
+	bool lingering; /* answered and shut down; what still comes is thrown away */
+	bool driving;	/* conn_drive is under way */
+	bool line_seen; /* the first line of the head that is coming was looked at */
+	bool news;	/* an event said that there is something to read, since the last look */
 	struct event ev;
 	struct conn *next, **prev;	     /* all of the worker's */
-	struct conn *wait_next, **wait_prev; /* in worker->waits[waiting] */
+	struct conn *wait_next, **wait_prev; /* in wire->waits[waiting] */
 	int64_t wait_since_ms;
-	int unsent;	 /* WAIT_SEND: bytes the client had not taken when it began */
-	uint8_t waiting; /* enum waiting */
-	bool ending;	 /* the end of what the client sends is here, behind what is not read yet */
-	bool readable;	 /* the last read did not empty the socket */
-	bool eof;	 /* the client will send no more */
-	bool broken;	 /* a read or write failed: nothing can be sent */
-	bool lingering;	 /* answered and shut down; what still comes is thrown away */
-	struct buf in;	 /* received; consumed up to in_at */
+	struct buf in; /* received; consumed up to in_at; empty while wire->view_of is this */
 	size_t in_at;
-	struct str view; /* as in, but still lying in the worker's scratch */
-	size_t scanned;	 /* of the input: no end of head before here */
-	struct txn *txn;
+	size_t scanned; /* of the input: no end of head before here */
 	union {
 		struct in_addr v4;
 		struct in6_addr v6;
 	} peer;
-	uint8_t family;
 };
 
-void conn_accept(struct worker *w, int fd, const struct sockaddr *peer);
-/* Moves the connection on as far as it goes now; may free it. */
-void conn_drive(struct conn *c);
-/* Closes and frees; a transaction under way is abandoned. */
-void conn_close(struct conn *c);
+/* Takes an accepted socket that clients_enter has counted. */
+void conn_open(struct wire *w, int fd, const struct sockaddr *peer);
+/* Frees it; its stream must have ended. */
+void conn_free(struct conn *c);
+/* The same, and the client is told by a reset that what it got is not whole. */
+void conn_free_reset(struct conn *c);
+/* Throws away what the client still sends, for a bounded while; may free it. */
+void conn_linger(struct conn *c);
 void conn_wait(struct conn *c, enum waiting what);
-/* Text of the client's address into out (INET6_ADDRSTRLEN). */
+/* The connection is driven later in this turn of the loop. */
+void conn_wake(struct conn *c);
+/* Text of the client's address (INET6_ADDRSTRLEN). */
 void conn_peer(const struct conn *c, char *out);
 
-/* Unconsumed input; reads more from the socket when there is none and it may have some. */
-struct str conn_input(struct conn *c);
+/* Unconsumed input that is here already. */
+struct str conn_input(const struct conn *c);
+/* Reads more behind it, up to most bytes in all; false when nothing was added. */
+bool conn_read(struct conn *c, size_t most);
 void conn_consume(struct conn *c, size_t n);
-/* Moves what lies in the scratch to the connection: before anything that may use the scratch. */
-void conn_keep_view(struct conn *c);
-/* Reads more behind what is there, up to most bytes in all; false when nothing was added. */
-bool conn_read_more(struct conn *c, size_t most);
+/* Finds out about a reset or the end of what the client sends without taking a byte. */
+void conn_look(struct conn *c);
 
-/* Bytes written, 0 when the socket is full (conn_drive comes again), -1 when it is broken. */
-ssize_t conn_write(struct conn *c, const struct iovec *iov, int n);
-
-/* The connection's time is up: called by the worker's tick. */
-void conn_timeout(struct conn *c);
-void conn_begin_drain(struct conn *c);
+/* Bytes written, 0 when the socket is full (an event will come), -1 when it is broken. */
+ssize_t conn_write(struct conn *c, const struct iovec *iov, unsigned n);
+/* WAIT_SEND: by how much less the client has not acknowledged than when it began. */
+int conn_taken(const struct conn *c);
 
 #endif

@@ -63,26 +63,206 @@ SCENARIO("a body over the limit is 413: announced, and found out on the way")
 	expect_answer(ask("POST", "/x", NULL, "small"), 200, "thanks");
 }
 
-SCENARIO("more connections than the limit are turned away; when one goes, the next may come")
+SCENARIO("more requests at once than the limit of connections: the next client is turned away")
 {
-	origin_says("*", .body = "hello");
-	edge_start_yaml("limits:\n  connections: 10\n");
+	struct barrier *go = barrier_new();
+	origin_says("/held", .body = "hello", .hold_head = go,
+		    .fields = "Cache-Control: no-store\r\n");
+	edge_yaml("limits:\n  connections: 10\n");
+	edge_start("--workers", "1");
 	struct client *c[10];
 	for (int i = 0; i < 10; i++) {
 		c[i] = client_open();
-		client_request(c[i], "GET", "/x", NULL);
-		expect_answer(client_read(c[i], "GET"), 200, "hello");
+		client_request(c[i], "GET", "/held", NULL);
 	}
+	edge_wait_requests(10);
 	struct client *one_more = client_open();
 	client_request(one_more, "GET", "/x", NULL);
 	struct answer a = client_try(one_more, "GET");
 	expect_that(a.status == 503 || a.status == 0, "the eleventh got %d", a.status);
-	for (int i = 0; i < 10; i++) { /* those that were in are served on */
+	edge_wait_stat("connections.refused", 1);
+	barrier_open(go);
+	for (int i = 0; i < 10; i++)
+		expect_answer(client_read(c[i], "GET"), 200, "hello");
+	client_close(c[0]);
+	wait_until(try_ask("GET", "/held", NULL, NULL).status == 200);
+}
+
+SCENARIO("at the limit of connections the one that is idle longest makes room")
+{
+	origin_says("*", .body = "hello");
+	edge_yaml("limits:\n  connections: 10\n");
+	edge_start("--workers", "1");
+	struct client *c[11];
+	for (int i = 0; i < 11; i++) {
+		c[i] = client_open();
 		client_request(c[i], "GET", "/x", NULL);
 		expect_answer(client_read(c[i], "GET"), 200, "hello");
 	}
+	client_expect_closed(c[0]);
+	for (int i = 1; i < 11; i++) {
+		client_request(c[i], "GET", "/x", NULL);
+		expect_answer(client_read(c[i], "GET"), 200, "hello");
+	}
+	edge_expect_stat("connections.evicted", 1);
+	edge_expect_stat("connections.refused", 0);
+}
+
+SCENARIO("clients that reset while the origin hangs take nobody's place")
+{
+	struct barrier *never = barrier_new();
+	origin_says("/hang", .body = "late", .hold_head = never,
+		    .fields = "Cache-Control: no-store\r\n");
+	origin_says("/x", .fields = "Cache-Control: max-age=60\r\n", .body = "hello");
+	edge_yaml("limits:\n  connections: 10\n");
+	edge_start("--workers", "1");
+	get("/x");
+	double before = edge_stat("connections.closed");
+	for (int round = 1; round <= 3; round++) {
+		struct client *c[9];
+		for (int i = 0; i < 9; i++) {
+			c[i] = client_open();
+			client_request(c[i], "GET", "/hang", NULL);
+		}
+		edge_wait_requests(1 + 9 * round + (round - 1));
+		for (int i = 0; i < 9; i++)
+			client_reset(c[i]);
+		edge_wait_stat("connections.closed", before + 9 * round + (round - 1));
+		expect_hit(get("/x"));
+	}
+	barrier_open(never);
+}
+
+SCENARIO("a client that stopped sending is waited for a little, then counts as gone")
+{
+	struct barrier *never = barrier_new();
+	origin_says("/hang", .body = "late", .hold_head = never,
+		    .fields = "Cache-Control: no-store\r\n");
+	edge_start_yaml("timeouts:\n  half_close: 300ms\n");
+	struct client *c = client_open();
+	client_request(c, "GET", "/hang", NULL);
+	client_half_close(c);
+	origin_wait_requests(1);
+	client_expect_closed(c);
+	wait_until(edge_stat("origin.active_fetches") == 0); /* nobody waits for it any more */
+	barrier_open(never);
+}
+
+SCENARIO("at the limit of connections, a client that stopped sending is the first to go")
+{
+	struct barrier *never = barrier_new();
+	origin_says("/hang", .body = "late", .hold_head = never,
+		    .fields = "Cache-Control: no-store\r\n");
+	origin_says("/x", .body = "hello");
+	edge_yaml("limits:\n  connections: 3\ntimeouts:\n  half_close: 1h\n");
+	edge_start("--workers", "1");
+	struct client *idle = client_open(), *gone = client_open(), *waits = client_open();
+	client_request(idle, "GET", "/x", NULL);
+	expect_answer(client_read(idle, "GET"), 200, "hello");
+	client_request(waits, "GET", "/hang", NULL);
+	client_request(gone, "GET", "/hang", NULL);
+	client_half_close(gone);
+	edge_wait_requests(3);
+	expect_answer(get("/x"), 200, "hello");
+	client_expect_closed(gone);
+	client_request(idle, "GET", "/x", NULL);
+	expect_answer(client_read(idle, "GET"), 200, "hello");
+	barrier_open(never);
+	expect_answer(client_read(waits, "GET"), 200, "late");
+}
+
+SCENARIO("one address has its share of connections, if the settings say so")
+{
+	origin_says("*", .body = "hello");
+	edge_yaml("limits:\n  per_address: 5\n");
+	edge_start("--workers", "2");
+	struct client *c[5];
+	for (int i = 0; i < 5; i++) {
+		c[i] = client_open();
+		client_request(c[i], "GET", "/x", NULL);
+		expect_answer(client_read(c[i], "GET"), 200, "hello");
+	}
+	struct answer a = try_ask("GET", "/x", NULL, NULL);
+	expect_that(a.status == 503 || a.status == 0, "the sixth got %d", a.status);
 	client_close(c[0]);
 	wait_until(try_ask("GET", "/x", NULL, NULL).status == 200);
+}
+
+SCENARIO("bodies sent byte by byte hold no connection to the origin")
+{
+	enum { DRIPS = 40 };
+	origin_says("/up", .body = "thanks");
+	origin_says("/x", .body = "hello", .fields = "Cache-Control: no-store\r\n");
+	edge_yaml("origins:\n  - url: %O\n    max_connections: 4\n    connect_timeout: 2s\n");
+	edge_start("--workers", "1");
+	struct client *c[DRIPS];
+	for (int i = 0; i < DRIPS; i++) {
+		c[i] = client_open();
+		client_request(c[i], "POST", "/up",
+			       i % 2 ? "Content-Length: 30\r\n" : "Transfer-Encoding: chunked\r\n");
+		client_send(c[i], i % 2 ? "0123456789" : "a\r\n0123456789\r\n");
+	}
+	edge_wait_requests(DRIPS);
+	for (int i = 0; i < 10; i++)
+		expect_answer(get("/x"), 200, "hello");
+	origin_expect_requests(10);
+	for (int i = 0; i < DRIPS; i++) {
+		client_send(c[i], i % 2 ? "01234567890123456789" : "5\r\nabcde\r\n0\r\n\r\n");
+		expect_answer(client_read(c[i], "POST"), 200, "thanks");
+		expect_text(origin_last()->body,
+			    i % 2 ? "012345678901234567890123456789" : "0123456789abcde");
+	}
+}
+
+SCENARIO("an upload below the least rate is ended, however regularly its bytes come")
+{
+	origin_says("/up", .body = "thanks");
+	edge_start_yaml("limits:\n  least_rate: 100KiB\ntimeouts:\n  body: 300ms\n");
+	struct client *c = client_open();
+	client_request(c, "PUT", "/up", "Content-Length: 1000000\r\n");
+	client_send_bytes(c, pattern(3, 100000), 100000);
+	origin_wait_requests(1);
+	size_t extra;
+	int64_t start = kit_now_ms();
+	while (!client_try_closed(c, 20, &extra)) {
+		client_send(c, "a");
+		expect_that(kit_now_ms() - start < 5000, "still open after 5 s");
+	}
+	expect(!origin_last()->whole);
+	edge_wait_stat("connections.too_slow", 1);
+}
+
+SCENARIO("a reader below the least rate is ended, however regularly it takes a little")
+{
+	enum { BYTES = 64 << 20 };
+	origin_says("/big", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = BYTES);
+	edge_start_yaml("limits:\n  least_rate: 100MiB\ntimeouts:\n  send: 300ms\n");
+	struct client *c = client_open_narrow();
+	client_request(c, "GET", "/big", NULL);
+	expect_status(client_read_head(c), 200);
+	char *got = malloc(BYTES);
+	int64_t start = kit_now_ms();
+	while (client_read_body(c, got, 1024) == 1024) {
+		kit_pause();
+		expect_that(kit_now_ms() - start < 20000, "still open after 20 s");
+	}
+	edge_wait_stat("connections.too_slow", 1);
+}
+
+SCENARIO("a request line without a version is answered at its line end")
+{
+	edge_start();
+	static const char *const lines[] = {"GET /\r\n", "GET / \r\n", "GET /x y\r\n",
+					    "\x16\x03\x01\r\n", "\r\nGET /\r\n"};
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+		struct client *c = client_open();
+		int64_t start = kit_now_ms();
+		client_send(c, lines[i]);
+		expect_status(client_try(c, "GET"), 400);
+		client_expect_closed(c);
+		expect_between((double)(kit_now_ms() - start), 0, 5000);
+	}
+	origin_expect_requests(0);
 }
 
 SCENARIO("a head that does not come in time: 408 or nothing, and closed")
@@ -186,8 +366,8 @@ SCENARIO("a client that takes nothing is given up, also when its own body is who
 		    .early = true);
 	edge_start_yaml("timeouts:\n  body: 5s\n  send: 500ms\n");
 	struct client *c = client_open_narrow();
-	client_request(c, "POST", "/big", "Content-Length: 100\r\n");
-	client_send(c, "some");
+	client_request(c, "POST", "/big", "Content-Length: 100000\r\n");
+	client_send_bytes(c, pattern(1, 99904), 99904); /* more than is gathered before */
 	origin_wait_requests(1);
 	wait_until_it_stalls();
 	char rest[96] = {0};

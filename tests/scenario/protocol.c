@@ -176,7 +176,7 @@ SCENARIO("an answer before the upload's end reaches the client")
 	edge_start();
 	struct client *c = client_open();
 	client_request(c, "POST", "/early", "Content-Length: 100000000\r\n");
-	client_send(c, "some of it");
+	client_send_bytes(c, pattern(1, 100000), 100000);
 	struct answer a = client_try(c, "POST");
 	expect_answer(a, 413, "too much");
 	/* The rest of the body is not read for ever: the connection closes. */

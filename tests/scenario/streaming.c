@@ -176,7 +176,9 @@ SCENARIO("an upload whose client goes away is not passed on as whole")
 	edge_start();
 	struct client *c = client_open();
 	client_request(c, "POST", "/up", "Transfer-Encoding: chunked\r\n");
-	client_send(c, "5\r\nhello\r\n");
+	client_send(c, "11170\r\n");
+	client_send_bytes(c, pattern(1, 70000), 70000);
+	client_send(c, "\r\n");
 	origin_wait_requests(1);
 	client_reset(c);
 	origin_wait_closed(0);

@@ -1,0 +1,124 @@
+/* stream.h - one request and its answer, whatever carries them: how wire and serve talk.
+ *
+ *	wire (h1)                                         serve
+ *	on_request ---- head, views in the arena ------>  decides
+ *	on_body ------- some, the end, or a fault ----->  stream_body, stream_took
+ *	         <----- stream_interim, stream_head ----  head, and a source for the body
+ *	source.pull --- "I can send so many bytes" ---->  pieces; or LATER, then stream_ready
+ *	on_done ------- once, and last --------------->   log line; the stream is dead
+ *
+ * Both bodies are pulled by the side that has room for them. That is back-pressure without a queue:
+ * a slow client costs no memory here, and a slow origin none there.
+ *
+ * Threads   a stream lives on one worker. Everything here is called on that worker's thread; news
+ *           from other threads comes as a letter first.
+ * Order     on_request, then on_body as asked for, on_done last. No on_* and no pull is called from
+ *           within a stream_* call: wire notes the work and does it later in the same turn of the
+ *           loop (head and first pieces in one write). stream_* may be called in on_request, in
+ *           on_body and outside of any call from wire, not in pull; in on_done only stream_peer.
+ * Lifetime  stream: until on_done returns. arena: as long as wire or serve holds a reference; serve
+ *           takes one for what outlives the client (a fetch, a disk read). The source's ctx: from
+ *           stream_head until pull has said END or ERROR, or on_done.
+ * Memory    views (struct str, fields) handed up hold as long as the arena. Texts and fields handed
+ *           down are copied before the call returns. Pieces hold until the next pull or on_done.
+ * Time      wire owns what the client owes: head, idle, least rates up and down. None of wire's
+ *           limits runs while serve owes the next step (no head yet, or a source's LATER), but for
+ *           one: a client that has stopped sending is waited for a few seconds only.
+ *
+ * What no front needs yet is not here. A tunnel (101, RFC 8441) will be a call instead of
+ * stream_head; trailers of an answer a further result of pull; a piece in a file one more kind of
+ * piece; urgency and 0-RTT (RFC 9218, 8470) further members of stream_request.
+ */
+#ifndef SERVE_STREAM_H
+#define SERVE_STREAM_H
+
+#include "proxy/base/arena.h"
+#include "proxy/http/fault.h"
+#include "proxy/http/field_block.h"
+#include "proxy/http/message.h"
+
+struct stream;
+
+#define LENGTH_UNKNOWN UINT64_MAX
+
+struct stream_request {
+	struct request rq; /* scheme: the listener's, whatever an absolute target claims */
+	const struct fault
+		*fault;	 /* not NULL: answer it (rq may be empty); wire closes behind it */
+	struct str line; /* what the log calls the request: its first line as it came */
+	struct arena *arena;
+	uint64_t body_bytes; /* 0: none; LENGTH_UNKNOWN; checked by wire against what comes */
+};
+
+/* ---- up: wire calls serve -------------------------------------------------------------------- */
+
+enum stream_end {
+	STREAM_SENT, /* the last byte is with the kernel */
+	STREAM_GONE, /* the client reset or closed, or stopped sending and waiting was in vain */
+	STREAM_SLOW, /* it took less than the least rate */
+	STREAM_RESET /* by stream_reset, a source's ERROR, or the end of draining */
+};
+
+struct stream_up { /* constant; one per worker */
+	void *(*on_request)(void *node, struct stream *s, const struct stream_request *r); /* ctx */
+	void (*on_body)(void *ctx); /* after stream_body said WAIT: ask it again */
+	void (*on_done)(void *ctx, enum stream_end how, uint64_t body_bytes); /* bytes sent */
+};
+
+/* ---- the request's body: serve pulls --------------------------------------------------------- */
+
+enum stream_body {
+	STREAM_BODY_SOME,
+	STREAM_BODY_WAIT, /* on_body will come */
+	STREAM_BODY_END,
+	STREAM_BODY_FAULT /* *why to answer; or NULL: the client stopped in the middle */
+};
+/* What is here, not consumed; the view holds until the next stream_body or stream_took, of any
+ * stream. The first WAIT sends an expected 100, if no head was given yet. */
+enum stream_body stream_body(struct stream *s, struct str *bytes, const struct fault **why);
+void stream_took(struct stream *s, size_t n);
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+enum stream_pull {
+	STREAM_PULL_SOME,  /* at least one byte */
+	STREAM_PULL_LATER, /* nothing; stream_ready follows */
+	STREAM_PULL_END,   /* these pieces, or none, are the last */
+	STREAM_PULL_ERROR  /* the body is cut here: no client may take it for whole */
+};
+enum { STREAM_PIECES = 4 };
+/* Fills at most STREAM_PIECES pieces of together at most `most` bytes, says how many in *n (0
+ * before the call). Calling again gives the last pieces back. Of a body of known length no END is
+ * needed.
+ */
+typedef enum stream_pull stream_pull_fn(void *ctx, size_t most, struct str *pieces, unsigned *n);
+struct stream_source {
+	stream_pull_fn *pull;
+	void *ctx;
+};
+
+struct stream_line {
+	struct str name, value;
+};
+struct stream_head {
+	int status;			  /* 200 to 599; 1xx by stream_interim */
+	struct str reason;		  /* HTTP/1 only; empty: the usual one */
+	const struct field_block *stored; /* lines as they are kept; NULL: none */
+	const struct stream_line *add;	  /* further lines; no Connection, Transfer-Encoding or */
+	unsigned add_n;			  /* Content-Length, which wire writes, in either */
+	uint64_t bytes; /* of the body, also for HEAD when known; with 204, and where no length is
+			 * to be said, LENGTH_UNKNOWN */
+	bool close;	/* no more requests on this connection */
+};
+/* Once. HEAD, 204 and 304 have no body whatever src says: pull is not called. src NULL: none. */
+void stream_head(struct stream *s, const struct stream_head *h, const struct stream_source *src);
+/* Before stream_head. Dropped for HTTP/1.0 and when the client takes nothing: it is advice. */
+void stream_interim(struct stream *s, int status, struct str lines);
+void stream_ready(struct stream *s); /* a source that said LATER has news; harmless otherwise */
+void stream_reset(struct stream *s); /* ends it so that no client takes it for whole */
+
+enum { STREAM_PEER_BYTES = 46 };
+/* The client's address as text; also during on_done. */
+void stream_peer(const struct stream *s, char out[STREAM_PEER_BYTES]);
+
+#endif

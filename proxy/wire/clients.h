@@ -1,0 +1,30 @@
+/* clients.h - how many connections there are: in all, and from each address. One count for all
+ * workers.
+ *
+ * Threads   any. Without a limit per address one atomic number; with one, a lock that few share.
+ * Memory    one small entry per address that is connected, when there is a limit per address.
+ */
+#ifndef WIRE_CLIENTS_H
+#define WIRE_CLIENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+struct clients;
+
+/* per_address 0: no such limit. */
+struct clients *clients_create(unsigned most, unsigned per_address);
+void clients_destroy(struct clients **c);
+
+enum clients_entry {
+	CLIENTS_IN,	    /* counted; clients_leave with the same address is owed */
+	CLIENTS_FULL,	    /* as many as there may be */
+	CLIENTS_TOO_MANY_OF /* this address has its share */
+};
+/* An IPv6 client is known by its first 64 bits: the rest is its own to choose. */
+enum clients_entry clients_enter(struct clients *c, const struct sockaddr *peer);
+void clients_leave(struct clients *c, const struct sockaddr *peer);
+unsigned clients_count(const struct clients *c);
+
+#endif

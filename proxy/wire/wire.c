@@ -1,0 +1,198 @@
+/* wire.c - who comes in, who is turned away, and the clock's turn. */
+#include "proxy/wire/wire.h"
+
+#include "proxy/base/log.h"
+#include "proxy/base/mem.h"
+#include "proxy/http/field.h"
+#include "proxy/wire/clients.h"
+#include "proxy/wire/conn.h"
+#include "proxy/wire/h1.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ACCEPT_MOST = 64, LINGER_MS = 2000 };
+
+struct door { /* a listening socket */
+	struct door *next;
+	struct wire *wire;
+	struct event *ev;
+	int fd;
+};
+
+/* ---- accepting ----------------------------------------------------------------------------- */
+
+static void
+refuse(struct wire *w, int fd)
+{
+	static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+				   "Retry-After: 1\r\nConnection: close\r\n\r\n";
+	metrics_add(w->o.metrics, METRIC_REFUSED_CONNECTIONS, 1);
+	ssize_t n = send(fd, full, sizeof full - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)n;
+	close(fd);
+}
+
+/* Room for a new client: the connection that is missed least goes, the longest waiting of its kind.
+ * A client that stopped sending may be gone; one that waits for nothing can come again. */
+static bool
+make_room(struct wire *w)
+{
+	static const enum waiting missed_least[] = {WAIT_LINGER, WAIT_GONE, WAIT_IDLE};
+	for (size_t i = 0; i < sizeof missed_least / sizeof missed_least[0]; i++) {
+		struct conn *c = w->waits[missed_least[i]].first;
+		if (!c || c->driving)
+			continue;
+		metrics_add(w->o.metrics, METRIC_EVICTED_CONNECTIONS, 1);
+		h1_close(c);
+		return true;
+	}
+	return false;
+}
+
+void
+wire_accept(struct wire *w, int fd, const struct sockaddr *peer)
+{
+	metrics_add(w->o.metrics, METRIC_ACCEPTED, 1);
+	enum clients_entry in = clients_enter(w->o.clients, peer);
+	if (in == CLIENTS_FULL && make_room(w))
+		in = clients_enter(w->o.clients, peer);
+	if (in == CLIENTS_IN)
+		conn_open(w, fd, peer);
+	else
+		refuse(w, fd);
+}
+
+static void
+on_knock(evutil_socket_t fd, short what, void *arg)
+{
+	(void)what;
+	struct door *d = arg;
+	for (int i = 0; i < ACCEPT_MOST; i++) {
+		struct sockaddr_storage peer = {0};
+		socklen_t n = sizeof peer;
+		int client =
+			accept4(fd, (struct sockaddr *)&peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (client >= 0) {
+			wire_accept(d->wire, client, (struct sockaddr *)&peer);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			log_warning("cannot accept: %s; trying again shortly (raise the limit of "
+				    "open files, or lower limits.connections)",
+				    strerror(errno));
+			event_del(d->ev); /* the next tick adds it again */
+		}
+		return;
+	}
+}
+
+int
+wire_listen(struct wire *w, int fd)
+{
+	struct door *d = NEW(struct door);
+	d->wire = w;
+	d->fd = fd;
+	d->ev = event_new(w->o.base, fd, EV_READ | EV_PERSIST, on_knock, d);
+	d->next = w->doors;
+	w->doors = d;
+	return d->ev && !event_add(d->ev, NULL) ? 0 : -1;
+}
+
+static void
+close_doors(struct wire *w)
+{
+	while (w->doors) {
+		struct door *d = w->doors;
+		w->doors = d->next;
+		if (d->ev)
+			event_free(d->ev);
+		close(d->fd);
+		free(d);
+	}
+}
+
+/* ---- the clock's turn ---------------------------------------------------------------------- */
+
+void
+wire_tick(struct wire *w, int64_t now)
+{
+	for (int kind = WAIT_HEAD; kind < WAIT_KINDS; kind++) {
+		struct wait_list *l = &w->waits[kind];
+		while (l->first && now - l->first->wait_since_ms >= l->limit_ms) {
+			struct conn *c = l->first;
+			h1_timeout(c);
+			/* Still waiting, and not anew: nothing more to be done with it. */
+			if (l->first == c && now - c->wait_since_ms >= l->limit_ms)
+				h1_close(c);
+		}
+	}
+	for (struct door *d = w->doors; d; d = d->next)
+		if (!event_pending(d->ev, EV_READ, NULL))
+			event_add(d->ev, NULL);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+struct wire *
+wire_create(const struct wire_options *o)
+{
+	struct wire *w = NEW(struct wire);
+	w->o = *o;
+	const int64_t limits[WAIT_KINDS] = {
+		[WAIT_HEAD] = o->limits.header_ms,     [WAIT_IDLE] = o->limits.idle_ms,
+		[WAIT_BODY] = o->limits.body_ms,       [WAIT_SEND] = o->limits.send_ms,
+		[WAIT_GONE] = o->limits.half_close_ms, [WAIT_LINGER] = LINGER_MS,
+	};
+	for (int i = 0; i < WAIT_KINDS; i++) {
+		w->waits[i].last = &w->waits[i].first;
+		w->waits[i].limit_ms = limits[i];
+	}
+	w->scratch = mem_alloc(SCRATCH_BYTES);
+	w->fields = mem_alloc(FIELDS_MAX * sizeof *w->fields);
+	return w;
+}
+
+void
+wire_drain(struct wire *w)
+{
+	w->draining = true;
+	for (struct door *d = w->doors; d; d = d->next)
+		on_knock(d->fd, EV_READ, d);
+	close_doors(w);
+	for (struct conn *c = w->conns, *next; c; c = next) {
+		next = c->next;
+		h1_drain(c);
+	}
+}
+
+void
+wire_close_all(struct wire *w)
+{
+	while (w->conns)
+		h1_close(w->conns);
+}
+
+unsigned
+wire_connections(const struct wire *w)
+{
+	return w->conn_count;
+}
+
+void
+wire_destroy(struct wire **wp)
+{
+	struct wire *w = *wp;
+	*wp = NULL;
+	if (!w)
+		return;
+	wire_close_all(w);
+	close_doors(w);
+	free(w->scratch);
+	free(w->fields);
+	free(w);
+}

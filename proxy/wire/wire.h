@@ -1,0 +1,63 @@
+/* wire.h - one worker's side towards clients: doors that are listened at, connections, time limits.
+ *
+ *	wire.c      accepts, refuses, ticks, drains
+ *	clients.c   how many there are, over all workers
+ *	conn.c      a socket: bytes in, bytes out, what is waited for
+ *	h1.c        HTTP/1.x on it: request heads and bodies, answers, the calls of serve/stream.h
+ *
+ * Threads   everything here belongs to one worker's thread.
+ */
+#ifndef WIRE_WIRE_H
+#define WIRE_WIRE_H
+
+#include "proxy/base/arena.h"
+#include "proxy/base/metrics.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clients;
+struct event_base;
+struct stream_up;
+struct wire;
+
+struct wire_limits {
+	size_t head_bytes, url_bytes;
+	uint64_t body_bytes; /* 0: no limit */
+	unsigned field_count;
+	uint64_t least_rate; /* bytes per second that a client sends or takes at least, over the
+			      * time of body_ms or send_ms; 0: one byte in that time */
+	int64_t header_ms;   /* from the first byte of a head to its last */
+	int64_t idle_ms;     /* between requests */
+	int64_t body_ms;     /* see least_rate */
+	int64_t send_ms;
+	int64_t half_close_ms; /* for an answer, when the client has stopped sending */
+};
+
+struct wire_options {
+	struct event_base *base;
+	struct metrics *metrics;
+	struct arena_pool *arenas;
+	struct clients *clients; /* shared by all workers */
+	const struct stream_up *up;
+	void *node; /* handed to up->on_request */
+	struct wire_limits limits;
+};
+struct wire *wire_create(const struct wire_options *o); /* NULL: out of memory or descriptors */
+/* Ends what is under way (on_done: STREAM_RESET) and closes the doors. */
+void wire_destroy(struct wire **w);
+
+int wire_listen(struct wire *w, int fd); /* a listening socket, taken; 0 or -1 */
+/* An accepted connection, taken; refused when there are too many. */
+struct sockaddr;
+void wire_accept(struct wire *w, int fd, const struct sockaddr *peer);
+/* Every 50 ms or so: what has waited too long ends here. */
+void wire_tick(struct wire *w, int64_t now_ms);
+/* No new connections or requests; those under way go on. A client that was in the queue of the
+ * listening socket is still answered. */
+void wire_drain(struct wire *w);
+void wire_close_all(struct wire *w);
+unsigned wire_connections(const struct wire *w);
+
+#endif
