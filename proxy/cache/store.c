@@ -98,6 +98,7 @@ dispose(struct store *st)
 	}
 	free(st->lives);
 	free(st->codes);
+	free(st->holds);
 	free(st->clean_as_of);
 	free(st->written);
 	free(st->fds);
@@ -129,6 +130,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 		return -1;
 	}
 	size_parts(st);
+	st->large_credit = store_carry_most(st);
 	make_first_files(st);
 	diskio_start(&st->io, &(struct diskio_options){
 				      .readers = o->io_threads ? o->io_threads : 2,
@@ -141,11 +143,9 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 }
 
 void
-store_close(struct store **pst)
+store_stop(struct store *st)
 {
-	struct store *st = *pst;
-	*pst = NULL;
-	if (!st)
+	if (!st->io)
 		return;
 	pthread_mutex_lock(&st->lock);
 	st->closing = true;
@@ -153,6 +153,16 @@ store_close(struct store **pst)
 		store_close_batch(st);
 	pthread_mutex_unlock(&st->lock);
 	diskio_stop(&st->io);
+}
+
+void
+store_close(struct store **pst)
+{
+	struct store *st = *pst;
+	*pst = NULL;
+	if (!st)
+		return;
+	store_stop(st);
 	dispose(st);
 }
 

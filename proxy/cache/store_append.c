@@ -85,6 +85,40 @@ forget_entries(struct store *st, const struct batch *b)
 	}
 }
 
+/* The batch could not be written. Nobody would find what is written behind the hole by walking: the
+ * segment is sealed, so that its footer lists it. What comes next goes elsewhere. */
+static void
+lose(struct store *st, const struct batch *b)
+{
+	forget_entries(st, b);
+	st->lost[st->lost_n++ % LOST_MOST] = (struct locator){
+		b->segment, b->generation, (uint32_t)(b->offset / SEGMENT_ALIGN), b->bytes};
+	if (st->ledger.open != b->segment ||
+	    st->ledger.slots[b->segment].generation != b->generation)
+		return;
+	if (st->open)
+		store_close_batch(st);
+	store_seal(st);
+}
+
+/* A body with a piece in a batch that could not be written is not there. */
+static bool
+is_lost(const struct store *st, const struct record *r)
+{
+	unsigned lost_n = st->lost_n < LOST_MOST ? st->lost_n : LOST_MOST;
+	for (uint32_t i = 0; lost_n && i < r->fragments_n; i++) {
+		struct locator at = fragment_get(r->fragments, i).at;
+		for (unsigned k = 0; k < lost_n; k++) {
+			const struct locator *l = &st->lost[k];
+			if (at.segment == l->segment && at.generation == l->generation &&
+			    at.offset >= l->offset &&
+			    at.offset < l->offset + l->bytes / SEGMENT_ALIGN)
+				return true;
+		}
+	}
+	return false;
+}
+
 static void
 write_batch(struct diskio_job *j)
 {
@@ -96,10 +130,11 @@ write_batch(struct diskio_job *j)
 	pthread_mutex_lock(&st->lock);
 	if (r == 0) {
 		atomic_fetch_add(&st->written_bytes, b->bytes);
+		st->holds[b->segment] = b->generation;
 		store_works_again(st);
 	} else {
 		store_fail(st, "write", error);
-		forget_entries(st, b);
+		lose(st, b);
 	}
 	if (store_generation(st, b->segment) == b->generation)
 		atomic_store_explicit(&st->written[b->segment], b->offset + b->bytes,
@@ -257,7 +292,7 @@ store_append(struct store *st, struct record *r)
 {
 	uint64_t all =
 		record_bytes(r->key.n, r->head.n, r->fragments_n, r->is_inline ? r->body_bytes : 0);
-	if (all > RECORD_MAX_BYTES || !make_fit(st, all))
+	if (all > RECORD_MAX_BYTES || is_lost(st, r) || !make_fit(st, all))
 		return false;
 	r->at = take(st, all);
 	record_format(r, bytes_at(st, &r->at));

@@ -145,9 +145,7 @@ bool
 store_lease(struct store *st, const struct locator *at)
 {
 	pthread_mutex_lock(&st->lock);
-	bool yes = store_is_current(st, at);
-	if (yes)
-		st->ledger.slots[at->segment].leases++;
+	bool yes = store_is_current(st, at) && ledger_lease(&st->ledger, at->segment);
 	pthread_mutex_unlock(&st->lock);
 	return yes;
 }
@@ -156,7 +154,6 @@ void
 store_unlease(struct store *st, const struct locator *at)
 {
 	pthread_mutex_lock(&st->lock);
-	if (store_is_current(st, at))
-		st->ledger.slots[at->segment].leases--;
+	ledger_unlease(&st->ledger, at->segment);
 	pthread_mutex_unlock(&st->lock);
 }

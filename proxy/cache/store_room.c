@@ -20,10 +20,23 @@ enum { GROW_MS = 3000 };
 struct footer_job {
 	struct diskio_job job; /* first */
 	struct store *store;
-	uint32_t segment;
+	uint32_t segment, generation;
 	uint64_t offset;
 	struct buf bytes;
 };
+
+/* Nothing at all could be written to the segment: it is free as it was. Under the lock. */
+static bool
+give_back_empty(struct store *st, uint32_t segment, uint32_t generation)
+{
+	const struct ledger_slot *slot = &st->ledger.slots[segment];
+	if (st->holds[segment] == generation || slot->state != SEGMENT_SEALED ||
+	    slot->generation != generation || slot->leases)
+		return false;
+	store_set_life(st, segment, 0);
+	ledger_free(&st->ledger, segment);
+	return true;
+}
 
 static void
 write_footer(struct diskio_job *j)
@@ -31,7 +44,12 @@ write_footer(struct diskio_job *j)
 	struct footer_job *f = (struct footer_job *)j;
 	struct store *st = f->store;
 	int fd = atomic_load(&st->fds[f->segment]);
-	if (diskio_write_all(st->o.ops, fd, f->bytes.p, f->bytes.n, f->offset) == 0) {
+	pthread_mutex_lock(&st->lock);
+	bool empty = give_back_empty(st, f->segment, f->generation);
+	pthread_mutex_unlock(&st->lock);
+	if (empty) {
+		;
+	} else if (diskio_write_all(st->o.ops, fd, f->bytes.p, f->bytes.n, f->offset) == 0) {
 		atomic_fetch_add(&st->written_bytes, f->bytes.n);
 	} else {
 		int error = errno;
@@ -64,7 +82,8 @@ post_footer(struct store *st)
 		.opened_s = st->opened_s,
 	};
 	struct footer_job *f = NEW(struct footer_job);
-	*f = (struct footer_job){{NULL, write_footer}, st, segment, st->o.segment_bytes - all, {0}};
+	*f = (struct footer_job){{NULL, write_footer},	    st, segment, slot->generation,
+				 st->o.segment_bytes - all, {0}};
 	memset(buf_room(&f->bytes, all), 0, all);
 	buf_added(&f->bytes, all);
 	if (st->table.n)
@@ -184,14 +203,15 @@ is_worth_moving(void *ctx, const struct index_entry *e)
 	return true;
 }
 
-/* Copies the record to the open segment, body and all, unless it changed meanwhile. Bodies in many
- * fragments stay behind. */
+/* Copies the record to the open segment, body and all, unless it changed meanwhile. */
 static bool
 move_record(struct moving *m, const struct index_entry *e)
 {
 	struct store *st = m->st;
 	struct locator at = e->at;
 	at.generation = m->generation;
+	if (store_carry(st, &at, m->segment, m->generation))
+		return true;
 	struct block *b = NULL;
 	struct record r;
 	bool moved = false;
@@ -226,6 +246,42 @@ cramped(struct store *st, int error)
 	st->is_cramped = true;
 }
 
+/* Hot bodies of which only a piece lies in the segment: their records are elsewhere. */
+static void
+move_pieces(struct moving *m)
+{
+	struct store *st = m->st;
+	uint32_t entries = 0;
+	char *table = store_read_table(st, m->segment, m->generation, &entries);
+	uint64_t last = 0;
+	for (uint32_t i = 0; table && i < entries; i++) {
+		struct entry e = entry_get(table, i);
+		struct locator at;
+		if (e.what != ENTRY_FRAGMENT || e.hash_hi == last)
+			continue;
+		last = e.hash_hi;
+		if (!index_hits(st->index, e.hash_hi, &at))
+			continue;
+		if (store_complete(st, &at) && at.segment != m->segment)
+			store_carry(st, &at, m->segment, m->generation);
+	}
+	free(table);
+}
+
+/* Readers may still begin while the segment is being emptied. False: one did, and it stays. */
+static bool
+end_life(struct store *st, uint32_t segment)
+{
+	pthread_mutex_lock(&st->lock);
+	bool yes = st->ledger.slots[segment].leases == 0;
+	if (yes)
+		store_set_life(st, segment, 0);
+	else
+		ledger_return(&st->ledger, segment);
+	pthread_mutex_unlock(&st->lock);
+	return yes;
+}
+
 /* Frees the victim: what is cold goes at once, what is hot is moved, the rest goes after it. */
 static bool
 empty_segment(struct store *st, uint32_t segment, uint32_t generation)
@@ -234,16 +290,18 @@ empty_segment(struct store *st, uint32_t segment, uint32_t generation)
 	m.code = st->codes[segment]; /* nobody opens it before it is free */
 	uint64_t gone = index_sweep(st->index, segment, m.code, is_worth_moving, &m);
 	for (size_t i = 0; i < m.n; i++)
-		if (!move_record(&m, &m.list[i]) &&
-		    index_remove_at(st->index, m.list[i].hash_hi, &m.list[i].at))
-			gone++;
+		if (!move_record(&m, &m.list[i]))
+			gone += index_remove_at(st->index, m.list[i].hash_hi, &m.list[i].at);
 	free(m.list);
+	move_pieces(&m);
 	atomic_fetch_add(&st->evicted, gone);
-	store_set_life(st, segment, 0);
+	if (!end_life(st, segment))
+		return true; /* another one, then */
 	int fd = atomic_load(&st->fds[segment]);
 	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
 	pthread_mutex_lock(&st->lock);
 	ledger_free(&st->ledger, segment);
+	store_carry_earn(st);
 	if (r != 0) { /* somebody else took the room */
 		ledger_drop(&st->ledger, segment);
 		cramped(st, error);
