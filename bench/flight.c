@@ -36,15 +36,16 @@ static void
 run(unsigned count, uint64_t bytes)
 {
 	static char data[PIECE];
-	struct flights_options o = {1 << 20, 512 << 10, 64 << 20};
+	struct flights_options o = {
+		.retain_bytes = 1 << 20, .window_bytes = 512 << 10, .total_bytes = 64 << 20};
 	struct flights *all = flights_create(&o);
 	struct flight_reader **readers = mem_zalloc(count * sizeof(*readers));
 	uint64_t *at = mem_zalloc(count * sizeof(*at)), total = 0;
 	struct mailbox box;
 	mailbox_init(&box);
 	for (unsigned i = 0; i < count; i++)
-		flights_enter(all, (struct key_hash){1, 2}, STR("k"), &box, on_wake, NULL,
-			      INT64_MAX, 0, &readers[i]);
+		flights_enter(all, (struct key_hash){1, 2}, STR("k"), &box, on_wake, NULL, 0,
+			      &readers[i]);
 	struct flight *f = flight_ref(flight_of(readers[0]));
 	struct flight_head h = {.status = 200, .body_bytes = UINT64_MAX};
 	flight_publish(f, &h);

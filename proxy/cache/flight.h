@@ -67,13 +67,10 @@ struct flight_reader;
 typedef void flight_wake_fn(void *ctx);
 
 /* Joins the flight of the key, unless the key was forgotten since that began, or begins one: true
- * when the caller leads it (and must fetch). Either way *reader is the caller's place in it. When
- * one has landed since the caller looked into the cache (looked_ms, of now_exact_ms; INT64_MAX: it
- * looks no more), it neither joins nor leads: *reader is NULL, and it should look again. wake is
- * called on home's thread when there is news. */
+ * when the caller leads it (and must fetch). Either way *reader is the caller's place in it. wake
+ * is called on home's thread when there is news. */
 bool flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
-		   flight_wake_fn *wake, void *ctx, int64_t looked_ms, int64_t now_ms,
-		   struct flight_reader **reader);
+		   flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader);
 /* Whether one is in the air that might be joined. */
 bool flights_has(struct flights *fs, struct key_hash hash, struct str key);
 /* The leader takes its time: *reader's owner, who follows, leads a second fetch of the same key
@@ -82,10 +79,9 @@ bool flights_has(struct flights *fs, struct key_hash hash, struct str key);
  * are told when the second fetch has an answer to share (flight_is_overtaken). */
 bool flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
 		      int64_t patience_ms);
-/* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air, or has
- * landed since looked_ms. */
-struct flight *flights_lead(struct flights *fs, struct key_hash hash, struct str key,
-			    int64_t looked_ms, int64_t now_ms);
+/* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */
+struct flight *
+flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms);
 /* A flight of one: nobody can join it. Its body begins at offset at. */
 struct flight_reader *flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home,
 					  flight_wake_fn *wake, void *ctx, int64_t now_ms);

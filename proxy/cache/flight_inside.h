@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <sys/queue.h>
 
-enum { FLIGHT_SHARDS = 64, FLIGHT_LANDED = 8 };
+enum { FLIGHT_SHARDS = 64 };
 
 struct flight_reader {
 	struct letter letter; /* first: the letter is the reader */
@@ -86,12 +86,6 @@ struct flight {
 struct flight_shard {
 	_Alignas(64) pthread_mutex_t lock;
 	struct flight *first;
-	/* Keys whose flights landed last, and when (now_exact_ms). */
-	struct {
-		struct key_hash hash;
-		int64_t at_ms;
-	} landed[FLIGHT_LANDED];
-	unsigned landed_i;
 	struct flight *spare; /* to be used again, spare_count of them */
 	unsigned spare_count;
 };

@@ -130,17 +130,6 @@ put_in(struct flights *fs, struct flight_shard *s, struct key_hash hash, struct 
 	return f;
 }
 
-/* Under the shard's lock: what it brought is in the cache for whoever looks again. */
-static bool
-has_landed(const struct flight_shard *s, struct key_hash hash, int64_t since_ms)
-{
-	for (unsigned i = 0; i < FLIGHT_LANDED; i++)
-		if (s->landed[i].hash.lo == hash.lo && s->landed[i].hash.hi == hash.hi &&
-		    s->landed[i].at_ms >= since_ms)
-			return true;
-	return false;
-}
-
 /* Nothing that covers its key was forgotten since it began. */
 static bool
 is_clean(const struct flight *f)
@@ -158,8 +147,7 @@ may_join(struct flight *f)
 
 bool
 flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
-	      flight_wake_fn *wake, void *ctx, int64_t looked_ms, int64_t now_ms,
-	      struct flight_reader **reader)
+	      flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader)
 {
 	struct flight_shard *s = shard_of(fs, hash);
 	struct flight *gone = NULL, *f;
@@ -179,7 +167,6 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 		if (lead)
 			gone = take_out(at);
 	}
-	lead = lead && !has_landed(s, hash, looked_ms);
 	if (lead) {
 		f = put_in(fs, s, hash, key, now_ms);
 		pthread_mutex_lock(&f->lock);
@@ -248,8 +235,7 @@ flights_has(struct flights *fs, struct key_hash hash, struct str key)
 }
 
 struct flight *
-flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t looked_ms,
-	     int64_t now_ms)
+flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms)
 {
 	struct flight_shard *s = shard_of(fs, hash);
 	struct flight *f = NULL, *gone = NULL;
@@ -257,7 +243,7 @@ flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t l
 	struct flight **at = find(s, hash, key);
 	if (*at && !is_clean(*at))
 		gone = take_out(at);
-	if (!*find(s, hash, key) && !has_landed(s, hash, looked_ms))
+	if (!*find(s, hash, key))
 		f = put_in(fs, s, hash, key, now_ms);
 	pthread_mutex_unlock(&s->lock);
 	flight_unref(&gone);
@@ -293,11 +279,6 @@ flights_close(struct flight *f)
 		while (*at != f)
 			at = &(*at)->next;
 		gone = take_out(at);
-		if (flight_state(f) == FLIGHT_WHOLE) {
-			s->landed[s->landed_i].hash = f->hash;
-			s->landed[s->landed_i].at_ms = now_exact_ms();
-			s->landed_i = (s->landed_i + 1) % FLIGHT_LANDED;
-		}
 	}
 	pthread_mutex_unlock(&s->lock);
 	flight_unref(&gone);

@@ -253,8 +253,8 @@ void
 fill_behind(struct txn *t, enum fill_kind kind)
 {
 	struct shelves *sh = t->serve->shelves;
-	struct flight *flight = flights_lead(sh->flights, t->key.hash, buf_str(&t->key.text),
-					     t->begun_us / 1000, now_ms());
+	struct flight *flight =
+		flights_lead(sh->flights, t->key.hash, buf_str(&t->key.text), now_ms());
 	if (!flight)
 		return;
 	if (t->landed != keep_landed(sh, t->key.primary)) { /* what it would bring is here */

@@ -110,15 +110,9 @@ follow_together(struct txn *t)
 		fetch_own(t);
 		return;
 	}
-	/* Once is enough: what has landed may be kept nowhere. */
-	int64_t looked = t->restarts ? INT64_MAX : t->begun_us / 1000;
 	flight_leave(&t->reader);
 	t->leader = flights_enter(sh->flights, t->key.hash, buf_str(&t->key.text),
-				  t->serve->mailbox, t->wake, t, looked, now_ms(), &t->reader);
-	if (!t->reader) { /* it has just landed */
-		begin_again(t);
-		return;
-	}
+				  t->serve->mailbox, t->wake, t, now_ms(), &t->reader);
 	txn_move(t, TXN_WAIT_FLIGHT);
 	if (t->leader && t->landed != keep_landed(sh, t->key.primary) &&
 	    t->restarts < RESTARTS_MAX) {

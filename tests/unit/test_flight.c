@@ -48,7 +48,7 @@ on_leader(void *ctx)
 	((struct desk *)ctx)->led++;
 }
 
-static int64_t now, looked = INT64_MAX; /* ms */
+static int64_t now; /* ms */
 
 static const struct key_hash HASH = {1, 2};
 #define KEY STR("http://a/x")
@@ -56,7 +56,7 @@ static const struct key_hash HASH = {1, 2};
 static bool
 enter(struct desk *d, struct flight_reader **r)
 {
-	return flights_enter(d->all, HASH, KEY, &d->box, on_wake, d, looked, now, r);
+	return flights_enter(d->all, HASH, KEY, &d->box, on_wake, d, now, r);
 }
 
 static void
@@ -383,34 +383,6 @@ START_TEST(only_those_who_wait_for_news_are_woken)
 }
 END_TEST
 
-START_TEST(who_looked_before_one_landed_looks_again)
-{
-	struct desk d;
-	struct flight_reader *one, *two;
-	desk_open(&d);
-	looked = now_exact_ms();
-	ck_assert(enter(&d, &one));
-	struct flight *f = flight_ref(flight_of(one));
-	publish(f, 0);
-	land(f);
-	ck_assert(!enter(&d, &two));
-	ck_assert_ptr_null(two);
-	ck_assert_ptr_null(flights_lead(d.all, HASH, KEY, looked, now));
-	looked = now_exact_ms() + 1; /* after it has landed */
-	ck_assert(enter(&d, &two));
-	flight_fail(flight_of(two), 502, "x", 0); /* this one does not land */
-	flights_close(flight_of(two));
-	flight_leave(&two);
-	ck_assert(enter(&d, &two));
-	flights_close(flight_of(two));
-	flight_leave(&one);
-	flight_leave(&two);
-	flight_unref(&f);
-	desk_close(&d);
-	looked = INT64_MAX;
-}
-END_TEST
-
 /* ---- second fetches ------------------------------------------------------------------------ */
 
 enum { PATIENCE = 1000 };
@@ -651,7 +623,6 @@ UNIT("flight", TEST(the_first_leads_and_the_others_read_the_same_bytes),
      TEST(the_last_reader_to_leave_tells_the_leader),
      LOOP(a_reader_that_reads_nothing_is_left_behind_by_a_fast_one, left_behind),
      TEST(two_that_are_both_slow_are_waited_for), TEST(only_those_who_wait_for_news_are_woken),
-     TEST(who_looked_before_one_landed_looks_again),
      TEST(one_second_fetch_at_a_time_each_after_twice_the_time),
      TIMES(those_who_wait_are_told_when_the_second_fetch_has_an_answer, 2),
      TEST(the_second_fetch_that_is_overtaken_too_tells_both),
