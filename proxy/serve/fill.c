@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FINISH_BYTES = 1 << 20 };
+enum { FINISH_BYTES = 1 << 20, FINISH_SHARE = 8 };
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
@@ -39,7 +39,6 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
 	f->begun = cache_now(s->shelves->cache);
 	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
-	buf_add_str(&f->variants.nonce, buf_str(&t->variants.nonce));
 	stream_peer(t->stream, f->client_ip);
 	f->outgoing = t->outgoing;
 	f->outgoing.rq = &f->rq;
@@ -169,15 +168,31 @@ fill_abandon(struct fill *f, int status, const char *word)
 	fill_free(f);
 }
 
-/* Room in the window again, or nobody reads any more: is it worth going on? */
+/* Whoever asked for a part was never to take the whole; it is fetched because the disk wants it. */
+static bool
+is_for_disk(const struct fill *f)
+{
+	return f->write && f->sighting.writes && !f->as_it_came && policy_asks_for_less(&f->rq);
+}
+
+/* Little is missing of what will be stored. */
+static bool
+is_nearly_done(const struct fill *f)
+{
+	if (!f->write || f->expected == UINT64_MAX)
+		return false;
+	uint64_t missing = f->expected - f->received;
+	return missing <= FINISH_BYTES || missing <= f->expected / FINISH_SHARE;
+}
+
+/* Room in the window again, or nobody reads any more: is it worth going on? Not for what a client
+ * cut at once, or it could make us fetch and write a whole object for a few bytes. */
 static void
 on_leader_wake(void *ctx)
 {
 	struct fill *f = ctx;
-	bool nearly_done =
-		f->write && f->expected != UINT64_MAX && f->expected - f->received <= FINISH_BYTES;
-	bool worth = f->background || flight_is_wanted(f->flight) || f->whole || nearly_done ||
-		     (f->write && f->sighting.writes);
+	bool worth = f->background || flight_is_wanted(f->flight) || f->whole || is_for_disk(f) ||
+		     is_nearly_done(f);
 	if (flight_readers(f->flight) == 0 && !worth) {
 		fill_abandon(f, 0, "abandoned");
 		return;
@@ -288,6 +303,15 @@ on_interim(void *ctx, struct str head)
 	buf_fini(&whole);
 }
 
+/* A fetch behind a client's back whose answer turns out not to be kept: its body is not pulled. */
+static bool
+is_for_nobody(const struct fill *f)
+{
+	bool kept = f->write && f->sighting.verdict != ADMISSION_TOO_LARGE;
+	return f->background && !kept && f->expected > FINISH_BYTES &&
+	       flight_readers(f->flight) == 0;
+}
+
 static void
 on_head(void *ctx, struct str head)
 {
@@ -322,7 +346,10 @@ on_head(void *ctx, struct str head)
 	const struct response *answer = c == COMPLETE_IT ? &merged : &rs;
 	keep_invalidated(f, answer);
 	keep_answer(f, answer, c == COMPLETE_IT ? complete_bytes(f) : keep_length(answer));
-	came(f);
+	if (is_for_nobody(f))
+		fill_abandon(f, 0, "not-kept");
+	else
+		came(f);
 }
 
 static void

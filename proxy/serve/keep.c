@@ -144,36 +144,26 @@ names_of(const struct fill *f, const struct fields *fields, struct buf *out)
 }
 
 /* A marker under the primary key says on what its variants differ: the union of what the answers so
- * far named. The one that the request met stays while nothing new is named; else one that says more
- * takes its place, and with its nonce forgets the old variants. */
+ * far named. The one that the request met stays while nothing new is named. */
 static void
 keep_marker(struct fill *f, struct str names)
 {
-	static _Atomic uint64_t counter;
-	struct shelves *sh = f->serve->shelves;
 	if (str_eq(buf_str(&f->variants.names), names))
 		return;
-	uint64_t salt[2] = {atomic_fetch_add(&counter, 1), (uint64_t)now_us()};
-	struct key_hash h = key_hash_of(sh->seed, salt, sizeof salt);
-	struct buf head = {0};
-	variants_clear(&f->variants);
-	buf_add_str(&f->variants.names, names);
-	buf_printf(&f->variants.nonce, "%016llx", (unsigned long long)h.lo);
-	variants_write(&f->variants, &head);
+	variants_read(&f->variants, names);
 	struct write_options o = {
 		.hash = f->key.primary,
 		.key = key_primary(&f->key),
-		.head = buf_str(&head),
+		.head = names,
 		.terms = f->terms,
 		.begun = f->begun,
 		.kind = OBJECT_MARKER,
 		.body_bytes = 0,
 		.disk = f->sighting.writes,
 	};
-	struct object_write *w = cache_write_begin(sh->cache, &o);
+	struct object_write *w = cache_write_begin(f->serve->shelves->cache, &o);
 	struct object *marker = cache_write_commit(&w, false);
 	object_unref(&marker);
-	buf_fini(&head);
 }
 
 /* The key this answer is stored under. */
@@ -185,7 +175,7 @@ stored_key(struct fill *f, const struct flight_head *h, struct key *key)
 	if (h->vary.n == 0)
 		return;
 	keep_marker(f, buf_str(&h->vary));
-	key_to_variant(key, f->serve->shelves->seed, &f->variants, buf_str(&h->variant));
+	key_to_variant(key, f->serve->shelves->seed, buf_str(&h->variant));
 }
 
 static bool
