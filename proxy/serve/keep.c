@@ -475,8 +475,8 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length)
 	h.verdict = f->sighting.verdict;
 	if (rs->status >= 500)
 		h.blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
-	h.kept = f->write && f->storable;
-	h.stored = f->write && f->storable && f->sighting.writes;
+	h.kept = f->write && f->storable && cache_write_is_alive(f->write);
+	h.stored = h.kept && f->sighting.writes;
 	if (f->kind != FILL_PASS)
 		remember_sharing(f, rs->status, storable);
 	f->published = true;
