@@ -57,7 +57,7 @@ static const struct {
 START_TEST(store)
 {
 	struct buf b = {0};
-	struct terms t;
+	struct terms t = {0};
 	head_store(response_of(stored[_i].response), NOW, &b, &t);
 	unpack(&b);
 	ck_assert_msg(strcmp(text_of(&b), stored[_i].want) == 0, "%s:\n%s", stored[_i].says,
@@ -70,7 +70,7 @@ END_TEST
 START_TEST(where_the_tag_stands)
 {
 	struct buf b = {0};
-	struct terms t;
+	struct terms t = {0};
 	buf_add_lit(&b, "something before");
 	size_t from = b.n;
 	head_store(response_of("HTTP/1.1 200 OK\n" TODAY "ETag:  W/\"a\"\nETag: \"b\""), NOW, &b,
