@@ -15,7 +15,7 @@
 
 enum {
 	FIRST_ENTRIES = 1024,
-	MAX_ENTRIES = 512 << 10,
+	MAX_ENTRIES = 32 << 10,
 	NONE = GHOST_NONE,
 	MOST_HALVINGS = 30,
 	/* A 304 makes the store write a head that points to the old body. */
