@@ -345,11 +345,13 @@ server_destroy(struct server **sp)
 	admin_stop(&s->admin); /* it asks and purges to the end */
 	if (sh->seen)
 		seen_save(sh->seen, now_s());
-	/* The I/O threads end first: after that no letter can come any more. */
+	/* The I/O threads end first: after that no letter can come any more. The last letters bring
+	 * objects, so the cache itself goes last. */
 	if (sh->cache)
-		cache_close(&sh->cache);
+		cache_stop(sh->cache);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
+	cache_close(&sh->cache);
 	free(s->workers);
 	clients_destroy(&s->clients);
 	upstream_destroy(&s->upstream);

@@ -441,8 +441,8 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	h->verdict = f->sighting.verdict;
 	if (rs->status >= 500)
 		h->blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
-	h->kept = f->write && keeps;
-	h->stored = f->write && keeps && f->sighting.writes;
+	h->kept = f->write && keeps && cache_write_is_alive(f->write);
+	h->stored = h->kept && f->sighting.writes;
 	if (f->kind != FILL_PASS)
 		keep_sharing(f, rs->status, storable);
 }

@@ -14,10 +14,28 @@
 
 enum { FAR_BYTES = 1 << 20, PIECE_BYTES = 1 << 20 };
 
+/* Which byte of a body would be sent first. A guess will do: it is read early, nothing else. */
+static void
+say_first(const struct txn *t, struct cache_lookup *l)
+{
+	struct str range = fields_get(&t->rq.fields, FIELD_RANGE), rest = str_from(range, 6);
+	l->first = t->rq.method == METHOD_HEAD ? LOOKUP_HEAD : LOOKUP_FROM;
+	l->first_at = 0;
+	if (l->first == LOOKUP_HEAD || !str_starts(range, STR("bytes=")))
+		return;
+	if (str_starts(rest, STR("-"))) {
+		l->first = LOOKUP_LAST;
+		rest = str_from(rest, 1);
+	}
+	for (size_t i = 0; i < rest.n && i < 18 && rest.p[i] >= '0' && rest.p[i] <= '9'; i++)
+		l->first_at = l->first_at * 10 + (uint64_t)(rest.p[i] - '0');
+}
+
 static void
 start_lookup(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
+	say_first(t, &t->lookup);
 	t->lookup.home = t->serve->mailbox;
 	enum found found =
 		cache_lookup(sh->cache, &t->lookup, t->key.hash, buf_str(&t->key.text), &t->found);
