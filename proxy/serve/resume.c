@@ -2,7 +2,9 @@
  * validator tells that it is the rest of the same (RFC 9110 14.2, RFC 9111 3.4). All who read the
  * fetch go on with it.
  */
-#include "proxy/serve/fill_inside.h"
+#include "proxy/serve/resume.h"
+
+#include "proxy/serve/keep.h"
 
 #include "proxy/http/head.h"
 #include "proxy/http/precond.h"
@@ -51,7 +53,7 @@ validator_of(const struct fill *f)
 bool
 resume_may(const struct fill *f)
 {
-	return f->published && !f->as_it_came && !f->part && f->kind != FILL_PASS &&
+	return f->stage == FILL_ARRIVING && !f->as_it_came && !f->part && f->kind != FILL_PASS &&
 	       f->rq.method == METHOD_GET && flight_head(f->flight)->status == 200 &&
 	       f->expected != UINT64_MAX && f->received < f->expected &&
 	       f->resumes < RESUMES_MOST && (f->resumes == 0 || f->received > f->resumed_at) &&
