@@ -110,8 +110,9 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 }
 
 /* The ghost takes at most an eighth of what the RAM tier does, and is exact up to so many objects.
- * More would make it dearer than a hundredth of a request: an event costs 70 ns while its tables fit
- * in the processor's caches, 440 ns with 200,000 objects; sampled, only some requests are events. */
+ * More would make it dearer than a hundredth of a request: an event costs 70 ns while its tables
+ * fit in the processor's caches, 440 ns with 200,000 objects; sampled, only some requests are
+ * events. */
 static uint32_t
 ghost_entries(const struct config *c)
 {
