@@ -57,9 +57,8 @@ LINK     = $(COMPILE) $(LINKFLAGS)
 
 obj  = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c $(1)/family/*.c))
 lib  = $(B)/lib/lib$(notdir $(1)).a
-# Link order: a room before those it uses. The group goes when wire, serve and node have no circles.
-grouped = -Wl,--start-group $(1) -Wl,--end-group
-LIBS := $(foreach r,config proxy/node proxy/wire proxy/serve proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
+# Link order: a room before those it uses; there are no circles.
+LIBS := $(foreach r,proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
 .PHONY: run test unit scenario test-programs lint format fuzz bench install uninstall compile-commands deps clean help FORCE
@@ -69,7 +68,7 @@ LIBS := $(foreach r,config proxy/node proxy/wire proxy/serve proxy/admin proxy/o
 build/twice: $(B)/bin/twice FORCE
 	@cmp -s $< $@ || cp -f $< $@
 $(B)/bin/twice: $(call obj,proxy/cli) $(LIBS)
-	$(LINK) -o $@ $(call obj,proxy/cli) $(call grouped,$(LIBS)) $(PKG_LIBS)
+	$(LINK) -o $@ $(call obj,proxy/cli) $(LIBS) $(PKG_LIBS)
 
 define room_lib
 $(call lib,$(1)): $$(call obj,$(1))
@@ -93,7 +92,7 @@ $(B)/%.o: %.c $(B)/flags
 # A unit test names the rooms it may link in its first lines: "rooms: http base", users first.
 rooms_of = $(foreach r,$(shell sed -n '1,5s/.*rooms: *\([a-z ]*\).*/\1/p' $(1)),$(B)/lib/lib$(r).a)
 $(B)/tests/test_%: tests/unit/test_%.c $$(call rooms_of,tests/unit/test_$$*.c)
-	$(LINK) $(PKG_CFLAGS) -o $@ $< $(call grouped,$(call rooms_of,$<)) $(CHECK_LIBS) $(PKG_LIBS)
+	$(LINK) $(PKG_CFLAGS) -o $@ $< $(call rooms_of,$<) $(CHECK_LIBS) $(PKG_LIBS)
 
 # A scenario is a program of its own: tests/kit, the real proxy (TWICE), no room.
 KIT := $(call obj,tests/kit)
@@ -107,7 +106,7 @@ $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(filter %.o,$(FUZZ_MAIN)) $$(call rooms_of,tes
 
 # Programs of bench/ may use any room; the archives give each what it names.
 $(B)/bench/%: bench/%.c $(call lib,proxy/cli) $(LIBS)
-	$(LINK) $(PKG_CFLAGS) -o $@ $< $(call lib,proxy/cli) $(call grouped,$(LIBS)) $(PKG_LIBS)
+	$(LINK) $(PKG_CFLAGS) -o $@ $< $(call lib,proxy/cli) $(LIBS) $(PKG_LIBS)
 
 programs  = $(patsubst $(1)/%.c,$(B)/$(2)/%,$(wildcard $(1)/$(3)$(or $(T),*).c))
 UNITS     := $(call programs,tests/unit,tests,test_)

@@ -109,15 +109,24 @@ failed:
 }
 
 void
+cache_stop(struct cache *c)
+{
+	forget_stop(c->forget); /* asks the store */
+	if (c->store)
+		store_stop(c->store); /* asks what is forgotten */
+	atomic_store(&c->stopped, true);
+}
+
+void
 cache_close(struct cache **pc)
 {
 	struct cache *c = *pc;
 	*pc = NULL;
 	if (!c)
 		return;
+	cache_stop(c);
 	ram_destroy(&c->ram);
-	forget_stop(c->forget); /* asks the store */
-	store_close(&c->store); /* asks what is forgotten */
+	store_close(&c->store);
 	forget_close(&c->forget);
 	files_close(c);
 	pthread_mutex_destroy(&c->files_lock);

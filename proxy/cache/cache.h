@@ -42,7 +42,11 @@ struct cache_options {
 /* Opens the directory (made if missing), takes its lock, restores the index. On failure -1 and a
  * plain sentence naming the place and a way out in err. */
 int cache_open(struct cache **out, const struct cache_options *o, char *err, size_t err_bytes);
-/* Writes what is pending, seals, saves the index, gives the lock back. */
+/* Writes what is pending and ends the I/O threads: what was asked of them has come home as letters
+ * by then, which are still to be opened. Objects may be read from memory and given back from then
+ * on; nothing else. */
+void cache_stop(struct cache *c);
+/* Stops it, if that was not done; gives the lock back. All objects have been given back. */
 void cache_close(struct cache **c);
 
 /* 192+ bytes of secret kept beside the objects (file "seed" in dir, made at first open, mode 0600;
@@ -81,9 +85,19 @@ enum found {
 	FOUND_LATER   /* the record is being read; l->done will be called on l->home's thread */
 };
 
+/* Which byte of the body will be asked for first. Of a body in several pieces that piece is read
+ * and checked before it counts as found: a damaged one is a miss, as long as that is a way out. */
+enum lookup_first {
+	LOOKUP_FROM, /* the one at first_at: 0 unless set */
+	LOOKUP_LAST, /* the first of the last first_at bytes */
+	LOOKUP_HEAD  /* none */
+};
+
 struct cache_lookup {
 	struct letter letter; /* private; must be first */
 	struct mailbox *home; /* set by the caller */
+	enum lookup_first first;
+	uint64_t first_at;
 	void (*done)(struct cache_lookup *l,
 		     struct object *o); /* o NULL: not found; else a reference */
 	/* private: */
@@ -137,6 +151,8 @@ struct write_options {
 };
 /* Never NULL; what cannot be kept turns the write into one that commits to nothing. */
 struct object_write *cache_write_begin(struct cache *c, const struct write_options *o);
+/* Will it be kept, as far as can be said now? Of a dead write nothing is kept any more. */
+bool cache_write_is_alive(const struct object_write *w);
 /* The next bytes [at, at + n) of b; the block is referenced, not copied, as long as needed. */
 void cache_write_body(struct object_write *w, struct block *b, uint32_t at, uint32_t n);
 /* The body is whole: makes the object visible to every lookup before it returns. admit: write it to

@@ -17,8 +17,9 @@ struct cache {
 	char *dir; /* owned; NULL: RAM only */
 	int dir_fd, lock_fd;
 	struct filter_seed seed;
-	bool fresh;	 /* the seed is new: what lies in dir cannot be found again */
-	bool must_empty; /* that, or nobody knows what was purged */
+	bool fresh;	      /* the seed is new: what lies in dir cannot be found again */
+	_Atomic bool stopped; /* no I/O thread any more */
+	bool must_empty;      /* that, or nobody knows what was purged */
 	struct forget *forget;
 	struct store *store; /* NULL: RAM only */
 	struct ram *ram;
@@ -40,7 +41,8 @@ void files_close(struct cache *c);
 static inline bool
 cache_disk_is_open(const struct cache *c)
 {
-	return c->store && forget_is_sound(c->forget);
+	return c->store && forget_is_sound(c->forget) &&
+	       !atomic_load_explicit(&c->stopped, memory_order_relaxed);
 }
 
 /* cache.c: was o forgotten? If not, it is marked as clean as of now. */

@@ -232,7 +232,6 @@ void
 diskio_stop(struct diskio **pd)
 {
 	struct diskio *d = *pd;
-	*pd = NULL;
 	if (!d)
 		return;
 	/* Readers may still post writes (what they carry over), so they go first. */
@@ -245,6 +244,7 @@ diskio_stop(struct diskio **pd)
 	queue_fini(&d->queues[DISKIO_WRITES]);
 	free(d->threads);
 	free(d);
+	*pd = NULL; /* only now: what still ran may have posted */
 }
 
 void

@@ -265,6 +265,21 @@ index_hit(struct index *ix, uint64_t hash_hi, struct locator *out, unsigned *hit
 	return found;
 }
 
+unsigned
+index_hits(struct index *ix, uint64_t hash_hi, struct locator *out)
+{
+	struct shard *s = shard_of(ix, hash_hi);
+	unsigned hits = 0;
+	pthread_mutex_lock(&s->lock);
+	const struct slot *found = find(s, tag_of(hash_hi));
+	if (found) {
+		*out = locator_in(found);
+		hits = hits_in(found);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return hits;
+}
+
 bool
 index_put(struct index *ix, uint64_t hash_hi, const struct locator *at)
 {

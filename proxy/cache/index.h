@@ -29,6 +29,8 @@ void index_destroy(struct index **ix);
 bool index_find(struct index *ix, uint64_t hash_hi, struct locator *out);
 /* As index_find, and counts a hit; *hits is the count before (at most INDEX_MAX_HITS). */
 bool index_hit(struct index *ix, uint64_t hash_hi, struct locator *out, unsigned *hits);
+/* How often it was hit, without counting; 0 when it is not there. */
+unsigned index_hits(struct index *ix, uint64_t hash_hi, struct locator *out);
 /* Enters at, without hits, over what was there; true if something was. */
 bool index_put(struct index *ix, uint64_t hash_hi, const struct locator *at);
 bool index_remove(struct index *ix, uint64_t hash_hi);

@@ -11,7 +11,7 @@ static const uint64_t MIN_SEGMENT = 512 << 10;
 
 enum {
 	CARRY_SHARE = 4, /* at most a quarter of a victim moves on */
-	LEASED_SHARE = 4,
+	LEASED_SHARE = 2,
 	SMALL_FILES = 64 << 10 /* seed, format, lock, the directory itself */
 };
 
@@ -130,27 +130,47 @@ ledger_add(struct ledger *l, uint32_t slot)
 int64_t
 ledger_victim(const struct ledger *l)
 {
-	int64_t oldest = -1, unleased = -1;
-	uint32_t leased = 0;
+	int64_t oldest = -1;
 	for (uint32_t i = 0; i < l->slots_n; i++) {
 		const struct ledger_slot *s = &l->slots[i];
-		if (s->state != SEGMENT_SEALED)
-			continue;
-		leased += s->leases > 0;
-		if (oldest < 0 || s->generation < l->slots[oldest].generation)
+		if (s->state == SEGMENT_SEALED && s->leases == 0 &&
+		    (oldest < 0 || s->generation < l->slots[oldest].generation))
 			oldest = i;
-		if (s->leases == 0 &&
-		    (unleased < 0 || s->generation < l->slots[unleased].generation))
-			unleased = i;
 	}
-	return unleased < 0 || leased * LEASED_SHARE >= l->exist ? oldest : unleased;
+	return oldest;
+}
+
+bool
+ledger_lease(struct ledger *l, uint32_t slot)
+{
+	struct ledger_slot *s = &l->slots[slot];
+	if (s->state < SEGMENT_OPEN)
+		return false;
+	if (s->leases == 0 && (l->leased + 1) * LEASED_SHARE > l->exist)
+		return false;
+	l->leased += s->leases++ == 0;
+	return true;
+}
+
+void
+ledger_unlease(struct ledger *l, uint32_t slot)
+{
+	assert(l->slots[slot].leases > 0);
+	l->leased -= --l->slots[slot].leases == 0;
 }
 
 void
 ledger_retire(struct ledger *l, uint32_t slot)
 {
-	assert(l->slots[slot].state == SEGMENT_SEALED);
+	assert(l->slots[slot].state == SEGMENT_SEALED && l->slots[slot].leases == 0);
 	l->slots[slot].state = SEGMENT_GOING;
+}
+
+void
+ledger_return(struct ledger *l, uint32_t slot)
+{
+	assert(l->slots[slot].state == SEGMENT_GOING);
+	l->slots[slot].state = SEGMENT_SEALED;
 }
 
 void
@@ -158,6 +178,7 @@ ledger_free(struct ledger *l, uint32_t slot)
 {
 	struct ledger_slot *s = &l->slots[slot];
 	assert(s->state == SEGMENT_SEALED || s->state == SEGMENT_GOING);
+	assert(s->leases == 0);
 	l->used -= s->used;
 	*s = (struct ledger_slot){.state = SEGMENT_FREE};
 	l->free++;
@@ -204,7 +225,7 @@ ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, uint64_t c
 void
 ledger_check(const struct ledger *l)
 {
-	uint32_t exist = 0, free_n = 0, open = 0;
+	uint32_t exist = 0, free_n = 0, open = 0, leased = 0;
 	uint64_t used = 0;
 	for (uint32_t i = 0; i < l->slots_n; i++) {
 		const struct ledger_slot *s = &l->slots[i];
@@ -215,6 +236,8 @@ ledger_check(const struct ledger *l)
 		assert(s->used <= l->segment_bytes);
 		assert(s->state >= SEGMENT_OPEN || s->used == 0);
 		used += s->used;
+		leased += s->leases > 0;
 	}
+	assert(leased == l->leased);
 	assert(exist == l->exist && free_n == l->free && used == l->used && open <= 1);
 }

@@ -26,7 +26,7 @@ enum ledger_state {
 struct ledger_slot {
 	enum ledger_state state;
 	uint32_t generation; /* while open or sealed */
-	uint32_t leases;     /* readers that would rather keep it */
+	uint32_t leases;     /* readers that need it to stay */
 	uint64_t used;	     /* bytes from its start */
 };
 
@@ -35,6 +35,7 @@ struct ledger {
 	uint32_t slots_n;
 	uint32_t limit; /* segments that may exist (not absent) at once */
 	uint32_t exist, free;
+	uint32_t leased;     /* with leases */
 	int64_t open;	     /* slot, or -1 */
 	uint32_t generation; /* the last one given out; 0: none */
 	uint64_t segment_bytes, used;
@@ -67,10 +68,15 @@ bool ledger_wants_free(const struct ledger *l);
 /* A slot that may be made free because the limit allows one more segment, or -1. */
 int64_t ledger_absent(const struct ledger *l);
 void ledger_add(struct ledger *l, uint32_t slot); /* absent -> free */
-/* The segment that goes next: the oldest sealed one without leases, but while a quarter of all or
- * more are held by leases the oldest, leases or not. -1: none. */
+/* A reader asks that the segment stay. False: it holds nothing, or half of all are held like that
+ * already. What was granted holds: no segment with a lease is a victim, and one that is going and
+ * got a lease meanwhile goes back. */
+bool ledger_lease(struct ledger *l, uint32_t slot);
+void ledger_unlease(struct ledger *l, uint32_t slot);
+/* The segment that goes next: the oldest sealed one without leases. -1: none. */
 int64_t ledger_victim(const struct ledger *l);
 void ledger_retire(struct ledger *l, uint32_t slot);
+void ledger_return(struct ledger *l, uint32_t slot); /* it is not emptied after all */
 void ledger_free(struct ledger *l, uint32_t slot);
 /* A segment found on disk. */
 void ledger_restore(struct ledger *l, uint32_t slot, enum ledger_state state, uint32_t generation,

@@ -158,6 +158,17 @@ stored_lease(struct stored *o)
 }
 
 void
+stored_drop_blocks(struct stored *o)
+{
+	for (uint32_t i = 0; i < o->blocks_n; i++)
+		block_unref(&o->blocks[i]);
+	if (o->blocks != &o->one)
+		free(o->blocks);
+	o->blocks = NULL;
+	o->blocks_n = 0;
+}
+
+void
 stored_unref(struct stored **po)
 {
 	struct stored *o = *po;
@@ -169,10 +180,8 @@ stored_unref(struct stored **po)
 	if (o->leased)
 		each_segment(o, p, p->fragments_n, unlease, &done);
 	free_placements(p);
-	for (uint32_t i = 0; i < o->blocks_n; i++)
-		block_unref(&o->blocks[i]);
-	if (o->blocks != &o->one)
-		free(o->blocks);
+	stored_drop_blocks(o);
+	block_unref(&o->ahead);
 	block_unref(&o->text);
 	free(o);
 }

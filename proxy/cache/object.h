@@ -29,6 +29,9 @@ struct stored {
 	struct block *one;     /* room for a list of one */
 	uint32_t blocks_n, block_bytes;
 	bool leased;
+	/* From a lookup on disk, for the one reader that looked it up: a fragment read already. */
+	uint32_t ahead_i;
+	struct block *ahead;
 
 	/* The RAM tier's, under the shard's lock. */
 	struct ram_node node;
@@ -56,6 +59,7 @@ void stored_unref(struct stored **o);
 /* Body blocks become references of to's as well. */
 void stored_share_body(struct stored *to, const struct stored *from);
 void stored_add_block(struct stored *o, struct block *b); /* takes the caller's reference */
+void stored_drop_blocks(struct stored *o);		  /* of one that nobody else knows */
 bool stored_has_body(const struct stored *o);		  /* in memory */
 /* The part of the body at an offset that lies in memory in one piece. */
 struct str stored_piece(const struct stored *o, uint64_t at);

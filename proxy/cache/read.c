@@ -53,18 +53,50 @@ struct wanted {
 	struct str key;
 	struct locator at;
 	unsigned hits;
+	enum lookup_first first;
+	uint64_t first_at;
 };
 
-/* A body that a refreshed head points to is fetched too when it is one piece; one in several is
- * leased and read piece by piece. */
+/* Which fragment holds the first byte that is wanted; fragments_n: none is. */
+static uint32_t
+first_fragment(const struct wanted *w, const struct placement *p, uint64_t body_bytes)
+{
+	uint64_t at = w->first_at;
+	if (w->first == LOOKUP_HEAD)
+		return p->fragments_n;
+	if (w->first == LOOKUP_LAST)
+		at = at < body_bytes ? body_bytes - at : 0;
+	uint64_t i = at / p->fragments[0].at.bytes;
+	return i < p->fragments_n ? (uint32_t)i : p->fragments_n;
+}
+
+/* The segments of a body in several pieces must stay; its first piece is read and checked now,
+ * while a miss is still a way out. */
 static enum outcome
-attach_body(struct store *st, read_fn *read, struct stored *o)
+begin_body(struct store *st, read_fn *read, const struct wanted *w, struct stored *o)
+{
+	const struct placement *p = atomic_load(&o->placement);
+	if (!stored_lease(o)) {
+		for (uint32_t i = 0; i < p->fragments_n; i++)
+			if (!store_is_current(st, &p->fragments[i].at))
+				return OUTCOME_FORGOTTEN; /* nobody will ever read it whole */
+		return OUTCOME_MISS;
+	}
+	o->ahead_i = first_fragment(w, p, o->pub.body_bytes);
+	return o->ahead_i == p->fragments_n
+		       ? OUTCOME_DONE
+		       : read_fragment(st, read, &p->fragments[o->ahead_i], &o->ahead);
+}
+
+/* A body that a refreshed head points to is fetched too when it is one piece. */
+static enum outcome
+attach_body(struct store *st, read_fn *read, const struct wanted *w, struct stored *o)
 {
 	const struct placement *p = atomic_load(&o->placement);
 	if (o->whole || p->fragments_n == 0)
 		return OUTCOME_DONE;
 	if (p->fragments_n > 1)
-		return stored_lease(o) ? OUTCOME_DONE : OUTCOME_MISS;
+		return begin_body(st, read, w, o);
 	struct block *b;
 	enum outcome r = read_fragment(st, read, &p->fragments[0], &b);
 	if (r == OUTCOME_DONE) {
@@ -90,7 +122,7 @@ build(struct cache *c, read_fn *read, const struct wanted *w, struct block *text
 		stored_unref(&o);
 		return OUTCOME_FORGOTTEN;
 	}
-	enum outcome body = attach_body(c->store, read, o);
+	enum outcome body = attach_body(c->store, read, w, o);
 	if (body == OUTCOME_DONE)
 		*out = o;
 	else
@@ -170,7 +202,7 @@ enum found
 read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
 	    struct object **out)
 {
-	struct wanted w = {.hash = hash, .key = key};
+	struct wanted w = {.hash = hash, .key = key, .first = l->first, .first_at = l->first_at};
 	if (!store_find(c->store, hash, &w.at, &w.hits))
 		return FOUND_NOT;
 	struct stored *o = NULL;
@@ -208,11 +240,15 @@ hand_out(struct body_read *r, const char *p, uint64_t n, uint64_t max)
 	return BODY_READY;
 }
 
+/* The body cannot be read any more: nobody else is to find that out. */
 static enum body_step
-bad(struct cache *c, struct body_read *r, enum outcome why)
+bad(struct cache *c, struct body_read *r, struct stored *o, enum outcome why)
 {
+	const struct placement *p = atomic_load(&o->placement);
 	if (why == OUTCOME_DAMAGED)
 		atomic_fetch_add(&c->damaged, 1);
+	store_forget(c->store, o->pub.hash, &p->at);
+	ram_remove_object(c->ram, o);
 	r->bad = true;
 	return BODY_BAD;
 }
@@ -226,7 +262,7 @@ on_body_home(struct letter *letter)
 	if (j->outcome == OUTCOME_DONE)
 		r->block = j->block;
 	else
-		bad(j->cache, r, j->outcome);
+		bad(j->cache, r, j->o, j->outcome);
 	stored_unref(&j->o);
 	free(j);
 	r->done(r);
@@ -268,11 +304,16 @@ object_read(struct cache *c, struct object *object, struct body_read *r, uint64_
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	block_unref(&r->block);
 	r->at = i * each;
+	if (o->ahead && o->ahead_i == i) { /* read by the lookup, for this reader */
+		r->block = o->ahead;
+		o->ahead = NULL;
+		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
+	}
 	enum outcome got = read_fragment(c->store, store_read_now, &p->fragments[i], &r->block);
 	if (got == OUTCOME_DONE)
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	if (got != OUTCOME_LATER)
-		return bad(c, r, got);
+		return bad(c, r, o, got);
 	post_body_read(c, o, r, &p->fragments[i]);
 	return BODY_LATER;
 }

@@ -187,6 +187,9 @@ look_at(void *ctx, uint32_t slot)
 		return;
 	struct batch_header h;
 	bool right = read_header(r->st, fd, 0, &h) && is_batch_at(r->st, &h, slot, 0);
+	if (!right) /* its first batch could not be written: its footer knows the others */
+		right = read_header(r->st, fd, r->st->o.segment_bytes - SEGMENT_HEADER_BYTES, &h) &&
+			h.is_footer && h.segment == slot;
 	r->found = mem_realloc(r->found, (r->n + 1) * sizeof *r->found);
 	r->found[r->n++] = (struct found){slot, right ? h.generation : 0, fd};
 }
@@ -267,6 +270,26 @@ restore_from_footer(struct restoring *r, const struct found *f, uint64_t *used)
 	return true;
 }
 
+char *
+store_read_table(const struct store *st, uint32_t segment, uint32_t generation, uint32_t *entries)
+{
+	struct batch_header h;
+	int fd = atomic_load(&st->fds[segment]);
+	uint64_t end = st->o.segment_bytes;
+	if (!read_header(st, fd, end - SEGMENT_HEADER_BYTES, &h) || !h.is_footer ||
+	    h.segment != segment || h.generation != generation || h.bytes > end)
+		return NULL;
+	size_t n = (size_t)h.entries * SEGMENT_ENTRY_BYTES;
+	char *table = mem_alloc(n + 1);
+	if (diskio_read_all(st->o.ops, fd, table, n, end - h.bytes + h.table_at) == 0 &&
+	    segment_checksum(table, n) == h.table_checksum) {
+		*entries = h.entries;
+		return table;
+	}
+	free(table);
+	return NULL;
+}
+
 /* Keeps the table and the link when the segment may go on being written. */
 static uint64_t
 restore_by_walking(struct restoring *r, const struct found *f, bool is_last)
@@ -312,6 +335,7 @@ restore_segment(struct restoring *r, const struct found *f, bool is_last)
 	ledger_restore(&st->ledger, f->slot, state, f->generation, used);
 	atomic_store(&st->fds[f->slot], f->fd);
 	store_set_life(st, f->slot, f->generation);
+	st->holds[f->slot] = f->generation;
 	atomic_store(&st->written[f->slot], st->o.segment_bytes);
 	if (state == SEGMENT_OPEN)
 		atomic_store(&st->written[f->slot], used);
@@ -327,6 +351,7 @@ make_slots(struct store *st, const struct restoring *r)
 	ledger_init(&st->ledger, limit, slots_n, st->o.segment_bytes);
 	st->lives = mem_zalloc(slots_n * sizeof *st->lives);
 	st->codes = mem_zalloc(slots_n);
+	st->holds = mem_zalloc(slots_n * sizeof *st->holds);
 	st->clean_as_of = mem_zalloc(slots_n * sizeof *st->clean_as_of);
 	st->written = mem_zalloc(slots_n * sizeof *st->written);
 	st->fds = mem_zalloc(slots_n * sizeof *st->fds);

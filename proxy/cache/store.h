@@ -32,7 +32,10 @@ struct store_options {
 	void *forget_ctx;
 };
 int store_open(struct store **out, const struct store_options *o, char *err, size_t err_bytes);
-/* Writes what is pending. Nobody else may be in any call. */
+/* Writes what is pending and ends the threads; from then on there are facts and leases, and nothing
+ * else. */
+void store_stop(struct store *st);
+/* Stops it, if that was not done. Nobody else may be in any call. */
 void store_close(struct store **st);
 
 /* Bytes of one fragment of a large body; smaller bodies are kept inside their record. */
@@ -72,7 +75,8 @@ enum store_read store_read_now(struct store *st, const struct locator *at, struc
 enum store_read store_read(struct store *st, const struct locator *at, struct block **out);
 void store_post(struct store *st, struct diskio_job *j); /* to a reading I/O thread */
 
-/* Asks that a segment be kept while somebody reads from it. False: gone already. */
+/* A segment stays while somebody reads from it. False: gone or going (store_is_current says which),
+ * or too many are held already. */
 bool store_lease(struct store *st, const struct locator *at);
 void store_unlease(struct store *st, const struct locator *at);
 

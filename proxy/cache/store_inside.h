@@ -1,4 +1,6 @@
-/* store_inside.h - what store.c (running) and restore.c (starting) both know. */
+/* store_inside.h - what the files of the store share: store.c (life), store_append.c, store_room.c,
+ * store_find.c, restore.c (starting). All but the first two under the lock, unless they say
+ * otherwise. */
 #ifndef CACHE_STORE_INSIDE_H
 #define CACHE_STORE_INSIDE_H
 
@@ -9,6 +11,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+
+enum { LOST_MOST = 32 };
 
 /* Gathered in memory, then written by one pwrite. Bytes below used never change. */
 struct batch {
@@ -49,6 +53,11 @@ struct store {
 	uint64_t *clean_as_of; /* per slot: the least of its records' */
 	uint8_t *codes;	       /* per slot: how often it was opened, for the index */
 	uint64_t opened_s;     /* when the open segment was */
+	uint32_t *holds;       /* per slot: the generation of the last batch that was written */
+	struct locator lost[LOST_MOST]; /* the last batches that could not be written */
+	unsigned lost_n;
+	bool is_carrying;      /* of the thread that makes room: large bodies are being written */
+	uint64_t large_credit; /* bytes of large bodies that may be carried (store_room.c) */
 	int64_t retry_ms;      /* no appends before, while failing */
 	int64_t grow_ms;       /* no new files before, while the disk is too full */
 	bool is_cramped;       /* said once */
@@ -83,6 +92,41 @@ store_set_life(struct store *st, uint32_t slot, uint32_t generation)
 	uint64_t life = generation ? (uint64_t)st->codes[slot] << 32 | generation : 0;
 	atomic_store_explicit(&st->lives[slot], life, memory_order_release);
 }
+
+/* store.c: a call to the disk failed; one worked. */
+void store_fail(struct store *st, const char *what, int error);
+void store_works_again(struct store *st);
+
+/* store_append.c: r enters log and index; false when refused. */
+bool store_append(struct store *st, struct record *r);
+/* Would the open batch (or a new one) of the open segment take so many bytes more? */
+bool store_fits(const struct store *st, uint64_t bytes);
+/* The open batch goes to the writer. */
+void store_close_batch(struct store *st);
+void store_batch_free(struct batch *b);
+
+/* store_room.c: the open segment is full; the next one is opened. */
+void store_seal(struct store *st);
+bool store_open_segment(struct store *st);
+void store_ask_for_room(struct store *st);
+/* Without the lock: a file for a slot; one free segment more; all that are wanted (a job). */
+bool store_add_segment(struct store *st, uint32_t slot);
+bool store_free_one(struct store *st);
+void store_prepare(struct diskio_job *j);
+
+/* store_carry.c: what large bodies may be carried, and (under the lock) more of it. */
+uint64_t store_carry_most(const struct store *st);
+void store_carry_earn(struct store *st);
+/* Without the lock: writes the body of the record at a place again, if the record or a piece of it
+ * lies in the segment that goes. */
+bool store_carry(struct store *st, const struct locator *at, uint32_t segment, uint32_t generation);
+
+/* restore.c: the table of a sealed segment, as its footer says; the caller frees. NULL: damaged. */
+char *
+store_read_table(const struct store *st, uint32_t segment, uint32_t generation, uint32_t *entries);
+
+/* store_find.c: a place as the index knows it becomes a whole locator; false: it is gone. */
+bool store_complete(const struct store *st, struct locator *at);
 
 /* Finds segment files, restores index and ledger; err as store_open. Opens the files it finds. */
 int store_restore(struct store *st, char *err, size_t err_bytes);

@@ -9,18 +9,23 @@
 #include <stdlib.h>
 
 enum {
-	FIRST_BLOCK = 8 << 10,	       /* of a body of unknown length */
-	MAX_BUILDING_BYTES = 64 << 20, /* of all writes under way; beyond, new bytes are not kept */
+	FIRST_BLOCK = 8 << 10, /* of a body of unknown length */
+	SMALL_BODY = 64 << 10,
+	/* Of all writes under way; beyond, new bytes are not kept. The last quarter is for small
+	 * bodies: large ones never stop them from being stored. */
+	MAX_BUILDING_BYTES = 64 << 20,
+	MAX_LARGE_BYTES = 48 << 20,
 };
 
 struct object_write {
 	struct cache *cache;
 	struct stored *o;
 	struct block *tail; /* being filled; not yet the object's */
-	uint64_t announced, got, building, begun;
-	bool disk; /* goes to disk as it comes */
-	bool keep; /* stays in memory whole */
-	bool dead; /* kept nowhere */
+	uint64_t announced, got, begun;
+	uint64_t reserved, building; /* of the budget; of that, in use */
+	bool disk;		     /* goes to disk as it comes */
+	bool keep;		     /* stays in memory whole */
+	bool dead;		     /* kept nowhere */
 	struct fragment *fragments;
 	uint32_t fragments_n;
 };
@@ -126,35 +131,60 @@ cache_admit(struct cache *c, struct object *object)
 
 /* ---- a write under way --------------------------------------------------------------------- */
 
-static void
-give_back(struct object_write *w, uint64_t bytes)
+/* Bytes are reserved before they are used: at the beginning, as far as their number is known, so
+ * that a write that begins well does not die of this later. */
+static bool
+reserve(struct object_write *w, uint64_t bytes)
 {
-	w->building -= bytes;
-	atomic_fetch_sub_explicit(&w->cache->building_bytes, bytes, memory_order_relaxed);
+	_Atomic uint64_t *all = &w->cache->building_bytes;
+	bool small = w->announced <= SMALL_BODY || w->got + bytes <= SMALL_BODY;
+	uint64_t most = small ? MAX_BUILDING_BYTES : MAX_LARGE_BYTES;
+	if (atomic_fetch_add_explicit(all, bytes, memory_order_relaxed) + bytes > most) {
+		atomic_fetch_sub_explicit(all, bytes, memory_order_relaxed);
+		atomic_fetch_add(&w->cache->refused, 1);
+		return false;
+	}
+	w->reserved += bytes;
+	return true;
 }
 
 static bool
-charge(struct object_write *w, uint64_t bytes)
+use(struct object_write *w, uint64_t bytes)
 {
-	w->building += bytes;
-	return atomic_fetch_add_explicit(&w->cache->building_bytes, bytes, memory_order_relaxed) +
-		       bytes <=
-	       MAX_BUILDING_BYTES;
+	uint64_t more = w->building + bytes;
+	if (more > w->reserved && !reserve(w, more - w->reserved))
+		return false;
+	w->building = more;
+	return true;
 }
 
 static void
 drop_tail(struct object_write *w)
 {
 	if (w->tail)
-		give_back(w, w->tail->cap);
+		w->building -= w->tail->cap;
 	block_unref(&w->tail);
 }
 
+/* Nothing of it is kept: what it held and had reserved is for others. */
 static void
 die(struct object_write *w)
 {
 	w->dead = true;
 	drop_tail(w);
+	stored_drop_blocks(w->o);
+	atomic_fetch_sub_explicit(&w->cache->building_bytes, w->reserved, memory_order_relaxed);
+	w->building = w->reserved = 0;
+}
+
+/* What a write whose length is known holds at most: its body, or one block of it. */
+static bool
+reserve_known(struct object_write *w)
+{
+	uint64_t most = w->keep ? w->announced : w->cache->block_bytes;
+	if (w->announced == UINT64_MAX || w->announced == 0)
+		return true;
+	return reserve(w, w->announced < most ? w->announced : most);
 }
 
 static bool
@@ -177,6 +207,8 @@ cache_write_begin(struct cache *c, const struct write_options *o)
 		o->disk && cache_disk_is_open(c) && (!known || o->body_bytes <= c->max_body_bytes);
 	w->keep = !w->disk && ram_takes_body(w, known ? o->body_bytes : 0);
 	w->dead = !w->disk && !w->keep;
+	if (!w->dead && !reserve_known(w))
+		die(w);
 	return w;
 }
 
@@ -184,9 +216,7 @@ static void
 grow_tail(struct object_write *w, uint64_t cap)
 {
 	struct block *b = w->tail;
-	uint64_t more = cap - (b ? b->cap : 0);
-	if (!charge(w, more)) {
-		atomic_fetch_add(&w->cache->refused, 1);
+	if (!use(w, cap - (b ? b->cap : 0))) {
 		die(w);
 		return;
 	}
@@ -234,9 +264,19 @@ room_in_tail(struct object_write *w)
 	if (w->dead || (w->tail && w->tail->n < w->tail->cap))
 		return;
 	uint64_t cap = w->tail ? 2 * (uint64_t)w->tail->cap : FIRST_BLOCK;
-	if (w->announced != UINT64_MAX && w->announced > w->got)
-		cap = w->announced - w->got;
+	if (w->announced != UINT64_MAX && w->announced > w->got) {
+		/* Memory as the body comes, in a few steps: one that is slow holds little. */
+		uint64_t left = w->announced - w->got + (w->tail ? w->tail->n : 0);
+		cap = cap < SMALL_BODY ? SMALL_BODY : cap;
+		cap = left < cap ? left : cap;
+	}
 	grow_tail(w, cap < full ? cap : full);
+}
+
+bool
+cache_write_is_alive(const struct object_write *w)
+{
+	return !w->dead;
 }
 
 void
@@ -264,7 +304,7 @@ free_write(struct object_write **pw)
 	struct object_write *w = *pw;
 	*pw = NULL;
 	drop_tail(w);
-	give_back(w, w->building);
+	atomic_fetch_sub_explicit(&w->cache->building_bytes, w->reserved, memory_order_relaxed);
 	stored_unref(&w->o);
 	free(w->fragments);
 	free(w);
@@ -357,10 +397,12 @@ cache_write_commit(struct object_write **pw, bool admit)
 		o->pub.place = OBJECT_ON_DISK;
 		if (!on_disk)
 			goto out;
-		stored_lease(o); /* without it, who reads this very object may come too late */
 	}
-	if (publish(w, on_disk) && cache_is_still_clean(w->cache, o))
-		out = object_ref(&o->pub);
+	if (!publish(w, on_disk) || !cache_is_still_clean(w->cache, o))
+		goto out;
+	if (!stored_has_body(o))
+		stored_lease(o); /* without it, who reads this very object may be cut by eviction */
+	out = object_ref(&o->pub);
 out:
 	free_write(pw);
 	return out;

@@ -110,8 +110,9 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 }
 
 /* The ghost takes at most an eighth of what the RAM tier does, and is exact up to so many objects.
- * More would make it dearer than a hundredth of a request: an event costs 70 ns while its tables fit
- * in the processor's caches, 440 ns with 200,000 objects; sampled, only some requests are events. */
+ * More would make it dearer than a hundredth of a request: an event costs 70 ns while its tables
+ * fit in the processor's caches, 440 ns with 200,000 objects; sampled, only some requests are
+ * events. */
 static uint32_t
 ghost_entries(const struct config *c)
 {
@@ -375,11 +376,13 @@ server_destroy(struct server **sp)
 	admin_stop(&s->admin); /* it asks and purges to the end */
 	if (sh->seen)
 		save_snapshots(s);
-	/* The I/O threads end first: after that no letter can come any more. */
+	/* The I/O threads end first: after that no letter can come any more. The last letters bring
+	 * objects, so the cache itself goes last. */
 	if (sh->cache)
-		cache_close(&sh->cache);
+		cache_stop(sh->cache);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
+	cache_close(&sh->cache);
 	free(s->workers);
 	clients_destroy(&s->clients);
 	upstream_destroy(&s->upstream);

@@ -1,8 +1,9 @@
 /* complete.c - a stored part becomes the whole: what is missing is fetched, before it and behind
  * it, and the part's own bytes take their place in between.
  */
-#include "proxy/serve/fill_inside.h"
+#include "proxy/serve/complete.h"
 
+#include "proxy/serve/keep.h"
 #include "proxy/http/head.h"
 #include "proxy/serve/part.h"
 

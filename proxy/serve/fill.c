@@ -10,7 +10,10 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/serve/bill.h"
+#include "proxy/serve/complete.h"
 #include "proxy/serve/herd.h"
+#include "proxy/serve/keep.h"
+#include "proxy/serve/learn.h"
 #include "proxy/serve/part.h"
 #include "proxy/http/h1_parse.h"
 
@@ -18,7 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FINISH_BYTES = 1 << 20 };
+enum { FINISH_BYTES = 1 << 20, FINISH_SHARE = 8 };
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
@@ -40,7 +43,6 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
 	f->begun = cache_now(s->shelves->cache);
 	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
-	buf_add_str(&f->variants.nonce, buf_str(&t->variants.nonce));
 	stream_peer(t->stream, f->client_ip);
 	f->outgoing = t->outgoing;
 	f->outgoing.rq = &f->rq;
@@ -54,8 +56,9 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	return f;
 }
 
-void
-fill_drop_feeder(struct fill *f)
+/* No more of the request's body from that client. */
+static void
+drop_feeder(struct fill *f)
 {
 	if (f->feeder)
 		f->feeder->fill = NULL;
@@ -68,7 +71,7 @@ fill_free(struct fill *f)
 	*f->prev = f->next;
 	if (f->next)
 		f->next->prev = f->prev;
-	fill_drop_feeder(f);
+	drop_feeder(f);
 	alarm_cancel(&f->serve->alarms, &f->ask_again);
 	keep_no_write(f);
 	keep_end_turn(f);
@@ -160,30 +163,46 @@ blame_of(const struct fill *f)
 }
 
 /* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
-void
-fill_abandon(struct fill *f, int status, const char *word)
+static void
+abandon(struct fill *f, int status, const char *word)
 {
 	if (f->fetch)
 		fetch_cancel(&f->fetch);
 	/* The baseline writes what it begins, so it would have gone on. */
-	if (f->write && f->storable && f->expected != UINT64_MAX)
+	if (f->write && f->keeps == KEEPS_ANSWER && f->expected != UINT64_MAX)
 		bill_fetch(f, GHOST_FETCHED, f->expected, f->received);
-	if (!f->whole)
+	if (f->stage != FILL_WHOLE)
 		flight_fail(f->flight, status, word, blame_of(f));
 	fill_free(f);
 }
 
-/* Room in the window again, or nobody reads any more: is it worth going on? */
+/* Whoever asked for a part was never to take the whole; it is fetched because the disk wants it. */
+static bool
+is_for_disk(const struct fill *f)
+{
+	return f->write && f->sighting.writes && !f->as_it_came && policy_asks_for_less(&f->rq);
+}
+
+/* Little is missing of what will be stored. */
+static bool
+is_nearly_done(const struct fill *f)
+{
+	if (!f->write || f->expected == UINT64_MAX)
+		return false;
+	uint64_t missing = f->expected - f->received;
+	return missing <= FINISH_BYTES || missing <= f->expected / FINISH_SHARE;
+}
+
+/* Room in the window again, or nobody reads any more: is it worth going on? Not for what a client
+ * cut at once, or it could make us fetch and write a whole object for a few bytes. */
 static void
 on_leader_wake(void *ctx)
 {
 	struct fill *f = ctx;
-	bool nearly_done =
-		f->write && f->expected != UINT64_MAX && f->expected - f->received <= FINISH_BYTES;
-	bool worth = f->background || flight_is_wanted(f->flight) || f->whole || nearly_done ||
-		     (f->write && f->sighting.writes);
+	bool worth = f->background || flight_is_wanted(f->flight) || f->stage == FILL_WHOLE ||
+		     is_for_disk(f) || is_nearly_done(f);
 	if (flight_readers(f->flight) == 0 && !worth) {
-		fill_abandon(f, 0, "abandoned");
+		abandon(f, 0, "abandoned");
 		return;
 	}
 	if (f->fetch)
@@ -253,17 +272,65 @@ void
 fill_cancel_all(struct serve *s)
 {
 	while (s->fills)
-		fill_abandon(s->fills, 0, "shutting-down"); /* who still waits asks itself */
+		abandon(s->fills, 0, "shutting-down"); /* who still waits asks itself */
+}
+
+/* ---- the request's body -------------------------------------------------------------------- */
+
+void
+fill_body_ready(struct fill *f)
+{
+	if (f->fetch && f->feeder && f->feeder->body_wanted) {
+		f->feeder->body_wanted = false;
+		fetch_send_more(f->fetch);
+	}
+}
+
+void
+fill_body_gone(struct fill *f)
+{
+	struct txn *t = f->feeder;
+	drop_feeder(f);
+	if (t && (!t->body_over || t->gathered.n) && f->stage != FILL_WHOLE)
+		abandon(f, 502, "request-body-failed");
 }
 
 /* ---- what has come ------------------------------------------------------------------------- */
 
+/* What must be true of a trip. */
+static void
+check(const struct fill *f)
+{
+	assert(f->key.primary_bytes <= f->key.text.n);
+	assert(f->feeder == NULL || f->feeder->fill == f);
+	assert(!f->part_added || f->part);
+	assert(f->received <= f->expected || f->stage == FILL_ASKING);
+	assert(f->keeps != KEEPS_OLD || f->object);
+	assert(f->charged == 0 || f->write);
+}
+
+/* The only assignment to ->stage. */
+static void
+move(struct fill *f, enum fill_stage to)
+{
+	assert(to == f->stage + 1);
+	f->stage = to;
+	check(f);
+}
+
+static void
+publish(struct fill *f, struct flight_head *h)
+{
+	move(f, FILL_ARRIVING);
+	flight_publish(f->flight, h);
+}
+
 static void
 whole(struct fill *f)
 {
-	if (f->whole)
+	if (f->stage == FILL_WHOLE)
 		return;
-	f->whole = true;
+	move(f, FILL_WHOLE);
 	flight_end(f->flight, f->write ? keep_commit(f) : NULL);
 	flights_close(f->flight);
 }
@@ -273,7 +340,7 @@ static void
 came(struct fill *f)
 {
 	if (complete_add_part(f))
-		fill_abandon(f, 502, "part-lost");
+		abandon(f, 502, "part-lost");
 	else if (f->received == f->expected)
 		whole(f);
 }
@@ -292,6 +359,15 @@ on_interim(void *ctx, struct str head)
 	buf_fini(&whole);
 }
 
+/* A fetch behind a client's back whose answer turns out not to be kept: its body is not pulled. */
+static bool
+is_for_nobody(const struct fill *f)
+{
+	bool kept = f->write && f->sighting.verdict != ADMISSION_TOO_LARGE;
+	return f->background && !kept && f->expected > FINISH_BYTES &&
+	       flight_readers(f->flight) == 0;
+}
+
 static void
 on_head(void *ctx, struct str head)
 {
@@ -299,22 +375,27 @@ on_head(void *ctx, struct str head)
 	struct field fields[FIELDS_MAX], more[FIELDS_MAX];
 	char date[DATE_BYTES];
 	struct response rs = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	struct flight_head h;
 	struct response merged = {.fields = {.v = more, .cap = FIELDS_MAX}};
 	upstream_answered(f->serve->upstream, &f->origin, now_us() - f->asked_us);
 	if (!h1_parse_response(head, &rs)) {
 		log_warning("origin %s: an answer that cannot be read for %.*s",
 			    origin_url(origin_of(f)), STR_ARG(f->rq.target));
 		metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
-		fill_abandon(f, 502, "bad-response");
+		abandon(f, 502, "bad-response");
 		return;
 	}
 	if (f->object && rs.status == 304 && f->kind == FILL_VALIDATE) {
-		keep_validated(f, &rs);
+		learn_from_304(f, &rs, &h);
+		publish(f, &h);
+		move(f, FILL_WHOLE);
+		flights_close(f->flight);
+		flight_end(f->flight, NULL);
 		return;
 	}
-	if (f->published) {
+	if (f->stage == FILL_ARRIVING) {
 		if (!complete_goes_on_with(f, &rs))
-			fill_abandon(f, 502, "changed-between-parts");
+			abandon(f, 502, "changed-between-parts");
 		return;
 	}
 	enum completion c = f->part ? complete_with(f, &rs, date, &merged) : COMPLETE_NOT;
@@ -325,8 +406,14 @@ on_head(void *ctx, struct str head)
 	}
 	const struct response *answer = c == COMPLETE_IT ? &merged : &rs;
 	keep_invalidated(f, answer);
-	keep_answer(f, answer, c == COMPLETE_IT ? complete_bytes(f) : keep_length(answer));
-	came(f);
+	keep_answer(f, answer, c == COMPLETE_IT ? complete_bytes(f) : keep_length(answer), &h);
+	if (f->rq.method == METHOD_HEAD)
+		learn_from_head(f, answer);
+	publish(f, &h);
+	if (is_for_nobody(f))
+		abandon(f, 0, "not-kept");
+	else
+		came(f);
 }
 
 static void
@@ -367,8 +454,8 @@ static bool
 ask_next_origin(struct fill *f, const struct fetch_result *r)
 {
 	struct upstream *u = f->serve->upstream;
-	if (!upstream_failed(u, &f->origin, r, now_ms()) || f->published || r->body_taken ||
-	    !upstream_pick(u, &f->origin, now_ms()))
+	if (!upstream_failed(u, &f->origin, r, now_ms()) || f->stage != FILL_ASKING ||
+	    r->body_taken || !upstream_pick(u, &f->origin, now_ms()))
 		return false;
 	go(f);
 	return true;
@@ -387,17 +474,17 @@ on_done(void *ctx, const struct fetch_result *r)
 {
 	struct fill *f = ctx;
 	f->fetch = NULL;
-	if (r->end == FETCH_OK && !f->whole && complete_has_gap(f)) {
+	if (r->end == FETCH_OK && f->stage != FILL_WHOLE && complete_has_gap(f)) {
 		go(f);
 		return;
 	}
 	if (r->end == FETCH_OK) {
-		assert(f->published);
+		assert(f->stage != FILL_ASKING);
 		whole(f);
 		fill_free(f);
 		return;
 	}
-	if (f->whole) {
+	if (f->stage == FILL_WHOLE) {
 		fill_free(f);
 		return;
 	}

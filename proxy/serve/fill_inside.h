@@ -1,10 +1,22 @@
-/* fill_inside.h - what fill.c, upload.c and keep.c share: the trip itself. For nobody else.
+/* fill_inside.h - the trip itself, for fill, upload, keep, learn and complete; for nobody else.
  */
 #ifndef SERVE_FILL_INSIDE_H
 #define SERVE_FILL_INSIDE_H
 
-#include "proxy/http/date.h"
 #include "proxy/serve/fill.h"
+
+enum fill_stage {
+	FILL_ASKING,   /* no head yet */
+	FILL_ARRIVING, /* the head is published, the body comes */
+	FILL_WHOLE     /* all of it is here, and what is kept is kept */
+};
+
+enum fill_keeps {
+	KEEPS_NOTHING,
+	KEEPS_ANSWER,
+	KEEPS_PART, /* a 206, under a key of its own */
+	KEEPS_OLD   /* the answer is an error for which the stored object stands in */
+};
 
 struct fill {
 	struct serve *serve;
@@ -36,11 +48,10 @@ struct fill {
 	struct sighting sighting;    /* what the rule says; recorded once, when the head is here */
 	uint64_t charged;	     /* to the write budget, for the write under way */
 	bool reload;		     /* of a fresh object, because the client wants it so */
-	bool published, whole, storable;
-	bool keeps_part; /* the write is of a 206, under a key of its own */
+	enum fill_stage stage;
+	enum fill_keeps keeps;
 	bool part_added;
 	struct slice gap; /* asked for, with the part */
-	bool keeps_old;	  /* the answer is an error for which the stored object stands in */
 	struct object_write *write;
 	_Atomic uint64_t *turn; /* our slot of shelves.writing, or NULL */
 	uint64_t turn_since;
@@ -51,47 +62,7 @@ struct fill {
 	size_t taken; /* of the bytes on_body will bring again */
 };
 
-/* fill.c: ends everything early; readers see a failure with this status (0: ask again yourselves).
- */
-void fill_abandon(struct fill *f, int status, const char *word);
-/* fill.c: no more of the request's body from that client. */
-void fill_drop_feeder(struct fill *f);
-
 /* upload.c: a fetch's on_send, fed by f->feeder's stream. */
 ptrdiff_t upload_take(void *fill, char *p, size_t max);
-
-/* complete.c: whether what is missing of a part can be fetched. */
-bool complete_may(const struct object *part);
-uint64_t complete_bytes(const struct fill *f); /* of the whole that f->part is of */
-/* complete.c: the origin was asked for the rest of f->part, and this is its head. */
-enum completion {
-	COMPLETE_IT,	  /* *merged is the 200 of the whole */
-	COMPLETE_NOT,	  /* the whole, or an error: as if never asked for less */
-	COMPLETE_ASK_ANEW /* of no use: the whole is to be asked for */
-};
-enum completion complete_with(struct fill *f, const struct response *rs, char date[DATE_BYTES],
-			      struct response *merged);
-/* complete.c: the same once a head is published, for what lies behind the part. */
-bool complete_goes_on_with(const struct fill *f, const struct response *rs);
-/* complete.c: the part's bytes, when everything before them is here. -1: they are lost. */
-int complete_add_part(struct fill *f);
-/* complete.c: the part is in its place, and something behind it is still missing. */
-bool complete_has_gap(const struct fill *f);
-
-/* keep.c: judges the origin's answer, begins to store it if it may be, publishes its head. length:
- * of the body, UINT64_MAX when not known. */
-void keep_answer(struct fill *f, const struct response *rs, uint64_t length);
-/* keep.c: the same for a 304 to our question about f->object. */
-void keep_validated(struct fill *f, const struct response *rs);
-/* keep.c: another fill may write the same large body. */
-void keep_end_turn(struct fill *f);
-/* keep.c: nothing is stored of what came so far. */
-void keep_no_write(struct fill *f);
-/* keep.c: the body is whole. What it has become, a reference, or NULL. */
-struct object *keep_commit(struct fill *f);
-/* keep.c: forgets what an unsafe method changed (RFC 9111 4.4). */
-void keep_invalidated(struct fill *f, const struct response *rs);
-/* keep.c: what Content-Length says, UINT64_MAX when nothing usable. */
-uint64_t keep_length(const struct response *rs);
 
 #endif

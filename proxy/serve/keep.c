@@ -1,11 +1,10 @@
 /* keep.c - what stays of an origin's answer: is it storable, was its URL seen before, under which
  * key does it lie, what does it replace, and when does it count?
  */
-#include "proxy/serve/fill_inside.h"
+#include "proxy/serve/keep.h"
 
 #include "proxy/serve/bill.h"
 #include "proxy/serve/herd.h"
-#include "proxy/serve/news.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
@@ -134,8 +133,8 @@ keep_no_write(struct fill *f)
 
 /* What the variants of this URL differ on: what this answer names, and what others named before. An
  * answer that names less, or nothing, hides no variant that is there. */
-static bool
-names_of(const struct fill *f, const struct fields *fields, struct buf *out)
+bool
+keep_names(const struct fill *f, const struct fields *fields, struct buf *out)
 {
 	struct buf named = {0};
 	bool ok = vary_names(fields, &named) &&
@@ -145,36 +144,26 @@ names_of(const struct fill *f, const struct fields *fields, struct buf *out)
 }
 
 /* A marker under the primary key says on what its variants differ: the union of what the answers so
- * far named. The one that the request met stays while nothing new is named; else one that says more
- * takes its place, and with its nonce forgets the old variants. */
+ * far named. The one that the request met stays while nothing new is named. */
 static void
 keep_marker(struct fill *f, struct str names)
 {
-	static _Atomic uint64_t counter;
-	struct shelves *sh = f->serve->shelves;
 	if (str_eq(buf_str(&f->variants.names), names))
 		return;
-	uint64_t salt[2] = {atomic_fetch_add(&counter, 1), (uint64_t)now_us()};
-	struct key_hash h = key_hash_of(sh->seed, salt, sizeof salt);
-	struct buf head = {0};
-	variants_clear(&f->variants);
-	buf_add_str(&f->variants.names, names);
-	buf_printf(&f->variants.nonce, "%016llx", (unsigned long long)h.lo);
-	variants_write(&f->variants, &head);
+	variants_read(&f->variants, names);
 	struct write_options o = {
 		.hash = f->key.primary,
 		.key = key_primary(&f->key),
-		.head = buf_str(&head),
+		.head = names,
 		.terms = f->terms,
 		.begun = f->begun,
 		.kind = OBJECT_MARKER,
 		.body_bytes = 0,
 		.disk = f->sighting.writes,
 	};
-	struct object_write *w = cache_write_begin(sh->cache, &o);
+	struct object_write *w = cache_write_begin(f->serve->shelves->cache, &o);
 	struct object *marker = cache_write_commit(&w, false);
 	object_unref(&marker);
-	buf_fini(&head);
 }
 
 /* The key this answer is stored under. */
@@ -186,7 +175,7 @@ stored_key(struct fill *f, const struct flight_head *h, struct key *key)
 	if (h->vary.n == 0)
 		return;
 	keep_marker(f, buf_str(&h->vary));
-	key_to_variant(key, f->serve->shelves->seed, &f->variants, buf_str(&h->variant));
+	key_to_variant(key, f->serve->shelves->seed, buf_str(&h->variant));
 }
 
 static bool
@@ -261,8 +250,8 @@ begin_write(struct fill *f, const struct flight_head *h)
 
 /* The copy is to be validated before its next use. It is never removed for what one client was
  * answered. */
-static void
-outdate(struct fill *f, int64_t now)
+void
+keep_outdate(struct fill *f, int64_t now)
 {
 	struct terms terms = f->object->terms;
 	int64_t age = terms_age(&terms, now);
@@ -294,8 +283,8 @@ asked_by_key(const struct fill *f)
 	       str_eq(f->rq.path_query, cachekey_target(key_primary(&f->key)));
 }
 
-static enum storable
-judge_storable(struct fill *f, const struct response *rs, int64_t now)
+enum storable
+keep_judge(struct fill *f, const struct response *rs, int64_t now)
 {
 	struct storing_facts facts = {
 		.request = &f->rq,
@@ -322,8 +311,8 @@ wants_no_copy(const struct fill *f)
 	return cc.no_cache;
 }
 
-static struct news_facts
-news_of(const struct fill *f, int status, enum storable storable)
+struct news_facts
+keep_news(const struct fill *f, int status, enum storable storable)
 {
 	return (struct news_facts){
 		.method = f->rq.method,
@@ -337,15 +326,16 @@ news_of(const struct fill *f, int status, enum storable storable)
 
 /* Would another request be answered with this as it is? Else, where that is the answer's own word,
  * the next ones fetch in parallel for a while. */
-static void
-remember_sharing(struct fill *f, int status, enum storable storable)
+void
+keep_sharing(struct fill *f, int status, enum storable storable)
 {
 	struct passes *p = f->serve->shelves->passes;
 	static const struct request plain;
 	static const struct request_cc nothing;
 	int64_t now = now_s();
-	struct news_facts facts = news_of(f, status, storable);
-	if (f->storable && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
+	struct news_facts facts = keep_news(f, status, storable);
+	if (f->keeps == KEEPS_ANSWER &&
+	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
 		passes_forget(p, herd_pass_key(f->key.hash, &f->rq));
 		return;
 	}
@@ -359,7 +349,7 @@ static void
 count_part(struct fill *f, const struct response *rs)
 {
 	struct buf names = {0}, variant = {0};
-	if (names_of(f, &rs->fields, &names)) {
+	if (keep_names(f, &rs->fields, &names)) {
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&names), &variant);
 		judge(f, 200, buf_str(&variant));
 		f->sighting.writes = false; /* the part itself is kept in RAM */
@@ -395,7 +385,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		return false;
 	struct response whole = *rs;
 	whole.status = 200;
-	if (!storable_is_yes(judge_storable(f, &whole, now)))
+	if (!storable_is_yes(keep_judge(f, &whole, now)))
 		return false;
 	struct buf head = {0};
 	count_part(f, rs);
@@ -419,7 +409,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		.body_bytes = h->body_bytes,
 	};
 	f->write = cache_write_begin(sh->cache, &o);
-	f->keeps_part = true;
+	f->keeps = KEEPS_PART;
 	atomic_store_explicit(&sh->has_parts, true, memory_order_relaxed);
 	key_fini(&key);
 	buf_fini(&head);
@@ -436,145 +426,56 @@ replaces_part(const struct fill *f, int status)
 				 (!f->as_it_came && status != 206 && !policy_is_trouble(status)));
 }
 
-/* RFC 9111 4.3.5: what a HEAD brought is news of the stored GET. */
-static void
-learn_from_head(struct fill *f, const struct response *rs, int64_t now)
-{
-	struct field fields[FIELDS_MAX], more[FIELDS_MAX];
-	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
-	struct response updated = {.fields = {.v = more, .cap = FIELDS_MAX}};
-	char date[DATE_BYTES];
-	struct buf head = {0};
-	struct terms terms;
-	struct news_facts news = news_of(f, rs->status, STORABLE_METHOD);
-	if (!f->object || !news.by_key || news.credentials || rs->status != 200 ||
-	    !head_read(f->object->head, &stored))
-		return;
-	news.differs = policy_head(&stored.fields, f->object->body_bytes, &rs->fields) ==
-		       HEAD_SAYS_CHANGED;
-	if (news.differs) {
-		if (news_outdates_copy(&news))
-			outdate(f, now);
-		return;
-	}
-	struct request get = f->rq;
-	get.method = METHOD_GET;
-	struct storing_facts facts = {&get, &updated, f->request_time, now, &f->settings->policy};
-	if (head_update(&stored, rs, now, date, &updated) &&
-	    storable_is_yes(policy_storable(&facts, &terms))) {
-		head_store(&updated, now, &head, &terms);
-		struct object *o =
-			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head), &terms);
-		object_unref(&o);
-	}
-	buf_fini(&head);
-}
-
 void
-keep_answer(struct fill *f, const struct response *rs, uint64_t length)
+keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct flight_head *h)
 {
 	int64_t now = now_s();
-	struct flight_head h = {.status = rs->status};
-	f->expected = h.body_bytes = length;
-	f->keeps_old = stands_in(f, rs->status, now);
-	enum storable storable = judge_storable(f, rs, now);
-	if (storable_is_yes(storable) && !names_of(f, &rs->fields, &h.vary))
+	*h = (struct flight_head){.status = rs->status, .body_bytes = length};
+	f->expected = length;
+	bool old = stands_in(f, rs->status, now);
+	enum storable storable = keep_judge(f, rs, now);
+	if (storable_is_yes(storable) && !keep_names(f, &rs->fields, &h->vary))
 		storable = STORABLE_VARY_STAR;
-	f->storable = !f->keeps_old && storable_is_yes(storable);
-	head_store(rs, now, &h.head, f->storable ? &f->terms : NULL);
-	h.has_age = fields_has(&rs->fields, FIELD_AGE);
+	f->keeps = old ? KEEPS_OLD : storable_is_yes(storable) ? KEEPS_ANSWER : KEEPS_NOTHING;
+	bool keeps = f->keeps == KEEPS_ANSWER;
+	head_store(rs, now, &h->head, keeps ? &f->terms : NULL);
+	h->has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (replaces_part(f, rs->status))
 		forget_part(f->serve->shelves, key_primary(&f->key));
-	if (f->storable) {
+	if (keeps) {
 		if (head_withholds(rs))
-			head_store(rs, now, &h.asker, NULL);
-		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h.vary), &h.variant);
-		judge(f, rs->status, buf_str(&h.variant));
-		begin_write(f, &h);
+			head_store(rs, now, &h->asker, NULL);
+		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h->vary),
+				 &h->variant);
+		judge(f, rs->status, buf_str(&h->variant));
+		begin_write(f, h);
 	} else {
 		f->sighting = (struct sighting){.verdict = ADMISSION_NOT_STORABLE};
-		if (!keep_part(f, rs, &h, now) &&
+		if (!keep_part(f, rs, h, now) &&
 		    (f->kind != FILL_PASS || f->rq.method == METHOD_HEAD))
 			bill_fetch(f, GHOST_ASKED, 0, 0);
-		struct news_facts news = news_of(f, rs->status, storable);
-		if (f->rq.method == METHOD_HEAD)
-			learn_from_head(f, rs, now);
-		else if (f->kind == FILL_VALIDATE && news_outdates_copy(&news))
-			outdate(f, now);
+		struct news_facts news = keep_news(f, rs->status, storable);
+		if (f->kind == FILL_VALIDATE && news_outdates_copy(&news))
+			keep_outdate(f, now);
 	}
-	h.terms = f->terms;
-	h.storable = f->storable;
-	h.verdict = f->sighting.verdict;
+	h->terms = f->terms;
+	h->storable = keeps;
+	h->verdict = f->sighting.verdict;
 	if (rs->status >= 500)
-		h.blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
-	h.kept = f->write && f->storable;
-	h.stored = f->write && f->storable && f->sighting.writes;
+		h->blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
+	h->kept = f->write && keeps && cache_write_is_alive(f->write);
+	h->stored = h->kept && f->sighting.writes;
 	if (f->kind != FILL_PASS)
-		remember_sharing(f, rs->status, storable);
-	f->published = true;
-	flight_publish(f->flight, &h);
+		keep_sharing(f, rs->status, storable);
 }
 
-/* ---- 304 ----------------------------------------------------------------------------------- */
-
-/* Filed under what it was said to vary on, an object must not live on as what varies on more. */
-static bool
-names_more(const struct fill *f, const struct fields *fresh)
-{
-	struct buf names = {0};
-	bool more = !names_of(f, fresh, &names) ||
-		    !str_eq(buf_str(&names), buf_str(&f->variants.names));
-	buf_fini(&names);
-	return more;
-}
-
-/* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */
-void
-keep_validated(struct fill *f, const struct response *rs)
-{
-	struct shelves *sh = f->serve->shelves;
-	struct flight_head h = {.status = 304};
-	struct buf head = {0};
-	struct field fields[FIELDS_MAX], more[FIELDS_MAX];
-	struct response updated = {.fields = {.v = more, .cap = FIELDS_MAX}};
-	char date[DATE_BYTES];
-	int64_t now = now_s();
-	/* A 304 with another validator than ours must not update what is stored; that our own
-	 * validator still held it said all the same. */
-	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
-	bool ours = head_read(f->object->head, &stored) &&
-		    policy_304_is_of(&stored.fields, &rs->fields, now);
-	bool ok = ours && !names_more(f, &rs->fields) &&
-		  head_update(&stored, rs, now, date, &updated);
-	if (ok) {
-		f->storable = storable_is_yes(judge_storable(f, &updated, now));
-		head_store(&updated, now, &head, &f->terms);
-	}
-	if (ok && f->storable) {
-		h.object = cache_refresh(sh->cache, f->object, buf_str(&head), &f->terms);
-		f->stored_hash = f->object->hash;
-		f->stored_key_bytes = f->object->key.n;
-		f->stored_head_bytes = head.n;
-		f->validator = bill_validator(f->object->head, &f->object->terms);
-		bill_fetch(f, GHOST_CHECKED, f->object->body_bytes, 0);
-	}
-	if (!h.object)
-		h.object = object_ref(f->object);
-	h.storable = f->storable;
-	h.terms = h.object->terms;
-	buf_fini(&head);
-	remember_sharing(f, 304, STORABLE_METHOD);
-	f->published = f->whole = true;
-	flight_publish(f->flight, &h);
-	flights_close(f->flight);
-	flight_end(f->flight, NULL);
-}
+/* ---- the body is here ---------------------------------------------------------------------- */
 
 /* Followers that came while it arrived were sightings too. */
 static bool
 is_seen_again(struct fill *f)
 {
-	if (f->keeps_part || f->sighting.writes)
+	if (f->keeps == KEEPS_PART || f->sighting.writes)
 		return false;
 	struct sighting end = seen_at_end(f->serve->shelves->seen, &f->facts,
 					  flight_followers(f->flight), f->received);
@@ -592,7 +493,7 @@ keep_commit(struct fill *f)
 	else
 		keep_no_write(f);
 	f->charged = 0; /* it is settled */
-	if (f->keeps_part) {
+	if (f->keeps == KEEPS_PART) {
 		object_unref(&o);
 		return NULL;
 	}

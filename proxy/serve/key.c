@@ -58,41 +58,26 @@ void
 variants_fini(struct variants *v)
 {
 	buf_fini(&v->names);
-	buf_fini(&v->nonce);
 }
 
 void
 variants_clear(struct variants *v)
 {
-	v->names.n = v->nonce.n = 0;
+	v->names.n = 0;
 }
 
 void
 variants_read(struct variants *v, struct str head)
 {
-	const char *nl = memchr(head.p, '\n', head.n);
-	size_t names = nl ? (size_t)(nl - head.p) : head.n;
 	variants_clear(v);
-	buf_add(&v->names, head.p, names);
-	if (nl)
-		buf_add_str(&v->nonce, str_from(head, names + 1));
+	buf_add_str(&v->names, head);
 }
 
 void
-variants_write(const struct variants *v, struct buf *head)
-{
-	buf_add_str(head, buf_str(&v->names));
-	buf_add_lit(head, "\n");
-	buf_add_str(head, buf_str(&v->nonce));
-}
-
-void
-key_to_variant(struct key *k, const struct filter_seed *seed, const struct variants *v,
-	       struct str values)
+key_to_variant(struct key *k, const struct filter_seed *seed, struct str values)
 {
 	assert(k->text.n == k->primary_bytes);
 	buf_add_lit(&k->text, "\n#");
-	buf_add_str(&k->text, buf_str(&v->nonce));
 	buf_add_str(&k->text, values);
 	k->hash = key_hash_of(seed, k->text.p, k->text.n);
 	k->sighting = sighting_key(seed, k->primary, values);

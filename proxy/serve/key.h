@@ -2,8 +2,8 @@
  * behind it what makes it the key of one variant, or of a part.
  *
  * The only place that makes keys of variants and of parts. A marker lies at the primary key of what
- * varies and says on which request fields; its nonce goes into the variants' keys, so that the
- * variants of a marker that was forgotten are never found again.
+ * varies and says on which request fields; a variant's key names them with their values. What is
+ * forgotten (cache/forget.h) is the URL, with all its variants.
  *
  * Memory    a key and a struct variants own their bytes; fini leaves them zeroed.
  */
@@ -32,18 +32,15 @@ struct str key_primary(const struct key *k); /* a view into the text */
 /* What a marker says; no names: there is none. */
 struct variants {
 	struct buf names; /* as vary_names makes them */
-	struct buf nonce;
 };
 
 void variants_fini(struct variants *v);
 void variants_clear(struct variants *v); /* keeps the memory */
-/* A marker's head, and back. */
+/* head: a marker's, which is the names. */
 void variants_read(struct variants *v, struct str head);
-void variants_write(const struct variants *v, struct buf *head);
 
 /* From primary to the variant with these values (outgoing_variant made them), or to the part. */
-void key_to_variant(struct key *k, const struct filter_seed *seed, const struct variants *v,
-		    struct str values);
+void key_to_variant(struct key *k, const struct filter_seed *seed, struct str values);
 void key_to_part(struct key *k, const struct filter_seed *seed);
 
 #endif

@@ -6,16 +6,37 @@
 #include "proxy/http/field_block.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"
+#include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/select.h"
 #include "proxy/serve/sight.h"
 
 /* ---- looking up ---------------------------------------------------------------------------- */
 
+enum { FAR_BYTES = 1 << 20, PIECE_BYTES = 1 << 20 };
+
+/* Which byte of a body would be sent first. A guess will do: it is read early, nothing else. */
+static void
+say_first(const struct txn *t, struct cache_lookup *l)
+{
+	struct str range = fields_get(&t->rq.fields, FIELD_RANGE), rest = str_from(range, 6);
+	l->first = t->rq.method == METHOD_HEAD ? LOOKUP_HEAD : LOOKUP_FROM;
+	l->first_at = 0;
+	if (l->first == LOOKUP_HEAD || !str_starts(range, STR("bytes=")))
+		return;
+	if (str_starts(rest, STR("-"))) {
+		l->first = LOOKUP_LAST;
+		rest = str_from(rest, 1);
+	}
+	for (size_t i = 0; i < rest.n && i < 18 && rest.p[i] >= '0' && rest.p[i] <= '9'; i++)
+		l->first_at = l->first_at * 10 + (uint64_t)(rest.p[i] - '0');
+}
+
 static void
 start_lookup(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
+	say_first(t, &t->lookup);
 	t->lookup.home = t->serve->mailbox;
 	enum found found =
 		cache_lookup(sh->cache, &t->lookup, t->key.hash, buf_str(&t->key.text), &t->found);
@@ -41,7 +62,7 @@ lookup_variant(struct txn *t, struct object *marker)
 	variants_read(&t->variants, marker->head);
 	object_unref(&t->found);
 	follow_variant(t, buf_str(&t->variants.names), &values);
-	key_to_variant(&t->key, t->serve->shelves->seed, &t->variants, buf_str(&values));
+	key_to_variant(&t->key, t->serve->shelves->seed, buf_str(&values));
 	buf_fini(&values);
 	start_lookup(t);
 }
@@ -75,6 +96,19 @@ take_part(struct txn *t, struct slice *want, uint64_t *total)
 	return false;
 }
 
+/* One piece, of up to a slice, that begins far behind the first byte, or is counted from the end.
+ */
+static bool
+is_far_piece(const struct request *rq)
+{
+	static const uint64_t endless = UINT64_C(1) << 62;
+	struct slice slices[RANGES_MAX];
+	unsigned n = 0;
+	struct str range = fields_get(&rq->fields, FIELD_RANGE);
+	return range.n && range_parse(range, endless, slices, &n) == RANGE_PART && n == 1 &&
+	       slices[0].at >= FAR_BYTES && slices[0].n <= PIECE_BYTES;
+}
+
 static enum selection
 decide(const struct txn *t, bool part_answers)
 {
@@ -90,6 +124,7 @@ decide(const struct txn *t, bool part_answers)
 		.part_may_be = t->part_search == PART_NOT_ASKED && t->variants.names.n == 0 &&
 			       atomic_load_explicit(&sh->has_parts, memory_order_relaxed),
 	};
+	f.far_piece = !f.found && f.asks_for_less && is_far_piece(&t->rq);
 	f.unseen = !f.found && f.asks_for_less && is_unseen(t);
 	return select_decide(&f);
 }
@@ -176,11 +211,24 @@ say_forward(struct txn *t)
 	t->stale_ok = t->object && t->reuse.stale_on_error;
 }
 
+/* The whole is wanted, but this client does not wait for it. */
+static void
+fetch_whole_behind(struct txn *t)
+{
+	const struct passes *p = t->serve->shelves->passes;
+	if (follow_is_worth_the_whole(t) &&
+	    !passes_has(p, herd_pass_key(t->key.hash, &t->rq), now_s()))
+		fill_behind(t, FILL_MISS);
+}
+
 static void
 ask_origin(struct txn *t, enum selection s)
 {
 	say_forward(t);
 	switch (s) {
+	case SELECT_FETCH_PIECE:
+		fetch_whole_behind(t);
+		/* fall through */
 	case SELECT_FETCH_AS_ASKED:
 		object_unref(&t->part);
 		t->as_it_came = true;

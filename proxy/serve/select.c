@@ -37,5 +37,9 @@ select_decide(const struct select_facts *f)
 	/* A first sighting that asks for a part, or whether its copy is still good, is not made to
 	 * pull the whole object. On the second sighting the whole is fetched; when somebody fetches
 	 * it already, this is the second. */
-	return f->asks_for_less && f->unseen ? SELECT_FETCH_AS_ASKED : SELECT_FETCH;
+	if (!f->asks_for_less)
+		return SELECT_FETCH;
+	if (f->unseen)
+		return SELECT_FETCH_AS_ASKED;
+	return f->far_piece ? SELECT_FETCH_PIECE : SELECT_FETCH;
 }

@@ -20,6 +20,7 @@ enum selection {
 	SELECT_NEWS,	       /* by a HEAD, whose answer may update what is stored */
 	SELECT_FETCH,	       /* for the whole, for all who ask */
 	SELECT_FETCH_AS_ASKED, /* for what the client asked for, as it is: a first sighting */
+	SELECT_FETCH_PIECE,    /* the same, and the whole is fetched behind the client's back */
 	SELECT_FETCH_ALONE,    /* for this client; nothing is kept */
 	SELECT_PASS	       /* what is stored is not for this request */
 };
@@ -32,8 +33,9 @@ struct select_facts {
 	enum reuse reuse;	       /* of what was found */
 	bool part_answers;	       /* a fresh part holds what is asked for */
 	bool part_may_be;	       /* a part may be there and was not looked up yet */
-	bool unseen; /* never asked for before, nobody fetches it now, and the route admits by
-		      * sightings; looked at only where asks_for_less */
+	bool far_piece; /* a small piece far into it: what lies before takes long to come */
+	bool unseen;	/* never asked for before, nobody fetches it now, and the route admits by
+			 * sightings; looked at only where asks_for_less */
 };
 
 enum selection select_decide(const struct select_facts *f);

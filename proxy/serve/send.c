@@ -331,19 +331,6 @@ has_no_body(const struct txn *t, const struct maker *m)
 
 /* ---- from a stored object ------------------------------------------------------------------ */
 
-static void
-on_read(struct body_read *r)
-{
-	struct txn *t = (struct txn *)((char *)r - offsetof(struct txn, read));
-	t->read_out = false;
-	if (t->stream) {
-		stream_ready(t->stream);
-		return;
-	}
-	body_done(r);
-	txn_came_home(t);
-}
-
 /* What stands before a slice of several, or behind the last one. */
 static struct str
 part_text(struct txn *t, bool last)
@@ -379,7 +366,6 @@ pull_object(void *ctx, size_t most, struct str *pieces, unsigned *n)
 		return STREAM_PULL_SOME;
 	}
 	uint64_t left = t->until - t->at;
-	t->read.done = on_read;
 	switch (object_read(t->serve->shelves->cache, t->object, &t->read, t->at,
 			    left < most ? left : most)) {
 	case BODY_READY:

@@ -42,6 +42,7 @@ free_txn(struct txn *t)
 
 static void on_lookup(struct cache_lookup *l, struct object *o);
 static flight_wake_fn on_wake;
+static void on_read(struct body_read *r);
 
 static struct txn *
 take_txn(struct serve *w)
@@ -58,6 +59,7 @@ take_txn(struct serve *w)
 	t->settings = settings_ref(w->settings);
 	t->lookup.done = on_lookup;
 	t->wake = on_wake;
+	t->read.done = on_read;
 	t->begun_us = now_us();
 	return t;
 }
@@ -106,8 +108,9 @@ let_go(struct txn *t)
 		body_done(&t->read);
 }
 
-void
-txn_came_home(struct txn *t)
+/* The last outstanding answer from the disk is here, after the client left. */
+static void
+came_home(struct txn *t)
 {
 	if (t->looking != LOOKING_OUT && !t->read_out)
 		give_back(t);
@@ -168,7 +171,20 @@ on_lookup(struct cache_lookup *l, struct object *o)
 		return;
 	}
 	object_unref(&t->found);
-	txn_came_home(t);
+	came_home(t);
+}
+
+static void
+on_read(struct body_read *r)
+{
+	struct txn *t = (struct txn *)((char *)r - offsetof(struct txn, read));
+	t->read_out = false;
+	if (t->stream) {
+		stream_ready(t->stream);
+		return;
+	}
+	body_done(r);
+	came_home(t);
 }
 
 static void
@@ -219,7 +235,7 @@ on_done(void *ctx, enum stream_end how, uint64_t body_bytes)
 	access_log(t);
 	let_go(t);
 	t->stream = NULL;
-	txn_came_home(t);
+	came_home(t);
 }
 
 const struct stream_up txn_stream_up = {on_request, on_body, on_done};

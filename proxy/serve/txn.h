@@ -115,8 +115,6 @@ struct txn {
 
 /* What serve does for wire; node is the worker's struct serve. */
 extern const struct stream_up txn_stream_up;
-/* The last outstanding answer from the disk is here, after the client left. */
-void txn_came_home(struct txn *t);
 void txn_free_spares(struct serve *s);
 
 /* The only assignment to t->state. */

@@ -8,24 +8,6 @@
 
 enum { GATHER_BYTES = 64 << 10 };
 
-void
-fill_body_ready(struct fill *f)
-{
-	if (f->fetch && f->feeder && f->feeder->body_wanted) {
-		f->feeder->body_wanted = false;
-		fetch_send_more(f->fetch);
-	}
-}
-
-void
-fill_body_gone(struct fill *f)
-{
-	struct txn *t = f->feeder;
-	fill_drop_feeder(f);
-	if (t && (!t->body_over || t->gathered.n) && !f->whole)
-		fill_abandon(f, 502, "request-body-failed");
-}
-
 static size_t
 at_most(size_t n, size_t most)
 {

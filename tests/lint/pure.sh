@@ -1,6 +1,7 @@
 #!/bin/sh
 # pure.sh - the pure rooms ask nothing of the world: filter/ knows no clock, file or socket, and
-# proxy/http/ not even an allocator (proxy/base's buf is its only way to memory).
+# proxy/http/ not even an allocator (proxy/base's buf is its only way to memory). proxy/serve/ knows
+# no event loop, no socket and no file; proxy/wire/ nothing of what is kept or where origins are.
 #
 # Reads what the built libraries leave undefined: B=build/release tests/lint/pure.sh
 [ -z "$TWICE" ] || B=${B:-${TWICE%/bin/twice}} # as the tests are run
@@ -11,6 +12,11 @@ world="$world|socket|connect|bind|listen|accept4?|send(to|msg)?|recv(from|msg)?|
 world="$world|getenv|random|rand(_r)?|getrandom|getpid|fork|exec.*|system|pthread_create"
 world="$world|printf|fprintf|puts|putchar|perror|exit|_exit"
 memory='malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup|strndup|mem_[a-z]*'
+
+loop='event_.*|evbuffer_.*|evutil_.*|bufferevent_.*|evtimer_.*|getsockopt|setsockopt|shutdown|ioctl|fcntl|getaddrinfo'
+sockets='socket|connect|bind|listen|accept4?|send(to|msg|file)?|recv(from|msg)?|poll|select|epoll_.*|readv?|writev?'
+files='open(64|at)?|pread(64)?|pwrite(64)?|close|unlink(at)?|rename(at)?|mmap(64)?|fsync|fdatasync'
+inside='cache_.*|flights?_.*|object_.*|seen_.*|fill_.*|fetch_.*|upstream_.*|origin_.*|answer_.*|txn_.*'
 
 status=0
 
@@ -26,4 +32,6 @@ refuse() {
 # The family's snapshot code, if it allocates, does so through its caller.
 refuse "$B/lib/libfilter.a" "$world"
 refuse "$B/lib/libhttp.a" "$world|$memory"
+refuse "$B/lib/libserve.a" "$loop|$sockets|$files"
+refuse "$B/lib/libwire.a" "$inside"
 exit $status

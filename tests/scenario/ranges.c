@@ -382,3 +382,26 @@ SCENARIO("a range of what is arriving is answered as its bytes come")
 	expect_int((long long)call_wait(whole).body_bytes, BYTES);
 	origin_expect_requests(1);
 }
+
+SCENARIO("a piece near the end does not wait for what lies before it")
+{
+	enum { BYTES = 4 << 20, AT = 3 << 20 };
+	struct barrier *go = barrier_new();
+	origin_says("/v", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"1\"",
+		    .pattern_bytes = BYTES, .seed = 5, .ranges = true);
+	origin_says("/v", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"1\"",
+		    .pattern_bytes = BYTES, .seed = 5, .ranges = true, .hold_body = go,
+		    .hold_at = 1 << 20);
+	edge_start();
+	client_from("127.0.0.2");
+	expect_status(get_with("/v", "Range: bytes=0-9\r\n"), 206);
+	client_from("127.0.0.3"); /* the second sighting: the whole is fetched */
+	expect_status(get_with("/v", "Range: bytes=0-99\r\n"), 206);
+	struct answer a = get_with("/v", text("Range: bytes=%d-%d\r\n", AT, AT + 999));
+	expect_status(a, 206);
+	expect_int((long long)a.body_bytes, 1000);
+	expect(memcmp(a.body, pattern(5, BYTES) + AT, 1000) == 0);
+	barrier_open(go);
+	edge_wait_stat("disk.objects", 1);
+	expect_hit(get_with("/v", text("Range: bytes=%d-%d\r\n", AT, AT + 999)));
+}

@@ -339,3 +339,22 @@ SCENARIO("no-cache=\"a\" and private=\"a\": who asked gets the field, who comes 
 		expect_field(a, "X-Theirs", "2");
 	}
 }
+
+SCENARIO("a download that is cut at once is not fetched to its end")
+{
+	enum { BYTES = 8 << 20 };
+	struct barrier *go = barrier_new();
+	origin_says("/big", .fields = "Cache-Control: max-age=600\r\n", .pattern_bytes = BYTES,
+		    .seed = 3, .hold_body = go, .hold_at = 64 << 10);
+	edge_start("--memory", "1MiB");
+	for (int i = 0; i < 2; i++) { /* the second one is for the disk */
+		struct client *c = client_open();
+		client_request(c, "GET", "/big", NULL);
+		expect_status(client_read_head(c), 200);
+		client_reset(c);
+		edge_wait_stat("connections.closed", i + 1);
+	}
+	barrier_open(go);
+	edge_expect_stat("flights.active", 0);
+	expect_between(edge_stat("bytes.from_origin"), 0, 1 << 20);
+}

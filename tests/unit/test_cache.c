@@ -4,6 +4,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
 #include "proxy/cache/doubled.h"
+#include "proxy/cache/store_inside.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/wait.h>
 
@@ -686,6 +688,352 @@ START_TEST(damaged_reads_are_misses_and_counted)
 }
 END_TEST
 
+/* One flipped byte in a large body: at most one reader is cut, the next one has a miss. */
+START_TEST(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss)
+{
+	begin();
+	if (_i & 1)
+		use_cold_disk();
+	options.memory_bytes = 0;
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", 600000, true, true, false));
+	struct object *o = look_up(c, "k");
+	struct locator at = atomic_load(&stored_of(o)->placement)->fragments[_i >> 1].at;
+	object_unref(&o);
+	store_flush(c->store);
+	char path[512], byte;
+	snprintf(path, sizeof path, "%s/segment.%05u", dir, at.segment);
+	int fd = open(path, O_RDWR);
+	off_t where = (off_t)at.offset * SEGMENT_ALIGN + 100;
+	ck_assert_int_eq(pread(fd, &byte, 1, where), 1);
+	byte ^= 1;
+	ck_assert_int_eq(pwrite(fd, &byte, 1, where), 1);
+	close(fd);
+	o = look_up(c, "k");
+	if (_i >> 1 == 0) {
+		ck_assert_ptr_null(o); /* nothing was sent: a miss */
+	} else {
+		ck_assert(!read_right(c, o, "k"));
+		object_unref(&o);
+	}
+	ck_assert_ptr_null(look_up(c, "k"));
+	struct cache_stats s;
+	cache_stats(c, &s);
+	ck_assert_uint_eq(s.damaged_records, 1);
+	ck_assert(store_key(c, "k", 600000, true, true, false));
+	ck_assert(has(c, "k", 600000));
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* Hot bodies of many pieces stay while cold ones stream by, like small ones. */
+START_TEST(hot_bodies_in_pieces_are_carried)
+{
+	begin();
+	options.disk_bytes = 32 << 20;
+	options.memory_bytes = 0;
+	struct cache *c = open_cache();
+	struct cache_stats s;
+	unsigned lost = 0, cold = 0;
+	ck_assert(store_key(c, "hot", 1000000, true, true, false));
+	for (int i = 0; i < 900; i++) { /* the log turns over three times */
+		char key[32];
+		snprintf(key, sizeof key, "cold-%d", i);
+		while (!store_key(c, key, 100000, true, true, false))
+			usleep(1000);
+		if (i % 5)
+			continue;
+		store_flush(c->store); /* as fast as segments are emptied, not faster */
+		usleep(2000);
+		if (!has(c, "hot", 1000000)) {
+			lost++;
+			ck_assert(store_key(c, "hot", 1000000, true, true, false));
+		}
+	}
+	cold = has(c, "cold-100", 100000);
+	cache_stats(c, &s);
+	ck_assert_uint_le(lost, 1);
+	ck_assert_uint_eq(cold, 0); /* it did turn over */
+	ck_assert_uint_ge(s.carried_bytes, 2000000);
+	ck_assert_uint_eq(s.damaged_records, 0);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* Readers of large bodies while everything is evicted around them: whoever found one reads it to
+ * its end. Beyond the bound there is a miss, not a cut. */
+START_TEST(a_body_that_was_found_is_read_to_its_end)
+{
+	enum { N = 32, BYTES = 1500000 };
+	begin();
+	options.disk_bytes = 64 << 20;
+	options.memory_bytes = 0;
+	struct cache *c = open_cache();
+	struct object *o[N];
+	char key[32];
+	int found = 0;
+	for (int i = 0; i < N; i++) {
+		snprintf(key, sizeof key, "large-%d", i);
+		while (!store_key(c, key, BYTES, true, true, false))
+			usleep(1000);
+	}
+	store_flush(c->store);
+	for (int i = 0; i < N; i++) {
+		snprintf(key, sizeof key, "large-%d", i);
+		o[i] = look_up(c, key);
+		found += o[i] != NULL;
+	}
+	ck_assert_int_ge(found, 8);
+	ck_assert_int_lt(found, N); /* half of the segments may be held */
+	for (int i = 0; i < 1500; i++) {
+		snprintf(key, sizeof key, "other-%d", i);
+		while (!store_key(c, key, 100000, true, true, false))
+			usleep(1000);
+	}
+	for (int i = 0; i < N; i++) {
+		snprintf(key, sizeof key, "large-%d", i);
+		if (o[i])
+			ck_assert(read_right(c, o[i], key));
+		object_unref(&o[i]);
+	}
+	struct cache_stats s;
+	cache_stats(c, &s);
+	ck_assert_uint_gt(s.evicted_objects, 1000);
+	ledger_check(&c->store->ledger);
+	ck_assert_uint_eq(c->store->ledger.leased, 0);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* A purge, an admission, a refresh and a commit of the same key, in any order: what was there
+ * before the purge is gone when it has returned. */
+struct race {
+	struct cache *c;
+	struct object *o;
+	char key[32];
+	pthread_barrier_t gate;
+	_Atomic bool stop;
+	int kind;
+};
+
+static void *
+race_other(void *arg)
+{
+	struct race *r = arg;
+	for (;;) {
+		pthread_barrier_wait(&r->gate);
+		if (r->stop)
+			return NULL;
+		if (r->kind == 0) {
+			cache_admit(r->c, r->o);
+		} else if (r->kind == 1) {
+			struct object *new = cache_refresh(r->c, r->o, r->o->head, &r->o->terms);
+			object_unref(&new);
+		} else {
+			struct object_write *w = start(r->c, r->key, 2000, r->kind == 2);
+			pthread_barrier_wait(&r->gate); /* fetched before the purge */
+			feed(w, r->key, 0, 2000);
+			struct object *new = cache_write_commit(&w, false);
+			object_unref(&new);
+		}
+		pthread_barrier_wait(&r->gate);
+	}
+}
+
+START_TEST(no_race_undoes_a_purge)
+{
+	begin();
+	struct race r = {.c = open_cache(), .kind = _i % 4};
+	pthread_t t;
+	pthread_barrier_init(&r.gate, NULL, 2);
+	pthread_create(&t, NULL, race_other, &r);
+	for (unsigned i = 0; i < 700; i++) {
+		snprintf(r.key, sizeof r.key, "http://a/%u", i);
+		ck_assert(store_key(r.c, r.key, 2000, true, r.kind == 1 && (i & 1), false));
+		r.o = look_up(r.c, r.key);
+		ck_assert_ptr_nonnull(r.o);
+		pthread_barrier_wait(&r.gate);
+		if (r.kind >= 2)
+			pthread_barrier_wait(&r.gate);
+		for (volatile unsigned spin = 0; spin < (i * 7919) % 2500; spin++)
+			continue;
+		struct key_hash hash = hash_of(r.c, r.key);
+		if (_i >= 4)
+			cache_remove(r.c, hash, str_of(r.key));
+		else
+			cache_forget(r.c, hash, str_of(r.key), UINT64_MAX);
+		pthread_barrier_wait(&r.gate);
+		if (_i < 4 || r.kind < 2) /* a removal does not reach what is fetched */
+			ck_assert_ptr_null(look_up(r.c, r.key));
+		object_unref(&r.o);
+	}
+	r.stop = true;
+	pthread_barrier_wait(&r.gate);
+	pthread_join(t, NULL);
+	/* Nor does a restart bring any of them back. */
+	cache_close(&r.c);
+	r.c = open_cache();
+	for (unsigned i = 0; i < 700 && (_i < 4 || r.kind < 2); i++) {
+		snprintf(r.key, sizeof r.key, "http://a/%u", i);
+		ck_assert_ptr_null(look_up(r.c, r.key));
+	}
+	cache_close(&r.c);
+	pthread_barrier_destroy(&r.gate);
+	end();
+}
+END_TEST
+
+/* Threads store and purge while the process is killed: nothing that was acknowledged is back. */
+static void *
+purge_and_tell(void *arg)
+{
+	struct race *r = arg;
+	for (unsigned i = 0;; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "http://a/%u", i % 4000);
+		store_key(r->c, key, 1000, true, true, false);
+		if (i % 3 == 0)
+			store_flush(r->c->store);
+		struct purged p = cache_purge(r->c, PURGE_URL, hash_of(r->c, key), str_of(key));
+		unsigned n = i % 4000;
+		if (!p.durable || write(r->kind, &n, sizeof n) != sizeof n)
+			abort();
+	}
+	return NULL;
+}
+
+START_TEST(killed_in_a_storm_of_purges)
+{
+	begin();
+	unsigned seen = 0;
+	for (int round = 0; round < 8; round++) {
+		int told[2];
+		ck_assert_int_eq(pipe(told), 0);
+		pid_t child = fork();
+		if (child == 0) {
+			struct race r = {.c = open_cache(), .kind = told[1]};
+			purge_and_tell(&r);
+		}
+		close(told[1]);
+		usleep(20000u << round % 4);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		unsigned n, purged[4096], count = 0;
+		while (read(told[0], &n, sizeof n) == sizeof n)
+			purged[count++ % 4096] = n;
+		close(told[0]);
+		struct cache *c = open_cache();
+		for (unsigned i = 0; i < (count < 4000 ? count : 4000); i++) {
+			char key[32];
+			snprintf(key, sizeof key, "http://a/%u", purged[i]);
+			struct object *o = look_up(c, key);
+			/* The last one may have been stored again already. */
+			ck_assert_msg(!o || i + 1 >= count || count > 3900, "%s is back", key);
+			object_unref(&o);
+		}
+		seen += count;
+		cache_close(&c);
+	}
+	ck_assert_uint_gt(seen, 50);
+	end();
+}
+END_TEST
+
+/* While a purge is not durable, nothing is answered from the directory, nor written to it. */
+static _Atomic bool sync_fails;
+
+static int
+maybe_sync(int fd)
+{
+	errno = EIO;
+	return sync_fails ? -1 : fdatasync(fd);
+}
+
+START_TEST(a_purge_that_is_not_durable_closes_the_directory)
+{
+	begin();
+	static struct diskio_ops ops;
+	ops = diskio_system;
+	ops.sync = maybe_sync;
+	options.ops = &ops;
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "http://a/disk", 900, true, true, false));
+	ck_assert(store_key(c, "http://a/gone", 900, true, true, false));
+	sync_fails = true;
+	struct purged p =
+		cache_purge(c, PURGE_URL, hash_of(c, "http://a/gone"), str_of("http://a/gone"));
+	ck_assert(p.had && !p.durable);
+	struct cache_stats s;
+	cache_stats(c, &s);
+	ck_assert(!s.purges_durable);
+	ck_assert(!has(c, "http://a/disk", 900) && !has(c, "http://a/gone", 900));
+	ck_assert(!store_key(c, "http://a/new", 7000000, true, true, false));
+	ck_assert(store_key(c, "http://a/ram", 900, true, false, false));
+	ck_assert(has(c, "http://a/ram", 900)); /* memory needs no directory */
+	if (_i == 0) {
+		sync_fails = false;
+		for (int i = 0; i < 500 && !forget_is_sound(c->forget); i++)
+			usleep(10000);
+		ck_assert(has(c, "http://a/disk", 900) && !has(c, "http://a/gone", 900));
+		cache_close(&c);
+		c = open_cache();
+		ck_assert(has(c, "http://a/disk", 900) && !has(c, "http://a/gone", 900));
+	} else { /* and nothing comes back when it never became durable */
+		cache_close(&c);
+		sync_fails = false;
+		c = open_cache();
+		ck_assert(!has(c, "http://a/gone", 900));
+	}
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* Many large writes under way use up their budget: small ones are stored all the same, and when
+ * the large ones are gone, large ones again. */
+START_TEST(large_writes_never_stop_small_ones)
+{
+	enum { N = 600 };
+	begin();
+	options.disk_bytes = 1 << 30;
+	options.memory_bytes = 256 << 20;
+	struct cache *c = open_cache();
+	struct object_write *w[N];
+	char key[32];
+	int alive = 0;
+	for (int i = 0; i < N; i++) {
+		snprintf(key, sizeof key, "large-%d", i);
+		w[i] = start(c, key, 1500000, i & 1);
+		alive += cache_write_is_alive(w[i]);
+		feed(w[i], key, 0, 1000);
+	}
+	ck_assert_int_gt(alive, 20);
+	ck_assert_int_lt(alive, N);
+	for (int i = 0; i < 50; i++) {
+		snprintf(key, sizeof key, "small-%d", i);
+		ck_assert(store_key(c, key, 20000, i & 1, i & 2, false));
+		ck_assert(has(c, key, 20000));
+	}
+	for (int i = 0; i < N; i++)
+		cache_write_abandon(&w[i]);
+	ck_assert_uint_eq(atomic_load(&c->building_bytes), 0);
+	ck_assert(store_key(c, "large", 1500000, true, true, false));
+	ck_assert(store_key(c, "long", 1500000, false, true, false));
+	ck_assert_uint_eq(atomic_load(&c->building_bytes), 0);
+	/* What died on its way gave back what it had. */
+	struct object_write *dead = start(c, "dead", 500000, false);
+	feed(dead, "dead", 0, 500001);
+	ck_assert(!cache_write_is_alive(dead));
+	ck_assert_uint_eq(atomic_load(&c->building_bytes), 0);
+	cache_write_abandon(&dead);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* A reader of a large body is slower than the log turns over: whole, or cut off; never wrong. */
 START_TEST(slow_reader_sees_no_wrong_byte)
 {
@@ -863,5 +1211,9 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(unusable_directories_are_named), TEST(one_process_per_directory),
      TEST(files_beside_the_log_have_a_limit), TEST(limit_is_never_exceeded_but_used),
      TEST(written_bytes_are_what_the_system_counts), TEST(cold_reads_come_home_by_letter),
-     TEST(damaged_reads_are_misses_and_counted), TEST(slow_reader_sees_no_wrong_byte),
-     TIMES(workers_share_a_cache, 2))
+     TEST(damaged_reads_are_misses_and_counted),
+     TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
+     TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
+     TEST(a_body_that_was_found_is_read_to_its_end), TIMES(no_race_undoes_a_purge, 8),
+     TEST(killed_in_a_storm_of_purges), TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
+     TEST(slow_reader_sees_no_wrong_byte), TIMES(workers_share_a_cache, 2))

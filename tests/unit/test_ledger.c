@@ -42,15 +42,31 @@ START_TEST(the_oldest_goes_first)
 }
 END_TEST
 
-START_TEST(leases_are_honoured_while_they_are_few)
+START_TEST(what_was_granted_holds_and_no_more_than_half_is_granted)
 {
 	begin(8);
 	for (int i = 0; i < 8; i++)
 		fill_one();
-	l.slots[0].leases = 1;
-	ck_assert_int_eq(ledger_victim(&l), 1);
-	l.slots[1].leases = 1; /* a quarter of all: no more patience */
+	for (uint32_t i = 0; i < 4; i++) {
+		ck_assert(ledger_lease(&l, i));
+		ck_assert(ledger_lease(&l, i)); /* one more reader costs nothing */
+		ck_assert_int_eq(ledger_victim(&l), i + 1);
+	}
+	ck_assert(!ledger_lease(&l, 5));
+	ledger_unlease(&l, 0);
+	ck_assert(!ledger_lease(&l, 5));
+	ledger_unlease(&l, 0);
 	ck_assert_int_eq(ledger_victim(&l), 0);
+	ledger_retire(&l, 0);
+	ck_assert(ledger_lease(&l, 0)); /* it is being emptied, but not gone yet */
+	ledger_return(&l, 0);
+	ck_assert_int_eq(ledger_victim(&l), 4);
+	ledger_unlease(&l, 0);
+	ledger_retire(&l, 0);
+	ledger_free(&l, 0);
+	ck_assert(!ledger_lease(&l, 0)); /* it holds nothing */
+	ck_assert(ledger_lease(&l, 5));
+	ledger_check(&l);
 	ledger_fini(&l);
 }
 END_TEST
@@ -95,6 +111,7 @@ START_TEST(segments_suit_the_disk)
 }
 END_TEST
 
-UNIT("ledger", TEST(the_oldest_goes_first), TEST(leases_are_honoured_while_they_are_few),
+UNIT("ledger", TEST(the_oldest_goes_first),
+     TEST(what_was_granted_holds_and_no_more_than_half_is_granted),
      TEST(absent_segments_are_added_within_the_limit), TEST(what_was_hit_moves_on_within_a_quarter),
      LOOP(segments_suit_the_disk, disks))

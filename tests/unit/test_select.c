@@ -59,6 +59,12 @@ static const struct {
 	{"a first sighting that wants less gets just that",
 	 {METHOD_GET, .asks_for_less = true, .unseen = true},
 	 SELECT_FETCH_AS_ASKED},
+	{"a piece far into what is wanted whole does not wait for the rest",
+	 {METHOD_GET, .asks_for_less = true, .far_piece = true},
+	 SELECT_FETCH_PIECE},
+	{"a far piece of what nobody asked for before is just that piece",
+	 {METHOD_GET, .asks_for_less = true, .far_piece = true, .unseen = true},
+	 SELECT_FETCH_AS_ASKED},
 	{"the second fetches the whole", {METHOD_GET, .asks_for_less = true}, SELECT_FETCH},
 };
 

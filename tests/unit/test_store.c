@@ -289,6 +289,14 @@ END_TEST
 
 static _Atomic int write_error, renew_error, cold;
 
+static void
+time_passes(struct store *st)
+{
+	pthread_mutex_lock(&st->lock);
+	st->retry_ms = st->grow_ms = 0;
+	pthread_mutex_unlock(&st->lock);
+}
+
 static ssize_t
 bad_write(int fd, const void *p, size_t n, off_t at)
 {
@@ -335,17 +343,136 @@ START_TEST(a_failing_disk_stops_storing_and_nothing_else)
 	ck_assert_int_eq(version_of(st, 2), 1); /* still in memory */
 	store_flush(st);
 	store_stats(st, &s);
-	ck_assert(s.failing && s.io_errors == 1);
+	ck_assert(s.failing && s.io_errors >= 1); /* the batch, the footer */
 	ck_assert_int_eq(version_of(st, 1), 1);
 	ck_assert_int_eq(version_of(st, 2), GONE);
 	ck_assert(!put(st, 3, 1)); /* suspended */
 	write_error = 0;
-	st->retry_ms = 0; /* time passes */
+	time_passes(st);
 	ck_assert(put(st, 3, 1));
 	store_flush(st);
 	store_stats(st, &s);
 	ck_assert(!s.failing && s.refused_writes == 1);
 	ck_assert_int_eq(version_of(st, 3), 1);
+	store_close(&st);
+	end();
+}
+END_TEST
+
+/* One write fails, others before and behind it work; then the process is killed, or ends well. */
+START_TEST(one_failed_write_loses_nothing_that_came_later)
+{
+	begin();
+	bool killed = _i & 1, first = _i & 2; /* first: the hole is where the segment begins */
+	options.ops = &bad_disk;
+	options.segment_bytes = SEGMENT;
+	pid_t child = fork();
+	if (child == 0) {
+		struct store *st = open_store();
+		if (!first) {
+			put(st, 1, 1);
+			store_flush(st);
+		}
+		write_error = EIO;
+		put(st, 2, 1);
+		store_flush(st);
+		write_error = 0;
+		time_passes(st);
+		for (unsigned k = 10; k < 200; k++)
+			ck_assert(put(st, k, 1));
+		store_flush(st);
+		usleep(300000); /* the footer is on its way */
+		if (!killed)
+			store_close(&st);
+		_exit(0);
+	}
+	int status;
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	struct store *st = open_store();
+	index_check(st->index);
+	ledger_check(&st->ledger);
+	ck_assert_int_eq(version_of(st, 1), first ? GONE : 1);
+	ck_assert_int_lt(version_of(st, 2), 0); /* gone, or found damaged when it is read */
+	for (unsigned k = 10; k < 200; k++)
+		ck_assert_int_eq(version_of(st, k), 1);
+	store_close(&st);
+	end();
+}
+END_TEST
+
+/* A disk that never works must not use up the segments that hold something. */
+START_TEST(a_disk_that_fails_for_long_evicts_nothing)
+{
+	begin();
+	options.ops = &bad_disk;
+	struct store *st = open_store();
+	for (unsigned k = 0; k < 1000; k++)
+		ck_assert(put(st, k, 1));
+	store_flush(st);
+	write_error = EIO;
+	for (unsigned i = 0; i < 30; i++) {
+		time_passes(st);
+		put(st, 2000 + i, 1);
+		store_flush(st);
+		usleep(1000);
+	}
+	write_error = 0;
+	time_passes(st);
+	for (unsigned k = 0; k < 1000; k++)
+		ck_assert_int_eq(version_of(st, k), 1);
+	ledger_check(&st->ledger);
+	store_close(&st);
+	end();
+}
+END_TEST
+
+START_TEST(a_body_with_a_lost_piece_is_not_stored)
+{
+	begin();
+	options.ops = &bad_disk;
+	struct store *st = open_store();
+	static char piece[60000], table[FRAGMENT_ENTRY_BYTES];
+	struct fragment f;
+	write_error = EIO;
+	ck_assert(store_put_fragment(st, hash_of(1), piece, sizeof piece, &f));
+	store_flush(st);
+	write_error = 0;
+	time_passes(st);
+	fragment_put(table, 0, &f);
+	struct record r = {.hash = hash_of(1), .fragments_n = 1, .fragments = table};
+	r.key = str_of("k1");
+	r.body_bytes = sizeof piece;
+	ck_assert(!store_put(st, &r, NULL));
+	store_close(&st);
+	end();
+}
+END_TEST
+
+/* With 64 segments, counted over all of them, each slot's generations had the same six bits. */
+START_TEST(generations_of_a_slot_are_told_apart)
+{
+	begin();
+	options.log_bytes = 64 * 65536;
+	options.segment_bytes = 65536;
+	struct store *st = open_store();
+	struct locator first, at, place;
+	unsigned hits;
+	ck_assert(put(st, 7, 1));
+	ck_assert(store_find(st, hash_of(7), &first, &hits));
+	ck_assert(store_index_place(st, &first, &place));
+	uint32_t code = place.generation;
+	for (unsigned i = 0; store_generation(st, first.segment) == first.generation; i++)
+		while (!put(st, 100 + i % 50, i))
+			store_flush(st);
+	for (unsigned i = 0; store_generation(st, first.segment) == 0; i++)
+		while (!put(st, 100 + i % 50, i))
+			store_flush(st);
+	/* An entry that was left over from the old generation. */
+	place = first;
+	place.generation = code;
+	index_put(st->index, hash_of(7).hi, &place);
+	ck_assert(!store_find(st, hash_of(7), &at, &hits));
 	store_close(&st);
 	end();
 }
@@ -359,7 +486,7 @@ START_TEST(a_full_disk_is_no_reason_not_to_start)
 	struct store *st = open_store();
 	ck_assert(!put(st, 1, 1));
 	renew_error = 0;
-	st->retry_ms = st->grow_ms = 0;
+	time_passes(st);
 	for (int i = 0; i < 100 && !put(st, 1, 1); i++)
 		usleep(50000);
 	ck_assert_int_eq(version_of(st, 1), 1);
@@ -528,6 +655,8 @@ END_TEST
 UNIT("store", TIMES(killed_process_leaves_all_that_was_written, 12),
      TIMES(cut_anywhere_or_flipped_anywhere, 2), TEST(what_was_cut_off_stays_off),
      TEST(a_failing_disk_stops_storing_and_nothing_else),
-     TEST(a_full_disk_is_no_reason_not_to_start), TEST(a_log_may_be_smaller_than_its_limit),
-     TEST(a_smaller_limit_drops_the_oldest), TEST(threads_write_read_and_evict),
-     TEST(killed_under_load))
+     TIMES(one_failed_write_loses_nothing_that_came_later, 4),
+     TEST(a_disk_that_fails_for_long_evicts_nothing), TEST(a_body_with_a_lost_piece_is_not_stored),
+     TEST(generations_of_a_slot_are_told_apart), TEST(a_full_disk_is_no_reason_not_to_start),
+     TEST(a_log_may_be_smaller_than_its_limit), TEST(a_smaller_limit_drops_the_oldest),
+     TEST(threads_write_read_and_evict), TEST(killed_under_load))

@@ -1,5 +1,5 @@
 /* test_txn.c - the life of a request as a table: what must hold of any such table.
- * rooms: serve wire node admin origin cache http base filter config
+ * rooms: serve base
  */
 #include "proxy/serve/txn.h"
 

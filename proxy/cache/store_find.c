@@ -1,0 +1,159 @@
+/* store_find.c - where is it, and what are its bytes? From the index, and from the file or, as long
+ * as that does not hold it, from the batch in memory.
+ */
+#include "proxy/cache/store_inside.h"
+
+/* The index keeps some bits of the generation; the rest follows from the segment's own. */
+bool
+store_complete(const struct store *st, struct locator *at)
+{
+	if (at->segment >= st->ledger.slots_n)
+		return false;
+	uint64_t life = atomic_load_explicit(&st->lives[at->segment], memory_order_acquire);
+	if (life == 0 || life >> 32 != at->generation)
+		return false;
+	at->generation = (uint32_t)life;
+	return true;
+}
+
+bool
+store_find(struct store *st, struct key_hash hash, struct locator *out, unsigned *hits)
+{
+	return index_hit(st->index, hash.hi, out, hits) && store_complete(st, out);
+}
+
+bool
+store_has(struct store *st, struct key_hash hash)
+{
+	struct locator at;
+	return index_find(st->index, hash.hi, &at);
+}
+
+void
+store_touch(struct store *st, struct key_hash hash)
+{
+	struct locator at;
+	unsigned hits;
+	index_hit(st->index, hash.hi, &at, &hits);
+}
+
+void
+store_forget(struct store *st, struct key_hash hash, const struct locator *at)
+{
+	struct locator place;
+	if (store_index_place(st, at, &place))
+		index_remove_at(st->index, hash.hi, &place);
+}
+
+bool
+store_lies_at(struct store *st, struct key_hash hash, const struct locator *at)
+{
+	struct locator now;
+	return index_find(st->index, hash.hi, &now) && store_complete(st, &now) &&
+	       now.segment == at->segment && now.generation == at->generation &&
+	       now.offset == at->offset;
+}
+
+bool
+store_is_current(const struct store *st, const struct locator *at)
+{
+	return at->segment < st->ledger.slots_n && at->generation != 0 &&
+	       store_generation(st, at->segment) == at->generation;
+}
+
+static const struct batch *
+find_pending(const struct store *st, const struct locator *at, uint64_t offset)
+{
+	const struct batch *b = st->pending;
+	while (b && !(b->segment == at->segment && b->generation == at->generation &&
+		      offset >= b->offset && offset < b->offset + b->used))
+		b = b->next;
+	return b;
+}
+
+/* What is not in the file yet is in a pending batch. */
+static bool
+read_pending(struct store *st, const struct locator *at, uint64_t offset, struct block **out)
+{
+	pthread_mutex_lock(&st->lock);
+	const struct batch *b = find_pending(st, at, offset);
+	if (b) {
+		uint64_t from = offset - b->offset, n = b->used - from;
+		n = n < at->bytes ? n : at->bytes;
+		*out = block_create((uint32_t)n);
+		memcpy((*out)->p, b->p + from, n);
+		(*out)->n = (uint32_t)n;
+	}
+	pthread_mutex_unlock(&st->lock);
+	return b;
+}
+
+static enum store_read
+read_at(struct store *st, const struct locator *at, struct block **out, bool wait)
+{
+	if (!store_is_current(st, at))
+		return STORE_GONE;
+	uint64_t offset = (uint64_t)at->offset * SEGMENT_ALIGN;
+	if (offset >= st->o.segment_bytes)
+		return STORE_GONE;
+	if (offset >= atomic_load_explicit(&st->written[at->segment], memory_order_acquire) &&
+	    read_pending(st, at, offset, out))
+		return STORE_READ;
+	uint64_t n = st->o.segment_bytes - offset;
+	if (n > at->bytes)
+		n = at->bytes;
+	struct block *b = block_create((uint32_t)n);
+	int fd = atomic_load(&st->fds[at->segment]);
+	enum store_read r = STORE_READ;
+	if (wait) {
+		if (diskio_read_all(st->o.ops, fd, b->p, n, offset) != 0)
+			r = STORE_FAILED;
+	} else if (st->o.ops->read_now(fd, b->p, n, (off_t)offset) != (ssize_t)n) {
+		r = STORE_LATER;
+	}
+	b->n = (uint32_t)n;
+	if (r != STORE_LATER && !store_is_current(st, at))
+		r = STORE_GONE;
+	if (r == STORE_FAILED)
+		atomic_fetch_add(&st->io_errors, 1);
+	if (r == STORE_READ)
+		*out = b;
+	else
+		block_unref(&b);
+	return r;
+}
+
+enum store_read
+store_read_now(struct store *st, const struct locator *at, struct block **out)
+{
+	return read_at(st, at, out, false);
+}
+
+enum store_read
+store_read(struct store *st, const struct locator *at, struct block **out)
+{
+	return read_at(st, at, out, true);
+}
+
+void
+store_post(struct store *st, struct diskio_job *j)
+{
+	diskio_post(st->io, DISKIO_READS, j);
+}
+
+bool
+store_lease(struct store *st, const struct locator *at)
+{
+	pthread_mutex_lock(&st->lock);
+	bool yes = store_is_current(st, at) && ledger_lease(&st->ledger, at->segment);
+	pthread_mutex_unlock(&st->lock);
+	return yes;
+}
+
+void
+store_unlease(struct store *st, const struct locator *at)
+{
+	pthread_mutex_lock(&st->lock);
+	ledger_unlease(&st->ledger, at->segment);
+	pthread_mutex_unlock(&st->lock);
+}

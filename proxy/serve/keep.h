@@ -1,0 +1,32 @@
+/* keep.h - what stays of an origin's answer: is it stored, under which key, what does it replace,
+ * when does it count? Called by the trip (fill.c) and by what is learnt without a body (learn.c).
+ */
+#ifndef SERVE_KEEP_H
+#define SERVE_KEEP_H
+
+#include "proxy/serve/fill_inside.h"
+#include "proxy/serve/news.h"
+
+/* Judges the origin's answer, begins to store it if it may be, and makes the head for the flight.
+ * length: of the body, UINT64_MAX when not known. */
+void keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct flight_head *h);
+/* Forgets what an unsafe method changed (RFC 9111 4.4). */
+void keep_invalidated(struct fill *f, const struct response *rs);
+/* The body is whole. What it has become, a reference, or NULL. */
+struct object *keep_commit(struct fill *f);
+void keep_no_write(struct fill *f); /* nothing is stored of what came so far */
+void keep_end_turn(struct fill *f); /* another fill may write the same large body */
+
+/* What Content-Length says, UINT64_MAX when nothing usable. */
+uint64_t keep_length(const struct response *rs);
+/* May it be stored? On yes f->terms says how it may be used. */
+enum storable keep_judge(struct fill *f, const struct response *rs, int64_t now);
+struct news_facts keep_news(const struct fill *f, int status, enum storable storable);
+/* The copy is to be validated before its next use. */
+void keep_outdate(struct fill *f, int64_t now);
+/* What the variants of the URL differ on, with what these fields name. False: never alike. */
+bool keep_names(const struct fill *f, const struct fields *fields, struct buf *out);
+/* Remembers whether requests for the key can share an answer. */
+void keep_sharing(struct fill *f, int status, enum storable storable);
+
+#endif

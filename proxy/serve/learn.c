@@ -1,0 +1,92 @@
+/* learn.c - what is learnt of a stored object without its body: from a 304, and from a HEAD.
+ */
+#include "proxy/serve/bill.h"
+#include "proxy/serve/learn.h"
+
+#include "proxy/serve/keep.h"
+#include "proxy/http/head.h"
+
+/* RFC 9111 4.3.5: what a HEAD brought is news of the stored GET. */
+void
+learn_from_head(struct fill *f, const struct response *rs)
+{
+	struct field fields[FIELDS_MAX], more[FIELDS_MAX];
+	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	struct response updated = {.fields = {.v = more, .cap = FIELDS_MAX}};
+	char date[DATE_BYTES];
+	struct buf head = {0};
+	struct terms terms;
+	int64_t now = now_s();
+	struct news_facts news = keep_news(f, rs->status, STORABLE_METHOD);
+	if (!f->object || !news.by_key || news.credentials || rs->status != 200 ||
+	    !head_read(f->object->head, &stored))
+		return;
+	news.differs = policy_head(&stored.fields, f->object->body_bytes, &rs->fields) ==
+		       HEAD_SAYS_CHANGED;
+	if (news.differs) {
+		if (news_outdates_copy(&news))
+			keep_outdate(f, now);
+		return;
+	}
+	struct request get = f->rq;
+	get.method = METHOD_GET;
+	struct storing_facts facts = {&get, &updated, f->request_time, now, &f->settings->policy};
+	if (head_update(&stored, rs, now, date, &updated) &&
+	    storable_is_yes(policy_storable(&facts, &terms))) {
+		head_store(&updated, now, &head, &terms);
+		struct object *o =
+			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head), &terms);
+		object_unref(&o);
+	}
+	buf_fini(&head);
+}
+
+/* Filed under what it was said to vary on, an object must not live on as what varies on more. */
+static bool
+names_more(const struct fill *f, const struct fields *fresh)
+{
+	struct buf names = {0};
+	bool more = !keep_names(f, fresh, &names) ||
+		    !str_eq(buf_str(&names), buf_str(&f->variants.names));
+	buf_fini(&names);
+	return more;
+}
+
+/* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */
+void
+learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
+{
+	struct shelves *sh = f->serve->shelves;
+	struct buf head = {0};
+	struct field fields[FIELDS_MAX], more[FIELDS_MAX];
+	struct response updated = {.fields = {.v = more, .cap = FIELDS_MAX}};
+	char date[DATE_BYTES];
+	int64_t now = now_s();
+	*h = (struct flight_head){.status = 304};
+	/* A 304 with another validator than ours must not update what is stored; that our own
+	 * validator still held it said all the same. */
+	struct response stored = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	bool ours = head_read(f->object->head, &stored) &&
+		    policy_304_is_of(&stored.fields, &rs->fields, now);
+	bool ok = ours && !names_more(f, &rs->fields) &&
+		  head_update(&stored, rs, now, date, &updated);
+	if (ok) {
+		f->keeps = storable_is_yes(keep_judge(f, &updated, now)) ? KEEPS_ANSWER
+									 : KEEPS_NOTHING;
+		head_store(&updated, now, &head, &f->terms);
+	}
+	if (ok && f->keeps == KEEPS_ANSWER) {
+		h->object = cache_refresh(sh->cache, f->object, buf_str(&head), &f->terms);
+		f->stored_hash = f->object->hash;
+		f->stored_key_bytes = f->object->key.n;
+		f->stored_head_bytes = head.n;
+		f->validator = bill_validator(f->object->head, &f->object->terms);
+		bill_fetch(f, GHOST_CHECKED, f->object->body_bytes, 0);
+	}
+	if (!h->object)
+		h->object = object_ref(f->object);
+	h->storable = f->keeps == KEEPS_ANSWER;
+	h->terms = h->object->terms;
+	buf_fini(&head);
+	keep_sharing(f, 304, STORABLE_METHOD);
+}
