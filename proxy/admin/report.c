@@ -183,18 +183,26 @@ report_json(const struct report *r, struct buf *out)
 
 /* ---- Prometheus ------------------------------------------------------------------------------ */
 
-/* twice_requests_ram_hits_total: counters end in _total, once. */
+/* twice_requests_ram_hits_total: counters end in _total, once; the unit is a whole word. */
+static void
+metric_name(const struct fact *f, char *out, size_t n)
+{
+	size_t key = strlen(f->key);
+	bool seconds = key > 2 && strcmp(f->key + key - 2, "_s") == 0;
+	const char *total = f->kind == KIND_COUNT && strcmp(f->key, "total") != 0 ? "_total" : "";
+	snprintf(out, n, "twice_%s%s%.*s%s%s", f->group, *f->group ? "_" : "",
+		 (int)(seconds ? key - 2 : key), f->key, seconds ? "_seconds" : "", total);
+	for (char *p = out; *p; p++)
+		if (*p == '.')
+			*p = '_';
+}
+
 static void
 add_prometheus(void *ctx, const struct fact *f)
 {
 	struct buf *out = ctx;
 	char name[128];
-	const char *total = f->kind == KIND_COUNT && strcmp(f->key, "total") != 0 ? "_total" : "";
-	snprintf(name, sizeof(name), "twice_%s%s%s%s", f->group, *f->group ? "_" : "", f->key,
-		 total);
-	for (char *p = name; *p; p++)
-		if (*p == '.')
-			*p = '_';
+	metric_name(f, name, sizeof(name));
 	buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s ", name, f->help, name,
 		   f->kind == KIND_COUNT ? "counter" : "gauge", name);
 	if (is_real(f))

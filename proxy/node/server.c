@@ -131,6 +131,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.disk_bytes = c->cache.disk_bytes,
 		.memory_bytes = c->cache.memory_bytes,
 		.max_object_bytes = c->cache.max_object_bytes,
+		.keep_free_bytes = UINT64_MAX,
 	};
 	o.reserve_bytes = snapshot_reserve(c);
 	if (cache_open(&sh->cache, &o, err, err_bytes))
@@ -161,6 +162,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	f.cache = sh->cache;
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
+	sh->reloads = passes_create();
 	return 0;
 }
 
@@ -214,6 +216,14 @@ open_log(struct server *s, char *err, size_t err_bytes)
 	return -1;
 }
 
+/* Tells this installation from others, in Via: two nodes of one name may stand in a row, and a
+ * request that comes back must be known. */
+static uint32_t
+node_of(const struct filter_seed *seed)
+{
+	return (uint32_t)key_hash_of(seed, "node", 4).lo;
+}
+
 static int
 open_workers(struct server *s, char *err, size_t err_bytes)
 {
@@ -230,7 +240,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		worker->clients = s->clients;
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
-			.settings = settings_create(c),
+			.settings = settings_create(c, node_of(s->shelves.seed)),
 			.upstream = s->upstream,
 			.log = {.file = s->access_log, .lane = w},
 		};
@@ -271,7 +281,15 @@ on_purge(void *ctx, const struct purge_order *o, struct purge_result *out)
 static int
 open_admin(struct server *s, char *err, size_t err_bytes)
 {
-	const struct admin_source source = {on_report, on_healthy, on_purge, s};
+	const struct admin_source source = {
+		.report = on_report,
+		.healthy = on_healthy,
+		.purge = on_purge,
+		.ctx = s,
+		.access = {.hosts = s->config->admin_hosts,
+			   .host_count = s->config->admin_host_count,
+			   .token = s->config->admin_token},
+	};
 	const char *addr = s->config->admin;
 	return addr ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
 }
@@ -284,7 +302,7 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	s->config = c;
 	s->version = version;
 	s->begun_us = now_us();
-	s->settings = settings_create(c);
+	s->settings = settings_create(c, 0); /* asks for routes only */
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
@@ -387,6 +405,7 @@ server_destroy(struct server **sp)
 	clients_destroy(&s->clients);
 	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
+	passes_destroy(&sh->reloads);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);

@@ -52,6 +52,8 @@ struct fill {
 	enum fill_keeps keeps;
 	bool part_added;
 	struct slice gap; /* asked for, with the part */
+	unsigned resumes; /* how often the rest of a body was asked for */
+	uint64_t resumed_at;
 	struct object_write *write;
 	_Atomic uint64_t *turn; /* our slot of shelves.writing, or NULL */
 	uint64_t turn_since;

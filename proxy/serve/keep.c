@@ -13,6 +13,20 @@
 
 enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
 
+uint32_t
+keep_landed(const struct shelves *sh, struct key_hash primary)
+{
+	return atomic_load(&sh->landed[primary.lo % LANDED_SLOTS]);
+}
+
+/* Counted between what is stored and the flight's end: a flight that is begun after the end sees
+ * it. */
+void
+keep_count_landed(const struct fill *f)
+{
+	atomic_fetch_add(&f->serve->shelves->landed[f->key.primary.lo % LANDED_SLOTS], 1);
+}
+
 /* Was anything that covers the key forgotten since the request left? */
 static bool
 is_forgotten(const struct fill *f)
@@ -56,12 +70,13 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
+	bool pointed = f->settings->config->cache.invalidate_locations;
 	struct str ours = key_primary(&f->key);
 	struct forgotten done = cache_forget(sh->cache, f->key.primary, ours, f->begun);
 	bill_forget(sh, ours);
 	if (done.was_clean)
 		f->begun = done.at;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; pointed && i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
 		struct request other;
@@ -284,7 +299,7 @@ asked_by_key(const struct fill *f)
 }
 
 enum storable
-keep_judge(struct fill *f, const struct response *rs, int64_t now)
+keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
 {
 	struct storing_facts facts = {
 		.request = &f->rq,
@@ -292,11 +307,9 @@ keep_judge(struct fill *f, const struct response *rs, int64_t now)
 		.request_time = f->request_time,
 		.response_time = now,
 		.settings = &f->settings->policy,
+		.updated = updated,
 	};
-	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
-	bool may = f->kind != FILL_PASS ||
-		   (f->rq.method == METHOD_POST && !f->route->pass && asked_by_key(f));
-	if (!may || is_forgotten(f))
+	if (f->kind == FILL_PASS || is_forgotten(f))
 		return STORABLE_METHOD;
 	enum storable s = policy_storable(&facts, &f->terms);
 	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;
@@ -385,7 +398,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 		return false;
 	struct response whole = *rs;
 	whole.status = 200;
-	if (!storable_is_yes(keep_judge(f, &whole, now)))
+	if (!storable_is_yes(keep_judge(f, &whole, false, now)))
 		return false;
 	struct buf head = {0};
 	count_part(f, rs);
@@ -433,7 +446,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	*h = (struct flight_head){.status = rs->status, .body_bytes = length};
 	f->expected = length;
 	bool old = stands_in(f, rs->status, now);
-	enum storable storable = keep_judge(f, rs, now);
+	enum storable storable = keep_judge(f, rs, false, now);
 	if (storable_is_yes(storable) && !keep_names(f, &rs->fields, &h->vary))
 		storable = STORABLE_VARY_STAR;
 	f->keeps = old ? KEEPS_OLD : storable_is_yes(storable) ? KEEPS_ANSWER : KEEPS_NOTHING;
@@ -443,7 +456,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	if (replaces_part(f, rs->status))
 		forget_part(f->serve->shelves, key_primary(&f->key));
 	if (keeps) {
-		if (head_withholds(rs))
+		if (head_withholds(rs, &f->terms))
 			head_store(rs, now, &h->asker, NULL);
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h->vary),
 				 &h->variant);
@@ -488,6 +501,7 @@ keep_commit(struct fill *f)
 {
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
+	keep_count_landed(f);
 	if (o && o->on_disk)
 		charge(f, f->received);
 	else
