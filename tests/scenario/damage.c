@@ -2,6 +2,7 @@
 #include "tests/kit/kit.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #define FRESH "Cache-Control: max-age=600\r\n"
@@ -19,11 +20,11 @@ fill(void)
 	edge_stop();
 }
 
-/* Flips one byte in every `step` of each file of 64 KiB and more: the segments. */
+/* Flips one byte in every `step` of each file of the segments. */
 static void
 damage(int step, int from)
 {
-	struct output o = program("find", edge_cache_dir(), "-type", "f", "-size", "+63k");
+	struct output o = program("find", edge_cache_dir(), "-name", "segment.*");
 	char *save;
 	for (char *f = strtok_r(o.out, "\n", &save); f; f = strtok_r(NULL, "\n", &save)) {
 		int fd = open(f, O_RDWR);
@@ -83,7 +84,7 @@ SCENARIO("every place in a record: one flip per run of a few objects")
 SCENARIO("segments cut short: misses, and the proxy goes on")
 {
 	fill();
-	struct output o = program("find", edge_cache_dir(), "-type", "f", "-size", "+63k");
+	struct output o = program("find", edge_cache_dir(), "-name", "segment.*");
 	char *save;
 	for (char *f = strtok_r(o.out, "\n", &save); f; f = strtok_r(NULL, "\n", &save))
 		if (truncate(f, 70000) != 0)
@@ -95,7 +96,7 @@ SCENARIO("segments cut short: misses, and the proxy goes on")
 SCENARIO("segments taken away: misses, and the proxy goes on")
 {
 	fill();
-	program("find", edge_cache_dir(), "-type", "f", "-size", "+63k", "-delete");
+	program("find", edge_cache_dir(), "-name", "segment.*", "-delete");
 	edge_restart();
 	expect_int(check_all(), 0);
 	expect_int(check_all(), N);
@@ -105,10 +106,70 @@ SCENARIO("segments full of foreign bytes: nothing is served from them")
 {
 	fill();
 	program("sh", "-c",
-		text("for f in $(find %s -type f -size +63k); do head -c 70000 /dev/urandom > $f; done",
+		text("for f in $(find %s -name 'segment.*'); do head -c 70000 /dev/urandom > $f; done",
 		     edge_cache_dir()));
 	edge_restart();
 	check_all();
+}
+
+/* One damaged byte at an offset of a body that takes several pieces, in every copy of it. */
+static void
+flip_in_body(const char *body, size_t at)
+{
+	struct output o = program("find", edge_cache_dir(), "-name", "segment.*");
+	char *save;
+	int flipped = 0;
+	for (char *f = strtok_r(o.out, "\n", &save); f; f = strtok_r(NULL, "\n", &save)) {
+		static char bytes[4 << 20];
+		int fd = open(f, O_RDWR);
+		ssize_t n = pread(fd, bytes, sizeof bytes, 0);
+		char *found = n > 0 ? memmem(bytes, (size_t)n, body + at, 64) : NULL;
+		for (; found; found = memmem(bytes, (size_t)n, body + at, 64)) {
+			*found ^= 1;
+			if (pwrite(fd, found, 1, found - bytes) != 1)
+				fail("cannot write %s", f);
+			flipped++;
+		}
+		close(fd);
+	}
+	expect_that(flipped > 0, "the body is not on disk");
+}
+
+SCENARIO("one damaged byte of a large body: a miss, or one answer is cut and the next is a miss")
+{
+	enum { LARGE = 1 << 20 };
+	static const size_t places[] = {100, 700000};
+	char *body = pattern(5, LARGE);
+	origin_says("/large", .fields = FRESH, .pattern_bytes = LARGE, .seed = 5, .times = 9);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get("/large");
+	for (int i = 0; i < 2; i++) {
+		edge_stop();
+		flip_in_body(body, places[i]);
+		edge_restart();
+		struct client *c = client_open();
+		client_request(c, "GET", "/large", NULL);
+		struct answer a = client_try(c, "GET");
+		client_close(c);
+		expect(memcmp(a.body, body, a.body_bytes) == 0);
+		/* The first piece is looked at before anything is sent. */
+		if (i == 0)
+			expect_miss(a);
+		expect_that(a.cut == (i == 1), "cut: %d", a.cut);
+		a = get("/large");
+		expect_int((long long)a.body_bytes, LARGE);
+		expect(memcmp(a.body, body, LARGE) == 0);
+		expect_hit(get("/large"));
+	}
+	/* And the piece that a range begins with. */
+	edge_stop();
+	flip_in_body(body, 900000);
+	edge_restart();
+	struct answer a = get_with("/large", "Range: bytes=900000-900099\r\n");
+	expect_status(a, 206);
+	expect_int((long long)a.body_bytes, 100);
+	expect(memcmp(a.body, body + 900000, 100) == 0);
+	expect_miss(a);
 }
 
 static const char *const small_files[] = {"seed", "format"};
