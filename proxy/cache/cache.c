@@ -46,6 +46,7 @@ open_store(struct cache *c, char *err, size_t err_bytes)
 				  .log_bytes = log_bytes,
 				  .segment_bytes = o->segment_bytes,
 				  .io_threads = o->io_threads,
+				  .keep_free_bytes = o->keep_free_bytes,
 				  .ops = o->ops,
 				  .is_forgotten = is_record_forgotten,
 				  .forget_ctx = c,
@@ -53,6 +54,34 @@ open_store(struct cache *c, char *err, size_t err_bytes)
 				  .is_ours = !c->fresh, /* the seed is */
 			  },
 			  err, err_bytes);
+}
+
+/* What the directory takes and may take, and what its file system has. */
+static void
+say_room(struct cache *c)
+{
+	uint64_t free_bytes, all_bytes;
+	struct store_stats s;
+	const struct diskio_ops *ops = c->o.ops ? c->o.ops : &diskio_system;
+	if (!ops->room || ops->room(c->dir_fd, &free_bytes, &all_bytes) != 0)
+		return;
+	store_stats(c->store, &s);
+	uint64_t keep =
+		c->o.keep_free_bytes == UINT64_MAX
+			? store_reserve(&(struct store_options){.keep_free_bytes = UINT64_MAX},
+					all_bytes)
+			: c->o.keep_free_bytes;
+	uint64_t mib = 1 << 20, may = free_bytes > keep ? free_bytes - keep : 0;
+	log_info("cache %s: takes %llu MiB of at most %llu MiB and grows as it fills; %llu MiB are "
+		 "free, of which %llu MiB are left to others",
+		 c->dir, (unsigned long long)(s.file_bytes / mib),
+		 (unsigned long long)(c->o.disk_bytes / mib),
+		 (unsigned long long)(free_bytes / mib), (unsigned long long)(keep / mib));
+	if (s.file_bytes + may < c->o.disk_bytes)
+		log_warning(
+			"cache %s: its file system has less room than cache.disk says: the cache "
+			"stops growing at about %llu MiB",
+			c->dir, (unsigned long long)((s.file_bytes + may) / mib));
 }
 
 static uint64_t
@@ -95,6 +124,8 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	open_forget(c);
 	if (c->dir && open_store(c, err, err_bytes) != 0)
 		goto failed;
+	if (c->store)
+		say_room(c);
 	forget_begin(c->forget, c->store ? oldest_on_disk : NULL, c->store);
 	c->block_bytes = c->store ? store_fragment_bytes(c->store) : RAM_ONLY_BLOCK;
 	uint64_t most = c->store ? store_max_body(c->store) : UINT64_MAX;
@@ -314,6 +345,7 @@ cache_stats(struct cache *c, struct cache_stats *out)
 	pthread_mutex_unlock(&c->files_lock);
 	*out = (struct cache_stats){
 		.written_bytes = s.written_bytes + atomic_load(&c->files_written) + f.written_bytes,
+		.purge_bytes = f.written_bytes,
 		.used_bytes = s.used_bytes + files + f.log_bytes,
 		.limit_bytes = c->store ? c->o.disk_bytes : 0,
 		.objects = s.objects,

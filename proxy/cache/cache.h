@@ -30,8 +30,11 @@ struct cache_options {
 	uint64_t segment_bytes;	   /* 0: chosen from disk_bytes (64 MiB to 1 GiB; smaller for small
 				      disks) */
 	uint64_t max_object_bytes; /* body; 0: chosen from disk_bytes */
-	unsigned io_threads;	   /* 0: 2 */
-	unsigned shards;	   /* of the RAM tier; 0: chosen from memory_bytes, at most 64 */
+	unsigned io_threads;	   /* that read; 0: 8 */
+	/* Left free on the file system for others; UINT64_MAX: a twentieth of it, at most 1 GiB.
+	 * The log grows as it fills, and stops growing there. */
+	uint64_t keep_free_bytes;
+	unsigned shards; /* of the RAM tier; 0: chosen from memory_bytes, at most 64 */
 	/* Kept out of the log for the one file that cache_save_file saves: it may take half of
 	 * this, for old and new stand side by side for a moment. 0: a thirty-second of disk_bytes.
 	 * The baseline wants the same number. */
@@ -219,6 +222,7 @@ struct cache_stats {
 				 fetched anew */
 	bool purges_durable;  /* false: nothing is answered from the directory */
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
+	uint64_t purge_bytes;	/* of written_bytes: the log of what was purged */
 	uint64_t index_bytes;	/* memory of the index */
 };
 void cache_stats(struct cache *c, struct cache_stats *out);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,6 +61,17 @@ system_renew(int fd, off_t bytes)
 }
 
 static int
+system_room(int dir_fd, uint64_t *free_bytes, uint64_t *all_bytes)
+{
+	struct statvfs s;
+	if (fstatvfs(dir_fd, &s) != 0)
+		return -1;
+	*free_bytes = (uint64_t)s.f_bavail * s.f_frsize;
+	*all_bytes = (uint64_t)s.f_blocks * s.f_frsize;
+	return *all_bytes ? 0 : -1;
+}
+
+static int
 system_create(int dir_fd, const char *name)
 {
 	return openat(dir_fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -82,6 +94,7 @@ const struct diskio_ops diskio_system = {
 	.read_now = system_read_now,
 	.write = pwrite,
 	.renew = system_renew,
+	.room = system_room,
 	.create = system_create,
 	.rename = system_rename,
 	.remove = system_remove,

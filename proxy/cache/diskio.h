@@ -23,6 +23,8 @@ struct diskio_ops {
 	/* Makes the file so long, its bytes of no meaning, its room on the disk taken; 0, or -1
 	 * with errno and an empty file. */
 	int (*renew)(int fd, off_t bytes);
+	/* Bytes that we may still take on the file system, and all it has. */
+	int (*room)(int dir_fd, uint64_t *free_bytes, uint64_t *all_bytes);
 	/* What the purge log needs to be durable. A new, empty file: a descriptor, or -1. */
 	int (*create)(int dir_fd, const char *name);
 	int (*rename)(int dir_fd, const char *from, const char *to);

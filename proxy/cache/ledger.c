@@ -146,7 +146,7 @@ ledger_lease(struct ledger *l, uint32_t slot)
 	struct ledger_slot *s = &l->slots[slot];
 	if (s->state < SEGMENT_OPEN)
 		return false;
-	if (s->leases == 0 && (l->leased + 1) * LEASED_SHARE > l->exist)
+	if (s->leases == 0 && (l->leased + 1) * LEASED_SHARE > l->limit)
 		return false;
 	l->leased += s->leases++ == 0;
 	return true;

@@ -68,9 +68,9 @@ bool ledger_wants_free(const struct ledger *l);
 /* A slot that may be made free because the limit allows one more segment, or -1. */
 int64_t ledger_absent(const struct ledger *l);
 void ledger_add(struct ledger *l, uint32_t slot); /* absent -> free */
-/* A reader asks that the segment stay. False: it holds nothing, or half of all are held like that
- * already. What was granted holds: no segment with a lease is a victim, and one that is going and
- * got a lease meanwhile goes back. */
+/* A reader asks that the segment stay. False: it holds nothing, or half of the limit are held
+ * like that already. What was granted holds: no segment with a lease is a victim, and one that is
+ * going and got a lease meanwhile goes back. */
 bool ledger_lease(struct ledger *l, uint32_t slot);
 void ledger_unlease(struct ledger *l, uint32_t slot);
 /* The segment that goes next: the oldest sealed one without leases. -1: none. */

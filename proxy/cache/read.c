@@ -99,6 +99,8 @@ attach_body(struct store *st, read_fn *read, const struct wanted *w, struct stor
 		return begin_body(st, read, w, o);
 	struct block *b;
 	enum outcome r = read_fragment(st, read, &p->fragments[0], &b);
+	if (r == OUTCOME_MISS)
+		return OUTCOME_FORGOTTEN; /* the old record went, and with it the body */
 	if (r == OUTCOME_DONE) {
 		o->block_bytes = b->n;
 		stored_add_block(o, b);

@@ -19,8 +19,12 @@ enum {
 	TICK_MS = 100,
 	BATCH_AGE_MS = 1000, /* a batch that does not fill is written after this */
 	RETRY_MS = 3000,
-	FIRST_FILES = 64, /* made before serving: some milliseconds */
+	READERS = 8,
+	FIRST_FILES = 8, /* made before serving */
+	RESERVE_SHARE = 20,
 };
+
+static const uint64_t RESERVE_MOST = 1 << 30;
 
 /* ---- a disk that fails --------------------------------------------------------------------- */
 
@@ -74,8 +78,17 @@ size_parts(struct store *st)
 	st->fragment_bytes = fragment < MAX_FRAGMENT ? (uint32_t)fragment : MAX_FRAGMENT;
 }
 
-/* Some files are made before the first append, the others by and by (tick asks for them). A disk
- * too full for them is no reason not to serve: it is tried again later. */
+uint64_t
+store_reserve(const struct store_options *o, uint64_t all_bytes)
+{
+	uint64_t share = all_bytes / RESERVE_SHARE;
+	if (o->keep_free_bytes != UINT64_MAX)
+		return o->keep_free_bytes;
+	return share < RESERVE_MOST ? share : RESERVE_MOST;
+}
+
+/* The files that are needed to begin; others follow as the log fills. A disk too full for them is
+ * no reason not to serve: it is tried again later. */
 static void
 make_first_files(struct store *st)
 {
@@ -133,7 +146,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 	st->large_credit = store_carry_most(st);
 	make_first_files(st);
 	diskio_start(&st->io, &(struct diskio_options){
-				      .readers = o->io_threads ? o->io_threads : 2,
+				      .readers = o->io_threads ? o->io_threads : READERS,
 				      .tick = tick,
 				      .ctx = st,
 				      .tick_ms = TICK_MS,
@@ -211,6 +224,7 @@ store_stats(struct store *st, struct store_stats *out)
 	pthread_mutex_lock(&st->lock);
 	*out = (struct store_stats){
 		.used_bytes = st->ledger.used,
+		.file_bytes = st->ledger.exist * st->o.segment_bytes,
 		.limit_bytes = st->o.log_bytes,
 	};
 	pthread_mutex_unlock(&st->lock);

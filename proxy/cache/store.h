@@ -23,7 +23,9 @@ struct store_options {
 	uint64_t log_bytes;	    /* all segments together */
 	uint64_t segment_bytes;	    /* 0: as found in dir, else chosen */
 	uint64_t max_pending_bytes; /* 0: 64 MiB */
-	unsigned io_threads;
+	unsigned io_threads;	    /* that read; 0: 8 */
+	uint64_t keep_free_bytes; /* of the file system, for others; UINT64_MAX: a twentieth of it,
+				     at most 1 GiB */
 	const struct diskio_ops *ops; /* NULL: the system's */
 	bool fresh;		      /* what was kept is of no use: start empty */
 	bool is_ours;		      /* twice wrote dir for certain, whatever "format" says */
@@ -86,11 +88,14 @@ uint64_t store_oldest(struct store *st);
 /* ---- facts --------------------------------------------------------------------------------- */
 
 struct store_stats {
+	uint64_t file_bytes; /* of all segment files */
 	uint64_t written_bytes, used_bytes, limit_bytes, objects, evicted_objects, carried_bytes;
 	uint64_t io_errors, refused_writes, index_bytes;
 	bool failing;
 };
 void store_stats(struct store *st, struct store_stats *out);
+/* Of a file system of so many bytes, what is left to others. */
+uint64_t store_reserve(const struct store_options *o, uint64_t all_bytes);
 /* Sends what is gathered to the disk and waits until all is written. For tests and benches. */
 void store_flush(struct store *st);
 

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { GROW_MS = 3000 };
+/* While the log grows, so many free segments are at hand: making a file takes a while. */
+enum { GROW_MS = 3000, GROW_AHEAD = 8 };
 
 /* ---- segments ------------------------------------------------------------------------------ */
 
@@ -102,7 +103,8 @@ missing_file(const struct store *st)
 static bool
 wants_segment(const struct store *st)
 {
-	return !st->closing && (ledger_wants_free(&st->ledger) || missing_file(st) >= 0);
+	bool grows = st->ledger.free < GROW_AHEAD && missing_file(st) >= 0;
+	return !st->closing && (grows || ledger_wants_free(&st->ledger));
 }
 
 void
@@ -167,7 +169,8 @@ take_oldest(struct store *st)
 bool
 store_open_segment(struct store *st)
 {
-	bool yes = ledger_open_next(&st->ledger) || take_oldest(st);
+	/* A disk that fails is no reason to give up what is on it. */
+	bool yes = ledger_open_next(&st->ledger) || (!atomic_load(&st->failing) && take_oldest(st));
 	if (yes) {
 		uint32_t slot = (uint32_t)st->ledger.open;
 		atomic_store(&st->written[slot], 0);
@@ -246,7 +249,8 @@ cramped(struct store *st, int error)
 	st->is_cramped = true;
 }
 
-/* Hot bodies of which only a piece lies in the segment: their records are elsewhere. */
+/* Hot bodies that lie in the segment, or a piece of them, while their records are elsewhere: those
+ * in several pieces, and those of refreshed objects, whose bodies stayed with the old records. */
 static void
 move_pieces(struct moving *m)
 {
@@ -257,7 +261,7 @@ move_pieces(struct moving *m)
 	for (uint32_t i = 0; table && i < entries; i++) {
 		struct entry e = entry_get(table, i);
 		struct locator at;
-		if (e.what != ENTRY_FRAGMENT || e.hash_hi == last)
+		if (e.what == 0 || e.hash_hi == last)
 			continue;
 		last = e.hash_hi;
 		if (!index_hits(st->index, e.hash_hi, &at))
@@ -310,13 +314,26 @@ empty_segment(struct store *st, uint32_t segment, uint32_t generation)
 	return r == 0;
 }
 
+/* The file system is not ours alone: a new file leaves others their part of it. */
+static bool
+leaves_reserve(const struct store *st)
+{
+	uint64_t free_bytes, all_bytes;
+	if (st->o.ops->room(st->o.dir_fd, &free_bytes, &all_bytes) != 0)
+		return true; /* a file system that does not say */
+	uint64_t reserve = store_reserve(&st->o, all_bytes);
+	errno = ENOSPC;
+	return free_bytes >= reserve && free_bytes - reserve >= st->o.segment_bytes;
+}
+
 bool
 store_add_segment(struct store *st, uint32_t slot)
 {
 	int fd = atomic_load(&st->fds[slot]);
 	if (fd < 0)
 		fd = store_open_segment_file(st, slot, true);
-	bool yes = fd >= 0 && st->o.ops->renew(fd, (off_t)st->o.segment_bytes) == 0;
+	bool yes = fd >= 0 && leaves_reserve(st) &&
+		   st->o.ops->renew(fd, (off_t)st->o.segment_bytes) == 0;
 	int error = errno;
 	if (fd >= 0)
 		atomic_store(&st->fds[slot], fd);
@@ -335,7 +352,7 @@ bool
 store_free_one(struct store *st)
 {
 	pthread_mutex_lock(&st->lock);
-	int64_t absent = missing_file(st);
+	int64_t absent = st->ledger.free < GROW_AHEAD ? missing_file(st) : -1;
 	pthread_mutex_unlock(&st->lock);
 	if (absent >= 0 && store_add_segment(st, (uint32_t)absent))
 		return true;

@@ -762,6 +762,45 @@ START_TEST(hot_bodies_in_pieces_are_carried)
 }
 END_TEST
 
+/* The small record of a refreshed object outlives the segment where its body is: hot, it is carried
+ * with its body; cold, it is a miss, and no damage. */
+START_TEST(the_segment_of_a_refreshed_body_goes)
+{
+	begin();
+	options.disk_bytes = 16 << 20;
+	options.memory_bytes = 0;
+	struct cache *c = open_cache();
+	struct cache_stats s;
+	unsigned lost = 0;
+	for (int i = 0; i < 700; i++) {
+		char key[32];
+		if (i == 0 || i == 30) {
+			ck_assert(i || store_key(c, "k", 9000, true, true, false));
+			if (i)
+				refresh_and_check(c, 9000, "HTTP/1.1 200 OK\r\nX: 1\r\n");
+		}
+		snprintf(key, sizeof key, "cold-%d", i);
+		while (!store_key(c, key, 50000, true, true, false))
+			usleep(1000);
+		if (i % 5 == 0) {
+			store_flush(c->store);
+			usleep(2000);
+		}
+		if (_i == 1 && i % 5 == 0 && !has(c, "k", 9000)) {
+			lost++;
+			ck_assert(store_key(c, "k", 9000, true, true, false));
+		}
+	}
+	ck_assert_uint_le(lost, 1);
+	if (_i == 0)
+		ck_assert(!has(c, "k", 9000));
+	cache_stats(c, &s);
+	ck_assert_uint_eq(s.damaged_records, 0);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* Readers of large bodies while everything is evicted around them: whoever found one reads it to
  * its end. Beyond the bound there is a miss, not a cut. */
 START_TEST(a_body_that_was_found_is_read_to_its_end)
@@ -1214,6 +1253,7 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
      TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
-     TEST(a_body_that_was_found_is_read_to_its_end), TIMES(no_race_undoes_a_purge, 8),
-     TEST(killed_in_a_storm_of_purges), TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
+     TIMES(the_segment_of_a_refreshed_body_goes, 2), TEST(a_body_that_was_found_is_read_to_its_end),
+     TIMES(no_race_undoes_a_purge, 8), TEST(killed_in_a_storm_of_purges),
+     TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
      TEST(slow_reader_sees_no_wrong_byte), TIMES(workers_share_a_cache, 2))

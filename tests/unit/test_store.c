@@ -4,6 +4,7 @@
  * Every body follows from its key and version, so that a wrong byte or a version that was replaced
  * is found by looking at what came.
  */
+#include "proxy/base/log.h"
 #include "proxy/cache/store.h"
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/tmpdir.h"
@@ -327,8 +328,22 @@ cold_read_now(int fd, void *p, size_t n, off_t at)
 	return pread(fd, p, n, at);
 }
 
-static const struct diskio_ops bad_disk = {
-	.read = pread, .read_now = cold_read_now, .write = bad_write, .renew = bad_renew};
+static _Atomic uint64_t room_free = UINT64_MAX;
+
+static int
+bad_room(int fd, uint64_t *free_bytes, uint64_t *all_bytes)
+{
+	(void)fd;
+	*free_bytes = room_free;
+	*all_bytes = 100 * SEGMENT;
+	return 0;
+}
+
+static const struct diskio_ops bad_disk = {.read = pread,
+					   .read_now = cold_read_now,
+					   .write = bad_write,
+					   .renew = bad_renew,
+					   .room = bad_room};
 
 START_TEST(a_failing_disk_stops_storing_and_nothing_else)
 {
@@ -421,7 +436,6 @@ START_TEST(a_disk_that_fails_for_long_evicts_nothing)
 	time_passes(st);
 	for (unsigned k = 0; k < 1000; k++)
 		ck_assert_int_eq(version_of(st, k), 1);
-	ledger_check(&st->ledger);
 	store_close(&st);
 	end();
 }
@@ -490,6 +504,56 @@ START_TEST(a_full_disk_is_no_reason_not_to_start)
 	for (int i = 0; i < 100 && !put(st, 1, 1); i++)
 		usleep(50000);
 	ck_assert_int_eq(version_of(st, 1), 1);
+	store_close(&st);
+	end();
+}
+END_TEST
+
+/* Files are made as the log fills, and none that would take what is left to others. */
+static uint32_t
+files_of(struct store *st)
+{
+	struct store_stats s;
+	store_stats(st, &s);
+	return (uint32_t)(s.file_bytes / options.segment_bytes);
+}
+
+START_TEST(the_log_grows_as_it_fills_and_stops_at_the_reserve)
+{
+	begin();
+	log_set_level(LOG_ERROR);
+	options.ops = &bad_disk;
+	options.segment_bytes = SEGMENT / 4;  /* 32 of them */
+	options.keep_free_bytes = UINT64_MAX; /* a twentieth: five MiB */
+	room_free = UINT64_MAX;
+	struct store *st = open_store();
+	ck_assert_uint_le(files_of(st), 8);
+	for (unsigned k = 0; k < 1000; k++)
+		while (!put(st, k, 1))
+			usleep(1000);
+	store_flush(st);
+	usleep(50000);
+	uint32_t half = files_of(st);
+	ck_assert(half >= 8 && half < 24);
+	room_free = 5 * SEGMENT + SEGMENT / 4 - 1; /* no room for one more */
+	for (unsigned k = 0; k < 4000; k++)
+		while (!put(st, k, 2))
+			usleep(1000);
+	store_flush(st);
+	ck_assert_uint_le(files_of(st), half + 1); /* those that were on their way */
+	ck_assert_int_eq(version_of(st, 3999), 2);
+	room_free = 6 * SEGMENT;
+	uint32_t before = files_of(st);
+	for (unsigned k = 0; k < 4000 && files_of(st) == before; k++) {
+		time_passes(st);
+		while (!put(st, k, 3))
+			usleep(1000);
+	}
+	for (int i = 0; i < 500 && files_of(st) == before; i++) {
+		time_passes(st); /* a reading thread makes the file when it comes to it */
+		usleep(10000);
+	}
+	ck_assert_uint_gt(files_of(st), before);
 	store_close(&st);
 	end();
 }
@@ -658,5 +722,7 @@ UNIT("store", TIMES(killed_process_leaves_all_that_was_written, 12),
      TIMES(one_failed_write_loses_nothing_that_came_later, 4),
      TEST(a_disk_that_fails_for_long_evicts_nothing), TEST(a_body_with_a_lost_piece_is_not_stored),
      TEST(generations_of_a_slot_are_told_apart), TEST(a_full_disk_is_no_reason_not_to_start),
-     TEST(a_log_may_be_smaller_than_its_limit), TEST(a_smaller_limit_drops_the_oldest),
-     TEST(threads_write_read_and_evict), TEST(killed_under_load))
+     TEST(a_log_may_be_smaller_than_its_limit),
+     TEST(the_log_grows_as_it_fills_and_stops_at_the_reserve),
+     TEST(a_smaller_limit_drops_the_oldest), TEST(threads_write_read_and_evict),
+     TEST(killed_under_load))
