@@ -31,12 +31,12 @@ said_on_terminal(int fd, struct heap *said, const char *words)
 	for (int64_t end = kit_now_ms() + kit_patience_ms(); kit_now_ms() < end;) {
 		char some[4096];
 		struct pollfd p = {.fd = fd, .events = POLLIN};
+		if (said->p && strstr(said->p, words)) /* perhaps with what was read before */
+			return strstr(said->p, words);
 		ssize_t n = poll(&p, 1, 100) > 0 ? read(fd, some, sizeof some) : 0;
 		if (n < 0)
 			break; /* the other side has ended */
 		heap_add(said, some, (size_t)n);
-		if (said->p && strstr(said->p, words))
-			return strstr(said->p, words);
 	}
 	fail("the demo did not say \"%s\": %s", words, said->p ? said->p : "");
 }

@@ -14,7 +14,9 @@ static struct baseline *
 make(struct cache *c, uint64_t disk)
 {
 	struct baseline *b = NULL;
-	struct baseline_options o = {.ghost = {.disk_bytes = disk}, .rings = WRITERS, .cache = c};
+	struct baseline_options o = {.ghost = {.disk_bytes = disk, .max_entries = 1 << 17},
+				     .rings = WRITERS,
+				     .cache = c};
 	ck_assert_int_eq(baseline_create(&b, &o), 0);
 	return b;
 }
