@@ -1,5 +1,5 @@
-/* complete.c - a stored part becomes the whole: what is missing is fetched, before it and behind
- * it, and the part's own bytes take their place in between.
+/* complete.c - a stored part becomes the whole: what is missing is fetched, before it or behind
+ * it, and the part's own bytes take their place.
  */
 #include "proxy/serve/complete.h"
 
@@ -50,12 +50,6 @@ complete_with(struct fill *f, const struct response *rs, char date[DATE_BYTES],
 	return useless ? COMPLETE_ASK_ANEW : COMPLETE_NOT;
 }
 
-bool
-complete_goes_on_with(const struct fill *f, const struct response *rs)
-{
-	return part_fills(f->part, f->gap, rs, keep_length(rs));
-}
-
 /* Bytes of the part, to the readers and to the cache. */
 static void
 add(struct fill *f, const char *p, size_t n)
@@ -91,12 +85,4 @@ complete_add_part(struct fill *f)
 	body_done(&r);
 	f->received += held.n;
 	return 0;
-}
-
-bool
-complete_has_gap(const struct fill *f)
-{
-	struct slice gap;
-	struct str validator;
-	return f->part && f->part_added && part_next_gap(f->part, f->received, &gap, &validator);
 }

@@ -17,11 +17,7 @@ enum completion {
 };
 enum completion complete_with(struct fill *f, const struct response *rs, char date[DATE_BYTES],
 			      struct response *merged);
-/* The same once a head is published, for what lies behind the part. */
-bool complete_goes_on_with(const struct fill *f, const struct response *rs);
 /* The part's bytes, when everything before them is here. -1: they are lost. */
 int complete_add_part(struct fill *f);
-/* The part is in its place, and something behind it is still missing. */
-bool complete_has_gap(const struct fill *f);
 
 #endif

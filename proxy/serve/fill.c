@@ -437,7 +437,7 @@ on_head(void *ctx, struct str head)
 		return;
 	}
 	if (f->stage == FILL_ARRIVING) {
-		if (!(f->part ? complete_goes_on_with(f, &rs) : resume_fits(f, &rs)))
+		if (!resume_fits(f, &rs))
 			abandon(f, 502, "changed-between-parts");
 		return;
 	}
@@ -517,10 +517,6 @@ on_done(void *ctx, const struct fetch_result *r)
 {
 	struct fill *f = ctx;
 	f->fetch = NULL;
-	if (r->end == FETCH_OK && f->stage != FILL_WHOLE && complete_has_gap(f)) {
-		go(f);
-		return;
-	}
 	if (r->end == FETCH_OK) {
 		assert(f->stage != FILL_ASKING);
 		whole(f);

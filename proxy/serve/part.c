@@ -64,14 +64,6 @@ part_answers(const struct object *o, const struct request *r, int64_t now, struc
 	return is_within(*want, held);
 }
 
-/* Two trips for what is hardly less than the whole, and may change between them, are not worth it.
- */
-static bool
-is_worth_two(struct slice held, uint64_t total)
-{
-	return held.n >= total / 8;
-}
-
 /* What may stand in If-Range for this part (RFC 9110 13.1.5): a strong tag; only where there is
  * none at all, a date that is strong (8.8.2.2). Empty: nothing. */
 static struct str
@@ -106,7 +98,8 @@ part_next_gap(const struct object *o, uint64_t from, struct slice *gap, struct s
 	if (!validator->n || !part_held(o, &held, &total))
 		return false;
 	uint64_t end = held.at + held.n;
-	if (held.at > 0 && end < total && !is_worth_two(held, total))
+	/* Two trips may meet two versions, and then an answer that has begun would be cut. */
+	if (held.at > 0 && end < total)
 		return false;
 	*gap = from < held.at ? (struct slice){0, held.at} : (struct slice){end, total - end};
 	return gap->n > 0 && from <= end;

@@ -26,8 +26,8 @@ bool part_answers(const struct object *o, const struct request *r, int64_t now, 
 
 /* The next bytes to fetch of the whole when those before from are there: before the part, or behind
  * it. False when none are missing, when there is no strong validator to combine by (RFC 9110
- * 15.3.7.3), or when fetching the whole at once is better. validator is a view into the object's
- * head.
+ * 15.3.7.3), or when both are missing: then the whole is fetched at once. validator is a view into
+ * the object's head.
  */
 bool part_next_gap(const struct object *o, uint64_t from, struct slice *gap, struct str *validator);
 
