@@ -318,8 +318,8 @@ check_routes(const struct config *c, char *err, size_t err_bytes)
 static const char *
 check_together(const struct config *c, char *err, size_t err_bytes)
 {
-	const char *(*const checks[])(const struct config *, char *, size_t) = {
-		check_addresses, check_origins, check_loops, check_routes};
+	typedef const char *check_fn(const struct config *, char *, size_t);
+	check_fn *const checks[] = {check_addresses, check_origins, check_loops, check_routes};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

@@ -224,7 +224,7 @@ check_log(const struct config *c, struct findings *p)
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 unsigned
-preflight(const struct config *c, void each(void *ctx, const struct finding *f), void *ctx)
+preflight(const struct config *c, preflight_each_fn *each, void *ctx)
 {
 	static void (*const checks[])(const struct config *, struct findings *) = {
 		check_listen, check_ca_files, check_loops, check_cache_dir,

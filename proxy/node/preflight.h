@@ -17,8 +17,9 @@ struct finding {
 	char text[PREFLIGHT_TEXT]; /* what is wrong, and the way out */
 };
 
+typedef void preflight_each_fn(void *ctx, const struct finding *f);
+
 /* Calls each with every finding, in the order of the settings; returns their number. */
-unsigned
-preflight(const struct config *c, void each(void *ctx, const struct finding *f), void *ctx);
+unsigned preflight(const struct config *c, preflight_each_fn *each, void *ctx);
 
 #endif

@@ -58,7 +58,7 @@ static bool
 is_watched(const struct pool *p, const struct lane *l)
 {
 	struct timeval now = turn_of(p);
-	return timercmp(&l->idle_turn, &now, !=);
+	return l->idle_turn.tv_sec != now.tv_sec || l->idle_turn.tv_usec != now.tv_usec;
 }
 
 /* The last used one, which is warm; but one that need not be looked at is cheaper. */

@@ -402,7 +402,7 @@ outgoing_key(const struct outgoing *o, struct buf *key)
 {
 	const struct key_rules *k = o->rules;
 	struct buf copy = {0};
-	struct str authority;
+	struct str authority = {0};
 	size_t from = key->n;
 
 	cachekey_add_url(o->scheme, o->rq->authority, o->rq->path_query, k, key);
