@@ -11,9 +11,9 @@
 #include "bench/kit.h"
 #include "filter/pair.h"
 #include "proxy/base/mem.h"
-#include "proxy/cache/baseline.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/ghost.h"
 #include "proxy/cache/sighting.h"
 #include "tests/kit/tmpdir.h"
 
@@ -107,9 +107,9 @@ make_mix(size_t requests, int local)
 /* ---- a run --------------------------------------------------------------------------------- */
 
 struct result {
-	uint64_t ram_hits, disk_hits, extra, hit_bytes, bytes, os_bytes;
+	uint64_t ram_hits, disk_hits, hit_bytes, bytes, os_bytes;
 	struct cache_stats cache;
-	struct baseline_stats baseline;
+	struct ghost_stats ghost;
 	double seconds;
 };
 
@@ -166,7 +166,7 @@ struct run {
 	unsigned sightings;
 	struct cache *c;
 	struct twice_pair *pair;
-	struct baseline *baseline;
+	struct ghost *ghost;
 	struct block *bytes;
 	struct result r;
 };
@@ -228,14 +228,19 @@ one(struct run *run, uint32_t url)
 		o = came;
 	}
 	run->r.bytes += run->m->sizes[url];
-	struct baseline_request b = {
-		.hash = hash,
-		.record_bytes = cache_record_bytes(key.n, sizeof head, run->m->sizes[url]),
-		.fresh_until = 1 << 30,
-		.now = 1};
-	enum baseline_answer a = baseline_request(run->baseline, &b);
-	if (!o || f == FOUND_NOT) {
-		run->r.extra += a == BASELINE_HIT;
+	bool found = o && f != FOUND_NOT;
+	ghost_see(run->ghost, &(struct ghost_event){
+				      .key = hash.hi,
+				      .url = hash.hi,
+				      .record_bytes = cache_record_bytes(key.n, sizeof head,
+									 run->m->sizes[url]),
+				      .body_bytes = run->m->sizes[url],
+				      .origin_bytes = found ? 0 : run->m->sizes[url],
+				      .fresh_s = 1 << 30,
+				      .deed = found ? GHOST_HIT : GHOST_FETCHED,
+				      .whole = true,
+			      });
+	if (!found) {
 		fetch(run, key, hash, run->m->sizes[url]);
 		return;
 	}
@@ -270,7 +275,8 @@ play(const struct mix *m, unsigned sightings, uint64_t disk, uint64_t memory)
 	}
 	pair_create(&run.pair, &(struct pair_options){.capacity = m->urls, .false_positives = 0.01},
 		    0);
-	baseline_create(&run.baseline, &(struct baseline_options){.disk_bytes = disk});
+	run.ghost =
+		ghost_create(&(struct ghost_options){.disk_bytes = disk, .memory_bytes = memory});
 	run.bytes = block_create(16384);
 	memset(run.bytes->p, 'x', 16384);
 	run.bytes->n = 16384;
@@ -286,9 +292,9 @@ play(const struct mix *m, unsigned sightings, uint64_t disk, uint64_t memory)
 	run.r.seconds = bench_seconds() - start;
 	run.r.os_bytes = os_written() - before;
 	cache_stats(run.c, &run.r.cache);
-	baseline_stats(run.baseline, &run.r.baseline);
+	ghost_stats(run.ghost, &run.r.ghost);
 	block_unref(&run.bytes);
-	baseline_destroy(&run.baseline);
+	ghost_destroy(&run.ghost);
 	pair_destroy(&run.pair);
 	cache_close(&run.c);
 	tmpdir_remove(dir);
@@ -307,10 +313,9 @@ print(const char *name, const struct result *r, size_t n)
 	       (double)r->cache.carried_bytes / 1e6, (unsigned long long)r->cache.refused_writes,
 	       r->seconds);
 	printf("%-14s baseline: hits %5.2f%%  written %7.1f MB  saved ratio %.4f  extra fetches %llu\n",
-	       "", 100.0 * (double)r->baseline.hits / (double)n,
-	       (double)r->baseline.written_bytes / 1e6,
-	       1 - (double)r->cache.written_bytes / (double)r->baseline.written_bytes,
-	       (unsigned long long)r->extra);
+	       "", 100.0 * (double)r->ghost.hits / (double)n, (double)r->ghost.written_bytes / 1e6,
+	       1 - (double)r->cache.written_bytes / (double)r->ghost.written_bytes,
+	       (unsigned long long)r->ghost.extra_requests);
 }
 
 int
@@ -332,7 +337,7 @@ main(int argc, char **argv)
 	printf("measured saving %.4f (system), %.4f (ours); forecast by the second run's baseline %.4f\n",
 	       1 - (double)two.os_bytes / (double)one_sighting.os_bytes,
 	       1 - (double)two.cache.written_bytes / (double)one_sighting.cache.written_bytes,
-	       1 - (double)two.cache.written_bytes / (double)two.baseline.written_bytes);
+	       1 - (double)two.cache.written_bytes / (double)two.ghost.written_bytes);
 	mailbox_fini(&home);
 	free(m.requests);
 	free(m.sizes);

@@ -36,7 +36,8 @@ static void
 run(unsigned count, uint64_t bytes)
 {
 	static char data[PIECE];
-	struct flights_options o = {1 << 20, 512 << 10, 64 << 20};
+	struct flights_options o = {
+		.retain_bytes = 1 << 20, .window_bytes = 512 << 10, .total_bytes = 64 << 20};
 	struct flights *all = flights_create(&o);
 	struct flight_reader **readers = mem_zalloc(count * sizeof(*readers));
 	uint64_t *at = mem_zalloc(count * sizeof(*at)), total = 0;

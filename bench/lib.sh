@@ -62,9 +62,10 @@ value() { # key, file or stdin with key=value words: the last one
 
 # ---- the other side ---------------------------------------------------------------------------
 
-start_origin() { # sets ORIGIN_PORT
+start_origin() { # [max-age in seconds]; sets ORIGIN_PORT
+	rm -f "$WORK/origin.in" "$WORK/origin.out"
 	mkfifo "$WORK/origin.in"
-	$ASIDE "$BIN/origin" 0 1 <"$WORK/origin.in" >"$WORK/origin.out" &
+	$ASIDE "$BIN/origin" 0 1 "${1:-86400}" <"$WORK/origin.in" >"$WORK/origin.out" &
 	PIDS="$PIDS $!"
 	exec 9>"$WORK/origin.in" # it serves until this closes
 	for _ in $(seq 100); do

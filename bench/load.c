@@ -2,7 +2,9 @@
  *
  *	load --port P [--requests N] [--connections C] [--threads T] [--seed S]
  *	     [--cdn | --unique BYTES | --same COUNT --bytes BYTES]
+ *	load ... --skip K --take N                  only requests K to K + N - 1 of the mix
  *	load --facts [--requests N] [--seed S]      only prints the mix's own figures
+ *	load --paths [--requests N] [--seed S]      prints the paths of its requests, one a line
  *
  * Exit code 1 when a body was wrong or an answer failed.
  */
@@ -11,6 +13,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static double
@@ -55,26 +58,22 @@ usage(void)
 
 struct wish {
 	struct replay_options o;
-	uint64_t requests, seed, same, bytes;
-	bool unique, facts;
+	uint64_t requests, seed, same, bytes, skip, take;
+	bool unique, facts, paths;
 };
 
-/* False: wrong usage. */
+/* False: wrong usage. flat: one case for each flag. */
 static bool
 read_flags(struct wish *w, int argc, char **argv)
 {
 	static const struct option flags[] = {
-		{"port", 1, NULL, 'p'},
-		{"requests", 1, NULL, 'n'},
-		{"connections", 1, NULL, 'c'},
-		{"threads", 1, NULL, 't'},
-		{"seed", 1, NULL, 's'},
-		{"cdn", 0, NULL, 'd'},
-		{"unique", 1, NULL, 'u'},
-		{"same", 1, NULL, 'm'},
-		{"bytes", 1, NULL, 'b'},
-		{"facts", 0, NULL, 'f'},
-		{0},
+		{"port", 1, NULL, 'p'},	       {"requests", 1, NULL, 'n'},
+		{"connections", 1, NULL, 'c'}, {"threads", 1, NULL, 't'},
+		{"seed", 1, NULL, 's'},	       {"cdn", 0, NULL, 'd'},
+		{"unique", 1, NULL, 'u'},      {"same", 1, NULL, 'm'},
+		{"bytes", 1, NULL, 'b'},       {"facts", 0, NULL, 'f'},
+		{"paths", 0, NULL, 'l'},       {"skip", 1, NULL, 'k'},
+		{"take", 1, NULL, 'a'},	       {0},
 	};
 	for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
 		uint64_t value = optarg ? strtoull(optarg, NULL, 10) : 0;
@@ -90,11 +89,35 @@ read_flags(struct wish *w, int argc, char **argv)
 		case 'm': w->same = value; break;
 		case 'b': w->bytes = value; break;
 		case 'f': w->facts = true; break;
+		case 'l': w->paths = true; break;
+		case 'k': w->skip = value; break;
+		case 'a': w->take = value; break;
 		default: return false;
 		}
 		// clang-format on
 	}
-	return (w->o.port || w->facts) && w->requests > 0 && w->requests <= UINT32_MAX;
+	return (w->o.port || w->facts || w->paths) && w->requests > 0 && w->requests <= UINT32_MAX;
+}
+
+/* The requests that are wanted come first. */
+static void
+cut(struct mix *m, const struct wish *w)
+{
+	uint32_t left = m->request_count;
+	uint32_t skip = w->skip < left ? (uint32_t)w->skip : left;
+	left -= skip;
+	memmove(m->order, m->order + skip, left * sizeof *m->order);
+	m->request_count = w->take && w->take < left ? (uint32_t)w->take : left;
+}
+
+static void
+print_paths(const struct mix *m)
+{
+	char path[MIX_PATH_BYTES];
+	for (uint32_t i = 0; i < m->request_count; i++) {
+		mix_path(mix_request(m, i), path);
+		puts(path);
+	}
 }
 
 int
@@ -111,9 +134,12 @@ main(int argc, char **argv)
 		mix_init_same(&mix, (uint32_t)w.requests, (uint32_t)w.same, w.bytes, w.seed);
 	else
 		mix_init_cdn(&mix, (uint32_t)w.requests, w.seed);
+	cut(&mix, &w);
 	w.o.mix = &mix;
 	int code = 0;
-	if (w.facts)
+	if (w.paths)
+		print_paths(&mix);
+	else if (w.facts)
 		printf("requests=%u urls=%u asked_once=%u distinct_bytes=%llu asked_bytes=%llu\n",
 		       mix.request_count, mix.object_count, mix.asked_once,
 		       (unsigned long long)mix.distinct_bytes, (unsigned long long)mix.asked_bytes);

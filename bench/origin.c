@@ -1,6 +1,6 @@
 /* origin.c - the sample origin as a program: bench/ puts proxies in front of it.
  *
- *	origin [PORT [THREADS]]
+ *	origin [PORT [THREADS [MAX_AGE_S]]]
  *
  * Prints its port, serves until its standard input ends, then prints what it served.
  */
@@ -15,7 +15,7 @@ main(int argc, char **argv)
 {
 	struct sample_origin_options o = {.port = argc > 1 ? (unsigned)atoi(argv[1]) : 0,
 					  .threads = argc > 2 ? (unsigned)atoi(argv[2]) : 1,
-					  .max_age_s = 86400};
+					  .max_age_s = argc > 3 ? (unsigned)atoi(argv[3]) : 86400};
 	struct sample_origin_counts n;
 	struct sample_origin *origin;
 	char err[200], ignored[256];

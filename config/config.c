@@ -176,7 +176,7 @@ check_addresses(const struct config *c, char *err, size_t err_bytes)
 		for (unsigned j = 0; j < i; j++)
 			if (is_same_address(c->listen[i], c->listen[j]))
 				return wrong("listen", err, err_bytes,
-					     "%s stands there twice; keep one", c->listen[i]);
+					     "%s is given twice; keep one", c->listen[i]);
 		if (c->admin && is_same_address(c->listen[i], c->admin))
 			return wrong("admin", err, err_bytes,
 				     "%s is a listen address too; take another port", c->admin);
@@ -258,7 +258,7 @@ check_origins(const struct config *c, char *err, size_t err_bytes)
 		for (unsigned j = 0; j < i; j++)
 			if (strcasecmp(c->origins[i].url, c->origins[j].url) == 0)
 				return wrong("origins", err, err_bytes,
-					     "%s stands there twice; keep one", c->origins[i].url);
+					     "%s is given twice; keep one", c->origins[i].url);
 	return NULL;
 }
 
@@ -428,7 +428,7 @@ print_list(const struct setting *s, const char *in, struct buf *to)
 	buf_add_lit(to, " ]");
 }
 
-/* A value that stands on its line; in: the struct it is a member of. */
+/* A value on a line of its own; in: the struct it is a member of. */
 static void
 print_value(const struct setting *s, const char *in, struct buf *to)
 {

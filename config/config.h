@@ -23,6 +23,9 @@ enum config_filter {
 	CONFIG_FILTER_SCALABLE
 };
 
+enum config_client { CONFIG_CLIENT_IGNORE, CONFIG_CLIENT_VALIDATE, CONFIG_CLIENT_OBEY };
+enum config_cookie { CONFIG_COOKIE_NEVER, CONFIG_COOKIE_STRIP, CONFIG_COOKIE_SHARE };
+
 struct config_origin {
 	char *url;
 	char *host;    /* Host to send; NULL: the client's */
@@ -56,6 +59,10 @@ struct config_cache {
 	uint64_t heuristic_max_s;
 	char *targeted_field; /* own name before CDN-Cache-Control; NULL: none */
 	bool status_key;      /* key= in Cache-Status */
+	enum config_client client_directives;
+	enum config_cookie set_cookie;
+	bool client_errors;	   /* store errors that a client's own fields can cause */
+	bool invalidate_locations; /* by Location and Content-Location of unsafe methods too */
 };
 
 struct config_admission {
@@ -91,8 +98,11 @@ struct config_forwarded {
 struct config {
 	char **listen;
 	unsigned listen_count;
-	char *admin;	  /* NULL or "off": none */
-	unsigned workers; /* 0: one per core */
+	char *admin;	    /* NULL or "off": none */
+	char **admin_hosts; /* names it may be asked by, besides addresses */
+	unsigned admin_host_count;
+	char *admin_token; /* NULL: none; asked for by what changes something */
+	unsigned workers;  /* 0: one per core */
 	struct config_origin *origins;
 	unsigned origin_count;
 	struct config_cache cache;
@@ -111,7 +121,7 @@ struct config {
 void config_init(struct config *c);
 void config_fini(struct config *c);
 
-/* A setting given on the command line: stands before what the file says. Several for one list
+/* A setting given on the command line: overrides the file. Several for one list
  * (listen, origins) are its elements. */
 struct config_flag {
 	const char *flag;    /* "--disk", for errors */
@@ -124,7 +134,7 @@ struct config_flag {
 int config_load(struct config *c, const char *path, char *err, size_t err_bytes);
 int config_load_flags(struct config *c, const char *path, const struct config_flag *flags,
 		      size_t flag_count, char *err, size_t err_bytes);
-/* The same from n bytes of text; name stands for the file in errors. */
+/* The same from n bytes of text; errors use name for the file. */
 int config_parse(struct config *c, const char *name, const char *text, size_t n, char *err,
 		 size_t err_bytes);
 

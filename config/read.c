@@ -119,7 +119,7 @@ fail_unknown(struct reading *r, const struct given *g, const struct setting *row
 	for (; rows->key; rows++)
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
 			 *known ? ", " : "", rows->key);
-	return fail(r, g, "there is no setting \"%s\"; here may stand: %s", full, known);
+	return fail(r, g, "there is no setting \"%s\"; the settings here are: %s", full, known);
 }
 
 /* ---- single values ------------------------------------------------------------------------- */
@@ -356,7 +356,7 @@ given_scalar(struct reading *r, const yaml_node_t *node, const char *path, struc
 			    path);
 	g->text = (const char *)node->data.scalar.value;
 	if (strlen(g->text) != node->data.scalar.length)
-		return fail(r, g, "%s: a zero byte stands in the value; take it out", path);
+		return fail(r, g, "%s: the value contains a zero byte; remove it", path);
 	return 0;
 }
 
@@ -522,7 +522,7 @@ check_keys(struct reading *r, const struct setting *rows, const char *path, cons
 			return fail_unknown(r, &g, rows, path);
 		const yaml_node_pair_t *first = find_pair(r, node, g.text);
 		if (first != pair)
-			return fail(r, &g, "\"%s\" stands here again, first on line %zu; keep one",
+			return fail(r, &g, "\"%s\" is given again, first on line %zu; keep one",
 				    path_join(path, g.text, full),
 				    yaml_document_get_node(&r->given, first->key)->start_mark.line +
 					    1);

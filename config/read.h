@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "proxy/base/buf.h"
 
-struct reading; /* one document, kept to say on which line something stands */
+struct reading; /* one document, kept to say on which line something was given */
 
 struct reading_input {
 	const char *name; /* of the file, for errors */

@@ -59,89 +59,93 @@
 #define STRUCT struct config_origin
 static const struct setting origin[] = {
 	VALUE(URL,     url,                      "url",                      NULL,       NULL,       NO_RANGE,                 "http[s]://host[:port], without a path"),
-	VALUE(TEXT,    host,                     "host",                     "client",   "client",   NO_RANGE,                 "Host sent to it; client: the one the client sent"),
-	VALUE(TEXT,    ca_file,                  "ca_file",                  "system",   "system",   NO_RANGE,                 "certificates trusted; system: the system's"),
-	VALUE(SWITCH,  verify,                   "verify",                   "on",       NULL,       NO_RANGE,                 "check its certificate"),
-	VALUE(MILLIS,  connect_timeout_ms,       "connect_timeout",          "5s",       NULL,       RANGE(1, 1000 * DAY),     "to connect, TLS included"),
-	VALUE(MILLIS,  read_timeout_ms,          "read_timeout",             "1m",       NULL,       RANGE(1, 1000 * DAY),     "without a byte from it"),
-	VALUE(COUNT,   max_connections,          "max_connections",          "256",      NULL,       RANGE(1, 65535),          "to it, per worker; further requests queue"),
+	VALUE(TEXT,    host,                     "host",                     "client",   "client",   NO_RANGE,                 "Host field it is sent; client: the one the client sent"),
+	VALUE(TEXT,    ca_file,                  "ca_file",                  "system",   "system",   NO_RANGE,                 "certificates to trust; system: those of the system"),
+	VALUE(SWITCH,  verify,                   "verify",                   "on",       NULL,       NO_RANGE,                 "check the certificate of an https origin"),
+	VALUE(MILLIS,  connect_timeout_ms,       "connect_timeout",          "5s",       NULL,       RANGE(1, 1000 * DAY),     "time limit for connecting, TLS included"),
+	VALUE(MILLIS,  read_timeout_ms,          "read_timeout",             "1m",       NULL,       RANGE(1, 1000 * DAY),     "time limit for the next byte of an answer"),
+	VALUE(COUNT,   max_connections,          "max_connections",          "256",      NULL,       RANGE(1, 65535),          "most connections per worker; further requests wait"),
 	{0}
 };
 #undef STRUCT
 #define STRUCT struct config_cache
 static const struct setting cache[] = {
-	VALUE(TEXT,    dir,                      "dir",                      "/var/cache/twice", "none", NO_RANGE,             "where objects are kept; none: in RAM only"),
-	VALUE(BYTES,   disk_bytes,               "disk",                     "10GiB",    NULL,       RANGE(8 * MiB, 1024 * TiB), "hard limit of everything below dir"),
-	VALUE(BYTES,   memory_bytes,             "memory",                   "256MiB",   NULL,       RANGE(1 * MiB, 16 * TiB), "RAM for hot objects and for first sightings"),
-	VALUE(BYTES,   max_object_bytes,         "max_object",               "auto",     "auto",     RANGE(1, 1024 * TiB),     "largest body stored; auto: by the size of the disk"),
-	VALUE(SECONDS, stale_if_error_s,         "stale_if_error",           "1d",       NULL,       RANGE(0, YEAR),           "serve stale so long while the origin is dead"),
-	VALUE(MILLIS,  stale_after_ms,           "stale_after",              "3s",       NULL,       RANGE(1, 1000 * DAY),     "serve stale (if_error) when no answer came so long"),
-	VALUE(SECONDS, stale_while_revalidate_s, "stale_while_revalidate",   "0s",       NULL,       RANGE(0, YEAR),           "serve stale so long while asking again"),
-	VALUE(SECONDS, default_ttl_s,            "default_ttl",              "0s",       NULL,       RANGE(0, YEAR),           "lifetime of answers that say nothing of it"),
-	VALUE(SHARE,   heuristic_fraction,       "heuristic_fraction",       "10%",      NULL,       RANGE(0, 1),              "guessed lifetime, of the time since Last-Modified"),
-	VALUE(SECONDS, heuristic_max_s,          "heuristic_max",            "1d",       NULL,       RANGE(0, YEAR),           "bound of that guess"),
-	VALUE(TEXT,    targeted_field,           "targeted_field",           "none",     "none",     NO_RANGE,                 "own field before CDN-Cache-Control (RFC 9213)"),
-	VALUE(SWITCH,  status_key,               "status_key",               "off",      NULL,       NO_RANGE,                 "say the key in Cache-Status"),
+	VALUE(TEXT,    dir,                      "dir",                      "/var/cache/twice", "none", NO_RANGE,             "directory of the disk cache; none: RAM only"),
+	VALUE(BYTES,   disk_bytes,               "disk",                     "10GiB",    NULL,       RANGE(8 * MiB, 1024 * TiB), "hard limit for everything in dir"),
+	VALUE(BYTES,   memory_bytes,             "memory",                   "256MiB",   NULL,       RANGE(1 * MiB, 16 * TiB), "RAM for popular objects and for first sightings"),
+	VALUE(BYTES,   max_object_bytes,         "max_object",               "auto",     "auto",     RANGE(1, 1024 * TiB),     "largest body that is stored; auto: depends on disk"),
+	VALUE(SECONDS, stale_if_error_s,         "stale_if_error",           "1d",       NULL,       RANGE(0, YEAR),           "how long stale objects are served when the origin fails"),
+	VALUE(MILLIS,  stale_after_ms,           "stale_after",              "3s",       NULL,       RANGE(1, 1000 * DAY),     "how long an origin may hang before stale is served"),
+	VALUE(SECONDS, stale_while_revalidate_s, "stale_while_revalidate",   "0s",       NULL,       RANGE(0, YEAR),           "how long stale objects are served during a refresh"),
+	VALUE(SECONDS, default_ttl_s,            "default_ttl",              "0s",       NULL,       RANGE(0, YEAR),           "lifetime of answers that do not state one"),
+	VALUE(SHARE,   heuristic_fraction,       "heuristic_fraction",       "10%",      NULL,       RANGE(0, 1),              "guessed lifetime: this share of the time since Last-Modified"),
+	VALUE(SECONDS, heuristic_max_s,          "heuristic_max",            "1d",       NULL,       RANGE(0, YEAR),           "longest guessed lifetime"),
+	VALUE(TEXT,    targeted_field,           "targeted_field",           "none",     "none",     NO_RANGE,                 "field that overrides CDN-Cache-Control (RFC 9213)"),
+	VALUE(SWITCH,  status_key,               "status_key",               "off",      NULL,       NO_RANGE,                 "include the cache key in Cache-Status"),
+	VALUE(WORD,    client_directives,        "client_directives",        "ignore",   "ignore|validate|obey", NO_RANGE,     "clients' no-cache, max-age, min-fresh"),
+	VALUE(WORD,    set_cookie,               "set_cookie",               "never",    "never|strip|share", NO_RANGE,        "whether answers with Set-Cookie are stored"),
+	VALUE(SWITCH,  client_errors,            "client_errors",            "off",      NULL,       NO_RANGE,                 "store errors that a request can cause (400, 403, 414 ...)"),
+	VALUE(SWITCH,  invalidate_locations,     "invalidate_locations",     "off",      NULL,       NO_RANGE,                 "unsafe methods also purge what their Location names"),
 	{0}
 };
 #undef STRUCT
 #define STRUCT struct config_admission
 static const struct setting admission[] = {
-	VALUE(WORD,    filter,                   "filter",                   "pair",     "pair|counting|stable|scalable", NO_RANGE, "how sightings are remembered"),
-	VALUE(COUNT,   sightings,                "sightings",                "2",        NULL,       RANGE(1, 15),             "of a URL before it is written; 1: admit everything"),
+	VALUE(WORD,    filter,                   "filter",                   "pair",     "pair|counting|stable|scalable", NO_RANGE, "filter that remembers sightings"),
+	VALUE(COUNT,   sightings,                "sightings",                "2",        NULL,       RANGE(1, 15),             "requests for a URL before it is written; 1: write all"),
 	VALUE(COUNT,   capacity,                 "capacity",                 "10M",      NULL,       RANGE(1, 1e9),            "distinct URLs per generation"),
-	VALUE(SHARE,   false_positives,          "false_positives",          "1%",       NULL,       RANGE(1e-6, 0.5),         "new URLs taken for seen, both generations full"),
-	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "1d",       NULL,       RANGE(1, YEAR),           "longest life of a generation"),
-	VALUE(SHARE,   fill_until,               "fill_until",               "0%",       NULL,       RANGE(0, 1),              "admit everything until the disk is so full"),
-	VALUE(BYTES,   write_budget_bytes_s,     "write_budget",             "none",     "none",     RANGE(4 * KiB, TiB),      "most bytes written to disk per second"),
+	VALUE(SHARE,   false_positives,          "false_positives",          "1%",       NULL,       RANGE(1e-6, 0.5),         "share of new URLs taken for seen when the filter is full"),
+	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "1d",       NULL,       RANGE(1, YEAR),           "longest time a generation is used"),
+	VALUE(SHARE,   fill_until,               "fill_until",               "0%",       NULL,       RANGE(0, 1),              "write everything until this share of the disk is used"),
+	VALUE(BYTES,   write_budget_bytes_s,     "write_budget",             "none",     "none",     RANGE(4 * KiB, TiB),      "most bytes written per second"),
 	{0}
 };
 #undef STRUCT
 #define STRUCT struct config_route
 static const struct setting route[] = {
-	VALUE(TEXT,    host,                     "host",                     "any",      "any",      NO_RANGE,                 "the host it is for"),
-	VALUE(TEXT,    path,                     "path",                     "any",      "any",      NO_RANGE,                 "how the path begins"),
-	VALUE(SWITCH,  pass,                     "pass",                     "off",      NULL,       NO_RANGE,                 "never look in or fill the cache"),
-	VALUE(WORD,    admit,                    "admit",                    "sightings", "sightings|always|never", NO_RANGE,   "what is written to disk"),
-	VALUE(WORD,    query,                    "query",                    "keep",     "keep|ignore|sort", NO_RANGE,         "the query as part of the key"),
-	VALUE(SWITCH,  normalise,                "normalise",                "off",      NULL,       NO_RANGE,                 "one key for equivalent spellings of a path"),
-	LIST(TEXT,     keep_params, keep_param_count,   "keep_params",       "",                                               "the only query parameters in the key; [ ]: all"),
-	LIST(TEXT,     drop_params, drop_param_count,   "drop_params",       "",                                               "query parameters left out of the key"),
+	VALUE(TEXT,    host,                     "host",                     "any",      "any",      NO_RANGE,                 "host that the rule applies to"),
+	VALUE(TEXT,    path,                     "path",                     "any",      "any",      NO_RANGE,                 "prefix of the paths that the rule applies to"),
+	VALUE(SWITCH,  pass,                     "pass",                     "off",      NULL,       NO_RANGE,                 "do not use the cache for these requests"),
+	VALUE(WORD,    admit,                    "admit",                    "sightings", "sightings|always|never", NO_RANGE,   "which objects are written to disk"),
+	VALUE(WORD,    query,                    "query",                    "keep",     "keep|ignore|sort", NO_RANGE,         "how the query becomes part of the key"),
+	VALUE(SWITCH,  normalise,                "normalise",                "off",      NULL,       NO_RANGE,                 "use one key for equivalent spellings of a path"),
+	LIST(TEXT,     keep_params, keep_param_count,   "keep_params",       "",                                               "query parameters that are part of the key; [ ]: all"),
+	LIST(TEXT,     drop_params, drop_param_count,   "drop_params",       "",                                               "query parameters that are not part of the key"),
 	LIST(TEXT,     key_headers, key_header_count,   "key_headers",       "",                                               "request fields that are part of the key"),
 	LIST(TEXT,     key_cookies, key_cookie_count,   "key_cookies",       "",                                               "cookies that are part of the key"),
-	LIST(TEXT,     pass_cookies, pass_cookie_count, "pass_cookies",      "",                                               "cookies with which a request passes the cache by"),
+	LIST(TEXT,     pass_cookies, pass_cookie_count, "pass_cookies",      "",                                               "requests with one of these cookies bypass the cache"),
 	{0}
 };
 #undef STRUCT
 #define STRUCT struct config_limits
 static const struct setting limits[] = {
-	VALUE(BYTES,   head_bytes,               "head",                     "32KiB",    NULL,       RANGE(1 * KiB, MiB),      "of a request's head"),
-	VALUE(BYTES,   url_bytes,                "url",                      "8KiB",     NULL,       RANGE(64, MiB),           "of a URL"),
-	VALUE(BYTES,   body_bytes,               "body",                     "none",     "none",     RANGE(1, 1024 * TiB),     "of a request's body"),
-	VALUE(COUNT,   fields,                   "fields",                   "100",      NULL,       RANGE(4, 1000),           "header fields of a request"),
-	VALUE(COUNT,   connections,              "connections",              "20k",      NULL,       RANGE(1, 10e6),           "of clients, all workers together"),
-	VALUE(COUNT,   per_address,              "per_address",              "none",     "none",     RANGE(1, 10e6),           "connections from one address; IPv6: from one /64"),
-	VALUE(BYTES,   least_rate,               "least_rate",               "240",      "none",     RANGE(1, 1024 * MiB),     "per second, that clients send of a body or take"),
+	VALUE(BYTES,   head_bytes,               "head",                     "32KiB",    NULL,       RANGE(1 * KiB, MiB),      "largest request head, in bytes"),
+	VALUE(BYTES,   url_bytes,                "url",                      "8KiB",     NULL,       RANGE(64, MiB),           "longest URL"),
+	VALUE(BYTES,   body_bytes,               "body",                     "none",     "none",     RANGE(1, 1024 * TiB),     "largest request body"),
+	VALUE(COUNT,   fields,                   "fields",                   "100",      NULL,       RANGE(4, 1000),           "most header fields in a request"),
+	VALUE(COUNT,   connections,              "connections",              "20k",      NULL,       RANGE(1, 10e6),           "most client connections of all workers together"),
+	VALUE(COUNT,   per_address,              "per_address",              "none",     "none",     RANGE(1, 10e6),           "most connections from one address; IPv6: from one /64"),
+	VALUE(BYTES,   least_rate,               "least_rate",               "240",      "none",     RANGE(1, 1024 * MiB),     "bytes per second a client must at least send or take"),
 	{0}
 };
 #undef STRUCT
 #define STRUCT struct config_timeouts
 static const struct setting timeouts[] = {
-	VALUE(MILLIS,  header_ms,                "header",                   "10s",      NULL,       RANGE(1, 1000 * DAY),     "from first byte to end of a request's head"),
-	VALUE(MILLIS,  idle_ms,                  "idle",                     "1m",       NULL,       RANGE(1, 1000 * DAY),     "between the requests of a connection"),
-	VALUE(MILLIS,  body_ms,                  "body",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "over which a request's body must keep limits.least_rate"),
-	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "over which a client must take limits.least_rate"),
-	VALUE(MILLIS,  half_close_ms,            "half_close",               "5s",       NULL,       RANGE(1, 1000 * DAY),     "for an answer, once the client has stopped sending"),
-	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "for another request's fetch, all tries together"),
-	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "for the requests under way at SIGTERM"),
+	VALUE(MILLIS,  header_ms,                "header",                   "10s",      NULL,       RANGE(1, 1000 * DAY),     "from the first to the last byte of a request head"),
+	VALUE(MILLIS,  idle_ms,                  "idle",                     "1m",       NULL,       RANGE(1, 1000 * DAY),     "idle time between two requests"),
+	VALUE(MILLIS,  body_ms,                  "body",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "period over which a request body must keep least_rate"),
+	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "period over which a client must take least_rate"),
+	VALUE(MILLIS,  half_close_ms,            "half_close",               "5s",       NULL,       RANGE(1, 1000 * DAY),     "time for an answer after the client stopped sending"),
+	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "wait for another request's fetch, all tries together"),
+	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "time to finish requests after SIGTERM"),
 	{0}
 };
 #undef STRUCT
 #define STRUCT struct config_forwarded
 static const struct setting forwarded[] = {
-	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose (X-)Forwarded* is believed; on: any"),
-	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "our name in Via"),
-	LIST(TEXT,     drop, drop_count,         "drop",                     "default",                                        "request fields that stop here unless in key_headers"),
+	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose X-Forwarded-*, Forwarded we trust; on: any"),
+	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "name of this proxy in Via; a number of the node is added"),
+	LIST(TEXT,     drop, drop_count,         "drop",                     "default",                                        "request fields not passed on unless in key_headers"),
 	VALUE(SWITCH,  keep_underscores,         "keep_underscores",         "off",      NULL,       NO_RANGE,                 "pass on request fields with \"_\" in their names"),
 	{0}
 };
@@ -149,18 +153,20 @@ static const struct setting forwarded[] = {
 #define STRUCT struct config
 const struct setting schema_top[] = {
 	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "addresses that clients connect to"),
-	VALUE(ADDRESS, admin,                    "admin",                    "127.0.0.1:9090", "off", NO_RANGE,                "statistics and purging; keep it private"),
-	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "threads; auto: one per core"),
-	GROUPS(origins, origin_count,            "origins",                  origin,                                           "where answers come from"),
-	GROUP(cache,                             "cache",                    cache,                                            "what is kept, and where"),
+	VALUE(ADDRESS, admin,                    "admin",                    "127.0.0.1:9090", "off", NO_RANGE,                "address for statistics and purging; keep it private"),
+	LIST(TEXT,     admin_hosts, admin_host_count, "admin_hosts",         "",                                               "host names that admin answers to, beside addresses"),
+	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "token that POST needs; required on a public address"),
+	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "worker threads; auto: one per core"),
+	GROUPS(origins, origin_count,            "origins",                  origin,                                           "servers that have the content"),
+	GROUP(cache,                             "cache",                    cache,                                            "what is cached, and where"),
 	GROUP(admission,                         "admission",                admission,                                        "what is written to disk"),
 	GROUPS(routes, route_count,              "routes",                   route,                                            "rules by host and path; the first match applies"),
-	GROUP(limits,                            "limits",                   limits,                                           "of what clients may send"),
-	GROUP(timeouts,                          "timeouts",                 timeouts,                                         "how long a connection may do nothing"),
+	GROUP(limits,                            "limits",                   limits,                                           "limits for what clients may send"),
+	GROUP(timeouts,                          "timeouts",                 timeouts,                                         "time limits for connections of clients"),
 	GROUP(forwarded,                         "forwarded",                forwarded,                                        "what origins are told about clients"),
-	VALUE(TEXT,    access_log,               "access_log",               "off",      "off",      NO_RANGE,                 "a file for one line per request; \"-\": stdout"),
-	VALUE(WORD,    access_log_format,        "access_log_format",        "combined", "combined|json", NO_RANGE,            "the form of a line"),
-	VALUE(CHOICE,  log_level,                "log_level",                "info",     "debug|info|warning|error", NO_RANGE, "least that is said on stderr"),
+	VALUE(TEXT,    access_log,               "access_log",               "off",      "off",      NO_RANGE,                 "file with one line per request; \"-\": standard output"),
+	VALUE(WORD,    access_log_format,        "access_log_format",        "combined", "combined|json", NO_RANGE,            "format of a line"),
+	VALUE(CHOICE,  log_level,                "log_level",                "info",     "debug|info|warning|error", NO_RANGE, "minimum level logged to stderr"),
 	{0}
 };
 #undef STRUCT

@@ -8,6 +8,7 @@
  */
 #include "filter/hash.h"
 
+#include <assert.h>
 #include <stdbool.h>
 
 #define XXH_INLINE_ALL
@@ -16,6 +17,7 @@
 void
 twice_seed_init(struct twice_seed *seed, const void *random, size_t n)
 {
+	assert(random && n >= 16); /* else the seed would be the published one */
 	XXH3_generateSecret(seed->secret, sizeof(seed->secret), random, n);
 }
 

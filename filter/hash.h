@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct twice_seed {
 	unsigned char secret[192];
 };
@@ -37,5 +41,9 @@ void twice_seed_init(struct twice_seed *seed, const void *random, size_t n);
 uint64_t twice_seed_fingerprint(const struct twice_seed *seed);
 
 struct twice_key_hash twice_key_hash_of(const struct twice_seed *seed, const void *key, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,7 +1,7 @@
 /* mix.h - scramble a number, scale it to a range, draw the next of a seeded row.
  *
- * Not a hash of keys (that is hash.h): what happens to 64 good bits afterwards.
- * A row of draws is a number of the caller's, so that tests can repeat it.
+ * Keys are hashed in hash.h; these functions work on 64 good bits afterwards. A row of draws is
+ * a number that the caller keeps, so that tests can repeat it.
  */
 #ifndef TWICE_MIX_H
 #define TWICE_MIX_H

@@ -7,7 +7,8 @@
  * Answers   a key recorded in the current or the previous generation is always
  *           seen. One never recorded is seen with probability false_positives at
  *           most, when both generations are full.
- * Units     seconds, handed in: there is no clock here.
+ * Units     seconds, handed in: there is no clock here. A clock that is set back leaves every
+ *           age as it is; one that is set forward has made everything older.
  * Memory    at most 25.5 bits per key of capacity for both generations at 1%.
  * Threads   any, at any time, without locks. Of several threads that record the
  *           same new key exactly one is told TWICE_SIGHT_FIRST, also while generations
@@ -22,6 +23,10 @@
 #include <stdint.h>
 
 #include "filter/hash.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum twice_sight {
 	TWICE_SIGHT_FIRST,    /* in neither generation */
@@ -115,5 +120,9 @@ int twice_pair_save(const struct twice_pair *p, const struct twice_seed *seed, i
 const char *
 twice_pair_load(struct twice_pair **out, const struct twice_pair_options *o,
 		const struct twice_seed *seed, int64_t now_s, twice_pair_read_fn *read, void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

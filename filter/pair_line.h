@@ -15,13 +15,13 @@
  * Turning a column from g - 1 to g is one 16-byte compare-and-swap: the word of g - 1
  * keeps its data and is retired (its tag changes), the word of g is emptied. Adding is
  * an 8-byte compare-and-swap of a word that is not retired. Hence
- *  - whoever still believes in g - 1 when a column has been turned fails to add to it,
- *    and starts again: what g sees of g - 1 in a turned column never changes;
- *  - turning and adding are never half done, whoever stops where.
+ *  - a thread that has not noticed that a column was turned to g fails to add to it and
+ *    starts again: in a turned column the content of generation g - 1 never changes;
+ *  - turning and adding are never half done, wherever a thread stops.
  *
  * Codes repeat after 16 generations, the tag of one word after 8. No column is ever
- * more than COLUMN_STALE = 7 behind (pair.c sweeps), and nobody turns with a view of the
- * present older than 3 (pair.c counts turners): so a code has one meaning.
+ * more than COLUMN_STALE = 7 behind (pair_rotate.c sweeps), and no thread turns a column with a
+ * view more than 3 generations old (pair_rotate.c counts turners): so a code has one meaning.
  */
 #ifndef TWICE_PAIR_LINE_H
 #define TWICE_PAIR_LINE_H
@@ -71,7 +71,7 @@ word_tag(unsigned half, uint64_t g)
 	return tag << WORD_BITS;
 }
 
-/* The present, as somebody saw it, with what follows from it worked out once. */
+/* The current generation as a thread saw it, with its parity and tags worked out once. */
 struct view {
 	uint64_t generation;
 	unsigned half;	       /* its parity */
@@ -162,6 +162,9 @@ column_untouched(struct column *c, const struct view *v, struct halves *out)
 	out->then = w.word[v->half ^ 1] & WORD_DATA;
 }
 
+/* Both words at once, or neither. It must be one instruction of the processor, or one pair of
+ * them, since single words are changed at the same time: a library that takes a lock for 16 bytes
+ * (libatomic on some arm64) would lose what they add. */
 static inline bool
 column_swap(struct column *c, struct column_words from, struct column_words to)
 {
@@ -173,19 +176,43 @@ column_swap(struct column *c, struct column_words from, struct column_words to)
 			 : "b"(to.word[0]), "c"(to.word[1])
 			 : "memory");
 	return done;
-#else
-	/* Other machines: the compiler's 16-byte atomics (link libatomic if it asks). */
+#elif defined(__aarch64__)
+	uint64_t even, odd;
+	uint32_t failed;
+
+	/* What was read in two halves is only known to be of one moment when the store succeeds:
+	 * a false "no" is possible, and column_turn looks again. */
+	__asm__ volatile(
+		"1:	ldaxp	%[even], %[odd], %[c]\n"
+		"	cmp	%[even], %[even_was]\n"
+		"	ccmp	%[odd], %[odd_was], #0, eq\n"
+		"	b.ne	2f\n"
+		"	stlxp	%w[failed], %[even_is], %[odd_is], %[c]\n"
+		"	cbnz	%w[failed], 1b\n"
+		"	b	3f\n"
+		"2:	clrex\n"
+		"	mov	%w[failed], #1\n"
+		"3:\n"
+		: [even] "=&r"(even), [odd] "=&r"(odd), [failed] "=&r"(failed), [c] "+Q"(*c)
+		: [even_was] "r"(from.word[0]), [odd_was] "r"(from.word[1]),
+		  [even_is] "r"(to.word[0]), [odd_is] "r"(to.word[1])
+		: "cc", "memory");
+	return !failed;
+#elif defined(__GCC_HAVE_SYNC_COMPARE_AND_SWAP_16)
 	unsigned __int128 a, b;
 
 	__builtin_memcpy(&a, &from, sizeof(a));
 	__builtin_memcpy(&b, &to, sizeof(b));
-	return __atomic_compare_exchange_n((unsigned __int128 *)(void *)c, &a, b, false,
-					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return __sync_bool_compare_and_swap((unsigned __int128 *)(void *)c, a, b);
+#else
+	_Static_assert(
+		0,
+		"the pair needs a compare-and-swap of 16 bytes: x86-64, arm64, or a compiler that has one");
 #endif
 }
 
 /* Brings a column to g, unless it is there or beyond. Only between turn_begin and
- * turn_end of pair.c. */
+ * turn_end of pair_rotate.c. */
 static inline void
 column_turn(struct column *c, uint64_t g)
 {

@@ -43,3 +43,15 @@ twice_pattern_fill(uint64_t pattern[PATTERNS], unsigned word_bits, unsigned per_
 		pattern[i] = 1 | choice_of_rank(word_bits - 1, per_word - 1, rank) << 1;
 	}
 }
+
+/* A choice of per_word bits can be turned in per_word ways so that it has bit 0: of two patterns
+ * one may be the other, turned. */
+unsigned
+twice_pattern_choices(unsigned word_bits, unsigned per_word)
+{
+	double all = (double)choose(word_bits, per_word);
+	double with_bit_0 = (double)choose(word_bits - 1, per_word - 1);
+	double choices = PATTERNS * word_bits / (1 + (per_word - 1) * PATTERNS / with_bit_0);
+
+	return (unsigned)(choices < all && PATTERNS < with_bit_0 ? choices : all);
+}

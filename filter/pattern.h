@@ -18,6 +18,10 @@ enum {
  * snapshots depend on them. */
 void twice_pattern_fill(uint64_t pattern[PATTERNS], unsigned word_bits, unsigned per_word);
 
+/* Two keys have the same bits in a word as often as if each picked one of so many choices. At most
+ * 8 bits of 64. */
+unsigned twice_pattern_choices(unsigned word_bits, unsigned per_word);
+
 static inline uint64_t
 pattern_bits(const uint64_t pattern[PATTERNS], unsigned word_bits, uint64_t hash)
 {

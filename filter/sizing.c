@@ -12,6 +12,8 @@
 
 #include <math.h>
 
+#include "filter/pattern.h"
+
 enum {
 	CHOICE_BITS_MAX = 64,
 	PER_WORD_MAX = 8,
@@ -99,22 +101,37 @@ choose(double n, unsigned k)
 	return c;
 }
 
-/* word[j], j < n: are all per_word bits of a key that is not there ones, in a word that j
- * keys touched? By inclusion and exclusion over the bits that all j keys miss. */
-static void
-word_fpr(double *word, unsigned n, const struct twice_sizing_line *l)
+/* By how much a key is likelier to set exactly the bits of another key in a word than if every
+ * choice of bits were possible. */
+static double
+same_share(const struct twice_sizing_line *l)
 {
 	double all = choose(l->word_bits, l->per_word);
 
-	for (unsigned j = 0; j < n; j++)
-		word[j] = 0;
+	return l->choices > 0 && l->choices < all ? 1.0 / l->choices - 1 / all : 0;
+}
+
+/* By inclusion and exclusion over the bits that all keys miss; and, where choices are few, the
+ * chance that one of the keys chose the same. */
+double
+twice_sizing_word_fpr(const struct twice_sizing_line *l, unsigned keys)
+{
+	double all = choose(l->word_bits, l->per_word), random = 0;
+
 	for (unsigned i = 0; i <= l->per_word; i++) {
 		double missed = choose(l->word_bits - i, l->per_word) / all;
-		double term = (i % 2 ? -1 : 1) * choose(l->per_word, i);
 
-		for (unsigned j = 0; j < n; j++, term *= missed)
-			word[j] += term;
+		random += (i % 2 ? -1 : 1) * choose(l->per_word, i) * pow(missed, keys);
 	}
+	return 1 - pow(1 - same_share(l), keys) * (1 - random);
+}
+
+/* word[j], j < n, for j keys. */
+static void
+word_fpr(double *word, unsigned n, const struct twice_sizing_line *l)
+{
+	for (unsigned j = 0; j < n; j++)
+		word[j] = twice_sizing_word_fpr(l, j);
 }
 
 /* Returns how many terms matter. */
@@ -215,21 +232,48 @@ most_keys(const struct twice_sizing_line *l, unsigned generations, double p)
 	return low;
 }
 
+/* The standard error of the share of ones in so many lines, where half are ones. Two bits are
+ * alike more often than chance has it when the same keys touch both: in one word, or in two. */
+static double
+half_error(const struct twice_sizing_line *l, double lines)
+{
+	double keys = twice_sizing_line_keys(l, 0.5), word = l->per_word / (double)l->word_bits;
+	double in_one = 2.0 / l->words * word * (l->per_word - 1) / (l->word_bits - 1);
+	double in_two = word * word / choose(l->words, 2);
+	double alike = 1 + (l->word_bits - 1) * expm1(keys * in_one) +
+		       (l->words - 1) * l->word_bits * expm1(keys * in_two);
+
+	return sqrt(0.25 * alike / (lines * l->words * l->word_bits));
+}
+
+/* A generation that is half ones is closed before its time, and that is judged by a sample: a
+ * full one must stay so far below that neither luck nor the sample closes it. */
+static double
+most_fill(const struct twice_sizing_line *l, unsigned generations, uint64_t capacity, double p)
+{
+	double most = fmin(most_keys(l, generations, p), twice_sizing_line_keys(l, 0.5));
+	double lines = fmax(1, (double)capacity / most);
+
+	return 0.5 - 4 * half_error(l, fmin(lines, TWICE_SIZING_SAMPLE_LINES));
+}
+
 bool
 twice_sizing_plan_lines(struct twice_sizing_plan *out, unsigned words, unsigned word_bits,
 			unsigned generations, uint64_t capacity, double p)
 {
 	if (!(p >= 1e-6 && p <= 0.5) || capacity < 1 || capacity > UINT64_C(1) << 30)
 		return false;
+	if (words < 2 || words > 8 || word_bits < 16 || word_bits > 64 || generations < 1)
+		return false;
 
-	struct twice_sizing_line best = {words, word_bits, 0};
+	struct twice_sizing_line best = {words, word_bits, 0, 0};
 	double keys = 0;
 
 	for (unsigned per_word = 1; per_word <= PER_WORD_MAX; per_word++) {
-		struct twice_sizing_line l = {words, word_bits, per_word};
-		/* Half of all bits ones would end a generation before its time. */
-		double most =
-			fmin(most_keys(&l, generations, p), twice_sizing_line_keys(&l, 0.4995));
+		struct twice_sizing_line l = {words, word_bits, per_word,
+					      twice_pattern_choices(word_bits, per_word)};
+		double fill = fmax(most_fill(&l, generations, capacity, p), 0.25);
+		double most = fmin(most_keys(&l, generations, p), twice_sizing_line_keys(&l, fill));
 
 		if (most <= keys) /* it rises to one summit and falls */
 			break;

@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- the classic filter ---- */
 
 /* (1 - (1 - 1/m)^(kn))^k */
@@ -31,7 +35,7 @@ double twice_sizing_best_hashes(double m, double n);
 /* m = -n ln p / (ln 2)^2, with the best k */
 double twice_sizing_bits(double n, double p);
 
-/* n log2(1/p): what any structure needs that answers with error p */
+/* n log2(1/p): the least that any structure with error p needs */
 double twice_sizing_least_bits(double n, double p);
 
 /* 1 / ln 2: a Bloom filter needs this many times the least */
@@ -57,11 +61,16 @@ struct twice_sizing_choice twice_sizing_fewest_hashes(double p);
 
 struct twice_sizing_line {
 	unsigned words, word_bits, per_word;
+	unsigned choices; /* different ways a key has to set its bits in a word; 0: all there are */
 };
 
 /* Rate of one generation with this many keys per line on average: exact for random
  * keys in many lines. */
 double twice_sizing_line_fpr(const struct twice_sizing_line *l, double keys_per_line);
+
+/* The chance that all of a key's bits in a word are ones already, when so many others touched it.
+ */
+double twice_sizing_word_fpr(const struct twice_sizing_line *l, unsigned keys);
 
 /* Ones among all bits, 0 to 1; and back: infinity when all are ones. */
 double twice_sizing_line_fill(const struct twice_sizing_line *l, double keys_per_line);
@@ -74,6 +83,9 @@ double twice_sizing_line_counted(const struct twice_sizing_line *l, double keys_
 /* What `generations` independent generations of rate p answer together. */
 double twice_sizing_union_fpr(double p, unsigned generations);
 
+/* Lines whose ones are counted before a generation is said to be half full. */
+#define TWICE_SIZING_SAMPLE_LINES 4096
+
 struct twice_sizing_plan {
 	struct twice_sizing_line line; /* per_word chosen for the least memory */
 	uint64_t lines;
@@ -82,7 +94,8 @@ struct twice_sizing_plan {
 };
 
 /* Fewest lines for `capacity` keys, new ones counted, per generation at rate p with all generations
- * full. False when p is out of 1e-6 to 0.5 or capacity out of 1 to 2^30. */
+ * full. False when p is out of 1e-6 to 0.5, capacity out of 1 to 2^30, words out of 2 to 8 or
+ * word_bits out of 16 to 64. */
 bool twice_sizing_plan_lines(struct twice_sizing_plan *out, unsigned words, unsigned word_bits,
 			     unsigned generations, uint64_t capacity, double p);
 
@@ -95,5 +108,9 @@ size_t twice_sizing_explain(char *out, size_t room, uint64_t urls, double fpr);
 
 /* The table of rates, m/n = 2..9 by k = 1..7, as text. */
 size_t twice_sizing_explain_table(char *out, size_t room);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 #include "filter/hash.h"
 #include "filter/family/snapshot.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct twice_blocked;
 
 /* keys from 1 to 2^30, a rate from 1e-6 to 0.5. */
@@ -49,5 +53,9 @@ int twice_blocked_union(struct twice_blocked *into, const struct twice_blocked *
 
 int twice_blocked_save(const struct twice_blocked *b, const struct twice_snapshot_sink *to);
 struct twice_blocked *twice_blocked_load(struct twice_snapshot_source *from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -183,7 +183,7 @@ twice_bloom_shape(uint64_t keys, double fpr)
 		k++;
 	double bits = fmax(ceil(bits_for(n, fpr, k)), TWICE_PROBE_RANGE_LEAST);
 	/* Out of reach, or nonsense: a shape that create refuses. */
-	if (!(bits <= (double)TWICE_PROBE_RANGE_MOST) || !(fpr > 0 && fpr < 1))
+	if (keys == 0 || !(bits <= (double)TWICE_PROBE_RANGE_MOST) || !(fpr > 0 && fpr < 1))
 		return (struct twice_probe){0};
 	return (struct twice_probe){
 		.range = (uint64_t)bits, .n = k, .scheme = TWICE_PROBE_ENHANCED};

@@ -20,9 +20,14 @@
 #include "filter/family/probe.h"
 #include "filter/family/snapshot.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct twice_bloom;
 
-/* The smallest shape that holds so many keys at this false-positive rate. */
+/* The smallest shape that holds so many keys at this false-positive rate. Of no keys, of a rate
+ * that is not between 0 and 1, and of more than 2^48 bits: all zeros, which create refuses. */
 struct twice_probe twice_bloom_shape(uint64_t keys, double fpr);
 
 struct twice_bloom *twice_bloom_create(const struct twice_probe *shape);
@@ -60,5 +65,9 @@ int twice_bloom_estimate_both(const struct twice_bloom *a, const struct twice_bl
 
 int twice_bloom_save(const struct twice_bloom *b, const struct twice_snapshot_sink *to);
 struct twice_bloom *twice_bloom_load(struct twice_snapshot_source *from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -24,6 +24,10 @@
 #include "filter/hash.h"
 #include "filter/family/snapshot.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct twice_bloomier;
 
 struct twice_bloomier_pair {
@@ -45,5 +49,9 @@ double twice_bloomier_fpr(const struct twice_bloomier *b); /* 2^-q */
 
 int twice_bloomier_save(const struct twice_bloomier *b, const struct twice_snapshot_sink *to);
 struct twice_bloomier *twice_bloomier_load(struct twice_snapshot_source *from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

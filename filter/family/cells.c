@@ -116,7 +116,7 @@ twice_cells_shape(uint64_t keys, double fpr)
 		if (w / load_for(w, fpr) < best / load_for(best, fpr))
 			best = w;
 	double cells = fmax(ceil((double)keys / load_for(best, fpr)) + 1, CELLS_LEAST);
-	if (!(cells <= (double)TWICE_PACKED_CELLS_MOST) || !(fpr > 0 && fpr < 1))
+	if (keys == 0 || !(cells <= (double)TWICE_PACKED_CELLS_MOST) || !(fpr > 0 && fpr < 1))
 		return (struct twice_cells_shape){0};
 	return (struct twice_cells_shape){.cells = (uint64_t)cells, .width = best};
 }

@@ -21,6 +21,10 @@
 #include "filter/hash.h"
 #include "filter/family/snapshot.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct twice_cells;
 
 struct twice_cells_shape {
@@ -28,7 +32,8 @@ struct twice_cells_shape {
 	unsigned width; /* bits of a code */
 };
 
-/* The fewest bits for so many keys at this false-positive rate. */
+/* The fewest bits for so many keys at this false-positive rate. Of no keys, of a rate that is not
+ * between 0 and 1, and of more than 2^48 cells: all zeros, which create refuses. */
 struct twice_cells_shape twice_cells_shape(uint64_t keys, double fpr);
 
 struct twice_cells *twice_cells_create(const struct twice_cells_shape *shape);
@@ -44,5 +49,9 @@ double twice_cells_fpr(const struct twice_cells *c);
 
 int twice_cells_save(const struct twice_cells *c, const struct twice_snapshot_sink *to);
 struct twice_cells *twice_cells_load(struct twice_snapshot_source *from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 #include "filter/hash.h"
 #include "filter/family/snapshot.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TWICE_CHAIN_GROWTH_MOST 16
 
 struct twice_chain;
@@ -62,5 +66,9 @@ int twice_chain_merge(struct twice_chain *into, const struct twice_chain *other)
 
 int twice_chain_save(const struct twice_chain *c, const struct twice_snapshot_sink *to);
 struct twice_chain *twice_chain_load(struct twice_snapshot_source *from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,5 +1,5 @@
-/* counters.h - small cells that keys are probed into: what Bloom, counting, stable and retouched
- * share.
+/* counters.h - an array of small cells, and the places of a key in it: Bloom, counting, stable
+ * and retouched filters share it.
  *
  * It says where a key's cells are, reads them, saves and restores them.
  * What it means to add a key is the business of the filter that owns it.

@@ -16,7 +16,8 @@ struct twice_counting {
 struct twice_counting *
 twice_counting_create(const struct twice_probe *shape, enum twice_counting_update update)
 {
-	struct twice_counting *c = calloc(1, sizeof(*c));
+	bool known = update == TWICE_COUNTING_PLAIN || update == TWICE_COUNTING_CONSERVATIVE;
+	struct twice_counting *c = known ? calloc(1, sizeof(*c)) : NULL;
 	if (c && twice_counters_init(&c->counters, shape, WIDTH))
 		twice_counting_destroy(&c);
 	else if (c)

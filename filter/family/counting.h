@@ -22,6 +22,10 @@
 #include "filter/family/probe.h"
 #include "filter/family/snapshot.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TWICE_COUNTING_MOST 15 /* what a cell can hold: "so many or more" */
 
 struct twice_counting;
@@ -60,5 +64,9 @@ int twice_counting_merge(struct twice_counting *into, const struct twice_countin
 
 int twice_counting_save(const struct twice_counting *c, const struct twice_snapshot_sink *to);
 struct twice_counting *twice_counting_load(struct twice_snapshot_source *from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,7 +12,15 @@
 
 #include "filter/family/chain.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Rows of so many keys, each at this false-positive rate. */
 struct twice_chain *twice_dynamic_create(uint64_t row_keys, double row_fpr);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

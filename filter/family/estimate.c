@@ -20,7 +20,7 @@ spread(double load)
 static struct twice_estimate
 estimate_of(uint64_t bits, unsigned hashes, double load, double variance)
 {
-	if (!isfinite(load) || !isfinite(variance))
+	if (!isfinite(load) || !isfinite(variance) || hashes == 0)
 		return (struct twice_estimate){INFINITY, INFINITY};
 	double m = (double)bits, k = hashes;
 	return (struct twice_estimate){m / k * load, sqrt(m * fmax(variance, 0)) / k};

@@ -8,12 +8,17 @@
  * Answers   for the classic filter, whose k bits may lie anywhere. Blocked
  *           filters crowd their bits and are estimated slightly low.
  * Errors    none. Saturated, or an overlap that cannot be told because the
- *           union is: infinity, never NaN. Impossible counts count as full.
+ *           union is: infinity, never NaN. Impossible counts count as full; of a filter
+ *           without bits or hashes nothing can be told: infinity.
  */
 #ifndef TWICE_ESTIMATE_H
 #define TWICE_ESTIMATE_H
 
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct twice_estimate {
 	double keys;
@@ -35,5 +40,9 @@ struct twice_estimate twice_estimate_both(const struct twice_estimate_pair *p);
 
 /* The chance that an absent key is found now: (X/m)^k. */
 double twice_estimate_fpr(uint64_t bits, unsigned hashes, uint64_t ones);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,9 +7,11 @@
 
 #include "filter/family/filter_ops.h"
 
-#define STRIPES 16
-#define STRIPED_FROM \
-	(UINT64_C(1) << 16) /* smaller memories are one stripe: exact, and quick anyway */
+/* Smaller filters are one stripe: exact, and quick anyway. In large ones a stripe is so small that
+ * to copy or to replace it under its lock takes less than a millisecond. */
+#define STRIPED_FROM (UINT64_C(1) << 16)
+#define STRIPE_KEYS  (UINT64_C(1) << 18)
+enum { STRIPE_BITS_LEAST = 4, STRIPE_BITS_MOST = 14, SAVE_ROOM = 1 << 14, SAVE_TRIES = 6 };
 #define CAPACITY_MOST (UINT64_C(1) << 40)
 
 static const struct {
@@ -57,11 +59,11 @@ const char *
 twice_filter_may(const struct twice_filter_options *o)
 {
 	if (o->kind >= TWICE_FILTER_KIND_COUNT)
-		return "memory must be pair, counting, stable or scalable";
+		return "the filter must be pair, counting, stable or scalable";
 	if (o->sightings < 1 || o->sightings > TWICE_FILTER_SIGHTINGS_MOST)
 		return "sightings must be 1 to 15";
 	if (o->sightings > facts[twice_filter_kind_for(o)].sightings_most)
-		return "more than 2 sightings need memory: counting";
+		return "more than 2 sightings need the filter: counting";
 	if (o->capacity < 1 || o->capacity > CAPACITY_MOST)
 		return "capacity must be 1 to 2^40 keys";
 	if (!(o->false_positives > 0) || !(o->false_positives < 1))
@@ -83,7 +85,7 @@ struct stripe {
 struct twice_filter {
 	struct twice_filter_options o;
 	const struct twice_filter_ops *ops;
-	unsigned n;
+	unsigned n, bits;	/* 2^bits stripes */
 	struct stripe *stripes; /* owned */
 };
 
@@ -100,7 +102,18 @@ options_of_stripe(const struct twice_filter *m)
 	return o;
 }
 
-/* A memory with its locks, and no states yet. */
+static unsigned
+stripe_bits(uint64_t capacity)
+{
+	unsigned bits = STRIPE_BITS_LEAST;
+	if (capacity < STRIPED_FROM)
+		return 0;
+	while (bits < STRIPE_BITS_MOST && capacity >> bits > STRIPE_KEYS)
+		bits++;
+	return bits;
+}
+
+/* A filter with its locks, and no states yet. */
 static struct twice_filter *
 frame(const struct twice_filter_options *o)
 {
@@ -110,7 +123,8 @@ frame(const struct twice_filter_options *o)
 	m->o = *o;
 	m->o.kind = twice_filter_kind_for(o);
 	m->ops = &twice_filter_ops[m->o.kind];
-	unsigned n = m->ops->is_lock_free || o->capacity < STRIPED_FROM ? 1 : STRIPES;
+	m->bits = m->ops->is_lock_free ? 0 : stripe_bits(o->capacity);
+	unsigned n = 1u << m->bits;
 	m->stripes = aligned_alloc(_Alignof(struct stripe), n * sizeof(*m->stripes));
 	if (!m->stripes) {
 		twice_filter_destroy(&m);
@@ -172,10 +186,10 @@ let_go(const struct twice_filter *m, struct stripe *s)
 static unsigned
 stripe_of(const struct twice_filter *m, struct twice_key_hash *h)
 {
-	if (m->n == 1)
+	if (m->bits == 0)
 		return 0;
-	unsigned i = (unsigned)(h->hi >> 60);
-	h->hi = h->hi << 4 | i;
+	unsigned i = (unsigned)(h->hi >> (64 - m->bits));
+	h->hi = h->hi << m->bits | i;
 	return i;
 }
 
@@ -255,6 +269,43 @@ params_of(const struct twice_filter *m, uint64_t params[TWICE_SNAPSHOT_PARAMS])
 	params[PARAM_RECALL] = twice_snapshot_from_double(m->o.recall);
 }
 
+/* A stripe is copied under its lock and written afterwards: what is written to may be a disk, and
+ * nobody who records waits for one. The room is made, and touched, before the lock is taken; it
+ * is too small when the stripe has grown since. */
+static int
+save_copy(const struct twice_filter *m, unsigned i, const struct twice_filter_place *here,
+	  const struct twice_snapshot_sink *to, size_t room)
+{
+	struct twice_snapshot_buffer copy = {.bytes = malloc(room), .size = room};
+	const struct twice_snapshot_sink sink = {twice_snapshot_buffer_write, &copy, to->tag};
+	if (!copy.bytes)
+		return -1;
+	memset(copy.bytes, 0, room);
+	struct stripe *s = hold(m, i);
+	int r = m->ops->save(s->state, here, &sink);
+	let_go(m, s);
+	r = r ? 1 : to->write(to->ctx, copy.bytes, copy.used) ? -1 : 0;
+	free(copy.bytes);
+	return r;
+}
+
+static int
+save_stripe(const struct twice_filter *m, unsigned i, const struct twice_filter_place *here,
+	    const struct twice_snapshot_sink *to)
+{
+	if (m->ops->is_lock_free)
+		return m->ops->save(m->stripes[i].state, here, to);
+	struct twice_filter_stats stats;
+	struct stripe *s = hold(m, i);
+	m->ops->stats(s->state, &stats);
+	let_go(m, s);
+	size_t room = (size_t)stats.bytes + SAVE_ROOM;
+	int r = 1;
+	for (int tries = 0; r == 1 && tries < SAVE_TRIES; tries++, room *= 2)
+		r = save_copy(m, i, here, to, room);
+	return r ? -1 : 0;
+}
+
 int
 twice_filter_save(const struct twice_filter *m, const struct twice_filter_place *here,
 		  struct twice_snapshot_sink to)
@@ -263,11 +314,8 @@ twice_filter_save(const struct twice_filter *m, const struct twice_filter_place 
 	params_of(m, params);
 	to.tag = twice_seed_fingerprint(here->seed);
 	int r = twice_snapshot_write(&to, TWICE_SNAPSHOT_MEMORY, params, NULL, 0);
-	for (unsigned i = 0; !r && i < m->n; i++) {
-		struct stripe *s = hold(m, i);
-		r = m->ops->save(s->state, here, &to);
-		let_go(m, s);
-	}
+	for (unsigned i = 0; !r && i < m->n; i++)
+		r = save_stripe(m, i, here, &to);
 	return r;
 }
 

@@ -5,14 +5,14 @@
  *	stable    one filter that forgets at random: never rotates, no window
  *	scalable  two generations that grow: the window is a time, not a number
  *
- * Which is right when, measured: README.md, "Which memory when".
+ * Which is right when, measured: README.md, "Which filter for admission".
  * A pair asked for more than two sightings is served by counting.
  *
  * Units     seconds, handed in: there is no clock here.
  * Lifetime  create / destroy; load instead of create restores a saved one.
  * Threads   test, record, tick, stats and save from any thread. The pair takes
- *           no lock. The others are cut into stripes by the key's hash, each
- *           under its own lock, which save holds while it writes that stripe.
+ *           no lock. The others are cut into stripes by the key's hash, each under
+ *           its own lock; save holds it while it copies the stripe, and writes afterwards.
  * Errors    twice_filter_may says in words what options cannot be.
  */
 #ifndef TWICE_FILTER_H
@@ -25,6 +25,10 @@
 #include "filter/hash.h"
 #include "filter/pair.h"
 #include "filter/family/snapshot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* clang-format off */
 #define TWICE_FILTER_KINDS(X)                           \
@@ -48,7 +52,7 @@ struct twice_filter_options {
 	enum twice_filter_kind kind;
 	unsigned sightings;	 /* how many make a key known: 1..15 */
 	uint64_t capacity;	 /* distinct keys per generation, or in stable's window */
-	double false_positives;	 /* of the whole memory */
+	double false_positives;	 /* of both generations together */
 	double recall;		 /* stable: share of keys known after capacity others; 0: 0.95 */
 	uint64_t rotate_after_s; /* age at which a generation closes; 0: never */
 	uint64_t seed;		 /* stable: where its random draws begin */
@@ -114,5 +118,9 @@ int twice_filter_save(const struct twice_filter *m, const struct twice_filter_pl
 const char *
 twice_filter_load(struct twice_filter **out, const struct twice_filter_options *o,
 		  const struct twice_filter_place *here, struct twice_snapshot_source from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

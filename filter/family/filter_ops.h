@@ -1,7 +1,7 @@
-/* filter_ops.h - what a kind of memory must be able to do: a row of functions for each.
+/* filter_ops.h - the functions that a kind of filter needs to serve filter.c: a row for each kind.
  *
  * For filter.c alone, which holds the locks: a state is one stripe of a
- * memory, and no two calls are in it at once unless its kind is lock-free.
+ * filter, and no two calls are in it at once unless its kind is lock-free.
  */
 #ifndef TWICE_FILTER_OPS_H
 #define TWICE_FILTER_OPS_H

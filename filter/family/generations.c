@@ -77,7 +77,6 @@ twice_generations_record(struct twice_generations *t, struct twice_key_hash h)
 	return known;
 }
 
-/* A clock that went back makes no generation old. */
 static uint64_t
 age_s(const struct twice_generations *t, int64_t now_s)
 {
@@ -87,12 +86,15 @@ age_s(const struct twice_generations *t, int64_t now_s)
 void
 twice_generations_tick(struct twice_generations *t, int64_t now_s)
 {
+	/* A clock that was set back changes no age. */
+	if (now_s < t->now_s)
+		t->born_s = now_s - (int64_t)age_s(t, t->now_s);
 	t->now_s = now_s;
 	if (t->o.rotate_after_s && age_s(t, now_s) >= t->o.rotate_after_s)
 		rotate(t);
 }
 
-/* Two chances to be wrong: both must miss for the memory to be right. */
+/* Two chances to be wrong: both must miss for the answer to be right. */
 static double
 either(double a, double b)
 {
@@ -215,7 +217,8 @@ counting_is_full(const void *filter, const struct twice_filter_options *o)
 static void *
 chain_new(const struct twice_filter_options *o)
 {
-	struct twice_scalable_options first = {.keys = o->capacity, .fpr = o->false_positives / 2};
+	struct twice_scalable_options first = {
+		.keys = o->capacity, .fpr = o->false_positives / 2, .ratio = 0.5};
 	return twice_scalable_create(&first);
 }
 

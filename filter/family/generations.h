@@ -1,4 +1,4 @@
-/* generations.h - two generations of any filter that counts: what the pair does, for the other
+/* generations.h - two generations of any filter that counts: like the pair, for the other
  * kinds.
  *
  * The current one takes keys until it is full or its time is over; then it
@@ -7,6 +7,7 @@
  * key that is asked for again and again is never forgotten.
  *
  * Memory    two generations, the first of them from the first rotation on.
+ * Clock     a step back leaves every age as it is; a step forward is time that passed.
  * Threads   one at a time; filter.h holds the lock.
  * Errors    create: NULL. When there is no memory for a new generation the
  *           current one is kept, fuller than planned; it is tried again.

@@ -17,6 +17,10 @@
 
 #include "filter/hash.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TWICE_PROBE_MOST	64  /* places per key; 2^-64 is less than anybody asks for */
 #define TWICE_PROBE_RANGE_LEAST 64u /* so that a step never laps its range */
 #define TWICE_PROBE_RANGE_MOST	(UINT64_C(1) << 48)
@@ -57,5 +61,9 @@ unsigned twice_probe_distinct(const struct twice_probe *p, struct twice_key_hash
 /* Its name, and how it finds the i-th place. */
 const char *twice_probe_word(enum twice_probe_scheme s);
 const char *twice_probe_formula(enum twice_probe_scheme s);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

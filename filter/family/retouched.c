@@ -112,7 +112,7 @@ bool
 twice_retouched_clear(struct twice_retouched *r, struct twice_key_hash h,
 		      enum twice_retouched_rule rule)
 {
-	if (!twice_retouched_has(r, h))
+	if (rule >= TWICE_RETOUCHED_RULE_COUNT || !twice_retouched_has(r, h))
 		return false;
 	uint64_t at = choose(r, rule, h);
 	twice_counters_put(&r->bits, at, 0);
@@ -160,6 +160,13 @@ twice_retouched_save(const struct twice_retouched *r, const struct twice_snapsho
 	    twice_packed_save(&r->kept, to, TWICE_SNAPSHOT_RETOUCHED, none))
 		return -1;
 	return twice_packed_save(&r->trouble, to, TWICE_SNAPSHOT_RETOUCHED, none);
+}
+
+int
+twice_retouched_save_bits(const struct twice_retouched *r, const struct twice_snapshot_sink *to)
+{
+	return twice_counters_save(&r->bits, to, TWICE_SNAPSHOT_BLOOM,
+				   (uint64_t[TWICE_COUNTERS_OWN]){0});
 }
 
 static int

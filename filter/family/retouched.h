@@ -13,8 +13,8 @@
  *	best-ratio    fewest keys held per troublesome key cleared
  *
  * The selective rules need counts: of keys added and of troublesome keys told
- * about, per bit. That is 33 bits of memory for each bit of filter, in
- * the place where it is prepared; what is sent out is the filter alone.
+ * about, per bit. That is 33 bits of memory for each bit of filter, where
+ * it is prepared; only the filter itself is sent out.
  *
  * Threads   one writer at a time.
  * Errors    create: NULL. Counts stop at 65535. No merge: cleared bits of one
@@ -29,6 +29,10 @@
 
 #include "filter/family/probe.h"
 #include "filter/family/snapshot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* clang-format off */
 #define TWICE_RETOUCHED_RULES(X)                                 \
@@ -67,7 +71,17 @@ size_t twice_retouched_memory(const struct twice_retouched *r);
 double twice_retouched_fpr(const struct twice_retouched *r);
 const char *twice_retouched_word(enum twice_retouched_rule rule);
 
+/* The filter alone, without the counts that it was prepared with: a 33rd of the bytes, restored
+ * by twice_bloom_load, and asked by twice_bloom_has. It can be cleared no further. */
+int
+twice_retouched_save_bits(const struct twice_retouched *r, const struct twice_snapshot_sink *to);
+
+/* The filter with its counts, to be prepared further elsewhere. */
 int twice_retouched_save(const struct twice_retouched *r, const struct twice_snapshot_sink *to);
 struct twice_retouched *twice_retouched_load(struct twice_snapshot_source *from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

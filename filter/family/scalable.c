@@ -3,9 +3,10 @@
 struct twice_chain_plan
 twice_scalable_plan(const struct twice_scalable_options *o)
 {
-	double ratio = o->ratio > 0 ? o->ratio : 0.5;
+	double ratio = o->ratio == 0 ? 0.85 : o->ratio;
+	bool possible = o->fpr > 0 && o->fpr < 1;
 	return (struct twice_chain_plan){.keys = o->keys,
-					 .fpr = o->fpr * (1 - ratio), /* P0 */
+					 .fpr = possible ? o->fpr * (1 - ratio) : 0, /* P0 */
 					 .ratio = ratio,
 					 .growth = o->growth ? o->growth : 2};
 }

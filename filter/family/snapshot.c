@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #define MAGIC	   UINT64_C(0x6c69667465636977) /* "wicetfil", read as a number */

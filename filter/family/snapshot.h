@@ -1,4 +1,4 @@
-/* snapshot.h - the envelope every saved filter travels in: whole, ours, undamaged, or refused.
+/* snapshot.h - the envelope around every saved filter: it is whole, ours and undamaged, or refused.
  *
  * Layout. Numbers are as this machine writes them; a machine of the other
  * byte order finds a magic that is not its own and refuses.
@@ -16,7 +16,7 @@
  * A filter of several parts is several envelopes, one behind the other.
  *
  * Nothing is allocated for a length that the source cannot hold: its limit
- * (the file's size) is counted down. A checksum is no signature: who can
+ * (the file's size) is counted down. A checksum is no signature: a program that can
  * write the file can wrap nonsense, so every kind checks its parameters too.
  *
  * Errors    writing: 0, or -1 when the sink failed. Loading: NULL or -1, and
@@ -28,6 +28,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define TWICE_SNAPSHOT_VERSION 1
 #define TWICE_SNAPSHOT_PARAMS  8
@@ -128,5 +132,9 @@ struct twice_snapshot_buffer {
 };
 twice_snapshot_write_fn twice_snapshot_buffer_write;
 twice_snapshot_read_fn twice_snapshot_buffer_read;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

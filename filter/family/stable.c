@@ -104,6 +104,8 @@ twice_stable_shape_for(uint64_t window, double recall, double fpr)
 {
 	const struct wish w = {window, recall, fpr};
 	struct twice_stable_shape best = {0};
+	if (window == 0 || !(recall > 0 && recall < 1) || !(fpr > 0 && fpr < 1))
+		return best;
 	for (unsigned width = 1; width <= 4; width++)
 		for (unsigned probes = 1; probes <= 16; probes++) {
 			struct twice_stable_shape s = shape_of(width, probes, &w);

@@ -21,6 +21,10 @@
 #include "filter/hash.h"
 #include "filter/family/snapshot.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TWICE_STABLE_WIDTH_MOST 8
 
 struct twice_stable;
@@ -35,7 +39,8 @@ struct twice_stable_shape {
 /* P for a wanted rate, rounded up so that the rate is a bound; 0: cannot be reached. */
 uint64_t twice_stable_decrements(const struct twice_stable_shape *s, double fpr);
 
-/* The fewest bits that still know so large a share of the keys seen window adds ago. */
+/* The fewest bits that still know so large a share of the keys seen window adds ago. All zeros,
+ * which create refuses, where no shape can, and for shares that are not between 0 and 1. */
 struct twice_stable_shape twice_stable_shape_for(uint64_t window, double recall, double fpr);
 
 double twice_stable_point(const struct twice_stable_shape *s); /* share of zeros in the long run */
@@ -58,5 +63,9 @@ size_t twice_stable_memory(const struct twice_stable *s);
 
 int twice_stable_save(const struct twice_stable *s, const struct twice_snapshot_sink *to);
 struct twice_stable *twice_stable_load(struct twice_snapshot_source *from);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

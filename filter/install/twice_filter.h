@@ -5,8 +5,8 @@
  * Start with hash.h (keys to hashes) and pair.h (has this been seen before?); the page
  * with an example is README.md.
  */
-#ifndef TWICE_TWICE_FILTER_H
-#define TWICE_TWICE_FILTER_H
+#ifndef TWICE_FILTER_LIBRARY_H
+#define TWICE_FILTER_LIBRARY_H
 
 #include "filter/family/blocked.h"
 #include "filter/family/bloom.h"

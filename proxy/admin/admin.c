@@ -227,30 +227,20 @@ find_route(const char *path)
 	return NULL;
 }
 
-/* A name that a stranger could register and point here. Addresses and names without a dot
- * (localhost, a container's name) are none. */
-static bool
-is_foreign_name(const char *host)
-{
-	char with_port[ADDRESS_TEXT];
-	struct address a;
-	snprintf(with_port, sizeof(with_port), "%s:0", host);
-	return strchr(host, '.') && address_parse(with_port, &a) < 0;
-}
-
-static bool
-may_ask(const struct admin *a, struct evhttp_request *q)
+static const char *
+refusal(const struct admin *a, struct evhttp_request *q, bool changes)
 {
 	struct evkeyvalq *fields = evhttp_request_get_input_headers(q);
-	const char *host = evhttp_request_get_host(q); /* without the port */
-	const char *origin = evhttp_find_header(fields, "Origin");
-	const char *host_port = evhttp_find_header(fields, "Host");
-	if (address_is_loopback(&a->bound) && host && is_foreign_name(host))
-		return false;
-	if (!origin)
-		return true;
-	const char *scheme_end = strstr(origin, "://");
-	return scheme_end && host_port && strcasecmp(scheme_end + 3, host_port) == 0;
+	struct access_request r = {
+		.host = evhttp_request_get_host(q), /* without the port */
+		.host_port = evhttp_find_header(fields, "Host"),
+		.origin = evhttp_find_header(fields, "Origin"),
+		.authorization = evhttp_find_header(fields, "Authorization"),
+		.changes = changes,
+	};
+	struct access_rules rules = a->source.access;
+	rules.loopback = address_is_loopback(&a->bound);
+	return access_refusal(&rules, &r);
 }
 
 static void
@@ -261,8 +251,9 @@ on_request(struct evhttp_request *q, void *ctx)
 	const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(q));
 	const struct route *route = find_route(path);
 	bool reads = method == EVHTTP_REQ_GET || method == EVHTTP_REQ_HEAD;
-	if (!(route && route->open) && !may_ask(a, q)) {
-		answer_text(q, 403, "ask by address or localhost, not from another site's page\n");
+	const char *no = route && route->open ? NULL : refusal(a, q, !reads);
+	if (no) {
+		answer_text(q, 403, no);
 	} else if (path && filters_own(path)) {
 		on_filters(a, q);
 	} else if (!route) {

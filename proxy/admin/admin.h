@@ -25,6 +25,7 @@
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H
 
+#include "proxy/admin/access.h"
 #include "proxy/admin/report.h"
 
 struct admin;
@@ -47,6 +48,7 @@ struct admin_source { /* called on the admin thread */
 	bool (*healthy)(void *ctx); /* false while draining: /healthz says 503 */
 	void (*purge)(void *ctx, const struct purge_order *o, struct purge_result *out);
 	void *ctx;
+	struct access_rules access; /* loopback is found out here */
 };
 
 /* addr "127.0.0.1:9090", port 0 for any. 0, or -1 and a sentence. */

@@ -27,29 +27,38 @@ between_0_and_1(double v)
 	return v < 0 ? 0 : v < 1 ? v : 1;
 }
 
+/* Whatever the rule of admission, what is purged is written down. */
+static uint64_t
+baseline_bytes(const struct report *r)
+{
+	return r->baseline.ghost.written_bytes + r->cache.purge_bytes;
+}
+
 /* Below zero while our own overhead (index, snapshots) outweighs what was left off the disk. */
 int64_t
 report_saved_bytes(const struct report *r)
 {
-	return (int64_t)(r->baseline.written_bytes - r->cache.written_bytes);
+	return (int64_t)(baseline_bytes(r) - r->cache.written_bytes);
 }
 
 double
 report_saved_ratio(const struct report *r)
 {
-	return share((double)report_saved_bytes(r), (double)r->baseline.written_bytes);
+	return share((double)report_saved_bytes(r), (double)baseline_bytes(r));
 }
 
-int64_t
-report_net_requests(const struct report *r)
+/* Origin requests, and bytes of bodies from origins, that we caused more than the baseline would
+ * have; below zero when we caused fewer. */
+static int64_t
+net_requests(const struct report *r)
 {
-	return (int64_t)r->n[METRIC_EXTRA_REQUESTS];
+	return (int64_t)(r->baseline.ghost.extra_requests - r->baseline.ghost.avoided_requests);
 }
 
-int64_t
-report_net_bytes(const struct report *r)
+static int64_t
+net_bytes(const struct report *r)
 {
-	return (int64_t)r->n[METRIC_EXTRA_BYTES];
+	return (int64_t)(r->baseline.ghost.extra_bytes - r->baseline.ghost.avoided_bytes);
 }
 
 double
@@ -63,7 +72,7 @@ report_hit_ratio(const struct report *r)
 double
 report_baseline_hit_ratio(const struct report *r)
 {
-	double hits = (double)r->n[METRIC_HITS] + (double)report_net_requests(r);
+	double hits = (double)r->n[METRIC_HITS] + (double)net_requests(r);
 	return between_0_and_1(share(hits, (double)r->n[METRIC_REQUESTS]));
 }
 
@@ -82,7 +91,7 @@ report_byte_hit_ratio(const struct report *r)
 double
 report_baseline_byte_hit_ratio(const struct report *r)
 {
-	double bytes = (double)r->n[METRIC_BYTES_FROM_CACHE] + (double)report_net_bytes(r);
+	double bytes = (double)r->n[METRIC_BYTES_FROM_CACHE] + (double)net_bytes(r);
 	return between_0_and_1(share(bytes, body_bytes(r)));
 }
 
@@ -174,18 +183,26 @@ report_json(const struct report *r, struct buf *out)
 
 /* ---- Prometheus ------------------------------------------------------------------------------ */
 
-/* twice_requests_ram_hits_total: counters end in _total, once. */
+/* twice_requests_ram_hits_total: counters end in _total, once; the unit is a whole word. */
+static void
+metric_name(const struct fact *f, char *out, size_t n)
+{
+	size_t key = strlen(f->key);
+	bool seconds = key > 2 && strcmp(f->key + key - 2, "_s") == 0;
+	const char *total = f->kind == KIND_COUNT && strcmp(f->key, "total") != 0 ? "_total" : "";
+	snprintf(out, n, "twice_%s%s%.*s%s%s", f->group, *f->group ? "_" : "",
+		 (int)(seconds ? key - 2 : key), f->key, seconds ? "_seconds" : "", total);
+	for (char *p = out; *p; p++)
+		if (*p == '.')
+			*p = '_';
+}
+
 static void
 add_prometheus(void *ctx, const struct fact *f)
 {
 	struct buf *out = ctx;
 	char name[128];
-	const char *total = f->kind == KIND_COUNT && strcmp(f->key, "total") != 0 ? "_total" : "";
-	snprintf(name, sizeof(name), "twice_%s%s%s%s", f->group, *f->group ? "_" : "", f->key,
-		 total);
-	for (char *p = name; *p; p++)
-		if (*p == '.')
-			*p = '_';
+	metric_name(f, name, sizeof(name));
 	buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s ", name, f->help, name,
 		   f->kind == KIND_COUNT ? "counter" : "gauge", name);
 	if (is_real(f))

@@ -33,10 +33,6 @@ void report_prometheus(const struct report *r, struct buf *out);
 int64_t report_saved_bytes(const struct report *r);
 double report_saved_ratio(const struct report *r);
 double report_hit_ratio(const struct report *r); /* of requests: no origin was asked for it */
-/* Origin requests, and bytes of bodies from origins, that we caused more than the baseline would
- * have; below zero when we caused fewer. */
-int64_t report_net_requests(const struct report *r);
-int64_t report_net_bytes(const struct report *r);
 double report_baseline_hit_ratio(const struct report *r);
 double report_byte_hit_ratio(const struct report *r);
 double report_baseline_byte_hit_ratio(const struct report *r);

@@ -34,8 +34,6 @@ COUNTER(ON_DISK,              "admission", "on_disk",        "answers whose obje
 COUNTER(REFUSED_BYTES,        "admission", "refused_bytes",  "body bytes kept off the disk at first sight")
 COUNTER(ORIGIN_REQUESTS,      "origin",    "requests",       "requests sent to origins")
 COUNTER(ORIGIN_ERRORS,        "origin",    "errors",         "origin fetches that failed")
-COUNTER(EXTRA_REQUESTS,       "origin",    "extra_requests", "origin requests the baseline would have answered")
-COUNTER(EXTRA_BYTES,          "origin",    "extra_bytes",    "bytes of those")
 COUNTER(ACCEPTED,             "connections", "accepted",     "client connections accepted")
 COUNTER(CLOSED,               "connections", "closed",       "client connections closed")
 COUNTER(REFUSED_CONNECTIONS,  "connections", "refused",      "turned away at the connection limit")

@@ -1,286 +1,275 @@
-/* baseline.c - the ghost: the ledger with sizes for bytes, and who would lie in which segment.
- *
- * A sampled key stands for weight keys: its record takes weight times its bytes of the ghost's log,
- * so the log itself keeps its real size. When there are too many entries the sample is halved and
- * the weight doubles; what the dropped half took in the log stays taken until its segment goes.
- */
+/* baseline.c - rings of one writer and one reader each, and the thread that reads them. */
 #include "proxy/cache/baseline.h"
 
+#include "proxy/base/clock.h"
+#include "proxy/base/log.h"
 #include "proxy/base/mem.h"
-#include "proxy/cache/ledger.h"
-#include "proxy/cache/segment.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-enum {
-	FIRST_ENTRIES = 1024,
-	MAX_ENTRIES = 1 << 20,
-	NONE = UINT32_MAX,
-	/* A 304 makes the store write a head that points to the old body. */
-	REFRESH_RECORD_BYTES = 640,
-	CARRIED_BODY_BYTES = 256 << 10, /* larger ones are in fragments, which stay behind */
-};
+enum { RING = 4096, WAKE_AT = RING / 4, SLEEP_MS = 250, LATER_MOST = 65536 };
+static const uint64_t SNAPSHOT_LEAST = 64 << 10;
+static const char FILE_NAME[] = "baseline";
 
-struct ghost {
-	uint64_t hash;
-	uint64_t bytes;
-	int64_t fresh_until;
-	uint32_t prev, next; /* of the same segment; free ones by next */
-	uint32_t segment;
-	bool used, hit;
+/* head and tail only grow. The writer owns head, the reader (who holds baseline.lock) owns tail. */
+struct baseline_ring {
+	_Alignas(64) _Atomic uint32_t head;
+	_Atomic uint64_t dropped;
+	struct baseline *b;
+	_Alignas(64) _Atomic uint32_t tail;
+	uint32_t until; /* the reader's: head when it began */
+	_Alignas(64) struct ghost_event events[RING];
+	int64_t noted_us[RING];
 };
 
 struct baseline {
-	struct baseline_options o;
-	_Atomic uint64_t threshold; /* keys with a hash below it are in the sample */
-	_Atomic uint32_t weight;
+	struct ghost *ghost; /* under lock, but for ghost_samples */
+	pthread_mutex_t lock;
+	struct baseline_ring *rings; /* owned */
+	unsigned rings_n;
+	struct cache *cache;
+	uint64_t most_bytes; /* of a snapshot */
 
-	pthread_mutex_t lock; /* everything below */
-	struct ledger ledger;
-	struct ghost *ghosts;
-	uint32_t ghosts_n, used, free;
-	uint32_t *table;    /* ghost or NONE; open addressing, 2 * ghosts_n slots */
-	uint32_t *segments; /* first ghost of each, or NONE */
-	uint64_t written, hits, misses;
+	pthread_mutex_t later_lock; /* the two lines below */
+	uint64_t *later;	    /* URLs to be forgotten when the lock is free */
+	unsigned later_n;
+	bool later_all;
+
+	pthread_t thread;
+	sem_t wake;
+	_Atomic bool stopping;
 };
 
-/* ---- table --------------------------------------------------------------------------------- */
+/* ---- the rings ----------------------------------------------------------------------------- */
 
-static uint32_t
-table_mask(const struct baseline *b)
+bool
+baseline_wants(const struct baseline_ring *r, struct key_hash key)
 {
-	return 2 * b->ghosts_n - 1;
+	return ghost_samples(r->b->ghost, key.hi);
 }
 
-/* The slot with this hash, or the empty one where it would go. The high bits choose the sample, so
- * the low ones choose the slot. */
-static uint32_t
-slot_of(const struct baseline *b, uint64_t hash)
+void
+baseline_note(struct baseline_ring *r, const struct ghost_event *e)
 {
-	uint32_t i = (uint32_t)hash & table_mask(b);
-	while (b->table[i] != NONE && b->ghosts[b->table[i]].hash != hash)
-		i = (i + 1) & table_mask(b);
-	return i;
-}
-
-static void
-erase_slot(struct baseline *b, uint32_t hole)
-{
-	uint32_t mask = table_mask(b), i = hole;
-	for (;;) {
-		i = (i + 1) & mask;
-		if (b->table[i] == NONE)
-			break;
-		uint32_t home = (uint32_t)b->ghosts[b->table[i]].hash & mask;
-		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			b->table[hole] = b->table[i];
-			hole = i;
-		}
-	}
-	b->table[hole] = NONE;
-}
-
-static void
-make_table(struct baseline *b, uint32_t ghosts_n)
-{
-	uint32_t old_n = b->ghosts_n;
-	b->ghosts = mem_realloc(b->ghosts, ghosts_n * sizeof *b->ghosts);
-	b->ghosts_n = ghosts_n;
-	for (uint32_t i = old_n; i < ghosts_n; i++) {
-		b->ghosts[i] = (struct ghost){.next = b->free};
-		b->free = i;
-	}
-	free(b->table);
-	b->table = mem_alloc(2 * ghosts_n * sizeof *b->table);
-	memset(b->table, 0xff, 2 * ghosts_n * sizeof *b->table);
-	for (uint32_t i = 0; i < old_n; i++)
-		if (b->ghosts[i].used)
-			b->table[slot_of(b, b->ghosts[i].hash)] = i;
-}
-
-/* ---- ghosts and their segments ------------------------------------------------------------- */
-
-static void
-leave_segment(struct baseline *b, uint32_t i)
-{
-	struct ghost *g = &b->ghosts[i];
-	if (g->prev == NONE)
-		b->segments[g->segment] = g->next;
-	else
-		b->ghosts[g->prev].next = g->next;
-	if (g->next != NONE)
-		b->ghosts[g->next].prev = g->prev;
-}
-
-static void
-join_segment(struct baseline *b, uint32_t i, uint32_t segment)
-{
-	struct ghost *g = &b->ghosts[i];
-	g->segment = segment;
-	g->prev = NONE;
-	g->next = b->segments[segment];
-	if (g->next != NONE)
-		b->ghosts[g->next].prev = i;
-	b->segments[segment] = i;
-}
-
-static void
-release(struct baseline *b, uint32_t i)
-{
-	struct ghost *g = &b->ghosts[i];
-	erase_slot(b, slot_of(b, g->hash));
-	*g = (struct ghost){.next = b->free};
-	b->free = i;
-	b->used--;
-}
-
-static void
-forget(struct baseline *b, uint32_t i)
-{
-	leave_segment(b, i);
-	release(b, i);
-}
-
-/* ---- the log ------------------------------------------------------------------------------- */
-
-static uint64_t
-weighed(const struct baseline *b, uint64_t bytes)
-{
-	return bytes * atomic_load(&b->weight);
-}
-
-static void free_segments(struct baseline *b);
-
-static bool
-open_segment(struct baseline *b)
-{
-	if (b->ledger.open >= 0)
-		ledger_seal(&b->ledger);
-	bool yes = ledger_open_next(&b->ledger);
-	free_segments(b);
-	return yes;
-}
-
-/* Takes room in the log, over several segments if it must; the segment where it starts is where the
- * object lies, for it goes with its oldest part. */
-static uint32_t
-place(struct baseline *b, uint64_t bytes)
-{
-	uint32_t first = NONE;
-	uint64_t left = weighed(b, bytes), most = b->ledger.segment_bytes * b->ledger.limit / 4;
-	b->written += left;
-	left = left < most ? left : most; /* a few large ones of great weight do not flush it */
-	bool in_parts = left > CARRIED_BODY_BYTES;
-	while (left) {
-		uint64_t room = ledger_room(&b->ledger);
-		if (room < (in_parts ? 1 : left) && !open_segment(b))
-			return NONE;
-		room = ledger_room(&b->ledger);
-		uint64_t part = left < room ? left : room;
-		if (first == NONE)
-			first = (uint32_t)b->ledger.open;
-		ledger_use(&b->ledger, part);
-		left -= part;
-	}
-	return first;
-}
-
-static void
-empty_segment(struct baseline *b, uint32_t segment)
-{
-	uint32_t i = b->segments[segment];
-	b->segments[segment] = NONE;
-	uint64_t carried = 0;
-	while (i != NONE) {
-		struct ghost *g = &b->ghosts[i];
-		uint32_t next = g->next, to = NONE;
-		uint64_t bytes = weighed(b, g->bytes);
-		if (g->bytes <= CARRIED_BODY_BYTES && bytes <= ledger_room(&b->ledger) &&
-		    ledger_carries(&b->ledger, g->hit, bytes, carried)) {
-			carried += bytes;
-			to = place(b, g->bytes);
-		}
-		if (to == NONE) {
-			release(b, i);
-		} else {
-			g->hit = false;
-			join_segment(b, i, to);
-		}
-		i = next;
-	}
-	ledger_free(&b->ledger, segment);
-}
-
-static void
-free_segments(struct baseline *b)
-{
-	while (ledger_wants_free(&b->ledger)) {
-		int64_t absent = ledger_absent(&b->ledger);
-		int64_t victim = absent < 0 ? ledger_victim(&b->ledger) : -1;
-		if (absent >= 0)
-			ledger_add(&b->ledger, (uint32_t)absent);
-		else if (victim >= 0)
-			empty_segment(b, (uint32_t)victim);
-		else
-			return;
-	}
-}
-
-/* ---- the sample ---------------------------------------------------------------------------- */
-
-static bool
-is_sampled(const struct baseline *b, uint64_t hash)
-{
-	return hash <= atomic_load_explicit(&b->threshold, memory_order_relaxed);
-}
-
-static void
-halve_sample(struct baseline *b)
-{
-	atomic_store(&b->threshold, atomic_load(&b->threshold) / 2);
-	atomic_store(&b->weight, atomic_load(&b->weight) * 2);
-	for (uint32_t i = 0; i < b->ghosts_n; i++)
-		if (b->ghosts[i].used && !is_sampled(b, b->ghosts[i].hash))
-			forget(b, i);
-}
-
-static void
-make_room(struct baseline *b)
-{
-	if (b->used < b->ghosts_n)
+	uint32_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+	uint32_t filled = head - atomic_load_explicit(&r->tail, memory_order_acquire);
+	if (filled == RING) {
+		atomic_fetch_add_explicit(&r->dropped, 1, memory_order_relaxed);
 		return;
-	if (2 * b->ghosts_n <= b->o.max_entries)
-		make_table(b, 2 * b->ghosts_n);
-	while (b->used == b->ghosts_n)
-		halve_sample(b);
+	}
+	r->events[head % RING] = *e;
+	r->noted_us[head % RING] = now_us();
+	atomic_store_explicit(&r->head, head + 1, memory_order_release);
+	if (filled + 1 == WAKE_AT)
+		sem_post(&r->b->wake);
 }
 
-/* ---- the door ------------------------------------------------------------------------------ */
+/* The ring whose next event is the oldest of all; NULL: no more. One client's requests may come to
+ * several workers, and what the ghost makes of them depends on their order. */
+static struct baseline_ring *
+oldest(struct baseline *b)
+{
+	struct baseline_ring *best = NULL;
+	int64_t least = INT64_MAX;
+	for (unsigned i = 0; i < b->rings_n; i++) {
+		struct baseline_ring *r = &b->rings[i];
+		uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+		if (tail == r->until || r->noted_us[tail % RING] > least)
+			continue;
+		least = r->noted_us[tail % RING];
+		best = r;
+	}
+	return best;
+}
+
+static void
+drain_rings(struct baseline *b)
+{
+	for (unsigned i = 0; i < b->rings_n; i++)
+		b->rings[i].until = atomic_load_explicit(&b->rings[i].head, memory_order_acquire);
+	for (struct baseline_ring *r; (r = oldest(b));) {
+		uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+		ghost_see(b->ghost, &r->events[tail % RING]);
+		atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
+	}
+}
+
+static void
+forget_late(struct baseline *b)
+{
+	pthread_mutex_lock(&b->later_lock);
+	if (b->later_all)
+		ghost_forget_all(b->ghost);
+	for (unsigned i = 0; i < b->later_n; i++)
+		ghost_forget(b->ghost, b->later[i]);
+	b->later_n = 0;
+	b->later_all = false;
+	pthread_mutex_unlock(&b->later_lock);
+}
+
+static void
+drain(struct baseline *b)
+{
+	drain_rings(b);
+	forget_late(b);
+}
+
+/* ---- forgetting ---------------------------------------------------------------------------- */
+
+/* More than fit are forgotten all: the ghost then writes too much rather than keep what is gone. */
+static void
+forget_later(struct baseline *b, uint64_t url)
+{
+	pthread_mutex_lock(&b->later_lock);
+	if (b->later_n < LATER_MOST && !b->later_all)
+		b->later[b->later_n++] = url;
+	else
+		b->later_all = true;
+	pthread_mutex_unlock(&b->later_lock);
+}
+
+void
+baseline_forget(struct baseline *b, struct key_hash url)
+{
+	if (pthread_mutex_trylock(&b->lock) != 0) {
+		forget_later(b, url.hi);
+		return;
+	}
+	drain(b);
+	ghost_forget(b->ghost, url.hi);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void
+baseline_forget_host(struct baseline *b, uint32_t host)
+{
+	pthread_mutex_lock(&b->lock);
+	drain(b);
+	ghost_forget_host(b->ghost, host);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void
+baseline_forget_all(struct baseline *b)
+{
+	pthread_mutex_lock(&b->lock);
+	drain(b);
+	ghost_forget_all(b->ghost);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- the thread ---------------------------------------------------------------------------- */
+
+static void *
+run(void *arg)
+{
+	struct baseline *b = arg;
+	while (!atomic_load(&b->stopping)) {
+		struct timespec until;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += SLEEP_MS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		while (sem_timedwait(&b->wake, &until) != 0 && errno == EINTR)
+			;
+		pthread_mutex_lock(&b->lock);
+		drain(b);
+		pthread_mutex_unlock(&b->lock);
+	}
+	return NULL;
+}
+
+/* ---- snapshot ------------------------------------------------------------------------------ */
+
+uint64_t
+baseline_snapshot_bytes(uint64_t disk_bytes)
+{
+	uint64_t most = disk_bytes / 100;
+	return most > SNAPSHOT_LEAST ? most : SNAPSHOT_LEAST;
+}
+
+static int
+fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
+{
+	const struct buf *bytes = ctx;
+	return write(to, bytes->p, bytes->n);
+}
+
+void
+baseline_save(struct baseline *b)
+{
+	struct buf bytes = {0};
+	if (!b->cache || !b->ghost)
+		return;
+	uint64_t tag = filter_seed_fingerprint(cache_seed(b->cache));
+	pthread_mutex_lock(&b->lock);
+	drain(b);
+	ghost_snapshot_save(b->ghost, tag, b->most_bytes, &bytes);
+	pthread_mutex_unlock(&b->lock);
+	if (cache_save_file(b->cache, FILE_NAME, fill, &bytes))
+		log_warning("cannot save what an ordinary cache would hold: %s; after a restart "
+			    "the savings count from an empty disk",
+			    strerror(errno));
+	buf_fini(&bytes);
+}
+
+static void
+restore(struct baseline *b)
+{
+	int fd = b->cache ? cache_open_file(b->cache, FILE_NAME) : -1;
+	struct buf bytes = {0};
+	char part[16384];
+	ssize_t n = 0;
+	if (fd < 0)
+		return;
+	while (bytes.n <= b->most_bytes && (n = read(fd, part, sizeof part)) > 0)
+		buf_add(&bytes, part, (size_t)n);
+	close(fd);
+	uint64_t tag = filter_seed_fingerprint(cache_seed(b->cache));
+	const char *why =
+		n < 0 ? strerror(errno) : ghost_snapshot_load(b->ghost, tag, buf_str(&bytes));
+	if (why)
+		log_warning("the snapshot of what an ordinary cache would hold is ignored (%s): "
+			    "the savings count from an empty disk",
+			    why);
+	ghost_check(b->ghost); /* foreign bytes have made it */
+	buf_fini(&bytes);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
 
 int
 baseline_create(struct baseline **out, const struct baseline_options *o)
 {
 	struct baseline *b = NEW(struct baseline);
-	b->o = *o;
-	if (!b->o.max_entries)
-		b->o.max_entries = MAX_ENTRIES;
-	uint64_t log_bytes = ledger_log_bytes(o->disk_bytes, o->reserve_bytes);
-	uint64_t segment = o->segment_bytes ? o->segment_bytes : ledger_segment_bytes(log_bytes);
-	uint32_t n = (uint32_t)(log_bytes / segment);
-	if (!b->o.max_object_bytes || b->o.max_object_bytes > log_bytes / 8)
-		b->o.max_object_bytes = log_bytes / 8;
-	atomic_init(&b->threshold, UINT64_MAX);
-	atomic_init(&b->weight, 1);
 	pthread_mutex_init(&b->lock, NULL);
-	ledger_init(&b->ledger, n, n, segment);
-	b->segments = mem_alloc(n * sizeof *b->segments);
-	memset(b->segments, 0xff, n * sizeof *b->segments);
-	b->free = NONE;
-	make_table(b, o->max_entries && o->max_entries < FIRST_ENTRIES ? 64 : FIRST_ENTRIES);
-	free_segments(b);
+	pthread_mutex_init(&b->later_lock, NULL);
+	sem_init(&b->wake, 0, 0);
+	b->ghost = ghost_create(&o->ghost);
+	b->cache = o->ghost.disk_bytes ? o->cache : NULL;
+	b->most_bytes = baseline_snapshot_bytes(o->ghost.disk_bytes);
+	b->later = mem_alloc(LATER_MOST * sizeof *b->later);
+	b->rings_n = o->rings;
+	if (posix_memalign((void **)&b->rings, 64, (o->rings + 1) * sizeof *b->rings))
+		abort();
+	for (unsigned i = 0; i < o->rings; i++) {
+		memset(&b->rings[i], 0, offsetof(struct baseline_ring, events));
+		b->rings[i].b = b;
+	}
+	restore(b);
+	if (pthread_create(&b->thread, NULL, run, b)) {
+		atomic_store(&b->stopping, true);
+		b->thread = 0;
+		baseline_destroy(&b);
+		return -1;
+	}
 	*out = b;
 	return 0;
 }
@@ -292,101 +281,33 @@ baseline_destroy(struct baseline **pb)
 	*pb = NULL;
 	if (!b)
 		return;
-	ledger_fini(&b->ledger);
+	bool runs = !atomic_exchange(&b->stopping, true);
+	sem_post(&b->wake);
+	if (runs)
+		pthread_join(b->thread, NULL);
+	ghost_destroy(&b->ghost);
+	sem_destroy(&b->wake);
+	pthread_mutex_destroy(&b->later_lock);
 	pthread_mutex_destroy(&b->lock);
-	free(b->ghosts);
-	free(b->table);
-	free(b->segments);
+	free(b->later);
+	free(b->rings);
 	free(b);
 }
 
-/* Would fetch it and write it, over what it held. */
-static void
-write_anew(struct baseline *b, uint32_t slot, const struct baseline_request *r)
+struct baseline_ring *
+baseline_ring(struct baseline *b, unsigned i)
 {
-	uint64_t hash = r->hash.hi;
-	if (b->table[slot] != NONE)
-		forget(b, b->table[slot]);
-	if (r->record_bytes > b->o.max_object_bytes)
-		return;
-	make_room(b);
-	if (!is_sampled(b, hash))
-		return;
-	uint32_t segment = place(b, r->record_bytes);
-	if (segment == NONE || b->ledger.slots[segment].state == SEGMENT_FREE)
-		return;
-	uint32_t i = b->free;
-	b->free = b->ghosts[i].next;
-	b->used++;
-	b->ghosts[i] = (struct ghost){.hash = hash,
-				      .bytes = r->record_bytes,
-				      .fresh_until = r->fresh_until,
-				      .used = true};
-	b->table[slot_of(b, hash)] = i;
-	join_segment(b, i, segment);
-}
-
-static enum baseline_answer
-answer(struct baseline *b, const struct baseline_request *r)
-{
-	uint32_t slot = slot_of(b, r->hash.hi), weight = atomic_load(&b->weight);
-	struct ghost *g = b->table[slot] == NONE ? NULL : &b->ghosts[b->table[slot]];
-	if (g && (r->validated || r->now < g->fresh_until)) {
-		g->hit = true;
-		if (r->validated) {
-			g->fresh_until = r->fresh_until;
-			place(b, REFRESH_RECORD_BYTES);
-		}
-		b->hits += weight;
-		return BASELINE_HIT;
-	}
-	b->misses += weight;
-	write_anew(b, slot, r);
-	return BASELINE_MISS;
-}
-
-enum baseline_answer
-baseline_request(struct baseline *b, const struct baseline_request *r)
-{
-	if (!b->ledger.limit || !is_sampled(b, r->hash.hi))
-		return BASELINE_UNKNOWN;
-	pthread_mutex_lock(&b->lock);
-	enum baseline_answer a = answer(b, r);
-	pthread_mutex_unlock(&b->lock);
-	return a;
-}
-
-void
-baseline_remove(struct baseline *b, struct key_hash hash)
-{
-	if (!b->ledger.limit || !is_sampled(b, hash.hi))
-		return;
-	pthread_mutex_lock(&b->lock);
-	uint32_t i = b->table[slot_of(b, hash.hi)];
-	if (i != NONE)
-		forget(b, i);
-	pthread_mutex_unlock(&b->lock);
+	return i < b->rings_n ? &b->rings[i] : NULL;
 }
 
 void
 baseline_stats(struct baseline *b, struct baseline_stats *out)
 {
 	pthread_mutex_lock(&b->lock);
-	*out = (struct baseline_stats){
-		.written_bytes = b->written,
-		.hits = b->hits,
-		.misses = b->misses,
-		.sample_share = 1.0 / atomic_load(&b->weight),
-		.entries = b->used,
-		.memory_bytes = sizeof *b +
-				b->ghosts_n * (sizeof *b->ghosts + 2 * sizeof *b->table) +
-				b->ledger.slots_n * (sizeof *b->ledger.slots + sizeof *b->segments),
-	};
+	drain(b);
+	ghost_stats(b->ghost, &out->ghost);
 	pthread_mutex_unlock(&b->lock);
-}
-
-double
-baseline_weight(const struct baseline *b)
-{
-	return atomic_load_explicit(&b->weight, memory_order_relaxed);
+	out->dropped = 0;
+	for (unsigned i = 0; i < b->rings_n; i++)
+		out->dropped += atomic_load_explicit(&b->rings[i].dropped, memory_order_relaxed);
 }

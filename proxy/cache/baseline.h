@@ -1,57 +1,51 @@
-/* baseline.h - what the same requests would have written to a disk cache of the same size that
- * admits at first sight, with the same eviction and the same freshness rules (DESIGN 3).
+/* baseline.h - the ghost (ghost.h) beside a running proxy: fed by all workers, kept over restarts.
  *
- * A ghost of the log: it runs the real ledger over sizes instead of bytes. Up to about a million
- * objects it is exact; beyond, it keeps a sample of keys chosen by hash (SHARDS: Waldspurger et
- * al., FAST 2015) with the disk scaled by the same share.
+ * Each worker writes what it did into a ring of its own, and one thread reads the rings: a worker
+ * takes no lock, and writes nothing that another worker writes. A ring that is full loses events,
+ * which are counted.
  *
- * Threads   any.
+ * Threads   note: the ring's worker. forget, stats, save: any.
  */
 #ifndef CACHE_BASELINE_H
 #define CACHE_BASELINE_H
 
-#include "filter/hash.h"
-#include "filter/short.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "proxy/cache/cache.h"
+#include "proxy/cache/ghost.h"
 
 struct baseline;
+struct baseline_ring;
 
 struct baseline_options {
-	uint64_t disk_bytes;	/* as the cache's; 0: no disk, and nothing to compare with */
-	uint64_t segment_bytes; /* 0, or as the cache's */
-	uint64_t reserve_bytes;
-	uint64_t max_object_bytes;
-	uint32_t max_entries; /* 0: 1 Mi */
+	struct ghost_options ghost;
+	unsigned rings;	     /* one for each worker */
+	struct cache *cache; /* borrowed; where the snapshot is kept. NULL: nowhere */
 };
+/* Restores the snapshot beside the cache, or starts empty with a warning that says why. -1 when the
+ * thread cannot be started. */
 int baseline_create(struct baseline **out, const struct baseline_options *o);
-void baseline_destroy(struct baseline **b);
+void baseline_destroy(struct baseline **b); /* saves nothing */
 
-struct baseline_request {
-	struct key_hash hash;
-	uint64_t record_bytes; /* cache_record_bytes of the object answered with */
-	int64_t fresh_until;   /* unix seconds: response_time - initial_age + lifetime */
-	bool validated; /* the origin answered 304: a copy that the ghost holds is good again */
-	int64_t now;
-};
-enum baseline_answer {
-	BASELINE_UNKNOWN, /* not in the sample */
-	BASELINE_MISS,	  /* it would have fetched and written this */
-	BASELINE_HIT	  /* it would have answered */
-};
-/* A request for a storable object was answered (hit or fetched): what would the baseline have done?
- */
-enum baseline_answer baseline_request(struct baseline *b, const struct baseline_request *r);
-void baseline_remove(struct baseline *b, struct key_hash hash);
+struct baseline_ring *baseline_ring(struct baseline *b, unsigned i);
+/* Whether a note about this key would change anything; else the facts need not be gathered. */
+bool baseline_wants(const struct baseline_ring *r, struct key_hash key);
+void baseline_note(struct baseline_ring *r, const struct ghost_event *e);
+
+/* A URL with its variants was purged or invalidated: after all that was noted before. Never waits
+ * long: while a snapshot is taken it is done later. */
+void baseline_forget(struct baseline *b, struct key_hash url);
+/* The same for all of a host's, and for everything; not for workers: these wait. */
+void baseline_forget_host(struct baseline *b, uint32_t host);
+void baseline_forget_all(struct baseline *b);
 
 struct baseline_stats {
-	uint64_t written_bytes, hits, misses; /* scaled up from the sample */
-	double sample_share;
-	uint64_t entries, memory_bytes;
+	struct ghost_stats ghost;
+	uint64_t dropped; /* events that found their ring full */
 };
-void baseline_stats(struct baseline *b, struct baseline_stats *out);
-/* Weight of one sampled request (1 when exact): what a BASELINE_HIT on our miss counts as. */
-double baseline_weight(const struct baseline *b);
+void baseline_stats(struct baseline *b, struct baseline_stats *out); /* all notes are in it */
+
+/* Writes the snapshot, of at most a hundredth of the disk; a warning when that fails. */
+void baseline_save(struct baseline *b);
+/* What baseline_save may write at most, for who reserves the room. */
+uint64_t baseline_snapshot_bytes(uint64_t disk_bytes);
 
 #endif

@@ -345,6 +345,7 @@ cache_stats(struct cache *c, struct cache_stats *out)
 	pthread_mutex_unlock(&c->files_lock);
 	*out = (struct cache_stats){
 		.written_bytes = s.written_bytes + atomic_load(&c->files_written) + f.written_bytes,
+		.purge_bytes = f.written_bytes,
 		.used_bytes = s.used_bytes + files + f.log_bytes,
 		.limit_bytes = c->store ? c->o.disk_bytes : 0,
 		.objects = s.objects,

@@ -222,6 +222,7 @@ struct cache_stats {
 				 fetched anew */
 	bool purges_durable;  /* false: nothing is answered from the directory */
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
+	uint64_t purge_bytes;	/* of written_bytes: the log of what was purged */
 	uint64_t index_bytes;	/* memory of the index */
 };
 void cache_stats(struct cache *c, struct cache_stats *out);

@@ -151,6 +151,7 @@ struct saving {
 	struct cache *c;
 	int fd;
 	uint64_t bytes; /* given so far */
+	uint64_t most;	/* what the other files leave of the room for all */
 	struct buf chunk;
 };
 
@@ -172,7 +173,7 @@ save_more(void *to, const void *p, size_t n)
 {
 	struct saving *s = to;
 	const char *from = p;
-	if (s->bytes + n > s->c->reserve_bytes / 2) {
+	if (s->bytes + n > s->most) {
 		errno = ENOSPC;
 		return -1;
 	}
@@ -189,6 +190,19 @@ save_more(void *to, const void *p, size_t n)
 	return 0;
 }
 
+/* What the saved files take, but for this one. */
+static uint64_t
+others_bytes(const struct cache *c, const char *name)
+{
+	static const char *const names[] = {"filter", "baseline"};
+	uint64_t sum = 0;
+	struct stat st;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (strcmp(names[i], name) != 0 && fstatat(c->dir_fd, names[i], &st, 0) == 0)
+			sum += (uint64_t)st.st_size;
+	return sum;
+}
+
 int
 cache_save_file(struct cache *c, const char *name,
 		int (*fill)(int (*write)(void *, const void *, size_t), void *to, void *ctx),
@@ -201,8 +215,10 @@ cache_save_file(struct cache *c, const char *name,
 	char temporary[256];
 	snprintf(temporary, sizeof temporary, "%s.new", name);
 	pthread_mutex_lock(&c->files_lock);
+	uint64_t others = others_bytes(c, name), half = c->reserve_bytes / 2;
 	struct saving s = {
 		.c = c,
+		.most = others < half ? half - others : 0,
 		.fd = openat(c->dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
 	int r = s.fd < 0 ? -1 : fill(save_more, &s, ctx);
 	if (r == 0)
@@ -215,7 +231,7 @@ cache_save_file(struct cache *c, const char *name,
 	if (r == 0 && (r = renameat(c->dir_fd, temporary, c->dir_fd, name)) != 0)
 		error = errno;
 	if (r == 0)
-		c->files_bytes = s.bytes;
+		c->files_bytes = s.bytes + others;
 	else
 		unlinkat(c->dir_fd, temporary, 0);
 	buf_fini(&s.chunk);

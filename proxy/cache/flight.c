@@ -16,34 +16,62 @@ enum {
 	LOSS_PART = 8
 };
 
-struct leader { /* counted by its letter: heap, so that a late wake finds it */
-	struct letter letter;
-	struct flight *flight; /* a reference, while posted */
-	struct mailbox *home;
-	flight_wake_fn *wake;
-	void *ctx;
-	bool posted, left;
-};
-
 /* ---- life ---------------------------------------------------------------------------------- */
 
 struct flight *
-flight_create(struct flights *fs, struct key_hash hash, struct str key, uint64_t at, int64_t now_ms)
+flight_create(struct flights *fs, struct flight *spare, struct key_hash hash, struct str key,
+	      uint64_t at, int64_t now_ms)
 {
-	struct flight *f = NEW(struct flight);
+	struct flight *f = spare ? spare : NEW(struct flight);
+	if (spare)
+		memset((char *)f + offsetof(struct flight, refs), 0,
+		       sizeof *f - offsetof(struct flight, refs));
+	else
+		pthread_mutex_init(&f->lock, NULL);
 	atomic_init(&f->refs, 1);
 	f->all = fs;
 	f->hash = hash;
-	f->key = mem_strndup(key.p, key.n);
-	f->key_bytes = key.n;
+	f->key.n = 0;
+	buf_add_str(&f->key, key);
 	f->begun = fs->o.cache ? cache_now(fs->o.cache) : 0;
 	f->begun_ms = now_ms;
 	TAILQ_INIT(&f->armed);
 	TAILQ_INIT(&f->busy);
 	window_init(&f->window, at, &fs->bytes);
-	pthread_mutex_init(&f->lock, NULL);
+	window_lend(&f->window, &f->pieces, &f->piece_cap);
 	atomic_fetch_add_explicit(&fs->count, 1, memory_order_relaxed);
 	return f;
+}
+
+void
+flight_destroy(struct flight **fp)
+{
+	struct flight *f = *fp;
+	*fp = NULL;
+	free(f->pieces);
+	buf_fini(&f->key);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+/* The last reference is gone: what it held is let go, the struct is kept for another. */
+static void
+give_back(struct flight *f)
+{
+	struct flights *fs = f->all;
+	assert(!f->reader_count && !f->leader.home);
+	window_take_back(&f->window, &f->pieces, &f->piece_cap);
+	window_fini(&f->window);
+	object_unref(&f->stored);
+	flight_unref(&f->before);
+	buf_fini(&f->head.head);
+	buf_fini(&f->head.asker);
+	buf_fini(&f->head.vary);
+	buf_fini(&f->head.variant);
+	object_unref(&f->head.object);
+	buf_fini(&f->interim);
+	atomic_fetch_sub_explicit(&fs->count, 1, memory_order_relaxed);
+	flights_keep_spare(fs, f);
 }
 
 struct flight *
@@ -60,20 +88,7 @@ flight_unref(struct flight **fp)
 	*fp = NULL;
 	if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	assert(!f->reader_count && !f->leader);
-	window_fini(&f->window);
-	atomic_fetch_sub_explicit(&f->all->count, 1, memory_order_relaxed);
-	object_unref(&f->stored);
-	flight_unref(&f->before);
-	buf_fini(&f->head.head);
-	buf_fini(&f->head.asker);
-	buf_fini(&f->head.vary);
-	buf_fini(&f->head.variant);
-	object_unref(&f->head.object);
-	buf_fini(&f->interim);
-	pthread_mutex_destroy(&f->lock);
-	free(f->key);
-	free(f);
+	give_back(f);
 }
 
 /* ---- readers ------------------------------------------------------------------------------- */
@@ -88,6 +103,16 @@ arm(struct flight_reader *r)
 	r->armed = true;
 	TAILQ_REMOVE(&f->busy, r, link);
 	TAILQ_INSERT_TAIL(&f->armed, r, link);
+}
+
+/* The last of a reader. */
+static void
+leave_seat(struct flight_reader *r)
+{
+	struct flight *f = r->flight;
+	if (r != &f->seat)
+		free(r);
+	flight_unref(&f);
 }
 
 static void
@@ -106,14 +131,14 @@ open_reader(struct letter *l)
 		r->wake(r->ctx);
 		return;
 	}
-	flight_unref(&r->flight);
-	free(r);
+	leave_seat(r);
 }
 
 struct flight_reader *
 flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
 {
-	struct flight_reader *r = NEW(struct flight_reader);
+	struct flight_reader *r = f->seat_taken ? NEW(struct flight_reader) : &f->seat;
+	f->seat_taken = true;
 	r->letter.open = open_reader;
 	r->flight = flight_ref(f);
 	r->home = home;
@@ -136,16 +161,14 @@ flight_of(const struct flight_reader *r)
 static void
 open_leader(struct letter *letter)
 {
-	struct leader *l = (struct leader *)letter;
+	struct flight_leader *l = (struct flight_leader *)letter;
 	struct flight *f = l->flight;
 	pthread_mutex_lock(&f->lock);
 	l->posted = false;
-	bool left = l->left;
+	bool leads = l->home != NULL;
 	pthread_mutex_unlock(&f->lock);
-	if (!left)
+	if (leads)
 		l->wake(l->ctx);
-	else
-		free(l);
 	flight_unref(&f);
 }
 
@@ -153,8 +176,8 @@ open_leader(struct letter *letter)
 static void
 wake_leader(struct flight *f)
 {
-	struct leader *l = f->leader;
-	if (!l || l->posted)
+	struct flight_leader *l = &f->leader;
+	if (!l->home || l->posted)
 		return;
 	l->posted = true;
 	l->flight = flight_ref(f);
@@ -227,8 +250,7 @@ flight_leave(struct flight_reader **rp)
 	pthread_mutex_unlock(&f->lock);
 	if (posted)
 		return; /* open_reader will free it */
-	flight_unref(&r->flight);
-	free(r);
+	leave_seat(r);
 }
 
 /* ---- leader -------------------------------------------------------------------------------- */
@@ -236,14 +258,10 @@ flight_leave(struct flight_reader **rp)
 void
 flight_set_leader(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
 {
-	struct leader *l = NEW(struct leader);
-	l->letter.open = open_leader;
-	l->home = home;
-	l->wake = wake;
-	l->ctx = ctx;
 	pthread_mutex_lock(&f->lock);
-	assert(!f->leader);
-	f->leader = l;
+	assert(!f->leader.wake); /* one in the life of a flight */
+	f->leader = (struct flight_leader){
+		.letter.open = open_leader, .home = home, .wake = wake, .ctx = ctx};
 	pthread_mutex_unlock(&f->lock);
 }
 
@@ -251,14 +269,8 @@ void
 flight_drop_leader(struct flight *f)
 {
 	pthread_mutex_lock(&f->lock);
-	struct leader *l = f->leader;
-	f->leader = NULL;
-	bool posted = l && l->posted;
-	if (posted)
-		l->left = true;
+	f->leader.home = NULL; /* a letter that is under way finds that nobody leads */
 	pthread_mutex_unlock(&f->lock);
-	if (!posted)
-		free(l);
 }
 
 void

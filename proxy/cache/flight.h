@@ -117,7 +117,8 @@ void flight_end(struct flight *f, struct object *stored);
 void flight_fail(struct flight *f, int status, const char *word, uint64_t blame);
 /* The fetch is worth going on with when nobody reads it. */
 void flight_want(struct flight *f);
-/* Nobody new joins from here on: the answer cannot be shared, or is now found in the cache. */
+/* Nobody new joins from here on: the answer cannot be shared, or (after flight_end) is now found in
+ * the cache. */
 void flights_close(struct flight *f);
 unsigned flight_readers(struct flight *f);
 bool flight_is_wanted(struct flight *f);

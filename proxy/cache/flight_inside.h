@@ -33,17 +33,30 @@ struct flight_reader {
 
 TAILQ_HEAD(flight_readers, flight_reader);
 
+struct flight_leader {
+	struct letter letter;
+	struct flight *flight; /* a reference, while posted */
+	struct mailbox *home;  /* NULL: nobody leads */
+	flight_wake_fn *wake;
+	void *ctx;
+	bool posted;
+};
+
 struct flight {
+	/* Kept when the struct is used again. */
+	pthread_mutex_t lock;
+	struct buf key;
+	struct piece *pieces; /* the window's, between two flights */
+	unsigned piece_cap;
+
+	/* From here on zeroed for each. */
 	_Atomic unsigned refs;
 	struct flights *all;
 	struct key_hash hash;
-	char *key;
-	size_t key_bytes;
 	uint64_t begun;	     /* cache_now() */
 	struct flight *next; /* in the shard */
 	bool in_table;	     /* under the shard's lock */
 
-	pthread_mutex_t lock;
 	_Atomic int state;
 	struct flight_head head;
 	struct buf interim;
@@ -55,7 +68,9 @@ struct flight {
 	/* Those who wait for news, and those who are at work: a wake looks at the first only. */
 	struct flight_readers armed, busy;
 	unsigned reader_count, follower_count;
-	struct leader *leader;
+	struct flight_reader seat; /* the first reader's place, so that most need no other */
+	bool seat_taken;
+	struct flight_leader leader;
 	bool leader_waits, wanted;
 
 	struct flight *before; /* the one this one overtook, a reference, until this one ends */
@@ -71,6 +86,8 @@ struct flight {
 struct flight_shard {
 	_Alignas(64) pthread_mutex_t lock;
 	struct flight *first;
+	struct flight *spare; /* to be used again, spare_count of them */
+	unsigned spare_count;
 };
 
 struct flights {
@@ -79,9 +96,12 @@ struct flights {
 	struct flight_shard shards[FLIGHT_SHARDS];
 };
 
-/* flight.c: one reference, the caller's. */
-struct flight *flight_create(struct flights *fs, struct key_hash hash, struct str key, uint64_t at,
-			     int64_t now_ms);
+/* flight.c: one reference, the caller's. spare: to be used again, or NULL. */
+struct flight *flight_create(struct flights *fs, struct flight *spare, struct key_hash hash,
+			     struct str key, uint64_t at, int64_t now_ms);
+void flight_destroy(struct flight **f);
+/* flights.c: takes a flight to which nobody has a reference. */
+void flights_keep_spare(struct flights *fs, struct flight *f);
 /* flight.c, under the flight's lock: a reader, with a reference of its own. */
 struct flight_reader *
 flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx);

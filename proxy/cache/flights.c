@@ -1,11 +1,16 @@
 /* flights.c - the flights in the air by their keys: who leads, who joins. */
 #include "proxy/cache/flight_inside.h"
 
+#include "proxy/base/clock.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
 /* A block is let go when it is full: the window must outlast the one that is being filled. */
 enum { WINDOW_LEAST = 256 << 10 };
+
+/* Of each shard, and of what a spare one holds. */
+enum { SPARES = 16, SPARE_BYTES = 4096 };
 
 /* Second fetches beside one that hangs begin 1, 2, 4, ... 32 times the patience apart. */
 enum { TRIES_DOUBLED = 5 };
@@ -31,6 +36,11 @@ flights_destroy(struct flights **fs)
 		return;
 	for (int i = 0; i < FLIGHT_SHARDS; i++) {
 		assert(!(*fs)->shards[i].first);
+		while ((*fs)->shards[i].spare) {
+			struct flight *f = (*fs)->shards[i].spare;
+			(*fs)->shards[i].spare = f->next;
+			flight_destroy(&f);
+		}
 		pthread_mutex_destroy(&(*fs)->shards[i].lock);
 	}
 	free(*fs);
@@ -62,8 +72,7 @@ find(struct flight_shard *s, struct key_hash hash, struct str key)
 	struct flight **at = &s->first;
 	while (*at) {
 		struct flight *f = *at;
-		if (f->hash.lo == hash.lo && f->hash.hi == hash.hi &&
-		    str_eq((struct str){f->key, f->key_bytes}, key))
+		if (f->hash.lo == hash.lo && f->hash.hi == hash.hi && str_eq(buf_str(&f->key), key))
 			break;
 		at = &f->next;
 	}
@@ -81,11 +90,40 @@ take_out(struct flight **at)
 	return f;
 }
 
+/* Under the shard's lock. */
+static struct flight *
+take_spare(struct flight_shard *s)
+{
+	struct flight *f = s->spare;
+	if (f) {
+		s->spare = f->next;
+		s->spare_count--;
+	}
+	return f;
+}
+
+void
+flights_keep_spare(struct flights *fs, struct flight *f)
+{
+	struct flight_shard *s = shard_of(fs, f->hash);
+	pthread_mutex_lock(&s->lock);
+	bool keep = s->spare_count < SPARES &&
+		    f->key.cap + f->piece_cap * sizeof *f->pieces <= SPARE_BYTES;
+	if (keep) {
+		f->next = s->spare;
+		s->spare = f;
+		s->spare_count++;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (!keep)
+		flight_destroy(&f);
+}
+
 static struct flight *
 put_in(struct flights *fs, struct flight_shard *s, struct key_hash hash, struct str key,
        int64_t now_ms)
 {
-	struct flight *f = flight_create(fs, hash, key, 0, now_ms);
+	struct flight *f = flight_create(fs, take_spare(s), hash, key, 0, now_ms);
 	f->next = s->first;
 	s->first = flight_ref(f); /* the table's */
 	f->in_table = true;
@@ -97,7 +135,7 @@ static bool
 is_clean(const struct flight *f)
 {
 	struct cache *c = f->all->o.cache;
-	return !c || cache_is_clean(c, f->hash, (struct str){f->key, f->key_bytes}, f->begun);
+	return !c || cache_is_clean(c, f->hash, buf_str(&f->key), f->begun);
 }
 
 static bool
@@ -161,7 +199,7 @@ flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_
 {
 	struct flight_reader *old = *reader, *r;
 	struct flight *slow = old->flight, *gone = NULL;
-	struct str key = {slow->key, slow->key_bytes};
+	struct str key = buf_str(&slow->key);
 	struct flight_shard *s = shard_of(fs, slow->hash);
 	pthread_mutex_lock(&s->lock);
 	bool may = key.n && takes_try(slow, now_ms, patience_ms);
@@ -216,7 +254,13 @@ struct flight_reader *
 flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, flight_wake_fn *wake,
 		    void *ctx, int64_t now_ms)
 {
-	struct flight *f = flight_create(fs, (struct key_hash){0}, STR(""), at, now_ms);
+	/* Each worker has a shard of its own for the spares. */
+	struct key_hash nobody = {.hi = (uintptr_t)home / sizeof *home};
+	struct flight_shard *s = shard_of(fs, nobody);
+	pthread_mutex_lock(&s->lock);
+	struct flight *spare = take_spare(s);
+	pthread_mutex_unlock(&s->lock);
+	struct flight *f = flight_create(fs, spare, nobody, STR(""), at, now_ms);
 	pthread_mutex_lock(&f->lock);
 	struct flight_reader *r = flight_seat(f, home, wake, ctx);
 	pthread_mutex_unlock(&f->lock);

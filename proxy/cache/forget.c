@@ -20,7 +20,7 @@
 enum { STARTS_SHIFT = 40, WAIT_MS = 5000, RETRY_MS = 250 };
 
 static const uint64_t MAX_STARTS = 1 << 24, FIRST_LOG_BYTES = 64 << 10, READ_MOST = 256 << 20,
-		      MEMORY_ENTRIES = 1 << 18;
+		      MEMORY_ENTRIES = 1 << 18, PASSING_ENTRIES = 1 << 16;
 /* A key alone has the same text as its URL, so its hash is turned into another one. */
 static const uint64_t KEY_ALONE = 0x6b65792d616c6f6e;
 
@@ -142,12 +142,32 @@ enter(struct forget *f, const struct purge_entry *e, bool lasting)
 	forget_table_put(f->table, e, lasting);
 }
 
-static uint64_t
-entries_n(const struct forget *f)
+/* The entries that are there, and how many there may be: those of the log by its size; those that
+ * are only for fetches under way apart, so that many of them (requests that change something) shed
+ * no purge, and a small log does not shed the fetches. */
+struct crowd {
+	uint64_t n, most;
+};
+
+static struct crowd
+crowd_of(const struct forget *f, bool lasting)
 {
-	uint64_t lasting, passing;
-	forget_table_count(f->table, &lasting, &passing);
-	return lasting + passing;
+	uint64_t kept, passing;
+	forget_table_count(f->table, &kept, &passing);
+	return lasting ? (struct crowd){kept, f->max_entries}
+		       : (struct crowd){passing, PASSING_ENTRIES};
+}
+
+static bool
+is_beyond(struct crowd c, unsigned quarters)
+{
+	return c.n >= c.most / 4 * quarters;
+}
+
+static bool
+is_crowded(const struct forget *f, unsigned quarters)
+{
+	return is_beyond(crowd_of(f, true), quarters) || is_beyond(crowd_of(f, false), quarters);
 }
 
 /* Under the lock: work for the thread, when there are too many entries; if it does not keep up,
@@ -155,14 +175,17 @@ entries_n(const struct forget *f)
 static void
 mind_the_bound(struct forget *f, uint64_t now)
 {
-	uint64_t n = entries_n(f);
+	struct crowd lasting = crowd_of(f, true), passing = crowd_of(f, false);
 	f->recent++;
-	if (n >= f->max_entries && f->recent >= f->max_entries / 2) {
+	if (is_beyond(lasting, 4) && f->recent >= lasting.most / 2) {
 		raise_floor(f, now);
-		atomic_fetch_add(&f->shed, n);
+		atomic_fetch_add(&f->shed, lasting.n);
+		f->recent = 0;
+	} else if (is_beyond(passing, 4) && f->recent >= passing.most / 2) {
+		raise_to(&f->fetch_floor, now);
 		f->recent = 0;
 	}
-	if (n >= f->max_entries / 4 * 3)
+	if (is_crowded(f, 3))
 		f->crowded = true;
 }
 
@@ -245,13 +268,12 @@ static void
 shed(struct forget *f)
 {
 	struct purge_entry *list;
-	uint64_t lasting, passing;
-	drop_outlived(f);
+	if (is_beyond(crowd_of(f, true), 2)) /* else what was forgotten lately is for fetches */
+		drop_outlived(f);
 	forget_table_drop(f->table, atomic_load(&f->floor), atomic_load(&f->fetch_floor));
-	if (entries_n(f) < f->max_entries / 2)
+	if (!is_crowded(f, 2))
 		return;
-	forget_table_count(f->table, &lasting, &passing);
-	bool drop_lasting = lasting > passing;
+	bool drop_lasting = !is_beyond(crowd_of(f, false), 2);
 	size_t n = forget_table_list(f->table, drop_lasting, &list);
 	uint64_t upto = median(list, n);
 	free(list);
@@ -488,7 +510,7 @@ forget_begin(struct forget *f, uint64_t (*oldest)(void *ctx), void *ctx)
 	f->oldest_ctx = ctx;
 	if (f->o.dir_fd >= 0) {
 		drop_outlived(f);
-		if (entries_n(f) >= f->max_entries / 4 * 3)
+		if (is_crowded(f, 3))
 			shed(f);
 		atomic_store(&f->sound, true); /* so that a failure is told */
 		write_anew(f);

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { SHARD_BYTES = 8 << 20, MAX_SHARDS = 64, FIRST_BUCKETS = 64 };
+enum { MAX_SHARDS = 64, FIRST_BUCKETS = 64 };
 
 struct shard {
 	_Alignas(64) pthread_mutex_t lock;
@@ -25,10 +25,8 @@ void
 ram_create(struct ram **out, uint64_t memory_bytes, unsigned shards)
 {
 	struct ram *r = NEW(struct ram);
-	unsigned wanted = shards ? shards : MAX_SHARDS;
-	r->shards_n = 1;
-	while (r->shards_n < wanted && r->shards_n < MAX_SHARDS &&
-	       (shards || memory_bytes / (2 * r->shards_n) >= SHARD_BYTES))
+	r->shards_n = shards ? 1 : ram_policy_shards(memory_bytes);
+	while (r->shards_n < shards && r->shards_n < MAX_SHARDS)
 		r->shards_n *= 2;
 	r->shards = aligned_alloc(64, r->shards_n * sizeof *r->shards);
 	if (!r->shards)

@@ -8,8 +8,16 @@
  * bench/cdn_cache.c (memory 10% of disk): 0.1 hits 67.2%, 55% of requests from RAM; 0.02: 67.9%,
  * 48%; 0.003: 68.3%, 30%; admitting all: 67.9%, 55%. */
 static const double COST_ON_DISK = 0.02;
-/* No single object takes more than this part of a shard. */
-enum { LARGEST_SHARE = 4 };
+enum { SHARD_BYTES = 8 << 20, MAX_SHARDS = 64 };
+
+unsigned
+ram_policy_shards(uint64_t memory_bytes)
+{
+	unsigned n = 1;
+	while (n < MAX_SHARDS && memory_bytes / (2 * n) >= SHARD_BYTES)
+		n *= 2;
+	return n;
+}
 
 void
 ram_policy_init(struct ram_policy *p, uint64_t limit)
@@ -90,7 +98,7 @@ find_victim(struct ram_policy *p)
 bool
 ram_policy_takes(struct ram_policy *p, uint64_t bytes, bool on_disk, unsigned hits)
 {
-	if (bytes > p->limit / LARGEST_SHARE)
+	if (bytes > p->limit / RAM_LARGEST_SHARE)
 		return false;
 	if (p->used + bytes <= p->limit)
 		return true;

@@ -21,7 +21,12 @@
 enum {
 	RAM_CLASSES = 64, /* two per doubling of the size, up to 4 GiB */
 	RAM_MAX_HITS = 15,
+	RAM_LARGEST_SHARE = 4, /* no single object takes more than this part of a shard */
 };
+
+/* Into how many shards a tier of this size is cut, each with a policy of its own: so many that none
+ * has less than 8 MiB, at most 64. */
+unsigned ram_policy_shards(uint64_t memory_bytes);
 
 struct ram_node {
 	struct ram_node *prev, *next;

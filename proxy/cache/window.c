@@ -35,6 +35,26 @@ window_fini(struct window *w)
 	*w = (struct window){0};
 }
 
+void
+window_lend(struct window *w, struct piece **pieces, unsigned *cap)
+{
+	w->pieces = *pieces;
+	w->cap = *cap;
+	*pieces = NULL;
+	*cap = 0;
+}
+
+void
+window_take_back(struct window *w, struct piece **pieces, unsigned *cap)
+{
+	while (w->count)
+		drop_first(w);
+	*pieces = w->pieces;
+	*cap = w->cap;
+	w->pieces = NULL;
+	w->first = w->cap = 0;
+}
+
 /* ---- readers ------------------------------------------------------------------------------- */
 
 static unsigned *

@@ -43,6 +43,11 @@ struct mark {		/* where a reader stands */
 void window_init(struct window *w, uint64_t at, _Atomic uint64_t *held);
 void window_fini(struct window *w); /* no reader may be left but those that were left behind */
 
+/* The array for the pieces may outlive the window: lent to an empty one, taken back before its end.
+ */
+void window_lend(struct window *w, struct piece **pieces, unsigned *cap);
+void window_take_back(struct window *w, struct piece **pieces, unsigned *cap);
+
 /* A reader comes, at base; stands at `at` from now on; goes. */
 void window_enter(struct window *w, struct mark *m);
 void window_move(struct window *w, struct mark *m, uint64_t at);

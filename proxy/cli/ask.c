@@ -33,11 +33,20 @@ ask_admin(const char *addr, const char *path, const char *form, struct buf *out,
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, out);
+	const char *token = getenv("TWICE_ADMIN_TOKEN");
+	struct curl_slist *fields = NULL;
+	char bearer[512];
+	if (token && *token) {
+		snprintf(bearer, sizeof(bearer), "Authorization: Bearer %s", token);
+		fields = curl_slist_append(NULL, bearer);
+		curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields);
+	}
 	if (form)
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, form);
 	CURLcode end = curl_easy_perform(curl);
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_cleanup(curl);
+	curl_slist_free_all(fields);
 	if (end != CURLE_OK)
 		snprintf(err, err_bytes,
 			 "no answer from %s (%s); is twice running, and is that its admin "

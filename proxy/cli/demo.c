@@ -10,6 +10,7 @@
 #include "proxy/cli/replay.h"
 #include "proxy/cli/sample_origin.h"
 #include "proxy/cli/savings.h"
+#include "proxy/cli/trickle.h"
 #include "proxy/node/server.h"
 
 #include <assert.h>
@@ -20,6 +21,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,7 +58,8 @@ static const char about[] =
 	"Shows what twice does, on made-up CDN traffic: starts a sample origin and the proxy on free\n"
 	"ports of 127.0.0.1, sends the requests through real sockets, checks every byte that comes\n"
 	"back, and reports what was written to disk and what an ordinary cache would have written.\n"
-	"On a terminal it then goes on serving until Ctrl-C.";
+	"On a terminal it then goes on serving, with a little traffic, until Ctrl-C. Ctrl-C before the\n"
+	"end prints the report so far.";
 
 enum { REQUESTS, SEED, CONNECTIONS, CACHE, SIGHTINGS, WORKERS, EXIT };
 static const struct flag rows[] = {
@@ -236,12 +239,24 @@ told_to_stop(const struct demo *d)
 	return sigtimedwait(&d->stop_signals, NULL, &tick) > 0;
 }
 
+/* Columns of the terminal on stderr; 0: it is none. */
+static int
+columns(void)
+{
+	struct winsize size;
+	if (!isatty(STDERR_FILENO))
+		return 0;
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* On a terminal the line is written over and over, so it is cut to its width. */
 static void
-print_progress(const struct demo *d, uint64_t done, double seconds)
+print_progress(const struct demo *d, uint64_t done, double seconds, bool last)
 {
 	struct replay_counts n;
 	struct report r;
-	char bar[BAR_CELLS + 1];
+	char bar[BAR_CELLS + 1], line[256];
+	int width = columns();
 	int cells = (int)(done * BAR_CELLS / d->mix.request_count);
 
 	replay_counts(d->replay, &n);
@@ -249,17 +264,23 @@ print_progress(const struct demo *d, uint64_t done, double seconds)
 	for (int i = 0; i < BAR_CELLS; i++)
 		bar[i] = i < cells ? '#' : '.';
 	bar[BAR_CELLS] = 0;
-	fprintf(stderr, "[%s] %3u%%  %.0f/s, hits %.1f%%, %.0f MB written instead of %.0f", bar,
-		(unsigned)(done * 100 / d->mix.request_count), (double)done / seconds,
-		n.answered ? 100.0 * (double)n.hits / (double)n.answered : 0,
-		(double)r.cache.written_bytes / 1e6, (double)r.baseline.written_bytes / 1e6);
+	snprintf(line, sizeof line,
+		 "[%s] %3u%%  hits %.1f%%, %.0f MB written instead of %.0f, %.0f/s", bar,
+		 (unsigned)(done * 100 / d->mix.request_count),
+		 n.answered ? 100.0 * (double)n.hits / (double)n.answered : 0,
+		 (double)r.cache.written_bytes / 1e6, (double)r.baseline.ghost.written_bytes / 1e6,
+		 (double)done / seconds);
+	if (width)
+		fprintf(stderr, "%.*s\033[K%c", width - 1, line, last ? '\n' : '\r');
+	else
+		fprintf(stderr, "%s\n", line);
 }
 
 /* A bar that grows on a terminal, a line for every tenth elsewhere. False when told to stop. */
 static bool
 watch(const struct demo *d)
 {
-	bool terminal = isatty(STDERR_FILENO), going = true;
+	bool terminal = columns() > 0, going = true;
 	double begun = now_s();
 	uint64_t tenth = 1;
 
@@ -273,8 +294,7 @@ watch(const struct demo *d)
 		if (!terminal && done * 10 < tenth * d->mix.request_count)
 			continue;
 		tenth = done * 10 / d->mix.request_count + 1;
-		print_progress(d, done, now_s() - begun);
-		fputs(terminal && going ? "  \r" : "  \n", stderr);
+		print_progress(d, done, now_s() - begun, !going);
 	}
 	return true;
 }
@@ -293,6 +313,15 @@ written_by_the_kernels_count(void)
 	return n;
 }
 
+/* Where to look, before anything else is said: the dashboard shows the run from its beginning. */
+static void
+print_addresses(const struct demo *d)
+{
+	unsigned port = server_port(d->server, 0), admin = server_admin_port(d->server);
+	printf("The proxy is at http://127.0.0.1:%u/, its dashboard at http://127.0.0.1:%u/\n\n",
+	       port, admin);
+}
+
 /* ---- after ----------------------------------------------------------------------------------- */
 
 static void
@@ -307,11 +336,17 @@ print_report(const struct demo *d, const struct replay_counts *n, const struct r
 	if (kernel > 0) /* nothing: the cache lies on a tmpfs */
 		printf("  the kernel's own count   %12s   of this process's disk writes\n",
 		       units_say_bytes(kernel, a));
-	printf("\n%s of the %s URLs were asked for only once (%.1f%%): an ordinary cache wrote them to\n"
-	       "disk for nobody.\n\n",
-	       units_say_count(d->mix.asked_once, a), units_say_count(d->mix.object_count, b),
-	       100.0 * d->mix.asked_once / d->mix.object_count);
-	printf("Where to look next\n");
+	if (n->answered + n->failures == d->mix.request_count)
+		printf("\n%s of the %s URLs were asked for only once (%.1f%%): an ordinary cache wrote them to\n"
+		       "disk for nobody.\n",
+		       units_say_count(d->mix.asked_once, a),
+		       units_say_count(d->mix.object_count, b),
+		       100.0 * d->mix.asked_once / d->mix.object_count);
+	else
+		printf("\nStopped after %s of %s requests.\n",
+		       units_say_count(n->answered + n->failures, a),
+		       units_say_count(d->mix.request_count, b));
+	printf("\nWhere to look next\n");
 	if (cmd_simulate)
 		printf("  twice simulate access.log             what it would have saved on your own traffic\n");
 	printf("  twice run --origin https://your.host  puts it to work; twice stats asks it how it does\n"
@@ -326,13 +361,25 @@ print_next_steps(const struct demo *d)
 	const struct mix *m = &d->mix;
 	mix_path(&m->objects[m->object_count - 1], path); /* the most popular one */
 
-	printf("\nStill serving, until Ctrl-C. A popular URL, and a new one: ask twice, see Cache-Status\n"
+	printf("\nStill serving, with some ten requests a second, until Ctrl-C. A popular URL, and a new one:\n"
+	       "ask for each twice and look at Cache-Status.\n"
 	       "  curl -sD- -o /dev/null http://127.0.0.1:%u%s\n"
 	       "  curl -sD- -o /dev/null http://127.0.0.1:%u/cdn/%016" PRIx64 "/5000\n"
 	       "Dashboard and numbers\n"
 	       "  http://127.0.0.1:%u/    http://127.0.0.1:%u/stats\n",
 	       port, path, port, (uint64_t)time(NULL), admin, admin);
 	fflush(stdout);
+}
+
+static void
+stay(const struct demo *d)
+{
+	struct trickle *trickle = trickle_create(&d->mix, server_port(d->server, 0));
+	print_next_steps(d);
+	while (!told_to_stop(d))
+		if (trickle)
+			trickle_one(trickle);
+	trickle_destroy(&trickle);
 }
 
 static int
@@ -344,6 +391,7 @@ run(struct demo *d)
 	struct replay_counts n;
 	struct report r;
 	uint64_t kernel = written_by_the_kernels_count();
+	print_addresses(d);
 	printf("Playing %u requests for %u URLs, %.2f GB of distinct content, through a cache of\n"
 	       "%.0f MB on disk and %.0f MB in memory.\n",
 	       d->mix.request_count, d->mix.object_count, (double)d->mix.distinct_bytes / 1e9,
@@ -351,10 +399,9 @@ run(struct demo *d)
 	       (double)d->config.cache.memory_bytes / 1e6);
 	fflush(stdout);
 	replay_start(&d->replay, &o);
-	if (!watch(d)) {
-		fprintf(stderr, "\ntwice demo: stopped before the end\n");
-		return 1;
-	}
+	bool whole = watch(d);
+	if (!whole && columns())
+		fputc('\n', stderr); /* the line of the bar stays */
 	replay_counts(d->replay, &n);
 	server_report(d->server, &r);
 	kernel = written_by_the_kernels_count() - kernel;
@@ -363,11 +410,8 @@ run(struct demo *d)
 		fprintf(stderr,
 			"twice demo: %" PRIu64 " wrong bodies, %" PRIu64 " failures; first: %s\n",
 			n.wrong_bodies, n.failures, replay_complaint(d->replay));
-	if (isatty(STDOUT_FILENO) && !d->leave) {
-		print_next_steps(d);
-		while (!told_to_stop(d))
-			;
-	}
+	if (whole && isatty(STDOUT_FILENO) && !d->leave)
+		stay(d);
 	return n.wrong_bodies || n.failures;
 }
 

@@ -45,7 +45,7 @@ print_help(struct flags *f)
 		snprintf(left, sizeof(left), "%s %s", row->name, row->value ? row->value : "");
 		printf("  %-18s %s\n", left, row->sentence);
 	}
-	printf("  %-18s %s\n", "--help", "this");
+	printf("  %-18s %s\n", "--help", "print this help");
 	f->exit_code = CLI_FINE;
 	return FLAGS_EXIT;
 }

@@ -14,8 +14,8 @@ enum { FILES_WANTED = 1 << 20 };
 
 static const char about[] =
 	"The proxy, in the foreground. `twice run --origin https://host` alone is a working edge: it\n"
-	"listens on port 8080 and keeps its objects in /var/cache/twice. SIGTERM finishes what is under\n"
-	"way and exits, SIGHUP reopens logs and rereads the configuration.";
+	"listens on port 8080 and keeps its objects in /var/cache/twice. SIGTERM finishes open\n"
+	"requests and exits, SIGHUP reopens logs and rereads the configuration.";
 
 /* ---- before ---------------------------------------------------------------------------------- */
 
@@ -124,7 +124,7 @@ serve_until_told(const struct settings *s, struct server *server, const sigset_t
 	sigset_t ending = *waited;
 	sigdelset(&ending, SIGHUP);
 	pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
-	log_say("twice: finishing what is under way, at most %llu s; again to stop at once",
+	log_say("twice: finishing open requests, at most %llu s; send the signal again to stop at once",
 		(unsigned long long)(s->config.timeouts.drain_ms + 999) / 1000);
 }
 

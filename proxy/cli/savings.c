@@ -18,7 +18,8 @@
 	X(written, "disk.written_bytes") X(baseline, "disk.baseline_bytes") \
 	X(saved, "disk.saved_bytes") X(saved_ratio, "disk.saved_ratio") \
 	X(origin_requests, "origin.requests") X(extra_requests, "origin.extra_requests") \
-	X(extra_bytes, "origin.extra_bytes") X(origin_errors, "origin.errors") \
+	X(extra_bytes, "origin.extra_bytes") X(avoided_requests, "origin.avoided_requests") \
+	X(avoided_bytes, "origin.avoided_bytes") X(origin_errors, "origin.errors") \
 	X(generation, "admission.generation.number") X(keys, "admission.generation.keys") \
 	X(capacity, "admission.generation.capacity") X(fpr, "admission.generation.estimated_fpr") \
 	X(age, "admission.generation.age_s")
@@ -145,6 +146,9 @@ print_price(FILE *to, const struct savings *s)
 		"  extra origin fetches     %12s   %.1f%% of requests, %s: what the rule cost\n",
 		count(s->extra_requests, a), percent(s->extra_requests, s->requests),
 		bytes(s->extra_bytes, b));
+	fprintf(to, "  origin fetches avoided   %12s   %.1f%% of requests, %s: what it brought\n",
+		count(s->avoided_requests, a), percent(s->avoided_requests, s->requests),
+		bytes(s->avoided_bytes, b));
 	fprintf(to,
 		"  hit ratio admitting all  %11.1f%%   by bytes %.1f%%, where twice has %.1f%%\n",
 		100 * s->baseline_hit_ratio, 100 * s->baseline_byte_hit_ratio,

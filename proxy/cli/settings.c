@@ -6,10 +6,12 @@
 #include <string.h>
 
 static const struct flag rows[] = {
-	{"-c", "FILE", "configuration in YAML; flags stand before it", NULL},
-	{"--listen", "ADDR", "where clients connect: 0.0.0.0:8080 (again for more)", "listen"},
-	{"--origin", "URL", "where answers come from: https://host (again for more)", "origins"},
-	{"--cache", "DIR", "where objects are kept: /var/cache/twice; none: RAM only", "cache.dir"},
+	{"-c", "FILE", "configuration in YAML; flags override it", NULL},
+	{"--listen", "ADDR", "address for clients: 0.0.0.0:8080 (repeat for more)", "listen"},
+	{"--origin", "URL", "server that has the content: https://host (repeat for more)",
+	 "origins"},
+	{"--cache", "DIR", "directory of the disk cache: /var/cache/twice; none: RAM only",
+	 "cache.dir"},
 	{"--disk", "SIZE", "hard limit of that directory: 10GiB", "cache.disk"},
 	{"--memory", "SIZE", "RAM for objects: 256MiB", "cache.memory"},
 	{"--admin", "ADDR", "statistics and purging: 127.0.0.1:9090; off: none", "admin"},

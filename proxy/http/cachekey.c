@@ -233,22 +233,6 @@ resolve_query(const struct request *r, const struct uri *u)
 }
 
 bool
-cachekey_is_target(const struct request *r, struct str reference)
-{
-	struct str base, rest, path, query;
-	struct uri u;
-
-	if (!uri_split(reference, &u) || !same_origin(r, &u))
-		return false;
-	bool has_query = str_cut(r->path_query, '?', &path, &query);
-	resolve_path(r, &u, &base, &rest);
-	struct str wanted = resolve_query(r, &u);
-	return path.n == base.n + rest.n && str_starts(path, base) &&
-	       str_eq(str_from(path, base.n), rest) && has_query == (wanted.p != NULL) &&
-	       str_eq(query, wanted);
-}
-
-bool
 cachekey_resolve(const struct request *r, struct str reference, struct buf *out,
 		 struct request *resolved)
 {

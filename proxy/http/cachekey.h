@@ -39,10 +39,6 @@ struct str cachekey_target(struct str key);
 /* The URL alone, without the lines of headers and cookies behind it; a view into the key. */
 struct str cachekey_url(struct str key);
 
-/* True when a Content-Location names the very target of the request (RFC 9110 8.7). Relative
- * references with dot segments are not resolved: false. */
-bool cachekey_is_target(const struct request *r, struct str reference);
-
 /* The target of an unsafe method's Location or Content-Location, resolved against the request and
  * appended as a request (scheme, authority, path_query views into *out); false when it is of
  * another origin or no URI (RFC 9111 4.4). */

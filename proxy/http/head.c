@@ -25,19 +25,21 @@ list_names(struct str list, struct str name)
 /* -- what is kept of a response ---------------------------------------------------- */
 
 static bool
-is_withheld(const struct response_cc *cc, const struct field *field)
+is_withheld(const struct response_cc *cc, const struct field *field, const struct terms *terms)
 {
+	if (field->id == FIELD_SET_COOKIE && terms && (terms->flags & TERMS_STRIPPED))
+		return true;
 	return list_names(cc->no_cache_fields, field->name) ||
 	       list_names(cc->private_fields, field->name);
 }
 
 bool
-head_withholds(const struct response *r)
+head_withholds(const struct response *r, const struct terms *terms)
 {
 	struct response_cc cc;
 	response_cc_parse(&r->fields, &cc);
 	for (unsigned i = 0; i < r->fields.n; i++)
-		if (is_withheld(&cc, &r->fields.v[i]))
+		if (is_withheld(&cc, &r->fields.v[i], terms))
 			return true;
 	return false;
 }
@@ -46,7 +48,7 @@ head_withholds(const struct response *r)
  * what is passed on keeps the one it came with. */
 static bool
 is_kept(const struct fields *f, const struct fields_listed *listed, const struct response_cc *cc,
-	unsigned i, bool store)
+	unsigned i, bool store, const struct terms *terms)
 {
 	const struct field *field = &f->v[i];
 	if ((fields_hop_by_hop & bit(field->id)) || fields_is_listed(listed, i) ||
@@ -54,7 +56,7 @@ is_kept(const struct fields *f, const struct fields_listed *listed, const struct
 		return false;
 	if (!store)
 		return true;
-	return field->id != FIELD_AGE && !is_withheld(cc, field);
+	return field->id != FIELD_AGE && !is_withheld(cc, field, terms);
 }
 
 /* RFC 9110 6.6.1: a Date that is missing is added, one that is none is replaced. */
@@ -82,7 +84,7 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 	field_block_begin(&w, out, r->status, r->reason);
 	for (unsigned i = 0; i < r->fields.n; i++) {
 		const struct field *f = &r->fields.v[i];
-		if (!is_kept(&r->fields, &listed, &cc, i, terms != NULL) ||
+		if (!is_kept(&r->fields, &listed, &cc, i, terms != NULL, terms) ||
 		    (f->id == FIELD_DATE && !dated))
 			continue;
 		if (f->id == FIELD_ETAG && terms && tags++ == 0) {
@@ -126,7 +128,9 @@ static bool
 is_replaced(const struct response *fresh, const struct field *stored, const struct fields *all)
 {
 	unsigned at = 0;
-	return !is_bound(all, stored) && fields_next_named(&fresh->fields, stored->name, &at);
+	/* A Set-Cookie of a 304 is for who asked: everybody would get that session. */
+	return !is_bound(all, stored) && stored->id != FIELD_SET_COOKIE &&
+	       fields_next_named(&fresh->fields, stored->name, &at);
 }
 
 static bool
@@ -161,9 +165,9 @@ head_update(const struct response *stored, const struct response *fresh, int64_t
 			room = room && put(&out->fields, &was->v[i]);
 	for (unsigned i = 0; i < is->n; i++) {
 		const struct field *f = &is->v[i];
-		bool news = is_kept(is, &listed, &cc, i, true) ||
+		bool news = is_kept(is, &listed, &cc, i, true, NULL) ||
 			    f->id == FIELD_AGE; /* 4.2.3 counts it */
-		if (news && !is_bound(was, f) && f->id != FIELD_DATE)
+		if (news && !is_bound(was, f) && f->id != FIELD_DATE && f->id != FIELD_SET_COOKIE)
 			room = room && put(&out->fields, f);
 	}
 	if (!has_date(is, now)) {

@@ -19,9 +19,10 @@
  * passed answer, which keeps its Age and the fields that only a store must not hold. */
 void head_store(const struct response *r, int64_t now, struct buf *out, struct terms *terms);
 
-/* True when the stored head lacks a field because of no-cache="..." or private="...": then the
- * client that asked is sent head_store(..., NULL) instead, which has it (5.2.2.4, 5.2.2.7). */
-bool head_withholds(const struct response *r);
+/* True when the stored head lacks a field because of no-cache="...", private="..." or the terms:
+ * then the client that asked is sent head_store(..., NULL) instead, which has it
+ * (5.2.2.4, 5.2.2.7). */
+bool head_withholds(const struct response *r, const struct terms *terms);
 
 /* A stored head as a response (out->fields.v and cap set by the caller): views into it. False: it
  * is none. */
@@ -30,10 +31,10 @@ bool head_read(struct str stored, struct response *out);
 /* RFC 9111 3.2: the stored response with a 304's (or a HEAD 200's) fields: all of the new
  * response's fields replace stored ones of the same name, except what speaks of the stored bytes
  * or files them: Content-Length, Content-Encoding, Content-Range, Content-MD5, Content-Digest, ETag
- * and Vary where the stored head has them. now, written to date, becomes the Date of a fresh
- * without one. Ask policy_304_is_of first. An Age of fresh is in it, for the storing facts that
- * give the new terms; head_store drops it. out->fields.v and cap are the caller's; the result is
- * views into stored, fresh and date. False: more fields than cap. */
+ * and Vary where the stored head has them, and Set-Cookie. now, written to date, becomes the Date
+ * of a fresh without one. Ask policy_304_is_of first. An Age of fresh is in it, for the storing
+ * facts that give the new terms; head_store drops it. out->fields.v and cap are the caller's; the
+ * result is views into stored, fresh and date. False: more fields than cap. */
 bool head_update(const struct response *stored, const struct response *fresh, int64_t now,
 		 char date[DATE_BYTES], struct response *out);
 

@@ -3,7 +3,6 @@
  */
 #include "proxy/http/policy.h"
 
-#include "proxy/http/cachekey.h"
 #include "proxy/http/date.h"
 #include "proxy/http/freshness.h"
 #include "proxy/http/range.h"
@@ -31,16 +30,16 @@ storable_word(enum storable s)
 }
 
 struct status_facts {
-	bool understood, guess, once;
+	bool understood, guess, once, client;
 };
 
 static struct status_facts
 status_facts(int status)
 {
 	switch (status) {
-#define STATUS(status, guess, once) \
-	case status:                \
-		return (struct status_facts){true, guess, once};
+#define STATUS(status, guess, once, client) \
+	case status:                        \
+		return (struct status_facts){true, guess, once, client};
 #include "proxy/http/statuses.h"
 #undef STATUS
 	default:
@@ -94,6 +93,15 @@ pragma_no_cache(const struct fields *f)
 	       fields_list_has(f, FIELD_PRAGMA, STR("no-cache"));
 }
 
+/* Made for a request with a cookie, perhaps for its owner: shared only where the origin says in
+ * words how long, or that it is public. */
+static bool
+is_for_cookie(const struct answer *a)
+{
+	return fields_has(&a->given->request->fields, FIELD_COOKIE) && !a->cc.public_ &&
+	       !a->given->updated;
+}
+
 static void
 read_answer(const struct storing_facts *given, struct answer *a)
 {
@@ -104,7 +112,8 @@ read_answer(const struct storing_facts *given, struct answer *a)
 	*a = (struct answer){.given = given, .fields = f};
 	a->targeted = response_cc_select(f, set->target, &a->cc);
 	a->status = status_facts(given->response->status);
-	bool may_guess = (a->status.guess || a->cc.public_) && !pragma_no_cache(f); /* 4.2.2 */
+	bool may_guess = (a->status.guess || a->cc.public_) && !pragma_no_cache(f) &&
+			 !is_for_cookie(a); /* 4.2.2 */
 	a->fresh = (struct freshness_facts){
 		.s_maxage = a->cc.s_maxage,
 		.max_age = a->cc.max_age,
@@ -142,18 +151,6 @@ has_validator(const struct answer *a)
 	return fields_get(a->fields, FIELD_ETAG).n > 0 || a->fresh.last_modified.known;
 }
 
-/* RFC 9110 9.3.3: an answer to POST stands for GET of the same URI if it says so. */
-static bool
-method_may_be_stored(const struct answer *a)
-{
-	const struct request *r = a->given->request;
-	if (r->method == METHOD_GET)
-		return true;
-	return r->method == METHOD_POST && is_explicit(a) && a->given->response->status == 200 &&
-	       fields_count(a->fields, FIELD_CONTENT_LOCATION) == 1 &&
-	       cachekey_is_target(r, fields_get(a->fields, FIELD_CONTENT_LOCATION));
-}
-
 /* 3.3, 3.4: one part, of a length that is known, and asked for. */
 static bool
 part_may_be_stored(const struct answer *a)
@@ -172,6 +169,20 @@ vary_is_star(const struct fields *f)
 	return fields_list_has(f, FIELD_VARY, STR("*"));
 }
 
+/* no-cache="set-cookie": the rest is for everybody (5.2.2.4, 5.2.2.7). */
+static bool
+withholds_cookie(const struct response_cc *cc)
+{
+	const struct str lists[] = {cc->no_cache_fields, cc->private_fields};
+	for (int i = 0; i < 2; i++) {
+		struct str rest = lists[i], name;
+		while (list_next(&rest, &name))
+			if (str_ieq(name, STR("set-cookie")))
+				return true;
+	}
+	return false;
+}
+
 /* The conditions of section 3 in its order.
  * flat: each line is one way to say no. */
 static enum storable
@@ -180,10 +191,14 @@ may_store(const struct answer *a, const struct request_cc *asked)
 	const struct response_cc *cc = &a->cc;
 	int status = a->given->response->status;
 
-	if (!method_may_be_stored(a))
+	/* RFC 9110 9.3.3 lets an answer to POST stand for GET of the same URI. Its body is in no
+	 * key, and one client's must not become what others get. */
+	if (a->given->request->method != METHOD_GET)
 		return STORABLE_METHOD;
 	if (status < 200 || a->status.once)
 		return STORABLE_STATUS;
+	if (a->status.client && !a->given->settings->client_errors)
+		return STORABLE_CLIENT_ERROR;
 	if (cc->must_understand && !a->status.understood) /* 5.2.2.3 */
 		return STORABLE_STATUS;
 	if (cc->no_store && !cc->must_understand) /* 5.2.2.5; 5.2.2.3 on both together */
@@ -195,13 +210,16 @@ may_store(const struct answer *a, const struct request_cc *asked)
 	if (fields_has(&a->given->request->fields, FIELD_AUTHORIZATION) && !cc->public_ &&
 	    !cc->must_revalidate && !cc->s_maxage.known) /* 3.5 */
 		return STORABLE_AUTHORIZATION;
-	if (!is_explicit(a) && !cc->public_ && !a->status.guess)
+	if (!is_explicit(a) && !cc->public_ &&
+	    (!a->status.guess || (is_for_cookie(a) && !cc->no_cache)))
 		return STORABLE_NO_FRESHNESS;
 	if (vary_is_star(a->fields))
 		return STORABLE_VARY_STAR;
 	if (status == 206 && !part_may_be_stored(a))
 		return STORABLE_RANGE;
-	if (fields_has(a->fields, FIELD_SET_COOKIE) && !is_explicit(a) && !cc->public_)
+	bool lasts = is_explicit(a) || cc->public_;
+	if (fields_has(a->fields, FIELD_SET_COOKIE) && !withholds_cookie(cc) &&
+	    (!lasts || a->given->settings->set_cookie == SET_COOKIE_NEVER))
 		return STORABLE_SET_COOKIE;
 	return STORABLE_YES;
 }
@@ -254,7 +272,10 @@ fill_terms(const struct answer *a, struct terms *t)
 		   (a->lifetime.rule >= BY_GUESS ? TERMS_HEURISTIC : 0u) |
 		   (cc->immutable ? TERMS_IMMUTABLE : 0u) |
 		   (fields_has(a->fields, FIELD_VARY) ? TERMS_VARY : 0u) |
-		   (t->status == 206 ? TERMS_PARTIAL : 0u);
+		   (t->status == 206 ? TERMS_PARTIAL : 0u) |
+		   (set->set_cookie == SET_COOKIE_STRIP && fields_has(a->fields, FIELD_SET_COOKIE)
+			    ? TERMS_STRIPPED
+			    : 0u);
 }
 
 enum storable

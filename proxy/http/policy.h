@@ -12,6 +12,21 @@
 #include "proxy/http/cache_control.h"
 #include "proxy/http/message.h"
 
+/* What reload directives of a request (no-cache, max-age, min-fresh, Pragma) do to what others get:
+ * RFC 9111 5.2.1 calls them advice. */
+enum client_directives {
+	CLIENT_IGNORE,	 /* nothing */
+	CLIENT_VALIDATE, /* they make a fresh response be validated, together with who asks the
+			  * same, and at most once a second (the caller's to see to) */
+	CLIENT_OBEY	 /* all that they say */
+};
+/* Answers with Set-Cookie. */
+enum set_cookie {
+	SET_COOKIE_NEVER, /* are not stored */
+	SET_COOKIE_STRIP, /* are stored without it; who asked is sent it */
+	SET_COOKIE_SHARE  /* are stored with it, where the origin says how long */
+};
+
 struct policy_settings {
 	struct str target; /* own targeted field name before CDN-Cache-Control; empty: none */
 	/* Serving stale on a dead origin where nothing forbids it. */
@@ -20,6 +35,9 @@ struct policy_settings {
 	int64_t default_ttl_s; /* for answers without freshness that may not be guessed; 0: none */
 	double heuristic_fraction; /* of the time since Last-Modified: 0.1 */
 	int64_t heuristic_max_s;   /* bound of a guess */
+	enum client_directives client;
+	enum set_cookie set_cookie;
+	bool client_errors; /* errors that a client's own fields can cause may be stored */
 };
 
 /* On which terms a stored response may be used; kept with the object, also on disk (fixed size,
@@ -43,8 +61,9 @@ enum {
 	TERMS_MUST_REVALIDATE = 1 << 1, /* never serve stale (must-/proxy-revalidate, s-maxage) */
 	TERMS_HEURISTIC = 1 << 2,	/* the lifetime is a guess */
 	TERMS_IMMUTABLE = 1 << 3,
-	TERMS_VARY = 1 << 4,	/* a Vary field applies: selected through a variant marker */
-	TERMS_PARTIAL = 1 << 5, /* a 206: body is the given part(s) */
+	TERMS_VARY = 1 << 4,	 /* a Vary field applies: selected through a variant marker */
+	TERMS_PARTIAL = 1 << 5,	 /* a 206: body is the given part(s) */
+	TERMS_STRIPPED = 1 << 6, /* kept without its Set-Cookie */
 };
 
 /* Why an answer may or may not be kept; one row each in storables.h. */
@@ -63,6 +82,9 @@ struct storing_facts {
 	int64_t request_time;  /* when the origin request left */
 	int64_t response_time; /* when the head arrived */
 	const struct policy_settings *settings;
+	/* The response is a stored one as a 304 or HEAD updated it: whatever the cookies of this
+	 * request, it is not made for them. */
+	bool updated;
 };
 
 /* RFC 9111 3. On yes *terms is filled (etag_at: see head_store). */
@@ -97,6 +119,9 @@ struct reuse_verdict {
 	bool stale_on_error; /* should validation fail (connection, timeout, 500 502 503 504), the
 			      * object may still answer (RFC 5861 4, RFC 9111 4.2.4) */
 };
+/* Leaves of a request's directives what the setting lets count. */
+void policy_advise(enum client_directives d, struct request_cc *cc);
+
 struct reuse_verdict policy_reuse(const struct terms *t, const struct request *r,
 				  const struct request_cc *cc, int64_t now);
 
@@ -106,8 +131,9 @@ bool policy_is_trouble(int status);
 
 int64_t terms_age(const struct terms *t, int64_t now);
 
-/* RFC 9111 4.4: a non-error answer to an unsafe method makes what is stored for its target, and for
- * Location and Content-Location of the same origin (cachekey_resolve), unfit for use. */
+/* RFC 9111 4.4: a non-error answer to an unsafe method makes what is stored for its target unfit
+ * for use; where a setting says so, also for Location and Content-Location of the same origin
+ * (cachekey_resolve). */
 bool policy_invalidates(enum method m, int status);
 
 /* RFC 9111 4.3.4: whether a 304 speaks of the stored response. If not, it must not update it: ask

@@ -65,6 +65,17 @@ max_stale_allows(const struct request_cc *cc, int64_t stale_for)
 	return cc->max_stale_any || (cc->max_stale.known && stale_for <= cc->max_stale.n);
 }
 
+void
+policy_advise(enum client_directives d, struct request_cc *cc)
+{
+	if (d == CLIENT_OBEY)
+		return;
+	cc->reload =
+		d == CLIENT_VALIDATE && (cc->no_cache || cc->max_age.known || cc->min_fresh.known);
+	cc->no_cache = false;
+	cc->max_age = cc->min_fresh = (struct secs){0};
+}
+
 static enum reuse
 decide(const struct terms *t, const struct request_cc *cc, const struct reuse_verdict *v,
        const char **fwd)
@@ -72,7 +83,7 @@ decide(const struct terms *t, const struct request_cc *cc, const struct reuse_ve
 	*fwd = "request"; /* RFC 9211 2.2 */
 	if (cc->no_store) /* 5.2.1.5 */
 		return REUSE_NEVER;
-	if (cc->no_cache) /* 5.2.1.4 */
+	if (cc->no_cache || cc->reload) /* 5.2.1.4 */
 		return REUSE_VALIDATE;
 	if (!(t->flags & TERMS_NO_CACHE) && (v->ttl > 0 || may_be_stale(t)) &&
 	    client_wants_fresher(t, cc, v->age, v->ttl))

@@ -1,7 +1,7 @@
 /* storables.h - rows: id, may be stored, word, the rule. Included with STORABLE defined. */
 /* clang-format off */
 STORABLE(YES,            true,  "storable",        "RFC 9111 3")
-STORABLE(METHOD,         false, "method",          "RFC 9111 3: only answers to GET (and POST with explicit freshness) are kept")
+STORABLE(METHOD,         false, "method",          "RFC 9111 3: only answers to GET are kept")
 STORABLE(STATUS,         false, "status",          "RFC 9111 3: the status is not understood or not final")
 STORABLE(NO_STORE,       false, "no-store",        "RFC 9111 5.2.2.5")
 STORABLE(REQUEST_NO_STORE, false, "request-no-store", "RFC 9111 5.2.1.5")
@@ -11,5 +11,6 @@ STORABLE(NO_FRESHNESS,   false, "no-freshness",    "RFC 9111 3: neither explicit
 STORABLE(NO_USE,         false, "no-use",          "already stale and without a validator: keeping it would serve nobody")
 STORABLE(VARY_STAR,      false, "vary-star",       "RFC 9111 4.1: Vary: * never matches")
 STORABLE(RANGE,          false, "range",           "a part in a form this cache does not combine")
-STORABLE(SET_COOKIE,     false, "set-cookie",      "RFC 9111 7.3: a Set-Cookie without explicit freshness is one visitor's")
+STORABLE(SET_COOKIE,     false, "set-cookie",      "RFC 9111 7.3: a Set-Cookie is one visitor's (cache.set_cookie)")
+STORABLE(CLIENT_ERROR,   false, "client-error",    "an error that the asking client's own fields can cause (cache.client_errors)")
 /* clang-format on */

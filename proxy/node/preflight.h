@@ -1,4 +1,4 @@
-/* preflight.h - what stands in the way of a configuration on this machine: found before the start,
+/* preflight.h - what keeps a configuration from working on this machine: found before the start,
  * by `twice check`, and said at the start, by `twice run`.
  *
  * What settings say about each other, config/ knows; this asks the file system, the network

@@ -2,6 +2,8 @@
  */
 #include "proxy/node/purge.h"
 
+#include "proxy/serve/bill.h"
+
 /* "http://host/path" as the request that would ask for it. */
 static bool
 request_for(struct str url, struct request *r)
@@ -46,7 +48,7 @@ purge_url(struct shelves *sh, const struct routes *routes, struct str url, struc
 	cachekey_add_url(r.scheme, r.authority, r.path_query, &route->key, &key);
 	struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
 	struct purged p = cache_purge(sh->cache, PURGE_URL, hash, buf_str(&key));
-	baseline_remove(sh->baseline, hash);
+	bill_forget(sh, buf_str(&key));
 	buf_fini(&key);
 	tell(&p, out);
 	if (out->note)
@@ -89,6 +91,7 @@ purge_host(struct shelves *sh, struct str host, struct purge_result *out)
 			break;
 		struct purged p =
 			cache_purge(sh->cache, PURGE_HOST, (struct key_hash){0}, names[i]);
+		bill_forget_host(sh, names[i]);
 		tell(&p, out);
 	}
 	buf_fini(&keys[0]);
@@ -110,6 +113,7 @@ purge_apply(struct shelves *sh, const struct routes *routes, const struct purge_
 		return;
 	case PATTERN_ALL:
 		p = cache_purge(sh->cache, PURGE_ALL, (struct key_hash){0}, STR(""));
+		baseline_forget_all(sh->baseline);
 		tell(&p, out);
 		return;
 	}

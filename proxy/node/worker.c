@@ -104,6 +104,7 @@ int
 worker_open(struct worker *w, unsigned index)
 {
 	w->serve.metrics = &w->metrics;
+	w->serve.ring = baseline_ring(w->serve.shelves->baseline, index);
 	w->serve.mailbox = &w->mailbox;
 	w->index = index;
 	alarm_init(&w->serve.alarms, now_ms());

@@ -61,11 +61,20 @@ is_watched(const struct pool *p, const struct lane *l)
 	return timercmp(&l->idle_turn, &now, !=);
 }
 
+/* The last used one, which is warm; but one that need not be looked at is cheaper. */
+static struct lane *
+next_idle(const struct pool *p)
+{
+	struct lane *last_used = TAILQ_FIRST(&p->idle);
+	return last_used && !is_watched(p, last_used) ? TAILQ_LAST(&p->idle, lane_queue)
+						      : last_used;
+}
+
 struct lane *
 pool_take(struct pool *p, bool again)
 {
 	struct lane *l;
-	while ((l = TAILQ_FIRST(&p->idle))) {
+	while ((l = next_idle(p))) {
 		TAILQ_REMOVE(&p->idle, l, idle);
 		if ((again && is_watched(p, l)) || lane_is_clean(l))
 			return l;

@@ -9,11 +9,13 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/serve/bill.h"
 #include "proxy/serve/complete.h"
 #include "proxy/serve/herd.h"
 #include "proxy/serve/keep.h"
 #include "proxy/serve/learn.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/resume.h"
 #include "proxy/http/h1_parse.h"
 
 #include <assert.h>
@@ -103,26 +105,39 @@ origin_of(const struct fill *f)
 	return upstream_origin(f->serve->upstream, &f->origin);
 }
 
+/* The rest of a body that broke off, what is missing of a part, or whether the stored object is
+ * still good: then not the whole is asked for. fields and range keep what out points to. */
+static void
+ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BYTES],
+	     struct field fields[FIELDS_MAX])
+{
+	struct response stored;
+	if (f->stage == FILL_ARRIVING && !f->part) {
+		resume_ask(f, out, range);
+		return;
+	}
+	if (f->part && part_next_gap(f->part, f->received, &f->gap, &out->if_range)) {
+		int n = f->gap.at ? snprintf(range, RESUME_RANGE_BYTES, "bytes=%llu-",
+					     (unsigned long long)f->gap.at)
+				  : snprintf(range, RESUME_RANGE_BYTES, "bytes=0-%llu",
+					     (unsigned long long)f->gap.n - 1);
+		out->range = (struct str){range, (size_t)n};
+	}
+	if (f->object && f->kind == FILL_VALIDATE) {
+		out->if_none_match = (struct str){f->object->head.p + f->object->terms.etag_at,
+						  f->object->terms.etag_bytes};
+		out->if_modified_since = line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
+	}
+}
+
 /* To the origin that is asked now. */
 static void
 go(struct fill *f)
 {
 	struct outgoing_asks asks = {.as_it_came = f->as_it_came};
 	struct field fields[FIELDS_MAX];
-	struct response stored;
-	char range[64];
-	if (f->part && part_next_gap(f->part, f->received, &f->gap, &asks.if_range)) {
-		int n = f->gap.at ? snprintf(range, sizeof range, "bytes=%llu-",
-					     (unsigned long long)f->gap.at)
-				  : snprintf(range, sizeof range, "bytes=0-%llu",
-					     (unsigned long long)f->gap.n - 1);
-		asks.range = (struct str){range, (size_t)n};
-	}
-	if (f->object && f->kind == FILL_VALIDATE) {
-		asks.if_none_match = (struct str){f->object->head.p + f->object->terms.etag_at,
-						  f->object->terms.etag_bytes};
-		asks.if_modified_since = line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
-	}
+	char range[RESUME_RANGE_BYTES];
+	ask_for_less(f, &asks, range, fields);
 	struct str primary = key_primary(&f->key);
 	struct buf lines = {0};
 	outgoing_fields(&f->outgoing, primary, &asks, &lines);
@@ -161,12 +176,44 @@ blame_of(const struct fill *f)
 	return herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
 }
 
+/* What must be true of a trip. */
+static void
+check(const struct fill *f)
+{
+	assert(f->key.primary_bytes <= f->key.text.n);
+	assert(f->feeder == NULL || f->feeder->fill == f);
+	assert(!f->part_added || f->part);
+	assert(f->received <= f->expected || f->stage == FILL_ASKING);
+	assert(f->keeps != KEEPS_OLD || f->object);
+	assert(f->charged == 0 || f->write);
+}
+
+/* The only assignment to ->stage. */
+static void
+move(struct fill *f, enum fill_stage to)
+{
+	assert(to == f->stage + 1);
+	f->stage = to;
+	check(f);
+}
+
+static void
+publish(struct fill *f, struct flight_head *h)
+{
+	move(f, FILL_ARRIVING);
+	flight_publish(f->flight, h);
+}
+
 /* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
 static void
 abandon(struct fill *f, int status, const char *word)
 {
 	if (f->fetch)
 		fetch_cancel(&f->fetch);
+	/* The baseline writes what it begins, so it would have gone on. */
+	if (f->write && f->keeps == KEEPS_ANSWER && f->stage != FILL_WHOLE &&
+	    f->expected != UINT64_MAX)
+		bill_fetch(f, GHOST_FETCHED, f->expected, f->received);
 	if (f->stage != FILL_WHOLE)
 		flight_fail(f->flight, status, word, blame_of(f));
 	fill_free(f);
@@ -244,6 +291,12 @@ fill_behind(struct txn *t, enum fill_kind kind)
 		flights_lead(sh->flights, t->key.hash, buf_str(&t->key.text), now_ms());
 	if (!flight)
 		return;
+	if (t->landed != keep_landed(sh, t->key.primary)) { /* what it would bring is here */
+		flights_close(flight);
+		flight_fail(flight, 0, "landed", 0);
+		flight_unref(&flight);
+		return;
+	}
 	struct fill *f = fill_new(t, kind, flight);
 	f->background = true;
 	metrics_add(f->serve->metrics, METRIC_BACKGROUND, 1);
@@ -253,6 +306,28 @@ fill_behind(struct txn *t, enum fill_kind kind)
 	flight_set_leader(f->flight, f->serve->mailbox, on_leader_wake, f);
 	flight_unref(&flight);
 	set_out(f);
+}
+
+bool
+fill_rest(struct txn *t)
+{
+	const struct flight_head *h = flight_head(flight_of(t->reader));
+	struct flight_head same = {.status = h->status, .body_bytes = h->body_bytes};
+	if (t->passing || t->as_it_came || h->status != 200 || h->object ||
+	    t->rq.method != METHOD_GET || h->body_bytes == UINT64_MAX ||
+	    !resume_is_told(buf_str(&h->head)))
+		return false;
+	buf_add_str(&same.head, buf_str(&h->head));
+	flight_leave(&t->reader);
+	t->reader = flights_enter_alone(t->serve->shelves->flights, t->at, t->serve->mailbox,
+					t->wake, t, now_ms());
+	struct fill *f = fill_new(t, FILL_MISS, flight_of(t->reader));
+	f->received = t->at;
+	f->expected = same.body_bytes;
+	publish(f, &same);
+	flight_set_leader(f->flight, f->serve->mailbox, on_leader_wake, f);
+	set_out(f);
+	return true;
 }
 
 bool
@@ -292,34 +367,6 @@ fill_body_gone(struct fill *f)
 }
 
 /* ---- what has come ------------------------------------------------------------------------- */
-
-/* What must be true of a trip. */
-static void
-check(const struct fill *f)
-{
-	assert(f->key.primary_bytes <= f->key.text.n);
-	assert(f->feeder == NULL || f->feeder->fill == f);
-	assert(!f->part_added || f->part);
-	assert(f->received <= f->expected || f->stage == FILL_ASKING);
-	assert(f->keeps != KEEPS_OLD || f->object);
-	assert(f->charged == 0 || f->write);
-}
-
-/* The only assignment to ->stage. */
-static void
-move(struct fill *f, enum fill_stage to)
-{
-	assert(to == f->stage + 1);
-	f->stage = to;
-	check(f);
-}
-
-static void
-publish(struct fill *f, struct flight_head *h)
-{
-	move(f, FILL_ARRIVING);
-	flight_publish(f->flight, h);
-}
 
 static void
 whole(struct fill *f)
@@ -381,16 +428,16 @@ on_head(void *ctx, struct str head)
 		abandon(f, 502, "bad-response");
 		return;
 	}
-	if (f->object && rs.status == 304 && f->kind == FILL_VALIDATE) {
+	if (f->object && rs.status == 304 && f->kind == FILL_VALIDATE && f->stage == FILL_ASKING) {
 		learn_from_304(f, &rs, &h);
 		publish(f, &h);
 		move(f, FILL_WHOLE);
-		flights_close(f->flight);
 		flight_end(f->flight, NULL);
+		flights_close(f->flight);
 		return;
 	}
 	if (f->stage == FILL_ARRIVING) {
-		if (!complete_goes_on_with(f, &rs))
+		if (!(f->part ? complete_goes_on_with(f, &rs) : resume_fits(f, &rs)))
 			abandon(f, 502, "changed-between-parts");
 		return;
 	}
@@ -487,6 +534,10 @@ on_done(void *ctx, const struct fetch_result *r)
 	metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
 	if (ask_next_origin(f, r))
 		return;
+	if ((r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT) && resume_may(f)) {
+		go(f);
+		return;
+	}
 	if (r->end != FETCH_ABORTED)
 		log_debug("origin %s: %s (%s) for %.*s", origin_url(origin_of(f)), r->word,
 			  r->detail ? r->detail : "", STR_ARG(f->rq.target));

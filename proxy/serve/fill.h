@@ -21,6 +21,10 @@ void fill_start(struct txn *t, enum fill_kind kind);
  * fetches the whole of what t->part is a part of. Nothing, if somebody is at it already. */
 void fill_behind(struct txn *t, enum fill_kind kind);
 
+/* The flight that t reads went on without it: what is still to be sent is fetched for t alone, by
+ * Range; t->reader reads that. False when it cannot be. */
+bool fill_rest(struct txn *t);
+
 /* The request's body goes on / the client that sends it is gone. */
 void fill_body_ready(struct fill *f);
 void fill_body_gone(struct fill *f);
@@ -32,5 +36,8 @@ bool fill_is_writing(struct shelves *sh, struct key_hash hash);
 bool fill_is_read(const struct serve *s);
 /* All of the worker's fills end without storing: the worker is closing. */
 void fill_cancel_all(struct serve *s);
+
+/* keep.c: changes whenever a flight has stored something under this primary key. */
+uint32_t keep_landed(const struct shelves *sh, struct key_hash primary);
 
 #endif

@@ -44,6 +44,7 @@ struct fill {
 	int64_t asked_us; /* when the question now under way was put */
 
 	struct sighting_facts facts; /* of the request, for the rule of admission */
+	uint32_t validator;	     /* of what is being stored, for the baseline */
 	struct sighting sighting;    /* what the rule says; recorded once, when the head is here */
 	uint64_t charged;	     /* to the write budget, for the write under way */
 	bool reload;		     /* of a fresh object, because the client wants it so */
@@ -51,6 +52,8 @@ struct fill {
 	enum fill_keeps keeps;
 	bool part_added;
 	struct slice gap; /* asked for, with the part */
+	unsigned resumes; /* how often the rest of a body was asked for */
+	uint64_t resumed_at;
 	struct object_write *write;
 	_Atomic uint64_t *turn; /* our slot of shelves.writing, or NULL */
 	uint64_t turn_since;

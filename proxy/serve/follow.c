@@ -87,6 +87,18 @@ is_completed(const struct txn *t)
 	return t->part && part_next_gap(t->part, 0, &gap, &validator);
 }
 
+static void
+begin_again(struct txn *t)
+{
+	flight_leave(&t->reader);
+	object_unref(&t->part);
+	t->leader = t->stale_ok = false;
+	t->part_search = PART_NOT_ASKED;
+	t->restarts++;
+	txn_move(t, TXN_LOOKUP);
+	t->looking = LOOKING_DUE;
+}
+
 /* To the origin for t->object's freshness or for the whole; together with whoever asks for the
  * same. */
 void
@@ -102,6 +114,16 @@ follow_together(struct txn *t)
 	t->leader = flights_enter(sh->flights, t->key.hash, buf_str(&t->key.text),
 				  t->serve->mailbox, t->wake, t, now_ms(), &t->reader);
 	txn_move(t, TXN_WAIT_FLIGHT);
+	if (t->leader && t->landed != keep_landed(sh, t->key.primary) &&
+	    t->restarts < RESTARTS_MAX) {
+		/* What was asked for landed after we looked. Others may have joined us already. */
+		struct flight *flight = flight_ref(flight_of(t->reader));
+		flights_close(flight);
+		flight_fail(flight, 0, "landed", 0);
+		flight_unref(&flight);
+		begin_again(t);
+		return;
+	}
 	set_limits(t);
 	if (t->leader && is_completed(t))
 		t->cs.fwd = "partial";
@@ -141,18 +163,6 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 	}
 	struct reuse_verdict v = policy_reuse(terms, &t->rq, &t->cc, now_s());
 	return v.reuse == REUSE_FRESH || v.reuse == REUSE_STALE || v.reuse == REUSE_STALE_REFRESH;
-}
-
-static void
-begin_again(struct txn *t)
-{
-	flight_leave(&t->reader);
-	object_unref(&t->part);
-	t->leader = t->stale_ok = false;
-	t->part_search = PART_NOT_ASKED;
-	t->restarts++;
-	txn_move(t, TXN_LOOKUP);
-	t->looking = LOOKING_DUE;
 }
 
 static void

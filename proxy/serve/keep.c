@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/keep.h"
 
+#include "proxy/serve/bill.h"
 #include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
@@ -11,6 +12,20 @@
 #include <stdio.h>
 
 enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
+
+uint32_t
+keep_landed(const struct shelves *sh, struct key_hash primary)
+{
+	return atomic_load(&sh->landed[primary.lo % LANDED_SLOTS]);
+}
+
+/* Counted between what is stored and the flight's end: a flight that is begun after the end sees
+ * it. */
+void
+keep_count_landed(const struct fill *f)
+{
+	atomic_fetch_add(&f->serve->shelves->landed[f->key.primary.lo % LANDED_SLOTS], 1);
+}
 
 /* Was anything that covers the key forgotten since the request left? */
 static bool
@@ -55,12 +70,13 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
 	if (!policy_invalidates(f->rq.method, rs->status))
 		return;
+	bool pointed = f->settings->config->cache.invalidate_locations;
 	struct str ours = key_primary(&f->key);
 	struct forgotten done = cache_forget(sh->cache, f->key.primary, ours, f->begun);
-	baseline_remove(sh->baseline, f->key.primary);
+	bill_forget(sh, ours);
 	if (done.was_clean)
 		f->begun = done.at;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; pointed && i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
 		struct buf text = {0}, key = {0};
 		struct request other;
@@ -69,7 +85,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 			struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
 			if (!str_eq(cachekey_url(buf_str(&key)), cachekey_url(ours)))
 				cache_forget(sh->cache, hash, buf_str(&key), f->begun);
-			baseline_remove(sh->baseline, hash);
+			bill_forget(sh, buf_str(&key));
 		}
 		buf_fini(&text);
 		buf_fini(&key);
@@ -103,8 +119,8 @@ judge(struct fill *f, int status, struct str variant)
 	else if (f->kind == FILL_PASS)
 		f->facts.kind = SIGHTING_OTHER;
 	f->facts.known = inherited;
-	f->sighting =
-		seen_judge(sh->seen, sighting_key(sh->seed, f->key.primary, variant), &f->facts);
+	f->key.sighting = sighting_key(sh->seed, f->key.primary, variant);
+	f->sighting = seen_judge(sh->seen, f->key.sighting, &f->facts);
 }
 
 /* The write budget is charged when a write begins, so that many at once do not all find it full;
@@ -229,6 +245,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 	f->stored_hash = key.hash;
 	f->stored_key_bytes = key.text.n;
 	f->stored_head_bytes = h->head.n;
+	f->validator = bill_validator(buf_str(&h->head), &f->terms);
 	struct write_options o = {
 		.hash = key.hash,
 		.key = buf_str(&key.text),
@@ -282,7 +299,7 @@ asked_by_key(const struct fill *f)
 }
 
 enum storable
-keep_judge(struct fill *f, const struct response *rs, int64_t now)
+keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
 {
 	struct storing_facts facts = {
 		.request = &f->rq,
@@ -290,11 +307,9 @@ keep_judge(struct fill *f, const struct response *rs, int64_t now)
 		.request_time = f->request_time,
 		.response_time = now,
 		.settings = &f->settings->policy,
+		.updated = updated,
 	};
-	/* An answer to POST may say what a GET of the same URL would bring (RFC 9110 9.3.3). */
-	bool may = f->kind != FILL_PASS ||
-		   (f->rq.method == METHOD_POST && !f->route->pass && asked_by_key(f));
-	if (!may || is_forgotten(f))
+	if (f->kind == FILL_PASS || is_forgotten(f))
 		return STORABLE_METHOD;
 	enum storable s = policy_storable(&facts, &f->terms);
 	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;
@@ -359,27 +374,44 @@ count_part(struct fill *f, const struct response *rs)
 	buf_fini(&variant);
 }
 
-/* A part that passed on first sight counts for its whole object (DESIGN 2.3), and is kept in RAM.
- */
 static void
+bill_part(struct fill *f, const struct response *rs, struct str head)
+{
+	struct slice s;
+	uint64_t total;
+	if (!content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &s, &total) ||
+	    total == UINT64_MAX)
+		return;
+	f->stored_key_bytes = f->key.primary_bytes;
+	f->stored_head_bytes = head.n;
+	f->validator = bill_validator(head, &f->terms);
+	bill_fetch(f, GHOST_PART, total, s.n);
+}
+
+/* A part that passed on first sight counts for its whole object (DESIGN 2.3), and is kept in RAM.
+ * True if rs is such a part. */
+static bool
 keep_part(struct fill *f, const struct response *rs, const struct flight_head *h, int64_t now)
 {
 	struct shelves *sh = f->serve->shelves;
 	if (f->kind != FILL_MISS || rs->status != 206)
-		return;
+		return false;
 	struct response whole = *rs;
 	whole.status = 200;
-	if (!storable_is_yes(keep_judge(f, &whole, now)))
-		return;
-	count_part(f, rs);
-	if (!part_is_sound(rs, f->expected))
-		return;
-	struct key key = {0};
+	if (!storable_is_yes(keep_judge(f, &whole, false, now)))
+		return false;
 	struct buf head = {0};
+	count_part(f, rs);
+	head_store(rs, now, &head, &f->terms);
+	bill_part(f, rs, buf_str(&head));
+	if (!part_is_sound(rs, f->expected)) {
+		buf_fini(&head);
+		return true;
+	}
+	struct key key = {0};
 	key_copy(&key, &f->key);
 	key_back_to_primary(&key);
 	key_to_part(&key, sh->seed);
-	head_store(rs, now, &head, &f->terms);
 	struct write_options o = {
 		.hash = key.hash,
 		.key = buf_str(&key.text),
@@ -394,6 +426,7 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 	atomic_store_explicit(&sh->has_parts, true, memory_order_relaxed);
 	key_fini(&key);
 	buf_fini(&head);
+	return true;
 }
 
 /* What speaks for the whole object is newer than any part of it that is kept: also when it is not
@@ -413,7 +446,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	*h = (struct flight_head){.status = rs->status, .body_bytes = length};
 	f->expected = length;
 	bool old = stands_in(f, rs->status, now);
-	enum storable storable = keep_judge(f, rs, now);
+	enum storable storable = keep_judge(f, rs, false, now);
 	if (storable_is_yes(storable) && !keep_names(f, &rs->fields, &h->vary))
 		storable = STORABLE_VARY_STAR;
 	f->keeps = old ? KEEPS_OLD : storable_is_yes(storable) ? KEEPS_ANSWER : KEEPS_NOTHING;
@@ -423,7 +456,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	if (replaces_part(f, rs->status))
 		forget_part(f->serve->shelves, key_primary(&f->key));
 	if (keeps) {
-		if (head_withholds(rs))
+		if (head_withholds(rs, &f->terms))
 			head_store(rs, now, &h->asker, NULL);
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h->vary),
 				 &h->variant);
@@ -431,7 +464,9 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 		begin_write(f, h);
 	} else {
 		f->sighting = (struct sighting){.verdict = ADMISSION_NOT_STORABLE};
-		keep_part(f, rs, h, now);
+		if (!keep_part(f, rs, h, now) &&
+		    (f->kind != FILL_PASS || f->rq.method == METHOD_HEAD))
+			bill_fetch(f, GHOST_ASKED, 0, 0);
 		struct news_facts news = keep_news(f, rs->status, storable);
 		if (f->kind == FILL_VALIDATE && news_outdates_copy(&news))
 			keep_outdate(f, now);
@@ -448,25 +483,6 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 }
 
 /* ---- the body is here ---------------------------------------------------------------------- */
-
-void
-keep_count(struct fill *f, bool validated, uint64_t body_bytes)
-{
-	struct shelves *sh = f->serve->shelves;
-	struct baseline_request b = {
-		.hash = f->stored_hash,
-		.record_bytes =
-			cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes),
-		.fresh_until = f->terms.response_time - f->terms.initial_age + f->terms.lifetime,
-		.validated = validated,
-		.now = now_s(),
-	};
-	if (baseline_request(sh->baseline, &b) != BASELINE_HIT || validated)
-		return;
-	uint64_t weight = (uint64_t)(baseline_weight(sh->baseline) + 0.5);
-	metrics_add(f->serve->metrics, METRIC_EXTRA_REQUESTS, weight);
-	metrics_add(f->serve->metrics, METRIC_EXTRA_BYTES, weight * body_bytes);
-}
 
 /* Followers that came while it arrived were sightings too. */
 static bool
@@ -485,6 +501,7 @@ keep_commit(struct fill *f)
 {
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
+	keep_count_landed(f);
 	if (o && o->on_disk)
 		charge(f, f->received);
 	else
@@ -495,7 +512,7 @@ keep_commit(struct fill *f)
 		return NULL;
 	}
 	if (f->rq.method == METHOD_GET)
-		keep_count(f, false, f->received);
+		bill_fetch(f, GHOST_FETCHED, f->received, f->received);
 	if (!seen_again && f->sighting.verdict == ADMISSION_FIRST_SIGHT)
 		metrics_add(f->serve->metrics, METRIC_REFUSED_BYTES, f->received);
 	return o;

@@ -19,8 +19,9 @@ void keep_end_turn(struct fill *f); /* another fill may write the same large bod
 
 /* What Content-Length says, UINT64_MAX when nothing usable. */
 uint64_t keep_length(const struct response *rs);
-/* May it be stored? On yes f->terms says how it may be used. */
-enum storable keep_judge(struct fill *f, const struct response *rs, int64_t now);
+/* May it be stored? On yes f->terms says how it may be used. updated: it is a stored head with the
+ * fields of a 304 or HEAD. */
+enum storable keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now);
 struct news_facts keep_news(const struct fill *f, int status, enum storable storable);
 /* The copy is to be validated before its next use. */
 void keep_outdate(struct fill *f, int64_t now);
@@ -28,7 +29,7 @@ void keep_outdate(struct fill *f, int64_t now);
 bool keep_names(const struct fill *f, const struct fields *fields, struct buf *out);
 /* Remembers whether requests for the key can share an answer. */
 void keep_sharing(struct fill *f, int status, enum storable storable);
-/* For the comparison with an ordinary cache. */
-void keep_count(struct fill *f, bool validated, uint64_t body_bytes);
+/* Something is stored under the key: who looked before looks again (keep_landed). */
+void keep_count_landed(const struct fill *f);
 
 #endif

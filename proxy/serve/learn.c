@@ -2,6 +2,7 @@
  */
 #include "proxy/serve/learn.h"
 
+#include "proxy/serve/bill.h"
 #include "proxy/serve/keep.h"
 #include "proxy/http/head.h"
 
@@ -29,7 +30,8 @@ learn_from_head(struct fill *f, const struct response *rs)
 	}
 	struct request get = f->rq;
 	get.method = METHOD_GET;
-	struct storing_facts facts = {&get, &updated, f->request_time, now, &f->settings->policy};
+	struct storing_facts facts = {&get, &updated, f->request_time, now, &f->settings->policy,
+				      true};
 	if (head_update(&stored, rs, now, date, &updated) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&updated, now, &head, &terms);
@@ -70,16 +72,18 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 	bool ok = ours && !names_more(f, &rs->fields) &&
 		  head_update(&stored, rs, now, date, &updated);
 	if (ok) {
-		f->keeps = storable_is_yes(keep_judge(f, &updated, now)) ? KEEPS_ANSWER
-									 : KEEPS_NOTHING;
+		f->keeps = storable_is_yes(keep_judge(f, &updated, true, now)) ? KEEPS_ANSWER
+									       : KEEPS_NOTHING;
 		head_store(&updated, now, &head, &f->terms);
 	}
 	if (ok && f->keeps == KEEPS_ANSWER) {
 		h->object = cache_refresh(sh->cache, f->object, buf_str(&head), &f->terms);
+		keep_count_landed(f);
 		f->stored_hash = f->object->hash;
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
-		keep_count(f, true, f->object->body_bytes);
+		f->validator = bill_validator(f->object->head, &f->object->terms);
+		bill_fetch(f, GHOST_CHECKED, f->object->body_bytes, 0);
 	}
 	if (!h->object)
 		h->object = object_ref(f->object);

@@ -4,6 +4,7 @@
 #include "proxy/serve/lookup.h"
 
 #include "proxy/http/field_block.h"
+#include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"
 #include "proxy/serve/herd.h"
 #include "proxy/serve/part.h"
@@ -44,13 +45,21 @@ start_lookup(struct txn *t)
 		t->found = NULL;
 }
 
+/* The first look for a key: what lands behind it is news. */
+static void
+look_first(struct txn *t)
+{
+	t->landed = keep_landed(t->serve->shelves, t->key.primary);
+	start_lookup(t);
+}
+
 static void
 lookup_primary(struct txn *t)
 {
 	key_back_to_primary(&t->key);
 	variants_clear(&t->variants);
 	object_unref(&t->object);
-	start_lookup(t);
+	look_first(t);
 }
 
 /* What was found is a marker: the variant that this request would get is looked up next. */
@@ -159,13 +168,8 @@ count_hit(struct txn *t)
 	if (t->sighting.writes && cache_admit(sh->cache, o))
 		seen_charge(sh->seen,
 			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
-	struct baseline_request b = {
-		.hash = t->key.hash,
-		.record_bytes = cache_record_bytes(o->key.n, o->head.n, o->body_bytes),
-		.fresh_until = o->terms.response_time - o->terms.initial_age + o->terms.lifetime,
-		.now = now_s(),
-	};
-	baseline_request(sh->baseline, &b);
+	if (t->reuse.reuse == REUSE_FRESH) /* else the refresh behind it tells */
+		bill_hit(t, o, o->body_bytes);
 }
 
 static void
@@ -183,6 +187,7 @@ answer_with_part(struct txn *t, struct slice want, uint64_t total)
 	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
 	struct sighting_facts f = sight_of_txn(t, 200);
 	t->sighting = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
+	bill_hit(t, t->part, total);
 	if (t->sighting.writes)
 		fill_behind(t, FILL_MISS);
 	say_hit(t);
@@ -255,6 +260,18 @@ pass(struct txn *t)
 	follow_pass(t);
 }
 
+/* A client's reload counts once a second and key, whoever asks. */
+static bool
+may_reload(const struct txn *t)
+{
+	struct passes *reloads = t->serve->shelves->reloads;
+	int64_t now = now_s();
+	if (!t->cc.reload || passes_has(reloads, t->key.hash, now))
+		return false;
+	passes_remember(reloads, t->key.hash, now + 1);
+	return true;
+}
+
 /* What was looked up is here, or is not there. */
 static void
 go_on(struct txn *t)
@@ -265,7 +282,9 @@ go_on(struct txn *t)
 	if (t->found) {
 		t->object = t->found;
 		t->found = NULL;
+		t->cc.reload = may_reload(t);
 		t->reuse = policy_reuse(&t->object->terms, &t->rq, &t->cc, now_s());
+		t->cc.reload = false; /* it is on its way: nobody has to go twice */
 	}
 	enum selection s = decide(t, by_part);
 	switch (s) {
@@ -348,6 +367,7 @@ lookup_begin(struct txn *t)
 	key_is_primary(&t->key, sh->seed);
 	seen_prefetch(sh->seen, t->key.primary); /* asked for below, after the cache */
 	request_cc_parse(&t->rq.fields, &t->cc);
+	policy_advise(t->settings->policy.client, &t->cc);
 	if (!shared) {
 		t->cs.fwd = t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD ? "bypass"
 										      : "method";
@@ -355,7 +375,7 @@ lookup_begin(struct txn *t)
 		return;
 	}
 	txn_move(t, TXN_LOOKUP);
-	start_lookup(t);
+	look_first(t);
 }
 
 /* A head in another form than ours (another program wrote it) is as if it were not there. */

@@ -99,9 +99,12 @@ is_override(const struct outgoing *o, struct str name)
 {
 	if (!(o->set->initials & initial(name.p[0])))
 		return false;
-	for (unsigned i = 0; i < o->set->drop_count; i++)
-		if (matches(o->set->drop[i], name))
+	char first = byte_lower(name.p[0]);
+	for (unsigned i = 0; i < o->set->drop_count; i++) {
+		struct str pattern = o->set->drop[i];
+		if (pattern.n && byte_lower(pattern.p[0]) == first && matches(pattern, name))
 			return true;
+	}
 	return false;
 }
 
@@ -524,6 +527,27 @@ name_hash(struct str name)
 	return h ^ h >> 15;
 }
 
+/* A cheap look that is right nearly always: no two lines have one name. */
+static bool
+may_repeat(const struct fields *f)
+{
+	uint64_t known = 0, others[4] = {0};
+	for (unsigned i = 0; i < f->n; i++) {
+		struct str name = f->v[i].name;
+		unsigned mark =
+			(unsigned)(name.n * 5 + (unsigned char)byte_lower(name.p[name.n - 1]) +
+				   7u * (unsigned char)byte_lower(name.p[name.n / 2])) &
+			255;
+		uint64_t *seen = f->v[i].id == FIELD_OTHER ? &others[mark / 64] : &known;
+		uint64_t one =
+			f->v[i].id == FIELD_OTHER ? UINT64_C(1) << mark % 64 : bit(f->v[i].id);
+		if (*seen & one)
+			return true;
+		*seen |= one;
+	}
+	return false;
+}
+
 static void
 chain_lines(const struct fields *f, struct chains *c)
 {
@@ -558,11 +582,21 @@ add_chained(const struct outgoing *o, const struct chains *c, unsigned first, st
 }
 
 static void
+add_alone(const struct field *f, struct buf *out)
+{
+	buf_add_str(out, f->name);
+	buf_add_lit(out, ": ");
+	add_normal(f->id, f->name, f->value, out);
+	buf_add_lit(out, "\r\n");
+}
+
+static void
 add_clients(const struct outgoing *o, const struct outgoing_asks *a, struct buf *out)
 {
 	const struct fields *f = &o->rq->fields;
 	struct chains c;
-	if (o->shared)
+	bool joins = o->shared && may_repeat(f);
+	if (joins)
 		chain_lines(f, &c);
 	for (unsigned i = 0; i < f->n; i++) {
 		const struct field *field = &f->v[i];
@@ -573,6 +607,8 @@ add_clients(const struct outgoing *o, const struct outgoing_asks *a, struct buf 
 			add_one_less(field, out);
 		else if (!o->shared)
 			add_field(field->name, field->value, out);
+		else if (!joins)
+			add_alone(field, out);
 		else if (!(c.again[i / 64] >> i % 64 & 1))
 			add_chained(o, &c, i, out);
 	}
@@ -666,6 +702,30 @@ scheme_of(const struct request *rq, bool trusted)
 	return str_ieq(said, STR("http")) ? STR("http") : rq->scheme;
 }
 
+/* Whether a member of Via, "1.1 name (comment)", is ours. */
+static bool
+is_own_hop(struct str member, struct str name)
+{
+	struct str protocol, rest, by, comment;
+	str_cut(member, ' ', &protocol, &rest);
+	str_cut(str_trim(rest), ' ', &by, &comment);
+	return str_ieq(by, name);
+}
+
+static bool
+has_passed_here(const struct request *rq, struct str via)
+{
+	unsigned at = 0;
+	const struct field *line;
+	while ((line = fields_next(&rq->fields, FIELD_VIA, &at)) != NULL) {
+		struct str rest = line->value, member;
+		while (list_next(&rest, &member))
+			if (is_own_hop(member, via))
+				return true;
+	}
+	return false;
+}
+
 const struct fault *
 outgoing_init(struct outgoing *o, const struct request *rq, const struct outgoing_settings *set,
 	      const struct key_rules *rules, bool trusted, bool shared)
@@ -676,5 +736,7 @@ outgoing_init(struct outgoing *o, const struct request *rq, const struct outgoin
 			       .scheme = scheme_of(rq, trusted),
 			       .trusted = trusted,
 			       .shared = shared};
+	if (has_passed_here(rq, set->via))
+		return &fault_LOOP;
 	return fields_read_listed(&rq->fields, &o->listed) ? NULL : &fault_CONNECTION_OPTIONS;
 }

@@ -32,7 +32,7 @@
 #include "proxy/http/fault.h"
 
 struct outgoing_settings { /* outgoing_settings_init fills the last member */
-	struct str via;	   /* our name in Via */
+	struct str via; /* our name in Via; no other node has it: who meets his own is in a loop */
 	bool keep_underscores;
 	const struct str *drop; /* lower-case names; "x-forwarded-*" ends in a wildcard */
 	unsigned drop_count;
@@ -56,8 +56,8 @@ struct outgoing {
 	struct fields_listed listed; /* fields of rq that end at this hop */
 };
 
-/* NULL, or why the request is refused. shared: the method and the route allow it; outgoing_key may
- * still say no. */
+/* NULL, or why the request is refused: it runs in a loop, or Connection is too long. shared: the
+ * method and the route allow it; outgoing_key may still say no. */
 const struct fault *
 outgoing_init(struct outgoing *o, const struct request *rq, const struct outgoing_settings *set,
 	      const struct key_rules *rules, bool trusted, bool shared);

@@ -68,7 +68,7 @@ end_head(struct txn *t, struct maker *m, stream_pull_fn *pull)
 	struct stream_source source = {pull, t};
 	struct buf *via = add_line(t, m, STR("Via"));
 	buf_add_lit(via, "1.1 ");
-	buf_add_str(via, str_of(c->forwarded.via));
+	buf_add_str(via, t->settings->outgoing.via);
 	t->cs.name = "twice";
 	t->cs.detail = t->detail;
 	if (c->cache.status_key)
@@ -459,9 +459,12 @@ pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
 			go_on_from_object(t);
 			return *n ? STREAM_PULL_SOME : pull_object(ctx, most, pieces, n);
 		case FLIGHT_LOST:
-			if (*n == 0)
-				metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
-			return *n ? STREAM_PULL_SOME : STREAM_PULL_ERROR;
+			if (*n)
+				return STREAM_PULL_SOME;
+			if (fill_rest(t))
+				return STREAM_PULL_LATER;
+			metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
+			return STREAM_PULL_ERROR;
 		case FLIGHT_CUT:
 			return *n ? STREAM_PULL_SOME : STREAM_PULL_ERROR;
 		}

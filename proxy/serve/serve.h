@@ -33,7 +33,8 @@ struct serve {
 	struct settings *settings; /* a reference; what begins now takes its own */
 	struct upstream *upstream;
 	struct metrics *metrics;
-	struct mailbox *mailbox; /* where letters to this worker go */
+	struct baseline_ring *ring; /* what the baseline is told */
+	struct mailbox *mailbox;    /* where letters to this worker go */
 	struct fetcher *fetcher;
 	struct alarms alarms; /* node runs them */
 	struct arena_pool arenas;

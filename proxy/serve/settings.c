@@ -6,6 +6,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
+_Static_assert((int)CONFIG_CLIENT_OBEY == (int)CLIENT_OBEY &&
+		       (int)CONFIG_COOKIE_SHARE == (int)SET_COOKIE_SHARE,
+	       "policy_of casts between these");
+
 static struct policy_settings
 policy_of(const struct config_cache *c)
 {
@@ -16,6 +20,9 @@ policy_of(const struct config_cache *c)
 		.default_ttl_s = (int64_t)c->default_ttl_s,
 		.heuristic_fraction = c->heuristic_fraction,
 		.heuristic_max_s = (int64_t)c->heuristic_max_s,
+		.client = (enum client_directives)c->client_directives, /* the same order */
+		.set_cookie = (enum set_cookie)c->set_cookie,
+		.client_errors = c->client_errors,
 	};
 }
 
@@ -30,7 +37,7 @@ read_trusted(struct settings *s, const struct config_forwarded *c)
 
 /* "default" stands for all that is known. */
 static struct outgoing_settings
-outgoing_of(const struct config_forwarded *c)
+outgoing_of(const struct config_forwarded *c, struct str via)
 {
 	unsigned n = 0;
 	struct str *drop =
@@ -42,22 +49,21 @@ outgoing_of(const struct config_forwarded *c)
 		for (unsigned k = 0; all && k < outgoing_overrides_count; k++)
 			drop[n++] = outgoing_overrides[k];
 	}
-	struct outgoing_settings s = {.via = str_of(c->via),
-				      .keep_underscores = c->keep_underscores,
-				      .drop = drop,
-				      .drop_count = n};
+	struct outgoing_settings s = {
+		.via = via, .keep_underscores = c->keep_underscores, .drop = drop, .drop_count = n};
 	outgoing_settings_init(&s);
 	return s;
 }
 
 struct settings *
-settings_create(const struct config *c)
+settings_create(const struct config *c, uint32_t node)
 {
 	struct settings *s = NEW(struct settings);
 	s->config = c;
 	s->routes = routes_create(c);
 	s->policy = policy_of(&c->cache);
-	s->outgoing = outgoing_of(&c->forwarded);
+	buf_printf(&s->via, "%s-%08x", c->forwarded.via, node);
+	s->outgoing = outgoing_of(&c->forwarded, buf_str(&s->via));
 	read_trusted(s, &c->forwarded);
 	s->users = 1;
 	return s;
@@ -83,6 +89,7 @@ settings_unref(struct settings **sp)
 		return;
 	routes_destroy(&s->routes);
 	free(s->trusted);
+	buf_fini(&s->via);
 	free((void *)(uintptr_t)s->outgoing.drop);
 	free(s);
 }

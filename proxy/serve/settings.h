@@ -20,12 +20,14 @@ struct settings {
 	struct routes *routes;
 	struct policy_settings policy;
 	struct outgoing_settings outgoing;
+	struct buf via;		 /* forwarded.via and the node */
 	struct network *trusted; /* forwarders that are believed: forwarded.trust */
 	unsigned trusted_count;
 	unsigned users;
 };
 
-struct settings *settings_create(const struct config *c); /* with one user: the caller */
+/* With one user: the caller. node: what tells this node from others of the same name in Via. */
+struct settings *settings_create(const struct config *c, uint32_t node);
 struct settings *settings_ref(struct settings *s);
 void settings_unref(struct settings **s); /* the last one destroys */
 

@@ -14,7 +14,7 @@
 #include "proxy/serve/passes.h"
 #include "proxy/cache/seen.h"
 
-enum { WRITING_SLOTS = 1024 };
+enum { WRITING_SLOTS = 1024, LANDED_SLOTS = 4096 };
 
 struct shelves {
 	struct cache *cache;
@@ -22,8 +22,12 @@ struct shelves {
 	struct baseline *baseline;
 	struct flights *flights;
 	struct passes *passes;
+	struct passes *reloads; /* keys validated by a client's wish within this second */
 	const struct filter_seed *seed;
 	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
+	/* Counts, by the primary key's hash, how often a flight has put something there: who looked
+	 * before that, and begins a flight after it, looks again instead of asking twice. */
+	_Atomic uint32_t landed[LANDED_SLOTS];
 	/* By the key's hash: since when one fill writes a body too large for followers; 0: none. */
 	_Atomic uint64_t writing[WRITING_SLOTS];
 };

@@ -84,6 +84,7 @@ struct txn {
 	struct fill *fill; /* ours to feed with the request's body, while a body is sent */
 	bool leader;
 	unsigned restarts;
+	uint32_t landed; /* keep_landed() before the first look into the cache */
 	/* While we wait for the origin: when a stale copy answers instead, when one more fetch is
 	 * tried beside the one we follow; 0: never. */
 	struct alarm alarm;

@@ -49,15 +49,17 @@ struct stream { /* lies in the arena of its request */
 	/* the answer */
 	struct str out; /* text to be sent before the next pieces: 1xx, the head */
 	struct stream_source source;
-	struct str segments[SEGMENTS];			  /* loaded; sent up to segment_i */
-	uint8_t segment_n, segment_i, body_from, body_to; /* which of them are body */
-	char size_line[20];
-	uint64_t left; /* body bytes to come; LENGTH_UNKNOWN */
+	uint8_t segment_n, segment_i; /* loaded; sent up to there */
+	uint8_t body_from, body_to;   /* which of them are body */
+	uint64_t left;		      /* body bytes to come; LENGTH_UNKNOWN */
 	uint64_t body_sent;
 	uint64_t written; /* since the wait under way began */
 	size_t interim_bytes;
 	struct pace downward;
 	bool has_head, keep_alive, chunked_out, later, ended, cut, reset, slow;
+	/* not cleared */
+	struct str segments[SEGMENTS];
+	char size_line[20];
 };
 
 /* ---- calls of serve, and from serve ---------------------------------------------------------- */
@@ -138,7 +140,8 @@ begin_stream(struct conn *c, struct str head, const struct fault *fault)
 	struct wire *w = c->wire;
 	struct arena *arena = arena_create(w->o.arenas);
 	struct stream_request *r = ARENA_NEW(arena, struct stream_request);
-	struct stream *s = ARENA_NEW(arena, struct stream);
+	struct stream *s = arena_alloc(arena, sizeof *s);
+	memset(s, 0, offsetof(struct stream, segments));
 	size_t eaten = head.n;
 	head = arena_copy(arena, head);
 	conn_consume(c, eaten); /* serve may ask for the body at once */
@@ -341,6 +344,7 @@ usual_reason(int status)
 		{503, STR_INIT("Service Unavailable")},
 		{504, STR_INIT("Gateway Timeout")},
 		{505, STR_INIT("HTTP Version Not Supported")},
+		{508, STR_INIT("Loop Detected")},
 		{103, STR_INIT("Early Hints")},
 		{508, STR_INIT("Loop Detected")},
 	};

@@ -15,7 +15,9 @@
 /* YAML for the next start. %O stands for the origin's URL, %D for the scenario's directory. */
 void edge_yaml(const char *yaml);
 enum { EDGE_FLAGS = 24 };
-#define edge_start(...)	      edge_start_flags((const char *const[EDGE_FLAGS]){"", __VA_ARGS__})
+#define edge_start(...) edge_start_flags((const char *const[EDGE_FLAGS]){"", __VA_ARGS__})
+/* A section of YAML that says what the flags would, and more: lines of two blanks and a setting. */
+#define EDGE_CACHE(more)      "cache:\n  dir: %D/cache\n  disk: 64MiB\n  memory: 8MiB\n" more
 #define edge_start_yaml(yaml) (edge_yaml(yaml), edge_start())
 void edge_start_flags(const char *const *flags); /* flags[0] is not one */
 

@@ -242,7 +242,7 @@ SCENARIO("a client's no-cache writes nothing to disk, however often it comes")
 	enum { BYTES = 200000, TIMES = 20 };
 	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES);
 	origin_says("/y", .fields = FRESH, .body = "small");
-	edge_start();
+	edge_start_yaml(EDGE_CACHE("  client_directives: obey\n"));
 	get("/x");
 	get("/x");
 	edge_wait_stat("disk.objects", 1);

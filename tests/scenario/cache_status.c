@@ -49,7 +49,7 @@ SCENARIO("Cache-Status says what happened, whatever happened, and says it behind
 					s.fields ? s.fields : "");
 			origin_script(text("/%d", i), &s);
 		}
-	edge_start();
+	edge_start_yaml(EDGE_CACHE("  client_directives: obey\n"));
 	int wrong = 0;
 	for (int i = 0; i < N; i++) {
 		char *path = text("/%d", i), *word, *rest;

@@ -283,7 +283,7 @@ SCENARIO("followers of a revalidation: all get the object, of an error all get t
 	origin_says("/bad", .fields = "Cache-Control: max-age=50\r\n", .etag = "\"1\"",
 		    .body = "hello");
 	origin_says("/bad", .status = 503, .body = "no", .hold_head = err);
-	edge_start();
+	edge_start_yaml(EDGE_CACHE("  client_directives: obey\n"));
 	static const char *const paths[] = {"/ok", "/bad"};
 	for (int k = 0; k < 2; k++) {
 		get(paths[k]);

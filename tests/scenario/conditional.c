@@ -190,7 +190,7 @@ SCENARIO("the request's no-cache asks the origin and refreshes")
 {
 	origin_says("/x", .fields = FRESH, .body = "old");
 	origin_says("/x", .fields = FRESH, .body = "new");
-	edge_start();
+	edge_start_yaml(EDGE_CACHE("  client_directives: obey\n"));
 	get("/x");
 	expect_answer(get_with("/x", "Cache-Control: no-cache\r\n"), 200, "new");
 	expect_answer(get("/x"), 200, "new");
@@ -204,7 +204,7 @@ SCENARIO("the Age of a 304 or of a HEAD counts: the inner cache's time is not ha
 		    .body = "hello");
 	origin_says("/x", .fields_304 = "Cache-Control: max-age=60\r\nAge: 90\r\n", .etag = "\"v\"",
 		    .body = "hello");
-	edge_start();
+	edge_start_yaml(EDGE_CACHE("  client_directives: obey\n"));
 	get("/x");
 	for (int i = 0; i < 2; i++) {
 		struct answer a = get("/x");

@@ -149,3 +149,20 @@ SCENARIO("a kept connection that the origin has closed costs an idempotent reque
 		expect_answer(get("/b"), 200, "b");
 	}
 }
+
+SCENARIO("a request that has passed here before is a loop; another node of the same name is none")
+{
+	origin_says("/x", .body = "hello");
+	edge_start();
+	get("/x");
+	char *via = text("Via: %s\r\n", heard_field(origin_last(), "Via"));
+	expect_that(strlen(via) > strlen("Via: 1.1 twice-\r\n"), "%s", via);
+	struct answer a = get_with("/x", via);
+	expect_status(a, 508);
+	expect_verdict(a, "detail=loop");
+	expect_status(ask("POST", "/x", via, "x"), 508);
+	origin_expect_requests(1);
+	expect_status(get_with("/x", "Via: 1.1 twice, 1.1 twice-0a0b0c0d\r\n"), 200);
+	edge_restart(); /* the same directory, the same node */
+	expect_status(get_with("/x", via), 508);
+}

@@ -42,7 +42,19 @@ SCENARIO("a safe method does not")
 	expect_answer(get("/x"), 200, "old");
 }
 
-SCENARIO("Location and Content-Location of the same origin are invalidated too, others' are not")
+SCENARIO("Location and Content-Location invalidate only where a setting says so")
+{
+	origin_says("/hot", .fields = FRESH, .body = "old");
+	origin_says("/hot", .fields = FRESH, .body = "new");
+	origin_says("/login?next=/hot", .status = 303,
+		    .fields = "Location: /hot\r\nContent-Location: /hot\r\n");
+	edge_start();
+	get("/hot");
+	ask("POST", "/login?next=/hot", NULL, "x");
+	expect_answer(get("/hot"), 200, "old");
+}
+
+SCENARIO("where it does, those of the same origin are invalidated, others' are not")
 {
 	origin_says("/a", .fields = FRESH, .body = "old");
 	origin_says("/a", .fields = FRESH, .body = "new");
@@ -53,7 +65,7 @@ SCENARIO("Location and Content-Location of the same origin are invalidated too, 
 	origin_says("/do", .status = 201,
 		    .fields = "Location: /a\r\nContent-Location: http://example.com/b\r\n");
 	origin_says("/evil", .status = 201, .fields = "Location: http://other.example/c\r\n");
-	edge_start();
+	edge_start_yaml(EDGE_CACHE("  invalidate_locations: on\n"));
 	get("/a");
 	get("/b");
 	get("/c");
@@ -157,10 +169,11 @@ SCENARIO("Location is looked up by the rules of its own route, and past a cookie
 	origin_says("/a", .fields = FRESH, .body = "old");
 	origin_says("/a", .fields = FRESH, .body = "new");
 	origin_says("/do", .status = 201, .fields = "Location: /a?session=5\r\n");
-	edge_start_yaml("routes:\n"
-			"  - path: /a\n    query: ignore\n"
-			"    pass_cookies: [ id ]\n"
-			"  - path: /do\n    pass: on\n");
+	edge_start_yaml(
+		EDGE_CACHE("  invalidate_locations: on\n") "routes:\n"
+							   "  - path: /a\n    query: ignore\n"
+							   "    pass_cookies: [ id ]\n"
+							   "  - path: /do\n    pass: on\n");
 	get("/a");
 	ask("POST", "/do", "Cookie: id=1\r\n", "x");
 	expect_answer(get("/a"), 200, "new");

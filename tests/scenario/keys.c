@@ -213,17 +213,3 @@ SCENARIO("poisoning: nor can a condition, a range or a HEAD carry past the key w
 			    rows[i].says, origin_last()->target);
 	}
 }
-
-SCENARIO("poisoning: the answer to a POST is stored only where its whole URL is the key")
-{
-	origin_says("/p?evil=1", .fields = FRESH "Content-Location: /p?evil=1\r\n", .body = "evil");
-	origin_says("/p?id=1", .fields = FRESH "Content-Location: /p?id=1\r\n", .body = "one");
-	origin_says("*", .fields = FRESH, .body = "good");
-	edge_start_yaml("routes:\n  - drop_params: [ evil ]\n");
-	ask("POST", "/p?evil=1", NULL, "x");
-	expect_answer(get("/p"), 200, "good");
-	ask("POST", "/p?id=1", NULL, "x");
-	struct answer a = get("/p?id=1");
-	expect_answer(a, 200, "one");
-	expect_hit(a);
-}

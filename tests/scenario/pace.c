@@ -59,6 +59,29 @@ SCENARIO_IN(60, "who was left behind gets the rest from the cache when the whole
 	expect_int((long long)edge_stat("connections.left_behind"), 0);
 }
 
+SCENARIO_IN(60, "who was left behind gets the rest from the origin when it is kept nowhere")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/big", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 3,
+		    .hold_head = go, .ranges = true, .times = 9);
+	edge_start();
+	struct call *fast = call_get("/big");
+	origin_wait_requests(1);
+	struct client *slow = client_open_narrow();
+	client_request(slow, "GET", "/big", NULL);
+	edge_wait_requests(2);
+	barrier_open(go);
+	struct answer a = call_wait(fast);
+	char *want = pattern(3, BYTES);
+	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+	a = client_read(slow, "GET");
+	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+	origin_expect_requests(2);
+	const char *range = heard_field(origin_last(), "Range");
+	expect_that(range && atoll(range + strlen("bytes=")) > 0, "only the rest: %s", range);
+	expect_text(heard_field(origin_last(), "If-Range"), "\"1\"");
+}
+
 SCENARIO_IN(60, "many slow clients elsewhere do not let a slow follower stop a fast one")
 {
 	enum { OTHERS = 40, OTHER = 6000000, HOT = 4000000 };

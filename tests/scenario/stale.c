@@ -1,6 +1,8 @@
 /* Stale answers: only where allowed (RFC 9111 4.2.4, RFC 5861), and then without delay. */
 #include "tests/kit/kit.h"
 
+#include <pthread.h>
+
 #define STALE(more) "Cache-Control: max-age=10" more "\r\nAge: 20\r\n"
 #define ON	    "cache:\n  dir: %D/cache\n  disk: 64MiB\n  memory: 8MiB\n  stale_if_error: 1h\n"
 
@@ -223,6 +225,45 @@ SCENARIO("a HEAD that is answered stale refreshes the object as a GET")
 	expect_text(origin_request(1)->method, "GET");
 }
 
+/* Asks on one connection, again and again, until the new body comes. */
+static void *
+ask_until_new(void *ctx)
+{
+	struct client *c = client_open();
+	struct answer a;
+	do {
+		client_request(c, "GET", ctx, "");
+		a = client_read(c, "GET");
+	} while (strcmp(a.body, "new") != 0);
+	client_close(c);
+	return NULL;
+}
+
+/* A request that looked before the refresh landed, and would begin one after it, looks once more.
+ */
+SCENARIO_IN(120, "a stale object is refreshed once, however many meet it while its refresh lands")
+{
+	enum { URLS = 500, AT_ONCE = 4 };
+	for (int i = 0; i < URLS; i++) {
+		const char *path = text("/%d", i);
+		origin_says(path, .fields = STALE(", stale-while-revalidate=600"), .etag = "\"1\"",
+			    .body = "old");
+		origin_says(path, .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"",
+			    .body = "new");
+	}
+	edge_start();
+	for (int i = 0; i < URLS; i++) {
+		pthread_t threads[AT_ONCE];
+		char *path = text("/%d", i);
+		get(path);
+		for (int k = 0; k < AT_ONCE; k++)
+			pthread_create(&threads[k], NULL, ask_until_new, path);
+		for (int k = 0; k < AT_ONCE; k++)
+			pthread_join(threads[k], NULL);
+		expect_int(origin_requests(), 2 * (i + 1));
+	}
+}
+
 SCENARIO("only-if-cached asks nobody, whatever the method and the age")
 {
 	origin_says("/x", .fields = STALE(", must-revalidate"), .etag = "\"1\"", .body = "old");
@@ -244,7 +285,7 @@ SCENARIO(
 		    .body = "new", .hold_head = go);
 	origin_says("/must", .fields = STALE(", proxy-revalidate"), .etag = "\"1\"", .body = "old");
 	origin_says("/must", .fields = STALE(""), .etag = "\"2\"", .body = "new");
-	edge_start_yaml(CACHE("  stale_while_revalidate: 1h\n"));
+	edge_start_yaml(CACHE("  stale_while_revalidate: 1h\n  client_directives: obey\n"));
 	get("/x");
 	get("/must");
 	expect_answer(get("/x"), 200, "old");
@@ -274,7 +315,7 @@ SCENARIO("stale-if-error: the origin's, the client's, and none where the default
 	for (int i = 0; i < N; i++)
 		origin_says(text("/%d", i), .fields = cases[i].fields, .etag = "\"1\"",
 			    .body = "old");
-	edge_start_yaml(CACHE("  stale_if_error: 0s\n"));
+	edge_start_yaml(CACHE("  stale_if_error: 0s\n  client_directives: obey\n"));
 	for (int i = 0; i < N; i++)
 		get(text("/%d", i));
 	origin_dies();

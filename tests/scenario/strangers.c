@@ -37,7 +37,7 @@ SCENARIO("an answer that may not be stored removes no copy")
 		origin_script(text("/%d", i), &rows[i].answer);
 		origin_says(text("/%d", i), .fields = FRESH, .body = "fetched again");
 	}
-	edge_start();
+	edge_start_yaml(EDGE_CACHE("  client_directives: obey\n"));
 	for (int i = 0; i < N; i++) {
 		const char *path = text("/%d", i);
 		expect_answer(get(path), 200, "whole");
@@ -58,7 +58,7 @@ SCENARIO(
 	origin_says("/x", .fields = FRESH "ETag: \"1\"\r\n", .body = "old");
 	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .body = "not for you to keep");
 	origin_says("/x", .fields = FRESH "ETag: \"2\"\r\n", .body = "new");
-	edge_start();
+	edge_start_yaml(EDGE_CACHE("  client_directives: obey\n"));
 	get("/x");
 	expect_answer(get_with("/x", RELOAD), 200, "not for you to keep");
 	expect_answer(get("/x"), 200, "new");

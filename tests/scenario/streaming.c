@@ -223,7 +223,7 @@ SCENARIO("SIGTERM: a worker without clients still fetches for those of another w
 	client_close(leader);
 	edge_wait_stat("connections.closed", 2);
 	edge_signal(SIGTERM);
-	wait_until(edge_said("finishing what is under way"));
+	wait_until(edge_said("finishing open requests"));
 	for (int i = 0; i < 100; i++) /* for some turns of the workers' clocks */
 		kit_pause();
 	barrier_open(half);
@@ -242,7 +242,7 @@ SCENARIO("SIGHUP while it drains cuts nothing off")
 	struct call *call = call_get("/x");
 	origin_wait_requests(1);
 	edge_signal(SIGTERM);
-	wait_until(edge_said("finishing what is under way"));
+	wait_until(edge_said("finishing open requests"));
 	edge_signal(SIGHUP);
 	barrier_open(go);
 	call_expect(call, 200, "hello");

@@ -106,31 +106,30 @@ END_TEST
 #define NONE "(none)"
 static const struct {
 	const char *says, *reference, *path_query;
-	bool is_target;
 } references[] = {
 	/* clang-format off */
-	{"a path",                          "/x/y?z", "/x/y?z", false},
-	{"relative",                        "g", "/d/g", false},
-	{"relative with dots",              "../g/./h", "/g/h", false},
-	{"only a query",                    "?z", "/d/f?z", false},
-	{"absolute",                        "http://h/x", "/x", false},
-	{"absolute, written otherwise",     "HTTP://H:80/x", "/x", false},
-	{"absolute without a path",         "http://h", "/", false},
-	{"another scheme's default",        "//h/x", "/x", false},
-	{"a fragment goes",                 "/x#y", "/x", false},
-	{"itself",                          "/d/f?q", "/d/f?q", true},
-	{"itself, relative",                "f?q", "/d/f?q", true},
-	{"itself, empty",                   "", "/d/f?q", true},
-	{"itself, absolute",                "http://h/d/f?q", "/d/f?q", true},
-	{"itself but for the query",        "/d/f", "/d/f", false},
-	{"another host",                    "http://x/a", NONE, false},
-	{"another port",                    "http://h:81/a", NONE, false},
-	{"another scheme",                  "https://h/a", NONE, false},
-	{"no host",                         "http:///a", NONE, false},
-	{"a scheme and no authority",       "http:a", NONE, false},
-	{"userinfo",                        "http://u@h/a", NONE, false},
-	{"something else entirely",         "mailto:a@h", NONE, false},
-	{"no URI",                          "/a b", NONE, false},
+	{"a path",                          "/x/y?z", "/x/y?z"},
+	{"relative",                        "g", "/d/g"},
+	{"relative with dots",              "../g/./h", "/g/h"},
+	{"only a query",                    "?z", "/d/f?z"},
+	{"absolute",                        "http://h/x", "/x"},
+	{"absolute, written otherwise",     "HTTP://H:80/x", "/x"},
+	{"absolute without a path",         "http://h", "/"},
+	{"another scheme's default",        "//h/x", "/x"},
+	{"a fragment goes",                 "/x#y", "/x"},
+	{"itself",                          "/d/f?q", "/d/f?q"},
+	{"itself, relative",                "f?q", "/d/f?q"},
+	{"itself, empty",                   "", "/d/f?q"},
+	{"itself, absolute",                "http://h/d/f?q", "/d/f?q"},
+	{"itself but for the query",        "/d/f", "/d/f"},
+	{"another host",                    "http://x/a", NONE},
+	{"another port",                    "http://h:81/a", NONE},
+	{"another scheme",                  "https://h/a", NONE},
+	{"no host",                         "http:///a", NONE},
+	{"a scheme and no authority",       "http:a", NONE},
+	{"userinfo",                        "http://u@h/a", NONE},
+	{"something else entirely",         "mailto:a@h", NONE},
+	{"no URI",                          "/a b", NONE},
 	/* clang-format on */
 };
 
@@ -147,7 +146,6 @@ START_TEST(reference)
 	if (ok)
 		ck_assert(str_eq(resolved.scheme, r->scheme) &&
 			  str_eq(resolved.authority, r->authority));
-	ck_assert_msg(cachekey_is_target(r, text) == references[_i].is_target, "%s", says);
 	buf_fini(&b);
 }
 END_TEST

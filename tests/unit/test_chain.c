@@ -147,7 +147,22 @@ START_TEST(impossible_plans_are_refused)
 }
 END_TEST
 
-UNIT("chain", LOOP(a_scalable_chain_keeps_its_bound, scalables),
+/* What growth costs: from 100 keys to 100,000, as the table in README.md has it. */
+START_TEST(growing_a_thousandfold_costs_seventeen_bits_a_key)
+{
+	struct twice_scalable_options o = {.keys = 100, .fpr = 0.01};
+	struct twice_chain *c = twice_scalable_create(&o);
+	fill(c, 8, 0, 100000);
+	double bits = 8 * (double)twice_chain_memory(c) / 100000;
+	ck_assert_msg(bits > 14 && bits < 17.5, "%.2f bits", bits);
+	check_rate(false_hits(c, 300000, 8), 300000, twice_chain_fpr(c));
+	ck_assert_double_le(twice_chain_fpr(c), 0.01);
+	twice_chain_destroy(&c);
+}
+END_TEST
+
+UNIT("chain", TEST(growing_a_thousandfold_costs_seventeen_bits_a_key),
+     LOOP(a_scalable_chain_keeps_its_bound, scalables),
      LOOP(a_link_takes_the_keys_it_was_made_for, scalables), LOOP(growth_is_announced, scalables),
      TEST(a_dynamic_filter_pays_for_its_rows), TEST(rows_of_dynamic_filters_merge),
      TEST(what_cannot_merge_says_so), TEST(sealed_bytes_come_back_or_are_refused),

@@ -160,7 +160,7 @@ static const struct {
 	{ "forwarded: { trust: [ 10.0.0.1/8 ] }",  "t.yaml:1: forwarded.trust: \"10.0.0.1/8\" is not a network", "or off" },
 	{ "listen: [ foo ]\n",                    "t.yaml:1: listen: \"foo\"", "127.0.0.1:8080" },
 	{ "listen: [ ]\n",                        "t.yaml:1: listen", "at least one" },
-	{ "listen: [ '*:1', '0.0.0.0:1' ]\n",     "t.yaml:1: listen: 0.0.0.0:1 stands there twice", "keep one" },
+	{ "listen: [ '*:1', '0.0.0.0:1' ]\n",     "t.yaml:1: listen: 0.0.0.0:1 is given twice", "keep one" },
 	{ "admin: '*:8080'\n",                    "t.yaml:1: admin", "another port" },
 	{ "origins: [ http://a/b ]\n",            "t.yaml:1: origins.url", "without user, path" },
 	{ "origins: [ 'http://u@a' ]\n",          "t.yaml:1: origins.url", "http://host:port" },
@@ -169,7 +169,7 @@ static const struct {
 	{ "origins: [ 'http://' ]\n",             "t.yaml:1: origins.url", "http://host:port" },
 	{ "origins: [ 'http://[::1' ]\n",         "t.yaml:1: origins.url", "http://host:port" },
 	{ "origins:\n  - host: x\n",              "t.yaml:2: origins.url is missing", "http[s]://" },
-	{ "origins: [ http://a, http://A ]\n",    "t.yaml:1: origins: http://A stands there twice", "keep one" },
+	{ "origins: [ http://a, http://A ]\n",    "t.yaml:1: origins: http://A is given twice", "keep one" },
 	{ "origins:\n  - http://b\n  - http://127.0.0.1:8080\n", "t.yaml:3: origins.url: http://127.0.0.1:8080 is where twice itself listens", "behind it" },
 	{ "listen: '[::]:81'\norigins: 'http://[::1]:81'\n", "t.yaml:2: origins.url: http://[::1]:81 is where twice", "behind it" },
 	{ "listen: '127.0.0.1:80'\norigins: http://localhost\n", "t.yaml:2: origins.url: http://localhost is where twice", "behind it" },
@@ -184,7 +184,7 @@ static const struct {
 	{ "routes:\n  - path: /a\n  - host: h\n    path: /ab\n", "t.yaml:4: routes.path: route 1 matches all of it", "before it" },
 	{ "routes:\n  - host: h\n  - host: H\n",  "t.yaml:3: routes.host: route 1 matches all of it", "before it" },
 	{ "cache:\n  max_object: 20GiB\n",        "t.yaml:2: cache.max_object", "auto" },
-	{ "workers: 2\n\nworkers: 3\n",           "t.yaml:3: \"workers\" stands here again, first on line 1", "keep one" },
+	{ "workers: 2\n\nworkers: 3\n",           "t.yaml:3: \"workers\" is given again, first on line 1", "keep one" },
 	{ "cache: [ 1 ]\n",                       "t.yaml:1: cache: settings belong here", "name: value" },
 	{ "workers: [ 1 ]\n",                     "t.yaml:1: workers: one value", "not a list" },
 	{ "listen: { a: b }\n",                   "t.yaml:1: listen: one value", "not a list" },
@@ -205,7 +205,7 @@ START_TEST(an_old_name_works_for_one_release)
 	config_fini(&c);
 	config_init(&c);
 	ck_assert_int_eq(parse("admission:\n  filter: pair\n  memory: stable\n"), -1);
-	ck_assert_msg(strstr(err, "t.yaml:3: \"admission.filter\" stands here again"), "%s", err);
+	ck_assert_msg(strstr(err, "t.yaml:3: \"admission.filter\" is given again"), "%s", err);
 	config_fini(&c);
 	config_init(&c); /* another section's memory is what it always was */
 	ck_assert_msg(parse("cache: { memory: 2MiB }\n") == 0, "%s", err);

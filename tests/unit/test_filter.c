@@ -1,4 +1,4 @@
-/* test_filter.c - every kind of admission memory keeps the promises of its kind.
+/* test_filter.c - every kind of filter for admission keeps the promises of its kind.
  * rooms: filter
  */
 #include <pthread.h>
@@ -17,7 +17,7 @@ options(int kind, uint64_t capacity)
 }
 
 static struct twice_filter *
-memory_for(int kind, uint64_t capacity)
+filter_for(int kind, uint64_t capacity)
 {
 	struct twice_filter_options o = options(kind, capacity);
 	struct twice_filter *m = twice_filter_create(&o, 0);
@@ -28,7 +28,7 @@ memory_for(int kind, uint64_t capacity)
 /* _i is the kind, in all of these */
 START_TEST(the_second_sighting_is_known)
 {
-	struct twice_filter *m = memory_for(_i, 1000);
+	struct twice_filter *m = filter_for(_i, 1000);
 	ck_assert((twice_filter_pair(m) != NULL) == (_i == TWICE_FILTER_PAIR));
 	for (uint64_t i = 0; i < 500; i++) {
 		twice_filter_prefetch(m, key_at(1, i));
@@ -49,7 +49,7 @@ static void
 check_window(int kind, uint64_t capacity)
 {
 	uint64_t known = 0, asked = capacity / 2;
-	struct twice_filter *m = memory_for(kind, capacity);
+	struct twice_filter *m = filter_for(kind, capacity);
 	for (uint64_t i = 0; i < 3 * capacity; i++)
 		twice_filter_record(m, key_at(2, i));
 	for (uint64_t i = 0; i < asked; i++) /* from capacity - 1 keys ago on */
@@ -70,7 +70,7 @@ END_TEST
 
 START_TEST(unknown_keys_seem_known_as_rarely_as_asked)
 {
-	struct twice_filter *m = memory_for(_i, 20000);
+	struct twice_filter *m = filter_for(_i, 20000);
 	double hits = 0, tries = 200000;
 	for (uint64_t i = 0; i < 39999; i++)
 		twice_filter_record(m, key_at(3, i));
@@ -104,7 +104,7 @@ END_TEST
 
 START_TEST(a_live_key_survives_rotations)
 {
-	struct twice_filter *m = memory_for(_i, 1000);
+	struct twice_filter *m = filter_for(_i, 1000);
 	twice_filter_record(m, key_at(5, 0));
 	for (uint64_t i = 1; i < 20000; i++) {
 		twice_filter_record(m, key_at(5, i));
@@ -122,7 +122,7 @@ START_TEST(nothing_in_the_window_is_ever_lost)
 	enum { CAPACITY = 700, UNIVERSE = 3000, STEPS = 200000 };
 	static uint64_t last[UNIVERSE]; /* the count of news at its last sighting, plus 1 */
 	uint64_t row = 9, news = 0;
-	struct twice_filter *m = memory_for(_i, CAPACITY);
+	struct twice_filter *m = filter_for(_i, CAPACITY);
 	memset(last, 0, sizeof(last));
 	for (int s = 0; s < STEPS && _i != TWICE_FILTER_STABLE; s++) {
 		uint64_t i = mix_range(mix_next(&row), UNIVERSE);
@@ -191,7 +191,7 @@ static const struct sealed memory_sealed = {put, get, drop};
 
 START_TEST(snapshots_come_back_or_are_refused)
 {
-	struct twice_filter *m = memory_for(_i, 500);
+	struct twice_filter *m = filter_for(_i, 500);
 	for (uint64_t i = 0; i < 700; i++)
 		twice_filter_record(m, key_at(7, i));
 	kind_loaded = _i;
@@ -206,7 +206,7 @@ END_TEST
 
 START_TEST(a_snapshot_of_other_settings_is_foreign)
 {
-	struct twice_filter *m = memory_for(_i, 500), *again = NULL;
+	struct twice_filter *m = filter_for(_i, 500), *again = NULL;
 	struct twice_filter_place here = {&seed, 100};
 	struct twice_snapshot_buffer b = sealed_bytes(&memory_sealed, m);
 	struct twice_filter_options other = options(_i, 501);
@@ -242,7 +242,7 @@ race(void *arg)
 
 START_TEST(of_racing_threads_one_is_first)
 {
-	struct twice_filter *m = memory_for(_i, 100000);
+	struct twice_filter *m = filter_for(_i, 100000);
 	struct racer racers[2] = {{m, 0}, {m, 0}};
 	pthread_t threads[2];
 	for (int t = 0; t < 2; t++)
@@ -257,7 +257,7 @@ END_TEST
 
 START_TEST(stats_tell_keys_and_bytes)
 {
-	struct twice_filter *m = memory_for(_i, 100000);
+	struct twice_filter *m = filter_for(_i, 100000);
 	struct twice_filter_stats s;
 	for (uint64_t i = 0; i < 50000; i++)
 		twice_filter_record(m, key_at(8, i));
@@ -266,6 +266,48 @@ START_TEST(stats_tell_keys_and_bytes)
 	ck_assert_uint_gt(s.bytes, 100000);
 	ck_assert(s.fill_ratio > 0 && s.fill_ratio < 1);
 	ck_assert_double_le(s.estimated_fpr, 0.0101);
+	twice_filter_destroy(&m);
+}
+END_TEST
+
+/* What a snapshot is written to may be slow, and may itself ask the filter. */
+static int
+write_and_record(void *ctx, const void *bytes, size_t n)
+{
+	struct twice_filter *m = ctx;
+	(void)bytes;
+	for (uint64_t i = 0; i < 64 && n > 0; i++)
+		twice_filter_record(m, (struct twice_key_hash){mix_bits(i), i << 58});
+	return 0;
+}
+
+START_TEST(whoever_records_never_waits_for_a_snapshot)
+{
+	for (uint64_t capacity = 1000; capacity <= 1000000; capacity *= 1000) {
+		struct twice_filter *m = filter_for(_i, capacity);
+		struct twice_snapshot_sink to = {write_and_record, m, 0};
+		struct twice_filter_place here = {&seed, 0};
+		ck_assert_int_eq(twice_filter_save(m, &here, to), 0);
+		twice_filter_destroy(&m);
+	}
+}
+END_TEST
+
+START_TEST(a_clock_that_is_set_back_makes_nothing_younger)
+{
+	struct twice_filter_options o = options(_i, 1000);
+	o.rotate_after_s = 60;
+	struct twice_filter *m = twice_filter_create(&o, 1000000);
+	struct twice_filter_stats s;
+	twice_filter_record(m, key_at(9, 1));
+	twice_filter_tick(m, 1000030);
+	twice_filter_tick(m, 500); /* an age of 30 seconds, still */
+	twice_filter_tick(m, 529);
+	twice_filter_stats(m, &s);
+	ck_assert_uint_eq(s.generation, 0);
+	twice_filter_tick(m, 530);
+	twice_filter_stats(m, &s);
+	ck_assert_uint_eq(s.generation, _i == TWICE_FILTER_STABLE ? 0 : 1);
 	twice_filter_destroy(&m);
 }
 END_TEST
@@ -307,10 +349,12 @@ END_TEST
 
 #define EACH(test) TIMES(test, TWICE_FILTER_KIND_COUNT)
 
-UNIT("memory", EACH(the_second_sighting_is_known), EACH(a_window_of_capacity_keys_is_remembered),
+UNIT("filter", EACH(the_second_sighting_is_known), EACH(a_window_of_capacity_keys_is_remembered),
      EACH(unknown_keys_seem_known_as_rarely_as_asked), EACH(time_closes_a_generation),
      EACH(a_live_key_survives_rotations), EACH(nothing_in_the_window_is_ever_lost),
      TEST(counting_knows_fifteen_sightings_across_rotations),
      EACH(snapshots_come_back_or_are_refused), EACH(a_snapshot_of_other_settings_is_foreign),
      EACH(of_racing_threads_one_is_first), EACH(stats_tell_keys_and_bytes),
+     EACH(whoever_records_never_waits_for_a_snapshot),
+     EACH(a_clock_that_is_set_back_makes_nothing_younger),
      LOOP(impossible_options_are_refused_in_words, impossible), EACH(kinds_have_names))

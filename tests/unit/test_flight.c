@@ -1,6 +1,7 @@
 /* test_flight.c - one answer, many readers: who leads, who follows, what is kept, who is woken.
  * rooms: cache http base filter
  */
+#include "proxy/base/clock.h"
 #include "proxy/cache/flight.h"
 
 #include "tests/kit/unit.h"
@@ -382,6 +383,183 @@ START_TEST(only_those_who_wait_for_news_are_woken)
 }
 END_TEST
 
+/* ---- second fetches ------------------------------------------------------------------------ */
+
+enum { PATIENCE = 1000 };
+
+static bool
+overtake(struct desk *d, struct flight_reader **r)
+{
+	return flights_overtake(d->all, r, now, PATIENCE);
+}
+
+START_TEST(one_second_fetch_at_a_time_each_after_twice_the_time)
+{
+	struct desk d;
+	struct flight_reader *lead, *r[8];
+	int64_t tries[8];
+	int n = 0;
+	desk_open(&d);
+	enter(&d, &lead);
+	struct flight *slow = flight_ref(flight_of(lead));
+	for (int i = 0; i < COUNT(r); i++)
+		ck_assert(!enter(&d, &r[i]));
+	for (now = 1000; now < 20000; now += 100)
+		for (int i = 0; i < COUNT(r); i++)
+			if (flight_of(r[i]) == slow && overtake(&d, &r[i]))
+				tries[n++] = now;
+	static const int64_t want[] = {1000, 3000, 7000, 15000};
+	ck_assert_int_eq(n, COUNT(want));
+	for (int i = 0; i < n; i++)
+		ck_assert_int_eq(tries[i], want[i]);
+	struct flight_reader *late;
+	ck_assert(!enter(&d, &late)); /* who comes now joins the newest */
+	ck_assert_ptr_eq(flight_of(late), flight_of(r[3]));
+	flights_close(flight_of(late));
+	flight_leave(&late);
+	flight_leave(&lead);
+	for (int i = 0; i < COUNT(r); i++)
+		flight_leave(&r[i]);
+	flight_unref(&slow);
+	desk_close(&d);
+	now = 0;
+}
+END_TEST
+
+START_TEST(those_who_wait_are_told_when_the_second_fetch_has_an_answer)
+{
+	struct desk d;
+	struct flight_reader *lead, *first, *second, *waits;
+	desk_open(&d);
+	enter(&d, &lead);
+	enter(&d, &first);
+	enter(&d, &second);
+	enter(&d, &waits);
+	struct flight *slow = flight_ref(flight_of(lead));
+	now = 1000;
+	ck_assert(overtake(&d, &first));
+	ck_assert(!overtake(&d, &second));
+	/* The second fetch fails: the next may try at once. */
+	flight_fail(flight_of(first), 503, "x", 1);
+	flights_close(flight_of(first));
+	ck_assert(!flight_is_overtaken(slow));
+	ck_assert(overtake(&d, &second));
+	mailbox_run(&d.box, true);
+	int woken = d.woken;
+	struct flight_head error = {.status = 503}, good = {.status = 200, .storable = true};
+	bool well = _i == 0;
+	flight_publish(flight_of(second), well ? &good : &error);
+	ck_assert_int_eq(flight_is_overtaken(slow), well);
+	mailbox_run(&d.box, true);
+	ck_assert_int_ge(d.woken, woken + 2); /* those of the slow one too */
+	if (!well)
+		ck_assert(overtake(&d, &waits));
+	flights_close(flight_of(well ? second : waits));
+	flight_leave(&first);
+	flight_leave(&second);
+	flight_leave(&waits);
+	flight_leave(&lead);
+	flight_unref(&slow);
+	desk_close(&d);
+	now = 0;
+}
+END_TEST
+
+START_TEST(the_second_fetch_that_is_overtaken_too_tells_both)
+{
+	struct desk d;
+	struct flight_reader *lead, *a, *b, *c;
+	desk_open(&d);
+	enter(&d, &lead);
+	enter(&d, &a);
+	enter(&d, &b);
+	now = 1000;
+	ck_assert(overtake(&d, &a));
+	enter(&d, &c); /* follows the second */
+	struct flight *slow = flight_of(lead), *second = flight_ref(flight_of(a));
+	ck_assert_ptr_eq(flight_of(c), second);
+	now = 3000;
+	ck_assert(overtake(&d, &b));
+	struct flight_head good = {.status = 200, .storable = true};
+	flight_publish(flight_of(b), &good);
+	ck_assert(flight_is_overtaken(slow));
+	ck_assert(flight_is_overtaken(second));
+	flights_close(flight_of(b));
+	flight_leave(&a);
+	flight_leave(&b);
+	flight_leave(&c);
+	flight_leave(&lead);
+	flight_unref(&second);
+	desk_close(&d);
+	now = 0;
+}
+END_TEST
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+static _Atomic unsigned allocations;
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t each);
+void *__libc_realloc(void *p, size_t n);
+void *
+malloc(size_t n)
+{
+	allocations++;
+	return __libc_malloc(n);
+}
+void *
+calloc(size_t n, size_t each)
+{
+	allocations++;
+	return __libc_calloc(n, each);
+}
+void *
+realloc(void *p, size_t n)
+{
+	allocations++;
+	return __libc_realloc(p, n);
+}
+
+/* A miss as a worker sees it: a flight with its leader and one reader, a head and a small body. */
+static void
+one_miss(struct desk *d)
+{
+	struct flight_reader *r;
+	uint64_t at = 0;
+	enter(d, &r);
+	struct flight *f = flight_of(r);
+	flight_set_leader(f, &d->box, on_leader, d);
+	publish(f, 1024);
+	struct block *b;
+	uint32_t where, got;
+	flight_append(f, "0123456789", 10, now, &b, &where, &got);
+	mailbox_run(&d->box, false);
+	read_on(r, &at);
+	land(f);
+	mailbox_run(&d->box, false);
+	flight_leave(&r);
+}
+
+START_TEST(a_miss_allocates_nothing_but_the_block_of_its_body)
+{
+	struct desk d;
+	desk_open(&d);
+	one_miss(&d);
+	unsigned before = allocations;
+	for (int i = 0; i < 100; i++)
+		one_miss(&d);
+	ck_assert_uint_eq(allocations - before, 100);
+	desk_close(&d);
+}
+END_TEST
+#define MEMORY_TESTS TEST(a_miss_allocates_nothing_but_the_block_of_its_body),
+
+#else
+#define MEMORY_TESTS
+#endif
+
 /* ---- threads ------------------------------------------------------------------------------- */
 
 enum { READERS = 4, BODY = 40 << 10 };
@@ -445,4 +623,7 @@ UNIT("flight", TEST(the_first_leads_and_the_others_read_the_same_bytes),
      TEST(the_last_reader_to_leave_tells_the_leader),
      LOOP(a_reader_that_reads_nothing_is_left_behind_by_a_fast_one, left_behind),
      TEST(two_that_are_both_slow_are_waited_for), TEST(only_those_who_wait_for_news_are_woken),
-     TEST(threads_read_what_one_appends))
+     TEST(one_second_fetch_at_a_time_each_after_twice_the_time),
+     TIMES(those_who_wait_are_told_when_the_second_fetch_has_an_answer, 2),
+     TEST(the_second_fetch_that_is_overtaken_too_tells_both),
+     MEMORY_TESTS TEST(threads_read_what_one_appends))

@@ -68,7 +68,7 @@ static unsigned allocations;
 static bool counting;
 #if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ && \
 	!defined __clang__
-#define COUNTS_ALLOCATIONS 1
+#define COUNTS_ALLOCATIONS
 extern void *__libc_malloc(size_t n);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *p, size_t n);
@@ -775,7 +775,7 @@ START_TEST(the_steady_state_keeps_its_chunks)
 	ck_assert_uint_eq(all.pulls, 50); /* a body of known length is pulled once */
 	ck_assert_uint_eq(allocations, 0);
 	tell(fd, "GET /len/5 HT"); /* a head in two pieces is gathered */
-#if COUNTS_ALLOCATIONS
+#ifdef COUNTS_ALLOCATIONS
 	tell(fd, "TP/1.1\r\nHost: h\r\n\r\n");
 	ck_assert_uint_ge(allocations, 1); /* and counted: the check can fail */
 #endif

@@ -57,7 +57,7 @@ static const struct {
 START_TEST(store)
 {
 	struct buf b = {0};
-	struct terms t;
+	struct terms t = {0};
 	head_store(response_of(stored[_i].response), NOW, &b, &t);
 	unpack(&b);
 	ck_assert_msg(strcmp(text_of(&b), stored[_i].want) == 0, "%s:\n%s", stored[_i].says,
@@ -70,12 +70,28 @@ END_TEST
 START_TEST(where_the_tag_stands)
 {
 	struct buf b = {0};
-	struct terms t;
+	struct terms t = {0};
 	buf_add_lit(&b, "something before");
 	size_t from = b.n;
 	head_store(response_of("HTTP/1.1 200 OK\n" TODAY "ETag:  W/\"a\"\nETag: \"b\""), NOW, &b,
 		   &t);
 	ck_assert(str_eq((struct str){b.p + from + t.etag_at, t.etag_bytes}, STR("W/\"a\"")));
+	buf_fini(&b);
+}
+END_TEST
+
+START_TEST(a_stripped_head_has_no_cookie)
+{
+	struct buf b = {0};
+	struct terms t = {.flags = TERMS_STRIPPED};
+	const char *text = "HTTP/1.1 200 OK\n" TODAY "Set-Cookie: a=b\nA: 1\nSet-Cookie: c=d";
+	head_store(response_of(text), NOW, &b, &t);
+	unpack(&b);
+	ck_assert_str_eq(text_of(&b), "HTTP/1.1 200 OK\n" TODAY "A: 1\n");
+	b.n = 0;
+	head_store(response_of(text), NOW, &b, NULL); /* for who asked */
+	unpack(&b);
+	ck_assert_ptr_nonnull(strstr(text_of(&b), "Set-Cookie: c=d\n"));
 	buf_fini(&b);
 }
 END_TEST
@@ -95,12 +111,23 @@ END_TEST
 
 START_TEST(what_only_the_first_client_gets)
 {
-	ck_assert(head_withholds(
-		response_of("HTTP/1.1 200 OK\nCache-Control: private=\"set-cookie\"\n"
-			    "Set-Cookie: a=b")));
-	ck_assert(head_withholds(response_of("HTTP/1.1 200 OK\nCache-Control: no-cache=A\nA: 1")));
-	ck_assert(!head_withholds(response_of("HTTP/1.1 200 OK\nCache-Control: no-cache=A\nB: 1")));
-	ck_assert(!head_withholds(response_of("HTTP/1.1 200 OK\nCache-Control: private\nA: 1")));
+	static const struct terms plain, stripped = {.flags = TERMS_STRIPPED};
+	static const struct {
+		const char *response;
+		bool withholds, when_stripped;
+	} rows[] = {
+		{"HTTP/1.1 200 OK\nCache-Control: private=\"set-cookie\"\nSet-Cookie: a=b", true,
+		 true},
+		{"HTTP/1.1 200 OK\nCache-Control: no-cache=A\nA: 1", true, true},
+		{"HTTP/1.1 200 OK\nCache-Control: no-cache=A\nB: 1", false, false},
+		{"HTTP/1.1 200 OK\nCache-Control: private\nA: 1", false, false},
+		{"HTTP/1.1 200 OK\nSet-Cookie: a=b", false, true},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct response *r = response_of(rows[i].response);
+		ck_assert(head_withholds(r, &plain) == rows[i].withholds);
+		ck_assert(head_withholds(r, &stripped) == rows[i].when_stripped);
+	}
 }
 END_TEST
 
@@ -119,6 +146,8 @@ static const struct {
 	{"a tag where there was none is added",   "A: 1\n" TODAY, "ETag: \"b\"\n" LATER, "A: 1\nETag: \"b\"\n" LATER},
 	{"the variant stays where it is filed",   "Vary: a\n" TODAY, "Vary: b\n" LATER, "Vary: a\n" LATER},
 	{"hop-by-hop is not taken over",          "A: 1\n" TODAY, "Connection: b\nB: 1\nKeep-Alive: x\n" LATER, "A: 1\n" LATER},
+	{"a 304's Set-Cookie is nobody else's",   "Set-Cookie: a=1\n" TODAY, "Set-Cookie: a=2\n" LATER, "Set-Cookie: a=1\n" LATER},
+	{"also where there was none",             "A: 1\n" TODAY, "Set-Cookie: a=2\n" LATER, "A: 1\n" LATER},
 	{"an Age is a fact for the new terms",    "A: 1\n" TODAY, "Age: 3\n" LATER, "A: 1\nAge: 3\n" LATER},
 	/* clang-format on */
 };
@@ -184,6 +213,6 @@ START_TEST(cache_status)
 }
 END_TEST
 
-UNIT("head", LOOP(store, stored), TEST(where_the_tag_stands), TEST(what_is_passed_on_keeps_its_age),
-     TEST(what_only_the_first_client_gets), LOOP(update, updates),
-     TEST(more_fields_than_room_are_no_update), LOOP(cache_status, statuses))
+UNIT("head", LOOP(store, stored), TEST(where_the_tag_stands), TEST(a_stripped_head_has_no_cookie),
+     TEST(what_is_passed_on_keeps_its_age), TEST(what_only_the_first_client_gets),
+     LOOP(update, updates), TEST(more_fields_than_room_are_no_update), LOOP(cache_status, statuses))

@@ -210,6 +210,34 @@ START_TEST(key_row)
 }
 END_TEST
 
+static const struct {
+	const char *via;
+	bool loop;
+} vias[] = {
+	{"Via: 1.1 twice", true},
+	{"Via: 1.0 other, 1.1 TWICE (a comment)", true},
+	{"Via: 1.1 other\nVia: HTTP/1.1 twice", true},
+	{"Via: 1.1 twice-2", false},
+	{"Via: 1.1 other (twice), twice", false},
+	{"X-Via: 1.1 twice", false},
+};
+
+START_TEST(own_via_is_a_loop)
+{
+	char text[256];
+	struct head_text h;
+	static const struct h1_limits limits = {4096, 4096, 32};
+	struct request rq = {.fields = {.v = h.v, .cap = 32}};
+	struct outgoing_settings set = settings(false);
+	struct outgoing o;
+	snprintf(text, sizeof text, "GET / HTTP/1.1\nHost: h\n%s", vias[_i].via);
+	ck_assert(!h1_parse_request(head_text_set(&h, text), &limits, &rq));
+	const struct fault *want = vias[_i].loop ? &fault_LOOP : NULL;
+	ck_assert_msg(outgoing_init(&o, &rq, &set, &as_is, false, true) == want, "%s",
+		      vias[_i].via);
+}
+END_TEST
+
 START_TEST(host_and_target_are_the_keys)
 {
 	struct trip t;
@@ -468,5 +496,6 @@ START_TEST(keyed_is_sent)
 END_TEST
 
 UNIT("outgoing", LOOP(head_row, heads), TEST(the_cache_asks_its_own_questions),
-     TEST(an_IPv6_client_is_quoted), LOOP(key_row, keys), TEST(host_and_target_are_the_keys),
-     LOOP(variant_row, variants), TEST(which_variants_need_the_client), TIMES(keyed_is_sent, 3))
+     TEST(an_IPv6_client_is_quoted), LOOP(key_row, keys), LOOP(own_via_is_a_loop, vias),
+     TEST(host_and_target_are_the_keys), LOOP(variant_row, variants),
+     TEST(which_variants_need_the_client), TIMES(keyed_is_sent, 3))

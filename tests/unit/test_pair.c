@@ -176,6 +176,24 @@ START_TEST(a_generation_closes_by_age)
 }
 END_TEST
 
+START_TEST(a_clock_that_is_set_back_leaves_ages_as_they_are)
+{
+	struct twice_pair *p = NULL;
+	struct twice_pair_options o = {
+		.capacity = 1000, .false_positives = 0.01, .rotate_after_s = 60};
+
+	ck_assert_int_eq(twice_pair_create(&p, &o, 1000000), 0);
+	twice_pair_record(p, key(1));
+	ck_assert(!twice_pair_tick(p, 1000030));
+	ck_assert(!twice_pair_tick(p, 500));
+	ck_assert_int_eq(stats_of(p).born_s, 470);
+	ck_assert(!twice_pair_tick(p, 529));
+	ck_assert(twice_pair_tick(p, 530));
+	ck_assert_int_eq(stats_of(p).born_s, 530);
+	twice_pair_destroy(&p);
+}
+END_TEST
+
 /* Capacity counts only keys that this thread saw added; ones count whatever is set. At
  * a coarse rate the plan itself lies near half full, and small filters spread. */
 START_TEST(no_generation_is_more_than_half_full)
@@ -815,10 +833,11 @@ END_TEST
 UNIT("pair", LOOP(options_are_checked, options),
      TEST(first_then_current_then_previous_then_forgotten), TEST(a_live_key_survives_rotation),
      TEST(nothing_comes_back_when_tags_repeat), TEST(a_generation_closes_on_the_key_that_fills_it),
-     TEST(a_generation_closes_by_age), TEST(no_generation_is_more_than_half_full),
-     TEST(batch_answers_as_singles_do), TEST(keys_answer_as_hashes_do),
-     TEST(no_false_negative_against_the_model), TEST(exactly_one_of_two_racers_is_first),
-     TEST(exactly_one_is_first_while_generations_turn), TEST(no_key_is_lost_while_threads_rotate),
+     TEST(a_generation_closes_by_age), TEST(a_clock_that_is_set_back_leaves_ages_as_they_are),
+     TEST(no_generation_is_more_than_half_full), TEST(batch_answers_as_singles_do),
+     TEST(keys_answer_as_hashes_do), TEST(no_false_negative_against_the_model),
+     TEST(exactly_one_of_two_racers_is_first), TEST(exactly_one_is_first_while_generations_turn),
+     TEST(no_key_is_lost_while_threads_rotate),
      LOOP(false_positives_are_as_forecast_and_configured, rates), TEST(memory_keeps_its_promise),
      TEST(estimates_are_near_the_truth), TEST(keys_aimed_with_another_seed_miss),
      TEST(a_snapshot_remembers_everything), TEST(a_byte_flipped_anywhere_is_refused),

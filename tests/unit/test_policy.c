@@ -68,7 +68,15 @@ static const struct {
 	{"Authorization and s-maxage",                "\nAuthorization: x", "200 OK\nCache-Control: s-maxage=60", STORABLE_YES},
 	{"Authorization and proxy-revalidate is not in the list", "\nAuthorization: x", "200 OK\nCache-Control: max-age=60, proxy-revalidate", STORABLE_AUTHORIZATION},
 	{"a Cookie is no obstacle",                   "\nCookie: a=b", "200 OK\nCache-Control: max-age=60", STORABLE_YES},
-	{"Set-Cookie with explicit freshness",        "", "200 OK\nCache-Control: max-age=60\nSet-Cookie: a=b", STORABLE_YES},
+	{"a Cookie, and a guess",                     "\nCookie: a=b", "200 OK\n" DATE LAST_DAY, STORABLE_NO_FRESHNESS},
+	{"a Cookie, and but a tag",                   "\nCookie: a=b", "200 OK\nETag: \"a\"", STORABLE_NO_FRESHNESS},
+	{"a Cookie, a guess, and public",             "\nCookie: a=b", "200 OK\nCache-Control: public\n" DATE LAST_DAY, STORABLE_YES},
+	{"a Cookie, and to be asked about each time", "\nCookie: a=b", "200 OK\nCache-Control: no-cache\nETag: \"a\"", STORABLE_YES},
+	{"Set-Cookie with explicit freshness",        "", "200 OK\nCache-Control: max-age=60\nSet-Cookie: a=b", STORABLE_SET_COOKIE},
+	{"and public",                                "", "200 OK\nCache-Control: public, max-age=60\nSet-Cookie: a=b", STORABLE_SET_COOKIE},
+	{"400 answers this client's request",         "", "400 Bad\nCache-Control: max-age=60", STORABLE_CLIENT_ERROR},
+	{"so does 403, by a firewall",                "", "403 Forbidden\nCache-Control: public, max-age=60", STORABLE_CLIENT_ERROR},
+	{"and 414",                                   "", "414 Long\n" DATE LAST_DAY, STORABLE_CLIENT_ERROR},
 	{"Set-Cookie and a guess",                    "", "200 OK\nSet-Cookie: a=b\n" DATE LAST_DAY, STORABLE_SET_COOKIE},
 	{"Vary: *",                                   "", "200 OK\nCache-Control: max-age=60\nVary: a, *", STORABLE_VARY_STAR},
 	{"Vary",                                      "", "200 OK\nCache-Control: max-age=60\nVary: a", STORABLE_YES},
@@ -94,13 +102,7 @@ static const struct {
 	{"a part nobody asked for",                   "", "206 Part\nCache-Control: max-age=60\nContent-Range: bytes 0-4/10", STORABLE_RANGE},
 	{"a POST with nothing said",                  "POST", "200 OK\nETag: \"a\"", STORABLE_METHOD},
 	{"a POST with a lifetime, but of what?",      "POST", "200 OK\nCache-Control: max-age=60", STORABLE_METHOD},
-	{"a POST that says of itself",                "POST", "200 OK\nCache-Control: max-age=60\nContent-Location: /d/f?q", STORABLE_YES},
-	{"the same, relative",                        "POST", "200 OK\nCache-Control: max-age=60\nContent-Location: f?q", STORABLE_YES},
-	{"the same, empty",                           "POST", "200 OK\nCache-Control: max-age=60\nContent-Location: ", STORABLE_YES},
-	{"the same, absolute",                        "POST", "200 OK\nCache-Control: max-age=60\nContent-Location: HTTP://H:80/d/f?q", STORABLE_YES},
-	{"a POST that says of another",               "POST", "200 OK\nCache-Control: max-age=60\nContent-Location: /d/g?q", STORABLE_METHOD},
-	{"of another query",                          "POST", "200 OK\nCache-Control: max-age=60\nContent-Location: /d/f", STORABLE_METHOD},
-	{"of another host",                           "POST", "200 OK\nCache-Control: max-age=60\nContent-Location: //x/d/f?q", STORABLE_METHOD},
+	{"a POST that says of itself",                "POST", "200 OK\nCache-Control: max-age=60\nContent-Location: /d/f?q", STORABLE_METHOD},
 	{"a POST by a guess",                         "POST", "200 OK\n" DATE LAST_DAY "Content-Location: /d/f?q", STORABLE_METHOD},
 	{"CDN-Cache-Control beats no-store (RFC 9213)", "", "200 OK\nCache-Control: no-store\nCDN-Cache-Control: max-age=60", STORABLE_YES},
 	{"and a fresh Cache-Control",                 "", "200 OK\nCache-Control: max-age=60\nCDN-Cache-Control: no-store", STORABLE_NO_STORE},
@@ -120,10 +122,54 @@ START_TEST(may_be_stored)
 }
 END_TEST
 
-/* RFC 9110 15.1: the statuses whose freshness may be guessed, and no other. */
+static const struct {
+	const char *says, *asked, *answered;
+	enum set_cookie set_cookie;
+	bool client_errors, updated;
+	enum storable want;
+	uint32_t flags;
+} by_setting[] = {
+	/* clang-format off */
+	{"strip: kept without it",       "", "200 OK\nCache-Control: max-age=60\nSet-Cookie: a=b", SET_COOKIE_STRIP, false, false, STORABLE_YES, TERMS_STRIPPED},
+	{"strip: nothing to strip",      "", "200 OK\nCache-Control: max-age=60", SET_COOKIE_STRIP, false, false, STORABLE_YES, 0},
+	{"strip: not by a guess",        "", "200 OK\nSet-Cookie: a=b\n" DATE LAST_DAY, SET_COOKIE_STRIP, false, false, STORABLE_SET_COOKIE, 0},
+	{"share: kept with it",          "", "200 OK\nCache-Control: max-age=60\nSet-Cookie: a=b", SET_COOKIE_SHARE, false, false, STORABLE_YES, 0},
+	{"share: not by a guess",        "", "200 OK\nSet-Cookie: a=b\n" DATE LAST_DAY, SET_COOKIE_SHARE, false, false, STORABLE_SET_COOKIE, 0},
+	{"errors with a lifetime",       "", "400 Bad\nCache-Control: max-age=60", SET_COOKIE_NEVER, true, false, STORABLE_YES, 0},
+	{"and by a guess",               "", "414 Long\n" DATE LAST_DAY, SET_COOKIE_NEVER, true, false, STORABLE_YES, TERMS_HEURISTIC},
+	{"but not those that never are", "", "431 Large\nCache-Control: max-age=60", SET_COOKIE_NEVER, true, false, STORABLE_STATUS, 0},
+	{"a stored one is nobody's",     "\nCookie: a=b", "200 OK\n" DATE LAST_DAY, SET_COOKIE_NEVER, false, true, STORABLE_YES, TERMS_HEURISTIC},
+	/* clang-format on */
+};
+
+START_TEST(what_settings_allow)
+{
+	char request[256], response[512];
+	struct policy_settings set = settings;
+	struct terms t = {0};
+	set.set_cookie = by_setting[_i].set_cookie;
+	set.client_errors = by_setting[_i].client_errors;
+	snprintf(request, sizeof request, "GET / HTTP/1.1\nHost: h%s", by_setting[_i].asked);
+	snprintf(response, sizeof response, "HTTP/1.1 %s", by_setting[_i].answered);
+	struct storing_facts facts = {.request = request_of(request),
+				      .response = response_of(response),
+				      .request_time = NOW,
+				      .response_time = NOW,
+				      .settings = &set,
+				      .updated = by_setting[_i].updated};
+	enum storable got = policy_storable(&facts, &t);
+	ck_assert_msg(got == by_setting[_i].want, "%s: %s", by_setting[_i].says,
+		      storable_word(got));
+	ck_assert_msg((t.flags & (TERMS_STRIPPED | TERMS_HEURISTIC)) == by_setting[_i].flags, "%s",
+		      by_setting[_i].says);
+}
+END_TEST
+
+/* RFC 9110 15.1: the statuses whose freshness may be guessed, and no other; without 405, 414 and
+ * 501, which a client's own fields can cause. */
 START_TEST(guessed_statuses)
 {
-	static const int guessed[] = {200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501};
+	static const int guessed[] = {200, 203, 204, 300, 301, 308, 404, 410};
 	for (int status = 200; status < 600; status++) {
 		char answer[128];
 		struct terms t;
@@ -366,7 +412,52 @@ START_TEST(head)
 }
 END_TEST
 
-UNIT("policy", LOOP(may_be_stored, answers), TEST(guessed_statuses), LOOP(terms, kept),
-     TEST(an_error_does_not_stand_in_for_an_error), LOOP(reuse, reuses), LOOP(lookup, lookups),
-     TEST(unsafe_methods_invalidate_when_they_succeed), LOOP(not_modified, validations),
-     LOOP(head, heads))
+/* -- what one client asks changes nothing for others ------------------------------------------- */
+
+static const struct {
+	const char *says, *lines;
+	enum client_directives how;
+	bool no_cache, reload, max_age, only_if_cached;
+} advice[] = {
+	/* clang-format off */
+	{"ignored",                   "Cache-Control: no-cache, max-age=0, min-fresh=9", CLIENT_IGNORE, false, false, false, false},
+	{"also in its old form",      "Pragma: no-cache", CLIENT_IGNORE, false, false, false, false},
+	{"what concerns him alone is not", "Cache-Control: no-cache, only-if-cached", CLIENT_IGNORE, false, false, false, true},
+	{"a wish",                    "Cache-Control: no-cache", CLIENT_VALIDATE, false, true, false, false},
+	{"max-age is one",            "Cache-Control: max-age=5", CLIENT_VALIDATE, false, true, false, false},
+	{"min-fresh is one",          "Cache-Control: min-fresh=5", CLIENT_VALIDATE, false, true, false, false},
+	{"Pragma is one",             "Pragma: no-cache", CLIENT_VALIDATE, false, true, false, false},
+	{"max-stale is none",         "Cache-Control: max-stale", CLIENT_VALIDATE, false, false, false, false},
+	{"obeyed",                    "Cache-Control: no-cache, max-age=0", CLIENT_OBEY, true, false, true, false},
+	/* clang-format on */
+};
+
+START_TEST(client_directive)
+{
+	struct request_cc cc;
+	request_cc_parse(fields_of(advice[_i].lines), &cc);
+	policy_advise(advice[_i].how, &cc);
+	ck_assert_msg(cc.no_cache == advice[_i].no_cache && cc.reload == advice[_i].reload &&
+			      cc.max_age.known == advice[_i].max_age &&
+			      (advice[_i].how == CLIENT_OBEY || !cc.min_fresh.known) &&
+			      cc.only_if_cached == advice[_i].only_if_cached,
+		      "%s", advice[_i].says);
+}
+END_TEST
+
+START_TEST(a_wish_for_news_is_a_validation_that_may_fail)
+{
+	struct terms t = {.response_time = NOW, .lifetime = 60, .status = 200};
+	struct request_cc cc = {.reload = true};
+	struct reuse_verdict v = policy_reuse(&t, NULL, &cc, NOW + 5);
+	ck_assert_int_eq(v.reuse, REUSE_VALIDATE);
+	ck_assert_str_eq(v.fwd, "request");
+	ck_assert(v.stale_on_error); /* the copy is fresh: no error takes it away */
+}
+END_TEST
+
+UNIT("policy", LOOP(may_be_stored, answers), LOOP(what_settings_allow, by_setting),
+     TEST(guessed_statuses), LOOP(terms, kept), TEST(an_error_does_not_stand_in_for_an_error),
+     LOOP(reuse, reuses), LOOP(lookup, lookups), TEST(unsafe_methods_invalidate_when_they_succeed),
+     LOOP(not_modified, validations), LOOP(head, heads), LOOP(client_directive, advice),
+     TEST(a_wish_for_news_is_a_validation_that_may_fail))

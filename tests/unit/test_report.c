@@ -99,7 +99,7 @@ END_TEST
 START_TEST(one_hit_urls_are_what_is_saved)
 {
 	start(); /* N1 = 740, N2 = 260 of equal size: saved N1 / (N1 + N2) */
-	r.baseline.written_bytes = 1000 * 8192;
+	r.baseline.ghost.written_bytes = 1000 * 8192;
 	r.cache.written_bytes = 260 * 8192;
 	json_t *top = as_json();
 	ck_assert_int_eq(json_integer_value(at(top, "disk.saved_bytes")), 740 * 8192);
@@ -129,10 +129,10 @@ START_TEST(hit_ratio_and_what_it_would_have_been)
 	r.n[METRIC_HITS] = 500;
 	r.n[METRIC_COALESCED] = 50; /* counted apart */
 	r.n[METRIC_MISSES] = 450;
-	r.n[METRIC_EXTRA_REQUESTS] = 10;
+	r.baseline.ghost.extra_requests = 10;
 	r.n[METRIC_BYTES_FROM_CACHE] = 600;
 	r.n[METRIC_BYTES_FROM_ORIGIN] = 400;
-	r.n[METRIC_EXTRA_BYTES] = 100;
+	r.baseline.ghost.extra_bytes = 100;
 	ck_assert_double_eq_tol(report_hit_ratio(&r), 0.5, 1e-12);
 	ck_assert_double_eq_tol(report_baseline_hit_ratio(&r), 0.51, 1e-12);
 	ck_assert_double_eq_tol(report_byte_hit_ratio(&r), 0.6, 1e-12);

@@ -120,6 +120,37 @@ START_TEST(sealed_bytes_come_back_or_are_refused)
 }
 END_TEST
 
-UNIT("retouched", TEST(each_rule_is_best_at_what_it_is_for),
-     TEST(the_random_bit_is_one_of_the_keys_own), TEST(untouched_it_is_a_bloom_filter),
-     TEST(sealed_bytes_come_back_or_are_refused))
+/* What is sent out: the bits alone, a classic filter to whoever asks it. */
+START_TEST(the_bits_alone_are_a_bloom_filter)
+{
+	struct twice_probe shape = twice_bloom_shape(2000, 0.01);
+	struct twice_retouched *r = twice_retouched_create(&shape, 1);
+	for (uint64_t i = 0; i < 2000; i++)
+		twice_retouched_add(r, key_at(5, i));
+	for (uint64_t i = 5000; i < 9000; i++)
+		twice_retouched_clear(r, key_at(5, i), TWICE_RETOUCHED_RANDOM);
+	ck_assert(!twice_retouched_clear(r, key_at(5, 1), TWICE_RETOUCHED_RULE_COUNT));
+
+	struct twice_snapshot_buffer b = {.bytes = malloc(SEALED_ROOM), .size = SEALED_ROOM};
+	struct twice_snapshot_sink to = {twice_snapshot_buffer_write, &b, SEALED_TAG};
+	ck_assert_int_eq(twice_retouched_save_bits(r, &to), 0);
+	ck_assert_uint_lt(b.used, twice_retouched_memory(r) / 30);
+	struct twice_snapshot_buffer bytes = {b.bytes, b.used, 0};
+	struct twice_snapshot_source from = {.read = twice_snapshot_buffer_read,
+					     .ctx = &bytes,
+					     .tag = SEALED_TAG,
+					     .limit = b.used};
+	struct twice_bloom *sent = twice_bloom_load(&from);
+	ck_assert_ptr_nonnull(sent);
+	for (uint64_t i = 0; i < 20000; i++)
+		ck_assert(twice_bloom_has(sent, key_at(5, i)) ==
+			  twice_retouched_has(r, key_at(5, i)));
+	twice_bloom_destroy(&sent);
+	free(b.bytes);
+	twice_retouched_destroy(&r);
+}
+END_TEST
+
+UNIT("retouched", TEST(the_bits_alone_are_a_bloom_filter),
+     TEST(each_rule_is_best_at_what_it_is_for), TEST(the_random_bit_is_one_of_the_keys_own),
+     TEST(untouched_it_is_a_bloom_filter), TEST(sealed_bytes_come_back_or_are_refused))

@@ -15,11 +15,11 @@ demo_run(void)
 	r.n[METRIC_RAM_HITS] = 20000;
 	r.n[METRIC_DISK_HITS] = 13000;
 	r.n[METRIC_ORIGIN_REQUESTS] = 17000;
-	r.n[METRIC_EXTRA_REQUESTS] = 500;
-	r.n[METRIC_EXTRA_BYTES] = 4000000;
+	r.baseline.ghost.extra_requests = 500;
+	r.baseline.ghost.extra_bytes = 4000000;
 	r.n[METRIC_BYTES_TO_CLIENTS] = 1620000000;
 	r.cache.written_bytes = 140000000;
-	r.baseline.written_bytes = 600000000;
+	r.baseline.ghost.written_bytes = 600000000;
 	r.generation.born_s = 400;
 	r.generation.keys = 17000;
 	r.generation.capacity = 10000000;

@@ -156,7 +156,8 @@ static const struct {
 	struct twice_sizing_line line;
 	double keys;
 } lines[] = {
-	{{4, 62, 3}, 20}, {{4, 62, 1}, 40}, {{4, 62, 2}, 30}, {{8, 64, 3}, 50}, {{8, 64, 4}, 30},
+	{{4, 62, 3, 0}, 20}, {{4, 62, 1, 0}, 40}, {{4, 62, 2, 0}, 30},
+	{{8, 64, 3, 0}, 50}, {{8, 64, 4, 0}, 30},
 };
 
 START_TEST(line_model_is_reproduced_by_counting)
@@ -171,7 +172,7 @@ END_TEST
 
 START_TEST(fill_and_keys_are_inverse)
 {
-	struct twice_sizing_line l = {4, 62, 3};
+	struct twice_sizing_line l = {4, 62, 3, 0};
 
 	for (double keys = 0.1; keys < 100; keys *= 2)
 		near_to(twice_sizing_line_keys(&l, twice_sizing_line_fill(&l, keys)), keys, 1e-9);

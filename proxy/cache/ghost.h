@@ -1,0 +1,87 @@
+/* ghost.h - a cache of the same disk that admits at first sight, as numbers: what would it hold,
+ * what would it write, what would it ask the origin for? (DESIGN 3)
+ *
+ * It runs the real ledger and the real policy of the RAM tier over sizes instead of bytes, and the
+ * same rules of freshness, validation and eviction over what the real proxy was asked for and
+ * learnt. Up to max_entries objects it is exact; beyond, it keeps a sample of keys chosen by hash
+ * (SHARDS: Waldspurger et al., FAST 2015); each stands for `weight` others and takes so much more
+ * of the ghost's log.
+ *
+ * Pure: no clock, no file, no threads. baseline.h feeds it while the proxy runs; the simulator asks
+ * it directly.
+ */
+#ifndef CACHE_GHOST_H
+#define CACHE_GHOST_H
+
+#include "filter/hash.h"
+#include "filter/short.h"
+#include "proxy/base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ghost;
+
+struct ghost_options {
+	uint64_t disk_bytes;	/* as the cache's; 0: no disk, and nothing to compare with */
+	uint64_t segment_bytes; /* 0, or as the cache's */
+	uint64_t reserve_bytes;
+	uint64_t max_object_bytes;
+	uint64_t memory_bytes; /* of its RAM tier, as the cache's; 0: it has none */
+	uint32_t max_entries;  /* 0: 32 Ki */
+};
+struct ghost *ghost_create(const struct ghost_options *o);
+void ghost_destroy(struct ghost **g);
+
+/* What the real proxy did for one request. */
+enum ghost_deed {
+	GHOST_HIT,     /* answered without asking an origin */
+	GHOST_FETCHED, /* asked, and got the whole */
+	GHOST_PART,    /* asked, and got a part of it: origin_bytes */
+	GHOST_CHECKED, /* asked, and was told 304: nothing came but a head */
+	GHOST_ASKED    /* asked, and learnt nothing that could be stored */
+};
+
+struct ghost_event {
+	uint64_t key;	       /* of 64 good bits: of the URL, or of the URL's variant */
+	uint64_t url;	       /* of the URL: all its variants are forgotten together */
+	uint64_t record_bytes; /* what the object takes in the log; GHOST_ASKED: not used */
+	uint64_t body_bytes;   /* of the whole */
+	uint64_t origin_bytes; /* of bodies that the origin sent us for this request */
+	uint32_t host;	       /* of the URL's host, hashed */
+	uint32_t now_s;
+	uint32_t fresh_s;   /* how long an answer that the origin gave now would be fresh */
+	uint32_t validator; /* of the object as it is now, hashed; 0: it has none */
+	uint8_t deed;	    /* enum ghost_deed */
+	bool whole;	    /* the ghost would fetch the whole if it did not hold it */
+};
+
+/* Whether the key is in the sample: else the event would change nothing. Any thread. */
+bool ghost_samples(const struct ghost *g, uint64_t key);
+void ghost_see(struct ghost *g, const struct ghost_event *e);
+/* What was purged or invalidated: a URL with all its variants; all
+ * of a host; everything. */
+void ghost_forget(struct ghost *g, uint64_t url);
+void ghost_forget_host(struct ghost *g, uint32_t host); /* looks at every object */
+void ghost_forget_all(struct ghost *g);
+
+struct ghost_stats {
+	uint64_t written_bytes, hits, misses, validated; /* scaled up from the sample */
+	/* The bill: what we asked the origin for and the ghost would have had; what we had and it
+	 * would have asked for. Bytes are of bodies. */
+	uint64_t extra_requests, extra_bytes, avoided_requests, avoided_bytes;
+	double sample_share;
+	uint64_t entries, memory_bytes;
+};
+void ghost_stats(const struct ghost *g, struct ghost_stats *out);
+
+/* Appends a snapshot of at most `most` bytes: the sample is halved until it fits. tag: of what the
+ * keys were hashed with. The counters are not in it: they count since start. */
+void ghost_snapshot_save(struct ghost *g, uint64_t tag, uint64_t most, struct buf *out);
+/* Into a ghost that saw nothing yet; also one of another size. NULL, or why not, and it is as it
+ * was. The bytes may be anything at all. */
+const char *ghost_snapshot_load(struct ghost *g, uint64_t tag, struct str bytes);
+
+void ghost_check(const struct ghost *g);
+
+#endif

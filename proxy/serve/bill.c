@@ -1,0 +1,121 @@
+/* bill.c - facts of a request as one event for the ghost. */
+#include "proxy/serve/bill.h"
+
+#include "proxy/serve/fill_inside.h"
+
+static uint64_t
+url_of(const struct filter_seed *seed, const struct route *route, struct key_hash primary,
+       struct str key)
+{
+	if (!route_splits_urls(route))
+		return primary.hi; /* the key is the URL and no more */
+	struct str url = cachekey_url(key);
+	return key_hash_of(seed, url.p, url.n).hi;
+}
+
+static uint64_t
+hash_of(const struct filter_seed *seed, struct str s)
+{
+	return key_hash_of(seed, s.p, s.n).hi;
+}
+
+/* What stands in the key between the scheme and the path. */
+static uint32_t
+host_of(const struct filter_seed *seed, struct str key)
+{
+	const char *colon = memchr(key.p, ':', key.n);
+	struct str host = colon ? str_from(key, (size_t)(colon - key.p) + 3) : key;
+	size_t target = cachekey_target(key).n;
+	host.n -= target < host.n ? target : host.n;
+	return (uint32_t)hash_of(seed, host);
+}
+
+static uint32_t
+fresh_for(const struct terms *t)
+{
+	int64_t s = t->flags & TERMS_NO_CACHE ? 0 : t->lifetime - t->initial_age;
+	return s <= 0 ? 0 : s < UINT32_MAX ? (uint32_t)s : UINT32_MAX;
+}
+
+uint32_t
+bill_validator(struct str head, const struct terms *terms)
+{
+	static const struct filter_seed fixed; /* only ever compared with our own */
+	if (terms->etag_bytes)
+		return (uint32_t)key_hash_of(&fixed, head.p + terms->etag_at, terms->etag_bytes)
+			       .lo |
+		       1;
+	if (terms->last_modified < 0)
+		return 0;
+	return (uint32_t)key_hash_of(&fixed, &terms->last_modified, sizeof terms->last_modified)
+		       .lo |
+	       1;
+}
+
+/* A rule that says never holds for the baseline too; and nobody stores what a HEAD or POST
+ * brought. */
+static bool
+is_compared(const struct route *route)
+{
+	return route->admit != RULE_NEVER && !route->pass;
+}
+
+void
+bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
+{
+	if (!is_compared(t->route) || !baseline_wants(t->serve->ring, t->key.sighting))
+		return;
+	int64_t now = now_s();
+	struct ghost_event e = {
+		.key = t->key.sighting.hi,
+		.host = host_of(t->serve->shelves->seed, key_primary(&t->key)),
+		.url = url_of(t->serve->shelves->seed, t->route, t->key.primary,
+			      key_primary(&t->key)),
+		.record_bytes = cache_record_bytes(o->key.n, o->head.n, body_bytes),
+		.body_bytes = body_bytes,
+		.now_s = (uint32_t)now,
+		.fresh_s = fresh_for(&o->terms),
+		.validator = bill_validator(o->head, &o->terms),
+		.deed = GHOST_HIT,
+		.whole = true,
+	};
+	baseline_note(t->serve->ring, &e);
+}
+
+void
+bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint64_t origin_bytes)
+{
+	if (!is_compared(f->route) || !baseline_wants(f->serve->ring, f->key.sighting))
+		return;
+	bool part = deed == GHOST_PART;
+	struct ghost_event e = {
+		.key = f->key.sighting.hi,
+		.host = host_of(f->serve->shelves->seed, key_primary(&f->key)),
+		.url = url_of(f->serve->shelves->seed, f->route, f->key.primary,
+			      key_primary(&f->key)),
+		.record_bytes =
+			cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes),
+		.body_bytes = body_bytes,
+		.origin_bytes = origin_bytes,
+		.now_s = (uint32_t)now_s(),
+		.fresh_s = fresh_for(&f->terms),
+		.validator = f->validator,
+		.deed = deed,
+		/* With one sighting asked for, a part of what was seen before is enough. */
+		.whole = !part || f->sighting.known.times || f->route->admit == RULE_ALWAYS,
+	};
+	baseline_note(f->serve->ring, &e);
+}
+
+void
+bill_forget(const struct shelves *sh, struct str key)
+{
+	struct str url = cachekey_url(key);
+	baseline_forget(sh->baseline, key_hash_of(sh->seed, url.p, url.n));
+}
+
+void
+bill_forget_host(const struct shelves *sh, struct str host)
+{
+	baseline_forget_host(sh->baseline, (uint32_t)hash_of(sh->seed, host));
+}

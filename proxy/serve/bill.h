@@ -1,0 +1,25 @@
+/* bill.h - what a request was, told to the baseline (cache/baseline.h): so that the report can say
+ * what a cache that admits at first sight would have written and asked the origin for.
+ *
+ * Threads   the worker's own: notes go to its ring.
+ */
+#ifndef SERVE_BILL_H
+#define SERVE_BILL_H
+
+#include "proxy/serve/fill.h"
+
+/* t was answered from o, a stored object or a part of one of body_bytes, and no origin was asked.
+ */
+void bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes);
+/* An origin was asked; origin_bytes of a body came. body_bytes: of the whole. f->terms,
+ * f->validator and what is said of the stored object are set, but for GHOST_ASKED. */
+void
+bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint64_t origin_bytes);
+/* What is compared to say whether an object is still the same; 0: it has nothing of the kind. */
+uint32_t bill_validator(struct str head, const struct terms *terms);
+/* A URL, with its variants, is forgotten. key: of any request for it. */
+void bill_forget(const struct shelves *sh, struct str key);
+/* All of a host's, whatever the scheme. host: as it stands in keys. */
+void bill_forget_host(const struct shelves *sh, struct str host);
+
+#endif

@@ -1,0 +1,86 @@
+/* resume.c - a body that broke off goes on: the rest is asked for by Range, where a strong
+ * validator tells that it is the rest of the same (RFC 9110 14.2, RFC 9111 3.4). All who read the
+ * fetch go on with it.
+ */
+#include "proxy/serve/resume.h"
+
+#include "proxy/serve/keep.h"
+
+#include "proxy/http/head.h"
+#include "proxy/http/precond.h"
+#include "proxy/http/range.h"
+
+#include <stdio.h>
+
+/* Of one body; each must have brought something. */
+enum { RESUMES_MOST = 3 };
+
+/* What the body that broke off is a version of: a strong tag; where there is no tag at all, a date
+ * that is strong (RFC 9110 8.8.2.2). Empty: nobody can tell. */
+static struct str
+strong_validator(const struct fields *f)
+{
+	struct str etag = fields_get(f, FIELD_ETAG);
+	struct str modified = fields_get(f, FIELD_LAST_MODIFIED);
+	int64_t at, date, now = now_s();
+	if (etag.n)
+		return etag_strong_match(etag, etag) ? etag : (struct str){0};
+	bool strong = date_parse(modified, now, &at) &&
+		      date_parse(fields_get(f, FIELD_DATE), now, &date) && date > at;
+	return strong ? modified : (struct str){0};
+}
+
+static struct str
+validator_in(struct str stored_head)
+{
+	struct field fields[FIELDS_MAX];
+	struct response r = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	return head_read(stored_head, &r) ? strong_validator(&r.fields) : (struct str){0};
+}
+
+bool
+resume_is_told(struct str stored_head)
+{
+	return validator_in(stored_head).n != 0;
+}
+
+static struct str
+validator_of(const struct fill *f)
+{
+	return validator_in(buf_str(&flight_head(f->flight)->head));
+}
+
+bool
+resume_may(const struct fill *f)
+{
+	return f->stage == FILL_ARRIVING && !f->as_it_came && !f->part && f->kind != FILL_PASS &&
+	       f->rq.method == METHOD_GET && flight_head(f->flight)->status == 200 &&
+	       f->expected != UINT64_MAX && f->received < f->expected &&
+	       f->resumes < RESUMES_MOST && (f->resumes == 0 || f->received > f->resumed_at) &&
+	       validator_of(f).n;
+}
+
+void
+resume_ask(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BYTES])
+{
+	int n = snprintf(range, RESUME_RANGE_BYTES, "bytes=%llu-", (unsigned long long)f->received);
+	out->range = (struct str){range, (size_t)n};
+	out->if_range = validator_of(f);
+	f->resumes++;
+	f->resumed_at = f->received;
+}
+
+bool
+resume_fits(const struct fill *f, const struct response *rs)
+{
+	struct slice got;
+	uint64_t total, length = keep_length(rs);
+	struct str ours = validator_of(f);
+	struct str etag = fields_get(&rs->fields, FIELD_ETAG);
+	bool same = etag.n ? etag_strong_match(ours, etag)
+			   : str_eq(ours, fields_get(&rs->fields, FIELD_LAST_MODIFIED));
+	return rs->status == 206 && same &&
+	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got, &total) &&
+	       got.at == f->received && got.n == f->expected - f->received &&
+	       total == f->expected && (length == got.n || length == UINT64_MAX);
+}

@@ -1,0 +1,73 @@
+/* fuzz_ghost.c - a snapshot of the ghost that somebody else wrote, restored and used.
+ * rooms: cache http base filter
+ *
+ * Bit 0 of the first byte: magic, tag, count and checksum are made right, so that the rows are
+ * believed. What is restored must hold together, and be of use.
+ */
+#include "proxy/cache/ghost.h"
+#include "proxy/cache/segment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n);
+
+enum { HEAD = 32, ROW = 32, TAG = 5 };
+
+static struct str
+made_right(const unsigned char *data, size_t n, char *to)
+{
+	uint32_t rows = (uint32_t)((n - HEAD) / ROW), weight = 1u << (data[0] >> 5);
+	uint64_t tag = TAG, threshold = UINT64_MAX / weight;
+	size_t whole = HEAD + (size_t)rows * ROW;
+	memcpy(to, data, whole);
+	memcpy(to, "TWghost1", 8);
+	memcpy(to + 8, &tag, 8);
+	memcpy(to + 16, &weight, 4);
+	memcpy(to + 20, &rows, 4);
+	memcpy(to + 24, &threshold, 8);
+	uint64_t sum = segment_checksum(to, whole);
+	memcpy(to + whole, &sum, 8);
+	return (struct str){to, whole + 8};
+}
+
+static void
+use(struct ghost *g)
+{
+	struct ghost_event e = {.record_bytes = 3000, .body_bytes = 3000, .whole = true};
+	for (uint64_t i = 0; i < 2000; i++) {
+		e.key = e.url = i * 0x9e3779b97f4a7c15u;
+		e.deed = (uint8_t)(i % 5);
+		ghost_see(g, &e);
+	}
+	ghost_forget(g, 0x9e3779b97f4a7c15u);
+	ghost_check(g);
+}
+
+int
+LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
+{
+	struct ghost *g =
+		ghost_create(&(struct ghost_options){.disk_bytes = 8 << 20, .max_entries = 1024});
+	struct buf again = {0};
+	char *copy = malloc(n + 16);
+	struct str bytes = {copy, n};
+	if (n)
+		memcpy(copy, data, n);
+	if (n >= HEAD && (data[0] & 1))
+		bytes = made_right(data, n, copy);
+	ghost_snapshot_load(g, TAG, bytes);
+	ghost_check(g);
+	use(g);
+	ghost_snapshot_save(g, TAG, 1 << 20, &again);
+	struct ghost *h =
+		ghost_create(&(struct ghost_options){.disk_bytes = 8 << 20, .max_entries = 1024});
+	if (ghost_snapshot_load(h, TAG, buf_str(&again)) != NULL)
+		abort();
+	ghost_check(h);
+	ghost_destroy(&g);
+	ghost_destroy(&h);
+	buf_fini(&again);
+	free(copy);
+	return 0;
+}

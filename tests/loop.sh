@@ -1,0 +1,58 @@
+#!/bin/bash
+# loop.sh [ROUNDS [BURNERS]] - runs the tests again and again beside a load, and reports what ever failed:
+#
+#	tests/loop.sh 50            # 50 rounds beside two busy processes per core, and one that writes
+#	T="stale log" tests/loop.sh 100
+#
+# The load: BURNERS processes that only compute (twice the cores), and one that writes and syncs a file in
+# the temporary folder. T names scenarios or unit tests; without it, all. What failed is kept whole in the
+# folder that the last lines name. Exit code 1 when anything failed.
+cd "$(dirname "$0")/.." || exit 1
+rounds=${1:-50} burners=${2:-$(($(nproc) * 2))}
+mode=${MODE:-release}
+folder=$(mktemp -d)
+pids=
+trap 'kill $pids 2>/dev/null; wait $pids 2>/dev/null; rm -f "$folder/ballast"' EXIT
+
+programs=()
+for name in ${T:-}; do
+	for program in "build/$mode/tests/test_$name" "build/$mode/scenario/$name"; do
+		[ -x "$program" ] && programs+=("$program")
+	done
+done
+if [ -z "${T:-}" ]; then
+	make -s MODE="$mode" -j"$(nproc)" test-programs || exit 1
+	programs=(build/"$mode"/tests/test_* build/"$mode"/scenario/*)
+	programs=("${programs[@]%.d}")
+fi
+[ ${#programs[@]} -gt 0 ] || { echo "loop.sh: nothing is built by that name; make test T=name builds it" >&2; exit 2; }
+mapfile -t programs < <(printf '%s\n' "${programs[@]}" | sort -u)
+
+for ((i = 0; i < burners; i++)); do
+	(while :; do :; done) &
+	pids="$pids $!"
+done
+(while :; do dd if=/dev/zero of="$folder/ballast" bs=1M count=64 conv=fsync 2>/dev/null; done) &
+pids="$pids $!"
+
+declare -A failed
+for ((round = 1; round <= rounds; round++)); do
+	bad=0
+	for program in "${programs[@]}"; do
+		log=$folder/$round.${program##*/}
+		if TWICE=build/$mode/bin/twice KIT_TIME=${KIT_TIME:-3} "$program" >"$log" 2>&1 </dev/null; then
+			rm -f "$log"
+		else
+			failed[${program##*/}]=$((${failed[${program##*/}]:-0} + 1))
+			bad=$((bad + 1))
+			grep -a '^FAIL' "$log" | sed "s/^/round $round: /"
+		fi
+	done
+	[ $bad -eq 0 ] && echo "round $round: all well"
+done
+
+echo "$rounds rounds of ${#programs[@]} programs beside $burners burners and a writer, MODE=$mode"
+for name in "${!failed[@]}"; do echo "  $name failed ${failed[$name]} times"; done
+[ ${#failed[@]} -eq 0 ] && { rm -rf "$folder"; exit 0; }
+echo "what they said: $folder"
+exit 1

@@ -1,0 +1,111 @@
+/* A body that the origin cuts short is completed by Range where a strong validator allows it, for
+ * all who read it; where none does, the answers are cut. */
+#include "tests/kit/kit.h"
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+
+enum { BYTES = 1 << 20, CUT = 400000, CUT_AGAIN = 300000 };
+
+static void
+expect_whole(struct answer a)
+{
+	expect_status(a, 200);
+	expect(a.body_bytes == BYTES && memcmp(a.body, pattern(4, BYTES), BYTES) == 0);
+}
+
+SCENARIO("a body that breaks off is completed, for its followers too, and stored as one")
+{
+	enum { N = 5 };
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .cut = true, .cut_at = CUT, .hold_head = go);
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .ranges = true);
+	edge_start();
+	struct call *calls[N];
+	for (int i = 0; i < N; i++)
+		calls[i] = call_get("/x");
+	edge_wait_requests(N);
+	barrier_open(go);
+	for (int i = 0; i < N; i++)
+		expect_whole(call_wait(calls[i]));
+	origin_expect_requests(2);
+	const struct heard *h = origin_request(1);
+	expect_text(heard_field(h, "Range"), text("bytes=%d-", CUT));
+	expect_text(heard_field(h, "If-Range"), "\"1\"");
+	struct answer a = get("/x");
+	expect_hit(a);
+	expect_whole(a);
+}
+
+SCENARIO("one that breaks off again and again is completed as long as each try brings something")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .cut = true, .cut_at = CUT);
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .ranges = true, .cut = true, .cut_at = CUT_AGAIN);
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .ranges = true);
+	edge_start();
+	expect_whole(get("/x"));
+	origin_expect_requests(3);
+	expect_text(heard_field(origin_last(), "Range"), text("bytes=%d-", CUT + CUT_AGAIN));
+}
+
+SCENARIO("one that brings nothing more is given up")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .cut = true, .cut_at = CUT);
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .ranges = true, .cut = true, .cut_at = 0, .times = 9);
+	edge_start();
+	expect(try_ask("GET", "/x", NULL, NULL).cut);
+	expect_between(origin_requests(), 2, 3);
+}
+
+/* What must not be taken for the rest, or cannot be asked for. */
+static const struct {
+	const char *path, *first, *fields_first, *second;
+	int requests;
+} cuts[] = {
+	{"/changed", "\"1\"", FRESH, "\"2\"", 2},
+	{"/weak", "W/\"1\"", FRESH, "W/\"1\"", 1},
+	{"/none", NULL, FRESH, NULL, 1},
+	{"/weak-date", NULL,
+	 FRESH "Last-Modified: Fri, 13 Nov 2026 10:00:00 GMT\r\n"
+	       "Date: Fri, 13 Nov 2026 10:00:00 GMT\r\n",
+	 NULL, 1},
+};
+
+SCENARIO("what is not the rest of the same is never put behind it")
+{
+	for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+		origin_says(cuts[i].path, .fields = cuts[i].fields_first, .etag = cuts[i].first,
+			    .pattern_bytes = BYTES, .seed = 4, .cut = true, .cut_at = CUT,
+			    .no_date = i == 3);
+		origin_says(cuts[i].path, .fields = FRESH, .etag = cuts[i].second,
+			    .pattern_bytes = BYTES, .seed = 5, .ranges = true);
+	}
+	edge_start();
+	for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+		struct answer a = try_ask("GET", cuts[i].path, NULL, NULL);
+		expect_that(a.cut && a.body_bytes == CUT, "%s: %zu bytes", cuts[i].path,
+			    a.body_bytes);
+		expect_int(origin_requests_for(cuts[i].path), cuts[i].requests);
+		/* And nothing of it was stored. */
+		a = get(cuts[i].path);
+		expect_miss(a);
+		expect(a.body_bytes == BYTES && memcmp(a.body, pattern(5, BYTES), BYTES) == 0);
+	}
+}
+
+SCENARIO("an origin that answers the Range with the whole is not believed twice")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .cut = true, .cut_at = CUT);
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4);
+	edge_start();
+	struct answer a = try_ask("GET", "/x", NULL, NULL);
+	expect(a.cut && memcmp(a.body, pattern(4, BYTES), a.body_bytes) == 0);
+	expect_whole(get("/x"));
+}

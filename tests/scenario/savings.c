@@ -1,0 +1,184 @@
+/* What the report says is saved is what a second run would show (DESIGN 3). */
+#include "tests/kit/kit.h"
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+#define SHORT "Cache-Control: max-age=10\r\nAge: 20\r\n"
+
+enum { URLS = 60, BYTES = 60000 };
+
+struct outcome {
+	double written, baseline, ratio, origin, net;
+};
+
+static void (*play)(void);
+static int plays;	 /* each has a directory of its own */
+static int asked_before; /* origin requests until the proxy that is asked for its report began */
+
+/* The same requests with `sightings`; "written" is counted from before to after. */
+static struct outcome
+run(int sightings)
+{
+	edge_start_yaml(text("cache:\n  dir: %%D/cache%d\n  disk: 64MiB\n  memory: 1MiB\n"
+			     "admission:\n  sightings: %d\n",
+			     plays++, sightings));
+	asked_before = origin_requests();
+	play();
+	/* What is on its way to the disk is there when for some time nothing more came. */
+	double last = -1, is = 0;
+	for (int calm = 0; calm < 8; calm = is == last ? calm + 1 : 0) {
+		last = is;
+		for (int k = 0; k < 100; k++)
+			kit_pause();
+		is = edge_stat("disk.written_bytes");
+	}
+	struct outcome o = {edge_stat("disk.written_bytes"), edge_stat("disk.baseline_bytes"),
+			    edge_stat("disk.saved_ratio"), origin_requests() - asked_before,
+			    edge_stat("origin.net_requests")};
+	edge_stop();
+	return o;
+}
+
+/* saved_ratio within two points of the truth, net requests within a tenth (or three). */
+static void
+expect_true(const char *what, void (*requests)(void))
+{
+	play = requests;
+	struct outcome one = run(1), two = run(2);
+	double saved = one.written > 100000 ? 1 - two.written / one.written : 0;
+	double net = two.origin - one.origin, slack = 0.1 * (net < 0 ? -net : net) + 3;
+	note("%s: saved %.3f said, %.3f true; net origin requests %.0f said, %.0f true (%.0f said by admitting all of itself)",
+	     what, two.ratio, saved, two.net, net, one.net);
+	expect_that(two.ratio > saved - 0.02 && two.ratio < saved + 0.02,
+		    "%s: saved %.3f is said where %.3f is true", what, two.ratio, saved);
+	expect_that(two.net >= net - slack && two.net <= net + slack,
+		    "%s: %.0f net origin requests are said where %.0f are true", what, two.net,
+		    net);
+	expect_that(one.ratio > -0.03 && one.ratio < 0.03, "%s: admitting all is said to save %.3f",
+		    what, one.ratio);
+}
+
+static void
+short_lives(void)
+{
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < URLS; i++)
+			get(text("/tag/%d", i));
+}
+
+static void
+one_hit_wonders(void)
+{
+	for (int i = 0; i < URLS; i++)
+		get(text("/fresh/%d", i));
+	for (int i = 0; i < URLS; i += 4)
+		get(text("/fresh/%d", i));
+}
+
+static void
+restart_in_the_middle(void)
+{
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < URLS; i++)
+			get(text("/fresh/%d", i));
+	edge_restart();
+	asked_before = origin_requests();
+	for (int i = 0; i < URLS; i++)
+		get(text("/fresh/%d", i));
+	for (int i = 0; i < URLS; i++)
+		get(text("/tag/%d", i));
+	for (int i = 0; i < URLS; i += 3)
+		get(text("/tag/%d", i));
+}
+
+/* Only hits after a restart with a warm disk: nothing is saved. */
+static void
+warm_restart(void)
+{
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < URLS; i++)
+			get(text("/fresh/%d", i));
+	edge_restart();
+	asked_before = origin_requests();
+	for (int i = 0; i < URLS; i++)
+		expect_hit(get(text("/fresh/%d", i)));
+}
+
+static void
+purge(const char *path)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, text("POST /purge?url=http://example.com%s HTTP/1.1\r\nHost: localhost\r\n"
+			    "Content-Length: 0\r\nConnection: close\r\n\r\n",
+			    path));
+	expect_status(client_read(c, "POST"), 200);
+	client_close(c);
+}
+
+static void
+purges(void)
+{
+	for (int round = 0; round < 4; round++)
+		for (int i = 0; i < URLS; i++) {
+			get(text("/fresh/%d", i));
+			if (i % 3 == round % 3)
+				purge(text("/fresh/%d", i));
+		}
+}
+
+static void
+variants(void)
+{
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < URLS; i++)
+			if (round == 0 || i % 3 == 0)
+				get_with("/vary", text("X-Kind: %d\r\n", i));
+}
+
+static void
+ranges(void)
+{
+	static const char *const ranges[] = {"0-1", "0-", "30000-39999", "50000-"};
+	for (int client = 2; client < 4; client++) {
+		client_from(text("127.0.0.%d", client));
+		for (int i = 0; i < URLS; i++)
+			if (client == 2 || i % 3 == 0)
+				for (int r = 0; r < 4; r++)
+					get_with(text("/fresh/%d", i),
+						 text("Range: bytes=%s\r\n", ranges[r]));
+	}
+	client_from(NULL);
+}
+
+static void
+script(void)
+{
+	for (int i = 0; i < URLS; i++) {
+		origin_says(text("/tag/%d", i), .fields = SHORT, .etag = "\"1\"",
+			    .pattern_bytes = BYTES);
+		origin_says(text("/fresh/%d", i), .fields = FRESH, .etag = "\"1\"",
+			    .pattern_bytes = BYTES, .ranges = true);
+	}
+	origin_says("/vary", .fields = FRESH "Vary: X-Kind\r\n", .pattern_bytes = BYTES);
+}
+
+SCENARIO_IN(120, "what is said to be saved is what a second run shows: one-hit URLs, short lives")
+{
+	script();
+	expect_true("one-hit URLs", one_hit_wonders);
+	expect_true("short lives with ETag", short_lives);
+}
+
+SCENARIO_IN(120, "what is said to be saved is what a second run shows: purges, variants")
+{
+	script();
+	expect_true("purges", purges);
+	expect_true("variants", variants);
+}
+
+SCENARIO_IN(120, "what is said to be saved is what a second run shows: a restart, ranges")
+{
+	script();
+	expect_true("a restart in the middle", restart_in_the_middle);
+	expect_true("a warm restart with hits only", warm_restart);
+	expect_true("ranges", ranges);
+}

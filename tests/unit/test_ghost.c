@@ -1,0 +1,464 @@
+/* test_ghost.c - what an ordinary cache would have written and asked for (DESIGN 3).
+ * rooms: cache http base filter
+ */
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_inside.h"
+#include "proxy/cache/ghost.h"
+#include "proxy/cache/sighting.h"
+#include "tests/kit/tmpdir.h"
+#include "tests/kit/unit.h"
+
+enum { URL_BYTES = 5000 };
+
+static uint64_t
+key(uint64_t i)
+{
+	i = (i + 1) * 0x9e3779b97f4a7c15u;
+	i = (i ^ i >> 31) * 0xd6e8feb86659fd93u;
+	return i ^ i >> 32;
+}
+
+static struct ghost *
+make(uint64_t disk, uint32_t entries)
+{
+	return ghost_create(&(struct ghost_options){.disk_bytes = disk, .max_entries = entries});
+}
+
+static struct ghost_stats
+stats_of(struct ghost *g)
+{
+	struct ghost_stats s;
+	ghost_check(g);
+	ghost_stats(g, &s);
+	return s;
+}
+
+/* A request for i that we fetched: what would it have done? 'h' answered, 'v' validated, 'm'
+ * fetched. */
+static char
+asked(struct ghost *g, uint64_t i, uint64_t bytes, uint32_t now, uint32_t validator)
+{
+	struct ghost_stats was, is;
+	ghost_stats(g, &was);
+	ghost_see(g, &(struct ghost_event){.key = key(i),
+					   .url = key(i),
+					   .record_bytes = bytes,
+					   .body_bytes = bytes,
+					   .origin_bytes = bytes,
+					   .now_s = now,
+					   .fresh_s = 100,
+					   .validator = validator,
+					   .deed = GHOST_FETCHED,
+					   .whole = true});
+	ghost_stats(g, &is);
+	return is.hits > was.hits ? 'h' : is.validated > was.validated ? 'v' : 'm';
+}
+
+START_TEST(writes_at_first_sight_and_hits_while_fresh)
+{
+	struct ghost *g = make(64 << 20, 0);
+	ck_assert_int_eq(asked(g, 1, URL_BYTES, 0, 0), 'm');
+	ck_assert_int_eq(asked(g, 1, URL_BYTES, 99, 0), 'h');
+	ck_assert_int_eq(asked(g, 1, URL_BYTES, 100, 0), 'm');
+	struct ghost_stats s = stats_of(g);
+	ck_assert_uint_eq(s.written_bytes, 2 * URL_BYTES);
+	ghost_forget(g, key(1));
+	ck_assert_int_eq(asked(g, 1, URL_BYTES, 100, 0), 'm');
+	ghost_forget_all(g);
+	ck_assert_int_eq(asked(g, 1, URL_BYTES, 100, 0), 'm');
+	ghost_destroy(&g);
+	ck_assert_ptr_null(g);
+}
+END_TEST
+
+START_TEST(validates_what_it_could_validate)
+{
+	struct ghost *g = make(64 << 20, 0);
+	asked(g, 1, URL_BYTES, 0, 7);
+	ck_assert_int_eq(asked(g, 1, URL_BYTES, 100, 7), 'v'); /* a head is written */
+	ck_assert_uint_lt(stats_of(g).written_bytes, URL_BYTES + 1000);
+	ck_assert_int_eq(asked(g, 1, URL_BYTES, 199, 7), 'h');
+	ck_assert_int_eq(asked(g, 1, URL_BYTES, 200, 8), 'm'); /* it has changed */
+	ck_assert_int_eq(asked(g, 1, URL_BYTES, 300, 0), 'm'); /* nothing to validate by */
+	/* Both would ask, but of us a whole body was sent each time but the first. */
+	struct ghost_stats s = stats_of(g);
+	ck_assert_uint_eq(s.extra_requests, 1); /* the hit */
+	ck_assert_uint_eq(s.extra_bytes, 2 * URL_BYTES);
+	ck_assert_uint_eq(s.avoided_requests + s.avoided_bytes, 0);
+	ghost_destroy(&g);
+}
+END_TEST
+
+/* ---- the bill, both sides ----------------------------------------------------------------------
+ */
+
+static const struct {
+	const char *says;
+	enum { ABSENT, STALE, FRESH } held;
+	struct ghost_event then;
+	uint64_t extra, extra_bytes, avoided, avoided_bytes, written;
+} bills[] = {
+	/* clang-format off */
+	{"we fetched, it would have answered", FRESH,
+	 {.deed = GHOST_FETCHED, .whole = true, .origin_bytes = 100}, 1, 100, 0, 0, 0},
+	{"we answered, it would have fetched", ABSENT,
+	 {.deed = GHOST_HIT, .whole = true}, 0, 0, 1, 100, 100},
+	{"we answered, it would have validated", STALE,
+	 {.deed = GHOST_HIT, .whole = true, .validator = 7}, 0, 0, 1, 0, 640},
+	{"we fetched, it would have validated", STALE,
+	 {.deed = GHOST_FETCHED, .whole = true, .validator = 7, .origin_bytes = 100}, 0, 100, 0, 0, 640},
+	{"we validated, it would have fetched", ABSENT,
+	 {.deed = GHOST_CHECKED, .whole = true, .validator = 7}, 0, 0, 0, 100, 100},
+	{"we validated, it would have answered", FRESH,
+	 {.deed = GHOST_CHECKED, .whole = true, .validator = 7}, 1, 0, 0, 0, 0},
+	{"a part passed, it would have answered", FRESH,
+	 {.deed = GHOST_PART, .origin_bytes = 10}, 1, 10, 0, 0, 0},
+	{"a part passed, on first sight of both", ABSENT,
+	 {.deed = GHOST_PART, .origin_bytes = 10}, 0, 0, 0, 0, 0},
+	{"a part passed, it would have fetched the whole", ABSENT,
+	 {.deed = GHOST_PART, .whole = true, .origin_bytes = 10}, 0, 0, 0, 90, 100},
+	{"nothing storable came, and it would have answered", FRESH,
+	 {.deed = GHOST_ASKED}, 1, 0, 0, 0, 0},
+	{"nothing storable came, for it neither", ABSENT,
+	 {.deed = GHOST_ASKED}, 0, 0, 0, 0, 0},
+	{"both answer", FRESH, {.deed = GHOST_HIT, .whole = true}, 0, 0, 0, 0, 0},
+	{"both fetch", ABSENT,
+	 {.deed = GHOST_FETCHED, .whole = true, .origin_bytes = 100}, 0, 0, 0, 0, 100},
+	/* clang-format on */
+};
+
+START_TEST(bill)
+{
+	struct ghost *g = make(64 << 20, 0);
+	struct ghost_event e = {.key = key(1),
+				.url = key(1),
+				.record_bytes = 100,
+				.body_bytes = 100,
+				.origin_bytes = 100,
+				.fresh_s = bills[_i].held == STALE ? 1 : 1000,
+				.validator = 7,
+				.deed = GHOST_FETCHED,
+				.whole = true};
+	if (bills[_i].held != ABSENT)
+		ghost_see(g, &e);
+	struct ghost_stats was = stats_of(g);
+	e.now_s = 10;
+	e.fresh_s = 1000;
+	e.deed = bills[_i].then.deed;
+	e.whole = bills[_i].then.whole;
+	e.validator = bills[_i].then.validator;
+	e.origin_bytes = bills[_i].then.origin_bytes;
+	ghost_see(g, &e);
+	struct ghost_stats s = stats_of(g);
+	const char *says = bills[_i].says;
+	ck_assert_msg(s.extra_requests == bills[_i].extra, "%s: extra", says);
+	ck_assert_msg(s.extra_bytes == bills[_i].extra_bytes, "%s: extra bytes %llu", says,
+		      (unsigned long long)s.extra_bytes);
+	ck_assert_msg(s.avoided_requests == bills[_i].avoided, "%s: avoided", says);
+	ck_assert_msg(s.avoided_bytes == bills[_i].avoided_bytes, "%s: avoided bytes %llu", says,
+		      (unsigned long long)s.avoided_bytes);
+	ck_assert_msg(s.written_bytes - was.written_bytes == bills[_i].written, "%s: written %llu",
+		      says, (unsigned long long)(s.written_bytes - was.written_bytes));
+	ghost_destroy(&g);
+}
+END_TEST
+
+START_TEST(a_forgotten_url_takes_its_variants_along)
+{
+	struct ghost *g = make(64 << 20, 0);
+	struct ghost_event e = {.record_bytes = 500, .body_bytes = 500, .fresh_s = 100};
+	e.deed = GHOST_FETCHED;
+	e.whole = true;
+	for (uint64_t url = 0; url < 50; url++)
+		for (uint64_t variant = 0; variant < 40; variant++) {
+			e.url = key(url);
+			e.key = key(1000 + url * 40 + variant);
+			ghost_see(g, &e);
+		}
+	ck_assert_uint_eq(stats_of(g).entries, 2000);
+	ghost_forget(g, key(7));
+	ghost_forget(g, key(8));
+	ghost_forget(g, key(999)); /* nobody */
+	ck_assert_uint_eq(stats_of(g).entries, 1920);
+	for (uint64_t url = 0; url < 50; url++)
+		ghost_forget(g, key(url));
+	ck_assert_uint_eq(stats_of(g).entries, 0);
+	ghost_destroy(&g);
+}
+END_TEST
+
+START_TEST(a_forgotten_host_takes_all_its_urls_along)
+{
+	struct ghost *g = make(64 << 20, 0);
+	struct ghost_event e = {.record_bytes = 500, .body_bytes = 500, .fresh_s = 100};
+	e.deed = GHOST_FETCHED;
+	e.whole = true;
+	for (uint64_t i = 0; i < 300; i++) {
+		e.url = e.key = key(i);
+		e.host = (uint32_t)key(5000 + i % 3);
+		ghost_see(g, &e);
+	}
+	ghost_forget_host(g, (uint32_t)key(5001));
+	ck_assert_uint_eq(stats_of(g).entries, 200);
+	struct buf bytes = {0}; /* also after a restart */
+	struct ghost *b = make(64 << 20, 0);
+	ghost_snapshot_save(g, 5, 64 << 20, &bytes);
+	ck_assert_ptr_null(ghost_snapshot_load(b, 5, buf_str(&bytes)));
+	ghost_forget_host(b, (uint32_t)key(5002));
+	ck_assert_uint_eq(stats_of(b).entries, 100);
+	buf_fini(&bytes);
+	ghost_destroy(&b);
+	ghost_destroy(&g);
+}
+END_TEST
+
+START_TEST(evicts_the_oldest_but_carries_the_hot)
+{
+	struct ghost *g = make(16 << 20, 0);
+	asked(g, 1, 9000, 0, 0);
+	asked(g, 2, 9000, 0, 0);
+	for (uint64_t i = 1000; i < 8000; i++) {
+		asked(g, i, 9000, 0, 0);
+		if (i % 10 == 0)
+			ck_assert_int_eq(asked(g, 1, 9000, 0, 0), 'h');
+	}
+	ck_assert_int_eq(asked(g, 2, 9000, 0, 0), 'm');
+	struct ghost_stats s = stats_of(g);
+	ck_assert_uint_ge(s.entries, 1300);
+	ck_assert_uint_le(s.entries, (16 << 20) / 9000);
+	ghost_destroy(&g);
+}
+END_TEST
+
+static void
+play(struct ghost *g, int requests)
+{
+	uint64_t x = 1;
+	for (int i = 0; i < requests; i++) {
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		uint64_t url = (x >> 33) % ((x >> 60) ? 60000 : 3000);
+		asked(g, url, 1000 + url * 7919 % 20000, 0, 0);
+	}
+}
+
+START_TEST(a_sample_forecasts_the_whole)
+{
+	struct ghost *exact = make(512 << 20, 1 << 20), *sample = make(512 << 20, 4096);
+	play(exact, 400000);
+	play(sample, 400000);
+	struct ghost_stats e = stats_of(exact), s = stats_of(sample);
+	ck_assert_double_eq(e.sample_share, 1.0);
+	ck_assert_double_le(s.sample_share, 0.125);
+	ck_assert_uint_le(s.entries, 4096);
+	ck_assert_double_eq_tol((double)s.written_bytes, (double)e.written_bytes,
+				0.1 * (double)e.written_bytes);
+	ck_assert_double_eq_tol((double)s.hits, (double)e.hits, 0.1 * (double)e.hits);
+	ghost_destroy(&exact);
+	ghost_destroy(&sample);
+}
+END_TEST
+
+START_TEST(without_a_disk_there_is_nothing_to_compare)
+{
+	struct ghost *g = make(0, 0);
+	struct buf bytes = {0};
+	ck_assert(!ghost_samples(g, 0));
+	asked(g, 1, 100, 0, 0);
+	ghost_forget(g, key(1));
+	ck_assert_uint_eq(stats_of(g).misses, 0);
+	ghost_snapshot_save(g, 1, 10000, &bytes);
+	ck_assert_ptr_null(ghost_snapshot_load(g, 1, buf_str(&bytes)));
+	buf_fini(&bytes);
+	ghost_destroy(&g);
+}
+END_TEST
+
+/* ---- snapshots ---------------------------------------------------------------------------------
+ */
+
+enum { TAG = 5, PLENTY = 64 << 20 };
+
+static struct ghost *
+again(struct ghost *g, uint64_t disk, uint64_t most)
+{
+	struct buf bytes = {0};
+	struct ghost *b = make(disk, 0);
+	ghost_snapshot_save(g, TAG, most, &bytes);
+	ck_assert_uint_le(bytes.n, most);
+	ck_assert_ptr_null(ghost_snapshot_load(b, TAG, buf_str(&bytes)));
+	ghost_check(b);
+	buf_fini(&bytes);
+	return b;
+}
+
+/* The same requests then get the same answers, and counting begins anew. */
+START_TEST(a_snapshot_goes_on_where_it_ended)
+{
+	struct ghost *a = make(64 << 20, 0);
+	play(a, 50000);
+	struct ghost *b = again(a, 64 << 20, PLENTY);
+	struct ghost_stats before = stats_of(a), fresh = stats_of(b);
+	ck_assert_uint_eq(fresh.written_bytes + fresh.hits + fresh.misses, 0);
+	ck_assert_double_eq_tol((double)fresh.entries, (double)before.entries,
+				0.02 * (double)before.entries);
+	play(a, 50000);
+	play(b, 50000);
+	struct ghost_stats x = stats_of(a), y = stats_of(b);
+	double written = (double)(x.written_bytes - before.written_bytes);
+	ck_assert_double_eq_tol((double)y.written_bytes, written, 0.02 * written);
+	ghost_destroy(&a);
+	ghost_destroy(&b);
+}
+END_TEST
+
+START_TEST(a_warm_disk_writes_nothing_for_hits_alone)
+{
+	struct ghost *a = make(64 << 20, 0);
+	for (uint64_t i = 0; i < 1000; i++)
+		asked(a, i, 9000, 0, 0);
+	struct ghost *b = again(a, 64 << 20, PLENTY);
+	for (uint64_t i = 0; i < 1000; i++)
+		ck_assert_int_eq(asked(b, i, 9000, 50, 0), 'h');
+	ck_assert_uint_eq(stats_of(b).written_bytes, 0);
+	ghost_destroy(&a);
+	ghost_destroy(&b);
+}
+END_TEST
+
+START_TEST(a_snapshot_fits_where_it_must_and_into_another_disk)
+{
+	struct ghost *a = make(64 << 20, 0);
+	play(a, 50000);
+	uint64_t entries = stats_of(a).entries;
+	struct ghost *small = again(a, 32 << 20, PLENTY), *large = again(a, 256 << 20, PLENTY);
+	ck_assert_uint_lt(stats_of(small).entries, entries * 6 / 10);
+	ck_assert_uint_eq(stats_of(large).entries, entries);
+	struct ghost *sampled = again(a, 64 << 20, entries * 16);
+	ck_assert_double_eq(stats_of(sampled).sample_share, stats_of(a).sample_share);
+	ck_assert_double_lt(stats_of(sampled).sample_share, 1);
+	ghost_destroy(&a);
+	ghost_destroy(&small);
+	ghost_destroy(&large);
+	ghost_destroy(&sampled);
+}
+END_TEST
+
+START_TEST(a_damaged_snapshot_changes_nothing)
+{
+	struct ghost *a = make(16 << 20, 0), *b = make(16 << 20, 0);
+	struct buf bytes = {0};
+	for (uint64_t i = 0; i < 20; i++)
+		asked(a, i, 9000, 0, 0);
+	ghost_snapshot_save(a, TAG, PLENTY, &bytes);
+	for (size_t i = 0; i < bytes.n; i++) {
+		bytes.p[i] ^= (char)(1 << (i % 8));
+		ck_assert_ptr_nonnull(ghost_snapshot_load(b, TAG, buf_str(&bytes)));
+		bytes.p[i] ^= (char)(1 << (i % 8));
+		ck_assert_ptr_nonnull(ghost_snapshot_load(b, TAG, (struct str){bytes.p, i}));
+	}
+	ck_assert_ptr_nonnull(ghost_snapshot_load(b, TAG + 1, buf_str(&bytes)));
+	ck_assert_uint_eq(stats_of(b).entries, 0);
+	ck_assert_ptr_null(ghost_snapshot_load(b, TAG, buf_str(&bytes)));
+	ck_assert_uint_eq(stats_of(b).entries, 20);
+	buf_fini(&bytes);
+	ghost_destroy(&a);
+	ghost_destroy(&b);
+}
+END_TEST
+
+/* ---- DESIGN 3: N1 one-hit URLs, N2 others, all of one size, no eviction: N1 / (N1 + N2) --------
+ */
+
+enum { N1 = 740, N2 = 260, BODY = 8192 };
+
+struct scene {
+	struct cache *c;
+	struct twice_pair *pair;
+	struct ghost *g;
+};
+
+static void
+request(struct scene *s, unsigned url)
+{
+	char text[32];
+	struct str k = {text, (size_t)snprintf(text, sizeof text, "url-%05u", url)};
+	struct key_hash hash = key_hash_of(cache_seed(s->c), k.p, k.n);
+	struct object *o = NULL;
+	struct cache_lookup l = {0};
+	ghost_see(s->g, &(struct ghost_event){.key = hash.hi,
+					      .url = hash.hi,
+					      .record_bytes = cache_record_bytes(k.n, 0, BODY),
+					      .body_bytes = BODY,
+					      .fresh_s = 100,
+					      .deed = GHOST_FETCHED,
+					      .whole = true});
+	enum found found = cache_lookup(s->c, &l, hash, k, &o);
+	ck_assert_int_ne(found, FOUND_LATER);
+	enum twice_sight sight = pair_record(s->pair, hash);
+	if (found == FOUND_OBJECT) {
+		if (!o->on_disk && sight != SIGHT_FIRST)
+			cache_admit(s->c, o);
+		object_unref(&o);
+		return;
+	}
+	static const struct sighting_settings two = {.sightings = 2};
+	struct sighting_facts f = {
+		.storable = true, .status = 200, .known = {sight, sight != SIGHT_FIRST}};
+	struct object_write *w = cache_write_begin(
+		s->c, &(struct write_options){.hash = hash,
+					      .key = k,
+					      .body_bytes = BODY,
+					      .disk = sighting_decide(&two, &f).writes});
+	struct block *body = block_create(BODY);
+	memset(body->p, 1, BODY);
+	cache_write_body(w, body, 0, BODY);
+	block_unref(&body);
+	o = cache_write_commit(&w, false);
+	object_unref(&o);
+}
+
+START_TEST(saved_is_exactly_the_one_hit_share)
+{
+	char dir[256], err[256];
+	tmpdir_make(dir, sizeof dir);
+	struct scene s = {0};
+	struct cache_options o = {.dir = dir, .disk_bytes = 64 << 20};
+	o.memory_bytes =
+		_i ? 1 << 20 : 64 << 20; /* second fetches, or writes from RAM: all the same */
+	ck_assert_int_eq(cache_open(&s.c, &o, err, sizeof err), 0);
+	pair_create(&s.pair, &(struct pair_options){.capacity = 100000, .false_positives = 1e-6},
+		    0);
+	s.g = make(64 << 20, 0);
+	for (int round = 0; round < 3; round++)
+		for (unsigned url = 0; url < N1 + N2; url++)
+			if (round == 0 || url < N2)
+				request(&s, url);
+	store_flush(s.c->store);
+	struct cache_stats real;
+	struct ghost_stats ghost;
+	cache_stats(s.c, &real);
+	ghost_stats(s.g, &ghost);
+	ck_assert_uint_eq(ghost.misses, N1 + N2);
+	ck_assert_uint_eq(real.objects, N2);
+	ck_assert_uint_eq(real.evicted_objects, 0);
+	uint64_t each = cache_record_bytes(9, 0, BODY);
+	ck_assert_uint_eq(ghost.written_bytes, (N1 + N2) * each);
+	/* Footers are written when a segment is full, so half of the table entries come later; the
+	 * rest is padding to pages. */
+	double saved = 1 - (double)real.written_bytes / (double)ghost.written_bytes;
+	ck_assert_double_eq_tol(saved, (double)N1 / (N1 + N2), 0.002);
+	ghost_destroy(&s.g);
+	pair_destroy(&s.pair);
+	cache_close(&s.c);
+	tmpdir_remove(dir);
+}
+END_TEST
+
+UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
+     TEST(validates_what_it_could_validate), LOOP(bill, bills),
+     TEST(a_forgotten_url_takes_its_variants_along),
+     TEST(a_forgotten_host_takes_all_its_urls_along), TEST(evicts_the_oldest_but_carries_the_hot),
+     TEST(a_sample_forecasts_the_whole), TEST(without_a_disk_there_is_nothing_to_compare),
+     TEST(a_snapshot_goes_on_where_it_ended), TEST(a_warm_disk_writes_nothing_for_hits_alone),
+     TEST(a_snapshot_fits_where_it_must_and_into_another_disk),
+     TEST(a_damaged_snapshot_changes_nothing), TIMES(saved_is_exactly_the_one_hit_share, 2))
