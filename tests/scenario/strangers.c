@@ -125,3 +125,35 @@ SCENARIO("who carries credentials need not wait for each other's private pages")
 	for (int i = 0; i < N; i++)
 		call_expect(call[i], 200, "mine");
 }
+
+SCENARIO("requests that change other URLs do not keep fetches under way from being stored")
+{
+	enum { FETCHES = 8, ROUNDS = 60, AT_ONCE = 50 };
+	struct barrier *go = barrier_new();
+	struct call *call[FETCHES];
+	char post[AT_ONCE * 100] = "";
+	origin_says("*", .status = 204);
+	for (int i = 0; i < FETCHES; i++)
+		origin_says(text("/%d", i), .fields = FRESH, .body = "kept", .hold_head = go);
+	edge_start();
+	for (int i = 0; i < FETCHES; i++)
+		call[i] = call_get(text("/%d", i));
+	origin_wait_requests(FETCHES);
+	struct client *c = client_open();
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t n = 0;
+		for (int i = 0; i < AT_ONCE; i++)
+			n += (size_t)snprintf(post + n, sizeof post - n,
+					      "POST /api/%d/%d HTTP/1.1\r\nHost: example.com\r\n"
+					      "Content-Length: 1\r\n\r\nx",
+					      round, i);
+		client_send(c, post);
+		for (int i = 0; i < AT_ONCE; i++)
+			expect_status(client_read(c, "POST"), 204);
+	}
+	barrier_open(go);
+	for (int i = 0; i < FETCHES; i++)
+		call_expect(call[i], 200, "kept");
+	for (int i = 0; i < FETCHES; i++)
+		expect_hit(get(text("/%d", i)));
+}

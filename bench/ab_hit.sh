@@ -1,0 +1,48 @@
+#!/bin/bash
+# hit.sh - CPU of the proxy for a cached 1 KiB answer on a keep-alive connection, beside nginx and
+# beside a server that does nothing else (bare.c). Rounds are interleaved; the ratios are to bare
+# and to nginx of the same round.
+#
+#	bench/hit.sh [ROUNDS [SECONDS]]
+. bench/lib.sh
+need nginx "apt-get install nginx"
+need wrk "apt-get install wrk"
+
+ROUNDS=${1:-5}
+SECONDS_EACH=${2:-4}
+CONNECTIONS=${CONNECTIONS:-32}
+SERVERS=${SERVERS:-"bare twice nginx"}
+SHM=$(mktemp -d /dev/shm/twice-bench.XXXXXX) # nginx reads its hits from a tmpfs: no disk in the way
+chmod 755 "$SHM"
+trap 'clean_up; rm -rf "$SHM"' EXIT
+
+start_origin
+path=/cdn/0123456789abcdef/1024
+for s in $SERVERS; do
+	case $s in
+	bare) start_bare 1024 ;;
+	old) TWICE=/work/base/twice; start_twice "$SHM/$s" 256MiB 64MiB 2 ;;
+	new) TWICE=/work/bin/new; start_twice "$SHM/$s" 256MiB 64MiB 2 ;;
+	nginx) start_nginx "$SHM/nginx" 256m 1 ;;
+	esac
+	eval "pid_$s=$PROXY port_$s=$PORT"
+	for _ in 1 2 3; do curl -s -o /dev/null "http://127.0.0.1:$PORT$path"; done
+	curl -s -D- -o /dev/null "http://127.0.0.1:$PORT$path" | grep -qi '^cache-status:.*; hit' ||
+		die "$s does not answer $path from its cache"
+done
+
+one_round() { # server: prints microseconds of CPU per request
+	local pid port cpu requests log="$WORK/wrk.out"
+	eval "pid=\$pid_$1 port=\$port_$1"
+	$ASIDE wrk -t1 -c"$CONNECTIONS" -d1s "http://127.0.0.1:$port$path" >/dev/null
+	cpu=$(cpu_us "$pid")
+	$ASIDE wrk -t1 -c"$CONNECTIONS" -d"${SECONDS_EACH}s" "http://127.0.0.1:$port$path" >"$log"
+	cpu=$(($(cpu_us "$pid") - cpu))
+	grep -q 'Non-2xx\|Socket errors' "$log" && grep 'Non-2xx\|Socket errors' "$log" >&2
+	requests=$(sed -n 's/^ *\([0-9]*\) requests in.*/\1/p' "$log")
+	awk -v c="$cpu" -v n="$requests" 'BEGIN { printf "%.3f\n", c / n }'
+}
+
+machine
+echo "# CPU microseconds per cached 1 KiB hit; wrk -t1 -c$CONNECTIONS, ${SECONDS_EACH} s a round"
+rounds "$ROUNDS" "$SERVERS"

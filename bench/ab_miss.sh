@@ -1,0 +1,39 @@
+#!/bin/bash
+# miss.sh - CPU of the proxy for a URL that nobody asked for before and whose 1 KiB answer is not
+# written to disk: twice, nginx with proxy_cache_min_uses 2, nginx without a cache.
+#
+#	bench/miss.sh [ROUNDS [REQUESTS]]
+. bench/lib.sh
+need nginx "apt-get install nginx"
+
+ROUNDS=${1:-5}
+REQUESTS=${2:-60000}
+CONNECTIONS=${CONNECTIONS:-32}
+SERVERS=${SERVERS:-"plain twice nginx"}
+
+start_origin
+for s in $SERVERS; do
+	case $s in
+	plain) start_nginx "" 0 0 ;;
+	old) TWICE=/work/base/twice; start_twice "$WORK/$s" 1GiB 64MiB 2 ;;
+	new) TWICE=/work/bin/new; start_twice "$WORK/$s" 1GiB 64MiB 2 ;;
+	nginx) start_nginx "$WORK/nginx-cache" 1g 2 ;;
+	esac
+	eval "pid_$s=$PROXY port_$s=$PORT"
+done
+
+SEED=0
+one_round() { # server: prints microseconds of CPU per request
+	local pid port cpu log="$WORK/load.out"
+	eval "pid=\$pid_$1 port=\$port_$1"
+	cpu=$(cpu_us "$pid")
+	$ASIDE "$BIN/load" --port "$port" --unique 1024 --requests "$REQUESTS" \
+		--connections "$CONNECTIONS" --seed "$((++SEED))$RANDOM" >"$log" || cat "$log" >&2
+	cpu=$(($(cpu_us "$pid") - cpu))
+	awk -v c="$cpu" -v n="$(value requests "$log")" 'BEGIN { printf "%.3f\n", c / n }'
+}
+
+machine
+echo "# CPU microseconds per miss of a unique URL, 1 KiB; $CONNECTIONS connections, $REQUESTS requests a round"
+echo "# nginx: proxy_cache_min_uses 2; plain: nginx without a cache; upstream keep-alive on"
+rounds "$ROUNDS" "$SERVERS"
