@@ -1,8 +1,6 @@
 /* clock.c - the coarse clocks cost a few nanoseconds, the exact one some tens. */
 #include "proxy/base/clock.h"
 
-#include <time.h>
-
 static int64_t
 read_us(clockid_t which)
 {
@@ -33,4 +31,18 @@ int64_t
 now_exact_ms(void)
 {
 	return now_us() / 1000;
+}
+
+struct timespec
+now_and_ms(unsigned ms)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000;
+	}
+	return t;
 }

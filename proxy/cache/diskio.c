@@ -1,6 +1,7 @@
 /* diskio.c - two queues, each with its lock: writes in order on one thread, reads on several. */
 #include "proxy/cache/diskio.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
@@ -155,20 +156,6 @@ queue_fini(struct queue *q)
 	pthread_mutex_destroy(&q->lock);
 }
 
-static struct timespec
-in_ms(unsigned ms)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += ms / 1000;
-	t.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_sec++;
-		t.tv_nsec -= 1000000000;
-	}
-	return t;
-}
-
 /* Waits for a job, until the deadline when there is one. NULL: time is up or all is over. */
 static struct diskio_job *
 take(struct queue *q, const struct timespec *until, bool *over)
@@ -202,13 +189,13 @@ writer(void *arg)
 {
 	struct diskio *d = arg;
 	struct diskio_job *j;
-	struct timespec next = in_ms(d->o.tick_ms);
+	struct timespec next = now_and_ms(d->o.tick_ms);
 	for (bool over = false; !over;) {
 		if ((j = take(&d->queues[DISKIO_WRITES], &next, &over))) {
 			j->run(j);
 		} else if (!over) {
 			d->o.tick(d->o.ctx);
-			next = in_ms(d->o.tick_ms);
+			next = now_and_ms(d->o.tick_ms);
 		}
 	}
 	return NULL;

@@ -1,6 +1,7 @@
 /* forget.c - the clock, the tables, and the thread that makes them durable. */
 #include "proxy/cache/forget.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/forget_table.h"
@@ -374,25 +375,11 @@ write_pending(struct forget *f)
 	free(list);
 }
 
-static struct timespec
-in_ms(unsigned ms)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += ms / 1000;
-	t.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_sec++;
-		t.tv_nsec -= 1000000000;
-	}
-	return t;
-}
-
 /* Under the lock: waits for something to do; false when all is over and nothing is left. */
 static bool
 await_work(struct forget *f)
 {
-	struct timespec until = in_ms(RETRY_MS);
+	struct timespec until = now_and_ms(RETRY_MS);
 	int late = 0;
 	while (!f->stopping && !f->crowded && !late &&
 	       (f->pending_n == 0 || !atomic_load(&f->sound))) {
@@ -555,7 +542,7 @@ forget_close(struct forget **pf)
 int
 forget_wait(struct forget *f, uint64_t at)
 {
-	struct timespec until = in_ms(WAIT_MS);
+	struct timespec until = now_and_ms(WAIT_MS);
 	if (f->o.dir_fd < 0)
 		return 0;
 	pthread_mutex_lock(&f->lock);

@@ -2,10 +2,10 @@
 #include "proxy/cache/purge_log.h"
 
 #include "proxy/base/buf.h"
+#include "proxy/base/le.h"
 #include "proxy/cache/segment.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -14,36 +14,6 @@ enum { MAGIC = 0x32505754, PAIR = 2 * PURGE_PAGE, CHUNK_PAGES = 32 };
 static const char NAME[] = "purges", NEW_NAME[] = "purges.new";
 
 /* ---- bytes --------------------------------------------------------------------------------- */
-
-static void
-put64(char *p, uint64_t v)
-{
-	v = htole64(v);
-	memcpy(p, &v, sizeof v);
-}
-
-static void
-put32(char *p, uint32_t v)
-{
-	v = htole32(v);
-	memcpy(p, &v, sizeof v);
-}
-
-static uint64_t
-get64(const char *p)
-{
-	uint64_t v;
-	memcpy(&v, p, sizeof v);
-	return le64toh(v);
-}
-
-static uint32_t
-get32(const char *p)
-{
-	uint32_t v;
-	memcpy(&v, p, sizeof v);
-	return le32toh(v);
-}
 
 static uint64_t
 page_checksum(const char *page, uint32_t n)
@@ -57,17 +27,18 @@ static void
 entry_format(const struct purge_entry *e, char *to)
 {
 	memset(to, 0, PURGE_ENTRY);
-	put64(to, e->at);
-	put64(to + 8, e->hash.lo);
-	put64(to + 16, e->hash.hi);
+	le_put64(to, e->at);
+	le_put64(to + 8, e->hash.lo);
+	le_put64(to + 16, e->hash.hi);
 	to[24] = (char)e->kind;
 }
 
 static struct purge_entry
 entry_parse(const char *p)
 {
-	return (struct purge_entry){
-		.at = get64(p), .hash = {get64(p + 8), get64(p + 16)}, .kind = (uint8_t)p[24]};
+	return (struct purge_entry){.at = le_get64(p),
+				    .hash = {le_get64(p + 8), le_get64(p + 16)},
+				    .kind = (uint8_t)p[24]};
 }
 
 static bool
@@ -81,26 +52,26 @@ is_known(const char *entry)
 static void
 page_format(const struct purge_log *l, char *page)
 {
-	put32(page, MAGIC);
-	put32(page + 4, l->n);
-	put64(page + 8, l->page);
-	put64(page + 16, l->head.id);
-	put64(page + 24, l->head.starts);
-	put64(page + 32, l->head.floor);
-	put64(page + 40, l->head.fingerprint);
-	put64(page + 48, 0);
-	put64(page + 56, page_checksum(page, l->n));
+	le_put32(page, MAGIC);
+	le_put32(page + 4, l->n);
+	le_put64(page + 8, l->page);
+	le_put64(page + 16, l->head.id);
+	le_put64(page + 24, l->head.starts);
+	le_put64(page + 32, l->head.floor);
+	le_put64(page + 40, l->head.fingerprint);
+	le_put64(page + 48, 0);
+	le_put64(page + 56, page_checksum(page, l->n));
 }
 
 /* Is this copy of page number k right? */
 static bool
 page_is_right(const char *page, uint64_t k, const struct purge_head *head)
 {
-	uint32_t n = get32(page + 4);
-	if (get32(page) != MAGIC || n > PURGE_PER_PAGE || get64(page + 8) != k ||
-	    get64(page + 56) != page_checksum(page, n))
+	uint32_t n = le_get32(page + 4);
+	if (le_get32(page) != MAGIC || n > PURGE_PER_PAGE || le_get64(page + 8) != k ||
+	    le_get64(page + 56) != page_checksum(page, n))
 		return false;
-	if (k && get64(page + 16) != head->id)
+	if (k && le_get64(page + 16) != head->id)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		if (!is_known(page + PURGE_HEADER + (size_t)i * PURGE_ENTRY))
@@ -121,7 +92,7 @@ choose(const char *pair, uint64_t k, const struct purge_head *head)
 	const char *a = pair, *b = pair + PURGE_PAGE;
 	bool first = page_is_right(a, k, head), second = page_is_right(b, k, head);
 	if (first && second)
-		return get32(b + 4) > get32(a + 4) ? b : a;
+		return le_get32(b + 4) > le_get32(a + 4) ? b : a;
 	return first ? a : second ? b : NULL;
 }
 
@@ -141,9 +112,9 @@ purge_log_parse(const char *p, size_t n, struct purge_head *head, purge_log_tell
 		if (!page || over || last != PURGE_PER_PAGE)
 			return false;
 		if (k == 0)
-			*head = (struct purge_head){get64(page + 16), get64(page + 24),
-						    get64(page + 32), get64(page + 40)};
-		last = get32(page + 4);
+			*head = (struct purge_head){le_get64(page + 16), le_get64(page + 24),
+						    le_get64(page + 32), le_get64(page + 40)};
+		last = le_get32(page + 4);
 		for (uint32_t i = 0; i < last; i++) {
 			struct purge_entry e =
 				entry_parse(page + PURGE_HEADER + (size_t)i * PURGE_ENTRY);

@@ -1,8 +1,9 @@
 /* segment.c - numbers to bytes and back, and nothing believed that a checksum does not cover. */
 #include "proxy/cache/segment.h"
 
+#include "proxy/base/le.h"
+
 #include <assert.h>
-#include <endian.h>
 #include <xxhash.h>
 
 enum {
@@ -11,51 +12,6 @@ enum {
 	FOOTER_MAGIC = 0x32465754,
 	SEAL_AT = SEGMENT_HEADER_BYTES - 8,
 };
-
-static void
-put16(char *p, uint16_t v)
-{
-	v = htole16(v);
-	memcpy(p, &v, sizeof v);
-}
-
-static void
-put32(char *p, uint32_t v)
-{
-	v = htole32(v);
-	memcpy(p, &v, sizeof v);
-}
-
-static void
-put64(char *p, uint64_t v)
-{
-	v = htole64(v);
-	memcpy(p, &v, sizeof v);
-}
-
-static uint16_t
-get16(const char *p)
-{
-	uint16_t v;
-	memcpy(&v, p, sizeof v);
-	return le16toh(v);
-}
-
-static uint32_t
-get32(const char *p)
-{
-	uint32_t v;
-	memcpy(&v, p, sizeof v);
-	return le32toh(v);
-}
-
-static uint64_t
-get64(const char *p)
-{
-	uint64_t v;
-	memcpy(&v, p, sizeof v);
-	return le64toh(v);
-}
 
 uint64_t
 segment_checksum(const void *p, size_t n)
@@ -70,8 +26,8 @@ fragment_get(const char *table, uint32_t i)
 {
 	const char *p = table + (size_t)i * FRAGMENT_ENTRY_BYTES;
 	return (struct fragment){
-		.at = {get32(p), get32(p + 4), get32(p + 8), get32(p + 12)},
-		.checksum = get64(p + 16),
+		.at = {le_get32(p), le_get32(p + 4), le_get32(p + 8), le_get32(p + 12)},
+		.checksum = le_get64(p + 16),
 	};
 }
 
@@ -79,28 +35,28 @@ void
 fragment_put(char *table, uint32_t i, const struct fragment *f)
 {
 	char *p = table + (size_t)i * FRAGMENT_ENTRY_BYTES;
-	put32(p, f->at.segment);
-	put32(p + 4, f->at.generation);
-	put32(p + 8, f->at.offset);
-	put32(p + 12, f->at.bytes);
-	put64(p + 16, f->checksum);
+	le_put32(p, f->at.segment);
+	le_put32(p + 4, f->at.generation);
+	le_put32(p + 8, f->at.offset);
+	le_put32(p + 12, f->at.bytes);
+	le_put64(p + 16, f->checksum);
 }
 
 struct entry
 entry_get(const char *table, uint32_t i)
 {
 	const char *p = table + (size_t)i * SEGMENT_ENTRY_BYTES;
-	uint32_t last = get32(p + 12);
-	return (struct entry){get64(p), get32(p + 8), last & 0xffffff, (uint8_t)(last >> 24)};
+	uint32_t last = le_get32(p + 12);
+	return (struct entry){le_get64(p), le_get32(p + 8), last & 0xffffff, (uint8_t)(last >> 24)};
 }
 
 void
 entry_put(char *table, uint32_t i, const struct entry *e)
 {
 	char *p = table + (size_t)i * SEGMENT_ENTRY_BYTES;
-	put64(p, e->hash_hi);
-	put32(p + 8, e->offset);
-	put32(p + 12, e->bytes | (uint32_t)e->what << 24);
+	le_put64(p, e->hash_hi);
+	le_put32(p + 8, e->offset);
+	le_put32(p + 12, e->bytes | (uint32_t)e->what << 24);
 }
 
 /* ---- records ------------------------------------------------------------------------------- */
@@ -116,36 +72,36 @@ record_bytes(size_t key_bytes, size_t head_bytes, size_t fragments_n, uint64_t i
 static void
 put_terms(char *p, const struct terms *t)
 {
-	put64(p, (uint64_t)t->response_time);
-	put64(p + 8, (uint64_t)t->initial_age);
-	put64(p + 16, (uint64_t)t->lifetime);
-	put64(p + 24, (uint64_t)t->date);
-	put64(p + 32, (uint64_t)t->last_modified);
-	put32(p + 40, (uint32_t)t->stale_while_revalidate);
-	put32(p + 44, (uint32_t)t->stale_if_error);
-	put32(p + 48, t->flags);
-	put16(p + 52, t->status);
-	put16(p + 54, t->spare);
-	put32(p + 56, t->etag_at);
-	put32(p + 60, t->etag_bytes);
+	le_put64(p, (uint64_t)t->response_time);
+	le_put64(p + 8, (uint64_t)t->initial_age);
+	le_put64(p + 16, (uint64_t)t->lifetime);
+	le_put64(p + 24, (uint64_t)t->date);
+	le_put64(p + 32, (uint64_t)t->last_modified);
+	le_put32(p + 40, (uint32_t)t->stale_while_revalidate);
+	le_put32(p + 44, (uint32_t)t->stale_if_error);
+	le_put32(p + 48, t->flags);
+	le_put16(p + 52, t->status);
+	le_put16(p + 54, t->spare);
+	le_put32(p + 56, t->etag_at);
+	le_put32(p + 60, t->etag_bytes);
 }
 
 static struct terms
 get_terms(const char *p)
 {
 	return (struct terms){
-		.response_time = (int64_t)get64(p),
-		.initial_age = (int64_t)get64(p + 8),
-		.lifetime = (int64_t)get64(p + 16),
-		.date = (int64_t)get64(p + 24),
-		.last_modified = (int64_t)get64(p + 32),
-		.stale_while_revalidate = (int32_t)get32(p + 40),
-		.stale_if_error = (int32_t)get32(p + 44),
-		.flags = get32(p + 48),
-		.status = get16(p + 52),
-		.spare = get16(p + 54),
-		.etag_at = get32(p + 56),
-		.etag_bytes = get32(p + 60),
+		.response_time = (int64_t)le_get64(p),
+		.initial_age = (int64_t)le_get64(p + 8),
+		.lifetime = (int64_t)le_get64(p + 16),
+		.date = (int64_t)le_get64(p + 24),
+		.last_modified = (int64_t)le_get64(p + 32),
+		.stale_while_revalidate = (int32_t)le_get32(p + 40),
+		.stale_if_error = (int32_t)le_get32(p + 44),
+		.flags = le_get32(p + 48),
+		.status = le_get16(p + 52),
+		.spare = le_get16(p + 54),
+		.etag_at = le_get32(p + 56),
+		.etag_bytes = le_get32(p + 60),
 	};
 }
 
@@ -163,30 +119,30 @@ record_format(const struct record *r, char *to)
 	uint64_t inline_bytes = r->is_inline ? r->body_bytes : 0;
 	uint64_t all = record_bytes(r->key.n, r->head.n, r->fragments_n, inline_bytes);
 	assert(all <= RECORD_MAX_BYTES);
-	put32(to, RECORD_MAGIC);
-	put32(to + 4, 0);
-	put32(to + 16, (uint32_t)all);
-	put32(to + 20, r->at.segment);
-	put32(to + 24, r->at.generation);
-	put32(to + 28, r->at.offset);
-	put64(to + 32, r->hash.lo);
-	put64(to + 40, r->hash.hi);
-	put64(to + 48, r->body_bytes);
-	put64(to + 56, r->body_checksum);
-	put32(to + 64, (uint32_t)r->key.n);
-	put32(to + 68, (uint32_t)r->head.n);
-	put32(to + 72, r->fragments_n);
+	le_put32(to, RECORD_MAGIC);
+	le_put32(to + 4, 0);
+	le_put32(to + 16, (uint32_t)all);
+	le_put32(to + 20, r->at.segment);
+	le_put32(to + 24, r->at.generation);
+	le_put32(to + 28, r->at.offset);
+	le_put64(to + 32, r->hash.lo);
+	le_put64(to + 40, r->hash.hi);
+	le_put64(to + 48, r->body_bytes);
+	le_put64(to + 56, r->body_checksum);
+	le_put32(to + 64, (uint32_t)r->key.n);
+	le_put32(to + 68, (uint32_t)r->head.n);
+	le_put32(to + 72, r->fragments_n);
 	to[76] = (char)r->kind;
 	to[77] = r->is_inline;
-	put16(to + 78, 0);
+	le_put16(to + 78, 0);
 	put_terms(to + 80, &r->terms);
-	put64(to + 144, r->clean_as_of);
+	le_put64(to + 144, r->clean_as_of);
 	memset(to + 152, 0, RECORD_HEADER_BYTES - 152);
 	char *end = to + RECORD_HEADER_BYTES;
 	put_bytes(&end, r->key.p, r->key.n);
 	put_bytes(&end, r->head.p, r->head.n);
 	put_bytes(&end, r->fragments, (size_t)r->fragments_n * FRAGMENT_ENTRY_BYTES);
-	put64(to + 8, segment_checksum(to + 16, (size_t)(end - to) - 16));
+	le_put64(to + 8, segment_checksum(to + 16, (size_t)(end - to) - 16));
 	if (!inline_bytes)
 		return;
 	char *body = to + all - inline_bytes;
@@ -231,22 +187,22 @@ record_parse(const char *p, size_t n, struct record *out)
 {
 	if (n < RECORD_HEADER_BYTES)
 		return "shorter than a header";
-	if (get32(p) != RECORD_MAGIC)
+	if (le_get32(p) != RECORD_MAGIC)
 		return "no record starts here";
-	uint32_t all = get32(p + 16);
+	uint32_t all = le_get32(p + 16);
 	if (all < RECORD_HEADER_BYTES || all > n || all > RECORD_MAX_BYTES)
 		return "its length is impossible";
 	struct record r = {
-		.at = {get32(p + 20), get32(p + 24), get32(p + 28), all},
-		.hash = {.lo = get64(p + 32), .hi = get64(p + 40)},
-		.body_bytes = get64(p + 48),
-		.body_checksum = get64(p + 56),
-		.key = {p + RECORD_HEADER_BYTES, get32(p + 64)},
-		.head = {NULL, get32(p + 68)},
-		.fragments_n = get32(p + 72),
+		.at = {le_get32(p + 20), le_get32(p + 24), le_get32(p + 28), all},
+		.hash = {.lo = le_get64(p + 32), .hi = le_get64(p + 40)},
+		.body_bytes = le_get64(p + 48),
+		.body_checksum = le_get64(p + 56),
+		.key = {p + RECORD_HEADER_BYTES, le_get32(p + 64)},
+		.head = {NULL, le_get32(p + 68)},
+		.fragments_n = le_get32(p + 72),
 		.kind = (uint8_t)p[76],
 		.is_inline = p[77] != 0,
-		.clean_as_of = get64(p + 144),
+		.clean_as_of = le_get64(p + 144),
 		.terms = get_terms(p + 80),
 	};
 	if (!parts_fit(&r, all))
@@ -256,7 +212,7 @@ record_parse(const char *p, size_t n, struct record *out)
 	const char *end = r.fragments + (size_t)r.fragments_n * FRAGMENT_ENTRY_BYTES;
 	if (r.is_inline)
 		r.body = p + all - r.body_bytes;
-	if (get64(p + 8) != segment_checksum(p + 16, (size_t)(end - p) - 16))
+	if (le_get64(p + 8) != segment_checksum(p + 16, (size_t)(end - p) - 16))
 		return "its checksum is wrong";
 	if (!fragments_add_up(&r))
 		return "its fragments do not add up to its body";
@@ -282,20 +238,20 @@ void
 batch_header_format(struct batch_header *h, char *to)
 {
 	memset(to, 0, SEGMENT_HEADER_BYTES);
-	put32(to, h->is_footer ? FOOTER_MAGIC : BATCH_MAGIC);
-	put32(to + 4, h->segment);
-	put32(to + 8, h->generation);
-	put32(to + 12, h->page);
-	put32(to + 16, h->bytes);
-	put32(to + 20, h->table_at);
-	put32(to + 24, h->entries);
-	put64(to + 32, h->table_checksum);
-	put64(to + 40, h->link);
-	put64(to + 48, h->opening);
-	put64(to + 56, h->clean_as_of);
-	put64(to + 72, h->opened_s);
+	le_put32(to, h->is_footer ? FOOTER_MAGIC : BATCH_MAGIC);
+	le_put32(to + 4, h->segment);
+	le_put32(to + 8, h->generation);
+	le_put32(to + 12, h->page);
+	le_put32(to + 16, h->bytes);
+	le_put32(to + 20, h->table_at);
+	le_put32(to + 24, h->entries);
+	le_put64(to + 32, h->table_checksum);
+	le_put64(to + 40, h->link);
+	le_put64(to + 48, h->opening);
+	le_put64(to + 56, h->clean_as_of);
+	le_put64(to + 72, h->opened_s);
 	h->seal = segment_checksum(to, SEAL_AT);
-	put64(to + SEAL_AT, h->seal);
+	le_put64(to + SEAL_AT, h->seal);
 }
 
 bool
@@ -303,24 +259,24 @@ batch_header_parse(const char *p, size_t n, struct batch_header *out)
 {
 	if (n < SEGMENT_HEADER_BYTES)
 		return false;
-	uint32_t magic = get32(p);
+	uint32_t magic = le_get32(p);
 	if ((magic != BATCH_MAGIC && magic != FOOTER_MAGIC) ||
-	    get64(p + SEAL_AT) != segment_checksum(p, SEAL_AT))
+	    le_get64(p + SEAL_AT) != segment_checksum(p, SEAL_AT))
 		return false;
 	*out = (struct batch_header){
 		.is_footer = magic == FOOTER_MAGIC,
-		.segment = get32(p + 4),
-		.generation = get32(p + 8),
-		.page = get32(p + 12),
-		.bytes = get32(p + 16),
-		.table_at = get32(p + 20),
-		.entries = get32(p + 24),
-		.table_checksum = get64(p + 32),
-		.link = get64(p + 40),
-		.opening = get64(p + 48),
-		.clean_as_of = get64(p + 56),
-		.opened_s = get64(p + 72),
-		.seal = get64(p + SEAL_AT),
+		.segment = le_get32(p + 4),
+		.generation = le_get32(p + 8),
+		.page = le_get32(p + 12),
+		.bytes = le_get32(p + 16),
+		.table_at = le_get32(p + 20),
+		.entries = le_get32(p + 24),
+		.table_checksum = le_get64(p + 32),
+		.link = le_get64(p + 40),
+		.opening = le_get64(p + 48),
+		.clean_as_of = le_get64(p + 56),
+		.opened_s = le_get64(p + 72),
+		.seal = le_get64(p + SEAL_AT),
 	};
 	uint64_t table = (uint64_t)out->entries * SEGMENT_ENTRY_BYTES;
 	return out->bytes % SEGMENT_PAGE == 0 && out->bytes >= SEGMENT_PAGE &&
