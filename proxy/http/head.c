@@ -59,7 +59,7 @@ is_kept(const struct fields *f, const struct fields_listed *listed, const struct
 	return field->id != FIELD_AGE && !is_withheld(cc, field, terms);
 }
 
-/* RFC 9110 6.6.1: a Date that is missing is added, one that is none is replaced. */
+/* RFC 9110 6.6.1: a missing Date is added, an invalid one is replaced. */
 static bool
 has_date(const struct fields *f, int64_t now)
 {
@@ -67,11 +67,23 @@ has_date(const struct fields *f, int64_t now)
 	return fields_count(f, FIELD_DATE) == 1 && date_parse(fields_get(f, FIELD_DATE), now, &t);
 }
 
+/* A Date that Connection or no-cache="date" takes away is missing, too. */
+static bool
+keeps_date(const struct fields *f, const struct fields_listed *listed, const struct response_cc *cc,
+	   bool store, const struct terms *terms, int64_t now)
+{
+	if (!has_date(f, now))
+		return false;
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->v[i].id == FIELD_DATE)
+			return is_kept(f, listed, cc, i, store, terms);
+	return false;
+}
+
 void
 head_store(const struct response *r, int64_t now, struct buf *out, struct terms *terms)
 {
 	struct field_block_writer w;
-	bool dated = has_date(&r->fields, now);
 	unsigned tags = 0;
 	struct fields_listed listed;
 	struct response_cc cc;
@@ -79,6 +91,7 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 
 	fields_read_listed(&r->fields, &listed);
 	response_cc_parse(&r->fields, &cc);
+	bool dated = keeps_date(&r->fields, &listed, &cc, terms != NULL, terms, now);
 	if (terms)
 		terms->etag_at = terms->etag_bytes = 0;
 	field_block_begin(&w, out, r->status, r->reason);
