@@ -52,7 +52,8 @@ struct fetcher {
 	LIST_HEAD(, site) sites;
 	TAILQ_HEAD(, fetch) spare;
 	unsigned spare_count;
-	char in[READ_BYTES]; /* what was just read, for whichever fetch it is */
+	char in[READ_BYTES];		 /* what was just read, for whichever fetch it is */
+	struct field fields[FIELDS_MAX]; /* the same, of a head */
 };
 
 struct fetch {
@@ -87,6 +88,7 @@ struct fetch {
 	bool body_asked;      /* on_send gave some */
 	bool again;	      /* to be tried on a new connection */
 	bool head_done, moved;
+	bool full_read; /* the last one: there may be more in the socket */
 	int64_t start_us, first_us, moved_ms, dialed_ms;
 
 	bool over; /* and how: */
@@ -161,11 +163,13 @@ wait_no_more(struct fetch *f)
 	f->waiting = false;
 }
 
-/* Whole, and nothing of this request or its response is still to come on the connection. */
+/* Whole, and nothing of this request or its response is still to come on the connection: what came
+ * behind the response is in held, or, when the last read was full, may be in the socket. */
 static bool
 leaves_it_clean(const struct fetch *f)
 {
-	return f->over && f->end == FETCH_OK && f->sent && f->held.n == 0 && reply_keeps(&f->reply);
+	return f->over && f->end == FETCH_OK && f->sent && f->held.n == 0 &&
+	       reply_keeps(&f->reply) && (!f->full_read || lane_is_clean(f->lane));
 }
 
 /* Half of the connections, and one at least. */
@@ -208,11 +212,12 @@ static void
 give_lane_back(struct fetch *f)
 {
 	struct lane *l = f->lane;
+	bool clean = leaves_it_clean(f);
 	f->lane = NULL;
 	if (f->recv_paused)
 		pool_move_on(l);
 	f->recv_paused = false;
-	if (leaves_it_clean(f))
+	if (clean)
 		pool_keep(l);
 	else
 		pool_close(l);
@@ -503,7 +508,7 @@ take(struct fetch *f, struct str in)
 			break;
 		case REPLY_HEAD:
 			f->head_done = true;
-			f->ev.on_head(f->ctx, buf_str(&f->reply.head));
+			f->ev.on_head(f->ctx, &f->reply.response);
 			break;
 		case REPLY_BODY:
 			if (!offer(f, data)) {
@@ -573,11 +578,11 @@ pull(struct fetch *f)
 			return;
 		}
 		f->moved = f->heard = true;
+		f->full_read = lane_may_have_more(f->lane, (size_t)n, READ_BYTES);
 		if (!f->first_us)
 			f->first_us = now_us();
 		take(f, (struct str){in, (size_t)n});
-		if (f->over || f->cancelled || f->recv_paused ||
-		    !lane_may_have_more(f->lane, (size_t)n, READ_BYTES))
+		if (f->over || f->cancelled || f->recv_paused || !f->full_read)
 			return;
 	}
 	lane_read_now(f->lane);
@@ -695,7 +700,7 @@ begin(struct fetch *f)
 	f->lane = l;
 	l->user = f;
 	f->dialed_ms = lane_now_ms();
-	reply_begin(&f->reply, f->to_head);
+	reply_begin(&f->reply, f->to_head, s->fetcher->fields);
 	if (l->fd >= 0)
 		on_open(l, CURLE_OK, "");
 	else
