@@ -9,6 +9,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/http/chunked.h"
+#include "proxy/origin/fetch_state.h"
 #include "proxy/origin/lane.h"
 #include "proxy/origin/origin.h"
 #include "proxy/origin/pool.h"
@@ -30,7 +31,7 @@ enum { SPARE_MAX = 64, SPARE_BYTES = 40 << 10 };
 enum { READ_BYTES = 32 << 10, SEND_BYTES = 16 << 10, ROUNDS = 8 };
 
 /* Requests with a body queue apart: slow bodies hold at most half of the connections. */
-enum { QUEUE_PLAIN, QUEUE_UPLOAD, QUEUES };
+enum queue { QUEUE_PLAIN, QUEUE_UPLOAD, QUEUES };
 
 TAILQ_HEAD(todo, fetch);
 
@@ -49,6 +50,7 @@ struct fetcher {
 	struct todo todo; /* what run has to look at */
 	unsigned todo_count;
 	unsigned active;
+	const struct fetch *turn; /* whose callbacks may run now, other than on_done */
 	LIST_HEAD(, site) sites;
 	TAILQ_HEAD(, fetch) spare;
 	unsigned spare_count;
@@ -68,30 +70,21 @@ struct fetch {
 	struct fetch_events ev;
 	void *ctx;
 
+	enum fetch_state asks, hears; /* moved by fetch_state_move alone */
+	enum queue queue;
 	size_t out_sent, held_data;
 	enum framing framing;
 	uint64_t send_left; /* of a body with a known length */
-	bool idempotent, to_head;
+	bool to_head;
+	bool repeatable; /* may be sent once more, from its first byte: nothing of it is gone */
+	bool replays;	 /* a small body stays behind the head in out, to be sent again */
 
-	bool listed, waiting;	       /* in todo; in site->waiting */
-	bool upload, uploading;	       /* has a body to send; is counted in site->uploading */
-	bool want_resume, want_send;   /* what todo is about, once it has a lane */
-	bool recv_paused, send_paused; /* by the caller */
-	bool inside;		       /* one of the callbacks below runs, or may */
-	bool cancelled, ending;
-	bool open;	      /* the lane's connection stands */
-	bool retried, heard;  /* a second connection; a byte came on this one */
-	bool replays;	      /* a small body stays behind the head in out, to be sent again */
-	bool body_gone, sent; /* some of the request's body; all of the request is out */
-	bool deaf;	      /* the origin takes no more of the request */
-	bool body_asked;      /* on_send gave some */
-	bool again;	      /* to be tried on a new connection */
-	bool head_done, moved;
+	bool listed;		     /* in todo */
+	bool uploading;		     /* is counted in site->uploading */
+	bool want_resume, want_send; /* what todo is about, once it has a lane */
+	bool moved;		     /* bytes went or came in this turn */
 	int64_t start_us, first_us, moved_ms, dialed_ms;
-
-	bool over; /* and how: */
-	enum fetch_end end;
-	const char *why;
+	struct fetch_result result; /* what is known of it */
 };
 
 static const struct {
@@ -102,6 +95,35 @@ static const struct {
 #include "proxy/origin/fetch_ends.h"
 #undef FETCH_END
 };
+
+/* -- states ------------------------------------------------------------------------------------ */
+
+static bool
+is_open(const struct fetch *f)
+{
+	return f->asks >= ASK_WRITING && f->asks <= ASK_AGAIN;
+}
+
+/* Somebody wants to hear more of it. */
+static bool
+goes_on(const struct fetch *f)
+{
+	return f->hears < HEAR_OVER;
+}
+
+/* What must hold whenever nothing of f is at work, and at the doors. */
+static void
+fetch_check(const struct fetch *f)
+{
+	assert(f->site && f->asks < ASK_LEFT && f->hears < HEAR_LEFT);
+	assert((f->lane != NULL) == (f->asks == ASK_DIALING || is_open(f)));
+	assert(!f->lane || f->lane->user == f);
+	assert(f->hears == HEAR_SILENT || f->hears >= HEAR_OVER || is_open(f));
+	assert(!f->result.head_seen || f->hears >= HEAR_BODY);
+	assert(!f->uploading || (f->lane && f->queue == QUEUE_UPLOAD));
+	assert(f->out_sent <= f->out.n);
+	assert(f->hears != HEAR_PAUSED || f->held_data <= f->held.n);
+}
 
 /* -- the list of things to do ------------------------------------------------------------------ */
 
@@ -133,14 +155,20 @@ static struct fetch *
 fetch_new(struct fetcher *fr)
 {
 	struct fetch *f = TAILQ_FIRST(&fr->spare);
-	if (!f)
-		return NEW(struct fetch);
-	TAILQ_REMOVE(&fr->spare, f, link);
-	fr->spare_count--;
+	if (f) {
+		TAILQ_REMOVE(&fr->spare, f, link);
+		fr->spare_count--;
+	} else {
+		f = NEW(struct fetch);
+	}
 	struct buf out = f->out, held = f->held;
 	struct reply reply = f->reply;
 	out.n = held.n = 0;
-	*f = (struct fetch){.out = out, .held = held, .reply = reply};
+	*f = (struct fetch){.out = out,
+			    .held = held,
+			    .reply = reply,
+			    .asks = ASK_STARTED,
+			    .hears = HEAR_SILENT};
 	return f;
 }
 
@@ -156,16 +184,16 @@ fetch_free(struct fetch *f)
 static void
 wait_no_more(struct fetch *f)
 {
-	if (f->waiting)
-		TAILQ_REMOVE(&f->site->waiting[f->upload], f, link);
-	f->waiting = false;
+	if (f->asks == ASK_QUEUED)
+		TAILQ_REMOVE(&f->site->waiting[f->queue], f, link);
 }
 
 /* Whole, and nothing of this request or its response is still to come on the connection. */
 static bool
 leaves_it_clean(const struct fetch *f)
 {
-	return f->over && f->end == FETCH_OK && f->sent && f->held.n == 0 && reply_keeps(&f->reply);
+	return f->hears == HEAR_OVER && f->result.end == FETCH_OK && f->asks == ASK_SENT &&
+	       f->held.n == 0 && reply_keeps(&f->reply);
 }
 
 /* Half of the connections, and one at least. */
@@ -209,9 +237,6 @@ give_lane_back(struct fetch *f)
 {
 	struct lane *l = f->lane;
 	f->lane = NULL;
-	if (f->recv_paused)
-		pool_move_on(l);
-	f->recv_paused = false;
 	if (leaves_it_clean(f))
 		pool_keep(l);
 	else
@@ -223,7 +248,8 @@ static void
 leave(struct fetch *f)
 {
 	struct fetcher *fr = f->site->fetcher;
-	bool called = f->waiting && f->listed; /* to a lane, which is now the next one's */
+	bool called =
+		f->asks == ASK_QUEUED && f->listed; /* to a lane, which is now the next one's */
 	todo_remove(f);
 	wait_no_more(f);
 	upload_no_more(f);
@@ -231,6 +257,8 @@ leave(struct fetch *f)
 		give_lane_back(f);
 	else if (called)
 		call_next(f->site);
+	fetch_state_move(&f->asks, ASK_LEFT);
+	fetch_state_move(&f->hears, HEAR_LEFT);
 	fr->active--;
 	if (fr->spare_count >= SPARE_MAX || f->out.cap + f->held.cap > SPARE_BYTES) {
 		fetch_free(f);
@@ -244,19 +272,15 @@ static void
 finish(struct fetch *f)
 {
 	int64_t now = now_us();
-	struct fetch_result r = {
-		.end = f->end,
-		.status = ends[f->end].status,
-		.word = ends[f->end].word,
-		.detail = f->why,
-		.head_seen = f->head_done,
-		.reused = f->lane && f->lane->used,
-		.body_taken = f->body_asked,
-		.wait_us = (f->first_us ? f->first_us : now) - f->start_us,
-		.total_us = now - f->start_us,
-	};
-	f->ending = true;
-	f->ev.on_done(f->ctx, &r);
+	struct fetch_result *r = &f->result;
+	fetch_check(f);
+	assert(f->hears == HEAR_OVER);
+	r->status = ends[r->end].status;
+	r->word = ends[r->end].word;
+	r->reused = f->lane && f->lane->used;
+	r->wait_us = (f->first_us ? f->first_us : now) - f->start_us;
+	r->total_us = now - f->start_us;
+	f->ev.on_done(f->ctx, r);
 	leave(f);
 }
 
@@ -264,11 +288,11 @@ finish(struct fetch *f)
 static void
 end(struct fetch *f, enum fetch_end how, const char *why)
 {
-	if (f->over)
+	if (!goes_on(f))
 		return;
-	f->over = true;
-	f->end = how;
-	f->why = why;
+	fetch_state_move(&f->hears, HEAR_OVER);
+	f->result.end = how;
+	f->result.detail = why;
 }
 
 static void
@@ -304,9 +328,9 @@ static int64_t
 deadline(const struct fetch *f)
 {
 	const struct origin *o = f->site->pool.origin;
-	if (!f->open)
+	if (f->asks == ASK_DIALING)
 		return f->dialed_ms + o->connect_timeout_ms;
-	if (f->recv_paused || f->send_paused)
+	if (f->hears == HEAR_PAUSED || f->asks == ASK_LATER)
 		return 0;
 	return f->moved_ms + o->read_timeout_ms;
 }
@@ -322,7 +346,7 @@ on_wake(struct lane *l)
 	int64_t at = deadline(f);
 	if (!at || at > lane_now_ms())
 		lane_wake_at(l, at);
-	else if (!f->open)
+	else if (f->asks == ASK_DIALING)
 		give_up(f, FETCH_CONNECT_TIMEOUT, "no connection within connect_timeout");
 	else
 		give_up(f, FETCH_READ_TIMEOUT, "not a byte from the origin within read_timeout");
@@ -402,21 +426,21 @@ refill(struct fetch *f)
 {
 	size_t front = f->framing == FRAMING_CHUNKED ? CHUNK_SIZE_LINE : 0, max = SEND_BYTES;
 	if (f->framing == FRAMING_NONE || (f->framing == FRAMING_LENGTH && f->send_left == 0)) {
-		f->sent = true;
+		fetch_state_move(&f->asks, ASK_SENT);
 		return;
 	}
 	if (!f->replays) {
-		f->body_gone = true; /* it takes the head's place in out */
+		f->repeatable = false; /* the body takes the head's place in out */
 		f->out.n = f->out_sent = 0;
 	}
 	if (f->framing == FRAMING_LENGTH && max > f->send_left)
 		max = (size_t)f->send_left;
 	char *to = buf_room(&f->out, front + max + 2) + front;
 	ptrdiff_t got = f->ev.on_send(f->ctx, to, max);
-	if (f->cancelled)
+	if (f->hears == HEAR_CANCELLED)
 		return;
 	if (got == FETCH_SEND_LATER) {
-		f->send_paused = true;
+		fetch_state_move(&f->asks, ASK_LATER);
 		return;
 	}
 	if (got < 0 || (got == 0 && f->framing == FRAMING_LENGTH)) {
@@ -424,7 +448,7 @@ refill(struct fetch *f)
 		return;
 	}
 	assert((size_t)got <= max);
-	f->moved = f->body_asked = true;
+	f->moved = f->result.body_taken = true;
 	if (f->framing == FRAMING_CHUNKED) {
 		frame_chunk(f, (size_t)got);
 		f->framing = got ? FRAMING_CHUNKED : FRAMING_NONE;
@@ -439,11 +463,9 @@ static void
 push(struct fetch *f)
 {
 	bool full = false;
-	for (int i = 0; i < ROUNDS && !f->sent && !f->send_paused && !f->deaf && !full; i++) {
+	for (int i = 0; i < ROUNDS && f->asks == ASK_WRITING && goes_on(f) && !full; i++) {
 		if (f->out_sent == f->out.n) {
 			refill(f);
-			if (f->cancelled || f->over)
-				return;
 			continue;
 		}
 		ssize_t n = lane_send(f->lane, f->out.p + f->out_sent, f->out.n - f->out_sent);
@@ -453,7 +475,7 @@ push(struct fetch *f)
 		} else if (errno == EAGAIN) {
 			full = true;
 		} else {
-			f->deaf = true; /* what it has to say about it may be here to read */
+			fetch_state_move(&f->asks, ASK_DEAF);
 		}
 	}
 }
@@ -464,13 +486,11 @@ push(struct fetch *f)
 static bool
 offer(struct fetch *f, struct str data)
 {
-	if (f->ev.on_body(f->ctx, data.p, data.n) || f->cancelled)
+	if (f->ev.on_body(f->ctx, data.p, data.n) || f->hears == HEAR_CANCELLED)
 		return true;
-	if (!f->recv_paused) {
-		f->recv_paused = true;
-		pool_stall(f->lane);
-		call_next(f->site); /* slow readers must not keep others from the origin */
-	}
+	fetch_state_move(&f->hears, HEAR_PAUSED);
+	pool_stall(f->lane);
+	call_next(f->site); /* slow readers must not keep others from the origin */
 	return false;
 }
 
@@ -502,7 +522,8 @@ take(struct fetch *f, struct str in)
 				f->ev.on_interim(f->ctx, buf_str(&f->reply.head));
 			break;
 		case REPLY_HEAD:
-			f->head_done = true;
+			f->result.head_seen = true;
+			fetch_state_move(&f->hears, HEAR_BODY);
 			f->ev.on_head(f->ctx, buf_str(&f->reply.head));
 			break;
 		case REPLY_BODY:
@@ -516,10 +537,10 @@ take(struct fetch *f, struct str in)
 			end(f, FETCH_OK, "");
 			return;
 		case REPLY_REFUSED:
-			end(f, f->head_done ? FETCH_TRUNCATED : FETCH_PROTOCOL, why);
+			end(f, f->result.head_seen ? FETCH_TRUNCATED : FETCH_PROTOCOL, why);
 			return;
 		}
-		if (f->cancelled)
+		if (!goes_on(f))
 			return;
 	}
 }
@@ -529,17 +550,17 @@ take_held(struct fetch *f)
 {
 	struct str data = {f->held.p, f->held_data};
 	struct str rest = str_from(buf_str(&f->held), f->held_data);
-	if (!offer(f, data) || f->cancelled)
-		return;
-	take(f, rest);
+	if (offer(f, data) && goes_on(f))
+		take(f, rest);
 }
 
 /* RFC 9110 9.2.2: what is idempotent may be sent again, when a kept connection turns out to have
- * been closed before it got there; and what was taken of a body is gone. */
+ * been closed before it got there; and what was taken of a body is gone. Once, for the connection
+ * of the second try is no kept one. */
 static bool
 may_try_again(const struct fetch *f)
 {
-	return f->lane->used && !f->heard && f->idempotent && !f->body_gone && !f->retried;
+	return f->lane->used && f->hears == HEAR_SILENT && f->repeatable;
 }
 
 static void
@@ -548,13 +569,13 @@ connection_ended(struct fetch *f, const char *how)
 	if (f->reply.phase == REPLY_IN_REST && !how && lane_ended_well(f->lane))
 		end(f, FETCH_OK, "");
 	else if (may_try_again(f))
-		f->again = true;
-	else if (f->head_done)
+		fetch_state_move(&f->asks, ASK_AGAIN);
+	else if (f->result.head_seen)
 		end(f, FETCH_TRUNCATED,
 		    how ? how : "the origin closed the connection within the body");
-	else if (f->heard)
+	else if (f->hears == HEAR_HEAD)
 		end(f, FETCH_CLOSED, "the origin closed the connection within the head");
-	else if (f->deaf)
+	else if (f->asks == ASK_DEAF)
 		end(f, FETCH_SEND, "the origin closed the connection before the request was out");
 	else
 		end(f, FETCH_CLOSED, "the origin closed the connection without an answer");
@@ -572,11 +593,13 @@ pull(struct fetch *f)
 			connection_ended(f, n < 0 ? strerror(errno) : NULL);
 			return;
 		}
-		f->moved = f->heard = true;
-		if (!f->first_us)
+		f->moved = true;
+		if (f->hears == HEAR_SILENT) {
+			fetch_state_move(&f->hears, HEAR_HEAD);
 			f->first_us = now_us();
+		}
 		take(f, (struct str){in, (size_t)n});
-		if (f->over || f->cancelled || f->recv_paused ||
+		if (!goes_on(f) || f->hears == HEAR_PAUSED ||
 		    !lane_may_have_more(f->lane, (size_t)n, READ_BYTES))
 			return;
 	}
@@ -590,8 +613,7 @@ try_again(struct fetch *f)
 {
 	struct pool *p = &f->site->pool;
 	pool_close(f->lane);
-	f->again = f->open = f->deaf = f->sent = false;
-	f->retried = true;
+	fetch_state_move(&f->asks, ASK_DIALING);
 	f->out_sent = 0;
 	f->dialed_ms = lane_now_ms();
 	f->lane = pool_open(p);
@@ -599,31 +621,41 @@ try_again(struct fetch *f)
 	lane_wake_at(f->lane, deadline(f));
 }
 
+static void
+turn_of(struct fetch *f)
+{
+	assert(!f->site->fetcher->turn);
+	fetch_check(f);
+	f->site->fetcher->turn = f;
+}
+
 /* After every turn: what has come of it? f may be gone afterwards. */
 static void
 settle(struct fetch *f)
 {
 	struct lane *l = f->lane;
-	f->inside = false;
-	if (f->cancelled) {
+	assert(f->site->fetcher->turn == f);
+	f->site->fetcher->turn = NULL;
+	fetch_check(f);
+	if (f->hears == HEAR_CANCELLED) {
 		leave(f);
 		return;
 	}
-	if (f->over) {
+	if (f->hears == HEAR_OVER) {
 		finish(f);
 		return;
 	}
-	if (f->again) {
+	if (f->asks == ASK_AGAIN) {
 		try_again(f);
 		return;
 	}
-	if (f->sent)
+	if (f->asks == ASK_SENT)
 		upload_no_more(f);
 	if (f->moved) {
 		f->moved = false;
 		f->moved_ms = lane_now_ms();
 	}
-	lane_watch(l, !f->recv_paused, !f->sent && !f->send_paused && !f->deaf);
+	lane_watch(l, f->hears != HEAR_PAUSED, f->asks == ASK_WRITING);
 	lane_wake_at(l, deadline(f));
 }
 
@@ -635,7 +667,9 @@ on_open(struct lane *l, CURLcode code, const char *sentence)
 		give_up(f, end_of_dial(code), sentence);
 		return;
 	}
-	f->open = f->moved = f->inside = true;
+	turn_of(f);
+	fetch_state_move(&f->asks, ASK_WRITING);
+	f->moved = true;
 	push(f);
 	settle(f);
 }
@@ -648,9 +682,9 @@ on_readable(struct lane *l)
 		pool_lost(l);
 		return;
 	}
-	if (f->recv_paused)
+	if (f->hears == HEAR_PAUSED)
 		return;
-	f->inside = true;
+	turn_of(f);
 	pull(f);
 	settle(f);
 }
@@ -659,7 +693,7 @@ static void
 on_writable(struct lane *l)
 {
 	struct fetch *f = l->user;
-	f->inside = true;
+	turn_of(f);
 	push(f);
 	settle(f);
 }
@@ -673,9 +707,10 @@ static void
 wait_for_lane(struct fetch *f)
 {
 	struct site *s = f->site;
-	if (!f->waiting)
-		TAILQ_INSERT_TAIL(&s->waiting[f->upload], f, link);
-	f->waiting = true;
+	if (f->asks != ASK_QUEUED) {
+		TAILQ_INSERT_TAIL(&s->waiting[f->queue], f, link);
+		fetch_state_move(&f->asks, ASK_QUEUED);
+	}
 	if (!evtimer_pending(&s->patience, NULL))
 		wait_for_first(s);
 }
@@ -684,14 +719,16 @@ static void
 begin(struct fetch *f)
 {
 	struct site *s = f->site;
-	struct lane *l = f->upload && !may_upload(s) ? NULL : pool_take(&s->pool, f->idempotent);
+	bool upload = f->queue == QUEUE_UPLOAD;
+	struct lane *l = upload && !may_upload(s) ? NULL : pool_take(&s->pool, f->repeatable);
 	if (!l) {
 		wait_for_lane(f);
 		return;
 	}
 	wait_no_more(f);
-	f->uploading = f->upload;
-	s->uploading += f->upload;
+	fetch_state_move(&f->asks, ASK_DIALING);
+	f->uploading = upload;
+	s->uploading += upload;
 	f->lane = l;
 	l->user = f;
 	f->dialed_ms = lane_now_ms();
@@ -705,20 +742,22 @@ begin(struct fetch *f)
 static void
 carry_on(struct fetch *f)
 {
-	bool resume = f->want_resume && f->recv_paused, send = f->want_send && f->send_paused;
+	bool resume = f->want_resume && f->hears == HEAR_PAUSED;
+	bool send = f->want_send && f->asks == ASK_LATER;
 	f->want_resume = f->want_send = false;
 	if (!resume && !send)
 		return;
-	f->inside = f->moved = true; /* the origin's time starts anew */
+	turn_of(f);
+	f->moved = true; /* the origin's time starts anew */
 	if (send) {
-		f->send_paused = false;
+		fetch_state_move(&f->asks, ASK_WRITING);
 		push(f);
 	}
-	if (resume && !f->over && !f->cancelled) {
-		f->recv_paused = false;
+	if (resume && goes_on(f)) {
+		fetch_state_move(&f->hears, HEAR_BODY);
 		pool_move_on(f->lane);
 		take_held(f);
-		if (!f->recv_paused && !f->over && !f->cancelled)
+		if (f->hears == HEAR_BODY)
 			lane_read_now(f->lane);
 	}
 	settle(f);
@@ -840,14 +879,16 @@ fetch_start(struct fetcher *fr, const struct fetch_request *r, const struct fetc
 	f->to_head = str_eq(r->method, STR("HEAD"));
 	f->framing = f->to_head ? FRAMING_NONE : r->framing;
 	f->send_left = r->content_length;
-	f->upload = f->framing == FRAMING_CHUNKED ||
-		    (f->framing == FRAMING_LENGTH && r->content_length);
-	f->idempotent = r->idempotent;
+	bool upload = f->framing == FRAMING_CHUNKED ||
+		      (f->framing == FRAMING_LENGTH && r->content_length);
+	f->queue = upload ? QUEUE_UPLOAD : QUEUE_PLAIN;
+	f->repeatable = r->idempotent;
 	f->replays =
 		r->idempotent && r->framing == FRAMING_LENGTH && r->content_length <= REPLAY_BYTES;
 	f->start_us = now_us();
 	write_head(f, r);
 	fr->active++;
+	fetch_check(f);
 	todo_add(f);
 	return f;
 }
@@ -855,6 +896,7 @@ fetch_start(struct fetcher *fr, const struct fetch_request *r, const struct fetc
 void
 fetch_resume(struct fetch *f)
 {
+	fetch_check(f);
 	f->want_resume = true;
 	todo_add(f);
 }
@@ -862,6 +904,7 @@ fetch_resume(struct fetch *f)
 void
 fetch_send_more(struct fetch *f)
 {
+	fetch_check(f);
 	f->want_send = true;
 	todo_add(f);
 }
@@ -871,11 +914,10 @@ fetch_cancel(struct fetch **pf)
 {
 	struct fetch *f = *pf;
 	*pf = NULL;
-	if (!f || f->ending)
+	if (!f || f->hears == HEAR_OVER) /* on_done runs */
 		return;
-	if (f->inside) {
-		f->cancelled = true;
-		return;
-	}
-	leave(f);
+	fetch_check(f);
+	fetch_state_move(&f->hears, HEAR_CANCELLED);
+	if (f->site->fetcher->turn != f)
+		leave(f);
 }

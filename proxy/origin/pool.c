@@ -86,6 +86,7 @@ pool_take(struct pool *p, bool again)
 void
 pool_keep(struct lane *l)
 {
+	assert(!l->stalled);
 	l->user = NULL;
 	l->used = true;
 	l->idle_since_ms = now_exact_ms();
@@ -97,6 +98,7 @@ pool_keep(struct lane *l)
 void
 pool_close(struct lane *l)
 {
+	pool_move_on(l);
 	LIST_REMOVE(l, all);
 	l->pool->count--;
 	lane_close(&l);
@@ -105,13 +107,15 @@ pool_close(struct lane *l)
 void
 pool_stall(struct lane *l)
 {
-	l->pool->stalled++;
+	l->pool->stalled += !l->stalled;
+	l->stalled = true;
 }
 
 void
 pool_move_on(struct lane *l)
 {
-	l->pool->stalled--;
+	l->pool->stalled -= l->stalled;
+	l->stalled = false;
 }
 
 void
