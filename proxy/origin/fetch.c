@@ -83,7 +83,7 @@ struct fetch {
 	bool uploading;		     /* is counted in site->uploading */
 	bool want_resume, want_send; /* what todo is about, once it has a lane */
 	bool moved;		     /* bytes went or came in this turn */
-	int64_t start_us, first_us, moved_ms, dialed_ms;
+	int64_t start_us, queued_us, first_us, moved_ms, dialed_ms;
 	struct fetch_result result; /* what is known of it */
 };
 
@@ -210,7 +210,7 @@ next_waiting(const struct site *s, bool uploads)
 {
 	struct fetch *plain = TAILQ_FIRST(&s->waiting[QUEUE_PLAIN]);
 	struct fetch *upload = uploads ? TAILQ_FIRST(&s->waiting[QUEUE_UPLOAD]) : NULL;
-	return !upload || (plain && plain->start_us <= upload->start_us) ? plain : upload;
+	return !upload || (plain && plain->queued_us <= upload->queued_us) ? plain : upload;
 }
 
 static void
@@ -358,7 +358,7 @@ wait_for_first(struct site *s)
 	struct fetch *f = next_waiting(s, true);
 	if (!f)
 		return;
-	int64_t us = f->start_us + s->pool.origin->connect_timeout_ms * 1000 - now_us();
+	int64_t us = f->queued_us + s->pool.origin->connect_timeout_ms * 1000 - now_us();
 	if (us < 0)
 		us = 0;
 	struct timeval tv = {us / 1000000, us % 1000000};
@@ -372,7 +372,7 @@ on_patience(evutil_socket_t fd, short what, void *arg)
 	struct fetch *f = next_waiting(s, true);
 	(void)fd;
 	(void)what;
-	if (f && f->start_us + s->pool.origin->connect_timeout_ms * 1000 <= now_us())
+	if (f && f->queued_us + s->pool.origin->connect_timeout_ms * 1000 <= now_us())
 		give_up(f, FETCH_QUEUE_TIMEOUT,
 			"all connections to the origin were busy for connect_timeout");
 	wait_for_first(s);
@@ -609,24 +609,55 @@ pull(struct fetch *f)
 /* -- turns ------------------------------------------------------------------------------------- */
 
 static void
-try_again(struct fetch *f)
-{
-	struct pool *p = &f->site->pool;
-	pool_close(f->lane);
-	fetch_state_move(&f->asks, ASK_DIALING);
-	f->out_sent = 0;
-	f->dialed_ms = lane_now_ms();
-	f->lane = pool_open(p);
-	f->lane->user = f;
-	lane_wake_at(f->lane, deadline(f));
-}
-
-static void
 turn_of(struct fetch *f)
 {
 	assert(!f->site->fetcher->turn);
 	fetch_check(f);
 	f->site->fetcher->turn = f;
+}
+
+/* Its connection is being opened, or is a kept one. */
+static void
+take_lane(struct fetch *f, struct lane *l)
+{
+	wait_no_more(f);
+	fetch_state_move(&f->asks, ASK_DIALING);
+	f->lane = l;
+	l->user = f;
+	f->dialed_ms = lane_now_ms();
+	if (l->fd < 0)
+		lane_wake_at(l, deadline(f));
+}
+
+static void
+wait_for_lane(struct fetch *f)
+{
+	struct site *s = f->site;
+	if (f->asks != ASK_QUEUED) {
+		f->queued_us = now_us();
+		TAILQ_INSERT_TAIL(&s->waiting[f->queue], f, link);
+		fetch_state_move(&f->asks, ASK_QUEUED);
+	}
+	if (!evtimer_pending(&s->patience, NULL))
+		wait_for_first(s);
+}
+
+/* On a new connection, never a kept one. Where readers that paused have come back, there may be
+ * more connections than are allowed, and it waits like anybody. */
+static void
+try_again(struct fetch *f)
+{
+	struct lane *dead = f->lane;
+	f->lane = NULL;
+	f->out_sent = 0;
+	pool_close(dead);
+	struct lane *l = pool_open(&f->site->pool);
+	if (l) {
+		take_lane(f, l);
+		return;
+	}
+	upload_no_more(f);
+	wait_for_lane(f);
 }
 
 /* After every turn: what has come of it? f may be gone afterwards. */
@@ -704,18 +735,6 @@ static const struct lane_owner owner = {.on_open = on_open,
 					.on_wake = on_wake};
 
 static void
-wait_for_lane(struct fetch *f)
-{
-	struct site *s = f->site;
-	if (f->asks != ASK_QUEUED) {
-		TAILQ_INSERT_TAIL(&s->waiting[f->queue], f, link);
-		fetch_state_move(&f->asks, ASK_QUEUED);
-	}
-	if (!evtimer_pending(&s->patience, NULL))
-		wait_for_first(s);
-}
-
-static void
 begin(struct fetch *f)
 {
 	struct site *s = f->site;
@@ -725,18 +744,12 @@ begin(struct fetch *f)
 		wait_for_lane(f);
 		return;
 	}
-	wait_no_more(f);
-	fetch_state_move(&f->asks, ASK_DIALING);
 	f->uploading = upload;
 	s->uploading += upload;
-	f->lane = l;
-	l->user = f;
-	f->dialed_ms = lane_now_ms();
 	reply_begin(&f->reply, f->to_head);
+	take_lane(f, l);
 	if (l->fd >= 0)
 		on_open(l, CURLE_OK, "");
-	else
-		lane_wake_at(l, deadline(f));
 }
 
 static void
