@@ -39,6 +39,7 @@ struct lane {
 	struct event readable, writable, timer;
 
 	struct pool *pool; /* this and the rest: see pool.h */
+	bool stalled;
 	int64_t idle_since_ms;
 	TAILQ_ENTRY(lane) idle;
 	LIST_ENTRY(lane) all;

@@ -60,6 +60,7 @@ pool_take(struct pool *p, bool again)
 void
 pool_keep(struct lane *l)
 {
+	assert(!l->stalled);
 	l->user = NULL;
 	l->used = true;
 	l->idle_since_ms = now_exact_ms();
@@ -70,6 +71,7 @@ pool_keep(struct lane *l)
 void
 pool_close(struct lane *l)
 {
+	pool_move_on(l);
 	LIST_REMOVE(l, all);
 	l->pool->count--;
 	lane_close(&l);
@@ -78,13 +80,15 @@ pool_close(struct lane *l)
 void
 pool_stall(struct lane *l)
 {
-	l->pool->stalled++;
+	l->pool->stalled += !l->stalled;
+	l->stalled = true;
 }
 
 void
 pool_move_on(struct lane *l)
 {
-	l->pool->stalled--;
+	l->pool->stalled -= l->stalled;
+	l->stalled = false;
 }
 
 void
