@@ -197,13 +197,6 @@ open_origins(struct server *s, char *err, size_t err_bytes)
 	return n == c->origin_count ? 0 : -1;
 }
 
-/* A trusted forwarder brings all its clients from one address. */
-static unsigned
-per_address(const struct config *c)
-{
-	return c->forwarded.trust ? 0 : c->limits.per_address;
-}
-
 static int
 open_log(struct server *s, char *err, size_t err_bytes)
 {
@@ -234,7 +227,13 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 	memset(s->workers, 0, n * sizeof *s->workers);
 	s->ports = mem_zalloc(c->listen_count * sizeof *s->ports);
 	s->worker_count = n;
-	s->clients = clients_create(c->limits.connections, per_address(c));
+	const struct clients_limits l = {
+		.most = c->limits.connections,
+		.per_address = c->limits.per_address,
+		.forwarders = s->settings->trusted,
+		.forwarder_count = s->settings->trusted_count,
+	};
+	s->clients = clients_create(&l);
 	for (unsigned w = 0; w < n; w++) {
 		struct worker *worker = &s->workers[w];
 		worker->clients = s->clients;

@@ -188,6 +188,28 @@ SCENARIO("one address has its share of connections, if the settings say so")
 	wait_until(try_ask("GET", "/x", NULL, NULL).status == 200);
 }
 
+SCENARIO("a trusted forwarder has no share, and the other addresses keep theirs")
+{
+	origin_says("*", .body = "hello");
+	edge_yaml("limits:\n  per_address: 3\nforwarded:\n  trust: [ \"127.0.0.2\" ]\n");
+	edge_start("--workers", "2");
+	client_from("127.0.0.2");
+	for (int i = 0; i < 8; i++) {
+		struct client *c = client_open();
+		client_request(c, "GET", "/x", NULL);
+		expect_answer(client_read(c, "GET"), 200, "hello");
+	}
+	client_from("127.0.0.3");
+	for (int i = 0; i < 3; i++) {
+		struct client *c = client_open();
+		client_request(c, "GET", "/x", NULL);
+		expect_answer(client_read(c, "GET"), 200, "hello");
+	}
+	struct answer a = try_ask("GET", "/x", NULL, NULL);
+	expect_that(a.status == 503 || a.status == 0, "the fourth got %d", a.status);
+	edge_expect_stat("connections.refused", 1);
+}
+
 SCENARIO("bodies sent byte by byte hold no connection to the origin")
 {
 	enum { DRIPS = 40 };

@@ -298,7 +298,7 @@ begin(void)
 	event_config_require_features(ec, EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE);
 	all.base = event_base_new_with_config(ec);
 	event_config_free(ec);
-	all.clients = clients_create(3, 0);
+	all.clients = clients_create(&(struct clients_limits){.most = 3});
 	struct wire_options o = {.base = all.base,
 				 .metrics = &all.metrics,
 				 .arenas = &all.arenas,
