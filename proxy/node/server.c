@@ -9,6 +9,7 @@
 #include "proxy/serve/txn.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/listen.h"
+#include "proxy/wire/room.h"
 #include "proxy/node/worker.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ struct server {
 	struct upstream *upstream;
 	struct admin *admin;
 	struct clients *clients;
+	struct room *room;
 	_Atomic bool draining;
 	struct logfile *access_log; /* NULL: none */
 	struct worker *workers;	    /* aligned: metrics have their own cache lines */
@@ -234,9 +236,11 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		.forwarder_count = s->settings->trusted_count,
 	};
 	s->clients = clients_create(&l);
+	s->room = room_create(n);
 	for (unsigned w = 0; w < n; w++) {
 		struct worker *worker = &s->workers[w];
 		worker->clients = s->clients;
+		worker->room = s->room;
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
 			.settings = settings_create(c, node_of(s->shelves.seed)),
@@ -402,6 +406,7 @@ server_destroy(struct server **sp)
 	cache_close(&sh->cache);
 	free(s->workers);
 	clients_destroy(&s->clients);
+	room_destroy(&s->room);
 	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
 	passes_destroy(&sh->reloads);

@@ -5,6 +5,7 @@
 #include "proxy/base/network.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -136,18 +137,30 @@ drop_address(struct clients *c, const struct sockaddr *peer)
 	free(gone);
 }
 
-enum clients_entry
-clients_enter(struct clients *c, const struct sockaddr *peer)
+static enum clients_entry
+enter(struct clients *c, const struct sockaddr *peer, unsigned most)
 {
 	bool counted = has_share(c, peer);
 	if (counted && !add_address(c, peer))
 		return CLIENTS_TOO_MANY_OF;
-	if (atomic_fetch_add(&c->count, 1) < c->limits.most)
+	if (atomic_fetch_add(&c->count, 1) < most)
 		return CLIENTS_IN;
 	atomic_fetch_sub(&c->count, 1);
 	if (counted)
 		drop_address(c, peer);
 	return CLIENTS_FULL;
+}
+
+enum clients_entry
+clients_enter(struct clients *c, const struct sockaddr *peer)
+{
+	return enter(c, peer, c->limits.most);
+}
+
+enum clients_entry
+clients_enter_full(struct clients *c, const struct sockaddr *peer)
+{
+	return enter(c, peer, UINT_MAX);
 }
 
 void

@@ -33,6 +33,9 @@ enum clients_entry {
 /* An IPv6 client is known by its first 64 bits: the rest is its own to choose. An IPv4 client is
  * the same at an IPv6 socket (::ffff:a.b.c.d). */
 enum clients_entry clients_enter(struct clients *c, const struct sockaddr *peer);
+/* The same although there are as many as there may be: CLIENTS_IN, and the caller closes another
+ * one at once, so that nobody else takes the place between. */
+enum clients_entry clients_enter_full(struct clients *c, const struct sockaddr *peer);
 void clients_leave(struct clients *c, const struct sockaddr *peer);
 unsigned clients_count(const struct clients *c);
 
