@@ -3,6 +3,7 @@
 
 #include "proxy/serve/fill.h"
 #include "proxy/serve/txn.h"
+#include "proxy/wire/room.h"
 #include "proxy/wire/wire.h"
 
 #include <stdlib.h>
@@ -76,6 +77,8 @@ open_wire(struct worker *w)
 		.metrics = &w->metrics,
 		.arenas = &w->serve.arenas,
 		.clients = w->clients,
+		.room = w->room,
+		.worker = w->index,
 		.up = &txn_stream_up,
 		.node = &w->serve,
 		.limits =
@@ -93,6 +96,7 @@ open_wire(struct worker *w)
 			},
 	};
 	w->wire = wire_create(&o);
+	room_join(w->room, w->index, w->wire, &w->mailbox);
 	for (unsigned i = 0; i < w->door_count; i++) {
 		int fd = w->doors[i];
 		w->doors[i] = -1;
@@ -145,7 +149,10 @@ worker_run(void *arg)
 void
 worker_close(struct worker *w)
 {
-	wire_destroy(&w->wire);
+	if (w->wire) {
+		wire_destroy(&w->wire);
+		room_leave(w->room, w->index);
+	}
 	if (w->serve.fetcher)
 		fetcher_destroy(&w->serve.fetcher);
 	/* Letters of flights and disk reads that came too late. */
