@@ -138,8 +138,7 @@ fetch_hear_pull(struct fetch *f)
 			f->first_us = now_us();
 		}
 		take(f, (struct str){in, (size_t)n});
-		if (!goes_on(f) || f->hears == HEAR_PAUSED ||
-		    !f->full_read)
+		if (!goes_on(f) || f->hears == HEAR_PAUSED || !f->full_read)
 			return;
 	}
 	lane_read_now(f->lane);

@@ -51,7 +51,7 @@ struct fetcher {
 	LIST_HEAD(, site) sites;
 	TAILQ_HEAD(, fetch) spare;
 	unsigned spare_count;
-	char in[READ_BYTES]; /* what was just read, for whichever fetch it is */
+	char in[READ_BYTES];		 /* what was just read, for whichever fetch it is */
 	struct field fields[FIELDS_MAX]; /* the same, of a head */
 };
 
