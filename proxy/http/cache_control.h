@@ -38,7 +38,6 @@ struct response_cc {
 
 /* With Pragma: no-cache taken as Cache-Control: no-cache when the latter is absent (5.4). */
 void request_cc_parse(const struct fields *f, struct request_cc *out);
-void response_cc_parse(const struct fields *f, struct response_cc *out);
 /* As response_cc_parse where there is private="..." or no-cache="..."; else true is not answered,
  * and *out is empty: for those who ask for these names only, and most answers have none. */
 bool response_cc_parse_names(const struct fields *f, struct response_cc *out);
