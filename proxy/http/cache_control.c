@@ -177,8 +177,8 @@ request_cc_parse(const struct fields *f, struct request_cc *out)
 		out->no_cache = true; /* RFC 9111 5.4 */
 }
 
-void
-response_cc_parse(const struct fields *f, struct response_cc *out)
+static void
+parse_response(const struct fields *f, struct response_cc *out)
 {
 	*out = (struct response_cc){0};
 	out->has_any =
@@ -207,7 +207,7 @@ response_cc_parse_names(const struct fields *f, struct response_cc *out)
 	*out = (struct response_cc){0};
 	while ((line = fields_next(f, FIELD_CACHE_CONTROL, &at)) != NULL)
 		if (may_name_fields(line->value)) {
-			response_cc_parse(f, out);
+			parse_response(f, out);
 			return out->no_cache_fields.n || out->private_fields.n;
 		}
 	return false;
@@ -270,7 +270,7 @@ response_cc_select(const struct fields *f, struct str target, struct response_cc
 	if (fields_has(f, FIELD_CDN_CACHE_CONTROL) &&
 	    parse_targeted(f, STR("cdn-cache-control"), out))
 		return true;
-	response_cc_parse(f, out);
+	parse_response(f, out);
 	return false;
 }
 

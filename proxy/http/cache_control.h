@@ -38,8 +38,8 @@ struct response_cc {
 
 /* With Pragma: no-cache taken as Cache-Control: no-cache when the latter is absent (5.4). */
 void request_cc_parse(const struct fields *f, struct request_cc *out);
-/* As response_cc_parse where there is private="..." or no-cache="..."; else true is not answered,
- * and *out is empty: for those who ask for these names only, and most answers have none. */
+/* Cache-Control alone, for those who ask only for the names in private="..." and no-cache="...":
+ * true where there are any; where there can be none, nothing is parsed and *out is empty. */
 bool response_cc_parse_names(const struct fields *f, struct response_cc *out);
 
 /* RFC 9213: the directives of the first targeted field that is present, valid and not empty: the

@@ -51,7 +51,7 @@ read_cache_control(struct str s, char *text)
 	struct response_cc a, names;
 	struct fields f = lines_of(STR("Cache-Control"), s, text, v, 8);
 	request_cc_parse(&f, &q);
-	response_cc_parse(&f, &a);
+	response_cc_select(&f, STR(""), &a);
 	assert(in_bounds(q.max_age) && in_bounds(q.min_fresh) && in_bounds(q.max_stale));
 	assert(in_bounds(a.max_age) && in_bounds(a.s_maxage) && in_bounds(a.stale_if_error));
 	assert(!a.no_cache || !a.no_cache_fields.n);
