@@ -60,7 +60,7 @@ find_slow(struct wire *w, enum waiting kind)
 		struct conn *c = l->first;
 		if (!c || c->driving || now - c->wait_since_ms < l->limit_ms / JUDGED_AFTER)
 			break;
-		if (h1_is_slow(c))
+		if (h1_pace_is_slow(c))
 			return c;
 		h1_timeout(c);
 	}
