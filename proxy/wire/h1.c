@@ -6,6 +6,30 @@
 
 enum { TURN_MOST = 64 }; /* requests of one connection answered before others have theirs */
 
+void
+h1_check(const struct stream *s)
+{
+	const struct conn *c = s->conn;
+	assert(c->stream == s && s->r && s->ctx);
+	assert(s->segment_i <= s->segment_n && s->segment_n <= SEGMENTS);
+	assert(s->body_from <= s->body_to && s->body_to <= s->segment_n);
+	assert(s->decoded == 0 || s->body != BODY_OVER);
+	assert(s->body != BODY_OPEN || s->r->body_bytes > 0);
+	assert(!s->body_fault || s->body == BODY_BROKEN);
+	switch (s->answering) {
+	case ANSWER_AWAITED:
+		assert(s->left == 0 && s->body_sent == 0 && s->framing_out == OUT_LENGTH);
+		break;
+	case ANSWER_FLOWS:
+	case ANSWER_LATER:
+		assert(s->source.pull && s->left > 0);
+		assert((s->left == LENGTH_UNKNOWN) == (s->framing_out != OUT_LENGTH));
+		break;
+	default:
+		break;
+	}
+}
+
 /* The request is over: nothing of it is touched any more. */
 static void
 end_stream(struct conn *c, enum stream_end how)
@@ -27,8 +51,8 @@ tell_of_body(struct stream *s)
 {
 	struct conn *c = s->conn;
 	for (int i = 0; i < TURN_MOST && s->wanted; i++) {
-		bool news = s->body != BODY_OPEN || conn_input(c).n || c->eof ||
-			    conn_read(c, SCRATCH_BYTES) || c->eof;
+		bool news = s->body != BODY_OPEN || conn_input(c).n || c->input == INPUT_OVER ||
+			    conn_read(c, SCRATCH_BYTES) || c->input == INPUT_OVER;
 		if (!news)
 			return;
 		s->wanted = false;
@@ -40,7 +64,7 @@ tell_of_body(struct stream *s)
 		event_active(&c->ev, EV_WRITE, 0);
 }
 
-enum turn { TURN_NEXT, TURN_WAITS, TURN_FREED };
+enum turn { TURN_NEXT, TURN_WAITS, TURN_FREED /* or lingers */ };
 
 /* The answer is out, or cut: the connection goes on, or ends so that nobody takes a part for the
  * whole. */
@@ -48,17 +72,18 @@ static enum turn
 finish(struct conn *c)
 {
 	struct stream *s = c->stream;
-	bool by_close = s->has_head && s->left == LENGTH_UNKNOWN && !s->chunked_out;
-	bool cut = s->cut || s->reset, keep = s->keep_alive && !c->broken;
+	bool by_close = s->framing_out == OUT_CLOSE, whole = s->answering == ANSWER_WHOLE;
+	bool keep = s->keep_alive && !c->broken;
 	bool linger = s->r->fault || s->body != BODY_OVER;
-	end_stream(c, cut ? STREAM_RESET : STREAM_SENT);
-	if (!cut && linger) {
+	end_stream(c, whole ? STREAM_SENT : STREAM_RESET);
+	if (whole && linger) {
+		c->driving = false;
 		conn_linger(c);
 		return TURN_FREED;
 	}
-	if (keep && !cut)
+	if (whole && keep)
 		return TURN_NEXT;
-	if (cut && by_close)
+	if (!whole && by_close)
 		conn_free_reset(c);
 	else
 		conn_free(c);
@@ -82,7 +107,8 @@ wait_for_serve(struct conn *c)
 	conn_look(c);
 	if (c->broken)
 		return abandon(c, STREAM_GONE);
-	bool may_be_gone = c->ending && !s->has_head && s->body == BODY_OVER;
+	bool may_be_gone =
+		c->input != INPUT_OPEN && s->answering == ANSWER_AWAITED && s->body == BODY_OVER;
 	h1_pace_wait(s, may_be_gone ? WAIT_GONE : WAIT_NOTHING);
 	return TURN_WAITS;
 }
@@ -93,7 +119,7 @@ go_on(struct conn *c)
 	struct stream *s = c->stream;
 	if (s->wanted)
 		tell_of_body(s);
-	if (s->slow)
+	if (s->answering == ANSWER_SLOW)
 		return abandon(c, STREAM_SLOW);
 	switch (h1_send(s)) {
 	case H1_SEND_BROKEN:
@@ -108,7 +134,7 @@ go_on(struct conn *c)
 	case H1_SEND_EMPTY:
 		break;
 	}
-	if (s->ended || s->reset)
+	if (s->answering >= ANSWER_WHOLE)
 		return finish(c);
 	if (s->wanted) {
 		if (c->broken)
@@ -126,7 +152,7 @@ static void
 wait_for_head(struct conn *c, bool answered)
 {
 	bool begun = conn_input(c).n > 0;
-	if (c->eof || (c->wire->draining && !begun)) {
+	if (c->input == INPUT_OVER || (c->wire->draining && !begun)) {
 		conn_free(c);
 		return;
 	}
@@ -142,7 +168,7 @@ void
 h1_drive(struct conn *c)
 {
 	size_t most = c->wire->o.limits.head_bytes + 1;
-	if (c->lingering) {
+	if (c->waiting == WAIT_LINGER) {
 		conn_linger(c);
 		return;
 	}
@@ -150,6 +176,8 @@ h1_drive(struct conn *c)
 	bool answered = false;
 	for (int requests = 0;;) {
 		bool begun = c->stream != NULL;
+		if (begun)
+			h1_check(c->stream);
 		enum turn turn = begun ? go_on(c) : TURN_NEXT;
 		if (turn == TURN_FREED)
 			return;
@@ -162,7 +190,7 @@ h1_drive(struct conn *c)
 		}
 		if (h1_request_next(c))
 			continue;
-		if (!conn_read(c, most) && !(c->readable && !c->eof)) {
+		if (!conn_read(c, most) && !(c->readable && c->input != INPUT_OVER)) {
 			wait_for_head(c, answered);
 			return;
 		}
@@ -193,8 +221,8 @@ h1_close(struct conn *c)
 	bool mid_close_body = false;
 	if (c->stream) {
 		struct stream *s = c->stream;
-		mid_close_body = s->has_head && s->left == LENGTH_UNKNOWN && !s->chunked_out;
-		end_stream(c, s->has_head ? STREAM_RESET : STREAM_GONE);
+		mid_close_body = s->framing_out == OUT_CLOSE;
+		end_stream(c, s->answering == ANSWER_AWAITED ? STREAM_GONE : STREAM_RESET);
 	}
 	if (mid_close_body)
 		conn_free_reset(c);

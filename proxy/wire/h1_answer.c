@@ -106,7 +106,7 @@ put_head(char *to, const struct stream *s, const struct stream_head *h)
 		to = put(to, STR("Content-Length: "));
 		to = put_number(to, h->bytes);
 		to = put(to, STR("\r\n"));
-	} else if (s->chunked_out) {
+	} else if (s->framing_out == OUT_CHUNKS) {
 		to = put(to, STR("Transfer-Encoding: chunked\r\n"));
 	}
 	return put(to, connection_line(s));
@@ -127,17 +127,16 @@ void
 stream_head(struct stream *s, const struct stream_head *h, const struct stream_source *src)
 {
 	struct conn *c = s->conn;
-	assert(!s->has_head && h->status >= 200 && h->status <= 999);
+	assert(s->answering == ANSWER_AWAITED && h->status >= 200 && h->status <= 999);
 	bool no_body = s->r->rq.method == METHOD_HEAD || h->status == 204 || h->status == 304 ||
 		       h->bytes == 0 || !src;
-	s->has_head = true;
 	if (h->close || s->r->fault || s->body != BODY_OVER || c->wire->draining)
 		s->keep_alive = false;
 	s->left = h->bytes;
-	s->ended = no_body;
+	s->answering = no_body ? ANSWER_WHOLE : ANSWER_FLOWS;
 	if (!no_body && h->bytes == LENGTH_UNKNOWN) {
-		s->chunked_out = s->r->rq.minor >= 1;
-		s->keep_alive = s->keep_alive && s->chunked_out;
+		s->framing_out = s->r->rq.minor >= 1 ? OUT_CHUNKS : OUT_CLOSE;
+		s->keep_alive = s->keep_alive && s->framing_out == OUT_CHUNKS;
 	}
 	if (!no_body)
 		s->source = *src;
@@ -151,7 +150,8 @@ void
 stream_interim(struct stream *s, int status, struct str lines)
 {
 	char line[LINES_MOST];
-	if (s->has_head || s->r->rq.minor == 0 || s->interim_bytes + lines.n > INTERIM_MOST)
+	if (s->answering != ANSWER_AWAITED || s->r->rq.minor == 0 ||
+	    s->interim_bytes + lines.n > INTERIM_MOST)
 		return;
 	s->interim_bytes += lines.n + sizeof line;
 	size_t n = (size_t)(put_status_line(line, status, STR("")) - line);
@@ -162,14 +162,15 @@ stream_interim(struct stream *s, int status, struct str lines)
 void
 stream_ready(struct stream *s)
 {
-	s->later = false;
+	if (s->answering == ANSWER_LATER)
+		s->answering = ANSWER_FLOWS;
 	conn_wake(s->conn);
 }
 
 void
 stream_reset(struct stream *s)
 {
-	s->reset = s->ended = true;
+	s->answering = ANSWER_RESET;
 	conn_wake(s->conn);
 }
 

@@ -49,7 +49,7 @@ fail_pace(struct stream *s, enum waiting was)
 		return;
 	metrics_add(s->conn->wire->o.metrics, METRIC_SLOW_CLIENTS, 1);
 	if (was == WAIT_SEND) {
-		s->slow = true;
+		s->answering = ANSWER_SLOW;
 		return;
 	}
 	s->body = BODY_BROKEN;

@@ -141,12 +141,12 @@ static enum stream_body
 wait_for_body(struct stream *s)
 {
 	struct conn *c = s->conn;
-	if (c->eof) {
+	if (c->input == INPUT_OVER) {
 		s->body = BODY_BROKEN;
 		return STREAM_BODY_FAULT;
 	}
 	s->wanted = true;
-	if (s->continue_due && !s->has_head)
+	if (s->continue_due && s->answering == ANSWER_AWAITED)
 		h1_answer_add(s, STR("HTTP/1.1 100 Continue\r\n\r\n"), STR(""), STR(""));
 	s->continue_due = false;
 	conn_wake(c);

@@ -27,18 +27,17 @@ pull(struct stream *s, struct str *to, unsigned *n, size_t *bytes)
 static void
 note_pull(struct stream *s, enum stream_pull r, size_t bytes)
 {
-	if (s->left != LENGTH_UNKNOWN) {
+	bool counted = s->left != LENGTH_UNKNOWN;
+	if (counted)
 		s->left -= bytes;
-		s->ended = s->left == 0;
-	}
-	if (r == STREAM_PULL_LATER)
-		s->later = true;
-	if (r == STREAM_PULL_END && !s->ended) {
-		s->cut = s->left != LENGTH_UNKNOWN; /* fewer than the head promised */
-		s->ended = true;
-	}
-	if (r == STREAM_PULL_ERROR && !s->ended)
-		s->cut = s->ended = true;
+	if (counted && s->left == 0)
+		s->answering = ANSWER_WHOLE;
+	else if (r == STREAM_PULL_LATER)
+		s->answering = ANSWER_LATER;
+	else if (r == STREAM_PULL_END) /* fewer than the head promised, if it did */
+		s->answering = counted ? ANSWER_CUT : ANSWER_WHOLE;
+	else if (r == STREAM_PULL_ERROR)
+		s->answering = ANSWER_CUT;
 }
 
 /* The next pieces of the body behind what is loaded already, in their chunk. */
@@ -46,18 +45,19 @@ static void
 load_body(struct stream *s)
 {
 	struct str *at = &s->segments[s->segment_n];
+	bool chunked = s->framing_out == OUT_CHUNKS;
 	unsigned n;
 	size_t bytes;
-	enum stream_pull r = pull(s, at + s->chunked_out, &n, &bytes);
+	enum stream_pull r = pull(s, at + chunked, &n, &bytes);
 	note_pull(s, r, bytes);
-	if (s->chunked_out && bytes) {
+	if (chunked && bytes) {
 		at[0] = (struct str){s->size_line, chunked_size_line(s->size_line, bytes)};
 		s->segment_n++;
 	}
 	s->body_from = s->segment_n;
 	s->body_to = s->segment_n = (uint8_t)(s->segment_n + n);
-	bool last = s->ended && !s->cut;
-	if (s->chunked_out && (bytes || last))
+	bool last = s->answering == ANSWER_WHOLE;
+	if (chunked && (bytes || last))
 		s->segments[s->segment_n++] = !last   ? STR("\r\n")
 					      : bytes ? STR("\r\n0\r\n\r\n")
 						      : STR("0\r\n\r\n");
@@ -70,7 +70,7 @@ load(struct stream *s)
 	if (s->out.n)
 		s->segments[s->segment_n++] = s->out;
 	s->out = (struct str){0};
-	if (s->has_head && !s->ended && !s->later)
+	if (s->answering == ANSWER_FLOWS)
 		load_body(s);
 }
 
@@ -106,7 +106,7 @@ enum h1_send
 h1_send(struct stream *s)
 {
 	for (size_t total = 0; total <= PUMP_MOST;) {
-		if (s->reset)
+		if (s->answering == ANSWER_RESET)
 			return H1_SEND_EMPTY;
 		if (s->segment_i == s->segment_n)
 			load(s);

@@ -30,6 +30,20 @@ struct pace {
 	uint64_t bytes;
 };
 
+/* The answer's life. Once it is over, one way or another, nothing more is pulled. */
+enum answering {
+	ANSWER_AWAITED, /* serve owes its head */
+	ANSWER_FLOWS,	/* its head is given; there may be more to pull */
+	ANSWER_LATER,	/* there is nothing to pull before serve says so */
+	ANSWER_WHOLE,	/* all is pulled */
+	ANSWER_CUT,	/* there is less than its head promised */
+	ANSWER_RESET,	/* serve gave it up */
+	ANSWER_SLOW	/* the client takes it too slowly */
+};
+
+/* What ends its body. */
+enum framing_out { OUT_LENGTH /* or there is none */, OUT_CHUNKS, OUT_CLOSE };
+
 struct stream { /* lies in the arena of its request */
 	struct conn *conn;
 	void *ctx; /* serve's */
@@ -52,16 +66,21 @@ struct stream { /* lies in the arena of its request */
 	struct stream_source source;
 	uint8_t segment_n, segment_i; /* loaded; sent up to there */
 	uint8_t body_from, body_to;   /* which of them are body */
-	uint64_t left;		      /* body bytes to come; LENGTH_UNKNOWN */
+	uint64_t left;		      /* body bytes to be pulled; LENGTH_UNKNOWN */
 	uint64_t body_sent;
 	uint64_t written; /* since the wait under way began */
 	size_t interim_bytes;
 	struct pace downward;
-	bool has_head, keep_alive, chunked_out, later, ended, cut, reset, slow;
+	enum answering answering;
+	enum framing_out framing_out;
+	bool keep_alive;
 	/* not cleared */
 	struct str segments[SEGMENTS];
 	char size_line[20];
 };
+
+/* What must hold between two calls of serve; aborts if not. O(1). */
+void h1_check(const struct stream *s);
 
 /* Serve must never be called from within one of its own calls: every call up goes through these. */
 static inline void
