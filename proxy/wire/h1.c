@@ -6,8 +6,9 @@
 
 enum { TURN_MOST = 64 }; /* requests of one connection answered before others have theirs */
 
-void
-h1_check(const struct stream *s)
+/* What must hold between two calls of serve. O(1). */
+static void
+check(const struct stream *s)
 {
 	const struct conn *c = s->conn;
 	assert(c->stream == s && s->r && s->ctx);
@@ -177,7 +178,7 @@ h1_drive(struct conn *c)
 	for (int requests = 0;;) {
 		bool begun = c->stream != NULL;
 		if (begun)
-			h1_check(c->stream);
+			check(c->stream);
 		enum turn turn = begun ? go_on(c) : TURN_NEXT;
 		if (turn == TURN_FREED)
 			return;

@@ -79,9 +79,6 @@ struct stream { /* lies in the arena of its request */
 	char size_line[20];
 };
 
-/* What must hold between two calls of serve; aborts if not. O(1). */
-void h1_check(const struct stream *s);
-
 /* Serve must never be called from within one of its own calls: every call up goes through these. */
 static inline void
 h1_enter_serve(struct wire *w)

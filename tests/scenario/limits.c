@@ -250,8 +250,8 @@ SCENARIO("where descriptors run out an idle connection makes room too, and the l
 		expect_answer(client_read(c, "GET"), 200, "hello");
 	}
 	client_expect_closed(first);
-	const char *said = strstr(edge_stderr(), "cannot accept");
-	expect(said && !strstr(said + 1, "cannot accept"));
+	wait_until(edge_said("cannot accept"));
+	expect(!strstr(strstr(edge_stderr(), "cannot accept") + 1, "cannot accept"));
 }
 
 SCENARIO("clients that reset while the origin hangs take nobody's place")
