@@ -132,6 +132,7 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	c->max_body_bytes =
 		o->max_object_bytes && o->max_object_bytes < most ? o->max_object_bytes : most;
 	ram_create(&c->ram, o->memory_bytes, o->shards);
+	c->siblings = siblings_create();
 	*out = c;
 	return 0;
 failed:
@@ -157,6 +158,7 @@ cache_close(struct cache **pc)
 		return;
 	cache_stop(c);
 	ram_destroy(&c->ram);
+	siblings_destroy(&c->siblings);
 	store_close(&c->store);
 	forget_close(&c->forget);
 	files_close(c);
@@ -288,6 +290,26 @@ cache_remove(struct cache *c, struct key_hash hash, struct str key)
 	if (on_disk)
 		cache_remove_lasting(c, hash, key);
 	return on_disk || in_ram;
+}
+
+void
+cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash variant,
+		     unsigned most)
+{
+	struct key_hash gone[SIBLINGS_GONE];
+	unsigned n = siblings_add(c->siblings, primary, variant, most, gone);
+	/* Not forgotten, as what is not true any more is: after a crash they may be there again. */
+	for (unsigned i = 0; i < n; i++) {
+		ram_drop(c->ram, gone[i]);
+		if (c->store)
+			store_remove(c->store, gone[i]);
+	}
+}
+
+void
+cache_variant_used(struct cache *c, struct key_hash primary, struct key_hash variant)
+{
+	siblings_use(c->siblings, primary, variant);
 }
 
 /* Out of RAM and index, so that the room is free; the entry in the tables is what counts. */

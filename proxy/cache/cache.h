@@ -178,6 +178,15 @@ cache_refresh(struct cache *c, struct object *o, struct str head, const struct t
  * object finish undisturbed. Also after a crash, once the purge log is written (not waited for). */
 bool cache_remove(struct cache *c, struct key_hash hash, struct str key);
 
+/* ---- variants of a URL (siblings.h) -------------------------------------------------------- */
+
+/* The variant of the URL with this primary hash was stored; of more than `most` the least used go,
+ * from RAM and from the disk's index. */
+void cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash variant,
+			  unsigned most);
+/* It answered. */
+void cache_variant_used(struct cache *c, struct key_hash primary, struct key_hash variant);
+
 /* ---- forgetting (forget.h) ----------------------------------------------------------------- */
 
 /* The time now: grows with everything that is forgotten. One load. */

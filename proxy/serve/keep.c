@@ -495,6 +495,12 @@ is_seen_again(struct fill *f)
 	return end.writes;
 }
 
+static bool
+is_variant(const struct fill *f)
+{
+	return f->stored_hash.lo != f->key.primary.lo || f->stored_hash.hi != f->key.primary.hi;
+}
+
 /* The write is complete: the object is there from now on. */
 struct object *
 keep_commit(struct fill *f)
@@ -511,6 +517,9 @@ keep_commit(struct fill *f)
 		object_unref(&o);
 		return NULL;
 	}
+	if (o && is_variant(f))
+		cache_variant_stored(f->serve->shelves->cache, f->key.primary, f->stored_hash,
+				     f->settings->config->cache.variants);
 	if (f->rq.method == METHOD_GET)
 		bill_fetch(f, GHOST_FETCHED, f->received, f->received);
 	if (!seen_again && f->sighting.verdict == ADMISSION_FIRST_SIGHT)

@@ -200,3 +200,36 @@ SCENARIO("a 304 that names fewer fields still refreshes the variant")
 	expect_hit(get_with("/v", "X-A: 1\r\n"));
 	origin_expect_requests(2);
 }
+
+/* A hundred User-Agents, twice each: the answers of one URL to a stranger's many names. */
+SCENARIO("variants of a URL are bounded: the popular one stays, and no other URL suffers")
+{
+	enum { MOST = 8, AGENTS = 100, OTHERS = 10 };
+	origin_says("/v", .fields = FRESH "Vary: User-Agent\r\n", .pattern_bytes = 3000);
+	for (int i = 0; i < OTHERS; i++)
+		origin_says(text("/other%d", i), .fields = FRESH "Vary: Accept-Encoding\r\n",
+			    .pattern_bytes = 3000);
+	edge_start_yaml(EDGE_CACHE("  variants: 8\n"));
+	for (int i = 0; i < OTHERS; i++)
+		for (int twice = 0; twice < 2; twice++)
+			get(text("/other%d", i));
+	for (int i = 0; i < 3; i++)
+		get_with("/v", "User-Agent: everybody\r\n");
+	for (int i = 0; i < AGENTS; i++) {
+		char *agent = text("User-Agent: stranger %d\r\n", i);
+		get_with("/v", agent);
+		get_with("/v", agent);
+		if (i % 4 == 0)
+			expect_hit(get_with("/v", "User-Agent: everybody\r\n"));
+	}
+	/* The newest of the others are there as well. */
+	expect_hit(get_with("/v", text("User-Agent: stranger %d\r\n", AGENTS - 1)));
+	expect_miss(get_with("/v", "User-Agent: stranger 0\r\n"));
+	for (int i = 0; i < OTHERS; i++) {
+		get(text("/other%d", i));
+		origin_expect_requests_for(text("/other%d", i), 1);
+	}
+	/* With a marker for each URL that varies. */
+	expect_between(edge_stat("disk.objects"), OTHERS, 2 * OTHERS + MOST + 1);
+	expect_between(edge_stat("ram.objects"), 0, 2 * OTHERS + MOST + 1);
+}
