@@ -228,6 +228,19 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, stru
 	return FOUND_OBJECT;
 }
 
+enum found
+cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out)
+{
+	bool first;
+	struct stored *o = ram_find(c->ram, hash, key, &first);
+	if (o && cache_is_forgotten(c, o))
+		stored_unref(&o);
+	*out = o ? &o->pub : NULL;
+	if (o)
+		return FOUND_OBJECT;
+	return c->store && store_has(c->store, hash) ? FOUND_LATER : FOUND_NOT;
+}
+
 /* ---- change -------------------------------------------------------------------------------- */
 
 /* Is o what the key means now? */
@@ -246,6 +259,13 @@ cache_is_still_clean(struct cache *c, struct stored *o)
 		return true;
 	cache_remove(c, o->pub.hash, o->pub.key);
 	return false;
+}
+
+bool
+cache_is_current(struct cache *c, struct object *object)
+{
+	struct stored *o = stored_of(object);
+	return is_current(c, o, o->store ? stored_placement(o) : NULL);
 }
 
 struct object *

@@ -113,6 +113,12 @@ struct cache_lookup {
 enum found cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash,
 			struct str key, struct object **out);
 
+/* What lies under the key now, as far as that can be said at once: FOUND_LATER is on disk. Nothing
+ * is called back, and no hit is counted on disk. */
+enum found cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out);
+/* Is o still what its key means? */
+bool cache_is_current(struct cache *c, struct object *o);
+
 /* ---- reading a body ------------------------------------------------------------------------ */
 
 enum body_step {

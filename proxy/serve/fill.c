@@ -40,6 +40,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->arena = arena_ref(t->arena);
 	f->rq = t->rq;
 	key_copy(&f->key, &t->key);
+	f->landed = t->landed;
 	f->sighting = t->sighting;
 	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
 	f->begun = cache_now(s->shelves->cache);
@@ -123,7 +124,9 @@ ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_
 					     (unsigned long long)f->gap.n - 1);
 		out->range = (struct str){range, (size_t)n};
 	}
-	if (f->object && f->kind == FILL_VALIDATE) {
+	/* Where answers vary on conditions, only one to a request without any can be shared. */
+	if (f->object && f->kind == FILL_VALIDATE &&
+	    !outgoing_varies_on_conditions(buf_str(&f->variants.names))) {
 		out->if_none_match = (struct str){f->object->head.p + f->object->terms.etag_at,
 						  f->object->terms.etag_bytes};
 		out->if_modified_since = line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
@@ -134,13 +137,17 @@ ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_
 static void
 go(struct fill *f)
 {
-	struct outgoing_asks asks = {.as_it_came = f->as_it_came};
+	struct outgoing_asks asks = {
+		.as_it_came = f->as_it_came,
+		.wishes = f->kind == FILL_PASS && f->rq.method == METHOD_GET,
+	};
 	struct field fields[FIELDS_MAX];
 	char range[RESUME_RANGE_BYTES];
 	ask_for_less(f, &asks, range, fields);
 	struct str primary = key_primary(&f->key);
 	struct buf lines = {0};
 	outgoing_fields(&f->outgoing, primary, &asks, &lines);
+	f->asked = outgoing_asked(&f->outgoing, &asks);
 	struct fetch_request r = {
 		.origin = origin_of(f),
 		.method = f->rq.method_name,

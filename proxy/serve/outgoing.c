@@ -125,6 +125,9 @@ static const uint64_t written_anew = BIT(HOST) | BIT(CONTENT_LENGTH) | BIT(EXPEC
 				     BIT(X_FORWARDED_PROTO);
 static const uint64_t conditions = BIT(IF_MATCH) | BIT(IF_NONE_MATCH) | BIT(IF_MODIFIED_SINCE) |
 				   BIT(IF_UNMODIFIED_SINCE) | BIT(IF_RANGE) | BIT(RANGE);
+/* What a client wants of caches (RFC 9111 5.2.1): in no key, so that it must not change what others
+ * get. A gateway asks for itself, it does not forward (RFC 9110 3.7; 5.2 binds proxies). */
+static const uint64_t wishes = BIT(CACHE_CONTROL) | BIT(PRAGMA);
 
 static bool
 is_cacheable_method(const struct request *r)
@@ -143,16 +146,20 @@ is_dropped_name(const struct outgoing *o, struct str name)
 	       !is_in_key(o, name);
 }
 
+/* What a request for the key says: neither conditions nor wishes. */
+static const struct outgoing_asks nothing;
+
 /* Whether lines of this name are the client's to say. */
 static bool
-goes_out(const struct outgoing *o, enum field_id id, struct str name, bool as_it_came)
+goes_out(const struct outgoing *o, enum field_id id, struct str name, const struct outgoing_asks *a)
 {
 	if (id == FIELD_OTHER)
 		return !is_dropped_name(o, name);
 	if (((written_anew | fields_hop_by_hop) & bit(id)) ||
-	    (!as_it_came && (conditions & bit(id))))
+	    (!a->as_it_came && (conditions & bit(id))))
 		return false;
-	return true;
+	return !(wishes & bit(id)) || !o->shared || a->wishes || o->set->keep_wishes ||
+	       is_in_key(o, name);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -326,7 +333,7 @@ add_header(const struct outgoing *o, struct str authority, struct str name, stru
 		return;
 	}
 	find_lines(o, id, name, &l);
-	if (l.n && goes_out(o, id, name, false))
+	if (l.n && goes_out(o, id, name, &nothing))
 		add_value(o, &l, key);
 	else
 		key->n = named;
@@ -352,7 +359,7 @@ add_overrides(const struct outgoing *o, struct str authority, struct buf *key)
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->v[i].id == FIELD_OTHER && !fields_is_listed(&o->listed, i) &&
 		    is_override(o, f->v[i].name) && !says_who_asks(f->v[i].name) &&
-		    goes_out(o, FIELD_OTHER, f->v[i].name, false))
+		    goes_out(o, FIELD_OTHER, f->v[i].name, &nothing))
 			add_line(f->v[i].name, f->v[i].value, key);
 }
 
@@ -465,12 +472,46 @@ outgoing_variant(const struct outgoing *o, struct str primary, struct str names,
 			continue;
 		}
 		find_lines(o, id, name, &l);
-		if (l.n && goes_out(o, id, name, false))
+		if (l.n && goes_out(o, id, name, &nothing))
 			add_value(o, &l, out);
 		else
 			out->n = named;
 	}
 	buf_fini(&copy);
+}
+
+uint64_t
+outgoing_asked(const struct outgoing *o, const struct outgoing_asks *a)
+{
+	uint64_t bits = 0;
+	unsigned n = a->as_it_came || a->wishes ? o->rq->fields.n : 0;
+	for (unsigned i = 0; i < n; i++) {
+		const struct field *f = &o->rq->fields.v[i];
+		if (((conditions | wishes) & bit(f->id)) && !fields_is_listed(&o->listed, i) &&
+		    goes_out(o, f->id, f->name, a) && !goes_out(o, f->id, f->name, &nothing))
+			bits |= bit(f->id);
+	}
+	return bits | (a->range.n ? BIT(RANGE) : 0) | (a->if_range.n ? BIT(IF_RANGE) : 0) |
+	       (a->if_none_match.n ? BIT(IF_NONE_MATCH) : 0) |
+	       (a->if_modified_since.n ? BIT(IF_MODIFIED_SINCE) : 0);
+}
+
+bool
+outgoing_varies_on(struct str names, uint64_t asked)
+{
+	struct str name;
+	while (asked && list_next(&names, &name)) {
+		enum field_id id = field_id_of(name);
+		if (id != FIELD_OTHER && (asked & bit(id)))
+			return true;
+	}
+	return false;
+}
+
+bool
+outgoing_varies_on_conditions(struct str names)
+{
+	return outgoing_varies_on(names, conditions);
 }
 
 /* ---- the head -------------------------------------------------------------------------------- */
@@ -601,7 +642,7 @@ add_clients(const struct outgoing *o, const struct outgoing_asks *a, struct buf 
 	for (unsigned i = 0; i < f->n; i++) {
 		const struct field *field = &f->v[i];
 		if (fields_is_listed(&o->listed, i) || is_asked_instead(a, field->id) ||
-		    !goes_out(o, field->id, field->name, a->as_it_came))
+		    !goes_out(o, field->id, field->name, a))
 			continue;
 		if (counts_down(o->rq, field))
 			add_one_less(field, out);
