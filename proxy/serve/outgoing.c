@@ -34,7 +34,7 @@ const struct str outgoing_overrides[] = {
 	/* scheme */
 	STR_INIT("x-scheme"), STR_INIT("x-url-scheme"), STR_INIT("x-https"), STR_INIT("x-ssl"),
 	STR_INIT("front-end-https"), STR_INIT("x-client-scheme"), STR_INIT("cloudfront-forwarded-proto"),
-	STR_INIT("x-proto"),
+	STR_INIT("x-proto"), STR_INIT("cf-visitor"), STR_INIT("fastly-ssl"), STR_INIT("x-arr-ssl"),
 	/* method */
 	STR_INIT("x-http-method"), STR_INIT("x-http-method-override"), STR_INIT("x-method-override"),
 	STR_INIT("x-method"),
@@ -46,6 +46,15 @@ const struct str outgoing_overrides[] = {
 	STR_INIT("true-client-ip"), STR_INIT("cf-connecting-ip"), STR_INIT("fastly-client-ip"),
 	STR_INIT("x-cluster-client-ip"), STR_INIT("x-remote-*"), STR_INIT("x-originating-ip"),
 	STR_INIT("x-custom-ip-authorization"),
+	/* what another cache in front of us could do (ESI) */
+	STR_INIT("surrogate-capability"), STR_INIT("x-surrogate-capability"),
+	/* what origins fetch and answer by: UAProf (WAP-248), and its form with a number */
+	STR_INIT("x-wap-*"), STR_INIT("profile"), STR_INIT("wap-profile"),
+	/* of other methods (WebDAV, RFC 4918 10): GET and HEAD have no use for them */
+	STR_INIT("destination"), STR_INIT("depth"), STR_INIT("overwrite"), STR_INIT("lock-token"),
+	STR_INIT("if"), STR_INIT("translate"),
+	/* which store errors or nothing at all: cache-poisoned denial of service, 2019 */
+	STR_INIT("x-oss-*"),
 };
 /* clang-format on */
 const unsigned outgoing_overrides_count = sizeof outgoing_overrides / sizeof outgoing_overrides[0];
