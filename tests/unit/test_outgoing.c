@@ -459,75 +459,88 @@ random_names(struct dice *d, char *out)
 static const struct key_rules *const rule_sets[] = {&as_is, &by_header, &by_cookie, &ignoring,
 						    &by_own};
 
-/* Two requests that differ in some ways: whatever the key and the variant do not tell apart, the
- * origin cannot tell apart either; and where it sees the same, they are the same. */
+enum { WAYS = COUNT(ways) + 3 };
+
+/* How request lines are written: each of the ways anew by a chance of one in `one_in`. */
+static void
+roll_ways(struct dice *d, unsigned *way, unsigned one_in)
+{
+	for (int i = 0; i < WAYS; i++)
+		if (roll(d, one_in) == 0)
+			way[i] = roll(d, i == 0	  ? COUNT(paths)
+					 : i == 1 ? COUNT(hosts)
+					 : i == 2 ? 2
+						  : 10);
+}
+
+struct met { /* what happened, so that a test that tests nothing is found out */
+	unsigned same_key, other_key, same_variant, other_variant, unshared;
+};
+
+/* Of two requests with one key, whose answers may be shared. */
+static void
+compare(const struct trip *a, const struct trip *b, const char *names, struct met *met)
+{
+	const struct key_rules *rules = a->out.rules;
+	struct str ka = buf_str(&a->key), kb = buf_str(&b->key);
+	struct buf va = {0}, vb = {0};
+	outgoing_variant(&a->out, ka, str_of(names), &va);
+	outgoing_variant(&b->out, kb, str_of(names), &vb);
+	bool same = str_eq(buf_str(&va), buf_str(&vb));
+	met->same_variant += same;
+	met->other_variant += !same;
+	ck_assert(str_eq(outgoing_target(&a->out, ka), outgoing_target(&b->out, kb)));
+	ck_assert(same_lines(a, b, STR(IN_KEY)));
+	for (unsigned i = 0; i < rules->header_count; i++)
+		ck_assert(same_lines(a, b, rules->headers[i]));
+	ck_assert_msg(same_lines(a, b, str_of(names)) == same, "Vary: %s\n%.*s\n%.*s", names,
+		      STR_ARG(buf_str(&a->fields)), STR_ARG(buf_str(&b->fields)));
+	if (same && strcmp(names, ALL_NAMES) == 0)
+		ck_assert_uint_eq(lines_besides(&a->fields, STR(LISTED)),
+				  lines_besides(&b->fields, STR(LISTED)));
+	buf_fini(&va);
+	buf_fini(&vb);
+}
+
+/* Two requests that differ in some ways, for two kinds of fetch: whatever the key and the variant
+ * do not tell apart, the origin cannot tell apart either; and where it sees the same, they are the
+ * same. What an answer says it depends on and no key holds is not shared. */
 START_TEST(keyed_is_sent)
 {
 	static const unsigned fetches[] = {SHARED, SHARED, AS_IT_CAME, VALIDATES, RESUMES};
-	unsigned same_key = 0, same_variant = 0, other_variant = 0, other_key = 0, unshared = 0;
+	struct met met = {0};
 	struct dice d = {(uint64_t)_i + 1};
 	for (int round = 0; round < 3000; round++) {
-		unsigned way[COUNT(ways) + 3], how = roll(&d, 2) ? TRUSTED : SHARED;
-		how |= roll(&d, 4) ? 0 : OBEY;
+		unsigned way[WAYS] = {0}, how = roll(&d, 2) ? TRUSTED : SHARED;
 		const struct key_rules *rules = rule_sets[roll(&d, COUNT(rule_sets))];
 		char text[1024], names[512];
 		struct trip a, b;
-		for (int i = 0; i < COUNT(way); i++)
-			way[i] = roll(&d, i == 0   ? COUNT(paths)
-					  : i == 1 ? COUNT(hosts)
-					  : i == 2 ? 2
-						   : 10);
+		how |= roll(&d, 4) ? 0 : OBEY;
+		roll_ways(&d, way, 1);
 		write_request(way, text, sizeof text);
 		ck_assert_msg(trip_begin(&a, text, rules, how | fetches[roll(&d, 5)]), "%s", text);
-		for (int i = 0; i < COUNT(way); i++)
-			if (roll(&d, 6) == 0)
-				way[i] = roll(&d, i == 0   ? COUNT(paths)
-						  : i == 1 ? COUNT(hosts)
-						  : i == 2 ? 2
-							   : 10);
+		roll_ways(&d, way, 6);
 		write_request(way, text, sizeof text);
 		ck_assert(trip_begin(&b, text, rules, how | fetches[roll(&d, 5)]));
 		random_names(&d, names);
 		if (roll(&d, 3) == 0)
 			strcpy(names, ALL_NAMES);
-		struct str ka = buf_str(&a.key), kb = buf_str(&b.key);
-		bool key_is_same = a.sure && b.sure && str_eq(ka, kb);
-		/* An answer that says it depends on what the cache asked for is not shared. */
+		bool key_is_same = a.sure && b.sure && str_eq(buf_str(&a.key), buf_str(&b.key));
 		bool shared = !outgoing_varies_on(str_of(names), a.asked | b.asked);
-		unshared += key_is_same && !shared;
-		key_is_same = key_is_same && shared;
-		same_key += key_is_same;
-		other_key += !key_is_same;
-		if (key_is_same) {
-			struct buf va = {0}, vb = {0};
-			outgoing_variant(&a.out, ka, str_of(names), &va);
-			outgoing_variant(&b.out, kb, str_of(names), &vb);
-			bool same = str_eq(buf_str(&va), buf_str(&vb));
-			same_variant += same;
-			other_variant += !same;
-			ck_assert(str_eq(outgoing_target(&a.out, ka), outgoing_target(&b.out, kb)));
-			ck_assert_msg(same_lines(&a, &b, STR(IN_KEY)), "round %d", round);
-			for (unsigned i = 0; i < rules->header_count; i++)
-				ck_assert_msg(same_lines(&a, &b, rules->headers[i]), "round %d",
-					      round);
-			ck_assert_msg(same_lines(&a, &b, str_of(names)) == same,
-				      "round %d, Vary: %s\n%.*s\n%.*s", round, names,
-				      STR_ARG(buf_str(&a.fields)), STR_ARG(buf_str(&b.fields)));
-			if (same && strcmp(names, ALL_NAMES) == 0)
-				ck_assert_uint_eq(lines_besides(&a.fields, STR(LISTED)),
-						  lines_besides(&b.fields, STR(LISTED)));
-			buf_fini(&va);
-			buf_fini(&vb);
-		}
+		met.same_key += key_is_same;
+		met.other_key += !key_is_same;
+		met.unshared += key_is_same && !shared;
+		if (key_is_same && shared)
+			compare(&a, &b, names, &met);
 		trip_end(&a);
 		trip_end(&b);
 	}
 	/* all of this happened */
-	ck_assert_uint_gt(same_key, 300);
-	ck_assert_uint_gt(other_key, 300);
-	ck_assert_uint_gt(same_variant, 100);
-	ck_assert_uint_gt(other_variant, 50);
-	ck_assert_uint_gt(unshared, 100);
+	ck_assert_uint_gt(met.same_key, 300);
+	ck_assert_uint_gt(met.other_key, 300);
+	ck_assert_uint_gt(met.same_variant, 50);
+	ck_assert_uint_gt(met.other_variant, 50);
+	ck_assert_uint_gt(met.unshared, 100);
 }
 END_TEST
 
