@@ -321,8 +321,7 @@ fill_rest(struct txn *t)
 	const struct flight_head *h = flight_head(flight_of(t->reader));
 	struct flight_head same = {.status = h->status, .body_bytes = h->body_bytes};
 	if (t->passing || t->as_it_came || h->status != 200 || h->object ||
-	    t->rq.method != METHOD_GET || h->body_bytes == UINT64_MAX ||
-	    !resume_is_told(buf_str(&h->head)))
+	    t->rq.method != METHOD_GET || !resume_is_told(buf_str(&h->head)))
 		return false;
 	buf_add_str(&same.head, buf_str(&h->head));
 	flight_leave(&t->reader);
@@ -418,6 +417,24 @@ is_for_nobody(const struct fill *f)
 	       flight_readers(f->flight) == 0;
 }
 
+/* The head of the rest of a body that broke off. f may be gone then. */
+static void
+go_on_with(struct fill *f, const struct response *rs)
+{
+	switch (resume_with(f, rs)) {
+	case RESUME_IT:
+		return;
+	case RESUME_OVER:
+		fetch_cancel(&f->fetch);
+		whole(f);
+		fill_free(f);
+		return;
+	case RESUME_NOT:
+		abandon(f, 502, "changed-between-parts");
+		return;
+	}
+}
+
 static void
 on_head(void *ctx, struct str head)
 {
@@ -444,8 +461,7 @@ on_head(void *ctx, struct str head)
 		return;
 	}
 	if (f->stage == FILL_ARRIVING) {
-		if (!resume_fits(f, &rs))
-			abandon(f, 502, "changed-between-parts");
+		go_on_with(f, &rs);
 		return;
 	}
 	enum completion c = f->part ? complete_with(f, &rs, date, &merged) : COMPLETE_NOT;
