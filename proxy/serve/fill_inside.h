@@ -19,6 +19,8 @@ enum fill_keeps {
 };
 
 struct fill {
+	struct key key; /* of what was looked up; its memory outlives the trip */
+	/* zeroed for each trip */
 	struct serve *serve;
 	struct settings *settings; /* a reference */
 	struct fill *next, **prev;
@@ -34,7 +36,6 @@ struct fill {
 	const struct route *route;
 	struct outgoing outgoing; /* what the origin is sent */
 	uint64_t asked;		  /* outgoing_asked: of that, what is not in the key */
-	struct key key;		  /* of what was looked up */
 	uint64_t begun; /* cache_now() when the request left, or when its object was clean */
 	struct variants variants; /* of the marker that the request met */
 	uint32_t landed;	  /* keep_landed() when it was looked for */
