@@ -81,6 +81,7 @@ static const struct setting cache[] = {
 	VALUE(SHARE,   heuristic_fraction,       "heuristic_fraction",       "10%",      NULL,       RANGE(0, 1),              "guessed lifetime: this share of the time since Last-Modified"),
 	VALUE(SECONDS, heuristic_max_s,          "heuristic_max",            "1d",       NULL,       RANGE(0, YEAR),           "longest guessed lifetime"),
 	VALUE(TEXT,    targeted_field,           "targeted_field",           "none",     "none",     NO_RANGE,                 "field that overrides CDN-Cache-Control (RFC 9213)"),
+	VALUE(COUNT,   variants,                 "variants",                 "64",       NULL,       RANGE(1, 1000),           "most variants (Vary) of one URL; the least used go"),
 	VALUE(SWITCH,  status_key,               "status_key",               "off",      NULL,       NO_RANGE,                 "include the cache key in Cache-Status"),
 	VALUE(WORD,    client_directives,        "client_directives",        "ignore",   "ignore|validate|obey", NO_RANGE,     "clients' no-cache, max-age, min-fresh"),
 	VALUE(WORD,    set_cookie,               "set_cookie",               "never",    "never|strip|share", NO_RANGE,        "whether answers with Set-Cookie are stored"),
