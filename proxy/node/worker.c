@@ -47,7 +47,9 @@ static void
 on_mail(evutil_socket_t fd, short what, void *arg)
 {
 	struct worker *w = arg;
+	clock_begin_event();
 	mailbox_run(&w->mailbox, fd >= 0 && (what & EV_READ));
+	clock_end_event();
 }
 
 static void
@@ -157,6 +159,7 @@ worker_close(struct worker *w)
 	if (w->base) {
 		mailbox_run(&w->mailbox, true);
 		txn_free_spares(&w->serve);
+		fill_free_spares(&w->serve);
 		struct event *evs[] = {w->mail, w->nudged, w->tick};
 		for (size_t i = 0; i < sizeof evs / sizeof evs[0]; i++)
 			if (evs[i])

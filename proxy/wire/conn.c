@@ -1,6 +1,7 @@
 /* conn.c - bytes in, bytes out, and what a connection waits for. */
 #include "proxy/wire/conn.h"
 
+#include "proxy/base/address.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
@@ -237,8 +238,7 @@ conn_write(struct conn *c, const struct iovec *iov, unsigned n)
 void
 conn_peer(const struct conn *c, char *out)
 {
-	if (!inet_ntop(c->family, &c->peer, out, INET6_ADDRSTRLEN))
-		strcpy(out, "unknown");
+	address_print_host(c->family, &c->peer, out);
 }
 
 /* ---- what must hold ------------------------------------------------------------------------ */
@@ -294,7 +294,9 @@ on_event(evutil_socket_t fd, short what, void *arg)
 		c->input = INPUT_ENDING;
 	if (what & (EV_READ | EV_CLOSED))
 		c->readable = c->news = true;
+	clock_begin_event();
 	h1_drive(c);
+	clock_end_event();
 }
 
 static void
