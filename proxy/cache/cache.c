@@ -27,6 +27,15 @@ is_record_forgotten(void *ctx, struct record *r)
 	return false;
 }
 
+/* The object in RAM, if it is the same, knows its copy on disk again. */
+static void
+on_record_moved(void *ctx, const struct record *r, const struct locator *from)
+{
+	struct cache *c = ctx;
+	if (c->ram) /* room is made before there is one */
+		ram_adopt(c->ram, r, from);
+}
+
 static int
 open_store(struct cache *c, char *err, size_t err_bytes)
 {
@@ -49,7 +58,8 @@ open_store(struct cache *c, char *err, size_t err_bytes)
 				  .keep_free_bytes = o->keep_free_bytes,
 				  .ops = o->ops,
 				  .is_forgotten = is_record_forgotten,
-				  .forget_ctx = c,
+				  .moved = on_record_moved,
+				  .ctx = c,
 				  .fresh = c->must_empty,
 				  .is_ours = !c->fresh, /* the seed is */
 			  },
@@ -202,7 +212,7 @@ cache_is_forgotten(struct cache *c, struct stored *o)
 static void
 look_after_copy(struct cache *c, struct stored *o, bool first)
 {
-	if (!stored_placement(o))
+	if (!stored_lies_there(o))
 		ram_moved(c->ram, o);
 	else if (first)
 		store_touch(c->store, o->pub.hash);
@@ -232,7 +242,8 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, stru
 static bool
 is_current(struct cache *c, struct stored *o, const struct placement *p)
 {
-	return ram_holds(c->ram, o) || (p && store_lies_at(c->store, o->pub.hash, &p->at));
+	return ram_holds(c->ram, o) ||
+	       (p->at.bytes && store_lies_at(c->store, o->pub.hash, &p->at));
 }
 
 /* Whoever publishes looks behind himself: what was forgotten between his look and his publishing
@@ -255,16 +266,17 @@ cache_refresh(struct cache *c, struct object *object, struct str head, const str
 	bool clean = !cache_is_forgotten(c, old);
 	atomic_store(&o->pub.clean_as_of, atomic_load(&old->pub.clean_as_of));
 	stored_share_body(o, old);
-	const struct placement *p = old->store ? stored_placement(old) : NULL;
-	bool current = clean && is_current(c, old, p);
-	bool placed = current && p && cache_refer(c, o, p);
+	struct placement p;
+	bool there = stored_placement(old, &p);
+	bool current = clean && is_current(c, old, &p);
+	bool placed = current && there && cache_refer(c, o, &p);
 	if (!stored_has_body(o)) {
 		o->pub.place = OBJECT_ON_DISK;
-		const struct placement *body = atomic_load(&old->placement);
 		if (!placed)
-			stored_place(o, &body->at, body->fragments, body->fragments_n);
+			stored_place(o, &p);
 		stored_lease(o); /* the old object's own lease holds until the caller lets it go */
 	}
+	placement_fini(&p);
 	if (current)
 		ram_replace(c->ram, o); /* old itself, or its copy that was hot */
 	if (current)

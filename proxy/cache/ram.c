@@ -91,7 +91,8 @@ ram_find(struct ram *r, struct key_hash hash, struct str key, bool *first)
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *link_of(s, hash, key);
 	if (o) {
-		*first = o->node.hits == 0;
+		*first = o->node.hits == 0 || o->moved;
+		o->moved = false;
 		ram_policy_touch(&o->node);
 		object_ref(&o->pub);
 	}
@@ -255,6 +256,19 @@ ram_moved(struct ram *r, struct stored *o)
 	pthread_mutex_lock(&s->lock);
 	if (o->in_ram)
 		ram_policy_moved(&s->policy, &o->node, atomic_load(&o->pub.on_disk));
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
+ram_adopt(struct ram *r, const struct record *record, const struct locator *from)
+{
+	struct shard *s = shard_of(r, record->hash);
+	pthread_mutex_lock(&s->lock);
+	struct stored *o = *link_of(s, record->hash, record->key);
+	if (o && stored_follow(o, record, from)) {
+		o->moved = true;
+		ram_policy_moved(&s->policy, &o->node, true);
+	}
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -16,7 +16,7 @@ void ram_create(struct ram **out, uint64_t memory_bytes, unsigned shards);
 void ram_destroy(struct ram **r);
 
 /* A reference to the object, or NULL; counts a hit. *first: it had none since it was last looked
- * at for eviction. */
+ * at for eviction, or since its copy on disk moved. */
 struct stored *ram_find(struct ram *r, struct key_hash hash, struct str key, bool *first);
 /* Does it hold this very object? */
 bool ram_holds(struct ram *r, struct stored *o);
@@ -31,6 +31,9 @@ bool ram_remove(struct ram *r, struct key_hash hash, struct str key);
 void ram_remove_object(struct ram *r, struct stored *o); /* only if it is this very object */
 /* pub.on_disk changed: what losing the object costs does too. */
 void ram_moved(struct ram *r, struct stored *o);
+
+/* The copy on disk of the key's object was carried from there to r->at. */
+void ram_adopt(struct ram *r, const struct record *record, const struct locator *from);
 
 struct ram_stats {
 	uint64_t used_bytes, limit_bytes, objects, evicted_objects;

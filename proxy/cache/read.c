@@ -66,7 +66,7 @@ first_fragment(const struct wanted *w, const struct placement *p, uint64_t body_
 		return p->fragments_n;
 	if (w->first == LOOKUP_LAST)
 		at = at < body_bytes ? body_bytes - at : 0;
-	uint64_t i = at / p->fragments[0].at.bytes;
+	uint64_t i = at / placement_fragment(p, 0)->at.bytes;
 	return i < p->fragments_n ? (uint32_t)i : p->fragments_n;
 }
 
@@ -75,30 +75,30 @@ first_fragment(const struct wanted *w, const struct placement *p, uint64_t body_
 static enum outcome
 begin_body(struct store *st, read_fn *read, const struct wanted *w, struct stored *o)
 {
-	const struct placement *p = atomic_load(&o->placement);
+	const struct placement *p = &o->placement;
 	if (!stored_lease(o)) {
 		for (uint32_t i = 0; i < p->fragments_n; i++)
-			if (!store_is_current(st, &p->fragments[i].at))
+			if (!store_is_current(st, &placement_fragment(p, i)->at))
 				return OUTCOME_FORGOTTEN; /* nobody will ever read it whole */
 		return OUTCOME_MISS;
 	}
 	o->ahead_i = first_fragment(w, p, o->pub.body_bytes);
 	return o->ahead_i == p->fragments_n
 		       ? OUTCOME_DONE
-		       : read_fragment(st, read, &p->fragments[o->ahead_i], &o->ahead);
+		       : read_fragment(st, read, placement_fragment(p, o->ahead_i), &o->ahead);
 }
 
 /* A body that a refreshed head points to is fetched too when it is one piece. */
 static enum outcome
 attach_body(struct store *st, read_fn *read, const struct wanted *w, struct stored *o)
 {
-	const struct placement *p = atomic_load(&o->placement);
+	const struct placement *p = &o->placement;
 	if (o->whole || p->fragments_n == 0)
 		return OUTCOME_DONE;
 	if (p->fragments_n > 1)
 		return begin_body(st, read, w, o);
 	struct block *b;
-	enum outcome r = read_fragment(st, read, &p->fragments[0], &b);
+	enum outcome r = read_fragment(st, read, placement_fragment(p, 0), &b);
 	if (r == OUTCOME_MISS)
 		return OUTCOME_FORGOTTEN; /* the old record went, and with it the body */
 	if (r == OUTCOME_DONE) {
@@ -246,7 +246,7 @@ hand_out(struct body_read *r, const char *p, uint64_t n, uint64_t max)
 static enum body_step
 bad(struct cache *c, struct body_read *r, struct stored *o, enum outcome why)
 {
-	const struct placement *p = atomic_load(&o->placement);
+	const struct placement *p = &o->placement;
 	if (why == OUTCOME_DAMAGED)
 		atomic_fetch_add(&c->damaged, 1);
 	store_forget(c->store, o->pub.hash, &p->at);
@@ -300,8 +300,8 @@ object_read(struct cache *c, struct object *object, struct body_read *r, uint64_
 		struct str piece = stored_piece(o, at);
 		return hand_out(r, piece.p, piece.n, max);
 	}
-	const struct placement *p = atomic_load_explicit(&o->placement, memory_order_acquire);
-	uint64_t each = p->fragments[0].at.bytes, i = at / each;
+	const struct placement *p = &o->placement;
+	uint64_t each = placement_fragment(p, 0)->at.bytes, i = at / each;
 	if (r->block && r->at == i * each)
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	block_unref(&r->block);
@@ -311,12 +311,13 @@ object_read(struct cache *c, struct object *object, struct body_read *r, uint64_
 		o->ahead = NULL;
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	}
-	enum outcome got = read_fragment(c->store, store_read_now, &p->fragments[i], &r->block);
+	const struct fragment *f = placement_fragment(p, (uint32_t)i);
+	enum outcome got = read_fragment(c->store, store_read_now, f, &r->block);
 	if (got == OUTCOME_DONE)
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	if (got != OUTCOME_LATER)
 		return bad(c, r, o, got);
-	post_body_read(c, o, r, &p->fragments[i]);
+	post_body_read(c, o, r, f);
 	return BODY_LATER;
 }
 

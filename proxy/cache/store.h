@@ -29,9 +29,12 @@ struct store_options {
 	const struct diskio_ops *ops; /* NULL: the system's */
 	bool fresh;		      /* what was kept is of no use: start empty */
 	bool is_ours;		      /* twice wrote dir for certain, whatever "format" says */
+	/* A record was carried from there to r->at, with its body; by the thread that makes room.
+	 * NULL: nobody wants to know. */
+	void (*moved)(void *ctx, const struct record *r, const struct locator *from);
 	/* Is this record forgotten? If not, sets when it was found clean. NULL: nothing ever is. */
 	bool (*is_forgotten)(void *ctx, struct record *r);
-	void *forget_ctx;
+	void *ctx; /* of both */
 };
 int store_open(struct store **out, const struct store_options *o, char *err, size_t err_bytes);
 /* Writes what is pending and ends the threads; from then on there are facts and leases, and nothing

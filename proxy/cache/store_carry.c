@@ -95,7 +95,7 @@ give_room(struct store *st, uint64_t bytes)
 static bool
 write_again(struct store *st, struct store_carry *c)
 {
-	if (st->o.is_forgotten && st->o.is_forgotten(st->o.forget_ctx, &c->r))
+	if (st->o.is_forgotten && st->o.is_forgotten(st->o.ctx, &c->r))
 		return false;
 	char *table = mem_alloc((size_t)c->r.fragments_n * FRAGMENT_ENTRY_BYTES);
 	bool yes = true;
@@ -108,6 +108,8 @@ write_again(struct store *st, struct store_carry *c)
 	}
 	c->r.fragments = table;
 	yes = yes && give_room(st, c->r.at.bytes) && store_put(st, &c->r, &c->at);
+	if (yes && st->o.moved)
+		st->o.moved(st->o.ctx, &c->r, &c->at);
 	free(table);
 	return yes;
 }

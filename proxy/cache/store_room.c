@@ -221,7 +221,7 @@ move_record(struct moving *m, const struct index_entry *e)
 	if (store_read(st, &at, &b) != STORE_READ || record_parse(b->p, b->n, &r) ||
 	    !record_body_is_right(&r) || !r.is_inline || r.at.generation != m->generation ||
 	    r.at.segment != m->segment || r.at.offset != at.offset ||
-	    (st->o.is_forgotten && st->o.is_forgotten(st->o.forget_ctx, &r)))
+	    (st->o.is_forgotten && st->o.is_forgotten(st->o.ctx, &r)))
 		goto out;
 	struct locator now;
 	pthread_mutex_lock(&st->lock);
@@ -230,6 +230,8 @@ move_record(struct moving *m, const struct index_entry *e)
 	    now.generation == m->code && now.offset == at.offset && (moved = store_append(st, &r)))
 		atomic_fetch_add(&st->carried_bytes, r.at.bytes);
 	pthread_mutex_unlock(&st->lock);
+	if (moved && st->o.moved)
+		st->o.moved(st->o.ctx, &r, &at);
 out:
 	block_unref(&b);
 	return moved;

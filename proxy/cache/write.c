@@ -58,18 +58,16 @@ put_record(struct cache *c, struct stored *o, const struct fragment *fragments, 
 		r.body_checksum = segment_checksum("", 0);
 	}
 	bool yes = cache_disk_is_open(c) && store_put(c->store, &r, over);
-	free(table);
-	if (!yes)
+	if (!yes) {
+		free(table);
 		return false;
-	struct fragment body = {.at = r.at, .checksum = r.body_checksum};
-	if (is_inline) {
-		uint64_t front = r.at.bytes - r.body_bytes;
-		body.at.offset += (uint32_t)(front / SEGMENT_ALIGN);
-		body.at.bytes = (uint32_t)r.body_bytes;
-		fragments = &body;
-		n = r.body_bytes > 0;
 	}
-	stored_place(o, &r.at, fragments, n);
+	struct placement p;
+	r.fragments = table;
+	placement_of_record(&p, &r);
+	stored_place(o, &p);
+	placement_fini(&p);
+	free(table);
 	return true;
 }
 
@@ -104,7 +102,7 @@ place(struct cache *c, struct stored *o, const struct fragment *fragments, uint3
 bool
 cache_refer(struct cache *c, struct stored *o, const struct placement *body)
 {
-	return put_record(c, o, body->fragments, body->fragments_n, false, &body->at);
+	return put_record(c, o, placement_fragment(body, 0), body->fragments_n, false, &body->at);
 }
 
 bool
@@ -121,11 +119,13 @@ cache_admit(struct cache *c, struct object *object)
 		return false;
 	}
 	/* Removed or replaced while we wrote: then this is not the key's object any more. */
-	const struct placement *p = atomic_load(&o->placement);
-	if (!ram_holds(c->ram, o) && store_lies_at(c->store, o->pub.hash, &p->at))
+	struct placement p;
+	stored_placement(o, &p);
+	if (!ram_holds(c->ram, o) && store_lies_at(c->store, o->pub.hash, &p.at))
 		cache_remove_lasting(c, o->pub.hash, o->pub.key);
 	else
 		ram_moved(c->ram, o);
+	placement_fini(&p);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/wait.h>
@@ -698,7 +699,7 @@ START_TEST(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss)
 	struct cache *c = open_cache();
 	ck_assert(store_key(c, "k", 600000, true, true, false));
 	struct object *o = look_up(c, "k");
-	struct locator at = atomic_load(&stored_of(o)->placement)->fragments[_i >> 1].at;
+	struct locator at = stored_of(o)->placement.fragments[_i >> 1].at;
 	object_unref(&o);
 	store_flush(c->store);
 	char path[512], byte;
@@ -757,6 +758,62 @@ START_TEST(hot_bodies_in_pieces_are_carried)
 	ck_assert_uint_eq(cold, 0); /* it did turn over */
 	ck_assert_uint_ge(s.carried_bytes, 2000000);
 	ck_assert_uint_eq(s.damaged_records, 0);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* All is written, and there are as many free segments as there should be. */
+static void
+settle(struct cache *c)
+{
+	store_flush(c->store);
+	for (bool busy = true; busy;) {
+		pthread_mutex_lock(&c->store->lock);
+		busy = c->store->preparing;
+		pthread_mutex_unlock(&c->store->lock);
+		sched_yield();
+	}
+}
+
+/* What is hot in RAM keeps its copy on disk warm; the copy moves with each turn of the log, and the
+ * object in RAM goes on knowing it: nothing is written from RAM again, or in vain. */
+START_TEST(an_object_in_ram_knows_its_carried_copy)
+{
+	begin();
+	options.disk_bytes = 16 << 20;
+	struct cache *c = open_cache();
+	struct cache_stats s;
+	ck_assert(store_key(c, "hot", 9000, true, true, false));
+	ck_assert(has(c, "hot", 9000) && has(c, "hot", 9000)); /* into RAM */
+	struct placement first, last;
+	struct object *o = look_up(c, "hot");
+	ck_assert_int_eq(o->place, OBJECT_IN_RAM);
+	ck_assert(stored_placement(stored_of(o), &first));
+	object_unref(&o);
+	for (int i = 0; i < 900; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "cold-%d", i);
+		ck_assert(store_key(c, key, 50000, true, true, false));
+		settle(c);
+		o = look_up(c, "hot");
+		ck_assert_int_eq(o->place, OBJECT_IN_RAM);
+		ck_assert_int_eq(o->on_disk, 1);
+		ck_assert(!cache_admit(c, o));
+		object_unref(&o);
+	}
+	o = look_up(c, "hot");
+	ck_assert(stored_placement(stored_of(o), &last));
+	ck_assert_uint_ge(last.at.generation, first.at.generation + 20);
+	ck_assert(store_lies_at(c->store, o->hash, &last.at));
+	ck_assert(read_right(c, o, "hot"));
+	object_unref(&o);
+	ck_assert(ram_remove(c->ram, hash_of(c, "hot"), str_of("hot")));
+	ck_assert(has(c, "hot", 9000)); /* from where RAM said it is */
+	cache_stats(c, &s);
+	ck_assert_uint_eq(s.refused_writes, 0);
+	placement_fini(&first);
+	placement_fini(&last);
 	cache_close(&c);
 	end();
 }
@@ -1253,7 +1310,7 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
      TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
-     TIMES(the_segment_of_a_refreshed_body_goes, 2), TEST(a_body_that_was_found_is_read_to_its_end),
-     TIMES(no_race_undoes_a_purge, 8), TEST(killed_in_a_storm_of_purges),
-     TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
+     TEST(an_object_in_ram_knows_its_carried_copy), TIMES(the_segment_of_a_refreshed_body_goes, 2),
+     TEST(a_body_that_was_found_is_read_to_its_end), TIMES(no_race_undoes_a_purge, 8),
+     TEST(killed_in_a_storm_of_purges), TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
      TEST(slow_reader_sees_no_wrong_byte), TIMES(workers_share_a_cache, 2))
