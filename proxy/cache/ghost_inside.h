@@ -1,4 +1,5 @@
-/* ghost_inside.h - what ghost.c and ghost_snapshot.c share. For nobody else. */
+/* ghost_inside.h - what the files of the ghost share: ghost.c (events, life), ghost_table.c,
+ * ghost_log.c, ghost_snapshot.c. For nobody else. */
 #ifndef CACHE_GHOST_INSIDE_H
 #define CACHE_GHOST_INSIDE_H
 
@@ -8,7 +9,10 @@
 
 #include <stdatomic.h>
 
-enum { GHOST_NONE = UINT32_MAX };
+enum {
+	GHOST_NONE = UINT32_MAX,
+	GHOST_FRAGMENT_BYTES = 256 << 10, /* larger bodies lie in fragments, which stay behind */
+};
 
 /* One object that the ghost holds: on disk, in RAM, or both. */
 struct shade {
@@ -39,6 +43,27 @@ struct ghost {
 	uint32_t *segments; /* first shade of each, or GHOST_NONE */
 	struct ghost_stats n;
 };
+
+/* ghost_table.c. The slot with this key, or the empty one where it would go. */
+uint32_t ghost_slot(const struct ghost *g, uint64_t key);
+struct shade *ghost_find(const struct ghost *g, uint64_t key);
+void ghost_join_segment(struct ghost *g, uint32_t i, uint32_t segment);
+void ghost_leave_segment(struct ghost *g, uint32_t i);
+uint32_t *ghost_bucket(const struct ghost *g, uint32_t url);
+void ghost_join_url(struct ghost *g, uint32_t i);
+/* Out of the table and its URL, when it is nowhere any more. */
+void ghost_release(struct ghost *g, uint32_t i);
+/* From wherever it is. */
+void ghost_drop(struct ghost *g, uint32_t i);
+void ghost_shrink_ram(struct ghost *g, uint64_t bytes);
+/* What is asked for again on disk moves into RAM, if it is worth more there than others. */
+void ghost_promote(struct ghost *g, struct shade *s);
+uint32_t *ghost_slots(uint32_t *old, uint32_t n);
+void ghost_grow(struct ghost *g, uint32_t n);
+
+/* ghost_log.c. Takes so many bytes, counted as written; as ghost_take. */
+uint32_t ghost_write(struct ghost *g, uint64_t bytes);
+void ghost_free_segments(struct ghost *g);
 
 /* Makes the sample half as large. */
 void ghost_halve(struct ghost *g);
