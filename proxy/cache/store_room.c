@@ -307,7 +307,7 @@ empty_segment(struct store *st, uint32_t segment, uint32_t generation)
 	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
 	pthread_mutex_lock(&st->lock);
 	ledger_free(&st->ledger, segment);
-	store_carry_earn(st);
+	ledger_earn(&st->ledger);
 	if (r != 0) { /* somebody else took the room */
 		ledger_drop(&st->ledger, segment);
 		cramped(st, error);
