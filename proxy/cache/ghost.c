@@ -18,6 +18,7 @@ enum {
 	MAX_ENTRIES = 32 << 10,
 	NONE = GHOST_NONE,
 	MOST_HALVINGS = 30,
+	MOST_FREE = 3, /* segments at hand: what the ledger wants, and one that was just emptied */
 	/* A 304 makes the store write a head that points to the old body. */
 	REFRESH_RECORD_BYTES = 640,
 };
@@ -78,16 +79,17 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 	if (e->body_bytes > g->o.max_object_bytes || !ghost_make_room(g) ||
 	    !ghost_samples(g, e->key))
 		return;
-	uint32_t segment = ghost_write(g, e->record_bytes);
+	bool in_pieces = e->body_bytes > g->fragment_bytes;
+	uint32_t segment = ghost_write(g, e->record_bytes, in_pieces);
 	/* Of something larger than the log the beginning is gone by now. */
-	if (segment == NONE || g->ledger.slots[segment].state == SEGMENT_FREE ||
-	    !ghost_make_room(g))
+	if (segment == NONE || g->ledger.slots[segment].state < SEGMENT_OPEN || !ghost_make_room(g))
 		return;
 	ghost_add(g,
 		  &(struct shade){.key = e->key,
 				  .url = (uint32_t)e->url,
 				  .host = e->host,
 				  .bytes = e->record_bytes,
+				  .in_pieces = in_pieces,
 				  .validator = e->validator,
 				  .fresh_until = e->now_s + e->fresh_s},
 		  segment);
@@ -97,15 +99,16 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 static void
 touch(struct ghost *g, struct shade *s)
 {
-	/* Of hits in RAM the disk hears only the first. */
-	bool heard = !s->in_ram || s->node.hits == 0;
+	/* Of hits in RAM the disk hears only the first, for each place. */
+	bool heard = !s->in_ram || s->node.hits == 0 || s->moved;
+	s->moved = false;
 	if (s->in_ram)
 		ram_policy_touch(&s->node);
 	if (!s->on_disk) {
 		uint32_t i = (uint32_t)(s - g->shades);
 		ram_policy_moved(&g->ram, &s->node, false);
-		uint32_t segment = ghost_write(g, s->bytes);
-		if (segment == NONE || g->ledger.slots[segment].state == SEGMENT_FREE)
+		uint32_t segment = ghost_write(g, s->bytes, s->in_pieces);
+		if (segment == NONE || g->ledger.slots[segment].state < SEGMENT_OPEN)
 			return;
 		s->on_disk = true;
 		s->hits = 0;
@@ -150,6 +153,7 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 {
 	if (!ghost_samples(g, e->key))
 		return;
+	ghost_age(g, e->now_s);
 	struct shade *s = ghost_find(g, e->key);
 	enum would w = would(e, s);
 	charge(g, e, w);
@@ -162,7 +166,9 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 		s->fresh_until = e->now_s + e->fresh_s;
 		g->n.validated += g->weight;
 		touch(g, s);
-		ghost_write(g, REFRESH_RECORD_BYTES);
+		s->hits = 0; /* of the new head */
+		s->moved = s->in_ram;
+		ghost_write(g, REFRESH_RECORD_BYTES, false);
 		break;
 	case WOULD_FETCH:
 		g->n.misses += g->weight;
@@ -222,8 +228,11 @@ ghost_create(const struct ghost_options *o)
 	uint64_t log_bytes = ledger_log_bytes(o->disk_bytes, o->reserve_bytes);
 	uint64_t segment = o->segment_bytes ? o->segment_bytes : ledger_segment_bytes(log_bytes);
 	uint32_t n = (uint32_t)(log_bytes / segment);
-	if (!g->o.max_object_bytes || g->o.max_object_bytes > log_bytes / 8)
-		g->o.max_object_bytes = log_bytes / 8;
+	uint64_t most = packing_max_body(log_bytes, segment);
+	if (!g->o.max_object_bytes || g->o.max_object_bytes > most)
+		g->o.max_object_bytes = most;
+	g->packing.batch_bytes = packing_batch_bytes(segment);
+	g->fragment_bytes = packing_fragment_bytes(segment);
 	atomic_init(&g->threshold, UINT64_MAX);
 	g->weight = 1;
 	ledger_init(&g->ledger, n, n, segment);
@@ -255,6 +264,8 @@ void
 ghost_stats(const struct ghost *g, struct ghost_stats *out)
 {
 	*out = g->n;
+	int64_t written = (int64_t)g->n.written_bytes + g->overhead;
+	out->written_bytes = written > 0 ? (uint64_t)written : 0;
 	out->sample_share = 1.0 / g->weight;
 	out->entries = g->used;
 	out->memory_bytes = sizeof *g + g->shades_n * (sizeof *g->shades + 3 * sizeof *g->table) +
@@ -285,4 +296,5 @@ ghost_check(const struct ghost *g)
 		for (uint32_t i = g->urls[n]; i != NONE; i = g->shades[i].url_next)
 			assert(ghost_bucket(g, g->shades[i].url) == &g->urls[n]);
 	assert(used == g->used && listed == on_disk);
+	assert(!g->is_emptying && !g->is_carrying && g->ledger.free <= MOST_FREE);
 }

@@ -5,14 +5,12 @@
 
 #include "proxy/cache/ghost.h"
 #include "proxy/cache/ledger.h"
+#include "proxy/cache/packing.h"
 #include "proxy/cache/ram_policy.h"
 
 #include <stdatomic.h>
 
-enum {
-	GHOST_NONE = UINT32_MAX,
-	GHOST_FRAGMENT_BYTES = 256 << 10, /* larger bodies lie in fragments, which stay behind */
-};
+enum { GHOST_NONE = UINT32_MAX };
 
 /* One object that the ghost holds: on disk, in RAM, or both. */
 struct shade {
@@ -27,6 +25,8 @@ struct shade {
 	uint32_t segment;
 	uint8_t hits; /* on disk, since it lies where it lies */
 	bool used, on_disk, in_ram;
+	bool in_pieces; /* its body is larger than a fragment */
+	bool moved;	/* on disk, and not asked for in RAM since */
 };
 
 struct ghost {
@@ -34,6 +34,14 @@ struct ghost {
 	_Atomic uint64_t threshold; /* keys up to it are in the sample */
 	uint32_t weight;
 	struct ledger ledger;
+	struct packing packing;
+	uint64_t fragment_bytes;
+	uint64_t charged; /* as written, of what the open batch holds */
+	int64_t overhead; /* of closed batches and of footers, beyond what was charged */
+	uint32_t born_s;  /* the open batch */
+	bool is_emptying; /* a segment; and, while that: a large body is being carried */
+	bool is_carrying;
+	bool is_large;	       /* what is being written just now, meanwhile */
 	struct ram_policy ram; /* bytes of the sample; its limit is the real one / weight */
 	uint64_t ram_most;     /* of one object: a part of what would be its shard */
 	struct shade *shades;  /* owned */
@@ -61,18 +69,22 @@ void ghost_promote(struct ghost *g, struct shade *s);
 uint32_t *ghost_slots(uint32_t *old, uint32_t n);
 void ghost_grow(struct ghost *g, uint32_t n);
 
-/* ghost_log.c. Takes so many bytes, counted as written; as ghost_take. */
-uint32_t ghost_write(struct ghost *g, uint64_t bytes);
+/* ghost_log.c. Takes the room of a record (cache_record_bytes) and returns the segment, of which
+ * nothing may be left by then; GHOST_NONE: there is no room at all. */
+uint32_t ghost_take(struct ghost *g, uint64_t record_bytes, bool in_pieces);
+/* The same, counted as written. */
+uint32_t ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces);
+/* Room that is in use and belongs to no shade. */
+void ghost_take_dead(struct ghost *g, uint64_t bytes);
 void ghost_free_segments(struct ghost *g);
+/* Time goes on: a batch is not kept open for long. */
+void ghost_age(struct ghost *g, uint32_t now_s);
 
 /* Makes the sample half as large. */
 void ghost_halve(struct ghost *g);
 /* Room for one more shade, if need be by halving. False: so many keys are alike (hashes cannot be)
  * that halving does not help. */
 bool ghost_make_room(struct ghost *g);
-/* Takes so many real bytes of the log without counting them as written; GHOST_NONE: there is no
- * room at all. */
-uint32_t ghost_take(struct ghost *g, uint64_t log_bytes);
 /* A shade that lies in this segment. The key must be in the sample and not be there yet. */
 void ghost_add(struct ghost *g, const struct shade *s, uint32_t segment);
 bool ghost_holds(const struct ghost *g, uint64_t key);

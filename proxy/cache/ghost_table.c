@@ -2,15 +2,12 @@
 #include "proxy/cache/ghost_inside.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/object.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	NONE = GHOST_NONE,
-	FRAGMENT_BYTES = GHOST_FRAGMENT_BYTES,
-	OBJECT_OVERHEAD = 400, /* what an object in RAM takes beside its record */
-};
+enum { NONE = GHOST_NONE };
 
 /* ---- the table: keys to shades ------------------------------------------------------------- */
 
@@ -117,7 +114,7 @@ of_node(struct ram_node *n)
 static uint64_t
 ram_bytes(const struct shade *s)
 {
-	return s->bytes + OBJECT_OVERHEAD;
+	return stored_copy_memory(s->bytes);
 }
 
 static void
@@ -167,7 +164,7 @@ void
 ghost_promote(struct ghost *g, struct shade *s)
 {
 	uint64_t bytes = ram_bytes(s);
-	if (s->in_ram || s->hits == 0 || s->bytes > FRAGMENT_BYTES || bytes > g->ram_most ||
+	if (s->in_ram || s->hits == 0 || s->in_pieces || bytes > g->ram_most ||
 	    !ram_policy_takes(&g->ram, bytes, true, s->hits))
 		return;
 	ghost_shrink_ram(g, bytes);

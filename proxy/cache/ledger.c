@@ -225,18 +225,26 @@ ledger_drop(struct ledger *l, uint32_t slot)
 	l->free--;
 }
 
-bool
-ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, uint64_t carried)
+/* What must fit for so many to count as fitting. */
+static uint64_t
+least_of(uint64_t bytes, unsigned weight)
 {
-	return hits > 0 && carried + bytes <= l->segment_bytes / CARRY_SHARE;
+	return weight > 1 ? bytes * weight / 2 : bytes;
 }
 
 bool
-ledger_carries_large(struct ledger *l, uint64_t body_bytes)
+ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, unsigned weight,
+	       uint64_t carried)
 {
-	if (body_bytes > MAX_CARRIED || body_bytes > l->large_credit)
+	return hits > 0 && carried + least_of(bytes, weight) <= l->segment_bytes / CARRY_SHARE;
+}
+
+bool
+ledger_carries_large(struct ledger *l, uint64_t body_bytes, unsigned weight)
+{
+	if (body_bytes > MAX_CARRIED || least_of(body_bytes, weight) > l->large_credit)
 		return false;
-	l->large_credit -= body_bytes;
+	l->large_credit -= at_most(body_bytes * weight, l->large_credit);
 	return true;
 }
 

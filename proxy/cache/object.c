@@ -88,6 +88,9 @@ replace(struct stored *o, const struct placement *next)
 {
 	struct placement old = o->placement;
 	o->placement = *next;
+	const struct locator *body =
+		next->fragments_n ? &placement_fragment(next, 0)->at : &next->at;
+	atomic_store_explicit(&o->body_in, life_of(body), memory_order_relaxed);
 	atomic_store_explicit(&o->lies_in, life_of(&next->at), memory_order_release);
 	atomic_store(&o->pub.on_disk, 1);
 	return old;
@@ -119,12 +122,19 @@ stored_follow(struct stored *o, const struct record *r, const struct locator *fr
 	return yes;
 }
 
+static bool
+is_alive(const struct store *st, uint64_t life)
+{
+	struct locator at = {.segment = (uint32_t)life, .generation = (uint32_t)(life >> 32)};
+	return life && store_is_current(st, &at);
+}
+
 bool
 stored_lies_there(struct stored *o)
 {
 	uint64_t life = atomic_load_explicit(&o->lies_in, memory_order_acquire);
-	struct locator at = {.segment = (uint32_t)life, .generation = (uint32_t)(life >> 32)};
-	if (life && store_is_current(o->store, &at))
+	uint64_t body = atomic_load_explicit(&o->body_in, memory_order_relaxed);
+	if (is_alive(o->store, life) && (life == body || is_alive(o->store, body)))
 		return true;
 	if (life)
 		atomic_store_explicit(&o->pub.on_disk, 0, memory_order_relaxed);
@@ -339,4 +349,11 @@ stored_memory(const struct stored *o)
 		n += sizeof **o->blocks + o->blocks[i]->cap + MALLOC_OVERHEAD + sizeof o->one +
 		     sizeof(struct fragment);
 	return n;
+}
+
+uint64_t
+stored_copy_memory(uint64_t record_bytes)
+{
+	return sizeof(struct stored) + MALLOC_OVERHEAD + BUCKET_BYTES + sizeof(struct block) +
+	       round_up(record_bytes, RECORD_UNIT) + MALLOC_OVERHEAD;
 }

@@ -34,7 +34,9 @@ struct stored {
 	struct store *store;	    /* for leases; NULL without a disk */
 	struct placement placement; /* owned */
 	_Atomic uint8_t placing;    /* a lock around placement */
-	_Atomic uint64_t lies_in;   /* placement.at: generation << 32 | segment; 0: never on disk */
+	/* Generation << 32 | segment, of the record and of the oldest piece of its body, for a
+	 * record that was refreshed points to its old body; 0: never on disk. */
+	_Atomic uint64_t lies_in, body_in;
 	struct block *text; /* ref: the record that key and head (and body) are views of, or NULL */
 	const char *whole;  /* body bytes within text, or NULL */
 	struct block **blocks; /* ref each: the body, block_bytes each but the last; or NULL */
@@ -81,13 +83,17 @@ struct str stored_piece(const struct stored *o, uint64_t at);
 void stored_place(struct stored *o, const struct placement *p);
 /* The record that o was at from was carried to where r says. False: o was not there. */
 bool stored_follow(struct stored *o, const struct record *r, const struct locator *from);
-/* Is the record still where it was placed? If not (it was evicted), on_disk becomes false. */
+/* Are the record and its body still where they were placed? If not (they were evicted), on_disk
+ * becomes false. */
 bool stored_lies_there(struct stored *o);
 /* A copy of the placement, which the caller ends with placement_fini; false when the record was
  * evicted or never there, and on_disk becomes false. */
 bool stored_placement(struct stored *o, struct placement *out);
 /* All segments that hold the body are asked to stay while the object lives. False: gone. */
 bool stored_lease(struct stored *o);
+/* Memory that a copy in RAM takes of a record of so many bytes, body and all: of what was read from
+ * the disk. */
+uint64_t stored_copy_memory(uint64_t record_bytes);
 /* Memory that the object takes, overheads of malloc included. */
 uint64_t stored_memory(const struct stored *o);
 

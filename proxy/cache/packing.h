@@ -1,5 +1,5 @@
-/* packing.h - how records fill batches, and batches a segment. Pure: numbers only, so that the store
- * and the ghost of the baseline waste the same.
+/* packing.h - how records fill batches, and batches a segment. Pure: numbers only, so that the
+ * store and the ghost of the baseline waste the same.
  *
  * Bytes come in units of SEGMENT_ALIGN, batches end at a page, and a segment keeps room for its
  * footer (segment.h).
@@ -19,7 +19,7 @@ uint64_t packing_max_body(uint64_t log_bytes, uint64_t segment_bytes);
 
 struct packing {
 	uint64_t batch_bytes;
-	uint64_t used;	 /* of the open batch, its header included; 0: none is open */
+	uint64_t used;	  /* of the open batch, its header included; 0: none is open */
 	uint64_t entries; /* in it */
 	uint64_t sealed;  /* entries of the segment's closed batches */
 };

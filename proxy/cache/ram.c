@@ -200,6 +200,7 @@ put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older)
 		o->chain = *link;
 		*link = o;
 		o->in_ram = true;
+		o->moved = only_over_older;
 		object_ref(&o->pub);
 	}
 	pthread_mutex_unlock(&s->lock);

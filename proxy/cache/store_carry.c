@@ -102,7 +102,7 @@ static bool
 takes_credit(struct store *st, uint64_t bytes)
 {
 	pthread_mutex_lock(&st->lock);
-	bool yes = ledger_carries_large(&st->ledger, bytes);
+	bool yes = ledger_carries_large(&st->ledger, bytes, 1);
 	pthread_mutex_unlock(&st->lock);
 	return yes;
 }

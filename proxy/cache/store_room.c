@@ -197,7 +197,7 @@ static bool
 is_worth_moving(void *ctx, const struct index_entry *e)
 {
 	struct moving *m = ctx;
-	if (!ledger_carries(&m->st->ledger, e->hits, e->at.bytes, m->carried))
+	if (!ledger_carries(&m->st->ledger, e->hits, e->at.bytes, 1, m->carried))
 		return false;
 	m->carried += e->at.bytes;
 	if ((m->n & (m->n + 1)) == 0) /* grows at 0, 1, 3, 7, ... */

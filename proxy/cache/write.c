@@ -111,15 +111,20 @@ cache_admit(struct cache *c, struct object *object)
 	struct stored *o = stored_of(object);
 	uint8_t no = 0;
 	static const struct locator nowhere;
+	struct placement p;
 	if (!cache_disk_is_open(c) || !stored_has_body(o) || cache_is_forgotten(c, o) ||
 	    !ram_holds(c->ram, o) || !atomic_compare_exchange_strong(&o->pub.on_disk, &no, 1))
 		return false;
-	if (!place(c, o, NULL, 0, &nowhere)) {
+	/* A refreshed head may still be there, without its body. */
+	stored_placement(o, &p);
+	bool head = p.at.bytes && store_lies_at(c->store, o->pub.hash, &p.at);
+	bool placed = place(c, o, NULL, 0, head ? &p.at : &nowhere);
+	placement_fini(&p);
+	if (!placed) {
 		atomic_store(&o->pub.on_disk, 0);
 		return false;
 	}
 	/* Removed or replaced while we wrote: then this is not the key's object any more. */
-	struct placement p;
 	stored_placement(o, &p);
 	if (!ram_holds(c->ram, o) && store_lies_at(c->store, o->pub.hash, &p.at))
 		cache_remove_lasting(c, o->pub.hash, o->pub.key);
