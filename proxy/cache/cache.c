@@ -36,6 +36,18 @@ on_record_moved(void *ctx, const struct record *r, const struct locator *from)
 		ram_adopt(c->ram, r, from);
 }
 
+/* RAM lets go of an object whose head on disk is an older one. */
+static void
+write_head(void *ctx, struct stored *o)
+{
+	struct cache *c = ctx;
+	struct placement p;
+	bool there = stored_placement(o, &p);
+	if (there && cache_disk_is_open(c) && !cache_is_forgotten(c, o) && cache_refer(c, o, &p))
+		cache_is_still_clean(c, o);
+	placement_fini(&p);
+}
+
 static int
 open_store(struct cache *c, char *err, size_t err_bytes)
 {
@@ -142,6 +154,8 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	c->max_body_bytes =
 		o->max_object_bytes && o->max_object_bytes < most ? o->max_object_bytes : most;
 	ram_create(&c->ram, o->memory_bytes, o->shards);
+	if (c->store)
+		ram_on_evicted(c->ram, write_head, c);
 	*out = c;
 	return 0;
 failed:
@@ -152,6 +166,8 @@ failed:
 void
 cache_stop(struct cache *c)
 {
+	if (c->ram && !atomic_load(&c->stopped))
+		ram_tell_unwritten(c->ram);
 	forget_stop(c->forget); /* asks the store */
 	if (c->store)
 		store_stop(c->store); /* asks what is forgotten */
@@ -269,16 +285,25 @@ cache_refresh(struct cache *c, struct object *object, struct str head, const str
 	struct placement p;
 	bool there = stored_placement(old, &p);
 	bool current = clean && is_current(c, old, &p);
+	/* As long as RAM holds it, its head is not written: a popular object that is validated all
+	 * the time costs the disk nothing. A crash loses a 304, no more. */
+	bool has_body = stored_has_body(o);
+	if (current && there && has_body) {
+		stored_place(o, &p);
+		if (ram_replace(c->ram, o, true))
+			goto published;
+	}
 	bool placed = current && there && cache_refer(c, o, &p);
-	if (!stored_has_body(o)) {
+	if (!has_body) {
 		o->pub.place = OBJECT_ON_DISK;
 		if (!placed)
 			stored_place(o, &p);
 		stored_lease(o); /* the old object's own lease holds until the caller lets it go */
 	}
-	placement_fini(&p);
 	if (current)
-		ram_replace(c->ram, o); /* old itself, or its copy that was hot */
+		ram_replace(c->ram, o, false); /* old itself, or its copy that was hot */
+published:
+	placement_fini(&p);
 	if (current)
 		cache_is_still_clean(c, o);
 	return &o->pub;

@@ -19,8 +19,6 @@ enum {
 	NONE = GHOST_NONE,
 	MOST_HALVINGS = 30,
 	MOST_FREE = 3, /* segments at hand: what the ledger wants, and one that was just emptied */
-	/* A 304 makes the store write a head that points to the old body. */
-	REFRESH_RECORD_BYTES = 640,
 };
 
 /* ---- the sample ---------------------------------------------------------------------------- */
@@ -166,9 +164,10 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 		s->fresh_until = e->now_s + e->fresh_s;
 		g->n.validated += g->weight;
 		touch(g, s);
-		s->hits = 0; /* of the new head */
-		s->moved = s->in_ram;
-		ghost_write(g, REFRESH_RECORD_BYTES, false);
+		if (s->in_ram) /* the head is written when it leaves */
+			s->unwritten = true;
+		else
+			ghost_write(g, GHOST_HEAD_BYTES, false);
 		break;
 	case WOULD_FETCH:
 		g->n.misses += g->weight;
@@ -177,6 +176,7 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	case WOULD_PASS:
 		break;
 	}
+	ghost_write_heads(g);
 }
 
 void

@@ -10,7 +10,11 @@
 
 #include <stdatomic.h>
 
-enum { GHOST_NONE = UINT32_MAX };
+enum {
+	GHOST_NONE = UINT32_MAX,
+	/* A 304 makes the store write a head that points to the old body. */
+	GHOST_HEAD_BYTES = 640,
+};
 
 /* One object that the ghost holds: on disk, in RAM, or both. */
 struct shade {
@@ -26,6 +30,7 @@ struct shade {
 	uint8_t hits; /* on disk, since it lies where it lies */
 	bool used, on_disk, in_ram;
 	bool in_pieces; /* its body is larger than a fragment */
+	bool unwritten; /* in RAM with a newer head than on disk */
 	bool moved;	/* on disk, and not asked for in RAM since */
 };
 
@@ -39,6 +44,7 @@ struct ghost {
 	uint64_t charged; /* as written, of what the open batch holds */
 	int64_t overhead; /* of closed batches and of footers, beyond what was charged */
 	uint32_t born_s;  /* the open batch */
+	uint32_t heads;	  /* that left RAM unwritten, to be written */
 	bool is_emptying; /* a segment; and, while that: a large body is being carried */
 	bool is_carrying;
 	bool is_large;	       /* what is being written just now, meanwhile */
@@ -76,6 +82,8 @@ uint32_t ghost_take(struct ghost *g, uint64_t record_bytes, bool in_pieces);
 uint32_t ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces);
 /* Room that is in use and belongs to no shade. */
 void ghost_take_dead(struct ghost *g, uint64_t bytes);
+/* The heads of what has left RAM. */
+void ghost_write_heads(struct ghost *g);
 void ghost_free_segments(struct ghost *g);
 /* Time goes on: a batch is not kept open for long. */
 void ghost_age(struct ghost *g, uint32_t now_s);

@@ -160,6 +160,13 @@ ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces)
 }
 
 void
+ghost_write_heads(struct ghost *g)
+{
+	for (; g->heads; g->heads--)
+		ghost_write(g, GHOST_HEAD_BYTES, false);
+}
+
+void
 ghost_take_dead(struct ghost *g, uint64_t bytes)
 {
 	g->charged += bytes;

@@ -122,7 +122,7 @@ leave_ram(struct ghost *g, struct shade *s)
 {
 	if (s->in_ram)
 		ram_policy_remove(&g->ram, &s->node);
-	s->in_ram = false;
+	s->in_ram = s->unwritten = false;
 }
 
 /* Out of the table and its URL, when it is nowhere any more. */
@@ -154,6 +154,8 @@ ghost_shrink_ram(struct ghost *g, uint64_t bytes)
 	for (struct ram_node *n; (n = ram_policy_make_room(&g->ram, bytes));) {
 		struct shade *s = of_node(n);
 		s->in_ram = false; /* the policy has let it go already */
+		g->heads += s->unwritten && s->on_disk;
+		s->unwritten = false;
 		if (!s->on_disk)
 			ghost_release(g, (uint32_t)(s - g->shades));
 	}

@@ -51,7 +51,8 @@ struct stored {
 	struct ram_node node;
 	struct stored *chain;
 	bool in_ram;
-	bool moved; /* its copy on disk, and nobody has asked for it since */
+	bool unwritten; /* the record on disk has an older head */
+	bool moved;	/* its copy on disk, and nobody has asked for it since */
 
 	char bytes[]; /* key and head, when there is no text */
 };

@@ -56,6 +56,8 @@ bool store_put_fragment(struct store *st, struct key_hash hash, const char *p, u
 /* Appends r and enters it in the index over any older record of its key; sets r->at. over: only if
  * the index points there now (generation 0: nowhere); NULL: whatever it says. */
 bool store_put(struct store *st, struct record *r, const struct locator *over);
+/* The same for a newer head of what lies at *over: it is as hot as that was. */
+bool store_put_head(struct store *st, struct record *r, const struct locator *over);
 /* Forgets the key until a restart; true if it was there. (For good: forget.h.) */
 bool store_remove(struct store *st, struct key_hash hash);
 

@@ -322,6 +322,19 @@ store_put(struct store *st, struct record *r, const struct locator *over)
 }
 
 bool
+store_put_head(struct store *st, struct record *r, const struct locator *over)
+{
+	struct locator at;
+	pthread_mutex_lock(&st->lock);
+	unsigned hits = index_hits(st->index, r->hash.hi, &at), n;
+	bool yes = lies_over(st, r->hash, over) && store_append(st, r);
+	for (unsigned i = 0; yes && i < hits; i++)
+		index_hit(st->index, r->hash.hi, &at, &n);
+	pthread_mutex_unlock(&st->lock);
+	return yes || refuse(st);
+}
+
+bool
 store_remove(struct store *st, struct key_hash hash)
 {
 	return index_remove(st->index, hash.hi);

@@ -32,9 +32,11 @@ struct object_write {
 
 /* ---- onto the disk ------------------------------------------------------------------------- */
 
+typedef bool put_fn(struct store *, struct record *, const struct locator *over);
+
 static bool
 put_record(struct cache *c, struct stored *o, const struct fragment *fragments, uint32_t n,
-	   bool is_inline, const struct locator *over)
+	   bool is_inline, const struct locator *over, put_fn *put)
 {
 	char *table = n ? mem_alloc((size_t)n * FRAGMENT_ENTRY_BYTES) : NULL;
 	for (uint32_t i = 0; i < n; i++)
@@ -57,7 +59,7 @@ put_record(struct cache *c, struct stored *o, const struct fragment *fragments, 
 	} else {
 		r.body_checksum = segment_checksum("", 0);
 	}
-	bool yes = cache_disk_is_open(c) && store_put(c->store, &r, over);
+	bool yes = cache_disk_is_open(c) && put(c->store, &r, over);
 	if (!yes) {
 		free(table);
 		return false;
@@ -80,7 +82,7 @@ put_blocks(struct cache *c, struct stored *o, const struct locator *over)
 	for (uint32_t i = 0; yes && i < o->blocks_n; i++)
 		yes = store_put_fragment(c->store, o->pub.hash, o->blocks[i]->p, o->blocks[i]->n,
 					 &list[i]);
-	yes = yes && put_record(c, o, list, o->blocks_n, false, over);
+	yes = yes && put_record(c, o, list, o->blocks_n, false, over, store_put);
 	free(list);
 	return yes;
 }
@@ -91,18 +93,19 @@ place(struct cache *c, struct stored *o, const struct fragment *fragments, uint3
       const struct locator *over)
 {
 	if (fragments_n)
-		return put_record(c, o, fragments, fragments_n, false, over);
+		return put_record(c, o, fragments, fragments_n, false, over, store_put);
 	if (o->pub.body_bytes > c->max_body_bytes)
 		return false;
 	if (o->pub.body_bytes <= c->block_bytes)
-		return put_record(c, o, NULL, 0, true, over);
+		return put_record(c, o, NULL, 0, true, over, store_put);
 	return put_blocks(c, o, over);
 }
 
 bool
 cache_refer(struct cache *c, struct stored *o, const struct placement *body)
 {
-	return put_record(c, o, placement_fragment(body, 0), body->fragments_n, false, &body->at);
+	return put_record(c, o, placement_fragment(body, 0), body->fragments_n, false, &body->at,
+			  store_put_head);
 }
 
 bool

@@ -395,6 +395,74 @@ START_TEST(refresh_keeps_the_body)
 }
 END_TEST
 
+/* A popular object that is validated all the time: the disk hears of it when RAM lets go of it, or
+ * at the end. A crash leaves the older head, and what was purged stays purged. */
+enum ending { RAM_LETS_GO, STOPPED, KILLED, PURGED, ENDINGS };
+
+static void
+validate_often(struct cache *c, enum ending how)
+{
+	struct cache_stats before, after;
+	ck_assert(store_key(c, "k", 900, true, true, false));
+	for (int i = 0; i < 3; i++)
+		ck_assert(has(c, "k", 900)); /* into RAM */
+	store_flush(c->store);
+	cache_stats(c, &before);
+	for (int i = 0; i < 1000; i++) {
+		char head[64];
+		snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nX: %d\r\n", i);
+		refresh_and_check(c, 900, head);
+	}
+	store_flush(c->store);
+	cache_stats(c, &after);
+	ck_assert_uint_eq(after.written_bytes, before.written_bytes);
+	ck_assert_uint_eq(after.refused_writes, 0);
+	if (how == PURGED) /* and then let go */
+		ck_assert(cache_purge(c, PURGE_ALL, (struct key_hash){0}, STR("")).durable);
+	for (int i = 0; how != STOPPED && i < 5000; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "other-%d", i);
+		store_key(c, key, 500, true, false, false);
+		if (how == KILLED)
+			break;
+	}
+	store_flush(c->store);
+	if (how == KILLED)
+		_exit(0);
+}
+
+START_TEST(a_refreshed_head_is_written_when_ram_lets_go)
+{
+	static const char *const want[] = {"X: 999\r\n", "X: 999\r\n", "OK\r\n", NULL};
+	begin();
+	options.memory_bytes = 1 << 20;
+	pid_t child = fork();
+	if (child == 0) {
+		struct cache *c = open_cache();
+		validate_often(c, (enum ending)_i);
+		struct object *o = look_up(c, "k"); /* also before the end */
+		ck_assert(_i == STOPPED || !o || o->place == OBJECT_ON_DISK);
+		object_unref(&o);
+		cache_close(&c);
+		_exit(0);
+	}
+	int status;
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	struct cache *c = open_cache();
+	struct object *o = look_up(c, "k");
+	ck_assert_int_eq(o != NULL, want[_i] != NULL);
+	if (o) {
+		struct str tail = str_from(o->head, o->head.n - strlen(want[_i]));
+		ck_assert(str_eq(tail, str_of(want[_i])));
+		ck_assert(read_right(c, o, "k"));
+		object_unref(&o);
+	}
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 START_TEST(refresh_of_what_was_removed_brings_nothing_back)
 {
 	begin();
@@ -1302,12 +1370,13 @@ END_TEST
 UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(cut_short_is_never_stored), TEST(second_sighting_is_written_from_ram),
      TEST(removed_is_gone_also_after_a_restart), TEST(newer_replaces_older_wherever_it_was),
-     LOOP(refresh_keeps_the_body, refreshed), TEST(refresh_of_what_was_removed_brings_nothing_back),
-     TEST(second_disk_hit_moves_into_ram), TEST(works_without_a_disk),
-     TEST(unusable_directories_are_named), TEST(one_process_per_directory),
-     TEST(files_beside_the_log_have_a_limit), TEST(limit_is_never_exceeded_but_used),
-     TEST(written_bytes_are_what_the_system_counts), TEST(cold_reads_come_home_by_letter),
-     TEST(damaged_reads_are_misses_and_counted),
+     LOOP(refresh_keeps_the_body, refreshed),
+     TIMES(a_refreshed_head_is_written_when_ram_lets_go, ENDINGS),
+     TEST(refresh_of_what_was_removed_brings_nothing_back), TEST(second_disk_hit_moves_into_ram),
+     TEST(works_without_a_disk), TEST(unusable_directories_are_named),
+     TEST(one_process_per_directory), TEST(files_beside_the_log_have_a_limit),
+     TEST(limit_is_never_exceeded_but_used), TEST(written_bytes_are_what_the_system_counts),
+     TEST(cold_reads_come_home_by_letter), TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
      TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
      TEST(an_object_in_ram_knows_its_carried_copy), TIMES(the_segment_of_a_refreshed_body_goes, 2),
