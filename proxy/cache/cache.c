@@ -153,6 +153,7 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	uint64_t most = c->store ? store_max_body(c->store) : UINT64_MAX;
 	c->max_body_bytes =
 		o->max_object_bytes && o->max_object_bytes < most ? o->max_object_bytes : most;
+	c->reads = reads_create();
 	ram_create(&c->ram, o->memory_bytes, o->shards);
 	if (c->store)
 		ram_on_evicted(c->ram, write_head, c);
@@ -183,6 +184,7 @@ cache_close(struct cache **pc)
 		return;
 	cache_stop(c);
 	ram_destroy(&c->ram);
+	reads_destroy(&c->reads);
 	store_close(&c->store);
 	forget_close(&c->forget);
 	files_close(c);

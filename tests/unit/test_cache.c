@@ -717,6 +717,191 @@ use_cold_disk(void)
 	options.ops = &cold_disk;
 }
 
+/* ---- a disk that hangs until the gate is opened ------------------------------------------------
+ */
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_moved = PTHREAD_COND_INITIALIZER;
+static bool gate_open;
+static unsigned gate_reads; /* that came to it */
+
+static ssize_t
+read_at_gate(int fd, void *p, size_t n, off_t at)
+{
+	pthread_mutex_lock(&gate);
+	gate_reads++;
+	pthread_cond_broadcast(&gate_moved);
+	while (!gate_open)
+		pthread_cond_wait(&gate_moved, &gate);
+	pthread_mutex_unlock(&gate);
+	return pread(fd, p, n, at);
+}
+
+static void
+open_gate(bool open)
+{
+	pthread_mutex_lock(&gate);
+	gate_open = open;
+	gate_reads = open ? gate_reads : 0;
+	pthread_cond_broadcast(&gate_moved);
+	pthread_mutex_unlock(&gate);
+}
+
+static void
+await_reads(unsigned n)
+{
+	pthread_mutex_lock(&gate);
+	while (gate_reads < n)
+		pthread_cond_wait(&gate_moved, &gate);
+	pthread_mutex_unlock(&gate);
+}
+
+static void
+use_gated_disk(void)
+{
+	use_cold_disk();
+	cold_disk.read = read_at_gate;
+	open_gate(true);
+}
+
+/* A crowd of lookups, each with a reader of the body that begins when its object is here. */
+enum { CROWD = 100 };
+
+static struct caller {
+	struct cache_lookup l; /* first */
+	struct body_read r;
+	struct object *o;
+	bool done;
+} crowd[CROWD];
+
+static unsigned crowd_done;
+
+static void
+on_caller(struct cache_lookup *l, struct object *o)
+{
+	struct caller *who = (struct caller *)l;
+	who->o = o;
+	who->done = true;
+	crowd_done++;
+}
+
+static void
+on_caller_body(struct body_read *r)
+{
+	struct caller *who = (struct caller *)((char *)r - offsetof(struct caller, r));
+	who->done = true;
+	crowd_done++;
+}
+
+static void
+run_home(unsigned until)
+{
+	while (crowd_done < until) {
+		struct pollfd p = {home.fd, POLLIN, 0};
+		poll(&p, 1, 1000);
+		mailbox_run(&home, true);
+	}
+}
+
+static void
+crowd_looks_up(struct cache *c)
+{
+	crowd_done = 0;
+	for (int i = 0; i < CROWD; i++) {
+		crowd[i] = (struct caller){.l = {.home = &home, .done = on_caller},
+					   .r = {.home = &home, .done = on_caller_body}};
+		ck_assert_int_eq(
+			cache_lookup(c, &crowd[i].l, hash_of(c, "k"), str_of("k"), &crowd[i].o),
+			FOUND_LATER);
+	}
+}
+
+static const struct {
+	uint64_t n;
+	unsigned reads; /* of the record, and early of the body's beginning */
+} sizes[] = {{9000, 1}, {900000, 2}};
+
+/* A hundred clients that ask for one cold object cost its reads once, and so does each piece. */
+START_TEST(a_crowd_reads_once)
+{
+	begin();
+	options.memory_bytes = 0;
+	use_gated_disk();
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", sizes[_i].n, true, true, false));
+	store_flush(c->store);
+	open_gate(false);
+	crowd_looks_up(c);
+	ck_assert_uint_eq(reads_waiting(c->reads), CROWD - 1);
+	open_gate(true);
+	run_home(CROWD);
+	ck_assert_uint_eq(gate_reads, sizes[_i].reads);
+	ck_assert_uint_eq(reads_waiting(c->reads), 0);
+	open_gate(false);
+	crowd_done = 0;
+	unsigned later = 0;
+	for (int i = 0; i < CROWD; i++) { /* all ask for the third piece */
+		ck_assert_ptr_nonnull(crowd[i].o);
+		later += sizes[_i].reads > 1 &&
+			 object_read(c, crowd[i].o, &crowd[i].r, 300000, 1000) == BODY_LATER;
+	}
+	ck_assert_uint_eq(later, sizes[_i].reads > 1 ? CROWD : 0);
+	open_gate(true);
+	run_home(later);
+	ck_assert_uint_eq(gate_reads, later ? 1 : 0);
+	for (int i = 0; i < CROWD; i++) {
+		body_done(&crowd[i].r);
+		ck_assert(i % 10 || read_right(c, crowd[i].o, "k"));
+		object_unref(&crowd[i].o);
+	}
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+static void *
+stop(void *cache)
+{
+	cache_stop(cache);
+	return NULL;
+}
+
+/* The server stops while reads hang in I/O threads: they end, their letters come home, and are
+ * opened when the threads are gone; then what they brought is given back (node/server.c). */
+START_TEST(a_read_outlasts_the_drain)
+{
+	begin();
+	options.memory_bytes = 1 << 20;
+	use_gated_disk();
+	struct cache *c = open_cache();
+	pthread_t stopper;
+	ck_assert(store_key(c, "k", 900000, true, true, false));
+	ck_assert(store_key(c, "other", 900000, true, true, false));
+	store_flush(c->store);
+	struct object *o = look_up(c, "other");
+	struct body_read r = {.home = &home, .done = on_body};
+	open_gate(false);
+	is_done = false;
+	ck_assert_int_eq(object_read(c, o, &r, 300000, 1000), BODY_LATER);
+	crowd_looks_up(c);
+	await_reads(2);
+	object_unref(&o); /* its reader's client is gone; the read is not */
+	pthread_create(&stopper, NULL, stop, c);
+	open_gate(true);
+	pthread_join(stopper, NULL);
+	ck_assert(!is_done);
+	ck_assert_uint_eq(crowd_done, 0);
+	mailbox_run(&home, true);
+	ck_assert(is_done);
+	ck_assert_uint_eq(crowd_done, CROWD);
+	body_done(&r);
+	for (int i = 0; i < CROWD; i++)
+		object_unref(&crowd[i].o);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 START_TEST(cold_reads_come_home_by_letter)
 {
 	begin();
@@ -963,6 +1148,7 @@ START_TEST(a_body_that_was_found_is_read_to_its_end)
 		object_unref(&o[i]);
 	}
 	struct cache_stats s;
+	settle(c); /* evictions are counted behind the writes that caused them */
 	cache_stats(c, &s);
 	ck_assert_uint_gt(s.evicted_objects, 1000);
 	ledger_check(&c->store->ledger);
@@ -1376,6 +1562,7 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(works_without_a_disk), TEST(unusable_directories_are_named),
      TEST(one_process_per_directory), TEST(files_beside_the_log_have_a_limit),
      TEST(limit_is_never_exceeded_but_used), TEST(written_bytes_are_what_the_system_counts),
+     LOOP(a_crowd_reads_once, sizes), TEST(a_read_outlasts_the_drain),
      TEST(cold_reads_come_home_by_letter), TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
      TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
