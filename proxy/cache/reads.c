@@ -92,15 +92,3 @@ reads_end(struct reads *r, struct read_job *j)
 	pthread_mutex_unlock(&s->lock);
 	return j->waiting;
 }
-
-unsigned
-reads_waiting(struct reads *r)
-{
-	unsigned n = 0;
-	for (unsigned i = 0; i < SHARDS; i++) {
-		pthread_mutex_lock(&r->shards[i].lock);
-		n += r->shards[i].waiting;
-		pthread_mutex_unlock(&r->shards[i].lock);
-	}
-	return n;
-}

@@ -37,7 +37,5 @@ bool reads_join(struct reads *r, struct read_job *j);
 /* The read is done, and nobody joins any more. Those who did, in a list by next, are the caller's
  * to finish. */
 struct read_job *reads_end(struct reads *r, struct read_job *j);
-/* How many wait now. */
-unsigned reads_waiting(struct reads *r);
 
 #endif

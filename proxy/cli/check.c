@@ -7,7 +7,7 @@ static const char about[] =
 	"says: every such finding is a line on stderr.";
 
 int
-cmd_check(int argc, char **argv)
+cli_check(int argc, char **argv)
 {
 	struct settings s;
 	int exit_code;

@@ -11,13 +11,12 @@
 enum { CLI_FINE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /* Each command; argv[0] is its name ("run"), what it returns is the exit code. */
-int cmd_run(int argc, char **argv);
-int cmd_check(int argc, char **argv);
-int cmd_demo(int argc, char **argv) __attribute__((weak));
-int cmd_simulate(int argc, char **argv) __attribute__((weak));
-int cmd_size(int argc, char **argv) __attribute__((weak));
-int cmd_stats(int argc, char **argv);
-int cmd_purge(int argc, char **argv);
+int cli_run(int argc, char **argv);
+int cli_check(int argc, char **argv);
+int cli_demo(int argc, char **argv);
+int cli_size(int argc, char **argv);
+int cli_stats(int argc, char **argv);
+int cli_purge(int argc, char **argv);
 
 extern const char cli_version[];
 

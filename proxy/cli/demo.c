@@ -347,8 +347,6 @@ print_report(const struct demo *d, const struct replay_counts *n, const struct r
 		       units_say_count(n->answered + n->failures, a),
 		       units_say_count(d->mix.request_count, b));
 	printf("\nWhere to look next\n");
-	if (cmd_simulate)
-		printf("  twice simulate access.log             what it would have saved on your own traffic\n");
 	printf("  twice run --origin https://your.host  puts it to work; twice stats asks it how it does\n"
 	       "  twice demo --sightings 1              the same requests through an ordinary cache\n");
 }
@@ -416,7 +414,7 @@ run(struct demo *d)
 }
 
 int
-cmd_demo(int argc, char **argv)
+cli_demo(int argc, char **argv)
 {
 	struct demo d = {.requests = 200000, .seed = 1, .connections = 32};
 	struct flags f = {.command = "demo",

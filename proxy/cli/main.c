@@ -9,16 +9,15 @@
 
 static const struct command {
 	const char *name;
-	int (*run)(int argc, char **argv); /* NULL: not part of this build */
+	int (*run)(int argc, char **argv);
 	const char *sentence;
 } commands[] = {
-	{"run", cmd_run, "the proxy, in the foreground: twice run --origin https://host"},
-	{"check", cmd_check, "checks a configuration and prints the effective one"},
-	{"demo", cmd_demo, "proxy, sample origin and CDN-like traffic, with a report at the end"},
-	{"simulate", cmd_simulate, "what would it have saved on my own traffic?"},
-	{"size", cmd_size, "filter arithmetic: URLs and error rate to bits and memory"},
-	{"stats", cmd_stats, "what a running proxy has saved so far"},
-	{"purge", cmd_purge, "makes a running proxy forget objects"},
+	{"run", cli_run, "the proxy, in the foreground: twice run --origin https://host"},
+	{"check", cli_check, "checks a configuration and prints the effective one"},
+	{"demo", cli_demo, "proxy, sample origin and CDN-like traffic, with a report at the end"},
+	{"size", cli_size, "filter arithmetic: URLs and error rate to bits and memory"},
+	{"stats", cli_stats, "what a running proxy has saved so far"},
+	{"purge", cli_purge, "makes a running proxy forget objects"},
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
@@ -30,8 +29,7 @@ print_help(FILE *to)
 		"before\n\nusage: twice COMMAND [flags]\n\n",
 		cli_version);
 	for (int i = 0; i < COMMANDS; i++)
-		if (commands[i].run)
-			fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].sentence);
+		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].sentence);
 	fprintf(to, "\ntwice COMMAND --help says more about each.\n");
 	return to == stdout ? CLI_FINE : CLI_USAGE;
 }
@@ -40,7 +38,7 @@ static int
 refuse(const char *name)
 {
 	for (int i = 0; i < COMMANDS; i++) {
-		if (commands[i].run && suggest_is_near(name, commands[i].name)) {
+		if (suggest_is_near(name, commands[i].name)) {
 			cli_complain("", "there is no command \"%s\"; did you mean \"%s\"?", name,
 				     commands[i].name);
 			return CLI_USAGE;
@@ -66,7 +64,7 @@ main(int argc, char **argv)
 	if (help)
 		name = argv[2];
 	for (int i = 0; i < COMMANDS; i++)
-		if (commands[i].run && strcmp(name, commands[i].name) == 0)
+		if (strcmp(name, commands[i].name) == 0)
 			return help ? commands[i].run(2, help_of)
 				    : commands[i].run(argc - 1, argv + 1);
 	return refuse(name);

@@ -45,7 +45,7 @@ purge(const char *admin, const char *name, const char *value)
 }
 
 int
-cmd_purge(int argc, char **argv)
+cli_purge(int argc, char **argv)
 {
 	struct flags f = {
 		.command = "purge",

@@ -170,7 +170,7 @@ out:
 }
 
 int
-cmd_run(int argc, char **argv)
+cli_run(int argc, char **argv)
 {
 	struct settings s;
 	unsigned found;

@@ -67,7 +67,7 @@ answer(struct flags *f, const struct question *q)
 }
 
 int
-cmd_size(int argc, char **argv)
+cli_size(int argc, char **argv)
 {
 	struct question q = {.fpr = 0.01};
 	struct flags f = {

@@ -44,7 +44,7 @@ print_once(const char *admin, bool json, bool clear)
 }
 
 int
-cmd_stats(int argc, char **argv)
+cli_stats(int argc, char **argv)
 {
 	struct flags f = {.command = "stats",
 			  .synopsis = "[--json] [--watch] [--admin ADDR]",

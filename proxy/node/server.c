@@ -9,6 +9,7 @@
 #include "proxy/serve/txn.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/listen.h"
+#include "proxy/wire/room.h"
 #include "proxy/node/worker.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ struct server {
 	struct upstream *upstream;
 	struct admin *admin;
 	struct clients *clients;
+	struct room *room;
 	_Atomic bool draining;
 	struct logfile *access_log; /* NULL: none */
 	struct worker *workers;	    /* aligned: metrics have their own cache lines */
@@ -197,13 +199,6 @@ open_origins(struct server *s, char *err, size_t err_bytes)
 	return n == c->origin_count ? 0 : -1;
 }
 
-/* A trusted forwarder brings all its clients from one address. */
-static unsigned
-per_address(const struct config *c)
-{
-	return c->forwarded.trust ? 0 : c->limits.per_address;
-}
-
 static int
 open_log(struct server *s, char *err, size_t err_bytes)
 {
@@ -216,12 +211,23 @@ open_log(struct server *s, char *err, size_t err_bytes)
 	return -1;
 }
 
-/* Tells this installation from others, in Via: two nodes of one name may stand in a row, and a
- * request that comes back must be known. */
+/* Tells this node from others in Via: two of one name may stand in a row, and a request that comes
+ * back must be known. The seed lies in the cache directory (without one it is new at each start),
+ * so the number stays the same over restarts; host name and listeners tell a node from another one
+ * that was started in a copy of its directory. The machine's name alone would not do: an edge and
+ * its shield may run on one. */
 static uint32_t
-node_of(const struct filter_seed *seed)
+node_of(const struct filter_seed *seed, const struct config *c)
 {
-	return (uint32_t)key_hash_of(seed, "node", 4).lo;
+	char host[256] = "";
+	struct buf b = {0};
+	gethostname(host, sizeof host - 1);
+	buf_printf(&b, "node %s", host);
+	for (unsigned i = 0; i < c->listen_count; i++)
+		buf_printf(&b, " %s", c->listen[i]);
+	uint32_t node = (uint32_t)key_hash_of(seed, b.p, b.n).lo;
+	buf_fini(&b);
+	return node;
 }
 
 static int
@@ -234,13 +240,21 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 	memset(s->workers, 0, n * sizeof *s->workers);
 	s->ports = mem_zalloc(c->listen_count * sizeof *s->ports);
 	s->worker_count = n;
-	s->clients = clients_create(c->limits.connections, per_address(c));
+	const struct clients_limits l = {
+		.most = c->limits.connections,
+		.per_address = c->limits.per_address,
+		.forwarders = s->settings->trusted,
+		.forwarder_count = s->settings->trusted_count,
+	};
+	s->clients = clients_create(&l);
+	s->room = room_create(n);
 	for (unsigned w = 0; w < n; w++) {
 		struct worker *worker = &s->workers[w];
 		worker->clients = s->clients;
+		worker->room = s->room;
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
-			.settings = settings_create(c, node_of(s->shelves.seed)),
+			.settings = settings_create(c, node_of(s->shelves.seed, c)),
 			.upstream = s->upstream,
 			.log = {.file = s->access_log, .lane = w},
 		};
@@ -403,6 +417,7 @@ server_destroy(struct server **sp)
 	cache_close(&sh->cache);
 	free(s->workers);
 	clients_destroy(&s->clients);
+	room_destroy(&s->room);
 	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
 	passes_destroy(&sh->reloads);

@@ -24,8 +24,6 @@ enum txn_state {
 #undef STATE
 #undef EDGE
 };
-const char *txn_state_word(enum txn_state s);
-bool txn_may_move(enum txn_state from, enum txn_state to);
 
 /* Where an answer comes from, for the counters and the log. */
 enum answer {

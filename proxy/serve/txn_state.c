@@ -1,41 +1,34 @@
-/* txn_state.c - the states of a request and the moves between them, from the rows of txn_states.h.
- */
+/* txn_state.c - the moves between the states of a request, from the rows of txn_states.h. */
+#include "proxy/base/log.h"
 #include "proxy/serve/txn.h"
 
-#include <assert.h>
+#include <stdlib.h>
 
-const char *
-txn_state_word(enum txn_state s)
-{
-	static const char *const words[] = {
+enum { STATES = TXN_DONE + 1 };
+
+static const char *const words[STATES] = {
 #define STATE(name, waits_for, truth) #name,
 #define EDGE(from, to, why)
 #include "proxy/serve/txn_states.h"
 #undef STATE
 #undef EDGE
-	};
-	return words[s];
-}
+};
 
-bool
-txn_may_move(enum txn_state from, enum txn_state to)
-{
-	static const uint8_t moves[] = {
+static const bool moves[STATES][STATES] = {
 #define STATE(name, waits_for, truth)
-#define EDGE(from, to, why) TXN_##from << 4 | TXN_##to,
+#define EDGE(from, to, why) [TXN_##from][TXN_##to] = true,
 #include "proxy/serve/txn_states.h"
 #undef STATE
 #undef EDGE
-	};
-	for (size_t i = 0; i < sizeof moves; i++)
-		if (moves[i] == (from << 4 | to))
-			return true;
-	return false;
-}
+};
 
 void
 txn_move(struct txn *t, enum txn_state to)
 {
-	assert(txn_may_move(t->state, to));
+	if (!moves[t->state][to]) {
+		log_error("a request cannot go from %s to %s: this is a defect of twice",
+			  words[t->state], words[to]);
+		abort();
+	}
 	t->state = to;
 }

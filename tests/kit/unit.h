@@ -9,26 +9,33 @@
 #define KIT_UNIT_H
 
 #include <check.h>
+#include <signal.h>
 #include <stdlib.h>
 
 struct unit_row {
 	const TTest *test;
 	int n;
 	const char *name;
+	int signal;
 };
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
-#define TEST(f)          \
-	{                \
-		f, 0, #f \
+#define TEST(f)             \
+	{                   \
+		f, 0, #f, 0 \
 	}
-#define LOOP(f, table)              \
-	{                           \
-		f, COUNT(table), #f \
+/* Ends in an assertion that fails. */
+#define ABORTS(f)                 \
+	{                         \
+		f, 0, #f, SIGABRT \
 	}
-#define TIMES(f, n)      \
-	{                \
-		f, n, #f \
+#define LOOP(f, table)                 \
+	{                              \
+		f, COUNT(table), #f, 0 \
+	}
+#define TIMES(f, n)         \
+	{                   \
+		f, n, #f, 0 \
 	}
 
 static inline int
@@ -41,7 +48,7 @@ unit_run(const char *name, const struct unit_row *rows, int n)
 		if (rows[i].n)
 			tcase_add_loop_test(c, rows[i].test, 0, rows[i].n);
 		else
-			tcase_add_test(c, rows[i].test);
+			tcase_add_test_raise_signal(c, rows[i].test, rows[i].signal);
 		suite_add_tcase(s, c);
 	}
 	SRunner *r = srunner_create(s);

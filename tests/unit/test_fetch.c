@@ -208,11 +208,15 @@ on_interim(void *ctx, struct str head)
 }
 
 static void
-on_head(void *ctx, struct str head)
+on_head(void *ctx, const struct response *rs)
 {
 	struct call *c = ctx;
 	ck_assert_uint_eq(c->head.n, 0);
-	buf_add_str(&c->head, head);
+	buf_printf(&c->head, "HTTP/1.%d %d%s%.*s\r\n", rs->minor, rs->status,
+		   rs->reason.n ? " " : "", STR_ARG(rs->reason));
+	for (unsigned i = 0; i < rs->fields.n; i++)
+		buf_printf(&c->head, "%.*s: %.*s\r\n", STR_ARG(rs->fields.v[i].name),
+			   STR_ARG(rs->fields.v[i].value));
 	if (c->tell_head)
 		sem_post(c->tell_head);
 	maybe_cancel(c, IN_HEAD);
@@ -414,7 +418,7 @@ static const struct answer {
 	 "HTTP/1.1 200 OK\nA: b\nContent-Length: 1\n\nx", FETCH_OK,
 	 "HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 1\r\n", "x", CLOSE},
 	{"empty values stay", "GET", "HTTP/1.1 200 OK\r\nA:\r\nB: \r\nContent-Length: 1\r\n\r\nx",
-	 FETCH_OK, "HTTP/1.1 200 OK\r\nA:\r\nB: \r\nContent-Length: 1\r\n", "x", CLOSE},
+	 FETCH_OK, "HTTP/1.1 200 OK\r\nA: \r\nB: \r\nContent-Length: 1\r\n", "x", CLOSE},
 	{"the same length twice", "GET",
 	 "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", FETCH_OK,
 	 "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n", "x", CLOSE},
@@ -573,7 +577,7 @@ START_TEST(a_head_has_a_bound)
 	ck_assert_int_eq(end_of_answer(buf_str(&b)), FETCH_PROTOCOL);
 	b.n = 0;
 	buf_add_lit(&b, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n");
-	for (int i = 0; i < 500; i++)
+	for (int i = 0; i < 200; i++)
 		buf_printf(&b, "X-%04d: %080d\r\n", i, i);
 	buf_add_lit(&b, "\r\n");
 	ck_assert_int_eq(end_of_answer(buf_str(&b)), FETCH_OK);
@@ -746,6 +750,63 @@ START_TEST(a_dead_kept_connection_is_tried_once_more)
 	desk_close(&d);
 	stage_end(&s);
 	ck_assert_int_eq(s.requests, 3);
+}
+END_TEST
+
+/* A long answer on one connection, hello on a second; that one dies at its next request. Then the
+ * long answer ends, and whoever asks on the first one gets hello. */
+static void
+play_dies_beside(struct stage *s)
+{
+	int slow = stage_accept(s);
+	hear(s, slow);
+	say(s, slow, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nlong");
+	int fd = stage_accept(s);
+	hear(s, fd);
+	say(s, fd, HELLO);
+	hear(s, fd);
+	close(fd);
+	sem_wait(&s->go);
+	say(s, slow, "er");
+	hear(s, slow);
+	say(s, slow, HELLO);
+	sem_wait(&s->go);
+	close(slow);
+}
+
+/* A fetch whose reader pauses leaves its place to another, and comes back: then there are more
+ * connections than may be, and a second try must wait for one. */
+START_TEST(a_second_try_waits_its_turn)
+{
+	struct stage s;
+	struct desk d;
+	struct call slow = {.refuse = true}, c = {0};
+	stage_start(&s, play_dies_beside, NULL);
+	desk_open(&d, &s, (struct origin_options){.max_connections = 1});
+	struct fetch_request r = request_of(&d, "GET");
+	call_start(&slow, &d, &r);
+	event_base_dispatch(d.base); /* until the body is refused */
+	get_ok(&d, false);
+	slow.refuse = false;
+	fetch_resume(slow.fetch);
+	call_start(&c, &d, &r);
+	while (!str_eq(buf_str(&slow.body), STR("long")) || s.requests < 3)
+		event_base_loop(d.base, EVLOOP_NONBLOCK);
+	ck_assert_int_eq(c.dones, 0);
+	sem_post(&s.go);
+	call_wait(&slow);
+	call_wait(&c);
+	sem_post(&s.go);
+	expect_end(&slow, FETCH_OK);
+	expect(&slow.body, "longer");
+	expect_end(&c, FETCH_OK);
+	expect(&c.body, "hello");
+	ck_assert_uint_eq(fetcher_active(d.fetcher), 0);
+	call_fini(&slow);
+	call_fini(&c);
+	desk_close(&d);
+	stage_end(&s);
+	ck_assert_int_eq(s.accepted, 2);
 }
 END_TEST
 
@@ -1305,10 +1366,10 @@ struct sieve { /* takes every other offer, checks what it takes */
 };
 
 static void
-ignore_head(void *ctx, struct str head)
+ignore_head(void *ctx, const struct response *rs)
 {
 	(void)ctx;
-	(void)head;
+	(void)rs;
 }
 
 static bool
@@ -1966,7 +2027,8 @@ END_TEST
 UNIT("fetch", LOOP(answer, answers), TEST(nul_in_a_head_is_refused), TEST(a_head_has_a_bound),
      TEST(interim_heads_come_on_their_own), LOOP(request, requests),
      TEST(methods_in_turn_on_one_connection), TEST(a_connection_is_kept),
-     TEST(a_dead_kept_connection_is_tried_once_more), LOOP(what_may_not_be_repeated_is_not, once),
+     TEST(a_dead_kept_connection_is_tried_once_more), TEST(a_second_try_waits_its_turn),
+     LOOP(what_may_not_be_repeated_is_not, once),
      TEST(a_small_body_is_sent_once_more_with_its_head),
      TEST(an_idle_connection_that_closed_is_not_used),
      TEST(bytes_of_nobodys_response_are_not_the_next_one),

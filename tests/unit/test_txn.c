@@ -3,64 +3,69 @@
  */
 #include "proxy/serve/txn.h"
 
-#include "tests/kit/unit.h"
+#include "tests/kit/states.h"
 
-static bool
-reaches(enum txn_state from, enum txn_state to)
-{
-	bool seen[TXN_DONE + 1] = {false};
-	enum txn_state todo[TXN_DONE + 1];
-	int n = 0;
-	todo[n++] = from;
-	seen[from] = true;
-	while (n) {
-		enum txn_state s = todo[--n];
-		if (s == to)
-			return true;
-		for (int i = 0; i <= TXN_DONE; i++)
-			if (!seen[i] && txn_may_move(s, (enum txn_state)i)) {
-				seen[i] = true;
-				todo[n++] = (enum txn_state)i;
-			}
-	}
-	return false;
-}
+static const char *const words[STATES_MAX] = {
+#define STATE(name, waits_for, truth) #name,
+#define EDGE(from, to, why)
+#include "proxy/serve/txn_states.h"
+#undef STATE
+#undef EDGE
+};
+static const bool moves[STATES_MAX][STATES_MAX] = {
+#define STATE(name, waits_for, truth)
+#define EDGE(from, to, why) [TXN_##from][TXN_##to] = true,
+#include "proxy/serve/txn_states.h"
+#undef STATE
+#undef EDGE
+};
+static const struct states life = {words, moves, TXN_BEGUN, TXN_DONE};
 
 START_TEST(every_state_but_done_has_a_way_out)
 {
-	for (int s = 0; s < TXN_DONE; s++) {
-		bool out = false;
-		for (int to = 0; to <= TXN_DONE; to++)
-			out = out ||
-			      (to != s && txn_may_move((enum txn_state)s, (enum txn_state)to));
-		ck_assert_msg(out, "%s is a trap", txn_state_word((enum txn_state)s));
-	}
-	for (int to = 0; to <= TXN_DONE; to++)
-		ck_assert(!txn_may_move(TXN_DONE, (enum txn_state)to));
+	states_have_a_way_out(&life);
 }
 END_TEST
 
 START_TEST(done_is_reached_from_everywhere)
 {
-	for (int s = 0; s <= TXN_DONE; s++)
-		ck_assert_msg(reaches((enum txn_state)s, TXN_DONE), "not from %s",
-			      txn_state_word((enum txn_state)s));
+	states_reach_the_end(&life);
 }
 END_TEST
 
 START_TEST(nothing_returns_to_the_beginning)
 {
-	for (int s = 0; s <= TXN_DONE; s++)
-		ck_assert(!txn_may_move((enum txn_state)s, TXN_BEGUN));
+	states_never_return(&life);
 }
 END_TEST
 
 START_TEST(a_client_may_leave_in_every_state)
 {
 	for (int s = 0; s < TXN_DONE; s++)
-		ck_assert(txn_may_move((enum txn_state)s, TXN_DONE));
+		ck_assert(moves[s][TXN_DONE]);
+}
+END_TEST
+
+START_TEST(what_has_a_row_is_a_move)
+{
+	for (int from = 0; from <= TXN_DONE; from++)
+		for (int to = 0; to <= TXN_DONE; to++) {
+			struct txn t = {.state = (enum txn_state)from};
+			if (!moves[from][to])
+				continue;
+			txn_move(&t, (enum txn_state)to);
+			ck_assert_int_eq((int)t.state, to);
+		}
+}
+END_TEST
+
+START_TEST(what_has_no_row_is_a_defect)
+{
+	struct txn t = {.state = TXN_DONE};
+	txn_move(&t, TXN_SEND);
 }
 END_TEST
 
 UNIT("txn", TEST(every_state_but_done_has_a_way_out), TEST(done_is_reached_from_everywhere),
-     TEST(nothing_returns_to_the_beginning), TEST(a_client_may_leave_in_every_state))
+     TEST(nothing_returns_to_the_beginning), TEST(a_client_may_leave_in_every_state),
+     TEST(what_has_a_row_is_a_move), ABORTS(what_has_no_row_is_a_defect))

@@ -1,0 +1,143 @@
+/* fetch_inside.h - what the files of a fetch know of each other, and nobody else.
+ *
+ *	fetch.c		the contract: start, resume, send more, cancel
+ *	fetch_turn.c	what happened to a fetch, and what follows from it
+ *	fetch_ask.c	the request goes out
+ *	fetch_hear.c	the response comes in
+ *	fetch_site.c	an origin as a worker uses it: who waits, who has a connection
+ *	fetch_lists.c	what the run event has to look at; structs that come and go
+ *	fetch_state.c	the states of both halves
+ *
+ * Each calls only those below it.
+ *
+ * Threads   one worker's.
+ */
+#ifndef ORIGIN_FETCH_INSIDE_H
+#define ORIGIN_FETCH_INSIDE_H
+
+#include "proxy/base/buf.h"
+#include "proxy/origin/fetch.h"
+#include "proxy/origin/fetch_state.h"
+#include "proxy/origin/pool.h"
+#include "proxy/origin/reply.h"
+
+#include <event2/event.h>
+
+/* READ_BYTES is what a fetch may hold of a body while paused, see fetch.h. ROUNDS of them, then
+ * other connections have their turn. */
+enum { READ_BYTES = 32 << 10, ROUNDS = 8 };
+
+/* Requests with a body queue apart: slow bodies hold at most half of the connections. */
+enum queue { QUEUE_PLAIN, QUEUE_UPLOAD, QUEUES };
+
+TAILQ_HEAD(todo, fetch);
+
+struct site { /* an origin as this worker uses it */
+	struct pool pool;
+	struct fetcher *fetcher;
+	struct todo waiting[QUEUES]; /* for a lane, the oldest first */
+	unsigned uploading;	     /* fetches that have a lane and a body still to send */
+	struct event patience;	     /* when that one has waited too long */
+	LIST_ENTRY(site) next;
+};
+
+struct fetcher {
+	struct event_base *base;
+	struct event *run;
+	struct todo todo; /* what run has to look at */
+	unsigned todo_count;
+	unsigned active;
+	const struct fetch *turn; /* whose callbacks may run now, other than on_done */
+	LIST_HEAD(, site) sites;
+	TAILQ_HEAD(, fetch) spare;
+	unsigned spare_count;
+	char in[READ_BYTES];		 /* what was just read, for whichever fetch it is */
+	struct field fields[FIELDS_MAX]; /* the same, of a head */
+};
+
+struct fetch {
+	/* kept when the fetch is over and another takes the struct */
+	struct buf out;	 /* the request's head, then pieces of its body, on their way */
+	struct buf held; /* read, but not taken by on_body; first held_data bytes of body */
+	struct reply reply;
+	/* zeroed for each */
+	TAILQ_ENTRY(fetch) link; /* in site->waiting or fetcher->spare */
+	TAILQ_ENTRY(fetch) todo_link;
+	struct site *site;
+	struct lane *lane; /* while it has one */
+	struct fetch_events ev;
+	void *ctx;
+
+	enum fetch_state asks, hears; /* moved by fetch_state_move alone */
+	enum queue queue;
+	size_t out_sent, held_data;
+	enum framing framing;
+	uint64_t send_left; /* of a body with a known length */
+	bool to_head;
+	bool repeatable; /* may be sent once more, from its first byte: nothing of it is gone */
+	bool replays;	 /* a small body stays behind the head in out, to be sent again */
+
+	bool listed;		     /* in todo */
+	bool uploading;		     /* is counted in site->uploading */
+	bool want_resume, want_send; /* what todo is about, once it has a lane */
+	bool moved;		     /* bytes went or came in this turn */
+	bool full_read;		     /* the last one: there may be more in the socket */
+	int64_t start_us, queued_us, first_us, moved_ms, dialed_ms;
+	struct fetch_result result; /* what is known of it */
+};
+
+static inline bool
+is_open(const struct fetch *f)
+{
+	return f->asks >= ASK_WRITING && f->asks <= ASK_AGAIN;
+}
+
+/* Somebody wants to hear more of it. */
+static inline bool
+goes_on(const struct fetch *f)
+{
+	return f->hears < HEAR_OVER;
+}
+
+/* fetch_lists.c: a spare struct, or a new one; where to when it is over; the run event's list. */
+struct fetch *fetch_new(struct fetcher *fr);
+void fetch_spare(struct fetch *f);
+void fetch_spare_free(struct fetcher *fr);
+void fetch_todo_add(struct fetch *f);
+void fetch_todo_remove(struct fetch *f);
+
+/* fetch_site.c: made when it is first asked for; on_patience is for the one who waits the longest.
+ */
+struct site *fetch_site_of(struct fetcher *fr, const struct origin *o,
+			   const struct lane_owner *owner, event_callback_fn on_patience);
+void fetch_site_destroy(struct site *s);
+bool fetch_site_may_upload(const struct site *s);
+/* Of those who wait, and may go when a connection is free, the oldest; NULL: none. */
+struct fetch *fetch_site_next(const struct site *s, bool uploads);
+void fetch_site_call_next(struct site *s);
+void fetch_site_patience(struct site *s); /* sets the timer */
+void fetch_queue_enter(struct fetch *f);
+void fetch_queue_leave(struct fetch *f);
+void fetch_upload_over(struct fetch *f); /* its body is out, or it ends: another may begin */
+void fetch_lane_return(struct fetch *f); /* kept for the next, or closed */
+
+/* fetch_hear.c: what the connection has; what the caller did not take before. */
+void fetch_hear_pull(struct fetch *f);
+void fetch_hear_held(struct fetch *f);
+/* The first reason counts. Carried out when nothing of f is at work: at the end of the turn. */
+void fetch_hear_over(struct fetch *f, enum fetch_end how, const char *why);
+
+/* fetch_ask.c: the head into f->out; then, until the request is out, the origin takes no more now,
+ * or the caller has no more now. */
+void fetch_ask_head(struct fetch *f, const struct fetch_request *r);
+void fetch_ask_push(struct fetch *f);
+
+/* fetch_turn.c: the event loop's calls, and the end of a fetch without on_done. */
+extern const struct lane_owner fetch_turn_owner;
+void fetch_turn_patience(evutil_socket_t fd, short what, void *arg);
+void fetch_turn_run(evutil_socket_t fd, short what, void *arg);
+void fetch_turn_leave(struct fetch *f);
+/* What must hold whenever nothing of f is at work, and at the doors. */
+void fetch_check(const struct fetch *f);
+
+#endif

@@ -1,0 +1,318 @@
+/* fetch_turn.c - what happened to a fetch, and what follows: the event loop's calls.
+ *
+ * While a fetch has its turn its callbacks may run; what they want of it is noted in its states and
+ * carried out when the turn is over (settle).
+ */
+#include "proxy/base/clock.h"
+#include "proxy/origin/fetch_inside.h"
+#include "proxy/origin/origin.h"
+
+#include <assert.h>
+#include <event2/event.h>
+
+static const struct {
+	int status;
+	const char *word;
+} ends[] = {
+#define FETCH_END(id, status, word) {status, word},
+#include "proxy/origin/fetch_ends.h"
+#undef FETCH_END
+};
+
+/* What must hold whenever nothing of f is at work, and at the doors. */
+void
+fetch_check(const struct fetch *f)
+{
+	assert(f->site && f->asks < ASK_LEFT && f->hears < HEAR_LEFT);
+	assert((f->lane != NULL) == (f->asks == ASK_DIALING || is_open(f)));
+	assert(!f->lane || f->lane->user == f);
+	assert(f->hears == HEAR_SILENT || f->hears >= HEAR_OVER || is_open(f));
+	assert(!f->result.head_seen || f->hears >= HEAR_BODY);
+	assert(!f->uploading || (f->lane && f->queue == QUEUE_UPLOAD));
+	assert(f->out_sent <= f->out.n);
+	assert(f->hears != HEAR_PAUSED || f->held_data <= f->held.n);
+}
+
+/* -- the end ----------------------------------------------------------------------------------- */
+
+void
+fetch_turn_leave(struct fetch *f)
+{
+	struct fetcher *fr = f->site->fetcher;
+	bool called =
+		f->asks == ASK_QUEUED && f->listed; /* to a lane, which is now the next one's */
+	fetch_todo_remove(f);
+	fetch_queue_leave(f);
+	fetch_upload_over(f);
+	if (f->lane)
+		fetch_lane_return(f);
+	else if (called)
+		fetch_site_call_next(f->site);
+	fetch_state_move(&f->asks, ASK_LEFT);
+	fetch_state_move(&f->hears, HEAR_LEFT);
+	fr->active--;
+	fetch_spare(f);
+}
+
+static void
+finish(struct fetch *f)
+{
+	int64_t now = now_us();
+	struct fetch_result *r = &f->result;
+	fetch_check(f);
+	assert(f->hears == HEAR_OVER);
+	r->status = ends[r->end].status;
+	r->word = ends[r->end].word;
+	r->reused = f->lane && f->lane->used;
+	r->wait_us = (f->first_us ? f->first_us : now) - f->start_us;
+	r->total_us = now - f->start_us;
+	f->ev.on_done(f->ctx, r);
+	fetch_turn_leave(f);
+}
+
+static void
+give_up(struct fetch *f, enum fetch_end how, const char *why)
+{
+	fetch_hear_over(f, how, why);
+	finish(f);
+}
+
+static enum fetch_end
+end_of_dial(CURLcode code)
+{
+	switch (code) {
+	case CURLE_COULDNT_RESOLVE_HOST:
+		return FETCH_DNS;
+	case CURLE_OPERATION_TIMEDOUT:
+		return FETCH_CONNECT_TIMEOUT;
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_CIPHER:
+	case CURLE_SSL_ISSUER_ERROR:
+		return FETCH_TLS;
+	default:
+		return FETCH_CONNECT;
+	}
+}
+
+/* -- time -------------------------------------------------------------------------------------- */
+
+/* In ms; 0: the origin owes us nothing. */
+static int64_t
+deadline(const struct fetch *f)
+{
+	const struct origin *o = f->site->pool.origin;
+	if (f->asks == ASK_DIALING)
+		return f->dialed_ms + o->connect_timeout_ms;
+	if (f->hears == HEAR_PAUSED || f->asks == ASK_LATER)
+		return 0;
+	return f->moved_ms + o->read_timeout_ms;
+}
+
+static void
+on_wake(struct lane *l)
+{
+	struct fetch *f = l->user;
+	if (!f) {
+		pool_wake(l);
+		return;
+	}
+	int64_t at = deadline(f);
+	if (!at || at > lane_now_ms())
+		lane_wake_at(l, at);
+	else if (f->asks == ASK_DIALING)
+		give_up(f, FETCH_CONNECT_TIMEOUT, "no connection within connect_timeout");
+	else
+		give_up(f, FETCH_READ_TIMEOUT, "not a byte from the origin within read_timeout");
+}
+
+void
+fetch_turn_patience(evutil_socket_t fd, short what, void *arg)
+{
+	struct site *s = arg;
+	struct fetch *f = fetch_site_next(s, true);
+	(void)fd;
+	(void)what;
+	if (f && f->queued_us + s->pool.origin->connect_timeout_ms * 1000 <= now_us())
+		give_up(f, FETCH_QUEUE_TIMEOUT,
+			"all connections to the origin were busy for connect_timeout");
+	fetch_site_patience(s);
+}
+
+/* -- turns ------------------------------------------------------------------------------------- */
+
+static void
+turn_of(struct fetch *f)
+{
+	assert(!f->site->fetcher->turn);
+	fetch_check(f);
+	f->site->fetcher->turn = f;
+}
+
+/* Its connection is being opened, or is a kept one. */
+static void
+take_lane(struct fetch *f, struct lane *l)
+{
+	fetch_queue_leave(f);
+	fetch_state_move(&f->asks, ASK_DIALING);
+	f->lane = l;
+	l->user = f;
+	f->dialed_ms = lane_now_ms();
+	if (l->fd < 0)
+		lane_wake_at(l, deadline(f));
+}
+
+/* On a new connection, never a kept one. Where readers that paused have come back, there may be
+ * more connections than are allowed, and it waits like anybody. */
+static void
+try_again(struct fetch *f)
+{
+	struct lane *dead = f->lane;
+	f->lane = NULL;
+	f->out_sent = 0;
+	pool_close(dead);
+	struct lane *l = pool_open(&f->site->pool);
+	if (l) {
+		take_lane(f, l);
+		return;
+	}
+	fetch_upload_over(f);
+	fetch_queue_enter(f);
+}
+
+/* After every turn: what has come of it? f may be gone afterwards. */
+static void
+settle(struct fetch *f)
+{
+	struct lane *l = f->lane;
+	assert(f->site->fetcher->turn == f);
+	f->site->fetcher->turn = NULL;
+	fetch_check(f);
+	if (f->hears == HEAR_CANCELLED) {
+		fetch_turn_leave(f);
+		return;
+	}
+	if (f->hears == HEAR_OVER) {
+		finish(f);
+		return;
+	}
+	if (f->asks == ASK_AGAIN) {
+		try_again(f);
+		return;
+	}
+	if (f->asks == ASK_SENT)
+		fetch_upload_over(f);
+	if (f->moved) {
+		f->moved = false;
+		f->moved_ms = lane_now_ms();
+	}
+	lane_watch(l, f->hears != HEAR_PAUSED, f->asks == ASK_WRITING);
+	lane_wake_at(l, deadline(f));
+}
+
+static void
+on_open(struct lane *l, CURLcode code, const char *sentence)
+{
+	struct fetch *f = l->user;
+	if (code != CURLE_OK) {
+		give_up(f, end_of_dial(code), sentence);
+		return;
+	}
+	turn_of(f);
+	fetch_state_move(&f->asks, ASK_WRITING);
+	f->moved = true;
+	fetch_ask_push(f);
+	settle(f);
+}
+
+static void
+on_readable(struct lane *l)
+{
+	struct fetch *f = l->user;
+	if (!f) {
+		pool_lost(l);
+		return;
+	}
+	if (f->hears == HEAR_PAUSED)
+		return;
+	turn_of(f);
+	fetch_hear_pull(f);
+	settle(f);
+}
+
+static void
+on_writable(struct lane *l)
+{
+	struct fetch *f = l->user;
+	turn_of(f);
+	fetch_ask_push(f);
+	settle(f);
+}
+
+const struct lane_owner fetch_turn_owner = {.on_open = on_open,
+					    .on_readable = on_readable,
+					    .on_writable = on_writable,
+					    .on_wake = on_wake};
+
+static void
+begin(struct fetch *f)
+{
+	struct site *s = f->site;
+	bool upload = f->queue == QUEUE_UPLOAD;
+	struct lane *l =
+		upload && !fetch_site_may_upload(s) ? NULL : pool_take(&s->pool, f->repeatable);
+	if (!l) {
+		fetch_queue_enter(f);
+		return;
+	}
+	f->uploading = upload;
+	s->uploading += upload;
+	reply_begin(&f->reply, f->to_head, s->fetcher->fields);
+	take_lane(f, l);
+	if (l->fd >= 0)
+		on_open(l, CURLE_OK, "");
+}
+
+static void
+carry_on(struct fetch *f)
+{
+	bool resume = f->want_resume && f->hears == HEAR_PAUSED;
+	bool send = f->want_send && f->asks == ASK_LATER;
+	f->want_resume = f->want_send = false;
+	if (!resume && !send)
+		return;
+	turn_of(f);
+	f->moved = true; /* the origin's time starts anew */
+	if (send) {
+		fetch_state_move(&f->asks, ASK_WRITING);
+		fetch_ask_push(f);
+	}
+	if (resume && goes_on(f)) {
+		fetch_state_move(&f->hears, HEAR_BODY);
+		pool_move_on(f->lane);
+		fetch_hear_held(f);
+		if (f->hears == HEAR_BODY)
+			lane_read_now(f->lane);
+	}
+	settle(f);
+}
+
+void
+fetch_turn_run(evutil_socket_t fd, short what, void *arg)
+{
+	struct fetcher *fr = arg;
+	struct fetch *f;
+	(void)fd;
+	(void)what;
+	/* Those added meanwhile wait for the next round: sockets must have their turn. */
+	for (unsigned n = fr->todo_count; n && (f = TAILQ_FIRST(&fr->todo)); n--) {
+		fetch_todo_remove(f);
+		if (f->lane)
+			carry_on(f);
+		else
+			begin(f);
+	}
+	if (fr->todo_count)
+		event_active(fr->run, 0, 0);
+}
