@@ -57,12 +57,6 @@ upstream_destroy(struct upstream **pu)
 	free(u);
 }
 
-unsigned
-upstream_count(const struct upstream *u)
-{
-	return u->count;
-}
-
 const struct origin *
 upstream_origin(const struct upstream *u, const struct upstream_try *t)
 {
@@ -149,12 +143,6 @@ upstream_pick(struct upstream *u, struct upstream_try *t, int64_t now_ms)
 		}
 	}
 	return take_held(u, t);
-}
-
-bool
-upstream_is_held(const struct upstream *u, unsigned index, int64_t now_ms)
-{
-	return until_of(atomic_load(&u->members[index].held)) > now_ms;
 }
 
 /* ---- what came of it ----------------------------------------------------------------------- */

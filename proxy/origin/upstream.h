@@ -25,7 +25,6 @@ struct upstream;
 /* Takes the origins (at most UPSTREAM_MOST) over; the array itself stays the caller's. */
 struct upstream *upstream_create(struct origin *const *origins, unsigned count);
 void upstream_destroy(struct upstream **u); /* and the origins */
-unsigned upstream_count(const struct upstream *u);
 
 /* What one request has tried so far. Zeroed before the first. */
 struct upstream_try {
@@ -47,7 +46,5 @@ bool upstream_failed(struct upstream *u, const struct upstream_try *t, const str
 /* Within this time four of five answers have begun, by what was seen lately of the origin that is
  * asked first; 0: nothing is known. */
 int64_t upstream_usual_ms(const struct upstream *u);
-/* Whether the origin at this place in the order is left alone for now. */
-bool upstream_is_held(const struct upstream *u, unsigned index, int64_t now_ms);
 
 #endif
