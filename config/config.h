@@ -131,7 +131,6 @@ struct config_flag {
 
 /* Replaces c by the defaults, over them the YAML file (path NULL: none), over that the flags; each
  * value is checked by itself and against the others. -1 and a sentence, c is then untouched. */
-int config_load(struct config *c, const char *path, char *err, size_t err_bytes);
 int config_load_flags(struct config *c, const char *path, const struct config_flag *flags,
 		      size_t flag_count, char *err, size_t err_bytes);
 /* The same from n bytes of text; errors use name for the file. */
@@ -154,7 +153,8 @@ char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
 /* Host and port of an origin as an address; false: the host is a name, which may mean any. */
 bool config_origin_address(const struct config_origin *o, struct address *a);
 
-/* The effective configuration as YAML with comments; config_load reads it back to the same. */
+/* The effective configuration as YAML with comments; config_load_flags reads it back to the same.
+ */
 void config_print(const struct config *c, FILE *to);
 /* Calls each with the full name of every setting ("cache.disk") that differs. */
 void config_differences(const struct config *a, const struct config *b,
