@@ -99,10 +99,10 @@ start(struct run *r)
 }
 
 static void
-on_head(void *ctx, struct str head)
+on_head(void *ctx, const struct response *rs)
 {
 	(void)ctx;
-	(void)head;
+	(void)rs;
 }
 
 static bool

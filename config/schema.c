@@ -124,7 +124,7 @@ static const struct setting limits[] = {
 	VALUE(BYTES,   body_bytes,               "body",                     "none",     "none",     RANGE(1, 1024 * TiB),     "largest request body"),
 	VALUE(COUNT,   fields,                   "fields",                   "100",      NULL,       RANGE(4, 1000),           "most header fields in a request"),
 	VALUE(COUNT,   connections,              "connections",              "20k",      NULL,       RANGE(1, 10e6),           "most client connections of all workers together"),
-	VALUE(COUNT,   per_address,              "per_address",              "none",     "none",     RANGE(1, 10e6),           "most connections from one address; IPv6: from one /64"),
+	VALUE(COUNT,   per_address,              "per_address",              "none",     "none",     RANGE(1, 10e6),           "connections per address (IPv6: /64) outside forwarded.trust"),
 	VALUE(BYTES,   least_rate,               "least_rate",               "240",      "none",     RANGE(1, 1024 * MiB),     "bytes per second a client must at least send or take"),
 	{0}
 };

@@ -1,6 +1,7 @@
 /* address.c - getaddrinfo does the reading; this file only takes host and port apart. */
 #include "proxy/base/address.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -84,6 +85,32 @@ address_print(const struct address *a, char out[ADDRESS_TEXT])
 	snprintf(out, ADDRESS_TEXT, a->sa.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
 		 address_port(a));
 	return out;
+}
+
+static char *
+put_byte(char *out, unsigned v)
+{
+	if (v >= 100)
+		*out++ = (char)('0' + v / 100);
+	if (v >= 10)
+		*out++ = (char)('0' + v / 10 % 10);
+	*out++ = (char)('0' + v % 10);
+	return out;
+}
+
+void
+address_print_host(int family, const void *in, char out[ADDRESS_HOST_BYTES])
+{
+	const unsigned char *byte = in;
+	if (family != AF_INET) {
+		if (!inet_ntop(family, in, out, ADDRESS_HOST_BYTES))
+			strcpy(out, "unknown");
+		return;
+	}
+	for (int i = 0; i < 4; i++) {
+		out = put_byte(out, byte[i]);
+		*out++ = i < 3 ? '.' : '\0';
+	}
 }
 
 bool

@@ -28,15 +28,6 @@ buf_room(struct buf *b, size_t n)
 }
 
 void
-buf_add(struct buf *b, const void *p, size_t n)
-{
-	if (n == 0)
-		return;
-	memcpy(buf_room(b, n), p, n);
-	b->n += n;
-}
-
-void
 buf_printf(struct buf *b, const char *fmt, ...)
 {
 	va_list ap;

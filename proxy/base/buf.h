@@ -27,7 +27,15 @@ buf_added(struct buf *b, size_t n)
 	b->n += n;
 }
 
-void buf_add(struct buf *b, const void *p, size_t n);
+static inline void
+buf_add(struct buf *b, const void *p, size_t n)
+{
+	if (n) {
+		memcpy(b->cap - b->n < n ? buf_room(b, n) : b->p + b->n, p, n);
+		b->n += n;
+	}
+}
+
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Decimal digits of v, without printf: for the hot path. */
 void buf_add_u64(struct buf *b, uint64_t v);

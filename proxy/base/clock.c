@@ -21,10 +21,33 @@ now_ms(void)
 	return read_us(CLOCK_MONOTONIC_COARSE) / 1000;
 }
 
+/* Of the event that this thread handles; us 0: not read yet. */
+static _Thread_local struct {
+	bool inside;
+	int64_t us;
+} event_time;
+
+void
+clock_begin_event(void)
+{
+	event_time.inside = true;
+	event_time.us = 0;
+}
+
+void
+clock_end_event(void)
+{
+	event_time.inside = false;
+}
+
 int64_t
 now_us(void)
 {
-	return read_us(CLOCK_MONOTONIC);
+	if (!event_time.inside)
+		return read_us(CLOCK_MONOTONIC);
+	if (event_time.us == 0)
+		event_time.us = read_us(CLOCK_MONOTONIC);
+	return event_time.us;
 }
 
 int64_t

@@ -2,6 +2,7 @@
 #include "proxy/base/network.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 
 static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -95,14 +96,29 @@ holds(const struct network *n, const unsigned char a[16])
 	return rest == 0 || (n->address[whole] ^ a[whole]) >> (8 - rest) == 0;
 }
 
+void
+network_of_socket(const struct sockaddr *sa, unsigned char out[16])
+{
+	if (sa->sa_family == AF_INET6) {
+		memcpy(out, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, 16);
+		return;
+	}
+	memcpy(out, mapped, sizeof mapped);
+	memcpy(out + sizeof mapped, &((const struct sockaddr_in *)(const void *)sa)->sin_addr, 4);
+}
+
+bool
+network_any_has(const struct network *v, unsigned n, const unsigned char address[16])
+{
+	for (unsigned i = 0; i < n; i++)
+		if (holds(&v[i], address))
+			return true;
+	return false;
+}
+
 bool
 network_any_holds(const struct network *v, unsigned n, struct str address)
 {
 	unsigned char a[16];
-	if (n == 0 || network_address(address, a) < 0)
-		return false;
-	for (unsigned i = 0; i < n; i++)
-		if (holds(&v[i], a))
-			return true;
-	return false;
+	return n && network_address(address, a) == 0 && network_any_has(v, n, a);
 }

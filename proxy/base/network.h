@@ -9,6 +9,8 @@
 
 #include "proxy/base/str.h"
 
+#include <sys/socket.h>
+
 struct network {
 	unsigned char address[16];
 	unsigned bits; /* of address that count: 0..128 */
@@ -22,7 +24,11 @@ int network_parse(const char *z, struct network *out);
  * is no address. */
 int network_address(struct str text, unsigned char out[16]);
 
+/* The address of a socket, which must be AF_INET or AF_INET6. */
+void network_of_socket(const struct sockaddr *sa, unsigned char out[16]);
+
 /* True when one of n networks holds the address; false too when the text is no address. */
 bool network_any_holds(const struct network *v, unsigned n, struct str address);
+bool network_any_has(const struct network *v, unsigned n, const unsigned char address[16]);
 
 #endif

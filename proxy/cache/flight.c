@@ -279,6 +279,7 @@ flight_interim(struct flight *f, struct str head)
 	pthread_mutex_lock(&f->lock);
 	if (f->interim.n + head.n <= 16 << 10) { /* more hints than that help nobody */
 		buf_add_str(&f->interim, head);
+		atomic_store_explicit(&f->interim_bytes, f->interim.n, memory_order_release);
 		wake_readers(f);
 	}
 	pthread_mutex_unlock(&f->lock);
@@ -468,10 +469,7 @@ flight_want(struct flight *f)
 bool
 flight_is_wanted(struct flight *f)
 {
-	pthread_mutex_lock(&f->lock);
-	bool yes = f->wanted;
-	pthread_mutex_unlock(&f->lock);
-	return yes;
+	return atomic_load(&f->wanted);
 }
 
 int64_t
@@ -483,19 +481,13 @@ flight_begun_ms(const struct flight *f)
 unsigned
 flight_readers(struct flight *f)
 {
-	pthread_mutex_lock(&f->lock);
-	unsigned n = f->reader_count;
-	pthread_mutex_unlock(&f->lock);
-	return n;
+	return atomic_load(&f->reader_count);
 }
 
 unsigned
 flight_followers(struct flight *f)
 {
-	pthread_mutex_lock(&f->lock);
-	unsigned n = f->follower_count;
-	pthread_mutex_unlock(&f->lock);
-	return n;
+	return atomic_load(&f->follower_count);
 }
 
 /* ---- readers' view ------------------------------------------------------------------------- */
@@ -525,16 +517,15 @@ flight_failure(struct flight *f, int *status, const char **word, uint64_t *blame
 bool
 flight_is_overtaken(struct flight *f)
 {
-	pthread_mutex_lock(&f->lock);
-	bool yes = f->overtaken;
-	pthread_mutex_unlock(&f->lock);
-	return yes;
+	return atomic_load(&f->overtaken);
 }
 
 void
 flight_read_interim(struct flight_reader *r, struct buf *out)
 {
 	struct flight *f = r->flight;
+	if (atomic_load_explicit(&f->interim_bytes, memory_order_acquire) == r->interim_at)
+		return; /* nearly always */
 	pthread_mutex_lock(&f->lock);
 	buf_add(out, f->interim.p + r->interim_at, f->interim.n - r->interim_at);
 	r->interim_at = f->interim.n;
@@ -588,6 +579,8 @@ void
 flight_done_until(struct flight_reader *r, uint64_t at)
 {
 	struct flight *f = r->flight;
+	if (flight_state(f) == FLIGHT_WHOLE && !atomic_load(&f->windowed))
+		return; /* all of it is here, and none is let go while there are readers */
 	pthread_mutex_lock(&f->lock);
 	window_move(&f->window, &r->mark, at);
 	trim(f);

@@ -53,13 +53,14 @@ struct flight {
 	_Atomic unsigned refs;
 	struct flights *all;
 	struct key_hash hash;
-	uint64_t begun;	     /* cache_now() */
-	struct flight *next; /* in the shard */
-	bool in_table;	     /* under the shard's lock */
+	uint64_t begun;	       /* cache_now() */
+	struct flight *next;   /* in the shard */
+	_Atomic bool in_table; /* written under the shard's lock; never true again */
 
 	_Atomic int state;
 	struct flight_head head;
 	struct buf interim;
+	_Atomic size_t interim_bytes; /* interim.n, for those who look without the lock */
 	int fail_status;
 	const char *fail_word;
 	uint64_t fail_blame;
@@ -67,19 +68,20 @@ struct flight {
 
 	/* Those who wait for news, and those who are at work: a wake looks at the first only. */
 	struct flight_readers armed, busy;
-	unsigned reader_count, follower_count;
+	_Atomic unsigned reader_count, follower_count; /* written under the lock, as the next */
 	struct flight_reader seat; /* the first reader's place, so that most need no other */
 	bool seat_taken;
 	struct flight_leader leader;
-	bool leader_waits, wanted;
+	bool leader_waits;
+	_Atomic bool wanted;
 
 	struct flight *before; /* the one this one overtook, a reference, until this one ends */
-	bool overtaken;
+	_Atomic bool overtaken;
 	unsigned tries; /* second fetches that were begun beside this one */
 	int64_t next_try_ms;
 
 	struct window window;
-	bool windowed;			       /* some bytes were let go or may be */
+	_Atomic bool windowed;		       /* some bytes were let go or may be */
 	int64_t begun_ms, refused_ms, lost_ms; /* refused_ms: the leader waits since, or 0 */
 };
 

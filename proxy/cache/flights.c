@@ -169,9 +169,8 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 	}
 	if (lead) {
 		f = put_in(fs, s, hash, key, now_ms);
-		pthread_mutex_lock(&f->lock);
-		*reader = flight_seat(f, home, wake, ctx);
-		pthread_mutex_unlock(&f->lock);
+		*reader =
+			flight_seat(f, home, wake, ctx); /* nobody else knows it before we unlock */
 		flight_unref(&f); /* the reader's and the table's references stay */
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -273,6 +272,8 @@ flights_close(struct flight *f)
 {
 	struct flight_shard *s = shard_of(f->all, f->hash);
 	struct flight *gone = NULL;
+	if (!atomic_load(&f->in_table))
+		return;
 	pthread_mutex_lock(&s->lock);
 	if (f->in_table) {
 		struct flight **at = &s->first;

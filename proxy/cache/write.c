@@ -6,6 +6,7 @@
 #include "proxy/base/buf.h"
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -21,6 +22,9 @@ struct object_write {
 	struct cache *cache;
 	struct stored *o;
 	struct block *tail; /* being filled; not yet the object's */
+	/* ref: the flight's, when the whole body fits into it: then nothing is copied. It grows at
+	 * its end only, and what was given to cache_write_body does not change. */
+	struct block *shared;
 	uint64_t announced, got, begun;
 	uint64_t reserved, building; /* of the budget; of that, in use */
 	bool disk;		     /* goes to disk as it comes */
@@ -172,6 +176,7 @@ die(struct object_write *w)
 {
 	w->dead = true;
 	drop_tail(w);
+	block_unref(&w->shared);
 	stored_drop_blocks(w->o);
 	atomic_fetch_sub_explicit(&w->cache->building_bytes, w->reserved, memory_order_relaxed);
 	w->building = w->reserved = 0;
@@ -279,11 +284,27 @@ cache_write_is_alive(const struct object_write *w)
 	return !w->dead;
 }
 
+/* b is or will be the whole body, no more and no less. */
+static bool
+is_whole_body(const struct object_write *w, const struct block *b, uint32_t at)
+{
+	return w->shared == b || (w->got == 0 && at == 0 && b->cap == w->announced &&
+				  w->announced <= w->cache->block_bytes);
+}
+
 void
 cache_write_body(struct object_write *w, struct block *b, uint32_t at, uint32_t n)
 {
 	if (!w->dead && w->announced != UINT64_MAX && n > w->announced - w->got)
 		die(w);
+	if (!w->dead && is_whole_body(w, b, at)) {
+		assert(at == w->got);
+		if (!w->shared)
+			w->shared = block_ref(b);
+		w->got += n;
+		return;
+	}
+	assert(n == 0 || w->dead || !w->shared); /* its block has all there is */
 	while (n && !w->dead) {
 		room_in_tail(w);
 		if (w->dead)
@@ -304,6 +325,7 @@ free_write(struct object_write **pw)
 	struct object_write *w = *pw;
 	*pw = NULL;
 	drop_tail(w);
+	block_unref(&w->shared);
 	atomic_fetch_sub_explicit(&w->cache->building_bytes, w->reserved, memory_order_relaxed);
 	stored_unref(&w->o);
 	free(w->fragments);
@@ -321,6 +343,9 @@ static void
 keep_tail(struct object_write *w)
 {
 	struct block *b = w->tail;
+	if (w->shared)
+		stored_add_block(w->o, w->shared);
+	w->shared = NULL;
 	if (!b)
 		return;
 	w->tail = NULL;

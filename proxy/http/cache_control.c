@@ -177,12 +177,40 @@ request_cc_parse(const struct fields *f, struct request_cc *out)
 		out->no_cache = true; /* RFC 9111 5.4 */
 }
 
-void
-response_cc_parse(const struct fields *f, struct response_cc *out)
+static void
+parse_response(const struct fields *f, struct response_cc *out)
 {
 	*out = (struct response_cc){0};
 	out->has_any =
 		fields_has(f, FIELD_CACHE_CONTROL) && parse_lines(f, response_directives, out);
+}
+
+/* Has a line "private=" or "no-cache=" in it? */
+static bool
+may_name_fields(struct str line)
+{
+	static const struct str names[] = {STR_INIT("private"), STR_INIT("no-cache")};
+	struct str rest = line, before, after;
+	for (; str_cut(rest, '=', &before, &after); rest = after)
+		for (int i = 0; i < 2; i++)
+			if (before.n >= names[i].n &&
+			    str_ieq(str_from(before, before.n - names[i].n), names[i]))
+				return true;
+	return false;
+}
+
+bool
+response_cc_parse_names(const struct fields *f, struct response_cc *out)
+{
+	unsigned at = 0;
+	const struct field *line;
+	*out = (struct response_cc){0};
+	while ((line = fields_next(f, FIELD_CACHE_CONTROL, &at)) != NULL)
+		if (may_name_fields(line->value)) {
+			parse_response(f, out);
+			return out->no_cache_fields.n || out->private_fields.n;
+		}
+	return false;
 }
 
 /* A member of a targeted field (RFC 9213 2.1). False: a value of a type the directive does not
@@ -242,7 +270,7 @@ response_cc_select(const struct fields *f, struct str target, struct response_cc
 	if (fields_has(f, FIELD_CDN_CACHE_CONTROL) &&
 	    parse_targeted(f, STR("cdn-cache-control"), out))
 		return true;
-	response_cc_parse(f, out);
+	parse_response(f, out);
 	return false;
 }
 

@@ -38,7 +38,9 @@ struct response_cc {
 
 /* With Pragma: no-cache taken as Cache-Control: no-cache when the latter is absent (5.4). */
 void request_cc_parse(const struct fields *f, struct request_cc *out);
-void response_cc_parse(const struct fields *f, struct response_cc *out);
+/* Cache-Control alone, for those who ask only for the names in private="..." and no-cache="...":
+ * true where there are any; where there can be none, nothing is parsed and *out is empty. */
+bool response_cc_parse_names(const struct fields *f, struct response_cc *out);
 
 /* RFC 9213: the directives of the first targeted field that is present, valid and not empty: the
  * one named target (if not empty), then CDN-Cache-Control; true: then Cache-Control and Expires

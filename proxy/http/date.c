@@ -81,14 +81,30 @@ number(const char *p, int n, bool padded, int *out)
 	return true;
 }
 
+/* Three letters as a number, in lower case. Of all bytes only the two cases of a letter become that
+ * letter. */
+static uint32_t
+letters3(const char *p)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	return (u[0] | (uint32_t)u[1] << 8 | (uint32_t)u[2] << 16) | 0x202020;
+}
+
 /* Position of a three-letter word in a list of such, in any case, or -1. */
 static int
 word3(const char *p, const char *list, int n)
 {
+	uint32_t word = letters3(p);
 	for (int i = 0; i < n; i++)
-		if (strncasecmp(p, list + i * 3, 3) == 0)
+		if (letters3(list + i * 3) == word)
 			return i;
 	return -1;
+}
+
+static bool
+is_gmt(const char *p)
+{
+	return p[0] == ' ' && letters3(p + 1) == letters3("GMT");
 }
 
 static bool
@@ -106,17 +122,27 @@ time_at(const char *p, struct civil *c)
 	       number(p + 6, 2, false, &c->second);
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT" */
+static inline bool
+two_digits(const char *p, int *out)
+{
+	unsigned tens = (unsigned)(p[0] - '0'), ones = (unsigned)(p[1] - '0');
+	*out = (int)(tens * 10 + ones);
+	return tens <= 9 && ones <= 9;
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT": every answer has two or three of them, so without loops. */
 static bool
 imf_fixdate(const char *p, struct civil *c)
 {
-	int year = 0;
-	bool ok = word3(p, days, 7) >= 0 && memcmp(p + 3, ", ", 2) == 0 &&
-		  number(p + 5, 2, false, &c->day) && p[7] == ' ' && month_at(p + 8, c) &&
-		  p[11] == ' ' && number(p + 12, 4, false, &year) && p[16] == ' ' &&
-		  time_at(p + 17, c) && strncasecmp(p + 25, " GMT", 4) == 0;
-	c->year = year;
-	return ok;
+	int century, year;
+	bool ok = p[3] == ',' && p[4] == ' ' && two_digits(p + 5, &c->day) && p[7] == ' ' &&
+		  p[11] == ' ' && two_digits(p + 12, &century) && two_digits(p + 14, &year) &&
+		  p[16] == ' ' && two_digits(p + 17, &c->hour) && p[19] == ':' &&
+		  two_digits(p + 20, &c->minute) && p[22] == ':' && two_digits(p + 23, &c->second);
+	if (!ok)
+		return false;
+	c->year = century * 100 + year;
+	return word3(p, days, 7) >= 0 && month_at(p + 8, c) && is_gmt(p + 25);
 }
 
 /* "Sunday, 06-Nov-94 08:49:37 GMT": the part from ", " on is 24 bytes */
@@ -133,7 +159,7 @@ rfc850(struct str s, int64_t now, struct civil *c)
 		known = known || str_ieq(day, long_days[i]);
 	if (!known || memcmp(p, ", ", 2) != 0 || !number(p + 2, 2, false, &c->day) || p[4] != '-' ||
 	    !month_at(p + 5, c) || p[8] != '-' || !number(p + 9, 2, false, &year) || p[11] != ' ' ||
-	    !time_at(p + 12, c) || strncasecmp(p + 20, " GMT", 4) != 0)
+	    !time_at(p + 12, c) || !is_gmt(p + 20))
 		return false;
 	c->year = year;
 	c->year = resolve_year(*c, now);

@@ -437,66 +437,68 @@ h1_parse_request(struct str head, const struct h1_limits *limits, struct request
 	return NULL;
 }
 
-/* A line of a response without its end, CR LF or a bare LF (RFC 9112 2.2 allows a recipient that
- * much; a stored or forwarded head gets CR LF again). False at the end of the head. */
+/* Eats the end of a response's line: CR LF, or a bare LF (RFC 9112 2.2 allows a recipient that
+ * much; a stored or forwarded head gets CR LF again), or the end of the head. */
 static bool
-response_line(struct cursor *c, struct str *line)
+response_line_end(struct cursor *c)
 {
-	if (c->p == c->end)
+	if (c->p < c->end && *c->p == '\r')
+		c->p++;
+	else if (c->p == c->end)
+		return true;
+	if (c->p == c->end || *c->p != '\n')
 		return false;
-	const char *lf = memchr(c->p, '\n', (size_t)(c->end - c->p));
-	const char *stop = lf ? lf : c->end;
-	*line = (struct str){c->p, (size_t)(stop - c->p)};
-	if (line->n && line->p[line->n - 1] == '\r')
-		line->n--;
-	c->p = lf ? lf + 1 : c->end;
-	return line->n > 0;
-}
-
-static bool
-is_value(struct str s)
-{
-	return skip_value(s.p, s.p + s.n) == s.p + s.n;
+	c->p++;
+	return true;
 }
 
 /* "HTTP/1.1 200 OK", also "HTTP/2 200" as libcurl writes it; the reason may be missing. */
 static bool
-status_line(struct str line, struct response *out)
+status_line(struct cursor *c, struct response *out)
 {
+	struct str line = {c->p, (size_t)(skip_value(c->p, c->end) - c->p)};
 	struct str protocol, rest, status;
 	int64_t code = 0;
+	c->p += line.n;
 	if (!str_cut(line, ' ', &protocol, &rest) || !str_starts(protocol, STR("HTTP/")))
 		return false;
 	str_cut(rest, ' ', &status, &out->reason);
-	if (status.n != 3 || !digits_parse(status, &code) || code < 100 || !is_value(out->reason))
+	if (status.n != 3 || !digits_parse(status, &code) || code < 100)
 		return false;
 	out->status = (int)code;
 	out->minor = str_eq(protocol, STR("HTTP/1.0")) ? 0 : 1;
-	return true;
+	return response_line_end(c);
+}
+
+/* "name: value" and its end. RFC 9112 5.1: space before the colon is removed from a response; a
+ * folded line begins with it and is no token, which leaves a 502 (5.2). */
+static bool
+response_field(struct cursor *c, struct fields *f)
+{
+	struct str name = {c->p, (size_t)(skip_name(c->p, c->end) - c->p)};
+	c->p += name.n;
+	while (name.n && c->p < c->end && (*c->p == ' ' || *c->p == '\t'))
+		c->p++;
+	if (name.n == 0 || c->p == c->end || *c->p != ':')
+		return false;
+	const char *value = ++c->p;
+	c->p = skip_value(c->p, c->end);
+	return fields_add(f, name, str_trim((struct str){value, (size_t)(c->p - value)})) &&
+	       response_line_end(c);
 }
 
 bool
 h1_parse_response(struct str head, struct response *out)
 {
 	struct cursor c = {head.p, head.p + head.n};
-	struct str line, name, value;
 
 	out->fields.n = 0;
 	out->fields.present = 0;
-	if (!response_line(&c, &line) || !status_line(line, out))
+	if (!status_line(&c, out))
 		return false;
-	while (response_line(&c, &line)) {
-		if (!str_cut(line, ':', &name, &value))
+	while (c.p < c.end && *c.p != '\r' && *c.p != '\n')
+		if (!response_field(&c, &out->fields))
 			return false;
-		/* RFC 9112 5.1: space before the colon is removed from a response; a folded line
-		 * begins with it and is no token, which leaves a 502 (5.2). */
-		while (name.n && (name.p[name.n - 1] == ' ' || name.p[name.n - 1] == '\t'))
-			name.n--;
-		value = str_trim(value);
-		if (!str_is_token(name) || !is_value(value) ||
-		    !fields_add(&out->fields, name, value))
-			return false;
-	}
 	/* nothing behind the empty line */
-	return c.p == c.end && !connection(&out->fields);
+	return response_line_end(&c) && c.p == c.end && !connection(&out->fields);
 }

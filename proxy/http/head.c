@@ -29,15 +29,16 @@ is_withheld(const struct response_cc *cc, const struct field *field, const struc
 {
 	if (field->id == FIELD_SET_COOKIE && terms && (terms->flags & TERMS_STRIPPED))
 		return true;
-	return list_names(cc->no_cache_fields, field->name) ||
-	       list_names(cc->private_fields, field->name);
+	return (cc->no_cache_fields.n && list_names(cc->no_cache_fields, field->name)) ||
+	       (cc->private_fields.n && list_names(cc->private_fields, field->name));
 }
 
 bool
 head_withholds(const struct response *r, const struct terms *terms)
 {
 	struct response_cc cc;
-	response_cc_parse(&r->fields, &cc);
+	if (!response_cc_parse_names(&r->fields, &cc) && !fields_has(&r->fields, FIELD_SET_COOKIE))
+		return false;
 	for (unsigned i = 0; i < r->fields.n; i++)
 		if (is_withheld(&cc, &r->fields.v[i], terms))
 			return true;
@@ -90,7 +91,7 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 	char date[DATE_BYTES];
 
 	fields_read_listed(&r->fields, &listed);
-	response_cc_parse(&r->fields, &cc);
+	response_cc_parse_names(&r->fields, &cc);
 	bool dated = keeps_date(&r->fields, &listed, &cc, terms != NULL, terms, now);
 	if (terms)
 		terms->etag_at = terms->etag_bytes = 0;
@@ -167,7 +168,7 @@ head_update(const struct response *stored, const struct response *fresh, int64_t
 	bool room = true;
 
 	fields_read_listed(is, &listed);
-	response_cc_parse(is, &cc);
+	response_cc_parse_names(is, &cc);
 	out->status = stored->status;
 	out->reason = stored->reason;
 	out->minor = 1;

@@ -56,8 +56,11 @@ static size_t
 until(char separator, struct str s)
 {
 	bool quoted = false;
-	size_t i = 0;
-	for (; i < s.n; i++) {
+	const char *at = memchr(s.p, separator, s.n);
+	size_t i = at ? (size_t)(at - s.p) : s.n;
+	if (!memchr(s.p, '"', i)) /* nearly always */
+		return i;
+	for (i = 0; i < s.n; i++) {
 		if (s.p[i] == '"')
 			quoted = !quoted;
 		else if (quoted && s.p[i] == '\\' && i + 1 < s.n)
@@ -95,7 +98,8 @@ digits_parse(struct str s, int64_t *out)
 		if (!byte_is_digit(s.p[i]))
 			return false;
 		int digit = s.p[i] - '0';
-		v = v > (INT64_MAX - digit) / 10 ? INT64_MAX : v * 10 + digit;
+		bool fits = i < 18 || v <= (INT64_MAX - digit) / 10;
+		v = fits ? v * 10 + digit : INT64_MAX;
 	}
 	*out = v;
 	return s.n > 0;

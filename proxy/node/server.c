@@ -9,6 +9,7 @@
 #include "proxy/serve/txn.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/listen.h"
+#include "proxy/wire/room.h"
 #include "proxy/node/worker.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ struct server {
 	struct upstream *upstream;
 	struct admin *admin;
 	struct clients *clients;
+	struct room *room;
 	_Atomic bool draining;
 	struct logfile *access_log; /* NULL: none */
 	struct worker *workers;	    /* aligned: metrics have their own cache lines */
@@ -197,13 +199,6 @@ open_origins(struct server *s, char *err, size_t err_bytes)
 	return n == c->origin_count ? 0 : -1;
 }
 
-/* A trusted forwarder brings all its clients from one address. */
-static unsigned
-per_address(const struct config *c)
-{
-	return c->forwarded.trust ? 0 : c->limits.per_address;
-}
-
 static int
 open_log(struct server *s, char *err, size_t err_bytes)
 {
@@ -234,10 +229,18 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 	memset(s->workers, 0, n * sizeof *s->workers);
 	s->ports = mem_zalloc(c->listen_count * sizeof *s->ports);
 	s->worker_count = n;
-	s->clients = clients_create(c->limits.connections, per_address(c));
+	const struct clients_limits l = {
+		.most = c->limits.connections,
+		.per_address = c->limits.per_address,
+		.forwarders = s->settings->trusted,
+		.forwarder_count = s->settings->trusted_count,
+	};
+	s->clients = clients_create(&l);
+	s->room = room_create(n);
 	for (unsigned w = 0; w < n; w++) {
 		struct worker *worker = &s->workers[w];
 		worker->clients = s->clients;
+		worker->room = s->room;
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
 			.settings = settings_create(c, node_of(s->shelves.seed)),
@@ -404,6 +407,7 @@ server_destroy(struct server **sp)
 	cache_close(&sh->cache);
 	free(s->workers);
 	clients_destroy(&s->clients);
+	room_destroy(&s->room);
 	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
 	passes_destroy(&sh->reloads);

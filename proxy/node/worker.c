@@ -3,6 +3,7 @@
 
 #include "proxy/serve/fill.h"
 #include "proxy/serve/txn.h"
+#include "proxy/wire/room.h"
 #include "proxy/wire/wire.h"
 
 #include <stdlib.h>
@@ -46,7 +47,9 @@ static void
 on_mail(evutil_socket_t fd, short what, void *arg)
 {
 	struct worker *w = arg;
+	clock_begin_event();
 	mailbox_run(&w->mailbox, fd >= 0 && (what & EV_READ));
+	clock_end_event();
 }
 
 static void
@@ -74,6 +77,8 @@ open_wire(struct worker *w)
 		.metrics = &w->metrics,
 		.arenas = &w->serve.arenas,
 		.clients = w->clients,
+		.room = w->room,
+		.worker = w->index,
 		.up = &txn_stream_up,
 		.node = &w->serve,
 		.limits =
@@ -91,6 +96,7 @@ open_wire(struct worker *w)
 			},
 	};
 	w->wire = wire_create(&o);
+	room_join(w->room, w->index, w->wire, &w->mailbox);
 	for (unsigned i = 0; i < w->door_count; i++) {
 		int fd = w->doors[i];
 		w->doors[i] = -1;
@@ -143,13 +149,17 @@ worker_run(void *arg)
 void
 worker_close(struct worker *w)
 {
-	wire_destroy(&w->wire);
+	if (w->wire) {
+		wire_destroy(&w->wire);
+		room_leave(w->room, w->index);
+	}
 	if (w->serve.fetcher)
 		fetcher_destroy(&w->serve.fetcher);
 	/* Letters of flights and disk reads that came too late. */
 	if (w->base) {
 		mailbox_run(&w->mailbox, true);
 		txn_free_spares(&w->serve);
+		fill_free_spares(&w->serve);
 		struct event *evs[] = {w->mail, w->nudged, w->tick};
 		for (size_t i = 0; i < sizeof evs / sizeof evs[0]; i++)
 			if (evs[i])

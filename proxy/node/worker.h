@@ -14,11 +14,13 @@
 #include <stdbool.h>
 
 struct clients;
+struct room;
 struct wire;
 
 struct worker {
 	struct serve serve;	 /* what its requests are given */
 	struct clients *clients; /* of all workers together */
+	struct room *room;	 /* the same */
 	struct wire *wire;
 	unsigned index;
 	pthread_t thread;
@@ -36,8 +38,8 @@ struct worker {
 
 enum { TICK_MS = 50 };
 
-/* w->serve has shelves, settings, origins and the log's descriptor; clients and doors are set; the
- * rest is made here. */
+/* w->serve has shelves, settings, origins and the log's descriptor; clients, room and doors are
+ * set; the rest is made here. */
 int worker_open(struct worker *w, unsigned index);
 void *worker_run(void *w); /* thread main */
 void worker_close(struct worker *w);

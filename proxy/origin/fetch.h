@@ -1,7 +1,7 @@
 /* fetch.h - one request to an origin on the worker's own event loop.
  *
  * libcurl finds, opens and secures the connection; the exchange on it is ours (reply.h reads the
- * response; its raw head is handed on for http/h1_parse_response). Measured with bench/fetch.c: 4
+ * response). Measured with bench/fetch.c: 4
  * us of CPU per small fetch on a kept connection, where libcurl's own HTTP costs 14.5.
  *
  * Bodies stream both ways with back-pressure; nothing here holds a whole body: a fetch whose client
@@ -74,8 +74,8 @@ enum { FETCH_SEND_LATER = -1, FETCH_SEND_ABORT = -2 }; /* 0: end of body */
 struct fetch_events {
 	/* A 1xx other than 100 and 101, raw head; may be NULL. */
 	void (*on_interim)(void *ctx, struct str head);
-	/* The final head: status line and field lines as received. May call fetch_cancel. */
-	void (*on_head)(void *ctx, struct str head);
+	/* The final head, read; holds during the call. May call fetch_cancel. */
+	void (*on_head)(void *ctx, const struct response *rs);
 	/* Body bytes. False: none taken; the fetch pauses and the same bytes come again after
 	 * fetch_resume. May call fetch_cancel. */
 	bool (*on_body)(void *ctx, const char *p, size_t n);

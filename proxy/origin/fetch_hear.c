@@ -58,7 +58,7 @@ take(struct fetch *f, struct str in)
 		case REPLY_HEAD:
 			f->result.head_seen = true;
 			fetch_state_move(&f->hears, HEAR_BODY);
-			f->ev.on_head(f->ctx, buf_str(&f->reply.head));
+			f->ev.on_head(f->ctx, &f->reply.response);
 			break;
 		case REPLY_BODY:
 			if (!offer(f, data)) {
@@ -132,13 +132,13 @@ fetch_hear_pull(struct fetch *f)
 			return;
 		}
 		f->moved = true;
+		f->full_read = lane_may_have_more(f->lane, (size_t)n, READ_BYTES);
 		if (f->hears == HEAR_SILENT) {
 			fetch_state_move(&f->hears, HEAR_HEAD);
 			f->first_us = now_us();
 		}
 		take(f, (struct str){in, (size_t)n});
-		if (!goes_on(f) || f->hears == HEAR_PAUSED ||
-		    !lane_may_have_more(f->lane, (size_t)n, READ_BYTES))
+		if (!goes_on(f) || f->hears == HEAR_PAUSED || !f->full_read)
 			return;
 	}
 	lane_read_now(f->lane);

@@ -51,7 +51,8 @@ struct fetcher {
 	LIST_HEAD(, site) sites;
 	TAILQ_HEAD(, fetch) spare;
 	unsigned spare_count;
-	char in[READ_BYTES]; /* what was just read, for whichever fetch it is */
+	char in[READ_BYTES];		 /* what was just read, for whichever fetch it is */
+	struct field fields[FIELDS_MAX]; /* the same, of a head */
 };
 
 struct fetch {
@@ -80,6 +81,7 @@ struct fetch {
 	bool uploading;		     /* is counted in site->uploading */
 	bool want_resume, want_send; /* what todo is about, once it has a lane */
 	bool moved;		     /* bytes went or came in this turn */
+	bool full_read;		     /* the last one: there may be more in the socket */
 	int64_t start_us, queued_us, first_us, moved_ms, dialed_ms;
 	struct fetch_result result; /* what is known of it */
 };

@@ -80,20 +80,23 @@ fetch_upload_over(struct fetch *f)
 	fetch_site_call_next(f->site);
 }
 
-/* Whole, and nothing of this request or its response is still to come on the connection. */
+/* Whole, and nothing of this request or its response is still to come on the connection: what came
+ * behind the response is in held, or, when the last read was full, may be in the socket. */
 static bool
 leaves_it_clean(const struct fetch *f)
 {
 	return f->hears == HEAR_OVER && f->result.end == FETCH_OK && f->asks == ASK_SENT &&
-	       f->held.n == 0 && reply_keeps(&f->reply);
+	       f->held.n == 0 && reply_keeps(&f->reply) &&
+	       (!f->full_read || lane_is_clean(f->lane));
 }
 
 void
 fetch_lane_return(struct fetch *f)
 {
 	struct lane *l = f->lane;
+	bool clean = leaves_it_clean(f);
 	f->lane = NULL;
-	if (leaves_it_clean(f))
+	if (clean)
 		pool_keep(l);
 	else
 		pool_close(l);

@@ -268,7 +268,7 @@ begin(struct fetch *f)
 	}
 	f->uploading = upload;
 	s->uploading += upload;
-	reply_begin(&f->reply, f->to_head);
+	reply_begin(&f->reply, f->to_head, s->fetcher->fields);
 	take_lane(f, l);
 	if (l->fd >= 0)
 		on_open(l, CURLE_OK, "");

@@ -1,6 +1,7 @@
 /* lane.c - a socket on the event loop, touched as seldom as can be. */
 #include "proxy/origin/lane.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/origin/origin.h"
 
@@ -89,7 +90,9 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 	struct lane *l = arg;
 	(void)fd;
 	(void)what;
+	clock_begin_event();
 	l->owner->on_readable(l);
+	clock_end_event();
 }
 
 static void

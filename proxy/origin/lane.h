@@ -41,7 +41,6 @@ struct lane {
 	struct pool *pool; /* this and the rest: see pool.h */
 	bool stalled;
 	int64_t idle_since_ms;
-	struct timeval idle_turn; /* of the event loop, in which it became idle */
 	TAILQ_ENTRY(lane) idle;
 	LIST_ENTRY(lane) all;
 };

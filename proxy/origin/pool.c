@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <event2/event.h>
-#include <sys/time.h>
 
 /* Origins close idle connections after 60 to 75 s as a rule; ours go first. */
 enum { STALLED_TIMES = 16, IDLE_MS = 55 * 1000 };
@@ -45,38 +44,13 @@ pool_open(struct pool *p)
 	return l;
 }
 
-/* When this turn of the event loop began. */
-static struct timeval
-turn_of(const struct pool *p)
-{
-	struct timeval tv = {0};
-	event_base_gettimeofday_cached(p->base, &tv);
-	return tv;
-}
-
-static bool
-is_watched(const struct pool *p, const struct lane *l)
-{
-	struct timeval now = turn_of(p);
-	return l->idle_turn.tv_sec != now.tv_sec || l->idle_turn.tv_usec != now.tv_usec;
-}
-
-/* The last used one, which is warm; but one that need not be looked at is cheaper. */
-static struct lane *
-next_idle(const struct pool *p)
-{
-	struct lane *last_used = TAILQ_FIRST(&p->idle);
-	return last_used && !is_watched(p, last_used) ? TAILQ_LAST(&p->idle, lane_queue)
-						      : last_used;
-}
-
 struct lane *
 pool_take(struct pool *p, bool again)
 {
 	struct lane *l;
-	while ((l = next_idle(p))) {
+	while ((l = TAILQ_FIRST(&p->idle))) { /* the last used one, which is warm */
 		TAILQ_REMOVE(&p->idle, l, idle);
-		if ((again && is_watched(p, l)) || lane_is_clean(l))
+		if (again || lane_is_clean(l))
 			return l;
 		pool_close(l);
 	}
@@ -90,7 +64,6 @@ pool_keep(struct lane *l)
 	l->user = NULL;
 	l->used = true;
 	l->idle_since_ms = now_exact_ms();
-	l->idle_turn = turn_of(l->pool);
 	lane_wake_at(l, l->idle_since_ms + IDLE_MS);
 	TAILQ_INSERT_HEAD(&l->pool->idle, l, idle);
 }

@@ -27,8 +27,10 @@ void pool_init(struct pool *p, const struct origin *o, struct event_base *base,
 void pool_fini(struct pool *p); /* closes all lanes, busy ones too */
 
 /* A kept connection, or one that is opened now; NULL when there may be no more. again: what is sent
- * on it may be sent once more if it turns out dead, so a kept one is looked at only when it has not
- * been idle for a whole turn of the event loop, which would have noticed. */
+ * on it may be sent once more if it turns out dead, so that a kept one is taken without a look: its
+ * last response was read to the end, and an idle one that says something is closed by the event
+ * loop. (What an origin sends unasked between that end and our request is as invisible as what it
+ * sends while our request travels.) */
 struct lane *pool_take(struct pool *p, bool again);
 struct lane *pool_open(struct pool *p); /* never a kept one */
 /* Back from use: kept for the next, or closed. */

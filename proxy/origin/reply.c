@@ -1,6 +1,9 @@
 /* reply.c - what a response must look like before we believe where its body ends. */
 #include "proxy/origin/reply.h"
 
+#include "proxy/http/h1_parse.h"
+#include "proxy/http/syntax.h"
+
 /* A buffer that one large head has grown is not kept for the small ones after it. */
 enum { BUFFER_KEEP = 16 << 10 };
 
@@ -14,133 +17,94 @@ emptied(struct buf b)
 }
 
 void
-reply_begin(struct reply *r, bool to_head)
+reply_begin(struct reply *r, bool to_head, struct field fields[FIELDS_MAX])
 {
-	*r = (struct reply){.head = emptied(r->head), .line = emptied(r->line), .to_head = to_head};
+	*r = (struct reply){.head = emptied(r->head), .to_head = to_head};
+	r->response.fields = (struct fields){.v = fields, .cap = FIELDS_MAX};
 }
 
 void
 reply_fini(struct reply *r)
 {
 	buf_fini(&r->head);
-	buf_fini(&r->line);
-}
-
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* RFC 9110 5.6.2 */
-static bool
-is_tchar(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
 /* RFC 9112 4: HTTP/1.0 or HTTP/1.1, a space, three digits; then a space and a reason, or nothing
  * (the space before an absent reason is often forgotten). */
 static const char *
-status_line(struct reply *r, struct str s)
+status_line(struct str s)
 {
 	const char *p = s.p;
 	if (s.n < 12 || memcmp(p, "HTTP/1.", 7) != 0 || (p[7] != '0' && p[7] != '1') || p[8] != ' ')
 		return "the status line is not HTTP/1";
-	if (!is_digit(p[9]) || !is_digit(p[10]) || !is_digit(p[11]) || p[9] == '0' ||
-	    (s.n > 12 && p[12] != ' '))
+	if (!byte_is_digit(p[9]) || !byte_is_digit(p[10]) || !byte_is_digit(p[11]) || p[9] == '0' ||
+	    (s.n > 12 && p[12] != ' ' && p[12] != '\r' && p[12] != '\n'))
 		return "the status code is not three digits";
-	r->http_1_0 = p[7] == '0';
-	r->keep = !r->http_1_0;
-	r->status = (p[9] - '0') * 100 + (p[10] - '0') * 10 + (p[11] - '0');
-	if (r->status == 101)
+	if (memcmp(p + 9, "101", 3) == 0)
 		return "the origin switches protocols, which nobody asked for";
 	return NULL;
 }
 
-static const char *
-content_length(struct reply *r, struct str v)
+/* An HTTP/1 response begins so; what does not will not get better by waiting for its end. */
+static bool
+may_be_http(struct str s)
 {
-	uint64_t n = 0;
-	if (v.n == 0 || v.n > 18)
-		return "Content-Length is not a number";
-	for (size_t i = 0; i < v.n; i++) {
-		if (!is_digit(v.p[i]))
+	static const char begin[] = "HTTP/1.";
+	size_t n = s.n < sizeof begin - 1 ? s.n : sizeof begin - 1;
+	return memcmp(s.p, begin, n) == 0;
+}
+
+static const char *
+content_length(struct reply *r)
+{
+	const struct fields *f = &r->response.fields;
+	unsigned at = 0;
+	const struct field *line;
+	while ((line = fields_next(f, FIELD_CONTENT_LENGTH, &at)) != NULL) {
+		int64_t n = 0;
+		if (line->value.n > 18 || !digits_parse(line->value, &n))
 			return "Content-Length is not a number";
-		n = n * 10 + (uint64_t)(v.p[i] - '0');
+		if (r->has_length && (uint64_t)n != r->content_length)
+			return "two different Content-Lengths";
+		r->has_length = true;
+		r->content_length = (uint64_t)n;
 	}
-	if (r->has_length && n != r->content_length)
-		return "two different Content-Lengths";
-	r->has_length = true;
-	r->content_length = n;
 	return NULL;
 }
 
 /* We send no TE, so nothing but chunked may come (RFC 9112 7.4), and it may come once (6.1). */
 static const char *
-transfer_coding(struct reply *r, struct str v)
+transfer_coding(struct reply *r)
 {
-	if (!str_ieq(v, STR("chunked")) || r->has_coding)
+	const struct fields *f = &r->response.fields;
+	if (!fields_has(f, FIELD_TRANSFER_ENCODING))
+		return NULL;
+	if (fields_count(f, FIELD_TRANSFER_ENCODING) != 1 ||
+	    !str_ieq(fields_get(f, FIELD_TRANSFER_ENCODING), STR("chunked")))
 		return "a Transfer-Encoding other than chunked";
+	if (r->has_length)
+		return "Content-Length and Transfer-Encoding together";
+	if (r->response.minor == 0)
+		return "Transfer-Encoding in HTTP/1.0";
 	r->has_coding = true;
 	return NULL;
 }
 
 /* RFC 9112 9.3; close wins over keep-alive. */
-static void
-connection(struct reply *r, struct str v)
+static bool
+keeps_connection(const struct response *rs)
 {
-	while (v.n) {
-		const char *comma = memchr(v.p, ',', v.n);
-		struct str item = {v.p, comma ? (size_t)(comma - v.p) : v.n};
-		v = str_from(v, item.n + 1);
-		item = str_trim(item);
-		if (str_ieq(item, STR("close")))
-			r->closes = true;
-		else if (str_ieq(item, STR("keep-alive")))
-			r->keep = true;
-	}
-}
-
-static const char *
-field_line(struct reply *r, struct str s)
-{
-	size_t colon = 0;
-	while (colon < s.n && is_tchar(s.p[colon]))
-		colon++;
-	if (colon == 0 && (s.p[0] == ' ' || s.p[0] == '\t'))
-		return "a folded field line";
-	if (colon == 0 || colon == s.n || s.p[colon] != ':')
-		return "a field name with foreign characters";
-	struct str name = {s.p, colon}, value = str_trim(str_from(s, colon + 1));
-	if (str_ieq(name, STR("Content-Length")))
-		return content_length(r, value);
-	if (str_ieq(name, STR("Transfer-Encoding")))
-		return transfer_coding(r, value);
-	if (str_ieq(name, STR("Connection")))
-		connection(r, value);
-	return NULL;
-}
-
-/* What is only wrong in company, RFC 9112 6.1 and 6.3. */
-static const char *
-whole_head(const struct reply *r)
-{
-	if (!r->status)
-		return "no status line";
-	if (r->has_coding && r->has_length)
-		return "Content-Length and Transfer-Encoding together";
-	if (r->has_coding && r->http_1_0)
-		return "Transfer-Encoding in HTTP/1.0";
-	return NULL;
+	if (!fields_has(&rs->fields, FIELD_CONNECTION))
+		return rs->minor > 0;
+	return !fields_list_has(&rs->fields, FIELD_CONNECTION, STR("close")) &&
+	       (rs->minor > 0 || fields_list_has(&rs->fields, FIELD_CONNECTION, STR("keep-alive")));
 }
 
 /* RFC 9112 6.3, in its order. */
 static enum reply_phase
 body_of(const struct reply *r)
 {
-	if (r->to_head || r->status == 204 || r->status == 304)
+	if (r->to_head || r->response.status == 204 || r->response.status == 304)
 		return REPLY_OVER;
 	if (r->has_coding)
 		return REPLY_IN_CHUNKS;
@@ -149,72 +113,96 @@ body_of(const struct reply *r)
 	return REPLY_IN_REST;
 }
 
-/* Without its line end; a bare LF ends a line as well (RFC 9112 2.2). */
-static struct str
-chomp(struct str s)
-{
-	s.n--;
-	if (s.n && s.p[s.n - 1] == '\r')
-		s.n--;
-	return s;
-}
-
-static const char *
-add_line(struct reply *r, struct str s)
-{
-	if (memchr(s.p, 0, s.n) || memchr(s.p, '\r', s.n))
-		return "a control character in the head";
-	const char *why = r->status ? field_line(r, s) : status_line(r, s);
-	buf_add_str(&r->head, s);
-	buf_add_lit(&r->head, "\r\n");
-	return why;
-}
-
 /* Another head follows a 1xx; what is known so far was about that one. */
 static void
 begin_next_head(struct reply *r)
 {
 	size_t head_bytes = r->head_bytes;
-	reply_begin(r, r->to_head);
+	reply_begin(r, r->to_head, r->response.fields.v);
 	r->head_bytes = head_bytes;
 }
 
+/* The heads of 1xx are passed on as bytes: each line ends in CR LF, whatever it ended in here. */
+static void
+rewrite_head(struct reply *r)
+{
+	const struct response *rs = &r->response;
+	struct buf b = {0};
+	buf_add_lit(&b, "HTTP/1.1 ");
+	buf_add_u64(&b, (uint64_t)rs->status);
+	buf_add_lit(&b, " ");
+	buf_add_str(&b, rs->reason);
+	buf_add_lit(&b, "\r\n");
+	for (unsigned i = 0; i < rs->fields.n; i++) {
+		buf_add_str(&b, rs->fields.v[i].name);
+		buf_add_lit(&b, ": ");
+		buf_add_str(&b, rs->fields.v[i].value);
+		buf_add_lit(&b, "\r\n");
+	}
+	buf_fini(&r->head);
+	r->head = b;
+}
+
+/* RFC 9112 5.1 lets a proxy remove spaces between a name and its colon. Who reads such a name
+ * differently reads another message: it is refused. */
+static bool
+has_spaced_name(const struct fields *f)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->v[i].name.p[f->v[i].name.n] != ':')
+			return true;
+	return false;
+}
+
+/* The head is whole: what does it say of what follows? */
 static enum reply_step
 end_head(struct reply *r, const char **why)
 {
-	if ((*why = whole_head(r)))
+	if ((*why = status_line(buf_str(&r->head))))
 		return REPLY_REFUSED;
-	if (r->status >= 200) {
+	if (!h1_parse_response(buf_str(&r->head), &r->response) ||
+	    has_spaced_name(&r->response.fields)) {
+		*why = "a line of the head that is no field, or too many of them";
+		return REPLY_REFUSED;
+	}
+	if ((*why = content_length(r)) || (*why = transfer_coding(r)))
+		return REPLY_REFUSED;
+	if (r->response.status >= 200) {
+		r->keep = keeps_connection(&r->response);
 		r->phase = body_of(r);
 		r->left = r->content_length;
 		return REPLY_HEAD;
 	}
 	r->interim = true;
-	return r->status == 100 ? REPLY_MORE : REPLY_INTERIM;
+	if (r->response.status == 100)
+		return REPLY_MORE;
+	rewrite_head(r);
+	return REPLY_INTERIM;
 }
 
-/* The next whole line with its LF; empty when it has not come whole, and what came is kept. */
-static struct str
-next_line(struct reply *r, struct str *in)
+/* Takes of *in what belongs to the head; true when its last byte is here. Most heads come in one
+ * piece, and are copied once. */
+static bool
+gather(struct reply *r, struct str *in)
 {
-	const char *lf = memchr(in->p, '\n', in->n);
-	struct str part = {in->p, lf ? (size_t)(lf - in->p) + 1 : in->n};
-	*in = str_from(*in, part.n);
-	r->head_bytes += part.n;
-	if (!lf || r->line.n) {
-		buf_add_str(&r->line, part);
-		part = lf ? buf_str(&r->line) : (struct str){0};
-		r->line.n = lf ? 0 : r->line.n;
+	size_t had = r->head.n, most = REPLY_HEAD_MAX + 1 - r->head_bytes;
+	size_t n = in->n < most ? in->n : most, end = 0;
+	if (had == 0)
+		end = h1_head_bytes(in->p, n, &r->scanned);
+	if (end) {
+		n = end;
+		buf_add(&r->head, in->p, n);
+	} else {
+		buf_add(&r->head, in->p, n);
+		end = had ? h1_head_bytes(r->head.p, r->head.n, &r->scanned) : 0;
+		if (end) {
+			n = end - had;
+			r->head.n = end;
+		}
 	}
-	return part;
-}
-
-static enum reply_step
-read_line(struct reply *r, struct str line, const char **why)
-{
-	if (line.n == 0)
-		return end_head(r, why);
-	return (*why = add_line(r, line)) ? REPLY_REFUSED : REPLY_MORE;
+	*in = str_from(*in, n);
+	r->head_bytes += n;
+	return end > 0;
 }
 
 static enum reply_step
@@ -224,13 +212,14 @@ read_head(struct reply *r, struct str *in, const char **why)
 	while (in->n && step == REPLY_MORE) {
 		if (r->interim)
 			begin_next_head(r);
-		struct str line = next_line(r, in);
-		if (r->head_bytes > REPLY_HEAD_MAX) {
-			*why = "the head is too large";
+		bool whole = gather(r, in);
+		*why = r->head_bytes > REPLY_HEAD_MAX	 ? "the head is too large"
+		       : !may_be_http(buf_str(&r->head)) ? "the status line is not HTTP/1"
+							 : NULL;
+		if (*why)
 			return REPLY_REFUSED;
-		}
-		if (line.n)
-			step = read_line(r, chomp(line), why);
+		if (whole)
+			step = end_head(r, why);
 	}
 	return step;
 }
@@ -289,5 +278,5 @@ reply_read(struct reply *r, struct str *in, struct str *data, const char **why)
 bool
 reply_keeps(const struct reply *r)
 {
-	return r->phase == REPLY_OVER && r->keep && !r->closes;
+	return r->phase == REPLY_OVER && r->keep;
 }

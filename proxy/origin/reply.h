@@ -12,22 +12,24 @@
 
 #include "proxy/base/buf.h"
 #include "proxy/http/chunked.h"
+#include "proxy/http/message.h"
 
 #define REPLY_HEAD_MAX ((size_t)256 << 10)
 
 enum reply_phase { REPLY_IN_HEAD, REPLY_IN_LENGTH, REPLY_IN_CHUNKS, REPLY_IN_REST, REPLY_OVER };
 
 struct reply {
-	struct buf head;   /* status line and field lines, each with CR LF, no empty line */
-	struct buf line;   /* of a line that has not come whole yet */
+	/* As received, with the empty line; a 1xx is rewritten: CR LF, no empty line. */
+	struct buf head;
+	size_t scanned;	   /* of it, for its end */
 	size_t head_bytes; /* read, of all heads */
 	enum reply_phase phase;
 	bool to_head; /* the request was HEAD */
-	int status;   /* of the head being read; 0: no status line yet */
 	bool interim; /* that head is whole and another follows */
-	bool http_1_0, has_length, has_coding;
-	bool keep, closes; /* what the head says of the connection (RFC 9112 9.3) */
+	bool has_length, has_coding;
+	bool keep; /* what the head says of the connection (RFC 9112 9.3) */
 	uint64_t content_length, left;
+	struct response response; /* the head as fields, when it is whole: views into head */
 	struct chunked chunked;
 };
 
@@ -40,7 +42,8 @@ enum reply_step {
 	REPLY_REFUSED  /* *why is a sentence */
 };
 
-void reply_begin(struct reply *r, bool to_head);
+/* fields are the caller's, used by reply_read and by r->response until the next read. */
+void reply_begin(struct reply *r, bool to_head, struct field fields[FIELDS_MAX]);
 void reply_fini(struct reply *r);
 
 /* Reads from the front of *in, which moves on. */

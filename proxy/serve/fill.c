@@ -16,13 +16,12 @@
 #include "proxy/serve/learn.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/resume.h"
-#include "proxy/http/h1_parse.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FINISH_BYTES = 1 << 20, FINISH_SHARE = 8 };
+enum { FINISH_BYTES = 1 << 20, FINISH_SHARE = 8, SPARES_MAX = 64, SPARE_KEY_BYTES = 2 << 10 };
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
@@ -30,7 +29,15 @@ static struct fill *
 fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 {
 	struct serve *s = t->serve;
-	struct fill *f = NEW(struct fill);
+	struct fill *f = s->spare_fills;
+	if (f) {
+		s->spare_fills = f->next;
+		s->spare_fill_count--;
+	} else {
+		f = NEW(struct fill);
+	}
+	memset((char *)f + offsetof(struct fill, serve), 0,
+	       sizeof *f - offsetof(struct fill, serve));
 	f->serve = s;
 	f->settings = settings_ref(t->settings);
 	f->kind = kind;
@@ -66,6 +73,21 @@ drop_feeder(struct fill *f)
 	f->feeder = NULL;
 }
 
+/* Kept for the next trip, with the memory of its key. */
+static void
+give_back(struct fill *f)
+{
+	struct serve *s = f->serve;
+	if (s->spare_fill_count >= SPARES_MAX || f->key.text.cap > SPARE_KEY_BYTES) {
+		key_fini(&f->key);
+		free(f);
+		return;
+	}
+	f->next = s->spare_fills;
+	s->spare_fills = f;
+	s->spare_fill_count++;
+}
+
 static void
 fill_free(struct fill *f)
 {
@@ -82,10 +104,21 @@ fill_free(struct fill *f)
 	object_unref(&f->object);
 	object_unref(&f->part);
 	arena_unref(&f->arena);
-	key_fini(&f->key);
 	variants_fini(&f->variants);
 	settings_unref(&f->settings);
-	free(f);
+	give_back(f);
+}
+
+void
+fill_free_spares(struct serve *s)
+{
+	while (s->spare_fills) {
+		struct fill *f = s->spare_fills;
+		s->spare_fills = f->next;
+		key_fini(&f->key);
+		free(f);
+	}
+	s->spare_fill_count = 0;
 }
 
 /* ---- to the origin ------------------------------------------------------------------------- */
@@ -412,24 +445,16 @@ is_for_nobody(const struct fill *f)
 }
 
 static void
-on_head(void *ctx, struct str head)
+on_head(void *ctx, const struct response *rs)
 {
 	struct fill *f = ctx;
-	struct field fields[FIELDS_MAX], more[FIELDS_MAX];
+	struct field more[FIELDS_MAX];
 	char date[DATE_BYTES];
-	struct response rs = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	struct flight_head h;
 	struct response merged = {.fields = {.v = more, .cap = FIELDS_MAX}};
 	upstream_answered(f->serve->upstream, &f->origin, now_us() - f->asked_us);
-	if (!h1_parse_response(head, &rs)) {
-		log_warning("origin %s: an answer that cannot be read for %.*s",
-			    origin_url(origin_of(f)), STR_ARG(f->rq.target));
-		metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
-		abandon(f, 502, "bad-response");
-		return;
-	}
-	if (f->object && rs.status == 304 && f->kind == FILL_VALIDATE && f->stage == FILL_ASKING) {
-		learn_from_304(f, &rs, &h);
+	if (f->object && rs->status == 304 && f->kind == FILL_VALIDATE && f->stage == FILL_ASKING) {
+		learn_from_304(f, rs, &h);
 		publish(f, &h);
 		move(f, FILL_WHOLE);
 		flight_end(f->flight, NULL);
@@ -437,17 +462,17 @@ on_head(void *ctx, struct str head)
 		return;
 	}
 	if (f->stage == FILL_ARRIVING) {
-		if (!resume_fits(f, &rs))
+		if (!resume_fits(f, rs))
 			abandon(f, 502, "changed-between-parts");
 		return;
 	}
-	enum completion c = f->part ? complete_with(f, &rs, date, &merged) : COMPLETE_NOT;
+	enum completion c = f->part ? complete_with(f, rs, date, &merged) : COMPLETE_NOT;
 	if (c == COMPLETE_ASK_ANEW) {
 		fetch_cancel(&f->fetch);
 		go(f);
 		return;
 	}
-	const struct response *answer = c == COMPLETE_IT ? &merged : &rs;
+	const struct response *answer = c == COMPLETE_IT ? &merged : rs;
 	keep_invalidated(f, answer);
 	keep_answer(f, answer, c == COMPLETE_IT ? complete_bytes(f) : keep_length(answer), &h);
 	if (f->rq.method == METHOD_HEAD)

@@ -34,6 +34,8 @@ bool fill_is_writing(struct shelves *sh, struct key_hash hash);
 
 /* Whether somebody, on whichever worker, still reads what a fill of this one brings. */
 bool fill_is_read(const struct serve *s);
+/* Memory of ended fills that was kept for the next ones. */
+void fill_free_spares(struct serve *s);
 /* All of the worker's fills end without storing: the worker is closing. */
 void fill_cancel_all(struct serve *s);
 

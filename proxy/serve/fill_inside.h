@@ -19,6 +19,8 @@ enum fill_keeps {
 };
 
 struct fill {
+	struct key key; /* of what was looked up; its memory outlives the trip */
+	/* zeroed for each trip */
 	struct serve *serve;
 	struct settings *settings; /* a reference */
 	struct fill *next, **prev;
@@ -33,7 +35,6 @@ struct fill {
 	struct request rq;
 	const struct route *route;
 	struct outgoing outgoing; /* what the origin is sent */
-	struct key key;		  /* of what was looked up */
 	uint64_t begun; /* cache_now() when the request left, or when its object was clean */
 	struct variants variants; /* of the marker that the request met */
 	struct object *object;	  /* being validated; a reference */

@@ -40,9 +40,11 @@ struct serve {
 	struct arena_pool arenas;
 	struct log_lines log;
 
-	struct fill *fills; /* all of this worker's */
-	struct txn *spare_txns;
+	struct fill *fills;	/* all of this worker's */
+	struct txn *spare_txns; /* memory kept for the next ones */
 	unsigned spare_count;
+	struct fill *spare_fills;
+	unsigned spare_fill_count;
 };
 
 #endif

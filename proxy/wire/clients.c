@@ -2,9 +2,10 @@
 #include "proxy/wire/clients.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/base/network.h"
 
 #include <assert.h>
-#include <netinet/in.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -15,10 +16,13 @@
 
 enum { SHARDS = 64, BUCKETS = 256 };
 
+struct client {
+	unsigned char address[16]; /* as in network.h */
+};
+
 struct address_count {
 	struct address_count *next;
-	uint64_t address;
-	sa_family_t family;
+	struct client of;
 	unsigned n;
 };
 
@@ -29,20 +33,19 @@ struct shard {
 
 struct clients {
 	_Atomic unsigned count;
-	unsigned most, per_address;
+	struct clients_limits limits;
 	uint64_t seed; /* clients choose their addresses */
 	struct shard *shards;
 };
 
 struct clients *
-clients_create(unsigned most, unsigned per_address)
+clients_create(const struct clients_limits *l)
 {
 	struct clients *c = NEW(struct clients);
-	c->most = most;
-	c->per_address = per_address;
+	c->limits = *l;
 	if (getrandom(&c->seed, sizeof c->seed, 0) != (ssize_t)sizeof c->seed)
 		c->seed = (uintptr_t)c; /* an old kernel without entropy: better than a constant */
-	if (per_address) {
+	if (l->per_address) {
 		c->shards = mem_zalloc(SHARDS * sizeof *c->shards);
 		for (unsigned i = 0; i < SHARDS; i++)
 			pthread_mutex_init(&c->shards[i].lock, NULL);
@@ -66,22 +69,34 @@ clients_destroy(struct clients **cp)
 	free(c);
 }
 
-static uint64_t
-number_of(const struct sockaddr *peer)
+static struct client
+client_of(const struct sockaddr *peer)
 {
-	uint64_t n = 0;
-	if (peer->sa_family == AF_INET6)
-		memcpy(&n, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, 8);
-	else
-		n = ((const struct sockaddr_in *)(const void *)peer)->sin_addr.s_addr;
-	return n;
+	static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+	struct client k;
+	network_of_socket(peer, k.address);
+	if (memcmp(k.address, mapped, sizeof mapped) != 0)
+		memset(k.address + 8, 0, 8);
+	return k;
+}
+
+/* Whether connections of this address are counted. It is asked when one comes and when it goes, and
+ * says the same both times. */
+static bool
+has_share(const struct clients *c, const struct sockaddr *peer)
+{
+	unsigned char address[16];
+	if (!c->limits.per_address)
+		return false;
+	network_of_socket(peer, address);
+	return !network_any_has(c->limits.forwarders, c->limits.forwarder_count, address);
 }
 
 static struct address_count **
-find(struct clients *c, uint64_t hash, uint64_t address, sa_family_t family)
+find(struct clients *c, uint64_t hash, const struct client *k)
 {
 	struct address_count **at = &c->shards[hash % SHARDS].buckets[hash / SHARDS % BUCKETS];
-	while (*at && ((*at)->address != address || (*at)->family != family))
+	while (*at && memcmp(&(*at)->of, k, sizeof *k) != 0)
 		at = &(*at)->next;
 	return at;
 }
@@ -90,14 +105,15 @@ find(struct clients *c, uint64_t hash, uint64_t address, sa_family_t family)
 static bool
 add_address(struct clients *c, const struct sockaddr *peer)
 {
-	uint64_t address = number_of(peer), hash = XXH3_64bits_withSeed(&address, 8, c->seed);
+	struct client k = client_of(peer);
+	uint64_t hash = XXH3_64bits_withSeed(&k, sizeof k, c->seed);
 	struct shard *s = &c->shards[hash % SHARDS];
 	pthread_mutex_lock(&s->lock);
-	struct address_count **at = find(c, hash, address, peer->sa_family);
-	bool in = !*at || (*at)->n < c->per_address;
+	struct address_count **at = find(c, hash, &k);
+	bool in = !*at || (*at)->n < c->limits.per_address;
 	if (!*at) {
 		*at = NEW(struct address_count);
-		**at = (struct address_count){.address = address, .family = peer->sa_family};
+		(*at)->of = k;
 	}
 	(*at)->n += in;
 	pthread_mutex_unlock(&s->lock);
@@ -107,10 +123,11 @@ add_address(struct clients *c, const struct sockaddr *peer)
 static void
 drop_address(struct clients *c, const struct sockaddr *peer)
 {
-	uint64_t address = number_of(peer), hash = XXH3_64bits_withSeed(&address, 8, c->seed);
+	struct client k = client_of(peer);
+	uint64_t hash = XXH3_64bits_withSeed(&k, sizeof k, c->seed);
 	struct shard *s = &c->shards[hash % SHARDS];
 	pthread_mutex_lock(&s->lock);
-	struct address_count **at = find(c, hash, address, peer->sa_family), *gone = NULL;
+	struct address_count **at = find(c, hash, &k), *gone = NULL;
 	assert(*at && (*at)->n > 0);
 	if (--(*at)->n == 0) {
 		gone = *at;
@@ -120,24 +137,38 @@ drop_address(struct clients *c, const struct sockaddr *peer)
 	free(gone);
 }
 
+static enum clients_entry
+enter(struct clients *c, const struct sockaddr *peer, unsigned most)
+{
+	bool counted = has_share(c, peer);
+	if (counted && !add_address(c, peer))
+		return CLIENTS_TOO_MANY_OF;
+	if (atomic_fetch_add(&c->count, 1) < most)
+		return CLIENTS_IN;
+	atomic_fetch_sub(&c->count, 1);
+	if (counted)
+		drop_address(c, peer);
+	return CLIENTS_FULL;
+}
+
 enum clients_entry
 clients_enter(struct clients *c, const struct sockaddr *peer)
 {
-	if (c->per_address && !add_address(c, peer))
-		return CLIENTS_TOO_MANY_OF;
-	if (atomic_fetch_add(&c->count, 1) < c->most)
-		return CLIENTS_IN;
-	atomic_fetch_sub(&c->count, 1);
-	if (c->per_address)
-		drop_address(c, peer);
-	return CLIENTS_FULL;
+	return enter(c, peer, c->limits.most);
+}
+
+enum clients_entry
+clients_enter_full(struct clients *c, const struct sockaddr *peer)
+{
+	return enter(c, peer, UINT_MAX);
 }
 
 void
 clients_leave(struct clients *c, const struct sockaddr *peer)
 {
-	atomic_fetch_sub(&c->count, 1);
-	if (c->per_address)
+	unsigned before = atomic_fetch_sub(&c->count, 1);
+	assert(before > 0);
+	if (has_share(c, peer))
 		drop_address(c, peer);
 }
 

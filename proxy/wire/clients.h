@@ -13,8 +13,16 @@
 
 struct clients;
 
-/* per_address 0: no such limit. */
-struct clients *clients_create(unsigned most, unsigned per_address);
+struct network;
+struct clients_limits {
+	unsigned most;	      /* in all */
+	unsigned per_address; /* 0: no such limit */
+	/* Forwarders, each of which brings many clients: no limit per address for them. Borrowed
+	 * until clients_destroy. */
+	const struct network *forwarders;
+	unsigned forwarder_count;
+};
+struct clients *clients_create(const struct clients_limits *l);
 void clients_destroy(struct clients **c);
 
 enum clients_entry {
@@ -22,8 +30,12 @@ enum clients_entry {
 	CLIENTS_FULL,	    /* as many as there may be */
 	CLIENTS_TOO_MANY_OF /* this address has its share */
 };
-/* An IPv6 client is known by its first 64 bits: the rest is its own to choose. */
+/* An IPv6 client is known by its first 64 bits: the rest is its own to choose. An IPv4 client is
+ * the same at an IPv6 socket (::ffff:a.b.c.d). */
 enum clients_entry clients_enter(struct clients *c, const struct sockaddr *peer);
+/* The same although there are as many as there may be: CLIENTS_IN, and the caller closes another
+ * one at once, so that nobody else takes the place between. */
+enum clients_entry clients_enter_full(struct clients *c, const struct sockaddr *peer);
 void clients_leave(struct clients *c, const struct sockaddr *peer);
 unsigned clients_count(const struct clients *c);
 

@@ -1,11 +1,13 @@
 /* conn.c - bytes in, bytes out, and what a connection waits for. */
 #include "proxy/wire/conn.h"
 
+#include "proxy/base/address.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/h1.h"
+#include "proxy/wire/room.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -19,18 +21,46 @@
 
 /* ---- waiting ------------------------------------------------------------------------------- */
 
+/* Which of these connections would be closed first to make room. */
+static void
+say_room(const struct wire *w)
+{
+	static const enum room_rank rank_of[WAIT_KINDS] = {
+		[WAIT_NOTHING] = ROOM_NONE, [WAIT_HEAD] = ROOM_IDLE, [WAIT_IDLE] = ROOM_IDLE,
+		[WAIT_BODY] = ROOM_SLOW,    [WAIT_SEND] = ROOM_SLOW, [WAIT_GONE] = ROOM_GONE,
+		[WAIT_LINGER] = ROOM_GONE,
+	};
+	enum room_rank best = ROOM_NONE;
+	int64_t from = INT64_MAX;
+	for (int kind = WAIT_HEAD; kind < WAIT_KINDS; kind++) {
+		const struct conn *c = w->waits[kind].first;
+		if (!c || rank_of[kind] > best)
+			continue;
+		int64_t at = c->wait_since_ms;
+		if (rank_of[kind] == ROOM_SLOW)
+			at += w->waits[kind].limit_ms / JUDGED_AFTER;
+		if (rank_of[kind] < best || at < from)
+			from = at;
+		best = rank_of[kind];
+	}
+	room_say(w->o.room, w->o.worker, best, best == ROOM_NONE ? 0 : from);
+}
+
 static void
 wait_remove(struct conn *c)
 {
 	struct wait_list *l = &c->wire->waits[c->waiting];
 	if (!c->wait_prev)
 		return;
+	bool first = l->first == c;
 	*c->wait_prev = c->wait_next;
 	if (c->wait_next)
 		c->wait_next->wait_prev = c->wait_prev;
 	else
 		l->last = c->wait_prev;
 	c->wait_prev = NULL;
+	if (first)
+		say_room(c->wire);
 }
 
 /* Bytes in the socket that the client has not acknowledged. */
@@ -62,6 +92,8 @@ conn_wait(struct conn *c, enum waiting what)
 	c->wait_prev = l->last;
 	*l->last = c;
 	l->last = &c->wait_next;
+	if (l->first == c)
+		say_room(c->wire);
 }
 
 void
@@ -199,8 +231,7 @@ conn_write(struct conn *c, const struct iovec *iov, unsigned n)
 void
 conn_peer(const struct conn *c, char *out)
 {
-	if (!inet_ntop(c->family, &c->peer, out, INET6_ADDRSTRLEN))
-		strcpy(out, "unknown");
+	address_print_host(c->family, &c->peer, out);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -214,7 +245,9 @@ on_event(evutil_socket_t fd, short what, void *arg)
 		c->ending = true;
 	if (what & (EV_READ | EV_CLOSED))
 		c->readable = c->news = true;
+	clock_begin_event();
 	h1_drive(c);
+	clock_end_event();
 }
 
 static void
@@ -238,7 +271,7 @@ set_peer(struct conn *c, const struct sockaddr *peer)
 		c->peer.v4 = ((const struct sockaddr_in *)(const void *)peer)->sin_addr;
 }
 
-void
+struct conn *
 conn_open(struct wire *w, int fd, const struct sockaddr *peer)
 {
 	struct conn *c = NEW(struct conn);
@@ -258,9 +291,10 @@ conn_open(struct wire *w, int fd, const struct sockaddr *peer)
 	if (event_add(&c->ev, NULL)) {
 		log_error("cannot watch a new connection: out of memory or descriptors");
 		conn_free(c);
-		return;
+		return NULL;
 	}
 	conn_wait(c, WAIT_IDLE);
+	return c;
 }
 
 void

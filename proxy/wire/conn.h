@@ -31,6 +31,10 @@ enum waiting {
 	WAIT_KINDS
 };
 
+/* At the limit of connections a client in a request may be judged when it was waited for this part
+ * of its time limit. */
+enum { JUDGED_AFTER = 8 };
+
 struct wait_list {
 	struct conn *first, **last;
 	int64_t limit_ms;
@@ -45,6 +49,7 @@ struct wire {
 	unsigned conn_count;
 	struct door *doors;
 	bool draining;
+	int64_t warned_ms;	/* of descriptors that ran out */
 	char *scratch;		/* what a socket is read into */
 	struct conn *view_of;	/* whose input lies there */
 	struct str view;	/* and which part of it is not consumed */
@@ -80,8 +85,8 @@ struct conn {
 	} peer;
 };
 
-/* Takes an accepted socket that clients_enter has counted. */
-void conn_open(struct wire *w, int fd, const struct sockaddr *peer);
+/* Takes an accepted socket that clients_enter has counted; NULL: it had to be closed. */
+struct conn *conn_open(struct wire *w, int fd, const struct sockaddr *peer);
 /* Frees it; its stream must have ended. */
 void conn_free(struct conn *c);
 /* The same, and the client is told by a reset that what it got is not whole. */

@@ -633,6 +633,18 @@ settle(struct stream *s)
 	return p->owed_ms < w->waits[c->waiting].limit_ms || keeps_pace(w, p);
 }
 
+bool
+h1_is_slow(const struct conn *c)
+{
+	const struct stream *s = c->stream;
+	assert(s && (c->waiting == WAIT_BODY || c->waiting == WAIT_SEND));
+	struct pace p = c->waiting == WAIT_BODY ? s->upward : s->downward;
+	int64_t taken = c->waiting == WAIT_SEND ? (int64_t)s->written + conn_taken(c) : 0;
+	p.owed_ms += now_ms() - c->wait_since_ms;
+	p.bytes += taken > 0 ? (uint64_t)taken : 0;
+	return p.bytes <= c->wire->o.limits.least_rate * (uint64_t)p.owed_ms / 1000;
+}
+
 /* A client is slow: what it sends is a fault that serve answers, what it takes ends here. */
 static void
 fail_pace(struct stream *s, enum waiting was)

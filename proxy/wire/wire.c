@@ -1,12 +1,14 @@
 /* wire.c - who comes in, who is turned away, and the clock's turn. */
 #include "proxy/wire/wire.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/http/field.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/conn.h"
 #include "proxy/wire/h1.h"
+#include "proxy/wire/room.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -15,7 +17,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ACCEPT_MOST = 64, LINGER_MS = 2000 };
+/* HOPS_MOST: how often a new client is handed over; each time somebody was quicker. JUDGED_MOST:
+ * slow clients that are looked at for one that comes. WARNED_MS: between two lines of one kind. */
+enum { ACCEPT_MOST = 64, LINGER_MS = 2000, HOPS_MOST = 8, JUDGED_MOST = 16, WARNED_MS = 10000 };
 
 struct door { /* a listening socket */
 	struct door *next;
@@ -37,34 +41,108 @@ refuse(struct wire *w, int fd)
 	close(fd);
 }
 
-/* Room for a new client: the connection that is missed least goes, the longest waiting of its kind.
- * A client that stopped sending may be gone; one that waits for nothing can come again. */
-static bool
-make_room(struct wire *w)
+static struct conn *
+older(struct conn *a, struct conn *b)
 {
-	static const enum waiting missed_least[] = {WAIT_LINGER, WAIT_GONE, WAIT_IDLE};
-	for (size_t i = 0; i < sizeof missed_least / sizeof missed_least[0]; i++) {
-		struct conn *c = w->waits[missed_least[i]].first;
-		if (!c || c->driving)
-			continue;
-		metrics_add(w->o.metrics, METRIC_EVICTED_CONNECTIONS, 1);
-		h1_close(c);
-		return true;
+	if (!a || !b)
+		return a ? a : b;
+	return a->wait_since_ms <= b->wait_since_ms ? a : b;
+}
+
+/* A client that is below the least rate so far; those that are not are looked at again only after
+ * all others. */
+static struct conn *
+find_slow(struct wire *w, enum waiting kind)
+{
+	const struct wait_list *l = &w->waits[kind];
+	int64_t now = now_ms();
+	for (int i = 0; i < JUDGED_MOST; i++) {
+		struct conn *c = l->first;
+		if (!c || c->driving || now - c->wait_since_ms < l->limit_ms / JUDGED_AFTER)
+			break;
+		if (h1_is_slow(c))
+			return c;
+		h1_timeout(c);
 	}
-	return false;
+	return NULL;
+}
+
+/* The connection that is missed least: of clients that may be gone, of those that ask for nothing,
+ * or have not finished asking, the one that has waited the longest; at last one that is slow. */
+static struct conn *
+missed_least(struct wire *w)
+{
+	struct wait_list *l = w->waits;
+	struct conn *c = older(l[WAIT_LINGER].first, l[WAIT_GONE].first);
+	if (!c || c->driving)
+		c = older(l[WAIT_IDLE].first, l[WAIT_HEAD].first);
+	if (!c || c->driving)
+		c = find_slow(w, WAIT_BODY);
+	return c ? c : find_slow(w, WAIT_SEND);
+}
+
+static void
+evict(struct conn *c)
+{
+	metrics_add(c->wire->o.metrics, METRIC_EVICTED_CONNECTIONS, 1);
+	h1_close(c);
+}
+
+/* At the limit: counted before the other is closed, so that nobody else gets the place. */
+static enum clients_entry
+replace(struct wire *w, const struct sockaddr *peer)
+{
+	struct conn *c = missed_least(w);
+	if (!c)
+		return CLIENTS_FULL;
+	enum clients_entry in = clients_enter_full(w->o.clients, peer);
+	if (in == CLIENTS_IN)
+		evict(c);
+	return in;
+}
+
+void
+wire_arrive(struct wire *w, int fd, const struct sockaddr *peer, unsigned hops)
+{
+	enum clients_entry in = clients_enter(w->o.clients, peer);
+	if (in == CLIENTS_FULL) {
+		int at = hops < HOPS_MOST ? room_find(w->o.room, now_ms()) : -1;
+		if (at >= 0 && (unsigned)at != w->o.worker &&
+		    room_hand_over(w->o.room, (unsigned)at, fd, peer, hops))
+			return;
+		in = replace(w, peer);
+	}
+	if (in != CLIENTS_IN) {
+		refuse(w, fd);
+		return;
+	}
+	struct conn *c = conn_open(w, fd, peer);
+	if (c && w->draining)
+		h1_drain(c);
 }
 
 void
 wire_accept(struct wire *w, int fd, const struct sockaddr *peer)
 {
 	metrics_add(w->o.metrics, METRIC_ACCEPTED, 1);
-	enum clients_entry in = clients_enter(w->o.clients, peer);
-	if (in == CLIENTS_FULL && make_room(w))
-		in = clients_enter(w->o.clients, peer);
-	if (in == CLIENTS_IN)
-		conn_open(w, fd, peer);
-	else
-		refuse(w, fd);
+	wire_arrive(w, fd, peer, 0);
+}
+
+/* Descriptors ran out, or memory for them. True: there is one now. */
+static bool
+make_descriptor(struct wire *w, const char *why)
+{
+	int64_t now = now_ms();
+	if (!w->warned_ms || now - w->warned_ms >= WARNED_MS) {
+		w->warned_ms = now;
+		log_warning("cannot accept: %s; idle connections are closed instead (raise the "
+			    "limit of open files, or lower limits.connections)",
+			    why);
+	}
+	struct conn *c = missed_least(w);
+	if (c)
+		evict(c);
+	return c != NULL;
 }
 
 static void
@@ -81,12 +159,13 @@ on_knock(evutil_socket_t fd, short what, void *arg)
 			wire_accept(d->wire, client, (struct sockaddr *)&peer);
 			continue;
 		}
-		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-			log_warning("cannot accept: %s; trying again shortly (raise the limit of "
-				    "open files, or lower limits.connections)",
-				    strerror(errno));
-			event_del(d->ev); /* the next tick adds it again */
-		}
+		if (errno == EINTR || errno == ECONNABORTED)
+			continue;
+		if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
+			return;
+		if (make_descriptor(d->wire, strerror(errno)))
+			continue;
+		event_del(d->ev); /* the next tick adds it again */
 		return;
 	}
 }

@@ -2,6 +2,7 @@
  *
  *	wire.c      accepts, refuses, ticks, drains
  *	clients.c   how many there are, over all workers
+ *	room.c      at the limit, which worker can do without one
  *	conn.c      a socket: bytes in, bytes out, what is waited for
  *	h1.c        HTTP/1.x on it: request heads and bodies, answers, the calls of serve/stream.h
  *
@@ -19,6 +20,7 @@
 
 struct clients;
 struct event_base;
+struct room;
 struct stream_up;
 struct wire;
 
@@ -40,6 +42,8 @@ struct wire_options {
 	struct metrics *metrics;
 	struct arena_pool *arenas;
 	struct clients *clients; /* shared by all workers */
+	struct room *room;	 /* the same; joined by the caller, and left after wire_destroy */
+	unsigned worker;	 /* which one this is, there */
 	const struct stream_up *up;
 	void *node; /* handed to up->on_request */
 	struct wire_limits limits;
@@ -52,6 +56,8 @@ int wire_listen(struct wire *w, int fd); /* a listening socket, taken; 0 or -1 *
 /* An accepted connection, taken; refused when there are too many. */
 struct sockaddr;
 void wire_accept(struct wire *w, int fd, const struct sockaddr *peer);
+/* The same for one that another worker accepted, and that was handed over hops times. */
+void wire_arrive(struct wire *w, int fd, const struct sockaddr *peer, unsigned hops);
 /* Every 50 ms or so: what has waited too long ends here. */
 void wire_tick(struct wire *w, int64_t now_ms);
 /* No new connections or requests; those under way go on. A client that was in the queue of the

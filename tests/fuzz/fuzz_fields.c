@@ -48,13 +48,17 @@ read_cache_control(struct str s, char *text)
 {
 	struct field v[8];
 	struct request_cc q;
-	struct response_cc a;
+	struct response_cc a, names;
 	struct fields f = lines_of(STR("Cache-Control"), s, text, v, 8);
 	request_cc_parse(&f, &q);
-	response_cc_parse(&f, &a);
+	response_cc_select(&f, STR(""), &a);
 	assert(in_bounds(q.max_age) && in_bounds(q.min_fresh) && in_bounds(q.max_stale));
 	assert(in_bounds(a.max_age) && in_bounds(a.s_maxage) && in_bounds(a.stale_if_error));
 	assert(!a.no_cache || !a.no_cache_fields.n);
+	bool named = response_cc_parse_names(&f, &names);
+	assert(named == (a.no_cache_fields.n || a.private_fields.n));
+	assert(str_eq(names.no_cache_fields, a.no_cache_fields));
+	assert(str_eq(names.private_fields, a.private_fields));
 	f = lines_of(STR("CDN-Cache-Control"), s, text, v, 8);
 	bool targeted = response_cc_select(&f, STR(""), &a);
 	assert(targeted == a.has_any && in_bounds(a.max_age));

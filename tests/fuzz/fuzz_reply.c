@@ -42,7 +42,8 @@ see(struct str a, struct str b, bool to_head)
 {
 	struct reply r = {0};
 	struct seen s = {.last = REPLY_MORE};
-	reply_begin(&r, to_head);
+	struct field fields[FIELDS_MAX];
+	reply_begin(&r, to_head, fields);
 	read_all(&r, a, &s);
 	read_all(&r, b, &s);
 	reply_fini(&r);

@@ -1,6 +1,9 @@
 /* Limits and timeouts: what is too much or too slow is answered, closed, and never forwarded. */
 #include "tests/kit/kit.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #define TIMES "timeouts:\n  header: 300ms\n  idle: 300ms\n  body: 300ms\n  send: 500ms\n"
 
 SCENARIO("a head over the limit is 431 and the connection closes")
@@ -108,6 +111,136 @@ SCENARIO("at the limit of connections the one that is idle longest makes room")
 	edge_expect_stat("connections.refused", 0);
 }
 
+SCENARIO("at the limit of connections an idle one makes room for a client of any worker")
+{
+	origin_says("*", .body = "hello");
+	edge_yaml("limits:\n  connections: 1\n");
+	edge_start("--workers", "2");
+	struct client *c = client_open();
+	edge_wait_stat("connections.open", 1);
+	/* Which worker a connection comes to is the kernel's to choose: one in two comes to the
+	 * other one. */
+	for (int i = 1; i <= 20; i++) {
+		struct client *before = c;
+		c = client_open();
+		client_expect_closed(before);
+		edge_wait_stat("connections.closed", i);
+		edge_expect_stat("connections.open", 1);
+	}
+	client_request(c, "GET", "/x", NULL);
+	expect_answer(client_read(c, "GET"), 200, "hello");
+	edge_expect_stat("connections.evicted", 20);
+	edge_expect_stat("connections.refused", 0);
+}
+
+SCENARIO(
+	"at the limit of connections each newcomer costs one idle connection, whatever worker has it")
+{
+	enum { MOST = 8, ALL = 60 };
+	origin_says("*", .body = "hello");
+	edge_yaml("limits:\n  connections: 8\n");
+	edge_start("--workers", "2");
+	for (int i = 0; i < ALL; i++) {
+		struct client *c = client_open();
+		client_request(c, "GET", "/x", NULL);
+		expect_answer(client_read(c, "GET"), 200, "hello");
+	}
+	edge_expect_stat("connections.evicted", ALL - MOST);
+	edge_expect_stat("connections.refused", 0);
+	edge_expect_stat("connections.open", MOST);
+}
+
+/* The proxy's clock of waits has ticked: what comes now is younger than what was there. */
+static void
+let_age(void)
+{
+	int64_t start = kit_now_ms();
+	wait_until(kit_now_ms() - start > 20);
+}
+
+SCENARIO("at the limit of connections heads that are never finished make room, the oldest first")
+{
+	origin_says("*", .body = "hello");
+	edge_yaml("limits:\n  connections: 6\ntimeouts:\n  header: 1h\n");
+	edge_start("--workers", "2");
+	struct client *half[6];
+	for (int i = 0; i < 6; i++) {
+		half[i] = client_open();
+		client_send(half[i], "GET /x HTTP/1.1\r\nHost: a\r\nX-Slow: ");
+		edge_wait_stat("connections.open", i + 1);
+		let_age();
+	}
+	expect_answer(get("/x"), 200, "hello");
+	client_expect_closed(half[0]);
+	edge_expect_stat("connections.open", 5);
+	for (int i = 1; i < 6; i++) {
+		client_send(half[i], "a\r\n\r\n");
+		expect_answer(client_read(half[i], "GET"), 200, "hello");
+	}
+	edge_expect_stat("connections.evicted", 1);
+	edge_expect_stat("connections.refused", 0);
+}
+
+SCENARIO(
+	"at the limit of connections slow clients make room before their time is over, others do not")
+{
+	origin_says("/up", .body = "thanks");
+	origin_says("/big", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 64 << 20);
+	origin_says("/x", .body = "hello");
+	edge_yaml("limits:\n  connections: 3\n  least_rate: 1KiB\n"
+		  "timeouts:\n  body: 16s\n  send: 16s\n");
+	edge_start("--workers", "1");
+	struct client *up = client_open(), *well = client_open(), *down = client_open_narrow();
+	client_request(well, "PUT", "/up", "Content-Length: 200001\r\n");
+	client_send_bytes(well, pattern(3, 200000), 200000); /* enough for a while */
+	client_request(up, "PUT", "/up", "Content-Length: 200001\r\n");
+	client_send(up, "a");
+	client_request(down, "GET", "/big", NULL);
+	expect_status(client_read_head(down), 200);
+	edge_wait_requests(3);
+	int64_t start = kit_now_ms();
+	wait_until(try_ask("GET", "/x", NULL, NULL).status == 200);
+	client_expect_closed(up);
+	/* Its place is taken by one that is well too. */
+	struct client *other = client_open();
+	client_request(other, "PUT", "/up", "Content-Length: 200001\r\n");
+	client_send_bytes(other, pattern(3, 200000), 200000);
+	edge_expect_stat("connections.open", 3);
+	wait_until(try_ask("GET", "/x", NULL, NULL).status == 200);
+	expect_between((double)(kit_now_ms() - start), 0, 15000);
+	edge_expect_stat("connections.evicted", 2);
+	edge_expect_stat("connections.too_slow", 0);
+	client_send(well, "z");
+	expect_answer(client_read(well, "PUT"), 200, "thanks");
+	client_send(other, "z");
+	expect_answer(client_read(other, "PUT"), 200, "thanks");
+	client_close(down);
+}
+
+SCENARIO("where descriptors run out an idle connection makes room too, and the log says so once")
+{
+	enum { MORE = 20, ALL = 60 };
+	origin_says("*", .body = "hello", .fields = "Cache-Control: max-age=600\r\n");
+	edge_start("--workers", "1");
+	get("/x");
+	expect_hit(get("/x"));
+	struct client *first = client_open();
+	edge_wait_stat("connections.open", 1);
+	unsigned used = 0;
+	for (unsigned fd = 0; fd < 1000; fd++)
+		used = access(text("/proc/%d/fd/%u", (int)edge_pid(), fd), F_OK) ? used : fd + 1;
+	const struct rlimit few = {used + MORE, used + MORE};
+	expect(prlimit(edge_pid(), RLIMIT_NOFILE, &few, NULL) == 0);
+	for (int i = 0; i < ALL; i++) {
+		struct client *c = client_open();
+		client_request(c, "GET", "/x", NULL);
+		expect_answer(client_read(c, "GET"), 200, "hello");
+	}
+	client_expect_closed(first);
+	const char *said = strstr(edge_stderr(), "cannot accept");
+	expect(said && !strstr(said + 1, "cannot accept"));
+}
+
 SCENARIO("clients that reset while the origin hangs take nobody's place")
 {
 	struct barrier *never = barrier_new();
@@ -186,6 +319,28 @@ SCENARIO("one address has its share of connections, if the settings say so")
 	expect_that(a.status == 503 || a.status == 0, "the sixth got %d", a.status);
 	client_close(c[0]);
 	wait_until(try_ask("GET", "/x", NULL, NULL).status == 200);
+}
+
+SCENARIO("a trusted forwarder has no share, and the other addresses keep theirs")
+{
+	origin_says("*", .body = "hello");
+	edge_yaml("limits:\n  per_address: 3\nforwarded:\n  trust: [ \"127.0.0.2\" ]\n");
+	edge_start("--workers", "2");
+	client_from("127.0.0.2");
+	for (int i = 0; i < 8; i++) {
+		struct client *c = client_open();
+		client_request(c, "GET", "/x", NULL);
+		expect_answer(client_read(c, "GET"), 200, "hello");
+	}
+	client_from("127.0.0.3");
+	for (int i = 0; i < 3; i++) {
+		struct client *c = client_open();
+		client_request(c, "GET", "/x", NULL);
+		expect_answer(client_read(c, "GET"), 200, "hello");
+	}
+	struct answer a = try_ask("GET", "/x", NULL, NULL);
+	expect_that(a.status == 503 || a.status == 0, "the fourth got %d", a.status);
+	edge_expect_stat("connections.refused", 1);
 }
 
 SCENARIO("bodies sent byte by byte hold no connection to the origin")

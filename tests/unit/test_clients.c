@@ -3,6 +3,8 @@
  */
 #include "proxy/wire/clients.h"
 
+#include "proxy/base/network.h"
+
 #include "tests/kit/unit.h"
 
 #include <arpa/inet.h>
@@ -39,7 +41,7 @@ leave(struct clients *c, const char *text)
 
 START_TEST(so_many_and_no_more)
 {
-	struct clients *c = clients_create(2, 0);
+	struct clients *c = clients_create(&(struct clients_limits){.most = 2});
 	ck_assert_int_eq(enter(c, "192.0.2.1"), CLIENTS_IN);
 	ck_assert_int_eq(enter(c, "192.0.2.1"), CLIENTS_IN);
 	ck_assert_int_eq(enter(c, "192.0.2.2"), CLIENTS_FULL);
@@ -55,7 +57,7 @@ END_TEST
 
 START_TEST(each_address_has_its_share)
 {
-	struct clients *c = clients_create(6, 2);
+	struct clients *c = clients_create(&(struct clients_limits){.most = 6, .per_address = 2});
 	ck_assert_int_eq(enter(c, "192.0.2.1"), CLIENTS_IN);
 	ck_assert_int_eq(enter(c, "192.0.2.1"), CLIENTS_IN);
 	ck_assert_int_eq(enter(c, "192.0.2.1"), CLIENTS_TOO_MANY_OF);
@@ -79,12 +81,48 @@ END_TEST
 
 START_TEST(an_ipv6_client_is_its_first_64_bits)
 {
-	struct clients *c = clients_create(100, 1);
+	struct clients *c = clients_create(&(struct clients_limits){.most = 100, .per_address = 1});
 	ck_assert_int_eq(enter(c, "2001:db8:0:1::1"), CLIENTS_IN);
 	ck_assert_int_eq(enter(c, "2001:db8:0:1:ffff::2"), CLIENTS_TOO_MANY_OF);
 	ck_assert_int_eq(enter(c, "2001:db8:0:2::1"), CLIENTS_IN);
 	leave(c, "2001:db8:0:1::1");
 	leave(c, "2001:db8:0:2::1");
+	clients_destroy(&c);
+}
+END_TEST
+
+START_TEST(an_ipv4_client_at_an_ipv6_socket_is_an_ipv4_client)
+{
+	struct clients *c = clients_create(&(struct clients_limits){.most = 100, .per_address = 1});
+	ck_assert_int_eq(enter(c, "::ffff:192.0.2.1"), CLIENTS_IN);
+	ck_assert_int_eq(enter(c, "::ffff:192.0.2.2"), CLIENTS_IN);
+	ck_assert_int_eq(enter(c, "::ffff:192.0.2.1"), CLIENTS_TOO_MANY_OF);
+	ck_assert_int_eq(enter(c, "192.0.2.2"), CLIENTS_TOO_MANY_OF);
+	leave(c, "::ffff:192.0.2.1");
+	leave(c, "192.0.2.2");
+	clients_destroy(&c);
+}
+END_TEST
+
+START_TEST(a_forwarder_has_no_share_and_the_others_have_theirs)
+{
+	struct network of[2];
+	ck_assert_int_eq(network_parse("192.0.2.0/28", &of[0]), 0);
+	ck_assert_int_eq(network_parse("2001:db8::1", &of[1]), 0);
+	struct clients *c = clients_create(&(struct clients_limits){
+		.most = 6, .per_address = 1, .forwarders = of, .forwarder_count = 2});
+	ck_assert_int_eq(enter(c, "192.0.2.15"), CLIENTS_IN);
+	ck_assert_int_eq(enter(c, "::ffff:192.0.2.15"), CLIENTS_IN);
+	ck_assert_int_eq(enter(c, "2001:db8::1"), CLIENTS_IN);
+	ck_assert_int_eq(enter(c, "2001:db8::1"), CLIENTS_IN);
+	ck_assert_int_eq(enter(c, "192.0.2.16"), CLIENTS_IN);
+	ck_assert_int_eq(enter(c, "192.0.2.16"), CLIENTS_TOO_MANY_OF);
+	ck_assert_int_eq(enter(c, "2001:db8::2"), CLIENTS_IN); /* the same /64, no forwarder */
+	ck_assert_int_eq(enter(c, "192.0.2.1"), CLIENTS_FULL);
+	static const char *const in[] = {"192.0.2.15",	"192.0.2.15", "2001:db8::1",
+					 "2001:db8::1", "192.0.2.16", "2001:db8::2"};
+	for (int i = 0; i < COUNT(in); i++)
+		leave(c, in[i]);
 	clients_destroy(&c);
 }
 END_TEST
@@ -105,7 +143,7 @@ come_and_go(void *arg)
 START_TEST(many_threads_at_once_leave_nothing_behind)
 {
 	pthread_t t[4];
-	struct clients *c = clients_create(3, 2);
+	struct clients *c = clients_create(&(struct clients_limits){.most = 3, .per_address = 2});
 	for (int i = 0; i < 4; i++)
 		ck_assert_int_eq(pthread_create(&t[i], NULL, come_and_go, c), 0);
 	for (int i = 0; i < 4; i++)
@@ -116,4 +154,7 @@ START_TEST(many_threads_at_once_leave_nothing_behind)
 END_TEST
 
 UNIT("clients", TEST(so_many_and_no_more), TEST(each_address_has_its_share),
-     TEST(an_ipv6_client_is_its_first_64_bits), TEST(many_threads_at_once_leave_nothing_behind))
+     TEST(an_ipv6_client_is_its_first_64_bits),
+     TEST(an_ipv4_client_at_an_ipv6_socket_is_an_ipv4_client),
+     TEST(a_forwarder_has_no_share_and_the_others_have_theirs),
+     TEST(many_threads_at_once_leave_nothing_behind))

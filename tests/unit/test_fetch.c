@@ -208,11 +208,15 @@ on_interim(void *ctx, struct str head)
 }
 
 static void
-on_head(void *ctx, struct str head)
+on_head(void *ctx, const struct response *rs)
 {
 	struct call *c = ctx;
 	ck_assert_uint_eq(c->head.n, 0);
-	buf_add_str(&c->head, head);
+	buf_printf(&c->head, "HTTP/1.%d %d%s%.*s\r\n", rs->minor, rs->status,
+		   rs->reason.n ? " " : "", STR_ARG(rs->reason));
+	for (unsigned i = 0; i < rs->fields.n; i++)
+		buf_printf(&c->head, "%.*s: %.*s\r\n", STR_ARG(rs->fields.v[i].name),
+			   STR_ARG(rs->fields.v[i].value));
 	if (c->tell_head)
 		sem_post(c->tell_head);
 	maybe_cancel(c, IN_HEAD);
@@ -414,7 +418,7 @@ static const struct answer {
 	 "HTTP/1.1 200 OK\nA: b\nContent-Length: 1\n\nx", FETCH_OK,
 	 "HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 1\r\n", "x", CLOSE},
 	{"empty values stay", "GET", "HTTP/1.1 200 OK\r\nA:\r\nB: \r\nContent-Length: 1\r\n\r\nx",
-	 FETCH_OK, "HTTP/1.1 200 OK\r\nA:\r\nB: \r\nContent-Length: 1\r\n", "x", CLOSE},
+	 FETCH_OK, "HTTP/1.1 200 OK\r\nA: \r\nB: \r\nContent-Length: 1\r\n", "x", CLOSE},
 	{"the same length twice", "GET",
 	 "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", FETCH_OK,
 	 "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n", "x", CLOSE},
@@ -573,7 +577,7 @@ START_TEST(a_head_has_a_bound)
 	ck_assert_int_eq(end_of_answer(buf_str(&b)), FETCH_PROTOCOL);
 	b.n = 0;
 	buf_add_lit(&b, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n");
-	for (int i = 0; i < 500; i++)
+	for (int i = 0; i < 200; i++)
 		buf_printf(&b, "X-%04d: %080d\r\n", i, i);
 	buf_add_lit(&b, "\r\n");
 	ck_assert_int_eq(end_of_answer(buf_str(&b)), FETCH_OK);
@@ -1362,10 +1366,10 @@ struct sieve { /* takes every other offer, checks what it takes */
 };
 
 static void
-ignore_head(void *ctx, struct str head)
+ignore_head(void *ctx, const struct response *rs)
 {
 	(void)ctx;
-	(void)head;
+	(void)rs;
 }
 
 static bool

@@ -6,6 +6,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/serve/stream.h"
 #include "proxy/wire/clients.h"
+#include "proxy/wire/room.h"
 #include "proxy/wire/wire.h"
 
 #include "tests/kit/unit.h"
@@ -58,6 +59,7 @@ static struct {
 	struct wire *wire;
 	struct arena_pool arenas;
 	struct clients *clients;
+	struct room *room;
 	struct metrics metrics;
 	struct wire_limits limits;
 } all;
@@ -298,21 +300,26 @@ begin(void)
 	event_config_require_features(ec, EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE);
 	all.base = event_base_new_with_config(ec);
 	event_config_free(ec);
-	all.clients = clients_create(3, 0);
+	all.clients = clients_create(&(struct clients_limits){.most = 3});
+	all.room = room_create(1);
 	struct wire_options o = {.base = all.base,
 				 .metrics = &all.metrics,
 				 .arenas = &all.arenas,
 				 .clients = all.clients,
+				 .room = all.room,
 				 .up = &up,
 				 .node = &all,
 				 .limits = all.limits};
 	all.wire = wire_create(&o);
+	room_join(all.room, 0, all.wire, NULL);
 }
 
 static void
 end(void)
 {
 	wire_destroy(&all.wire);
+	room_leave(all.room, 0);
+	room_destroy(&all.room);
 	ck_assert_uint_eq(all.done, all.requests);
 	ck_assert_uint_eq(clients_count(all.clients), 0);
 	ck_assert_uint_eq(all.arenas.arenas, 0);
@@ -697,9 +704,7 @@ END_TEST
 START_TEST(a_body_over_the_limit_is_a_fault)
 {
 	begin();
-	wire_destroy(&all.wire);
-	clients_destroy(&all.clients);
-	event_base_free(all.base);
+	end();
 	all.limits.body_bytes = 10;
 	begin();
 	int fd = open_client(0), closed;

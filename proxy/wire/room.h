@@ -1,0 +1,49 @@
+/* room.h - where room can be made at limits.connections: which worker has the connection that is
+ * missed least, over all workers.
+ *
+ * Each worker says what it has, whenever that changes: one store into a cache line of its own,
+ * which nobody reads below the limit. At the limit a new client goes to the worker whose connection
+ * is missed least; that one is closed and the new client has its place.
+ *
+ * Threads   room_say, room_join and room_leave: each worker for itself. room_find and
+ * room_hand_over: any worker. What is found may be gone already when the client arrives; then it is
+ * looked for again.
+ */
+#ifndef WIRE_ROOM_H
+#define WIRE_ROOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct mailbox;
+struct room;
+struct wire;
+
+struct room *room_create(unsigned workers);
+void room_destroy(struct room **r); /* all have left */
+
+/* Letters go to the mailbox, which is run until wire has left. */
+void room_join(struct room *r, unsigned worker, struct wire *w, struct mailbox *mailbox);
+void room_leave(struct room *r, unsigned worker);
+
+/* Why a connection can be missed, least missed first. */
+enum room_rank {
+	ROOM_GONE, /* answered and on its way out, or the client stopped sending */
+	ROOM_IDLE, /* between requests, or its head is not complete */
+	ROOM_SLOW, /* a client that is waited for within a request: perhaps too slow */
+	ROOM_NONE
+};
+/* The best of its rank and the time from which on it may be closed, on the clock of now_ms. */
+void room_say(struct room *r, unsigned worker, enum room_rank rank, int64_t from_ms);
+/* The worker that has the connection missed least at this time, of one rank the one that could be
+ * closed the longest; -1: none has any. */
+int room_find(const struct room *r, int64_t now_ms);
+
+/* The accepted connection fd goes to the worker, which calls wire_arrive; closed when it is too
+ * late. hops: how often it was handed over before. False: so many are on their way to it already
+ * that fd stays the caller's. */
+bool
+room_hand_over(struct room *r, unsigned worker, int fd, const struct sockaddr *peer, unsigned hops);
+
+#endif

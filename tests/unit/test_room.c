@@ -1,0 +1,94 @@
+/* test_room.c - which worker can do without a connection, and clients on their way to it.
+ * rooms: wire http base
+ */
+#include "proxy/wire/room.h"
+
+#include "proxy/base/mailbox.h"
+#include "tests/kit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct said {
+	enum room_rank rank;
+	int64_t from;
+};
+static const struct {
+	const char *says;
+	struct said a, b, c;
+	int want; /* at time 1000 */
+} finds[] = {
+	{"nobody has any", {ROOM_NONE, 0}, {ROOM_NONE, 0}, {ROOM_NONE, 0}, -1},
+	{"one has", {ROOM_NONE, 0}, {ROOM_NONE, 0}, {ROOM_IDLE, 900}, 2},
+	{"the oldest", {ROOM_IDLE, 901}, {ROOM_IDLE, 900}, {ROOM_IDLE, 902}, 1},
+	{"now is not too early", {ROOM_NONE, 0}, {ROOM_IDLE, 1000}, {ROOM_NONE, 0}, 1},
+	{"one that may be gone before one that is idle longer",
+	 {ROOM_IDLE, 1},
+	 {ROOM_GONE, 999},
+	 {ROOM_SLOW, 1},
+	 1},
+	{"an idle one before a slow one", {ROOM_SLOW, 1}, {ROOM_NONE, 0}, {ROOM_IDLE, 999}, 2},
+	{"a slow one, if there is nothing else",
+	 {ROOM_NONE, 0},
+	 {ROOM_SLOW, 1000},
+	 {ROOM_NONE, 0},
+	 1},
+	{"but not before its time", {ROOM_NONE, 0}, {ROOM_SLOW, 1001}, {ROOM_NONE, 0}, -1},
+	{"a slow one whose time is not come hides no other",
+	 {ROOM_SLOW, 1001},
+	 {ROOM_SLOW, 990},
+	 {ROOM_NONE, 0},
+	 1},
+};
+
+START_TEST(the_one_that_is_missed_least)
+{
+	struct room *r = room_create(3);
+	const struct said said[3] = {finds[_i].a, finds[_i].b, finds[_i].c};
+	for (unsigned w = 0; w < 3; w++)
+		room_say(r, w, said[w].rank, said[w].from);
+	ck_assert_msg(room_find(r, 1000) == finds[_i].want, "%s: %d", finds[_i].says,
+		      room_find(r, 1000));
+	for (unsigned w = 0; w < 3; w++)
+		room_say(r, w, ROOM_NONE, 0);
+	ck_assert_int_eq(room_find(r, 1000), -1);
+	room_destroy(&r);
+	ck_assert_ptr_null(r);
+}
+END_TEST
+
+/* A client that arrives where no wire is any more is closed; only so many are on their way. */
+START_TEST(too_late_and_too_many)
+{
+	struct sockaddr_in peer = {.sin_family = AF_INET};
+	struct mailbox box;
+	struct room *r = room_create(2);
+	ck_assert_int_eq(mailbox_init(&box), 0);
+	room_join(r, 1, (struct wire *)&box, &box); /* never looked into */
+	int ends[2], on_their_way = 0;
+	ck_assert_int_eq(pipe(ends), 0);
+	for (int i = 0; i < 1000; i++) {
+		int fd = dup(ends[1]);
+		ck_assert_int_ge(fd, 0);
+		if (room_hand_over(r, 1, fd, (struct sockaddr *)&peer, 0))
+			on_their_way++;
+		else
+			close(fd);
+	}
+	ck_assert_int_gt(on_their_way, 10);
+	ck_assert_int_lt(on_their_way, 1000);
+	room_leave(r, 1);
+	close(ends[1]);
+	ck_assert_uint_eq(mailbox_run(&box, true), (unsigned)on_their_way);
+	char c;
+	ck_assert_int_eq(read(ends[0], &c, 1), 0); /* the last writer is closed */
+	close(ends[0]);
+	mailbox_fini(&box);
+	room_destroy(&r);
+}
+END_TEST
+
+UNIT("room", LOOP(the_one_that_is_missed_least, finds), TEST(too_late_and_too_many))
