@@ -13,7 +13,7 @@
 enum { FILES_WANTED = 1 << 20 };
 
 static const char about[] =
-	"The proxy, in the foreground. `twice run --origin https://host` alone is a working edge: it\n"
+	"Runs the proxy in the foreground. `twice run --origin https://host` alone is a working edge: it\n"
 	"listens on port 8080 and keeps its objects in /var/cache/twice. SIGTERM finishes open\n"
 	"requests and exits, SIGHUP reopens logs and rereads the configuration.";
 
