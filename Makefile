@@ -82,7 +82,7 @@ $(B)/proxy/cli/version.o: EXTRA = -DTWICE_VERSION='"$(shell cat build/version)"'
 $(B)/proxy/cli/version.o: build/version
 build/version: FORCE
 	@mkdir -p build; v=$$(.ci/version); echo "$$v" | cmp -s - $@ || echo "$$v" > $@
-# What was compiled with other flags is compiled anew.
+# A change of flags compiles everything anew.
 FLAGS = $(CC) $(filter-out -Werror,$(ALLFLAGS) $(PKG_CFLAGS) $(LINKFLAGS))
 $(B)/flags: FORCE
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
@@ -124,7 +124,7 @@ RUN        = TWICE=$(B)/bin/twice KIT_TIME=$(if $(filter release,$(MODE)),1,4) t
 unit: $(UNITS) ; @$(RUN) $^
 scenario: $(SCENARIOS) $(B)/bin/twice ; @$(RUN) $(SCENARIOS)
 
-# What is installed first may decide what can be built, so these two begin anew.
+# Installing packages may change the lists above, so these two begin anew.
 AGAIN = $(MAKE) --no-print-directory -j$(shell nproc)
 run:
 	@.ci/deps build && $(AGAIN) build/twice

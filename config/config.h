@@ -101,7 +101,7 @@ struct config {
 	char *admin;	    /* NULL or "off": none */
 	char **admin_hosts; /* names it may be asked by, besides addresses */
 	unsigned admin_host_count;
-	char *admin_token; /* NULL: none; asked for by what changes something */
+	char *admin_token; /* NULL: none; needed for requests that change something */
 	unsigned workers;  /* 0: one per core */
 	struct config_origin *origins;
 	unsigned origin_count;
@@ -137,7 +137,7 @@ int config_load_flags(struct config *c, const char *path, const struct config_fl
 int config_parse(struct config *c, const char *name, const char *text, size_t n, char *err,
 		 size_t err_bytes);
 
-/* What a running proxy needs on top: all settings go together, and there is an origin. -1 and a
+/* A running proxy needs more: all settings go together, and there is an origin. -1 and a
  * sentence. */
 int config_validate(const struct config *c, char *err, size_t err_bytes);
 

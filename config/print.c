@@ -142,7 +142,7 @@ print_line(const char *margin, const struct setting *s, const char *in, struct b
 static void
 print_group(const struct setting *rows, const char *in, struct margin m, struct buf *to);
 
-/* What an element of an empty list would look like, as a comment. */
+/* An example of an element, as a comment, for an empty list. */
 static void
 print_example(const struct setting *s, struct buf *to)
 {

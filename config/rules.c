@@ -70,7 +70,7 @@ config_origin_address(const struct config_origin *o, struct address *a)
 	return n < (int)sizeof(text) && address_parse(text, a) == 0;
 }
 
-/* Whether what listens on a would answer at b. */
+/* Would a listener on a answer at b? */
 static bool
 listens_at(const char *listen, const struct address *b)
 {

@@ -1,6 +1,6 @@
 /* arena.h - the memory of one request: handed out in a row, given back all at once.
  *
- * What outlives the client (a fetch, a disk read) takes a reference. Chunks come from a pool that
+ * A fetch or a disk read may outlive the client: it takes a reference. Chunks come from a pool that
  * keeps some warm, so that the steady state calls neither malloc nor free.
  *
  * Memory    what arena_alloc returns holds until the last arena_unref. It is not zeroed.

@@ -17,7 +17,7 @@ static const struct flag rows[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
-/* What the proxy answered, as a line for people. */
+/* The answer of the proxy, as a line for people. */
 static void
 print_answer(const char *what, const char *text, size_t n)
 {

@@ -128,7 +128,7 @@ serve_until_told(const struct settings *s, struct server *server, const sigset_t
 		(unsigned long long)(s->config.timeouts.drain_ms + 999) / 1000);
 }
 
-/* The rooms say what they could not do; which flag helps is known here. */
+/* The rooms say which deed failed; the flag that helps is known here. */
 static const char *
 way_out(const struct config *c, const char *err)
 {

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/* What of /stats is told here; one row a number. */
+/* The numbers of /stats that are shown here. */
 /* clang-format off */
 #define FACTS(X) \
 	X(uptime, "uptime_s") X(requests, "requests.total") X(ram_hits, "requests.ram_hits") \

@@ -1,5 +1,5 @@
 /* upstream.c - one word per origin says whether it is well: 0, or how long it is left alone and how
- * often in a row it failed. Whoever changes that word by compare-and-swap has the news, so each
+ * often in a row it failed. The thread that changes the word by compare-and-swap logs it, so each
  * change is told once.
  */
 #include "proxy/origin/upstream.h"
@@ -182,7 +182,7 @@ never_got_there(enum fetch_end end)
 	       end == FETCH_TLS;
 }
 
-/* Hold it back: true for the one who did. */
+/* Holds it back: true for the thread that did. */
 static bool
 hold(struct member *m, bool probe, int64_t now_ms)
 {

@@ -3,15 +3,15 @@
  * They are asked in the order of the configuration. One that cannot be reached (name, connection,
  * TLS) is left alone for 1 s, then for 2, 4, ... 30 s; each time one request probes it, and while
  * it is left alone the next in the order is asked at once. Three reads in a row that time out count
- * as one such failure: a single slow URL must not take an origin away. What an origin answers, also
- * 5xx, shows that it is well. When no origin is well, the one whose time is up first is asked
+ * as one such failure: a single slow URL must not take an origin away. Any answer of an origin,
+ * also 5xx, shows that it is well. When no origin is well, the one whose time is up first is asked
  * anyway, so that a single origin is never locked out.
  *
  * It also knows how long an answer usually takes: see upstream_usual_ms.
  *
  * Units     milliseconds of one monotonic clock, which is an argument.
  * Threads   any, lock-free.
- * Errors    none; what changed is a line in the log, one per change.
+ * Errors    none; each change is a line in the log.
  */
 #ifndef ORIGIN_UPSTREAM_H
 #define ORIGIN_UPSTREAM_H
@@ -26,7 +26,7 @@ struct upstream;
 struct upstream *upstream_create(struct origin *const *origins, unsigned count);
 void upstream_destroy(struct upstream **u); /* and the origins */
 
-/* What one request has tried so far. Zeroed before the first. */
+/* The tries of one request so far. Zeroed before the first. */
 struct upstream_try {
 	uint64_t tried;	  /* a bit for each origin asked */
 	unsigned current; /* the one to be asked now, once upstream_pick said true */
