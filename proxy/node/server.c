@@ -211,12 +211,23 @@ open_log(struct server *s, char *err, size_t err_bytes)
 	return -1;
 }
 
-/* Tells this installation from others, in Via: two nodes of one name may stand in a row, and a
- * request that comes back must be known. */
+/* Tells this node from others in Via: two of one name may stand in a row, and a request that comes
+ * back must be known. The seed lies in the cache directory (without one it is new at each start),
+ * so the number stays the same over restarts; host name and listeners tell a node from another one
+ * that was started in a copy of its directory. The machine's name alone would not do: an edge and
+ * its shield may run on one. */
 static uint32_t
-node_of(const struct filter_seed *seed)
+node_of(const struct filter_seed *seed, const struct config *c)
 {
-	return (uint32_t)key_hash_of(seed, "node", 4).lo;
+	char host[256] = "";
+	struct buf b = {0};
+	gethostname(host, sizeof host - 1);
+	buf_printf(&b, "node %s", host);
+	for (unsigned i = 0; i < c->listen_count; i++)
+		buf_printf(&b, " %s", c->listen[i]);
+	uint32_t node = (uint32_t)key_hash_of(seed, b.p, b.n).lo;
+	buf_fini(&b);
+	return node;
 }
 
 static int
@@ -243,7 +254,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		worker->room = s->room;
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
-			.settings = settings_create(c, node_of(s->shelves.seed)),
+			.settings = settings_create(c, node_of(s->shelves.seed, c)),
 			.upstream = s->upstream,
 			.log = {.file = s->access_log, .lane = w},
 		};

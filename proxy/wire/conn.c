@@ -105,7 +105,14 @@ conn_wake(struct conn *c)
 
 /* ---- bytes in ------------------------------------------------------------------------------ */
 
-/* One read; sets readable, eof, broken. Bytes read, 0 for none. */
+static void
+fail_input(struct conn *c)
+{
+	c->input = INPUT_OVER;
+	c->broken = true;
+}
+
+/* One read; sets readable, input, broken. Bytes read, 0 for none. */
 static size_t
 read_some(struct conn *c, char *p, size_t max)
 {
@@ -115,15 +122,15 @@ read_some(struct conn *c, char *p, size_t max)
 		if (n > 0) {
 			/* A short read emptied the socket: what comes next is a new edge. But for
 			 * the end, if that came with these bytes. */
-			c->readable = (size_t)n == max || c->ending;
+			c->readable = (size_t)n == max || c->input == INPUT_ENDING;
 			return (size_t)n;
 		}
 		if (n == 0)
-			c->eof = c->ending = true;
+			c->input = INPUT_OVER;
 		else if (errno == EINTR)
 			continue;
 		else if (errno != EAGAIN && errno != EWOULDBLOCK)
-			c->eof = c->ending = c->broken = true;
+			fail_input(c);
 		c->readable = false;
 		return 0;
 	}
@@ -137,10 +144,10 @@ conn_look(struct conn *c)
 		return;
 	c->news = false;
 	ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK);
-	if (n == 0)
-		c->ending = true;
+	if (n == 0 && c->input == INPUT_OPEN)
+		c->input = INPUT_ENDING;
 	else if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-		c->eof = c->ending = c->broken = true;
+		fail_input(c);
 }
 
 /* What of a connection's input still lies in the scratch goes to its own buffer. */
@@ -165,7 +172,7 @@ conn_read(struct conn *c, size_t most)
 {
 	struct wire *w = c->wire;
 	size_t have = conn_input(c).n;
-	if (!c->readable || c->eof || have >= most)
+	if (!c->readable || c->input == INPUT_OVER || have >= most)
 		return false;
 	keep_view(w);
 	size_t want = most - have, n;
@@ -234,6 +241,47 @@ conn_peer(const struct conn *c, char *out)
 	address_print_host(c->family, &c->peer, out);
 }
 
+/* ---- what must hold ------------------------------------------------------------------------ */
+
+void
+conn_check_wire(const struct wire *w)
+{
+	assert(w->within_serve == 0 && w->within_stream == 0);
+	assert((w->conn_count == 0) == (w->conns == NULL));
+	assert(!w->view_of || w->view.n > 0);
+	for (int kind = WAIT_HEAD; kind < WAIT_KINDS; kind++) {
+		const struct wait_list *l = &w->waits[kind];
+		assert((l->first == NULL) == (l->last == &l->first) && *l->last == NULL);
+		assert(!l->first || l->first->waiting == kind);
+	}
+}
+
+void
+conn_check(const struct conn *c)
+{
+	const struct wire *w = c->wire;
+	assert(c->fd >= 0 && *c->prev == c && w->conn_count > 0 && !c->driving);
+	assert(c->waiting < WAIT_KINDS && c->input <= INPUT_OVER);
+	assert((c->waiting == WAIT_NOTHING) == (c->wait_prev == NULL));
+	assert(!c->wait_prev || *c->wait_prev == c);
+	assert(c->in_at <= c->in.n && (w->view_of != c || c->in.n == 0));
+	assert(c->scanned <= conn_input(c).n);
+	switch ((enum waiting)c->waiting) {
+	case WAIT_HEAD:
+	case WAIT_IDLE:
+	case WAIT_LINGER:
+		assert(!c->stream);
+		break;
+	case WAIT_BODY:
+	case WAIT_SEND:
+	case WAIT_GONE:
+		assert(c->stream);
+		break;
+	default:
+		break;
+	}
+}
+
 /* ---- life ---------------------------------------------------------------------------------- */
 
 static void
@@ -241,8 +289,9 @@ on_event(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	struct conn *c = arg;
-	if (what & EV_CLOSED)
-		c->ending = true;
+	conn_check(c);
+	if ((what & EV_CLOSED) && c->input == INPUT_OPEN)
+		c->input = INPUT_ENDING;
 	if (what & (EV_READ | EV_CLOSED))
 		c->readable = c->news = true;
 	clock_begin_event();
@@ -334,22 +383,22 @@ void
 conn_linger(struct conn *c)
 {
 	struct wire *w = c->wire;
-	if (!c->lingering && (c->broken || c->eof || shutdown(c->fd, SHUT_WR))) {
+	bool lingers = c->waiting == WAIT_LINGER;
+	if (!lingers && (c->broken || c->input == INPUT_OVER || shutdown(c->fd, SHUT_WR))) {
 		conn_free(c);
 		return;
 	}
-	if (!c->lingering) {
-		c->lingering = true;
+	if (!lingers) {
 		if (w->view_of == c)
 			w->view_of = NULL;
 		buf_fini(&c->in);
 		c->in_at = 0;
 		conn_wait(c, WAIT_LINGER);
 	}
-	if (c->readable && !c->eof)
+	if (c->readable && c->input != INPUT_OVER)
 		keep_view(w);
-	for (int i = 0; i < 16 && c->readable && !c->eof; i++)
+	for (int i = 0; i < 16 && c->readable && c->input != INPUT_OVER; i++)
 		read_some(c, w->scratch, SCRATCH_BYTES);
-	if (c->eof)
+	if (c->input == INPUT_OVER)
 		conn_free(c);
 }

@@ -26,9 +26,16 @@ enum waiting {
 	WAIT_IDLE,
 	WAIT_BODY,
 	WAIT_SEND,
-	WAIT_GONE, /* serve owes an answer to a client that has stopped sending */
-	WAIT_LINGER,
+	WAIT_GONE,   /* serve owes an answer to a client that has stopped sending */
+	WAIT_LINGER, /* answered and shut down; what still comes is thrown away */
 	WAIT_KINDS
+};
+
+/* What the client may still send. */
+enum input {
+	INPUT_OPEN,
+	INPUT_ENDING, /* its end is here, maybe behind bytes that are not read */
+	INPUT_OVER    /* all of it is read */
 };
 
 /* At the limit of connections a client in a request may be judged when it was waited for this part
@@ -63,13 +70,10 @@ struct conn {
 	struct stream *stream; /* the request under way */
 	int fd;
 	int unsent; /* WAIT_SEND: bytes the client had not acknowledged when it began */
-	uint8_t waiting, family;
-	bool ending;	/* the end of what the client sends is here, maybe behind unread bytes */
-	bool readable;	/* the last read did not empty the socket */
-	bool eof;	/* the client will send no more, and all of it is read */
-	bool broken;	/* a read or write failed: nothing can be sent */
-	bool lingering; /* answered and shut down; what still comes is thrown away */
-	bool driving;	/* conn_drive is under way */
+	uint8_t waiting, input, family; /* enum waiting, enum input, AF_* */
+	bool readable;			/* the last read did not empty the socket */
+	bool broken;			/* a read or write failed: nothing can be sent */
+	bool driving;			/* h1_drive is under way */
 	bool line_seen; /* the first line of the head that is coming was looked at */
 	bool news;	/* an event said that there is something to read, since the last look */
 	struct event ev;
@@ -87,6 +91,9 @@ struct conn {
 
 /* Takes an accepted socket that clients_enter has counted; NULL: it had to be closed. */
 struct conn *conn_open(struct wire *w, int fd, const struct sockaddr *peer);
+/* What must hold between two events; aborts if not. O(1). */
+void conn_check(const struct conn *c);
+void conn_check_wire(const struct wire *w);
 /* Frees it; its stream must have ended. */
 void conn_free(struct conn *c);
 /* The same, and the client is told by a reset that what it got is not whole. */

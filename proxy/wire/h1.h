@@ -1,5 +1,5 @@
-/* h1.h - HTTP/1.x on a connection (RFC 9112): the only file that knows minor versions, chunked and
- * Connection. It implements the calls of serve/stream.h.
+/* h1.h - HTTP/1.x on a connection (RFC 9112): the files of this name are the only ones that know
+ * minor versions, chunked and Connection. They implement the calls of serve/stream.h.
  *
  * The loop in h1_drive is the whole life: go on with the request under way, then look for the next
  * head, then read. It stops when it has to wait, and says for what (conn_wait), so that every wait
@@ -18,7 +18,7 @@ void h1_drive(struct conn *c);
 void h1_timeout(struct conn *c);
 /* The client is waited for within a request, and so far it sent or took less than the least rate;
  * with no least rate, nothing at all. */
-bool h1_is_slow(const struct conn *c);
+bool h1_pace_is_slow(const struct conn *c);
 /* The connection goes, with a request under way or not: on_done(GONE or RESET), then freed. */
 void h1_close(struct conn *c);
 /* No request begins after those that are here. */

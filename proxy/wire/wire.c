@@ -60,7 +60,7 @@ find_slow(struct wire *w, enum waiting kind)
 		struct conn *c = l->first;
 		if (!c || c->driving || now - c->wait_since_ms < l->limit_ms / JUDGED_AFTER)
 			break;
-		if (h1_is_slow(c))
+		if (h1_pace_is_slow(c))
 			return c;
 		h1_timeout(c);
 	}
@@ -95,6 +95,7 @@ replace(struct wire *w, const struct sockaddr *peer)
 	struct conn *c = missed_least(w);
 	if (!c)
 		return CLIENTS_FULL;
+	conn_check(c);
 	enum clients_entry in = clients_enter_full(w->o.clients, peer);
 	if (in == CLIENTS_IN)
 		evict(c);
@@ -104,6 +105,7 @@ replace(struct wire *w, const struct sockaddr *peer)
 void
 wire_arrive(struct wire *w, int fd, const struct sockaddr *peer, unsigned hops)
 {
+	conn_check_wire(w);
 	enum clients_entry in = clients_enter(w->o.clients, peer);
 	if (in == CLIENTS_FULL) {
 		int at = hops < HOPS_MOST ? room_find(w->o.room, now_ms()) : -1;
@@ -200,10 +202,12 @@ close_doors(struct wire *w)
 void
 wire_tick(struct wire *w, int64_t now)
 {
+	conn_check_wire(w);
 	for (int kind = WAIT_HEAD; kind < WAIT_KINDS; kind++) {
 		struct wait_list *l = &w->waits[kind];
 		while (l->first && now - l->first->wait_since_ms >= l->limit_ms) {
 			struct conn *c = l->first;
+			conn_check(c);
 			h1_timeout(c);
 			/* Still waiting, and not anew: nothing more to be done with it. */
 			if (l->first == c && now - c->wait_since_ms >= l->limit_ms)

@@ -4,7 +4,7 @@
  *	clients.c   how many there are, over all workers
  *	room.c      at the limit, which worker can do without one
  *	conn.c      a socket: bytes in, bytes out, what is waited for
- *	h1.c        HTTP/1.x on it: request heads and bodies, answers, the calls of serve/stream.h
+ *	h1*.c       HTTP/1.x on it: request heads and bodies, answers, the calls of serve/stream.h
  *
  * Threads   everything here belongs to one worker's thread.
  */

@@ -30,8 +30,8 @@ static struct {
 	int starts;
 } edge = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static char *
-binary(void)
+char *
+edge_binary(void)
 {
 	const char *b = getenv("TWICE");
 	char *path = realpath(b ? b : "build/twice", NULL);
@@ -53,10 +53,16 @@ replaced(const char *s, const char *what, const char *by)
 	return h.p;
 }
 
+char *
+edge_yaml_of(const char *yaml)
+{
+	return replaced(replaced(yaml, "%O", origin_url()), "%D", kit_dir());
+}
+
 void
 edge_yaml(const char *yaml)
 {
-	edge.yaml = replaced(replaced(yaml, "%O", origin_url()), "%D", kit_dir());
+	edge.yaml = edge_yaml_of(yaml);
 }
 
 const char *
@@ -87,7 +93,7 @@ static void
 compose(const char *const *flags)
 {
 	int n = 0;
-	edge.flags[n++] = binary();
+	edge.flags[n++] = edge_binary();
 	edge.flags[n++] = strdup("run");
 	if (edge.yaml) {
 		char *path = text("%s/twice.yaml", kit_dir());
@@ -357,6 +363,7 @@ edge_on_fail(void (*line)(const char *))
 	for (char *l = strtok_r(n > 8000 ? s + n - 8000 : s, "\n", &save); l;
 	     l = strtok_r(NULL, "\n", &save))
 		line(text("  %s", l));
+	edge_beside_on_fail(line);
 }
 
 void
@@ -364,6 +371,7 @@ edge_on_end(void)
 {
 	if (edge.pid)
 		edge_stop();
+	edge_beside_on_end();
 }
 
 void
@@ -477,11 +485,11 @@ edge_cpu_s(void)
 bool
 edge_is_sanitized(void)
 {
-	int fd = open(binary(), O_RDONLY | O_CLOEXEC);
+	int fd = open(edge_binary(), O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	bool found = false;
 	if (fd < 0 || fstat(fd, &st) < 0)
-		fail("cannot read %s", binary());
+		fail("cannot read %s", edge_binary());
 	char *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p != MAP_FAILED) {
 		found = memmem(p, (size_t)st.st_size, "__asan_init", 11) ||

@@ -29,6 +29,12 @@ int edge_refuses_flags(char **says, const char *const *flags);
 /* Starts it where it may refuse: 0 when it runs, else its exit status, and its stderr in *says. */
 int edge_refuses_or_runs(char **says);
 
+/* Another proxy beside it, from this YAML alone (%O and %D as above); the port it listens at. It
+ * ends with the scenario, and must end well. */
+unsigned edge_beside(const char *yaml);
+/* A port of 127.0.0.1 that nobody else is given meanwhile, for proxies that name each other. */
+unsigned edge_reserve_port(void);
+
 void edge_stop(void); /* SIGTERM; it must exit 0 in time */
 void edge_signal(int sig);
 int edge_wait_exit(void); /* its exit status, or -signal */

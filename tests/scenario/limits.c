@@ -217,6 +217,19 @@ SCENARIO(
 	client_close(down);
 }
 
+SCENARIO("at the limit of connections one that was refused and does not go makes room at once")
+{
+	origin_says("*", .body = "hello");
+	edge_yaml("limits:\n  connections: 1\n");
+	edge_start("--workers", "1");
+	struct client *c = client_open();
+	client_request(c, "GET", "/x y", NULL);
+	expect_status(client_read(c, "GET"), 400);
+	expect_answer(get("/x"), 200, "hello");
+	edge_expect_stat("connections.evicted", 1);
+	edge_expect_stat("connections.refused", 0);
+}
+
 SCENARIO("where descriptors run out an idle connection makes room too, and the log says so once")
 {
 	enum { MORE = 20, ALL = 60 };
@@ -237,8 +250,8 @@ SCENARIO("where descriptors run out an idle connection makes room too, and the l
 		expect_answer(client_read(c, "GET"), 200, "hello");
 	}
 	client_expect_closed(first);
-	const char *said = strstr(edge_stderr(), "cannot accept");
-	expect(said && !strstr(said + 1, "cannot accept"));
+	wait_until(edge_said("cannot accept"));
+	expect(!strstr(strstr(edge_stderr(), "cannot accept") + 1, "cannot accept"));
 }
 
 SCENARIO("clients that reset while the origin hangs take nobody's place")

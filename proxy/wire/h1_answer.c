@@ -1,0 +1,181 @@
+/* h1_answer.c - heads of answers, and what serve tells wire. */
+#include "proxy/wire/h1_stream.h"
+
+enum { INTERIM_MOST = 16 << 10 }; /* bytes of 1xx answers that one request may cause */
+
+/* ---- answer heads ---------------------------------------------------------------------------- */
+
+static struct str
+usual_reason(int status)
+{
+	static const struct {
+		int status;
+		struct str words;
+	} reasons[] = {
+		{200, STR_INIT("OK")},
+		{206, STR_INIT("Partial Content")},
+		{304, STR_INIT("Not Modified")},
+		{400, STR_INIT("Bad Request")},
+		{405, STR_INIT("Method Not Allowed")},
+		{408, STR_INIT("Request Timeout")},
+		{412, STR_INIT("Precondition Failed")},
+		{413, STR_INIT("Content Too Large")},
+		{414, STR_INIT("URI Too Long")},
+		{416, STR_INIT("Range Not Satisfiable")},
+		{417, STR_INIT("Expectation Failed")},
+		{431, STR_INIT("Request Header Fields Too Large")},
+		{501, STR_INIT("Not Implemented")},
+		{502, STR_INIT("Bad Gateway")},
+		{503, STR_INIT("Service Unavailable")},
+		{504, STR_INIT("Gateway Timeout")},
+		{505, STR_INIT("HTTP Version Not Supported")},
+		{508, STR_INIT("Loop Detected")},
+		{103, STR_INIT("Early Hints")},
+		{508, STR_INIT("Loop Detected")},
+	};
+	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+		if (reasons[i].status == status)
+			return reasons[i].words;
+	return STR("");
+}
+
+static char *
+put(char *to, struct str s)
+{
+	if (s.n)
+		memcpy(to, s.p, s.n);
+	return to + s.n;
+}
+
+static char *
+put_number(char *to, uint64_t n)
+{
+	char digits[20];
+	size_t count = 0;
+	do {
+		digits[sizeof digits - ++count] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	return put(to, (struct str){digits + sizeof digits - count, count});
+}
+
+static char *
+put_status_line(char *to, int status, struct str reason)
+{
+	to = put(to, STR("HTTP/1.1 "));
+	to = put_number(to, (uint64_t)status);
+	*to++ = ' ';
+	to = put(to, reason.n ? reason : usual_reason(status));
+	return put(to, STR("\r\n"));
+}
+
+/* The connection's fate is decided here (RFC 9112 9.3): an answer that overtakes its request's body
+ * ends it. */
+static struct str
+connection_line(const struct stream *s)
+{
+	if (!s->keep_alive)
+		return STR("Connection: close\r\n\r\n");
+	return s->r->rq.minor == 0 ? STR("Connection: keep-alive\r\n\r\n") : STR("\r\n");
+}
+
+enum { LINES_MOST = 200 }; /* what put_head writes besides reason, stored and added lines */
+
+static size_t
+head_most(const struct stream_head *h)
+{
+	size_t n = LINES_MOST + h->reason.n + (h->stored ? h->stored->lines.n : 0);
+	for (unsigned i = 0; i < h->add_n; i++)
+		n += h->add[i].name.n + h->add[i].value.n + 4;
+	return n;
+}
+
+static char *
+put_head(char *to, const struct stream *s, const struct stream_head *h)
+{
+	to = put_status_line(to, h->status, h->reason);
+	if (h->stored)
+		to = put(to, h->stored->lines);
+	for (unsigned i = 0; i < h->add_n; i++) {
+		to = put(to, h->add[i].name);
+		to = put(to, STR(": "));
+		to = put(to, h->add[i].value);
+		to = put(to, STR("\r\n"));
+	}
+	if (h->bytes != LENGTH_UNKNOWN) {
+		to = put(to, STR("Content-Length: "));
+		to = put_number(to, h->bytes);
+		to = put(to, STR("\r\n"));
+	} else if (s->framing_out == OUT_CHUNKS) {
+		to = put(to, STR("Transfer-Encoding: chunked\r\n"));
+	}
+	return put(to, connection_line(s));
+}
+
+void
+h1_answer_add(struct stream *s, struct str a, struct str b, struct str c)
+{
+	char *text = arena_alloc(s->arena, s->out.n + a.n + b.n + c.n), *end = text;
+	struct str parts[] = {s->out, a, b, c};
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+		if (parts[i].n)
+			end = (char *)memcpy(end, parts[i].p, parts[i].n) + parts[i].n;
+	s->out = (struct str){text, (size_t)(end - text)};
+}
+
+void
+stream_head(struct stream *s, const struct stream_head *h, const struct stream_source *src)
+{
+	struct conn *c = s->conn;
+	assert(s->answering == ANSWER_AWAITED && h->status >= 200 && h->status <= 999);
+	bool no_body = s->r->rq.method == METHOD_HEAD || h->status == 204 || h->status == 304 ||
+		       h->bytes == 0 || !src;
+	if (h->close || s->r->fault || s->body != BODY_OVER || c->wire->draining)
+		s->keep_alive = false;
+	s->left = h->bytes;
+	s->answering = no_body ? ANSWER_WHOLE : ANSWER_FLOWS;
+	if (!no_body && h->bytes == LENGTH_UNKNOWN) {
+		s->framing_out = s->r->rq.minor >= 1 ? OUT_CHUNKS : OUT_CLOSE;
+		s->keep_alive = s->keep_alive && s->framing_out == OUT_CHUNKS;
+	}
+	if (!no_body)
+		s->source = *src;
+	char *text = arena_alloc(s->arena, s->out.n + head_most(h));
+	char *end = put_head(put(text, s->out), s, h);
+	s->out = (struct str){text, (size_t)(end - text)};
+	conn_wake(c);
+}
+
+void
+stream_interim(struct stream *s, int status, struct str lines)
+{
+	char line[LINES_MOST];
+	if (s->answering != ANSWER_AWAITED || s->r->rq.minor == 0 ||
+	    s->interim_bytes + lines.n > INTERIM_MOST)
+		return;
+	s->interim_bytes += lines.n + sizeof line;
+	size_t n = (size_t)(put_status_line(line, status, STR("")) - line);
+	h1_answer_add(s, (struct str){line, n}, lines, STR("\r\n"));
+	conn_wake(s->conn);
+}
+
+void
+stream_ready(struct stream *s)
+{
+	if (s->answering == ANSWER_LATER)
+		s->answering = ANSWER_FLOWS;
+	conn_wake(s->conn);
+}
+
+void
+stream_reset(struct stream *s)
+{
+	s->answering = ANSWER_RESET;
+	conn_wake(s->conn);
+}
+
+void
+stream_peer(const struct stream *s, char out[STREAM_PEER_BYTES])
+{
+	conn_peer(s->conn, out);
+}

@@ -1,0 +1,124 @@
+/* h1_send.c - from an answer to bytes. */
+#include "proxy/wire/h1_stream.h"
+
+enum {
+	PUMP_MOST = 1 << 20,   /* bytes sent to one connection before others have their turn */
+	PULL_MOST = 256 << 10, /* bytes of a body pulled at once */
+};
+
+static enum stream_pull
+pull(struct stream *s, struct str *to, unsigned *n, size_t *bytes)
+{
+	struct wire *w = s->conn->wire;
+	size_t most = s->left < PULL_MOST ? (size_t)s->left : PULL_MOST;
+	*n = 0;
+	h1_enter_serve(w);
+	enum stream_pull r = s->source.pull(s->source.ctx, most, to, n);
+	h1_leave_serve(w);
+	assert(*n <= STREAM_PIECES);
+	*bytes = 0;
+	for (unsigned i = 0; i < *n; i++)
+		*bytes += to[i].n;
+	assert(*bytes <= most && (*bytes > 0 || r != STREAM_PULL_SOME));
+	return r;
+}
+
+/* What pull answered changes what is still to come. */
+static void
+note_pull(struct stream *s, enum stream_pull r, size_t bytes)
+{
+	bool counted = s->left != LENGTH_UNKNOWN;
+	if (counted)
+		s->left -= bytes;
+	if (counted && s->left == 0)
+		s->answering = ANSWER_WHOLE;
+	else if (r == STREAM_PULL_LATER)
+		s->answering = ANSWER_LATER;
+	else if (r == STREAM_PULL_END) /* fewer than the head promised, if it did */
+		s->answering = counted ? ANSWER_CUT : ANSWER_WHOLE;
+	else if (r == STREAM_PULL_ERROR)
+		s->answering = ANSWER_CUT;
+}
+
+/* The next pieces of the body behind what is loaded already, in their chunk. */
+static void
+load_body(struct stream *s)
+{
+	struct str *at = &s->segments[s->segment_n];
+	bool chunked = s->framing_out == OUT_CHUNKS;
+	unsigned n;
+	size_t bytes;
+	enum stream_pull r = pull(s, at + chunked, &n, &bytes);
+	note_pull(s, r, bytes);
+	if (chunked && bytes) {
+		at[0] = (struct str){s->size_line, chunked_size_line(s->size_line, bytes)};
+		s->segment_n++;
+	}
+	s->body_from = s->segment_n;
+	s->body_to = s->segment_n = (uint8_t)(s->segment_n + n);
+	bool last = s->answering == ANSWER_WHOLE;
+	if (chunked && (bytes || last))
+		s->segments[s->segment_n++] = !last   ? STR("\r\n")
+					      : bytes ? STR("\r\n0\r\n\r\n")
+						      : STR("0\r\n\r\n");
+}
+
+static void
+load(struct stream *s)
+{
+	s->segment_n = s->segment_i = s->body_from = s->body_to = 0;
+	if (s->out.n)
+		s->segments[s->segment_n++] = s->out;
+	s->out = (struct str){0};
+	if (s->answering == ANSWER_FLOWS)
+		load_body(s);
+}
+
+static void
+sent(struct stream *s, size_t n)
+{
+	s->written += n;
+	while (n) {
+		struct str *at = &s->segments[s->segment_i];
+		size_t here = n < at->n ? n : at->n;
+		if (s->segment_i >= s->body_from && s->segment_i < s->body_to)
+			s->body_sent += here;
+		*at = str_from(*at, here);
+		n -= here;
+		if (at->n == 0)
+			s->segment_i++;
+	}
+	while (s->segment_i < s->segment_n && s->segments[s->segment_i].n == 0)
+		s->segment_i++;
+}
+
+static ssize_t
+write_segments(struct stream *s)
+{
+	struct iovec iov[SEGMENTS];
+	unsigned n = 0;
+	for (unsigned i = s->segment_i; i < s->segment_n; i++)
+		iov[n++] = (struct iovec){(void *)(uintptr_t)s->segments[i].p, s->segments[i].n};
+	return conn_write(s->conn, iov, n);
+}
+
+enum h1_send
+h1_send(struct stream *s)
+{
+	for (size_t total = 0; total <= PUMP_MOST;) {
+		if (s->answering == ANSWER_RESET)
+			return H1_SEND_EMPTY;
+		if (s->segment_i == s->segment_n)
+			load(s);
+		if (s->segment_i == s->segment_n)
+			return H1_SEND_EMPTY;
+		ssize_t n = write_segments(s);
+		if (n < 0)
+			return H1_SEND_BROKEN;
+		if (n == 0)
+			return H1_SEND_FULL;
+		sent(s, (size_t)n);
+		total += (size_t)n;
+	}
+	return H1_SEND_TURN;
+}
