@@ -123,7 +123,7 @@ static const struct setting limits[] = {
 	VALUE(BYTES,   head_bytes,               "head",                     "32KiB",    NULL,       RANGE(1 * KiB, MiB),      "largest request head, in bytes"),
 	VALUE(BYTES,   url_bytes,                "url",                      "8KiB",     NULL,       RANGE(64, MiB),           "longest URL"),
 	VALUE(BYTES,   body_bytes,               "body",                     "none",     "none",     RANGE(1, 1024 * TiB),     "largest request body"),
-	VALUE(COUNT,   fields,                   "fields",                   "100",      NULL,       RANGE(4, 1000),           "most header fields in a request"),
+	VALUE(COUNT,   fields,                   "fields",                   "100",      NULL,       RANGE(4, 256),            "most header fields in a request"),
 	VALUE(COUNT,   connections,              "connections",              "20k",      NULL,       RANGE(1, 10e6),           "most client connections of all workers together"),
 	VALUE(COUNT,   per_address,              "per_address",              "none",     "none",     RANGE(1, 10e6),           "connections per address (IPv6: /64) outside forwarded.trust"),
 	VALUE(BYTES,   least_rate,               "least_rate",               "240",      "none",     RANGE(1, 1024 * MiB),     "bytes per second a client must at least send or take"),

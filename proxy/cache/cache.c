@@ -294,7 +294,12 @@ bool
 cache_is_current(struct cache *c, struct object *object)
 {
 	struct stored *o = stored_of(object);
-	return is_current(c, o, o->store ? stored_placement(o) : NULL);
+	struct placement p = {0};
+	if (o->store)
+		stored_placement(o, &p);
+	bool yes = is_current(c, o, &p);
+	placement_fini(&p);
+	return yes;
 }
 
 struct object *

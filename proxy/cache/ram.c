@@ -256,12 +256,10 @@ ram_drop(struct ram *r, struct key_hash hash)
 	struct stored *o = *bucket_of(s, hash);
 	while (o && !(o->pub.hash.lo == hash.lo && o->pub.hash.hi == hash.hi))
 		o = o->chain;
-	if (o) {
-		ram_policy_remove(&s->policy, &o->node);
-		unchain(s, o, &gone);
-	}
+	if (o)
+		forget(s, o, &gone);
 	pthread_mutex_unlock(&s->lock);
-	free_list(gone);
+	free_list(r, gone);
 }
 
 void
