@@ -21,7 +21,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FINISH_BYTES = 1 << 20, FINISH_SHARE = 8, SPARES_MAX = 64, SPARE_KEY_BYTES = 2 << 10 };
+enum {
+	FINISH_BYTES = 1 << 20,
+	FINISH_SHARE = 8,
+	SPARES_MAX = 64,
+	SPARE_KEY_BYTES = 2 << 10,
+	SPARE_LINES_BYTES = 16 << 10
+};
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
@@ -120,6 +126,8 @@ fill_free_spares(struct serve *s)
 		free(f);
 	}
 	s->spare_fill_count = 0;
+	buf_fini(&s->lines);
+	key_fini(&s->stored_key);
 }
 
 /* ---- to the origin ------------------------------------------------------------------------- */
@@ -178,8 +186,9 @@ go(struct fill *f)
 	char range[RESUME_RANGE_BYTES];
 	ask_for_less(f, &asks, range, fields);
 	struct str primary = key_primary(&f->key);
-	struct buf lines = {0};
-	outgoing_fields(&f->outgoing, primary, &asks, &lines);
+	struct buf *lines = &f->serve->lines;
+	lines->n = 0;
+	outgoing_fields(&f->outgoing, primary, &asks, lines);
 	f->asked = outgoing_asked(&f->outgoing, &asks);
 	struct fetch_request r = {
 		.origin = origin_of(f),
@@ -188,7 +197,7 @@ go(struct fill *f)
 		 */
 		.target = outgoing_target(&f->outgoing, primary),
 		.host = outgoing_authority(primary),
-		.fields = buf_str(&lines),
+		.fields = buf_str(lines),
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
 		.content_length = f->rq.content_length,
 		.idempotent = method_is_idempotent(f->rq.method),
@@ -197,7 +206,8 @@ go(struct fill *f)
 	f->asked_us = now_us();
 	metrics_add(f->serve->metrics, METRIC_ORIGIN_REQUESTS, 1);
 	f->fetch = fetch_start(f->serve->fetcher, &r, &events, f);
-	buf_fini(&lines);
+	if (lines->cap > SPARE_LINES_BYTES)
+		buf_fini(lines);
 }
 
 /* The first trip, to the first origin that is well. */

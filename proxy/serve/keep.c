@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
+enum { PASSES_REMEMBER_S = 60, TURN_S = 30, SPARE_KEY_BYTES = 2 << 10 };
 
 uint32_t
 keep_landed(const struct shelves *sh, struct key_hash primary)
@@ -278,15 +278,15 @@ keep_end_turn(struct fill *f)
 static void
 begin_write(struct fill *f, const struct flight_head *h)
 {
-	struct key key = {0};
-	stored_key(f, h, &key);
-	f->stored_hash = key.hash;
-	f->stored_key_bytes = key.text.n;
+	struct key *key = &f->serve->stored_key;
+	stored_key(f, h, key);
+	f->stored_hash = key->hash;
+	f->stored_key_bytes = key->text.n;
 	f->stored_head_bytes = h->head.n;
 	f->validator = bill_validator(buf_str(&h->head), &f->terms);
 	struct write_options o = {
-		.hash = key.hash,
-		.key = buf_str(&key.text),
+		.hash = key->hash,
+		.key = buf_str(&key->text),
 		.head = buf_str(&h->head),
 		.terms = f->terms,
 		.begun = f->begun,
@@ -298,7 +298,8 @@ begin_write(struct fill *f, const struct flight_head *h)
 		f->write = cache_write_begin(f->serve->shelves->cache, &o);
 	if (f->write && f->sighting.writes)
 		charge(f, f->expected);
-	key_fini(&key);
+	if (key->text.cap > SPARE_KEY_BYTES)
+		key_fini(key);
 }
 
 /* The copy is to be validated before its next use. It is never removed for what one client was
@@ -481,7 +482,8 @@ void
 keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct flight_head *h)
 {
 	int64_t now = now_s();
-	*h = (struct flight_head){.status = rs->status, .body_bytes = length};
+	*h = (struct flight_head){
+		.status = rs->status, .body_bytes = length, .head = flight_lend_head(f->flight)};
 	f->expected = length;
 	bool old = stands_in(f, rs->status, now);
 	enum storable storable = keep_judge(f, rs, false, now);
