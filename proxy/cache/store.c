@@ -74,11 +74,15 @@ size_parts(struct store *st)
 }
 
 uint64_t
-store_reserve(const struct store_options *o, uint64_t all_bytes)
+store_reserve(uint64_t keep_free, uint64_t all_bytes)
 {
 	uint64_t share = all_bytes / RESERVE_SHARE;
-	if (o->keep_free_bytes != UINT64_MAX)
-		return o->keep_free_bytes;
+	uint64_t millionths = keep_free & ~STORE_KEEP_SHARE, million = 1000000;
+	if (keep_free & STORE_KEEP_SHARE)
+		return all_bytes / million * millionths +
+		       all_bytes % million * millionths / million;
+	if (keep_free)
+		return keep_free;
 	return share < RESERVE_MOST ? share : RESERVE_MOST;
 }
 

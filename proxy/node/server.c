@@ -133,7 +133,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.disk_bytes = c->cache.disk_bytes,
 		.memory_bytes = c->cache.memory_bytes,
 		.max_object_bytes = c->cache.max_object_bytes,
-		.keep_free_bytes = UINT64_MAX,
+		.keep_free = c->cache.keep_free,
 	};
 	o.reserve_bytes = snapshot_reserve(c);
 	if (cache_open(&sh->cache, &o, err, err_bytes))
