@@ -44,6 +44,18 @@ store_works_again(struct store *st)
 		log_info("cache %s: the disk works again, storing goes on", st->o.dir);
 }
 
+void
+store_cannot_read(struct store *st, const struct locator *at, int error)
+{
+	atomic_fetch_add(&st->io_errors, 1);
+	if (!atomic_exchange(&st->unreadable, true))
+		log_warning("cache %s: cannot read segment.%05u at byte %llu: %s. What cannot be "
+			    "read is fetched anew; if this is said again, check the disk (dmesg, "
+			    "smartctl) or name another cache.dir",
+			    st->o.dir, at->segment, (unsigned long long)at->offset * SEGMENT_ALIGN,
+			    error ? strerror(error) : "the file is too short");
+}
+
 /* ---- life ---------------------------------------------------------------------------------- */
 
 static void

@@ -289,7 +289,7 @@ static void
 on_purge(void *ctx, const struct purge_order *o, struct purge_result *out)
 {
 	struct server *s = ctx;
-	purge_apply(&s->shelves, s->settings->routes, o, out);
+	purge_apply(&s->shelves, s->settings, o, out);
 }
 
 static int

@@ -127,10 +127,14 @@ follow_together(struct txn *t)
 	set_limits(t);
 	if (t->leader && is_completed(t))
 		t->cs.fwd = "partial";
-	if (t->leader)
+	if (t->leader) {
 		fill_start(t, kind);
-	else
-		metrics_add(t->serve->metrics, METRIC_JOINED, 1);
+		return;
+	}
+	metrics_add(t->serve->metrics, METRIC_JOINED, 1);
+	struct sighting_facts f = sight_of_txn(t, 200);
+	if (sighting_counts(&f))
+		flight_count(t->reader);
 }
 
 /* ---- what it brings ------------------------------------------------------------------------- */

@@ -125,6 +125,24 @@ SCENARIO("twice purge says what it did, and what it cannot do")
 	expect_status(purge("url=ftp://a/"), 400);
 }
 
+SCENARIO("purge https://...: what it cannot match on a plain listener is said")
+{
+	origin_says("*", .fields = FRESH, .body = "x");
+	edge_start();
+	get("/x");
+	struct answer a = purge("url=https://example.com/x");
+	expect_status(a, 200);
+	expect_that(strstr(a.body, "forwarded.trust") && strstr(a.body, "http://"), "%s", a.body);
+	edge_stop();
+	edge_start_yaml("forwarded:\n  trust: [ 127.0.0.1 ]\nadmission:\n  sightings: 1\n");
+	expect_verdict(get_with("/x", "X-Forwarded-Proto: https\r\n"), "fwd=uri-miss");
+	expect_hit(get_with("/x", "X-Forwarded-Proto: https\r\n"));
+	a = purge("url=https://example.com/x");
+	expect_status(a, 200);
+	expect_that(!strstr(a.body, "forwarded.trust"), "%s", a.body);
+	expect_verdict(get_with("/x", "X-Forwarded-Proto: https\r\n"), "fwd=uri-miss");
+}
+
 SCENARIO("a purge reaches what is being fetched: it is not stored, and nobody joins it any more")
 {
 	static const char *const how[] = {"url=http://example.com/x", "host=example.com", "all=1"};

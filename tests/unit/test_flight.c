@@ -101,6 +101,8 @@ START_TEST(the_first_leads_and_the_others_read_the_same_bytes)
 	ck_assert(!enter(&d, &two));
 	struct flight *f = flight_of(one);
 	ck_assert_ptr_eq(f, flight_of(two));
+	ck_assert_uint_eq(flight_followers(f), 0);
+	flight_count(two);
 	ck_assert_uint_eq(flight_followers(f), 1);
 	ck_assert_int_eq(flight_state(f), FLIGHT_WAITING);
 	publish(f, 5);
