@@ -114,9 +114,9 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 /* The ghost takes at most an eighth of what the RAM tier does, and is exact up to so many objects.
  * More would make it dearer than a hundredth of a request: an event costs 100 ns while its tables
  * fit in the processor's caches, 440 ns with 200,000 objects; sampled, only some requests are
- * events. All of it, notes and ghost, is 0.6% of the CPU time both of hits in RAM (bench/load --same
- * 400 --bytes 1024) and of the mix (--cdn): perf record -e task-clock -p PID, symbols of bill,
- * baseline and ghost. */
+ * events. All of it, notes and ghost, is 0.6% of the CPU time both of hits in RAM (bench/load
+ * --same 400 --bytes 1024) and of the mix (--cdn): perf record -e task-clock -p PID, symbols of
+ * bill, baseline and ghost. */
 static uint32_t
 ghost_entries(const struct config *c)
 {
