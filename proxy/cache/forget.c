@@ -100,6 +100,16 @@ enter(struct forget *f, const struct purge_entry *e, bool lasting)
 	forget_table_put(f->table, e, lasting);
 }
 
+void
+forget_check(const struct forget *f)
+{
+	uint64_t floor = atomic_load(&f->floor); /* first: both only grow */
+	assert(floor <= atomic_load(&f->fetch_floor) && floor <= forget_now(f));
+	assert(f->durable <= f->tried && f->tried <= forget_now(f));
+	assert(f->pending_n <= f->pending_room);
+	assert(f->starts < MAX_STARTS && forget_now(f) >> STARTS_SHIFT == f->starts);
+}
+
 static void
 pend(struct forget *f, const struct purge_entry *e)
 {
@@ -132,6 +142,7 @@ forget_add_own(struct forget *f, enum forget_kind kind, struct key_hash hash, st
 	forget_mind_the_bound(f, e.at);
 	if (f->pending_n || f->crowded)
 		pthread_cond_signal(&f->work);
+	forget_check(f);
 	pthread_mutex_unlock(&f->lock);
 	return e.at;
 }

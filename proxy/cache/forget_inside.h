@@ -34,6 +34,9 @@ struct forget {
 	bool crowded, stopping;
 };
 
+/* forget.c, under the lock: what must be true between any two calls. */
+void forget_check(const struct forget *f);
+
 /* forget_bound.c. Everything up to then is forgotten. */
 void forget_raise_floor(struct forget *f, uint64_t to);
 bool forget_is_crowded(const struct forget *f, unsigned quarters);

@@ -31,6 +31,7 @@ settle(struct forget *f, uint64_t upto, bool done)
 	f->tried = upto;
 	if (done)
 		f->durable = upto;
+	forget_check(f);
 	pthread_cond_broadcast(&f->done);
 	pthread_mutex_unlock(&f->lock);
 	if (was == done)

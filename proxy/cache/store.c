@@ -7,6 +7,7 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,19 @@ enum {
 };
 
 static const uint64_t RESERVE_MOST = 1 << 30;
+
+void
+store_check(const struct store *st)
+{
+	const struct ledger *l = &st->ledger;
+	const struct batch *b = st->open;
+	assert(st->pending_bytes % st->batch_bytes == 0);
+	assert(st->pending_bytes <= st->o.max_pending_bytes + st->batch_bytes);
+	assert((st->pending == NULL) == (st->pending_bytes == 0) && (!b || st->pending));
+	assert(!b || (b->segment == l->open && b->used <= st->batch_bytes &&
+		      b->offset == l->slots[l->open].used));
+	assert(l->free <= l->exist && l->used <= (uint64_t)l->exist * l->segment_bytes);
+}
 
 /* ---- a disk that fails --------------------------------------------------------------------- */
 

@@ -93,6 +93,8 @@ store_set_life(struct store *st, uint32_t slot, uint32_t generation)
 	atomic_store_explicit(&st->lives[slot], life, memory_order_release);
 }
 
+/* store.c: what must be true between any two calls. */
+void store_check(const struct store *st);
 /* store.c: a call to the disk failed; one worked. */
 void store_fail(struct store *st, const char *what, int error);
 void store_works_again(struct store *st);
