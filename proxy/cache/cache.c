@@ -151,6 +151,7 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 		o->max_object_bytes && o->max_object_bytes < most ? o->max_object_bytes : most;
 	c->reads = reads_create();
 	ram_create(&c->ram, o->memory_bytes, o->shards);
+	c->siblings = siblings_create();
 	if (c->store)
 		ram_on_evicted(c->ram, write_head, c);
 	*out = c;
@@ -180,6 +181,7 @@ cache_close(struct cache **pc)
 		return;
 	cache_stop(c);
 	ram_destroy(&c->ram);
+	siblings_destroy(&c->siblings);
 	reads_destroy(&c->reads);
 	store_close(&c->store);
 	forget_close(&c->forget);
@@ -250,6 +252,19 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, stru
 	return FOUND_OBJECT;
 }
 
+enum found
+cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out)
+{
+	bool first;
+	struct stored *o = ram_find(c->ram, hash, key, &first);
+	if (o && cache_is_forgotten(c, o))
+		stored_unref(&o);
+	*out = o ? &o->pub : NULL;
+	if (o)
+		return FOUND_OBJECT;
+	return c->store && store_has(c->store, hash) ? FOUND_LATER : FOUND_NOT;
+}
+
 /* ---- change -------------------------------------------------------------------------------- */
 
 /* Is o what the key means now? */
@@ -269,6 +284,18 @@ cache_is_still_clean(struct cache *c, struct stored *o)
 		return true;
 	cache_remove(c, o->pub.hash, o->pub.key);
 	return false;
+}
+
+bool
+cache_is_current(struct cache *c, struct object *object)
+{
+	struct stored *o = stored_of(object);
+	struct placement p = {0};
+	if (o->store)
+		stored_placement(o, &p);
+	bool yes = is_current(c, o, &p);
+	placement_fini(&p);
+	return yes;
 }
 
 struct object *
@@ -323,6 +350,26 @@ cache_remove(struct cache *c, struct key_hash hash, struct str key)
 	if (on_disk)
 		cache_remove_lasting(c, hash, key);
 	return on_disk || in_ram;
+}
+
+void
+cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash variant,
+		     unsigned most)
+{
+	struct key_hash gone[SIBLINGS_GONE];
+	unsigned n = siblings_add(c->siblings, primary, variant, most, gone);
+	/* Not forgotten, as what is not true any more is: after a crash they may be there again. */
+	for (unsigned i = 0; i < n; i++) {
+		ram_drop(c->ram, gone[i]);
+		if (c->store)
+			store_remove(c->store, gone[i]);
+	}
+}
+
+void
+cache_variant_used(struct cache *c, struct key_hash primary, struct key_hash variant)
+{
+	siblings_use(c->siblings, primary, variant);
 }
 
 /* Out of RAM and index, so that the room is free; the entry in the tables is what counts. */

@@ -260,6 +260,21 @@ ram_remove(struct ram *r, struct key_hash hash, struct str key)
 }
 
 void
+ram_drop(struct ram *r, struct key_hash hash)
+{
+	struct shard *s = shard_of(r, hash);
+	struct stored *gone = NULL;
+	pthread_mutex_lock(&s->lock);
+	struct stored *o = *bucket_of(s, hash);
+	while (o && !(o->pub.hash.lo == hash.lo && o->pub.hash.hi == hash.hi))
+		o = o->chain;
+	if (o)
+		forget(s, o, &gone);
+	pthread_mutex_unlock(&s->lock);
+	free_list(r, gone);
+}
+
+void
 ram_remove_object(struct ram *r, struct stored *o)
 {
 	struct shard *s = shard_of(r, o->pub.hash);

@@ -34,6 +34,8 @@ bool ram_put(struct ram *r, struct stored *o, unsigned hits);
  * disk. */
 bool ram_replace(struct ram *r, struct stored *o, bool unwritten);
 bool ram_remove(struct ram *r, struct key_hash hash, struct str key);
+/* The same by the hash alone: nobody makes two keys with one. */
+void ram_drop(struct ram *r, struct key_hash hash);
 void ram_remove_object(struct ram *r, struct stored *o); /* only if it is this very object */
 /* pub.on_disk changed: what losing the object costs does too. */
 void ram_moved(struct ram *r, struct stored *o);
