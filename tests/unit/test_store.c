@@ -690,6 +690,8 @@ START_TEST(killed_under_load)
 			unsigned first[3] = {0, 20, 40};
 			pthread_t w[3];
 			shared = open_store();
+			put(shared, 59, 1); /* so that there is something for certain */
+			store_flush(shared);
 			if (write(go[1], "x", 1) != 1)
 				_exit(1);
 			for (int i = 0; i < 3; i++)
