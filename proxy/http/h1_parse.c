@@ -9,6 +9,10 @@
 #include <emmintrin.h>
 #endif
 
+/* Any method passes, but not of any length: it is logged, and sent on. The longest that is
+ * registered has 17 letters. */
+enum { METHOD_BYTES_MOST = 64 };
+
 /* What is left to read. A cursor never passes its end; the head ends in a line feed, which stops
  * every scan below. */
 struct cursor {
@@ -200,6 +204,8 @@ request_line(struct cursor *c, size_t url_bytes, struct request *out)
 		return fault ? fault : &fault_REQUEST_LINE;
 	}
 	out->method_name = (struct str){method, (size_t)(c->p - method)};
+	if (out->method_name.n > METHOD_BYTES_MOST)
+		return &fault_METHOD_TOO_LONG;
 	out->method = method_of(out->method_name);
 
 	const char *target = ++c->p;
