@@ -702,7 +702,8 @@ reading_place(struct reading *r, const char *setting, char *out, size_t n)
 		if (node)
 			g = given_at(node);
 	}
-	if (r->has_given && !g.flag && !g.line) /* a default that what is written does not go with */
+	if (r->has_given && !g.flag &&
+	    !g.line) /* a default that what is written does not go with */
 		snprintf(out, n, "%s: ", r->in.name);
 	else
 		print_place(r, &g, out, n);

@@ -126,7 +126,7 @@ fill_start(struct txn *t, enum fill_kind kind)
 {
 	struct fill *f = fill_new(t, kind, flight_of(t->reader));
 	keep_stored(f, t);
-	if (t->has_body) {
+	if (t->body_in != BODY_NONE) {
 		f->feeder = t;
 		t->fill = f;
 	}
@@ -164,8 +164,8 @@ fill_rest(struct txn *t)
 {
 	const struct flight_head *h = flight_head(flight_of(t->reader));
 	struct flight_head same = {.status = h->status, .body_bytes = h->body_bytes};
-	if (t->passing || t->as_it_came || h->status != 200 || h->object ||
-	    t->rq.method != METHOD_GET || !resume_is_told(buf_str(&h->head)))
+	if (t->way != WAY_SHARED || h->status != 200 || h->object || t->rq.method != METHOD_GET ||
+	    !resume_is_told(buf_str(&h->head)))
 		return false;
 	buf_add_str(&same.head, buf_str(&h->head));
 	flight_leave(&t->reader);
@@ -201,8 +201,8 @@ fill_cancel_all(struct serve *s)
 void
 fill_body_ready(struct fill *f)
 {
-	if (f->fetch && f->feeder && f->feeder->body_wanted) {
-		f->feeder->body_wanted = false;
+	if (f->fetch && f->feeder && f->feeder->body_in == BODY_AWAITED) {
+		f->feeder->body_in = BODY_COMES;
 		fetch_send_more(f->fetch);
 	}
 }
@@ -212,7 +212,7 @@ fill_body_gone(struct fill *f)
 {
 	struct txn *t = f->feeder;
 	fill_drop_feeder(f);
-	if (t && (!t->body_over || t->gathered.n) && f->stage != FILL_WHOLE)
+	if (t && (t->body_in != BODY_OVER || t->gathered.n) && f->stage != FILL_WHOLE)
 		abandon(f, 502, "request-body-failed");
 }
 

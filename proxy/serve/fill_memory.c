@@ -26,7 +26,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->settings = settings_ref(t->settings);
 	f->kind = kind;
 	f->flight = flight_ref(flight);
-	f->as_it_came = t->as_it_came || kind == FILL_PASS;
+	f->as_it_came = t->way == WAY_AS_IT_CAME || kind == FILL_PASS;
 	f->route = t->route;
 	f->arena = arena_ref(t->arena);
 	f->rq = t->rq;
@@ -40,7 +40,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->outgoing = t->outgoing;
 	f->outgoing.rq = &f->rq;
 	f->outgoing.client_ip = str_of(f->client_ip);
-	f->outgoing.shared = t->outgoing.shared && !t->passing;
+	f->outgoing.shared = t->outgoing.shared && t->way != WAY_PASSING;
 	f->next = s->fills;
 	f->prev = &s->fills;
 	if (f->next)
