@@ -175,8 +175,10 @@ void cache_write_abandon(struct object_write **w);
  * is on its way to the disk because of this call. */
 bool cache_admit(struct cache *c, struct object *o);
 
-/* RFC 9111 4.3.4: o with a new head and terms, body neither copied nor rewritten (on disk: a small
- * record that points to the old body). Returns a reference to the new object. */
+/* RFC 9111 4.3.4: o with a new head and terms, body neither copied nor rewritten. While RAM holds
+ * it the disk keeps the older head; when RAM lets go of it, or at cache_stop, and at once where RAM
+ * does not hold it, a small record is written that points to the old body. Returns a reference to
+ * the new object. */
 struct object *
 cache_refresh(struct cache *c, struct object *o, struct str head, const struct terms *terms);
 

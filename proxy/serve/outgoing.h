@@ -50,7 +50,8 @@ struct outgoing_settings { /* outgoing_settings_init fills the last member */
 	bool keep_wishes; /* Cache-Control and Pragma of clients go out, also for what is shared */
 	const struct str *drop; /* lower-case names; "x-forwarded-*" ends in a wildcard */
 	unsigned drop_count;
-	uint32_t initials; /* a bit for each letter that such a name begins with */
+	uint64_t name_seed; /* secret: clients choose the names that are hashed with it */
+	uint32_t initials;  /* a bit for each letter that such a name begins with */
 };
 void outgoing_settings_init(struct outgoing_settings *s);
 

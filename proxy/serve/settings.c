@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 _Static_assert((int)CONFIG_CLIENT_OBEY == (int)CLIENT_OBEY &&
 		       (int)CONFIG_COOKIE_SHARE == (int)SET_COOKIE_SHARE,
@@ -56,6 +57,8 @@ outgoing_of(const struct config_forwarded *c, bool keep_wishes, struct str via)
 		.drop = drop,
 		.drop_count = n,
 	};
+	if (getrandom(&s.name_seed, sizeof s.name_seed, 0) != (ssize_t)sizeof s.name_seed)
+		s.name_seed = (uintptr_t)drop; /* an old kernel without entropy: better than none */
 	outgoing_settings_init(&s);
 	return s;
 }

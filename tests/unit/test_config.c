@@ -342,9 +342,10 @@ END_TEST
 START_TEST(a_file_that_is_not_there_is_named)
 {
 	config_init(&c);
-	ck_assert_int_eq(config_load(&c, "/nonexistent/t.yaml", err, sizeof(err)), -1);
+	ck_assert_int_eq(config_load_flags(&c, "/nonexistent/t.yaml", NULL, 0, err, sizeof(err)),
+			 -1);
 	ck_assert_msg(strstr(err, "/nonexistent/t.yaml") != NULL, "%s", err);
-	ck_assert_int_eq(config_load(&c, "/", err, sizeof(err)), -1);
+	ck_assert_int_eq(config_load_flags(&c, "/", NULL, 0, err, sizeof(err)), -1);
 	config_fini(&c);
 }
 END_TEST
