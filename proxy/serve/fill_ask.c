@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+enum { SPARE_LINES_BYTES = 16 << 10 };
+
 static struct str
 line_of(const struct object *o, struct field *fields, struct response *r, enum field_id id)
 {
@@ -62,8 +64,9 @@ fill_ask(struct fill *f)
 	char range[RESUME_RANGE_BYTES];
 	ask_for_less(f, &asks, range, fields);
 	struct str primary = key_primary(&f->key);
-	struct buf lines = {0};
-	outgoing_fields(&f->outgoing, primary, &asks, &lines);
+	struct buf *lines = &f->serve->lines;
+	lines->n = 0;
+	outgoing_fields(&f->outgoing, primary, &asks, lines);
 	f->asked = outgoing_asked(&f->outgoing, &asks);
 	struct fetch_request r = {
 		.origin = fill_origin(f),
@@ -72,7 +75,7 @@ fill_ask(struct fill *f)
 		 */
 		.target = outgoing_target(&f->outgoing, primary),
 		.host = outgoing_authority(primary),
-		.fields = buf_str(&lines),
+		.fields = buf_str(lines),
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
 		.content_length = f->rq.content_length,
 		.idempotent = method_is_idempotent(f->rq.method),
@@ -81,7 +84,8 @@ fill_ask(struct fill *f)
 	f->asked_us = now_us();
 	metrics_add(f->serve->metrics, METRIC_ORIGIN_REQUESTS, 1);
 	f->fetch = fetch_start(f->serve->fetcher, &r, &fill_events, f);
-	buf_fini(&lines);
+	if (lines->cap > SPARE_LINES_BYTES)
+		buf_fini(lines);
 }
 
 /* The first trip, to the first origin that is well. */

@@ -104,4 +104,6 @@ fill_free_spares(struct serve *s)
 		free(f);
 	}
 	s->spare_fill_count = 0;
+	buf_fini(&s->lines);
+	key_fini(&s->stored_key);
 }

@@ -8,7 +8,7 @@
 #include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
 
-enum { PASSES_REMEMBER_S = 60 };
+enum { PASSES_REMEMBER_S = 60, SPARE_KEY_BYTES = 2 << 10 };
 
 /* Was anything that covers the key forgotten since the request left? */
 static bool
@@ -75,15 +75,15 @@ keep_no_write(struct fill *f)
 static void
 begin_write(struct fill *f, const struct flight_head *h)
 {
-	struct key key = {0};
-	keep_key(f, h, &key);
-	f->stored_hash = key.hash;
-	f->stored_key_bytes = key.text.n;
+	struct key *key = &f->serve->stored_key;
+	keep_key(f, h, key);
+	f->stored_hash = key->hash;
+	f->stored_key_bytes = key->text.n;
 	f->stored_head_bytes = h->head.n;
 	f->validator = bill_validator(buf_str(&h->head), &f->terms);
 	struct write_options o = {
-		.hash = key.hash,
-		.key = buf_str(&key.text),
+		.hash = key->hash,
+		.key = buf_str(&key->text),
 		.head = buf_str(&h->head),
 		.terms = f->terms,
 		.begun = f->begun,
@@ -95,7 +95,8 @@ begin_write(struct fill *f, const struct flight_head *h)
 		f->write = cache_write_begin(f->serve->shelves->cache, &o);
 	if (f->write && f->sighting.writes)
 		charge(f, f->expected);
-	key_fini(&key);
+	if (key->text.cap > SPARE_KEY_BYTES)
+		key_fini(key);
 }
 
 /* The stored object is as good as this error, by RFC 5861 4: it stays, for those who come next too.
@@ -181,7 +182,8 @@ void
 keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct flight_head *h)
 {
 	int64_t now = now_s();
-	*h = (struct flight_head){.status = rs->status, .body_bytes = length};
+	*h = (struct flight_head){
+		.status = rs->status, .body_bytes = length, .head = flight_lend_head(f->flight)};
 	f->expected = length;
 	bool old = stands_in(f, rs->status, now);
 	enum storable storable = keep_judge(f, rs, false, now);
