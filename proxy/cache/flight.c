@@ -531,6 +531,12 @@ flight_readers(struct flight *f)
 	return atomic_load(&f->reader_count);
 }
 
+void
+flight_count(struct flight_reader *r)
+{
+	atomic_fetch_add(&r->flight->follower_count, 1);
+}
+
 unsigned
 flight_followers(struct flight *f)
 {

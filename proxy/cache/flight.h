@@ -133,7 +133,9 @@ void flights_close(struct flight *f);
 unsigned flight_readers(struct flight *f);
 bool flight_is_wanted(struct flight *f);
 int64_t flight_begun_ms(const struct flight *f);
-/* How many ever joined behind the leader. */
+/* This reader's request, which joined behind the leader, is a sighting of its own. */
+void flight_count(struct flight_reader *r);
+/* How many of those there were. */
 unsigned flight_followers(struct flight *f);
 
 /* ---- the reader's side --------------------------------------------------------------------- */

@@ -161,7 +161,6 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 		pthread_mutex_lock(&f->lock);
 		if (may_join(f)) {
 			*reader = flight_seat(f, home, wake, ctx);
-			f->follower_count++;
 			lead = false;
 		}
 		pthread_mutex_unlock(&f->lock);
