@@ -61,7 +61,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario test-programs lint format fuzz bench install uninstall compile-commands deps clean help FORCE
+.PHONY: run test unit scenario test-programs lint format fuzz bench install uninstall deps clean help FORCE
 .SECONDEXPANSION:
 .PRECIOUS: $(B)/%.o
 
@@ -82,7 +82,7 @@ $(B)/proxy/cli/version.o: EXTRA = -DTWICE_VERSION='"$(shell cat build/version)"'
 $(B)/proxy/cli/version.o: build/version
 build/version: FORCE
 	@mkdir -p build; v=$$(.ci/version); echo "$$v" | cmp -s - $@ || echo "$$v" > $@
-# What was compiled with other flags is compiled anew.
+# A change of flags compiles everything anew.
 FLAGS = $(CC) $(filter-out -Werror,$(ALLFLAGS) $(PKG_CFLAGS) $(LINKFLAGS))
 $(B)/flags: FORCE
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
@@ -124,7 +124,7 @@ RUN        = TWICE=$(B)/bin/twice KIT_TIME=$(if $(filter release,$(MODE)),1,4) t
 unit: $(UNITS) ; @$(RUN) $^
 scenario: $(SCENARIOS) $(B)/bin/twice ; @$(RUN) $(SCENARIOS)
 
-# What is installed first may decide what can be built, so these two begin anew.
+# Installing packages may change the lists above, so these two begin anew.
 AGAIN = $(MAKE) --no-print-directory -j$(shell nproc)
 run:
 	@.ci/deps build && $(AGAIN) build/twice
@@ -132,7 +132,7 @@ run:
 test:
 	@.ci/deps test && $(AGAIN) test-programs
 	@$(RUN) $(if $(T),,$(CHECKS)) $(UNITS) $(FUZZERS) $(SCENARIOS)
-CHECKS = tests/lint/layers.sh tests/lint/pure.sh $(if $(HARDEN),tests/lint/hardened.sh tests/lint/install.sh) tests/install_filter.sh
+CHECKS = $(addprefix tests/lint/,layers.sh pure.sh version.sh $(if $(HARDEN),hardened.sh install.sh)) tests/install_filter.sh
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 
 SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/scenario tests/fuzz bench))
@@ -140,12 +140,7 @@ SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install 
 FORMATTED = $(filter %.c,$(SOURCES)) $(shell grep -l '^\#ifndef .*_H$$' $(filter %.h,$(SOURCES)))
 lint: $(LIBS) $(call obj,proxy/cli)
 	@.ci/deps all
-	@tests/lint/layers.sh
-	@B=$(B) tests/lint/pure.sh
-	@B=$(B) tests/lint/exports.sh
-	@awk -f tests/lint/shape.awk $(filter %.c,$(SOURCES))
-	@wrong=$$(clang-format --dry-run $(FORMATTED) 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning.*//p' | sort -u); \
-	[ -z "$$wrong" ] || { echo "make format would change:" $$wrong; exit 1; }
+	@B=$(B) tests/lint/all.sh $(FORMATTED)
 format:
 	@clang-format -i $(FORMATTED)
 fuzz:
@@ -168,19 +163,6 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/twice
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/twice
 
-# One command per file, with the flags it is compiled with.
-comma := ,
-define command_of
-$(file >>$@.new,$(2){"directory": "$(CURDIR)"$(comma) "file": "$(1)"$(comma)
-"command": "$(CC) $(ALLFLAGS) $(PKG_CFLAGS) -DTWICE_VERSION=\\\"\\\" -c $(1)"})
-endef
-compile-commands: build/compile_commands.json
-build/compile_commands.json: FORCE
-	@mkdir -p build
-	$(file >$@.new,[)$(call command_of,proxy/cli/main.c)
-	$(foreach f,$(filter-out proxy/cli/main.c,$(filter %.c,$(SOURCES))),$(call command_of,$(f),$(comma)))
-	$(file >>$@.new,])
-	@mv $@.new $@; echo $@
 deps:
 	@.ci/deps all
 clean:
@@ -188,5 +170,5 @@ clean:
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 
--include $(wildcard filter/install.mk)
+include filter/install.mk .ci/editor.mk
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -59,6 +59,7 @@ struct config_cache {
 	uint64_t heuristic_max_s;
 	char *targeted_field; /* own name before CDN-Cache-Control; NULL: none */
 	bool status_key;      /* key= in Cache-Status */
+	unsigned variants;    /* most of one URL */
 	enum config_client client_directives;
 	enum config_cookie set_cookie;
 	bool client_errors;	   /* store errors that a client's own fields can cause */
@@ -101,7 +102,7 @@ struct config {
 	char *admin;	    /* NULL or "off": none */
 	char **admin_hosts; /* names it may be asked by, besides addresses */
 	unsigned admin_host_count;
-	char *admin_token; /* NULL: none; asked for by what changes something */
+	char *admin_token; /* NULL: none; needed for requests that change something */
 	unsigned workers;  /* 0: one per core */
 	struct config_origin *origins;
 	unsigned origin_count;
@@ -131,14 +132,13 @@ struct config_flag {
 
 /* Replaces c by the defaults, over them the YAML file (path NULL: none), over that the flags; each
  * value is checked by itself and against the others. -1 and a sentence, c is then untouched. */
-int config_load(struct config *c, const char *path, char *err, size_t err_bytes);
 int config_load_flags(struct config *c, const char *path, const struct config_flag *flags,
 		      size_t flag_count, char *err, size_t err_bytes);
 /* The same from n bytes of text; errors use name for the file. */
 int config_parse(struct config *c, const char *name, const char *text, size_t n, char *err,
 		 size_t err_bytes);
 
-/* What a running proxy needs on top: all settings go together, and there is an origin. -1 and a
+/* A running proxy needs more: all settings go together, and there is an origin. -1 and a
  * sentence. */
 int config_validate(const struct config *c, char *err, size_t err_bytes);
 
@@ -154,7 +154,8 @@ char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
 /* Host and port of an origin as an address; false: the host is a name, which may mean any. */
 bool config_origin_address(const struct config_origin *o, struct address *a);
 
-/* The effective configuration as YAML with comments; config_load reads it back to the same. */
+/* The effective configuration as YAML with comments; config_load_flags reads it back to the same.
+ */
 void config_print(const struct config *c, FILE *to);
 /* Calls each with the full name of every setting ("cache.disk") that differs. */
 void config_differences(const struct config *a, const struct config *b,

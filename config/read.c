@@ -1,5 +1,5 @@
 /* read.c - walks a YAML document along the rows of schema.c and writes it anew: every setting
- * there, numbers without units, words as numbers. Whatever is wrong is said here, with its line.
+ * there, numbers without units, words as numbers. Errors are reported here, with their lines.
  */
 #include "config/read.h"
 
@@ -673,7 +673,7 @@ find_flag(const struct reading *r, const char *setting)
 	return f;
 }
 
-/* What a mapping has under a key, or a list at a number; NULL: nothing. */
+/* The value of a key in a mapping, or of a number in a list; NULL: there is none. */
 static yaml_node_t *
 find_inside(struct reading *r, yaml_node_t *node, const char *key)
 {
@@ -702,5 +702,9 @@ reading_place(struct reading *r, const char *setting, char *out, size_t n)
 		if (node)
 			g = given_at(node);
 	}
-	print_place(r, &g, out, n);
+	if (r->has_given && !g.flag &&
+	    !g.line) /* a default that what is written does not go with */
+		snprintf(out, n, "%s: ", r->in.name);
+	else
+		print_place(r, &g, out, n);
 }

@@ -168,9 +168,10 @@ on_purge(struct admin *a, struct evhttp_request *q)
 	char *name = NULL;
 	const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(q));
 	if (!(query && *query ? order_of_form(query, &o, &name) : order_of_body(q, &o, &name))) {
-		answer_text(q, 400,
-			    "say what to purge: POST /purge?url=https://host/path, or ?host=HOST, "
-			    "or ?all=1\n");
+		answer_text(
+			q, 400,
+			"nothing to purge is named: POST /purge?url=https://host/path, or ?host=HOST, "
+			"or ?all=1\n");
 		free(name);
 		return;
 	}

@@ -35,16 +35,16 @@ baseline_bytes(const struct report *r)
 }
 
 /* Below zero while our own overhead (index, snapshots) outweighs what was left off the disk. */
-int64_t
-report_saved_bytes(const struct report *r)
+static int64_t
+saved_bytes(const struct report *r)
 {
 	return (int64_t)(baseline_bytes(r) - r->cache.written_bytes);
 }
 
-double
-report_saved_ratio(const struct report *r)
+static double
+saved_ratio(const struct report *r)
 {
-	return share((double)report_saved_bytes(r), (double)baseline_bytes(r));
+	return share((double)saved_bytes(r), (double)baseline_bytes(r));
 }
 
 /* Origin requests, and bytes of bodies from origins, that we caused more than the baseline would
@@ -61,16 +61,16 @@ net_bytes(const struct report *r)
 	return (int64_t)(r->baseline.ghost.extra_bytes - r->baseline.ghost.avoided_bytes);
 }
 
-double
-report_hit_ratio(const struct report *r)
+static double
+hit_ratio(const struct report *r)
 {
 	return share((double)r->n[METRIC_HITS], (double)r->n[METRIC_REQUESTS]);
 }
 
 /* The baseline answers what we answer, and what our rule sent to the origin, but not what we had
  * and it would have fetched. */
-double
-report_baseline_hit_ratio(const struct report *r)
+static double
+baseline_hit_ratio(const struct report *r)
 {
 	double hits = (double)r->n[METRIC_HITS] + (double)net_requests(r);
 	return between_0_and_1(share(hits, (double)r->n[METRIC_REQUESTS]));
@@ -82,21 +82,21 @@ body_bytes(const struct report *r)
 	return (double)(r->n[METRIC_BYTES_FROM_CACHE] + r->n[METRIC_BYTES_FROM_ORIGIN]);
 }
 
-double
-report_byte_hit_ratio(const struct report *r)
+static double
+byte_hit_ratio(const struct report *r)
 {
 	return share((double)r->n[METRIC_BYTES_FROM_CACHE], body_bytes(r));
 }
 
-double
-report_baseline_byte_hit_ratio(const struct report *r)
+static double
+baseline_byte_hit_ratio(const struct report *r)
 {
 	double bytes = (double)r->n[METRIC_BYTES_FROM_CACHE] + (double)net_bytes(r);
 	return between_0_and_1(share(bytes, body_bytes(r)));
 }
 
 static double
-report_generation_age(const struct report *r)
+generation_age(const struct report *r)
 {
 	return r->now_s > r->generation.born_s ? (double)(r->now_s - r->generation.born_s) : 0;
 }

@@ -28,13 +28,4 @@ struct report {
 void report_json(const struct report *r, struct buf *out);
 void report_prometheus(const struct report *r, struct buf *out);
 
-/* The sums of DESIGN section 3. saved_bytes may be below zero for a moment: our own overhead is
- * written bytes too. Ratios are 0 when there is nothing to divide by. */
-int64_t report_saved_bytes(const struct report *r);
-double report_saved_ratio(const struct report *r);
-double report_hit_ratio(const struct report *r); /* of requests: no origin was asked for it */
-double report_baseline_hit_ratio(const struct report *r);
-double report_byte_hit_ratio(const struct report *r);
-double report_baseline_byte_hit_ratio(const struct report *r);
-
 #endif

@@ -85,7 +85,7 @@ spread(struct alarms *as, unsigned level)
 	}
 }
 
-/* One grain on: coarser levels first, so that what they hold for this grain is here. */
+/* One grain on: coarser levels first, so that their alarms for this grain are here. */
 static unsigned
 turn(struct alarms *as)
 {

@@ -1,8 +1,8 @@
 /* alarm.h - many timers on one thread: a wheel of lists, with the time as an argument.
  *
  * Setting and cancelling cost the same however many are set, and neither allocates: an alarm is
- * embedded in what waits. Whoever owns the wheel calls alarm_run now and then (a worker: on its
- * tick); between two calls nothing rings.
+ * embedded in the struct that waits. The owner of the wheel calls alarm_run now and then (a
+ * worker does so on its tick); between two calls nothing rings.
  *
  * Units     milliseconds of a monotonic clock (now_ms).
  * Exactness never early; late by at most ALARM_GRAIN_MS and the time between two calls of
@@ -45,7 +45,7 @@ alarm_is_set(const struct alarm *a)
 {
 	return a->prev != 0;
 }
-/* Rings what is due, earlier grains first; says how many rang. */
+/* Rings the alarms that are due, earlier grains first; returns how many rang. */
 unsigned alarm_run(struct alarms *as, int64_t now_ms);
 
 #endif

@@ -117,7 +117,6 @@ static void *
 alloc_large(struct arena *a, size_t n)
 {
 	struct arena_chunk *c = take_chunk(a->pool, n);
-	a->held += sizeof *c + c->cap;
 	c->next = a->chunks->next;
 	a->chunks->next = c;
 	return c->bytes;
@@ -131,7 +130,6 @@ arena_alloc(struct arena *a, size_t n)
 		if (n > chunk_cap / 4)
 			return alloc_large(a, n);
 		struct arena_chunk *c = take_chunk(a->pool, 0);
-		a->held += sizeof *c + c->cap;
 		c->next = a->chunks;
 		a->chunks = c;
 		a->used = 0;
@@ -147,10 +145,4 @@ arena_copy(struct arena *a, struct str s)
 	if (s.n == 0)
 		return (struct str){0};
 	return (struct str){memcpy(arena_alloc(a, s.n), s.p, s.n), s.n};
-}
-
-size_t
-arena_bytes(const struct arena *a)
-{
-	return a->held;
 }

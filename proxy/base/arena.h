@@ -1,6 +1,6 @@
 /* arena.h - the memory of one request: handed out in a row, given back all at once.
  *
- * What outlives the client (a fetch, a disk read) takes a reference. Chunks come from a pool that
+ * A fetch or a disk read may outlive the client: it takes a reference. Chunks come from a pool that
  * keeps some warm, so that the steady state calls neither malloc nor free.
  *
  * Memory    what arena_alloc returns holds until the last arena_unref. It is not zeroed.
@@ -32,8 +32,6 @@ void arena_unref(struct arena **a);		  /* sets *a to NULL; NULL is fine */
 /* n bytes, aligned for everything. More than a chunk holds is an allocation of its own. */
 void *arena_alloc(struct arena *a, size_t n) __attribute__((returns_nonnull));
 struct str arena_copy(struct arena *a, struct str s);
-/* The bytes that the arena holds, its overhead included. */
-size_t arena_bytes(const struct arena *a);
 
 #define ARENA_NEW(arena, type) ((type *)memset(arena_alloc(arena, sizeof(type)), 0, sizeof(type)))
 

@@ -1,8 +1,8 @@
 /* clock.h - the three clocks of the program, read in one place.
  *
- * Policy takes the time as an argument; who owns an event asks here, once per event.
+ * Policy takes the time as an argument; the owner of an event asks here, once per event.
  *
- * Names     bare (now_s, not clock_now_s), because they stand in formulas.
+ * Names     bare (now_s, not clock_now_s), because they are parts of formulas.
  * Threads   any.
  */
 #ifndef BASE_CLOCK_H

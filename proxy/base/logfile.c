@@ -121,7 +121,7 @@ open_file(struct logfile *l)
 	if (fd < 0) {
 		log_error("cannot open the access log %s: %s; %s", l->path, strerror(errno),
 			  l->fd < 0 ? "requests are not logged until SIGHUP finds it"
-				    : "the old file is written on");
+				    : "writing goes on in the old file");
 		return;
 	}
 	if (l->fd >= 0)

@@ -28,13 +28,13 @@ int logfile_start(struct logfile **out, const char *path, unsigned lanes, size_t
 /* A whole line with its end. False: dropped, because the lane is full. */
 bool logfile_add(struct logfile *l, unsigned lane, const char *line, size_t n);
 
-/* After a rotation: what was added before goes to the old file, what is added later to the new one.
+/* After a rotation: earlier lines go to the old file, later ones to the new file.
  * Returns at once. The old file is kept when the new one cannot be opened. */
 void logfile_reopen(struct logfile *l);
 
 uint64_t logfile_dropped(const struct logfile *l); /* lines, since the start */
 
-/* Writes what is left, for at most so long, and ends the thread. NULL is fine. */
+/* Writes the lines that are left, for at most so long, and ends the thread. NULL is fine. */
 void logfile_stop(struct logfile **l, int64_t within_ms);
 
 #endif

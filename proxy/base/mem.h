@@ -1,6 +1,6 @@
 /* mem.h - allocation that cannot fail: small, bounded requests abort with one line instead.
  *
- * What a peer or a setting can size without our bound does not use these.
+ * They are not for sizes that a peer or a setting can choose without a bound of ours.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H

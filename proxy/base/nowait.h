@@ -17,9 +17,9 @@
  * and may then use nowait_write without waiting, whoever else writes there. */
 int nowait_dup(int fd);
 
-/* Writes what can be written at once: n bytes or fewer, or -1. A regular file takes what its disk
- * takes. On a shared descriptor that is not from nowait_dup, another process that fills a pipe in
- * the same moment can still make this wait. */
+/* Writes as much as is possible at once: n bytes or fewer, or -1. A regular file takes what its
+ * disk takes. On a shared descriptor that is not from nowait_dup, another process that fills a pipe
+ * in the same moment can still make this wait. */
 ssize_t nowait_write(int fd, const void *p, size_t n);
 
 #endif

@@ -49,8 +49,8 @@ ask_admin(const char *addr, const char *path, const char *form, struct buf *out,
 	curl_slist_free_all(fields);
 	if (end != CURLE_OK)
 		snprintf(err, err_bytes,
-			 "no answer from %s (%s); is twice running, and is that its admin "
-			 "address? (--admin ADDR)",
+			 "no answer from %s (%s); start twice there, or name its admin "
+			 "address with --admin ADDR",
 			 addr, *why ? why : curl_easy_strerror(end));
 	else if (status != 200)
 		snprintf(err, err_bytes, "%s answered %ld: %.*s", url, status,

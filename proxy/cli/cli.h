@@ -10,7 +10,7 @@
 
 enum { CLI_FINE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
-/* Each command; argv[0] is its name ("run"), what it returns is the exit code. */
+/* Each command; argv[0] is its name ("run"), the result is the exit code. */
 int cli_run(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_demo(int argc, char **argv);

@@ -55,7 +55,7 @@ struct demo {
 /* ---- the command line ------------------------------------------------------------------------ */
 
 static const char about[] =
-	"Shows what twice does, on made-up CDN traffic: starts a sample origin and the proxy on free\n"
+	"Shows what twice does, on made-up CDN traffic. It starts a sample origin and the proxy on free\n"
 	"ports of 127.0.0.1, sends the requests through real sockets, checks every byte that comes\n"
 	"back, and reports what was written to disk and what an ordinary cache would have written.\n"
 	"On a terminal it then goes on serving, with a little traffic, until Ctrl-C. Ctrl-C before the\n"
@@ -63,15 +63,16 @@ static const char about[] =
 
 enum { REQUESTS, SEED, CONNECTIONS, CACHE, SIGHTINGS, WORKERS, EXIT };
 static const struct flag rows[] = {
-	[REQUESTS] = {"--requests", "N", "how many: 200000, for about 58,000 URLs and 2.1 GB",
-		      NULL},
+	[REQUESTS] = {"--requests", "N",
+		      "number of requests: 200000, for about 58,000 URLs and 2.1 GB", NULL},
 	[SEED] = {"--seed", "N", "other traffic of the same kind: 1", NULL},
 	[CONNECTIONS] = {"--connections", "N", "keep-alive connections of the clients: 32", NULL},
-	[CACHE] = {"--cache", "DIR", "keep the cache here; else it is temporary", NULL},
-	[SIGHTINGS] = {"--sightings", "N", "written at its Nth request: 2; 1: all",
+	[CACHE] = {"--cache", "DIR", "keep the cache in DIR; without this flag it is temporary",
+		   NULL},
+	[SIGHTINGS] = {"--sightings", "N", "an object is written at its Nth request: 2; 1: all are",
 		       "admission.sightings"},
 	[WORKERS] = {"--workers", "N", "threads of the proxy: auto (one per core)", "workers"},
-	[EXIT] = {"--exit", NULL, "leave after the report, on a terminal too", NULL},
+	[EXIT] = {"--exit", NULL, "end after the report, on a terminal too", NULL},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -347,8 +348,8 @@ print_report(const struct demo *d, const struct replay_counts *n, const struct r
 		       units_say_count(n->answered + n->failures, a),
 		       units_say_count(d->mix.request_count, b));
 	printf("\nWhere to look next\n");
-	printf("  twice run --origin https://your.host  puts it to work; twice stats asks it how it does\n"
-	       "  twice demo --sightings 1              the same requests through an ordinary cache\n");
+	printf("  twice run --origin https://your.host  puts it to work; twice stats shows what it saves\n"
+	       "  twice demo --sightings 1              sends the same requests through an ordinary cache\n");
 }
 
 static void
@@ -359,8 +360,8 @@ print_next_steps(const struct demo *d)
 	const struct mix *m = &d->mix;
 	mix_path(&m->objects[m->object_count - 1], path); /* the most popular one */
 
-	printf("\nStill serving, with some ten requests a second, until Ctrl-C. A popular URL, and a new one:\n"
-	       "ask for each twice and look at Cache-Status.\n"
+	printf("\nStill serving, with some ten requests a second, until Ctrl-C. Ask for a popular URL and\n"
+	       "for a new one twice each, and look at Cache-Status.\n"
 	       "  curl -sD- -o /dev/null http://127.0.0.1:%u%s\n"
 	       "  curl -sD- -o /dev/null http://127.0.0.1:%u/cdn/%016" PRIx64 "/5000\n"
 	       "Dashboard and numbers\n"

@@ -12,11 +12,11 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *sentence;
 } commands[] = {
-	{"run", cli_run, "the proxy, in the foreground: twice run --origin https://host"},
+	{"run", cli_run, "runs the proxy in the foreground: twice run --origin https://host"},
 	{"check", cli_check, "checks a configuration and prints the effective one"},
-	{"demo", cli_demo, "proxy, sample origin and CDN-like traffic, with a report at the end"},
-	{"size", cli_size, "filter arithmetic: URLs and error rate to bits and memory"},
-	{"stats", cli_stats, "what a running proxy has saved so far"},
+	{"demo", cli_demo, "sends CDN-like traffic through the proxy and reports what was saved"},
+	{"size", cli_size, "computes the memory of the filters from URLs and error rate"},
+	{"stats", cli_stats, "shows what a running proxy has saved so far"},
 	{"purge", cli_purge, "makes a running proxy forget objects"},
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };

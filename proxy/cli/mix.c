@@ -87,8 +87,8 @@ share_out(uint32_t requests, uint32_t *objects)
 		if (round < 2)
 			n = (uint32_t)((double)n * requests / (double)sum) + 1;
 	}
-	/* What rounding left over is given to, or taken from, the popular ones: the rare ones make
-	 * the shares that people look at. */
+	/* The difference that rounding leaves is given to, or taken from, the popular ones: the
+	 * rare ones make the shares that people look at. */
 	uint32_t popular = n / 50 + 1;
 	for (uint32_t k = 0; sum != requests; k++) {
 		uint32_t *t = &times[n - 1 - k % popular];

@@ -9,14 +9,15 @@
 
 enum { PURGE_HOST, PURGE_ALL, PURGE_ADMIN };
 static const struct flag rows[] = {
-	[PURGE_HOST] = {"--host", "HOST", "everything of this host, http and https alike", NULL},
+	[PURGE_HOST] = {"--host", "HOST", "purge everything of this host, http and https alike",
+			NULL},
 	[PURGE_ALL] = {"--all", NULL, "everything", NULL},
 	[PURGE_ADMIN] = {"--admin", "ADDR", "admin address of the proxy (" ASK_ADMIN_DEFAULT ")",
 			 NULL},
 	{NULL, NULL, NULL, NULL},
 };
 
-/* What the proxy answered, as a line for people. */
+/* The answer of the proxy, as a line for people. */
 static void
 print_answer(const char *what, const char *text, size_t n)
 {
@@ -73,8 +74,10 @@ cli_purge(int argc, char **argv)
 			admin = f.value;
 	}
 	if ((urls > 0) + (host != NULL) + all != 1) {
-		flags_refuse(&f, "say what to purge: twice purge http://host/path, or --host HOST, "
-				 "or --all");
+		flags_refuse(
+			&f,
+			"nothing to purge is named: twice purge http://host/path, or --host HOST, "
+			"or --all");
 		return f.exit_code;
 	}
 	if (host)

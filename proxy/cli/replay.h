@@ -36,7 +36,7 @@ bool replay_is_done(const struct replay *r);
 /* Ends the threads, in the middle of the mix if need be. */
 void replay_stop(struct replay **r);
 
-/* What went wrong first, as a sentence; "" when nothing did. After replay_is_done. */
+/* The first failure, as a sentence; "" when there was none. After replay_is_done. */
 const char *replay_complaint(const struct replay *r);
 
 #endif

@@ -13,7 +13,7 @@
 enum { FILES_WANTED = 1 << 20 };
 
 static const char about[] =
-	"The proxy, in the foreground. `twice run --origin https://host` alone is a working edge: it\n"
+	"Runs the proxy in the foreground. `twice run --origin https://host` alone is a working edge: it\n"
 	"listens on port 8080 and keeps its objects in /var/cache/twice. SIGTERM finishes open\n"
 	"requests and exits, SIGHUP reopens logs and rereads the configuration.";
 
@@ -128,7 +128,7 @@ serve_until_told(const struct settings *s, struct server *server, const sigset_t
 		(unsigned long long)(s->config.timeouts.drain_ms + 999) / 1000);
 }
 
-/* The rooms say what they could not do; which flag helps is known here. */
+/* The rooms say which deed failed; the flag that helps is known here. */
 static const char *
 way_out(const struct config *c, const char *err)
 {

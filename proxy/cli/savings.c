@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/* What of /stats is told here; one row a number. */
+/* The numbers of /stats that are shown here. */
 /* clang-format off */
 #define FACTS(X) \
 	X(uptime, "uptime_s") X(requests, "requests.total") X(ram_hits, "requests.ram_hits") \
@@ -130,9 +130,10 @@ static void
 print_disk(FILE *to, const struct savings *s)
 {
 	char a[UNITS_BYTES];
-	fprintf(to, "  an ordinary cache writes %12s   it stores whatever is asked for once\n",
+	fprintf(to, "  an ordinary cache writes %12s   it stores every object that is requested\n",
 		bytes(s->baseline, a));
-	fprintf(to, "  twice wrote              %12s   it stores what is asked for again\n",
+	fprintf(to,
+		"  twice wrote              %12s   it stores objects that are requested again\n",
 		bytes(s->written, a));
 	fprintf(to, "  saved                    %12s   %.1f%% of the disk writes\n",
 		bytes(s->saved, a), 100 * s->saved_ratio);
@@ -143,10 +144,11 @@ print_price(FILE *to, const struct savings *s)
 {
 	char a[UNITS_BYTES], b[UNITS_BYTES];
 	fprintf(to,
-		"  extra origin fetches     %12s   %.1f%% of requests, %s: what the rule cost\n",
+		"  extra origin fetches     %12s   %.1f%% of requests, %s: made by twice alone\n",
 		count(s->extra_requests, a), percent(s->extra_requests, s->requests),
 		bytes(s->extra_bytes, b));
-	fprintf(to, "  origin fetches avoided   %12s   %.1f%% of requests, %s: what it brought\n",
+	fprintf(to,
+		"  origin fetches avoided   %12s   %.1f%% of requests, %s: the ordinary cache makes them\n",
 		count(s->avoided_requests, a), percent(s->avoided_requests, s->requests),
 		bytes(s->avoided_bytes, b));
 	fprintf(to,

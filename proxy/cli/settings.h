@@ -21,7 +21,7 @@ int settings_init(struct settings *s, const char *command, const char *about, in
 		  int *exit_code);
 void settings_fini(struct settings *s);
 
-/* What run needs beyond: an origin, and what this machine can give (preflight). Says each finding
+/* Run needs more: an origin, and the resources of this machine (preflight). Prints each finding
  * on stderr with its place. False: run must refuse. *found counts all of them. */
 bool settings_fit(const struct settings *s, const char *command, unsigned *found);
 

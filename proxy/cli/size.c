@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 static const char about[] =
-	"Filter arithmetic: memory, hashes, false positives and needless writes of the pair of\n"
-	"filters that admission uses, and the theory beside it.";
+	"Computes memory, hashes, false positives and needless writes of the pair of filters that\n"
+	"admission uses, and shows the theory beside it.";
 
 enum { URLS, FPR, TABLE };
 
@@ -16,8 +16,8 @@ static const struct flag rows[] = {
 	{"--urls", "N", "distinct URLs per generation: 10M, 250k", NULL},
 	{"--fpr", "P", "false positives of both generations together: 1%, 0.001 (default 1%)",
 	 NULL},
-	{"--table", NULL, "the rates of classic filters for 2 to 9 bits per key and 1 to 7 hashes",
-	 NULL},
+	{"--table", NULL,
+	 "print the rates of classic filters for 2 to 9 bits per key and 1 to 7 hashes", NULL},
 	{0},
 };
 
@@ -33,12 +33,15 @@ on_flag(struct flags *f, int row, struct question *q)
 	if (row == TABLE)
 		q->table = true;
 	if (row == URLS && units_parse_count(f->value, &q->urls) != 0)
-		return flags_refuse(f, "\"%s\" is no number of URLs; 10M would be", f->value);
-	if (row == FPR && units_parse_share(f->value, &q->fpr) != 0)
-		return flags_refuse(f, "\"%s\" is no share; 1%% or 0.01 would be", f->value);
-	if (row == FLAGS_WORD)
-		return flags_refuse(f, "what is \"%s\"? try: twice size --urls 10M --fpr 1%%",
+		return flags_refuse(f, "\"%s\" is not a number of URLs; write one such as 10M",
 				    f->value);
+	if (row == FPR && units_parse_share(f->value, &q->fpr) != 0)
+		return flags_refuse(f, "\"%s\" is not a share; write one such as 1%% or 0.01",
+				    f->value);
+	if (row == FLAGS_WORD)
+		return flags_refuse(
+			f, "\"%s\" is not understood; try: twice size --urls 10M --fpr 1%%",
+			f->value);
 	return row;
 }
 
@@ -48,7 +51,8 @@ answer(struct flags *f, const struct question *q)
 	char text[8192];
 
 	if (q->urls == 0 && !q->table) {
-		flags_refuse(f, "for how many URLs? try: twice size --urls 10M --fpr 1%%");
+		flags_refuse(f,
+			     "the number of URLs is missing; try: twice size --urls 10M --fpr 1%%");
 		return CLI_USAGE;
 	}
 	if (q->urls > 0 && twice_sizing_explain(text, sizeof(text), q->urls, q->fpr) == 0) {

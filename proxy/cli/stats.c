@@ -17,8 +17,8 @@
 
 enum { STATS_JSON, STATS_WATCH, STATS_ADMIN };
 static const struct flag stats_rows[] = {
-	[STATS_JSON] = {"--json", NULL, "the numbers as JSON, as GET /stats gives them", NULL},
-	[STATS_WATCH] = {"--watch", NULL, "again every second, until Ctrl-C", NULL},
+	[STATS_JSON] = {"--json", NULL, "print the numbers as JSON, as GET /stats does", NULL},
+	[STATS_WATCH] = {"--watch", NULL, "repeat it every second, until Ctrl-C", NULL},
 	[STATS_ADMIN] = ADMIN_FLAG,
 	{NULL, NULL, NULL, NULL},
 };
@@ -46,12 +46,13 @@ print_once(const char *admin, bool json, bool clear)
 int
 cli_stats(int argc, char **argv)
 {
-	struct flags f = {.command = "stats",
-			  .synopsis = "[--json] [--watch] [--admin ADDR]",
-			  .about = "What a running proxy has saved so far, and what that cost.",
-			  .rows = stats_rows,
-			  .argc = argc,
-			  .argv = argv};
+	struct flags f = {
+		.command = "stats",
+		.synopsis = "[--json] [--watch] [--admin ADDR]",
+		.about = "Shows what a running proxy has saved so far, and what that cost.",
+		.rows = stats_rows,
+		.argc = argc,
+		.argv = argv};
 	const char *admin = ASK_ADMIN_DEFAULT;
 	bool json = false, watch = false;
 	int i;

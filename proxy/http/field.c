@@ -112,12 +112,6 @@ field_id_of(struct str name)
 	/* clang-format on */
 }
 
-struct str
-field_name(enum field_id id)
-{
-	return names[id];
-}
-
 bool
 fields_add(struct fields *f, struct str name, struct str value)
 {

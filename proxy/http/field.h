@@ -32,7 +32,6 @@ struct fields {
 
 /* The id of a name, case-insensitively; FIELD_OTHER when it is none of ours. */
 enum field_id field_id_of(struct str name);
-struct str field_name(enum field_id id); /* lower case */
 
 static inline bool
 fields_has(const struct fields *f, enum field_id id)

@@ -8,11 +8,8 @@
 #include "proxy/http/range.h"
 #include "proxy/http/syntax.h"
 
-static const struct {
-	bool yes;
-	const char *word;
-} storables[] = {
-#define STORABLE(id, yes, word, section) [STORABLE_##id] = {yes, word},
+static const bool storables[] = {
+#define STORABLE(id, yes, word, section) [STORABLE_##id] = (yes),
 #include "proxy/http/storables.h"
 #undef STORABLE
 };
@@ -20,13 +17,7 @@ static const struct {
 bool
 storable_is_yes(enum storable s)
 {
-	return storables[s].yes;
-}
-
-const char *
-storable_word(enum storable s)
-{
-	return storables[s].word;
+	return storables[s];
 }
 
 struct status_facts {

@@ -74,7 +74,6 @@ enum storable {
 	STORABLE_COUNT
 };
 bool storable_is_yes(enum storable s);
-const char *storable_word(enum storable s);
 
 struct storing_facts {
 	const struct request *request;

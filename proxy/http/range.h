@@ -32,16 +32,4 @@ void multipart_part_head(struct str boundary, struct str content_type, struct sl
 			 uint64_t total, bool first, struct buf *out);
 void multipart_end(struct str boundary, struct buf *out);
 
-/* Which bytes of a body are held: sorted, apart from each other. {0} is none. */
-#define SPANS_MAX 16
-struct spans {
-	struct slice v[SPANS_MAX];
-	unsigned n;
-};
-
-/* Unites s with x; false (and unchanged) when it would fall into too many pieces. */
-bool spans_add(struct spans *s, struct slice x);
-/* The first bytes of want that are not held; false when all are. */
-bool spans_next_gap(const struct spans *s, struct slice want, struct slice *gap);
-
 #endif

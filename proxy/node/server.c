@@ -285,7 +285,8 @@ on_report(void *ctx, struct report *out)
 static bool
 on_healthy(void *ctx)
 {
-	return server_healthy(ctx);
+	struct server *s = ctx;
+	return !atomic_load(&s->draining);
 }
 
 static void
@@ -501,10 +502,4 @@ server_report(struct server *s, struct report *out)
 	seen_report(s->shelves.seen, &out->generation);
 	out->open_connections = clients_count(s->clients);
 	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
-}
-
-bool
-server_healthy(struct server *s)
-{
-	return !atomic_load(&s->draining);
 }

@@ -28,6 +28,5 @@ unsigned server_admin_port(const struct server *s);		 /* 0: there is none */
 void server_reload(struct server *s);				 /* SIGHUP: reopens logs */
 /* Any thread. */
 void server_report(struct server *s, struct report *out);
-bool server_healthy(struct server *s);
 
 #endif

@@ -26,7 +26,7 @@ typedef void dial_done_fn(void *ctx, CURLcode code, int fd, const char *sentence
 /* share: names and TLS sessions kept for all dials to this origin. done never comes from within. */
 struct dial *dial_create(struct event_base *base, const struct origin *o, CURLSH *share,
 			 dial_done_fn *done, void *ctx);
-/* Closes what is not, or no longer, the caller's: a connection on its way, a TLS connection. */
+/* Closes a connection on its way, and a TLS connection; a plain one is the caller's. */
 void dial_destroy(struct dial **d);
 
 /* Over TLS: bytes moved, 0 at the end of the connection, -1 with errno. */

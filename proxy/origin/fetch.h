@@ -47,7 +47,7 @@ void origin_destroy(struct origin **o);
 const char *origin_url(const struct origin *o);
 
 struct fetcher *fetcher_create(struct event_base *base);
-/* Cancels what is under way (no callbacks) and closes all connections. */
+/* Cancels all fetches (no callbacks) and closes all connections. */
 void fetcher_destroy(struct fetcher **f);
 unsigned fetcher_active(const struct fetcher *f);
 

@@ -1,11 +1,11 @@
 /* fetch_inside.h - what the files of a fetch know of each other, and nobody else.
  *
  *	fetch.c		the contract: start, resume, send more, cancel
- *	fetch_turn.c	what happened to a fetch, and what follows from it
+ *	fetch_turn.c	the event loop's calls, and what follows for a fetch
  *	fetch_ask.c	the request goes out
  *	fetch_hear.c	the response comes in
  *	fetch_site.c	an origin as a worker uses it: who waits, who has a connection
- *	fetch_lists.c	what the run event has to look at; structs that come and go
+ *	fetch_lists.c	the list of the run event; structs that come and go
  *	fetch_state.c	the states of both halves
  *
  * Each calls only those below it.
@@ -23,7 +23,7 @@
 
 #include <event2/event.h>
 
-/* READ_BYTES is what a fetch may hold of a body while paused, see fetch.h. ROUNDS of them, then
+/* READ_BYTES of a body may be held by a fetch that is paused, see fetch.h. ROUNDS of them, then
  * other connections have their turn. */
 enum { READ_BYTES = 32 << 10, ROUNDS = 8 };
 
@@ -112,7 +112,7 @@ struct site *fetch_site_of(struct fetcher *fr, const struct origin *o,
 			   const struct lane_owner *owner, event_callback_fn on_patience);
 void fetch_site_destroy(struct site *s);
 bool fetch_site_may_upload(const struct site *s);
-/* Of those who wait, and may go when a connection is free, the oldest; NULL: none. */
+/* The oldest of the waiting fetches that may go when a connection is free; NULL: none. */
 struct fetch *fetch_site_next(const struct site *s, bool uploads);
 void fetch_site_call_next(struct site *s);
 void fetch_site_patience(struct site *s); /* sets the timer */
@@ -137,7 +137,7 @@ extern const struct lane_owner fetch_turn_owner;
 void fetch_turn_patience(evutil_socket_t fd, short what, void *arg);
 void fetch_turn_run(evutil_socket_t fd, short what, void *arg);
 void fetch_turn_leave(struct fetch *f);
-/* What must hold whenever nothing of f is at work, and at the doors. */
+/* The invariants of a fetch that is not at work; called at the doors. */
 void fetch_check(const struct fetch *f);
 
 #endif

@@ -1,4 +1,4 @@
-/* fetch_lists.c - what the run event has to look at, and the structs that come and go. */
+/* fetch_lists.c - the list of the run event, and the structs that come and go. */
 #include "proxy/base/mem.h"
 #include "proxy/origin/fetch_inside.h"
 

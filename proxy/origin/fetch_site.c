@@ -9,7 +9,6 @@
 
 /* -- who waits --------------------------------------------------------------------------------- */
 
-/* Of those who wait, and may go when a lane is free, the oldest. */
 struct fetch *
 fetch_site_next(const struct site *s, bool uploads)
 {

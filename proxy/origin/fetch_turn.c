@@ -1,6 +1,6 @@
 /* fetch_turn.c - what happened to a fetch, and what follows: the event loop's calls.
  *
- * While a fetch has its turn its callbacks may run; what they want of it is noted in its states and
+ * While a fetch has its turn its callbacks may run; their wishes are noted in its states and
  * carried out when the turn is over (settle).
  */
 #include "proxy/base/clock.h"
@@ -19,7 +19,6 @@ static const struct {
 #undef FETCH_END
 };
 
-/* What must hold whenever nothing of f is at work, and at the doors. */
 void
 fetch_check(const struct fetch *f)
 {

@@ -18,7 +18,7 @@
 struct lane;
 
 struct lane_owner {
-	/* The connection lane_open asked for stands (CURLE_OK), or does not. */
+	/* The connection that lane_open began is open (CURLE_OK), or failed. */
 	void (*on_open)(struct lane *l, CURLcode code, const char *sentence);
 	void (*on_readable)(struct lane *l);
 	void (*on_writable)(struct lane *l);
@@ -54,9 +54,9 @@ void lane_close(struct lane **l); /* no call to the owner follows */
 /* Bytes moved, 0 at the end of the connection, -1 with errno (EAGAIN: later). */
 ssize_t lane_send(struct lane *l, const char *p, size_t n);
 ssize_t lane_recv(struct lane *l, char *p, size_t n);
-/* After a read of got bytes of room: may more be here, that no event would tell of? */
+/* After a read of got bytes of room: may there be more, for which no event would come? */
 bool lane_may_have_more(const struct lane *l, size_t got, size_t room);
-/* What the owner wants to hear of. */
+/* Which calls the owner wants: on_readable, on_writable. */
 void lane_watch(struct lane *l, bool read, bool write);
 /* on_readable comes in any case, soon: bytes may be here already. */
 void lane_read_now(struct lane *l);

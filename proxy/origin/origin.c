@@ -36,7 +36,7 @@ has(CURLU *u, CURLUPart part)
 	return yes;
 }
 
-/* NULL, or what is wrong with the URL. */
+/* A sentence on the URL's defect; NULL: there is none. */
 static const char *
 place_parse(const char *url, struct place *p)
 {

@@ -1,7 +1,7 @@
 /* reply.h - an origin's bytes on a connection, read as the response to one request (RFC 9112).
  *
- * Whatever could be understood differently by us and by somebody else (that is what response
- * splitting lives on) is refused, by name, before a byte of the body moves. Reads no further than
+ * Bytes that we and somebody else could understand differently (response splitting depends on
+ * that) are refused, by name, before a byte of the body moves. Reads no further than
  * the response's last byte.
  *
  * Memory    a reply keeps its buffers from response to response; views hold until the next call.

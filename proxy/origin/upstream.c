@@ -1,5 +1,5 @@
 /* upstream.c - one word per origin says whether it is well: 0, or how long it is left alone and how
- * often in a row it failed. Whoever changes that word by compare-and-swap has the news, so each
+ * often in a row it failed. The thread that changes the word by compare-and-swap logs it, so each
  * change is told once.
  */
 #include "proxy/origin/upstream.h"
@@ -55,12 +55,6 @@ upstream_destroy(struct upstream **pu)
 	for (unsigned i = 0; i < u->count; i++)
 		origin_destroy(&u->members[i].origin);
 	free(u);
-}
-
-unsigned
-upstream_count(const struct upstream *u)
-{
-	return u->count;
 }
 
 const struct origin *
@@ -151,12 +145,6 @@ upstream_pick(struct upstream *u, struct upstream_try *t, int64_t now_ms)
 	return take_held(u, t);
 }
 
-bool
-upstream_is_held(const struct upstream *u, unsigned index, int64_t now_ms)
-{
-	return until_of(atomic_load(&u->members[index].held)) > now_ms;
-}
-
 /* ---- what came of it ----------------------------------------------------------------------- */
 
 static void
@@ -194,7 +182,7 @@ never_got_there(enum fetch_end end)
 	       end == FETCH_TLS;
 }
 
-/* Hold it back: true for the one who did. */
+/* Holds it back: true for the thread that did. */
 static bool
 hold(struct member *m, bool probe, int64_t now_ms)
 {

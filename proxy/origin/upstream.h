@@ -3,15 +3,15 @@
  * They are asked in the order of the configuration. One that cannot be reached (name, connection,
  * TLS) is left alone for 1 s, then for 2, 4, ... 30 s; each time one request probes it, and while
  * it is left alone the next in the order is asked at once. Three reads in a row that time out count
- * as one such failure: a single slow URL must not take an origin away. What an origin answers, also
- * 5xx, shows that it is well. When no origin is well, the one whose time is up first is asked
+ * as one such failure: a single slow URL must not take an origin away. Any answer of an origin,
+ * also 5xx, shows that it is well. When no origin is well, the one whose time is up first is asked
  * anyway, so that a single origin is never locked out.
  *
  * It also knows how long an answer usually takes: see upstream_usual_ms.
  *
  * Units     milliseconds of one monotonic clock, which is an argument.
  * Threads   any, lock-free.
- * Errors    none; what changed is a line in the log, one per change.
+ * Errors    none; each change is a line in the log.
  */
 #ifndef ORIGIN_UPSTREAM_H
 #define ORIGIN_UPSTREAM_H
@@ -25,9 +25,8 @@ struct upstream;
 /* Takes the origins (at most UPSTREAM_MOST) over; the array itself stays the caller's. */
 struct upstream *upstream_create(struct origin *const *origins, unsigned count);
 void upstream_destroy(struct upstream **u); /* and the origins */
-unsigned upstream_count(const struct upstream *u);
 
-/* What one request has tried so far. Zeroed before the first. */
+/* The tries of one request so far. Zeroed before the first. */
 struct upstream_try {
 	uint64_t tried;	  /* a bit for each origin asked */
 	unsigned current; /* the one to be asked now, once upstream_pick said true */
@@ -47,7 +46,5 @@ bool upstream_failed(struct upstream *u, const struct upstream_try *t, const str
 /* Within this time four of five answers have begun, by what was seen lately of the origin that is
  * asked first; 0: nothing is known. */
 int64_t upstream_usual_ms(const struct upstream *u);
-/* Whether the origin at this place in the order is left alone for now. */
-bool upstream_is_held(const struct upstream *u, unsigned index, int64_t now_ms);
 
 #endif

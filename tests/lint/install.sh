@@ -17,10 +17,10 @@ must() { # what must be true, then a command
 must "make install failed" make -s install DESTDIR="$place" PREFIX=/opt/t
 must "the program is not there, or does not run" "$place/opt/t/bin/twice" --version
 must "the licence is not there" test -s "$place/opt/t/share/doc/twice/LICENSE"
-outside=$(find "$place" -type f ! -path "$place/opt/t/*")
+outside=$(find "$place" ! -type d ! -path "$place/opt/t/*")
 must "files outside of PREFIX: $outside" test -z "$outside"
 must "make uninstall failed" make -s uninstall DESTDIR="$place" PREFIX=/opt/t
-left=$(find "$place" -type f)
+left=$(find "$place" ! -type d)
 must "make uninstall leaves: $left" test -z "$left"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -2,7 +2,7 @@
 # the floor plan, as a room or as this one file of it; libcyaml only in schema.c, libyaml only in read.c.
 function room_of(path) { sub(/\/[^\/]*$/, "", path); return path }
 function name_of(path) { sub(/.*\//, "", path); return path }
-FNR == 1 && NR != 1 { here = room_of(FILENAME) }
+FNR == 1 && NR != 1 { here = room_of(FILENAME); seen[here] = 1 }
 NR == FNR {
 	if ($0 ~ /^#/ || !NF)
 		next
@@ -28,4 +28,10 @@ NR == FNR {
 	complain("YAML is config's affair: schema.c and read.c")
 }
 function complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; bad++ }
-END { printf "layers: %s\n", bad ? bad " wrong" : "ok"; exit bad > 0 }
+END {
+	for (room in rooms)
+		if (!(room in seen))
+			complain("tests/lint/layers.txt: there is no " room ": remove the row")
+	printf "layers: %s\n", bad ? bad " wrong" : "ok"
+	exit bad > 0
+}

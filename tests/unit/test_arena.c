@@ -70,8 +70,6 @@ START_TEST(a_large_piece_leaves_the_room_beside_it)
 	char *before = arena_alloc(a, 16);
 	arena_alloc(a, 100000);
 	ck_assert_ptr_eq((char *)arena_alloc(a, 16), before + 16);
-	ck_assert_uint_ge(arena_bytes(a), 100000 + 32);
-	ck_assert_uint_le(arena_bytes(a), 100000 + 2 * ARENA_CHUNK_BYTES);
 	arena_unref(&a);
 	ck_assert_uint_eq(pool.spare_count, 0);
 	arena_pool_fini(&pool);

@@ -152,46 +152,5 @@ START_TEST(parts_are_written)
 }
 END_TEST
 
-/* Against a bitmap. */
-START_TEST(spans_know_what_is_held)
-{
-	srand(11);
-	for (int round = 0; round < 500; round++) {
-		struct spans s = {0};
-		bool held[100] = {false};
-		for (int i = 0; i < 30; i++) {
-			uint64_t at = (uint64_t)(rand() % 90), n = (uint64_t)(rand() % 6);
-			struct slice gap, want = {(uint64_t)(rand() % 50), (uint64_t)(rand() % 50)};
-			if (spans_add(&s, (struct slice){at, n}))
-				memset(held + at, true, n);
-			for (unsigned k = 0; k < s.n; k++) {
-				ck_assert_uint_gt(s.v[k].n, 0);
-				ck_assert(k == 0 || s.v[k - 1].at + s.v[k - 1].n < s.v[k].at);
-			}
-			uint64_t first = want.at, end;
-			while (first < want.at + want.n && held[first])
-				first++;
-			for (end = first; end < want.at + want.n && !held[end]; end++)
-				;
-			ck_assert_int_eq(spans_next_gap(&s, want, &gap), end > first);
-			if (end > first)
-				ck_assert(gap.at == first && gap.n == end - first);
-		}
-	}
-}
-END_TEST
-
-START_TEST(spans_are_bounded)
-{
-	struct spans s = {0};
-	for (uint64_t i = 0; i < SPANS_MAX; i++)
-		ck_assert(spans_add(&s, (struct slice){i * 10, 5}));
-	ck_assert(!spans_add(&s, (struct slice){SPANS_MAX * 10, 5}));
-	ck_assert_uint_eq(s.n, SPANS_MAX);
-	ck_assert(spans_add(&s, (struct slice){0, SPANS_MAX * 10}));
-	ck_assert_uint_eq(s.n, 1);
-}
-END_TEST
-
 UNIT("range", LOOP(range, ranges), TEST(no_byte_is_sent_twice), LOOP(content_range, content_ranges),
-     TEST(parts_are_written), TEST(spans_know_what_is_held), TEST(spans_are_bounded))
+     TEST(parts_are_written))

@@ -1,0 +1,201 @@
+/* rules.c - addresses, origins, loops and routes: what must go together. */
+#include "config/rules.h"
+
+#include "config/units.h"
+#include "proxy/base/address.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((format(printf, 4, 5))) static const char *
+wrong(const char *setting, char *err, size_t err_bytes, const char *fmt, ...)
+{
+	char name[CONFIG_NAME_BYTES];
+	size_t at = (size_t)snprintf(err, err_bytes, "%s: ", config_name(setting, name));
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(err + at, err_bytes - at, fmt, args);
+	va_end(args);
+	return setting;
+}
+
+/* The same place twice; port 0 is a new place each time. */
+static bool
+is_same_address(const char *a, const char *b)
+{
+	struct address x, y;
+	return address_parse(a, &x) == 0 && address_parse(b, &y) == 0 && address_port(&x) &&
+	       x.bytes == y.bytes && memcmp(&x.sa, &y.sa, x.bytes) == 0;
+}
+
+static const char *
+check_addresses(const struct config *c, char *err, size_t err_bytes)
+{
+	if (c->listen_count == 0)
+		return wrong("listen", err, err_bytes, "empty; write at least one IP:PORT");
+	for (unsigned i = 0; i < c->listen_count; i++) {
+		for (unsigned j = 0; j < i; j++)
+			if (is_same_address(c->listen[i], c->listen[j]))
+				return wrong("listen", err, err_bytes,
+					     "%s is given twice; keep one", c->listen[i]);
+		if (c->admin && is_same_address(c->listen[i], c->admin))
+			return wrong("admin", err, err_bytes,
+				     "%s is a listen address too; take another port", c->admin);
+	}
+	return NULL;
+}
+
+/* "routes.2.query"; of the thread. */
+static const char *
+indexed(const char *list, unsigned i, const char *key)
+{
+	static _Thread_local char name[CONFIG_NAME_BYTES];
+	snprintf(name, sizeof(name), "%s.%u.%s", list, i, key);
+	return name;
+}
+
+bool
+config_origin_address(const struct config_origin *o, struct address *a)
+{
+	const char *url = o->url;
+	const char *host = strstr(url, "://") + 3;
+	char text[ADDRESS_TEXT];
+	const char *bracket = strrchr(host, ']'), *colon = strrchr(host, ':');
+	bool has_port = colon && colon > bracket;
+	const char *port = strncasecmp(url, "https", 5) == 0 ? ":443" : ":80";
+	int n = snprintf(text, sizeof(text), "%s%s", host, has_port ? "" : port);
+	return n < (int)sizeof(text) && address_parse(text, a) == 0;
+}
+
+/* Would a listener on a answer at b? */
+static bool
+listens_at(const char *listen, const struct address *b)
+{
+	struct address a;
+	if (address_parse(listen, &a) < 0 || address_port(&a) == 0 ||
+	    address_port(&a) != address_port(b))
+		return false;
+	bool same = a.bytes == b->bytes && memcmp(&a.sa, &b->sa, a.bytes) == 0;
+	return same || (address_is_any(&a) && (address_is_loopback(b) || address_is_any(b)));
+}
+
+static const char *
+check_loops(const struct config *c, char *err, size_t err_bytes)
+{
+	for (unsigned i = 0; i < c->origin_count; i++) {
+		struct address to;
+		if (!config_origin_address(&c->origins[i], &to))
+			continue;
+		for (unsigned j = 0; j < c->listen_count; j++)
+			if (listens_at(c->listen[j], &to))
+				return wrong(indexed("origins", i, "url"), err, err_bytes,
+					     "%s is where twice itself listens (%s); name the "
+					     "server behind it",
+					     c->origins[i].url, c->listen[j]);
+		if (c->admin && listens_at(c->admin, &to))
+			return wrong(
+				indexed("origins", i, "url"), err, err_bytes,
+				"%s is the admin address; name the server that has the content",
+				c->origins[i].url);
+	}
+	return NULL;
+}
+
+static const char *
+check_origins(const struct config *c, char *err, size_t err_bytes)
+{
+	for (unsigned i = 0; i < c->origin_count; i++) {
+		const struct config_origin *o = &c->origins[i];
+		if (o->ca_file && strncasecmp(o->url, "https:", 6) != 0)
+			return wrong(indexed("origins", i, "ca_file"), err, err_bytes,
+				     "%s has no certificate to check; write https:// or leave "
+				     "ca_file out",
+				     o->url);
+		if (o->ca_file && !o->verify)
+			return wrong(indexed("origins", i, "ca_file"), err, err_bytes,
+				     "nothing is checked with verify: off; leave one of both out");
+	}
+	for (unsigned i = 0; i < c->origin_count; i++)
+		for (unsigned j = 0; j < i; j++)
+			if (strcasecmp(c->origins[i].url, c->origins[j].url) == 0)
+				return wrong("origins", err, err_bytes,
+					     "%s is given twice; keep one", c->origins[i].url);
+	return NULL;
+}
+
+/* Two settings of one route of which only one can count. */
+static const char *
+check_route(const struct config_route *r, unsigned i, char *err, size_t err_bytes)
+{
+	bool keeps = r->keep_param_count > 0, drops = r->drop_param_count > 0;
+	bool keyed = keeps || drops || r->key_header_count || r->key_cookie_count ||
+		     r->query != CONFIG_QUERY_KEEP;
+	if (keeps && drops)
+		return wrong(
+			indexed("routes", i, "drop_params"), err, err_bytes,
+			"keep_params names the only parameters in the key already; leave one of "
+			"both out");
+	if ((keeps || drops) && r->query == CONFIG_QUERY_IGNORE)
+		return wrong(
+			indexed("routes", i, keeps ? "keep_params" : "drop_params"), err, err_bytes,
+			"query: ignore leaves all parameters out of the key; leave one of both "
+			"out");
+	if (r->pass && (keyed || r->pass_cookie_count || r->admit != CONFIG_ADMIT_SIGHTINGS))
+		return wrong(
+			indexed("routes", i, "pass"), err, err_bytes,
+			"with pass: on nothing is looked up or stored, so no rule for keys and "
+			"admission can apply; leave pass or the others out");
+	return NULL;
+}
+
+/* Every request of b is one of a: then b is never reached behind a. */
+static bool
+covers(const struct config_route *a, const struct config_route *b)
+{
+	bool host = !a->host || (b->host && strcasecmp(a->host, b->host) == 0);
+	bool path = !a->path || (b->path && strncmp(a->path, b->path, strlen(a->path)) == 0);
+	return host && path;
+}
+
+static const char *
+check_routes(const struct config *c, char *err, size_t err_bytes)
+{
+	for (unsigned i = 0; i < c->route_count; i++) {
+		const char *bad = check_route(&c->routes[i], i, err, err_bytes);
+		if (bad)
+			return bad;
+		for (unsigned j = 0; j < i; j++)
+			if (covers(&c->routes[j], &c->routes[i]))
+				return wrong(
+					indexed("routes", i, c->routes[i].path ? "path" : "host"),
+					err, err_bytes,
+					"route %u matches all of it and comes first; put this one "
+					"before it",
+					j + 1);
+	}
+	return NULL;
+}
+
+const char *
+rules_broken(const struct config *c, char *err, size_t err_bytes)
+{
+	typedef const char *check_fn(const struct config *, char *, size_t);
+	check_fn *const checks[] = {check_addresses, check_origins, check_loops, check_routes};
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		const char *bad = checks[i](c, err, err_bytes);
+		if (bad)
+			return bad;
+	}
+	if (c->cache.max_object_bytes > c->cache.disk_bytes)
+		return wrong("cache.max_object", err, err_bytes,
+			     "more than cache.disk; write a smaller size, or auto");
+	if (c->admission.sightings > 2 && c->admission.filter == CONFIG_FILTER_PAIR)
+		return wrong(
+			"admission.sightings", err, err_bytes,
+			"a pair of filters tells only one sighting from none; write 1 or 2, or set "
+			"admission.filter to counting");
+	return NULL;
+}

@@ -1,0 +1,10 @@
+/* rules.h - settings that are well one by one, and do not go together. Private to config/. */
+#ifndef CONFIG_RULES_H
+#define CONFIG_RULES_H
+
+#include "config/config.h"
+
+/* The setting that breaks a rule ("origins.1.ca_file"), and a sentence why; NULL: all is well. */
+const char *rules_broken(const struct config *c, char *err, size_t err_bytes);
+
+#endif

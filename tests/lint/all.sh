@@ -1,0 +1,16 @@
+#!/bin/sh
+# all.sh FILE... - everything that `make lint` holds against the sources: B=build/release tests/lint/all.sh FILE...
+# The files named are those that `make format` keeps in form.
+cd "$(dirname "$0")/../.." || exit 1
+status=0
+tests/lint/layers.sh || status=1
+tests/lint/pure.sh || status=1
+tests/lint/exports.sh || status=1
+# shellcheck disable=SC2046 # names without spaces
+awk -f tests/lint/shape.awk $(printf '%s\n' "$@" | grep '\.c$') || status=1
+wrong=$(clang-format --dry-run "$@" 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning.*//p' | sort -u)
+[ -z "$wrong" ] || {
+	echo "make format would change:" $wrong
+	status=1
+}
+exit $status
