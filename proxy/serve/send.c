@@ -64,12 +64,15 @@ add_age(struct txn *t, struct maker *m, const struct terms *terms)
 	buf_add_u64(add_line(t, m, STR("Age")), age > 0 ? (uint64_t)age : 0);
 }
 
+static stream_pull_fn pull_object;
+static stream_give_back_fn give_back_object;
+
 /* What every answer ends its head with, and off it goes. */
 static void
 end_head(struct txn *t, struct maker *m, stream_pull_fn *pull)
 {
 	const struct config *c = t->settings->config;
-	struct stream_source source = {pull, t};
+	struct stream_source source = {pull, t, pull == pull_object ? give_back_object : NULL};
 	struct buf *via = add_line(t, m, STR("Via"));
 	buf_add_lit(via, "1.1 ");
 	buf_add_str(via, t->settings->outgoing.via);
@@ -383,6 +386,18 @@ pull_object(void *ctx, size_t most, struct str *pieces, unsigned *n)
 		break;
 	}
 	return STREAM_PULL_ERROR;
+}
+
+/* A client that takes nothing holds no fragment of the body in memory: it is read again. */
+static bool
+give_back_object(void *ctx, uint64_t bytes)
+{
+	struct txn *t = ctx;
+	if (t->multipart || t->read_out || t->slice_i > 0 || bytes > t->at - t->slices[0].at)
+		return false;
+	t->at -= bytes;
+	body_done(&t->read);
+	return true;
 }
 
 void
