@@ -1,7 +1,7 @@
 /* config.c - loads the settings; the rows are in schema.c, what must go together in rules.c. */
 #include "config/config.h"
 
-#include "config/read.h"
+#include "config/reading.h"
 #include "config/rules.h"
 #include "config/schema.h"
 
