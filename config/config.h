@@ -59,6 +59,7 @@ struct config_cache {
 	uint64_t heuristic_max_s;
 	char *targeted_field; /* own name before CDN-Cache-Control; NULL: none */
 	bool status_key;      /* key= in Cache-Status */
+	unsigned variants;    /* most of one URL */
 	enum config_client client_directives;
 	enum config_cookie set_cookie;
 	bool client_errors;	   /* store errors that a client's own fields can cause */

@@ -393,5 +393,9 @@ reading_place(struct reading *r, const char *setting, char *out, size_t n)
 		if (node)
 			g = given_at(node);
 	}
-	reading_print_place(r, &g, out, n);
+	/* A default may not go with what is written in the file. */
+	if (r->has_given && !g.flag && !g.line)
+		snprintf(out, n, "%s: ", r->in.name);
+	else
+		reading_print_place(r, &g, out, n);
 }

@@ -10,34 +10,38 @@ read_us(clockid_t which)
 }
 
 int64_t
-now_s(void)
-{
-	return read_us(CLOCK_REALTIME_COARSE) / 1000000;
-}
-
-int64_t
 now_ms(void)
 {
 	return read_us(CLOCK_MONOTONIC_COARSE) / 1000;
 }
 
-/* Of the event that this thread handles; us 0: not read yet. */
+/* Of the event that this thread handles; 0: not read yet. */
 static _Thread_local struct {
 	bool inside;
-	int64_t us;
+	int64_t us, s;
 } event_time;
 
 void
 clock_begin_event(void)
 {
 	event_time.inside = true;
-	event_time.us = 0;
+	event_time.us = event_time.s = 0;
 }
 
 void
 clock_end_event(void)
 {
 	event_time.inside = false;
+}
+
+int64_t
+now_s(void)
+{
+	if (!event_time.inside)
+		return read_us(CLOCK_REALTIME_COARSE) / 1000000;
+	if (event_time.s == 0)
+		event_time.s = read_us(CLOCK_REALTIME_COARSE) / 1000000;
+	return event_time.s;
 }
 
 int64_t

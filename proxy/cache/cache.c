@@ -27,6 +27,27 @@ is_record_forgotten(void *ctx, struct record *r)
 	return false;
 }
 
+/* The object in RAM, if it is the same, knows its copy on disk again. */
+static void
+on_record_moved(void *ctx, const struct record *r, const struct locator *from)
+{
+	struct cache *c = ctx;
+	if (c->ram) /* room is made before there is one */
+		ram_adopt(c->ram, r, from);
+}
+
+/* RAM lets go of an object whose head on disk is an older one. */
+static void
+write_head(void *ctx, struct stored *o)
+{
+	struct cache *c = ctx;
+	struct placement p;
+	bool there = stored_placement(o, &p);
+	if (there && cache_disk_is_open(c) && !cache_is_forgotten(c, o) && cache_refer(c, o, &p))
+		cache_is_still_clean(c, o);
+	placement_fini(&p);
+}
+
 static int
 open_store(struct cache *c, char *err, size_t err_bytes)
 {
@@ -49,7 +70,8 @@ open_store(struct cache *c, char *err, size_t err_bytes)
 				  .keep_free_bytes = o->keep_free_bytes,
 				  .ops = o->ops,
 				  .is_forgotten = is_record_forgotten,
-				  .forget_ctx = c,
+				  .moved = on_record_moved,
+				  .ctx = c,
 				  .fresh = c->must_empty,
 				  .is_ours = !c->fresh, /* the seed is */
 			  },
@@ -131,7 +153,11 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	uint64_t most = c->store ? store_max_body(c->store) : UINT64_MAX;
 	c->max_body_bytes =
 		o->max_object_bytes && o->max_object_bytes < most ? o->max_object_bytes : most;
+	c->reads = reads_create();
 	ram_create(&c->ram, o->memory_bytes, o->shards);
+	c->siblings = siblings_create();
+	if (c->store)
+		ram_on_evicted(c->ram, write_head, c);
 	*out = c;
 	return 0;
 failed:
@@ -142,6 +168,8 @@ failed:
 void
 cache_stop(struct cache *c)
 {
+	if (c->ram && !atomic_load(&c->stopped))
+		ram_tell_unwritten(c->ram);
 	forget_stop(c->forget); /* asks the store */
 	if (c->store)
 		store_stop(c->store); /* asks what is forgotten */
@@ -157,6 +185,8 @@ cache_close(struct cache **pc)
 		return;
 	cache_stop(c);
 	ram_destroy(&c->ram);
+	siblings_destroy(&c->siblings);
+	reads_destroy(&c->reads);
 	store_close(&c->store);
 	forget_close(&c->forget);
 	files_close(c);
@@ -202,7 +232,7 @@ cache_is_forgotten(struct cache *c, struct stored *o)
 static void
 look_after_copy(struct cache *c, struct stored *o, bool first)
 {
-	if (!stored_placement(o))
+	if (!stored_lies_there(o))
 		ram_moved(c->ram, o);
 	else if (first)
 		store_touch(c->store, o->pub.hash);
@@ -226,13 +256,27 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, stru
 	return FOUND_OBJECT;
 }
 
+enum found
+cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out)
+{
+	bool first;
+	struct stored *o = ram_find(c->ram, hash, key, &first);
+	if (o && cache_is_forgotten(c, o))
+		stored_unref(&o);
+	*out = o ? &o->pub : NULL;
+	if (o)
+		return FOUND_OBJECT;
+	return c->store && store_has(c->store, hash) ? FOUND_LATER : FOUND_NOT;
+}
+
 /* ---- change -------------------------------------------------------------------------------- */
 
 /* Is o what the key means now? */
 static bool
 is_current(struct cache *c, struct stored *o, const struct placement *p)
 {
-	return ram_holds(c->ram, o) || (p && store_lies_at(c->store, o->pub.hash, &p->at));
+	return ram_holds(c->ram, o) ||
+	       (p->at.bytes && store_lies_at(c->store, o->pub.hash, &p->at));
 }
 
 /* Whoever publishes looks behind himself: what was forgotten between his look and his publishing
@@ -246,6 +290,18 @@ cache_is_still_clean(struct cache *c, struct stored *o)
 	return false;
 }
 
+bool
+cache_is_current(struct cache *c, struct object *object)
+{
+	struct stored *o = stored_of(object);
+	struct placement p = {0};
+	if (o->store)
+		stored_placement(o, &p);
+	bool yes = is_current(c, o, &p);
+	placement_fini(&p);
+	return yes;
+}
+
 struct object *
 cache_refresh(struct cache *c, struct object *object, struct str head, const struct terms *terms)
 {
@@ -255,18 +311,28 @@ cache_refresh(struct cache *c, struct object *object, struct str head, const str
 	bool clean = !cache_is_forgotten(c, old);
 	atomic_store(&o->pub.clean_as_of, atomic_load(&old->pub.clean_as_of));
 	stored_share_body(o, old);
-	const struct placement *p = old->store ? stored_placement(old) : NULL;
-	bool current = clean && is_current(c, old, p);
-	bool placed = current && p && cache_refer(c, o, p);
-	if (!stored_has_body(o)) {
+	struct placement p;
+	bool there = stored_placement(old, &p);
+	bool current = clean && is_current(c, old, &p);
+	/* As long as RAM holds it, its head is not written: a popular object that is validated all
+	 * the time costs the disk nothing. A crash loses a 304, no more. */
+	bool has_body = stored_has_body(o);
+	if (current && there && has_body) {
+		stored_place(o, &p);
+		if (ram_replace(c->ram, o, true))
+			goto published;
+	}
+	bool placed = current && there && cache_refer(c, o, &p);
+	if (!has_body) {
 		o->pub.place = OBJECT_ON_DISK;
-		const struct placement *body = atomic_load(&old->placement);
 		if (!placed)
-			stored_place(o, &body->at, body->fragments, body->fragments_n);
+			stored_place(o, &p);
 		stored_lease(o); /* the old object's own lease holds until the caller lets it go */
 	}
 	if (current)
-		ram_replace(c->ram, o); /* old itself, or its copy that was hot */
+		ram_replace(c->ram, o, false); /* old itself, or its copy that was hot */
+published:
+	placement_fini(&p);
 	if (current)
 		cache_is_still_clean(c, o);
 	return &o->pub;
@@ -288,6 +354,26 @@ cache_remove(struct cache *c, struct key_hash hash, struct str key)
 	if (on_disk)
 		cache_remove_lasting(c, hash, key);
 	return on_disk || in_ram;
+}
+
+void
+cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash variant,
+		     unsigned most)
+{
+	struct key_hash gone[SIBLINGS_GONE];
+	unsigned n = siblings_add(c->siblings, primary, variant, most, gone);
+	/* Not forgotten, as what is not true any more is: after a crash they may be there again. */
+	for (unsigned i = 0; i < n; i++) {
+		ram_drop(c->ram, gone[i]);
+		if (c->store)
+			store_remove(c->store, gone[i]);
+	}
+}
+
+void
+cache_variant_used(struct cache *c, struct key_hash primary, struct key_hash variant)
+{
+	siblings_use(c->siblings, primary, variant);
 }
 
 /* Out of RAM and index, so that the room is free; the entry in the tables is what counts. */

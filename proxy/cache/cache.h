@@ -113,6 +113,12 @@ struct cache_lookup {
 enum found cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash,
 			struct str key, struct object **out);
 
+/* What lies under the key now, as far as that can be said at once: FOUND_LATER is on disk. Nothing
+ * is called back, and no hit is counted on disk. */
+enum found cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out);
+/* Is o still what its key means? */
+bool cache_is_current(struct cache *c, struct object *o);
+
 /* ---- reading a body ------------------------------------------------------------------------ */
 
 enum body_step {
@@ -169,14 +175,25 @@ void cache_write_abandon(struct object_write **w);
  * is on its way to the disk because of this call. */
 bool cache_admit(struct cache *c, struct object *o);
 
-/* RFC 9111 4.3.4: o with a new head and terms, body neither copied nor rewritten (on disk: a small
- * record that points to the old body). Returns a reference to the new object. */
+/* RFC 9111 4.3.4: o with a new head and terms, body neither copied nor rewritten. While RAM holds
+ * it the disk keeps the older head; when RAM lets go of it, or at cache_stop, and at once where RAM
+ * does not hold it, a small record is written that points to the old body. Returns a reference to
+ * the new object. */
 struct object *
 cache_refresh(struct cache *c, struct object *o, struct str head, const struct terms *terms);
 
 /* This key alone is forgotten in RAM and on disk; true if there was one. Readers that hold the
  * object finish undisturbed. Also after a crash, once the purge log is written (not waited for). */
 bool cache_remove(struct cache *c, struct key_hash hash, struct str key);
+
+/* ---- variants of a URL (siblings.h) -------------------------------------------------------- */
+
+/* The variant of the URL with this primary hash was stored; of more than `most` the least used go,
+ * from RAM and from the disk's index. */
+void cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash variant,
+			  unsigned most);
+/* It answered. */
+void cache_variant_used(struct cache *c, struct key_hash primary, struct key_hash variant);
 
 /* ---- forgetting (forget.h) ----------------------------------------------------------------- */
 

@@ -8,6 +8,8 @@
 #include "proxy/cache/forget.h"
 #include "proxy/cache/object.h"
 #include "proxy/cache/ram.h"
+#include "proxy/cache/siblings.h"
+#include "proxy/cache/reads.h"
 #include "proxy/cache/store.h"
 
 #include <pthread.h>
@@ -23,6 +25,8 @@ struct cache {
 	struct forget *forget;
 	struct store *store; /* NULL: RAM only */
 	struct ram *ram;
+	struct siblings *siblings;
+	struct reads *reads;  /* under way on I/O threads */
 	uint32_t block_bytes; /* bodies in memory lie in blocks of this; a fragment's size */
 	uint64_t max_body_bytes;
 	_Atomic uint64_t building_bytes; /* bodies of writes under way */

@@ -134,8 +134,8 @@ open_reader(struct letter *l)
 	leave_seat(r);
 }
 
-struct flight_reader *
-flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
+static struct flight_reader *
+new_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
 {
 	struct flight_reader *r = f->seat_taken ? NEW(struct flight_reader) : &f->seat;
 	f->seat_taken = true;
@@ -145,10 +145,28 @@ flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *
 	r->wake = wake;
 	r->ctx = ctx;
 	r->interim_at = f->interim.n;
+	f->reader_count++;
+	return r;
+}
+
+struct flight_reader *
+flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
+{
+	struct flight_reader *r = new_seat(f, home, wake, ctx);
 	window_enter(&f->window, &r->mark);
 	r->armed = true;
 	TAILQ_INSERT_TAIL(&f->armed, r, link);
-	f->reader_count++;
+	return r;
+}
+
+struct flight_reader *
+flight_seat_late(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
+{
+	struct flight_reader *r = new_seat(f, home, wake, ctx);
+	assert(window_lost(&f->window, &r->mark)); /* it stands nowhere */
+	r->late = true;
+	f->late_count++;
+	TAILQ_INSERT_TAIL(&f->busy, r, link);
 	return r;
 }
 
@@ -193,6 +211,19 @@ wake_readers(struct flight *f)
 		TAILQ_REMOVE(&f->armed, r, link);
 		TAILQ_INSERT_TAIL(&f->busy, r, link);
 		r->armed = false;
+		r->posted = true;
+		mailbox_post(r->home, &r->letter);
+	}
+}
+
+/* Under the lock: the end is here. */
+static void
+wake_late(struct flight *f)
+{
+	struct flight_reader *r;
+	TAILQ_FOREACH (r, &f->busy, link) {
+		if (!r->late || r->posted)
+			continue;
 		r->posted = true;
 		mailbox_post(r->home, &r->letter);
 	}
@@ -243,6 +274,7 @@ flight_leave(struct flight_reader **rp)
 	window_leave(&f->window, &r->mark);
 	r->left = true;
 	f->reader_count--;
+	f->late_count -= r->late;
 	trim(f);
 	if (f->reader_count == 0)
 		wake_leader(f);
@@ -351,11 +383,13 @@ outgrows(const struct flight *f, size_t n)
 	       (total && is_tight(f));
 }
 
-/* Somebody has read everything and waits for more. */
+/* Somebody has read everything and waits for more, or waits for the end. */
 static bool
 somebody_starves(const struct flight *f)
 {
 	const struct flight_reader *r;
+	if (f->late_count)
+		return true;
 	TAILQ_FOREACH (r, &f->armed, link)
 		if (!window_lost(&f->window, &r->mark))
 			return true;
@@ -431,6 +465,8 @@ finish(struct flight *f, enum flight_state state, int status, const char *word, 
 	f->fail_word = word;
 	atomic_store_explicit(&f->state, (int)state, memory_order_release);
 	wake_readers(f);
+	if (f->late_count)
+		wake_late(f);
 	pthread_mutex_unlock(&f->lock);
 	if (state == FLIGHT_FAILED)
 		tell_overtaken(before, false);

@@ -73,6 +73,13 @@ bool flights_enter(struct flights *fs, struct key_hash hash, struct str key, str
 		   flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader);
 /* Whether one is in the air that might be joined. */
 bool flights_has(struct flights *fs, struct key_hash hash, struct str key);
+/* A place to wait for the end of the key's flight, whose beginning is gone: what it brings is kept
+ * and will be found in the cache. wake is called once, when it has ended. NULL: there is no such
+ * flight, or at the pace of the bytes so far it takes longer than most_ms. A slow reader does not
+ * hold up those who wait. */
+struct flight_reader *
+flights_wait(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
+	     flight_wake_fn *wake, void *ctx, int64_t now_ms, int64_t most_ms);
 /* The leader takes its time: *reader's owner, who follows, leads a second fetch of the same key
  * instead, and whoever comes joins that one. *reader is then its place there. False when it is not
  * its turn: one second try at a time, each twice as long after the one before it. Those who stay

@@ -28,6 +28,7 @@ struct flight_reader {
 	bool posted; /* the letter is on its way */
 	bool armed;  /* in flight->armed: waits for news */
 	bool left;
+	bool late;			 /* reads nothing: waits for the end, in flight->busy */
 	TAILQ_ENTRY(flight_reader) link; /* in flight->armed or flight->busy */
 };
 
@@ -69,6 +70,7 @@ struct flight {
 	/* Those who wait for news, and those who are at work: a wake looks at the first only. */
 	struct flight_readers armed, busy;
 	_Atomic unsigned reader_count, follower_count; /* written under the lock, as the next */
+	unsigned late_count;
 	struct flight_reader seat; /* the first reader's place, so that most need no other */
 	bool seat_taken;
 	struct flight_leader leader;
@@ -107,5 +109,8 @@ void flights_keep_spare(struct flights *fs, struct flight *f);
 /* flight.c, under the flight's lock: a reader, with a reference of its own. */
 struct flight_reader *
 flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx);
+/* The same for one that came too late to read; some of the body is gone. */
+struct flight_reader *
+flight_seat_late(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx);
 
 #endif

@@ -178,6 +178,37 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 	return lead;
 }
 
+/* Under the flight's lock: its beginning is gone, what it brings is kept, and at its pace the end
+ * comes within most_ms. */
+static bool
+ends_soon(struct flight *f, int64_t now_ms, int64_t most_ms)
+{
+	uint64_t whole = f->head.body_bytes, total = f->window.total;
+	if (flight_state(f) != FLIGHT_ARRIVING || !f->head.kept || f->window.base == 0 ||
+	    whole == UINT64_MAX || !is_clean(f))
+		return false;
+	double so_far_ms = (double)(now_ms - f->begun_ms);
+	return so_far_ms * (double)(whole - total) <= (double)most_ms * (double)total;
+}
+
+struct flight_reader *
+flights_wait(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
+	     flight_wake_fn *wake, void *ctx, int64_t now_ms, int64_t most_ms)
+{
+	struct flight_shard *s = shard_of(fs, hash);
+	struct flight_reader *r = NULL;
+	pthread_mutex_lock(&s->lock);
+	struct flight *f = *find(s, hash, key);
+	if (f) {
+		pthread_mutex_lock(&f->lock);
+		if (ends_soon(f, now_ms, most_ms))
+			r = flight_seat_late(f, home, wake, ctx);
+		pthread_mutex_unlock(&f->lock);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
 /* Whether a second fetch may begin beside f now; then the next may not, for twice as long. */
 static bool
 takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)

@@ -1,14 +1,20 @@
-/* ghost_inside.h - what ghost.c and ghost_snapshot.c share. For nobody else. */
+/* ghost_inside.h - what the files of the ghost share: ghost.c (events, life), ghost_table.c,
+ * ghost_log.c, ghost_snapshot.c. For nobody else. */
 #ifndef CACHE_GHOST_INSIDE_H
 #define CACHE_GHOST_INSIDE_H
 
 #include "proxy/cache/ghost.h"
 #include "proxy/cache/ledger.h"
+#include "proxy/cache/packing.h"
 #include "proxy/cache/ram_policy.h"
 
 #include <stdatomic.h>
 
-enum { GHOST_NONE = UINT32_MAX };
+enum {
+	GHOST_NONE = UINT32_MAX,
+	/* A 304 makes the store write a head that points to the old body. */
+	GHOST_HEAD_BYTES = 640,
+};
 
 /* One object that the ghost holds: on disk, in RAM, or both. */
 struct shade {
@@ -23,6 +29,9 @@ struct shade {
 	uint32_t segment;
 	uint8_t hits; /* on disk, since it lies where it lies */
 	bool used, on_disk, in_ram;
+	bool in_pieces; /* its body is larger than a fragment */
+	bool unwritten; /* in RAM with a newer head than on disk */
+	bool moved;	/* on disk, and not asked for in RAM since */
 };
 
 struct ghost {
@@ -30,6 +39,15 @@ struct ghost {
 	_Atomic uint64_t threshold; /* keys up to it are in the sample */
 	uint32_t weight;
 	struct ledger ledger;
+	struct packing packing;
+	uint64_t fragment_bytes;
+	uint64_t charged; /* as written, of what the open batch holds */
+	int64_t overhead; /* of closed batches and of footers, beyond what was charged */
+	uint32_t born_s;  /* the open batch */
+	uint32_t heads;	  /* that left RAM unwritten, to be written */
+	bool is_emptying; /* a segment; and, while that: a large body is being carried */
+	bool is_carrying;
+	bool is_large;	       /* what is being written just now, meanwhile */
 	struct ram_policy ram; /* bytes of the sample; its limit is the real one / weight */
 	uint64_t ram_most;     /* of one object: a part of what would be its shard */
 	struct shade *shades;  /* owned */
@@ -40,14 +58,41 @@ struct ghost {
 	struct ghost_stats n;
 };
 
+/* ghost_table.c. The slot with this key, or the empty one where it would go. */
+uint32_t ghost_slot(const struct ghost *g, uint64_t key);
+struct shade *ghost_find(const struct ghost *g, uint64_t key);
+void ghost_join_segment(struct ghost *g, uint32_t i, uint32_t segment);
+void ghost_leave_segment(struct ghost *g, uint32_t i);
+uint32_t *ghost_bucket(const struct ghost *g, uint32_t url);
+void ghost_join_url(struct ghost *g, uint32_t i);
+/* Out of the table and its URL, when it is nowhere any more. */
+void ghost_release(struct ghost *g, uint32_t i);
+/* From wherever it is. */
+void ghost_drop(struct ghost *g, uint32_t i);
+void ghost_shrink_ram(struct ghost *g, uint64_t bytes);
+/* What is asked for again on disk moves into RAM, if it is worth more there than others. */
+void ghost_promote(struct ghost *g, struct shade *s);
+uint32_t *ghost_slots(uint32_t *old, uint32_t n);
+void ghost_grow(struct ghost *g, uint32_t n);
+
+/* ghost_log.c. Takes the room of a record (cache_record_bytes) and returns the segment, of which
+ * nothing may be left by then; GHOST_NONE: there is no room at all. */
+uint32_t ghost_take(struct ghost *g, uint64_t record_bytes, bool in_pieces);
+/* The same, counted as written. */
+uint32_t ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces);
+/* Room that is in use and belongs to no shade. */
+void ghost_take_dead(struct ghost *g, uint64_t bytes);
+/* The heads of what has left RAM. */
+void ghost_write_heads(struct ghost *g);
+void ghost_free_segments(struct ghost *g);
+/* Time goes on: a batch is not kept open for long. */
+void ghost_age(struct ghost *g, uint32_t now_s);
+
 /* Makes the sample half as large. */
 void ghost_halve(struct ghost *g);
 /* Room for one more shade, if need be by halving. False: so many keys are alike (hashes cannot be)
  * that halving does not help. */
 bool ghost_make_room(struct ghost *g);
-/* Takes so many real bytes of the log without counting them as written; GHOST_NONE: there is no
- * room at all. */
-uint32_t ghost_take(struct ghost *g, uint64_t log_bytes);
 /* A shade that lies in this segment. The key must be in the sample and not be there yet. */
 void ghost_add(struct ghost *g, const struct shade *s, uint32_t segment);
 bool ghost_holds(const struct ghost *g, uint64_t key);

@@ -1,10 +1,10 @@
 /* ghost_snapshot.c - a ghost as bytes, and back.
  *
- *	head    8 "TWghost1", 8 tag, 4 weight, 4 rows, 8 threshold
+ *	head    8 "TWghost2", 8 tag, 4 weight, 4 rows, 8 threshold
  *	rows    32 each, all numbers in the machine's order:
- *	          an object   8 key, 8 bytes and (top bit) hit, 4 fresh_until, 4 validator, 4 url, 4
- *one a segment   8 bytes in use that belong to no object, 20 zero, 4 zero sum     8 XXH3 of all
- *before
+ *	          an object   8 key, 8 bytes and (top bits) hit, in pieces, 4 fresh_until, 4
+ *validator, 4 url, 4 one a segment   8 bytes in use that belong to no object, 20 zero, 4 zero sum
+ *8 XXH3 of all before
  *
  * Segments come oldest first, each before its objects. Loading puts them into the log again in that
  * order, so it does not matter whether the log is of the same size: what has no room is evicted as
@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char MAGIC[8] = "TWghost1";
-static const uint64_t HIT = UINT64_C(1) << 63;
+static const char MAGIC[8] = "TWghost2";
+static const uint64_t HIT = UINT64_C(1) << 63, IN_PIECES = UINT64_C(1) << 62;
 enum { MOST_WEIGHT = 1 << 30 };
 
 struct head {
@@ -53,9 +53,12 @@ save_segment(const struct ghost *g, uint32_t n, uint64_t used, struct buf *out)
 	buf_add(out, (char *)&dead, sizeof dead);
 	for (uint32_t i = g->segments[n]; i != GHOST_NONE; i = g->shades[i].next) {
 		const struct shade *s = &g->shades[i];
-		struct row row = {s->key,	  s->bytes | (s->hits ? HIT : 0),
-				  s->fresh_until, s->validator,
-				  s->url,	  s->host | 1};
+		struct row row = {s->key,
+				  s->bytes | (s->hits ? HIT : 0) | (s->in_pieces ? IN_PIECES : 0),
+				  s->fresh_until,
+				  s->validator,
+				  s->url,
+				  s->host | 1};
 		buf_add(out, (char *)&row, sizeof row);
 	}
 }
@@ -109,37 +112,27 @@ read_head(struct str bytes, uint64_t tag, struct head *h)
 	return h->tag == tag ? NULL : "it belongs to another cache directory";
 }
 
-/* In parts, so that they fill segments to the end. */
-static void
-take_dead(struct ghost *g, uint64_t bytes)
-{
-	uint64_t most = g->ledger.segment_bytes, part = most / 16;
-	for (uint64_t left = bytes < most ? bytes : most; left;) {
-		part = part < left ? part : left;
-		if (ghost_take(g, part) == GHOST_NONE)
-			return;
-		left -= part;
-	}
-}
-
 static void
 load_row(struct ghost *g, const struct row *row)
 {
-	uint64_t bytes = row->bytes & ~HIT;
+	uint64_t bytes = row->bytes & ~(HIT | IN_PIECES);
+	bool in_pieces = row->bytes & IN_PIECES;
 	uint64_t log_bytes = g->ledger.segment_bytes * g->ledger.limit;
 	if (!row->host) {
-		take_dead(g, row->key);
+		uint64_t most = g->ledger.segment_bytes;
+		ghost_take_dead(g, row->key < most ? row->key : most);
 		return;
 	}
-	if (!bytes || bytes > log_bytes / g->weight || !ghost_samples(g, row->key) ||
-	    ghost_holds(g, row->key))
+	if (bytes < RECORD_HEADER_BYTES || bytes > log_bytes / g->weight ||
+	    !ghost_samples(g, row->key) || ghost_holds(g, row->key))
 		return;
-	uint32_t segment = ghost_take(g, bytes * g->weight);
+	uint32_t segment = ghost_take(g, bytes, in_pieces);
 	if (segment == GHOST_NONE || g->ledger.slots[segment].state < SEGMENT_OPEN)
 		return;
 	ghost_add(g,
 		  &(struct shade){.key = row->key,
 				  .bytes = bytes,
+				  .in_pieces = in_pieces,
 				  .fresh_until = row->fresh_until,
 				  .validator = row->validator,
 				  .url = row->url,
@@ -163,6 +156,8 @@ ghost_snapshot_load(struct ghost *g, uint64_t tag, struct str bytes)
 		ghost_make_room(g);
 		load_row(g, &row);
 	}
+	ghost_age(g, UINT32_MAX); /* what is loaded is on the disk already */
+	g->overhead = 0;
 	g->n = (struct ghost_stats){0}; /* what was carried while loading is not written again */
 	return NULL;
 }

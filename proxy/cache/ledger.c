@@ -11,6 +11,8 @@ static const uint64_t MIN_SEGMENT = 512 << 10;
 
 enum {
 	CARRY_SHARE = 4, /* at most a quarter of a victim moves on */
+	CREDIT_SHARE = 8,
+	MAX_CARRIED = 8 << 20,
 	LEASED_SHARE = 2,
 	SMALL_FILES = 64 << 10 /* seed, format, lock, the directory itself */
 };
@@ -46,6 +48,12 @@ ledger_segment_bytes(uint64_t log_bytes)
 	return bytes < MIN_SEGMENT ? MIN_SEGMENT : bytes;
 }
 
+static uint64_t
+most_credit(const struct ledger *l)
+{
+	return l->limit * l->segment_bytes / CREDIT_SHARE;
+}
+
 void
 ledger_init(struct ledger *l, uint32_t limit, uint32_t slots_n, uint64_t segment_bytes)
 {
@@ -57,6 +65,7 @@ ledger_init(struct ledger *l, uint32_t limit, uint32_t slots_n, uint64_t segment
 		.open = -1,
 		.segment_bytes = segment_bytes,
 	};
+	l->large_credit = most_credit(l);
 }
 
 void
@@ -216,10 +225,34 @@ ledger_drop(struct ledger *l, uint32_t slot)
 	l->free--;
 }
 
-bool
-ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, uint64_t carried)
+/* What must fit for so many to count as fitting. */
+static uint64_t
+least_of(uint64_t bytes, unsigned weight)
 {
-	return hits > 0 && carried + bytes <= l->segment_bytes / CARRY_SHARE;
+	return weight > 1 ? bytes * weight / 2 : bytes;
+}
+
+bool
+ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, unsigned weight,
+	       uint64_t carried)
+{
+	return hits > 0 && carried + least_of(bytes, weight) <= l->segment_bytes / CARRY_SHARE;
+}
+
+bool
+ledger_carries_large(struct ledger *l, uint64_t body_bytes, unsigned weight)
+{
+	if (body_bytes > MAX_CARRIED || least_of(body_bytes, weight) > l->large_credit)
+		return false;
+	l->large_credit -= at_most(body_bytes * weight, l->large_credit);
+	return true;
+}
+
+void
+ledger_earn(struct ledger *l)
+{
+	l->large_credit =
+		at_most(l->large_credit + l->segment_bytes / CREDIT_SHARE, most_credit(l));
 }
 
 void
@@ -238,6 +271,6 @@ ledger_check(const struct ledger *l)
 		used += s->used;
 		leased += s->leases > 0;
 	}
-	assert(leased == l->leased);
+	assert(leased == l->leased && l->large_credit <= most_credit(l));
 	assert(exist == l->exist && free_n == l->free && used == l->used && open <= 1);
 }

@@ -39,6 +39,7 @@ struct ledger {
 	int64_t open;	     /* slot, or -1 */
 	uint32_t generation; /* the last one given out; 0: none */
 	uint64_t segment_bytes, used;
+	uint64_t large_credit; /* bytes of large bodies that may be carried */
 };
 
 /* slots_n >= limit: room for segments left over from a larger limit. */
@@ -84,8 +85,15 @@ void ledger_restore(struct ledger *l, uint32_t slot, enum ledger_state state, ui
 void ledger_drop(struct ledger *l, uint32_t slot); /* free -> absent: over the limit */
 
 /* Shall a record that was hit so often while it lay in the victim move on, when so many bytes of
- * the victim already do? */
-bool ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, uint64_t carried);
+ * the victim already do? weight: how many like it it stands for; they move on when half of them
+ * would, so that on the whole as much does. */
+bool ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, unsigned weight,
+		    uint64_t carried);
+
+/* Shall a body in several pieces move on? If so, that is charged to a credit, of at most an eighth
+ * of the log, to which each emptied segment adds an eighth of itself. */
+bool ledger_carries_large(struct ledger *l, uint64_t body_bytes, unsigned weight);
+void ledger_earn(struct ledger *l);
 
 void ledger_check(const struct ledger *l);
 

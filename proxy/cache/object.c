@@ -4,6 +4,7 @@
 #include "proxy/base/mem.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdlib.h>
 
 enum { MALLOC_OVERHEAD = 16, BUCKET_BYTES = 16 };
@@ -22,6 +23,134 @@ object_unref(struct object **o)
 	*o = NULL;
 	stored_unref(&s);
 }
+
+/* ---- place --------------------------------------------------------------------------------- */
+
+void
+placement_of_record(struct placement *p, const struct record *r)
+{
+	*p = (struct placement){.at = r->at, .fragments_n = r->fragments_n};
+	if (r->is_inline) {
+		uint64_t front = r->at.bytes - r->body_bytes; /* the body is the record's end */
+		p->one = (struct fragment){.at = r->at, .checksum = r->body_checksum};
+		p->one.at.offset += (uint32_t)(front / SEGMENT_ALIGN);
+		p->one.at.bytes = (uint32_t)r->body_bytes;
+		p->fragments_n = r->body_bytes > 0;
+	} else if (r->fragments_n == 1) {
+		p->one = fragment_get(r->fragments, 0);
+	} else if (r->fragments_n) {
+		p->fragments = mem_alloc(r->fragments_n * sizeof *p->fragments);
+		for (uint32_t i = 0; i < r->fragments_n; i++)
+			p->fragments[i] = fragment_get(r->fragments, i);
+	}
+}
+
+void
+placement_fini(struct placement *p)
+{
+	free(p->fragments);
+	*p = (struct placement){0};
+}
+
+static void
+copy_placement(struct placement *to, const struct placement *from)
+{
+	*to = *from;
+	if (!from->fragments)
+		return;
+	to->fragments = mem_alloc(from->fragments_n * sizeof *to->fragments);
+	memcpy(to->fragments, from->fragments, from->fragments_n * sizeof *to->fragments);
+}
+
+/* For a few instructions; nothing is waited for meanwhile. */
+static void
+lock_place(struct stored *o)
+{
+	while (atomic_exchange_explicit(&o->placing, 1, memory_order_acquire))
+		sched_yield();
+}
+
+static void
+unlock_place(struct stored *o)
+{
+	atomic_store_explicit(&o->placing, 0, memory_order_release);
+}
+
+static uint64_t
+life_of(const struct locator *at)
+{
+	return (uint64_t)at->generation << 32 | at->segment;
+}
+
+/* Takes over what next holds; gives back what was there. */
+static struct placement
+replace(struct stored *o, const struct placement *next)
+{
+	struct placement old = o->placement;
+	o->placement = *next;
+	const struct locator *body =
+		next->fragments_n ? &placement_fragment(next, 0)->at : &next->at;
+	atomic_store_explicit(&o->body_in, life_of(body), memory_order_relaxed);
+	atomic_store_explicit(&o->lies_in, life_of(&next->at), memory_order_release);
+	atomic_store(&o->pub.on_disk, 1);
+	return old;
+}
+
+void
+stored_place(struct stored *o, const struct placement *p)
+{
+	struct placement next;
+	copy_placement(&next, p);
+	lock_place(o);
+	struct placement old = replace(o, &next);
+	unlock_place(o);
+	placement_fini(&old);
+}
+
+bool
+stored_follow(struct stored *o, const struct record *r, const struct locator *from)
+{
+	struct placement next;
+	placement_of_record(&next, r);
+	lock_place(o);
+	const struct locator *at = &o->placement.at;
+	bool yes = at->segment == from->segment && at->generation == from->generation &&
+		   at->offset == from->offset && at->bytes;
+	struct placement other = yes ? replace(o, &next) : next;
+	unlock_place(o);
+	placement_fini(&other);
+	return yes;
+}
+
+static bool
+is_alive(const struct store *st, uint64_t life)
+{
+	struct locator at = {.segment = (uint32_t)life, .generation = (uint32_t)(life >> 32)};
+	return life && store_is_current(st, &at);
+}
+
+bool
+stored_lies_there(struct stored *o)
+{
+	uint64_t life = atomic_load_explicit(&o->lies_in, memory_order_acquire);
+	uint64_t body = atomic_load_explicit(&o->body_in, memory_order_relaxed);
+	if (is_alive(o->store, life) && (life == body || is_alive(o->store, body)))
+		return true;
+	if (life)
+		atomic_store_explicit(&o->pub.on_disk, 0, memory_order_relaxed);
+	return false;
+}
+
+bool
+stored_placement(struct stored *o, struct placement *out)
+{
+	lock_place(o);
+	copy_placement(out, &o->placement);
+	unlock_place(o);
+	return out->at.bytes && stored_lies_there(o);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
 
 static struct stored *
 create(struct store *st, size_t text_bytes)
@@ -51,26 +180,6 @@ stored_create(struct store *st, struct key_hash hash, struct str key, struct str
 	return o;
 }
 
-static void
-place_record(struct stored *o, const struct record *r, const char *text)
-{
-	if (!r->is_inline) {
-		struct placement *p = NEW(struct placement);
-		p->at = r->at;
-		p->fragments_n = r->fragments_n;
-		p->fragments = mem_alloc(r->fragments_n * sizeof *p->fragments);
-		for (uint32_t i = 0; i < r->fragments_n; i++)
-			p->fragments[i] = fragment_get(r->fragments, i);
-		atomic_store(&o->placement, p);
-		atomic_store(&o->pub.on_disk, 1);
-		return;
-	}
-	struct fragment body = {.at = r->at, .checksum = r->body_checksum};
-	body.at.offset += (uint32_t)((r->body - text) / SEGMENT_ALIGN);
-	body.at.bytes = (uint32_t)r->body_bytes;
-	stored_place(o, &r->at, &body, r->body_bytes > 0);
-}
-
 struct stored *
 stored_of_record(struct store *st, struct block *text, const struct record *r)
 {
@@ -85,7 +194,9 @@ stored_of_record(struct store *st, struct block *text, const struct record *r)
 	atomic_init(&o->pub.clean_as_of, r->clean_as_of);
 	o->text = block_ref(text);
 	o->whole = r->is_inline ? r->body : NULL;
-	place_record(o, r, text->p);
+	struct placement p;
+	placement_of_record(&p, r);
+	replace(o, &p); /* nobody else knows it */
 	return o;
 }
 
@@ -103,22 +214,9 @@ stored_clone(const struct stored *from)
 	atomic_init(&o->pub.clean_as_of, atomic_load(&from->pub.clean_as_of));
 	o->text = block_ref(from->text);
 	stored_share_body(o, from);
-	const struct placement *p = atomic_load(&from->placement);
-	if (p)
-		stored_place(o, &p->at, p->fragments, p->fragments_n);
+	if (from->placement.at.bytes)
+		stored_place(o, &from->placement);
 	return o;
-}
-
-static void
-free_placements(struct placement *p)
-{
-	while (p) {
-		struct placement *older = p->older;
-		if (p->fragments != &p->one)
-			free(p->fragments);
-		free(p);
-		p = older;
-	}
 }
 
 /* Calls f for the segment of each run of fragments; stops at the first no, *done says how many. */
@@ -128,9 +226,10 @@ each_segment(const struct stored *o, const struct placement *p, uint32_t upto,
 {
 	uint32_t i;
 	for (i = 0; i < upto; i++) {
-		const struct locator *at = &p->fragments[i].at;
-		bool same = i && p->fragments[i - 1].at.segment == at->segment &&
-			    p->fragments[i - 1].at.generation == at->generation;
+		const struct locator *at = &placement_fragment(p, i)->at;
+		const struct locator *last = i ? &placement_fragment(p, i - 1)->at : NULL;
+		bool same =
+			last && last->segment == at->segment && last->generation == at->generation;
 		if (!same && !f(o->store, at))
 			break;
 	}
@@ -148,9 +247,9 @@ unlease(struct store *st, const struct locator *at)
 bool
 stored_lease(struct stored *o)
 {
-	const struct placement *p = atomic_load(&o->placement);
+	const struct placement *p = &o->placement;
 	uint32_t done, back;
-	assert(!o->leased && p);
+	assert(!o->leased && p->at.bytes && !stored_has_body(o));
 	o->leased = each_segment(o, p, p->fragments_n, store_lease, &done);
 	if (!o->leased)
 		each_segment(o, p, done, unlease, &back);
@@ -175,11 +274,10 @@ stored_unref(struct stored **po)
 	*po = NULL;
 	if (!o || atomic_fetch_sub_explicit(&o->pub.refs, 1, memory_order_acq_rel) != 1)
 		return;
-	struct placement *p = atomic_load(&o->placement);
 	uint32_t done;
 	if (o->leased)
-		each_segment(o, p, p->fragments_n, unlease, &done);
-	free_placements(p);
+		each_segment(o, &o->placement, o->placement.fragments_n, unlease, &done);
+	placement_fini(&o->placement);
 	stored_drop_blocks(o);
 	block_unref(&o->ahead);
 	block_unref(&o->text);
@@ -237,36 +335,7 @@ stored_piece(const struct stored *o, uint64_t at)
 	return (struct str){b->p + from, n < left ? n : left};
 }
 
-/* ---- place --------------------------------------------------------------------------------- */
-
-void
-stored_place(struct stored *o, const struct locator *at, const struct fragment *fragments,
-	     uint32_t fragments_n)
-{
-	struct placement *p = NEW(struct placement);
-	p->at = *at;
-	p->fragments_n = fragments_n;
-	p->fragments = &p->one;
-	if (fragments_n > 1)
-		p->fragments = mem_alloc(fragments_n * sizeof *p->fragments);
-	if (fragments_n)
-		memcpy(p->fragments, fragments, fragments_n * sizeof *p->fragments);
-	p->older = atomic_load(&o->placement);
-	while (!atomic_compare_exchange_weak(&o->placement, &p->older, p))
-		continue;
-	atomic_store(&o->pub.on_disk, 1);
-}
-
-const struct placement *
-stored_placement(struct stored *o)
-{
-	const struct placement *p = atomic_load_explicit(&o->placement, memory_order_acquire);
-	if (p && store_is_current(o->store, &p->at))
-		return p;
-	if (p)
-		atomic_store_explicit(&o->pub.on_disk, 0, memory_order_relaxed);
-	return NULL;
-}
+/* ---- size ---------------------------------------------------------------------------------- */
 
 uint64_t
 stored_memory(const struct stored *o)
@@ -277,9 +346,14 @@ stored_memory(const struct stored *o)
 	if (o->pub.key.p == o->bytes)
 		n += o->pub.key.n + o->pub.head.n;
 	for (uint32_t i = 0; i < o->blocks_n; i++)
-		n += sizeof **o->blocks + o->blocks[i]->cap + MALLOC_OVERHEAD + sizeof o->one;
-	const struct placement *p = atomic_load(&o->placement);
-	if (p)
-		n += sizeof *p + MALLOC_OVERHEAD;
+		n += sizeof **o->blocks + o->blocks[i]->cap + MALLOC_OVERHEAD + sizeof o->one +
+		     sizeof(struct fragment);
 	return n;
+}
+
+uint64_t
+stored_copy_memory(uint64_t record_bytes)
+{
+	return sizeof(struct stored) + MALLOC_OVERHEAD + BUCKET_BYTES + sizeof(struct block) +
+	       round_up(record_bytes, RECORD_UNIT) + MALLOC_OVERHEAD;
 }

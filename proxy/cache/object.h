@@ -1,7 +1,9 @@
 /* object.h - what stands behind a struct object: its text, its body in memory, its place on disk.
  *
- * Threads   constant once published, but for the count of references, the placement (replaced
- *           whole, old ones live as long as the object) and the node (its RAM shard's lock).
+ * Threads   constant once published, but for the count of references, the node (its RAM shard's
+ * lock), and the placement of an object whose body is in memory: another one is put in its place
+ *           (under placing), so it is read as a copy. Without its body an object never moves, and
+ *           its own placement may be looked at.
  */
 #ifndef CACHE_OBJECT_H
 #define CACHE_OBJECT_H
@@ -10,19 +12,31 @@
 #include "proxy/cache/ram_policy.h"
 #include "proxy/cache/store.h"
 
-/* Where the record lies and, fragment by fragment, the body. */
+/* Where the record lies (bytes 0: nowhere) and, fragment by fragment, the body. */
 struct placement {
-	struct placement *older; /* owned; freed with the object */
 	struct locator at;
 	uint32_t fragments_n;
-	struct fragment *fragments; /* owned, or &one */
+	struct fragment *fragments; /* owned; NULL: none or one */
 	struct fragment one;
 };
 
+static inline const struct fragment *
+placement_fragment(const struct placement *p, uint32_t i)
+{
+	return p->fragments ? &p->fragments[i] : &p->one;
+}
+/* From a record with its own places; an inline body is one fragment. */
+void placement_of_record(struct placement *p, const struct record *r);
+void placement_fini(struct placement *p);
+
 struct stored {
-	struct object pub;		       /* first */
-	struct store *store;		       /* for leases; NULL without a disk */
-	_Atomic(struct placement *) placement; /* NULL: was never on disk */
+	struct object pub;	    /* first */
+	struct store *store;	    /* for leases; NULL without a disk */
+	struct placement placement; /* owned */
+	_Atomic uint8_t placing;    /* a lock around placement */
+	/* Generation << 32 | segment, of the record and of the oldest piece of its body, for a
+	 * record that was refreshed points to its old body; 0: never on disk. */
+	_Atomic uint64_t lies_in, body_in;
 	struct block *text; /* ref: the record that key and head (and body) are views of, or NULL */
 	const char *whole;  /* body bytes within text, or NULL */
 	struct block **blocks; /* ref each: the body, block_bytes each but the last; or NULL */
@@ -37,6 +51,8 @@ struct stored {
 	struct ram_node node;
 	struct stored *chain;
 	bool in_ram;
+	bool unwritten; /* the record on disk has an older head */
+	bool moved;	/* its copy on disk, and nobody has asked for it since */
 
 	char bytes[]; /* key and head, when there is no text */
 };
@@ -64,13 +80,21 @@ bool stored_has_body(const struct stored *o);		  /* in memory */
 /* The part of the body at an offset that lies in memory in one piece. */
 struct str stored_piece(const struct stored *o, uint64_t at);
 
-/* fragments are copied. Publishes the placement and pub.on_disk. */
-void stored_place(struct stored *o, const struct locator *at, const struct fragment *fragments,
-		  uint32_t fragments_n);
-/* The placement, if its record has not been evicted; else NULL and on_disk becomes false. */
-const struct placement *stored_placement(struct stored *o);
+/* p is copied. Sets pub.on_disk. */
+void stored_place(struct stored *o, const struct placement *p);
+/* The record that o was at from was carried to where r says. False: o was not there. */
+bool stored_follow(struct stored *o, const struct record *r, const struct locator *from);
+/* Are the record and its body still where they were placed? If not (they were evicted), on_disk
+ * becomes false. */
+bool stored_lies_there(struct stored *o);
+/* A copy of the placement, which the caller ends with placement_fini; false when the record was
+ * evicted or never there, and on_disk becomes false. */
+bool stored_placement(struct stored *o, struct placement *out);
 /* All segments that hold the body are asked to stay while the object lives. False: gone. */
 bool stored_lease(struct stored *o);
+/* Memory that a copy in RAM takes of a record of so many bytes, body and all: of what was read from
+ * the disk. */
+uint64_t stored_copy_memory(uint64_t record_bytes);
 /* Memory that the object takes, overheads of malloc included. */
 uint64_t stored_memory(const struct stored *o);
 

@@ -17,6 +17,8 @@ struct shard {
 };
 
 struct ram {
+	ram_evicted_fn *tell;
+	void *ctx;
 	struct shard *shards;
 	unsigned shards_n; /* a power of two */
 };
@@ -91,7 +93,8 @@ ram_find(struct ram *r, struct key_hash hash, struct str key, bool *first)
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *link_of(s, hash, key);
 	if (o) {
-		*first = o->node.hits == 0;
+		*first = o->node.hits == 0 || o->moved;
+		o->moved = false;
 		ram_policy_touch(&o->node);
 		object_ref(&o->pub);
 	}
@@ -132,11 +135,22 @@ unchain(struct shard *s, struct stored *o, struct stored **gone)
 	*gone = o;
 }
 
+/* Removed or replaced: nobody writes its head any more. */
 static void
-free_list(struct stored *gone)
+forget(struct shard *s, struct stored *o, struct stored **gone)
+{
+	ram_policy_remove(&s->policy, &o->node);
+	unchain(s, o, gone);
+	o->unwritten = false;
+}
+
+static void
+free_list(const struct ram *r, struct stored *gone)
 {
 	while (gone) {
 		struct stored *next = gone->chain;
+		if (gone->unwritten && r->tell)
+			r->tell(r->ctx, gone);
 		stored_unref(&gone);
 		gone = next;
 	}
@@ -168,7 +182,7 @@ of_node(struct ram_node *n)
 }
 
 static bool
-put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older)
+put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older, bool unwritten)
 {
 	struct shard *s = shard_of(r, o->pub.hash);
 	struct stored *gone = NULL;
@@ -182,8 +196,8 @@ put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older)
 	}
 	if (older) {
 		hits = older->node.hits > hits ? older->node.hits : hits;
-		ram_policy_remove(&s->policy, &older->node);
-		unchain(s, older, &gone);
+		o->moved = older->moved;
+		forget(s, older, &gone);
 	}
 	bool yes = ram_policy_takes(&s->policy, bytes, on_disk, hits);
 	if (yes) {
@@ -199,23 +213,24 @@ put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older)
 		o->chain = *link;
 		*link = o;
 		o->in_ram = true;
+		o->unwritten = unwritten;
 		object_ref(&o->pub);
 	}
 	pthread_mutex_unlock(&s->lock);
-	free_list(gone);
+	free_list(r, gone);
 	return yes;
 }
 
 bool
 ram_put(struct ram *r, struct stored *o, unsigned hits)
 {
-	return put(r, o, hits, false);
+	return put(r, o, hits, false, false);
 }
 
 bool
-ram_replace(struct ram *r, struct stored *o)
+ram_replace(struct ram *r, struct stored *o, bool unwritten)
 {
-	return put(r, o, 0, true);
+	return put(r, o, 0, true, unwritten);
 }
 
 bool
@@ -225,13 +240,26 @@ ram_remove(struct ram *r, struct key_hash hash, struct str key)
 	struct stored *gone = NULL;
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *link_of(s, hash, key);
-	if (o) {
-		ram_policy_remove(&s->policy, &o->node);
-		unchain(s, o, &gone);
-	}
+	if (o)
+		forget(s, o, &gone);
 	pthread_mutex_unlock(&s->lock);
-	free_list(gone);
+	free_list(r, gone);
 	return o;
+}
+
+void
+ram_drop(struct ram *r, struct key_hash hash)
+{
+	struct shard *s = shard_of(r, hash);
+	struct stored *gone = NULL;
+	pthread_mutex_lock(&s->lock);
+	struct stored *o = *bucket_of(s, hash);
+	while (o && !(o->pub.hash.lo == hash.lo && o->pub.hash.hi == hash.hi))
+		o = o->chain;
+	if (o)
+		forget(s, o, &gone);
+	pthread_mutex_unlock(&s->lock);
+	free_list(r, gone);
 }
 
 void
@@ -240,12 +268,10 @@ ram_remove_object(struct ram *r, struct stored *o)
 	struct shard *s = shard_of(r, o->pub.hash);
 	struct stored *gone = NULL;
 	pthread_mutex_lock(&s->lock);
-	if (o->in_ram) {
-		ram_policy_remove(&s->policy, &o->node);
-		unchain(s, o, &gone);
-	}
+	if (o->in_ram)
+		forget(s, o, &gone);
 	pthread_mutex_unlock(&s->lock);
-	free_list(gone);
+	free_list(r, gone);
 }
 
 void
@@ -255,6 +281,54 @@ ram_moved(struct ram *r, struct stored *o)
 	pthread_mutex_lock(&s->lock);
 	if (o->in_ram)
 		ram_policy_moved(&s->policy, &o->node, atomic_load(&o->pub.on_disk));
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
+ram_on_evicted(struct ram *r, ram_evicted_fn *tell, void *ctx)
+{
+	r->tell = tell;
+	r->ctx = ctx;
+}
+
+static void
+tell_of_shard(struct ram *r, struct shard *s)
+{
+	size_t n = 0;
+	pthread_mutex_lock(&s->lock);
+	struct stored **all = mem_alloc((s->policy.nodes + 1) * sizeof(struct stored *));
+	for (uint32_t b = 0; b < s->buckets_n; b++)
+		for (struct stored *o = s->buckets[b]; o; o = o->chain)
+			if (o->unwritten) {
+				o->unwritten = false;
+				object_ref(&o->pub);
+				all[n++] = o;
+			}
+	pthread_mutex_unlock(&s->lock);
+	for (size_t i = 0; i < n; i++) {
+		r->tell(r->ctx, all[i]);
+		stored_unref(&all[i]);
+	}
+	free(all);
+}
+
+void
+ram_tell_unwritten(struct ram *r)
+{
+	for (unsigned i = 0; r->tell && i < r->shards_n; i++)
+		tell_of_shard(r, &r->shards[i]);
+}
+
+void
+ram_adopt(struct ram *r, const struct record *record, const struct locator *from)
+{
+	struct shard *s = shard_of(r, record->hash);
+	pthread_mutex_lock(&s->lock);
+	struct stored *o = *link_of(s, record->hash, record->key);
+	if (o && stored_follow(o, record, from)) {
+		o->moved = true;
+		ram_policy_moved(&s->policy, &o->node, true);
+	}
 	pthread_mutex_unlock(&s->lock);
 }
 

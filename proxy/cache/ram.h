@@ -13,10 +13,15 @@ struct ram;
 
 /* shards 0: one per 8 MiB, 1 to 64. */
 void ram_create(struct ram **out, uint64_t memory_bytes, unsigned shards);
+/* Who is told of an unwritten object that had to go, without any lock; before the first object. */
+typedef void ram_evicted_fn(void *ctx, struct stored *o);
+void ram_on_evicted(struct ram *r, ram_evicted_fn *tell, void *ctx);
+/* Tells of all that are unwritten, which they then are no more. */
+void ram_tell_unwritten(struct ram *r);
 void ram_destroy(struct ram **r);
 
 /* A reference to the object, or NULL; counts a hit. *first: it had none since it was last looked
- * at for eviction. */
+ * at for eviction, or since its copy on disk moved. */
 struct stored *ram_find(struct ram *r, struct key_hash hash, struct str key, bool *first);
 /* Does it hold this very object? */
 bool ram_holds(struct ram *r, struct stored *o);
@@ -25,12 +30,18 @@ bool ram_takes(struct ram *r, struct key_hash hash, uint64_t bytes, bool on_disk
 /* Takes o (its own reference) over any older object of the key, or leaves it. An older object goes
  * in either case. hits: how often o was asked for before. */
 bool ram_put(struct ram *r, struct stored *o, unsigned hits);
-/* As ram_put, but only where an older object of the key is held. */
-bool ram_replace(struct ram *r, struct stored *o);
+/* As ram_put, but only where an older object of the key is held. unwritten: o's head is not on
+ * disk. */
+bool ram_replace(struct ram *r, struct stored *o, bool unwritten);
 bool ram_remove(struct ram *r, struct key_hash hash, struct str key);
+/* The same by the hash alone: nobody makes two keys with one. */
+void ram_drop(struct ram *r, struct key_hash hash);
 void ram_remove_object(struct ram *r, struct stored *o); /* only if it is this very object */
 /* pub.on_disk changed: what losing the object costs does too. */
 void ram_moved(struct ram *r, struct stored *o);
+
+/* The copy on disk of the key's object was carried from there to r->at. */
+void ram_adopt(struct ram *r, const struct record *record, const struct locator *from);
 
 struct ram_stats {
 	uint64_t used_bytes, limit_bytes, objects, evicted_objects;

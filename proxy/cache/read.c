@@ -12,7 +12,45 @@
 
 enum outcome { OUTCOME_DONE, OUTCOME_LATER, OUTCOME_MISS, OUTCOME_FORGOTTEN, OUTCOME_DAMAGED };
 
-typedef enum store_read read_fn(struct store *, const struct locator *, struct block **);
+/* Reads, and remembers what it read for others who want the same: a record and a fragment. */
+struct reader {
+	struct store *st;
+	bool waits; /* else only what needs no waiting */
+	struct locator record_at, fragment_at;
+	struct block *record, *fragment; /* references */
+};
+
+static void
+reader_fini(struct reader *r)
+{
+	block_unref(&r->record);
+	block_unref(&r->fragment);
+}
+
+static bool
+is_at(const struct locator *a, const struct locator *b)
+{
+	return a->segment == b->segment && a->generation == b->generation &&
+	       a->offset == b->offset && a->bytes == b->bytes;
+}
+
+static enum store_read
+read_bytes(struct reader *r, const struct locator *at, struct locator *known_at,
+	   struct block **known, struct block **out)
+{
+	enum store_read got = STORE_READ;
+	if (*known && is_at(known_at, at)) {
+		*out = block_ref(*known);
+		return store_is_current(r->st, at) ? STORE_READ : (block_unref(out), STORE_GONE);
+	}
+	got = r->waits ? store_read(r->st, at, out) : store_read_now(r->st, at, out);
+	if (got != STORE_READ || !r->waits)
+		return got;
+	block_unref(known);
+	*known = block_ref(*out);
+	*known_at = *at;
+	return got;
+}
 
 static enum outcome
 outcome_of(enum store_read r)
@@ -32,10 +70,10 @@ outcome_of(enum store_read r)
 
 /* A fragment, read and checked. */
 static enum outcome
-read_fragment(struct store *st, read_fn *read, const struct fragment *f, struct block **out)
+read_fragment(struct reader *rd, const struct fragment *f, struct block **out)
 {
 	struct block *b = NULL;
-	enum outcome r = outcome_of(read(st, &f->at, &b));
+	enum outcome r = outcome_of(read_bytes(rd, &f->at, &rd->fragment_at, &rd->fragment, &b));
 	if (r != OUTCOME_DONE)
 		return r;
 	if (b->n == f->at.bytes && segment_checksum(b->p, b->n) == f->checksum) {
@@ -43,7 +81,7 @@ read_fragment(struct store *st, read_fn *read, const struct fragment *f, struct 
 		return OUTCOME_DONE;
 	}
 	block_unref(&b);
-	return store_is_current(st, &f->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
+	return store_is_current(rd->st, &f->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
 }
 
 /* ---- objects ------------------------------------------------------------------------------- */
@@ -66,39 +104,39 @@ first_fragment(const struct wanted *w, const struct placement *p, uint64_t body_
 		return p->fragments_n;
 	if (w->first == LOOKUP_LAST)
 		at = at < body_bytes ? body_bytes - at : 0;
-	uint64_t i = at / p->fragments[0].at.bytes;
+	uint64_t i = at / placement_fragment(p, 0)->at.bytes;
 	return i < p->fragments_n ? (uint32_t)i : p->fragments_n;
 }
 
 /* The segments of a body in several pieces must stay; its first piece is read and checked now,
  * while a miss is still a way out. */
 static enum outcome
-begin_body(struct store *st, read_fn *read, const struct wanted *w, struct stored *o)
+begin_body(struct reader *rd, const struct wanted *w, struct stored *o)
 {
-	const struct placement *p = atomic_load(&o->placement);
+	const struct placement *p = &o->placement;
 	if (!stored_lease(o)) {
 		for (uint32_t i = 0; i < p->fragments_n; i++)
-			if (!store_is_current(st, &p->fragments[i].at))
+			if (!store_is_current(rd->st, &placement_fragment(p, i)->at))
 				return OUTCOME_FORGOTTEN; /* nobody will ever read it whole */
 		return OUTCOME_MISS;
 	}
 	o->ahead_i = first_fragment(w, p, o->pub.body_bytes);
 	return o->ahead_i == p->fragments_n
 		       ? OUTCOME_DONE
-		       : read_fragment(st, read, &p->fragments[o->ahead_i], &o->ahead);
+		       : read_fragment(rd, placement_fragment(p, o->ahead_i), &o->ahead);
 }
 
 /* A body that a refreshed head points to is fetched too when it is one piece. */
 static enum outcome
-attach_body(struct store *st, read_fn *read, const struct wanted *w, struct stored *o)
+attach_body(struct reader *rd, const struct wanted *w, struct stored *o)
 {
-	const struct placement *p = atomic_load(&o->placement);
+	const struct placement *p = &o->placement;
 	if (o->whole || p->fragments_n == 0)
 		return OUTCOME_DONE;
 	if (p->fragments_n > 1)
-		return begin_body(st, read, w, o);
+		return begin_body(rd, w, o);
 	struct block *b;
-	enum outcome r = read_fragment(st, read, &p->fragments[0], &b);
+	enum outcome r = read_fragment(rd, placement_fragment(p, 0), &b);
 	if (r == OUTCOME_MISS)
 		return OUTCOME_FORGOTTEN; /* the old record went, and with it the body */
 	if (r == OUTCOME_DONE) {
@@ -109,7 +147,7 @@ attach_body(struct store *st, read_fn *read, const struct wanted *w, struct stor
 }
 
 static enum outcome
-build(struct cache *c, read_fn *read, const struct wanted *w, struct block *text,
+build(struct cache *c, struct reader *rd, const struct wanted *w, struct block *text,
       struct stored **out)
 {
 	struct record r;
@@ -124,7 +162,7 @@ build(struct cache *c, read_fn *read, const struct wanted *w, struct block *text
 		stored_unref(&o);
 		return OUTCOME_FORGOTTEN;
 	}
-	enum outcome body = attach_body(c->store, read, w, o);
+	enum outcome body = attach_body(rd, w, o);
 	if (body == OUTCOME_DONE)
 		*out = o;
 	else
@@ -133,13 +171,13 @@ build(struct cache *c, read_fn *read, const struct wanted *w, struct block *text
 }
 
 static enum outcome
-read_record(struct cache *c, read_fn *read, const struct wanted *w, struct stored **out)
+read_record(struct cache *c, struct reader *rd, const struct wanted *w, struct stored **out)
 {
 	struct block *text = NULL;
-	enum outcome r = outcome_of(read(c->store, &w->at, &text));
+	enum outcome r = outcome_of(read_bytes(rd, &w->at, &rd->record_at, &rd->record, &text));
 	if (r != OUTCOME_DONE)
 		return r;
-	r = build(c, read, w, text, out);
+	r = build(c, rd, w, text, out);
 	block_unref(&text);
 	return r;
 }
@@ -172,7 +210,7 @@ settle(struct cache *c, const struct wanted *w, enum outcome r, const struct sto
 }
 
 struct lookup_job {
-	struct diskio_job job; /* first */
+	struct read_job read; /* first */
 	struct cache_lookup *l;
 	struct wanted wanted;
 	struct stored *found;
@@ -190,14 +228,36 @@ on_record_home(struct letter *letter)
 }
 
 static void
+goes_home(struct cache *c, struct lookup_job *j, enum outcome r)
+{
+	settle(c, &j->wanted, r, j->found);
+	j->l->letter.open = on_record_home;
+	mailbox_post(j->l->home, &j->l->letter);
+}
+
+/* For itself, and then for all who came for the same meanwhile, from the same bytes. */
+static void
 read_on_thread(struct diskio_job *job)
 {
 	struct lookup_job *j = (struct lookup_job *)job;
 	struct cache *c = j->l->cache;
-	enum outcome r = read_record(c, store_read, &j->wanted, &j->found);
-	settle(c, &j->wanted, r, j->found);
-	j->l->letter.open = on_record_home;
-	mailbox_post(j->l->home, &j->l->letter);
+	struct reader rd = {.st = c->store, .waits = true};
+	enum outcome r = read_record(c, &rd, &j->wanted, &j->found);
+	struct read_job *others = reads_end(c->reads, &j->read);
+	goes_home(c, j, r);
+	for (struct read_job *next; others; others = next) {
+		next = others->next;
+		j = (struct lookup_job *)others;
+		goes_home(c, j, read_record(c, &rd, &j->wanted, &j->found));
+	}
+	reader_fini(&rd);
+}
+
+/* Which part of its object a lookup reads early: those that read the same one may share it. */
+static uint64_t
+part_of(const struct cache *c, const struct wanted *w)
+{
+	return 1 + ((uint64_t)w->first << 60) + w->first_at / c->block_bytes;
 }
 
 enum found
@@ -208,24 +268,29 @@ read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struc
 	if (!store_find(c->store, hash, &w.at, &w.hits))
 		return FOUND_NOT;
 	struct stored *o = NULL;
-	enum outcome r = read_record(c, store_read_now, &w, &o);
+	struct reader rd = {.st = c->store};
+	enum outcome r = read_record(c, &rd, &w, &o);
 	if (r != OUTCOME_LATER) {
 		settle(c, &w, r, o);
 		*out = o ? &o->pub : NULL;
 		return o ? FOUND_OBJECT : FOUND_NOT;
 	}
 	struct lookup_job *j = NEW(struct lookup_job);
-	*j = (struct lookup_job){.job.run = read_on_thread, .l = l, .wanted = w};
+	*j = (struct lookup_job){
+		.read = {.job.run = read_on_thread, .at = w.at, .part = part_of(c, &w)},
+		.l = l,
+		.wanted = w};
 	l->cache = c;
 	l->job = j;
-	store_post(c->store, &j->job);
+	if (!reads_join(c->reads, &j->read))
+		store_post(c->store, &j->read.job);
 	return FOUND_LATER;
 }
 
 /* ---- bodies -------------------------------------------------------------------------------- */
 
 struct body_job {
-	struct diskio_job job; /* first */
+	struct read_job read; /* first */
 	struct cache *cache;
 	struct body_read *r;
 	struct stored *o; /* ref */
@@ -246,7 +311,7 @@ hand_out(struct body_read *r, const char *p, uint64_t n, uint64_t max)
 static enum body_step
 bad(struct cache *c, struct body_read *r, struct stored *o, enum outcome why)
 {
-	const struct placement *p = atomic_load(&o->placement);
+	const struct placement *p = &o->placement;
 	if (why == OUTCOME_DAMAGED)
 		atomic_fetch_add(&c->damaged, 1);
 	store_forget(c->store, o->pub.hash, &p->at);
@@ -271,12 +336,30 @@ on_body_home(struct letter *letter)
 }
 
 static void
+body_goes_home(struct body_job *j, enum outcome r, struct block *b)
+{
+	j->outcome = r;
+	j->block = b ? block_ref(b) : NULL;
+	j->r->letter.open = on_body_home;
+	mailbox_post(j->r->home, &j->r->letter);
+}
+
+static void
 read_body_on_thread(struct diskio_job *job)
 {
 	struct body_job *j = (struct body_job *)job;
-	j->outcome = read_fragment(j->cache->store, store_read, j->fragment, &j->block);
-	j->r->letter.open = on_body_home;
-	mailbox_post(j->r->home, &j->r->letter);
+	struct reads *reads = j->cache->reads;
+	struct reader rd = {.st = j->cache->store, .waits = true};
+	struct block *b = NULL;
+	enum outcome r = read_fragment(&rd, j->fragment, &b);
+	struct read_job *others = reads_end(reads, &j->read);
+	body_goes_home(j, r, b);
+	for (struct read_job *next; others; others = next) {
+		next = others->next;
+		body_goes_home((struct body_job *)others, r, b);
+	}
+	block_unref(&b);
+	reader_fini(&rd);
 }
 
 static void
@@ -284,10 +367,14 @@ post_body_read(struct cache *c, struct stored *o, struct body_read *r, const str
 {
 	struct body_job *j = NEW(struct body_job);
 	object_ref(&o->pub);
-	*j = (struct body_job){
-		.job.run = read_body_on_thread, .cache = c, .r = r, .o = o, .fragment = f};
+	*j = (struct body_job){.read = {.job.run = read_body_on_thread, .at = f->at},
+			       .cache = c,
+			       .r = r,
+			       .o = o,
+			       .fragment = f};
 	r->job = j;
-	store_post(c->store, &j->job);
+	if (!reads_join(c->reads, &j->read))
+		store_post(c->store, &j->read.job);
 }
 
 enum body_step
@@ -300,8 +387,8 @@ object_read(struct cache *c, struct object *object, struct body_read *r, uint64_
 		struct str piece = stored_piece(o, at);
 		return hand_out(r, piece.p, piece.n, max);
 	}
-	const struct placement *p = atomic_load_explicit(&o->placement, memory_order_acquire);
-	uint64_t each = p->fragments[0].at.bytes, i = at / each;
+	const struct placement *p = &o->placement;
+	uint64_t each = placement_fragment(p, 0)->at.bytes, i = at / each;
 	if (r->block && r->at == i * each)
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	block_unref(&r->block);
@@ -311,12 +398,14 @@ object_read(struct cache *c, struct object *object, struct body_read *r, uint64_
 		o->ahead = NULL;
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	}
-	enum outcome got = read_fragment(c->store, store_read_now, &p->fragments[i], &r->block);
+	const struct fragment *f = placement_fragment(p, (uint32_t)i);
+	struct reader now = {.st = c->store};
+	enum outcome got = read_fragment(&now, f, &r->block);
 	if (got == OUTCOME_DONE)
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	if (got != OUTCOME_LATER)
 		return bad(c, r, o, got);
-	post_body_read(c, o, r, &p->fragments[i]);
+	post_body_read(c, o, r, f);
 	return BODY_LATER;
 }
 

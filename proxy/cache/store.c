@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 enum {
-	MAX_BATCH = 1 << 20,
-	MAX_FRAGMENT = 256 << 10,
 	TICK_MS = 100,
 	BATCH_AGE_MS = 1000, /* a batch that does not fill is written after this */
 	RETRY_MS = 3000,
@@ -71,11 +69,8 @@ fill_random(void *p, size_t n)
 static void
 size_parts(struct store *st)
 {
-	uint64_t batch = st->o.segment_bytes / 2;
-	st->batch_bytes = batch < MAX_BATCH ? (uint32_t)batch : MAX_BATCH;
-	st->batch_bytes -= st->batch_bytes % SEGMENT_PAGE;
-	uint64_t fragment = st->o.segment_bytes / 16;
-	st->fragment_bytes = fragment < MAX_FRAGMENT ? (uint32_t)fragment : MAX_FRAGMENT;
+	st->batch_bytes = packing_batch_bytes(st->o.segment_bytes);
+	st->fragment_bytes = packing_fragment_bytes(st->o.segment_bytes);
 }
 
 uint64_t
@@ -143,7 +138,6 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 		return -1;
 	}
 	size_parts(st);
-	st->large_credit = store_carry_most(st);
 	make_first_files(st);
 	diskio_start(&st->io, &(struct diskio_options){
 				      .readers = o->io_threads ? o->io_threads : READERS,
@@ -196,14 +190,10 @@ store_fragment_bytes(const struct store *st)
 	return st->fragment_bytes;
 }
 
-/* An eighth of the log, and no more fragments than the table of a record can name. */
 uint64_t
 store_max_body(const struct store *st)
 {
-	uint64_t room = st->batch_bytes < RECORD_MAX_BYTES ? st->batch_bytes : RECORD_MAX_BYTES;
-	uint64_t named = room * 3 / 4 / FRAGMENT_ENTRY_BYTES * st->fragment_bytes;
-	uint64_t share = st->o.log_bytes / 8;
-	return share < named ? share : named;
+	return packing_max_body(st->o.log_bytes, st->o.segment_bytes);
 }
 
 uint64_t

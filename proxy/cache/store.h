@@ -29,9 +29,12 @@ struct store_options {
 	const struct diskio_ops *ops; /* NULL: the system's */
 	bool fresh;		      /* what was kept is of no use: start empty */
 	bool is_ours;		      /* twice wrote dir for certain, whatever "format" says */
+	/* A record was carried from there to r->at, with its body; by the thread that makes room.
+	 * NULL: nobody wants to know. */
+	void (*moved)(void *ctx, const struct record *r, const struct locator *from);
 	/* Is this record forgotten? If not, sets when it was found clean. NULL: nothing ever is. */
 	bool (*is_forgotten)(void *ctx, struct record *r);
-	void *forget_ctx;
+	void *ctx; /* of both */
 };
 int store_open(struct store **out, const struct store_options *o, char *err, size_t err_bytes);
 /* Writes what is pending and ends the threads; from then on there are facts and leases, and nothing
@@ -53,6 +56,8 @@ bool store_put_fragment(struct store *st, struct key_hash hash, const char *p, u
 /* Appends r and enters it in the index over any older record of its key; sets r->at. over: only if
  * the index points there now (generation 0: nowhere); NULL: whatever it says. */
 bool store_put(struct store *st, struct record *r, const struct locator *over);
+/* The same for a newer head of what lies at *over: it is as hot as that was. */
+bool store_put_head(struct store *st, struct record *r, const struct locator *over);
 /* Forgets the key until a restart; true if it was there. (For good: forget.h.) */
 bool store_remove(struct store *st, struct key_hash hash);
 

@@ -204,17 +204,16 @@ refuse(struct store *st)
 	return false;
 }
 
-/* Would the open batch (or a new one), with so many bytes and an entry more, still leave room for
- * the table of the batch and the footer of the segment? */
 bool
 store_fits(const struct store *st, uint64_t bytes)
 {
-	uint64_t used = st->open ? st->open->used : SEGMENT_HEADER_BYTES;
-	uint64_t table = st->open ? st->open->table.n : 0;
-	uint64_t all = round_up(used + round_up(bytes, SEGMENT_ALIGN) + table + SEGMENT_ENTRY_BYTES,
-				SEGMENT_PAGE);
-	uint64_t entries = (st->table.n + table) / SEGMENT_ENTRY_BYTES + 1;
-	return all <= st->batch_bytes && all + footer_bytes(entries) <= ledger_room(&st->ledger);
+	struct packing p = {
+		.batch_bytes = st->batch_bytes,
+		.used = st->open ? st->open->used : 0,
+		.entries = st->open ? st->open->entries : 0,
+		.sealed = st->table.n / SEGMENT_ENTRY_BYTES,
+	};
+	return packing_fits(&p, ledger_room(&st->ledger), bytes);
 }
 
 /* Makes the open batch one that fits: closes, seals and opens as needed. */
@@ -318,6 +317,19 @@ store_put(struct store *st, struct record *r, const struct locator *over)
 {
 	pthread_mutex_lock(&st->lock);
 	bool yes = (!over || lies_over(st, r->hash, over)) && store_append(st, r);
+	pthread_mutex_unlock(&st->lock);
+	return yes || refuse(st);
+}
+
+bool
+store_put_head(struct store *st, struct record *r, const struct locator *over)
+{
+	struct locator at;
+	pthread_mutex_lock(&st->lock);
+	unsigned hits = index_hits(st->index, r->hash.hi, &at), n;
+	bool yes = lies_over(st, r->hash, over) && store_append(st, r);
+	for (unsigned i = 0; yes && i < hits; i++)
+		index_hit(st->index, r->hash.hi, &at, &n);
 	pthread_mutex_unlock(&st->lock);
 	return yes || refuse(st);
 }

@@ -4,8 +4,8 @@
  * its segments goes first. It is read whole and written again before the segment goes, so that at
  * no time its key is a miss.
  *
- * What this may write is a credit that each emptied segment adds an eighth of itself to, up to an
- * eighth of the log: carrying never becomes the log's main business.
+ * What this may write is a credit (ledger_carries_large): carrying never becomes the log's main
+ * business.
  */
 #include "proxy/cache/store_inside.h"
 
@@ -14,28 +14,12 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { CREDIT_SHARE = 8, MAX_BODY = 8 << 20 };
-
 struct store_carry {
 	struct block *text; /* of the record; r's views point here */
 	struct record r;
 	struct locator at; /* of the record */
 	struct block **pieces;
 };
-
-uint64_t
-store_carry_most(const struct store *st)
-{
-	return st->o.log_bytes / CREDIT_SHARE;
-}
-
-void
-store_carry_earn(struct store *st)
-{
-	uint64_t most = store_carry_most(st);
-	st->large_credit += st->o.segment_bytes / CREDIT_SHARE;
-	st->large_credit = st->large_credit < most ? st->large_credit : most;
-}
 
 static bool
 read_pieces(struct store *st, struct store_carry *c)
@@ -95,7 +79,7 @@ give_room(struct store *st, uint64_t bytes)
 static bool
 write_again(struct store *st, struct store_carry *c)
 {
-	if (st->o.is_forgotten && st->o.is_forgotten(st->o.forget_ctx, &c->r))
+	if (st->o.is_forgotten && st->o.is_forgotten(st->o.ctx, &c->r))
 		return false;
 	char *table = mem_alloc((size_t)c->r.fragments_n * FRAGMENT_ENTRY_BYTES);
 	bool yes = true;
@@ -108,6 +92,8 @@ write_again(struct store *st, struct store_carry *c)
 	}
 	c->r.fragments = table;
 	yes = yes && give_room(st, c->r.at.bytes) && store_put(st, &c->r, &c->at);
+	if (yes && st->o.moved)
+		st->o.moved(st->o.ctx, &c->r, &c->at);
 	free(table);
 	return yes;
 }
@@ -116,9 +102,7 @@ static bool
 takes_credit(struct store *st, uint64_t bytes)
 {
 	pthread_mutex_lock(&st->lock);
-	bool yes = bytes <= st->large_credit;
-	if (yes)
-		st->large_credit -= bytes;
+	bool yes = ledger_carries_large(&st->ledger, bytes, 1);
 	pthread_mutex_unlock(&st->lock);
 	return yes;
 }
@@ -158,7 +142,7 @@ hold(struct store *st, const struct store_carry *c, uint32_t segment)
 static bool
 carry(struct store *st, struct store_carry *c, uint32_t segment)
 {
-	if (c->r.body_bytes > MAX_BODY || !takes_credit(st, c->r.body_bytes))
+	if (!takes_credit(st, c->r.body_bytes))
 		return false;
 	struct store_carry whole = *c; /* c->r.fragments will be the new ones */
 	if (!hold(st, c, segment))

@@ -7,6 +7,7 @@
 #include "proxy/base/buf.h"
 #include "proxy/cache/index.h"
 #include "proxy/cache/ledger.h"
+#include "proxy/cache/packing.h"
 #include "proxy/cache/store.h"
 
 #include <pthread.h>
@@ -56,11 +57,10 @@ struct store {
 	uint32_t *holds;       /* per slot: the generation of the last batch that was written */
 	struct locator lost[LOST_MOST]; /* the last batches that could not be written */
 	unsigned lost_n;
-	bool is_carrying;      /* of the thread that makes room: large bodies are being written */
-	uint64_t large_credit; /* bytes of large bodies that may be carried (store_room.c) */
-	int64_t retry_ms;      /* no appends before, while failing */
-	int64_t grow_ms;       /* no new files before, while the disk is too full */
-	bool is_cramped;       /* said once */
+	bool is_carrying; /* of the thread that makes room: large bodies are being written */
+	int64_t retry_ms; /* no appends before, while failing */
+	int64_t grow_ms;  /* no new files before, while the disk is too full */
+	bool is_cramped;  /* said once */
 	bool preparing, closing;
 	struct diskio_job prepare;
 
@@ -114,11 +114,8 @@ bool store_add_segment(struct store *st, uint32_t slot);
 bool store_free_one(struct store *st);
 void store_prepare(struct diskio_job *j);
 
-/* store_carry.c: what large bodies may be carried, and (under the lock) more of it. */
-uint64_t store_carry_most(const struct store *st);
-void store_carry_earn(struct store *st);
-/* Without the lock: writes the body of the record at a place again, if the record or a piece of it
- * lies in the segment that goes. */
+/* store_carry.c, without the lock: writes the body of the record at a place again, if the record or
+ * a piece of it lies in the segment that goes. */
 bool store_carry(struct store *st, const struct locator *at, uint32_t segment, uint32_t generation);
 
 /* restore.c: the table of a sealed segment, as its footer says; the caller frees. NULL: damaged. */

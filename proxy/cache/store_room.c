@@ -197,7 +197,7 @@ static bool
 is_worth_moving(void *ctx, const struct index_entry *e)
 {
 	struct moving *m = ctx;
-	if (!ledger_carries(&m->st->ledger, e->hits, e->at.bytes, m->carried))
+	if (!ledger_carries(&m->st->ledger, e->hits, e->at.bytes, 1, m->carried))
 		return false;
 	m->carried += e->at.bytes;
 	if ((m->n & (m->n + 1)) == 0) /* grows at 0, 1, 3, 7, ... */
@@ -221,7 +221,7 @@ move_record(struct moving *m, const struct index_entry *e)
 	if (store_read(st, &at, &b) != STORE_READ || record_parse(b->p, b->n, &r) ||
 	    !record_body_is_right(&r) || !r.is_inline || r.at.generation != m->generation ||
 	    r.at.segment != m->segment || r.at.offset != at.offset ||
-	    (st->o.is_forgotten && st->o.is_forgotten(st->o.forget_ctx, &r)))
+	    (st->o.is_forgotten && st->o.is_forgotten(st->o.ctx, &r)))
 		goto out;
 	struct locator now;
 	pthread_mutex_lock(&st->lock);
@@ -230,6 +230,8 @@ move_record(struct moving *m, const struct index_entry *e)
 	    now.generation == m->code && now.offset == at.offset && (moved = store_append(st, &r)))
 		atomic_fetch_add(&st->carried_bytes, r.at.bytes);
 	pthread_mutex_unlock(&st->lock);
+	if (moved && st->o.moved)
+		st->o.moved(st->o.ctx, &r, &at);
 out:
 	block_unref(&b);
 	return moved;
@@ -305,7 +307,7 @@ empty_segment(struct store *st, uint32_t segment, uint32_t generation)
 	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
 	pthread_mutex_lock(&st->lock);
 	ledger_free(&st->ledger, segment);
-	store_carry_earn(st);
+	ledger_earn(&st->ledger);
 	if (r != 0) { /* somebody else took the room */
 		ledger_drop(&st->ledger, segment);
 		cramped(st, error);

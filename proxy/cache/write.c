@@ -36,9 +36,11 @@ struct object_write {
 
 /* ---- onto the disk ------------------------------------------------------------------------- */
 
+typedef bool put_fn(struct store *, struct record *, const struct locator *over);
+
 static bool
 put_record(struct cache *c, struct stored *o, const struct fragment *fragments, uint32_t n,
-	   bool is_inline, const struct locator *over)
+	   bool is_inline, const struct locator *over, put_fn *put)
 {
 	char *table = n ? mem_alloc((size_t)n * FRAGMENT_ENTRY_BYTES) : NULL;
 	for (uint32_t i = 0; i < n; i++)
@@ -61,19 +63,17 @@ put_record(struct cache *c, struct stored *o, const struct fragment *fragments, 
 	} else {
 		r.body_checksum = segment_checksum("", 0);
 	}
-	bool yes = cache_disk_is_open(c) && store_put(c->store, &r, over);
-	free(table);
-	if (!yes)
+	bool yes = cache_disk_is_open(c) && put(c->store, &r, over);
+	if (!yes) {
+		free(table);
 		return false;
-	struct fragment body = {.at = r.at, .checksum = r.body_checksum};
-	if (is_inline) {
-		uint64_t front = r.at.bytes - r.body_bytes;
-		body.at.offset += (uint32_t)(front / SEGMENT_ALIGN);
-		body.at.bytes = (uint32_t)r.body_bytes;
-		fragments = &body;
-		n = r.body_bytes > 0;
 	}
-	stored_place(o, &r.at, fragments, n);
+	struct placement p;
+	r.fragments = table;
+	placement_of_record(&p, &r);
+	stored_place(o, &p);
+	placement_fini(&p);
+	free(table);
 	return true;
 }
 
@@ -86,7 +86,7 @@ put_blocks(struct cache *c, struct stored *o, const struct locator *over)
 	for (uint32_t i = 0; yes && i < o->blocks_n; i++)
 		yes = store_put_fragment(c->store, o->pub.hash, o->blocks[i]->p, o->blocks[i]->n,
 					 &list[i]);
-	yes = yes && put_record(c, o, list, o->blocks_n, false, over);
+	yes = yes && put_record(c, o, list, o->blocks_n, false, over, store_put);
 	free(list);
 	return yes;
 }
@@ -97,18 +97,19 @@ place(struct cache *c, struct stored *o, const struct fragment *fragments, uint3
       const struct locator *over)
 {
 	if (fragments_n)
-		return put_record(c, o, fragments, fragments_n, false, over);
+		return put_record(c, o, fragments, fragments_n, false, over, store_put);
 	if (o->pub.body_bytes > c->max_body_bytes)
 		return false;
 	if (o->pub.body_bytes <= c->block_bytes)
-		return put_record(c, o, NULL, 0, true, over);
+		return put_record(c, o, NULL, 0, true, over, store_put);
 	return put_blocks(c, o, over);
 }
 
 bool
 cache_refer(struct cache *c, struct stored *o, const struct placement *body)
 {
-	return put_record(c, o, body->fragments, body->fragments_n, false, &body->at);
+	return put_record(c, o, placement_fragment(body, 0), body->fragments_n, false, &body->at,
+			  store_put_head);
 }
 
 bool
@@ -117,19 +118,26 @@ cache_admit(struct cache *c, struct object *object)
 	struct stored *o = stored_of(object);
 	uint8_t no = 0;
 	static const struct locator nowhere;
+	struct placement p;
 	if (!cache_disk_is_open(c) || !stored_has_body(o) || cache_is_forgotten(c, o) ||
 	    !ram_holds(c->ram, o) || !atomic_compare_exchange_strong(&o->pub.on_disk, &no, 1))
 		return false;
-	if (!place(c, o, NULL, 0, &nowhere)) {
+	/* A refreshed head may still be there, without its body. */
+	stored_placement(o, &p);
+	bool head = p.at.bytes && store_lies_at(c->store, o->pub.hash, &p.at);
+	bool placed = place(c, o, NULL, 0, head ? &p.at : &nowhere);
+	placement_fini(&p);
+	if (!placed) {
 		atomic_store(&o->pub.on_disk, 0);
 		return false;
 	}
 	/* Removed or replaced while we wrote: then this is not the key's object any more. */
-	const struct placement *p = atomic_load(&o->placement);
-	if (!ram_holds(c->ram, o) && store_lies_at(c->store, o->pub.hash, &p->at))
+	stored_placement(o, &p);
+	if (!ram_holds(c->ram, o) && store_lies_at(c->store, o->pub.hash, &p.at))
 		cache_remove_lasting(c, o->pub.hash, o->pub.key);
 	else
 		ram_moved(c->ram, o);
+	placement_fini(&p);
 	return true;
 }
 

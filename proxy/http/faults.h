@@ -2,6 +2,7 @@
 /* clang-format off */
 FAULT(REQUEST_LINE,      400, "request-line",   "RFC 9112 3: method SP target SP HTTP/1.x")
 FAULT(METHOD,            400, "method",         "RFC 9110 9.1: a method is a token")
+FAULT(METHOD_TOO_LONG,   501, "method-too-long","RFC 9112 3: a method longer than any that is known")
 FAULT(TARGET,            400, "target",         "RFC 9112 3.2: not a valid request target")
 FAULT(VERSION,           505, "version",        "RFC 9110 2.5: only HTTP/1.0 and HTTP/1.1 are spoken here")
 FAULT(BARE_LF,           400, "bare-lf",        "RFC 9112 2.2: lines end in CR LF")

@@ -3,6 +3,8 @@
 
 #include "proxy/http/syntax.h"
 
+#include <assert.h>
+
 static const struct str names[FIELD_COUNT] = {
 	[FIELD_OTHER] = {"", 0},
 #define FIELD(id, name) [FIELD_##id] = STR_INIT(name),
@@ -191,6 +193,58 @@ fields_list_has(const struct fields *f, enum field_id id, struct str token)
 		while (list_next(&rest, &item))
 			if (str_ieq(item, token))
 				return true;
+	}
+	return false;
+}
+
+/* By length, then by letters without their case: any order will do. */
+static int
+compare(struct str a, struct str b)
+{
+	if (a.n != b.n)
+		return a.n < b.n ? -1 : 1;
+	return strncasecmp(a.p, b.p, a.n);
+}
+
+void
+fields_sort(const struct fields *f, struct fields_order *out)
+{
+	uint8_t spare[FIELDS_MAX], *from = out->at, *to = spare;
+	assert(f->n <= FIELDS_MAX);
+	for (unsigned i = 0; i < f->n; i++)
+		out->at[i] = (uint8_t)i;
+	for (unsigned run = 1; run < f->n; run *= 2) { /* runs of so many are sorted */
+		for (unsigned i = 0; i < f->n; i += 2 * run) {
+			unsigned a = i, mid = i + run < f->n ? i + run : f->n, b = mid;
+			unsigned end = mid + run < f->n ? mid + run : f->n;
+			for (unsigned k = i; k < end; k++) {
+				bool first = b == end ||
+					     (a < mid &&
+					      compare(f->v[from[a]].name, f->v[from[b]].name) <= 0);
+				to[k] = first ? from[a++] : from[b++];
+			}
+		}
+		uint8_t *sorted = to;
+		to = from;
+		from = sorted;
+	}
+	if (from != out->at)
+		memcpy(out->at, from, f->n);
+}
+
+bool
+fields_has_named(const struct fields *f, const struct fields_order *order, struct str name)
+{
+	unsigned low = 0, high = f->n;
+	while (low < high) {
+		unsigned mid = (low + high) / 2;
+		int c = compare(name, f->v[order->at[mid]].name);
+		if (c == 0)
+			return true;
+		if (c < 0)
+			high = mid;
+		else
+			low = mid + 1;
 	}
 	return false;
 }

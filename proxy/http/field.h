@@ -53,6 +53,15 @@ unsigned fields_count(const struct fields *f, enum field_id id);
 /* True when a comma-separated list field holds that token in any of its lines, ignoring case. */
 bool fields_list_has(const struct fields *f, enum field_id id, struct str token);
 
+/* Places of the lines in the order of their names, for many questions about names that we have no
+ * id for: each costs a few comparisons instead of one per line. */
+struct fields_order {
+	uint8_t at[FIELDS_MAX];
+};
+/* f has at most FIELDS_MAX lines. n log n, whatever the names. */
+void fields_sort(const struct fields *f, struct fields_order *out);
+bool fields_has_named(const struct fields *f, const struct fields_order *order, struct str name);
+
 /* Bits of the fields that must not cross this hop, whatever Connection says: the fixed list of
  * RFC 9110 7.6.1 (Connection, Keep-Alive, Proxy-Connection, TE, Transfer-Encoding, Upgrade,
  * Trailer, Proxy-Authenticate, Proxy-Authorization...). */

@@ -132,8 +132,8 @@ is_status_line(const struct field_block *b)
 	if (n < sizeof form - 1 + 6 || memcmp(p, form, sizeof form - 1) != 0)
 		return false;
 	p += sizeof form - 1;
-	return byte_is_digit(p[0]) && byte_is_digit(p[1]) && byte_is_digit(p[2]) && p[3] == ' ' &&
-	       (p[0] - '0') * 100 + (p[1] - '0') * 10 + (p[2] - '0') == b->status &&
+	return p[0] != '0' && byte_is_digit(p[0]) && byte_is_digit(p[1]) && byte_is_digit(p[2]) &&
+	       p[3] == ' ' && (p[0] - '0') * 100 + (p[1] - '0') * 10 + (p[2] - '0') == b->status &&
 	       (n == sizeof form - 1 + 6 || str_is(field_block_reason(b), BYTE_VALUE)) &&
 	       memcmp(b->start.p + n - 2, "\r\n", 2) == 0;
 }

@@ -9,6 +9,10 @@
 #include <emmintrin.h>
 #endif
 
+/* Any method passes, but not of any length: it is logged, and sent on. The longest that is
+ * registered has 17 letters. */
+enum { METHOD_BYTES_MOST = 64 };
+
 /* What is left to read. A cursor never passes its end; the head ends in a line feed, which stops
  * every scan below. */
 struct cursor {
@@ -200,6 +204,8 @@ request_line(struct cursor *c, size_t url_bytes, struct request *out)
 		return fault ? fault : &fault_REQUEST_LINE;
 	}
 	out->method_name = (struct str){method, (size_t)(c->p - method)};
+	if (out->method_name.n > METHOD_BYTES_MOST)
+		return &fault_METHOD_TOO_LONG;
 	out->method = method_of(out->method_name);
 
 	const char *target = ++c->p;
@@ -213,7 +219,8 @@ request_line(struct cursor *c, size_t url_bytes, struct request *out)
 	}
 
 	const char *v = ++c->p;
-	c->p = skip_class(c->p, c->end, BYTE_TOKEN | BYTE_TARGET);
+	bool usual = c->end - v > 8 && memcmp(v, "HTTP/1.1\r", 9) == 0;
+	c->p = usual ? v + 8 : skip_class(v, c->end, BYTE_TOKEN | BYTE_TARGET);
 	const struct fault *fault = version((struct str){v, (size_t)(c->p - v)}, &out->minor);
 	return fault ? fault : line_end(c, &fault_REQUEST_LINE);
 }
@@ -261,20 +268,28 @@ is_authority(struct str s)
 	return n > 0 && is_port(str_from(s, n));
 }
 
-/* The path holds no byte of BYTE_TARGET that BYTE_PATH leaves out, and every % begins two hex
+/* First of the bytes that BYTE_TARGET has and BYTE_PATH has not, or a %. */
+static const char *
+skip_path(const char *p, const char *end)
+{
+	SKIP_16(p, end, OR(IS('%'), OR(IS('?'), IS('\\'))))
+	while (p < end && *p != '%' && byte_is(*p, BYTE_PATH))
+		p++;
+	return p;
+}
+
+/* The path, of bytes of BYTE_TARGET, has none that BYTE_PATH leaves out, and every % begins two hex
  * digits (RFC 3986 2.1). In a query both are too common to refuse. */
 static bool
 is_path(struct str path_query)
 {
-	for (size_t i = 0; i < path_query.n && path_query.p[i] != '?'; i++) {
-		if (!byte_is(path_query.p[i], BYTE_PATH))
+	const char *p = path_query.p, *end = p + path_query.n;
+	while ((p = skip_path(p, end)) < end && *p == '%') {
+		if (end - p < 3 || !byte_is(p[1], BYTE_HEX) || !byte_is(p[2], BYTE_HEX))
 			return false;
-		if (path_query.p[i] == '%' &&
-		    (i + 2 >= path_query.n || !byte_is(path_query.p[i + 1], BYTE_HEX) ||
-		     !byte_is(path_query.p[i + 2], BYTE_HEX)))
-			return false;
+		p += 3;
 	}
-	return true;
+	return p == end || *p == '?';
 }
 
 /* "http://host[:port][/path][?query]": what a client sends to a proxy (RFC 9112 3.2.2). */

@@ -139,12 +139,13 @@ is_bound(const struct fields *stored, const struct field *f)
 }
 
 static bool
-is_replaced(const struct response *fresh, const struct field *stored, const struct fields *all)
+is_replaced(const struct fields *fresh, const struct fields_order *order,
+	    const struct field *stored, const struct fields *all)
 {
-	unsigned at = 0;
 	/* A Set-Cookie of a 304 is for who asked: everybody would get that session. */
 	return !is_bound(all, stored) && stored->id != FIELD_SET_COOKIE &&
-	       fields_next_named(&fresh->fields, stored->name, &at);
+	       (stored->id == FIELD_OTHER ? fields_has_named(fresh, order, stored->name)
+					  : fields_has(fresh, stored->id));
 }
 
 static bool
@@ -164,10 +165,12 @@ head_update(const struct response *stored, const struct response *fresh, int64_t
 	const struct fields *was = &stored->fields, *is = &fresh->fields;
 	struct field dated = {STR("Date"), fields_get(is, FIELD_DATE), FIELD_DATE};
 	struct fields_listed listed;
+	struct fields_order order;
 	struct response_cc cc;
 	bool room = true;
 
 	fields_read_listed(is, &listed);
+	fields_sort(is, &order);
 	response_cc_parse_names(is, &cc);
 	out->status = stored->status;
 	out->reason = stored->reason;
@@ -175,7 +178,7 @@ head_update(const struct response *stored, const struct response *fresh, int64_t
 	out->fields.n = 0;
 	out->fields.present = 0;
 	for (unsigned i = 0; i < was->n; i++)
-		if (was->v[i].id != FIELD_DATE && !is_replaced(fresh, &was->v[i], was))
+		if (was->v[i].id != FIELD_DATE && !is_replaced(is, &order, &was->v[i], was))
 			room = room && put(&out->fields, &was->v[i]);
 	for (unsigned i = 0; i < is->n; i++) {
 		const struct field *f = &is->v[i];

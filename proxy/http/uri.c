@@ -46,10 +46,16 @@ struct host {
 	int64_t port;
 };
 
+static int64_t
+default_port(struct str scheme)
+{
+	return str_ieq(scheme, STR("https")) ? 443 : 80;
+}
+
 static struct host
 split_authority(struct str scheme, struct str authority)
 {
-	struct host h = {authority, str_ieq(scheme, STR("https")) ? 443 : 80};
+	struct host h = {authority, default_port(scheme)};
 	size_t n = authority.n;
 	while (n && byte_is_digit(authority.p[n - 1]))
 		n--;
@@ -72,7 +78,7 @@ uri_add_authority(struct str scheme, struct str authority, struct buf *out)
 	for (size_t i = 0; i < h.name.n; i++)
 		p[i] = byte_lower(h.name.p[i]);
 	buf_added(out, h.name.n);
-	if (h.port != split_authority(scheme, STR("")).port) {
+	if (h.port != default_port(scheme)) {
 		buf_add_lit(out, ":");
 		buf_add_u64(out, (uint64_t)h.port);
 	}

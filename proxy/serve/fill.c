@@ -47,6 +47,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->arena = arena_ref(t->arena);
 	f->rq = t->rq;
 	key_copy(&f->key, &t->key);
+	f->landed = t->landed;
 	f->sighting = t->sighting;
 	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
 	f->begun = cache_now(s->shelves->cache);
@@ -156,7 +157,9 @@ ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_
 					     (unsigned long long)f->gap.n - 1);
 		out->range = (struct str){range, (size_t)n};
 	}
-	if (f->object && f->kind == FILL_VALIDATE) {
+	/* Where answers vary on conditions, only one to a request without any can be shared. */
+	if (f->object && f->kind == FILL_VALIDATE &&
+	    !outgoing_varies_on_conditions(buf_str(&f->variants.names))) {
 		out->if_none_match = (struct str){f->object->head.p + f->object->terms.etag_at,
 						  f->object->terms.etag_bytes};
 		out->if_modified_since = line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
@@ -167,13 +170,17 @@ ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_
 static void
 go(struct fill *f)
 {
-	struct outgoing_asks asks = {.as_it_came = f->as_it_came};
+	struct outgoing_asks asks = {
+		.as_it_came = f->as_it_came,
+		.wishes = f->kind == FILL_PASS && f->rq.method == METHOD_GET,
+	};
 	struct field fields[FIELDS_MAX];
 	char range[RESUME_RANGE_BYTES];
 	ask_for_less(f, &asks, range, fields);
 	struct str primary = key_primary(&f->key);
 	struct buf lines = {0};
 	outgoing_fields(&f->outgoing, primary, &asks, &lines);
+	f->asked = outgoing_asked(&f->outgoing, &asks);
 	struct fetch_request r = {
 		.origin = origin_of(f),
 		.method = f->rq.method_name,
@@ -347,8 +354,7 @@ fill_rest(struct txn *t)
 	const struct flight_head *h = flight_head(flight_of(t->reader));
 	struct flight_head same = {.status = h->status, .body_bytes = h->body_bytes};
 	if (t->passing || t->as_it_came || h->status != 200 || h->object ||
-	    t->rq.method != METHOD_GET || h->body_bytes == UINT64_MAX ||
-	    !resume_is_told(buf_str(&h->head)))
+	    t->rq.method != METHOD_GET || !resume_is_told(buf_str(&h->head)))
 		return false;
 	buf_add_str(&same.head, buf_str(&h->head));
 	flight_leave(&t->reader);
@@ -444,6 +450,24 @@ is_for_nobody(const struct fill *f)
 	       flight_readers(f->flight) == 0;
 }
 
+/* The head of the rest of a body that broke off. f may be gone then. */
+static void
+go_on_with(struct fill *f, const struct response *rs)
+{
+	switch (resume_with(f, rs)) {
+	case RESUME_IT:
+		return;
+	case RESUME_OVER:
+		fetch_cancel(&f->fetch);
+		whole(f);
+		fill_free(f);
+		return;
+	case RESUME_NOT:
+		abandon(f, 502, "changed-between-parts");
+		return;
+	}
+}
+
 static void
 on_head(void *ctx, const struct response *rs)
 {
@@ -462,8 +486,7 @@ on_head(void *ctx, const struct response *rs)
 		return;
 	}
 	if (f->stage == FILL_ARRIVING) {
-		if (!resume_fits(f, rs))
-			abandon(f, 502, "changed-between-parts");
+		go_on_with(f, rs);
 		return;
 	}
 	enum completion c = f->part ? complete_with(f, rs, date, &merged) : COMPLETE_NOT;

@@ -35,8 +35,10 @@ struct fill {
 	struct request rq;
 	const struct route *route;
 	struct outgoing outgoing; /* what the origin is sent */
+	uint64_t asked;		  /* outgoing_asked: of that, what is not in the key */
 	uint64_t begun; /* cache_now() when the request left, or when its object was clean */
 	struct variants variants; /* of the marker that the request met */
+	uint32_t landed;	  /* keep_landed() when it was looked for */
 	struct object *object;	  /* being validated; a reference */
 	struct object *part;	  /* a stored 206 being completed; a reference */
 	char client_ip[STREAM_PEER_BYTES];

@@ -99,6 +99,29 @@ begin_again(struct txn *t)
 	t->looking = LOOKING_DUE;
 }
 
+/* Somebody stores what was asked for, and its beginning is not to be had any more: if the end is
+ * near, the store will answer. */
+static bool
+waits_for_store(struct txn *t)
+{
+	struct shelves *sh = t->serve->shelves;
+	int64_t now = now_ms();
+	if (t->late != LATE_NOT || !fill_is_writing(sh, t->key.hash))
+		return false;
+	struct flight_reader *r = flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text),
+					       t->serve->mailbox, t->wake, t, now, coalesce_ms(t));
+	if (!r)
+		return false;
+	flight_leave(&t->reader);
+	t->reader = r;
+	t->leader = false;
+	t->late = LATE_WAITS;
+	txn_move(t, TXN_WAIT_FLIGHT);
+	set_limits(t);
+	t->try_at_ms = now + coalesce_ms(t);
+	return true;
+}
+
 /* To the origin for t->object's freshness or for the whole; together with whoever asks for the
  * same. */
 void
@@ -110,6 +133,8 @@ follow_together(struct txn *t)
 		fetch_own(t);
 		return;
 	}
+	if (waits_for_store(t))
+		return;
 	flight_leave(&t->reader);
 	t->leader = flights_enter(sh->flights, t->key.hash, buf_str(&t->key.text),
 				  t->serve->mailbox, t->wake, t, now_ms(), &t->reader);
@@ -278,6 +303,16 @@ on_alarm(struct alarm *a)
 	t->wake(t);
 }
 
+static void
+set_alarm(struct txn *t)
+{
+	int64_t next = t->stale_at_ms;
+	if (t->try_at_ms && (!next || t->try_at_ms < next))
+		next = t->try_at_ms;
+	if (next)
+		alarm_set(&t->serve->alarms, &t->alarm, next, on_alarm);
+}
+
 /* No head yet: is it time for something else? True when the transaction has moved on. */
 static bool
 waits_no_more(struct txn *t)
@@ -302,12 +337,25 @@ waits_no_more(struct txn *t)
 		if (t->leader)
 			fill_start(t, t->object ? FILL_VALIDATE : FILL_MISS);
 	}
-	int64_t next = t->stale_at_ms;
-	if (t->try_at_ms && (!next || t->try_at_ms < next))
-		next = t->try_at_ms;
-	if (next)
-		alarm_set(&t->serve->alarms, &t->alarm, next, on_alarm);
+	set_alarm(t);
 	return false;
+}
+
+/* Until the end of the fetch that stores it, or until that takes too long: then it is looked for
+ * again, and fetched together with those who have waited as long. */
+static void
+wait_for_end(struct txn *t, enum flight_state s)
+{
+	int64_t now = now_ms();
+	if (s == FLIGHT_ARRIVING && t->stale_at_ms && now >= t->stale_at_ms) {
+		serve_stale(t, "stale-after");
+	} else if (s != FLIGHT_ARRIVING || now >= t->try_at_ms) {
+		alarm_cancel(&t->serve->alarms, &t->alarm);
+		t->late = LATE_WAITED;
+		begin_again(t);
+	} else {
+		set_alarm(t);
+	}
 }
 
 /* 1xx answers of the origin, "HTTP/1.1 103 Early Hints" and lines, go to the client that is
@@ -338,6 +386,10 @@ follow_run(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
 	enum flight_state s = flight_state(f);
+	if (t->late == LATE_WAITS) {
+		wait_for_end(t, s);
+		return t->state != TXN_WAIT_FLIGHT;
+	}
 	if (t->leader)
 		pass_interim(t);
 	if (s == FLIGHT_WAITING)

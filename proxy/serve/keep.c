@@ -158,6 +158,44 @@ keep_names(const struct fill *f, const struct fields *fields, struct buf *out)
 	return ok;
 }
 
+/* Another answer for the URL may have been stored since this request looked, with a marker: what it
+ * says counts too, or this answer would hide the variants that are there. False: it may, but lies
+ * on disk. */
+static bool
+meet_marker(struct fill *f)
+{
+	struct shelves *sh = f->serve->shelves;
+	struct object *o;
+	if (f->landed == keep_landed(sh, f->key.primary))
+		return true;
+	enum found found = cache_peek(sh->cache, f->key.primary, key_primary(&f->key), &o);
+	if (found == FOUND_LATER)
+		return f->object && !f->variants.names.n && cache_is_current(sh->cache, f->object);
+	if (found == FOUND_OBJECT && o->kind == OBJECT_MARKER) {
+		struct buf all = {0};
+		bool ok = vary_union(buf_str(&f->variants.names), o->head, &all);
+		if (ok)
+			variants_read(&f->variants, buf_str(&all));
+		buf_fini(&all);
+	}
+	object_unref(&o);
+	return true;
+}
+
+/* The names under which an answer is filed; why it cannot be. */
+static enum storable
+file(struct fill *f, const struct response *rs, struct buf *names)
+{
+	bool sees = meet_marker(f);
+	if (!keep_names(f, &rs->fields, names))
+		return STORABLE_VARY_STAR;
+	if (outgoing_varies_on(buf_str(names), f->asked))
+		return STORABLE_VARY_ASKED;
+	/* Where the names are those of the marker that was met, it is not written again. */
+	bool known = names->n && str_eq(buf_str(names), buf_str(&f->variants.names));
+	return sees || known ? STORABLE_YES : STORABLE_OVERTAKEN;
+}
+
 /* A marker under the primary key says on what its variants differ: the union of what the answers so
  * far named. The one that the request met stays while nothing new is named. */
 static void
@@ -447,8 +485,8 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	f->expected = length;
 	bool old = stands_in(f, rs->status, now);
 	enum storable storable = keep_judge(f, rs, false, now);
-	if (storable_is_yes(storable) && !keep_names(f, &rs->fields, &h->vary))
-		storable = STORABLE_VARY_STAR;
+	if (storable_is_yes(storable))
+		storable = file(f, rs, &h->vary);
 	f->keeps = old ? KEEPS_OLD : storable_is_yes(storable) ? KEEPS_ANSWER : KEEPS_NOTHING;
 	bool keeps = f->keeps == KEEPS_ANSWER;
 	head_store(rs, now, &h->head, keeps ? &f->terms : NULL);
@@ -495,6 +533,12 @@ is_seen_again(struct fill *f)
 	return end.writes;
 }
 
+static bool
+is_variant(const struct fill *f)
+{
+	return f->stored_hash.lo != f->key.primary.lo || f->stored_hash.hi != f->key.primary.hi;
+}
+
 /* The write is complete: the object is there from now on. */
 struct object *
 keep_commit(struct fill *f)
@@ -511,6 +555,9 @@ keep_commit(struct fill *f)
 		object_unref(&o);
 		return NULL;
 	}
+	if (o && is_variant(f))
+		cache_variant_stored(f->serve->shelves->cache, f->key.primary, f->stored_hash,
+				     f->settings->config->cache.variants);
 	if (f->rq.method == METHOD_GET)
 		bill_fetch(f, GHOST_FETCHED, f->received, f->received);
 	if (!seen_again && f->sighting.verdict == ADMISSION_FIRST_SIGHT)

@@ -34,7 +34,7 @@ const struct str outgoing_overrides[] = {
 	/* scheme */
 	STR_INIT("x-scheme"), STR_INIT("x-url-scheme"), STR_INIT("x-https"), STR_INIT("x-ssl"),
 	STR_INIT("front-end-https"), STR_INIT("x-client-scheme"), STR_INIT("cloudfront-forwarded-proto"),
-	STR_INIT("x-proto"),
+	STR_INIT("x-proto"), STR_INIT("cf-visitor"), STR_INIT("fastly-ssl"), STR_INIT("x-arr-ssl"),
 	/* method */
 	STR_INIT("x-http-method"), STR_INIT("x-http-method-override"), STR_INIT("x-method-override"),
 	STR_INIT("x-method"),
@@ -46,6 +46,15 @@ const struct str outgoing_overrides[] = {
 	STR_INIT("true-client-ip"), STR_INIT("cf-connecting-ip"), STR_INIT("fastly-client-ip"),
 	STR_INIT("x-cluster-client-ip"), STR_INIT("x-remote-*"), STR_INIT("x-originating-ip"),
 	STR_INIT("x-custom-ip-authorization"),
+	/* what another cache in front of us could do (ESI) */
+	STR_INIT("surrogate-capability"), STR_INIT("x-surrogate-capability"),
+	/* what origins fetch and answer by: UAProf (WAP-248), and its form with a number */
+	STR_INIT("x-wap-*"), STR_INIT("profile"), STR_INIT("wap-profile"),
+	/* of other methods (WebDAV, RFC 4918 10): GET and HEAD have no use for them */
+	STR_INIT("destination"), STR_INIT("depth"), STR_INIT("overwrite"), STR_INIT("lock-token"),
+	STR_INIT("if"), STR_INIT("translate"),
+	/* which store errors or nothing at all: cache-poisoned denial of service, 2019 */
+	STR_INIT("x-oss-*"),
 };
 /* clang-format on */
 const unsigned outgoing_overrides_count = sizeof outgoing_overrides / sizeof outgoing_overrides[0];
@@ -125,6 +134,9 @@ static const uint64_t written_anew = BIT(HOST) | BIT(CONTENT_LENGTH) | BIT(EXPEC
 				     BIT(X_FORWARDED_PROTO);
 static const uint64_t conditions = BIT(IF_MATCH) | BIT(IF_NONE_MATCH) | BIT(IF_MODIFIED_SINCE) |
 				   BIT(IF_UNMODIFIED_SINCE) | BIT(IF_RANGE) | BIT(RANGE);
+/* What a client wants of caches (RFC 9111 5.2.1): in no key, so that it must not change what others
+ * get. A gateway asks for itself, it does not forward (RFC 9110 3.7; 5.2 binds proxies). */
+static const uint64_t wishes = BIT(CACHE_CONTROL) | BIT(PRAGMA);
 
 static bool
 is_cacheable_method(const struct request *r)
@@ -143,16 +155,20 @@ is_dropped_name(const struct outgoing *o, struct str name)
 	       !is_in_key(o, name);
 }
 
+/* What a request for the key says: neither conditions nor wishes. */
+static const struct outgoing_asks nothing;
+
 /* Whether lines of this name are the client's to say. */
 static bool
-goes_out(const struct outgoing *o, enum field_id id, struct str name, bool as_it_came)
+goes_out(const struct outgoing *o, enum field_id id, struct str name, const struct outgoing_asks *a)
 {
 	if (id == FIELD_OTHER)
 		return !is_dropped_name(o, name);
 	if (((written_anew | fields_hop_by_hop) & bit(id)) ||
-	    (!as_it_came && (conditions & bit(id))))
+	    (!a->as_it_came && (conditions & bit(id))))
 		return false;
-	return true;
+	return !(wishes & bit(id)) || !o->shared || a->wishes || o->set->keep_wishes ||
+	       is_in_key(o, name);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -326,7 +342,7 @@ add_header(const struct outgoing *o, struct str authority, struct str name, stru
 		return;
 	}
 	find_lines(o, id, name, &l);
-	if (l.n && goes_out(o, id, name, false))
+	if (l.n && goes_out(o, id, name, &nothing))
 		add_value(o, &l, key);
 	else
 		key->n = named;
@@ -352,7 +368,7 @@ add_overrides(const struct outgoing *o, struct str authority, struct buf *key)
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->v[i].id == FIELD_OTHER && !fields_is_listed(&o->listed, i) &&
 		    is_override(o, f->v[i].name) && !says_who_asks(f->v[i].name) &&
-		    goes_out(o, FIELD_OTHER, f->v[i].name, false))
+		    goes_out(o, FIELD_OTHER, f->v[i].name, &nothing))
 			add_line(f->v[i].name, f->v[i].value, key);
 }
 
@@ -465,12 +481,46 @@ outgoing_variant(const struct outgoing *o, struct str primary, struct str names,
 			continue;
 		}
 		find_lines(o, id, name, &l);
-		if (l.n && goes_out(o, id, name, false))
+		if (l.n && goes_out(o, id, name, &nothing))
 			add_value(o, &l, out);
 		else
 			out->n = named;
 	}
 	buf_fini(&copy);
+}
+
+uint64_t
+outgoing_asked(const struct outgoing *o, const struct outgoing_asks *a)
+{
+	uint64_t bits = 0;
+	unsigned n = a->as_it_came || a->wishes ? o->rq->fields.n : 0;
+	for (unsigned i = 0; i < n; i++) {
+		const struct field *f = &o->rq->fields.v[i];
+		if (((conditions | wishes) & bit(f->id)) && !fields_is_listed(&o->listed, i) &&
+		    goes_out(o, f->id, f->name, a) && !goes_out(o, f->id, f->name, &nothing))
+			bits |= bit(f->id);
+	}
+	return bits | (a->range.n ? BIT(RANGE) : 0) | (a->if_range.n ? BIT(IF_RANGE) : 0) |
+	       (a->if_none_match.n ? BIT(IF_NONE_MATCH) : 0) |
+	       (a->if_modified_since.n ? BIT(IF_MODIFIED_SINCE) : 0);
+}
+
+bool
+outgoing_varies_on(struct str names, uint64_t asked)
+{
+	struct str name;
+	while (asked && list_next(&names, &name)) {
+		enum field_id id = field_id_of(name);
+		if (id != FIELD_OTHER && (asked & bit(id)))
+			return true;
+	}
+	return false;
+}
+
+bool
+outgoing_varies_on_conditions(struct str names)
+{
+	return outgoing_varies_on(names, conditions);
 }
 
 /* ---- the head -------------------------------------------------------------------------------- */
@@ -518,13 +568,21 @@ struct chains {
 	uint64_t again[FIELDS_MAX / 64];
 };
 
+/* Seeded, eight bytes at a time: with a hash that strangers can compute, a hundred names that all
+ * have the same one are compared each with each. */
 static uint32_t
-name_hash(struct str name)
+name_hash(struct str name, uint64_t seed)
 {
-	uint32_t h = 2166136261u;
-	for (size_t i = 0; i < name.n; i++)
-		h = (h ^ (unsigned char)byte_lower(name.p[i])) * 16777619u;
-	return h ^ h >> 15;
+	uint64_t h = seed ^ name.n, word = 0;
+	for (size_t i = 0; i < name.n; i++) {
+		word = word << 8 | (unsigned char)byte_lower(name.p[i]);
+		if (i % 8 < 7 && i + 1 < name.n)
+			continue;
+		unsigned __int128 product = (unsigned __int128)(h ^ word) * (seed | 1);
+		h = (uint64_t)product ^ (uint64_t)(product >> 64) ^ UINT64_C(0x9e3779b97f4a7c15);
+		word = 0;
+	}
+	return (uint32_t)(h ^ h >> 32);
 }
 
 /* A cheap look that is right nearly always: no two lines have one name. */
@@ -549,16 +607,19 @@ may_repeat(const struct fields *f)
 }
 
 static void
-chain_lines(const struct fields *f, struct chains *c)
+chain_lines(const struct fields *f, uint64_t seed, struct chains *c)
 {
 	enum { SLOTS = 2 * FIELDS_MAX };
 	uint16_t last[SLOTS]; /* place + 1 of the last line of a name */
+	uint32_t hash[FIELDS_MAX];
 	memset(last, 0, sizeof last);
 	memset(c->again, 0, sizeof c->again);
 	for (unsigned i = 0; i < f->n; i++) {
-		uint32_t at = name_hash(f->v[i].name) % SLOTS;
+		hash[i] = name_hash(f->v[i].name, seed);
+		uint32_t at = hash[i] % SLOTS;
 		c->next[i] = FIELDS_MAX;
-		while (last[at] && !str_ieq(f->v[last[at] - 1].name, f->v[i].name))
+		while (last[at] && (hash[last[at] - 1] != hash[i] ||
+				    !str_ieq(f->v[last[at] - 1].name, f->v[i].name)))
 			at = (at + 1) % SLOTS;
 		if (last[at]) {
 			c->next[last[at] - 1] = (uint16_t)i;
@@ -597,11 +658,11 @@ add_clients(const struct outgoing *o, const struct outgoing_asks *a, struct buf 
 	struct chains c;
 	bool joins = o->shared && may_repeat(f);
 	if (joins)
-		chain_lines(f, &c);
+		chain_lines(f, o->set->name_seed, &c);
 	for (unsigned i = 0; i < f->n; i++) {
 		const struct field *field = &f->v[i];
 		if (fields_is_listed(&o->listed, i) || is_asked_instead(a, field->id) ||
-		    !goes_out(o, field->id, field->name, a->as_it_came))
+		    !goes_out(o, field->id, field->name, a))
 			continue;
 		if (counts_down(o->rq, field))
 			add_one_less(field, out);

@@ -4,21 +4,34 @@
  * Two requests with one key (primary and variant) are sent to the origin alike, but for this list.
  * It is what a stored answer must not depend on; tests/unit/test_outgoing.c holds the code to it.
  *
- *	fields that the answer does not name in Vary    RFC 9110 12.5.5: an answer that depends on a
- *	                                        field says so. Then the field is in the variant's
- *key, also those that are set here: Via, Forwarded, X-Forwarded-For. who asks, by a trusted
- *forwarder's word         X-Real-IP and its like differ from client to client. Other fields of a
- *trusted forwarder that override something are in the key. If-None-Match, If-Modified-Since, Range,
- *The cache's own questions about what it holds. If-Range                                        The
- *answers to them are read as such. GET and HEAD                                    share a key;
- *what HEAD brings is checked against what is stored.
+ *   fields that the answer does not name in Vary
+ *           RFC 9110 12.5.5: an answer that depends on a field says so. Then the field is in the
+ *           variant's key, also those that are set here: Via, Forwarded, X-Forwarded-For. Those by
+ *           which one request stands for another (outgoing_overrides) are not sent at all.
+ *   who asks, by a trusted forwarder's word
+ *           X-Real-IP and its like differ from client to client. Other fields of a trusted
+ * forwarder that override something are in the key. GET and HEAD share a key; what HEAD brings is
+ * checked against what is stored. the cache's own questions, and the client's conditions where they
+ * are passed on The answers to them are read as such. An answer that names one of them in Vary is
+ * not shared (outgoing_varies_on).
+ *
+ * What is added, changed or left out, by the kind of fetch:
+ *
+ *                   If-*, Range         Cache-Control, Pragma    lines, Accept-*    overrides
+ *   for the cache   left out            left out (1)             joined, normal     left out (2)
+ *   validation      the stored one's    left out (1)             joined, normal     left out (2)
+ *   rest of a body  Range, If-Range     left out (1)             joined, normal     left out (2)
+ *   as it came (3)  the client's        left out (1)             joined, normal     left out (2)
+ *   no-store (4)    the client's        the client's             joined, normal     left out (2)
+ *   passed          the client's        the client's             as they came       left out (2)
+ *
+ *   (1) the client's with cache.client_directives: obey, or as a key header (2) of GET and HEAD,
+ * but for key headers, and those of trusted forwarders (3) less than the whole was asked for, for
+ * the first time; HEAD (4) in a GET: nothing is kept, and nobody joins. Always: Host,
+ * X-Forwarded-*, Forwarded and Via are written anew; what belongs to the connection, and (settings)
+ * names with an underscore, are left out.
  *
  * A request with a body, a doubtful cookie, or any other reason to pass shares nothing.
- *
- * What the cache asks for (shared) goes out in normal form: lines of one field joined, the Accept
- * family as in negotiate.h, the target as the key has it. What passes goes as it came. Of both,
- * fields that belong to the client's connection are left out, and (settings) names with an
- * underscore; of GET and HEAD, fields that override the URL, the host or the method.
  *
  * Memory    an outgoing borrows the request, settings and rules. Only what is appended is kept.
  * Cost      linear in the head: each list is read once, and a Connection of more than
@@ -34,9 +47,11 @@
 struct outgoing_settings { /* outgoing_settings_init fills the last member */
 	struct str via; /* our name in Via; no other node has it: who meets his own is in a loop */
 	bool keep_underscores;
+	bool keep_wishes; /* Cache-Control and Pragma of clients go out, also for what is shared */
 	const struct str *drop; /* lower-case names; "x-forwarded-*" ends in a wildcard */
 	unsigned drop_count;
-	uint32_t initials; /* a bit for each letter that such a name begins with */
+	uint64_t name_seed; /* secret: clients choose the names that are hashed with it */
+	uint32_t initials;  /* a bit for each letter that such a name begins with */
 };
 void outgoing_settings_init(struct outgoing_settings *s);
 
@@ -80,11 +95,21 @@ outgoing_variant(const struct outgoing *o, struct str primary, struct str names,
 
 struct outgoing_asks {	 /* the cache's questions, added when not empty */
 	bool as_it_came; /* with the client's conditions and range; else without */
+	bool wishes;	 /* with its Cache-Control and Pragma: nobody else gets the answer */
 	struct str if_none_match, if_modified_since, range, if_range;
 };
 /* Appends the field lines ("Name: value\r\n" each; not Host, Content-Length, Expect or framing,
  * which the fetch writes). */
 void outgoing_fields(const struct outgoing *o, struct str primary, const struct outgoing_asks *asks,
 		     struct buf *out);
+
+/* A bit (of its field_id) for each field that goes out and is not what the key and a variant say of
+ * it: conditions, ranges and wishes. */
+uint64_t outgoing_asked(const struct outgoing *o, const struct outgoing_asks *asks);
+/* Whether the names (as vary_names made them) hold one of those: the answer depends on what no key
+ * tells apart, and must not be shared. */
+bool outgoing_varies_on(struct str names, uint64_t asked);
+/* Whether they hold one that the cache would ask with. */
+bool outgoing_varies_on_conditions(struct str names);
 
 #endif

@@ -1,6 +1,6 @@
 /* resume.c - a body that broke off goes on: the rest is asked for by Range, where a strong
  * validator tells that it is the rest of the same (RFC 9110 14.2, RFC 9111 3.4). All who read the
- * fetch go on with it.
+ * fetch go on with it. Of a body of unknown length (chunked) the answer says how long it is.
  */
 #include "proxy/serve/resume.h"
 
@@ -9,6 +9,7 @@
 #include "proxy/http/head.h"
 #include "proxy/http/precond.h"
 #include "proxy/http/range.h"
+#include "proxy/http/syntax.h"
 
 #include <stdio.h>
 
@@ -55,7 +56,7 @@ resume_may(const struct fill *f)
 {
 	return f->stage == FILL_ARRIVING && !f->as_it_came && !f->part && f->kind != FILL_PASS &&
 	       f->rq.method == METHOD_GET && flight_head(f->flight)->status == 200 &&
-	       f->expected != UINT64_MAX && f->received < f->expected &&
+	       f->received < f->expected && /* of unknown length: always */
 	       f->resumes < RESUMES_MOST && (f->resumes == 0 || f->received > f->resumed_at) &&
 	       validator_of(f).n;
 }
@@ -70,17 +71,39 @@ resume_ask(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BY
 	f->resumed_at = f->received;
 }
 
-bool
-resume_fits(const struct fill *f, const struct response *rs)
+static bool
+is_same(struct str ours, const struct response *rs)
+{
+	struct str etag = fields_get(&rs->fields, FIELD_ETAG);
+	return etag.n ? etag_strong_match(ours, etag)
+		      : str_eq(ours, fields_get(&rs->fields, FIELD_LAST_MODIFIED));
+}
+
+/* "bytes *" "/1234": what RFC 9110 15.5.17 says of a range behind the end. */
+static bool
+is_behind_end(const struct fill *f, const struct response *rs)
+{
+	struct str v = fields_get(&rs->fields, FIELD_CONTENT_RANGE);
+	int64_t total;
+	return rs->status == 416 && str_starts(v, STR("bytes */")) &&
+	       digits_parse(str_from(v, 8), &total) && (uint64_t)total == f->received;
+}
+
+enum resumption
+resume_with(struct fill *f, const struct response *rs)
 {
 	struct slice got;
 	uint64_t total, length = keep_length(rs);
-	struct str ours = validator_of(f);
-	struct str etag = fields_get(&rs->fields, FIELD_ETAG);
-	bool same = etag.n ? etag_strong_match(ours, etag)
-			   : str_eq(ours, fields_get(&rs->fields, FIELD_LAST_MODIFIED));
-	return rs->status == 206 && same &&
-	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got, &total) &&
-	       got.at == f->received && got.n == f->expected - f->received &&
-	       total == f->expected && (length == got.n || length == UINT64_MAX);
+	bool known = f->expected != UINT64_MAX;
+	if (!is_same(validator_of(f), rs))
+		return RESUME_NOT;
+	if (!known && is_behind_end(f, rs)) /* only the end was missing */
+		return RESUME_OVER;
+	if (rs->status != 206 ||
+	    !content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got, &total) ||
+	    total == UINT64_MAX || got.at != f->received || got.at + got.n != total ||
+	    (known && total != f->expected) || (length != got.n && length != UINT64_MAX))
+		return RESUME_NOT;
+	f->expected = total;
+	return RESUME_IT;
 }

@@ -1,5 +1,8 @@
 /* resume.h - a body that broke off goes on: the rest is asked for by Range, where a strong
  * validator tells that it is the rest of the same (RFC 9110 14.2).
+ *
+ * Not of what passes: that client can ask for the rest itself, with its own credentials and when it
+ * likes, and a second request for what is one client's may count twice at the origin.
  */
 #ifndef SERVE_RESUME_H
 #define SERVE_RESUME_H
@@ -12,7 +15,12 @@ bool resume_is_told(struct str stored_head); /* by a strong validator */
 bool resume_may(const struct fill *f);
 /* The fields that ask for the rest; range keeps what out points to. */
 void resume_ask(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BYTES]);
-/* Whether this is the head of it. */
-bool resume_fits(const struct fill *f, const struct response *rs);
+/* Whether this is the head of it; then the length of the whole is known, if it was not. */
+enum resumption {
+	RESUME_NOT,
+	RESUME_IT,
+	RESUME_OVER /* nothing is missing but the end that never came */
+};
+enum resumption resume_with(struct fill *f, const struct response *rs);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 _Static_assert((int)CONFIG_CLIENT_OBEY == (int)CLIENT_OBEY &&
 		       (int)CONFIG_COOKIE_SHARE == (int)SET_COOKIE_SHARE,
@@ -37,7 +38,7 @@ read_trusted(struct settings *s, const struct config_forwarded *c)
 
 /* "default" stands for all that is known. */
 static struct outgoing_settings
-outgoing_of(const struct config_forwarded *c, struct str via)
+outgoing_of(const struct config_forwarded *c, bool keep_wishes, struct str via)
 {
 	unsigned n = 0;
 	struct str *drop =
@@ -50,7 +51,14 @@ outgoing_of(const struct config_forwarded *c, struct str via)
 			drop[n++] = outgoing_overrides[k];
 	}
 	struct outgoing_settings s = {
-		.via = via, .keep_underscores = c->keep_underscores, .drop = drop, .drop_count = n};
+		.via = via,
+		.keep_underscores = c->keep_underscores,
+		.keep_wishes = keep_wishes,
+		.drop = drop,
+		.drop_count = n,
+	};
+	if (getrandom(&s.name_seed, sizeof s.name_seed, 0) != (ssize_t)sizeof s.name_seed)
+		s.name_seed = (uintptr_t)drop; /* an old kernel without entropy: better than none */
 	outgoing_settings_init(&s);
 	return s;
 }
@@ -63,7 +71,7 @@ settings_create(const struct config *c, uint32_t node)
 	s->routes = routes_create(c);
 	s->policy = policy_of(&c->cache);
 	buf_printf(&s->via, "%s-%08x", c->forwarded.via, node);
-	s->outgoing = outgoing_of(&c->forwarded, buf_str(&s->via));
+	s->outgoing = outgoing_of(&c->forwarded, s->policy.client == CLIENT_OBEY, buf_str(&s->via));
 	read_trusted(s, &c->forwarded);
 	s->users = 1;
 	return s;

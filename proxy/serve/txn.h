@@ -40,6 +40,10 @@ enum looking {
 	LOOKING_BACK /* what was found is in found */
 };
 
+/* A large body whose beginning is gone from its flight: who comes then waits until it is stored,
+ * for a while and once. */
+enum late { LATE_NOT, LATE_WAITS, LATE_WAITED };
+
 enum part_search { PART_NOT_ASKED, PART_AWAITED, PART_ASKED };
 
 struct txn {
@@ -81,6 +85,7 @@ struct txn {
 	struct flight_reader *reader;
 	struct fill *fill; /* ours to feed with the request's body, while a body is sent */
 	bool leader;
+	enum late late;
 	unsigned restarts;
 	uint32_t landed; /* keep_landed() before the first look into the cache */
 	/* While we wait for the origin: when a stale copy answers instead, when one more fetch is

@@ -31,7 +31,6 @@ usual_reason(int status)
 		{505, STR_INIT("HTTP Version Not Supported")},
 		{508, STR_INIT("Loop Detected")},
 		{103, STR_INIT("Early Hints")},
-		{508, STR_INIT("Loop Detected")},
 	};
 	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
 		if (reasons[i].status == status)

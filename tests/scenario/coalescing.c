@@ -323,13 +323,45 @@ SCENARIO_IN(60, "a body larger than a flight keeps is fetched and written once f
 	origin_expect_requests(1);
 }
 
-SCENARIO_IN(60, "late clients of a large body fetch it too; one of them writes it")
+SCENARIO_IN(60, "late clients of a large body wait for the one who stores it, when its end is near")
+{
+	enum { BYTES = 48 << 20, N = 5 };
+	struct barrier *end = barrier_new();
+	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_body = end,
+		    .hold_at = 40 << 20);
+	edge_yaml("admission:\n  sightings: 1\n");
+	edge_start("--disk", "512MiB");
+	struct call *call[N];
+	call[0] = call_get("/big");
+	barrier_arrivals(end, 1);
+	/* One that reads nothing does not hold up the others. */
+	struct client *idle = client_open_narrow();
+	client_request(idle, "GET", "/big", NULL);
+	for (int i = 1; i < N; i++)
+		call[i] = call_get("/big");
+	edge_wait_requests(N + 1);
+	barrier_open(end);
+	char *want = pattern(5, BYTES);
+	for (int i = 0; i < N; i++) {
+		struct answer a = call_wait(call[i]);
+		expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+		if (i)
+			expect_hit(a);
+	}
+	struct answer a = client_read(idle, "GET");
+	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
+	origin_expect_requests(1);
+}
+
+SCENARIO_IN(
+	60,
+	"late clients of a large body wait only so long; then they fetch it too, and one writes")
 {
 	enum { BYTES = 48 << 20, N = 3 };
 	struct barrier *end = barrier_new();
 	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_body = end,
 		    .hold_at = 40 << 20);
-	edge_yaml("admission:\n  sightings: 1\n");
+	edge_yaml("admission:\n  sightings: 1\ntimeouts:\n  coalesce: 300ms\n");
 	edge_start("--disk", "512MiB");
 	struct call *call[N];
 	for (int i = 0; i < N; i++) {

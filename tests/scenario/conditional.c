@@ -112,6 +112,29 @@ SCENARIO("a revalidation writes little")
 	expect_between(edge_stat("disk.written_bytes") - before, 0, BYTES / 4);
 }
 
+SCENARIO("a storm of revalidations does not write the disk")
+{
+	enum { STORM = 400, BYTES = 3000, PAGES = 4 * 4096 };
+	origin_says("/x", .fields = STALE, .fields_304 = STALE, .etag = "\"v1\"",
+		    .pattern_bytes = BYTES);
+	origin_says("/other", .fields = FRESH, .pattern_bytes = BYTES);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	for (int i = 0; i < 5; i++) /* hot: into RAM */
+		expect_status(get("/x"), 200);
+	wait_until(edge_stat("disk.written_bytes") > 0);
+	edge_restart();
+	for (int i = 0; i < 5; i++)
+		expect_status(get("/x"), 200);
+	double before = edge_stat("disk.written_bytes"), os = (double)edge_written_os();
+	for (int i = 0; i < STORM; i++)
+		expect_status(get("/x"), 200);
+	edge_expect_stat("requests.revalidated", STORM + 5);
+	get("/other"); /* is written behind all that came before it */
+	wait_until(edge_stat("disk.written_bytes") >= before + BYTES);
+	expect_between(edge_stat("disk.written_bytes") - before, BYTES, PAGES);
+	expect_between((double)edge_written_os() - os, 0, PAGES);
+}
+
 SCENARIO("a stale object is revalidated by Last-Modified when it has no ETag")
 {
 	origin_says("/x", .fields = STALE, .last_modified = LM, .body = "hello");

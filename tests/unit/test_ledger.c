@@ -87,9 +87,9 @@ END_TEST
 START_TEST(what_was_hit_moves_on_within_a_quarter)
 {
 	begin(4);
-	ck_assert(!ledger_carries(&l, 0, 10, 0));
-	ck_assert(ledger_carries(&l, 1, 250, 0));
-	ck_assert(!ledger_carries(&l, 3, 250, 1));
+	ck_assert(!ledger_carries(&l, 0, 10, 1, 0));
+	ck_assert(ledger_carries(&l, 1, 250, 1, 0));
+	ck_assert(!ledger_carries(&l, 3, 250, 1, 1));
 	ledger_fini(&l);
 }
 END_TEST

@@ -45,26 +45,46 @@ struct trip {
 	struct outgoing_settings set;
 	struct outgoing out;
 	struct buf key, fields;
+	uint64_t asked;
 	bool sure;
 };
 
-enum { SHARED = 0, PASSED = 1, TRUSTED = 2, UNDERSCORES = 4, AS_IT_CAME = 8 };
+enum {
+	SHARED = 0,
+	PASSED = 1,
+	TRUSTED = 2,
+	UNDERSCORES = 4,
+	AS_IT_CAME = 8,
+	WISHES = 16,
+	OBEY = 32,
+	VALIDATES = 64,
+	RESUMES = 128
+};
 
 static bool
 trip_begin(struct trip *t, const char *request, const struct key_rules *rules, unsigned how)
 {
 	static const struct h1_limits limits = {4096, 4096, 32};
-	struct outgoing_asks asks = {.as_it_came = how & (PASSED | AS_IT_CAME)};
+	struct outgoing_asks asks = {.as_it_came = how & (PASSED | AS_IT_CAME),
+				     .wishes = how & WISHES};
+	if (how & VALIDATES)
+		asks.if_none_match = STR("\"s\"");
+	if (how & RESUMES) {
+		asks.range = STR("bytes=5-");
+		asks.if_range = STR("\"s\"");
+	}
 	memset(t, 0, sizeof *t);
 	t->rq.fields = (struct fields){.v = t->text.v, .cap = 32};
 	if (h1_parse_request(head_text_set(&t->text, request), &limits, &t->rq))
 		return false;
 	t->rq.scheme = STR("http"); /* the listener's */
 	t->set = settings(how & UNDERSCORES);
+	t->set.keep_wishes = how & OBEY;
 	ck_assert(!outgoing_init(&t->out, &t->rq, &t->set, rules, how & TRUSTED, !(how & PASSED)));
 	t->out.client_ip = STR("192.0.2.1");
 	t->sure = outgoing_key(&t->out, &t->key);
 	outgoing_fields(&t->out, buf_str(&t->key), &asks, &t->fields);
+	t->asked = outgoing_asked(&t->out, &asks);
 	return true;
 }
 
@@ -114,6 +134,11 @@ static const struct {
 	{"Via goes on, as one line",               SHARED, "GET / HTTP/1.0\nHost: h\nVia: 1.1 a\nVia: 1.1 b", "X-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: http\nX-Forwarded-Host: h\nForwarded: for=192.0.2.1;host=h;proto=http\nVia: 1.1 a, 1.1 b, 1.0 twice\n"},
 	{"no conditions of the client's",          SHARED, "GET / HTTP/1.1\nHost: h\nIf-None-Match: \"c\"\nIf-Modified-Since: now\nRange: bytes=0-1\nIf-Range: \"c\"\nA: b", "A: b\n" SEEN},
 	{"but where they are wanted",              AS_IT_CAME, "GET / HTTP/1.1\nHost: h\nIf-None-Match: \"c\"\nRange: bytes=0-1", "If-None-Match: \"c\"\nRange: bytes=0-1\n" SEEN},
+	{"no wishes: they are in no key",          SHARED, "GET / HTTP/1.1\nHost: h\nCache-Control: no-cache\nPragma: no-cache\nA: b", "A: b\n" SEEN},
+	{"nor for a part, which may be kept",      AS_IT_CAME, "GET / HTTP/1.1\nHost: h\nCache-Control: no-cache\nRange: bytes=0-1", "Range: bytes=0-1\n" SEEN},
+	{"but where they are obeyed",              OBEY, "GET / HTTP/1.1\nHost: h\nCache-Control: no-cache\nPragma: no-cache", "Cache-Control: no-cache\nPragma: no-cache\n" SEEN},
+	{"or nobody else gets the answer",         WISHES | AS_IT_CAME, "GET / HTTP/1.1\nHost: h\nCache-Control: no-store, no-cache", "Cache-Control: no-store, no-cache\n" SEEN},
+	{"or it passes",                           PASSED, "GET / HTTP/1.1\nHost: h\nCache-Control: no-cache", "Cache-Control: no-cache\n" SEEN},
 	{"the host in one spelling",               SHARED, "GET / HTTP/1.1\nHost: H.:080", SEEN},
 	{"also for who passes",                    PASSED, "GET / HTTP/1.1\nHost: H.:80", SEEN},
 	{"a host with a port",                     SHARED, "GET / HTTP/1.1\nHost: h:81", "X-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: http\nX-Forwarded-Host: h:81\nForwarded: for=192.0.2.1;host=\"h:81\";proto=http\nVia: 1.1 twice\n"},
@@ -338,14 +363,18 @@ static const char *const ways[][5] = {
 	{"Via: 1.1 a", "Via: 1.0 a", "Via: 1.1 a\nVia: 1.1 b", "Via: 1.1 a, 1.1 b", ""},
 	{"Authorization: a", "Authorization:  a", "Authorization: b", "Authorization: a,", ""},
 	{"X-Real-IP: 1", "X-Real-IP: 2", "", "", ""},
-	{"If-None-Match: \"a\"", "Range: bytes=0-1", "", "", ""},
+	{"If-None-Match: \"a\"", "If-None-Match: \"b\"", "", "", ""},
+	{"Range: bytes=0-1", "Range: bytes=1-", "Range: bytes=0-1\nIf-Range: \"a\"", "", ""},
+	{"If-Modified-Since: x", "If-Match: *", "", "", ""},
+	{"Cache-Control: no-cache", "Cache-Control: max-age=0", "Pragma: no-cache", "", ""},
 	{"Foo: a b,c", "Foo: a b, c", "Foo: \"a,b\"", "Foo: \"a, b\"", "Foo:"},
 };
 static const char *const hosts[] = {"h", "H", "h:80", "h:080", "h.", "h:", "h:81", "g"};
 static const char *const paths[] = {"/a", "/a?b", "/%61", "/x/../a", "/a?", "//a"};
 #define ALL_NAMES                                                                               \
-	"accept,accept-encoding,accept-language,authorization,connection,cookie,foo,forwarded," \
-	"host,if-none-match,origin,range,via,x-a,x-forwarded-for,x-forwarded-host,"             \
+	"accept,accept-encoding,accept-language,authorization,cache-control,connection,cookie," \
+	"foo,forwarded,host,if-match,if-modified-since,if-none-match,if-range,origin,pragma,"   \
+	"range,via,x-a,x-forwarded-for,x-forwarded-host,"                                       \
 	"x-forwarded-proto,x-original-url,x_original_url"
 /* Of the list in outgoing.h: who asks, by a trusted forwarder's word. */
 #define LISTED "X-Real-IP"
@@ -430,68 +459,88 @@ random_names(struct dice *d, char *out)
 static const struct key_rules *const rule_sets[] = {&as_is, &by_header, &by_cookie, &ignoring,
 						    &by_own};
 
-/* Two requests that differ in some ways: whatever the key and the variant do not tell apart, the
- * origin cannot tell apart either; and where it sees the same, they are the same. */
+enum { WAYS = COUNT(ways) + 3 };
+
+/* How request lines are written: each of the ways anew by a chance of one in `one_in`. */
+static void
+roll_ways(struct dice *d, unsigned *way, unsigned one_in)
+{
+	for (int i = 0; i < WAYS; i++)
+		if (roll(d, one_in) == 0)
+			way[i] = roll(d, i == 0	  ? COUNT(paths)
+					 : i == 1 ? COUNT(hosts)
+					 : i == 2 ? 2
+						  : 10);
+}
+
+struct met { /* what happened, so that a test that tests nothing is found out */
+	unsigned same_key, other_key, same_variant, other_variant, unshared;
+};
+
+/* Of two requests with one key, whose answers may be shared. */
+static void
+compare(const struct trip *a, const struct trip *b, const char *names, struct met *met)
+{
+	const struct key_rules *rules = a->out.rules;
+	struct str ka = buf_str(&a->key), kb = buf_str(&b->key);
+	struct buf va = {0}, vb = {0};
+	outgoing_variant(&a->out, ka, str_of(names), &va);
+	outgoing_variant(&b->out, kb, str_of(names), &vb);
+	bool same = str_eq(buf_str(&va), buf_str(&vb));
+	met->same_variant += same;
+	met->other_variant += !same;
+	ck_assert(str_eq(outgoing_target(&a->out, ka), outgoing_target(&b->out, kb)));
+	ck_assert(same_lines(a, b, STR(IN_KEY)));
+	for (unsigned i = 0; i < rules->header_count; i++)
+		ck_assert(same_lines(a, b, rules->headers[i]));
+	ck_assert_msg(same_lines(a, b, str_of(names)) == same, "Vary: %s\n%.*s\n%.*s", names,
+		      STR_ARG(buf_str(&a->fields)), STR_ARG(buf_str(&b->fields)));
+	if (same && strcmp(names, ALL_NAMES) == 0)
+		ck_assert_uint_eq(lines_besides(&a->fields, STR(LISTED)),
+				  lines_besides(&b->fields, STR(LISTED)));
+	buf_fini(&va);
+	buf_fini(&vb);
+}
+
+/* Two requests that differ in some ways, for two kinds of fetch: whatever the key and the variant
+ * do not tell apart, the origin cannot tell apart either; and where it sees the same, they are the
+ * same. What an answer says it depends on and no key holds is not shared. */
 START_TEST(keyed_is_sent)
 {
-	unsigned same_key = 0, same_variant = 0, other_variant = 0, other_key = 0;
+	static const unsigned fetches[] = {SHARED, SHARED, AS_IT_CAME, VALIDATES, RESUMES};
+	struct met met = {0};
 	struct dice d = {(uint64_t)_i + 1};
 	for (int round = 0; round < 3000; round++) {
-		unsigned way[COUNT(ways) + 3], how = roll(&d, 2) ? TRUSTED : SHARED;
+		unsigned way[WAYS] = {0}, how = roll(&d, 2) ? TRUSTED : SHARED;
 		const struct key_rules *rules = rule_sets[roll(&d, COUNT(rule_sets))];
 		char text[1024], names[512];
 		struct trip a, b;
-		for (int i = 0; i < COUNT(way); i++)
-			way[i] = roll(&d, i == 0   ? COUNT(paths)
-					  : i == 1 ? COUNT(hosts)
-					  : i == 2 ? 2
-						   : 10);
+		how |= roll(&d, 4) ? 0 : OBEY;
+		roll_ways(&d, way, 1);
 		write_request(way, text, sizeof text);
-		ck_assert_msg(trip_begin(&a, text, rules, how), "%s", text);
-		for (int i = 0; i < COUNT(way); i++)
-			if (roll(&d, 6) == 0)
-				way[i] = roll(&d, i == 0   ? COUNT(paths)
-						  : i == 1 ? COUNT(hosts)
-						  : i == 2 ? 2
-							   : 10);
+		ck_assert_msg(trip_begin(&a, text, rules, how | fetches[roll(&d, 5)]), "%s", text);
+		roll_ways(&d, way, 6);
 		write_request(way, text, sizeof text);
-		ck_assert(trip_begin(&b, text, rules, how));
+		ck_assert(trip_begin(&b, text, rules, how | fetches[roll(&d, 5)]));
 		random_names(&d, names);
 		if (roll(&d, 3) == 0)
 			strcpy(names, ALL_NAMES);
-		struct str ka = buf_str(&a.key), kb = buf_str(&b.key);
-		bool key_is_same = a.sure && b.sure && str_eq(ka, kb);
-		same_key += key_is_same;
-		other_key += !key_is_same;
-		if (key_is_same) {
-			struct buf va = {0}, vb = {0};
-			outgoing_variant(&a.out, ka, str_of(names), &va);
-			outgoing_variant(&b.out, kb, str_of(names), &vb);
-			bool same = str_eq(buf_str(&va), buf_str(&vb));
-			same_variant += same;
-			other_variant += !same;
-			ck_assert(str_eq(outgoing_target(&a.out, ka), outgoing_target(&b.out, kb)));
-			ck_assert_msg(same_lines(&a, &b, STR(IN_KEY)), "round %d", round);
-			for (unsigned i = 0; i < rules->header_count; i++)
-				ck_assert_msg(same_lines(&a, &b, rules->headers[i]), "round %d",
-					      round);
-			ck_assert_msg(same_lines(&a, &b, str_of(names)) == same,
-				      "round %d, Vary: %s\n%.*s\n%.*s", round, names,
-				      STR_ARG(buf_str(&a.fields)), STR_ARG(buf_str(&b.fields)));
-			if (same && strcmp(names, ALL_NAMES) == 0)
-				ck_assert_uint_eq(lines_besides(&a.fields, STR(LISTED)),
-						  lines_besides(&b.fields, STR(LISTED)));
-			buf_fini(&va);
-			buf_fini(&vb);
-		}
+		bool key_is_same = a.sure && b.sure && str_eq(buf_str(&a.key), buf_str(&b.key));
+		bool shared = !outgoing_varies_on(str_of(names), a.asked | b.asked);
+		met.same_key += key_is_same;
+		met.other_key += !key_is_same;
+		met.unshared += key_is_same && !shared;
+		if (key_is_same && shared)
+			compare(&a, &b, names, &met);
 		trip_end(&a);
 		trip_end(&b);
 	}
 	/* all of this happened */
-	ck_assert_uint_gt(same_key, 300);
-	ck_assert_uint_gt(other_key, 300);
-	ck_assert_uint_gt(same_variant, 100);
-	ck_assert_uint_gt(other_variant, 50);
+	ck_assert_uint_gt(met.same_key, 300);
+	ck_assert_uint_gt(met.other_key, 300);
+	ck_assert_uint_gt(met.same_variant, 50);
+	ck_assert_uint_gt(met.other_variant, 50);
+	ck_assert_uint_gt(met.unshared, 100);
 }
 END_TEST
 

@@ -1,0 +1,227 @@
+/* ghost_log.c - the ghost's log: the ledger and the packing of the store, with sizes for bytes, and
+ * who lies in which segment.
+ *
+ * A shade of weight w takes its place w times, as the w objects that it stands for would: so
+ * batches, segments and what they waste keep their real sizes.
+ */
+#include "proxy/cache/ghost_inside.h"
+
+#include "proxy/cache/segment.h"
+
+enum {
+	NONE = GHOST_NONE,
+	TABLES_BYTES = 2 * SEGMENT_ENTRY_BYTES, /* that cache_record_bytes counts for an object */
+	BATCH_AGE_S = 1,
+};
+
+/* ---- batches and segments ------------------------------------------------------------------ */
+
+/* What a batch takes beyond its records is known when it is closed. */
+static void
+close_batch(struct ghost *g)
+{
+	uint64_t all = packing_closed_bytes(&g->packing);
+	if (!g->packing.used)
+		return;
+	ledger_use(&g->ledger, all);
+	g->overhead += (int64_t)(all - g->charged);
+	g->charged = 0;
+	g->packing.sealed += g->packing.entries;
+	g->packing.used = g->packing.entries = 0;
+}
+
+static void
+seal(struct ghost *g)
+{
+	g->overhead += (int64_t)footer_bytes(g->packing.sealed);
+	g->packing.sealed = 0;
+	ledger_seal(&g->ledger);
+}
+
+static void empty_segment(struct ghost *g, uint32_t segment);
+
+/* One free segment more. */
+static bool
+free_one(struct ghost *g)
+{
+	int64_t absent = ledger_absent(&g->ledger);
+	int64_t victim = absent < 0 ? ledger_victim(&g->ledger) : -1;
+	if (absent >= 0)
+		ledger_add(&g->ledger, (uint32_t)absent);
+	else if (victim >= 0)
+		empty_segment(g, (uint32_t)victim);
+	return absent >= 0 || victim >= 0;
+}
+
+void
+ghost_free_segments(struct ghost *g)
+{
+	while (ledger_wants_free(&g->ledger) && free_one(g))
+		continue;
+}
+
+static bool
+fits(const struct ghost *g, uint64_t bytes)
+{
+	return packing_fits(&g->packing, ledger_room(&g->ledger), bytes);
+}
+
+/* As the store does: closes, seals and opens as needed. While a segment is emptied, whoever empties
+ * it makes room. */
+static bool
+make_fit(struct ghost *g, uint64_t bytes)
+{
+	if (g->packing.used && fits(g, bytes))
+		return true;
+	close_batch(g);
+	if (g->ledger.open >= 0 && !fits(g, bytes))
+		seal(g);
+	if (g->ledger.open < 0) {
+		if (!ledger_open_next(&g->ledger))
+			return false;
+		if (!g->is_emptying)
+			ghost_free_segments(g);
+	}
+	return fits(g, bytes);
+}
+
+void
+ghost_age(struct ghost *g, uint32_t now_s)
+{
+	if (g->packing.used && now_s > g->born_s + BATCH_AGE_S)
+		close_batch(g);
+	if (!g->packing.used)
+		g->born_s = now_s;
+}
+
+/* ---- taking room --------------------------------------------------------------------------- */
+
+/* A segment at hand for so many bytes more, while another one is emptied: else the next victim is
+ * emptied too, but for large bodies. */
+static bool
+give_room(struct ghost *g, uint64_t bytes)
+{
+	while (g->ledger.free == 0 && !fits(g, bytes))
+		if (!g->is_large || !free_one(g))
+			return false;
+	return true;
+}
+
+/* One record or fragment of so many bytes. */
+static bool
+take_piece(struct ghost *g, uint64_t bytes, uint32_t *first)
+{
+	if ((g->is_emptying && !give_room(g, bytes)) || !make_fit(g, bytes))
+		return false;
+	packing_add(&g->packing, bytes);
+	if (*first == NONE)
+		*first = (uint32_t)g->ledger.open;
+	return true;
+}
+
+static uint64_t
+log_bytes_of(uint64_t record_bytes)
+{
+	return record_bytes > TABLES_BYTES ? record_bytes - TABLES_BYTES : record_bytes;
+}
+
+/* Of a body in several pieces, where it starts is where it lies, for it goes with its oldest part.
+ * A few large ones of great weight do not flush the log. */
+static uint32_t
+take(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t times)
+{
+	uint32_t first = NONE;
+	uint64_t bytes = log_bytes_of(record_bytes);
+	uint64_t piece = in_pieces ? g->fragment_bytes : bytes, taken = 0;
+	uint64_t most = g->ledger.segment_bytes * g->ledger.limit / 4;
+	for (uint32_t i = 0; i < times && (i == 0 || taken < most); i++)
+		for (uint64_t left = bytes; left;) {
+			uint64_t part = left < piece ? left : piece;
+			if (!take_piece(g, part, &first))
+				return NONE;
+			left -= part;
+			taken += part;
+		}
+	return first;
+}
+
+uint32_t
+ghost_take(struct ghost *g, uint64_t record_bytes, bool in_pieces)
+{
+	g->charged += record_bytes * g->weight;
+	return take(g, record_bytes, in_pieces, g->weight);
+}
+
+uint32_t
+ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces)
+{
+	g->n.written_bytes += record_bytes * g->weight;
+	return ghost_take(g, record_bytes, in_pieces);
+}
+
+void
+ghost_write_heads(struct ghost *g)
+{
+	for (; g->heads; g->heads--)
+		ghost_write(g, GHOST_HEAD_BYTES, false);
+}
+
+void
+ghost_take_dead(struct ghost *g, uint64_t bytes)
+{
+	g->charged += bytes;
+	if (bytes)
+		take(g, bytes + TABLES_BYTES, true, 1);
+}
+
+/* ---- making room --------------------------------------------------------------------------- */
+
+/* The store's rules. */
+static bool
+is_carried(struct ghost *g, const struct shade *s, uint64_t *carried)
+{
+	uint64_t bytes = log_bytes_of(s->bytes);
+	if (s->in_pieces)
+		return s->hits && !g->is_carrying &&
+		       ledger_carries_large(&g->ledger, bytes, g->weight);
+	if (!ledger_carries(&g->ledger, s->hits, bytes, g->weight, *carried))
+		return false;
+	*carried += bytes * g->weight;
+	return true;
+}
+
+static uint32_t
+carry(struct ghost *g, const struct shade *s)
+{
+	bool carried = g->is_carrying, large = g->is_large;
+	g->is_carrying = carried || s->in_pieces;
+	g->is_large = s->in_pieces;
+	uint32_t to = ghost_write(g, s->bytes, s->in_pieces);
+	g->is_carrying = carried;
+	g->is_large = large;
+	return to != NONE && g->ledger.slots[to].state >= SEGMENT_OPEN ? to : NONE;
+}
+
+static void
+empty_segment(struct ghost *g, uint32_t segment)
+{
+	bool was = g->is_emptying;
+	uint64_t carried = 0;
+	g->is_emptying = true;
+	ledger_retire(&g->ledger, segment);
+	for (uint32_t i; (i = g->segments[segment]) != NONE;) {
+		struct shade *s = &g->shades[i];
+		uint32_t to = is_carried(g, s, &carried) ? carry(g, s) : NONE;
+		ghost_leave_segment(g, i);
+		s->on_disk = to != NONE;
+		s->hits = 0;
+		s->moved = s->in_ram && s->on_disk;
+		if (s->on_disk)
+			ghost_join_segment(g, i, to);
+		else if (!s->in_ram)
+			ghost_release(g, i);
+	}
+	ledger_free(&g->ledger, segment);
+	ledger_earn(&g->ledger);
+	g->is_emptying = was;
+}
