@@ -1,5 +1,5 @@
 /* metrics_list.h - every counter of the program, one row each: name, /stats group and key, help.
- * Included with COUNTER defined; names follow DESIGN section 4. All are monotonic since start. */
+ * Included with COUNTER defined; names as in /stats. All are monotonic since start. */
 /*      id                    group        key               help                                  */
 COUNTER(REQUESTS,             "requests",  "total",          "requests answered or begun")
 COUNTER(RAM_HITS,             "requests",  "ram_hits",       "answered from the RAM tier")
