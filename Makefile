@@ -153,6 +153,7 @@ bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 	bench/mix.sh 50000
 	bench/hit.sh 3 2
 	bench/miss.sh 3 30000
+	bench/workers.sh 2 20000
 	bench/idle.sh 10000 2000 20000
 	bench/slow.sh 5 1073741824
 	bench/course.sh

@@ -83,7 +83,7 @@ start_twice() { # cache dir, disk bytes, memory bytes, sightings [, cores prefix
 	cat >"$WORK/twice.yaml" <<-EOF
 		listen: [ "127.0.0.1:$PORT" ]
 		admin: "127.0.0.1:$ADMIN"
-		workers: 1
+		workers: ${WORKERS:-1}
 		origins:
 		  - url: http://127.0.0.1:$ORIGIN_PORT
 		cache:
