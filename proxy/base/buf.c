@@ -46,13 +46,16 @@ buf_printf(struct buf *b, const char *fmt, ...)
 void
 buf_add_u64(struct buf *b, uint64_t v)
 {
-	char digits[20];
-	size_t n = 0;
+	char digits[20], *p = digits + sizeof digits;
 	do {
-		digits[sizeof digits - ++n] = (char)('0' + v % 10);
+		*--p = (char)('0' + v % 10);
 		v /= 10;
 	} while (v);
-	buf_add(b, digits + sizeof digits - n, n);
+	size_t n = (size_t)(digits + sizeof digits - p);
+	char *to = buf_room(b, sizeof digits);
+	for (size_t i = 0; i < n; i++) /* few: a call of memcpy costs more */
+		to[i] = p[i];
+	b->n += n;
 }
 
 void

@@ -25,7 +25,7 @@ clear(struct txn *t)
 	struct variants variants = t->variants;
 	key.text.n = text.n = 0;
 	variants_clear(&variants);
-	memset(t, 0, sizeof *t);
+	memset(t, 0, offsetof(struct txn, slices) + sizeof t->slices[0]);
 	t->key = key;
 	t->variants = variants;
 	t->text = text;

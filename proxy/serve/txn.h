@@ -121,7 +121,6 @@ struct txn {
 	bool multipart, part_begun;
 	char boundary[20];
 	struct str part_type; /* Content-Type of the parts: a view into the object's head */
-	struct slice slices[RANGES_MAX];
 	unsigned slice_count, slice_i;
 	uint64_t at, until; /* offsets into the body of what is still to be taken */
 	int status;
@@ -130,6 +129,8 @@ struct txn {
 	struct cache_status cs;
 	int64_t begun_us, head_us;
 	uint64_t body_sent;
+	/* Of these only the first is cleared for each request. */
+	struct slice slices[RANGES_MAX];
 };
 
 /* What serve does for wire; node is the worker's struct serve. */
