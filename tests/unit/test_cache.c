@@ -463,6 +463,48 @@ START_TEST(a_refreshed_head_is_written_when_ram_lets_go)
 }
 END_TEST
 
+/* Fetched again without being written (a client's reload), then hit, and so on: the same body is
+ * not written again; another one is, once. */
+START_TEST(the_same_body_again_is_not_written_again)
+{
+	static const uint64_t sizes_of[] = {9000, 400000};
+	uint64_t n = sizes_of[_i];
+	begin();
+	options.memory_bytes = 32 << 20;
+	struct cache *c = open_cache();
+	struct cache_stats before, after;
+	struct object *o;
+	ck_assert(store_key(c, "k", n, true, false, true)); /* in RAM and on disk */
+	ck_assert(has(c, "k", n));
+	store_flush(c->store);
+	cache_stats(c, &before);
+	for (int i = 0; i < 100; i++) {
+		ck_assert(store_key(c, "k", n, true, false, false));
+		o = look_up(c, "k");
+		ck_assert_int_eq(o->on_disk, 1);
+		ck_assert(!cache_admit(c, o));
+		ck_assert(read_right(c, o, "k"));
+		object_unref(&o);
+	}
+	store_flush(c->store);
+	cache_stats(c, &after);
+	ck_assert_uint_eq(after.written_bytes, before.written_bytes);
+	ck_assert_uint_eq(after.refused_writes, 0);
+	cache_close(&c);
+	c = open_cache();
+	ck_assert(has(c, "k", n));
+	ck_assert(has(c, "k", n) && has(c, "k", n));
+	ck_assert(store_key(c, "k", n - 1, true, false, false)); /* another body */
+	o = look_up(c, "k");
+	ck_assert_uint_eq(o->body_bytes, n - 1);
+	ck_assert_int_eq(o->on_disk, 0);
+	ck_assert(cache_admit(c, o));
+	object_unref(&o);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 START_TEST(refresh_of_what_was_removed_brings_nothing_back)
 {
 	begin();
@@ -1602,6 +1644,7 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(removed_is_gone_also_after_a_restart), TEST(newer_replaces_older_wherever_it_was),
      LOOP(refresh_keeps_the_body, refreshed),
      TIMES(a_refreshed_head_is_written_when_ram_lets_go, ENDINGS),
+     TIMES(the_same_body_again_is_not_written_again, 2),
      TEST(refresh_of_what_was_removed_brings_nothing_back), TEST(second_disk_hit_moves_into_ram),
      TEST(works_without_a_disk), TEST(unusable_directories_are_named),
      TEST(one_process_per_directory), TEST(files_beside_the_log_have_a_limit),
