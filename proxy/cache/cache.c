@@ -187,6 +187,7 @@ cache_close(struct cache **pc)
 	forget_close(&c->forget);
 	files_close(c);
 	pthread_mutex_destroy(&c->files_lock);
+	cache_free_spare_writes(c);
 	free(c);
 }
 

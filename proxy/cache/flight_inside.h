@@ -46,8 +46,8 @@ struct flight_leader {
 struct flight {
 	/* Kept when the struct is used again. */
 	pthread_mutex_t lock;
-	struct buf key;
-	struct piece *pieces; /* the window's, between two flights */
+	struct buf key, head_memory; /* the latter of the last flight's head; empty */
+	struct piece *pieces;	     /* the window's, between two flights */
 	unsigned piece_cap;
 
 	/* From here on zeroed for each. */

@@ -180,7 +180,7 @@ window_add(struct window *w, const char *p, size_t n, uint32_t cap, uint32_t *at
 void
 window_trim(struct window *w)
 {
-	while (w->count && !w->pieces[w->first].readers && !is_open(&w->pieces[w->first]))
+	while (w->count > 1 && !w->pieces[w->first].readers)
 		drop_first(w);
 	check(w);
 }
@@ -196,7 +196,7 @@ window_behind(const struct window *w)
 unsigned
 window_shed(struct window *w)
 {
-	if (w->count == 0 || is_open(&w->pieces[w->first]))
+	if (w->count <= 1)
 		return 0;
 	unsigned n = w->pieces[w->first].readers;
 	drop_first(w);
