@@ -50,6 +50,7 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 struct config_cache {
 	char *dir; /* NULL: RAM only */
 	uint64_t disk_bytes, memory_bytes;
+	uint64_t keep_free;	   /* units_parse_room; 0: chosen */
 	uint64_t max_object_bytes; /* 0: chosen from disk */
 	uint64_t stale_if_error_s; /* served stale on a dead origin where nothing forbids it */
 	uint64_t stale_while_revalidate_s;

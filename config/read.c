@@ -273,6 +273,8 @@ static const struct quantity {
 			"number; write one such as 1000, 50k or 10M"},
 	[KIND_BYTES] = {units_parse_bytes, units_print_bytes, 1,
 			"size; write one such as 64MiB or 100GiB"},
+	[KIND_ROOM] = {units_parse_room, units_print_room, 1,
+		       "size or share; write one such as 20GiB or 5%"},
 	[KIND_SECONDS] = {units_parse_ms, units_print_ms, 1000,
 			  "duration in whole seconds; write one such as 30s, 5m or 24h"},
 	[KIND_MILLIS] = {units_parse_ms, units_print_ms, 1,
@@ -323,6 +325,7 @@ read_value(struct reading *r, const struct setting *s, const struct given *g, co
 		return read_word(r, s, g, path);
 	case KIND_COUNT:
 	case KIND_BYTES:
+	case KIND_ROOM:
 	case KIND_SECONDS:
 	case KIND_MILLIS:
 		return read_number(r, s, g, path);

@@ -72,6 +72,7 @@ static const struct setting origin[] = {
 static const struct setting cache[] = {
 	VALUE(TEXT,    dir,                      "dir",                      "/var/cache/twice", "none", NO_RANGE,             "directory of the disk cache; none: RAM only"),
 	VALUE(BYTES,   disk_bytes,               "disk",                     "10GiB",    NULL,       RANGE(8 * MiB, 1024 * TiB), "hard limit for everything in dir"),
+	VALUE(ROOM,    keep_free,                "keep_free",                "auto",     "auto",     RANGE(0, 1.9e19),         "left free on the file system of dir; auto: 5%, at most 1GiB"),
 	VALUE(BYTES,   memory_bytes,             "memory",                   "256MiB",   NULL,       RANGE(1 * MiB, 16 * TiB), "RAM for popular objects and for first sightings"),
 	VALUE(BYTES,   max_object_bytes,         "max_object",               "auto",     "auto",     RANGE(1, 1024 * TiB),     "largest body that is stored; auto: depends on disk"),
 	VALUE(SECONDS, stale_if_error_s,         "stale_if_error",           "1d",       NULL,       RANGE(0, YEAR),           "how long stale objects are served when the origin fails"),

@@ -18,6 +18,7 @@ enum kind {
 	KIND_SWITCH,  /* bool */
 	KIND_COUNT,   /* unsigned or uint64_t, as the next three */
 	KIND_BYTES,
+	KIND_ROOM, /* bytes, or a share (units_parse_room) */
 	KIND_SECONDS,
 	KIND_MILLIS,
 	KIND_SHARE,  /* double, 0..1 */

@@ -147,6 +147,20 @@ units_parse_share(const char *z, double *share)
 	return 0;
 }
 
+int
+units_parse_room(const char *z, uint64_t *room)
+{
+	double share;
+	uint64_t bytes;
+	if (units_parse_bytes(z, &bytes) == 0 && bytes < UNITS_ROOM_SHARE)
+		*room = bytes ? bytes : UNITS_ROOM_SHARE;
+	else if (strchr(z, '%') && units_parse_share(z, &share) == 0)
+		*room = UNITS_ROOM_SHARE | (uint64_t)(share * 1e6 + 0.5);
+	else
+		return -1;
+	return 0;
+}
+
 static char *
 print_whole(uint64_t v, const struct unit *units, char *out)
 {
@@ -185,6 +199,14 @@ units_print_share(double share, char out[UNITS_BYTES])
 	}
 	snprintf(out, UNITS_BYTES, "%.17g", share); /* times 100 and back is not always the same */
 	return out;
+}
+
+char *
+units_print_room(uint64_t room, char out[UNITS_BYTES])
+{
+	if (room & UNITS_ROOM_SHARE)
+		return units_print_share((double)(room & ~UNITS_ROOM_SHARE) / 1e6, out);
+	return units_print_bytes(room, out);
 }
 
 char *

@@ -12,15 +12,21 @@
 
 #define UNITS_BYTES 40 /* room for any of the printed forms */
 
+/* A room is a size, or a share in millionths with this bit. */
+#define UNITS_ROOM_SHARE (UINT64_C(1) << 63)
+
 int units_parse_bytes(const char *z, uint64_t *bytes);
 int units_parse_count(const char *z, uint64_t *count);
 int units_parse_ms(const char *z, uint64_t *ms);
+/* Bytes, or a share of something (below). "0" and "0%" are the share 0. */
+int units_parse_room(const char *z, uint64_t *room);
 int units_parse_share(const char *z, double *share); /* "1%" or "0.01"; 0..1 */
 
 /* The shortest form that parses back to exactly the same. Each returns out. */
 char *units_print_bytes(uint64_t bytes, char out[UNITS_BYTES]);
 char *units_print_count(uint64_t count, char out[UNITS_BYTES]);
 char *units_print_ms(uint64_t ms, char out[UNITS_BYTES]);
+char *units_print_room(uint64_t room, char out[UNITS_BYTES]);
 char *units_print_share(double share, char out[UNITS_BYTES]);
 
 /* For people, rounded: "1.71 GB", "50,000". */

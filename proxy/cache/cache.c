@@ -67,7 +67,7 @@ open_store(struct cache *c, char *err, size_t err_bytes)
 				  .log_bytes = log_bytes,
 				  .segment_bytes = o->segment_bytes,
 				  .io_threads = o->io_threads,
-				  .keep_free_bytes = o->keep_free_bytes,
+				  .keep_free = o->keep_free,
 				  .ops = o->ops,
 				  .is_forgotten = is_record_forgotten,
 				  .moved = on_record_moved,
@@ -88,11 +88,7 @@ say_room(struct cache *c)
 	if (!ops->room || ops->room(c->dir_fd, &free_bytes, &all_bytes) != 0)
 		return;
 	store_stats(c->store, &s);
-	uint64_t keep =
-		c->o.keep_free_bytes == UINT64_MAX
-			? store_reserve(&(struct store_options){.keep_free_bytes = UINT64_MAX},
-					all_bytes)
-			: c->o.keep_free_bytes;
+	uint64_t keep = store_reserve(c->o.keep_free, all_bytes);
 	uint64_t mib = 1 << 20, may = free_bytes > keep ? free_bytes - keep : 0;
 	log_info("cache %s: takes %llu MiB of at most %llu MiB and grows as it fills; %llu MiB are "
 		 "free, of which %llu MiB are left to others",
@@ -191,6 +187,7 @@ cache_close(struct cache **pc)
 	forget_close(&c->forget);
 	files_close(c);
 	pthread_mutex_destroy(&c->files_lock);
+	cache_free_spare_writes(c);
 	free(c);
 }
 

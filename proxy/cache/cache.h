@@ -31,9 +31,10 @@ struct cache_options {
 				      disks) */
 	uint64_t max_object_bytes; /* body; 0: chosen from disk_bytes */
 	unsigned io_threads;	   /* that read; 0: 8 */
-	/* Left free on the file system for others; UINT64_MAX: a twentieth of it, at most 1 GiB.
-	 * The log grows as it fills, and stops growing there. */
-	uint64_t keep_free_bytes;
+	/* Left free on the file system for others; STORE_KEEP_SHARE | millionths: that share of it;
+	 * 0: a twentieth of it, at most 1 GiB. The log grows as it fills, and stops growing there.
+	 */
+	uint64_t keep_free;
 	unsigned shards; /* of the RAM tier; 0: chosen from memory_bytes, at most 64 */
 	/* Kept out of the log for the one file that cache_save_file saves: it may take half of
 	 * this, for old and new stand side by side for a moment. 0: a thirty-second of disk_bytes.

@@ -14,6 +14,14 @@
 
 #include <pthread.h>
 
+/* Memory of ended writes for the next ones: a slot per thread, more or less. */
+enum { SPARE_WRITES = 16 };
+struct object_write;
+struct spare_write {
+	_Atomic(struct object_write *) write;
+	char apart[64 - sizeof(void *)]; /* threads do not share a line */
+};
+
 struct cache {
 	struct cache_options o;
 	char *dir; /* owned; NULL: RAM only */
@@ -29,6 +37,7 @@ struct cache {
 	struct reads *reads;  /* under way on I/O threads */
 	uint32_t block_bytes; /* bodies in memory lie in blocks of this; a fragment's size */
 	uint64_t max_body_bytes;
+	struct spare_write spare_writes[SPARE_WRITES];
 	_Atomic uint64_t building_bytes; /* bodies of writes under way */
 	_Atomic uint64_t damaged, refused;
 
@@ -57,6 +66,7 @@ bool cache_is_still_clean(struct cache *c, struct stored *o);
 void cache_remove_lasting(struct cache *c, struct key_hash hash, struct str key);
 
 /* write.c: a record for o, in place of the one at body->at, whose body is where body says it is. */
+void cache_free_spare_writes(struct cache *c);
 bool cache_refer(struct cache *c, struct stored *o, const struct placement *body);
 
 /* read.c */

@@ -49,6 +49,7 @@ flight_destroy(struct flight **fp)
 	struct flight *f = *fp;
 	*fp = NULL;
 	free(f->pieces);
+	buf_fini(&f->head_memory);
 	buf_fini(&f->key);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
@@ -64,7 +65,9 @@ give_back(struct flight *f)
 	window_fini(&f->window);
 	object_unref(&f->stored);
 	flight_unref(&f->before);
-	buf_fini(&f->head.head);
+	buf_fini(&f->head_memory);
+	f->head_memory = f->head.head;
+	f->head_memory.n = 0;
 	buf_fini(&f->head.asker);
 	buf_fini(&f->head.vary);
 	buf_fini(&f->head.variant);
@@ -317,6 +320,14 @@ flight_interim(struct flight *f, struct str head)
 	pthread_mutex_unlock(&f->lock);
 }
 
+struct buf
+flight_lend_head(struct flight *f)
+{
+	struct buf b = f->head_memory;
+	f->head_memory = (struct buf){0};
+	return b;
+}
+
 /* Those who wait for the fetches that f overtook. good: f has an answer for them; else the next of
  * them may try at once. */
 static void
@@ -518,6 +529,12 @@ unsigned
 flight_readers(struct flight *f)
 {
 	return atomic_load(&f->reader_count);
+}
+
+void
+flight_count(struct flight_reader *r)
+{
+	atomic_fetch_add(&r->flight->follower_count, 1);
 }
 
 unsigned

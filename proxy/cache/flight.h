@@ -106,6 +106,9 @@ void flight_set_leader(struct flight *f, struct mailbox *home, flight_wake_fn *w
 /* The leader goes: no more wakes. Call before its ctx dies. */
 void flight_drop_leader(struct flight *f);
 void flight_interim(struct flight *f, struct str head); /* a 1xx for who is here from the start */
+/* Memory of an earlier flight's head, for this one's: an empty buf, the caller's. Before publish.
+ */
+struct buf flight_lend_head(struct flight *f);
 void flight_publish(struct flight *f, struct flight_head *head); /* takes what head owns */
 /* Adds body bytes; false when the window is full: nothing was taken, pause until woken. *filled is
  * set to a block (borrowed) that holds the bytes at *at, to hand to a cache write. Ask again after
@@ -130,7 +133,9 @@ void flights_close(struct flight *f);
 unsigned flight_readers(struct flight *f);
 bool flight_is_wanted(struct flight *f);
 int64_t flight_begun_ms(const struct flight *f);
-/* How many ever joined behind the leader. */
+/* This reader's request, which joined behind the leader, is a sighting of its own. */
+void flight_count(struct flight_reader *r);
+/* How many of those there were. */
 unsigned flight_followers(struct flight *f);
 
 /* ---- the reader's side --------------------------------------------------------------------- */

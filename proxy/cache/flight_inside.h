@@ -46,8 +46,8 @@ struct flight_leader {
 struct flight {
 	/* Kept when the struct is used again. */
 	pthread_mutex_t lock;
-	struct buf key;
-	struct piece *pieces; /* the window's, between two flights */
+	struct buf key, head_memory; /* the latter of the last flight's head; empty */
+	struct piece *pieces;	     /* the window's, between two flights */
 	unsigned piece_cap;
 
 	/* From here on zeroed for each. */
@@ -69,8 +69,9 @@ struct flight {
 
 	/* Those who wait for news, and those who are at work: a wake looks at the first only. */
 	struct flight_readers armed, busy;
-	_Atomic unsigned reader_count, follower_count; /* written under the lock, as the next */
+	_Atomic unsigned reader_count; /* written under the lock, as the next */
 	unsigned late_count;
+	_Atomic unsigned follower_count;
 	struct flight_reader seat; /* the first reader's place, so that most need no other */
 	bool seat_taken;
 	struct flight_leader leader;

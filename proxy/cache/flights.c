@@ -107,8 +107,9 @@ flights_keep_spare(struct flights *fs, struct flight *f)
 {
 	struct flight_shard *s = shard_of(fs, f->hash);
 	pthread_mutex_lock(&s->lock);
-	bool keep = s->spare_count < SPARES &&
-		    f->key.cap + f->piece_cap * sizeof *f->pieces <= SPARE_BYTES;
+	bool keep =
+		s->spare_count < SPARES &&
+		f->key.cap + f->head_memory.cap + f->piece_cap * sizeof *f->pieces <= SPARE_BYTES;
 	if (keep) {
 		f->next = s->spare;
 		s->spare = f;
@@ -160,7 +161,6 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 		pthread_mutex_lock(&f->lock);
 		if (may_join(f)) {
 			*reader = flight_seat(f, home, wake, ctx);
-			f->follower_count++;
 			lead = false;
 		}
 		pthread_mutex_unlock(&f->lock);

@@ -146,6 +146,16 @@ charge(struct ghost *g, const struct ghost_event *e, enum would w)
 	g->n.avoided_bytes += its > ours ? (its - ours) * g->weight : 0;
 }
 
+/* What must be true between any two events; ghost_check looks at everything. */
+static void
+check(const struct ghost *g)
+{
+	assert(g->used <= g->shades_n && g->shades_n <= g->o.max_entries);
+	assert((g->used == g->shades_n) == (g->free == NONE));
+	assert(!g->is_emptying && !g->is_carrying && !g->heads && g->ledger.free <= MOST_FREE);
+	assert(g->ram.used <= g->ram.limit && g->weight && !(g->weight & (g->weight - 1)));
+}
+
 void
 ghost_see(struct ghost *g, const struct ghost_event *e)
 {
@@ -177,6 +187,7 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 		break;
 	}
 	ghost_write_heads(g);
+	check(g);
 }
 
 void

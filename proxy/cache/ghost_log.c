@@ -114,6 +114,7 @@ take_piece(struct ghost *g, uint64_t bytes, uint32_t *first)
 	if ((g->is_emptying && !give_room(g, bytes)) || !make_fit(g, bytes))
 		return false;
 	packing_add(&g->packing, bytes);
+	g->charged += bytes;
 	if (*first == NONE)
 		*first = (uint32_t)g->ledger.open;
 	return true;
@@ -134,7 +135,7 @@ take(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t times)
 	uint64_t bytes = log_bytes_of(record_bytes);
 	uint64_t piece = in_pieces ? g->fragment_bytes : bytes, taken = 0;
 	uint64_t most = g->ledger.segment_bytes * g->ledger.limit / 4;
-	for (uint32_t i = 0; i < times && (i == 0 || taken < most); i++)
+	for (uint32_t i = 0; i < times && (i == 0 || taken < most); i++) {
 		for (uint64_t left = bytes; left;) {
 			uint64_t part = left < piece ? left : piece;
 			if (!take_piece(g, part, &first))
@@ -142,13 +143,14 @@ take(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t times)
 			left -= part;
 			taken += part;
 		}
+		g->charged += record_bytes - bytes; /* its share of tables */
+	}
 	return first;
 }
 
 uint32_t
 ghost_take(struct ghost *g, uint64_t record_bytes, bool in_pieces)
 {
-	g->charged += record_bytes * g->weight;
 	return take(g, record_bytes, in_pieces, g->weight);
 }
 
@@ -169,7 +171,6 @@ ghost_write_heads(struct ghost *g)
 void
 ghost_take_dead(struct ghost *g, uint64_t bytes)
 {
-	g->charged += bytes;
 	if (bytes)
 		take(g, bytes + TABLES_BYTES, true, 1);
 }

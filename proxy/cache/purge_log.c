@@ -200,6 +200,14 @@ purge_log_append(struct purge_log *l, const struct purge_entry *entries, size_t 
 	return -1;
 }
 
+/* What must be true between any two calls: a file that may be written, or none. */
+static void
+check(const struct purge_log *l)
+{
+	assert(l->n <= PURGE_PER_PAGE && l->page <= l->bytes / PAIR);
+	assert(l->fd < 0 || (l->bytes >= PAIR && l->head.starts > 0));
+}
+
 int
 purge_log_rewrite(struct purge_log *l, const struct purge_head *head, uint64_t bytes,
 		  const struct purge_entry *entries, size_t n)
@@ -213,8 +221,10 @@ purge_log_rewrite(struct purge_log *l, const struct purge_head *head, uint64_t b
 	l->fd = l->ops->create(l->dir_fd, NEW_NAME);
 	if (l->fd >= 0 && l->ops->renew(l->fd, (off_t)bytes) == 0 &&
 	    write_pages(l, entries, n) == 0 && l->ops->sync(l->fd) == 0 &&
-	    l->ops->rename(l->dir_fd, NEW_NAME, NAME) == 0 && l->ops->sync_dir(l->dir_fd) == 0)
+	    l->ops->rename(l->dir_fd, NEW_NAME, NAME) == 0 && l->ops->sync_dir(l->dir_fd) == 0) {
+		check(l);
 		return 0;
+	}
 	give_up(l);
 	return -1;
 }
@@ -222,6 +232,7 @@ purge_log_rewrite(struct purge_log *l, const struct purge_head *head, uint64_t b
 void
 purge_log_close(struct purge_log *l)
 {
+	check(l);
 	give_up(l);
 }
 

@@ -3,6 +3,7 @@
 
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -181,6 +182,16 @@ of_node(struct ram_node *n)
 	return (struct stored *)((char *)n - offsetof(struct stored, node));
 }
 
+/* What must be true whenever the lock is given back. */
+static void
+check(const struct shard *s)
+{
+	const struct ram_policy *p = &s->policy;
+	assert(p->used <= p->limit && (p->nodes == 0) == (p->used == 0));
+	assert((p->nodes == 0) == (p->filled[0] == 0 && p->filled[1] == 0));
+	assert((s->buckets_n & (s->buckets_n - 1)) == 0);
+}
+
 static bool
 put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older, bool unwritten)
 {
@@ -216,6 +227,7 @@ put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older, bool u
 		o->unwritten = unwritten;
 		object_ref(&o->pub);
 	}
+	check(s);
 	pthread_mutex_unlock(&s->lock);
 	free_list(r, gone);
 	return yes;

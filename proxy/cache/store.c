@@ -7,6 +7,7 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,19 @@ enum {
 };
 
 static const uint64_t RESERVE_MOST = 1 << 30;
+
+void
+store_check(const struct store *st)
+{
+	const struct ledger *l = &st->ledger;
+	const struct batch *b = st->open;
+	assert(st->pending_bytes % st->batch_bytes == 0);
+	assert(st->pending_bytes <= st->o.max_pending_bytes + st->batch_bytes);
+	assert((st->pending == NULL) == (st->pending_bytes == 0) && (!b || st->pending));
+	assert(!b || (b->segment == l->open && b->used <= st->batch_bytes &&
+		      b->offset == l->slots[l->open].used));
+	assert(l->free <= l->exist && l->used <= (uint64_t)l->exist * l->segment_bytes);
+}
 
 /* ---- a disk that fails --------------------------------------------------------------------- */
 
@@ -42,6 +56,18 @@ store_works_again(struct store *st)
 {
 	if (atomic_load(&st->failing) && atomic_exchange(&st->failing, false))
 		log_info("cache %s: the disk works again, storing goes on", st->o.dir);
+}
+
+void
+store_cannot_read(struct store *st, const struct locator *at, int error)
+{
+	atomic_fetch_add(&st->io_errors, 1);
+	if (!atomic_exchange(&st->unreadable, true))
+		log_warning("cache %s: cannot read segment.%05u at byte %llu: %s. What cannot be "
+			    "read is fetched anew; if this is said again, check the disk (dmesg, "
+			    "smartctl) or name another cache.dir",
+			    st->o.dir, at->segment, (unsigned long long)at->offset * SEGMENT_ALIGN,
+			    error ? strerror(error) : "the file is too short");
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -74,11 +100,15 @@ size_parts(struct store *st)
 }
 
 uint64_t
-store_reserve(const struct store_options *o, uint64_t all_bytes)
+store_reserve(uint64_t keep_free, uint64_t all_bytes)
 {
 	uint64_t share = all_bytes / RESERVE_SHARE;
-	if (o->keep_free_bytes != UINT64_MAX)
-		return o->keep_free_bytes;
+	uint64_t millionths = keep_free & ~STORE_KEEP_SHARE, million = 1000000;
+	if (keep_free & STORE_KEEP_SHARE)
+		return all_bytes / million * millionths +
+		       all_bytes % million * millionths / million;
+	if (keep_free)
+		return keep_free;
 	return share < RESERVE_MOST ? share : RESERVE_MOST;
 }
 

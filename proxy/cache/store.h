@@ -19,13 +19,12 @@ struct store;
 
 struct store_options {
 	const char *dir;
-	int dir_fd;		    /* borrowed until store_close */
-	uint64_t log_bytes;	    /* all segments together */
-	uint64_t segment_bytes;	    /* 0: as found in dir, else chosen */
-	uint64_t max_pending_bytes; /* 0: 64 MiB */
-	unsigned io_threads;	    /* that read; 0: 8 */
-	uint64_t keep_free_bytes; /* of the file system, for others; UINT64_MAX: a twentieth of it,
-				     at most 1 GiB */
+	int dir_fd;		      /* borrowed until store_close */
+	uint64_t log_bytes;	      /* all segments together */
+	uint64_t segment_bytes;	      /* 0: as found in dir, else chosen */
+	uint64_t max_pending_bytes;   /* 0: 64 MiB */
+	unsigned io_threads;	      /* that read; 0: 8 */
+	uint64_t keep_free;	      /* of the file system, for others (store_reserve) */
 	const struct diskio_ops *ops; /* NULL: the system's */
 	bool fresh;		      /* what was kept is of no use: start empty */
 	bool is_ours;		      /* twice wrote dir for certain, whatever "format" says */
@@ -99,8 +98,10 @@ struct store_stats {
 	bool failing;
 };
 void store_stats(struct store *st, struct store_stats *out);
-/* Of a file system of so many bytes, what is left to others. */
-uint64_t store_reserve(const struct store_options *o, uint64_t all_bytes);
+/* Of a file system of so many bytes, what is left to others. keep_free: bytes; STORE_KEEP_SHARE |
+ * millionths: that share; 0: a twentieth, at most 1 GiB. */
+#define STORE_KEEP_SHARE (UINT64_C(1) << 63)
+uint64_t store_reserve(uint64_t keep_free, uint64_t all_bytes);
 /* Sends what is gathered to the disk and waits until all is written. For tests and benches. */
 void store_flush(struct store *st);
 

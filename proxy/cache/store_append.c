@@ -140,6 +140,7 @@ write_batch(struct diskio_job *j)
 		atomic_store_explicit(&st->written[b->segment], b->offset + b->bytes,
 				      memory_order_release);
 	unlink_pending(st, b);
+	store_check(st);
 	pthread_mutex_unlock(&st->lock);
 }
 
@@ -273,6 +274,7 @@ store_put_fragment(struct store *st, struct key_hash hash, const char *p, uint32
 		memcpy(bytes_at(st, &out->at), p, n);
 		note(st, hash.hi, &out->at, ENTRY_FRAGMENT);
 	}
+	store_check(st);
 	pthread_mutex_unlock(&st->lock);
 	return yes || refuse(st);
 }
@@ -317,6 +319,7 @@ store_put(struct store *st, struct record *r, const struct locator *over)
 {
 	pthread_mutex_lock(&st->lock);
 	bool yes = (!over || lies_over(st, r->hash, over)) && store_append(st, r);
+	store_check(st);
 	pthread_mutex_unlock(&st->lock);
 	return yes || refuse(st);
 }

@@ -3,6 +3,8 @@
  */
 #include "proxy/cache/store_inside.h"
 
+#include <errno.h>
+
 /* The index keeps some bits of the generation; the rest follows from the segment's own. */
 bool
 store_complete(const struct store *st, struct locator *at)
@@ -105,9 +107,12 @@ read_at(struct store *st, const struct locator *at, struct block **out, bool wai
 	struct block *b = block_create((uint32_t)n);
 	int fd = atomic_load(&st->fds[at->segment]);
 	enum store_read r = STORE_READ;
+	int error = 0;
 	if (wait) {
-		if (diskio_read_all(st->o.ops, fd, b->p, n, offset) != 0)
+		if (diskio_read_all(st->o.ops, fd, b->p, n, offset) != 0) {
 			r = STORE_FAILED;
+			error = errno;
+		}
 	} else if (st->o.ops->read_now(fd, b->p, n, (off_t)offset) != (ssize_t)n) {
 		r = STORE_LATER;
 	}
@@ -115,7 +120,9 @@ read_at(struct store *st, const struct locator *at, struct block **out, bool wai
 	if (r != STORE_LATER && !store_is_current(st, at))
 		r = STORE_GONE;
 	if (r == STORE_FAILED)
-		atomic_fetch_add(&st->io_errors, 1);
+		store_cannot_read(st, at, error);
+	else if (wait && atomic_load_explicit(&st->unreadable, memory_order_relaxed))
+		atomic_store(&st->unreadable, false); /* the next one is news */
 	if (r == STORE_READ)
 		*out = b;
 	else

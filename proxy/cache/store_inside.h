@@ -64,7 +64,7 @@ struct store {
 	bool preparing, closing;
 	struct diskio_job prepare;
 
-	_Atomic bool failing;
+	_Atomic bool failing, unreadable; /* each said once */
 	_Atomic uint64_t written_bytes, evicted, carried_bytes, io_errors, refused;
 };
 
@@ -93,9 +93,13 @@ store_set_life(struct store *st, uint32_t slot, uint32_t generation)
 	atomic_store_explicit(&st->lives[slot], life, memory_order_release);
 }
 
+/* store.c: what must be true between any two calls. */
+void store_check(const struct store *st);
 /* store.c: a call to the disk failed; one worked. */
 void store_fail(struct store *st, const char *what, int error);
 void store_works_again(struct store *st);
+/* store.c, without the lock: a read failed. */
+void store_cannot_read(struct store *st, const struct locator *at, int error);
 
 /* store_append.c: r enters log and index; false when refused. */
 bool store_append(struct store *st, struct record *r);

@@ -323,7 +323,7 @@ leaves_reserve(const struct store *st)
 	uint64_t free_bytes, all_bytes;
 	if (st->o.ops->room(st->o.dir_fd, &free_bytes, &all_bytes) != 0)
 		return true; /* a file system that does not say */
-	uint64_t reserve = store_reserve(&st->o, all_bytes);
+	uint64_t reserve = store_reserve(st->o.keep_free, all_bytes);
 	errno = ENOSPC;
 	return free_bytes >= reserve && free_bytes - reserve >= st->o.segment_bytes;
 }

@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What must be true between any two calls; cheap enough for each. */
+static void
+check(const struct window *w)
+{
+	assert(w->first + w->count <= w->cap && w->base <= w->total);
+	assert(w->count ? w->pieces[w->first].at == w->base : w->base == w->total);
+	assert(w->count || !w->pieces || w->cap);
+}
+
 void
 window_init(struct window *w, uint64_t at, _Atomic uint64_t *held)
 {
@@ -42,6 +51,7 @@ window_lend(struct window *w, struct piece **pieces, unsigned *cap)
 	w->cap = *cap;
 	*pieces = NULL;
 	*cap = 0;
+	check(w);
 }
 
 void
@@ -163,14 +173,16 @@ window_add(struct window *w, const char *p, size_t n, uint32_t cap, uint32_t *at
 	memcpy(b->p + b->n, p, *got);
 	b->n += *got;
 	w->total += *got;
+	check(w);
 	return b;
 }
 
 void
 window_trim(struct window *w)
 {
-	while (w->count && !w->pieces[w->first].readers && !is_open(&w->pieces[w->first]))
+	while (w->count > 1 && !w->pieces[w->first].readers)
 		drop_first(w);
+	check(w);
 }
 
 uint64_t
@@ -184,10 +196,11 @@ window_behind(const struct window *w)
 unsigned
 window_shed(struct window *w)
 {
-	if (w->count == 0 || is_open(&w->pieces[w->first]))
+	if (w->count <= 1)
 		return 0;
 	unsigned n = w->pieces[w->first].readers;
 	drop_first(w);
+	check(w);
 	return n;
 }
 

@@ -60,7 +60,8 @@ bool window_lost(const struct window *w, const struct mark *m);
 struct block *
 window_add(struct window *w, const char *p, size_t n, uint32_t cap, uint32_t *at, uint32_t *got);
 
-/* Lets go of the pieces in front in which nobody stands. */
+/* Lets go of the pieces in front in which nobody stands; never of the last one, which holds what
+ * window_add returned: whoever brings the bytes still looks at it. */
 void window_trim(struct window *w);
 /* After window_trim: bytes from the start of the slowest reader's piece to total; 0: there is
  * nobody, or all stand in the open piece or behind it. */

@@ -206,10 +206,38 @@ ram_takes_body(const struct object_write *w, uint64_t body_bytes)
 	return ram_takes(w->cache->ram, w->o->pub.hash, stored_memory(w->o) + body_bytes, false, 0);
 }
 
+static _Atomic(struct object_write *) *
+spare_of(struct cache *c)
+{
+	static _Thread_local char here; /* a thread's own address */
+	return &c->spare_writes[((uintptr_t)&here >> 12) % SPARE_WRITES].write;
+}
+
+/* Zeroed. */
+static struct object_write *
+write_new(struct cache *c)
+{
+	struct object_write *w = atomic_exchange(spare_of(c), NULL);
+	return w ? memset(w, 0, sizeof *w) : NEW(struct object_write);
+}
+
+static void
+write_give_back(struct cache *c, struct object_write *w)
+{
+	free(atomic_exchange(spare_of(c), w));
+}
+
+void
+cache_free_spare_writes(struct cache *c)
+{
+	for (int i = 0; i < SPARE_WRITES; i++)
+		free(atomic_exchange(&c->spare_writes[i].write, NULL));
+}
+
 struct object_write *
 cache_write_begin(struct cache *c, const struct write_options *o)
 {
-	struct object_write *w = NEW(struct object_write);
+	struct object_write *w = write_new(c);
 	bool known = o->body_bytes != UINT64_MAX;
 	w->cache = c;
 	w->announced = o->body_bytes;
@@ -337,7 +365,7 @@ free_write(struct object_write **pw)
 	atomic_fetch_sub_explicit(&w->cache->building_bytes, w->reserved, memory_order_relaxed);
 	stored_unref(&w->o);
 	free(w->fragments);
-	free(w);
+	write_give_back(w->cache, w);
 }
 
 void

@@ -107,9 +107,10 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 		}
 		field_block_add(&w, f->id, f->name, f->value);
 	}
-	date_format(now, date);
-	if (!dated)
+	if (!dated) {
+		date_format(now, date);
 		field_block_add(&w, FIELD_DATE, STR("Date"), (struct str){date, DATE_BYTES});
+	}
 	field_block_end(&w);
 }
 

@@ -1,6 +1,8 @@
 /* preflight.c - one function per thing that can be missing; the table at the end calls them. */
 #include "proxy/node/preflight.h"
 
+#include "proxy/cache/store.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -186,10 +188,17 @@ check_disk(const struct config *c, struct findings *p)
 	if (statvfs(at, &fs))
 		return;
 	uint64_t all = (uint64_t)fs.f_blocks * fs.f_frsize;
+	uint64_t keep = store_reserve(c->cache.keep_free, all);
+	keep = keep < all ? keep : all;
 	if (c->cache.disk_bytes > all)
 		find(p, false, "cache.disk",
 		     "%.1f GB is more than the file system of %s has (%.1f GB); write a smaller size",
 		     (double)c->cache.disk_bytes / 1e9, at, (double)all / 1e9);
+	else if (c->cache.disk_bytes > all - keep)
+		find(p, false, "cache.disk",
+		     "%.2f GB of the %.2f GB of the file system of %s are left to others "
+		     "(cache.keep_free): the cache will stop growing at %.2f GB; write a smaller size",
+		     (double)keep / 1e9, (double)all / 1e9, at, (double)(all - keep) / 1e9);
 }
 
 static void

@@ -36,7 +36,8 @@ tell(const struct purged *p, struct purge_result *out)
 }
 
 static void
-purge_url(struct shelves *sh, const struct routes *routes, struct str url, struct purge_result *out)
+purge_url(struct shelves *sh, const struct settings *settings, struct str url,
+	  struct purge_result *out)
 {
 	struct request r;
 	struct buf key = {0};
@@ -44,7 +45,7 @@ purge_url(struct shelves *sh, const struct routes *routes, struct str url, struc
 		out->refused = "a URL begins with http:// or https:// and a host";
 		return;
 	}
-	const struct route *route = route_find(routes, &r);
+	const struct route *route = route_find(settings->routes, &r);
 	cachekey_add_url(r.scheme, r.authority, r.path_query, &route->key, &key);
 	struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
 	struct purged p = cache_purge(sh->cache, PURGE_URL, hash, buf_str(&key));
@@ -53,6 +54,13 @@ purge_url(struct shelves *sh, const struct routes *routes, struct str url, struc
 	tell(&p, out);
 	if (out->note)
 		return;
+	if (str_eq(r.scheme, STR("https")) && !settings->trusted_count && !out->found) {
+		out->note =
+			"nothing can be stored under https here: listeners are plain HTTP, and no "
+			"forwarder is trusted to say https (forwarded.trust); purge the http:// "
+			"URL instead";
+		return;
+	}
 	if (route_splits_urls(route)) {
 		out->found = true;
 		out->note =
@@ -99,14 +107,14 @@ purge_host(struct shelves *sh, struct str host, struct purge_result *out)
 }
 
 void
-purge_apply(struct shelves *sh, const struct routes *routes, const struct purge_order *o,
+purge_apply(struct shelves *sh, const struct settings *settings, const struct purge_order *o,
 	    struct purge_result *out)
 {
 	struct purged p;
 	*out = (struct purge_result){0};
 	switch (o->pattern) {
 	case PATTERN_URL:
-		purge_url(sh, routes, o->name, out);
+		purge_url(sh, settings, o->name, out);
 		return;
 	case PATTERN_HOST:
 		purge_host(sh, o->name, out);

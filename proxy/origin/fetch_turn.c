@@ -259,8 +259,9 @@ begin(struct fetch *f)
 {
 	struct site *s = f->site;
 	bool upload = f->queue == QUEUE_UPLOAD;
-	struct lane *l =
-		upload && !fetch_site_may_upload(s) ? NULL : pool_take(&s->pool, f->repeatable);
+	struct lane *l = upload && !fetch_site_may_upload(s)
+				 ? NULL
+				 : pool_take(&s->pool, upload, f->repeatable);
 	if (!l) {
 		fetch_queue_enter(f);
 		return;

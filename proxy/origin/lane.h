@@ -30,6 +30,7 @@ struct lane {
 	const struct lane_owner *owner;
 	void *user; /* the owner's: whom the lane serves; NULL: idle */
 	bool used;  /* has carried a request before */
+	bool fed;   /* ... and one with a body (pool.h) */
 	bool tls;
 
 	int fd;		   /* -1: not open */

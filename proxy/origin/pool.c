@@ -14,7 +14,8 @@ pool_init(struct pool *p, const struct origin *o, struct event_base *base,
 	  const struct lane_owner *owner)
 {
 	*p = (struct pool){.origin = o, .base = base, .owner = owner};
-	TAILQ_INIT(&p->idle);
+	TAILQ_INIT(&p->idle[false]);
+	TAILQ_INIT(&p->idle[true]);
 	LIST_INIT(&p->lanes);
 	p->share = curl_share_init();
 	assert(p->share);
@@ -44,17 +45,34 @@ pool_open(struct pool *p)
 	return l;
 }
 
-struct lane *
-pool_take(struct pool *p, bool again)
+static struct lane *
+take_idle(struct pool *p, bool fed, bool again)
 {
 	struct lane *l;
-	while ((l = TAILQ_FIRST(&p->idle))) { /* the last used one, which is warm */
-		TAILQ_REMOVE(&p->idle, l, idle);
+	while ((l = TAILQ_FIRST(&p->idle[fed]))) { /* the last used one, which is warm */
+		TAILQ_REMOVE(&p->idle[fed], l, idle);
 		if (again || lane_is_clean(l))
 			return l;
 		pool_close(l);
 	}
-	return pool_open(p);
+	return NULL;
+}
+
+struct lane *
+pool_take(struct pool *p, bool feed, bool again)
+{
+	struct lane *l = feed ? take_idle(p, true, false) : NULL;
+	if (!l)
+		l = take_idle(p, false, again);
+	if (!l)
+		l = pool_open(p);
+	if (!l && (l = TAILQ_LAST(&p->idle[true], lane_queue))) { /* in the way of another */
+		pool_lost(l);
+		l = pool_open(p);
+	}
+	if (l)
+		l->fed = l->fed || feed;
+	return l;
 }
 
 void
@@ -65,7 +83,7 @@ pool_keep(struct lane *l)
 	l->used = true;
 	l->idle_since_ms = now_exact_ms();
 	lane_wake_at(l, l->idle_since_ms + IDLE_MS);
-	TAILQ_INSERT_HEAD(&l->pool->idle, l, idle);
+	TAILQ_INSERT_HEAD(&l->pool->idle[l->fed], l, idle);
 }
 
 void
@@ -94,7 +112,7 @@ pool_move_on(struct lane *l)
 void
 pool_lost(struct lane *l)
 {
-	TAILQ_REMOVE(&l->pool->idle, l, idle);
+	TAILQ_REMOVE(&l->pool->idle[l->fed], l, idle);
 	pool_close(l);
 }
 

@@ -15,10 +15,10 @@ struct pool {
 	const struct origin *origin;
 	struct event_base *base;
 	const struct lane_owner *owner;
-	CURLSH *share;		/* names resolved and TLS sessions */
-	struct lane_queue idle; /* the last used one first */
-	struct lane_list lanes; /* all */
-	unsigned count;		/* of all */
+	CURLSH *share;		   /* names resolved and TLS sessions */
+	struct lane_queue idle[2]; /* by fed; the last used one first */
+	struct lane_list lanes;	   /* all */
+	unsigned count;		   /* of all */
 	unsigned stalled; /* of them, waiting for a slow reader: they cost the origin nothing */
 };
 
@@ -26,12 +26,19 @@ void pool_init(struct pool *p, const struct origin *o, struct event_base *base,
 	       const struct lane_owner *owner);
 void pool_fini(struct pool *p); /* closes all lanes, busy ones too */
 
-/* A kept connection, or one that is opened now; NULL when there may be no more. again: what is sent
+/* A kept connection, or one that is opened now; NULL when there may be no more.
+ *
+ * feed: the request has a body. Some origins leave a body that they did not expect in the
+ * connection and read it as the next request, whose answer then comes for somebody else's. So what
+ * carried a body carries only requests with bodies from then on, never one whose answer may be
+ * shared.
+ *
+ * again: what is sent
  * on it may be sent once more if it turns out dead, so that a kept one is taken without a look: its
  * last response was read to the end, and an idle one that says something is closed by the event
  * loop. (What an origin sends unasked between that end and our request is as invisible as what it
  * sends while our request travels.) */
-struct lane *pool_take(struct pool *p, bool again);
+struct lane *pool_take(struct pool *p, bool feed, bool again);
 struct lane *pool_open(struct pool *p); /* never a kept one */
 /* Back from use: kept for the next, or closed. */
 void pool_keep(struct lane *l);

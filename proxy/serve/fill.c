@@ -1,4 +1,4 @@
-/* fill.c - a trip to the origin: the request that leaves, and what comes back, passed on.
+/* fill.c - a trip to the origin: how it begins, and what comes back, passed on.
  *
  *	on_head   keep.c judges and publishes to the flight's readers
  *	on_body   to the flight's blocks, and from there to the cache write
@@ -8,7 +8,6 @@
 #include "proxy/serve/fill_inside.h"
 
 #include "proxy/base/log.h"
-#include "proxy/base/mem.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/complete.h"
 #include "proxy/serve/herd.h"
@@ -18,196 +17,8 @@
 #include "proxy/serve/resume.h"
 
 #include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-enum { FINISH_BYTES = 1 << 20, FINISH_SHARE = 8, SPARES_MAX = 64, SPARE_KEY_BYTES = 2 << 10 };
-
-/* ---- memory -------------------------------------------------------------------------------- */
-
-static struct fill *
-fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
-{
-	struct serve *s = t->serve;
-	struct fill *f = s->spare_fills;
-	if (f) {
-		s->spare_fills = f->next;
-		s->spare_fill_count--;
-	} else {
-		f = NEW(struct fill);
-	}
-	memset((char *)f + offsetof(struct fill, serve), 0,
-	       sizeof *f - offsetof(struct fill, serve));
-	f->serve = s;
-	f->settings = settings_ref(t->settings);
-	f->kind = kind;
-	f->flight = flight_ref(flight);
-	f->as_it_came = t->as_it_came || kind == FILL_PASS;
-	f->route = t->route;
-	f->arena = arena_ref(t->arena);
-	f->rq = t->rq;
-	key_copy(&f->key, &t->key);
-	f->landed = t->landed;
-	f->sighting = t->sighting;
-	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
-	f->begun = cache_now(s->shelves->cache);
-	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
-	stream_peer(t->stream, f->client_ip);
-	f->outgoing = t->outgoing;
-	f->outgoing.rq = &f->rq;
-	f->outgoing.client_ip = str_of(f->client_ip);
-	f->outgoing.shared = t->outgoing.shared && !t->passing;
-	f->next = s->fills;
-	f->prev = &s->fills;
-	if (f->next)
-		f->next->prev = &f->next;
-	s->fills = f;
-	return f;
-}
-
-/* No more of the request's body from that client. */
-static void
-drop_feeder(struct fill *f)
-{
-	if (f->feeder)
-		f->feeder->fill = NULL;
-	f->feeder = NULL;
-}
-
-/* Kept for the next trip, with the memory of its key. */
-static void
-give_back(struct fill *f)
-{
-	struct serve *s = f->serve;
-	if (s->spare_fill_count >= SPARES_MAX || f->key.text.cap > SPARE_KEY_BYTES) {
-		key_fini(&f->key);
-		free(f);
-		return;
-	}
-	f->next = s->spare_fills;
-	s->spare_fills = f;
-	s->spare_fill_count++;
-}
-
-static void
-fill_free(struct fill *f)
-{
-	*f->prev = f->next;
-	if (f->next)
-		f->next->prev = f->prev;
-	drop_feeder(f);
-	alarm_cancel(&f->serve->alarms, &f->ask_again);
-	keep_no_write(f);
-	keep_end_turn(f);
-	flights_close(f->flight);
-	flight_drop_leader(f->flight);
-	flight_unref(&f->flight);
-	object_unref(&f->object);
-	object_unref(&f->part);
-	arena_unref(&f->arena);
-	variants_fini(&f->variants);
-	settings_unref(&f->settings);
-	give_back(f);
-}
-
-void
-fill_free_spares(struct serve *s)
-{
-	while (s->spare_fills) {
-		struct fill *f = s->spare_fills;
-		s->spare_fills = f->next;
-		key_fini(&f->key);
-		free(f);
-	}
-	s->spare_fill_count = 0;
-}
-
-/* ---- to the origin ------------------------------------------------------------------------- */
-
-static const struct fetch_events events;
-
-static struct str
-line_of(const struct object *o, struct field *fields, struct response *r, enum field_id id)
-{
-	*r = (struct response){.fields = {.v = fields, .cap = FIELDS_MAX}};
-	return head_read(o->head, r) ? fields_get(&r->fields, id) : (struct str){0};
-}
-
-static const struct origin *
-origin_of(const struct fill *f)
-{
-	return upstream_origin(f->serve->upstream, &f->origin);
-}
-
-/* The rest of a body that broke off, what is missing of a part, or whether the stored object is
- * still good: then not the whole is asked for. fields and range keep what out points to. */
-static void
-ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BYTES],
-	     struct field fields[FIELDS_MAX])
-{
-	struct response stored;
-	if (f->stage == FILL_ARRIVING && !f->part) {
-		resume_ask(f, out, range);
-		return;
-	}
-	if (f->part && part_next_gap(f->part, f->received, &f->gap, &out->if_range)) {
-		int n = f->gap.at ? snprintf(range, RESUME_RANGE_BYTES, "bytes=%llu-",
-					     (unsigned long long)f->gap.at)
-				  : snprintf(range, RESUME_RANGE_BYTES, "bytes=0-%llu",
-					     (unsigned long long)f->gap.n - 1);
-		out->range = (struct str){range, (size_t)n};
-	}
-	/* Where answers vary on conditions, only one to a request without any can be shared. */
-	if (f->object && f->kind == FILL_VALIDATE &&
-	    !outgoing_varies_on_conditions(buf_str(&f->variants.names))) {
-		out->if_none_match = (struct str){f->object->head.p + f->object->terms.etag_at,
-						  f->object->terms.etag_bytes};
-		out->if_modified_since = line_of(f->object, fields, &stored, FIELD_LAST_MODIFIED);
-	}
-}
-
-/* To the origin that is asked now. */
-static void
-go(struct fill *f)
-{
-	struct outgoing_asks asks = {
-		.as_it_came = f->as_it_came,
-		.wishes = f->kind == FILL_PASS && f->rq.method == METHOD_GET,
-	};
-	struct field fields[FIELDS_MAX];
-	char range[RESUME_RANGE_BYTES];
-	ask_for_less(f, &asks, range, fields);
-	struct str primary = key_primary(&f->key);
-	struct buf lines = {0};
-	outgoing_fields(&f->outgoing, primary, &asks, &lines);
-	f->asked = outgoing_asked(&f->outgoing, &asks);
-	struct fetch_request r = {
-		.origin = origin_of(f),
-		.method = f->rq.method_name,
-		/* What may be stored is asked for by its key: the rest of the URL must not matter.
-		 */
-		.target = outgoing_target(&f->outgoing, primary),
-		.host = outgoing_authority(primary),
-		.fields = buf_str(&lines),
-		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
-		.content_length = f->rq.content_length,
-		.idempotent = method_is_idempotent(f->rq.method),
-	};
-	f->request_time = now_s();
-	f->asked_us = now_us();
-	metrics_add(f->serve->metrics, METRIC_ORIGIN_REQUESTS, 1);
-	f->fetch = fetch_start(f->serve->fetcher, &r, &events, f);
-	buf_fini(&lines);
-}
-
-/* The first trip, to the first origin that is well. */
-static void
-set_out(struct fill *f)
-{
-	bool any = upstream_pick(f->serve->upstream, &f->origin, now_ms());
-	assert(any); /* nothing was tried yet, and there is one at least */
-	go(f);
-}
+enum { FINISH_BYTES = 1 << 20, FINISH_SHARE = 8 };
 
 /* What tells this request from others, when it may have failed by its own fault. */
 static uint64_t
@@ -315,12 +126,12 @@ fill_start(struct txn *t, enum fill_kind kind)
 {
 	struct fill *f = fill_new(t, kind, flight_of(t->reader));
 	keep_stored(f, t);
-	if (t->has_body) {
+	if (t->body_in != BODY_NONE) {
 		f->feeder = t;
 		t->fill = f;
 	}
 	flight_set_leader(f->flight, f->serve->mailbox, on_leader_wake, f);
-	set_out(f);
+	fill_set_out(f);
 }
 
 void
@@ -345,7 +156,7 @@ fill_behind(struct txn *t, enum fill_kind kind)
 	keep_stored(f, t);
 	flight_set_leader(f->flight, f->serve->mailbox, on_leader_wake, f);
 	flight_unref(&flight);
-	set_out(f);
+	fill_set_out(f);
 }
 
 bool
@@ -353,8 +164,8 @@ fill_rest(struct txn *t)
 {
 	const struct flight_head *h = flight_head(flight_of(t->reader));
 	struct flight_head same = {.status = h->status, .body_bytes = h->body_bytes};
-	if (t->passing || t->as_it_came || h->status != 200 || h->object ||
-	    t->rq.method != METHOD_GET || !resume_is_told(buf_str(&h->head)))
+	if (t->way != WAY_SHARED || h->status != 200 || h->object || t->rq.method != METHOD_GET ||
+	    !resume_is_told(buf_str(&h->head)))
 		return false;
 	buf_add_str(&same.head, buf_str(&h->head));
 	flight_leave(&t->reader);
@@ -365,7 +176,7 @@ fill_rest(struct txn *t)
 	f->expected = same.body_bytes;
 	publish(f, &same);
 	flight_set_leader(f->flight, f->serve->mailbox, on_leader_wake, f);
-	set_out(f);
+	fill_set_out(f);
 	return true;
 }
 
@@ -390,8 +201,8 @@ fill_cancel_all(struct serve *s)
 void
 fill_body_ready(struct fill *f)
 {
-	if (f->fetch && f->feeder && f->feeder->body_wanted) {
-		f->feeder->body_wanted = false;
+	if (f->fetch && f->feeder && f->feeder->body_in == BODY_AWAITED) {
+		f->feeder->body_in = BODY_COMES;
 		fetch_send_more(f->fetch);
 	}
 }
@@ -400,8 +211,8 @@ void
 fill_body_gone(struct fill *f)
 {
 	struct txn *t = f->feeder;
-	drop_feeder(f);
-	if (t && (!t->body_over || t->gathered.n) && f->stage != FILL_WHOLE)
+	fill_drop_feeder(f);
+	if (t && (t->body_in != BODY_OVER || t->gathered.n) && f->stage != FILL_WHOLE)
 		abandon(f, 502, "request-body-failed");
 }
 
@@ -492,7 +303,7 @@ on_head(void *ctx, const struct response *rs)
 	enum completion c = f->part ? complete_with(f, rs, date, &merged) : COMPLETE_NOT;
 	if (c == COMPLETE_ASK_ANEW) {
 		fetch_cancel(&f->fetch);
-		go(f);
+		fill_ask(f);
 		return;
 	}
 	const struct response *answer = c == COMPLETE_IT ? &merged : rs;
@@ -548,7 +359,7 @@ ask_next_origin(struct fill *f, const struct fetch_result *r)
 	if (!upstream_failed(u, &f->origin, r, now_ms()) || f->stage != FILL_ASKING ||
 	    r->body_taken || !upstream_pick(u, &f->origin, now_ms()))
 		return false;
-	go(f);
+	fill_ask(f);
 	return true;
 }
 
@@ -579,17 +390,17 @@ on_done(void *ctx, const struct fetch_result *r)
 	if (ask_next_origin(f, r))
 		return;
 	if ((r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT) && resume_may(f)) {
-		go(f);
+		fill_ask(f);
 		return;
 	}
 	if (r->end != FETCH_ABORTED)
-		log_debug("origin %s: %s (%s) for %.*s", origin_url(origin_of(f)), r->word,
+		log_debug("origin %s: %s (%s) for %.*s", origin_url(fill_origin(f)), r->word,
 			  r->detail ? r->detail : "", STR_ARG(f->rq.target));
 	flight_fail(f->flight, r->status, r->word, no_request_causes(r->end) ? 0 : blame_of(f));
 	fill_free(f);
 }
 
-static const struct fetch_events events = {
+const struct fetch_events fill_events = {
 	.on_interim = on_interim,
 	.on_head = on_head,
 	.on_body = on_body,

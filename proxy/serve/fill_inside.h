@@ -67,6 +67,20 @@ struct fill {
 	size_t taken; /* of the bytes on_body will bring again */
 };
 
+/* fill_memory.c: a trip for t, leading flight; it holds what t holds. Free takes it out of the list
+ * of the worker's trips, with all it holds. */
+struct fill *fill_new(struct txn *t, enum fill_kind kind, struct flight *flight);
+void fill_free(struct fill *f);
+void fill_drop_feeder(struct fill *f); /* no more of the request's body from that client */
+
+/* fill_ask.c: to the first origin that is well; to the one that is asked now, again. */
+void fill_set_out(struct fill *f);
+void fill_ask(struct fill *f);
+const struct origin *fill_origin(const struct fill *f);
+
+/* fill.c: what comes back. */
+extern const struct fetch_events fill_events;
+
 /* upload.c: a fetch's on_send, fed by f->feeder's stream. */
 ptrdiff_t upload_take(void *fill, char *p, size_t max);
 

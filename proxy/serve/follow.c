@@ -53,8 +53,8 @@ follow_alone(struct txn *t, enum fill_kind kind)
 void
 follow_pass(struct txn *t)
 {
-	t->passing = true;
-	if (t->has_body)
+	t->way = WAY_PASSING;
+	if (t->body_in != BODY_NONE)
 		txn_move(t, TXN_GATHER);
 	else
 		follow_alone(t, FILL_PASS);
@@ -73,8 +73,9 @@ static void
 fetch_own(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
-	t->as_it_came = !t->object && policy_asks_for_less(&t->rq) &&
-			(!follow_is_worth_the_whole(t) || fill_is_writing(sh, t->key.hash));
+	bool less = !t->object && policy_asks_for_less(&t->rq) &&
+		    (!follow_is_worth_the_whole(t) || fill_is_writing(sh, t->key.hash));
+	t->way = less ? WAY_AS_IT_CAME : WAY_SHARED;
 	follow_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
 }
 
@@ -94,6 +95,7 @@ begin_again(struct txn *t)
 	object_unref(&t->part);
 	t->leader = t->stale_ok = false;
 	t->part_search = PART_NOT_ASKED;
+	t->way = WAY_SHARED;
 	t->restarts++;
 	txn_move(t, TXN_LOOKUP);
 	t->looking = LOOKING_DUE;
@@ -152,10 +154,14 @@ follow_together(struct txn *t)
 	set_limits(t);
 	if (t->leader && is_completed(t))
 		t->cs.fwd = "partial";
-	if (t->leader)
+	if (t->leader) {
 		fill_start(t, kind);
-	else
-		metrics_add(t->serve->metrics, METRIC_JOINED, 1);
+		return;
+	}
+	metrics_add(t->serve->metrics, METRIC_JOINED, 1);
+	struct sighting_facts f = sight_of_txn(t, 200);
+	if (sighting_counts(&f))
+		flight_count(t->reader);
 }
 
 /* ---- what it brings ------------------------------------------------------------------------- */
@@ -250,7 +256,7 @@ on_failed_flight(struct txn *t)
 		return;
 	}
 	bool handed_over = status == 0; /* the leader left without asking to the end */
-	if (t->leader && handed_over && t->restarts < RESTARTS_MAX) {
+	if (t->leader && handed_over && t->way != WAY_PASSING && t->restarts < RESTARTS_MAX) {
 		begin_again(t);
 		return;
 	}

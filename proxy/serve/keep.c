@@ -1,31 +1,14 @@
 /* keep.c - what stays of an origin's answer: is it storable, was its URL seen before, under which
  * key does it lie, what does it replace, and when does it count?
  */
-#include "proxy/serve/keep.h"
+#include "proxy/serve/keep_inside.h"
 
 #include "proxy/serve/bill.h"
 #include "proxy/serve/herd.h"
-#include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
 
-#include <stdio.h>
-
-enum { PASSES_REMEMBER_S = 60, TURN_S = 30 };
-
-uint32_t
-keep_landed(const struct shelves *sh, struct key_hash primary)
-{
-	return atomic_load(&sh->landed[primary.lo % LANDED_SLOTS]);
-}
-
-/* Counted between what is stored and the flight's end: a flight that is begun after the end sees
- * it. */
-void
-keep_count_landed(const struct fill *f)
-{
-	atomic_fetch_add(&f->serve->shelves->landed[f->key.primary.lo % LANDED_SLOTS], 1);
-}
+enum { PASSES_REMEMBER_S = 60, SPARE_KEY_BYTES = 2 << 10 };
 
 /* Was anything that covers the key forgotten since the request left? */
 static bool
@@ -33,63 +16,6 @@ is_forgotten(const struct fill *f)
 {
 	return !cache_is_clean(f->serve->shelves->cache, f->key.hash, buf_str(&f->key.text),
 			       f->begun);
-}
-
-/* The part stands under a key of its own. */
-static void
-forget_part(struct shelves *sh, struct str primary)
-{
-	struct key key = {0};
-	if (!atomic_load_explicit(&sh->has_parts, memory_order_relaxed))
-		return;
-	buf_add_str(&key.text, primary);
-	key_is_primary(&key, sh->seed);
-	key_to_part(&key, sh->seed);
-	cache_remove(sh->cache, key.hash, buf_str(&key.text));
-	key_fini(&key);
-}
-
-/* The primary key under which a request for this would be looked up; a cookie that makes requests
- * pass does not keep what is there. */
-static void
-primary_key(const struct fill *f, const struct request *rq, struct buf *key)
-{
-	struct outgoing o;
-	const struct route *r = route_find(f->settings->routes, rq);
-	outgoing_init(&o, rq, &f->settings->outgoing, &r->key, f->outgoing.trusted, true);
-	o.scheme = rq->scheme;
-	outgoing_key(&o, key);
-}
-
-/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin.
- * The answer itself is newer than that, unless something else was forgotten on its way. */
-void
-keep_invalidated(struct fill *f, const struct response *rs)
-{
-	struct shelves *sh = f->serve->shelves;
-	static const enum field_id pointers[] = {FIELD_LOCATION, FIELD_CONTENT_LOCATION};
-	if (!policy_invalidates(f->rq.method, rs->status))
-		return;
-	bool pointed = f->settings->config->cache.invalidate_locations;
-	struct str ours = key_primary(&f->key);
-	struct forgotten done = cache_forget(sh->cache, f->key.primary, ours, f->begun);
-	bill_forget(sh, ours);
-	if (done.was_clean)
-		f->begun = done.at;
-	for (size_t i = 0; pointed && i < 2; i++) {
-		struct str value = fields_get(&rs->fields, pointers[i]);
-		struct buf text = {0}, key = {0};
-		struct request other;
-		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
-			primary_key(f, &other, &key); /* by its own route's rules */
-			struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
-			if (!str_eq(cachekey_url(buf_str(&key)), cachekey_url(ours)))
-				cache_forget(sh->cache, hash, buf_str(&key), f->begun);
-			bill_forget(sh, buf_str(&key));
-		}
-		buf_fini(&text);
-		buf_fini(&key);
-	}
 }
 
 uint64_t
@@ -105,8 +31,8 @@ keep_length(const struct response *rs)
 }
 
 /* What this trip counts for, asked once: under the variant's key, now that it is known. */
-static void
-judge(struct fill *f, int status, struct str variant)
+void
+keep_sight(struct fill *f, int status, struct str variant)
 {
 	struct shelves *sh = f->serve->shelves;
 	struct memory_sight inherited = f->sighting.known;
@@ -146,147 +72,18 @@ keep_no_write(struct fill *f)
 	f->charged = 0;
 }
 
-/* What the variants of this URL differ on: what this answer names, and what others named before. An
- * answer that names less, or nothing, hides no variant that is there. */
-bool
-keep_names(const struct fill *f, const struct fields *fields, struct buf *out)
-{
-	struct buf named = {0};
-	bool ok = vary_names(fields, &named) &&
-		  vary_union(buf_str(&f->variants.names), buf_str(&named), out);
-	buf_fini(&named);
-	return ok;
-}
-
-/* Another answer for the URL may have been stored since this request looked, with a marker: what it
- * says counts too, or this answer would hide the variants that are there. False: it may, but lies
- * on disk. */
-static bool
-meet_marker(struct fill *f)
-{
-	struct shelves *sh = f->serve->shelves;
-	struct object *o;
-	if (f->landed == keep_landed(sh, f->key.primary))
-		return true;
-	enum found found = cache_peek(sh->cache, f->key.primary, key_primary(&f->key), &o);
-	if (found == FOUND_LATER)
-		return f->object && !f->variants.names.n && cache_is_current(sh->cache, f->object);
-	if (found == FOUND_OBJECT && o->kind == OBJECT_MARKER) {
-		struct buf all = {0};
-		bool ok = vary_union(buf_str(&f->variants.names), o->head, &all);
-		if (ok)
-			variants_read(&f->variants, buf_str(&all));
-		buf_fini(&all);
-	}
-	object_unref(&o);
-	return true;
-}
-
-/* The names under which an answer is filed; why it cannot be. */
-static enum storable
-file(struct fill *f, const struct response *rs, struct buf *names)
-{
-	bool sees = meet_marker(f);
-	if (!keep_names(f, &rs->fields, names))
-		return STORABLE_VARY_STAR;
-	if (outgoing_varies_on(buf_str(names), f->asked))
-		return STORABLE_VARY_ASKED;
-	/* Where the names are those of the marker that was met, it is not written again. */
-	bool known = names->n && str_eq(buf_str(names), buf_str(&f->variants.names));
-	return sees || known ? STORABLE_YES : STORABLE_OVERTAKEN;
-}
-
-/* A marker under the primary key says on what its variants differ: the union of what the answers so
- * far named. The one that the request met stays while nothing new is named. */
-static void
-keep_marker(struct fill *f, struct str names)
-{
-	if (str_eq(buf_str(&f->variants.names), names))
-		return;
-	variants_read(&f->variants, names);
-	struct write_options o = {
-		.hash = f->key.primary,
-		.key = key_primary(&f->key),
-		.head = names,
-		.terms = f->terms,
-		.begun = f->begun,
-		.kind = OBJECT_MARKER,
-		.body_bytes = 0,
-		.disk = f->sighting.writes,
-	};
-	struct object_write *w = cache_write_begin(f->serve->shelves->cache, &o);
-	struct object *marker = cache_write_commit(&w, false);
-	object_unref(&marker);
-}
-
-/* The key this answer is stored under. */
-static void
-stored_key(struct fill *f, const struct flight_head *h, struct key *key)
-{
-	key_copy(key, &f->key);
-	key_back_to_primary(key);
-	if (h->vary.n == 0)
-		return;
-	keep_marker(f, buf_str(&h->vary));
-	key_to_variant(key, f->serve->shelves->seed, buf_str(&h->variant));
-}
-
-static bool
-is_large(const struct fill *f)
-{
-	return f->expected != UINT64_MAX &&
-	       f->expected > flights_retain_bytes(f->serve->shelves->flights);
-}
-
-static bool
-is_taken(uint64_t since_s)
-{
-	return since_s && (uint64_t)now_s() < since_s + TURN_S;
-}
-
-bool
-fill_is_writing(struct shelves *sh, struct key_hash hash)
-{
-	return is_taken(atomic_load(&sh->writing[hash.lo % WRITING_SLOTS]));
-}
-
-/* Who comes when the beginning of a large body is gone from its flight fetches it too; one of them
- * writes it. Should that one's client be slow, the next to come after a while writes as well. */
-static bool
-takes_turn(struct fill *f)
-{
-	_Atomic uint64_t *slot = &f->serve->shelves->writing[f->stored_hash.lo % WRITING_SLOTS];
-	uint64_t now = (uint64_t)now_s(), since = atomic_load(slot);
-	if (!is_large(f) || !f->sighting.writes)
-		return true;
-	if (is_taken(since) || !atomic_compare_exchange_strong(slot, &since, now))
-		return false;
-	f->turn = slot;
-	f->turn_since = now;
-	return true;
-}
-
-void
-keep_end_turn(struct fill *f)
-{
-	uint64_t ours = f->turn_since;
-	if (f->turn)
-		atomic_compare_exchange_strong(f->turn, &ours, 0);
-	f->turn = NULL;
-}
-
 static void
 begin_write(struct fill *f, const struct flight_head *h)
 {
-	struct key key = {0};
-	stored_key(f, h, &key);
-	f->stored_hash = key.hash;
-	f->stored_key_bytes = key.text.n;
+	struct key *key = &f->serve->stored_key;
+	keep_key(f, h, key);
+	f->stored_hash = key->hash;
+	f->stored_key_bytes = key->text.n;
 	f->stored_head_bytes = h->head.n;
 	f->validator = bill_validator(buf_str(&h->head), &f->terms);
 	struct write_options o = {
-		.hash = key.hash,
-		.key = buf_str(&key.text),
+		.hash = key->hash,
+		.key = buf_str(&key->text),
 		.head = buf_str(&h->head),
 		.terms = f->terms,
 		.begun = f->begun,
@@ -294,26 +91,12 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.body_bytes = f->expected,
 		.disk = f->sighting.writes,
 	};
-	if (takes_turn(f))
+	if (keep_takes_turn(f))
 		f->write = cache_write_begin(f->serve->shelves->cache, &o);
 	if (f->write && f->sighting.writes)
 		charge(f, f->expected);
-	key_fini(&key);
-}
-
-/* The copy is to be validated before its next use. It is never removed for what one client was
- * answered. */
-void
-keep_outdate(struct fill *f, int64_t now)
-{
-	struct terms terms = f->object->terms;
-	int64_t age = terms_age(&terms, now);
-	if (terms.lifetime <= age)
-		return;
-	terms.lifetime = age;
-	struct object *o =
-		cache_refresh(f->serve->shelves->cache, f->object, f->object->head, &terms);
-	object_unref(&o);
+	if (key->text.cap > SPARE_KEY_BYTES)
+		key_fini(key);
 }
 
 /* The stored object is as good as this error, by RFC 5861 4: it stays, for those who come next too.
@@ -395,110 +178,29 @@ keep_sharing(struct fill *f, int status, enum storable storable)
 		passes_remember(p, herd_pass_key(f->key.hash, &f->rq), now + PASSES_REMEMBER_S);
 }
 
-/* The next request does not know what a part varies on, unless a marker says so. */
-static void
-count_part(struct fill *f, const struct response *rs)
-{
-	struct buf names = {0}, variant = {0};
-	if (keep_names(f, &rs->fields, &names)) {
-		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&names), &variant);
-		judge(f, 200, buf_str(&variant));
-		f->sighting.writes = false; /* the part itself is kept in RAM */
-		if (names.n)
-			keep_marker(f, buf_str(&names));
-	}
-	f->sighting.verdict = ADMISSION_NOT_STORABLE;
-	buf_fini(&names);
-	buf_fini(&variant);
-}
-
-static void
-bill_part(struct fill *f, const struct response *rs, struct str head)
-{
-	struct slice s;
-	uint64_t total;
-	if (!content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &s, &total) ||
-	    total == UINT64_MAX)
-		return;
-	f->stored_key_bytes = f->key.primary_bytes;
-	f->stored_head_bytes = head.n;
-	f->validator = bill_validator(head, &f->terms);
-	bill_fetch(f, GHOST_PART, total, s.n);
-}
-
-/* A part that passed on first sight counts for its whole object (DESIGN 2.3), and is kept in RAM.
- * True if rs is such a part. */
-static bool
-keep_part(struct fill *f, const struct response *rs, const struct flight_head *h, int64_t now)
-{
-	struct shelves *sh = f->serve->shelves;
-	if (f->kind != FILL_MISS || rs->status != 206)
-		return false;
-	struct response whole = *rs;
-	whole.status = 200;
-	if (!storable_is_yes(keep_judge(f, &whole, false, now)))
-		return false;
-	struct buf head = {0};
-	count_part(f, rs);
-	head_store(rs, now, &head, &f->terms);
-	bill_part(f, rs, buf_str(&head));
-	if (!part_is_sound(rs, f->expected)) {
-		buf_fini(&head);
-		return true;
-	}
-	struct key key = {0};
-	key_copy(&key, &f->key);
-	key_back_to_primary(&key);
-	key_to_part(&key, sh->seed);
-	struct write_options o = {
-		.hash = key.hash,
-		.key = buf_str(&key.text),
-		.head = buf_str(&head),
-		.terms = f->terms,
-		.begun = f->begun,
-		.kind = OBJECT_RESPONSE,
-		.body_bytes = h->body_bytes,
-	};
-	f->write = cache_write_begin(sh->cache, &o);
-	f->keeps = KEEPS_PART;
-	atomic_store_explicit(&sh->has_parts, true, memory_order_relaxed);
-	key_fini(&key);
-	buf_fini(&head);
-	return true;
-}
-
-/* What speaks for the whole object is newer than any part of it that is kept: also when it is not
- * stored, or stored for another variant only. */
-static bool
-replaces_part(const struct fill *f, int status)
-{
-	bool asked_for_all = f->kind != FILL_PASS && f->rq.method == METHOD_GET;
-	return asked_for_all && (status == 200 || status == 203 ||
-				 (!f->as_it_came && status != 206 && !policy_is_trouble(status)));
-}
-
 void
 keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct flight_head *h)
 {
 	int64_t now = now_s();
-	*h = (struct flight_head){.status = rs->status, .body_bytes = length};
+	*h = (struct flight_head){
+		.status = rs->status, .body_bytes = length, .head = flight_lend_head(f->flight)};
 	f->expected = length;
 	bool old = stands_in(f, rs->status, now);
 	enum storable storable = keep_judge(f, rs, false, now);
 	if (storable_is_yes(storable))
-		storable = file(f, rs, &h->vary);
+		storable = keep_file(f, rs, &h->vary);
 	f->keeps = old ? KEEPS_OLD : storable_is_yes(storable) ? KEEPS_ANSWER : KEEPS_NOTHING;
 	bool keeps = f->keeps == KEEPS_ANSWER;
 	head_store(rs, now, &h->head, keeps ? &f->terms : NULL);
 	h->has_age = fields_has(&rs->fields, FIELD_AGE);
-	if (replaces_part(f, rs->status))
-		forget_part(f->serve->shelves, key_primary(&f->key));
+	if (keep_replaces_part(f, rs->status))
+		keep_forget_part(f->serve->shelves, key_primary(&f->key));
 	if (keeps) {
 		if (head_withholds(rs, &f->terms))
 			head_store(rs, now, &h->asker, NULL);
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h->vary),
 				 &h->variant);
-		judge(f, rs->status, buf_str(&h->variant));
+		keep_sight(f, rs->status, buf_str(&h->variant));
 		begin_write(f, h);
 	} else {
 		f->sighting = (struct sighting){.verdict = ADMISSION_NOT_STORABLE};

@@ -241,7 +241,7 @@ ask_origin(struct txn *t, enum selection s)
 		/* fall through */
 	case SELECT_FETCH_AS_ASKED:
 		object_unref(&t->part);
-		t->as_it_came = true;
+		t->way = WAY_AS_IT_CAME;
 		follow_alone(t, FILL_MISS);
 		return;
 	case SELECT_FETCH_ALONE: /* counts as a miss, though nothing is kept */
@@ -355,7 +355,8 @@ lookup_begin(struct txn *t)
 	if (answered_here(t))
 		return;
 	t->route = route_find(t->settings->routes, &t->rq);
-	bool shared = !t->route->pass && t->body_over && policy_lookup(&t->rq) == LOOKUP_YES;
+	bool shared =
+		!t->route->pass && t->body_in == BODY_NONE && policy_lookup(&t->rq) == LOOKUP_YES;
 	t->fault = outgoing_init(&t->outgoing, &t->rq, &t->settings->outgoing, &t->route->key,
 				 is_trusted(t), shared);
 	if (t->fault) {

@@ -7,9 +7,18 @@ is_full_success(int status)
 	return status >= 200 && status < 300 && status != 206;
 }
 
+/* One client's, by its own word: what others would be answered it does not say. */
+static bool
+is_for_one(enum storable s)
+{
+	return s == STORABLE_PRIVATE || s == STORABLE_SET_COOKIE;
+}
+
 bool
 news_outdates_copy(const struct news_facts *f)
 {
+	if (is_for_one(f->storable))
+		return false;
 	if (!f->copy || f->credentials || !f->by_key || !is_full_success(f->status))
 		return false;
 	return f->method == METHOD_HEAD ? f->status == 200 && f->differs : f->method == METHOD_GET;

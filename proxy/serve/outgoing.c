@@ -469,22 +469,22 @@ outgoing_variant(const struct outgoing *o, struct str primary, struct str names,
 	struct buf copy = {0};
 	while (list_next(&names, &name)) {
 		enum field_id id = field_id_of(name);
+		size_t before = out->n;
 		buf_add_lit(out, "\n");
 		buf_add_str(out, name);
-		size_t named = out->n;
 		buf_add_lit(out, ":");
 		if (written_anew & bit(id)) {
 			if (!copy.n)
 				keep_authority(primary, &copy);
 			if (!add_written(o, id, buf_str(&copy), out))
-				out->n = named;
+				out->n = before;
 			continue;
 		}
 		find_lines(o, id, name, &l);
 		if (l.n && goes_out(o, id, name, &nothing))
 			add_value(o, &l, out);
 		else
-			out->n = named;
+			out->n = before;
 	}
 	buf_fini(&copy);
 }

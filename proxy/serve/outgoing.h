@@ -89,7 +89,8 @@ struct str outgoing_target(const struct outgoing *o, struct str primary);
 /* Whether variants of these names depend on client_ip. */
 bool outgoing_names_client(struct str names);
 /* Appends what distinguishes this request among the variants of names (as vary_names made them):
- * per name "\n" name, and ":" value if it is sent. */
+ * per name that is sent "\n" name ":" value. What is not sent leaves no mark, so that one more name
+ * hides no variant of requests without that field. */
 void
 outgoing_variant(const struct outgoing *o, struct str primary, struct str names, struct buf *out);
 

@@ -568,14 +568,16 @@ answer_flight(struct txn *t)
 	t->cs.fwd_status = h->status;
 	t->cs.stored = h->stored;
 	t->cs.collapsed = !t->leader;
-	t->detail = t->passing ? NULL : admission_word(h->verdict);
-	t->answer = t->passing ? ANSWER_PASS : t->leader ? ANSWER_MISS : ANSWER_COALESCED;
+	t->detail = t->way == WAY_PASSING ? NULL : admission_word(h->verdict);
+	t->answer = t->way == WAY_PASSING ? ANSWER_PASS
+		    : t->leader		  ? ANSWER_MISS
+					  : ANSWER_COALESCED;
 	if (t->leader)
-		t->sighting.verdict = t->passing ? ADMISSION_NOT_STORABLE : h->verdict;
+		t->sighting.verdict = t->way == WAY_PASSING ? ADMISSION_NOT_STORABLE : h->verdict;
 	else
 		judge_follower(t, h);
-	struct maker m =
-		t->passing || !h->storable ? begin_passed_head(t, h) : begin_shared_head(t, h);
+	struct maker m = t->way == WAY_PASSING || !h->storable ? begin_passed_head(t, h)
+							       : begin_shared_head(t, h);
 	bool none = has_no_body(t, &m) || t->at == t->until;
 	end_head(t, &m, none ? NULL : pull_flight);
 	if (none) /* nobody waits for a client that does not even take a head */

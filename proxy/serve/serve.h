@@ -15,6 +15,7 @@
 #include "proxy/base/metrics.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/origin/upstream.h"
+#include "proxy/serve/key.h"
 #include "proxy/serve/settings.h"
 #include "proxy/serve/shelves.h"
 
@@ -45,6 +46,8 @@ struct serve {
 	unsigned spare_count;
 	struct fill *spare_fills;
 	unsigned spare_fill_count;
+	struct buf lines;      /* of the request that leaves; empty in between */
+	struct key stored_key; /* of the answer that is filed; the same */
 };
 
 #endif

@@ -207,8 +207,7 @@ on_request(void *node, struct stream *stream, const struct stream_request *r)
 	t->fault = r->fault;
 	if (!t->fault && t->rq.method == METHOD_CONNECT)
 		t->fault = &fault_CONNECT;
-	t->has_body = r->body_bytes != 0;
-	t->body_over = !t->has_body;
+	t->body_in = r->body_bytes != 0 ? BODY_COMES : BODY_NONE;
 	metrics_add(t->serve->metrics, METRIC_REQUESTS, 1);
 	advance(t);
 	return t;

@@ -40,6 +40,22 @@ enum looking {
 	LOOKING_BACK /* what was found is in found */
 };
 
+/* The request's body. */
+enum txn_body {
+	BODY_NONE,
+	BODY_COMES,
+	BODY_AWAITED, /* the fetch that sends it on has asked for more */
+	BODY_OVER
+};
+
+/* How it goes to the origin, and for whom. */
+enum txn_way {
+	WAY_SHARED,	/* for all who ask: without the client's conditions */
+	WAY_AS_IT_CAME, /* conditions and ranges go as the client sent them; what comes may be kept
+			 */
+	WAY_PASSING	/* for this client: never stored, never shared */
+};
+
 /* A large body whose beginning is gone from its flight: who comes then waits until it is stored,
  * for a while and once. */
 enum late { LATE_NOT, LATE_WAITS, LATE_WAITED };
@@ -69,7 +85,7 @@ struct txn {
 	/* the request's body, on its way to the origin */
 	struct buf gathered; /* its beginning, sent up to gathered_at */
 	size_t gathered_at;
-	bool has_body, body_over, body_wanted;
+	enum txn_body body_in;
 
 	/* where the answer comes from */
 	struct cache_lookup lookup;
@@ -93,9 +109,8 @@ struct txn {
 	struct alarm alarm;
 	int64_t stale_at_ms, try_at_ms, follows_since_ms;
 	unsigned failures_met; /* of those we followed */
-	bool passing;	       /* never stored, never shared */
-	bool as_it_came;       /* conditions and ranges go to the origin as the client sent them */
-	bool stale_ok;	       /* object may answer if the origin fails */
+	enum txn_way way;
+	bool stale_ok; /* object may answer if the origin fails */
 
 	/* the answer */
 	struct buf text;		     /* values of the head being made */
@@ -121,7 +136,7 @@ struct txn {
 extern const struct stream_up txn_stream_up;
 void txn_free_spares(struct serve *s);
 
-/* The only assignment to t->state. */
+/* The only assignment to t->state; what must be true of a request is checked. */
 void txn_move(struct txn *t, enum txn_state to);
 
 /* ---- send.c: from a verdict to a head and a source of bytes ---- */

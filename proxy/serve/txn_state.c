@@ -2,6 +2,7 @@
 #include "proxy/base/log.h"
 #include "proxy/serve/txn.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { STATES = TXN_DONE + 1 };
@@ -22,6 +23,19 @@ static const bool moves[STATES][STATES] = {
 #undef EDGE
 };
 
+/* What must be true of a request in its state. */
+static void
+check(const struct txn *t)
+{
+	assert(t->settings && t->stream);
+	assert(!t->fill || t->body_in != BODY_NONE);
+	assert(t->late != LATE_WAITS || !t->leader);
+	assert(t->state != TXN_WAIT_FLIGHT || t->reader);
+	assert(t->state != TXN_WAIT_FLIGHT || t->way != WAY_PASSING || !t->object);
+	assert(t->state != TXN_LOOKUP || (!t->reader && t->way != WAY_PASSING));
+	assert(t->state != TXN_GATHER || (t->way == WAY_PASSING && t->body_in != BODY_NONE));
+}
+
 void
 txn_move(struct txn *t, enum txn_state to)
 {
@@ -31,4 +45,5 @@ txn_move(struct txn *t, enum txn_state to)
 		abort();
 	}
 	t->state = to;
+	check(t);
 }

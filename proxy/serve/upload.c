@@ -22,7 +22,7 @@ next_piece(struct txn *t, struct str *piece)
 	const struct fault *why;
 	enum stream_body step = stream_body(t->stream, piece, &why);
 	if (step == STREAM_BODY_END)
-		t->body_over = true;
+		t->body_in = BODY_OVER;
 	if (step == STREAM_BODY_FAULT)
 		t->fault = why ? why : &fault_BODY_CUT;
 	return step;
@@ -67,12 +67,12 @@ upload_take(void *ctx, char *p, size_t max)
 	if (!t || !t->stream || t->fault)
 		return FETCH_SEND_ABORT;
 	size_t got = take_gathered(t, p, max);
-	while (!t->body_over && t->gathered.n == 0) {
+	while (t->body_in != BODY_OVER && t->gathered.n == 0) {
 		enum stream_body step = next_piece(t, &piece);
 		if (step == STREAM_BODY_FAULT)
 			return FETCH_SEND_ABORT;
 		if (step == STREAM_BODY_WAIT && got == 0) {
-			t->body_wanted = true;
+			t->body_in = BODY_AWAITED;
 			return FETCH_SEND_LATER;
 		}
 		if (step != STREAM_BODY_SOME || got == max)

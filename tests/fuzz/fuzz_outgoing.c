@@ -1,5 +1,5 @@
 /* fuzz_outgoing.c - two request heads, a zero byte between them: what their keys do not tell apart,
- * the origin cannot tell apart either.
+ * the origin cannot tell apart either; but for what the answers may not be shared for.
  * rooms: serve http base
  */
 #include "proxy/http/h1_parse.h"
@@ -18,24 +18,27 @@ static const struct key_rules rules = {.headers = headers,
 				       .cookie_count = 1,
 				       .normalise = true,
 				       .query = QUERY_SORT};
-#define VARY "accept-encoding,foo,via,x-forwarded-for"
-#define ALIKE                                                                                      \
-	"x-a,accept-language,accept-encoding,foo,via,x-forwarded-for,x-forwarded-host,x-forwarded" \
-	"-proto,x-original-url"
+#define VARY "accept-encoding,cache-control,foo,if-none-match,range,via,x-forwarded-for"
+#define ALIKE                                                                            \
+	"x-a,accept-language,accept-encoding,cache-control,foo,if-none-match,range,via," \
+	"x-forwarded-for,x-forwarded-host,x-forwarded-proto,x-original-url"
+/* Bits of the first byte. */
+enum { TRUSTED = 1, FIRST_AS_IT_CAME = 2, SECOND_AS_IT_CAME = 4, KEEP_WISHES = 8, VALIDATES = 16 };
 
 struct trip {
 	struct field v[64];
 	struct request rq;
 	struct outgoing out;
 	struct buf key, variant, fields;
+	uint64_t asked;
 	bool sure;
 };
 
 static bool
-begin(struct trip *t, struct str head, const struct outgoing_settings *set, bool trusted)
+begin(struct trip *t, struct str head, const struct outgoing_settings *set, bool trusted,
+      struct outgoing_asks asks)
 {
 	static const struct h1_limits limits = {8192, 8192, 64};
-	struct outgoing_asks asks = {.as_it_came = false};
 	size_t scanned = 0;
 	*t = (struct trip){.rq = {.fields = {.v = t->v, .cap = 64}}};
 	if (h1_head_bytes(head.p, head.n, &scanned) != head.n || head.p[0] == '\r' ||
@@ -52,6 +55,7 @@ begin(struct trip *t, struct str head, const struct outgoing_settings *set, bool
 	t->sure = outgoing_key(&t->out, &t->key);
 	outgoing_variant(&t->out, buf_str(&t->key), STR(VARY), &t->variant);
 	outgoing_fields(&t->out, buf_str(&t->key), &asks, &t->fields);
+	t->asked = outgoing_asked(&t->out, &asks);
 	return true;
 }
 
@@ -81,7 +85,8 @@ compare(const struct trip *a, const struct trip *b)
 {
 	struct str names = STR(ALIKE), name;
 	if (!a->sure || !b->sure || !str_eq(buf_str(&a->key), buf_str(&b->key)) ||
-	    !str_eq(buf_str(&a->variant), buf_str(&b->variant)))
+	    !str_eq(buf_str(&a->variant), buf_str(&b->variant)) ||
+	    outgoing_varies_on(STR(VARY), a->asked | b->asked))
 		return;
 	while (list_next(&names, &name)) {
 		struct buf x = {0}, y = {0};
@@ -103,11 +108,16 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	outgoing_settings_init(&set);
 	if (n < 2)
 		return 0;
-	bool trusted = data[0] & 1;
+	bool trusted = data[0] & TRUSTED;
+	struct outgoing_asks one = {.as_it_came = data[0] & FIRST_AS_IT_CAME},
+			     two = {.as_it_came = data[0] & SECOND_AS_IT_CAME};
+	set.keep_wishes = data[0] & KEEP_WISHES;
+	if (data[0] & VALIDATES)
+		one.if_none_match = STR("\"stored\"");
 	struct str all = {(const char *)data + 1, n - 1}, first, second;
 	str_cut(all, '\0', &first, &second);
-	if (first.n && begin(&a, first, &set, trusted)) {
-		if (second.n && begin(&b, second, &set, trusted)) {
+	if (first.n && begin(&a, first, &set, trusted, one)) {
+		if (second.n && begin(&b, second, &set, trusted, two)) {
 			compare(&a, &b);
 			end(&b);
 		}

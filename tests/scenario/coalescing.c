@@ -33,6 +33,29 @@ SCENARIO("a follower is a second sighting: the object is written")
 	origin_expect_requests(1);
 }
 
+SCENARIO("a follower that asks for a later part is no second sighting")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = FRESH, .pattern_bytes = 5000, .hold_head = go, .ranges = true);
+	edge_start();
+	struct call *leader = call_get("/x");
+	origin_wait_requests(1);
+	struct client *later[3];
+	for (int i = 0; i < 3; i++)
+		client_request(later[i] = client_open(), "GET", "/x",
+			       text("Range: bytes=%d-\r\n", 1000 + i));
+	edge_wait_stat("requests.joined", 3);
+	barrier_open(go);
+	expect_status(call_wait(leader), 200);
+	for (int i = 0; i < 3; i++)
+		expect_status(client_read(later[i], "GET"), 206);
+	edge_wait_stat("requests.coalesced", 3);
+	edge_expect_stat("disk.objects", 0);
+	expect_verdict(get("/x"), "detail=ram"); /* the second sighting: written from RAM */
+	edge_wait_stat("disk.objects", 1);
+	origin_expect_requests(1);
+}
+
 SCENARIO("twenty clients read one body while it arrives")
 {
 	enum { N = 20, BYTES = 3 << 20 };

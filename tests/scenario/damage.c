@@ -193,3 +193,26 @@ SCENARIO("the small files beside the segments, spoilt: refused with a sentence, 
 			     edge_cache_dir()));
 	}
 }
+
+SCENARIO(
+	"a segment that cannot be read: the log names the file and a way out, the answer is fetched")
+{
+	origin_says("*", .fields = FRESH, .pattern_bytes = BYTES);
+	edge_start_yaml("admission:\n  sightings: 1\ncache:\n  dir: %D/cache\n  disk: 64MiB\n"
+			"  memory: 1MiB\n");
+	get("/x");
+	edge_restart(); /* all of it is on disk, nothing in RAM */
+	struct output o = program("sh", "-c",
+				  text("for f in %s/segment.*; do : >$f; done", edge_cache_dir()));
+	expect_int(o.status, 0);
+	struct answer a = get("/x");
+	expect_status(a, 200);
+	expect_int((long long)a.body_bytes, BYTES);
+	expect_verdict(a, "fwd=uri-miss");
+	origin_expect_requests(2);
+	expect_that(strstr(edge_stderr(), "cannot read segment.0") &&
+			    strstr(edge_stderr(), "too short") &&
+			    strstr(edge_stderr(), "cache.dir"),
+		    "%s", edge_stderr());
+	expect_that(!strstr(edge_stderr(), "cannot write"), "%s", edge_stderr());
+}

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define FRESH "Cache-Control: max-age=600\r\n"
@@ -131,6 +132,36 @@ SCENARIO("a full file system: serving goes on, storing stops, and it says so")
 	expect_that(strstr(edge_stderr(), "space") || strstr(edge_stderr(), "full") ||
 			    strstr(edge_stderr(), "disk"),
 		    "nothing on stderr says that the disk is full");
+	edge_stop();
+	program("umount", "-l", mount);
+}
+
+SCENARIO("the cache leaves free what cache.keep_free says, and check says so")
+{
+	enum { MIB = 1 << 20, BYTES = 100000, N = 400 };
+	if (geteuid() != 0)
+		skip("needs root for a small tmpfs");
+	char *mount = text("%s/shared", kit_dir());
+	mkdir(mount, 0700);
+	struct output o = program("mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", mount);
+	if (o.status != 0)
+		skip("cannot mount a tmpfs here: %s", o.err);
+	program("sh", "-c", text("(sleep 100; umount -l %s) >/dev/null 2>&1 &", mount));
+	origin_says("*", .fields = FRESH, .pattern_bytes = BYTES);
+	char *settings = text("admission:\n  sightings: 1\ncache:\n  dir: %s/cache\n  disk: 36MiB\n"
+			      "  memory: 1MiB\n  keep_free: 60%%\n",
+			      mount);
+	edge_start_yaml(settings);
+	o = program(getenv("TWICE"), "check", "-c", text("%s/twice.yaml", kit_dir()));
+	expect_that(o.status == 2 && strstr(o.err, "cache.keep_free"), "%d: %s", o.status, o.err);
+	expect_that(strstr(edge_stderr(), "24 MiB are left to others"), "%s", edge_stderr());
+	for (int i = 0; i < N; i++)
+		expect_status(get(text("/o/%d", i)), 200);
+	wait_until(edge_stat("disk.evicted_objects") > 0); /* it has stopped growing */
+	struct statvfs fs;
+	expect(statvfs(mount, &fs) == 0);
+	expect_between((double)fs.f_bavail * (double)fs.f_frsize / MIB, 24, 28);
+	edge_expect_stat("disk.io_errors", 0);
 	edge_stop();
 	program("umount", "-l", mount);
 }

@@ -224,3 +224,34 @@ SCENARIO("a Connection of a thousand options is refused")
 	expect_status(get_with("/x", text("Connection: %s\r\n", options)), 400);
 	origin_expect_requests(0);
 }
+
+/* An origin that does not read the body of some request takes it for the next request, and answers
+ * that: so none whose answer may be shared travels behind a body. */
+SCENARIO("what carried a request's body carries only requests with bodies from then on")
+{
+	static const char *const methods[] = {"POST", "GET", "DELETE", "OPTIONS"};
+	origin_says("*", .fields = FRESH, .body = "x");
+	edge_start("--workers", "1");
+	for (int i = 0; i < 4; i++) {
+		ask(methods[i], text("/%d", i), NULL, "GET /evil HTTP/1.1\r\n");
+		unsigned fed = origin_last()->connection;
+		get(text("/a%d", i));
+		unsigned clean = origin_last()->connection;
+		expect(clean != fed);
+		get(text("/b%d", i));
+		expect_int(origin_last()->connection, clean);
+	}
+	/* And those are kept, too. */
+	ask("POST", "/4", NULL, "x");
+	expect_int(origin_last()->connection, origin_request(0)->connection);
+}
+
+SCENARIO("at the limit of connections the one kind makes room for the other")
+{
+	origin_says("*", .fields = FRESH, .body = "x");
+	edge_start_yaml("workers: 1\norigins:\n  - url: %O\n    max_connections: 1\n");
+	for (int i = 0; i < 3; i++) {
+		expect_status(ask("POST", text("/p%d", i), NULL, "x"), 200);
+		expect_status(get(text("/g%d", i)), 200);
+	}
+}

@@ -20,6 +20,8 @@ static const struct {
 	{ "403", "GET", RELOAD, {.status = 403} },
 	{ "429", "GET", RELOAD, {.status = 429} },
 	{ "501 that is not kept", "GET", RELOAD, {.status = 501, .fields = "Cache-Control: no-store\r\n"} },
+	{ "a private page", "GET", RELOAD, {.fields = "Cache-Control: private\r\n", .body = "mine"} },
+	{ "a page that sets a cookie", "GET", RELOAD, {.fields = FRESH "Set-Cookie: a=b\r\n", .body = "mine"} },
 	{ "HEAD with Authorization", "HEAD", RELOAD "Authorization: x\r\n", {.fields = FRESH, .body = "whole"} },
 	{ "HEAD with Authorization and another length", "HEAD", RELOAD "Authorization: x\r\n", {.fields = FRESH, .body = "another length"} },
 	{ "HEAD with a cookie and another tag", "HEAD", RELOAD "Cookie: a=b\r\n", {.fields = FRESH "ETag: \"2\"\r\n", .body = "whole"} },

@@ -274,6 +274,28 @@ SCENARIO("an answer that varies on what the cache asked for itself is not shared
 	expect_hit(get("/wish"));
 }
 
+SCENARIO("a name that one answer adds to Vary hides no variant of those who do not send that field")
+{
+	enum { KINDS = 5 };
+	for (int i = 0; i < KINDS; i++)
+		origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = text("kind %d", i));
+	edge_start();
+	for (int i = 0; i < KINDS; i++)
+		get_with("/v", text("X-Kind: %d\r\n", i));
+	for (int i = 0; i < KINDS; i++) {
+		origin_forget("/v");
+		origin_says("/v", .fields = text(FRESH "Vary: X-Kind, X-Evil%d\r\n", i),
+			    .body = "evil");
+		get_with("/v", text("X-Kind: 9\r\nX-Evil%d: 1\r\n", i));
+	}
+	for (int i = 0; i < KINDS; i++) {
+		struct answer a = get_with("/v", text("X-Kind: %d\r\n", i));
+		expect_answer(a, 200, text("kind %d", i));
+		expect_hit(a);
+	}
+	origin_expect_requests(2 * KINDS);
+}
+
 /* A hundred User-Agents, twice each: the answers of one URL to a stranger's many names. */
 SCENARIO("variants of a URL are bounded: the popular one stays, and no other URL suffers")
 {

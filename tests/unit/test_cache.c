@@ -980,6 +980,19 @@ START_TEST(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss)
 }
 END_TEST
 
+/* All is written, and there are as many free segments as there should be. */
+static void
+settle(struct cache *c)
+{
+	store_flush(c->store);
+	for (bool busy = true; busy;) {
+		pthread_mutex_lock(&c->store->lock);
+		busy = c->store->preparing;
+		pthread_mutex_unlock(&c->store->lock);
+		sched_yield();
+	}
+}
+
 /* Hot bodies of many pieces stay while cold ones stream by, like small ones. */
 START_TEST(hot_bodies_in_pieces_are_carried)
 {
@@ -993,12 +1006,10 @@ START_TEST(hot_bodies_in_pieces_are_carried)
 	for (int i = 0; i < 900; i++) { /* the log turns over three times */
 		char key[32];
 		snprintf(key, sizeof key, "cold-%d", i);
-		while (!store_key(c, key, 100000, true, true, false))
-			usleep(1000);
+		ck_assert(store_key(c, key, 100000, true, true, false));
+		settle(c); /* as fast as segments are emptied, not faster */
 		if (i % 5)
 			continue;
-		store_flush(c->store); /* as fast as segments are emptied, not faster */
-		usleep(2000);
 		if (!has(c, "hot", 1000000)) {
 			lost++;
 			ck_assert(store_key(c, "hot", 1000000, true, true, false));
@@ -1014,19 +1025,6 @@ START_TEST(hot_bodies_in_pieces_are_carried)
 	end();
 }
 END_TEST
-
-/* All is written, and there are as many free segments as there should be. */
-static void
-settle(struct cache *c)
-{
-	store_flush(c->store);
-	for (bool busy = true; busy;) {
-		pthread_mutex_lock(&c->store->lock);
-		busy = c->store->preparing;
-		pthread_mutex_unlock(&c->store->lock);
-		sched_yield();
-	}
-}
 
 /* What is hot in RAM keeps its copy on disk warm; the copy moves with each turn of the log, and the
  * object in RAM goes on knowing it: nothing is written from RAM again, or in vain. */
@@ -1254,11 +1252,13 @@ purge_and_tell(void *arg)
 	return NULL;
 }
 
+/* TWICE_LONG=1: 100 times instead of 8. */
 START_TEST(killed_in_a_storm_of_purges)
 {
 	begin();
 	unsigned seen = 0;
-	for (int round = 0; round < 8; round++) {
+	int rounds = getenv("TWICE_LONG") ? 100 : 8;
+	for (int round = 0; round < rounds; round++) {
 		int told[2];
 		ck_assert_int_eq(pipe(told), 0);
 		pid_t child = fork();
@@ -1267,10 +1267,11 @@ START_TEST(killed_in_a_storm_of_purges)
 			purge_and_tell(&r);
 		}
 		close(told[1]);
-		usleep(20000u << round % 4);
+		unsigned n, purged[4096], count = 1;
+		ck_assert_int_eq(read(told[0], purged, sizeof n), sizeof n); /* it has begun */
+		usleep(5000u << round % 5);
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
-		unsigned n, purged[4096], count = 0;
 		while (read(told[0], &n, sizeof n) == sizeof n)
 			purged[count++ % 4096] = n;
 		close(told[0]);
@@ -1286,7 +1287,7 @@ START_TEST(killed_in_a_storm_of_purges)
 		seen += count;
 		cache_close(&c);
 	}
-	ck_assert_uint_gt(seen, 50);
+	ck_assert_uint_gt(seen, 2 * (unsigned)rounds);
 	end();
 }
 END_TEST

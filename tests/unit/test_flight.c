@@ -101,6 +101,8 @@ START_TEST(the_first_leads_and_the_others_read_the_same_bytes)
 	ck_assert(!enter(&d, &two));
 	struct flight *f = flight_of(one);
 	ck_assert_ptr_eq(f, flight_of(two));
+	ck_assert_uint_eq(flight_followers(f), 0);
+	flight_count(two);
 	ck_assert_uint_eq(flight_followers(f), 1);
 	ck_assert_int_eq(flight_state(f), FLIGHT_WAITING);
 	publish(f, 5);
@@ -189,6 +191,96 @@ START_TEST(nobody_joins_a_flight_whose_beginning_is_gone)
 	flight_leave(&one);
 	flight_leave(&late);
 	flight_unref(&f);
+	desk_close(&d);
+}
+END_TEST
+
+static struct flight_reader *
+wait_for_end(struct desk *d, int64_t most_ms)
+{
+	return flights_wait(d->all, HASH, KEY, &d->box, on_wake, d, now, most_ms);
+}
+
+/* Leads a flight of `whole` bytes whose first `come` came within a second and are read; the fast
+ * reader is at its end. */
+static struct flight_reader *
+begin_large(struct desk *d, bool kept, uint64_t whole, uint64_t come)
+{
+	static char bytes[64 << 10];
+	struct flight_head h = {.status = 200, .storable = true, .kept = kept, .body_bytes = whole};
+	struct flight_reader *one;
+	now = 0;
+	desk_open(d);
+	ck_assert(enter(d, &one));
+	ck_assert_ptr_null(wait_for_end(d, 1 << 30)); /* no head yet: it can be joined */
+	flight_publish(flight_of(one), &h);
+	now = 1000;
+	for (uint64_t at = 0; at < come; at += sizeof bytes) {
+		ck_assert(append(flight_of(one), bytes, sizeof bytes));
+		flight_done_until(one, at + sizeof bytes);
+	}
+	return one;
+}
+
+START_TEST(who_comes_late_to_what_is_kept_waits_for_its_end)
+{
+	struct desk d;
+	const char *p;
+	size_t n;
+	struct block *b = NULL;
+	enum { COME = 4 << 20, WHOLE = 16 << 20 };
+	struct flight_reader *one = begin_large(&d, true, WHOLE, COME), *late;
+	struct flight *f = flight_of(one);
+	/* A quarter took a second, so three are left. */
+	ck_assert_ptr_null(wait_for_end(&d, 2999));
+	late = wait_for_end(&d, 3000);
+	ck_assert_ptr_eq(flight_of(late), f);
+	ck_assert_uint_eq(flight_readers(f), 2);
+	ck_assert_uint_eq(flight_followers(f), 0);
+	mailbox_run(&d.box, true);
+	ck_assert_int_eq(flight_read(one, COME, &p, &n, &b), FLIGHT_LATER);
+	d.woken = 0;
+	ck_assert(append(f, "x", 1)); /* news for who reads, not for who waits */
+	mailbox_run(&d.box, true);
+	ck_assert_int_eq(d.woken, 1);
+	struct flight_reader *gone = wait_for_end(&d, 1 << 30);
+	flight_leave(&gone);
+	land(f);
+	mailbox_run(&d.box, true);
+	ck_assert_int_eq(d.woken, 2);
+	flight_leave(&late);
+	flight_leave(&one);
+	desk_close(&d);
+}
+END_TEST
+
+START_TEST(who_waits_for_the_end_is_not_held_up_by_a_slow_reader)
+{
+	struct desk d;
+	enum { COME = 1 << 20, WHOLE = 16 << 20 };
+	struct flight_reader *slow = begin_large(&d, true, WHOLE, COME);
+	struct flight *f = flight_of(slow);
+	struct flight_reader *late = wait_for_end(&d, 1 << 30);
+	static char bytes[64 << 10];
+	for (int64_t at = COME; at < WHOLE; now += FLIGHT_ASK_MS)
+		if (append(f, bytes, sizeof bytes))
+			at += sizeof bytes;
+		else
+			ck_assert_int_lt(now, 60 * 1000);
+	land(f);
+	flight_leave(&late);
+	flight_leave(&slow);
+	desk_close(&d);
+}
+END_TEST
+
+START_TEST(nobody_waits_for_what_is_not_kept)
+{
+	struct desk d;
+	struct flight_reader *one = begin_large(&d, false, 16 << 20, 4 << 20);
+	ck_assert_ptr_null(wait_for_end(&d, 1 << 30));
+	land(flight_of(one));
+	flight_leave(&one);
 	desk_close(&d);
 }
 END_TEST
@@ -619,7 +711,10 @@ END_TEST
 UNIT("flight", TEST(the_first_leads_and_the_others_read_the_same_bytes),
      TEST(who_left_is_not_woken_though_a_letter_is_under_way),
      TEST(a_large_body_keeps_a_window_and_the_slowest_sets_the_pace),
-     TEST(nobody_joins_a_flight_whose_beginning_is_gone), TEST(what_is_invalidated_is_not_joined),
+     TEST(nobody_joins_a_flight_whose_beginning_is_gone),
+     TEST(who_comes_late_to_what_is_kept_waits_for_its_end),
+     TEST(who_waits_for_the_end_is_not_held_up_by_a_slow_reader),
+     TEST(nobody_waits_for_what_is_not_kept), TEST(what_is_invalidated_is_not_joined),
      TEST(the_last_reader_to_leave_tells_the_leader),
      LOOP(a_reader_that_reads_nothing_is_left_behind_by_a_fast_one, left_behind),
      TEST(two_that_are_both_slow_are_waited_for), TEST(only_those_who_wait_for_news_are_woken),

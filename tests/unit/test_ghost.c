@@ -264,6 +264,21 @@ START_TEST(carries_hot_bodies_in_pieces)
 }
 END_TEST
 
+/* What is said to be written is never less than the records: also of bodies in pieces, whose last
+ * ones are still in an open batch. */
+START_TEST(counts_what_it_writes_at_once)
+{
+	struct ghost *g = make(64 << 20, 0);
+	for (uint64_t i = 0; i < 300; i++) {
+		asked(g, i, 100000, 0, 0);
+		uint64_t least = (i + 1) * 100000, written = stats_of(g).written_bytes;
+		ck_assert_uint_ge(written, least);
+		ck_assert_uint_le(written, least * 102 / 100);
+	}
+	ghost_destroy(&g);
+}
+END_TEST
+
 START_TEST(evicts_the_oldest_but_carries_the_hot)
 {
 	struct ghost *g = make(16 << 20, 0);
@@ -495,7 +510,7 @@ START_TEST(saved_is_exactly_the_one_hit_share)
 	ck_assert_uint_eq(real.evicted_objects, 0);
 	uint64_t each = cache_record_bytes(9, 0, BODY);
 	double all = (double)((N1 + N2) * each);
-	ck_assert_double_eq_tol((double)ghost.written_bytes, all, 0.002 * all);
+	ck_assert_double_eq_tol((double)ghost.written_bytes, all, 0.003 * all);
 	double saved = 1 - (double)real.written_bytes / (double)ghost.written_bytes;
 	ck_assert_double_eq_tol(saved, (double)N1 / (N1 + N2), 0.002);
 	ghost_destroy(&s.g);
@@ -507,8 +522,8 @@ END_TEST
 
 UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(validates_what_it_could_validate), LOOP(bill, bills),
-     TEST(what_is_forgotten_leaves_ram_too), LOOP(carries_hot_bodies_in_pieces, samples),
-     TEST(a_forgotten_url_takes_its_variants_along),
+     TEST(what_is_forgotten_leaves_ram_too), TEST(counts_what_it_writes_at_once),
+     LOOP(carries_hot_bodies_in_pieces, samples), TEST(a_forgotten_url_takes_its_variants_along),
      TEST(a_forgotten_host_takes_all_its_urls_along), TEST(evicts_the_oldest_but_carries_the_hot),
      TEST(a_sample_forecasts_the_whole), TEST(without_a_disk_there_is_nothing_to_compare),
      TEST(a_snapshot_goes_on_where_it_ended), TEST(a_warm_disk_writes_nothing_for_hits_alone),

@@ -1,0 +1,123 @@
+/* forget_bound.c - how many entries are kept: what is outlived goes, and then the older half. */
+#include "proxy/cache/forget_inside.h"
+
+#include "proxy/base/log.h"
+
+#include <stdlib.h>
+
+static const uint64_t PASSING_ENTRIES = 1 << 16;
+
+static void
+forget_raise(_Atomic uint64_t *p, uint64_t to)
+{
+	uint64_t was = atomic_load(p);
+	while (was < to && !atomic_compare_exchange_weak(p, &was, to))
+		continue;
+}
+
+void
+forget_raise_floor(struct forget *f, uint64_t to)
+{
+	forget_raise(&f->fetch_floor, to);
+	forget_raise(&f->floor, to);
+}
+
+/* The entries that are there, and how many there may be: those of the log by its size; those that
+ * are only for fetches under way apart, so that many of them (requests that change something) shed
+ * no purge, and a small log does not shed the fetches. */
+struct crowd {
+	uint64_t n, most;
+};
+
+static struct crowd
+crowd_of(const struct forget *f, bool lasting)
+{
+	uint64_t kept, passing;
+	forget_table_count(f->table, &kept, &passing);
+	return lasting ? (struct crowd){kept, f->max_entries}
+		       : (struct crowd){passing, PASSING_ENTRIES};
+}
+
+static bool
+is_beyond(struct crowd c, unsigned quarters)
+{
+	return c.n >= c.most / 4 * quarters;
+}
+
+bool
+forget_is_crowded(const struct forget *f, unsigned quarters)
+{
+	return is_beyond(crowd_of(f, true), quarters) || is_beyond(crowd_of(f, false), quarters);
+}
+
+/* Under the lock: work for the thread, when there are too many entries; if it does not keep up,
+ * everything is forgotten at once. */
+void
+forget_mind_the_bound(struct forget *f, uint64_t now)
+{
+	struct crowd lasting = crowd_of(f, true), passing = crowd_of(f, false);
+	f->recent++;
+	if (is_beyond(lasting, 4) && f->recent >= lasting.most / 2) {
+		forget_raise_floor(f, now);
+		atomic_fetch_add(&f->shed, lasting.n);
+		f->recent = 0;
+	} else if (is_beyond(passing, 4) && f->recent >= passing.most / 2) {
+		forget_raise(&f->fetch_floor, now);
+		f->recent = 0;
+	}
+	if (forget_is_crowded(f, 3))
+		f->crowded = true;
+}
+
+int
+forget_by_time(const void *pa, const void *pb)
+{
+	const struct purge_entry *a = pa, *b = pb;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* The time of the middle one of so many entries. */
+static uint64_t
+median(struct purge_entry *list, size_t n)
+{
+	qsort(list, n, sizeof *list, forget_by_time);
+	return n ? list[n / 2].at : 0;
+}
+
+/* What no record on disk is older than need not be kept. What sits in RAM since then without being
+ * asked for is lost with it: that is why this waits until room is needed. */
+void
+forget_drop_outlived(struct forget *f)
+{
+	uint64_t oldest = f->oldest ? f->oldest(f->oldest_ctx) : forget_now(f), now = forget_now(f);
+	oldest = oldest < now ? oldest : now;
+	if (oldest <= atomic_load(&f->floor))
+		return;
+	forget_raise_floor(f, oldest);
+	forget_table_drop(f->table, oldest, oldest);
+}
+
+/* The older half goes: of the passing ones while these are many, else of the lasting ones. */
+void
+forget_shed(struct forget *f)
+{
+	struct purge_entry *list;
+	if (is_beyond(crowd_of(f, true), 2)) /* else what was forgotten lately is for fetches */
+		forget_drop_outlived(f);
+	forget_table_drop(f->table, atomic_load(&f->floor), atomic_load(&f->fetch_floor));
+	if (!forget_is_crowded(f, 2))
+		return;
+	bool drop_lasting = !is_beyond(crowd_of(f, false), 2);
+	size_t n = forget_table_list(f->table, drop_lasting, &list);
+	uint64_t upto = median(list, n);
+	free(list);
+	forget_raise(&f->fetch_floor, upto);
+	if (drop_lasting) {
+		forget_raise_floor(f, upto);
+		atomic_fetch_add(&f->shed, n / 2);
+		log_warning("cache %s: more purges than are kept apart: what was stored before the "
+			    "newest %zu of them is fetched anew",
+			    f->o.dir ? f->o.dir : "in memory", n - n / 2);
+	}
+	forget_table_drop(f->table, drop_lasting ? upto : 0, upto);
+}

@@ -1,0 +1,56 @@
+/* forget_inside.h - what forget.c, forget_bound.c and forget_log.c share. For nobody else. */
+#ifndef CACHE_FORGET_INSIDE_H
+#define CACHE_FORGET_INSIDE_H
+
+#include "proxy/cache/forget.h"
+#include "proxy/cache/forget_table.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct forget {
+	_Alignas(64) _Atomic uint64_t newest;
+	/* Everything that is not clean as of floor is forgotten; fetches: as of fetch_floor. */
+	_Atomic uint64_t floor, fetch_floor;
+	_Atomic uint64_t hosts; /* entries of hosts that were ever made */
+	_Atomic bool sound;
+	_Atomic uint64_t shed, written, log_bytes;
+
+	_Alignas(64) struct forget_options o;
+	struct forget_table *table;
+	uint64_t starts, max_entries;
+	uint64_t (*oldest)(void *ctx);
+	void *oldest_ctx;
+	struct purge_log log; /* the thread's, once it runs */
+	pthread_t thread;
+	bool has_thread;
+
+	pthread_mutex_t lock; /* everything below, and the order of newest */
+	pthread_cond_t work, done;
+	struct purge_entry *pending; /* lasting ones not written yet */
+	size_t pending_n, pending_room;
+	uint64_t durable, tried; /* all up to here is on the device; was tried to be */
+	uint64_t recent;	 /* things forgotten since everything was */
+	bool crowded, stopping;
+};
+
+/* forget.c, under the lock: what must be true between any two calls. */
+void forget_check(const struct forget *f);
+
+/* forget_bound.c. Everything up to then is forgotten. */
+void forget_raise_floor(struct forget *f, uint64_t to);
+bool forget_is_crowded(const struct forget *f, unsigned quarters);
+/* Under the lock, of something new: work for the thread when there are too many entries; if it does
+ * not keep up, everything is forgotten at once. */
+void forget_mind_the_bound(struct forget *f, uint64_t now);
+/* Without the lock: what no record on disk is older than goes; the older half goes. */
+void forget_drop_outlived(struct forget *f);
+void forget_shed(struct forget *f);
+int forget_by_time(const void *a, const void *b); /* of entries, for qsort */
+
+/* forget_log.c: the log is written to a new file, which takes the place of the old one; the thread
+ * (its argument: the struct forget). */
+void forget_write_anew(struct forget *f);
+void *forget_run(void *arg);
+
+#endif

@@ -1,0 +1,137 @@
+/* forget_log.c - the thread that makes what was forgotten durable. */
+#include "proxy/cache/forget_inside.h"
+
+#include "proxy/base/clock.h"
+#include "proxy/base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+enum { RETRY_MS = 250 };
+
+static const uint64_t FIRST_LOG_BYTES = 64 << 10;
+
+static uint64_t
+random_id(void)
+{
+	uint64_t id;
+	while (getrandom(&id, sizeof id, 0) != sizeof id)
+		continue;
+	return id;
+}
+
+static void
+settle(struct forget *f, uint64_t upto, bool done)
+{
+	int error = errno;
+	bool was = atomic_exchange(&f->sound, done); /* before anybody is told */
+	atomic_store(&f->written, f->log.written);
+	pthread_mutex_lock(&f->lock);
+	f->tried = upto;
+	if (done)
+		f->durable = upto;
+	forget_check(f);
+	pthread_cond_broadcast(&f->done);
+	pthread_mutex_unlock(&f->lock);
+	if (was == done)
+		return;
+	if (done)
+		log_info("cache %s: its purge log is written again; serving from it goes on",
+			 f->o.dir);
+	else
+		log_warning("cache %s: its purge log cannot be written (%s). Purges hold as long "
+			    "as this process runs; nothing is served from the directory until they "
+			    "are durable",
+			    f->o.dir, strerror(error));
+}
+
+/* All that is in force, into a new file. */
+void
+forget_write_anew(struct forget *f)
+{
+	struct purge_entry *list;
+	pthread_mutex_lock(&f->lock);
+	uint64_t upto = forget_now(f);
+	f->pending_n = 0; /* in the tables too */
+	pthread_mutex_unlock(&f->lock);
+	struct purge_head head = {
+		.id = random_id(),
+		.starts = f->starts,
+		.floor = atomic_load(&f->floor),
+		.fingerprint = filter_seed_fingerprint(f->o.seed),
+	};
+	size_t n = forget_table_list(f->table, true, &list);
+	if (n)
+		qsort(list, n, sizeof *list, forget_by_time);
+	uint64_t bytes = purge_log_bytes(2 * n);
+	bytes = bytes < FIRST_LOG_BYTES ? FIRST_LOG_BYTES : bytes;
+	if (bytes > f->o.log_bytes)
+		bytes = f->o.log_bytes;
+	if (bytes < purge_log_bytes(n)) /* more came in than may be: all the same to the disk */
+		bytes = purge_log_bytes(n);
+	bool done = purge_log_rewrite(&f->log, &head, bytes, list, n) == 0;
+	int error = errno;
+	free(list);
+	atomic_store(&f->log_bytes, done ? bytes : 0);
+	errno = error;
+	if (!done)
+		purge_log_remove(&f->log);
+	settle(f, upto, done);
+}
+
+static void
+write_pending(struct forget *f)
+{
+	pthread_mutex_lock(&f->lock);
+	struct purge_entry *list = f->pending;
+	size_t n = f->pending_n;
+	uint64_t upto = forget_now(f);
+	f->pending = NULL;
+	f->pending_n = f->pending_room = 0;
+	pthread_mutex_unlock(&f->lock);
+	if (purge_log_append(&f->log, list, n) == 0)
+		settle(f, upto, true);
+	else
+		forget_write_anew(f);
+	free(list);
+}
+
+/* Under the lock: waits for something to do; false when all is over and nothing is left. */
+static bool
+await_work(struct forget *f)
+{
+	struct timespec until = now_and_ms(RETRY_MS);
+	int late = 0;
+	while (!f->stopping && !f->crowded && !late &&
+	       (f->pending_n == 0 || !atomic_load(&f->sound))) {
+		if (atomic_load(&f->sound))
+			pthread_cond_wait(&f->work, &f->lock);
+		else
+			late = pthread_cond_timedwait(&f->work, &f->lock, &until);
+	}
+	return !f->stopping || f->pending_n;
+}
+
+void *
+forget_run(void *arg)
+{
+	struct forget *f = arg;
+	pthread_mutex_lock(&f->lock);
+	while (await_work(f)) {
+		bool crowded = f->crowded, pending = f->pending_n, last = f->stopping;
+		f->crowded = false;
+		pthread_mutex_unlock(&f->lock);
+		if (crowded)
+			forget_shed(f);
+		if (f->o.dir_fd >= 0 && !atomic_load(&f->sound))
+			forget_write_anew(f);
+		else if (pending)
+			write_pending(f);
+		pthread_mutex_lock(&f->lock);
+		if (last)
+			break;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return NULL;
+}

@@ -1,0 +1,109 @@
+/* fill_memory.c - a trip's memory: some are kept for the next ones, with the memory of their keys.
+ */
+#include "proxy/serve/fill_inside.h"
+
+#include "proxy/base/mem.h"
+#include "proxy/serve/keep.h"
+
+#include <stdlib.h>
+
+enum { SPARES_MAX = 64, SPARE_KEY_BYTES = 2 << 10 };
+
+struct fill *
+fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
+{
+	struct serve *s = t->serve;
+	struct fill *f = s->spare_fills;
+	if (f) {
+		s->spare_fills = f->next;
+		s->spare_fill_count--;
+	} else {
+		f = NEW(struct fill);
+	}
+	memset((char *)f + offsetof(struct fill, serve), 0,
+	       sizeof *f - offsetof(struct fill, serve));
+	f->serve = s;
+	f->settings = settings_ref(t->settings);
+	f->kind = kind;
+	f->flight = flight_ref(flight);
+	f->as_it_came = t->way == WAY_AS_IT_CAME || kind == FILL_PASS;
+	f->route = t->route;
+	f->arena = arena_ref(t->arena);
+	f->rq = t->rq;
+	key_copy(&f->key, &t->key);
+	f->landed = t->landed;
+	f->sighting = t->sighting;
+	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
+	f->begun = cache_now(s->shelves->cache);
+	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
+	stream_peer(t->stream, f->client_ip);
+	f->outgoing = t->outgoing;
+	f->outgoing.rq = &f->rq;
+	f->outgoing.client_ip = str_of(f->client_ip);
+	f->outgoing.shared = t->outgoing.shared && t->way != WAY_PASSING;
+	f->next = s->fills;
+	f->prev = &s->fills;
+	if (f->next)
+		f->next->prev = &f->next;
+	s->fills = f;
+	return f;
+}
+
+/* No more of the request's body from that client. */
+void
+fill_drop_feeder(struct fill *f)
+{
+	if (f->feeder)
+		f->feeder->fill = NULL;
+	f->feeder = NULL;
+}
+
+/* Kept for the next trip, with the memory of its key. */
+static void
+give_back(struct fill *f)
+{
+	struct serve *s = f->serve;
+	if (s->spare_fill_count >= SPARES_MAX || f->key.text.cap > SPARE_KEY_BYTES) {
+		key_fini(&f->key);
+		free(f);
+		return;
+	}
+	f->next = s->spare_fills;
+	s->spare_fills = f;
+	s->spare_fill_count++;
+}
+
+void
+fill_free(struct fill *f)
+{
+	*f->prev = f->next;
+	if (f->next)
+		f->next->prev = f->prev;
+	fill_drop_feeder(f);
+	alarm_cancel(&f->serve->alarms, &f->ask_again);
+	keep_no_write(f);
+	keep_end_turn(f);
+	flights_close(f->flight);
+	flight_drop_leader(f->flight);
+	flight_unref(&f->flight);
+	object_unref(&f->object);
+	object_unref(&f->part);
+	arena_unref(&f->arena);
+	variants_fini(&f->variants);
+	settings_unref(&f->settings);
+	give_back(f);
+}
+
+void
+fill_free_spares(struct serve *s)
+{
+	while (s->spare_fills) {
+		struct fill *f = s->spare_fills;
+		s->spare_fills = f->next;
+		key_fini(&f->key);
+		free(f);
+	}
+	s->spare_fill_count = 0;
+	buf_fini(&s->lines);
+	key_fini(&s->stored_key);
+}

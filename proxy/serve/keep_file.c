@@ -1,0 +1,87 @@
+/* keep_file.c - under which key an answer is filed: the URL's, or a variant's behind a marker. */
+#include "proxy/serve/keep_inside.h"
+
+/* What the variants of this URL differ on: what this answer names, and what others named before. An
+ * answer that names less, or nothing, hides no variant that is there. */
+bool
+keep_names(const struct fill *f, const struct fields *fields, struct buf *out)
+{
+	struct buf named = {0};
+	bool ok = vary_names(fields, &named) &&
+		  vary_union(buf_str(&f->variants.names), buf_str(&named), out);
+	buf_fini(&named);
+	return ok;
+}
+
+/* Another answer for the URL may have been stored since this request looked, with a marker: what it
+ * says counts too, or this answer would hide the variants that are there. False: it may, but lies
+ * on disk. */
+static bool
+meet_marker(struct fill *f)
+{
+	struct shelves *sh = f->serve->shelves;
+	struct object *o;
+	if (f->landed == keep_landed(sh, f->key.primary))
+		return true;
+	enum found found = cache_peek(sh->cache, f->key.primary, key_primary(&f->key), &o);
+	if (found == FOUND_LATER)
+		return f->object && !f->variants.names.n && cache_is_current(sh->cache, f->object);
+	if (found == FOUND_OBJECT && o->kind == OBJECT_MARKER) {
+		struct buf all = {0};
+		bool ok = vary_union(buf_str(&f->variants.names), o->head, &all);
+		if (ok)
+			variants_read(&f->variants, buf_str(&all));
+		buf_fini(&all);
+	}
+	object_unref(&o);
+	return true;
+}
+
+/* The names under which an answer is filed; why it cannot be. */
+enum storable
+keep_file(struct fill *f, const struct response *rs, struct buf *names)
+{
+	bool sees = meet_marker(f);
+	if (!keep_names(f, &rs->fields, names))
+		return STORABLE_VARY_STAR;
+	if (outgoing_varies_on(buf_str(names), f->asked))
+		return STORABLE_VARY_ASKED;
+	/* Where the names are those of the marker that was met, it is not written again. */
+	bool known = names->n && str_eq(buf_str(names), buf_str(&f->variants.names));
+	return sees || known ? STORABLE_YES : STORABLE_OVERTAKEN;
+}
+
+/* A marker under the primary key says on what its variants differ: the union of what the answers so
+ * far named. The one that the request met stays while nothing new is named. */
+void
+keep_marker(struct fill *f, struct str names)
+{
+	if (str_eq(buf_str(&f->variants.names), names))
+		return;
+	variants_read(&f->variants, names);
+	struct write_options o = {
+		.hash = f->key.primary,
+		.key = key_primary(&f->key),
+		.head = names,
+		.terms = f->terms,
+		.begun = f->begun,
+		.kind = OBJECT_MARKER,
+		.body_bytes = 0,
+		.disk = f->sighting.writes,
+	};
+	struct object_write *w = cache_write_begin(f->serve->shelves->cache, &o);
+	struct object *marker = cache_write_commit(&w, false);
+	object_unref(&marker);
+}
+
+/* The key this answer is stored under. */
+void
+keep_key(struct fill *f, const struct flight_head *h, struct key *key)
+{
+	key_copy(key, &f->key);
+	key_back_to_primary(key);
+	if (h->vary.n == 0)
+		return;
+	keep_marker(f, buf_str(&h->vary));
+	key_to_variant(key, f->serve->shelves->seed, buf_str(&h->variant));
+}

@@ -1,0 +1,30 @@
+/* keep_inside.h - what the files of keep share: keep.c (the judgement and the write), keep_file.c
+ * (keys and markers), keep_part.c, keep_turn.c, keep_undo.c. For nobody else.
+ */
+#ifndef SERVE_KEEP_INSIDE_H
+#define SERVE_KEEP_INSIDE_H
+
+#include "proxy/serve/keep.h"
+
+/* keep.c: what the trip counts for, asked once, under the key of the variant. */
+void keep_sight(struct fill *f, int status, struct str variant);
+
+/* keep_file.c: the names under which an answer is filed, or why it cannot be. */
+enum storable keep_file(struct fill *f, const struct response *rs, struct buf *names);
+/* A marker under the primary key with these names, unless the one that was met says the same. */
+void keep_marker(struct fill *f, struct str names);
+/* The key that the answer is stored under; its marker is written. */
+void keep_key(struct fill *f, const struct flight_head *h, struct key *key);
+
+/* keep_part.c: true if rs is a part that passed on first sight, which is kept. */
+bool keep_part(struct fill *f, const struct response *rs, const struct flight_head *h, int64_t now);
+/* Whether an answer with this status is newer than any part that is kept. */
+bool keep_replaces_part(const struct fill *f, int status);
+
+/* keep_turn.c: may this fill write what it brings? */
+bool keep_takes_turn(struct fill *f);
+
+/* keep_undo.c */
+void keep_forget_part(struct shelves *sh, struct str primary);
+
+#endif
