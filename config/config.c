@@ -1,11 +1,10 @@
 /* config.c - loads the settings; the rows are in schema.c, what must go together in rules.c. */
 #include "config/config.h"
 
-#include "config/read.h"
+#include "config/reading.h"
 #include "config/rules.h"
 #include "config/schema.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,19 +117,6 @@ void
 config_fini(struct config *c)
 {
 	schema_free(c);
-}
-
-char *
-config_name(const char *setting, char out[CONFIG_NAME_BYTES])
-{
-	size_t n = 0;
-	for (const char *p = setting; *p && n < CONFIG_NAME_BYTES - 1; p++)
-		if (*p == '.' && isdigit((unsigned char)p[1]))
-			p += strspn(p + 1, "0123456789");
-		else
-			out[n++] = *p;
-	out[n] = '\0';
-	return out;
 }
 
 int

@@ -10,6 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+char *
+config_name(const char *setting, char out[CONFIG_NAME_BYTES])
+{
+	size_t n = 0;
+	for (const char *p = setting; *p && n < CONFIG_NAME_BYTES - 1; p++)
+		if (*p == '.' && isdigit((unsigned char)p[1]))
+			p += strspn(p + 1, "0123456789");
+		else
+			out[n++] = *p;
+	out[n] = '\0';
+	return out;
+}
+
 __attribute__((format(printf, 4, 5))) static const char *
 wrong(const char *setting, char *err, size_t err_bytes, const char *fmt, ...)
 {

@@ -13,7 +13,7 @@ struct fact {
 	double real;   /* of SHARE and SECONDS */
 };
 
-/* ---- sums of DESIGN section 3 --------------------------------------------------------------- */
+/* ---- sums: README.md says what they mean ---------------------------------------------------- */
 
 static double
 share(double part, double whole)

@@ -1,6 +1,6 @@
 /* report.h - the numbers of a running proxy as one struct of facts, and how they are shown.
  *
- * Answers   DESIGN section 4: /stats (JSON), /metrics (Prometheus text), the savings report.
+ * Answers   /stats (JSON), /metrics (Prometheus text), the savings report.
  * Threads   pure, but for what the source callback does.
  */
 #ifndef ADMIN_REPORT_H

@@ -1,5 +1,5 @@
 /* metrics_list.h - every counter of the program, one row each: name, /stats group and key, help.
- * Included with COUNTER defined; names follow DESIGN section 4. All are monotonic since start. */
+ * Included with COUNTER defined; names as in /stats. All are monotonic since start. */
 /*      id                    group        key               help                                  */
 COUNTER(REQUESTS,             "requests",  "total",          "requests answered or begun")
 COUNTER(RAM_HITS,             "requests",  "ram_hits",       "answered from the RAM tier")
@@ -38,5 +38,6 @@ COUNTER(ACCEPTED,             "connections", "accepted",     "client connections
 COUNTER(CLOSED,               "connections", "closed",       "client connections closed")
 COUNTER(REFUSED_CONNECTIONS,  "connections", "refused",      "turned away at the connection limit")
 COUNTER(EVICTED_CONNECTIONS,  "connections", "evicted",      "closed at the limit to make room: idle, slow, or a client that stopped sending")
+COUNTER(GIVEN_BACK,           "connections", "given_back",   "times that what was read for a client was let go, for it did not take it")
 COUNTER(SLOW_CLIENTS,         "connections", "too_slow",     "requests ended because the client sent or took less than limits.least_rate")
 COUNTER(LEFT_BEHIND,          "connections", "left_behind",  "answers cut: too slow for the others that read the same fetch")

@@ -68,6 +68,14 @@ str_trim(struct str s)
 	return s;
 }
 
+/* Up to the first c, or all of s. */
+static inline struct str
+str_before(struct str s, char c)
+{
+	const char *at = s.n ? (const char *)memchr(s.p, c, s.n) : NULL;
+	return at ? (struct str){s.p, (size_t)(at - s.p)} : s;
+}
+
 static inline struct str
 str_from(struct str s, size_t at)
 {

@@ -1,4 +1,4 @@
-/* admission.h - the verdicts: why an answer was or was not written to disk (DESIGN 2.6). The rule
+/* admission.h - the verdicts: why an answer was or was not written to disk. The rule
  * that finds them is in sighting.h.
  */
 #ifndef CACHE_ADMISSION_H

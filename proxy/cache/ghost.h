@@ -1,5 +1,5 @@
 /* ghost.h - a cache of the same disk that admits at first sight, as numbers: what would it hold,
- * what would it write, what would it ask the origin for? (DESIGN 3)
+ * what would it write, what would it ask the origin for?
  *
  * It runs the real ledger and the real policy of the RAM tier over sizes instead of bytes, and the
  * same rules of freshness, validation and eviction over what the real proxy was asked for and

@@ -21,7 +21,7 @@ sighting_key(const struct filter_seed *seed, struct key_hash primary, struct str
 	return key_hash_of(seed, both, sizeof both);
 }
 
-/* The object itself and its parts use up a sighting; redirects and errors do not (DESIGN 2.3),
+/* The object itself and its parts use up a sighting; redirects and errors do not,
  * however long they may be kept. */
 static bool
 status_counts(int status)

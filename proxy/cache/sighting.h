@@ -1,4 +1,4 @@
-/* sighting.h - the rule of admission (DESIGN 2), whole and in one place: is this request a
+/* sighting.h - the rule of admission, whole and in one place: is this request a
  * sighting, what is the verdict, is the answer written to disk now?
  *
  * Pure: facts in, one struct out; no clock, no memory, no settings but those handed in. The proxy

@@ -159,7 +159,7 @@ answer_object(struct clerk *c, struct visitor *v, const struct request *r)
 }
 
 static void
-answer(struct clerk *c, struct visitor *v, struct str head)
+respond(struct clerk *c, struct visitor *v, struct str head)
 {
 	static const struct h1_limits limits = {REQUEST_BYTES, REQUEST_BYTES, 64};
 	struct field fields[64];
@@ -227,7 +227,7 @@ read_request(struct clerk *c, struct visitor *v)
 {
 	size_t head_n = h1_head_bytes(v->request, v->request_n, &v->scanned);
 	if (head_n) {
-		answer(c, v, (struct str){v->request, head_n});
+		respond(c, v, (struct str){v->request, head_n});
 		v->request_n -= head_n;
 		memmove(v->request, v->request + head_n, v->request_n);
 		v->scanned = 0;

@@ -1,6 +1,6 @@
 /* savings.h - the report in words that a stranger understands; the same for `stats` and `demo`.
  *
- * Answers   the text of DESIGN section 3 from /stats JSON: of a running proxy, or of report_json.
+ * Answers   the savings report from /stats JSON: of a running proxy, or of report_json.
  */
 #ifndef CLI_SAVINGS_H
 #define CLI_SAVINGS_H

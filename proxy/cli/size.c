@@ -46,7 +46,7 @@ on_flag(struct flags *f, int row, struct question *q)
 }
 
 static int
-answer(struct flags *f, const struct question *q)
+print_sizes(struct flags *f, const struct question *q)
 {
 	char text[8192];
 
@@ -87,7 +87,7 @@ cli_size(int argc, char **argv)
 		int row = flags_next(&f);
 
 		if (row == FLAGS_END)
-			return answer(&f, &q);
+			return print_sizes(&f, &q);
 		if (row == FLAGS_EXIT || on_flag(&f, row, &q) == FLAGS_EXIT)
 			return f.exit_code;
 	}

@@ -174,10 +174,9 @@ struct str
 cachekey_target(struct str key)
 {
 	struct str url = cachekey_url(key);
-	size_t at = str_starts(url, STR("https://")) ? 8 : 7;
-	while (at < url.n && url.p[at] != '/' && url.p[at] != '?')
-		at++;
-	return str_from(url, at);
+	struct str rest = str_from(url, str_starts(url, STR("https://")) ? 8 : 7);
+	struct str authority = str_before(rest, '/');
+	return str_from(rest, str_before(authority, '?').n);
 }
 
 static bool

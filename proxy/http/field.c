@@ -54,6 +54,9 @@ name_is(const char *name, const char *p, size_t n)
 			return false;
 	if (i) /* the last eight bytes once more */
 		return word_is(load(name + n - 8, 8), load(p + n - 8, 8));
+	if (n >= 4)
+		return word_is(load(name, 4), load(p, 4)) &&
+		       word_is(load(name + n - 4, 4), load(p + n - 4, 4));
 	for (; i < n; i++)
 		if (!word_is((unsigned char)name[i], (unsigned char)p[i]))
 			return false;

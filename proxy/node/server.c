@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,9 @@ struct server {
 	pthread_t keeper;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool stopping; /* under lock */
+	uint64_t given_back; /* the keeper's: METRIC_GIVEN_BACK a second ago */
+	unsigned crowded_s; /* the keeper's: since a crowd of slow clients came; 0: there is none */
+	bool stopping;	    /* under lock */
 };
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -338,9 +341,32 @@ server_create(struct server **out, const struct config *c, const char *version, 
 
 /* ---- running ------------------------------------------------------------------------------- */
 
+/* What was read for slow clients and let go again is free memory of ours, which the allocator does
+ * not return by itself: 300 of them left 40 MiB behind. It goes back when a crowd of them has
+ * calmed down, or every ten seconds while it has not. Once a second. */
+static void
+return_memory(struct server *s)
+{
+	enum { CROWD = 32, AT_LATEST_S = 10 }; /* pieces of 256 KiB in a second */
+	uint64_t given = 0;
+	for (unsigned i = 0; i < s->worker_count; i++)
+		given += atomic_load_explicit(&s->workers[i].metrics.n[METRIC_GIVEN_BACK],
+					      memory_order_relaxed);
+	uint64_t news = given - s->given_back;
+	s->given_back = given;
+	if (s->crowded_s == 0 && news < CROWD)
+		return;
+	s->crowded_s++;
+	if (news == 0 || s->crowded_s >= AT_LATEST_S) {
+		malloc_trim(0); /* measured: 2 to 12 ms, in this thread */
+		s->crowded_s = 0;
+	}
+}
+
 static void
 keep(struct server *s)
 {
+	return_memory(s);
 	struct shelves *sh = &s->shelves;
 	struct cache_stats stats;
 	cache_stats(sh->cache, &stats);

@@ -2,7 +2,7 @@
 #include "proxy/origin/dial.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/origin/origin.h"
+#include "proxy/origin/origin_inside.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -8,8 +8,7 @@
  * is slow holds at most 32 KiB of it, however large it is (over TLS one record more); the rest
  * stays in the kernel's socket buffers and with the origin.
  *
- * Threads   a fetcher, its fetches and their callbacks live on one worker's thread. struct origin
- *           is constant after start and shared.
+ * Threads   a fetcher, its fetches and their callbacks live on one worker's thread.
  * Lifetime  from fetch_start until on_done has returned or fetch_cancel; then the pointer is dead.
  *           A fetcher must not be destroyed from within a callback of one of its fetches.
  * Order     no callback comes from within fetch_start, fetch_resume, fetch_send_more or
@@ -22,29 +21,11 @@
 
 #include "proxy/base/str.h"
 #include "proxy/http/message.h"
+#include "proxy/origin/origin.h"
 
 struct event_base;
 struct fetch;
 struct fetcher;
-struct origin;
-
-struct origin_options {
-	const char *url; /* http[s]://host[:port]; a path is an error */
-	/* Host sent to the origin; NULL: the client's is passed. The name in TLS (SNI, certificate)
-	 * is the one in the URL; where that is an address, this one. */
-	const char *host;
-	const char *ca_file;	 /* NULL: the system's */
-	bool insecure;		 /* do not verify the certificate */
-	long connect_timeout_ms; /* 0: 5000; for a free connection, and again to open one (DNS and
-				    TLS too) */
-	long read_timeout_ms;	 /* 0: 60000; without a byte from the origin, head or body */
-	/* per worker; 0: 256; further fetches queue. Those that send a body hold at most half. */
-	unsigned max_connections;
-};
-/* Checks and keeps copies. NULL and a sentence in err on a bad URL or unreadable CA file. */
-struct origin *origin_create(const struct origin_options *o, char *err, size_t err_bytes);
-void origin_destroy(struct origin **o);
-const char *origin_url(const struct origin *o);
 
 struct fetcher *fetcher_create(struct event_base *base);
 /* Cancels all fetches (no callbacks) and closes all connections. */

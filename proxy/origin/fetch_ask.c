@@ -1,7 +1,7 @@
 /* fetch_ask.c - the request goes out: its head, then its body as the caller has it. */
 #include "proxy/http/chunked.h"
 #include "proxy/origin/fetch_inside.h"
-#include "proxy/origin/origin.h"
+#include "proxy/origin/origin_inside.h"
 
 #include <assert.h>
 #include <errno.h>

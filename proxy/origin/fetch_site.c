@@ -2,7 +2,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/origin/fetch_inside.h"
-#include "proxy/origin/origin.h"
+#include "proxy/origin/origin_inside.h"
 
 #include <event2/event.h>
 #include <stdlib.h>

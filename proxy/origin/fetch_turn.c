@@ -5,7 +5,7 @@
  */
 #include "proxy/base/clock.h"
 #include "proxy/origin/fetch_inside.h"
-#include "proxy/origin/origin.h"
+#include "proxy/origin/origin_inside.h"
 
 #include <assert.h>
 #include <event2/event.h>

@@ -3,7 +3,7 @@
 
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
-#include "proxy/origin/origin.h"
+#include "proxy/origin/origin_inside.h"
 
 #include <errno.h>
 #include <event2/event.h>

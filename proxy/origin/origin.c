@@ -4,7 +4,7 @@
  * Host is sent (as nginx's proxy_ssl_name has it). An address in the URL cannot be an SNI; when a
  * host is set beside it, as in "https://192.0.2.7" with "host: www.example.com", that host is it.
  */
-#include "proxy/origin/origin.h"
+#include "proxy/origin/origin_inside.h"
 
 #include "proxy/base/mem.h"
 

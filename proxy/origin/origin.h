@@ -1,25 +1,31 @@
-/* origin.h - what origin.c found out about an origin, for the rest of this room.
+/* origin.h - an origin's settings, checked once: where it is, how long to wait for it.
  *
  * Threads   constant after origin_create; shared by all workers.
  */
 #ifndef ORIGIN_ORIGIN_H
 #define ORIGIN_ORIGIN_H
 
-#include "proxy/origin/fetch.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-#include <curl/curl.h>
-#include <openssl/ossl_typ.h>
+struct origin;
 
-struct origin {
-	char *url;		       /* as configured */
-	CURLU *place;		       /* what libcurl is told: scheme, name, port; parsed once */
-	struct curl_slist *connect_to; /* where that name is found, when it is not by DNS */
-	char *host;		       /* Host to send; NULL: the client's */
-	char *authority;	       /* Host for a client that gave none */
-	X509_STORE *trust;	       /* https, verified: CA certificates, read once; else NULL */
-	bool tls, insecure;
-	int64_t connect_timeout_ms, read_timeout_ms;
+struct origin_options {
+	const char *url; /* http[s]://host[:port]; a path is an error */
+	/* Host sent to the origin; NULL: the client's is passed. The name in TLS (SNI, certificate)
+	 * is the one in the URL; where that is an address, this one. */
+	const char *host;
+	const char *ca_file;	 /* NULL: the system's */
+	bool insecure;		 /* do not verify the certificate */
+	long connect_timeout_ms; /* 0: 5000; for a free connection, and again to open one (DNS and
+				    TLS too) */
+	long read_timeout_ms;	 /* 0: 60000; without a byte from the origin, head or body */
+	/* per worker; 0: 256; further fetches queue. Those that send a body hold at most half. */
 	unsigned max_connections;
 };
+/* Checks and keeps copies. NULL and a sentence in err on a bad URL or unreadable CA file. */
+struct origin *origin_create(const struct origin_options *o, char *err, size_t err_bytes);
+void origin_destroy(struct origin **o);
+const char *origin_url(const struct origin *o);
 
 #endif

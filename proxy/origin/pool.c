@@ -1,7 +1,7 @@
 /* pool.c - keeping connections to an origin. */
 #include "proxy/origin/pool.h"
 
-#include "proxy/origin/origin.h"
+#include "proxy/origin/origin_inside.h"
 
 #include <assert.h>
 #include <event2/event.h>

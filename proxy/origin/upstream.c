@@ -6,7 +6,7 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
-#include "proxy/origin/origin.h"
+#include "proxy/origin/origin_inside.h"
 
 #include <assert.h>
 #include <stdatomic.h>

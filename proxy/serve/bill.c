@@ -19,15 +19,11 @@ hash_of(const struct filter_seed *seed, struct str s)
 	return key_hash_of(seed, s.p, s.n).hi;
 }
 
-/* What stands in the key between the scheme and the path. */
+/* The authority in a key. */
 static uint32_t
 host_of(const struct filter_seed *seed, struct str key)
 {
-	const char *colon = memchr(key.p, ':', key.n);
-	struct str host = colon ? str_from(key, (size_t)(colon - key.p) + 3) : key;
-	size_t target = cachekey_target(key).n;
-	host.n -= target < host.n ? target : host.n;
-	return (uint32_t)hash_of(seed, host);
+	return (uint32_t)hash_of(seed, outgoing_authority(key));
 }
 
 static uint32_t

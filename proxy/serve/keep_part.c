@@ -35,7 +35,7 @@ bill_part(struct fill *f, const struct response *rs, struct str head)
 	bill_fetch(f, GHOST_PART, total, s.n);
 }
 
-/* A part that passed on first sight counts for its whole object (DESIGN 2.3), and is kept in RAM.
+/* A part that passed on first sight counts for its whole object, and is kept in RAM.
  * True if rs is such a part. */
 bool
 keep_part(struct fill *f, const struct response *rs, const struct flight_head *h, int64_t now)

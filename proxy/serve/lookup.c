@@ -165,8 +165,7 @@ count_hit(struct txn *t)
 		cache_variant_used(sh->cache, t->key.primary, o->hash);
 	if (t->rq.method != METHOD_GET)
 		return;
-	/* Enough sightings of what the disk refused: written from RAM, no second fetch
-	 * (DESIGN 2.7). */
+	/* Enough sightings of what the disk refused: written from RAM, no second fetch. */
 	if (t->sighting.writes && cache_admit(sh->cache, o))
 		seen_charge(sh->seen,
 			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
@@ -186,7 +185,7 @@ say_hit(struct txn *t)
 static void
 answer_with_part(struct txn *t, struct slice want, uint64_t total)
 {
-	/* Asked for often enough: the whole is fetched behind the client's back (DESIGN 2.3). */
+	/* Asked for often enough: the whole is fetched behind the client's back. */
 	struct sighting_facts f = sight_of_txn(t, 200);
 	t->sighting = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
 	bill_hit(t, t->part, total);

@@ -438,11 +438,7 @@ struct str
 outgoing_authority(struct str primary)
 {
 	struct str rest = str_from(primary, str_starts(primary, STR("https://")) ? 8 : 7);
-	size_t n = 0;
-	while (n < rest.n && rest.p[n] != '/' && rest.p[n] != '?' && rest.p[n] != '*' &&
-	       rest.p[n] != '\n')
-		n++;
-	return (struct str){rest.p, n};
+	return str_before(str_before(str_before(str_before(rest, '/'), '?'), '*'), '\n');
 }
 
 struct str

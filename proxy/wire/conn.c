@@ -26,9 +26,9 @@ static void
 say_room(const struct wire *w)
 {
 	static const enum room_rank rank_of[WAIT_KINDS] = {
-		[WAIT_NOTHING] = ROOM_NONE, [WAIT_HEAD] = ROOM_IDLE, [WAIT_IDLE] = ROOM_IDLE,
-		[WAIT_BODY] = ROOM_SLOW,    [WAIT_SEND] = ROOM_SLOW, [WAIT_GONE] = ROOM_GONE,
-		[WAIT_LINGER] = ROOM_GONE,
+		[WAIT_NOTHING] = ROOM_NONE, [WAIT_HEAD] = ROOM_IDLE,   [WAIT_IDLE] = ROOM_IDLE,
+		[WAIT_BODY] = ROOM_SLOW,    [WAIT_SEND] = ROOM_SLOW,   [WAIT_STUCK] = ROOM_SLOW,
+		[WAIT_GONE] = ROOM_GONE,    [WAIT_LINGER] = ROOM_GONE,
 	};
 	enum room_rank best = ROOM_NONE;
 	int64_t from = INT64_MAX;
@@ -36,9 +36,7 @@ say_room(const struct wire *w)
 		const struct conn *c = w->waits[kind].first;
 		if (!c || rank_of[kind] > best)
 			continue;
-		int64_t at = c->wait_since_ms;
-		if (rank_of[kind] == ROOM_SLOW)
-			at += w->waits[kind].limit_ms / JUDGED_AFTER;
+		int64_t at = c->wait_since_ms + w->waits[kind].judged_ms;
 		if (rank_of[kind] < best || at < from)
 			from = at;
 		best = rank_of[kind];
@@ -53,6 +51,8 @@ wait_remove(struct conn *c)
 	if (!c->wait_prev)
 		return;
 	bool first = l->first == c;
+	assert(l->count > 0);
+	l->count--;
 	*c->wait_prev = c->wait_next;
 	if (c->wait_next)
 		c->wait_next->wait_prev = c->wait_prev;
@@ -81,7 +81,7 @@ void
 conn_wait(struct conn *c, enum waiting what)
 {
 	wait_remove(c);
-	if (what == WAIT_SEND)
+	if (waiting_is_send(what))
 		c->unsent = unsent(c);
 	c->waiting = (uint8_t)what;
 	if (what == WAIT_NOTHING)
@@ -92,6 +92,7 @@ conn_wait(struct conn *c, enum waiting what)
 	c->wait_prev = l->last;
 	*l->last = c;
 	l->last = &c->wait_next;
+	l->count++;
 	if (l->first == c)
 		say_room(c->wire);
 }
@@ -228,8 +229,10 @@ conn_write(struct conn *c, const struct iovec *iov, unsigned n)
 		}
 		if (errno == EINTR)
 			continue;
-		if (errno == EAGAIN || errno == EWOULDBLOCK)
+		if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			c->writable = false;
 			return 0;
+		}
 		c->broken = true;
 		return -1;
 	}
@@ -252,6 +255,7 @@ conn_check_wire(const struct wire *w)
 	for (int kind = WAIT_HEAD; kind < WAIT_KINDS; kind++) {
 		const struct wait_list *l = &w->waits[kind];
 		assert((l->first == NULL) == (l->last == &l->first) && *l->last == NULL);
+		assert((l->first == NULL) == (l->count == 0));
 		assert(!l->first || l->first->waiting == kind);
 	}
 }
@@ -274,6 +278,7 @@ conn_check(const struct conn *c)
 		break;
 	case WAIT_BODY:
 	case WAIT_SEND:
+	case WAIT_STUCK:
 	case WAIT_GONE:
 		assert(c->stream);
 		break;
@@ -292,6 +297,8 @@ on_event(evutil_socket_t fd, short what, void *arg)
 	conn_check(c);
 	if ((what & EV_CLOSED) && c->input == INPUT_OPEN)
 		c->input = INPUT_ENDING;
+	if (what & EV_WRITE)
+		c->writable = true;
 	if (what & (EV_READ | EV_CLOSED))
 		c->readable = c->news = true;
 	clock_begin_event();

@@ -26,6 +26,7 @@ enum waiting {
 	WAIT_IDLE,
 	WAIT_BODY,
 	WAIT_SEND,
+	WAIT_STUCK,  /* WAIT_SEND for so long that what was pulled is given back */
 	WAIT_GONE,   /* serve owes an answer to a client that has stopped sending */
 	WAIT_LINGER, /* answered and shut down; what still comes is thrown away */
 	WAIT_KINDS
@@ -38,14 +39,19 @@ enum input {
 	INPUT_OVER    /* all of it is read */
 };
 
-/* At the limit of connections a client in a request may be judged when it was waited for this part
- * of its time limit. */
-enum { JUDGED_AFTER = 8 };
-
 struct wait_list {
 	struct conn *first, **last;
+	unsigned count;
 	int64_t limit_ms;
+	int64_t judged_ms; /* within a request: when it can be told whether the client is slow */
 };
+
+/* Waits for the client to take what is sent. */
+static inline bool
+waiting_is_send(enum waiting w)
+{
+	return w == WAIT_SEND || w == WAIT_STUCK;
+}
 
 enum { SCRATCH_BYTES = 128 << 10 };
 
@@ -69,9 +75,10 @@ struct conn {
 	struct wire *wire;
 	struct stream *stream; /* the request under way */
 	int fd;
-	int unsent; /* WAIT_SEND: bytes the client had not acknowledged when it began */
+	int unsent; /* WAIT_SEND, WAIT_STUCK: bytes the client had not acknowledged when it began */
 	uint8_t waiting, input, family; /* enum waiting, enum input, AF_* */
 	bool readable;			/* the last read did not empty the socket */
+	bool writable;			/* an event said so, and no write was refused since */
 	bool broken;			/* a read or write failed: nothing can be sent */
 	bool driving;			/* h1_drive is under way */
 	bool line_seen; /* the first line of the head that is coming was looked at */
@@ -116,7 +123,7 @@ void conn_look(struct conn *c);
 
 /* Bytes written, 0 when the socket is full (an event will come), -1 when it is broken. */
 ssize_t conn_write(struct conn *c, const struct iovec *iov, unsigned n);
-/* WAIT_SEND: by how much less the client has not acknowledged than when it began. */
+/* WAIT_SEND, WAIT_STUCK: by how much less the client has not acknowledged than when it began. */
 int conn_taken(const struct conn *c);
 
 #endif

@@ -122,6 +122,8 @@ go_on(struct conn *c)
 		tell_of_body(s);
 	if (s->answering == ANSWER_SLOW)
 		return abandon(c, STREAM_SLOW);
+	if (c->waiting == WAIT_STUCK && !c->writable) /* what it sends us moves nothing */
+		return TURN_WAITS;
 	switch (h1_send(s)) {
 	case H1_SEND_BROKEN:
 		return abandon(c, STREAM_GONE);

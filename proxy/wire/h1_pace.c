@@ -3,6 +3,9 @@
 #include "proxy/wire/h1.h"
 #include "proxy/wire/h1_stream.h"
 
+/* A piece of a body on disk that was read and checked is 256 KiB. */
+enum { HELD_MOST = 24 };
+
 /* Whether the body moved on as it must in the time that the client was waited for; begins to
  * measure anew. */
 static bool
@@ -14,30 +17,38 @@ keeps_pace(const struct wire *w, struct pace *p)
 	return well;
 }
 
+/* What the client owes, with the wait under way. */
+static struct pace
+measure(const struct stream *s)
+{
+	const struct conn *c = s->conn;
+	struct pace p = c->waiting == WAIT_BODY ? s->upward : s->downward;
+	int64_t taken = c->waiting == WAIT_BODY ? 0 : (int64_t)s->written + conn_taken(c);
+	p.owed_ms += now_ms() - c->wait_since_ms;
+	p.bytes += taken > 0 ? (uint64_t)taken : 0;
+	return p;
+}
+
 /* The time of a wait that ends is the client's. False: it was too slow over its whole time. */
 static bool
 settle(struct stream *s)
 {
 	struct conn *c = s->conn;
 	struct wire *w = c->wire;
-	if (c->waiting != WAIT_BODY && c->waiting != WAIT_SEND)
+	bool up = c->waiting == WAIT_BODY;
+	if (!up && !waiting_is_send(c->waiting))
 		return true;
-	struct pace *p = c->waiting == WAIT_BODY ? &s->upward : &s->downward;
-	p->owed_ms += now_ms() - c->wait_since_ms;
-	int64_t taken = c->waiting == WAIT_SEND ? (int64_t)s->written + conn_taken(c) : 0;
-	p->bytes += taken > 0 ? (uint64_t)taken : 0;
-	return p->owed_ms < w->waits[c->waiting].limit_ms || keeps_pace(w, p);
+	struct pace *p = up ? &s->upward : &s->downward;
+	*p = measure(s);
+	return p->owed_ms < (up ? w->o.limits.body_ms : w->o.limits.send_ms) || keeps_pace(w, p);
 }
 
 bool
 h1_pace_is_slow(const struct conn *c)
 {
 	const struct stream *s = c->stream;
-	assert(s && (c->waiting == WAIT_BODY || c->waiting == WAIT_SEND));
-	struct pace p = c->waiting == WAIT_BODY ? s->upward : s->downward;
-	int64_t taken = c->waiting == WAIT_SEND ? (int64_t)s->written + conn_taken(c) : 0;
-	p.owed_ms += now_ms() - c->wait_since_ms;
-	p.bytes += taken > 0 ? (uint64_t)taken : 0;
+	assert(s && (c->waiting == WAIT_BODY || waiting_is_send(c->waiting)));
+	struct pace p = measure(s);
 	return p.bytes <= c->wire->o.limits.least_rate * (uint64_t)p.owed_ms / 1000;
 }
 
@@ -48,7 +59,7 @@ fail_pace(struct stream *s, enum waiting was)
 	if (was == WAIT_BODY && s->body != BODY_OPEN)
 		return;
 	metrics_add(s->conn->wire->o.metrics, METRIC_SLOW_CLIENTS, 1);
-	if (was == WAIT_SEND) {
+	if (waiting_is_send(was)) {
 		s->answering = ANSWER_SLOW;
 		return;
 	}
@@ -56,12 +67,22 @@ fail_pace(struct stream *s, enum waiting was)
 	s->body_fault = &fault_BODY_TIMEOUT;
 }
 
+/* Clients that do not take what was pulled for them: only so many keep it. */
+static void
+let_go(struct wire *w)
+{
+	struct conn *c = w->waits[WAIT_SEND].first;
+	if (w->waits[WAIT_SEND].count > HELD_MOST && !c->driving && !h1_pace_again(c->stream))
+		event_active(&c->ev, EV_WRITE, 0);
+}
+
 void
 h1_pace_wait(struct stream *s, enum waiting what)
 {
 	struct conn *c = s->conn;
 	enum waiting was = (enum waiting)c->waiting;
-	if (was == what)
+	/* What moved a little begins to wait anew: the oldest in the list is the slowest. */
+	if (was == what && !(what == WAIT_SEND && s->written))
 		return;
 	if (!settle(s)) {
 		fail_pace(s, was);
@@ -69,6 +90,8 @@ h1_pace_wait(struct stream *s, enum waiting what)
 	}
 	s->written = 0;
 	conn_wait(c, what);
+	if (what == WAIT_SEND)
+		let_go(c->wire);
 }
 
 bool
@@ -78,8 +101,13 @@ h1_pace_again(struct stream *s)
 	enum waiting was = (enum waiting)c->waiting;
 	bool well = settle(s);
 	s->written = 0;
-	conn_wait(c, well ? was : WAIT_NOTHING);
-	if (!well)
+	if (!well) {
+		conn_wait(c, WAIT_NOTHING);
 		fail_pace(s, was);
-	return well;
+		return false;
+	}
+	if (waiting_is_send(was))
+		h1_send_give_back(s);
+	conn_wait(c, waiting_is_send(was) ? WAIT_STUCK : was);
+	return true;
 }

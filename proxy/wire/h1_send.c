@@ -122,3 +122,26 @@ h1_send(struct stream *s)
 	}
 	return H1_SEND_TURN;
 }
+
+void
+h1_send_give_back(struct stream *s)
+{
+	uint64_t bytes = 0;
+	bool can = s->answering == ANSWER_FLOWS || s->answering == ANSWER_WHOLE;
+	if (!s->source.give_back || !can || s->framing_out != OUT_LENGTH || s->out.n ||
+	    s->segment_i < s->body_from)
+		return;
+	for (unsigned i = s->segment_i; i < s->segment_n; i++)
+		bytes += s->segments[i].n;
+	if (bytes == 0)
+		return;
+	h1_enter_serve(s->conn->wire);
+	bool taken = s->source.give_back(s->source.ctx, bytes);
+	h1_leave_serve(s->conn->wire);
+	if (!taken)
+		return;
+	metrics_add(s->conn->wire->o.metrics, METRIC_GIVEN_BACK, 1);
+	s->left += bytes;
+	s->answering = ANSWER_FLOWS;
+	s->segment_n = s->segment_i = s->body_from = s->body_to = 0;
+}

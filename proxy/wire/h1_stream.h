@@ -112,14 +112,16 @@ void h1_answer_add(struct stream *s, struct str a, struct str b, struct str c);
 enum h1_send { H1_SEND_EMPTY, H1_SEND_FULL, H1_SEND_TURN, H1_SEND_BROKEN };
 /* Sends what can be sent now. */
 enum h1_send h1_send(struct stream *s);
+/* What is pulled and not sent goes back to serve, if it takes it. */
+void h1_send_give_back(struct stream *s);
 
 /* ---- h1_pace.c */
 
 /* The connection waits as what. The time of a wait that ends is the client's: one that was too slow
  * over its whole time fails in the next turn. */
 void h1_pace_wait(struct stream *s, enum waiting what);
-/* The time limit of the wait under way is over. True: the client kept up, and is waited for anew.
- */
+/* The time limit of the wait under way is over. True: the client kept up so far, and is waited for
+ * on; what it does not take is given back to serve. */
 bool h1_pace_again(struct stream *s);
 
 #endif

@@ -18,8 +18,18 @@
 #include <unistd.h>
 
 /* HOPS_MOST: how often a new client is handed over; each time somebody was quicker. JUDGED_MOST:
- * slow clients that are looked at for one that comes. WARNED_MS: between two lines of one kind. */
-enum { ACCEPT_MOST = 64, LINGER_MS = 2000, HOPS_MOST = 8, JUDGED_MOST = 16, WARNED_MS = 10000 };
+ * slow clients that are looked at for one that comes. JUDGED_AFTER: the part of its time limit
+ * after which a client in a request is judged at the limit of connections. WARNED_MS: between two
+ * lines of one kind. STUCK_MS: until what a client does not take is given back to serve. */
+enum {
+	ACCEPT_MOST = 64,
+	LINGER_MS = 2000,
+	HOPS_MOST = 8,
+	JUDGED_MOST = 16,
+	JUDGED_AFTER = 8,
+	WARNED_MS = 10000,
+	STUCK_MS = 1000
+};
 
 struct door { /* a listening socket */
 	struct door *next;
@@ -58,7 +68,7 @@ find_slow(struct wire *w, enum waiting kind)
 	int64_t now = now_ms();
 	for (int i = 0; i < JUDGED_MOST; i++) {
 		struct conn *c = l->first;
-		if (!c || c->driving || now - c->wait_since_ms < l->limit_ms / JUDGED_AFTER)
+		if (!c || c->driving || now - c->wait_since_ms < l->judged_ms)
 			break;
 		if (h1_pace_is_slow(c))
 			return c;
@@ -78,6 +88,8 @@ missed_least(struct wire *w)
 		c = older(l[WAIT_IDLE].first, l[WAIT_HEAD].first);
 	if (!c || c->driving)
 		c = find_slow(w, WAIT_BODY);
+	if (!c || c->driving)
+		c = find_slow(w, WAIT_STUCK);
 	return c ? c : find_slow(w, WAIT_SEND);
 }
 
@@ -227,14 +239,21 @@ wire_create(const struct wire_options *o)
 	struct wire *w = NEW(struct wire);
 	w->o = *o;
 	const int64_t limits[WAIT_KINDS] = {
-		[WAIT_HEAD] = o->limits.header_ms,     [WAIT_IDLE] = o->limits.idle_ms,
-		[WAIT_BODY] = o->limits.body_ms,       [WAIT_SEND] = o->limits.send_ms,
-		[WAIT_GONE] = o->limits.half_close_ms, [WAIT_LINGER] = LINGER_MS,
+		[WAIT_HEAD] = o->limits.header_ms,
+		[WAIT_IDLE] = o->limits.idle_ms,
+		[WAIT_BODY] = o->limits.body_ms,
+		[WAIT_STUCK] = o->limits.send_ms,
+		[WAIT_GONE] = o->limits.half_close_ms,
+		[WAIT_LINGER] = LINGER_MS,
+		[WAIT_SEND] = o->limits.send_ms < STUCK_MS ? o->limits.send_ms : STUCK_MS,
 	};
 	for (int i = 0; i < WAIT_KINDS; i++) {
 		w->waits[i].last = &w->waits[i].first;
 		w->waits[i].limit_ms = limits[i];
 	}
+	w->waits[WAIT_BODY].judged_ms = o->limits.body_ms / JUDGED_AFTER;
+	w->waits[WAIT_STUCK].judged_ms = o->limits.send_ms / JUDGED_AFTER;
+	w->waits[WAIT_SEND].judged_ms = o->limits.send_ms / JUDGED_AFTER;
 	w->scratch = mem_alloc(SCRATCH_BYTES);
 	w->fields = mem_alloc(FIELDS_MAX * sizeof *w->fields);
 	return w;

@@ -394,6 +394,7 @@ client_expect_closed(struct client *c)
 		fail("expected the connection to be closed, there came:\n%.1000s", c->in.p + c->at);
 	if (!closed)
 		fail("expected the connection to be closed, it stays open");
+	client_close(c); /* else the proxy lingers for it when it is asked to stop */
 }
 
 void

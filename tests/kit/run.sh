@@ -1,7 +1,8 @@
 #!/bin/sh
 # run.sh PROGRAM... - runs test programs one after the other: a line for each, all that a failing one
 # said, and at the end "N passed, N failed" over their single tests. What is no program fails too.
-TSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/tsan.supp $TSAN_OPTIONS"
+# By default a program under ThreadSanitizer sleeps for a second before it exits; a scenario is two of them.
+TSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/tsan.supp atexit_sleep_ms=0 $TSAN_OPTIONS"
 export TSAN_OPTIONS
 passed=0 failed=0
 said=$(mktemp)

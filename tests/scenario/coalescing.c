@@ -1,5 +1,4 @@
-/* Many clients that ask for the same missing object cause one origin fetch (RFC 9111 4,
- * DESIGN 2.3). */
+/* Many clients that ask for the same missing object cause one origin fetch (RFC 9111 4). */
 #include "tests/kit/kit.h"
 
 #define FRESH "Cache-Control: max-age=600\r\n"

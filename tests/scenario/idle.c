@@ -1,5 +1,5 @@
 /* Many idle and slow connections beside normal traffic: the normal client sees no failure, and an
- * idle connection takes little memory (issue 2). TWICE_LONG=1: 10,000 idle and 2,000 slow ones,
+ * idle connection takes little memory. TWICE_LONG=1: 10,000 idle and 2,000 slow ones,
  * else 1,000 and 200; fewer where RLIMIT_NOFILE is low.
  */
 #include "tests/kit/kit.h"

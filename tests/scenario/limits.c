@@ -25,6 +25,7 @@ SCENARIO("a head that never ends is refused when it reaches the limit, not later
 	for (int i = 0; i < 100; i++)
 		client_send(c, text("X-%d: %0*d\r\n", i, 100, 0));
 	expect_status(client_try(c, "GET"), 431);
+	client_close(c);
 }
 
 SCENARIO("too many fields are 431")
@@ -63,6 +64,7 @@ SCENARIO("a body over the limit is 413: announced, and found out on the way")
 	expect_that(a.status == 413 || a.status == 0, "got %d", a.status);
 	for (int i = 0; i < origin_requests(); i++)
 		expect_that(!origin_request(i)->whole, "the body reached the origin whole");
+	client_close(c);
 	expect_answer(ask("POST", "/x", NULL, "small"), 200, "thanks");
 }
 
@@ -455,6 +457,7 @@ SCENARIO("a head that comes in drops is not saved by each drop")
 		client_send(c, "a");
 		expect_that(kit_now_ms() - start < 5000, "still open after 5 s");
 	}
+	client_close(c);
 }
 
 SCENARIO("an idle connection is closed, one in use is not")

@@ -112,3 +112,41 @@ SCENARIO_IN(60, "many slow clients elsewhere do not let a slow follower stop a f
 	expect(a.body_bytes == HOT && memcmp(a.body, pattern(9, HOT), HOT) == 0);
 	expect_int(origin_requests_for("/hot"), 1);
 }
+
+SCENARIO_IN(
+	60,
+	"slow readers of an object on disk hold little memory, and get the right bytes when they go on")
+{
+	enum { WHOLE = 12 << 20, READERS = 200, KIB_EACH = 24, FIRST = 200000 };
+	origin_says("/big", .fields = "Cache-Control: max-age=600\r\n", .pattern_bytes = WHOLE);
+	edge_yaml("admission:\n  sightings: 1\ntimeouts:\n  send: 10m\n");
+	edge_start("--workers", "1", "--disk", "1GiB");
+	get("/big");
+	edge_wait_stat("disk.objects", 1);
+	expect_verdict(get("/big"), "detail=disk");
+	double before = (double)edge_rss_bytes();
+	struct client *c[READERS];
+	for (int i = 0; i < READERS; i++) {
+		c[i] = client_open_narrow();
+		client_request(c[i], "GET", "/big", NULL);
+	}
+	edge_wait_requests(2 + READERS);
+	edge_wait_stat("connections.given_back", READERS);
+	if (!edge_is_sanitized())
+		wait_until(((double)edge_rss_bytes() - before) / READERS < KIB_EACH * 1024);
+	note("%d slow readers: %.0f bytes each", READERS,
+	     ((double)edge_rss_bytes() - before) / READERS);
+	char *want = pattern(0, WHOLE), *got = malloc(WHOLE);
+	for (int i = 0; i < READERS; i += 50) {
+		expect_status(client_read_head(c[i]), 200);
+		expect_int((long long)client_read_body(c[i], got, FIRST), FIRST);
+	}
+	for (int i = 0; i < READERS; i += 50) {
+		size_t rest = WHOLE - FIRST;
+		expect_int((long long)client_read_body(c[i], got, rest), (long long)rest);
+		expect(memcmp(got, want + FIRST, rest) == 0);
+	}
+	origin_expect_requests(1);
+	for (int i = 0; i < READERS; i++)
+		client_close(c[i]);
+}

@@ -332,6 +332,7 @@ SCENARIO("CONNECT is refused, TRACE and OPTIONS obey Max-Forwards")
 	struct answer a = client_read(c, "CONNECT");
 	expect_that(a.status == 405 || a.status == 400 || a.status == 501, "CONNECT got %d",
 		    a.status);
+	client_close(c);
 	origin_expect_requests(0);
 	a = ask("OPTIONS", "/x", "Max-Forwards: 0\r\n", NULL);
 	expect_that(a.status == 200 || a.status == 204, "OPTIONS with Max-Forwards: 0 got %d",

@@ -1,4 +1,4 @@
-/* What the report says is saved is what a second run would show (DESIGN 3). */
+/* What the report says is saved is what a second run would show. */
 #include "tests/kit/kit.h"
 
 #define FRESH "Cache-Control: max-age=600\r\n"

@@ -59,26 +59,26 @@ START_TEST(defaults_stand_without_a_file)
 }
 END_TEST
 
-/* DESIGN section 4, to the letter. */
-static const char design[] = "listen: [ \"0.0.0.0:8080\" ]\n"
-			     "admin: \"127.0.0.1:9090\"\n"
-			     "workers: auto\n"
-			     "origins:\n"
-			     "  - url: https://origin.example.com\n"
-			     "cache:\n"
-			     "  dir: /var/cache/twice\n"
-			     "  disk: 100GiB\n"
-			     "  memory: 1GiB\n"
-			     "admission:\n"
-			     "  sightings: 2          # 1 = admit everything\n"
-			     "  capacity: 10M         # distinct URLs per generation\n"
-			     "  false_positives: 1%\n"
-			     "  rotate_after: 24h\n"
-			     "  fill_until: 0%\n";
+/* A whole configuration, as people write it. */
+static const char whole[] = "listen: [ \"0.0.0.0:8080\" ]\n"
+			    "admin: \"127.0.0.1:9090\"\n"
+			    "workers: auto\n"
+			    "origins:\n"
+			    "  - url: https://origin.example.com\n"
+			    "cache:\n"
+			    "  dir: /var/cache/twice\n"
+			    "  disk: 100GiB\n"
+			    "  memory: 1GiB\n"
+			    "admission:\n"
+			    "  sightings: 2          # 1 = admit everything\n"
+			    "  capacity: 10M         # distinct URLs per generation\n"
+			    "  false_positives: 1%\n"
+			    "  rotate_after: 24h\n"
+			    "  fill_until: 0%\n";
 
-START_TEST(the_file_of_the_design_loads)
+START_TEST(a_whole_file_loads)
 {
-	ck_assert_msg(parse(design) == 0, "%s", err);
+	ck_assert_msg(parse(whole) == 0, "%s", err);
 	ck_assert_uint_eq(c.origin_count, 1);
 	ck_assert_str_eq(c.origins[0].url, "https://origin.example.com");
 	ck_assert_ptr_null(c.origins[0].host);
@@ -514,7 +514,7 @@ START_TEST(aliases_cannot_make_much_of_little)
 }
 END_TEST
 
-UNIT("config", TEST(defaults_stand_without_a_file), TEST(the_file_of_the_design_loads),
+UNIT("config", TEST(defaults_stand_without_a_file), TEST(a_whole_file_loads),
      TEST(every_setting_can_be_given), TEST(an_old_name_works_for_one_release),
      LOOP(mistake_is_explained, mistakes), LOOP(what_goes_together_is_let_through, fine),
      TEST(places_of_elements), TEST(trust_is_a_list_of_networks),

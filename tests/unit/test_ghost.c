@@ -1,4 +1,4 @@
-/* test_ghost.c - what an ordinary cache would have written and asked for (DESIGN 3).
+/* test_ghost.c - what an ordinary cache would have written and asked for.
  * rooms: cache http base filter
  */
 #include "proxy/cache/cache.h"
@@ -433,8 +433,7 @@ START_TEST(a_damaged_snapshot_changes_nothing)
 }
 END_TEST
 
-/* ---- DESIGN 3: N1 one-hit URLs, N2 others, all of one size, no eviction: N1 / (N1 + N2) --------
- */
+/* ---- N1 one-hit URLs, N2 others, all of one size, no eviction: N1 / (N1 + N2) ---------------- */
 
 enum { N1 = 740, N2 = 260, BODY = 8192 };
 

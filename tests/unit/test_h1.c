@@ -53,7 +53,7 @@ struct say {
 
 static struct {
 	struct say *first;
-	unsigned requests, done, within_call, pulls;
+	unsigned requests, done, within_call, pulls, asked_back;
 	const struct fault *fault;
 	struct event_base *base;
 	struct wire *wire;
@@ -158,6 +158,21 @@ on_pull(void *ctx, size_t most, struct str *pieces, unsigned *n)
 	return r;
 }
 
+/* What /len gave is given again; the others keep what they gave. */
+static bool
+give_back(void *ctx, uint64_t bytes)
+{
+	struct say *y = ctx;
+	ck_assert_uint_eq(all.within_call, 0);
+	ck_assert_uint_gt(bytes, 0);
+	ck_assert_uint_le(bytes, y->at);
+	all.asked_back++;
+	if (strcmp(y->how, "len") != 0)
+		return false;
+	y->at -= (unsigned)bytes;
+	return true;
+}
+
 static void
 answer(struct say *y, int status, uint64_t bytes)
 {
@@ -165,7 +180,7 @@ answer(struct say *y, int status, uint64_t bytes)
 	static const struct field_block stored = {.lines = STR_INIT("A: b\r\n"), .count = 1};
 	struct stream_head h = {
 		.status = status, .bytes = bytes, .add = &line, .add_n = 1, .stored = &stored};
-	struct stream_source src = {on_pull, y};
+	struct stream_source src = {.pull = on_pull, .ctx = y, .give_back = give_back};
 	y->has_head = true;
 	DOWN(stream_head(y->s, &h, &src));
 }
@@ -701,6 +716,56 @@ START_TEST(a_body_that_drips_is_a_fault_when_its_time_is_over)
 }
 END_TEST
 
+static const struct {
+	const char *says, *target;
+	unsigned asked; /* whether wire asks for it back */
+} stuck[] = {
+	{"a source that takes it back", "len", 1},
+	{"a source that does not", "bits", 1},
+	{"chunks are begun already", "chunks", 0},
+};
+
+START_TEST(what_a_client_does_not_take_is_given_back_and_pulled_again)
+{
+	enum { BYTES = 100000 };
+	char request[80];
+	begin();
+	end();
+	all.limits.send_ms = 100000;
+	begin();
+	int fd = open_client(1), closed;
+	snprintf(request, sizeof request, "GET /%s/%d HTTP/1.1\r\nHost: h\r\n\r\n",
+		 stuck[_i].target, BYTES);
+	tell(fd, request);
+	while (all.pulls < 100)
+		turn();
+	for (unsigned before = 0; before != all.pulls; turn())
+		before = all.pulls;
+	ck_assert_uint_eq(all.asked_back, 0);
+	wire_tick(all.wire, now_ms() + 2000); /* not timeouts.send yet */
+	ck_assert_msg(all.asked_back == stuck[_i].asked, "%s: %u", stuck[_i].says, all.asked_back);
+	tell(fd, ""); /* what it sends pulls nothing */
+	char *got = strdup(hear(fd, &closed));
+	for (bool last = false; !last;) {
+		last = LATEST->done; /* what it sent at the end is still to be read */
+		size_t n = strlen(got);
+		char *more = hear(fd, &closed);
+		got = realloc(got, n + strlen(more) + 1);
+		strcpy(got + n, more);
+	}
+	const char *body = strstr(got, "\r\n\r\n") + 4;
+	if (stuck[_i].asked)
+		for (unsigned i = 0; i < BYTES; i++)
+			ck_assert_msg(body[i] == letters[i % 26], "%s: byte %u", stuck[_i].says, i);
+	ck_assert_int_eq(LATEST->end, STREAM_SENT);
+	ck_assert_uint_eq(LATEST->sent, BYTES);
+	free(got);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 START_TEST(a_body_over_the_limit_is_a_fault)
 {
 	begin();
@@ -798,6 +863,7 @@ UNIT("h1", LOOP(an_answer, answers), LOOP(an_answer_to_a_request_that_comes_byte
      TEST(the_idle_and_the_half_closed_make_room),
      TEST(a_head_begun_and_not_ended_is_a_fault_in_time),
      TEST(a_body_that_drips_is_a_fault_when_its_time_is_over),
+     LOOP(what_a_client_does_not_take_is_given_back_and_pulled_again, stuck),
      TEST(a_body_over_the_limit_is_a_fault),
      TEST(a_body_cut_by_the_client_is_a_fault_without_a_rule),
      TEST(draining_answers_what_is_here_and_closes), TEST(the_steady_state_keeps_its_chunks))

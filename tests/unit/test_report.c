@@ -1,5 +1,5 @@
 /* rooms: admin base
- * test_report.c - the numbers as JSON and Prometheus text, and the sums of DESIGN section 3.
+ * test_report.c - the numbers as JSON and Prometheus text, and their sums.
  */
 #include "proxy/admin/report.h"
 #include "tests/kit/unit.h"
@@ -59,7 +59,7 @@ as_text(void)
 	return text.p;
 }
 
-/* DESIGN section 4, every name. */
+/* Names that tools rely on. */
 static const char *const promised[] = {
 	"uptime_s",
 	"requests.total",

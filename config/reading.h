@@ -1,10 +1,11 @@
-/* read.h - from YAML as people write it to canonical YAML, or to one sentence with file and line.
+/* reading.h - from YAML as people write it to canonical YAML, or to one sentence with file and
+ * line.
  *
  * Answers   unknown and repeated keys, wrong shapes, units, ranges, words, defaults. Private to
  *           config/.
  */
-#ifndef CONFIG_READ_H
-#define CONFIG_READ_H
+#ifndef CONFIG_READING_H
+#define CONFIG_READING_H
 
 #include "config/config.h"
 #include "proxy/base/buf.h"

@@ -1,0 +1,25 @@
+/* origin_inside.h - the parsed settings of an origin, for the rest of this room.
+ *
+ * Threads   constant after origin_create; shared by all workers.
+ */
+#ifndef ORIGIN_ORIGIN_INSIDE_H
+#define ORIGIN_ORIGIN_INSIDE_H
+
+#include "proxy/origin/origin.h"
+
+#include <curl/curl.h>
+#include <openssl/ossl_typ.h>
+
+struct origin {
+	char *url;		       /* as configured */
+	CURLU *place;		       /* what libcurl is told: scheme, name, port; parsed once */
+	struct curl_slist *connect_to; /* where that name is found, when it is not by DNS */
+	char *host;		       /* Host to send; NULL: the client's */
+	char *authority;	       /* Host for a client that gave none */
+	X509_STORE *trust;	       /* https, verified: CA certificates, read once; else NULL */
+	bool tls, insecure;
+	int64_t connect_timeout_ms, read_timeout_ms;
+	unsigned max_connections;
+};
+
+#endif
