@@ -12,8 +12,11 @@ static void
 check(const struct window *w)
 {
 	assert(w->first + w->count <= w->cap && w->base <= w->total);
-	assert(w->count ? w->pieces[w->first].at == w->base : w->base == w->total);
-	assert(w->count || !w->pieces || w->cap);
+	assert((w->pieces != NULL) == (w->cap > 0));
+	if (w->count)
+		assert(w->pieces && w->pieces[w->first].at == w->base);
+	else
+		assert(w->base == w->total);
 }
 
 void

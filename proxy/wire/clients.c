@@ -73,7 +73,7 @@ static struct client
 client_of(const struct sockaddr *peer)
 {
 	static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
-	struct client k;
+	struct client k = {0};
 	network_of_socket(peer, k.address);
 	if (memcmp(k.address, mapped, sizeof mapped) != 0)
 		memset(k.address + 8, 0, 8);
