@@ -205,7 +205,7 @@ static void
 check(const struct purge_log *l)
 {
 	assert(l->n <= PURGE_PER_PAGE && l->page <= l->bytes / PAIR);
-	assert(l->fd < 0 || (l->bytes >= PAIR && l->head.starts > 0));
+	assert(l->fd < 0 || l->bytes >= PAIR);
 }
 
 int

@@ -404,6 +404,42 @@ finish_on_disk(struct object_write *w)
 	return place(w->cache, w->o, NULL, 0, NULL);
 }
 
+static bool
+is_same_body(const struct stored *a, const struct stored *b)
+{
+	uint64_t n = a->pub.body_bytes;
+	bool same = n == b->pub.body_bytes && stored_has_body(a) && stored_has_body(b);
+	for (uint64_t at = 0; same && at < n;) {
+		struct str x = stored_piece(a, at), y = stored_piece(b, at);
+		size_t part = x.n < y.n ? x.n : y.n;
+		same = memcmp(x.p, y.p, part) == 0;
+		at += part;
+	}
+	return same;
+}
+
+/* RAM holds the same body, which is on disk: then only the head is news, and written as a refreshed
+ * one is. Clients that have a popular object fetched again do not wear the disk. */
+static bool
+renews(struct cache *c, struct stored *o)
+{
+	bool first, yes = false;
+	struct placement p = {0};
+	struct stored *old = ram_find(c->ram, o->pub.hash, o->pub.key, &first);
+	if (!old)
+		return false;
+	if (old->pub.kind == o->pub.kind && is_same_body(old, o) && stored_placement(old, &p) &&
+	    !cache_is_forgotten(c, old) && store_lies_at(c->store, o->pub.hash, &p.at)) {
+		stored_place(o, &p);
+		yes = ram_replace(c->ram, o, true) || cache_refer(c, o, &p);
+		if (!yes)
+			atomic_store(&o->pub.on_disk, 0);
+	}
+	placement_fini(&p);
+	stored_unref(&old);
+	return yes;
+}
+
 /* The newest answer for a key is the only one: whatever RAM or disk held before goes. */
 static bool
 publish(struct object_write *w, bool on_disk)
@@ -412,8 +448,10 @@ publish(struct object_write *w, bool on_disk)
 	struct stored *o = w->o;
 	bool clean = true;
 	bool to_ram = w->keep || !on_disk;
-	if (to_ram && !on_disk && c->store && store_has(c->store, o->pub.hash) &&
-	    ram_takes_body(w, 0)) {
+	bool was_on_disk = to_ram && !on_disk && c->store && store_has(c->store, o->pub.hash);
+	if (was_on_disk && cache_disk_is_open(c) && renews(c, o))
+		return true;
+	if (was_on_disk && ram_takes_body(w, 0)) {
 		uint64_t since = atomic_load(&o->pub.clean_as_of);
 		atomic_store(&o->pub.clean_as_of, forget_add_own(c->forget, FORGET_KEY, o->pub.hash,
 								 o->pub.key, true, since, &clean));

@@ -463,6 +463,48 @@ START_TEST(a_refreshed_head_is_written_when_ram_lets_go)
 }
 END_TEST
 
+/* Fetched again without being written (a client's reload), then hit, and so on: the same body is
+ * not written again; another one is, once. */
+START_TEST(the_same_body_again_is_not_written_again)
+{
+	static const uint64_t sizes_of[] = {9000, 400000};
+	uint64_t n = sizes_of[_i];
+	begin();
+	options.memory_bytes = 32 << 20;
+	struct cache *c = open_cache();
+	struct cache_stats before, after;
+	struct object *o;
+	ck_assert(store_key(c, "k", n, true, false, true)); /* in RAM and on disk */
+	ck_assert(has(c, "k", n));
+	store_flush(c->store);
+	cache_stats(c, &before);
+	for (int i = 0; i < 100; i++) {
+		ck_assert(store_key(c, "k", n, true, false, false));
+		o = look_up(c, "k");
+		ck_assert_int_eq(o->on_disk, 1);
+		ck_assert(!cache_admit(c, o));
+		ck_assert(read_right(c, o, "k"));
+		object_unref(&o);
+	}
+	store_flush(c->store);
+	cache_stats(c, &after);
+	ck_assert_uint_eq(after.written_bytes, before.written_bytes);
+	ck_assert_uint_eq(after.refused_writes, 0);
+	cache_close(&c);
+	c = open_cache();
+	ck_assert(has(c, "k", n));
+	ck_assert(has(c, "k", n) && has(c, "k", n));
+	ck_assert(store_key(c, "k", n - 1, true, false, false)); /* another body */
+	o = look_up(c, "k");
+	ck_assert_uint_eq(o->body_bytes, n - 1);
+	ck_assert_int_eq(o->on_disk, 0);
+	ck_assert(cache_admit(c, o));
+	object_unref(&o);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 START_TEST(refresh_of_what_was_removed_brings_nothing_back)
 {
 	begin();
@@ -1108,6 +1150,50 @@ START_TEST(the_segment_of_a_refreshed_body_goes)
 }
 END_TEST
 
+/* An object in RAM whose refreshed record points to a body in an older segment: when that goes, RAM
+ * knows that it holds the only copy, and writes it anew over the record that is left. */
+START_TEST(ram_knows_when_a_refreshed_body_is_gone)
+{
+	begin();
+	options.disk_bytes = 16 << 20;
+	struct cache *c = open_cache();
+	struct object *o = NULL;
+	struct placement p;
+	ck_assert(store_key(c, "k", 9000, true, true, false));
+	for (int i = 0; i < 700; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "cold-%d", i);
+		ck_assert(store_key(c, key, 50000, true, true, false));
+		settle(c);
+		if (i == 30) {
+			refresh_and_check(c, 9000, "HTTP/1.1 200 OK\r\nX: 1\r\n");
+			ck_assert(has(c, "k", 9000));
+		}
+		pthread_mutex_lock(&c->store->lock);
+		c->store->ledger.large_credit = 0; /* the body is not carried */
+		pthread_mutex_unlock(&c->store->lock);
+		if (i <= 30)
+			continue;
+		object_unref(&o);
+		o = look_up(c, "k");
+		ck_assert_ptr_nonnull(o);
+		ck_assert_int_eq(o->place, OBJECT_IN_RAM);
+		if (!o->on_disk)
+			break;
+	}
+	ck_assert_int_eq(o->on_disk, 0);
+	stored_placement(stored_of(o), &p);
+	ck_assert(store_lies_at(c->store, o->hash, &p.at)); /* the record is there, alone */
+	ck_assert(cache_admit(c, o));
+	object_unref(&o);
+	ck_assert(ram_remove(c->ram, hash_of(c, "k"), str_of("k")));
+	ck_assert(has(c, "k", 9000));
+	placement_fini(&p);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* Readers of large bodies while everything is evicted around them: whoever found one reads it to
  * its end. Beyond the bound there is a miss, not a cut. */
 START_TEST(a_body_that_was_found_is_read_to_its_end)
@@ -1558,6 +1644,7 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(removed_is_gone_also_after_a_restart), TEST(newer_replaces_older_wherever_it_was),
      LOOP(refresh_keeps_the_body, refreshed),
      TIMES(a_refreshed_head_is_written_when_ram_lets_go, ENDINGS),
+     TIMES(the_same_body_again_is_not_written_again, 2),
      TEST(refresh_of_what_was_removed_brings_nothing_back), TEST(second_disk_hit_moves_into_ram),
      TEST(works_without_a_disk), TEST(unusable_directories_are_named),
      TEST(one_process_per_directory), TEST(files_beside_the_log_have_a_limit),
@@ -1566,7 +1653,8 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(cold_reads_come_home_by_letter), TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
      TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
-     TEST(an_object_in_ram_knows_its_carried_copy), TIMES(the_segment_of_a_refreshed_body_goes, 2),
-     TEST(a_body_that_was_found_is_read_to_its_end), TIMES(no_race_undoes_a_purge, 8),
-     TEST(killed_in_a_storm_of_purges), TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
+     TEST(ram_knows_when_a_refreshed_body_is_gone), TEST(an_object_in_ram_knows_its_carried_copy),
+     TIMES(the_segment_of_a_refreshed_body_goes, 2), TEST(a_body_that_was_found_is_read_to_its_end),
+     TIMES(no_race_undoes_a_purge, 8), TEST(killed_in_a_storm_of_purges),
+     TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
      TEST(slow_reader_sees_no_wrong_byte), TIMES(workers_share_a_cache, 2))
