@@ -131,8 +131,12 @@ uri_add_decoded(struct str s, struct buf *out)
 			high = byte_hex(s.p[i + 1]);
 			low = byte_hex(s.p[i + 2]);
 		}
-		p[n++] = high >= 0 && low >= 0 ? (char)(high << 4 | low) : s.p[i];
-		i += high >= 0 && low >= 0 ? 2 : 0;
+		if (high < 0 || low < 0) {
+			p[n++] = s.p[i];
+			continue;
+		}
+		p[n++] = (char)(unsigned char)((unsigned)high << 4 | (unsigned)low);
+		i += 2;
 	}
 	buf_added(out, n);
 }
