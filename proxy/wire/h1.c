@@ -154,7 +154,10 @@ go_on(struct conn *c)
 static void
 wait_for_head(struct conn *c, bool answered)
 {
-	bool begun = conn_input(c).n > 0;
+	struct str in = conn_input(c);
+	/* A lone CR may be half of an empty line, which begins nothing: else CR and LF in turn, a
+	 * byte each time the limit is near, would hold a connection for ever. */
+	bool begun = in.n > 1 || (in.n == 1 && in.p[0] != '\r');
 	if (c->input == INPUT_OVER || (c->wire->draining && !begun)) {
 		conn_free(c);
 		return;

@@ -460,6 +460,21 @@ SCENARIO("a head that comes in drops is not saved by each drop")
 	client_close(c);
 }
 
+SCENARIO("an idle connection is not saved by empty lines, in halves or whole")
+{
+	static const char *const drops[][2] = {{"\r", "\n"}, {"\r\n", "\r\n"}, {"\r\n\r", "\n"}};
+	edge_start_yaml(TIMES);
+	for (size_t i = 0; i < sizeof drops / sizeof drops[0]; i++) {
+		struct client *c = client_open();
+		int64_t start = kit_now_ms();
+		size_t extra;
+		for (int k = 0; !client_try_closed(c, 50, &extra); k++) {
+			client_send(c, drops[i][k % 2]);
+			expect_that(kit_now_ms() - start < 5000, "%zu: still open after 5 s", i);
+		}
+	}
+}
+
 SCENARIO("an idle connection is closed, one in use is not")
 {
 	origin_says("*", .body = "hello");
