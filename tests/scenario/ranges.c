@@ -401,3 +401,52 @@ SCENARIO("a piece near the end does not wait for what lies before it")
 	edge_wait_stat("disk.objects", 1);
 	expect_hit(get_with("/v", text("Range: bytes=%d-%d\r\n", AT, AT + 999)));
 }
+
+enum { PARTS = 16, PART = 1 << 20, AT_ONCE = 8 };
+
+/* A download in parts: AT_ONCE connections, each part a request of its own. */
+static void
+download_in_parts(const char *from)
+{
+	struct call *calls[AT_ONCE];
+	client_from(from);
+	for (int first = 0; first < PARTS; first += AT_ONCE) {
+		for (int i = 0; i < AT_ONCE; i++) {
+			int at = (first + i) * PART;
+			calls[i] =
+				call_with("GET", "/file",
+					  text("Range: bytes=%d-%d\r\n", at, at + PART - 1), NULL);
+		}
+		for (int i = 0; i < AT_ONCE; i++) {
+			struct answer a = call_wait(calls[i]);
+			expect_status(a, 206);
+			expect_int((long long)a.body_bytes, PART);
+			expect(memcmp(a.body, pattern(9, PARTS * PART) + (first + i) * PART,
+				      PART) == 0);
+		}
+	}
+}
+
+SCENARIO("a download in parts fetches no more than it is sent, until the file is wanted on disk")
+{
+	origin_says("/file", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = PARTS * PART,
+		    .seed = 9, .ranges = true);
+	edge_start("--disk", "512MiB");
+	download_in_parts("127.0.0.2");
+	double once = edge_stat("bytes.from_origin");
+	note("first client: %.2f times the file", once / (PARTS * PART));
+	expect_between(once / (PARTS * PART), 1, 1.15);
+	edge_expect_stat("disk.objects", 0);
+	download_in_parts("127.0.0.2"); /* the same client within a minute: the same sighting */
+	edge_expect_stat("disk.objects", 0);
+	once = edge_stat("bytes.from_origin");
+	download_in_parts("127.0.0.3");
+	edge_wait_stat("disk.objects", 1);
+	double more = edge_stat("bytes.from_origin") - once;
+	note("second client, the file is stored: %.2f times", more / (PARTS * PART));
+	/* The whole, beside the pieces that were asked for far ahead of it. */
+	expect_between(more / PART, PARTS, 1.15 * PARTS + AT_ONCE - 1);
+	once += more;
+	download_in_parts("127.0.0.4");
+	edge_expect_stat("bytes.from_origin", once);
+}
