@@ -215,12 +215,15 @@ add_sf_string(struct str s, struct buf *out)
 static void
 add_sf_word(const char *word, struct buf *out)
 {
-	struct str s = str_of(word);
-	char first = s.n ? byte_lower(s.p[0]) : '\0';
-	if (((first >= 'a' && first <= 'z') || first == '*') && str_is_token(s))
-		buf_add_str(out, s);
+	char first = byte_lower(word[0]);
+	bool token = (first >= 'a' && first <= 'z') || first == '*';
+	size_t n = 0;
+	for (; word[n]; n++)
+		token = token && byte_is(word[n], BYTE_TOKEN);
+	if (token)
+		buf_add(out, word, n);
 	else
-		add_sf_string(s, out);
+		add_sf_string((struct str){word, n}, out);
 }
 
 void

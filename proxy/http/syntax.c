@@ -90,18 +90,22 @@ list_next(struct str *rest, struct str *item)
 	return list_next_by(',', rest, item);
 }
 
+enum { DIGITS_THAT_FIT = 18 };
+
 bool
 digits_parse(struct str s, int64_t *out)
 {
-	int64_t v = 0;
+	uint64_t v = 0;
 	for (size_t i = 0; i < s.n; i++) {
-		if (!byte_is_digit(s.p[i]))
+		unsigned digit = (unsigned)(s.p[i] - '0');
+		if (digit > 9)
 			return false;
-		int digit = s.p[i] - '0';
-		bool fits = i < 18 || v <= (INT64_MAX - digit) / 10;
-		v = fits ? v * 10 + digit : INT64_MAX;
+		if (i >= DIGITS_THAT_FIT && v > ((uint64_t)INT64_MAX - digit) / 10)
+			v = INT64_MAX;
+		else
+			v = v * 10 + digit;
 	}
-	*out = v;
+	*out = (int64_t)v;
 	return s.n > 0;
 }
 

@@ -42,7 +42,7 @@ uri_split(struct str s, struct uri *out)
 }
 
 struct host {
-	struct str name;
+	struct str name, digits; /* of the port, when it is written */
 	int64_t port;
 };
 
@@ -55,14 +55,15 @@ default_port(struct str scheme)
 static struct host
 split_authority(struct str scheme, struct str authority)
 {
-	struct host h = {authority, default_port(scheme)};
+	struct host h = {.name = authority, .port = default_port(scheme)};
 	size_t n = authority.n;
 	while (n && byte_is_digit(authority.p[n - 1]))
 		n--;
 	if (n && authority.p[n - 1] == ':') {
 		h.name.n = n - 1;
-		if (n < authority.n)
-			digits_parse(str_from(authority, n), &h.port);
+		h.digits = str_from(authority, n);
+		if (h.digits.n)
+			digits_parse(h.digits, &h.port);
 	}
 	/* The dot of the root is no part of the name (RFC 9110 4.2.3, RFC 3986 3.2.2). */
 	if (h.name.n > 1 && h.name.p[h.name.n - 1] == '.')
@@ -70,18 +71,28 @@ split_authority(struct str scheme, struct str authority)
 	return h;
 }
 
+/* The digits of a port as they would be written: as nearly all are. */
+static bool
+is_plain_port(struct str digits)
+{
+	return digits.n > 0 && digits.n <= 5 && digits.p[0] != '0';
+}
+
 void
 uri_add_authority(struct str scheme, struct str authority, struct buf *out)
 {
 	struct host h = split_authority(scheme, authority);
-	char *p = buf_room(out, h.name.n);
+	char *p = buf_room(out, authority.n + 1);
 	for (size_t i = 0; i < h.name.n; i++)
 		p[i] = byte_lower(h.name.p[i]);
 	buf_added(out, h.name.n);
-	if (h.port != default_port(scheme)) {
-		buf_add_lit(out, ":");
+	if (h.port == default_port(scheme))
+		return;
+	buf_add_lit(out, ":");
+	if (is_plain_port(h.digits))
+		buf_add_str(out, h.digits);
+	else
 		buf_add_u64(out, (uint64_t)h.port);
-	}
 }
 
 bool

@@ -19,11 +19,21 @@ hash_of(const struct filter_seed *seed, struct str s)
 	return key_hash_of(seed, s.p, s.n).hi;
 }
 
-/* The authority in a key. */
+/* The authority in a key; a worker's last one is remembered. */
 static uint32_t
-host_of(const struct filter_seed *seed, struct str key)
+host_of(struct serve *s, struct str key)
 {
-	return (uint32_t)hash_of(seed, outgoing_authority(key));
+	struct billed_host *last = &s->billed_host;
+	struct str host = outgoing_authority(key);
+	if (host.n && host.n == last->n && memcmp(host.p, last->text, host.n) == 0)
+		return last->hash;
+	uint32_t hash = (uint32_t)hash_of(s->shelves->seed, host);
+	if (host.n <= sizeof last->text) {
+		memcpy(last->text, host.p, host.n);
+		last->n = host.n;
+		last->hash = hash;
+	}
+	return hash;
 }
 
 static uint32_t
@@ -64,7 +74,7 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 	int64_t now = now_s();
 	struct ghost_event e = {
 		.key = t->key.sighting.hi,
-		.host = host_of(t->serve->shelves->seed, key_primary(&t->key)),
+		.host = host_of(t->serve, key_primary(&t->key)),
 		.url = url_of(t->serve->shelves->seed, t->route, t->key.primary,
 			      key_primary(&t->key)),
 		.record_bytes = cache_record_bytes(o->key.n, o->head.n, body_bytes),
@@ -86,7 +96,7 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 	bool part = deed == GHOST_PART;
 	struct ghost_event e = {
 		.key = f->key.sighting.hi,
-		.host = host_of(f->serve->shelves->seed, key_primary(&f->key)),
+		.host = host_of(f->serve, key_primary(&f->key)),
 		.url = url_of(f->serve->shelves->seed, f->route, f->key.primary,
 			      key_primary(&f->key)),
 		.record_bytes =

@@ -29,6 +29,13 @@ struct log_lines {
 	struct buf line; /* the one being made; empty between requests */
 };
 
+/* The host that the baseline was last told of, and its hash. n 0: none. */
+struct billed_host {
+	char text[64];
+	size_t n;
+	uint32_t hash;
+};
+
 struct serve {
 	struct shelves *shelves;
 	struct settings *settings; /* a reference; what begins now takes its own */
@@ -46,6 +53,7 @@ struct serve {
 	unsigned spare_count;
 	struct fill *spare_fills;
 	unsigned spare_fill_count;
+	struct billed_host billed_host;
 	struct buf lines;      /* of the request that leaves; empty in between */
 	struct key stored_key; /* of the answer that is filed; the same */
 };
