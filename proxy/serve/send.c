@@ -292,33 +292,35 @@ select_multipart(struct txn *t, struct maker *m, const struct field_block *b, ui
 static void
 begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t length)
 {
-	struct field_block b = block_of(head);
+	struct field_block *b = &m->stored;
 	begin_head(m, t, t->status, length);
+	field_block_open(head, b); /* in place; else nothing: no lines */
 	switch (t->status) {
 	case 206:
 		if (t->slice_count > 1) {
-			select_multipart(t, m, &b, length);
+			select_multipart(t, m, b, length);
+			b->count = 0; /* what goes of it is in kept */
 			break;
 		}
-		m->stored = b;
 		m->head.bytes = t->slices[0].n;
 		content_range_format(t->slices[0], length, add_line(t, m, STR("Content-Range")));
 		break;
 	case 304:
 		m->head.bytes = LENGTH_UNKNOWN;
-		keep_lines(t, m, &b, goes_with_304);
+		keep_lines(t, m, b, goes_with_304);
+		b->count = 0;
 		break;
 	case 412:
 	case 416:
 		m->head.bytes = 0;
-		keep_lines(t, m, &b, goes_with_416);
+		keep_lines(t, m, b, goes_with_416);
+		b->count = 0;
 		if (t->status == 416)
 			content_range_format((struct slice){0, 0}, length,
 					     add_line(t, m, STR("Content-Range")));
 		break;
 	default:
-		m->stored = b;
-		m->head.reason = field_block_reason(&b);
+		m->head.reason = field_block_reason(b);
 		if (t->status == 204)
 			m->head.bytes = LENGTH_UNKNOWN;
 		break;
