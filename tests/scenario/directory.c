@@ -109,16 +109,24 @@ SCENARIO("what counts as written agrees with the operating system")
 	expect_between(ours_now / os_now, 0.9, 1.1);
 }
 
-SCENARIO("a full file system: serving goes on, storing stops, and it says so")
+/* A file system of its own; unmounted later, should the scenario not get to it. */
+static char *
+small_disk(const char *size)
 {
 	if (geteuid() != 0)
 		skip("needs root for a small tmpfs");
 	char *mount = text("%s/small", kit_dir());
 	mkdir(mount, 0700);
-	struct output o = program("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", mount);
+	struct output o = program("mount", "-t", "tmpfs", "-o", size, "tmpfs", mount);
 	if (o.status != 0)
 		skip("cannot mount a tmpfs here: %s", o.err);
 	program("sh", "-c", text("(sleep 100; umount -l %s) >/dev/null 2>&1 &", mount));
+	return mount;
+}
+
+SCENARIO("a full file system: serving goes on, storing stops, and it says so")
+{
+	char *mount = small_disk("size=6m");
 	for (int i = 0; i < 200; i++)
 		origin_says(text("/o/%d", i), .fields = FRESH, .pattern_bytes = 100000,
 			    .seed = (uint64_t)i);
@@ -141,20 +149,13 @@ SCENARIO("a full file system: serving goes on, storing stops, and it says so")
 SCENARIO("the cache leaves free what cache.keep_free says, and check says so")
 {
 	enum { MIB = 1 << 20, BYTES = 100000, N = 400 };
-	if (geteuid() != 0)
-		skip("needs root for a small tmpfs");
-	char *mount = text("%s/shared", kit_dir());
-	mkdir(mount, 0700);
-	struct output o = program("mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", mount);
-	if (o.status != 0)
-		skip("cannot mount a tmpfs here: %s", o.err);
-	program("sh", "-c", text("(sleep 100; umount -l %s) >/dev/null 2>&1 &", mount));
+	char *mount = small_disk("size=40m");
 	origin_says("*", .fields = FRESH, .pattern_bytes = BYTES);
 	char *settings = text("admission:\n  sightings: 1\ncache:\n  dir: %s/cache\n  disk: 36MiB\n"
 			      "  memory: 1MiB\n  keep_free: 60%%\n",
 			      mount);
 	edge_start_yaml(settings);
-	o = program(getenv("TWICE"), "check", "-c", text("%s/twice.yaml", kit_dir()));
+	struct output o = program(getenv("TWICE"), "check", "-c", text("%s/twice.yaml", kit_dir()));
 	expect_that(o.status == 2 && strstr(o.err, "cache.keep_free"), "%d: %s", o.status, o.err);
 	expect_that(strstr(edge_stderr(), "24 MiB are left to others"), "%s", edge_stderr());
 	for (int i = 0; i < N; i++)
