@@ -1,6 +1,8 @@
 /* address.c - getaddrinfo does the reading; this file only takes host and port apart. */
 #include "proxy/base/address.h"
 
+#include "proxy/base/buf.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <netdb.h>
@@ -87,17 +89,6 @@ address_print(const struct address *a, char out[ADDRESS_TEXT])
 	return out;
 }
 
-static char *
-put_byte(char *out, unsigned v)
-{
-	if (v >= 100)
-		*out++ = (char)('0' + v / 100);
-	if (v >= 10)
-		*out++ = (char)('0' + v / 10 % 10);
-	*out++ = (char)('0' + v % 10);
-	return out;
-}
-
 void
 address_print_host(int family, const void *in, char out[ADDRESS_HOST_BYTES])
 {
@@ -108,7 +99,7 @@ address_print_host(int family, const void *in, char out[ADDRESS_HOST_BYTES])
 		return;
 	}
 	for (int i = 0; i < 4; i++) {
-		out = put_byte(out, byte[i]);
+		out += buf_put_u64(out, byte[i]);
 		*out++ = i < 3 ? '.' : '\0';
 	}
 }

@@ -14,6 +14,14 @@ buf_fini(struct buf *b)
 	*b = (struct buf){0};
 }
 
+void
+buf_empty(struct buf *b, size_t most)
+{
+	if (b->cap > most)
+		buf_fini(b);
+	b->n = 0;
+}
+
 char *
 buf_room(struct buf *b, size_t n)
 {
@@ -43,19 +51,24 @@ buf_printf(struct buf *b, const char *fmt, ...)
 	b->n += (size_t)n;
 }
 
-void
-buf_add_u64(struct buf *b, uint64_t v)
+size_t
+buf_put_u64(char to[BUF_U64_BYTES], uint64_t v)
 {
-	char digits[20], *p = digits + sizeof digits;
+	char digits[BUF_U64_BYTES], *p = digits + sizeof digits;
 	do {
 		*--p = (char)('0' + v % 10);
 		v /= 10;
 	} while (v);
 	size_t n = (size_t)(digits + sizeof digits - p);
-	char *to = buf_room(b, sizeof digits);
 	for (size_t i = 0; i < n; i++) /* few: a call of memcpy costs more */
 		to[i] = p[i];
-	b->n += n;
+	return n;
+}
+
+void
+buf_add_u64(struct buf *b, uint64_t v)
+{
+	b->n += buf_put_u64(buf_room(b, BUF_U64_BYTES), v);
 }
 
 void

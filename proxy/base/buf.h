@@ -17,6 +17,8 @@ struct buf {
 
 /* {0} is an empty buf. */
 void buf_fini(struct buf *b);
+/* For use again: its memory is kept, if that is no more than most bytes. */
+void buf_empty(struct buf *b, size_t most);
 
 /* Room for at least n more bytes; returns where they start. buf_added says how many were used. */
 char *buf_room(struct buf *b, size_t n);
@@ -37,7 +39,9 @@ buf_add(struct buf *b, const void *p, size_t n)
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Decimal digits of v, without printf: for the hot path. */
+/* Decimal digits of v, without printf: for the hot path. put says how many there are. */
+enum { BUF_U64_BYTES = 20 };
+size_t buf_put_u64(char to[BUF_U64_BYTES], uint64_t v);
 void buf_add_u64(struct buf *b, uint64_t v);
 /* Drops the first n bytes; the rest moves to the front. */
 void buf_consume(struct buf *b, size_t n);

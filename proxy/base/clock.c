@@ -1,6 +1,8 @@
 /* clock.c - the coarse clocks cost a few nanoseconds, the exact one some tens. */
 #include "proxy/base/clock.h"
 
+#include <stdbool.h>
+
 static int64_t
 read_us(clockid_t which)
 {

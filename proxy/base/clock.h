@@ -8,7 +8,6 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 

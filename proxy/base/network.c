@@ -108,6 +108,12 @@ network_of_socket(const struct sockaddr *sa, unsigned char out[16])
 }
 
 bool
+network_is_v4(const unsigned char address[16])
+{
+	return memcmp(address, mapped, sizeof mapped) == 0;
+}
+
+bool
 network_any_has(const struct network *v, unsigned n, const unsigned char address[16])
 {
 	for (unsigned i = 0; i < n; i++)

@@ -27,6 +27,8 @@ int network_address(struct str text, unsigned char out[16]);
 /* The address of a socket, which must be AF_INET or AF_INET6. */
 void network_of_socket(const struct sockaddr *sa, unsigned char out[16]);
 
+bool network_is_v4(const unsigned char address[16]);
+
 /* True when one of n networks holds the address; false too when the text is no address. */
 bool network_any_holds(const struct network *v, unsigned n, struct str address);
 bool network_any_has(const struct network *v, unsigned n, const unsigned char address[16]);

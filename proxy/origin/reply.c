@@ -7,19 +7,11 @@
 /* A buffer that one large head has grown is not kept for the small ones after it. */
 enum { BUFFER_KEEP = 16 << 10 };
 
-static struct buf
-emptied(struct buf b)
-{
-	if (b.cap > BUFFER_KEEP)
-		buf_fini(&b);
-	b.n = 0;
-	return b;
-}
-
 void
 reply_begin(struct reply *r, bool to_head, struct field fields[FIELDS_MAX])
 {
-	*r = (struct reply){.head = emptied(r->head), .to_head = to_head};
+	buf_empty(&r->head, BUFFER_KEEP);
+	*r = (struct reply){.head = r->head, .to_head = to_head};
 	r->response.fields = (struct fields){.v = fields, .cap = FIELDS_MAX};
 }
 

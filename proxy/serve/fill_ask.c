@@ -65,7 +65,6 @@ fill_ask(struct fill *f)
 	ask_for_less(f, &asks, range, fields);
 	struct str primary = key_primary(&f->key);
 	struct buf *lines = &f->serve->lines;
-	lines->n = 0;
 	outgoing_fields(&f->outgoing, primary, &asks, lines);
 	f->asked = outgoing_asked(&f->outgoing, &asks);
 	struct fetch_request r = {
@@ -84,8 +83,7 @@ fill_ask(struct fill *f)
 	f->asked_us = now_us();
 	metrics_add(f->serve->metrics, METRIC_ORIGIN_REQUESTS, 1);
 	f->fetch = fetch_start(f->serve->fetcher, &r, &fill_events, f);
-	if (lines->cap > SPARE_LINES_BYTES)
-		buf_fini(lines);
+	buf_empty(lines, SPARE_LINES_BYTES);
 }
 
 /* The first trip, to the first origin that is well. */

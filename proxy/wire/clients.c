@@ -72,10 +72,9 @@ clients_destroy(struct clients **cp)
 static struct client
 client_of(const struct sockaddr *peer)
 {
-	static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
 	struct client k = {0};
 	network_of_socket(peer, k.address);
-	if (memcmp(k.address, mapped, sizeof mapped) != 0)
+	if (!network_is_v4(k.address))
 		memset(k.address + 8, 0, 8);
 	return k;
 }

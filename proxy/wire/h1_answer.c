@@ -47,22 +47,10 @@ put(char *to, struct str s)
 }
 
 static char *
-put_number(char *to, uint64_t n)
-{
-	char digits[20];
-	size_t count = 0;
-	do {
-		digits[sizeof digits - ++count] = (char)('0' + n % 10);
-		n /= 10;
-	} while (n);
-	return put(to, (struct str){digits + sizeof digits - count, count});
-}
-
-static char *
 put_status_line(char *to, int status, struct str reason)
 {
 	to = put(to, STR("HTTP/1.1 "));
-	to = put_number(to, (uint64_t)status);
+	to += buf_put_u64(to, (uint64_t)status);
 	*to++ = ' ';
 	to = put(to, reason.n ? reason : usual_reason(status));
 	return put(to, STR("\r\n"));
@@ -103,7 +91,7 @@ put_head(char *to, const struct stream *s, const struct stream_head *h)
 	}
 	if (h->bytes != LENGTH_UNKNOWN) {
 		to = put(to, STR("Content-Length: "));
-		to = put_number(to, h->bytes);
+		to += buf_put_u64(to, h->bytes);
 		to = put(to, STR("\r\n"));
 	} else if (s->framing_out == OUT_CHUNKS) {
 		to = put(to, STR("Transfer-Encoding: chunked\r\n"));
