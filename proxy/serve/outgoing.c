@@ -6,14 +6,6 @@
 #include "proxy/http/negotiate.h"
 #include "proxy/http/syntax.h"
 
-#define BIT(id) (UINT64_C(1) << FIELD_##id)
-
-static uint64_t
-bit(enum field_id id)
-{
-	return UINT64_C(1) << id;
-}
-
 /* ---- fields that speak for somebody else ----------------------------------------------------- */
 
 /* From the literature on cache poisoning (J. Kettle 2018, 2020, 2024; Nguyen, Lo Iacono, Federrath
@@ -129,14 +121,16 @@ is_in_key(const struct outgoing *o, struct str name)
 /* ---- which fields go out --------------------------------------------------------------------- */
 
 /* Written by the fetch, or here for every request. */
-static const uint64_t written_anew = BIT(HOST) | BIT(CONTENT_LENGTH) | BIT(EXPECT) | BIT(VIA) |
-				     BIT(FORWARDED) | BIT(X_FORWARDED_FOR) | BIT(X_FORWARDED_HOST) |
-				     BIT(X_FORWARDED_PROTO);
-static const uint64_t conditions = BIT(IF_MATCH) | BIT(IF_NONE_MATCH) | BIT(IF_MODIFIED_SINCE) |
-				   BIT(IF_UNMODIFIED_SINCE) | BIT(IF_RANGE) | BIT(RANGE);
+static const uint64_t written_anew = FIELD_BIT(HOST) | FIELD_BIT(CONTENT_LENGTH) |
+				     FIELD_BIT(EXPECT) | FIELD_BIT(VIA) | FIELD_BIT(FORWARDED) |
+				     FIELD_BIT(X_FORWARDED_FOR) | FIELD_BIT(X_FORWARDED_HOST) |
+				     FIELD_BIT(X_FORWARDED_PROTO);
+static const uint64_t conditions = FIELD_BIT(IF_MATCH) | FIELD_BIT(IF_NONE_MATCH) |
+				   FIELD_BIT(IF_MODIFIED_SINCE) | FIELD_BIT(IF_UNMODIFIED_SINCE) |
+				   FIELD_BIT(IF_RANGE) | FIELD_BIT(RANGE);
 /* What a client wants of caches (RFC 9111 5.2.1): in no key, so that it must not change what others
  * get. A gateway asks for itself, it does not forward (RFC 9110 3.7; 5.2 binds proxies). */
-static const uint64_t wishes = BIT(CACHE_CONTROL) | BIT(PRAGMA);
+static const uint64_t wishes = FIELD_BIT(CACHE_CONTROL) | FIELD_BIT(PRAGMA);
 
 static bool
 is_cacheable_method(const struct request *r)
@@ -164,10 +158,10 @@ goes_out(const struct outgoing *o, enum field_id id, struct str name, const stru
 {
 	if (id == FIELD_OTHER)
 		return !is_dropped_name(o, name);
-	if (((written_anew | fields_hop_by_hop) & bit(id)) ||
-	    (!a->as_it_came && (conditions & bit(id))))
+	if (((written_anew | fields_hop_by_hop) & field_bit(id)) ||
+	    (!a->as_it_came && (conditions & field_bit(id))))
 		return false;
-	return !(wishes & bit(id)) || !o->shared || a->wishes || o->set->keep_wishes ||
+	return !(wishes & field_bit(id)) || !o->shared || a->wishes || o->set->keep_wishes ||
 	       is_in_key(o, name);
 }
 
@@ -336,7 +330,7 @@ add_header(const struct outgoing *o, struct str authority, struct str name, stru
 	buf_add_str(key, name);
 	size_t named = key->n;
 	buf_add_lit(key, "=");
-	if (written_anew & bit(id)) {
+	if (written_anew & field_bit(id)) {
 		if (!add_written(o, id, authority, key))
 			key->n = named;
 		return;
@@ -469,7 +463,7 @@ outgoing_variant(const struct outgoing *o, struct str primary, struct str names,
 		buf_add_lit(out, "\n");
 		buf_add_str(out, name);
 		buf_add_lit(out, ":");
-		if (written_anew & bit(id)) {
+		if (written_anew & field_bit(id)) {
 			if (!copy.n)
 				keep_authority(primary, &copy);
 			if (!add_written(o, id, buf_str(&copy), out))
@@ -492,13 +486,15 @@ outgoing_asked(const struct outgoing *o, const struct outgoing_asks *a)
 	unsigned n = a->as_it_came || a->wishes ? o->rq->fields.n : 0;
 	for (unsigned i = 0; i < n; i++) {
 		const struct field *f = &o->rq->fields.v[i];
-		if (((conditions | wishes) & bit(f->id)) && !fields_is_listed(&o->listed, i) &&
-		    goes_out(o, f->id, f->name, a) && !goes_out(o, f->id, f->name, &nothing))
-			bits |= bit(f->id);
+		if (((conditions | wishes) & field_bit(f->id)) &&
+		    !fields_is_listed(&o->listed, i) && goes_out(o, f->id, f->name, a) &&
+		    !goes_out(o, f->id, f->name, &nothing))
+			bits |= field_bit(f->id);
 	}
-	return bits | (a->range.n ? BIT(RANGE) : 0) | (a->if_range.n ? BIT(IF_RANGE) : 0) |
-	       (a->if_none_match.n ? BIT(IF_NONE_MATCH) : 0) |
-	       (a->if_modified_since.n ? BIT(IF_MODIFIED_SINCE) : 0);
+	return bits | (a->range.n ? FIELD_BIT(RANGE) : 0) |
+	       (a->if_range.n ? FIELD_BIT(IF_RANGE) : 0) |
+	       (a->if_none_match.n ? FIELD_BIT(IF_NONE_MATCH) : 0) |
+	       (a->if_modified_since.n ? FIELD_BIT(IF_MODIFIED_SINCE) : 0);
 }
 
 bool
@@ -507,7 +503,7 @@ outgoing_varies_on(struct str names, uint64_t asked)
 	struct str name;
 	while (asked && list_next(&names, &name)) {
 		enum field_id id = field_id_of(name);
-		if (id != FIELD_OTHER && (asked & bit(id)))
+		if (id != FIELD_OTHER && (asked & field_bit(id)))
 			return true;
 	}
 	return false;
@@ -593,8 +589,8 @@ may_repeat(const struct fields *f)
 				   7u * (unsigned char)byte_lower(name.p[name.n / 2])) &
 			255;
 		uint64_t *seen = f->v[i].id == FIELD_OTHER ? &others[mark / 64] : &known;
-		uint64_t one =
-			f->v[i].id == FIELD_OTHER ? UINT64_C(1) << mark % 64 : bit(f->v[i].id);
+		uint64_t one = f->v[i].id == FIELD_OTHER ? UINT64_C(1) << mark % 64
+							 : field_bit(f->v[i].id);
 		if (*seen & one)
 			return true;
 		*seen |= one;
