@@ -53,7 +53,7 @@ const unsigned outgoing_overrides_count = sizeof outgoing_overrides / sizeof out
 
 /* Those of a trusted forwarder that differ from client to client; they are in no key. */
 static bool
-says_who_asks(struct str name)
+outgoing_says_who_asks(struct str name)
 {
 	static const struct str names[] = {
 		STR_INIT("x-real-ip"),	      STR_INIT("real-ip"),
@@ -96,7 +96,7 @@ matches(struct str pattern, struct str name)
 }
 
 static bool
-is_override(const struct outgoing *o, struct str name)
+outgoing_is_override(const struct outgoing *o, struct str name)
 {
 	if (!(o->set->initials & initial(name.p[0])))
 		return false;
@@ -110,7 +110,7 @@ is_override(const struct outgoing *o, struct str name)
 }
 
 static bool
-is_in_key(const struct outgoing *o, struct str name)
+outgoing_is_in_key(const struct outgoing *o, struct str name)
 {
 	for (unsigned i = 0; i < o->rules->header_count; i++)
 		if (str_ieq(o->rules->headers[i], name))
@@ -133,6 +133,12 @@ static const uint64_t conditions = FIELD_BIT(IF_MATCH) | FIELD_BIT(IF_NONE_MATCH
 static const uint64_t wishes = FIELD_BIT(CACHE_CONTROL) | FIELD_BIT(PRAGMA);
 
 static bool
+outgoing_writes_anew(enum field_id id)
+{
+	return written_anew & field_bit(id);
+}
+
+static bool
 is_cacheable_method(const struct request *r)
 {
 	return r->method == METHOD_GET || r->method == METHOD_HEAD;
@@ -143,18 +149,20 @@ is_cacheable_method(const struct request *r)
 static bool
 is_dropped_name(const struct outgoing *o, struct str name)
 {
-	if (!o->set->keep_underscores && memchr(name.p, '_', name.n) && !is_in_key(o, name))
+	if (!o->set->keep_underscores && memchr(name.p, '_', name.n) &&
+	    !outgoing_is_in_key(o, name))
 		return true;
-	return is_cacheable_method(o->rq) && !o->trusted && is_override(o, name) &&
-	       !is_in_key(o, name);
+	return is_cacheable_method(o->rq) && !o->trusted && outgoing_is_override(o, name) &&
+	       !outgoing_is_in_key(o, name);
 }
 
 /* What a request for the key says: neither conditions nor wishes. */
-static const struct outgoing_asks nothing;
+static const struct outgoing_asks outgoing_asks_nothing;
 
 /* Whether lines of this name are the client's to say. */
 static bool
-goes_out(const struct outgoing *o, enum field_id id, struct str name, const struct outgoing_asks *a)
+outgoing_goes_out(const struct outgoing *o, enum field_id id, struct str name,
+		  const struct outgoing_asks *a)
 {
 	if (id == FIELD_OTHER)
 		return !is_dropped_name(o, name);
@@ -162,19 +170,20 @@ goes_out(const struct outgoing *o, enum field_id id, struct str name, const stru
 	    (!a->as_it_came && (conditions & field_bit(id))))
 		return false;
 	return !(wishes & field_bit(id)) || !o->shared || a->wishes || o->set->keep_wishes ||
-	       is_in_key(o, name);
+	       outgoing_is_in_key(o, name);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-struct lines { /* of one field */
+struct outgoing_lines { /* of one field */
 	unsigned n;
 	uint8_t at[FIELDS_MAX]; /* places in rq->fields */
 };
 _Static_assert(FIELDS_MAX <= 256, "places are bytes");
 
 static void
-add_joined(const struct outgoing *o, const struct lines *l, struct str separator, struct buf *out)
+add_joined(const struct outgoing *o, const struct outgoing_lines *l, struct str separator,
+	   struct buf *out)
 {
 	for (unsigned i = 0; i < l->n; i++) {
 		if (i)
@@ -185,7 +194,7 @@ add_joined(const struct outgoing *o, const struct lines *l, struct str separator
 
 /* In normal form where there is one. */
 static void
-add_normal(enum field_id id, struct str name, struct str value, struct buf *out)
+outgoing_add_normal(enum field_id id, struct str name, struct str value, struct buf *out)
 {
 	bool done = false;
 	switch (id) {
@@ -218,21 +227,22 @@ add_normal(enum field_id id, struct str name, struct str value, struct buf *out)
 
 /* Lines of one name as one value (RFC 9110 5.3; cookies: RFC 9113 8.2.3). */
 static void
-add_value(const struct outgoing *o, const struct lines *l, struct buf *out)
+outgoing_add_value(const struct outgoing *o, const struct outgoing_lines *l, struct buf *out)
 {
 	const struct field *first = &o->rq->fields.v[l->at[0]];
 	struct buf joined = {0};
 	if (l->n == 1) {
-		add_normal(first->id, first->name, first->value, out);
+		outgoing_add_normal(first->id, first->name, first->value, out);
 		return;
 	}
 	add_joined(o, l, first->id == FIELD_COOKIE ? STR("; ") : STR(", "), &joined);
-	add_normal(first->id, first->name, buf_str(&joined), out);
+	outgoing_add_normal(first->id, first->name, buf_str(&joined), out);
 	buf_fini(&joined);
 }
 
 static void
-find_lines(const struct outgoing *o, enum field_id id, struct str name, struct lines *l)
+outgoing_find_lines(const struct outgoing *o, enum field_id id, struct str name,
+		    struct outgoing_lines *l)
 {
 	const struct fields *f = &o->rq->fields;
 	l->n = 0;
@@ -281,7 +291,7 @@ add_forwarded(const struct outgoing *o, struct str authority, struct buf *out)
 }
 
 static struct str
-forwarded_host(const struct outgoing *o, struct str authority)
+outgoing_forwarded_host(const struct outgoing *o, struct str authority)
 {
 	struct str said = fields_get(&o->rq->fields, FIELD_X_FORWARDED_HOST);
 	return o->trusted && said.n ? said : authority;
@@ -289,7 +299,8 @@ forwarded_host(const struct outgoing *o, struct str authority)
 
 /* The value of a field that is written anew; false: it is none, or not sent. */
 static bool
-add_written(const struct outgoing *o, enum field_id id, struct str authority, struct buf *out)
+outgoing_add_written(const struct outgoing *o, enum field_id id, struct str authority,
+		     struct buf *out)
 {
 	switch (id) {
 	case FIELD_HOST:
@@ -303,8 +314,8 @@ add_written(const struct outgoing *o, enum field_id id, struct str authority, st
 		buf_add_str(out, o->scheme);
 		return true;
 	case FIELD_X_FORWARDED_HOST:
-		buf_add_str(out, forwarded_host(o, authority));
-		return forwarded_host(o, authority).n > 0;
+		buf_add_str(out, outgoing_forwarded_host(o, authority));
+		return outgoing_forwarded_host(o, authority).n > 0;
 	case FIELD_FORWARDED:
 		add_forwarded(o, authority, out);
 		return true;
@@ -325,19 +336,19 @@ static void
 add_header(const struct outgoing *o, struct str authority, struct str name, struct buf *key)
 {
 	enum field_id id = field_id_of(name);
-	struct lines l;
+	struct outgoing_lines l;
 	buf_add_lit(key, "\n");
 	buf_add_str(key, name);
 	size_t named = key->n;
 	buf_add_lit(key, "=");
-	if (written_anew & field_bit(id)) {
-		if (!add_written(o, id, authority, key))
+	if (outgoing_writes_anew(id)) {
+		if (!outgoing_add_written(o, id, authority, key))
 			key->n = named;
 		return;
 	}
-	find_lines(o, id, name, &l);
-	if (l.n && goes_out(o, id, name, &nothing))
-		add_value(o, &l, key);
+	outgoing_find_lines(o, id, name, &l);
+	if (l.n && outgoing_goes_out(o, id, name, &outgoing_asks_nothing))
+		outgoing_add_value(o, &l, key);
 	else
 		key->n = named;
 }
@@ -356,13 +367,14 @@ static void
 add_overrides(const struct outgoing *o, struct str authority, struct buf *key)
 {
 	const struct fields *f = &o->rq->fields;
-	struct str host = forwarded_host(o, authority);
+	struct str host = outgoing_forwarded_host(o, authority);
 	if (!str_eq(host, authority))
 		add_line(STR("x-forwarded-host"), host, key);
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->v[i].id == FIELD_OTHER && !fields_is_listed(&o->listed, i) &&
-		    is_override(o, f->v[i].name) && !says_who_asks(f->v[i].name) &&
-		    goes_out(o, FIELD_OTHER, f->v[i].name, &nothing))
+		    outgoing_is_override(o, f->v[i].name) &&
+		    !outgoing_says_who_asks(f->v[i].name) &&
+		    outgoing_goes_out(o, FIELD_OTHER, f->v[i].name, &outgoing_asks_nothing))
 			add_line(f->v[i].name, f->v[i].value, key);
 }
 
@@ -455,7 +467,7 @@ void
 outgoing_variant(const struct outgoing *o, struct str primary, struct str names, struct buf *out)
 {
 	struct str name;
-	struct lines l;
+	struct outgoing_lines l;
 	struct buf copy = {0};
 	while (list_next(&names, &name)) {
 		enum field_id id = field_id_of(name);
@@ -463,16 +475,16 @@ outgoing_variant(const struct outgoing *o, struct str primary, struct str names,
 		buf_add_lit(out, "\n");
 		buf_add_str(out, name);
 		buf_add_lit(out, ":");
-		if (written_anew & field_bit(id)) {
+		if (outgoing_writes_anew(id)) {
 			if (!copy.n)
 				keep_authority(primary, &copy);
-			if (!add_written(o, id, buf_str(&copy), out))
+			if (!outgoing_add_written(o, id, buf_str(&copy), out))
 				out->n = before;
 			continue;
 		}
-		find_lines(o, id, name, &l);
-		if (l.n && goes_out(o, id, name, &nothing))
-			add_value(o, &l, out);
+		outgoing_find_lines(o, id, name, &l);
+		if (l.n && outgoing_goes_out(o, id, name, &outgoing_asks_nothing))
+			outgoing_add_value(o, &l, out);
 		else
 			out->n = before;
 	}
@@ -487,8 +499,8 @@ outgoing_asked(const struct outgoing *o, const struct outgoing_asks *a)
 	for (unsigned i = 0; i < n; i++) {
 		const struct field *f = &o->rq->fields.v[i];
 		if (((conditions | wishes) & field_bit(f->id)) &&
-		    !fields_is_listed(&o->listed, i) && goes_out(o, f->id, f->name, a) &&
-		    !goes_out(o, f->id, f->name, &nothing))
+		    !fields_is_listed(&o->listed, i) && outgoing_goes_out(o, f->id, f->name, a) &&
+		    !outgoing_goes_out(o, f->id, f->name, &outgoing_asks_nothing))
 			bits |= field_bit(f->id);
 	}
 	return bits | (a->range.n ? FIELD_BIT(RANGE) : 0) |
@@ -624,13 +636,13 @@ chain_lines(const struct fields *f, uint64_t seed, struct chains *c)
 static void
 add_chained(const struct outgoing *o, const struct chains *c, unsigned first, struct buf *out)
 {
-	struct lines l = {.n = 0};
+	struct outgoing_lines l = {.n = 0};
 	for (unsigned i = first; i < FIELDS_MAX; i = c->next[i])
 		if (!fields_is_listed(&o->listed, i))
 			l.at[l.n++] = (uint8_t)i;
 	buf_add_str(out, o->rq->fields.v[first].name);
 	buf_add_lit(out, ": ");
-	add_value(o, &l, out);
+	outgoing_add_value(o, &l, out);
 	buf_add_lit(out, "\r\n");
 }
 
@@ -639,7 +651,7 @@ add_alone(const struct field *f, struct buf *out)
 {
 	buf_add_str(out, f->name);
 	buf_add_lit(out, ": ");
-	add_normal(f->id, f->name, f->value, out);
+	outgoing_add_normal(f->id, f->name, f->value, out);
 	buf_add_lit(out, "\r\n");
 }
 
@@ -654,7 +666,7 @@ add_clients(const struct outgoing *o, const struct outgoing_asks *a, struct buf 
 	for (unsigned i = 0; i < f->n; i++) {
 		const struct field *field = &f->v[i];
 		if (fields_is_listed(&o->listed, i) || is_asked_instead(a, field->id) ||
-		    !goes_out(o, field->id, field->name, a))
+		    !outgoing_goes_out(o, field->id, field->name, a))
 			continue;
 		if (counts_down(o->rq, field))
 			add_one_less(field, out);
@@ -681,7 +693,7 @@ add_own(const struct outgoing *o, enum field_id id, struct str name, struct str 
 	size_t from = out->n;
 	buf_add_str(out, name);
 	buf_add_lit(out, ": ");
-	if (add_written(o, id, authority, out))
+	if (outgoing_add_written(o, id, authority, out))
 		buf_add_lit(out, "\r\n");
 	else
 		out->n = from;
