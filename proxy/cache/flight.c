@@ -74,7 +74,7 @@ give_back(struct flight *f)
 	object_unref(&f->head.object);
 	buf_fini(&f->interim);
 	atomic_fetch_sub_explicit(&fs->count, 1, memory_order_relaxed);
-	flights_keep_spare(fs, f);
+	flight_keep_spare(fs, f);
 }
 
 struct flight *
@@ -98,7 +98,7 @@ flight_unref(struct flight **fp)
 
 /* Under the lock: from now on a wake reaches r. */
 static void
-arm(struct flight_reader *r)
+flight_arm(struct flight_reader *r)
 {
 	struct flight *f = r->flight;
 	if (r->armed || r->posted || r->left)
@@ -110,7 +110,7 @@ arm(struct flight_reader *r)
 
 /* The last of a reader. */
 static void
-leave_seat(struct flight_reader *r)
+flight_leave_seat(struct flight_reader *r)
 {
 	struct flight *f = r->flight;
 	if (r != &f->seat)
@@ -128,13 +128,13 @@ open_reader(struct letter *l)
 	bool left = r->left;
 	/* Before the head nobody asks for more by flight_read. */
 	if (!left && flight_state(f) == FLIGHT_WAITING)
-		arm(r);
+		flight_arm(r);
 	pthread_mutex_unlock(&f->lock);
 	if (!left) {
 		r->wake(r->ctx);
 		return;
 	}
-	leave_seat(r);
+	flight_leave_seat(r);
 }
 
 static struct flight_reader *
@@ -195,7 +195,7 @@ open_leader(struct letter *letter)
 
 /* Under the flight's lock. */
 static void
-wake_leader(struct flight *f)
+flight_wake_leader(struct flight *f)
 {
 	struct flight_leader *l = &f->leader;
 	if (!l->home || l->posted)
@@ -207,7 +207,7 @@ wake_leader(struct flight *f)
 
 /* Only those who wait for it: what the others do next shows them the news. */
 static void
-wake_readers(struct flight *f)
+flight_wake_readers(struct flight *f)
 {
 	struct flight_reader *r;
 	while ((r = TAILQ_FIRST(&f->armed))) {
@@ -221,7 +221,7 @@ wake_readers(struct flight *f)
 
 /* Under the lock: the end is here. */
 static void
-wake_late(struct flight *f)
+flight_wake_late(struct flight *f)
 {
 	struct flight_reader *r;
 	TAILQ_FOREACH (r, &f->busy, link) {
@@ -257,7 +257,7 @@ trim(struct flight *f)
 	window_trim(&f->window);
 	if (f->leader_waits && window_behind(&f->window) <= window(f) / 2) {
 		f->leader_waits = false;
-		wake_leader(f);
+		flight_wake_leader(f);
 	}
 }
 
@@ -280,12 +280,12 @@ flight_leave(struct flight_reader **rp)
 	f->late_count -= r->late;
 	trim(f);
 	if (f->reader_count == 0)
-		wake_leader(f);
+		flight_wake_leader(f);
 	bool posted = r->posted;
 	pthread_mutex_unlock(&f->lock);
 	if (posted)
 		return; /* open_reader will free it */
-	leave_seat(r);
+	flight_leave_seat(r);
 }
 
 /* ---- leader -------------------------------------------------------------------------------- */
@@ -315,7 +315,7 @@ flight_interim(struct flight *f, struct str head)
 	if (f->interim.n + head.n <= 16 << 10) { /* more hints than that help nobody */
 		buf_add_str(&f->interim, head);
 		atomic_store_explicit(&f->interim_bytes, f->interim.n, memory_order_release);
-		wake_readers(f);
+		flight_wake_readers(f);
 	}
 	pthread_mutex_unlock(&f->lock);
 }
@@ -340,7 +340,7 @@ tell_overtaken(struct flight *g, bool good)
 		else
 			g->next_try_ms = 0;
 		if (flight_state(g) == FLIGHT_WAITING)
-			wake_readers(g);
+			flight_wake_readers(g);
 		struct flight *next = g->before ? flight_ref(g->before) : NULL;
 		pthread_mutex_unlock(&g->lock);
 		flight_unref(&g);
@@ -357,7 +357,7 @@ flight_publish(struct flight *f, struct flight_head *head)
 	f->head = *head;
 	*head = (struct flight_head){0};
 	atomic_store_explicit(&f->state, FLIGHT_ARRIVING, memory_order_release);
-	wake_readers(f);
+	flight_wake_readers(f);
 	struct flight *before = f->before ? flight_ref(f->before) : NULL;
 	pthread_mutex_unlock(&f->lock);
 	tell_overtaken(before, good);
@@ -381,7 +381,7 @@ static void
 take(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at, uint32_t *got)
 {
 	*filled = window_add(&f->window, p, n, block_bytes(f), at, got);
-	wake_readers(f);
+	flight_wake_readers(f);
 }
 
 /* Too large to be kept whole, or there is too much of everything: a window from now on. */
@@ -475,9 +475,9 @@ finish(struct flight *f, enum flight_state state, int status, const char *word, 
 	f->fail_status = status;
 	f->fail_word = word;
 	atomic_store_explicit(&f->state, (int)state, memory_order_release);
-	wake_readers(f);
+	flight_wake_readers(f);
 	if (f->late_count)
-		wake_late(f);
+		flight_wake_late(f);
 	pthread_mutex_unlock(&f->lock);
 	if (state == FLIGHT_FAILED)
 		tell_overtaken(before, false);
@@ -623,7 +623,7 @@ flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n, str
 						: FLIGHT_LATER;
 	}
 	if (step == FLIGHT_LATER)
-		arm(r);
+		flight_arm(r);
 	pthread_mutex_unlock(&f->lock);
 	return step;
 }

@@ -106,7 +106,7 @@ struct flight *flight_create(struct flights *fs, struct flight *spare, struct ke
 			     struct str key, uint64_t at, int64_t now_ms);
 void flight_destroy(struct flight **f);
 /* flights.c: takes a flight to which nobody has a reference. */
-void flights_keep_spare(struct flights *fs, struct flight *f);
+void flight_keep_spare(struct flights *fs, struct flight *f);
 /* flight.c, under the flight's lock: a reader, with a reference of its own. */
 struct flight_reader *
 flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx);

@@ -15,6 +15,18 @@ enum { SPARES = 16, SPARE_BYTES = 4096 };
 /* Second fetches beside one that hangs begin 1, 2, 4, ... 32 times the patience apart. */
 enum { TRIES_DOUBLED = 5 };
 
+/* Under the shard's lock. */
+static struct flight *
+flight_take_spare(struct flight_shard *s)
+{
+	struct flight *f = s->spare;
+	if (f) {
+		s->spare = f->next;
+		s->spare_count--;
+	}
+	return f;
+}
+
 struct flights *
 flights_create(const struct flights_options *o)
 {
@@ -36,11 +48,8 @@ flights_destroy(struct flights **fs)
 		return;
 	for (int i = 0; i < FLIGHT_SHARDS; i++) {
 		assert(!(*fs)->shards[i].first);
-		while ((*fs)->shards[i].spare) {
-			struct flight *f = (*fs)->shards[i].spare;
-			(*fs)->shards[i].spare = f->next;
+		for (struct flight *f; (f = flight_take_spare(&(*fs)->shards[i])) != NULL;)
 			flight_destroy(&f);
-		}
 		pthread_mutex_destroy(&(*fs)->shards[i].lock);
 	}
 	free(*fs);
@@ -61,7 +70,7 @@ flights_count(struct flights *fs, uint64_t *flights, uint64_t *bytes)
 }
 
 static struct flight_shard *
-shard_of(struct flights *fs, struct key_hash h)
+flight_shard_of(struct flights *fs, struct key_hash h)
 {
 	return &fs->shards[h.hi % FLIGHT_SHARDS];
 }
@@ -90,22 +99,10 @@ take_out(struct flight **at)
 	return f;
 }
 
-/* Under the shard's lock. */
-static struct flight *
-take_spare(struct flight_shard *s)
-{
-	struct flight *f = s->spare;
-	if (f) {
-		s->spare = f->next;
-		s->spare_count--;
-	}
-	return f;
-}
-
 void
-flights_keep_spare(struct flights *fs, struct flight *f)
+flight_keep_spare(struct flights *fs, struct flight *f)
 {
-	struct flight_shard *s = shard_of(fs, f->hash);
+	struct flight_shard *s = flight_shard_of(fs, f->hash);
 	pthread_mutex_lock(&s->lock);
 	bool keep =
 		s->spare_count < SPARES &&
@@ -124,7 +121,7 @@ static struct flight *
 put_in(struct flights *fs, struct flight_shard *s, struct key_hash hash, struct str key,
        int64_t now_ms)
 {
-	struct flight *f = flight_create(fs, take_spare(s), hash, key, 0, now_ms);
+	struct flight *f = flight_create(fs, flight_take_spare(s), hash, key, 0, now_ms);
 	f->next = s->first;
 	s->first = flight_ref(f); /* the table's */
 	f->in_table = true;
@@ -150,7 +147,7 @@ bool
 flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
 	      flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader)
 {
-	struct flight_shard *s = shard_of(fs, hash);
+	struct flight_shard *s = flight_shard_of(fs, hash);
 	struct flight *gone = NULL, *f;
 	bool lead = true;
 	*reader = NULL;
@@ -195,7 +192,7 @@ struct flight_reader *
 flights_wait(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
 	     flight_wake_fn *wake, void *ctx, int64_t now_ms, int64_t most_ms)
 {
-	struct flight_shard *s = shard_of(fs, hash);
+	struct flight_shard *s = flight_shard_of(fs, hash);
 	struct flight_reader *r = NULL;
 	pthread_mutex_lock(&s->lock);
 	struct flight *f = *find(s, hash, key);
@@ -230,7 +227,7 @@ flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_
 	struct flight_reader *old = *reader, *r;
 	struct flight *slow = old->flight, *gone = NULL;
 	struct str key = buf_str(&slow->key);
-	struct flight_shard *s = shard_of(fs, slow->hash);
+	struct flight_shard *s = flight_shard_of(fs, slow->hash);
 	pthread_mutex_lock(&s->lock);
 	bool may = key.n && takes_try(slow, now_ms, patience_ms);
 	if (may) {
@@ -256,7 +253,7 @@ flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_
 bool
 flights_has(struct flights *fs, struct key_hash hash, struct str key)
 {
-	struct flight_shard *s = shard_of(fs, hash);
+	struct flight_shard *s = flight_shard_of(fs, hash);
 	pthread_mutex_lock(&s->lock);
 	struct flight *f = *find(s, hash, key);
 	bool there = f && is_clean(f);
@@ -267,7 +264,7 @@ flights_has(struct flights *fs, struct key_hash hash, struct str key)
 struct flight *
 flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms)
 {
-	struct flight_shard *s = shard_of(fs, hash);
+	struct flight_shard *s = flight_shard_of(fs, hash);
 	struct flight *f = NULL, *gone = NULL;
 	pthread_mutex_lock(&s->lock);
 	struct flight **at = find(s, hash, key);
@@ -286,9 +283,9 @@ flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, fligh
 {
 	/* Each worker has a shard of its own for the spares. */
 	struct key_hash nobody = {.hi = (uintptr_t)home / sizeof *home};
-	struct flight_shard *s = shard_of(fs, nobody);
+	struct flight_shard *s = flight_shard_of(fs, nobody);
 	pthread_mutex_lock(&s->lock);
-	struct flight *spare = take_spare(s);
+	struct flight *spare = flight_take_spare(s);
 	pthread_mutex_unlock(&s->lock);
 	struct flight *f = flight_create(fs, spare, nobody, STR(""), at, now_ms);
 	pthread_mutex_lock(&f->lock);
@@ -301,7 +298,7 @@ flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, fligh
 void
 flights_close(struct flight *f)
 {
-	struct flight_shard *s = shard_of(f->all, f->hash);
+	struct flight_shard *s = flight_shard_of(f->all, f->hash);
 	struct flight *gone = NULL;
 	if (!atomic_load(&f->in_table))
 		return;
