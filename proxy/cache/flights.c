@@ -9,23 +9,8 @@
 /* A block is let go when it is full: the window must outlast the one that is being filled. */
 enum { WINDOW_LEAST = 256 << 10 };
 
-/* Of each shard, and of what a spare one holds. */
-enum { SPARES = 16, SPARE_BYTES = 4096 };
-
 /* Second fetches beside one that hangs begin 1, 2, 4, ... 32 times the patience apart. */
 enum { TRIES_DOUBLED = 5 };
-
-/* Under the shard's lock. */
-static struct flight *
-flight_take_spare(struct flight_shard *s)
-{
-	struct flight *f = s->spare;
-	if (f) {
-		s->spare = f->next;
-		s->spare_count--;
-	}
-	return f;
-}
 
 struct flights *
 flights_create(const struct flights_options *o)
@@ -69,12 +54,6 @@ flights_count(struct flights *fs, uint64_t *flights, uint64_t *bytes)
 	*bytes = atomic_load(&fs->bytes);
 }
 
-static struct flight_shard *
-flight_shard_of(struct flights *fs, struct key_hash h)
-{
-	return &fs->shards[h.hi % FLIGHT_SHARDS];
-}
-
 static struct flight **
 find(struct flight_shard *s, struct key_hash hash, struct str key)
 {
@@ -97,24 +76,6 @@ take_out(struct flight **at)
 	f->next = NULL;
 	f->in_table = false;
 	return f;
-}
-
-void
-flight_keep_spare(struct flights *fs, struct flight *f)
-{
-	struct flight_shard *s = flight_shard_of(fs, f->hash);
-	pthread_mutex_lock(&s->lock);
-	bool keep =
-		s->spare_count < SPARES &&
-		f->key.cap + f->head_memory.cap + f->piece_cap * sizeof *f->pieces <= SPARE_BYTES;
-	if (keep) {
-		f->next = s->spare;
-		s->spare = f;
-		s->spare_count++;
-	}
-	pthread_mutex_unlock(&s->lock);
-	if (!keep)
-		flight_destroy(&f);
 }
 
 static struct flight *
