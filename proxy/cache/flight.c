@@ -12,7 +12,7 @@ flight_interim(struct flight *f, struct str head)
 		atomic_store_explicit(&f->interim_bytes, f->interim.n, memory_order_release);
 		flight_wake_readers(f);
 	}
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 }
 
 struct buf
@@ -37,7 +37,7 @@ tell_overtaken(struct flight *g, bool good)
 		if (flight_state(g) == FLIGHT_WAITING)
 			flight_wake_readers(g);
 		struct flight *next = g->before ? flight_ref(g->before) : NULL;
-		pthread_mutex_unlock(&g->lock);
+		flight_unlock(g);
 		flight_unref(&g);
 		g = next;
 	}
@@ -54,7 +54,7 @@ flight_publish(struct flight *f, struct flight_head *head)
 	atomic_store_explicit(&f->state, FLIGHT_ARRIVING, memory_order_release);
 	flight_wake_readers(f);
 	struct flight *before = f->before ? flight_ref(f->before) : NULL;
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 	tell_overtaken(before, good);
 }
 
@@ -62,6 +62,10 @@ static void
 finish(struct flight *f, enum flight_state state, int status, const char *word, uint64_t blame)
 {
 	pthread_mutex_lock(&f->lock);
+	/* It ends once, and whole only when it had a head. */
+	int before_that = atomic_load(&f->state);
+	assert(before_that == FLIGHT_ARRIVING ||
+	       (before_that == FLIGHT_WAITING && state == FLIGHT_FAILED));
 	f->fail_blame = blame;
 	struct flight *before = f->before;
 	f->before = NULL;
@@ -71,7 +75,7 @@ finish(struct flight *f, enum flight_state state, int status, const char *word, 
 	flight_wake_readers(f);
 	if (f->late_count)
 		flight_wake_late(f);
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 	if (state == FLIGHT_FAILED)
 		tell_overtaken(before, false);
 	else
@@ -103,7 +107,7 @@ flight_want(struct flight *f)
 {
 	pthread_mutex_lock(&f->lock);
 	f->wanted = true;
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 }
 
 bool
@@ -151,7 +155,7 @@ flight_failure(struct flight *f, int *status, const char **word, uint64_t *blame
 	*blame = f->fail_blame;
 	*status = f->fail_status;
 	*word = f->fail_word;
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 }
 
 bool
@@ -169,5 +173,5 @@ flight_read_interim(struct flight_reader *r, struct buf *out)
 	pthread_mutex_lock(&f->lock);
 	buf_add(out, f->interim.p + r->interim_at, f->interim.n - r->interim_at);
 	r->interim_at = f->interim.n;
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 }

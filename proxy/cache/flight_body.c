@@ -61,7 +61,7 @@ flight_leave(struct flight_reader **rp)
 	if (f->reader_count == 0)
 		flight_wake_leader(f);
 	bool posted = r->posted;
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 	if (posted)
 		return; /* open_reader will free it */
 	flight_leave_seat(r);
@@ -156,7 +156,7 @@ flight_append(struct flight *f, const char *p, size_t n, int64_t now_ms, struct 
 		f->refused_ms = now_ms;
 	else
 		take(f, p, n, filled, at, got);
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 	return !full;
 }
 
@@ -166,7 +166,7 @@ flight_append_now(struct flight *f, const char *p, size_t n, struct block **fill
 {
 	pthread_mutex_lock(&f->lock);
 	take(f, p, n, filled, at, got);
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 }
 
 /* What becomes of a reader that was left behind. */
@@ -208,7 +208,7 @@ flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n, str
 	}
 	if (step == FLIGHT_LATER)
 		flight_arm(r);
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 	return step;
 }
 
@@ -221,5 +221,5 @@ flight_done_until(struct flight_reader *r, uint64_t at)
 	pthread_mutex_lock(&f->lock);
 	window_move(&f->window, &r->mark, at);
 	trim(f);
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 }

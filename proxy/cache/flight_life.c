@@ -9,6 +9,29 @@
 /* Of each shard, and of what a spare one holds. */
 enum { SPARES = 16, SPARE_BYTES = 4096 };
 
+void
+flight_check(const struct flight *f)
+{
+	int state = atomic_load_explicit(&f->state, memory_order_relaxed);
+	bool nobody = TAILQ_EMPTY(&f->armed) && TAILQ_EMPTY(&f->busy);
+	assert(atomic_load_explicit(&f->refs, memory_order_relaxed) > 0);
+	assert(state >= FLIGHT_WAITING && state <= FLIGHT_FAILED);
+	assert(nobody == (f->reader_count == 0) && f->late_count <= f->reader_count);
+	assert(!f->seat.flight || f->seat_taken);
+	assert(f->interim.n == atomic_load_explicit(&f->interim_bytes, memory_order_relaxed));
+	/* Without a head there is no body; only a body that is too large makes its leader wait. */
+	assert(state != FLIGHT_WAITING || f->window.total == f->window.base);
+	assert(f->windowed || (!f->leader_waits && !f->refused_ms && !f->lost_ms));
+	assert(!f->leader.posted || f->leader.flight == f);
+}
+
+void
+flight_shard_check(const struct flight_shard *s)
+{
+	assert(s->spare_count <= SPARES && (s->spare != NULL) == (s->spare_count > 0));
+	assert(!s->first || atomic_load_explicit(&s->first->in_table, memory_order_relaxed));
+}
+
 /* Under the shard's lock. */
 struct flight *
 flight_take_spare(struct flight_shard *s)
@@ -72,7 +95,7 @@ keep_spare(struct flights *fs, struct flight *f)
 		s->spare = f;
 		s->spare_count++;
 	}
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	if (!keep)
 		flight_destroy(&f);
 }

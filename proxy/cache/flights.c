@@ -121,7 +121,7 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 			*reader = flight_seat(f, home, wake, ctx);
 			lead = false;
 		}
-		pthread_mutex_unlock(&f->lock);
+		flight_unlock(f);
 		if (lead)
 			gone = take_out(at);
 	}
@@ -131,7 +131,7 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 			flight_seat(f, home, wake, ctx); /* nobody else knows it before we unlock */
 		flight_unref(&f); /* the reader's and the table's references stay */
 	}
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	flight_unref(&gone);
 	return lead;
 }
@@ -161,9 +161,9 @@ flights_wait(struct flights *fs, struct key_hash hash, struct str key, struct ma
 		pthread_mutex_lock(&f->lock);
 		if (ends_soon(f, now_ms, most_ms))
 			r = flight_seat_late(f, home, wake, ctx);
-		pthread_mutex_unlock(&f->lock);
+		flight_unlock(f);
 	}
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	return r;
 }
 
@@ -177,7 +177,7 @@ takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
 		f->tries += f->tries < TRIES_DOUBLED;
 		f->next_try_ms = now_ms + (patience_ms << f->tries);
 	}
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 	return may;
 }
 
@@ -200,11 +200,11 @@ flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_
 		f->before = flight_ref(gone && gone->before ? gone : slow);
 		pthread_mutex_lock(&f->lock);
 		r = flight_seat(f, old->home, old->wake, old->ctx);
-		pthread_mutex_unlock(&f->lock);
+		flight_unlock(f);
 		flight_unref(&f);
 		*reader = r;
 	}
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	flight_unref(&gone);
 	if (may)
 		flight_leave(&old);
@@ -218,7 +218,7 @@ flights_has(struct flights *fs, struct key_hash hash, struct str key)
 	pthread_mutex_lock(&s->lock);
 	struct flight *f = *find(s, hash, key);
 	bool there = f && is_clean(f);
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	return there;
 }
 
@@ -233,7 +233,7 @@ flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t n
 		gone = take_out(at);
 	if (!*find(s, hash, key))
 		f = put_in(fs, s, hash, key, now_ms);
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	flight_unref(&gone);
 	return f;
 }
@@ -247,11 +247,11 @@ flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, fligh
 	struct flight_shard *s = flight_shard_of(fs, nobody);
 	pthread_mutex_lock(&s->lock);
 	struct flight *spare = flight_take_spare(s);
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	struct flight *f = flight_create(fs, spare, nobody, STR(""), at, now_ms);
 	pthread_mutex_lock(&f->lock);
 	struct flight_reader *r = flight_seat(f, home, wake, ctx);
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 	flight_unref(&f);
 	return r;
 }
@@ -270,6 +270,6 @@ flights_close(struct flight *f)
 			at = &(*at)->next;
 		gone = take_out(at);
 	}
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	flight_unref(&gone);
 }
