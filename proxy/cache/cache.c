@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { RAM_ONLY_BLOCK = 256 << 10 };
-
 static const uint64_t MIN_LOG_BYTES = 4 << 20;
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -145,7 +143,7 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	if (c->store)
 		say_room(c);
 	forget_begin(c->forget, c->store ? oldest_on_disk : NULL, c->store);
-	c->block_bytes = c->store ? store_fragment_bytes(c->store) : RAM_ONLY_BLOCK;
+	c->block_bytes = c->store ? store_fragment_bytes(c->store) : CACHE_RAM_BLOCK;
 	uint64_t most = c->store ? store_max_body(c->store) : UINT64_MAX;
 	c->max_body_bytes =
 		o->max_object_bytes && o->max_object_bytes < most ? o->max_object_bytes : most;
@@ -453,7 +451,7 @@ uint64_t
 cache_record_bytes(size_t key_bytes, size_t head_bytes, uint64_t body_bytes)
 {
 	uint64_t tables = 2 * SEGMENT_ENTRY_BYTES; /* in the batch and in the footer */
-	uint64_t n = body_bytes > RAM_ONLY_BLOCK ? (body_bytes - 1) / RAM_ONLY_BLOCK + 1 : 0;
+	uint64_t n = body_bytes > CACHE_RAM_BLOCK ? (body_bytes - 1) / CACHE_RAM_BLOCK + 1 : 0;
 	uint64_t record = record_bytes(key_bytes, head_bytes, n, n ? 0 : body_bytes);
 	return round_up(record, SEGMENT_ALIGN) + (n ? round_up(body_bytes, SEGMENT_ALIGN) : 0) +
 	       tables;

@@ -14,6 +14,9 @@
 
 #include <pthread.h>
 
+/* What bodies in memory lie in when there is no disk, whose fragments say it otherwise. */
+enum { CACHE_RAM_BLOCK = 256 << 10 };
+
 /* Memory of ended writes for the next ones: a slot per thread, more or less. */
 enum { SPARE_WRITES = 16 };
 struct object_write;

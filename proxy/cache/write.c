@@ -93,8 +93,8 @@ put_blocks(struct cache *c, struct stored *o, const struct locator *over)
 
 /* Puts the body's bytes and the record on disk; over: as store_put. */
 static bool
-place(struct cache *c, struct stored *o, const struct fragment *fragments, uint32_t fragments_n,
-      const struct locator *over)
+cache_place(struct cache *c, struct stored *o, const struct fragment *fragments,
+	    uint32_t fragments_n, const struct locator *over)
 {
 	if (fragments_n)
 		return put_record(c, o, fragments, fragments_n, false, over, store_put);
@@ -125,7 +125,7 @@ cache_admit(struct cache *c, struct object *object)
 	/* A refreshed head may still be there, without its body. */
 	stored_placement(o, &p);
 	bool head = p.at.bytes && store_lies_at(c->store, o->pub.hash, &p.at);
-	bool placed = place(c, o, NULL, 0, head ? &p.at : &nowhere);
+	bool placed = cache_place(c, o, NULL, 0, head ? &p.at : &nowhere);
 	placement_fini(&p);
 	if (!placed) {
 		atomic_store(&o->pub.on_disk, 0);
@@ -398,10 +398,10 @@ finish_on_disk(struct object_write *w)
 	if (w->fragments_n) {
 		if (w->tail)
 			push_tail(w);
-		return !w->dead && place(w->cache, w->o, w->fragments, w->fragments_n, NULL);
+		return !w->dead && cache_place(w->cache, w->o, w->fragments, w->fragments_n, NULL);
 	}
 	keep_tail(w);
-	return place(w->cache, w->o, NULL, 0, NULL);
+	return cache_place(w->cache, w->o, NULL, 0, NULL);
 }
 
 static bool
