@@ -9,8 +9,8 @@
 /* Of each shard, and of what a spare one holds. */
 enum { SPARES = 16, SPARE_BYTES = 4096 };
 
-void
-flight_check(const struct flight *f)
+static void
+check(const struct flight *f)
 {
 	int state = atomic_load_explicit(&f->state, memory_order_relaxed);
 	bool nobody = TAILQ_EMPTY(&f->armed) && TAILQ_EMPTY(&f->busy);
@@ -25,11 +25,25 @@ flight_check(const struct flight *f)
 	assert(!f->leader.posted || f->leader.flight == f);
 }
 
-void
-flight_shard_check(const struct flight_shard *s)
+static void
+check_shard(const struct flight_shard *s)
 {
 	assert(s->spare_count <= SPARES && (s->spare != NULL) == (s->spare_count > 0));
 	assert(!s->first || atomic_load_explicit(&s->first->in_table, memory_order_relaxed));
+}
+
+void
+flight_unlock(struct flight *f)
+{
+	check(f);
+	pthread_mutex_unlock(&f->lock);
+}
+
+void
+flight_shard_unlock(struct flight_shard *s)
+{
+	check_shard(s);
+	pthread_mutex_unlock(&s->lock);
 }
 
 /* Under the shard's lock. */
