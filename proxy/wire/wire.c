@@ -255,6 +255,7 @@ wire_create(const struct wire_options *o)
 	w->waits[WAIT_STUCK].judged_ms = o->limits.send_ms / JUDGED_AFTER;
 	w->waits[WAIT_SEND].judged_ms = o->limits.send_ms / JUDGED_AFTER;
 	w->scratch = mem_alloc(SCRATCH_BYTES);
+	w->gather = mem_alloc(GATHER_MOST);
 	w->fields = mem_alloc(FIELDS_MAX * sizeof *w->fields);
 	return w;
 }
@@ -295,6 +296,7 @@ wire_destroy(struct wire **wp)
 	wire_close_all(w);
 	close_doors(w);
 	free(w->scratch);
+	free(w->gather);
 	free(w->fields);
 	free(w);
 }
