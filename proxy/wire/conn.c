@@ -6,7 +6,6 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/wire/clients.h"
-#include "proxy/wire/h1.h"
 #include "proxy/wire/room.h"
 
 #include <arpa/inet.h>
@@ -315,11 +314,9 @@ conn_check(const struct conn *c)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-static void
-on_event(evutil_socket_t fd, short what, void *arg)
+void
+conn_note(struct conn *c, short what)
 {
-	(void)fd;
-	struct conn *c = arg;
 	conn_check(c);
 	if ((what & EV_CLOSED) && c->input == INPUT_OPEN)
 		c->input = INPUT_ENDING;
@@ -327,9 +324,6 @@ on_event(evutil_socket_t fd, short what, void *arg)
 		c->writable = true;
 	if (what & (EV_READ | EV_CLOSED))
 		c->readable = c->news = true;
-	clock_begin_event();
-	h1_drive(c);
-	clock_end_event();
 }
 
 static void
@@ -354,7 +348,7 @@ set_peer(struct conn *c, const struct sockaddr *peer)
 }
 
 struct conn *
-conn_open(struct wire *w, int fd, const struct sockaddr *peer)
+conn_open(struct wire *w, int fd, const struct sockaddr *peer, event_callback_fn on_event)
 {
 	struct conn *c = NEW(struct conn);
 	int one = 1;

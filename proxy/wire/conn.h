@@ -100,8 +100,13 @@ struct conn {
 	} peer;
 };
 
-/* Takes an accepted socket that clients_enter has counted; NULL: it had to be closed. */
-struct conn *conn_open(struct wire *w, int fd, const struct sockaddr *peer);
+/* Takes an accepted socket that clients_enter has counted; NULL: it had to be closed. Its events,
+ * and what conn_wake asks for, come to on_event with the connection as its argument, which begins
+ * with conn_note. */
+struct conn *
+conn_open(struct wire *w, int fd, const struct sockaddr *peer, event_callback_fn on_event);
+/* An event happened: EV_READ and so on. */
+void conn_note(struct conn *c, short what);
 /* What must hold between two events; aborts if not. O(1). */
 void conn_check(const struct conn *c);
 void conn_check_wire(const struct wire *w);
