@@ -177,7 +177,7 @@ takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
 		f->tries += f->tries < TRIES_DOUBLED;
 		f->next_try_ms = now_ms + (patience_ms << f->tries);
 	}
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 	return may;
 }
 
