@@ -60,7 +60,7 @@ find(struct flight_shard *s, struct key_hash hash, struct str key)
 	struct flight **at = &s->first;
 	while (*at) {
 		struct flight *f = *at;
-		if (f->hash.lo == hash.lo && f->hash.hi == hash.hi && str_eq(buf_str(&f->key), key))
+		if (key_hash_equal(f->hash, hash) && str_eq(buf_str(&f->key), key))
 			break;
 		at = &f->next;
 	}

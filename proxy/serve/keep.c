@@ -238,7 +238,7 @@ is_seen_again(struct fill *f)
 static bool
 is_variant(const struct fill *f)
 {
-	return f->stored_hash.lo != f->key.primary.lo || f->stored_hash.hi != f->key.primary.hi;
+	return !key_hash_equal(f->stored_hash, f->key.primary);
 }
 
 /* The write is complete: the object is there from now on. */
