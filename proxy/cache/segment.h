@@ -104,6 +104,13 @@ struct locator {
 	uint32_t bytes;	 /* of the record, possibly rounded up to RECORD_UNIT */
 };
 
+/* Whether both mean the same place, at the same time. */
+static inline bool
+locator_equal(const struct locator *a, const struct locator *b)
+{
+	return a->segment == b->segment && a->generation == b->generation && a->offset == b->offset;
+}
+
 struct fragment {
 	struct locator at;
 	uint64_t checksum;
