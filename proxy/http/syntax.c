@@ -118,3 +118,12 @@ str_cut(struct str s, char c, struct str *head, struct str *tail)
 	*tail = str_from(s, n + 1);
 	return at != NULL;
 }
+
+void
+str_add_lower(struct str s, struct buf *out)
+{
+	char *p = buf_room(out, s.n);
+	for (size_t i = 0; i < s.n; i++)
+		p[i] = byte_lower(s.p[i]);
+	buf_added(out, s.n);
+}
