@@ -4,16 +4,6 @@
 #include "proxy/http/field_block.h"
 #include "proxy/http/syntax.h"
 
-static bool
-list_names(struct str list, struct str name)
-{
-	struct str item;
-	while (list_next(&list, &item))
-		if (str_ieq(item, name))
-			return true;
-	return false;
-}
-
 /* -- what is kept of a response ---------------------------------------------------- */
 
 static bool
@@ -21,8 +11,8 @@ is_withheld(const struct response_cc *cc, const struct field *field, const struc
 {
 	if (field->id == FIELD_SET_COOKIE && terms && (terms->flags & TERMS_STRIPPED))
 		return true;
-	return (cc->no_cache_fields.n && list_names(cc->no_cache_fields, field->name)) ||
-	       (cc->private_fields.n && list_names(cc->private_fields, field->name));
+	return (cc->no_cache_fields.n && list_has(cc->no_cache_fields, field->name)) ||
+	       (cc->private_fields.n && list_has(cc->private_fields, field->name));
 }
 
 bool

@@ -164,14 +164,8 @@ vary_is_star(const struct fields *f)
 static bool
 withholds_cookie(const struct response_cc *cc)
 {
-	const struct str lists[] = {cc->no_cache_fields, cc->private_fields};
-	for (int i = 0; i < 2; i++) {
-		struct str rest = lists[i], name;
-		while (list_next(&rest, &name))
-			if (str_ieq(name, STR("set-cookie")))
-				return true;
-	}
-	return false;
+	return list_has(cc->no_cache_fields, STR("set-cookie")) ||
+	       list_has(cc->private_fields, STR("set-cookie"));
 }
 
 /* The conditions of section 3 in its order.

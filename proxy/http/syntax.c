@@ -90,6 +90,16 @@ list_next(struct str *rest, struct str *item)
 	return list_next_by(',', rest, item);
 }
 
+bool
+list_has(struct str list, struct str word)
+{
+	struct str item;
+	while (list_next(&list, &item))
+		if (str_ieq(item, word))
+			return true;
+	return false;
+}
+
 enum { DIGITS_THAT_FIT = 18 };
 
 bool

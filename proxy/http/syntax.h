@@ -51,7 +51,9 @@ str_is_token(struct str s)
 /* Next non-empty member of a comma-separated list (5.6.1), trimmed; commas inside quoted strings
  * do not separate. Eats from the front of *rest; false at the end. */
 bool list_next(struct str *rest, struct str *item);
-/* The same with another separator (';' of parameters, cookies). */
+/* Whether a member of the list is that word, ignoring case. */
+bool list_has(struct str list, struct str word);
+/* list_next with another separator (';' of parameters, cookies). */
 bool list_next_by(char separator, struct str *rest, struct str *item);
 
 /* All of s is 1*DIGIT. Saturates at INT64_MAX. False when s is anything else. */
