@@ -191,12 +191,12 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 		storable = keep_file(f, rs, &h->vary);
 	f->keeps = old ? KEEPS_OLD : storable_is_yes(storable) ? KEEPS_ANSWER : KEEPS_NOTHING;
 	bool keeps = f->keeps == KEEPS_ANSWER;
-	head_store(rs, now, &h->head, keeps ? &f->terms : NULL);
+	bool withheld = head_store(rs, now, &h->head, keeps ? &f->terms : NULL);
 	h->has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (keep_replaces_part(f, rs->status))
 		keep_forget_part(f->serve->shelves, key_primary(&f->key));
 	if (keeps) {
-		if (head_withholds(rs, &f->terms))
+		if (withheld)
 			head_store(rs, now, &h->asker, NULL);
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h->vary),
 				 &h->variant);
