@@ -8,7 +8,7 @@
 #include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
 
-enum { PASSES_REMEMBER_S = 60, SPARE_KEY_BYTES = 2 << 10 };
+enum { PASSES_REMEMBER_S = 60 };
 
 /* Was anything that covers the key forgotten since the request left? */
 static bool
@@ -95,7 +95,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 		f->write = cache_write_begin(f->serve->shelves->cache, &o);
 	if (f->write && f->sighting.writes)
 		charge(f, f->expected);
-	if (key->text.cap > SPARE_KEY_BYTES)
+	if (key->text.cap > FILL_KEY_BYTES)
 		key_fini(key);
 }
 
