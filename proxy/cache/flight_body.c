@@ -111,8 +111,8 @@ somebody_starves(const struct flight *f)
 	return false;
 }
 
-/* The window is full: of the time since it was found so, fast readers lost what they spent waiting.
- */
+/* The window is full: of the time since it was found so,
+ * fast readers lost what they spent waiting. */
 static void
 count_loss(struct flight *f, int64_t now_ms)
 {

@@ -1,5 +1,5 @@
-/* flight_seat.c - who leads and who reads a flight, and the letters by which they are told of news.
- */
+/* flight_seat.c - who leads and who reads a flight, and the letters by
+ * which they are told of news. */
 #include "proxy/cache/flight_inside.h"
 
 #include "proxy/base/mem.h"

@@ -1,5 +1,5 @@
-/* forget_table.c - shards of open addressing; what is dropped is dropped by building a shard anew.
- */
+/* forget_table.c - shards of open addressing; what is dropped is dropped
+ * by building a shard anew. */
 #include "proxy/cache/forget_table.h"
 
 #include "proxy/base/mem.h"

@@ -10,7 +10,7 @@
  *	| header 128 | record | fragment | record | ... | table | zeros to the page |
  *
  * All numbers are little-endian. Records and fragments start at multiples of ALIGN. FORMAT.md,
- *beside this file, describes the directory around the segments.
+ * beside this file, describes the directory around the segments.
  *
  * batch header (128)                        footer trailer (the last 128 bytes of the file)
  *   0 u32 magic "TWB2"                        0 u32 magic "TWF2"

@@ -56,8 +56,7 @@ block_signals(sigset_t *waited)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* ---- while it runs ----------------------------------------------------------------------------
- */
+/* ---- while it runs --------------------------------------------------------------------------- */
 
 /* A bound address as text, with the port that the system chose for port 0. */
 static void

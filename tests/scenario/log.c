@@ -57,8 +57,7 @@ SCENARIO("bytes of a client cannot make lines of their own")
 			    edge_stdout());
 }
 
-/* ---- who reads the log, and who does not ------------------------------------------------------
- */
+/* ---- who reads the log, and who does not ----------------------------------------------------- */
 
 /* A named pipe whose reader sleeps: it is full after 64 KiB. */
 static int
@@ -151,8 +150,7 @@ SCENARIO("standard output and standard error that nobody reads stop nothing eith
 	close(reader);
 }
 
-/* ---- who asked, in which form -----------------------------------------------------------------
- */
+/* ---- who asked, in which form ---------------------------------------------------------------- */
 
 SCENARIO("the client's address comes from a trusted forwarder")
 {

@@ -119,8 +119,7 @@ START_TEST(followers_count_when_the_body_is_whole)
 }
 END_TEST
 
-/* ---- whatever the facts are --------------------------------------------------------------------
- */
+/* ---- whatever the facts are ------------------------------------------------------------------ */
 
 static uint64_t state = 0x5eed;
 
