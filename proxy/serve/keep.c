@@ -7,6 +7,7 @@
 #include "proxy/serve/herd.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
+#include "proxy/http/syntax.h"
 
 enum { PASSES_REMEMBER_S = 60 };
 
@@ -24,10 +25,8 @@ keep_length(const struct response *rs)
 	struct str v = fields_get(&rs->fields, FIELD_CONTENT_LENGTH);
 	if (v.n == 0 || fields_has(&rs->fields, FIELD_TRANSFER_ENCODING))
 		return UINT64_MAX;
-	uint64_t n = 0;
-	for (size_t i = 0; i < v.n && v.p[i] >= '0' && v.p[i] <= '9'; i++)
-		n = n * 10 + (uint64_t)(v.p[i] - '0'); /* libcurl refuses what overflows */
-	return n;
+	int64_t n = 0;
+	return digits_parse(v, &n) ? (uint64_t)n : 0; /* reply.c refuses what is no number */
 }
 
 /* What this trip counts for, asked once: under the variant's key, now that it is known. */
