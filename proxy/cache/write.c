@@ -356,8 +356,8 @@ publish(struct object_write *w, bool on_disk)
 	return on_disk || in_ram;
 }
 
-/* Nothing that was forgotten since the request left covers the key: the answer is clean as of now.
- */
+/* Nothing that was forgotten since the request left covers the key:
+ * the answer is clean as of now. */
 static bool
 is_clean(struct object_write *w)
 {

@@ -76,7 +76,7 @@ cli_purge(int argc, char **argv)
 	if ((urls > 0) + (host != NULL) + all != 1) {
 		flags_refuse(
 			&f,
-			"nothing to purge is named: twice purge http://host/path, or --host HOST, "
+			"say what to purge: twice purge http://host/path, or --host HOST, "
 			"or --all");
 		return f.exit_code;
 	}

@@ -468,7 +468,8 @@ response_line_end(struct cursor *c)
 	return true;
 }
 
-/* "HTTP/1.1 200 OK", also "HTTP/2 200" as libcurl writes it; the reason may be missing. */
+/* "HTTP/1.1 200 OK"; the reason may be missing. Every version but 1.0 is read as 1.1: what an origin
+ * may not say, origin/reply.c refuses. */
 static bool
 status_line(struct cursor *c, struct response *out)
 {
