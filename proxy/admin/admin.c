@@ -319,7 +319,8 @@ on_request(struct evhttp_request *q, void *ctx)
 	} else if (path && filters_own(path)) {
 		on_filters(a, q);
 	} else if (!route) {
-		answer_text(q, 404, "these paths exist: / /stats /metrics /healthz /purge /filters\n");
+		answer_text(q, 404,
+			    "these paths exist: / /stats /metrics /healthz /purge /filters\n");
 	} else if (route->changes ? method != EVHTTP_REQ_POST : !reads) {
 		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
 				  route->changes ? "POST" : "GET, HEAD");
