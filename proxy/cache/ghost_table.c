@@ -29,6 +29,12 @@ ghost_find(const struct ghost *g, uint64_t key)
 	return i == NONE ? NULL : &g->shades[i];
 }
 
+void
+ghost_prefetch(const struct ghost *g, uint64_t key)
+{
+	__builtin_prefetch(&g->table[(uint32_t)key & (2 * g->shades_n - 1)]);
+}
+
 bool
 ghost_holds(const struct ghost *g, uint64_t key)
 {
