@@ -2,7 +2,7 @@
 #include "config/config.h"
 #include "config/units.h"
 #include "proxy/cli/cli.h"
-#include "proxy/simulate/report.h"
+#include "proxy/simulate/account.h"
 
 #include <math.h>
 #include <signal.h>
@@ -428,7 +428,10 @@ run(struct command *c)
 	}
 	if (width)
 		fprintf(stderr, "\033[K");
-	report_text(stdout, &s, &c->o);
+	if (c->json)
+		account_json(stdout, &s, &c->o);
+	else
+		account_text(stdout, &s, &c->o);
 	study_fini(&s);
 	return fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
 }

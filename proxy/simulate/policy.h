@@ -28,7 +28,6 @@ struct policy_spec {
  * sentence. */
 int policy_parse(struct policy_spec *out, const struct policy_spec *base, const char *text,
 		 char *err, size_t err_bytes);
-const char *policy_help(void);
 
 struct policy;
 /* sights: borrowed, of policy_spec.sights. */

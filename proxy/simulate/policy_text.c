@@ -10,12 +10,6 @@ static const char help[] = "all, 2, 3, ... or bound; then +capacity=10M, +fpr=1%
 			   "+filter=pair|counting|stable|scalable|exact, +max=1MiB, +exp=64KiB, "
 			   "+budget=10MiB, +ram=1GiB, +disk=100GiB";
 
-const char *
-policy_help(void)
-{
-	return help;
-}
-
 static int
 set_filter(struct policy_spec *p, const char *value)
 {

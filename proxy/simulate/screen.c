@@ -69,7 +69,7 @@ matches(const char *pattern, struct str s)
 		if (*pattern == '*') {
 			star = ++pattern;
 			back = i;
-		} else if (*pattern == s.p[i]) {
+		} else if (*pattern && *pattern == s.p[i]) { /* a log may hold a NUL */
 			pattern++;
 			i++;
 		} else if (star) {

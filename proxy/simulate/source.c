@@ -169,6 +169,19 @@ parse(struct source *s, struct str line, struct entry *out)
 	return parse_oracle(line, out) ? PARSED_ENTRY : PARSED_BAD;
 }
 
+static void
+note_order(struct source *s, int64_t us)
+{
+	int64_t late = s->last_us - us;
+	if (late <= 0 || s->facts.entries == 1) {
+		s->last_us = us;
+		return;
+	}
+	s->facts.late_lines++;
+	if (late > s->facts.latest_us)
+		s->facts.latest_us = late;
+}
+
 enum source_step
 source_next(struct source *s, struct entry *out)
 {
@@ -179,9 +192,7 @@ source_next(struct source *s, struct entry *out)
 		enum parsed r = parse(s, line, out);
 		if (r == PARSED_ENTRY) {
 			s->facts.entries++;
-			s->facts.late_lines += out->time_us < s->last_us;
-			if (out->time_us > s->last_us)
-				s->last_us = out->time_us;
+			note_order(s, out->time_us);
 			return SOURCE_ENTRY;
 		}
 		if (r == PARSED_BAD)

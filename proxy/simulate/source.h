@@ -23,6 +23,7 @@ struct source_facts {
 	enum format format;
 	uint64_t lines, entries, bad_lines;
 	uint64_t late_lines; /* that are older than one before them */
+	int64_t latest_us;   /* by how much at most */
 	uint64_t bad_numbers[SOURCE_BAD_SHOWN];
 	bool host_is_client, host_is_doubtful;
 };

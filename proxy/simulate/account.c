@@ -1,5 +1,5 @@
-/* report.c - the table, and what lies behind it. */
-#include "proxy/simulate/report.h"
+/* account.c - the table, and what lies behind it. */
+#include "proxy/simulate/account.h"
 
 #include "config/units.h"
 
@@ -33,7 +33,7 @@ percent(double part, double whole)
 }
 
 const struct study_row *
-report_baseline(const struct study *s, const struct study_row *row)
+account_baseline(const struct study *s, const struct study_row *row)
 {
 	for (unsigned i = 0; i < s->rows_n; i++)
 		if (s->rows[i].disk == row->disk && strcmp(s->rows[i].spec.text, "all") == 0)
@@ -132,7 +132,7 @@ print_filter(FILE *to, const struct study_row *r)
 static void
 print_row(FILE *to, const struct study *s, const struct study_row *r, size_t width)
 {
-	const struct study_row *all = report_baseline(s, r);
+	const struct study_row *all = account_baseline(s, r);
 	const struct policy_facts *f = &r->facts;
 	char a[UNITS_BYTES], b[UNITS_BYTES];
 	fprintf(to, "  %-*s %10s %5.1f%%", (int)width, r->spec.text,
@@ -242,10 +242,12 @@ say_times(const struct teller *t, const struct study *s, const struct study_opti
 	for (unsigned i = 0; i < s->logs_n; i++)
 		if (s->logs[i].late_lines)
 			say(t,
-			    "%s: %.2f%% of its lines are older than one before them; they are taken "
-			    "as of the later time. Sort it if it is more than a request's length.",
+			    "%s: %.1f%% of its lines are older than one before them, by up to "
+			    "%.0f s; they are taken as of the later time. More than a request's "
+			    "length means that it should be sorted first.",
 			    s->logs[i].name,
-			    percent((double)s->logs[i].late_lines, (double)s->logs[i].entries));
+			    percent((double)s->logs[i].late_lines, (double)s->logs[i].entries),
+			    (double)s->logs[i].latest_us / 1e6);
 	if (s->screen.with_lifetime)
 		say(t, "Lifetimes are those of the log's own column.");
 	else if (!o->screen.lifetimes_n)
@@ -289,8 +291,8 @@ say_keys(const struct teller *t, const struct study *s)
 }
 
 void
-report_assumptions(const struct study *s, const struct study_options *o,
-		   void (*each)(void *ctx, const char *sentence), void *ctx)
+account_assumptions(const struct study *s, const struct study_options *o,
+		    void (*each)(void *ctx, const char *sentence), void *ctx)
 {
 	struct teller t = {each, ctx};
 	say_sizes(&t, s);
@@ -315,7 +317,7 @@ print_assumption(void *ctx, const char *sentence)
 }
 
 void
-report_text(FILE *to, const struct study *s, const struct study_options *o)
+account_text(FILE *to, const struct study *s, const struct study_options *o)
 {
 	char a[UNITS_BYTES], b[UNITS_BYTES];
 	print_logs(to, s);
@@ -324,7 +326,7 @@ report_text(FILE *to, const struct study *s, const struct study_options *o)
 		fprintf(to, "  stopped before the end: this is what was read so far\n");
 	print_table(to, s);
 	fprintf(to, "\nTaken for granted\n");
-	report_assumptions(s, o, print_assumption, to);
+	account_assumptions(s, o, print_assumption, to);
 	fprintf(to, "\n%s lines in %.1f s (%u pass%s), %s of memory for tables and filters.\n",
 		count((double)s->lines, a), s->seconds, s->passes, s->passes == 1 ? "" : "es",
 		bytes(s->memory_bytes, b));
