@@ -50,6 +50,7 @@ enum {
 	USE_MEMORY,
 	THREADS,
 	SEED,
+	TBW,
 	JSON,
 };
 static const struct flag rows[] = {
@@ -89,6 +90,9 @@ static const struct flag rows[] = {
 		     "for the policies, beside one that reads (default one per core)", NULL},
 	[SEED] = {"--seed", "N",
 		  "of the hashes: another one draws other false positives (default 1)", NULL},
+	[TBW] = {"--tbw", "SIZE",
+		 "what the drive may be written in its life: 600TB (default 600 times the disk)",
+		 NULL},
 	[JSON] = {"--json", NULL, "print the result as JSON", NULL},
 	{NULL, NULL, NULL, NULL},
 };
@@ -294,6 +298,10 @@ take_flag(struct command *c, struct flags *f, int row)
 		take_number(f, 0, UINT64_MAX, &n);
 		take_seed(c, n);
 		break;
+	case TBW:
+		if (units_parse_bytes(f->value, &c->o.tbw) != 0)
+			flags_refuse(f, "\"%s\" is no size; write one such as 600TB", f->value);
+		break;
 	case JSON:
 		c->json = true;
 		break;
@@ -320,19 +328,19 @@ parse_flags(struct command *c, struct flags *f)
  */
 
 static const char *const default_policies[] = {
-	"all", "2", "3", "4", "bound",
+	"all", "2", "3", "4", "2+capacity=10%", "2+capacity=1%", "2+ram=5%", "2+ram=20%", "bound",
 };
 static const char *const default_curves[] = {"all", "2"};
 /* Of the log's distinct bytes, in millionths: the main one first. */
 static const uint64_t default_disks[] = {100000, 25000, 50000, 200000, 400000};
 
 static void
-default_list(const char **to, unsigned *n, const char *const *from, size_t count, bool no_bound)
+default_list(const char **to, unsigned *n, const char *const *from, size_t count, bool one_pass)
 {
 	if (*n)
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (!no_bound || strcmp(from[i], "bound") != 0)
+		if (!one_pass || (strcmp(from[i], "bound") != 0 && !strstr(from[i], "capacity")))
 			to[(*n)++] = from[i];
 }
 

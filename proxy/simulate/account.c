@@ -2,6 +2,7 @@
 #include "proxy/simulate/account.h"
 
 #include "config/units.h"
+#include "proxy/simulate/advice.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -311,6 +312,33 @@ account_assumptions(const struct study *s, const struct study_options *o,
 }
 
 static void
+print_advice(FILE *to, const struct study *s, const struct study_options *o)
+{
+	struct advice a;
+	advice_find(&a, s, o->tbw);
+	if (!a.row)
+		return;
+	fprintf(to, "\nSuggested: %s\n", a.row->spec.text);
+	for (unsigned i = 0; i < a.reasons_n; i++)
+		fprintf(to, "  - %s\n", a.reasons[i]);
+	if (a.years > 0) {
+		fprintf(to, "  - %s, a drive of this size lasts %.1f years at this rate",
+			o->tbw ? "With the writes it is given"
+			       : "Written 600 times in its life, as is typical",
+			a.years);
+		if (a.years_all > 0 && a.all != a.row)
+			fprintf(to, ", and %.1f when everything is admitted", a.years_all);
+		fprintf(to, ".\n");
+	}
+	fprintf(to, "\n");
+	for (const char *line = a.yaml; *line;) {
+		size_t n = strcspn(line, "\n");
+		fprintf(to, "    %.*s\n", (int)n, line);
+		line += n + (line[n] == '\n');
+	}
+}
+
+static void
 print_assumption(void *ctx, const char *sentence)
 {
 	fprintf(ctx, "  - %s\n", sentence);
@@ -325,6 +353,7 @@ account_text(FILE *to, const struct study *s, const struct study_options *o)
 	if (s->stopped)
 		fprintf(to, "  stopped before the end: this is what was read so far\n");
 	print_table(to, s);
+	print_advice(to, s, o);
 	fprintf(to, "\nTaken for granted\n");
 	account_assumptions(s, o, print_assumption, to);
 	fprintf(to, "\n%s lines in %.1f s (%u pass%s), %s of memory for tables and filters.\n",

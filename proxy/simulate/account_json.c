@@ -1,6 +1,7 @@
 /* account_json.c - a study as one JSON object. Numbers are plain: bytes, seconds, shares from 0
  * to 1. */
 #include "proxy/simulate/account.h"
+#include "proxy/simulate/advice.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -112,6 +113,8 @@ policy_row(const struct study *s, const struct study_row *r)
 		json_object_set_new(row, "extra_origin_bytes",
 				    real(f->origin_bytes - a->origin_bytes));
 	}
+	json_object_set_new(row, "sightings", integer(r->spec.sightings));
+	json_object_set_new(row, "capacity", integer(r->spec.sights.memory.capacity));
 	json_object_set_new(row, "filter_bytes", integer(r->sights.memory_bytes));
 	json_object_set_new(row, "filter_rotations", integer(r->sights.rotations));
 	json_object_set_new(row, "false_positives",
@@ -119,6 +122,26 @@ policy_row(const struct study *s, const struct study_row *r)
 					 ? (double)r->sights.false_first / (double)r->sights.first
 					 : 0));
 	return row;
+}
+
+static json_t *
+suggestion(const struct study *s, const struct study_options *o)
+{
+	struct advice a;
+	advice_find(&a, s, o->tbw);
+	if (!a.row)
+		return json_null();
+	json_t *top = json_object(), *reasons = json_array();
+	json_object_set_new(top, "policy", string(a.row->spec.text));
+	json_object_set_new(top, "row", integer((uint64_t)(a.row - s->rows)));
+	json_object_set_new(top, "disk_bytes", integer(a.row->spec.disk_bytes));
+	for (unsigned i = 0; i < a.reasons_n; i++)
+		json_array_append_new(reasons, string(a.reasons[i]));
+	json_object_set_new(top, "reasons", reasons);
+	json_object_set_new(top, "yaml", string(a.yaml));
+	json_object_set_new(top, "drive_years", real(a.years));
+	json_object_set_new(top, "drive_years_admitting_all", real(a.years_all));
+	return top;
 }
 
 static void
@@ -138,6 +161,7 @@ account_json(FILE *to, const struct study *s, const struct study_options *o)
 	json_object_set_new(top, "left_out", left_out(s));
 	json_object_set_new(top, "log", traffic(s));
 	json_object_set_new(top, "policies", policies);
+	json_object_set_new(top, "suggestion", suggestion(s, o));
 	json_object_set_new(top, "assumptions", assumptions);
 	json_object_set_new(top, "stopped", json_boolean(s->stopped));
 	json_object_set_new(top, "passes", integer(s->passes));

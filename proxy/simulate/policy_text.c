@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char help[] = "all, 2, 3, ... or bound; then +capacity=10M, +fpr=1%, +rotate=24h, "
-			   "+filter=pair|counting|stable|scalable|exact, +max=1MiB, +exp=64KiB, "
-			   "+budget=10MiB, +ram=1GiB, +disk=100GiB";
+enum { LEAST_CAPACITY = 1000 };
+
+static const char help[] =
+	"all, 2, 3, ... or bound; then +capacity=10M or a share of the URLs, +fpr=1%, +rotate=24h, "
+	"+filter=pair|counting|stable|scalable|exact, +max=1MiB, +exp=64KiB, "
+	"+budget=10MiB, +ram=1GiB or a share of the disk, +disk=100GiB";
 
 static int
 set_filter(struct policy_spec *p, const char *value)
@@ -27,12 +30,39 @@ set_rotate(struct policy_spec *p, const char *value)
 	return 0;
 }
 
+/* A number, or a share of the log's URLs. */
+static int
+set_capacity(struct policy_spec *p, const char *value)
+{
+	double share;
+	if (!strchr(value, '%'))
+		return units_parse_count(value, &p->sights.memory.capacity);
+	if (units_parse_share(value, &share) != 0 || !(p->urls > 0))
+		return -1;
+	double n = share * p->urls;
+	p->sights.memory.capacity = n < LEAST_CAPACITY ? LEAST_CAPACITY : (uint64_t)n;
+	return 0;
+}
+
+/* Bytes, or a share of the disk. */
+static int
+set_memory(struct policy_spec *p, const char *value)
+{
+	uint64_t room;
+	if (units_parse_room(value, &room) != 0)
+		return -1;
+	p->memory_bytes = room & UNITS_ROOM_SHARE ? (uint64_t)((double)(room & ~UNITS_ROOM_SHARE) /
+							       1e6 * (double)p->disk_bytes)
+						  : room;
+	return 0;
+}
+
 static int
 set(struct policy_spec *p, const char *name, const char *value)
 {
 	struct twice_filter_options *m = &p->sights.memory;
 	if (strcmp(name, "capacity") == 0)
-		return units_parse_count(value, &m->capacity);
+		return set_capacity(p, value);
 	if (strcmp(name, "fpr") == 0)
 		return units_parse_share(value, &m->false_positives);
 	if (strcmp(name, "rotate") == 0)
@@ -46,7 +76,7 @@ set(struct policy_spec *p, const char *name, const char *value)
 	if (strcmp(name, "budget") == 0)
 		return units_parse_bytes(value, &p->budget_bytes_s);
 	if (strcmp(name, "ram") == 0)
-		return units_parse_bytes(value, &p->memory_bytes);
+		return set_memory(p, value);
 	if (strcmp(name, "disk") == 0)
 		return units_parse_bytes(value, &p->disk_bytes);
 	return -1;

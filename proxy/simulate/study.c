@@ -18,6 +18,7 @@ enum {
 	LEAST_ENTRIES = 8 << 10,
 	TELL_EVERY_US = 250000,
 };
+static const uint64_t LEAST_DISK = 8 << 20; /* as in the configuration */
 static const uint64_t GIB = UINT64_C(1) << 30;
 static const uint64_t MOST_USED = UINT64_C(8) << 30;
 
@@ -69,15 +70,21 @@ room_of(uint64_t room, double whole)
 }
 
 static int
-add_policy(struct run *r, const char *text, unsigned disk, double distinct_bytes)
+add_policy(struct run *r, const char *text, unsigned disk, const struct catalogue_facts *log)
 {
 	struct policy_spec base = r->o->base, *spec = &r->specs[r->policies_n];
 	if (r->policies_n == STUDY_ROWS_MOST)
 		return say(r, "these are too many policies; name fewer, or fewer disks");
-	base.disk_bytes = room_of(r->o->disks[disk], distinct_bytes);
+	base.urls = r->passes == 2 ? log->urls : 0;
+	base.disk_bytes = room_of(r->o->disks[disk], log->bytes);
+	if (base.disk_bytes < LEAST_DISK && (r->o->disks[disk] & UNITS_ROOM_SHARE))
+		base.disk_bytes = LEAST_DISK; /* of a small log */
 	base.memory_bytes = room_of(r->o->memory, (double)base.disk_bytes);
 	if (policy_parse(spec, &base, text, r->err, r->err_bytes) != 0)
 		return -1;
+	if (spec->disk_bytes < LEAST_DISK && !spec->lru)
+		return say(r, "the proxy's disk is 8MiB at least: give --disk 8MiB or more, or "
+			      "--eviction lru");
 	if (spec->bound && r->passes == 1)
 		return say(r,
 			   "the policy \"bound\" needs to know what comes later: give files that "
@@ -99,7 +106,7 @@ choose_policies(struct run *r)
 		const char *const *texts = d ? r->o->curves : r->o->policies;
 		unsigned n = d ? r->o->curves_n : r->o->policies_n;
 		for (unsigned i = 0; i < n; i++)
-			if (add_policy(r, texts[i], d, log.bytes) != 0)
+			if (add_policy(r, texts[i], d, &log) != 0)
 				return -1;
 	}
 	return 0;

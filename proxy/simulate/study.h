@@ -37,6 +37,7 @@ struct study_options {
 	uint64_t use_bytes;  /* of memory, for tables; 0: chosen */
 	unsigned halvings;   /* of the sample, to begin with */
 	bool never_samples;  /* tables grow instead */
+	uint64_t tbw;	     /* for the advice: advice.h */
 	unsigned threads;    /* 0: one per core */
 	study_tell_fn *tell; /* some times a second */
 	void *ctx;

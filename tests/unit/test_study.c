@@ -2,10 +2,11 @@
  * rooms: simulate serve config cache http base filter
  */
 #include "config/units.h"
-#include "proxy/simulate/account.h"
+#include "proxy/simulate/advice.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -478,10 +479,81 @@ START_TEST(wrong_policies_are_refused_with_a_sentence)
 }
 END_TEST
 
-UNIT("study", TIMES(saved_is_exactly_the_one_hit_share, 2),
-     TIMES(a_packed_log_is_read_like_a_plain_one, 4), TEST(several_logs_are_one_by_time),
-     TEST(bad_lines_are_counted_and_most_is_too_many), TEST(a_line_without_end_is_one_bad_line),
-     TEST(what_no_cache_stores_is_left_out_and_counted),
+START_TEST(the_advice_is_the_best_of_what_was_tried)
+{
+	begin();
+	write_mix("log", 100000);
+	struct study s;
+	struct advice a;
+	struct study_options o = options(file("log"));
+	static const char *const policies[] = {"all",	   "2",		"3",	 "2+capacity=1%",
+					       "2+ram=5%", "2+ram=30%", "bound", "2+exp=1KiB"};
+	static const uint64_t disks[] = {100000, 50000, 200000, 400000};
+	o.policies_n = COUNT(policies);
+	memcpy(o.policies, policies, sizeof policies);
+	o.disks_n = COUNT(disks);
+	for (unsigned i = 0; i < o.disks_n; i++)
+		o.disks[i] = UNITS_ROOM_SHARE | disks[i];
+	o.memory = UNITS_ROOM_SHARE | 100000;
+	o.curves[o.curves_n++] = "all";
+	o.curves[o.curves_n++] = "2";
+	run(&s, &o);
+	advice_find(&a, &s, UINT64_C(600) << 40);
+	ck_assert_ptr_nonnull(a.row);
+	ck_assert(!a.row->spec.bound && !a.row->spec.exp_bytes);
+	for (unsigned i = 0; i < s.rows_n; i++) {
+		const struct study_row *r = &s.rows[i];
+		bool possible = !r->spec.bound && !r->spec.exp_bytes;
+		ck_assert_msg(!possible ||
+				      fabs(r->facts.hit_ratio - a.row->facts.hit_ratio) > 0.002 ||
+				      r->facts.written_bytes > 0.95 * a.row->facts.written_bytes,
+			      "%s is better than %s", r->spec.text, a.row->spec.text);
+	}
+	ck_assert_uint_ge(a.reasons_n, 3);
+	ck_assert_double_gt(a.years, 0);
+	ck_assert_double_ge(a.years, a.years_all);
+	struct config again;
+	char err[256];
+	config_init(&again); /* the settings can be pasted */
+	ck_assert_msg(!config_parse(&again, "t", a.yaml, strlen(a.yaml), err, sizeof err), "%s\n%s",
+		      err, a.yaml);
+	ck_assert_uint_eq(again.admission.sightings, a.row->spec.sightings);
+	ck_assert_double_eq_tol((double)again.cache.disk_bytes, (double)a.row->spec.disk_bytes,
+				1 << 20);
+	config_fini(&again);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+START_TEST(a_disk_that_the_proxy_cannot_have_is_refused)
+{
+	begin();
+	write_mix("log", 1000);
+	struct study s;
+	char err[512] = "";
+	struct study_options o = options(file("log"));
+	o.disks[0] = 500000;
+	ck_assert_int_eq(study_run(&s, &o, err, sizeof err), -1);
+	ck_assert_ptr_nonnull(strstr(err, "8MiB at least"));
+	o.base.lru = true;
+	run(&s, &o);
+	ck_assert_double_gt(facts_of(&s, "all")->fetched, 0);
+	study_fini(&s);
+	o.base.lru = false;
+	o.disks[0] = UNITS_ROOM_SHARE | 1000; /* of a small log: the least there is */
+	run(&s, &o);
+	ck_assert_uint_eq(s.rows[0].spec.disk_bytes, 8 << 20);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+UNIT("study", TEST(the_advice_is_the_best_of_what_was_tried),
+     TEST(a_disk_that_the_proxy_cannot_have_is_refused),
+     TIMES(saved_is_exactly_the_one_hit_share, 2), TIMES(a_packed_log_is_read_like_a_plain_one, 4),
+     TEST(several_logs_are_one_by_time), TEST(bad_lines_are_counted_and_most_is_too_many),
+     TEST(a_line_without_end_is_one_bad_line), TEST(what_no_cache_stores_is_left_out_and_counted),
      TEST(what_expired_is_validated_where_the_log_shows_a_304),
      TEST(another_size_is_another_version), TEST(a_sample_tells_its_error),
      TEST(memory_is_bounded_by_sampling), TEST(told_to_stop_it_says_what_it_has),
