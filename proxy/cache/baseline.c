@@ -195,6 +195,15 @@ baseline_snapshot_bytes(uint64_t disk_bytes)
 	return most > SNAPSHOT_LEAST ? most : SNAPSHOT_LEAST;
 }
 
+uint64_t
+baseline_reserve_bytes(uint64_t disk_bytes, uint64_t capacity)
+{
+	uint64_t want = capacity / 8 * 26 * 2 + (64 << 10);
+	want += 2 * baseline_snapshot_bytes(disk_bytes);
+	uint64_t least = disk_bytes / 32, most = disk_bytes / 8;
+	return want < least ? least : want > most ? most : want;
+}
+
 static int
 fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 {

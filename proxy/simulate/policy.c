@@ -2,6 +2,7 @@
 #include "proxy/simulate/policy.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/baseline.h"
 #include "proxy/cache/budget.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/sighting.h"
@@ -29,6 +30,16 @@ struct policy {
 	double missed[POLICY_PARTS], written[POLICY_PARTS];
 };
 
+static struct ghost *
+make_ghost(const struct policy_spec *o, uint32_t most_rows)
+{
+	return ghost_create(&(struct ghost_options){
+		.disk_bytes = o->disk_bytes,
+		.reserve_bytes = baseline_reserve_bytes(o->disk_bytes, o->sights.memory.capacity),
+		.memory_bytes = o->memory_bytes,
+		.max_entries = most_rows});
+}
+
 struct policy *
 policy_create(const struct policy_spec *o, const struct sights *sights, uint32_t most_rows)
 {
@@ -40,9 +51,7 @@ policy_create(const struct policy_spec *o, const struct sights *sights, uint32_t
 	if (o->lru)
 		p->lru = lru_create(o->disk_bytes, most_rows);
 	else
-		p->ghost = ghost_create(&(struct ghost_options){.disk_bytes = o->disk_bytes,
-								.memory_bytes = o->memory_bytes,
-								.max_entries = most_rows});
+		p->ghost = make_ghost(o, most_rows);
 	return p;
 }
 
