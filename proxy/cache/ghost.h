@@ -79,8 +79,10 @@ struct ghost_did {
 
 /* Whether the key is in the sample: else the event would change nothing. Any thread. */
 bool ghost_samples(const struct ghost *g, uint64_t key);
-/* Asks for the key's place in memory, to be there when see comes. */
+/* Ask for the key's place in memory, to be there when see comes: the second one some events after
+ * the first. */
 void ghost_prefetch(const struct ghost *g, uint64_t key);
+void ghost_prefetch_shade(const struct ghost *g, uint64_t key);
 struct ghost_did ghost_see(struct ghost *g, const struct ghost_event *e);
 /* What was purged or invalidated: a URL with all its variants; all
  * of a host; everything. */

@@ -3,7 +3,9 @@
 #include "config/units.h"
 #include "proxy/cli/cli.h"
 #include "proxy/simulate/account.h"
+#include "proxy/simulate/page.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +20,7 @@ struct command {
 	struct study_options o;
 	struct config config;
 	struct roles_own own;
-	const char *config_path;
+	const char *config_path, *html_path;
 	char *copies[WORDS_MOST]; /* owned: lists that were cut into words */
 	unsigned copies_n;
 	bool json;
@@ -51,6 +53,7 @@ enum {
 	THREADS,
 	SEED,
 	TBW,
+	HTML,
 	JSON,
 };
 static const struct flag rows[] = {
@@ -93,6 +96,7 @@ static const struct flag rows[] = {
 	[TBW] = {"--tbw", "SIZE",
 		 "what the drive may be written in its life: 600TB (default 600 times the disk)",
 		 NULL},
+	[HTML] = {"--html", "FILE", "write a page with plots and tables too", NULL},
 	[JSON] = {"--json", NULL, "print the result as JSON", NULL},
 	{NULL, NULL, NULL, NULL},
 };
@@ -302,6 +306,9 @@ take_flag(struct command *c, struct flags *f, int row)
 		if (units_parse_bytes(f->value, &c->o.tbw) != 0)
 			flags_refuse(f, "\"%s\" is no size; write one such as 600TB", f->value);
 		break;
+	case HTML:
+		c->html_path = f->value;
+		break;
 	case JSON:
 		c->json = true;
 		break;
@@ -418,6 +425,20 @@ show_progress(void *ctx, const struct study_progress *p)
 	fprintf(stderr, "%.*s\033[K\r", width - 1, line);
 }
 
+/* 0, or -1 and all said. */
+static int
+write_page(const struct command *c, const struct study *s)
+{
+	FILE *f = fopen(c->html_path, "w");
+	if (f)
+		page_write(f, s, &c->o);
+	bool failed = !f || ferror(f);
+	failed = (f && fclose(f) != 0) || failed;
+	if (failed)
+		cli_complain("simulate", "cannot write %s: %s", c->html_path, strerror(errno));
+	return failed ? -1 : 0;
+}
+
 static int
 run(struct command *c)
 {
@@ -440,8 +461,9 @@ run(struct command *c)
 		account_json(stdout, &s, &c->o);
 	else
 		account_text(stdout, &s, &c->o);
+	int r = c->html_path ? write_page(c, &s) : 0;
 	study_fini(&s);
-	return fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
+	return fflush(stdout) == 0 && r == 0 ? CLI_FINE : CLI_FAILED;
 }
 
 int

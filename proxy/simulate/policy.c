@@ -14,7 +14,8 @@
 enum {
 	HEAD_BYTES = 200, /* of a stored head, whose fields no log tells */
 	PART_SHIFT = 3,
-	VISIT_AHEAD = 6,
+	AHEAD_FAR = 20,
+	AHEAD_NEAR = 8,
 };
 
 struct policy {
@@ -199,8 +200,10 @@ policy_run(struct policy *p, const struct visit *v, size_t n, unsigned halvings,
 	for (size_t i = 0; i < n; i++) {
 		p->n.requests++;
 		p->n.sent_bytes += v[i].sent;
-		if (p->ghost && i + VISIT_AHEAD < n)
-			ghost_prefetch(p->ghost, v[i + VISIT_AHEAD].key.hi);
+		if (p->ghost && i + AHEAD_FAR < n)
+			ghost_prefetch(p->ghost, v[i + AHEAD_FAR].key.hi);
+		if (p->ghost && i + AHEAD_NEAR < n)
+			ghost_prefetch_shade(p->ghost, v[i + AHEAD_NEAR].key.hi);
 		if (v[i].tracked)
 			visit(p, &v[i], known[i], counts[i]);
 	}

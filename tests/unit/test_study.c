@@ -2,7 +2,9 @@
  * rooms: simulate serve config cache http base filter
  */
 #include "config/units.h"
+#include "proxy/simulate/account.h"
 #include "proxy/simulate/advice.h"
+#include "proxy/simulate/page.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <jansson.h>
 #include <lzma.h>
 
 enum { N1 = 740, N2 = 260, BODY = 8192, HOUR = 3600, PATH = 320 };
@@ -549,7 +552,74 @@ START_TEST(a_disk_that_the_proxy_cannot_have_is_refused)
 }
 END_TEST
 
-UNIT("study", TEST(the_advice_is_the_best_of_what_was_tried),
+static char *
+slurp(const char *name, void (*write)(FILE *, const struct study *, const struct study_options *),
+      const struct study *s, const struct study_options *o)
+{
+	FILE *f = create(name);
+	write(f, s, o);
+	long n = ftell(f);
+	fclose(f);
+	f = fopen(file(name), "rb");
+	char *text = calloc(1, (size_t)n + 1);
+	ck_assert_uint_eq(fread(text, 1, (size_t)n, f), n);
+	fclose(f);
+	return text;
+}
+
+static unsigned
+times_in(const char *text, const char *word)
+{
+	unsigned n = 0;
+	while ((text = strstr(text, word))) {
+		text += strlen(word);
+		n++;
+	}
+	return n;
+}
+
+/* The page asks for nothing from outside, and the name of a log is no markup. */
+START_TEST(the_page_is_whole_and_foreign_words_are_escaped)
+{
+	begin();
+	write_mix("<script>alert(1)&'\"", 50000);
+	struct study s;
+	struct study_options o = options(file("<script>alert(1)&'\""));
+	o.disks[1] = 64 << 20;
+	o.disks_n = 2;
+	o.curves[o.curves_n++] = "all";
+	o.curves[o.curves_n++] = "2";
+	run(&s, &o);
+	char *page = slurp("page.html", page_write, &s, &o);
+	ck_assert_uint_eq(times_in(page, "<svg"), 9);
+	ck_assert_uint_eq(times_in(page, "</figure>"), 9);
+	ck_assert_uint_eq(times_in(page, "<details>"), 9);
+	ck_assert_uint_eq(times_in(page, "<script") + times_in(page, "http://") +
+				  times_in(page, "https://") + times_in(page, "src=") +
+				  times_in(page, "nan") + times_in(page, "inf "),
+			  0);
+	ck_assert_uint_eq(times_in(page, "&#60;script&#62;alert(1)&#38;&#39;&#34;"), 1);
+	ck_assert_ptr_nonnull(strstr(page, "</html>"));
+	free(page);
+	char *json = slurp("r.json", account_json, &s, &o);
+	json_error_t why;
+	json_t *top = json_loads(json, 0, &why);
+	ck_assert_msg(top != NULL, "%s", why.text);
+	ck_assert_uint_eq(json_array_size(json_object_get(top, "policies")), 4);
+	ck_assert(json_is_object(json_object_get(top, "suggestion")));
+	ck_assert_double_eq_tol(
+		json_number_value(json_object_get(
+			json_array_get(json_object_get(top, "policies"), 0), "written_bytes")),
+		s.rows[0].facts.written_bytes, 1);
+	json_decref(top);
+	free(json);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+UNIT("study", TEST(the_page_is_whole_and_foreign_words_are_escaped),
+     TEST(the_advice_is_the_best_of_what_was_tried),
      TEST(a_disk_that_the_proxy_cannot_have_is_refused),
      TIMES(saved_is_exactly_the_one_hit_share, 2), TIMES(a_packed_log_is_read_like_a_plain_one, 4),
      TEST(several_logs_are_one_by_time), TEST(bad_lines_are_counted_and_most_is_too_many),
