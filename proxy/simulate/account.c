@@ -153,8 +153,8 @@ print_row(FILE *to, const struct study *s, const struct study_row *r, size_t wid
 	fprintf(to, "\n");
 }
 
-static void
-print_table(FILE *to, const struct study *s)
+void
+account_table(FILE *to, const struct study *s)
 {
 	size_t width = 6;
 	for (unsigned i = 0; i < s->rows_n; i++)
@@ -352,7 +352,7 @@ account_text(FILE *to, const struct study *s, const struct study_options *o)
 	print_log_facts(to, s);
 	if (s->stopped)
 		fprintf(to, "  stopped before the end: this is what was read so far\n");
-	print_table(to, s);
+	account_table(to, s);
 	print_advice(to, s, o);
 	fprintf(to, "\nTaken for granted\n");
 	account_assumptions(s, o, print_assumption, to);
