@@ -207,8 +207,7 @@ say_sizes(const struct teller *t, const struct study *s)
 	if (s->screen.sent_sizes)
 		say(t,
 		    "%.0f%% of the sizes are of what was sent: the largest seen of a URL is its "
-		    "object's; another size counts as a new version only where the one before was "
-		    "seen twice, and the new one is larger or seen twice.",
+		    "object's; another size is a new version only where three answers in a row tell it.",
 		    percent((double)s->screen.sent_sizes, taken));
 	if (s->screen.sent_sizes < s->screen.counts[SCREENING_TAKEN] - s->screen.no_sizes)
 		say(t,
