@@ -446,6 +446,7 @@ cache_stats(struct cache *c, struct cache_stats *out)
 		.purges_durable = f.sound,
 		.carried_bytes = s.carried_bytes,
 		.index_bytes = s.index_bytes,
+		.turn_bytes = s.turn_bytes,
 	};
 }
 

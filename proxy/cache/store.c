@@ -247,6 +247,8 @@ store_stats(struct store *st, struct store_stats *out)
 		.file_bytes = st->ledger.exist * st->o.segment_bytes,
 		.limit_bytes = st->o.log_bytes,
 	};
+	if (!atomic_load(&st->failing) && (st->is_cramped || ledger_absent(&st->ledger) < 0))
+		out->turn_bytes = out->file_bytes;
 	pthread_mutex_unlock(&st->lock);
 	out->written_bytes = atomic_load(&st->written_bytes);
 	out->objects = index_count(st->index);
