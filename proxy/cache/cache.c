@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { RAM_ONLY_BLOCK = 256 << 10 };
+enum {
+	RAM_ONLY_BLOCK = 256 << 10,
+	FORGETS_SHARE = 4, /* of the purge log, for what eviction forgets in a turn of the log */
+};
 
 static const uint64_t MIN_LOG_BYTES = 4 << 20;
 
@@ -25,6 +28,21 @@ is_record_forgotten(void *ctx, struct record *r)
 		return true;
 	r->clean_as_of = now;
 	return false;
+}
+
+/* Of what left the disk, older records may still be there: everything under the keys up to now is
+ * forgotten. */
+static bool
+on_forget(void *ctx, const uint64_t *hashes, size_t n, bool waits)
+{
+	struct cache *c = ctx;
+	uint64_t at = 0;
+	if (!hashes)
+		at = forget_add(c->forget, FORGET_ALL, (struct key_hash){0}, STR(""), true);
+	for (size_t i = 0; hashes && i < n; i++)
+		at = forget_add(c->forget, FORGET_KEY, (struct key_hash){.hi = hashes[i]}, STR(""),
+				true);
+	return !waits || !at || forget_wait(c->forget, at) == 0;
 }
 
 /* The object in RAM, if it is the same, knows its copy on disk again. */
@@ -71,6 +89,8 @@ open_store(struct cache *c, char *err, size_t err_bytes)
 				  .ops = o->ops,
 				  .is_forgotten = is_record_forgotten,
 				  .moved = on_record_moved,
+				  .forget = on_forget,
+				  .most_forgets = forget_most(c->forget) / FORGETS_SHARE,
 				  .ctx = c,
 				  .fresh = c->must_empty,
 				  .is_ours = !c->fresh, /* the seed is */
@@ -166,9 +186,9 @@ cache_stop(struct cache *c)
 {
 	if (c->ram && !atomic_load(&c->stopped))
 		ram_tell_unwritten(c->ram);
-	forget_stop(c->forget); /* asks the store */
 	if (c->store)
-		store_stop(c->store); /* asks what is forgotten */
+		store_stop(c->store); /* asks what is forgotten, and forgets */
+	forget_stop(c->forget);	      /* asks the store, which still has its facts */
 	atomic_store(&c->stopped, true);
 }
 
@@ -227,20 +247,20 @@ cache_is_forgotten(struct cache *c, struct stored *o)
 
 /* A hit in RAM keeps the copy on disk warm as well, and finds out when that was evicted. */
 static void
-look_after_copy(struct cache *c, struct stored *o, bool first)
+look_after_copy(struct cache *c, struct stored *o, bool tells)
 {
 	if (!stored_lies_there(o))
 		ram_moved(c->ram, o);
-	else if (first)
-		store_touch(c->store, o->pub.hash);
+	else if (tells && store_touch(c->store, o->pub.hash))
+		atomic_store_explicit(&o->pays, true, memory_order_relaxed);
 }
 
 enum found
 cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
 	     struct object **out)
 {
-	bool first;
-	struct stored *o = ram_find(c->ram, hash, key, &first);
+	bool tells;
+	struct stored *o = ram_find(c->ram, hash, key, cache_fades(c), &tells);
 	if (o && cache_is_forgotten(c, o)) {
 		ram_remove_object(c->ram, o);
 		stored_unref(&o);
@@ -248,7 +268,7 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, stru
 	if (!o)
 		return cache_disk_is_open(c) ? read_object(c, l, hash, key, out) : FOUND_NOT;
 	if (atomic_load_explicit(&o->pub.on_disk, memory_order_relaxed))
-		look_after_copy(c, o, first);
+		look_after_copy(c, o, tells);
 	*out = &o->pub;
 	return FOUND_OBJECT;
 }
@@ -256,8 +276,8 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, stru
 enum found
 cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out)
 {
-	bool first;
-	struct stored *o = ram_find(c->ram, hash, key, &first);
+	bool tells;
+	struct stored *o = ram_find(c->ram, hash, key, cache_fades(c), &tells);
 	if (o && cache_is_forgotten(c, o))
 		stored_unref(&o);
 	*out = o ? &o->pub : NULL;
@@ -363,7 +383,7 @@ cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash v
 	for (unsigned i = 0; i < n; i++) {
 		ram_drop(c->ram, gone[i]);
 		if (c->store)
-			store_remove(c->store, gone[i]);
+			store_drop(c->store, gone[i]);
 	}
 }
 

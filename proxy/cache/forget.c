@@ -20,8 +20,9 @@
 enum { STARTS_SHIFT = 40, WAIT_MS = 5000 };
 
 static const uint64_t MAX_STARTS = 1 << 24, READ_MOST = 256 << 20, MEMORY_ENTRIES = 1 << 18;
-/* A key alone has the same text as its URL, so its hash is turned into another one. */
-static const uint64_t KEY_ALONE = 0x6b65792d616c6f6e;
+/* A key alone has the same text as its URL, so its hash is turned into another one: of the upper
+ * half alone, for the tables of segments know no more of it. */
+static const uint64_t KEY_ALONE = 0x6b65792d616c6f6e, SPREAD = 0x9e3779b97f4a7c15;
 
 /* ---- asking -------------------------------------------------------------------------------- */
 
@@ -52,7 +53,7 @@ hash_text(const struct forget *f, struct str text)
 static struct key_hash
 alone(struct key_hash hash)
 {
-	return (struct key_hash){hash.lo ^ KEY_ALONE, hash.hi};
+	return (struct key_hash){(hash.hi ^ KEY_ALONE) * SPREAD, hash.hi};
 }
 
 static bool
@@ -160,7 +161,10 @@ forget_add(struct forget *f, enum forget_kind kind, struct key_hash hash, struct
 static void
 on_kept(void *ctx, const struct purge_entry *e)
 {
-	enter(ctx, e, true);
+	struct purge_entry now = *e;
+	if (e->kind == FORGET_KEY) /* logs of older versions have the lower half too */
+		now.hash = alone(e->hash);
+	enter(ctx, &now, true);
 }
 
 static bool
@@ -293,6 +297,12 @@ forget_wait(struct forget *f, uint64_t at)
 	bool durable = f->durable >= at;
 	pthread_mutex_unlock(&f->lock);
 	return durable ? 0 : -1;
+}
+
+uint64_t
+forget_most(const struct forget *f)
+{
+	return f->max_entries;
 }
 
 bool

@@ -33,6 +33,9 @@ tally_answer(const struct txn *t)
 	metrics_add(m, metric_of_verdict(t->sighting.verdict), 1);
 	if (t->cs.hit)
 		metrics_add(m, METRIC_HITS, 1);
+	if (t->from_object && t->object && t->rq.method == METHOD_GET &&
+	    (t->status == 200 || t->status == 206))
+		cache_pay(t->serve->shelves->cache, t->object, t->body_sent);
 	if (t->from_object)
 		metrics_add(m, METRIC_BYTES_FROM_CACHE, t->body_sent);
 }
