@@ -20,9 +20,8 @@
 enum { STARTS_SHIFT = 40, WAIT_MS = 5000 };
 
 static const uint64_t MAX_STARTS = 1 << 24, READ_MOST = 256 << 20, MEMORY_ENTRIES = 1 << 18;
-/* A key alone has the same text as its URL, so its hash is turned into another one: of the upper
- * half alone, for the tables of segments know no more of it. */
-static const uint64_t KEY_ALONE = 0x6b65792d616c6f6e, SPREAD = 0x9e3779b97f4a7c15;
+/* A key alone has the same text as its URL, so its hash is turned into another one. */
+static const uint64_t KEY_ALONE = 0x6b65792d616c6f6e;
 
 /* ---- asking -------------------------------------------------------------------------------- */
 
@@ -50,10 +49,12 @@ hash_text(const struct forget *f, struct str text)
 	return key_hash_of(f->o.seed, text.p, text.n);
 }
 
+/* Of the upper half alone, for the tables of segments know no more of it. */
 static struct key_hash
 alone(struct key_hash hash)
 {
-	return (struct key_hash){(hash.hi ^ KEY_ALONE) * SPREAD, hash.hi};
+	static const uint64_t spread = 0x9e3779b97f4a7c15;
+	return (struct key_hash){(hash.hi ^ KEY_ALONE) * spread, hash.hi};
 }
 
 static bool

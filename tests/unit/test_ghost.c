@@ -414,6 +414,22 @@ START_TEST(a_snapshot_fits_where_it_must_and_into_another_disk)
 }
 END_TEST
 
+/* What is in RAM alone, as its segment is gone, is in no snapshot, and spoils none. */
+START_TEST(a_snapshot_of_a_ghost_with_memory_is_whole)
+{
+	struct ghost *a = ghost_create(
+		&(struct ghost_options){.disk_bytes = 16 << 20, .memory_bytes = 8 << 20});
+	for (uint64_t i = 0; i < 400; i++)
+		asked(a, i / 20, 20000, 0, 0);
+	for (uint64_t i = 0; i < 3000; i++)
+		asked(a, 1000 + i, 20000, 0, 0);
+	struct ghost *b = again(a, 16 << 20, PLENTY);
+	ck_assert_uint_gt(stats_of(b).entries, 0);
+	ghost_destroy(&a);
+	ghost_destroy(&b);
+}
+END_TEST
+
 START_TEST(a_damaged_snapshot_changes_nothing)
 {
 	struct ghost *a = make(16 << 20, 0), *b = make(16 << 20, 0);
@@ -612,6 +628,7 @@ UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(a_sample_forecasts_the_whole), TEST(without_a_disk_there_is_nothing_to_compare),
      TEST(a_snapshot_goes_on_where_it_ended), TEST(a_warm_disk_writes_nothing_for_hits_alone),
      TEST(a_snapshot_fits_where_it_must_and_into_another_disk),
-     TEST(a_damaged_snapshot_changes_nothing), TIMES(saved_is_exactly_the_one_hit_share, 2),
+     TEST(a_snapshot_of_a_ghost_with_memory_is_whole), TEST(a_damaged_snapshot_changes_nothing),
+     TIMES(saved_is_exactly_the_one_hit_share, 2),
      TIMES(told_what_the_rule_refuses_it_does_as_the_cache_does, 3),
      TEST(what_is_refused_is_written_at_its_next_sight))
