@@ -42,6 +42,13 @@ ghost_halve(struct ghost *g)
 	ghost_shrink_ram(g, 0);
 }
 
+void
+ghost_thin(struct ghost *g, unsigned halvings)
+{
+	while (halvings <= MOST_HALVINGS && g->weight < 1u << halvings)
+		ghost_halve(g);
+}
+
 bool
 ghost_make_room(struct ghost *g)
 {
@@ -91,6 +98,13 @@ is_refused(const struct ghost *g, const struct ghost_event *e)
 	return e->refused || e->body_bytes > g->o.max_object_bytes;
 }
 
+static uint32_t
+fresh_until(const struct ghost_event *e)
+{
+	uint32_t left = UINT32_MAX - e->now_s;
+	return e->now_s + (e->fresh_s < left ? e->fresh_s : left);
+}
+
 static struct shade
 shade_of(const struct ghost *g, const struct ghost_event *e)
 {
@@ -100,7 +114,7 @@ shade_of(const struct ghost *g, const struct ghost_event *e)
 			      .bytes = e->record_bytes,
 			      .in_pieces = e->body_bytes > g->fragment_bytes,
 			      .validator = e->validator,
-			      .fresh_until = e->now_s + e->fresh_s};
+			      .fresh_until = fresh_until(e)};
 }
 
 /* What the disk does not take may wait in RAM for its next request. */
@@ -206,7 +220,7 @@ check(const struct ghost *g)
 static bool
 validate(struct ghost *g, const struct ghost_event *e, struct shade *s)
 {
-	s->fresh_until = e->now_s + e->fresh_s;
+	s->fresh_until = fresh_until(e);
 	g->n.validated += g->weight;
 	bool wrote = touch(g, s, e);
 	if (s->in_ram) /* the head is written when it leaves */

@@ -79,12 +79,19 @@ struct ghost_did {
 
 /* Whether the key is in the sample: else the event would change nothing. Any thread. */
 bool ghost_samples(const struct ghost *g, uint64_t key);
+/* Ask for the key's place in memory, to be there when see comes: the second one some events after
+ * the first. */
+void ghost_prefetch(const struct ghost *g, uint64_t key);
+void ghost_prefetch_shade(const struct ghost *g, uint64_t key);
 struct ghost_did ghost_see(struct ghost *g, const struct ghost_event *e);
 /* What was purged or invalidated: a URL with all its variants; all
  * of a host; everything. */
 void ghost_forget(struct ghost *g, uint64_t url);
 void ghost_forget_host(struct ghost *g, uint32_t host); /* looks at every object */
 void ghost_forget_all(struct ghost *g);
+
+/* Keeps a sample of at most one key in 2^halvings. */
+void ghost_thin(struct ghost *g, unsigned halvings);
 
 struct ghost_stats {
 	uint64_t written_bytes, hits, misses, validated; /* scaled up from the sample */

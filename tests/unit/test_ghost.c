@@ -553,6 +553,24 @@ START_TEST(told_what_the_rule_refuses_it_does_as_the_cache_does)
 }
 END_TEST
 
+/* A lifetime that reaches beyond the numbers is the longest there is, not none. */
+START_TEST(a_lifetime_without_end_ends_never)
+{
+	struct ghost *g = make(64 << 20, 0);
+	struct ghost_event e = {.key = key(1),
+				.record_bytes = URL_BYTES,
+				.body_bytes = URL_BYTES,
+				.now_s = 1000000,
+				.fresh_s = UINT32_MAX,
+				.deed = GHOST_FETCHED,
+				.whole = true};
+	ck_assert_int_eq(ghost_see(g, &e).answer, GHOST_MISSED);
+	e.now_s += 1000000;
+	ck_assert_int_eq(ghost_see(g, &e).answer, GHOST_FROM_DISK);
+	ghost_destroy(&g);
+}
+END_TEST
+
 START_TEST(what_is_refused_is_written_at_its_next_sight)
 {
 	struct ghost *g = ghost_create(
@@ -631,4 +649,4 @@ UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(a_snapshot_of_a_ghost_with_memory_is_whole), TEST(a_damaged_snapshot_changes_nothing),
      TIMES(saved_is_exactly_the_one_hit_share, 2),
      TIMES(told_what_the_rule_refuses_it_does_as_the_cache_does, 3),
-     TEST(what_is_refused_is_written_at_its_next_sight))
+     TEST(a_lifetime_without_end_ends_never), TEST(what_is_refused_is_written_at_its_next_sight))
