@@ -64,17 +64,6 @@ worker_count(const struct config *c)
 	return c->workers ? c->workers : cores();
 }
 
-/* Room beside the log for the snapshots, of the filter (26 bits per key) and of the baseline, and
- * for those that replace them. */
-static uint64_t
-snapshot_reserve(const struct config *c)
-{
-	uint64_t want = c->admission.capacity / 8 * 26 * 2 + (64 << 10);
-	want += 2 * baseline_snapshot_bytes(c->cache.disk_bytes);
-	uint64_t least = c->cache.disk_bytes / 32, most = c->cache.disk_bytes / 8;
-	return want < least ? least : want > most ? most : want;
-}
-
 /* While the cache is open: what beside it was learnt. */
 static void
 save_snapshots(struct server *s)
@@ -140,7 +129,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.max_object_bytes = c->cache.max_object_bytes,
 		.keep_free = c->cache.keep_free,
 	};
-	o.reserve_bytes = snapshot_reserve(c);
+	o.reserve_bytes = baseline_reserve_bytes(c->cache.disk_bytes, c->admission.capacity);
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
