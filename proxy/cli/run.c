@@ -107,7 +107,7 @@ reload(const struct settings *s, struct server *server)
 	} else {
 		config_differences(&s->config, &fresh, on_difference, NULL);
 		set_log_level(&fresh);
-		log_info("logs reopened, configuration read again");
+		log_info("the logs are reopened and the configuration is read again");
 	}
 	config_fini(&fresh);
 }

@@ -95,7 +95,7 @@ SCENARIO("an access log that nobody reads stops no request, and no SIGTERM")
 	edge_wait_stat("access_log.dropped_lines", 1);
 	wait_until(edge_said("lines are dropped"));
 	edge_signal(SIGHUP);
-	wait_until(edge_said("configuration read again"));
+	wait_until(edge_said("the configuration is read again"));
 	expect_int(get("/c").status, 200);
 	edge_stop();
 	close(reader);
