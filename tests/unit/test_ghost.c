@@ -90,8 +90,7 @@ START_TEST(validates_what_it_could_validate)
 }
 END_TEST
 
-/* ---- the bill, both sides ----------------------------------------------------------------------
- */
+/* ---- the bill, both sides -------------------------------------------------------------------- */
 
 static const struct {
 	const char *says;
@@ -344,8 +343,7 @@ START_TEST(without_a_disk_there_is_nothing_to_compare)
 }
 END_TEST
 
-/* ---- snapshots ---------------------------------------------------------------------------------
- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 enum { TAG = 5, PLENTY = 64 << 20 };
 
