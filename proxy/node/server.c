@@ -12,6 +12,7 @@
 #include "proxy/wire/room.h"
 #include "proxy/node/worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -361,8 +362,7 @@ keep(struct server *s)
 	struct shelves *sh = &s->shelves;
 	struct cache_stats stats;
 	cache_stats(sh->cache, &stats);
-	double used = stats.limit_bytes ? (double)stats.used_bytes / (double)stats.limit_bytes : 0;
-	seen_tick(sh->seen, now_s(), now_ms(), stats.written_bytes, used);
+	seen_tick(sh->seen, now_s(), now_ms(), &stats);
 }
 
 static void *
@@ -390,6 +390,7 @@ keeper_run(void *arg)
 int
 server_start(struct server *s)
 {
+	assert(!s->started && s->worker_count > 0);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
 			return -1;
@@ -435,6 +436,7 @@ server_destroy(struct server **sp)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	cache_close(&sh->cache);
+	assert(!s->started);
 	free(s->workers);
 	clients_destroy(&s->clients);
 	room_destroy(&s->room);
