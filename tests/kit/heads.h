@@ -4,7 +4,7 @@
  *	struct response *a = response_of("HTTP/1.1 200 OK\nETag: \"x\"");
  *	struct fields *f = fields_of("Vary: a\nVary: b");
  *
- * What they return is valid until the next call of the same function. Needs rooms http and base.
+ * Their results are valid until the next call of the same function. Needs rooms http and base.
  */
 #ifndef KIT_HEADS_H
 #define KIT_HEADS_H

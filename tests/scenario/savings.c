@@ -1,4 +1,4 @@
-/* What the report says is saved is what a second run would show. */
+/* The report says that so much is saved as a second run would show. */
 #include "tests/kit/kit.h"
 
 #define FRESH "Cache-Control: max-age=600\r\n"
@@ -23,7 +23,7 @@ run(int sightings)
 			     plays++, sightings));
 	asked_before = origin_requests();
 	play();
-	/* What is on its way to the disk is there when for some time nothing more came. */
+	/* Bytes on their way to the disk are there when nothing more came for some time. */
 	double last = -1, is = 0;
 	for (int calm = 0; calm < 8; calm = is == last ? calm + 1 : 0) {
 		last = is;
