@@ -77,7 +77,7 @@ struct flight_reader *
 flight_seat_late(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
 {
 	struct flight_reader *r = new_seat(f, home, wake, ctx);
-	assert(window_lost(&f->window, &r->mark)); /* it stands nowhere */
+	assert(window_lost(&f->window, &r->mark)); /* it is at no piece */
 	r->late = true;
 	f->late_count++;
 	TAILQ_INSERT_TAIL(&f->busy, r, link);

@@ -1,4 +1,4 @@
-/* object.h - what stands behind a struct object: its text, its body in memory, its place on disk.
+/* object.h - what is behind a struct object: its text, its body in memory, its place on disk.
  *
  * Threads   constant once published, but for the count of references, the node (its RAM shard's
  * lock), and the placement of an object whose body is in memory: another one is put in its place

@@ -53,10 +53,10 @@
  * A fragment is bare body bytes; all of one object have the same length but the last.
  *
  * Valid     a generation is the number of times any segment was opened: never used twice. A batch
- *           counts when its seal is right, it names the place where it stands, and it links to the
+ *           counts when its seal is right, it names the place where it is, and it links to the
  *           batch before it. A footer counts when its generation is that of the batch at 0, or
  *           when the batch at 0 was never written. A record counts when its checksum is right, it
- *           names the place where it stands, and nothing that was forgotten covers it.
+ *           names the place where it is, and nothing that was forgotten covers it.
  * Crash     what was not yet written (the batch in memory, at most some seconds) is lost. A torn
  *           batch may be listed by its table: its damaged records are misses when they are read.
  *           What stood behind a torn batch never comes back: what is written there next has

@@ -56,7 +56,7 @@ SCENARIO("ranges of a stored object")
 	expect_int(wrong, 0);
 }
 
-SCENARIO("several ranges are a multipart answer whose parts say where they stand")
+SCENARIO("several ranges are a multipart answer whose parts say where they are")
 {
 	origin_says("/x", .fields = FRESH "Content-Type: text/plain\r\n", .body = "0123456789");
 	edge_start();

@@ -24,7 +24,7 @@ stop(void)
 	buf_fini(&said.text);
 }
 
-/* "METHOD PATH?QUERY": the status; the answer stands in said, NUL behind it. */
+/* "METHOD PATH?QUERY": the status; the answer is in said, NUL behind it. */
 static int
 ask_bytes(const char *what, const char *body, size_t n)
 {
