@@ -140,7 +140,7 @@ void txn_free_spares(struct serve *s);
 /* The only assignment to t->state; what must be true of a request is checked. */
 void txn_move(struct txn *t, enum txn_state to);
 
-/* ---- send.c: from a verdict to a head and a source of bytes ---- */
+/* ---- send.c and send_*.c: from a verdict to a head and a source of bytes ---- */
 
 /* Each decides the head of the answer and moves to SEND. */
 void answer_fault(struct txn *t, const struct fault *f);
