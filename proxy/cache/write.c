@@ -53,6 +53,7 @@ put_record(struct cache *c, struct stored *o, const struct fragment *fragments, 
 		.kind = o->pub.kind,
 		.clean_as_of = atomic_load(&o->pub.clean_as_of),
 		.body_bytes = o->pub.body_bytes,
+		.whole_bytes = o->pub.whole_bytes,
 		.is_inline = is_inline,
 		.fragments = table,
 		.fragments_n = n,
@@ -243,6 +244,7 @@ cache_write_begin(struct cache *c, const struct write_options *o)
 	w->announced = o->body_bytes;
 	w->begun = o->begun ? o->begun : forget_now(c->forget);
 	w->o = stored_create(c->store, o->hash, o->key, o->head, &o->terms, o->kind);
+	w->o->pub.whole_bytes = o->whole_bytes;
 	w->o->block_bytes = c->block_bytes;
 	w->disk =
 		o->disk && cache_disk_is_open(c) && (!known || o->body_bytes <= c->max_body_bytes);
