@@ -137,6 +137,8 @@ open_reader(struct letter *l)
 	leave_seat(r);
 }
 
+static void wake_leader(struct flight *f);
+
 static struct flight_reader *
 new_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
 {
@@ -149,6 +151,9 @@ new_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx
 	r->ctx = ctx;
 	r->interim_at = f->interim.n;
 	f->reader_count++;
+	if (f->awaits_reader)
+		wake_leader(f);
+	f->awaits_reader = false;
 	return r;
 }
 
@@ -517,6 +522,16 @@ bool
 flight_is_wanted(struct flight *f)
 {
 	return atomic_load(&f->wanted);
+}
+
+bool
+flight_awaits_reader(struct flight *f)
+{
+	pthread_mutex_lock(&f->lock);
+	bool here = f->reader_count > 0;
+	f->awaits_reader = !here;
+	pthread_mutex_unlock(&f->lock);
+	return here;
 }
 
 int64_t
