@@ -4,6 +4,8 @@
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/serve/send_inside.h"
+#include "proxy/serve/slices.h"
+#include "proxy/serve/walk.h"
 
 #include "proxy/http/field_block.h"
 #include "proxy/http/precond.h"
@@ -129,7 +131,7 @@ select_part(struct txn *t, struct str head, const struct terms *terms, uint64_t 
 static void
 select_multipart(struct txn *t, struct maker *m, const struct field_block *b, uint64_t length)
 {
-	t->multipart = true;
+	t->parts = PARTS_HEAD;
 	snprintf(t->boundary, sizeof t->boundary, "%016llx",
 		 (unsigned long long)(t->key.hash.hi ^ (uint64_t)t->begun_us));
 	t->part_type = field_block_get(b, FIELD_CONTENT_TYPE);
@@ -192,17 +194,61 @@ has_no_body(const struct txn *t, const struct maker *m)
 
 /* ---- from a stored object ------------------------------------------------------------------ */
 
+/* Not only a head. */
+static bool
+sends_body(const struct txn *t)
+{
+	return !send_is_head(t) && (t->status == 200 || t->status == 206);
+}
+
+static void
+answer_selected(struct txn *t, enum txn_source source, stream_pull_fn *pull)
+{
+	struct object *o = t->object;
+	struct maker m;
+	begin_selected_head(&m, t, o->head, slices_length(o));
+	send_age(t, &m, &o->terms);
+	t->source = source;
+	t->read.home = t->serve->mailbox;
+	send_end(t, &m, pull);
+}
+
 void
 answer_object(struct txn *t)
 {
 	struct object *o = t->object;
-	select_part(t, o->head, &o->terms, o->body_bytes);
-	struct maker m;
-	begin_selected_head(&m, t, o->head, o->body_bytes);
-	send_age(t, &m, &o->terms);
-	t->from_object = true;
-	t->read.home = t->serve->mailbox;
-	send_end(t, &m, send_pull_object);
+	select_part(t, o->head, &o->terms, slices_length(o));
+	if (o->kind != OBJECT_SLICED) {
+		answer_selected(t, SOURCE_OBJECT, send_pull_object);
+	} else if (!sends_body(t)) {
+		answer_selected(t, SOURCE_NONE, NULL);
+	} else {
+		walk_begin(t);
+		txn_move(t, TXN_WALK);
+	}
+}
+
+/* What the answer is, now that it is known who has its first byte. */
+static void
+say_walk(struct txn *t)
+{
+	enum walk_help help = walk_help(t->walk);
+	if (!t->cs.hit || help == WALK_ALL_KEPT)
+		return;
+	t->cs.hit = false;
+	t->cs.fwd = "partial";
+	t->cs.fwd_status = 206;
+	t->cs.collapsed = help == WALK_JOINED;
+	t->cs.stored = t->sighting.writes;
+	t->detail = admission_word(t->sighting.verdict);
+	t->answer = help == WALK_JOINED ? ANSWER_COALESCED : ANSWER_MISS;
+}
+
+void
+answer_walk(struct txn *t)
+{
+	say_walk(t);
+	answer_selected(t, SOURCE_WALK, send_pull_walk);
 }
 
 void
@@ -220,7 +266,7 @@ answer_part(struct txn *t, struct slice want, uint64_t total)
 	keep_lines(t, &m, &b, goes_with_part);
 	content_range_format(want, total, send_line(t, &m, STR("Content-Range")));
 	send_age(t, &m, &o->terms);
-	t->from_object = true;
+	t->source = SOURCE_OBJECT;
 	t->read.home = t->serve->mailbox;
 	t->slices[0] = (struct slice){want.at - held.at, want.n};
 	t->slice_count = 1;
@@ -256,7 +302,7 @@ judge_follower(struct txn *t, const struct flight_head *h)
 	if (f.kind == SIGHTING_PLAIN)
 		f.kind = SIGHTING_FOLLOWER;
 	f.storable = h->storable;
-	f.on_disk = h->stored;
+	f.on_disk = h->stored && !h->sliced; /* each slice is looked at on its own */
 	f.body_bytes = h->body_bytes;
 	t->sighting = seen_judge(sh->seen,
 				 sighting_key(sh->seed, t->key.primary, buf_str(&h->variant)), &f);
@@ -299,7 +345,7 @@ void
 answer_flight(struct txn *t)
 {
 	const struct flight_head *h = flight_head(flight_of(t->reader));
-	if (h->object) {
+	if (h->object && !h->sliced) {
 		answer_validated(t, h);
 		return;
 	}
@@ -314,6 +360,15 @@ answer_flight(struct txn *t)
 		t->sighting.verdict = t->way == WAY_PASSING ? ADMISSION_NOT_STORABLE : h->verdict;
 	else
 		judge_follower(t, h);
+	if (h->object) {
+		t->sighting.writes = admission_writes(t->sighting.verdict);
+		object_unref(&t->object);
+		t->object = object_ref(h->object);
+		flight_leave(&t->reader);
+		answer_object(t);
+		return;
+	}
+	t->source = SOURCE_FLIGHT;
 	struct maker m = t->way == WAY_PASSING || !h->storable ? begin_passed_head(t, h)
 							       : begin_shared_head(t, h);
 	bool none = has_no_body(t, &m) || t->at == t->until;

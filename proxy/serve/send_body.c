@@ -3,6 +3,8 @@
  */
 #include "proxy/serve/fill.h"
 #include "proxy/serve/send_inside.h"
+#include "proxy/serve/slices.h"
+#include "proxy/serve/walk.h"
 
 /* ---- from a stored object ------------------------------------------------------------------ */
 
@@ -15,31 +17,42 @@ part_text(struct txn *t, bool last)
 		multipart_end(str_of(t->boundary), &t->part_text);
 	else
 		multipart_part_head(str_of(t->boundary), t->part_type, t->slices[t->slice_i],
-				    t->object->body_bytes, t->slice_i == 0, &t->part_text);
+				    slices_length(t->object), t->slice_i == 0, &t->part_text);
 	return buf_str(&t->part_text);
+}
+
+/* What comes next is not of a slice's own bytes: the text between them, or the end. */
+static bool
+pull_between(struct txn *t, struct str *pieces, unsigned *n, enum stream_pull *r)
+{
+	if (t->at == t->until) {
+		if (++t->slice_i >= t->slice_count) {
+			if (t->parts)
+				pieces[(*n)++] = part_text(t, true);
+			*r = STREAM_PULL_END;
+			return true;
+		}
+		t->at = t->slices[t->slice_i].at;
+		t->until = t->at + t->slices[t->slice_i].n;
+		t->parts = t->parts ? PARTS_HEAD : PARTS_NOT;
+	}
+	if (t->parts != PARTS_HEAD)
+		return false;
+	t->parts = PARTS_BYTES;
+	pieces[(*n)++] = part_text(t, false);
+	*r = STREAM_PULL_SOME;
+	return true;
 }
 
 enum stream_pull
 send_pull_object(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
 	struct txn *t = ctx;
+	enum stream_pull r;
 	if (t->read_out)
 		return STREAM_PULL_LATER;
-	if (t->at == t->until) {
-		t->part_begun = false;
-		if (++t->slice_i >= t->slice_count) {
-			if (t->multipart)
-				pieces[(*n)++] = part_text(t, true);
-			return STREAM_PULL_END;
-		}
-		t->at = t->slices[t->slice_i].at;
-		t->until = t->at + t->slices[t->slice_i].n;
-	}
-	if (t->multipart && !t->part_begun) {
-		t->part_begun = true;
-		pieces[(*n)++] = part_text(t, false);
-		return STREAM_PULL_SOME;
-	}
+	if ((t->at == t->until || t->parts == PARTS_HEAD) && pull_between(t, pieces, n, &r))
+		return r;
 	uint64_t left = t->until - t->at;
 	switch (object_read(t->serve->shelves->cache, t->object, &t->read, t->at,
 			    left < most ? left : most)) {
@@ -61,10 +74,48 @@ bool
 send_give_back(void *ctx, uint64_t bytes)
 {
 	struct txn *t = ctx;
-	if (t->multipart || t->read_out || t->slice_i > 0 || bytes > t->at - t->slices[0].at)
+	if (t->parts || t->read_out || t->slice_i > 0 || bytes > t->at - t->slices[0].at)
 		return false;
 	t->at -= bytes;
 	body_done(&t->read);
+	return true;
+}
+
+/* ---- from slices --------------------------------------------------------------------------- */
+
+enum stream_pull
+send_pull_walk(void *ctx, size_t most, struct str *pieces, unsigned *n)
+{
+	struct txn *t = ctx;
+	enum stream_pull r;
+	answer_release(t);
+	if ((t->at == t->until || t->parts == PARTS_HEAD) && pull_between(t, pieces, n, &r))
+		return r;
+	uint64_t left = t->until - t->at;
+	switch (walk_read(t->walk, t->at, t->until, left < most ? (size_t)left : most, &pieces[0],
+			  &t->blocks[0])) {
+	case WALK_READY:
+		t->at += pieces[0].n;
+		*n = 1;
+		return STREAM_PULL_SOME;
+	case WALK_LATER:
+		return STREAM_PULL_LATER;
+	case WALK_CHANGED: /* what was sent is of another version: it is cut, never mixed */
+	case WALK_FAILED:
+	case WALK_REFUSED:
+		break;
+	}
+	return STREAM_PULL_ERROR;
+}
+
+bool
+send_give_back_walk(void *ctx, uint64_t bytes)
+{
+	struct txn *t = ctx;
+	if (t->parts || t->slice_i > 0 || bytes > t->at - t->slices[0].at ||
+	    !walk_give_back(t->walk, t->at - bytes))
+		return false;
+	t->at -= bytes;
 	return true;
 }
 
@@ -84,7 +135,7 @@ go_on_from_object(struct txn *t)
 	object_unref(&t->object);
 	t->object = object_ref(flight_stored(flight_of(t->reader)));
 	flight_leave(&t->reader);
-	t->from_object = true;
+	t->source = SOURCE_OBJECT;
 	t->read.home = t->serve->mailbox;
 	if (t->until == UINT64_MAX)
 		t->until = t->object->body_bytes;
@@ -95,7 +146,7 @@ send_pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
 	struct txn *t = ctx;
 	answer_release(t);
-	if (t->from_object)
+	if (t->source == SOURCE_OBJECT)
 		return send_pull_object(ctx, most, pieces, n);
 	flight_done_until(t->reader, t->at);
 	while (*n < STREAM_PIECES && most && t->at < t->until) {

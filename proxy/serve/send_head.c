@@ -3,30 +3,6 @@
 
 #include "proxy/http/date.h"
 
-#include <assert.h>
-
-/* In place, and the arrays are not cleared: a copy of them was a twentieth of a hit's own time. */
-void
-send_begin(struct maker *m, struct txn *t, int status, uint64_t bytes)
-{
-	t->status = status;
-	t->text.n = 0;
-	m->head = (struct stream_head){.status = status, .bytes = bytes};
-	m->stored = (struct field_block){0};
-	m->kept = NULL;
-	m->kept_n = m->n = 0;
-}
-
-/* What is added to the returned buf until the next line is its value. */
-struct buf *
-send_line(struct txn *t, struct maker *m, struct str name)
-{
-	assert(m->n < LINES_MOST);
-	m->names[m->n] = name;
-	m->from[m->n++] = t->text.n;
-	return &t->text;
-}
-
 void
 send_date(struct txn *t, struct maker *m)
 {
@@ -47,7 +23,11 @@ void
 send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
 {
 	const struct config *c = t->settings->config;
-	struct stream_source source = {pull, t, pull == send_pull_object ? send_give_back : NULL};
+	struct stream_source source = {pull, t, NULL};
+	if (t->source == SOURCE_OBJECT)
+		source.give_back = send_give_back;
+	else if (t->source == SOURCE_WALK)
+		source.give_back = send_give_back_walk;
 	struct buf *via = send_line(t, m, STR("Via"));
 	buf_add_lit(via, "1.1 ");
 	buf_add_str(via, t->settings->outgoing.via);
