@@ -45,7 +45,7 @@ for ((round = 1; round <= rounds; round++)); do
 		else
 			failed[${program##*/}]=$((${failed[${program##*/}]:-0} + 1))
 			bad=$((bad + 1))
-			grep -a '^FAIL' "$log" | sed "s/^/round $round: /"
+			grep -aE '^FAIL|^[^ ]*:[0-9]+:[FE]:' "$log" | sed "s/^/round $round: /"
 		fi
 	done
 	[ $bad -eq 0 ] && echo "round $round: all well"

@@ -1,5 +1,15 @@
-/* cache_inside.h - what the files behind the door share: cache.c (lookup, refresh, remove),
- * read.c (from disk), write.c (objects coming in), files.c (the directory).
+/* cache_inside.h - what the files behind the door share.
+ *
+ *	cache_open.c      made and ended
+ *	cache_lookup.c    RAM first, then the disk
+ *	cache_refresh.c   a new head for an object that is there
+ *	read.c            objects and bodies from the disk
+ *	write.c           objects coming in
+ *	cache_place.c     a record on the disk for an object in memory
+ *	cache.c           forgetting, removing, counting
+ *	files.c           the directory
+ *
+ * Calls go down this list.
  */
 #ifndef CACHE_CACHE_INSIDE_H
 #define CACHE_CACHE_INSIDE_H
@@ -13,6 +23,9 @@
 #include "proxy/cache/store.h"
 
 #include <pthread.h>
+
+/* What bodies in memory lie in when there is no disk, whose fragments say it otherwise. */
+enum { CACHE_RAM_BLOCK = 256 << 10 };
 
 /* Memory of ended writes for the next ones: a slot per thread, more or less. */
 enum { SPARE_WRITES = 16 };
@@ -65,9 +78,15 @@ bool cache_is_still_clean(struct cache *c, struct stored *o);
 /* cache.c: the key alone is forgotten, for good. */
 void cache_remove_lasting(struct cache *c, struct key_hash hash, struct str key);
 
-/* write.c: a record for o, in place of the one at body->at, whose body is where body says it is. */
-void cache_free_spare_writes(struct cache *c);
+/* cache_place.c: puts the body's bytes (in memory, or the fragments that are on disk already) and a
+ * record for o on the disk; over: as store_put. */
+bool cache_place(struct cache *c, struct stored *o, const struct fragment *fragments,
+		 uint32_t fragments_n, const struct locator *over);
+/* cache_place.c: a record for o, in place of the one at body->at, whose body is where body says. */
 bool cache_refer(struct cache *c, struct stored *o, const struct placement *body);
+
+/* write.c */
+void cache_free_spare_writes(struct cache *c);
 
 /* read.c */
 enum found read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash,

@@ -1,5 +1,12 @@
-/* flight_inside.h - what flight.c (one flight) and flights.c (who joins which) share. For
- * nobody else.
+/* flight_inside.h - what the parts of a flight share; nobody else includes it.
+ *
+ *	flights.c       the flights in the air, by their keys
+ *	flight.c        what the leader says of its fetch, what readers see
+ *	flight_body.c   the body: how far the leader may run ahead
+ *	flight_seat.c   who leads, who reads, and how they are woken
+ *	flight_life.c   memory and references
+ *
+ * Calls go down this list.
  *
  * Lock order: shard, then flight. Wakes are posted under the flight's lock, so that a reader that
  * leaves knows for certain whether a letter of its own is still under way; the letter then frees
@@ -101,17 +108,42 @@ struct flights {
 	struct flight_shard shards[FLIGHT_SHARDS];
 };
 
-/* flight.c: one reference, the caller's. spare: to be used again, or NULL. */
+static inline struct flight_shard *
+flight_shard_of(struct flights *fs, struct key_hash h)
+{
+	return &fs->shards[h.hi % FLIGHT_SHARDS];
+}
+
+/* ---- flight_life.c ------------------------------------------------------------------------- */
+
+/* Under the shard's lock: one to be used again, or NULL. */
+struct flight *flight_take_spare(struct flight_shard *s);
+/* One reference, the caller's. spare: to be used again, or NULL. */
 struct flight *flight_create(struct flights *fs, struct flight *spare, struct key_hash hash,
 			     struct str key, uint64_t at, int64_t now_ms);
+/* Frees the memory of one to which nobody has a reference. */
 void flight_destroy(struct flight **f);
-/* flights.c: takes a flight to which nobody has a reference. */
-void flights_keep_spare(struct flights *fs, struct flight *f);
-/* flight.c, under the flight's lock: a reader, with a reference of its own. */
+
+/* Give a lock back. What must then be true is checked: O(1), on in production. */
+void flight_unlock(struct flight *f);
+void flight_shard_unlock(struct flight_shard *s);
+
+/* ---- flight_seat.c, under the flight's lock ------------------------------------------------ */
+
+/* A reader, with a reference of its own. */
 struct flight_reader *
 flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx);
 /* The same for one that came too late to read; some of the body is gone. */
 struct flight_reader *
 flight_seat_late(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx);
+/* From now on a wake reaches r. */
+void flight_arm(struct flight_reader *r);
+void flight_wake_leader(struct flight *f);
+/* Only those who wait for it: what the others do next shows them the news. */
+void flight_wake_readers(struct flight *f);
+/* The end is here. */
+void flight_wake_late(struct flight *f);
+/* Without the lock, the last of a reader that has left and has no letter under way. */
+void flight_leave_seat(struct flight_reader *r);
 
 #endif

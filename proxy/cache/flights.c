@@ -9,9 +9,6 @@
 /* A block is let go when it is full: the window must outlast the one that is being filled. */
 enum { WINDOW_LEAST = 256 << 10 };
 
-/* Of each shard, and of what a spare one holds. */
-enum { SPARES = 16, SPARE_BYTES = 4096 };
-
 /* Second fetches beside one that hangs begin 1, 2, 4, ... 32 times the patience apart. */
 enum { TRIES_DOUBLED = 5 };
 
@@ -36,11 +33,8 @@ flights_destroy(struct flights **fs)
 		return;
 	for (int i = 0; i < FLIGHT_SHARDS; i++) {
 		assert(!(*fs)->shards[i].first);
-		while ((*fs)->shards[i].spare) {
-			struct flight *f = (*fs)->shards[i].spare;
-			(*fs)->shards[i].spare = f->next;
+		for (struct flight *f; (f = flight_take_spare(&(*fs)->shards[i])) != NULL;)
 			flight_destroy(&f);
-		}
 		pthread_mutex_destroy(&(*fs)->shards[i].lock);
 	}
 	free(*fs);
@@ -58,12 +52,6 @@ flights_count(struct flights *fs, uint64_t *flights, uint64_t *bytes)
 {
 	*flights = atomic_load(&fs->count);
 	*bytes = atomic_load(&fs->bytes);
-}
-
-static struct flight_shard *
-shard_of(struct flights *fs, struct key_hash h)
-{
-	return &fs->shards[h.hi % FLIGHT_SHARDS];
 }
 
 static struct flight **
@@ -90,41 +78,11 @@ take_out(struct flight **at)
 	return f;
 }
 
-/* Under the shard's lock. */
-static struct flight *
-take_spare(struct flight_shard *s)
-{
-	struct flight *f = s->spare;
-	if (f) {
-		s->spare = f->next;
-		s->spare_count--;
-	}
-	return f;
-}
-
-void
-flights_keep_spare(struct flights *fs, struct flight *f)
-{
-	struct flight_shard *s = shard_of(fs, f->hash);
-	pthread_mutex_lock(&s->lock);
-	bool keep =
-		s->spare_count < SPARES &&
-		f->key.cap + f->head_memory.cap + f->piece_cap * sizeof *f->pieces <= SPARE_BYTES;
-	if (keep) {
-		f->next = s->spare;
-		s->spare = f;
-		s->spare_count++;
-	}
-	pthread_mutex_unlock(&s->lock);
-	if (!keep)
-		flight_destroy(&f);
-}
-
 static struct flight *
 put_in(struct flights *fs, struct flight_shard *s, struct key_hash hash, struct str key,
        int64_t now_ms)
 {
-	struct flight *f = flight_create(fs, take_spare(s), hash, key, 0, now_ms);
+	struct flight *f = flight_create(fs, flight_take_spare(s), hash, key, 0, now_ms);
 	f->next = s->first;
 	s->first = flight_ref(f); /* the table's */
 	f->in_table = true;
@@ -150,7 +108,7 @@ bool
 flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
 	      flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader)
 {
-	struct flight_shard *s = shard_of(fs, hash);
+	struct flight_shard *s = flight_shard_of(fs, hash);
 	struct flight *gone = NULL, *f;
 	bool lead = true;
 	*reader = NULL;
@@ -163,7 +121,7 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 			*reader = flight_seat(f, home, wake, ctx);
 			lead = false;
 		}
-		pthread_mutex_unlock(&f->lock);
+		flight_unlock(f);
 		if (lead)
 			gone = take_out(at);
 	}
@@ -173,7 +131,7 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 			flight_seat(f, home, wake, ctx); /* nobody else knows it before we unlock */
 		flight_unref(&f); /* the reader's and the table's references stay */
 	}
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	flight_unref(&gone);
 	return lead;
 }
@@ -195,7 +153,7 @@ struct flight_reader *
 flights_wait(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
 	     flight_wake_fn *wake, void *ctx, int64_t now_ms, int64_t most_ms)
 {
-	struct flight_shard *s = shard_of(fs, hash);
+	struct flight_shard *s = flight_shard_of(fs, hash);
 	struct flight_reader *r = NULL;
 	pthread_mutex_lock(&s->lock);
 	struct flight *f = *find(s, hash, key);
@@ -203,9 +161,9 @@ flights_wait(struct flights *fs, struct key_hash hash, struct str key, struct ma
 		pthread_mutex_lock(&f->lock);
 		if (ends_soon(f, now_ms, most_ms))
 			r = flight_seat_late(f, home, wake, ctx);
-		pthread_mutex_unlock(&f->lock);
+		flight_unlock(f);
 	}
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	return r;
 }
 
@@ -219,7 +177,7 @@ takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
 		f->tries += f->tries < TRIES_DOUBLED;
 		f->next_try_ms = now_ms + (patience_ms << f->tries);
 	}
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 	return may;
 }
 
@@ -230,7 +188,7 @@ flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_
 	struct flight_reader *old = *reader, *r;
 	struct flight *slow = old->flight, *gone = NULL;
 	struct str key = buf_str(&slow->key);
-	struct flight_shard *s = shard_of(fs, slow->hash);
+	struct flight_shard *s = flight_shard_of(fs, slow->hash);
 	pthread_mutex_lock(&s->lock);
 	bool may = key.n && takes_try(slow, now_ms, patience_ms);
 	if (may) {
@@ -242,11 +200,11 @@ flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_
 		f->before = flight_ref(gone && gone->before ? gone : slow);
 		pthread_mutex_lock(&f->lock);
 		r = flight_seat(f, old->home, old->wake, old->ctx);
-		pthread_mutex_unlock(&f->lock);
+		flight_unlock(f);
 		flight_unref(&f);
 		*reader = r;
 	}
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	flight_unref(&gone);
 	if (may)
 		flight_leave(&old);
@@ -256,18 +214,18 @@ flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_
 bool
 flights_has(struct flights *fs, struct key_hash hash, struct str key)
 {
-	struct flight_shard *s = shard_of(fs, hash);
+	struct flight_shard *s = flight_shard_of(fs, hash);
 	pthread_mutex_lock(&s->lock);
 	struct flight *f = *find(s, hash, key);
 	bool there = f && is_clean(f);
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	return there;
 }
 
 struct flight *
 flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms)
 {
-	struct flight_shard *s = shard_of(fs, hash);
+	struct flight_shard *s = flight_shard_of(fs, hash);
 	struct flight *f = NULL, *gone = NULL;
 	pthread_mutex_lock(&s->lock);
 	struct flight **at = find(s, hash, key);
@@ -275,7 +233,7 @@ flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t n
 		gone = take_out(at);
 	if (!*find(s, hash, key))
 		f = put_in(fs, s, hash, key, now_ms);
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	flight_unref(&gone);
 	return f;
 }
@@ -286,14 +244,14 @@ flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, fligh
 {
 	/* Each worker has a shard of its own for the spares. */
 	struct key_hash nobody = {.hi = (uintptr_t)home / sizeof *home};
-	struct flight_shard *s = shard_of(fs, nobody);
+	struct flight_shard *s = flight_shard_of(fs, nobody);
 	pthread_mutex_lock(&s->lock);
-	struct flight *spare = take_spare(s);
-	pthread_mutex_unlock(&s->lock);
+	struct flight *spare = flight_take_spare(s);
+	flight_shard_unlock(s);
 	struct flight *f = flight_create(fs, spare, nobody, STR(""), at, now_ms);
 	pthread_mutex_lock(&f->lock);
 	struct flight_reader *r = flight_seat(f, home, wake, ctx);
-	pthread_mutex_unlock(&f->lock);
+	flight_unlock(f);
 	flight_unref(&f);
 	return r;
 }
@@ -301,7 +259,7 @@ flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, fligh
 void
 flights_close(struct flight *f)
 {
-	struct flight_shard *s = shard_of(f->all, f->hash);
+	struct flight_shard *s = flight_shard_of(f->all, f->hash);
 	struct flight *gone = NULL;
 	if (!atomic_load(&f->in_table))
 		return;
@@ -312,6 +270,6 @@ flights_close(struct flight *f)
 			at = &(*at)->next;
 		gone = take_out(at);
 	}
-	pthread_mutex_unlock(&s->lock);
+	flight_shard_unlock(s);
 	flight_unref(&gone);
 }

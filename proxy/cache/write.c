@@ -34,114 +34,6 @@ struct object_write {
 	uint32_t fragments_n;
 };
 
-/* ---- onto the disk ------------------------------------------------------------------------- */
-
-typedef bool put_fn(struct store *, struct record *, const struct locator *over);
-
-static bool
-put_record(struct cache *c, struct stored *o, const struct fragment *fragments, uint32_t n,
-	   bool is_inline, const struct locator *over, put_fn *put)
-{
-	char *table = n ? mem_alloc((size_t)n * FRAGMENT_ENTRY_BYTES) : NULL;
-	for (uint32_t i = 0; i < n; i++)
-		fragment_put(table, i, &fragments[i]);
-	struct record r = {
-		.hash = o->pub.hash,
-		.key = o->pub.key,
-		.head = o->pub.head,
-		.terms = o->pub.terms,
-		.kind = o->pub.kind,
-		.clean_as_of = atomic_load(&o->pub.clean_as_of),
-		.body_bytes = o->pub.body_bytes,
-		.whole_bytes = o->pub.whole_bytes,
-		.is_inline = is_inline,
-		.fragments = table,
-		.fragments_n = n,
-	};
-	if (is_inline && r.body_bytes) {
-		r.body = stored_piece(o, 0).p;
-		r.body_checksum = segment_checksum(r.body, r.body_bytes);
-	} else {
-		r.body_checksum = segment_checksum("", 0);
-	}
-	bool yes = cache_disk_is_open(c) && put(c->store, &r, over);
-	if (!yes) {
-		free(table);
-		return false;
-	}
-	struct placement p;
-	r.fragments = table;
-	placement_of_record(&p, &r);
-	stored_place(o, &p);
-	placement_fini(&p);
-	free(table);
-	return true;
-}
-
-/* Every block in memory as a fragment. */
-static bool
-put_blocks(struct cache *c, struct stored *o, const struct locator *over)
-{
-	struct fragment *list = mem_alloc(o->blocks_n * sizeof *list);
-	bool yes = true;
-	for (uint32_t i = 0; yes && i < o->blocks_n; i++)
-		yes = store_put_fragment(c->store, o->pub.hash, o->blocks[i]->p, o->blocks[i]->n,
-					 &list[i]);
-	yes = yes && put_record(c, o, list, o->blocks_n, false, over, store_put);
-	free(list);
-	return yes;
-}
-
-/* Puts the body's bytes and the record on disk; over: as store_put. */
-static bool
-place(struct cache *c, struct stored *o, const struct fragment *fragments, uint32_t fragments_n,
-      const struct locator *over)
-{
-	if (fragments_n)
-		return put_record(c, o, fragments, fragments_n, false, over, store_put);
-	if (o->pub.body_bytes > c->max_body_bytes)
-		return false;
-	if (o->pub.body_bytes <= c->block_bytes)
-		return put_record(c, o, NULL, 0, true, over, store_put);
-	return put_blocks(c, o, over);
-}
-
-bool
-cache_refer(struct cache *c, struct stored *o, const struct placement *body)
-{
-	return put_record(c, o, placement_fragment(body, 0), body->fragments_n, false, &body->at,
-			  store_put_head);
-}
-
-bool
-cache_admit(struct cache *c, struct object *object)
-{
-	struct stored *o = stored_of(object);
-	uint8_t no = 0;
-	static const struct locator nowhere;
-	struct placement p;
-	if (!cache_disk_is_open(c) || !stored_has_body(o) || cache_is_forgotten(c, o) ||
-	    !ram_holds(c->ram, o) || !atomic_compare_exchange_strong(&o->pub.on_disk, &no, 1))
-		return false;
-	/* A refreshed head may still be there, without its body. */
-	stored_placement(o, &p);
-	bool head = p.at.bytes && store_lies_at(c->store, o->pub.hash, &p.at);
-	bool placed = place(c, o, NULL, 0, head ? &p.at : &nowhere);
-	placement_fini(&p);
-	if (!placed) {
-		atomic_store(&o->pub.on_disk, 0);
-		return false;
-	}
-	/* Removed or replaced while we wrote: then this is not the key's object any more. */
-	stored_placement(o, &p);
-	if (!ram_holds(c->ram, o) && store_lies_at(c->store, o->pub.hash, &p.at))
-		cache_remove_lasting(c, o->pub.hash, o->pub.key);
-	else
-		ram_moved(c->ram, o);
-	placement_fini(&p);
-	return true;
-}
-
 /* ---- a write under way --------------------------------------------------------------------- */
 
 /* Bytes are reserved before they are used: at the beginning, as far as their number is known, so
@@ -400,10 +292,10 @@ finish_on_disk(struct object_write *w)
 	if (w->fragments_n) {
 		if (w->tail)
 			push_tail(w);
-		return !w->dead && place(w->cache, w->o, w->fragments, w->fragments_n, NULL);
+		return !w->dead && cache_place(w->cache, w->o, w->fragments, w->fragments_n, NULL);
 	}
 	keep_tail(w);
-	return place(w->cache, w->o, NULL, 0, NULL);
+	return cache_place(w->cache, w->o, NULL, 0, NULL);
 }
 
 static bool

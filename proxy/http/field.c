@@ -12,20 +12,20 @@ static const struct str names[FIELD_COUNT] = {
 #undef FIELD
 };
 
-#define BIT(id) (UINT64_C(1) << FIELD_##id)
-
 /* RFC 9110 7.6.1: never forwarded. Content-Length is not here: it describes the message, and the
  * framing of the next hop is decided where it is written. */
-const uint64_t fields_hop_by_hop = BIT(CONNECTION) | BIT(KEEP_ALIVE) | BIT(PROXY_CONNECTION) |
-				   BIT(TE) | BIT(TRAILER) | BIT(TRANSFER_ENCODING) | BIT(UPGRADE) |
-				   BIT(PROXY_AUTHENTICATE) | BIT(PROXY_AUTHENTICATION_INFO) |
-				   BIT(PROXY_AUTHORIZATION);
+const uint64_t fields_hop_by_hop =
+	FIELD_BIT(CONNECTION) | FIELD_BIT(KEEP_ALIVE) | FIELD_BIT(PROXY_CONNECTION) |
+	FIELD_BIT(TE) | FIELD_BIT(TRAILER) | FIELD_BIT(TRANSFER_ENCODING) | FIELD_BIT(UPGRADE) |
+	FIELD_BIT(PROXY_AUTHENTICATE) | FIELD_BIT(PROXY_AUTHENTICATION_INFO) |
+	FIELD_BIT(PROXY_AUTHORIZATION);
 
 /* Fields that every recipient needs: Connection must not list them (7.6.1), and whoever does so
  * wants to hide something from the next hop. */
 static const uint64_t not_connection_options =
-	BIT(HOST) | BIT(CONTENT_LENGTH) | BIT(CACHE_CONTROL) | BIT(CONTENT_ENCODING) |
-	BIT(CONTENT_RANGE) | BIT(CONTENT_TYPE) | BIT(AUTHORIZATION) | BIT(COOKIE) | BIT(VARY);
+	FIELD_BIT(HOST) | FIELD_BIT(CONTENT_LENGTH) | FIELD_BIT(CACHE_CONTROL) |
+	FIELD_BIT(CONTENT_ENCODING) | FIELD_BIT(CONTENT_RANGE) | FIELD_BIT(CONTENT_TYPE) |
+	FIELD_BIT(AUTHORIZATION) | FIELD_BIT(COOKIE) | FIELD_BIT(VARY);
 
 static uint64_t
 load(const char *p, size_t n)
@@ -122,7 +122,7 @@ fields_add(struct fields *f, struct str name, struct str value)
 		return false;
 	enum field_id id = field_id_of(name);
 	f->v[f->n++] = (struct field){name, value, id};
-	f->present |= UINT64_C(1) << id;
+	f->present |= field_bit(id);
 	return true;
 }
 
@@ -134,7 +134,7 @@ fields_drop(struct fields *f, enum field_id id)
 		if (f->v[i].id != id)
 			f->v[n++] = f->v[i];
 	f->n = n;
-	f->present &= ~(UINT64_C(1) << id);
+	f->present &= ~field_bit(id);
 }
 
 const struct field *

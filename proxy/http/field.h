@@ -17,6 +17,14 @@ enum field_id {
 };
 _Static_assert(FIELD_COUNT <= 64, "struct fields keeps one bit per known name");
 
+/* Sets of known names: FIELD_BIT(HOST) | FIELD_BIT(VIA). */
+#define FIELD_BIT(name) (UINT64_C(1) << FIELD_##name)
+static inline uint64_t
+field_bit(enum field_id id)
+{
+	return UINT64_C(1) << id;
+}
+
 struct field {
 	struct str name, value; /* value without surrounding whitespace */
 	enum field_id id;

@@ -116,7 +116,7 @@ field_block_fields(const struct field_block *b, struct fields *out)
 		return false;
 	while (field_block_next(b, &at, &line)) {
 		out->v[out->n++] = (struct field){line.name, line.value, line.id};
-		out->present |= UINT64_C(1) << line.id;
+		out->present |= field_bit(line.id);
 	}
 	return true;
 }

@@ -4,14 +4,6 @@
 #include "proxy/http/field_block.h"
 #include "proxy/http/syntax.h"
 
-#define BIT(id) (UINT64_C(1) << FIELD_##id)
-
-static uint64_t
-bit(enum field_id id)
-{
-	return UINT64_C(1) << id;
-}
-
 static bool
 list_names(struct str list, struct str name)
 {
@@ -52,7 +44,7 @@ is_kept(const struct fields *f, const struct fields_listed *listed, const struct
 	unsigned i, bool store, const struct terms *terms)
 {
 	const struct field *field = &f->v[i];
-	if ((fields_hop_by_hop & bit(field->id)) || fields_is_listed(listed, i) ||
+	if ((fields_hop_by_hop & field_bit(field->id)) || fields_is_listed(listed, i) ||
 	    field->id == FIELD_CONTENT_LENGTH)
 		return false;
 	if (!store)
@@ -129,12 +121,12 @@ head_read(struct str stored, struct response *out)
 /* Fields that speak of the stored bytes, or that our storing depends on (RFC 9111 3.2): Vary names
  * the variant under which the response is filed. */
 static const uint64_t bound_to_body =
-	BIT(CONTENT_ENCODING) | BIT(CONTENT_RANGE) | BIT(ETAG) | BIT(VARY);
+	FIELD_BIT(CONTENT_ENCODING) | FIELD_BIT(CONTENT_RANGE) | FIELD_BIT(ETAG) | FIELD_BIT(VARY);
 
 static bool
 is_bound(const struct fields *stored, const struct field *f)
 {
-	if (bound_to_body & bit(f->id))
+	if (bound_to_body & field_bit(f->id))
 		return fields_has(stored, f->id);
 	return str_ieq(f->name, STR("content-md5")) || str_ieq(f->name, STR("content-digest"));
 }
@@ -155,7 +147,7 @@ put(struct fields *to, const struct field *f)
 	if (to->n == to->cap)
 		return false;
 	to->v[to->n++] = *f;
-	to->present |= bit(f->id);
+	to->present |= field_bit(f->id);
 	return true;
 }
 

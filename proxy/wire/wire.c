@@ -77,6 +77,20 @@ find_slow(struct wire *w, enum waiting kind)
 	return NULL;
 }
 
+/* The longest idle connection. One whose next request is here, though nobody has read it yet, is
+ * idle no more: it may have been accepted in this very turn of the loop. */
+static struct conn *
+find_idle(const struct wire *w)
+{
+	struct conn *c = w->waits[WAIT_IDLE].first;
+	for (int i = 0; c && i < JUDGED_MOST; i++, c = c->wait_next) {
+		char byte;
+		if (!c->driving && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0)
+			return c;
+	}
+	return NULL;
+}
+
 /* The connection that is missed least: of clients that may be gone, of those that ask for nothing,
  * or have not finished asking, the one that has waited the longest; at last one that is slow. */
 static struct conn *
@@ -85,7 +99,7 @@ missed_least(struct wire *w)
 	struct wait_list *l = w->waits;
 	struct conn *c = older(l[WAIT_LINGER].first, l[WAIT_GONE].first);
 	if (!c || c->driving)
-		c = older(l[WAIT_IDLE].first, l[WAIT_HEAD].first);
+		c = older(find_idle(w), l[WAIT_HEAD].first);
 	if (!c || c->driving)
 		c = find_slow(w, WAIT_BODY);
 	if (!c || c->driving)

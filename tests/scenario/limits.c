@@ -1,6 +1,7 @@
 /* Limits and timeouts: what is too much or too slow is answered, closed, and never forwarded. */
 #include "tests/kit/kit.h"
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -217,6 +218,21 @@ SCENARIO(
 	client_send(other, "z");
 	expect_answer(client_read(other, "PUT"), 200, "thanks");
 	client_close(down);
+}
+
+SCENARIO("at the limit of connections a request that is here is not taken for an idle connection")
+{
+	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .body = "hello");
+	edge_yaml("limits:\n  connections: 1\n");
+	edge_start("--workers", "1");
+	kill(edge_pid(), SIGSTOP); /* then both are accepted in one turn */
+	struct client *first = client_open(), *second = client_open();
+	client_request(first, "GET", "/x", NULL);
+	client_request(second, "GET", "/x", NULL);
+	kill(edge_pid(), SIGCONT);
+	expect_answer(client_read(first, "GET"), 200, "hello");
+	expect_status(client_read(second, "GET"), 503);
+	edge_expect_stat("connections.evicted", 0);
 }
 
 SCENARIO("at the limit of connections one that was refused and does not go makes room at once")

@@ -1,0 +1,43 @@
+/* cache_lookup.c - RAM first, then the disk. */
+#include "proxy/cache/cache_inside.h"
+
+/* A hit in RAM keeps the copy on disk warm as well, and finds out when that was evicted. */
+static void
+look_after_copy(struct cache *c, struct stored *o, bool first)
+{
+	if (!stored_lies_there(o))
+		ram_moved(c->ram, o);
+	else if (first)
+		store_touch(c->store, o->pub.hash);
+}
+
+enum found
+cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
+	     struct object **out)
+{
+	bool first;
+	struct stored *o = ram_find(c->ram, hash, key, &first);
+	if (o && cache_is_forgotten(c, o)) {
+		ram_remove_object(c->ram, o);
+		stored_unref(&o);
+	}
+	if (!o)
+		return cache_disk_is_open(c) ? read_object(c, l, hash, key, out) : FOUND_NOT;
+	if (atomic_load_explicit(&o->pub.on_disk, memory_order_relaxed))
+		look_after_copy(c, o, first);
+	*out = &o->pub;
+	return FOUND_OBJECT;
+}
+
+enum found
+cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out)
+{
+	bool first;
+	struct stored *o = ram_find(c->ram, hash, key, &first);
+	if (o && cache_is_forgotten(c, o))
+		stored_unref(&o);
+	*out = o ? &o->pub : NULL;
+	if (o)
+		return FOUND_OBJECT;
+	return c->store && store_has(c->store, hash) ? FOUND_LATER : FOUND_NOT;
+}

@@ -1,0 +1,59 @@
+/* cache_refresh.c - an object that is there gets a new head. */
+#include "proxy/cache/cache_inside.h"
+
+/* Is o what the key means now? */
+static bool
+is_current(struct cache *c, struct stored *o, const struct placement *p)
+{
+	return ram_holds(c->ram, o) ||
+	       (p->at.bytes && store_lies_at(c->store, o->pub.hash, &p->at));
+}
+
+bool
+cache_is_current(struct cache *c, struct object *object)
+{
+	struct stored *o = stored_of(object);
+	struct placement p = {0};
+	if (o->store)
+		stored_placement(o, &p);
+	bool yes = is_current(c, o, &p);
+	placement_fini(&p);
+	return yes;
+}
+
+struct object *
+cache_refresh(struct cache *c, struct object *object, struct str head, const struct terms *terms)
+{
+	struct stored *old = stored_of(object);
+	struct stored *o =
+		stored_create(c->store, old->pub.hash, old->pub.key, head, terms, old->pub.kind);
+	bool clean = !cache_is_forgotten(c, old);
+	atomic_store(&o->pub.clean_as_of, atomic_load(&old->pub.clean_as_of));
+	o->pub.whole_bytes = old->pub.whole_bytes;
+	stored_share_body(o, old);
+	struct placement p;
+	bool there = stored_placement(old, &p);
+	bool current = clean && is_current(c, old, &p);
+	/* As long as RAM holds it, its head is not written: a popular object that is validated all
+	 * the time costs the disk nothing. A crash loses a 304, no more. */
+	bool has_body = stored_has_body(o);
+	if (current && there && has_body) {
+		stored_place(o, &p);
+		if (ram_replace(c->ram, o, true))
+			goto published;
+	}
+	bool placed = current && there && cache_refer(c, o, &p);
+	if (!has_body) {
+		o->pub.place = OBJECT_ON_DISK;
+		if (!placed)
+			stored_place(o, &p);
+		stored_lease(o); /* the old object's own lease holds until the caller lets it go */
+	}
+	if (current)
+		ram_replace(c->ram, o, false); /* old itself, or its copy that was hot */
+published:
+	placement_fini(&p);
+	if (current)
+		cache_is_still_clean(c, o);
+	return &o->pub;
+}

@@ -1,0 +1,159 @@
+/* flight_seat.c - who leads and who reads a flight, and the letters by which they are told of news.
+ */
+#include "proxy/cache/flight_inside.h"
+
+#include "proxy/base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Under the lock: from now on a wake reaches r. */
+void
+flight_arm(struct flight_reader *r)
+{
+	struct flight *f = r->flight;
+	if (r->armed || r->posted || r->left)
+		return;
+	r->armed = true;
+	TAILQ_REMOVE(&f->busy, r, link);
+	TAILQ_INSERT_TAIL(&f->armed, r, link);
+}
+
+/* The last of a reader. */
+void
+flight_leave_seat(struct flight_reader *r)
+{
+	struct flight *f = r->flight;
+	if (r != &f->seat)
+		free(r);
+	flight_unref(&f);
+}
+
+static void
+open_reader(struct letter *l)
+{
+	struct flight_reader *r = (struct flight_reader *)l;
+	struct flight *f = r->flight;
+	pthread_mutex_lock(&f->lock);
+	r->posted = false;
+	bool left = r->left;
+	/* Before the head nobody asks for more by flight_read. */
+	if (!left && flight_state(f) == FLIGHT_WAITING)
+		flight_arm(r);
+	flight_unlock(f);
+	if (!left) {
+		r->wake(r->ctx);
+		return;
+	}
+	flight_leave_seat(r);
+}
+
+static struct flight_reader *
+new_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
+{
+	struct flight_reader *r = f->seat_taken ? NEW(struct flight_reader) : &f->seat;
+	f->seat_taken = true;
+	r->letter.open = open_reader;
+	r->flight = flight_ref(f);
+	r->home = home;
+	r->wake = wake;
+	r->ctx = ctx;
+	r->interim_at = f->interim.n;
+	f->reader_count++;
+	if (f->awaits_reader)
+		flight_wake_leader(f);
+	f->awaits_reader = false;
+	return r;
+}
+
+struct flight_reader *
+flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
+{
+	struct flight_reader *r = new_seat(f, home, wake, ctx);
+	window_enter(&f->window, &r->mark);
+	r->armed = true;
+	TAILQ_INSERT_TAIL(&f->armed, r, link);
+	return r;
+}
+
+struct flight_reader *
+flight_seat_late(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
+{
+	struct flight_reader *r = new_seat(f, home, wake, ctx);
+	assert(window_lost(&f->window, &r->mark)); /* it stands nowhere */
+	r->late = true;
+	f->late_count++;
+	TAILQ_INSERT_TAIL(&f->busy, r, link);
+	return r;
+}
+
+/* Only those who wait for it: what the others do next shows them the news. */
+void
+flight_wake_readers(struct flight *f)
+{
+	struct flight_reader *r;
+	while ((r = TAILQ_FIRST(&f->armed))) {
+		TAILQ_REMOVE(&f->armed, r, link);
+		TAILQ_INSERT_TAIL(&f->busy, r, link);
+		r->armed = false;
+		r->posted = true;
+		mailbox_post(r->home, &r->letter);
+	}
+}
+
+/* Under the lock: the end is here. */
+void
+flight_wake_late(struct flight *f)
+{
+	struct flight_reader *r;
+	TAILQ_FOREACH (r, &f->busy, link) {
+		if (!r->late || r->posted)
+			continue;
+		r->posted = true;
+		mailbox_post(r->home, &r->letter);
+	}
+}
+
+static void
+open_leader(struct letter *letter)
+{
+	struct flight_leader *l = (struct flight_leader *)letter;
+	struct flight *f = l->flight;
+	pthread_mutex_lock(&f->lock);
+	l->posted = false;
+	bool leads = l->home != NULL;
+	flight_unlock(f);
+	if (leads)
+		l->wake(l->ctx);
+	flight_unref(&f);
+}
+
+/* Under the flight's lock. */
+void
+flight_wake_leader(struct flight *f)
+{
+	struct flight_leader *l = &f->leader;
+	if (!l->home || l->posted)
+		return;
+	l->posted = true;
+	l->flight = flight_ref(f);
+	mailbox_post(l->home, &l->letter);
+}
+
+void
+flight_set_leader(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
+{
+	pthread_mutex_lock(&f->lock);
+	assert(!f->leader.wake); /* one in the life of a flight */
+	f->leader = (struct flight_leader){
+		.letter.open = open_leader, .home = home, .wake = wake, .ctx = ctx};
+	flight_unlock(f);
+}
+
+void
+flight_drop_leader(struct flight *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->leader.home = NULL; /* a letter that is under way finds that nobody leads */
+	flight_unlock(f);
+}

@@ -1,0 +1,191 @@
+/* outgoing_head.c - the field lines that go to the origin. */
+#include "proxy/serve/outgoing_inside.h"
+
+#include "proxy/http/syntax.h"
+
+static void
+add_field(struct str name, struct str value, struct buf *out)
+{
+	buf_add_str(out, name);
+	buf_add_lit(out, ": ");
+	buf_add_str(out, value);
+	buf_add_lit(out, "\r\n");
+}
+
+/* RFC 9110 7.6.2: each hop takes one off; the one that brings 0 is not passed on. */
+static bool
+counts_down(const struct request *r, const struct field *field)
+{
+	return field->id == FIELD_MAX_FORWARDS &&
+	       (r->method == METHOD_OPTIONS || r->method == METHOD_TRACE);
+}
+
+static void
+add_one_less(const struct field *field, struct buf *out)
+{
+	int64_t n;
+	bool number = digits_parse(field->value, &n);
+	buf_add_str(out, field->name);
+	buf_add_lit(out, ": ");
+	buf_add_u64(out, number && n > 0 ? (uint64_t)(n - 1) : 0);
+	buf_add_lit(out, "\r\n");
+}
+
+static bool
+is_asked_instead(const struct outgoing_asks *a, enum field_id id)
+{
+	return (id == FIELD_RANGE && a->range.n) || (id == FIELD_IF_RANGE && a->if_range.n) ||
+	       (id == FIELD_IF_NONE_MATCH && a->if_none_match.n) ||
+	       (id == FIELD_IF_MODIFIED_SINCE && a->if_modified_since.n);
+}
+
+/* Lines of one name are found in one pass over all: next[i] is the line behind i with its name, and
+ * again[i] says that there is one before. */
+struct chains {
+	uint16_t next[FIELDS_MAX]; /* FIELDS_MAX: none */
+	uint64_t again[FIELDS_MAX / 64];
+};
+
+/* Seeded, eight bytes at a time: with a hash that strangers can compute, a hundred names that all
+ * have the same one are compared each with each. */
+static uint32_t
+name_hash(struct str name, uint64_t seed)
+{
+	uint64_t h = seed ^ name.n, word = 0;
+	for (size_t i = 0; i < name.n; i++) {
+		word = word << 8 | (unsigned char)byte_lower(name.p[i]);
+		if (i % 8 < 7 && i + 1 < name.n)
+			continue;
+		unsigned __int128 product = (unsigned __int128)(h ^ word) * (seed | 1);
+		h = (uint64_t)product ^ (uint64_t)(product >> 64) ^ UINT64_C(0x9e3779b97f4a7c15);
+		word = 0;
+	}
+	return (uint32_t)(h ^ h >> 32);
+}
+
+/* A cheap look that is right nearly always: no two lines have one name. */
+static bool
+may_repeat(const struct fields *f)
+{
+	uint64_t known = 0, others[4] = {0};
+	for (unsigned i = 0; i < f->n; i++) {
+		struct str name = f->v[i].name;
+		unsigned mark =
+			(unsigned)(name.n * 5 + (unsigned char)byte_lower(name.p[name.n - 1]) +
+				   7u * (unsigned char)byte_lower(name.p[name.n / 2])) &
+			255;
+		uint64_t *seen = f->v[i].id == FIELD_OTHER ? &others[mark / 64] : &known;
+		uint64_t one = f->v[i].id == FIELD_OTHER ? UINT64_C(1) << mark % 64
+							 : field_bit(f->v[i].id);
+		if (*seen & one)
+			return true;
+		*seen |= one;
+	}
+	return false;
+}
+
+static void
+chain_lines(const struct fields *f, uint64_t seed, struct chains *c)
+{
+	enum { SLOTS = 2 * FIELDS_MAX };
+	uint16_t last[SLOTS]; /* place + 1 of the last line of a name */
+	uint32_t hash[FIELDS_MAX];
+	memset(last, 0, sizeof last);
+	memset(c->again, 0, sizeof c->again);
+	for (unsigned i = 0; i < f->n; i++) {
+		hash[i] = name_hash(f->v[i].name, seed);
+		uint32_t at = hash[i] % SLOTS;
+		c->next[i] = FIELDS_MAX;
+		while (last[at] && (hash[last[at] - 1] != hash[i] ||
+				    !str_ieq(f->v[last[at] - 1].name, f->v[i].name)))
+			at = (at + 1) % SLOTS;
+		if (last[at]) {
+			c->next[last[at] - 1] = (uint16_t)i;
+			c->again[i / 64] |= UINT64_C(1) << i % 64;
+		}
+		last[at] = (uint16_t)(i + 1);
+	}
+}
+
+static void
+add_chained(const struct outgoing *o, const struct chains *c, unsigned first, struct buf *out)
+{
+	struct outgoing_lines l = {.n = 0};
+	for (unsigned i = first; i < FIELDS_MAX; i = c->next[i])
+		if (!fields_is_listed(&o->listed, i))
+			l.at[l.n++] = (uint8_t)i;
+	buf_add_str(out, o->rq->fields.v[first].name);
+	buf_add_lit(out, ": ");
+	outgoing_add_value(o, &l, out);
+	buf_add_lit(out, "\r\n");
+}
+
+static void
+add_alone(const struct field *f, struct buf *out)
+{
+	buf_add_str(out, f->name);
+	buf_add_lit(out, ": ");
+	outgoing_add_normal(f->id, f->name, f->value, out);
+	buf_add_lit(out, "\r\n");
+}
+
+static void
+add_clients(const struct outgoing *o, const struct outgoing_asks *a, struct buf *out)
+{
+	const struct fields *f = &o->rq->fields;
+	struct chains c;
+	bool joins = o->shared && may_repeat(f);
+	if (joins)
+		chain_lines(f, o->set->name_seed, &c);
+	for (unsigned i = 0; i < f->n; i++) {
+		const struct field *field = &f->v[i];
+		if (fields_is_listed(&o->listed, i) || is_asked_instead(a, field->id) ||
+		    !outgoing_goes_out(o, field->id, field->name, a))
+			continue;
+		if (counts_down(o->rq, field))
+			add_one_less(field, out);
+		else if (!o->shared)
+			add_field(field->name, field->value, out);
+		else if (!joins)
+			add_alone(field, out);
+		else if (!(c.again[i / 64] >> i % 64 & 1))
+			add_chained(o, &c, i, out);
+	}
+}
+
+static void
+add_if_any(struct str name, struct str value, struct buf *out)
+{
+	if (value.n)
+		add_field(name, value, out);
+}
+
+static void
+add_own(const struct outgoing *o, enum field_id id, struct str name, struct str authority,
+	struct buf *out)
+{
+	size_t from = out->n;
+	buf_add_str(out, name);
+	buf_add_lit(out, ": ");
+	if (outgoing_add_written(o, id, authority, out))
+		buf_add_lit(out, "\r\n");
+	else
+		out->n = from;
+}
+
+void
+outgoing_fields(const struct outgoing *o, struct str primary, const struct outgoing_asks *a,
+		struct buf *out)
+{
+	struct str authority = outgoing_authority(primary);
+	add_clients(o, a, out);
+	add_if_any(STR("If-None-Match"), a->if_none_match, out);
+	add_if_any(STR("If-Modified-Since"), a->if_modified_since, out);
+	add_if_any(STR("Range"), a->range, out);
+	add_if_any(STR("If-Range"), a->if_range, out);
+	add_own(o, FIELD_X_FORWARDED_FOR, STR("X-Forwarded-For"), authority, out);
+	add_own(o, FIELD_X_FORWARDED_PROTO, STR("X-Forwarded-Proto"), authority, out);
+	add_own(o, FIELD_X_FORWARDED_HOST, STR("X-Forwarded-Host"), authority, out);
+	add_own(o, FIELD_FORWARDED, STR("Forwarded"), authority, out);
+	add_own(o, FIELD_VIA, STR("Via"), authority, out);
+}

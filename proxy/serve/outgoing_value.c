@@ -1,0 +1,154 @@
+/* outgoing_value.c - the value of a field as the origin sees it: joined and normal, or written
+ * anew. */
+#include "proxy/serve/outgoing_inside.h"
+
+#include "proxy/http/negotiate.h"
+#include "proxy/http/syntax.h"
+
+static void
+add_joined(const struct outgoing *o, const struct outgoing_lines *l, struct str separator,
+	   struct buf *out)
+{
+	for (unsigned i = 0; i < l->n; i++) {
+		if (i)
+			buf_add_str(out, separator);
+		buf_add_str(out, o->rq->fields.v[l->at[i]].value);
+	}
+}
+
+/* In normal form where there is one. */
+void
+outgoing_add_normal(enum field_id id, struct str name, struct str value, struct buf *out)
+{
+	bool done = false;
+	switch (id) {
+	case FIELD_ACCEPT_ENCODING:
+		done = negotiate_codings(value, out);
+		break;
+	case FIELD_ACCEPT_LANGUAGE:
+		done = negotiate_languages(value, out);
+		break;
+	case FIELD_ACCEPT:
+		done = negotiate_types(value, out);
+		break;
+	case FIELD_AUTHORIZATION: /* every byte may mean something */
+	case FIELD_COOKIE:
+	case FIELD_USER_AGENT:
+		break;
+	case FIELD_OTHER:
+		if (str_ieq(name, STR("accept-charset")))
+			done = negotiate_types(value, out);
+		else if (!str_ieq(name, STR("origin")))
+			done = negotiate_tokens(value, out);
+		break;
+	default:
+		done = negotiate_tokens(value, out);
+		break;
+	}
+	if (!done)
+		buf_add_str(out, value);
+}
+
+/* Lines of one name as one value (RFC 9110 5.3; cookies: RFC 9113 8.2.3). */
+void
+outgoing_add_value(const struct outgoing *o, const struct outgoing_lines *l, struct buf *out)
+{
+	const struct field *first = &o->rq->fields.v[l->at[0]];
+	struct buf joined = {0};
+	if (l->n == 1) {
+		outgoing_add_normal(first->id, first->name, first->value, out);
+		return;
+	}
+	add_joined(o, l, first->id == FIELD_COOKIE ? STR("; ") : STR(", "), &joined);
+	outgoing_add_normal(first->id, first->name, buf_str(&joined), out);
+	buf_fini(&joined);
+}
+
+void
+outgoing_find_lines(const struct outgoing *o, enum field_id id, struct str name,
+		    struct outgoing_lines *l)
+{
+	const struct fields *f = &o->rq->fields;
+	l->n = 0;
+	if (id != FIELD_OTHER && !fields_has(f, id))
+		return;
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->v[i].id == id && !fields_is_listed(&o->listed, i) &&
+		    (id != FIELD_OTHER || str_ieq(f->v[i].name, name)))
+			l->at[l->n++] = (uint8_t)i;
+}
+
+/* What came under a name from who is trusted, ready for one more member. */
+static void
+add_before(const struct outgoing *o, enum field_id id, bool keeps, struct buf *out)
+{
+	unsigned at = 0;
+	const struct field *line;
+	while (keeps && (line = fields_next(&o->rq->fields, id, &at)) != NULL) {
+		buf_add_str(out, line->value);
+		buf_add_lit(out, ", ");
+	}
+}
+
+/* RFC 7239 4, 6: IPv6 and ports need quotes; an IPv6 address needs brackets. */
+static void
+add_node(struct str key, struct str value, bool brackets, struct buf *out)
+{
+	bool quotes = !str_is_token(value);
+	buf_add_str(out, key);
+	buf_add_str(out, quotes ? STR("=\"") : STR("="));
+	buf_add_str(out, brackets ? STR("[") : STR(""));
+	buf_add_str(out, value);
+	buf_add_str(out, brackets ? STR("]") : STR(""));
+	buf_add_str(out, quotes ? STR("\"") : STR(""));
+}
+
+static void
+add_forwarded(const struct outgoing *o, struct str authority, struct buf *out)
+{
+	add_before(o, FIELD_FORWARDED, o->trusted, out);
+	bool v6 = o->client_ip.n && memchr(o->client_ip.p, ':', o->client_ip.n);
+	add_node(STR("for"), o->client_ip, v6, out);
+	if (authority.n)
+		add_node(STR(";host"), authority, false, out);
+	add_node(STR(";proto"), o->scheme, false, out);
+}
+
+struct str
+outgoing_forwarded_host(const struct outgoing *o, struct str authority)
+{
+	struct str said = fields_get(&o->rq->fields, FIELD_X_FORWARDED_HOST);
+	return o->trusted && said.n ? said : authority;
+}
+
+/* The value of a field that is written anew; false: it is none, or not sent. */
+bool
+outgoing_add_written(const struct outgoing *o, enum field_id id, struct str authority,
+		     struct buf *out)
+{
+	switch (id) {
+	case FIELD_HOST:
+		buf_add_str(out, authority);
+		return true;
+	case FIELD_X_FORWARDED_FOR:
+		add_before(o, id, o->trusted, out);
+		buf_add_str(out, o->client_ip);
+		return true;
+	case FIELD_X_FORWARDED_PROTO:
+		buf_add_str(out, o->scheme);
+		return true;
+	case FIELD_X_FORWARDED_HOST:
+		buf_add_str(out, outgoing_forwarded_host(o, authority));
+		return outgoing_forwarded_host(o, authority).n > 0;
+	case FIELD_FORWARDED:
+		add_forwarded(o, authority, out);
+		return true;
+	case FIELD_VIA: /* RFC 9110 7.6.3: a trace that nobody removes */
+		add_before(o, id, true, out);
+		buf_add_str(out, o->rq->minor ? STR("1.1 ") : STR("1.0 "));
+		buf_add_str(out, o->set->via);
+		return true;
+	default:
+		return false;
+	}
+}
