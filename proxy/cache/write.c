@@ -322,8 +322,10 @@ renews(struct cache *c, struct stored *o)
 	struct stored *old = ram_find(c->ram, o->pub.hash, o->pub.key, &first);
 	if (!old)
 		return false;
-	if (old->pub.kind == o->pub.kind && is_same_body(old, o) && stored_placement(old, &p) &&
-	    !cache_is_forgotten(c, old) && store_lies_at(c->store, o->pub.hash, &p.at)) {
+	/* Of a body in slices there are no bytes to compare. */
+	if (old->pub.kind == o->pub.kind && o->pub.kind != OBJECT_SLICED && is_same_body(old, o) &&
+	    stored_placement(old, &p) && !cache_is_forgotten(c, old) &&
+	    store_lies_at(c->store, o->pub.hash, &p.at)) {
 		stored_place(o, &p);
 		yes = ram_replace(c->ram, o, true) || cache_refer(c, o, &p);
 		if (!yes)

@@ -86,6 +86,17 @@ is_nearly_done(const struct fill *f)
 	return missing <= FINISH_BYTES || missing <= f->expected / FINISH_SHARE;
 }
 
+/* Nobody reads it, and nobody will: who came between a look and the end of the flight would be
+ * cut. */
+static bool
+is_left(struct fill *f)
+{
+	if (flight_readers(f->flight))
+		return false;
+	flights_close(f->flight);
+	return flight_readers(f->flight) == 0;
+}
+
 /* Room in the window again, or nobody reads any more: is it worth going on? Not for what a client
  * cut at once, or it could make us fetch and write a whole object for a few bytes. */
 void
@@ -101,7 +112,7 @@ fill_on_wake(void *ctx)
 	}
 	bool worth = f->background || flight_is_wanted(f->flight) || f->stage == FILL_WHOLE ||
 		     is_for_disk(f) || is_nearly_done(f);
-	if (flight_readers(f->flight) == 0 && !worth) {
+	if (!worth && is_left(f)) {
 		fill_abandon(f, 0, "abandoned");
 		return;
 	}

@@ -66,6 +66,14 @@ keep_sliced(struct fill *f, const struct response *rs, struct flight_head *h)
 	return h->sliced;
 }
 
+/* Of the part, not of the whole. */
+static bool
+is_of_part(const struct field *f)
+{
+	return f->id == FIELD_CONTENT_RANGE || str_ieq(f->name, STR("content-md5")) ||
+	       str_ieq(f->name, STR("content-digest"));
+}
+
 /* The head of the whole, by that of a part of it. */
 static void
 head_of_whole(const struct response *rs, int64_t now, struct buf *out, struct terms *terms)
@@ -74,7 +82,7 @@ head_of_whole(const struct response *rs, int64_t now, struct buf *out, struct te
 	struct response whole = {
 		.status = 200, .reason = STR("OK"), .fields = {.v = fields, .cap = FIELDS_MAX}};
 	for (unsigned i = 0; i < rs->fields.n; i++)
-		if (rs->fields.v[i].id != FIELD_CONTENT_RANGE)
+		if (!is_of_part(&rs->fields.v[i]))
 			fields_add(&whole.fields, rs->fields.v[i].name, rs->fields.v[i].value);
 	head_store(&whole, now, out, terms);
 }

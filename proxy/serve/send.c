@@ -128,6 +128,15 @@ select_part(struct txn *t, struct str head, const struct terms *terms, uint64_t 
 	}
 }
 
+/* Instead of many parts (RFC 9110 14.2). */
+static void
+select_whole(struct txn *t, uint64_t length)
+{
+	t->status = 200;
+	t->slice_count = 1;
+	t->slices[0] = (struct slice){0, length};
+}
+
 static void
 select_multipart(struct txn *t, struct maker *m, const struct field_block *b, uint64_t length)
 {
@@ -194,6 +203,9 @@ has_no_body(const struct txn *t, const struct maker *m)
 
 /* ---- from a stored object ------------------------------------------------------------------ */
 
+/* Each part of an answer may cost a slice from the origin. */
+enum { PARTS_OF_SLICES = 4 };
+
 /* Not only a head. */
 static bool
 sends_body(const struct txn *t)
@@ -220,12 +232,16 @@ answer_object(struct txn *t)
 	select_part(t, o->head, &o->terms, slices_length(o));
 	if (o->kind != OBJECT_SLICED) {
 		answer_selected(t, SOURCE_OBJECT, send_pull_object);
-	} else if (!sends_body(t)) {
-		answer_selected(t, SOURCE_NONE, NULL);
-	} else {
-		walk_begin(t);
-		txn_move(t, TXN_WALK);
+		return;
 	}
+	if (!sends_body(t)) {
+		answer_selected(t, SOURCE_NONE, NULL);
+		return;
+	}
+	if (t->slice_count > PARTS_OF_SLICES)
+		select_whole(t, slices_length(o));
+	walk_begin(t);
+	txn_move(t, TXN_WALK);
 }
 
 /* What the answer is, now that it is known who has its first byte. */
@@ -329,11 +345,8 @@ begin_shared_head(struct txn *t, const struct flight_head *h)
 	struct str head = buf_str(&h->head);
 	bool whole = t->leader && h->asker.n;
 	select_part(t, head, &h->terms, h->body_bytes);
-	if (t->slice_count > 1) { /* many parts of what is still arriving: the whole (14.2) */
-		t->status = 200;
-		t->slice_count = 1;
-		t->slices[0] = (struct slice){0, h->body_bytes};
-	}
+	if (t->slice_count > 1) /* of what is still arriving */
+		select_whole(t, h->body_bytes);
 	struct maker m;
 	begin_selected_head(&m, t, whole ? buf_str(&h->asker) : head, h->body_bytes);
 	if (!whole && (h->has_age || !t->leader))

@@ -155,6 +155,11 @@ run_walk(struct txn *t)
 {
 	int status;
 	const char *word;
+	if (t->cc.only_if_cached && !walk_has(t->walk, t->slices, t->slice_count)) {
+		answer_error(t, 504, "only-if-cached");
+		t->answer = ANSWER_ONLY_IF_CACHED;
+		return true;
+	}
 	switch (walk_find(t->walk, t->slices[0].at, t->slices[0].at + t->slices[0].n)) {
 	case WALK_LATER:
 		return false;

@@ -3,6 +3,7 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/serve/bill.h"
+#include "proxy/serve/follow.h"
 #include "proxy/serve/run.h"
 #include "proxy/serve/slices.h"
 
@@ -31,7 +32,9 @@ struct walk {
 	struct flight_reader *reader;
 	struct body_read read;
 	bool read_out;
-	bool lost; /* what the cache has of this slice cannot be read */
+	bool lost;	    /* what the cache has of this slice cannot be read */
+	struct alarm alarm; /* the one who leads takes its time: */
+	int64_t try_at_ms;  /* then one more fetch is tried beside it; 0: never */
 	unsigned tries;
 	unsigned asks; /* exchanges with the origin so far */
 	enum walk_help help;
@@ -79,6 +82,7 @@ walk_end(struct walk **pw)
 	*pw = NULL;
 	if (!w)
 		return;
+	alarm_cancel(&w->t->serve->alarms, &w->alarm);
 	flight_leave(&w->reader);
 	w->t = NULL;
 	if (w->place != WALK_LOOKING && !w->read_out)
@@ -90,6 +94,8 @@ static void
 let_go(struct walk *w)
 {
 	assert(w->place != WALK_LOOKING && !w->read_out);
+	alarm_cancel(&w->t->serve->alarms, &w->alarm);
+	w->try_at_ms = 0;
 	body_done(&w->read);
 	object_unref(&w->slice);
 	flight_leave(&w->reader);
@@ -210,6 +216,29 @@ end_of_run(struct walk *w, uint64_t until)
 	return end;
 }
 
+bool
+walk_has(struct walk *w, const struct slice *ranges, unsigned n)
+{
+	enum { LOOKS_MOST = 4096 };
+	struct shelves *sh = w->t->serve->shelves;
+	struct key key = {0};
+	unsigned looks = 0;
+	bool all = true;
+	key_copy(&key, &w->key);
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t end = slices_end(ranges[i].at + ranges[i].n);
+		for (uint64_t s = slices_number(ranges[i].at); all && s < end; s++) {
+			struct object *o;
+			make_key(w, &key, s);
+			all = looks++ < LOOKS_MOST &&
+			      cache_peek(sh->cache, key.hash, buf_str(&key.text), &o) != FOUND_NOT;
+			object_unref(&o);
+		}
+	}
+	key_fini(&key);
+	return all;
+}
+
 /* We lead, but the slice may have landed after we looked. */
 static bool
 landed(struct walk *w)
@@ -232,6 +261,52 @@ landed(struct walk *w)
 	return true;
 }
 
+/* We lead the flight of the slice at hand. */
+static void
+ask(struct walk *w, uint64_t until)
+{
+	w->help = WALK_ASKED;
+	fill_slices(w->t, flight_of(w->reader), w->head, w->number, end_of_run(w, until));
+	w->asks++;
+}
+
+static void
+on_alarm(struct alarm *a)
+{
+	struct walk *w = (struct walk *)((char *)a - offsetof(struct walk, alarm));
+	w->t->wake(w->t);
+}
+
+static void
+wait_a_while(struct walk *w)
+{
+	w->try_at_ms = now_ms() + follow_patience_ms(w->t);
+	alarm_set(&w->t->serve->alarms, &w->alarm, w->try_at_ms, on_alarm);
+}
+
+/* There is no head yet of a fetch that somebody else leads, or that comes to this slice after
+ * another one: not for too long. True: another one has it by now. */
+static bool
+is_tired(struct walk *w, uint64_t until)
+{
+	struct txn *t = w->t;
+	int64_t now = now_ms();
+	if (!w->try_at_ms)
+		return false;
+	if (flight_is_overtaken(flight_of(w->reader)))
+		return true;
+	if (now < w->try_at_ms)
+		return false;
+	bool leads = flights_overtake(t->serve->shelves->flights, &w->reader, now,
+				      follow_patience_ms(t));
+	w->try_at_ms = 0;
+	if (leads)
+		ask(w, until);
+	else
+		wait_a_while(w);
+	return false;
+}
+
 static void
 join(struct walk *w, uint64_t until)
 {
@@ -244,11 +319,10 @@ join(struct walk *w, uint64_t until)
 		return;
 	w->place = WALK_IN_FLIGHT;
 	if (leads) {
-		w->help = WALK_ASKED;
-		fill_slices(t, flight_of(w->reader), w->head, w->number, end_of_run(w, until));
-		w->asks++;
+		ask(w, until);
 		return;
 	}
+	wait_a_while(w);
 	if (w->help == WALK_ALL_KEPT)
 		w->help = WALK_JOINED;
 	metrics_add(t->serve->metrics, METRIC_JOINED, 1);
@@ -320,8 +394,13 @@ walk_find(struct walk *w, uint64_t at, uint64_t until)
 			break;
 		case WALK_IN_FLIGHT: {
 			enum flight_state s = flight_state(flight_of(w->reader));
-			if (s == FLIGHT_WAITING)
+			if (s == FLIGHT_WAITING && !is_tired(w, until))
 				return WALK_LATER;
+			if (s == FLIGHT_WAITING) {
+				let_go(w);
+				w->lost = false;
+				break;
+			}
 			if (s != FLIGHT_FAILED)
 				return WALK_READY;
 			enum walk_step step = fail(w);

@@ -13,6 +13,8 @@
 /* Begins t->walk, over what t->object is the head of. */
 void walk_begin(struct txn *t);
 void walk_end(struct walk **w); /* NULL is fine */
+/* As far as can be said at once: are all these bytes kept here? */
+bool walk_has(struct walk *w, const struct slice *ranges, unsigned n);
 
 enum walk_step {
 	WALK_READY,
