@@ -155,8 +155,8 @@ char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
 /* Host and port of an origin as an address; false: the host is a name, which may mean any. */
 bool config_origin_address(const struct config_origin *o, struct address *a);
 
-/* The effective configuration as YAML with comments; config_load_flags reads it back to the same.
- */
+/* The effective configuration as YAML with comments;
+ * config_load_flags reads it back to the same. */
 void config_print(const struct config *c, FILE *to);
 /* Calls each with the full name of every setting ("cache.disk") that differs. */
 void config_differences(const struct config *a, const struct config *b,

@@ -1,7 +1,7 @@
 /* schema.c - one row per setting, and the only meeting with libcyaml.
  *
  * libcyaml builds the structs and frees them. It knows no units, defaults, ranges or suggestions
- * and says little about lines, so read.c deals with those first, from the same rows.
+ * and says little about lines, so reading.c deals with those first, from the same rows.
  */
 #include "config/schema.h"
 

@@ -60,4 +60,14 @@
 
 /* clang-format on */
 
+#include "filter/hash.h"
+
+#include <stdbool.h>
+
+static inline bool
+key_hash_equal(struct key_hash a, struct key_hash b)
+{
+	return a.lo == b.lo && a.hi == b.hi;
+}
+
 #endif

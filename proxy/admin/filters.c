@@ -501,7 +501,8 @@ filters_answer(struct filters *all, const struct filters_request *q, struct filt
 		}
 	}
 	if (!allow) {
-		refuse(out, 404, "here are: /filters /filters/NAME /filters/NAME/add and has");
+		refuse(out, 404,
+		       "these paths exist: /filters, /filters/NAME, /filters/NAME/add, /filters/NAME/has");
 		return;
 	}
 	refuse(out, 405, "use %s", allow);

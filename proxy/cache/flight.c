@@ -107,7 +107,7 @@ flight_want(struct flight *f)
 {
 	pthread_mutex_lock(&f->lock);
 	f->wanted = true;
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 }
 
 bool
@@ -165,7 +165,7 @@ flight_failure(struct flight *f, int *status, const char **word, uint64_t *blame
 	*blame = f->fail_blame;
 	*status = f->fail_status;
 	*word = f->fail_word;
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 }
 
 bool
@@ -183,5 +183,5 @@ flight_read_interim(struct flight_reader *r, struct buf *out)
 	pthread_mutex_lock(&f->lock);
 	buf_add(out, f->interim.p + r->interim_at, f->interim.n - r->interim_at);
 	r->interim_at = f->interim.n;
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 }

@@ -108,8 +108,8 @@ void flight_set_leader(struct flight *f, struct mailbox *home, flight_wake_fn *w
 /* The leader goes: no more wakes. Call before its ctx dies. */
 void flight_drop_leader(struct flight *f);
 void flight_interim(struct flight *f, struct str head); /* a 1xx for who is here from the start */
-/* Memory of an earlier flight's head, for this one's: an empty buf, the caller's. Before publish.
- */
+/* Memory of an earlier flight's head, for this one's:
+ * an empty buf, the caller's. Before publish. */
 struct buf flight_lend_head(struct flight *f);
 void flight_publish(struct flight *f, struct flight_head *head); /* takes what head owns */
 /* Adds body bytes; false when the window is full: nothing was taken, pause until woken. *filled is

@@ -29,6 +29,22 @@ ghost_find(const struct ghost *g, uint64_t key)
 	return i == NONE ? NULL : &g->shades[i];
 }
 
+void
+ghost_prefetch(const struct ghost *g, uint64_t key)
+{
+	__builtin_prefetch(&g->table[(uint32_t)key & (2 * g->shades_n - 1)]);
+}
+
+void
+ghost_prefetch_shade(const struct ghost *g, uint64_t key)
+{
+	uint32_t i = g->table[(uint32_t)key & (2 * g->shades_n - 1)];
+	if (i == NONE)
+		return;
+	__builtin_prefetch(&g->shades[i]);
+	__builtin_prefetch((const char *)&g->shades[i] + 64);
+}
+
 bool
 ghost_holds(const struct ghost *g, uint64_t key)
 {

@@ -114,8 +114,7 @@ stored_follow(struct stored *o, const struct record *r, const struct locator *fr
 	placement_of_record(&next, r);
 	lock_place(o);
 	const struct locator *at = &o->placement.at;
-	bool yes = at->segment == from->segment && at->generation == from->generation &&
-		   at->offset == from->offset && at->bytes;
+	bool yes = locator_equal(at, from) && at->bytes;
 	struct placement other = yes ? replace(o, &next) : next;
 	unlock_place(o);
 	placement_fini(&other);

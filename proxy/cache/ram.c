@@ -81,8 +81,7 @@ static struct stored **
 link_of(const struct shard *s, struct key_hash hash, struct str key)
 {
 	struct stored **link = bucket_of(s, hash);
-	while (*link && !((*link)->pub.hash.lo == hash.lo && (*link)->pub.hash.hi == hash.hi &&
-			  str_eq((*link)->pub.key, key)))
+	while (*link && !(key_hash_equal((*link)->pub.hash, hash) && str_eq((*link)->pub.key, key)))
 		link = &(*link)->chain;
 	return link;
 }
@@ -266,7 +265,7 @@ ram_drop(struct ram *r, struct key_hash hash)
 	struct stored *gone = NULL;
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *bucket_of(s, hash);
-	while (o && !(o->pub.hash.lo == hash.lo && o->pub.hash.hi == hash.hi))
+	while (o && !key_hash_equal(o->pub.hash, hash))
 		o = o->chain;
 	if (o)
 		forget(s, o, &gone);

@@ -30,8 +30,7 @@ reader_fini(struct reader *r)
 static bool
 is_at(const struct locator *a, const struct locator *b)
 {
-	return a->segment == b->segment && a->generation == b->generation &&
-	       a->offset == b->offset && a->bytes == b->bytes;
+	return locator_equal(a, b) && a->bytes == b->bytes;
 }
 
 static enum store_read
@@ -152,10 +151,9 @@ build(struct cache *c, struct reader *rd, const struct wanted *w, struct block *
 {
 	struct record r;
 	const char *wrong = record_parse(text->p, text->n, &r);
-	if (wrong || r.at.segment != w->at.segment || r.at.generation != w->at.generation ||
-	    r.at.offset != w->at.offset || !record_body_is_right(&r))
+	if (wrong || !locator_equal(&r.at, &w->at) || !record_body_is_right(&r))
 		return store_is_current(c->store, &w->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
-	if (r.hash.lo != w->hash.lo || r.hash.hi != w->hash.hi || !str_eq(r.key, w->key))
+	if (!key_hash_equal(r.hash, w->hash) || !str_eq(r.key, w->key))
 		return OUTCOME_MISS; /* another key that shares the bits the index knows */
 	struct stored *o = stored_of_record(c->store, text, &r);
 	if (cache_is_forgotten(c, o)) {

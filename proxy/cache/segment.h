@@ -10,7 +10,7 @@
  *	| header 128 | record | fragment | record | ... | table | zeros to the page |
  *
  * All numbers are little-endian. Records and fragments start at multiples of ALIGN. FORMAT.md,
- *beside this file, describes the directory around the segments.
+ * beside this file, describes the directory around the segments.
  *
  * batch header (128)                        footer trailer (the last 128 bytes of the file)
  *   0 u32 magic "TWB2"                        0 u32 magic "TWF2"
@@ -103,6 +103,13 @@ struct locator {
 	uint32_t offset; /* in units of SEGMENT_ALIGN */
 	uint32_t bytes;	 /* of the record, possibly rounded up to RECORD_UNIT */
 };
+
+/* Whether both mean the same place, at the same time. */
+static inline bool
+locator_equal(const struct locator *a, const struct locator *b)
+{
+	return a->segment == b->segment && a->generation == b->generation && a->offset == b->offset;
+}
 
 struct fragment {
 	struct locator at;

@@ -54,8 +54,7 @@ read_record(struct store *st, struct store_carry *c, uint32_t segment, uint32_t 
 {
 	return store_read(st, &c->at, &c->text) == STORE_READ &&
 	       !record_parse(c->text->p, c->text->n, &c->r) && !c->r.is_inline &&
-	       c->r.fragments_n > 0 && c->r.at.segment == c->at.segment &&
-	       c->r.at.generation == c->at.generation && c->r.at.offset == c->at.offset &&
+	       c->r.fragments_n > 0 && locator_equal(&c->r.at, &c->at) &&
 	       (c->at.segment == segment || has_piece_in(&c->r, segment, generation));
 }
 

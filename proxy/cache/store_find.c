@@ -52,8 +52,7 @@ store_lies_at(struct store *st, struct key_hash hash, const struct locator *at)
 {
 	struct locator now;
 	return index_find(st->index, hash.hi, &now) && store_complete(st, &now) &&
-	       now.segment == at->segment && now.generation == at->generation &&
-	       now.offset == at->offset;
+	       locator_equal(&now, at);
 }
 
 bool

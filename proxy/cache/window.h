@@ -1,13 +1,12 @@
 /* window.h - the bytes of one body between the one who brings them and those who read them: what is
- * held, who stands where, what may be let go.
+ * held, where each reader is, and what may be let go.
  *
  *	        base                                        total
  *	          |  piece  |  piece  |  piece  |  open piece |
- *	readers:       2         0         1           5          (ahead: at the end of a full
- *piece)
+ *	readers:       2         0         1           5          ahead: at the end of a full piece
  *
- * Each piece counts the readers that stand in it, so nothing here looks at all readers: a move is
- * two additions, and the slowest stands in the first piece, once those before it are let go.
+ * Each piece counts the readers that are in it, so nothing here looks at all readers: a move is two
+ * additions, and the slowest is in the first piece, once those before it are let go.
  *
  * Memory    blocks are counted references; *held, if given, is kept at the bytes allocated.
  * Threads   none of its own: the caller holds a lock.
@@ -43,8 +42,8 @@ struct mark {		/* where a reader stands */
 void window_init(struct window *w, uint64_t at, _Atomic uint64_t *held);
 void window_fini(struct window *w); /* no reader may be left but those that were left behind */
 
-/* The array for the pieces may outlive the window: lent to an empty one, taken back before its end.
- */
+/* The array for the pieces may outlive the window: lent to an empty one,
+ * taken back before its end. */
 void window_lend(struct window *w, struct piece **pieces, unsigned *cap);
 void window_take_back(struct window *w, struct piece **pieces, unsigned *cap);
 

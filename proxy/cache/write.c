@@ -53,6 +53,17 @@ reserve(struct object_write *w, uint64_t bytes)
 	return true;
 }
 
+/* What must be true between any two calls. */
+static void
+check(const struct object_write *w)
+{
+	assert(w->building <= w->reserved);
+	assert(w->dead || w->disk || w->keep);
+	assert(!w->dead || (!w->tail && !w->shared && !w->reserved));
+	assert(!w->shared || (!w->tail && w->got <= w->announced));
+	assert(!w->tail || (w->tail->n <= w->tail->cap && w->tail->cap <= w->cache->block_bytes));
+}
+
 static bool
 use(struct object_write *w, uint64_t bytes)
 {
@@ -144,6 +155,7 @@ cache_write_begin(struct cache *c, const struct write_options *o)
 	w->dead = !w->disk && !w->keep;
 	if (!w->dead && !reserve_known(w))
 		die(w);
+	check(w);
 	return w;
 }
 
@@ -232,6 +244,7 @@ cache_write_body(struct object_write *w, struct block *b, uint32_t at, uint32_t 
 		if (!w->shared)
 			w->shared = block_ref(b);
 		w->got += n;
+		check(w);
 		return;
 	}
 	assert(n == 0 || w->dead || !w->shared); /* its block has all there is */
@@ -247,6 +260,7 @@ cache_write_body(struct object_write *w, struct block *b, uint32_t at, uint32_t 
 		at += part;
 		n -= part;
 	}
+	check(w);
 }
 
 static void
@@ -359,8 +373,8 @@ publish(struct object_write *w, bool on_disk)
 	return on_disk || in_ram;
 }
 
-/* Nothing that was forgotten since the request left covers the key: the answer is clean as of now.
- */
+/* Nothing that was forgotten since the request left covers the key:
+ * the answer is clean as of now. */
 static bool
 is_clean(struct object_write *w)
 {

@@ -51,8 +51,8 @@ fields_has(const struct fields *f, enum field_id id)
 bool fields_add(struct fields *f, struct str name, struct str value);
 /* Without the lines of that name. */
 void fields_drop(struct fields *f, enum field_id id);
-/* First line of that name at or after index *at (start with 0), which moves behind it; NULL: none.
- */
+/* First line of that name at or after index *at (start with 0),
+ * which moves behind it; NULL: none. */
 const struct field *fields_next(const struct fields *f, enum field_id id, unsigned *at);
 const struct field *fields_next_named(const struct fields *f, struct str name, unsigned *at);
 /* The only or first line's value; {NULL,0} when absent. */

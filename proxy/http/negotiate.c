@@ -69,15 +69,6 @@ parse_choice(struct str item, struct choice *out)
 }
 
 static void
-add_lower(struct str s, struct buf *out)
-{
-	char *p = buf_room(out, s.n);
-	for (size_t i = 0; i < s.n; i++)
-		p[i] = byte_lower(s.p[i]);
-	buf_added(out, s.n);
-}
-
-static void
 add_weight(int q, struct buf *out)
 {
 	if (q == 1000)
@@ -119,7 +110,7 @@ add_choices(struct str value, void (*add_name)(struct str name, struct buf *out)
 bool
 negotiate_types(struct str value, struct buf *out)
 {
-	return add_choices(value, add_lower, out);
+	return add_choices(value, str_add_lower, out);
 }
 
 static bool

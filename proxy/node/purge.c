@@ -1,5 +1,5 @@
-/* purge.c - a URL becomes the key that a request for it would have; a host, the part of such a key.
- */
+/* purge.c - a URL becomes the key that a request for it would have;
+ * a host, the part of such a key. */
 #include "proxy/node/purge.h"
 
 #include "proxy/serve/bill.h"

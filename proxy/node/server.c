@@ -12,6 +12,7 @@
 #include "proxy/wire/room.h"
 #include "proxy/node/worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -62,17 +63,6 @@ static unsigned
 worker_count(const struct config *c)
 {
 	return c->workers ? c->workers : cores();
-}
-
-/* Room beside the log for the snapshots, of the filter (26 bits per key) and of the baseline, and
- * for those that replace them. */
-static uint64_t
-snapshot_reserve(const struct config *c)
-{
-	uint64_t want = c->admission.capacity / 8 * 26 * 2 + (64 << 10);
-	want += 2 * baseline_snapshot_bytes(c->cache.disk_bytes);
-	uint64_t least = c->cache.disk_bytes / 32, most = c->cache.disk_bytes / 8;
-	return want < least ? least : want > most ? most : want;
 }
 
 /* While the cache is open: what beside it was learnt. */
@@ -140,7 +130,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.max_object_bytes = c->cache.max_object_bytes,
 		.keep_free = c->cache.keep_free,
 	};
-	o.reserve_bytes = snapshot_reserve(c);
+	o.reserve_bytes = baseline_reserve_bytes(c->cache.disk_bytes, c->admission.capacity);
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
@@ -402,6 +392,7 @@ keeper_run(void *arg)
 int
 server_start(struct server *s)
 {
+	assert(!s->started && s->worker_count > 0);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
 			return -1;
@@ -447,6 +438,7 @@ server_destroy(struct server **sp)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	cache_close(&sh->cache);
+	assert(!s->started);
 	free(s->workers);
 	clients_destroy(&s->clients);
 	room_destroy(&s->room);

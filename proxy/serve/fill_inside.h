@@ -19,8 +19,11 @@ enum fill_keeps {
 	KEEPS_OLD     /* the answer is an error for which the stored object stands in */
 };
 
+/* A longer key's memory does not outlive the trip. */
+enum { FILL_KEY_BYTES = 2 << 10 };
+
 struct fill {
-	struct key key; /* of what was looked up; its memory outlives the trip */
+	struct key key; /* of what was looked up */
 	/* zeroed for each trip */
 	struct serve *serve;
 	struct settings *settings; /* a reference */

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { SPARES_MAX = 64, SPARE_KEY_BYTES = 2 << 10 };
+enum { SPARES_MAX = 64 };
 
 struct fill *
 fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
@@ -64,7 +64,7 @@ static void
 give_back(struct fill *f)
 {
 	struct serve *s = f->serve;
-	if (s->spare_fill_count >= SPARES_MAX || f->key.text.cap > SPARE_KEY_BYTES) {
+	if (s->spare_fill_count >= SPARES_MAX || f->key.text.cap > FILL_KEY_BYTES) {
 		key_fini(&f->key);
 		free(f);
 		return;

@@ -7,8 +7,9 @@
 #include "proxy/serve/herd.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
+#include "proxy/http/syntax.h"
 
-enum { PASSES_REMEMBER_S = 60, SPARE_KEY_BYTES = 2 << 10 };
+enum { PASSES_REMEMBER_S = 60 };
 
 /* Was anything that covers the key forgotten since the request left? */
 static bool
@@ -24,10 +25,8 @@ keep_length(const struct response *rs)
 	struct str v = fields_get(&rs->fields, FIELD_CONTENT_LENGTH);
 	if (v.n == 0 || fields_has(&rs->fields, FIELD_TRANSFER_ENCODING))
 		return UINT64_MAX;
-	uint64_t n = 0;
-	for (size_t i = 0; i < v.n && v.p[i] >= '0' && v.p[i] <= '9'; i++)
-		n = n * 10 + (uint64_t)(v.p[i] - '0'); /* libcurl refuses what overflows */
-	return n;
+	int64_t n = 0;
+	return digits_parse(v, &n) ? (uint64_t)n : 0; /* reply.c refuses what is no number */
 }
 
 /* What this trip counts for, asked once: under the variant's key, now that it is known. */
@@ -93,7 +92,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 		f->write = cache_write_begin(f->serve->shelves->cache, &o);
 	if (f->write && f->sighting.writes)
 		keep_charge(f, f->expected);
-	if (key->text.cap > SPARE_KEY_BYTES)
+	if (key->text.cap > FILL_KEY_BYTES)
 		key_fini(key);
 }
 
@@ -189,12 +188,12 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 		storable = keep_file(f, rs, &h->vary);
 	f->keeps = old ? KEEPS_OLD : storable_is_yes(storable) ? KEEPS_ANSWER : KEEPS_NOTHING;
 	bool keeps = f->keeps == KEEPS_ANSWER;
-	head_store(rs, now, &h->head, keeps ? &f->terms : NULL);
+	bool withheld = head_store(rs, now, &h->head, keeps ? &f->terms : NULL);
 	h->has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (keep_replaces_part(f, rs->status))
 		keep_forget_part(f->serve->shelves, key_primary(&f->key));
 	if (keeps) {
-		if (head_withholds(rs, &f->terms))
+		if (withheld)
 			head_store(rs, now, &h->asker, NULL);
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h->vary),
 				 &h->variant);
@@ -237,7 +236,7 @@ is_seen_again(struct fill *f)
 static bool
 is_variant(const struct fill *f)
 {
-	return f->stored_hash.lo != f->key.primary.lo || f->stored_hash.hi != f->key.primary.hi;
+	return !key_hash_equal(f->stored_hash, f->key.primary);
 }
 
 /* The write is complete: the object is there from now on. */

@@ -46,6 +46,14 @@ store_head(struct fill *f, const struct key *key, struct str head, uint64_t tota
 	return object;
 }
 
+/* The memory of a long key is not kept. */
+static void
+done_with(struct key *key)
+{
+	if (key->text.cap > FILL_KEY_BYTES)
+		key_fini(key);
+}
+
 bool
 keep_sliced(struct fill *f, const struct response *rs, struct flight_head *h)
 {
@@ -61,6 +69,7 @@ keep_sliced(struct fill *f, const struct response *rs, struct flight_head *h)
 	run_of_whole(f, key, buf_str(&h->head), h->body_bytes);
 	h->object = store_head(f, key, buf_str(&h->head), h->body_bytes);
 	h->sliced = h->object != NULL;
+	done_with(key);
 	if (!h->sliced)
 		run_end(f);
 	return h->sliced;
@@ -119,6 +128,7 @@ keep_tapped(struct fill *f, const struct response *rs, struct flight_head *h, in
 	keep_key(f, &whole, key);
 	run_of_part(f, key, buf_str(&whole.head), total, which);
 	struct object *o = store_head(f, key, buf_str(&whole.head), total);
+	done_with(key);
 	if (!o)
 		run_end(f);
 	h->sliced = true; /* nobody has to fetch the whole */

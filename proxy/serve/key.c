@@ -10,7 +10,7 @@ check(const struct key *k)
 {
 	assert(k->primary_bytes <= k->text.n);
 	bool primary = k->primary_bytes == k->text.n;
-	assert(!primary || (k->hash.lo == k->primary.lo && k->hash.hi == k->primary.hi));
+	assert(!primary || key_hash_equal(k->hash, k->primary));
 }
 
 void

@@ -101,8 +101,7 @@ hang_up(struct link *l, bool reset)
 	LOCKED(l->closed = true; close(l->fd); l->fd = -1);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static struct heard *
 note_heard(struct link *l, size_t head_bytes)
@@ -202,8 +201,7 @@ take_body(struct link *l, struct heard *h)
 	return whole;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static struct say
 next_say(const char *target)

@@ -65,8 +65,8 @@ SCENARIO_IN(90, "the disk limit is never exceeded, eviction makes room, newest o
 	edge_yaml("admission:\n  sightings: 1\n");
 	edge_start("--disk", "8MiB", "--memory", "1MiB");
 	for (int i = 0; i < N; i++) {
-		/* A disk that is behind may refuse an object (over-budget): it is asked for again.
-		 */
+		/* A disk that is behind may refuse an object (over-budget):
+		 * it is asked for again. */
 		wait_until(
 			(get(text("/o/%d", i)),
 			 edge_stat("disk.objects") + edge_stat("disk.evicted_objects") >= i + 1));

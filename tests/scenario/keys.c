@@ -60,8 +60,8 @@ SCENARIO("query: ignore, sort, chosen and dropped parameters")
 	expect_same("tracking", "/drop/a?id=1&utm_source=x", "/drop/a?id=1&fbclid=y", true);
 	expect_same("not tracking", "/drop/b?id=1&utm_source=x", "/drop/b?id=2&utm_source=x",
 		    false);
-	/* What the key leaves out does not reach the origin either: it could change what is stored.
-	 */
+	/* What the key leaves out does not reach the origin either:
+	 * it could change what is stored. */
 	expect(origin_heard_bytes("GET /ignore/a HTTP/1.1"));
 	expect(!origin_heard_bytes("utm_source"));
 	/* What is passed goes as it came. */

@@ -6,13 +6,17 @@
  *
  *	[a sentence]                  what it is
  *	send BYTES, says BYTES        exact bytes of the client, of the origin: \r \n \t \\ \xHH;
- *several lines are joined fill BYTE N, repeat N TEXT    many bytes gets STATUS, forwarded, closed
- *what it earns (400|501: either); a refusal must also close the connection, and no byte may reach
- *the origin partly                        the head may reach the origin before the fault shows, the
- *request never whole heard TEXT, not TEXT          what must, must not have reached the origin
- *(answers: the client) requests N                    how many requests reached the origin keeps
- *(answers) the origin leaves the connection open afterwards gets 200 TEXT, cut, 502       (answers)
- *whole with this body; visibly cut; refused. Unless whole, asking again must reach the origin
+ *	                              several lines are joined
+ *	fill BYTE N, repeat N TEXT    many bytes
+ *	gets STATUS, forwarded, closed    what it earns (400|501: either); a refusal must also close
+ *	                              the connection, and no byte may reach the origin
+ *	partly                        the head may reach the origin before the fault shows, the
+ *	                              request never whole
+ *	heard TEXT, not TEXT          what must, must not have reached the origin (answers: the client)
+ *	requests N                    how many requests reached the origin
+ *	keeps                         (answers) the origin leaves the connection open afterwards
+ *	gets 200 TEXT, cut, 502       (answers) whole with this body; visibly cut; refused. Unless
+ *	                              whole, asking again must reach the origin
  */
 #include "tests/kit/kit.h"
 

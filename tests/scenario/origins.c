@@ -85,8 +85,7 @@ SCENARIO("failures are not stored")
 	expect_answer(get("/x"), 200, "good");
 }
 
-/* ---- https -------------------------------------------------------------------------------------
- */
+/* ---- https ----------------------------------------------------------------------------------- */
 
 static void
 certificate(void)
@@ -173,8 +172,7 @@ SCENARIO("a wrong origin URL or CA file is refused at the start with a sentence"
 		    "exit %d: %s", status, says);
 }
 
-/* ---- connections that die ----------------------------------------------------------------------
- */
+/* ---- connections that die -------------------------------------------------------------------- */
 
 static const struct {
 	const char *method, *body;

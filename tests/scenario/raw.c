@@ -1,15 +1,15 @@
 /* Exchanges over raw sockets: what a connection carries, byte by byte, and what becomes of it.
  *
  * tests/vectors/wire/exchanges*.txt has a row for each. A row runs three times on connections of
- *its own: sent at once, byte by byte, and at once with the client's end behind it; each time the
- *same must come of it. The words of a row:
+ * its own: sent at once, byte by byte, and at once with the client's end behind it; each time the
+ * same must come of it. The words of a row:
  *
  *	[a sentence]         what it is
  *	send BYTES           what the client sends: \r \n \t \\ \xHH; several lines are joined
  *	repeat N TEXT        the same, many times
  *	gets 200 H200 400    the statuses of the answers, in order; H: to a HEAD, so without a body
- *	asks GET /a, PUT /b  what reached the origin as whole requests, in order; without it:
- *nothing open                 the connection is in step afterwards: a further request is answered
+ *	asks GET /a, PUT /b  what reached the origin as whole requests, in order; without it: nothing
+ *	open                 the connection is in step afterwards: a further request is answered
  *	                     (without it: it is closed, and nothing comes behind the answers)
  *	hidden TEXT          is seen neither by the origin nor in an answer
  *	once                 too long to be sent byte by byte

@@ -725,8 +725,7 @@ START_TEST(written_bytes_are_what_the_system_counts)
 }
 END_TEST
 
-/* ---- a disk whose pages are never in memory: everything comes home by letter ------------------
- */
+/* ---- a disk whose pages are never in memory: everything comes home by letter ----------------- */
 
 static ssize_t
 never_now(int fd, void *p, size_t n, off_t at)
@@ -759,8 +758,7 @@ use_cold_disk(void)
 	options.ops = &cold_disk;
 }
 
-/* ---- a disk that hangs until the gate is opened ------------------------------------------------
- */
+/* ---- a disk that hangs until the gate is opened ---------------------------------------------- */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_moved = PTHREAD_COND_INITIALIZER;
