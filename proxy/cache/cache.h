@@ -123,6 +123,10 @@ enum found cache_peek(struct cache *c, struct key_hash hash, struct str key, str
 /* Is o still what its key means? */
 bool cache_is_current(struct cache *c, struct object *o);
 
+/* An answer to a GET took so many bytes of o's body, from wherever it was served: what is asked for
+ * stays on disk. Only answers of 200 and 206: a client that is told 304 has cost nobody a fetch. */
+void cache_pay(struct cache *c, struct object *o, uint64_t bytes);
+
 /* ---- reading a body ------------------------------------------------------------------------ */
 
 enum body_step {
@@ -246,6 +250,7 @@ struct cache_stats {
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
 	uint64_t purge_bytes;	/* of written_bytes: the log of what was purged */
 	uint64_t index_bytes;	/* memory of the index */
+	uint64_t turn_bytes; /* of the log, once it grows no more; 0: it grows, fails, or is none */
 };
 void cache_stats(struct cache *c, struct cache_stats *out);
 

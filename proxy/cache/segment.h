@@ -62,7 +62,8 @@
  *           What stood behind a torn batch never comes back: what is written there next has
  *           another seal (its opening differs, if nothing else does), and the link is broken.
  *           A segment in which a write failed is sealed at once, so that its footer lists what
- *           was written behind the hole.
+ *           was written behind the hole. If the footer cannot be written either, or a batch is
+ *           lost, the keys of the records that replaced older ones are forgotten (forget.h).
  *           Segments are never synced. A loss of power may lose any object, and may bring back an
  *           older answer to a URL in place of its newest one while the older one is still fresh by
  *           its own terms. It never brings back what was purged or invalidated before the call
@@ -147,7 +148,7 @@ bool record_body_is_right(const struct record *r);
 struct fragment fragment_get(const char *table, uint32_t i);
 void fragment_put(char *table, uint32_t i, const struct fragment *f);
 
-/* ENTRY_REPLACES: or-ed to ENTRY_RECORD when the index had an older record of the key. */
+/* ENTRY_REPLACES: or-ed to ENTRY_RECORD when an older record of the key may lie in the log. */
 enum { ENTRY_RECORD = 1, ENTRY_FRAGMENT = 3, ENTRY_REPLACES = 0x80 };
 struct entry {
 	uint64_t hash_hi;

@@ -331,9 +331,9 @@ is_same_body(const struct stored *a, const struct stored *b)
 static bool
 renews(struct cache *c, struct stored *o)
 {
-	bool first, yes = false;
+	bool tells, yes = false;
 	struct placement p = {0};
-	struct stored *old = ram_find(c->ram, o->pub.hash, o->pub.key, &first);
+	struct stored *old = ram_find(c->ram, o->pub.hash, o->pub.key, cache_fades(c), &tells);
 	if (!old)
 		return false;
 	/* Of a body in slices there are no bytes to compare. */

@@ -363,8 +363,7 @@ keep(struct server *s)
 	struct shelves *sh = &s->shelves;
 	struct cache_stats stats;
 	cache_stats(sh->cache, &stats);
-	double used = stats.limit_bytes ? (double)stats.used_bytes / (double)stats.limit_bytes : 0;
-	seen_tick(sh->seen, now_s(), now_ms(), stats.written_bytes, used);
+	seen_tick(sh->seen, now_s(), now_ms(), &stats);
 }
 
 static void *
