@@ -160,6 +160,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
 	sh->reloads = passes_create();
+	sh->unsliced = passes_create();
 	return 0;
 }
 
@@ -443,6 +444,7 @@ server_destroy(struct server **sp)
 	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
 	passes_destroy(&sh->reloads);
+	passes_destroy(&sh->unsliced);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);
