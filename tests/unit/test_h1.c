@@ -120,35 +120,25 @@ send(int fd, const void *p, size_t n, int flags)
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
 
+/* A body of one piece each time, as far as it goes. */
 static enum stream_pull
-pull(void *ctx, size_t most, struct str *pieces, unsigned *n)
+pull_whole(struct say *y, size_t most, struct str *pieces, unsigned *n)
 {
-	struct say *y = ctx;
-	ck_assert_uint_eq(all.within_call, 0);
-	ck_assert_uint_eq(*n, 0);
-	ck_assert(!y->done);
-	all.pulls++;
-	if (strcmp(y->how, "wide") == 0) {
-		size_t size = y->n - y->at < sizeof y->body ? y->n - y->at : sizeof y->body;
-		size = size < most ? size : most;
-		pieces[(*n)++] = (struct str){y->body, size};
-		y->at += (unsigned)size;
-		return STREAM_PULL_SOME;
-	}
 	if (strcmp(y->how, "echo") == 0) {
 		pieces[(*n)++] = (struct str){y->body, y->body_n};
 		return STREAM_PULL_END;
 	}
-	bool bits = strcmp(y->how, "bits") == 0, error = strstr(y->how, "error") != NULL;
-	bool lacks = error || strcmp(y->how, "short") == 0;
-	if (bits && !y->asked_later) {
-		y->asked_later = true;
-		return STREAM_PULL_LATER;
-	}
-	y->asked_later = false;
-	unsigned end = lacks ? y->n - 1 : y->n;
-	if (y->at == end)
-		return error ? STREAM_PULL_ERROR : STREAM_PULL_END;
+	size_t size = y->n - y->at < sizeof y->body ? y->n - y->at : sizeof y->body;
+	size = size < most ? size : most;
+	pieces[(*n)++] = (struct str){y->body, size};
+	y->at += (unsigned)size;
+	return STREAM_PULL_SOME;
+}
+
+/* Pieces of three letters, or one letter at a time. */
+static void
+pull_letters(struct say *y, bool bits, unsigned end, size_t most, struct str *pieces, unsigned *n)
+{
 	while (y->at < end && *n < (bits ? 1 : STREAM_PIECES)) {
 		size_t size = bits ? 1 : 3;
 		if (size > end - y->at)
@@ -162,6 +152,29 @@ pull(void *ctx, size_t most, struct str *pieces, unsigned *n)
 		y->at += (unsigned)size;
 		most -= size;
 	}
+}
+
+static enum stream_pull
+pull(void *ctx, size_t most, struct str *pieces, unsigned *n)
+{
+	struct say *y = ctx;
+	ck_assert_uint_eq(all.within_call, 0);
+	ck_assert_uint_eq(*n, 0);
+	ck_assert(!y->done);
+	all.pulls++;
+	if (strcmp(y->how, "wide") == 0 || strcmp(y->how, "echo") == 0)
+		return pull_whole(y, most, pieces, n);
+	bool bits = strcmp(y->how, "bits") == 0, error = strstr(y->how, "error") != NULL;
+	bool lacks = error || strcmp(y->how, "short") == 0;
+	if (bits && !y->asked_later) {
+		y->asked_later = true;
+		return STREAM_PULL_LATER;
+	}
+	y->asked_later = false;
+	unsigned end = lacks ? y->n - 1 : y->n;
+	if (y->at == end)
+		return error ? STREAM_PULL_ERROR : STREAM_PULL_END;
+	pull_letters(y, bits, end, most, pieces, n);
 	bool last = y->at == end && !lacks && strcmp(y->how, "chunks") != 0 && !bits;
 	return last ? STREAM_PULL_END : STREAM_PULL_SOME;
 }
