@@ -83,8 +83,7 @@ is_of_part(const struct field *f)
 	       str_ieq(f->name, STR("content-digest"));
 }
 
-/* The head of the whole, by that of a part of it. True: without a field that only a store must not
- * hold. */
+/* The head of the whole, by that of a part of it. False: a field of it is for the one who asked. */
 static bool
 head_of_whole(const struct response *rs, int64_t now, struct buf *out, struct terms *terms)
 {
@@ -94,7 +93,7 @@ head_of_whole(const struct response *rs, int64_t now, struct buf *out, struct te
 	for (unsigned i = 0; i < rs->fields.n; i++)
 		if (!is_of_part(&rs->fields.v[i]))
 			fields_add(&whole.fields, rs->fields.v[i].name, rs->fields.v[i].value);
-	return head_store(&whole, now, out, terms);
+	return !head_store(&whole, now, out, terms);
 }
 
 /* A part's sighting counts for the whole, under the variant's key. */
@@ -119,9 +118,9 @@ keep_tapped(struct fill *f, const struct response *rs, struct flight_head *h, in
 	    !slices_may(rs, total, now) || has_no_ranges(f, now) || f->expected != which.n ||
 	    !storable_is_yes(keep_file(f, rs, &whole.vary)) ||
 	    outgoing_varies_on_conditions(buf_str(&whole.vary)) ||
-	    head_of_whole(rs, now, &whole.head, &f->terms)) {
-		buf_fini(&whole.vary);
+	    !head_of_whole(rs, now, &whole.head, &f->terms)) {
 		buf_fini(&whole.head);
+		buf_fini(&whole.vary);
 		return false;
 	}
 	outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&whole.vary), &whole.variant);
