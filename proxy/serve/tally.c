@@ -30,8 +30,11 @@ static void
 pay(const struct txn *t)
 {
 	bool whole_or_part = t->status == 200 || t->status == 206;
-	if (t->object && t->rq.method == METHOD_GET && whole_or_part)
-		cache_pay(t->serve->shelves->cache, t->object, t->body_sent);
+	if (!t->object || t->rq.method != METHOD_GET || !whole_or_part)
+		return;
+	/* Slices are paid for one by one (walk.c). */
+	uint64_t bytes = t->object->kind == OBJECT_SLICED ? t->object->head.n : t->body_sent;
+	cache_pay(t->serve->shelves->cache, t->object, bytes);
 }
 
 void

@@ -29,6 +29,7 @@ struct walk {
 	uint64_t number;
 	enum walk_place place;
 	struct object *slice;
+	uint64_t read_bytes; /* of it */
 	struct flight_reader *reader;
 	struct body_read read;
 	bool read_out;
@@ -53,6 +54,15 @@ free_walk(struct walk *w)
 	key_fini(&w->key);
 	buf_fini(&w->version);
 	free(w);
+}
+
+/* Nothing more is read of the slice at hand. */
+static void
+done_with_slice(struct walk *w)
+{
+	if (w->slice && w->read_bytes)
+		cache_pay(w->t->serve->shelves->cache, w->slice, w->read_bytes);
+	w->read_bytes = 0;
 }
 
 static void on_read(struct body_read *r);
@@ -84,6 +94,7 @@ walk_end(struct walk **pw)
 		return;
 	alarm_cancel(&w->t->serve->alarms, &w->alarm);
 	flight_leave(&w->reader);
+	done_with_slice(w);
 	w->t = NULL;
 	if (w->place != WALK_LOOKING && !w->read_out)
 		free_walk(w);
@@ -96,6 +107,7 @@ let_go(struct walk *w)
 	assert(w->place != WALK_LOOKING && !w->read_out);
 	alarm_cancel(&w->t->serve->alarms, &w->alarm);
 	w->try_at_ms = 0;
+	done_with_slice(w);
 	body_done(&w->read);
 	object_unref(&w->slice);
 	flight_leave(&w->reader);
@@ -422,6 +434,7 @@ read_object(struct walk *w, uint64_t at, size_t most, struct str *piece, bool *a
 			    left < most ? left : most)) {
 	case BODY_READY:
 		*piece = (struct str){w->read.p, w->read.n};
+		w->read_bytes += w->read.n;
 		return WALK_READY;
 	case BODY_LATER:
 		w->read_out = true;

@@ -466,3 +466,33 @@ SCENARIO_IN(60, "any ranges over any versions: an answer is of one version")
 			    "round %d: other bytes than those of %s at %zu", i, tag, at);
 	}
 }
+
+static void
+expect_file(const char *name, uint64_t seed, size_t n)
+{
+	FILE *f = fopen(name, "r");
+	char *got = malloc(n + 1);
+	expect_that(f, "no file %s", name);
+	expect_int((long long)fread(got, 1, n + 1, f), (long long)n);
+	fclose(f);
+	expect(memcmp(got, pattern(seed, n), n) == 0);
+}
+
+SCENARIO_IN(60, "aria2c with eight connections fetches a file once, and then not again")
+{
+	enum { FILE_BYTES = 16 * MIB };
+	needs("aria2c");
+	origin_says("/file", .fields = FRESH, .etag = "\"v1\"", .pattern_bytes = FILE_BYTES,
+		    .seed = 5, .ranges = true, .times = 99);
+	edge_start("--disk", "512MiB", "--memory", "128MiB");
+	for (int i = 0; i < 2; i++) {
+		char *name = text("f%d", i);
+		struct output o =
+			program("aria2c", "-x", "8", "-s", "8", "-k", "1M", "-q", "-d", kit_dir(),
+				"-o", name, text("http://127.0.0.1:%u/file", edge_port()));
+		expect_int(o.status, 0);
+		expect_file(text("%s/%s", kit_dir(), name), 5, FILE_BYTES);
+		note("download %d: %.2f times the file so far", i + 1, fetched_mib() / 16);
+		expect_between(fetched_mib() / 16, 1, 1.15);
+	}
+}
