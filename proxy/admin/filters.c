@@ -441,7 +441,7 @@ filters_own(const char *path)
 	return str_starts(p, root) && (p.n == root.n || p.p[root.n] == '/');
 }
 
-/* "/filters/NAME/DEED": the name, and in deed what stands behind its slash. */
+/* "/filters/NAME/DEED": the name, and in deed what follows its slash. */
 static struct str
 split(const char *path, struct str *deed)
 {

@@ -60,6 +60,9 @@ new_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx
 	r->ctx = ctx;
 	r->interim_at = f->interim.n;
 	f->reader_count++;
+	if (f->awaits_reader)
+		flight_wake_leader(f);
+	f->awaits_reader = false;
 	return r;
 }
 
@@ -77,7 +80,7 @@ struct flight_reader *
 flight_seat_late(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
 {
 	struct flight_reader *r = new_seat(f, home, wake, ctx);
-	assert(window_lost(&f->window, &r->mark)); /* it stands nowhere */
+	assert(window_lost(&f->window, &r->mark)); /* it is at no piece */
 	r->late = true;
 	f->late_count++;
 	TAILQ_INSERT_TAIL(&f->busy, r, link);

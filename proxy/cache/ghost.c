@@ -197,12 +197,12 @@ static void
 charge(struct ghost *g, const struct ghost_event *e, enum would w)
 {
 	bool asked = e->deed != GHOST_HIT, asks = w != WOULD_ANSWER;
-	uint64_t ours = e->origin_bytes;
+	uint64_t ours = e->origin_bytes, one = e->joins ? 0 : g->weight;
 	uint64_t its = w == WOULD_FETCH ? e->body_bytes : w == WOULD_PASS ? ours : 0;
 	if (w == WOULD_PASS && !asked)
 		return; /* nothing is known of what it would have passed */
-	g->n.extra_requests += asked && !asks ? g->weight : 0;
-	g->n.avoided_requests += asks && !asked ? g->weight : 0;
+	g->n.extra_requests += asked && !asks ? one : 0;
+	g->n.avoided_requests += asks && !asked ? one : 0;
 	g->n.extra_bytes += ours > its ? (ours - its) * g->weight : 0;
 	g->n.avoided_bytes += its > ours ? (its - ours) * g->weight : 0;
 }

@@ -152,7 +152,7 @@ insert(struct shard *s, const struct slot *new)
 	return true;
 }
 
-/* Closes the hole: what stands behind its home moves up by one. */
+/* Closes the hole: what is behind its home moves up by one. */
 static void
 erase(struct shard *s, struct slot *gone)
 {

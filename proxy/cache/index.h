@@ -1,6 +1,6 @@
 /* index.h - where is the object with this hash on disk? 12 bytes a slot, no pointers.
  *
- * Per shard an array ordered by tag: an entry stands at or behind the slot its tag points to, and
+ * Per shard an array ordered by tag: an entry is at or behind the slot its tag points to, and
  * tags only grow along the array, so that a look ends at the first larger tag and an array of any
  * size is filled by one pass over the old one. Only the upper half of the hash is looked at, and
  * of that 46 bits: two keys that share them replace each other, and a look for one may find the

@@ -46,17 +46,17 @@
  *     i32 stale_while_revalidate, stale_if_error; u32 flags; u16 status, spare; u32 etag_at,
  *     etag_bytes
  * 144 u64 clean_as_of: nothing that was forgotten up to here (forget.h) covers it
- * 152 u64 bytes of the whole body of which this is a slice; 160 u32 number of the slice; 164 u32
- *     bytes of each slice; 168 u64 0. Room for slices: all zero today.
+ * 152 u64 bytes of the whole body that lies in slices, or of which this is a slice; else 0
+ * 160 u64 0, u64 0. Which slice it is the key says.
  * The head is bytes of http/; nothing here looks into it.
  * fragment table entry (24): u32 segment, u32 generation, u32 offset / ALIGN, u32 bytes, u64 XXH3
  * A fragment is bare body bytes; all of one object have the same length but the last.
  *
  * Valid     a generation is the number of times any segment was opened: never used twice. A batch
- *           counts when its seal is right, it names the place where it stands, and it links to the
+ *           counts when its seal is right, it names the place where it is, and it links to the
  *           batch before it. A footer counts when its generation is that of the batch at 0, or
  *           when the batch at 0 was never written. A record counts when its checksum is right, it
- *           names the place where it stands, and nothing that was forgotten covers it.
+ *           names the place where it is, and nothing that was forgotten covers it.
  * Crash     what was not yet written (the batch in memory, at most some seconds) is lost. A torn
  *           batch may be listed by its table: its damaged records are misses when they are read.
  *           What stood behind a torn batch never comes back: what is written there next has
@@ -123,6 +123,7 @@ struct record {
 	struct str key, head; /* views */
 	struct terms terms;
 	uint64_t body_bytes;
+	uint64_t whole_bytes; /* of a body in slices, or of which this is a slice */
 	uint64_t clean_as_of;
 	uint8_t kind; /* enum object_kind */
 	bool is_inline;

@@ -34,7 +34,7 @@ struct window {
 	_Atomic uint64_t *held;
 };
 
-struct mark {		/* where a reader stands */
+struct mark {		/* where a reader is */
 	uint64_t piece; /* its number */
 };
 
@@ -47,7 +47,7 @@ void window_fini(struct window *w); /* no reader may be left but those that were
 void window_lend(struct window *w, struct piece **pieces, unsigned *cap);
 void window_take_back(struct window *w, struct piece **pieces, unsigned *cap);
 
-/* A reader comes, at base; stands at `at` from now on; goes. */
+/* A reader comes, at base; is at `at` from now on; goes. */
 void window_enter(struct window *w, struct mark *m);
 void window_move(struct window *w, struct mark *m, uint64_t at);
 void window_leave(struct window *w, struct mark *m);
@@ -59,13 +59,13 @@ bool window_lost(const struct window *w, const struct mark *m);
 struct block *
 window_add(struct window *w, const char *p, size_t n, uint32_t cap, uint32_t *at, uint32_t *got);
 
-/* Lets go of the pieces in front in which nobody stands; never of the last one, which holds what
+/* Lets go of the pieces in front in which no reader is; never of the last one, which holds what
  * window_add returned: whoever brings the bytes still looks at it. */
 void window_trim(struct window *w);
 /* After window_trim: bytes from the start of the slowest reader's piece to total; 0: there is
- * nobody, or all stand in the open piece or behind it. */
+ * nobody, or all are in the open piece or behind it. */
 uint64_t window_behind(const struct window *w);
-/* Lets go of the first piece though readers stand in it; returns how many are left behind. */
+/* Lets go of the first piece though readers are in it; returns how many are left behind. */
 unsigned window_shed(struct window *w);
 
 /* The piece that holds the byte at base <= at < total. */

@@ -1,7 +1,7 @@
 /* field.h - a list of header fields as views into somebody's bytes.
  *
  * Memory    views: they hold as long as the bytes that were parsed. The array is the caller's.
- * Order     kept as received; fields of one name may stand in several lines (RFC 9110 5.3).
+ * Order     kept as received; fields of one name may be in several lines (RFC 9110 5.3).
  */
 #ifndef HTTP_FIELD_H
 #define HTTP_FIELD_H

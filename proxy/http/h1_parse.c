@@ -90,7 +90,7 @@ skip_class(const char *p, const char *end, int class)
 #define SKIP_16(p, end, bad)
 #endif
 
-/* First byte of [p, end) that may not stand in a field value: a control byte other than tab, or
+/* First byte of [p, end) that may not be in a field value: a control byte other than tab, or
  * DEL (RFC 9110 5.5). */
 static const char *
 skip_value(const char *p, const char *end)

@@ -43,7 +43,7 @@ has_q(struct str parameters)
 	return false;
 }
 
-/* q is the last parameter (12.5.1: nothing stands behind it any more). False when the item is not
+/* q is the last parameter (12.5.1: nothing follows it). False when the item is not
  * of this form. */
 static bool
 parse_choice(struct str item, struct choice *out)
@@ -122,7 +122,7 @@ is_letters(struct str s)
 	return true;
 }
 
-/* RFC 5646 2.1.1: what stands behind a singleton is lower case. */
+/* RFC 5646 2.1.1: what follows a singleton is in lower case. */
 static void
 add_tag(struct str tag, struct buf *out)
 {
@@ -167,7 +167,8 @@ coding_of(struct str name)
 	return str_ieq(name, STR("x-gzip")) ? GZIP : -1; /* 8.4.1.3 */
 }
 
-/* What cannot be read is not wanted, and what is said both ways is refused: less is safe. */
+/* An item that cannot be read is not wanted; one that is wanted and refused is refused: less is
+ * safe. */
 bool
 negotiate_codings(struct str value, struct buf *out)
 {

@@ -73,7 +73,7 @@ purge_url(struct shelves *sh, const struct settings *settings, struct str url,
 	}
 }
 
-/* As it stands in the keys of either scheme, which leave out their own port. */
+/* As it is in the keys of either scheme, which leave out their own port. */
 static void
 purge_host(struct shelves *sh, struct str host, struct purge_result *out)
 {

@@ -160,6 +160,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
 	sh->reloads = passes_create();
+	sh->unsliced = passes_create();
 	return 0;
 }
 
@@ -206,7 +207,7 @@ open_log(struct server *s, char *err, size_t err_bytes)
 	return -1;
 }
 
-/* Tells this node from others in Via: two of one name may stand in a row, and a request that comes
+/* Tells this node from others in Via: two of one name may be in a row, and a request that comes
  * back must be known. The seed lies in the cache directory (without one it is new at each start),
  * so the number stays the same over restarts; host name and listeners tell a node from another one
  * that was started in a copy of its directory. The machine's name alone would not do: an edge and
@@ -331,9 +332,9 @@ server_create(struct server **out, const struct config *c, const char *version, 
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-/* What was read for slow clients and let go again is free memory of ours, which the allocator does
- * not return by itself: 300 of them left 40 MiB behind. It goes back when a crowd of them has
- * calmed down, or every ten seconds while it has not. Once a second. */
+/* Memory that held bytes for slow clients and was let go again is free memory of ours, which the
+ * allocator does not return by itself: 300 of them left 40 MiB behind. It goes back when a crowd
+ * of them has calmed down, or every ten seconds while it has not. Once a second. */
 static void
 return_memory(struct server *s)
 {
@@ -443,6 +444,7 @@ server_destroy(struct server **sp)
 	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
 	passes_destroy(&sh->reloads);
+	passes_destroy(&sh->unsliced);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);

@@ -43,6 +43,6 @@ tally_answer(const struct txn *t)
 	metrics_add(m, metric_of_verdict(t->sighting.verdict), 1);
 	if (t->cs.hit)
 		metrics_add(m, METRIC_HITS, 1);
-	if (t->from_object)
+	if (t->source == SOURCE_OBJECT || (t->source == SOURCE_WALK && t->cs.hit))
 		metrics_add(m, METRIC_BYTES_FROM_CACHE, t->body_sent);
 }

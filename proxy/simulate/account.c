@@ -153,8 +153,8 @@ print_row(FILE *to, const struct study *s, const struct study_row *r, size_t wid
 	fprintf(to, "\n");
 }
 
-static void
-print_table(FILE *to, const struct study *s)
+void
+account_table(FILE *to, const struct study *s)
 {
 	size_t width = 6;
 	for (unsigned i = 0; i < s->rows_n; i++)
@@ -207,8 +207,7 @@ say_sizes(const struct teller *t, const struct study *s)
 	if (s->screen.sent_sizes)
 		say(t,
 		    "%.0f%% of the sizes are of what was sent: the largest seen of a URL is its "
-		    "object's; another size counts as a new version only where the one before was "
-		    "seen twice, and the new one is larger or seen twice.",
+		    "object's; another size is a new version only where three answers in a row tell it.",
 		    percent((double)s->screen.sent_sizes, taken));
 	if (s->screen.sent_sizes < s->screen.counts[SCREENING_TAKEN] - s->screen.no_sizes)
 		say(t,
@@ -352,7 +351,7 @@ account_text(FILE *to, const struct study *s, const struct study_options *o)
 	print_log_facts(to, s);
 	if (s->stopped)
 		fprintf(to, "  stopped before the end: this is what was read so far\n");
-	print_table(to, s);
+	account_table(to, s);
 	print_advice(to, s, o);
 	fprintf(to, "\nTaken for granted\n");
 	account_assumptions(s, o, print_assumption, to);

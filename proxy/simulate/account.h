@@ -11,6 +11,9 @@
 
 void account_text(FILE *to, const struct study *s, const struct study_options *o);
 
+/* The table alone. */
+void account_table(FILE *to, const struct study *s);
+
 /* The same and more as JSON, which is described in README.md. */
 void account_json(FILE *to, const struct study *s, const struct study_options *o);
 

@@ -6,15 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROWS = 1 << 12, MOST_HALVINGS = 30, LOAD_NUM = 3, LOAD_DEN = 4 };
+enum {
+	FIRST_ROWS = 1 << 12,
+	MOST_HALVINGS = 30,
+	LOAD_NUM = 3,
+	LOAD_DEN = 4,
+	TOLD_OFTEN = 3,
+};
 
 struct row {
 	uint64_t key;	       /* 0: free; a key of 0 is taken as 1 */
 	uint64_t bytes, other; /* its size; another one that was seen, and not believed yet */
-	uint64_t least_first;  /* the largest of its first version, for the second pass */
+	uint64_t first,
+		largest; /* size of its first version; the largest told: for the second pass */
 	uint32_t count, left;
 	uint32_t last_s, last_urls;
-	uint32_t version;
+	uint32_t version, versions; /* versions: of the first pass */
+	uint8_t told;		    /* how often in a row: other */
 	bool is_sure, was_checked, has_bytes;
 };
 
@@ -123,45 +131,52 @@ begin_version(struct row *r, uint64_t bytes)
 {
 	r->bytes = bytes;
 	r->is_sure = false;
-	r->other = 0;
+	r->told = 0;
 	r->version++;
 	return true;
 }
 
-/* A log that tells what was sent: less than the object is a request that was cut, unless it is told
- * twice; more means that the one before was cut, or, when that was told twice, a new version. */
+/* A log that tells what was sent: less than the object is a request that was cut, more means that
+ * the one before was, and both may be another coding of the same. Only what several answers in a
+ * row tell is a new version. */
 static bool
-take_sent(struct row *r, uint64_t bytes)
+take_sent(struct catalogue *c, struct row *r, uint64_t bytes)
 {
+	if (c->again && !r->versions)
+		return false; /* the largest is its size */
 	if (bytes == r->bytes) {
 		r->is_sure = true;
+		r->told = 0;
 		return false;
 	}
-	bool told_twice = bytes == r->other;
-	r->other = bytes;
+	if (bytes > r->largest)
+		r->largest = bytes;
 	if (!r->is_sure && bytes > r->bytes) {
 		r->bytes = bytes;
 		return false;
 	}
-	return (r->is_sure && (bytes > r->bytes || told_twice)) && begin_version(r, bytes);
+	r->told = bytes == r->other ? r->told + 1 : 1;
+	r->other = bytes;
+	return r->is_sure && r->told == TOLD_OFTEN && begin_version(r, bytes);
 }
 
 static bool
-take_size(struct row *r, const struct visit *v, const struct catalogue_news *n)
+take_size(struct catalogue *c, struct row *r, const struct visit *v, const struct catalogue_news *n)
 {
 	if (!n->has_bytes || v->kind == VISIT_CHECKED)
 		return false;
 	if (!r->has_bytes) {
 		r->has_bytes = true;
-		r->bytes = n->bytes > r->least_first ? n->bytes : r->least_first;
+		r->bytes = c->again ? r->bytes : n->bytes;
+		r->largest = n->bytes > r->largest ? n->bytes : r->largest;
 		return false;
 	}
 	if (n->whole_size)
 		return n->bytes != r->bytes && begin_version(r, n->bytes);
 	if (v->kind == VISIT_WHOLE)
-		return take_sent(r, n->bytes);
+		return take_sent(c, r, n->bytes);
 	if (!r->is_sure && n->bytes > r->bytes)
-		r->bytes = n->bytes;
+		r->bytes = r->largest = n->bytes;
 	return false;
 }
 
@@ -247,9 +262,9 @@ catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news 
 	v->tracked = r != NULL;
 	if (!r)
 		return;
-	v->changed = take_size(r, v, n);
-	if (r->version == 0)
-		r->least_first = r->bytes;
+	v->changed = take_size(c, r, v, n);
+	if (r->version == 0 && !c->again)
+		r->first = r->bytes;
 	c->versions += v->changed && !c->again;
 	r->was_checked = r->was_checked || v->kind == VISIT_CHECKED;
 	if (c->again) {
@@ -271,10 +286,11 @@ catalogue_rewind(struct catalogue *c)
 	for (uint64_t i = 0; i < c->size; i++) {
 		struct row *r = &c->rows[i];
 		r->left = r->count;
+		r->versions = r->version;
 		r->version = 0;
 		r->has_bytes = r->is_sure = false;
-		r->bytes = r->least_first;
-		r->other = 0;
+		r->bytes = r->versions ? r->first : r->largest;
+		r->other = r->told = 0;
 	}
 }
 

@@ -53,6 +53,9 @@ add_column(struct parsing *p, struct str title, uint8_t ranks[ROLE_COUNT])
 {
 	unsigned rank, i = p->columns_n++;
 	enum role r = roles_find(p->own, title, &rank);
+	/* In a trace that is a table, "size" is the object's. */
+	if (r == ROLE_BYTES && p->format == FORMAT_TABLE && str_ieq(title, STR("size")))
+		r = ROLE_SIZE;
 	p->columns[i] = (uint8_t)r;
 	if (r == ROLE_NONE)
 		return;

@@ -91,7 +91,7 @@ hang_up(struct link *l, bool reset)
 	} else if (l->tls) {
 		SSL_shutdown(l->tls);
 	} else {
-		/* What the peer sent meanwhile is read away, or closing would be a RST. */
+		/* Bytes that the peer sent meanwhile are read away, or closing would be a RST. */
 		shutdown(l->fd, SHUT_WR);
 		struct pollfd p = {.fd = l->fd, .events = POLLIN};
 		char buf[65536];

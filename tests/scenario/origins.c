@@ -212,7 +212,7 @@ lines_with(const char *words)
 	return n;
 }
 
-/* What the proxy has written is on its way to us when its answer is here already. */
+/* Lines that the proxy has written are still on their way when its answer is here already. */
 static void
 expect_lines(const char *words, int n)
 {

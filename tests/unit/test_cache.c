@@ -1067,8 +1067,8 @@ START_TEST(hot_bodies_in_pieces_are_carried)
 }
 END_TEST
 
-/* What is hot in RAM keeps its copy on disk warm; the copy moves with each turn of the log, and the
- * object in RAM goes on knowing it: nothing is written from RAM again, or in vain. */
+/* An object that is hot in RAM keeps its copy on disk warm; the copy moves with each turn of the
+ * log, and the object in RAM goes on knowing it: nothing is written from RAM again, or in vain. */
 START_TEST(an_object_in_ram_knows_its_carried_copy)
 {
 	begin();
@@ -1458,7 +1458,7 @@ START_TEST(large_writes_never_stop_small_ones)
 	ck_assert(store_key(c, "large", 1500000, true, true, false));
 	ck_assert(store_key(c, "long", 1500000, false, true, false));
 	ck_assert_uint_eq(atomic_load(&c->building_bytes), 0);
-	/* What died on its way gave back what it had. */
+	/* Writes that died on their way gave back what they had. */
 	struct object_write *dead = start(c, "dead", 500000, false);
 	feed(dead, "dead", 0, 500001);
 	ck_assert(!cache_write_is_alive(dead));

@@ -26,10 +26,14 @@ static const struct {
 	  {100, 100, 40, 100}, {100, 100, 100, 100}, {false} },
 	{ "the first one was cut", false, 3,
 	  {40, 100, 100}, {40, 100, 100}, {false} },
-	{ "larger than what was seen twice is a new version", false, 4,
-	  {100, 100, 120, 120}, {100, 100, 120, 120}, {false, false, true, false} },
-	{ "smaller, told twice, is a new version", false, 5,
-	  {100, 100, 40, 40, 40}, {100, 100, 100, 40, 40}, {false, false, false, true, false} },
+	{ "larger, told three times in a row, is a new version", false, 6,
+	  {100, 100, 120, 120, 120, 120}, {100, 100, 100, 100, 120, 120},
+	  {false, false, false, false, true, false} },
+	{ "smaller, told three times in a row, is a new version", false, 6,
+	  {100, 100, 40, 40, 40, 40}, {100, 100, 100, 100, 40, 40},
+	  {false, false, false, false, true, false} },
+	{ "another coding in between is none", false, 6,
+	  {100, 100, 40, 100, 40, 40}, {100, 100, 100, 100, 100, 100}, {false} },
 };
 /* clang-format on */
 
@@ -70,6 +74,22 @@ START_TEST(the_second_pass_knows_what_comes)
 	ck_assert(!v.tracked);
 	v = seen(c, 8, 50, VISIT_WHOLE, false);
 	ck_assert(!v.again);
+	catalogue_destroy(&c);
+}
+END_TEST
+
+/* Of a URL that has one version, the largest that was ever sent is its size from the beginning. */
+START_TEST(the_largest_is_the_size_in_the_second_pass)
+{
+	static const uint64_t sent[] = {40, 40, 100, 40, 70};
+	struct catalogue *c = catalogue_create(0, 0);
+	for (int i = 0; i < COUNT(sent); i++)
+		seen(c, 7, sent[i], VISIT_WHOLE, false);
+	catalogue_rewind(c);
+	for (int i = 0; i < COUNT(sent); i++) {
+		struct visit v = seen(c, 7, sent[i], VISIT_WHOLE, false);
+		ck_assert(v.bytes == 100 && !v.changed);
+	}
 	catalogue_destroy(&c);
 }
 END_TEST
@@ -124,4 +144,4 @@ START_TEST(a_sample_estimates_the_whole)
 END_TEST
 
 UNIT("catalogue", LOOP(size, sizes), TEST(the_second_pass_knows_what_comes), TEST(facts_add_up),
-     TIMES(a_sample_estimates_the_whole, 2))
+     TEST(the_largest_is_the_size_in_the_second_pass), TIMES(a_sample_estimates_the_whole, 2))

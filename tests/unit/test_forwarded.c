@@ -12,7 +12,7 @@ static const struct {
 	{ "nothing is said",                              "10.0.0.1", "X: y", "10.0.0.1" },
 	{ "a trusted forwarder says it",                  "10.0.0.1", "X-Forwarded-For: 192.0.2.7", "192.0.2.7" },
 	{ "a stranger says anything",                     "192.0.2.1", "X-Forwarded-For: 192.0.2.7", "192.0.2.1" },
-	{ "what stands before a stranger is his tale",    "10.0.0.1", "X-Forwarded-For: 1.1.1.1, 192.0.2.7", "192.0.2.7" },
+	{ "what precedes a stranger is his own claim", "10.0.0.1", "X-Forwarded-For: 1.1.1.1, 192.0.2.7", "192.0.2.7" },
 	{ "a chain of trusted ones",                      "10.0.0.1", "X-Forwarded-For: 192.0.2.7, 10.0.0.9, 10.0.0.8", "192.0.2.7" },
 	{ "several lines are one list",                   "10.0.0.1", "X-Forwarded-For: 1.1.1.1\nX-Forwarded-For: 192.0.2.7", "192.0.2.7" },
 	{ "only trusted ones: the farthest",              "10.0.0.1", "X-Forwarded-For: 10.0.0.3, 10.0.0.2", "10.0.0.3" },

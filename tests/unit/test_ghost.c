@@ -213,7 +213,7 @@ START_TEST(a_forgotten_host_takes_all_its_urls_along)
 }
 END_TEST
 
-/* What is forgotten leaves the RAM tier of the ghost too: else it would come back from there. */
+/* A forgotten object leaves the RAM tier of the ghost too: else it would come back from there. */
 START_TEST(what_is_forgotten_leaves_ram_too)
 {
 	struct ghost *g = ghost_create(
@@ -263,8 +263,8 @@ START_TEST(carries_hot_bodies_in_pieces)
 }
 END_TEST
 
-/* What is said to be written is never less than the records: also of bodies in pieces, whose last
- * ones are still in an open batch. */
+/* The bytes said to be written are never fewer than the records take: also of bodies in pieces,
+ * whose last ones are still in an open batch. */
 START_TEST(counts_what_it_writes_at_once)
 {
 	struct ghost *g = ghost_create(

@@ -22,19 +22,6 @@ unpack(struct buf *b)
 	*b = text;
 }
 
-/* Text of a buf with "\n" for CR LF, to compare with what a test says. */
-static const char *
-text_of(const struct buf *b)
-{
-	static char text[4096];
-	size_t n = 0;
-	for (size_t i = 0; i < b->n; i++)
-		if (b->p[i] != '\r')
-			text[n++] = b->p[i];
-	text[n] = '\0';
-	return text;
-}
-
 static const struct {
 	const char *says, *response, *want;
 } stored[] = {

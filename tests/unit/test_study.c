@@ -618,7 +618,76 @@ START_TEST(the_page_is_whole_and_foreign_words_are_escaped)
 }
 END_TEST
 
-UNIT("study", TEST(the_page_is_whole_and_foreign_words_are_escaped),
+/* clang-format off */
+static const struct { const char *policy; double least, most; } kinds[] = {
+	{ "2+filter=counting", N2, N2 },
+	{ "2+filter=scalable", N2, N2 },
+	{ "2+filter=stable", N2 * 0.9, N2 }, /* it forgets at random */
+	{ "2+filter=exact", N2, N2 },
+	{ "4", 0, 0 },
+	{ "2+capacity=1%+fpr=1%", N2, N2 + 20 }, /* 1,000 at least */
+	{ "2+max=1KiB", 0, 0 },
+	{ "2+max=1MiB", N2, N2 },
+	{ "all+exp=8KiB", (N1 + N2) * 0.37, (N1 + 3 * N2) * 0.37 }, /* 1/e of all requests, at most */
+	{ "all+budget=4KiB", 200, 700 }, /* a request a second of 8 KiB: some half of what comes */
+	{ "all", N1 + N2, N1 + N2 },
+};
+/* clang-format on */
+
+START_TEST(each_kind_of_rule_writes_what_it_should)
+{
+	begin();
+	write_wonders(create("log"), false);
+	struct study s;
+	struct study_options o = options(file("log"));
+	o.policies[0] = kinds[_i].policy;
+	o.policies_n = 1;
+	o.base.sights.memory.false_positives = 0.01;
+	run(&s, &o);
+	double written = s.rows[0].facts.written_objects;
+	ck_assert_msg(written >= kinds[_i].least - 1 && written <= kinds[_i].most + 1, "%s: %f",
+		      kinds[_i].policy, written);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+/* libCacheSim's binary form of the same requests. */
+START_TEST(a_binary_trace_is_the_same_as_its_text)
+{
+	begin();
+	FILE *text = create("text"), *binary = create("binary");
+	for (uint32_t i = 0; i < 5000; i++) {
+		uint32_t t = 1000 + i / 10, size = 100 + i % 37;
+		uint64_t id = i * i % 997;
+		int64_t next = -1;
+		fprintf(text, "%u %llu %u\n", t, (unsigned long long)id, size);
+		fwrite(&t, 4, 1, binary);
+		fwrite(&id, 8, 1, binary);
+		fwrite(&size, 4, 1, binary);
+		fwrite(&next, 8, 1, binary);
+	}
+	fclose(text);
+	fclose(binary);
+	struct study a, b;
+	struct study_options o = options(file("text"));
+	run(&a, &o);
+	o.logs[0] = file("binary");
+	run(&b, &o);
+	ck_assert_int_eq(a.logs[0].format, FORMAT_TRIPLE);
+	ck_assert_int_eq(b.logs[0].format, FORMAT_ORACLE);
+	ck_assert_uint_eq(b.log.visits, 5000);
+	for (unsigned i = 0; i < a.rows_n; i++)
+		ck_assert(memcmp(&a.rows[i].facts, &b.rows[i].facts, sizeof a.rows[i].facts) == 0);
+	study_fini(&a);
+	study_fini(&b);
+	end();
+}
+END_TEST
+
+UNIT("study", LOOP(each_kind_of_rule_writes_what_it_should, kinds),
+     TEST(a_binary_trace_is_the_same_as_its_text),
+     TEST(the_page_is_whole_and_foreign_words_are_escaped),
      TEST(the_advice_is_the_best_of_what_was_tried),
      TEST(a_disk_that_the_proxy_cannot_have_is_refused),
      TIMES(saved_is_exactly_the_one_hit_share, 2), TIMES(a_packed_log_is_read_like_a_plain_one, 4),
