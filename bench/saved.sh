@@ -15,7 +15,7 @@ need curl "apt-get install curl"
 
 REQUESTS=${1:-60000}
 shift
-SETTINGS=${*:-disk5 disk10 disk20 disk40 short purges restart warm ranges}
+RUNS=${*:-disk5 disk10 disk20 disk40 short purges restart warm ranges}
 SEED=${SEED:-1}
 # Two, so that the disk keeps up as it would: at full speed a log of 32 MB turns over ten times a
 # second, and then more of it goes than the policy says.
@@ -108,7 +108,7 @@ distinct=$(value distinct_bytes <<<"$facts")
 echo "# $facts"
 echo "# saved_ratio and net origin requests (below zero: fewer than admitting all): said, and true by a second run"
 echo "# setting    saved: said    true  points    net: said      true    off   written 2, 1 (MB)  said by 1  dropped"
-for setting in $SETTINGS; do
+for setting in $RUNS; do
 	share=20 age=86400
 	case $setting in
 	disk*) share=${setting#disk} ;;

@@ -32,8 +32,7 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, stru
 enum found
 cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out)
 {
-	bool tells;
-	struct stored *o = ram_find(c->ram, hash, key, cache_fades(c), &tells);
+	struct stored *o = ram_find(c->ram, hash, key, cache_fades(c), NULL);
 	if (o && cache_is_forgotten(c, o))
 		stored_unref(&o);
 	*out = o ? &o->pub : NULL;

@@ -105,7 +105,8 @@ ram_find(struct ram *r, struct key_hash hash, struct str key, uint32_t fade, boo
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *link_of(s, hash, key);
 	if (o) {
-		*tells = tells_disk(o, fade);
+		if (tells)
+			*tells = tells_disk(o, fade);
 		ram_policy_touch(&o->node);
 		object_ref(&o->pub);
 	}

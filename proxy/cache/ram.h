@@ -21,7 +21,8 @@ void ram_tell_unwritten(struct ram *r);
 void ram_destroy(struct ram **r);
 
 /* A reference to the object, or NULL; counts a hit. *tells: the disk wants to hear of it, which it
- * does of a few hits per object and fade (store_fades), and of those after its copy on disk moved.
+ * does of a few hits per object and fade (store_fades), and of those after its copy on disk moved;
+ * NULL: it will not.
  */
 struct stored *
 ram_find(struct ram *r, struct key_hash hash, struct str key, uint32_t fade, bool *tells);

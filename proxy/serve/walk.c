@@ -29,7 +29,7 @@ struct walk {
 	uint64_t number;
 	enum walk_place place;
 	struct object *slice;
-	uint64_t read_bytes; /* of it */
+	uint64_t taken, taken_until; /* of the body, from the slice at hand; until 0: nothing yet */
 	struct flight_reader *reader;
 	struct body_read read;
 	bool read_out;
@@ -56,15 +56,6 @@ free_walk(struct walk *w)
 	free(w);
 }
 
-/* Nothing more is read of the slice at hand. */
-static void
-done_with_slice(struct walk *w)
-{
-	if (w->slice && w->read_bytes)
-		cache_pay(w->t->serve->shelves->cache, w->slice, w->read_bytes);
-	w->read_bytes = 0;
-}
-
 static void on_read(struct body_read *r);
 static void on_lookup(struct cache_lookup *l, struct object *o);
 
@@ -85,6 +76,24 @@ walk_begin(struct txn *t)
 	t->walk = w;
 }
 
+/* What is asked for stays on disk: the slice is paid for what the client took of it. */
+static void
+pay(struct walk *w)
+{
+	if (w->slice && w->taken_until)
+		cache_pay(w->t->serve->shelves->cache, w->slice, w->taken_until - w->taken);
+	w->taken_until = 0;
+}
+
+static void
+note_taken(struct walk *w, uint64_t at, uint64_t until)
+{
+	if (!w->taken_until)
+		w->taken = at;
+	if (until > w->taken_until)
+		w->taken_until = until;
+}
+
 void
 walk_end(struct walk **pw)
 {
@@ -92,9 +101,9 @@ walk_end(struct walk **pw)
 	*pw = NULL;
 	if (!w)
 		return;
+	pay(w);
 	alarm_cancel(&w->t->serve->alarms, &w->alarm);
 	flight_leave(&w->reader);
-	done_with_slice(w);
 	w->t = NULL;
 	if (w->place != WALK_LOOKING && !w->read_out)
 		free_walk(w);
@@ -107,7 +116,7 @@ let_go(struct walk *w)
 	assert(w->place != WALK_LOOKING && !w->read_out);
 	alarm_cancel(&w->t->serve->alarms, &w->alarm);
 	w->try_at_ms = 0;
-	done_with_slice(w);
+	pay(w);
 	body_done(&w->read);
 	object_unref(&w->slice);
 	flight_leave(&w->reader);
@@ -434,7 +443,7 @@ read_object(struct walk *w, uint64_t at, size_t most, struct str *piece, bool *a
 			    left < most ? left : most)) {
 	case BODY_READY:
 		*piece = (struct str){w->read.p, w->read.n};
-		w->read_bytes += w->read.n;
+		note_taken(w, at, at + w->read.n);
 		return WALK_READY;
 	case BODY_LATER:
 		w->read_out = true;
