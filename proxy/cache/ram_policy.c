@@ -44,6 +44,8 @@ static void
 unlink_node(struct ram_policy *p, struct ram_node *n)
 {
 	struct ram_queue *q = &p->queues[n->on_disk][n->class];
+	if (!n->prev && n->next)
+		q->worth = n->next->worth;
 	*(n->prev ? &n->prev->next : &q->head) = n->next;
 	*(n->next ? &n->next->prev : &q->tail) = n->prev;
 	if (!q->head)
@@ -60,6 +62,8 @@ ram_policy_add(struct ram_policy *p, struct ram_node *n)
 	struct ram_queue *q = &p->queues[n->on_disk][n->class];
 	n->next = NULL;
 	n->prev = q->tail;
+	if (!q->tail)
+		q->worth = n->worth;
 	*(q->tail ? &q->tail->next : &q->head) = n;
 	q->tail = n;
 	p->filled[n->on_disk] |= UINT64_C(1) << n->class;
@@ -70,14 +74,14 @@ ram_policy_add(struct ram_policy *p, struct ram_node *n)
 static struct ram_node *
 least_head(const struct ram_policy *p)
 {
-	struct ram_node *least = NULL;
+	const struct ram_queue *least = NULL;
 	for (int on_disk = 0; on_disk < 2; on_disk++)
 		for (uint64_t left = p->filled[on_disk]; left; left &= left - 1) {
-			struct ram_node *n = p->queues[on_disk][__builtin_ctzll(left)].head;
-			if (!least || n->worth < least->worth)
-				least = n;
+			const struct ram_queue *q = &p->queues[on_disk][__builtin_ctzll(left)];
+			if (!least || q->worth < least->worth)
+				least = q;
 		}
-	return least;
+	return least ? least->head : NULL;
 }
 
 /* A head that was hit goes to the back with what its hits are worth now; they count half the next
@@ -140,7 +144,10 @@ ram_policy_check(const struct ram_policy *p)
 	uint64_t used = 0;
 	uint32_t nodes = 0;
 	for (int on_disk = 0; on_disk < 2; on_disk++)
-		for (int c = 0; c < RAM_CLASSES; c++)
+		for (int c = 0; c < RAM_CLASSES; c++) {
+			const struct ram_queue *q = &p->queues[on_disk][c];
+			assert(!q->head ||
+			       !(q->worth < q->head->worth || q->worth > q->head->worth));
 			for (const struct ram_node *n = p->queues[on_disk][c].head; n;
 			     n = n->next) {
 				assert(n->on_disk == on_disk && n->class == c);
@@ -149,5 +156,6 @@ ram_policy_check(const struct ram_policy *p)
 				used += n->bytes;
 				nodes++;
 			}
+		}
 	assert(used == p->used && nodes == p->nodes && used <= p->limit);
 }

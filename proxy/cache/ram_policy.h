@@ -38,6 +38,7 @@ struct ram_node {
 
 struct ram_queue { /* head: the next to be looked at */
 	struct ram_node *head, *tail;
+	double worth; /* the head's: all heads are compared, and lie apart in memory */
 };
 
 struct ram_policy {
