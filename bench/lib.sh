@@ -170,6 +170,14 @@ start_bare() { # body bytes
 	wait_port "$PORT"
 }
 
+start_relay() {
+	PORT=$(free_port)
+	$PIN "$BIN/relay" "$PORT" "$ORIGIN_PORT" 9>&- &
+	PROXY=$!
+	PIDS="$PIDS $PROXY"
+	wait_port "$PORT"
+}
+
 # ---- measures ---------------------------------------------------------------------------------
 
 family() { # pid: itself and its children (nginx: master, worker, cache manager)

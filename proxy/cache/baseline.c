@@ -224,7 +224,7 @@ baseline_save(struct baseline *b)
 	ghost_snapshot_save(b->ghost, tag, b->most_bytes, &bytes);
 	pthread_mutex_unlock(&b->lock);
 	if (cache_save_file(b->cache, FILE_NAME, fill, &bytes))
-		log_warning("cannot save what an ordinary cache would hold: %s; after a restart "
+		log_warning("cannot save the simulated ordinary cache: %s; after a restart "
 			    "the savings count from an empty disk",
 			    strerror(errno));
 	buf_fini(&bytes);
@@ -246,7 +246,7 @@ restore(struct baseline *b)
 	const char *why =
 		n < 0 ? strerror(errno) : ghost_snapshot_load(b->ghost, tag, buf_str(&bytes));
 	if (why)
-		log_warning("the snapshot of what an ordinary cache would hold is ignored (%s): "
+		log_warning("the snapshot of the simulated ordinary cache is ignored (%s): "
 			    "the savings count from an empty disk",
 			    why);
 	ghost_check(b->ghost); /* foreign bytes have made it */

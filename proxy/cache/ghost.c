@@ -161,7 +161,6 @@ write_from_ram(struct ghost *g, struct shade *s)
 	if (segment == NONE || g->ledger.slots[segment].state < SEGMENT_OPEN)
 		return true;
 	s->on_disk = true;
-	s->hits = 0;
 	ghost_join_segment(g, i, segment);
 	ram_policy_moved(&g->ram, &s->node, true);
 	return true;
@@ -169,19 +168,16 @@ write_from_ram(struct ghost *g, struct shade *s)
 
 /* Asked for again: where it lies it is worth more now. Is it written? */
 static bool
-touch(struct ghost *g, struct shade *s, bool refused)
+touch(struct ghost *g, struct shade *s, const struct ghost_event *e)
 {
-	/* Of hits in RAM the disk hears only the first, for each place. */
-	bool heard = !s->in_ram || s->node.hits == 0 || s->moved;
-	s->moved = false;
 	if (s->in_ram)
 		ram_policy_touch(&s->node);
 	if (!s->on_disk)
-		return !refused && write_from_ram(g, s);
+		return !is_refused(g, e) && write_from_ram(g, s);
+	ghost_fade(g, s);
 	if (!s->in_ram)
 		ghost_promote(g, s);
-	if (heard && s->hits < INDEX_MAX_HITS)
-		s->hits++;
+	ghost_pay(g, s, e->body_bytes);
 	return false;
 }
 
@@ -201,12 +197,12 @@ static void
 charge(struct ghost *g, const struct ghost_event *e, enum would w)
 {
 	bool asked = e->deed != GHOST_HIT, asks = w != WOULD_ANSWER;
-	uint64_t ours = e->origin_bytes;
+	uint64_t ours = e->origin_bytes, one = e->joins ? 0 : g->weight;
 	uint64_t its = w == WOULD_FETCH ? e->body_bytes : w == WOULD_PASS ? ours : 0;
 	if (w == WOULD_PASS && !asked)
 		return; /* nothing is known of what it would have passed */
-	g->n.extra_requests += asked && !asks ? g->weight : 0;
-	g->n.avoided_requests += asks && !asked ? g->weight : 0;
+	g->n.extra_requests += asked && !asks ? one : 0;
+	g->n.avoided_requests += asks && !asked ? one : 0;
 	g->n.extra_bytes += ours > its ? (ours - its) * g->weight : 0;
 	g->n.avoided_bytes += its > ours ? (its - ours) * g->weight : 0;
 }
@@ -226,7 +222,7 @@ validate(struct ghost *g, const struct ghost_event *e, struct shade *s)
 {
 	s->fresh_until = fresh_until(e);
 	g->n.validated += g->weight;
-	bool wrote = touch(g, s, is_refused(g, e));
+	bool wrote = touch(g, s, e);
 	if (s->in_ram) /* the head is written when it leaves */
 		s->unwritten = true;
 	else
@@ -249,7 +245,7 @@ answer(struct ghost *g, const struct ghost_event *e, struct shade *s, bool *wrot
 	case WOULD_ANSWER: {
 		bool from_ram = s->in_ram;
 		g->n.hits += g->weight;
-		*wrote = touch(g, s, is_refused(g, e));
+		*wrote = touch(g, s, e);
 		return from_ram ? GHOST_FROM_RAM : GHOST_FROM_DISK;
 	}
 	case WOULD_VALIDATE:
@@ -346,7 +342,7 @@ ghost_create(const struct ghost_options *o)
 	ram_policy_init(&g->ram, o->memory_bytes);
 	g->ram_most = o->memory_bytes / ram_policy_shards(o->memory_bytes) / RAM_LARGEST_SHARE;
 	g->segments = ghost_slots(NULL, n ? n : 1);
-	g->free = NONE;
+	g->free = g->spanning = NONE;
 	ghost_grow(g, g->o.max_entries < FIRST_ENTRIES ? g->o.max_entries : FIRST_ENTRIES);
 	ghost_free_segments(g);
 	return g;

@@ -2,9 +2,10 @@
  *
  *	head    8 "TWghost2", 8 tag, 4 weight, 4 rows, 8 threshold
  *	rows    32 each, all numbers in the machine's order:
- *	          an object   8 key, 8 bytes and (top bits) hit, in pieces, 4 fresh_until, 4
- *validator, 4 url, 4 one a segment   8 bytes in use that belong to no object, 20 zero, 4 zero sum
- *8 XXH3 of all before
+ *	          an object   8 key, 8 bytes and (top bits) hit, in pieces, 4 fresh_until,
+ *	                      4 validator, 4 url, 4 one
+ *	          a segment   8 bytes in use that belong to no object, 20 zero, 4 zero
+ *	sum     8 XXH3 of all before
  *
  * Segments come oldest first, each before its objects. Loading puts them into the log again in that
  * order, so it does not matter whether the log is of the same size: what has no room is evicted as

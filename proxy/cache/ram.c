@@ -81,21 +81,30 @@ static struct stored **
 link_of(const struct shard *s, struct key_hash hash, struct str key)
 {
 	struct stored **link = bucket_of(s, hash);
-	while (*link && !((*link)->pub.hash.lo == hash.lo && (*link)->pub.hash.hi == hash.hi &&
-			  str_eq((*link)->pub.key, key)))
+	while (*link && !(key_hash_equal((*link)->pub.hash, hash) && str_eq((*link)->pub.key, key)))
 		link = &(*link)->chain;
 	return link;
 }
 
+static bool
+tells_disk(struct stored *o, uint32_t fade)
+{
+	if (o->fade != fade)
+		o->told = 0;
+	o->fade = fade;
+	bool yes = o->told < STORE_PAYING_HITS;
+	o->told += yes;
+	return yes;
+}
+
 struct stored *
-ram_find(struct ram *r, struct key_hash hash, struct str key, bool *first)
+ram_find(struct ram *r, struct key_hash hash, struct str key, uint32_t fade, bool *tells)
 {
 	struct shard *s = shard_of(r, hash);
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *link_of(s, hash, key);
 	if (o) {
-		*first = o->node.hits == 0 || o->moved;
-		o->moved = false;
+		*tells = tells_disk(o, fade);
 		ram_policy_touch(&o->node);
 		object_ref(&o->pub);
 	}
@@ -207,7 +216,8 @@ put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older, bool u
 	}
 	if (older) {
 		hits = older->node.hits > hits ? older->node.hits : hits;
-		o->moved = older->moved;
+		o->told = older->told;
+		o->fade = older->fade;
 		forget(s, older, &gone);
 	}
 	bool yes = ram_policy_takes(&s->policy, bytes, on_disk, hits);
@@ -266,7 +276,7 @@ ram_drop(struct ram *r, struct key_hash hash)
 	struct stored *gone = NULL;
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *bucket_of(s, hash);
-	while (o && !(o->pub.hash.lo == hash.lo && o->pub.hash.hi == hash.hi))
+	while (o && !key_hash_equal(o->pub.hash, hash))
 		o = o->chain;
 	if (o)
 		forget(s, o, &gone);
@@ -338,7 +348,7 @@ ram_adopt(struct ram *r, const struct record *record, const struct locator *from
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *link_of(s, record->hash, record->key);
 	if (o && stored_follow(o, record, from)) {
-		o->moved = true;
+		o->told = 0;
 		ram_policy_moved(&s->policy, &o->node, true);
 	}
 	pthread_mutex_unlock(&s->lock);

@@ -360,7 +360,7 @@ print_report(const struct demo *d, const struct replay_counts *n, const struct r
 		       units_say_bytes(kernel, a));
 	if (n->answered + n->failures == d->mix.request_count)
 		printf("\n%s of the %s URLs were asked for only once (%.1f%%): an ordinary cache wrote them to\n"
-		       "disk for nobody.\n",
+		       "disk for nothing.\n",
 		       units_say_count(d->mix.asked_once, a),
 		       units_say_count(d->mix.object_count, b),
 		       100.0 * d->mix.asked_once / d->mix.object_count);

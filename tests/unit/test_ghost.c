@@ -90,8 +90,7 @@ START_TEST(validates_what_it_could_validate)
 }
 END_TEST
 
-/* ---- the bill, both sides ----------------------------------------------------------------------
- */
+/* ---- the bill, both sides -------------------------------------------------------------------- */
 
 static const struct {
 	const char *says;
@@ -214,7 +213,7 @@ START_TEST(a_forgotten_host_takes_all_its_urls_along)
 }
 END_TEST
 
-/* What is forgotten leaves the RAM tier of the ghost too: else it would come back from there. */
+/* A forgotten object leaves the RAM tier of the ghost too: else it would come back from there. */
 START_TEST(what_is_forgotten_leaves_ram_too)
 {
 	struct ghost *g = ghost_create(
@@ -264,11 +263,12 @@ START_TEST(carries_hot_bodies_in_pieces)
 }
 END_TEST
 
-/* What is said to be written is never less than the records: also of bodies in pieces, whose last
- * ones are still in an open batch. */
+/* The bytes said to be written are never fewer than the records take: also of bodies in pieces,
+ * whose last ones are still in an open batch. */
 START_TEST(counts_what_it_writes_at_once)
 {
-	struct ghost *g = make(64 << 20, 0);
+	struct ghost *g = ghost_create(
+		&(struct ghost_options){.disk_bytes = 64 << 20, .segment_bytes = 4 << 20});
 	for (uint64_t i = 0; i < 300; i++) {
 		asked(g, i, 100000, 0, 0);
 		uint64_t least = (i + 1) * 100000, written = stats_of(g).written_bytes;
@@ -279,7 +279,7 @@ START_TEST(counts_what_it_writes_at_once)
 }
 END_TEST
 
-START_TEST(evicts_the_oldest_but_carries_the_hot)
+START_TEST(evicts_the_cold_and_keeps_the_hot)
 {
 	struct ghost *g = make(16 << 20, 0);
 	asked(g, 1, 9000, 0, 0);
@@ -289,7 +289,10 @@ START_TEST(evicts_the_oldest_but_carries_the_hot)
 		if (i % 10 == 0)
 			ck_assert_int_eq(asked(g, 1, 9000, 0, 0), 'h');
 	}
-	ck_assert_int_eq(asked(g, 2, 9000, 0, 0), 'm');
+	unsigned cold = 0; /* some of the oldest may lie beside the hot one */
+	for (uint64_t i = 1000; i < 1200; i++)
+		cold += ghost_holds(g, key(i));
+	ck_assert_uint_le(cold, 30);
 	struct ghost_stats s = stats_of(g);
 	ck_assert_uint_ge(s.entries, 1300);
 	ck_assert_uint_le(s.entries, (16 << 20) / 9000);
@@ -310,13 +313,13 @@ play(struct ghost *g, int requests)
 
 START_TEST(a_sample_forecasts_the_whole)
 {
-	struct ghost *exact = make(512 << 20, 1 << 20), *sample = make(512 << 20, 4096);
+	struct ghost *exact = make(512 << 20, 1 << 20), *sample = make(512 << 20, 8192);
 	play(exact, 400000);
 	play(sample, 400000);
 	struct ghost_stats e = stats_of(exact), s = stats_of(sample);
 	ck_assert_double_eq(e.sample_share, 1.0);
-	ck_assert_double_le(s.sample_share, 0.125);
-	ck_assert_uint_le(s.entries, 4096);
+	ck_assert_double_le(s.sample_share, 0.25);
+	ck_assert_uint_le(s.entries, 8192);
 	ck_assert_double_eq_tol((double)s.written_bytes, (double)e.written_bytes,
 				0.1 * (double)e.written_bytes);
 	ck_assert_double_eq_tol((double)s.hits, (double)e.hits, 0.1 * (double)e.hits);
@@ -340,8 +343,7 @@ START_TEST(without_a_disk_there_is_nothing_to_compare)
 }
 END_TEST
 
-/* ---- snapshots ---------------------------------------------------------------------------------
- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 enum { TAG = 5, PLENTY = 64 << 20 };
 
@@ -537,7 +539,7 @@ START_TEST(told_what_the_rule_refuses_it_does_as_the_cache_does)
 	cache_stats(s.c, &real);
 	struct ghost_stats ghost = stats_of(s.same);
 	ck_assert_uint_le(s.wrong, 60); /* the copies in RAM are not of quite one size: 1% */
-	ck_assert_double_eq_tol((double)ghost.misses, s.fetches, 30);
+	ck_assert_double_eq_tol((double)ghost.misses, s.fetches, 45);
 	ck_assert_double_eq_tol((double)ghost.written_bytes, (double)real.written_bytes,
 				0.01 * (double)real.written_bytes);
 	ck_assert_uint_lt(ghost.written_bytes, stats_of(s.g).written_bytes);
@@ -602,13 +604,14 @@ START_TEST(saved_is_exactly_the_one_hit_share)
 	char dir[256], err[256];
 	tmpdir_make(dir, sizeof dir);
 	struct scene s = {0};
-	struct cache_options o = {.dir = dir, .disk_bytes = 64 << 20};
+	struct cache_options o = {.dir = dir, .disk_bytes = 64 << 20, .segment_bytes = 4 << 20};
 	o.memory_bytes =
 		_i ? 1 << 20 : 64 << 20; /* second fetches, or writes from RAM: all the same */
 	ck_assert_int_eq(cache_open(&s.c, &o, err, sizeof err), 0);
 	pair_create(&s.pair, &(struct pair_options){.capacity = 100000, .false_positives = 1e-6},
 		    0);
-	s.g = make(64 << 20, 0);
+	s.g = ghost_create(
+		&(struct ghost_options){.disk_bytes = 64 << 20, .segment_bytes = 4 << 20});
 	for (int round = 0; round < 3; round++)
 		for (unsigned url = 0; url < N1 + N2; url++)
 			if (round == 0 || url < N2)
@@ -637,7 +640,7 @@ UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(validates_what_it_could_validate), LOOP(bill, bills),
      TEST(what_is_forgotten_leaves_ram_too), TEST(counts_what_it_writes_at_once),
      LOOP(carries_hot_bodies_in_pieces, samples), TEST(a_forgotten_url_takes_its_variants_along),
-     TEST(a_forgotten_host_takes_all_its_urls_along), TEST(evicts_the_oldest_but_carries_the_hot),
+     TEST(a_forgotten_host_takes_all_its_urls_along), TEST(evicts_the_cold_and_keeps_the_hot),
      TEST(a_sample_forecasts_the_whole), TEST(without_a_disk_there_is_nothing_to_compare),
      TEST(a_snapshot_goes_on_where_it_ended), TEST(a_warm_disk_writes_nothing_for_hits_alone),
      TEST(a_snapshot_fits_where_it_must_and_into_another_disk),

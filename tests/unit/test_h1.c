@@ -326,7 +326,7 @@ begin(void)
 				 .node = &all,
 				 .limits = all.limits};
 	all.wire = wire_create(&o);
-	room_join(all.room, 0, all.wire, NULL);
+	room_join(all.room, 0, all.wire, wire_arrive, NULL);
 }
 
 static void
