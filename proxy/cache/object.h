@@ -48,9 +48,11 @@ struct stored {
 	uint32_t ahead_i;
 	struct block *ahead;
 
-	/* The RAM tier's, under the shard's lock. */
-	struct ram_node node;
+	/* The RAM tier's, under the shard's lock; all that a walk along a chain and an eviction
+	 * look at, side by side. */
 	struct stored *chain;
+	uint64_t chain_hash; /* pub.hash.lo */
+	struct ram_node node;
 	bool in_ram;
 	bool unwritten; /* the record on disk has an older head */
 	uint8_t told; /* hits that the disk heard of, since the fade and for the place it lies in */

@@ -71,17 +71,18 @@ shard_of(struct ram *r, struct key_hash hash)
 }
 
 static struct stored **
-bucket_of(const struct shard *s, struct key_hash hash)
+bucket_of(const struct shard *s, uint64_t hash_lo)
 {
-	return &s->buckets[hash.lo >> 32 & (s->buckets_n - 1)];
+	return &s->buckets[hash_lo >> 32 & (s->buckets_n - 1)];
 }
 
 /* The link that points to the key's object, or to NULL at the end of its chain. */
 static struct stored **
 link_of(const struct shard *s, struct key_hash hash, struct str key)
 {
-	struct stored **link = bucket_of(s, hash);
-	while (*link && !(key_hash_equal((*link)->pub.hash, hash) && str_eq((*link)->pub.key, key)))
+	struct stored **link = bucket_of(s, hash.lo);
+	while (*link && !((*link)->chain_hash == hash.lo && (*link)->pub.hash.hi == hash.hi &&
+			  str_eq((*link)->pub.key, key)))
 		link = &(*link)->chain;
 	return link;
 }
@@ -136,7 +137,7 @@ ram_takes(struct ram *r, struct key_hash hash, uint64_t bytes, bool on_disk, uns
 static void
 unchain(struct shard *s, struct stored *o, struct stored **gone)
 {
-	struct stored **link = bucket_of(s, o->pub.hash);
+	struct stored **link = bucket_of(s, o->chain_hash);
 	while (*link != o)
 		link = &(*link)->chain;
 	*link = o->chain;
@@ -178,7 +179,7 @@ grow(struct shard *s)
 	for (uint32_t b = 0; b < old_n; b++)
 		for (struct stored *o; (o = old[b]);) {
 			old[b] = o->chain;
-			struct stored **link = bucket_of(s, o->pub.hash);
+			struct stored **link = bucket_of(s, o->chain_hash);
 			o->chain = *link;
 			*link = o;
 		}
@@ -230,7 +231,8 @@ put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older, bool u
 		o->node.hits = hits < RAM_MAX_HITS ? (uint8_t)hits : RAM_MAX_HITS;
 		ram_policy_add(&s->policy, &o->node);
 		grow(s);
-		struct stored **link = bucket_of(s, o->pub.hash);
+		o->chain_hash = o->pub.hash.lo;
+		struct stored **link = bucket_of(s, o->chain_hash);
 		o->chain = *link;
 		*link = o;
 		o->in_ram = true;
@@ -275,8 +277,8 @@ ram_drop(struct ram *r, struct key_hash hash)
 	struct shard *s = shard_of(r, hash);
 	struct stored *gone = NULL;
 	pthread_mutex_lock(&s->lock);
-	struct stored *o = *bucket_of(s, hash);
-	while (o && !key_hash_equal(o->pub.hash, hash))
+	struct stored *o = *bucket_of(s, hash.lo);
+	while (o && !(o->chain_hash == hash.lo && o->pub.hash.hi == hash.hi))
 		o = o->chain;
 	if (o)
 		forget(s, o, &gone);

@@ -44,11 +44,11 @@ static void
 unlink_node(struct ram_policy *p, struct ram_node *n)
 {
 	struct ram_queue *q = &p->queues[n->on_disk][n->class];
-	if (!n->prev && n->next)
-		q->worth = n->next->worth;
 	*(n->prev ? &n->prev->next : &q->head) = n->next;
 	*(n->next ? &n->next->prev : &q->tail) = n->prev;
-	if (!q->head)
+	if (q->head)
+		q->worth = q->head->worth;
+	else
 		p->filled[n->on_disk] &= ~(UINT64_C(1) << n->class);
 	p->used -= n->bytes;
 	p->nodes--;
@@ -60,10 +60,10 @@ ram_policy_add(struct ram_policy *p, struct ram_node *n)
 	n->class = class_of(n->bytes);
 	n->worth = worth(p, n->bytes, n->on_disk, n->hits);
 	struct ram_queue *q = &p->queues[n->on_disk][n->class];
+	if (!q->head)
+		q->worth = n->worth;
 	n->next = NULL;
 	n->prev = q->tail;
-	if (!q->tail)
-		q->worth = n->worth;
 	*(q->tail ? &q->tail->next : &q->head) = n;
 	q->tail = n;
 	p->filled[n->on_disk] |= UINT64_C(1) << n->class;
@@ -146,13 +146,10 @@ ram_policy_check(const struct ram_policy *p)
 	for (int on_disk = 0; on_disk < 2; on_disk++)
 		for (int c = 0; c < RAM_CLASSES; c++) {
 			const struct ram_queue *q = &p->queues[on_disk][c];
-			assert(!q->head ||
-			       !(q->worth < q->head->worth || q->worth > q->head->worth));
-			for (const struct ram_node *n = p->queues[on_disk][c].head; n;
-			     n = n->next) {
+			assert(!q->head || q->worth == q->head->worth);
+			for (const struct ram_node *n = q->head; n; n = n->next) {
 				assert(n->on_disk == on_disk && n->class == c);
-				assert(n->next ? n->next->prev == n
-					       : p->queues[on_disk][c].tail == n);
+				assert(n->next ? n->next->prev == n : q->tail == n);
 				used += n->bytes;
 				nodes++;
 			}
