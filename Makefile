@@ -163,6 +163,7 @@ bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 	bench/idle.sh 10000 2000 20000
 	bench/slow.sh 5 1073741824
 	bench/course.sh
+	bench/simulate.sh 60000 600000
 install: $(B)/bin/twice
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/twice
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice config/twice.yaml README.md LICENSE

@@ -284,6 +284,9 @@ ghost_forget(struct ghost *g, uint64_t url)
 {
 	if (!g->ledger.limit)
 		return;
+	struct shade *plain = g->o.plain_urls ? ghost_find(g, url) : NULL;
+	if (plain)
+		ghost_drop(g, (uint32_t)(plain - g->shades));
 	for (uint32_t i = *ghost_bucket(g, (uint32_t)url), next; i != NONE; i = next) {
 		next = g->shades[i].url_next;
 		if (g->shades[i].url == (uint32_t)url)

@@ -117,6 +117,8 @@ void
 ghost_join_url(struct ghost *g, uint32_t i)
 {
 	struct shade *s = &g->shades[i];
+	if (g->o.plain_urls)
+		return;
 	uint32_t *first = ghost_bucket(g, s->url);
 	s->url_prev = NONE;
 	s->url_next = *first;
@@ -129,6 +131,8 @@ static void
 leave_url(struct ghost *g, uint32_t i)
 {
 	struct shade *s = &g->shades[i];
+	if (g->o.plain_urls)
+		return;
 	*(s->url_prev == NONE ? ghost_bucket(g, s->url) : &g->shades[s->url_prev].url_next) =
 		s->url_next;
 	if (s->url_next != NONE)
