@@ -162,7 +162,8 @@ count_hit(struct txn *t)
 	f.body_bytes = o->body_bytes;
 	t->sighting = seen_judge(sh->seen, t->key.sighting, &f);
 	if (t->variants.names.n)
-		cache_variant_used(sh->cache, t->key.primary, o->hash);
+		cache_variant_used(sh->cache, t->key.primary, o->hash,
+				   t->settings->config->cache.variants);
 	if (t->rq.method != METHOD_GET)
 		return;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch. */
