@@ -15,12 +15,13 @@
 #
 #   MODE=release|asan|tsan|fuzz   WERROR=1   CC=gcc|clang   CPPFLAGS CFLAGS LDFLAGS as a distribution
 #   sets them (dpkg-buildflags)   HARDEN= for a build without hardening, to measure what it costs
+#   LTO= for one that is not optimized as a whole: links build/twice sooner
 
 MODE    ?= release
 PREFIX  ?= /usr/local
 SECONDS ?= 60
 B       := build/$(MODE)$(if $(findstring clang,$(CC)),-clang)
-ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/wire proxy/serve proxy/node proxy/admin proxy/cli config
+ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/wire proxy/serve proxy/node proxy/admin proxy/simulate proxy/cli config
 
 WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict-prototypes \
         -Wmissing-prototypes -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror) \
@@ -31,7 +32,7 @@ OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 OPT := $(OPT_$(MODE))
 
-PKGS := libevent_core libevent_extra libcurl openssl libcyaml libxxhash jansson libzstd
+PKGS := libevent_core libevent_extra libcurl openssl libcyaml libxxhash jansson libzstd liblzma zlib
 # Asked once, and only where something is compiled: `make help`, `make deps` work on a bare machine.
 once = $(eval $(1) := $(2))$($(1))
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
@@ -48,17 +49,21 @@ known    = $(call once,known,$(shell for f in $(wanted); do $(call knows,$$f) &&
 	   $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,\
 	   $(call knows,$(fortify)=3) && echo "$(fortify)=3" || echo "$(fortify)=2")))
 HARDEN_CFLAGS  = $(if $(HARDEN),-fPIE $(known))
+# Release builds by gcc optimize the program as a whole; tests link the ordinary code of the same
+# objects. Measured: 11% fewer instructions of ours per hit and per miss.
+LTO     ?= $(if $(filter release,$(MODE)),$(if $(findstring clang,$(CC)),,yes))
+LTO_CFLAGS = $(if $(LTO),$(if $(filter proxy/% filter/% config/%,$<),-flto=auto -ffat-lto-objects))
 bind_now := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
 
 ALLFLAGS = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(OPT) $(HARDEN_CFLAGS) $(CPPFLAGS) $(CFLAGS) -pthread
 COMPILE  = @mkdir -p $(@D); echo "$(CC) $@"; $(CC) $(ALLFLAGS) -MMD -MP
 LINKFLAGS = $(if $(HARDEN),$(bind_now)) $(LDFLAGS)
-LINK     = $(COMPILE) $(LINKFLAGS)
+LINK     = $(COMPILE) -fno-lto $(LINKFLAGS)
 
 obj  = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c $(1)/family/*.c))
 lib  = $(B)/lib/lib$(notdir $(1)).a
 # Link order: a room before those it uses; there are no circles.
-LIBS := $(foreach r,proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
+LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
 .PHONY: run test unit scenario test-programs lint format fuzz bench install uninstall deps clean help FORCE
@@ -68,7 +73,7 @@ LIBS := $(foreach r,proxy/node proxy/wire proxy/serve config proxy/admin proxy/o
 build/twice: $(B)/bin/twice FORCE
 	@cmp -s $< $@ || cp -f $< $@
 $(B)/bin/twice: $(call obj,proxy/cli) $(LIBS)
-	$(LINK) -o $@ $(call obj,proxy/cli) $(LIBS) $(PKG_LIBS)
+	$(COMPILE) $(if $(LTO),-flto=auto) $(LINKFLAGS) -o $@ $(call obj,proxy/cli) $(LIBS) $(PKG_LIBS)
 
 define room_lib
 $(call lib,$(1)): $$(call obj,$(1))
@@ -78,16 +83,17 @@ $(foreach r,$(ROOMS),$(eval $(call room_lib,$(r))))
 
 $(B)/filter/%.o $(B)/proxy/http/%.o: EXTRA = -Wconversion
 $(B)/proxy/admin/dashboard.o: proxy/admin/dashboard.html
+$(B)/proxy/admin/dashboard.o: EXTRA = -fno-lto # its symbols are the assembler's
 $(B)/proxy/cli/version.o: EXTRA = -DTWICE_VERSION='"$(shell cat build/version)"'
 $(B)/proxy/cli/version.o: build/version
 build/version: FORCE
 	@mkdir -p build; v=$$(.ci/version); echo "$$v" | cmp -s - $@ || echo "$$v" > $@
 # A change of flags compiles everything anew.
-FLAGS = $(CC) $(filter-out -Werror,$(ALLFLAGS) $(PKG_CFLAGS) $(LINKFLAGS))
+FLAGS = $(CC) $(filter-out -Werror,$(ALLFLAGS) $(PKG_CFLAGS) $(LINKFLAGS)) LTO=$(LTO)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 $(B)/%.o: %.c $(B)/flags
-	$(COMPILE) $(EXTRA) $(PKG_CFLAGS) -c -o $@ $<
+	$(COMPILE) $(LTO_CFLAGS) $(EXTRA) $(PKG_CFLAGS) -c -o $@ $<
 
 # A unit test names the rooms it may link in its first lines: "rooms: http base", users first.
 rooms_of = $(foreach r,$(shell sed -n '1,5s/.*rooms: *\([a-z ]*\).*/\1/p' $(1)),$(B)/lib/lib$(r).a)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # miss.sh - CPU of the proxy for a URL that nobody asked for before and whose 1 KiB answer is not
-# written to disk: twice, nginx with proxy_cache_min_uses 2, nginx without a cache.
+# written to disk: twice, nginx with proxy_cache_min_uses 2, nginx without a cache, and a relay that
+# copies bytes and looks at none (relay.c).
 #
 #	bench/miss.sh [ROUNDS [REQUESTS]]
 . bench/lib.sh
@@ -9,11 +10,12 @@ need nginx "apt-get install nginx"
 ROUNDS=${1:-5}
 REQUESTS=${2:-60000}
 CONNECTIONS=${CONNECTIONS:-32}
-SERVERS=${SERVERS:-"plain twice nginx"}
+SERVERS=${SERVERS:-"relay plain twice nginx"}
 
 start_origin
 for s in $SERVERS; do
 	case $s in
+	relay) start_relay ;;
 	plain) start_nginx "" 0 0 ;;
 	twice) start_twice "$WORK/twice" 1GiB 64MiB 2 ;;
 	nginx) start_nginx "$WORK/nginx-cache" 1g 2 ;;

@@ -97,7 +97,7 @@ static const struct setting admission[] = {
 	VALUE(COUNT,   sightings,                "sightings",                "2",        NULL,       RANGE(1, 15),             "requests for a URL before it is written; 1: write all"),
 	VALUE(COUNT,   capacity,                 "capacity",                 "10M",      NULL,       RANGE(1, 1e9),            "distinct URLs per generation"),
 	VALUE(SHARE,   false_positives,          "false_positives",          "1%",       NULL,       RANGE(1e-6, 0.5),         "share of new URLs taken for seen when the filter is full"),
-	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "1d",       NULL,       RANGE(1, YEAR),           "longest time a generation is used"),
+	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "auto",     "auto",     RANGE(1, YEAR),           "longest time a generation is used; auto: by the disk's turns"),
 	VALUE(SHARE,   fill_until,               "fill_until",               "0%",       NULL,       RANGE(0, 1),              "write everything until this share of the disk is used"),
 	VALUE(BYTES,   write_budget_bytes_s,     "write_budget",             "none",     "none",     RANGE(4 * KiB, TiB),      "most bytes written per second"),
 	{0}

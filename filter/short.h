@@ -28,6 +28,7 @@
 #define pair_stats    twice_pair_stats
 #define pair_test     twice_pair_test
 #define pair_tick     twice_pair_tick
+#define pair_try_rotate twice_pair_try_rotate
 
 #define memory_create   twice_filter_create
 #define memory_destroy  twice_filter_destroy

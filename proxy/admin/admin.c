@@ -9,11 +9,14 @@
 
 #include "proxy/admin/dashboard.h"
 #include "proxy/admin/filters.h"
+#include "proxy/admin/guests.h"
 #include "proxy/base/address.h"
+#include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
+#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
@@ -24,7 +27,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { HEAD_BYTES_MOST = 16384, IDLE_SECONDS = 30, BACKLOG = 64 };
+enum { HEAD_BYTES_MOST = 16384, IDLE_SECONDS = 30, TICK_SECONDS = 5, BACKLOG = 64 };
 
 struct admin {
 	struct admin_source source;
@@ -33,6 +36,9 @@ struct admin {
 	struct event_base *base;
 	struct evhttp *http;
 	struct event *stopped;
+	struct event *tick, *arrival;
+	struct bufferevent *arrived; /* ref: whose socket is not known yet */
+	struct guests guests;
 	int stop_fd; /* eventfd: readable when the thread shall end */
 	pthread_t thread;
 };
@@ -244,10 +250,65 @@ refusal(const struct admin *a, struct evhttp_request *q, bool changes)
 	return access_refusal(&rules, &r);
 }
 
+/* ---- connections ----------------------------------------------------------------------------- */
+
+/* libevent's server has given its socket to the connection that came last. */
+static void
+note_arrival(struct admin *a)
+{
+	if (!a->arrived)
+		return;
+	int fd = bufferevent_getfd(a->arrived);
+	bufferevent_decref(a->arrived);
+	a->arrived = NULL;
+	if (fd >= 0)
+		guests_add(&a->guests, fd, now_ms());
+}
+
+static void
+on_arrival(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	note_arrival(ctx);
+}
+
+/* The server makes a connection. It tells its socket afterwards, and hears of it in the same turn
+ * of the loop. */
+static struct bufferevent *
+make_connection(struct event_base *base, void *ctx)
+{
+	struct admin *a = ctx;
+	note_arrival(a);
+	a->arrived = bufferevent_socket_new(base, -1, 0);
+	if (a->arrived) {
+		bufferevent_incref(a->arrived);
+		event_active(a->arrival, 0, 0);
+	}
+	return a->arrived;
+}
+
+static void
+on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct admin *a = ctx;
+	(void)fd;
+	(void)what;
+	guests_tick(&a->guests, now_ms());
+}
+
+static void
+note_request(struct admin *a, struct evhttp_request *q)
+{
+	struct evhttp_connection *c = evhttp_request_get_connection(q);
+	guests_asked(&a->guests, bufferevent_getfd(evhttp_connection_get_bufferevent(c)), now_ms());
+}
+
 static void
 on_request(struct evhttp_request *q, void *ctx)
 {
 	struct admin *a = ctx;
+	note_request(a, q);
 	enum evhttp_cmd_type method = evhttp_request_get_command(q);
 	const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(q));
 	const struct route *route = find_route(path);
@@ -310,8 +371,14 @@ destroy(struct admin *a)
 {
 	if (a->http)
 		evhttp_free(a->http); /* closes the listener too */
+	if (a->arrived)
+		bufferevent_decref(a->arrived);
 	if (a->stopped)
 		event_free(a->stopped);
+	if (a->tick)
+		event_free(a->tick);
+	if (a->arrival)
+		event_free(a->arrival);
 	if (a->base)
 		event_base_free(a->base);
 	if (a->stop_fd >= 0)
@@ -330,12 +397,18 @@ set_up(struct admin *a)
 	if (a->stop_fd < 0 || !a->http)
 		return -1;
 	a->stopped = event_new(a->base, a->stop_fd, EV_READ, on_stop, a);
+	a->tick = event_new(a->base, -1, EV_PERSIST, on_tick, a);
+	a->arrival = event_new(a->base, -1, 0, on_arrival, a);
+	if (!a->stopped || !a->tick || !a->arrival)
+		return -1;
 	evhttp_set_max_headers_size(a->http, HEAD_BYTES_MOST);
 	evhttp_set_max_body_size(a->http, FILTERS_BODY_MOST);
 	evhttp_set_timeout(a->http, IDLE_SECONDS);
 	evhttp_set_allowed_methods(a->http, 0xffff); /* the table says what each may */
 	evhttp_set_gencb(a->http, on_request, a);
-	return a->stopped && event_add(a->stopped, NULL) == 0 ? 0 : -1;
+	evhttp_set_bevcb(a->http, make_connection, a);
+	struct timeval every = {.tv_sec = TICK_SECONDS};
+	return event_add(a->stopped, NULL) == 0 && event_add(a->tick, &every) == 0 ? 0 : -1;
 }
 
 int

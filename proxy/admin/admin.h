@@ -5,6 +5,9 @@
  * and whether it is on disk by now ("durable"; if not, the status is 503). A proxy whose workers are
  * busy still answers here.
  *
+ * At most 64 connections; one more takes the place of the one that has asked for nothing the
+ *longest time, and a minute without a whole request ends any (guests.h).
+ *
  * Beside them, named Bloom filters for other programs on the node (filters.h), in memory until the
  * proxy ends:
  *

@@ -188,11 +188,21 @@ run(void *arg)
 
 /* ---- snapshot ------------------------------------------------------------------------------ */
 
-uint64_t
-baseline_snapshot_bytes(uint64_t disk_bytes)
+/* What a snapshot takes at most. */
+static uint64_t
+snapshot_bytes(uint64_t disk_bytes)
 {
 	uint64_t most = disk_bytes / 100;
 	return most > SNAPSHOT_LEAST ? most : SNAPSHOT_LEAST;
+}
+
+uint64_t
+baseline_reserve_bytes(uint64_t disk_bytes, uint64_t capacity)
+{
+	uint64_t want = capacity / 8 * 26 * 2 + (64 << 10);
+	want += 2 * snapshot_bytes(disk_bytes);
+	uint64_t least = disk_bytes / 32, most = disk_bytes / 8;
+	return want < least ? least : want > most ? most : want;
 }
 
 static int
@@ -254,7 +264,7 @@ baseline_create(struct baseline **out, const struct baseline_options *o)
 	sem_init(&b->wake, 0, 0);
 	b->ghost = ghost_create(&o->ghost);
 	b->cache = o->ghost.disk_bytes ? o->cache : NULL;
-	b->most_bytes = baseline_snapshot_bytes(o->ghost.disk_bytes);
+	b->most_bytes = snapshot_bytes(o->ghost.disk_bytes);
 	b->later = mem_alloc(LATER_MOST * sizeof *b->later);
 	b->rings_n = o->rings;
 	if (posix_memalign((void **)&b->rings, 64, (o->rings + 1) * sizeof *b->rings))

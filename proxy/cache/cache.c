@@ -66,7 +66,7 @@ drop_variants(struct cache *c, const struct key_hash *gone, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		ram_drop(c->ram, gone[i]);
 		if (c->store)
-			store_remove(c->store, gone[i]);
+			store_drop(c->store, gone[i]);
 	}
 }
 
@@ -158,6 +158,7 @@ cache_stats(struct cache *c, struct cache_stats *out)
 		.purges_durable = f.sound,
 		.carried_bytes = s.carried_bytes,
 		.index_bytes = s.index_bytes,
+		.turn_bytes = s.turn_bytes,
 	};
 }
 

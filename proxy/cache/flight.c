@@ -116,6 +116,16 @@ flight_is_wanted(struct flight *f)
 	return atomic_load(&f->wanted);
 }
 
+bool
+flight_awaits_reader(struct flight *f)
+{
+	pthread_mutex_lock(&f->lock);
+	bool here = f->reader_count > 0;
+	f->awaits_reader = !here;
+	flight_unlock(f);
+	return here;
+}
+
 int64_t
 flight_begun_ms(const struct flight *f)
 {

@@ -82,7 +82,7 @@ struct flight {
 	struct flight_reader seat; /* the first reader's place, so that most need no other */
 	bool seat_taken;
 	struct flight_leader leader;
-	bool leader_waits;
+	bool leader_waits, awaits_reader;
 	_Atomic bool wanted;
 
 	struct flight *before; /* the one this one overtook, a reference, until this one ends */

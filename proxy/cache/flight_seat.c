@@ -60,6 +60,9 @@ new_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx
 	r->ctx = ctx;
 	r->interim_at = f->interim.n;
 	f->reader_count++;
+	if (f->awaits_reader)
+		flight_wake_leader(f);
+	f->awaits_reader = false;
 	return r;
 }
 

@@ -43,10 +43,12 @@ hash_text(const struct forget *f, struct str text)
 	return key_hash_of(f->o.seed, text.p, text.n);
 }
 
+/* Of the upper half alone, for the tables of segments know no more of it. */
 static struct key_hash
 alone(struct key_hash hash)
 {
-	return (struct key_hash){hash.lo ^ KEY_ALONE, hash.hi};
+	static const uint64_t spread = 0x9e3779b97f4a7c15;
+	return (struct key_hash){(hash.hi ^ KEY_ALONE) * spread, hash.hi};
 }
 
 static bool
@@ -144,7 +146,10 @@ forget_add(struct forget *f, enum forget_kind kind, struct key_hash hash, struct
 static void
 on_kept(void *ctx, const struct purge_entry *e)
 {
-	enter(ctx, e, true);
+	struct purge_entry now = *e;
+	if (e->kind == FORGET_KEY) /* logs of older versions have the lower half too */
+		now.hash = alone(e->hash);
+	enter(ctx, &now, true);
 }
 
 static bool
@@ -277,6 +282,12 @@ forget_wait(struct forget *f, uint64_t at)
 	bool durable = f->durable >= at;
 	pthread_mutex_unlock(&f->lock);
 	return durable ? 0 : -1;
+}
+
+uint64_t
+forget_most(const struct forget *f)
+{
+	return f->max_entries;
 }
 
 bool

@@ -63,14 +63,16 @@ bool forget_covers(struct forget *f, struct key_hash hash, struct str key, uint6
 bool forget_covers_fetch(struct forget *f, struct key_hash hash, struct str key, uint64_t since,
 			 uint64_t *now);
 
-/* FORGET_URL: the URL of key; FORGET_KEY: the key; FORGET_HOST: key is host[:port] as in a URL's
- * key; FORGET_ALL. Returns the time from which on it holds. */
+/* FORGET_URL: the URL of key; FORGET_KEY: the key, of which hash.hi is enough; FORGET_HOST: key is
+ * host[:port] as in a URL's key; FORGET_ALL. Returns the time from which on it holds. */
 uint64_t forget_add(struct forget *f, enum forget_kind kind, struct key_hash hash, struct str key,
 		    bool lasting);
 /* The same for one who knows better than all before: *was_clean says whether anything else was
  * forgotten after since that covers the key. */
 uint64_t forget_add_own(struct forget *f, enum forget_kind kind, struct key_hash hash,
 			struct str key, bool lasting, uint64_t since, bool *was_clean);
+/* How many lasting entries are kept apart. */
+uint64_t forget_most(const struct forget *f);
 /* Waits until all that was forgotten up to a time is durable: 0; -1 when it could not be made so
  * (or not within some seconds). */
 int forget_wait(struct forget *f, uint64_t at);

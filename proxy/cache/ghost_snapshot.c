@@ -77,15 +77,14 @@ ghost_snapshot_save(struct ghost *g, uint64_t tag, uint64_t most, struct buf *ou
 	while (sizeof(struct head) + 8 + (n + (uint64_t)g->used) * sizeof(struct row) > most &&
 	       g->used && g->weight < MOST_WEIGHT)
 		ghost_halve(g);
-	struct head h = {.tag = tag,
-			 .weight = g->weight,
-			 .rows = n + g->used,
-			 .threshold = atomic_load(&g->threshold)};
+	struct head h = {.tag = tag, .weight = g->weight, .threshold = atomic_load(&g->threshold)};
 	memcpy(h.magic, MAGIC, sizeof MAGIC);
 	size_t from = out->n;
 	buf_add(out, (char *)&h, sizeof h);
 	for (uint32_t i = 0; i < n; i++)
 		save_segment(g, (uint32_t)(slots[i] - l->slots), slots[i]->used, out);
+	h.rows = (uint32_t)((out->n - from - sizeof h) / sizeof(struct row));
+	memcpy(out->p + from, &h, sizeof h);
 	uint64_t sum = segment_checksum(out->p + from, out->n - from);
 	buf_add(out, (char *)&sum, sizeof sum);
 	free(slots);

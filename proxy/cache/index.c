@@ -381,6 +381,20 @@ index_sweep(struct index *ix, uint32_t segment, uint32_t generation,
 	return gone;
 }
 
+void
+index_fade(struct index *ix)
+{
+	for (unsigned n = 0; n < SHARDS; n++) {
+		struct shard *s = &ix->shards[n];
+		pthread_mutex_lock(&s->lock);
+		for (uint32_t i = 0; i < slots_n(s); i++) {
+			uint32_t *low = &s->slots[i].low;
+			*low = (*low & ~(uint32_t)INDEX_MAX_HITS) | (*low & INDEX_MAX_HITS) / 2;
+		}
+		pthread_mutex_unlock(&s->lock);
+	}
+}
+
 uint64_t
 index_count(const struct index *ix)
 {

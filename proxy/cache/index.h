@@ -37,6 +37,9 @@ bool index_remove(struct index *ix, uint64_t hash_hi);
 /* Removes only what still lies at the place. */
 bool index_remove_at(struct index *ix, uint64_t hash_hi, const struct locator *at);
 
+/* Halves all hits, so that what was hit once is as if it was not. */
+void index_fade(struct index *ix);
+
 /* Removes all entries of one generation of a segment, but those for which keep says yes (NULL:
  * none). keep runs under a shard's lock and must not call the index. Returns how many went. */
 struct index_entry {

@@ -43,16 +43,20 @@ struct stored {
 	struct block *one;     /* room for a list of one */
 	uint32_t blocks_n, block_bytes;
 	bool leased;
+	_Atomic bool pays; /* the segments that it lies in, for the answer it is asked for now */
 	/* From a lookup on disk, for the one reader that looked it up: a fragment read already. */
 	uint32_t ahead_i;
 	struct block *ahead;
 
-	/* The RAM tier's, under the shard's lock. */
-	struct ram_node node;
+	/* The RAM tier's, under the shard's lock; all that a walk along a chain and an eviction
+	 * look at, side by side. */
 	struct stored *chain;
+	uint64_t chain_hash; /* pub.hash.lo */
+	struct ram_node node;
 	bool in_ram;
 	bool unwritten; /* the record on disk has an older head */
-	bool moved;	/* its copy on disk, and nobody has asked for it since */
+	uint8_t told; /* hits that the disk heard of, since the fade and for the place it lies in */
+	uint32_t fade;
 
 	char bytes[]; /* key and head, when there is no text */
 };

@@ -71,30 +71,41 @@ shard_of(struct ram *r, struct key_hash hash)
 }
 
 static struct stored **
-bucket_of(const struct shard *s, struct key_hash hash)
+bucket_of(const struct shard *s, uint64_t hash_lo)
 {
-	return &s->buckets[hash.lo >> 32 & (s->buckets_n - 1)];
+	return &s->buckets[hash_lo >> 32 & (s->buckets_n - 1)];
 }
 
 /* The link that points to the key's object, or to NULL at the end of its chain. */
 static struct stored **
 link_of(const struct shard *s, struct key_hash hash, struct str key)
 {
-	struct stored **link = bucket_of(s, hash);
-	while (*link && !(key_hash_equal((*link)->pub.hash, hash) && str_eq((*link)->pub.key, key)))
+	struct stored **link = bucket_of(s, hash.lo);
+	while (*link && !((*link)->chain_hash == hash.lo && (*link)->pub.hash.hi == hash.hi &&
+			  str_eq((*link)->pub.key, key)))
 		link = &(*link)->chain;
 	return link;
 }
 
+static bool
+tells_disk(struct stored *o, uint32_t fade)
+{
+	if (o->fade != fade)
+		o->told = 0;
+	o->fade = fade;
+	bool yes = o->told < STORE_PAYING_HITS;
+	o->told += yes;
+	return yes;
+}
+
 struct stored *
-ram_find(struct ram *r, struct key_hash hash, struct str key, bool *first)
+ram_find(struct ram *r, struct key_hash hash, struct str key, uint32_t fade, bool *tells)
 {
 	struct shard *s = shard_of(r, hash);
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *link_of(s, hash, key);
 	if (o) {
-		*first = o->node.hits == 0 || o->moved;
-		o->moved = false;
+		*tells = tells_disk(o, fade);
 		ram_policy_touch(&o->node);
 		object_ref(&o->pub);
 	}
@@ -126,7 +137,7 @@ ram_takes(struct ram *r, struct key_hash hash, uint64_t bytes, bool on_disk, uns
 static void
 unchain(struct shard *s, struct stored *o, struct stored **gone)
 {
-	struct stored **link = bucket_of(s, o->pub.hash);
+	struct stored **link = bucket_of(s, o->chain_hash);
 	while (*link != o)
 		link = &(*link)->chain;
 	*link = o->chain;
@@ -168,7 +179,7 @@ grow(struct shard *s)
 	for (uint32_t b = 0; b < old_n; b++)
 		for (struct stored *o; (o = old[b]);) {
 			old[b] = o->chain;
-			struct stored **link = bucket_of(s, o->pub.hash);
+			struct stored **link = bucket_of(s, o->chain_hash);
 			o->chain = *link;
 			*link = o;
 		}
@@ -206,7 +217,8 @@ put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older, bool u
 	}
 	if (older) {
 		hits = older->node.hits > hits ? older->node.hits : hits;
-		o->moved = older->moved;
+		o->told = older->told;
+		o->fade = older->fade;
 		forget(s, older, &gone);
 	}
 	bool yes = ram_policy_takes(&s->policy, bytes, on_disk, hits);
@@ -219,7 +231,8 @@ put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older, bool u
 		o->node.hits = hits < RAM_MAX_HITS ? (uint8_t)hits : RAM_MAX_HITS;
 		ram_policy_add(&s->policy, &o->node);
 		grow(s);
-		struct stored **link = bucket_of(s, o->pub.hash);
+		o->chain_hash = o->pub.hash.lo;
+		struct stored **link = bucket_of(s, o->chain_hash);
 		o->chain = *link;
 		*link = o;
 		o->in_ram = true;
@@ -264,8 +277,8 @@ ram_drop(struct ram *r, struct key_hash hash)
 	struct shard *s = shard_of(r, hash);
 	struct stored *gone = NULL;
 	pthread_mutex_lock(&s->lock);
-	struct stored *o = *bucket_of(s, hash);
-	while (o && !key_hash_equal(o->pub.hash, hash))
+	struct stored *o = *bucket_of(s, hash.lo);
+	while (o && !(o->chain_hash == hash.lo && o->pub.hash.hi == hash.hi))
 		o = o->chain;
 	if (o)
 		forget(s, o, &gone);
@@ -337,7 +350,7 @@ ram_adopt(struct ram *r, const struct record *record, const struct locator *from
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *link_of(s, record->hash, record->key);
 	if (o && stored_follow(o, record, from)) {
-		o->moved = true;
+		o->told = 0;
 		ram_policy_moved(&s->policy, &o->node, true);
 	}
 	pthread_mutex_unlock(&s->lock);

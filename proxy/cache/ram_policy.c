@@ -46,7 +46,9 @@ unlink_node(struct ram_policy *p, struct ram_node *n)
 	struct ram_queue *q = &p->queues[n->on_disk][n->class];
 	*(n->prev ? &n->prev->next : &q->head) = n->next;
 	*(n->next ? &n->next->prev : &q->tail) = n->prev;
-	if (!q->head)
+	if (q->head)
+		q->worth = q->head->worth;
+	else
 		p->filled[n->on_disk] &= ~(UINT64_C(1) << n->class);
 	p->used -= n->bytes;
 	p->nodes--;
@@ -58,6 +60,8 @@ ram_policy_add(struct ram_policy *p, struct ram_node *n)
 	n->class = class_of(n->bytes);
 	n->worth = worth(p, n->bytes, n->on_disk, n->hits);
 	struct ram_queue *q = &p->queues[n->on_disk][n->class];
+	if (!q->head)
+		q->worth = n->worth;
 	n->next = NULL;
 	n->prev = q->tail;
 	*(q->tail ? &q->tail->next : &q->head) = n;
@@ -70,14 +74,14 @@ ram_policy_add(struct ram_policy *p, struct ram_node *n)
 static struct ram_node *
 least_head(const struct ram_policy *p)
 {
-	struct ram_node *least = NULL;
+	const struct ram_queue *least = NULL;
 	for (int on_disk = 0; on_disk < 2; on_disk++)
 		for (uint64_t left = p->filled[on_disk]; left; left &= left - 1) {
-			struct ram_node *n = p->queues[on_disk][__builtin_ctzll(left)].head;
-			if (!least || n->worth < least->worth)
-				least = n;
+			const struct ram_queue *q = &p->queues[on_disk][__builtin_ctzll(left)];
+			if (!least || q->worth < least->worth)
+				least = q;
 		}
-	return least;
+	return least ? least->head : NULL;
 }
 
 /* A head that was hit goes to the back with what its hits are worth now; they count half the next
@@ -140,14 +144,15 @@ ram_policy_check(const struct ram_policy *p)
 	uint64_t used = 0;
 	uint32_t nodes = 0;
 	for (int on_disk = 0; on_disk < 2; on_disk++)
-		for (int c = 0; c < RAM_CLASSES; c++)
-			for (const struct ram_node *n = p->queues[on_disk][c].head; n;
-			     n = n->next) {
+		for (int c = 0; c < RAM_CLASSES; c++) {
+			const struct ram_queue *q = &p->queues[on_disk][c];
+			assert(!q->head || q->worth == q->head->worth);
+			for (const struct ram_node *n = q->head; n; n = n->next) {
 				assert(n->on_disk == on_disk && n->class == c);
-				assert(n->next ? n->next->prev == n
-					       : p->queues[on_disk][c].tail == n);
+				assert(n->next ? n->next->prev == n : q->tail == n);
 				used += n->bytes;
 				nodes++;
 			}
+		}
 	assert(used == p->used && nodes == p->nodes && used <= p->limit);
 }

@@ -38,6 +38,7 @@ struct ram_node {
 
 struct ram_queue { /* head: the next to be looked at */
 	struct ram_node *head, *tail;
+	double worth; /* the head's: all queues are compared without a look at their nodes */
 };
 
 struct ram_policy {

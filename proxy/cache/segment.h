@@ -46,8 +46,8 @@
  *     i32 stale_while_revalidate, stale_if_error; u32 flags; u16 status, spare; u32 etag_at,
  *     etag_bytes
  * 144 u64 clean_as_of: nothing that was forgotten up to here (forget.h) covers it
- * 152 u64 bytes of the whole body of which this is a slice; 160 u32 number of the slice; 164 u32
- *     bytes of each slice; 168 u64 0. Room for slices: all zero today.
+ * 152 u64 bytes of the whole body that lies in slices, or of which this is a slice; else 0
+ * 160 u64 0, u64 0. Which slice it is the key says.
  * The head is bytes of http/; nothing here looks into it.
  * fragment table entry (24): u32 segment, u32 generation, u32 offset / ALIGN, u32 bytes, u64 XXH3
  * A fragment is bare body bytes; all of one object have the same length but the last.
@@ -62,7 +62,8 @@
  *           What stood behind a torn batch never comes back: what is written there next has
  *           another seal (its opening differs, if nothing else does), and the link is broken.
  *           A segment in which a write failed is sealed at once, so that its footer lists what
- *           was written behind the hole.
+ *           was written behind the hole. If the footer cannot be written either, or a batch is
+ *           lost, the keys of the records that replaced older ones are forgotten (forget.h).
  *           Segments are never synced. A loss of power may lose any object, and may bring back an
  *           older answer to a URL in place of its newest one while the older one is still fresh by
  *           its own terms. It never brings back what was purged or invalidated before the call
@@ -122,6 +123,7 @@ struct record {
 	struct str key, head; /* views */
 	struct terms terms;
 	uint64_t body_bytes;
+	uint64_t whole_bytes; /* of a body in slices, or of which this is a slice */
 	uint64_t clean_as_of;
 	uint8_t kind; /* enum object_kind */
 	bool is_inline;
@@ -146,7 +148,7 @@ bool record_body_is_right(const struct record *r);
 struct fragment fragment_get(const char *table, uint32_t i);
 void fragment_put(char *table, uint32_t i, const struct fragment *f);
 
-/* ENTRY_REPLACES: or-ed to ENTRY_RECORD when the index had an older record of the key. */
+/* ENTRY_REPLACES: or-ed to ENTRY_RECORD when an older record of the key may lie in the log. */
 enum { ENTRY_RECORD = 1, ENTRY_FRAGMENT = 3, ENTRY_REPLACES = 0x80 };
 struct entry {
 	uint64_t hash_hi;

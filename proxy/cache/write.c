@@ -147,6 +147,7 @@ cache_write_begin(struct cache *c, const struct write_options *o)
 	w->announced = o->body_bytes;
 	w->begun = o->begun ? o->begun : forget_now(c->forget);
 	w->o = stored_create(c->store, o->hash, o->key, o->head, &o->terms, o->kind);
+	w->o->pub.whole_bytes = o->whole_bytes;
 	w->o->block_bytes = c->block_bytes;
 	w->disk =
 		o->disk && cache_disk_is_open(c) && (!known || o->body_bytes <= c->max_body_bytes);
@@ -330,13 +331,15 @@ is_same_body(const struct stored *a, const struct stored *b)
 static bool
 renews(struct cache *c, struct stored *o)
 {
-	bool first, yes = false;
+	bool tells, yes = false;
 	struct placement p = {0};
-	struct stored *old = ram_find(c->ram, o->pub.hash, o->pub.key, &first);
+	struct stored *old = ram_find(c->ram, o->pub.hash, o->pub.key, cache_fades(c), &tells);
 	if (!old)
 		return false;
-	if (old->pub.kind == o->pub.kind && is_same_body(old, o) && stored_placement(old, &p) &&
-	    !cache_is_forgotten(c, old) && store_lies_at(c->store, o->pub.hash, &p.at)) {
+	/* Of a body in slices there are no bytes to compare. */
+	if (old->pub.kind == o->pub.kind && o->pub.kind != OBJECT_SLICED && is_same_body(old, o) &&
+	    stored_placement(old, &p) && !cache_is_forgotten(c, old) &&
+	    store_lies_at(c->store, o->pub.hash, &p.at)) {
 		stored_place(o, &p);
 		yes = ram_replace(c->ram, o, true) || cache_refer(c, o, &p);
 		if (!yes)

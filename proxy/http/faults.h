@@ -4,7 +4,7 @@ FAULT(REQUEST_LINE,      400, "request-line",   "RFC 9112 3: method SP target SP
 FAULT(METHOD,            400, "method",         "RFC 9110 9.1: a method is a token")
 FAULT(METHOD_TOO_LONG,   501, "method-too-long","RFC 9112 3: a method longer than any that is known")
 FAULT(TARGET,            400, "target",         "RFC 9112 3.2: not a valid request target")
-FAULT(VERSION,           505, "version",        "RFC 9110 2.5: only HTTP/1.0 and HTTP/1.1 are spoken here")
+FAULT(VERSION,           505, "version",        "RFC 9110 2.5: only major version 1 is spoken here")
 FAULT(BARE_LF,           400, "bare-lf",        "RFC 9112 2.2: lines end in CR LF")
 FAULT(BARE_CR,           400, "bare-cr",        "RFC 9112 2.2: a CR must be followed by LF")
 FAULT(OBS_FOLD,          400, "obs-fold",       "RFC 9112 5.2: folded lines are not accepted")

@@ -187,9 +187,10 @@ version(struct str v, int *minor)
 	if (v.n != 8 || memcmp(v.p, "HTTP/", 5) != 0 || !byte_is_digit(v.p[5]) || v.p[6] != '.' ||
 	    !byte_is_digit(v.p[7]))
 		return &fault_REQUEST_LINE;
-	if (v.p[5] != '1' || v.p[7] > '1')
+	if (v.p[5] != '1')
 		return &fault_VERSION;
-	*minor = v.p[7] - '0';
+	/* RFC 9110 2.5: a higher minor version is treated as the highest that is known. */
+	*minor = v.p[7] == '0' ? 0 : 1;
 	return NULL;
 }
 

@@ -65,17 +65,6 @@ worker_count(const struct config *c)
 	return c->workers ? c->workers : cores();
 }
 
-/* Room beside the log for the snapshots, of the filter (26 bits per key) and of the baseline, and
- * for those that replace them. */
-static uint64_t
-snapshot_reserve(const struct config *c)
-{
-	uint64_t want = c->admission.capacity / 8 * 26 * 2 + (64 << 10);
-	want += 2 * baseline_snapshot_bytes(c->cache.disk_bytes);
-	uint64_t least = c->cache.disk_bytes / 32, most = c->cache.disk_bytes / 8;
-	return want < least ? least : want > most ? most : want;
-}
-
 /* While the cache is open: what beside it was learnt. */
 static void
 save_snapshots(struct server *s)
@@ -141,7 +130,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.max_object_bytes = c->cache.max_object_bytes,
 		.keep_free = c->cache.keep_free,
 	};
-	o.reserve_bytes = snapshot_reserve(c);
+	o.reserve_bytes = baseline_reserve_bytes(c->cache.disk_bytes, c->admission.capacity);
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
@@ -171,6 +160,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
 	sh->reloads = passes_create();
+	sh->unsliced = passes_create();
 	return 0;
 }
 
@@ -373,8 +363,7 @@ keep(struct server *s)
 	struct shelves *sh = &s->shelves;
 	struct cache_stats stats;
 	cache_stats(sh->cache, &stats);
-	double used = stats.limit_bytes ? (double)stats.used_bytes / (double)stats.limit_bytes : 0;
-	seen_tick(sh->seen, now_s(), now_ms(), stats.written_bytes, used);
+	seen_tick(sh->seen, now_s(), now_ms(), &stats);
 }
 
 static void *
@@ -455,6 +444,7 @@ server_destroy(struct server **sp)
 	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
 	passes_destroy(&sh->reloads);
+	passes_destroy(&sh->unsliced);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);

@@ -97,7 +97,7 @@ open_wire(struct worker *w)
 			},
 	};
 	w->wire = wire_create(&o);
-	room_join(w->room, w->index, w->wire, &w->mailbox);
+	room_join(w->room, w->index, w->wire, wire_arrive, &w->mailbox);
 	for (unsigned i = 0; i < w->door_count; i++) {
 		int fd = w->doors[i];
 		w->doors[i] = -1;

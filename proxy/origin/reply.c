@@ -21,13 +21,13 @@ reply_fini(struct reply *r)
 	buf_fini(&r->head);
 }
 
-/* RFC 9112 4: HTTP/1.0 or HTTP/1.1, a space, three digits; then a space and a reason, or nothing
- * (the space before an absent reason is often forgotten). */
+/* RFC 9112 4: HTTP/1 with any minor version (RFC 9110 2.5), a space, three digits; then a space and
+ * a reason, or nothing (the space before an absent reason is often forgotten). */
 static const char *
 status_line(struct str s)
 {
 	const char *p = s.p;
-	if (s.n < 12 || memcmp(p, "HTTP/1.", 7) != 0 || (p[7] != '0' && p[7] != '1') || p[8] != ' ')
+	if (s.n < 12 || memcmp(p, "HTTP/1.", 7) != 0 || !byte_is_digit(p[7]) || p[8] != ' ')
 		return "the status line is not HTTP/1";
 	if (!byte_is_digit(p[9]) || !byte_is_digit(p[10]) || !byte_is_digit(p[11]) || p[9] == '0' ||
 	    (s.n > 12 && p[12] != ' ' && p[12] != '\r' && p[12] != '\n'))

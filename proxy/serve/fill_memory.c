@@ -4,6 +4,7 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/serve/keep.h"
+#include "proxy/serve/run.h"
 
 #include <stdlib.h>
 
@@ -83,6 +84,7 @@ fill_free(struct fill *f)
 	alarm_cancel(&f->serve->alarms, &f->ask_again);
 	keep_no_write(f);
 	keep_end_turn(f);
+	run_end(f);
 	flights_close(f->flight);
 	flight_drop_leader(f->flight);
 	flight_unref(&f->flight);

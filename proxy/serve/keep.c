@@ -48,10 +48,8 @@ keep_sight(struct fill *f, int status, struct str variant)
 	f->sighting = seen_judge(sh->seen, f->key.sighting, &f->facts);
 }
 
-/* The write budget is charged when a write begins, so that many at once do not all find it full;
- * what was not written after all is given back. */
-static void
-charge(struct fill *f, uint64_t body_bytes)
+void
+keep_charge(struct fill *f, uint64_t body_bytes)
 {
 	uint64_t bytes =
 		body_bytes == UINT64_MAX
@@ -93,7 +91,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 	if (keep_takes_turn(f))
 		f->write = cache_write_begin(f->serve->shelves->cache, &o);
 	if (f->write && f->sighting.writes)
-		charge(f, f->expected);
+		keep_charge(f, f->expected);
 	if (key->text.cap > FILL_KEY_BYTES)
 		key_fini(key);
 }
@@ -167,8 +165,8 @@ keep_sharing(struct fill *f, int status, enum storable storable)
 	static const struct request_cc nothing;
 	int64_t now = now_s();
 	struct news_facts facts = keep_news(f, status, storable);
-	if (f->keeps == KEEPS_ANSWER &&
-	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
+	bool keeps = f->keeps == KEEPS_ANSWER || (f->keeps == KEEPS_SLICES && !f->as_it_came);
+	if (keeps && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
 		passes_forget(p, herd_pass_key(f->key.hash, &f->rq));
 		return;
 	}
@@ -200,7 +198,8 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h->vary),
 				 &h->variant);
 		keep_sight(f, rs->status, buf_str(&h->variant));
-		begin_write(f, h);
+		if (!keep_sliced(f, rs, h))
+			begin_write(f, h);
 	} else {
 		f->sighting = (struct sighting){.verdict = ADMISSION_NOT_STORABLE};
 		if (!keep_part(f, rs, h, now) &&
@@ -216,7 +215,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	if (rs->status >= 500)
 		h->blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
 	h->kept = f->write && keeps && cache_write_is_alive(f->write);
-	h->stored = h->kept && f->sighting.writes;
+	h->stored = (h->kept || h->sliced) && f->sighting.writes;
 	if (f->kind != FILL_PASS)
 		keep_sharing(f, rs->status, storable);
 }
@@ -248,7 +247,7 @@ keep_commit(struct fill *f)
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	keep_count_landed(f);
 	if (o && o->on_disk)
-		charge(f, f->received);
+		keep_charge(f, f->received);
 	else
 		keep_no_write(f);
 	f->charged = 0; /* it is settled */

@@ -6,7 +6,6 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/wire/clients.h"
-#include "proxy/wire/h1.h"
 #include "proxy/wire/room.h"
 
 #include <arpa/inet.h>
@@ -215,14 +214,40 @@ conn_consume(struct conn *c, size_t n)
 
 /* ---- bytes out ----------------------------------------------------------------------------- */
 
+/* A copy of so little costs less than what the kernel does for a second piece. */
+static ssize_t
+send_gathered(struct conn *c, const struct iovec *iov, unsigned n)
+{
+	char *text = c->wire->gather;
+	size_t bytes = 0;
+	for (unsigned i = 0; i < n; i++) {
+		memcpy(text + bytes, iov[i].iov_base, iov[i].iov_len);
+		bytes += iov[i].iov_len;
+	}
+	return send(c->fd, text, bytes, MSG_NOSIGNAL);
+}
+
+static ssize_t
+send_pieces(struct conn *c, const struct iovec *iov, unsigned n)
+{
+	size_t bytes = 0;
+	if (n == 1)
+		return send(c->fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL);
+	for (unsigned i = 0; i < n; i++)
+		bytes += iov[i].iov_len;
+	if (bytes <= GATHER_MOST)
+		return send_gathered(c, iov, n);
+	struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)iov, .msg_iovlen = n};
+	return sendmsg(c->fd, &m, MSG_NOSIGNAL);
+}
+
 ssize_t
 conn_write(struct conn *c, const struct iovec *iov, unsigned n)
 {
 	if (c->broken)
 		return -1;
 	for (;;) {
-		struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)iov, .msg_iovlen = n};
-		ssize_t sent = sendmsg(c->fd, &m, MSG_NOSIGNAL);
+		ssize_t sent = send_pieces(c, iov, n);
 		if (sent >= 0) {
 			metrics_add(c->wire->o.metrics, METRIC_BYTES_TO_CLIENTS, (uint64_t)sent);
 			return sent;
@@ -289,11 +314,9 @@ conn_check(const struct conn *c)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-static void
-on_event(evutil_socket_t fd, short what, void *arg)
+void
+conn_note(struct conn *c, short what)
 {
-	(void)fd;
-	struct conn *c = arg;
 	conn_check(c);
 	if ((what & EV_CLOSED) && c->input == INPUT_OPEN)
 		c->input = INPUT_ENDING;
@@ -301,9 +324,6 @@ on_event(evutil_socket_t fd, short what, void *arg)
 		c->writable = true;
 	if (what & (EV_READ | EV_CLOSED))
 		c->readable = c->news = true;
-	clock_begin_event();
-	h1_drive(c);
-	clock_end_event();
 }
 
 static void
@@ -328,7 +348,7 @@ set_peer(struct conn *c, const struct sockaddr *peer)
 }
 
 struct conn *
-conn_open(struct wire *w, int fd, const struct sockaddr *peer)
+conn_open(struct wire *w, int fd, const struct sockaddr *peer, event_callback_fn on_event)
 {
 	struct conn *c = NEW(struct conn);
 	int one = 1;

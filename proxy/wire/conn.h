@@ -53,7 +53,10 @@ waiting_is_send(enum waiting w)
 	return w == WAIT_SEND || w == WAIT_STUCK;
 }
 
-enum { SCRATCH_BYTES = 128 << 10 };
+/* GATHER_MOST: pieces of together so much are copied into one before they are sent. Measured on
+ * loopback, in cycles: sendmsg of two pieces, send of one, copy and send: 1.3 KiB 10630, 10110,
+ * 10190; 10.3 KiB 11150, 10630, 10970. */
+enum { SCRATCH_BYTES = 128 << 10, GATHER_MOST = 12 << 10 };
 
 struct wire {
 	struct wire_options o;
@@ -64,6 +67,7 @@ struct wire {
 	bool draining;
 	int64_t warned_ms;	/* of descriptors that ran out */
 	char *scratch;		/* what a socket is read into */
+	char *gather;		/* GATHER_MOST, for the time of one write */
 	struct conn *view_of;	/* whose input lies there */
 	struct str view;	/* and which part of it is not consumed */
 	struct field *fields;	/* FIELDS_MAX: what a head is parsed into */
@@ -96,8 +100,13 @@ struct conn {
 	} peer;
 };
 
-/* Takes an accepted socket that clients_enter has counted; NULL: it had to be closed. */
-struct conn *conn_open(struct wire *w, int fd, const struct sockaddr *peer);
+/* Takes an accepted socket that clients_enter has counted; NULL: it had to be closed. Its events,
+ * and what conn_wake asks for, come to on_event with the connection as its argument, which begins
+ * with conn_note. */
+struct conn *
+conn_open(struct wire *w, int fd, const struct sockaddr *peer, event_callback_fn on_event);
+/* An event happened: EV_READ and so on. */
+void conn_note(struct conn *c, short what);
 /* What must hold between two events; aborts if not. O(1). */
 void conn_check(const struct conn *c);
 void conn_check_wire(const struct wire *w);

@@ -3,7 +3,6 @@
 
 #include "proxy/base/mailbox.h"
 #include "proxy/base/mem.h"
-#include "proxy/wire/wire.h"
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -20,6 +19,7 @@ struct place {
 	_Alignas(64) _Atomic int64_t said;
 	_Atomic unsigned on_their_way; /* clients handed over, not arrived */
 	struct wire *wire;	       /* its worker's; NULL once it left */
+	room_arrive_fn *arrive;
 	struct mailbox *mailbox;
 };
 
@@ -63,10 +63,12 @@ room_destroy(struct room **rp)
 }
 
 void
-room_join(struct room *r, unsigned worker, struct wire *w, struct mailbox *mailbox)
+room_join(struct room *r, unsigned worker, struct wire *w, room_arrive_fn *arrive,
+	  struct mailbox *mailbox)
 {
 	assert(worker < r->count && !r->places[worker].wire);
 	r->places[worker].wire = w;
+	r->places[worker].arrive = arrive;
 	r->places[worker].mailbox = mailbox;
 }
 
@@ -107,7 +109,7 @@ arrive(struct letter *l)
 	struct newcomer *n = (struct newcomer *)((char *)l - offsetof(struct newcomer, letter));
 	atomic_fetch_sub(&n->to->on_their_way, 1);
 	if (n->to->wire)
-		wire_arrive(n->to->wire, n->fd, (struct sockaddr *)&n->peer, n->hops);
+		n->to->arrive(n->to->wire, n->fd, (struct sockaddr *)&n->peer, n->hops);
 	else
 		close(n->fd);
 	free(n);

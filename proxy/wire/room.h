@@ -23,8 +23,11 @@ struct wire;
 struct room *room_create(unsigned workers);
 void room_destroy(struct room **r); /* all have left */
 
-/* Letters go to the mailbox, which is run until wire has left. */
-void room_join(struct room *r, unsigned worker, struct wire *w, struct mailbox *mailbox);
+/* Clients handed over arrive by arrive(w, ...), on the thread that runs the mailbox, which is run
+ * until wire has left. */
+typedef void room_arrive_fn(struct wire *w, int fd, const struct sockaddr *peer, unsigned hops);
+void room_join(struct room *r, unsigned worker, struct wire *w, room_arrive_fn *arrive,
+	       struct mailbox *mailbox);
 void room_leave(struct room *r, unsigned worker);
 
 /* Why a connection can be missed, least missed first. */
@@ -40,7 +43,7 @@ void room_say(struct room *r, unsigned worker, enum room_rank rank, int64_t from
  * closed the longest; -1: none has any. */
 int room_find(const struct room *r, int64_t now_ms);
 
-/* The accepted connection fd goes to the worker, which calls wire_arrive; closed when it is too
+/* The accepted connection fd goes to the worker, whose arrive is called; closed when it is too
  * late. hops: how often it was handed over before. False: so many are on their way to it already
  * that fd stays the caller's. */
 bool

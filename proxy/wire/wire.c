@@ -128,6 +128,18 @@ replace(struct wire *w, const struct sockaddr *peer)
 	return in;
 }
 
+/* What a connection's events are for: here is where another front than h1 is chosen. */
+static void
+on_event(evutil_socket_t fd, short what, void *arg)
+{
+	struct conn *c = arg;
+	(void)fd;
+	conn_note(c, what);
+	clock_begin_event();
+	h1_drive(c);
+	clock_end_event();
+}
+
 void
 wire_arrive(struct wire *w, int fd, const struct sockaddr *peer, unsigned hops)
 {
@@ -144,7 +156,7 @@ wire_arrive(struct wire *w, int fd, const struct sockaddr *peer, unsigned hops)
 		refuse(w, fd);
 		return;
 	}
-	struct conn *c = conn_open(w, fd, peer);
+	struct conn *c = conn_open(w, fd, peer, on_event);
 	if (c && w->draining)
 		h1_drain(c);
 }
@@ -269,6 +281,7 @@ wire_create(const struct wire_options *o)
 	w->waits[WAIT_STUCK].judged_ms = o->limits.send_ms / JUDGED_AFTER;
 	w->waits[WAIT_SEND].judged_ms = o->limits.send_ms / JUDGED_AFTER;
 	w->scratch = mem_alloc(SCRATCH_BYTES);
+	w->gather = mem_alloc(GATHER_MOST);
 	w->fields = mem_alloc(FIELDS_MAX * sizeof *w->fields);
 	return w;
 }
@@ -309,6 +322,7 @@ wire_destroy(struct wire **wp)
 	wire_close_all(w);
 	close_doors(w);
 	free(w->scratch);
+	free(w->gather);
 	free(w->fields);
 	free(w);
 }

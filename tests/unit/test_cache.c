@@ -273,6 +273,7 @@ END_TEST
 START_TEST(second_sighting_is_written_from_ram)
 {
 	begin();
+	options.segment_bytes = 1 << 20;
 	struct cache *c = open_cache();
 	ck_assert(store_key(c, "a", 9000, true, false, false));
 	ck_assert(store_key(c, "big", 900000, true, false, false));

@@ -444,7 +444,7 @@ static const struct answer {
 	{"HTTP/0.9", "GET", "<html>hello</html>\n", FETCH_PROTOCOL, NULL, "", CLOSE},
 	{"HTTP/2 in clear text", "GET", "HTTP/2 200\r\nContent-Length: 1\r\n\r\nx", FETCH_PROTOCOL,
 	 NULL, "", CLOSE},
-	{"a version nobody knows", "GET", "HTTP/1.2 200 OK\r\nContent-Length: 1\r\n\r\nx",
+	{"a version nobody knows", "GET", "HTTP/3.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
 	 FETCH_PROTOCOL, NULL, "", CLOSE},
 	{"a status of four digits", "GET", "HTTP/1.1 2000 OK\r\n\r\n", FETCH_PROTOCOL, NULL, "",
 	 CLOSE},

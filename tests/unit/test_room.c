@@ -60,6 +60,35 @@ START_TEST(the_one_that_is_missed_least)
 }
 END_TEST
 
+static unsigned arrived;
+
+static void
+arrive(struct wire *w, int fd, const struct sockaddr *peer, unsigned hops)
+{
+	(void)w; /* never looked into */
+	ck_assert_int_eq(peer->sa_family, AF_INET);
+	ck_assert_uint_eq(hops, 1);
+	arrived++;
+	close(fd);
+}
+
+START_TEST(a_client_arrives_at_the_worker_it_was_handed_to)
+{
+	struct sockaddr_in peer = {.sin_family = AF_INET};
+	struct mailbox box;
+	struct room *r = room_create(2);
+	ck_assert_int_eq(mailbox_init(&box), 0);
+	room_join(r, 1, (struct wire *)&box, arrive, &box);
+	ck_assert(room_hand_over(r, 1, dup(STDERR_FILENO), (struct sockaddr *)&peer, 0));
+	ck_assert_uint_eq(arrived, 0);
+	ck_assert_uint_eq(mailbox_run(&box, false), 1);
+	ck_assert_uint_eq(arrived, 1);
+	room_leave(r, 1);
+	mailbox_fini(&box);
+	room_destroy(&r);
+}
+END_TEST
+
 /* A client that arrives where no wire is any more is closed; only so many are on their way. */
 START_TEST(too_late_and_too_many)
 {
@@ -67,7 +96,7 @@ START_TEST(too_late_and_too_many)
 	struct mailbox box;
 	struct room *r = room_create(2);
 	ck_assert_int_eq(mailbox_init(&box), 0);
-	room_join(r, 1, (struct wire *)&box, &box); /* never looked into */
+	room_join(r, 1, (struct wire *)&box, arrive, &box);
 	int ends[2], on_their_way = 0;
 	ck_assert_int_eq(pipe(ends), 0);
 	for (int i = 0; i < 1000; i++) {
@@ -91,4 +120,5 @@ START_TEST(too_late_and_too_many)
 }
 END_TEST
 
-UNIT("room", LOOP(the_one_that_is_missed_least, finds), TEST(too_late_and_too_many))
+UNIT("room", LOOP(the_one_that_is_missed_least, finds),
+     TEST(a_client_arrives_at_the_worker_it_was_handed_to), TEST(too_late_and_too_many))
