@@ -83,8 +83,8 @@ is_of_part(const struct field *f)
 	       str_ieq(f->name, STR("content-digest"));
 }
 
-/* The head of the whole, by that of a part of it. */
-static void
+/* The head of the whole, by that of a part of it. False: a field of it is for the one who asked. */
+static bool
 head_of_whole(const struct response *rs, int64_t now, struct buf *out, struct terms *terms)
 {
 	struct field fields[FIELDS_MAX];
@@ -93,7 +93,7 @@ head_of_whole(const struct response *rs, int64_t now, struct buf *out, struct te
 	for (unsigned i = 0; i < rs->fields.n; i++)
 		if (!is_of_part(&rs->fields.v[i]))
 			fields_add(&whole.fields, rs->fields.v[i].name, rs->fields.v[i].value);
-	head_store(&whole, now, out, terms);
+	return !head_store(&whole, now, out, terms);
 }
 
 /* A part's sighting counts for the whole, under the variant's key. */
@@ -116,12 +116,13 @@ keep_tapped(struct fill *f, const struct response *rs, struct flight_head *h, in
 	if (!f->as_it_came || fields_has(&f->rq.fields, FIELD_IF_RANGE) ||
 	    !content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &which, &total) ||
 	    !slices_may(rs, total, now) || has_no_ranges(f, now) || f->expected != which.n ||
-	    head_withholds(rs, &f->terms) || !storable_is_yes(keep_file(f, rs, &whole.vary)) ||
-	    outgoing_varies_on_conditions(buf_str(&whole.vary))) {
+	    !storable_is_yes(keep_file(f, rs, &whole.vary)) ||
+	    outgoing_varies_on_conditions(buf_str(&whole.vary)) ||
+	    !head_of_whole(rs, now, &whole.head, &f->terms)) {
+		buf_fini(&whole.head);
 		buf_fini(&whole.vary);
 		return false;
 	}
-	head_of_whole(rs, now, &whole.head, &f->terms);
 	outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&whole.vary), &whole.variant);
 	sight_whole(f, total, buf_str(&whole.variant));
 	struct key *key = &f->serve->stored_key;
