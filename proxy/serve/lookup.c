@@ -343,13 +343,13 @@ answered_here(struct txn *t)
 	struct str hops = fields_get(&t->rq.fields, FIELD_MAX_FORWARDS);
 	bool last = str_eq(hops, STR("0"));
 	if (t->rq.method == METHOD_OPTIONS && last) {
-		answer_local(t, 200, STR("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"));
+		answer_local(t, 200, method_allow);
 		return true;
 	}
 	/* RFC 9110 9.3.8 would echo the request; that hands credentials to scripts, so nobody does.
 	 */
 	if (t->rq.method == METHOD_TRACE) {
-		answer_local(t, 405, STR("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"));
+		answer_local(t, 405, method_allow);
 		return true;
 	}
 	return false;
