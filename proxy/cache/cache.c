@@ -59,13 +59,10 @@ cache_remove(struct cache *c, struct key_hash hash, struct str key)
 	return on_disk || in_ram;
 }
 
-void
-cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash variant,
-		     unsigned most)
+/* Not forgotten, as what is not true any more is: after a crash they may be there again. */
+static void
+drop_variants(struct cache *c, const struct key_hash *gone, unsigned n)
 {
-	struct key_hash gone[SIBLINGS_GONE];
-	unsigned n = siblings_add(c->siblings, primary, variant, most, gone);
-	/* Not forgotten, as what is not true any more is: after a crash they may be there again. */
 	for (unsigned i = 0; i < n; i++) {
 		ram_drop(c->ram, gone[i]);
 		if (c->store)
@@ -74,9 +71,18 @@ cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash v
 }
 
 void
-cache_variant_used(struct cache *c, struct key_hash primary, struct key_hash variant)
+cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash variant,
+		     unsigned most)
 {
-	siblings_use(c->siblings, primary, variant);
+	struct key_hash gone[SIBLINGS_GONE];
+	drop_variants(c, gone, siblings_add(c->siblings, primary, variant, most, gone));
+}
+
+void
+cache_variant_used(struct cache *c, struct key_hash primary, struct key_hash variant, unsigned most)
+{
+	struct key_hash gone[SIBLINGS_GONE];
+	drop_variants(c, gone, siblings_use(c->siblings, primary, variant, most, gone));
 }
 
 /* Out of RAM and index, so that the room is free; the entry in the tables is what counts. */

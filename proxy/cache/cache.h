@@ -201,8 +201,9 @@ bool cache_remove(struct cache *c, struct key_hash hash, struct str key);
  * from RAM and from the disk's index. */
 void cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash variant,
 			  unsigned most);
-/* It answered. */
-void cache_variant_used(struct cache *c, struct key_hash primary, struct key_hash variant);
+/* It answered. After a restart that counts it among the URL's variants again. */
+void cache_variant_used(struct cache *c, struct key_hash primary, struct key_hash variant,
+			unsigned most);
 
 /* ---- forgetting (forget.h) ----------------------------------------------------------------- */
 

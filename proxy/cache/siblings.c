@@ -17,6 +17,7 @@ enum {
 	STRIPES = 64,
 	FIRST_ROOM = 4,
 	CROWDED_BITS = 4096,
+	ADDED_BITS = 1 << 20,
 	USES_MOST = 1 << 20
 };
 
@@ -41,6 +42,9 @@ struct stripe {
 struct siblings {
 	struct stripe stripes[STRIPES];
 	_Atomic uint64_t crowded[CROWDED_BITS / 64]; /* by the URL's hash; set once */
+	/* By the variant's hash, set once: those without are from before the start. Two that share a
+	 * bit are taken for one, so that one of them may count only when it is stored again. */
+	_Atomic uint64_t added[ADDED_BITS / 64];
 	struct url urls[SETS][WAYS];
 };
 
@@ -93,6 +97,18 @@ static uint64_t
 crowd_bit(struct key_hash url)
 {
 	return UINT64_C(1) << url.hi % 64;
+}
+
+static _Atomic uint64_t *
+added_of(struct siblings *s, struct key_hash variant)
+{
+	return &s->added[variant.lo % ADDED_BITS / 64];
+}
+
+static uint64_t
+added_bit(struct key_hash variant)
+{
+	return UINT64_C(1) << variant.lo % 64;
 }
 
 /* What must be true of a URL's list. */
@@ -181,6 +197,7 @@ siblings_add(struct siblings *s, struct key_hash url, struct key_hash variant, u
 	if (!u)
 		u = make_place(s, url);
 	u->at = ++stripe->count;
+	atomic_fetch_or_explicit(added_of(s, variant), added_bit(variant), memory_order_relaxed);
 	struct sibling *known = find_variant(u, variant);
 	if (!known) {
 		while (u->n >= most && n < SIBLINGS_GONE) {
@@ -195,12 +212,16 @@ siblings_add(struct siblings *s, struct key_hash url, struct key_hash variant, u
 	return n;
 }
 
-void
-siblings_use(struct siblings *s, struct key_hash url, struct key_hash variant)
+unsigned
+siblings_use(struct siblings *s, struct key_hash url, struct key_hash variant, unsigned most,
+	     struct key_hash gone[SIBLINGS_GONE])
 {
+	uint64_t added = atomic_load_explicit(added_of(s, variant), memory_order_relaxed);
 	uint64_t crowd = atomic_load_explicit(crowd_of(s, url), memory_order_relaxed);
+	if (!(added & added_bit(variant)))
+		return siblings_add(s, url, variant, most, gone);
 	if (!(crowd & crowd_bit(url)))
-		return;
+		return 0;
 	struct stripe *stripe = stripe_of(s, url);
 	pthread_mutex_lock(&stripe->lock);
 	struct url *u = find(s, url);
@@ -208,4 +229,5 @@ siblings_use(struct siblings *s, struct key_hash url, struct key_hash variant)
 	if (known && known->uses < USES_MOST)
 		known->uses++;
 	pthread_mutex_unlock(&stripe->lock);
+	return 0;
 }

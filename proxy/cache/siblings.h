@@ -11,8 +11,9 @@
  *
  * Memory    bounded: SIBLINGS_URLS URLs with a list each, 24 bytes a variant. The URL with the
  *           fewest variants of eight is dropped for another: it is the farthest from its bound.
- * Lifetime  nothing of it is on disk. After a restart the variants that are on disk from before are
- *           not counted; they go with their segments.
+ * Lifetime  nothing of it is on disk, and a footer names no URLs. After a restart a variant from
+ *           before counts again when it answers for the first time; those that nobody asks for go
+ *           with their segments.
  * Threads   any; a lock per stripe.
  */
 #ifndef CACHE_SIBLINGS_H
@@ -34,7 +35,9 @@ void siblings_destroy(struct siblings **s);
  * that go for it, which are to be removed; returns how many: two where most was lowered. */
 unsigned siblings_add(struct siblings *s, struct key_hash url, struct key_hash variant,
 		      unsigned most, struct key_hash gone[SIBLINGS_GONE]);
-/* The variant answered. */
-void siblings_use(struct siblings *s, struct key_hash url, struct key_hash variant);
+/* The variant answered. One that was not added since siblings_create is added by that: as
+ * siblings_add. */
+unsigned siblings_use(struct siblings *s, struct key_hash url, struct key_hash variant,
+		      unsigned most, struct key_hash gone[SIBLINGS_GONE]);
 
 #endif

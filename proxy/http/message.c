@@ -19,6 +19,8 @@ static const struct {
 	/* clang-format on */
 };
 
+const struct str method_allow = STR_INIT("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS");
+
 enum method
 method_of(struct str name)
 {

@@ -23,6 +23,8 @@ enum method {
 
 /* METHOD_OTHER when it is none of ours; names are case-sensitive (RFC 9110 9.1). */
 enum method method_of(struct str name);
+/* Those that are answered or forwarded: the value of Allow (RFC 9110 10.2.1). */
+extern const struct str method_allow;
 /* GET HEAD OPTIONS TRACE are safe (RFC 9110 9.2.1); an unknown method is not. */
 bool method_is_safe(enum method m);
 /* Safe methods, PUT and DELETE are idempotent (9.2.2). */

@@ -33,11 +33,10 @@ void pool_fini(struct pool *p); /* closes all lanes, busy ones too */
  * carried a body carries only requests with bodies from then on, never one whose answer may be
  * shared.
  *
- * again: what is sent
- * on it may be sent once more if it turns out dead, so that a kept one is taken without a look: its
- * last response was read to the end, and an idle one that says something is closed by the event
- * loop. (What an origin sends unasked between that end and our request is as invisible as what it
- * sends while our request travels.) */
+ * again: the request may be sent once more if the connection turns out dead, so that a kept one is
+ * taken without a look: its last response was read to the end, and the event loop closes an idle one
+ * that says something. (Bytes that an origin sends unasked between that end and our request are as
+ * invisible as those that it sends while our request travels.) */
 struct lane *pool_take(struct pool *p, bool feed, bool again);
 struct lane *pool_open(struct pool *p); /* never a kept one */
 /* Back from use: kept for the next, or closed. */

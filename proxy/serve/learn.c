@@ -82,7 +82,8 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 		keep_count_landed(f);
 		f->stored_hash = f->object->hash;
 		if (f->variants.names.n)
-			cache_variant_used(sh->cache, f->key.primary, f->stored_hash);
+			cache_variant_used(sh->cache, f->key.primary, f->stored_hash,
+					   f->settings->config->cache.variants);
 		f->stored_key_bytes = f->object->key.n;
 		f->stored_head_bytes = head.n;
 		f->validator = bill_validator(f->object->head, &f->object->terms);

@@ -185,7 +185,8 @@ count_hit(struct txn *t)
 	f.body_bytes = slices_length(o);
 	t->sighting = seen_judge(sh->seen, t->key.sighting, &f);
 	if (t->variants.names.n)
-		cache_variant_used(sh->cache, t->key.primary, o->hash);
+		cache_variant_used(sh->cache, t->key.primary, o->hash,
+				   t->settings->config->cache.variants);
 	if (t->rq.method != METHOD_GET)
 		return;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch. */
@@ -342,13 +343,13 @@ answered_here(struct txn *t)
 	struct str hops = fields_get(&t->rq.fields, FIELD_MAX_FORWARDS);
 	bool last = str_eq(hops, STR("0"));
 	if (t->rq.method == METHOD_OPTIONS && last) {
-		answer_local(t, 200, STR("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"));
+		answer_local(t, 200, method_allow);
 		return true;
 	}
 	/* RFC 9110 9.3.8 would echo the request; that hands credentials to scripts, so nobody does.
 	 */
 	if (t->rq.method == METHOD_TRACE) {
-		answer_local(t, 405, STR("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"));
+		answer_local(t, 405, method_allow);
 		return true;
 	}
 	return false;

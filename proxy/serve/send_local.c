@@ -43,8 +43,7 @@ answer_fault(struct txn *t, const struct fault *f)
 	t->answer = ANSWER_REJECTED;
 	t->detail = f->word;
 	int n = snprintf(body, sizeof body, "%d %s: %s\n", f->status, f->word, f->rule);
-	answer_text(t, f->status,
-		    f == &fault_CONNECT ? STR("GET, HEAD, POST, PUT, DELETE") : STR(""),
+	answer_text(t, f->status, f == &fault_CONNECT ? method_allow : STR(""),
 		    (struct str){body, (size_t)n});
 }
 

@@ -243,9 +243,11 @@ policy_facts(const struct policy *p, struct policy_facts *out)
 		ghost_stats(p->ghost, &g);
 	out->sample_share = g.sample_share;
 	out->entries = g.entries;
-	out->memory_bytes = p->ghost ? g.memory_bytes : lru_memory(p->lru);
-	if (p->lru)
+	out->memory_bytes = g.memory_bytes;
+	if (p->lru) { /* instead of a ghost */
+		out->memory_bytes = lru_memory(p->lru);
 		out->sample_share = lru_share(p->lru);
+	}
 	double all = (double)p->n.requests, sent = (double)p->n.sent_bytes;
 	out->hit_ratio = all > 0 ? at_least_0(1 - p->n.origin_requests / all) : 0;
 	out->byte_hit_ratio = sent > 0 ? at_least_0(1 - p->n.missed_sent_bytes / sent) : 0;

@@ -61,6 +61,27 @@ SCENARIO("many variants live side by side")
 	origin_expect_requests(N);
 }
 
+SCENARIO("the bound on variants of a URL holds over a restart")
+{
+	enum { N = 4 };
+	for (int i = 0; i < N; i++)
+		origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = text("kind %d", i));
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "one more");
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "again");
+	edge_yaml("cache:\n  variants: 4\nadmission:\n  sightings: 1\n");
+	edge_start();
+	for (int i = 0; i < N; i++)
+		get_with("/v", text("X-Kind: %d\r\n", i));
+	edge_restart();
+	/* The first is asked for twice, so that it is not the least used. */
+	for (int i = 0; i <= N; i++)
+		expect_hit(get_with("/v", text("X-Kind: %d\r\n", i % N)));
+	expect_answer(get_with("/v", "X-Kind: more\r\n"), 200, "one more");
+	origin_expect_requests(N + 1);
+	expect_hit(get_with("/v", "X-Kind: 0\r\n"));
+	expect_answer(get_with("/v", "X-Kind: 1\r\n"), 200, "again");
+}
+
 SCENARIO("an unsafe method removes all variants")
 {
 	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "old red");

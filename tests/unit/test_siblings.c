@@ -34,7 +34,7 @@ START_TEST(one_more_than_the_bound_and_the_oldest_unused_goes)
 	ck_assert_uint_eq(siblings_add(s, hash(URL), hash(101), 4, gone), 0); /* is known */
 	ck_assert_uint_eq(siblings_add(s, hash(URL), hash(104), 4, gone), 1);
 	ck_assert(is_among(gone, 1, hash(100)));
-	siblings_use(s, hash(URL), hash(101));
+	ck_assert_uint_eq(siblings_use(s, hash(URL), hash(101), 4, gone), 0);
 	ck_assert_uint_eq(siblings_add(s, hash(URL), hash(105), 4, gone), 1);
 	ck_assert(is_among(gone, 1, hash(102)));
 	siblings_destroy(&s);
@@ -51,11 +51,11 @@ START_TEST(what_is_popular_outlives_a_thousand_that_are_asked_for_twice)
 	for (uint64_t i = 0; i < 1000; i++) {
 		unsigned n = siblings_add(s, hash(URL), hash(2000 + i), 64, gone);
 		ck_assert(!is_among(gone, n, hash(POPULAR)));
-		siblings_use(s, hash(URL), hash(2000 + i));
+		ck_assert_uint_eq(siblings_use(s, hash(URL), hash(2000 + i), 64, gone), 0);
 		if (i % 20 == 0)
-			siblings_use(s, hash(URL), hash(POPULAR));
+			ck_assert_uint_eq(siblings_use(s, hash(URL), hash(POPULAR), 64, gone), 0);
 		if (i % 20 == 1)
-			siblings_use(s, hash(URL), hash(POPULAR));
+			ck_assert_uint_eq(siblings_use(s, hash(URL), hash(POPULAR), 64, gone), 0);
 		went += n;
 	}
 	ck_assert_uint_eq(went, 1001 - 64);
@@ -71,11 +71,11 @@ START_TEST(what_was_popular_once_goes_in_the_end)
 	for (uint64_t i = 0; i < 7; i++)
 		siblings_add(s, hash(URL), hash(100 + i), 8, gone);
 	for (int i = 0; i < 100; i++)
-		siblings_use(s, hash(URL), hash(POPULAR));
+		ck_assert_uint_eq(siblings_use(s, hash(URL), hash(POPULAR), 8, gone), 0);
 	uint64_t i = 0;
 	for (; i < 1000; i++) {
 		unsigned n = siblings_add(s, hash(URL), hash(2000 + i), 8, gone);
-		siblings_use(s, hash(URL), hash(2000 + i));
+		ck_assert_uint_eq(siblings_use(s, hash(URL), hash(2000 + i), 8, gone), 0);
 		if (is_among(gone, n, hash(POPULAR)))
 			break;
 	}
@@ -94,6 +94,22 @@ START_TEST(a_lower_bound_is_reached_step_by_step)
 	for (uint64_t i = 0; i < 20; i++)
 		went += siblings_add(s, hash(URL), hash(200 + i), 5, gone);
 	ck_assert_uint_eq(went, 40 - 5);
+	siblings_destroy(&s);
+}
+END_TEST
+
+/* As after a restart: they are on disk, and nothing knows of them before they answer. */
+START_TEST(variants_from_before_count_when_they_answer)
+{
+	struct siblings *s = siblings_create();
+	struct key_hash gone[SIBLINGS_GONE];
+	for (uint64_t i = 0; i < 4; i++)
+		ck_assert_uint_eq(siblings_use(s, hash(URL), hash(100 + i), 4, gone), 0);
+	ck_assert_uint_eq(siblings_use(s, hash(URL), hash(100), 4, gone), 0); /* is known now */
+	ck_assert_uint_eq(siblings_add(s, hash(URL), hash(104), 4, gone), 1);
+	ck_assert(is_among(gone, 1, hash(101)));
+	ck_assert_uint_eq(siblings_use(s, hash(URL), hash(105), 4, gone), 1);
+	ck_assert(is_among(gone, 1, hash(102)));
 	siblings_destroy(&s);
 }
 END_TEST
@@ -132,5 +148,5 @@ END_TEST
 UNIT("siblings", TEST(one_more_than_the_bound_and_the_oldest_unused_goes),
      TEST(what_is_popular_outlives_a_thousand_that_are_asked_for_twice),
      TEST(what_was_popular_once_goes_in_the_end), TEST(a_lower_bound_is_reached_step_by_step),
-     TEST(one_place_is_the_least_there_is),
+     TEST(variants_from_before_count_when_they_answer), TEST(one_place_is_the_least_there_is),
      TEST(other_urls_lose_nothing_and_the_crowded_one_is_not_lost_sight_of))
