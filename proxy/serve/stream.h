@@ -93,8 +93,9 @@ enum { STREAM_PIECES = 4 };
  */
 typedef enum stream_pull stream_pull_fn(void *ctx, size_t most, struct str *pieces, unsigned *n);
 /* May be NULL. The client has taken nothing for a while: the last `bytes` of what was pulled were
- * not sent, and no piece is looked at any more, so what holds them in memory can go. True: they
- * will be pulled again; false: everything stays as it is. */
+ * not sent (0: all were, and it is others' turn), and no piece is looked at any more, so what
+ * holds them in memory can go. True: they will be pulled again; false: everything stays as it is.
+ */
 typedef bool stream_give_back_fn(void *ctx, uint64_t bytes);
 struct stream_source {
 	stream_pull_fn *pull;

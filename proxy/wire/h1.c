@@ -131,6 +131,9 @@ go_on(struct conn *c)
 		h1_pace_wait(s, WAIT_SEND);
 		return TURN_WAITS;
 	case H1_SEND_TURN:
+		h1_send_let_go(s);
+		if (h1_pace_crowded(c->wire))
+			h1_send_give_back(s);
 		h1_pace_wait(s, WAIT_NOTHING);
 		event_active(&c->ev, EV_WRITE, 0);
 		return TURN_WAITS;

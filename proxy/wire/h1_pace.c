@@ -67,6 +67,12 @@ fail_pace(struct stream *s, enum waiting was)
 	s->body_fault = &fault_BODY_TIMEOUT;
 }
 
+bool
+h1_pace_crowded(const struct wire *w)
+{
+	return w->waits[WAIT_SEND].count >= HELD_MOST;
+}
+
 /* Clients that do not take what was pulled for them: only so many keep it. */
 static void
 let_go(struct wire *w)

@@ -124,6 +124,17 @@ h1_send(struct stream *s)
 }
 
 void
+h1_send_let_go(struct stream *s)
+{
+	if (!s->source.give_back || s->answering != ANSWER_FLOWS || s->segment_i < s->segment_n)
+		return;
+	h1_enter_serve(s->conn->wire);
+	s->source.give_back(s->source.ctx, 0);
+	h1_leave_serve(s->conn->wire);
+	s->segment_n = s->segment_i = s->body_from = s->body_to = 0;
+}
+
+void
 h1_send_give_back(struct stream *s)
 {
 	uint64_t bytes = 0;

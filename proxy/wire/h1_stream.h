@@ -112,11 +112,15 @@ void h1_answer_add(struct stream *s, struct str a, struct str b, struct str c);
 enum h1_send { H1_SEND_EMPTY, H1_SEND_FULL, H1_SEND_TURN, H1_SEND_BROKEN };
 /* Sends what can be sent now. */
 enum h1_send h1_send(struct stream *s);
+/* Others have their turn now: of a body that is sent as far as it was pulled, nothing is kept. */
+void h1_send_let_go(struct stream *s);
 /* What is pulled and not sent goes back to serve, if it takes it. */
 void h1_send_give_back(struct stream *s);
 
 /* ---- h1_pace.c */
 
+/* So many clients of this worker are slow that no further one keeps what is read for it. */
+bool h1_pace_crowded(const struct wire *w);
 /* The connection waits as what. The time of a wait that ends is the client's: one that was too slow
  * over its whole time fails in the next turn. */
 void h1_pace_wait(struct stream *s, enum waiting what);

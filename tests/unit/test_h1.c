@@ -34,6 +34,7 @@
  *	/reset        stream_reset at once
  *	/wait         no answer
  *	/late         answered when the test says so
+ *	/wide/5       the same from few large pieces, letters or not
  *	/echo         the request's body comes back
  *	/interim      a 103 before the answer
  */
@@ -53,7 +54,7 @@ struct say {
 
 static struct {
 	struct say *first;
-	unsigned requests, done, within_call, pulls, asked_back;
+	unsigned requests, done, within_call, pulls, asked_back, let_go;
 	const struct fault *fault;
 	struct event_base *base;
 	struct wire *wire;
@@ -97,6 +98,16 @@ realloc(void *p, size_t n)
 }
 #endif
 
+/* A client that takes whatever is sent to it, at once. */
+static bool swallows;
+#ifdef COUNTS_ALLOCATIONS
+ssize_t
+send(int fd, const void *p, size_t n, int flags)
+{
+	return swallows ? (ssize_t)n : sendto(fd, p, n, flags, NULL, 0);
+}
+#endif
+
 /* Every stream_* call goes through this: nothing may come up from within one. */
 #define DOWN(call)                                     \
 	do {                                           \
@@ -111,6 +122,16 @@ realloc(void *p, size_t n)
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
 
 static enum stream_pull
+pull_wide(struct say *y, size_t most, struct str *pieces, unsigned *n)
+{
+	size_t size = y->n - y->at < sizeof y->body ? y->n - y->at : sizeof y->body;
+	size = size < most ? size : most;
+	pieces[(*n)++] = (struct str){y->body, size};
+	y->at += (unsigned)size;
+	return STREAM_PULL_SOME;
+}
+
+static enum stream_pull
 pull(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
 	struct say *y = ctx;
@@ -118,6 +139,8 @@ pull(void *ctx, size_t most, struct str *pieces, unsigned *n)
 	ck_assert_uint_eq(*n, 0);
 	ck_assert(!y->done);
 	all.pulls++;
+	if (strcmp(y->how, "wide") == 0)
+		return pull_wide(y, most, pieces, n);
 	if (strcmp(y->how, "echo") == 0) {
 		pieces[(*n)++] = (struct str){y->body, y->body_n};
 		return STREAM_PULL_END;
@@ -164,8 +187,11 @@ give_back(void *ctx, uint64_t bytes)
 {
 	struct say *y = ctx;
 	ck_assert_uint_eq(all.within_call, 0);
-	ck_assert_uint_gt(bytes, 0);
 	ck_assert_uint_le(bytes, y->at);
+	if (bytes == 0) {
+		all.let_go++;
+		return true;
+	}
 	all.asked_back++;
 	if (strcmp(y->how, "len") != 0)
 		return false;
@@ -766,6 +792,28 @@ START_TEST(what_a_client_does_not_take_is_given_back_and_pulled_again)
 }
 END_TEST
 
+#ifdef COUNTS_ALLOCATIONS /* where calls of the C library can be replaced */
+START_TEST(what_is_sent_is_not_kept_while_others_have_their_turn)
+{
+	begin();
+	int fd = open_client(0);
+	swallows = true;
+	static const char request[] = "GET /wide/3500000 HTTP/1.1\r\nHost: h\r\n\r\n";
+	ck_assert_int_eq(write(fd, request, sizeof request - 1), sizeof request - 1);
+	while (all.done == 0)
+		turn();
+	swallows = false;
+	ck_assert_uint_eq(LATEST->sent, 3500000);
+	ck_assert_int_eq(LATEST->end, STREAM_SENT);
+	ck_assert_uint_eq(all.let_go, 3); /* a turn is some more than 1 MiB */
+	ck_assert_uint_eq(all.asked_back, 0);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+#endif
+
 START_TEST(a_body_over_the_limit_is_a_fault)
 {
 	begin();
@@ -864,6 +912,9 @@ UNIT("h1", LOOP(an_answer, answers), LOOP(an_answer_to_a_request_that_comes_byte
      TEST(a_head_begun_and_not_ended_is_a_fault_in_time),
      TEST(a_body_that_drips_is_a_fault_when_its_time_is_over),
      LOOP(what_a_client_does_not_take_is_given_back_and_pulled_again, stuck),
+#ifdef COUNTS_ALLOCATIONS
+     TEST(what_is_sent_is_not_kept_while_others_have_their_turn),
+#endif
      TEST(a_body_over_the_limit_is_a_fault),
      TEST(a_body_cut_by_the_client_is_a_fault_without_a_rule),
      TEST(draining_answers_what_is_here_and_closes), TEST(the_steady_state_keeps_its_chunks))
