@@ -21,7 +21,7 @@ MODE    ?= release
 PREFIX  ?= /usr/local
 SECONDS ?= 60
 B       := build/$(MODE)$(if $(findstring clang,$(CC)),-clang)
-ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/wire proxy/serve proxy/node proxy/admin proxy/cli config
+ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/wire proxy/serve proxy/node proxy/admin proxy/simulate proxy/cli config
 
 WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict-prototypes \
         -Wmissing-prototypes -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror) \
@@ -32,7 +32,7 @@ OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 OPT := $(OPT_$(MODE))
 
-PKGS := libevent_core libevent_extra libcurl openssl libcyaml libxxhash jansson libzstd
+PKGS := libevent_core libevent_extra libcurl openssl libcyaml libxxhash jansson libzstd liblzma zlib
 # Asked once, and only where something is compiled: `make help`, `make deps` work on a bare machine.
 once = $(eval $(1) := $(2))$($(1))
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
@@ -63,7 +63,7 @@ LINK     = $(COMPILE) -fno-lto $(LINKFLAGS)
 obj  = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c $(1)/family/*.c))
 lib  = $(B)/lib/lib$(notdir $(1)).a
 # Link order: a room before those it uses; there are no circles.
-LIBS := $(foreach r,proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
+LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
 .PHONY: run test unit scenario test-programs lint format fuzz bench install uninstall deps clean help FORCE

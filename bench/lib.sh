@@ -78,7 +78,7 @@ start_origin() { # [max-age in seconds]; sets ORIGIN_PORT
 
 # ---- proxies: each start_* sets PROXY (its first pid) and PORT ----------------------------------
 
-start_twice() { # cache dir, disk bytes, memory bytes, sightings [, cores prefix]
+start_twice() { # cache dir, disk bytes, memory bytes, sightings [, cores prefix]; SETTINGS: a line of YAML more
 	PORT=$(free_port) ADMIN=$(free_port)
 	cat >"$WORK/twice.yaml" <<-EOF
 		listen: [ "127.0.0.1:$PORT" ]
@@ -94,6 +94,7 @@ start_twice() { # cache dir, disk bytes, memory bytes, sightings [, cores prefix
 		  sightings: $4
 		timeouts:
 		  idle: 10m
+		${SETTINGS:-}
 	EOF
 	mkdir -p "$1"
 	${5-$PIN} "$TWICE" run -c "$WORK/twice.yaml" 9>&- 2>"$WORK/twice.log" &

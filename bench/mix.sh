@@ -1,6 +1,6 @@
 #!/bin/bash
-# mix.sh - the main claim: the CDN mix through twice and nginx, cache at 40% of the distinct bytes,
-# memory at 10% of the cache. What the disk got is the operating system's count.
+# mix.sh - the main claim: the CDN mix through twice and nginx, cache at 40% of the distinct bytes
+# (SHARE), memory at 10% of the cache. What the disk got is the operating system's count.
 #
 #	bench/mix.sh [REQUESTS [RUN...]]     runs: twice2 twice1 nginx1 nginx2 (sightings, min_uses)
 . bench/lib.sh
@@ -14,7 +14,7 @@ CONNECTIONS=${CONNECTIONS:-32}
 
 facts=$("$BIN/load" --facts --requests "$REQUESTS" --seed "$SEED")
 distinct=$(value distinct_bytes <<<"$facts")
-disk=$((distinct * 4 / 10))
+disk=$((distinct * ${SHARE:-40} / 100))
 memory=$((disk / 10))
 
 run_one() { # name

@@ -71,8 +71,8 @@ struct config_admission {
 	enum config_filter filter;
 	unsigned sightings;
 	uint64_t capacity;
-	double false_positives; /* 0..1 */
-	uint64_t rotate_after_s;
+	double false_positives;	       /* 0..1 */
+	uint64_t rotate_after_s;       /* 0: half a turn of the log */
 	double fill_until;	       /* 0..1 */
 	uint64_t write_budget_bytes_s; /* 0: none */
 };
@@ -155,8 +155,8 @@ char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
 /* Host and port of an origin as an address; false: the host is a name, which may mean any. */
 bool config_origin_address(const struct config_origin *o, struct address *a);
 
-/* The effective configuration as YAML with comments; config_load_flags reads it back to the same.
- */
+/* The effective configuration as YAML with comments;
+ * config_load_flags reads it back to the same. */
 void config_print(const struct config *c, FILE *to);
 /* Calls each with the full name of every setting ("cache.disk") that differs. */
 void config_differences(const struct config *a, const struct config *b,

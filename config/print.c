@@ -1,5 +1,5 @@
-/* print.c - settings as YAML that reads back to the same, each with its sentence; and which differ.
- */
+/* print.c - settings as YAML that reads back to the same,
+ * each with its sentence; and which differ. */
 #include "config/config.h"
 #include "config/schema.h"
 #include "config/units.h"

@@ -185,8 +185,9 @@ rename_key(struct reading *r, const char *path, yaml_node_t *key, const struct g
 		if (strcmp(path, renamed[i].path) != 0 || strcmp(g->text, renamed[i].was) != 0)
 			continue;
 		reading_print_place(r, g, place, sizeof(place));
-		log_warning("%s%s.%s is called %s.%s now; the old name goes with the next release",
-			    place, path, renamed[i].was, path, renamed[i].is);
+		log_warning(
+			"%s%s.%s is called %s.%s now; the next release will not know the old name",
+			place, path, renamed[i].was, path, renamed[i].is);
 		assert(strlen(renamed[i].is) <= strlen(renamed[i].was));
 		strcpy((char *)key->data.scalar.value, renamed[i].is);
 		key->data.scalar.length = strlen(renamed[i].is);

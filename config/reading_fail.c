@@ -37,8 +37,8 @@ reading_fail(struct reading *r, const struct given *g, const char *fmt, ...)
 	return FAILED;
 }
 
-/* The path of the one group that has a setting called key, for one written a level too high or low.
- */
+/* The path of the one group that has a setting called key,
+ * for one written a level too high or low. */
 static bool
 find_elsewhere(const struct setting *rows, const char *path, const char *key, char out[PATH_BYTES])
 {

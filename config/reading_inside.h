@@ -29,8 +29,8 @@ struct given {
 /* "cache" and "disk" are "cache.disk". Returns out. */
 const char *reading_path(const char *path, const char *key, char out[PATH_BYTES]);
 
-/* Where it was given, as it begins a sentence: "edge.yaml:12: ", "--disk: ", "". The bytes printed.
- */
+/* Where it was given, as it begins a sentence: "edge.yaml:12:
+ * ", "--disk: ", "". The bytes printed. */
 size_t reading_print_place(const struct reading *r, const struct given *g, char *out, size_t n);
 /* Writes the sentence. Always FAILED, so that callers can return it. */
 int reading_fail(struct reading *r, const struct given *g, const char *fmt, ...)

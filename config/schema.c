@@ -1,7 +1,7 @@
 /* schema.c - one row per setting, and the only meeting with libcyaml.
  *
  * libcyaml builds the structs and frees them. It knows no units, defaults, ranges or suggestions
- * and says little about lines, so read.c deals with those first, from the same rows.
+ * and says little about lines, so reading.c deals with those first, from the same rows.
  */
 #include "config/schema.h"
 
@@ -33,7 +33,7 @@
 		.count_at = offsetof(STRUCT, count), .bytes = sizeof(char *), .key = key_, \
 		.fallback = fallback_, .sentence = sentence_                               \
 	}
-/* The word stands for an empty list, which is the default. */
+/* The word means an empty list, which is the default. */
 #define LIST_OR(word, each_, member, count, key_, sentence_)                               \
 	{                                                                                  \
 		.kind = KIND_LIST, .each = KIND_##each_, .at = offsetof(STRUCT, member),   \
@@ -97,7 +97,7 @@ static const struct setting admission[] = {
 	VALUE(COUNT,   sightings,                "sightings",                "2",        NULL,       RANGE(1, 15),             "requests for a URL before it is written; 1: write all"),
 	VALUE(COUNT,   capacity,                 "capacity",                 "10M",      NULL,       RANGE(1, 1e9),            "distinct URLs per generation"),
 	VALUE(SHARE,   false_positives,          "false_positives",          "1%",       NULL,       RANGE(1e-6, 0.5),         "share of new URLs taken for seen when the filter is full"),
-	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "1d",       NULL,       RANGE(1, YEAR),           "longest time a generation is used"),
+	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "auto",     "auto",     RANGE(1, YEAR),           "longest time a generation is used; auto: by the disk's turns"),
 	VALUE(SHARE,   fill_until,               "fill_until",               "0%",       NULL,       RANGE(0, 1),              "write everything until this share of the disk is used"),
 	VALUE(BYTES,   write_budget_bytes_s,     "write_budget",             "none",     "none",     RANGE(4 * KiB, TiB),      "most bytes written per second"),
 	{0}

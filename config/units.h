@@ -2,7 +2,7 @@
  *
  * Answers   how people write sizes, counts, durations and shares, here and on the command line.
  * Units     KiB MiB GiB TiB are powers of 1024; k M G T (also kB MB GB TB) powers of 1000.
- * Durations need a unit (only 0 stands alone), so nobody has to guess whether 30 is seconds. Errors
+ * Durations need a unit (only 0 has none), so nobody has to guess whether 30 is seconds. Errors
  * -1 for what is not such a number, is negative, or does not fit; *out is then untouched.
  */
 #ifndef CONFIG_UNITS_H

@@ -78,6 +78,12 @@ bool twice_pair_tick(struct twice_pair *p, int64_t now_s);
 /* Rotates now. */
 void twice_pair_rotate(struct twice_pair *p, int64_t now_s);
 
+/* Rotates, if the current generation is still this one (twice_pair_number) and nothing has to be
+ * waited for; else does a part of what it would wait for. True if it rotated: ask again until it
+ * did.
+ */
+bool twice_pair_try_rotate(struct twice_pair *p, uint64_t number);
+
 /* Of the current generation, from 0: twice_pair_stats().number without the rest. */
 uint64_t twice_pair_number(const struct twice_pair *p);
 

@@ -1,7 +1,7 @@
-/* pair_count.c - how many keys a pair holds, when that fills a generation, and what it says.
+/* pair_count.c - new keys are counted, which ends a generation when it is full; and what a pair says.
  *
- * Keys are counted where they are added, in stripes that threads do not share; the sum is
- * looked at rarely while a generation is far from full, and at every key at its end.
+ * The sum of the stripes is looked at rarely while a generation is far from full, and at every
+ * key at its end.
  */
 #include "filter/pair_inner.h"
 
@@ -13,32 +13,6 @@ enum {
 	LINES_TO_TELL = 2048, /* and to be reported */
 	LOOKS = 64,	      /* look again after 1/64 of what is left to capacity */
 };
-
-/* ---- counting ---- */
-
-struct twice_pair_count
-twice_pair_counted(const struct twice_pair *p, unsigned half)
-{
-	struct twice_pair_count sum = {0};
-
-	for (unsigned i = 0; i < STRIPES; i++) {
-		sum.keys += atomic_load(&p->stripe[i].keys[half]);
-		sum.recurring += atomic_load(&p->stripe[i].recurring[half]);
-	}
-	return sum;
-}
-
-void
-twice_pair_expect(struct twice_pair *p, unsigned half, struct twice_pair_count have)
-{
-	for (unsigned i = 0; i < STRIPES; i++) {
-		struct stripe *s = &p->stripe[i];
-
-		atomic_store(&s->keys[half], i ? 0 : have.keys);
-		atomic_store(&s->recurring[half], i ? 0 : have.recurring);
-		atomic_store(&s->look_at[half], i ? 1 : have.keys + 1);
-	}
-}
 
 /* Ones among the bits of the generations of this parity, 0 to 1, from so many lines at
  * even distances: keys lie at random, so any lines do. 2048 lines are good for 0.3% of

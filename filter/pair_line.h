@@ -180,8 +180,8 @@ column_swap(struct column *c, struct column_words from, struct column_words to)
 	uint64_t even, odd;
 	uint32_t failed;
 
-	/* What was read in two halves is only known to be of one moment when the store succeeds:
-	 * a false "no" is possible, and column_turn looks again. */
+	/* Two halves that were read one after the other are only known to be of one moment when
+	 * the store succeeds: a false "no" is possible, and column_turn looks again. */
 	__asm__ volatile(
 		"1:	ldaxp	%[even], %[odd], %[c]\n"
 		"	cmp	%[even], %[even_was]\n"

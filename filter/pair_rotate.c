@@ -208,3 +208,11 @@ twice_pair_rotate(struct twice_pair *p, int64_t now_s)
 	atomic_store(&p->clock_s, now_s);
 	twice_pair_rotate_from(p, now_at(p), true);
 }
+
+bool
+twice_pair_try_rotate(struct twice_pair *p, uint64_t number)
+{
+	uint64_t g = now_at(p);
+
+	return g + atomic_load(&p->idle) == number && twice_pair_rotate_from(p, g, false);
+}

@@ -6,8 +6,8 @@
  *		fingerprint of the seed; lines; bits per word and key; checksum so far
  *	lines	64 bytes each, as in memory (pair_line.h), columns not older than the
  *		generation that was current when they were written
- *	trailer	generation; idle rotations; its age in seconds; keys and recurring keys of it; the
- *same of the one before; checksum of everything so far
+ *	trailer	generation; idle rotations; its age in seconds; keys and recurring keys of it;
+ *		the same of the one before; checksum of everything so far
  *
  * The trailer comes last because keys are recorded, and generations may turn, while
  * lines stream out. Only what both checksums vouch for is ever used; the size of what

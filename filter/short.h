@@ -28,6 +28,7 @@
 #define pair_stats    twice_pair_stats
 #define pair_test     twice_pair_test
 #define pair_tick     twice_pair_tick
+#define pair_try_rotate twice_pair_try_rotate
 
 #define memory_create   twice_filter_create
 #define memory_destroy  twice_filter_destroy
@@ -59,5 +60,15 @@
 #define MEMORY_SCALABLE TWICE_FILTER_SCALABLE
 
 /* clang-format on */
+
+#include "filter/hash.h"
+
+#include <stdbool.h>
+
+static inline bool
+key_hash_equal(struct key_hash a, struct key_hash b)
+{
+	return a.lo == b.lo && a.hi == b.hi;
+}
 
 #endif

@@ -68,8 +68,8 @@ struct twice_sizing_line {
  * keys in many lines. */
 double twice_sizing_line_fpr(const struct twice_sizing_line *l, double keys_per_line);
 
-/* The chance that all of a key's bits in a word are ones already, when so many others touched it.
- */
+/* The chance that all of a key's bits in a word are ones already,
+ * when so many others touched it. */
 double twice_sizing_word_fpr(const struct twice_sizing_line *l, unsigned keys);
 
 /* Ones among all bits, 0 to 1; and back: infinity when all are ones. */

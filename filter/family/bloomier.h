@@ -11,7 +11,7 @@
  * Memory    about 1.23 (r + q) bits per key for values of r bits.
  * Lifetime  twice_bloomier_build / destroy. Nothing is added later: build again.
  * Threads   constant after build: any number of readers.
- * Errors    build: NULL when a value is too wide, a key stands twice, or
+ * Errors    build: NULL when a value is too wide, a key is there twice, or
  *           memory is out.
  */
 #ifndef TWICE_BLOOMIER_H

@@ -34,7 +34,7 @@ twice_cells_destroy(struct twice_cells **c)
 	*c = NULL;
 }
 
-/* Where the key's code stands, or else the empty cell where it would go. */
+/* Where the key's code is, or else the empty cell where it would go. */
 static uint64_t
 find(const struct twice_cells *c, struct twice_key_hash h, uint64_t *code)
 {

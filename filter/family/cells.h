@@ -3,7 +3,7 @@
  * [Burton H. Bloom: Space/Time Trade-offs in Hash Coding with Allowable
  * Errors, CACM 13(7), 1970.] A key is a short code; the code goes to the first
  * empty cell of the key's own row of places. A key is found when its code
- * stands before the first empty cell.
+ * is before the first empty cell.
  *
  * Answers   "not there" is certain. "There" is wrong with chance
  *           a q / (1 - a + a q) at load a, where q = 1 / (2^width - 1).

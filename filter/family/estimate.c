@@ -9,8 +9,8 @@ load_of(uint64_t bits, uint64_t ones)
 	return ones < bits ? -log1p(-(double)ones / (double)bits) : INFINITY;
 }
 
-/* m/k^2 times this is the variance of n*; of two filters, with their common load, the covariance.
- */
+/* m/k^2 times this is the variance of n*; of two filters,
+ * with their common load, the covariance. */
 static double
 spread(double load)
 {

@@ -49,11 +49,11 @@ access_refusal(const struct access_rules *rules, const struct access_request *r)
 	if (r->host && is_foreign_name(rules, r->host))
 		return "ask by address, by localhost, or by a name that admin_hosts lists\n";
 	if (r->origin && !is_from_own_page(r))
-		return "another site's page may not ask\n";
+		return "a page of another site may not send this request\n";
 	if (!r->changes)
 		return NULL;
 	if (rules->token && !is_token(r->authorization, rules->token))
-		return "say \"Authorization: Bearer\" and the admin_token (twice: in "
+		return "send \"Authorization: Bearer\" with the admin_token (twice: in "
 		       "TWICE_ADMIN_TOKEN)\n";
 	if (!rules->token && !rules->loopback)
 		return "others can reach this address: set admin_token, or let admin listen on "

@@ -176,7 +176,7 @@ on_purge(struct admin *a, struct evhttp_request *q)
 	if (!(query && *query ? order_of_form(query, &o, &name) : order_of_body(q, &o, &name))) {
 		answer_text(
 			q, 400,
-			"nothing to purge is named: POST /purge?url=https://host/path, or ?host=HOST, "
+			"the request does not say what to purge; send POST /purge?url=https://host/path, or ?host=HOST, "
 			"or ?all=1\n");
 		free(name);
 		return;
@@ -319,7 +319,8 @@ on_request(struct evhttp_request *q, void *ctx)
 	} else if (path && filters_own(path)) {
 		on_filters(a, q);
 	} else if (!route) {
-		answer_text(q, 404, "here are: / /stats /metrics /healthz /purge /filters\n");
+		answer_text(q, 404,
+			    "these paths exist: / /stats /metrics /healthz /purge /filters\n");
 	} else if (route->changes ? method != EVHTTP_REQ_POST : !reads) {
 		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
 				  route->changes ? "POST" : "GET, HEAD");

@@ -2,8 +2,8 @@
  *
  * GET /stats /metrics /healthz / and POST /purge?url=URL, ?host=HOST or ?all=1 (or the same as a
  * form, or the URL alone as the body). The answer is JSON: what was purged, whether it was found,
- *and whether it is on disk by now ("durable"; if not, the status is 503). Independent of the
- *workers: a busy proxy still answers here.
+ * and whether it is on disk by now ("durable"; if not, the status is 503). A proxy whose workers are
+ * busy still answers here.
  *
  * At most 64 connections; one more takes the place of the one that has asked for nothing the
  *longest time, and a minute without a whole request ends any (guests.h).

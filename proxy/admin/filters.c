@@ -441,7 +441,7 @@ filters_own(const char *path)
 	return str_starts(p, root) && (p.n == root.n || p.p[root.n] == '/');
 }
 
-/* "/filters/NAME/DEED": the name, and in deed what stands behind its slash. */
+/* "/filters/NAME/DEED": the name, and in deed what follows its slash. */
 static struct str
 split(const char *path, struct str *deed)
 {
@@ -501,7 +501,8 @@ filters_answer(struct filters *all, const struct filters_request *q, struct filt
 		}
 	}
 	if (!allow) {
-		refuse(out, 404, "here are: /filters /filters/NAME /filters/NAME/add and has");
+		refuse(out, 404,
+		       "these paths exist: /filters, /filters/NAME, /filters/NAME/add, /filters/NAME/has");
 		return;
 	}
 	refuse(out, 405, "use %s", allow);

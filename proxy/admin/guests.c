@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -15,33 +16,36 @@ inode_of(int fd)
 }
 
 static void
+take_out(struct guests *g, unsigned i)
+{
+	assert(i < g->n);
+	g->n--;
+	memmove(&g->list[i], &g->list[i + 1], (g->n - i) * sizeof *g->list);
+}
+
+static bool
+is_here(const struct guest *at)
+{
+	return inode_of(at->fd) == at->inode;
+}
+
+static void
 forget_closed(struct guests *g)
 {
 	for (unsigned i = 0; i < g->n;) {
-		const struct guest *at = &g->list[i];
-		if (inode_of(at->fd) == at->inode)
+		if (is_here(&g->list[i]))
 			i++;
 		else
-			g->list[i] = g->list[--g->n];
+			take_out(g, i);
 	}
 }
 
-/* The server notices in its next turn. */
+/* The one that was quiet the longest. The server notices in its next turn. */
 static void
-show_out(struct guests *g, unsigned i)
+show_out(struct guests *g)
 {
-	shutdown(g->list[i].fd, SHUT_RDWR);
-	g->list[i] = g->list[--g->n];
-}
-
-static unsigned
-quietest(const struct guests *g)
-{
-	unsigned found = 0;
-	for (unsigned i = 1; i < g->n; i++)
-		if (g->list[i].since_ms < g->list[found].since_ms)
-			found = i;
-	return found;
+	shutdown(g->list[0].fd, SHUT_RDWR);
+	take_out(g, 0);
 }
 
 void
@@ -52,27 +56,28 @@ guests_add(struct guests *g, int fd, int64_t now)
 		return;
 	forget_closed(g);
 	if (g->n == GUESTS_MOST)
-		show_out(g, quietest(g));
-	assert(g->n < GUESTS_MOST);
+		show_out(g);
 	g->list[g->n++] = (struct guest){fd, inode, now};
 }
 
 void
 guests_asked(struct guests *g, int fd, int64_t now)
 {
-	for (unsigned i = 0; i < g->n; i++)
-		if (g->list[i].fd == fd && inode_of(fd) == g->list[i].inode)
-			g->list[i].since_ms = now;
+	for (unsigned i = 0; i < g->n; i++) {
+		struct guest at = g->list[i];
+		if (at.fd != fd || !is_here(&at))
+			continue;
+		take_out(g, i);
+		at.since_ms = now;
+		g->list[g->n++] = at;
+		return;
+	}
 }
 
 void
 guests_tick(struct guests *g, int64_t now)
 {
 	forget_closed(g);
-	for (unsigned i = 0; i < g->n;) {
-		if (now - g->list[i].since_ms >= GUEST_MS)
-			show_out(g, i);
-		else
-			i++;
-	}
+	while (g->n && now - g->list[0].since_ms >= GUEST_MS)
+		show_out(g);
 }

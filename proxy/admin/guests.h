@@ -21,8 +21,8 @@ struct guest {
 	ino_t inode;
 	int64_t since_ms;
 };
-struct guests { /* zeroed: nobody is here */
-	struct guest list[GUESTS_MOST];
+struct guests {				/* zeroed: nobody is here */
+	struct guest list[GUESTS_MOST]; /* the quietest first */
 	unsigned n;
 };
 

@@ -27,7 +27,7 @@ between_0_and_1(double v)
 	return v < 0 ? 0 : v < 1 ? v : 1;
 }
 
-/* Whatever the rule of admission, what is purged is written down. */
+/* Purges are written down, whatever the rule of admission says. */
 static uint64_t
 baseline_bytes(const struct report *r)
 {

@@ -1,5 +1,5 @@
 /* alarm.c - a hierarchical timing wheel (Varghese and Lauck, 1987): an alarm lies in the list of
- *the coarsest slot that still tells it from now, and moves to finer ones as its time comes near.
+ * the coarsest slot that still tells it from now, and moves to finer ones as its time comes near.
  *
  *	level 0   64 slots of 16 ms     due within the second
  *	level 1   64 slots of 1 s       ... the minute (65 s)

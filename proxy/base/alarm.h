@@ -5,9 +5,10 @@
  * worker does so on its tick); between two calls nothing rings.
  *
  * Units     milliseconds of a monotonic clock (now_ms).
- * Exactness never early; late by at most ALARM_GRAIN_MS and the time between two calls of
- * alarm_run. Memory    an alarm belongs to the wheel while it is set: cancel it before its memory
- * goes. A zeroed alarm is one that is not set. Threads   a wheel and its alarms live on one thread.
+ * Exactness never early; late by at most ALARM_GRAIN_MS and the time between two calls of alarm_run.
+ * Memory    an alarm belongs to the wheel while it is set: cancel it before its memory goes. A zeroed
+ *           alarm is one that is not set.
+ * Threads   a wheel and its alarms live on one thread.
  */
 #ifndef BASE_ALARM_H
 #define BASE_ALARM_H

@@ -357,7 +357,8 @@ logfile_stop(struct logfile **lp, int64_t within_ms)
 		return;
 	}
 	if (logfile_dropped(l) > before)
-		log_warning("the access log %s ends early: nobody took its last %llu lines",
-			    l->path, (unsigned long long)(logfile_dropped(l) - before));
+		log_warning(
+			"the access log %s ends early: its last %llu lines could not be written",
+			l->path, (unsigned long long)(logfile_dropped(l) - before));
 	discard(l);
 }

@@ -44,8 +44,8 @@ str_ieq(struct str a, struct str b)
 {
 	if (a.n != b.n || a.n == 0)
 		return a.n == b.n;
-	/* Letters differ from their other case in 0x20: most that differ do so in the first byte.
-	 */
+	/* Letters differ from their other case in 0x20: most that differ
+	 * do so in the first byte. */
 	return ((a.p[0] ^ b.p[0]) & ~0x20) == 0 && strncasecmp(a.p, b.p, a.n) == 0;
 }
 

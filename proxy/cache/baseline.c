@@ -188,11 +188,21 @@ run(void *arg)
 
 /* ---- snapshot ------------------------------------------------------------------------------ */
 
-uint64_t
-baseline_snapshot_bytes(uint64_t disk_bytes)
+/* What a snapshot takes at most. */
+static uint64_t
+snapshot_bytes(uint64_t disk_bytes)
 {
 	uint64_t most = disk_bytes / 100;
 	return most > SNAPSHOT_LEAST ? most : SNAPSHOT_LEAST;
+}
+
+uint64_t
+baseline_reserve_bytes(uint64_t disk_bytes, uint64_t capacity)
+{
+	uint64_t want = capacity / 8 * 26 * 2 + (64 << 10);
+	want += 2 * snapshot_bytes(disk_bytes);
+	uint64_t least = disk_bytes / 32, most = disk_bytes / 8;
+	return want < least ? least : want > most ? most : want;
 }
 
 static int
@@ -214,7 +224,7 @@ baseline_save(struct baseline *b)
 	ghost_snapshot_save(b->ghost, tag, b->most_bytes, &bytes);
 	pthread_mutex_unlock(&b->lock);
 	if (cache_save_file(b->cache, FILE_NAME, fill, &bytes))
-		log_warning("cannot save what an ordinary cache would hold: %s; after a restart "
+		log_warning("cannot save the simulated ordinary cache: %s; after a restart "
 			    "the savings count from an empty disk",
 			    strerror(errno));
 	buf_fini(&bytes);
@@ -236,7 +246,7 @@ restore(struct baseline *b)
 	const char *why =
 		n < 0 ? strerror(errno) : ghost_snapshot_load(b->ghost, tag, buf_str(&bytes));
 	if (why)
-		log_warning("the snapshot of what an ordinary cache would hold is ignored (%s): "
+		log_warning("the snapshot of the simulated ordinary cache is ignored (%s): "
 			    "the savings count from an empty disk",
 			    why);
 	ghost_check(b->ghost); /* foreign bytes have made it */
@@ -254,7 +264,7 @@ baseline_create(struct baseline **out, const struct baseline_options *o)
 	sem_init(&b->wake, 0, 0);
 	b->ghost = ghost_create(&o->ghost);
 	b->cache = o->ghost.disk_bytes ? o->cache : NULL;
-	b->most_bytes = baseline_snapshot_bytes(o->ghost.disk_bytes);
+	b->most_bytes = snapshot_bytes(o->ghost.disk_bytes);
 	b->later = mem_alloc(LATER_MOST * sizeof *b->later);
 	b->rings_n = o->rings;
 	if (posix_memalign((void **)&b->rings, 64, (o->rings + 1) * sizeof *b->rings))

@@ -45,7 +45,8 @@ void baseline_stats(struct baseline *b, struct baseline_stats *out); /* all note
 
 /* Writes the snapshot, of at most a hundredth of the disk; a warning when that fails. */
 void baseline_save(struct baseline *b);
-/* What baseline_save may write at most, for who reserves the room. */
-uint64_t baseline_snapshot_bytes(uint64_t disk_bytes);
+/* Room beside the log for the snapshots, of the filter (26 bits per key) and of the baseline, and
+ * for those that replace them. */
+uint64_t baseline_reserve_bytes(uint64_t disk_bytes, uint64_t capacity);
 
 #endif

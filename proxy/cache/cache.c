@@ -69,7 +69,7 @@ cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash v
 	for (unsigned i = 0; i < n; i++) {
 		ram_drop(c->ram, gone[i]);
 		if (c->store)
-			store_remove(c->store, gone[i]);
+			store_drop(c->store, gone[i]);
 	}
 }
 
@@ -152,6 +152,7 @@ cache_stats(struct cache *c, struct cache_stats *out)
 		.purges_durable = f.sound,
 		.carried_bytes = s.carried_bytes,
 		.index_bytes = s.index_bytes,
+		.turn_bytes = s.turn_bytes,
 	};
 }
 

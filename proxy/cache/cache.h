@@ -61,7 +61,9 @@ const struct filter_seed *cache_seed(const struct cache *c);
 
 enum object_kind {
 	OBJECT_RESPONSE,
-	OBJECT_MARKER /* stands at a primary key: says on which fields its variants vary (head) */
+	OBJECT_MARKER, /* stands at a primary key: says on which fields its variants vary (head) */
+	OBJECT_SLICED, /* a head without a body: whole_bytes of it lie in slices */
+	OBJECT_SLICE /* a body without a head, under a key of its own: of whole_bytes, one slice */
 };
 enum object_place { OBJECT_IN_RAM, OBJECT_ON_DISK };
 
@@ -76,7 +78,8 @@ struct object { /* constant once handed out, but for refs and the private part *
 	struct str head; /* stored head (http/head.h) */
 	struct terms terms;
 	uint64_t body_bytes;
-	/* private to cache/ behind this */
+	uint64_t whole_bytes; /* of SLICED and SLICE; else 0 */
+			      /* private to cache/ behind this */
 };
 struct object *object_ref(struct object *o);
 void object_unref(struct object **o);
@@ -120,6 +123,10 @@ enum found cache_peek(struct cache *c, struct key_hash hash, struct str key, str
 /* Is o still what its key means? */
 bool cache_is_current(struct cache *c, struct object *o);
 
+/* An answer to a GET took so many bytes of o's body, from wherever it was served: what is asked for
+ * stays on disk. Only answers of 200 and 206: a client that is told 304 has cost nobody a fetch. */
+void cache_pay(struct cache *c, struct object *o, uint64_t bytes);
+
 /* ---- reading a body ------------------------------------------------------------------------ */
 
 enum body_step {
@@ -155,9 +162,10 @@ struct write_options {
 	struct str key, head; /* copied */
 	struct terms terms;
 	enum object_kind kind;
-	uint64_t begun;	     /* cache_now() before the request left; 0: now */
-	uint64_t body_bytes; /* UINT64_MAX: not known yet */
-	bool disk;	     /* admitted: written to disk as the body comes */
+	uint64_t whole_bytes; /* of SLICED and SLICE */
+	uint64_t begun;	      /* cache_now() before the request left; 0: now */
+	uint64_t body_bytes;  /* UINT64_MAX: not known yet */
+	bool disk;	      /* admitted: written to disk as the body comes */
 };
 /* Never NULL; what cannot be kept turns the write into one that commits to nothing. */
 struct object_write *cache_write_begin(struct cache *c, const struct write_options *o);
@@ -242,6 +250,7 @@ struct cache_stats {
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
 	uint64_t purge_bytes;	/* of written_bytes: the log of what was purged */
 	uint64_t index_bytes;	/* memory of the index */
+	uint64_t turn_bytes; /* of the log, once it grows no more; 0: it grows, fails, or is none */
 };
 void cache_stats(struct cache *c, struct cache_stats *out);
 

@@ -71,6 +71,13 @@ cache_disk_is_open(const struct cache *c)
 	       !atomic_load_explicit(&c->stopped, memory_order_relaxed);
 }
 
+/* How often hits on disk have faded. */
+static inline uint32_t
+cache_fades(const struct cache *c)
+{
+	return c->store ? store_fades(c->store) : 0;
+}
+
 /* cache.c: was o forgotten? If not, it is marked as clean as of now. */
 bool cache_is_forgotten(struct cache *c, struct stored *o);
 /* cache.c: the same for who has just published o; if it was, it is removed. */

@@ -3,20 +3,20 @@
 
 /* A hit in RAM keeps the copy on disk warm as well, and finds out when that was evicted. */
 static void
-look_after_copy(struct cache *c, struct stored *o, bool first)
+look_after_copy(struct cache *c, struct stored *o, bool tells)
 {
 	if (!stored_lies_there(o))
 		ram_moved(c->ram, o);
-	else if (first)
-		store_touch(c->store, o->pub.hash);
+	else if (tells && store_touch(c->store, o->pub.hash))
+		atomic_store_explicit(&o->pays, true, memory_order_relaxed);
 }
 
 enum found
 cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
 	     struct object **out)
 {
-	bool first;
-	struct stored *o = ram_find(c->ram, hash, key, &first);
+	bool tells;
+	struct stored *o = ram_find(c->ram, hash, key, cache_fades(c), &tells);
 	if (o && cache_is_forgotten(c, o)) {
 		ram_remove_object(c->ram, o);
 		stored_unref(&o);
@@ -24,7 +24,7 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, stru
 	if (!o)
 		return cache_disk_is_open(c) ? read_object(c, l, hash, key, out) : FOUND_NOT;
 	if (atomic_load_explicit(&o->pub.on_disk, memory_order_relaxed))
-		look_after_copy(c, o, first);
+		look_after_copy(c, o, tells);
 	*out = &o->pub;
 	return FOUND_OBJECT;
 }
@@ -32,8 +32,8 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, stru
 enum found
 cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out)
 {
-	bool first;
-	struct stored *o = ram_find(c->ram, hash, key, &first);
+	bool tells;
+	struct stored *o = ram_find(c->ram, hash, key, cache_fades(c), &tells);
 	if (o && cache_is_forgotten(c, o))
 		stored_unref(&o);
 	*out = o ? &o->pub : NULL;

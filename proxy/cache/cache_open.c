@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { FORGETS_SHARE = 4 }; /* of the purge log, for what eviction forgets in a turn of the log */
+
 static const uint64_t MIN_LOG_BYTES = 4 << 20;
 
 static bool
@@ -21,6 +23,21 @@ is_record_forgotten(void *ctx, struct record *r)
 		return true;
 	r->clean_as_of = now;
 	return false;
+}
+
+/* Of what left the disk, older records may still be there: everything under the keys up to now is
+ * forgotten. */
+static bool
+on_forget(void *ctx, const uint64_t *hashes, size_t n, bool waits)
+{
+	struct cache *c = ctx;
+	uint64_t at = 0;
+	if (!hashes)
+		at = forget_add(c->forget, FORGET_ALL, (struct key_hash){0}, STR(""), true);
+	for (size_t i = 0; hashes && i < n; i++)
+		at = forget_add(c->forget, FORGET_KEY, (struct key_hash){.hi = hashes[i]}, STR(""),
+				true);
+	return !waits || !at || forget_wait(c->forget, at) == 0;
 }
 
 /* The object in RAM, if it is the same, knows its copy on disk again. */
@@ -67,6 +84,8 @@ open_store(struct cache *c, char *err, size_t err_bytes)
 				  .ops = o->ops,
 				  .is_forgotten = is_record_forgotten,
 				  .moved = on_record_moved,
+				  .forget = on_forget,
+				  .most_forgets = forget_most(c->forget) / FORGETS_SHARE,
 				  .ctx = c,
 				  .fresh = c->must_empty,
 				  .is_ours = !c->fresh, /* the seed is */
@@ -162,9 +181,9 @@ cache_stop(struct cache *c)
 {
 	if (c->ram && !atomic_load(&c->stopped))
 		ram_tell_unwritten(c->ram);
-	forget_stop(c->forget); /* asks the store */
 	if (c->store)
-		store_stop(c->store); /* asks what is forgotten */
+		store_stop(c->store); /* asks what is forgotten, and forgets */
+	forget_stop(c->forget);	      /* asks the store, which still has its facts */
 	atomic_store(&c->stopped, true);
 }
 

@@ -29,6 +29,7 @@ cache_refresh(struct cache *c, struct object *object, struct str head, const str
 		stored_create(c->store, old->pub.hash, old->pub.key, head, terms, old->pub.kind);
 	bool clean = !cache_is_forgotten(c, old);
 	atomic_store(&o->pub.clean_as_of, atomic_load(&old->pub.clean_as_of));
+	o->pub.whole_bytes = old->pub.whole_bytes;
 	stored_share_body(o, old);
 	struct placement p;
 	bool there = stored_placement(old, &p);

@@ -5,6 +5,7 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -149,9 +150,18 @@ queue_init(struct queue *q)
 	q->last = &q->first;
 }
 
+/* What must be true under a queue's lock: last is where the next job is hung on. */
+static void
+check(const struct queue *q)
+{
+	assert(!*q->last && (q->first != NULL) == (q->last != &q->first));
+}
+
 static void
 queue_fini(struct queue *q)
 {
+	assert(q->stopping &&
+	       !q->first); /* whoever posts to a queue has ended before its threads */
 	pthread_cond_destroy(&q->filled);
 	pthread_mutex_destroy(&q->lock);
 }
@@ -169,6 +179,7 @@ take(struct queue *q, const struct timespec *until, bool *over)
 	if (j && !(q->first = j->next))
 		q->last = &q->first;
 	*over = !j && q->stopping;
+	check(q);
 	pthread_mutex_unlock(&q->lock);
 	return j;
 }
@@ -255,6 +266,7 @@ diskio_post(struct diskio *d, enum diskio_queue which, struct diskio_job *j)
 	pthread_mutex_lock(&q->lock);
 	*q->last = j;
 	q->last = &j->next;
+	check(q);
 	pthread_cond_signal(&q->filled);
 	pthread_mutex_unlock(&q->lock);
 }

@@ -1,5 +1,5 @@
-/* files.c - the cache directory: made, locked, its seed, and the small files kept beside the log.
- */
+/* files.c - the cache directory: made, locked, its seed,
+ * and the small files kept beside the log. */
 #include "proxy/cache/cache_inside.h"
 
 #include "proxy/base/buf.h"

@@ -107,13 +107,23 @@ flight_want(struct flight *f)
 {
 	pthread_mutex_lock(&f->lock);
 	f->wanted = true;
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 }
 
 bool
 flight_is_wanted(struct flight *f)
 {
 	return atomic_load(&f->wanted);
+}
+
+bool
+flight_awaits_reader(struct flight *f)
+{
+	pthread_mutex_lock(&f->lock);
+	bool here = f->reader_count > 0;
+	f->awaits_reader = !here;
+	flight_unlock(f);
+	return here;
 }
 
 int64_t
@@ -155,7 +165,7 @@ flight_failure(struct flight *f, int *status, const char **word, uint64_t *blame
 	*blame = f->fail_blame;
 	*status = f->fail_status;
 	*word = f->fail_word;
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 }
 
 bool
@@ -173,5 +183,5 @@ flight_read_interim(struct flight_reader *r, struct buf *out)
 	pthread_mutex_lock(&f->lock);
 	buf_add(out, f->interim.p + r->interim_at, f->interim.n - r->interim_at);
 	r->interim_at = f->interim.n;
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 }

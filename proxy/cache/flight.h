@@ -45,9 +45,11 @@ struct flight_head {
 	struct buf vary;  /* names the answer varies on (vary_names); empty: none */
 	struct buf variant;    /* outgoing_variant of the leader's request */
 	struct terms terms;    /* when storable */
-	struct object *object; /* 304: the refreshed object to answer with; a reference */
+	struct object *object; /* to answer with; a reference: the one that a 304 refreshed, or the
+				* head of a body whose slices come (sliced) */
 	int status;	       /* of the origin's answer */
 	bool storable;
+	bool sliced; /* the body lies in slices, under a head of its own */
 	bool stored; /* being written to disk */
 	bool kept;   /* being stored, in RAM or on disk: it can be read from there at the end */
 	enum admission verdict;
@@ -106,8 +108,8 @@ void flight_set_leader(struct flight *f, struct mailbox *home, flight_wake_fn *w
 /* The leader goes: no more wakes. Call before its ctx dies. */
 void flight_drop_leader(struct flight *f);
 void flight_interim(struct flight *f, struct str head); /* a 1xx for who is here from the start */
-/* Memory of an earlier flight's head, for this one's: an empty buf, the caller's. Before publish.
- */
+/* Memory of an earlier flight's head, for this one's:
+ * an empty buf, the caller's. Before publish. */
 struct buf flight_lend_head(struct flight *f);
 void flight_publish(struct flight *f, struct flight_head *head); /* takes what head owns */
 /* Adds body bytes; false when the window is full: nothing was taken, pause until woken. *filled is
@@ -131,6 +133,8 @@ void flight_want(struct flight *f);
  * the cache. */
 void flights_close(struct flight *f);
 unsigned flight_readers(struct flight *f);
+/* Whether somebody reads it; if not, the leader is woken when somebody comes. */
+bool flight_awaits_reader(struct flight *f);
 bool flight_is_wanted(struct flight *f);
 int64_t flight_begun_ms(const struct flight *f);
 /* This reader's request, which joined behind the leader, is a sighting of its own. */

@@ -111,8 +111,8 @@ somebody_starves(const struct flight *f)
 	return false;
 }
 
-/* The window is full: of the time since it was found so, fast readers lost what they spent waiting.
- */
+/* The window is full: of the time since it was found so,
+ * fast readers lost what they spent waiting. */
 static void
 count_loss(struct flight *f, int64_t now_ms)
 {
@@ -208,7 +208,7 @@ flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n, str
 	}
 	if (step == FLIGHT_LATER)
 		flight_arm(r);
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 	return step;
 }
 
@@ -221,5 +221,5 @@ flight_done_until(struct flight_reader *r, uint64_t at)
 	pthread_mutex_lock(&f->lock);
 	window_move(&f->window, &r->mark, at);
 	trim(f);
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 }

@@ -82,7 +82,7 @@ struct flight {
 	struct flight_reader seat; /* the first reader's place, so that most need no other */
 	bool seat_taken;
 	struct flight_leader leader;
-	bool leader_waits;
+	bool leader_waits, awaits_reader;
 	_Atomic bool wanted;
 
 	struct flight *before; /* the one this one overtook, a reference, until this one ends */
@@ -124,7 +124,8 @@ struct flight *flight_create(struct flights *fs, struct flight *spare, struct ke
 /* Frees the memory of one to which nobody has a reference. */
 void flight_destroy(struct flight **f);
 
-/* Give a lock back. What must then be true is checked: O(1), on in production. */
+/* Give a lock back where what it guards has changed, and check what must be true of that: O(1), on
+ * in production. */
 void flight_unlock(struct flight *f);
 void flight_shard_unlock(struct flight_shard *s);
 

@@ -1,5 +1,5 @@
-/* flight_seat.c - who leads and who reads a flight, and the letters by which they are told of news.
- */
+/* flight_seat.c - who leads and who reads a flight, and the letters by
+ * which they are told of news. */
 #include "proxy/cache/flight_inside.h"
 
 #include "proxy/base/mem.h"
@@ -40,7 +40,7 @@ open_reader(struct letter *l)
 	/* Before the head nobody asks for more by flight_read. */
 	if (!left && flight_state(f) == FLIGHT_WAITING)
 		flight_arm(r);
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 	if (!left) {
 		r->wake(r->ctx);
 		return;
@@ -60,6 +60,9 @@ new_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx
 	r->ctx = ctx;
 	r->interim_at = f->interim.n;
 	f->reader_count++;
+	if (f->awaits_reader)
+		flight_wake_leader(f);
+	f->awaits_reader = false;
 	return r;
 }
 
@@ -77,7 +80,7 @@ struct flight_reader *
 flight_seat_late(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
 {
 	struct flight_reader *r = new_seat(f, home, wake, ctx);
-	assert(window_lost(&f->window, &r->mark)); /* it stands nowhere */
+	assert(window_lost(&f->window, &r->mark)); /* it is at no piece */
 	r->late = true;
 	f->late_count++;
 	TAILQ_INSERT_TAIL(&f->busy, r, link);
@@ -119,7 +122,7 @@ open_leader(struct letter *letter)
 	pthread_mutex_lock(&f->lock);
 	l->posted = false;
 	bool leads = l->home != NULL;
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 	if (leads)
 		l->wake(l->ctx);
 	flight_unref(&f);
@@ -144,7 +147,7 @@ flight_set_leader(struct flight *f, struct mailbox *home, flight_wake_fn *wake, 
 	assert(!f->leader.wake); /* one in the life of a flight */
 	f->leader = (struct flight_leader){
 		.letter.open = open_leader, .home = home, .wake = wake, .ctx = ctx};
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 }
 
 void
@@ -152,5 +155,5 @@ flight_drop_leader(struct flight *f)
 {
 	pthread_mutex_lock(&f->lock);
 	f->leader.home = NULL; /* a letter that is under way finds that nobody leads */
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 }

@@ -60,7 +60,7 @@ find(struct flight_shard *s, struct key_hash hash, struct str key)
 	struct flight **at = &s->first;
 	while (*at) {
 		struct flight *f = *at;
-		if (f->hash.lo == hash.lo && f->hash.hi == hash.hi && str_eq(buf_str(&f->key), key))
+		if (key_hash_equal(f->hash, hash) && str_eq(buf_str(&f->key), key))
 			break;
 		at = &f->next;
 	}
@@ -177,7 +177,7 @@ takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
 		f->tries += f->tries < TRIES_DOUBLED;
 		f->next_try_ms = now_ms + (patience_ms << f->tries);
 	}
-	flight_unlock(f);
+	pthread_mutex_unlock(&f->lock);
 	return may;
 }
 

@@ -1,5 +1,5 @@
-/* forget.c - the clock and the tables: asking and forgetting; forget_bound.c keeps them small,
- * forget_log.c makes them durable. */
+/* forget.c - the clock and the tables: asking and forgetting. forget_bound.c says what must hold and
+ * keeps them small, forget_log.c makes them durable. */
 #include "proxy/cache/forget_inside.h"
 
 #include "proxy/base/clock.h"
@@ -17,19 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STARTS_SHIFT = 40, WAIT_MS = 5000 };
+enum { WAIT_MS = 5000 };
 
-static const uint64_t MAX_STARTS = 1 << 24, READ_MOST = 256 << 20, MEMORY_ENTRIES = 1 << 18;
+static const uint64_t READ_MOST = 256 << 20, MEMORY_ENTRIES = 1 << 18;
 /* A key alone has the same text as its URL, so its hash is turned into another one. */
 static const uint64_t KEY_ALONE = 0x6b65792d616c6f6e;
 
 /* ---- asking -------------------------------------------------------------------------------- */
-
-uint64_t
-forget_now(const struct forget *f)
-{
-	return atomic_load_explicit(&f->newest, memory_order_acquire);
-}
 
 /* host[:port] of a URL's key. */
 static struct str
@@ -49,10 +43,12 @@ hash_text(const struct forget *f, struct str text)
 	return key_hash_of(f->o.seed, text.p, text.n);
 }
 
+/* Of the upper half alone, for the tables of segments know no more of it. */
 static struct key_hash
 alone(struct key_hash hash)
 {
-	return (struct key_hash){hash.lo ^ KEY_ALONE, hash.hi};
+	static const uint64_t spread = 0x9e3779b97f4a7c15;
+	return (struct key_hash){(hash.hi ^ KEY_ALONE) * spread, hash.hi};
 }
 
 static bool
@@ -98,16 +94,6 @@ enter(struct forget *f, const struct purge_entry *e, bool lasting)
 	if (e->kind == FORGET_HOST)
 		atomic_fetch_add_explicit(&f->hosts, 1, memory_order_relaxed);
 	forget_table_put(f->table, e, lasting);
-}
-
-void
-forget_check(const struct forget *f)
-{
-	uint64_t floor = atomic_load(&f->floor); /* first: both only grow */
-	assert(floor <= atomic_load(&f->fetch_floor) && floor <= forget_now(f));
-	assert(f->durable <= f->tried && f->tried <= forget_now(f));
-	assert(f->pending_n <= f->pending_room);
-	assert(f->starts < MAX_STARTS && forget_now(f) >> STARTS_SHIFT == f->starts);
 }
 
 static void
@@ -160,15 +146,18 @@ forget_add(struct forget *f, enum forget_kind kind, struct key_hash hash, struct
 static void
 on_kept(void *ctx, const struct purge_entry *e)
 {
-	enter(ctx, e, true);
+	struct purge_entry now = *e;
+	if (e->kind == FORGET_KEY) /* logs of older versions have the lower half too */
+		now.hash = alone(e->hash);
+	enter(ctx, &now, true);
 }
 
 static bool
 is_sane(const struct forget *f, const struct purge_head *head)
 {
 	return head->fingerprint == filter_seed_fingerprint(f->o.seed) && head->starts > 0 &&
-	       head->starts + 1 < MAX_STARTS &&
-	       atomic_load(&f->floor) >> STARTS_SHIFT <= head->starts;
+	       head->starts + 1 < FORGET_STARTS_MOST &&
+	       atomic_load(&f->floor) >> FORGET_STARTS_SHIFT <= head->starts;
 }
 
 static enum forget_found
@@ -224,7 +213,7 @@ forget_open(struct forget **out, const struct forget_options *o)
 		f->starts = 0;
 	}
 	f->starts++;
-	f->durable = f->tried = f->starts << STARTS_SHIFT;
+	f->durable = f->tried = f->starts << FORGET_STARTS_SHIFT;
 	atomic_store(&f->newest, f->durable);
 	atomic_store(&f->sound, o->dir_fd < 0);
 	*out = f;
@@ -293,6 +282,12 @@ forget_wait(struct forget *f, uint64_t at)
 	bool durable = f->durable >= at;
 	pthread_mutex_unlock(&f->lock);
 	return durable ? 0 : -1;
+}
+
+uint64_t
+forget_most(const struct forget *f)
+{
+	return f->max_entries;
 }
 
 bool

@@ -1,10 +1,10 @@
 /* forget.h - one order of things in time: what was purged or invalidated, and since when.
  *
  * Time is a number that grows by one with everything that is forgotten: the count of starts (kept
- *on disk) << 40 | n, never the same twice in a directory's life. Whatever is stored carries the
- *time up to which it is known to be clean (clean_as_of): nothing forgotten by then covers it. A
- *lookup compares that with the newest time, which is one load, and asks the tables only where the
- *two differ. So nothing must be found and removed for a purge to hold, and no race can undo it:
+ * on disk) << 40 | n, never the same twice in a directory's life. Whatever is stored carries the
+ * time up to which it is known to be clean (clean_as_of): nothing forgotten by then covers it. A
+ * lookup compares that with the newest time, which is one load, and asks the tables only where the
+ * two differ. So nothing must be found and removed for a purge to hold, and no race can undo it:
  *
  *	a fetch      notes forget_now() before its request leaves, asks at its commit whether
  *	             anything since covers its key, and publishes with the time of that answer
@@ -12,15 +12,16 @@
  *	             next lookup finds it in the tables
  *
  * Lasting   what was stored when it was forgotten may be on disk: the entry goes to the purge log
- *	     (purge_log.h) and is replayed at the next start. Passing: nothing was stored, so that
- *the entry is only there for fetches under way; it is kept in memory. Promise   forget_wait returns
- *0 only when the entry is on the device (fdatasync). After a failure the log is written anew in
- *another file, again and again until that works; until then forget_is_sound is false, and the
- *caller must not answer from that directory nor write to it. The log that misses something is
- *removed, if that can be done, so that a crash now leaves a directory whose content nobody trusts.
+ *           (purge_log.h) and is replayed at the next start.
+ * Passing   nothing was stored: the entry is only there for fetches under way, and kept in memory.
+ * Promise   forget_wait returns 0 only when the entry is on the device (fdatasync). After a failure
+ *           the log is written anew in another file, again and again until that works; until then
+ *           forget_is_sound is false, and the caller must not answer from that directory nor write
+ *           to it. The log that misses something is removed, if that can be done, so that a crash
+ *           now leaves a directory whose content nobody trusts.
  * Bound     exact up to a number of entries that follows from log_bytes. Beyond, the older half is
- *	     dropped, and everything that is not known to be clean since then counts as forgotten
- *	     (forget_stats.shed): too much is fetched anew, nothing comes back.
+ *           dropped, and everything that is not known to be clean since then counts as forgotten
+ *           (forget_stats.shed): too much is fetched anew, nothing comes back.
  * Threads   any. One thread of its own writes the log. forget_add waits for no disk.
  */
 #ifndef CACHE_FORGET_H
@@ -62,14 +63,16 @@ bool forget_covers(struct forget *f, struct key_hash hash, struct str key, uint6
 bool forget_covers_fetch(struct forget *f, struct key_hash hash, struct str key, uint64_t since,
 			 uint64_t *now);
 
-/* FORGET_URL: the URL of key; FORGET_KEY: the key; FORGET_HOST: key is host[:port] as in a URL's
- * key; FORGET_ALL. Returns the time from which on it holds. */
+/* FORGET_URL: the URL of key; FORGET_KEY: the key, of which hash.hi is enough; FORGET_HOST: key is
+ * host[:port] as in a URL's key; FORGET_ALL. Returns the time from which on it holds. */
 uint64_t forget_add(struct forget *f, enum forget_kind kind, struct key_hash hash, struct str key,
 		    bool lasting);
 /* The same for one who knows better than all before: *was_clean says whether anything else was
  * forgotten after since that covers the key. */
 uint64_t forget_add_own(struct forget *f, enum forget_kind kind, struct key_hash hash,
 			struct str key, bool lasting, uint64_t since, bool *was_clean);
+/* How many lasting entries are kept apart. */
+uint64_t forget_most(const struct forget *f);
 /* Waits until all that was forgotten up to a time is durable: 0; -1 when it could not be made so
  * (or not within some seconds). */
 int forget_wait(struct forget *f, uint64_t at);

@@ -1,11 +1,29 @@
-/* forget_bound.c - how many entries are kept: what is outlived goes, and then the older half. */
+/* forget_bound.c - the time, what must hold of it, and how many entries are kept: what is outlived
+ * goes, and then the older half. */
 #include "proxy/cache/forget_inside.h"
 
 #include "proxy/base/log.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static const uint64_t PASSING_ENTRIES = 1 << 16;
+
+uint64_t
+forget_now(const struct forget *f)
+{
+	return atomic_load_explicit(&f->newest, memory_order_acquire);
+}
+
+void
+forget_check(const struct forget *f)
+{
+	uint64_t floor = atomic_load(&f->floor); /* first: both only grow */
+	assert(floor <= atomic_load(&f->fetch_floor) && floor <= forget_now(f));
+	assert(f->durable <= f->tried && f->tried <= forget_now(f));
+	assert(f->pending_n <= f->pending_room);
+	assert(f->starts < FORGET_STARTS_MOST && forget_now(f) >> FORGET_STARTS_SHIFT == f->starts);
+}
 
 static void
 forget_raise(_Atomic uint64_t *p, uint64_t to)

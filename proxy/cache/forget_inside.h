@@ -8,6 +8,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Times are starts << FORGET_STARTS_SHIFT | n. */
+enum { FORGET_STARTS_SHIFT = 40, FORGET_STARTS_MOST = 1 << 24 };
+
 struct forget {
 	_Alignas(64) _Atomic uint64_t newest;
 	/* Everything that is not clean as of floor is forgotten; fetches: as of fetch_floor. */
@@ -34,7 +37,7 @@ struct forget {
 	bool crowded, stopping;
 };
 
-/* forget.c, under the lock: what must be true between any two calls. */
+/* forget_bound.c, under the lock: what must be true between any two calls. */
 void forget_check(const struct forget *f);
 
 /* forget_bound.c. Everything up to then is forgotten. */

@@ -1,5 +1,5 @@
-/* forget_table.c - shards of open addressing; what is dropped is dropped by building a shard anew.
- */
+/* forget_table.c - shards of open addressing; what is dropped is dropped
+ * by building a shard anew. */
 #include "proxy/cache/forget_table.h"
 
 #include "proxy/base/mem.h"
@@ -65,8 +65,7 @@ static struct slot *
 seek(const struct shard *s, struct key_hash hash)
 {
 	size_t i = hash.lo & (s->slots_n - 1);
-	while (s->slots[i].e.at &&
-	       (s->slots[i].e.hash.lo != hash.lo || s->slots[i].e.hash.hi != hash.hi))
+	while (s->slots[i].e.at && !key_hash_equal(s->slots[i].e.hash, hash))
 		i = (i + 1) & (s->slots_n - 1);
 	return &s->slots[i];
 }

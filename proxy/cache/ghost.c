@@ -8,6 +8,7 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/cache/index.h"
+#include "proxy/cache/object.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -41,6 +42,13 @@ ghost_halve(struct ghost *g)
 	ghost_shrink_ram(g, 0);
 }
 
+void
+ghost_thin(struct ghost *g, unsigned halvings)
+{
+	while (halvings <= MOST_HALVINGS && g->weight < 1u << halvings)
+		ghost_halve(g);
+}
+
 bool
 ghost_make_room(struct ghost *g)
 {
@@ -51,73 +59,126 @@ ghost_make_room(struct ghost *g)
 	return g->used < g->shades_n;
 }
 
-void
-ghost_add(struct ghost *g, const struct shade *s, uint32_t segment)
+static uint32_t
+add(struct ghost *g, const struct shade *s)
 {
 	assert(g->free != NONE);
 	uint32_t i = g->free;
 	g->free = g->shades[i].next;
 	g->used++;
 	g->shades[i] = *s;
-	g->shades[i].used = g->shades[i].on_disk = true;
+	g->shades[i].used = true;
 	g->table[ghost_slot(g, s->key)] = i;
 	ghost_join_url(g, i);
+	return i;
+}
+
+void
+ghost_add(struct ghost *g, const struct shade *s, uint32_t segment)
+{
+	uint32_t i = add(g, s);
+	g->shades[i].on_disk = true;
 	ghost_join_segment(g, i, segment);
+}
+
+static void
+add_to_ram(struct ghost *g, const struct shade *s, uint64_t bytes)
+{
+	struct shade *is = &g->shades[add(g, s)];
+	is->in_ram = true;
+	is->node = (struct ram_node){.bytes = bytes};
+	ram_policy_add(&g->ram, &is->node);
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
 
-/* Fetches it and writes it, over what it held. */
+static bool
+is_refused(const struct ghost *g, const struct ghost_event *e)
+{
+	return e->refused || e->body_bytes > g->o.max_object_bytes;
+}
+
+static uint32_t
+fresh_until(const struct ghost_event *e)
+{
+	uint32_t left = UINT32_MAX - e->now_s;
+	return e->now_s + (e->fresh_s < left ? e->fresh_s : left);
+}
+
+static struct shade
+shade_of(const struct ghost *g, const struct ghost_event *e)
+{
+	return (struct shade){.key = e->key,
+			      .url = (uint32_t)e->url,
+			      .host = e->host,
+			      .bytes = e->record_bytes,
+			      .in_pieces = e->body_bytes > g->fragment_bytes,
+			      .validator = e->validator,
+			      .fresh_until = fresh_until(e)};
+}
+
+/* What the disk does not take may wait in RAM for its next request. */
 static void
+keep_in_ram(struct ghost *g, const struct ghost_event *e)
+{
+	struct shade s = shade_of(g, e);
+	uint64_t bytes = stored_copy_memory(s.bytes);
+	if (bytes > g->ram_most || !ram_policy_takes(&g->ram, bytes, false, 0))
+		return;
+	ghost_shrink_ram(g, bytes);
+	add_to_ram(g, &s, bytes);
+}
+
+/* Fetches it and writes it, over what it held. Did it reach the disk? */
+static bool
 write_anew(struct ghost *g, const struct ghost_event *e)
 {
 	struct shade *old = ghost_find(g, e->key);
 	if (old)
 		ghost_drop(g, (uint32_t)(old - g->shades));
-	if (e->body_bytes > g->o.max_object_bytes || !ghost_make_room(g) ||
-	    !ghost_samples(g, e->key))
-		return;
-	bool in_pieces = e->body_bytes > g->fragment_bytes;
-	uint32_t segment = ghost_write(g, e->record_bytes, in_pieces);
+	if (!ghost_make_room(g) || !ghost_samples(g, e->key))
+		return false;
+	if (is_refused(g, e)) {
+		keep_in_ram(g, e);
+		return false;
+	}
+	struct shade s = shade_of(g, e);
+	uint32_t segment = ghost_write(g, s.bytes, s.in_pieces);
 	/* Of something larger than the log the beginning is gone by now. */
 	if (segment == NONE || g->ledger.slots[segment].state < SEGMENT_OPEN || !ghost_make_room(g))
-		return;
-	ghost_add(g,
-		  &(struct shade){.key = e->key,
-				  .url = (uint32_t)e->url,
-				  .host = e->host,
-				  .bytes = e->record_bytes,
-				  .in_pieces = in_pieces,
-				  .validator = e->validator,
-				  .fresh_until = e->now_s + e->fresh_s},
-		  segment);
+		return true;
+	ghost_add(g, &s, segment);
+	return true;
 }
 
-/* Asked for again: where it lies it is worth more now. In RAM alone, it is written from there. */
-static void
-touch(struct ghost *g, struct shade *s)
+/* What lay in RAM alone is written from there. */
+static bool
+write_from_ram(struct ghost *g, struct shade *s)
 {
-	/* Of hits in RAM the disk hears only the first, for each place. */
-	bool heard = !s->in_ram || s->node.hits == 0 || s->moved;
-	s->moved = false;
+	uint32_t i = (uint32_t)(s - g->shades);
+	ram_policy_moved(&g->ram, &s->node, false);
+	uint32_t segment = ghost_write(g, s->bytes, s->in_pieces);
+	if (segment == NONE || g->ledger.slots[segment].state < SEGMENT_OPEN)
+		return true;
+	s->on_disk = true;
+	ghost_join_segment(g, i, segment);
+	ram_policy_moved(&g->ram, &s->node, true);
+	return true;
+}
+
+/* Asked for again: where it lies it is worth more now. Is it written? */
+static bool
+touch(struct ghost *g, struct shade *s, const struct ghost_event *e)
+{
 	if (s->in_ram)
 		ram_policy_touch(&s->node);
-	if (!s->on_disk) {
-		uint32_t i = (uint32_t)(s - g->shades);
-		ram_policy_moved(&g->ram, &s->node, false);
-		uint32_t segment = ghost_write(g, s->bytes, s->in_pieces);
-		if (segment == NONE || g->ledger.slots[segment].state < SEGMENT_OPEN)
-			return;
-		s->on_disk = true;
-		s->hits = 0;
-		ghost_join_segment(g, i, segment);
-		ram_policy_moved(&g->ram, &s->node, true);
-		return;
-	}
+	if (!s->on_disk)
+		return !is_refused(g, e) && write_from_ram(g, s);
+	ghost_fade(g, s);
 	if (!s->in_ram)
 		ghost_promote(g, s);
-	if (heard && s->hits < INDEX_MAX_HITS)
-		s->hits++;
+	ghost_pay(g, s, e->body_bytes);
+	return false;
 }
 
 enum would { WOULD_ANSWER, WOULD_VALIDATE, WOULD_FETCH, WOULD_PASS };
@@ -136,12 +197,12 @@ static void
 charge(struct ghost *g, const struct ghost_event *e, enum would w)
 {
 	bool asked = e->deed != GHOST_HIT, asks = w != WOULD_ANSWER;
-	uint64_t ours = e->origin_bytes;
+	uint64_t ours = e->origin_bytes, one = e->joins ? 0 : g->weight;
 	uint64_t its = w == WOULD_FETCH ? e->body_bytes : w == WOULD_PASS ? ours : 0;
 	if (w == WOULD_PASS && !asked)
 		return; /* nothing is known of what it would have passed */
-	g->n.extra_requests += asked && !asks ? g->weight : 0;
-	g->n.avoided_requests += asks && !asked ? g->weight : 0;
+	g->n.extra_requests += asked && !asks ? one : 0;
+	g->n.avoided_requests += asks && !asked ? one : 0;
 	g->n.extra_bytes += ours > its ? (ours - its) * g->weight : 0;
 	g->n.avoided_bytes += its > ours ? (its - ours) * g->weight : 0;
 }
@@ -156,38 +217,66 @@ check(const struct ghost *g)
 	assert(g->ram.used <= g->ram.limit && g->weight && !(g->weight & (g->weight - 1)));
 }
 
-void
-ghost_see(struct ghost *g, const struct ghost_event *e)
+static bool
+validate(struct ghost *g, const struct ghost_event *e, struct shade *s)
 {
-	if (!ghost_samples(g, e->key))
-		return;
-	ghost_age(g, e->now_s);
-	struct shade *s = ghost_find(g, e->key);
-	enum would w = would(e, s);
-	charge(g, e, w);
-	switch (w) {
-	case WOULD_ANSWER:
+	s->fresh_until = fresh_until(e);
+	g->n.validated += g->weight;
+	bool wrote = touch(g, s, e);
+	if (s->in_ram) /* the head is written when it leaves */
+		s->unwritten = true;
+	else
+		ghost_write(g, GHOST_HEAD_BYTES, false);
+	return wrote;
+}
+
+/* What was written, with the share of tables and footers that is known so far. */
+static uint64_t
+written(const struct ghost *g)
+{
+	int64_t all = (int64_t)g->n.written_bytes + g->overhead;
+	return all > 0 ? (uint64_t)all : 0;
+}
+
+static enum ghost_answer
+answer(struct ghost *g, const struct ghost_event *e, struct shade *s, bool *wrote)
+{
+	switch (would(e, s)) {
+	case WOULD_ANSWER: {
+		bool from_ram = s->in_ram;
 		g->n.hits += g->weight;
-		touch(g, s);
-		break;
+		*wrote = touch(g, s, e);
+		return from_ram ? GHOST_FROM_RAM : GHOST_FROM_DISK;
+	}
 	case WOULD_VALIDATE:
-		s->fresh_until = e->now_s + e->fresh_s;
-		g->n.validated += g->weight;
-		touch(g, s);
-		if (s->in_ram) /* the head is written when it leaves */
-			s->unwritten = true;
-		else
-			ghost_write(g, GHOST_HEAD_BYTES, false);
-		break;
+		*wrote = validate(g, e, s);
+		return GHOST_VALIDATED;
 	case WOULD_FETCH:
 		g->n.misses += g->weight;
-		write_anew(g, e);
-		break;
+		*wrote = write_anew(g, e);
+		return GHOST_MISSED;
 	case WOULD_PASS:
 		break;
 	}
+	return GHOST_PASSED;
+}
+
+struct ghost_did
+ghost_see(struct ghost *g, const struct ghost_event *e)
+{
+	struct ghost_did did = {.answer = GHOST_IGNORED};
+	if (!ghost_samples(g, e->key))
+		return did;
+	uint64_t before = written(g);
+	did.weight = g->weight;
+	ghost_age(g, e->now_s);
+	struct shade *s = ghost_find(g, e->key);
+	charge(g, e, would(e, s));
+	did.answer = answer(g, e, s, &did.wrote);
 	ghost_write_heads(g);
 	check(g);
+	did.written_bytes = written(g) > before ? written(g) - before : 0;
+	return did;
 }
 
 void
@@ -250,7 +339,7 @@ ghost_create(const struct ghost_options *o)
 	ram_policy_init(&g->ram, o->memory_bytes);
 	g->ram_most = o->memory_bytes / ram_policy_shards(o->memory_bytes) / RAM_LARGEST_SHARE;
 	g->segments = ghost_slots(NULL, n ? n : 1);
-	g->free = NONE;
+	g->free = g->spanning = NONE;
 	ghost_grow(g, g->o.max_entries < FIRST_ENTRIES ? g->o.max_entries : FIRST_ENTRIES);
 	ghost_free_segments(g);
 	return g;
@@ -275,8 +364,7 @@ void
 ghost_stats(const struct ghost *g, struct ghost_stats *out)
 {
 	*out = g->n;
-	int64_t written = (int64_t)g->n.written_bytes + g->overhead;
-	out->written_bytes = written > 0 ? (uint64_t)written : 0;
+	out->written_bytes = written(g);
 	out->sample_share = 1.0 / g->weight;
 	out->entries = g->used;
 	out->memory_bytes = sizeof *g + g->shades_n * (sizeof *g->shades + 3 * sizeof *g->table) +

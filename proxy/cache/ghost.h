@@ -1,5 +1,8 @@
-/* ghost.h - a cache of the same disk that admits at first sight, as numbers: what would it hold,
- * what would it write, what would it ask the origin for?
+/* ghost.h - a cache of a certain disk and memory, as numbers: what would it hold, what would it
+ * write, what would it ask the origin for?
+ *
+ * It admits at first sight, which is the baseline that the proxy is compared with; the simulator
+ * marks what its rule of admission refuses, and then it does as the proxy does.
  *
  * It runs the real ledger and the real policy of the RAM tier over sizes instead of bytes, and the
  * same rules of freshness, validation and eviction over what the real proxy was asked for and
@@ -53,17 +56,43 @@ struct ghost_event {
 	uint32_t fresh_s;   /* how long an answer that the origin gave now would be fresh */
 	uint32_t validator; /* of the object as it is now, hashed; 0: it has none */
 	uint8_t deed;	    /* enum ghost_deed */
+	bool joins;	    /* of a request that another event counts: a slice besides the first */
 	bool whole;	    /* the ghost would fetch the whole if it did not hold it */
+	bool refused; /* its disk must not have it: what it would fetch stays in RAM, or nowhere */
+};
+
+/* What it did with an event, and the bytes that it wrote for that: of a sampled key, as often as
+ * the key counts. */
+enum ghost_answer {
+	GHOST_IGNORED, /* the key is not in the sample */
+	GHOST_FROM_RAM,
+	GHOST_FROM_DISK,
+	GHOST_VALIDATED, /* asked the origin, which said 304 */
+	GHOST_MISSED,	 /* fetched the whole */
+	GHOST_PASSED	 /* fetched what was asked for, and kept nothing */
+};
+struct ghost_did {
+	enum ghost_answer answer;
+	bool wrote;	 /* the object itself, on this event */
+	uint32_t weight; /* how many keys this one stands for */
+	uint64_t written_bytes;
 };
 
 /* Whether the key is in the sample: else the event would change nothing. Any thread. */
 bool ghost_samples(const struct ghost *g, uint64_t key);
-void ghost_see(struct ghost *g, const struct ghost_event *e);
+/* Ask for the key's place in memory, to be there when see comes: the second one some events after
+ * the first. */
+void ghost_prefetch(const struct ghost *g, uint64_t key);
+void ghost_prefetch_shade(const struct ghost *g, uint64_t key);
+struct ghost_did ghost_see(struct ghost *g, const struct ghost_event *e);
 /* What was purged or invalidated: a URL with all its variants; all
  * of a host; everything. */
 void ghost_forget(struct ghost *g, uint64_t url);
 void ghost_forget_host(struct ghost *g, uint32_t host); /* looks at every object */
 void ghost_forget_all(struct ghost *g);
+
+/* Keeps a sample of at most one key in 2^halvings. */
+void ghost_thin(struct ghost *g, unsigned halvings);
 
 struct ghost_stats {
 	uint64_t written_bytes, hits, misses, validated; /* scaled up from the sample */

@@ -23,15 +23,17 @@ struct shade {
 	uint64_t bytes;
 	uint32_t fresh_until, validator;
 	uint32_t host;
-	uint32_t url;		     /* the URL's low bits: which objects go together */
-	uint32_t prev, next;	     /* of the same segment; free ones by next */
-	uint32_t url_prev, url_next; /* of the same bucket of URLs */
-	uint32_t segment;
-	uint8_t hits; /* on disk, since it lies where it lies */
+	uint32_t url;		       /* the URL's low bits: which objects go together */
+	uint32_t prev, next;	       /* of the same segment; free ones by next */
+	uint32_t url_prev, url_next;   /* of the same bucket of URLs */
+	uint32_t segment;	       /* where it begins */
+	uint32_t first, last;	       /* generations of the segments that it lies in */
+	uint32_t span_prev, span_next; /* of those that lie in more than one */
+	uint32_t fade;		       /* up to which its hits have faded */
+	uint8_t hits;		       /* on disk, since it lies where it lies */
 	bool used, on_disk, in_ram;
 	bool in_pieces; /* its body is larger than a fragment */
 	bool unwritten; /* in RAM with a newer head than on disk */
-	bool moved;	/* on disk, and not asked for in RAM since */
 };
 
 struct ghost {
@@ -45,6 +47,7 @@ struct ghost {
 	int64_t overhead; /* of closed batches and of footers, beyond what was charged */
 	uint32_t born_s;  /* the open batch */
 	uint32_t heads;	  /* that left RAM unwritten, to be written */
+	uint32_t took_first, took_last; /* generations that ghost_take took room in, of one copy */
 	bool is_emptying; /* a segment; and, while that: a large body is being carried */
 	bool is_carrying;
 	bool is_large;	       /* what is being written just now, meanwhile */
@@ -55,12 +58,14 @@ struct ghost {
 	uint32_t *table;    /* shade or GHOST_NONE; open addressing, 2 * shades_n slots */
 	uint32_t *urls;	    /* first shade of each bucket, shades_n of them */
 	uint32_t *segments; /* first shade of each, or GHOST_NONE */
+	uint32_t spanning;  /* the first of those that lie in several segments */
 	struct ghost_stats n;
 };
 
 /* ghost_table.c. The slot with this key, or the empty one where it would go. */
 uint32_t ghost_slot(const struct ghost *g, uint64_t key);
 struct shade *ghost_find(const struct ghost *g, uint64_t key);
+/* Since ghost_take, which returned where it begins. */
 void ghost_join_segment(struct ghost *g, uint32_t i, uint32_t segment);
 void ghost_leave_segment(struct ghost *g, uint32_t i);
 uint32_t *ghost_bucket(const struct ghost *g, uint32_t url);
@@ -78,7 +83,11 @@ void ghost_grow(struct ghost *g, uint32_t n);
 /* ghost_log.c. Takes the room of a record (cache_record_bytes) and returns the segment, of which
  * nothing may be left by then; GHOST_NONE: there is no room at all. */
 uint32_t ghost_take(struct ghost *g, uint64_t record_bytes, bool in_pieces);
-/* The same, counted as written. */
+/* Its hits fade as the index's do. */
+void ghost_fade(const struct ghost *g, struct shade *s);
+/* Asked for where it lies: a hit, which pays its segments for so many bytes. */
+void ghost_pay(struct ghost *g, struct shade *s, uint64_t bytes);
+/* The same as ghost_take, counted as written. */
 uint32_t ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces);
 /* Room that is in use and belongs to no shade. */
 void ghost_take_dead(struct ghost *g, uint64_t bytes);

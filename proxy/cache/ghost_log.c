@@ -6,6 +6,7 @@
  */
 #include "proxy/cache/ghost_inside.h"
 
+#include "proxy/cache/index.h"
 #include "proxy/cache/segment.h"
 
 enum {
@@ -135,16 +136,21 @@ take(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t times)
 	uint64_t bytes = log_bytes_of(record_bytes);
 	uint64_t piece = in_pieces ? g->fragment_bytes : bytes, taken = 0;
 	uint64_t most = g->ledger.segment_bytes * g->ledger.limit / 4;
+	uint32_t from = 0, to = 0;
 	for (uint32_t i = 0; i < times && (i == 0 || taken < most); i++) {
 		for (uint64_t left = bytes; left;) {
 			uint64_t part = left < piece ? left : piece;
 			if (!take_piece(g, part, &first))
 				return NONE;
+			to = i ? to : g->ledger.slots[g->ledger.open].generation;
+			from = from ? from : to;
 			left -= part;
 			taken += part;
 		}
 		g->charged += record_bytes - bytes; /* its share of tables */
 	}
+	g->took_first = from;
+	g->took_last = to;
 	return first;
 }
 
@@ -177,11 +183,57 @@ ghost_take_dead(struct ghost *g, uint64_t bytes)
 
 /* ---- making room --------------------------------------------------------------------------- */
 
+/* As the index does, but when somebody looks. */
+void
+ghost_fade(const struct ghost *g, struct shade *s)
+{
+	uint32_t now = ledger_fades(&g->ledger), times = now - s->fade;
+	s->hits = times < 8 ? (uint8_t)(s->hits >> times) : 0;
+	s->fade = now;
+}
+
+/* Calls f for each segment that the shade lies in; stops at the first no and says how many were
+ * done. */
+static uint32_t
+each_segment(struct ghost *g, const struct shade *s, uint64_t arg,
+	     bool (*f)(struct ledger *l, uint32_t slot, uint64_t arg), uint32_t most)
+{
+	uint32_t done = 0;
+	if (s->first == s->last)
+		return most && f(&g->ledger, s->segment, arg);
+	for (uint32_t i = 0; i < g->ledger.slots_n && done < most; i++) {
+		const struct ledger_slot *slot = &g->ledger.slots[i];
+		bool in = slot->state >= SEGMENT_OPEN && slot->generation >= s->first &&
+			  slot->generation <= s->last;
+		if (in && !f(&g->ledger, i, arg))
+			break;
+		done += in;
+	}
+	return done;
+}
+
+static bool
+pay(struct ledger *l, uint32_t slot, uint64_t bytes)
+{
+	ledger_pay(l, slot, bytes);
+	return true;
+}
+
+void
+ghost_pay(struct ghost *g, struct shade *s, uint64_t bytes)
+{
+	if (s->hits == INDEX_MAX_HITS)
+		return;
+	s->hits++;
+	each_segment(g, s, bytes, pay, NONE);
+}
+
 /* The store's rules. */
 static bool
-is_carried(struct ghost *g, const struct shade *s, uint64_t *carried)
+is_carried(struct ghost *g, struct shade *s, uint64_t *carried)
 {
 	uint64_t bytes = log_bytes_of(s->bytes);
+	ghost_fade(g, s);
 	if (s->in_pieces)
 		return s->hits && !g->is_carrying &&
 		       ledger_carries_large(&g->ledger, bytes, g->weight);
@@ -191,16 +243,60 @@ is_carried(struct ghost *g, const struct shade *s, uint64_t *carried)
 	return true;
 }
 
+static bool
+lease(struct ledger *l, uint32_t slot, uint64_t arg)
+{
+	(void)arg;
+	return ledger_lease(l, slot);
+}
+
+static bool
+unlease(struct ledger *l, uint32_t slot, uint64_t arg)
+{
+	(void)arg;
+	ledger_unlease(l, slot);
+	return true;
+}
+
+/* Its other segments stay while room is made for it. */
 static uint32_t
 carry(struct ghost *g, const struct shade *s)
 {
 	bool carried = g->is_carrying, large = g->is_large;
+	struct shade was = *s;
+	uint32_t to = NONE, held = each_segment(g, &was, 0, lease, NONE);
 	g->is_carrying = carried || s->in_pieces;
 	g->is_large = s->in_pieces;
-	uint32_t to = ghost_write(g, s->bytes, s->in_pieces);
+	if (held == was.last - was.first + 1)
+		to = ghost_write(g, s->bytes, s->in_pieces);
 	g->is_carrying = carried;
 	g->is_large = large;
+	each_segment(g, &was, 0, unlease, held);
 	return to != NONE && g->ledger.slots[to].state >= SEGMENT_OPEN ? to : NONE;
+}
+
+/* It leaves the segment that is being emptied, for another one or for good. */
+static void
+move(struct ghost *g, uint32_t i, uint64_t *carried)
+{
+	struct shade *s = &g->shades[i];
+	uint32_t to = is_carried(g, s, carried) ? carry(g, s) : NONE;
+	ghost_leave_segment(g, i);
+	s->on_disk = to != NONE;
+	if (s->on_disk)
+		ghost_join_segment(g, i, to);
+	else if (!s->in_ram)
+		ghost_release(g, i);
+}
+
+/* One that begins in another segment and lies in this generation too, or NONE. */
+static uint32_t
+find_spanning(const struct ghost *g, uint32_t generation)
+{
+	uint32_t i = g->spanning;
+	while (i != NONE && (g->shades[i].first > generation || g->shades[i].last < generation))
+		i = g->shades[i].span_next;
+	return i;
 }
 
 static void
@@ -208,21 +304,14 @@ empty_segment(struct ghost *g, uint32_t segment)
 {
 	bool was = g->is_emptying;
 	uint64_t carried = 0;
+	uint32_t generation = g->ledger.slots[segment].generation;
 	g->is_emptying = true;
 	ledger_retire(&g->ledger, segment);
-	for (uint32_t i; (i = g->segments[segment]) != NONE;) {
-		struct shade *s = &g->shades[i];
-		uint32_t to = is_carried(g, s, &carried) ? carry(g, s) : NONE;
-		ghost_leave_segment(g, i);
-		s->on_disk = to != NONE;
-		s->hits = 0;
-		s->moved = s->in_ram && s->on_disk;
-		if (s->on_disk)
-			ghost_join_segment(g, i, to);
-		else if (!s->in_ram)
-			ghost_release(g, i);
-	}
+	for (uint32_t i; (i = g->segments[segment]) != NONE;)
+		move(g, i, &carried);
+	for (uint32_t i; (i = find_spanning(g, generation)) != NONE;)
+		move(g, i, &carried);
 	ledger_free(&g->ledger, segment);
-	ledger_earn(&g->ledger);
+	ledger_credit(&g->ledger);
 	g->is_emptying = was;
 }

@@ -2,9 +2,10 @@
  *
  *	head    8 "TWghost2", 8 tag, 4 weight, 4 rows, 8 threshold
  *	rows    32 each, all numbers in the machine's order:
- *	          an object   8 key, 8 bytes and (top bits) hit, in pieces, 4 fresh_until, 4
- *validator, 4 url, 4 one a segment   8 bytes in use that belong to no object, 20 zero, 4 zero sum
- *8 XXH3 of all before
+ *	          an object   8 key, 8 bytes and (top bits) hit, in pieces, 4 fresh_until,
+ *	                      4 validator, 4 url, 4 one
+ *	          a segment   8 bytes in use that belong to no object, 20 zero, 4 zero
+ *	sum     8 XXH3 of all before
  *
  * Segments come oldest first, each before its objects. Loading puts them into the log again in that
  * order, so it does not matter whether the log is of the same size: what has no room is evicted as
@@ -76,15 +77,14 @@ ghost_snapshot_save(struct ghost *g, uint64_t tag, uint64_t most, struct buf *ou
 	while (sizeof(struct head) + 8 + (n + (uint64_t)g->used) * sizeof(struct row) > most &&
 	       g->used && g->weight < MOST_WEIGHT)
 		ghost_halve(g);
-	struct head h = {.tag = tag,
-			 .weight = g->weight,
-			 .rows = n + g->used,
-			 .threshold = atomic_load(&g->threshold)};
+	struct head h = {.tag = tag, .weight = g->weight, .threshold = atomic_load(&g->threshold)};
 	memcpy(h.magic, MAGIC, sizeof MAGIC);
 	size_t from = out->n;
 	buf_add(out, (char *)&h, sizeof h);
 	for (uint32_t i = 0; i < n; i++)
 		save_segment(g, (uint32_t)(slots[i] - l->slots), slots[i]->used, out);
+	h.rows = (uint32_t)((out->n - from - sizeof h) / sizeof(struct row));
+	memcpy(out->p + from, &h, sizeof h);
 	uint64_t sum = segment_checksum(out->p + from, out->n - from);
 	buf_add(out, (char *)&sum, sizeof sum);
 	free(slots);

@@ -29,6 +29,22 @@ ghost_find(const struct ghost *g, uint64_t key)
 	return i == NONE ? NULL : &g->shades[i];
 }
 
+void
+ghost_prefetch(const struct ghost *g, uint64_t key)
+{
+	__builtin_prefetch(&g->table[(uint32_t)key & (2 * g->shades_n - 1)]);
+}
+
+void
+ghost_prefetch_shade(const struct ghost *g, uint64_t key)
+{
+	uint32_t i = g->table[(uint32_t)key & (2 * g->shades_n - 1)];
+	if (i == NONE)
+		return;
+	__builtin_prefetch(&g->shades[i]);
+	__builtin_prefetch((const char *)&g->shades[i] + 64);
+}
+
 bool
 ghost_holds(const struct ghost *g, uint64_t key)
 {
@@ -64,6 +80,17 @@ ghost_join_segment(struct ghost *g, uint32_t i, uint32_t segment)
 	if (s->next != NONE)
 		g->shades[s->next].prev = i;
 	g->segments[segment] = i;
+	s->first = g->took_first;
+	s->last = g->took_last;
+	s->hits = 0;
+	s->fade = ledger_fades(&g->ledger);
+	if (s->first == s->last)
+		return;
+	s->span_prev = NONE;
+	s->span_next = g->spanning;
+	if (s->span_next != NONE)
+		g->shades[s->span_next].span_prev = i;
+	g->spanning = i;
 }
 
 void
@@ -73,6 +100,11 @@ ghost_leave_segment(struct ghost *g, uint32_t i)
 	*(s->prev == NONE ? &g->segments[s->segment] : &g->shades[s->prev].next) = s->next;
 	if (s->next != NONE)
 		g->shades[s->next].prev = s->prev;
+	if (s->first == s->last)
+		return;
+	*(s->span_prev == NONE ? &g->spanning : &g->shades[s->span_prev].span_next) = s->span_next;
+	if (s->span_next != NONE)
+		g->shades[s->span_next].span_prev = s->span_prev;
 }
 
 uint32_t *

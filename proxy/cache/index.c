@@ -152,7 +152,7 @@ insert(struct shard *s, const struct slot *new)
 	return true;
 }
 
-/* Closes the hole: what stands behind its home moves up by one. */
+/* Closes the hole: what is behind its home moves up by one. */
 static void
 erase(struct shard *s, struct slot *gone)
 {
@@ -379,6 +379,20 @@ index_sweep(struct index *ix, uint32_t segment, uint32_t generation,
 	}
 	atomic_fetch_sub_explicit(&ix->count, gone, memory_order_relaxed);
 	return gone;
+}
+
+void
+index_fade(struct index *ix)
+{
+	for (unsigned n = 0; n < SHARDS; n++) {
+		struct shard *s = &ix->shards[n];
+		pthread_mutex_lock(&s->lock);
+		for (uint32_t i = 0; i < slots_n(s); i++) {
+			uint32_t *low = &s->slots[i].low;
+			*low = (*low & ~(uint32_t)INDEX_MAX_HITS) | (*low & INDEX_MAX_HITS) / 2;
+		}
+		pthread_mutex_unlock(&s->lock);
+	}
 }
 
 uint64_t

@@ -1,6 +1,6 @@
 /* index.h - where is the object with this hash on disk? 12 bytes a slot, no pointers.
  *
- * Per shard an array ordered by tag: an entry stands at or behind the slot its tag points to, and
+ * Per shard an array ordered by tag: an entry is at or behind the slot its tag points to, and
  * tags only grow along the array, so that a look ends at the first larger tag and an array of any
  * size is filled by one pass over the old one. Only the upper half of the hash is looked at, and
  * of that 46 bits: two keys that share them replace each other, and a look for one may find the
@@ -36,6 +36,9 @@ bool index_put(struct index *ix, uint64_t hash_hi, const struct locator *at);
 bool index_remove(struct index *ix, uint64_t hash_hi);
 /* Removes only what still lies at the place. */
 bool index_remove_at(struct index *ix, uint64_t hash_hi, const struct locator *at);
+
+/* Halves all hits, so that what was hit once is as if it was not. */
+void index_fade(struct index *ix);
 
 /* Removes all entries of one generation of a segment, but those for which keep says yes (NULL:
  * none). keep runs under a shard's lock and must not call the index. Returns how many went. */

@@ -4,16 +4,21 @@
 #include "proxy/base/mem.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 static const uint64_t MIB = 1 << 20;
-static const uint64_t MIN_SEGMENT = 512 << 10;
+static const uint64_t MIN_SEGMENT = 256 << 10;
 
 enum {
+	SEGMENTS = 256,
+	YOUNG_SHARE = 4, /* the youngest quarter of the log stays */
+	FADES = 8,	 /* in a turn of the log */
+	MOST_TURNS = 16, /* that a segment stays, whatever it earns */
+	PAY_UNITS = 16,	 /* of earnings, so that the root of one byte counts */
 	CARRY_SHARE = 4, /* at most a quarter of a victim moves on */
 	CREDIT_SHARE = 8,
 	MAX_CARRIED = 8 << 20,
-	LEASED_SHARE = 2,
 	SMALL_FILES = 64 << 10 /* seed, format, lock, the directory itself */
 };
 
@@ -41,9 +46,7 @@ ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes)
 uint64_t
 ledger_segment_bytes(uint64_t log_bytes)
 {
-	uint64_t bytes = at_most(log_bytes / 64, 256 * MIB), many = log_bytes / 4096;
-	if (bytes < many)
-		bytes = at_most(many, 1024 * MIB);
+	uint64_t bytes = at_most(log_bytes / SEGMENTS, 1024 * MIB);
 	bytes -= bytes % 65536;
 	return bytes < MIN_SEGMENT ? MIN_SEGMENT : bytes;
 }
@@ -64,6 +67,8 @@ ledger_init(struct ledger *l, uint32_t limit, uint32_t slots_n, uint64_t segment
 		.limit = limit,
 		.open = -1,
 		.segment_bytes = segment_bytes,
+		.most_replaced = UINT32_MAX,
+		.earned = mem_zalloc((slots_n + 1) * sizeof *l->earned),
 	};
 	l->large_credit = most_credit(l);
 }
@@ -72,6 +77,7 @@ void
 ledger_fini(struct ledger *l)
 {
 	free(l->slots);
+	free(l->earned);
 	*l = (struct ledger){.open = -1};
 }
 
@@ -97,6 +103,37 @@ ledger_seal(struct ledger *l)
 	l->open = -1;
 }
 
+void
+ledger_replaces(struct ledger *l)
+{
+	l->slots[l->open].replaced++;
+}
+
+void
+ledger_pay(struct ledger *l, uint32_t slot, uint64_t bytes)
+{
+	uint64_t pay = (uint64_t)(PAY_UNITS * sqrt((double)bytes));
+	atomic_fetch_add_explicit(&l->earned[slot], pay, memory_order_relaxed);
+}
+
+uint32_t
+ledger_fades(const struct ledger *l)
+{
+	return atomic_load_explicit(&l->fades, memory_order_relaxed);
+}
+
+/* What is paid meanwhile is not lost. */
+static void
+fade(struct ledger *l)
+{
+	for (uint32_t i = 0; i < l->slots_n; i++) {
+		uint64_t had = atomic_load_explicit(&l->earned[i], memory_order_relaxed);
+		atomic_fetch_sub_explicit(&l->earned[i], had - had / 2, memory_order_relaxed);
+	}
+	l->opened = 0;
+	atomic_fetch_add_explicit(&l->fades, 1, memory_order_relaxed);
+}
+
 bool
 ledger_open_next(struct ledger *l)
 {
@@ -104,9 +141,13 @@ ledger_open_next(struct ledger *l)
 	for (uint32_t i = 0; l->free && i < l->slots_n; i++) {
 		if (l->slots[i].state != SEGMENT_FREE)
 			continue;
-		l->slots[i] = (struct ledger_slot){SEGMENT_OPEN, ++l->generation, 0, 0};
+		l->slots[i] =
+			(struct ledger_slot){.state = SEGMENT_OPEN, .generation = ++l->generation};
+		atomic_store_explicit(&l->earned[i], 0, memory_order_relaxed);
 		l->free--;
 		l->open = i;
+		if (++l->opened * FADES >= l->limit)
+			fade(l);
 		return true;
 	}
 	return false;
@@ -119,12 +160,18 @@ ledger_wants_free(const struct ledger *l)
 }
 
 int64_t
-ledger_absent(const struct ledger *l)
+ledger_absent_but(const struct ledger *l, int64_t slot)
 {
 	for (uint32_t i = 0; l->exist < l->limit && i < l->slots_n; i++)
-		if (l->slots[i].state == SEGMENT_ABSENT)
+		if (l->slots[i].state == SEGMENT_ABSENT && i != slot)
 			return i;
 	return -1;
+}
+
+int64_t
+ledger_absent(const struct ledger *l)
+{
+	return ledger_absent_but(l, -1);
 }
 
 void
@@ -136,17 +183,58 @@ ledger_add(struct ledger *l, uint32_t slot)
 	l->free++;
 }
 
+static bool
+is_older(const struct ledger *l, uint32_t a, uint32_t b)
+{
+	return l->slots[a].generation < l->slots[b].generation;
+}
+
+static bool
+is_mature(const struct ledger *l, const struct ledger_slot *s)
+{
+	return s->generation + l->limit / YOUNG_SHARE <= l->generation &&
+	       s->replaced <= l->most_replaced && s->replaced != UINT32_MAX;
+}
+
+/* What stays for ever would keep all that was purged since from being forgotten (forget.h). */
+static uint64_t
+earned(const struct ledger *l, uint32_t slot)
+{
+	if (l->slots[slot].generation + MOST_TURNS * (uint64_t)l->limit < l->generation)
+		return 0;
+	return atomic_load_explicit(&l->earned[slot], memory_order_relaxed);
+}
+
 int64_t
 ledger_victim(const struct ledger *l)
 {
-	int64_t oldest = -1;
+	int64_t oldest = -1, least = -1;
+	uint64_t least_earned = 0;
 	for (uint32_t i = 0; i < l->slots_n; i++) {
 		const struct ledger_slot *s = &l->slots[i];
-		if (s->state == SEGMENT_SEALED && s->leases == 0 &&
-		    (oldest < 0 || s->generation < l->slots[oldest].generation))
+		if (s->state != SEGMENT_SEALED || s->leases)
+			continue;
+		if (oldest < 0 || is_older(l, i, (uint32_t)oldest))
 			oldest = i;
+		if (!is_mature(l, s))
+			continue;
+		uint64_t e = earned(l, i);
+		if (least < 0 || e < least_earned ||
+		    (e == least_earned && is_older(l, i, (uint32_t)least))) {
+			least = i;
+			least_earned = e;
+		}
 	}
-	return oldest;
+	return least >= 0 ? least : oldest;
+}
+
+bool
+ledger_is_oldest(const struct ledger *l, uint32_t generation)
+{
+	for (uint32_t i = 0; i < l->slots_n; i++)
+		if (l->slots[i].state >= SEGMENT_OPEN && l->slots[i].generation < generation)
+			return false;
+	return true;
 }
 
 bool
@@ -155,7 +243,7 @@ ledger_lease(struct ledger *l, uint32_t slot)
 	struct ledger_slot *s = &l->slots[slot];
 	if (s->state < SEGMENT_OPEN)
 		return false;
-	if (s->leases == 0 && (l->leased + 1) * LEASED_SHARE > l->limit)
+	if (s->leases == 0 && (l->leased + 1) * 2 > l->limit)
 		return false;
 	l->leased += s->leases++ == 0;
 	return true;
@@ -195,7 +283,7 @@ ledger_free(struct ledger *l, uint32_t slot)
 
 void
 ledger_restore(struct ledger *l, uint32_t slot, enum ledger_state state, uint32_t generation,
-	       uint64_t used)
+	       uint64_t used, uint32_t replaced)
 {
 	struct ledger_slot *s = &l->slots[slot];
 	assert(s->state == SEGMENT_ABSENT);
@@ -207,6 +295,7 @@ ledger_restore(struct ledger *l, uint32_t slot, enum ledger_state state, uint32_
 	}
 	s->generation = generation;
 	s->used = used;
+	s->replaced = replaced;
 	l->used += used;
 	if (generation > l->generation)
 		l->generation = generation;
@@ -249,7 +338,7 @@ ledger_carries_large(struct ledger *l, uint64_t body_bytes, unsigned weight)
 }
 
 void
-ledger_earn(struct ledger *l)
+ledger_credit(struct ledger *l)
 {
 	l->large_credit =
 		at_most(l->large_credit + l->segment_bytes / CREDIT_SHARE, most_credit(l));

@@ -4,14 +4,25 @@
  *	free --ledger_open_next--> open --ledger_seal--> sealed --ledger_free--> free
  *	                                sealed --ledger_retire--> going --ledger_free--> free
  *
- * The log is a FIFO: the victim is the sealed segment with the lowest generation. What was hit
- * while it lay there may be carried over into the open segment, within a share.
+ * Who goes: a segment earns the square root of the bytes that each answer took from it, and what it
+ * earned fades. The victim is the segment that earned least among the older three quarters of the
+ * log; so what is new has its time to be asked for, and a segment that is asked for stays. What was
+ * hit lately in a victim may be carried over into the open segment, within a share. The root is
+ * between counting answers (which favours small objects) and counting bytes (large ones).
  *
- * Threads   none of its own; the owner's lock.
+ * Fades happen eight times in a turn of the log: earnings are halved, and the owner halves the hits
+ * of its objects, of which at most three pay in between: so no object keeps a segment alone.
+ *
+ * Victims are not the oldest: what a record in them replaced may outlive it, and the owner has to
+ * see to it that it is not found again. That has its price, so a segment with many such records
+ * waits until it is the oldest, which replaced nothing that is left.
+ *
+ * Threads   none of its own; the owner's lock, but for ledger_pay and ledger_fades: any thread.
  */
 #ifndef CACHE_LEDGER_H
 #define CACHE_LEDGER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,6 +38,7 @@ struct ledger_slot {
 	enum ledger_state state;
 	uint32_t generation; /* while open or sealed */
 	uint32_t leases;     /* readers that need it to stay */
+	uint32_t replaced;   /* its records that took the place of older ones */
 	uint64_t used;	     /* bytes from its start */
 };
 
@@ -39,7 +51,11 @@ struct ledger {
 	int64_t open;	     /* slot, or -1 */
 	uint32_t generation; /* the last one given out; 0: none */
 	uint64_t segment_bytes, used;
-	uint64_t large_credit; /* bytes of large bodies that may be carried */
+	uint32_t most_replaced;	  /* in a victim that is not the oldest; any number unless set */
+	_Atomic uint64_t *earned; /* owned; of each slot */
+	uint32_t opened;	  /* segments, since the last fade */
+	_Atomic uint32_t fades;	  /* so far */
+	uint64_t large_credit;	  /* bytes of large bodies that may be carried */
 };
 
 /* slots_n >= limit: room for segments left over from a larger limit. */
@@ -54,8 +70,8 @@ uint64_t ledger_purge_bytes(uint64_t disk_bytes);
  * (0: a thirty-second). 0 when nothing is. */
 uint64_t ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes);
 
-/* How segments of a size and number follow from a limit in bytes: a sixty-fourth, from 512 KiB to
- * 256 MiB; beyond 4096 segments larger, up to 1 GiB. */
+/* How segments of a size and number follow from a limit in bytes: a 256th, from 256 KiB to 1 GiB.
+ */
 uint64_t ledger_segment_bytes(uint64_t log_bytes);
 
 /* Bytes still free behind what is used in the open segment; 0 when none is open. */
@@ -68,20 +84,29 @@ bool ledger_open_next(struct ledger *l);
 bool ledger_wants_free(const struct ledger *l);
 /* A slot that may be made free because the limit allows one more segment, or -1. */
 int64_t ledger_absent(const struct ledger *l);
+/* Another one than this. */
+int64_t ledger_absent_but(const struct ledger *l, int64_t slot);
 void ledger_add(struct ledger *l, uint32_t slot); /* absent -> free */
 /* A reader asks that the segment stay. False: it holds nothing, or half of the limit are held
  * like that already. What was granted holds: no segment with a lease is a victim, and one that is
  * going and got a lease meanwhile goes back. */
 bool ledger_lease(struct ledger *l, uint32_t slot);
 void ledger_unlease(struct ledger *l, uint32_t slot);
-/* The segment that goes next: the oldest sealed one without leases. -1: none. */
+/* An answer took so many bytes from the segment. */
+void ledger_pay(struct ledger *l, uint32_t slot, uint64_t bytes);
+uint32_t ledger_fades(const struct ledger *l);
+/* A record that was appended to the open segment took the place of an older one. */
+void ledger_replaces(struct ledger *l);
+/* The segment that goes next, of those without leases. -1: none. */
 int64_t ledger_victim(const struct ledger *l);
 void ledger_retire(struct ledger *l, uint32_t slot);
 void ledger_return(struct ledger *l, uint32_t slot); /* it is not emptied after all */
 void ledger_free(struct ledger *l, uint32_t slot);
 /* A segment found on disk. */
 void ledger_restore(struct ledger *l, uint32_t slot, enum ledger_state state, uint32_t generation,
-		    uint64_t used);
+		    uint64_t used, uint32_t replaced);
+/* Is nothing left that is older than this generation? */
+bool ledger_is_oldest(const struct ledger *l, uint32_t generation);
 void ledger_drop(struct ledger *l, uint32_t slot); /* free -> absent: over the limit */
 
 /* Shall a record that was hit so often while it lay in the victim move on, when so many bytes of
@@ -93,7 +118,7 @@ bool ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, unsig
 /* Shall a body in several pieces move on? If so, that is charged to a credit, of at most an eighth
  * of the log, to which each emptied segment adds an eighth of itself. */
 bool ledger_carries_large(struct ledger *l, uint64_t body_bytes, unsigned weight);
-void ledger_earn(struct ledger *l);
+void ledger_credit(struct ledger *l);
 
 void ledger_check(const struct ledger *l);
 

@@ -114,8 +114,7 @@ stored_follow(struct stored *o, const struct record *r, const struct locator *fr
 	placement_of_record(&next, r);
 	lock_place(o);
 	const struct locator *at = &o->placement.at;
-	bool yes = at->segment == from->segment && at->generation == from->generation &&
-		   at->offset == from->offset && at->bytes;
+	bool yes = locator_equal(at, from) && at->bytes;
 	struct placement other = yes ? replace(o, &next) : next;
 	unlock_place(o);
 	placement_fini(&other);
@@ -191,6 +190,7 @@ stored_of_record(struct store *st, struct block *text, const struct record *r)
 	o->pub.head = r->head;
 	o->pub.terms = r->terms;
 	o->pub.body_bytes = r->body_bytes;
+	o->pub.whole_bytes = r->whole_bytes;
 	atomic_init(&o->pub.clean_as_of, r->clean_as_of);
 	o->text = block_ref(text);
 	o->whole = r->is_inline ? r->body : NULL;
@@ -211,6 +211,7 @@ stored_clone(const struct stored *from)
 	o->pub.head = from->pub.head;
 	o->pub.terms = from->pub.terms;
 	o->pub.body_bytes = from->pub.body_bytes;
+	o->pub.whole_bytes = from->pub.whole_bytes;
 	atomic_init(&o->pub.clean_as_of, atomic_load(&from->pub.clean_as_of));
 	o->text = block_ref(from->text);
 	stored_share_body(o, from);

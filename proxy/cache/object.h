@@ -1,4 +1,4 @@
-/* object.h - what stands behind a struct object: its text, its body in memory, its place on disk.
+/* object.h - what is behind a struct object: its text, its body in memory, its place on disk.
  *
  * Threads   constant once published, but for the count of references, the node (its RAM shard's
  * lock), and the placement of an object whose body is in memory: another one is put in its place
@@ -43,6 +43,7 @@ struct stored {
 	struct block *one;     /* room for a list of one */
 	uint32_t blocks_n, block_bytes;
 	bool leased;
+	_Atomic bool pays; /* the segments that it lies in, for the answer it is asked for now */
 	/* From a lookup on disk, for the one reader that looked it up: a fragment read already. */
 	uint32_t ahead_i;
 	struct block *ahead;
@@ -54,7 +55,8 @@ struct stored {
 	struct ram_node node;
 	bool in_ram;
 	bool unwritten; /* the record on disk has an older head */
-	bool moved;	/* its copy on disk, and nobody has asked for it since */
+	uint8_t told; /* hits that the disk heard of, since the fade and for the place it lies in */
+	uint32_t fade;
 
 	char bytes[]; /* key and head, when there is no text */
 };

@@ -87,15 +87,25 @@ link_of(const struct shard *s, struct key_hash hash, struct str key)
 	return link;
 }
 
+static bool
+tells_disk(struct stored *o, uint32_t fade)
+{
+	if (o->fade != fade)
+		o->told = 0;
+	o->fade = fade;
+	bool yes = o->told < STORE_PAYING_HITS;
+	o->told += yes;
+	return yes;
+}
+
 struct stored *
-ram_find(struct ram *r, struct key_hash hash, struct str key, bool *first)
+ram_find(struct ram *r, struct key_hash hash, struct str key, uint32_t fade, bool *tells)
 {
 	struct shard *s = shard_of(r, hash);
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *link_of(s, hash, key);
 	if (o) {
-		*first = o->node.hits == 0 || o->moved;
-		o->moved = false;
+		*tells = tells_disk(o, fade);
 		ram_policy_touch(&o->node);
 		object_ref(&o->pub);
 	}
@@ -207,7 +217,8 @@ put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older, bool u
 	}
 	if (older) {
 		hits = older->node.hits > hits ? older->node.hits : hits;
-		o->moved = older->moved;
+		o->told = older->told;
+		o->fade = older->fade;
 		forget(s, older, &gone);
 	}
 	bool yes = ram_policy_takes(&s->policy, bytes, on_disk, hits);
@@ -339,7 +350,7 @@ ram_adopt(struct ram *r, const struct record *record, const struct locator *from
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *link_of(s, record->hash, record->key);
 	if (o && stored_follow(o, record, from)) {
-		o->moved = true;
+		o->told = 0;
 		ram_policy_moved(&s->policy, &o->node, true);
 	}
 	pthread_mutex_unlock(&s->lock);

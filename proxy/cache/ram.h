@@ -20,9 +20,11 @@ void ram_on_evicted(struct ram *r, ram_evicted_fn *tell, void *ctx);
 void ram_tell_unwritten(struct ram *r);
 void ram_destroy(struct ram **r);
 
-/* A reference to the object, or NULL; counts a hit. *first: it had none since it was last looked
- * at for eviction, or since its copy on disk moved. */
-struct stored *ram_find(struct ram *r, struct key_hash hash, struct str key, bool *first);
+/* A reference to the object, or NULL; counts a hit. *tells: the disk wants to hear of it, which it
+ * does of a few hits per object and fade (store_fades), and of those after its copy on disk moved.
+ */
+struct stored *
+ram_find(struct ram *r, struct key_hash hash, struct str key, uint32_t fade, bool *tells);
 /* Does it hold this very object? */
 bool ram_holds(struct ram *r, struct stored *o);
 /* Would an object of this size be taken now? */

@@ -10,7 +10,14 @@
 
 #include <stdlib.h>
 
-enum outcome { OUTCOME_DONE, OUTCOME_LATER, OUTCOME_MISS, OUTCOME_FORGOTTEN, OUTCOME_DAMAGED };
+enum outcome {
+	OUTCOME_DONE,
+	OUTCOME_LATER,
+	OUTCOME_MISS,
+	OUTCOME_FORGOTTEN,
+	OUTCOME_LOST,
+	OUTCOME_DAMAGED
+};
 
 /* Reads, and remembers what it read for others who want the same: a record and a fragment. */
 struct reader {
@@ -30,8 +37,7 @@ reader_fini(struct reader *r)
 static bool
 is_at(const struct locator *a, const struct locator *b)
 {
-	return a->segment == b->segment && a->generation == b->generation &&
-	       a->offset == b->offset && a->bytes == b->bytes;
+	return locator_equal(a, b) && a->bytes == b->bytes;
 }
 
 static enum store_read
@@ -117,7 +123,7 @@ begin_body(struct reader *rd, const struct wanted *w, struct stored *o)
 	if (!stored_lease(o)) {
 		for (uint32_t i = 0; i < p->fragments_n; i++)
 			if (!store_is_current(rd->st, &placement_fragment(p, i)->at))
-				return OUTCOME_FORGOTTEN; /* nobody will ever read it whole */
+				return OUTCOME_LOST; /* nobody will ever read it whole */
 		return OUTCOME_MISS;
 	}
 	o->ahead_i = first_fragment(w, p, o->pub.body_bytes);
@@ -138,7 +144,7 @@ attach_body(struct reader *rd, const struct wanted *w, struct stored *o)
 	struct block *b;
 	enum outcome r = read_fragment(rd, placement_fragment(p, 0), &b);
 	if (r == OUTCOME_MISS)
-		return OUTCOME_FORGOTTEN; /* the old record went, and with it the body */
+		return OUTCOME_LOST; /* the old record went, and with it the body */
 	if (r == OUTCOME_DONE) {
 		o->block_bytes = b->n;
 		stored_add_block(o, b);
@@ -152,10 +158,9 @@ build(struct cache *c, struct reader *rd, const struct wanted *w, struct block *
 {
 	struct record r;
 	const char *wrong = record_parse(text->p, text->n, &r);
-	if (wrong || r.at.segment != w->at.segment || r.at.generation != w->at.generation ||
-	    r.at.offset != w->at.offset || !record_body_is_right(&r))
+	if (wrong || !locator_equal(&r.at, &w->at) || !record_body_is_right(&r))
 		return store_is_current(c->store, &w->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
-	if (r.hash.lo != w->hash.lo || r.hash.hi != w->hash.hi || !str_eq(r.key, w->key))
+	if (!key_hash_equal(r.hash, w->hash) || !str_eq(r.key, w->key))
 		return OUTCOME_MISS; /* another key that shares the bits the index knows */
 	struct stored *o = stored_of_record(c->store, text, &r);
 	if (cache_is_forgotten(c, o)) {
@@ -197,14 +202,17 @@ promote(struct cache *c, const struct stored *o, const struct wanted *w)
 }
 
 static void
-settle(struct cache *c, const struct wanted *w, enum outcome r, const struct stored *o)
+settle(struct cache *c, const struct wanted *w, enum outcome r, struct stored *o)
 {
 	if (r == OUTCOME_DAMAGED) {
 		atomic_fetch_add(&c->damaged, 1);
 		store_forget(c->store, w->hash, &w->at);
-	} else if (r == OUTCOME_FORGOTTEN) {
+	} else if (r == OUTCOME_LOST) {
 		store_forget(c->store, w->hash, &w->at);
+	} else if (r == OUTCOME_FORGOTTEN) {
+		store_clear(c->store, w->hash, &w->at);
 	} else if (r == OUTCOME_DONE) {
+		atomic_store_explicit(&o->pays, w->hits < STORE_PAYING_HITS, memory_order_relaxed);
 		promote(c, o, w);
 	}
 }
@@ -413,4 +421,38 @@ void
 body_done(struct body_read *r)
 {
 	block_unref(&r->block);
+}
+
+/* ---- what an answer pays ------------------------------------------------------------------- */
+
+/* A body in pieces pays all its segments, each for the bytes that lie in it. */
+static void
+pay_pieces(struct cache *c, const struct placement *p, uint64_t bytes)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < p->fragments_n && bytes; i++) {
+		const struct locator *at = &placement_fragment(p, i)->at;
+		const struct locator *next =
+			i + 1 < p->fragments_n ? &placement_fragment(p, i + 1)->at : NULL;
+		uint64_t part = at->bytes < bytes ? at->bytes : bytes;
+		sum += part;
+		bytes -= part;
+		if (next && bytes && next->segment == at->segment)
+			continue;
+		store_pay(c->store, at, sum);
+		sum = 0;
+	}
+}
+
+void
+cache_pay(struct cache *c, struct object *object, uint64_t bytes)
+{
+	struct stored *o = stored_of(object);
+	struct placement p;
+	if (!c->store || !bytes || !atomic_load_explicit(&o->pays, memory_order_relaxed) ||
+	    !atomic_exchange_explicit(&o->pays, false, memory_order_relaxed))
+		return;
+	stored_placement(o, &p);
+	pay_pieces(c, &p, bytes);
+	placement_fini(&p);
 }

@@ -52,9 +52,7 @@ shard_of(struct reads *r, const struct locator *at)
 static bool
 is_same(const struct read_job *a, const struct read_job *b)
 {
-	return a->at.offset == b->at.offset && a->at.segment == b->at.segment &&
-	       a->at.generation == b->at.generation && a->at.bytes == b->at.bytes &&
-	       a->part == b->part;
+	return locator_equal(&a->at, &b->at) && a->at.bytes == b->at.bytes && a->part == b->part;
 }
 
 bool

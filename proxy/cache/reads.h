@@ -31,8 +31,8 @@ struct read_job {
 struct reads *reads_create(void);
 void reads_destroy(struct reads **r);
 
-/* True: j waits for a read that is under way. Else it is under way itself, and the caller posts it.
- */
+/* True: j waits for a read that is under way. Else it is under way itself,
+ * and the caller posts it. */
 bool reads_join(struct reads *r, struct read_job *j);
 /* The read is done, and nobody joins any more. Those who did, in a list by next, are the caller's
  * to finish. */

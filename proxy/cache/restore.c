@@ -30,6 +30,7 @@ struct restoring {
 	size_t n;
 	char *table; /* reused */
 	size_t table_cap;
+	uint32_t replaced; /* records of the segment that did */
 };
 
 static int
@@ -223,17 +224,22 @@ shrink(struct restoring *r)
 
 /* ---- entries ------------------------------------------------------------------------------- */
 
-static void
+/* Returns how many records replaced older ones. */
+static uint32_t
 apply(struct store *st, const struct found *f, const char *table, uint32_t entries)
 {
+	uint32_t replaced = 0;
 	for (uint32_t i = 0; i < entries; i++) {
 		struct entry e = entry_get(table, i);
 		struct locator at = {f->slot, 0, e.offset, e.bytes}; /* all codes begin at 0 */
 		uint64_t end = (uint64_t)e.offset * SEGMENT_ALIGN + e.bytes;
 		if ((e.what & ~ENTRY_REPLACES) == ENTRY_RECORD && e.bytes >= RECORD_HEADER_BYTES &&
-		    e.bytes <= RECORD_MAX_BYTES && end <= st->o.segment_bytes)
+		    e.bytes <= RECORD_MAX_BYTES && end <= st->o.segment_bytes) {
 			index_put(st->index, e.hash_hi, &at);
+			replaced += (e.what & ENTRY_REPLACES) != 0;
+		}
 	}
+	return replaced;
 }
 
 /* Reads the table that h, standing at, speaks of; NULL when it is damaged. */
@@ -264,30 +270,28 @@ restore_from_footer(struct restoring *r, const struct found *f, uint64_t *used)
 	const char *table = read_table(r, f, &h, segment - h.bytes);
 	if (!table)
 		return false;
-	apply(r->st, f, table, h.entries);
+	r->replaced = apply(r->st, f, table, h.entries);
 	r->st->clean_as_of[f->slot] = h.clean_as_of;
 	*used = (uint64_t)h.page * SEGMENT_PAGE;
 	return true;
 }
 
-char *
-store_read_table(const struct store *st, uint32_t segment, uint32_t generation, uint32_t *entries)
+bool
+store_read_table(const struct store *st, uint32_t segment, uint32_t generation, struct buf *table)
 {
 	struct batch_header h;
 	int fd = atomic_load(&st->fds[segment]);
 	uint64_t end = st->o.segment_bytes;
 	if (!read_header(st, fd, end - SEGMENT_HEADER_BYTES, &h) || !h.is_footer ||
 	    h.segment != segment || h.generation != generation || h.bytes > end)
-		return NULL;
+		return false;
 	size_t n = (size_t)h.entries * SEGMENT_ENTRY_BYTES;
-	char *table = mem_alloc(n + 1);
-	if (diskio_read_all(st->o.ops, fd, table, n, end - h.bytes + h.table_at) == 0 &&
-	    segment_checksum(table, n) == h.table_checksum) {
-		*entries = h.entries;
-		return table;
-	}
-	free(table);
-	return NULL;
+	char *to = buf_room(table, n + 1);
+	if (diskio_read_all(st->o.ops, fd, to, n, end - h.bytes + h.table_at) != 0 ||
+	    segment_checksum(to, n) != h.table_checksum)
+		return false;
+	buf_added(table, n);
+	return true;
 }
 
 /* Keeps the table and the link when the segment may go on being written. */
@@ -298,13 +302,14 @@ restore_by_walking(struct restoring *r, const struct found *f, bool is_last)
 	uint64_t at = 0, link = 0, *clean = &st->clean_as_of[f->slot];
 	struct batch_header h;
 	*clean = UINT64_MAX;
+	r->replaced = 0;
 	while (at < st->o.segment_bytes && read_header(st, f->fd, at, &h) &&
 	       is_batch_at(st, &h, f->slot, at) && h.generation == f->generation &&
 	       h.link == link) {
 		const char *table = read_table(r, f, &h, at);
 		if (!table)
 			break;
-		apply(st, f, table, h.entries);
+		r->replaced += apply(st, f, table, h.entries);
 		if (is_last)
 			buf_add(&st->table, table, (size_t)h.entries * SEGMENT_ENTRY_BYTES);
 		*clean = h.clean_as_of < *clean ? h.clean_as_of : *clean;
@@ -321,6 +326,7 @@ restore_segment(struct restoring *r, const struct found *f, bool is_last)
 {
 	struct store *st = r->st;
 	uint64_t used = 0;
+	r->replaced = 0;
 	enum ledger_state state = SEGMENT_FREE;
 	if (f->generation) {
 		bool sealed = restore_from_footer(r, f, &used);
@@ -332,7 +338,7 @@ restore_segment(struct restoring *r, const struct found *f, bool is_last)
 	struct stat s;
 	if (fstat(f->fd, &s) == 0 && (uint64_t)s.st_size < st->o.segment_bytes)
 		(void)!ftruncate(f->fd, (off_t)st->o.segment_bytes);
-	ledger_restore(&st->ledger, f->slot, state, f->generation, used);
+	ledger_restore(&st->ledger, f->slot, state, f->generation, used, r->replaced);
 	atomic_store(&st->fds[f->slot], f->fd);
 	store_set_life(st, f->slot, f->generation);
 	st->holds[f->slot] = f->generation;
@@ -352,6 +358,7 @@ make_slots(struct store *st, const struct restoring *r)
 	st->lives = mem_zalloc(slots_n * sizeof *st->lives);
 	st->codes = mem_zalloc(slots_n);
 	st->holds = mem_zalloc(slots_n * sizeof *st->holds);
+	st->holes = mem_zalloc(slots_n * sizeof *st->holes);
 	st->clean_as_of = mem_zalloc(slots_n * sizeof *st->clean_as_of);
 	st->written = mem_zalloc(slots_n * sizeof *st->written);
 	st->fds = mem_zalloc(slots_n * sizeof *st->fds);

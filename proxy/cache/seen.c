@@ -10,11 +10,13 @@
 #include "proxy/cache/recent.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include <zstd.h>
 
 struct seen {
@@ -29,8 +31,14 @@ struct seen {
 	struct sighting_settings settings;
 	struct budget budget;
 	_Atomic double disk_used_share; /* as of the last tick */
+	bool by_turns;			/* generations end with half a turn of the log */
+	_Atomic uint64_t half_turn;	/* as of the last tick; 0: time decides */
+	_Atomic uint64_t turning;	/* the generation that admitted counts for */
+	_Atomic int64_t admitted;	/* bytes since it began */
 	struct recent first_bytes;	/* which address asked for the first byte of what */
 };
+
+enum { DAY_S = 24 * 3600 };
 
 static const char FILE_NAME[] = "filter";
 
@@ -104,21 +112,56 @@ seen_at_end(const struct seen *s, struct sighting_facts *f, unsigned followers, 
 	return sighting_at_end(&s->settings, f, followers, body_bytes);
 }
 
+/* ---- when a generation ends ---------------------------------------------------------------- */
+
+/* Counts for the current generation; ends it when that is enough. Whoever is late for that finds
+ * another number. */
+static void
+turn(struct seen *s, int64_t bytes)
+{
+	uint64_t number = pair_number(s->pair), was = atomic_load(&s->turning);
+	if (was != number && atomic_compare_exchange_strong(&s->turning, &was, number))
+		atomic_store(&s->admitted, 0); /* it began because it was full */
+	int64_t admitted = atomic_fetch_add(&s->admitted, bytes) + bytes;
+	uint64_t enough = atomic_load_explicit(&s->half_turn, memory_order_relaxed);
+	if (enough && admitted > 0 && (uint64_t)admitted >= enough)
+		pair_try_rotate(s->pair, number);
+}
+
 void
 seen_charge(struct seen *s, int64_t bytes)
 {
 	budget_charge(&s->budget, bytes);
+	if (s->by_turns)
+		turn(s, bytes);
+}
+
+static void
+tick_turns(struct seen *s, int64_t now_s, uint64_t turn_bytes)
+{
+	struct pair_stats is;
+	atomic_store_explicit(&s->half_turn, turn_bytes / 2, memory_order_relaxed);
+	turn(s, 0);
+	if (turn_bytes)
+		return;
+	pair_stats(s->pair, &is);
+	if (now_s - is.born_s >= DAY_S)
+		pair_rotate(s->pair, now_s);
 }
 
 void
-seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, uint64_t written, double disk_used_share)
+seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, const struct cache_stats *cache)
 {
-	budget_fill(&s->budget, now_ms, written);
-	atomic_store_explicit(&s->disk_used_share, disk_used_share, memory_order_relaxed);
+	double share =
+		cache->limit_bytes ? (double)cache->used_bytes / (double)cache->limit_bytes : 0;
+	budget_fill(&s->budget, now_ms, cache->written_bytes);
+	atomic_store_explicit(&s->disk_used_share, share, memory_order_relaxed);
 	if (s->pair)
 		pair_tick(s->pair, now_s);
 	else
 		memory_tick(s->memory, now_s);
+	if (s->by_turns)
+		tick_turns(s, now_s, cache->turn_bytes);
 }
 
 /* ---- snapshot ------------------------------------------------------------------------------ */
@@ -192,18 +235,57 @@ load(struct seen *s, struct unpacking *u, int64_t now)
 	return memory_load(&s->memory, &s->memory_options, &here, from);
 }
 
+/* In front of the packed filter: what its generation has admitted so far. */
+struct birth {
+	char magic[8];
+	int64_t admitted;
+	uint64_t sum; /* of all before */
+};
+static const char BIRTH_MAGIC[8] = "TWseen1";
+
+static uint64_t
+sum_of(const struct birth *b)
+{
+	return XXH3_64bits(b, offsetof(struct birth, sum));
+}
+
+/* Snapshots without it are older ones: then the filter begins at once. */
+static void
+read_birth(struct seen *s, int fd)
+{
+	struct birth b;
+	bool right = read(fd, &b, sizeof b) == (ssize_t)sizeof b &&
+		     memcmp(b.magic, BIRTH_MAGIC, sizeof b.magic) == 0 && b.sum == sum_of(&b);
+	if (right)
+		atomic_store(&s->admitted, b.admitted);
+	else
+		lseek(fd, 0, SEEK_SET);
+}
+
+static int
+write_birth(const struct seen *s, int (*write)(void *, const void *, size_t), void *to)
+{
+	struct birth b = {.admitted = atomic_load(&s->admitted)};
+	memcpy(b.magic, BIRTH_MAGIC, sizeof b.magic);
+	b.sum = sum_of(&b);
+	return write(to, &b, sizeof b);
+}
+
 static void
 restore(struct seen *s, int64_t now)
 {
 	int fd = s->on_disk ? cache_open_file(s->cache, FILE_NAME) : -1;
 	if (fd < 0)
 		return;
+	read_birth(s, fd);
 	struct unpacking *u = NEW(struct unpacking);
 	u->fd = fd;
 	u->z = ZSTD_createDStream();
 	const char *why = u->z ? load(s, u, now) : "no memory";
 	ZSTD_freeDStream(u->z);
 	free(u);
+	if (why)
+		atomic_store(&s->admitted, 0);
 	if (why)
 		log_warning("the filter's snapshot is ignored (%s): known URLs count as new", why);
 	close(fd);
@@ -224,10 +306,12 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 	k->z = ZSTD_createCStream();
 	k->write = write;
 	k->to = to;
-	int r = -1;
-	if (k->z && s->pair)
+	int r = write_birth(s, write, to);
+	if (r == 0 && !k->z)
+		r = -1;
+	if (r == 0 && s->pair)
 		r = pair_save(s->pair, seed, saving->now, write_packed, k);
-	else if (k->z)
+	else if (r == 0)
 		r = memory_save(s->memory, &(struct memory_place){seed, saving->now},
 				(struct seal_sink){.write = write_packed, .ctx = k});
 	if (r == 0)
@@ -277,6 +361,9 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 	s->born_s = now;
 	s->memory_options = o->memory;
 	s->memory_options.seed = (uint64_t)now;
+	bool by_turns = o->memory.rotate_after_s == 0;
+	if (by_turns && memory_kind_for(&s->memory_options) != MEMORY_PAIR)
+		s->memory_options.rotate_after_s = DAY_S;
 	s->settings = (struct sighting_settings){
 		.sightings = o->memory.sightings,
 		.max_object_bytes = o->max_object_bytes,
@@ -299,6 +386,9 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 		seen_close(&s);
 		return -1;
 	}
+	s->by_turns = by_turns && s->pair;
+	if (s->pair)
+		atomic_store(&s->turning, pair_number(s->pair));
 	*out = s;
 	return 0;
 }

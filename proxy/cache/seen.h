@@ -1,7 +1,7 @@
 /* seen.h - what the rule of admission (sighting.h) needs to remember, and the one door to ask it:
  * the memory of sightings (the rotating pair, or another kind of filter where one is asked for or
- * more than two sightings are) with its snapshot, who asked for which first byte within a minute,
- * and the write budget.
+ * more than two sightings are) with its snapshot, when its generations end, who asked for which
+ * first byte within a minute, and the write budget.
  *
  * Threads   judge, look, charge and report from any; tick and save from the keeper.
  */
@@ -46,12 +46,14 @@ struct sighting seen_look(const struct seen *s, struct key_hash key, struct sigh
 struct sighting seen_at_end(const struct seen *s, struct sighting_facts *f, unsigned followers,
 			    uint64_t body_bytes);
 
-/* So many bytes are written to disk because of a verdict; below zero: they were not after all. */
+/* So many bytes are written to disk because of a verdict; below zero: they were not after all.
+ * Where no time is set (memory.rotate_after_s 0), a generation of the pair ends with half a turn of
+ * the log in these bytes: what comes back more slowly would be evicted before its next hit. While
+ * the log grows, fails or is none, and for other kinds of memory, it is a day. */
 void seen_charge(struct seen *s, int64_t bytes);
 
-/* Of the disk: every byte written since start, and how full it is (0..1). */
-void
-seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, uint64_t written, double disk_used_share);
+/* About once a second, with the facts of the cache as they are. */
+void seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, const struct cache_stats *cache);
 /* Writes the snapshot, if there is a directory and something new; a warning when that fails. */
 void seen_save(struct seen *s, int64_t now_s);
 void seen_report(const struct seen *s, struct pair_stats *out);

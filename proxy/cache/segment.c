@@ -137,7 +137,8 @@ record_format(const struct record *r, char *to)
 	le_put16(to + 78, 0);
 	put_terms(to + 80, &r->terms);
 	le_put64(to + 144, r->clean_as_of);
-	memset(to + 152, 0, RECORD_HEADER_BYTES - 152);
+	le_put64(to + 152, r->whole_bytes);
+	memset(to + 160, 0, RECORD_HEADER_BYTES - 160);
 	char *end = to + RECORD_HEADER_BYTES;
 	put_bytes(&end, r->key.p, r->key.n);
 	put_bytes(&end, r->head.p, r->head.n);
@@ -203,6 +204,7 @@ record_parse(const char *p, size_t n, struct record *out)
 		.kind = (uint8_t)p[76],
 		.is_inline = p[77] != 0,
 		.clean_as_of = le_get64(p + 144),
+		.whole_bytes = le_get64(p + 152),
 		.terms = get_terms(p + 80),
 	};
 	if (!parts_fit(&r, all))

@@ -10,7 +10,7 @@
  *	| header 128 | record | fragment | record | ... | table | zeros to the page |
  *
  * All numbers are little-endian. Records and fragments start at multiples of ALIGN. FORMAT.md,
- *beside this file, describes the directory around the segments.
+ * beside this file, describes the directory around the segments.
  *
  * batch header (128)                        footer trailer (the last 128 bytes of the file)
  *   0 u32 magic "TWB2"                        0 u32 magic "TWF2"
@@ -46,23 +46,24 @@
  *     i32 stale_while_revalidate, stale_if_error; u32 flags; u16 status, spare; u32 etag_at,
  *     etag_bytes
  * 144 u64 clean_as_of: nothing that was forgotten up to here (forget.h) covers it
- * 152 u64 bytes of the whole body of which this is a slice; 160 u32 number of the slice; 164 u32
- *     bytes of each slice; 168 u64 0. Room for slices: all zero today.
+ * 152 u64 bytes of the whole body that lies in slices, or of which this is a slice; else 0
+ * 160 u64 0, u64 0. Which slice it is the key says.
  * The head is bytes of http/; nothing here looks into it.
  * fragment table entry (24): u32 segment, u32 generation, u32 offset / ALIGN, u32 bytes, u64 XXH3
  * A fragment is bare body bytes; all of one object have the same length but the last.
  *
  * Valid     a generation is the number of times any segment was opened: never used twice. A batch
- *           counts when its seal is right, it names the place where it stands, and it links to the
+ *           counts when its seal is right, it names the place where it is, and it links to the
  *           batch before it. A footer counts when its generation is that of the batch at 0, or
  *           when the batch at 0 was never written. A record counts when its checksum is right, it
- *           names the place where it stands, and nothing that was forgotten covers it.
+ *           names the place where it is, and nothing that was forgotten covers it.
  * Crash     what was not yet written (the batch in memory, at most some seconds) is lost. A torn
  *           batch may be listed by its table: its damaged records are misses when they are read.
  *           What stood behind a torn batch never comes back: what is written there next has
  *           another seal (its opening differs, if nothing else does), and the link is broken.
  *           A segment in which a write failed is sealed at once, so that its footer lists what
- *           was written behind the hole.
+ *           was written behind the hole. If the footer cannot be written either, or a batch is
+ *           lost, the keys of the records that replaced older ones are forgotten (forget.h).
  *           Segments are never synced. A loss of power may lose any object, and may bring back an
  *           older answer to a URL in place of its newest one while the older one is still fresh by
  *           its own terms. It never brings back what was purged or invalidated before the call
@@ -104,6 +105,13 @@ struct locator {
 	uint32_t bytes;	 /* of the record, possibly rounded up to RECORD_UNIT */
 };
 
+/* Whether both mean the same place, at the same time. */
+static inline bool
+locator_equal(const struct locator *a, const struct locator *b)
+{
+	return a->segment == b->segment && a->generation == b->generation && a->offset == b->offset;
+}
+
 struct fragment {
 	struct locator at;
 	uint64_t checksum;
@@ -115,6 +123,7 @@ struct record {
 	struct str key, head; /* views */
 	struct terms terms;
 	uint64_t body_bytes;
+	uint64_t whole_bytes; /* of a body in slices, or of which this is a slice */
 	uint64_t clean_as_of;
 	uint8_t kind; /* enum object_kind */
 	bool is_inline;
@@ -139,7 +148,7 @@ bool record_body_is_right(const struct record *r);
 struct fragment fragment_get(const char *table, uint32_t i);
 void fragment_put(char *table, uint32_t i, const struct fragment *f);
 
-/* ENTRY_REPLACES: or-ed to ENTRY_RECORD when the index had an older record of the key. */
+/* ENTRY_REPLACES: or-ed to ENTRY_RECORD when an older record of the key may lie in the log. */
 enum { ENTRY_RECORD = 1, ENTRY_FRAGMENT = 3, ENTRY_REPLACES = 0x80 };
 struct entry {
 	uint64_t hash_hi;

@@ -83,12 +83,6 @@ stripe_of(struct siblings *s, struct key_hash url)
 	return &s->stripes[set_of(url) % STRIPES];
 }
 
-static bool
-is_same(struct key_hash a, struct key_hash b)
-{
-	return a.lo == b.lo && a.hi == b.hi;
-}
-
 static _Atomic uint64_t *
 crowd_of(struct siblings *s, struct key_hash url)
 {
@@ -113,7 +107,7 @@ find(struct siblings *s, struct key_hash url)
 {
 	struct url *set = s->urls[set_of(url)];
 	for (int w = 0; w < WAYS; w++)
-		if (set[w].n && is_same(set[w].hash, url))
+		if (set[w].n && key_hash_equal(set[w].hash, url))
 			return &set[w];
 	return NULL;
 }
@@ -136,7 +130,7 @@ static struct sibling *
 find_variant(struct url *u, struct key_hash variant)
 {
 	for (unsigned i = 0; i < u->n; i++)
-		if (is_same(u->list[i].variant, variant))
+		if (key_hash_equal(u->list[i].variant, variant))
 			return &u->list[i];
 	return NULL;
 }

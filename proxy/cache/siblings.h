@@ -10,9 +10,10 @@
  * cost a look at one bit.
  *
  * Memory    bounded: SIBLINGS_URLS URLs with a list each, 24 bytes a variant. The URL with the
- * fewest variants of eight is dropped for another: it is the farthest from its bound. Lifetime
- * nothing of it is on disk. After a restart what is on disk from before is not counted, and goes
- * with its segments. Threads   any; a lock per stripe.
+ *           fewest variants of eight is dropped for another: it is the farthest from its bound.
+ * Lifetime  nothing of it is on disk. After a restart the variants that are on disk from before are
+ *           not counted; they go with their segments.
+ * Threads   any; a lock per stripe.
  */
 #ifndef CACHE_SIBLINGS_H
 #define CACHE_SIBLINGS_H

@@ -39,7 +39,7 @@ static bool
 is_seen(const struct sighting_settings *s, const struct sighting_facts *f)
 {
 	unsigned adds = status_counts(f->status) ? kinds[f->kind].adds : 0;
-	return s->sightings <= 1 || f->known.times + adds >= s->sightings;
+	return f->admitted || s->sightings <= 1 || f->known.times + adds >= s->sightings;
 }
 
 static bool

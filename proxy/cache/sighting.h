@@ -32,8 +32,10 @@ struct sighting_facts {
 	enum sighting_kind kind;
 	enum admission_rule route;
 	bool storable;
-	bool on_disk;		   /* already, or being written for another request */
-	int status;		   /* of the answer; 200 for the whole that a part belongs to */
+	bool admitted; /* of a body in slices: its head is on disk, so its URL was seen often enough
+			*/
+	bool on_disk;  /* already, or being written for another request */
+	int status;    /* of the answer; 200 for the whole that a part belongs to */
 	uint64_t body_bytes;	   /* UINT64_MAX: not known yet */
 	uint64_t client;	   /* of a Range: a hash of the client's address */
 	int64_t now_s;		   /* of a Range */

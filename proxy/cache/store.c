@@ -120,8 +120,6 @@ make_first_files(struct store *st)
 	for (int i = 0; i < FIRST_FILES && ledger_absent(&st->ledger) >= 0; i++)
 		if (!store_add_segment(st, (uint32_t)ledger_absent(&st->ledger)))
 			break;
-	while (ledger_wants_free(&st->ledger) && store_free_one(st))
-		continue;
 }
 
 static void
@@ -137,6 +135,7 @@ dispose(struct store *st)
 	free(st->lives);
 	free(st->codes);
 	free(st->holds);
+	free(st->holes);
 	free(st->clean_as_of);
 	free(st->written);
 	free(st->fds);
@@ -159,6 +158,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 		st->o.max_pending_bytes = 64 << 20;
 	fill_random(&st->opening, sizeof st->opening);
 	st->last = &st->pending;
+	st->making = -1;
 	st->prepare.run = store_prepare;
 	pthread_mutex_init(&st->lock, NULL);
 	pthread_cond_init(&st->drained, NULL);
@@ -168,6 +168,8 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 		return -1;
 	}
 	size_parts(st);
+	if (st->o.most_forgets)
+		st->ledger.most_replaced = (uint32_t)(st->o.most_forgets / st->ledger.limit);
 	make_first_files(st);
 	diskio_start(&st->io, &(struct diskio_options){
 				      .readers = o->io_threads ? o->io_threads : READERS,
@@ -231,6 +233,8 @@ store_oldest(struct store *st)
 {
 	uint64_t oldest = UINT64_MAX;
 	pthread_mutex_lock(&st->lock);
+	if (st->taken_n) /* its bytes are still there */
+		oldest = st->taken_clean_as_of;
 	for (uint32_t i = 0; i < st->ledger.slots_n; i++)
 		if (st->ledger.slots[i].state >= SEGMENT_OPEN && st->clean_as_of[i] < oldest)
 			oldest = st->clean_as_of[i];
@@ -247,6 +251,8 @@ store_stats(struct store *st, struct store_stats *out)
 		.file_bytes = st->ledger.exist * st->o.segment_bytes,
 		.limit_bytes = st->o.log_bytes,
 	};
+	if (!atomic_load(&st->failing) && (st->is_cramped || ledger_absent(&st->ledger) < 0))
+		out->turn_bytes = out->file_bytes;
 	pthread_mutex_unlock(&st->lock);
 	out->written_bytes = atomic_load(&st->written_bytes);
 	out->objects = index_count(st->index);

@@ -31,6 +31,12 @@ struct store_options {
 	/* A record was carried from there to r->at, with its body; by the thread that makes room.
 	 * NULL: nobody wants to know. */
 	void (*moved)(void *ctx, const struct record *r, const struct locator *from);
+	/* Records of keys with these hashes (hash.hi) are gone, and older ones may still be on
+	 * disk: nothing that was stored by now under the keys may be found again. NULL: nothing of
+	 * all that was stored. waits: until that is durable; false: it cannot be made so. NULL:
+	 * nobody cares. */
+	bool (*forget)(void *ctx, const uint64_t *hashes, size_t n, bool waits);
+	uint64_t most_forgets; /* that the owner wants to keep, of one turn of the log; 0: any */
 	/* Is this record forgotten? If not, sets when it was found clean. NULL: nothing ever is. */
 	bool (*is_forgotten)(void *ctx, struct record *r);
 	void *ctx; /* of both */
@@ -57,18 +63,29 @@ bool store_put_fragment(struct store *st, struct key_hash hash, const char *p, u
 bool store_put(struct store *st, struct record *r, const struct locator *over);
 /* The same for a newer head of what lies at *over: it is as hot as that was. */
 bool store_put_head(struct store *st, struct record *r, const struct locator *over);
-/* Forgets the key until a restart; true if it was there. (For good: forget.h.) */
+/* Takes the key out of the index, true if it was there; after a restart it is back, but for what
+ * was forgotten (forget.h), which the caller has seen to. */
 bool store_remove(struct store *st, struct key_hash hash);
+/* The same for what may be back after a restart. */
+void store_drop(struct store *st, struct key_hash hash);
 
 /* ---- finding and reading ------------------------------------------------------------------- */
 
 /* Where the last record with this hash lies; counts a hit. *hits: hits before this one. */
 bool store_find(struct store *st, struct key_hash hash, struct locator *out, unsigned *hits);
 bool store_has(struct store *st, struct key_hash hash);
-/* The object was hit in RAM: its record is as hot as that. */
-void store_touch(struct store *st, struct key_hash hash);
+/* The object was hit in RAM: its record is as hot as that. True: the hit counts, as store_find's
+ * does with fewer than STORE_PAYING_HITS before it, and may pay. */
+bool store_touch(struct store *st, struct key_hash hash);
+enum { STORE_PAYING_HITS = 3 };
+/* An answer took so many bytes from where they lie: what is asked for stays. */
+void store_pay(struct store *st, const struct locator *at, uint64_t bytes);
+/* Grows with each fade of the hits. */
+uint32_t store_fades(const struct store *st);
 /* Removes a record found damaged or foreign, if it still lies there. */
 void store_forget(struct store *st, struct key_hash hash, const struct locator *at);
+/* The same for one that was found to be forgotten, with all that is older. */
+void store_clear(struct store *st, struct key_hash hash, const struct locator *at);
 /* Is this still the record that the index points to? */
 bool store_lies_at(struct store *st, struct key_hash hash, const struct locator *at);
 /* Is the segment still of the generation it was? */
@@ -95,6 +112,8 @@ struct store_stats {
 	uint64_t file_bytes; /* of all segment files */
 	uint64_t written_bytes, used_bytes, limit_bytes, objects, evicted_objects, carried_bytes;
 	uint64_t io_errors, refused_writes, index_bytes;
+	uint64_t
+		turn_bytes; /* of all segments, when there will be no more; 0: failing or growing */
 	bool failing;
 };
 void store_stats(struct store *st, struct store_stats *out);

@@ -68,12 +68,36 @@ unlink_pending(struct store *st, struct batch *b)
 	if (!*p)
 		st->last = p;
 	st->pending_bytes -= st->batch_bytes;
-	if (st->pending == st->open)
-		pthread_cond_broadcast(&st->drained);
+	pthread_cond_broadcast(&st->drained);
 	batch_put_away(st, b);
 }
 
-/* What the batch was to hold is nowhere. */
+static bool
+is_pending(const struct store *st, uint32_t generation, uint64_t offset)
+{
+	const struct batch *b = st->pending;
+	while (b && (b->generation != generation || b->offset != offset))
+		b = b->next;
+	return b;
+}
+
+void
+store_await_written(struct store *st)
+{
+	pthread_mutex_lock(&st->lock);
+	if (st->open)
+		store_close_batch(st);
+	const struct batch *last = st->pending;
+	while (last && last->next)
+		last = last->next;
+	uint32_t generation = last ? last->generation : 0;
+	uint64_t offset = last ? last->offset : 0;
+	while (last && is_pending(st, generation, offset))
+		pthread_cond_wait(&st->drained, &st->lock);
+	pthread_mutex_unlock(&st->lock);
+}
+
+/* What the batch was to hold is nowhere, and what it replaced must not be back. */
 static void
 forget_entries(struct store *st, const struct batch *b)
 {
@@ -83,6 +107,7 @@ forget_entries(struct store *st, const struct batch *b)
 		if ((e.what & ~ENTRY_REPLACES) == ENTRY_RECORD && store_index_place(st, &at, &at))
 			index_remove_at(st->index, e.hash_hi, &at);
 	}
+	store_forget_replaced(st, b->table.p, b->entries);
 }
 
 /* The batch could not be written. Nobody would find what is written behind the hole by walking: the
@@ -91,6 +116,7 @@ static void
 lose(struct store *st, const struct batch *b)
 {
 	forget_entries(st, b);
+	st->holes[b->segment] = b->generation;
 	st->lost[st->lost_n++ % LOST_MOST] = (struct locator){
 		b->segment, b->generation, (uint32_t)(b->offset / SEGMENT_ALIGN), b->bytes};
 	if (st->ledger.open != b->segment ||
@@ -289,7 +315,7 @@ is_clean_as_of(struct store *st, uint64_t at)
 
 /* Under the lock: what the log says last and what the index says are the same. */
 bool
-store_append(struct store *st, struct record *r)
+store_append(struct store *st, struct record *r, enum append how)
 {
 	uint64_t all =
 		record_bytes(r->key.n, r->head.n, r->fragments_n, r->is_inline ? r->body_bytes : 0);
@@ -299,7 +325,11 @@ store_append(struct store *st, struct record *r)
 	record_format(r, bytes_at(st, &r->at));
 	struct locator at;
 	store_index_place(st, &r->at, &at);
-	bool replaces = index_put(st->index, r->hash.hi, &at);
+	bool was_there = index_put(st->index, r->hash.hi, &at);
+	bool replaces = how == APPEND_NEW ? was_there || store_may_be_left(st, r->hash.hi)
+					  : how == APPEND_REPLACES;
+	if (replaces)
+		ledger_replaces(&st->ledger);
 	note(st, r->hash.hi, &r->at, ENTRY_RECORD | (replaces ? ENTRY_REPLACES : 0));
 	is_clean_as_of(st, r->clean_as_of);
 	return true;
@@ -318,7 +348,7 @@ bool
 store_put(struct store *st, struct record *r, const struct locator *over)
 {
 	pthread_mutex_lock(&st->lock);
-	bool yes = (!over || lies_over(st, r->hash, over)) && store_append(st, r);
+	bool yes = (!over || lies_over(st, r->hash, over)) && store_append(st, r, APPEND_NEW);
 	store_check(st);
 	pthread_mutex_unlock(&st->lock);
 	return yes || refuse(st);
@@ -330,7 +360,7 @@ store_put_head(struct store *st, struct record *r, const struct locator *over)
 	struct locator at;
 	pthread_mutex_lock(&st->lock);
 	unsigned hits = index_hits(st->index, r->hash.hi, &at), n;
-	bool yes = lies_over(st, r->hash, over) && store_append(st, r);
+	bool yes = lies_over(st, r->hash, over) && store_append(st, r, APPEND_NEW);
 	for (unsigned i = 0; yes && i < hits; i++)
 		index_hit(st->index, r->hash.hi, &at, &n);
 	pthread_mutex_unlock(&st->lock);
@@ -341,4 +371,11 @@ bool
 store_remove(struct store *st, struct key_hash hash)
 {
 	return index_remove(st->index, hash.hi);
+}
+
+void
+store_drop(struct store *st, struct key_hash hash)
+{
+	if (index_remove(st->index, hash.hi))
+		store_leaves_behind(st, hash.hi);
 }

@@ -14,11 +14,16 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* Of this thread: room that is made for a large body is not made by moving others. */
+static _Thread_local bool is_carrying;
+
 struct store_carry {
 	struct block *text; /* of the record; r's views point here */
 	struct record r;
 	struct locator at; /* of the record */
 	struct block **pieces;
+	bool is_taken; /* the segment that goes: on the writer's thread, which takes what it needs
+			*/
 };
 
 static bool
@@ -54,16 +59,17 @@ read_record(struct store *st, struct store_carry *c, uint32_t segment, uint32_t 
 {
 	return store_read(st, &c->at, &c->text) == STORE_READ &&
 	       !record_parse(c->text->p, c->text->n, &c->r) && !c->r.is_inline &&
-	       c->r.fragments_n > 0 && c->r.at.segment == c->at.segment &&
-	       c->r.at.generation == c->at.generation && c->r.at.offset == c->at.offset &&
+	       c->r.fragments_n > 0 && locator_equal(&c->r.at, &c->at) &&
 	       (c->at.segment == segment || has_piece_in(&c->r, segment, generation));
 }
 
 /* A segment at hand for so many bytes more: else the next victim is emptied as well, but for large
  * bodies. Otherwise one would be taken as it is, with all that is hot in it. */
 static bool
-give_room(struct store *st, uint64_t bytes)
+give_room(struct store *st, const struct store_carry *c, uint64_t bytes)
 {
+	if (c->is_taken)
+		return true;
 	for (;;) {
 		pthread_mutex_lock(&st->lock);
 		bool yes = st->ledger.free > 0 || (st->ledger.open >= 0 && store_fits(st, bytes));
@@ -85,13 +91,13 @@ write_again(struct store *st, struct store_carry *c)
 	bool yes = true;
 	for (uint32_t i = 0; yes && i < c->r.fragments_n; i++) {
 		struct fragment f;
-		yes = give_room(st, c->pieces[i]->n) &&
+		yes = give_room(st, c, c->pieces[i]->n) &&
 		      store_put_fragment(st, c->r.hash, c->pieces[i]->p, c->pieces[i]->n, &f);
 		if (yes)
 			fragment_put(table, i, &f);
 	}
 	c->r.fragments = table;
-	yes = yes && give_room(st, c->r.at.bytes) && store_put(st, &c->r, &c->at);
+	yes = yes && give_room(st, c, c->r.at.bytes) && store_put(st, &c->r, &c->at);
 	if (yes && st->o.moved)
 		st->o.moved(st->o.ctx, &c->r, &c->at);
 	free(table);
@@ -156,11 +162,12 @@ bool
 store_carry(struct store *st, const struct locator *at, uint32_t segment, uint32_t generation)
 {
 	struct store_carry c = {.at = *at};
-	if (st->is_carrying)
+	c.is_taken = atomic_load(&st->taken) == ((uint64_t)generation << 32 | segment);
+	if (is_carrying)
 		return false;
-	st->is_carrying = true;
+	is_carrying = true;
 	bool yes = read_record(st, &c, segment, generation) && carry(st, &c, segment);
-	st->is_carrying = false;
+	is_carrying = false;
 	if (yes)
 		atomic_fetch_add(&st->carried_bytes, c.r.body_bytes + c.r.at.bytes);
 	for (uint32_t i = 0; c.pieces && i < c.r.fragments_n; i++)

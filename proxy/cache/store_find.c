@@ -31,20 +31,43 @@ store_has(struct store *st, struct key_hash hash)
 	return index_find(st->index, hash.hi, &at);
 }
 
-void
+bool
 store_touch(struct store *st, struct key_hash hash)
 {
 	struct locator at;
 	unsigned hits;
-	index_hit(st->index, hash.hi, &at, &hits);
+	return index_hit(st->index, hash.hi, &at, &hits) && hits < STORE_PAYING_HITS;
+}
+
+_Static_assert((int)STORE_PAYING_HITS == (int)INDEX_MAX_HITS, "what pays is what is counted");
+
+void
+store_pay(struct store *st, const struct locator *at, uint64_t bytes)
+{
+	if (store_is_current(st, at))
+		ledger_pay(&st->ledger, at->segment, bytes);
+}
+
+uint32_t
+store_fades(const struct store *st)
+{
+	return ledger_fades(&st->ledger);
+}
+
+void
+store_clear(struct store *st, struct key_hash hash, const struct locator *at)
+{
+	struct locator place;
+	if (store_index_place(st, at, &place))
+		index_remove_at(st->index, hash.hi, &place);
 }
 
 void
 store_forget(struct store *st, struct key_hash hash, const struct locator *at)
 {
 	struct locator place;
-	if (store_index_place(st, at, &place))
-		index_remove_at(st->index, hash.hi, &place);
+	if (store_index_place(st, at, &place) && index_remove_at(st->index, hash.hi, &place))
+		store_leaves_behind(st, hash.hi);
 }
 
 bool
@@ -52,8 +75,7 @@ store_lies_at(struct store *st, struct key_hash hash, const struct locator *at)
 {
 	struct locator now;
 	return index_find(st->index, hash.hi, &now) && store_complete(st, &now) &&
-	       now.segment == at->segment && now.generation == at->generation &&
-	       now.offset == at->offset;
+	       locator_equal(&now, at);
 }
 
 bool
@@ -61,6 +83,15 @@ store_is_current(const struct store *st, const struct locator *at)
 {
 	return at->segment < st->ledger.slots_n && at->generation != 0 &&
 	       store_generation(st, at->segment) == at->generation;
+}
+
+/* Current, or being vacated on this thread. */
+static bool
+is_readable(const struct store *st, const struct locator *at)
+{
+	return store_is_current(st, at) ||
+	       (at->generation != 0 && atomic_load_explicit(&st->taken, memory_order_relaxed) ==
+					       ((uint64_t)at->generation << 32 | at->segment));
 }
 
 static const struct batch *
@@ -93,7 +124,7 @@ read_pending(struct store *st, const struct locator *at, uint64_t offset, struct
 static enum store_read
 read_at(struct store *st, const struct locator *at, struct block **out, bool wait)
 {
-	if (!store_is_current(st, at))
+	if (!is_readable(st, at))
 		return STORE_GONE;
 	uint64_t offset = (uint64_t)at->offset * SEGMENT_ALIGN;
 	if (offset >= st->o.segment_bytes)
@@ -117,7 +148,7 @@ read_at(struct store *st, const struct locator *at, struct block **out, bool wai
 		r = STORE_LATER;
 	}
 	b->n = (uint32_t)n;
-	if (r != STORE_LATER && !store_is_current(st, at))
+	if (r != STORE_LATER && !is_readable(st, at))
 		r = STORE_GONE;
 	if (r == STORE_FAILED)
 		store_cannot_read(st, at, error);

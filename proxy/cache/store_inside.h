@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { LOST_MOST = 32 };
+enum { LOST_MOST = 32, STORE_LEFT_WORDS = 1 << 14 };
 
 /* Gathered in memory, then written by one pwrite. Bytes below used never change. */
 struct batch {
@@ -57,12 +57,21 @@ struct store {
 	uint32_t *holds;       /* per slot: the generation of the last batch that was written */
 	struct locator lost[LOST_MOST]; /* the last batches that could not be written */
 	unsigned lost_n;
-	bool is_carrying; /* of the thread that makes room: large bodies are being written */
-	int64_t retry_ms; /* no appends before, while failing */
-	int64_t grow_ms;  /* no new files before, while the disk is too full */
-	bool is_cramped;  /* said once */
+	uint32_t *holes;  /* per slot: the generation of the last batch that could not be written */
+	int64_t making;	  /* the slot whose file is being made, or -1 */
+	unsigned taken_n; /* segments that were taken and are not cleaned yet */
+	uint64_t taken_clean_as_of; /* the least of their records' */
+	uint32_t faded;		    /* as often as the ledger, or a little less */
+	int64_t retry_ms;	    /* no appends before, while failing */
+	int64_t grow_ms;	    /* no new files before, while the disk is too full */
+	bool is_cramped;	    /* said once */
 	bool preparing, closing;
 	struct diskio_job prepare;
+
+	/* Generation << 32 | segment that is being vacated by the writer; 0: none. */
+	_Atomic uint64_t taken;
+	/* A bit for each key of which a record may be on disk that the index does not know. */
+	_Atomic uint64_t left[STORE_LEFT_WORDS];
 
 	_Atomic bool failing, unreadable; /* each said once */
 	_Atomic uint64_t written_bytes, evicted, carried_bytes, io_errors, refused;
@@ -102,9 +111,17 @@ void store_works_again(struct store *st);
 void store_cannot_read(struct store *st, const struct locator *at, int error);
 
 /* store_append.c: r enters log and index; false when refused. */
-bool store_append(struct store *st, struct record *r);
+enum append {
+	APPEND_NEW,	/* whether it replaces an older one is seen here */
+	APPEND_CARRIED, /* moved on: its own copy is no older one */
+	APPEND_REPLACES /* moved on, and its copy replaced one */
+};
+bool store_append(struct store *st, struct record *r, enum append how);
 /* Would the open batch (or a new one) of the open segment take so many bytes more? */
 bool store_fits(const struct store *st, uint64_t bytes);
+/* Without the lock, and not on the writer's thread: until all that was appended is on disk, or is
+ * lost. */
+void store_await_written(struct store *st);
 /* The open batch goes to the writer. */
 void store_close_batch(struct store *st);
 void store_batch_free(struct batch *b);
@@ -113,18 +130,30 @@ void store_batch_free(struct batch *b);
 void store_seal(struct store *st);
 bool store_open_segment(struct store *st);
 void store_ask_for_room(struct store *st);
+/* There is no room for another file. */
+void store_is_cramped(struct store *st, int error);
 /* Without the lock: a file for a slot; one free segment more; all that are wanted (a job). */
 bool store_add_segment(struct store *st, uint32_t slot);
 bool store_free_one(struct store *st);
 void store_prepare(struct diskio_job *j);
 
+/* store_empty.c. Without the lock: the retired victim becomes free. False: its room is lost. */
+bool store_empty_segment(struct store *st, uint32_t segment, uint32_t generation);
+/* A segment is needed at once: opens the victim's slot. */
+bool store_take_segment(struct store *st);
+/* Records of a table that are not where they were: what they replaced does not come back. */
+void store_forget_replaced(struct store *st, const char *table, uint32_t entries);
+/* A record of the key left the index, and stays on disk. */
+void store_leaves_behind(struct store *st, uint64_t hash_hi);
+bool store_may_be_left(struct store *st, uint64_t hash_hi);
+
 /* store_carry.c, without the lock: writes the body of the record at a place again, if the record or
  * a piece of it lies in the segment that goes. */
 bool store_carry(struct store *st, const struct locator *at, uint32_t segment, uint32_t generation);
 
-/* restore.c: the table of a sealed segment, as its footer says; the caller frees. NULL: damaged. */
-char *
-store_read_table(const struct store *st, uint32_t segment, uint32_t generation, uint32_t *entries);
+/* restore.c: appends the table of a sealed segment, as its footer says. False: it is damaged. */
+bool
+store_read_table(const struct store *st, uint32_t segment, uint32_t generation, struct buf *table);
 
 /* store_find.c: a place as the index knows it becomes a whole locator; false: it is gone. */
 bool store_complete(const struct store *st, struct locator *at);

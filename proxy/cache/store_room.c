@@ -1,7 +1,7 @@
-/* store_room.c - segments: opened, sealed by a footer, emptied for what comes next.
+/* store_room.c - segments: opened, sealed by a footer, made.
  *
  * A segment that is full is sealed and the next free one is opened; a reading thread sees to it
- * that free ones are at hand (prepare).
+ * that free ones are at hand (prepare). How one is emptied: store_empty.c.
  */
 #include "proxy/cache/store_inside.h"
 
@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 /* While the log grows, so many free segments are at hand: making a file takes a while. */
 enum { GROW_MS = 3000, GROW_AHEAD = 8 };
@@ -36,7 +37,20 @@ give_back_empty(struct store *st, uint32_t segment, uint32_t generation)
 		return false;
 	store_set_life(st, segment, 0);
 	ledger_free(&st->ledger, segment);
+	if (atomic_load(&st->fds[segment]) < 0)
+		ledger_drop(&st->ledger, segment); /* it has no file */
 	return true;
+}
+
+/* Its batches are found by walking, but for those behind a hole: and then the records that these
+ * replaced would be back. */
+static void
+forget_unlisted(const struct footer_job *f, bool has_hole)
+{
+	struct batch_header h;
+	const char *trailer = f->bytes.p + f->bytes.n - SEGMENT_HEADER_BYTES;
+	if (has_hole && batch_header_parse(trailer, SEGMENT_HEADER_BYTES, &h))
+		store_forget_replaced(f->store, f->bytes.p + h.table_at, h.entries);
 }
 
 static void
@@ -56,7 +70,12 @@ write_footer(struct diskio_job *j)
 		int error = errno;
 		pthread_mutex_lock(&st->lock);
 		store_fail(st, "write", error);
+		bool has_hole = st->holes[f->segment] == f->generation;
+		struct ledger_slot *slot = &st->ledger.slots[f->segment];
+		if (slot->generation == f->generation && slot->replaced)
+			slot->replaced = UINT32_MAX; /* nobody can list them */
 		pthread_mutex_unlock(&st->lock);
+		forget_unlisted(f, has_hole);
 	}
 	buf_fini(&f->bytes);
 	free(f);
@@ -110,7 +129,8 @@ wants_segment(const struct store *st)
 void
 store_ask_for_room(struct store *st)
 {
-	if (st->preparing || !wants_segment(st))
+	bool faded = st->faded != ledger_fades(&st->ledger);
+	if (st->preparing || st->closing || !(faded || wants_segment(st)))
 		return;
 	st->preparing = true;
 	diskio_post(st->io, DISKIO_READS, &st->prepare);
@@ -125,44 +145,54 @@ store_seal(struct store *st)
 	st->link = 0;
 }
 
-struct taken_job {
-	struct diskio_job job; /* first */
-	struct store *store;
-	uint32_t segment, code;
-};
-
-/* On the writer's thread: behind the last batch of the old generation, before the first of the new.
- */
-static void
-clean_taken(struct diskio_job *j)
+/* The file system is not ours alone: a new file leaves others their part of it. */
+static bool
+leaves_reserve(const struct store *st)
 {
-	struct taken_job *t = (struct taken_job *)j;
-	struct store *st = t->store;
-	int fd = atomic_load(&st->fds[t->segment]);
-	if (st->o.ops->renew(fd, (off_t)st->o.segment_bytes) != 0) {
-		int error = errno;
-		pthread_mutex_lock(&st->lock);
-		store_fail(st, "make room for a segment", error);
-		pthread_mutex_unlock(&st->lock);
-	}
-	uint64_t gone = index_sweep(st->index, t->segment, t->code, NULL, NULL);
-	atomic_fetch_add(&st->evicted, gone);
-	free(t);
+	uint64_t free_bytes, all_bytes;
+	if (st->o.ops->room(st->o.dir_fd, &free_bytes, &all_bytes) != 0)
+		return true; /* a file system that does not say */
+	uint64_t reserve = store_reserve(st->o.keep_free, all_bytes);
+	errno = ENOSPC;
+	return free_bytes >= reserve && free_bytes - reserve >= st->o.segment_bytes;
 }
 
-/* Writes come faster than segments are emptied: the oldest goes as it is, nothing carried over. Its
- * entries in the index are dead from now on, and are swept out later. */
-static bool
-take_oldest(struct store *st)
+struct make_job {
+	struct diskio_job job; /* first */
+	struct store *store;
+	uint32_t slot;
+};
+
+/* On the writer's thread, before the first batch comes. */
+static void
+make_file(struct diskio_job *j)
 {
-	int64_t victim = ledger_victim(&st->ledger);
-	if (victim < 0)
+	struct make_job *m = (struct make_job *)j;
+	struct store *st = m->store;
+	int fd = store_open_segment_file(st, m->slot, true);
+	if (fd >= 0 && st->o.ops->renew(fd, (off_t)st->o.segment_bytes) != 0) {
+		int error = errno;
+		close(fd);
+		fd = -1;
+		pthread_mutex_lock(&st->lock);
+		store_is_cramped(st, error);
+		pthread_mutex_unlock(&st->lock);
+	}
+	atomic_store(&st->fds[m->slot], fd);
+	free(m);
+}
+
+/* Writes come faster than files are made: as long as the log may grow, nothing goes for that. */
+static bool
+grow_now(struct store *st)
+{
+	int64_t slot = now_ms() < st->grow_ms ? -1 : ledger_absent_but(&st->ledger, st->making);
+	if (slot < 0 || atomic_load(&st->fds[slot]) >= 0 || !leaves_reserve(st))
 		return false;
-	struct taken_job *t = NEW(struct taken_job);
-	*t = (struct taken_job){{NULL, clean_taken}, st, (uint32_t)victim, st->codes[victim]};
-	store_set_life(st, (uint32_t)victim, 0);
-	ledger_free(&st->ledger, (uint32_t)victim);
-	diskio_post(st->io, DISKIO_WRITES, &t->job);
+	struct make_job *m = NEW(struct make_job);
+	*m = (struct make_job){{NULL, make_file}, st, (uint32_t)slot};
+	ledger_add(&st->ledger, (uint32_t)slot);
+	diskio_post(st->io, DISKIO_WRITES, &m->job);
 	return ledger_open_next(&st->ledger);
 }
 
@@ -170,7 +200,8 @@ bool
 store_open_segment(struct store *st)
 {
 	/* A disk that fails is no reason to give up what is on it. */
-	bool yes = ledger_open_next(&st->ledger) || (!atomic_load(&st->failing) && take_oldest(st));
+	bool yes = ledger_open_next(&st->ledger) ||
+		   (!atomic_load(&st->failing) && (grow_now(st) || store_take_segment(st)));
 	if (yes) {
 		uint32_t slot = (uint32_t)st->ledger.open;
 		atomic_store(&st->written[slot], 0);
@@ -185,62 +216,10 @@ store_open_segment(struct store *st)
 
 /* ---- making room --------------------------------------------------------------------------- */
 
-struct moving {
-	struct store *st;
-	uint32_t segment, generation, code;
-	uint64_t carried;
-	struct index_entry *list;
-	size_t n;
-};
-
-static bool
-is_worth_moving(void *ctx, const struct index_entry *e)
-{
-	struct moving *m = ctx;
-	if (!ledger_carries(&m->st->ledger, e->hits, e->at.bytes, 1, m->carried))
-		return false;
-	m->carried += e->at.bytes;
-	if ((m->n & (m->n + 1)) == 0) /* grows at 0, 1, 3, 7, ... */
-		m->list = mem_realloc(m->list, (2 * m->n + 1) * sizeof *m->list);
-	m->list[m->n++] = *e;
-	return true;
-}
-
-/* Copies the record to the open segment, body and all, unless it changed meanwhile. */
-static bool
-move_record(struct moving *m, const struct index_entry *e)
-{
-	struct store *st = m->st;
-	struct locator at = e->at;
-	at.generation = m->generation;
-	if (store_carry(st, &at, m->segment, m->generation))
-		return true;
-	struct block *b = NULL;
-	struct record r;
-	bool moved = false;
-	if (store_read(st, &at, &b) != STORE_READ || record_parse(b->p, b->n, &r) ||
-	    !record_body_is_right(&r) || !r.is_inline || r.at.generation != m->generation ||
-	    r.at.segment != m->segment || r.at.offset != at.offset ||
-	    (st->o.is_forgotten && st->o.is_forgotten(st->o.ctx, &r)))
-		goto out;
-	struct locator now;
-	pthread_mutex_lock(&st->lock);
-	bool room = st->ledger.free > 0 || store_fits(st, r.at.bytes);
-	if (room && index_find(st->index, e->hash_hi, &now) && now.segment == at.segment &&
-	    now.generation == m->code && now.offset == at.offset && (moved = store_append(st, &r)))
-		atomic_fetch_add(&st->carried_bytes, r.at.bytes);
-	pthread_mutex_unlock(&st->lock);
-	if (moved && st->o.moved)
-		st->o.moved(st->o.ctx, &r, &at);
-out:
-	block_unref(&b);
-	return moved;
-}
-
 /* The disk has no room for another file. With others there that is no failure: the log is smaller.
  */
-static void
-cramped(struct store *st, int error)
+void
+store_is_cramped(struct store *st, int error)
 {
 	st->grow_ms = now_ms() + GROW_MS;
 	if (st->ledger.exist == 0)
@@ -249,83 +228,6 @@ cramped(struct store *st, int error)
 		log_warning("cache %s: no room for all of its %u segments (%s): goes on with %u",
 			    st->o.dir, st->ledger.limit, strerror(error), st->ledger.exist);
 	st->is_cramped = true;
-}
-
-/* Hot bodies that lie in the segment, or a piece of them, while their records are elsewhere: those
- * in several pieces, and those of refreshed objects, whose bodies stayed with the old records. */
-static void
-move_pieces(struct moving *m)
-{
-	struct store *st = m->st;
-	uint32_t entries = 0;
-	char *table = store_read_table(st, m->segment, m->generation, &entries);
-	uint64_t last = 0;
-	for (uint32_t i = 0; table && i < entries; i++) {
-		struct entry e = entry_get(table, i);
-		struct locator at;
-		if (e.what == 0 || e.hash_hi == last)
-			continue;
-		last = e.hash_hi;
-		if (!index_hits(st->index, e.hash_hi, &at))
-			continue;
-		if (store_complete(st, &at) && at.segment != m->segment)
-			store_carry(st, &at, m->segment, m->generation);
-	}
-	free(table);
-}
-
-/* Readers may still begin while the segment is being emptied. False: one did, and it stays. */
-static bool
-end_life(struct store *st, uint32_t segment)
-{
-	pthread_mutex_lock(&st->lock);
-	bool yes = st->ledger.slots[segment].leases == 0;
-	if (yes)
-		store_set_life(st, segment, 0);
-	else
-		ledger_return(&st->ledger, segment);
-	pthread_mutex_unlock(&st->lock);
-	return yes;
-}
-
-/* Frees the victim: what is cold goes at once, what is hot is moved, the rest goes after it. */
-static bool
-empty_segment(struct store *st, uint32_t segment, uint32_t generation)
-{
-	struct moving m = {.st = st, .segment = segment, .generation = generation};
-	m.code = st->codes[segment]; /* nobody opens it before it is free */
-	uint64_t gone = index_sweep(st->index, segment, m.code, is_worth_moving, &m);
-	for (size_t i = 0; i < m.n; i++)
-		if (!move_record(&m, &m.list[i]))
-			gone += index_remove_at(st->index, m.list[i].hash_hi, &m.list[i].at);
-	free(m.list);
-	move_pieces(&m);
-	atomic_fetch_add(&st->evicted, gone);
-	if (!end_life(st, segment))
-		return true; /* another one, then */
-	int fd = atomic_load(&st->fds[segment]);
-	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
-	pthread_mutex_lock(&st->lock);
-	ledger_free(&st->ledger, segment);
-	ledger_earn(&st->ledger);
-	if (r != 0) { /* somebody else took the room */
-		ledger_drop(&st->ledger, segment);
-		cramped(st, error);
-	}
-	pthread_mutex_unlock(&st->lock);
-	return r == 0;
-}
-
-/* The file system is not ours alone: a new file leaves others their part of it. */
-static bool
-leaves_reserve(const struct store *st)
-{
-	uint64_t free_bytes, all_bytes;
-	if (st->o.ops->room(st->o.dir_fd, &free_bytes, &all_bytes) != 0)
-		return true; /* a file system that does not say */
-	uint64_t reserve = store_reserve(st->o.keep_free, all_bytes);
-	errno = ENOSPC;
-	return free_bytes >= reserve && free_bytes - reserve >= st->o.segment_bytes;
 }
 
 bool
@@ -340,10 +242,11 @@ store_add_segment(struct store *st, uint32_t slot)
 	if (fd >= 0)
 		atomic_store(&st->fds[slot], fd);
 	pthread_mutex_lock(&st->lock);
-	if (yes)
+	st->making = -1;
+	if (!yes)
+		store_is_cramped(st, error);
+	else if (st->ledger.exist < st->ledger.limit) /* others may have grown it meanwhile */
 		ledger_add(&st->ledger, slot);
-	else
-		cramped(st, error);
 	pthread_mutex_unlock(&st->lock);
 	return yes;
 }
@@ -355,6 +258,7 @@ store_free_one(struct store *st)
 {
 	pthread_mutex_lock(&st->lock);
 	int64_t absent = st->ledger.free < GROW_AHEAD ? missing_file(st) : -1;
+	st->making = absent;
 	pthread_mutex_unlock(&st->lock);
 	if (absent >= 0 && store_add_segment(st, (uint32_t)absent))
 		return true;
@@ -364,7 +268,7 @@ store_free_one(struct store *st)
 	if (victim >= 0)
 		ledger_retire(&st->ledger, (uint32_t)victim);
 	pthread_mutex_unlock(&st->lock);
-	return victim >= 0 && empty_segment(st, (uint32_t)victim, generation);
+	return victim >= 0 && store_empty_segment(st, (uint32_t)victim, generation);
 }
 
 static bool
@@ -377,10 +281,23 @@ wants_free(struct store *st)
 	return yes;
 }
 
+/* Earnings have faded: so do the hits that pay them. */
+static void
+fade(struct store *st)
+{
+	pthread_mutex_lock(&st->lock);
+	bool yes = st->faded != ledger_fades(&st->ledger);
+	st->faded = ledger_fades(&st->ledger);
+	pthread_mutex_unlock(&st->lock);
+	if (yes)
+		index_fade(st->index);
+}
+
 void
 store_prepare(struct diskio_job *j)
 {
 	struct store *st = (struct store *)((char *)j - offsetof(struct store, prepare));
+	fade(st);
 	while (wants_free(st)) {
 		if (store_free_one(st))
 			continue;

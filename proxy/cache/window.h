@@ -1,13 +1,12 @@
 /* window.h - the bytes of one body between the one who brings them and those who read them: what is
- * held, who stands where, what may be let go.
+ * held, where each reader is, and what may be let go.
  *
  *	        base                                        total
  *	          |  piece  |  piece  |  piece  |  open piece |
- *	readers:       2         0         1           5          (ahead: at the end of a full
- *piece)
+ *	readers:       2         0         1           5          ahead: at the end of a full piece
  *
- * Each piece counts the readers that stand in it, so nothing here looks at all readers: a move is
- * two additions, and the slowest stands in the first piece, once those before it are let go.
+ * Each piece counts the readers that are in it, so nothing here looks at all readers: a move is two
+ * additions, and the slowest is in the first piece, once those before it are let go.
  *
  * Memory    blocks are counted references; *held, if given, is kept at the bytes allocated.
  * Threads   none of its own: the caller holds a lock.
@@ -35,7 +34,7 @@ struct window {
 	_Atomic uint64_t *held;
 };
 
-struct mark {		/* where a reader stands */
+struct mark {		/* where a reader is */
 	uint64_t piece; /* its number */
 };
 
@@ -43,12 +42,12 @@ struct mark {		/* where a reader stands */
 void window_init(struct window *w, uint64_t at, _Atomic uint64_t *held);
 void window_fini(struct window *w); /* no reader may be left but those that were left behind */
 
-/* The array for the pieces may outlive the window: lent to an empty one, taken back before its end.
- */
+/* The array for the pieces may outlive the window: lent to an empty one,
+ * taken back before its end. */
 void window_lend(struct window *w, struct piece **pieces, unsigned *cap);
 void window_take_back(struct window *w, struct piece **pieces, unsigned *cap);
 
-/* A reader comes, at base; stands at `at` from now on; goes. */
+/* A reader comes, at base; is at `at` from now on; goes. */
 void window_enter(struct window *w, struct mark *m);
 void window_move(struct window *w, struct mark *m, uint64_t at);
 void window_leave(struct window *w, struct mark *m);
@@ -60,13 +59,13 @@ bool window_lost(const struct window *w, const struct mark *m);
 struct block *
 window_add(struct window *w, const char *p, size_t n, uint32_t cap, uint32_t *at, uint32_t *got);
 
-/* Lets go of the pieces in front in which nobody stands; never of the last one, which holds what
+/* Lets go of the pieces in front in which no reader is; never of the last one, which holds what
  * window_add returned: whoever brings the bytes still looks at it. */
 void window_trim(struct window *w);
 /* After window_trim: bytes from the start of the slowest reader's piece to total; 0: there is
- * nobody, or all stand in the open piece or behind it. */
+ * nobody, or all are in the open piece or behind it. */
 uint64_t window_behind(const struct window *w);
-/* Lets go of the first piece though readers stand in it; returns how many are left behind. */
+/* Lets go of the first piece though readers are in it; returns how many are left behind. */
 unsigned window_shed(struct window *w);
 
 /* The piece that holds the byte at base <= at < total. */

@@ -53,6 +53,17 @@ reserve(struct object_write *w, uint64_t bytes)
 	return true;
 }
 
+/* What must be true between any two calls. */
+static void
+check(const struct object_write *w)
+{
+	assert(w->building <= w->reserved);
+	assert(w->dead || w->disk || w->keep);
+	assert(!w->dead || (!w->tail && !w->shared && !w->reserved));
+	assert(!w->shared || (!w->tail && w->got <= w->announced));
+	assert(!w->tail || (w->tail->n <= w->tail->cap && w->tail->cap <= w->cache->block_bytes));
+}
+
 static bool
 use(struct object_write *w, uint64_t bytes)
 {
@@ -136,6 +147,7 @@ cache_write_begin(struct cache *c, const struct write_options *o)
 	w->announced = o->body_bytes;
 	w->begun = o->begun ? o->begun : forget_now(c->forget);
 	w->o = stored_create(c->store, o->hash, o->key, o->head, &o->terms, o->kind);
+	w->o->pub.whole_bytes = o->whole_bytes;
 	w->o->block_bytes = c->block_bytes;
 	w->disk =
 		o->disk && cache_disk_is_open(c) && (!known || o->body_bytes <= c->max_body_bytes);
@@ -143,6 +155,7 @@ cache_write_begin(struct cache *c, const struct write_options *o)
 	w->dead = !w->disk && !w->keep;
 	if (!w->dead && !reserve_known(w))
 		die(w);
+	check(w);
 	return w;
 }
 
@@ -231,6 +244,7 @@ cache_write_body(struct object_write *w, struct block *b, uint32_t at, uint32_t 
 		if (!w->shared)
 			w->shared = block_ref(b);
 		w->got += n;
+		check(w);
 		return;
 	}
 	assert(n == 0 || w->dead || !w->shared); /* its block has all there is */
@@ -246,6 +260,7 @@ cache_write_body(struct object_write *w, struct block *b, uint32_t at, uint32_t 
 		at += part;
 		n -= part;
 	}
+	check(w);
 }
 
 static void
@@ -316,13 +331,15 @@ is_same_body(const struct stored *a, const struct stored *b)
 static bool
 renews(struct cache *c, struct stored *o)
 {
-	bool first, yes = false;
+	bool tells, yes = false;
 	struct placement p = {0};
-	struct stored *old = ram_find(c->ram, o->pub.hash, o->pub.key, &first);
+	struct stored *old = ram_find(c->ram, o->pub.hash, o->pub.key, cache_fades(c), &tells);
 	if (!old)
 		return false;
-	if (old->pub.kind == o->pub.kind && is_same_body(old, o) && stored_placement(old, &p) &&
-	    !cache_is_forgotten(c, old) && store_lies_at(c->store, o->pub.hash, &p.at)) {
+	/* Of a body in slices there are no bytes to compare. */
+	if (old->pub.kind == o->pub.kind && o->pub.kind != OBJECT_SLICED && is_same_body(old, o) &&
+	    stored_placement(old, &p) && !cache_is_forgotten(c, old) &&
+	    store_lies_at(c->store, o->pub.hash, &p.at)) {
 		stored_place(o, &p);
 		yes = ram_replace(c->ram, o, true) || cache_refer(c, o, &p);
 		if (!yes)
@@ -356,8 +373,8 @@ publish(struct object_write *w, bool on_disk)
 	return on_disk || in_ram;
 }
 
-/* Nothing that was forgotten since the request left covers the key: the answer is clean as of now.
- */
+/* Nothing that was forgotten since the request left covers the key:
+ * the answer is clean as of now. */
 static bool
 is_clean(struct object_write *w)
 {

@@ -14,6 +14,7 @@ enum { CLI_FINE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 int cli_run(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_demo(int argc, char **argv);
+int cli_simulate(int argc, char **argv);
 int cli_size(int argc, char **argv);
 int cli_stats(int argc, char **argv);
 int cli_purge(int argc, char **argv);

@@ -10,6 +10,7 @@
 #include "proxy/cli/replay.h"
 #include "proxy/cli/sample_origin.h"
 #include "proxy/cli/savings.h"
+#include "proxy/cli/second_look.h"
 #include "proxy/cli/trickle.h"
 #include "proxy/node/server.h"
 
@@ -27,6 +28,7 @@
 #include <unistd.h>
 
 #define REQUESTS_MOST 20000000
+#define LOGGED_MOST   250000
 #define SETTINGS_MOST 8
 #define DISK_SHARE    0.40 /* of the distinct bytes */
 #define MEMORY_SHARE  0.10 /* of the disk */
@@ -48,6 +50,7 @@ struct demo {
 	struct server *server;
 	struct replay *replay;
 	char temporary[256]; /* "" : none made */
+	char log[256];	     /* the access log; "": none made */
 	sigset_t stop_signals;
 	char err[512];
 };
@@ -148,6 +151,19 @@ choose_cache_dir(struct demo *d)
 	return 0;
 }
 
+/* A log of the requests, which is simulated at the end: in memory, so that it is none of the disk
+ * writes that are counted. Where that cannot be had, or would be large, there is none. */
+static void
+choose_log(struct demo *d)
+{
+	snprintf(d->log, sizeof(d->log), "/dev/shm/twice-demo-log.XXXXXX");
+	int fd = d->requests <= LOGGED_MOST ? mkstemp(d->log) : -1;
+	if (fd >= 0)
+		close(fd);
+	else
+		d->log[0] = 0;
+}
+
 static int
 check_room(struct demo *d, uint64_t needed)
 {
@@ -177,6 +193,8 @@ configure(struct demo *d)
 	add_setting(d, "--admin", "admin", "127.0.0.1:0");
 	add_setting(d, "--origin", "origins", d->origin_url);
 	add_setting(d, "--cache", "cache.dir", d->cache_dir);
+	if (d->log[0])
+		add_setting(d, "--access-log", "access_log", d->log);
 	if (config_load_flags(c, NULL, d->settings, d->setting_count, d->err, sizeof(d->err)))
 		return -1;
 	c->cache.disk_bytes = (uint64_t)((double)d->mix.distinct_bytes * DISK_SHARE);
@@ -192,6 +210,7 @@ start(struct demo *d)
 
 	if (choose_cache_dir(d))
 		return -1;
+	choose_log(d);
 	if (sample_origin_start(&d->origin, &origin, d->err, sizeof(d->err)))
 		return -1;
 	if (configure(d))
@@ -218,6 +237,8 @@ stop(struct demo *d)
 	config_fini(&d->config);
 	sample_origin_stop(&d->origin);
 	mix_fini(&d->mix);
+	if (d->log[0])
+		unlink(d->log);
 	if (d->temporary[0])
 		nftw(d->temporary, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -339,7 +360,7 @@ print_report(const struct demo *d, const struct replay_counts *n, const struct r
 		       units_say_bytes(kernel, a));
 	if (n->answered + n->failures == d->mix.request_count)
 		printf("\n%s of the %s URLs were asked for only once (%.1f%%): an ordinary cache wrote them to\n"
-		       "disk for nobody.\n",
+		       "disk for nothing.\n",
 		       units_say_count(d->mix.asked_once, a),
 		       units_say_count(d->mix.object_count, b),
 		       100.0 * d->mix.asked_once / d->mix.object_count);
@@ -347,8 +368,11 @@ print_report(const struct demo *d, const struct replay_counts *n, const struct r
 		printf("\nStopped after %s of %s requests.\n",
 		       units_say_count(n->answered + n->failures, a),
 		       units_say_count(d->mix.request_count, b));
+	if (d->log[0])
+		second_look_print(stdout, &d->config, d->log);
 	printf("\nWhere to look next\n");
 	printf("  twice run --origin https://your.host  puts it to work; twice stats shows what it saves\n"
+	       "  twice simulate access.log             says what it would save on your own traffic\n"
 	       "  twice demo --sightings 1              sends the same requests through an ordinary cache\n");
 }
 

@@ -15,6 +15,7 @@ static const struct command {
 	{"run", cli_run, "runs the proxy in the foreground: twice run --origin https://host"},
 	{"check", cli_check, "checks a configuration and prints the effective one"},
 	{"demo", cli_demo, "sends CDN-like traffic through the proxy and reports what was saved"},
+	{"simulate", cli_simulate, "computes from access logs what twice would have saved"},
 	{"size", cli_size, "computes the memory of the filters from URLs and error rate"},
 	{"stats", cli_stats, "shows what a running proxy has saved so far"},
 	{"purge", cli_purge, "makes a running proxy forget objects"},

@@ -74,10 +74,8 @@ cli_purge(int argc, char **argv)
 			admin = f.value;
 	}
 	if ((urls > 0) + (host != NULL) + all != 1) {
-		flags_refuse(
-			&f,
-			"nothing to purge is named: twice purge http://host/path, or --host HOST, "
-			"or --all");
+		flags_refuse(&f, "say what to purge: twice purge http://host/path, or --host HOST, "
+				 "or --all");
 		return f.exit_code;
 	}
 	if (host)

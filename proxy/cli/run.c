@@ -56,8 +56,7 @@ block_signals(sigset_t *waited)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* ---- while it runs ----------------------------------------------------------------------------
- */
+/* ---- while it runs --------------------------------------------------------------------------- */
 
 /* A bound address as text, with the port that the system chose for port 0. */
 static void
@@ -108,7 +107,7 @@ reload(const struct settings *s, struct server *server)
 	} else {
 		config_differences(&s->config, &fresh, on_difference, NULL);
 		set_log_level(&fresh);
-		log_info("logs reopened, configuration read again");
+		log_info("the logs are reopened and the configuration is read again");
 	}
 	config_fini(&fresh);
 }

@@ -115,7 +115,7 @@ add_counting(const struct key_rules *k, struct str query, struct buf *out)
 }
 
 /* Normalised first, so that names are chosen and sorted by what they are, not by how they are
- * written. The normal form stands in out for that long, and what is chosen of it behind it: room
+ * written. The normal form is in out for that long, and what is chosen of it behind it: room
  * for both is made at once, because the views into it must hold. */
 static void
 add_parameters(const struct key_rules *k, struct str query, struct buf *out)

@@ -1,5 +1,4 @@
-/* chunked.h - the chunked transfer coding of RFC 9112 7.1, decoded strictly and in place.
- */
+/* chunked.h - the chunked transfer coding of RFC 9112 7.1, decoded strictly and in place. */
 #ifndef HTTP_CHUNKED_H
 #define HTTP_CHUNKED_H
 

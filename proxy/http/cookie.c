@@ -10,7 +10,7 @@ plain(char c)
 	return c == '.' || c == ' ' || c == '+' ? '_' : byte_lower(c);
 }
 
-/* Whether a lenient server could take what stands before the "=" for that name: in another case,
+/* Whether a lenient server could take the text before the "=" for that name: in another case,
  * percent-encoded, with an index ("lang[x]"). */
 static bool
 could_be(struct str said, struct str name)

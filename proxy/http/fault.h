@@ -1,7 +1,7 @@
 /* fault.h - every rule a client can break, as constants compared by identity.
  *
  * A fault is at once the status to answer, the word in log and metrics, and the sentence for a
- * person. NULL means well-formed. The rows stand in faults.h.
+ * person. NULL means well-formed. The rows are in faults.h.
  */
 #ifndef HTTP_FAULT_H
 #define HTTP_FAULT_H

@@ -187,15 +187,9 @@ fields_list_has(const struct fields *f, enum field_id id, struct str token)
 	unsigned at = 0;
 	const struct field *line;
 	while ((line = fields_next(f, id, &at)) != NULL) {
-		struct str rest = line->value, item;
-		if (!memchr(rest.p, ',', rest.n)) { /* nearly always there is but one */
-			if (str_ieq(rest, token))
-				return true;
-			continue;
-		}
-		while (list_next(&rest, &item))
-			if (str_ieq(item, token))
-				return true;
+		bool one = !memchr(line->value.p, ',', line->value.n); /* nearly always */
+		if (one ? str_ieq(line->value, token) : list_has(line->value, token))
+			return true;
 	}
 	return false;
 }

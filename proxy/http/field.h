@@ -1,7 +1,7 @@
 /* field.h - a list of header fields as views into somebody's bytes.
  *
  * Memory    views: they hold as long as the bytes that were parsed. The array is the caller's.
- * Order     kept as received; fields of one name may stand in several lines (RFC 9110 5.3).
+ * Order     kept as received; fields of one name may be in several lines (RFC 9110 5.3).
  */
 #ifndef HTTP_FIELD_H
 #define HTTP_FIELD_H
@@ -51,8 +51,8 @@ fields_has(const struct fields *f, enum field_id id)
 bool fields_add(struct fields *f, struct str name, struct str value);
 /* Without the lines of that name. */
 void fields_drop(struct fields *f, enum field_id id);
-/* First line of that name at or after index *at (start with 0), which moves behind it; NULL: none.
- */
+/* First line of that name at or after index *at (start with 0),
+ * which moves behind it; NULL: none. */
 const struct field *fields_next(const struct fields *f, enum field_id id, unsigned *at);
 const struct field *fields_next_named(const struct fields *f, struct str name, unsigned *at);
 /* The only or first line's value; {NULL,0} when absent. */

@@ -1,4 +1,4 @@
-/* field_block.h - a head in the form it is kept: text that HTTP/1 sends as it stands, and behind it
+/* field_block.h - a head in the form it is kept: text that HTTP/1 sends as it is, and behind it
  * a table of lengths, so that no other reader has to parse the text again.
  *
  *	offset  bytes

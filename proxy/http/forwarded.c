@@ -34,12 +34,13 @@ bare(struct str s)
 	return s;
 }
 
+/* A parameter of an element of Forwarded (RFC 7239 4). */
 static struct str
-for_of(struct str element)
+parameter(struct str element, struct str wanted)
 {
 	struct str pair, name, value;
 	while (list_next_by(';', &element, &pair))
-		if (str_cut(pair, '=', &name, &value) && str_ieq(str_trim(name), STR("for")))
+		if (str_cut(pair, '=', &name, &value) && str_ieq(str_trim(name), wanted))
 			return unquoted(str_trim(value));
 	return (struct str){0};
 }
@@ -56,7 +57,8 @@ collect(const struct fields *f, enum field_id id, struct hops *h)
 				h->overflow = true;
 				return;
 			}
-			h->v[h->n++] = bare(id == FIELD_FORWARDED ? for_of(item) : item);
+			h->v[h->n++] =
+				bare(id == FIELD_FORWARDED ? parameter(item, STR("for")) : item);
 		}
 	}
 }
@@ -90,4 +92,29 @@ forwarded_client(const struct fields *f, const struct network *trusted, unsigned
 	if (x && std && !str_ieq(who, client_by(f, FIELD_FORWARDED, trusted, n, peer)))
 		return peer;
 	return who;
+}
+
+static struct str
+last_member(const struct fields *f, enum field_id id)
+{
+	unsigned at = 0;
+	const struct field *line;
+	struct str last = {NULL, 0};
+	while ((line = fields_next(f, id, &at)) != NULL) {
+		struct str rest = line->value, item;
+		while (list_next(&rest, &item))
+			last = item;
+	}
+	return last;
+}
+
+struct str
+forwarded_scheme(const struct fields *f)
+{
+	struct str said = last_member(f, FIELD_X_FORWARDED_PROTO);
+	if (!said.n)
+		said = parameter(last_member(f, FIELD_FORWARDED), STR("proto"));
+	if (str_ieq(said, STR("https")))
+		return STR("https");
+	return str_ieq(said, STR("http")) ? STR("http") : (struct str){NULL, 0};
 }

@@ -1,4 +1,4 @@
-/* forwarded.h - who asked, according to forwarders that we trust.
+/* forwarded.h - who asked, and how, according to forwarders that we trust.
  *
  * X-Forwarded-For, or Forwarded (RFC 7239), lists the addresses a request came through; each
  * forwarder adds at the end whom it saw. Only what a trusted one wrote is believed: from our peer
@@ -17,5 +17,9 @@
  * through a forwarder that knows only the other. */
 struct str forwarded_client(const struct fields *f, const struct network *trusted, unsigned n,
 			    struct str peer);
+
+/* "http" or "https" by the word of a peer that is trusted: the last member of X-Forwarded-Proto, or
+ * else of Forwarded. Empty when that names neither. */
+struct str forwarded_scheme(const struct fields *f);
 
 #endif

@@ -90,7 +90,7 @@ skip_class(const char *p, const char *end, int class)
 #define SKIP_16(p, end, bad)
 #endif
 
-/* First byte of [p, end) that may not stand in a field value: a control byte other than tab, or
+/* First byte of [p, end) that may not be in a field value: a control byte other than tab, or
  * DEL (RFC 9110 5.5). */
 static const char *
 skip_value(const char *p, const char *end)
@@ -468,7 +468,8 @@ response_line_end(struct cursor *c)
 	return true;
 }
 
-/* "HTTP/1.1 200 OK", also "HTTP/2 200" as libcurl writes it; the reason may be missing. */
+/* "HTTP/1.1 200 OK"; the reason may be missing. Every version but 1.0 is read as 1.1: what an origin
+ * may not say, origin/reply.c refuses. */
 static bool
 status_line(struct cursor *c, struct response *out)
 {

@@ -29,8 +29,7 @@ bool h1_line_has_version(struct str line);
 const struct fault *
 h1_parse_request(struct str head, const struct h1_limits *limits, struct request *out);
 
-/* A response head as libcurl or a stored record hands it out: status line and lines, final empty
- * line optional. False when it is not one (foreign bytes: control bytes, no status, too many
+/* A response head: status line and field lines; the final empty line may be missing. False when it is not one (foreign bytes: control bytes, no status, too many
  * fields). */
 bool h1_parse_response(struct str head, struct response *out);
 

@@ -4,16 +4,6 @@
 #include "proxy/http/field_block.h"
 #include "proxy/http/syntax.h"
 
-static bool
-list_names(struct str list, struct str name)
-{
-	struct str item;
-	while (list_next(&list, &item))
-		if (str_ieq(item, name))
-			return true;
-	return false;
-}
-
 /* -- what is kept of a response ---------------------------------------------------- */
 
 static bool
@@ -21,20 +11,8 @@ is_withheld(const struct response_cc *cc, const struct field *field, const struc
 {
 	if (field->id == FIELD_SET_COOKIE && terms && (terms->flags & TERMS_STRIPPED))
 		return true;
-	return (cc->no_cache_fields.n && list_names(cc->no_cache_fields, field->name)) ||
-	       (cc->private_fields.n && list_names(cc->private_fields, field->name));
-}
-
-bool
-head_withholds(const struct response *r, const struct terms *terms)
-{
-	struct response_cc cc;
-	if (!response_cc_parse_names(&r->fields, &cc) && !fields_has(&r->fields, FIELD_SET_COOKIE))
-		return false;
-	for (unsigned i = 0; i < r->fields.n; i++)
-		if (is_withheld(&cc, &r->fields.v[i], terms))
-			return true;
-	return false;
+	return (cc->no_cache_fields.n && list_has(cc->no_cache_fields, field->name)) ||
+	       (cc->private_fields.n && list_has(cc->private_fields, field->name));
 }
 
 /* RFC 9111 3.1, and what is written afresh for every answer. Age goes only from what is stored:
@@ -73,11 +51,12 @@ keeps_date(const struct fields *f, const struct fields_listed *listed, const str
 	return false;
 }
 
-void
+bool
 head_store(const struct response *r, int64_t now, struct buf *out, struct terms *terms)
 {
 	struct field_block_writer w;
 	unsigned tags = 0;
+	bool withholds = false;
 	struct fields_listed listed;
 	struct response_cc cc;
 	char date[DATE_BYTES];
@@ -90,6 +69,7 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 	field_block_begin(&w, out, r->status, r->reason);
 	for (unsigned i = 0; i < r->fields.n; i++) {
 		const struct field *f = &r->fields.v[i];
+		withholds = withholds || (terms && is_withheld(&cc, f, terms));
 		if (!is_kept(&r->fields, &listed, &cc, i, terms != NULL, terms) ||
 		    (f->id == FIELD_DATE && !dated))
 			continue;
@@ -104,6 +84,7 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 		field_block_add(&w, FIELD_DATE, STR("Date"), (struct str){date, DATE_BYTES});
 	}
 	field_block_end(&w);
+	return withholds;
 }
 
 bool

@@ -16,13 +16,11 @@
 
 /* Appends the stored head of r to out; adds Date (at now) when missing or no date. Sets
  * terms->etag_at and etag_bytes relative to the start of the appended head. terms may be NULL: a
- * passed answer, which keeps its Age and the fields that only a store must not hold. */
-void head_store(const struct response *r, int64_t now, struct buf *out, struct terms *terms);
-
-/* True when the stored head lacks a field because of no-cache="...", private="..." or the terms:
- * then the client that asked is sent head_store(..., NULL) instead, which has it
- * (5.2.2.4, 5.2.2.7). */
-bool head_withholds(const struct response *r, const struct terms *terms);
+ * passed answer, which keeps its Age and the fields that only a store must not hold.
+ *
+ * True when the head lacks a field because of no-cache="...", private="..." or the terms: then the
+ * client that asked is sent head_store(..., NULL) instead, which has it (5.2.2.4, 5.2.2.7). */
+bool head_store(const struct response *r, int64_t now, struct buf *out, struct terms *terms);
 
 /* A stored head as a response (out->fields.v and cap set by the caller): views into it. False: it
  * is none. */

@@ -43,7 +43,7 @@ has_q(struct str parameters)
 	return false;
 }
 
-/* q is the last parameter (12.5.1: nothing stands behind it any more). False when the item is not
+/* q is the last parameter (12.5.1: nothing follows it). False when the item is not
  * of this form. */
 static bool
 parse_choice(struct str item, struct choice *out)
@@ -66,15 +66,6 @@ parse_choice(struct str item, struct choice *out)
 	out->params = str_trim((struct str){rest.p, last ? last - 1 : 0});
 	out->q = quality(value);
 	return out->q >= 0 && !has_q(out->params);
-}
-
-static void
-add_lower(struct str s, struct buf *out)
-{
-	char *p = buf_room(out, s.n);
-	for (size_t i = 0; i < s.n; i++)
-		p[i] = byte_lower(s.p[i]);
-	buf_added(out, s.n);
 }
 
 static void
@@ -119,7 +110,7 @@ add_choices(struct str value, void (*add_name)(struct str name, struct buf *out)
 bool
 negotiate_types(struct str value, struct buf *out)
 {
-	return add_choices(value, add_lower, out);
+	return add_choices(value, str_add_lower, out);
 }
 
 static bool
@@ -131,7 +122,7 @@ is_letters(struct str s)
 	return true;
 }
 
-/* RFC 5646 2.1.1: what stands behind a singleton is lower case. */
+/* RFC 5646 2.1.1: what follows a singleton is in lower case. */
 static void
 add_tag(struct str tag, struct buf *out)
 {
@@ -176,7 +167,8 @@ coding_of(struct str name)
 	return str_ieq(name, STR("x-gzip")) ? GZIP : -1; /* 8.4.1.3 */
 }
 
-/* What cannot be read is not wanted, and what is said both ways is refused: less is safe. */
+/* An item that cannot be read is not wanted; one that is wanted and refused is refused: less is
+ * safe. */
 bool
 negotiate_codings(struct str value, struct buf *out)
 {

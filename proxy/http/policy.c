@@ -39,7 +39,7 @@ status_facts(int status)
 }
 
 /* All that the questions below ask of one response. */
-struct answer {
+struct response_facts {
 	const struct storing_facts *given;
 	const struct fields *fields;
 	struct response_cc cc;
@@ -87,20 +87,20 @@ pragma_no_cache(const struct fields *f)
 /* Made for a request with a cookie, perhaps for its owner: shared only where the origin says in
  * words how long, or that it is public. */
 static bool
-is_for_cookie(const struct answer *a)
+is_for_cookie(const struct response_facts *a)
 {
 	return fields_has(&a->given->request->fields, FIELD_COOKIE) && !a->cc.public_ &&
 	       !a->given->updated;
 }
 
 static void
-read_answer(const struct storing_facts *given, struct answer *a)
+read_answer(const struct storing_facts *given, struct response_facts *a)
 {
 	const struct policy_settings *set = given->settings;
 	const struct fields *f = &given->response->fields;
 	int64_t now = given->response_time;
 
-	*a = (struct answer){.given = given, .fields = f};
+	*a = (struct response_facts){.given = given, .fields = f};
 	a->targeted = response_cc_select(f, set->target, &a->cc);
 	a->status = status_facts(given->response->status);
 	bool may_guess = (a->status.guess || a->cc.public_) && !pragma_no_cache(f) &&
@@ -124,7 +124,7 @@ read_answer(const struct storing_facts *given, struct answer *a)
 }
 
 static bool
-is_explicit(const struct answer *a)
+is_explicit(const struct response_facts *a)
 {
 	return a->lifetime.rule <= BY_EXPIRES;
 }
@@ -137,14 +137,14 @@ must_revalidate(const struct response_cc *cc)
 }
 
 static bool
-has_validator(const struct answer *a)
+has_validator(const struct response_facts *a)
 {
 	return fields_get(a->fields, FIELD_ETAG).n > 0 || a->fresh.last_modified.known;
 }
 
 /* 3.3, 3.4: one part, of a length that is known, and asked for. */
 static bool
-part_may_be_stored(const struct answer *a)
+part_may_be_stored(const struct response_facts *a)
 {
 	struct slice slice;
 	uint64_t total;
@@ -164,20 +164,14 @@ vary_is_star(const struct fields *f)
 static bool
 withholds_cookie(const struct response_cc *cc)
 {
-	const struct str lists[] = {cc->no_cache_fields, cc->private_fields};
-	for (int i = 0; i < 2; i++) {
-		struct str rest = lists[i], name;
-		while (list_next(&rest, &name))
-			if (str_ieq(name, STR("set-cookie")))
-				return true;
-	}
-	return false;
+	return list_has(cc->no_cache_fields, STR("set-cookie")) ||
+	       list_has(cc->private_fields, STR("set-cookie"));
 }
 
 /* The conditions of section 3 in its order.
  * flat: each line is one way to say no. */
 static enum storable
-may_store(const struct answer *a, const struct request_cc *asked)
+may_store(const struct response_facts *a, const struct request_cc *asked)
 {
 	const struct response_cc *cc = &a->cc;
 	int status = a->given->response->status;
@@ -218,7 +212,7 @@ may_store(const struct answer *a, const struct request_cc *asked)
 /* Whether anybody could ever get it: fresh, validated, or stale as the origin allows in so many
  * words. (The default stale-if-error is no reason to fill a disk with answers of max-age=0.) */
 static bool
-is_of_use(const struct answer *a)
+is_of_use(const struct response_facts *a)
 {
 	if (has_validator(a))
 		return true;
@@ -231,7 +225,7 @@ is_of_use(const struct answer *a)
 }
 
 static int32_t
-stale_seconds(const struct answer *a, struct secs said, int64_t otherwise)
+stale_seconds(const struct response_facts *a, struct secs said, int64_t otherwise)
 {
 	if (must_revalidate(&a->cc) || a->cc.no_cache) /* 4.2.4 */
 		return 0;
@@ -240,7 +234,7 @@ stale_seconds(const struct answer *a, struct secs said, int64_t otherwise)
 }
 
 static void
-fill_terms(const struct answer *a, struct terms *t)
+fill_terms(const struct response_facts *a, struct terms *t)
 {
 	const struct policy_settings *set = a->given->settings;
 	const struct response_cc *cc = &a->cc;
@@ -272,7 +266,7 @@ fill_terms(const struct answer *a, struct terms *t)
 enum storable
 policy_storable(const struct storing_facts *f, struct terms *terms)
 {
-	struct answer a;
+	struct response_facts a;
 	struct request_cc asked;
 
 	read_answer(f, &a);

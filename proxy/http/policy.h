@@ -53,7 +53,7 @@ struct terms {
 	uint32_t flags;			/* TERMS_* */
 	uint16_t status;
 	uint16_t spare;
-	/* Where the ETag value stands in the stored head; 0 bytes: none. */
+	/* Where the ETag value is in the stored head; 0 bytes: none. */
 	uint32_t etag_at, etag_bytes;
 };
 enum {

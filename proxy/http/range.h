@@ -1,5 +1,5 @@
-/* range.h - byte ranges (RFC 9110 14) as slices of a body of known length, bounded against abuse.
- */
+/* range.h - byte ranges (RFC 9110 14) as slices of a body of known length,
+ * bounded against abuse. */
 #ifndef HTTP_RANGE_H
 #define HTTP_RANGE_H
 

@@ -3,8 +3,8 @@
 
 #include "proxy/http/syntax.h"
 
-/* What is left; every parser eats what it read from the front and says whether it was well-formed.
- */
+/* What is left; every parser eats what it read from the front and says
+ * whether it was well-formed. */
 static char
 peek(const struct str *s)
 {

@@ -90,6 +90,16 @@ list_next(struct str *rest, struct str *item)
 	return list_next_by(',', rest, item);
 }
 
+bool
+list_has(struct str list, struct str word)
+{
+	struct str item;
+	while (list_next(&list, &item))
+		if (str_ieq(item, word))
+			return true;
+	return false;
+}
+
 enum { DIGITS_THAT_FIT = 18 };
 
 bool
@@ -117,4 +127,13 @@ str_cut(struct str s, char c, struct str *head, struct str *tail)
 	*head = (struct str){s.p, n};
 	*tail = str_from(s, n + 1);
 	return at != NULL;
+}
+
+void
+str_add_lower(struct str s, struct buf *out)
+{
+	char *p = buf_room(out, s.n);
+	for (size_t i = 0; i < s.n; i++)
+		p[i] = byte_lower(s.p[i]);
+	buf_added(out, s.n);
 }

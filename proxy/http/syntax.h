@@ -5,6 +5,7 @@
 #ifndef HTTP_SYNTAX_H
 #define HTTP_SYNTAX_H
 
+#include "proxy/base/buf.h"
 #include "proxy/base/str.h"
 
 enum {			     /* classes of bytes, one bit each */
@@ -50,11 +51,16 @@ str_is_token(struct str s)
 /* Next non-empty member of a comma-separated list (5.6.1), trimmed; commas inside quoted strings
  * do not separate. Eats from the front of *rest; false at the end. */
 bool list_next(struct str *rest, struct str *item);
-/* The same with another separator (';' of parameters, cookies). */
+/* Whether a member of the list is that word, ignoring case. */
+bool list_has(struct str list, struct str word);
+/* list_next with another separator (';' of parameters, cookies). */
 bool list_next_by(char separator, struct str *rest, struct str *item);
 
 /* All of s is 1*DIGIT. Saturates at INT64_MAX. False when s is anything else. */
 bool digits_parse(struct str s, int64_t *out);
+
+/* Appends s with its capital letters in lower case. */
+void str_add_lower(struct str s, struct buf *out);
 
 /* Splits at the first c: *head before it, *tail behind it. False (head = s, tail empty): no c. */
 bool str_cut(struct str s, char c, struct str *head, struct str *tail);

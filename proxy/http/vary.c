@@ -33,21 +33,12 @@ insert(struct str *v, unsigned *n, struct str name)
 }
 
 static void
-add_lower(struct str s, struct buf *out)
-{
-	char *p = buf_room(out, s.n);
-	for (size_t i = 0; i < s.n; i++)
-		p[i] = byte_lower(s.p[i]);
-	buf_added(out, s.n);
-}
-
-static void
 add_names(const struct str *v, unsigned n, struct buf *out)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (i)
 			buf_add_lit(out, ",");
-		add_lower(v[i], out);
+		str_add_lower(v[i], out);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* preflight.h - what keeps a configuration from working on this machine: found before the start,
  * by `twice check`, and said at the start, by `twice run`.
  *
- * What settings say about each other, config/ knows; this asks the file system, the network
+ * config/ knows what settings say about each other; this asks the file system, the network
  * interfaces and the memory. Nothing is created, opened for writing, or left behind.
  */
 #ifndef NODE_PREFLIGHT_H

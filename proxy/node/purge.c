@@ -1,5 +1,5 @@
-/* purge.c - a URL becomes the key that a request for it would have; a host, the part of such a key.
- */
+/* purge.c - a URL becomes the key that a request for it would have;
+ * a host, the part of such a key. */
 #include "proxy/node/purge.h"
 
 #include "proxy/serve/bill.h"
@@ -73,7 +73,7 @@ purge_url(struct shelves *sh, const struct settings *settings, struct str url,
 	}
 }
 
-/* As it stands in the keys of either scheme, which leave out their own port. */
+/* As it is in the keys of either scheme, which leave out their own port. */
 static void
 purge_host(struct shelves *sh, struct str host, struct purge_result *out)
 {

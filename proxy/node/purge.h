@@ -1,5 +1,4 @@
-/* purge.h - what a person orders to be purged, in the words of the cache.
- */
+/* purge.h - what a person orders to be purged, in the words of the cache. */
 #ifndef NODE_PURGE_H
 #define NODE_PURGE_H
 

@@ -12,6 +12,7 @@
 #include "proxy/wire/room.h"
 #include "proxy/node/worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -62,17 +63,6 @@ static unsigned
 worker_count(const struct config *c)
 {
 	return c->workers ? c->workers : cores();
-}
-
-/* Room beside the log for the snapshots, of the filter (26 bits per key) and of the baseline, and
- * for those that replace them. */
-static uint64_t
-snapshot_reserve(const struct config *c)
-{
-	uint64_t want = c->admission.capacity / 8 * 26 * 2 + (64 << 10);
-	want += 2 * baseline_snapshot_bytes(c->cache.disk_bytes);
-	uint64_t least = c->cache.disk_bytes / 32, most = c->cache.disk_bytes / 8;
-	return want < least ? least : want > most ? most : want;
 }
 
 /* While the cache is open: what beside it was learnt. */
@@ -140,7 +130,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.max_object_bytes = c->cache.max_object_bytes,
 		.keep_free = c->cache.keep_free,
 	};
-	o.reserve_bytes = snapshot_reserve(c);
+	o.reserve_bytes = baseline_reserve_bytes(c->cache.disk_bytes, c->admission.capacity);
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
@@ -170,6 +160,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
 	sh->reloads = passes_create();
+	sh->unsliced = passes_create();
 	return 0;
 }
 
@@ -216,7 +207,7 @@ open_log(struct server *s, char *err, size_t err_bytes)
 	return -1;
 }
 
-/* Tells this node from others in Via: two of one name may stand in a row, and a request that comes
+/* Tells this node from others in Via: two of one name may be in a row, and a request that comes
  * back must be known. The seed lies in the cache directory (without one it is new at each start),
  * so the number stays the same over restarts; host name and listeners tell a node from another one
  * that was started in a copy of its directory. The machine's name alone would not do: an edge and
@@ -341,9 +332,9 @@ server_create(struct server **out, const struct config *c, const char *version, 
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-/* What was read for slow clients and let go again is free memory of ours, which the allocator does
- * not return by itself: 300 of them left 40 MiB behind. It goes back when a crowd of them has
- * calmed down, or every ten seconds while it has not. Once a second. */
+/* Memory that held bytes for slow clients and was let go again is free memory of ours, which the
+ * allocator does not return by itself: 300 of them left 40 MiB behind. It goes back when a crowd
+ * of them has calmed down, or every ten seconds while it has not. Once a second. */
 static void
 return_memory(struct server *s)
 {
@@ -372,8 +363,7 @@ keep(struct server *s)
 	struct shelves *sh = &s->shelves;
 	struct cache_stats stats;
 	cache_stats(sh->cache, &stats);
-	double used = stats.limit_bytes ? (double)stats.used_bytes / (double)stats.limit_bytes : 0;
-	seen_tick(sh->seen, now_s(), now_ms(), stats.written_bytes, used);
+	seen_tick(sh->seen, now_s(), now_ms(), &stats);
 }
 
 static void *
@@ -401,6 +391,7 @@ keeper_run(void *arg)
 int
 server_start(struct server *s)
 {
+	assert(!s->started && s->worker_count > 0);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
 			return -1;
@@ -446,12 +437,14 @@ server_destroy(struct server **sp)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	cache_close(&sh->cache);
+	assert(!s->started);
 	free(s->workers);
 	clients_destroy(&s->clients);
 	room_destroy(&s->room);
 	upstream_destroy(&s->upstream);
 	passes_destroy(&sh->passes);
 	passes_destroy(&sh->reloads);
+	passes_destroy(&sh->unsliced);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);

@@ -6,6 +6,7 @@
 #include "proxy/wire/room.h"
 #include "proxy/wire/wire.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -109,6 +110,7 @@ open_wire(struct worker *w)
 int
 worker_open(struct worker *w, unsigned index)
 {
+	assert(w->serve.shelves && w->serve.settings && w->clients && w->room);
 	w->serve.metrics = &w->metrics;
 	w->serve.ring = baseline_ring(w->serve.shelves->baseline, index);
 	w->serve.mailbox = &w->mailbox;

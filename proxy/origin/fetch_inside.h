@@ -106,8 +106,8 @@ void fetch_spare_free(struct fetcher *fr);
 void fetch_todo_add(struct fetch *f);
 void fetch_todo_remove(struct fetch *f);
 
-/* fetch_site.c: made when it is first asked for; on_patience is for the one who waits the longest.
- */
+/* fetch_site.c: made when it is first asked for; on_patience is for the
+ * one who waits the longest. */
 struct site *fetch_site_of(struct fetcher *fr, const struct origin *o,
 			   const struct lane_owner *owner, event_callback_fn on_patience);
 void fetch_site_destroy(struct site *s);

@@ -9,6 +9,15 @@
 /* Origins close idle connections after 60 to 75 s as a rule; ours go first. */
 enum { STALLED_TIMES = 16, IDLE_MS = 55 * 1000 };
 
+/* What must be true between any two calls; O(1). */
+static void
+check(const struct pool *p)
+{
+	assert(p->stalled <= p->count);
+	assert((p->count == 0) == LIST_EMPTY(&p->lanes));
+	assert(p->count || (TAILQ_EMPTY(&p->idle[false]) && TAILQ_EMPTY(&p->idle[true])));
+}
+
 void
 pool_init(struct pool *p, const struct origin *o, struct event_base *base,
 	  const struct lane_owner *owner)
@@ -26,6 +35,8 @@ pool_init(struct pool *p, const struct origin *o, struct event_base *base,
 void
 pool_fini(struct pool *p)
 {
+	TAILQ_INIT(&p->idle[false]); /* all go, whether idle or not */
+	TAILQ_INIT(&p->idle[true]);
 	while (!LIST_EMPTY(&p->lanes))
 		pool_close(LIST_FIRST(&p->lanes));
 	curl_share_cleanup(p->share);
@@ -42,6 +53,7 @@ pool_open(struct pool *p)
 	l->pool = p;
 	LIST_INSERT_HEAD(&p->lanes, l, all);
 	p->count++;
+	check(p);
 	return l;
 }
 
@@ -78,7 +90,7 @@ pool_take(struct pool *p, bool feed, bool again)
 void
 pool_keep(struct lane *l)
 {
-	assert(!l->stalled);
+	assert(!l->stalled && l->fd >= 0);
 	l->user = NULL;
 	l->used = true;
 	l->idle_since_ms = now_exact_ms();
@@ -89,10 +101,12 @@ pool_keep(struct lane *l)
 void
 pool_close(struct lane *l)
 {
+	struct pool *p = l->pool;
 	pool_move_on(l);
 	LIST_REMOVE(l, all);
-	l->pool->count--;
+	p->count--;
 	lane_close(&l);
+	check(p);
 }
 
 void
@@ -100,6 +114,7 @@ pool_stall(struct lane *l)
 {
 	l->pool->stalled += !l->stalled;
 	l->stalled = true;
+	check(l->pool);
 }
 
 void

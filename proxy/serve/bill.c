@@ -113,6 +113,39 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 	baseline_note(f->serve->ring, &e);
 }
 
+/* Its key tells the version, so a slice never gets stale; its head does. */
+static void
+bill_slice(struct serve *s, const struct route *route, const struct key *key, struct ghost_event *e)
+{
+	enum { LONG_S = 365 * 86400 };
+	if (!is_compared(route) || !baseline_wants(s->ring, key->hash))
+		return;
+	struct str primary = key_primary(key);
+	e->key = key->hash.hi;
+	e->host = host_of(s, primary);
+	e->url = url_of(s->shelves->seed, route, key->primary, primary);
+	e->record_bytes = cache_record_bytes(key->text.n, 0, e->body_bytes);
+	e->now_s = (uint32_t)now_s();
+	e->fresh_s = LONG_S;
+	e->whole = true;
+	baseline_note(s->ring, e);
+}
+
+void
+bill_slice_hit(const struct txn *t, const struct key *key, uint64_t bytes)
+{
+	struct ghost_event e = {.body_bytes = bytes, .deed = GHOST_HIT, .joins = true};
+	bill_slice(t->serve, t->route, key, &e);
+}
+
+void
+bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes, bool joins)
+{
+	struct ghost_event e = {
+		.body_bytes = bytes, .origin_bytes = bytes, .deed = GHOST_FETCHED, .joins = joins};
+	bill_slice(f->serve, f->route, key, &e);
+}
+
 void
 bill_forget(const struct shelves *sh, struct str key)
 {

@@ -15,6 +15,7 @@
 #include "proxy/serve/learn.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/resume.h"
+#include "proxy/serve/run.h"
 
 #include <assert.h>
 
@@ -39,25 +40,23 @@ check(const struct fill *f)
 	assert(f->charged == 0 || f->write);
 }
 
-/* The only assignment to ->stage. */
-static void
-move(struct fill *f, enum fill_stage to)
+void
+fill_move(struct fill *f, enum fill_stage to)
 {
 	assert(to == f->stage + 1);
 	f->stage = to;
 	check(f);
 }
 
-static void
-publish(struct fill *f, struct flight_head *h)
+void
+fill_publish(struct fill *f, struct flight_head *h)
 {
-	move(f, FILL_ARRIVING);
+	fill_move(f, FILL_ARRIVING);
 	flight_publish(f->flight, h);
 }
 
-/* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
-static void
-abandon(struct fill *f, int status, const char *word)
+void
+fill_abandon(struct fill *f, int status, const char *word)
 {
 	if (f->fetch)
 		fetch_cancel(&f->fetch);
@@ -87,16 +86,34 @@ is_nearly_done(const struct fill *f)
 	return missing <= FINISH_BYTES || missing <= f->expected / FINISH_SHARE;
 }
 
+/* Nobody reads it, and nobody will: who came between a look and the end of the flight would be
+ * cut. */
+static bool
+is_left(struct fill *f)
+{
+	if (flight_readers(f->flight))
+		return false;
+	flights_close(f->flight);
+	return flight_readers(f->flight) == 0;
+}
+
 /* Room in the window again, or nobody reads any more: is it worth going on? Not for what a client
  * cut at once, or it could make us fetch and write a whole object for a few bytes. */
-static void
-on_leader_wake(void *ctx)
+void
+fill_on_wake(void *ctx)
 {
 	struct fill *f = ctx;
+	if (run_leads(f)) { /* the slice under way is finished, and then it looks who reads */
+		if (f->stage == FILL_ASKING && flight_readers(f->flight) == 0)
+			fill_abandon(f, 0, "abandoned");
+		else if (f->fetch)
+			fetch_resume(f->fetch);
+		return;
+	}
 	bool worth = f->background || flight_is_wanted(f->flight) || f->stage == FILL_WHOLE ||
 		     is_for_disk(f) || is_nearly_done(f);
-	if (flight_readers(f->flight) == 0 && !worth) {
-		abandon(f, 0, "abandoned");
+	if (!worth && is_left(f)) {
+		fill_abandon(f, 0, "abandoned");
 		return;
 	}
 	if (f->fetch)
@@ -130,7 +147,7 @@ fill_start(struct txn *t, enum fill_kind kind)
 		f->feeder = t;
 		t->fill = f;
 	}
-	flight_set_leader(f->flight, f->serve->mailbox, on_leader_wake, f);
+	flight_set_leader(f->flight, f->serve->mailbox, fill_on_wake, f);
 	fill_set_out(f);
 }
 
@@ -154,8 +171,19 @@ fill_behind(struct txn *t, enum fill_kind kind)
 	f->rq.method = METHOD_GET; /* for the store, whatever the client wanted to see of it */
 	f->rq.method_name = STR("GET");
 	keep_stored(f, t);
-	flight_set_leader(f->flight, f->serve->mailbox, on_leader_wake, f);
+	flight_set_leader(f->flight, f->serve->mailbox, fill_on_wake, f);
 	flight_unref(&flight);
+	fill_set_out(f);
+}
+
+void
+fill_slices(struct txn *t, struct flight *flight, struct object *o, uint64_t number, uint64_t end)
+{
+	struct fill *f = fill_new(t, FILL_SLICES, flight);
+	f->as_it_came = false;
+	f->rq.method = METHOD_GET;
+	run_of_slices(f, o, number, end);
+	flight_set_leader(f->flight, f->serve->mailbox, fill_on_wake, f);
 	fill_set_out(f);
 }
 
@@ -174,8 +202,8 @@ fill_rest(struct txn *t)
 	struct fill *f = fill_new(t, FILL_MISS, flight_of(t->reader));
 	f->received = t->at;
 	f->expected = same.body_bytes;
-	publish(f, &same);
-	flight_set_leader(f->flight, f->serve->mailbox, on_leader_wake, f);
+	fill_publish(f, &same);
+	flight_set_leader(f->flight, f->serve->mailbox, fill_on_wake, f);
 	fill_set_out(f);
 	return true;
 }
@@ -193,7 +221,7 @@ void
 fill_cancel_all(struct serve *s)
 {
 	while (s->fills)
-		abandon(s->fills, 0, "shutting-down"); /* who still waits asks itself */
+		fill_abandon(s->fills, 0, "shutting-down"); /* who still waits asks itself */
 }
 
 /* ---- the request's body -------------------------------------------------------------------- */
@@ -213,7 +241,7 @@ fill_body_gone(struct fill *f)
 	struct txn *t = f->feeder;
 	fill_drop_feeder(f);
 	if (t && (t->body_in != BODY_OVER || t->gathered.n) && f->stage != FILL_WHOLE)
-		abandon(f, 502, "request-body-failed");
+		fill_abandon(f, 502, "request-body-failed");
 }
 
 /* ---- what has come ------------------------------------------------------------------------- */
@@ -223,7 +251,7 @@ whole(struct fill *f)
 {
 	if (f->stage == FILL_WHOLE)
 		return;
-	move(f, FILL_WHOLE);
+	fill_move(f, FILL_WHOLE);
 	flight_end(f->flight, f->write ? keep_commit(f) : NULL);
 	flights_close(f->flight);
 }
@@ -233,7 +261,7 @@ static void
 came(struct fill *f)
 {
 	if (complete_add_part(f))
-		abandon(f, 502, "part-lost");
+		fill_abandon(f, 502, "part-lost");
 	else if (f->received == f->expected)
 		whole(f);
 }
@@ -274,7 +302,7 @@ go_on_with(struct fill *f, const struct response *rs)
 		fill_free(f);
 		return;
 	case RESUME_NOT:
-		abandon(f, 502, "changed-between-parts");
+		fill_abandon(f, 502, "changed-between-parts");
 		return;
 	}
 }
@@ -290,14 +318,18 @@ on_head(void *ctx, const struct response *rs)
 	upstream_answered(f->serve->upstream, &f->origin, now_us() - f->asked_us);
 	if (f->object && rs->status == 304 && f->kind == FILL_VALIDATE && f->stage == FILL_ASKING) {
 		learn_from_304(f, rs, &h);
-		publish(f, &h);
-		move(f, FILL_WHOLE);
+		fill_publish(f, &h);
+		fill_move(f, FILL_WHOLE);
 		flight_end(f->flight, NULL);
 		flights_close(f->flight);
 		return;
 	}
 	if (f->stage == FILL_ARRIVING) {
 		go_on_with(f, rs);
+		return;
+	}
+	if (f->kind == FILL_SLICES) {
+		run_head(f, rs);
 		return;
 	}
 	enum completion c = f->part ? complete_with(f, rs, date, &merged) : COMPLETE_NOT;
@@ -311,9 +343,13 @@ on_head(void *ctx, const struct response *rs)
 	keep_answer(f, answer, c == COMPLETE_IT ? complete_bytes(f) : keep_length(answer), &h);
 	if (f->rq.method == METHOD_HEAD)
 		learn_from_head(f, answer);
-	publish(f, &h);
+	if (run_leads(f)) {
+		run_publish(f, &h);
+		return;
+	}
+	fill_publish(f, &h);
 	if (is_for_nobody(f))
-		abandon(f, 0, "not-kept");
+		fill_abandon(f, 0, "not-kept");
 	else
 		came(f);
 }
@@ -326,21 +362,30 @@ on_ask_again(struct alarm *a)
 		fetch_resume(f->fetch);
 }
 
+void
+fill_ask_again(struct fill *f, int64_t at_ms)
+{
+	alarm_set(&f->serve->alarms, &f->ask_again, at_ms, on_ask_again);
+}
+
 static bool
 on_body(void *ctx, const char *p, size_t n)
 {
 	struct fill *f = ctx;
+	if (run_leads(f))
+		return run_body(f, p, n);
 	while (f->taken < n) {
 		struct block *block;
 		uint32_t at, got;
 		if (!flight_append(f->flight, p + f->taken, n - f->taken, now_ms(), &block, &at,
 				   &got)) {
 			if (flight_readers(f->flight) > 1) /* one may be too slow for the others */
-				alarm_set(&f->serve->alarms, &f->ask_again,
-					  now_ms() + FLIGHT_ASK_MS, on_ask_again);
+				fill_ask_again(f, now_ms() + FLIGHT_ASK_MS);
 			return false;
 		}
-		if (f->write)
+		if (f->run)
+			run_tap(f, block, at, got);
+		else if (f->write)
 			cache_write_body(f->write, block, at, got);
 		f->taken += got;
 		f->received += got;
@@ -376,6 +421,10 @@ on_done(void *ctx, const struct fetch_result *r)
 {
 	struct fill *f = ctx;
 	f->fetch = NULL;
+	if (r->end == FETCH_OK && run_leads(f) && f->stage != FILL_WHOLE) {
+		fill_abandon(f, 502, "truncated"); /* chunked, it ended before its range did */
+		return;
+	}
 	if (r->end == FETCH_OK) {
 		assert(f->stage != FILL_ASKING);
 		whole(f);

@@ -12,7 +12,8 @@
 enum fill_kind {
 	FILL_MISS,     /* the whole object, for the cache and everybody who waits */
 	FILL_VALIDATE, /* is the stored object still good? */
-	FILL_PASS      /* for this client only: as it came, nothing stored */
+	FILL_PASS,     /* for this client only: as it came, nothing stored */
+	FILL_SLICES    /* some slices of a body whose head is stored */
 };
 
 /* Begins a trip for t, leading t->reader's flight. FILL_VALIDATE: of t->object. */
@@ -20,6 +21,11 @@ void fill_start(struct txn *t, enum fill_kind kind);
 /* The same with no client waiting: FILL_VALIDATE refreshes t->object (RFC 5861 3), FILL_MISS
  * fetches the whole of what t->part is a part of. Nothing, if somebody is at it already. */
 void fill_behind(struct txn *t, enum fill_kind kind);
+
+/* A trip for slices number .. end - 1 of what o is the head of; flight, led by it, is the first
+ * one's. For t, and whoever else reads. */
+void
+fill_slices(struct txn *t, struct flight *flight, struct object *o, uint64_t number, uint64_t end);
 
 /* The flight that t reads went on without it: what is still to be sent is fetched for t alone, by
  * Range; t->reader reads that. False when it cannot be. */

@@ -6,6 +6,7 @@
 #include "proxy/http/head.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/resume.h"
+#include "proxy/serve/run.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -32,6 +33,10 @@ ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_
 	     struct field fields[FIELDS_MAX])
 {
 	struct response stored;
+	if (f->kind == FILL_SLICES) {
+		run_ask(f, out, range, RESUME_RANGE_BYTES);
+		return;
+	}
 	if (f->stage == FILL_ARRIVING && !f->part) {
 		resume_ask(f, out, range);
 		return;

@@ -14,12 +14,16 @@ enum fill_stage {
 enum fill_keeps {
 	KEEPS_NOTHING,
 	KEEPS_ANSWER,
-	KEEPS_PART, /* a 206, under a key of its own */
-	KEEPS_OLD   /* the answer is an error for which the stored object stands in */
+	KEEPS_PART,   /* a 206, under a key of its own */
+	KEEPS_SLICES, /* a head of its own, and slices as they come (run.h) */
+	KEEPS_OLD     /* the answer is an error for which the stored object stands in */
 };
 
+/* A longer key's memory does not outlive the trip. */
+enum { FILL_KEY_BYTES = 2 << 10 };
+
 struct fill {
-	struct key key; /* of what was looked up; its memory outlives the trip */
+	struct key key; /* of what was looked up */
 	/* zeroed for each trip */
 	struct serve *serve;
 	struct settings *settings; /* a reference */
@@ -55,6 +59,7 @@ struct fill {
 	enum fill_keeps keeps;
 	bool part_added;
 	struct slice gap; /* asked for, with the part */
+	struct run *run;  /* owned; of slices. expected and received are of the one under way */
 	unsigned resumes; /* how often the rest of a body was asked for */
 	uint64_t resumed_at;
 	struct object_write *write;
@@ -80,6 +85,12 @@ const struct origin *fill_origin(const struct fill *f);
 
 /* fill.c: what comes back. */
 extern const struct fetch_events fill_events;
+void fill_move(struct fill *f, enum fill_stage to); /* the only assignment to ->stage */
+void fill_publish(struct fill *f, struct flight_head *h);
+/* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
+void fill_abandon(struct fill *f, int status, const char *word);
+flight_wake_fn fill_on_wake;			    /* of a leader */
+void fill_ask_again(struct fill *f, int64_t at_ms); /* the fetch is resumed then */
 
 /* upload.c: a fetch's on_send, fed by f->feeder's stream. */
 ptrdiff_t upload_take(void *fill, char *p, size_t max);

@@ -4,10 +4,11 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/serve/keep.h"
+#include "proxy/serve/run.h"
 
 #include <stdlib.h>
 
-enum { SPARES_MAX = 64, SPARE_KEY_BYTES = 2 << 10 };
+enum { SPARES_MAX = 64 };
 
 struct fill *
 fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
@@ -63,7 +64,7 @@ static void
 give_back(struct fill *f)
 {
 	struct serve *s = f->serve;
-	if (s->spare_fill_count >= SPARES_MAX || f->key.text.cap > SPARE_KEY_BYTES) {
+	if (s->spare_fill_count >= SPARES_MAX || f->key.text.cap > FILL_KEY_BYTES) {
 		key_fini(&f->key);
 		free(f);
 		return;
@@ -83,6 +84,7 @@ fill_free(struct fill *f)
 	alarm_cancel(&f->serve->alarms, &f->ask_again);
 	keep_no_write(f);
 	keep_end_turn(f);
+	run_end(f);
 	flights_close(f->flight);
 	flight_drop_leader(f->flight);
 	flight_unref(&f->flight);

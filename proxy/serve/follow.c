@@ -19,8 +19,8 @@ coalesce_ms(const struct txn *t)
 }
 
 /* How long a fetch that we follow may take before one more is tried. */
-static int64_t
-patience_ms(const struct txn *t)
+int64_t
+follow_patience_ms(const struct txn *t)
 {
 	return herd_patience_ms(upstream_usual_ms(t->serve->upstream), coalesce_ms(t));
 }
@@ -33,7 +33,7 @@ set_limits(struct txn *t)
 	t->stale_at_ms = t->object && t->stale_ok
 				 ? begun + (int64_t)t->settings->config->cache.stale_after_ms
 				 : 0;
-	t->try_at_ms = t->leader ? 0 : now + patience_ms(t);
+	t->try_at_ms = t->leader ? 0 : now + follow_patience_ms(t);
 	if (!t->leader && !t->follows_since_ms)
 		t->follows_since_ms = now;
 }
@@ -88,11 +88,12 @@ is_completed(const struct txn *t)
 	return t->part && part_next_gap(t->part, 0, &gap, &validator);
 }
 
-static void
-begin_again(struct txn *t)
+void
+follow_again(struct txn *t)
 {
 	flight_leave(&t->reader);
 	object_unref(&t->part);
+	t->cs.hit = t->cs.has_ttl = false;
 	t->leader = t->stale_ok = false;
 	t->part_search = PART_NOT_ASKED;
 	t->way = WAY_SHARED;
@@ -148,7 +149,7 @@ follow_together(struct txn *t)
 		flights_close(flight);
 		flight_fail(flight, 0, "landed", 0);
 		flight_unref(&flight);
-		begin_again(t);
+		follow_again(t);
 		return;
 	}
 	set_limits(t);
@@ -184,7 +185,8 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
 	if (!h->object && !h->storable)
 		return false;
-	if (!h->object && h->vary.n) { /* on more, perhaps, than the marker we met says */
+	if ((!h->object || h->sliced) &&
+	    h->vary.n) { /* on more, perhaps, than the marker we met says */
 		struct buf mine = {0};
 		follow_variant(t, buf_str(&h->vary), &mine);
 		*other_variant = !str_eq(buf_str(&mine), buf_str(&h->variant));
@@ -228,7 +230,7 @@ follow_on(struct txn *t, struct herd_facts *f)
 	enum herd_step step = herd_decide(f);
 	t->failures_met += f->failed || f->status >= 400;
 	if (step == HERD_QUEUE)
-		begin_again(t);
+		follow_again(t);
 	else if (step == HERD_ALONE)
 		fetch_own(t);
 	return step;
@@ -257,7 +259,7 @@ on_failed_flight(struct txn *t)
 	}
 	bool handed_over = status == 0; /* the leader left without asking to the end */
 	if (t->leader && handed_over && t->way != WAY_PASSING && t->restarts < RESTARTS_MAX) {
-		begin_again(t);
+		follow_again(t);
 		return;
 	}
 	struct herd_facts f = {.failed = true,
@@ -275,7 +277,7 @@ shares_head(struct txn *t, const struct flight_head *h)
 	bool other_variant = false;
 	struct herd_facts f = {.shareable = is_for_us(t, h, &other_variant), .status = h->status};
 	if (other_variant && t->restarts < RESTARTS_MAX) {
-		begin_again(t);
+		follow_again(t);
 		return false;
 	}
 	if (!f.shareable && h->status >= 500)
@@ -298,8 +300,12 @@ on_flight_head(struct txn *t)
 		serve_stale(t, "stale-if-error");
 		return;
 	}
-	if (t->leader || shares_head(t, h))
-		answer_flight(t);
+	bool sliced = h->sliced;
+	if (!t->leader && !shares_head(t, h))
+		return;
+	if (t->whole_behind && !sliced)
+		fill_behind(t, FILL_MISS);
+	answer_flight(t);
 }
 
 static void
@@ -333,11 +339,11 @@ waits_no_more(struct txn *t)
 		return true;
 	}
 	if (!t->leader && flight_is_overtaken(f)) {
-		begin_again(t);
+		follow_again(t);
 		return true;
 	}
 	if (!t->leader && now >= t->try_at_ms) {
-		int64_t patience = patience_ms(t);
+		int64_t patience = follow_patience_ms(t);
 		t->leader = flights_overtake(t->serve->shelves->flights, &t->reader, now, patience);
 		t->try_at_ms = t->leader ? 0 : now + patience;
 		if (t->leader)
@@ -358,7 +364,7 @@ wait_for_end(struct txn *t, enum flight_state s)
 	} else if (s != FLIGHT_ARRIVING || now >= t->try_at_ms) {
 		alarm_cancel(&t->serve->alarms, &t->alarm);
 		t->late = LATE_WAITED;
-		begin_again(t);
+		follow_again(t);
 	} else {
 		set_alarm(t);
 	}

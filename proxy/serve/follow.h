@@ -12,6 +12,12 @@ void follow_alone(struct txn *t, enum fill_kind kind);
 /* For t->object's freshness or for the whole, together with whoever asks for the same. */
 void follow_together(struct txn *t);
 
+/* How long a fetch that t follows may take to its head before one more is tried. */
+int64_t follow_patience_ms(const struct txn *t);
+
+/* The lookup begins anew: nothing was sent yet. */
+void follow_again(struct txn *t);
+
 /* Is this request reason enough to fetch the whole of what it asks for? */
 bool follow_is_worth_the_whole(const struct txn *t);
 

@@ -7,8 +7,9 @@
 #include "proxy/serve/herd.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
+#include "proxy/http/syntax.h"
 
-enum { PASSES_REMEMBER_S = 60, SPARE_KEY_BYTES = 2 << 10 };
+enum { PASSES_REMEMBER_S = 60 };
 
 /* Was anything that covers the key forgotten since the request left? */
 static bool
@@ -24,10 +25,8 @@ keep_length(const struct response *rs)
 	struct str v = fields_get(&rs->fields, FIELD_CONTENT_LENGTH);
 	if (v.n == 0 || fields_has(&rs->fields, FIELD_TRANSFER_ENCODING))
 		return UINT64_MAX;
-	uint64_t n = 0;
-	for (size_t i = 0; i < v.n && v.p[i] >= '0' && v.p[i] <= '9'; i++)
-		n = n * 10 + (uint64_t)(v.p[i] - '0'); /* libcurl refuses what overflows */
-	return n;
+	int64_t n = 0;
+	return digits_parse(v, &n) ? (uint64_t)n : 0; /* reply.c refuses what is no number */
 }
 
 /* What this trip counts for, asked once: under the variant's key, now that it is known. */
@@ -49,10 +48,8 @@ keep_sight(struct fill *f, int status, struct str variant)
 	f->sighting = seen_judge(sh->seen, f->key.sighting, &f->facts);
 }
 
-/* The write budget is charged when a write begins, so that many at once do not all find it full;
- * what was not written after all is given back. */
-static void
-charge(struct fill *f, uint64_t body_bytes)
+void
+keep_charge(struct fill *f, uint64_t body_bytes)
 {
 	uint64_t bytes =
 		body_bytes == UINT64_MAX
@@ -94,8 +91,8 @@ begin_write(struct fill *f, const struct flight_head *h)
 	if (keep_takes_turn(f))
 		f->write = cache_write_begin(f->serve->shelves->cache, &o);
 	if (f->write && f->sighting.writes)
-		charge(f, f->expected);
-	if (key->text.cap > SPARE_KEY_BYTES)
+		keep_charge(f, f->expected);
+	if (key->text.cap > FILL_KEY_BYTES)
 		key_fini(key);
 }
 
@@ -168,8 +165,8 @@ keep_sharing(struct fill *f, int status, enum storable storable)
 	static const struct request_cc nothing;
 	int64_t now = now_s();
 	struct news_facts facts = keep_news(f, status, storable);
-	if (f->keeps == KEEPS_ANSWER &&
-	    policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
+	bool keeps = f->keeps == KEEPS_ANSWER || (f->keeps == KEEPS_SLICES && !f->as_it_came);
+	if (keeps && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
 		passes_forget(p, herd_pass_key(f->key.hash, &f->rq));
 		return;
 	}
@@ -191,17 +188,18 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 		storable = keep_file(f, rs, &h->vary);
 	f->keeps = old ? KEEPS_OLD : storable_is_yes(storable) ? KEEPS_ANSWER : KEEPS_NOTHING;
 	bool keeps = f->keeps == KEEPS_ANSWER;
-	head_store(rs, now, &h->head, keeps ? &f->terms : NULL);
+	bool withheld = head_store(rs, now, &h->head, keeps ? &f->terms : NULL);
 	h->has_age = fields_has(&rs->fields, FIELD_AGE);
 	if (keep_replaces_part(f, rs->status))
 		keep_forget_part(f->serve->shelves, key_primary(&f->key));
 	if (keeps) {
-		if (head_withholds(rs, &f->terms))
+		if (withheld)
 			head_store(rs, now, &h->asker, NULL);
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&h->vary),
 				 &h->variant);
 		keep_sight(f, rs->status, buf_str(&h->variant));
-		begin_write(f, h);
+		if (!keep_sliced(f, rs, h))
+			begin_write(f, h);
 	} else {
 		f->sighting = (struct sighting){.verdict = ADMISSION_NOT_STORABLE};
 		if (!keep_part(f, rs, h, now) &&
@@ -217,7 +215,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	if (rs->status >= 500)
 		h->blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
 	h->kept = f->write && keeps && cache_write_is_alive(f->write);
-	h->stored = h->kept && f->sighting.writes;
+	h->stored = (h->kept || h->sliced) && f->sighting.writes;
 	if (f->kind != FILL_PASS)
 		keep_sharing(f, rs->status, storable);
 }
@@ -238,7 +236,7 @@ is_seen_again(struct fill *f)
 static bool
 is_variant(const struct fill *f)
 {
-	return f->stored_hash.lo != f->key.primary.lo || f->stored_hash.hi != f->key.primary.hi;
+	return !key_hash_equal(f->stored_hash, f->key.primary);
 }
 
 /* The write is complete: the object is there from now on. */
@@ -249,7 +247,7 @@ keep_commit(struct fill *f)
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	keep_count_landed(f);
 	if (o && o->on_disk)
-		charge(f, f->received);
+		keep_charge(f, f->received);
 	else
 		keep_no_write(f);
 	f->charged = 0; /* it is settled */

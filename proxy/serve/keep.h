@@ -14,6 +14,9 @@ void keep_answer(struct fill *f, const struct response *rs, uint64_t length, str
 void keep_invalidated(struct fill *f, const struct response *rs);
 /* The body is whole. What it has become, a reference, or NULL. */
 struct object *keep_commit(struct fill *f);
+/* The write budget is charged when a write begins, so that many at once do not all find it full;
+ * what was not written after all is given back. */
+void keep_charge(struct fill *f, uint64_t body_bytes);
 void keep_no_write(struct fill *f); /* nothing is stored of what came so far */
 void keep_end_turn(struct fill *f); /* another fill may write the same large body */
 

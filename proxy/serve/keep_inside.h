@@ -1,5 +1,5 @@
 /* keep_inside.h - what the files of keep share: keep.c (the judgement and the write), keep_file.c
- * (keys and markers), keep_part.c, keep_turn.c, keep_undo.c. For nobody else.
+ * (keys and markers), keep_part.c, keep_slices.c, keep_turn.c, keep_undo.c. For nobody else.
  */
 #ifndef SERVE_KEEP_INSIDE_H
 #define SERVE_KEEP_INSIDE_H
@@ -17,9 +17,15 @@ void keep_marker(struct fill *f, struct str names);
 void keep_key(struct fill *f, const struct flight_head *h, struct key *key);
 
 /* keep_part.c: true if rs is a part that passed on first sight, which is kept. */
-bool keep_part(struct fill *f, const struct response *rs, const struct flight_head *h, int64_t now);
+bool keep_part(struct fill *f, const struct response *rs, struct flight_head *h, int64_t now);
 /* Whether an answer with this status is newer than any part that is kept. */
 bool keep_replaces_part(const struct fill *f, int status);
+
+/* keep_slices.c: the answer, which may be stored, is large and of a version that can be told: its
+ * head is stored, and f->run brings slices. False: it is to be stored whole. */
+bool keep_sliced(struct fill *f, const struct response *rs, struct flight_head *h);
+/* The same of a 206 that goes to its client as it came: what slices it holds are kept. */
+bool keep_tapped(struct fill *f, const struct response *rs, struct flight_head *h, int64_t now);
 
 /* keep_turn.c: may this fill write what it brings? */
 bool keep_takes_turn(struct fill *f);

@@ -38,7 +38,7 @@ bill_part(struct fill *f, const struct response *rs, struct str head)
 /* A part that passed on first sight counts for its whole object, and is kept in RAM.
  * True if rs is such a part. */
 bool
-keep_part(struct fill *f, const struct response *rs, const struct flight_head *h, int64_t now)
+keep_part(struct fill *f, const struct response *rs, struct flight_head *h, int64_t now)
 {
 	struct shelves *sh = f->serve->shelves;
 	if (f->kind != FILL_MISS || rs->status != 206)
@@ -47,6 +47,8 @@ keep_part(struct fill *f, const struct response *rs, const struct flight_head *h
 	whole.status = 200;
 	if (!storable_is_yes(keep_judge(f, &whole, false, now)))
 		return false;
+	if (keep_tapped(f, rs, h, now))
+		return true;
 	struct buf head = {0};
 	count_part(f, rs);
 	head_store(rs, now, &head, &f->terms);

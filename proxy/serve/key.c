@@ -10,7 +10,7 @@ check(const struct key *k)
 {
 	assert(k->primary_bytes <= k->text.n);
 	bool primary = k->primary_bytes == k->text.n;
-	assert(!primary || (k->hash.lo == k->primary.lo && k->hash.hi == k->primary.hi));
+	assert(!primary || key_hash_equal(k->hash, k->primary));
 }
 
 void
@@ -88,5 +88,20 @@ key_to_part(struct key *k, const struct filter_seed *seed)
 {
 	assert(k->text.n == k->primary_bytes);
 	buf_add_lit(&k->text, "\n%part");
+	k->hash = key_hash_of(seed, k->text.p, k->text.n);
+}
+
+void
+key_to_slice(struct key *k, const struct filter_seed *seed, size_t base_bytes, struct str validator,
+	     uint64_t total, uint64_t number)
+{
+	assert(base_bytes >= k->primary_bytes && base_bytes <= k->text.n);
+	k->text.n = base_bytes;
+	buf_add_lit(&k->text, "\n%slice ");
+	buf_add_u64(&k->text, total);
+	buf_add_lit(&k->text, " ");
+	buf_add_u64(&k->text, number);
+	buf_add_lit(&k->text, " ");
+	buf_add_str(&k->text, validator); /* last: whatever it holds, the rest is told apart */
 	k->hash = key_hash_of(seed, k->text.p, k->text.n);
 }

@@ -1,9 +1,9 @@
 /* key.h - under which text and hash a thing lies: the primary key (outgoing.h made it), and
- * behind it what makes it the key of one variant, or of a part.
+ * behind it what makes it the key of one variant, of a part or of a slice.
  *
- * The only place that makes keys of variants and of parts. A marker lies at the primary key of what
- * varies and says on which request fields; a variant's key names them with their values. What is
- * forgotten (cache/forget.h) is the URL, with all its variants.
+ * The only place that makes keys of variants, parts and slices. A marker lies at the primary key of
+ * what varies and says on which request fields; a variant's key names them with their values. What
+ * is forgotten (cache/forget.h) is the URL, with all its variants.
  *
  * Memory    a key and a struct variants own their bytes; fini leaves them zeroed.
  */
@@ -42,5 +42,9 @@ void variants_read(struct variants *v, struct str head);
 /* From primary to the variant with these values (outgoing_variant made them), or to the part. */
 void key_to_variant(struct key *k, const struct filter_seed *seed, struct str values);
 void key_to_part(struct key *k, const struct filter_seed *seed);
+/* From a key whose first base_bytes are that of a body in slices (primary, or of a variant), to the
+ * key of one slice of a version of it. */
+void key_to_slice(struct key *k, const struct filter_seed *seed, size_t base_bytes,
+		  struct str validator, uint64_t total, uint64_t number);
 
 #endif

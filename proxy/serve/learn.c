@@ -4,6 +4,7 @@
 
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep.h"
+#include "proxy/serve/slices.h"
 #include "proxy/http/head.h"
 
 /* RFC 9111 4.3.5: what a HEAD brought is news of the stored GET. */
@@ -21,7 +22,7 @@ learn_from_head(struct fill *f, const struct response *rs)
 	if (!f->object || !news.by_key || news.credentials || rs->status != 200 ||
 	    !head_read(f->object->head, &stored))
 		return;
-	news.differs = policy_head(&stored.fields, f->object->body_bytes, &rs->fields) ==
+	news.differs = policy_head(&stored.fields, slices_length(f->object), &rs->fields) ==
 		       HEAD_SAYS_CHANGED;
 	if (news.differs) {
 		if (news_outdates_copy(&news))

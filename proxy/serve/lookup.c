@@ -10,10 +10,11 @@
 #include "proxy/serve/part.h"
 #include "proxy/serve/select.h"
 #include "proxy/serve/sight.h"
+#include "proxy/serve/slices.h"
 
 /* ---- looking up ---------------------------------------------------------------------------- */
 
-enum { FAR_BYTES = 1 << 20, PIECE_BYTES = 1 << 20 };
+enum { FAR_BYTES = 1 << 20 };
 
 /* Which byte of a body would be sent first. A guess will do: it is read early, nothing else. */
 static void
@@ -104,17 +105,38 @@ take_part(struct txn *t, struct slice *want, uint64_t *total)
 	return false;
 }
 
-/* One piece, of up to a slice, that begins far behind the first byte, or is counted from the end.
- */
+/* The one range that a request asks for, of a body of unknown length. */
 static bool
-is_far_piece(const struct request *rq)
+one_range(const struct request *rq, struct slice *out)
 {
 	static const uint64_t endless = UINT64_C(1) << 62;
 	struct slice slices[RANGES_MAX];
 	unsigned n = 0;
 	struct str range = fields_get(&rq->fields, FIELD_RANGE);
-	return range.n && range_parse(range, endless, slices, &n) == RANGE_PART && n == 1 &&
-	       slices[0].at >= FAR_BYTES && slices[0].n <= PIECE_BYTES;
+	if (!range.n || range_parse(range, endless, slices, &n) != RANGE_PART || n != 1)
+		return false;
+	*out = slices[0];
+	return true;
+}
+
+/* It begins far behind the first byte, or is counted from the end. */
+static bool
+is_far(const struct request *rq)
+{
+	struct slice s;
+	return one_range(rq, &s) && s.at >= FAR_BYTES;
+}
+
+/* "bytes=0-": a player that begins. It wants the whole, as long as it stays. */
+static bool
+is_all(const struct request *rq)
+{
+	static const uint64_t far = UINT64_C(1) << 61;
+	struct slice s;
+	return !fields_has(&rq->fields, FIELD_IF_RANGE) &&
+	       !fields_has(&rq->fields, FIELD_IF_NONE_MATCH) &&
+	       !fields_has(&rq->fields, FIELD_IF_MODIFIED_SINCE) && one_range(rq, &s) &&
+	       s.at == 0 && s.n > far;
 }
 
 static enum selection
@@ -125,14 +147,14 @@ decide(const struct txn *t, bool part_answers)
 		.method = t->rq.method,
 		.only_if_cached = t->cc.only_if_cached,
 		.no_store = t->cc.no_store,
-		.asks_for_less = policy_asks_for_less(&t->rq),
+		.asks_for_less = policy_asks_for_less(&t->rq) && (t->object || !is_all(&t->rq)),
 		.found = t->object != NULL,
 		.reuse = t->reuse.reuse,
 		.part_answers = part_answers,
 		.part_may_be = t->part_search == PART_NOT_ASKED && t->variants.names.n == 0 &&
 			       atomic_load_explicit(&sh->has_parts, memory_order_relaxed),
 	};
-	f.far_piece = !f.found && f.asks_for_less && is_far_piece(&t->rq);
+	f.far_piece = !f.found && f.asks_for_less && is_far(&t->rq);
 	f.unseen = !f.found && f.asks_for_less && is_unseen(t);
 	return select_decide(&f);
 }
@@ -158,8 +180,9 @@ count_hit(struct txn *t)
 	t->answer = ram ? ANSWER_RAM : ANSWER_DISK;
 	t->detail = ram ? "ram" : "disk";
 	struct sighting_facts f = sight_of_txn(t, o->terms.status);
-	f.on_disk = o->on_disk;
-	f.body_bytes = o->body_bytes;
+	f.on_disk = o->on_disk && o->kind != OBJECT_SLICED; /* its slices may not be */
+	f.admitted = o->on_disk && o->kind == OBJECT_SLICED;
+	f.body_bytes = slices_length(o);
 	t->sighting = seen_judge(sh->seen, t->key.sighting, &f);
 	if (t->variants.names.n)
 		cache_variant_used(sh->cache, t->key.primary, o->hash);
@@ -221,13 +244,12 @@ say_forward(struct txn *t)
 }
 
 /* The whole is wanted, but this client does not wait for it. */
-static void
-fetch_whole_behind(struct txn *t)
+static bool
+wants_whole_behind(const struct txn *t)
 {
 	const struct passes *p = t->serve->shelves->passes;
-	if (follow_is_worth_the_whole(t) &&
-	    !passes_has(p, herd_pass_key(t->key.hash, &t->rq), now_s()))
-		fill_behind(t, FILL_MISS);
+	return follow_is_worth_the_whole(t) &&
+	       !passes_has(p, herd_pass_key(t->key.hash, &t->rq), now_s());
 }
 
 static void
@@ -236,7 +258,7 @@ ask_origin(struct txn *t, enum selection s)
 	say_forward(t);
 	switch (s) {
 	case SELECT_FETCH_PIECE:
-		fetch_whole_behind(t);
+		t->whole_behind = wants_whole_behind(t);
 		/* fall through */
 	case SELECT_FETCH_AS_ASKED:
 		object_unref(&t->part);
@@ -385,7 +407,16 @@ static bool
 is_readable(const struct object *o)
 {
 	struct field_block b;
-	return o->kind == OBJECT_MARKER || field_block_open(o->head, &b);
+	return o->kind == OBJECT_MARKER ||
+	       (o->kind != OBJECT_SLICE && field_block_open(o->head, &b));
+}
+
+/* Slices that are missing would be fetched to be kept, which this request forbids (RFC 9111
+ * 5.2.1.5): it is fetched for its client alone. */
+static bool
+keeps_for_no_store(const struct txn *t)
+{
+	return t->cc.no_store && t->found->kind == OBJECT_SLICED;
 }
 
 bool
@@ -396,7 +427,7 @@ lookup_run(struct txn *t)
 	if (t->looking != LOOKING_BACK)
 		return false;
 	t->looking = LOOKING_NOT;
-	if (t->found && !is_readable(t->found))
+	if (t->found && (!is_readable(t->found) || keeps_for_no_store(t)))
 		object_unref(&t->found);
 	if (t->found && t->found->kind == OBJECT_MARKER)
 		lookup_variant(t, t->found);

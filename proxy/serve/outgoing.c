@@ -2,58 +2,8 @@
  * before. */
 #include "proxy/serve/outgoing.h"
 
+#include "proxy/http/forwarded.h"
 #include "proxy/http/syntax.h"
-
-/* The last proto= of Forwarded: what the nearest forwarder says (RFC 7239 5.4). */
-static struct str
-forwarded_proto(const struct fields *f)
-{
-	unsigned at = 0;
-	const struct field *line;
-	struct str found = {NULL, 0};
-	while ((line = fields_next(f, FIELD_FORWARDED, &at)) != NULL) {
-		struct str rest = line->value, element;
-		while (list_next(&rest, &element)) {
-			struct str pair, name, value;
-			found = (struct str){NULL, 0};
-			while (list_next_by(';', &element, &pair))
-				if (str_cut(pair, '=', &name, &value) &&
-				    str_ieq(name, STR("proto")))
-					found = value;
-		}
-	}
-	if (found.n >= 2 && found.p[0] == '"')
-		found = (struct str){found.p + 1, found.n - 2};
-	return found;
-}
-
-static struct str
-last_member(const struct fields *f, enum field_id id)
-{
-	unsigned at = 0;
-	const struct field *line;
-	struct str last = {NULL, 0};
-	while ((line = fields_next(f, id, &at)) != NULL) {
-		struct str rest = line->value, item;
-		while (list_next(&rest, &item))
-			last = item;
-	}
-	return last;
-}
-
-/* By a trusted forwarder's word, else the listener's. */
-static struct str
-scheme_of(const struct request *rq, bool trusted)
-{
-	struct str said = {NULL, 0};
-	if (trusted)
-		said = last_member(&rq->fields, FIELD_X_FORWARDED_PROTO);
-	if (trusted && !said.n)
-		said = forwarded_proto(&rq->fields);
-	if (str_ieq(said, STR("https")))
-		return STR("https");
-	return str_ieq(said, STR("http")) ? STR("http") : rq->scheme;
-}
 
 /* Whether a member of Via, "1.1 name (comment)", is ours. */
 static bool
@@ -83,10 +33,11 @@ const struct fault *
 outgoing_init(struct outgoing *o, const struct request *rq, const struct outgoing_settings *set,
 	      const struct key_rules *rules, bool trusted, bool shared)
 {
+	struct str said = trusted ? forwarded_scheme(&rq->fields) : (struct str){0};
 	*o = (struct outgoing){.rq = rq,
 			       .set = set,
 			       .rules = rules,
-			       .scheme = scheme_of(rq, trusted),
+			       .scheme = said.n ? said : rq->scheme,
 			       .trusted = trusted,
 			       .shared = shared};
 	if (has_passed_here(rq, set->via))

@@ -4,16 +4,18 @@
  * Two requests with one key (primary and variant) are sent to the origin alike, but for this list.
  * It is what a stored answer must not depend on; tests/unit/test_outgoing.c holds the code to it.
  *
- *   fields that the answer does not name in Vary
+ *   Fields that the answer does not name in Vary.
  *           RFC 9110 12.5.5: an answer that depends on a field says so. Then the field is in the
  *           variant's key, also those that are set here: Via, Forwarded, X-Forwarded-For. Those by
  *           which one request stands for another (outgoing_overrides) are not sent at all.
- *   who asks, by a trusted forwarder's word
+ *   Who asks, by a trusted forwarder's word.
  *           X-Real-IP and its like differ from client to client. Other fields of a trusted
- * forwarder that override something are in the key. GET and HEAD share a key; what HEAD brings is
- * checked against what is stored. the cache's own questions, and the client's conditions where they
- * are passed on The answers to them are read as such. An answer that names one of them in Vary is
- * not shared (outgoing_varies_on).
+ *           forwarder that override something are in the key.
+ *   Whether it is GET or HEAD.
+ *           They share a key; what HEAD brings is checked against what is stored.
+ *   The cache's own questions, and the client's conditions where they are passed on.
+ *           The answers to them are read as such. An answer that names one of them in Vary is not
+ *           shared (outgoing_varies_on).
  *
  * What is added, changed or left out, by the kind of fetch:
  *
@@ -25,11 +27,13 @@
  *   no-store (4)    the client's        the client's             joined, normal     left out (2)
  *   passed          the client's        the client's             as they came       left out (2)
  *
- *   (1) the client's with cache.client_directives: obey, or as a key header (2) of GET and HEAD,
- * but for key headers, and those of trusted forwarders (3) less than the whole was asked for, for
- * the first time; HEAD (4) in a GET: nothing is kept, and nobody joins. Always: Host,
- * X-Forwarded-*, Forwarded and Via are written anew; what belongs to the connection, and (settings)
- * names with an underscore, are left out.
+ *   (1) the client's with cache.client_directives: obey, or as a key header
+ *   (2) of GET and HEAD, but for key headers, and those of trusted forwarders
+ *   (3) less than the whole was asked for, for the first time; HEAD
+ *   (4) in a GET: nothing is kept, and nobody joins
+ *
+ * Always: Host, X-Forwarded-*, Forwarded and Via are written anew; what belongs to the connection,
+ * and (by a setting) names with an underscore, are left out.
  *
  * A request with a body, a doubtful cookie, or any other reason to pass shares nothing.
  *

@@ -5,9 +5,9 @@
 #include "proxy/serve/resume.h"
 
 #include "proxy/serve/keep.h"
+#include "proxy/serve/validator.h"
 
 #include "proxy/http/head.h"
-#include "proxy/http/precond.h"
 #include "proxy/http/range.h"
 #include "proxy/http/syntax.h"
 
@@ -16,27 +16,12 @@
 /* Of one body; each must have brought something. */
 enum { RESUMES_MOST = 3 };
 
-/* What the body that broke off is a version of: a strong tag; where there is no tag at all, a date
- * that is strong (RFC 9110 8.8.2.2). Empty: nobody can tell. */
-static struct str
-strong_validator(const struct fields *f)
-{
-	struct str etag = fields_get(f, FIELD_ETAG);
-	struct str modified = fields_get(f, FIELD_LAST_MODIFIED);
-	int64_t at, date, now = now_s();
-	if (etag.n)
-		return etag_strong_match(etag, etag) ? etag : (struct str){0};
-	bool strong = date_parse(modified, now, &at) &&
-		      date_parse(fields_get(f, FIELD_DATE), now, &date) && date > at;
-	return strong ? modified : (struct str){0};
-}
-
 static struct str
 validator_in(struct str stored_head)
 {
 	struct field fields[FIELDS_MAX];
 	struct response r = {.fields = {.v = fields, .cap = FIELDS_MAX}};
-	return head_read(stored_head, &r) ? strong_validator(&r.fields) : (struct str){0};
+	return head_read(stored_head, &r) ? validator_strong(&r.fields, now_s()) : (struct str){0};
 }
 
 bool
@@ -71,14 +56,6 @@ resume_ask(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BY
 	f->resumed_at = f->received;
 }
 
-static bool
-is_same(struct str ours, const struct response *rs)
-{
-	struct str etag = fields_get(&rs->fields, FIELD_ETAG);
-	return etag.n ? etag_strong_match(ours, etag)
-		      : str_eq(ours, fields_get(&rs->fields, FIELD_LAST_MODIFIED));
-}
-
 /* "bytes *" "/1234": what RFC 9110 15.5.17 says of a range behind the end. */
 static bool
 is_behind_end(const struct fill *f, const struct response *rs)
@@ -95,7 +72,7 @@ resume_with(struct fill *f, const struct response *rs)
 	struct slice got;
 	uint64_t total, length = keep_length(rs);
 	bool known = f->expected != UINT64_MAX;
-	if (!is_same(validator_of(f), rs))
+	if (!validator_is_of(validator_of(f), &rs->fields))
 		return RESUME_NOT;
 	if (!known && is_behind_end(f, rs)) /* only the end was missing */
 		return RESUME_OVER;

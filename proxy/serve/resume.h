@@ -9,7 +9,7 @@
 
 #include "proxy/serve/fill_inside.h"
 
-enum { RESUME_RANGE_BYTES = 32 };
+enum { RESUME_RANGE_BYTES = 64 };
 
 bool resume_is_told(struct str stored_head); /* by a strong validator */
 bool resume_may(const struct fill *f);

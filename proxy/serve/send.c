@@ -1,163 +1,16 @@
 /* send.c - from a verdict to a head and a source for the body: what the client is told, and where
- * the bytes lie. Wire pulls them when it has room; no byte of HTTP/1 is written here.
+ * the bytes lie. No byte of HTTP/1 is written here.
  */
-#include "proxy/serve/fill.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
-#include "proxy/serve/txn.h"
+#include "proxy/serve/send_inside.h"
+#include "proxy/serve/slices.h"
+#include "proxy/serve/walk.h"
 
-#include "proxy/http/date.h"
 #include "proxy/http/field_block.h"
 #include "proxy/http/precond.h"
 
-#include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-/* ---- heads --------------------------------------------------------------------------------- */
-
-/* A head being put together: values of lines gather in t->text, where they may still move. */
-enum { LINES_MOST = 8 };
-struct maker {
-	struct stream_head head;
-	struct field_block stored;
-	struct stream_line *kept; /* stored lines, where not all go: in the arena */
-	unsigned kept_n, n;
-	struct str names[LINES_MOST];
-	size_t from[LINES_MOST]; /* where the value begins; it ends where the next one does */
-};
-
-/* In place, and the arrays are not cleared: a copy of them was a twentieth of a hit's own time. */
-static void
-begin_head(struct maker *m, struct txn *t, int status, uint64_t bytes)
-{
-	t->status = status;
-	t->text.n = 0;
-	m->head = (struct stream_head){.status = status, .bytes = bytes};
-	m->stored = (struct field_block){0};
-	m->kept = NULL;
-	m->kept_n = m->n = 0;
-}
-
-/* What is added to the returned buf until the next line is its value. */
-static struct buf *
-add_line(struct txn *t, struct maker *m, struct str name)
-{
-	assert(m->n < LINES_MOST);
-	m->names[m->n] = name;
-	m->from[m->n++] = t->text.n;
-	return &t->text;
-}
-
-static void
-add_date(struct txn *t, struct maker *m)
-{
-	char date[DATE_BYTES];
-	date_format(now_s(), date);
-	buf_add(add_line(t, m, STR("Date")), date, DATE_BYTES);
-}
-
-static void
-add_age(struct txn *t, struct maker *m, const struct terms *terms)
-{
-	int64_t age = terms_age(terms, now_s());
-	buf_add_u64(add_line(t, m, STR("Age")), age > 0 ? (uint64_t)age : 0);
-}
-
-static stream_pull_fn pull_object;
-static stream_give_back_fn give_back_object;
-
-/* What every answer ends its head with, and off it goes. */
-static void
-end_head(struct txn *t, struct maker *m, stream_pull_fn *pull)
-{
-	const struct config *c = t->settings->config;
-	struct stream_source source = {pull, t, pull == pull_object ? give_back_object : NULL};
-	struct buf *via = add_line(t, m, STR("Via"));
-	buf_add_lit(via, "1.1 ");
-	buf_add_str(via, t->settings->outgoing.via);
-	t->cs.name = "twice";
-	t->cs.detail = t->detail;
-	if (c->cache.status_key)
-		t->cs.key = key_primary(&t->key);
-	cache_status_format(&t->cs, add_line(t, m, STR("Cache-Status")));
-	struct stream_line few[LINES_MOST], *lines = m->kept ? m->kept : few;
-	for (unsigned i = 0; i < m->n; i++) {
-		size_t to = i + 1 < m->n ? m->from[i + 1] : t->text.n;
-		lines[m->kept_n + i] = (struct stream_line){
-			m->names[i], {t->text.p + m->from[i], to - m->from[i]}};
-	}
-	m->head.stored = m->stored.count ? &m->stored : NULL;
-	m->head.add = lines;
-	m->head.add_n = m->kept_n + m->n;
-	m->head.close = t->fault != NULL;
-	t->head_us = now_us();
-	txn_move(t, TXN_SEND);
-	stream_head(t->stream, &m->head, pull ? &source : NULL);
-}
-
-static bool
-is_head(const struct txn *t)
-{
-	return t->rq.method == METHOD_HEAD;
-}
-
-/* ---- answers made here --------------------------------------------------------------------- */
-
-static enum stream_pull
-pull_text(void *ctx, size_t most, struct str *pieces, unsigned *n)
-{
-	struct txn *t = ctx;
-	(void)most; /* the length was announced: it is the text's */
-	pieces[(*n)++] = t->body;
-	return STREAM_PULL_END;
-}
-
-/* A complete answer; allow empty: nothing to say of methods. */
-static void
-answer_text(struct txn *t, int status, struct str allow, struct str body)
-{
-	struct maker m;
-	begin_head(&m, t, status, body.n);
-	add_date(t, &m);
-	if (allow.n)
-		buf_add_str(add_line(t, &m, STR("Allow")), allow);
-	if (body.n)
-		buf_add_lit(add_line(t, &m, STR("Content-Type")), "text/plain");
-	t->body = arena_copy(t->arena, body);
-	end_head(t, &m, pull_text);
-}
-
-void
-answer_local(struct txn *t, int status, struct str allow)
-{
-	t->cs.fwd = NULL;
-	t->answer = ANSWER_LOCAL;
-	answer_text(t, status, allow, STR(""));
-}
-
-void
-answer_fault(struct txn *t, const struct fault *f)
-{
-	char body[256];
-	t->fault = f;
-	t->answer = ANSWER_REJECTED;
-	t->detail = f->word;
-	int n = snprintf(body, sizeof body, "%d %s: %s\n", f->status, f->word, f->rule);
-	answer_text(t, f->status,
-		    f == &fault_CONNECT ? STR("GET, HEAD, POST, PUT, DELETE") : STR(""),
-		    (struct str){body, (size_t)n});
-}
-
-void
-answer_error(struct txn *t, int status, const char *word)
-{
-	char body[128];
-	t->answer = ANSWER_ERROR;
-	t->detail = word;
-	int n = snprintf(body, sizeof body, "%d: %s\n", status, word);
-	answer_text(t, status, STR(""), (struct str){body, (size_t)n});
-}
 
 /* ---- stored heads -------------------------------------------------------------------------- */
 
@@ -275,16 +128,25 @@ select_part(struct txn *t, struct str head, const struct terms *terms, uint64_t 
 	}
 }
 
+/* Instead of many parts (RFC 9110 14.2). */
+static void
+select_whole(struct txn *t, uint64_t length)
+{
+	t->status = 200;
+	t->slice_count = 1;
+	t->slices[0] = (struct slice){0, length};
+}
+
 static void
 select_multipart(struct txn *t, struct maker *m, const struct field_block *b, uint64_t length)
 {
-	t->multipart = true;
+	t->parts = PARTS_HEAD;
 	snprintf(t->boundary, sizeof t->boundary, "%016llx",
 		 (unsigned long long)(t->key.hash.hi ^ (uint64_t)t->begun_us));
 	t->part_type = field_block_get(b, FIELD_CONTENT_TYPE);
 	keep_lines(t, m, b, goes_with_multipart);
 	m->head.bytes = multipart_bytes(t, length);
-	buf_printf(add_line(t, m, STR("Content-Type")), "multipart/byteranges; boundary=%s",
+	buf_printf(send_line(t, m, STR("Content-Type")), "multipart/byteranges; boundary=%s",
 		   t->boundary);
 }
 
@@ -293,7 +155,7 @@ static void
 begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t length)
 {
 	struct field_block *b = &m->stored;
-	begin_head(m, t, t->status, length);
+	send_begin(m, t, t->status, length);
 	field_block_open(head, b); /* in place; else nothing: no lines */
 	switch (t->status) {
 	case 206:
@@ -303,7 +165,7 @@ begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t le
 			break;
 		}
 		m->head.bytes = t->slices[0].n;
-		content_range_format(t->slices[0], length, add_line(t, m, STR("Content-Range")));
+		content_range_format(t->slices[0], length, send_line(t, m, STR("Content-Range")));
 		break;
 	case 304:
 		m->head.bytes = LENGTH_UNKNOWN;
@@ -317,7 +179,7 @@ begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t le
 		b->count = 0;
 		if (t->status == 416)
 			content_range_format((struct slice){0, 0}, length,
-					     add_line(t, m, STR("Content-Range")));
+					     send_line(t, m, STR("Content-Range")));
 		break;
 	default:
 		m->head.reason = field_block_reason(b);
@@ -335,84 +197,74 @@ begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t le
 static bool
 has_no_body(const struct txn *t, const struct maker *m)
 {
-	return is_head(t) || m->head.status == 204 || m->head.status == 304 || m->head.bytes == 0;
+	return send_is_head(t) || m->head.status == 204 || m->head.status == 304 ||
+	       m->head.bytes == 0;
 }
 
 /* ---- from a stored object ------------------------------------------------------------------ */
 
-/* What stands before a slice of several, or behind the last one. */
-static struct str
-part_text(struct txn *t, bool last)
-{
-	t->part_text.n = 0;
-	if (last)
-		multipart_end(str_of(t->boundary), &t->part_text);
-	else
-		multipart_part_head(str_of(t->boundary), t->part_type, t->slices[t->slice_i],
-				    t->object->body_bytes, t->slice_i == 0, &t->part_text);
-	return buf_str(&t->part_text);
-}
+/* Each part of an answer may cost a slice from the origin. */
+enum { PARTS_OF_SLICES = 4 };
 
-static enum stream_pull
-pull_object(void *ctx, size_t most, struct str *pieces, unsigned *n)
-{
-	struct txn *t = ctx;
-	if (t->read_out)
-		return STREAM_PULL_LATER;
-	if (t->at == t->until) {
-		t->part_begun = false;
-		if (++t->slice_i >= t->slice_count) {
-			if (t->multipart)
-				pieces[(*n)++] = part_text(t, true);
-			return STREAM_PULL_END;
-		}
-		t->at = t->slices[t->slice_i].at;
-		t->until = t->at + t->slices[t->slice_i].n;
-	}
-	if (t->multipart && !t->part_begun) {
-		t->part_begun = true;
-		pieces[(*n)++] = part_text(t, false);
-		return STREAM_PULL_SOME;
-	}
-	uint64_t left = t->until - t->at;
-	switch (object_read(t->serve->shelves->cache, t->object, &t->read, t->at,
-			    left < most ? left : most)) {
-	case BODY_READY:
-		pieces[(*n)++] = (struct str){t->read.p, t->read.n};
-		t->at += t->read.n;
-		return STREAM_PULL_SOME;
-	case BODY_LATER:
-		t->read_out = true;
-		return STREAM_PULL_LATER;
-	case BODY_BAD:
-		break;
-	}
-	return STREAM_PULL_ERROR;
-}
-
-/* A client that takes nothing holds no fragment of the body in memory: it is read again. */
+/* Not only a head. */
 static bool
-give_back_object(void *ctx, uint64_t bytes)
+sends_body(const struct txn *t)
 {
-	struct txn *t = ctx;
-	if (t->multipart || t->read_out || t->slice_i > 0 || bytes > t->at - t->slices[0].at)
-		return false;
-	t->at -= bytes;
-	body_done(&t->read);
-	return true;
+	return !send_is_head(t) && (t->status == 200 || t->status == 206);
+}
+
+static void
+answer_selected(struct txn *t, enum txn_source source, stream_pull_fn *pull)
+{
+	struct object *o = t->object;
+	struct maker m;
+	begin_selected_head(&m, t, o->head, slices_length(o));
+	send_age(t, &m, &o->terms);
+	t->source = source;
+	t->read.home = t->serve->mailbox;
+	send_end(t, &m, pull);
 }
 
 void
 answer_object(struct txn *t)
 {
 	struct object *o = t->object;
-	select_part(t, o->head, &o->terms, o->body_bytes);
-	struct maker m;
-	begin_selected_head(&m, t, o->head, o->body_bytes);
-	add_age(t, &m, &o->terms);
-	t->from_object = true;
-	t->read.home = t->serve->mailbox;
-	end_head(t, &m, pull_object);
+	select_part(t, o->head, &o->terms, slices_length(o));
+	if (o->kind != OBJECT_SLICED) {
+		answer_selected(t, SOURCE_OBJECT, send_pull_object);
+		return;
+	}
+	if (!sends_body(t)) {
+		answer_selected(t, SOURCE_NONE, NULL);
+		return;
+	}
+	if (t->slice_count > PARTS_OF_SLICES)
+		select_whole(t, slices_length(o));
+	walk_begin(t);
+	txn_move(t, TXN_WALK);
+}
+
+/* What the answer is, now that it is known who has its first byte. */
+static void
+say_walk(struct txn *t)
+{
+	enum walk_help help = walk_help(t->walk);
+	if (!t->cs.hit || help == WALK_ALL_KEPT)
+		return;
+	t->cs.hit = false;
+	t->cs.fwd = "partial";
+	t->cs.fwd_status = 206;
+	t->cs.collapsed = help == WALK_JOINED;
+	t->cs.stored = t->sighting.writes;
+	t->detail = admission_word(t->sighting.verdict);
+	t->answer = help == WALK_JOINED ? ANSWER_COALESCED : ANSWER_MISS;
+}
+
+void
+answer_walk(struct txn *t)
+{
+	say_walk(t);
+	answer_selected(t, SOURCE_WALK, send_pull_walk);
 }
 
 void
@@ -425,82 +277,21 @@ answer_part(struct txn *t, struct slice want, uint64_t total)
 	struct object *o = t->object;
 	part_held(o, &held, &total);
 	struct maker m;
-	begin_head(&m, t, 206, want.n);
+	send_begin(&m, t, 206, want.n);
 	struct field_block b = block_of(o->head);
 	keep_lines(t, &m, &b, goes_with_part);
-	content_range_format(want, total, add_line(t, &m, STR("Content-Range")));
-	add_age(t, &m, &o->terms);
-	t->from_object = true;
+	content_range_format(want, total, send_line(t, &m, STR("Content-Range")));
+	send_age(t, &m, &o->terms);
+	t->source = SOURCE_OBJECT;
 	t->read.home = t->serve->mailbox;
 	t->slices[0] = (struct slice){want.at - held.at, want.n};
 	t->slice_count = 1;
 	t->at = t->slices[0].at;
 	t->until = t->at + want.n;
-	end_head(t, &m, pull_object);
+	send_end(t, &m, send_pull_object);
 }
 
 /* ---- from a flight ------------------------------------------------------------------------- */
-
-void
-answer_release(struct txn *t)
-{
-	for (unsigned i = 0; i < STREAM_PIECES; i++)
-		block_unref(&t->blocks[i]);
-}
-
-/* The flight went on without this reader; what it has become in the cache has the rest. */
-static void
-go_on_from_object(struct txn *t)
-{
-	object_unref(&t->object);
-	t->object = object_ref(flight_stored(flight_of(t->reader)));
-	flight_leave(&t->reader);
-	t->from_object = true;
-	t->read.home = t->serve->mailbox;
-	if (t->until == UINT64_MAX)
-		t->until = t->object->body_bytes;
-}
-
-static enum stream_pull
-pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
-{
-	struct txn *t = ctx;
-	answer_release(t);
-	if (t->from_object)
-		return pull_object(ctx, most, pieces, n);
-	flight_done_until(t->reader, t->at);
-	while (*n < STREAM_PIECES && most && t->at < t->until) {
-		struct str *to = &pieces[*n];
-		switch (flight_read(t->reader, t->at, &to->p, &to->n, &t->blocks[*n])) {
-		case FLIGHT_READY:
-			break;
-		case FLIGHT_LATER:
-			return *n ? STREAM_PULL_SOME : STREAM_PULL_LATER;
-		case FLIGHT_OVER:
-			return STREAM_PULL_END;
-		case FLIGHT_STORED:
-			go_on_from_object(t);
-			return *n ? STREAM_PULL_SOME : pull_object(ctx, most, pieces, n);
-		case FLIGHT_LOST:
-			if (*n)
-				return STREAM_PULL_SOME;
-			if (fill_rest(t))
-				return STREAM_PULL_LATER;
-			metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
-			return STREAM_PULL_ERROR;
-		case FLIGHT_CUT:
-			return *n ? STREAM_PULL_SOME : STREAM_PULL_ERROR;
-		}
-		if (to->n > t->until - t->at)
-			to->n = (size_t)(t->until - t->at);
-		if (to->n > most)
-			to->n = most;
-		t->at += to->n;
-		most -= to->n;
-		(*n)++;
-	}
-	return t->at == t->until ? STREAM_PULL_END : STREAM_PULL_SOME;
-}
 
 /* The origin said 304 to our question: the stored object answers. */
 static void
@@ -527,7 +318,7 @@ judge_follower(struct txn *t, const struct flight_head *h)
 	if (f.kind == SIGHTING_PLAIN)
 		f.kind = SIGHTING_FOLLOWER;
 	f.storable = h->storable;
-	f.on_disk = h->stored;
+	f.on_disk = h->stored && !h->sliced; /* each slice is looked at on its own */
 	f.body_bytes = h->body_bytes;
 	t->sighting = seen_judge(sh->seen,
 				 sighting_key(sh->seed, t->key.primary, buf_str(&h->variant)), &f);
@@ -539,7 +330,7 @@ begin_passed_head(struct txn *t, const struct flight_head *h)
 {
 	struct str head = buf_str(&h->head);
 	struct maker m;
-	begin_head(&m, t, h->status, h->status == 204 ? LENGTH_UNKNOWN : h->body_bytes);
+	send_begin(&m, t, h->status, h->status == 204 ? LENGTH_UNKNOWN : h->body_bytes);
 	m.stored = block_of(head);
 	m.head.reason = field_block_reason(&m.stored);
 	t->at = 0;
@@ -554,15 +345,12 @@ begin_shared_head(struct txn *t, const struct flight_head *h)
 	struct str head = buf_str(&h->head);
 	bool whole = t->leader && h->asker.n;
 	select_part(t, head, &h->terms, h->body_bytes);
-	if (t->slice_count > 1) { /* many parts of what is still arriving: the whole (14.2) */
-		t->status = 200;
-		t->slice_count = 1;
-		t->slices[0] = (struct slice){0, h->body_bytes};
-	}
+	if (t->slice_count > 1) /* of what is still arriving */
+		select_whole(t, h->body_bytes);
 	struct maker m;
 	begin_selected_head(&m, t, whole ? buf_str(&h->asker) : head, h->body_bytes);
 	if (!whole && (h->has_age || !t->leader))
-		add_age(t, &m, &h->terms);
+		send_age(t, &m, &h->terms);
 	return m;
 }
 
@@ -570,7 +358,7 @@ void
 answer_flight(struct txn *t)
 {
 	const struct flight_head *h = flight_head(flight_of(t->reader));
-	if (h->object) {
+	if (h->object && !h->sliced) {
 		answer_validated(t, h);
 		return;
 	}
@@ -585,10 +373,19 @@ answer_flight(struct txn *t)
 		t->sighting.verdict = t->way == WAY_PASSING ? ADMISSION_NOT_STORABLE : h->verdict;
 	else
 		judge_follower(t, h);
+	if (h->object) {
+		t->sighting.writes = admission_writes(t->sighting.verdict);
+		object_unref(&t->object);
+		t->object = object_ref(h->object);
+		flight_leave(&t->reader);
+		answer_object(t);
+		return;
+	}
+	t->source = SOURCE_FLIGHT;
 	struct maker m = t->way == WAY_PASSING || !h->storable ? begin_passed_head(t, h)
 							       : begin_shared_head(t, h);
 	bool none = has_no_body(t, &m) || t->at == t->until;
-	end_head(t, &m, none ? NULL : pull_flight);
+	send_end(t, &m, none ? NULL : send_pull_flight);
 	if (none) /* nobody waits for a client that does not even take a head */
 		flight_leave(&t->reader);
 	else

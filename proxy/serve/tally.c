@@ -25,14 +25,24 @@ metric_of_verdict(enum admission a)
 	return rows[a];
 }
 
+/* What is asked for stays on disk: an answer from a stored object pays for it. */
+static void
+pay(const struct txn *t)
+{
+	bool whole_or_part = t->status == 200 || t->status == 206;
+	if (t->object && t->rq.method == METHOD_GET && whole_or_part)
+		cache_pay(t->serve->shelves->cache, t->object, t->body_sent);
+}
+
 void
 tally_answer(const struct txn *t)
 {
 	struct metrics *m = t->serve->metrics;
+	pay(t);
 	metrics_add(m, metric_of_answer(t->answer), 1);
 	metrics_add(m, metric_of_verdict(t->sighting.verdict), 1);
 	if (t->cs.hit)
 		metrics_add(m, METRIC_HITS, 1);
-	if (t->from_object)
+	if (t->source == SOURCE_OBJECT || (t->source == SOURCE_WALK && t->cs.hit))
 		metrics_add(m, METRIC_BYTES_FROM_CACHE, t->body_sent);
 }

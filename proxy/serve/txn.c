@@ -9,6 +9,7 @@
 #include "proxy/serve/follow.h"
 #include "proxy/serve/lookup.h"
 #include "proxy/serve/tally.h"
+#include "proxy/serve/walk.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -96,6 +97,7 @@ let_go(struct txn *t)
 		fill_body_gone(t->fill); /* clears t->fill */
 	alarm_cancel(&t->serve->alarms, &t->alarm);
 	flight_leave(&t->reader);
+	walk_end(&t->walk);
 	object_unref(&t->found);
 	object_unref(&t->object);
 	object_unref(&t->part);
@@ -130,6 +132,65 @@ run_gather(struct txn *t)
 	return true;
 }
 
+/* What the origin has is not what the head says; nothing was sent yet. The head is to be validated
+ * now; if that does not help, the client's own question goes to the origin. */
+static void
+start_anew(struct txn *t)
+{
+	walk_end(&t->walk);
+	t->parts = PARTS_NOT;
+	if (t->walks++ == 0) {
+		follow_again(t);
+		return;
+	}
+	object_unref(&t->object);
+	t->cs.hit = t->cs.has_ttl = false;
+	t->cs.fwd = "miss";
+	t->way = WAY_AS_IT_CAME;
+	follow_alone(t, FILL_MISS);
+}
+
+static bool
+run_walk(struct txn *t)
+{
+	int status;
+	const char *word;
+	if (t->cc.only_if_cached && !walk_has(t->walk, t->slices, t->slice_count)) {
+		answer_error(t, 504, "only-if-cached");
+		t->answer = ANSWER_ONLY_IF_CACHED;
+		return true;
+	}
+	switch (walk_find(t->walk, t->slices[0].at, t->slices[0].at + t->slices[0].n)) {
+	case WALK_LATER:
+		return false;
+	case WALK_READY:
+		answer_walk(t);
+		break;
+	case WALK_CHANGED:
+		start_anew(t);
+		break;
+	case WALK_REFUSED:
+		answer_error(t, 504, "only-if-cached");
+		t->answer = ANSWER_ONLY_IF_CACHED;
+		break;
+	case WALK_FAILED:
+		walk_failure(t->walk, &status, &word);
+		answer_error(t, status, word);
+		break;
+	}
+	return true;
+}
+
+/* An answer that began as a hit is none when a slice of it had to be fetched. */
+static void
+settle_walk(struct txn *t)
+{
+	if (!t->walk || !t->cs.hit || walk_help(t->walk) == WALK_ALL_KEPT)
+		return;
+	t->cs.hit = false;
+	t->answer = walk_help(t->walk) == WALK_JOINED ? ANSWER_COALESCED : ANSWER_MISS;
+}
+
 /* Does what can be done now; every event ends here. */
 static void
 advance(struct txn *t)
@@ -147,6 +208,9 @@ advance(struct txn *t)
 			break;
 		case TXN_WAIT_FLIGHT:
 			on = follow_run(t);
+			break;
+		case TXN_WALK:
+			on = run_walk(t);
 			break;
 		case TXN_SEND:
 			stream_ready(t->stream);
@@ -230,6 +294,7 @@ on_done(void *ctx, enum stream_end how, uint64_t body_bytes)
 	t->cut = how != STREAM_SENT;
 	t->body_sent = body_bytes;
 	txn_move(t, TXN_DONE);
+	settle_walk(t);
 	tally_answer(t);
 	access_log(t);
 	let_go(t);

@@ -60,6 +60,17 @@ enum txn_way {
  * for a while and once. */
 enum late { LATE_NOT, LATE_WAITS, LATE_WAITED };
 
+/* Where the bytes of the answer come from. */
+enum txn_source {
+	SOURCE_NONE,   /* there are none, or they are the text of an answer made here */
+	SOURCE_OBJECT, /* stored */
+	SOURCE_FLIGHT, /* as they come */
+	SOURCE_WALK    /* slices, stored or as they come (walk.h) */
+};
+
+/* Of a body in several parts: what is sent next. */
+enum txn_parts { PARTS_NOT, PARTS_HEAD, PARTS_BYTES };
+
 enum part_search { PART_NOT_ASKED, PART_AWAITED, PART_ASKED };
 
 struct txn {
@@ -99,11 +110,12 @@ struct txn {
 	struct body_read read;
 	bool read_out;
 	struct flight_reader *reader;
+	struct walk *walk; /* owned; over the slices of object */
 	struct fill *fill; /* ours to feed with the request's body, while a body is sent */
 	bool leader;
 	enum late late;
-	unsigned restarts;
-	uint32_t landed; /* keep_landed() before the first look into the cache */
+	unsigned restarts, walks; /* walks: that met another version */
+	uint32_t landed;	  /* keep_landed() before the first look into the cache */
 	/* While we wait for the origin: when a stale copy answers instead, when one more fetch is
 	 * tried beside the one we follow; 0: never. */
 	struct alarm alarm;
@@ -117,8 +129,10 @@ struct txn {
 	struct buf part_text;		     /* what stands between the parts of a multipart body */
 	struct str body;		     /* of an answer made here */
 	struct block *blocks[STREAM_PIECES]; /* keep the pieces of a flight that are being sent */
-	bool cut, from_object;
-	bool multipart, part_begun;
+	bool cut;
+	bool whole_behind; /* the whole is fetched behind the answer, unless it lies in slices */
+	enum txn_source source;
+	enum txn_parts parts;
 	char boundary[20];
 	struct str part_type; /* Content-Type of the parts: a view into the object's head */
 	unsigned slice_count, slice_i;
@@ -140,13 +154,14 @@ void txn_free_spares(struct serve *s);
 /* The only assignment to t->state; what must be true of a request is checked. */
 void txn_move(struct txn *t, enum txn_state to);
 
-/* ---- send.c: from a verdict to a head and a source of bytes ---- */
+/* ---- send.c and send_*.c: from a verdict to a head and a source of bytes ---- */
 
 /* Each decides the head of the answer and moves to SEND. */
 void answer_fault(struct txn *t, const struct fault *f);
 void answer_error(struct txn *t, int status, const char *word);
 void answer_local(struct txn *t, int status, struct str allow);
-void answer_object(struct txn *t);				    /* from t->object */
+void answer_object(struct txn *t); /* from t->object; WALK comes before SEND if it is in slices */
+void answer_walk(struct txn *t);   /* from t->walk, which has found what comes first */
 void answer_part(struct txn *t, struct slice want, uint64_t total); /* from t->part */
 void answer_flight(struct txn *t);  /* from t->reader, whose head is here */
 void answer_release(struct txn *t); /* the pieces of the last pull are not needed any more */

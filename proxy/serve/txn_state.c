@@ -5,23 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { STATES = TXN_DONE + 1 };
-
-static const char *const words[STATES] = {
-#define STATE(name, waits_for, truth) #name,
-#define EDGE(from, to, why)
-#include "proxy/serve/txn_states.h"
-#undef STATE
-#undef EDGE
-};
-
-static const bool moves[STATES][STATES] = {
-#define STATE(name, waits_for, truth)
-#define EDGE(from, to, why) [TXN_##from][TXN_##to] = true,
-#include "proxy/serve/txn_states.h"
-#undef STATE
-#undef EDGE
-};
+#define STATES_ROWS "proxy/serve/txn_states.h"
+#include "proxy/base/states.h"
 
 /* What must be true of a request in its state. */
 static void
@@ -39,9 +24,9 @@ check(const struct txn *t)
 void
 txn_move(struct txn *t, enum txn_state to)
 {
-	if (!moves[t->state][to]) {
+	if (!states_moves[t->state][to]) {
 		log_error("a request cannot go from %s to %s: this is a defect of twice",
-			  words[t->state], words[to]);
+			  states_words[t->state], states_words[to]);
 		abort();
 	}
 	t->state = to;

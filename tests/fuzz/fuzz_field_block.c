@@ -1,8 +1,8 @@
 /* fuzz_field_block.c - bytes from a disk that somebody else wrote to, read as a stored head.
  * rooms: http base
  *
- * Whatever is believed lies within the input; what passes the check is written back as the same
- * text.
+ * Everything believed lies within the input; a block that passes the check is written back as the
+ * same text.
  */
 #include "proxy/http/field_block.h"
 

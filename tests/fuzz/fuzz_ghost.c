@@ -38,6 +38,7 @@ use(struct ghost *g)
 	for (uint64_t i = 0; i < 2000; i++) {
 		e.key = e.url = i * 0x9e3779b97f4a7c15u;
 		e.deed = (uint8_t)(i % 5);
+		e.refused = i % 7 == 0;
 		ghost_see(g, &e);
 	}
 	ghost_forget(g, 0x9e3779b97f4a7c15u);
@@ -47,8 +48,8 @@ use(struct ghost *g)
 int
 LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 {
-	struct ghost *g =
-		ghost_create(&(struct ghost_options){.disk_bytes = 8 << 20, .max_entries = 1024});
+	struct ghost *g = ghost_create(&(struct ghost_options){
+		.disk_bytes = 8 << 20, .memory_bytes = 1 << 20, .max_entries = 1024});
 	struct buf again = {0};
 	char *copy = malloc(n + 16);
 	struct str bytes = {copy, n};

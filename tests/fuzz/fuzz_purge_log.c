@@ -34,7 +34,7 @@ is_same(const struct list *a, const struct list *b)
 {
 	for (size_t i = 0; a->n == b->n && i < a->n; i++)
 		if (a->e[i].at != b->e[i].at || a->e[i].kind != b->e[i].kind ||
-		    a->e[i].hash.lo != b->e[i].hash.lo || a->e[i].hash.hi != b->e[i].hash.hi)
+		    !key_hash_equal(a->e[i].hash, b->e[i].hash))
 			return false;
 	return a->n == b->n;
 }

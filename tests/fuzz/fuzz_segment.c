@@ -30,7 +30,7 @@ make_dir(void)
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
 }
 
-/* Makes a header right for where it stands, as far as its numbers allow. */
+/* Makes a header right for its place, as far as its numbers allow. */
 static void
 mend(char *p, size_t n, size_t at)
 {

@@ -5,7 +5,7 @@
  * as the inside of seals that are made here: with checksums that are right,
  * what is tested is whether each kind believes impossible parameters.
  *
- * What is restored is used: asked, added to and saved again.
+ * A restored filter is used: asked, added to and saved again.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -159,8 +159,7 @@ more(struct client *c, int64_t ms)
 	return true;
 }
 
-/* ---- reading an answer ------------------------------------------------------------------------
- */
+/* ---- reading an answer ----------------------------------------------------------------------- */
 
 /* flat: each line is a rule of RFC 9112 that is broken. */
 static const char *
@@ -407,8 +406,7 @@ client_quiet(struct client *c)
 		fail("expected nothing after the answer, there came:\n%.1000s", c->in.p + c->at);
 }
 
-/* ---- one request ------------------------------------------------------------------------------
- */
+/* ---- one request ----------------------------------------------------------------------------- */
 
 static void
 send_request(struct client *c, const char *method, const char *target, const char *fields,
@@ -508,8 +506,7 @@ call_is_done(struct call *c)
 	return c->done;
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 const char *
 field(struct answer a, const char *name)

@@ -4,11 +4,12 @@
  *	struct response *a = response_of("HTTP/1.1 200 OK\nETag: \"x\"");
  *	struct fields *f = fields_of("Vary: a\nVary: b");
  *
- * What they return is valid until the next call of the same function. Needs rooms http and base.
+ * Their results are valid until the next call of the same function. Needs rooms http and base.
  */
 #ifndef KIT_HEADS_H
 #define KIT_HEADS_H
 
+#include "proxy/base/buf.h"
 #include "proxy/http/h1_parse.h"
 #include "tests/kit/unit.h"
 
@@ -70,6 +71,19 @@ fields_of(const char *lines)
 	r = (struct response){.fields = {.v = h.v, .cap = 32}};
 	ck_assert_msg(h1_parse_response(head_text_set(&h, text), &r), "%s", lines);
 	return &r.fields;
+}
+
+/* The bytes with "\n" for CR LF, to compare with what a test says. */
+static inline const char *
+text_of(const struct buf *b)
+{
+	static char text[4096];
+	size_t n = 0;
+	for (size_t i = 0; i < b->n; i++)
+		if (b->p[i] != '\r')
+			text[n++] = b->p[i];
+	text[n] = '\0';
+	return text;
 }
 
 #endif

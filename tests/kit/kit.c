@@ -435,7 +435,7 @@ in_child(const struct scenario *s, int report)
 	_exit(EXIT_PASSED);
 }
 
-/* A scenario that is out of time is asked to say where the proxy stands, then ended. */
+/* A scenario that is out of time is asked to say what the proxy is doing, then ended. */
 static void
 on_time_up(int sig)
 {

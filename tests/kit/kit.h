@@ -16,7 +16,7 @@
  *	}
  *
  * Each scenario runs in a process of its own, in an empty temporary directory, with a time limit.
- * What it started (proxy, origin, clients) is ended when it ends, and the proxy must end well.
+ * All that it started (proxy, origin, clients) is ended when it ends, and the proxy must end well.
  * A word that says "expect" ends the scenario with what was expected, what came, and the proxy's
  * stderr. No sleeps: a scenario waits for barriers and for the proxy's own numbers.
  *
@@ -82,7 +82,7 @@ struct barrier;
 struct barrier *barrier_new(void);
 void barrier_open(struct barrier *b);		 /* for everybody, for good */
 void barrier_pass(struct barrier *b);		 /* waits until it is open */
-void barrier_arrivals(struct barrier *b, int n); /* waits until n threads stand at it */
+void barrier_arrivals(struct barrier *b, int n); /* waits until n threads wait at it */
 
 /* Fails when cond is not true in time; evaluates it again and again, a few ms apart. */
 #define wait_until(cond)                                                               \
@@ -98,7 +98,7 @@ void kit_pause(void);
 const char *kit_dir(void); /* this scenario's temporary directory */
 char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool kit_long(void); /* TWICE_LONG is set */
-/* Bytes that say where they stand: any piece of them shows whether it is the right one. */
+/* Bytes that tell their own place: any piece of them shows whether it is the right one. */
 void pattern_fill(char *p, size_t n, uint64_t seed, uint64_t at);
 char *pattern(uint64_t seed, size_t n);
 

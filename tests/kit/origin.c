@@ -91,7 +91,7 @@ hang_up(struct link *l, bool reset)
 	} else if (l->tls) {
 		SSL_shutdown(l->tls);
 	} else {
-		/* What the peer sent meanwhile is read away, or closing would be a RST. */
+		/* Bytes that the peer sent meanwhile are read away, or closing would be a RST. */
 		shutdown(l->fd, SHUT_WR);
 		struct pollfd p = {.fd = l->fd, .events = POLLIN};
 		char buf[65536];
@@ -101,8 +101,7 @@ hang_up(struct link *l, bool reset)
 	LOCKED(l->closed = true; close(l->fd); l->fd = -1);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static struct heard *
 note_heard(struct link *l, size_t head_bytes)
@@ -202,8 +201,7 @@ take_body(struct link *l, struct heard *h)
 	return whole;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static struct say
 next_say(const char *target)

@@ -36,8 +36,8 @@ struct say { /* zeroed means: 200, Date and Content-Length added, the connection
 	bool raw_keeps;	  /* ... and do not close */
 
 	const char *interim;	   /* exact bytes before the answer: "HTTP/1.1 103 ...\r\n\r\n" */
-	struct barrier *hold_head; /* stands here before the head */
-	struct barrier *hold_body; /* stands here when hold_at bytes of the body are out */
+	struct barrier *hold_head; /* it waits here before the head */
+	struct barrier *hold_body; /* it waits here when hold_at bytes of the body are out */
 	size_t hold_at;
 	size_t drip; /* bytes per write; 0: as many as go */
 	bool cut;    /* closes when cut_at bytes of the body are out */

@@ -16,8 +16,9 @@ SCENARIO("connections to the admin server that ask for nothing give way to one t
 	expect_int(client_read(c, "GET").status, 200);
 	for (int i = 0; i <= CROWD - PLACES; i++) /* first come, first gone */
 		client_expect_closed(crowd[i]);
-	for (int i = CROWD - PLACES + 1; i < CROWD; i++) {
-		client_quiet(crowd[i]);
+	for (int i = CROWD - PLACES + 1; i < CROWD; i++) { /* the others are still there */
+		client_send(crowd[i], "TP/1.1\r\nHost: localhost\r\n\r\n");
+		expect_int(client_read(crowd[i], "GET").status, 200);
 		client_close(crowd[i]);
 	}
 }

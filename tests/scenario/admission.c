@@ -1,5 +1,4 @@
-/* The rule of admission: the first sighting stays off the disk, the second is written.
- */
+/* The rule of admission: the first sighting stays off the disk, the second is written. */
 #include "tests/kit/kit.h"
 
 #include <time.h>
@@ -100,8 +99,7 @@ SCENARIO("saved bytes: one-hit URLs are saved, deferred ones are not")
 	edge_wait_stat("disk.written_bytes", TWICE * 100000);
 	double baseline = edge_stat("disk.baseline_bytes"), saved = edge_stat("disk.saved_bytes");
 	expect_between(baseline, 40 * 100000.0, 40 * 110000.0);
-	/* saved = N1 / (N1 + N2) of the baseline; the log's own overhead costs a little.
-	 */
+	/* saved = N1 / (N1 + N2) of the baseline; the log's own overhead costs a little. */
 	expect_between(saved / baseline, 0.70, 0.76);
 	expect_between(edge_stat("disk.saved_ratio"), 0.70, 0.76);
 }

@@ -1,5 +1,5 @@
-/* `twice check` finds what `twice run` would refuse or half do, each with its place and a way out.
- */
+/* `twice check` finds what `twice run` would refuse or half do,
+ * each with its place and a way out. */
 #include "tests/kit/kit.h"
 
 #include <sys/stat.h>

@@ -101,7 +101,7 @@ SCENARIO("followers of an answer that must not be shared each ask for themselves
 	edge_wait_requests(N + 1);
 	barrier_open(first);
 	call_expect(leader, 200, "one");
-	/* None of the followers is answered before all of them stand at the origin. */
+	/* None of the followers is answered before all of them have reached the origin. */
 	barrier_arrivals(rest, N);
 	barrier_open(rest);
 	for (int i = 0; i < N; i++)

@@ -22,6 +22,9 @@ SCENARIO("says where it is before it plays, and reports at the end")
 	expect_that(address && playing && address < playing, "%s", o.out);
 	expect_that(strstr(o.out, "wrong bodies                        0   of 2,000 answers"), "%s",
 		    o.out);
+	if (access("/dev/shm", W_OK) == 0)
+		expect_that(strstr(o.out, "The same requests once more") && strstr(o.out, "bound"),
+			    "no simulation: %s", o.out);
 }
 
 /* What a demo on a terminal of so many columns says, until it has said the words. */

@@ -65,8 +65,8 @@ SCENARIO_IN(90, "the disk limit is never exceeded, eviction makes room, newest o
 	edge_yaml("admission:\n  sightings: 1\n");
 	edge_start("--disk", "8MiB", "--memory", "1MiB");
 	for (int i = 0; i < N; i++) {
-		/* A disk that is behind may refuse an object (over-budget): it is asked for again.
-		 */
+		/* A disk that is behind may refuse an object (over-budget):
+		 * it is asked for again. */
 		wait_until(
 			(get(text("/o/%d", i)),
 			 edge_stat("disk.objects") + edge_stat("disk.evicted_objects") >= i + 1));
@@ -100,7 +100,7 @@ SCENARIO("what counts as written agrees with the operating system")
 		wait_until(
 			(get(text("/o/%d", i)),
 			 edge_stat("disk.objects") + edge_stat("disk.evicted_objects") >= i + 1));
-	/* What is gathered in memory reaches the disk sooner or later; both counts then agree. */
+	/* Objects gathered in memory reach the disk sooner or later; both counts then agree. */
 	wait_until(edge_stat("disk.written_bytes") - ours >= (double)N * BYTES * 0.9);
 	double ours_now = edge_stat("disk.written_bytes") - ours,
 	       os_now = (double)edge_written_os() - os;

@@ -26,7 +26,7 @@ expect_few(const char *path)
 	expect_that(n >= 2 && n <= 5, "%s: %d requests at the origin", path, n);
 }
 
-/* What a client's own request brought must not end the sharing for the others. */
+/* An error that a client's own request brought must not end the sharing for the others. */
 static const struct {
 	const char *path, *fields;
 	int status;
@@ -180,7 +180,7 @@ SCENARIO("a page that is refused to everybody is not a queue")
 	struct call *calls[N];
 	herd(calls, N, "/x");
 	barrier_open(first);
-	/* After nine refusals one after the other, the rest stand at the origin side by side. */
+	/* After nine refusals one after the other, the rest are at the origin side by side. */
 	barrier_arrivals(rest, 10);
 	barrier_open(rest);
 	for (int i = 0; i < N; i++)

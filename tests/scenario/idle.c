@@ -35,8 +35,8 @@ SCENARIO_IN(240, "idle and slow connections beside normal traffic")
 		expect_between(per_idle, -1e9, 8192);
 	for (int i = 0; i < slow_n; i++) {
 		slow[i] = i % 2 ? client_open_narrow() : client_open();
-		/* One half never finishes its request, the other takes a big answer in small sips.
-		 */
+		/* One half never finishes its request, the other takes a
+		 * big answer in small sips. */
 		if (i % 2)
 			client_request(slow[i], "GET", "/big", NULL);
 		else

@@ -140,8 +140,8 @@ SCENARIO("a purge and an unsafe method reach the stored part and all variants")
 
 SCENARIO("what was in the air when its URL was invalidated is not stored, whoever fetches it")
 {
-	/* A first sighting with a condition goes to the origin as it came, on a flight of its own.
-	 */
+	/* A first sighting with a condition goes to the origin as it came,
+	 * on a flight of its own. */
 	struct barrier *head = barrier_new(), *body = barrier_new();
 	origin_says("/a", .fields = FRESH, .body = "old", .hold_head = head);
 	origin_says("/a", .body = "done");

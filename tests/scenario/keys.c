@@ -1,4 +1,4 @@
-/* Who asks for what: key rules, poisoning and deception. */
+/* Key rules, cache poisoning and cache deception. */
 #include "tests/kit/kit.h"
 
 #define FRESH "Cache-Control: max-age=600\r\n"
@@ -60,11 +60,11 @@ SCENARIO("query: ignore, sort, chosen and dropped parameters")
 	expect_same("tracking", "/drop/a?id=1&utm_source=x", "/drop/a?id=1&fbclid=y", true);
 	expect_same("not tracking", "/drop/b?id=1&utm_source=x", "/drop/b?id=2&utm_source=x",
 		    false);
-	/* What the key leaves out does not reach the origin either: it could change what is stored.
-	 */
+	/* Parameters that the key leaves out do not reach the origin either:
+	 * it could change what is stored. */
 	expect(origin_heard_bytes("GET /ignore/a HTTP/1.1"));
 	expect(!origin_heard_bytes("utm_source"));
-	/* What is passed goes as it came. */
+	/* A request that passes goes as it came. */
 	ask("POST", "/ignore/a?x=1", NULL, "x");
 	expect_text(origin_last()->target, "/ignore/a?x=1");
 }

@@ -1,6 +1,6 @@
 /* kill -9 under load, again and again: no wrong byte, soon back, and hits come back.
  *
- * Clients in threads ask for objects whose every byte says where it stands, and check each one.
+ * Clients in threads ask for objects whose every byte tells its place, and check each one.
  * TWICE_LONG=1: 20 times instead of 3.
  */
 #include "tests/kit/kit.h"

@@ -57,8 +57,7 @@ SCENARIO("bytes of a client cannot make lines of their own")
 			    edge_stdout());
 }
 
-/* ---- who reads the log, and who does not ------------------------------------------------------
- */
+/* ---- who reads the log, and who does not ----------------------------------------------------- */
 
 /* A named pipe whose reader sleeps: it is full after 64 KiB. */
 static int
@@ -96,7 +95,7 @@ SCENARIO("an access log that nobody reads stops no request, and no SIGTERM")
 	edge_wait_stat("access_log.dropped_lines", 1);
 	wait_until(edge_said("lines are dropped"));
 	edge_signal(SIGHUP);
-	wait_until(edge_said("configuration read again"));
+	wait_until(edge_said("the configuration is read again"));
 	expect_int(get("/c").status, 200);
 	edge_stop();
 	close(reader);
@@ -151,8 +150,7 @@ SCENARIO("standard output and standard error that nobody reads stop nothing eith
 	close(reader);
 }
 
-/* ---- who asked, in which form -----------------------------------------------------------------
- */
+/* ---- who asked, in which form ---------------------------------------------------------------- */
 
 SCENARIO("the client's address comes from a trusted forwarder")
 {

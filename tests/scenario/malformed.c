@@ -6,15 +6,20 @@
  *
  *	[a sentence]                  what it is
  *	send BYTES, says BYTES        exact bytes of the client, of the origin: \r \n \t \\ \xHH;
- *several lines are joined fill BYTE N, repeat N TEXT    many bytes gets STATUS, forwarded, closed
- *what it earns (400|501: either); a refusal must also close the connection, and no byte may reach
- *the origin partly                        the head may reach the origin before the fault shows, the
- *request never whole heard TEXT, not TEXT          what must, must not have reached the origin
- *(answers: the client) requests N                    how many requests reached the origin keeps
- *(answers) the origin leaves the connection open afterwards gets 200 TEXT, cut, 502       (answers)
- *whole with this body; visibly cut; refused. Unless whole, asking again must reach the origin
+ *	                              several lines are joined
+ *	fill BYTE N, repeat N TEXT    many bytes
+ *	gets STATUS, forwarded, closed    what it earns (400|501: either); a refusal must also close
+ *	                              the connection, and no byte may reach the origin
+ *	partly                        the head may reach the origin before the fault shows, the
+ *	                              request never whole
+ *	heard TEXT, not TEXT          what must, must not have reached the origin (answers: the client)
+ *	requests N                    how many requests reached the origin
+ *	keeps                         (answers) the origin leaves the connection open afterwards
+ *	gets 200 TEXT, cut, 502       (answers) whole with this body; visibly cut; refused. Unless
+ *	                              whole, asking again must reach the origin
  */
 #include "tests/kit/kit.h"
+#include "tests/kit/vectors.h"
 
 #include <ctype.h>
 
@@ -30,28 +35,6 @@ struct row {
 	bool partly, keeps;
 };
 
-static size_t
-unescape(const char *s, size_t n, char *out)
-{
-	char *o = out;
-	for (size_t i = 0; i < n; i++) {
-		if (s[i] != '\\' || i + 1 == n) {
-			*o++ = s[i];
-			continue;
-		}
-		char c = s[++i], hex[3] = {0};
-		if (c == 'x' && i + 2 < n + 0) {
-			memcpy(hex, s + i + 1, 2);
-			*o++ = (char)strtol(hex, NULL, 16);
-			i += 2;
-		} else {
-			*o++ = c == 'r' ? '\r' : c == 'n' ? '\n' : c == 't' ? '\t' : c;
-		}
-	}
-	*o = 0;
-	return (size_t)(o - out);
-}
-
 static void
 add_bytes(struct row *r, const char *p, size_t n)
 {
@@ -66,12 +49,13 @@ add_bytes(struct row *r, const char *p, size_t n)
 }
 
 static void
-add_word(struct row *r, const char *line)
+add_word(void *row, const char *line)
 {
+	struct row *r = row;
 	size_t k = strcspn(line, " "), n;
 	const char *rest = line + k + (line[k] == ' ');
 	char *text_ = malloc(strlen(rest) + 1);
-	n = unescape(rest, strlen(rest), text_);
+	n = vector_unescape(rest, text_);
 #define IS(word) (k == strlen(word) && memcmp(line, word, k) == 0)
 	if (IS("send") || IS("says")) {
 		add_bytes(r, text_, n);
@@ -102,32 +86,16 @@ add_word(struct row *r, const char *line)
 #undef IS
 }
 
-static struct row *
-read_rows(const char *name, int *count)
+static void
+begin_row(void *row, char *name)
 {
-	const char *dir = getenv("TWICE_VECTORS") ? getenv("TWICE_VECTORS") : "tests/vectors/wire";
-	FILE *f = fopen(text("%s/%s", dir, name), "r");
-	if (!f)
-		fail("cannot read %s/%s", dir, name);
-	struct row *rows = calloc(400, sizeof *rows);
-	char *line = NULL;
-	size_t cap = 0;
-	*count = 0;
-	while (getline(&line, &cap, f) > 0) {
-		line[strcspn(line, "\n")] = 0;
-		if (*line == '#' || !*line)
-			continue;
-		if (*line == '[') {
-			line[strlen(line) - 1] = 0;
-			rows[*count] = (struct row){.name = strdup(line + 1), .requests = -1};
-			rows[*count].bytes = calloc(1, 1);
-			++*count;
-		} else if (*count) {
-			add_word(&rows[*count - 1], line);
-		}
-	}
-	fclose(f);
-	return rows;
+	*(struct row *)row = (struct row){.name = name, .bytes = calloc(1, 1), .requests = -1};
+}
+
+static struct row *
+read_rows(const char *file, int *count)
+{
+	return vectors_read(file, sizeof(struct row), begin_row, add_word, count);
 }
 
 /* Is `one` among "a|b|c"? A status may have a body behind it: "200 ok". */
@@ -208,11 +176,7 @@ requests_of(const char *file)
 	edge_start();
 	for (int i = 0; i < count; i++) {
 		const char *wrong = wrong_with_request(&rows[i]);
-		if (wrong)
-			note("%s: %s", rows[i].name, wrong);
-		bad += wrong != NULL;
-		if (!edge_alive())
-			fail("the proxy ended at row \"%s\"", rows[i].name);
+		bad += vector_is_wrong(rows[i].name, wrong);
 	}
 	note("%d rows", count);
 	expect_status(get("/still-well"), 200);
@@ -306,11 +270,7 @@ SCENARIO_IN(120, "answers of origins that break the rules")
 	edge_start("--workers", "1");
 	for (int i = 0; i < count; i++) {
 		const char *wrong = wrong_with_answer(&rows[i], i);
-		if (wrong)
-			note("%s: %s", rows[i].name, wrong);
-		bad += wrong != NULL;
-		if (!edge_alive())
-			fail("the proxy ended at row \"%s\"", rows[i].name);
+		bad += vector_is_wrong(rows[i].name, wrong);
 	}
 	note("%d rows", count);
 	expect_int(bad, 0);

@@ -85,8 +85,7 @@ SCENARIO("failures are not stored")
 	expect_answer(get("/x"), 200, "good");
 }
 
-/* ---- https -------------------------------------------------------------------------------------
- */
+/* ---- https ----------------------------------------------------------------------------------- */
 
 static void
 certificate(void)
@@ -173,8 +172,7 @@ SCENARIO("a wrong origin URL or CA file is refused at the start with a sentence"
 		    "exit %d: %s", status, says);
 }
 
-/* ---- connections that die ----------------------------------------------------------------------
- */
+/* ---- connections that die -------------------------------------------------------------------- */
 
 static const struct {
 	const char *method, *body;
@@ -214,7 +212,7 @@ lines_with(const char *words)
 	return n;
 }
 
-/* What the proxy has written is on its way to us when its answer is here already. */
+/* Lines that the proxy has written are still on their way when its answer is here already. */
 static void
 expect_lines(const char *words, int n)
 {

@@ -147,7 +147,7 @@ SCENARIO("each answer has one outcome and one verdict, and the counters sum to t
 	together();
 	edge_wait_stat("requests.background", 1);
 	expect_sums();
-	/* What none of the above drives would be a row that nobody tests. */
+	/* A row that none of the above drives would be tested by nobody. */
 	for (int i = 0; i < OUTCOMES; i++)
 		expect_that(edge_stat(text("requests.%s", outcomes[i])) > 0,
 			    "no answer counts as %s", outcomes[i]);

@@ -69,7 +69,7 @@ SCENARIO_IN(600, "an acknowledged purge survives kill -9 at once, a burst of the
 			hits_of_others += old;
 		}
 	}
-	/* What was not purged is still there, else this would say nothing. */
+	/* Objects that were not purged are still there, else this would say nothing. */
 	expect_between(hits_of_others, rounds * BURST * 8 / 10, rounds * BURST);
 }
 

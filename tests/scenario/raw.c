@@ -1,15 +1,15 @@
 /* Exchanges over raw sockets: what a connection carries, byte by byte, and what becomes of it.
  *
  * tests/vectors/wire/exchanges*.txt has a row for each. A row runs three times on connections of
- *its own: sent at once, byte by byte, and at once with the client's end behind it; each time the
- *same must come of it. The words of a row:
+ * its own: sent at once, byte by byte, and at once with the client's end behind it; each time the
+ * same must come of it. The words of a row:
  *
  *	[a sentence]         what it is
  *	send BYTES           what the client sends: \r \n \t \\ \xHH; several lines are joined
  *	repeat N TEXT        the same, many times
  *	gets 200 H200 400    the statuses of the answers, in order; H: to a HEAD, so without a body
- *	asks GET /a, PUT /b  what reached the origin as whole requests, in order; without it:
- *nothing open                 the connection is in step afterwards: a further request is answered
+ *	asks GET /a, PUT /b  what reached the origin as whole requests, in order; without it: nothing
+ *	open                 the connection is in step afterwards: a further request is answered
  *	                     (without it: it is closed, and nothing comes behind the answers)
  *	hidden TEXT          is seen neither by the origin nor in an answer
  *	once                 too long to be sent byte by byte
@@ -17,6 +17,7 @@
  * "/kept" is in the cache, with the tag "k"; every other path is the origin's, and not stored.
  */
 #include "tests/kit/kit.h"
+#include "tests/kit/vectors.h"
 
 struct row {
 	char *name, *gets, *asks;
@@ -24,28 +25,6 @@ struct row {
 	size_t n, hidden_n;
 	bool open, once;
 };
-
-static size_t
-unescape(const char *s, char *out)
-{
-	char *o = out;
-	for (; *s; s++) {
-		if (*s != '\\' || !s[1]) {
-			*o++ = *s;
-			continue;
-		}
-		char c = *++s, hex[3] = {0};
-		if (c == 'x' && s[1] && s[2]) {
-			memcpy(hex, s + 1, 2);
-			*o++ = (char)strtol(hex, NULL, 16);
-			s += 2;
-		} else {
-			*o++ = c == 'r' ? '\r' : c == 'n' ? '\n' : c == 't' ? '\t' : c;
-		}
-	}
-	*o = 0;
-	return (size_t)(o - out);
-}
 
 static void
 add(struct row *r, const char *p, size_t n, long times)
@@ -65,22 +44,23 @@ behind(const char *line, const char *word)
 }
 
 static void
-read_word(struct row *r, const char *line)
+read_word(void *row, const char *line)
 {
+	struct row *r = row;
 	char *out = malloc(strlen(line) + 1);
 	const char *rest;
 	if ((rest = behind(line, "send"))) {
-		add(r, out, unescape(rest, out), 1);
+		add(r, out, vector_unescape(rest, out), 1);
 	} else if ((rest = behind(line, "repeat"))) {
 		const char *space = strchr(rest, ' ');
-		add(r, out, unescape(space + 1, out), atol(rest));
+		add(r, out, vector_unescape(space + 1, out), atol(rest));
 	} else if ((rest = behind(line, "gets"))) {
 		r->gets = strdup(rest);
 	} else if ((rest = behind(line, "asks"))) {
 		r->asks = strdup(rest);
 	} else if ((rest = behind(line, "hidden"))) {
 		r->hidden = out;
-		r->hidden_n = unescape(rest, out);
+		r->hidden_n = vector_unescape(rest, out);
 	} else if (behind(line, "open")) {
 		r->open = true;
 	} else if (behind(line, "once")) {
@@ -90,30 +70,17 @@ read_word(struct row *r, const char *line)
 	}
 }
 
-static struct row *
-read_rows(const char *name, int *count)
+static void
+begin_row(void *row, char *name)
 {
-	const char *dir = getenv("TWICE_VECTORS") ? getenv("TWICE_VECTORS") : "tests/vectors/wire";
-	FILE *f = fopen(text("%s/%s", dir, name), "r");
-	struct row *rows = calloc(400, sizeof *rows), *r = rows;
-	char *line = NULL;
-	size_t cap = 0;
-	if (!f)
-		fail("cannot read %s/%s", dir, name);
-	while (getline(&line, &cap, f) > 0) {
-		line[strcspn(line, "\n")] = 0;
-		if (*line == '[') {
-			line[strlen(line) - 1] = 0;
-			r = &rows[(*count)++];
-			*r = (struct row){.name = strdup(line + 1),
-					  .gets = text("%s", ""),
-					  .asks = text("%s", "")};
-		} else if (*line && *line != '#') {
-			read_word(r, line);
-		}
-	}
-	fclose(f);
-	return rows;
+	*(struct row *)row =
+		(struct row){.name = name, .gets = text("%s", ""), .asks = text("%s", "")};
+}
+
+static struct row *
+read_rows(const char *file, int *count)
+{
+	return vectors_read(file, sizeof(struct row), begin_row, read_word, count);
 }
 
 /* ---- one exchange ---------------------------------------------------------------------------- */
@@ -208,11 +175,8 @@ exchanges(const char *file)
 			if (rows[i].once && way == BYTE_BY_BYTE)
 				continue;
 			const char *wrong = wrong_with(&rows[i], way);
-			if (wrong)
-				note("%s (%s): %s", rows[i].name, way_words[way], wrong);
-			bad += wrong != NULL;
-			if (!edge_alive())
-				fail("the proxy ended at row \"%s\"", rows[i].name);
+			bad += vector_is_wrong(text("%s (%s)", rows[i].name, way_words[way]),
+					       wrong);
 		}
 	}
 	note("%d rows", count);

@@ -1,4 +1,4 @@
-/* What the report says is saved is what a second run would show. */
+/* The report says that so much is saved as a second run would show. */
 #include "tests/kit/kit.h"
 
 #define FRESH "Cache-Control: max-age=600\r\n"
@@ -23,7 +23,7 @@ run(int sightings)
 			     plays++, sightings));
 	asked_before = origin_requests();
 	play();
-	/* What is on its way to the disk is there when for some time nothing more came. */
+	/* Bytes on their way to the disk are there when nothing more came for some time. */
 	double last = -1, is = 0;
 	for (int calm = 0; calm < 8; calm = is == last ? calm + 1 : 0) {
 		last = is;
@@ -57,46 +57,44 @@ expect_true(const char *what, void (*requests)(void))
 		    what, one.ratio);
 }
 
+/* Each URL below folder, or each second, third, ... of them, so many times. */
+static void
+ask_each(const char *folder, int rounds, int step)
+{
+	for (int round = 0; round < rounds; round++)
+		for (int i = 0; i < URLS; i += step)
+			get(text("%s/%d", folder, i));
+}
+
 static void
 short_lives(void)
 {
-	for (int round = 0; round < 3; round++)
-		for (int i = 0; i < URLS; i++)
-			get(text("/tag/%d", i));
+	ask_each("/tag", 3, 1);
 }
 
 static void
 one_hit_wonders(void)
 {
-	for (int i = 0; i < URLS; i++)
-		get(text("/fresh/%d", i));
-	for (int i = 0; i < URLS; i += 4)
-		get(text("/fresh/%d", i));
+	ask_each("/fresh", 1, 1);
+	ask_each("/fresh", 1, 4);
 }
 
 static void
 restart_in_the_middle(void)
 {
-	for (int round = 0; round < 2; round++)
-		for (int i = 0; i < URLS; i++)
-			get(text("/fresh/%d", i));
+	ask_each("/fresh", 2, 1);
 	edge_restart();
 	asked_before = origin_requests();
-	for (int i = 0; i < URLS; i++)
-		get(text("/fresh/%d", i));
-	for (int i = 0; i < URLS; i++)
-		get(text("/tag/%d", i));
-	for (int i = 0; i < URLS; i += 3)
-		get(text("/tag/%d", i));
+	ask_each("/fresh", 1, 1);
+	ask_each("/tag", 1, 1);
+	ask_each("/tag", 1, 3);
 }
 
 /* Only hits after a restart with a warm disk: nothing is saved. */
 static void
 warm_restart(void)
 {
-	for (int round = 0; round < 2; round++)
-		for (int i = 0; i < URLS; i++)
-			get(text("/fresh/%d", i));
+	ask_each("/fresh", 2, 1);
 	edge_restart();
 	asked_before = origin_requests();
 	for (int i = 0; i < URLS; i++)

@@ -239,8 +239,8 @@ ask_until_new(void *ctx)
 	return NULL;
 }
 
-/* A request that looked before the refresh landed, and would begin one after it, looks once more.
- */
+/* A request that looked before the refresh landed, and would begin one after it,
+ * looks once more. */
 SCENARIO_IN(120, "a stale object is refreshed once, however many meet it while its refresh lands")
 {
 	enum { URLS = 500, AT_ONCE = 4 };

@@ -273,6 +273,7 @@ END_TEST
 START_TEST(second_sighting_is_written_from_ram)
 {
 	begin();
+	options.segment_bytes = 1 << 20;
 	struct cache *c = open_cache();
 	ck_assert(store_key(c, "a", 9000, true, false, false));
 	ck_assert(store_key(c, "big", 900000, true, false, false));
@@ -725,8 +726,7 @@ START_TEST(written_bytes_are_what_the_system_counts)
 }
 END_TEST
 
-/* ---- a disk whose pages are never in memory: everything comes home by letter ------------------
- */
+/* ---- a disk whose pages are never in memory: everything comes home by letter ----------------- */
 
 static ssize_t
 never_now(int fd, void *p, size_t n, off_t at)
@@ -759,8 +759,7 @@ use_cold_disk(void)
 	options.ops = &cold_disk;
 }
 
-/* ---- a disk that hangs until the gate is opened ------------------------------------------------
- */
+/* ---- a disk that hangs until the gate is opened ---------------------------------------------- */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_moved = PTHREAD_COND_INITIALIZER;
@@ -1068,8 +1067,8 @@ START_TEST(hot_bodies_in_pieces_are_carried)
 }
 END_TEST
 
-/* What is hot in RAM keeps its copy on disk warm; the copy moves with each turn of the log, and the
- * object in RAM goes on knowing it: nothing is written from RAM again, or in vain. */
+/* An object that is hot in RAM keeps its copy on disk warm; the copy moves with each turn of the
+ * log, and the object in RAM goes on knowing it: nothing is written from RAM again, or in vain. */
 START_TEST(an_object_in_ram_knows_its_carried_copy)
 {
 	begin();
@@ -1459,7 +1458,7 @@ START_TEST(large_writes_never_stop_small_ones)
 	ck_assert(store_key(c, "large", 1500000, true, true, false));
 	ck_assert(store_key(c, "long", 1500000, false, true, false));
 	ck_assert_uint_eq(atomic_load(&c->building_bytes), 0);
-	/* What died on its way gave back what it had. */
+	/* Writes that died on their way gave back what they had. */
 	struct object_write *dead = start(c, "dead", 500000, false);
 	feed(dead, "dead", 0, 500001);
 	ck_assert(!cache_write_is_alive(dead));

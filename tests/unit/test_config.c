@@ -51,7 +51,7 @@ START_TEST(defaults_stand_without_a_file)
 	ck_assert_uint_eq(c.admission.sightings, 2);
 	ck_assert_uint_eq(c.admission.capacity, 10000000);
 	ck_assert_double_eq(c.admission.false_positives, 0.01);
-	ck_assert_uint_eq(c.admission.rotate_after_s, 86400);
+	ck_assert_uint_eq(c.admission.rotate_after_s, 0);
 	ck_assert_ptr_null(c.access_log);
 	ck_assert_str_eq(c.log_level, "info");
 	config_fini(&c);

@@ -5,23 +5,11 @@
 
 #include "tests/kit/states.h"
 
-static const char *const words[STATES_MAX] = {
-#define STATE(name, waits_for, truth) #name,
-#define EDGE(from, to, why)
-#include "proxy/origin/fetch_states.h"
-#undef STATE
-#undef EDGE
-};
-static const bool moves[STATES_MAX][STATES_MAX] = {
-#define STATE(name, waits_for, truth)
-#define EDGE(from, to, why) [from][to] = true,
-#include "proxy/origin/fetch_states.h"
-#undef STATE
-#undef EDGE
-};
+#define STATES_ROWS "proxy/origin/fetch_states.h"
+#include "proxy/base/states.h"
 static const struct states halves[] = {
-	{words, moves, ASK_STARTED, ASK_LEFT},
-	{words, moves, HEAR_SILENT, HEAR_LEFT},
+	{states_words, states_moves[0], STATES_COUNT, ASK_STARTED, ASK_LEFT},
+	{states_words, states_moves[0], STATES_COUNT, HEAR_SILENT, HEAR_LEFT},
 };
 
 START_TEST(every_state_but_the_last_has_a_way_out)
@@ -44,10 +32,10 @@ END_TEST
 
 START_TEST(what_has_a_row_is_a_move)
 {
-	for (int from = 0; from < STATES_MAX; from++)
-		for (int to = 0; to < STATES_MAX; to++) {
+	for (int from = 0; from < STATES_COUNT; from++)
+		for (int to = 0; to < STATES_COUNT; to++) {
 			enum fetch_state state = (enum fetch_state)from;
-			if (!moves[from][to])
+			if (!states_moves[from][to])
 				continue;
 			fetch_state_move(&state, (enum fetch_state)to);
 			ck_assert_int_eq((int)state, to);

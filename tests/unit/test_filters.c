@@ -24,7 +24,7 @@ stop(void)
 	buf_fini(&said.text);
 }
 
-/* "METHOD PATH?QUERY": the status; the answer stands in said, NUL behind it. */
+/* "METHOD PATH?QUERY": the status; the answer is in said, NUL behind it. */
 static int
 ask_bytes(const char *what, const char *body, size_t n)
 {
@@ -138,8 +138,8 @@ static const struct {
 	{ "posting to a filter",              "POST /filters/a", "x", 405, "use GET, HEAD, PUT, DELETE\n" },
 	{ "reading the adding",               "GET /filters/a/add", "", 405, "use POST\n" },
 	{ "something unheard of",             "PATCH /filters/a", "", 405, "use GET" },
-	{ "what nobody does to a filter",     "POST /filters/a/remove", "x", 404, "here are" },
-	{ "a nameless deed",                  "POST /filters//add", "x", 404, "here are" },
+	{ "what nobody does to a filter",     "POST /filters/a/remove", "x", 404, "these paths exist" },
+	{ "a nameless deed",                  "POST /filters//add", "x", 404, "these paths exist" },
 };
 /* clang-format on */
 

@@ -157,7 +157,7 @@ START_TEST(what_passes_is_for_fetches_and_is_not_kept)
 	ck_assert(!forget_covers_fetch(f, hash_of(PAGE), STR(PAGE), at, &now));
 	forget_stats(f, &s);
 	ck_assert(s.lasting == 0 && s.passing == 1 && s.sound);
-	/* Who forgets by himself learns whether somebody else did before. */
+	/* A caller that forgets learns whether somebody else did so before. */
 	forget_add_own(f, FORGET_URL, hash_of(PAGE), STR(PAGE), true, before, &clean);
 	ck_assert(!clean);
 	forget_stats(f, &s);
@@ -278,7 +278,7 @@ START_TEST(many_invalidations_of_nothing_cost_no_stored_object)
 	}
 	ck_assert(!is_gone(f, "http://other/", before));
 	ck_assert(is_gone(f, PAGE, before));
-	/* What was fetched since then is not believed any more, instead. */
+	/* Instead, nothing that was fetched since then is believed any more. */
 	ck_assert(forget_covers_fetch(f, hash_of("http://o/"), STR("http://o/"), before, &now));
 	struct forget_stats s;
 	forget_stats(f, &s);
@@ -685,7 +685,7 @@ purge_much(void *arg)
 		key_of(i * 7 + *(unsigned *)arg, key, sizeof key);
 		uint64_t was = atomic_load(&published[(i * 7 + *(unsigned *)arg) % 16]);
 		add(shared, i % 50 ? FORGET_URL : FORGET_HOST, i % 50 ? key : "host");
-		/* What was published before this purge began must be found gone from now on. */
+		/* Objects published before this purge began must be gone from now on. */
 		if (was && !is_gone(shared, key, was))
 			abort();
 	}

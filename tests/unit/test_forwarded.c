@@ -12,7 +12,7 @@ static const struct {
 	{ "nothing is said",                              "10.0.0.1", "X: y", "10.0.0.1" },
 	{ "a trusted forwarder says it",                  "10.0.0.1", "X-Forwarded-For: 192.0.2.7", "192.0.2.7" },
 	{ "a stranger says anything",                     "192.0.2.1", "X-Forwarded-For: 192.0.2.7", "192.0.2.1" },
-	{ "what stands before a stranger is his tale",    "10.0.0.1", "X-Forwarded-For: 1.1.1.1, 192.0.2.7", "192.0.2.7" },
+	{ "what precedes a stranger is his own claim", "10.0.0.1", "X-Forwarded-For: 1.1.1.1, 192.0.2.7", "192.0.2.7" },
 	{ "a chain of trusted ones",                      "10.0.0.1", "X-Forwarded-For: 192.0.2.7, 10.0.0.9, 10.0.0.8", "192.0.2.7" },
 	{ "several lines are one list",                   "10.0.0.1", "X-Forwarded-For: 1.1.1.1\nX-Forwarded-For: 192.0.2.7", "192.0.2.7" },
 	{ "only trusted ones: the farthest",              "10.0.0.1", "X-Forwarded-For: 10.0.0.3, 10.0.0.2", "10.0.0.3" },
@@ -37,19 +37,33 @@ static const char *const trusted_text[] = {"10.0.0.0/8", "2001:db8::/32"};
 START_TEST(who_asked)
 {
 	struct network trusted[2];
-	struct field v[64];
-	struct fields f = {.v = v, .cap = 64};
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(network_parse(trusted_text[i], &trusted[i]), 0);
-	char copy[512], *rest, *line;
-	snprintf(copy, sizeof copy, "%s", facts[_i].fields);
-	for (line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		char *colon = strchr(line, ':');
-		fields_add(&f, (struct str){line, (size_t)(colon - line)}, str_of(colon + 2));
-	}
-	struct str who = forwarded_client(&f, trusted, 2, str_of(facts[_i].peer));
+	struct str who =
+		forwarded_client(fields_of(facts[_i].fields), trusted, 2, str_of(facts[_i].peer));
 	ck_assert_msg(str_eq(who, str_of(facts[_i].want)), "%s: %.*s", facts[_i].says,
 		      STR_ARG(who));
+}
+END_TEST
+
+/* clang-format off */
+static const struct {
+	const char *says, *fields, *want;
+} schemes[] = {
+	{ "nothing is said",                  "X: y", "" },
+	{ "X-Forwarded-Proto",                "X-Forwarded-Proto: HTTPS", "https" },
+	{ "the nearest forwarder is the last", "X-Forwarded-Proto: https\nX-Forwarded-Proto: https, http", "http" },
+	{ "a scheme that is none",            "X-Forwarded-Proto: gopher\nForwarded: proto=https", "" },
+	{ "Forwarded (RFC 7239)",             "Forwarded: for=a;proto=http, for=b;Proto=\"https\"", "https" },
+	{ "the last says nothing of it",      "Forwarded: for=a;proto=https, for=b", "" },
+};
+/* clang-format on */
+
+START_TEST(how_it_was_asked)
+{
+	struct str scheme = forwarded_scheme(fields_of(schemes[_i].fields));
+	ck_assert_msg(str_eq(scheme, str_of(schemes[_i].want)), "%s: %.*s", schemes[_i].says,
+		      STR_ARG(scheme));
 }
 END_TEST
 
@@ -68,4 +82,5 @@ START_TEST(too_many_hops_are_nobody)
 }
 END_TEST
 
-UNIT("forwarded", LOOP(who_asked, facts), TEST(too_many_hops_are_nobody))
+UNIT("forwarded", LOOP(who_asked, facts), LOOP(how_it_was_asked, schemes),
+     TEST(too_many_hops_are_nobody))

@@ -1,4 +1,4 @@
-/* test_ledger.c - a log as numbers: FIFO, spares, leases, the share that moves on.
+/* test_ledger.c - a log as numbers: who goes, spares, leases, the share that moves on.
  * rooms: cache http base filter
  */
 #include "proxy/cache/ledger.h"
@@ -42,6 +42,83 @@ START_TEST(the_oldest_goes_first)
 }
 END_TEST
 
+/* Of the older three quarters; the youngest have not had their time yet. */
+START_TEST(what_earned_least_goes_first)
+{
+	begin(16);
+	for (int i = 0; i < 16; i++)
+		fill_one();
+	for (uint32_t i = 0; i < 12; i++)
+		ledger_pay(&l, i, i == 7 ? 100 : 40000);
+	ck_assert_int_eq(ledger_victim(&l), 7);
+	ck_assert(ledger_lease(&l, 7));
+	ck_assert_int_eq(ledger_victim(&l), 0); /* all the others earned as much: the oldest */
+	ledger_unlease(&l, 7);
+	for (int i = 0; i < 500; i++)
+		ledger_pay(&l, 7, 10000);
+	ledger_pay(&l, 0, 1);
+	ck_assert_int_eq(ledger_victim(&l), 1);
+	l.most_replaced = 3;
+	for (uint32_t i = 1; i < 12; i++)
+		l.slots[i].replaced = 4;
+	ck_assert_int_eq(ledger_victim(&l), 0); /* the others wait until they are the oldest */
+	ck_assert(ledger_is_oldest(&l, 1) && !ledger_is_oldest(&l, 2));
+	ledger_check(&l);
+	ledger_fini(&l);
+}
+END_TEST
+
+START_TEST(one_large_answer_is_not_worth_many_small_ones)
+{
+	begin(4);
+	for (int i = 0; i < 4; i++)
+		fill_one();
+	ledger_pay(&l, 0, 1000000);
+	for (int i = 0; i < 20; i++)
+		ledger_pay(&l, 1, 10000);
+	ck_assert_uint_lt(l.earned[0], l.earned[1]);
+	ck_assert_uint_gt(l.earned[0], l.earned[1] / 3);
+	ledger_fini(&l);
+}
+END_TEST
+
+START_TEST(earnings_fade_eight_times_in_a_turn)
+{
+	begin(16);
+	for (int i = 0; i < 15; i++)
+		fill_one();
+	ck_assert_uint_eq(ledger_fades(&l), 7);
+	ledger_pay(&l, 3, 10000);
+	uint64_t was = l.earned[3];
+	fill_one();
+	ck_assert_uint_eq(ledger_fades(&l), 8);
+	ck_assert_uint_eq(l.earned[3], was / 2);
+	ledger_free(&l, 3);
+	ck_assert(ledger_open_next(&l));
+	ck_assert_uint_eq(l.earned[3], 0); /* another segment lies there now */
+	ledger_fini(&l);
+}
+END_TEST
+
+/* Whatever it earns: what was purged since would have to be remembered for ever. */
+START_TEST(nothing_stays_for_ever)
+{
+	begin(8);
+	for (int i = 0; i < 8; i++)
+		fill_one();
+	int turns = 0;
+	for (; turns < 1000 && l.slots[0].generation == 1; turns++) {
+		for (int k = 0; k < 10; k++)
+			ledger_pay(&l, 0, 1000000);
+		ledger_free(&l, (uint32_t)ledger_victim(&l));
+		fill_one();
+	}
+	ck_assert_int_gt(turns, 8 * 10);
+	ck_assert_int_lt(turns, 8 * 20);
+	ledger_fini(&l);
+}
+END_TEST
+
 START_TEST(what_was_granted_holds_and_no_more_than_half_is_granted)
 {
 	begin(8);
@@ -74,7 +151,7 @@ END_TEST
 START_TEST(absent_segments_are_added_within_the_limit)
 {
 	ledger_init(&l, 2, 4, 1000);
-	ledger_restore(&l, 3, SEGMENT_SEALED, 7, 500);
+	ledger_restore(&l, 3, SEGMENT_SEALED, 7, 500, 0);
 	ledger_add(&l, (uint32_t)ledger_absent(&l));
 	ck_assert_int_eq(ledger_absent(&l), -1);
 	ck_assert(ledger_open_next(&l));
@@ -96,8 +173,8 @@ END_TEST
 
 static const struct {
 	uint64_t disk, least, most; /* segments */
-} disks[] = {{16ull << 20, 28, 64},    {64ull << 20, 60, 68},	 {800ull << 20, 60, 68},
-	     {100ull << 30, 300, 500}, {4ull << 40, 4000, 4200}, {40ull << 40, 30000, 42000}};
+} disks[] = {{16ull << 20, 56, 64},    {64ull << 20, 240, 256},	 {800ull << 20, 256, 262},
+	     {100ull << 30, 256, 260}, {4ull << 40, 3900, 4200}, {40ull << 40, 30000, 42000}};
 
 START_TEST(segments_suit_the_disk)
 {
@@ -111,7 +188,8 @@ START_TEST(segments_suit_the_disk)
 }
 END_TEST
 
-UNIT("ledger", TEST(the_oldest_goes_first),
-     TEST(what_was_granted_holds_and_no_more_than_half_is_granted),
+UNIT("ledger", TEST(the_oldest_goes_first), TEST(what_earned_least_goes_first),
+     TEST(one_large_answer_is_not_worth_many_small_ones), TEST(earnings_fade_eight_times_in_a_turn),
+     TEST(nothing_stays_for_ever), TEST(what_was_granted_holds_and_no_more_than_half_is_granted),
      TEST(absent_segments_are_added_within_the_limit), TEST(what_was_hit_moves_on_within_a_quarter),
      LOOP(segments_suit_the_disk, disks))

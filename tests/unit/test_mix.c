@@ -1,5 +1,5 @@
 /* rooms: cli base
- * The mix is what the demo's claims stand on: its shares, its sizes, and bodies that give a
+ * The demo's claims rest on the mix: its shares, its sizes, and bodies that give a
  * swapped, shifted or damaged byte away. */
 #include "proxy/cli/mix.h"
 

@@ -65,7 +65,7 @@ START_TEST(form)
 }
 END_TEST
 
-/* What was written once stays as it is. */
+/* A normal form, written again, stays as it is. */
 START_TEST(the_normal_form_is_its_own)
 {
 	struct buf once = {0}, again = {0};

@@ -95,18 +95,6 @@ trip_end(struct trip *t)
 	buf_fini(&t->fields);
 }
 
-static const char *
-text_of(const struct buf *b)
-{
-	static char text[4096];
-	size_t n = 0;
-	for (size_t i = 0; i < b->n; i++)
-		if (b->p[i] != '\r')
-			text[n++] = b->p[i];
-	text[n] = '\0';
-	return text;
-}
-
 /* -- the head --------------------------------------------------------------------------------- */
 
 static const struct {

@@ -798,7 +798,7 @@ recorder_run(void *ctx)
 	return NULL;
 }
 
-/* What was there before the save is there after the load, whatever went on meanwhile. */
+/* Keys that were there before the save are there after the load, whatever went on meanwhile. */
 START_TEST(a_snapshot_taken_while_others_record_loses_nothing)
 {
 	_Atomic bool stop = false;

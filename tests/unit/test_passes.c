@@ -29,8 +29,8 @@ END_TEST
 
 START_TEST(the_clock_may_come_round)
 {
-	/* 24 bits of the time are kept: the one moment at which they overflow is none too special.
-	 */
+	/* 24 bits of the time are kept: the one moment at which they
+	 * overflow is none too special. */
 	int64_t turn = (int64_t)7 << 24;
 	struct passes *p = passes_create();
 	passes_remember(p, key(1), turn + 30);

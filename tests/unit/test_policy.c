@@ -35,7 +35,7 @@ store(const char *asked, const char *answered, struct terms *terms)
 	return policy_storable(&facts, terms);
 }
 
-/* asked: what stands behind "GET /d/f?q HTTP/1.1, Host: h", or "POST" and that */
+/* asked: what follows "GET /d/f?q HTTP/1.1, Host: h", or "POST" and that */
 static const struct {
 	const char *says, *asked, *answered;
 	enum storable want;

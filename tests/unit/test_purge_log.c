@@ -57,8 +57,8 @@ tell(void *ctx, const struct purge_entry *e)
 {
 	struct told *t = ctx;
 	struct purge_entry want = entry(++t->n);
-	t->right = t->right && e->at == want.at && e->hash.lo == want.hash.lo &&
-		   e->hash.hi == want.hash.hi && e->kind == want.kind;
+	t->right = t->right && e->at == want.at && key_hash_equal(e->hash, want.hash) &&
+		   e->kind == want.kind;
 }
 
 /* How many entries the bytes tell, or -1: lost. */

@@ -119,7 +119,7 @@ find(struct ram *r, unsigned i)
 	char key[32];
 	bool first;
 	snprintf(key, sizeof key, "key-%u", i);
-	return ram_find(r, hash_of(i), str_of(key), &first);
+	return ram_find(r, hash_of(i), str_of(key), 0, &first);
 }
 
 START_TEST(holds_finds_replaces_removes)

@@ -81,8 +81,7 @@ START_TEST(nobody_there_is_a_failure)
 }
 END_TEST
 
-/* ---- a server that answers one request with anything ------------------------------------------
- */
+/* ---- a server that answers one request with anything ----------------------------------------- */
 
 #define BODY "BODY" /* stands for the eight right bytes */
 
@@ -172,8 +171,7 @@ START_TEST(every_lie_is_noticed)
 }
 END_TEST
 
-/* ---- the origin, asked by hand -----------------------------------------------------------------
- */
+/* ---- the origin, asked by hand --------------------------------------------------------------- */
 
 #define PATH "/cdn/0123456789abcdef/100"
 #define ASK  " HTTP/1.1\r\nHost: o\r\nConnection: close\r\n"

@@ -20,7 +20,7 @@ static bool
 is_among(const struct key_hash *gone, unsigned n, struct key_hash h)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (gone[i].lo == h.lo && gone[i].hi == h.hi)
+		if (key_hash_equal(gone[i], h))
 			return true;
 	return false;
 }

@@ -119,8 +119,7 @@ START_TEST(followers_count_when_the_body_is_whole)
 }
 END_TEST
 
-/* ---- whatever the facts are --------------------------------------------------------------------
- */
+/* ---- whatever the facts are ------------------------------------------------------------------ */
 
 static uint64_t state = 0x5eed;
 
@@ -189,12 +188,12 @@ START_TEST(variants_have_keys_of_their_own)
 	filter_seed_init(&seed, "0123456789abcdef", 16);
 	struct key_hash url = key_hash_of(&seed, "u", 1), other = key_hash_of(&seed, "v", 1);
 	struct key_hash none = sighting_key(&seed, url, STR(""));
-	ck_assert(none.lo == url.lo && none.hi == url.hi);
+	ck_assert(key_hash_equal(none, url));
 	struct key_hash de = sighting_key(&seed, url, STR("de"));
 	struct key_hash en = sighting_key(&seed, url, STR("en"));
 	struct key_hash de_again = sighting_key(&seed, url, STR("de"));
 	struct key_hash elsewhere = sighting_key(&seed, other, STR("de"));
-	ck_assert(de.lo == de_again.lo && de.hi == de_again.hi);
+	ck_assert(key_hash_equal(de, de_again));
 	ck_assert(de.lo != url.lo && de.lo != en.lo && de.lo != elsewhere.lo);
 }
 END_TEST

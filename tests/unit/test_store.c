@@ -164,7 +164,7 @@ END_TEST
 static off_t
 used_of(const char *path)
 {
-	/* where the last byte that is not zero stands */
+	/* where the last byte that is not zero is */
 	char page[4096];
 	off_t used = 0, at = 0;
 	int fd = open(path, O_RDONLY);

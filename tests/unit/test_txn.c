@@ -5,21 +5,10 @@
 
 #include "tests/kit/states.h"
 
-static const char *const words[STATES_MAX] = {
-#define STATE(name, waits_for, truth) #name,
-#define EDGE(from, to, why)
-#include "proxy/serve/txn_states.h"
-#undef STATE
-#undef EDGE
-};
-static const bool moves[STATES_MAX][STATES_MAX] = {
-#define STATE(name, waits_for, truth)
-#define EDGE(from, to, why) [TXN_##from][TXN_##to] = true,
-#include "proxy/serve/txn_states.h"
-#undef STATE
-#undef EDGE
-};
-static const struct states life = {words, moves, TXN_BEGUN, TXN_DONE};
+#define STATES_ROWS "proxy/serve/txn_states.h"
+#include "proxy/base/states.h"
+static const struct states life = {states_words, states_moves[0], STATES_COUNT, TXN_BEGUN,
+				   TXN_DONE};
 
 START_TEST(every_state_but_done_has_a_way_out)
 {
@@ -42,7 +31,7 @@ END_TEST
 START_TEST(a_client_may_leave_in_every_state)
 {
 	for (int s = 0; s < TXN_DONE; s++)
-		ck_assert(moves[s][TXN_DONE]);
+		ck_assert(states_moves[s][TXN_DONE]);
 }
 END_TEST
 
@@ -68,7 +57,7 @@ START_TEST(what_has_a_row_is_a_move)
 	for (int from = 0; from <= TXN_DONE; from++)
 		for (int to = 0; to <= TXN_DONE; to++) {
 			struct txn t = ready_for(from, to);
-			if (!moves[from][to])
+			if (!states_moves[from][to])
 				continue;
 			txn_move(&t, (enum txn_state)to);
 			ck_assert_int_eq((int)t.state, to);

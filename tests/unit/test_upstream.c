@@ -150,8 +150,8 @@ START_TEST(when_none_is_well_a_request_asks_one_that_is_left_alone)
 }
 END_TEST
 
-/* How a fetch may end, what of it says that the origin is away, and whether another may be asked.
- */
+/* How a fetch may end, what of it says that the origin is away,
+ * and whether another may be asked. */
 static const struct {
 	const char *says;
 	struct fetch_result r;

@@ -1,4 +1,4 @@
-/* test_window.c - where readers stand, what is held, what may go: against a model of one array.
+/* test_window.c - where readers are, what is held, what may go: against a model of one array.
  * rooms: cache http base filter
  */
 #include "proxy/cache/window.h"
@@ -45,7 +45,7 @@ add(struct window *w, unsigned n)
 	return got;
 }
 
-/* The first piece in front of which nobody stands, by asking everybody. */
+/* The first piece in front of which no reader is, by asking everybody. */
 static uint64_t
 slowest(const struct one *all, uint64_t total)
 {
@@ -61,7 +61,7 @@ check(const struct window *w, const struct one *all, uint64_t held)
 {
 	uint64_t least = slowest(all, w->total), caps = 0;
 	ck_assert_uint_le(w->base, least);
-	/* What is let go is whole pieces, so at most one piece too much is held: the last stays,
+	/* Only whole pieces are let go, so at most one piece too much is held: the last stays,
 	 * because whoever brought it is still looking at it. */
 	ck_assert_uint_le(least - w->base, CAP);
 	if (w->total) {
@@ -78,7 +78,7 @@ check(const struct window *w, const struct one *all, uint64_t held)
 		ck_assert_uint_ge(behind, w->total - least);
 }
 
-/* The first piece goes though somebody stands in it: exactly those are lost. */
+/* The first piece goes though somebody is in it: exactly those are lost. */
 static void
 shed(struct window *w, struct one *all, unsigned *left_behind, unsigned *seen_lost)
 {

@@ -407,8 +407,8 @@ START_TEST(work_grows_with_the_input)
 }
 END_TEST
 
-/* Names of one value under a hash that strangers can compute: FNV-1a, cut to 512 values, was ours.
- */
+/* Names of one value under a hash that strangers can compute:
+ * FNV-1a, cut to 512 values, was ours. */
 static uint64_t
 work_of_colliding(unsigned n)
 {

@@ -1,0 +1,390 @@
+/* store_empty.c - a segment is emptied: what is hot in it moves on, the rest goes.
+ *
+ * Which records lie in it says its own table, so that this takes as long as the segment is large,
+ * whatever the index holds.
+ *
+ * The victim is not the oldest segment (ledger.h). A record in it may have replaced an older one
+ * that lies in a segment that stays; once it is gone, a restart would take the older one for the
+ * newest. So before the segment's bytes go, the key is forgotten, durably. Who needs that:
+ *
+ *	the table says ENTRY_REPLACES	and the record does not move on (then its copy says so too)
+ *	the index has the key nowhere else	else a later record of it is there, which says so
+ *itself; on disk, that is: what is on its way there is waited for something older than the segment
+ *is left
+ *
+ * Where records leave the index and stay on disk all the same, the next one of the key says
+ * ENTRY_REPLACES though the index had none (store_leaves_behind).
+ */
+#include "proxy/cache/store_inside.h"
+
+#include "proxy/base/log.h"
+#include "proxy/base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct moving {
+	struct store *st;
+	uint32_t segment, generation, code;
+	bool is_taken; /* its slot has been given to others: on the writer's thread, before they
+			  come */
+	char *table;
+	uint32_t entries;
+	uint64_t carried, gone;
+	bool waits;	  /* for what is to be on disk before the segment's bytes go */
+	uint64_t *forget; /* upper halves of hashes */
+	size_t forget_n;
+};
+
+/* ---- what was replaced --------------------------------------------------------------------- */
+
+void
+store_forget_replaced(struct store *st, const char *table, uint32_t entries)
+{
+	uint64_t *list = mem_alloc((entries + (size_t)1) * sizeof *list);
+	size_t n = 0;
+	for (uint32_t i = 0; i < entries; i++) {
+		struct entry e = entry_get(table, i);
+		if (e.what == (ENTRY_RECORD | ENTRY_REPLACES))
+			list[n++] = e.hash_hi;
+	}
+	if (n && st->o.forget)
+		st->o.forget(st->o.ctx, list, n, false);
+	free(list);
+}
+
+static _Atomic uint64_t *
+left_word(struct store *st, uint64_t hash_hi)
+{
+	return &st->left[hash_hi >> 6 & (STORE_LEFT_WORDS - 1)];
+}
+
+void
+store_leaves_behind(struct store *st, uint64_t hash_hi)
+{
+	atomic_fetch_or_explicit(left_word(st, hash_hi), UINT64_C(1) << (hash_hi & 63),
+				 memory_order_relaxed);
+}
+
+bool
+store_may_be_left(struct store *st, uint64_t hash_hi)
+{
+	uint64_t word = atomic_load_explicit(left_word(st, hash_hi), memory_order_relaxed);
+	return word >> (hash_hi & 63) & 1;
+}
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+/* Is it the record that lies there, whole and not forgotten? */
+static bool
+parse_here(const struct moving *m, const struct block *b, uint32_t offset, struct record *r)
+{
+	const struct store_options *o = &m->st->o;
+	return !record_parse(b->p, b->n, r) && record_body_is_right(r) && r->is_inline &&
+	       r->at.generation == m->generation && r->at.segment == m->segment &&
+	       r->at.offset == offset && !(o->is_forgotten && o->is_forgotten(o->ctx, r));
+}
+
+/* Under the lock: unless the index says something else by now. */
+static bool
+append_again(struct moving *m, uint64_t hash_hi, struct record *r, bool replaced)
+{
+	struct store *st = m->st;
+	struct locator now;
+	bool room = m->is_taken || st->ledger.free > 0 || store_fits(st, r->at.bytes);
+	return room && index_find(st->index, hash_hi, &now) && now.segment == m->segment &&
+	       now.generation == m->code && now.offset == r->at.offset &&
+	       store_append(st, r, replaced ? APPEND_REPLACES : APPEND_CARRIED);
+}
+
+/* Copies the record to the open segment, body and all, unless it changed meanwhile. */
+static bool
+move_record(struct moving *m, uint64_t hash_hi, struct locator at, bool replaced)
+{
+	struct store *st = m->st;
+	struct block *b = NULL;
+	struct record r;
+	at.generation = m->generation;
+	if (store_carry(st, &at, m->segment, m->generation))
+		return true;
+	bool moved = false;
+	if (store_read(st, &at, &b) == STORE_READ && parse_here(m, b, at.offset, &r)) {
+		pthread_mutex_lock(&st->lock);
+		moved = append_again(m, hash_hi, &r, replaced);
+		pthread_mutex_unlock(&st->lock);
+	}
+	if (moved)
+		atomic_fetch_add(&st->carried_bytes, r.at.bytes);
+	if (moved && st->o.moved)
+		st->o.moved(st->o.ctx, &r, &at);
+	block_unref(&b);
+	return moved;
+}
+
+/* Does it lie where the entry says, and is hot? The writer's thread cannot wait until a copy is on
+ * disk, so there what replaced an older record goes. */
+static bool
+is_worth_moving(const struct moving *m, const struct entry *e, const struct locator *at,
+		unsigned hits)
+{
+	bool here = at->bytes && at->segment == m->segment && at->generation == m->code &&
+		    at->offset == e->offset;
+	return here && !(m->is_taken && (e->what & ENTRY_REPLACES)) &&
+	       ledger_carries(&m->st->ledger, hits, at->bytes, 1, m->carried);
+}
+
+/* Is what the index says on disk by now? */
+static bool
+is_written(const struct store *st, struct locator at)
+{
+	return store_complete(st, &at) &&
+	       (uint64_t)at.offset * SEGMENT_ALIGN <
+		       atomic_load_explicit(&st->written[at.segment], memory_order_acquire);
+}
+
+/* The record replaced an older one and is about to go: what speaks for the key from now on? */
+static void
+keep_order(struct moving *m, uint64_t hash_hi)
+{
+	struct locator at;
+	bool known = index_find(m->st->index, hash_hi, &at);
+	if (known && is_written(m->st, at))
+		return;
+	if (known && !m->is_taken)
+		m->waits = true;
+	else
+		m->forget[m->forget_n++] = hash_hi;
+}
+
+/* A record of the table moves on or leaves the index. */
+static void
+settle(struct moving *m, const struct entry *e)
+{
+	struct store *st = m->st;
+	struct locator at = {0}, here = {m->segment, m->code, e->offset, e->bytes};
+	bool replaced = e->what & ENTRY_REPLACES;
+	unsigned hits = index_hits(st->index, e->hash_hi, &at);
+	if (is_worth_moving(m, e, &at, hits) && move_record(m, e->hash_hi, at, replaced))
+		m->carried += at.bytes;
+	else
+		m->gone += index_remove_at(st->index, e->hash_hi, &here);
+	if (replaced)
+		keep_order(m, e->hash_hi);
+}
+
+static bool
+is_record(const struct entry *e)
+{
+	return (e->what & ~ENTRY_REPLACES) == ENTRY_RECORD;
+}
+
+static void
+settle_records(struct moving *m)
+{
+	m->forget = mem_alloc((m->entries + (size_t)1) * sizeof *m->forget);
+	for (uint32_t i = 0; i < m->entries; i++) {
+		struct entry e = entry_get(m->table, i);
+		if (is_record(&e))
+			settle(m, &e);
+	}
+}
+
+/* Hot bodies that lie in the segment, or a piece of them, while their records are elsewhere: those
+ * in several pieces, and those of refreshed objects, whose bodies stayed with the old records. */
+static void
+move_pieces(struct moving *m)
+{
+	struct store *st = m->st;
+	uint64_t last = 0;
+	for (uint32_t i = 0; i < m->entries; i++) {
+		struct entry e = entry_get(m->table, i);
+		struct locator at;
+		if (e.what == 0 || e.hash_hi == last)
+			continue;
+		last = e.hash_hi;
+		if (!index_hits(st->index, e.hash_hi, &at))
+			continue;
+		if (store_complete(st, &at) && at.segment != m->segment)
+			store_carry(st, &at, m->segment, m->generation);
+	}
+}
+
+/* ---- the segment --------------------------------------------------------------------------- */
+
+/* Is nothing older on disk? What was taken and is not cleaned yet is there too. Under the lock. */
+static bool
+is_oldest(const struct moving *m)
+{
+	return m->st->taken_n == (m->is_taken ? 1u : 0u) &&
+	       ledger_is_oldest(&m->st->ledger, m->generation);
+}
+
+/* What replaced older records is gone from the index, and soon from the disk. False: that could not
+ * be made durable. */
+static bool
+forget(struct moving *m)
+{
+	struct store *st = m->st;
+	pthread_mutex_lock(&st->lock);
+	bool oldest = is_oldest(m);
+	pthread_mutex_unlock(&st->lock);
+	return oldest || m->forget_n == 0 || !st->o.forget ||
+	       st->o.forget(st->o.ctx, m->forget, m->forget_n, true);
+}
+
+static bool
+list_entry(void *ctx, const struct index_entry *e)
+{
+	struct buf *table = ctx;
+	struct entry as = {e->hash_hi, e->at.offset, e->at.bytes, ENTRY_RECORD};
+	entry_put(buf_room(table, SEGMENT_ENTRY_BYTES), 0, &as);
+	buf_added(table, SEGMENT_ENTRY_BYTES);
+	return true;
+}
+
+/* What is in it: as its footer says; if that is damaged or not written yet, as the index knows,
+ * which does not say what was replaced. */
+static bool
+read_table(struct moving *m, struct buf *table)
+{
+	if (store_read_table(m->st, m->segment, m->generation, table))
+		return true;
+	index_sweep(m->st->index, m->segment, m->code, list_entry, table);
+	return false;
+}
+
+/* All of it moves on or goes. False: not all that it replaced could be forgotten. */
+static bool
+vacate(struct moving *m)
+{
+	struct buf table = {0};
+	bool whole = read_table(m, &table);
+	m->table = table.p;
+	m->entries = (uint32_t)(table.n / SEGMENT_ENTRY_BYTES);
+	settle_records(m);
+	move_pieces(m);
+	atomic_fetch_add(&m->st->evicted, m->gone);
+	if (m->waits)
+		store_await_written(m->st);
+	bool right = forget(m);
+	free(m->forget);
+	buf_fini(&table);
+	return right && whole;
+}
+
+/* Readers may still begin while the segment is being emptied. False: one did, or it must stay; what
+ * left the index is on disk all the same. */
+static bool
+end_life(struct moving *m, bool vacated)
+{
+	struct store *st = m->st;
+	pthread_mutex_lock(&st->lock);
+	struct ledger_slot *slot = &st->ledger.slots[m->segment];
+	bool may = vacated || slot->replaced == 0 || is_oldest(m);
+	bool yes = may && slot->leases == 0;
+	if (yes)
+		store_set_life(st, m->segment, 0);
+	else
+		ledger_return(&st->ledger, m->segment);
+	if (!may)
+		slot->replaced = UINT32_MAX; /* not before it is the oldest */
+	pthread_mutex_unlock(&st->lock);
+	return yes;
+}
+
+static void
+leave_behind(struct store *st, const struct moving *m)
+{
+	struct buf table = {0};
+	store_read_table(st, m->segment, m->generation, &table);
+	for (uint32_t i = 0; i < table.n / SEGMENT_ENTRY_BYTES; i++)
+		store_leaves_behind(st, entry_get(table.p, i).hash_hi);
+	buf_fini(&table);
+}
+
+bool
+store_empty_segment(struct store *st, uint32_t segment, uint32_t generation)
+{
+	struct moving m = {.st = st, .segment = segment, .generation = generation};
+	m.code = st->codes[segment]; /* nobody opens it before it is free */
+	bool vacated = vacate(&m);
+	if (!end_life(&m, vacated)) {
+		leave_behind(st, &m);
+		return true; /* another one, then */
+	}
+	int fd = atomic_load(&st->fds[segment]);
+	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
+	pthread_mutex_lock(&st->lock);
+	ledger_free(&st->ledger, segment);
+	ledger_credit(&st->ledger);
+	if (r != 0) { /* somebody else took the room */
+		ledger_drop(&st->ledger, segment);
+		store_is_cramped(st, error);
+	}
+	pthread_mutex_unlock(&st->lock);
+	return r == 0;
+}
+
+/* ---- a segment that is needed at once ------------------------------------------------------ */
+
+struct taken_job {
+	struct diskio_job job; /* first */
+	struct store *store;
+	uint32_t segment, generation, code, replaced;
+};
+
+/* On the writer's thread: behind the last batch of the old generation, before the first of the new.
+ * Until then the old bytes are there, and what is hot moves on. */
+static void
+clean_taken(struct diskio_job *j)
+{
+	struct taken_job *t = (struct taken_job *)j;
+	struct store *st = t->store;
+	struct moving m = {.st = st,
+			   .segment = t->segment,
+			   .generation = t->generation,
+			   .code = t->code,
+			   .is_taken = true};
+	atomic_store(&st->taken, (uint64_t)t->generation << 32 | t->segment);
+	bool vacated = vacate(&m);
+	atomic_store(&st->taken, 0);
+	pthread_mutex_lock(&st->lock);
+	bool right = vacated || t->replaced == 0 || is_oldest(&m);
+	if (st->closing && st->open) /* nobody else will */
+		store_close_batch(st);
+	pthread_mutex_unlock(&st->lock);
+	if (!right && st->o.forget) /* what it replaced has no name: nothing older is trusted */
+		st->o.forget(st->o.ctx, NULL, 0, true);
+	int fd = atomic_load(&st->fds[t->segment]);
+	if (st->o.ops->renew(fd, (off_t)st->o.segment_bytes) != 0) {
+		int error = errno;
+		pthread_mutex_lock(&st->lock);
+		store_fail(st, "make room for a segment", error);
+		pthread_mutex_unlock(&st->lock);
+	}
+	pthread_mutex_lock(&st->lock);
+	st->taken_n--;
+	pthread_mutex_unlock(&st->lock);
+	free(t);
+}
+
+/* Writes come faster than segments are emptied: the victim's slot is given away at once. Its
+ * records cannot be found until they have moved on. */
+bool
+store_take_segment(struct store *st)
+{
+	int64_t victim = ledger_victim(&st->ledger);
+	if (victim < 0)
+		return false;
+	struct taken_job *t = NEW(struct taken_job);
+	*t = (struct taken_job){{NULL, clean_taken}, st,
+				(uint32_t)victim,    st->ledger.slots[victim].generation,
+				st->codes[victim],   st->ledger.slots[victim].replaced};
+	uint64_t clean = st->clean_as_of[victim];
+	if (st->taken_n++ == 0 || clean < st->taken_clean_as_of)
+		st->taken_clean_as_of = clean;
+	store_set_life(st, (uint32_t)victim, 0);
+	ledger_free(&st->ledger, (uint32_t)victim);
+	diskio_post(st->io, DISKIO_WRITES, &t->job);
+	return ledger_open_next(&st->ledger);
+}

@@ -1,0 +1,462 @@
+/* run.c - slices as they come: who reads which, when the next is begun, when nobody wants more. */
+#include "proxy/serve/run.h"
+
+#include "proxy/base/mem.h"
+#include "proxy/serve/bill.h"
+#include "proxy/serve/keep.h"
+#include "proxy/serve/slices.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	GRACE_MS = 200,	    /* between two slices, for who reads them from elsewhere */
+	NO_RANGES_S = 3600, /* an origin that ignored a Range is not asked so again for */
+};
+
+/* So much is passed over where a body comes from its beginning, for an answer that has begun. */
+static const uint64_t SKIP_MOST = 64 << 20;
+
+enum run_kind {
+	RUN_CUT, /* led: each slice has a flight */
+	RUN_TAP	 /* bytes for one client, of which slices are kept */
+};
+
+struct run {
+	enum run_kind kind;
+	struct key key; /* scratch; its first base_bytes are the key of the whole */
+	size_t base_bytes;
+	struct buf head, version; /* of the whole, as stored; what the keys say of it */
+	struct terms terms;
+	struct object *object; /* of that head, when it was there before; a reference */
+	uint64_t total;
+	uint64_t number, end; /* the slice under way; behind the last that comes */
+	uint64_t at;	      /* of the next byte, of a tap */
+	uint64_t skip;	      /* bytes that come before the first slice that was asked for */
+	bool begun;	      /* the slice under way is being written; its head is published */
+	bool billed;	      /* a slice of this exchange counted as its request */
+	struct flight *before, *next;
+	int64_t alone_since_ms; /* 0: somebody reads */
+};
+
+static const char changed[] = "changed-between-slices";
+
+bool
+run_is_changed(const char *word)
+{
+	return word == changed;
+}
+
+bool
+run_leads(const struct fill *f)
+{
+	return f->run && f->run->kind == RUN_CUT;
+}
+
+static struct run *
+run_new(struct fill *f, enum run_kind kind, struct str head, uint64_t total)
+{
+	struct run *r = NEW(struct run);
+	assert(!f->run);
+	r->kind = kind;
+	r->total = total;
+	buf_add_str(&r->head, head);
+	slices_version(head, &r->version);
+	f->run = r;
+	return r;
+}
+
+static void
+make_key(struct fill *f, uint64_t number)
+{
+	struct run *r = f->run;
+	key_to_slice(&r->key, f->serve->shelves->seed, r->base_bytes, buf_str(&r->version),
+		     r->total, number);
+}
+
+/* Nothing that covers the URL was forgotten since the request left. Asked by the key of a slice:
+ * that the head was removed alone says nothing of the bytes. */
+static bool
+is_clean(const struct fill *f)
+{
+	const struct key *key = &f->run->key;
+	return cache_is_clean(f->serve->shelves->cache, key->hash, buf_str(&key->text), f->begun);
+}
+
+/* Whoever joins a flight of ours gets what the origin said after f->begun: so that must hold when
+ * the flight begins. NULL: somebody else brings that slice, or what we bring was forgotten. */
+static struct flight *
+lead(struct fill *f, uint64_t number)
+{
+	struct run *r = f->run;
+	make_key(f, number);
+	struct flight *g = flights_lead(f->serve->shelves->flights, r->key.hash,
+					buf_str(&r->key.text), now_ms());
+	if (!g || is_clean(f)) {
+		if (g)
+			flight_set_leader(g, f->serve->mailbox, fill_on_wake, f);
+		return g;
+	}
+	flights_close(g);
+	flight_fail(g, 0, "forgotten", 0);
+	flight_unref(&g);
+	return NULL;
+}
+
+static void
+let_go(struct flight **g)
+{
+	if (!*g)
+		return;
+	flights_close(*g);
+	flight_drop_leader(*g);
+	flight_unref(g);
+}
+
+void
+run_of_whole(struct fill *f, const struct key *base, struct str head, uint64_t total)
+{
+	struct run *r = run_new(f, RUN_CUT, head, total);
+	key_copy(&r->key, base);
+	r->base_bytes = base->text.n;
+	r->terms = f->terms;
+	r->end = slices_end(total);
+	r->billed = true; /* by its head */
+	r->next = lead(f, 0);
+}
+
+void
+run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end)
+{
+	struct run *r = run_new(f, RUN_CUT, o->head, o->whole_bytes);
+	key_copy(&r->key, &f->key);
+	r->key.text.n = r->key.primary_bytes;
+	buf_add_str(&r->key.text, str_from(o->key, r->key.primary_bytes));
+	r->base_bytes = o->key.n;
+	r->terms = o->terms;
+	r->object = object_ref(o);
+	r->number = number;
+	r->end = end;
+	f->expected = slices_bytes(number, r->total).n;
+}
+
+void
+run_of_part(struct fill *f, const struct key *base, struct str head, uint64_t total,
+	    struct slice which)
+{
+	struct run *r = run_new(f, RUN_TAP, head, total);
+	key_copy(&r->key, base);
+	r->base_bytes = base->text.n;
+	r->terms = f->terms;
+	r->at = which.at;
+	r->billed = true;
+	r->end = slices_number(which.at + which.n);
+	if (which.at + which.n == total)
+		r->end = slices_end(total);
+}
+
+void
+run_end(struct fill *f)
+{
+	struct run *r = f->run;
+	if (!r)
+		return;
+	f->run = NULL;
+	let_go(&r->before);
+	if (r->next)
+		flight_fail(r->next, 0, "abandoned", 0);
+	let_go(&r->next);
+	object_unref(&r->object);
+	key_fini(&r->key);
+	buf_fini(&r->head);
+	buf_fini(&r->version);
+	free(r);
+}
+
+/* ---- asking -------------------------------------------------------------------------------- */
+
+void
+run_ask(struct fill *f, struct outgoing_asks *out, char *range, size_t range_bytes)
+{
+	const struct run *r = f->run;
+	struct slice last = slices_bytes(r->end - 1, r->total);
+	int n = snprintf(range, range_bytes, "bytes=%llu-%llu",
+			 (unsigned long long)(r->number * SLICE_BYTES),
+			 (unsigned long long)(last.at + last.n - 1));
+	out->range = (struct str){range, (size_t)n};
+	out->if_range = slices_validator(buf_str(&r->head));
+}
+
+/* Nothing of what this 206 says keeps it from those whom the whole was for. That it says nothing of
+ * freshness does not matter: the head of the whole does. */
+static bool
+is_for_all(struct fill *f, const struct response *rs)
+{
+	struct response whole = *rs;
+	struct buf names = {0};
+	whole.status = 200;
+	enum storable s = keep_judge(f, &whole, false, now_s());
+	bool ok = storable_is_yes(s) || s == STORABLE_NO_FRESHNESS || s == STORABLE_NO_USE;
+	ok = ok && keep_names(f, &rs->fields, &names) &&
+	     str_eq(buf_str(&names), buf_str(&f->variants.names));
+	buf_fini(&names);
+	return ok;
+}
+
+/* What the origin's answer means for the head that we asked by. */
+static void
+learn(struct fill *f, enum slices_answer a)
+{
+	struct shelves *sh = f->serve->shelves;
+	struct object *o = f->run->object;
+	if (policy_has_credentials(&f->rq) || a == SLICES_FAILED)
+		return;
+	if (a == SLICES_IGNORED)
+		passes_remember(sh->unsliced, f->key.primary, now_s() + NO_RANGES_S);
+	if (a != SLICES_CHANGED) {
+		cache_remove(sh->cache, o->hash, o->key);
+		return;
+	}
+	f->object = object_ref(o);
+	keep_outdate(f, now_s());
+}
+
+static void begin(struct fill *f);
+
+void
+run_head(struct fill *f, const struct response *rs)
+{
+	struct run *r = f->run;
+	struct slice first = slices_bytes(r->number, r->total),
+		     last = slices_bytes(r->end - 1, r->total);
+	struct slice want = {first.at, last.at + last.n - first.at};
+	enum slices_answer a =
+		slices_answer(buf_str(&r->head), r->total, want, rs, keep_length(rs));
+	bool for_all = is_for_all(f, rs);
+	if (a == SLICES_IT && !for_all)
+		a = SLICES_CHANGED;
+	if (a != SLICES_IT)
+		learn(f, a);
+	/* The whole of the same: what comes first is passed over. */
+	bool near = a == SLICES_IGNORED && for_all && first.at <= SKIP_MOST;
+	if (near) {
+		r->skip = first.at;
+		r->end = slices_end(r->total);
+	}
+	if (a == SLICES_IT || near) {
+		fill_move(f, FILL_ARRIVING);
+		begin(f);
+		return;
+	}
+	fill_abandon(f, a == SLICES_FAILED ? rs->status : 502,
+		     a == SLICES_FAILED ? "origin-error" : changed);
+}
+
+/* ---- slices as they come ------------------------------------------------------------------- */
+
+static void
+begin_write(struct fill *f, bool disk)
+{
+	struct run *r = f->run;
+	struct slice s = slices_bytes(r->number, r->total);
+	make_key(f, r->number);
+	struct write_options o = {
+		.hash = r->key.hash,
+		.key = buf_str(&r->key.text),
+		.terms = r->terms,
+		.begun = f->begun,
+		.kind = OBJECT_SLICE,
+		.body_bytes = s.n,
+		.whole_bytes = r->total,
+		.disk = disk,
+	};
+	o.terms.etag_at = o.terms.etag_bytes = 0; /* it has no head of its own */
+	f->stored_key_bytes = r->key.text.n;
+	f->stored_head_bytes = 0;
+	f->expected = s.n;
+	f->received = 0;
+	f->write = cache_write_begin(f->serve->shelves->cache, &o);
+	if (disk)
+		keep_charge(f, s.n);
+}
+
+/* The URL may have been admitted since the request that this trip is for was judged. */
+static bool
+is_admitted(const struct fill *f)
+{
+	const struct object *o = f->run->object;
+	return f->sighting.writes || flight_is_wanted(f->flight) ||
+	       (o && o->on_disk && f->sighting.verdict == ADMISSION_FIRST_SIGHT);
+}
+
+/* The slice under way is whole: an object from now on. A reference, or NULL. */
+static struct object *
+commit(struct fill *f)
+{
+	struct run *r = f->run;
+	struct metrics *m = f->serve->metrics;
+	bool wanted = is_admitted(f);
+	struct object *o = cache_write_commit(&f->write, wanted);
+	if (o && o->on_disk)
+		keep_charge(f, f->received);
+	else
+		keep_no_write(f);
+	f->charged = 0; /* it is settled */
+	if (!wanted && f->sighting.verdict == ADMISSION_FIRST_SIGHT)
+		metrics_add(m, METRIC_REFUSED_BYTES, f->received);
+	bill_slice_fetched(f, &r->key, f->received, r->billed);
+	r->billed = true;
+	return o;
+}
+
+/* Its flight has a head from now on, and the one behind it can be joined. */
+static void
+begin(struct fill *f)
+{
+	struct run *r = f->run;
+	begin_write(f, is_admitted(f));
+	if (r->number + 1 < r->end)
+		r->next = lead(f, r->number + 1);
+	make_key(f, r->number);
+	r->begun = true;
+	r->alone_since_ms = 0;
+	flight_publish(f->flight, &(struct flight_head){
+					  .status = 206,
+					  .body_bytes = f->expected,
+					  .storable = true,
+					  .kept = cache_write_is_alive(f->write),
+				  });
+}
+
+/* f may be gone then: true. */
+static bool
+end_slice(struct fill *f)
+{
+	struct run *r = f->run;
+	flight_end(f->flight, commit(f));
+	flights_close(f->flight);
+	r->begun = false;
+	r->number++;
+	if (r->number < r->end && r->next) {
+		let_go(&r->before);
+		r->before = f->flight;
+		f->flight = r->next;
+		r->next = NULL;
+		f->received = 0;
+		return false;
+	}
+	fill_move(f, FILL_WHOLE);
+	if (r->number == r->end)
+		return false; /* the exchange ends by itself, and its connection is kept */
+	fill_abandon(f, 0, "brought-by-another");
+	return true;
+}
+
+enum turn { TURN_GO, TURN_WAIT, TURN_STOP };
+
+/* Is the next slice begun? When somebody reads it. */
+static enum turn
+turn(struct fill *f)
+{
+	struct run *r = f->run;
+	int64_t now = now_ms();
+	if (!is_clean(f))
+		return TURN_STOP; /* those who came since must not get this */
+	if (flight_awaits_reader(f->flight))
+		return TURN_GO;
+	if (r->before && flight_readers(r->before)) {
+		r->alone_since_ms = 0;
+		return TURN_WAIT; /* we are woken when the last one leaves */
+	}
+	if (!r->alone_since_ms)
+		r->alone_since_ms = now;
+	if (now - r->alone_since_ms >= GRACE_MS)
+		return TURN_STOP;
+	fill_ask_again(f, r->alone_since_ms + GRACE_MS);
+	return TURN_WAIT;
+}
+
+void
+run_publish(struct fill *f, struct flight_head *h)
+{
+	struct run *r = f->run;
+	struct flight *first = r->next;
+	fill_publish(f, h);
+	flight_end(f->flight, NULL);
+	if (!first) { /* somebody brings slices of it already */
+		fill_move(f, FILL_WHOLE);
+		fill_abandon(f, 0, "brought-by-another");
+		return;
+	}
+	let_go(&f->flight);
+	f->flight = first;
+	r->next = NULL;
+}
+
+bool
+run_body(struct fill *f, const char *p, size_t n)
+{
+	struct run *r = f->run;
+	size_t over = n - f->taken < r->skip ? n - f->taken : (size_t)r->skip;
+	f->taken += over;
+	r->skip -= over;
+	metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, over);
+	while (f->taken < n) {
+		struct block *block;
+		uint32_t at, got;
+		enum turn t = r->begun ? TURN_GO : turn(f);
+		if (t == TURN_STOP) {
+			fill_abandon(f, 0, "nobody-reads");
+			return true;
+		}
+		if (t == TURN_WAIT)
+			return false;
+		if (!r->begun)
+			begin(f);
+		uint64_t left = f->expected - f->received;
+		size_t most = n - f->taken < left ? n - f->taken : (size_t)left;
+		if (!flight_append(f->flight, p + f->taken, most, now_ms(), &block, &at, &got)) {
+			if (flight_readers(f->flight) > 1)
+				fill_ask_again(f, now_ms() + FLIGHT_ASK_MS);
+			return false;
+		}
+		cache_write_body(f->write, block, at, got);
+		f->taken += got;
+		f->received += got;
+		metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, got);
+		if (f->received == f->expected && end_slice(f))
+			return true;
+	}
+	f->taken = 0;
+	return true;
+}
+
+/* ---- a 206 as it came ---------------------------------------------------------------------- */
+
+void
+run_tap(struct fill *f, struct block *b, uint32_t at, uint32_t n)
+{
+	struct run *r = f->run;
+	uint64_t all = f->received, expected = f->expected;
+	while (n) {
+		r->number = slices_number(r->at);
+		struct slice s = slices_bytes(r->number, r->total);
+		if (r->at == s.at && r->number < r->end && !f->write)
+			begin_write(f, is_admitted(f));
+		uint64_t left = s.at + s.n - r->at;
+		uint32_t part = n < left ? n : (uint32_t)left;
+		if (f->write)
+			cache_write_body(f->write, b, at, part);
+		r->at += part;
+		at += part;
+		n -= part;
+		if (f->write && r->at == s.at + s.n) {
+			f->received = s.n;
+			struct object *o = commit(f);
+			object_unref(&o);
+		}
+	}
+	f->received = all;
+	f->expected = expected;
+}

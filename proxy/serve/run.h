@@ -1,0 +1,48 @@
+/* run.h - one exchange with the origin that brings a run of slices: of a 200 that is cut as it
+ * comes, or of a 206 that was asked for by whoever missed a slice.
+ *
+ *	before          f->flight       next
+ *	| slice n-1 |   | slice n |     | slice n+1 |
+ *	 whole: an       its bytes       nobody brings it besides us:
+ *	 object           come            who wants it joins here
+ *
+ * Each slice is a flight of its own, and an object when it is whole. A slice is begun when somebody
+ * reads its flight; when the last who read has gone, the run ends behind the slice under way. So
+ * an exchange is never more than a slice ahead of the fastest who reads.
+ *
+ * A 206 that goes to its own client as it came (a first sighting) leaves the slices that it holds
+ * from end to end (run_tap); it is led by no one.
+ */
+#ifndef SERVE_RUN_H
+#define SERVE_RUN_H
+
+#include "proxy/serve/fill_inside.h"
+
+/* f's 200 of total bytes lies in slices from now on; base is the key that it is filed under, head
+ * its stored head. Call before the object of the head can be found. */
+void run_of_whole(struct fill *f, const struct key *base, struct str head, uint64_t total);
+/* f is to ask for slices number .. end - 1 of what o is the head of; it leads the first one's
+ * flight. */
+void run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end);
+/* f's 206 brings the bytes `which`: those slices of them that are whole are kept. */
+void run_of_part(struct fill *f, const struct key *base, struct str head, uint64_t total,
+		 struct slice which);
+/* Whether f leads flights of slices. */
+bool run_leads(const struct fill *f);
+void run_end(struct fill *f); /* with the trip; flights that nobody brings fail */
+
+/* The fields that ask for it; range keeps what out points to. */
+void run_ask(struct fill *f, struct outgoing_asks *out, char *range, size_t range_bytes);
+/* The answer to that. f may be gone then. */
+void run_head(struct fill *f, const struct response *rs);
+/* The head of a 200 that is cut goes to those who asked. f may be gone then. */
+void run_publish(struct fill *f, struct flight_head *h);
+/* As on_body of a fetch. f may be gone then. */
+bool run_body(struct fill *f, const char *p, size_t n);
+/* Bytes that went to the client of a 206. */
+void run_tap(struct fill *f, struct block *b, uint32_t at, uint32_t n);
+
+/* How a flight failed whose version is not the origin's any more. */
+bool run_is_changed(const char *word);
+
+#endif

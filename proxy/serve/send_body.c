@@ -1,0 +1,183 @@
+/* send_body.c - the bytes of a body: from a stored object, from a flight, and from the one to the
+ * other. Wire pulls them when it has room.
+ */
+#include "proxy/serve/fill.h"
+#include "proxy/serve/send_inside.h"
+#include "proxy/serve/slices.h"
+#include "proxy/serve/walk.h"
+
+/* ---- from a stored object ------------------------------------------------------------------ */
+
+/* What stands before a slice of several, or behind the last one. */
+static struct str
+part_text(struct txn *t, bool last)
+{
+	t->part_text.n = 0;
+	if (last)
+		multipart_end(str_of(t->boundary), &t->part_text);
+	else
+		multipart_part_head(str_of(t->boundary), t->part_type, t->slices[t->slice_i],
+				    slices_length(t->object), t->slice_i == 0, &t->part_text);
+	return buf_str(&t->part_text);
+}
+
+/* What comes next is not of a slice's own bytes: the text between them, or the end. */
+static bool
+pull_between(struct txn *t, struct str *pieces, unsigned *n, enum stream_pull *r)
+{
+	if (t->at == t->until) {
+		if (++t->slice_i >= t->slice_count) {
+			if (t->parts)
+				pieces[(*n)++] = part_text(t, true);
+			*r = STREAM_PULL_END;
+			return true;
+		}
+		t->at = t->slices[t->slice_i].at;
+		t->until = t->at + t->slices[t->slice_i].n;
+		t->parts = t->parts ? PARTS_HEAD : PARTS_NOT;
+	}
+	if (t->parts != PARTS_HEAD)
+		return false;
+	t->parts = PARTS_BYTES;
+	pieces[(*n)++] = part_text(t, false);
+	*r = STREAM_PULL_SOME;
+	return true;
+}
+
+enum stream_pull
+send_pull_object(void *ctx, size_t most, struct str *pieces, unsigned *n)
+{
+	struct txn *t = ctx;
+	enum stream_pull r;
+	if (t->read_out)
+		return STREAM_PULL_LATER;
+	if ((t->at == t->until || t->parts == PARTS_HEAD) && pull_between(t, pieces, n, &r))
+		return r;
+	uint64_t left = t->until - t->at;
+	switch (object_read(t->serve->shelves->cache, t->object, &t->read, t->at,
+			    left < most ? left : most)) {
+	case BODY_READY:
+		pieces[(*n)++] = (struct str){t->read.p, t->read.n};
+		t->at += t->read.n;
+		return STREAM_PULL_SOME;
+	case BODY_LATER:
+		t->read_out = true;
+		return STREAM_PULL_LATER;
+	case BODY_BAD:
+		break;
+	}
+	return STREAM_PULL_ERROR;
+}
+
+/* A client that takes nothing holds no fragment of the body in memory: it is read again. */
+bool
+send_give_back(void *ctx, uint64_t bytes)
+{
+	struct txn *t = ctx;
+	if (t->parts || t->read_out || t->slice_i > 0 || bytes > t->at - t->slices[0].at)
+		return false;
+	t->at -= bytes;
+	body_done(&t->read);
+	return true;
+}
+
+/* ---- from slices --------------------------------------------------------------------------- */
+
+enum stream_pull
+send_pull_walk(void *ctx, size_t most, struct str *pieces, unsigned *n)
+{
+	struct txn *t = ctx;
+	enum stream_pull r;
+	answer_release(t);
+	if ((t->at == t->until || t->parts == PARTS_HEAD) && pull_between(t, pieces, n, &r))
+		return r;
+	uint64_t left = t->until - t->at;
+	switch (walk_read(t->walk, t->at, t->until, left < most ? (size_t)left : most, &pieces[0],
+			  &t->blocks[0])) {
+	case WALK_READY:
+		t->at += pieces[0].n;
+		*n = 1;
+		return STREAM_PULL_SOME;
+	case WALK_LATER:
+		return STREAM_PULL_LATER;
+	case WALK_CHANGED: /* what was sent is of another version: it is cut, never mixed */
+	case WALK_FAILED:
+	case WALK_REFUSED:
+		break;
+	}
+	return STREAM_PULL_ERROR;
+}
+
+bool
+send_give_back_walk(void *ctx, uint64_t bytes)
+{
+	struct txn *t = ctx;
+	if (t->parts || t->slice_i > 0 || bytes > t->at - t->slices[0].at ||
+	    !walk_give_back(t->walk, t->at - bytes))
+		return false;
+	t->at -= bytes;
+	return true;
+}
+
+/* ---- from a flight ------------------------------------------------------------------------- */
+
+void
+answer_release(struct txn *t)
+{
+	for (unsigned i = 0; i < STREAM_PIECES; i++)
+		block_unref(&t->blocks[i]);
+}
+
+/* The flight went on without this reader; what it has become in the cache has the rest. */
+static void
+go_on_from_object(struct txn *t)
+{
+	object_unref(&t->object);
+	t->object = object_ref(flight_stored(flight_of(t->reader)));
+	flight_leave(&t->reader);
+	t->source = SOURCE_OBJECT;
+	t->read.home = t->serve->mailbox;
+	if (t->until == UINT64_MAX)
+		t->until = t->object->body_bytes;
+}
+
+enum stream_pull
+send_pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
+{
+	struct txn *t = ctx;
+	answer_release(t);
+	if (t->source == SOURCE_OBJECT)
+		return send_pull_object(ctx, most, pieces, n);
+	flight_done_until(t->reader, t->at);
+	while (*n < STREAM_PIECES && most && t->at < t->until) {
+		struct str *to = &pieces[*n];
+		switch (flight_read(t->reader, t->at, &to->p, &to->n, &t->blocks[*n])) {
+		case FLIGHT_READY:
+			break;
+		case FLIGHT_LATER:
+			return *n ? STREAM_PULL_SOME : STREAM_PULL_LATER;
+		case FLIGHT_OVER:
+			return STREAM_PULL_END;
+		case FLIGHT_STORED:
+			go_on_from_object(t);
+			return *n ? STREAM_PULL_SOME : send_pull_object(ctx, most, pieces, n);
+		case FLIGHT_LOST:
+			if (*n)
+				return STREAM_PULL_SOME;
+			if (fill_rest(t))
+				return STREAM_PULL_LATER;
+			metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
+			return STREAM_PULL_ERROR;
+		case FLIGHT_CUT:
+			return *n ? STREAM_PULL_SOME : STREAM_PULL_ERROR;
+		}
+		if (to->n > t->until - t->at)
+			to->n = (size_t)(t->until - t->at);
+		if (to->n > most)
+			to->n = most;
+		t->at += to->n;
+		most -= to->n;
+		(*n)++;
+	}
+	return t->at == t->until ? STREAM_PULL_END : STREAM_PULL_SOME;
+}

@@ -1,0 +1,58 @@
+/* send_head.c - the head of an answer: what is put together, and handed to the stream. */
+#include "proxy/serve/send_inside.h"
+
+#include "proxy/http/date.h"
+
+void
+send_date(struct txn *t, struct maker *m)
+{
+	char date[DATE_BYTES];
+	date_format(now_s(), date);
+	buf_add(send_line(t, m, STR("Date")), date, DATE_BYTES);
+}
+
+void
+send_age(struct txn *t, struct maker *m, const struct terms *terms)
+{
+	int64_t age = terms_age(terms, now_s());
+	buf_add_u64(send_line(t, m, STR("Age")), age > 0 ? (uint64_t)age : 0);
+}
+
+/* What every answer ends its head with, and off it goes. */
+void
+send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
+{
+	const struct config *c = t->settings->config;
+	struct stream_source source = {pull, t, NULL};
+	if (t->source == SOURCE_OBJECT)
+		source.give_back = send_give_back;
+	else if (t->source == SOURCE_WALK)
+		source.give_back = send_give_back_walk;
+	struct buf *via = send_line(t, m, STR("Via"));
+	buf_add_lit(via, "1.1 ");
+	buf_add_str(via, t->settings->outgoing.via);
+	t->cs.name = "twice";
+	t->cs.detail = t->detail;
+	if (c->cache.status_key)
+		t->cs.key = key_primary(&t->key);
+	cache_status_format(&t->cs, send_line(t, m, STR("Cache-Status")));
+	struct stream_line few[LINES_MOST], *lines = m->kept ? m->kept : few;
+	for (unsigned i = 0; i < m->n; i++) {
+		size_t to = i + 1 < m->n ? m->from[i + 1] : t->text.n;
+		lines[m->kept_n + i] = (struct stream_line){
+			m->names[i], {t->text.p + m->from[i], to - m->from[i]}};
+	}
+	m->head.stored = m->stored.count ? &m->stored : NULL;
+	m->head.add = lines;
+	m->head.add_n = m->kept_n + m->n;
+	m->head.close = t->fault != NULL;
+	t->head_us = now_us();
+	txn_move(t, TXN_SEND);
+	stream_head(t->stream, &m->head, pull ? &source : NULL);
+}
+
+bool
+send_is_head(const struct txn *t)
+{
+	return t->rq.method == METHOD_HEAD;
+}

@@ -1,0 +1,59 @@
+/* send_local.c - answers that are made here: faults, errors, and what ends at this proxy. */
+#include "proxy/serve/send_inside.h"
+
+#include <stdio.h>
+
+static enum stream_pull
+pull_text(void *ctx, size_t most, struct str *pieces, unsigned *n)
+{
+	struct txn *t = ctx;
+	(void)most; /* the length was announced: it is the text's */
+	pieces[(*n)++] = t->body;
+	return STREAM_PULL_END;
+}
+
+/* A complete answer; allow empty: nothing to say of methods. */
+static void
+answer_text(struct txn *t, int status, struct str allow, struct str body)
+{
+	struct maker m;
+	send_begin(&m, t, status, body.n);
+	send_date(t, &m);
+	if (allow.n)
+		buf_add_str(send_line(t, &m, STR("Allow")), allow);
+	if (body.n)
+		buf_add_lit(send_line(t, &m, STR("Content-Type")), "text/plain");
+	t->body = arena_copy(t->arena, body);
+	send_end(t, &m, pull_text);
+}
+
+void
+answer_local(struct txn *t, int status, struct str allow)
+{
+	t->cs.fwd = NULL;
+	t->answer = ANSWER_LOCAL;
+	answer_text(t, status, allow, STR(""));
+}
+
+void
+answer_fault(struct txn *t, const struct fault *f)
+{
+	char body[256];
+	t->fault = f;
+	t->answer = ANSWER_REJECTED;
+	t->detail = f->word;
+	int n = snprintf(body, sizeof body, "%d %s: %s\n", f->status, f->word, f->rule);
+	answer_text(t, f->status,
+		    f == &fault_CONNECT ? STR("GET, HEAD, POST, PUT, DELETE") : STR(""),
+		    (struct str){body, (size_t)n});
+}
+
+void
+answer_error(struct txn *t, int status, const char *word)
+{
+	char body[128];
+	t->answer = ANSWER_ERROR;
+	t->detail = word;
+	int n = snprintf(body, sizeof body, "%d: %s\n", status, word);
+	answer_text(t, status, STR(""), (struct str){body, (size_t)n});
+}

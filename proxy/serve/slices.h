@@ -1,0 +1,60 @@
+/* slices.h - a large body as slices of one length: which may lie so, which slice holds which bytes,
+ * and whether an answer brings the bytes that were asked for. Pure.
+ *
+ * A slice is one object, under a key that names the version: the strong validator and the length of
+ * the whole are in it, so that slices of two versions never meet under one key.
+ */
+#ifndef SERVE_SLICES_H
+#define SERVE_SLICES_H
+
+#include "proxy/cache/cache.h"
+#include "proxy/http/message.h"
+#include "proxy/http/range.h"
+
+enum {
+	SLICE_BYTES = 1 << 20,
+	SLICES_AT_ONCE = 16 /* that one exchange asks for at most */
+};
+
+/* May a body of total bytes lie in slices, whose head is rs: a 200 that offers ranges, or a 206?
+ * Larger than a slice, of a version that a strong validator tells. */
+bool slices_may(const struct response *rs, uint64_t total, int64_t now_s);
+
+static inline uint64_t
+slices_number(uint64_t at)
+{
+	return at / SLICE_BYTES;
+}
+/* Behind the slice that holds the last byte before until. */
+static inline uint64_t
+slices_end(uint64_t until)
+{
+	return until / SLICE_BYTES + (until % SLICE_BYTES != 0);
+}
+/* The bytes of a slice; n 0: there is no such slice. */
+struct slice slices_bytes(uint64_t number, uint64_t total);
+
+/* Bytes of the body that o stands for, in slices or not. */
+static inline uint64_t
+slices_length(const struct object *o)
+{
+	return o->kind == OBJECT_SLICED ? o->whole_bytes : o->body_bytes;
+}
+
+/* The origin was asked for the bytes want of the version with this stored head and length. */
+enum slices_answer {
+	SLICES_IT,
+	SLICES_CHANGED, /* another version */
+	SLICES_ODD,	/* the same version by its tag, but not those bytes: the origin errs */
+	SLICES_IGNORED, /* the whole of the same version: this origin has no ranges for it */
+	SLICES_FAILED	/* an error that says nothing of the version */
+};
+enum slices_answer slices_answer(struct str head, uint64_t total, struct slice want,
+				 const struct response *rs, uint64_t body_bytes);
+
+/* What tells the version apart, in a stored head; n 0: nothing does. A view into it. */
+struct str slices_validator(struct str head);
+/* The same for the key of a slice, with the coding: one tag may stand for two (appended to out). */
+void slices_version(struct str head, struct buf *out);
+
+#endif

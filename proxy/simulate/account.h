@@ -1,0 +1,27 @@
+/* account.h - a study for people and for programs.
+ *
+ * Errors    what cannot be written shows in ferror.
+ */
+#ifndef SIMULATE_ACCOUNT_H
+#define SIMULATE_ACCOUNT_H
+
+#include "proxy/simulate/study.h"
+
+#include <stdio.h>
+
+void account_text(FILE *to, const struct study *s, const struct study_options *o);
+
+/* The table alone. */
+void account_table(FILE *to, const struct study *s);
+
+/* The same and more as JSON, which is described in README.md. */
+void account_json(FILE *to, const struct study *s, const struct study_options *o);
+
+/* What was taken for granted, sentence by sentence: calls each. */
+void account_assumptions(const struct study *s, const struct study_options *o,
+			 void (*each)(void *ctx, const char *sentence), void *ctx);
+
+/* The row that a row is compared with: all is admitted, at the same disk. NULL: none was run. */
+const struct study_row *account_baseline(const struct study *s, const struct study_row *row);
+
+#endif

@@ -1,0 +1,62 @@
+/* catalogue.h - every URL of the log: its size and version, how often it is asked for, and when it
+ * was last. What is measured of the log itself comes from here.
+ *
+ * A log is gone through once, or twice: then sizes, and whether a URL is asked for again, are known
+ * beforehand in the second pass.
+ *
+ * Memory    at most `most` rows; when there are more URLs a sample of them is kept, chosen by hash
+ *           (as the ghost does), and each stands for `weight` of them.
+ */
+#ifndef SIMULATE_CATALOGUE_H
+#define SIMULATE_CATALOGUE_H
+
+#include "proxy/simulate/visit.h"
+
+struct catalogue;
+
+struct catalogue *catalogue_create(uint64_t most_rows, unsigned halvings);
+void catalogue_destroy(struct catalogue **c);
+
+/* Asks for the URL's row, to be there when see comes. */
+void catalogue_prefetch(const struct catalogue *c, uint64_t key);
+
+/* bytes: what the log said, or has_bytes is false; whole_size: of the object, not of what was sent.
+ * Completes v: bytes, validator, tracked, first, changed, again. */
+struct catalogue_news {
+	uint64_t bytes;
+	bool has_bytes, whole_size;
+};
+void catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news *n);
+
+/* The second pass begins: what was measured stays. */
+void catalogue_rewind(struct catalogue *c);
+
+enum { CATALOGUE_STEPS = 64, CATALOGUE_LOG2 = 40, CATALOGUE_HOURS = 24 };
+
+/* Scaled up from the sample. */
+struct catalogue_facts {
+	double sample_share;
+	uint64_t rows, memory_bytes;
+	uint64_t visits; /* all, whether their URLs are in the sample or not */
+	double urls, once_urls, bytes, once_bytes; /* distinct; asked for once */
+	double versions;			   /* changes of a size */
+	/* By how often a URL is asked for: 1, 2, 3-4, 5-8...: URLs, their bytes, their requests. */
+	double by_count[CATALOGUE_LOG2], by_count_bytes[CATALOGUE_LOG2],
+		by_count_visits[CATALOGUE_LOG2];
+	/* Requests for what was asked for before, by the time since then (log2 of seconds; 0: below
+	 * one), and by how many other URLs were new meanwhile. */
+	double gap_s[CATALOGUE_LOG2], gap_urls[CATALOGUE_LOG2];
+	uint64_t hour_visits[CATALOGUE_HOURS], hour_bytes[CATALOGUE_HOURS]; /* of the day, UTC */
+	/* While the log goes on: URLs so far, and how many of them were asked for once so far. */
+	unsigned steps;
+	struct {
+		uint64_t visits;
+		uint32_t now_s;
+		double urls, once;
+	} step[CATALOGUE_STEPS];
+	uint32_t begin_s, end_s;
+};
+void catalogue_facts(const struct catalogue *c, struct catalogue_facts *out);
+unsigned catalogue_halvings(const struct catalogue *c);
+
+#endif

@@ -1,0 +1,60 @@
+/* policy.h - one cache that is simulated: a rule of admission, a disk and a memory of certain
+ * sizes, and the counts of what it did.
+ *
+ * Text      what decides, then settings, joined by "+": "all", "2", "3+capacity=1M", "bound".
+ *           "bound" is the rule nobody can have: what is not asked for again is not written.
+ */
+#ifndef SIMULATE_POLICY_H
+#define SIMULATE_POLICY_H
+
+#include "proxy/cache/ghost.h"
+#include "proxy/simulate/sights.h"
+
+enum { POLICY_TEXT_BYTES = 96, POLICY_PARTS = 32 };
+
+struct policy_spec {
+	char text[POLICY_TEXT_BYTES];
+	bool bound;
+	unsigned sightings; /* 1: all */
+	struct sights_options sights;
+	uint64_t max_object_bytes; /* 0: what fits */
+	uint64_t exp_bytes;	 /* admitted with probability exp(-size / this); 0: no such rule */
+	uint64_t budget_bytes_s; /* 0: none */
+	uint64_t disk_bytes, memory_bytes;
+	double urls; /* of the log; 0: not known */
+	bool lru;
+};
+
+/* From text over *base, whose sizes and filter hold where the text names no others. -1 and a
+ * sentence. */
+int policy_parse(struct policy_spec *out, const struct policy_spec *base, const char *text,
+		 char *err, size_t err_bytes);
+
+struct policy;
+/* sights: borrowed, of policy_spec.sights. */
+struct policy *
+policy_create(const struct policy_spec *o, const struct sights *sights, uint32_t most_rows);
+void policy_destroy(struct policy **p);
+const struct sights *policy_sights(const struct policy *p);
+
+/* halvings: of the catalogue that tracks the visits. known, counts: of its sights. */
+void policy_run(struct policy *p, const struct visit *v, size_t n, unsigned halvings,
+		const struct memory_sight *known, const bool *counts);
+
+/* Scaled up from the sample; requests and bytes are all that were run. */
+struct policy_facts {
+	uint64_t requests, sent_bytes;
+	double ram_hits, disk_hits, validated, fetched, passed;
+	double origin_requests, origin_bytes; /* of bodies */
+	double missed_sent_bytes;	      /* of answers that needed the origin */
+	double written_bytes, written_objects;
+	double once_written_objects; /* ... that the log never asked for again; with two passes */
+	double hit_ratio, byte_hit_ratio;
+	/* One standard error of the sampling; 0: there was none. */
+	double hit_ratio_error, written_error;
+	double sample_share;
+	uint64_t memory_bytes, entries;
+};
+void policy_facts(const struct policy *p, struct policy_facts *out);
+
+#endif

@@ -1,0 +1,140 @@
+/* roles.c - names to meanings, and values into an entry. */
+#include "proxy/simulate/roles.h"
+
+#include "proxy/simulate/value.h"
+
+#include <stdio.h>
+
+#define NAMES_MOST 24
+
+static const struct {
+	const char *word;
+	const char *names[NAMES_MOST];
+} rows[ROLE_COUNT] = {
+#define X(id, word, ...) [ROLE_##id] = {word, {__VA_ARGS__}},
+	ROLES(X)
+#undef X
+};
+
+int
+roles_name(struct roles_own *own, const char *role, const char *name)
+{
+	for (enum role r = 0; r < ROLE_COUNT; r++) {
+		if (strcmp(rows[r].word, role) != 0)
+			continue;
+		if (own->n == ROLES_OWN_MOST || strlen(name) >= sizeof own->rows[0].name || !*name)
+			return -1;
+		own->rows[own->n].role = r;
+		snprintf(own->rows[own->n++].name, sizeof own->rows[0].name, "%s", name);
+		return 0;
+	}
+	return -1;
+}
+
+const char *
+roles_words(void)
+{
+	return ""
+#define X(id, word, ...) word " "
+		ROLES(X)
+#undef X
+			;
+}
+
+enum role
+roles_find(const struct roles_own *own, struct str name, unsigned *rank)
+{
+	*rank = 0;
+	for (unsigned i = 0; own && i < own->n; i++)
+		if (str_ieq(name, str_of(own->rows[i].name)))
+			return own->rows[i].role;
+	for (enum role r = 0; r < ROLE_COUNT; r++)
+		for (unsigned i = 0; i < NAMES_MOST && rows[r].names[i]; i++)
+			if (str_ieq(name, str_of(rows[r].names[i]))) {
+				*rank = i + 1;
+				return r;
+			}
+	return ROLE_NONE;
+}
+
+static bool
+is_absent(struct str v)
+{
+	return v.n == 0 || (v.n == 1 && v.p[0] == '-');
+}
+
+bool
+roles_set_request(struct entry *e, struct str line)
+{
+	struct str method = str_before(line, ' ');
+	struct str target = str_before(str_from(line, method.n + 1), ' ');
+	if (!method.n || !target.n)
+		return false;
+	e->method = method;
+	e->target = target;
+	return true;
+}
+
+static bool
+set_text(struct entry *e, enum role role, struct str v)
+{
+	switch (role) {
+	case ROLE_METHOD:
+		e->method = v;
+		break;
+	case ROLE_SCHEME:
+		e->scheme = v;
+		break;
+	case ROLE_HOST:
+		e->host = v;
+		break;
+	case ROLE_TARGET:
+		e->target = v;
+		break;
+	case ROLE_QUERY:
+		e->query = v;
+		break;
+	case ROLE_CLIENT:
+		e->client = v;
+		break;
+	case ROLE_CACHE:
+		e->cache = v;
+		break;
+	case ROLE_REQUEST:
+		return roles_set_request(e, v);
+	default:
+		break;
+	}
+	return true;
+}
+
+bool
+roles_set(struct entry *e, enum role role, struct str v)
+{
+	if (is_absent(v))
+		return true;
+	switch (role) {
+	case ROLE_TIME:
+		return e->has_time = value_time(v, &e->time_us);
+	case ROLE_STATUS:
+		if (!value_status(v, &e->status))
+			e->status = 0; /* no answer was sent */
+		return true;
+	case ROLE_SIZE:
+		e->has_bytes = e->whole_size = value_number(v, &e->bytes);
+		return e->has_bytes;
+	case ROLE_BYTES:
+		return e->whole_size || (e->has_bytes = value_number(v, &e->bytes));
+	case ROLE_ID:
+		if (!value_number(v, &e->id))
+			e->target = v;
+		else
+			e->has_id = true;
+		return true;
+	case ROLE_LIFETIME:
+		e->has_lifetime = value_number(v, &e->lifetime_s);
+		return true;
+	default:
+		return set_text(e, role, v);
+	}
+}

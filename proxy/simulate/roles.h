@@ -1,0 +1,70 @@
+/* roles.h - what a named field of a log means: one table for JSON keys and for column titles. */
+#ifndef SIMULATE_ROLES_H
+#define SIMULATE_ROLES_H
+
+#include "proxy/simulate/entry.h"
+
+/* The names that are known, the best first: of several in one line the best is taken. */
+/* clang-format off */
+#define ROLES(X)                                                                                     \
+	X(TIME,     "time",     "time_us", "timestamp_ms", "msec", "ts", "timestamp", "time",        \
+		"start_time", "@timestamp", "time_iso8601", "EdgeStartTimestamp", "time_local",      \
+		"datetime", "EdgeEndTimestamp", "date-time", "time_start", "real_time", "clock_time") \
+	X(DATE,     "date",     "date")                                                              \
+	X(REQUEST,  "request",  "request", "request_line", "cs-request")                             \
+	X(METHOD,   "method",   "method", "request_method", "ClientRequestMethod", "cs-method",      \
+		"http_method", "verb", "requestMethod", ":method", "op", "operation")                \
+	X(SCHEME,   "scheme",   "scheme", "ClientRequestScheme", "cs-protocol", "protocol_scheme")   \
+	X(HOST,     "host",     "ClientRequestHost", "x-host-header", "authority", ":authority",     \
+		"http_host", "vhost", "cs-host", "cs(Host)", "request_host", "server_name", "host")  \
+	X(TARGET,   "target",   "request_uri", "ClientRequestURI", "target", "url", "x-envoy-original-path", \
+		"uri", "path", "requestUrl", "request_url", "cs-uri", "cs-uri-stem", "cs-url",       \
+		"ClientRequestPath", ":path", "uripath", "request_path")                             \
+	X(QUERY,    "query",    "args", "query_string", "cs-uri-query", "query", "ClientRequestQuery") \
+	X(STATUS,   "status",   "status", "response_code", "EdgeResponseStatus", "sc-status",        \
+		"status_code", "response", "code", "http_status", "statuscode")                      \
+	X(SIZE,     "size",     "object_size", "obj_size", "content_length", "sc-content-len",       \
+		"resp_header_content_length", "response_size")                                       \
+	X(BYTES,    "bytes",    "body_bytes_sent", "body_bytes", "EdgeResponseBodyBytes",            \
+		"response_body_size", "resp_body_size", "size", "bytes_sent", "bytes", "sc-bytes",   \
+		"EdgeResponseBytes", "responseSize", "bytes_out", "resp_bytes", "value_size")        \
+	X(ID,       "id",       "obj_id", "object_id", "id", "key", "url_hash")                      \
+	X(CLIENT,   "client",   "client", "remote_addr", "ClientIP", "client_ip", "remote_ip",       \
+		"c-ip", "downstream_remote_address", "remote_host", "clientip")                      \
+	X(CACHE,    "cache",    "cache", "upstream_cache_status", "CacheCacheStatus",                \
+		"x-edge-result-type", "cache_status")                                                \
+	X(LIFETIME, "lifetime", "ttl", "max_age", "lifetime")
+/* clang-format on */
+
+enum role {
+#define X(id, word, ...) ROLE_##id,
+	ROLES(X)
+#undef X
+		ROLE_COUNT,
+	ROLE_NONE = ROLE_COUNT
+};
+
+/* Names that the user gave, before all others: "target=my_url". */
+enum { ROLES_OWN_MOST = 16 };
+struct roles_own {
+	struct {
+		enum role role;
+		char name[64];
+	} rows[ROLES_OWN_MOST];
+	unsigned n;
+};
+/* -1: there is no such role, or no room. */
+int roles_name(struct roles_own *own, const char *role, const char *name);
+const char *roles_words(void); /* all roles, for a message */
+
+/* What the name means, and how good a name it is: 0 is the best. ROLE_NONE: nothing. */
+enum role roles_find(const struct roles_own *own, struct str name, unsigned *rank);
+
+/* Sets what the value says; what cannot be read is left as not known. False: it had to be there,
+ * and it is nonsense. */
+bool roles_set(struct entry *e, enum role role, struct str value);
+
+/* "GET /a HTTP/1.1" into method and target. */
+bool roles_set_request(struct entry *e, struct str line);
+
+#endif

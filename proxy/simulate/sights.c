@@ -1,0 +1,173 @@
+/* sights.c - the proxy's filters, or a set that forgets nothing. */
+#include "proxy/simulate/sights.h"
+
+#include "proxy/base/mem.h"
+#include "proxy/cache/recent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { AHEAD = 12, FIRST_KEYS = 1 << 12, MOST_TIMES = 255 };
+
+struct exact_row {
+	uint64_t key; /* 0: free */
+	uint64_t times;
+};
+
+struct sights {
+	struct sights_options o;
+	struct twice_filter *filter; /* NULL: exact */
+	struct exact_row *rows;	     /* owned */
+	uint64_t size, used;
+	struct recent first_bytes;
+	uint32_t ticked_s;
+	struct sights_facts n;
+};
+
+struct sights *
+sights_create(const struct sights_options *o, char *err, size_t err_bytes)
+{
+	const char *why = o->exact ? NULL : memory_may(&o->memory);
+	if (why) {
+		snprintf(err, err_bytes, "%s", why);
+		return NULL;
+	}
+	struct sights *s = NEW(struct sights);
+	s->o = *o;
+	if (o->exact) {
+		s->size = FIRST_KEYS;
+		s->rows = mem_zalloc(s->size * sizeof *s->rows);
+		return s;
+	}
+	s->filter = memory_create(&o->memory, 0);
+	if (!s->filter) {
+		snprintf(err, err_bytes,
+			 "there is not enough memory for a filter of this capacity");
+		sights_destroy(&s);
+	}
+	return s;
+}
+
+void
+sights_destroy(struct sights **ps)
+{
+	struct sights *s = *ps;
+	*ps = NULL;
+	if (!s)
+		return;
+	memory_destroy(&s->filter);
+	free(s->rows);
+	free(s);
+}
+
+bool
+sights_are_like(const struct sights *s, const struct sights_options *o)
+{
+	const struct memory_options *a = &s->o.memory, *b = &o->memory;
+	if (s->o.exact || o->exact)
+		return s->o.exact && o->exact;
+	/* A pair and a counting filter know the same for any number of sightings up to two. */
+	return memory_kind_for(a) == memory_kind_for(b) && a->capacity == b->capacity &&
+	       a->rotate_after_s == b->rotate_after_s && a->sightings == b->sightings &&
+	       !(a->false_positives < b->false_positives) &&
+	       !(a->false_positives > b->false_positives);
+}
+
+static struct exact_row *
+exact_find(const struct sights *s, uint64_t key)
+{
+	uint64_t i = key & (s->size - 1);
+	while (s->rows[i].key && s->rows[i].key != key)
+		i = (i + 1) & (s->size - 1);
+	return &s->rows[i];
+}
+
+static void
+exact_grow(struct sights *s)
+{
+	struct exact_row *old = s->rows;
+	uint64_t n = s->size;
+	s->size = 2 * n;
+	s->rows = mem_zalloc(s->size * sizeof *s->rows);
+	for (uint64_t i = 0; i < n; i++)
+		if (old[i].key)
+			*exact_find(s, old[i].key) = old[i];
+	free(old);
+}
+
+static struct memory_sight
+exact_see(struct sights *s, uint64_t key, bool counts)
+{
+	key |= !key;
+	struct exact_row *r = exact_find(s, key);
+	unsigned times = (unsigned)r->times;
+	if (counts && !r->key) {
+		r->key = key;
+		if (++s->used > s->size / 2)
+			exact_grow(s);
+		r = exact_find(s, key);
+	}
+	if (counts && r->times < MOST_TIMES)
+		r->times++;
+	return (struct memory_sight){times ? SIGHT_CURRENT : SIGHT_FIRST, times};
+}
+
+static bool
+is_counted(struct sights *s, const struct visit *v)
+{
+	uint64_t thing = v->key.lo ^ v->client;
+	if (v->kind != VISIT_PART)
+		return true;
+	if (recent_has(&s->first_bytes, thing, v->now_s))
+		return false;
+	recent_note(&s->first_bytes, thing, v->now_s);
+	return true;
+}
+
+static void
+tick(struct sights *s, uint32_t now_s)
+{
+	if (now_s == s->ticked_s)
+		return;
+	s->ticked_s = now_s;
+	if (s->filter)
+		memory_tick(s->filter, now_s);
+}
+
+static struct memory_sight
+see(struct sights *s, struct key_hash h, bool counts)
+{
+	if (!s->filter)
+		return exact_see(s, h.hi, counts);
+	return counts ? memory_record(s->filter, h) : memory_test(s->filter, h);
+}
+
+void
+sights_see(struct sights *s, const struct visit *v, size_t n, struct memory_sight *known,
+	   bool *counts)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (s->filter && i + AHEAD < n)
+			memory_prefetch(s->filter, v[i + AHEAD].key);
+		tick(s, v[i].now_s);
+		counts[i] = is_counted(s, &v[i]);
+		known[i] = see(s, v[i].key, counts[i]);
+		if (v[i].tracked && v[i].first) {
+			s->n.first++;
+			s->n.false_first += known[i].sight != SIGHT_FIRST;
+		}
+	}
+}
+
+void
+sights_facts(const struct sights *s, struct sights_facts *out)
+{
+	*out = s->n;
+	out->memory_bytes = s->size * sizeof *s->rows;
+	if (s->filter) {
+		struct memory_stats m;
+		memory_stats(s->filter, &m);
+		out->memory_bytes = m.bytes;
+		out->rotations = m.generation;
+	}
+}

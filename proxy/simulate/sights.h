@@ -1,0 +1,33 @@
+/* sights.h - a memory of sightings, asked for all visits of a batch: one of the proxy's filters, or
+ * an exact set. What it knows does not depend on any cache, so that many policies share it.
+ */
+#ifndef SIMULATE_SIGHTS_H
+#define SIMULATE_SIGHTS_H
+
+#include "filter/family/filter.h"
+#include "proxy/simulate/visit.h"
+
+struct sights;
+
+struct sights_options {
+	struct memory_options memory;
+	bool exact;
+};
+
+/* NULL and a sentence. */
+struct sights *sights_create(const struct sights_options *o, char *err, size_t err_bytes);
+void sights_destroy(struct sights **s);
+bool sights_are_like(const struct sights *s, const struct sights_options *o);
+
+/* What is known before each visit. A part counts once per client and minute, as in the proxy:
+ * counts[i] says whether the visit was one. */
+void sights_see(struct sights *s, const struct visit *v, size_t n, struct memory_sight *known,
+		bool *counts);
+
+struct sights_facts {
+	uint64_t memory_bytes, rotations;
+	uint64_t first, false_first; /* URLs that were new, and seemed known */
+};
+void sights_facts(const struct sights *s, struct sights_facts *out);
+
+#endif

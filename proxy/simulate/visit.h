@@ -1,0 +1,32 @@
+/* visit.h - one request as numbers: what the policies are asked with. */
+#ifndef SIMULATE_VISIT_H
+#define SIMULATE_VISIT_H
+
+#include "filter/hash.h"
+#include "filter/short.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum visit_kind {
+	VISIT_WHOLE,
+	VISIT_PART,   /* a 206 */
+	VISIT_CHECKED /* a 304: the client's copy was good */
+};
+
+struct visit {
+	struct key_hash key;
+	uint64_t bytes; /* of the whole object, as far as known */
+	uint64_t sent;	/* to the client */
+	uint32_t now_s, fresh_s;
+	uint32_t validator; /* of its version; 0: the log shows none */
+	uint32_t client;
+	uint16_t key_bytes;
+	uint8_t kind;
+	bool tracked; /* its URL is in the catalogue: all below is known */
+	bool first;   /* the log never asked for it before */
+	bool changed; /* another version than at its last request */
+	bool again;   /* the log asks for it once more; with a pass before this one */
+};
+
+#endif

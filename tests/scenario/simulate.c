@@ -1,0 +1,94 @@
+/* `twice simulate` on logs that are made here: what it prints, and what it refuses with a way out.
+ */
+#include "tests/kit/kit.h"
+
+enum { ONCE = 60, OFTEN = 20, BODY = 4096 };
+
+static const char *
+bin(void)
+{
+	return getenv("TWICE") ? getenv("TWICE") : "build/twice";
+}
+
+/* ONCE URLs that are asked for once, OFTEN three times, and four requests that no cache stores. */
+static char *
+wonders(void)
+{
+	char *path = text("%s/access.log", kit_dir());
+	FILE *f = fopen(path, "w");
+	for (int i = 0; i < 3 * (ONCE + OFTEN); i++) {
+		int url = i % (ONCE + OFTEN);
+		if (i < ONCE + OFTEN || url < OFTEN)
+			fprintf(f,
+				"192.0.2.7 - - [22/Nov/2026:05:%02d:%02d +0000] \"GET /%d HTTP/1.1\" "
+				"200 %d \"-\" \"-\"\n",
+				i / 60, i % 60, url, BODY);
+	}
+	for (int i = 0; i < 4; i++)
+		fprintf(f, "192.0.2.7 - - [22/Nov/2026:06:00:00 +0000] \"%s /0 HTTP/1.1\" %d 1\n",
+			i < 2 ? "POST" : "GET", i < 2 ? 200 : 500);
+	fprintf(f, "this is no line of a log\n");
+	fclose(f);
+	return path;
+}
+
+static void
+expect_says(struct output o, const char *words)
+{
+	expect_that(strstr(o.out, words), "it does not say \"%s\":\n%s%s", words, o.out, o.err);
+}
+
+SCENARIO("the log is described, each policy has a row, and assumptions are said")
+{
+	struct output o = program(bin(), "simulate", "--disk", "1GiB", wonders());
+	expect_int(o.status, 0);
+	expect_says(o, "clf, plain, 125 lines");
+	expect_says(o, "1 bad lines: 125");
+	expect_says(o, "taken: 120 requests over");
+	expect_says(o, "for 80 URLs of 328 kB");
+	expect_says(o, "asked for once: 75.0% of URLs, 75.0% of bytes");
+	expect_says(o, "left out: 2: not a GET; 2: a status other than");
+	expect_says(o, "Taken for granted");
+	expect_says(o, "sizes are of what was sent");
+	expect_says(o, "Times are whole seconds");
+	expect_says(o, "Lifetimes are not known");
+	expect_that(strstr(o.out, "  75.0% "), "the second sighting saves three quarters:\n%s",
+		    o.out);
+	expect_int((int)strlen(o.err), 0);
+}
+
+SCENARIO("policies, sizes and formats can be named")
+{
+	struct output o = program(bin(), "simulate", "--policies", "all,2+filter=exact,bound",
+				  "--disk", "100%,50%", "--eviction", "lru", "--format", "clf",
+				  "--fresh", ".html=5m,1d", "--threads", "1", wonders());
+	expect_int(o.status, 0);
+	expect_says(o, "2+filter=exact");
+	expect_says(o, "Eviction is plain LRU");
+	expect_says(o, "Lifetimes are those of --fresh");
+}
+
+/* clang-format off */
+static const struct { const char *says, *flag, *value, *wrong; int status; } mistakes[] = {
+	{ "a log that is not there", "--disk", "1GiB", "cannot read none.log: No such file", 1 },
+	{ "a size that is none", "--disk", "large", "\"large\" is no size of a disk; write", 2 },
+	{ "a policy that is none", "--policies", "some", "\"some\" is no policy; write all", 1 },
+	{ "a format that is none", "--format", "xml", "there is no format \"xml\"; there are auto, clf", 2 },
+	{ "a role that is none", "--field", "colour=x", "roles are: time", 2 },
+	{ "an eviction that is none", "--eviction", "fifo", "write twice or lru", 2 },
+	{ "a lifetime without unit", "--fresh", "60", "is no lifetime; write 1h", 2 },
+	{ "a flag with a slip of the pen", "--polcies", "all", "did you mean --policies?", 2 },
+};
+/* clang-format on */
+
+SCENARIO("mistakes are told in one sentence with a way out")
+{
+	for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+		struct output o = program(bin(), "simulate", mistakes[i].flag, mistakes[i].value,
+					  i == 0 ? "none.log" : wonders());
+		expect_that(o.status == mistakes[i].status && strstr(o.err, mistakes[i].wrong),
+			    "%s: exit %d: %s", mistakes[i].says, o.status, o.err);
+	}
+	struct output o = program(bin(), "simulate");
+	expect_that(o.status == 2 && strstr(o.err, "name at least one log"), "%s", o.err);
+}

@@ -1,0 +1,468 @@
+/* Large bodies lie in slices (RFC 9110 14, 15.3.7): what one client leaves behind answers others
+ * slice by slice, and what is missing is fetched slice by slice. */
+#include "tests/kit/kit.h"
+
+#include <unistd.h>
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+#define MIB   (1 << 20)
+
+enum { BYTES = 5 * MIB + 123, SEED = 7 };
+
+/* A film: a strong tag, and ranges that work. */
+#define FILM .fields = FRESH, .etag = "\"v1\"", .pattern_bytes = BYTES, .seed = SEED, .ranges = true
+
+static void
+expect_bytes_of(struct answer a, uint64_t seed, size_t at, size_t n)
+{
+	expect_int((long long)a.body_bytes, (long long)n);
+	expect_that(memcmp(a.body, pattern(seed, at + n) + at, n) == 0, "other bytes at %zu", at);
+}
+
+static struct answer
+get_range(const char *path, size_t at, size_t n)
+{
+	struct answer a = get_with(path, text("Range: bytes=%zu-%zu\r\n", at, at + n - 1));
+	expect_status(a, 206);
+	expect_bytes_of(a, SEED, at, n);
+	return a;
+}
+
+static double
+fetched_mib(void)
+{
+	return edge_stat("bytes.from_origin") / MIB;
+}
+
+static void
+everything_is_answered(void)
+{
+	struct answer a = get("/film");
+	expect_status(a, 200);
+	expect_hit(a);
+	expect_bytes_of(a, SEED, 0, BYTES);
+	a = ask("HEAD", "/film", NULL, NULL);
+	expect_status(a, 200);
+	expect_field(a, "Content-Length", text("%d", BYTES));
+	expect_field(a, "ETag", "\"v1\"");
+	expect_hit(get_range("/film", 2 * MIB - 5, 10));
+	expect_hit(get_range("/film", 0, 1));
+	expect_hit(get_range("/film", BYTES - 1, 1));
+	expect_hit(get_range("/film", MIB, 3 * MIB));
+	a = get_with("/film", "Range: bytes=-7\r\n");
+	expect_status(a, 206);
+	expect_bytes_of(a, SEED, BYTES - 7, 7);
+	a = get_with("/film", text("Range: bytes=%d-\r\n", BYTES));
+	expect_status(a, 416);
+	expect_field(a, "Content-Range", text("bytes */%d", BYTES));
+	expect_status(get_with("/film", "If-None-Match: \"v1\"\r\n"), 304);
+	a = get_with("/film", "Range: bytes=0-9\r\nIf-Range: \"v1\"\r\n");
+	expect_status(a, 206);
+	a = get_with("/film", "Range: bytes=0-9\r\nIf-Range: \"v2\"\r\n");
+	expect_status(a, 200);
+	expect_bytes_of(a, SEED, 0, BYTES);
+	a = get_with("/film", "Range: bytes=0-0,9-9,19-19,29-29,39-39\r\n"); /* too many */
+	expect_status(a, 200);
+	expect_bytes_of(a, SEED, 0, BYTES);
+	a = get_with("/film", text("Range: bytes=10-11,%d-%d\r\n", 3 * MIB - 1, 3 * MIB));
+	expect_status(a, 206);
+	const char *two = memmem(a.body, a.body_bytes, "\r\n\r\n", 4);
+	expect(two && memcmp(two + 4, pattern(SEED, BYTES) + 10, 2) == 0);
+	two = memmem(two + 4, a.body_bytes - (size_t)(two + 4 - a.body), "\r\n\r\n", 4);
+	expect(two && memcmp(two + 4, pattern(SEED, BYTES) + 3 * MIB - 1, 2) == 0);
+	a = get_with("/film", "Cache-Control: only-if-cached\r\n");
+	expect_status(a, 200);
+}
+
+SCENARIO(
+	"one GET leaves slices that answer everything that is asked of the body, over restarts too")
+{
+	origin_says("/film", FILM);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	struct answer a = get("/film");
+	expect_status(a, 200);
+	expect_bytes_of(a, SEED, 0, BYTES);
+	expect_verdict(a, "stored");
+	edge_expect_stat("disk.objects", 7); /* a head, five slices and the rest */
+	everything_is_answered();
+	edge_restart();
+	everything_is_answered();
+	origin_expect_requests(1);
+	expect_between(fetched_mib(), 0, 0);
+}
+
+SCENARIO("who comes late to a large body reads what is there, and follows what comes")
+{
+	enum { LATE = 4 };
+	struct barrier *go = barrier_new();
+	origin_says("/film", FILM, .hold_body = go, .hold_at = 2 * MIB + MIB / 2);
+	edge_start("--disk", "64MiB", "--memory", "64MiB");
+	struct call *late[LATE], *first = call_get("/film");
+	edge_wait_stat("bytes.from_origin", 2 * MIB + MIB / 2);
+	for (int i = 0; i < LATE; i++)
+		late[i] = call_get("/film");
+	expect_hit(get_range("/film", MIB - 5, 10));
+	edge_wait_stat("requests.total", 2 + LATE);
+	barrier_open(go);
+	expect_bytes_of(call_wait(first), SEED, 0, BYTES);
+	for (int i = 0; i < LATE; i++)
+		expect_bytes_of(call_wait(late[i]), SEED, 0, BYTES);
+	origin_expect_requests(1);
+}
+
+SCENARIO("a seek does not wait for what lies before it, with or without an end")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/film", FILM, .hold_body = go, .hold_at = MIB / 2);
+	origin_says("/film", FILM, .times = 9);
+	edge_start();
+	struct call *first = call_get("/film");
+	edge_wait_stat("bytes.from_origin", MIB / 2);
+	struct answer a = get_with("/film", text("Range: bytes=%d-\r\n", 4 * MIB + 100));
+	expect_status(a, 206);
+	expect_bytes_of(a, SEED, 4 * MIB + 100, BYTES - 4 * MIB - 100);
+	expect_text(heard_field(origin_request(1), "Range"),
+		    text("bytes=%d-%d", 4 * MIB, 5 * MIB - 1));
+	expect_text(heard_field(origin_last(), "If-Range"), "\"v1\"");
+	get_range("/film", 2 * MIB + 1, 10);
+	expect_text(heard_field(origin_last(), "Range"), text("bytes=%d-%d", 2 * MIB, 3 * MIB - 1));
+	/* The fetch that hangs comes to this one next; one more is tried beside it after a while.
+	 */
+	get_range("/film", MIB + 1, 10);
+	expect(!call_is_done(first));
+	barrier_open(go);
+	expect_bytes_of(call_wait(first), SEED, 0, BYTES);
+}
+
+SCENARIO("a seek into what nobody has asked for is one request, as it came, and leaves its slices")
+{
+	origin_says("/film", FILM, .times = 9);
+	edge_start("--memory", "64MiB");
+	struct answer a = get_with("/film", text("Range: bytes=%d-\r\n", 2 * MIB - 3));
+	expect_status(a, 206);
+	expect_bytes_of(a, SEED, 2 * MIB - 3, BYTES - 2 * MIB + 3);
+	expect_text(heard_field(origin_last(), "Range"), text("bytes=%d-", 2 * MIB - 3));
+	get_range("/film", 2 * MIB, 3 * MIB); /* all of it is kept: nothing is fetched */
+	origin_expect_requests(1);
+	get_range("/film", 2 * MIB - 3, 3);
+	origin_expect_requests(2);
+	expect_text(heard_field(origin_last(), "Range"), text("bytes=%d-%d", MIB, 2 * MIB - 1));
+}
+
+SCENARIO("one byte costs one slice at most, and once")
+{
+	origin_says("/film", FILM, .times = 30);
+	edge_start("--memory", "64MiB");
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < 5; i++)
+			get_range("/film", (size_t)i * MIB + 77, 1);
+	expect_between(fetched_mib(), 4, 5.01);
+	expect_between(origin_requests(), 5, 6);
+	edge_expect_stat("disk.objects", 0); /* nobody asked for the first byte */
+}
+
+SCENARIO("a client that leaves ends the fetch behind the slice under way")
+{
+	enum { LARGE = 64 * MIB };
+	origin_says("/large", .fields = FRESH, .etag = "\"v1\"", .pattern_bytes = LARGE,
+		    .ranges = true);
+	edge_start();
+	struct client *c = client_open_narrow();
+	client_request(c, "GET", "/large", NULL);
+	client_read_head(c);
+	client_reset(c);
+	origin_wait_closed(0);
+	expect_between(fetched_mib(), 0, 3);
+}
+
+SCENARIO("an exchange is never far ahead of who reads it")
+{
+	enum { LARGE = 64 * MIB };
+	origin_says("/large", .fields = FRESH, .etag = "\"v1\"", .pattern_bytes = LARGE, .seed = 3,
+		    .ranges = true);
+	edge_start();
+	struct client *c = client_open_narrow();
+	client_request(c, "GET", "/large", NULL);
+	client_read_head(c);
+	for (int i = 0; i < 100; i++)
+		kit_pause();
+	expect_between(fetched_mib(), 0.5, 8);
+	size_t n = LARGE;
+	char *body = malloc(n);
+	expect_int((long long)client_read_body(c, body, n), LARGE);
+	expect(memcmp(body, pattern(3, n), n) == 0);
+	origin_expect_requests(1);
+}
+
+SCENARIO(
+	"what changed at the origin is fetched anew when nothing was sent yet, else the answer is cut")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/film", FILM, .hold_body = go, .hold_at = 2 * MIB + 5, .cut = true,
+		    .cut_at = 2 * MIB + 5);
+	edge_start("--memory", "64MiB");
+	struct client *c = client_open();
+	client_request(c, "GET", "/film", NULL);
+	edge_wait_stat("bytes.from_origin", 2 * MIB + 5);
+	origin_forget("/film");
+	origin_says("/film", .fields = FRESH, .etag = "\"v2\"", .pattern_bytes = BYTES + 1,
+		    .seed = 8, .ranges = true, .times = 99);
+	barrier_open(go);
+	struct answer a = client_try(c, "GET");
+	expect_int(a.status, 200);
+	expect(a.cut && a.body_bytes >= MIB && a.body_bytes < BYTES);
+	expect(memcmp(a.body, pattern(SEED, BYTES), a.body_bytes) == 0);
+	/* The head that is kept turned out to be old. */
+	a = get("/film");
+	expect_status(a, 200);
+	expect_bytes_of(a, 8, 0, BYTES + 1);
+	a = get_with("/film", text("Range: bytes=%d-\r\n", 4 * MIB));
+	expect_status(a, 206);
+	expect_bytes_of(a, 8, 4 * MIB, BYTES + 1 - 4 * MIB);
+}
+
+SCENARIO("a range of a version that is gone is answered with the new one")
+{
+	static const struct {
+		const char *says;
+		struct say now;
+	} cases[] = {
+		{"a part of the new one",
+		 {.fields = FRESH,
+		  .etag = "\"v2\"",
+		  .pattern_bytes = BYTES,
+		  .seed = 8,
+		  .ranges = true,
+		  .times = 9}},
+		{"the new one as a whole, with ranges to come",
+		 {.fields = FRESH "Accept-Ranges: bytes\r\n",
+		  .etag = "\"v2\"",
+		  .pattern_bytes = BYTES,
+		  .seed = 8,
+		  .times = 9}},
+		{"the same tag, but another length",
+		 {.fields = FRESH,
+		  .etag = "\"v1\"",
+		  .pattern_bytes = BYTES - MIB,
+		  .seed = 8,
+		  .ranges = true,
+		  .times = 9}},
+		{"the same tag, but coded otherwise",
+		 {.fields = FRESH "Content-Encoding: br\r\n",
+		  .etag = "\"v1\"",
+		  .pattern_bytes = BYTES,
+		  .seed = 8,
+		  .ranges = true,
+		  .times = 9}},
+		{"no validator any more",
+		 {.fields = FRESH, .pattern_bytes = BYTES, .seed = 8, .ranges = true, .times = 9}},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	for (int i = 0; i < N; i++)
+		origin_says(text("/%d", i), FILM);
+	edge_start("--memory", "64MiB");
+	for (int i = 0; i < N; i++) {
+		char *path = text("/%d", i);
+		get_range(path, 0, MIB);
+		origin_forget(path);
+		origin_script(path, &cases[i].now);
+		struct answer a =
+			get_with(path, text("Range: bytes=%d-%d\r\n", 2 * MIB, 2 * MIB + 9));
+		expect_that(a.status == 206, "%s: %d", cases[i].says, a.status);
+		expect_bytes_of(a, 8, 2 * MIB, 10);
+		a = get(path);
+		expect_status(a, 200);
+		expect_bytes_of(a, 8, 0, cases[i].now.pattern_bytes);
+	}
+}
+
+SCENARIO("an origin that claims ranges and has none: its whole is stored as a whole from then on")
+{
+	enum { LARGE = 3 * MIB };
+	origin_says("/x", .fields = FRESH "Accept-Ranges: bytes\r\n", .etag = "\"v1\"",
+		    .pattern_bytes = LARGE, .seed = SEED, .times = 9);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	struct client *c = client_open_narrow();
+	client_request(c, "GET", "/x", NULL);
+	client_read_head(c);
+	client_reset(c);
+	origin_wait_closed(0);
+	struct answer a = get("/x");
+	expect_status(a, 200);
+	expect_bytes_of(a, SEED, 0, LARGE);
+	origin_expect_requests(2); /* what was there of it, and the rest of the whole */
+	get("/x");
+	a = get("/x");
+	expect_hit(a);
+	int before = 3;
+	expect_bytes_of(a, SEED, 0, LARGE);
+	get_range("/x", MIB, 10);
+	origin_expect_requests(before);
+}
+
+SCENARIO("what cannot be told apart, or is not for everybody, lies in no slices")
+{
+	static const struct {
+		const char *says;
+		struct say say;
+	} cases[] = {
+		{"a weak tag", {.fields = FRESH, .etag = "W/\"v\"", .ranges = true}},
+		{"no validator", {.fields = FRESH, .ranges = true}},
+		{"no ranges", {.fields = FRESH "Accept-Ranges: none\r\n", .etag = "\"v\""}},
+		{"no length", {.fields = FRESH, .etag = "\"v\"", .ranges = true, .chunked = true}},
+		{"varies on Range",
+		 {.fields = FRESH "Vary: Range\r\n", .etag = "\"v\"", .ranges = true}},
+		{"private",
+		 {.fields = "Cache-Control: private, max-age=600\r\n",
+		  .etag = "\"v\"",
+		  .ranges = true}},
+		{"sets a cookie",
+		 {.fields = FRESH "Set-Cookie: a=b\r\n", .etag = "\"v\"", .ranges = true}},
+		{"no-store",
+		 {.fields = "Cache-Control: no-store\r\n", .etag = "\"v\"", .ranges = true}},
+	};
+	enum { N = sizeof cases / sizeof *cases };
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	for (int i = 0; i < N; i++) {
+		struct say s = cases[i].say;
+		s.pattern_bytes = 2 * MIB;
+		s.seed = SEED;
+		s.times = 9;
+		origin_script(text("/%d", i), &s);
+		struct answer a = get(text("/%d", i));
+		expect_bytes_of(a, SEED, 0, 2 * MIB);
+		a = get_with(text("/%d", i), text("Range: bytes=%d-\r\n", 2 * MIB - 9));
+		if (a.status == 206)
+			expect_bytes_of(a, SEED, 2 * MIB - 9, 9);
+		for (int r = 0; r < origin_requests(); r++)
+			expect_that(!heard_field(origin_request(r), "If-Range"), "%s",
+				    cases[i].says);
+	}
+}
+
+SCENARIO("a purge takes the head and all slices")
+{
+	origin_says("/film", FILM);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get("/film");
+	origin_forget("/film");
+	/* The same tag and length, but other bytes: only the purge can tell. */
+	origin_says("/film", .fields = FRESH, .etag = "\"v1\"", .pattern_bytes = BYTES, .seed = 8,
+		    .ranges = true, .times = 9);
+	struct output o =
+		program(getenv("TWICE") ? getenv("TWICE") : "build/twice", "purge", "--admin",
+			text("127.0.0.1:%u", edge_admin_port()), "http://example.com/film");
+	expect_int(o.status, 0);
+	struct answer a = get_with("/film", text("Range: bytes=%d-%d\r\n", 4 * MIB, 4 * MIB + 9));
+	expect_status(a, 206);
+	expect_bytes_of(a, 8, 4 * MIB, 10);
+	a = get("/film");
+	expect_bytes_of(a, 8, 0, BYTES);
+	edge_restart();
+	a = get("/film");
+	expect_bytes_of(a, 8, 0, BYTES);
+}
+
+SCENARIO("a 304 for the head is good for all slices")
+{
+	origin_says("/film", .fields = "Cache-Control: max-age=10\r\nAge: 20\r\n",
+		    .fields_304 = FRESH, .etag = "\"v1\"", .pattern_bytes = BYTES, .seed = SEED,
+		    .ranges = true, .times = 9);
+	edge_start("--memory", "64MiB");
+	get("/film");
+	struct answer a = get("/film");
+	expect_status(a, 200);
+	expect_bytes_of(a, SEED, 0, BYTES);
+	expect_text(heard_field(origin_last(), "If-None-Match"), "\"v1\"");
+	expect_hit(get_range("/film", 3 * MIB, 10));
+	origin_expect_requests(2);
+	expect_between(fetched_mib(), 5, 5.01);
+}
+
+SCENARIO("after kill -9 what is left of the slices is right, and the rest is fetched")
+{
+	origin_says("/film", FILM, .times = 99);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	for (int round = 0; round < 3; round++) {
+		struct answer a = get("/film");
+		expect_status(a, 200);
+		expect_bytes_of(a, SEED, 0, BYTES);
+		get_range("/film", (size_t)round * MIB + 5, MIB);
+		edge_kill9();
+		edge_restart();
+	}
+	expect_bytes_of(get("/film"), SEED, 0, BYTES);
+}
+
+SCENARIO("variants have slices of their own")
+{
+	origin_says("/v", .fields = FRESH "Vary: Accept-Language\r\n", .etag = "\"de\"",
+		    .pattern_bytes = BYTES, .seed = 1, .ranges = true);
+	origin_says("/v", .fields = FRESH "Vary: Accept-Language\r\n", .etag = "\"en\"",
+		    .pattern_bytes = BYTES, .seed = 2, .ranges = true);
+	edge_start("--memory", "64MiB");
+	static const char *const lines[] = {"Accept-Language: de\r\n", "Accept-Language: en\r\n"};
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < 2; i++)
+			expect_bytes_of(get_with("/v", lines[i]), (uint64_t)i + 1, 0, BYTES);
+	origin_expect_requests(2);
+}
+
+SCENARIO("a lone slice that is missing is not fetched for only-if-cached")
+{
+	origin_says("/film", FILM, .times = 9);
+	edge_start("--memory", "64MiB");
+	get_range("/film", 0, 1);
+	int before = origin_requests();
+	expect_status(get_with("/film", "Range: bytes=0-9\r\nCache-Control: only-if-cached\r\n"),
+		      504);
+	get_range("/film", 0, 1); /* its slice is whole soon after */
+	wait_until(
+		get_with("/film", "Range: bytes=0-9\r\nCache-Control: only-if-cached\r\n").status ==
+		206);
+	expect_status(get_with("/film", "Cache-Control: only-if-cached\r\n"), 504);
+	before = origin_requests();
+	origin_expect_requests(before);
+}
+
+/* Whatever is asked for, in whatever order, while the origin goes from version to version: an
+ * answer holds bytes of one version, of the one whose tag it carries. */
+SCENARIO_IN(60, "any ranges over any versions: an answer is of one version")
+{
+	enum { ROUNDS = 150, VERSIONS = 4 };
+	unsigned seed = (unsigned)getpid(), version = 1;
+	note("seed %u", seed);
+	edge_start("--memory", "32MiB");
+	char *want[VERSIONS + 1];
+	for (unsigned v = 1; v <= VERSIONS; v++)
+		want[v] = pattern(v, BYTES);
+	for (int i = 0; i < ROUNDS; i++) {
+		if (i % 10 == 0) {
+			version = (unsigned)rand_r(&seed) % VERSIONS + 1;
+			origin_forget("/p");
+			origin_says("/p",
+				    .fields = rand_r(&seed) % 2 ? FRESH
+								: "Cache-Control: max-age=0\r\n",
+				    .etag = text("\"v%u\"", version), .pattern_bytes = BYTES,
+				    .seed = version, .ranges = true, .times = 999,
+				    .cut = rand_r(&seed) % 3 == 0, .cut_at = 3 * MIB / 2);
+		}
+		size_t at = (size_t)rand_r(&seed) % BYTES,
+		       n = (size_t)rand_r(&seed) % (2 * MIB) + 1;
+		n = n > BYTES - at ? BYTES - at : n;
+		bool whole = rand_r(&seed) % 8 == 0;
+		struct answer a = try_ask(
+			"GET", "/p", whole ? "" : text("Range: bytes=%zu-%zu\r\n", at, at + n - 1),
+			NULL);
+		const char *tag = field(a, "ETag");
+		if (a.status != 200 && a.status != 206)
+			continue;
+		expect_that(tag && tag[1] == 'v', "tag %s", tag);
+		unsigned v = (unsigned)atoi(tag + 2);
+		if (a.status == 200)
+			at = 0;
+		expect_that(a.body_bytes <= BYTES - at &&
+				    memcmp(a.body, want[v] + at, a.body_bytes) == 0,
+			    "round %d: other bytes than those of %s at %zu", i, tag, at);
+	}
+}

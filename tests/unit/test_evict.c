@@ -1,0 +1,376 @@
+/* test_evict.c - victims are not the oldest segments: what was asked for stays, and what was
+ * replaced, removed or evicted never comes back in an older version, whenever the process is
+ * killed. rooms: cache http base filter
+ */
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_inside.h"
+#include "proxy/cache/store_inside.h"
+#include "tests/kit/tmpdir.h"
+#include "tests/kit/unit.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+enum { KEYS = 400, GONE = -1, WRONG = -2 };
+
+static char dir[256];
+static struct cache_options options;
+static struct mailbox home;
+static struct object *came;
+static bool is_done;
+
+static void
+begin(void)
+{
+	tmpdir_make(dir, sizeof dir);
+	options =
+		(struct cache_options){.dir = dir, .disk_bytes = 9 << 20, .memory_bytes = 1 << 20};
+	mailbox_init(&home);
+}
+
+static void
+end(void)
+{
+	mailbox_fini(&home);
+	tmpdir_remove(dir);
+}
+
+static struct cache *
+open_cache(void)
+{
+	struct cache *c = NULL;
+	char err[256] = "";
+	ck_assert_msg(cache_open(&c, &options, err, sizeof err) == 0, "%s", err);
+	return c;
+}
+
+static struct str
+key_of(unsigned k, char *text, size_t n)
+{
+	return (struct str){text, (size_t)snprintf(text, n, "http://example.com/%u", k)};
+}
+
+static uint32_t
+body_of(unsigned k, unsigned version, char *to)
+{
+	uint32_t n = 2000 + (k * 7919 + version * 104729) % 50000;
+	memset(to, (int)(k * 31 + version), n);
+	memcpy(to, &k, 4);
+	memcpy(to + 4, &version, 4);
+	return n;
+}
+
+static bool
+put(struct cache *c, unsigned k, unsigned version)
+{
+	char text[64];
+	struct str key = key_of(k, text, sizeof text);
+	struct block *b = block_create(64 << 10);
+	b->n = body_of(k, version, b->p);
+	struct write_options o = {.hash = key_hash_of(cache_seed(c), key.p, key.n),
+				  .key = key,
+				  .head = str_of("HTTP/1.1 200 OK\r\n"),
+				  .terms = {.status = 200, .lifetime = 1 << 30},
+				  .body_bytes = b->n,
+				  .disk = true};
+	struct object_write *w = cache_write_begin(c, &o);
+	cache_write_body(w, b, 0, b->n);
+	struct object *object = cache_write_commit(&w, false);
+	bool yes = object != NULL;
+	object_unref(&object);
+	block_unref(&b);
+	return yes;
+}
+
+static void
+on_lookup(struct cache_lookup *l, struct object *o)
+{
+	(void)l;
+	came = o;
+	is_done = true;
+}
+
+static void
+on_body(struct body_read *r)
+{
+	(void)r;
+	is_done = true;
+}
+
+static void
+await(void)
+{
+	while (!is_done) {
+		struct pollfd p = {home.fd, POLLIN, 0};
+		poll(&p, 1, 100);
+		mailbox_run(&home, true);
+	}
+}
+
+static struct object *
+look_up(struct cache *c, unsigned k)
+{
+	char text[64];
+	struct str key = key_of(k, text, sizeof text);
+	struct key_hash hash = key_hash_of(cache_seed(c), key.p, key.n);
+	struct cache_lookup l = {.home = &home, .done = on_lookup};
+	struct object *o = NULL;
+	is_done = false;
+	if (cache_lookup(c, &l, hash, key, &o) == FOUND_LATER) {
+		await();
+		o = came;
+	}
+	return o;
+}
+
+/* The whole body, or less when it was evicted meanwhile. */
+static uint64_t
+read_body(struct cache *c, struct object *o, char *to)
+{
+	struct body_read r = {.home = &home, .done = on_body};
+	uint64_t at = 0;
+	while (at < o->body_bytes) {
+		is_done = false;
+		enum body_step s = object_read(c, o, &r, at, UINT64_MAX);
+		if (s == BODY_LATER)
+			await();
+		if (s == BODY_BAD)
+			break;
+		if (s != BODY_READY)
+			continue;
+		memcpy(to + at, r.p, r.n);
+		at += r.n;
+	}
+	body_done(&r);
+	return at;
+}
+
+/* The version of the key; an answer takes its bytes where it pays. */
+static int
+version_of(struct cache *c, unsigned k, bool pays)
+{
+	static char is[64 << 10], want[64 << 10];
+	struct object *o = look_up(c, k);
+	unsigned version;
+	if (!o)
+		return GONE;
+	uint64_t n = read_body(c, o, is);
+	if (pays)
+		cache_pay(c, o, n);
+	bool whole = n == o->body_bytes;
+	object_unref(&o);
+	if (!whole)
+		return GONE;
+	memcpy(&version, is + 4, 4);
+	return body_of(k, version, want) == n && memcmp(is, want, n) == 0 ? (int)version : WRONG;
+}
+
+static void
+forget_key(struct cache *c, unsigned k)
+{
+	char text[64];
+	struct str key = key_of(k, text, sizeof text);
+	cache_remove_lasting(c, key_hash_of(cache_seed(c), key.p, key.n), key);
+	ram_remove(c->ram, key_hash_of(cache_seed(c), key.p, key.n), key);
+}
+
+static void
+drop_key(struct cache *c, unsigned k)
+{
+	char text[64];
+	struct str key = key_of(k, text, sizeof text);
+	store_drop(c->store, key_hash_of(cache_seed(c), key.p, key.n));
+	ram_remove(c->ram, key_hash_of(cache_seed(c), key.p, key.n), key);
+}
+
+/* ---- what is asked for stays --------------------------------------------------------------- */
+
+START_TEST(what_is_asked_for_stays)
+{
+	begin();
+	struct cache *c = open_cache();
+	unsigned lost = 0;
+	for (unsigned i = 0; i < 3000; i++) { /* ten turns of the log */
+		put(c, 1000 + i, 1);
+		if (i % 20 == 0)
+			store_flush(c->store);
+		if (i % 50 == 0)
+			for (unsigned k = 0; k < 8; k++)
+				if (version_of(c, k, true) == GONE) {
+					lost += i > 0;
+					ck_assert(put(c, k, 1));
+				}
+	}
+	ck_assert_uint_le(lost, 8);
+	struct cache_stats s;
+	cache_stats(c, &s);
+	ck_assert_uint_gt(s.evicted_objects, 1500);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* ---- never an older version ---------------------------------------------------------------- */
+
+/* The older version lies in a segment that is asked for and stays; the newer one's is cold and goes
+ * first. Then the process is killed. */
+START_TEST(what_was_replaced_is_not_back_when_its_successor_goes)
+{
+	begin();
+	pid_t child = fork();
+	if (child == 0) {
+		struct cache *c = open_cache();
+		mailbox_fini(&home);
+		mailbox_init(&home);
+		for (unsigned k = 0; k < 8; k++)
+			put(c, k, 1);
+		store_flush(c->store);
+		for (unsigned i = 0; i < 1200; i++) {
+			if (i == 40)
+				put(c, 0, 2);
+			put(c, 1000 + i, 1);
+			for (unsigned k = 1; k < 8 && i % 10 == 0; k++)
+				version_of(c, k, true);
+			store_flush(c->store);
+		}
+		_exit(version_of(c, 0, false) == GONE && version_of(c, 1, false) == 1 ? 0 : 1);
+	}
+	int status;
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	struct cache *c = open_cache();
+	ck_assert_int_eq(version_of(c, 0, false), GONE);
+	ck_assert_int_eq(version_of(c, 1, false), 1);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* What the child tells the parent. least: no older version than this may ever be found again. */
+static struct told {
+	_Atomic int least[KEYS];
+	_Atomic unsigned steps, evicted, forgotten;
+} * told;
+
+struct life {
+	struct cache *c;
+	int now[KEYS]; /* the last version, or one more than the last that was removed */
+	uint64_t random;
+};
+
+static unsigned
+draw(struct life *l, unsigned below)
+{
+	l->random = l->random * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(l->random >> 33) % below;
+}
+
+/* Few keys change much, so that their segments are full of what was replaced; others hardly. */
+static unsigned
+some_key(struct life *l)
+{
+	unsigned k = draw(l, KEYS);
+	return draw(l, 3) ? k / 8 : k;
+}
+
+static void
+settle(struct life *l)
+{
+	store_flush(l->c->store);
+	forget_wait(l->c->forget, forget_now(l->c->forget));
+	for (unsigned k = 0; k < KEYS; k++)
+		atomic_store(&told->least[k], l->now[k]);
+	struct cache_stats s;
+	cache_stats(l->c, &s);
+	atomic_store(&told->evicted, (unsigned)s.evicted_objects);
+	atomic_store(&told->forgotten, (unsigned)s.purges_kept);
+}
+
+static void
+step(struct life *l)
+{
+	unsigned k = some_key(l), what = draw(l, 20);
+	if (what < 9) {
+		if (put(l->c, k, (unsigned)l->now[k] + 1))
+			l->now[k]++;
+	} else if (what < 17) {
+		int v = version_of(l->c, draw(l, KEYS), true);
+		if (v == WRONG)
+			abort();
+	} else if (what < 18) {
+		forget_key(l->c, k);
+		l->now[k]++;
+	} else {
+		drop_key(l->c, k);
+	}
+	int v = version_of(l->c, k, false);
+	if (v != GONE && v != l->now[k])
+		abort(); /* while it runs there is only the last one */
+	atomic_fetch_add(&told->steps, 1);
+}
+
+static void
+live(uint64_t seed)
+{
+	struct life l = {.c = open_cache(), .random = seed};
+	for (unsigned k = 0; k < KEYS; k++) {
+		l.now[k] = version_of(l.c, k, false);
+		if (l.now[k] == GONE) /* above what was not told */
+			l.now[k] = atomic_load(&told->least[k]) + 1000;
+	}
+	for (int i = 1;; i++) {
+		step(&l);
+		if (i % 37 == 0)
+			settle(&l);
+	}
+}
+
+/* Puts, replacements, removals and evictions in any order, and SIGKILL at any time, again and again
+ * on one directory: no version is found that is older than the last one. */
+START_TEST(killed_at_any_time_no_older_version_is_back)
+{
+	begin();
+	uint64_t seed = (uint64_t)time(NULL) * 1000 + (unsigned)_i;
+	printf("seed %llu\n", (unsigned long long)seed);
+	told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned evicted = 0, found = 0, rounds = getenv("TWICE_LONG") ? 100 : 8;
+	for (unsigned round = 0; round < rounds; round++) {
+		unsigned enough = 700 + (unsigned)(seed + round * 7919) % 900;
+		atomic_store(&told->steps, 0);
+		fflush(stdout);
+		pid_t child = fork();
+		if (child == 0) {
+			mailbox_fini(&home);
+			mailbox_init(&home);
+			live(seed + round);
+		}
+		int status;
+		while (atomic_load(&told->steps) < enough && waitpid(child, &status, WNOHANG) == 0)
+			usleep(500);
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+		ck_assert_int_eq(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL);
+		evicted += atomic_load(&told->evicted);
+		struct cache *c = open_cache();
+		for (unsigned k = 0; k < KEYS; k++) {
+			int v = version_of(c, k, false), least = atomic_load(&told->least[k]);
+			ck_assert_int_ne(v, WRONG);
+			ck_assert_msg(v == GONE || v >= least,
+				      "round %u, key %u: %d is back, %d was the last", round, k, v,
+				      least);
+			found += v != GONE;
+		}
+		cache_close(&c);
+	}
+	ck_assert_uint_gt(evicted, rounds * 100);
+	ck_assert_uint_gt(found, rounds * 20);
+	munmap(told, sizeof *told);
+	end();
+}
+END_TEST
+
+UNIT("evict", TEST(what_is_asked_for_stays),
+     TEST(what_was_replaced_is_not_back_when_its_successor_goes),
+     TIMES(killed_at_any_time_no_older_version_is_back, 2))

@@ -1,0 +1,158 @@
+/* test_seen.c - when a generation of the filter ends, and what of that survives a restart.
+ * rooms: cache http base filter
+ */
+#include "proxy/cache/cache.h"
+#include "proxy/cache/seen.h"
+#include "tests/kit/tmpdir.h"
+#include "tests/kit/unit.h"
+
+#include <time.h>
+
+enum { DAY = 24 * 3600, TURN = 1000000 };
+
+static char dir[256];
+static struct cache *cache;
+static struct seen *seen;
+static int64_t now;
+
+static void
+open_seen(uint64_t rotate_after_s)
+{
+	char err[256];
+	struct cache_options o = {.dir = dir, .disk_bytes = 16 << 20, .memory_bytes = 1 << 20};
+	ck_assert_int_eq(cache_open(&cache, &o, err, sizeof err), 0);
+	struct seen_options s = {.cache = cache,
+				 .saved = true,
+				 .memory = {.sightings = 2,
+					    .capacity = 10000,
+					    .false_positives = 1e-4,
+					    .rotate_after_s = rotate_after_s}};
+	ck_assert_int_eq(seen_open(&seen, &s, err, sizeof err), 0);
+	now = (int64_t)time(NULL);
+}
+
+static void
+close_seen(void)
+{
+	seen_close(&seen);
+	cache_close(&cache);
+}
+
+static void
+begin(uint64_t rotate_after_s)
+{
+	tmpdir_make(dir, sizeof dir);
+	open_seen(rotate_after_s);
+}
+
+static void
+end(void)
+{
+	close_seen();
+	tmpdir_remove(dir);
+}
+
+static void
+tick(uint64_t turn_bytes, int64_t seconds)
+{
+	now += seconds;
+	seen_tick(seen, now, now * 1000, &(struct cache_stats){.turn_bytes = turn_bytes});
+}
+
+static enum admission
+ask(uint64_t key)
+{
+	struct sighting_facts f = {.storable = true, .status = 200, .body_bytes = 1};
+	struct key_hash h = {key * 0x9e3779b97f4a7c15u, key * 0xd6e8feb86659fd93u};
+	return seen_judge(seen, h, &f).verdict;
+}
+
+static uint64_t
+generation(void)
+{
+	struct pair_stats is;
+	seen_report(seen, &is);
+	return is.number;
+}
+
+START_TEST(a_generation_is_half_a_turn_of_the_log)
+{
+	begin(0);
+	tick(TURN, 1);
+	ck_assert_int_eq(ask(1), ADMISSION_FIRST_SIGHT);
+	seen_charge(seen, TURN / 2 - 1);
+	ck_assert_int_eq(ask(1), ADMISSION_SEEN_CURRENT);
+	ck_assert_uint_eq(generation(), 0);
+	seen_charge(seen, 1000);
+	seen_charge(seen, -1000); /* that write was given up, but the half turn was reached */
+	ck_assert_uint_eq(generation(), 1);
+	ask(2);
+	seen_charge(seen, TURN / 2 - 1); /* counted from the beginning of this one */
+	ck_assert_uint_eq(generation(), 1);
+	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
+	seen_charge(seen, 1001);
+	ck_assert_uint_eq(generation(), 2);
+	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS); /* its last sighting, not its first */
+	seen_charge(seen, TURN / 2);
+	ck_assert_uint_eq(generation(), 3);
+	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
+	ck_assert_int_eq(ask(2), ADMISSION_FIRST_SIGHT);
+	tick(TURN, 100 * DAY); /* time alone ends nothing */
+	ck_assert_uint_eq(generation(), 3);
+	end();
+}
+END_TEST
+
+START_TEST(while_the_log_grows_a_generation_is_a_day)
+{
+	begin(0);
+	tick(0, 1);
+	ask(1);
+	seen_charge(seen, 10 * TURN);
+	tick(0, DAY - 10);
+	ck_assert_uint_eq(generation(), 0);
+	tick(0, 10);
+	ck_assert_uint_eq(generation(), 1);
+	ask(1);
+	seen_charge(seen, 10 * TURN);
+	tick(TURN, 1); /* now it is full, and more than half a turn was admitted */
+	ck_assert_uint_eq(generation(), 2);
+	end();
+}
+END_TEST
+
+START_TEST(a_time_that_is_set_overrides)
+{
+	begin(60);
+	tick(TURN, 1);
+	ask(1);
+	seen_charge(seen, 10 * TURN);
+	tick(TURN, 1);
+	ck_assert_uint_eq(generation(), 0);
+	tick(TURN, 60);
+	ck_assert_uint_eq(generation(), 1);
+	end();
+}
+END_TEST
+
+START_TEST(what_a_generation_admitted_survives_a_restart)
+{
+	begin(0);
+	tick(TURN, 1);
+	ask(1);
+	seen_charge(seen, TURN / 2 - 10);
+	seen_save(seen, now);
+	close_seen();
+	open_seen(0);
+	tick(TURN, 1);
+	ck_assert_uint_eq(generation(), 0);
+	ck_assert_int_eq(ask(1), ADMISSION_SEEN_CURRENT);
+	seen_charge(seen, 10);
+	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
+	end();
+}
+END_TEST
+
+UNIT("seen", TEST(a_generation_is_half_a_turn_of_the_log),
+     TEST(while_the_log_grows_a_generation_is_a_day), TEST(a_time_that_is_set_overrides),
+     TEST(what_a_generation_admitted_survives_a_restart))
