@@ -34,6 +34,7 @@
  *	/reset        stream_reset at once
  *	/wait         no answer
  *	/late         answered when the test says so
+ *	/wide/5       the same from few large pieces, letters or not
  *	/echo         the request's body comes back
  *	/interim      a 103 before the answer
  */
@@ -120,14 +121,9 @@ send(int fd, const void *p, size_t n, int flags)
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
 
-/* A body of one piece each time, as far as it goes. */
 static enum stream_pull
-pull_whole(struct say *y, size_t most, struct str *pieces, unsigned *n)
+pull_wide(struct say *y, size_t most, struct str *pieces, unsigned *n)
 {
-	if (strcmp(y->how, "echo") == 0) {
-		pieces[(*n)++] = (struct str){y->body, y->body_n};
-		return STREAM_PULL_END;
-	}
 	size_t size = y->n - y->at < sizeof y->body ? y->n - y->at : sizeof y->body;
 	size = size < most ? size : most;
 	pieces[(*n)++] = (struct str){y->body, size};
@@ -135,10 +131,30 @@ pull_whole(struct say *y, size_t most, struct str *pieces, unsigned *n)
 	return STREAM_PULL_SOME;
 }
 
-/* Pieces of three letters, or one letter at a time. */
-static void
-pull_letters(struct say *y, bool bits, unsigned end, size_t most, struct str *pieces, unsigned *n)
+static enum stream_pull
+pull(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
+	struct say *y = ctx;
+	ck_assert_uint_eq(all.within_call, 0);
+	ck_assert_uint_eq(*n, 0);
+	ck_assert(!y->done);
+	all.pulls++;
+	if (strcmp(y->how, "wide") == 0)
+		return pull_wide(y, most, pieces, n);
+	if (strcmp(y->how, "echo") == 0) {
+		pieces[(*n)++] = (struct str){y->body, y->body_n};
+		return STREAM_PULL_END;
+	}
+	bool bits = strcmp(y->how, "bits") == 0, error = strstr(y->how, "error") != NULL;
+	bool lacks = error || strcmp(y->how, "short") == 0;
+	if (bits && !y->asked_later) {
+		y->asked_later = true;
+		return STREAM_PULL_LATER;
+	}
+	y->asked_later = false;
+	unsigned end = lacks ? y->n - 1 : y->n;
+	if (y->at == end)
+		return error ? STREAM_PULL_ERROR : STREAM_PULL_END;
 	while (y->at < end && *n < (bits ? 1 : STREAM_PIECES)) {
 		size_t size = bits ? 1 : 3;
 		if (size > end - y->at)
@@ -152,29 +168,6 @@ pull_letters(struct say *y, bool bits, unsigned end, size_t most, struct str *pi
 		y->at += (unsigned)size;
 		most -= size;
 	}
-}
-
-static enum stream_pull
-pull(void *ctx, size_t most, struct str *pieces, unsigned *n)
-{
-	struct say *y = ctx;
-	ck_assert_uint_eq(all.within_call, 0);
-	ck_assert_uint_eq(*n, 0);
-	ck_assert(!y->done);
-	all.pulls++;
-	if (strcmp(y->how, "wide") == 0 || strcmp(y->how, "echo") == 0)
-		return pull_whole(y, most, pieces, n);
-	bool bits = strcmp(y->how, "bits") == 0, error = strstr(y->how, "error") != NULL;
-	bool lacks = error || strcmp(y->how, "short") == 0;
-	if (bits && !y->asked_later) {
-		y->asked_later = true;
-		return STREAM_PULL_LATER;
-	}
-	y->asked_later = false;
-	unsigned end = lacks ? y->n - 1 : y->n;
-	if (y->at == end)
-		return error ? STREAM_PULL_ERROR : STREAM_PULL_END;
-	pull_letters(y, bits, end, most, pieces, n);
 	bool last = y->at == end && !lacks && strcmp(y->how, "chunks") != 0 && !bits;
 	return last ? STREAM_PULL_END : STREAM_PULL_SOME;
 }
