@@ -104,6 +104,8 @@ struct ghost_stats {
 	uint64_t entries, memory_bytes;
 };
 void ghost_stats(const struct ghost *g, struct ghost_stats *out);
+/* Of its log, once that grows no more; 0: it grows, or is none. As cache_stats.turn_bytes. */
+uint64_t ghost_turn_bytes(const struct ghost *g);
 
 /* Appends a snapshot of at most `most` bytes: the sample is halved until it fits. tag: of what the
  * keys were hashed with. The counters are not in it: they count since start. */

@@ -95,6 +95,12 @@ ghost_age(struct ghost *g, uint32_t now_s)
 		g->born_s = now_s;
 }
 
+uint64_t
+ghost_turn_bytes(const struct ghost *g)
+{
+	return ledger_absent(&g->ledger) < 0 ? g->ledger.exist * g->ledger.segment_bytes : 0;
+}
+
 /* ---- taking room --------------------------------------------------------------------------- */
 
 /* A segment at hand for so many bytes more, while another one is emptied: else the next victim is

@@ -8,6 +8,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/budget.h"
 #include "proxy/cache/recent.h"
+#include "proxy/cache/turn.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -32,13 +33,11 @@ struct seen {
 	struct budget budget;
 	_Atomic double disk_used_share; /* as of the last tick */
 	bool by_turns;			/* generations end with half a turn of the log */
-	_Atomic uint64_t half_turn;	/* as of the last tick; 0: time decides */
+	_Atomic uint64_t turn_bytes;	/* of the log, as of the last tick: turn.h */
 	_Atomic uint64_t turning;	/* the generation that admitted counts for */
 	_Atomic int64_t admitted;	/* bytes since it began */
 	struct recent first_bytes;	/* which address asked for the first byte of what */
 };
-
-enum { DAY_S = 24 * 3600 };
 
 static const char FILE_NAME[] = "filter";
 
@@ -123,8 +122,8 @@ turn(struct seen *s, int64_t bytes)
 	if (was != number && atomic_compare_exchange_strong(&s->turning, &was, number))
 		atomic_store(&s->admitted, 0); /* it began because it was full */
 	int64_t admitted = atomic_fetch_add(&s->admitted, bytes) + bytes;
-	uint64_t enough = atomic_load_explicit(&s->half_turn, memory_order_relaxed);
-	if (enough && admitted > 0 && (uint64_t)admitted >= enough)
+	uint64_t bytes_of_log = atomic_load_explicit(&s->turn_bytes, memory_order_relaxed);
+	if (turn_is_over(bytes_of_log, admitted, 0))
 		pair_try_rotate(s->pair, number);
 }
 
@@ -140,12 +139,12 @@ static void
 tick_turns(struct seen *s, int64_t now_s, uint64_t turn_bytes)
 {
 	struct pair_stats is;
-	atomic_store_explicit(&s->half_turn, turn_bytes / 2, memory_order_relaxed);
+	atomic_store_explicit(&s->turn_bytes, turn_bytes, memory_order_relaxed);
 	turn(s, 0);
 	if (turn_bytes)
 		return;
 	pair_stats(s->pair, &is);
-	if (now_s - is.born_s >= DAY_S)
+	if (turn_is_over(0, 0, now_s - is.born_s))
 		pair_rotate(s->pair, now_s);
 }
 
@@ -363,7 +362,7 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 	s->memory_options.seed = (uint64_t)now;
 	bool by_turns = o->memory.rotate_after_s == 0;
 	if (by_turns && memory_kind_for(&s->memory_options) != MEMORY_PAIR)
-		s->memory_options.rotate_after_s = DAY_S;
+		s->memory_options.rotate_after_s = TURN_DAY_S;
 	s->settings = (struct sighting_settings){
 		.sightings = o->memory.sightings,
 		.max_object_bytes = o->max_object_bytes,

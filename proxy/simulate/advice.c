@@ -275,10 +275,12 @@ say_reasons(struct advice *a, const struct study *s)
 		 100 * share_below(s->log.gap_urls, capacity));
 	say_steps(a, s, "capacity", capacity_of, say_capacity, why);
 	double gap = gap_s(&s->log);
+	bool is_auto = r->spec.sights.memory.rotate_after_s == 0;
 	say(a,
-	    "rotate_after: 95%% of what comes back does so within %.1f h; a generation that lives that long "
-	    "forgets nothing that matters.",
-	    gap / 3600);
+	    "rotate_after: %s; so generations ended %llu times. 95%% of what comes back does so within "
+	    "%.1f h.",
+	    is_auto ? "auto, by the disk's turns" : "as it was simulated",
+	    (unsigned long long)r->sights.rotations, gap / 3600);
 }
 
 /* ---- settings and the drive ---------------------------------------------------------------- */
@@ -291,15 +293,18 @@ rounded(uint64_t bytes)
 }
 
 static void
-write_yaml(struct advice *a, const struct study *s)
+write_yaml(struct advice *a)
 {
 	const struct policy_spec *p = &a->row->spec;
 	char disk[UNITS_BYTES], memory[UNITS_BYTES], capacity[UNITS_BYTES], rotate[UNITS_BYTES];
-	uint64_t hours = (uint64_t)ceil(gap_s(&s->log) / 3600);
 	units_print_bytes(rounded(p->disk_bytes), disk);
 	units_print_bytes(rounded(p->memory_bytes), memory);
 	units_print_count(p->sights.memory.capacity, capacity);
-	units_print_ms((hours ? hours : 1) * 3600 * 1000, rotate);
+	uint64_t rotate_s = p->sights.memory.rotate_after_s;
+	if (rotate_s)
+		units_print_ms(rotate_s * 1000, rotate);
+	else
+		snprintf(rotate, sizeof rotate, "auto");
 	int n = snprintf(a->yaml, sizeof a->yaml,
 			 "cache:\n  disk: %s\n  memory: %s\nadmission:\n  sightings: %u\n", disk,
 			 memory, p->sightings);
@@ -330,5 +335,5 @@ advice_find(struct advice *out, const struct study *s, uint64_t tbw)
 	out->years = years(s, out->row, tbw);
 	out->years_all = out->all ? years(s, out->all, tbw) : 0;
 	say_reasons(out, s);
-	write_yaml(out, s);
+	write_yaml(out);
 }

@@ -16,11 +16,12 @@ enum {
 	PART_SHIFT = 3,
 	AHEAD_FAR = 20,
 	AHEAD_NEAR = 8,
+	AHEAD_SIGHTS = 12,
 };
 
 struct policy {
 	struct policy_spec o;
-	const struct sights *sights;
+	struct sights *sights;
 	struct ghost *ghost; /* one of the two */
 	struct lru *lru;
 	struct sighting_settings rule;
@@ -43,7 +44,7 @@ make_ghost(const struct policy_spec *o, uint32_t most_rows)
 }
 
 struct policy *
-policy_create(const struct policy_spec *o, const struct sights *sights, uint32_t most_rows)
+policy_create(const struct policy_spec *o, struct sights *sights, uint32_t most_rows)
 {
 	struct policy *p = NEW(struct policy);
 	p->o = *o;
@@ -187,6 +188,9 @@ visit(struct policy *p, const struct visit *v, struct memory_sight known, bool c
 	struct ghost_did did = p->ghost ? ghost_see(p->ghost, &e) : lru_see(p->lru, &e);
 	if (did.wrote && p->o.budget_bytes_s)
 		budget_charge(&p->budget, (int64_t)did.written_bytes);
+	if (did.wrote && sights_are_by_turns(p->sights))
+		sights_charge(p->sights, e.record_bytes * did.weight,
+			      p->ghost ? ghost_turn_bytes(p->ghost) : 0);
 	count(p, v, &did);
 }
 
@@ -198,15 +202,22 @@ policy_run(struct policy *p, const struct visit *v, size_t n, unsigned halvings,
 		ghost_thin(p->ghost, halvings);
 	else
 		lru_thin(p->lru, halvings);
+	bool asks = sights_are_by_turns(p->sights);
 	for (size_t i = 0; i < n; i++) {
+		struct memory_sight now_known;
+		bool now_counts;
 		p->n.requests++;
 		p->n.sent_bytes += v[i].sent;
 		if (p->ghost && i + AHEAD_FAR < n)
 			ghost_prefetch(p->ghost, v[i + AHEAD_FAR].key.hi);
 		if (p->ghost && i + AHEAD_NEAR < n)
 			ghost_prefetch_shade(p->ghost, v[i + AHEAD_NEAR].key.hi);
+		if (asks && i + AHEAD_SIGHTS < n)
+			sights_prefetch(p->sights, v[i + AHEAD_SIGHTS].key);
+		if (asks)
+			sights_see(p->sights, &v[i], 1, &now_known, &now_counts);
 		if (v[i].tracked)
-			visit(p, &v[i], known[i], counts[i]);
+			visit(p, &v[i], asks ? now_known : known[i], asks ? now_counts : counts[i]);
 	}
 }
 

@@ -31,13 +31,14 @@ int policy_parse(struct policy_spec *out, const struct policy_spec *base, const 
 		 char *err, size_t err_bytes);
 
 struct policy;
-/* sights: borrowed, of policy_spec.sights. */
+/* sights: borrowed, of policy_spec.sights; by turns: nobody else's. */
 struct policy *
-policy_create(const struct policy_spec *o, const struct sights *sights, uint32_t most_rows);
+policy_create(const struct policy_spec *o, struct sights *sights, uint32_t most_rows);
 void policy_destroy(struct policy **p);
 const struct sights *policy_sights(const struct policy *p);
 
-/* halvings: of the catalogue that tracks the visits. known, counts: of its sights. */
+/* halvings: of the catalogue that tracks the visits. known, counts: of its sights; not used, and
+ * the sights are asked here, when they are by turns. */
 void policy_run(struct policy *p, const struct visit *v, size_t n, unsigned halvings,
 		const struct memory_sight *known, const bool *counts);
 

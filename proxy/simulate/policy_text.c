@@ -9,7 +9,7 @@
 enum { LEAST_CAPACITY = 1000 };
 
 static const char help[] =
-	"all, 2, 3, ... or bound; then +capacity=10M or a share of the URLs, +fpr=1%, +rotate=24h, "
+	"all, 2, 3, ... or bound; then +capacity=10M or a share of the URLs, +fpr=1%, +rotate=auto|24h, "
 	"+filter=pair|counting|stable|scalable|exact, +max=1MiB, +exp=64KiB, "
 	"+budget=10MiB, +ram=1GiB or a share of the disk, +disk=100GiB";
 
@@ -23,8 +23,8 @@ set_filter(struct policy_spec *p, const char *value)
 static int
 set_rotate(struct policy_spec *p, const char *value)
 {
-	uint64_t ms;
-	if (units_parse_ms(value, &ms) != 0)
+	uint64_t ms = 0; /* auto: by turns of the log */
+	if (strcmp(value, "auto") != 0 && (units_parse_ms(value, &ms) != 0 || ms == 0))
 		return -1;
 	p->sights.memory.rotate_after_s = (ms + 999) / 1000;
 	return 0;

@@ -3,6 +3,7 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/cache/recent.h"
+#include "proxy/cache/turn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,11 @@ struct sights {
 	uint64_t size, used;
 	struct recent first_bytes;
 	uint32_t ticked_s;
+	struct twice_pair *pair; /* borrowed from the filter; NULL: not by turns */
+	/* Of its generation. */
+	uint64_t number, turn_bytes;
+	int64_t admitted, born_s;
+	bool began; /* born_s is known */
 	struct sights_facts n;
 };
 
@@ -39,7 +45,13 @@ sights_create(const struct sights_options *o, char *err, size_t err_bytes)
 		s->rows = mem_zalloc(s->size * sizeof *s->rows);
 		return s;
 	}
-	s->filter = memory_create(&o->memory, 0);
+	struct memory_options *m = &s->o.memory;
+	s->o.by_turns = o->by_turns && !m->rotate_after_s && memory_kind_for(m) == MEMORY_PAIR;
+	if (!s->o.by_turns && !m->rotate_after_s)
+		m->rotate_after_s = TURN_DAY_S;
+	s->filter = memory_create(m, 0);
+	if (s->filter && s->o.by_turns)
+		s->pair = twice_filter_pair(s->filter);
 	if (!s->filter) {
 		snprintf(err, err_bytes,
 			 "there is not enough memory for a filter of this capacity");
@@ -60,15 +72,24 @@ sights_destroy(struct sights **ps)
 	free(s);
 }
 
+static uint64_t
+life_s(const struct memory_options *m)
+{
+	return m->rotate_after_s ? m->rotate_after_s : TURN_DAY_S;
+}
+
 bool
 sights_are_like(const struct sights *s, const struct sights_options *o)
 {
 	const struct memory_options *a = &s->o.memory, *b = &o->memory;
 	if (s->o.exact || o->exact)
 		return s->o.exact && o->exact;
+	if (s->o.by_turns ||
+	    (o->by_turns && !b->rotate_after_s && memory_kind_for(b) == MEMORY_PAIR))
+		return false;
 	/* A pair and a counting filter know the same for any number of sightings up to two. */
 	return memory_kind_for(a) == memory_kind_for(b) && a->capacity == b->capacity &&
-	       a->rotate_after_s == b->rotate_after_s && a->sightings == b->sightings &&
+	       life_s(a) == life_s(b) && a->sightings == b->sightings &&
 	       !(a->false_positives < b->false_positives) &&
 	       !(a->false_positives > b->false_positives);
 }
@@ -124,6 +145,58 @@ is_counted(struct sights *s, const struct visit *v)
 	return true;
 }
 
+/* ---- when a generation ends, by turns (as in seen.c) --------------------------------------- */
+
+/* One may have begun because the one before was full. */
+static void
+notice(struct sights *s)
+{
+	uint64_t number = pair_number(s->pair);
+	if (number == s->number && s->began)
+		return;
+	s->began = true;
+	s->number = number;
+	s->admitted = 0;
+	s->born_s = s->ticked_s;
+}
+
+static void
+turn(struct sights *s)
+{
+	notice(s);
+	if (!turn_is_over(s->turn_bytes, s->admitted, s->ticked_s - s->born_s))
+		return;
+	if (s->turn_bytes)
+		pair_try_rotate(s->pair, s->number);
+	else
+		pair_rotate(s->pair, s->ticked_s);
+	notice(s);
+}
+
+void
+sights_charge(struct sights *s, uint64_t bytes, uint64_t turn_bytes)
+{
+	notice(s);
+	s->admitted += (int64_t)bytes;
+	s->turn_bytes = turn_bytes;
+	turn(s);
+}
+
+bool
+sights_are_by_turns(const struct sights *s)
+{
+	return s->pair != NULL;
+}
+
+void
+sights_prefetch(const struct sights *s, struct key_hash h)
+{
+	if (s->filter)
+		memory_prefetch(s->filter, h);
+}
+
+/* ---- a visit ------------------------------------------------------------------------------- */
+
 static void
 tick(struct sights *s, uint32_t now_s)
 {
@@ -132,6 +205,8 @@ tick(struct sights *s, uint32_t now_s)
 	s->ticked_s = now_s;
 	if (s->filter)
 		memory_tick(s->filter, now_s);
+	if (s->pair)
+		turn(s);
 }
 
 static struct memory_sight

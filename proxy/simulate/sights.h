@@ -1,5 +1,6 @@
 /* sights.h - a memory of sightings, asked for all visits of a batch: one of the proxy's filters, or
- * an exact set. What it knows does not depend on any cache, so that many policies share it.
+ * an exact set. What it knows does not depend on any cache, so that many policies share it; but for
+ * a pair whose generations end with half a turn of a log, which belongs to the policy that has it.
  */
 #ifndef SIMULATE_SIGHTS_H
 #define SIMULATE_SIGHTS_H
@@ -10,8 +11,9 @@
 struct sights;
 
 struct sights_options {
-	struct memory_options memory;
+	struct memory_options memory; /* rotate_after_s 0: as the proxy's auto */
 	bool exact;
+	bool by_turns; /* a pair: half a turn of the log, instead of a day */
 };
 
 /* NULL and a sentence. */
@@ -23,6 +25,12 @@ bool sights_are_like(const struct sights *s, const struct sights_options *o);
  * counts[i] says whether the visit was one. */
 void sights_see(struct sights *s, const struct visit *v, size_t n, struct memory_sight *known,
 		bool *counts);
+
+/* By turns: one visit after another, and what came of it: so many bytes were admitted to a log of
+ * ghost_turn_bytes. */
+bool sights_are_by_turns(const struct sights *s);
+void sights_prefetch(const struct sights *s, struct key_hash h);
+void sights_charge(struct sights *s, uint64_t bytes, uint64_t turn_bytes);
 
 struct sights_facts {
 	uint64_t memory_bytes, rotations;

@@ -115,11 +115,13 @@ choose_policies(struct run *r)
 static struct sights *
 sights_for(struct run *r, const struct policy_spec *spec)
 {
+	struct sights_options o = spec->sights;
+	o.by_turns = spec->sightings > 1 && !spec->bound; /* others do not ask it */
 	for (unsigned i = 0; i < r->sights_n; i++)
-		if (sights_are_like(r->sights[i], &spec->sights))
+		if (sights_are_like(r->sights[i], &o))
 			return r->sights[i];
 	char why[256];
-	struct sights *s = sights_create(&spec->sights, why, sizeof why);
+	struct sights *s = sights_create(&o, why, sizeof why);
 	if (!s) {
 		snprintf(r->err, r->err_bytes, "policy %s: %s", spec->text, why);
 		return NULL;
@@ -158,6 +160,8 @@ static void
 see_task(void *ctx, unsigned i)
 {
 	struct run *r = ctx;
+	if (sights_are_by_turns(r->sights[i]))
+		return; /* its policy asks it */
 	sights_see(r->sights[i], r->batch->visits, r->batch->n, r->known[i]->before,
 		   r->known[i]->counts);
 }

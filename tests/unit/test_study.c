@@ -482,6 +482,83 @@ START_TEST(wrong_policies_are_refused_with_a_sentence)
 }
 END_TEST
 
+static void
+ask_for(FILE *f, int second, int from, int to)
+{
+	for (int url = from; url < to; url++)
+		fprintf(f, triples, second, url, BODY);
+}
+
+static const int seconds[] = {0, 1795324844};
+
+/* A disk of 16 MiB is written four times over by URLs that are asked for twice at once; then the
+ * first ones come back, which were forgotten long ago. All within a second. */
+START_TEST(a_generation_is_half_a_turn_of_the_log)
+{
+	enum { N = 8000, BACK = 100 };
+	begin();
+	FILE *f = create("log");
+	for (int url = 0; url < N; url++) {
+		ask_for(f, seconds[_i], url, url + 1);
+		ask_for(f, seconds[_i], url, url + 1);
+	}
+	ask_for(f, seconds[_i], 0, BACK);
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	o.disks[0] = 16 << 20;
+	o.memory = 1 << 20;
+	o.policies[2] = "2+rotate=24h";
+	o.policies[3] = "3";
+	o.policies[4] = "2+rotate=auto";
+	o.policies_n = 5;
+	run(&s, &o);
+	ck_assert_double_eq(facts_of(&s, "2")->written_objects, N);
+	ck_assert_double_eq(facts_of(&s, "2+rotate=auto")->written_objects, N);
+	ck_assert_double_eq(facts_of(&s, "2+rotate=24h")->written_objects, N + BACK);
+	/* Once when the log is full, then twice a turn: three turns and some. */
+	ck_assert_uint_ge(s.rows[1].sights.rotations, 7);
+	ck_assert_uint_le(s.rows[1].sights.rotations, 9);
+	study_fini(&s);
+	/* What was simulated is suggested. */
+	struct advice a;
+	o.policies[0] = _i ? "2" : "2+rotate=24h";
+	o.policies_n = 1;
+	run(&s, &o);
+	advice_find(&a, &s, 0);
+	ck_assert_ptr_nonnull(strstr(a.yaml, _i ? "rotate_after: auto\n" : "rotate_after: 1d\n"));
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+enum { DAY = 24 * HOUR, EARLY = 100 };
+static const struct {
+	int back_s;
+	double written;
+} times[] = {{DAY - 10, EARLY}, {DAY + 10, EARLY}, {2 * DAY + 2 * HOUR, 0}};
+
+START_TEST(while_the_log_grows_a_generation_is_a_day)
+{
+	begin();
+	FILE *f = create("log");
+	ask_for(f, 5, 0, EARLY);
+	for (int t = HOUR; t < times[_i].back_s; t += HOUR)
+		ask_for(f, t, EARLY + t, EARLY + t + 1);
+	ask_for(f, times[_i].back_s, 0, EARLY);
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	o.policies[2] = "2+filter=counting";
+	o.policies_n = 3;
+	run(&s, &o);
+	ck_assert_double_eq(facts_of(&s, "2")->written_objects, times[_i].written);
+	ck_assert_double_eq(facts_of(&s, "2+filter=counting")->written_objects, times[_i].written);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
 START_TEST(the_advice_is_the_best_of_what_was_tried)
 {
 	begin();
@@ -688,6 +765,8 @@ END_TEST
 UNIT("study", LOOP(each_kind_of_rule_writes_what_it_should, kinds),
      TEST(a_binary_trace_is_the_same_as_its_text),
      TEST(the_page_is_whole_and_foreign_words_are_escaped),
+     LOOP(a_generation_is_half_a_turn_of_the_log, seconds),
+     LOOP(while_the_log_grows_a_generation_is_a_day, times),
      TEST(the_advice_is_the_best_of_what_was_tried),
      TEST(a_disk_that_the_proxy_cannot_have_is_refused),
      TIMES(saved_is_exactly_the_one_hit_share, 2), TIMES(a_packed_log_is_read_like_a_plain_one, 4),
