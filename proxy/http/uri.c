@@ -102,8 +102,9 @@ uri_same_authority(struct str scheme, struct str a, struct str b)
 	return x.port == y.port && str_ieq(x.name, y.name);
 }
 
-/* A query may hold percent signs that begin no encoding (h1_parse.c). Behind one of them no hex
- * digit is decoded: together they would become an encoding that nobody wrote. */
+/* A query may hold percent signs that begin no encoding (h1_parse.c). Directly behind one of them, or
+ * behind it and one hex digit, no hex digit is decoded: together they would become an encoding that
+ * nobody wrote. What stands before the percent sign, or in another parameter, does not matter. */
 void
 uri_add_unescaped(struct str s, struct buf *out)
 {
@@ -115,16 +116,20 @@ uri_add_unescaped(struct str s, struct buf *out)
 		    (low = byte_hex(s.p[i + 2])) < 0) {
 			if (s.p[i] == '%')
 				safe = n + 3;
+			else if (!byte_is(s.p[i], BYTE_HEX))
+				safe = 0;
 			p[n++] = s.p[i];
 			continue;
 		}
 		char c = (char)(high << 4 | low);
 		if (byte_is(c, BYTE_UNRESERVED) && (n >= safe || !byte_is(c, BYTE_HEX))) {
 			p[n++] = c;
+			safe = byte_is(c, BYTE_HEX) ? safe : 0;
 		} else {
 			p[n++] = '%';
 			p[n++] = "0123456789ABCDEF"[high];
 			p[n++] = "0123456789ABCDEF"[low];
+			safe = 0;
 		}
 		i += 2;
 	}

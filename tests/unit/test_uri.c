@@ -47,6 +47,8 @@ static const struct {
 	{"broken ones stay",               "%4%zz%", "%4%zz%"},
 	{"and make no new one: %b7 is something else", "%b%37", "%b%37"},
 	{"nor directly behind",            "%%37e", "%%37e"},
+	{"another byte between ends that", "%&%37e", "%&7e"},
+	{"an encoded one too",             "%%2f%37", "%%2F7"},
 	{"further on they are decoded",    "%zz%37%67", "%zz7g"},
 	{"control bytes stay encoded",     "%00%0a", "%00%0A"},
 	/* clang-format on */
