@@ -36,8 +36,7 @@ struct admin {
 	struct event_base *base;
 	struct evhttp *http;
 	struct event *stopped;
-	struct event *tick, *arrival;
-	struct bufferevent *arrived; /* ref: whose socket is not known yet */
+	struct event *tick;
 	struct guests guests;
 	int stop_fd; /* eventfd: readable when the thread shall end */
 	pthread_t thread;
@@ -252,40 +251,17 @@ refusal(const struct admin *a, struct evhttp_request *q, bool changes)
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-/* libevent's server has given its socket to the connection that came last. */
-static void
-note_arrival(struct admin *a)
-{
-	if (!a->arrived)
-		return;
-	int fd = bufferevent_getfd(a->arrived);
-	bufferevent_decref(a->arrived);
-	a->arrived = NULL;
-	if (fd >= 0)
-		guests_add(&a->guests, fd, now_ms());
-}
-
-static void
-on_arrival(evutil_socket_t fd, short what, void *ctx)
-{
-	(void)fd;
-	(void)what;
-	note_arrival(ctx);
-}
-
-/* The server makes a connection. It tells its socket afterwards, and hears of it in the same turn
- * of the loop. */
+/* The server makes a connection, and sets its callbacks before it makes the next one. */
 static struct bufferevent *
 make_connection(struct event_base *base, void *ctx)
 {
 	struct admin *a = ctx;
-	note_arrival(a);
-	a->arrived = bufferevent_socket_new(base, -1, 0);
-	if (a->arrived) {
-		bufferevent_incref(a->arrived);
-		event_active(a->arrival, 0, 0);
+	struct bufferevent *c = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+	if (c) {
+		bufferevent_incref(c);
+		guests_add(&a->guests, c, now_ms());
 	}
-	return a->arrived;
+	return c;
 }
 
 static void
@@ -301,7 +277,7 @@ static void
 note_request(struct admin *a, struct evhttp_request *q)
 {
 	struct evhttp_connection *c = evhttp_request_get_connection(q);
-	guests_asked(&a->guests, bufferevent_getfd(evhttp_connection_get_bufferevent(c)), now_ms());
+	guests_asked(&a->guests, evhttp_connection_get_bufferevent(c), now_ms());
 }
 
 static void
@@ -371,14 +347,11 @@ destroy(struct admin *a)
 {
 	if (a->http)
 		evhttp_free(a->http); /* closes the listener too */
-	if (a->arrived)
-		bufferevent_decref(a->arrived);
+	guests_fini(&a->guests);
 	if (a->stopped)
 		event_free(a->stopped);
 	if (a->tick)
 		event_free(a->tick);
-	if (a->arrival)
-		event_free(a->arrival);
 	if (a->base)
 		event_base_free(a->base);
 	if (a->stop_fd >= 0)
@@ -398,8 +371,7 @@ set_up(struct admin *a)
 		return -1;
 	a->stopped = event_new(a->base, a->stop_fd, EV_READ, on_stop, a);
 	a->tick = event_new(a->base, -1, EV_PERSIST, on_tick, a);
-	a->arrival = event_new(a->base, -1, 0, on_arrival, a);
-	if (!a->stopped || !a->tick || !a->arrival)
+	if (!a->stopped || !a->tick)
 		return -1;
 	evhttp_set_max_headers_size(a->http, HEAD_BYTES_MOST);
 	evhttp_set_max_body_size(a->http, FILTERS_BODY_MOST);

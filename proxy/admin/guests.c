@@ -2,18 +2,10 @@
 #include "proxy/admin/guests.h"
 
 #include <assert.h>
+#include <event2/bufferevent.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-
-/* 0: no such descriptor. */
-static ino_t
-inode_of(int fd)
-{
-	struct stat s;
-	return fstat(fd, &s) == 0 ? s.st_ino : 0;
-}
 
 static void
 take_out(struct guests *g, unsigned i)
@@ -23,10 +15,21 @@ take_out(struct guests *g, unsigned i)
 	memmove(&g->list[i], &g->list[i + 1], (g->n - i) * sizeof *g->list);
 }
 
+/* Does the server still have it? */
 static bool
 is_here(const struct guest *at)
 {
-	return inode_of(at->fd) == at->inode;
+	bufferevent_event_cb on_event;
+	bufferevent_getcb(at->connection, NULL, NULL, &on_event, NULL);
+	return on_event != NULL;
+}
+
+static void
+let_go(struct guests *g, unsigned i)
+{
+	struct bufferevent *connection = g->list[i].connection;
+	take_out(g, i);
+	bufferevent_decref(connection);
 }
 
 static void
@@ -36,7 +39,7 @@ forget_closed(struct guests *g)
 		if (is_here(&g->list[i]))
 			i++;
 		else
-			take_out(g, i);
+			let_go(g, i);
 	}
 }
 
@@ -44,28 +47,25 @@ forget_closed(struct guests *g)
 static void
 show_out(struct guests *g)
 {
-	shutdown(g->list[0].fd, SHUT_RDWR);
-	take_out(g, 0);
+	shutdown(bufferevent_getfd(g->list[0].connection), SHUT_RDWR);
+	let_go(g, 0);
 }
 
 void
-guests_add(struct guests *g, int fd, int64_t now)
+guests_add(struct guests *g, struct bufferevent *connection, int64_t now)
 {
-	ino_t inode = inode_of(fd);
-	if (inode == 0)
-		return;
 	forget_closed(g);
 	if (g->n == GUESTS_MOST)
 		show_out(g);
-	g->list[g->n++] = (struct guest){fd, inode, now};
+	g->list[g->n++] = (struct guest){connection, now};
 }
 
 void
-guests_asked(struct guests *g, int fd, int64_t now)
+guests_asked(struct guests *g, const struct bufferevent *connection, int64_t now)
 {
 	for (unsigned i = 0; i < g->n; i++) {
 		struct guest at = g->list[i];
-		if (at.fd != fd || !is_here(&at))
+		if (at.connection != connection)
 			continue;
 		take_out(g, i);
 		at.since_ms = now;
@@ -80,4 +80,11 @@ guests_tick(struct guests *g, int64_t now)
 	forget_closed(g);
 	while (g->n && now - g->list[0].since_ms >= GUEST_MS)
 		show_out(g);
+}
+
+void
+guests_fini(struct guests *g)
+{
+	while (g->n)
+		let_go(g, g->n - 1);
 }

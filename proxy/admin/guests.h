@@ -1,8 +1,8 @@
 /* guests.h - the connections to the admin server: so many at once, and each with a time limit.
  *
- * libevent's HTTP server tells nobody when a connection ends, so a guest is a descriptor together
- * with the inode of its socket: when that changed, the connection is over. One that must go is shut
- * down, and the server, which finds its end, closes it.
+ * libevent's HTTP server tells nobody when a connection ends, but takes its callbacks off the
+ * bufferevent then. A guest is a reference to that: so its socket, which is closed with the last
+ * reference, is never somebody else's. One that must go is shut down, and the server finds its end.
  *
  * Units     milliseconds of a monotonic clock, handed in.
  * Threads   one: the admin server's.
@@ -11,14 +11,14 @@
 #define ADMIN_GUESTS_H
 
 #include <stdint.h>
-#include <sys/types.h>
+
+struct bufferevent;
 
 /* GUEST_MS: from its coming, or from its last whole request, to the next whole request. */
 enum { GUESTS_MOST = 64, GUEST_MS = 60000 };
 
 struct guest {
-	int fd; /* the server's */
-	ino_t inode;
+	struct bufferevent *connection; /* a reference */
 	int64_t since_ms;
 };
 struct guests {				/* zeroed: nobody is here */
@@ -26,12 +26,15 @@ struct guests {				/* zeroed: nobody is here */
 	unsigned n;
 };
 
-/* A connection came. When GUESTS_MOST are here, the one goes that has asked for nothing the longest
+/* A connection came, which closes its socket with its last reference (BEV_OPT_CLOSE_ON_FREE) and has
+ * the server's callbacks; the reference becomes the list's. When GUESTS_MOST are here, the one goes that has asked for nothing the longest
  * time. */
-void guests_add(struct guests *g, int fd, int64_t now_ms);
+void guests_add(struct guests *g, struct bufferevent *connection, int64_t now_ms);
 /* A whole request came. */
-void guests_asked(struct guests *g, int fd, int64_t now_ms);
+void guests_asked(struct guests *g, const struct bufferevent *connection, int64_t now_ms);
 /* Now and then: whoever has asked for nothing for GUEST_MS goes. */
 void guests_tick(struct guests *g, int64_t now_ms);
+/* The server is gone. */
+void guests_fini(struct guests *g);
 
 #endif
