@@ -98,9 +98,10 @@ realloc(void *p, size_t n)
 }
 #endif
 
+#ifdef COUNTS_ALLOCATIONS
 /* A client that takes whatever is sent to it, at once. */
 static bool swallows;
-#ifdef COUNTS_ALLOCATIONS
+
 ssize_t
 send(int fd, const void *p, size_t n, int flags)
 {
