@@ -9,6 +9,7 @@
 
 static const uint64_t MIB = 1 << 20;
 static const uint64_t MIN_SEGMENT = 256 << 10;
+static const uint64_t AT_HAND_BYTES = 2 << 20;
 
 enum {
 	SEGMENTS = 256,
@@ -173,10 +174,19 @@ ledger_open_next(struct ledger *l)
 	return false;
 }
 
+uint32_t
+ledger_at_hand(const struct ledger *l)
+{
+	uint64_t n = AT_HAND_BYTES / l->segment_bytes;
+	if (l->limit < 16)
+		return 1;
+	return n < 2 || l->limit < 64 ? 2 : (uint32_t)at_most(n, l->limit / 32);
+}
+
 bool
 ledger_wants_free(const struct ledger *l)
 {
-	return l->free < (l->limit < 16 ? 1u : 2u);
+	return l->free < ledger_at_hand(l);
 }
 
 int64_t

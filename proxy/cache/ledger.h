@@ -83,7 +83,9 @@ void ledger_use(struct ledger *l, uint64_t bytes);
 void ledger_seal(struct ledger *l);
 /* Opens a free segment; false when there is none. */
 bool ledger_open_next(struct ledger *l);
-/* Are there fewer free segments than should be at hand: two, or one of fewer than 16? */
+/* How many free segments should be at hand: two, or more of small ones, so that what comes in meanwhile
+ * finds room; one of fewer than 16. */
+uint32_t ledger_at_hand(const struct ledger *l);
 bool ledger_wants_free(const struct ledger *l);
 /* A slot that may be made free because the limit allows one more segment, or -1. */
 int64_t ledger_absent(const struct ledger *l);
