@@ -12,6 +12,7 @@
 #include "proxy/serve/complete.h"
 #include "proxy/serve/herd.h"
 #include "proxy/serve/keep.h"
+#include "proxy/serve/keep_turn.h"
 #include "proxy/serve/learn.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/resume.h"

@@ -4,6 +4,7 @@
 #include "proxy/serve/follow.h"
 
 #include "proxy/serve/herd.h"
+#include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/syntax.h"
@@ -74,7 +75,7 @@ fetch_own(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	bool less = !t->object && policy_asks_for_less(&t->rq) &&
-		    (!follow_is_worth_the_whole(t) || fill_is_writing(sh, t->key.hash));
+		    (!follow_is_worth_the_whole(t) || keep_is_writing(sh, t->key.hash));
 	t->way = less ? WAY_AS_IT_CAME : WAY_SHARED;
 	follow_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
 }
@@ -109,7 +110,7 @@ waits_for_store(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	int64_t now = now_ms();
-	if (t->late != LATE_NOT || !fill_is_writing(sh, t->key.hash))
+	if (t->late != LATE_NOT || !keep_is_writing(sh, t->key.hash))
 		return false;
 	struct flight_reader *r = flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text),
 					       t->serve->mailbox, t->wake, t, now, coalesce_ms(t));

@@ -6,6 +6,7 @@
 #define SERVE_KEEP_INSIDE_H
 
 #include "proxy/serve/keep.h"
+#include "proxy/serve/keep_turn.h"
 
 /* keep_rule.c: what the trip counts for, asked once, under the key of the variant. */
 void keep_sight(struct fill *f, int status, struct str variant);
