@@ -83,14 +83,16 @@ void fill_set_out(struct fill *f);
 void fill_ask(struct fill *f);
 const struct origin *fill_origin(const struct fill *f);
 
-/* fill.c: what comes back. */
-extern const struct fetch_events fill_events;
+/* fill_stage.c: what every file that brings bytes may do. */
 void fill_move(struct fill *f, enum fill_stage to); /* the only assignment to ->stage */
 void fill_publish(struct fill *f, struct flight_head *h);
+void fill_ask_again(struct fill *f, int64_t at_ms); /* the fetch is resumed then */
+
+/* fill.c: what comes back. */
+extern const struct fetch_events fill_events;
 /* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
 void fill_abandon(struct fill *f, int status, const char *word);
-flight_wake_fn fill_on_wake;			    /* of a leader */
-void fill_ask_again(struct fill *f, int64_t at_ms); /* the fetch is resumed then */
+flight_wake_fn fill_on_wake; /* of a leader */
 
 /* upload.c: a fetch's on_send, fed by f->feeder's stream. */
 ptrdiff_t upload_take(void *fill, char *p, size_t max);
