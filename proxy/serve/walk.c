@@ -3,7 +3,8 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/serve/bill.h"
-#include "proxy/serve/follow.h"
+#include "proxy/serve/fill.h"
+#include "proxy/serve/patience.h"
 #include "proxy/serve/run.h"
 #include "proxy/serve/slices.h"
 
@@ -301,7 +302,7 @@ on_alarm(struct alarm *a)
 static void
 wait_a_while(struct walk *w)
 {
-	w->try_at_ms = now_ms() + follow_patience_ms(w->t);
+	w->try_at_ms = now_ms() + patience_ms(w->t);
 	alarm_set(&w->t->serve->alarms, &w->alarm, w->try_at_ms, on_alarm);
 }
 
@@ -318,8 +319,7 @@ is_tired(struct walk *w, uint64_t until)
 		return true;
 	if (now < w->try_at_ms)
 		return false;
-	bool leads = flights_overtake(t->serve->shelves->flights, &w->reader, now,
-				      follow_patience_ms(t));
+	bool leads = flights_overtake(t->serve->shelves->flights, &w->reader, now, patience_ms(t));
 	w->try_at_ms = 0;
 	if (leads)
 		ask(w, until);
