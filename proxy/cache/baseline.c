@@ -50,9 +50,9 @@ struct baseline {
 /* ---- the rings ----------------------------------------------------------------------------- */
 
 bool
-baseline_wants(const struct baseline_ring *r, struct key_hash key)
+baseline_wants(const struct baseline_ring *r, struct key_hash key, uint64_t record_bytes)
 {
-	return ghost_samples(r->b->ghost, key.hi);
+	return ghost_samples(r->b->ghost, key.hi, record_bytes);
 }
 
 void

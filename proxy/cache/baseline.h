@@ -26,8 +26,9 @@ int baseline_create(struct baseline **out, const struct baseline_options *o);
 void baseline_destroy(struct baseline **b); /* saves nothing */
 
 struct baseline_ring *baseline_ring(struct baseline *b, unsigned i);
-/* Whether a note about this key would change anything; else the facts need not be gathered. */
-bool baseline_wants(const struct baseline_ring *r, struct key_hash key);
+/* Whether a note about this key, with a record of this size, would change anything; else the facts
+ * need not be gathered. */
+bool baseline_wants(const struct baseline_ring *r, struct key_hash key, uint64_t record_bytes);
 void baseline_note(struct baseline_ring *r, const struct ghost_event *e);
 
 /* A URL with its variants was purged or invalidated: after all that was noted before. Never waits

@@ -3,6 +3,8 @@
  * A sampled key stands for weight keys: its record takes weight times its bytes of the ghost's log,
  * so the log itself keeps its real size. When there are too many entries the sample is halved and
  * the weight doubles; what the dropped half took in the log stays taken until its segment goes.
+ * The first time, if the largest quarter has most of the bytes, it is set apart: these are all there
+ * and stand for themselves. If they get too many, the bound between the two rises.
  */
 #include "proxy/cache/ghost_inside.h"
 
@@ -19,14 +21,55 @@ enum {
 	MAX_ENTRIES = 32 << 10,
 	NONE = GHOST_NONE,
 	MOST_HALVINGS = 30,
+	LARGE_SHARE = 4, /* of the entries, when there are too many */
 };
 
 /* ---- the sample ---------------------------------------------------------------------------- */
 
 bool
-ghost_samples(const struct ghost *g, uint64_t key)
+ghost_samples(const struct ghost *g, uint64_t key, uint64_t record_bytes)
 {
-	return g->ledger.limit && key <= atomic_load_explicit(&g->threshold, memory_order_relaxed);
+	return g->ledger.limit &&
+	       (key <= atomic_load_explicit(&g->threshold, memory_order_relaxed) ||
+		record_bytes >= atomic_load_explicit(&g->large_bytes, memory_order_relaxed));
+}
+
+static bool
+is_large(const struct ghost *g, uint64_t record_bytes)
+{
+	return record_bytes >= atomic_load_explicit(&g->large_bytes, memory_order_relaxed);
+}
+
+static uint32_t
+weight_of(const struct ghost *g, uint64_t record_bytes)
+{
+	return is_large(g, record_bytes) ? 1 : g->weight;
+}
+
+/* It stays, if it is still in the sample, and stands for as many as the others of its size. */
+static void
+sample_again(struct ghost *g, uint32_t i)
+{
+	struct shade *s = &g->shades[i];
+	if (!s->used)
+		return;
+	if (!ghost_samples(g, s->key, s->large ? s->bytes : 0)) {
+		ghost_drop(g, i);
+		return;
+	}
+	bool large = s->large && is_large(g, s->bytes);
+	g->large_n -= s->large - large;
+	s->large = large;
+	if (s->in_ram)
+		ram_policy_set_twins(&g->ram, &s->node, ghost_weight(g, s) - 1);
+}
+
+static void
+sample_all_again(struct ghost *g)
+{
+	for (uint32_t i = 0; i < g->shades_n; i++)
+		sample_again(g, i);
+	ghost_shrink_ram(g, 0);
 }
 
 void
@@ -34,11 +77,66 @@ ghost_halve(struct ghost *g)
 {
 	atomic_store(&g->threshold, atomic_load(&g->threshold) / 2);
 	g->weight *= 2;
-	g->ram.limit /= 2;
+	sample_all_again(g);
+}
+
+void
+ghost_raise_large(struct ghost *g, uint64_t bytes)
+{
+	bool is_first = atomic_load(&g->large_bytes) == UINT64_MAX;
+	assert(!is_first || g->weight == 1);
+	for (uint32_t i = 0; is_first && i < g->shades_n; i++)
+		if (g->shades[i].used && g->shades[i].bytes >= bytes) {
+			g->shades[i].large = true;
+			g->large_n++;
+		}
+	atomic_store(&g->large_bytes, bytes);
+	sample_all_again(g);
+}
+
+static int
+by_size(const void *pa, const void *pb)
+{
+	const uint64_t *a = pa, *b = pb;
+	return (*a < *b) - (*a > *b);
+}
+
+/* So that a quarter of the entries are large, or fewer: when many have the same size. UINT64_MAX:
+ * these do not have most of the bytes, and samples serve better. */
+static uint64_t
+large_from(const struct ghost *g)
+{
+	uint64_t *sizes = mem_alloc(g->used * sizeof *sizes), all = 0, large = 0;
+	uint32_t n = 0;
 	for (uint32_t i = 0; i < g->shades_n; i++)
-		if (g->shades[i].used && !ghost_samples(g, g->shades[i].key))
-			ghost_drop(g, i);
-	ghost_shrink_ram(g, 0);
+		if (g->shades[i].used) {
+			sizes[n++] = g->shades[i].bytes;
+			all += g->shades[i].bytes * ghost_weight(g, &g->shades[i]);
+		}
+	qsort(sizes, n, sizeof *sizes, by_size);
+	for (uint32_t i = 0; i < n / LARGE_SHARE; i++)
+		large += sizes[i];
+	uint64_t from = large > all / 2 ? sizes[n / LARGE_SHARE] + 1 : UINT64_MAX;
+	free(sizes);
+	return from;
+}
+
+/* Those that are to be large are all there: nothing was left out, or a lower bound held. */
+static bool
+may_raise(const struct ghost *g)
+{
+	bool is_first = atomic_load(&g->large_bytes) == UINT64_MAX;
+	return !g->o.by_key_alone && (is_first ? g->weight == 1 : g->large_n > g->used / 2);
+}
+
+void
+ghost_thin_out(struct ghost *g)
+{
+	uint32_t used = g->used;
+	if (may_raise(g))
+		ghost_raise_large(g, large_from(g));
+	if (g->used == used)
+		ghost_halve(g);
 }
 
 void
@@ -54,7 +152,7 @@ ghost_make_room(struct ghost *g)
 	if (g->used == g->shades_n && 2 * g->shades_n <= g->o.max_entries)
 		ghost_grow(g, 2 * g->shades_n);
 	while (g->used == g->shades_n && g->weight < 1u << MOST_HALVINGS)
-		ghost_halve(g);
+		ghost_thin_out(g);
 	return g->used < g->shades_n;
 }
 
@@ -67,6 +165,7 @@ add(struct ghost *g, const struct shade *s)
 	g->used++;
 	g->shades[i] = *s;
 	g->shades[i].used = true;
+	g->large_n += s->large;
 	g->table[ghost_slot(g, s->key)] = i;
 	ghost_join_url(g, i);
 	return i;
@@ -85,7 +184,7 @@ add_to_ram(struct ghost *g, const struct shade *s, uint64_t bytes)
 {
 	struct shade *is = &g->shades[add(g, s)];
 	is->in_ram = true;
-	is->node = (struct ram_node){.bytes = bytes};
+	is->node = (struct ram_node){.bytes = bytes, .twins = ghost_weight(g, is) - 1};
 	ram_policy_add(&g->ram, &is->node);
 }
 
@@ -111,6 +210,7 @@ shade_of(const struct ghost *g, const struct ghost_event *e)
 			      .url = (uint32_t)e->url,
 			      .host = e->host,
 			      .bytes = e->record_bytes,
+			      .large = is_large(g, e->record_bytes),
 			      .in_pieces = e->body_bytes > g->fragment_bytes,
 			      .validator = e->validator,
 			      .fresh_until = fresh_until(e)};
@@ -121,10 +221,11 @@ static void
 keep_in_ram(struct ghost *g, const struct ghost_event *e)
 {
 	struct shade s = shade_of(g, e);
-	uint64_t bytes = stored_copy_memory(s.bytes);
-	if (bytes > g->ram_most || !ram_policy_takes(&g->ram, bytes, false, 0))
+	uint64_t bytes = stored_copy_memory(s.bytes), all = bytes * ghost_weight(g, &s);
+	if (bytes > g->ram_most || all > g->ram.limit ||
+	    !ram_policy_takes(&g->ram, bytes, false, 0))
 		return;
-	ghost_shrink_ram(g, bytes);
+	ghost_shrink_ram(g, all);
 	add_to_ram(g, &s, bytes);
 }
 
@@ -135,14 +236,14 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 	struct shade *old = ghost_find(g, e->key);
 	if (old)
 		ghost_drop(g, (uint32_t)(old - g->shades));
-	if (!ghost_make_room(g) || !ghost_samples(g, e->key))
+	if (!ghost_make_room(g) || !ghost_samples(g, e->key, e->record_bytes))
 		return false;
 	if (is_refused(g, e)) {
 		keep_in_ram(g, e);
 		return false;
 	}
 	struct shade s = shade_of(g, e);
-	uint32_t segment = ghost_write(g, s.bytes, s.in_pieces);
+	uint32_t segment = ghost_write(g, s.bytes, s.in_pieces, ghost_weight(g, &s));
 	/* Of something larger than the log the beginning is gone by now. */
 	if (segment == NONE || g->ledger.slots[segment].state < SEGMENT_OPEN || !ghost_make_room(g))
 		return true;
@@ -156,7 +257,7 @@ write_from_ram(struct ghost *g, struct shade *s)
 {
 	uint32_t i = (uint32_t)(s - g->shades);
 	ram_policy_moved(&g->ram, &s->node, false);
-	uint32_t segment = ghost_write(g, s->bytes, s->in_pieces);
+	uint32_t segment = ghost_write(g, s->bytes, s->in_pieces, ghost_weight(g, s));
 	if (segment == NONE || g->ledger.slots[segment].state < SEGMENT_OPEN)
 		return true;
 	s->on_disk = true;
@@ -193,17 +294,17 @@ would(const struct ghost_event *e, const struct shade *s)
 }
 
 static void
-charge(struct ghost *g, const struct ghost_event *e, enum would w)
+charge(struct ghost *g, const struct ghost_event *e, enum would w, uint32_t weight)
 {
 	bool asked = e->deed != GHOST_HIT, asks = w != WOULD_ANSWER;
-	uint64_t ours = e->origin_bytes, one = e->joins ? 0 : g->weight;
+	uint64_t ours = e->origin_bytes, one = e->joins ? 0 : weight;
 	uint64_t its = w == WOULD_FETCH ? e->body_bytes : w == WOULD_PASS ? ours : 0;
 	if (w == WOULD_PASS && !asked)
 		return; /* nothing is known of what it would have passed */
 	g->n.extra_requests += asked && !asks ? one : 0;
 	g->n.avoided_requests += asks && !asked ? one : 0;
-	g->n.extra_bytes += ours > its ? (ours - its) * g->weight : 0;
-	g->n.avoided_bytes += its > ours ? (its - ours) * g->weight : 0;
+	g->n.extra_bytes += ours > its ? (ours - its) * weight : 0;
+	g->n.avoided_bytes += its > ours ? (its - ours) * weight : 0;
 }
 
 /* What must be true between any two events; ghost_check looks at everything. */
@@ -214,6 +315,7 @@ check(const struct ghost *g)
 	assert((g->used == g->shades_n) == (g->free == NONE));
 	assert(!g->is_emptying && !g->is_carrying && !g->heads);
 	assert(g->ledger.free <= ledger_at_hand(&g->ledger) + 1); /* one was just emptied */
+	assert(g->large_n <= g->used);
 	assert(g->ram.used <= g->ram.limit && g->weight && !(g->weight & (g->weight - 1)));
 }
 
@@ -221,12 +323,12 @@ static bool
 validate(struct ghost *g, const struct ghost_event *e, struct shade *s)
 {
 	s->fresh_until = fresh_until(e);
-	g->n.validated += g->weight;
+	g->n.validated += ghost_weight(g, s);
 	bool wrote = touch(g, s, e);
 	if (s->in_ram) /* the head is written when it leaves */
 		s->unwritten = true;
 	else
-		ghost_write(g, GHOST_HEAD_BYTES, false);
+		ghost_write(g, GHOST_HEAD_BYTES, false, ghost_weight(g, s));
 	return wrote;
 }
 
@@ -239,12 +341,12 @@ written(const struct ghost *g)
 }
 
 static enum ghost_answer
-answer(struct ghost *g, const struct ghost_event *e, struct shade *s, bool *wrote)
+answer(struct ghost *g, const struct ghost_event *e, struct shade *s, uint32_t weight, bool *wrote)
 {
 	switch (would(e, s)) {
 	case WOULD_ANSWER: {
 		bool from_ram = s->in_ram;
-		g->n.hits += g->weight;
+		g->n.hits += weight;
 		*wrote = touch(g, s, e);
 		return from_ram ? GHOST_FROM_RAM : GHOST_FROM_DISK;
 	}
@@ -252,7 +354,7 @@ answer(struct ghost *g, const struct ghost_event *e, struct shade *s, bool *wrot
 		*wrote = validate(g, e, s);
 		return GHOST_VALIDATED;
 	case WOULD_FETCH:
-		g->n.misses += g->weight;
+		g->n.misses += weight;
 		*wrote = write_anew(g, e);
 		return GHOST_MISSED;
 	case WOULD_PASS:
@@ -265,14 +367,14 @@ struct ghost_did
 ghost_see(struct ghost *g, const struct ghost_event *e)
 {
 	struct ghost_did did = {.answer = GHOST_IGNORED};
-	if (!ghost_samples(g, e->key))
+	struct shade *s = g->ledger.limit ? ghost_find(g, e->key) : NULL;
+	if (!s && !ghost_samples(g, e->key, e->record_bytes))
 		return did;
 	uint64_t before = written(g);
-	did.weight = g->weight;
+	did.weight = s ? ghost_weight(g, s) : weight_of(g, e->record_bytes);
 	ghost_age(g, e->now_s);
-	struct shade *s = ghost_find(g, e->key);
-	charge(g, e, would(e, s));
-	did.answer = answer(g, e, s, &did.wrote);
+	charge(g, e, would(e, s), did.weight);
+	did.answer = answer(g, e, s, did.weight, &did.wrote);
 	ghost_write_heads(g);
 	check(g);
 	did.written_bytes = written(g) > before ? written(g) - before : 0;
@@ -337,6 +439,7 @@ ghost_create(const struct ghost_options *o)
 	g->packing.batch_bytes = packing_batch_bytes(segment);
 	g->fragment_bytes = packing_fragment_bytes(segment);
 	atomic_init(&g->threshold, UINT64_MAX);
+	atomic_init(&g->large_bytes, UINT64_MAX);
 	g->weight = 1;
 	ledger_init(&g->ledger, n, n, segment);
 	ram_policy_init(&g->ram, o->memory_bytes);
@@ -377,14 +480,17 @@ ghost_stats(const struct ghost *g, struct ghost_stats *out)
 void
 ghost_check(const struct ghost *g)
 {
-	uint32_t used = 0, listed = 0, on_disk = 0;
+	uint32_t used = 0, listed = 0, on_disk = 0, large = 0;
 	ledger_check(&g->ledger);
 	ram_policy_check(&g->ram);
 	for (uint32_t i = 0; i < g->shades_n; i++) {
 		const struct shade *s = &g->shades[i];
 		used += s->used;
 		assert(!s->used || g->table[ghost_slot(g, s->key)] == i);
-		assert(!s->used || ghost_samples(g, s->key));
+		assert(!s->used || ghost_samples(g, s->key, s->large ? s->bytes : 0));
+		assert(!s->large || is_large(g, s->bytes));
+		assert(!s->in_ram || s->node.twins == ghost_weight(g, s) - 1);
+		large += s->large;
 		assert(s->used == (s->on_disk || s->in_ram));
 		on_disk += s->on_disk;
 	}
@@ -397,7 +503,7 @@ ghost_check(const struct ghost *g)
 	for (uint32_t n = 0; n < g->shades_n; n++)
 		for (uint32_t i = g->urls[n]; i != NONE; i = g->shades[i].url_next)
 			assert(ghost_bucket(g, g->shades[i].url) == &g->urls[n]);
-	assert(used == g->used && listed == on_disk);
+	assert(used == g->used && listed == on_disk && large == g->large_n);
 	assert(!g->is_emptying && !g->is_carrying &&
 	       g->ledger.free <= ledger_at_hand(&g->ledger) + 1);
 }

@@ -6,9 +6,10 @@
  *
  * It runs the real ledger and the real policy of the RAM tier over sizes instead of bytes, and the
  * same rules of freshness, validation and eviction over what the real proxy was asked for and
- * learnt. Up to max_entries objects it is exact; beyond, it keeps a sample of keys chosen by hash
- * (SHARDS: Waldspurger et al., FAST 2015); each stands for `weight` others and takes so much more
- * of the ghost's log.
+ * learnt. Up to max_entries objects it is exact; beyond, it keeps the largest ones, and of the others
+ * a sample of keys chosen by hash (SHARDS: Waldspurger et al., FAST 2015); each of these stands for
+ * `weight` keys and takes so much more of the ghost's log and RAM. Few objects have most of the
+ * bytes: sampled like the others, one more or less of them would move all figures.
  *
  * Pure: no clock, no file, no threads. baseline.h feeds it while the proxy runs; the simulator asks
  * it directly.
@@ -33,6 +34,7 @@ struct ghost_options {
 	uint64_t memory_bytes; /* of its RAM tier, as the cache's; 0: it has none */
 	uint32_t max_entries;  /* 0: 32 Ki */
 	bool plain_urls;       /* no URL has variants: each event's url is its key */
+	bool by_key_alone;     /* large ones are sampled as the others are */
 };
 struct ghost *ghost_create(const struct ghost_options *o);
 void ghost_destroy(struct ghost **g);
@@ -79,8 +81,9 @@ struct ghost_did {
 	uint64_t written_bytes;
 };
 
-/* Whether the key is in the sample: else the event would change nothing. Any thread. */
-bool ghost_samples(const struct ghost *g, uint64_t key);
+/* Whether the key is in the sample, with a record of this size: else the event would change nothing.
+ * Any thread. */
+bool ghost_samples(const struct ghost *g, uint64_t key, uint64_t record_bytes);
 /* Ask for the key's place in memory, to be there when see comes: the second one some events after
  * the first. */
 void ghost_prefetch(const struct ghost *g, uint64_t key);
@@ -92,7 +95,7 @@ void ghost_forget(struct ghost *g, uint64_t url);
 void ghost_forget_host(struct ghost *g, uint32_t host); /* looks at every object */
 void ghost_forget_all(struct ghost *g);
 
-/* Keeps a sample of at most one key in 2^halvings. */
+/* Keeps a sample of at most one key in 2^halvings; with by_key_alone. */
 void ghost_thin(struct ghost *g, unsigned halvings);
 
 struct ghost_stats {
@@ -100,7 +103,7 @@ struct ghost_stats {
 	/* The bill: what we asked the origin for and the ghost would have had; what we had and it
 	 * would have asked for. Bytes are of bodies. */
 	uint64_t extra_requests, extra_bytes, avoided_requests, avoided_bytes;
-	double sample_share;
+	double sample_share; /* of keys whose records are not large */
 	uint64_t entries, memory_bytes;
 };
 void ghost_stats(const struct ghost *g, struct ghost_stats *out);

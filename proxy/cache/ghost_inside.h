@@ -32,28 +32,31 @@ struct shade {
 	uint32_t fade;		       /* up to which its hits have faded */
 	uint8_t hits;		       /* on disk, since it lies where it lies */
 	bool used, on_disk, in_ram;
+	bool large;	/* it stands for itself alone */
 	bool in_pieces; /* its body is larger than a fragment */
 	bool unwritten; /* in RAM with a newer head than on disk */
 };
 
 struct ghost {
 	struct ghost_options o;
-	_Atomic uint64_t threshold; /* keys up to it are in the sample */
-	uint32_t weight;
+	_Atomic uint64_t threshold;   /* keys up to it are in the sample */
+	_Atomic uint64_t large_bytes; /* and so are all records from this size on */
+	uint32_t weight;	      /* of those that are not large */
+	uint32_t large_n;
 	struct ledger ledger;
 	struct packing packing;
 	uint64_t fragment_bytes;
 	uint64_t charged; /* as written, of what the open batch holds */
 	int64_t overhead; /* of closed batches and of footers, beyond what was charged */
 	uint32_t born_s;  /* the open batch */
-	uint32_t heads;	  /* that left RAM unwritten, to be written */
+	uint64_t heads;	  /* that left RAM unwritten, to be written: with their weights */
 	uint32_t took_first, took_last; /* generations that ghost_take took room in, of one copy */
 	bool is_emptying; /* a segment; and, while that: a large body is being carried */
 	bool is_carrying;
-	bool is_large;	       /* what is being written just now, meanwhile */
-	struct ram_policy ram; /* bytes of the sample; its limit is the real one / weight */
-	uint64_t ram_most;     /* of one object: a part of what would be its shard */
-	struct shade *shades;  /* owned */
+	bool is_large; /* what is being written just now, meanwhile */
+	struct ram_policy ram;
+	uint64_t ram_most;    /* of one object: a part of what would be its shard */
+	struct shade *shades; /* owned */
 	uint32_t shades_n, used, free;
 	uint32_t *table;    /* shade or GHOST_NONE; open addressing, 2 * shades_n slots */
 	uint32_t *urls;	    /* first shade of each bucket, shades_n of them */
@@ -82,13 +85,13 @@ void ghost_grow(struct ghost *g, uint32_t n);
 
 /* ghost_log.c. Takes the room of a record (cache_record_bytes) and returns the segment, of which
  * nothing may be left by then; GHOST_NONE: there is no room at all. */
-uint32_t ghost_take(struct ghost *g, uint64_t record_bytes, bool in_pieces);
+uint32_t ghost_take(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t weight);
 /* Its hits fade as the index's do. */
 void ghost_fade(const struct ghost *g, struct shade *s);
 /* Asked for where it lies: a hit, which pays its segments for so many bytes. */
 void ghost_pay(struct ghost *g, struct shade *s, uint64_t bytes);
 /* The same as ghost_take, counted as written. */
-uint32_t ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces);
+uint32_t ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t weight);
 /* Room that is in use and belongs to no shade. */
 void ghost_take_dead(struct ghost *g, uint64_t bytes);
 /* The heads of what has left RAM. */
@@ -97,8 +100,19 @@ void ghost_free_segments(struct ghost *g);
 /* Time goes on: a batch is not kept open for long. */
 void ghost_age(struct ghost *g, uint32_t now_s);
 
-/* Makes the sample half as large. */
+/* For how many keys it stands. */
+static inline uint32_t
+ghost_weight(const struct ghost *g, const struct shade *s)
+{
+	return s->large ? 1 : g->weight;
+}
+
+/* Half as many of those that are not large are in the sample. */
 void ghost_halve(struct ghost *g);
+/* Fewer are large: only from this size on. */
+void ghost_raise_large(struct ghost *g, uint64_t bytes);
+/* The sample gets smaller, by whichever of the two is worth more. */
+void ghost_thin_out(struct ghost *g);
 /* Room for one more shade, if need be by halving. False: so many keys are alike (hashes cannot be)
  * that halving does not help. */
 bool ghost_make_room(struct ghost *g);

@@ -13,6 +13,7 @@ enum {
 	NONE = GHOST_NONE,
 	TABLES_BYTES = 2 * SEGMENT_ENTRY_BYTES, /* that cache_record_bytes counts for an object */
 	BATCH_AGE_S = 1,
+	HEADS_AT_ONCE = 1 << 16,
 };
 
 /* ---- batches and segments ------------------------------------------------------------------ */
@@ -161,23 +162,26 @@ take(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t times)
 }
 
 uint32_t
-ghost_take(struct ghost *g, uint64_t record_bytes, bool in_pieces)
+ghost_take(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t weight)
 {
-	return take(g, record_bytes, in_pieces, g->weight);
+	return take(g, record_bytes, in_pieces, weight);
 }
 
 uint32_t
-ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces)
+ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t weight)
 {
-	g->n.written_bytes += record_bytes * g->weight;
-	return ghost_take(g, record_bytes, in_pieces);
+	g->n.written_bytes += record_bytes * weight;
+	return ghost_take(g, record_bytes, in_pieces, weight);
 }
 
 void
 ghost_write_heads(struct ghost *g)
 {
-	for (; g->heads; g->heads--)
-		ghost_write(g, GHOST_HEAD_BYTES, false);
+	while (g->heads) {
+		uint32_t some = g->heads < HEADS_AT_ONCE ? (uint32_t)g->heads : HEADS_AT_ONCE;
+		ghost_write(g, GHOST_HEAD_BYTES, false, some);
+		g->heads -= some;
+	}
 }
 
 void
@@ -198,11 +202,16 @@ ghost_fade(const struct ghost *g, struct shade *s)
 	s->fade = now;
 }
 
+struct payment {
+	uint64_t bytes;
+	uint32_t times;
+};
+
 /* Calls f for each segment that the shade lies in; stops at the first no and says how many were
  * done. */
 static uint32_t
-each_segment(struct ghost *g, const struct shade *s, uint64_t arg,
-	     bool (*f)(struct ledger *l, uint32_t slot, uint64_t arg), uint32_t most)
+each_segment(struct ghost *g, const struct shade *s, const struct payment *arg,
+	     bool (*f)(struct ledger *l, uint32_t slot, const struct payment *arg), uint32_t most)
 {
 	uint32_t done = 0;
 	if (s->first == s->last)
@@ -219,9 +228,9 @@ each_segment(struct ghost *g, const struct shade *s, uint64_t arg,
 }
 
 static bool
-pay(struct ledger *l, uint32_t slot, uint64_t bytes)
+pay(struct ledger *l, uint32_t slot, const struct payment *p)
 {
-	ledger_pay(l, slot, bytes);
+	ledger_pay(l, slot, p->bytes, p->times);
 	return true;
 }
 
@@ -231,7 +240,7 @@ ghost_pay(struct ghost *g, struct shade *s, uint64_t bytes)
 	if (s->hits == INDEX_MAX_HITS)
 		return;
 	s->hits++;
-	each_segment(g, s, bytes, pay, NONE);
+	each_segment(g, s, &(struct payment){bytes, ghost_weight(g, s)}, pay, NONE);
 }
 
 /* The store's rules. */
@@ -239,25 +248,26 @@ static bool
 is_carried(struct ghost *g, struct shade *s, uint64_t *carried)
 {
 	uint64_t bytes = log_bytes_of(s->bytes);
+	uint32_t weight = ghost_weight(g, s);
 	ghost_fade(g, s);
 	if (s->in_pieces)
 		return s->hits && !g->is_carrying &&
-		       ledger_carries_large(&g->ledger, bytes, g->weight);
-	if (!ledger_carries(&g->ledger, s->hits, bytes, g->weight, *carried))
+		       ledger_carries_large(&g->ledger, bytes, weight);
+	if (!ledger_carries(&g->ledger, s->hits, bytes, weight, *carried))
 		return false;
-	*carried += bytes * g->weight;
+	*carried += bytes * weight;
 	return true;
 }
 
 static bool
-lease(struct ledger *l, uint32_t slot, uint64_t arg)
+lease(struct ledger *l, uint32_t slot, const struct payment *arg)
 {
 	(void)arg;
 	return ledger_lease(l, slot);
 }
 
 static bool
-unlease(struct ledger *l, uint32_t slot, uint64_t arg)
+unlease(struct ledger *l, uint32_t slot, const struct payment *arg)
 {
 	(void)arg;
 	ledger_unlease(l, slot);
@@ -270,14 +280,14 @@ carry(struct ghost *g, const struct shade *s)
 {
 	bool carried = g->is_carrying, large = g->is_large;
 	struct shade was = *s;
-	uint32_t to = NONE, held = each_segment(g, &was, 0, lease, NONE);
+	uint32_t to = NONE, held = each_segment(g, &was, NULL, lease, NONE);
 	g->is_carrying = carried || s->in_pieces;
 	g->is_large = s->in_pieces;
 	if (held == was.last - was.first + 1)
-		to = ghost_write(g, s->bytes, s->in_pieces);
+		to = ghost_write(g, s->bytes, s->in_pieces, ghost_weight(g, s));
 	g->is_carrying = carried;
 	g->is_large = large;
-	each_segment(g, &was, 0, unlease, held);
+	each_segment(g, &was, NULL, unlease, held);
 	return to != NONE && g->ledger.slots[to].state >= SEGMENT_OPEN ? to : NONE;
 }
 

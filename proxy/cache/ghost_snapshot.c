@@ -1,8 +1,10 @@
 /* ghost_snapshot.c - a ghost as bytes, and back.
  *
- *	head    8 "TWghost2", 8 tag, 4 weight, 4 rows, 8 threshold
+ *	head    8 "TWghost3", 8 tag, 4 weight, 4 rows, 8 threshold,
+ *		8 bytes from which on a record is large
  *	rows    32 each, all numbers in the machine's order:
- *	          an object   8 key, 8 bytes and (top bits) hit, in pieces, 4 fresh_until,
+ *	          an object   8 key, 8 bytes and (top bits) hit, in pieces, large,
+ *	                      4 fresh_until,
  *	                      4 validator, 4 url, 4 one
  *	          a segment   8 bytes in use that belong to no object, 20 zero, 4 zero
  *	sum     8 XXH3 of all before
@@ -19,15 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char MAGIC[8] = "TWghost2";
-static const uint64_t HIT = UINT64_C(1) << 63, IN_PIECES = UINT64_C(1) << 62;
+static const char MAGIC[8] = "TWghost3";
+static const uint64_t HIT = UINT64_C(1) << 63, IN_PIECES = UINT64_C(1) << 62,
+		      LARGE = UINT64_C(1) << 61;
 enum { MOST_WEIGHT = 1 << 30 };
 
 struct head {
 	char magic[8];
 	uint64_t tag;
 	uint32_t weight, rows;
-	uint64_t threshold;
+	uint64_t threshold, large_bytes;
 };
 
 struct row {
@@ -49,13 +52,14 @@ save_segment(const struct ghost *g, uint32_t n, uint64_t used, struct buf *out)
 {
 	uint64_t live = 0;
 	for (uint32_t i = g->segments[n]; i != GHOST_NONE; i = g->shades[i].next)
-		live += g->shades[i].bytes * g->weight;
+		live += g->shades[i].bytes * ghost_weight(g, &g->shades[i]);
 	struct row dead = {.key = used > live ? used - live : 0};
 	buf_add(out, (char *)&dead, sizeof dead);
 	for (uint32_t i = g->segments[n]; i != GHOST_NONE; i = g->shades[i].next) {
 		const struct shade *s = &g->shades[i];
 		struct row row = {s->key,
-				  s->bytes | (s->hits ? HIT : 0) | (s->in_pieces ? IN_PIECES : 0),
+				  s->bytes | (s->hits ? HIT : 0) | (s->in_pieces ? IN_PIECES : 0) |
+					  (s->large ? LARGE : 0),
 				  s->fresh_until,
 				  s->validator,
 				  s->url,
@@ -76,8 +80,11 @@ ghost_snapshot_save(struct ghost *g, uint64_t tag, uint64_t most, struct buf *ou
 	qsort(slots, n, sizeof *slots, by_generation);
 	while (sizeof(struct head) + 8 + (n + (uint64_t)g->used) * sizeof(struct row) > most &&
 	       g->used && g->weight < MOST_WEIGHT)
-		ghost_halve(g);
-	struct head h = {.tag = tag, .weight = g->weight, .threshold = atomic_load(&g->threshold)};
+		ghost_thin_out(g);
+	struct head h = {.tag = tag,
+			 .weight = g->weight,
+			 .threshold = atomic_load(&g->threshold),
+			 .large_bytes = atomic_load(&g->large_bytes)};
 	memcpy(h.magic, MAGIC, sizeof MAGIC);
 	size_t from = out->n;
 	buf_add(out, (char *)&h, sizeof h);
@@ -115,24 +122,27 @@ read_head(struct str bytes, uint64_t tag, struct head *h)
 static void
 load_row(struct ghost *g, const struct row *row)
 {
-	uint64_t bytes = row->bytes & ~(HIT | IN_PIECES);
-	bool in_pieces = row->bytes & IN_PIECES;
+	uint64_t bytes = row->bytes & ~(HIT | IN_PIECES | LARGE);
+	bool in_pieces = row->bytes & IN_PIECES, large = row->bytes & LARGE;
+	uint32_t weight = large ? 1 : g->weight;
 	uint64_t log_bytes = g->ledger.segment_bytes * g->ledger.limit;
 	if (!row->host) {
 		uint64_t most = g->ledger.segment_bytes;
 		ghost_take_dead(g, row->key < most ? row->key : most);
 		return;
 	}
-	if (bytes < RECORD_HEADER_BYTES || bytes > log_bytes / g->weight ||
-	    !ghost_samples(g, row->key) || ghost_holds(g, row->key))
+	if (bytes < RECORD_HEADER_BYTES || bytes > log_bytes / weight ||
+	    (large && bytes < atomic_load(&g->large_bytes)) ||
+	    !ghost_samples(g, row->key, large ? bytes : 0) || ghost_holds(g, row->key))
 		return;
-	uint32_t segment = ghost_take(g, bytes, in_pieces);
+	uint32_t segment = ghost_take(g, bytes, in_pieces, weight);
 	if (segment == GHOST_NONE || g->ledger.slots[segment].state < SEGMENT_OPEN)
 		return;
 	ghost_add(g,
 		  &(struct shade){.key = row->key,
 				  .bytes = bytes,
 				  .in_pieces = in_pieces,
+				  .large = large,
 				  .fresh_until = row->fresh_until,
 				  .validator = row->validator,
 				  .url = row->url,
@@ -148,6 +158,7 @@ ghost_snapshot_load(struct ghost *g, uint64_t tag, struct str bytes)
 	const char *why = read_head(bytes, tag, &h);
 	if (why || !g->ledger.limit)
 		return why;
+	ghost_raise_large(g, h.large_bytes);
 	while (g->weight < h.weight)
 		ghost_halve(g);
 	for (uint32_t i = 0; i < h.rows; i++) {

@@ -168,6 +168,7 @@ ghost_release(struct ghost *g, uint32_t i)
 	struct shade *s = &g->shades[i];
 	leave_url(g, i);
 	erase_slot(g, ghost_slot(g, s->key));
+	g->large_n -= s->large;
 	*s = (struct shade){.next = g->free};
 	g->free = i;
 	g->used--;
@@ -190,7 +191,7 @@ ghost_shrink_ram(struct ghost *g, uint64_t bytes)
 	for (struct ram_node *n; (n = ram_policy_make_room(&g->ram, bytes));) {
 		struct shade *s = of_node(n);
 		s->in_ram = false; /* the policy has let it go already */
-		g->heads += s->unwritten && s->on_disk;
+		g->heads += s->unwritten && s->on_disk ? ghost_weight(g, s) : 0;
 		s->unwritten = false;
 		if (!s->on_disk)
 			ghost_release(g, (uint32_t)(s - g->shades));
@@ -202,11 +203,12 @@ void
 ghost_promote(struct ghost *g, struct shade *s)
 {
 	uint64_t bytes = ram_bytes(s);
+	uint32_t weight = ghost_weight(g, s);
 	if (s->in_ram || s->hits == 0 || s->in_pieces || bytes > g->ram_most ||
-	    !ram_policy_takes(&g->ram, bytes, true, s->hits))
+	    bytes * weight > g->ram.limit || !ram_policy_takes(&g->ram, bytes, true, s->hits))
 		return;
-	ghost_shrink_ram(g, bytes);
-	s->node = (struct ram_node){.bytes = bytes, .on_disk = true};
+	ghost_shrink_ram(g, bytes * weight);
+	s->node = (struct ram_node){.bytes = bytes, .twins = weight - 1, .on_disk = true};
 	s->node.hits = s->hits;
 	ram_policy_add(&g->ram, &s->node);
 	s->in_ram = true;

@@ -131,9 +131,9 @@ ledger_forgot(struct ledger *l, uint64_t n)
 }
 
 void
-ledger_pay(struct ledger *l, uint32_t slot, uint64_t bytes)
+ledger_pay(struct ledger *l, uint32_t slot, uint64_t bytes, uint32_t times)
 {
-	uint64_t pay = (uint64_t)(PAY_UNITS * sqrt((double)bytes));
+	uint64_t pay = (uint64_t)(PAY_UNITS * sqrt((double)bytes)) * times;
 	atomic_fetch_add_explicit(&l->earned[slot], pay, memory_order_relaxed);
 }
 

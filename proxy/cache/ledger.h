@@ -97,8 +97,8 @@ void ledger_add(struct ledger *l, uint32_t slot); /* absent -> free */
  * going and got a lease meanwhile goes back. */
 bool ledger_lease(struct ledger *l, uint32_t slot);
 void ledger_unlease(struct ledger *l, uint32_t slot);
-/* An answer took so many bytes from the segment. */
-void ledger_pay(struct ledger *l, uint32_t slot, uint64_t bytes);
+/* So many answers took so many bytes each from the segment. */
+void ledger_pay(struct ledger *l, uint32_t slot, uint64_t bytes, uint32_t times);
 uint32_t ledger_fades(const struct ledger *l);
 /* A record that was appended to the open segment took the place of an older one. */
 void ledger_replaces(struct ledger *l);

@@ -25,6 +25,12 @@ ram_policy_init(struct ram_policy *p, uint64_t limit)
 	*p = (struct ram_policy){.limit = limit};
 }
 
+static uint64_t
+bytes_of(const struct ram_node *n)
+{
+	return n->bytes * (1 + (uint64_t)n->twins);
+}
+
 static uint8_t
 class_of(uint64_t bytes)
 {
@@ -50,7 +56,7 @@ unlink_node(struct ram_policy *p, struct ram_node *n)
 		q->worth = q->head->worth;
 	else
 		p->filled[n->on_disk] &= ~(UINT64_C(1) << n->class);
-	p->used -= n->bytes;
+	p->used -= bytes_of(n);
 	p->nodes--;
 }
 
@@ -67,7 +73,7 @@ ram_policy_add(struct ram_policy *p, struct ram_node *n)
 	*(q->tail ? &q->tail->next : &q->head) = n;
 	q->tail = n;
 	p->filled[n->on_disk] |= UINT64_C(1) << n->class;
-	p->used += n->bytes;
+	p->used += bytes_of(n);
 	p->nodes++;
 }
 
@@ -129,6 +135,14 @@ ram_policy_remove(struct ram_policy *p, struct ram_node *n)
 }
 
 void
+ram_policy_set_twins(struct ram_policy *p, struct ram_node *n, uint32_t twins)
+{
+	p->used -= bytes_of(n);
+	n->twins = twins;
+	p->used += bytes_of(n);
+}
+
+void
 ram_policy_moved(struct ram_policy *p, struct ram_node *n, bool on_disk)
 {
 	if (n->on_disk == on_disk)
@@ -150,7 +164,7 @@ ram_policy_check(const struct ram_policy *p)
 			for (const struct ram_node *n = q->head; n; n = n->next) {
 				assert(n->on_disk == on_disk && n->class == c);
 				assert(n->next ? n->next->prev == n : q->tail == n);
-				used += n->bytes;
+				used += bytes_of(n);
 				nodes++;
 			}
 		}

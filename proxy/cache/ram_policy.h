@@ -32,6 +32,8 @@ struct ram_node {
 	struct ram_node *prev, *next;
 	double worth;	/* when it was queued */
 	uint64_t bytes; /* all the memory it takes */
+	uint32_t
+		twins; /* that are not here and take as much each: it stands for them in a sample */
 	uint8_t class, hits;
 	bool on_disk;
 };
@@ -64,6 +66,8 @@ struct ram_node *ram_policy_make_room(struct ram_policy *p, uint64_t bytes);
 /* Room must be there. n->bytes, n->on_disk and n->hits are set. */
 void ram_policy_add(struct ram_policy *p, struct ram_node *n);
 void ram_policy_remove(struct ram_policy *p, struct ram_node *n);
+/* It stands for so many others from now on. What is used may exceed the limit then. */
+void ram_policy_set_twins(struct ram_policy *p, struct ram_node *n, uint32_t twins);
 /* It is (no longer) on disk too. */
 void ram_policy_moved(struct ram_policy *p, struct ram_node *n, bool on_disk);
 void ram_policy_check(const struct ram_policy *p);

@@ -45,7 +45,7 @@ void
 store_pay(struct store *st, const struct locator *at, uint64_t bytes)
 {
 	if (store_is_current(st, at))
-		ledger_pay(&st->ledger, at->segment, bytes);
+		ledger_pay(&st->ledger, at->segment, bytes, 1);
 }
 
 uint32_t

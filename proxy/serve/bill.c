@@ -69,7 +69,8 @@ is_compared(const struct route *route)
 void
 bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 {
-	if (!is_compared(t->route) || !baseline_wants(t->serve->ring, t->key.sighting))
+	uint64_t bytes = cache_record_bytes(o->key.n, o->head.n, body_bytes);
+	if (!is_compared(t->route) || !baseline_wants(t->serve->ring, t->key.sighting, bytes))
 		return;
 	int64_t now = now_s();
 	struct ghost_event e = {
@@ -77,7 +78,7 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 		.host = host_of(t->serve, key_primary(&t->key)),
 		.url = url_of(t->serve->shelves->seed, t->route, t->key.primary,
 			      key_primary(&t->key)),
-		.record_bytes = cache_record_bytes(o->key.n, o->head.n, body_bytes),
+		.record_bytes = bytes,
 		.body_bytes = body_bytes,
 		.now_s = (uint32_t)now,
 		.fresh_s = fresh_for(&o->terms),
@@ -91,7 +92,8 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 void
 bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint64_t origin_bytes)
 {
-	if (!is_compared(f->route) || !baseline_wants(f->serve->ring, f->key.sighting))
+	uint64_t bytes = cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes);
+	if (!is_compared(f->route) || !baseline_wants(f->serve->ring, f->key.sighting, bytes))
 		return;
 	bool part = deed == GHOST_PART;
 	struct ghost_event e = {
@@ -99,8 +101,7 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 		.host = host_of(f->serve, key_primary(&f->key)),
 		.url = url_of(f->serve->shelves->seed, f->route, f->key.primary,
 			      key_primary(&f->key)),
-		.record_bytes =
-			cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes),
+		.record_bytes = bytes,
 		.body_bytes = body_bytes,
 		.origin_bytes = origin_bytes,
 		.now_s = (uint32_t)now_s(),
@@ -118,13 +119,13 @@ static void
 bill_slice(struct serve *s, const struct route *route, const struct key *key, struct ghost_event *e)
 {
 	enum { LONG_S = 365 * 86400 };
-	if (!is_compared(route) || !baseline_wants(s->ring, key->hash))
+	e->record_bytes = cache_record_bytes(key->text.n, 0, e->body_bytes);
+	if (!is_compared(route) || !baseline_wants(s->ring, key->hash, e->record_bytes))
 		return;
 	struct str primary = key_primary(key);
 	e->key = key->hash.hi;
 	e->host = host_of(s, primary);
 	e->url = url_of(s->shelves->seed, route, key->primary, primary);
-	e->record_bytes = cache_record_bytes(key->text.n, 0, e->body_bytes);
 	e->now_s = (uint32_t)now_s();
 	e->fresh_s = LONG_S;
 	e->whole = true;

@@ -30,7 +30,7 @@ key(uint64_t i)
 static void
 note(struct baseline_ring *r, uint64_t i)
 {
-	ck_assert(baseline_wants(r, key(i)));
+	ck_assert(baseline_wants(r, key(i), 1000));
 	baseline_note(r, &(struct ghost_event){.key = key(i).hi,
 					       .url = key(i).hi,
 					       .record_bytes = BYTES,

@@ -49,14 +49,14 @@ START_TEST(what_earned_least_goes_first)
 	for (int i = 0; i < 16; i++)
 		fill_one();
 	for (uint32_t i = 0; i < 12; i++)
-		ledger_pay(&l, i, i == 7 ? 100 : 40000);
+		ledger_pay(&l, i, i == 7 ? 100 : 40000, 1);
 	ck_assert_int_eq(ledger_victim(&l), 7);
 	ck_assert(ledger_lease(&l, 7));
 	ck_assert_int_eq(ledger_victim(&l), 0); /* all the others earned as much: the oldest */
 	ledger_unlease(&l, 7);
 	for (int i = 0; i < 500; i++)
-		ledger_pay(&l, 7, 10000);
-	ledger_pay(&l, 0, 1);
+		ledger_pay(&l, 7, 10000, 1);
+	ledger_pay(&l, 0, 1, 1);
 	ck_assert_int_eq(ledger_victim(&l), 1);
 	ledger_set_forgets(&l, 1);
 	for (uint32_t i = 1; i < 12; i++)
@@ -77,9 +77,9 @@ START_TEST(one_large_answer_is_not_worth_many_small_ones)
 	begin(4);
 	for (int i = 0; i < 4; i++)
 		fill_one();
-	ledger_pay(&l, 0, 1000000);
+	ledger_pay(&l, 0, 1000000, 1);
 	for (int i = 0; i < 20; i++)
-		ledger_pay(&l, 1, 10000);
+		ledger_pay(&l, 1, 10000, 1);
 	ck_assert_uint_lt(l.earned[0], l.earned[1]);
 	ck_assert_uint_gt(l.earned[0], l.earned[1] / 3);
 	ledger_fini(&l);
@@ -92,7 +92,7 @@ START_TEST(earnings_fade_eight_times_in_a_turn)
 	for (int i = 0; i < 15; i++)
 		fill_one();
 	ck_assert_uint_eq(ledger_fades(&l), 7);
-	ledger_pay(&l, 3, 10000);
+	ledger_pay(&l, 3, 10000, 1);
 	uint64_t was = l.earned[3];
 	fill_one();
 	ck_assert_uint_eq(ledger_fades(&l), 8);
@@ -113,7 +113,7 @@ START_TEST(nothing_stays_for_ever)
 	int turns = 0;
 	for (; turns < 1000 && l.slots[0].generation == 1; turns++) {
 		for (int k = 0; k < 10; k++)
-			ledger_pay(&l, 0, 1000000);
+			ledger_pay(&l, 0, 1000000, 1);
 		ledger_free(&l, (uint32_t)ledger_victim(&l));
 		fill_one();
 	}
