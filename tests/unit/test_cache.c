@@ -5,12 +5,12 @@
 #include "proxy/cache/cache_inside.h"
 #include "proxy/cache/doubled.h"
 #include "proxy/cache/store_inside.h"
+#include "tests/kit/ask.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -115,71 +115,28 @@ store_key(struct cache *c, const char *key, uint64_t n, bool known, bool disk, b
 	return yes;
 }
 
-/* ---- asking, and waiting for letters ------------------------------------------------------- */
-
-static struct object *came;
-static bool is_done;
-
-static void
-on_lookup(struct cache_lookup *l, struct object *o)
-{
-	(void)l;
-	came = o;
-	is_done = true;
-}
-
-static void
-on_body(struct body_read *r)
-{
-	(void)r;
-	is_done = true;
-}
-
-static void
-await(void)
-{
-	while (!is_done) {
-		struct pollfd p = {home.fd, POLLIN, 0};
-		poll(&p, 1, 1000);
-		mailbox_run(&home, true);
-	}
-}
+/* ---- asking -------------------------------------------------------------------------------- */
 
 static struct object *
 look_up(struct cache *c, const char *key)
 {
-	struct cache_lookup l = {.home = &home, .done = on_lookup};
-	struct object *o = NULL;
-	is_done = false;
-	enum found f = cache_lookup(c, &l, hash_of(c, key), str_of(key), &o);
-	if (f != FOUND_LATER)
-		return f == FOUND_OBJECT ? o : NULL;
-	await();
-	return came;
+	return ask_look_up(c, &home, hash_of(c, key), str_of(key));
 }
 
 /* True when all of the body came and was right; a wrong byte fails the test. */
 static bool
 read_right(struct cache *c, struct object *o, const char *key)
 {
-	struct body_read r = {.home = &home, .done = on_body};
+	struct ask_body a = ASK_BODY(&home);
 	char want[4096];
 	uint64_t at = 0;
-	while (at < o->body_bytes) {
-		is_done = false;
-		enum body_step s = object_read(c, o, &r, at, sizeof want);
-		if (s == BODY_LATER) {
-			await();
-			continue;
-		}
-		if (s == BODY_BAD)
-			break;
-		ck_assert(r.n > 0 && r.n <= sizeof want);
-		body_of(key, at, want, r.n);
-		ck_assert_mem_eq(r.p, want, r.n);
-		at += r.n;
+	while (at < o->body_bytes && ask_read(c, o, &a, at, sizeof want) == BODY_READY) {
+		ck_assert(a.r.n > 0 && a.r.n <= sizeof want);
+		body_of(key, at, want, a.r.n);
+		ck_assert_mem_eq(a.r.p, want, a.r.n);
+		at += a.r.n;
 	}
-	body_done(&r);
+	body_done(&a.r);
 	return at == o->body_bytes;
 }
 
@@ -919,22 +876,21 @@ START_TEST(a_read_outlasts_the_drain)
 	ck_assert(store_key(c, "other", 900000, true, true, false));
 	store_flush(c->store);
 	struct object *o = look_up(c, "other");
-	struct body_read r = {.home = &home, .done = on_body};
+	struct ask_body a = ASK_BODY(&home);
 	open_gate(false);
-	is_done = false;
-	ck_assert_int_eq(object_read(c, o, &r, 300000, 1000), BODY_LATER);
+	ck_assert_int_eq(object_read(c, o, &a.r, 300000, 1000), BODY_LATER);
 	crowd_looks_up(c);
 	await_reads(2);
 	object_unref(&o); /* its reader's client is gone; the read is not */
 	pthread_create(&stopper, NULL, stop, c);
 	open_gate(true);
 	pthread_join(stopper, NULL);
-	ck_assert(!is_done);
+	ck_assert(!a.is_done);
 	ck_assert_uint_eq(crowd_done, 0);
 	mailbox_run(&home, true);
-	ck_assert(is_done);
+	ck_assert(a.is_done);
 	ck_assert_uint_eq(crowd_done, CROWD);
-	body_done(&r);
+	body_done(&a.r);
 	for (int i = 0; i < CROWD; i++)
 		object_unref(&crowd[i].o);
 	cache_close(&c);
@@ -1477,7 +1433,7 @@ START_TEST(slow_reader_sees_no_wrong_byte)
 	struct cache *c = open_cache();
 	ck_assert(store_key(c, "slow", 1500000, true, true, false));
 	struct object *o = look_up(c, "slow");
-	struct body_read r = {.home = &home, .done = on_body};
+	struct ask_body a = ASK_BODY(&home);
 	char want[4096];
 	uint64_t at = 0;
 	enum body_step step = BODY_READY;
@@ -1485,18 +1441,15 @@ START_TEST(slow_reader_sees_no_wrong_byte)
 		char key[32];
 		snprintf(key, sizeof key, "other-%d", i);
 		store_key(c, key, 100000, true, true, false);
-		is_done = false;
-		step = object_read(c, o, &r, at, sizeof want);
-		if (step == BODY_LATER)
-			await();
+		step = ask_read(c, o, &a, at, sizeof want);
 		if (step != BODY_READY)
 			continue;
-		body_of("slow", at, want, r.n);
-		ck_assert_mem_eq(r.p, want, r.n);
-		at += r.n;
+		body_of("slow", at, want, a.r.n);
+		ck_assert_mem_eq(a.r.p, want, a.r.n);
+		at += a.r.n;
 	}
 	ck_assert_uint_eq(at, o->body_bytes); /* its lease held: few segments are leased */
-	body_done(&r);
+	body_done(&a.r);
 	object_unref(&o);
 	cache_close(&c);
 	end();
@@ -1509,70 +1462,28 @@ struct worker {
 	struct cache *c;
 	struct mailbox home;
 	unsigned number;
-	struct object *came;
-	bool is_done;
 	pthread_t thread;
-	struct cache_lookup l; /* first asked for by on_worker_lookup */
-	struct body_read r;
 };
-
-#define OF(type, member, p) ((type *)((char *)(p)-offsetof(type, member)))
-
-static void
-on_worker_lookup(struct cache_lookup *l, struct object *o)
-{
-	struct worker *w = OF(struct worker, l, l);
-	w->came = o;
-	w->is_done = true;
-}
-
-static void
-on_worker_body(struct body_read *r)
-{
-	OF(struct worker, r, r)->is_done = true;
-}
-
-static void
-worker_waits(struct worker *w)
-{
-	while (!w->is_done) {
-		struct pollfd p = {w->home.fd, POLLIN, 0};
-		poll(&p, 1, 100);
-		mailbox_run(&w->home, true);
-	}
-}
 
 static struct object *
 worker_looks_up(struct worker *w, const char *key)
 {
-	w->l = (struct cache_lookup){.home = &w->home, .done = on_worker_lookup};
-	w->came = NULL;
-	w->is_done = false;
-	if (cache_lookup(w->c, &w->l, hash_of(w->c, key), str_of(key), &w->came) == FOUND_LATER)
-		worker_waits(w);
-	return w->came;
+	return ask_look_up(w->c, &w->home, hash_of(w->c, key), str_of(key));
 }
 
 static void
 worker_reads(struct worker *w, struct object *o, const char *key)
 {
+	struct ask_body a = ASK_BODY(&w->home);
 	char want[4096];
-	w->r = (struct body_read){.home = &w->home, .done = on_worker_body};
-	for (uint64_t at = 0; at < o->body_bytes;) {
-		w->is_done = false;
-		enum body_step s = object_read(w->c, o, &w->r, at, sizeof want);
-		if (s == BODY_LATER)
-			worker_waits(w);
-		if (s == BODY_BAD)
-			break;
-		if (s != BODY_READY)
-			continue;
-		body_of(key, at, want, w->r.n);
-		if (memcmp(w->r.p, want, w->r.n) != 0)
+	uint64_t at = 0;
+	while (at < o->body_bytes && ask_read(w->c, o, &a, at, sizeof want) == BODY_READY) {
+		body_of(key, at, want, a.r.n);
+		if (memcmp(a.r.p, want, a.r.n) != 0)
 			abort();
-		at += w->r.n;
+		at += a.r.n;
 	}
-	body_done(&w->r);
+	body_done(&a.r);
 }
 
 static void
