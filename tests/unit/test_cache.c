@@ -1459,6 +1459,38 @@ START_TEST(slow_reader_sees_no_wrong_byte)
 }
 END_TEST
 
+/* An answer that was validated takes its bytes from where the body lies, as any other. */
+START_TEST(what_is_validated_pays_for_its_place)
+{
+	begin();
+	options.memory_bytes = _i ? 8 << 20 : 0; /* from RAM, or from disk */
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", 100000, true, !_i, false));
+	struct object *o = look_up(c, "k");
+	if (_i) {
+		ck_assert(cache_admit(c, o));
+		object_unref(&o);
+		o = look_up(c, "k");
+	}
+	struct placement p;
+	ck_assert(stored_placement(stored_of(o), &p));
+	_Atomic uint64_t *earned = &c->store->ledger.earned[p.at.segment];
+	struct object *fresh = cache_refresh(c, o, o->head, &o->terms);
+	ck_assert_uint_eq(atomic_load(earned), 0);
+	cache_pay(c, fresh, 100000);
+	uint64_t once = atomic_load(earned);
+	ck_assert_uint_gt(once, 0);
+	cache_pay(c, o, 100000); /* one lookup, one payment */
+	cache_pay(c, fresh, 100000);
+	ck_assert_uint_eq(atomic_load(earned), once);
+	placement_fini(&p);
+	object_unref(&o);
+	object_unref(&fresh);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* ---- several workers ------------------------------------------------------------------------- */
 
 struct worker {
@@ -1570,4 +1602,5 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TIMES(the_segment_of_a_refreshed_body_goes, 2), TEST(a_body_that_was_found_is_read_to_its_end),
      TIMES(no_race_undoes_a_purge, 8), TEST(killed_in_a_storm_of_purges),
      TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
-     TEST(slow_reader_sees_no_wrong_byte), TIMES(workers_share_a_cache, 2))
+     TIMES(what_is_validated_pays_for_its_place, 2), TEST(slow_reader_sees_no_wrong_byte),
+     TIMES(workers_share_a_cache, 2))
