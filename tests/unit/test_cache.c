@@ -176,8 +176,8 @@ static const struct {
 	{"large, of unknown length, on disk", 3000000, false, true, false, true},
 	{"large in RAM, then admitted", 1000000, true, false, true, true},
 	{"too large for RAM and not admitted", 7000000, true, false, false, false},
-	{"larger than the disk takes", 30000000, true, true, false, false},
-	{"larger than the disk takes, found out late", 30000000, false, true, false, false},
+	{"larger than the disk takes", 40000000, true, true, false, false},
+	{"larger than the disk takes, found out late", 40000000, false, true, false, false},
 };
 
 START_TEST(written_is_visible_at_once_and_after_a_restart)
@@ -1459,6 +1459,46 @@ START_TEST(slow_reader_sees_no_wrong_byte)
 }
 END_TEST
 
+/* However hot the other half is, and whatever comes next: its first pieces are not what goes while
+ * its last ones come, and its reader finds all of them. */
+START_TEST(an_object_may_take_half_the_log)
+{
+	begin();
+	options.memory_bytes = 0;
+	options.disk_bytes = 24 << 20;
+	struct cache *c = open_cache();
+	char key[32];
+	for (int i = 0; i < 1200; i++) {
+		snprintf(key, sizeof key, "k-%d", i);
+		while (!store_key(c, key, 30000, true, true, false))
+			store_flush(c->store);
+		for (int k = i - i % 300; k < i; k += 7) {
+			snprintf(key, sizeof key, "k-%d", k);
+			struct object *o = look_up(c, key);
+			if (o)
+				cache_pay(c, o, 30000);
+			object_unref(&o);
+		}
+	}
+	store_flush(c->store);
+	uint64_t most = store_max_body(c->store);
+	ck_assert_uint_ge(most, options.disk_bytes * 2 / 5);
+	ck_assert(!store_key(c, "larger", most + 1, true, true, false));
+	for (int again = 0; again < 3; again++) {
+		snprintf(key, sizeof key, "large-%d", again);
+		ck_assert(store_key(c, key, most, true, true, false));
+		ck_assert(has(c, key, most));
+		store_flush(c->store);
+		ck_assert(has(c, key, most));
+	}
+	cache_close(&c);
+	c = open_cache();
+	ck_assert(has(c, key, most));
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* An answer that was validated takes its bytes from where the body lies, as any other. */
 START_TEST(what_is_validated_pays_for_its_place)
 {
@@ -1602,5 +1642,5 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TIMES(the_segment_of_a_refreshed_body_goes, 2), TEST(a_body_that_was_found_is_read_to_its_end),
      TIMES(no_race_undoes_a_purge, 8), TEST(killed_in_a_storm_of_purges),
      TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
-     TIMES(what_is_validated_pays_for_its_place, 2), TEST(slow_reader_sees_no_wrong_byte),
-     TIMES(workers_share_a_cache, 2))
+     TEST(an_object_may_take_half_the_log), TIMES(what_is_validated_pays_for_its_place, 2),
+     TEST(slow_reader_sees_no_wrong_byte), TIMES(workers_share_a_cache, 2))

@@ -262,6 +262,25 @@ START_TEST(carries_hot_bodies_in_pieces)
 }
 END_TEST
 
+/* As test_cache says of the store: an_object_may_take_half_the_log. */
+START_TEST(an_object_may_take_half_the_log)
+{
+	struct ghost *g = make(24 << 20, 0);
+	for (uint64_t i = 0; i < 1200; i++) {
+		asked(g, i, 30000, 0, 0);
+		for (uint64_t k = i - i % 300; k < i; k += 7)
+			if (ghost_holds(g, key(k)))
+				asked(g, k, 30000, 0, 0);
+	}
+	ck_assert_uint_ge(g->o.max_object_bytes, (24 << 20) / 5 * 2);
+	for (uint64_t again = 0; again < 3; again++) {
+		ck_assert_int_eq(asked(g, 5000 + again, g->o.max_object_bytes, 0, 0), 'm');
+		ck_assert_int_eq(asked(g, 5000 + again, g->o.max_object_bytes, 0, 0), 'h');
+	}
+	ghost_destroy(&g);
+}
+END_TEST
+
 /* The bytes said to be written are never fewer than the records take: also of bodies in pieces,
  * whose last ones are still in an open batch. */
 START_TEST(counts_what_it_writes_at_once)
@@ -644,7 +663,8 @@ END_TEST
 UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(validates_what_it_could_validate), LOOP(bill, bills),
      TEST(what_is_forgotten_leaves_ram_too), TEST(counts_what_it_writes_at_once),
-     LOOP(carries_hot_bodies_in_pieces, samples), TEST(a_forgotten_url_takes_its_variants_along),
+     LOOP(carries_hot_bodies_in_pieces, samples), TEST(an_object_may_take_half_the_log),
+     TEST(a_forgotten_url_takes_its_variants_along),
      TEST(a_forgotten_host_takes_all_its_urls_along), TEST(evicts_the_cold_and_keeps_the_hot),
      TEST(a_sample_forecasts_the_whole), TEST(without_a_disk_there_is_nothing_to_compare),
      TEST(a_snapshot_goes_on_where_it_ended), TEST(a_warm_disk_writes_nothing_for_hits_alone),
