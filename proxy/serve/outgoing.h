@@ -33,7 +33,7 @@
  *   (4) in a GET: nothing is kept, and nobody joins
  *
  * Always: Host, X-Forwarded-*, Forwarded and Via are written anew; what belongs to the connection,
- * and (by a setting) names with an underscore, are left out.
+ * and (by a setting) names of other than letters, digits and dashes, are left out.
  *
  * A request with a body, a doubtful cookie, or any other reason to pass shares nothing.
  *
