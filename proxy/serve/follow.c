@@ -12,8 +12,8 @@ enum { RESTARTS_MAX = 4 };
 
 /* ---- going to the origin ------------------------------------------------------------------- */
 
-static int64_t
-coalesce_ms(const struct txn *t)
+int64_t
+follow_most_ms(const struct txn *t)
 {
 	return (int64_t)t->settings->config->timeouts.coalesce_ms;
 }
@@ -22,7 +22,7 @@ coalesce_ms(const struct txn *t)
 int64_t
 follow_patience_ms(const struct txn *t)
 {
-	return herd_patience_ms(upstream_usual_ms(t->serve->upstream), coalesce_ms(t));
+	return herd_patience_ms(upstream_usual_ms(t->serve->upstream), follow_most_ms(t));
 }
 
 /* We wait for the origin from now on, on our own or another's fetch. */
@@ -111,8 +111,9 @@ waits_for_store(struct txn *t)
 	int64_t now = now_ms();
 	if (t->late != LATE_NOT || !fill_is_writing(sh, t->key.hash))
 		return false;
-	struct flight_reader *r = flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text),
-					       t->serve->mailbox, t->wake, t, now, coalesce_ms(t));
+	struct flight_reader *r =
+		flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text), t->serve->mailbox,
+			     t->wake, t, now, follow_most_ms(t));
 	if (!r)
 		return false;
 	flight_leave(&t->reader);
@@ -121,7 +122,7 @@ waits_for_store(struct txn *t)
 	t->late = LATE_WAITS;
 	txn_move(t, TXN_WAIT_FLIGHT);
 	set_limits(t);
-	t->try_at_ms = now + coalesce_ms(t);
+	t->try_at_ms = now + follow_most_ms(t);
 	return true;
 }
 
@@ -211,9 +212,8 @@ serve_stale(struct txn *t, const char *why)
 	answer_object(t);
 }
 
-/* Whether the fetch that failed was asked for by a request that is ours in every field. */
-static bool
-is_ours(const struct txn *t, uint64_t blame)
+bool
+follow_is_ours(const struct txn *t, uint64_t blame)
 {
 	char ip[STREAM_PEER_BYTES];
 	stream_peer(t->stream, ip);
@@ -226,7 +226,7 @@ follow_on(struct txn *t, struct herd_facts *f)
 {
 	f->met = t->failures_met;
 	f->waited_ms = now_ms() - t->follows_since_ms;
-	f->most_ms = coalesce_ms(t);
+	f->most_ms = follow_most_ms(t);
 	enum herd_step step = herd_decide(f);
 	t->failures_met += f->failed || f->status >= 400;
 	if (step == HERD_QUEUE)
@@ -265,7 +265,7 @@ on_failed_flight(struct txn *t)
 	struct herd_facts f = {.failed = true,
 			       .status = status,
 			       .blameless = blame == 0,
-			       .same = is_ours(t, blame)};
+			       .same = follow_is_ours(t, blame)};
 	if (t->leader || follow_on(t, &f) == HERD_INHERIT)
 		answer_failure(t, status, word);
 }
@@ -281,7 +281,7 @@ shares_head(struct txn *t, const struct flight_head *h)
 		return false;
 	}
 	if (!f.shareable && h->status >= 500)
-		f.same = is_ours(t, h->blame);
+		f.same = follow_is_ours(t, h->blame);
 	enum herd_step step = follow_on(t, &f);
 	if (step == HERD_INHERIT) {
 		t->cs.fwd_status = h->status;

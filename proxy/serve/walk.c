@@ -4,6 +4,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"
+#include "proxy/serve/herd.h"
 #include "proxy/serve/run.h"
 #include "proxy/serve/slices.h"
 
@@ -37,7 +38,12 @@ struct walk {
 	struct alarm alarm; /* the one who leads takes its time: */
 	int64_t try_at_ms;  /* then one more fetch is tried beside it; 0: never */
 	unsigned tries;
-	unsigned asks; /* exchanges with the origin so far */
+	unsigned tired;		  /* how often somebody's fetch took too long for it */
+	bool leads;		  /* the flight at hand is brought by our own fetch */
+	bool alone;		  /* the next try waits for nobody */
+	unsigned met;		  /* failures of others' fetches of this slice, */
+	int64_t follows_since_ms; /* and since when it waits for those; 0: it does not */
+	unsigned asks;		  /* exchanges with the origin so far */
 	enum walk_help help;
 	int status;
 	const char *word;
@@ -116,6 +122,7 @@ let_go(struct walk *w)
 	assert(w->place != WALK_LOOKING && !w->read_out);
 	alarm_cancel(&w->t->serve->alarms, &w->alarm);
 	w->try_at_ms = 0;
+	w->leads = false;
 	pay(w);
 	body_done(&w->read);
 	object_unref(&w->slice);
@@ -287,6 +294,7 @@ static void
 ask(struct walk *w, uint64_t until)
 {
 	w->help = WALK_ASKED;
+	w->leads = true;
 	fill_slices(w->t, flight_of(w->reader), w->head, w->number, end_of_run(w, until));
 	w->asks++;
 }
@@ -298,10 +306,14 @@ on_alarm(struct alarm *a)
 	w->t->wake(w->t);
 }
 
+/* Who met a fetch that hangs will not wait as long for the next one: there may be one for each
+ * slice, by the same hand. */
 static void
 wait_a_while(struct walk *w)
 {
-	w->try_at_ms = now_ms() + follow_patience_ms(w->t);
+	enum { SHRINKS = 3, SHRINKS_MOST = 12 };
+	unsigned by = w->tired * SHRINKS < SHRINKS_MOST ? w->tired * SHRINKS : SHRINKS_MOST;
+	w->try_at_ms = now_ms() + (follow_patience_ms(w->t) >> by);
 	alarm_set(&w->t->serve->alarms, &w->alarm, w->try_at_ms, on_alarm);
 }
 
@@ -321,6 +333,7 @@ is_tired(struct walk *w, uint64_t until)
 	bool leads = flights_overtake(t->serve->shelves->flights, &w->reader, now,
 				      follow_patience_ms(t));
 	w->try_at_ms = 0;
+	w->tired++;
 	if (leads)
 		ask(w, until);
 	else
@@ -334,8 +347,13 @@ join(struct walk *w, uint64_t until)
 	struct txn *t = w->t;
 	struct flights *fs = t->serve->shelves->flights;
 	w->tries++;
-	bool leads = flights_enter(fs, w->key.hash, buf_str(&w->key.text), t->serve->mailbox,
-				   t->wake, t, now_ms(), &w->reader);
+	bool leads = true;
+	if (w->alone)
+		w->reader = flights_enter_alone(fs, 0, t->serve->mailbox, t->wake, t, now_ms());
+	else
+		leads = flights_enter(fs, w->key.hash, buf_str(&w->key.text), t->serve->mailbox,
+				      t->wake, t, now_ms(), &w->reader);
+	w->alone = false;
 	if (leads && landed(w))
 		return;
 	w->place = WALK_IN_FLIGHT;
@@ -344,6 +362,8 @@ join(struct walk *w, uint64_t until)
 		return;
 	}
 	wait_a_while(w);
+	if (!w->follows_since_ms)
+		w->follows_since_ms = now_ms();
 	if (w->help == WALK_ALL_KEPT)
 		w->help = WALK_JOINED;
 	metrics_add(t->serve->metrics, METRIC_JOINED, 1);
@@ -351,15 +371,39 @@ join(struct walk *w, uint64_t until)
 		flight_want(flight_of(w->reader));
 }
 
+/* What somebody else's fetch came to may be its own fields' fault: is it ours too? */
+static enum herd_step
+follow_on(struct walk *w, bool is_changed, uint64_t blame)
+{
+	enum { REFUSED = 404 }; /* as good a word as any: that client got other than the slice */
+	struct herd_facts f = {
+		.failed = !is_changed,
+		.status = is_changed ? REFUSED : w->status,
+		.blameless = blame == 0,
+		.same = follow_is_ours(w->t, blame),
+		.met = w->met++,
+		.waited_ms = now_ms() - w->follows_since_ms,
+		.most_ms = follow_most_ms(w->t),
+	};
+	return herd_decide(&f);
+}
+
 /* The flight came to nothing. WALK_LATER: it is tried again. */
 static enum walk_step
 fail(struct walk *w)
 {
 	uint64_t blame;
-	bool begun = flight_head(flight_of(w->reader))->status != 0;
+	bool begun = flight_head(flight_of(w->reader))->status != 0, ours = w->leads;
 	flight_failure(flight_of(w->reader), &w->status, &w->word, &blame);
+	bool is_changed = run_is_changed(w->word);
 	let_go(w);
-	if (run_is_changed(w->word))
+	if (!ours) {
+		enum herd_step step = follow_on(w, is_changed, blame);
+		w->alone = step == HERD_ALONE;
+		if (step != HERD_INHERIT)
+			return WALK_LATER;
+	}
+	if (is_changed)
 		return WALK_CHANGED;
 	/* Its leader left, or the origin broke off. */
 	return (w->status == 0 || begun) && w->tries < TRIES_MOST ? WALK_LATER : WALK_FAILED;
@@ -380,7 +424,9 @@ go_to(struct walk *w, uint64_t at)
 	if (w->place != WALK_NOWHERE)
 		let_go(w);
 	w->number = slices_number(at);
-	w->tries = 0;
+	w->tries = w->met = 0;
+	w->follows_since_ms = 0;
+	w->alone = false;
 	make_key(w, &w->key, w->number);
 	look(w, at);
 }
