@@ -4,26 +4,15 @@
 #include "proxy/serve/follow.h"
 
 #include "proxy/serve/herd.h"
+#include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/patience.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/syntax.h"
 
 enum { RESTARTS_MAX = 4 };
 
 /* ---- going to the origin ------------------------------------------------------------------- */
-
-int64_t
-follow_most_ms(const struct txn *t)
-{
-	return (int64_t)t->settings->config->timeouts.coalesce_ms;
-}
-
-/* How long a fetch that we follow may take before one more is tried. */
-int64_t
-follow_patience_ms(const struct txn *t)
-{
-	return herd_patience_ms(upstream_usual_ms(t->serve->upstream), follow_most_ms(t));
-}
 
 /* We wait for the origin from now on, on our own or another's fetch. */
 static void
@@ -33,7 +22,7 @@ set_limits(struct txn *t)
 	t->stale_at_ms = t->object && t->stale_ok
 				 ? begun + (int64_t)t->settings->config->cache.stale_after_ms
 				 : 0;
-	t->try_at_ms = t->leader ? 0 : now + follow_patience_ms(t);
+	t->try_at_ms = t->leader ? 0 : now + patience_ms(t);
 	if (!t->leader && !t->follows_since_ms)
 		t->follows_since_ms = now;
 }
@@ -74,7 +63,7 @@ fetch_own(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	bool less = !t->object && policy_asks_for_less(&t->rq) &&
-		    (!follow_is_worth_the_whole(t) || fill_is_writing(sh, t->key.hash));
+		    (!follow_is_worth_the_whole(t) || keep_is_writing(sh, t->key.hash));
 	t->way = less ? WAY_AS_IT_CAME : WAY_SHARED;
 	follow_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
 }
@@ -109,11 +98,11 @@ waits_for_store(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	int64_t now = now_ms();
-	if (t->late != LATE_NOT || !fill_is_writing(sh, t->key.hash))
+	if (t->late != LATE_NOT || !keep_is_writing(sh, t->key.hash))
 		return false;
 	struct flight_reader *r =
 		flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text), t->serve->mailbox,
-			     t->wake, t, now, follow_most_ms(t));
+			     t->wake, t, now, patience_most_ms(t));
 	if (!r)
 		return false;
 	flight_leave(&t->reader);
@@ -122,7 +111,7 @@ waits_for_store(struct txn *t)
 	t->late = LATE_WAITS;
 	txn_move(t, TXN_WAIT_FLIGHT);
 	set_limits(t);
-	t->try_at_ms = now + follow_most_ms(t);
+	t->try_at_ms = now + patience_most_ms(t);
 	return true;
 }
 
@@ -212,21 +201,13 @@ serve_stale(struct txn *t, const char *why)
 	answer_object(t);
 }
 
-bool
-follow_is_ours(const struct txn *t, uint64_t blame)
-{
-	char ip[STREAM_PEER_BYTES];
-	stream_peer(t->stream, ip);
-	return blame && blame == herd_blame(t->serve->shelves->seed, &t->rq, str_of(ip));
-}
-
 /* We followed; the leader's fetch came to this. HERD_SHARE, HERD_INHERIT: answer with it. */
 static enum herd_step
 follow_on(struct txn *t, struct herd_facts *f)
 {
 	f->met = t->failures_met;
 	f->waited_ms = now_ms() - t->follows_since_ms;
-	f->most_ms = follow_most_ms(t);
+	f->most_ms = patience_most_ms(t);
 	enum herd_step step = herd_decide(f);
 	t->failures_met += f->failed || f->status >= 400;
 	if (step == HERD_QUEUE)
@@ -265,7 +246,7 @@ on_failed_flight(struct txn *t)
 	struct herd_facts f = {.failed = true,
 			       .status = status,
 			       .blameless = blame == 0,
-			       .same = follow_is_ours(t, blame)};
+			       .same = patience_is_own_fault(t, blame)};
 	if (t->leader || follow_on(t, &f) == HERD_INHERIT)
 		answer_failure(t, status, word);
 }
@@ -281,7 +262,7 @@ shares_head(struct txn *t, const struct flight_head *h)
 		return false;
 	}
 	if (!f.shareable && h->status >= 500)
-		f.same = follow_is_ours(t, h->blame);
+		f.same = patience_is_own_fault(t, h->blame);
 	enum herd_step step = follow_on(t, &f);
 	if (step == HERD_INHERIT) {
 		t->cs.fwd_status = h->status;
@@ -343,7 +324,7 @@ waits_no_more(struct txn *t)
 		return true;
 	}
 	if (!t->leader && now >= t->try_at_ms) {
-		int64_t patience = follow_patience_ms(t);
+		int64_t patience = patience_ms(t);
 		t->leader = flights_overtake(t->serve->shelves->flights, &t->reader, now, patience);
 		t->try_at_ms = t->leader ? 0 : now + patience;
 		if (t->leader)

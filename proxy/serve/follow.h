@@ -12,14 +12,6 @@ void follow_alone(struct txn *t, enum fill_kind kind);
 /* For t->object's freshness or for the whole, together with whoever asks for the same. */
 void follow_together(struct txn *t);
 
-/* How long a fetch that t follows may take to its head before one more is tried. */
-int64_t follow_patience_ms(const struct txn *t);
-/* How long it follows others in all. */
-int64_t follow_most_ms(const struct txn *t);
-/* Whether the fetch that failed was asked for by a request that is t's in every field. blame: of
- * the failure (flight_failure). */
-bool follow_is_ours(const struct txn *t, uint64_t blame);
-
 /* The lookup begins anew: nothing was sent yet. */
 void follow_again(struct txn *t);
 

@@ -7,6 +7,7 @@
 #include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"
 #include "proxy/serve/herd.h"
+#include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/select.h"
 #include "proxy/serve/sight.h"

@@ -1,0 +1,24 @@
+/* patience.c - as long as origins usually take, within what is configured (herd.h). */
+#include "proxy/serve/patience.h"
+
+#include "proxy/serve/herd.h"
+
+int64_t
+patience_most_ms(const struct txn *t)
+{
+	return (int64_t)t->settings->config->timeouts.coalesce_ms;
+}
+
+int64_t
+patience_ms(const struct txn *t)
+{
+	return herd_patience_ms(upstream_usual_ms(t->serve->upstream), patience_most_ms(t));
+}
+
+bool
+patience_is_own_fault(const struct txn *t, uint64_t blame)
+{
+	char ip[STREAM_PEER_BYTES];
+	stream_peer(t->stream, ip);
+	return blame && blame == herd_blame(t->serve->shelves->seed, &t->rq, str_of(ip));
+}
