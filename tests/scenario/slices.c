@@ -377,6 +377,22 @@ SCENARIO("a 304 for the head is good for all slices")
 	expect_between(fetched_mib(), 5, 5.01);
 }
 
+SCENARIO("slices that are fetched behind a 304 for their head go to disk as others do")
+{
+	origin_says("/film", .fields = "Cache-Control: max-age=10\r\nAge: 20\r\n",
+		    .fields_304 = FRESH, .etag = "\"v1\"", .pattern_bytes = BYTES, .seed = SEED,
+		    .ranges = true, .times = 9);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get_range("/film", 0, 2 * MIB);
+	struct answer a = get("/film");
+	expect_text(heard_field(origin_request(1), "If-None-Match"), "\"v1\"");
+	expect_bytes_of(a, SEED, 0, BYTES);
+	expect_between(fetched_mib(), 5, 5.01);
+	edge_restart();
+	expect_bytes_of(get("/film"), SEED, 0, BYTES);
+	expect_between(fetched_mib(), 0, 0.01);
+}
+
 SCENARIO("after kill -9 what is left of the slices is right, and the rest is fetched")
 {
 	origin_says("/film", FILM, .times = 99);
