@@ -327,3 +327,30 @@ SCENARIO("several at once; what cannot be meant is refused, with what would be r
 	a = purge("tag=t");
 	expect_that(strstr(a.body, "names no field"), "%s", a.body);
 }
+
+SCENARIO("twice purge takes prefixes, tags, several at once, and is soft on demand")
+{
+	const char *twice = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	edge_start_yaml(ADMITTED);
+	origin_says("/x", .fields = FRESH "Cache-Tag: t\r\n", .body = "x", .etag = "\"1\"",
+		    .times = 99);
+	get("/x");
+	char *admin = text("127.0.0.1:%u", edge_admin_port());
+	struct output o = program(twice, "purge", "--soft", "--tag", "t", "--admin", admin);
+	expect_int(o.status, 0);
+	expect_text(o.out, "stale from now on: t\n");
+	expect_verdict(get("/x"), "fwd-status=304");
+	o = program(twice, "purge", "--prefix", "http://example.com/x", "http://example.com/y",
+		    "--wait", "--admin", admin);
+	expect_int(o.status, 0);
+	expect_that(strstr(o.out, "purged http://example.com/x\n") &&
+			    strstr(o.out, "nothing stored: http://example.com/y: "),
+		    "%s", o.out);
+	expect(!is_here("/x"));
+	o = program(twice, "purge", "--prefix", "/x", "--admin", admin);
+	expect_that(o.status == 1 && strstr(o.err, "begins with http://"), "%s", o.err);
+	o = program(twice, "purge", "--all", "--tag", "t", "--admin", admin);
+	expect_int(o.status, 2);
+	o = program(twice, "purge", "--soft", "--admin", admin);
+	expect_that(o.status == 2 && strstr(o.err, "say what to purge"), "%s", o.err);
+}
