@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BITS_PER_ENTRY = 16, FEWEST_WORDS = 64 };
+enum { BITS_PER_ENTRY = 8, FEWEST_WORDS = 64 };
 
 void
 forget_hints_init(struct forget_hints *h, uint64_t entries)

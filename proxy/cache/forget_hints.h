@@ -4,7 +4,7 @@
  * A hint may say yes where the answer is no, never the other way round. Anybody may ask while one
  * thread notes or replaces.
  *
- * Memory    the filter has 16 to 32 bits for each entry that the table may hold.
+ * Memory    the filter has 8 to 16 bits for each entry that the table may hold.
  */
 #ifndef CACHE_FORGET_HINTS_H
 #define CACHE_FORGET_HINTS_H
