@@ -21,19 +21,6 @@ static const uint64_t READ_MOST = 256 << 20, MEMORY_ENTRIES = 1 << 18;
 
 /* ---- forgetting ---------------------------------------------------------------------------- */
 
-void
-forget_enter(struct forget *f, const struct purge_entry *e, bool lasting)
-{
-	if (e->kind == FORGET_ALL && !(e->flags & FORGET_SOFT)) {
-		forget_raise_floor(f, e->at);
-		return;
-	}
-	forget_table_put(f->table, e, lasting);
-	forget_hints_note(&f->hints, e);
-	if (f->fresh)
-		forget_hints_note(f->fresh, e);
-}
-
 static void
 pend(struct forget *f, const struct purge_entry *e)
 {

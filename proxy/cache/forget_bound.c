@@ -40,6 +40,20 @@ forget_raise_floor(struct forget *f, uint64_t to)
 	forget_raise(&f->floor, to);
 }
 
+/* Into the table, and the hints. */
+void
+forget_enter(struct forget *f, const struct purge_entry *e, bool lasting)
+{
+	if (e->kind == FORGET_ALL && !(e->flags & FORGET_SOFT)) {
+		forget_raise_floor(f, e->at);
+		return;
+	}
+	forget_table_put(f->table, e, lasting);
+	forget_hints_note(&f->hints, e);
+	if (f->fresh)
+		forget_hints_note(f->fresh, e);
+}
+
 /* The entries that are there, and how many there may be: those of the log by its size; those that
  * are only for fetches under way apart, so that many of them (requests that change something) shed
  * no purge, and a small log does not shed the fetches. */
