@@ -213,6 +213,7 @@ SCENARIO(
 	expect_that(strstr(edge_stderr(), "cannot read segment.0") &&
 			    strstr(edge_stderr(), "too short") &&
 			    strstr(edge_stderr(), "cache.dir"),
-		    "%s", edge_stderr());
+		    "%g damaged records, %g errors, %s", edge_stat("disk.damaged_records"),
+		    edge_stat("disk.io_errors"), edge_stderr());
 	expect_that(!strstr(edge_stderr(), "cannot write"), "%s", edge_stderr());
 }
