@@ -187,6 +187,24 @@ SCENARIO("followers of a leader whose body hangs, drips or breaks off by its own
 	}
 }
 
+SCENARIO("an error that the leader earned serves the stale copy to the leader alone")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = "Cache-Control: max-age=10, stale-if-error=600\r\nAge: 20\r\n",
+		    .etag = "\"1\"", .body = "old");
+	origin_says("/x", .status = 503, .body = "you did that", .hold_head = go);
+	origin_says("/x", .fields = FRESH, .etag = "\"2\"", .body = "new");
+	edge_start_yaml(EDGE_CACHE("  stale_after: 60s\n"));
+	get("/x");
+	struct call *calls[HERD], *leader = call_with("GET", "/x", "X-Evil: 1\r\n", NULL);
+	barrier_arrivals(go, 1);
+	herd(calls, HERD, "/x");
+	barrier_open(go);
+	call_expect(leader, 200, "old");
+	for (int i = 0; i < HERD; i++)
+		call_expect(calls[i], 200, "new");
+}
+
 SCENARIO("at the limit of waiting one more fetch is tried, not one for each")
 {
 	struct barrier *slow = barrier_new();
