@@ -188,4 +188,6 @@ SCENARIO_IN(60,
 	for (int i = 1; i < SLICES; i++)
 		expect(!call_is_done(strangers[i]));
 	origin_dies();
+	for (int i = 1; i < SLICES; i++)
+		expect(call_wait(strangers[i]).status >= 500);
 }
