@@ -107,7 +107,8 @@ split_line(struct head *h, unsigned i)
 		return;
 	memmove(&h->lines[i + 1], &h->lines[i], (h->n - i) * sizeof h->lines[0]);
 	h->n++;
-	strcpy(h->lines[i + 1].value, comma + 1 - h->lines[i].value + h->lines[i + 1].value);
+	memmove(h->lines[i + 1].value, comma + 1 - h->lines[i].value + h->lines[i + 1].value,
+		strlen(comma));
 	*comma = '\0';
 }
 
