@@ -80,6 +80,7 @@ static void
 on_wake(void *ctx)
 {
 	struct fill *f = ctx;
+	fill_check(f);
 	if (run_leads(f)) { /* the slice under way is finished, and then it looks who reads */
 		if (f->stage == FILL_ASKING && flight_readers(f->flight) == 0)
 			abandon(f, 0, "abandoned");
@@ -307,6 +308,8 @@ on_head(void *ctx, const struct response *rs)
 	char date[DATE_BYTES];
 	struct flight_head h;
 	struct response merged = {.fields = {.v = more, .cap = FIELDS_MAX}};
+	fill_check(f);
+	assert(f->fetch && f->stage != FILL_WHOLE);
 	upstream_answered(f->serve->upstream, &f->origin, now_us() - f->asked_us);
 	if (f->object && rs->status == 304 && f->kind == FILL_VALIDATE && f->stage == FILL_ASKING) {
 		learn_from_304(f, rs, &h);
@@ -350,6 +353,8 @@ static bool
 on_body(void *ctx, const char *p, size_t n)
 {
 	struct fill *f = ctx;
+	fill_check(f);
+	assert(f->stage != FILL_ASKING && f->taken <= n);
 	if (run_leads(f))
 		return go_by(f, run_body(f, p, n));
 	while (f->taken < n) {
@@ -398,6 +403,8 @@ static void
 on_done(void *ctx, const struct fetch_result *r)
 {
 	struct fill *f = ctx;
+	fill_check(f);
+	assert(f->fetch && f->taken == 0);
 	f->fetch = NULL;
 	if (r->end == FETCH_OK && run_leads(f) && f->stage != FILL_WHOLE) {
 		abandon(f, 502, "truncated"); /* chunked, it ended before its range did */
