@@ -1528,7 +1528,7 @@ START_TEST(what_is_validated_pays_for_its_place)
 	struct placement p;
 	ck_assert(stored_placement(stored_of(o), &p));
 	_Atomic uint64_t *earned = &c->store->ledger.earned[p.at.segment];
-	struct object *fresh = cache_refresh(c, o, o->head, STR(""), &o->terms);
+	struct object *fresh = cache_refresh(c, o, o->head, o->tags, &o->terms);
 	ck_assert_uint_eq(atomic_load(earned), 0);
 	cache_pay(c, fresh, 100000);
 	uint64_t once = atomic_load(earned);
