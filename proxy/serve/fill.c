@@ -384,7 +384,6 @@ static bool
 on_body(void *ctx, const char *p, size_t n)
 {
 	struct fill *f = ctx;
-	fill_check(f);
 	assert(f->stage != FILL_ASKING && f->taken <= n);
 	if (run_leads(f))
 		return go_by(f, run_body(f, p, n));
