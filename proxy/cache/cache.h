@@ -50,6 +50,9 @@ int cache_open(struct cache **out, const struct cache_options *o, char *err, siz
  * by then, which are still to be opened. Objects may be read from memory and given back from then
  * on; nothing else. */
 void cache_stop(struct cache *c);
+/* What was asked for on disk stays over a restart: saved at cache_stop, and here for a process that
+ * is killed. */
+void cache_save_earnings(struct cache *c);
 /* Stops it, if that was not done; gives the lock back. All objects have been given back. */
 void cache_close(struct cache **c);
 

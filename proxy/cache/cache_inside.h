@@ -1,6 +1,7 @@
 /* cache_inside.h - what the files behind the door share.
  *
  *	cache_open.c      made and ended
+ *	cache_earned.c    what segments have earned, over a restart
  *	cache_lookup.c    RAM first, then the disk
  *	cache_refresh.c   a new head for an object that is there
  *	read.c            objects and bodies from the disk
@@ -59,6 +60,9 @@ struct cache {
 	_Atomic uint64_t files_written;
 };
 
+/* The file of what segments have earned (earnings.h). */
+#define CACHE_EARNED "earned"
+
 /* files.c */
 int files_open(struct cache *c, char *err, size_t err_bytes);
 void files_close(struct cache *c);
@@ -94,6 +98,9 @@ bool cache_refer(struct cache *c, struct stored *o, const struct placement *body
 
 /* write.c */
 void cache_free_spare_writes(struct cache *c);
+
+/* cache_earned.c: what was saved, before the cache is used. */
+void cache_load_earnings(struct cache *c);
 
 /* read.c */
 enum found read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash,

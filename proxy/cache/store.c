@@ -3,6 +3,7 @@
 
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/earnings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,6 +175,23 @@ store_oldest(struct store *st)
 			oldest = st->clean_as_of[i];
 	pthread_mutex_unlock(&st->lock);
 	return oldest;
+}
+
+void
+store_save_earnings(struct store *st, uint64_t tag, struct buf *out)
+{
+	pthread_mutex_lock(&st->lock);
+	earnings_save(&st->ledger, tag, out);
+	pthread_mutex_unlock(&st->lock);
+}
+
+const char *
+store_load_earnings(struct store *st, uint64_t tag, struct str bytes)
+{
+	pthread_mutex_lock(&st->lock);
+	const char *why = earnings_load(&st->ledger, tag, bytes);
+	pthread_mutex_unlock(&st->lock);
+	return why;
 }
 
 void

@@ -29,6 +29,8 @@ keeper_save(struct shelves *sh)
 		seen_save(sh->seen, now_s());
 	if (sh->baseline)
 		baseline_save(sh->baseline);
+	if (sh->cache)
+		cache_save_earnings(sh->cache);
 }
 
 /* Memory that held bytes for slow clients and was let go again is free memory of ours, which the
