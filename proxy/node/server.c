@@ -316,7 +316,7 @@ server_start(struct server *s)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
 			return -1;
-	if (keeper_start(&s->keeper, &s->shelves, s->workers, s->worker_count))
+	if (keeper_start(&s->keeper, &s->shelves))
 		return -1;
 	s->started = true;
 	return 0;
