@@ -31,6 +31,7 @@ struct cache_options {
 				      disks) */
 	uint64_t max_object_bytes; /* body; 0: chosen from disk_bytes */
 	unsigned io_threads;	   /* that read; 0: 8 */
+	unsigned read_limit_ms;	   /* what the disk has not read by then is a miss; 0: 3000 */
 	/* Left free on the file system for others; STORE_KEEP_SHARE | millionths: that share of it;
 	 * 0: a twentieth of it, at most 1 GiB. The log grows as it fills, and stops growing there.
 	 */

@@ -171,6 +171,8 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	c->siblings = siblings_create();
 	if (c->store)
 		ram_on_evicted(c->ram, write_head, c);
+	if (c->store)
+		cache_late_start(c);
 	*out = c;
 	return 0;
 failed:
@@ -183,6 +185,7 @@ cache_stop(struct cache *c)
 {
 	if (c->ram && !atomic_load(&c->stopped))
 		ram_tell_unwritten(c->ram);
+	cache_late_stop(c);
 	if (c->store)
 		store_stop(c->store); /* asks what is forgotten, and forgets */
 	forget_stop(c->forget);	      /* asks the store, which still has its facts */

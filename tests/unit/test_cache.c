@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -901,6 +902,51 @@ START_TEST(a_read_outlasts_the_drain)
 }
 END_TEST
 
+/* Lookups and bodies that the disk does not read in time are misses, and while it hangs nobody else
+ * waits for it; what comes back late is dropped. */
+START_TEST(a_disk_that_hangs_is_passed_by)
+{
+	begin();
+	options.memory_bytes = 1 << 20;
+	options.read_limit_ms = 40;
+	use_gated_disk();
+	struct cache *c = open_cache();
+	struct cache_stats s;
+	ck_assert(store_key(c, "k", 900000, true, true, false));
+	ck_assert(store_key(c, "other", 900000, true, true, false));
+	store_flush(c->store);
+	struct object *o = look_up(c, "other"), *none;
+	struct ask_body a = ASK_BODY(&home);
+	open_gate(false);
+	ck_assert_int_eq(ask_read(c, o, &a, 300000, 1000), BODY_BAD);
+	body_done(&a.r);
+	do /* the body's read was late first */
+		cache_stats(c, &s);
+	while (!s.failing);
+	struct cache_lookup l = {.home = &home};
+	ck_assert_int_eq(cache_lookup(c, &l, hash_of(c, "k"), str_of("k"), &none), FOUND_NOT);
+	open_gate(true);
+	do
+		cache_stats(c, &s);
+	while (s.failing);
+	ck_assert(has(c, "k", 900000));
+	open_gate(false);
+	crowd_looks_up(c); /* one reads, the others wait for it */
+	run_home(CROWD);
+	for (int i = 0; i < CROWD; i++)
+		ck_assert_ptr_null(crowd[i].o);
+	open_gate(true);
+	do
+		cache_stats(c, &s);
+	while (s.failing);
+	ck_assert(has(c, "k", 900000));
+	ck_assert_uint_eq(s.damaged_records, 0);
+	object_unref(&o);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 START_TEST(cold_reads_come_home_by_letter)
 {
 	begin();
@@ -1635,7 +1681,8 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(one_process_per_directory), TEST(files_beside_the_log_have_a_limit),
      TEST(limit_is_never_exceeded_but_used), TEST(written_bytes_are_what_the_system_counts),
      LOOP(a_crowd_reads_once, sizes), TEST(a_read_outlasts_the_drain),
-     TEST(cold_reads_come_home_by_letter), TEST(damaged_reads_are_misses_and_counted),
+     TEST(a_disk_that_hangs_is_passed_by), TEST(cold_reads_come_home_by_letter),
+     TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
      TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
      TEST(ram_knows_when_a_refreshed_body_is_gone), TEST(an_object_in_ram_knows_its_carried_copy),
