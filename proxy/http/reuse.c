@@ -41,6 +41,14 @@ terms_age(const struct terms *t, int64_t now)
 	return t->initial_age + resident_time;
 }
 
+void
+terms_outdate(struct terms *t, int64_t when)
+{
+	int64_t age = terms_age(t, when);
+	if (t->lifetime > age)
+		t->lifetime = age;
+}
+
 static bool
 may_be_stale(const struct terms *t)
 {

@@ -178,7 +178,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 {
 	*other_variant = false;
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
-	if (!h->object && !h->storable)
+	if ((!h->object && !h->storable) || !flights_is_clean(flight_of(t->reader)))
 		return false;
 	if ((!h->object || h->sliced) &&
 	    h->vary.n) { /* on more, perhaps, than the marker we met says */

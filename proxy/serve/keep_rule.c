@@ -12,7 +12,7 @@ static bool
 is_forgotten(const struct fill *f)
 {
 	return !cache_is_clean(f->serve->shelves->cache, f->key.hash, buf_str(&f->key.text),
-			       f->begun);
+			       buf_str(&f->tags), f->begun);
 }
 
 uint64_t

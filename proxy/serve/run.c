@@ -90,7 +90,8 @@ static bool
 is_clean(const struct fill *f)
 {
 	const struct key *key = &f->run->key;
-	return cache_is_clean(f->serve->shelves->cache, key->hash, buf_str(&key->text), f->begun);
+	return cache_is_clean(f->serve->shelves->cache, key->hash, buf_str(&key->text),
+			      buf_str(&f->tags), f->begun);
 }
 
 /* Whoever joins a flight of ours gets what the origin said after f->begun: so that must hold when
@@ -272,6 +273,7 @@ begin_write(struct fill *f, bool disk)
 	struct write_options o = {
 		.hash = r->key.hash,
 		.key = buf_str(&r->key.text),
+		.tags = buf_str(&f->tags),
 		.terms = r->terms,
 		.begun = f->begun,
 		.kind = OBJECT_SLICE,
@@ -329,12 +331,14 @@ begin(struct fill *f)
 	make_key(f, r->number);
 	r->begun = true;
 	r->alone_since_ms = 0;
-	flight_publish(f->flight, &(struct flight_head){
-					  .status = 206,
-					  .body_bytes = f->expected,
-					  .storable = true,
-					  .kept = cache_write_is_alive(f->write),
-				  });
+	struct flight_head h = {
+		.status = 206,
+		.body_bytes = f->expected,
+		.storable = true,
+		.kept = cache_write_is_alive(f->write),
+	};
+	buf_add_str(&h.tags, buf_str(&f->tags));
+	flight_publish(f->flight, &h);
 }
 
 static struct run_step

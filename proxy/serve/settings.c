@@ -27,13 +27,14 @@ policy_of(const struct config_cache *c)
 	};
 }
 
-static void
-read_trusted(struct settings *s, const struct config_forwarded *c)
+static struct network *
+networks_of(char *const *texts, unsigned n, unsigned *count)
 {
-	s->trusted = mem_zalloc((c->trust_count + 1) * sizeof *s->trusted);
-	for (unsigned i = 0; i < c->trust_count; i++)
-		if (network_parse(c->trust[i], &s->trusted[s->trusted_count]) == 0)
-			s->trusted_count++;
+	struct network *v = mem_zalloc((n + 1) * sizeof *v);
+	for (unsigned i = 0; i < n; i++)
+		if (network_parse(texts[i], &v[*count]) == 0)
+			++*count;
+	return v;
 }
 
 /* "default" stands for all that is known. */
@@ -63,6 +64,24 @@ outgoing_of(const struct config_forwarded *c, bool keep_wishes, struct str via)
 	return s;
 }
 
+/* "default" stands for those that others use. */
+static struct tag_settings
+tags_of(const struct config_cache *c)
+{
+	static const struct str usual[] = {STR_INIT("surrogate-key"), STR_INIT("cache-tag")};
+	struct str *names = mem_zalloc((2 * c->tag_header_count + 1) * sizeof *names);
+	unsigned n = 0;
+	for (unsigned i = 0; i < c->tag_header_count; i++) {
+		if (strcmp(c->tag_headers[i], "default") == 0) {
+			names[n++] = usual[0];
+			names[n++] = usual[1];
+		} else {
+			names[n++] = str_of(c->tag_headers[i]);
+		}
+	}
+	return (struct tag_settings){names, n, c->strip_tags};
+}
+
 struct settings *
 settings_create(const struct config *c, uint32_t node)
 {
@@ -72,7 +91,10 @@ settings_create(const struct config *c, uint32_t node)
 	s->policy = policy_of(&c->cache);
 	buf_printf(&s->via, "%s-%08x", c->forwarded.via, node);
 	s->outgoing = outgoing_of(&c->forwarded, s->policy.client == CLIENT_OBEY, buf_str(&s->via));
-	read_trusted(s, &c->forwarded);
+	s->tags = tags_of(&c->cache);
+	s->trusted = networks_of(c->forwarded.trust, c->forwarded.trust_count, &s->trusted_count);
+	s->purge_from =
+		networks_of(c->cache.purge_from, c->cache.purge_from_count, &s->purge_from_count);
 	s->users = 1;
 	return s;
 }
@@ -97,6 +119,8 @@ settings_unref(struct settings **sp)
 		return;
 	routes_destroy(&s->routes);
 	free(s->trusted);
+	free(s->purge_from);
+	free((void *)(uintptr_t)s->tags.names);
 	buf_fini(&s->via);
 	free((void *)(uintptr_t)s->outgoing.drop);
 	free(s);

@@ -8,6 +8,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/serve/follow.h"
 #include "proxy/serve/lookup.h"
+#include "proxy/serve/purging.h"
 #include "proxy/serve/tally.h"
 #include "proxy/serve/walk.h"
 
@@ -98,6 +99,7 @@ let_go(struct txn *t)
 	alarm_cancel(&t->serve->alarms, &t->alarm);
 	flight_leave(&t->reader);
 	walk_end(&t->walk);
+	purging_end(t);
 	object_unref(&t->found);
 	object_unref(&t->object);
 	object_unref(&t->part);
@@ -202,6 +204,9 @@ advance(struct txn *t)
 			break;
 		case TXN_GATHER:
 			on = run_gather(t);
+			break;
+		case TXN_PURGE:
+			on = purging_run(t);
 			break;
 		case TXN_LOOKUP:
 			on = lookup_run(t);
