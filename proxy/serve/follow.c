@@ -14,12 +14,6 @@ enum { RESTARTS_MAX = 4 };
 
 /* ---- going to the origin ------------------------------------------------------------------- */
 
-static int64_t
-coalesce_ms(const struct txn *t)
-{
-	return (int64_t)t->settings->config->timeouts.coalesce_ms;
-}
-
 /* We wait for the origin from now on, on our own or another's fetch. */
 static void
 set_limits(struct txn *t)
@@ -40,6 +34,7 @@ follow_alone(struct txn *t, enum fill_kind kind)
 	t->reader = flights_enter_alone(t->serve->shelves->flights, 0, t->serve->mailbox, t->wake,
 					t, now_ms());
 	t->leader = true;
+	t->body_by_ms = 0;
 	txn_move(t, TXN_WAIT_FLIGHT);
 	set_limits(t);
 	fill_start(t, kind);
@@ -93,6 +88,7 @@ follow_again(struct txn *t)
 	t->part_search = PART_NOT_ASKED;
 	t->way = WAY_SHARED;
 	t->restarts++;
+	t->body_by_ms = 0;
 	txn_move(t, TXN_LOOKUP);
 	t->looking = LOOKING_DUE;
 }
@@ -106,8 +102,9 @@ waits_for_store(struct txn *t)
 	int64_t now = now_ms();
 	if (t->late != LATE_NOT || !keep_is_writing(sh, t->key.hash))
 		return false;
-	struct flight_reader *r = flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text),
-					       t->serve->mailbox, t->wake, t, now, coalesce_ms(t));
+	struct flight_reader *r =
+		flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text), t->serve->mailbox,
+			     t->wake, t, now, patience_most_ms(t));
 	if (!r)
 		return false;
 	flight_leave(&t->reader);
@@ -116,7 +113,7 @@ waits_for_store(struct txn *t)
 	t->late = LATE_WAITS;
 	txn_move(t, TXN_WAIT_FLIGHT);
 	set_limits(t);
-	t->try_at_ms = now + coalesce_ms(t);
+	t->try_at_ms = now + patience_most_ms(t);
 	return true;
 }
 
@@ -206,22 +203,13 @@ serve_stale(struct txn *t, const char *why)
 	answer_object(t);
 }
 
-/* Whether the fetch that failed was asked for by a request that is ours in every field. */
-static bool
-is_ours(const struct txn *t, uint64_t blame)
-{
-	char ip[STREAM_PEER_BYTES];
-	stream_peer(t->stream, ip);
-	return blame && blame == herd_blame(t->serve->shelves->seed, &t->rq, str_of(ip));
-}
-
 /* We followed; the leader's fetch came to this. HERD_SHARE, HERD_INHERIT: answer with it. */
 static enum herd_step
 follow_on(struct txn *t, struct herd_facts *f)
 {
 	f->met = t->failures_met;
 	f->waited_ms = now_ms() - t->follows_since_ms;
-	f->most_ms = coalesce_ms(t);
+	f->most_ms = patience_most_ms(t);
 	enum herd_step step = herd_decide(f);
 	t->failures_met += f->failed || f->status >= 400;
 	if (step == HERD_QUEUE)
@@ -260,7 +248,7 @@ on_failed_flight(struct txn *t)
 	struct herd_facts f = {.failed = true,
 			       .status = status,
 			       .blameless = blame == 0,
-			       .same = is_ours(t, blame)};
+			       .same = patience_is_own_fault(t, blame)};
 	if (t->leader || follow_on(t, &f) == HERD_INHERIT)
 		answer_failure(t, status, word);
 }
@@ -276,13 +264,46 @@ shares_head(struct txn *t, const struct flight_head *h)
 		return false;
 	}
 	if (!f.shareable && h->status >= 500)
-		f.same = is_ours(t, h->blame);
+		f.same = patience_is_own_fault(t, h->blame);
 	enum herd_step step = follow_on(t, &f);
 	if (step == HERD_INHERIT) {
 		t->cs.fwd_status = h->status;
 		answer_failure(t, h->status, "origin-error");
 	}
 	return step == HERD_SHARE;
+}
+
+static void
+on_alarm(struct alarm *a)
+{
+	struct txn *t = (struct txn *)((char *)a - offsetof(struct txn, alarm));
+	t->wake(t);
+}
+
+/* A follower of a small body: it comes with its head, or soon, unless the request that leads made
+ * the origin drip, hang or break off. So nothing is sent before it is whole, and a try of our own
+ * is still possible. */
+static bool
+is_small(const struct flight_head *h)
+{
+	enum { SMALL_BYTES = 64 << 10 };
+	return !h->object && !h->sliced && h->body_bytes <= SMALL_BYTES;
+}
+
+/* True: the rest is waited for, or that took too long and the request has moved on. */
+static bool
+waits_for_rest(struct txn *t)
+{
+	int64_t now = now_ms();
+	if (!is_small(flight_head(flight_of(t->reader))) || flight_awaits_end(t->reader))
+		return false;
+	if (!t->body_by_ms)
+		t->body_by_ms = now + patience_ms(t);
+	if (now >= t->body_by_ms)
+		follow_again(t);
+	else
+		alarm_set(&t->serve->alarms, &t->alarm, t->body_by_ms, on_alarm);
+	return true;
 }
 
 static void
@@ -296,18 +317,11 @@ on_flight_head(struct txn *t)
 		return;
 	}
 	bool sliced = h->sliced;
-	if (!t->leader && !shares_head(t, h))
+	if (!t->leader && (!shares_head(t, h) || waits_for_rest(t)))
 		return;
 	if (t->whole_behind && !sliced)
 		fill_behind(t, FILL_MISS);
 	answer_flight(t);
-}
-
-static void
-on_alarm(struct alarm *a)
-{
-	struct txn *t = (struct txn *)((char *)a - offsetof(struct txn, alarm));
-	t->wake(t);
 }
 
 static void
@@ -402,10 +416,12 @@ follow_run(struct txn *t)
 	if (s == FLIGHT_WAITING)
 		return waits_no_more(t);
 	alarm_cancel(&t->serve->alarms, &t->alarm);
-	/* A flight that failed behind its head is answered, then cut off. */
-	if (s == FLIGHT_FAILED && flight_head(f)->status == 0)
+	/* A flight that failed behind its head is answered, then cut off, but for a follower that
+	 * was sent nothing yet. */
+	const struct flight_head *h = flight_head(f);
+	if (s == FLIGHT_FAILED && (h->status == 0 || (!t->leader && is_small(h))))
 		on_failed_flight(t);
 	else
 		on_flight_head(t);
-	return true;
+	return t->state != TXN_WAIT_FLIGHT || !t->body_by_ms;
 }
