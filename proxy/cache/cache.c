@@ -222,6 +222,7 @@ cache_stats(struct cache *c, struct cache_stats *out)
 		.purges_shed = f.shed,
 		.purges_durable = f.sound,
 		.carried_bytes = s.carried_bytes,
+		.admitted_bytes = s.admitted_bytes,
 		.index_bytes = s.index_bytes,
 		.turn_bytes = s.turn_bytes,
 	};

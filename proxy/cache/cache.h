@@ -273,8 +273,10 @@ struct cache_stats {
 				 fetched anew */
 	bool purges_durable;  /* false: nothing is answered from the directory */
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
-	uint64_t purge_bytes;	/* of written_bytes: the log of what was purged */
-	uint64_t index_bytes;	/* memory of the index */
+	uint64_t
+		admitted_bytes; /* of records and bodies that came in: written_bytes has all else too */
+	uint64_t purge_bytes; /* of written_bytes: the log of what was purged */
+	uint64_t index_bytes; /* memory of the index */
 	uint64_t turn_bytes; /* of the log, once it grows no more; 0: it grows, fails, or is none */
 };
 void cache_stats(struct cache *c, struct cache_stats *out);

@@ -210,6 +210,8 @@ store_stats(struct store *st, struct store_stats *out)
 	out->objects = index_count(st->index);
 	out->evicted_objects = atomic_load(&st->evicted);
 	out->carried_bytes = atomic_load(&st->carried_bytes);
+	uint64_t appended = atomic_load(&st->appended_bytes);
+	out->admitted_bytes = appended > out->carried_bytes ? appended - out->carried_bytes : 0;
 	out->io_errors = atomic_load(&st->io_errors);
 	out->refused_writes = atomic_load(&st->refused);
 	out->index_bytes = index_memory(st->index);

@@ -115,6 +115,7 @@ uint64_t store_oldest(struct store *st);
 struct store_stats {
 	uint64_t file_bytes; /* of all segment files */
 	uint64_t written_bytes, used_bytes, limit_bytes, objects, evicted_objects, carried_bytes;
+	uint64_t admitted_bytes; /* of records and bodies that came in */
 	uint64_t io_errors, refused_writes, index_bytes;
 	uint64_t
 		turn_bytes; /* of all segments, when there will be no more; 0: failing or growing */

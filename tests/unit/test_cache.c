@@ -1558,6 +1558,34 @@ START_TEST(an_object_may_take_half_the_log)
 }
 END_TEST
 
+/* Batches, tables, footers and small files are one byte in twenty at most. */
+START_TEST(little_is_written_beside_what_comes_in)
+{
+	begin();
+	struct cache *c = open_cache();
+	struct cache_stats s;
+	uint64_t in = 0;
+	for (int i = 0; i < 600; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "key-%d", i);
+		uint64_t n = i % 50 ? (uint64_t)(i * 7919) % 60000 : 1000000;
+		ck_assert(store_key(c, key, n, i & 1, true, false));
+		in += n;
+		if (i % 20 == 0)
+			store_flush(c->store);
+	}
+	store_flush(c->store);
+	cache_stats(c, &s);
+	ck_assert_uint_eq(s.carried_bytes + s.evicted_objects, 0);
+	ck_assert_uint_ge(s.admitted_bytes, in + 600 * RECORD_HEADER_BYTES);
+	ck_assert_uint_le(s.admitted_bytes, in + 600 * 400);
+	ck_assert_uint_gt(s.written_bytes, s.admitted_bytes);
+	ck_assert_uint_le(s.written_bytes, s.admitted_bytes / 100 * 105);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* An answer that was validated takes its bytes from where the body lies, as any other. */
 START_TEST(what_is_validated_pays_for_its_place)
 {
@@ -1702,5 +1730,6 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TIMES(the_segment_of_a_refreshed_body_goes, 2), TEST(a_body_that_was_found_is_read_to_its_end),
      TIMES(no_race_undoes_a_purge, 8), TEST(killed_in_a_storm_of_purges),
      TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
-     TEST(an_object_may_take_half_the_log), TIMES(what_is_validated_pays_for_its_place, 2),
-     TEST(slow_reader_sees_no_wrong_byte), TIMES(workers_share_a_cache, 2))
+     TEST(an_object_may_take_half_the_log), TEST(little_is_written_beside_what_comes_in),
+     TIMES(what_is_validated_pays_for_its_place, 2), TEST(slow_reader_sees_no_wrong_byte),
+     TIMES(workers_share_a_cache, 2))
