@@ -40,6 +40,7 @@ FACT(LEVEL,   "admission.generation", "number",              r->generation.numbe
 FACT(LEVEL,   "admission.generation", "keys",                r->generation.keys,                "distinct URLs recorded in it")
 FACT(LEVEL,   "admission.generation", "capacity",            r->generation.capacity,            "URLs at which it is closed")
 FACT(SHARE,   "admission.generation", "fill_ratio",          r->generation.fill_ratio,          "ones among its bits")
+FACT(SHARE,   "admission.generation", "previous_fill_ratio", r->generation.previous_fill_ratio, "the same of the previous one")
 FACT(SHARE,   "admission.generation", "estimated_fpr",       r->generation.estimated_fpr,       "new URLs taken for seen, as filled now")
 FACT(SECONDS, "admission.generation", "age_s",               generation_age(r),                 "seconds since it began")
 FACT(LEVEL,   "admission.generation", "previous_keys",       r->generation.previous_keys,       "distinct URLs recorded in the previous one")

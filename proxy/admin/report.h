@@ -1,7 +1,9 @@
-/* report.h - the numbers of a running proxy as one struct of facts, and how they are shown.
+/* report.h - the numbers of a running proxy as one struct of facts, and how they are shown:
+ * report.c as JSON, report_prometheus.c as Prometheus wants them.
  *
  * Answers   /stats (JSON), /metrics (Prometheus text), the savings report.
- * Threads   pure, but for what the source callback does.
+ * Memory    100 KB; json_pack and buf take more while it is shown.
+ * Threads   pure.
  */
 #ifndef ADMIN_REPORT_H
 #define ADMIN_REPORT_H
@@ -9,12 +11,26 @@
 #include "filter/pair.h"
 #include "filter/short.h"
 #include "proxy/base/buf.h"
+#include "proxy/base/measures.h"
 #include "proxy/base/metrics.h"
+#include "proxy/base/process.h"
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/cache.h"
 
+enum { REPORT_ORIGINS_MOST = 64, REPORT_LISTEN_MOST = 16 };
+
+struct report_origin {
+	const char *url; /* borrowed from the proxy */
+	bool out;	 /* left alone for a while, for it could not be reached */
+	uint64_t requests, errors, answers[MEASURES_CLASSES];
+	struct histogram_sum wait_us;
+};
+
 struct report {
 	const char *version;
+	char node[65]; /* the machine's name */
+	char listen[REPORT_LISTEN_MOST][64];
+	unsigned listen_count, workers;
 	double uptime_s;
 	int64_t now_s;
 	uint64_t n[METRIC_COUNT];
@@ -23,6 +39,10 @@ struct report {
 	struct pair_stats generation;
 	uint64_t open_connections, active_fetches, flights, flight_bytes;
 	uint64_t log_dropped;
+	struct histogram_sum measures[MEASURE_COUNT];
+	unsigned origin_count;
+	struct report_origin origins[REPORT_ORIGINS_MOST];
+	struct process_facts process;
 };
 
 void report_json(const struct report *r, struct buf *out);

@@ -1,5 +1,6 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server.h"
+#include "proxy/node/numbers.h"
 #include "proxy/node/purge.h"
 
 #include "proxy/admin/admin.h"
@@ -480,20 +481,15 @@ server_reload(struct server *s)
 void
 server_report(struct server *s, struct report *out)
 {
-	const struct metrics *blocks[256];
-	unsigned n = s->worker_count < 256 ? s->worker_count : 256;
 	memset(out, 0, sizeof *out);
-	for (unsigned i = 0; i < n; i++) {
-		blocks[i] = &s->workers[i].metrics;
-		out->active_fetches +=
-			atomic_load_explicit(&s->workers[i].active_fetches, memory_order_relaxed);
-	}
+	numbers_add(s->workers, s->worker_count, s->upstream, out);
+	numbers_name(s->config, s->ports, out);
+	process_read(&out->process);
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
 	out->now_s = now_s();
 	if (s->access_log)
 		out->log_dropped = logfile_dropped(s->access_log);
-	metrics_sum(blocks, n, out->n);
 	cache_stats(s->shelves.cache, &out->cache);
 	baseline_stats(s->shelves.baseline, &out->baseline);
 	seen_report(s->shelves.seen, &out->generation);

@@ -29,6 +29,7 @@ struct worker {
 	struct event *mail, *nudged, *tick;
 	struct letter drain_letter;
 	struct metrics metrics;
+	struct measures measures;
 	_Atomic unsigned active_fetches; /* as of the last tick, for reports */
 	int *doors;			 /* listening sockets; -1 once wire has them */
 	unsigned door_count;

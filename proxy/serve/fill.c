@@ -252,6 +252,8 @@ whole(struct fill *f)
 	if (f->stage == FILL_WHOLE)
 		return;
 	fill_move(f, FILL_WHOLE);
+	if (f->rq.method == METHOD_GET)
+		histogram_add(&f->serve->measures->of[MEASURE_OBJECT_BYTES], f->received);
 	flight_end(f->flight, f->write ? keep_commit(f) : NULL);
 	flights_close(f->flight);
 }
@@ -315,7 +317,10 @@ on_head(void *ctx, const struct response *rs)
 	char date[DATE_BYTES];
 	struct flight_head h;
 	struct response merged = {.fields = {.v = more, .cap = FIELDS_MAX}};
-	upstream_answered(f->serve->upstream, &f->origin, now_us() - f->asked_us);
+	int64_t wait_us = now_us() - f->asked_us;
+	upstream_answered(f->serve->upstream, &f->origin, wait_us);
+	histogram_add(&fill_measures(f)->wait_us, (uint64_t)wait_us);
+	histogram_raise(&fill_measures(f)->answers[measures_class(rs->status)], 1);
 	if (f->object && rs->status == 304 && f->kind == FILL_VALIDATE && f->stage == FILL_ASKING) {
 		learn_from_304(f, rs, &h);
 		fill_publish(f, &h);
@@ -436,6 +441,7 @@ on_done(void *ctx, const struct fetch_result *r)
 		return;
 	}
 	metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
+	histogram_raise(&fill_measures(f)->errors, 1);
 	if (ask_next_origin(f, r))
 		return;
 	if ((r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT) && resume_may(f)) {

@@ -82,6 +82,7 @@ void fill_drop_feeder(struct fill *f); /* no more of the request's body from tha
 void fill_set_out(struct fill *f);
 void fill_ask(struct fill *f);
 const struct origin *fill_origin(const struct fill *f);
+struct origin_measures *fill_measures(const struct fill *f); /* of that origin */
 
 /* fill.c: what comes back. */
 extern const struct fetch_events fill_events;

@@ -12,6 +12,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/logfile.h"
 #include "proxy/base/mailbox.h"
+#include "proxy/base/measures.h"
 #include "proxy/base/metrics.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/origin/upstream.h"
@@ -41,6 +42,7 @@ struct serve {
 	struct settings *settings; /* a reference; what begins now takes its own */
 	struct upstream *upstream;
 	struct metrics *metrics;
+	struct measures *measures;
 	struct baseline_ring *ring; /* what the baseline is told */
 	struct mailbox *mailbox;    /* where letters to this worker go */
 	struct fetcher *fetcher;

@@ -37,11 +37,29 @@ pay(const struct txn *t)
 	cache_pay(t->serve->shelves->cache, t->object, bytes);
 }
 
+_Static_assert(METRIC_STATUS_5XX - METRIC_STATUS_NONE == 5, "the classes are rows in order");
+
+/* Who left before there was an answer waited for none. */
+static void
+measure(const struct txn *t)
+{
+	struct measures *m = t->serve->measures;
+	bool hit = t->cs.hit;
+	if (!t->head_us)
+		return;
+	histogram_add(&m->of[hit ? MEASURE_FIRST_BYTE_HIT : MEASURE_FIRST_BYTE_OTHER],
+		      (uint64_t)(t->head_us - t->begun_us));
+	histogram_add(&m->of[hit ? MEASURE_TOTAL_HIT : MEASURE_TOTAL_OTHER],
+		      (uint64_t)(now_us() - t->begun_us));
+}
+
 void
 tally_answer(const struct txn *t)
 {
 	struct metrics *m = t->serve->metrics;
 	pay(t);
+	measure(t);
+	metrics_add(m, METRIC_STATUS_NONE + measures_class(t->status), 1);
 	metrics_add(m, metric_of_answer(t->answer), 1);
 	metrics_add(m, metric_of_verdict(t->sighting.verdict), 1);
 	if (t->cs.hit)
