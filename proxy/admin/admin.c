@@ -85,6 +85,43 @@ on_metrics(struct admin *a, struct evhttp_request *q)
 	buf_fini(&text);
 }
 
+/* The number that a query says; otherwise when it does not; false: it says no number. */
+static bool
+number_of(const struct evkeyvalq *pairs, const char *name, int64_t otherwise, int64_t *out)
+{
+	const char *value = evhttp_find_header(pairs, name);
+	*out = otherwise;
+	if (!value)
+		return true;
+	size_t n = strspn(value, "0123456789");
+	*out = n && n < 18 && !value[n] ? strtoll(value, NULL, 10) : otherwise;
+	return n && n < 18 && !value[n];
+}
+
+static void
+on_history(struct admin *a, struct evhttp_request *q)
+{
+	const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(q));
+	struct evkeyvalq pairs;
+	struct buf text = {0};
+	int64_t step = 1, since = -1;
+	if (query && evhttp_parse_query_str(query, &pairs) < 0) {
+		answer_text(q, 400, "the query is malformed\n");
+		return;
+	}
+	bool fine = !query ||
+		    (number_of(&pairs, "step", 1, &step) && number_of(&pairs, "since", -1, &since));
+	if (query)
+		evhttp_clear_headers(&pairs);
+	if (fine && a->source.history(a->source.ctx, step, since, &text))
+		answer(q, 200, "application/json", text.p, text.n);
+	else
+		answer_text(q, 400,
+			    "ask for /history?step=1, 10 or 300 (seconds), and "
+			    "&since=UNIX_SECONDS for what came later\n");
+	buf_fini(&text);
+}
+
 static void
 on_healthz(struct admin *a, struct evhttp_request *q)
 {
@@ -221,7 +258,7 @@ static const struct route {
 } routes[] = {
 	{"/", false, false, on_dashboard},	{"/stats", false, false, on_stats},
 	{"/metrics", false, false, on_metrics}, {"/healthz", false, true, on_healthz},
-	{"/purge", true, false, on_purge},
+	{"/purge", true, false, on_purge},	{"/history", false, false, on_history},
 };
 
 static const struct route *
@@ -295,8 +332,9 @@ on_request(struct evhttp_request *q, void *ctx)
 	} else if (path && filters_own(path)) {
 		on_filters(a, q);
 	} else if (!route) {
-		answer_text(q, 404,
-			    "these paths exist: / /stats /metrics /healthz /purge /filters\n");
+		answer_text(
+			q, 404,
+			"these paths exist: / /stats /metrics /history /healthz /purge /filters\n");
 	} else if (route->changes ? method != EVHTTP_REQ_POST : !reads) {
 		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
 				  route->changes ? "POST" : "GET, HEAD");

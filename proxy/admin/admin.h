@@ -1,6 +1,7 @@
 /* admin.h - the admin server: its own thread, its own listener, loopback by default.
  *
- * GET /stats /metrics /healthz / and POST /purge?url=URL, ?host=HOST or ?all=1 (or the same as a
+ * GET /stats /metrics /healthz / and GET /history?step=1|10|300[&since=UNIX_SECONDS], what happened in
+ * steps of so many seconds (history.h), and POST /purge?url=URL, ?host=HOST or ?all=1 (or the same as a
  * form, or the URL alone as the body). The answer is JSON: what was purged, whether it was found,
  * and whether it is on disk by now ("durable"; if not, the status is 503). A proxy whose workers are
  * busy still answers here.
@@ -48,6 +49,7 @@ struct purge_result {
 
 struct admin_source { /* called on the admin thread */
 	void (*report)(void *ctx, struct report *out);
+	bool (*history)(void *ctx, int64_t step_s, int64_t since_s, struct buf *out);
 	bool (*healthy)(void *ctx); /* false while draining: /healthz says 503 */
 	void (*purge)(void *ctx, const struct purge_order *o, struct purge_result *out);
 	void *ctx;

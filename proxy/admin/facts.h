@@ -8,7 +8,7 @@ FACT(SHARE,   "requests",             "baseline_hit_ratio",  baseline_hit_ratio(
 FACT(SHARE,   "bytes",                "hit_ratio",           byte_hit_ratio(r),                 "body bytes from the cache, of those from cache and origins")
 FACT(SHARE,   "bytes",                "baseline_hit_ratio",  baseline_byte_hit_ratio(r),        "the same for a cache that admits at first sight")
 FACT(COUNT,   "disk",                 "written_bytes",       r->cache.written_bytes,            "bytes written below the cache directory, all overhead included")
-FACT(COUNT,   "disk",                 "baseline_bytes",      baseline_bytes(r),                 "bytes that admitting at first sight would have written")
+FACT(COUNT,   "disk",                 "baseline_bytes",      report_baseline_bytes(r),          "bytes that admitting at first sight would have written")
 FACT(LEVEL,   "disk",                 "saved_bytes",         saved_bytes(r),                    "baseline_bytes less written_bytes")
 FACT(SHARE,   "disk",                 "saved_ratio",         saved_ratio(r),                    "saved_bytes of baseline_bytes")
 FACT(LEVEL,   "disk",                 "used_bytes",          r->cache.used_bytes,               "bytes below the cache directory")

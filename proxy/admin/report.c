@@ -19,8 +19,8 @@ between_0_and_1(double v)
 }
 
 /* Purges are written down, whatever the rule of admission says. */
-static uint64_t
-baseline_bytes(const struct report *r)
+uint64_t
+report_baseline_bytes(const struct report *r)
 {
 	return r->baseline.ghost.written_bytes + r->cache.purge_bytes;
 }
@@ -29,13 +29,13 @@ baseline_bytes(const struct report *r)
 static int64_t
 saved_bytes(const struct report *r)
 {
-	return (int64_t)(baseline_bytes(r) - r->cache.written_bytes);
+	return (int64_t)(report_baseline_bytes(r) - r->cache.written_bytes);
 }
 
 static double
 saved_ratio(const struct report *r)
 {
-	return share((double)saved_bytes(r), (double)baseline_bytes(r));
+	return share((double)saved_bytes(r), (double)report_baseline_bytes(r));
 }
 
 /* Origin requests, and bytes of bodies from origins, that we caused more than the baseline would
@@ -198,6 +198,25 @@ json_of_node(const struct report *r)
 			 (json_int_t)r->workers);
 }
 
+/* Since this cache was first used, however often the proxy was restarted. */
+static json_t *
+json_of_lifetime(const struct report *r)
+{
+	static const char *const names[] = {
+#define RATE(name, value) #name,
+#define LEVEL(name, value)
+#define QUANTILE(name, which, share)
+#include "proxy/admin/history_columns.h"
+#undef RATE
+#undef LEVEL
+#undef QUANTILE
+	};
+	json_t *all = json_pack("{s:I}", "since_s", (json_int_t)r->lifetime_since_s);
+	for (int i = 0; i < REPORT_RATES; i++)
+		json_object_set_new(all, names[i], json_integer((json_int_t)r->lifetime[i]));
+	return all;
+}
+
 static json_t *
 json_of_process(const struct process_facts *p)
 {
@@ -221,6 +240,7 @@ report_json(const struct report *r, struct buf *out)
 	json_object_set_new(top, "version", json_string(r->version));
 	report_each(r, add_json, top);
 	json_object_set_new(top, "node", json_of_node(r));
+	json_object_set_new(top, "lifetime", json_of_lifetime(r));
 	json_object_set_new(top, "process", json_of_process(&r->process));
 	add_measures(r, top);
 	json_object_set_new(top, "origins", json_of_origins(r));

@@ -26,6 +26,18 @@ struct report_origin {
 	struct histogram_sum wait_us;
 };
 
+/* The rows of history_columns.h whose totals outlive the process. */
+enum report_rate {
+#define RATE(name, value) REPORT_##name,
+#define LEVEL(name, value)
+#define QUANTILE(name, which, share)
+#include "proxy/admin/history_columns.h"
+#undef RATE
+#undef LEVEL
+#undef QUANTILE
+	REPORT_RATES
+};
+
 struct report {
 	const char *version;
 	char node[65]; /* the machine's name */
@@ -43,7 +55,12 @@ struct report {
 	unsigned origin_count;
 	struct report_origin origins[REPORT_ORIGINS_MOST];
 	struct process_facts process;
+	double lifetime[REPORT_RATES]; /* since lifetime_since_s, over restarts */
+	int64_t lifetime_since_s;
 };
+
+/* What admitting at first sight would have written. */
+uint64_t report_baseline_bytes(const struct report *r);
 
 void report_json(const struct report *r, struct buf *out);
 void report_prometheus(const struct report *r, struct buf *out);

@@ -26,6 +26,16 @@ histogram_sum_add(struct histogram_sum *to, const struct histogram *from)
 	to->sum += atomic_load_explicit(&from->sum, memory_order_relaxed);
 }
 
+void
+histogram_sum_since(const struct histogram_sum *now, const struct histogram_sum *before,
+		    struct histogram_sum *out)
+{
+	out->sum = now->sum - before->sum;
+	out->count = now->count - before->count;
+	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
+		out->n[i] = now->n[i] - before->n[i];
+}
+
 double
 histogram_quantile(const struct histogram_sum *h, double share)
 {

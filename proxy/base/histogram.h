@@ -52,6 +52,9 @@ struct histogram_sum {
 };
 
 void histogram_sum_add(struct histogram_sum *to, const struct histogram *from);
+/* What came since `before` was taken. */
+void histogram_sum_since(const struct histogram_sum *now, const struct histogram_sum *before,
+			 struct histogram_sum *out);
 /* What so many (0 to 1) of all are not above; 0 when there is nothing. */
 double histogram_quantile(const struct histogram_sum *h, double share);
 /* How many are not above 2^doubling. */

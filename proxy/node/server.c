@@ -1,5 +1,6 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server.h"
+#include "proxy/node/chronicle.h"
 #include "proxy/node/numbers.h"
 #include "proxy/node/purge.h"
 
@@ -33,6 +34,8 @@ struct server {
 	struct settings *settings; /* for who asks from the admin thread */
 	struct upstream *upstream;
 	struct admin *admin;
+	struct history *history;
+	struct report *seconds; /* the keeper's: what the history was last told */
 	struct clients *clients;
 	struct room *room;
 	_Atomic bool draining;
@@ -41,7 +44,7 @@ struct server {
 	unsigned worker_count;
 	unsigned *ports;
 	int64_t begun_us;
-	bool started;
+	bool started, ran;
 	/* The keeper: what must happen now and then and may take long. */
 	pthread_t keeper;
 	pthread_mutex_t lock;
@@ -66,10 +69,21 @@ worker_count(const struct config *c)
 	return c->workers ? c->workers : cores();
 }
 
+static void
+add_to_history(struct server *s)
+{
+	server_report(s, s->seconds);
+	history_add(s->history, s->seconds, now_s(), now_us());
+}
+
 /* While the cache is open: what beside it was learnt. */
 static void
 save_snapshots(struct server *s)
 {
+	if (s->ran) {
+		add_to_history(s);
+		chronicle_save(s->history, s->shelves.cache);
+	}
 	if (s->shelves.seen)
 		seen_save(s->shelves.seen, now_s());
 	if (s->shelves.baseline)
@@ -135,6 +149,8 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
+	s->history = chronicle_open(sh->cache);
+	s->seconds = NEW(struct report);
 	if (open_sightings(s, err, err_bytes))
 		return -1;
 	struct baseline_options b = {
@@ -274,6 +290,14 @@ static void
 on_report(void *ctx, struct report *out)
 {
 	server_report(ctx, out);
+	process_read(&out->process);
+}
+
+static bool
+on_history(void *ctx, int64_t step_s, int64_t since_s, struct buf *out)
+{
+	struct server *s = ctx;
+	return history_json(s->history, step_s, since_s, out);
 }
 
 static bool
@@ -295,6 +319,7 @@ open_admin(struct server *s, char *err, size_t err_bytes)
 {
 	const struct admin_source source = {
 		.report = on_report,
+		.history = on_history,
 		.healthy = on_healthy,
 		.purge = on_purge,
 		.ctx = s,
@@ -365,6 +390,7 @@ keep(struct server *s)
 	struct cache_stats stats;
 	cache_stats(sh->cache, &stats);
 	seen_tick(sh->seen, now_s(), now_ms(), &stats);
+	add_to_history(s);
 }
 
 static void *
@@ -398,7 +424,7 @@ server_start(struct server *s)
 			return -1;
 	if (pthread_create(&s->keeper, NULL, keeper_run, s))
 		return -1;
-	s->started = true;
+	s->started = s->ran = true;
 	return 0;
 }
 
@@ -449,6 +475,8 @@ server_destroy(struct server **sp)
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);
+	history_destroy(&s->history);
+	free(s->seconds);
 	settings_unref(&s->settings);
 	logfile_stop(&s->access_log, LOG_END_MS);
 	pthread_cond_destroy(&s->wake);
@@ -484,7 +512,6 @@ server_report(struct server *s, struct report *out)
 	memset(out, 0, sizeof *out);
 	numbers_add(s->workers, s->worker_count, s->upstream, out);
 	numbers_name(s->config, s->ports, out);
-	process_read(&out->process);
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
 	out->now_s = now_s();
@@ -495,4 +522,5 @@ server_report(struct server *s, struct report *out)
 	seen_report(s->shelves.seen, &out->generation);
 	out->open_connections = clients_count(s->clients);
 	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
+	history_lifetime(s->history, out);
 }
