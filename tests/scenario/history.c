@@ -36,7 +36,7 @@ SCENARIO("requests and hits appear in the history, and stay there over a restart
 	edge_start();
 	for (int i = 0; i < 5; i++)
 		get("/x");
-	wait_until(whole("requests") > 0);
+	wait_until(whole("hits") > 0);
 	double hits = whole("hits"), requests = whole("requests");
 	expect(hits > 0 && hits < requests);
 	edge_restart();
