@@ -419,6 +419,7 @@ int
 server_start(struct server *s)
 {
 	assert(!s->started && s->worker_count > 0);
+	add_to_history(s); /* what comes from here on is news */
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
 			return -1;
