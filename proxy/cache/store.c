@@ -1,14 +1,9 @@
-/* store.c - the log on disk: its life, its failures, its facts. store_append.c writes, store_room.c
- * makes room, store_find.c reads, restore.c finds what was kept.
- */
+/* store.c - the log on disk: its life and its facts (store_inside.h lists the other files). */
 #include "proxy/cache/store_inside.h"
 
 #include "proxy/base/clock.h"
-#include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -17,58 +12,9 @@
 enum {
 	TICK_MS = 100,
 	BATCH_AGE_MS = 1000, /* a batch that does not fill is written after this */
-	RETRY_MS = 3000,
 	READERS = 8,
 	FIRST_FILES = 8, /* made before serving */
-	RESERVE_SHARE = 20,
 };
-
-static const uint64_t RESERVE_MOST = 1 << 30;
-
-void
-store_check(const struct store *st)
-{
-	const struct ledger *l = &st->ledger;
-	const struct batch *b = st->open;
-	assert(st->pending_bytes % st->batch_bytes == 0);
-	assert(st->pending_bytes <= st->o.max_pending_bytes + st->batch_bytes);
-	assert((st->pending == NULL) == (st->pending_bytes == 0) && (!b || st->pending));
-	assert(!b || (b->segment == l->open && b->used <= st->batch_bytes &&
-		      b->offset == l->slots[l->open].used));
-	assert(l->free <= l->exist && l->used <= (uint64_t)l->exist * l->segment_bytes);
-}
-
-/* ---- a disk that fails --------------------------------------------------------------------- */
-
-void
-store_fail(struct store *st, const char *what, int error)
-{
-	atomic_fetch_add(&st->io_errors, 1);
-	st->retry_ms = now_ms() + RETRY_MS;
-	if (!atomic_exchange(&st->failing, true))
-		log_warning("cache %s: cannot %s: %s. Serving goes on; nothing is stored on disk "
-			    "until it works again",
-			    st->o.dir, what, error ? strerror(error) : "short file");
-}
-
-void
-store_works_again(struct store *st)
-{
-	if (atomic_load(&st->failing) && atomic_exchange(&st->failing, false))
-		log_info("cache %s: the disk works again, storing goes on", st->o.dir);
-}
-
-void
-store_cannot_read(struct store *st, const struct locator *at, int error)
-{
-	atomic_fetch_add(&st->io_errors, 1);
-	if (!atomic_exchange(&st->unreadable, true))
-		log_warning("cache %s: cannot read segment.%05u at byte %llu: %s. What cannot be "
-			    "read is fetched anew; if this is said again, check the disk (dmesg, "
-			    "smartctl) or name another cache.dir",
-			    st->o.dir, at->segment, (unsigned long long)at->offset * SEGMENT_ALIGN,
-			    error ? strerror(error) : "the file is too short");
-}
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
@@ -97,19 +43,6 @@ size_parts(struct store *st)
 {
 	st->batch_bytes = packing_batch_bytes(st->o.segment_bytes);
 	st->fragment_bytes = packing_fragment_bytes(st->o.segment_bytes);
-}
-
-uint64_t
-store_reserve(uint64_t keep_free, uint64_t all_bytes)
-{
-	uint64_t share = all_bytes / RESERVE_SHARE;
-	uint64_t millionths = keep_free & ~STORE_KEEP_SHARE, million = 1000000;
-	if (keep_free & STORE_KEEP_SHARE)
-		return all_bytes / million * millionths +
-		       all_bytes % million * millionths / million;
-	if (keep_free)
-		return keep_free;
-	return share < RESERVE_MOST ? share : RESERVE_MOST;
 }
 
 /* The files that are needed to begin; others follow as the log fills. A disk too full for them is
@@ -160,6 +93,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 	st->last = &st->pending;
 	st->making = -1;
 	st->prepare.run = store_prepare;
+	st->clean = store_clean_taken;
 	pthread_mutex_init(&st->lock, NULL);
 	pthread_cond_init(&st->drained, NULL);
 	index_create(&st->index);

@@ -5,26 +5,13 @@
  * no time its key is a miss.
  *
  * What this may write is a credit (ledger_carries_large): carrying never becomes the log's main
- * business.
+ * business. Where there is no room for the next piece, the caller makes some and goes on.
  */
 #include "proxy/cache/store_inside.h"
 
 #include "proxy/base/mem.h"
 
-#include <assert.h>
 #include <stdlib.h>
-
-/* Of this thread: room that is made for a large body is not made by moving others. */
-static _Thread_local bool is_carrying;
-
-struct store_carry {
-	struct block *text; /* of the record; r's views point here */
-	struct record r;
-	struct locator at; /* of the record */
-	struct block **pieces;
-	bool is_taken; /* the segment that goes: on the writer's thread, which takes what it needs
-			*/
-};
 
 static bool
 read_pieces(struct store *st, struct store_carry *c)
@@ -63,45 +50,55 @@ read_record(struct store *st, struct store_carry *c, uint32_t segment, uint32_t 
 	       (c->at.segment == segment || has_piece_in(&c->r, segment, generation));
 }
 
-/* A segment at hand for so many bytes more: else the next victim is emptied as well, but for large
- * bodies. Otherwise one would be taken as it is, with all that is hot in it. */
+/* Is a segment at hand for so many bytes more? Otherwise one would be taken as it is, with all that
+ * is hot in it. */
 static bool
-give_room(struct store *st, const struct store_carry *c, uint64_t bytes)
+has_room(struct store *st, const struct store_carry *c, uint64_t bytes)
 {
 	if (c->is_taken)
 		return true;
-	for (;;) {
-		pthread_mutex_lock(&st->lock);
-		bool yes = st->ledger.free > 0 || (st->ledger.open >= 0 && store_fits(st, bytes));
-		pthread_mutex_unlock(&st->lock);
-		if (yes)
-			return true;
-		if (!store_free_one(st))
-			return false;
-	}
+	pthread_mutex_lock(&st->lock);
+	bool yes = st->ledger.free > 0 || (st->ledger.open >= 0 && store_fits(st, bytes));
+	pthread_mutex_unlock(&st->lock);
+	return yes;
 }
 
-/* Writes the body again, and the record in place of the one it was read from. */
 static bool
-write_again(struct store *st, struct store_carry *c)
+write_piece(struct store *st, struct store_carry *c)
 {
-	if (st->o.is_forgotten && st->o.is_forgotten(st->o.ctx, &c->r))
+	struct fragment f;
+	const struct block *b = c->pieces[c->written];
+	if (!store_put_fragment(st, c->r.hash, b->p, b->n, &f))
 		return false;
-	char *table = mem_alloc((size_t)c->r.fragments_n * FRAGMENT_ENTRY_BYTES);
-	bool yes = true;
-	for (uint32_t i = 0; yes && i < c->r.fragments_n; i++) {
-		struct fragment f;
-		yes = give_room(st, c, c->pieces[i]->n) &&
-		      store_put_fragment(st, c->r.hash, c->pieces[i]->p, c->pieces[i]->n, &f);
-		if (yes)
-			fragment_put(table, i, &f);
-	}
-	c->r.fragments = table;
-	yes = yes && give_room(st, c, c->r.at.bytes) && store_put(st, &c->r, &c->at);
-	if (yes && st->o.moved)
+	fragment_put(c->table, c->written++, &f);
+	return true;
+}
+
+/* The record in place of the one it was read from. */
+static bool
+write_record(struct store *st, struct store_carry *c)
+{
+	c->r.fragments = c->table;
+	if (!store_put(st, &c->r, &c->at))
+		return false;
+	if (st->o.moved)
 		st->o.moved(st->o.ctx, &c->r, &c->at);
-	free(table);
-	return yes;
+	atomic_fetch_add(&st->carried_bytes, c->r.body_bytes + c->r.at.bytes);
+	return true;
+}
+
+enum store_carry_step
+store_carry_write(struct store *st, struct store_carry *c)
+{
+	while (c->written < c->r.fragments_n) {
+		if (!has_room(st, c, c->pieces[c->written]->n))
+			return CARRY_WANTS_ROOM;
+		if (!write_piece(st, c))
+			return CARRY_FAILED;
+	}
+	if (!has_room(st, c, c->r.at.bytes))
+		return CARRY_WANTS_ROOM;
+	return write_record(st, c) ? CARRY_DONE : CARRY_FAILED;
 }
 
 static bool
@@ -117,62 +114,58 @@ takes_credit(struct store *st, uint64_t bytes)
 static struct locator
 place_of(const struct store_carry *c, uint32_t n)
 {
-	return n ? fragment_get(c->r.fragments, n - 1).at : c->at;
+	return n ? fragment_get(c->old, n - 1).at : c->at;
 }
 
-/* Gives back the first n leases. */
 static void
-let_go(struct store *st, const struct store_carry *c, uint32_t segment, uint32_t n)
+let_go(struct store *st, struct store_carry *c)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		struct locator at = place_of(c, i);
-		if (at.segment != segment)
+	while (c->held) {
+		struct locator at = place_of(c, --c->held);
+		if (at.segment != c->segment)
 			store_unlease(st, &at);
 	}
 }
 
 /* The other segments of the body stay while room is made for it. */
 static bool
-hold(struct store *st, const struct store_carry *c, uint32_t segment)
+hold(struct store *st, struct store_carry *c)
 {
-	for (uint32_t i = 0; i <= c->r.fragments_n; i++) {
-		struct locator at = place_of(c, i);
-		if (at.segment == segment || store_lease(st, &at))
-			continue;
-		let_go(st, c, segment, i);
-		return false;
+	for (; c->held <= c->r.fragments_n; c->held++) {
+		struct locator at = place_of(c, c->held);
+		if (at.segment != c->segment && !store_lease(st, &at))
+			return false;
 	}
 	return true;
 }
 
 static bool
-carry(struct store *st, struct store_carry *c, uint32_t segment)
+is_forgotten(struct store *st, struct record *r)
 {
-	if (!takes_credit(st, c->r.body_bytes))
-		return false;
-	struct store_carry whole = *c; /* c->r.fragments will be the new ones */
-	if (!hold(st, c, segment))
-		return false;
-	bool yes = read_pieces(st, c) && write_again(st, c);
-	let_go(st, &whole, segment, whole.r.fragments_n + 1);
-	return yes;
+	return st->o.is_forgotten && st->o.is_forgotten(st->o.ctx, r);
 }
 
 bool
-store_carry(struct store *st, const struct locator *at, uint32_t segment, uint32_t generation)
+store_carry_begin(struct store *st, struct store_carry *c, uint32_t generation)
 {
-	struct store_carry c = {.at = *at};
-	c.is_taken = atomic_load(&st->taken) == ((uint64_t)generation << 32 | segment);
-	if (is_carrying)
+	uint64_t going = (uint64_t)generation << 32 | c->segment;
+	c->is_taken = atomic_load(&st->taken) == going;
+	if (!read_record(st, c, c->segment, generation) || !takes_credit(st, c->r.body_bytes))
 		return false;
-	is_carrying = true;
-	bool yes = read_record(st, &c, segment, generation) && carry(st, &c, segment);
-	is_carrying = false;
-	if (yes)
-		atomic_fetch_add(&st->carried_bytes, c.r.body_bytes + c.r.at.bytes);
-	for (uint32_t i = 0; c.pieces && i < c.r.fragments_n; i++)
-		block_unref(&c.pieces[i]);
-	free(c.pieces);
-	block_unref(&c.text);
-	return yes;
+	c->old = c->r.fragments;
+	if (!hold(st, c) || !read_pieces(st, c) || is_forgotten(st, &c->r))
+		return false;
+	c->table = mem_alloc((size_t)c->r.fragments_n * FRAGMENT_ENTRY_BYTES);
+	return true;
+}
+
+void
+store_carry_end(struct store *st, struct store_carry *c)
+{
+	let_go(st, c);
+	for (uint32_t i = 0; c->pieces && i < c->r.fragments_n; i++)
+		block_unref(&c->pieces[i]);
+	free(c->pieces);
+	free(c->table);
+	block_unref(&c->text);
 }

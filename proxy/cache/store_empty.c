@@ -26,8 +26,9 @@
 struct moving {
 	struct store *st;
 	uint32_t segment, generation, code;
-	bool is_taken; /* its slot has been given to others: on the writer's thread, before they
+	bool is_taken;	/* its slot has been given to others: on the writer's thread, before they
 			  come */
+	bool for_large; /* room is made for a large body: not by moving others */
 	char *table;
 	uint32_t entries;
 	uint64_t carried, gone;
@@ -35,43 +36,6 @@ struct moving {
 	uint64_t *forget; /* upper halves of hashes */
 	size_t forget_n;
 };
-
-/* ---- what was replaced --------------------------------------------------------------------- */
-
-void
-store_forget_replaced(struct store *st, const char *table, uint32_t entries)
-{
-	uint64_t *list = mem_alloc((entries + (size_t)1) * sizeof *list);
-	size_t n = 0;
-	for (uint32_t i = 0; i < entries; i++) {
-		struct entry e = entry_get(table, i);
-		if (e.what == (ENTRY_RECORD | ENTRY_REPLACES))
-			list[n++] = e.hash_hi;
-	}
-	if (n && st->o.forget)
-		st->o.forget(st->o.ctx, list, n, false);
-	free(list);
-}
-
-static _Atomic uint64_t *
-left_word(struct store *st, uint64_t hash_hi)
-{
-	return &st->left[hash_hi >> 6 & (STORE_LEFT_WORDS - 1)];
-}
-
-void
-store_leaves_behind(struct store *st, uint64_t hash_hi)
-{
-	atomic_fetch_or_explicit(left_word(st, hash_hi), UINT64_C(1) << (hash_hi & 63),
-				 memory_order_relaxed);
-}
-
-bool
-store_may_be_left(struct store *st, uint64_t hash_hi)
-{
-	uint64_t word = atomic_load_explicit(left_word(st, hash_hi), memory_order_relaxed);
-	return word >> (hash_hi & 63) & 1;
-}
 
 /* ---- records ------------------------------------------------------------------------------- */
 
@@ -97,6 +61,25 @@ append_again(struct moving *m, uint64_t hash_hi, struct record *r, bool replaced
 	       store_append(st, r, replaced ? APPEND_REPLACES : APPEND_CARRIED);
 }
 
+static bool free_one(struct store *st, bool for_large);
+
+/* The record there, and a piece of it here, or the other way round: all of it moves, if it is a
+ * body in several pieces. */
+static bool
+carry(struct moving *m, const struct locator *at)
+{
+	struct store *st = m->st;
+	struct store_carry c = {.at = *at, .segment = m->segment};
+	enum store_carry_step step = CARRY_FAILED;
+	if (m->for_large)
+		return false;
+	if (store_carry_begin(st, &c, m->generation))
+		while ((step = store_carry_write(st, &c)) == CARRY_WANTS_ROOM && free_one(st, true))
+			continue;
+	store_carry_end(st, &c);
+	return step == CARRY_DONE;
+}
+
 /* Copies the record to the open segment, body and all, unless it changed meanwhile. */
 static bool
 move_record(struct moving *m, uint64_t hash_hi, struct locator at, bool replaced)
@@ -105,7 +88,7 @@ move_record(struct moving *m, uint64_t hash_hi, struct locator at, bool replaced
 	struct block *b = NULL;
 	struct record r;
 	at.generation = m->generation;
-	if (store_carry(st, &at, m->segment, m->generation))
+	if (carry(m, &at))
 		return true;
 	bool moved = false;
 	if (store_read(st, &at, &b) == STORE_READ && parse_here(m, b, at.offset, &r)) {
@@ -205,7 +188,7 @@ move_pieces(struct moving *m)
 		if (!index_hits(st->index, e.hash_hi, &at))
 			continue;
 		if (store_complete(st, &at) && at.segment != m->segment)
-			store_carry(st, &at, m->segment, m->generation);
+			carry(m, &at);
 	}
 }
 
@@ -302,10 +285,11 @@ leave_behind(struct store *st, const struct moving *m)
 	buf_fini(&table);
 }
 
-bool
-store_empty_segment(struct store *st, uint32_t segment, uint32_t generation)
+static bool
+empty_segment(struct store *st, uint32_t segment, uint32_t generation, bool for_large)
 {
-	struct moving m = {.st = st, .segment = segment, .generation = generation};
+	struct moving m = {
+		.st = st, .segment = segment, .generation = generation, .for_large = for_large};
 	m.code = st->codes[segment]; /* nobody opens it before it is free */
 	bool vacated = vacate(&m);
 	if (!end_life(&m, vacated)) {
@@ -325,20 +309,40 @@ store_empty_segment(struct store *st, uint32_t segment, uint32_t generation)
 	return r == 0;
 }
 
-/* ---- a segment that is needed at once ------------------------------------------------------ */
+/* One segment more is free; false when that cannot be had. What the disk has no room for now leaves
+ * the segments there are. */
+static bool
+free_one(struct store *st, bool for_large)
+{
+	pthread_mutex_lock(&st->lock);
+	int64_t absent = st->ledger.free < STORE_GROW_AHEAD ? store_missing_file(st) : -1;
+	st->making = absent;
+	pthread_mutex_unlock(&st->lock);
+	if (absent >= 0 && store_add_segment(st, (uint32_t)absent))
+		return true;
+	pthread_mutex_lock(&st->lock);
+	int64_t victim = ledger_wants_free(&st->ledger) ? ledger_victim(&st->ledger) : -1;
+	uint32_t generation = victim < 0 ? 0 : st->ledger.slots[victim].generation;
+	if (victim >= 0)
+		ledger_retire(&st->ledger, (uint32_t)victim);
+	pthread_mutex_unlock(&st->lock);
+	return victim >= 0 && empty_segment(st, (uint32_t)victim, generation, for_large);
+}
 
-struct taken_job {
-	struct diskio_job job; /* first */
-	struct store *store;
-	uint32_t segment, generation, code, replaced;
-};
+bool
+store_free_one(struct store *st)
+{
+	return free_one(st, false);
+}
+
+/* ---- a segment that is needed at once ------------------------------------------------------ */
 
 /* On the writer's thread: behind the last batch of the old generation, before the first of the new.
  * Until then the old bytes are there, and what is hot moves on. */
-static void
-clean_taken(struct diskio_job *j)
+void
+store_clean_taken(struct diskio_job *j)
 {
-	struct taken_job *t = (struct taken_job *)j;
+	struct store_taken *t = (struct store_taken *)j;
 	struct store *st = t->store;
 	struct moving m = {.st = st,
 			   .segment = t->segment,
@@ -366,25 +370,4 @@ clean_taken(struct diskio_job *j)
 	st->taken_n--;
 	pthread_mutex_unlock(&st->lock);
 	free(t);
-}
-
-/* Writes come faster than segments are emptied: the victim's slot is given away at once. Its
- * records cannot be found until they have moved on. */
-bool
-store_take_segment(struct store *st)
-{
-	int64_t victim = ledger_victim(&st->ledger);
-	if (victim < 0)
-		return false;
-	struct taken_job *t = NEW(struct taken_job);
-	*t = (struct taken_job){{NULL, clean_taken}, st,
-				(uint32_t)victim,    st->ledger.slots[victim].generation,
-				st->codes[victim],   st->ledger.slots[victim].replaced};
-	uint64_t clean = st->clean_as_of[victim];
-	if (st->taken_n++ == 0 || clean < st->taken_clean_as_of)
-		st->taken_clean_as_of = clean;
-	store_set_life(st, (uint32_t)victim, 0);
-	ledger_free(&st->ledger, (uint32_t)victim);
-	diskio_post(st->io, DISKIO_WRITES, &t->job);
-	return ledger_open_next(&st->ledger);
 }

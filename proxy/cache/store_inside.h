@@ -1,6 +1,18 @@
-/* store_inside.h - what the files of the store share: store.c (life), store_append.c, store_room.c,
- * store_find.c, restore.c (starting). All but the first two under the lock, unless they say
- * otherwise. */
+/* store_inside.h - what the files of the store share.
+ *
+ *	store.c			opened, closed, counted
+ *	store_room.c		the job that keeps free segments at hand
+ *	store_empty.c		a segment is emptied
+ *	store_carry.c		of it, hot bodies in several pieces
+ *	store_append.c		what comes in
+ *	store_segment.c		segments are opened and sealed; their files
+ *	store_find.c		what is there is read
+ *	store_replaced.c	what must not be back
+ *	store_health.c		a disk that fails
+ *	restore.c		what was kept
+ *
+ * Calls go down this list. What a lower file wants of a higher one is a job (prepare, clean). All
+ * but the first two under the lock, unless they say otherwise. */
 #ifndef CACHE_STORE_INSIDE_H
 #define CACHE_STORE_INSIDE_H
 
@@ -13,7 +25,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { LOST_MOST = 32, STORE_LEFT_WORDS = 1 << 14 };
+enum {
+	LOST_MOST = 32,
+	STORE_LEFT_WORDS = 1 << 14,
+	/* While the log grows, so many free segments are at hand: making a file takes a while. */
+	STORE_GROW_AHEAD = 8,
+};
 
 /* Gathered in memory, then written by one pwrite. Bytes below used never change. */
 struct batch {
@@ -67,6 +84,7 @@ struct store {
 	bool is_cramped;	    /* said once */
 	bool preparing, closing;
 	struct diskio_job prepare;
+	void (*clean)(struct diskio_job *j); /* of store_taken */
 
 	/* Generation << 32 | segment that is being vacated by the writer; 0: none. */
 	_Atomic uint64_t taken;
@@ -102,13 +120,38 @@ store_set_life(struct store *st, uint32_t slot, uint32_t generation)
 	atomic_store_explicit(&st->lives[slot], life, memory_order_release);
 }
 
-/* store.c: what must be true between any two calls. */
+/* store_health.c: what must be true between any two calls. */
 void store_check(const struct store *st);
-/* store.c: a call to the disk failed; one worked. */
+/* A call to the disk failed; one worked; there is no room for another file. */
 void store_fail(struct store *st, const char *what, int error);
 void store_works_again(struct store *st);
-/* store.c, without the lock: a read failed. */
+void store_is_cramped(struct store *st, int error);
+/* Without the lock: a read failed. */
 void store_cannot_read(struct store *st, const struct locator *at, int error);
+
+/* store_replaced.c. Records of a table that are not where they were: what they replaced does not
+ * come back. */
+void store_forget_replaced(struct store *st, const char *table, uint32_t entries);
+/* A record of the key left the index, and stays on disk. */
+void store_leaves_behind(struct store *st, uint64_t hash_hi);
+bool store_may_be_left(struct store *st, uint64_t hash_hi);
+
+/* store_segment.c: the open segment is full; the next one is opened. */
+void store_seal(struct store *st);
+bool store_open_segment(struct store *st);
+/* Posts st->prepare, if need be. */
+void store_ask_for_room(struct store *st);
+bool store_wants_segment(const struct store *st);
+/* A slot whose file is to be made, or -1. */
+int64_t store_missing_file(const struct store *st);
+/* Without the lock: a file for a slot. */
+bool store_add_segment(struct store *st, uint32_t slot);
+/* The job st->clean: behind the last batch of the old generation, before the first of the new. */
+struct store_taken {
+	struct diskio_job job; /* first */
+	struct store *store;
+	uint32_t segment, generation, code, replaced;
+};
 
 /* store_append.c: r enters log and index; false when refused. */
 enum append {
@@ -126,30 +169,35 @@ void store_await_written(struct store *st);
 void store_close_batch(struct store *st);
 void store_batch_free(struct batch *b);
 
-/* store_room.c: the open segment is full; the next one is opened. */
-void store_seal(struct store *st);
-bool store_open_segment(struct store *st);
-void store_ask_for_room(struct store *st);
-/* There is no room for another file. */
-void store_is_cramped(struct store *st, int error);
-/* Without the lock: a file for a slot; one free segment more; all that are wanted (a job). */
-bool store_add_segment(struct store *st, uint32_t slot);
+/* store_carry.c, without the lock: a body in several pieces is written again. */
+struct store_carry {
+	struct locator at;  /* of the record: set by the caller */
+	uint32_t segment;   /* that goes: set by the caller */
+	bool is_taken;	    /* it does so on the writer's thread, which takes what it needs */
+	struct block *text; /* ref: of the record; r's views point here */
+	struct record r;
+	const char *old;       /* r's table as it was: a view */
+	char *table;	       /* owned: the new one */
+	struct block **pieces; /* owned, ref each */
+	uint32_t held;	       /* leases, of the record and its pieces */
+	uint32_t written;      /* pieces */
+};
+/* The rest of c is zero. False: neither the record at c->at nor a piece of it lies in c->segment of
+ * this generation, it is not to be carried, or it cannot be read. store_carry_end in any case. */
+bool store_carry_begin(struct store *st, struct store_carry *c, uint32_t generation);
+enum store_carry_step { CARRY_DONE, CARRY_WANTS_ROOM, CARRY_FAILED };
+/* Wants room: make some, and call again. */
+enum store_carry_step store_carry_write(struct store *st, struct store_carry *c);
+void store_carry_end(struct store *st, struct store_carry *c);
+
+/* store_empty.c. Without the lock: one free segment more. What is hot in the victim moves on. */
 bool store_free_one(struct store *st);
+/* A segment was needed at once: what is hot in the victim moves on, before others come to its slot
+ * (a job). */
+void store_clean_taken(struct diskio_job *j);
+
+/* store_room.c: all free segments that are wanted (a job). */
 void store_prepare(struct diskio_job *j);
-
-/* store_empty.c. Without the lock: the retired victim becomes free. False: its room is lost. */
-bool store_empty_segment(struct store *st, uint32_t segment, uint32_t generation);
-/* A segment is needed at once: opens the victim's slot. */
-bool store_take_segment(struct store *st);
-/* Records of a table that are not where they were: what they replaced does not come back. */
-void store_forget_replaced(struct store *st, const char *table, uint32_t entries);
-/* A record of the key left the index, and stays on disk. */
-void store_leaves_behind(struct store *st, uint64_t hash_hi);
-bool store_may_be_left(struct store *st, uint64_t hash_hi);
-
-/* store_carry.c, without the lock: writes the body of the record at a place again, if the record or
- * a piece of it lies in the segment that goes. */
-bool store_carry(struct store *st, const struct locator *at, uint32_t segment, uint32_t generation);
 
 /* restore.c: appends the table of a sealed segment, as its footer says. False: it is damaged. */
 bool
