@@ -137,7 +137,7 @@ on_dashboard(struct admin *a, struct evhttp_request *q)
 	(void)a;
 	evhttp_add_header(
 		evhttp_request_get_output_headers(q), "Content-Security-Policy",
-		"default-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+		"default-src 'self'; img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
 		"frame-ancestors 'none'");
 	answer(q, 200, "text/html; charset=utf-8", dashboard_html, dashboard_bytes);
 }
