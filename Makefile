@@ -5,7 +5,7 @@
 #   make run ORIGIN=U   build, then front the origin U instead
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
 #   make bench          measurements; see bench/README.md
-#   make lint           layers, purity, names, unused exports, shape, format (make format mends that)
+#   make lint           layers, purity, names, unused exports, circles, shape, format (make format mends that)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
 #   make install        to PREFIX (/usr/local): twice, and the filter library with header and .pc
 #   make uninstall      removes what install put there

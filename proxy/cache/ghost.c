@@ -19,7 +19,6 @@ enum {
 	MAX_ENTRIES = 32 << 10,
 	NONE = GHOST_NONE,
 	MOST_HALVINGS = 30,
-	MOST_FREE = 3, /* segments at hand: what the ledger wants, and one that was just emptied */
 };
 
 /* ---- the sample ---------------------------------------------------------------------------- */
@@ -213,7 +212,8 @@ check(const struct ghost *g)
 {
 	assert(g->used <= g->shades_n && g->shades_n <= g->o.max_entries);
 	assert((g->used == g->shades_n) == (g->free == NONE));
-	assert(!g->is_emptying && !g->is_carrying && !g->heads && g->ledger.free <= MOST_FREE);
+	assert(!g->is_emptying && !g->is_carrying && !g->heads);
+	assert(g->ledger.free <= ledger_at_hand(&g->ledger) + 1); /* one was just emptied */
 	assert(g->ram.used <= g->ram.limit && g->weight && !(g->weight & (g->weight - 1)));
 }
 
@@ -398,5 +398,6 @@ ghost_check(const struct ghost *g)
 		for (uint32_t i = g->urls[n]; i != NONE; i = g->shades[i].url_next)
 			assert(ghost_bucket(g, g->shades[i].url) == &g->urls[n]);
 	assert(used == g->used && listed == on_disk);
-	assert(!g->is_emptying && !g->is_carrying && g->ledger.free <= MOST_FREE);
+	assert(!g->is_emptying && !g->is_carrying &&
+	       g->ledger.free <= ledger_at_hand(&g->ledger) + 1);
 }

@@ -9,6 +9,7 @@
 
 static const uint64_t MIB = 1 << 20;
 static const uint64_t MIN_SEGMENT = 256 << 10;
+static const uint64_t AT_HAND_BYTES = 2 << 20;
 
 enum {
 	SEGMENTS = 256,
@@ -17,7 +18,9 @@ enum {
 	MOST_TURNS = 16, /* that a segment stays, whatever it earns */
 	PAY_UNITS = 16,	 /* of earnings, so that the root of one byte counts */
 	CARRY_SHARE = 4, /* at most a quarter of a victim moves on */
+	HEADS_SHARE = 2, /* and half of it of heads */
 	CREDIT_SHARE = 8,
+	FORGETS_SHARE = 4, /* of what may be forgotten in a turn of the log, at once */
 	MAX_CARRIED = 8 << 20,
 	SMALL_FILES = 64 << 10 /* seed, format, lock, the directory itself */
 };
@@ -67,7 +70,6 @@ ledger_init(struct ledger *l, uint32_t limit, uint32_t slots_n, uint64_t segment
 		.limit = limit,
 		.open = -1,
 		.segment_bytes = segment_bytes,
-		.most_replaced = UINT32_MAX,
 		.earned = mem_zalloc((slots_n + 1) * sizeof *l->earned),
 	};
 	l->large_credit = most_credit(l);
@@ -107,6 +109,25 @@ void
 ledger_replaces(struct ledger *l)
 {
 	l->slots[l->open].replaced++;
+}
+
+static uint64_t
+most_forgets(const struct ledger *l)
+{
+	return l->forget_share * (1 + (uint64_t)l->limit / FORGETS_SHARE);
+}
+
+void
+ledger_set_forgets(struct ledger *l, uint32_t each)
+{
+	l->forget_share = each ? each : 1;
+	l->forget_credit = most_forgets(l);
+}
+
+void
+ledger_forgot(struct ledger *l, uint64_t n)
+{
+	l->forget_credit -= at_most(n, l->forget_credit);
 }
 
 void
@@ -153,10 +174,19 @@ ledger_open_next(struct ledger *l)
 	return false;
 }
 
+uint32_t
+ledger_at_hand(const struct ledger *l)
+{
+	uint64_t n = AT_HAND_BYTES / l->segment_bytes;
+	if (l->limit < 16)
+		return 1;
+	return n < 2 || l->limit < 64 ? 2 : (uint32_t)at_most(n, l->limit / 32);
+}
+
 bool
 ledger_wants_free(const struct ledger *l)
 {
-	return l->free < (l->limit < 16 ? 1u : 2u);
+	return l->free < ledger_at_hand(l);
 }
 
 int64_t
@@ -193,7 +223,8 @@ static bool
 is_mature(const struct ledger *l, const struct ledger_slot *s)
 {
 	return s->generation + l->limit / YOUNG_SHARE <= l->generation &&
-	       s->replaced <= l->most_replaced && s->replaced != UINT32_MAX;
+	       s->replaced != UINT32_MAX &&
+	       (l->forget_share == 0 || s->replaced <= l->forget_credit);
 }
 
 /* What stays for ever would keep all that was purged since from being forgotten (forget.h). */
@@ -279,6 +310,7 @@ ledger_free(struct ledger *l, uint32_t slot)
 	l->used -= s->used;
 	*s = (struct ledger_slot){.state = SEGMENT_FREE};
 	l->free++;
+	l->forget_credit = at_most(l->forget_credit + l->forget_share, most_forgets(l));
 }
 
 void
@@ -329,6 +361,12 @@ ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, unsigned w
 }
 
 bool
+ledger_carries_head(const struct ledger *l, uint64_t bytes, uint64_t carried)
+{
+	return carried + bytes <= l->segment_bytes / HEADS_SHARE;
+}
+
+bool
 ledger_carries_large(struct ledger *l, uint64_t body_bytes, unsigned weight)
 {
 	if (body_bytes > MAX_CARRIED || least_of(body_bytes, weight) > l->large_credit)
@@ -361,5 +399,6 @@ ledger_check(const struct ledger *l)
 		leased += s->leases > 0;
 	}
 	assert(leased == l->leased && l->large_credit <= most_credit(l));
+	assert(l->forget_credit <= most_forgets(l));
 	assert(exist == l->exist && free_n == l->free && used == l->used && open <= 1);
 }

@@ -14,8 +14,10 @@
  * of its objects, of which at most three pay in between: so no object keeps a segment alone.
  *
  * Victims are not the oldest: what a record in them replaced may outlive it, and the owner has to
- * see to it that it is not found again. That has its price, so a segment with many such records
- * waits until it is the oldest, which replaced nothing that is left.
+ * see to it that it is not found again: it is forgotten, which has its price. So there is a credit,
+ * to which each victim adds; a segment with more such records than it waits until the credit has
+ * grown, or until it is the oldest, which replaced nothing that is left. Few of them are forgotten
+ * in the end (most move on, or were replaced in their turn), so the credit is rarely short.
  *
  * Threads   none of its own; the owner's lock, but for ledger_pay and ledger_fades: any thread.
  */
@@ -51,7 +53,8 @@ struct ledger {
 	int64_t open;	     /* slot, or -1 */
 	uint32_t generation; /* the last one given out; 0: none */
 	uint64_t segment_bytes, used;
-	uint32_t most_replaced;	  /* in a victim that is not the oldest; any number unless set */
+	uint32_t forget_share;	  /* that each victim adds to the credit; 0: any may be forgotten */
+	uint64_t forget_credit;	  /* of what was replaced and may be forgotten, at most */
 	_Atomic uint64_t *earned; /* owned; of each slot */
 	uint32_t opened;	  /* segments, since the last fade */
 	_Atomic uint32_t fades;	  /* so far */
@@ -80,7 +83,9 @@ void ledger_use(struct ledger *l, uint64_t bytes);
 void ledger_seal(struct ledger *l);
 /* Opens a free segment; false when there is none. */
 bool ledger_open_next(struct ledger *l);
-/* Are there fewer free segments than should be at hand: two, or one of fewer than 16? */
+/* How many free segments should be at hand: two, or more of small ones, so that what comes in meanwhile
+ * finds room; one of fewer than 16. */
+uint32_t ledger_at_hand(const struct ledger *l);
 bool ledger_wants_free(const struct ledger *l);
 /* A slot that may be made free because the limit allows one more segment, or -1. */
 int64_t ledger_absent(const struct ledger *l);
@@ -97,6 +102,10 @@ void ledger_pay(struct ledger *l, uint32_t slot, uint64_t bytes);
 uint32_t ledger_fades(const struct ledger *l);
 /* A record that was appended to the open segment took the place of an older one. */
 void ledger_replaces(struct ledger *l);
+/* Each victim may have so many forgotten, and what others did not need; before the first one goes. */
+void ledger_set_forgets(struct ledger *l, uint32_t each);
+/* So many were. */
+void ledger_forgot(struct ledger *l, uint64_t n);
 /* The segment that goes next, of those without leases. -1: none. */
 int64_t ledger_victim(const struct ledger *l);
 void ledger_retire(struct ledger *l, uint32_t slot);
@@ -114,6 +123,10 @@ void ledger_drop(struct ledger *l, uint32_t slot); /* free -> absent: over the l
  * would, so that on the whole as much does. */
 bool ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, unsigned weight,
 		    uint64_t carried);
+
+/* The same of a head whose body lies elsewhere and stays, hit or not: it is small, and the body's
+ * segment says how long it is worth keeping. carried: of such heads. */
+bool ledger_carries_head(const struct ledger *l, uint64_t bytes, uint64_t carried);
 
 /* Shall a body in several pieces move on? If so, that is charged to a credit, of at most an eighth
  * of the log, to which each emptied segment adds an eighth of itself. */

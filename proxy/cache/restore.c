@@ -233,7 +233,7 @@ apply(struct store *st, const struct found *f, const char *table, uint32_t entri
 		struct entry e = entry_get(table, i);
 		struct locator at = {f->slot, 0, e.offset, e.bytes}; /* all codes begin at 0 */
 		uint64_t end = (uint64_t)e.offset * SEGMENT_ALIGN + e.bytes;
-		if ((e.what & ~ENTRY_REPLACES) == ENTRY_RECORD && e.bytes >= RECORD_HEADER_BYTES &&
+		if (entry_is_record(&e) && e.bytes >= RECORD_HEADER_BYTES &&
 		    e.bytes <= RECORD_MAX_BYTES && end <= st->o.segment_bytes) {
 			index_put(st->index, e.hash_hi, &at);
 			replaced += (e.what & ENTRY_REPLACES) != 0;

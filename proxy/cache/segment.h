@@ -148,13 +148,20 @@ bool record_body_is_right(const struct record *r);
 struct fragment fragment_get(const char *table, uint32_t i);
 void fragment_put(char *table, uint32_t i, const struct fragment *f);
 
-/* ENTRY_REPLACES: or-ed to ENTRY_RECORD when an older record of the key may lie in the log. */
-enum { ENTRY_RECORD = 1, ENTRY_FRAGMENT = 3, ENTRY_REPLACES = 0x80 };
+/* Or-ed to ENTRY_RECORD. ENTRY_REPLACES: an older record of the key may lie in the log. ENTRY_APART:
+ * its body does not lie in it, but elsewhere in the log. */
+enum { ENTRY_RECORD = 1, ENTRY_FRAGMENT = 3, ENTRY_APART = 0x40, ENTRY_REPLACES = 0x80 };
+
 struct entry {
 	uint64_t hash_hi;
 	uint32_t offset, bytes;
 	uint8_t what;
 };
+static inline bool
+entry_is_record(const struct entry *e)
+{
+	return (e->what & ~(ENTRY_APART | ENTRY_REPLACES)) == ENTRY_RECORD;
+}
 struct entry entry_get(const char *table, uint32_t i);
 void entry_put(char *table, uint32_t i, const struct entry *e);
 

@@ -103,7 +103,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 	}
 	size_parts(st);
 	if (st->o.most_forgets)
-		st->ledger.most_replaced = (uint32_t)(st->o.most_forgets / st->ledger.limit);
+		ledger_set_forgets(&st->ledger, (uint32_t)(st->o.most_forgets / st->ledger.limit));
 	make_first_files(st);
 	diskio_start(&st->io, &(struct diskio_options){
 				      .readers = o->io_threads ? o->io_threads : READERS,

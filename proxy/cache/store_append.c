@@ -104,7 +104,7 @@ forget_entries(struct store *st, const struct batch *b)
 	for (uint32_t i = 0; i < b->entries; i++) {
 		struct entry e = entry_get(b->table.p, i);
 		struct locator at = {b->segment, b->generation, e.offset, e.bytes};
-		if ((e.what & ~ENTRY_REPLACES) == ENTRY_RECORD && store_index_place(st, &at, &at))
+		if (entry_is_record(&e) && store_index_place(st, &at, &at))
 			index_remove_at(st->index, e.hash_hi, &at);
 	}
 	store_forget_replaced(st, b->table.p, b->entries);
@@ -330,7 +330,8 @@ store_append(struct store *st, struct record *r, enum append how)
 					  : how == APPEND_REPLACES;
 	if (replaces)
 		ledger_replaces(&st->ledger);
-	note(st, r->hash.hi, &r->at, ENTRY_RECORD | (replaces ? ENTRY_REPLACES : 0));
+	note(st, r->hash.hi, &r->at,
+	     ENTRY_RECORD | (r->fragments_n ? ENTRY_APART : 0) | (replaces ? ENTRY_REPLACES : 0));
 	is_clean_as_of(st, r->clean_as_of);
 	return true;
 }

@@ -9,8 +9,8 @@
  *
  *	the table says ENTRY_REPLACES	and the record does not move on (then its copy says so too)
  *	the index has the key nowhere else	else a later record of it is there, which says so
- *itself; on disk, that is: what is on its way there is waited for something older than the segment
- *is left
+ *						itself; what is on its way to disk is waited for
+ *	something older is left on disk
  *
  * Where records leave the index and stay on disk all the same, the next one of the key says
  * ENTRY_REPLACES though the index had none (store_leaves_behind).
@@ -31,20 +31,20 @@ struct moving {
 	bool for_large; /* room is made for a large body: not by moving others */
 	char *table;
 	uint32_t entries;
-	uint64_t carried, gone;
-	bool waits;	  /* for what is to be on disk before the segment's bytes go */
-	uint64_t *forget; /* upper halves of hashes */
+	uint64_t carried, heads, gone; /* bytes of records; of those whose bodies stay; records */
+	bool waits;		       /* for what is to be on disk before the segment's bytes go */
+	uint64_t *forget;	       /* upper halves of hashes */
 	size_t forget_n;
 };
 
 /* ---- records ------------------------------------------------------------------------------- */
 
-/* Is it the record that lies there, whole and not forgotten? */
+/* Is it the record that lies there, with all that it holds, and not forgotten? */
 static bool
 parse_here(const struct moving *m, const struct block *b, uint32_t offset, struct record *r)
 {
 	const struct store_options *o = &m->st->o;
-	return !record_parse(b->p, b->n, r) && record_body_is_right(r) && r->is_inline &&
+	return !record_parse(b->p, b->n, r) && record_body_is_right(r) &&
 	       r->at.generation == m->generation && r->at.segment == m->segment &&
 	       r->at.offset == offset && !(o->is_forgotten && o->is_forgotten(o->ctx, r));
 }
@@ -80,40 +80,86 @@ carry(struct moving *m, const struct locator *at)
 	return step == CARRY_DONE;
 }
 
-/* Copies the record to the open segment, body and all, unless it changed meanwhile. */
+/* To the open segment, unless it changed meanwhile. */
 static bool
-move_record(struct moving *m, uint64_t hash_hi, struct locator at, bool replaced)
+append_moved(struct moving *m, const struct entry *e, struct record *r, const struct locator *from)
 {
 	struct store *st = m->st;
+	pthread_mutex_lock(&st->lock);
+	bool moved = append_again(m, e->hash_hi, r, e->what & ENTRY_REPLACES);
+	pthread_mutex_unlock(&st->lock);
+	if (moved)
+		atomic_fetch_add(&st->carried_bytes, r->at.bytes);
+	if (moved && st->o.moved)
+		st->o.moved(st->o.ctx, r, from);
+	return moved;
+}
+
+/* The record, body and all. */
+static bool
+move_record(struct moving *m, const struct entry *e, struct locator at)
+{
 	struct block *b = NULL;
 	struct record r;
 	at.generation = m->generation;
 	if (carry(m, &at))
 		return true;
-	bool moved = false;
-	if (store_read(st, &at, &b) == STORE_READ && parse_here(m, b, at.offset, &r)) {
-		pthread_mutex_lock(&st->lock);
-		moved = append_again(m, hash_hi, &r, replaced);
-		pthread_mutex_unlock(&st->lock);
-	}
-	if (moved)
-		atomic_fetch_add(&st->carried_bytes, r.at.bytes);
-	if (moved && st->o.moved)
-		st->o.moved(st->o.ctx, &r, &at);
+	bool moved = store_read(m->st, &at, &b) == STORE_READ && parse_here(m, b, at.offset, &r) &&
+		     r.is_inline && append_moved(m, e, &r, &at);
 	block_unref(&b);
 	return moved;
 }
 
-/* Does it lie where the entry says, and is hot? The writer's thread cannot wait until a copy is on
- * disk, so there what replaced an older record goes. */
+/* Its body lies in segments that stay. */
 static bool
-is_worth_moving(const struct moving *m, const struct entry *e, const struct locator *at,
-		unsigned hits)
+body_stays(const struct moving *m, const struct record *r)
+{
+	for (uint32_t i = 0; i < r->fragments_n; i++) {
+		struct locator at = fragment_get(r->fragments, i).at;
+		if (at.segment == m->segment || !store_is_current(m->st, &at))
+			return false;
+	}
+	return r->fragments_n > 0;
+}
+
+/* A record whose body stays where it is: that of an object that got a new head since. The body's
+ * segment says how long the object is worth its room. */
+static bool
+move_head(struct moving *m, const struct entry *e, struct locator at)
+{
+	struct store *st = m->st;
+	struct block *b = NULL;
+	struct record r;
+	if (!(e->what & ENTRY_APART) || !ledger_carries_head(&st->ledger, at.bytes, m->heads))
+		return false;
+	at.generation = m->generation;
+	bool moved = store_read(st, &at, &b) == STORE_READ && parse_here(m, b, at.offset, &r) &&
+		     body_stays(m, &r) && append_moved(m, e, &r, &at);
+	if (moved)
+		m->heads += at.bytes;
+	block_unref(&b);
+	return moved;
+}
+
+/* Does it lie where the entry says? The writer's thread cannot wait until a copy is on disk, so
+ * there what replaced an older record goes. */
+static bool
+may_move(const struct moving *m, const struct entry *e, const struct locator *at)
 {
 	bool here = at->bytes && at->segment == m->segment && at->generation == m->code &&
 		    at->offset == e->offset;
-	return here && !(m->is_taken && (e->what & ENTRY_REPLACES)) &&
-	       ledger_carries(&m->st->ledger, hits, at->bytes, 1, m->carried);
+	return here && !(m->is_taken && (e->what & ENTRY_REPLACES));
+}
+
+/* What was hit lately moves on. */
+static bool
+move_hot(struct moving *m, const struct entry *e, const struct locator *at, unsigned hits)
+{
+	if (!ledger_carries(&m->st->ledger, hits, at->bytes, 1, m->carried) ||
+	    !move_record(m, e, *at))
+		return false;
+	m->carried += at->bytes;
+	return true;
 }
 
 /* Is what the index says on disk by now? */
@@ -147,18 +193,10 @@ settle(struct moving *m, const struct entry *e)
 	struct locator at = {0}, here = {m->segment, m->code, e->offset, e->bytes};
 	bool replaced = e->what & ENTRY_REPLACES;
 	unsigned hits = index_hits(st->index, e->hash_hi, &at);
-	if (is_worth_moving(m, e, &at, hits) && move_record(m, e->hash_hi, at, replaced))
-		m->carried += at.bytes;
-	else
+	if (!may_move(m, e, &at) || !(move_head(m, e, at) || move_hot(m, e, &at, hits)))
 		m->gone += index_remove_at(st->index, e->hash_hi, &here);
 	if (replaced)
 		keep_order(m, e->hash_hi);
-}
-
-static bool
-is_record(const struct entry *e)
-{
-	return (e->what & ~ENTRY_REPLACES) == ENTRY_RECORD;
 }
 
 static void
@@ -167,7 +205,7 @@ settle_records(struct moving *m)
 	m->forget = mem_alloc((m->entries + (size_t)1) * sizeof *m->forget);
 	for (uint32_t i = 0; i < m->entries; i++) {
 		struct entry e = entry_get(m->table, i);
-		if (is_record(&e))
+		if (entry_is_record(&e))
 			settle(m, &e);
 	}
 }
@@ -210,6 +248,8 @@ forget(struct moving *m)
 	struct store *st = m->st;
 	pthread_mutex_lock(&st->lock);
 	bool oldest = is_oldest(m);
+	if (!oldest)
+		ledger_forgot(&st->ledger, m->forget_n);
 	pthread_mutex_unlock(&st->lock);
 	return oldest || m->forget_n == 0 || !st->o.forget ||
 	       st->o.forget(st->o.ctx, m->forget, m->forget_n, true);

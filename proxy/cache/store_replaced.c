@@ -14,7 +14,7 @@ store_forget_replaced(struct store *st, const char *table, uint32_t entries)
 	size_t n = 0;
 	for (uint32_t i = 0; i < entries; i++) {
 		struct entry e = entry_get(table, i);
-		if (e.what == (ENTRY_RECORD | ENTRY_REPLACES))
+		if (entry_is_record(&e) && e.what & ENTRY_REPLACES)
 			list[n++] = e.hash_hi;
 	}
 	if (n && st->o.forget)

@@ -1,12 +1,22 @@
-/* chronicle.c - a file in, a file out. */
+/* chronicle.c - a report a second; a file in, a file out. */
 #include "proxy/node/chronicle.h"
 
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
+#include "proxy/base/mem.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+struct chronicle {
+	struct history *history;
+	struct cache *cache;
+	void (*report)(void *ctx, struct report *out); /* NULL: it has not begun */
+	void *ctx;
+	struct report last;
+};
 
 static const char FILE_NAME[] = "history";
 
@@ -27,16 +37,49 @@ restore(struct history *h, struct cache *c, int fd)
 	buf_fini(&bytes);
 }
 
-struct history *
-chronicle_open(struct cache *c)
+struct chronicle *
+chronicle_create(struct cache *c)
 {
-	struct history *h = history_create(now_s());
+	struct chronicle *ch = NEW(struct chronicle);
+	ch->history = history_create(now_s());
+	ch->cache = c;
 	int fd = cache_open_file(c, FILE_NAME);
 	if (fd < 0)
-		return h;
-	restore(h, c, fd);
+		return ch;
+	restore(ch->history, c, fd);
 	close(fd);
-	return h;
+	return ch;
+}
+
+void
+chronicle_destroy(struct chronicle **ch)
+{
+	if (!*ch)
+		return;
+	history_destroy(&(*ch)->history);
+	free(*ch);
+	*ch = NULL;
+}
+
+struct history *
+chronicle_history(struct chronicle *ch)
+{
+	return ch->history;
+}
+
+void
+chronicle_begin(struct chronicle *ch, void (*report)(void *ctx, struct report *out), void *ctx)
+{
+	ch->report = report;
+	ch->ctx = ctx;
+	chronicle_tick(ch);
+}
+
+void
+chronicle_tick(struct chronicle *ch)
+{
+	ch->report(ch->ctx, &ch->last);
+	history_add(ch->history, &ch->last, now_s(), now_us());
 }
 
 static int
@@ -47,11 +90,14 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 }
 
 void
-chronicle_save(struct history *h, struct cache *c)
+chronicle_save(struct chronicle *ch)
 {
 	struct buf bytes = {0};
-	if (history_save(h, filter_seed_fingerprint(cache_seed(c)), &bytes) &&
-	    cache_save_file(c, FILE_NAME, fill, &bytes) && errno != ENOTDIR) /* RAM alone */
+	if (!ch->report)
+		return;
+	chronicle_tick(ch);
+	if (history_save(ch->history, filter_seed_fingerprint(cache_seed(ch->cache)), &bytes) &&
+	    cache_save_file(ch->cache, FILE_NAME, fill, &bytes) && errno != ENOTDIR) /* RAM alone */
 		log_warning("cannot save the history of this node: %s; after a restart its lines "
 			    "and totals end where they were saved last",
 			    strerror(errno));

@@ -1,7 +1,8 @@
-/* chronicle.h - the history (admin/history.h) beside a cache: restored at start, saved as the file
- * "history" in its directory.
+/* chronicle.h - the history (admin/history.h) of this node: told once a second what the proxy
+ * reports, restored at start, saved as the file "history" beside the cache.
  *
- * Threads   add and save from the keeper (and once at the end); the history itself from any.
+ * Threads   tick and save from the keeper, and before it begins and after it ended; the rest from
+ *           any.
  */
 #ifndef NODE_CHRONICLE_H
 #define NODE_CHRONICLE_H
@@ -9,9 +10,18 @@
 #include "proxy/admin/history.h"
 #include "proxy/cache/cache.h"
 
+struct chronicle;
+
 /* Restores what was saved, or begins empty with a warning that says why. */
-struct history *chronicle_open(struct cache *c);
-/* If there is a directory and something new; a warning when that fails. */
-void chronicle_save(struct history *h, struct cache *c);
+struct chronicle *chronicle_create(struct cache *c);
+void chronicle_destroy(struct chronicle **ch);
+struct history *chronicle_history(struct chronicle *ch);
+
+/* From here on report says what has been counted; what comes later is news. */
+void
+chronicle_begin(struct chronicle *ch, void (*report)(void *ctx, struct report *out), void *ctx);
+void chronicle_tick(struct chronicle *ch);
+/* If it began, there is a directory and something new; a warning when that fails. */
+void chronicle_save(struct chronicle *ch);
 
 #endif

@@ -12,20 +12,19 @@
 #include "proxy/wire/clients.h"
 #include "proxy/wire/listen.h"
 #include "proxy/wire/room.h"
+#include "proxy/node/keeper.h"
 #include "proxy/node/worker.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 /* LOG_LANE_BYTES: lines that one worker may have waiting. LOG_END_MS: for the last of them. */
-enum { SNAPSHOT_EVERY_S = 900, LOG_LANE_BYTES = 512 << 10, LOG_END_MS = 2000 };
+enum { LOG_LANE_BYTES = 512 << 10, LOG_END_MS = 2000 };
 
 struct server {
 	const struct config *config;
@@ -34,8 +33,7 @@ struct server {
 	struct settings *settings; /* for who asks from the admin thread */
 	struct upstream *upstream;
 	struct admin *admin;
-	struct history *history;
-	struct report *seconds; /* the keeper's: what the history was last told */
+	struct chronicle *chronicle;
 	struct clients *clients;
 	struct room *room;
 	_Atomic bool draining;
@@ -44,14 +42,8 @@ struct server {
 	unsigned worker_count;
 	unsigned *ports;
 	int64_t begun_us;
-	bool started, ran;
-	/* The keeper: what must happen now and then and may take long. */
-	pthread_t keeper;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	uint64_t given_back; /* the keeper's: METRIC_GIVEN_BACK a second ago */
-	unsigned crowded_s; /* the keeper's: since a crowd of slow clients came; 0: there is none */
-	bool stopping;	    /* under lock */
+	bool started;
+	struct keeper *keeper;
 };
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -67,27 +59,6 @@ static unsigned
 worker_count(const struct config *c)
 {
 	return c->workers ? c->workers : cores();
-}
-
-static void
-add_to_history(struct server *s)
-{
-	server_report(s, s->seconds);
-	history_add(s->history, s->seconds, now_s(), now_us());
-}
-
-/* While the cache is open: what beside it was learnt. */
-static void
-save_snapshots(struct server *s)
-{
-	if (s->ran) {
-		add_to_history(s);
-		chronicle_save(s->history, s->shelves.cache);
-	}
-	if (s->shelves.seen)
-		seen_save(s->shelves.seen, now_s());
-	if (s->shelves.baseline)
-		baseline_save(s->shelves.baseline);
 }
 
 static int
@@ -149,8 +120,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
-	s->history = chronicle_open(sh->cache);
-	s->seconds = NEW(struct report);
+	s->chronicle = chronicle_create(sh->cache);
 	if (open_sightings(s, err, err_bytes))
 		return -1;
 	struct baseline_options b = {
@@ -287,6 +257,12 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 }
 
 static void
+on_second(void *ctx, struct report *out)
+{
+	server_report(ctx, out);
+}
+
+static void
 on_report(void *ctx, struct report *out)
 {
 	server_report(ctx, out);
@@ -297,7 +273,7 @@ static bool
 on_history(void *ctx, int64_t step_s, int64_t since_s, struct buf *out)
 {
 	struct server *s = ctx;
-	return history_json(s->history, step_s, since_s, out);
+	return history_json(chronicle_history(s->chronicle), step_s, since_s, out);
 }
 
 static bool
@@ -340,12 +316,6 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	s->version = version;
 	s->begun_us = now_us();
 	s->settings = settings_create(c, 0); /* asks for routes only */
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->wake, &attr);
-	pthread_condattr_destroy(&attr);
 	if (open_shelves(s, err, err_bytes) || open_origins(s, err, err_bytes) ||
 	    open_log(s, err, err_bytes) || open_workers(s, err, err_bytes) ||
 	    open_admin(s, err, err_bytes)) {
@@ -358,74 +328,17 @@ server_create(struct server **out, const struct config *c, const char *version, 
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-/* Memory that held bytes for slow clients and was let go again is free memory of ours, which the
- * allocator does not return by itself: 300 of them left 40 MiB behind. It goes back when a crowd
- * of them has calmed down, or every ten seconds while it has not. Once a second. */
-static void
-return_memory(struct server *s)
-{
-	enum { CROWD = 32, AT_LATEST_S = 10 }; /* pieces of 256 KiB in a second */
-	uint64_t given = 0;
-	for (unsigned i = 0; i < s->worker_count; i++)
-		given += atomic_load_explicit(&s->workers[i].metrics.n[METRIC_GIVEN_BACK],
-					      memory_order_relaxed);
-	uint64_t news = given - s->given_back;
-	s->given_back = given;
-	if (s->crowded_s == 0 && news < CROWD)
-		return;
-	s->crowded_s++;
-	if (news == 0 || s->crowded_s >= AT_LATEST_S) {
-#ifdef __GLIBC__
-		malloc_trim(0); /* measured: 2 to 12 ms, in this thread */
-#endif
-		s->crowded_s = 0;
-	}
-}
-
-static void
-keep(struct server *s)
-{
-	return_memory(s);
-	struct shelves *sh = &s->shelves;
-	struct cache_stats stats;
-	cache_stats(sh->cache, &stats);
-	seen_tick(sh->seen, now_s(), now_ms(), &stats);
-	add_to_history(s);
-}
-
-static void *
-keeper_run(void *arg)
-{
-	struct server *s = arg;
-	unsigned seconds = 0;
-	pthread_mutex_lock(&s->lock);
-	while (!s->stopping) {
-		struct timespec until;
-		pthread_mutex_unlock(&s->lock);
-		keep(s);
-		if (++seconds % SNAPSHOT_EVERY_S == 0)
-			save_snapshots(s);
-		pthread_mutex_lock(&s->lock);
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec++;
-		if (!s->stopping)
-			pthread_cond_timedwait(&s->wake, &s->lock, &until);
-	}
-	pthread_mutex_unlock(&s->lock);
-	return NULL;
-}
-
 int
 server_start(struct server *s)
 {
 	assert(!s->started && s->worker_count > 0);
-	add_to_history(s); /* what comes from here on is news */
+	chronicle_begin(s->chronicle, on_second, s);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
 			return -1;
-	if (pthread_create(&s->keeper, NULL, keeper_run, s))
+	if (keeper_start(&s->keeper, &s->shelves, s->chronicle, s->workers, s->worker_count))
 		return -1;
-	s->started = s->ran = true;
+	s->started = true;
 	return 0;
 }
 
@@ -439,11 +352,7 @@ server_stop(struct server *s)
 		worker_drain(&s->workers[i]);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		pthread_join(s->workers[i].thread, NULL);
-	pthread_mutex_lock(&s->lock);
-	s->stopping = true;
-	pthread_cond_signal(&s->wake);
-	pthread_mutex_unlock(&s->lock);
-	pthread_join(s->keeper, NULL);
+	keeper_stop(&s->keeper);
 	s->started = false;
 }
 
@@ -456,8 +365,7 @@ server_destroy(struct server **sp)
 		return;
 	struct shelves *sh = &s->shelves;
 	admin_stop(&s->admin); /* it asks and purges to the end */
-	if (sh->seen)
-		save_snapshots(s);
+	keeper_save(sh, s->chronicle);
 	/* The I/O threads end first: after that no letter can come any more. The last letters bring
 	 * objects, so the cache itself goes last. */
 	if (sh->cache)
@@ -476,12 +384,9 @@ server_destroy(struct server **sp)
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);
-	history_destroy(&s->history);
-	free(s->seconds);
+	chronicle_destroy(&s->chronicle);
 	settings_unref(&s->settings);
 	logfile_stop(&s->access_log, LOG_END_MS);
-	pthread_cond_destroy(&s->wake);
-	pthread_mutex_destroy(&s->lock);
 	free(s->ports);
 	free(s);
 }
@@ -523,5 +428,5 @@ server_report(struct server *s, struct report *out)
 	seen_report(s->shelves.seen, &out->generation);
 	out->open_connections = clients_count(s->clients);
 	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
-	history_lifetime(s->history, out);
+	history_lifetime(chronicle_history(s->chronicle), out);
 }

@@ -12,6 +12,7 @@
 #include "proxy/serve/complete.h"
 #include "proxy/serve/herd.h"
 #include "proxy/serve/keep.h"
+#include "proxy/serve/keep_turn.h"
 #include "proxy/serve/learn.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/resume.h"
@@ -21,6 +22,8 @@
 
 enum { FINISH_BYTES = 1 << 20, FINISH_SHARE = 8 };
 
+static const struct fetch_events events; /* at the end: what comes back */
+
 /* What tells this request from others, when it may have failed by its own fault. */
 static uint64_t
 blame_of(const struct fill *f)
@@ -28,35 +31,9 @@ blame_of(const struct fill *f)
 	return herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
 }
 
-/* What must be true of a trip. */
+/* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
 static void
-check(const struct fill *f)
-{
-	assert(f->key.primary_bytes <= f->key.text.n);
-	assert(f->feeder == NULL || f->feeder->fill == f);
-	assert(!f->part_added || f->part);
-	assert(f->received <= f->expected || f->stage == FILL_ASKING);
-	assert(f->keeps != KEEPS_OLD || f->object);
-	assert(f->charged == 0 || f->write);
-}
-
-void
-fill_move(struct fill *f, enum fill_stage to)
-{
-	assert(to == f->stage + 1);
-	f->stage = to;
-	check(f);
-}
-
-void
-fill_publish(struct fill *f, struct flight_head *h)
-{
-	fill_move(f, FILL_ARRIVING);
-	flight_publish(f->flight, h);
-}
-
-void
-fill_abandon(struct fill *f, int status, const char *word)
+abandon(struct fill *f, int status, const char *word)
 {
 	if (f->fetch)
 		fetch_cancel(&f->fetch);
@@ -99,13 +76,13 @@ is_left(struct fill *f)
 
 /* Room in the window again, or nobody reads any more: is it worth going on? Not for what a client
  * cut at once, or it could make us fetch and write a whole object for a few bytes. */
-void
-fill_on_wake(void *ctx)
+static void
+on_wake(void *ctx)
 {
 	struct fill *f = ctx;
 	if (run_leads(f)) { /* the slice under way is finished, and then it looks who reads */
 		if (f->stage == FILL_ASKING && flight_readers(f->flight) == 0)
-			fill_abandon(f, 0, "abandoned");
+			abandon(f, 0, "abandoned");
 		else if (f->fetch)
 			fetch_resume(f->fetch);
 		return;
@@ -113,7 +90,7 @@ fill_on_wake(void *ctx)
 	bool worth = f->background || flight_is_wanted(f->flight) || f->stage == FILL_WHOLE ||
 		     is_for_disk(f) || is_nearly_done(f);
 	if (!worth && is_left(f)) {
-		fill_abandon(f, 0, "abandoned");
+		abandon(f, 0, "abandoned");
 		return;
 	}
 	if (f->fetch)
@@ -138,17 +115,26 @@ keep_stored(struct fill *f, const struct txn *t)
 		begun_with(f, f->part = object_ref(t->part));
 }
 
+/* A trip for t that leads flight. */
+static struct fill *
+begin(struct txn *t, enum fill_kind kind, struct flight *flight)
+{
+	struct fill *f = fill_new(t, kind, flight);
+	f->wake = on_wake;
+	flight_set_leader(f->flight, f->serve->mailbox, f->wake, f);
+	return f;
+}
+
 void
 fill_start(struct txn *t, enum fill_kind kind)
 {
-	struct fill *f = fill_new(t, kind, flight_of(t->reader));
+	struct fill *f = begin(t, kind, flight_of(t->reader));
 	keep_stored(f, t);
 	if (t->body_in != BODY_NONE) {
 		f->feeder = t;
 		t->fill = f;
 	}
-	flight_set_leader(f->flight, f->serve->mailbox, fill_on_wake, f);
-	fill_set_out(f);
+	fill_set_out(f, &events);
 }
 
 void
@@ -165,26 +151,24 @@ fill_behind(struct txn *t, enum fill_kind kind)
 		flight_unref(&flight);
 		return;
 	}
-	struct fill *f = fill_new(t, kind, flight);
+	struct fill *f = begin(t, kind, flight);
 	f->background = true;
 	metrics_add(f->serve->metrics, METRIC_BACKGROUND, 1);
 	f->rq.method = METHOD_GET; /* for the store, whatever the client wanted to see of it */
 	f->rq.method_name = STR("GET");
 	keep_stored(f, t);
-	flight_set_leader(f->flight, f->serve->mailbox, fill_on_wake, f);
 	flight_unref(&flight);
-	fill_set_out(f);
+	fill_set_out(f, &events);
 }
 
 void
 fill_slices(struct txn *t, struct flight *flight, struct object *o, uint64_t number, uint64_t end)
 {
-	struct fill *f = fill_new(t, FILL_SLICES, flight);
+	struct fill *f = begin(t, FILL_SLICES, flight);
 	f->as_it_came = false;
 	f->rq.method = METHOD_GET;
 	run_of_slices(f, o, number, end);
-	flight_set_leader(f->flight, f->serve->mailbox, fill_on_wake, f);
-	fill_set_out(f);
+	fill_set_out(f, &events);
 }
 
 bool
@@ -199,12 +183,11 @@ fill_rest(struct txn *t)
 	flight_leave(&t->reader);
 	t->reader = flights_enter_alone(t->serve->shelves->flights, t->at, t->serve->mailbox,
 					t->wake, t, now_ms());
-	struct fill *f = fill_new(t, FILL_MISS, flight_of(t->reader));
+	struct fill *f = begin(t, FILL_MISS, flight_of(t->reader));
 	f->received = t->at;
 	f->expected = same.body_bytes;
 	fill_publish(f, &same);
-	flight_set_leader(f->flight, f->serve->mailbox, fill_on_wake, f);
-	fill_set_out(f);
+	fill_set_out(f, &events);
 	return true;
 }
 
@@ -221,7 +204,7 @@ void
 fill_cancel_all(struct serve *s)
 {
 	while (s->fills)
-		fill_abandon(s->fills, 0, "shutting-down"); /* who still waits asks itself */
+		abandon(s->fills, 0, "shutting-down"); /* who still waits asks itself */
 }
 
 /* ---- the request's body -------------------------------------------------------------------- */
@@ -241,7 +224,7 @@ fill_body_gone(struct fill *f)
 	struct txn *t = f->feeder;
 	fill_drop_feeder(f);
 	if (t && (t->body_in != BODY_OVER || t->gathered.n) && f->stage != FILL_WHOLE)
-		fill_abandon(f, 502, "request-body-failed");
+		abandon(f, 502, "request-body-failed");
 }
 
 /* ---- what has come ------------------------------------------------------------------------- */
@@ -263,7 +246,7 @@ static void
 came(struct fill *f)
 {
 	if (complete_add_part(f))
-		fill_abandon(f, 502, "part-lost");
+		abandon(f, 502, "part-lost");
 	else if (f->received == f->expected)
 		whole(f);
 }
@@ -304,9 +287,18 @@ go_on_with(struct fill *f, const struct response *rs)
 		fill_free(f);
 		return;
 	case RESUME_NOT:
-		fill_abandon(f, 502, "changed-between-parts");
+		abandon(f, 502, "changed-between-parts");
 		return;
 	}
+}
+
+/* What a run of slices has come to. False: the fetch pauses. f may be gone then. */
+static bool
+go_by(struct fill *f, struct run_step step)
+{
+	if (step.next == RUN_ENDS)
+		abandon(f, step.status, step.word);
+	return step.next != RUN_WAITS;
 }
 
 static void
@@ -334,13 +326,13 @@ on_head(void *ctx, const struct response *rs)
 		return;
 	}
 	if (f->kind == FILL_SLICES) {
-		run_head(f, rs);
+		go_by(f, run_head(f, rs));
 		return;
 	}
 	enum completion c = f->part ? complete_with(f, rs, date, &merged) : COMPLETE_NOT;
 	if (c == COMPLETE_ASK_ANEW) {
 		fetch_cancel(&f->fetch);
-		fill_ask(f);
+		fill_ask(f, &events);
 		return;
 	}
 	const struct response *answer = c == COMPLETE_IT ? &merged : rs;
@@ -349,28 +341,14 @@ on_head(void *ctx, const struct response *rs)
 	if (f->rq.method == METHOD_HEAD)
 		learn_from_head(f, answer);
 	if (run_leads(f)) {
-		run_publish(f, &h);
+		go_by(f, run_publish(f, &h));
 		return;
 	}
 	fill_publish(f, &h);
 	if (is_for_nobody(f))
-		fill_abandon(f, 0, "not-kept");
+		abandon(f, 0, "not-kept");
 	else
 		came(f);
-}
-
-static void
-on_ask_again(struct alarm *a)
-{
-	struct fill *f = (struct fill *)((char *)a - offsetof(struct fill, ask_again));
-	if (f->fetch)
-		fetch_resume(f->fetch);
-}
-
-void
-fill_ask_again(struct fill *f, int64_t at_ms)
-{
-	alarm_set(&f->serve->alarms, &f->ask_again, at_ms, on_ask_again);
 }
 
 static bool
@@ -378,7 +356,7 @@ on_body(void *ctx, const char *p, size_t n)
 {
 	struct fill *f = ctx;
 	if (run_leads(f))
-		return run_body(f, p, n);
+		return go_by(f, run_body(f, p, n));
 	while (f->taken < n) {
 		struct block *block;
 		uint32_t at, got;
@@ -409,7 +387,7 @@ ask_next_origin(struct fill *f, const struct fetch_result *r)
 	if (!upstream_failed(u, &f->origin, r, now_ms()) || f->stage != FILL_ASKING ||
 	    r->body_taken || !upstream_pick(u, &f->origin, now_ms()))
 		return false;
-	fill_ask(f);
+	fill_ask(f, &events);
 	return true;
 }
 
@@ -427,7 +405,7 @@ on_done(void *ctx, const struct fetch_result *r)
 	struct fill *f = ctx;
 	f->fetch = NULL;
 	if (r->end == FETCH_OK && run_leads(f) && f->stage != FILL_WHOLE) {
-		fill_abandon(f, 502, "truncated"); /* chunked, it ended before its range did */
+		abandon(f, 502, "truncated"); /* chunked, it ended before its range did */
 		return;
 	}
 	if (r->end == FETCH_OK) {
@@ -445,7 +423,7 @@ on_done(void *ctx, const struct fetch_result *r)
 	if (ask_next_origin(f, r))
 		return;
 	if ((r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT) && resume_may(f)) {
-		fill_ask(f);
+		fill_ask(f, &events);
 		return;
 	}
 	if (r->end != FETCH_ABORTED)
@@ -455,7 +433,7 @@ on_done(void *ctx, const struct fetch_result *r)
 	fill_free(f);
 }
 
-const struct fetch_events fill_events = {
+static const struct fetch_events events = {
 	.on_interim = on_interim,
 	.on_head = on_head,
 	.on_body = on_body,

@@ -35,17 +35,11 @@ bool fill_rest(struct txn *t);
 void fill_body_ready(struct fill *f);
 void fill_body_gone(struct fill *f);
 
-/* Whether a body too large for followers is being written under this key. */
-bool fill_is_writing(struct shelves *sh, struct key_hash hash);
-
 /* Whether somebody, on whichever worker, still reads what a fill of this one brings. */
 bool fill_is_read(const struct serve *s);
 /* Memory of ended fills that was kept for the next ones. */
 void fill_free_spares(struct serve *s);
 /* All of the worker's fills end without storing: the worker is closing. */
 void fill_cancel_all(struct serve *s);
-
-/* keep.c: changes whenever a flight has stored something under this primary key. */
-uint32_t keep_landed(const struct shelves *sh, struct key_hash primary);
 
 #endif

@@ -65,7 +65,7 @@ ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_
 
 /* To the origin that is asked now. */
 void
-fill_ask(struct fill *f)
+fill_ask(struct fill *f, const struct fetch_events *events)
 {
 	struct outgoing_asks asks = {
 		.as_it_came = f->as_it_came,
@@ -94,15 +94,15 @@ fill_ask(struct fill *f)
 	f->asked_us = now_us();
 	metrics_add(f->serve->metrics, METRIC_ORIGIN_REQUESTS, 1);
 	histogram_raise(&fill_measures(f)->requests, 1);
-	f->fetch = fetch_start(f->serve->fetcher, &r, &fill_events, f);
+	f->fetch = fetch_start(f->serve->fetcher, &r, events, f);
 	buf_empty(lines, SPARE_LINES_BYTES);
 }
 
 /* The first trip, to the first origin that is well. */
 void
-fill_set_out(struct fill *f)
+fill_set_out(struct fill *f, const struct fetch_events *events)
 {
 	bool any = upstream_pick(f->serve->upstream, &f->origin, now_ms());
 	assert(any); /* nothing was tried yet, and there is one at least */
-	fill_ask(f);
+	fill_ask(f, events);
 }

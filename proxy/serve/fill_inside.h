@@ -1,4 +1,5 @@
-/* fill_inside.h - the trip itself, for fill, upload, keep, learn and complete; for nobody else.
+/* fill_inside.h - the trip itself, for fill, upload, run, keep, learn, complete and resume; for
+ * nobody else.
  */
 #ifndef SERVE_FILL_INSIDE_H
 #define SERVE_FILL_INSIDE_H
@@ -32,6 +33,7 @@ struct fill {
 	bool as_it_came; /* the client's conditions and ranges were sent along */
 	bool background; /* nobody waits */
 	struct flight *flight;
+	flight_wake_fn *wake; /* the trip has news of a flight that it leads */
 	struct fetch *fetch;
 	struct alarm ask_again; /* the flight's window was full: is a reader too slow? */
 	struct txn *feeder;	/* sends the request's body */
@@ -79,18 +81,14 @@ void fill_free(struct fill *f);
 void fill_drop_feeder(struct fill *f); /* no more of the request's body from that client */
 
 /* fill_ask.c: to the first origin that is well; to the one that is asked now, again. */
-void fill_set_out(struct fill *f);
-void fill_ask(struct fill *f);
+void fill_set_out(struct fill *f, const struct fetch_events *events);
+void fill_ask(struct fill *f, const struct fetch_events *events);
 const struct origin *fill_origin(const struct fill *f);
 struct origin_measures *fill_measures(const struct fill *f); /* of that origin */
 
-/* fill.c: what comes back. */
-extern const struct fetch_events fill_events;
+/* fill_stage.c: what every file that brings bytes may do. */
 void fill_move(struct fill *f, enum fill_stage to); /* the only assignment to ->stage */
 void fill_publish(struct fill *f, struct flight_head *h);
-/* Ends everything early; readers see a failure with this status (0: ask again yourselves). */
-void fill_abandon(struct fill *f, int status, const char *word);
-flight_wake_fn fill_on_wake;			    /* of a leader */
 void fill_ask_again(struct fill *f, int64_t at_ms); /* the fetch is resumed then */
 
 /* upload.c: a fetch's on_send, fed by f->feeder's stream. */

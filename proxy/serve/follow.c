@@ -4,7 +4,9 @@
 #include "proxy/serve/follow.h"
 
 #include "proxy/serve/herd.h"
+#include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/patience.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/syntax.h"
 
@@ -18,13 +20,6 @@ coalesce_ms(const struct txn *t)
 	return (int64_t)t->settings->config->timeouts.coalesce_ms;
 }
 
-/* How long a fetch that we follow may take before one more is tried. */
-int64_t
-follow_patience_ms(const struct txn *t)
-{
-	return herd_patience_ms(upstream_usual_ms(t->serve->upstream), coalesce_ms(t));
-}
-
 /* We wait for the origin from now on, on our own or another's fetch. */
 static void
 set_limits(struct txn *t)
@@ -33,7 +28,7 @@ set_limits(struct txn *t)
 	t->stale_at_ms = t->object && t->stale_ok
 				 ? begun + (int64_t)t->settings->config->cache.stale_after_ms
 				 : 0;
-	t->try_at_ms = t->leader ? 0 : now + follow_patience_ms(t);
+	t->try_at_ms = t->leader ? 0 : now + patience_ms(t);
 	if (!t->leader && !t->follows_since_ms)
 		t->follows_since_ms = now;
 }
@@ -74,7 +69,7 @@ fetch_own(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	bool less = !t->object && policy_asks_for_less(&t->rq) &&
-		    (!follow_is_worth_the_whole(t) || fill_is_writing(sh, t->key.hash));
+		    (!follow_is_worth_the_whole(t) || keep_is_writing(sh, t->key.hash));
 	t->way = less ? WAY_AS_IT_CAME : WAY_SHARED;
 	follow_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
 }
@@ -109,7 +104,7 @@ waits_for_store(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	int64_t now = now_ms();
-	if (t->late != LATE_NOT || !fill_is_writing(sh, t->key.hash))
+	if (t->late != LATE_NOT || !keep_is_writing(sh, t->key.hash))
 		return false;
 	struct flight_reader *r = flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text),
 					       t->serve->mailbox, t->wake, t, now, coalesce_ms(t));
@@ -343,7 +338,7 @@ waits_no_more(struct txn *t)
 		return true;
 	}
 	if (!t->leader && now >= t->try_at_ms) {
-		int64_t patience = follow_patience_ms(t);
+		int64_t patience = patience_ms(t);
 		t->leader = flights_overtake(t->serve->shelves->flights, &t->reader, now, patience);
 		t->try_at_ms = t->leader ? 0 : now + patience;
 		if (t->leader)

@@ -12,9 +12,6 @@ void follow_alone(struct txn *t, enum fill_kind kind);
 /* For t->object's freshness or for the whole, together with whoever asks for the same. */
 void follow_together(struct txn *t);
 
-/* How long a fetch that t follows may take to its head before one more is tried. */
-int64_t follow_patience_ms(const struct txn *t);
-
 /* The lookup begins anew: nothing was sent yet. */
 void follow_again(struct txn *t);
 

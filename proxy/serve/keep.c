@@ -5,69 +5,9 @@
 
 #include "proxy/serve/bill.h"
 #include "proxy/serve/herd.h"
-#include "proxy/serve/sight.h"
 #include "proxy/http/head.h"
-#include "proxy/http/syntax.h"
 
 enum { PASSES_REMEMBER_S = 60 };
-
-/* Was anything that covers the key forgotten since the request left? */
-static bool
-is_forgotten(const struct fill *f)
-{
-	return !cache_is_clean(f->serve->shelves->cache, f->key.hash, buf_str(&f->key.text),
-			       f->begun);
-}
-
-uint64_t
-keep_length(const struct response *rs)
-{
-	struct str v = fields_get(&rs->fields, FIELD_CONTENT_LENGTH);
-	if (v.n == 0 || fields_has(&rs->fields, FIELD_TRANSFER_ENCODING))
-		return UINT64_MAX;
-	int64_t n = 0;
-	return digits_parse(v, &n) ? (uint64_t)n : 0; /* reply.c refuses what is no number */
-}
-
-/* What this trip counts for, asked once: under the variant's key, now that it is known. */
-void
-keep_sight(struct fill *f, int status, struct str variant)
-{
-	struct shelves *sh = f->serve->shelves;
-	struct memory_sight inherited = f->sighting.known;
-	f->facts = sight_of(&f->rq, f->route, status, f->client_ip, sh->seed);
-	f->facts.body_bytes = f->expected;
-	if (f->background)
-		f->facts.kind = SIGHTING_BACKGROUND;
-	else if (f->reload)
-		f->facts.kind = SIGHTING_RELOAD;
-	else if (f->kind == FILL_PASS)
-		f->facts.kind = SIGHTING_OTHER;
-	f->facts.known = inherited;
-	f->key.sighting = sighting_key(sh->seed, f->key.primary, variant);
-	f->sighting = seen_judge(sh->seen, f->key.sighting, &f->facts);
-}
-
-void
-keep_charge(struct fill *f, uint64_t body_bytes)
-{
-	uint64_t bytes =
-		body_bytes == UINT64_MAX
-			? 0
-			: cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes);
-	seen_charge(f->serve->shelves->seen, (int64_t)(bytes - f->charged));
-	f->charged = bytes;
-}
-
-void
-keep_no_write(struct fill *f)
-{
-	if (f->write)
-		cache_write_abandon(&f->write);
-	if (f->charged)
-		seen_charge(f->serve->shelves->seen, -(int64_t)f->charged);
-	f->charged = 0;
-}
 
 static void
 begin_write(struct fill *f, const struct flight_head *h)
@@ -107,32 +47,6 @@ stands_in(const struct fill *f, int status, int64_t now)
 	       policy_reuse(&f->object->terms, &plain, &nothing, now).stale_on_error;
 }
 
-/* What passes is asked for as the client wrote it; that is news of what lies under the key only
- * where the key's rules drop and change nothing. */
-static bool
-asked_by_key(const struct fill *f)
-{
-	return f->kind != FILL_PASS ||
-	       str_eq(f->rq.path_query, cachekey_target(key_primary(&f->key)));
-}
-
-enum storable
-keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
-{
-	struct storing_facts facts = {
-		.request = &f->rq,
-		.response = rs,
-		.request_time = f->request_time,
-		.response_time = now,
-		.settings = &f->settings->policy,
-		.updated = updated,
-	};
-	if (f->kind == FILL_PASS || is_forgotten(f))
-		return STORABLE_METHOD;
-	enum storable s = policy_storable(&facts, &f->terms);
-	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;
-}
-
 /* A client that wants no copy is answered for itself alone. */
 static bool
 wants_no_copy(const struct fill *f)
@@ -140,19 +54,6 @@ wants_no_copy(const struct fill *f)
 	struct request_cc cc;
 	request_cc_parse(&f->rq.fields, &cc);
 	return cc.no_cache;
-}
-
-struct news_facts
-keep_news(const struct fill *f, int status, enum storable storable)
-{
-	return (struct news_facts){
-		.method = f->rq.method,
-		.credentials = policy_has_credentials(&f->rq),
-		.by_key = asked_by_key(f) && !(f->kind == FILL_MISS && f->as_it_came),
-		.copy = f->object != NULL,
-		.status = status,
-		.storable = storable,
-	};
 }
 
 /* Would another request be answered with this as it is? Else, where that is the answer's own word,

@@ -1,12 +1,14 @@
-/* keep_inside.h - what the files of keep share: keep.c (the judgement and the write), keep_file.c
- * (keys and markers), keep_part.c, keep_slices.c, keep_turn.c, keep_undo.c. For nobody else.
+/* keep_inside.h - what the files of keep share: keep.c (the judgement and the write), keep_rule.c
+ * (what all of them ask), keep_file.c (keys and markers), keep_part.c, keep_slices.c, keep_turn.c,
+ * keep_undo.c. For nobody else.
  */
 #ifndef SERVE_KEEP_INSIDE_H
 #define SERVE_KEEP_INSIDE_H
 
 #include "proxy/serve/keep.h"
+#include "proxy/serve/keep_turn.h"
 
-/* keep.c: what the trip counts for, asked once, under the key of the variant. */
+/* keep_rule.c: what the trip counts for, asked once, under the key of the variant. */
 void keep_sight(struct fill *f, int status, struct str variant);
 
 /* keep_file.c: the names under which an answer is filed, or why it cannot be. */

@@ -1,6 +1,8 @@
 /* keep_turn.c - who writes a large body, and whether something landed while one looked: what fills
  * of one key know of each other without a lock.
  */
+#include "proxy/serve/keep_turn.h"
+
 #include "proxy/serve/keep_inside.h"
 
 enum { TURN_S = 30 };
@@ -33,7 +35,7 @@ is_taken(uint64_t since_s)
 }
 
 bool
-fill_is_writing(struct shelves *sh, struct key_hash hash)
+keep_is_writing(struct shelves *sh, struct key_hash hash)
 {
 	return is_taken(atomic_load(&sh->writing[hash.lo % WRITING_SLOTS]));
 }

@@ -7,6 +7,7 @@
 #include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"
 #include "proxy/serve/herd.h"
+#include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/select.h"
 #include "proxy/serve/sight.h"
@@ -179,9 +180,7 @@ count_hit(struct txn *t)
 	bool ram = o->place == OBJECT_IN_RAM;
 	t->answer = ram ? ANSWER_RAM : ANSWER_DISK;
 	t->detail = ram ? "ram" : "disk";
-	struct sighting_facts f = sight_of_txn(t, o->terms.status);
-	f.on_disk = o->on_disk && o->kind != OBJECT_SLICED; /* its slices may not be */
-	f.admitted = o->on_disk && o->kind == OBJECT_SLICED;
+	struct sighting_facts f = sight_of_object(t);
 	f.body_bytes = slices_length(o);
 	t->sighting = seen_judge(sh->seen, t->key.sighting, &f);
 	if (t->variants.names.n)

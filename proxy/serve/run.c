@@ -41,6 +41,15 @@ struct run {
 };
 
 static const char changed[] = "changed-between-slices";
+static const char by_another[] = "brought-by-another";
+
+static const struct run_step goes_on = {.next = RUN_GOES_ON}, waits = {.next = RUN_WAITS};
+
+static struct run_step
+ends(int status, const char *word)
+{
+	return (struct run_step){RUN_ENDS, status, word};
+}
 
 bool
 run_is_changed(const char *word)
@@ -95,7 +104,7 @@ lead(struct fill *f, uint64_t number)
 					buf_str(&r->key.text), now_ms());
 	if (!g || is_clean(f)) {
 		if (g)
-			flight_set_leader(g, f->serve->mailbox, fill_on_wake, f);
+			flight_set_leader(g, f->serve->mailbox, f->wake, f);
 		return g;
 	}
 	flights_close(g);
@@ -224,7 +233,7 @@ learn(struct fill *f, enum slices_answer a)
 
 static void begin(struct fill *f);
 
-void
+struct run_step
 run_head(struct fill *f, const struct response *rs)
 {
 	struct run *r = f->run;
@@ -247,10 +256,9 @@ run_head(struct fill *f, const struct response *rs)
 	if (a == SLICES_IT || near) {
 		fill_move(f, FILL_ARRIVING);
 		begin(f);
-		return;
+		return goes_on;
 	}
-	fill_abandon(f, a == SLICES_FAILED ? rs->status : 502,
-		     a == SLICES_FAILED ? "origin-error" : changed);
+	return a == SLICES_FAILED ? ends(rs->status, "origin-error") : ends(502, changed);
 }
 
 /* ---- slices as they come ------------------------------------------------------------------- */
@@ -329,8 +337,7 @@ begin(struct fill *f)
 				  });
 }
 
-/* f may be gone then: true. */
-static bool
+static struct run_step
 end_slice(struct fill *f)
 {
 	struct run *r = f->run;
@@ -344,40 +351,36 @@ end_slice(struct fill *f)
 		f->flight = r->next;
 		r->next = NULL;
 		f->received = 0;
-		return false;
+		return goes_on;
 	}
 	fill_move(f, FILL_WHOLE);
-	if (r->number == r->end)
-		return false; /* the exchange ends by itself, and its connection is kept */
-	fill_abandon(f, 0, "brought-by-another");
-	return true;
+	/* The exchange ends by itself, and its connection is kept. */
+	return r->number == r->end ? goes_on : ends(0, by_another);
 }
 
-enum turn { TURN_GO, TURN_WAIT, TURN_STOP };
-
 /* Is the next slice begun? When somebody reads it. */
-static enum turn
+static struct run_step
 turn(struct fill *f)
 {
 	struct run *r = f->run;
 	int64_t now = now_ms();
 	if (!is_clean(f))
-		return TURN_STOP; /* those who came since must not get this */
+		return ends(0, "forgotten"); /* those who came since must not get this */
 	if (flight_awaits_reader(f->flight))
-		return TURN_GO;
+		return goes_on;
 	if (r->before && flight_readers(r->before)) {
 		r->alone_since_ms = 0;
-		return TURN_WAIT; /* we are woken when the last one leaves */
+		return waits; /* we are woken when the last one leaves */
 	}
 	if (!r->alone_since_ms)
 		r->alone_since_ms = now;
 	if (now - r->alone_since_ms >= GRACE_MS)
-		return TURN_STOP;
+		return ends(0, "nobody-reads");
 	fill_ask_again(f, r->alone_since_ms + GRACE_MS);
-	return TURN_WAIT;
+	return waits;
 }
 
-void
+struct run_step
 run_publish(struct fill *f, struct flight_head *h)
 {
 	struct run *r = f->run;
@@ -386,15 +389,15 @@ run_publish(struct fill *f, struct flight_head *h)
 	flight_end(f->flight, NULL);
 	if (!first) { /* somebody brings slices of it already */
 		fill_move(f, FILL_WHOLE);
-		fill_abandon(f, 0, "brought-by-another");
-		return;
+		return ends(0, by_another);
 	}
 	let_go(&f->flight);
 	f->flight = first;
 	r->next = NULL;
+	return goes_on;
 }
 
-bool
+struct run_step
 run_body(struct fill *f, const char *p, size_t n)
 {
 	struct run *r = f->run;
@@ -405,31 +408,31 @@ run_body(struct fill *f, const char *p, size_t n)
 	while (f->taken < n) {
 		struct block *block;
 		uint32_t at, got;
-		enum turn t = r->begun ? TURN_GO : turn(f);
-		if (t == TURN_STOP) {
-			fill_abandon(f, 0, "nobody-reads");
-			return true;
-		}
-		if (t == TURN_WAIT)
-			return false;
-		if (!r->begun)
+		if (!r->begun) {
+			struct run_step step = turn(f);
+			if (step.next != RUN_GOES_ON)
+				return step;
 			begin(f);
+		}
 		uint64_t left = f->expected - f->received;
 		size_t most = n - f->taken < left ? n - f->taken : (size_t)left;
 		if (!flight_append(f->flight, p + f->taken, most, now_ms(), &block, &at, &got)) {
 			if (flight_readers(f->flight) > 1)
 				fill_ask_again(f, now_ms() + FLIGHT_ASK_MS);
-			return false;
+			return waits;
 		}
 		cache_write_body(f->write, block, at, got);
 		f->taken += got;
 		f->received += got;
 		metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, got);
-		if (f->received == f->expected && end_slice(f))
-			return true;
+		if (f->received < f->expected)
+			continue;
+		struct run_step step = end_slice(f);
+		if (step.next == RUN_ENDS)
+			return step;
 	}
 	f->taken = 0;
-	return true;
+	return goes_on;
 }
 
 /* ---- a 206 as it came ---------------------------------------------------------------------- */

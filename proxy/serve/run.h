@@ -31,14 +31,21 @@ void run_of_part(struct fill *f, const struct key *base, struct str head, uint64
 bool run_leads(const struct fill *f);
 void run_end(struct fill *f); /* with the trip; flights that nobody brings fail */
 
+/* What the trip does next. */
+struct run_step {
+	enum { RUN_GOES_ON, RUN_WAITS /* for room, or readers */, RUN_ENDS } next;
+	int status;	  /* RUN_ENDS: of the failure that readers see, if a slice is under way; */
+	const char *word; /* 0: they ask again themselves */
+};
+
 /* The fields that ask for it; range keeps what out points to. */
 void run_ask(struct fill *f, struct outgoing_asks *out, char *range, size_t range_bytes);
-/* The answer to that. f may be gone then. */
-void run_head(struct fill *f, const struct response *rs);
-/* The head of a 200 that is cut goes to those who asked. f may be gone then. */
-void run_publish(struct fill *f, struct flight_head *h);
-/* As on_body of a fetch. f may be gone then. */
-bool run_body(struct fill *f, const char *p, size_t n);
+/* The answer to that. */
+struct run_step run_head(struct fill *f, const struct response *rs);
+/* The head of a 200 that is cut goes to those who asked. */
+struct run_step run_publish(struct fill *f, struct flight_head *h);
+/* As on_body of a fetch. RUN_WAITS: these bytes are brought again. */
+struct run_step run_body(struct fill *f, const char *p, size_t n);
 /* Bytes that went to the client of a 206. */
 void run_tap(struct fill *f, struct block *b, uint32_t at, uint32_t n);
 

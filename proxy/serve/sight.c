@@ -61,11 +61,22 @@ sight_of_txn(const struct txn *t, int status)
 	return sight_of(&t->rq, t->route, status, client, t->serve->shelves->seed);
 }
 
+struct sighting_facts
+sight_of_object(const struct txn *t)
+{
+	const struct object *o = t->object;
+	bool in_slices = o->kind == OBJECT_SLICED;
+	struct sighting_facts f = sight_of_txn(t, o->terms.status);
+	f.on_disk = o->on_disk && !in_slices; /* its slices may not be */
+	f.admitted = o->on_disk && in_slices;
+	return f;
+}
+
 void
 sight_stored(struct txn *t)
 {
-	struct sighting_facts f = sight_of_txn(t, t->object->terms.status);
-	f.kind = SIGHTING_VALIDATION;
-	f.on_disk = t->object->on_disk;
+	struct sighting_facts f = sight_of_object(t);
+	if (!f.admitted) /* else it may bring slices */
+		f.kind = SIGHTING_VALIDATION;
 	t->sighting = seen_look(t->serve->shelves->seen, t->key.sighting, &f);
 }

@@ -19,7 +19,11 @@ struct sighting_facts sight_of(const struct request *rq, const struct route *rou
 /* The same of a transaction, whose client's address is asked for only where it matters. */
 struct sighting_facts sight_of_txn(const struct txn *t, int status);
 
-/* Sets the verdict on an answer from t->object that brings nothing new to store. */
+/* The same of t->object, which answers. */
+struct sighting_facts sight_of_object(const struct txn *t);
+
+/* Sets the verdict on an answer from t->object that brings nothing new to store, but
+ * slices that are missing. */
 void sight_stored(struct txn *t);
 
 #endif

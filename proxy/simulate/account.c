@@ -33,15 +33,6 @@ percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-const struct study_row *
-account_baseline(const struct study *s, const struct study_row *row)
-{
-	for (unsigned i = 0; i < s->rows_n; i++)
-		if (s->rows[i].disk == row->disk && strcmp(s->rows[i].spec.text, "all") == 0)
-			return &s->rows[i];
-	return NULL;
-}
-
 /* ---- the log ------------------------------------------------------------------------------- */
 
 static void
@@ -133,7 +124,7 @@ print_filter(FILE *to, const struct study_row *r)
 static void
 print_row(FILE *to, const struct study *s, const struct study_row *r, size_t width)
 {
-	const struct study_row *all = account_baseline(s, r);
+	const struct study_row *all = study_baseline(s, r);
 	const struct policy_facts *f = &r->facts;
 	char a[UNITS_BYTES], b[UNITS_BYTES];
 	fprintf(to, "  %-*s %10s %5.1f%%", (int)width, r->spec.text,

@@ -21,7 +21,4 @@ void account_json(FILE *to, const struct study *s, const struct study_options *o
 void account_assumptions(const struct study *s, const struct study_options *o,
 			 void (*each)(void *ctx, const char *sentence), void *ctx);
 
-/* The row that a row is compared with: all is admitted, at the same disk. NULL: none was run. */
-const struct study_row *account_baseline(const struct study *s, const struct study_row *row);
-
 #endif

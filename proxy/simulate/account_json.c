@@ -96,7 +96,7 @@ add_facts(json_t *row, const struct policy_facts *f)
 static json_t *
 policy_row(const struct study *s, const struct study_row *r)
 {
-	const struct study_row *all = account_baseline(s, r);
+	const struct study_row *all = study_baseline(s, r);
 	json_t *row = json_object();
 	json_object_set_new(row, "policy", string(r->spec.text));
 	json_object_set_new(row, "disk_bytes", integer(r->spec.disk_bytes));

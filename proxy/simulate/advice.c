@@ -2,7 +2,6 @@
 #include "proxy/simulate/advice.h"
 
 #include "config/units.h"
-#include "proxy/simulate/account.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -331,7 +330,7 @@ advice_find(struct advice *out, const struct study *s, uint64_t tbw)
 	*out = (struct advice){.row = choose(s)};
 	if (!out->row)
 		return;
-	out->all = account_baseline(s, out->row);
+	out->all = study_baseline(s, out->row);
 	out->years = years(s, out->row, tbw);
 	out->years_all = out->all ? years(s, out->all, tbw) : 0;
 	say_reasons(out, s);

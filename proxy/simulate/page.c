@@ -99,7 +99,7 @@ static void
 add_tradeoff(struct chart_series *dots, const struct study *s, unsigned disk)
 {
 	for (unsigned i = 0; i < s->rows_n; i++) {
-		const struct study_row *r = &s->rows[i], *all = account_baseline(s, r);
+		const struct study_row *r = &s->rows[i], *all = study_baseline(s, r);
 		if (r->disk == disk && all)
 			add(dots, 1 - share(r->facts.written_bytes, all->facts.written_bytes),
 			    r->facts.hit_ratio, r->spec.text);
@@ -335,7 +335,7 @@ write_advice(FILE *to, const struct advice *a)
 static void
 write_row(FILE *to, const struct study *s, const struct study_row *r, bool chosen)
 {
-	const struct study_row *all = account_baseline(s, r);
+	const struct study_row *all = study_baseline(s, r);
 	const struct policy_facts *f = &r->facts;
 	char a[UNITS_BYTES], b[UNITS_BYTES], c[UNITS_BYTES], d[UNITS_BYTES];
 	fprintf(to, "<tr%s><td>", chosen ? " class=chosen" : "");

@@ -57,16 +57,6 @@ parse_fini(struct parsing *p)
 	buf_fini(&p->scratch);
 }
 
-struct str
-parse_token(struct str *rest)
-{
-	while (rest->n && (rest->p[0] == ' ' || rest->p[0] == '\t'))
-		*rest = str_from(*rest, 1);
-	struct str word = str_before(*rest, ' ');
-	*rest = str_from(*rest, word.n);
-	return word;
-}
-
 static enum parsed
 parse_headed(struct parsing *p, struct str line, struct entry *e)
 {

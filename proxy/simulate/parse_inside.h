@@ -20,7 +20,4 @@ enum { ORACLE_BYTES = 24 };
 bool parse_oracle(struct str record, struct entry *e);
 bool parse_is_oracle(struct str first);
 
-/* The next word of *rest, which it is taken from; empty at the end. */
-struct str parse_token(struct str *rest);
-
 #endif

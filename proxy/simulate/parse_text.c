@@ -2,6 +2,17 @@
  */
 #include "proxy/simulate/parse_inside.h"
 
+/* The next word of *rest, which it is taken from; empty at the end. */
+static struct str
+take_word(struct str *rest)
+{
+	while (rest->n && (rest->p[0] == ' ' || rest->p[0] == '\t'))
+		*rest = str_from(*rest, 1);
+	struct str word = str_before(*rest, ' ');
+	*rest = str_from(*rest, word.n);
+	return word;
+}
+
 /* From behind an opening quote: up to the closing one, which a backslash hides. *rest is what
  * follows. False: there is none. */
 static bool
@@ -53,7 +64,7 @@ take_extras(struct str rest, struct entry *e)
 			name = str_from(name, 1);
 		struct str value;
 		if (rest.p[0] != '"') {
-			value = parse_token(&rest);
+			value = take_word(&rest);
 			continue;
 		}
 		rest = str_from(rest, 1);
@@ -80,12 +91,12 @@ parse_clf(struct parsing *p, struct str line, struct entry *e)
 	rest = str_from(rest, 2);
 	if (!take_quoted(&rest, &request) || !roles_set_request(e, request))
 		return false;
-	struct str status = parse_token(&rest), bytes = parse_token(&rest);
+	struct str status = take_word(&rest), bytes = take_word(&rest);
 	if (!value_status(status, &e->status))
 		return false;
 	e->has_bytes = value_number(bytes, &e->bytes);
-	e->client = parse_token(&before);
-	struct str second = parse_token(&before), third = parse_token(&before);
+	e->client = take_word(&before);
+	struct str second = take_word(&before), third = take_word(&before);
 	if (before.n > 1 && second.n > 2 && third.n == 1 && third.p[0] == '-') {
 		e->host = e->client; /* a fourth word: the first one is the site */
 		e->client = second;
@@ -107,10 +118,10 @@ bool
 parse_squid(struct parsing *p, struct str line, struct entry *e)
 {
 	(void)p;
-	struct str rest = line, when = parse_token(&rest), took = parse_token(&rest);
-	struct str client = parse_token(&rest), code = parse_token(&rest);
-	struct str bytes = parse_token(&rest), method = parse_token(&rest);
-	struct str url = parse_token(&rest);
+	struct str rest = line, when = take_word(&rest), took = take_word(&rest);
+	struct str client = take_word(&rest), code = take_word(&rest);
+	struct str bytes = take_word(&rest), method = take_word(&rest);
+	struct str url = take_word(&rest);
 	uint64_t n;
 	struct str word = str_before(code, '/'), status = str_from(code, word.n + 1);
 	if (took.n && took.p[0] == '-')
@@ -143,9 +154,9 @@ parse_haproxy(struct parsing *p, struct str line, struct entry *e)
 	if (!value_time(when, &e->time_us))
 		return false;
 	e->has_time = true;
-	struct str frontend = parse_token(&rest), server = parse_token(&rest);
-	struct str timers = parse_token(&rest), status = parse_token(&rest);
-	struct str bytes = parse_token(&rest);
+	struct str frontend = take_word(&rest), server = take_word(&rest);
+	struct str timers = take_word(&rest), status = take_word(&rest);
+	struct str bytes = take_word(&rest);
 	if (!frontend.n || frontend.p[0] == '"' || !memchr(server.p, '/', server.n) ||
 	    !memchr(timers.p, '/', timers.n))
 		return false;

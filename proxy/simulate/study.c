@@ -350,3 +350,12 @@ study_fini(struct study *s)
 	free(s->rows);
 	*s = (struct study){0};
 }
+
+const struct study_row *
+study_baseline(const struct study *s, const struct study_row *row)
+{
+	for (unsigned i = 0; i < s->rows_n; i++)
+		if (s->rows[i].disk == row->disk && strcmp(s->rows[i].spec.text, "all") == 0)
+			return &s->rows[i];
+	return NULL;
+}

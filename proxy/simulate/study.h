@@ -70,4 +70,7 @@ struct study {
 int study_run(struct study *out, const struct study_options *o, char *err, size_t err_bytes);
 void study_fini(struct study *s);
 
+/* The row that a row is compared with: all is admitted, at the same disk. NULL: none was run. */
+const struct study_row *study_baseline(const struct study *s, const struct study_row *row);
+
 #endif

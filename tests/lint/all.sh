@@ -6,6 +6,7 @@ status=0
 tests/lint/layers.sh || status=1
 tests/lint/pure.sh || status=1
 tests/lint/exports.sh || status=1
+tests/lint/circles.sh || status=1
 # shellcheck disable=SC2046 # names without spaces
 awk -f tests/lint/shape.awk $(printf '%s\n' "$@" | grep '\.c$') || status=1
 wrong=$(clang-format --dry-run "$@" 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning.*//p' | sort -u)

@@ -278,7 +278,7 @@ SCENARIO("a range of a version that is gone is answered with the new one")
 
 SCENARIO("an origin that claims ranges and has none: its whole is stored as a whole from then on")
 {
-	enum { LARGE = 3 * MIB };
+	enum { LARGE = 6 * MIB }; /* more than the kernel takes for a client that reads nothing */
 	origin_says("/x", .fields = FRESH "Accept-Ranges: bytes\r\n", .etag = "\"v1\"",
 		    .pattern_bytes = LARGE, .seed = SEED, .times = 9);
 	edge_start_yaml("admission:\n  sightings: 1\n");
@@ -377,6 +377,22 @@ SCENARIO("a 304 for the head is good for all slices")
 	expect_hit(get_range("/film", 3 * MIB, 10));
 	origin_expect_requests(2);
 	expect_between(fetched_mib(), 5, 5.01);
+}
+
+SCENARIO("slices that are fetched behind a 304 for their head go to disk as others do")
+{
+	origin_says("/film", .fields = "Cache-Control: max-age=10\r\nAge: 20\r\n",
+		    .fields_304 = FRESH, .etag = "\"v1\"", .pattern_bytes = BYTES, .seed = SEED,
+		    .ranges = true, .times = 9);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get_range("/film", 0, 2 * MIB);
+	struct answer a = get("/film");
+	expect_text(heard_field(origin_request(1), "If-None-Match"), "\"v1\"");
+	expect_bytes_of(a, SEED, 0, BYTES);
+	expect_between(fetched_mib(), 5, 5.01);
+	edge_restart();
+	expect_bytes_of(get("/film"), SEED, 0, BYTES);
+	expect_between(fetched_mib(), 0, 0.01);
 }
 
 SCENARIO("after kill -9 what is left of the slices is right, and the rest is fetched")

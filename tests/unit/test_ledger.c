@@ -58,10 +58,14 @@ START_TEST(what_earned_least_goes_first)
 		ledger_pay(&l, 7, 10000);
 	ledger_pay(&l, 0, 1);
 	ck_assert_int_eq(ledger_victim(&l), 1);
-	l.most_replaced = 3;
+	ledger_set_forgets(&l, 1);
 	for (uint32_t i = 1; i < 12; i++)
-		l.slots[i].replaced = 4;
-	ck_assert_int_eq(ledger_victim(&l), 0); /* the others wait until they are the oldest */
+		l.slots[i].replaced = 5;
+	ck_assert_int_eq(ledger_victim(&l), 1);
+	ledger_forgot(&l, 1);
+	ck_assert_int_eq(ledger_victim(&l), 0); /* the others wait until they are the oldest, */
+	ledger_free(&l, 2);
+	ck_assert_int_eq(ledger_victim(&l), 1); /* or until others needed less */
 	ck_assert(ledger_is_oldest(&l, 1) && !ledger_is_oldest(&l, 2));
 	ledger_check(&l);
 	ledger_fini(&l);

@@ -1,0 +1,46 @@
+/* fill_stage.c - the stages of a trip, and what each file that brings bytes may do with it. */
+#include "proxy/serve/fill_inside.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+/* What must be true of a trip. */
+static void
+check(const struct fill *f)
+{
+	assert(f->key.primary_bytes <= f->key.text.n);
+	assert(f->feeder == NULL || f->feeder->fill == f);
+	assert(!f->part_added || f->part);
+	assert(f->received <= f->expected || f->stage == FILL_ASKING);
+	assert(f->keeps != KEEPS_OLD || f->object);
+	assert(f->charged == 0 || f->write);
+}
+
+void
+fill_move(struct fill *f, enum fill_stage to)
+{
+	assert(to == f->stage + 1);
+	f->stage = to;
+	check(f);
+}
+
+void
+fill_publish(struct fill *f, struct flight_head *h)
+{
+	fill_move(f, FILL_ARRIVING);
+	flight_publish(f->flight, h);
+}
+
+static void
+on_ask_again(struct alarm *a)
+{
+	struct fill *f = (struct fill *)((char *)a - offsetof(struct fill, ask_again));
+	if (f->fetch)
+		fetch_resume(f->fetch);
+}
+
+void
+fill_ask_again(struct fill *f, int64_t at_ms)
+{
+	alarm_set(&f->serve->alarms, &f->ask_again, at_ms, on_ask_again);
+}

@@ -1,0 +1,137 @@
+/* walk_fetch.c - a slice that is not kept: its flight is joined, or led to the origin. */
+#include "proxy/serve/walk_inside.h"
+
+#include "proxy/serve/fill.h"
+#include "proxy/serve/patience.h"
+#include "proxy/serve/run.h"
+#include "proxy/serve/slices.h"
+
+/* Behind the last slice that one exchange brings: all that are wanted and missing in a row, but few
+ * at first. Who seeks about leaves soon, and what the origin has sent by then was in vain. */
+static uint64_t
+end_of_run(struct walk *w, uint64_t until)
+{
+	struct shelves *sh = w->t->serve->shelves;
+	unsigned many = w->asks < 2 ? 1 : 1u << (w->asks < 6 ? w->asks - 1 : 5);
+	uint64_t end = w->number + 1;
+	uint64_t most = w->number + (many < SLICES_AT_ONCE ? many : SLICES_AT_ONCE);
+	struct key key = {0};
+	bool missing = true;
+	if (most > slices_end(until))
+		most = slices_end(until);
+	key_copy(&key, &w->key);
+	while (missing && end < most) {
+		struct object *o;
+		walk_make_key(w, &key, end);
+		missing = cache_peek(sh->cache, key.hash, buf_str(&key.text), &o) == FOUND_NOT &&
+			  !flights_has(sh->flights, key.hash, buf_str(&key.text));
+		object_unref(&o);
+		end += missing;
+	}
+	key_fini(&key);
+	return end;
+}
+
+/* We lead, but the slice may have landed after we looked. */
+static bool
+landed(struct walk *w)
+{
+	struct shelves *sh = w->t->serve->shelves;
+	struct object *o;
+	if (w->tries > 1 ||
+	    cache_peek(sh->cache, w->key.hash, buf_str(&w->key.text), &o) != FOUND_OBJECT)
+		return false;
+	if (!walk_is_it(w, o)) {
+		object_unref(&o);
+		return false;
+	}
+	struct flight *f = flight_ref(flight_of(w->reader));
+	flights_close(f);
+	flight_fail(f, 0, "landed", 0);
+	flight_unref(&f);
+	flight_leave(&w->reader);
+	walk_take(w, o);
+	return true;
+}
+
+/* We lead the flight of the slice at hand. */
+static void
+ask(struct walk *w, uint64_t until)
+{
+	w->help = WALK_ASKED;
+	fill_slices(w->t, flight_of(w->reader), w->head, w->number, end_of_run(w, until));
+	w->asks++;
+}
+
+static void
+on_alarm(struct alarm *a)
+{
+	struct walk *w = (struct walk *)((char *)a - offsetof(struct walk, alarm));
+	w->t->wake(w->t);
+}
+
+static void
+wait_a_while(struct walk *w)
+{
+	w->try_at_ms = now_ms() + patience_ms(w->t);
+	alarm_set(&w->t->serve->alarms, &w->alarm, w->try_at_ms, on_alarm);
+}
+
+/* There is no head yet of a fetch that somebody else leads, or that comes to this slice after
+ * another one: not for too long. True: another one has it by now. */
+bool
+walk_is_tired(struct walk *w, uint64_t until)
+{
+	struct txn *t = w->t;
+	int64_t now = now_ms();
+	if (!w->try_at_ms)
+		return false;
+	if (flight_is_overtaken(flight_of(w->reader)))
+		return true;
+	if (now < w->try_at_ms)
+		return false;
+	bool leads = flights_overtake(t->serve->shelves->flights, &w->reader, now, patience_ms(t));
+	w->try_at_ms = 0;
+	if (leads)
+		ask(w, until);
+	else
+		wait_a_while(w);
+	return false;
+}
+
+void
+walk_join(struct walk *w, uint64_t until)
+{
+	struct txn *t = w->t;
+	struct flights *fs = t->serve->shelves->flights;
+	w->tries++;
+	bool leads = flights_enter(fs, w->key.hash, buf_str(&w->key.text), t->serve->mailbox,
+				   t->wake, t, now_ms(), &w->reader);
+	if (leads && landed(w))
+		return;
+	w->place = WALK_IN_FLIGHT;
+	if (leads) {
+		ask(w, until);
+		return;
+	}
+	wait_a_while(w);
+	if (w->help == WALK_ALL_KEPT)
+		w->help = WALK_JOINED;
+	metrics_add(t->serve->metrics, METRIC_JOINED, 1);
+	if (t->sighting.writes)
+		flight_want(flight_of(w->reader));
+}
+
+/* The flight came to nothing. WALK_LATER: it is tried again. */
+enum walk_step
+walk_fail(struct walk *w)
+{
+	uint64_t blame;
+	bool begun = flight_head(flight_of(w->reader))->status != 0;
+	flight_failure(flight_of(w->reader), &w->status, &w->word, &blame);
+	walk_let_go(w);
+	if (run_is_changed(w->word))
+		return WALK_CHANGED;
+	/* Its leader left, or the origin broke off. */
+	return (w->status == 0 || begun) && w->tries < WALK_TRIES_MOST ? WALK_LATER : WALK_FAILED;
+}

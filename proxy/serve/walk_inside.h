@@ -1,0 +1,57 @@
+/* walk_inside.h - what the files of walk share: walk.c (steps), walk_slice.c (the slice at hand),
+ * walk_fetch.c (one that is not kept). For nobody else.
+ */
+#ifndef SERVE_WALK_INSIDE_H
+#define SERVE_WALK_INSIDE_H
+
+#include "proxy/serve/walk.h"
+
+/* Fetches of one slice for one answer: one may be cut, or be another's that left. */
+enum { WALK_TRIES_MOST = 3 };
+
+enum walk_place {
+	WALK_NOWHERE,
+	WALK_LOOKING, /* the disk is asked */
+	WALK_IN_OBJECT,
+	WALK_IN_FLIGHT
+};
+
+struct walk {
+	struct cache_lookup lookup; /* first: see on_lookup */
+	struct txn *t;		    /* NULL: it has left */
+	struct object *head;	    /* a reference */
+	struct buf version;	    /* of its body (slices_version) */
+	struct key key;		    /* of the slice at hand */
+	uint64_t number;
+	enum walk_place place;
+	struct object *slice;
+	uint64_t taken, taken_until; /* of the body, from the slice at hand; until 0: nothing yet */
+	struct flight_reader *reader;
+	struct body_read read;
+	bool read_out;
+	bool lost;	    /* what the cache has of this slice cannot be read */
+	struct alarm alarm; /* the one who leads takes its time: */
+	int64_t try_at_ms;  /* then one more fetch is tried beside it; 0: never */
+	unsigned tries;
+	unsigned asks; /* exchanges with the origin so far */
+	enum walk_help help;
+	int status;
+	const char *word;
+};
+
+/* ---- walk_slice.c */
+
+struct slice walk_bytes(const struct walk *w); /* of the whole, that the slice at hand holds */
+void walk_make_key(struct walk *w, struct key *key, uint64_t number);
+bool walk_is_it(const struct walk *w, const struct object *o); /* the slice at hand */
+void walk_take(struct walk *w, struct object *o);	       /* is here; takes the reference */
+void walk_pay(struct walk *w);
+void walk_let_go(struct walk *w); /* none is at hand any more */
+
+/* ---- walk_fetch.c: of w->reader's flight, which is WALK_IN_FLIGHT */
+
+void walk_join(struct walk *w, uint64_t until);
+bool walk_is_tired(struct walk *w, uint64_t until);
+enum walk_step walk_fail(struct walk *w);
+
+#endif

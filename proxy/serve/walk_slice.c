@@ -1,0 +1,64 @@
+/* walk_slice.c - the slice that a walk is at: its bytes, its key, where it lies. */
+#include "proxy/serve/walk_inside.h"
+
+#include "proxy/serve/bill.h"
+#include "proxy/serve/slices.h"
+
+#include <assert.h>
+
+struct slice
+walk_bytes(const struct walk *w)
+{
+	return slices_bytes(w->number, w->head->whole_bytes);
+}
+
+void
+walk_make_key(struct walk *w, struct key *key, uint64_t number)
+{
+	key_to_slice(key, w->t->serve->shelves->seed, w->head->key.n, buf_str(&w->version),
+		     w->head->whole_bytes, number);
+}
+
+bool
+walk_is_it(const struct walk *w, const struct object *o)
+{
+	return o->kind == OBJECT_SLICE && o->body_bytes == walk_bytes(w).n &&
+	       o->whole_bytes == w->head->whole_bytes;
+}
+
+/* The slice is here. One that was refused on first sight is written now, from RAM, where its URL
+ * is wanted on disk. */
+void
+walk_take(struct walk *w, struct object *o)
+{
+	struct txn *t = w->t;
+	struct shelves *sh = t->serve->shelves;
+	w->slice = o;
+	w->place = WALK_IN_OBJECT;
+	bill_slice_hit(t, &w->key, o->body_bytes);
+	if (t->sighting.writes && !o->on_disk && cache_admit(sh->cache, o))
+		seen_charge(sh->seen, (int64_t)cache_record_bytes(o->key.n, 0, o->body_bytes));
+}
+
+/* What is asked for stays on disk: the slice is paid for what the client took of it. */
+void
+walk_pay(struct walk *w)
+{
+	if (w->slice && w->taken_until)
+		cache_pay(w->t->serve->shelves->cache, w->slice, w->taken_until - w->taken);
+	w->taken_until = 0;
+}
+
+/* No slice is at hand any more. */
+void
+walk_let_go(struct walk *w)
+{
+	assert(w->place != WALK_LOOKING && !w->read_out);
+	alarm_cancel(&w->t->serve->alarms, &w->alarm);
+	w->try_at_ms = 0;
+	walk_pay(w);
+	body_done(&w->read);
+	object_unref(&w->slice);
+	flight_leave(&w->reader);
+	w->place = WALK_NOWHERE;
+}
