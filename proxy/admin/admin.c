@@ -122,6 +122,43 @@ on_history(struct admin *a, struct evhttp_request *q)
 	buf_fini(&text);
 }
 
+/* The headers of the question as lines; a line end within one is for explain to refuse. */
+static void
+add_headers(const struct evkeyvalq *pairs, struct buf *out)
+{
+	for (const struct evkeyval *kv = pairs->tqh_first; kv; kv = kv->next.tqe_next)
+		if (strcmp(kv->key, "header") == 0 && !strpbrk(kv->value, "\r\n"))
+			buf_printf(out, "%s\r\n", kv->value);
+}
+
+static void
+on_explain(struct admin *a, struct evhttp_request *q)
+{
+	const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(q));
+	struct evkeyvalq pairs;
+	struct buf fields = {0}, text = {0};
+	const char *no =
+		"ask for /explain?url=http://host/path, and &header=Name:%20value for each "
+		"header of the request";
+	if (!query || evhttp_parse_query_str(query, &pairs) < 0) {
+		answer_text(q, 400, no);
+		return;
+	}
+	const char *url = evhttp_find_header(&pairs, "url");
+	if (url) {
+		add_headers(&pairs, &fields);
+		struct explain_order o = {.url = str_of(url), .fields = buf_str(&fields)};
+		no = a->source.explain(a->source.ctx, &o, &text);
+	}
+	if (no)
+		buf_printf(&text, "%s\n", no);
+	answer(q, no ? 400 : 200, no ? "text/plain; charset=utf-8" : "application/json", text.p,
+	       text.n);
+	evhttp_clear_headers(&pairs);
+	buf_fini(&fields);
+	buf_fini(&text);
+}
+
 static void
 on_healthz(struct admin *a, struct evhttp_request *q)
 {
@@ -259,6 +296,7 @@ static const struct route {
 	{"/", false, false, on_dashboard},	{"/stats", false, false, on_stats},
 	{"/metrics", false, false, on_metrics}, {"/healthz", false, true, on_healthz},
 	{"/purge", true, false, on_purge},	{"/history", false, false, on_history},
+	{"/explain", false, false, on_explain},
 };
 
 static const struct route *
@@ -334,7 +372,7 @@ on_request(struct evhttp_request *q, void *ctx)
 	} else if (!route) {
 		answer_text(
 			q, 404,
-			"these paths exist: / /stats /metrics /history /healthz /purge /filters\n");
+			"these paths exist: / /stats /metrics /history /explain /healthz /purge /filters\n");
 	} else if (route->changes ? method != EVHTTP_REQ_POST : !reads) {
 		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
 				  route->changes ? "POST" : "GET, HEAD");

@@ -47,9 +47,16 @@ struct purge_result {
 	uint64_t sequence;   /* what was stored before this is gone */
 };
 
+struct explain_order {
+	struct str url;
+	struct str fields; /* lines of the request, each with its end */
+};
+
 struct admin_source { /* called on the admin thread */
 	void (*report)(void *ctx, struct report *out);
 	bool (*history)(void *ctx, int64_t step_s, int64_t since_s, struct buf *out);
+	/* Appends JSON; NULL, or a sentence that says what is wrong with the order. */
+	const char *(*explain)(void *ctx, const struct explain_order *o, struct buf *out);
 	bool (*healthy)(void *ctx); /* false while draining: /healthz says 503 */
 	void (*purge)(void *ctx, const struct purge_order *o, struct purge_result *out);
 	void *ctx;

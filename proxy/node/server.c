@@ -1,6 +1,7 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server.h"
 #include "proxy/node/chronicle.h"
+#include "proxy/node/explain.h"
 #include "proxy/node/numbers.h"
 #include "proxy/node/purge.h"
 
@@ -269,6 +270,13 @@ on_report(void *ctx, struct report *out)
 	process_read(&out->process);
 }
 
+static const char *
+on_explain(void *ctx, const struct explain_order *o, struct buf *out)
+{
+	struct server *s = ctx;
+	return explain_url(&s->shelves, s->settings, s->workers, s->worker_count, o, out);
+}
+
 static bool
 on_history(void *ctx, int64_t step_s, int64_t since_s, struct buf *out)
 {
@@ -296,6 +304,7 @@ open_admin(struct server *s, char *err, size_t err_bytes)
 	const struct admin_source source = {
 		.report = on_report,
 		.history = on_history,
+		.explain = on_explain,
 		.healthy = on_healthy,
 		.purge = on_purge,
 		.ctx = s,

@@ -114,6 +114,7 @@ worker_open(struct worker *w, unsigned index)
 	w->serve.metrics = &w->metrics;
 	measures_init(&w->measures, w->serve.settings->config->origin_count);
 	w->serve.measures = &w->measures;
+	w->serve.lately = &w->lately;
 	w->serve.ring = baseline_ring(w->serve.shelves->baseline, index);
 	w->serve.mailbox = &w->mailbox;
 	w->index = index;

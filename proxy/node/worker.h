@@ -7,6 +7,7 @@
 #define NODE_WORKER_H
 
 #include "proxy/base/clock.h"
+#include "proxy/serve/lately.h"
 #include "proxy/serve/serve.h"
 
 #include <event2/event.h>
@@ -30,6 +31,7 @@ struct worker {
 	struct letter drain_letter;
 	struct metrics metrics;
 	struct measures measures;
+	struct lately lately;
 	_Atomic unsigned active_fetches; /* as of the last tick, for reports */
 	int *doors;			 /* listening sockets; -1 once wire has them */
 	unsigned door_count;

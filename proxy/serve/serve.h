@@ -21,6 +21,7 @@
 #include "proxy/serve/shelves.h"
 
 struct fill;
+struct lately;
 struct txn;
 
 /* Where this worker's lines of the access log go. */
@@ -43,6 +44,7 @@ struct serve {
 	struct upstream *upstream;
 	struct metrics *metrics;
 	struct measures *measures;
+	struct lately *lately;	    /* what became of the last requests */
 	struct baseline_ring *ring; /* what the baseline is told */
 	struct mailbox *mailbox;    /* where letters to this worker go */
 	struct fetcher *fetcher;

@@ -1,6 +1,7 @@
 /* tally.c - one function that every request ends in: so the counters sum to the answers. */
 #include "proxy/serve/tally.h"
 
+#include "proxy/serve/lately.h"
 #include "proxy/serve/txn.h"
 
 static enum metric
@@ -59,6 +60,9 @@ tally_answer(const struct txn *t)
 	struct metrics *m = t->serve->metrics;
 	pay(t);
 	measure(t);
+	if (t->key.primary_bytes)
+		lately_note(t->serve->lately, t->key.primary, now_s(), t->status,
+			    t->sighting.verdict, (unsigned)t->answer);
 	metrics_add(m, METRIC_STATUS_NONE + measures_class(t->status), 1);
 	metrics_add(m, metric_of_answer(t->answer), 1);
 	metrics_add(m, metric_of_verdict(t->sighting.verdict), 1);
