@@ -11,14 +11,14 @@
  *	written                   bytes that reach the disk, as a multiple of those that an exact
  *	                          second hit (LRU, every URL remembered for ever) writes
  *
- * --turn: a generation of the filter ends when so much of the log was admitted (0.5; 0: never).
+ * --turn: a generation of the filter ends when so much of the log was admitted (0.25; 0: never).
  */
 #include "bench/kit.h"
 #include "filter/pair.h"
 #include "filter/short.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/ghost.h"
-#include "proxy/cache/ledger.h"
+#include "proxy/cache/turn.h"
 #include "proxy/cli/mix.h"
 
 #include <stdlib.h>
@@ -201,36 +201,36 @@ play_policy(const struct play *p, uint64_t disk, double turn)
 	struct ghost *g = ghost_create(&o);
 	struct twice_pair *pair;
 	struct score s = {0};
-	uint64_t log_bytes = ledger_log_bytes(disk, 0), admitted = 0;
-	uint64_t most = (uint64_t)(turn * (double)log_bytes);
+	uint64_t admitted = 0;
 	if (pair_create(&pair,
 			&(struct pair_options){.capacity = p->objects, .false_positives = 0.01}, 0))
 		exit(1);
-	struct ghost_stats was = {0}, is;
+	struct ghost_stats is;
 	for (uint32_t r = 0; r < p->requests; r++) {
 		uint32_t i = p->order[r];
 		struct key_hash h = hash_of(i);
 		bool seen = pair_record(pair, h) != TWICE_SIGHT_FIRST;
-		ghost_see(g, &(struct ghost_event){.key = h.hi,
-						   .url = h.hi,
-						   .record_bytes = p->sizes[i] + HEAD_BYTES,
-						   .body_bytes = p->sizes[i],
-						   .now_s = r / 1000,
-						   .fresh_s = 1 << 30,
-						   .deed = GHOST_FETCHED,
-						   .whole = true,
-						   .refused = !seen});
-		ghost_stats(g, &is);
-		bool hit = is.hits > was.hits;
+		struct ghost_did did =
+			ghost_see(g, &(struct ghost_event){.key = h.hi,
+							   .url = h.hi,
+							   .record_bytes = p->sizes[i] + HEAD_BYTES,
+							   .body_bytes = p->sizes[i],
+							   .now_s = r / 1000,
+							   .fresh_s = 1 << 30,
+							   .deed = GHOST_FETCHED,
+							   .whole = true,
+							   .refused = !seen});
+		bool hit = did.answer == GHOST_FROM_RAM || did.answer == GHOST_FROM_DISK;
 		s.hits += hit;
 		s.hit_bytes += hit ? p->sizes[i] : 0;
-		admitted += seen && !hit ? p->sizes[i] : 0;
-		was = is;
+		admitted += did.wrote ? p->sizes[i] + HEAD_BYTES : 0;
+		uint64_t most = (uint64_t)(turn * (double)ghost_turn_bytes(g));
 		if (most && admitted >= most) {
 			pair_rotate(pair, r / 1000);
 			admitted = 0;
 		}
 	}
+	ghost_stats(g, &is);
 	s.written_bytes = is.written_bytes;
 	ghost_destroy(&g);
 	pair_destroy(&pair);
@@ -274,7 +274,7 @@ main(int argc, char **argv)
 {
 	uint32_t requests = 1000000;
 	uint64_t seed = 1;
-	double turn = 0.5;
+	double turn = 1.0 / TURN_SHARE;
 	int i = 1;
 	for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
 		if (strcmp(argv[i], "--requests") == 0)

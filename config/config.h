@@ -72,7 +72,7 @@ struct config_admission {
 	unsigned sightings;
 	uint64_t capacity;
 	double false_positives;	       /* 0..1 */
-	uint64_t rotate_after_s;       /* 0: half a turn of the log */
+	uint64_t rotate_after_s;       /* 0: a quarter of a turn of the log */
 	double fill_until;	       /* 0..1 */
 	uint64_t write_budget_bytes_s; /* 0: none */
 };

@@ -31,6 +31,7 @@ cache_refresh(struct cache *c, struct object *object, struct str head, const str
 	atomic_store(&o->pub.clean_as_of, atomic_load(&old->pub.clean_as_of));
 	o->pub.whole_bytes = old->pub.whole_bytes;
 	stored_share_body(o, old);
+	atomic_store(&o->pays, atomic_exchange(&old->pays, false)); /* what is answered is o */
 	struct placement p;
 	bool there = stored_placement(old, &p);
 	bool current = clean && is_current(c, old, &p);

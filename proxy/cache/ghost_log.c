@@ -133,6 +133,24 @@ log_bytes_of(uint64_t record_bytes)
 	return record_bytes > TABLES_BYTES ? record_bytes - TABLES_BYTES : record_bytes;
 }
 
+/* As the store does for bodies that come in: what they lie in stays until they are whole. Those that
+ * are carried lie in nothing that could go. */
+static void
+hold_open(struct ghost *g)
+{
+	const struct ledger_slot *slot = &g->ledger.slots[g->ledger.open];
+	if (!g->is_emptying && !slot->holds)
+		ledger_hold(&g->ledger, (uint32_t)g->ledger.open);
+}
+
+static void
+let_go(struct ghost *g)
+{
+	for (uint32_t i = 0; !g->is_emptying && g->ledger.held; i++)
+		if (g->ledger.slots[i].holds)
+			ledger_unhold(&g->ledger, i);
+}
+
 /* Of a body in several pieces, where it starts is where it lies, for it goes with its oldest part.
  * A few large ones of great weight do not flush the log. */
 static uint32_t
@@ -146,8 +164,12 @@ take(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t times)
 	for (uint32_t i = 0; i < times && (i == 0 || taken < most); i++) {
 		for (uint64_t left = bytes; left;) {
 			uint64_t part = left < piece ? left : piece;
-			if (!take_piece(g, part, &first))
+			if (!take_piece(g, part, &first)) {
+				let_go(g);
 				return NONE;
+			}
+			if (in_pieces && i == 0)
+				hold_open(g);
 			to = i ? to : g->ledger.slots[g->ledger.open].generation;
 			from = from ? from : to;
 			left -= part;
@@ -155,6 +177,7 @@ take(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t times)
 		}
 		g->charged += record_bytes - bytes; /* its share of tables */
 	}
+	let_go(g);
 	g->took_first = from;
 	g->took_last = to;
 	return first;

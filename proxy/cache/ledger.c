@@ -243,7 +243,7 @@ ledger_victim(const struct ledger *l)
 	uint64_t least_earned = 0;
 	for (uint32_t i = 0; i < l->slots_n; i++) {
 		const struct ledger_slot *s = &l->slots[i];
-		if (s->state != SEGMENT_SEALED || s->leases)
+		if (s->state != SEGMENT_SEALED || s->leases || s->holds)
 			continue;
 		if (oldest < 0 || is_older(l, i, (uint32_t)oldest))
 			oldest = i;
@@ -287,10 +287,30 @@ ledger_unlease(struct ledger *l, uint32_t slot)
 	l->leased -= --l->slots[slot].leases == 0;
 }
 
+bool
+ledger_hold(struct ledger *l, uint32_t slot)
+{
+	struct ledger_slot *s = &l->slots[slot];
+	if (s->state != SEGMENT_OPEN && s->state != SEGMENT_SEALED)
+		return false;
+	if (s->holds == 0 && (l->held + 1) * 16 > (uint64_t)l->limit * 7)
+		return false;
+	l->held += s->holds++ == 0;
+	return true;
+}
+
+void
+ledger_unhold(struct ledger *l, uint32_t slot)
+{
+	assert(l->slots[slot].holds > 0);
+	l->held -= --l->slots[slot].holds == 0;
+}
+
 void
 ledger_retire(struct ledger *l, uint32_t slot)
 {
 	assert(l->slots[slot].state == SEGMENT_SEALED && l->slots[slot].leases == 0);
+	assert(l->slots[slot].holds == 0);
 	l->slots[slot].state = SEGMENT_GOING;
 }
 
@@ -306,7 +326,7 @@ ledger_free(struct ledger *l, uint32_t slot)
 {
 	struct ledger_slot *s = &l->slots[slot];
 	assert(s->state == SEGMENT_SEALED || s->state == SEGMENT_GOING);
-	assert(s->leases == 0);
+	assert(s->leases == 0 && s->holds == 0);
 	l->used -= s->used;
 	*s = (struct ledger_slot){.state = SEGMENT_FREE};
 	l->free++;
@@ -385,7 +405,7 @@ ledger_credit(struct ledger *l)
 void
 ledger_check(const struct ledger *l)
 {
-	uint32_t exist = 0, free_n = 0, open = 0, leased = 0;
+	uint32_t exist = 0, free_n = 0, open = 0, leased = 0, held = 0;
 	uint64_t used = 0;
 	for (uint32_t i = 0; i < l->slots_n; i++) {
 		const struct ledger_slot *s = &l->slots[i];
@@ -397,8 +417,9 @@ ledger_check(const struct ledger *l)
 		assert(s->state >= SEGMENT_OPEN || s->used == 0);
 		used += s->used;
 		leased += s->leases > 0;
+		held += s->holds > 0;
 	}
-	assert(leased == l->leased && l->large_credit <= most_credit(l));
+	assert(leased == l->leased && held == l->held && l->large_credit <= most_credit(l));
 	assert(l->forget_credit <= most_forgets(l));
 	assert(exist == l->exist && free_n == l->free && used == l->used && open <= 1);
 }

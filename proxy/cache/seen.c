@@ -32,7 +32,7 @@ struct seen {
 	struct sighting_settings settings;
 	struct budget budget;
 	_Atomic double disk_used_share; /* as of the last tick */
-	bool by_turns;			/* generations end with half a turn of the log */
+	bool by_turns;			/* generations end with a quarter of a turn of the log */
 	_Atomic uint64_t turn_bytes;	/* of the log, as of the last tick: turn.h */
 	_Atomic uint64_t turning;	/* the generation that admitted counts for */
 	_Atomic int64_t admitted;	/* bytes since it began */

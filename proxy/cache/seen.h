@@ -47,7 +47,7 @@ struct sighting seen_at_end(const struct seen *s, struct sighting_facts *f, unsi
 			    uint64_t body_bytes);
 
 /* So many bytes are written to disk because of a verdict; below zero: they were not after all.
- * Where no time is set (memory.rotate_after_s 0), a generation of the pair ends with half a turn of
+ * Where no time is set (memory.rotate_after_s 0), a generation of the pair ends with a quarter of a turn of
  * the log in these bytes: what comes back more slowly would be evicted before its next hit. While
  * the log grows, fails or is none, and for other kinds of memory, it is a day. */
 void seen_charge(struct seen *s, int64_t bytes);

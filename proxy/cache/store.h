@@ -58,6 +58,9 @@ uint64_t store_max_body(const struct store *st);
 /* hash: of the key that the body belongs to. */
 bool store_put_fragment(struct store *st, struct key_hash hash, const char *p, uint32_t n,
 			struct fragment *out);
+/* The segment of a fragment stays until the body is whole (ledger_hold). False: it may go. */
+bool store_hold(struct store *st, const struct locator *at);
+void store_unhold(struct store *st, const struct locator *at);
 /* Appends r and enters it in the index over any older record of its key; sets r->at. over: only if
  * the index points there now (generation 0: nowhere); NULL: whatever it says. */
 bool store_put(struct store *st, struct record *r, const struct locator *over);

@@ -305,6 +305,23 @@ store_put_fragment(struct store *st, struct key_hash hash, const char *p, uint32
 	return yes || refuse(st);
 }
 
+bool
+store_hold(struct store *st, const struct locator *at)
+{
+	pthread_mutex_lock(&st->lock);
+	bool yes = store_is_current(st, at) && ledger_hold(&st->ledger, at->segment);
+	pthread_mutex_unlock(&st->lock);
+	return yes;
+}
+
+void
+store_unhold(struct store *st, const struct locator *at)
+{
+	pthread_mutex_lock(&st->lock);
+	ledger_unhold(&st->ledger, at->segment);
+	pthread_mutex_unlock(&st->lock);
+}
+
 static void
 is_clean_as_of(struct store *st, uint64_t at)
 {

@@ -141,7 +141,7 @@ read_at(struct store *st, const struct locator *at, struct block **out, bool wai
 	uint64_t n = st->o.segment_bytes - offset;
 	if (n > at->bytes)
 		n = at->bytes;
-	struct block *b = block_create((uint32_t)n);
+	struct block *b = block_create_passing((uint32_t)n);
 	int fd = atomic_load(&st->fds[at->segment]);
 	enum store_read r = STORE_READ;
 	int error = 0;

@@ -33,7 +33,7 @@ give_back_empty(struct store *st, uint32_t segment, uint32_t generation)
 {
 	const struct ledger_slot *slot = &st->ledger.slots[segment];
 	if (st->holds[segment] == generation || slot->state != SEGMENT_SEALED ||
-	    slot->generation != generation || slot->leases)
+	    slot->generation != generation || slot->leases || slot->holds)
 		return false;
 	store_set_life(st, segment, 0);
 	ledger_free(&st->ledger, segment);

@@ -7,7 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TURN_DAY_S = 24 * 3600 };
+enum {
+	TURN_DAY_S = 24 * 3600,
+	/* What earns nothing may go when it is no longer among the youngest quarter of the log
+	 * (ledger.h): what does not come back within that time is written in vain. Half a turn
+	 * writes a sixth more, and hits no more (bench/policy --turn). */
+	TURN_SHARE = 4,
+};
 
 /* A generation that has admitted so many bytes within so many seconds. turn_bytes: of the log, once
  * it grows no more; 0: it grows, fails, or is none, and then a generation lasts a day. */
@@ -16,7 +22,7 @@ turn_is_over(uint64_t turn_bytes, int64_t admitted, int64_t age_s)
 {
 	if (!turn_bytes)
 		return age_s >= TURN_DAY_S;
-	return admitted > 0 && (uint64_t)admitted >= turn_bytes / 2;
+	return admitted > 0 && (uint64_t)admitted >= turn_bytes / TURN_SHARE;
 }
 
 #endif

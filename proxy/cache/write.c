@@ -32,6 +32,7 @@ struct object_write {
 	bool dead;		     /* kept nowhere */
 	struct fragment *fragments;
 	uint32_t fragments_n;
+	uint32_t held; /* of them, the first so many are sure to stay until all are there */
 };
 
 /* ---- a write under way --------------------------------------------------------------------- */
@@ -59,7 +60,8 @@ check(const struct object_write *w)
 {
 	assert(w->building <= w->reserved);
 	assert(w->dead || w->disk || w->keep);
-	assert(!w->dead || (!w->tail && !w->shared && !w->reserved));
+	assert(!w->dead || (!w->tail && !w->shared && !w->reserved && !w->held));
+	assert(w->held <= w->fragments_n);
 	assert(!w->shared || (!w->tail && w->got <= w->announced));
 	assert(!w->tail || (w->tail->n <= w->tail->cap && w->tail->cap <= w->cache->block_bytes));
 }
@@ -82,11 +84,37 @@ drop_tail(struct object_write *w)
 	block_unref(&w->tail);
 }
 
+/* Is the i-th fragment the first in its segment? */
+static bool
+begins_segment(const struct object_write *w, uint32_t i)
+{
+	return i == 0 || w->fragments[i].at.segment != w->fragments[i - 1].at.segment;
+}
+
+/* The segments of its fragments do not go before it is whole, as far as the log can grant that. */
+static void
+hold(struct object_write *w)
+{
+	uint32_t i = w->fragments_n - 1;
+	if (w->held == i &&
+	    (!begins_segment(w, i) || store_hold(w->cache->store, &w->fragments[i].at)))
+		w->held++;
+}
+
+static void
+let_go(struct object_write *w)
+{
+	for (; w->held; w->held--)
+		if (begins_segment(w, w->held - 1))
+			store_unhold(w->cache->store, &w->fragments[w->held - 1].at);
+}
+
 /* Nothing of it is kept: what it held and had reserved is for others. */
 static void
 die(struct object_write *w)
 {
 	w->dead = true;
+	let_go(w);
 	drop_tail(w);
 	block_unref(&w->shared);
 	stored_drop_blocks(w->o);
@@ -191,6 +219,7 @@ push_tail(struct object_write *w)
 			return;
 		}
 		w->fragments_n++;
+		hold(w);
 	}
 	if (!w->keep) {
 		drop_tail(w);
@@ -268,6 +297,7 @@ free_write(struct object_write **pw)
 {
 	struct object_write *w = *pw;
 	*pw = NULL;
+	let_go(w);
 	drop_tail(w);
 	block_unref(&w->shared);
 	atomic_fetch_sub_explicit(&w->cache->building_bytes, w->reserved, memory_order_relaxed);

@@ -35,7 +35,7 @@ static const char about[] =
 	"plain, gzip, zstd, xz); several logs are merged by time; - is standard input. Policies are\n"
 	"written as: all, 2, 3, ... or bound (writes only what is asked for again), and then settings:\n"
 	"2+capacity=1M+filter=stable+fpr=1%+rotate=24h+max=1MiB+exp=64KiB+budget=10MiB+ram=1GiB.\n"
-	"Without rotate, admission.rotate_after of -c holds: auto, the default, is half a turn of the disk's log.";
+	"Without rotate, admission.rotate_after of -c holds: auto, the default, is a quarter of a turn of the disk's log.";
 
 enum {
 	DISK,

@@ -1,9 +1,9 @@
 /* keeper.c - once a second, and now and then. */
 #include "proxy/node/keeper.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,10 +13,6 @@ enum { SNAPSHOT_EVERY_S = 900 };
 struct keeper {
 	struct shelves *shelves;
 	struct chronicle *chronicle;
-	const struct worker *workers;
-	unsigned worker_count;
-	uint64_t given_back; /* METRIC_GIVEN_BACK a second ago */
-	unsigned crowded_s;  /* since a crowd of slow clients came; 0: there is none */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -34,34 +30,9 @@ keeper_save(struct shelves *sh, struct chronicle *ch)
 		baseline_save(sh->baseline);
 }
 
-/* Memory that held bytes for slow clients and was let go again is free memory of ours, which the
- * allocator does not return by itself: 300 of them left 40 MiB behind. It goes back when a crowd
- * of them has calmed down, or every ten seconds while it has not. Once a second. */
-static void
-return_memory(struct keeper *k)
-{
-	enum { CROWD = 32, AT_LATEST_S = 10 }; /* pieces of 256 KiB in a second */
-	uint64_t given = 0;
-	for (unsigned i = 0; i < k->worker_count; i++)
-		given += atomic_load_explicit(&k->workers[i].metrics.n[METRIC_GIVEN_BACK],
-					      memory_order_relaxed);
-	uint64_t news = given - k->given_back;
-	k->given_back = given;
-	if (k->crowded_s == 0 && news < CROWD)
-		return;
-	k->crowded_s++;
-	if (news == 0 || k->crowded_s >= AT_LATEST_S) {
-#ifdef __GLIBC__
-		malloc_trim(0); /* measured: 2 to 12 ms, in this thread */
-#endif
-		k->crowded_s = 0;
-	}
-}
-
 static void
 keep(struct keeper *k)
 {
-	return_memory(k);
 	struct cache_stats stats;
 	cache_stats(k->shelves->cache, &stats);
 	seen_tick(k->shelves->seen, now_s(), now_ms(), &stats);
@@ -91,15 +62,12 @@ run(void *arg)
 }
 
 int
-keeper_start(struct keeper **out, struct shelves *sh, struct chronicle *ch,
-	     const struct worker *workers, unsigned worker_count)
+keeper_start(struct keeper **out, struct shelves *sh, struct chronicle *ch)
 {
 	struct keeper *k = NEW(struct keeper);
 	pthread_condattr_t attr;
 	k->shelves = sh;
 	k->chronicle = ch;
-	k->workers = workers;
-	k->worker_count = worker_count;
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -345,7 +345,7 @@ server_start(struct server *s)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
 			return -1;
-	if (keeper_start(&s->keeper, &s->shelves, s->chronicle, s->workers, s->worker_count))
+	if (keeper_start(&s->keeper, &s->shelves, s->chronicle))
 		return -1;
 	s->started = true;
 	return 0;

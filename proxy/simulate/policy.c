@@ -204,8 +204,8 @@ policy_run(struct policy *p, const struct visit *v, size_t n, unsigned halvings,
 		lru_thin(p->lru, halvings);
 	bool asks = sights_are_by_turns(p->sights);
 	for (size_t i = 0; i < n; i++) {
-		struct memory_sight now_known;
-		bool now_counts;
+		struct memory_sight now_known = {0};
+		bool now_counts = false;
 		p->n.requests++;
 		p->n.sent_bytes += v[i].sent;
 		if (p->ghost && i + AHEAD_FAR < n)

@@ -1,6 +1,10 @@
 /* Clients of different speed that read one fetch: the fast ones are not slowed by the slow ones. */
 #include "tests/kit/kit.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
 #define FRESH "Cache-Control: max-age=600\r\n"
 
 enum { BYTES = 48 << 20 };
@@ -162,6 +166,49 @@ SCENARIO_IN(
 		expect(memcmp(got, want + FIRST, rest) == 0);
 	}
 	origin_expect_requests(1);
+	for (int i = 0; i < READERS; i++)
+		client_close(c[i]);
+}
+
+/* What was written to the cache's files is on disk, and nowhere else. */
+static void
+make_cold(void)
+{
+	const char *path = edge_cache_dir();
+	DIR *dir = opendir(path);
+	expect(dir);
+	for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+		int fd = openat(dirfd(dir), e->d_name, O_RDONLY);
+		if (fd >= 0 && fdatasync(fd) == 0)
+			posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+		if (fd >= 0)
+			close(fd);
+	}
+	closedir(dir);
+}
+
+SCENARIO_IN(60, "many objects read from disk at once leave no memory behind")
+{
+	enum { EACH = 200000, READERS = 300, KIB_EACH = 24 };
+	struct client *c[READERS];
+	edge_yaml("admission:\n  sightings: 1\ncache:\n  memory: 1MiB\n");
+	edge_start("--workers", "1", "--disk", "1GiB");
+	for (int i = 0; i <= READERS; i++) {
+		origin_says(text("/s%d", i), .fields = FRESH, .pattern_bytes = EACH,
+			    .seed = (unsigned)i);
+		get(text("/s%d", i));
+	}
+	edge_wait_stat("disk.objects", READERS + 1);
+	edge_restart();
+	make_cold();
+	get(text("/s%d", READERS));
+	double before = (double)edge_rss_bytes();
+	for (int i = 0; i < READERS; i++)
+		c[i] = idler(text("/s%d", i));
+	edge_wait_stat("requests.disk_hits", READERS + 1);
+	if (!edge_is_sanitized())
+		wait_until(((double)edge_rss_bytes() - before) / READERS < KIB_EACH * 1024);
+	note("%d readers: %.0f bytes each", READERS, ((double)edge_rss_bytes() - before) / READERS);
 	for (int i = 0; i < READERS; i++)
 		client_close(c[i]);
 }

@@ -512,3 +512,23 @@ SCENARIO_IN(60, "aria2c with eight connections fetches a file once, and then not
 		expect_between(fetched_mib() / 16, 1, 1.15);
 	}
 }
+
+/* What is cold goes by three times as much as the log takes. */
+SCENARIO("slices that are asked for stay on disk while others go")
+{
+	origin_says("/film", FILM);
+	origin_says("*", .fields = FRESH, .pattern_bytes = 60000);
+	edge_start_yaml("admission:\n  sightings: 1\n"
+			"cache:\n  dir: %D/cache\n  disk: 24MiB\n  memory: 1MiB\n");
+	get("/film");
+	double before = edge_stat("bytes.from_origin");
+	int others = 0;
+	for (; others < 1200; others++) {
+		get(text("/other/%d", others));
+		if (others % 40 == 0)
+			expect_bytes_of(get("/film"), SEED, 0, BYTES);
+	}
+	expect_between(edge_stat("disk.evicted_objects"), others / 2, others);
+	double again = edge_stat("bytes.from_origin") - before - others * 60000.0;
+	expect_between(again / MIB, 0, 2);
+}

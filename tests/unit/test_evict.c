@@ -5,6 +5,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
 #include "proxy/cache/store_inside.h"
+#include "tests/kit/ask.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -18,8 +19,6 @@ enum { KEYS = 400, GONE = -1, WRONG = -2 };
 static char dir[256];
 static struct cache_options options;
 static struct mailbox home;
-static struct object *came;
-static bool is_done;
 
 static void
 begin(void)
@@ -99,66 +98,25 @@ await_room(struct cache *c)
 	}
 }
 
-static void
-on_lookup(struct cache_lookup *l, struct object *o)
-{
-	(void)l;
-	came = o;
-	is_done = true;
-}
-
-static void
-on_body(struct body_read *r)
-{
-	(void)r;
-	is_done = true;
-}
-
-static void
-await(void)
-{
-	while (!is_done) {
-		struct pollfd p = {home.fd, POLLIN, 0};
-		poll(&p, 1, 100);
-		mailbox_run(&home, true);
-	}
-}
-
 static struct object *
 look_up(struct cache *c, unsigned k)
 {
 	char text[64];
 	struct str key = key_of(k, text, sizeof text);
-	struct key_hash hash = key_hash_of(cache_seed(c), key.p, key.n);
-	struct cache_lookup l = {.home = &home, .done = on_lookup};
-	struct object *o = NULL;
-	is_done = false;
-	if (cache_lookup(c, &l, hash, key, &o) == FOUND_LATER) {
-		await();
-		o = came;
-	}
-	return o;
+	return ask_look_up(c, &home, key_hash_of(cache_seed(c), key.p, key.n), key);
 }
 
 /* The whole body, or less when it was evicted meanwhile. */
 static uint64_t
 read_body(struct cache *c, struct object *o, char *to)
 {
-	struct body_read r = {.home = &home, .done = on_body};
+	struct ask_body a = ASK_BODY(&home);
 	uint64_t at = 0;
-	while (at < o->body_bytes) {
-		is_done = false;
-		enum body_step s = object_read(c, o, &r, at, UINT64_MAX);
-		if (s == BODY_LATER)
-			await();
-		if (s == BODY_BAD)
-			break;
-		if (s != BODY_READY)
-			continue;
-		memcpy(to + at, r.p, r.n);
-		at += r.n;
+	while (at < o->body_bytes && ask_read(c, o, &a, at, UINT64_MAX) == BODY_READY) {
+		memcpy(to + at, a.r.p, a.r.n);
+		at += a.r.n;
 	}
-	body_done(&r);
+	body_done(&a.r);
 	return at;
 }
 

@@ -152,6 +152,31 @@ START_TEST(what_was_granted_holds_and_no_more_than_half_is_granted)
 }
 END_TEST
 
+/* However many bodies are written, and beside the leases of readers, one segment in sixteen may go.
+ */
+START_TEST(what_is_being_written_stays_within_seven_sixteenths)
+{
+	begin(32);
+	for (int i = 0; i < 32; i++)
+		fill_one();
+	for (uint32_t i = 0; i < 14; i++)
+		ck_assert(ledger_hold(&l, i) && ledger_hold(&l, i));
+	ck_assert(!ledger_hold(&l, 14));
+	ck_assert_int_eq(ledger_victim(&l), 14);
+	for (uint32_t i = 14; i < 30; i++)
+		ck_assert(ledger_lease(&l, i));
+	ck_assert_int_eq(ledger_victim(&l), 30);
+	ledger_unhold(&l, 5);
+	ck_assert_int_eq(ledger_victim(&l), 30);
+	ledger_unhold(&l, 5);
+	ck_assert_int_eq(ledger_victim(&l), 5);
+	ledger_check(&l);
+	ledger_retire(&l, 5);
+	ck_assert(!ledger_hold(&l, 5));
+	ledger_fini(&l);
+}
+END_TEST
+
 START_TEST(absent_segments_are_added_within_the_limit)
 {
 	ledger_init(&l, 2, 4, 1000);
@@ -195,5 +220,6 @@ END_TEST
 UNIT("ledger", TEST(the_oldest_goes_first), TEST(what_earned_least_goes_first),
      TEST(one_large_answer_is_not_worth_many_small_ones), TEST(earnings_fade_eight_times_in_a_turn),
      TEST(nothing_stays_for_ever), TEST(what_was_granted_holds_and_no_more_than_half_is_granted),
+     TEST(what_is_being_written_stays_within_seven_sixteenths),
      TEST(absent_segments_are_added_within_the_limit), TEST(what_was_hit_moves_on_within_a_quarter),
      LOOP(segments_suit_the_disk, disks))

@@ -80,20 +80,20 @@ START_TEST(a_generation_is_half_a_turn_of_the_log)
 	begin(0);
 	tick(TURN, 1);
 	ck_assert_int_eq(ask(1), ADMISSION_FIRST_SIGHT);
-	seen_charge(seen, TURN / 2 - 1);
+	seen_charge(seen, TURN / 4 - 1);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_CURRENT);
 	ck_assert_uint_eq(generation(), 0);
 	seen_charge(seen, 1000);
-	seen_charge(seen, -1000); /* that write was given up, but the half turn was reached */
+	seen_charge(seen, -1000); /* that write was given up, but the quarter was reached */
 	ck_assert_uint_eq(generation(), 1);
 	ask(2);
-	seen_charge(seen, TURN / 2 - 1); /* counted from the beginning of this one */
+	seen_charge(seen, TURN / 4 - 1); /* counted from the beginning of this one */
 	ck_assert_uint_eq(generation(), 1);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
 	seen_charge(seen, 1001);
 	ck_assert_uint_eq(generation(), 2);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS); /* its last sighting, not its first */
-	seen_charge(seen, TURN / 2);
+	seen_charge(seen, TURN / 4);
 	ck_assert_uint_eq(generation(), 3);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
 	ck_assert_int_eq(ask(2), ADMISSION_FIRST_SIGHT);
@@ -115,7 +115,7 @@ START_TEST(while_the_log_grows_a_generation_is_a_day)
 	ck_assert_uint_eq(generation(), 1);
 	ask(1);
 	seen_charge(seen, 10 * TURN);
-	tick(TURN, 1); /* now it is full, and more than half a turn was admitted */
+	tick(TURN, 1); /* now it is full, and more than a quarter of a turn was admitted */
 	ck_assert_uint_eq(generation(), 2);
 	end();
 }
@@ -140,7 +140,7 @@ START_TEST(what_a_generation_admitted_survives_a_restart)
 	begin(0);
 	tick(TURN, 1);
 	ask(1);
-	seen_charge(seen, TURN / 2 - 10);
+	seen_charge(seen, TURN / 4 - 10);
 	seen_save(seen, now);
 	close_seen();
 	open_seen(0);
