@@ -160,6 +160,15 @@ on_explain(struct admin *a, struct evhttp_request *q)
 }
 
 static void
+on_top(struct admin *a, struct evhttp_request *q)
+{
+	struct buf text = {0};
+	a->source.top(a->source.ctx, &text);
+	answer(q, 200, "application/json", text.p, text.n);
+	buf_fini(&text);
+}
+
+static void
 on_healthz(struct admin *a, struct evhttp_request *q)
 {
 	if (a->source.healthy(a->source.ctx))
@@ -296,7 +305,7 @@ static const struct route {
 	{"/", false, false, on_dashboard},	{"/stats", false, false, on_stats},
 	{"/metrics", false, false, on_metrics}, {"/healthz", false, true, on_healthz},
 	{"/purge", true, false, on_purge},	{"/history", false, false, on_history},
-	{"/explain", false, false, on_explain},
+	{"/explain", false, false, on_explain}, {"/top", false, false, on_top},
 };
 
 static const struct route *
@@ -372,7 +381,7 @@ on_request(struct evhttp_request *q, void *ctx)
 	} else if (!route) {
 		answer_text(
 			q, 404,
-			"these paths exist: / /stats /metrics /history /explain /healthz /purge /filters\n");
+			"these paths exist: / /stats /metrics /history /explain /top /healthz /purge /filters\n");
 	} else if (route->changes ? method != EVHTTP_REQ_POST : !reads) {
 		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
 				  route->changes ? "POST" : "GET, HEAD");

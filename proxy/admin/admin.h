@@ -57,7 +57,8 @@ struct admin_source { /* called on the admin thread */
 	bool (*history)(void *ctx, int64_t step_s, int64_t since_s, struct buf *out);
 	/* Appends JSON; NULL, or a sentence that says what is wrong with the order. */
 	const char *(*explain)(void *ctx, const struct explain_order *o, struct buf *out);
-	bool (*healthy)(void *ctx); /* false while draining: /healthz says 503 */
+	void (*top)(void *ctx, struct buf *out); /* appends JSON */
+	bool (*healthy)(void *ctx);		 /* false while draining: /healthz says 503 */
 	void (*purge)(void *ctx, const struct purge_order *o, struct purge_result *out);
 	void *ctx;
 	struct access_rules access; /* loopback is found out here */

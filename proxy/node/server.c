@@ -14,6 +14,7 @@
 #include "proxy/wire/listen.h"
 #include "proxy/wire/room.h"
 #include "proxy/node/keeper.h"
+#include "proxy/node/top.h"
 #include "proxy/node/worker.h"
 
 #include <assert.h>
@@ -277,6 +278,13 @@ on_explain(void *ctx, const struct explain_order *o, struct buf *out)
 	return explain_url(&s->shelves, s->settings, s->workers, s->worker_count, o, out);
 }
 
+static void
+on_top(void *ctx, struct buf *out)
+{
+	struct server *s = ctx;
+	top_json(s->workers, s->worker_count, out);
+}
+
 static bool
 on_history(void *ctx, int64_t step_s, int64_t since_s, struct buf *out)
 {
@@ -304,6 +312,7 @@ open_admin(struct server *s, char *err, size_t err_bytes)
 	const struct admin_source source = {
 		.report = on_report,
 		.history = on_history,
+		.top = on_top,
 		.explain = on_explain,
 		.healthy = on_healthy,
 		.purge = on_purge,

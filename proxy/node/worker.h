@@ -32,6 +32,7 @@ struct worker {
 	struct metrics metrics;
 	struct measures measures;
 	struct lately lately;
+	struct hot hot;
 	_Atomic unsigned active_fetches; /* as of the last tick, for reports */
 	int *doors;			 /* listening sockets; -1 once wire has them */
 	unsigned door_count;

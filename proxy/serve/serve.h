@@ -11,6 +11,7 @@
 #include "proxy/base/buf.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/logfile.h"
+#include "proxy/base/hot.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/measures.h"
 #include "proxy/base/metrics.h"
@@ -44,6 +45,7 @@ struct serve {
 	struct upstream *upstream;
 	struct metrics *metrics;
 	struct measures *measures;
+	struct hot *hot;	    /* the most frequent names of its requests */
 	struct lately *lately;	    /* what became of the last requests */
 	struct baseline_ring *ring; /* what the baseline is told */
 	struct mailbox *mailbox;    /* where letters to this worker go */
