@@ -108,7 +108,8 @@ bool cache_refer(struct cache *c, struct stored *o, const struct placement *body
 /* write.c */
 void cache_free_spare_writes(struct cache *c);
 
-/* read.c */
+/* read.c; read_look waits for the disk, and leaves everything as it is. */
+struct object *read_look(struct cache *c, struct key_hash hash, struct str key);
 enum found read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash,
 		       struct str key, struct object **out);
 

@@ -62,3 +62,14 @@ cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object 
 		return FOUND_OBJECT;
 	return c->store && store_has(c->store, hash) ? FOUND_LATER : FOUND_NOT;
 }
+
+struct object *
+cache_look(struct cache *c, struct key_hash hash, struct str key)
+{
+	struct stored *o = ram_look(c->ram, hash, key);
+	if (o && cache_is_forgotten(c, o))
+		stored_unref(&o);
+	if (o)
+		return &o->pub;
+	return cache_disk_is_open(c) ? read_look(c, hash, key) : NULL;
+}
