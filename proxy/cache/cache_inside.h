@@ -127,7 +127,8 @@ void cache_late_stop(struct cache *c);
 /* cache_earned.c: what was saved, before the cache is used. */
 void cache_load_earnings(struct cache *c);
 
-/* read.c */
+/* read.c; read_look waits for the disk, and leaves everything as it is. */
+struct object *read_look(struct cache *c, struct key_hash hash, struct str key);
 enum found read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash,
 		       struct str key, struct object **out);
 

@@ -328,6 +328,20 @@ read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struc
 	return FOUND_LATER;
 }
 
+struct object *
+read_look(struct cache *c, struct key_hash hash, struct str key)
+{
+	struct wanted w = {.hash = hash, .key = key, .first = LOOKUP_HEAD};
+	struct reader rd = {.st = c->store, .waits = true};
+	struct stored *o = NULL;
+	if (!store_look(c->store, hash, &w.at))
+		return NULL;
+	if (read_record(c, &rd, &w, &o) != OUTCOME_DONE)
+		o = NULL;
+	reader_fini(&rd);
+	return o ? &o->pub : NULL;
+}
+
 /* ---- bodies -------------------------------------------------------------------------------- */
 
 struct body_job {

@@ -77,6 +77,8 @@ void store_drop(struct store *st, struct key_hash hash);
 
 /* Where the last record with this hash lies; counts a hit. *hits: hits before this one. */
 bool store_find(struct store *st, struct key_hash hash, struct locator *out, unsigned *hits);
+/* The same, and no hit is counted. */
+bool store_look(struct store *st, struct key_hash hash, struct locator *out);
 bool store_has(struct store *st, struct key_hash hash);
 /* The object was hit in RAM: its record is as hot as that. True: the hit counts, as store_find's
  * does with fewer than STORE_PAYING_HITS before it, and may pay. */

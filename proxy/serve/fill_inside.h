@@ -85,6 +85,7 @@ void fill_drop_feeder(struct fill *f); /* no more of the request's body from tha
 void fill_set_out(struct fill *f, const struct fetch_events *events);
 void fill_ask(struct fill *f, const struct fetch_events *events);
 const struct origin *fill_origin(const struct fill *f);
+struct origin_measures *fill_measures(const struct fill *f); /* of that origin */
 
 /* fill_stage.c: what every file that brings bytes may do. */
 void fill_move(struct fill *f, enum fill_stage to); /* the only assignment to ->stage */

@@ -1546,6 +1546,10 @@ START_TEST(an_object_may_take_half_the_log)
 	for (int again = 0; again < 3; again++) {
 		snprintf(key, sizeof key, "large-%d", again);
 		ck_assert(store_key(c, key, most, true, true, false));
+		struct object *o = look_up(c, key); /* served, as what is stored always is */
+		ck_assert_ptr_nonnull(o);
+		cache_pay(c, o, most);
+		object_unref(&o);
 		ck_assert(has(c, key, most));
 		store_flush(c->store);
 		ck_assert(has(c, key, most));
