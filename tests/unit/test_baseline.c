@@ -157,7 +157,7 @@ END_TEST
 /* A small disk is not eaten by what is beside the log, and a large one not taxed by its size. */
 static const struct {
 	uint64_t disk, capacity, most;
-} disks[] = {{64 << 20, 10000000, 2 << 20},
+} disks[] = {{64 << 20, 10000000, 4 << 20},
 	     {UINT64_C(1) << 30, 10000000, 32 << 20},
 	     {UINT64_C(100) << 30, 10000000, 200 << 20},
 	     {UINT64_C(100) << 30, 100000000, 800 << 20},
