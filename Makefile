@@ -166,7 +166,7 @@ bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 	bench/simulate.sh 60000 600000
 install: $(B)/bin/twice
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/twice
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice config/twice.yaml README.md LICENSE
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice config/twice.yaml config/alerts.yaml config/grafana.json README.md LICENSE
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/twice
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/twice

@@ -86,6 +86,89 @@ on_metrics(struct admin *a, struct evhttp_request *q)
 	buf_fini(&text);
 }
 
+/* The number that a query says; otherwise when it does not; false: it says no number. */
+static bool
+number_of(const struct evkeyvalq *pairs, const char *name, int64_t otherwise, int64_t *out)
+{
+	const char *value = evhttp_find_header(pairs, name);
+	*out = otherwise;
+	if (!value)
+		return true;
+	size_t n = strspn(value, "0123456789");
+	*out = n && n < 18 && !value[n] ? strtoll(value, NULL, 10) : otherwise;
+	return n && n < 18 && !value[n];
+}
+
+static void
+on_history(struct admin *a, struct evhttp_request *q)
+{
+	const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(q));
+	struct evkeyvalq pairs;
+	struct buf text = {0};
+	int64_t step = 1, since = -1;
+	if (query && evhttp_parse_query_str(query, &pairs) < 0) {
+		answer_text(q, 400, "the query is malformed\n");
+		return;
+	}
+	bool fine = !query ||
+		    (number_of(&pairs, "step", 1, &step) && number_of(&pairs, "since", -1, &since));
+	if (query)
+		evhttp_clear_headers(&pairs);
+	if (fine && a->source.history(a->source.ctx, step, since, &text))
+		answer(q, 200, "application/json", text.p, text.n);
+	else
+		answer_text(q, 400,
+			    "ask for /history?step=1, 10 or 300 (seconds), and "
+			    "&since=UNIX_SECONDS for what came later\n");
+	buf_fini(&text);
+}
+
+/* The headers of the question as lines; a line end within one is for explain to refuse. */
+static void
+add_headers(const struct evkeyvalq *pairs, struct buf *out)
+{
+	for (const struct evkeyval *kv = pairs->tqh_first; kv; kv = kv->next.tqe_next)
+		if (strcmp(kv->key, "header") == 0 && !strpbrk(kv->value, "\r\n"))
+			buf_printf(out, "%s\r\n", kv->value);
+}
+
+static void
+on_explain(struct admin *a, struct evhttp_request *q)
+{
+	const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(q));
+	struct evkeyvalq pairs;
+	struct buf fields = {0}, text = {0};
+	const char *no =
+		"ask for /explain?url=http://host/path, and &header=Name:%20value for each "
+		"header of the request";
+	if (!query || evhttp_parse_query_str(query, &pairs) < 0) {
+		answer_text(q, 400, no);
+		return;
+	}
+	const char *url = evhttp_find_header(&pairs, "url");
+	if (url) {
+		add_headers(&pairs, &fields);
+		struct explain_order o = {.url = str_of(url), .fields = buf_str(&fields)};
+		no = a->source.explain(a->source.ctx, &o, &text);
+	}
+	if (no)
+		buf_printf(&text, "%s\n", no);
+	answer(q, no ? 400 : 200, no ? "text/plain; charset=utf-8" : "application/json", text.p,
+	       text.n);
+	evhttp_clear_headers(&pairs);
+	buf_fini(&fields);
+	buf_fini(&text);
+}
+
+static void
+on_top(struct admin *a, struct evhttp_request *q)
+{
+	struct buf text = {0};
+	a->source.top(a->source.ctx, &text);
+	answer(q, 200, "application/json", text.p, text.n);
+	buf_fini(&text);
+}
+
 static void
 on_healthz(struct admin *a, struct evhttp_request *q)
 {
@@ -101,7 +184,7 @@ on_dashboard(struct admin *a, struct evhttp_request *q)
 	(void)a;
 	evhttp_add_header(
 		evhttp_request_get_output_headers(q), "Content-Security-Policy",
-		"default-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+		"default-src 'self'; img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
 		"frame-ancestors 'none'");
 	answer(q, 200, "text/html; charset=utf-8", dashboard_html, dashboard_bytes);
 }
@@ -158,7 +241,8 @@ static const struct route {
 } routes[] = {
 	{"/", false, false, on_dashboard},	{"/stats", false, false, on_stats},
 	{"/metrics", false, false, on_metrics}, {"/healthz", false, true, on_healthz},
-	{"/purge", true, false, on_purge},
+	{"/purge", true, false, on_purge},	{"/history", false, false, on_history},
+	{"/explain", false, false, on_explain}, {"/top", false, false, on_top},
 };
 
 static const struct route *
@@ -232,8 +316,9 @@ on_request(struct evhttp_request *q, void *ctx)
 	} else if (path && filters_own(path)) {
 		on_filters(a, q);
 	} else if (!route) {
-		answer_text(q, 404,
-			    "these paths exist: / /stats /metrics /healthz /purge /filters\n");
+		answer_text(
+			q, 404,
+			"these paths exist: / /stats /metrics /history /explain /top /healthz /purge /filters\n");
 	} else if (route->changes ? method != EVHTTP_REQ_POST : !reads) {
 		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
 				  route->changes ? "POST" : "GET, HEAD");

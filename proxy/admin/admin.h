@@ -1,8 +1,9 @@
 /* admin.h - the admin server: its own thread, its own listener, loopback by default.
  *
- * GET /stats /metrics /healthz / and POST /purge?url=URL, ?prefix=, ?host=, ?tag= or ?all=1, several
- * of them, with &soft=1 if wanted (or the same as a form, or URLs line by line as the body). The
- * answer is JSON: what was purged, whether it was found, and whether it is on disk by now
+ * GET /stats /metrics /healthz / and GET /history?step=1|10|300[&since=UNIX_SECONDS], what happened in
+ * steps of so many seconds (history.h), and POST /purge?url=URL, ?prefix=, ?host=, ?tag= or ?all=1,
+ * several of them, with &soft=1 if wanted (or the same as a form, or URLs line by line as the body).
+ * The answer is JSON: what was purged, whether it was found, and whether it is on disk by now
  * ("durable"; if not, the status is 503). A proxy whose workers are busy still answers here.
  *
  * At most 64 connections; one more takes the place of the one that has asked for nothing the
@@ -47,9 +48,18 @@ struct purge_result {
 	uint64_t sequence;   /* what was stored before this is gone */
 };
 
+struct explain_order {
+	struct str url;
+	struct str fields; /* lines of the request, each with its end */
+};
+
 struct admin_source { /* called on the admin thread */
 	void (*report)(void *ctx, struct report *out);
-	bool (*healthy)(void *ctx); /* false while draining: /healthz says 503 */
+	bool (*history)(void *ctx, int64_t step_s, int64_t since_s, struct buf *out);
+	/* Appends JSON; NULL, or a sentence that says what is wrong with the order. */
+	const char *(*explain)(void *ctx, const struct explain_order *o, struct buf *out);
+	void (*top)(void *ctx, struct buf *out); /* appends JSON */
+	bool (*healthy)(void *ctx);		 /* false while draining: /healthz says 503 */
 	/* All n of them, a result for each; none, if one is refused. */
 	void (*purge)(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out);
 	void *ctx;

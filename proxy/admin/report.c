@@ -1,17 +1,8 @@
-/* report.c - one walk over the counters and facts, shown in two ways. */
-#include "proxy/admin/report.h"
+/* report.c - one walk over the counters and facts, and what it looks like as JSON. */
+#include "proxy/admin/report_inside.h"
 
 #include <jansson.h>
 #include <math.h>
-
-enum kind { KIND_COUNT, KIND_LEVEL, KIND_SHARE, KIND_SECONDS };
-
-struct fact {
-	enum kind kind;
-	const char *group, *key, *help;
-	int64_t whole; /* of COUNT and LEVEL */
-	double real;   /* of SHARE and SECONDS */
-};
 
 /* ---- sums: README.md says what they mean ---------------------------------------------------- */
 
@@ -28,8 +19,8 @@ between_0_and_1(double v)
 }
 
 /* Purges are written down, whatever the rule of admission says. */
-static uint64_t
-baseline_bytes(const struct report *r)
+uint64_t
+report_baseline_bytes(const struct report *r)
 {
 	return r->baseline.ghost.written_bytes + r->cache.purge_bytes;
 }
@@ -38,13 +29,19 @@ baseline_bytes(const struct report *r)
 static int64_t
 saved_bytes(const struct report *r)
 {
-	return (int64_t)(baseline_bytes(r) - r->cache.written_bytes);
+	return (int64_t)(report_baseline_bytes(r) - r->cache.written_bytes);
 }
 
 static double
 saved_ratio(const struct report *r)
 {
-	return share((double)saved_bytes(r), (double)baseline_bytes(r));
+	return share((double)saved_bytes(r), (double)report_baseline_bytes(r));
+}
+
+static double
+write_amplification(const struct report *r)
+{
+	return share((double)r->cache.written_bytes, (double)r->cache.admitted_bytes);
 }
 
 /* Origin requests, and bytes of bodies from origins, that we caused more than the baseline would
@@ -103,33 +100,31 @@ generation_age(const struct report *r)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-typedef void fact_fn(void *ctx, const struct fact *f);
-
-static void
-each_fact(const struct report *r, fact_fn *fn, void *ctx)
+void
+report_each(const struct report *r, report_fact_fn *fn, void *ctx)
 {
 	for (int i = 0; i < METRIC_COUNT; i++)
-		fn(ctx, &(struct fact){.kind = KIND_COUNT,
-				       .group = metric_rows[i].group,
-				       .key = metric_rows[i].key,
-				       .help = metric_rows[i].help,
-				       .whole = (int64_t)r->n[i]});
+		fn(ctx, &(struct report_fact){.kind = KIND_COUNT,
+					      .group = metric_rows[i].group,
+					      .key = metric_rows[i].key,
+					      .help = metric_rows[i].help,
+					      .whole = (int64_t)r->n[i]});
 #define VALUE_COUNT(v)	 .whole = (int64_t)(v)
 #define VALUE_LEVEL(v)	 .whole = (int64_t)(v)
 #define VALUE_SHARE(v)	 .real = (v)
 #define VALUE_SECONDS(v) .real = (v)
-#define FACT(kind_, group_, key_, value_, help_)     \
-	fn(ctx, &(struct fact){.kind = KIND_##kind_, \
-			       .group = group_,      \
-			       .key = key_,          \
-			       .help = help_,        \
-			       VALUE_##kind_(value_)});
+#define FACT(kind_, group_, key_, value_, help_)            \
+	fn(ctx, &(struct report_fact){.kind = KIND_##kind_, \
+				      .group = group_,      \
+				      .key = key_,          \
+				      .help = help_,        \
+				      VALUE_##kind_(value_)});
 #include "proxy/admin/facts.h"
 #undef FACT
 }
 
-static bool
-is_real(const struct fact *f)
+bool
+report_is_real(const struct report_fact *f)
 {
 	return f->kind == KIND_SHARE || f->kind == KIND_SECONDS;
 }
@@ -156,11 +151,85 @@ group_of(json_t *top, const char *path)
 }
 
 static void
-add_json(void *ctx, const struct fact *f)
+add_json(void *ctx, const struct report_fact *f)
 {
-	json_t *v =
-		is_real(f) ? json_real(isfinite(f->real) ? f->real : 0) : json_integer(f->whole);
+	json_t *v = report_is_real(f) ? json_real(isfinite(f->real) ? f->real : 0)
+				      : json_integer(f->whole);
 	json_object_set_new(group_of(ctx, f->group), f->key, v);
+}
+
+/* Seconds, or bytes; a distribution of which nothing was counted has zeros. */
+static json_t *
+json_of_sum(const struct histogram_sum *h, double per_one)
+{
+	double mean = h->count ? (double)h->sum / (double)h->count : 0;
+	return json_pack("{s:I, s:f, s:f, s:f, s:f}", "count", (json_int_t)h->count, "mean",
+			 mean / per_one, "p50", histogram_quantile(h, 0.5) / per_one, "p90",
+			 histogram_quantile(h, 0.9) / per_one, "p99",
+			 histogram_quantile(h, 0.99) / per_one);
+}
+
+static void
+add_measures(const struct report *r, json_t *top)
+{
+	for (int i = 0; i < MEASURE_COUNT; i++) {
+		const struct measures_row *row = &measures_rows[i];
+		json_object_set_new(group_of(top, row->group), row->key,
+				    json_of_sum(&r->measures[i], row->per_one));
+	}
+}
+
+static json_t *
+json_of_origins(const struct report *r)
+{
+	json_t *list = json_array();
+	for (unsigned i = 0; i < r->origin_count; i++) {
+		const struct report_origin *o = &r->origins[i];
+		json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I, s:o}", "url", o->url,
+						      "state", o->out ? "out" : "well", "requests",
+						      (json_int_t)o->requests, "errors",
+						      (json_int_t)o->errors, "first_byte",
+						      json_of_sum(&o->wait_us, 1e6)));
+	}
+	return list;
+}
+
+static json_t *
+json_of_node(const struct report *r)
+{
+	json_t *listen = json_array();
+	for (unsigned i = 0; i < r->listen_count; i++)
+		json_array_append_new(listen, json_string(r->listen[i]));
+	return json_pack("{s:s, s:o, s:I}", "name", r->node, "listen", listen, "workers",
+			 (json_int_t)r->workers);
+}
+
+/* Since this cache was first used, however often the proxy was restarted. */
+static json_t *
+json_of_lifetime(const struct report *r)
+{
+	static const char *const names[] = {
+#define RATE(name, value) #name,
+#define LEVEL(name, value)
+#define QUANTILE(name, which, share)
+#include "proxy/admin/history_columns.h"
+#undef RATE
+#undef LEVEL
+#undef QUANTILE
+	};
+	json_t *all = json_pack("{s:I}", "since_s", (json_int_t)r->lifetime_since_s);
+	for (int i = 0; i < REPORT_RATES; i++)
+		json_object_set_new(all, names[i], json_integer((json_int_t)r->lifetime[i]));
+	return all;
+}
+
+static json_t *
+json_of_process(const struct process_facts *p)
+{
+	return json_pack("{s:f, s:I, s:I, s:I, s:I}", "cpu_s", p->cpu_s, "resident_bytes",
+			 (json_int_t)p->resident_bytes, "open_fds", (json_int_t)p->open_fds,
+			 "threads", (json_int_t)p->threads, "written_bytes",
+			 (json_int_t)p->written_bytes);
 }
 
 static int
@@ -175,48 +244,13 @@ report_json(const struct report *r, struct buf *out)
 {
 	json_t *top = json_object();
 	json_object_set_new(top, "version", json_string(r->version));
-	each_fact(r, add_json, top);
+	report_each(r, add_json, top);
+	json_object_set_new(top, "node", json_of_node(r));
+	json_object_set_new(top, "lifetime", json_of_lifetime(r));
+	json_object_set_new(top, "process", json_of_process(&r->process));
+	add_measures(r, top);
+	json_object_set_new(top, "origins", json_of_origins(r));
 	json_dump_callback(top, on_json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	json_decref(top);
 	buf_add_lit(out, "\n");
-}
-
-/* ---- Prometheus ------------------------------------------------------------------------------ */
-
-/* twice_requests_ram_hits_total: counters end in _total, once; the unit is a whole word. */
-static void
-metric_name(const struct fact *f, char *out, size_t n)
-{
-	size_t key = strlen(f->key);
-	bool seconds = key > 2 && strcmp(f->key + key - 2, "_s") == 0;
-	const char *total = f->kind == KIND_COUNT && strcmp(f->key, "total") != 0 ? "_total" : "";
-	snprintf(out, n, "twice_%s%s%.*s%s%s", f->group, *f->group ? "_" : "",
-		 (int)(seconds ? key - 2 : key), f->key, seconds ? "_seconds" : "", total);
-	for (char *p = out; *p; p++)
-		if (*p == '.')
-			*p = '_';
-}
-
-static void
-add_prometheus(void *ctx, const struct fact *f)
-{
-	struct buf *out = ctx;
-	char name[128];
-	metric_name(f, name, sizeof(name));
-	buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s ", name, f->help, name,
-		   f->kind == KIND_COUNT ? "counter" : "gauge", name);
-	if (is_real(f))
-		buf_printf(out, "%.9g\n", isfinite(f->real) ? f->real : 0);
-	else
-		buf_printf(out, "%lld\n", (long long)f->whole);
-}
-
-void
-report_prometheus(const struct report *r, struct buf *out)
-{
-	buf_printf(out,
-		   "# HELP twice_build_info the version that runs\n# TYPE twice_build_info gauge\n"
-		   "twice_build_info{version=\"%s\"} 1\n",
-		   r->version);
-	each_fact(r, add_prometheus, out);
 }

@@ -1,7 +1,9 @@
-/* report.h - the numbers of a running proxy as one struct of facts, and how they are shown.
+/* report.h - the numbers of a running proxy as one struct of facts, and how they are shown:
+ * report.c as JSON, report_prometheus.c as Prometheus wants them.
  *
  * Answers   /stats (JSON), /metrics (Prometheus text), the savings report.
- * Threads   pure, but for what the source callback does.
+ * Memory    100 KB; json_pack and buf take more while it is shown.
+ * Threads   pure.
  */
 #ifndef ADMIN_REPORT_H
 #define ADMIN_REPORT_H
@@ -9,12 +11,38 @@
 #include "filter/pair.h"
 #include "filter/short.h"
 #include "proxy/base/buf.h"
+#include "proxy/base/measures.h"
 #include "proxy/base/metrics.h"
+#include "proxy/base/process.h"
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/cache.h"
 
+enum { REPORT_ORIGINS_MOST = 64, REPORT_LISTEN_MOST = 16 };
+
+struct report_origin {
+	const char *url; /* borrowed from the proxy */
+	bool out;	 /* left alone for a while, for it could not be reached */
+	uint64_t requests, errors, answers[MEASURES_CLASSES];
+	struct histogram_sum wait_us;
+};
+
+/* The rows of history_columns.h whose totals outlive the process. */
+enum report_rate {
+#define RATE(name, value) REPORT_##name,
+#define LEVEL(name, value)
+#define QUANTILE(name, which, share)
+#include "proxy/admin/history_columns.h"
+#undef RATE
+#undef LEVEL
+#undef QUANTILE
+	REPORT_RATES
+};
+
 struct report {
 	const char *version;
+	char node[65]; /* the machine's name */
+	char listen[REPORT_LISTEN_MOST][64];
+	unsigned listen_count, workers;
 	double uptime_s;
 	int64_t now_s;
 	uint64_t n[METRIC_COUNT];
@@ -23,7 +51,16 @@ struct report {
 	struct pair_stats generation;
 	uint64_t open_connections, active_fetches, flights, flight_bytes;
 	uint64_t log_dropped;
+	struct histogram_sum measures[MEASURE_COUNT];
+	unsigned origin_count;
+	struct report_origin origins[REPORT_ORIGINS_MOST];
+	struct process_facts process;
+	double lifetime[REPORT_RATES]; /* since lifetime_since_s, over restarts */
+	int64_t lifetime_since_s;
 };
+
+/* What admitting at first sight would have written. */
+uint64_t report_baseline_bytes(const struct report *r);
 
 void report_json(const struct report *r, struct buf *out);
 void report_prometheus(const struct report *r, struct buf *out);

@@ -1,6 +1,6 @@
 /* metrics.h - counters per worker, summed when somebody asks.
  *
- * Threads   metrics_add only from the thread that owns the block; metrics_sum from any. A reader
+ * Threads   metrics_add only from the thread that owns the block; reading from any. A reader
  *           sees each counter whole, not all at one instant.
  */
 #ifndef BASE_METRICS_H
@@ -34,8 +34,5 @@ struct metric_row {
 
 /* The rows of metrics_list.h, in order of enum metric. */
 extern const struct metric_row metric_rows[METRIC_COUNT];
-
-/* Adds the n blocks up into out[METRIC_COUNT]. */
-void metrics_sum(const struct metrics *const *blocks, unsigned n, uint64_t *out);
 
 #endif

@@ -15,8 +15,11 @@ look_after_copy(struct cache *c, struct stored *o, bool tells)
 static struct stored *
 judge(struct cache *c, struct stored *o)
 {
-	struct judged j = cache_judge(c, o);
 	struct stored *stale;
+	if (atomic_load_explicit(&o->pub.clean_as_of, memory_order_relaxed) ==
+	    forget_now(c->forget)) /* nothing was forgotten since: most hits end here */
+		return o;
+	struct judged j = cache_judge(c, o);
 	switch (j.word) {
 	case FORGET_CLEAN:
 		break;
@@ -58,4 +61,15 @@ cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object 
 	if (o)
 		return FOUND_OBJECT;
 	return c->store && store_has(c->store, hash) ? FOUND_LATER : FOUND_NOT;
+}
+
+struct object *
+cache_look(struct cache *c, struct key_hash hash, struct str key)
+{
+	struct stored *o = ram_look(c->ram, hash, key);
+	if (o && cache_is_forgotten(c, o))
+		stored_unref(&o);
+	if (o)
+		return &o->pub;
+	return cache_disk_is_open(c) ? read_look(c, hash, key) : NULL;
 }

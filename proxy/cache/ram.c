@@ -114,6 +114,18 @@ ram_find(struct ram *r, struct key_hash hash, struct str key, uint32_t fade, boo
 	return o;
 }
 
+struct stored *
+ram_look(struct ram *r, struct key_hash hash, struct str key)
+{
+	struct shard *s = shard_of(r, hash);
+	pthread_mutex_lock(&s->lock);
+	struct stored *o = *link_of(s, hash, key);
+	if (o)
+		object_ref(&o->pub);
+	pthread_mutex_unlock(&s->lock);
+	return o;
+}
+
 bool
 ram_holds(struct ram *r, struct stored *o)
 {

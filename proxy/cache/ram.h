@@ -26,6 +26,8 @@ void ram_destroy(struct ram **r);
  */
 struct stored *
 ram_find(struct ram *r, struct key_hash hash, struct str key, uint32_t fade, bool *tells);
+/* The same, and nothing is counted. */
+struct stored *ram_look(struct ram *r, struct key_hash hash, struct str key);
 /* Does it hold this very object? */
 bool ram_holds(struct ram *r, struct stored *o);
 /* Would an object of this size be taken now? */

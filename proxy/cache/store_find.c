@@ -25,6 +25,12 @@ store_find(struct store *st, struct key_hash hash, struct locator *out, unsigned
 }
 
 bool
+store_look(struct store *st, struct key_hash hash, struct locator *out)
+{
+	return index_find(st->index, hash.hi, out) && store_complete(st, out);
+}
+
+bool
 store_has(struct store *st, struct key_hash hash)
 {
 	struct locator at;

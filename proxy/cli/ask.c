@@ -23,11 +23,13 @@ int
 ask_admin(const char *addr, const char *path, const char *form, struct buf *out, char *err,
 	  size_t err_bytes)
 {
-	char url[512], why[CURL_ERROR_SIZE] = "";
+	char why[CURL_ERROR_SIZE] = "";
 	long status = 0;
 	CURL *curl = curl_easy_init();
-	snprintf(url, sizeof(url), "http://%s%s", addr, path);
-	curl_easy_setopt(curl, CURLOPT_URL, url);
+	struct buf at = {0};
+	buf_printf(&at, "http://%s%s", addr, path);
+	buf_add(&at, "", 1);
+	curl_easy_setopt(curl, CURLOPT_URL, at.p);
 	curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)SECONDS_MOST);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
@@ -53,8 +55,9 @@ ask_admin(const char *addr, const char *path, const char *form, struct buf *out,
 			 "address with --admin ADDR",
 			 addr, *why ? why : curl_easy_strerror(end));
 	else if (status != 200)
-		snprintf(err, err_bytes, "%s answered %ld: %.*s", url, status,
+		snprintf(err, err_bytes, "%.200s answered %ld: %.*s", at.p, status,
 			 (int)(out->n < 200 ? out->n : 200), out->n ? out->p : "");
+	buf_fini(&at);
 	return end == CURLE_OK && status == 200 ? 0 : -1;
 }
 

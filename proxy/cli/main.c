@@ -18,6 +18,9 @@ static const struct command {
 	{"simulate", cli_simulate, "computes from access logs what twice would have saved"},
 	{"size", cli_size, "computes the memory of the filters from URLs and error rate"},
 	{"stats", cli_stats, "shows what a running proxy has saved so far"},
+	{"top", cli_top, "shows what is asked for most now"},
+	{"explain", cli_explain,
+	 "tells why a URL is on disk or not, and what a request would do now"},
 	{"purge", cli_purge, "makes a running proxy forget objects"},
 	{"inspect", cli_inspect, "says what a cache directory holds, and what of it is damaged"},
 };

@@ -3,6 +3,7 @@
 #include "proxy/cli/cli.h"
 #include "proxy/cli/savings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -23,18 +24,45 @@ static const struct flag stats_rows[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+/* Over what is there: a screen that is cleared first flickers. */
 static int
-print_once(const char *admin, bool json, bool clear)
+print_in_place(struct str report)
+{
+	printf("\033[H");
+	while (report.n) {
+		struct str line = str_before(report, '\n');
+		printf("%.*s\033[K\n", STR_ARG(line));
+		report = str_from(report, line.n + 1);
+	}
+	return printf("\033[J");
+}
+
+static int
+print_savings(struct str numbers, bool in_place, char *err, size_t err_bytes)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	int result = savings_print(f, numbers, err, err_bytes);
+	fclose(f);
+	if (result == 0 && in_place)
+		print_in_place((struct str){text, n});
+	else if (result == 0)
+		fwrite(text, 1, n, stdout);
+	free(text);
+	return result;
+}
+
+static int
+print_once(const char *admin, bool json, bool in_place)
 {
 	struct buf answer = {0};
 	char err[1024];
 	int result = ask_admin(admin, "/stats", NULL, &answer, err, sizeof(err));
-	if (result == 0 && clear)
-		printf("\033[H\033[J"); /* home, and all below gone */
 	if (result == 0 && json)
 		fwrite(answer.p, 1, answer.n, stdout);
 	else if (result == 0)
-		result = savings_print(stdout, buf_str(&answer), err, sizeof(err));
+		result = print_savings(buf_str(&answer), in_place, err, sizeof(err));
 	if (result < 0)
 		cli_complain("stats", "%s", err);
 	else
@@ -68,6 +96,8 @@ cli_stats(int argc, char **argv)
 			admin = f.value;
 	}
 	bool clear = watch && !json && isatty(STDOUT_FILENO);
+	if (clear)
+		printf("\033[H\033[J");
 	int result = print_once(admin, json, clear);
 	while (watch && result == CLI_FINE) {
 		nanosleep(&(struct timespec){.tv_sec = 1}, NULL);

@@ -13,6 +13,7 @@ enum { SNAPSHOT_EVERY_S = 900 };
 
 struct keeper {
 	struct shelves *shelves;
+	struct chronicle *chronicle;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -20,12 +21,16 @@ struct keeper {
 };
 
 void
-keeper_save(struct shelves *sh)
+keeper_save(struct shelves *sh, struct chronicle *ch)
 {
+	if (ch)
+		chronicle_save(ch);
 	if (sh->seen)
 		seen_save(sh->seen, now_s());
 	if (sh->baseline)
 		baseline_save(sh->baseline);
+	if (sh->cache)
+		cache_save_earnings(sh->cache);
 }
 
 static void
@@ -34,6 +39,7 @@ keep(struct keeper *k)
 	struct cache_stats stats;
 	cache_stats(k->shelves->cache, &stats);
 	seen_tick(k->shelves->seen, now_s(), now_ms(), &stats);
+	chronicle_tick(k->chronicle);
 }
 
 static void *
@@ -47,7 +53,7 @@ run(void *arg)
 		pthread_mutex_unlock(&k->lock);
 		keep(k);
 		if (++seconds % SNAPSHOT_EVERY_S == 0)
-			keeper_save(k->shelves);
+			keeper_save(k->shelves, k->chronicle);
 		pthread_mutex_lock(&k->lock);
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec++;
@@ -59,11 +65,12 @@ run(void *arg)
 }
 
 int
-keeper_start(struct keeper **out, struct shelves *sh)
+keeper_start(struct keeper **out, struct shelves *sh, struct chronicle *ch)
 {
 	struct keeper *k = NEW(struct keeper);
 	pthread_condattr_t attr;
 	k->shelves = sh;
+	k->chronicle = ch;
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -1,5 +1,8 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server.h"
+#include "proxy/node/chronicle.h"
+#include "proxy/node/explain.h"
+#include "proxy/node/numbers.h"
 #include "proxy/node/purge.h"
 
 #include "proxy/admin/admin.h"
@@ -11,6 +14,7 @@
 #include "proxy/wire/listen.h"
 #include "proxy/wire/room.h"
 #include "proxy/node/keeper.h"
+#include "proxy/node/top.h"
 #include "proxy/node/worker.h"
 
 #include <assert.h>
@@ -31,6 +35,7 @@ struct server {
 	struct settings *settings; /* for who asks from the admin thread */
 	struct upstream *upstream;
 	struct admin *admin;
+	struct chronicle *chronicle;
 	struct clients *clients;
 	struct room *room;
 	_Atomic bool draining;
@@ -112,11 +117,14 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.memory_bytes = c->cache.memory_bytes,
 		.max_object_bytes = c->cache.max_object_bytes,
 		.keep_free = c->cache.keep_free,
+		.io_threads = c->cache.io_threads,
+		.read_limit_ms = (unsigned)c->cache.read_timeout_ms,
 	};
 	o.reserve_bytes = baseline_reserve_bytes(c->cache.disk_bytes, c->admission.capacity);
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
 	sh->seed = cache_seed(sh->cache);
+	s->chronicle = chronicle_create(sh->cache);
 	if (open_sightings(s, err, err_bytes))
 		return -1;
 	struct baseline_options b = {
@@ -253,9 +261,37 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 }
 
 static void
+on_second(void *ctx, struct report *out)
+{
+	server_report(ctx, out);
+}
+
+static void
 on_report(void *ctx, struct report *out)
 {
 	server_report(ctx, out);
+	process_read(&out->process);
+}
+
+static const char *
+on_explain(void *ctx, const struct explain_order *o, struct buf *out)
+{
+	struct server *s = ctx;
+	return explain_url(&s->shelves, s->settings, s->workers, s->worker_count, o, out);
+}
+
+static void
+on_top(void *ctx, struct buf *out)
+{
+	struct server *s = ctx;
+	top_json(s->workers, s->worker_count, out);
+}
+
+static bool
+on_history(void *ctx, int64_t step_s, int64_t since_s, struct buf *out)
+{
+	struct server *s = ctx;
+	return history_json(chronicle_history(s->chronicle), step_s, since_s, out);
 }
 
 static bool
@@ -277,6 +313,9 @@ open_admin(struct server *s, char *err, size_t err_bytes)
 {
 	const struct admin_source source = {
 		.report = on_report,
+		.history = on_history,
+		.top = on_top,
+		.explain = on_explain,
 		.healthy = on_healthy,
 		.purge = on_purge,
 		.ctx = s,
@@ -313,10 +352,11 @@ int
 server_start(struct server *s)
 {
 	assert(!s->started && s->worker_count > 0);
+	chronicle_begin(s->chronicle, on_second, s);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
 			return -1;
-	if (keeper_start(&s->keeper, &s->shelves))
+	if (keeper_start(&s->keeper, &s->shelves, s->chronicle))
 		return -1;
 	s->started = true;
 	return 0;
@@ -346,7 +386,7 @@ server_destroy(struct server **sp)
 	assert(!s->started && !s->keeper);
 	struct shelves *sh = &s->shelves;
 	admin_stop(&s->admin); /* it asks and purges to the end */
-	keeper_save(sh);
+	keeper_save(sh, s->chronicle);
 	/* The I/O threads end first: after that no letter can come any more. The last letters bring
 	 * objects, so the cache itself goes last. */
 	if (sh->cache)
@@ -364,6 +404,7 @@ server_destroy(struct server **sp)
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);
+	chronicle_destroy(&s->chronicle);
 	settings_unref(&s->settings);
 	logfile_stop(&s->access_log, LOG_END_MS);
 	free(s->ports);
@@ -395,23 +436,18 @@ server_reload(struct server *s)
 void
 server_report(struct server *s, struct report *out)
 {
-	const struct metrics *blocks[256];
-	unsigned n = s->worker_count < 256 ? s->worker_count : 256;
 	memset(out, 0, sizeof *out);
-	for (unsigned i = 0; i < n; i++) {
-		blocks[i] = &s->workers[i].metrics;
-		out->active_fetches +=
-			atomic_load_explicit(&s->workers[i].active_fetches, memory_order_relaxed);
-	}
+	numbers_add(s->workers, s->worker_count, s->upstream, out);
+	numbers_name(s->config, s->ports, out);
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
 	out->now_s = now_s();
 	if (s->access_log)
 		out->log_dropped = logfile_dropped(s->access_log);
-	metrics_sum(blocks, n, out->n);
 	cache_stats(s->shelves.cache, &out->cache);
 	baseline_stats(s->shelves.baseline, &out->baseline);
 	seen_report(s->shelves.seen, &out->generation);
 	out->open_connections = clients_count(s->clients);
 	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
+	history_lifetime(chronicle_history(s->chronicle), out);
 }

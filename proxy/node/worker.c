@@ -112,6 +112,11 @@ worker_open(struct worker *w, unsigned index)
 {
 	assert(w->serve.shelves && w->serve.settings && w->clients && w->room);
 	w->serve.metrics = &w->metrics;
+	measures_init(&w->measures, w->serve.settings->config->origin_count);
+	w->serve.measures = &w->measures;
+	w->serve.lately = &w->lately;
+	hot_init(&w->hot);
+	w->serve.hot = &w->hot;
 	w->serve.ring = baseline_ring(w->serve.shelves->baseline, index);
 	w->serve.mailbox = &w->mailbox;
 	w->index = index;
@@ -174,6 +179,8 @@ worker_close(struct worker *w)
 		if (w->doors[i] >= 0)
 			close(w->doors[i]);
 	free(w->doors);
+	measures_fini(&w->measures);
+	hot_fini(&w->hot);
 	arena_pool_fini(&w->serve.arenas);
 	buf_fini(&w->serve.log.line);
 	settings_unref(&w->serve.settings);

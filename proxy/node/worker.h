@@ -7,6 +7,7 @@
 #define NODE_WORKER_H
 
 #include "proxy/base/clock.h"
+#include "proxy/serve/lately.h"
 #include "proxy/serve/serve.h"
 
 #include <event2/event.h>
@@ -29,6 +30,9 @@ struct worker {
 	struct event *mail, *nudged, *tick;
 	struct letter drain_letter;
 	struct metrics metrics;
+	struct measures measures;
+	struct lately lately;
+	struct hot hot;
 	_Atomic unsigned active_fetches; /* as of the last tick, for reports */
 	int *doors;			 /* listening sockets; -1 once wire has them */
 	unsigned door_count;

@@ -232,9 +232,27 @@ upstream_usual_ms(const struct upstream *u)
 	for (unsigned i = 0; i < u->count; i++) {
 		const struct member *m = &u->members[i];
 		if (!atomic_load_explicit(&m->held, memory_order_relaxed)) {
-			uint32_t us = atomic_load_explicit(&m->usual_us, memory_order_relaxed);
-			return ((int64_t)us + 999) / 1000;
+			return upstream_state(u, i).usual_ms;
 		}
 	}
 	return 0;
+}
+
+unsigned
+upstream_count(const struct upstream *u)
+{
+	return u->count;
+}
+
+struct upstream_state
+upstream_state(const struct upstream *u, unsigned i)
+{
+	assert(i < u->count);
+	const struct member *m = &u->members[i];
+	uint32_t us = atomic_load_explicit(&m->usual_us, memory_order_relaxed);
+	return (struct upstream_state){
+		.url = origin_url(m->origin),
+		.out = atomic_load_explicit(&m->held, memory_order_relaxed) != 0,
+		.usual_ms = ((int64_t)us + 999) / 1000,
+	};
 }

@@ -47,4 +47,13 @@ bool upstream_failed(struct upstream *u, const struct upstream_try *t, const str
  * asked first; 0: nothing is known. */
 int64_t upstream_usual_ms(const struct upstream *u);
 
+/* What is known of each, in the order of the configuration. */
+struct upstream_state {
+	const char *url;
+	bool out; /* it is left alone, or asked only to find out whether it is back */
+	int64_t usual_ms;
+};
+unsigned upstream_count(const struct upstream *u);
+struct upstream_state upstream_state(const struct upstream *u, unsigned i);
+
 #endif

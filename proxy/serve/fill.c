@@ -237,6 +237,8 @@ whole(struct fill *f)
 	if (f->stage == FILL_WHOLE)
 		return;
 	fill_move(f, FILL_WHOLE);
+	if (f->rq.method == METHOD_GET)
+		histogram_add(&f->serve->measures->of[MEASURE_OBJECT_BYTES], f->received);
 	flight_end(f->flight, f->write ? keep_commit(f) : NULL);
 	flights_close(f->flight);
 }
@@ -359,25 +361,34 @@ read_tags(struct fill *f, const struct response *rs)
 	return any;
 }
 
+/* A function of its own, for its list of fields is large. */
+__attribute__((noinline)) static void
+use_stripped(struct fill *f, const struct response *rs)
+{
+	struct field fields[FIELDS_MAX];
+	struct response rest = *rs;
+	rest.fields.v = fields;
+	rest.fields.cap = FIELDS_MAX;
+	tags_strip(&f->settings->tags, &rs->fields, &rest.fields);
+	use_head(f, &rest);
+}
+
 static void
 on_head(void *ctx, const struct response *rs)
 {
 	struct fill *f = ctx;
 	fill_check(f);
 	assert(f->fetch && f->stage != FILL_WHOLE);
-	upstream_answered(f->serve->upstream, &f->origin, now_us() - f->asked_us);
-	if (f->stage == FILL_ARRIVING) {
+	int64_t wait_us = now_us() - f->asked_us;
+	upstream_answered(f->serve->upstream, &f->origin, wait_us);
+	histogram_add(&fill_measures(f)->wait_us, (uint64_t)wait_us);
+	histogram_raise(&fill_measures(f)->answers[measures_class(rs->status)], 1);
+	if (f->stage == FILL_ARRIVING)
 		go_on_with(f, rs);
-	} else if (!read_tags(f, rs) || !f->settings->tags.strip) {
+	else if (read_tags(f, rs) && f->settings->tags.strip)
+		use_stripped(f, rs);
+	else
 		use_head(f, rs);
-	} else {
-		struct field fields[FIELDS_MAX];
-		struct response rest = *rs;
-		rest.fields.v = fields;
-		rest.fields.cap = FIELDS_MAX;
-		tags_strip(&f->settings->tags, &rs->fields, &rest.fields);
-		use_head(f, &rest);
-	}
 }
 
 static bool
@@ -451,6 +462,7 @@ on_done(void *ctx, const struct fetch_result *r)
 		return;
 	}
 	metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
+	histogram_raise(&fill_measures(f)->errors, 1);
 	if (ask_next_origin(f, r))
 		return;
 	if ((r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT) && resume_may(f)) {

@@ -26,6 +26,12 @@ fill_origin(const struct fill *f)
 	return upstream_origin(f->serve->upstream, &f->origin);
 }
 
+struct origin_measures *
+fill_measures(const struct fill *f)
+{
+	return &f->serve->measures->origins[f->origin.current];
+}
+
 /* The rest of a body that broke off, what is missing of a part, or whether the stored object is
  * still good: then not the whole is asked for. fields and range keep what out points to. */
 static void
@@ -87,6 +93,7 @@ fill_ask(struct fill *f, const struct fetch_events *events)
 	f->request_time = now_s();
 	f->asked_us = now_us();
 	metrics_add(f->serve->metrics, METRIC_ORIGIN_REQUESTS, 1);
+	histogram_raise(&fill_measures(f)->requests, 1);
 	f->fetch = fetch_start(f->serve->fetcher, &r, events, f);
 	buf_empty(lines, SPARE_LINES_BYTES);
 }

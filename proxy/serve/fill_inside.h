@@ -85,6 +85,7 @@ void fill_drop_feeder(struct fill *f); /* no more of the request's body from tha
 void fill_set_out(struct fill *f, const struct fetch_events *events);
 void fill_ask(struct fill *f, const struct fetch_events *events);
 const struct origin *fill_origin(const struct fill *f);
+struct origin_measures *fill_measures(const struct fill *f); /* of that origin */
 
 /* fill_stage.c: what must be true of a trip (aborts if not; O(1)), and what every file that brings
  * bytes may do. */

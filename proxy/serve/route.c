@@ -213,3 +213,12 @@ route_find(const struct routes *r, const struct request *rq)
 	buf_fini(&host);
 	return found;
 }
+
+unsigned
+route_number(const struct routes *r, const struct route *found)
+{
+	for (unsigned i = 0; i + 1 < r->count; i++)
+		if (found == &r->rules[i].route || found == &r->rules[i].passing)
+			return i + 1;
+	return 0;
+}

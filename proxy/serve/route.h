@@ -32,5 +32,7 @@ struct routes *routes_create(const struct config *c);
 void routes_destroy(struct routes **r);
 /* Never NULL: what no route matches has the defaults. */
 const struct route *route_find(const struct routes *r, const struct request *rq);
+/* Its place in the configuration, from 1; 0: none matched. */
+unsigned route_number(const struct routes *r, const struct route *found);
 
 #endif

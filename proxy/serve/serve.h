@@ -11,7 +11,9 @@
 #include "proxy/base/buf.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/logfile.h"
+#include "proxy/base/hot.h"
 #include "proxy/base/mailbox.h"
+#include "proxy/base/measures.h"
 #include "proxy/base/metrics.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/origin/upstream.h"
@@ -20,6 +22,7 @@
 #include "proxy/serve/shelves.h"
 
 struct fill;
+struct lately;
 struct txn;
 
 /* Where this worker's lines of the access log go. */
@@ -41,6 +44,9 @@ struct serve {
 	struct settings *settings; /* a reference; what begins now takes its own */
 	struct upstream *upstream;
 	struct metrics *metrics;
+	struct measures *measures;
+	struct hot *hot;	    /* the most frequent names of its requests */
+	struct lately *lately;	    /* what became of the last requests */
 	struct baseline_ring *ring; /* what the baseline is told */
 	struct mailbox *mailbox;    /* where letters to this worker go */
 	struct fetcher *fetcher;

@@ -1,6 +1,7 @@
 /* tally.c - one function that every request ends in: so the counters sum to the answers. */
 #include "proxy/serve/tally.h"
 
+#include "proxy/serve/lately.h"
 #include "proxy/serve/txn.h"
 
 static enum metric
@@ -37,11 +38,69 @@ pay(const struct txn *t)
 	cache_pay(t->serve->shelves->cache, t->object, bytes);
 }
 
+_Static_assert(METRIC_STATUS_5XX - METRIC_STATUS_NONE == 5, "the classes are rows in order");
+
+/* Who left before there was an answer waited for none. */
+static void
+measure(const struct txn *t)
+{
+	struct measures *m = t->serve->measures;
+	bool hit = t->cs.hit;
+	if (!t->head_us)
+		return;
+	histogram_add(&m->of[hit ? MEASURE_FIRST_BYTE_HIT : MEASURE_FIRST_BYTE_OTHER],
+		      (uint64_t)(t->head_us - t->begun_us));
+	histogram_add(&m->of[hit ? MEASURE_TOTAL_HIT : MEASURE_TOTAL_OTHER],
+		      (uint64_t)(now_us() - t->begun_us));
+}
+
+/* "example.com/news": the host and the first part of the path. */
+static struct str
+place_of(struct str key, struct str host)
+{
+	const char *end = key.p + key.n, *from = host.p + host.n, *p = from < end ? from + 1 : from;
+	while (p < end && *p != '/' && *p != '?' && *p != '\n')
+		p++;
+	if (p == end || *p != '/')
+		p = from; /* a file at the top is no part */
+	return (struct str){host.p, (size_t)(p - host.p)};
+}
+
+/* Of a request that was drawn, for GET /top. */
+static void
+tell_names(const struct txn *t)
+{
+	struct hot *hot = t->serve->hot;
+	struct str key = key_primary(&t->key), host = outgoing_authority(key);
+	bool written = t->sighting.verdict == ADMISSION_SEEN_CURRENT ||
+		       t->sighting.verdict == ADMISSION_SEEN_PREVIOUS;
+	hot_add(hot, HOT_URLS, cachekey_url(key), 1);
+	hot_add(hot, HOT_HOSTS, host, 1);
+	if (written && !t->cs.hit)
+		hot_add(hot, HOT_ADMITTED, place_of(key, host), (double)t->body_sent);
+	if (t->sighting.verdict == ADMISSION_FIRST_SIGHT)
+		hot_add(hot, HOT_FIRST_SIGHT, place_of(key, host), (double)t->body_sent);
+}
+
+static void
+remember(const struct txn *t)
+{
+	int64_t now = now_s();
+	lately_note(t->serve->lately, t->key.primary, now, t->status, t->sighting.verdict,
+		    (unsigned)t->answer);
+	if (hot_is_drawn(t->serve->hot, now))
+		tell_names(t);
+}
+
 void
 tally_answer(const struct txn *t)
 {
 	struct metrics *m = t->serve->metrics;
 	pay(t);
+	measure(t);
+	if (t->key.primary_bytes)
+		remember(t);
+	metrics_add(m, METRIC_STATUS_NONE + measures_class(t->status), 1);
 	metrics_add(m, metric_of_answer(t->answer), 1);
 	metrics_add(m, metric_of_verdict(t->sighting.verdict), 1);
 	if (t->cs.hit)

@@ -229,21 +229,3 @@ SCENARIO("twice stats says what /stats says")
 	o = program(bin, "stats", "--admin", "127.0.0.1:1");
 	expect_that(o.status == 1 && strstr(o.err, "127.0.0.1:1"), "exit %d: %s", o.status, o.err);
 }
-
-SCENARIO("Prometheus reads /metrics without a complaint")
-{
-	needs("promtool"); /* Debian: prometheus */
-	origin_says("/x", .body = "hello");
-	edge_start();
-	get("/x");
-	struct client *c = client_open_to(edge_admin_port());
-	client_send(c, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-	char *path = text("%s/metrics", kit_dir());
-	FILE *f = fopen(path, "w");
-	fputs(client_read(c, "GET").body, f);
-	fclose(f);
-	struct output o = program("sh", "-c", text("promtool check metrics <%s", path));
-	expect_that(o.status == 0, "exit %d: %s%s", o.status, o.out, o.err);
-	o = program("sh", "-c", "echo 'twice_wrong{ 1' | promtool check metrics");
-	expect_that(o.status != 0, "promtool finds nothing wrong in nonsense");
-}

@@ -44,8 +44,35 @@ on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result
 		out->refused = "that is nonsense";
 }
 
-static const struct admin_source source = {
-	.report = on_report, .healthy = on_healthy, .purge = on_purge};
+static bool
+on_history(void *ctx, int64_t step_s, int64_t since_s, struct buf *out)
+{
+	(void)ctx;
+	buf_printf(out, "%d %d", (int)step_s, (int)since_s);
+	return step_s == 10;
+}
+
+static const char *
+on_explain(void *ctx, const struct explain_order *o, struct buf *out)
+{
+	(void)ctx;
+	buf_printf(out, "%.*s %.*s", STR_ARG(o->url), STR_ARG(o->fields));
+	return NULL;
+}
+
+static void
+on_top(void *ctx, struct buf *out)
+{
+	(void)ctx;
+	buf_add_lit(out, "hot");
+}
+
+static const struct admin_source source = {.report = on_report,
+					   .history = on_history,
+					   .explain = on_explain,
+					   .top = on_top,
+					   .healthy = on_healthy,
+					   .purge = on_purge};
 
 static void
 start(void)
@@ -95,6 +122,12 @@ static const struct {
 	{ "the dashboard",                 HEAD("GET /", ""), 200, "<!doctype html>" },
 	{ "whole",                         HEAD("GET /", ""), 200, "</html>" },
 	{ "HEAD is a GET without body",    HEAD("HEAD /stats", ""), 200, "application/json" },
+	{ "a history of such a step",      HEAD("GET /history?step=10&since=5", ""), 200, "10 5" },
+	{ "a history of another step",     HEAD("GET /history?step=3", ""), 400, "step=1, 10 or 300" },
+	{ "an explanation",                HEAD("GET /explain?url=http://a/%3Fb&header=A:%20b&header=C:d", ""), 200, "http://a/?b A: b\r\nC:d\r\n" },
+	{ "a header in a header",          HEAD("GET /explain?url=http://a/&header=A:%0d%0aB:c&header=D:e", ""), 200, "http://a/ D:e\r\n" },
+	{ "an explanation of nothing",     HEAD("GET /explain?header=A:b", ""), 400, "/explain?url=" },
+	{ "what is hot",                   HEAD("GET /top", ""), 200, "hot" },
 	{ "what is not here",              HEAD("GET /nope", ""), 404, "/stats /metrics" },
 	{ "reading is GET",                HEAD("DELETE /stats", ""), 405, "Allow: GET, HEAD" },
 	{ "purging is POST",               HEAD("GET /purge?url=http://a/", ""), 405, "Allow: POST" },
@@ -132,7 +165,7 @@ START_TEST(is_answered)
 	start();
 	int status = ask(requests[_i].request);
 	ck_assert_msg(status == requests[_i].status, "%s: %d", requests[_i].says, status);
-	ck_assert_msg(strstr(answer, requests[_i].holds) != NULL, "%s: %s", requests[_i].says,
+	ck_assert_msg(strstr(answer, requests[_i].holds) != NULL, "%s: %.1000s", requests[_i].says,
 		      answer);
 	admin_stop(&admin);
 }

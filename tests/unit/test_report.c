@@ -158,7 +158,8 @@ START_TEST(numbers_that_are_none_do_not_break_it)
 	json_t *top = as_json();
 	ck_assert_double_eq(json_real_value(at(top, "admission.generation.estimated_fpr")), 0);
 	json_decref(top);
-	ck_assert(strstr(as_text(), "twice_admission_generation_fill_ratio 0\n") != NULL);
+	ck_assert(strstr(as_text(), "twice_generation_fill_ratio{generation=\"current\"} 0\n") !=
+		  NULL);
 }
 END_TEST
 
@@ -167,33 +168,112 @@ START_TEST(prometheus_counters_end_in_total)
 	start();
 	r.n[METRIC_REQUESTS] = 7;
 	r.n[METRIC_RAM_HITS] = UINT64_C(1) << 53;
+	r.cache.ram_used_bytes = 5;
 	const char *p = as_text();
-	ck_assert(strstr(p, "# TYPE twice_requests_total counter\ntwice_requests_total 7\n") !=
+	ck_assert(strstr(p, "# TYPE twice_requests_begun_total counter\n"
+			    "twice_requests_begun_total 7\n") != NULL);
+	ck_assert(strstr(p, "\ntwice_requests_total{outcome=\"ram-hit\"} 9007199254740992\n") !=
 		  NULL);
-	ck_assert(strstr(p, "\ntwice_requests_ram_hits_total 9007199254740992\n") != NULL);
-	ck_assert(strstr(p, "# TYPE twice_disk_used_bytes gauge\n") != NULL);
+	ck_assert(strstr(p, "# TYPE twice_cache_used_bytes gauge\n") != NULL);
+	ck_assert(strstr(p, "\ntwice_cache_used_bytes{tier=\"ram\"} 5\n") != NULL);
 	ck_assert(strstr(p, "twice_build_info{version=\"test\"} 1\n") != NULL);
 	ck_assert_ptr_null(strstr(p, "total_total"));
 }
 END_TEST
 
-/* Each name once, each with HELP and TYPE right before its sample. */
+/* Each outcome and verdict of the tables is a label of one family. */
+static const char *const labels[] = {
+#define ADMISSION(id, written, word, why) "twice_verdicts_total{verdict=\"" word "\"} ",
+#include "proxy/cache/admissions.h"
+#undef ADMISSION
+};
+
+START_TEST(every_verdict_is_a_label)
+{
+	start();
+	ck_assert_msg(strstr(as_text(), labels[_i]) != NULL, "%s", labels[_i]);
+}
+END_TEST
+
+static const enum metric outcomes[] = {
+#define ANSWER(id, metric, what) METRIC_##metric,
+#include "proxy/serve/answers.h"
+#undef ANSWER
+};
+
+START_TEST(every_outcome_is_a_label)
+{
+	start();
+	r.n[outcomes[_i]] = 4711;
+	const char *p = strstr(as_text(), "\ntwice_requests_total{outcome=");
+	const char *end = p ? strstr(p, "\n#") : NULL;
+	const char *value = p ? strstr(p, "} 4711\n") : NULL;
+	ck_assert_msg(value && value < end, "%s", metric_rows[outcomes[_i]].key);
+}
+END_TEST
+
+START_TEST(histograms_are_cumulative_and_end_in_inf)
+{
+	start();
+	struct histogram h = {0};
+	histogram_add(&h, 16);	    /* us: within le 0.000016 */
+	histogram_add(&h, 17);	    /* above it */
+	histogram_add(&h, 1000000); /* 1 s */
+	histogram_sum_add(&r.measures[MEASURE_TOTAL_HIT], &h);
+	const char *p = as_text();
+#define BUCKET "\ntwice_request_duration_seconds_bucket{answer=\"cached\",le="
+	ck_assert(strstr(p, BUCKET "\"1.6e-05\"} 1\n") != NULL);
+	ck_assert(strstr(p, BUCKET "\"3.2e-05\"} 2\n") != NULL);
+	ck_assert(strstr(p, BUCKET "\"1.048576\"} 3\n") != NULL);
+	ck_assert(strstr(p, BUCKET "\"+Inf\"} 3\n") != NULL);
+	ck_assert(strstr(p, "\ntwice_request_duration_seconds_sum{answer=\"cached\"} 1.000033\n") !=
+		  NULL);
+	ck_assert(strstr(p, "\ntwice_request_duration_seconds_count{answer=\"cached\"} 3\n") !=
+		  NULL);
+}
+END_TEST
+
+START_TEST(an_origin_is_a_label_whatever_its_url_holds)
+{
+	start();
+	r.origin_count = 1;
+	r.origins[0] = (struct report_origin){.url = "http://a\"\\b", .requests = 3};
+	r.origins[0].answers[5] = 2;
+	const char *p = as_text();
+	ck_assert(strstr(p, "\ntwice_origin_requests_total{origin=\"http://a\\\"\\\\b\"} 3\n") !=
+		  NULL);
+	ck_assert(strstr(p, "b\",code=\"5xx\"} 2\n") != NULL);
+	ck_assert(strstr(p, "b\"} 1\n") != NULL); /* up */
+}
+END_TEST
+
+/* A family has one head, all its samples behind it, and no sample twice. */
 START_TEST(prometheus_text_is_well_formed)
 {
 	start();
-	char *copy = strdup(as_text()), *rest, seen[16384] = "", name[128], again[128];
+	r.origin_count = 1;
+	r.origins[0].url = "http://origin";
+	static char seen[1 << 18], sample[256], again[300];
+	char *copy = strdup(as_text()), *rest, family[128] = "", name[128];
 	int lines = 0;
+	size_t seen_bytes = 0;
 	for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		ck_assert_msg(sscanf(line, "# HELP %127s ", name) == 1, "%s", line);
-		line = strtok_r(NULL, "\n", &rest);
-		ck_assert_msg(sscanf(line, "# TYPE %127s ", again) == 1, "%s", line);
-		ck_assert_str_eq(name, again);
-		line = strtok_r(NULL, "\n", &rest);
-		ck_assert_msg(strncmp(line, name, strlen(name)) == 0, "%s", line);
-		snprintf(again, sizeof(again), " %s ", name);
-		ck_assert_msg(strstr(seen, again) == NULL, "%s twice", name);
-		strcat(seen, again);
-		ck_assert_uint_eq(strspn(name, "abcdefghijklmnopqrstuvwxyz_"), strlen(name));
+		if (sscanf(line, "# HELP %127s ", family) == 1) {
+			line = strtok_r(NULL, "\n", &rest);
+			ck_assert_msg(sscanf(line, "# TYPE %127s ", name) == 1, "%s", line);
+			ck_assert_str_eq(family, name);
+			snprintf(again, sizeof(again), "\n# %s\n", family);
+			ck_assert_msg(strstr(seen, again) == NULL, "%s twice", family);
+			seen_bytes += (size_t)sprintf(seen + seen_bytes, "%s", again);
+			ck_assert_uint_eq(strspn(name, "abcdefghijklmnopqrstuvwxyz_"),
+					  strlen(name));
+			continue;
+		}
+		ck_assert_msg(strncmp(line, family, strlen(family)) == 0, "%s", line);
+		ck_assert_int_eq(sscanf(line, "%255s ", sample), 1);
+		snprintf(again, sizeof(again), "\n%s\n", sample);
+		ck_assert_msg(strstr(seen, again) == NULL, "%s twice", sample);
+		seen_bytes += (size_t)sprintf(seen + seen_bytes, "%s", again);
 		lines++;
 	}
 	ck_assert_int_gt(lines, METRIC_COUNT);
@@ -204,4 +284,6 @@ END_TEST
 UNIT("report", LOOP(json_has_what_was_promised, promised), TEST(one_hit_urls_are_what_is_saved),
      TEST(saving_nothing_is_zero_and_writing_more_is_below),
      TEST(hit_ratio_and_what_it_would_have_been), TEST(numbers_that_are_none_do_not_break_it),
-     TEST(prometheus_counters_end_in_total), TEST(prometheus_text_is_well_formed))
+     TEST(prometheus_counters_end_in_total), LOOP(every_verdict_is_a_label, labels),
+     LOOP(every_outcome_is_a_label, outcomes), TEST(histograms_are_cumulative_and_end_in_inf),
+     TEST(an_origin_is_a_label_whatever_its_url_holds), TEST(prometheus_text_is_well_formed))

@@ -1,0 +1,182 @@
+/* explain.c - `twice explain`: why a URL is (not) on disk, for people. */
+#include "proxy/cli/ask.h"
+#include "proxy/cli/cli.h"
+
+#include "proxy/base/mem.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { EXPLAIN_HEADER, EXPLAIN_JSON, EXPLAIN_ADMIN };
+static const struct flag rows[] = {
+	[EXPLAIN_HEADER] = {"-H", "HEADER",
+			    "a header of the request: -H 'Accept-Encoding: br'; several", NULL},
+	[EXPLAIN_JSON] = {"--json", NULL, "print the answer of GET /explain as it is", NULL},
+	[EXPLAIN_ADMIN] = {"--admin", "ADDR", "admin address of the proxy (" ASK_ADMIN_DEFAULT ")",
+			   NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+static const char *
+word(const json_t *of, const char *key)
+{
+	const char *w = json_string_value(json_object_get(of, key));
+	return w ? w : "-";
+}
+
+static long long
+number(const json_t *of, const char *key)
+{
+	return json_integer_value(json_object_get(of, key));
+}
+
+static void
+print_time(const char *before, long long unix_s)
+{
+	char text[64] = "-";
+	time_t t = (time_t)unix_s;
+	struct tm tm;
+	if (localtime_r(&t, &tm))
+		strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm);
+	printf("%s%s", before, text);
+}
+
+static void
+print_stored(json_t *stored)
+{
+	const char *name;
+	json_t *v;
+	if (!json_is_object(stored)) {
+		printf("stored   nothing\n");
+		return;
+	}
+	printf("stored   %s: status %lld, %lld bytes%s, %lld s old, ", word(stored, "where"),
+	       number(stored, "status"), number(stored, "body_bytes"),
+	       json_is_true(json_object_get(stored, "in_slices")) ? " in slices" : "",
+	       number(stored, "age_s"));
+	print_time(number(stored, "fresh_for_s") >= 0 ? "fresh until " : "stale since ",
+		   number(stored, "fresh_until"));
+	printf("%s\n", json_is_true(json_object_get(stored, "guessed")) ? " (guessed)" : "");
+	json_object_foreach(json_object_get(stored, "headers"), name, v)
+		printf("           %s: %s\n", name, json_string_value(v));
+}
+
+static void
+print_route(const json_t *route)
+{
+	if (json_is_null(json_object_get(route, "number")))
+		printf("route    none: the defaults\n");
+	else
+		printf("route    number %lld (host %s, path %s)%s, admits %s\n",
+		       number(route, "number"), word(route, "host"), word(route, "path"),
+		       json_is_true(json_object_get(route, "pass")) ? ", passes" : "",
+		       word(route, "admit"));
+}
+
+static void
+print_explained(json_t *top)
+{
+	json_t *refused = json_object_get(top, "refused"), *seen = json_object_get(top, "seen"),
+	       *last = json_object_get(top, "last"), *now = json_object_get(top, "now"), *why;
+	size_t i;
+	if (refused) {
+		printf("now      refused with %lld: %s\n", number(refused, "status"),
+		       word(refused, "rule"));
+		return;
+	}
+	printf("key      %s\n", word(top, "key"));
+	print_route(json_object_get(top, "route"));
+	if (json_is_string(json_object_get(top, "varies_on")))
+		printf("varies   on %s\n", word(top, "varies_on"));
+	print_stored(json_object_get(top, "stored"));
+	printf("seen     known to: %s generation (the current one is number %lld)\n",
+	       word(seen, "generation"), number(seen, "current_number"));
+	if (json_is_object(last))
+		printf("last     %lld s ago: status %lld, %s (%s)\n", number(last, "seconds_ago"),
+		       number(last, "status"), word(last, "verdict"), word(last, "answer"));
+	else
+		printf("last     no request is remembered\n");
+	printf("now      a request would: %s; verdict %s\n", word(now, "does"),
+	       word(now, "verdict"));
+	json_array_foreach(json_object_get(top, "why"), i, why)
+		printf("           %s\n", json_string_value(why));
+}
+
+static int
+explain(const char *admin, const char *query, bool as_it_is)
+{
+	struct buf answer = {0};
+	char err[1024];
+	json_error_t wrong;
+	int result = ask_admin(admin, query, NULL, &answer, err, sizeof err);
+	json_t *top = result == 0 ? json_loadb(answer.p, answer.n, 0, &wrong) : NULL;
+	if (result < 0)
+		cli_complain("explain", "%s", err);
+	else if (as_it_is)
+		fwrite(answer.p, 1, answer.n, stdout);
+	else if (top)
+		print_explained(top);
+	else
+		cli_complain("explain", "what answers at %s is no twice: %s", admin, wrong.text);
+	json_decref(top);
+	buf_fini(&answer);
+	return result == 0 && (as_it_is || top) ? CLI_FINE : CLI_FAILED;
+}
+
+static void
+add_pair(struct buf *query, const char *name, const char *value)
+{
+	char *form = ask_form(name, value);
+	buf_printf(query, "%s%s", query->n ? "&" : "/explain?", form);
+	free(form);
+}
+
+int
+cli_explain(int argc, char **argv)
+{
+	struct flags f = {
+		.command = "explain",
+		.synopsis = "URL [-H HEADER]... [--json] [--admin ADDR]",
+		.about =
+			"Tells why a URL is on disk or not: its key and route, where it is stored and "
+			"until when,\nwhether it was seen before, and what a request would do now. "
+			"Asking changes nothing.",
+		.rows = rows,
+		.argc = argc,
+		.argv = argv};
+	const char *admin = ASK_ADMIN_DEFAULT, *url = NULL;
+	struct buf query = {0}, headers = {0};
+	bool json = false;
+	int i;
+	while ((i = flags_next(&f)) != FLAGS_END) {
+		if (i == FLAGS_WORD && url)
+			i = flags_refuse(&f, "one URL at a time; \"%s\" is one too many", f.value);
+		if (i == FLAGS_EXIT)
+			return f.exit_code;
+		if (i == FLAGS_WORD)
+			url = f.value;
+		else if (i == EXPLAIN_HEADER)
+			add_pair(&headers, "header", f.value);
+		else if (i == EXPLAIN_JSON)
+			json = true;
+		else
+			admin = f.value;
+	}
+	if (!url) {
+		flags_refuse(&f, "say which URL: twice explain http://host/path");
+		buf_fini(&headers);
+		return f.exit_code;
+	}
+	add_pair(&query, "url", url);
+	if (headers.n)
+		buf_printf(&query, "&%.*s", (int)(headers.n - strlen("/explain?")),
+			   headers.p + strlen("/explain?"));
+	buf_add(&query, "", 1);
+	int result = explain(admin, query.p, json);
+	buf_fini(&query);
+	buf_fini(&headers);
+	return result;
+}

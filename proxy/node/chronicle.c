@@ -1,0 +1,105 @@
+/* chronicle.c - a report a second; a file in, a file out. */
+#include "proxy/node/chronicle.h"
+
+#include "proxy/base/clock.h"
+#include "proxy/base/log.h"
+#include "proxy/base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct chronicle {
+	struct history *history;
+	struct cache *cache;
+	void (*report)(void *ctx, struct report *out); /* NULL: it has not begun */
+	void *ctx;
+	struct report last;
+};
+
+static const char FILE_NAME[] = "history";
+
+static void
+restore(struct history *h, struct cache *c, int fd)
+{
+	struct buf bytes = {0};
+	char part[16384];
+	ssize_t n = 0;
+	while (bytes.n <= HISTORY_SNAPSHOT_MOST && (n = read(fd, part, sizeof part)) > 0)
+		buf_add(&bytes, part, (size_t)n);
+	uint64_t tag = filter_seed_fingerprint(cache_seed(c));
+	const char *why = n < 0 ? strerror(errno) : history_load(h, tag, buf_str(&bytes));
+	if (why)
+		log_warning("the history of this node is ignored (%s): its lines and its totals "
+			    "begin anew",
+			    why);
+	buf_fini(&bytes);
+}
+
+struct chronicle *
+chronicle_create(struct cache *c)
+{
+	struct chronicle *ch = NEW(struct chronicle);
+	ch->history = history_create(now_s());
+	ch->cache = c;
+	int fd = cache_open_file(c, FILE_NAME);
+	if (fd < 0)
+		return ch;
+	restore(ch->history, c, fd);
+	close(fd);
+	return ch;
+}
+
+void
+chronicle_destroy(struct chronicle **ch)
+{
+	if (!*ch)
+		return;
+	history_destroy(&(*ch)->history);
+	free(*ch);
+	*ch = NULL;
+}
+
+struct history *
+chronicle_history(struct chronicle *ch)
+{
+	return ch->history;
+}
+
+void
+chronicle_begin(struct chronicle *ch, void (*report)(void *ctx, struct report *out), void *ctx)
+{
+	ch->report = report;
+	ch->ctx = ctx;
+	chronicle_tick(ch);
+}
+
+void
+chronicle_tick(struct chronicle *ch)
+{
+	ch->report(ch->ctx, &ch->last);
+	history_add(ch->history, &ch->last, now_s(), now_us());
+}
+
+static int
+fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
+{
+	const struct buf *bytes = ctx;
+	return write(to, bytes->p, bytes->n);
+}
+
+void
+chronicle_save(struct chronicle *ch)
+{
+	struct buf bytes = {0};
+	if (!ch->report)
+		return;
+	chronicle_tick(ch);
+	if (history_save(ch->history, filter_seed_fingerprint(cache_seed(ch->cache)), &bytes) &&
+	    cache_save_file(ch->cache, FILE_NAME, fill, &bytes) && errno != ENOTDIR) /* RAM alone */
+		log_warning("cannot save the history of this node: %s; after a restart its lines "
+			    "and totals end where they were saved last",
+			    strerror(errno));
+	buf_fini(&bytes);
+}

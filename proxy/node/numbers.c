@@ -1,0 +1,58 @@
+/* numbers.c - sums over workers. */
+#include "proxy/node/numbers.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void
+add_origin(const struct origin_measures *from, struct report_origin *to)
+{
+	to->requests += atomic_load_explicit(&from->requests, memory_order_relaxed);
+	to->errors += atomic_load_explicit(&from->errors, memory_order_relaxed);
+	for (int class = 0; class < MEASURES_CLASSES; class ++)
+		to->answers[class] +=
+			atomic_load_explicit(&from->answers[class], memory_order_relaxed);
+	histogram_sum_add(&to->wait_us, &from->wait_us);
+}
+
+static void
+add_worker(const struct worker *w, struct report *out)
+{
+	for (int i = 0; i < METRIC_COUNT; i++)
+		out->n[i] += atomic_load_explicit(&w->metrics.n[i], memory_order_relaxed);
+	for (int i = 0; i < MEASURE_COUNT; i++)
+		histogram_sum_add(&out->measures[i], &w->measures.of[i]);
+	for (unsigned i = 0; i < out->origin_count; i++)
+		add_origin(&w->measures.origins[i], &out->origins[i]);
+	out->active_fetches += atomic_load_explicit(&w->active_fetches, memory_order_relaxed);
+}
+
+_Static_assert((int)REPORT_ORIGINS_MOST == (int)UPSTREAM_MOST, "each origin has its place");
+
+void
+numbers_add(const struct worker *workers, unsigned n, const struct upstream *u, struct report *out)
+{
+	out->workers = n;
+	out->origin_count = upstream_count(u);
+	for (unsigned i = 0; i < out->origin_count; i++) {
+		struct upstream_state s = upstream_state(u, i);
+		out->origins[i].url = s.url;
+		out->origins[i].out = s.out;
+	}
+	for (unsigned i = 0; i < n; i++)
+		add_worker(&workers[i], out);
+}
+
+void
+numbers_name(const struct config *c, const unsigned *ports, struct report *out)
+{
+	gethostname(out->node, sizeof out->node - 1);
+	for (unsigned i = 0; i < c->listen_count && i < REPORT_LISTEN_MOST; i++) {
+		const char *colon = strrchr(c->listen[i], ':');
+		int n = colon ? (int)(colon - c->listen[i]) : (int)strlen(c->listen[i]);
+		snprintf(out->listen[i], sizeof out->listen[i], "%.*s:%u", n, c->listen[i],
+			 ports[i]);
+		out->listen_count++;
+	}
+}

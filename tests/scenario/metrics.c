@@ -1,0 +1,161 @@
+/* What Prometheus and Grafana are given. */
+#include "tests/kit/kit.h"
+
+#include <jansson.h>
+
+static char *
+metrics(void)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+	return client_read(c, "GET").body;
+}
+
+static void
+write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+	fputs(text, f);
+	fclose(f);
+}
+
+static char *
+read_file(const char *path)
+{
+	static char bytes[1 << 18];
+	FILE *f = fopen(path, "r");
+	expect_that(f != NULL, "%s is not there", path);
+	bytes[fread(bytes, 1, sizeof bytes - 1, f)] = '\0';
+	fclose(f);
+	return bytes;
+}
+
+/* The value of a sample, named with its labels; -1: there is none. */
+static double
+sample(const char *name)
+{
+	char *at = strstr(metrics(), text("\n%s ", name));
+	return at ? strtod(at + strlen(name) + 2, NULL) : -1;
+}
+
+static void
+one_of_each(void)
+{
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	origin_says("/gone", .status = 404, .body = "no");
+	edge_start();
+	get("/x");
+	get("/x");
+	get("/gone");
+	edge_wait_stat("status.4xx", 1);
+}
+
+SCENARIO("Prometheus reads /metrics without a complaint")
+{
+	needs("promtool"); /* Debian: prometheus */
+	one_of_each();
+	char *path = text("%s/metrics", kit_dir());
+	write_file(path, metrics());
+	struct output o = program("sh", "-c", text("promtool check metrics <%s", path));
+	expect_that(o.status == 0 && !*o.err, "exit %d: %s%s", o.status, o.out, o.err);
+	o = program("sh", "-c", "echo 'twice_wrong{ 1' | promtool check metrics");
+	expect_that(o.status != 0, "promtool finds nothing wrong in nonsense");
+}
+
+SCENARIO(
+	"each answer is in one outcome, one class of status, one histogram; each fetch at its origin")
+{
+	one_of_each();
+	expect_int((int)sample("twice_requests_total{outcome=\"ram-hit\"}"), 1);
+	expect_int((int)sample("twice_requests_total{outcome=\"miss\"}"), 2);
+	expect_int((int)sample("twice_responses_total{code=\"2xx\"}"), 2);
+	expect_int((int)sample("twice_responses_total{code=\"4xx\"}"), 1);
+	expect_int((int)sample("twice_request_duration_seconds_count{answer=\"cached\"}"), 1);
+	expect_int((int)sample("twice_request_duration_seconds_count{answer=\"fetched\"}"), 2);
+	expect_int((int)sample("twice_request_first_byte_seconds_count{answer=\"fetched\"}"), 2);
+	expect_int((int)sample("twice_object_size_bytes_count"), 2);
+	expect_int((int)sample("twice_object_size_bytes_sum"), 7);
+	const char *url = text("{origin=\"%s\"", origin_url());
+	expect_int((int)sample(text("twice_origin_requests_total%s}", url)), 2);
+	expect_int((int)sample(text("twice_origin_responses_total%s,code=\"4xx\"}", url)), 1);
+	expect_int((int)sample(text("twice_origin_first_byte_seconds_count%s}", url)), 2);
+	expect_int((int)sample(text("twice_origin_up%s}", url)), 1);
+	expect(sample("process_resident_memory_bytes") > 1e6);
+	expect(sample("process_start_time_seconds") > 1.7e9);
+}
+
+SCENARIO("an origin that cannot be reached is down in /metrics")
+{
+	edge_yaml("origins:\n  - url: http://127.0.0.1:1\n");
+	edge_start();
+	get("/x");
+	edge_wait_stat("requests.errors", 1);
+	expect_int((int)sample("twice_origin_up{origin=\"http://127.0.0.1:1\"}"), 0);
+	expect(sample("twice_origin_errors_total{origin=\"http://127.0.0.1:1\"}") >= 1);
+}
+
+/* Each name of ours that stands in the text begins a sample or a histogram. */
+static void
+expect_names_exist(const char *file, const char *names, const char *all)
+{
+	int found = 0;
+	for (const char *at = names; (at = strstr(at, "twice_")); found++) {
+		size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz_");
+		char *name = text("\n%.*s", (int)n, at);
+		const char *hit = strstr(all, name);
+		while (hit && !strchr(" {", hit[1 + n]))
+			hit = strstr(hit + 1, name);
+		expect_that(hit != NULL, "%s names %s, which /metrics does not have", file,
+			    name + 1);
+		at += n;
+	}
+	expect_that(found > 5, "%s names only %d", file, found);
+}
+
+/* Expressions of the dashboard as recording rules, with Grafana's words replaced. */
+static char *
+as_rules(json_t *dashboard)
+{
+	char *rules = text("groups:\n- name: panels\n  rules:\n");
+	json_t *panels = json_object_get(dashboard, "panels"), *panel, *target;
+	size_t i, j;
+	json_array_foreach(panels, i, panel)
+	{
+		json_array_foreach(json_object_get(panel, "targets"), j, target)
+		{
+			const char *e = json_string_value(json_object_get(target, "expr"));
+			char *expr = text("%s", e), *at;
+			while ((at = strstr(expr, "$__rate_interval")))
+				expr = text("%.*s5m%s", (int)(at - expr), expr, at + 16);
+			while ((at = strstr(expr, "$__range")))
+				expr = text("%.*s1h%s", (int)(at - expr), expr, at + 8);
+			rules = text("%s  - record: panel:e%zu_%zu\n    expr: >-\n      %s\n",
+				     rules, i, j, expr);
+		}
+	}
+	return rules;
+}
+
+SCENARIO("the dashboard for Grafana and the alert rules name what /metrics has")
+{
+	one_of_each();
+	char *all = metrics();
+	expect_names_exist("config/alerts.yaml", read_file("config/alerts.yaml"), all);
+	expect_names_exist("config/grafana.json", read_file("config/grafana.json"), all);
+}
+
+SCENARIO("promtool finds nothing wrong in the alert rules and in the dashboard's expressions")
+{
+	needs("promtool");
+	struct output o = program("promtool", "check", "rules", "config/alerts.yaml");
+	expect_that(o.status == 0, "exit %d: %s%s", o.status, o.out, o.err);
+	json_error_t why;
+	json_t *dashboard = json_load_file("config/grafana.json", JSON_REJECT_DUPLICATES, &why);
+	expect_that(dashboard != NULL, "line %d: %s", why.line, why.text);
+	char *path = text("%s/panels.yaml", kit_dir());
+	write_file(path, as_rules(dashboard));
+	json_decref(dashboard);
+	o = program("promtool", "check", "rules", path);
+	expect_that(o.status == 0, "exit %d: %s%s", o.status, o.out, o.err);
+	expect_that(strstr(o.out, "rules found") != NULL, "%s", o.out);
+}

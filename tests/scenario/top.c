@@ -1,0 +1,62 @@
+/* GET /top and twice top: what is asked for most, and whose bytes are written. */
+#include "tests/kit/kit.h"
+
+#include <jansson.h>
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+
+/* The share of a name in a table, in percent; -1: it is not there. */
+static int
+share(const char *table, const char *name)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, "GET /top HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+	json_t *top = json_loads(client_read(c, "GET").body, 0, NULL), *one;
+	size_t i;
+	expect_that(json_is_array(json_object_get(top, table)), "there is no %s", table);
+	json_array_foreach(json_object_get(top, table), i, one)
+	{
+		if (strcmp(json_string_value(json_object_get(one, "name")), name) == 0)
+			return (int)(100 * json_number_value(json_object_get(one, "share")) + 0.5);
+	}
+	return -1;
+}
+
+SCENARIO("the most frequent URLs and hosts are told, and whose bytes are refused and written")
+{
+	origin_says("*", .fields = FRESH, .pattern_bytes = 10000);
+	edge_start();
+	for (int i = 0; i < 12; i++)
+		get("/news/popular");
+	for (int i = 0; i < 6; i++)
+		get(text("/images/%d?x=1", i));
+	get("/once");
+	get("/once");
+	edge_wait_stat("admission.first_sight", 8);
+	expect_int(share("urls", "http://example.com/news/popular"), 60);
+	expect_int(share("urls", "http://example.com/images/3?x=1"), 5);
+	expect_int(share("hosts", "example.com"), 100);
+	expect_int(share("first_sight_bytes", "example.com/images"), 75);
+	expect_int(share("first_sight_bytes", "example.com/news"), 13);
+	expect_int(share("first_sight_bytes", "example.com"), 13); /* at the top */
+
+	const char *bin = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	char *at = text("127.0.0.1:%u", edge_admin_port());
+	struct output o = program(bin, "top", "--admin", at);
+	expect_that(o.status == 0 && strstr(o.out, " 60.0%  http://example.com/news/popular"),
+		    "exit %d: %s%s", o.status, o.out, o.err);
+	o = program(bin, "top", "--json", "--admin", at);
+	expect_that(o.status == 0 && strstr(o.out, "\"urls\""), "exit %d: %s", o.status, o.err);
+	expect_int(program(bin, "top", "--admin", "127.0.0.1:1").status, 1);
+}
+
+SCENARIO("a name of a stranger is no control sequence in a terminal")
+{
+	origin_says("*", .fields = FRESH, .body = "x");
+	edge_start();
+	get_with("/a%1b%5b2J", "");
+	edge_wait_stat("requests.misses", 1);
+	struct output o = program(getenv("TWICE") ? getenv("TWICE") : "build/twice", "top",
+				  "--admin", text("127.0.0.1:%u", edge_admin_port()));
+	expect_that(o.status == 0 && !strchr(o.out, '\033'), "%s", o.out);
+}
