@@ -33,7 +33,7 @@ tell_overtaken(struct flight *g, bool good)
 		if (good)
 			g->overtaken = true;
 		else
-			g->next_try_ms = 0;
+			g->tries_left++;
 		if (flight_state(g) == FLIGHT_WAITING)
 			flight_wake_readers(g);
 		struct flight *next = g->before ? flight_ref(g->before) : NULL;

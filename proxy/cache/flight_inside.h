@@ -87,8 +87,8 @@ struct flight {
 
 	struct flight *before; /* the one this one overtook, a reference, until this one ends */
 	_Atomic bool overtaken;
-	unsigned tries; /* second fetches that were begun beside this one */
-	int64_t next_try_ms;
+	unsigned rounds, tries_left; /* of fetches beside this one; in this round */
+	int64_t next_try_ms;	     /* the next round */
 
 	struct window window;
 	_Atomic bool windowed;		       /* some bytes were let go or may be */

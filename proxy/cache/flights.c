@@ -9,7 +9,8 @@
 /* A block is let go when it is full: the window must outlast the one that is being filled. */
 enum { WINDOW_LEAST = 256 << 10 };
 
-/* Second fetches beside one that hangs begin 1, 2, 4, ... 32 times the patience apart. */
+/* Beside a fetch that hangs one more is tried after a patience, 2 after the next, 4, ... 32: whoever
+ * makes the origin hang on purpose, with many requests, holds up the others for a few patiences. */
 enum { TRIES_DOUBLED = 5 };
 
 struct flights *
@@ -189,16 +190,19 @@ flights_wait(struct flights *fs, struct key_hash hash, struct str key, struct ma
 	return r;
 }
 
-/* Whether a second fetch may begin beside f now; then the next may not, for twice as long. */
+/* Whether one more fetch may begin beside f now. */
 static bool
 takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
 {
 	pthread_mutex_lock(&f->lock);
-	bool may = flight_state(f) == FLIGHT_WAITING && !f->overtaken && now_ms >= f->next_try_ms;
-	if (may) {
-		f->tries += f->tries < TRIES_DOUBLED;
-		f->next_try_ms = now_ms + (patience_ms << f->tries);
+	bool waits = flight_state(f) == FLIGHT_WAITING && !f->overtaken;
+	if (waits && now_ms >= f->next_try_ms) {
+		f->tries_left = 1u << f->rounds;
+		f->rounds += f->rounds < TRIES_DOUBLED;
+		f->next_try_ms = now_ms + patience_ms;
 	}
+	bool may = waits && f->tries_left > 0;
+	f->tries_left -= may;
 	pthread_mutex_unlock(&f->lock);
 	return may;
 }

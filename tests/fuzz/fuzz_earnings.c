@@ -36,7 +36,7 @@ use(struct ledger *l)
 			ledger_free(l, (uint32_t)victim);
 		if (!ledger_open_next(l))
 			abort();
-		ledger_pay(l, (uint32_t)l->open, 1000);
+		ledger_pay(l, (uint32_t)l->open, 1000, 1);
 		ledger_use(l, 100);
 		ledger_seal(l);
 		ledger_check(l);

@@ -154,6 +154,31 @@ SCENARIO("a leader that hangs by its own fault holds up the others for a second,
 	barrier_open(never);
 }
 
+SCENARIO("many that hang by their own fault hold up the others for some seconds, not for all time")
+{
+	enum { EVIL = 7 };
+	struct barrier *never = barrier_new();
+	origin_says("/warm", .fields = NO_STORE, .body = "x");
+	origin_says("/x", .fields = FRESH, .body = "late", .hold_head = never, .times = EVIL);
+	origin_says("/x", .fields = FRESH, .body = "well", .times = 9);
+	edge_start();
+	get("/warm");
+	struct client *evil[EVIL];
+	for (int i = 0; i < EVIL; i++) {
+		evil[i] = client_open();
+		client_request(evil[i], "GET", "/x", text("X-Evil: %d\r\n", i));
+	}
+	barrier_arrivals(never, 1);
+	edge_wait_requests(EVIL + 1);
+	int64_t began = kit_now_ms();
+	struct call *plain = call_get("/x");
+	call_expect(plain, 200, "well");
+	expect_between((double)(kit_now_ms() - began), 0, 9000);
+	for (int i = 0; i < EVIL; i++)
+		client_reset(evil[i]);
+	barrier_open(never);
+}
+
 /* How a small body can fail to come by the fault of the request that asked for it: its followers
  * were sent nothing yet. */
 SCENARIO("followers of a leader whose body hangs, drips or breaks off by its own fault get another")

@@ -50,7 +50,7 @@ START_TEST(what_was_earned_is_known_again)
 	begin(4);
 	for (uint32_t i = 0; i < 4; i++) {
 		fill_one();
-		ledger_pay(&l, i, 100 * (i + 1));
+		ledger_pay(&l, i, 100 * (i + 1), 1);
 	}
 	earnings_save(&l, 7, &bytes);
 	uint64_t had[4];
