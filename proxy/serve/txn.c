@@ -70,6 +70,7 @@ static void
 give_back(struct txn *t)
 {
 	struct serve *w = t->serve;
+	assert(!t->stream && !t->walk && !t->reader && !t->fill && !t->settings);
 	if (w->spare_count >= SPARES_MAX || t->text.cap > 64 << 10) {
 		free_txn(t);
 		return;
@@ -197,6 +198,7 @@ settle_walk(struct txn *t)
 static void
 advance(struct txn *t)
 {
+	txn_check(t);
 	for (bool on = true; on;) {
 		switch (t->state) {
 		case TXN_BEGUN:
@@ -247,6 +249,7 @@ static void
 on_read(struct body_read *r)
 {
 	struct txn *t = (struct txn *)((char *)r - offsetof(struct txn, read));
+	assert(t->read_out && t->source == SOURCE_OBJECT);
 	t->read_out = false;
 	if (t->stream) {
 		stream_ready(t->stream);
