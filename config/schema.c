@@ -151,7 +151,7 @@ static const struct setting forwarded[] = {
 	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose X-Forwarded-*, Forwarded we trust; on: any"),
 	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "name of this proxy in Via; a number of the node is added"),
 	LIST(TEXT,     drop, drop_count,         "drop",                     "default",                                        "request fields not passed on unless in key_headers"),
-	VALUE(SWITCH,  keep_underscores,         "keep_underscores",         "off",      NULL,       NO_RANGE,                 "pass on request fields with \"_\" in their names"),
+	VALUE(SWITCH,  keep_underscores,         "keep_underscores",         "off",      NULL,       NO_RANGE,                 "pass on request fields with \"_\", \".\" and such in names"),
 	{0}
 };
 #undef STRUCT
