@@ -18,6 +18,7 @@ int cli_simulate(int argc, char **argv);
 int cli_size(int argc, char **argv);
 int cli_stats(int argc, char **argv);
 int cli_purge(int argc, char **argv);
+int cli_inspect(int argc, char **argv);
 
 extern const char cli_version[];
 

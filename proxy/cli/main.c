@@ -19,6 +19,7 @@ static const struct command {
 	{"size", cli_size, "computes the memory of the filters from URLs and error rate"},
 	{"stats", cli_stats, "shows what a running proxy has saved so far"},
 	{"purge", cli_purge, "makes a running proxy forget objects"},
+	{"inspect", cli_inspect, "says what a cache directory holds, and what of it is damaged"},
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
