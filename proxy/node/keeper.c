@@ -26,6 +26,8 @@ keeper_save(struct shelves *sh)
 		seen_save(sh->seen, now_s());
 	if (sh->baseline)
 		baseline_save(sh->baseline);
+	if (sh->cache)
+		cache_save_earnings(sh->cache);
 }
 
 static void
