@@ -65,6 +65,9 @@ struct config_cache {
 	enum config_cookie set_cookie;
 	bool client_errors;	   /* store errors that a client's own fields can cause */
 	bool invalidate_locations; /* by Location and Content-Location of unsafe methods too */
+	char **tag_headers;	   /* "default": the known ones */
+	unsigned tag_header_count;
+	bool strip_tags;
 };
 
 struct config_admission {

@@ -88,6 +88,8 @@ static const struct setting cache[] = {
 	VALUE(WORD,    set_cookie,               "set_cookie",               "never",    "never|strip|share", NO_RANGE,        "whether answers with Set-Cookie are stored"),
 	VALUE(SWITCH,  client_errors,            "client_errors",            "off",      NULL,       NO_RANGE,                 "store errors that a request can cause (400, 403, 414 ...)"),
 	VALUE(SWITCH,  invalidate_locations,     "invalidate_locations",     "off",      NULL,       NO_RANGE,                 "unsafe methods also purge what their Location names"),
+	LIST(TEXT,     tag_headers, tag_header_count, "tag_headers",         "default",                                        "fields of answers with tags to purge by; default: the usual"),
+	VALUE(SWITCH,  strip_tags,               "strip_tags",               "off",      NULL,       NO_RANGE,                 "leave these fields out of what clients are sent"),
 	{0}
 };
 #undef STRUCT
@@ -148,7 +150,7 @@ static const struct setting forwarded[] = {
 	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose X-Forwarded-*, Forwarded we trust; on: any"),
 	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "name of this proxy in Via; a number of the node is added"),
 	LIST(TEXT,     drop, drop_count,         "drop",                     "default",                                        "request fields not passed on unless in key_headers"),
-	VALUE(SWITCH,  keep_underscores,         "keep_underscores",         "off",      NULL,       NO_RANGE,                 "pass on request fields with \"_\" in their names"),
+	VALUE(SWITCH,  keep_underscores,         "keep_underscores",         "off",      NULL,       NO_RANGE,                 "pass on request fields with \"_\", \".\" and such in names"),
 	{0}
 };
 #undef STRUCT

@@ -10,6 +10,7 @@
 #include "proxy/admin/dashboard.h"
 #include "proxy/admin/filters.h"
 #include "proxy/admin/guests.h"
+#include "proxy/admin/orders.h"
 #include "proxy/base/address.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
@@ -188,92 +189,28 @@ on_dashboard(struct admin *a, struct evhttp_request *q)
 	answer(q, 200, "text/html; charset=utf-8", dashboard_html, dashboard_bytes);
 }
 
-/* What a form or a query asks for: url=, host= or all=. The caller frees *name. */
-static bool
-order_of_form(const char *form, struct purge_order *o, char **name)
-{
-	static const char *const fields[] = {"url", "host", "all"};
-	struct evkeyvalq pairs;
-	unsigned n = 0;
-	if (!form || evhttp_parse_query_str(form, &pairs) < 0)
-		return false;
-	for (int i = 0; i < 3; i++) {
-		const char *value = evhttp_find_header(&pairs, fields[i]);
-		if (!value || !*value || n++)
-			continue;
-		o->pattern = (enum purge_pattern)i;
-		*name = mem_strdup(value);
-	}
-	evhttp_clear_headers(&pairs);
-	return n == 1;
-}
-
-/* A body is a form, or just the URL. */
-static bool
-order_of_body(struct evhttp_request *q, struct purge_order *o, char **name)
-{
-	struct evbuffer *body = evhttp_request_get_input_buffer(q);
-	size_t n = evbuffer_get_length(body);
-	char *text = mem_zalloc(n + 1);
-	evbuffer_copyout(body, text, n);
-	text[strcspn(text, "\r\n")] = '\0';
-	if (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0) {
-		o->pattern = PATTERN_URL;
-		*name = text;
-		return true;
-	}
-	bool yes = order_of_form(text, o, name);
-	free(text);
-	return yes;
-}
-
-static void
-answer_purge(struct evhttp_request *q, const struct purge_order *o, const struct purge_result *r)
-{
-	static const char *const fields[] = {"url", "host"};
-	json_t *json = json_pack("{s:b, s:b, s:I}", "purged", r->found, "durable", r->durable,
-				 "sequence", (json_int_t)r->sequence);
-	if (o->pattern == PATTERN_ALL)
-		json_object_set_new(json, "all", json_true());
-	else
-		json_object_set_new(json, fields[o->pattern], json_stringn(o->name.p, o->name.n));
-	if (r->note)
-		json_object_set_new(json, "note", json_string(r->note));
-	char *text = json_dumps(json, JSON_PRESERVE_ORDER);
-	struct buf line = {0};
-	buf_printf(&line, "%s\n", text ? text : "{}");
-	answer(q, r->durable ? 200 : 503, "application/json", line.p, line.n);
-	buf_fini(&line);
-	free(text);
-	json_decref(json);
-}
-
 static void
 on_purge(struct admin *a, struct evhttp_request *q)
 {
-	struct purge_order o = {0};
-	struct purge_result r = {0};
-	char *name = NULL;
 	const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(q));
-	if (!(query && *query ? order_of_form(query, &o, &name) : order_of_body(q, &o, &name))) {
-		answer_text(
-			q, 400,
-			"the request does not say what to purge; send POST /purge?url=https://host/path, or ?host=HOST, "
-			"or ?all=1\n");
-		free(name);
+	struct evbuffer *body = evhttp_request_get_input_buffer(q);
+	struct str bytes = {(const char *)evbuffer_pullup(body, -1), evbuffer_get_length(body)};
+	struct orders o;
+	if (!orders_read(query ? str_of(query) : STR(""), bytes, &o)) {
+		answer(q, 400, "text/plain; charset=utf-8", o.wrong.p, o.wrong.n);
+		orders_fini(&o);
 		return;
 	}
-	o.name = str_of(name);
-	a->source.purge(a->source.ctx, &o, &r);
-	if (r.refused) {
-		struct buf text = {0};
-		buf_printf(&text, "%s\n", r.refused);
-		answer(q, 400, "text/plain; charset=utf-8", text.p, text.n);
-		buf_fini(&text);
-	} else {
-		answer_purge(q, &o, &r);
-	}
-	free(name);
+	struct purge_result *results = mem_zalloc(o.n * sizeof *results);
+	struct buf text = {0};
+	int status;
+	a->source.purge(a->source.ctx, o.list, o.n, results);
+	orders_answer(&o, results, &status, &text);
+	answer(q, status, status == 400 ? "text/plain; charset=utf-8" : "application/json", text.p,
+	       text.n);
+	buf_fini(&text);
+	free(results);
+	orders_fini(&o);
 }
 
 static void

@@ -1,10 +1,15 @@
 /* admin.h - the admin server: its own thread, its own listener, loopback by default.
  *
- * GET /stats /metrics /healthz / and GET /history?step=1|10|300[&since=UNIX_SECONDS], what happened in
- * steps of so many seconds (history.h), and POST /purge?url=URL, ?host=HOST or ?all=1 (or the same as a
- * form, or the URL alone as the body). The answer is JSON: what was purged, whether it was found,
- * and whether it is on disk by now ("durable"; if not, the status is 503). A proxy whose workers are
- * busy still answers here.
+ * GET /stats, /metrics, /healthz, / (the page) and
+ *
+ *	GET /history?step=1|10|300[&since=UNIX_SECONDS]   what happened, in steps of so many seconds
+ *	GET /explain?url=URL[&header=Name:%20value...]    what a request would do now, and why
+ *	GET /top                                          the most frequent names
+ *
+ * and POST /purge?url=URL, ?prefix=, ?host=, ?tag= or ?all=1, several
+ * of them, with &soft=1 if wanted (or the same as a form, or URLs line by line as the body). The
+ * answer is JSON: what was purged, whether it was found, and whether it is on disk by now
+ * ("durable"; if not, the status is 503). A proxy whose workers are busy still answers here.
  *
  * At most 64 connections; one more takes the place of the one that has asked for nothing the
  *longest time, and a minute without a whole request ends any (guests.h).
@@ -34,10 +39,11 @@
 
 struct admin;
 
-enum purge_pattern { PATTERN_URL, PATTERN_HOST, PATTERN_ALL };
+enum purge_pattern { PATTERN_URL, PATTERN_PREFIX, PATTERN_HOST, PATTERN_TAG, PATTERN_ALL };
 struct purge_order {
 	enum purge_pattern pattern;
-	struct str name; /* the URL, or host[:port] */
+	bool soft;	 /* what it covers is stale, not gone */
+	struct str name; /* the URL, the beginning of one, host[:port], the tag */
 };
 struct purge_result {
 	const char *refused; /* a sentence: the order is malformed, nothing was purged; or NULL */
@@ -59,7 +65,8 @@ struct admin_source { /* called on the admin thread */
 	const char *(*explain)(void *ctx, const struct explain_order *o, struct buf *out);
 	void (*top)(void *ctx, struct buf *out); /* appends JSON */
 	bool (*healthy)(void *ctx);		 /* false while draining: /healthz says 503 */
-	void (*purge)(void *ctx, const struct purge_order *o, struct purge_result *out);
+	/* All n of them, a result for each; none, if one is refused. */
+	void (*purge)(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out);
 	void *ctx;
 	struct access_rules access; /* loopback is found out here */
 };

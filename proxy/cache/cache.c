@@ -2,6 +2,8 @@
  * the door. */
 #include "proxy/cache/cache_inside.h"
 
+_Static_assert((int)CACHE_PREFIX_MOST == (int)PURGE_PREFIX_MOST, "what is promised is kept");
+
 /* ---- time ---------------------------------------------------------------------------------- */
 
 uint64_t
@@ -11,21 +13,62 @@ cache_now(const struct cache *c)
 }
 
 bool
-cache_is_clean(struct cache *c, struct key_hash hash, struct str key, uint64_t since)
+cache_is_clean(struct cache *c, struct key_hash hash, struct str key, struct str tags,
+	       uint64_t since)
 {
 	uint64_t now;
-	return !forget_covers_fetch(c->forget, hash, key, since, &now);
+	struct forget_thing o = {hash, key, tags};
+	return !forget_covers_fetch(c->forget, &o, since, &now);
+}
+
+uint32_t
+cache_tag(const struct cache *c, struct str tag)
+{
+	return forget_tag(c->forget, tag);
+}
+
+/* Nobody asks whether these are fresh: the response does that they belong to. */
+static bool
+has_no_freshness(uint8_t kind)
+{
+	return kind == OBJECT_SLICE || kind == OBJECT_MARKER;
+}
+
+struct judged
+cache_judge(struct cache *c, struct stored *o)
+{
+	uint64_t since = atomic_load_explicit(&o->pub.clean_as_of, memory_order_relaxed);
+	struct judged j = {.now = forget_now(c->forget)};
+	if (j.now == since)
+		return j;
+	struct forget_thing thing = {o->pub.hash, o->pub.key, o->pub.tags};
+	j.word = forget_judge(c->forget, &thing, since, &j.now, &j.stale_s);
+	if (j.word == FORGET_STALE && has_no_freshness(o->pub.kind))
+		j.word = FORGET_CLEAN;
+	if (j.word == FORGET_CLEAN)
+		atomic_store_explicit(&o->pub.clean_as_of, j.now, memory_order_relaxed);
+	return j;
+}
+
+bool
+cache_record_is_forgotten(struct cache *c, struct record *r)
+{
+	struct forget_thing thing = {r->hash, r->key, r->tags};
+	uint64_t now;
+	uint32_t stale_s;
+	enum forget_word word = forget_judge(c->forget, &thing, r->clean_as_of, &now, &stale_s);
+	if (word == FORGET_GONE)
+		return true;
+	if (word == FORGET_STALE && !has_no_freshness(r->kind))
+		terms_outdate(&r->terms, stale_s);
+	r->clean_as_of = now;
+	return false;
 }
 
 bool
 cache_is_forgotten(struct cache *c, struct stored *o)
 {
-	uint64_t since = atomic_load_explicit(&o->pub.clean_as_of, memory_order_relaxed), now;
-	if (forget_covers(c->forget, o->pub.hash, o->pub.key, since, &now))
-		return true;
-	if (now != since)
-		atomic_store_explicit(&o->pub.clean_as_of, now, memory_order_relaxed);
-	return false;
+	return cache_judge(c, o).word == FORGET_GONE;
 }
 
 /* Whoever publishes looks behind himself: what was forgotten between his look and his publishing
@@ -94,6 +137,15 @@ clear(struct cache *c, struct key_hash hash, struct str key)
 	return in_ram || on_disk;
 }
 
+static bool
+holds(struct cache *c, struct key_hash hash, struct str key)
+{
+	struct stored *o = ram_find(c->ram, hash, key, 0, NULL);
+	bool yes = o || (c->store && store_has(c->store, hash));
+	stored_unref(&o);
+	return yes;
+}
+
 struct forgotten
 cache_forget(struct cache *c, struct key_hash hash, struct str key, uint64_t since)
 {
@@ -108,19 +160,26 @@ cache_forget(struct cache *c, struct key_hash hash, struct str key, uint64_t sin
 }
 
 struct purged
-cache_purge(struct cache *c, enum purge_what what, struct key_hash hash, struct str name)
+cache_purge(struct cache *c, enum purge_what what, bool soft, struct key_hash hash, struct str name)
 {
-	static const enum forget_kind kinds[] = {FORGET_URL, FORGET_HOST, FORGET_ALL};
-	struct purged p = {.at = forget_add(c->forget, kinds[what], hash, name, true)};
+	static const enum forget_kind kinds[] = {FORGET_URL, FORGET_HOST, FORGET_ALL, FORGET_PREFIX,
+						 FORGET_TAG};
+	struct purged p = {.at = soft ? forget_add_softly(c->forget, kinds[what], name)
+				      : forget_add(c->forget, kinds[what], hash, name, true)};
 	struct cache_stats stats;
 	if (what == PURGE_URL) {
-		p.had = clear(c, hash, name);
+		p.had = soft ? holds(c, hash, name) : clear(c, hash, name);
 	} else {
 		cache_stats(c, &stats);
 		p.had = stats.objects || stats.ram_objects;
 	}
-	p.durable = forget_wait(c->forget, p.at) == 0;
 	return p;
+}
+
+bool
+cache_purge_wait(struct cache *c, uint64_t at)
+{
+	return forget_wait(c->forget, at) == 0;
 }
 
 /* ---- facts --------------------------------------------------------------------------------- */
@@ -167,7 +226,7 @@ cache_record_bytes(size_t key_bytes, size_t head_bytes, uint64_t body_bytes)
 {
 	uint64_t tables = 2 * SEGMENT_ENTRY_BYTES; /* in the batch and in the footer */
 	uint64_t n = body_bytes > CACHE_RAM_BLOCK ? (body_bytes - 1) / CACHE_RAM_BLOCK + 1 : 0;
-	uint64_t record = record_bytes(key_bytes, head_bytes, n, n ? 0 : body_bytes);
+	uint64_t record = record_bytes(key_bytes + head_bytes, n, n ? 0 : body_bytes);
 	return round_up(record, SEGMENT_ALIGN) + (n ? round_up(body_bytes, SEGMENT_ALIGN) : 0) +
 	       tables;
 }

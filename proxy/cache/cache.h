@@ -76,6 +76,7 @@ struct object { /* constant once handed out, but for refs and the private part *
 	struct key_hash hash;
 	struct str key;	 /* the full key text */
 	struct str head; /* stored head (http/head.h) */
+	struct str tags; /* by which it may be purged: cache_tag of each, 4 bytes, little-endian */
 	struct terms terms;
 	uint64_t body_bytes;
 	uint64_t whole_bytes; /* of SLICED and SLICE; else 0 */
@@ -121,8 +122,9 @@ enum found cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash
  * is called back, and no hit is counted on disk. */
 enum found cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out);
 /* The same for who only wants to know: nothing is counted, carried or moved. Waits for the disk: not
- * for workers. NULL, or a reference. */
-struct object *cache_look(struct cache *c, struct key_hash hash, struct str key);
+ * for workers. NULL, or a reference; *terms: its terms, as a soft purge has left them. */
+struct object *
+cache_look(struct cache *c, struct key_hash hash, struct str key, struct terms *terms);
 /* Is o still what its key means? */
 bool cache_is_current(struct cache *c, struct object *o);
 
@@ -162,7 +164,7 @@ void body_done(struct body_read *r); /* not while a BODY_LATER is outstanding */
 struct object_write;
 struct write_options {
 	struct key_hash hash;
-	struct str key, head; /* copied */
+	struct str key, head, tags; /* copied */
 	struct terms terms;
 	enum object_kind kind;
 	uint64_t whole_bytes; /* of SLICED and SLICE */
@@ -191,8 +193,8 @@ bool cache_admit(struct cache *c, struct object *o);
  * it the disk keeps the older head; when RAM lets go of it, or at cache_stop, and at once where RAM
  * does not hold it, a small record is written that points to the old body. Returns a reference to
  * the new object. */
-struct object *
-cache_refresh(struct cache *c, struct object *o, struct str head, const struct terms *terms);
+struct object *cache_refresh(struct cache *c, struct object *o, struct str head, struct str tags,
+			     const struct terms *terms);
 
 /* This key alone is forgotten in RAM and on disk; true if there was one. Readers that hold the
  * object finish undisturbed. Also after a crash, once the purge log is written (not waited for). */
@@ -214,7 +216,10 @@ void cache_variant_used(struct cache *c, struct key_hash primary, struct key_has
 uint64_t cache_now(const struct cache *c);
 /* Was nothing that covers the key forgotten after since? For what is fetched and shared before it
  * is stored. */
-bool cache_is_clean(struct cache *c, struct key_hash hash, struct str key, uint64_t since);
+bool cache_is_clean(struct cache *c, struct key_hash hash, struct str key, struct str tags,
+		    uint64_t since);
+/* What stands for a tag among the tags of an object. */
+uint32_t cache_tag(const struct cache *c, struct str tag);
 
 /* The URL of a key is invalidated: all its keys, variants and parts. Applied at once, also to what
  * is being fetched; made durable behind the caller's back. */
@@ -226,17 +231,22 @@ struct forgotten {
 struct forgotten
 cache_forget(struct cache *c, struct key_hash hash, struct str key, uint64_t since);
 
-/* The same by hand, returning when it is durable or cannot be made so: not for workers. */
-enum purge_what { PURGE_URL, PURGE_HOST, PURGE_ALL };
+/* The same by hand. It holds at once; cache_purge_wait waits until all up to a time is durable. False:
+ * it cannot be made so. That is not for workers. */
+enum purge_what { PURGE_URL, PURGE_HOST, PURGE_ALL, PURGE_PREFIX, PURGE_TAG };
 struct purged {
 	uint64_t at;
-	bool had;     /* URL: stored under this very key; else: anything was stored */
-	bool durable; /* false: it holds until this process ends, and nothing is answered from the
-			 directory until it is durable */
+	bool had; /* URL: stored under this very key; else: anything was stored */
 };
-/* name: the URL's key; host[:port] as in a key; nothing. hash: of a URL's key. */
-struct purged
-cache_purge(struct cache *c, enum purge_what what, struct key_hash hash, struct str name);
+/* name: the URL's key; host[:port] as in a key; nothing; the beginning of a URL's key up to some
+ * place in its path, less than CACHE_PREFIX_MOST bytes; a tag. hash: of a URL's key. soft: what is
+ * covered is not gone but stale: it is validated before it is fresh again. */
+enum { CACHE_PREFIX_MOST = 4096 };
+struct purged cache_purge(struct cache *c, enum purge_what what, bool soft, struct key_hash hash,
+			  struct str name);
+/* False: it holds until this process ends, and nothing is answered from the directory until it is
+ * durable. */
+bool cache_purge_wait(struct cache *c, uint64_t at);
 
 /* ---- facts --------------------------------------------------------------------------------- */
 

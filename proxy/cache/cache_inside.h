@@ -78,12 +78,25 @@ cache_fades(const struct cache *c)
 	return c->store ? store_fades(c->store) : 0;
 }
 
-/* cache.c: was o forgotten? If not, it is marked as clean as of now. */
+/* cache.c: was o forgotten? If not at all, it is marked as clean as of now. */
+struct judged {
+	enum forget_word word;
+	uint32_t stale_s; /* FORGET_STALE: since when, in unix seconds */
+	uint64_t now;
+};
+struct judged cache_judge(struct cache *c, struct stored *o);
+/* The same of a record. What is stale is told so in its terms, and with that it is clean too. */
+bool cache_record_is_forgotten(struct cache *c, struct record *r);
+/* Is it gone? */
 bool cache_is_forgotten(struct cache *c, struct stored *o);
 /* cache.c: the same for who has just published o; if it was, it is removed. */
 bool cache_is_still_clean(struct cache *c, struct stored *o);
 /* cache.c: the key alone is forgotten, for good. */
 void cache_remove_lasting(struct cache *c, struct key_hash hash, struct str key);
+
+/* cache_refresh.c: o, whole in memory, as what was forgotten softly: stale since then, by its terms. It
+ * takes its place in RAM; a reference. */
+struct stored *cache_outdate(struct cache *c, struct stored *o, const struct judged *j);
 
 /* cache_place.c: puts the body's bytes (in memory, or the fragments that are on disk already) and a
  * record for o on the disk; over: as store_put. */

@@ -11,16 +11,35 @@ look_after_copy(struct cache *c, struct stored *o, bool tells)
 		atomic_store_explicit(&o->pays, true, memory_order_relaxed);
 }
 
+/* What was forgotten goes; what was forgotten softly is another object from now on. */
+static struct stored *
+judge(struct cache *c, struct stored *o)
+{
+	struct judged j = cache_judge(c, o);
+	struct stored *stale;
+	switch (j.word) {
+	case FORGET_CLEAN:
+		break;
+	case FORGET_STALE:
+		stale = cache_outdate(c, o, &j);
+		stored_unref(&o);
+		return stale;
+	case FORGET_GONE:
+		ram_remove_object(c->ram, o);
+		stored_unref(&o);
+		break;
+	}
+	return o;
+}
+
 enum found
 cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
 	     struct object **out)
 {
 	bool tells;
 	struct stored *o = ram_find(c->ram, hash, key, cache_fades(c), &tells);
-	if (o && cache_is_forgotten(c, o)) {
-		ram_remove_object(c->ram, o);
-		stored_unref(&o);
-	}
+	if (o)
+		o = judge(c, o);
 	if (!o)
 		return cache_disk_is_open(c) ? read_object(c, l, hash, key, out) : FOUND_NOT;
 	if (atomic_load_explicit(&o->pub.on_disk, memory_order_relaxed))
@@ -42,12 +61,20 @@ cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object 
 }
 
 struct object *
-cache_look(struct cache *c, struct key_hash hash, struct str key)
+cache_look(struct cache *c, struct key_hash hash, struct str key, struct terms *terms)
 {
 	struct stored *o = ram_look(c->ram, hash, key);
-	if (o && cache_is_forgotten(c, o))
-		stored_unref(&o);
+	struct judged j = {.word = FORGET_CLEAN};
 	if (o)
-		return &o->pub;
-	return cache_disk_is_open(c) ? read_look(c, hash, key) : NULL;
+		j = cache_judge(c, o);
+	if (j.word == FORGET_GONE)
+		stored_unref(&o);
+	struct object *found = o ? &o->pub : NULL;
+	if (!found && cache_disk_is_open(c))
+		found = read_look(c, hash, key);
+	if (found)
+		*terms = found->terms;
+	if (found && j.word == FORGET_STALE)
+		terms_outdate(terms, j.stale_s);
+	return found;
 }

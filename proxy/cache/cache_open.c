@@ -17,12 +17,7 @@ static const uint64_t MIN_LOG_BYTES = 4 << 20;
 static bool
 is_record_forgotten(void *ctx, struct record *r)
 {
-	struct cache *c = ctx;
-	uint64_t now;
-	if (forget_covers(c->forget, r->hash, r->key, r->clean_as_of, &now))
-		return true;
-	r->clean_as_of = now;
-	return false;
+	return cache_record_is_forgotten(ctx, r);
 }
 
 /* Of what left the disk, older records may still be there: everything under the keys up to now is

@@ -1,4 +1,4 @@
-/* cache_refresh.c - an object that is there gets a new head. */
+/* cache_refresh.c - an object that is there gets a new head, or new terms. */
 #include "proxy/cache/cache_inside.h"
 
 /* Is o what the key means now? */
@@ -22,11 +22,12 @@ cache_is_current(struct cache *c, struct object *object)
 }
 
 struct object *
-cache_refresh(struct cache *c, struct object *object, struct str head, const struct terms *terms)
+cache_refresh(struct cache *c, struct object *object, struct str head, struct str tags,
+	      const struct terms *terms)
 {
 	struct stored *old = stored_of(object);
-	struct stored *o =
-		stored_create(c->store, old->pub.hash, old->pub.key, head, terms, old->pub.kind);
+	struct stored *o = stored_create(c->store, old->pub.hash, old->pub.key, head, tags, terms,
+					 old->pub.kind);
 	bool clean = !cache_is_forgotten(c, old);
 	atomic_store(&o->pub.clean_as_of, atomic_load(&old->pub.clean_as_of));
 	o->pub.whole_bytes = old->pub.whole_bytes;
@@ -57,4 +58,23 @@ published:
 	if (current)
 		cache_is_still_clean(c, o);
 	return &o->pub;
+}
+
+struct stored *
+cache_outdate(struct cache *c, struct stored *old, const struct judged *j)
+{
+	struct terms terms = old->pub.terms;
+	terms_outdate(&terms, j->stale_s);
+	struct stored *o = stored_create(c->store, old->pub.hash, old->pub.key, old->pub.head,
+					 old->pub.tags, &terms, old->pub.kind);
+	atomic_store(&o->pub.clean_as_of, j->now);
+	o->pub.whole_bytes = old->pub.whole_bytes;
+	stored_share_body(o, old);
+	struct placement p;
+	if (old->store && stored_placement(old, &p)) {
+		stored_place(o, &p);
+		placement_fini(&p);
+	}
+	ram_swap(c->ram, old, o);
+	return o;
 }

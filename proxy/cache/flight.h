@@ -44,6 +44,7 @@ struct flight_head {
 			   * that no-cache="..." and private="..." keep out of the store */
 	struct buf vary;  /* names the answer varies on (vary_names); empty: none */
 	struct buf variant;    /* outgoing_variant of the leader's request */
+	struct buf tags;       /* by which what comes may be purged; owned */
 	struct terms terms;    /* when storable */
 	struct object *object; /* to answer with; a reference: the one that a 304 refreshed, or the
 				* head of a body whose slices come (sliced) */
@@ -137,6 +138,8 @@ unsigned flight_readers(struct flight *f);
 bool flight_awaits_reader(struct flight *f);
 bool flight_is_wanted(struct flight *f);
 int64_t flight_begun_ms(const struct flight *f);
+/* Nothing that covers what it brings, as far as that is known by now, was forgotten since it began. */
+bool flights_is_clean(const struct flight *f);
 /* This reader's request, which joined behind the leader, is a sighting of its own. */
 void flight_count(struct flight_reader *r);
 /* How many of those there were. */

@@ -129,6 +129,7 @@ give_back(struct flight *f)
 	f->head_memory.n = 0;
 	buf_fini(&f->head.asker);
 	buf_fini(&f->head.vary);
+	buf_fini(&f->head.tags);
 	buf_fini(&f->head.variant);
 	object_unref(&f->head.object);
 	buf_fini(&f->interim);

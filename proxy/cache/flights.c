@@ -94,7 +94,15 @@ static bool
 is_clean(const struct flight *f)
 {
 	struct cache *c = f->all->o.cache;
-	return !c || cache_is_clean(c, f->hash, buf_str(&f->key), f->begun);
+	bool waits = atomic_load_explicit(&f->state, memory_order_acquire) == FLIGHT_WAITING;
+	struct str tags = waits ? (struct str){NULL, 0} : buf_str(&f->head.tags);
+	return !c || cache_is_clean(c, f->hash, buf_str(&f->key), tags, f->begun);
+}
+
+bool
+flights_is_clean(const struct flight *f)
+{
+	return is_clean(f);
 }
 
 static bool

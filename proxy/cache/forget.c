@@ -1,11 +1,9 @@
-/* forget.c - the clock and the tables: asking and forgetting. forget_bound.c says what must hold and
- * keeps them small, forget_log.c makes them durable. */
+/* forget.c - forgetting; how the tables are made, from the log, and ended. */
 #include "proxy/cache/forget_inside.h"
 
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
-#include "proxy/http/cachekey.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -20,81 +18,8 @@
 enum { WAIT_MS = 5000 };
 
 static const uint64_t READ_MOST = 256 << 20, MEMORY_ENTRIES = 1 << 18;
-/* A key alone has the same text as its URL, so its hash is turned into another one. */
-static const uint64_t KEY_ALONE = 0x6b65792d616c6f6e;
-
-/* ---- asking -------------------------------------------------------------------------------- */
-
-/* host[:port] of a URL's key. */
-static struct str
-host_of(struct str url)
-{
-	size_t at = str_starts(url, STR("https://")) ? 8 : 7, end = at;
-	if (at > url.n)
-		return (struct str){NULL, 0};
-	while (end < url.n && url.p[end] != '/' && url.p[end] != '?')
-		end++;
-	return (struct str){url.p + at, end - at};
-}
-
-static struct key_hash
-hash_text(const struct forget *f, struct str text)
-{
-	return key_hash_of(f->o.seed, text.p, text.n);
-}
-
-/* Of the upper half alone, for the tables of segments know no more of it. */
-static struct key_hash
-alone(struct key_hash hash)
-{
-	static const uint64_t spread = 0x9e3779b97f4a7c15;
-	return (struct key_hash){(hash.hi ^ KEY_ALONE) * spread, hash.hi};
-}
-
-static bool
-covers(struct forget *f, struct key_hash hash, struct str key, uint64_t since, uint64_t *now,
-       const _Atomic uint64_t *floor)
-{
-	*now = forget_now(f);
-	if (*now <= since)
-		return false;
-	if (since < atomic_load(floor))
-		return true;
-	struct str url = cachekey_url(key);
-	if (forget_table_find(f->table, hash_text(f, url)) > since ||
-	    forget_table_find(f->table, alone(hash)) > since)
-		return true;
-	return atomic_load_explicit(&f->hosts, memory_order_relaxed) &&
-	       forget_table_find(f->table, hash_text(f, host_of(url))) > since;
-}
-
-bool
-forget_covers(struct forget *f, struct key_hash hash, struct str key, uint64_t since, uint64_t *now)
-{
-	return covers(f, hash, key, since, now, &f->floor);
-}
-
-bool
-forget_covers_fetch(struct forget *f, struct key_hash hash, struct str key, uint64_t since,
-		    uint64_t *now)
-{
-	return covers(f, hash, key, since, now, &f->fetch_floor);
-}
 
 /* ---- forgetting ---------------------------------------------------------------------------- */
-
-/* Into the tables. */
-static void
-enter(struct forget *f, const struct purge_entry *e, bool lasting)
-{
-	if (e->kind == FORGET_ALL) {
-		forget_raise_floor(f, e->at);
-		return;
-	}
-	if (e->kind == FORGET_HOST)
-		atomic_fetch_add_explicit(&f->hosts, 1, memory_order_relaxed);
-	forget_table_put(f->table, e, lasting);
-}
 
 static void
 pend(struct forget *f, const struct purge_entry *e)
@@ -106,31 +31,72 @@ pend(struct forget *f, const struct purge_entry *e)
 	f->pending[f->pending_n++] = *e;
 }
 
+/* Under the lock. */
+static void
+add(struct forget *f, const struct purge_entry *e, bool lasting)
+{
+	forget_enter(f, e, lasting);
+	if (lasting && f->o.dir_fd >= 0)
+		pend(f, e);
+}
+
+static struct purge_entry
+entry_of(const struct forget *f, enum forget_kind kind, struct key_hash hash, struct str key,
+	 bool soft)
+{
+	struct purge_entry e = {.kind = (uint8_t)kind, .hash = forget_name(f, kind, hash, key)};
+	assert(kind != FORGET_PREFIX || (key.n && key.n < PURGE_PREFIX_MOST));
+	if (kind == FORGET_PREFIX)
+		e.prefix_bytes = (uint16_t)key.n;
+	if (soft) {
+		e.flags = FORGET_SOFT;
+		e.when_s = (uint32_t)now_s();
+		e.hash = forget_softly(e.hash);
+	}
+	return e;
+}
+
+/* Before the prefix itself, so that whoever finds the prefix in the log has its host too. */
+static void
+add_prefix_host(struct forget *f, const struct purge_entry *prefix, struct str url)
+{
+	struct purge_entry host = *prefix;
+	host.kind = FORGET_PREFIX_HOST;
+	host.prefix_bytes = 0;
+	host.hash = forget_prefix_host(f, url);
+	if (host.flags & FORGET_SOFT)
+		host.hash = forget_softly(host.hash);
+	add(f, &host, true);
+}
+
+/* Under the lock. */
+static uint64_t
+add_now(struct forget *f, struct purge_entry *e, struct str key, bool lasting)
+{
+	e->at = forget_now(f) + 1;
+	if (e->kind == FORGET_PREFIX)
+		add_prefix_host(f, e, key);
+	add(f, e, lasting);
+	atomic_store_explicit(&f->newest, e->at, memory_order_release);
+	forget_mind_the_bound(f, e->at);
+	if (f->pending_n || f->crowded)
+		pthread_cond_signal(&f->work);
+	forget_check(f);
+	return e->at;
+}
+
 uint64_t
 forget_add_own(struct forget *f, enum forget_kind kind, struct key_hash hash, struct str key,
 	       bool lasting, uint64_t since, bool *was_clean)
 {
-	struct purge_entry e = {.kind = (uint8_t)kind};
+	struct forget_thing o = {.hash = hash, .key = key};
+	struct purge_entry e = entry_of(f, kind, hash, key, false);
 	uint64_t now;
-	if (kind == FORGET_URL)
-		e.hash = hash_text(f, cachekey_url(key));
-	else if (kind == FORGET_HOST)
-		e.hash = hash_text(f, key);
-	else if (kind == FORGET_KEY)
-		e.hash = alone(hash);
 	pthread_mutex_lock(&f->lock);
-	*was_clean = !forget_covers_fetch(f, hash, key, since, &now);
-	e.at = forget_now(f) + 1;
-	enter(f, &e, lasting);
-	if (lasting && f->o.dir_fd >= 0)
-		pend(f, &e);
-	atomic_store_explicit(&f->newest, e.at, memory_order_release);
-	forget_mind_the_bound(f, e.at);
-	if (f->pending_n || f->crowded)
-		pthread_cond_signal(&f->work);
-	forget_check(f);
+	*was_clean = !forget_covers_fetch(f, &o, since, &now);
+	uint64_t at = add_now(f, &e, key, lasting);
 	pthread_mutex_unlock(&f->lock);
-	return e.at;
+	return at;
 }
 
 uint64_t
@@ -141,6 +107,17 @@ forget_add(struct forget *f, enum forget_kind kind, struct key_hash hash, struct
 	return forget_add_own(f, kind, hash, key, lasting, UINT64_MAX, &ignored);
 }
 
+uint64_t
+forget_add_softly(struct forget *f, enum forget_kind kind, struct str key)
+{
+	struct purge_entry e = entry_of(f, kind, (struct key_hash){0}, key, true);
+	assert(kind != FORGET_KEY);
+	pthread_mutex_lock(&f->lock);
+	uint64_t at = add_now(f, &e, key, true);
+	pthread_mutex_unlock(&f->lock);
+	return at;
+}
+
 /* ---- life ---------------------------------------------------------------------------------- */
 
 static void
@@ -148,8 +125,8 @@ on_kept(void *ctx, const struct purge_entry *e)
 {
 	struct purge_entry now = *e;
 	if (e->kind == FORGET_KEY) /* logs of older versions have the lower half too */
-		now.hash = alone(e->hash);
-	enter(ctx, &now, true);
+		now.hash = forget_alone(e->hash);
+	forget_enter(ctx, &now, true);
 }
 
 static bool
@@ -203,11 +180,14 @@ forget_open(struct forget **out, const struct forget_options *o)
 	pthread_condattr_destroy(&a);
 	pthread_mutex_init(&f->lock, NULL);
 	forget_table_create(&f->table);
+	forget_hints_init(&f->hints, f->max_entries);
 	f->log = (struct purge_log){.ops = f->o.ops, .dir_fd = o->dir_fd, .fd = -1};
 	enum forget_found found = o->dir_fd >= 0 ? read_log(f) : FORGET_KEPT;
 	if (found != FORGET_KEPT) { /* what was half read says nothing */
 		forget_table_destroy(&f->table);
 		forget_table_create(&f->table);
+		forget_hints_fini(&f->hints);
+		forget_hints_init(&f->hints, f->max_entries);
 		atomic_store(&f->floor, 0);
 		atomic_store(&f->fetch_floor, 0);
 		f->starts = 0;
@@ -262,6 +242,7 @@ forget_close(struct forget **pf)
 	forget_stop(f);
 	purge_log_close(&f->log);
 	forget_table_destroy(&f->table);
+	forget_hints_fini(&f->hints);
 	pthread_cond_destroy(&f->work);
 	pthread_cond_destroy(&f->done);
 	pthread_mutex_destroy(&f->lock);

@@ -19,9 +19,15 @@
  *           forget_is_sound is false, and the caller must not answer from that directory nor write
  *           to it. The log that misses something is removed, if that can be done, so that a crash
  *           now leaves a directory whose content nobody trusts.
+ * Soft      what a soft entry covers is not gone but stale since then: it may be validated. For a
+ *           fetch under way it is as any other.
  * Bound     exact up to a number of entries that follows from log_bytes. Beyond, the older half is
  *           dropped, and everything that is not known to be clean since then counts as forgotten
- *           (forget_stats.shed): too much is fetched anew, nothing comes back.
+ *           (forget_stats.shed); softly, if all that was dropped is soft: too much is fetched or
+ *           validated, nothing comes back.
+ * Cost      what is clean as of now: one load. Else one look into a table for each sort of thing
+ *           that was forgotten at all and covers the key; for prefixes, where the host has any, one
+ *           for each length that there is; for tags, a word of a filter for each tag.
  * Threads   any. One thread of its own writes the log. forget_add waits for no disk.
  */
 #ifndef CACHE_FORGET_H
@@ -56,17 +62,38 @@ void forget_close(struct forget **f);
 
 /* One load. */
 uint64_t forget_now(const struct forget *f);
-/* Was the key (with this hash) forgotten after since? If not, it is clean as of *now. */
-bool forget_covers(struct forget *f, struct key_hash hash, struct str key, uint64_t since,
-		   uint64_t *now);
-/* The same for what was fetched since then and is not stored yet. */
-bool forget_covers_fetch(struct forget *f, struct key_hash hash, struct str key, uint64_t since,
-			 uint64_t *now);
+
+/* Something stored, or on its way to be. */
+struct forget_thing {
+	struct key_hash hash; /* of the key */
+	struct str key;
+	struct str tags; /* 4 bytes each, little-endian: forget_tag of each; may be empty */
+};
+enum { FORGET_TAG_MOST = 1024 }; /* bytes of a tag that count */
+/* The hash of a tag. Capital letters are as small ones. */
+uint32_t forget_tag(const struct forget *f, struct str tag);
+
+enum forget_word {
+	FORGET_CLEAN, /* as of *now */
+	FORGET_STALE, /* softly: it is not fresh since *stale_s, in unix seconds, and may be validated */
+	FORGET_GONE
+};
+/* Was it forgotten after since? *now is set; *stale_s where that is the answer. */
+enum forget_word forget_judge(struct forget *f, const struct forget_thing *o, uint64_t since,
+			      uint64_t *now, uint32_t *stale_s);
+/* The same for what was fetched since then and is not stored yet, whether softly or not. If not, it
+ * is clean as of *now. */
+bool
+forget_covers_fetch(struct forget *f, const struct forget_thing *o, uint64_t since, uint64_t *now);
 
 /* FORGET_URL: the URL of key; FORGET_KEY: the key, of which hash.hi is enough; FORGET_HOST: key is
- * host[:port] as in a URL's key; FORGET_ALL. Returns the time from which on it holds. */
+ * host[:port] as in a URL's key; FORGET_PREFIX: key is the beginning of a URL's key, some of its
+ * path included, less than PURGE_PREFIX_MOST bytes; FORGET_TAG: key is the tag; FORGET_ALL.
+ * Returns the time from which on it holds. */
 uint64_t forget_add(struct forget *f, enum forget_kind kind, struct key_hash hash, struct str key,
 		    bool lasting);
+/* The same, lasting; what is covered is stale, and may be validated. Not FORGET_KEY. */
+uint64_t forget_add_softly(struct forget *f, enum forget_kind kind, struct str key);
 /* The same for one who knows better than all before: *was_clean says whether anything else was
  * forgotten after since that covers the key. */
 uint64_t forget_add_own(struct forget *f, enum forget_kind kind, struct key_hash hash,

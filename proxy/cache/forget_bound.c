@@ -40,6 +40,20 @@ forget_raise_floor(struct forget *f, uint64_t to)
 	forget_raise(&f->floor, to);
 }
 
+/* Into the table, and the hints. */
+void
+forget_enter(struct forget *f, const struct purge_entry *e, bool lasting)
+{
+	if (e->kind == FORGET_ALL && !(e->flags & FORGET_SOFT)) {
+		forget_raise_floor(f, e->at);
+		return;
+	}
+	forget_table_put(f->table, e, lasting);
+	forget_hints_note(&f->hints, e);
+	if (f->fresh)
+		forget_hints_note(f->fresh, e);
+}
+
 /* The entries that are there, and how many there may be: those of the log by its size; those that
  * are only for fetches under way apart, so that many of them (requests that change something) shed
  * no purge, and a small log does not shed the fetches. */
@@ -102,6 +116,29 @@ median(struct purge_entry *list, size_t n)
 	return n ? list[n / 2].at : 0;
 }
 
+/* The hints are built anew, for what is in the table. Whoever forgets meanwhile notes it in both. */
+static void
+build_hints(struct forget *f)
+{
+	struct forget_hints fresh;
+	forget_hints_init(&fresh, f->max_entries);
+	pthread_mutex_lock(&f->lock);
+	f->fresh = &fresh;
+	pthread_mutex_unlock(&f->lock);
+	for (int lasting = 0; lasting < 2; lasting++) {
+		struct purge_entry *list;
+		size_t n = forget_table_list(f->table, lasting, &list);
+		for (size_t i = 0; i < n; i++)
+			forget_hints_note(&fresh, &list[i]);
+		free(list);
+	}
+	pthread_mutex_lock(&f->lock);
+	f->fresh = NULL;
+	forget_hints_replace(&f->hints, &fresh);
+	pthread_mutex_unlock(&f->lock);
+	forget_hints_fini(&fresh);
+}
+
 /* What no record on disk is older than need not be kept. What sits in RAM since then without being
  * asked for is lost with it: that is why this waits until room is needed. */
 void
@@ -113,6 +150,35 @@ forget_drop_outlived(struct forget *f)
 		return;
 	forget_raise_floor(f, oldest);
 	forget_table_drop(f->table, oldest, oldest);
+	build_hints(f);
+}
+
+/* Are all up to a time soft? They are in order. *since_s: of the earliest one. */
+static bool
+are_soft(const struct purge_entry *list, size_t n, uint64_t upto, uint32_t *since_s)
+{
+	*since_s = UINT32_MAX;
+	for (size_t i = 0; i < n && list[i].at <= upto; i++) {
+		if (!(list[i].flags & FORGET_SOFT))
+			return false;
+		*since_s = list[i].when_s < *since_s ? list[i].when_s : *since_s;
+	}
+	return true;
+}
+
+/* What is not clean as of then is stale: instead of all soft entries up to then. The entry's own
+ * time is one later, so that it outlives them. */
+static void
+everything_is_stale(struct forget *f, uint64_t upto, uint32_t since_s)
+{
+	struct purge_entry e = {.at = upto + 1,
+				.hash = forget_softly((struct key_hash){0}),
+				.kind = FORGET_ALL,
+				.flags = FORGET_SOFT,
+				.when_s = since_s};
+	pthread_mutex_lock(&f->lock);
+	forget_enter(f, &e, true);
+	pthread_mutex_unlock(&f->lock);
 }
 
 /* The older half goes: of the passing ones while these are many, else of the lasting ones. */
@@ -128,14 +194,21 @@ forget_shed(struct forget *f)
 	bool drop_lasting = !is_beyond(crowd_of(f, false), 2);
 	size_t n = forget_table_list(f->table, drop_lasting, &list);
 	uint64_t upto = median(list, n);
+	uint32_t since_s;
+	bool soft = drop_lasting && upto < forget_now(f) && are_soft(list, n, upto, &since_s);
 	free(list);
 	forget_raise(&f->fetch_floor, upto);
 	if (drop_lasting) {
-		forget_raise_floor(f, upto);
+		if (!soft)
+			forget_raise_floor(f, upto);
 		atomic_fetch_add(&f->shed, n / 2);
 		log_warning("cache %s: more purges than are kept apart: what was stored before the "
-			    "newest %zu of them is fetched anew",
-			    f->o.dir ? f->o.dir : "in memory", n - n / 2);
+			    "newest %zu of them is %s",
+			    f->o.dir ? f->o.dir : "in memory", n - n / 2,
+			    soft ? "validated" : "fetched anew");
 	}
+	if (soft)
+		everything_is_stale(f, upto, since_s);
 	forget_table_drop(f->table, drop_lasting ? upto : 0, upto);
+	build_hints(f);
 }

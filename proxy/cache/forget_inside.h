@@ -1,8 +1,16 @@
-/* forget_inside.h - what forget.c, forget_bound.c and forget_log.c share. For nobody else. */
+/* forget_inside.h - what the files of forget.h share. For nobody else.
+ *
+ *	forget.c        forgetting; life
+ *	forget_log.c    the thread that makes it durable
+ *	forget_bound.c  the time, and how much is kept
+ *	forget_ask.c    asking, and under which hash a thing is kept
+ *	forget_hints.c  what need not be asked
+ */
 #ifndef CACHE_FORGET_INSIDE_H
 #define CACHE_FORGET_INSIDE_H
 
 #include "proxy/cache/forget.h"
+#include "proxy/cache/forget_hints.h"
 #include "proxy/cache/forget_table.h"
 
 #include <pthread.h>
@@ -15,9 +23,9 @@ struct forget {
 	_Alignas(64) _Atomic uint64_t newest;
 	/* Everything that is not clean as of floor is forgotten; fetches: as of fetch_floor. */
 	_Atomic uint64_t floor, fetch_floor;
-	_Atomic uint64_t hosts; /* entries of hosts that were ever made */
 	_Atomic bool sound;
 	_Atomic uint64_t shed, written, log_bytes;
+	struct forget_hints hints;
 
 	_Alignas(64) struct forget_options o;
 	struct forget_table *table;
@@ -32,10 +40,22 @@ struct forget {
 	pthread_cond_t work, done;
 	struct purge_entry *pending; /* lasting ones not written yet */
 	size_t pending_n, pending_room;
-	uint64_t durable, tried; /* all up to here is on the device; was tried to be */
-	uint64_t recent;	 /* things forgotten since everything was */
+	uint64_t durable, tried;    /* all up to here is on the device; was tried to be */
+	uint64_t recent;	    /* things forgotten since everything was */
+	struct forget_hints *fresh; /* being built, to take the place of hints */
 	bool crowded, stopping;
 };
+
+/* forget_ask.c: the hash under which a thing is kept in the table: of a URL, a host, a prefix, a tag
+ * its name's, of a key alone one made from the key's. */
+struct key_hash
+forget_name(const struct forget *f, enum forget_kind kind, struct key_hash hash, struct str name);
+struct key_hash forget_alone(struct key_hash hash);
+/* Of the scheme and host of a prefix. */
+struct key_hash forget_prefix_host(const struct forget *f, struct str url);
+
+/* Under the lock, into table and hints. */
+void forget_enter(struct forget *f, const struct purge_entry *e, bool lasting);
 
 /* forget_bound.c, under the lock: what must be true between any two calls. */
 void forget_check(const struct forget *f);

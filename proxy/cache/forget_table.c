@@ -71,13 +71,13 @@ seek(const struct shard *s, struct key_hash hash)
 }
 
 uint64_t
-forget_table_find(struct forget_table *t, struct key_hash hash)
+forget_table_find(struct forget_table *t, struct key_hash hash, struct purge_entry *out)
 {
 	struct shard *s = shard_of(t, hash);
 	pthread_mutex_lock(&s->lock);
-	uint64_t at = seek(s, hash)->e.at;
+	*out = seek(s, hash)->e;
 	pthread_mutex_unlock(&s->lock);
-	return at;
+	return out->at;
 }
 
 static void

@@ -13,8 +13,8 @@ struct forget_table;
 void forget_table_create(struct forget_table **out);
 void forget_table_destroy(struct forget_table **t);
 
-/* The latest time, or 0. */
-uint64_t forget_table_find(struct forget_table *t, struct key_hash hash);
+/* The latest entry of the hash. Its time, or 0: there is none. */
+uint64_t forget_table_find(struct forget_table *t, struct key_hash hash, struct purge_entry *out);
 /* Enters e over an older time of the hash. lasting: it is in the purge log as well, for good. */
 void forget_table_put(struct forget_table *t, const struct purge_entry *e, bool lasting);
 /* Drops all entries up to a time; passing ones (not lasting) up to a later one. */

@@ -192,16 +192,30 @@ would(const struct ghost_event *e, const struct shade *s)
 	return s && s->validator && s->validator == e->validator ? WOULD_VALIDATE : WOULD_FETCH;
 }
 
+/* It asks the origin: is that a request of its own? A slice comes with the request that asked for
+ * others of its body, or for its head, a moment ago. Whether those were asked for a sample cannot
+ * say: then a slice counts nothing. */
+static bool
+is_request(struct ghost *g, const struct ghost_event *e)
+{
+	enum { TOGETHER_S = 60 };
+	struct ghost_asked *a = &g->asked[e->url % GHOST_ASKED_SLOTS];
+	bool together = a->url == (uint32_t)e->url && e->now_s < a->until_s;
+	*a = (struct ghost_asked){(uint32_t)e->url, e->now_s + TOGETHER_S};
+	return !e->joins || (!together && g->weight == 1);
+}
+
 static void
 charge(struct ghost *g, const struct ghost_event *e, enum would w)
 {
 	bool asked = e->deed != GHOST_HIT, asks = w != WOULD_ANSWER;
-	uint64_t ours = e->origin_bytes, one = e->joins ? 0 : g->weight;
+	uint64_t ours = e->origin_bytes;
 	uint64_t its = w == WOULD_FETCH ? e->body_bytes : w == WOULD_PASS ? ours : 0;
 	if (w == WOULD_PASS && !asked)
 		return; /* nothing is known of what it would have passed */
-	g->n.extra_requests += asked && !asks ? one : 0;
-	g->n.avoided_requests += asks && !asked ? one : 0;
+	bool our_request = asked && !e->joins, its_request = asks && is_request(g, e);
+	g->n.extra_requests += our_request && !its_request ? g->weight : 0;
+	g->n.avoided_requests += its_request && !our_request ? g->weight : 0;
 	g->n.extra_bytes += ours > its ? (ours - its) * g->weight : 0;
 	g->n.avoided_bytes += its > ours ? (its - ours) * g->weight : 0;
 }

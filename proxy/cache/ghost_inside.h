@@ -36,6 +36,8 @@ struct shade {
 	bool unwritten; /* in RAM with a newer head than on disk */
 };
 
+enum { GHOST_ASKED_SLOTS = 64 };
+
 struct ghost {
 	struct ghost_options o;
 	_Atomic uint64_t threshold; /* keys up to it are in the sample */
@@ -59,6 +61,10 @@ struct ghost {
 	uint32_t *urls;	    /* first shade of each bucket, shades_n of them */
 	uint32_t *segments; /* first shade of each, or GHOST_NONE */
 	uint32_t spanning;  /* the first of those that lie in several segments */
+	/* URLs that it asked for lately: slices of one body are asked for together. */
+	struct ghost_asked {
+		uint32_t url, until_s;
+	} asked[GHOST_ASKED_SLOTS];
 	struct ghost_stats n;
 };
 

@@ -164,17 +164,20 @@ create(struct store *st, size_t text_bytes)
 
 struct stored *
 stored_create(struct store *st, struct key_hash hash, struct str key, struct str head,
-	      const struct terms *terms, enum object_kind kind)
+	      struct str tags, const struct terms *terms, enum object_kind kind)
 {
-	struct stored *o = create(st, key.n + head.n);
+	struct stored *o = create(st, key.n + head.n + tags.n);
 	o->pub.kind = (uint8_t)kind;
 	o->pub.hash = hash;
 	if (key.n)
 		memcpy(o->bytes, key.p, key.n);
 	if (head.n)
 		memcpy(o->bytes + key.n, head.p, head.n);
+	if (tags.n)
+		memcpy(o->bytes + key.n + head.n, tags.p, tags.n);
 	o->pub.key = (struct str){o->bytes, key.n};
 	o->pub.head = (struct str){o->bytes + key.n, head.n};
+	o->pub.tags = (struct str){o->bytes + key.n + head.n, tags.n};
 	o->pub.terms = *terms;
 	return o;
 }
@@ -188,6 +191,7 @@ stored_of_record(struct store *st, struct block *text, const struct record *r)
 	o->pub.hash = r->hash;
 	o->pub.key = r->key;
 	o->pub.head = r->head;
+	o->pub.tags = r->tags;
 	o->pub.terms = r->terms;
 	o->pub.body_bytes = r->body_bytes;
 	o->pub.whole_bytes = r->whole_bytes;
@@ -209,6 +213,7 @@ stored_clone(const struct stored *from)
 	o->pub.hash = from->pub.hash;
 	o->pub.key = from->pub.key;
 	o->pub.head = from->pub.head;
+	o->pub.tags = from->pub.tags;
 	o->pub.terms = from->pub.terms;
 	o->pub.body_bytes = from->pub.body_bytes;
 	o->pub.whole_bytes = from->pub.whole_bytes;
@@ -345,7 +350,7 @@ stored_memory(const struct stored *o)
 	if (o->text)
 		n += sizeof *o->text + o->text->cap + MALLOC_OVERHEAD;
 	if (o->pub.key.p == o->bytes)
-		n += o->pub.key.n + o->pub.head.n;
+		n += o->pub.key.n + o->pub.head.n + o->pub.tags.n;
 	for (uint32_t i = 0; i < o->blocks_n; i++)
 		n += sizeof **o->blocks + o->blocks[i]->cap + MALLOC_OVERHEAD + sizeof o->one +
 		     sizeof(struct fragment);

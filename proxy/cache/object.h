@@ -58,7 +58,7 @@ struct stored {
 	uint8_t told; /* hits that the disk heard of, since the fade and for the place it lies in */
 	uint32_t fade;
 
-	char bytes[]; /* key and head, when there is no text */
+	char bytes[]; /* key, head and tags, when there is no text */
 };
 
 static inline struct stored *
@@ -67,9 +67,10 @@ stored_of(struct object *o)
 	return (struct stored *)o;
 }
 
-/* One reference; key and head are copied. */
-struct stored *stored_create(struct store *st, struct key_hash hash, struct str key,
-			     struct str head, const struct terms *terms, enum object_kind kind);
+/* One reference; key, head and tags are copied. */
+struct stored *
+stored_create(struct store *st, struct key_hash hash, struct str key, struct str head,
+	      struct str tags, const struct terms *terms, enum object_kind kind);
 /* From a record that was parsed from text: takes a reference on it. */
 struct stored *stored_of_record(struct store *st, struct block *text, const struct record *r);
 /* A second object over the same bytes, to live in RAM. */

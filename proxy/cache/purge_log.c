@@ -31,6 +31,9 @@ entry_format(const struct purge_entry *e, char *to)
 	le_put64(to + 8, e->hash.lo);
 	le_put64(to + 16, e->hash.hi);
 	to[24] = (char)e->kind;
+	to[25] = (char)e->flags;
+	le_put16(to + 26, e->prefix_bytes);
+	le_put32(to + 28, e->when_s);
 }
 
 static struct purge_entry
@@ -38,15 +41,31 @@ entry_parse(const char *p)
 {
 	return (struct purge_entry){.at = le_get64(p),
 				    .hash = {le_get64(p + 8), le_get64(p + 16)},
-				    .kind = (uint8_t)p[24]};
+				    .kind = (uint8_t)p[24],
+				    .flags = (uint8_t)p[25],
+				    .prefix_bytes = le_get16(p + 26),
+				    .when_s = le_get32(p + 28)};
 }
 
 static bool
-is_known(const char *entry)
+is_known(const struct purge_entry *e)
 {
-	static const char none[7];
-	return entry[24] >= FORGET_URL && entry[24] <= FORGET_KEY &&
-	       memcmp(entry + 25, none, sizeof none) == 0;
+	bool soft = e->flags == FORGET_SOFT;
+	bool prefix = e->kind == FORGET_PREFIX;
+	switch (e->kind) {
+	case FORGET_URL:
+	case FORGET_HOST:
+	case FORGET_ALL:
+	case FORGET_KEY:
+	case FORGET_PREFIX:
+	case FORGET_TAG:
+	case FORGET_PREFIX_HOST:
+		return (soft ? e->kind != FORGET_KEY : !e->flags && !e->when_s) &&
+		       (prefix ? e->prefix_bytes && e->prefix_bytes < PURGE_PREFIX_MOST
+			       : !e->prefix_bytes);
+	default:
+		return false;
+	}
 }
 
 static void
@@ -73,9 +92,11 @@ page_is_right(const char *page, uint64_t k, const struct purge_head *head)
 		return false;
 	if (k && le_get64(page + 16) != head->id)
 		return false;
-	for (uint32_t i = 0; i < n; i++)
-		if (!is_known(page + PURGE_HEADER + (size_t)i * PURGE_ENTRY))
+	for (uint32_t i = 0; i < n; i++) {
+		struct purge_entry e = entry_parse(page + PURGE_HEADER + (size_t)i * PURGE_ENTRY);
+		if (!is_known(&e))
 			return false;
+	}
 	return true;
 }
 

@@ -11,11 +11,12 @@
  * 40 u64 fingerprint of the seed of the hashes
  * 48 u64 0                  56 u64 XXH3 of bytes 0..55 and, going on from that, of the entries
  *
- * entry (32): u64 at, u64 hash.lo, u64 hash.hi, u8 kind (enum forget_kind), u8 flags, u16 0, u32 0
- * Kinds to come have their numbers: 5 prefix (the u32: bytes of the prefix), 6 tag (flag 1: soft),
- * 7 the id of the entry before it in somebody else's journal, and so the offset up to which that
- * journal was followed (hash.hi and hash.lo: the id). Unknown kinds are what a newer twice wrote:
- * the log is then treated as damaged, because what they say would be lost.
+ * entry (32): u64 at, u64 hash.lo, u64 hash.hi, u8 kind (enum forget_kind), u8 flags (1: soft),
+ *             u16 bytes of a prefix, u32 when, in unix seconds (of soft ones)
+ * One kind to come has its number: 7 the id of the entry before it in somebody else's journal, and
+ * so the offset up to which that journal was followed (hash.hi and hash.lo: the id). Unknown kinds
+ * and flags are what a newer twice wrote: the log is then treated as damaged, because what they say
+ * would be lost.
  *
  * Valid     page 0 says whose file it is; the pages behind it carry the same id and their number.
  *           Of two right copies the one with more entries counts (the other was not reached).
@@ -50,13 +51,21 @@ enum forget_kind {
 	FORGET_URL = 1, /* all keys, variants and parts of a URL */
 	FORGET_HOST,	/* all URLs of a host, whatever the scheme */
 	FORGET_ALL,
-	FORGET_KEY /* one key alone */
+	FORGET_KEY,		/* one key alone */
+	FORGET_PREFIX,		/* URLs of one scheme and host whose paths begin so */
+	FORGET_TAG,		/* what has the tag */
+	FORGET_PREFIX_HOST = 8, /* a host that has a prefix: goes before each one */
+	FORGET_KINDS
 };
+enum { FORGET_SOFT = 1 };	   /* a flag: what it covers is stale, and may be validated */
+enum { PURGE_PREFIX_MOST = 4096 }; /* bytes of a prefix, less than this */
 
 struct purge_entry {
 	uint64_t at;
 	struct key_hash hash;
-	uint8_t kind;
+	uint8_t kind, flags;
+	uint16_t prefix_bytes;
+	uint32_t when_s; /* of a soft one */
 };
 
 struct purge_head {

@@ -215,8 +215,20 @@ check(const struct shard *s)
 	assert((s->buckets_n & (s->buckets_n - 1)) == 0);
 }
 
+enum over { OVER_ANY_OR_NONE, OVER_ANY, OVER_THIS };
+
 static bool
-put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older, bool unwritten)
+may_go_over(const struct stored *older, const struct stored *o, enum over over,
+	    const struct stored *this)
+{
+	return older != o && (over == OVER_ANY_OR_NONE || (older && over == OVER_ANY) ||
+			      (older && older == this));
+}
+
+/* OVER_THIS: this one only, and it is as unwritten as that. */
+static bool
+put(struct ram *r, struct stored *o, unsigned hits, enum over over, struct stored *this,
+    bool unwritten)
 {
 	struct shard *s = shard_of(r, o->pub.hash);
 	struct stored *gone = NULL;
@@ -224,11 +236,12 @@ put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older, bool u
 	uint64_t bytes = stored_memory(o);
 	pthread_mutex_lock(&s->lock);
 	struct stored *older = *link_of(s, o->pub.hash, o->pub.key);
-	if (older == o || (only_over_older && !older)) {
+	if (!may_go_over(older, o, over, this)) {
 		pthread_mutex_unlock(&s->lock);
-		return older;
+		return older == o;
 	}
 	if (older) {
+		unwritten = over == OVER_THIS ? older->unwritten : unwritten;
 		hits = older->node.hits > hits ? older->node.hits : hits;
 		o->told = older->told;
 		o->fade = older->fade;
@@ -261,13 +274,19 @@ put(struct ram *r, struct stored *o, unsigned hits, bool only_over_older, bool u
 bool
 ram_put(struct ram *r, struct stored *o, unsigned hits)
 {
-	return put(r, o, hits, false, false);
+	return put(r, o, hits, OVER_ANY_OR_NONE, NULL, false);
 }
 
 bool
 ram_replace(struct ram *r, struct stored *o, bool unwritten)
 {
-	return put(r, o, 0, true, unwritten);
+	return put(r, o, 0, OVER_ANY, NULL, unwritten);
+}
+
+bool
+ram_swap(struct ram *r, struct stored *old, struct stored *o)
+{
+	return put(r, o, 0, OVER_THIS, old, false);
 }
 
 bool

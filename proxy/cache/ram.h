@@ -38,6 +38,8 @@ bool ram_put(struct ram *r, struct stored *o, unsigned hits);
 /* As ram_put, but only where an older object of the key is held. unwritten: o's head is not on
  * disk. */
 bool ram_replace(struct ram *r, struct stored *o, bool unwritten);
+/* o in the place of old, if that is there still; with its hits, and unwritten if that is. */
+bool ram_swap(struct ram *r, struct stored *old, struct stored *o);
 bool ram_remove(struct ram *r, struct key_hash hash, struct str key);
 /* The same by the hash alone: nobody makes two keys with one. */
 void ram_drop(struct ram *r, struct key_hash hash);

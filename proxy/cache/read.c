@@ -163,9 +163,14 @@ build(struct cache *c, struct reader *rd, const struct wanted *w, struct block *
 	if (!key_hash_equal(r.hash, w->hash) || !str_eq(r.key, w->key))
 		return OUTCOME_MISS; /* another key that shares the bits the index knows */
 	struct stored *o = stored_of_record(c->store, text, &r);
-	if (cache_is_forgotten(c, o)) {
+	struct judged j = cache_judge(c, o);
+	if (j.word == FORGET_GONE) {
 		stored_unref(&o);
 		return OUTCOME_FORGOTTEN;
+	}
+	if (j.word == FORGET_STALE) { /* nobody else knows it yet */
+		terms_outdate(&o->pub.terms, j.stale_s);
+		atomic_store(&o->pub.clean_as_of, j.now);
 	}
 	enum outcome body = attach_body(rd, w, o);
 	if (body == OUTCOME_DONE)

@@ -62,10 +62,9 @@ entry_put(char *table, uint32_t i, const struct entry *e)
 /* ---- records ------------------------------------------------------------------------------- */
 
 uint64_t
-record_bytes(size_t key_bytes, size_t head_bytes, size_t fragments_n, uint64_t inline_bytes)
+record_bytes(size_t text_bytes, size_t fragments_n, uint64_t inline_bytes)
 {
-	uint64_t front =
-		RECORD_HEADER_BYTES + key_bytes + head_bytes + fragments_n * FRAGMENT_ENTRY_BYTES;
+	uint64_t front = RECORD_HEADER_BYTES + text_bytes + fragments_n * FRAGMENT_ENTRY_BYTES;
 	return inline_bytes ? round_up(front, SEGMENT_ALIGN) + inline_bytes : front;
 }
 
@@ -117,7 +116,7 @@ void
 record_format(const struct record *r, char *to)
 {
 	uint64_t inline_bytes = r->is_inline ? r->body_bytes : 0;
-	uint64_t all = record_bytes(r->key.n, r->head.n, r->fragments_n, inline_bytes);
+	uint64_t all = record_bytes(record_text_bytes(r), r->fragments_n, inline_bytes);
 	assert(all <= RECORD_MAX_BYTES);
 	le_put32(to, RECORD_MAGIC);
 	le_put32(to + 4, 0);
@@ -138,10 +137,12 @@ record_format(const struct record *r, char *to)
 	put_terms(to + 80, &r->terms);
 	le_put64(to + 144, r->clean_as_of);
 	le_put64(to + 152, r->whole_bytes);
-	memset(to + 160, 0, RECORD_HEADER_BYTES - 160);
+	le_put32(to + 160, (uint32_t)r->tags.n);
+	memset(to + 164, 0, RECORD_HEADER_BYTES - 164);
 	char *end = to + RECORD_HEADER_BYTES;
 	put_bytes(&end, r->key.p, r->key.n);
 	put_bytes(&end, r->head.p, r->head.n);
+	put_bytes(&end, r->tags.p, r->tags.n);
 	put_bytes(&end, r->fragments, (size_t)r->fragments_n * FRAGMENT_ENTRY_BYTES);
 	le_put64(to + 8, segment_checksum(to + 16, (size_t)(end - to) - 16));
 	if (!inline_bytes)
@@ -156,14 +157,15 @@ static bool
 parts_fit(const struct record *r, uint64_t all)
 {
 	uint64_t rest = all - RECORD_HEADER_BYTES;
-	if (r->key.n > rest || r->head.n > rest - r->key.n)
+	if (r->key.n > rest || r->head.n > rest - r->key.n ||
+	    r->tags.n > rest - r->key.n - r->head.n || r->tags.n % 4)
 		return false;
-	rest -= r->key.n + r->head.n;
+	rest -= record_text_bytes(r);
 	if (r->fragments_n > rest / FRAGMENT_ENTRY_BYTES)
 		return false;
 	uint64_t inline_bytes = r->is_inline ? r->body_bytes : 0;
 	return inline_bytes <= rest &&
-	       all == record_bytes(r->key.n, r->head.n, r->fragments_n, inline_bytes);
+	       all == record_bytes(record_text_bytes(r), r->fragments_n, inline_bytes);
 }
 
 static bool
@@ -200,6 +202,7 @@ record_parse(const char *p, size_t n, struct record *out)
 		.body_checksum = le_get64(p + 56),
 		.key = {p + RECORD_HEADER_BYTES, le_get32(p + 64)},
 		.head = {NULL, le_get32(p + 68)},
+		.tags = {NULL, le_get32(p + 160)},
 		.fragments_n = le_get32(p + 72),
 		.kind = (uint8_t)p[76],
 		.is_inline = p[77] != 0,
@@ -210,7 +213,8 @@ record_parse(const char *p, size_t n, struct record *out)
 	if (!parts_fit(&r, all))
 		return "its parts do not fit its length";
 	r.head.p = r.key.p + r.key.n;
-	r.fragments = r.head.p + r.head.n;
+	r.tags.p = r.head.p + r.head.n;
+	r.fragments = r.tags.p + r.tags.n;
 	const char *end = r.fragments + (size_t)r.fragments_n * FRAGMENT_ENTRY_BYTES;
 	if (r.is_inline)
 		r.body = p + all - r.body_bytes;

@@ -20,13 +20,13 @@
  *  16 u32 bytes of the batch                 16 u32 bytes of the footer
  *  20 u32 where the table starts             20 u32 where the table starts, from the footer's start
  *  24 u32 entries in the table               24 u32 entries in the table
- *  28 u32 tags: room for a table of tags     28 u32 the same
+ *  28 u32 0                                  28 u32 0
  *  32 u64 XXH3 of the table                  32 u64 XXH3 of the table
  *  40 u64 link: seal of the batch before     40 u64 0
  *  48 u64 opening: random, one per start     48 u64 the same
  *  56 u64 the least clean_as_of of its       56 u64 the least of all batches
  *         records; all ones: it has none
- *  64 u64 XXH3 of the table of tags          64 u64 the same
+ *  64 u64 0                                  64 u64 0
  *  72 u64 0                                  72 u64 when the segment was opened, unix seconds
  *  80 u64 0                                  80 u64 what the segment had earned when it was sealed
  *  88 zeros                                  88 zeros
@@ -34,10 +34,10 @@
  *
  * table entry (16): u64 hash.hi, u32 offset / ALIGN, u32 bytes (low 24 bits) and what it is (high 8
  * bits: ENTRY_*). The table lists records and fragments in order. A footer's table is the batches'
- * tables in order. A table of tags (8 bytes each: u32 entry, u32 hash of a tag) is to follow the
- * table; nothing writes it yet (tags: 0), and readers that do not know it pass over it.
+ * tables in order. Tags lie in the records, which whoever asks for one reads anyway.
  *
- * record: header (176), key, head, fragment table; when the body is inline: zeros to ALIGN, body
+ * record: header (176), key, head, tags, fragment table; when the body is inline: zeros to ALIGN,
+ * body
  *   0 u32 magic "TWR2"      4 u32 0           8 u64 XXH3 of bytes 16 .. end of the fragment table
  *  16 u32 bytes in all     20 u32 segment    24 u32 generation    28 u32 offset / ALIGN
  *  32 u64 hash.lo          40 u64 hash.hi    48 u64 body bytes    56 u64 XXH3 of an inline body
@@ -47,8 +47,8 @@
  *     etag_bytes
  * 144 u64 clean_as_of: nothing that was forgotten up to here (forget.h) covers it
  * 152 u64 bytes of the whole body that lies in slices, or of which this is a slice; else 0
- * 160 u64 0, u64 0. Which slice it is the key says.
- * The head is bytes of http/; nothing here looks into it.
+ * 160 u32 bytes of tags, u32 0, u64 0. Which slice it is the key says.
+ * The head is bytes of http/; nothing here looks into it. tags: 4 bytes for each, see forget_tag.
  * fragment table entry (24): u32 segment, u32 generation, u32 offset / ALIGN, u32 bytes, u64 XXH3
  * A fragment is bare body bytes; all of one object have the same length but the last.
  *
@@ -121,6 +121,7 @@ struct record {
 	struct locator at;
 	struct key_hash hash;
 	struct str key, head; /* views */
+	struct str tags;      /* a view: 4 bytes each, little-endian */
 	struct terms terms;
 	uint64_t body_bytes;
 	uint64_t whole_bytes; /* of a body in slices, or of which this is a slice */
@@ -135,9 +136,13 @@ struct record {
 
 uint64_t segment_checksum(const void *p, size_t n);
 
-/* Bytes of a record, the padding to SEGMENT_ALIGN not counted. */
-uint64_t
-record_bytes(size_t key_bytes, size_t head_bytes, size_t fragments_n, uint64_t inline_bytes);
+/* Bytes of a record with so many of key, head and tags, the padding to SEGMENT_ALIGN not counted. */
+uint64_t record_bytes(size_t text_bytes, size_t fragments_n, uint64_t inline_bytes);
+static inline size_t
+record_text_bytes(const struct record *r)
+{
+	return r->key.n + r->head.n + r->tags.n;
+}
 /* Writes r at to (record_bytes of room). r->fragments is an encoded table. */
 void record_format(const struct record *r, char *to);
 /* NULL when p[0..n) starts with a whole record that is right, but for an inline body's checksum

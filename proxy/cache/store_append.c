@@ -334,8 +334,8 @@ is_clean_as_of(struct store *st, uint64_t at)
 bool
 store_append(struct store *st, struct record *r, enum append how)
 {
-	uint64_t all =
-		record_bytes(r->key.n, r->head.n, r->fragments_n, r->is_inline ? r->body_bytes : 0);
+	uint64_t all = record_bytes(record_text_bytes(r), r->fragments_n,
+				    r->is_inline ? r->body_bytes : 0);
 	if (all > RECORD_MAX_BYTES || is_lost(st, r) || !make_fit(st, all))
 		return false;
 	r->at = take(st, all);

@@ -174,7 +174,7 @@ cache_write_begin(struct cache *c, const struct write_options *o)
 	w->cache = c;
 	w->announced = o->body_bytes;
 	w->begun = o->begun ? o->begun : forget_now(c->forget);
-	w->o = stored_create(c->store, o->hash, o->key, o->head, &o->terms, o->kind);
+	w->o = stored_create(c->store, o->hash, o->key, o->head, o->tags, &o->terms, o->kind);
 	w->o->pub.whole_bytes = o->whole_bytes;
 	w->o->block_bytes = c->block_bytes;
 	w->disk =
@@ -410,7 +410,8 @@ is_clean(struct object_write *w)
 {
 	struct cache *c = w->cache;
 	uint64_t now;
-	if (forget_covers_fetch(c->forget, w->o->pub.hash, w->o->pub.key, w->begun, &now))
+	struct forget_thing o = {w->o->pub.hash, w->o->pub.key, w->o->pub.tags};
+	if (forget_covers_fetch(c->forget, &o, w->begun, &now))
 		return false;
 	atomic_store(&w->o->pub.clean_as_of, now);
 	return true;

@@ -129,6 +129,8 @@ struct reuse_verdict policy_reuse(const struct terms *t, const struct request *r
 bool policy_is_trouble(int status);
 
 int64_t terms_age(const struct terms *t, int64_t now);
+/* From then on it is stale. */
+void terms_outdate(struct terms *t, int64_t when);
 
 /* RFC 9111 4.4: a non-error answer to an unsafe method makes what is stored for its target unfit
  * for use; where a setting says so, also for Location and Content-Location of the same origin

@@ -41,6 +41,14 @@ terms_age(const struct terms *t, int64_t now)
 	return t->initial_age + resident_time;
 }
 
+void
+terms_outdate(struct terms *t, int64_t when)
+{
+	int64_t age = terms_age(t, when);
+	if (t->lifetime > age)
+		t->lifetime = age;
+}
+
 static bool
 may_be_stale(const struct terms *t)
 {
@@ -70,6 +78,7 @@ policy_advise(enum client_directives d, struct request_cc *cc)
 {
 	if (d == CLIENT_OBEY)
 		return;
+	cc->may_hit = true; /* 5.2.1.5 forbids to keep the answer, not to use what is kept */
 	cc->reload =
 		d == CLIENT_VALIDATE && (cc->no_cache || cc->max_age.known || cc->min_fresh.known);
 	cc->no_cache = false;
@@ -81,7 +90,8 @@ decide(const struct terms *t, const struct request_cc *cc, const struct reuse_ve
        const char **fwd)
 {
 	*fwd = "request"; /* RFC 9211 2.2 */
-	if (cc->no_store) /* 5.2.1.5 */
+	bool is_fresh = v->ttl > 0 && !(t->flags & TERMS_NO_CACHE);
+	if (cc->no_store && !(cc->may_hit && is_fresh)) /* 5.2.1.5 */
 		return REUSE_NEVER;
 	if (cc->no_cache || cc->reload) /* 5.2.1.4 */
 		return REUSE_VALIDATE;

@@ -1,8 +1,12 @@
-/* purge.c - a URL becomes the key that a request for it would have;
- * a host, the part of such a key. */
+/* purge.c - a URL becomes the key that a request for it would have; a host, and the beginning of a
+ * URL, the part of such a key.
+ */
 #include "proxy/node/purge.h"
 
+#include "proxy/http/uri.h"
 #include "proxy/serve/bill.h"
+
+/* ---- what can be meant ------------------------------------------------------------------------ */
 
 /* "http://host/path" as the request that would ask for it. */
 static bool
@@ -24,47 +28,123 @@ request_for(struct str url, struct request *r)
 	return false;
 }
 
-static void
-tell(const struct purged *p, struct purge_result *out)
+static bool
+has_any(struct str s, const char *bytes)
 {
-	out->found = out->found || p->had;
-	out->durable = p->durable;
-	out->sequence = p->at;
-	if (!p->durable)
-		out->note = "applied, but not on disk: the purge log cannot be written. Nothing is "
-			    "answered from the cache directory until it can";
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 0x7f || strchr(bytes, s.p[i]))
+			return true;
+	return false;
 }
 
+static bool
+has_host(struct str authority)
+{
+	return authority.n && !has_any(authority, "/*@?#\\");
+}
+
+static const char *
+refuse_url(struct str url)
+{
+	struct request r;
+	if (!request_for(url, &r))
+		return "a URL begins with http:// or https:// and a host";
+	if (!has_host(r.authority))
+		return "a URL has a host behind http:// or https://, with :port where it is not the "
+		       "scheme's own";
+	return has_any(r.path_query, "#") ? "a URL has no spaces and no \"#\"; write %20 and %23"
+					  : NULL;
+}
+
+static const char *
+refuse_prefix(struct str prefix)
+{
+	struct request r;
+	const char *no = refuse_url(prefix);
+	if (no)
+		return no;
+	request_for(prefix, &r);
+	if (memchr(r.path_query.p, '?', r.path_query.n))
+		return "a prefix is the beginning of a path: it ends before the \"?\"";
+	if (prefix.p[prefix.n - 1] == '*')
+		return "a prefix covers all that begins with it: leave out the \"*\"";
+	return prefix.n < CACHE_PREFIX_MOST / 2 ? NULL : "a prefix has less than 2048 bytes";
+}
+
+/* Why an order cannot be meant, or NULL. */
+static const char *
+refusal(const struct purge_order *o)
+{
+	switch (o->pattern) {
+	case PATTERN_URL:
+		return refuse_url(o->name);
+	case PATTERN_PREFIX:
+		return refuse_prefix(o->name);
+	case PATTERN_HOST:
+		return has_host(o->name) ? NULL
+					 : "a host is a name or an address, with :port where it is "
+					   "not the scheme's own";
+	case PATTERN_TAG:
+		return tags_is_one(o->name) && !has_any(o->name, "")
+			       ? NULL
+			       : "a tag is one word, without spaces and commas; name several tags "
+				 "one by one";
+	case PATTERN_ALL:
+		break;
+	}
+	return NULL;
+}
+
+/* ---- what is done ----------------------------------------------------------------------------- */
+
+struct purger {
+	struct shelves *sh;
+	const struct settings *settings;
+	const struct purge_order *o;
+	struct purge_result *out;
+};
+
 static void
-purge_url(struct shelves *sh, const struct settings *settings, struct str url,
-	  struct purge_result *out)
+begin(const struct purger *p, enum purge_what what, struct key_hash hash, struct str name)
+{
+	struct purged done = cache_purge(p->sh->cache, what, p->o->soft, hash, name);
+	p->out->found = p->out->found || done.had;
+	p->out->sequence = done.at;
+}
+
+static bool
+is_out_of_reach(const struct purger *p, const struct request *r)
+{
+	return str_eq(r->scheme, STR("https")) && !p->settings->trusted_count;
+}
+
+static const char no_https[] =
+	"nothing can be stored under https here: listeners are plain HTTP, and no forwarder is "
+	"trusted to say https (forwarded.trust); purge what begins with http:// instead";
+
+static void
+purge_url(const struct purger *p)
 {
 	struct request r;
 	struct buf key = {0};
-	if (!request_for(url, &r)) {
-		out->refused = "a URL begins with http:// or https:// and a host";
-		return;
-	}
-	const struct route *route = route_find(settings->routes, &r);
+	struct purge_result *out = p->out;
+	request_for(p->o->name, &r);
+	const struct route *route = route_find(p->settings->routes, &r);
 	cachekey_add_url(r.scheme, r.authority, r.path_query, &route->key, &key);
-	struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
-	struct purged p = cache_purge(sh->cache, PURGE_URL, hash, buf_str(&key));
-	bill_forget(sh, buf_str(&key));
+	begin(p, PURGE_URL, key_hash_of(p->sh->seed, key.p, key.n), buf_str(&key));
+	if (!p->o->soft)
+		bill_forget(p->sh, buf_str(&key));
 	buf_fini(&key);
-	tell(&p, out);
-	if (out->note)
-		return;
-	if (str_eq(r.scheme, STR("https")) && !settings->trusted_count && !out->found) {
-		out->note =
-			"nothing can be stored under https here: listeners are plain HTTP, and no "
-			"forwarder is trusted to say https (forwarded.trust); purge the http:// "
-			"URL instead";
-		return;
-	}
-	if (route_splits_urls(route)) {
+	if (is_out_of_reach(p, &r) && !out->found) {
+		out->note = no_https;
+	} else if (route_splits_urls(route)) {
 		out->found = true;
 		out->note =
 			"headers or cookies are part of this URL's keys: all of them are purged";
+	} else if (!out->found && memchr(r.path_query.p, '*', r.path_query.n)) {
+		out->note =
+			"nothing was stored under this URL, in which \"*\" is a letter like any "
+			"other; to purge all that begins alike, purge a prefix";
 	} else if (!out->found) {
 		out->note = "nothing was stored under this URL; what is being fetched for it now "
 			    "will not be stored";
@@ -73,23 +153,51 @@ purge_url(struct shelves *sh, const struct settings *settings, struct str url,
 	}
 }
 
+/* Up to the last slash as a key has it; behind that nothing is taken for a dot segment. */
+static void
+add_prefix(const struct request *r, bool normalise, struct buf *out)
+{
+	const struct key_rules rules = {.normalise = normalise};
+	const char *slash = memrchr(r->path_query.p, '/', r->path_query.n);
+	size_t n = (size_t)(slash - r->path_query.p) + 1;
+	cachekey_add_url(r->scheme, r->authority, (struct str){r->path_query.p, n}, &rules, out);
+	if (normalise)
+		uri_add_unescaped(str_from(r->path_query, n), out);
+	else
+		buf_add_str(out, str_from(r->path_query, n));
+}
+
+/* Routes below may write paths in either form. */
+static void
+purge_prefix(const struct purger *p)
+{
+	struct request r;
+	struct buf keys[2] = {{0}, {0}};
+	request_for(p->o->name, &r);
+	for (int i = 0; i < 2; i++) {
+		add_prefix(&r, i, &keys[i]);
+		if (i == 0 || !str_eq(buf_str(&keys[0]), buf_str(&keys[1])))
+			begin(p, PURGE_PREFIX, (struct key_hash){0}, buf_str(&keys[i]));
+	}
+	buf_fini(&keys[0]);
+	buf_fini(&keys[1]);
+	if (is_out_of_reach(p, &r))
+		p->out->note = no_https;
+	else if (route_find(p->settings->routes, &r)->pass)
+		p->out->note = "the route of this prefix passes: nothing is stored for it";
+}
+
 /* As it is in the keys of either scheme, which leave out their own port. */
 static void
-purge_host(struct shelves *sh, struct str host, struct purge_result *out)
+purge_host(const struct purger *p)
 {
 	static const char *const schemes[] = {"http", "https"};
 	static const struct key_rules plain = {.normalise = true};
 	struct buf keys[2] = {{0}, {0}};
 	struct str names[2] = {{0}};
-	if (!host.n || memchr(host.p, '/', host.n) || memchr(host.p, ' ', host.n) ||
-	    memchr(host.p, '*', host.n) || memchr(host.p, '@', host.n)) {
-		out->refused = "a host is a name or an address, with :port where it is not the "
-			       "scheme's own";
-		return;
-	}
 	for (int i = 0; i < 2; i++) {
 		struct str scheme = str_of(schemes[i]);
-		cachekey_add_url(scheme, host, STR("/"), &plain, &keys[i]);
+		cachekey_add_url(scheme, p->o->name, STR("/"), &plain, &keys[i]);
 		size_t front = scheme.n + 3;
 		names[i] = str_from(buf_str(&keys[i]), front);
 		names[i].n -= cachekey_target(buf_str(&keys[i])).n;
@@ -97,32 +205,63 @@ purge_host(struct shelves *sh, struct str host, struct purge_result *out)
 	for (int i = 0; i < 2; i++) {
 		if (i && str_eq(names[0], names[1]))
 			break;
-		struct purged p =
-			cache_purge(sh->cache, PURGE_HOST, (struct key_hash){0}, names[i]);
-		bill_forget_host(sh, names[i]);
-		tell(&p, out);
+		begin(p, PURGE_HOST, (struct key_hash){0}, names[i]);
+		if (!p->o->soft)
+			bill_forget_host(p->sh, names[i]);
 	}
 	buf_fini(&keys[0]);
 	buf_fini(&keys[1]);
 }
 
+static void
+purge_one(const struct purger *p)
+{
+	switch (p->o->pattern) {
+	case PATTERN_URL:
+		purge_url(p);
+		return;
+	case PATTERN_PREFIX:
+		purge_prefix(p);
+		break;
+	case PATTERN_HOST:
+		purge_host(p);
+		break;
+	case PATTERN_TAG:
+		begin(p, PURGE_TAG, (struct key_hash){0}, p->o->name);
+		if (!p->settings->tags.names_n)
+			p->out->note = "cache.tag_headers names no field: what is stored from now "
+				       "on has no tags";
+		break;
+	case PATTERN_ALL:
+		begin(p, PURGE_ALL, (struct key_hash){0}, STR(""));
+		if (!p->o->soft)
+			baseline_forget_all(p->sh->baseline);
+		break;
+	}
+	if (!p->out->found && !p->out->note)
+		p->out->note = "nothing is stored at all; what is being fetched now will not be "
+			       "stored if this covers it";
+}
+
 void
 purge_apply(struct shelves *sh, const struct settings *settings, const struct purge_order *o,
-	    struct purge_result *out)
+	    unsigned n, struct purge_result *out)
 {
-	struct purged p;
-	*out = (struct purge_result){0};
-	switch (o->pattern) {
-	case PATTERN_URL:
-		purge_url(sh, settings, o->name, out);
-		return;
-	case PATTERN_HOST:
-		purge_host(sh, o->name, out);
-		return;
-	case PATTERN_ALL:
-		p = cache_purge(sh->cache, PURGE_ALL, (struct key_hash){0}, STR(""));
-		baseline_forget_all(sh->baseline);
-		tell(&p, out);
-		return;
+	bool refused = false;
+	uint64_t last = 0;
+	for (unsigned i = 0; i < n; i++) {
+		out[i] = (struct purge_result){.refused = refusal(&o[i])};
+		refused = refused || out[i].refused;
+	}
+	for (unsigned i = 0; i < n && !refused; i++) {
+		purge_one(&(struct purger){sh, settings, &o[i], &out[i]});
+		last = out[i].sequence;
+	}
+	bool durable = !refused && cache_purge_wait(sh->cache, last);
+	for (unsigned i = 0; i < n && !refused; i++) {
+		out[i].durable = durable;
+		if (!durable)
+			out[i].note = "applied, but not on disk: the purge log cannot be written. "
+				      "Nothing is answered from the cache directory until it can";
 	}
 }

@@ -6,9 +6,10 @@
 #include "proxy/serve/settings.h"
 #include "proxy/serve/shelves.h"
 
-/* settings: which routes there are, and whether a forwarder may say https. Returns when it is
- * durable, or cannot be made so: not for workers. */
+/* settings: which routes there are, and whether a forwarder may say https. A result for each of the
+ * n orders; when one is refused, nothing was done. Returns when all are durable, or cannot be made
+ * so: not for workers. */
 void purge_apply(struct shelves *sh, const struct settings *settings, const struct purge_order *o,
-		 struct purge_result *out);
+		 unsigned n, struct purge_result *out);
 
 #endif

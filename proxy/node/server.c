@@ -300,10 +300,10 @@ on_healthy(void *ctx)
 }
 
 static void
-on_purge(void *ctx, const struct purge_order *o, struct purge_result *out)
+on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out)
 {
 	struct server *s = ctx;
-	purge_apply(&s->shelves, s->settings, o, out);
+	purge_apply(&s->shelves, s->settings, o, n, out);
 }
 
 static int

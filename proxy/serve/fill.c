@@ -167,6 +167,7 @@ fill_slices(struct txn *t, struct flight *flight, struct object *o, uint64_t num
 	struct fill *f = begin(t, FILL_SLICES, flight);
 	f->as_it_came = false;
 	f->rq.method = METHOD_GET;
+	buf_add_str(&f->tags, o->tags);
 	run_of_slices(f, o, number, end);
 	fill_set_out(f, &events);
 }
@@ -301,28 +302,20 @@ go_by(struct fill *f, struct run_step step)
 	return step.next != RUN_WAITS;
 }
 
+/* f may be gone then. */
 static void
-on_head(void *ctx, const struct response *rs)
+use_head(struct fill *f, const struct response *rs)
 {
-	struct fill *f = ctx;
 	struct field more[FIELDS_MAX];
 	char date[DATE_BYTES];
 	struct flight_head h;
 	struct response merged = {.fields = {.v = more, .cap = FIELDS_MAX}};
-	int64_t wait_us = now_us() - f->asked_us;
-	upstream_answered(f->serve->upstream, &f->origin, wait_us);
-	histogram_add(&fill_measures(f)->wait_us, (uint64_t)wait_us);
-	histogram_raise(&fill_measures(f)->answers[measures_class(rs->status)], 1);
 	if (f->object && rs->status == 304 && f->kind == FILL_VALIDATE && f->stage == FILL_ASKING) {
 		learn_from_304(f, rs, &h);
 		fill_publish(f, &h);
 		fill_move(f, FILL_WHOLE);
 		flight_end(f->flight, NULL);
 		flights_close(f->flight);
-		return;
-	}
-	if (f->stage == FILL_ARRIVING) {
-		go_on_with(f, rs);
 		return;
 	}
 	if (f->kind == FILL_SLICES) {
@@ -349,6 +342,44 @@ on_head(void *ctx, const struct response *rs)
 		abandon(f, 0, "not-kept");
 	else
 		came(f);
+}
+
+/* By which words it may be purged. A 304 that says nothing of them leaves those of the object; what
+ * comes of a part, or of slices, has theirs as well. */
+static bool
+read_tags(struct fill *f, const struct response *rs)
+{
+	const struct object *from = f->part;
+	if (f->kind != FILL_SLICES)
+		f->tags.n = 0;
+	bool any = tags_read(&f->settings->tags, f->serve->shelves->cache, &rs->fields, &f->tags);
+	if (f->object && rs->status == 304 && !any)
+		from = f->object;
+	if (from)
+		buf_add_str(&f->tags, from->tags);
+	return any;
+}
+
+static void
+on_head(void *ctx, const struct response *rs)
+{
+	struct fill *f = ctx;
+	int64_t wait_us = now_us() - f->asked_us;
+	upstream_answered(f->serve->upstream, &f->origin, wait_us);
+	histogram_add(&fill_measures(f)->wait_us, (uint64_t)wait_us);
+	histogram_raise(&fill_measures(f)->answers[measures_class(rs->status)], 1);
+	if (f->stage == FILL_ARRIVING) {
+		go_on_with(f, rs);
+	} else if (!read_tags(f, rs) || !f->settings->tags.strip) {
+		use_head(f, rs);
+	} else {
+		struct field fields[FIELDS_MAX];
+		struct response rest = *rs;
+		rest.fields.v = fields;
+		rest.fields.cap = FIELDS_MAX;
+		tags_strip(&f->settings->tags, &rs->fields, &rest.fields);
+		use_head(f, &rest);
+	}
 }
 
 static bool

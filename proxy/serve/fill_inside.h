@@ -24,7 +24,8 @@ enum fill_keeps {
 enum { FILL_KEY_BYTES = 2 << 10 };
 
 struct fill {
-	struct key key; /* of what was looked up */
+	struct key key;	 /* of what was looked up */
+	struct buf tags; /* of the answer, and of what is stored of it (cache_tag) */
 	/* zeroed for each trip */
 	struct serve *serve;
 	struct settings *settings; /* a reference */

@@ -32,6 +32,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->arena = arena_ref(t->arena);
 	f->rq = t->rq;
 	key_copy(&f->key, &t->key);
+	f->tags.n = 0;
 	f->landed = t->landed;
 	f->sighting = t->sighting;
 	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
@@ -64,8 +65,10 @@ static void
 give_back(struct fill *f)
 {
 	struct serve *s = f->serve;
-	if (s->spare_fill_count >= SPARES_MAX || f->key.text.cap > FILL_KEY_BYTES) {
+	if (s->spare_fill_count >= SPARES_MAX || f->key.text.cap > FILL_KEY_BYTES ||
+	    f->tags.cap > FILL_KEY_BYTES) {
 		key_fini(&f->key);
+		buf_fini(&f->tags);
 		free(f);
 		return;
 	}
@@ -103,6 +106,7 @@ fill_free_spares(struct serve *s)
 		struct fill *f = s->spare_fills;
 		s->spare_fills = f->next;
 		key_fini(&f->key);
+		buf_fini(&f->tags);
 		free(f);
 	}
 	s->spare_fill_count = 0;

@@ -14,12 +14,6 @@ enum { RESTARTS_MAX = 4 };
 
 /* ---- going to the origin ------------------------------------------------------------------- */
 
-static int64_t
-coalesce_ms(const struct txn *t)
-{
-	return (int64_t)t->settings->config->timeouts.coalesce_ms;
-}
-
 /* We wait for the origin from now on, on our own or another's fetch. */
 static void
 set_limits(struct txn *t)
@@ -106,8 +100,9 @@ waits_for_store(struct txn *t)
 	int64_t now = now_ms();
 	if (t->late != LATE_NOT || !keep_is_writing(sh, t->key.hash))
 		return false;
-	struct flight_reader *r = flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text),
-					       t->serve->mailbox, t->wake, t, now, coalesce_ms(t));
+	struct flight_reader *r =
+		flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text), t->serve->mailbox,
+			     t->wake, t, now, patience_most_ms(t));
 	if (!r)
 		return false;
 	flight_leave(&t->reader);
@@ -116,7 +111,7 @@ waits_for_store(struct txn *t)
 	t->late = LATE_WAITS;
 	txn_move(t, TXN_WAIT_FLIGHT);
 	set_limits(t);
-	t->try_at_ms = now + coalesce_ms(t);
+	t->try_at_ms = now + patience_most_ms(t);
 	return true;
 }
 
@@ -178,7 +173,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 {
 	*other_variant = false;
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
-	if (!h->object && !h->storable)
+	if ((!h->object && !h->storable) || !flights_is_clean(flight_of(t->reader)))
 		return false;
 	if ((!h->object || h->sliced) &&
 	    h->vary.n) { /* on more, perhaps, than the marker we met says */
@@ -206,22 +201,13 @@ serve_stale(struct txn *t, const char *why)
 	answer_object(t);
 }
 
-/* Whether the fetch that failed was asked for by a request that is ours in every field. */
-static bool
-is_ours(const struct txn *t, uint64_t blame)
-{
-	char ip[STREAM_PEER_BYTES];
-	stream_peer(t->stream, ip);
-	return blame && blame == herd_blame(t->serve->shelves->seed, &t->rq, str_of(ip));
-}
-
 /* We followed; the leader's fetch came to this. HERD_SHARE, HERD_INHERIT: answer with it. */
 static enum herd_step
 follow_on(struct txn *t, struct herd_facts *f)
 {
 	f->met = t->failures_met;
 	f->waited_ms = now_ms() - t->follows_since_ms;
-	f->most_ms = coalesce_ms(t);
+	f->most_ms = patience_most_ms(t);
 	enum herd_step step = herd_decide(f);
 	t->failures_met += f->failed || f->status >= 400;
 	if (step == HERD_QUEUE)
@@ -260,7 +246,7 @@ on_failed_flight(struct txn *t)
 	struct herd_facts f = {.failed = true,
 			       .status = status,
 			       .blameless = blame == 0,
-			       .same = is_ours(t, blame)};
+			       .same = patience_is_own_fault(t, blame)};
 	if (t->leader || follow_on(t, &f) == HERD_INHERIT)
 		answer_failure(t, status, word);
 }
@@ -276,7 +262,7 @@ shares_head(struct txn *t, const struct flight_head *h)
 		return false;
 	}
 	if (!f.shareable && h->status >= 500)
-		f.same = is_ours(t, h->blame);
+		f.same = patience_is_own_fault(t, h->blame);
 	enum herd_step step = follow_on(t, &f);
 	if (step == HERD_INHERIT) {
 		t->cs.fwd_status = h->status;

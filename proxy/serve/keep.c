@@ -22,6 +22,7 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.hash = key->hash,
 		.key = buf_str(&key->text),
 		.head = buf_str(&h->head),
+		.tags = buf_str(&f->tags),
 		.terms = f->terms,
 		.begun = f->begun,
 		.kind = OBJECT_RESPONSE,
@@ -110,6 +111,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 		if (f->kind == FILL_VALIDATE && news_outdates_copy(&news))
 			keep_outdate(f, now);
 	}
+	buf_add_str(&h->tags, buf_str(&f->tags));
 	h->terms = f->terms;
 	h->storable = keeps;
 	h->verdict = f->sighting.verdict;

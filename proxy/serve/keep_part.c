@@ -65,6 +65,7 @@ keep_part(struct fill *f, const struct response *rs, struct flight_head *h, int6
 		.hash = key.hash,
 		.key = buf_str(&key.text),
 		.head = buf_str(&head),
+		.tags = buf_str(&f->tags),
 		.terms = f->terms,
 		.begun = f->begun,
 		.kind = OBJECT_RESPONSE,

@@ -12,7 +12,7 @@ static bool
 is_forgotten(const struct fill *f)
 {
 	return !cache_is_clean(f->serve->shelves->cache, f->key.hash, buf_str(&f->key.text),
-			       f->begun);
+			       buf_str(&f->tags), f->begun);
 }
 
 uint64_t
@@ -85,7 +85,8 @@ keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
 		.settings = &f->settings->policy,
 		.updated = updated,
 	};
-	if (f->kind == FILL_PASS || is_forgotten(f))
+	/* A run asks by the keys of its slices: that their head was replaced says nothing of them. */
+	if (f->kind == FILL_PASS || (f->kind != FILL_SLICES && is_forgotten(f)))
 		return STORABLE_METHOD;
 	enum storable s = policy_storable(&facts, &f->terms);
 	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;

@@ -22,6 +22,7 @@ store_head(struct fill *f, const struct key *key, struct str head, uint64_t tota
 		.hash = key->hash,
 		.key = buf_str(&key->text),
 		.head = head,
+		.tags = buf_str(&f->tags),
 		.terms = f->terms,
 		.begun = f->begun,
 		.kind = OBJECT_SLICED,

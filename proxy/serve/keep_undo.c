@@ -71,7 +71,7 @@ keep_outdate(struct fill *f, int64_t now)
 	if (terms.lifetime <= age)
 		return;
 	terms.lifetime = age;
-	struct object *o =
-		cache_refresh(f->serve->shelves->cache, f->object, f->object->head, &terms);
+	struct object *o = cache_refresh(f->serve->shelves->cache, f->object, f->object->head,
+					 f->object->tags, &terms);
 	object_unref(&o);
 }

@@ -37,7 +37,8 @@ learn_from_head(struct fill *f, const struct response *rs)
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&updated, now, &head, &terms);
 		struct object *o =
-			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head), &terms);
+			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head),
+				      f->tags.n ? buf_str(&f->tags) : f->object->tags, &terms);
 		object_unref(&o);
 	}
 	buf_fini(&head);
@@ -78,7 +79,8 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 		head_store(&updated, now, &head, &f->terms);
 	}
 	if (ok && f->keeps == KEEPS_ANSWER) {
-		h->object = cache_refresh(sh->cache, f->object, buf_str(&head), &f->terms);
+		h->object = cache_refresh(sh->cache, f->object, buf_str(&head), buf_str(&f->tags),
+					  &f->terms);
 		keep_count_landed(f);
 		f->stored_hash = f->object->hash;
 		if (f->variants.names.n)
@@ -91,6 +93,7 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 	}
 	if (!h->object)
 		h->object = object_ref(f->object);
+	buf_add_str(&h->tags, buf_str(&f->tags));
 	h->storable = f->keeps == KEEPS_ANSWER;
 	h->terms = h->object->terms;
 	buf_fini(&head);

@@ -2,7 +2,7 @@
  * made from it: what is keyed is what is sent, byte for byte.
  *
  * Two requests with one key (primary and variant) are sent to the origin alike, but for this list.
- * It is what a stored answer must not depend on; tests/unit/test_outgoing.c holds the code to it.
+ * It is what a stored answer must not depend on; tests/unit/test_keyed.c holds the code to it.
  *
  *   Fields that the answer does not name in Vary.
  *           RFC 9110 12.5.5: an answer that depends on a field says so. Then the field is in the
@@ -11,6 +11,7 @@
  *   Who asks, by a trusted forwarder's word.
  *           X-Real-IP and its like differ from client to client. Other fields of a trusted
  *           forwarder that override something are in the key.
+ *   The order of fields of different names, and the case of names (RFC 9110 5.1, 5.3).
  *   Whether it is GET or HEAD.
  *           They share a key; what HEAD brings is checked against what is stored.
  *   The cache's own questions, and the client's conditions where they are passed on.
@@ -33,7 +34,7 @@
  *   (4) in a GET: nothing is kept, and nobody joins
  *
  * Always: Host, X-Forwarded-*, Forwarded and Via are written anew; what belongs to the connection,
- * and (by a setting) names with an underscore, are left out.
+ * and (by a setting) names of other than letters, digits and dashes, are left out.
  *
  * A request with a body, a doubtful cookie, or any other reason to pass shares nothing.
  *

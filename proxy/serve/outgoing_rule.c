@@ -27,13 +27,25 @@ is_cacheable_method(const struct request *r)
 	return r->method == METHOD_GET || r->method == METHOD_HEAD;
 }
 
-/* A name that no key and no setting lets through. Known names have no underscore and override
+/* Of letters, digits and dashes alone. CGI, WSGI and PHP read '_' as a dash, and lighttpd makes '_'
+ * of every other sign (X.Original.URL). */
+static bool
+is_plain_name(struct str name)
+{
+	for (size_t i = 0; i < name.n; i++) {
+		unsigned char c = (unsigned char)name.p[i];
+		if (!((c | 0x20) - (unsigned)'a' < 26 || c - (unsigned)'0' < 10 || c == '-'))
+			return false;
+	}
+	return true;
+}
+
+/* A name that no key and no setting lets through. Known names are plain and override
  * nothing: what is written anew is asked before. */
 static bool
 is_dropped_name(const struct outgoing *o, struct str name)
 {
-	if (!o->set->keep_underscores && memchr(name.p, '_', name.n) &&
-	    !outgoing_is_in_key(o, name))
+	if (!o->set->keep_underscores && !is_plain_name(name) && !outgoing_is_in_key(o, name))
 		return true;
 	return is_cacheable_method(o->rq) && !o->trusted && outgoing_is_override(o, name) &&
 	       !outgoing_is_in_key(o, name);

@@ -4,8 +4,21 @@
 #include "proxy/serve/herd.h"
 
 int64_t
+patience_most_ms(const struct txn *t)
+{
+	return (int64_t)t->settings->config->timeouts.coalesce_ms;
+}
+
+int64_t
 patience_ms(const struct txn *t)
 {
-	return herd_patience_ms(upstream_usual_ms(t->serve->upstream),
-				(int64_t)t->settings->config->timeouts.coalesce_ms);
+	return herd_patience_ms(upstream_usual_ms(t->serve->upstream), patience_most_ms(t));
+}
+
+bool
+patience_is_own_fault(const struct txn *t, uint64_t blame)
+{
+	char ip[STREAM_PEER_BYTES];
+	stream_peer(t->stream, ip);
+	return blame && blame == herd_blame(t->serve->shelves->seed, &t->rq, str_of(ip));
 }

@@ -3,6 +3,7 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/serve/bill.h"
+#include "proxy/serve/doubt.h"
 #include "proxy/serve/keep.h"
 #include "proxy/serve/slices.h"
 
@@ -11,8 +12,7 @@
 #include <stdlib.h>
 
 enum {
-	GRACE_MS = 200,	    /* between two slices, for who reads them from elsewhere */
-	NO_RANGES_S = 3600, /* an origin that ignored a Range is not asked so again for */
+	GRACE_MS = 200, /* between two slices, for who reads them from elsewhere */
 };
 
 /* So much is passed over where a body comes from its beginning, for an answer that has begun. */
@@ -90,7 +90,8 @@ static bool
 is_clean(const struct fill *f)
 {
 	const struct key *key = &f->run->key;
-	return cache_is_clean(f->serve->shelves->cache, key->hash, buf_str(&key->text), f->begun);
+	return cache_is_clean(f->serve->shelves->cache, key->hash, buf_str(&key->text),
+			      buf_str(&f->tags), f->begun);
 }
 
 /* Whoever joins a flight of ours gets what the origin said after f->begun: so that must hold when
@@ -213,24 +214,6 @@ is_for_all(struct fill *f, const struct response *rs)
 	return ok;
 }
 
-/* What the origin's answer means for the head that we asked by. */
-static void
-learn(struct fill *f, enum slices_answer a)
-{
-	struct shelves *sh = f->serve->shelves;
-	struct object *o = f->run->object;
-	if (policy_has_credentials(&f->rq) || a == SLICES_FAILED)
-		return;
-	if (a == SLICES_IGNORED)
-		passes_remember(sh->unsliced, f->key.primary, now_s() + NO_RANGES_S);
-	if (a != SLICES_CHANGED) {
-		cache_remove(sh->cache, o->hash, o->key);
-		return;
-	}
-	f->object = object_ref(o);
-	keep_outdate(f, now_s());
-}
-
 static void begin(struct fill *f);
 
 struct run_step
@@ -243,10 +226,10 @@ run_head(struct fill *f, const struct response *rs)
 	enum slices_answer a =
 		slices_answer(buf_str(&r->head), r->total, want, rs, keep_length(rs));
 	bool for_all = is_for_all(f, rs);
+	if (a != SLICES_IT || !for_all)
+		doubt_head(f, r->object, rs, a, for_all);
 	if (a == SLICES_IT && !for_all)
 		a = SLICES_CHANGED;
-	if (a != SLICES_IT)
-		learn(f, a);
 	/* The whole of the same: what comes first is passed over. */
 	bool near = a == SLICES_IGNORED && for_all && first.at <= SKIP_MOST;
 	if (near) {
@@ -272,6 +255,7 @@ begin_write(struct fill *f, bool disk)
 	struct write_options o = {
 		.hash = r->key.hash,
 		.key = buf_str(&r->key.text),
+		.tags = buf_str(&f->tags),
 		.terms = r->terms,
 		.begun = f->begun,
 		.kind = OBJECT_SLICE,
@@ -329,12 +313,14 @@ begin(struct fill *f)
 	make_key(f, r->number);
 	r->begun = true;
 	r->alone_since_ms = 0;
-	flight_publish(f->flight, &(struct flight_head){
-					  .status = 206,
-					  .body_bytes = f->expected,
-					  .storable = true,
-					  .kept = cache_write_is_alive(f->write),
-				  });
+	struct flight_head h = {
+		.status = 206,
+		.body_bytes = f->expected,
+		.storable = true,
+		.kept = cache_write_is_alive(f->write),
+	};
+	buf_add_str(&h.tags, buf_str(&f->tags));
+	flight_publish(f->flight, &h);
 }
 
 static struct run_step

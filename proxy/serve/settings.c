@@ -63,6 +63,24 @@ outgoing_of(const struct config_forwarded *c, bool keep_wishes, struct str via)
 	return s;
 }
 
+/* "default" stands for those that others use. */
+static struct tag_settings
+tags_of(const struct config_cache *c)
+{
+	static const struct str usual[] = {STR_INIT("surrogate-key"), STR_INIT("cache-tag")};
+	struct str *names = mem_zalloc((2 * c->tag_header_count + 1) * sizeof *names);
+	unsigned n = 0;
+	for (unsigned i = 0; i < c->tag_header_count; i++) {
+		if (strcmp(c->tag_headers[i], "default") == 0) {
+			names[n++] = usual[0];
+			names[n++] = usual[1];
+		} else {
+			names[n++] = str_of(c->tag_headers[i]);
+		}
+	}
+	return (struct tag_settings){names, n, c->strip_tags};
+}
+
 struct settings *
 settings_create(const struct config *c, uint32_t node)
 {
@@ -72,6 +90,7 @@ settings_create(const struct config *c, uint32_t node)
 	s->policy = policy_of(&c->cache);
 	buf_printf(&s->via, "%s-%08x", c->forwarded.via, node);
 	s->outgoing = outgoing_of(&c->forwarded, s->policy.client == CLIENT_OBEY, buf_str(&s->via));
+	s->tags = tags_of(&c->cache);
 	read_trusted(s, &c->forwarded);
 	s->users = 1;
 	return s;
@@ -97,6 +116,7 @@ settings_unref(struct settings **sp)
 		return;
 	routes_destroy(&s->routes);
 	free(s->trusted);
+	free((void *)(uintptr_t)s->tags.names);
 	buf_fini(&s->via);
 	free((void *)(uintptr_t)s->outgoing.drop);
 	free(s);

@@ -14,12 +14,14 @@
 #include "proxy/http/policy.h"
 #include "proxy/serve/outgoing.h"
 #include "proxy/serve/route.h"
+#include "proxy/serve/tags.h"
 
 struct settings {
 	const struct config *config; /* limits, time limits and everything not compiled below */
 	struct routes *routes;
 	struct policy_settings policy;
 	struct outgoing_settings outgoing;
+	struct tag_settings tags;
 	struct buf via;		 /* forwarded.via and the node */
 	struct network *trusted; /* forwarders that are believed: forwarded.trust */
 	unsigned trusted_count;

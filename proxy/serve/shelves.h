@@ -22,8 +22,8 @@ struct shelves {
 	struct baseline *baseline;
 	struct flights *flights;
 	struct passes *passes;
-	struct passes *reloads;	 /* keys validated by a client's wish within this second */
-	struct passes *unsliced; /* primary keys whose origin ignored a Range: stored whole */
+	struct passes *reloads;	 /* keys validated by a client's wish, or doubted, lately */
+	struct passes *unsliced; /* primary keys whose origin ignores Range: stored whole */
 	const struct filter_seed *seed;
 	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
 	/* Counts, by the primary key's hash, how often a flight has put something there: who looked

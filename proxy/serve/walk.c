@@ -154,7 +154,9 @@ go_to(struct walk *w, uint64_t at)
 	if (w->place != WALK_NOWHERE)
 		walk_let_go(w);
 	w->number = slices_number(at);
-	w->tries = 0;
+	w->tries = w->met = 0;
+	w->follows_since_ms = 0;
+	w->alone = false;
 	walk_make_key(w, &w->key, w->number);
 	look(w, at);
 }

@@ -2,6 +2,7 @@
 #include "proxy/serve/walk_inside.h"
 
 #include "proxy/serve/fill.h"
+#include "proxy/serve/herd.h"
 #include "proxy/serve/patience.h"
 #include "proxy/serve/run.h"
 #include "proxy/serve/slices.h"
@@ -59,6 +60,7 @@ static void
 ask(struct walk *w, uint64_t until)
 {
 	w->help = WALK_ASKED;
+	w->leads = true;
 	fill_slices(w->t, flight_of(w->reader), w->head, w->number, end_of_run(w, until));
 	w->asks++;
 }
@@ -70,10 +72,14 @@ on_alarm(struct alarm *a)
 	w->t->wake(w->t);
 }
 
+/* Who met a fetch that hangs will not wait as long for the next one: there may be one for each
+ * slice, by the same hand. */
 static void
 wait_a_while(struct walk *w)
 {
-	w->try_at_ms = now_ms() + patience_ms(w->t);
+	enum { SHRINKS = 3, SHRINKS_MOST = 12 };
+	unsigned by = w->tired * SHRINKS < SHRINKS_MOST ? w->tired * SHRINKS : SHRINKS_MOST;
+	w->try_at_ms = now_ms() + (patience_ms(w->t) >> by);
 	alarm_set(&w->t->serve->alarms, &w->alarm, w->try_at_ms, on_alarm);
 }
 
@@ -92,6 +98,7 @@ walk_is_tired(struct walk *w, uint64_t until)
 		return false;
 	bool leads = flights_overtake(t->serve->shelves->flights, &w->reader, now, patience_ms(t));
 	w->try_at_ms = 0;
+	w->tired++;
 	if (leads)
 		ask(w, until);
 	else
@@ -105,8 +112,13 @@ walk_join(struct walk *w, uint64_t until)
 	struct txn *t = w->t;
 	struct flights *fs = t->serve->shelves->flights;
 	w->tries++;
-	bool leads = flights_enter(fs, w->key.hash, buf_str(&w->key.text), t->serve->mailbox,
-				   t->wake, t, now_ms(), &w->reader);
+	bool leads = true;
+	if (w->alone)
+		w->reader = flights_enter_alone(fs, 0, t->serve->mailbox, t->wake, t, now_ms());
+	else
+		leads = flights_enter(fs, w->key.hash, buf_str(&w->key.text), t->serve->mailbox,
+				      t->wake, t, now_ms(), &w->reader);
+	w->alone = false;
 	if (leads && landed(w))
 		return;
 	w->place = WALK_IN_FLIGHT;
@@ -115,6 +127,8 @@ walk_join(struct walk *w, uint64_t until)
 		return;
 	}
 	wait_a_while(w);
+	if (!w->follows_since_ms)
+		w->follows_since_ms = now_ms();
 	if (w->help == WALK_ALL_KEPT)
 		w->help = WALK_JOINED;
 	metrics_add(t->serve->metrics, METRIC_JOINED, 1);
@@ -122,15 +136,39 @@ walk_join(struct walk *w, uint64_t until)
 		flight_want(flight_of(w->reader));
 }
 
+/* What somebody else's fetch came to may be its own fields' fault: is it ours too? */
+static enum herd_step
+follow_on(struct walk *w, bool is_changed, uint64_t blame)
+{
+	enum { REFUSED = 404 }; /* as good a word as any: that client got other than the slice */
+	struct herd_facts f = {
+		.failed = !is_changed,
+		.status = is_changed ? REFUSED : w->status,
+		.blameless = blame == 0,
+		.same = patience_is_own_fault(w->t, blame),
+		.met = w->met++,
+		.waited_ms = now_ms() - w->follows_since_ms,
+		.most_ms = patience_most_ms(w->t),
+	};
+	return herd_decide(&f);
+}
+
 /* The flight came to nothing. WALK_LATER: it is tried again. */
 enum walk_step
 walk_fail(struct walk *w)
 {
 	uint64_t blame;
-	bool begun = flight_head(flight_of(w->reader))->status != 0;
+	bool begun = flight_head(flight_of(w->reader))->status != 0, ours = w->leads;
 	flight_failure(flight_of(w->reader), &w->status, &w->word, &blame);
+	bool is_changed = run_is_changed(w->word);
 	walk_let_go(w);
-	if (run_is_changed(w->word))
+	if (!ours) {
+		enum herd_step step = follow_on(w, is_changed, blame);
+		w->alone = step == HERD_ALONE;
+		if (step != HERD_INHERIT)
+			return WALK_LATER;
+	}
+	if (is_changed)
 		return WALK_CHANGED;
 	/* Its leader left, or the origin broke off. */
 	return (w->status == 0 || begun) && w->tries < WALK_TRIES_MOST ? WALK_LATER : WALK_FAILED;

@@ -33,7 +33,12 @@ struct walk {
 	struct alarm alarm; /* the one who leads takes its time: */
 	int64_t try_at_ms;  /* then one more fetch is tried beside it; 0: never */
 	unsigned tries;
-	unsigned asks; /* exchanges with the origin so far */
+	unsigned tired;		  /* how often somebody's fetch took too long for it */
+	bool leads;		  /* the flight at hand is brought by our own fetch */
+	bool alone;		  /* the next try waits for nobody */
+	unsigned met;		  /* failures of others' fetches of this slice, */
+	int64_t follows_since_ms; /* and since when it waits for those; 0: it does not */
+	unsigned asks;		  /* exchanges with the origin so far */
 	enum walk_help help;
 	int status;
 	const char *word;

@@ -24,7 +24,7 @@ static void
 tell(void *ctx, const struct purge_entry *e)
 {
 	struct list *l = ctx;
-	if (e->kind < FORGET_URL || e->kind > FORGET_KEY || l->n == MOST / PURGE_ENTRY)
+	if (e->kind < FORGET_URL || e->kind >= FORGET_KINDS || l->n == MOST / PURGE_ENTRY)
 		abort();
 	l->e[l->n++] = *e;
 }
@@ -34,6 +34,8 @@ is_same(const struct list *a, const struct list *b)
 {
 	for (size_t i = 0; a->n == b->n && i < a->n; i++)
 		if (a->e[i].at != b->e[i].at || a->e[i].kind != b->e[i].kind ||
+		    a->e[i].flags != b->e[i].flags || a->e[i].when_s != b->e[i].when_s ||
+		    a->e[i].prefix_bytes != b->e[i].prefix_bytes ||
 		    !key_hash_equal(a->e[i].hash, b->e[i].hash))
 			return false;
 	return a->n == b->n;

@@ -14,13 +14,14 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n);
 static void
 mend(char *p, size_t n)
 {
-	uint32_t key, head, fragments, all = (uint32_t)n;
+	uint32_t key, head, fragments, tags, all = (uint32_t)n;
 	memcpy(p, "TWR2", 4);
 	memcpy(p + 16, &all, 4);
 	memcpy(&key, p + 64, 4);
 	memcpy(&head, p + 68, 4);
 	memcpy(&fragments, p + 72, 4);
-	uint64_t end = RECORD_HEADER_BYTES + (uint64_t)key + head +
+	memcpy(&tags, p + 160, 4);
+	uint64_t end = RECORD_HEADER_BYTES + (uint64_t)key + head + tags +
 		       (uint64_t)fragments * FRAGMENT_ENTRY_BYTES;
 	if (end > n)
 		return;
@@ -31,7 +32,7 @@ mend(char *p, size_t n)
 static void
 use(const char *p, size_t n, const struct record *r)
 {
-	if (r->key.p < p || r->head.p + r->head.n > p + n)
+	if (r->key.p < p || r->head.p + r->head.n > p + n || r->tags.p + r->tags.n > p + n)
 		abort();
 	if (r->is_inline && (r->body < p || r->body + r->body_bytes > p + n))
 		abort();
@@ -45,7 +46,8 @@ use(const char *p, size_t n, const struct record *r)
 	struct record again;
 	record_format(r, back);
 	if (record_parse(back, r->at.bytes, &again) || again.body_bytes != r->body_bytes ||
-	    !str_eq(again.key, r->key) || again.fragments_n != r->fragments_n)
+	    !str_eq(again.key, r->key) || !str_eq(again.tags, r->tags) ||
+	    again.fragments_n != r->fragments_n)
 		abort();
 	free(back);
 }

@@ -60,6 +60,8 @@ static const struct attack plain[] = {
 	{"split cookies", HOST "Cookie: a=1\r\nCookie: b=2\r\n", HOST "Cookie: a=1; b=2\r\n", "a=1\r", "Vary: Cookie\r\n"},
 	{"a coding that nobody has", HOST "Accept-Encoding: gzip, xyz\r\n", HOST "Accept-Encoding: gzip\r\n", "xyz", "Vary: Accept-Encoding\r\n"},
 	{"a field with an underscore", HOST "Accept_Language: de\r\n", HOST, "accept_", "Vary: Accept-Language\r\n"},
+	{"a field with dots", HOST "Accept.Language: de\r\n", HOST, "accept.", "Vary: Accept-Language\r\n"},
+	{"another URL with dots", HOST "X.Original.URL: /admin\r\n", HOST, "/admin", NULL},
 	{"another URL", HOST "X-Original-URL: /admin\r\n", HOST, "/admin", NULL},
 	{"another URL with underscores", HOST "X_Original_URL: /admin\r\n", HOST, "/admin", NULL},
 	{"a URL to rewrite", HOST "X-Rewrite-URL: /admin\r\n", HOST, "/admin", NULL},

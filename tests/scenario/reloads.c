@@ -15,6 +15,7 @@ SCENARIO("a client's reload directives are ignored")
 	get("/x");
 	for (int i = 0; i < RELOADS; i++)
 		expect_hit(get_with("/x", reloads[i]));
+	expect_hit(get_with("/x", "Cache-Control: no-store\r\n"));
 	expect_status(get_with("/y", "Cache-Control: only-if-cached\r\n"), 504); /* his own loss */
 	origin_expect_requests(1);
 }

@@ -1,4 +1,4 @@
-/* rooms: admin base filter
+/* rooms: admin http base filter
  * test_admin.c - the admin server over a real socket.
  */
 #include "proxy/admin/admin.h"
@@ -31,10 +31,11 @@ on_healthy(void *ctx)
 }
 
 static void
-on_purge(void *ctx, const struct purge_order *o, struct purge_result *out)
+on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out)
 {
 	(void)ctx;
-	static const char *const words[] = {"", "host ", "all "};
+	static const char *const words[] = {"", "prefix ", "host ", "tag ", "all"};
+	ck_assert_uint_eq(n, 1);
 	snprintf(purged, sizeof(purged), "%s%.*s", words[o->pattern], STR_ARG(o->name));
 	*out = (struct purge_result){.found = strstr(purged, "missing") == NULL, .durable = true};
 	if (strstr(purged, "broken"))
@@ -154,7 +155,7 @@ static const struct {
 	{ "as it is",         BODY("POST /purge", "text/plain", 15, "http://a/?b=c&d"), "http://a/?b=c&d", "true" },
 	{ "with a newline",   BODY("POST /purge", "text/plain", 10, "http://a/\n"), "http://a/", "true" },
 	{ "a host",           HEAD("POST /purge?host=example.com", "Content-Length: 0\r\n"), "host example.com", "\"host\": \"example.com\"" },
-	{ "all",              HEAD("POST /purge?all=1", "Content-Length: 0\r\n"), "all 1", "\"all\": true" },
+	{ "all",              HEAD("POST /purge?all=1", "Content-Length: 0\r\n"), "all", "\"all\": true" },
 	{ "what is not here", BODY("POST /purge", "text/plain", 16, "http://a/missing"), "http://a/missing", "false" },
 };
 /* clang-format on */

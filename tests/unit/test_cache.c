@@ -76,6 +76,18 @@ hash_of(struct cache *c, const char *key)
 	return key_hash_of(cache_seed(c), key, strlen(key));
 }
 
+struct purge {
+	uint64_t at;
+	bool had, durable;
+};
+
+static struct purge
+purge(struct cache *c, enum purge_what what, bool soft, struct key_hash hash, struct str name)
+{
+	struct purged p = cache_purge(c, what, soft, hash, name);
+	return (struct purge){p.at, p.had, cache_purge_wait(c, p.at)};
+}
+
 static struct object_write *
 start(struct cache *c, const char *key, uint64_t announced, bool disk)
 {
@@ -305,7 +317,7 @@ refresh_and_check(struct cache *c, uint64_t n, const char *head)
 	ck_assert_ptr_nonnull(o);
 	struct terms t = o->terms;
 	t.response_time += 100;
-	struct object *new = cache_refresh(c, o, str_of(head), &t);
+	struct object *new = cache_refresh(c, o, str_of(head), STR(""), &t);
 	object_unref(&o);
 	ck_assert(read_right(c, new, "k"));
 	object_unref(&new);
@@ -376,7 +388,7 @@ validate_often(struct cache *c, enum ending how)
 	ck_assert_uint_eq(after.written_bytes, before.written_bytes);
 	ck_assert_uint_eq(after.refused_writes, 0);
 	if (how == PURGED) /* and then let go */
-		ck_assert(cache_purge(c, PURGE_ALL, (struct key_hash){0}, STR("")).durable);
+		ck_assert(purge(c, PURGE_ALL, false, (struct key_hash){0}, STR("")).durable);
 	for (int i = 0; how != STOPPED && i < 5000; i++) {
 		char key[32];
 		snprintf(key, sizeof key, "other-%d", i);
@@ -471,7 +483,7 @@ START_TEST(refresh_of_what_was_removed_brings_nothing_back)
 		ck_assert(store_key(c, "k", 900, true, disk, false));
 		struct object *o = look_up(c, "k");
 		cache_remove(c, o->hash, o->key);
-		struct object *new = cache_refresh(c, o, o->head, &o->terms);
+		struct object *new = cache_refresh(c, o, o->head, o->tags, &o->terms);
 		ck_assert(read_right(c, new, "k"));
 		cache_admit(c, o);
 		object_unref(&o);
@@ -1221,7 +1233,8 @@ race_other(void *arg)
 		if (r->kind == 0) {
 			cache_admit(r->c, r->o);
 		} else if (r->kind == 1) {
-			struct object *new = cache_refresh(r->c, r->o, r->o->head, &r->o->terms);
+			struct object *new =
+				cache_refresh(r->c, r->o, r->o->head, r->o->tags, &r->o->terms);
 			object_unref(&new);
 		} else {
 			struct object_write *w = start(r->c, r->key, 2000, r->kind == 2);
@@ -1288,7 +1301,7 @@ purge_and_tell(void *arg)
 		store_key(r->c, key, 1000, true, true, false);
 		if (i % 3 == 0)
 			store_flush(r->c->store);
-		struct purged p = cache_purge(r->c, PURGE_URL, hash_of(r->c, key), str_of(key));
+		struct purge p = purge(r->c, PURGE_URL, false, hash_of(r->c, key), str_of(key));
 		unsigned n = i % 4000;
 		if (!p.durable || write(r->kind, &n, sizeof n) != sizeof n)
 			abort();
@@ -1357,8 +1370,8 @@ START_TEST(a_purge_that_is_not_durable_closes_the_directory)
 	ck_assert(store_key(c, "http://a/disk", 900, true, true, false));
 	ck_assert(store_key(c, "http://a/gone", 900, true, true, false));
 	sync_fails = true;
-	struct purged p =
-		cache_purge(c, PURGE_URL, hash_of(c, "http://a/gone"), str_of("http://a/gone"));
+	struct purge p =
+		purge(c, PURGE_URL, false, hash_of(c, "http://a/gone"), str_of("http://a/gone"));
 	ck_assert(p.had && !p.durable);
 	struct cache_stats s;
 	cache_stats(c, &s);
@@ -1515,7 +1528,7 @@ START_TEST(what_is_validated_pays_for_its_place)
 	struct placement p;
 	ck_assert(stored_placement(stored_of(o), &p));
 	_Atomic uint64_t *earned = &c->store->ledger.earned[p.at.segment];
-	struct object *fresh = cache_refresh(c, o, o->head, &o->terms);
+	struct object *fresh = cache_refresh(c, o, o->head, o->tags, &o->terms);
 	ck_assert_uint_eq(atomic_load(earned), 0);
 	cache_pay(c, fresh, 100000);
 	uint64_t once = atomic_load(earned);
@@ -1567,7 +1580,7 @@ worker_changes(struct worker *w, struct object *o, uint64_t how)
 	if (how % 5 == 0)
 		cache_admit(w->c, o);
 	if (how % 11 == 0) {
-		struct object *new = cache_refresh(w->c, o, o->head, &o->terms);
+		struct object *new = cache_refresh(w->c, o, o->head, o->tags, &o->terms);
 		object_unref(&new);
 	}
 	if (how % 17 == 0)

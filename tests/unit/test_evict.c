@@ -199,7 +199,8 @@ START_TEST(a_new_head_does_not_go_before_its_body)
 	for (unsigned i = 0; i < 1200; i++) {
 		if (i == 40) {
 			o = look_up(c, 0);
-			new = cache_refresh(c, o, str_of("HTTP/1.1 200 OK\r\nX: 1\r\n"), &o->terms);
+			new = cache_refresh(c, o, str_of("HTTP/1.1 200 OK\r\nX: 1\r\n"), o->tags,
+					    &o->terms);
 			object_unref(&new);
 			object_unref(&o);
 		}

@@ -6,6 +6,7 @@
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -58,11 +59,34 @@ hash_of(const char *key)
 	return key_hash_of(&seed, key, strlen(key));
 }
 
+static enum forget_word
+judge(struct forget *f, const char *key, const char *tags, uint64_t since)
+{
+	uint64_t now;
+	uint32_t stale_s;
+	uint32_t hashes[64];
+	unsigned n = 0;
+	char text[1024], *word, *rest = text;
+	snprintf(text, sizeof text, "%s", tags);
+	while ((word = strsep(&rest, " ")))
+		if (*word)
+			hashes[n++] = htole32(forget_tag(f, str_of(word)));
+	struct forget_thing o = {hash_of(key), str_of(key), {(const char *)hashes, 4 * n}};
+	return forget_judge(f, &o, since, &now, &stale_s);
+}
+
 static bool
 is_gone(struct forget *f, const char *key, uint64_t since)
 {
+	return judge(f, key, "", since) == FORGET_GONE;
+}
+
+static bool
+covers_fetch(struct forget *f, const char *key, uint64_t since)
+{
+	struct forget_thing o = {hash_of(key), str_of(key), {NULL, 0}};
 	uint64_t now;
-	return forget_covers(f, hash_of(key), str_of(key), since, &now);
+	return forget_covers_fetch(f, &o, since, &now);
 }
 
 static uint64_t
@@ -74,12 +98,23 @@ add(struct forget *f, enum forget_kind kind, const char *key)
 /* ---- rules --------------------------------------------------------------------------------- */
 
 #define PAGE "http://example.com/a?b"
-static const struct {
+static void
+wait_shed(struct forget *f, uint64_t most)
+{
+	struct forget_stats s;
+	do {
+		usleep(1000);
+		forget_stats(f, &s);
+	} while (s.lasting + s.passing > most);
+}
+
+struct rule {
 	const char *says;
 	enum forget_kind kind;
 	const char *name, *key;
 	bool covers;
-} rules[] = {
+};
+static const struct rule rules[] = {
 	{"a URL covers itself", FORGET_URL, PAGE, PAGE, true},
 	{"its variants", FORGET_URL, PAGE, PAGE "\n#0123\naccept:x", true},
 	{"its parts", FORGET_URL, PAGE, PAGE "\n%part", true},
@@ -102,27 +137,154 @@ static const struct {
 	{"and no variant of it", FORGET_KEY, PAGE, PAGE "\n#1", false},
 	{"a variant covers itself", FORGET_KEY, PAGE "\n#1", PAGE "\n#1", true},
 	{"and not its URL", FORGET_KEY, PAGE "\n#1", PAGE, false},
+	{"a prefix covers what begins so", FORGET_PREFIX, "http://a/b/", "http://a/b/c", true},
+	{"and itself", FORGET_PREFIX, "http://a/b/", "http://a/b/", true},
+	{"deeper, with variants and a query", FORGET_PREFIX, "http://a/b/", "http://a/b/c/d?e\n#1",
+	 true},
+	{"slices too", FORGET_PREFIX, "http://a/b/", "http://a/b/c\n%slice 9 0 x", true},
+	{"not its directory without the slash", FORGET_PREFIX, "http://a/b/", "http://a/b", false},
+	{"no neighbour", FORGET_PREFIX, "http://a/b/", "http://a/bc/", false},
+	{"no shorter path", FORGET_PREFIX, "http://a/b/", "http://a/", false},
+	{"no other host", FORGET_PREFIX, "http://a/b/", "http://aa/b/", false},
+	{"no other port", FORGET_PREFIX, "http://a/b/", "http://a:81/b/", false},
+	{"no other scheme", FORGET_PREFIX, "http://a/b/", "https://a/b/c", false},
+	{"it need not end at a slash", FORGET_PREFIX, "http://a/b/20", "http://a/b/2026.jpg", true},
+	{"nor with a whole name", FORGET_PREFIX, "http://a/b/20", "http://a/b/2", false},
+	{"nothing behind the question mark", FORGET_PREFIX, "http://a/b/", "http://a/?http://a/b/",
+	 false},
+	{"the root covers the scheme and host", FORGET_PREFIX, "http://a/", "http://a/x", true},
+	{"at a length that is a multiple of 64", FORGET_PREFIX,
+	 "http://a/3456789012345678901234567890123456789012345678901234567/",
+	 "http://a/3456789012345678901234567890123456789012345678901234567/x", true},
 };
 
-START_TEST(rule)
+static const struct {
+	const char *tags; /* of the key */
+	struct rule rule;
+} tagged[] = {
+	{"news", {"a tag covers what has it", FORGET_TAG, "news", PAGE, true}},
+	{"a b news c", {"among others", FORGET_TAG, "news", PAGE "\n#1", true}},
+	{"nEWS", {"in capital letters", FORGET_TAG, "News", PAGE, true}},
+	{"new newss", {"not what has others", FORGET_TAG, "news", PAGE, false}},
+	{"", {"nor what has none", FORGET_TAG, "news", PAGE, false}},
+	{"", {"nor a URL of that name", FORGET_TAG, PAGE, PAGE, false}},
+};
+
+static void
+try_rule(const struct rule *r, const char *tags, bool soft)
 {
 	begin();
 	struct forget *f = open_forget(FORGET_MISSING);
 	uint64_t before = forget_now(f), now;
-	ck_assert(!is_gone(f, rules[_i].key, before));
-	uint64_t at = add(f, rules[_i].kind, rules[_i].name);
+	ck_assert(!is_gone(f, r->key, before));
+	uint64_t at =
+		soft ? forget_add_softly(f, r->kind, str_of(r->name)) : add(f, r->kind, r->name);
 	ck_assert_uint_eq(at, before + 1);
 	for (int again = 0; again < 2; again++) {
-		ck_assert_msg(is_gone(f, rules[_i].key, before) == rules[_i].covers, "%s",
-			      rules[_i].says);
-		ck_assert_msg(!is_gone(f, rules[_i].key, at), "%s: what came after it",
-			      rules[_i].says);
-		ck_assert(!forget_covers(f, hash_of("x:other"), STR("http://o/"), at, &now));
+		enum forget_word word = judge(f, r->key, tags, before);
+		ck_assert_msg(word == (!r->covers ? FORGET_CLEAN
+				       : soft	  ? FORGET_STALE
+						  : FORGET_GONE),
+			      "%s", r->says);
+		ck_assert_msg(judge(f, r->key, tags, at) == FORGET_CLEAN, "%s: what came after it",
+			      r->says);
+		struct forget_thing other = {hash_of("x:other"), STR_INIT("http://o/"), {NULL, 0}};
+		uint32_t stale_s;
+		ck_assert_int_eq(forget_judge(f, &other, at, &now, &stale_s), FORGET_CLEAN);
 		ck_assert_uint_eq(now, forget_now(f));
 		ck_assert_int_eq(forget_wait(f, at), 0);
 		forget_close(&f);
 		f = open_forget(FORGET_KEPT); /* the same after a restart */
 		ck_assert_uint_gt(forget_now(f), at);
+	}
+	forget_close(&f);
+	end();
+}
+
+START_TEST(rule)
+{
+	try_rule(&rules[_i], "", false);
+	if (rules[_i].kind != FORGET_KEY)
+		try_rule(&rules[_i], "", true);
+}
+END_TEST
+
+START_TEST(tagged_rule)
+{
+	try_rule(&tagged[_i].rule, tagged[_i].tags, false);
+	try_rule(&tagged[_i].rule, tagged[_i].tags, true);
+}
+END_TEST
+
+START_TEST(what_is_gone_is_not_only_stale)
+{
+	begin();
+	struct forget *f = open_forget(FORGET_MISSING);
+	uint64_t before = forget_now(f);
+	forget_add_softly(f, FORGET_TAG, STR("t"));
+	uint64_t between = forget_now(f);
+	add(f, FORGET_TAG, "t");
+	forget_add_softly(f, FORGET_ALL, STR(""));
+	for (int again = 0; again < 2; again++) {
+		ck_assert_int_eq(judge(f, PAGE, "t", before), FORGET_GONE);
+		ck_assert_int_eq(judge(f, PAGE, "t", between), FORGET_GONE);
+		ck_assert_int_eq(judge(f, PAGE, "t", between + 1), FORGET_STALE);
+		ck_assert_int_eq(judge(f, PAGE, "t", between + 2), FORGET_CLEAN);
+		ck_assert_int_eq(judge(f, PAGE, "", before), FORGET_STALE);
+		ck_assert(covers_fetch(f, PAGE, before)); /* which is not stored at all */
+		forget_close(&f);
+		f = open_forget(FORGET_KEPT);
+	}
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+START_TEST(the_first_of_several_says_since_when)
+{
+	begin();
+	struct forget *f = open_forget(FORGET_MISSING);
+	struct forget_thing o = {hash_of(PAGE), STR(PAGE), {NULL, 0}};
+	uint64_t before = forget_now(f), now;
+	uint32_t since_s, late_s = (uint32_t)time(NULL);
+	forget_add_softly(f, FORGET_HOST, STR("example.com"));
+	ck_assert_int_eq(forget_judge(f, &o, before, &now, &since_s), FORGET_STALE);
+	ck_assert_uint_ge(since_s, late_s);
+	ck_assert_uint_le(since_s, late_s + 2);
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+START_TEST(many_soft_ones_beyond_the_bound_leave_everything_stale_not_gone)
+{
+	enum { N = 3000 };
+	begin();
+	log_set_level(LOG_ERROR);
+	options.log_bytes = 16 * 8192;
+	struct forget *f = open_forget(FORGET_MISSING);
+	uint64_t before = forget_now(f), at = 0;
+	char tag[64];
+	for (int i = 0; i < N; i++) {
+		snprintf(tag, sizeof tag, "t%d", i);
+		at = forget_add_softly(f, FORGET_TAG, str_of(tag));
+		if (i % 100 == 99)
+			ck_assert_int_eq(forget_wait(f, at), 0);
+	}
+	wait_shed(f, 1512);
+	for (int again = 0; again < 2; again++) {
+		struct forget_stats s;
+		forget_stats(f, &s);
+		ck_assert(again || s.shed > 1000);
+		for (int i = 0; i < N; i++) {
+			snprintf(tag, sizeof tag, "t%d", i);
+			ck_assert_int_eq(judge(f, PAGE, tag, before), FORGET_STALE);
+		}
+		ck_assert_int_eq(judge(f, PAGE, tag, at), FORGET_CLEAN);
+		ck_assert_int_eq(judge(f, PAGE, "other", before), FORGET_STALE); /* too much */
+		ck_assert_int_eq(judge(f, PAGE, "other", at - 10), FORGET_CLEAN);
+		forget_close(&f);
+		f = open_forget(FORGET_KEPT);
 	}
 	forget_close(&f);
 	end();
@@ -148,13 +310,13 @@ START_TEST(what_passes_is_for_fetches_and_is_not_kept)
 	begin();
 	struct forget *f = open_forget(FORGET_MISSING);
 	struct forget_stats s;
-	uint64_t before = forget_now(f), now;
+	uint64_t before = forget_now(f);
 	bool clean;
 	uint64_t at =
 		forget_add_own(f, FORGET_URL, hash_of(PAGE), STR(PAGE), false, before, &clean);
 	ck_assert(clean);
-	ck_assert(forget_covers_fetch(f, hash_of(PAGE), STR(PAGE), before, &now));
-	ck_assert(!forget_covers_fetch(f, hash_of(PAGE), STR(PAGE), at, &now));
+	ck_assert(covers_fetch(f, PAGE, before));
+	ck_assert(!covers_fetch(f, PAGE, at));
 	forget_stats(f, &s);
 	ck_assert(s.lasting == 0 && s.passing == 1 && s.sound);
 	/* A caller that forgets learns whether somebody else did so before. */
@@ -209,16 +371,6 @@ END_TEST
 
 /* ---- the bound ----------------------------------------------------------------------------- */
 
-static void
-wait_shed(struct forget *f, uint64_t most)
-{
-	struct forget_stats s;
-	do {
-		usleep(1000);
-		forget_stats(f, &s);
-	} while (s.lasting + s.passing > most);
-}
-
 START_TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little)
 {
 	enum { N = 3000 };
@@ -261,7 +413,7 @@ START_TEST(many_invalidations_of_nothing_cost_no_stored_object)
 	begin();
 	options.log_bytes = 16 * 8192;
 	struct forget *f = open_forget(FORGET_MISSING);
-	uint64_t before = forget_now(f), now;
+	uint64_t before = forget_now(f);
 	char key[64];
 	add(f, FORGET_URL, PAGE);
 	for (int i = 0; i < 6000; i++) {
@@ -269,7 +421,7 @@ START_TEST(many_invalidations_of_nothing_cost_no_stored_object)
 		forget_add(f, FORGET_URL, hash_of(key), str_of(key), false);
 	}
 	/* Some thousands are nothing to a fetch under way, however small the log. */
-	ck_assert(!forget_covers_fetch(f, hash_of("http://o/"), STR("http://o/"), before, &now));
+	ck_assert(!covers_fetch(f, "http://o/", before));
 	for (int i = 0; i < 150000; i++) {
 		snprintf(key, sizeof key, "http://b/%d", i);
 		forget_add(f, FORGET_URL, hash_of(key), str_of(key), false);
@@ -279,7 +431,7 @@ START_TEST(many_invalidations_of_nothing_cost_no_stored_object)
 	ck_assert(!is_gone(f, "http://other/", before));
 	ck_assert(is_gone(f, PAGE, before));
 	/* Instead, nothing that was fetched since then is believed any more. */
-	ck_assert(forget_covers_fetch(f, hash_of("http://o/"), STR("http://o/"), before, &now));
+	ck_assert(covers_fetch(f, "http://o/", before));
 	struct forget_stats s;
 	forget_stats(f, &s);
 	ck_assert_uint_eq(s.shed, 0);
@@ -700,7 +852,9 @@ publish_much(void *arg)
 	for (unsigned i = 0; !over; i++) {
 		uint64_t begun = forget_now(shared), now;
 		key_of(i, key, sizeof key);
-		if (!forget_covers_fetch(shared, hash_of(key), str_of(key), begun, &now))
+		if (!forget_covers_fetch(
+			    shared, &(struct forget_thing){hash_of(key), str_of(key), {NULL, 0}},
+			    begun, &now))
 			atomic_store(&published[i % 16], now);
 	}
 	return NULL;
@@ -728,9 +882,11 @@ START_TEST(no_race_brings_anything_back)
 }
 END_TEST
 
-UNIT("forget", LOOP(rule, rules), TEST(times_are_never_used_twice),
-     TEST(what_passes_is_for_fetches_and_is_not_kept), TEST(works_in_memory_alone),
-     TEST(a_damaged_log_is_said_to_be_lost),
+UNIT("forget", LOOP(rule, rules), LOOP(tagged_rule, tagged), TEST(what_is_gone_is_not_only_stale),
+     TEST(the_first_of_several_says_since_when),
+     TEST(many_soft_ones_beyond_the_bound_leave_everything_stale_not_gone),
+     TEST(times_are_never_used_twice), TEST(what_passes_is_for_fetches_and_is_not_kept),
+     TEST(works_in_memory_alone), TEST(a_damaged_log_is_said_to_be_lost),
      TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little),
      TEST(many_invalidations_of_nothing_cost_no_stored_object),
      TEST(what_no_record_is_older_than_is_dropped), TIMES(power_fails_behind_every_step, 9),

@@ -164,6 +164,72 @@ START_TEST(bill)
 }
 END_TEST
 
+/* ---- slices: a request of theirs is counted once, and only where one was made ---------------- */
+
+enum { HEAD = 100, SLICE = 1 << 20 };
+
+/* number 0: of the head. */
+static void
+slice(struct ghost *g, uint32_t now, unsigned number, enum ghost_deed deed, bool joins)
+{
+	uint64_t bytes = number ? SLICE : HEAD;
+	ghost_see(g, &(struct ghost_event){.key = key(1000 + number),
+					   .url = key(1),
+					   .record_bytes = bytes,
+					   .body_bytes = number ? SLICE : 0,
+					   .origin_bytes = deed == GHOST_HIT || !number ? 0 : SLICE,
+					   .now_s = now,
+					   .fresh_s = 10000,
+					   .validator = 7,
+					   .deed = (uint8_t)deed,
+					   .joins = joins,
+					   .whole = true});
+}
+
+/* What the ghost holds of a body of four slices and its head (0), then what we did with which. */
+static const struct {
+	const char *says, *holds, *fetched, *answered;
+	uint64_t extra, avoided;
+} bodies[] = {
+	/* clang-format off */
+	{"both fetch all", "", "01234", "", 0, 0},
+	{"both have all", "01234", "", "01234", 0, 0},
+	{"it has nothing, we answer", "", "", "01234", 0, 1},
+	{"it has the head alone, we answer", "0", "", "01234", 0, 1},
+	{"it lacks some in the middle, we answer", "014", "", "01234", 0, 1},
+	{"it lacks the head alone, we answer", "1234", "", "01234", 0, 1},
+	{"it has all, we lack some", "01234", "34", "012", 1, 0},
+	{"both lack some", "012", "34", "012", 0, 0},
+	{"each lacks others", "034", "34", "012", 1, 1},
+	{"it has the head alone, we fetch all", "0", "01234", "", 1, 1},
+	/* clang-format on */
+};
+
+START_TEST(bill_of_slices)
+{
+	struct ghost *g = make(1 << 30, 0);
+	const char *says = bodies[_i].says;
+	for (const char *p = bodies[_i].holds; *p; p++)
+		slice(g, 0, (unsigned)(*p - '0'), GHOST_FETCHED, false);
+	struct ghost_stats was = stats_of(g);
+	for (unsigned n = 0, fetched = 0; n < 5; n++) {
+		char c = (char)('0' + n);
+		bool fetches = strchr(bodies[_i].fetched, c) != NULL;
+		if (!fetches && !strchr(bodies[_i].answered, c))
+			continue;
+		bool joins = fetches ? fetched > 0 : n > 0;
+		slice(g, 1000, n, fetches ? GHOST_FETCHED : GHOST_HIT, joins);
+		fetched += fetches;
+	}
+	struct ghost_stats s = stats_of(g);
+	ck_assert_msg(s.extra_requests - was.extra_requests == bodies[_i].extra, "%s: extra %llu",
+		      says, (unsigned long long)s.extra_requests);
+	ck_assert_msg(s.avoided_requests - was.avoided_requests == bodies[_i].avoided,
+		      "%s: avoided %llu", says, (unsigned long long)s.avoided_requests);
+	ghost_destroy(&g);
+}
+END_TEST
+
 START_TEST(a_forgotten_url_takes_its_variants_along)
 {
 	struct ghost *g = make(64 << 20, 0);
@@ -661,7 +727,7 @@ START_TEST(saved_is_exactly_the_one_hit_share)
 END_TEST
 
 UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
-     TEST(validates_what_it_could_validate), LOOP(bill, bills),
+     TEST(validates_what_it_could_validate), LOOP(bill, bills), LOOP(bill_of_slices, bodies),
      TEST(what_is_forgotten_leaves_ram_too), TEST(counts_what_it_writes_at_once),
      LOOP(carries_hot_bodies_in_pieces, samples), TEST(an_object_may_take_half_the_log),
      TEST(a_forgotten_url_takes_its_variants_along),

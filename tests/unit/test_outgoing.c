@@ -117,6 +117,7 @@ static const struct {
 	{"a POST may override its method",         PASSED, "POST / HTTP/1.1\nHost: h\nX-HTTP-Method-Override: PUT", "X-HTTP-Method-Override: PUT\n" SEEN},
 	{"a GET may not",                          PASSED, "GET / HTTP/1.1\nHost: h\nX-HTTP-Method-Override: PUT", SEEN},
 	{"an underscore is a dash in CGI",         SHARED, "GET / HTTP/1.1\nHost: h\nX_Original_URL: /a\nAccept_Language: de\nX_Own: 1", SEEN},
+	{"so is every other sign in some", SHARED, "GET / HTTP/1.1\nHost: h\nX.Original.URL: /a\nAccept!Language: de\nX-Own-1: 1", "X-Own-1: 1\n" SEEN},
 	{"of a POST too",                          PASSED, "POST / HTTP/1.1\nHost: h\nContent_Length: 5", SEEN},
 	{"unless a setting keeps them",            UNDERSCORES, "GET / HTTP/1.1\nHost: h\nX_Own: 1", "X_Own: 1\n" SEEN},
 	{"Via goes on, as one line",               SHARED, "GET / HTTP/1.0\nHost: h\nVia: 1.1 a\nVia: 1.1 b", "X-Forwarded-For: 192.0.2.1\nX-Forwarded-Proto: http\nX-Forwarded-Host: h\nForwarded: for=192.0.2.1;host=h;proto=http\nVia: 1.1 a, 1.1 b, 1.0 twice\n"},

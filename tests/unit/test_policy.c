@@ -450,8 +450,24 @@ START_TEST(client_directive)
 	ck_assert_msg(cc.no_cache == advice[_i].no_cache && cc.reload == advice[_i].reload &&
 			      cc.max_age.known == advice[_i].max_age &&
 			      (advice[_i].how == CLIENT_OBEY || !cc.min_fresh.known) &&
-			      cc.only_if_cached == advice[_i].only_if_cached,
+			      cc.only_if_cached == advice[_i].only_if_cached &&
+			      cc.may_hit == (advice[_i].how != CLIENT_OBEY),
 		      "%s", advice[_i].says);
+}
+END_TEST
+
+/* RFC 9111 5.2.1.5 forbids to keep the answer, not to use what is kept. */
+START_TEST(no_store_is_answered_by_what_is_fresh)
+{
+	struct terms t = {.response_time = NOW, .lifetime = 60, .status = 200};
+	struct request_cc cc;
+	request_cc_parse(fields_of("Cache-Control: no-store"), &cc);
+	policy_advise(CLIENT_IGNORE, &cc);
+	struct request *r = request_of("GET / HTTP/1.1\nHost: h");
+	ck_assert_int_eq(policy_reuse(&t, r, &cc, NOW + 1).reuse, REUSE_FRESH);
+	ck_assert_int_eq(policy_reuse(&t, r, &cc, NOW + 61).reuse, REUSE_NEVER);
+	t.flags = TERMS_NO_CACHE;
+	ck_assert_int_eq(policy_reuse(&t, r, &cc, NOW + 1).reuse, REUSE_NEVER);
 }
 END_TEST
 
@@ -470,4 +486,6 @@ UNIT("policy", LOOP(may_be_stored, answers), LOOP(what_settings_allow, by_settin
      TEST(guessed_statuses), LOOP(terms, kept), TEST(an_error_does_not_stand_in_for_an_error),
      LOOP(reuse, reuses), LOOP(lookup, lookups), TEST(unsafe_methods_invalidate_when_they_succeed),
      LOOP(not_modified, validations), LOOP(head, heads), LOOP(client_directive, advice),
+     TEST(no_store_is_answered_by_what_is_fresh), TEST(no_store_is_answered_by_what_is_fresh),
+     TEST(no_store_is_answered_by_what_is_fresh),
      TEST(a_wish_for_news_is_a_validation_that_may_fail))

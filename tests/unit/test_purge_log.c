@@ -34,7 +34,20 @@ end(void)
 static struct purge_entry
 entry(uint64_t i)
 {
-	return (struct purge_entry){i, {i * 3, i * 5}, (uint8_t)(FORGET_URL + i % 4)};
+	static const enum forget_kind kinds[] = {FORGET_URL,	    FORGET_HOST,   FORGET_ALL,
+						 FORGET_KEY,	    FORGET_PREFIX, FORGET_TAG,
+						 FORGET_PREFIX_HOST};
+	enum forget_kind kind = kinds[i % 7];
+	bool soft = kind != FORGET_KEY && i % 3 == 0;
+	return (struct purge_entry){
+		.at = i,
+		.hash = {i * 3, i * 5},
+		.kind = (uint8_t)kind,
+		.flags = soft ? FORGET_SOFT : 0,
+		.when_s = soft ? (uint32_t)i + 1 : 0,
+		.prefix_bytes =
+			kind == FORGET_PREFIX ? (uint16_t)(1 + i % (PURGE_PREFIX_MOST - 1)) : 0,
+	};
 }
 
 static size_t
@@ -58,7 +71,8 @@ tell(void *ctx, const struct purge_entry *e)
 	struct told *t = ctx;
 	struct purge_entry want = entry(++t->n);
 	t->right = t->right && e->at == want.at && key_hash_equal(e->hash, want.hash) &&
-		   e->kind == want.kind;
+		   e->kind == want.kind && e->flags == want.flags && e->when_s == want.when_s &&
+		   e->prefix_bytes == want.prefix_bytes;
 }
 
 /* How many entries the bytes tell, or -1: lost. */

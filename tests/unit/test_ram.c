@@ -94,7 +94,7 @@ make(unsigned i, uint32_t body)
 {
 	char key[32];
 	snprintf(key, sizeof key, "key-%u", i);
-	struct stored *o = stored_create(NULL, hash_of(i), str_of(key), str_of("head"),
+	struct stored *o = stored_create(NULL, hash_of(i), str_of(key), str_of("head"), STR(""),
 					 &(struct terms){0}, OBJECT_RESPONSE);
 	struct block *b = block_create(body);
 	b->n = body;

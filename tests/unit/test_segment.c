@@ -32,7 +32,7 @@ some_record(bool is_inline, size_t body)
 static size_t
 bytes_of(const struct record *r)
 {
-	return record_bytes(r->key.n, r->head.n, r->fragments_n, r->is_inline ? r->body_bytes : 0);
+	return record_bytes(record_text_bytes(r), r->fragments_n, r->is_inline ? r->body_bytes : 0);
 }
 
 static const struct {
@@ -69,7 +69,7 @@ END_TEST
 START_TEST(no_flipped_byte_is_believed)
 {
 	struct record r = some_record(shapes[_i].is_inline, shapes[_i].body), back;
-	size_t n = bytes_of(&r), front = record_bytes(r.key.n, r.head.n, r.fragments_n, 0);
+	size_t n = bytes_of(&r), front = record_bytes(record_text_bytes(&r), r.fragments_n, 0);
 	size_t body = r.is_inline ? n - r.body_bytes : n;
 	char *p = malloc(n);
 	record_format(&r, p);

@@ -1,0 +1,73 @@
+/* tags.c - the words in an answer by which it may be purged. */
+#include "proxy/serve/tags.h"
+
+#include "proxy/base/le.h"
+
+/* The settings may name any field, also one that the program knows. */
+static bool
+is_of_tags(const struct tag_settings *s, const struct field *f)
+{
+	for (unsigned i = 0; i < s->names_n; i++)
+		if (str_ieq(f->name, s->names[i]))
+			return true;
+	return false;
+}
+
+static bool
+separates(char c)
+{
+	return c == ' ' || c == '\t' || c == ',';
+}
+
+static bool
+next_word(struct str *rest, struct str *word)
+{
+	size_t from = 0, to;
+	while (from < rest->n && separates(rest->p[from]))
+		from++;
+	for (to = from; to < rest->n && !separates(rest->p[to]);)
+		to++;
+	*word = (struct str){rest->p + from, to - from};
+	*rest = str_from(*rest, to);
+	return word->n;
+}
+
+bool
+tags_is_one(struct str tag)
+{
+	struct str rest = tag, word;
+	return tag.n && next_word(&rest, &word) && word.n == tag.n;
+}
+
+bool
+tags_read(const struct tag_settings *s, const struct cache *c, const struct fields *fields,
+	  struct buf *out)
+{
+	bool any = false;
+	for (unsigned i = 0; i < fields->n; i++) {
+		const struct field *f = &fields->v[i];
+		struct str rest = f->value, word;
+		if (!is_of_tags(s, f))
+			continue;
+		any = true;
+		while (next_word(&rest, &word)) {
+			le_put32(buf_room(out, 4), cache_tag(c, word));
+			buf_added(out, 4);
+		}
+	}
+	return any;
+}
+
+void
+tags_strip(const struct tag_settings *s, const struct fields *fields, struct fields *to)
+{
+	to->n = 0;
+	to->present = 0;
+	for (unsigned i = 0; i < fields->n; i++) {
+		const struct field *f = &fields->v[i];
+		if (is_of_tags(s, f))
+			continue;
+		to->v[to->n++] = *f;
+		to->present |= field_bit(f->id);
+	}
+}

@@ -1,0 +1,29 @@
+/* tags.h - the words in an answer by which it may be purged: Surrogate-Key, Cache-Tag, or whatever
+ * the settings name.
+ *
+ * Words are separated by spaces, tabs and commas. Capital letters are as small ones.
+ *
+ * Threads   pure, but for the cache's seed.
+ */
+#ifndef SERVE_TAGS_H
+#define SERVE_TAGS_H
+
+#include "proxy/base/buf.h"
+#include "proxy/cache/cache.h"
+#include "proxy/http/field.h"
+
+struct tag_settings {
+	const struct str *names; /* of fields; in whatever case */
+	unsigned names_n;
+	bool strip; /* these fields are for us alone */
+};
+
+/* Appends cache_tag of each word, 4 bytes little-endian. False: there is no such field. */
+bool tags_read(const struct tag_settings *s, const struct cache *c, const struct fields *fields,
+	       struct buf *out);
+/* The fields without those; to->v and cap are the caller's, the same cap at least. */
+void tags_strip(const struct tag_settings *s, const struct fields *fields, struct fields *to);
+/* Is it one word? */
+bool tags_is_one(struct str tag);
+
+#endif
