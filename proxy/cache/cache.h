@@ -126,8 +126,9 @@ enum found cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash
  * is called back, and no hit is counted on disk. */
 enum found cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out);
 /* The same for who only wants to know: nothing is counted, carried or moved. Waits for the disk: not
- * for workers. NULL, or a reference. */
-struct object *cache_look(struct cache *c, struct key_hash hash, struct str key);
+ * for workers. NULL, or a reference; *terms: its terms, as a soft purge has left them. */
+struct object *
+cache_look(struct cache *c, struct key_hash hash, struct str key, struct terms *terms);
 /* Is o still what its key means? */
 bool cache_is_current(struct cache *c, struct object *o);
 

@@ -64,12 +64,20 @@ cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object 
 }
 
 struct object *
-cache_look(struct cache *c, struct key_hash hash, struct str key)
+cache_look(struct cache *c, struct key_hash hash, struct str key, struct terms *terms)
 {
 	struct stored *o = ram_look(c->ram, hash, key);
-	if (o && cache_is_forgotten(c, o))
-		stored_unref(&o);
+	struct judged j = {.word = FORGET_CLEAN};
 	if (o)
-		return &o->pub;
-	return cache_disk_is_open(c) ? read_look(c, hash, key) : NULL;
+		j = cache_judge(c, o);
+	if (j.word == FORGET_GONE)
+		stored_unref(&o);
+	struct object *found = o ? &o->pub : NULL;
+	if (!found && cache_disk_is_open(c))
+		found = read_look(c, hash, key);
+	if (found)
+		*terms = found->terms;
+	if (found && j.word == FORGET_STALE)
+		terms_outdate(terms, j.stale_s);
+	return found;
 }

@@ -26,6 +26,7 @@ struct imagined {
 	struct key key;
 	struct buf names; /* on which the URL varies */
 	struct object *object;
+	struct terms terms; /* its, as they are now */
 	struct reuse_verdict reuse;
 	struct sighting_facts facts;
 	struct sighting sighting;
@@ -139,7 +140,7 @@ make_key(struct imagined *im)
 static void
 look(struct imagined *im)
 {
-	im->object = cache_look(im->sh->cache, im->key.hash, buf_str(&im->key.text));
+	im->object = cache_look(im->sh->cache, im->key.hash, buf_str(&im->key.text), &im->terms);
 	if (!im->object || im->object->kind != OBJECT_MARKER)
 		return;
 	struct variants v = {0};
@@ -153,7 +154,7 @@ look(struct imagined *im)
 	im->outgoing.client_ip = STR("");
 	outgoing_variant(&im->outgoing, key_primary(&im->key), buf_str(&im->names), &values);
 	key_to_variant(&im->key, im->sh->seed, buf_str(&values));
-	im->object = cache_look(im->sh->cache, im->key.hash, buf_str(&im->key.text));
+	im->object = cache_look(im->sh->cache, im->key.hash, buf_str(&im->key.text), &im->terms);
 	buf_fini(&values);
 	variants_fini(&v);
 }
@@ -163,8 +164,8 @@ decide(struct imagined *im)
 {
 	const struct object *o = im->object;
 	if (o)
-		im->reuse = policy_reuse(&o->terms, &im->rq, &im->cc, im->now_s);
-	im->facts = sight_of(&im->rq, im->route, o ? o->terms.status : 200, "", im->sh->seed);
+		im->reuse = policy_reuse(&im->terms, &im->rq, &im->cc, im->now_s);
+	im->facts = sight_of(&im->rq, im->route, o ? im->terms.status : 200, "", im->sh->seed);
 	im->facts.on_disk = o && o->on_disk && o->kind != OBJECT_SLICED;
 	im->facts.admitted = o && o->on_disk && o->kind == OBJECT_SLICED;
 	im->sighting = seen_look(im->sh->seen, im->key.sighting, &im->facts);
@@ -218,7 +219,7 @@ say_why_passed(struct imagined *im)
 static void
 say_why_stored(struct imagined *im)
 {
-	const struct terms *t = &im->object->terms;
+	const struct terms *t = &im->terms;
 	if (t->flags & TERMS_NO_CACHE)
 		say(im, "no-cache: it is used only after the origin said that it is still good.");
 	else if (t->flags & TERMS_HEURISTIC)

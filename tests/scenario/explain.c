@@ -86,6 +86,23 @@ SCENARIO("a variant is found by the headers of the request, and a stale object i
 		    "refuse with 504");
 }
 
+SCENARIO("a soft purge makes it stale, and the question does not undo that")
+{
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .body = "hello");
+	edge_start();
+	get("/x");
+	expect_text(word(URL "/x", "now.does"), "answer");
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, "POST /purge?url=" URL "/x&soft=1 HTTP/1.1\r\nHost: localhost\r\n"
+		       "Content-Length: 0\r\nConnection: close\r\n\r\n");
+	expect_int(client_read(c, "POST").status, 200);
+	for (int i = 0; i < 2; i++) {
+		expect_text(word(URL "/x", "stored.where"), "RAM");
+		expect(atoi(word(URL "/x", "stored.fresh_for_s")) <= 0);
+		expect(strcmp(word(URL "/x", "now.does"), "answer") != 0);
+	}
+}
+
 SCENARIO("a route is named, and what passes is said to pass")
 {
 	edge_start_yaml(

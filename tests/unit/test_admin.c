@@ -116,7 +116,7 @@ static const struct {
 } requests[] = {
 	{ "the numbers are JSON",          HEAD("GET /stats", ""), 200, "\"total\": 4711" },
 	{ "a query does not hinder",       HEAD("GET /stats?x=1", ""), 200, "\"total\": 4711" },
-	{ "Prometheus text",               HEAD("GET /metrics", ""), 200, "\ntwice_requests_total 4711\n" },
+	{ "Prometheus text",               HEAD("GET /metrics", ""), 200, "\ntwice_requests_begun_total 4711\n" },
 	{ "its content type",              HEAD("GET /metrics", ""), 200, "text/plain; version=0.0.4" },
 	{ "well",                          HEAD("GET /healthz", ""), 200, "ok\n" },
 	{ "the dashboard",                 HEAD("GET /", ""), 200, "<!doctype html>" },
