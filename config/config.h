@@ -68,6 +68,8 @@ struct config_cache {
 	char **tag_headers;	   /* "default": the known ones */
 	unsigned tag_header_count;
 	bool strip_tags;
+	char **purge_from; /* networks */
+	unsigned purge_from_count;
 };
 
 struct config_admission {

@@ -89,6 +89,7 @@ static const struct setting cache[] = {
 	VALUE(SWITCH,  client_errors,            "client_errors",            "off",      NULL,       NO_RANGE,                 "store errors that a request can cause (400, 403, 414 ...)"),
 	VALUE(SWITCH,  invalidate_locations,     "invalidate_locations",     "off",      NULL,       NO_RANGE,                 "unsafe methods also purge what their Location names"),
 	LIST(TEXT,     tag_headers, tag_header_count, "tag_headers",         "default",                                        "fields of answers with tags to purge by; default: the usual"),
+	LIST(NETWORK,  purge_from, purge_from_count, "purge_from",           "",                                               "networks whose requests may have the method PURGE"),
 	VALUE(SWITCH,  strip_tags,               "strip_tags",               "off",      NULL,       NO_RANGE,                 "leave these fields out of what clients are sent"),
 	{0}
 };

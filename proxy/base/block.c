@@ -123,11 +123,11 @@ block_ref(struct block *b)
 }
 
 void
-block_unref(struct block **b)
+block_let_go(struct block **b)
 {
 	struct block *old = *b;
 	*b = NULL;
-	if (!old || atomic_fetch_sub_explicit(&old->refs, 1, memory_order_acq_rel) != 1)
+	if (atomic_fetch_sub_explicit(&old->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	if (old->mapped)
 		give_mapped(old, old->mapped);

@@ -31,6 +31,13 @@ struct block *block_create(uint32_t cap); /* one reference, the caller's */
  * malloc was given back it keeps (300 readers at once of 200 KB each left 82 KiB each behind). */
 struct block *block_create_passing(uint32_t cap);
 struct block *block_ref(struct block *b); /* returns b */
-void block_unref(struct block **b);	  /* sets *b to NULL; the last one frees; NULL is fine */
+void block_let_go(struct block **b);	  /* not NULL */
+/* Sets *b to NULL; the last one frees; NULL is fine, and is what most calls of an answer meet. */
+static inline void
+block_unref(struct block **b)
+{
+	if (*b)
+		block_let_go(b);
+}
 
 #endif

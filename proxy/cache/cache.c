@@ -182,6 +182,12 @@ cache_purge_wait(struct cache *c, uint64_t at)
 	return forget_wait(c->forget, at) == 0;
 }
 
+void
+cache_purge_tell(struct cache *c, struct forget_letter *l, uint64_t at)
+{
+	forget_tell(c->forget, l, at);
+}
+
 /* ---- facts --------------------------------------------------------------------------------- */
 
 void

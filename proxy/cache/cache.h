@@ -248,6 +248,17 @@ struct purged cache_purge(struct cache *c, enum purge_what what, bool soft, stru
  * durable. */
 bool cache_purge_wait(struct cache *c, uint64_t at);
 
+/* The same for workers: done is called on home's thread. */
+struct forget_letter {
+	struct letter letter; /* private; must be first */
+	struct mailbox *home;
+	void (*done)(struct forget_letter *l);
+	bool durable;
+	uint64_t at; /* private, as next */
+	struct forget_letter *next;
+};
+void cache_purge_tell(struct cache *c, struct forget_letter *l, uint64_t at);
+
 /* ---- facts --------------------------------------------------------------------------------- */
 
 struct cache_stats {

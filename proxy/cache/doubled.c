@@ -97,6 +97,25 @@ doubled_write(int dir_fd, const char *name, const void *p, size_t n)
 }
 
 ssize_t
+doubled_look(int dir_fd, const char *name, void *to, size_t room, int *bad)
+{
+	ssize_t n = -1;
+	struct copy copy;
+	bool missing;
+	*bad = 0;
+	for (int i = 0; i < 2; i++) {
+		read_copy(dir_fd, name, i, &copy, &missing);
+		if (copy.n < 0 || (size_t)copy.n > room) {
+			++*bad;
+		} else if (n < 0) {
+			n = copy.n;
+			memcpy(to, copy.bytes, (size_t)n);
+		}
+	}
+	return n;
+}
+
+ssize_t
 doubled_read(int dir_fd, const char *name, void *to, size_t room, int *mended)
 {
 	struct copy copies[2];

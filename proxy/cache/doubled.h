@@ -18,6 +18,8 @@ enum { DOUBLED_MOST = 4096 }; /* bytes */
 /* The number of bytes read into to. A copy that is missing or damaged is made anew from the other;
  * *mended says so. */
 ssize_t doubled_read(int dir_fd, const char *name, void *to, size_t room, int *mended);
+/* The same, and nothing is made anew: *bad says how many copies are missing or damaged. */
+ssize_t doubled_look(int dir_fd, const char *name, void *to, size_t room, int *bad);
 int doubled_write(int dir_fd, const char *name, const void *p, size_t n);
 
 #endif

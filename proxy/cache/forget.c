@@ -265,6 +265,30 @@ forget_wait(struct forget *f, uint64_t at)
 	return durable ? 0 : -1;
 }
 
+static void
+open_letter(struct letter *letter)
+{
+	struct forget_letter *l = (struct forget_letter *)letter;
+	l->done(l);
+}
+
+void
+forget_tell(struct forget *f, struct forget_letter *l, uint64_t at)
+{
+	l->letter.open = open_letter;
+	l->at = at;
+	pthread_mutex_lock(&f->lock);
+	bool now = f->o.dir_fd < 0 || f->tried >= at;
+	l->durable = f->o.dir_fd < 0 || f->durable >= at;
+	if (!now) {
+		l->next = f->letters;
+		f->letters = l;
+	}
+	pthread_mutex_unlock(&f->lock);
+	if (now)
+		mailbox_post(l->home, &l->letter);
+}
+
 uint64_t
 forget_most(const struct forget *f)
 {

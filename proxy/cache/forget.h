@@ -103,6 +103,9 @@ uint64_t forget_most(const struct forget *f);
 /* Waits until all that was forgotten up to a time is durable: 0; -1 when it could not be made so
  * (or not within some seconds). */
 int forget_wait(struct forget *f, uint64_t at);
+/* The same as a letter home (cache.h). */
+struct forget_letter;
+void forget_tell(struct forget *f, struct forget_letter *l, uint64_t at);
 bool forget_is_sound(const struct forget *f);
 
 struct forget_stats {

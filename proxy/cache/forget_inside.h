@@ -9,6 +9,7 @@
 #ifndef CACHE_FORGET_INSIDE_H
 #define CACHE_FORGET_INSIDE_H
 
+#include "proxy/cache/cache.h"
 #include "proxy/cache/forget.h"
 #include "proxy/cache/forget_hints.h"
 #include "proxy/cache/forget_table.h"
@@ -40,9 +41,10 @@ struct forget {
 	pthread_cond_t work, done;
 	struct purge_entry *pending; /* lasting ones not written yet */
 	size_t pending_n, pending_room;
-	uint64_t durable, tried;    /* all up to here is on the device; was tried to be */
-	uint64_t recent;	    /* things forgotten since everything was */
-	struct forget_hints *fresh; /* being built, to take the place of hints */
+	uint64_t durable, tried;       /* all up to here is on the device; was tried to be */
+	struct forget_letter *letters; /* that wait for tried */
+	uint64_t recent;	       /* things forgotten since everything was */
+	struct forget_hints *fresh;    /* being built, to take the place of hints */
 	bool crowded, stopping;
 };
 

@@ -21,6 +21,23 @@ random_id(void)
 	return id;
 }
 
+/* Under the lock: those that waited for what was tried by now go home. */
+static void
+post_letters(struct forget *f)
+{
+	struct forget_letter **p = &f->letters;
+	while (*p) {
+		struct forget_letter *l = *p;
+		if (l->at > f->tried) {
+			p = &l->next;
+			continue;
+		}
+		*p = l->next;
+		l->durable = l->at <= f->durable;
+		mailbox_post(l->home, &l->letter);
+	}
+}
+
 static void
 settle(struct forget *f, uint64_t upto, bool done)
 {
@@ -31,6 +48,7 @@ settle(struct forget *f, uint64_t upto, bool done)
 	f->tried = upto;
 	if (done)
 		f->durable = upto;
+	post_letters(f);
 	forget_check(f);
 	pthread_cond_broadcast(&f->done);
 	pthread_mutex_unlock(&f->lock);

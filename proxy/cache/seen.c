@@ -10,6 +10,7 @@
 #include "proxy/cache/recent.h"
 #include "proxy/cache/turn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -111,6 +112,17 @@ seen_at_end(const struct seen *s, struct sighting_facts *f, unsigned followers, 
 	return sighting_at_end(&s->settings, f, followers, body_bytes);
 }
 
+/* What must be true of it, once it is open. O(1). */
+static void
+check(const struct seen *s)
+{
+	assert((s->pair != NULL) != (s->memory != NULL));
+	assert(!s->by_turns || s->pair);
+	assert(!s->pair ||
+	       atomic_load_explicit(&s->turning, memory_order_relaxed) <= pair_number(s->pair));
+	assert(s->settings.sightings > 0);
+}
+
 /* ---- when a generation ends ---------------------------------------------------------------- */
 
 /* Counts for the current generation; ends it when that is enough. Whoever is late for that finds
@@ -151,6 +163,7 @@ tick_turns(struct seen *s, int64_t now_s, uint64_t turn_bytes)
 void
 seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, const struct cache_stats *cache)
 {
+	check(s);
 	double share =
 		cache->limit_bytes ? (double)cache->used_bytes / (double)cache->limit_bytes : 0;
 	budget_fill(&s->budget, now_ms, cache->written_bytes);
@@ -283,10 +296,10 @@ restore(struct seen *s, int64_t now)
 	const char *why = u->z ? load(s, u, now) : "no memory";
 	ZSTD_freeDStream(u->z);
 	free(u);
-	if (why)
+	if (why) {
 		atomic_store(&s->admitted, 0);
-	if (why)
 		log_warning("the filter's snapshot is ignored (%s): known URLs count as new", why);
+	}
 	close(fd);
 }
 

@@ -22,6 +22,7 @@ static const struct command {
 	{"explain", cli_explain,
 	 "tells why a URL is on disk or not, and what a request would do now"},
 	{"purge", cli_purge, "makes a running proxy forget objects"},
+	{"inspect", cli_inspect, "says what a cache directory holds, and what of it is damaged"},
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 

@@ -4,6 +4,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -85,6 +86,7 @@ void
 keeper_stop(struct keeper **pk)
 {
 	struct keeper *k = *pk;
+	assert(k && !k->stopping);
 	*pk = NULL;
 	pthread_mutex_lock(&k->lock);
 	k->stopping = true;

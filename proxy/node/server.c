@@ -381,6 +381,7 @@ server_destroy(struct server **sp)
 	*sp = NULL;
 	if (!s)
 		return;
+	assert(!s->started && !s->keeper);
 	struct shelves *sh = &s->shelves;
 	admin_stop(&s->admin); /* it asks and purges to the end */
 	keeper_save(sh, s->chronicle);
@@ -391,7 +392,6 @@ server_destroy(struct server **sp)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	cache_close(&sh->cache);
-	assert(!s->started);
 	free(s->workers);
 	clients_destroy(&s->clients);
 	room_destroy(&s->room);
@@ -412,6 +412,7 @@ server_destroy(struct server **sp)
 unsigned
 server_port(const struct server *s, unsigned listener)
 {
+	assert(listener < s->config->listen_count);
 	return s->ports[listener];
 }
 

@@ -146,6 +146,7 @@ void *
 worker_run(void *arg)
 {
 	struct worker *w = arg;
+	assert(w->base && w->wire && w->mail && w->tick);
 	mailbox_adopt(&w->mailbox, nudge, w);
 	event_base_dispatch(w->base);
 	wire_close_all(w->wire);

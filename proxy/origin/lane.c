@@ -5,11 +5,22 @@
 #include "proxy/base/mem.h"
 #include "proxy/origin/origin_inside.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* What must be true between two events. O(1). */
+static void
+check(const struct lane *l)
+{
+	assert(l->owner && (l->fd >= 0 || l->dial));
+	assert(l->fd >= 0 || (!l->reads && !l->writes));
+	assert(l->fd < 0 || l->tls == (l->dial != NULL));
+	assert(l->wake_at_ms >= 0 && l->timer_at_ms >= 0);
+}
 
 /* -- time -------------------------------------------------------------------------------------- */
 
@@ -34,6 +45,7 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 	struct lane *l = arg;
 	(void)fd;
 	(void)what;
+	check(l);
 	l->timer_at_ms = 0;
 	if (l->wake_at_ms && l->wake_at_ms <= lane_now_ms()) {
 		l->wake_at_ms = 0;
@@ -90,6 +102,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 	struct lane *l = arg;
 	(void)fd;
 	(void)what;
+	check(l);
 	clock_begin_event();
 	l->owner->on_readable(l);
 	clock_end_event();
@@ -101,6 +114,7 @@ on_writable(evutil_socket_t fd, short what, void *arg)
 	struct lane *l = arg;
 	(void)fd;
 	(void)what;
+	check(l);
 	l->owner->on_writable(l);
 }
 
@@ -109,6 +123,7 @@ set(struct event *e, bool *is, bool want)
 {
 	if (*is == want)
 		return;
+	assert(event_initialized(e));
 	*is = want;
 	if (want)
 		event_add(e, NULL);

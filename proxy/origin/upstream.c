@@ -57,9 +57,19 @@ upstream_destroy(struct upstream **pu)
 	free(u);
 }
 
+/* What must be true of a try whose turn it is. */
+static void
+check(const struct upstream *u, const struct upstream_try *t)
+{
+	assert(t->current < u->count && u->count <= UPSTREAM_MOST);
+	assert(t->tried >> t->current & 1);
+	assert(u->members[t->current].origin);
+}
+
 const struct origin *
 upstream_origin(const struct upstream *u, const struct upstream_try *t)
 {
+	check(u, t);
 	return u->members[t->current].origin;
 }
 
@@ -87,6 +97,7 @@ held_word(int64_t until_ms, unsigned level)
 static int64_t
 hold_ms(unsigned level)
 {
+	assert(level >= 1 && level <= LEVEL_MOST);
 	int64_t ms = (int64_t)UPSTREAM_HOLD_FIRST_MS << (level - 1);
 	return ms < UPSTREAM_HOLD_MOST_MS ? ms : UPSTREAM_HOLD_MOST_MS;
 }
@@ -168,6 +179,7 @@ void
 upstream_answered(struct upstream *u, const struct upstream_try *t, int64_t wait_us)
 {
 	struct member *m = &u->members[t->current];
+	check(u, t);
 	learn(m, wait_us);
 	if (atomic_load_explicit(&m->silent, memory_order_relaxed))
 		atomic_store_explicit(&m->silent, 0, memory_order_relaxed);
@@ -202,6 +214,7 @@ upstream_failed(struct upstream *u, const struct upstream_try *t, const struct f
 		int64_t now_ms)
 {
 	struct member *m = &u->members[t->current];
+	check(u, t);
 	bool away = never_got_there(r->end);
 	bool silent = r->end == FETCH_READ_TIMEOUT && !r->head_seen;
 	if (silent)

@@ -7,6 +7,8 @@
 #include "proxy/http/head.h"
 #include "proxy/serve/part.h"
 
+#include <assert.h>
+
 bool
 complete_may(const struct object *part)
 {
@@ -69,6 +71,7 @@ complete_add_part(struct fill *f)
 {
 	struct slice held;
 	uint64_t total, at = 0;
+	assert(f->stage == FILL_ARRIVING || !f->part);
 	struct body_read r = {.home = f->serve->mailbox};
 	if (!f->part || f->part_added || !part_held(f->part, &held, &total) ||
 	    held.at != f->received)

@@ -80,6 +80,7 @@ static void
 on_wake(void *ctx)
 {
 	struct fill *f = ctx;
+	fill_check(f);
 	if (run_leads(f)) { /* the slice under way is finished, and then it looks who reads */
 		if (f->stage == FILL_ASKING && flight_readers(f->flight) == 0)
 			abandon(f, 0, "abandoned");
@@ -364,6 +365,8 @@ static void
 on_head(void *ctx, const struct response *rs)
 {
 	struct fill *f = ctx;
+	fill_check(f);
+	assert(f->fetch && f->stage != FILL_WHOLE);
 	int64_t wait_us = now_us() - f->asked_us;
 	upstream_answered(f->serve->upstream, &f->origin, wait_us);
 	histogram_add(&fill_measures(f)->wait_us, (uint64_t)wait_us);
@@ -386,6 +389,7 @@ static bool
 on_body(void *ctx, const char *p, size_t n)
 {
 	struct fill *f = ctx;
+	assert(f->stage != FILL_ASKING && f->taken <= n);
 	if (run_leads(f))
 		return go_by(f, run_body(f, p, n));
 	while (f->taken < n) {
@@ -434,6 +438,8 @@ static void
 on_done(void *ctx, const struct fetch_result *r)
 {
 	struct fill *f = ctx;
+	fill_check(f);
+	assert(f->fetch && f->taken == 0);
 	f->fetch = NULL;
 	if (r->end == FETCH_OK && run_leads(f) && f->stage != FILL_WHOLE) {
 		abandon(f, 502, "truncated"); /* chunked, it ended before its range did */

@@ -87,7 +87,9 @@ void fill_ask(struct fill *f, const struct fetch_events *events);
 const struct origin *fill_origin(const struct fill *f);
 struct origin_measures *fill_measures(const struct fill *f); /* of that origin */
 
-/* fill_stage.c: what every file that brings bytes may do. */
+/* fill_stage.c: what must be true of a trip (aborts if not; O(1)), and what every file that brings
+ * bytes may do. */
+void fill_check(const struct fill *f);
 void fill_move(struct fill *f, enum fill_stage to); /* the only assignment to ->stage */
 void fill_publish(struct fill *f, struct flight_head *h);
 void fill_ask_again(struct fill *f, int64_t at_ms); /* the fetch is resumed then */

@@ -4,16 +4,23 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* What must be true of a trip. */
-static void
-check(const struct fill *f)
+void
+fill_check(const struct fill *f)
 {
+	assert(f->serve && f->settings && f->flight && f->wake);
+	assert(*f->prev == f && (!f->next || f->next->prev == &f->next));
 	assert(f->key.primary_bytes <= f->key.text.n);
 	assert(f->feeder == NULL || f->feeder->fill == f);
 	assert(!f->part_added || f->part);
 	assert(f->received <= f->expected || f->stage == FILL_ASKING);
 	assert(f->keeps != KEEPS_OLD || f->object);
 	assert(f->charged == 0 || f->write);
+	assert(!f->write || f->stage != FILL_ASKING);
+	assert(!f->background || !f->feeder);
+	assert(f->kind != FILL_PASS || (!f->part && !f->run));
+	/* What passes may still bring news of what is stored: HEAD. */
+	assert(f->kind != FILL_PASS || !f->object || f->rq.method == METHOD_HEAD);
+	assert(!f->run || f->kind == FILL_SLICES || f->keeps == KEEPS_SLICES);
 }
 
 void
@@ -21,7 +28,7 @@ fill_move(struct fill *f, enum fill_stage to)
 {
 	assert(to == f->stage + 1);
 	f->stage = to;
-	check(f);
+	fill_check(f);
 }
 
 void

@@ -10,6 +10,8 @@
 #include "proxy/serve/sight.h"
 #include "proxy/http/syntax.h"
 
+#include <assert.h>
+
 enum { RESTARTS_MAX = 4 };
 
 /* ---- going to the origin ------------------------------------------------------------------- */
@@ -205,6 +207,7 @@ serve_stale(struct txn *t, const char *why)
 static enum herd_step
 follow_on(struct txn *t, struct herd_facts *f)
 {
+	assert(!t->leader && t->follows_since_ms);
 	f->met = t->failures_met;
 	f->waited_ms = now_ms() - t->follows_since_ms;
 	f->most_ms = patience_most_ms(t);
@@ -377,6 +380,7 @@ pass_interim(struct txn *t)
 bool
 follow_run(struct txn *t)
 {
+	assert(t->state == TXN_WAIT_FLIGHT && t->reader);
 	struct flight *f = flight_of(t->reader);
 	enum flight_state s = flight_state(f);
 	if (t->late == LATE_WAITS) {

@@ -7,6 +7,8 @@
 #include "proxy/serve/herd.h"
 #include "proxy/http/head.h"
 
+#include <assert.h>
+
 enum { PASSES_REMEMBER_S = 60 };
 
 static void
@@ -81,6 +83,7 @@ void
 keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct flight_head *h)
 {
 	int64_t now = now_s();
+	assert(f->stage == FILL_ASKING);
 	*h = (struct flight_head){
 		.status = rs->status, .body_bytes = length, .head = flight_lend_head(f->flight)};
 	f->expected = length;
@@ -146,6 +149,7 @@ is_variant(const struct fill *f)
 struct object *
 keep_commit(struct fill *f)
 {
+	assert(f->write && (f->keeps == KEEPS_ANSWER || f->keeps == KEEPS_PART));
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	keep_count_landed(f);

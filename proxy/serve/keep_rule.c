@@ -7,6 +7,8 @@
 #include "proxy/serve/sight.h"
 #include "proxy/http/syntax.h"
 
+#include <assert.h>
+
 /* Was anything that covers the key forgotten since the request left? */
 static bool
 is_forgotten(const struct fill *f)
@@ -41,6 +43,7 @@ keep_sight(struct fill *f, int status, struct str variant)
 		f->facts.kind = SIGHTING_OTHER;
 	f->facts.known = inherited;
 	f->key.sighting = sighting_key(sh->seed, f->key.primary, variant);
+	assert(f->stage == FILL_ASKING); /* once, before anybody reads what came */
 	f->sighting = seen_judge(sh->seen, f->key.sighting, &f->facts);
 }
 

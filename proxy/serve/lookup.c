@@ -9,6 +9,7 @@
 #include "proxy/serve/herd.h"
 #include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/purging.h"
 #include "proxy/serve/select.h"
 #include "proxy/serve/sight.h"
 #include "proxy/serve/slices.h"
@@ -390,6 +391,8 @@ lookup_begin(struct txn *t)
 	t->outgoing.shared = shared;
 	key_is_primary(&t->key, sh->seed);
 	seen_prefetch(sh->seen, t->key.primary); /* asked for below, after the cache */
+	if (purging_begin(t))
+		return;
 	request_cc_parse(&t->rq.fields, &t->cc);
 	policy_advise(t->settings->policy.client, &t->cc);
 	if (!shared) {

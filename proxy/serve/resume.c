@@ -11,6 +11,7 @@
 #include "proxy/http/range.h"
 #include "proxy/http/syntax.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* Of one body; each must have brought something. */
@@ -72,6 +73,7 @@ resume_with(struct fill *f, const struct response *rs)
 	struct slice got;
 	uint64_t total, length = keep_length(rs);
 	bool known = f->expected != UINT64_MAX;
+	assert(f->stage == FILL_ARRIVING && f->received <= f->expected);
 	if (!validator_is_of(validator_of(f), &rs->fields))
 		return RESUME_NOT;
 	if (!known && is_behind_end(f, rs)) /* only the end was missing */

@@ -76,6 +76,20 @@ run_new(struct fill *f, enum run_kind kind, struct str head, uint64_t total)
 	return r;
 }
 
+/* What must be true of slices as they come, between two events. O(1). */
+static void
+check(const struct fill *f)
+{
+	const struct run *r = f->run;
+	assert(r->base_bytes <= r->key.text.n && r->number <= r->end);
+	assert(r->end <= slices_end(r->total));
+	assert(r->kind != RUN_TAP || (!r->begun && !r->next && !r->before));
+	assert(!r->begun || (f->write && f->stage == FILL_ARRIVING));
+	assert(!r->begun || f->expected == slices_bytes(r->number, r->total).n);
+	assert(!r->begun || f->received < f->expected);
+	assert(!r->next || r->number + 1 < r->end);
+}
+
 static void
 make_key(struct fill *f, uint64_t number)
 {
@@ -387,6 +401,7 @@ struct run_step
 run_body(struct fill *f, const char *p, size_t n)
 {
 	struct run *r = f->run;
+	check(f);
 	size_t over = n - f->taken < r->skip ? n - f->taken : (size_t)r->skip;
 	f->taken += over;
 	r->skip -= over;
@@ -428,6 +443,7 @@ run_tap(struct fill *f, struct block *b, uint32_t at, uint32_t n)
 {
 	struct run *r = f->run;
 	uint64_t all = f->received, expected = f->expected;
+	check(f);
 	while (n) {
 		r->number = slices_number(r->at);
 		struct slice s = slices_bytes(r->number, r->total);

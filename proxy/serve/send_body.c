@@ -49,6 +49,7 @@ send_pull_object(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
 	struct txn *t = ctx;
 	enum stream_pull r;
+	assert(t->object && t->at <= t->until && t->slice_i < t->slice_count);
 	if (t->read_out)
 		return STREAM_PULL_LATER;
 	if ((t->at == t->until || t->parts == PARTS_HEAD) && pull_between(t, pieces, n, &r))
@@ -88,6 +89,7 @@ send_pull_walk(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
 	struct txn *t = ctx;
 	enum stream_pull r;
+	assert(t->walk && t->at <= t->until && t->slice_i < t->slice_count);
 	answer_release(t);
 	if ((t->at == t->until || t->parts == PARTS_HEAD) && pull_between(t, pieces, n, &r))
 		return r;
@@ -148,6 +150,7 @@ send_pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
 	answer_release(t);
 	if (t->source == SOURCE_OBJECT)
 		return send_pull_object(ctx, most, pieces, n);
+	assert(t->reader && t->at <= t->until);
 	flight_done_until(t->reader, t->at);
 	while (*n < STREAM_PIECES && most && t->at < t->until) {
 		struct str *to = &pieces[*n];

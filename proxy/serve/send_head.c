@@ -42,6 +42,7 @@ send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
 		lines[m->kept_n + i] = (struct stream_line){
 			m->names[i], {t->text.p + m->from[i], to - m->from[i]}};
 	}
+	assert(m->from[0] <= t->text.n);
 	m->head.stored = m->stored.count ? &m->stored : NULL;
 	m->head.add = lines;
 	m->head.add_n = m->kept_n + m->n;

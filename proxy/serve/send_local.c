@@ -36,6 +36,14 @@ answer_local(struct txn *t, int status, struct str allow)
 }
 
 void
+answer_said(struct txn *t, int status, struct str body)
+{
+	t->cs.fwd = NULL;
+	t->answer = ANSWER_LOCAL;
+	answer_text(t, status, STR(""), body);
+}
+
+void
 answer_fault(struct txn *t, const struct fault *f)
 {
 	char body[256];

@@ -27,13 +27,14 @@ policy_of(const struct config_cache *c)
 	};
 }
 
-static void
-read_trusted(struct settings *s, const struct config_forwarded *c)
+static struct network *
+networks_of(char *const *texts, unsigned n, unsigned *count)
 {
-	s->trusted = mem_zalloc((c->trust_count + 1) * sizeof *s->trusted);
-	for (unsigned i = 0; i < c->trust_count; i++)
-		if (network_parse(c->trust[i], &s->trusted[s->trusted_count]) == 0)
-			s->trusted_count++;
+	struct network *v = mem_zalloc((n + 1) * sizeof *v);
+	for (unsigned i = 0; i < n; i++)
+		if (network_parse(texts[i], &v[*count]) == 0)
+			++*count;
+	return v;
 }
 
 /* "default" stands for all that is known. */
@@ -91,7 +92,9 @@ settings_create(const struct config *c, uint32_t node)
 	buf_printf(&s->via, "%s-%08x", c->forwarded.via, node);
 	s->outgoing = outgoing_of(&c->forwarded, s->policy.client == CLIENT_OBEY, buf_str(&s->via));
 	s->tags = tags_of(&c->cache);
-	read_trusted(s, &c->forwarded);
+	s->trusted = networks_of(c->forwarded.trust, c->forwarded.trust_count, &s->trusted_count);
+	s->purge_from =
+		networks_of(c->cache.purge_from, c->cache.purge_from_count, &s->purge_from_count);
 	s->users = 1;
 	return s;
 }
@@ -116,6 +119,7 @@ settings_unref(struct settings **sp)
 		return;
 	routes_destroy(&s->routes);
 	free(s->trusted);
+	free(s->purge_from);
 	free((void *)(uintptr_t)s->tags.names);
 	buf_fini(&s->via);
 	free((void *)(uintptr_t)s->outgoing.drop);

@@ -25,6 +25,8 @@ struct settings {
 	struct buf via;		 /* forwarded.via and the node */
 	struct network *trusted; /* forwarders that are believed: forwarded.trust */
 	unsigned trusted_count;
+	struct network *purge_from; /* who may send PURGE: cache.purge_from */
+	unsigned purge_from_count;
 	unsigned users;
 };
 

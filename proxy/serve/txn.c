@@ -8,6 +8,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/serve/follow.h"
 #include "proxy/serve/lookup.h"
+#include "proxy/serve/purging.h"
 #include "proxy/serve/tally.h"
 #include "proxy/serve/walk.h"
 
@@ -69,6 +70,7 @@ static void
 give_back(struct txn *t)
 {
 	struct serve *w = t->serve;
+	assert(!t->stream && !t->walk && !t->reader && !t->fill && !t->settings);
 	if (w->spare_count >= SPARES_MAX || t->text.cap > 64 << 10) {
 		free_txn(t);
 		return;
@@ -98,6 +100,7 @@ let_go(struct txn *t)
 	alarm_cancel(&t->serve->alarms, &t->alarm);
 	flight_leave(&t->reader);
 	walk_end(&t->walk);
+	purging_end(t);
 	object_unref(&t->found);
 	object_unref(&t->object);
 	object_unref(&t->part);
@@ -195,6 +198,7 @@ settle_walk(struct txn *t)
 static void
 advance(struct txn *t)
 {
+	txn_check(t);
 	for (bool on = true; on;) {
 		switch (t->state) {
 		case TXN_BEGUN:
@@ -202,6 +206,9 @@ advance(struct txn *t)
 			break;
 		case TXN_GATHER:
 			on = run_gather(t);
+			break;
+		case TXN_PURGE:
+			on = purging_run(t);
 			break;
 		case TXN_LOOKUP:
 			on = lookup_run(t);
@@ -242,6 +249,7 @@ static void
 on_read(struct body_read *r)
 {
 	struct txn *t = (struct txn *)((char *)r - offsetof(struct txn, read));
+	assert(t->read_out && t->source == SOURCE_OBJECT);
 	t->read_out = false;
 	if (t->stream) {
 		stream_ready(t->stream);

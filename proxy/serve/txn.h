@@ -110,8 +110,9 @@ struct txn {
 	struct body_read read;
 	bool read_out;
 	struct flight_reader *reader;
-	struct walk *walk; /* owned; over the slices of object */
-	struct fill *fill; /* ours to feed with the request's body, while a body is sent */
+	struct walk *walk;	 /* owned; over the slices of object */
+	struct purging *purging; /* owned until its letter is under way alone */
+	struct fill *fill;	 /* ours to feed with the request's body, while a body is sent */
 	bool leader;
 	enum late late;
 	unsigned restarts, walks; /* walks: that met another version */
@@ -153,6 +154,7 @@ void txn_free_spares(struct serve *s);
 
 /* The only assignment to t->state; what must be true of a request is checked. */
 void txn_move(struct txn *t, enum txn_state to);
+void txn_check(const struct txn *t); /* in its state; aborts if not. O(1) */
 
 /* ---- send.c and send_*.c: from a verdict to a head and a source of bytes ---- */
 
@@ -160,6 +162,7 @@ void txn_move(struct txn *t, enum txn_state to);
 void answer_fault(struct txn *t, const struct fault *f);
 void answer_error(struct txn *t, int status, const char *word);
 void answer_local(struct txn *t, int status, struct str allow);
+void answer_said(struct txn *t, int status, struct str body); /* a line of ours */
 void answer_object(struct txn *t); /* from t->object; WALK comes before SEND if it is in slices */
 void answer_walk(struct txn *t);   /* from t->walk, which has found what comes first */
 void answer_part(struct txn *t, struct slice want, uint64_t total); /* from t->part */

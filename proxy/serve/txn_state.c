@@ -8,9 +8,8 @@
 #define STATES_ROWS "proxy/serve/txn_states.h"
 #include "proxy/base/states.h"
 
-/* What must be true of a request in its state. */
-static void
-check(const struct txn *t)
+void
+txn_check(const struct txn *t)
 {
 	assert(t->settings && t->stream);
 	assert(!t->fill || t->body_in != BODY_NONE);
@@ -18,6 +17,9 @@ check(const struct txn *t)
 	assert(t->state != TXN_WAIT_FLIGHT || t->reader);
 	assert(t->state != TXN_WAIT_FLIGHT || t->way != WAY_PASSING || !t->object);
 	assert(t->state != TXN_LOOKUP || (!t->reader && t->way != WAY_PASSING));
+	assert(t->looking == LOOKING_NOT || t->state == TXN_LOOKUP || t->state == TXN_DONE);
+	assert(!t->walk || t->state >= TXN_WALK);
+	assert(t->state != TXN_WALK || (t->walk && !t->reader));
 	assert(t->state != TXN_GATHER || (t->way == WAY_PASSING && t->body_in != BODY_NONE));
 }
 
@@ -30,5 +32,5 @@ txn_move(struct txn *t, enum txn_state to)
 		abort();
 	}
 	t->state = to;
-	check(t);
+	txn_check(t);
 }

@@ -6,6 +6,8 @@
  */
 #include "proxy/serve/fill_inside.h"
 
+#include <assert.h>
+
 enum { GATHER_BYTES = 64 << 10 };
 
 static size_t
@@ -46,6 +48,7 @@ upload_gather(struct txn *t)
 static size_t
 take_gathered(struct txn *t, char *p, size_t max)
 {
+	assert(t->gathered_at <= t->gathered.n);
 	size_t n = at_most(t->gathered.n - t->gathered_at, max);
 	if (n == 0)
 		return 0;

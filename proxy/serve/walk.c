@@ -170,6 +170,8 @@ is_at(const struct walk *w, uint64_t at)
 enum walk_step
 walk_find(struct walk *w, uint64_t at, uint64_t until)
 {
+	walk_check(w);
+	assert(at < w->head->whole_bytes && at <= until);
 	if (w->place == WALK_LOOKING || w->read_out)
 		return WALK_LATER;
 	if (!is_at(w, at))
@@ -292,6 +294,7 @@ walk_read(struct walk *w, uint64_t at, uint64_t until, size_t most, struct str *
 bool
 walk_give_back(struct walk *w, uint64_t at)
 {
+	walk_check(w);
 	if (w->place != WALK_IN_OBJECT || w->read_out || !is_at(w, at))
 		return false;
 	body_done(&w->read);

@@ -46,6 +46,7 @@ struct walk {
 
 /* ---- walk_slice.c */
 
+void walk_check(const struct walk *w); /* what must be true between two steps; aborts if not */
 struct slice walk_bytes(const struct walk *w); /* of the whole, that the slice at hand holds */
 void walk_make_key(struct walk *w, struct key *key, uint64_t number);
 bool walk_is_it(const struct walk *w, const struct object *o); /* the slice at hand */

@@ -6,6 +6,17 @@
 
 #include <assert.h>
 
+void
+walk_check(const struct walk *w)
+{
+	assert(w->t && w->head->kind == OBJECT_SLICED);
+	assert((w->place == WALK_IN_OBJECT) == (w->slice != NULL));
+	assert((w->place == WALK_IN_FLIGHT) == (w->reader != NULL));
+	assert(!w->read_out || w->place == WALK_IN_OBJECT);
+	assert(!w->try_at_ms || w->place == WALK_IN_FLIGHT);
+	assert(w->taken <= w->taken_until || !w->taken_until);
+}
+
 struct slice
 walk_bytes(const struct walk *w)
 {

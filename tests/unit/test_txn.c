@@ -45,6 +45,8 @@ ready_for(int from, int to)
 			.stream = (struct stream *)&something};
 	if (to == TXN_WAIT_FLIGHT)
 		t.reader = (struct flight_reader *)&something;
+	if (to == TXN_WALK)
+		t.walk = (struct walk *)&something;
 	if (to == TXN_GATHER) {
 		t.way = WAY_PASSING;
 		t.body_in = BODY_COMES;
