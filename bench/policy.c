@@ -1,7 +1,7 @@
 /* policy.c - the store's policy alone: the rule of admission, the filter, the log's choice of
  * victims and the RAM tier, as numbers without bytes, beside an exact LRU.
  *
- *	policy [--requests N] [--seed S] [--turn SHARE] [FILE...]
+ *	policy [--requests N] [--seed S] [--turn SHARE] [--step | FILE...]
  *
  * Replays the CDN mix (proxy/cli/mix), or logs of lines "time id size", at disks of 5, 10, 20 and
  * 40% of the distinct bytes with a tenth of that as RAM. For each disk
@@ -10,6 +10,10 @@
  *	                          disk that admits everything
  *	written                   bytes that reach the disk, as a multiple of those that an exact
  *	                          second hit (LRU, every URL remembered for ever) writes
+ *
+ * --step: instead, how the policy takes a shock in the middle of the mix, at a disk of 10%: a scan of
+ * new URLs as large as the disk, all of them asked for twice, and a purge of all. Hits of the mix's
+ * requests in the last hundredth before it, and in hundredths after it.
  *
  * --turn: a generation of the filter ends when so much of the log was admitted (0.25; 0: never).
  */
@@ -31,8 +35,18 @@ struct play {
 	uint64_t distinct_bytes, asked_bytes;
 };
 
+enum { WINDOWS = 100 };
+
 struct score {
 	uint64_t hits, hit_bytes, written_bytes;
+	uint32_t in_window[WINDOWS + 1]; /* hits of the first `steady` objects' requests */
+};
+
+/* What happens in the middle of a play. */
+struct shock {
+	uint32_t steady;   /* objects from here on are the scan's */
+	uint32_t window;   /* requests for others in a hundredth; 0: not counted */
+	uint32_t purge_at; /* a request; 0: none */
 };
 
 /* ---- what is replayed ---------------------------------------------------------------------- */
@@ -194,7 +208,7 @@ hash_of(uint64_t i)
 }
 
 static struct score
-play_policy(const struct play *p, uint64_t disk, double turn)
+play_policy(const struct play *p, uint64_t disk, double turn, const struct shock *shock)
 {
 	struct ghost_options o = {
 		.disk_bytes = disk, .memory_bytes = disk / 10, .max_entries = 1 << 22};
@@ -206,8 +220,11 @@ play_policy(const struct play *p, uint64_t disk, double turn)
 			&(struct pair_options){.capacity = p->objects, .false_positives = 0.01}, 0))
 		exit(1);
 	struct ghost_stats is;
+	uint32_t others = 0;
 	for (uint32_t r = 0; r < p->requests; r++) {
 		uint32_t i = p->order[r];
+		if (r && r == shock->purge_at)
+			ghost_forget_all(g);
 		struct key_hash h = hash_of(i);
 		bool seen = pair_record(pair, h) != TWICE_SIGHT_FIRST;
 		struct ghost_did did =
@@ -223,6 +240,8 @@ play_policy(const struct play *p, uint64_t disk, double turn)
 		bool hit = did.answer == GHOST_FROM_RAM || did.answer == GHOST_FROM_DISK;
 		s.hits += hit;
 		s.hit_bytes += hit ? p->sizes[i] : 0;
+		if (shock->window && i < shock->steady)
+			s.in_window[others++ / shock->window] += hit;
 		admitted += did.wrote ? p->sizes[i] + HEAD_BYTES : 0;
 		uint64_t most = (uint64_t)(turn * (double)ghost_turn_bytes(g));
 		if (most && admitted >= most) {
@@ -255,7 +274,7 @@ compare(const char *name, struct play *p, double turn)
 	for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
 		uint64_t disk = p->distinct_bytes / 100 * shares[k];
 		struct score lru = play_lru(p, disk, false), second = play_lru(p, disk, true);
-		struct score s = play_policy(p, disk, turn);
+		struct score s = play_policy(p, disk, turn, &(struct shock){0});
 		double hits = percent(s.hits, p->requests),
 		       lru_hits = percent(lru.hits, p->requests);
 		double bytes = percent(s.hit_bytes, p->asked_bytes),
@@ -269,12 +288,66 @@ compare(const char *name, struct play *p, double turn)
 	free(p->sizes);
 }
 
+/* ---- a shock ------------------------------------------------------------------------------- */
+
+/* The scan comes twice, one time after the other, in the middle of p. */
+static struct play
+with_scan(const struct play *p, uint64_t bytes)
+{
+	uint32_t each = (uint32_t)(p->distinct_bytes / p->objects);
+	uint32_t n = (uint32_t)(bytes / each), half = p->requests / 2;
+	struct play q = {.requests = p->requests + 2 * n, .objects = p->objects + n};
+	q.order = mem_alloc(q.requests * sizeof *q.order);
+	q.sizes = mem_alloc(q.objects * sizeof *q.sizes);
+	memcpy(q.sizes, p->sizes, p->objects * sizeof *q.sizes);
+	memcpy(q.order, p->order, half * sizeof *q.order);
+	memcpy(q.order + half + 2 * n, p->order + half, (p->requests - half) * sizeof *q.order);
+	for (uint32_t i = 0; i < n; i++) {
+		q.sizes[p->objects + i] = each;
+		q.order[half + i] = q.order[half + n + i] = p->objects + i;
+	}
+	return q;
+}
+
+static void
+show_windows(const char *name, const struct score *s, uint32_t window)
+{
+	static const unsigned after[] = {0, 1, 2, 4, 8, 16, 32};
+	printf("%-8s %7.2f%% ", name, percent(s->in_window[WINDOWS / 2 - 1], window));
+	for (size_t i = 0; i < sizeof after / sizeof *after; i++)
+		printf(" %7.2f%%", percent(s->in_window[WINDOWS / 2 + after[i]], window));
+	printf("  %8.1f MB\n", (double)s->written_bytes / 1e6);
+}
+
+static void
+step(struct play *p, double turn)
+{
+	count_bytes(p);
+	uint64_t disk = p->distinct_bytes / 10;
+	struct play scan = with_scan(p, disk);
+	struct shock shock = {p->objects, p->requests / WINDOWS, 0};
+	printf("%-8s %8s  %8s %8s %8s %8s %8s %8s %8s  %8s\n", "shock", "before", "+0%", "+1%",
+	       "+2%", "+4%", "+8%", "+16%", "+32%", "written");
+	struct score none = play_policy(p, disk, turn, &shock);
+	struct score scanned = play_policy(&scan, disk, turn, &shock);
+	shock.purge_at = p->requests / 2;
+	struct score purged = play_policy(p, disk, turn, &shock);
+	show_windows("none", &none, shock.window);
+	show_windows("scan", &scanned, shock.window);
+	show_windows("purge", &purged, shock.window);
+	free(scan.order);
+	free(scan.sizes);
+	free(p->order);
+	free(p->sizes);
+}
+
 int
 main(int argc, char **argv)
 {
 	uint32_t requests = 1000000;
 	uint64_t seed = 1;
 	double turn = 1.0 / TURN_SHARE;
+	bool steps = argc > 1 && strcmp(argv[argc - 1], "--step") == 0;
 	int i = 1;
 	for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
 		if (strcmp(argv[i], "--requests") == 0)
@@ -285,6 +358,11 @@ main(int argc, char **argv)
 			turn = atof(argv[i + 1]);
 	}
 	bench_head(argc, argv);
+	if (steps) {
+		struct play p = play_mix(requests, seed);
+		step(&p, turn);
+		return 0;
+	}
 	if (i == argc) {
 		struct play p = play_mix(requests, seed);
 		compare("CDN mix", &p, turn);

@@ -38,6 +38,12 @@ saved_ratio(const struct report *r)
 	return share((double)saved_bytes(r), (double)report_baseline_bytes(r));
 }
 
+static double
+write_amplification(const struct report *r)
+{
+	return share((double)r->cache.written_bytes, (double)r->cache.admitted_bytes);
+}
+
 /* Origin requests, and bytes of bodies from origins, that we caused more than the baseline would
  * have; below zero when we caused fewer. */
 static int64_t

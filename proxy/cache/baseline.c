@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 enum { RING = 4096, WAKE_AT = RING / 4, SLEEP_MS = 250, LATER_MOST = 65536 };
-static const uint64_t SNAPSHOT_LEAST = 64 << 10;
+static const uint64_t SNAPSHOT_LEAST = 64 << 10, SNAPSHOT_MOST = 64 << 20;
+static const uint64_t SMALL_RESERVE = 8 << 20; /* the others have room in it */
+static const uint64_t EARNED_MOST = 1 << 20;   /* earnings.h */
 static const char FILE_NAME[] = "baseline";
 
 /* head and tail only grow. The writer owns head, the reader (who holds baseline.lock) owns tail. */
@@ -188,21 +190,23 @@ run(void *arg)
 
 /* ---- snapshot ------------------------------------------------------------------------------ */
 
-/* What a snapshot takes at most. */
+/* What a snapshot takes at most: two million objects, or a hundredth of a small disk. */
 static uint64_t
 snapshot_bytes(uint64_t disk_bytes)
 {
 	uint64_t most = disk_bytes / 100;
+	most = most < SNAPSHOT_MOST ? most : SNAPSHOT_MOST;
 	return most > SNAPSHOT_LEAST ? most : SNAPSHOT_LEAST;
 }
 
 uint64_t
 baseline_reserve_bytes(uint64_t disk_bytes, uint64_t capacity)
 {
-	uint64_t want = capacity / 8 * 26 * 2 + (64 << 10);
-	want += 2 * snapshot_bytes(disk_bytes);
-	uint64_t least = disk_bytes / 32, most = disk_bytes / 8;
-	return want < least ? least : want > most ? most : want;
+	uint64_t want = 2 * (capacity / 8 * 26 + snapshot_bytes(disk_bytes) + EARNED_MOST);
+	uint64_t small = disk_bytes / 16, most = disk_bytes / 32;
+	if (most < SMALL_RESERVE)
+		most = small < SMALL_RESERVE ? small : SMALL_RESERVE;
+	return want < most ? want : most;
 }
 
 static int

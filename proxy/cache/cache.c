@@ -217,11 +217,12 @@ cache_stats(struct cache *c, struct cache_stats *out)
 		.ram_evicted_objects = r.evicted_objects,
 		.io_errors = s.io_errors,
 		.refused_writes = s.refused_writes + atomic_load(&c->refused),
-		.failing = s.failing,
+		.failing = s.failing || atomic_load(&c->hangs),
 		.purges_kept = f.lasting + f.passing,
 		.purges_shed = f.shed,
 		.purges_durable = f.sound,
 		.carried_bytes = s.carried_bytes,
+		.admitted_bytes = s.admitted_bytes,
 		.index_bytes = s.index_bytes,
 		.turn_bytes = s.turn_bytes,
 	};

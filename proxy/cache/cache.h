@@ -31,6 +31,7 @@ struct cache_options {
 				      disks) */
 	uint64_t max_object_bytes; /* body; 0: chosen from disk_bytes */
 	unsigned io_threads;	   /* that read; 0: 8 */
+	unsigned read_limit_ms;	   /* what the disk has not read by then is a miss; 0: 3000 */
 	/* Left free on the file system for others; STORE_KEEP_SHARE | millionths: that share of it;
 	 * 0: a twentieth of it, at most 1 GiB. The log grows as it fills, and stops growing there.
 	 */
@@ -50,6 +51,9 @@ int cache_open(struct cache **out, const struct cache_options *o, char *err, siz
  * by then, which are still to be opened. Objects may be read from memory and given back from then
  * on; nothing else. */
 void cache_stop(struct cache *c);
+/* What was asked for on disk stays over a restart: saved at cache_stop, and here for a process that
+ * is killed. */
+void cache_save_earnings(struct cache *c);
 /* Stops it, if that was not done; gives the lock back. All objects have been given back. */
 void cache_close(struct cache **c);
 
@@ -273,8 +277,10 @@ struct cache_stats {
 				 fetched anew */
 	bool purges_durable;  /* false: nothing is answered from the directory */
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
-	uint64_t purge_bytes;	/* of written_bytes: the log of what was purged */
-	uint64_t index_bytes;	/* memory of the index */
+	uint64_t
+		admitted_bytes; /* of records and bodies that came in: written_bytes has all else too */
+	uint64_t purge_bytes; /* of written_bytes: the log of what was purged */
+	uint64_t index_bytes; /* memory of the index */
 	uint64_t turn_bytes; /* of the log, once it grows no more; 0: it grows, fails, or is none */
 };
 void cache_stats(struct cache *c, struct cache_stats *out);

@@ -1,6 +1,8 @@
 /* cache_inside.h - what the files behind the door share.
  *
  *	cache_open.c      made and ended
+ *	cache_earned.c    what segments have earned, over a restart
+ *	cache_late.c      a disk that hangs
  *	cache_lookup.c    RAM first, then the disk
  *	cache_refresh.c   a new head for an object that is there
  *	read.c            objects and bodies from the disk
@@ -54,20 +56,30 @@ struct cache {
 	_Atomic uint64_t building_bytes; /* bodies of writes under way */
 	_Atomic uint64_t damaged, refused;
 
+	_Atomic bool hangs; /* a read from the disk is not back in time */
+	pthread_t late_thread;
+	pthread_mutex_t late_lock;
+	pthread_cond_t late_wake;
+	bool late_runs, late_ends; /* ends: under late_lock */
+
 	pthread_mutex_t files_lock;
 	uint64_t files_bytes, reserve_bytes; /* saved files; how much may be */
 	_Atomic uint64_t files_written;
 };
 
+/* The file of what segments have earned (earnings.h). */
+#define CACHE_EARNED "earned"
+
 /* files.c */
 int files_open(struct cache *c, char *err, size_t err_bytes);
 void files_close(struct cache *c);
 
-/* May the directory be used? Not while a purge could not be made durable. */
+/* May the directory be used? Not while a purge could not be made durable, or a read hangs. */
 static inline bool
 cache_disk_is_open(const struct cache *c)
 {
 	return c->store && forget_is_sound(c->forget) &&
+	       !atomic_load_explicit(&c->hangs, memory_order_relaxed) &&
 	       !atomic_load_explicit(&c->stopped, memory_order_relaxed);
 }
 
@@ -107,6 +119,13 @@ bool cache_refer(struct cache *c, struct stored *o, const struct placement *body
 
 /* write.c */
 void cache_free_spare_writes(struct cache *c);
+
+/* cache_late.c: the thread that looks for reads that take too long. */
+void cache_late_start(struct cache *c);
+void cache_late_stop(struct cache *c);
+
+/* cache_earned.c: what was saved, before the cache is used. */
+void cache_load_earnings(struct cache *c);
 
 /* read.c; read_look waits for the disk, and leaves everything as it is. */
 struct object *read_look(struct cache *c, struct key_hash hash, struct str key);

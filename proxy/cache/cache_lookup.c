@@ -15,8 +15,11 @@ look_after_copy(struct cache *c, struct stored *o, bool tells)
 static struct stored *
 judge(struct cache *c, struct stored *o)
 {
-	struct judged j = cache_judge(c, o);
 	struct stored *stale;
+	if (atomic_load_explicit(&o->pub.clean_as_of, memory_order_relaxed) ==
+	    forget_now(c->forget)) /* nothing was forgotten since: most hits end here */
+		return o;
+	struct judged j = cache_judge(c, o);
 	switch (j.word) {
 	case FORGET_CLEAN:
 		break;

@@ -152,8 +152,10 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	open_forget(c);
 	if (c->dir && open_store(c, err, err_bytes) != 0)
 		goto failed;
-	if (c->store)
+	if (c->store) {
+		cache_load_earnings(c);
 		say_room(c);
+	}
 	forget_begin(c->forget, c->store ? oldest_on_disk : NULL, c->store);
 	c->block_bytes = c->store ? store_fragment_bytes(c->store) : CACHE_RAM_BLOCK;
 	uint64_t most = c->store ? store_max_body(c->store) : UINT64_MAX;
@@ -164,6 +166,8 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	c->siblings = siblings_create();
 	if (c->store)
 		ram_on_evicted(c->ram, write_head, c);
+	if (c->store)
+		cache_late_start(c);
 	*out = c;
 	return 0;
 failed:
@@ -176,10 +180,12 @@ cache_stop(struct cache *c)
 {
 	if (c->ram && !atomic_load(&c->stopped))
 		ram_tell_unwritten(c->ram);
+	cache_late_stop(c);
 	if (c->store)
 		store_stop(c->store); /* asks what is forgotten, and forgets */
 	forget_stop(c->forget);	      /* asks the store, which still has its facts */
-	atomic_store(&c->stopped, true);
+	if (!atomic_exchange(&c->stopped, true))
+		cache_save_earnings(c);
 }
 
 void

@@ -150,6 +150,8 @@ unsigned flight_followers(struct flight *f);
 enum flight_state flight_state(struct flight *f);
 const struct flight_head *flight_head(struct flight *f); /* from FLIGHT_ARRIVING on */
 void flight_failure(struct flight *f, int *status, const char **word, uint64_t *blame);
+/* True: nothing more comes. Else r is woken when some does, or all has. */
+bool flight_awaits_end(struct flight_reader *r);
 /* A second fetch of the key has an answer: ask again. */
 bool flight_is_overtaken(struct flight *f);
 /* Interim heads not read yet, appended to out. */

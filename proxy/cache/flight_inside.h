@@ -93,6 +93,7 @@ struct flight {
 	struct window window;
 	_Atomic bool windowed;		       /* some bytes were let go or may be */
 	int64_t begun_ms, refused_ms, lost_ms; /* refused_ms: the leader waits since, or 0 */
+	int64_t met_ms;			       /* somebody met its body on the way first, or 0 */
 };
 
 struct flight_shard {

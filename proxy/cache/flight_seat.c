@@ -19,6 +19,18 @@ flight_arm(struct flight_reader *r)
 	TAILQ_INSERT_TAIL(&f->armed, r, link);
 }
 
+bool
+flight_awaits_end(struct flight_reader *r)
+{
+	struct flight *f = r->flight;
+	pthread_mutex_lock(&f->lock);
+	bool over = flight_state(f) != FLIGHT_ARRIVING;
+	if (!over)
+		flight_arm(r);
+	pthread_mutex_unlock(&f->lock);
+	return over;
+}
+
 /* The last of a reader. */
 void
 flight_leave_seat(struct flight_reader *r)

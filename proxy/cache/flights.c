@@ -105,11 +105,25 @@ flights_is_clean(const struct flight *f)
 	return is_clean(f);
 }
 
+/* Under the flight's lock. Its body comes by so little that whoever joined would wait without an
+ * end; the request that leads it may be the reason. Counted from when that was looked at first. */
 static bool
-may_join(struct flight *f)
+drips(struct flight *f, int64_t now_ms)
+{
+	enum { FOR_MS = 900, LEAST_BYTES_S = 8 << 10 };
+	if (flight_state(f) != FLIGHT_ARRIVING)
+		return false;
+	if (!f->met_ms)
+		f->met_ms = now_ms;
+	int64_t ms = now_ms - f->met_ms;
+	return ms >= FOR_MS && f->window.total < (uint64_t)ms * LEAST_BYTES_S / 1000;
+}
+
+static bool
+may_join(struct flight *f, int64_t now_ms)
 {
 	int state = atomic_load(&f->state);
-	return state != FLIGHT_FAILED && f->window.base == 0 && is_clean(f);
+	return state != FLIGHT_FAILED && f->window.base == 0 && is_clean(f) && !drips(f, now_ms);
 }
 
 bool
@@ -125,7 +139,7 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 	if (*at) {
 		f = *at;
 		pthread_mutex_lock(&f->lock);
-		if (may_join(f)) {
+		if (may_join(f, now_ms)) {
 			*reader = flight_seat(f, home, wake, ctx);
 			lead = false;
 		}

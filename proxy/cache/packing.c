@@ -27,7 +27,7 @@ packing_max_body(uint64_t log_bytes, uint64_t segment_bytes)
 	uint64_t room = batch < RECORD_MAX_BYTES ? batch : RECORD_MAX_BYTES;
 	uint64_t named =
 		room * 3 / 4 / FRAGMENT_ENTRY_BYTES * packing_fragment_bytes(segment_bytes);
-	uint64_t share = log_bytes / 16 * 7;
+	uint64_t share = log_bytes / 8 * 3;
 	return share < named ? share : named;
 }
 

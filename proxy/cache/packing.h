@@ -14,8 +14,9 @@
 uint32_t packing_batch_bytes(uint64_t segment_bytes);
 /* Of one fragment of a large body; smaller bodies are kept inside their record. */
 uint32_t packing_fragment_bytes(uint64_t segment_bytes);
-/* The largest body: with what batches and segments waste, half of the log, as much as its readers
- * may lease; and no more fragments than a record can name. */
+/* The largest body: three eighths of the log, and no more fragments than a record can name. What is
+ * carried over meanwhile lies in between, a quarter of each victim: so it takes up to half of the
+ * segments, as many as its readers may lease. */
 uint64_t packing_max_body(uint64_t log_bytes, uint64_t segment_bytes);
 
 struct packing {

@@ -224,9 +224,11 @@ settle(struct cache *c, const struct wanted *w, enum outcome r, struct stored *o
 
 struct lookup_job {
 	struct read_job read; /* first */
-	struct cache_lookup *l;
+	struct cache *cache;
+	struct cache_lookup *l; /* the asker's, unless the read was given up */
 	struct wanted wanted;
 	struct stored *found;
+	char key[]; /* wanted.key: the asker may be gone before the read is done */
 };
 
 static void
@@ -241,9 +243,30 @@ on_record_home(struct letter *letter)
 }
 
 static void
+on_record_given_up(struct letter *letter)
+{
+	struct cache_lookup *l = (struct cache_lookup *)letter;
+	l->job = NULL;
+	l->done(l, NULL);
+}
+
+static void
+give_up_record(struct read_job *read)
+{
+	struct cache_lookup *l = ((struct lookup_job *)read)->l;
+	l->letter.open = on_record_given_up;
+	mailbox_post(l->home, &l->letter);
+}
+
+static void
 goes_home(struct cache *c, struct lookup_job *j, enum outcome r)
 {
 	settle(c, &j->wanted, r, j->found);
+	if (j->read.given_up) {
+		stored_unref(&j->found);
+		free(j);
+		return;
+	}
 	j->l->letter.open = on_record_home;
 	mailbox_post(j->l->home, &j->l->letter);
 }
@@ -253,7 +276,7 @@ static void
 read_on_thread(struct diskio_job *job)
 {
 	struct lookup_job *j = (struct lookup_job *)job;
-	struct cache *c = j->l->cache;
+	struct cache *c = j->cache;
 	struct reader rd = {.st = c->store, .waits = true};
 	enum outcome r = read_record(c, &rd, &j->wanted, &j->found);
 	struct read_job *others = reads_end(c->reads, &j->read);
@@ -288,11 +311,16 @@ read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struc
 		*out = o ? &o->pub : NULL;
 		return o ? FOUND_OBJECT : FOUND_NOT;
 	}
-	struct lookup_job *j = NEW(struct lookup_job);
-	*j = (struct lookup_job){
-		.read = {.job.run = read_on_thread, .at = w.at, .part = part_of(c, &w)},
-		.l = l,
-		.wanted = w};
+	struct lookup_job *j = mem_alloc(sizeof *j + key.n);
+	*j = (struct lookup_job){.read = {.job.run = read_on_thread,
+					  .at = w.at,
+					  .part = part_of(c, &w),
+					  .give_up = give_up_record},
+				 .cache = c,
+				 .l = l,
+				 .wanted = w};
+	memcpy(j->key, key.p, key.n);
+	j->wanted.key.p = j->key;
 	l->cache = c;
 	l->job = j;
 	if (!reads_join(c->reads, &j->read))
@@ -363,8 +391,30 @@ on_body_home(struct letter *letter)
 }
 
 static void
+on_body_given_up(struct letter *letter)
+{
+	struct body_read *r = (struct body_read *)letter;
+	r->job = NULL;
+	r->bad = true;
+	r->done(r);
+}
+
+static void
+give_up_body(struct read_job *read)
+{
+	struct body_read *r = ((struct body_job *)read)->r;
+	r->letter.open = on_body_given_up;
+	mailbox_post(r->home, &r->letter);
+}
+
+static void
 body_goes_home(struct body_job *j, enum outcome r, struct block *b)
 {
+	if (j->read.given_up) {
+		stored_unref(&j->o);
+		free(j);
+		return;
+	}
 	j->outcome = r;
 	j->block = b ? block_ref(b) : NULL;
 	j->r->letter.open = on_body_home;
@@ -394,11 +444,12 @@ post_body_read(struct cache *c, struct stored *o, struct body_read *r, const str
 {
 	struct body_job *j = NEW(struct body_job);
 	object_ref(&o->pub);
-	*j = (struct body_job){.read = {.job.run = read_body_on_thread, .at = f->at},
-			       .cache = c,
-			       .r = r,
-			       .o = o,
-			       .fragment = f};
+	*j = (struct body_job){
+		.read = {.job.run = read_body_on_thread, .at = f->at, .give_up = give_up_body},
+		.cache = c,
+		.r = r,
+		.o = o,
+		.fragment = f};
 	r->job = j;
 	if (!reads_join(c->reads, &j->read))
 		store_post(c->store, &j->read.job);

@@ -1,6 +1,7 @@
 /* reads.c - a small table of what is being read. */
 #include "proxy/cache/reads.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 
 #include <assert.h>
@@ -59,6 +60,7 @@ bool
 reads_join(struct reads *r, struct read_job *j)
 {
 	struct shard *s = shard_of(r, &j->at);
+	j->since_ms = now_ms();
 	pthread_mutex_lock(&s->lock);
 	struct read_job *under_way = s->first;
 	while (under_way && !(is_same(under_way, j) && under_way->waiting_n < READS_MOST))
@@ -89,4 +91,34 @@ reads_end(struct reads *r, struct read_job *j)
 	s->waiting -= j->waiting_n;
 	pthread_mutex_unlock(&s->lock);
 	return j->waiting;
+}
+
+/* Under the shard's lock: so long it is in the table, and its asker is told once. */
+static bool
+give_up(struct read_job *j, int64_t before_ms)
+{
+	if (j->since_ms >= before_ms)
+		return false;
+	if (!j->given_up) {
+		j->given_up = true;
+		j->give_up(j);
+	}
+	return true;
+}
+
+bool
+reads_give_up(struct reads *r, int64_t before_ms)
+{
+	bool any = false;
+	for (unsigned i = 0; i < SHARDS; i++) {
+		struct shard *s = &r->shards[i];
+		pthread_mutex_lock(&s->lock);
+		for (struct read_job *j = s->first; j; j = j->next) {
+			any |= give_up(j, before_ms);
+			for (struct read_job *w = j->waiting; w; w = w->next)
+				any |= give_up(w, before_ms);
+		}
+		pthread_mutex_unlock(&s->lock);
+	}
+	return any;
 }

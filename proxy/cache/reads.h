@@ -22,7 +22,13 @@ struct read_job {
 	struct diskio_job job; /* first */
 	struct locator at;
 	uint64_t part; /* of an object, from 1 on: its record and that part of it; 0: a fragment */
+	/* Tells the asker, by letter, that it takes too long. From then on everything that is the
+	 * asker's is taboo. */
+	void (*give_up)(struct read_job *j);
+	/* Set when that was called; constant once the read is done. */
+	bool given_up;
 	/* private: */
+	int64_t since_ms;
 	struct read_job *next; /* in the table, or of the same waiting list */
 	struct read_job *waiting;
 	unsigned waiting_n;
@@ -37,5 +43,9 @@ bool reads_join(struct reads *r, struct read_job *j);
 /* The read is done, and nobody joins any more. Those who did, in a list by next, are the caller's
  * to finish. */
 struct read_job *reads_end(struct reads *r, struct read_job *j);
+
+/* Gives up all that wait since before this time; true if there is any, now or from an earlier call:
+ * the disk hangs. */
+bool reads_give_up(struct reads *r, int64_t before_ms);
 
 #endif

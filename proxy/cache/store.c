@@ -3,6 +3,7 @@
 
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/earnings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,6 +178,23 @@ store_oldest(struct store *st)
 }
 
 void
+store_save_earnings(struct store *st, uint64_t tag, struct buf *out)
+{
+	pthread_mutex_lock(&st->lock);
+	earnings_save(&st->ledger, tag, out);
+	pthread_mutex_unlock(&st->lock);
+}
+
+const char *
+store_load_earnings(struct store *st, uint64_t tag, struct str bytes)
+{
+	pthread_mutex_lock(&st->lock);
+	const char *why = earnings_load(&st->ledger, tag, bytes);
+	pthread_mutex_unlock(&st->lock);
+	return why;
+}
+
+void
 store_stats(struct store *st, struct store_stats *out)
 {
 	pthread_mutex_lock(&st->lock);
@@ -192,6 +210,8 @@ store_stats(struct store *st, struct store_stats *out)
 	out->objects = index_count(st->index);
 	out->evicted_objects = atomic_load(&st->evicted);
 	out->carried_bytes = atomic_load(&st->carried_bytes);
+	uint64_t appended = atomic_load(&st->appended_bytes);
+	out->admitted_bytes = appended > out->carried_bytes ? appended - out->carried_bytes : 0;
 	out->io_errors = atomic_load(&st->io_errors);
 	out->refused_writes = atomic_load(&st->refused);
 	out->index_bytes = index_memory(st->index);

@@ -12,6 +12,7 @@
 #define CACHE_STORE_H
 
 #include "proxy/base/block.h"
+#include "proxy/base/buf.h"
 #include "proxy/cache/diskio.h"
 #include "proxy/cache/segment.h"
 
@@ -116,6 +117,7 @@ uint64_t store_oldest(struct store *st);
 struct store_stats {
 	uint64_t file_bytes; /* of all segment files */
 	uint64_t written_bytes, used_bytes, limit_bytes, objects, evicted_objects, carried_bytes;
+	uint64_t admitted_bytes; /* of records and bodies that came in */
 	uint64_t io_errors, refused_writes, index_bytes;
 	uint64_t
 		turn_bytes; /* of all segments, when there will be no more; 0: failing or growing */
@@ -126,6 +128,10 @@ void store_stats(struct store *st, struct store_stats *out);
  * millionths: that share; 0: a twentieth, at most 1 GiB. */
 #define STORE_KEEP_SHARE (UINT64_C(1) << 63)
 uint64_t store_reserve(uint64_t keep_free, uint64_t all_bytes);
+/* What the segments have earned, as earnings.h says: appended to out; taken from there before anybody
+ * else uses the store (NULL, or why not). */
+void store_save_earnings(struct store *st, uint64_t tag, struct buf *out);
+const char *store_load_earnings(struct store *st, uint64_t tag, struct str bytes);
 /* Sends what is gathered to the disk and waits until all is written. For tests and benches. */
 void store_flush(struct store *st);
 

@@ -268,6 +268,7 @@ take(struct store *st, uint64_t bytes)
 			     (uint32_t)((b->offset + b->used) / SEGMENT_ALIGN), (uint32_t)bytes};
 	uint32_t end = b->used + (uint32_t)bytes;
 	b->used = (uint32_t)round_up(end, SEGMENT_ALIGN);
+	atomic_fetch_add_explicit(&st->appended_bytes, bytes, memory_order_relaxed);
 	memset(b->p + end, 0, b->used - end);
 	return at;
 }

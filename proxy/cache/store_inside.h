@@ -92,7 +92,7 @@ struct store {
 	_Atomic uint64_t left[STORE_LEFT_WORDS];
 
 	_Atomic bool failing, unreadable; /* each said once */
-	_Atomic uint64_t written_bytes, evicted, carried_bytes, io_errors, refused;
+	_Atomic uint64_t written_bytes, appended_bytes, evicted, carried_bytes, io_errors, refused;
 };
 
 /* The index knows six bits of a generation. Counted per slot, so that two generations of a slot

@@ -29,6 +29,8 @@ keeper_save(struct shelves *sh, struct chronicle *ch)
 		seen_save(sh->seen, now_s());
 	if (sh->baseline)
 		baseline_save(sh->baseline);
+	if (sh->cache)
+		cache_save_earnings(sh->cache);
 }
 
 static void

@@ -361,6 +361,18 @@ read_tags(struct fill *f, const struct response *rs)
 	return any;
 }
 
+/* A function of its own, for its list of fields is large. */
+__attribute__((noinline)) static void
+use_stripped(struct fill *f, const struct response *rs)
+{
+	struct field fields[FIELDS_MAX];
+	struct response rest = *rs;
+	rest.fields.v = fields;
+	rest.fields.cap = FIELDS_MAX;
+	tags_strip(&f->settings->tags, &rs->fields, &rest.fields);
+	use_head(f, &rest);
+}
+
 static void
 on_head(void *ctx, const struct response *rs)
 {
@@ -371,18 +383,12 @@ on_head(void *ctx, const struct response *rs)
 	upstream_answered(f->serve->upstream, &f->origin, wait_us);
 	histogram_add(&fill_measures(f)->wait_us, (uint64_t)wait_us);
 	histogram_raise(&fill_measures(f)->answers[measures_class(rs->status)], 1);
-	if (f->stage == FILL_ARRIVING) {
+	if (f->stage == FILL_ARRIVING)
 		go_on_with(f, rs);
-	} else if (!read_tags(f, rs) || !f->settings->tags.strip) {
+	else if (read_tags(f, rs) && f->settings->tags.strip)
+		use_stripped(f, rs);
+	else
 		use_head(f, rs);
-	} else {
-		struct field fields[FIELDS_MAX];
-		struct response rest = *rs;
-		rest.fields.v = fields;
-		rest.fields.cap = FIELDS_MAX;
-		tags_strip(&f->settings->tags, &rs->fields, &rest.fields);
-		use_head(f, &rest);
-	}
 }
 
 static bool

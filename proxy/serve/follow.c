@@ -36,6 +36,7 @@ follow_alone(struct txn *t, enum fill_kind kind)
 	t->reader = flights_enter_alone(t->serve->shelves->flights, 0, t->serve->mailbox, t->wake,
 					t, now_ms());
 	t->leader = true;
+	t->body_by_ms = 0;
 	txn_move(t, TXN_WAIT_FLIGHT);
 	set_limits(t);
 	fill_start(t, kind);
@@ -89,6 +90,7 @@ follow_again(struct txn *t)
 	t->part_search = PART_NOT_ASKED;
 	t->way = WAY_SHARED;
 	t->restarts++;
+	t->body_by_ms = 0;
 	txn_move(t, TXN_LOOKUP);
 	t->looking = LOOKING_DUE;
 }
@@ -275,6 +277,39 @@ shares_head(struct txn *t, const struct flight_head *h)
 }
 
 static void
+on_alarm(struct alarm *a)
+{
+	struct txn *t = (struct txn *)((char *)a - offsetof(struct txn, alarm));
+	t->wake(t);
+}
+
+/* A follower of a small body: it comes with its head, or soon, unless the request that leads made
+ * the origin drip, hang or break off. So nothing is sent before it is whole, and a try of our own
+ * is still possible. */
+static bool
+is_small(const struct flight_head *h)
+{
+	enum { SMALL_BYTES = 64 << 10 };
+	return !h->object && !h->sliced && h->body_bytes <= SMALL_BYTES;
+}
+
+/* True: the rest is waited for, or that took too long and the request has moved on. */
+static bool
+waits_for_rest(struct txn *t)
+{
+	int64_t now = now_ms();
+	if (!is_small(flight_head(flight_of(t->reader))) || flight_awaits_end(t->reader))
+		return false;
+	if (!t->body_by_ms)
+		t->body_by_ms = now + patience_ms(t);
+	if (now >= t->body_by_ms)
+		follow_again(t);
+	else
+		alarm_set(&t->serve->alarms, &t->alarm, t->body_by_ms, on_alarm);
+	return true;
+}
+
+static void
 on_flight_head(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
@@ -285,18 +320,11 @@ on_flight_head(struct txn *t)
 		return;
 	}
 	bool sliced = h->sliced;
-	if (!t->leader && !shares_head(t, h))
+	if (!t->leader && (!shares_head(t, h) || waits_for_rest(t)))
 		return;
 	if (t->whole_behind && !sliced)
 		fill_behind(t, FILL_MISS);
 	answer_flight(t);
-}
-
-static void
-on_alarm(struct alarm *a)
-{
-	struct txn *t = (struct txn *)((char *)a - offsetof(struct txn, alarm));
-	t->wake(t);
 }
 
 static void
@@ -392,10 +420,12 @@ follow_run(struct txn *t)
 	if (s == FLIGHT_WAITING)
 		return waits_no_more(t);
 	alarm_cancel(&t->serve->alarms, &t->alarm);
-	/* A flight that failed behind its head is answered, then cut off. */
-	if (s == FLIGHT_FAILED && flight_head(f)->status == 0)
+	/* A flight that failed behind its head is answered, then cut off, but for a follower that
+	 * was sent nothing yet. */
+	const struct flight_head *h = flight_head(f);
+	if (s == FLIGHT_FAILED && (h->status == 0 || (!t->leader && is_small(h))))
 		on_failed_flight(t);
 	else
 		on_flight_head(t);
-	return true;
+	return t->state != TXN_WAIT_FLIGHT || !t->body_by_ms;
 }

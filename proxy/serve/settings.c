@@ -79,7 +79,9 @@ tags_of(const struct config_cache *c)
 			names[n++] = str_of(c->tag_headers[i]);
 		}
 	}
-	return (struct tag_settings){names, n, c->strip_tags};
+	struct tag_settings s = {.names = names, .names_n = n, .strip = c->strip_tags};
+	tags_prepare(&s);
+	return s;
 }
 
 struct settings *

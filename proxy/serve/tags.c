@@ -3,10 +3,28 @@
 
 #include "proxy/base/le.h"
 
+static uint64_t
+length_bit(size_t n)
+{
+	return UINT64_C(1) << (n < 63 ? n : 63);
+}
+
 /* The settings may name any field, also one that the program knows. */
+void
+tags_prepare(struct tag_settings *s)
+{
+	s->ids = s->lengths = 0;
+	for (unsigned i = 0; i < s->names_n; i++) {
+		s->ids |= field_bit(field_id_of(s->names[i]));
+		s->lengths |= length_bit(s->names[i].n);
+	}
+}
+
 static bool
 is_of_tags(const struct tag_settings *s, const struct field *f)
 {
+	if (!(s->ids & field_bit(f->id)) || !(s->lengths & length_bit(f->name.n)))
+		return false;
 	for (unsigned i = 0; i < s->names_n; i++)
 		if (str_ieq(f->name, s->names[i]))
 			return true;

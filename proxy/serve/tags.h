@@ -16,7 +16,12 @@ struct tag_settings {
 	const struct str *names; /* of fields; in whatever case */
 	unsigned names_n;
 	bool strip; /* these fields are for us alone */
+	/* A bit for each id and for each length (63: that and more) that a name has: most fields are
+	 * none of ours by these. */
+	uint64_t ids, lengths;
 };
+/* Sets the bits. */
+void tags_prepare(struct tag_settings *s);
 
 /* Appends cache_tag of each word, 4 bytes little-endian. False: there is no such field. */
 bool tags_read(const struct tag_settings *s, const struct cache *c, const struct fields *fields,

@@ -121,6 +121,7 @@ struct txn {
 	 * tried beside the one we follow; 0: never. */
 	struct alarm alarm;
 	int64_t stale_at_ms, try_at_ms, follows_since_ms;
+	int64_t body_by_ms;    /* follows: the rest of a small body is to be here by then; or 0 */
 	unsigned failures_met; /* of those we followed */
 	enum txn_way way;
 	bool stale_ok; /* object may answer if the origin fails */

@@ -46,10 +46,11 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 {
 	static const struct str names[] = {STR_INIT("surrogate-key"), STR_INIT("Cache-Tag")};
 	static uint32_t tags[2 << 16];
-	static const struct tag_settings settings = {names, 2, true};
+	struct tag_settings settings = {.names = names, .names_n = 2, .strip = true};
 	struct buf got = {0};
 	if (n > 1 << 15)
 		return 0;
+	tags_prepare(&settings);
 	char *p = malloc(n + 1), *upper = malloc(n + 1); /* exactly, but for an empty one */
 	memcpy(p, data, n);
 	for (size_t i = 0; i < n; i++)

@@ -154,6 +154,57 @@ SCENARIO("a leader that hangs by its own fault holds up the others for a second,
 	barrier_open(never);
 }
 
+/* How a small body can fail to come by the fault of the request that asked for it: its followers
+ * were sent nothing yet. */
+SCENARIO("followers of a leader whose body hangs, drips or breaks off by its own fault get another")
+{
+	static const char *const paths[] = {"/hang", "/cut"};
+	enum { N = sizeof paths / sizeof *paths };
+	struct barrier *never[N];
+	for (int i = 0; i < N; i++) {
+		never[i] = barrier_new();
+		origin_says(paths[i], .fields = FRESH, .body = "late and long",
+			    .hold_body = never[i], .hold_at = 4, .cut = i == 1, .cut_at = 5);
+		origin_says(paths[i], .fields = FRESH, .body = "well", .times = 9);
+	}
+	origin_says("/warm", .fields = NO_STORE, .body = "x");
+	edge_start();
+	get("/warm");
+	for (int i = 0; i < N; i++) {
+		struct client *leader = client_open();
+		client_request(leader, "GET", paths[i], "X-Evil: 1\r\n");
+		expect_status(client_read_head(leader), 200);
+		struct call *calls[HERD];
+		herd(calls, HERD, paths[i]);
+		if (i == 1)
+			barrier_open(never[i]);
+		for (int k = 0; k < HERD; k++)
+			call_expect(calls[k], 200, "well");
+		expect_few(paths[i]);
+		client_reset(leader);
+		if (i != 1)
+			barrier_open(never[i]);
+	}
+}
+
+SCENARIO("an error that the leader earned serves the stale copy to the leader alone")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = "Cache-Control: max-age=10, stale-if-error=600\r\nAge: 20\r\n",
+		    .etag = "\"1\"", .body = "old");
+	origin_says("/x", .status = 503, .body = "you did that", .hold_head = go);
+	origin_says("/x", .fields = FRESH, .etag = "\"2\"", .body = "new");
+	edge_start_yaml(EDGE_CACHE("  stale_after: 60s\n"));
+	get("/x");
+	struct call *calls[HERD], *leader = call_with("GET", "/x", "X-Evil: 1\r\n", NULL);
+	barrier_arrivals(go, 1);
+	herd(calls, HERD, "/x");
+	barrier_open(go);
+	call_expect(leader, 200, "old");
+	for (int i = 0; i < HERD; i++)
+		call_expect(calls[i], 200, "new");
+}
+
 SCENARIO("at the limit of waiting one more fetch is tried, not one for each")
 {
 	struct barrier *slow = barrier_new();

@@ -297,6 +297,34 @@ SCENARIO("clients that reset while the origin hangs take nobody's place")
 	barrier_open(never);
 }
 
+SCENARIO(
+	"fetches that wait for a connection to the origin, and whose clients are gone, never leave")
+{
+	enum { QUEUED = 20 };
+	struct barrier *go = barrier_new();
+	struct client *c[QUEUED];
+	origin_says("/held", .body = "late", .hold_head = go,
+		    .fields = "Cache-Control: no-store\r\n");
+	origin_says("*", .body = "hello", .fields = "Cache-Control: no-store\r\n");
+	edge_yaml("origins:\n  - url: %O\n    max_connections: 1\n");
+	edge_start("--workers", "1");
+	struct call *held = call_get("/held");
+	barrier_arrivals(go, 1);
+	for (int i = 0; i < QUEUED; i++) {
+		c[i] = client_open();
+		client_request(c[i], "GET", text("/queued/%d", i), NULL);
+	}
+	edge_wait_requests(1 + QUEUED);
+	double before = edge_stat("connections.closed");
+	for (int i = 0; i < QUEUED; i++)
+		client_reset(c[i]);
+	edge_wait_stat("connections.closed", before + QUEUED);
+	barrier_open(go);
+	call_expect(held, 200, "late");
+	expect_answer(get("/x"), 200, "hello"); /* behind all that were queued */
+	origin_expect_requests(2);
+}
+
 SCENARIO("a client that stopped sending is waited for a little, then counts as gone")
 {
 	struct barrier *never = barrier_new();

@@ -154,6 +154,23 @@ START_TEST(it_survives_a_restart_and_its_file_is_counted)
 }
 END_TEST
 
-UNIT("baseline", TEST(every_note_is_seen_or_counted_as_dropped),
+/* A small disk is not eaten by what is beside the log, and a large one not taxed by its size. */
+static const struct {
+	uint64_t disk, capacity, most;
+} disks[] = {{64 << 20, 10000000, 4 << 20},
+	     {UINT64_C(1) << 30, 10000000, 32 << 20},
+	     {UINT64_C(100) << 30, 10000000, 200 << 20},
+	     {UINT64_C(100) << 30, 100000000, 800 << 20},
+	     {UINT64_C(16) << 40, 10000000, 200 << 20}};
+
+START_TEST(little_is_reserved)
+{
+	uint64_t is = baseline_reserve_bytes(disks[_i].disk, disks[_i].capacity);
+	ck_assert_uint_le(is, disks[_i].most);
+	ck_assert_uint_ge(is, disks[_i].most / 2);
+}
+END_TEST
+
+UNIT("baseline", LOOP(little_is_reserved, disks), TEST(every_note_is_seen_or_counted_as_dropped),
      TEST(what_is_forgotten_comes_after_what_was_noted), TEST(rings_are_read_in_the_order_of_time),
      TEST(it_survives_a_restart_and_its_file_is_counted))

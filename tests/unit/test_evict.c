@@ -223,6 +223,51 @@ START_TEST(a_new_head_does_not_go_before_its_body)
 }
 END_TEST
 
+/* What was hot before a restart is the oldest on disk, and stays; also when the process was killed
+ * after its last snapshot. */
+START_TEST(what_earned_its_place_keeps_it_over_a_restart)
+{
+	begin();
+	pid_t child = fork();
+	if (child == 0) {
+		struct cache *c = open_cache();
+		mailbox_fini(&home);
+		mailbox_init(&home);
+		for (unsigned k = 0; k < 8; k++)
+			put(c, k, 1);
+		for (unsigned i = 0; i < 250; i++) {
+			put(c, 1000 + i, 1);
+			store_flush(c->store);
+			if (i % 50 == 49)
+				for (unsigned k = 0; k < 8; k++)
+					version_of(c, k, true);
+		}
+		if (_i)
+			cache_save_earnings(c);
+		else
+			cache_close(&c);
+		_exit(0);
+	}
+	int status;
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	struct cache *c = open_cache();
+	unsigned kept = 0;
+	for (unsigned i = 0; i < 150; i++) {
+		put(c, 2000 + i, 1);
+		store_flush(c->store);
+	}
+	struct cache_stats s;
+	cache_stats(c, &s);
+	ck_assert_uint_gt(s.evicted_objects, 100);
+	for (unsigned k = 0; k < 8; k++)
+		kept += version_of(c, k, false) == 1;
+	ck_assert_uint_eq(kept, 8);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* ---- never an older version ---------------------------------------------------------------- */
 
 /* The older version lies in a segment that is asked for and stays; the newer one's is cold and goes
@@ -382,6 +427,8 @@ START_TEST(killed_at_any_time_no_older_version_is_back)
 }
 END_TEST
 
-UNIT("evict", TEST(what_is_asked_for_stays), TEST(a_new_head_does_not_go_before_its_body),
+UNIT("evict", TEST(what_is_asked_for_stays),
+     TIMES(what_earned_its_place_keeps_it_over_a_restart, 2),
+     TEST(a_new_head_does_not_go_before_its_body),
      TEST(what_was_replaced_is_not_back_when_its_successor_goes),
      TIMES(killed_at_any_time_no_older_version_is_back, 2))

@@ -171,6 +171,55 @@ START_TEST(a_large_body_keeps_a_window_and_the_slowest_sets_the_pace)
 }
 END_TEST
 
+/* Bytes that have come when somebody first met the body on its way; so much later; by then. */
+static const struct {
+	const char *says;
+	size_t first;
+	int64_t ms;
+	size_t then;
+	bool joined;
+} drips[] = {
+	{"not given time yet", 1, 800, 1, true},
+	{"a byte now and then", 1, 2000, 3, false},
+	{"nothing but a head", 0, 1000, 0, false},
+	{"slow, but on its way", 1000, 2000, 17000, true},
+	{"much, and then no more for long", 20000, 60000, 20000, false},
+};
+
+START_TEST(nobody_joins_a_body_that_drips)
+{
+	static char bytes[20000];
+	struct desk d;
+	struct flight_reader *leader, *first, *late;
+	desk_open(&d);
+	now = 1000000; /* the head may take its time */
+	ck_assert(enter(&d, &leader));
+	struct flight *f = flight_ref(flight_of(leader));
+	now += 5000;
+	publish(f, 1 << 20);
+	ck_assert(append(f, bytes, drips[_i].first));
+	ck_assert(!enter(&d, &first));
+	ck_assert(!flight_awaits_end(first));
+	now += drips[_i].ms;
+	ck_assert(append(f, bytes, drips[_i].then - drips[_i].first));
+	ck_assert_msg(enter(&d, &late) == !drips[_i].joined, "%s", drips[_i].says);
+	if (!drips[_i].joined) {
+		flights_close(flight_of(late));
+		flight_fail(flight_of(late), 0, "left", 0);
+	}
+	land(f);
+	mailbox_run(&d.box, true);
+	ck_assert(flight_awaits_end(first));
+	ck_assert_int_ge(d.woken, 1);
+	flight_leave(&leader);
+	flight_leave(&first);
+	flight_leave(&late);
+	flight_unref(&f);
+	desk_close(&d);
+	now = 0;
+}
+END_TEST
+
 START_TEST(nobody_joins_a_flight_whose_beginning_is_gone)
 {
 	static char kib[1024];
@@ -711,6 +760,7 @@ END_TEST
 UNIT("flight", TEST(the_first_leads_and_the_others_read_the_same_bytes),
      TEST(who_left_is_not_woken_though_a_letter_is_under_way),
      TEST(a_large_body_keeps_a_window_and_the_slowest_sets_the_pace),
+     LOOP(nobody_joins_a_body_that_drips, drips),
      TEST(nobody_joins_a_flight_whose_beginning_is_gone),
      TEST(who_comes_late_to_what_is_kept_waits_for_its_end),
      TEST(who_waits_for_the_end_is_not_held_up_by_a_slow_reader),

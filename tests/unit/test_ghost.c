@@ -338,7 +338,7 @@ START_TEST(an_object_may_take_half_the_log)
 			if (ghost_holds(g, key(k)))
 				asked(g, k, 30000, 0, 0);
 	}
-	ck_assert_uint_ge(g->o.max_object_bytes, (24 << 20) / 5 * 2);
+	ck_assert_uint_ge(g->o.max_object_bytes, (24 << 20) / 3);
 	for (uint64_t again = 0; again < 3; again++) {
 		ck_assert_int_eq(asked(g, 5000 + again, g->o.max_object_bytes, 0, 0), 'm');
 		ck_assert_int_eq(asked(g, 5000 + again, g->o.max_object_bytes, 0, 0), 'h');

@@ -1,6 +1,7 @@
 /* test_ledger.c - a log as numbers: who goes, spares, leases, the share that moves on.
  * rooms: cache http base filter
  */
+#include "proxy/cache/earnings.h"
 #include "proxy/cache/ledger.h"
 #include "tests/kit/unit.h"
 
@@ -38,6 +39,42 @@ START_TEST(the_oldest_goes_first)
 		fill_one();
 		ck_assert_uint_eq(l.used, 5400);
 	}
+	ledger_fini(&l);
+}
+END_TEST
+
+/* Over a restart: what is said of a segment holds as long as its slot has the same generation. */
+START_TEST(what_was_earned_is_known_again)
+{
+	struct buf bytes = {0};
+	begin(4);
+	for (uint32_t i = 0; i < 4; i++) {
+		fill_one();
+		ledger_pay(&l, i, 100 * (i + 1));
+	}
+	earnings_save(&l, 7, &bytes);
+	uint64_t had[4];
+	for (int i = 0; i < 4; i++)
+		had[i] = l.earned[i];
+	ledger_fini(&l);
+	ledger_init(&l, 4, 4, 1000);
+	for (uint32_t i = 0; i < 4; i++)
+		ledger_restore(&l, i, i == 3 ? SEGMENT_FREE : SEGMENT_SEALED, i == 1 ? 9 : i + 1,
+			       900, 0);
+	ck_assert_ptr_nonnull(earnings_load(&l, 8, buf_str(&bytes)));
+	for (size_t n = 0; n < bytes.n; n++) {
+		ck_assert_ptr_nonnull(earnings_load(&l, 7, (struct str){bytes.p, n}));
+		bytes.p[n] ^= 1;
+		ck_assert_ptr_nonnull(earnings_load(&l, 7, buf_str(&bytes)));
+		bytes.p[n] ^= 1;
+	}
+	ck_assert_uint_eq(l.earned[0] + l.earned[2], 0);
+	ck_assert_ptr_null(earnings_load(&l, 7, buf_str(&bytes)));
+	ck_assert_uint_eq(l.earned[0], had[0]);
+	ck_assert_uint_eq(l.earned[1], 0);
+	ck_assert_uint_eq(l.earned[2], had[2]);
+	ck_assert_uint_eq(l.earned[3], 0);
+	buf_fini(&bytes);
 	ledger_fini(&l);
 }
 END_TEST
@@ -218,8 +255,9 @@ START_TEST(segments_suit_the_disk)
 END_TEST
 
 UNIT("ledger", TEST(the_oldest_goes_first), TEST(what_earned_least_goes_first),
-     TEST(one_large_answer_is_not_worth_many_small_ones), TEST(earnings_fade_eight_times_in_a_turn),
-     TEST(nothing_stays_for_ever), TEST(what_was_granted_holds_and_no_more_than_half_is_granted),
+     TEST(what_was_earned_is_known_again), TEST(one_large_answer_is_not_worth_many_small_ones),
+     TEST(earnings_fade_eight_times_in_a_turn), TEST(nothing_stays_for_ever),
+     TEST(what_was_granted_holds_and_no_more_than_half_is_granted),
      TEST(what_is_being_written_stays_within_seven_sixteenths),
      TEST(absent_segments_are_added_within_the_limit), TEST(what_was_hit_moves_on_within_a_quarter),
      LOOP(segments_suit_the_disk, disks))

@@ -1,0 +1,78 @@
+/* cache_late.c - a disk that hangs: who waits for a read for too long is told that there is nothing,
+ * and as long as such a read has not come back the directory is not used.
+ */
+#include "proxy/cache/cache_inside.h"
+
+#include "proxy/base/clock.h"
+#include "proxy/base/log.h"
+
+#include <stdlib.h>
+
+enum { READ_LIMIT_MS = 3000, LOOKS = 4 /* within the limit */ };
+
+static unsigned
+limit_ms(const struct cache *c)
+{
+	return c->o.read_limit_ms ? c->o.read_limit_ms : READ_LIMIT_MS;
+}
+
+static void
+look(struct cache *c)
+{
+	bool hangs = reads_give_up(c->reads, now_ms() - limit_ms(c));
+	if (atomic_exchange(&c->hangs, hangs) == hangs)
+		return;
+	if (hangs)
+		log_warning(
+			"cache %s: a read from the disk has taken more than %u ms. Serving goes "
+			"on without the disk until it comes back; check the disk (dmesg, "
+			"smartctl)",
+			c->dir, limit_ms(c));
+	else
+		log_info("cache %s: the disk answers again", c->dir);
+}
+
+static void *
+run(void *arg)
+{
+	struct cache *c = arg;
+	pthread_mutex_lock(&c->late_lock);
+	while (!c->late_ends) {
+		struct timespec until = now_and_ms(limit_ms(c) / LOOKS + 1);
+		pthread_cond_timedwait(&c->late_wake, &c->late_lock, &until);
+		look(c);
+	}
+	pthread_mutex_unlock(&c->late_lock);
+	return NULL;
+}
+
+void
+cache_late_start(struct cache *c)
+{
+	pthread_condattr_t a;
+	pthread_condattr_init(&a);
+	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->late_wake, &a);
+	pthread_condattr_destroy(&a);
+	pthread_mutex_init(&c->late_lock, NULL);
+	if (pthread_create(&c->late_thread, NULL, run, c) != 0) {
+		log_error("cannot start a thread: raise the limit on threads");
+		abort();
+	}
+	c->late_runs = true;
+}
+
+void
+cache_late_stop(struct cache *c)
+{
+	if (!c->late_runs)
+		return;
+	c->late_runs = false;
+	pthread_mutex_lock(&c->late_lock);
+	c->late_ends = true;
+	pthread_cond_signal(&c->late_wake);
+	pthread_mutex_unlock(&c->late_lock);
+	pthread_join(c->late_thread, NULL);
+	pthread_cond_destroy(&c->late_wake);
+	pthread_mutex_destroy(&c->late_lock);
+}
