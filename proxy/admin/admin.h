@@ -1,9 +1,14 @@
 /* admin.h - the admin server: its own thread, its own listener, loopback by default.
  *
- * GET /stats /metrics /healthz / and GET /history?step=1|10|300[&since=UNIX_SECONDS], what happened in
- * steps of so many seconds (history.h), and POST /purge?url=URL, ?prefix=, ?host=, ?tag= or ?all=1,
- * several of them, with &soft=1 if wanted (or the same as a form, or URLs line by line as the body).
- * The answer is JSON: what was purged, whether it was found, and whether it is on disk by now
+ * GET /stats, /metrics, /healthz, / (the page) and
+ *
+ *	GET /history?step=1|10|300[&since=UNIX_SECONDS]   what happened, in steps of so many seconds
+ *	GET /explain?url=URL[&header=Name:%20value...]    what a request would do now, and why
+ *	GET /top                                          the most frequent names
+ *
+ * and POST /purge?url=URL, ?prefix=, ?host=, ?tag= or ?all=1, several
+ * of them, with &soft=1 if wanted (or the same as a form, or URLs line by line as the body). The
+ * answer is JSON: what was purged, whether it was found, and whether it is on disk by now
  * ("durable"; if not, the status is 503). A proxy whose workers are busy still answers here.
  *
  * At most 64 connections; one more takes the place of the one that has asked for nothing the
