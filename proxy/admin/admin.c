@@ -146,9 +146,10 @@ on_explain(struct admin *a, struct evhttp_request *q)
 		return;
 	}
 	const char *url = evhttp_find_header(&pairs, "url");
+	struct explain_order o = {0};
 	if (url) {
 		add_headers(&pairs, &fields);
-		struct explain_order o = {.url = str_of(url), .fields = buf_str(&fields)};
+		o = (struct explain_order){.url = str_of(url), .fields = buf_str(&fields)};
 		no = a->source.explain(a->source.ctx, &o, &text);
 	}
 	if (no)

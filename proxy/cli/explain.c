@@ -61,7 +61,9 @@ print_stored(json_t *stored)
 		   number(stored, "fresh_until"));
 	printf("%s\n", json_is_true(json_object_get(stored, "guessed")) ? " (guessed)" : "");
 	json_object_foreach(json_object_get(stored, "headers"), name, v)
+	{
 		printf("           %s: %s\n", name, json_string_value(v));
+	}
 }
 
 static void
@@ -102,7 +104,9 @@ print_explained(json_t *top)
 	printf("now      a request would: %s; verdict %s\n", word(now, "does"),
 	       word(now, "verdict"));
 	json_array_foreach(json_object_get(top, "why"), i, why)
+	{
 		printf("           %s\n", json_string_value(why));
+	}
 }
 
 static int
