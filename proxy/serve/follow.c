@@ -293,6 +293,15 @@ is_small(const struct flight_head *h)
 	return !h->object && !h->sliced && h->body_bytes <= SMALL_BYTES;
 }
 
+/* A flight that failed behind its head is answered, then cut off, but for a follower that was sent
+ * nothing yet. */
+static bool
+is_lost(const struct txn *t)
+{
+	struct flight *f = flight_of(t->reader);
+	return !t->leader && flight_state(f) == FLIGHT_FAILED && is_small(flight_head(f));
+}
+
 /* True: the rest is waited for, or that took too long and the request has moved on. */
 static bool
 waits_for_rest(struct txn *t)
@@ -322,6 +331,10 @@ on_flight_head(struct txn *t)
 	bool sliced = h->sliced;
 	if (!t->leader && (!shares_head(t, h) || waits_for_rest(t)))
 		return;
+	if (is_lost(t)) { /* on its leader's thread, just now */
+		on_failed_flight(t);
+		return;
+	}
 	if (t->whole_behind && !sliced)
 		fill_behind(t, FILL_MISS);
 	answer_flight(t);
@@ -420,10 +433,8 @@ follow_run(struct txn *t)
 	if (s == FLIGHT_WAITING)
 		return waits_no_more(t);
 	alarm_cancel(&t->serve->alarms, &t->alarm);
-	/* A flight that failed behind its head is answered, then cut off, but for a follower that
-	 * was sent nothing yet. */
 	const struct flight_head *h = flight_head(f);
-	if (s == FLIGHT_FAILED && (h->status == 0 || (!t->leader && is_small(h))))
+	if (s == FLIGHT_FAILED && (h->status == 0 || is_lost(t)))
 		on_failed_flight(t);
 	else
 		on_flight_head(t);

@@ -383,7 +383,8 @@ answer(struct link *l, const struct heard *h, const struct say *s)
 {
 	if (s->interim && !put(l, s->interim, strlen(s->interim)))
 		return false;
-	if (s->hold_head)
+	if (s->hold_head &&
+	    (!s->hold_for || memmem(h->head, h->head_bytes, s->hold_for, strlen(s->hold_for))))
 		barrier_pass(s->hold_head);
 	if (s->mute) {
 		while (more(l))

@@ -159,8 +159,8 @@ SCENARIO("many that hang by their own fault hold up the others for some seconds,
 	enum { EVIL = 7 };
 	struct barrier *never = barrier_new();
 	origin_says("/warm", .fields = NO_STORE, .body = "x");
-	origin_says("/x", .fields = FRESH, .body = "late", .hold_head = never, .times = EVIL);
-	origin_says("/x", .fields = FRESH, .body = "well", .times = 9);
+	origin_says("/x", .fields = FRESH, .body = "well", .hold_head = never, .hold_for = "X-Evil",
+		    .times = EVIL + 1);
 	edge_start();
 	get("/warm");
 	struct client *evil[EVIL];
