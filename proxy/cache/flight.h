@@ -85,8 +85,8 @@ flights_wait(struct flights *fs, struct key_hash hash, struct str key, struct ma
 	     flight_wake_fn *wake, void *ctx, int64_t now_ms, int64_t most_ms);
 /* The leader takes its time: *reader's owner, who follows, leads a second fetch of the same key
  * instead, and whoever comes joins that one. *reader is then its place there. False when it is not
- * its turn: one after a patience, two more after the next, then four, and one at once for each that
- * fails. Those who stay are told when such a fetch has an answer to share (flight_is_overtaken). */
+ * its turn: one after a patience, one after the next, then two and two, four and four, and eight; and
+ * one at once for each that fails. Those who stay are told when such a fetch has an answer to share (flight_is_overtaken). */
 bool flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
 		      int64_t patience_ms);
 /* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */

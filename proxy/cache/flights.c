@@ -9,9 +9,10 @@
 /* A block is let go when it is full: the window must outlast the one that is being filled. */
 enum { WINDOW_LEAST = 256 << 10 };
 
-/* Beside a fetch that hangs one more is tried after a patience, 2 after the next, 4, ... 32: whoever
- * makes the origin hang on purpose, with many requests, holds up the others for a few patiences. */
-enum { TRIES_DOUBLED = 5 };
+/* Beside a fetch that hangs there are 1, 1, 2, 2, 4, 4, 8, 8, 8, ... tries, a patience apart: whoever
+ * makes the origin hang on purpose, with many requests, holds up the others for a few patiences; and
+ * an origin that is slow for all does not get what all of them ask for at once. */
+enum { ROUNDS_MOST = 6 };
 
 struct flights *
 flights_create(const struct flights_options *o)
@@ -197,8 +198,8 @@ takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
 	pthread_mutex_lock(&f->lock);
 	bool waits = flight_state(f) == FLIGHT_WAITING && !f->overtaken;
 	if (waits && now_ms >= f->next_try_ms) {
-		f->tries_left = 1u << f->rounds;
-		f->rounds += f->rounds < TRIES_DOUBLED;
+		f->tries_left = 1u << f->rounds / 2;
+		f->rounds += f->rounds < ROUNDS_MOST;
 		f->next_try_ms = now_ms + patience_ms;
 	}
 	bool may = waits && f->tries_left > 0;

@@ -243,8 +243,10 @@ on_failed_flight(struct txn *t)
 		answer_fault(t, t->fault);
 		return;
 	}
-	bool handed_over = status == 0; /* the leader left without asking to the end */
-	if (t->leader && handed_over && t->way != WAY_PASSING && t->restarts < RESTARTS_MAX) {
+	/* The leader left without asking to the end; or found that the cache has it by now. */
+	bool landed = word && str_eq(str_of(word), STR("landed"));
+	bool handed_over = status == 0 && (t->leader || landed);
+	if (handed_over && t->way != WAY_PASSING && t->restarts < RESTARTS_MAX) {
 		follow_again(t);
 		return;
 	}

@@ -234,11 +234,11 @@ SCENARIO("at the limit of waiting one more fetch is tried, not one for each")
 {
 	struct barrier *slow = barrier_new();
 	origin_says("/x", .fields = FRESH, .body = "slow", .hold_head = slow);
-	edge_start_yaml("timeouts:\n  coalesce: 300ms\n");
+	edge_start_yaml("timeouts:\n  coalesce: 1s\n");
 	struct call *calls[HERD];
 	herd(calls, HERD, "/x");
 	barrier_arrivals(slow, 2);
-	/* The next try is due 600 ms after this one. */
+	/* The next try is due a second after this one. */
 	barrier_open(slow);
 	for (int i = 0; i < HERD; i++)
 		call_expect(calls[i], 200, "slow");
