@@ -147,12 +147,13 @@ holds(struct cache *c, struct key_hash hash, struct str key)
 }
 
 struct forgotten
-cache_forget(struct cache *c, struct key_hash hash, struct str key, uint64_t since)
+cache_forget(struct cache *c, struct key_hash hash, struct str key, struct str tags, uint64_t since)
 {
 	struct forgotten f;
+	struct forget_thing own = {hash, key, tags};
 	/* Where the key holds more than the URL, the URL's other keys cannot be looked for. */
 	bool lasting = memchr(key.p, '\n', key.n) != NULL;
-	f.at = forget_add_own(c->forget, FORGET_URL, hash, key, lasting, since, &f.was_clean);
+	f.at = forget_add_own(c->forget, FORGET_URL, &own, lasting, since, &f.was_clean);
 	f.had = clear(c, hash, key);
 	if (f.had && !lasting)
 		f.at = forget_add(c->forget, FORGET_URL, hash, key, true);

@@ -226,14 +226,14 @@ bool cache_is_clean(struct cache *c, struct key_hash hash, struct str key, struc
 uint32_t cache_tag(const struct cache *c, struct str tag);
 
 /* The URL of a key is invalidated: all its keys, variants and parts. Applied at once, also to what
- * is being fetched; made durable behind the caller's back. */
+ * is being fetched; made durable behind the caller's back. tags: of the caller's own answer. */
 struct forgotten {
 	uint64_t at;	/* what begins now or later is newer */
 	bool had;	/* something was stored under this very key */
-	bool was_clean; /* nothing else that covers the key was forgotten after since */
+	bool was_clean; /* nothing else that covers the key and tags was forgotten after since */
 };
-struct forgotten
-cache_forget(struct cache *c, struct key_hash hash, struct str key, uint64_t since);
+struct forgotten cache_forget(struct cache *c, struct key_hash hash, struct str key,
+			      struct str tags, uint64_t since);
 
 /* The same by hand. It holds at once; cache_purge_wait waits until all up to a time is durable. False:
  * it cannot be made so. That is not for workers. */

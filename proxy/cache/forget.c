@@ -86,15 +86,14 @@ add_now(struct forget *f, struct purge_entry *e, struct str key, bool lasting)
 }
 
 uint64_t
-forget_add_own(struct forget *f, enum forget_kind kind, struct key_hash hash, struct str key,
-	       bool lasting, uint64_t since, bool *was_clean)
+forget_add_own(struct forget *f, enum forget_kind kind, const struct forget_thing *o, bool lasting,
+	       uint64_t since, bool *was_clean)
 {
-	struct forget_thing o = {.hash = hash, .key = key};
-	struct purge_entry e = entry_of(f, kind, hash, key, false);
+	struct purge_entry e = entry_of(f, kind, o->hash, o->key, false);
 	uint64_t now;
 	pthread_mutex_lock(&f->lock);
-	*was_clean = !forget_covers_fetch(f, &o, since, &now);
-	uint64_t at = add_now(f, &e, key, lasting);
+	*was_clean = !forget_covers_fetch(f, o, since, &now);
+	uint64_t at = add_now(f, &e, o->key, lasting);
 	pthread_mutex_unlock(&f->lock);
 	return at;
 }
@@ -103,8 +102,9 @@ uint64_t
 forget_add(struct forget *f, enum forget_kind kind, struct key_hash hash, struct str key,
 	   bool lasting)
 {
+	struct forget_thing o = {.hash = hash, .key = key};
 	bool ignored;
-	return forget_add_own(f, kind, hash, key, lasting, UINT64_MAX, &ignored);
+	return forget_add_own(f, kind, &o, lasting, UINT64_MAX, &ignored);
 }
 
 uint64_t

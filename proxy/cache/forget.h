@@ -94,10 +94,10 @@ uint64_t forget_add(struct forget *f, enum forget_kind kind, struct key_hash has
 		    bool lasting);
 /* The same, lasting; what is covered is stale, and may be validated. Not FORGET_KEY. */
 uint64_t forget_add_softly(struct forget *f, enum forget_kind kind, struct str key);
-/* The same for one who knows better than all before: *was_clean says whether anything else was
- * forgotten after since that covers the key. */
-uint64_t forget_add_own(struct forget *f, enum forget_kind kind, struct key_hash hash,
-			struct str key, bool lasting, uint64_t since, bool *was_clean);
+/* The same for one who knows better than all before: FORGET_URL or FORGET_KEY of o; *was_clean says
+ * whether anything else was forgotten after since that covers o, its tags included. */
+uint64_t forget_add_own(struct forget *f, enum forget_kind kind, const struct forget_thing *o,
+			bool lasting, uint64_t since, bool *was_clean);
 /* How many lasting entries are kept apart. */
 uint64_t forget_most(const struct forget *f);
 /* Waits until all that was forgotten up to a time is durable: 0; -1 when it could not be made so

@@ -393,8 +393,9 @@ publish(struct object_write *w, bool on_disk)
 		return true;
 	if (was_on_disk && ram_takes_body(w, 0)) {
 		uint64_t since = atomic_load(&o->pub.clean_as_of);
-		atomic_store(&o->pub.clean_as_of, forget_add_own(c->forget, FORGET_KEY, o->pub.hash,
-								 o->pub.key, true, since, &clean));
+		struct forget_thing own = {o->pub.hash, o->pub.key, o->pub.tags};
+		atomic_store(&o->pub.clean_as_of,
+			     forget_add_own(c->forget, FORGET_KEY, &own, true, since, &clean));
 		store_remove(c->store, o->pub.hash);
 	}
 	bool in_ram = clean && to_ram && ram_put(c->ram, o, 0);

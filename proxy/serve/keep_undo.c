@@ -41,7 +41,8 @@ keep_invalidated(struct fill *f, const struct response *rs)
 		return;
 	bool pointed = f->settings->config->cache.invalidate_locations;
 	struct str ours = key_primary(&f->key);
-	struct forgotten done = cache_forget(sh->cache, f->key.primary, ours, f->begun);
+	struct forgotten done =
+		cache_forget(sh->cache, f->key.primary, ours, buf_str(&f->tags), f->begun);
 	bill_forget(sh, ours);
 	if (done.was_clean)
 		f->begun = done.at;
@@ -53,7 +54,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 			primary_key(f, &other, &key); /* by its own route's rules */
 			struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
 			if (!str_eq(cachekey_url(buf_str(&key)), cachekey_url(ours)))
-				cache_forget(sh->cache, hash, buf_str(&key), f->begun);
+				cache_forget(sh->cache, hash, buf_str(&key), STR(""), f->begun);
 			bill_forget(sh, buf_str(&key));
 		}
 		buf_fini(&text);

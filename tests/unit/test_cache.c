@@ -1314,7 +1314,7 @@ START_TEST(no_race_undoes_a_purge)
 		if (_i >= 4)
 			cache_remove(r.c, hash, str_of(r.key));
 		else
-			cache_forget(r.c, hash, str_of(r.key), UINT64_MAX);
+			cache_forget(r.c, hash, str_of(r.key), STR(""), UINT64_MAX);
 		pthread_barrier_wait(&r.gate);
 		if (_i < 4 || r.kind < 2) /* a removal does not reach what is fetched */
 			ck_assert_ptr_null(look_up(r.c, r.key));

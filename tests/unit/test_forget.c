@@ -1,6 +1,7 @@
 /* test_forget.c - the order of things in time: each rule, the bound, crashes at every step, races.
  * rooms: cache http base filter
  */
+#include "proxy/base/le.h"
 #include "proxy/base/log.h"
 #include "proxy/cache/forget.h"
 #include "tests/kit/tmpdir.h"
@@ -312,18 +313,29 @@ START_TEST(what_passes_is_for_fetches_and_is_not_kept)
 	struct forget_stats s;
 	uint64_t before = forget_now(f);
 	bool clean;
-	uint64_t at =
-		forget_add_own(f, FORGET_URL, hash_of(PAGE), STR(PAGE), false, before, &clean);
+	char tags[4];
+	le_put32(tags, forget_tag(f, STR("season")));
+	struct forget_thing o = {hash_of(PAGE), STR(PAGE), {tags, sizeof tags}};
+	uint64_t at = forget_add_own(f, FORGET_URL, &o, false, before, &clean);
 	ck_assert(clean);
 	ck_assert(covers_fetch(f, PAGE, before));
 	ck_assert(!covers_fetch(f, PAGE, at));
 	forget_stats(f, &s);
 	ck_assert(s.lasting == 0 && s.passing == 1 && s.sound);
 	/* A caller that forgets learns whether somebody else did so before. */
-	forget_add_own(f, FORGET_URL, hash_of(PAGE), STR(PAGE), true, before, &clean);
+	forget_add_own(f, FORGET_URL, &o, true, before, &clean);
 	ck_assert(!clean);
 	forget_stats(f, &s);
 	ck_assert(s.lasting == 1 && s.passing == 0);
+	/* Also where only a tag of the answer says so. */
+	before = forget_now(f);
+	forget_add(f, FORGET_TAG, (struct key_hash){0}, STR("other"), true);
+	forget_add_own(f, FORGET_KEY, &o, true, before, &clean);
+	ck_assert(clean);
+	before = forget_now(f);
+	forget_add(f, FORGET_TAG, (struct key_hash){0}, STR("Season"), true);
+	forget_add_own(f, FORGET_KEY, &o, true, before, &clean);
+	ck_assert(!clean);
 	forget_close(&f);
 	end();
 }

@@ -11,6 +11,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { KEYS = 480, HOSTS = 4, DIRS = 5, TAGS = 7, WRITERS = 2, LIFETIME = 100000 };
+enum {
+	KEYS = 480,
+	HOSTS = 4,
+	DIRS = 5,
+	TAGS = 7,
+	WRITERS = 2,
+	LIFETIME = 100000,
+	STORED_BETWEEN = 12
+};
 
 /* What parent and child know together. Of each key: all versions up to gone were purged, all up to
  * stale softly, but for what was validated behind that. Written before the purge is acknowledged
@@ -331,6 +340,10 @@ storm(uint64_t rounds)
 	for (int i = 0; i < WRITERS; i++)
 		pthread_create(&t, NULL, write_for_ever, c);
 	while (rounds--) {
+		/* However the threads share the processor, something is there to be purged. */
+		uint64_t enough = atomic_load(&model->stored) + STORED_BETWEEN;
+		while (atomic_load(&model->stored) < enough)
+			sched_yield();
 		purge_one(c);
 		for (int i = 0; i < 20; i++) {
 			if (!look_at(c, dice(KEYS)))
@@ -370,11 +383,13 @@ START_TEST(killed_in_a_storm_of_all_kinds)
 	unsigned there = 0;
 	for (int round = 0; round < rounds; round++) {
 		int status;
-		uint64_t purges = atomic_load(&model->purges);
+		uint64_t purges = atomic_load(&model->purges) + 3,
+			 stored = atomic_load(&model->stored) + 150;
 		pid_t child = fork();
 		if (child == 0)
 			storm(UINT64_MAX);
-		while (atomic_load(&model->purges) < purges + 3 &&
+		while ((atomic_load(&model->purges) < purges ||
+			atomic_load(&model->stored) < stored) &&
 		       waitpid(child, &status, WNOHANG) == 0)
 			usleep(500);
 		usleep(3000u << round % 7);
