@@ -202,7 +202,7 @@ START_TEST(a_new_head_does_not_go_before_its_body)
 		if (i == 40) {
 			o = look_up(c, 0);
 			new = cache_refresh(c, o, str_of("HTTP/1.1 200 OK\r\nX: 1\r\n"), o->tags,
-					    &o->terms);
+					    &o->terms, cache_now(c));
 			object_unref(&new);
 			object_unref(&o);
 		}
