@@ -293,6 +293,8 @@ START_TEST(what_was_replaced_is_not_back_when_its_successor_goes)
 				version_of(c, k, true);
 			store_flush(c->store);
 		}
+		await_room(c); /* what moves on is on disk, too */
+		store_flush(c->store);
 		_exit(version_of(c, 0, false) == GONE && version_of(c, 1, false) == 1 ? 0 : 1);
 	}
 	int status;
