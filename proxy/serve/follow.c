@@ -265,7 +265,7 @@ shares_head(struct txn *t, const struct flight_head *h)
 {
 	bool other_variant = false;
 	struct herd_facts f = {.shareable = is_for_us(t, h, &other_variant), .status = h->status};
-	if (other_variant && t->restarts < RESTARTS_MAX) {
+	if ((other_variant || h->landed) && t->restarts < RESTARTS_MAX) {
 		follow_again(t);
 		return false;
 	}

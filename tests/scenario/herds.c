@@ -344,6 +344,33 @@ SCENARIO("at the limit of waiting one more fetch is tried, not one for each")
 	expect_few("/x");
 }
 
+SCENARIO("followers of a second fetch that comes when the first has landed are answered by that")
+{
+	enum { N = 12, BYTES = 3000000 };
+	struct barrier *first = barrier_new(), *second = barrier_new();
+	origin_says("/warm", .fields = NO_STORE, .body = "x");
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .hold_head = first);
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .hold_head = second);
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .times = N);
+	edge_yaml("admission:\n  sightings: 1\n");
+	edge_start("--memory", "1MiB");
+	get("/warm");
+	struct call *leader = call_with("GET", "/x", "X-Evil: 1\r\n", NULL), *calls[N];
+	barrier_arrivals(first, 1);
+	struct call *tries = call_with("GET", "/x", "X-Tries: 1\r\n", NULL);
+	barrier_arrivals(second, 1);
+	for (int i = 0; i < N; i++)
+		calls[i] = call_with("GET", "/x", text("X-Client: %d\r\n", i), NULL);
+	edge_wait_stat("requests.joined", N + 1);
+	barrier_open(first); /* it goes to the disk, and is too large for RAM */
+	expect_int((long long)call_wait(leader).body_bytes, BYTES);
+	barrier_open(second);
+	expect_int((long long)call_wait(tries).body_bytes, BYTES);
+	for (int i = 0; i < N; i++)
+		expect_int((long long)call_wait(calls[i]).body_bytes, BYTES);
+	expect_few("/x");
+}
+
 SCENARIO("a page that is refused to everybody is not a queue")
 {
 	enum { N = 40 };
