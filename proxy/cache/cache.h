@@ -166,6 +166,8 @@ struct body_read {	      /* zeroed but for home and done */
 enum body_step
 object_read(struct cache *c, struct object *o, struct body_read *r, uint64_t at, uint64_t max);
 void body_done(struct body_read *r); /* not while a BODY_LATER is outstanding */
+/* The same, of a client that waits: what was read of the body is not kept in memory meanwhile. */
+void body_give_back(struct body_read *r, struct object *o);
 
 /* ---- writing ------------------------------------------------------------------------------- */
 

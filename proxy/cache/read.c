@@ -495,6 +495,13 @@ body_done(struct body_read *r)
 	block_unref(&r->block);
 }
 
+void
+body_give_back(struct body_read *r, struct object *o)
+{
+	body_done(r);
+	stored_let_body_go(stored_of(o));
+}
+
 /* ---- what an answer pays ------------------------------------------------------------------- */
 
 /* A body in pieces pays all its segments, each for the bytes that lie in it. */

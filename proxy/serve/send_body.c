@@ -71,7 +71,7 @@ send_pull_object(void *ctx, size_t most, struct str *pieces, unsigned *n)
 	return STREAM_PULL_ERROR;
 }
 
-/* A client that takes nothing holds no fragment of the body in memory: it is read again. */
+/* A client that takes nothing holds no bytes of a body that lies on disk: they are read again. */
 bool
 send_give_back(void *ctx, uint64_t bytes)
 {
@@ -79,7 +79,7 @@ send_give_back(void *ctx, uint64_t bytes)
 	if (t->parts || t->read_out || t->slice_i > 0 || bytes > t->at - t->slices[0].at)
 		return false;
 	t->at -= bytes;
-	body_done(&t->read);
+	body_give_back(&t->read, t->object);
 	return true;
 }
 

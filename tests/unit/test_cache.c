@@ -1521,6 +1521,58 @@ START_TEST(slow_reader_sees_no_wrong_byte)
 }
 END_TEST
 
+/* A client that takes nothing does not hold a body that lies on disk, if nobody else reads it and it
+ * can be found again. */
+static void
+write_others(struct cache *c, int n)
+{
+	for (int i = 0; i < n; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "other-%d", i);
+		store_key(c, key, 100000, true, true, false);
+	}
+	store_flush(c->store);
+}
+
+static struct object *
+on_disk(struct cache *c, const char *key)
+{
+	struct object *o = look_up(c, key);
+	ck_assert_ptr_nonnull(o);
+	ck_assert_int_eq(o->place, OBJECT_ON_DISK);
+	ck_assert(stored_has_body(stored_of(o)));
+	return o;
+}
+
+START_TEST(a_body_that_nobody_takes_is_read_again)
+{
+	begin();
+	options.memory_bytes = 128 << 10;
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "gone", 15000, true, true, false));
+	write_others(c, 50); /* in other segments */
+	ck_assert(store_key(c, "k", 15000 /* one record */, true, true, false));
+	store_flush(c->store);
+	struct object *o = on_disk(c, "k"), *gone = on_disk(c, "gone"), *other = object_ref(o);
+	struct body_read r = {.home = &home};
+	body_give_back(&r, o);
+	ck_assert(stored_has_body(stored_of(o))); /* somebody else may be reading it */
+	object_unref(&other);
+	body_give_back(&r, o);
+	ck_assert(!stored_has_body(stored_of(o)));
+	cache_remove(c, hash_of(c, "k"), STR("k"));
+	write_others(c, 1500);		  /* more than twice the log */
+	ck_assert(read_right(c, o, "k")); /* its segment stays */
+	body_give_back(&r, gone);
+	ck_assert(stored_has_body(stored_of(gone))); /* it would not be found again */
+	ck_assert(read_right(c, gone, "gone"));
+	object_unref(&o);
+	object_unref(&gone);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* However hot the other half is, and whatever comes next: its first pieces are not what goes while
  * its last ones come, and its reader finds all of them. */
 START_TEST(an_object_may_take_half_the_log)
@@ -1745,4 +1797,4 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
      TEST(an_object_may_take_half_the_log), TEST(little_is_written_beside_what_comes_in),
      TIMES(what_is_validated_pays_for_its_place, 2), TEST(slow_reader_sees_no_wrong_byte),
-     TIMES(workers_share_a_cache, 2))
+     TEST(a_body_that_nobody_takes_is_read_again), TIMES(workers_share_a_cache, 2))
