@@ -86,6 +86,13 @@ enum forget_word forget_judge(struct forget *f, const struct forget_thing *o, ui
 bool
 forget_covers_fetch(struct forget *f, const struct forget_thing *o, uint64_t since, uint64_t *now);
 
+/* When was it forgotten last: by prefix or tag, and softly by whatever? 0: never, or not kept any
+ * more. For who counts and holds nothing: URLs, hosts and all are told one by one. */
+struct forget_latest {
+	uint64_t gone, stale;
+};
+struct forget_latest forget_latest(struct forget *f, const struct forget_thing *o);
+
 /* FORGET_URL: the URL of key; FORGET_KEY: the key, of which hash.hi is enough; FORGET_HOST: key is
  * host[:port] as in a URL's key; FORGET_PREFIX: key is the beginning of a URL's key, some of its
  * path included, less than PURGE_PREFIX_MOST bytes; FORGET_TAG: key is the tag; FORGET_ALL.

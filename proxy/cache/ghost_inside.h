@@ -21,6 +21,7 @@ struct shade {
 	struct ram_node node; /* while in RAM; first */
 	uint64_t key;
 	uint64_t bytes;
+	uint64_t clean; /* as of then: a time of purges; 0: since before the start */
 	uint32_t fresh_until, validator;
 	uint32_t host;
 	uint32_t url;		       /* the URL's low bits: which objects go together */
@@ -68,6 +69,7 @@ struct ghost {
 	struct ghost_asked {
 		uint32_t url, until_s;
 	} asked[GHOST_ASKED_SLOTS];
+	uint64_t purge_start; /* purge_now of the first event */
 	struct ghost_stats n;
 };
 
