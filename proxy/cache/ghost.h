@@ -62,9 +62,9 @@ struct ghost_event {
 	 * the object, and of the last soft one, 0: none. The ghost asks nobody what it may answer
 	 * with, so it learns of these when the object is asked for. */
 	uint64_t purge_now, gone_at, stale_at;
-	uint8_t deed;	    /* enum ghost_deed */
-	bool joins;	    /* of a request that another event counts: a slice besides the first */
-	bool whole;	    /* the ghost would fetch the whole if it did not hold it */
+	uint8_t deed; /* enum ghost_deed */
+	bool joins;   /* of a request that another event counts: a slice besides the first */
+	bool whole;   /* the ghost would fetch the whole if it did not hold it */
 	bool refused; /* its disk must not have it: what it would fetch stays in RAM, or nowhere */
 };
 
