@@ -231,6 +231,7 @@ shade_of(const struct ghost *g, const struct ghost_event *e)
 			      .large = is_large(g, sampled_as(e)),
 			      .in_pieces = e->body_bytes > g->fragment_bytes,
 			      .validator = e->validator,
+			      .clean = e->purge_now,
 			      .fresh_until = fresh_until(e)};
 }
 
@@ -355,6 +356,7 @@ static bool
 validate(struct ghost *g, const struct ghost_event *e, struct shade *s)
 {
 	s->fresh_until = fresh_until(e);
+	s->clean = e->purge_now;
 	g->n.validated += ghost_weight(g, s);
 	bool wrote = touch(g, s, e);
 	if (s->in_ram) /* the head is written when it leaves */
@@ -395,11 +397,29 @@ answer(struct ghost *g, const struct ghost_event *e, struct shade *s, uint32_t w
 	return GHOST_PASSED;
 }
 
+/* What was purged since the ghost had it goes, or is stale. */
+static struct shade *
+purge(struct ghost *g, const struct ghost_event *e, struct shade *s)
+{
+	if (!g->purge_start)
+		g->purge_start = e->purge_now;
+	if (!s)
+		return NULL;
+	uint64_t since = s->clean ? s->clean : g->purge_start;
+	if (e->gone_at > since) {
+		ghost_drop(g, (uint32_t)(s - g->shades));
+		return NULL;
+	}
+	if (e->stale_at > since && s->fresh_until > e->now_s)
+		s->fresh_until = e->now_s;
+	return s;
+}
+
 struct ghost_did
 ghost_see(struct ghost *g, const struct ghost_event *e)
 {
 	struct ghost_did did = {.answer = GHOST_IGNORED};
-	struct shade *s = g->ledger.limit ? ghost_find(g, e->key) : NULL;
+	struct shade *s = purge(g, e, g->ledger.limit ? ghost_find(g, e->key) : NULL);
 	if (!s && !ghost_samples(g, e->key, sampled_as(e)))
 		return did;
 	uint64_t before = written(g);

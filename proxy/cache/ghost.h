@@ -59,9 +59,13 @@ struct ghost_event {
 	uint32_t now_s;
 	uint32_t fresh_s;   /* how long an answer that the origin gave now would be fresh */
 	uint32_t validator; /* of the object as it is now, hashed; 0: it has none */
-	uint8_t deed;	    /* enum ghost_deed */
-	bool joins;	    /* of a request that another event counts: a slice besides the first */
-	bool whole;	    /* the ghost would fetch the whole if it did not hold it */
+	/* Times of purges (cache.h): of this event; of the last purge by prefix or tag that covers
+	 * the object, and of the last soft one, 0: none. The ghost asks nobody what it may answer
+	 * with, so it learns of these when the object is asked for. */
+	uint64_t purge_now, gone_at, stale_at;
+	uint8_t deed; /* enum ghost_deed */
+	bool joins;   /* of a request that another event counts: a slice besides the first */
+	bool whole;   /* the ghost would fetch the whole if it did not hold it */
 	bool refused; /* its disk must not have it: what it would fetch stays in RAM, or nowhere */
 };
 

@@ -66,6 +66,16 @@ is_compared(const struct route *route)
 	return route->admit != RULE_NEVER && !route->pass;
 }
 
+static void
+say_purges(const struct serve *s, struct key_hash hash, struct str key, struct str tags,
+	   struct ghost_event *e)
+{
+	struct cache_purges p = cache_latest_purges(s->shelves->cache, hash, key, tags);
+	e->purge_now = p.now;
+	e->gone_at = p.gone;
+	e->stale_at = p.stale;
+}
+
 void
 bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 {
@@ -86,6 +96,7 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 		.deed = GHOST_HIT,
 		.whole = true,
 	};
+	say_purges(t->serve, o->hash, o->key, o->tags, &e);
 	baseline_note(t->serve->ring, &e);
 }
 
@@ -111,12 +122,14 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 		/* With one sighting asked for, a part of what was seen before is enough. */
 		.whole = !part || f->sighting.known.times || f->route->admit == RULE_ALWAYS,
 	};
+	say_purges(f->serve, f->key.hash, buf_str(&f->key.text), buf_str(&f->tags), &e);
 	baseline_note(f->serve->ring, &e);
 }
 
 /* Its key tells the version, so a slice never gets stale; its head does. */
 static void
-bill_slice(struct serve *s, const struct route *route, const struct key *key, struct ghost_event *e)
+bill_slice(struct serve *s, const struct route *route, const struct key *key, struct str tags,
+	   struct ghost_event *e)
 {
 	enum { LONG_S = 365 * 86400 };
 	e->record_bytes = cache_record_bytes(key->text.n, 0, e->body_bytes);
@@ -129,14 +142,15 @@ bill_slice(struct serve *s, const struct route *route, const struct key *key, st
 	e->now_s = (uint32_t)now_s();
 	e->fresh_s = LONG_S;
 	e->whole = true;
+	say_purges(s, key->hash, buf_str(&key->text), tags, e);
 	baseline_note(s->ring, e);
 }
 
 void
-bill_slice_hit(const struct txn *t, const struct key *key, uint64_t bytes)
+bill_slice_hit(const struct txn *t, const struct key *key, const struct object *o)
 {
-	struct ghost_event e = {.body_bytes = bytes, .deed = GHOST_HIT, .joins = true};
-	bill_slice(t->serve, t->route, key, &e);
+	struct ghost_event e = {.body_bytes = o->body_bytes, .deed = GHOST_HIT, .joins = true};
+	bill_slice(t->serve, t->route, key, o->tags, &e);
 }
 
 void
@@ -144,7 +158,7 @@ bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes, 
 {
 	struct ghost_event e = {
 		.body_bytes = bytes, .origin_bytes = bytes, .deed = GHOST_FETCHED, .joins = joins};
-	bill_slice(f->serve, f->route, key, &e);
+	bill_slice(f->serve, f->route, key, buf_str(&f->tags), &e);
 }
 
 void

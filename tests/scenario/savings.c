@@ -102,12 +102,12 @@ warm_restart(void)
 }
 
 static void
-purge(const char *path)
+purge(const char *query)
 {
 	struct client *c = client_open_to(edge_admin_port());
-	client_send(c, text("POST /purge?url=http://example.com%s HTTP/1.1\r\nHost: localhost\r\n"
+	client_send(c, text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\n"
 			    "Content-Length: 0\r\nConnection: close\r\n\r\n",
-			    path));
+			    query));
 	expect_status(client_read(c, "POST"), 200);
 	client_close(c);
 }
@@ -119,8 +119,22 @@ purges(void)
 		for (int i = 0; i < URLS; i++) {
 			get(text("/fresh/%d", i));
 			if (i % 3 == round % 3)
-				purge(text("/fresh/%d", i));
+				purge(text("url=http://example.com/fresh/%d", i));
 		}
+}
+
+/* Of those that were asked for once, too. */
+static void
+purges_of_many(void)
+{
+	static const char *const orders[] = {"tag=even", "prefix=http://example.com/fresh/1",
+					     "tag=all", "host=example.com&soft=1",
+					     "tag=even&soft=1"};
+	for (int i = 0; i < 5; i++) {
+		ask_each("/fresh", 1, i == 1 ? 3 : 1);
+		purge(orders[i]);
+	}
+	ask_each("/fresh", 2, 1);
 }
 
 static void
@@ -153,8 +167,10 @@ script(void)
 	for (int i = 0; i < URLS; i++) {
 		origin_says(text("/tag/%d", i), .fields = SHORT, .etag = "\"1\"",
 			    .pattern_bytes = BYTES);
-		origin_says(text("/fresh/%d", i), .fields = FRESH, .etag = "\"1\"",
-			    .pattern_bytes = BYTES, .ranges = true);
+		origin_says(text("/fresh/%d", i),
+			    .fields = i % 2 ? FRESH "Cache-Tag: all\r\n"
+					    : FRESH "Cache-Tag: all, even\r\n",
+			    .etag = "\"1\"", .pattern_bytes = BYTES, .ranges = true);
 	}
 	origin_says("/vary", .fields = FRESH "Vary: X-Kind\r\n", .pattern_bytes = BYTES);
 }
@@ -171,6 +187,13 @@ SCENARIO_IN(120, "what is said to be saved is what a second run shows: purges, v
 	script();
 	expect_true("purges", purges);
 	expect_true("variants", variants);
+}
+
+SCENARIO_IN(120,
+	    "what is said to be saved is what a second run shows: purges by tag, prefix, softly")
+{
+	script();
+	expect_true("purges of many", purges_of_many);
 }
 
 SCENARIO_IN(120, "what is said to be saved is what a second run shows: a restart, ranges")
