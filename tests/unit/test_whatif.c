@@ -158,7 +158,7 @@ END_TEST
  * 16th of the requests, after what is lent. */
 START_TEST(it_costs_no_more_than_its_share)
 {
-	enum { REQUESTS = 2000000, LENT = 16 << 10, RESPITE = 1 << 10, HALVINGS = 30 };
+	enum { REQUESTS = 500000, LENT = 16 << 10, RESPITE = 1 << 10, HALVINGS = 30 };
 	struct whatif *w = make(2, 512 * MIB, 32 * MIB);
 	struct played p = play(w, _i ? 1 : 5000, _i ? 1 : 5000, REQUESTS, 0);
 	ck_assert_uint_le(p.sampled, LENT + p.requests / 16 + HALVINGS * RESPITE);
