@@ -1,6 +1,8 @@
 /* report.c - one walk over the counters and facts, and what it looks like as JSON. */
 #include "proxy/admin/report_inside.h"
 
+#include "proxy/admin/report_whatif.h"
+
 #include <jansson.h>
 #include <math.h>
 
@@ -246,6 +248,7 @@ report_json(const struct report *r, struct buf *out)
 	json_object_set_new(top, "version", json_string(r->version));
 	report_each(r, add_json, top);
 	json_object_set_new(top, "node", json_of_node(r));
+	json_object_set_new(top, "what_if", report_whatif_json(r));
 	json_object_set_new(top, "lifetime", json_of_lifetime(r));
 	json_object_set_new(top, "process", json_of_process(&r->process));
 	add_measures(r, top);

@@ -76,11 +76,27 @@ say_purges(const struct serve *s, struct key_hash hash, struct str key, struct s
 	e->stale_at = p.stale;
 }
 
+/* A head is sampled with its slices: by the size of the whole. 0: it has none. */
+static uint64_t
+sliced_bytes(const struct object *o)
+{
+	return o && o->kind == OBJECT_SLICED ? o->whole_bytes : 0;
+}
+
+static bool
+is_wanted(const struct serve *s, const struct route *route, struct key_hash key,
+	  uint64_t record_bytes, uint64_t whole_bytes)
+{
+	return is_compared(route) &&
+	       baseline_wants(s->ring, key, whole_bytes ? whole_bytes : record_bytes);
+}
+
 void
 bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 {
 	uint64_t bytes = cache_record_bytes(o->key.n, o->head.n, body_bytes);
-	if (!is_compared(t->route) || !baseline_wants(t->serve->ring, t->key.sighting, bytes))
+	uint64_t whole = sliced_bytes(o);
+	if (!is_wanted(t->serve, t->route, t->key.sighting, bytes, whole))
 		return;
 	int64_t now = now_s();
 	struct ghost_event e = {
@@ -89,7 +105,10 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 		.url = url_of(t->serve->shelves->seed, t->route, t->key.primary,
 			      key_primary(&t->key)),
 		.record_bytes = bytes,
+		.sampled_as = whole,
 		.body_bytes = body_bytes,
+		.sightings = t->sighting.recorded,
+		.always = t->route->admit == RULE_ALWAYS,
 		.now_s = (uint32_t)now,
 		.fresh_s = fresh_for(&o->terms),
 		.validator = bill_validator(o->head, &o->terms),
@@ -100,11 +119,21 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 	baseline_note(t->serve->ring, &e);
 }
 
+/* Its own, and those of who waited for it. A 304 is none here, but to a cache that has nothing. */
+static uint8_t
+sightings_of(const struct fill *f, enum ghost_deed deed)
+{
+	unsigned n = f->sighting.recorded || deed == GHOST_CHECKED;
+	n += f->flight ? flight_followers(f->flight) : 0;
+	return n < UINT8_MAX ? (uint8_t)n : UINT8_MAX;
+}
+
 void
 bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint64_t origin_bytes)
 {
 	uint64_t bytes = cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes);
-	if (!is_compared(f->route) || !baseline_wants(f->serve->ring, f->key.sighting, bytes))
+	uint64_t whole = f->sliced_bytes ? f->sliced_bytes : sliced_bytes(f->object);
+	if (!is_wanted(f->serve, f->route, f->key.sighting, bytes, whole))
 		return;
 	bool part = deed == GHOST_PART;
 	struct ghost_event e = {
@@ -113,8 +142,11 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 		.url = url_of(f->serve->shelves->seed, f->route, f->key.primary,
 			      key_primary(&f->key)),
 		.record_bytes = bytes,
+		.sampled_as = whole,
 		.body_bytes = body_bytes,
 		.origin_bytes = origin_bytes,
+		.sightings = sightings_of(f, deed),
+		.always = f->route->admit == RULE_ALWAYS,
 		.now_s = (uint32_t)now_s(),
 		.fresh_s = fresh_for(&f->terms),
 		.validator = f->validator,
@@ -133,7 +165,7 @@ bill_slice(struct serve *s, const struct route *route, const struct key *key, st
 {
 	enum { LONG_S = 365 * 86400 };
 	e->record_bytes = cache_record_bytes(key->text.n, 0, e->body_bytes);
-	if (!is_compared(route) || !baseline_wants(s->ring, key->hash, e->record_bytes))
+	if (!is_wanted(s, route, key->hash, e->record_bytes, e->sampled_as))
 		return;
 	struct str primary = key_primary(key);
 	e->key = key->hash.hi;
@@ -143,21 +175,30 @@ bill_slice(struct serve *s, const struct route *route, const struct key *key, st
 	e->fresh_s = LONG_S;
 	e->whole = true;
 	say_purges(s, key->hash, buf_str(&key->text), tags, e);
+	e->slice = true;
+	e->always = route->admit == RULE_ALWAYS;
 	baseline_note(s->ring, e);
 }
 
 void
 bill_slice_hit(const struct txn *t, const struct key *key, const struct object *o)
 {
-	struct ghost_event e = {.body_bytes = o->body_bytes, .deed = GHOST_HIT, .joins = true};
+	struct ghost_event e = {.body_bytes = o->body_bytes,
+				.sampled_as = sliced_bytes(t->object),
+				.deed = GHOST_HIT,
+				.joins = true};
 	bill_slice(t->serve, t->route, key, o->tags, &e);
 }
 
 void
-bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes, bool joins)
+bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes,
+		   uint64_t whole_bytes, bool joins)
 {
-	struct ghost_event e = {
-		.body_bytes = bytes, .origin_bytes = bytes, .deed = GHOST_FETCHED, .joins = joins};
+	struct ghost_event e = {.body_bytes = bytes,
+				.sampled_as = whole_bytes,
+				.origin_bytes = bytes,
+				.deed = GHOST_FETCHED,
+				.joins = joins};
 	bill_slice(f->serve, f->route, key, buf_str(&f->tags), &e);
 }
 

@@ -314,7 +314,7 @@ account_assumptions(const struct study *s, const struct study_options *o,
 		say(&t,
 		    "There were more URLs than fit into the memory: what is said is of %.0f large ones and of "
 		    "%.2f%% of the others, chosen by hash. +- is twice the standard error of that choice; "
-		    "hit ratios of a sample may be two points low besides.",
+		    "where few objects share a segment of the log, hit ratios of a sample are up to four points low besides.",
 		    s->log.large_urls, 100 * s->log.sample_share);
 }
 

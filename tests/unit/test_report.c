@@ -1,4 +1,4 @@
-/* rooms: admin base
+/* rooms: admin cache http base filter
  * test_report.c - the numbers as JSON and Prometheus text, and their sums.
  */
 #include "proxy/admin/report.h"
