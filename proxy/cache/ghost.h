@@ -63,12 +63,12 @@ struct ghost_event {
 	 * the object, and of the last soft one, 0: none. The ghost asks nobody what it may answer
 	 * with, so it learns of these when the object is asked for. */
 	uint64_t purge_now, gone_at, stale_at;
-	uint8_t deed;	    /* enum ghost_deed */
-	uint8_t sightings;  /* that it is worth, those of who waited for it included */
-	bool always;	    /* its route admits it at first sight */
-	bool slice;	    /* of the body whose head is the object of key url */
-	bool joins;	    /* of a request that another event counts: a slice besides the first */
-	bool whole;	    /* the ghost would fetch the whole if it did not hold it */
+	uint8_t deed;	   /* enum ghost_deed */
+	uint8_t sightings; /* that it is worth, those of who waited for it included */
+	bool always;	   /* its route admits it at first sight */
+	bool slice;	   /* of the body whose head is the object of key url */
+	bool joins;	   /* of a request that another event counts: a slice besides the first */
+	bool whole;	   /* the ghost would fetch the whole if it did not hold it */
 	bool refused; /* its disk must not have it: what it would fetch stays in RAM, or nowhere */
 };
 
