@@ -19,18 +19,20 @@ hash_of(const struct filter_seed *seed, struct str s)
 	return key_hash_of(seed, s.p, s.n).hi;
 }
 
-/* The authority in a key; a worker's last one is remembered. */
+/* The authority in a key. A worker remembers the last one, as the beginning of a key up to the path:
+ * most requests need not look where it ends. */
 static uint32_t
 host_of(struct serve *s, struct str key)
 {
 	struct billed_host *last = &s->billed_host;
-	struct str host = outgoing_authority(key);
-	if (host.n && host.n == last->n && memcmp(host.p, last->text, host.n) == 0)
+	if (last->n && str_starts(key, (struct str){last->text, last->n}))
 		return last->hash;
+	struct str host = outgoing_authority(key);
+	size_t n = (size_t)(host.p - key.p) + host.n + 1;
 	uint32_t hash = (uint32_t)hash_of(s->shelves->seed, host);
-	if (host.n <= sizeof last->text) {
-		memcpy(last->text, host.p, host.n);
-		last->n = host.n;
+	if (n <= key.n && key.p[n - 1] == '/' && n <= sizeof last->text) {
+		memcpy(last->text, key.p, n);
+		last->n = n;
 		last->hash = hash;
 	}
 	return hash;
