@@ -65,6 +65,23 @@ SCENARIO("after one client's error, or its private answer, there is one fetch fo
 	}
 }
 
+SCENARIO("a private answer lets others fetch side by side, until one comes that may be shared")
+{
+	struct barrier *go = barrier_new();
+	struct call *calls[HERD];
+	origin_says("/x", .fields = "Cache-Control: private\r\n", .body = "mine");
+	origin_says("/x", .fields = FRESH, .body = "ours", .hold_head = go, .times = 2 * HERD);
+	edge_start();
+	expect_answer(get_with("/x", "X-Evil: 1\r\n"), 200, "mine");
+	herd(calls, HERD, "/x");
+	barrier_arrivals(go, HERD);
+	barrier_open(go);
+	for (int i = 0; i < HERD; i++)
+		call_expect(calls[i], 200, "ours");
+	expect_hit(get("/x"));
+	origin_expect_requests(1 + HERD);
+}
+
 /* How a fetch can fail by the fault of the request that asked for it. */
 SCENARIO("followers of a leader that fails by its own fault are answered by one more fetch")
 {
