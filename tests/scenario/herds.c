@@ -283,6 +283,34 @@ SCENARIO("followers of a large body that drips are sent the rest from another fe
 	read_beside("/x", evil, &film, 200000);
 }
 
+SCENARIO("several that make a large body drip do not hold up those who read it")
+{
+	enum { EVIL = 2, BYTES = 600000, SENT = 200000 };
+	struct barrier *never = barrier_new();
+	struct client *evil[EVIL];
+	char *got = malloc(BYTES);
+	origin_says("/warm", .fields = NO_STORE, .body = "x");
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .times = EVIL,
+		    .hold_body = never, .hold_at = SENT);
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .times = 9);
+	edge_start();
+	get("/warm");
+	for (int i = 0; i < EVIL; i++) {
+		evil[i] = client_open();
+		client_request(evil[i], "GET", "/x", text("X-Evil: %d\r\n", i));
+		expect_status(client_read_head(evil[i]), 200);
+		expect_int((long long)client_read_body(evil[i], got, SENT), SENT);
+	}
+	struct client *reader = client_open();
+	client_request(reader, "GET", "/x", NULL);
+	expect_status(client_read_head(reader), 200);
+	expect_int((long long)client_read_body(reader, got, BYTES), BYTES);
+	expect(memcmp(got, pattern(0, BYTES), BYTES) == 0);
+	for (int i = 0; i < EVIL; i++)
+		client_reset(evil[i]);
+	barrier_open(never);
+}
+
 SCENARIO("followers of a page of unknown length that drips get another: they were sent nothing yet")
 {
 	struct say page = {.fields = FRESH, .chunked = true, .pattern_bytes = 300000, .times = 9};
