@@ -21,7 +21,8 @@ struct shade {
 	struct ram_node node; /* while in RAM; first */
 	uint64_t key;
 	uint64_t bytes;
-	uint64_t clean; /* as of then: a time of purges; 0: since before the start */
+	uint64_t sampled_as; /* the size that says whether it is large */
+	uint64_t clean;	     /* as of then: a time of purges; 0: since before the start */
 	uint32_t fresh_until, validator;
 	uint32_t host;
 	uint32_t url;		       /* the URL's low bits: which objects go together */
