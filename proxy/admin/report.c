@@ -94,6 +94,20 @@ baseline_byte_hit_ratio(const struct report *r)
 	return between_0_and_1(share(bytes, body_bytes(r)));
 }
 
+static bool
+turns_fast(const struct report *r)
+{
+	return r->generation_interval_s > 0 && r->generation_interval_s < r->turn_alarm_s;
+}
+
+/* Of the current generation; 0: it has just begun. */
+static double
+distinct_per_s(const struct report *r)
+{
+	double age = (double)(r->now_s - r->generation.born_s), n = r->generation.distinct_estimate;
+	return age >= 1 && isfinite(n) ? n / age : 0;
+}
+
 static double
 generation_age(const struct report *r)
 {

@@ -453,6 +453,8 @@ server_report(struct server *s, struct report *out)
 	cache_stats(s->shelves.cache, &out->cache);
 	baseline_stats(s->shelves.baseline, &out->baseline);
 	seen_report(s->shelves.seen, &out->generation);
+	out->generation_interval_s = seen_interval_s(s->shelves.seen);
+	out->turn_alarm_s = (double)s->config->admission.turn_alarm_s;
 	out->open_connections = clients_count(s->clients);
 	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
 	history_lifetime(chronicle_history(s->chronicle), out);
