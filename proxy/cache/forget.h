@@ -54,7 +54,7 @@ struct forget_options {
 	const char *dir;
 	const struct forget_place *more; /* disks behind this one; borrowed while opening */
 	unsigned more_n;
-	bool left_out; /* a disk that belongs to the cache is none of these */
+	bool left_out;			/* a disk that belongs to the cache is none of these */
 	const struct filter_seed *seed; /* of all hashes here; borrowed */
 	uint64_t log_bytes;		/* the most that the log may take */
 	const struct diskio_ops *ops;	/* NULL: the system's */

@@ -93,6 +93,7 @@ read_fragment(struct reader *rd, const struct fragment *f, struct block **out)
 /* ---- objects ------------------------------------------------------------------------------- */
 
 struct wanted {
+	struct store *st;
 	struct key_hash hash;
 	struct str key;
 	struct locator at;
@@ -159,10 +160,10 @@ build(struct cache *c, struct reader *rd, const struct wanted *w, struct block *
 	struct record r;
 	const char *wrong = record_parse(text->p, text->n, &r);
 	if (wrong || !locator_equal(&r.at, &w->at) || !record_body_is_right(&r))
-		return store_is_current(c->store, &w->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
+		return store_is_current(w->st, &w->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
 	if (!key_hash_equal(r.hash, w->hash) || !str_eq(r.key, w->key))
 		return OUTCOME_MISS; /* another key that shares the bits the index knows */
-	struct stored *o = stored_of_record(c->store, text, &r);
+	struct stored *o = stored_of_record(w->st, text, &r);
 	struct judged j = cache_judge(c, o);
 	if (j.word == FORGET_GONE) {
 		stored_unref(&o);
@@ -201,7 +202,7 @@ promote(struct cache *c, const struct stored *o, const struct wanted *w)
 	    !ram_takes(c->ram, w->hash, stored_memory(o), true, w->hits))
 		return;
 	struct stored *copy = stored_clone(o);
-	if (ram_put(c->ram, copy, w->hits) && !store_lies_at(c->store, w->hash, &w->at))
+	if (ram_put(c->ram, copy, w->hits) && !store_lies_at(w->st, w->hash, &w->at))
 		ram_remove_object(c->ram, copy);
 	stored_unref(&copy);
 }
@@ -211,11 +212,11 @@ settle(struct cache *c, const struct wanted *w, enum outcome r, struct stored *o
 {
 	if (r == OUTCOME_DAMAGED) {
 		atomic_fetch_add(&c->damaged, 1);
-		store_forget(c->store, w->hash, &w->at);
+		store_forget(w->st, w->hash, &w->at);
 	} else if (r == OUTCOME_LOST) {
-		store_forget(c->store, w->hash, &w->at);
+		store_forget(w->st, w->hash, &w->at);
 	} else if (r == OUTCOME_FORGOTTEN) {
-		store_clear(c->store, w->hash, &w->at);
+		store_clear(w->st, w->hash, &w->at);
 	} else if (r == OUTCOME_DONE) {
 		atomic_store_explicit(&o->pays, w->hits < STORE_PAYING_HITS, memory_order_relaxed);
 		promote(c, o, w);
@@ -277,7 +278,7 @@ read_on_thread(struct diskio_job *job)
 {
 	struct lookup_job *j = (struct lookup_job *)job;
 	struct cache *c = j->cache;
-	struct reader rd = {.st = c->store, .waits = true};
+	struct reader rd = {.st = j->wanted.st, .waits = true};
 	enum outcome r = read_record(c, &rd, &j->wanted, &j->found);
 	struct read_job *others = reads_end(c->reads, &j->read);
 	goes_home(c, j, r);
@@ -300,11 +301,12 @@ enum found
 read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
 	    struct object **out)
 {
-	struct wanted w = {.hash = hash, .key = key, .first = l->first, .first_at = l->first_at};
-	if (!store_find(c->store, hash, &w.at, &w.hits))
+	struct wanted w = {cache_disk_of(c, hash, key), .hash = hash, .key = key, .first = l->first,
+			   .first_at = l->first_at};
+	if (!w.st || !store_find(w.st, hash, &w.at, &w.hits))
 		return FOUND_NOT;
 	struct stored *o = NULL;
-	struct reader rd = {.st = c->store};
+	struct reader rd = {.st = w.st};
 	enum outcome r = read_record(c, &rd, &w, &o);
 	if (r != OUTCOME_LATER) {
 		settle(c, &w, r, o);
@@ -314,6 +316,7 @@ read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struc
 	struct lookup_job *j = mem_alloc(sizeof *j + key.n);
 	*j = (struct lookup_job){.read = {.job.run = read_on_thread,
 					  .at = w.at,
+					  .disk = store_number(w.st),
 					  .part = part_of(c, &w),
 					  .give_up = give_up_record},
 				 .cache = c,
@@ -324,17 +327,18 @@ read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struc
 	l->cache = c;
 	l->job = j;
 	if (!reads_join(c->reads, &j->read))
-		store_post(c->store, &j->read.job);
+		store_post(w.st, &j->read.job);
 	return FOUND_LATER;
 }
 
 struct object *
 read_look(struct cache *c, struct key_hash hash, struct str key)
 {
-	struct wanted w = {.hash = hash, .key = key, .first = LOOKUP_HEAD};
-	struct reader rd = {.st = c->store, .waits = true};
+	struct wanted w = {cache_disk_of(c, hash, key), .hash = hash, .key = key,
+			   .first = LOOKUP_HEAD};
+	struct reader rd = {.st = w.st, .waits = true};
 	struct stored *o = NULL;
-	if (!store_look(c->store, hash, &w.at))
+	if (!w.st || !store_look(w.st, hash, &w.at))
 		return NULL;
 	if (read_record(c, &rd, &w, &o) != OUTCOME_DONE)
 		o = NULL;
@@ -369,7 +373,7 @@ bad(struct cache *c, struct body_read *r, struct stored *o, enum outcome why)
 	const struct placement *p = &o->placement;
 	if (why == OUTCOME_DAMAGED)
 		atomic_fetch_add(&c->damaged, 1);
-	store_forget(c->store, o->pub.hash, &p->at);
+	store_forget(o->store, o->pub.hash, &p->at);
 	ram_remove_object(c->ram, o);
 	r->bad = true;
 	return BODY_BAD;
@@ -426,7 +430,7 @@ read_body_on_thread(struct diskio_job *job)
 {
 	struct body_job *j = (struct body_job *)job;
 	struct reads *reads = j->cache->reads;
-	struct reader rd = {.st = j->cache->store, .waits = true};
+	struct reader rd = {.st = j->o->store, .waits = true};
 	struct block *b = NULL;
 	enum outcome r = read_fragment(&rd, j->fragment, &b);
 	struct read_job *others = reads_end(reads, &j->read);
@@ -444,15 +448,17 @@ post_body_read(struct cache *c, struct stored *o, struct body_read *r, const str
 {
 	struct body_job *j = NEW(struct body_job);
 	object_ref(&o->pub);
-	*j = (struct body_job){
-		.read = {.job.run = read_body_on_thread, .at = f->at, .give_up = give_up_body},
-		.cache = c,
-		.r = r,
-		.o = o,
-		.fragment = f};
+	*j = (struct body_job){.read = {.job.run = read_body_on_thread,
+					.at = f->at,
+					.disk = store_number(o->store),
+					.give_up = give_up_body},
+			       .cache = c,
+			       .r = r,
+			       .o = o,
+			       .fragment = f};
 	r->job = j;
 	if (!reads_join(c->reads, &j->read))
-		store_post(c->store, &j->read.job);
+		store_post(o->store, &j->read.job);
 }
 
 enum body_step
@@ -477,7 +483,7 @@ object_read(struct cache *c, struct object *object, struct body_read *r, uint64_
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	}
 	const struct fragment *f = placement_fragment(p, (uint32_t)i);
-	struct reader now = {.st = c->store};
+	struct reader now = {.st = o->store};
 	enum outcome got = read_fragment(&now, f, &r->block);
 	if (got == OUTCOME_DONE)
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
@@ -497,7 +503,7 @@ body_done(struct body_read *r)
 
 /* A body in pieces pays all its segments, each for the bytes that lie in it. */
 static void
-pay_pieces(struct cache *c, const struct placement *p, uint64_t bytes)
+pay_pieces(struct store *st, const struct placement *p, uint64_t bytes)
 {
 	uint64_t sum = 0;
 	for (uint32_t i = 0; i < p->fragments_n && bytes; i++) {
@@ -509,7 +515,7 @@ pay_pieces(struct cache *c, const struct placement *p, uint64_t bytes)
 		bytes -= part;
 		if (next && bytes && next->segment == at->segment)
 			continue;
-		store_pay(c->store, at, sum);
+		store_pay(st, at, sum);
 		sum = 0;
 	}
 }
@@ -519,10 +525,10 @@ cache_pay(struct cache *c, struct object *object, uint64_t bytes)
 {
 	struct stored *o = stored_of(object);
 	struct placement p;
-	if (!c->store || !bytes || !atomic_load_explicit(&o->pays, memory_order_relaxed) ||
+	if (!c->disks_n || !bytes || !atomic_load_explicit(&o->pays, memory_order_relaxed) ||
 	    !atomic_exchange_explicit(&o->pays, false, memory_order_relaxed))
 		return;
 	stored_placement(o, &p);
-	pay_pieces(c, &p, bytes);
+	pay_pieces(o->store, &p, bytes);
 	placement_fini(&p);
 }
