@@ -3,14 +3,17 @@
 #
 #	tests/loop.sh 50            # 50 rounds beside two busy processes per core, and one that writes
 #	T="stale log" tests/loop.sh 100
+#	JOBS=8 tests/loop.sh 50 0   # eight programs at once: they are each other's load
 #
 # The load: BURNERS processes that only compute (twice the cores), and one that writes and syncs a file in
-# the temporary folder. T names scenarios or unit tests; without it, all. What failed is kept whole in the
-# folder that the last lines name. Exit code 1 when anything failed.
+# the temporary folder. JOBS programs run at once (1); each has ports and folders of its own. T names scenarios
+# or unit tests; without it, all. What failed is kept whole in the folder that the last lines name. Exit
+# code 1 when anything failed.
 cd "$(dirname "$0")/.." || exit 1
 rounds=${1:-50} burners=${2:-$(($(nproc) * 2))}
 mode=${MODE:-release}
 folder=$(mktemp -d)
+export mode folder
 pids=
 trap 'kill $pids 2>/dev/null; wait $pids 2>/dev/null; rm -f "$folder/ballast"' EXIT
 
@@ -35,23 +38,31 @@ done
 (while :; do dd if=/dev/zero of="$folder/ballast" bs=1M count=64 conv=fsync 2>/dev/null; done) &
 pids="$pids $!"
 
+# What fails leaves its log.
+run_one() {
+	log=$folder/$round.${1##*/}
+	TWICE=build/$mode/bin/twice KIT_TIME=${KIT_TIME:-3} "$1" >"$log" 2>&1 </dev/null && rm -f "$log"
+	true
+}
+export -f run_one
+
 declare -A failed
 for ((round = 1; round <= rounds; round++)); do
+	export round
+	start=$SECONDS
+	printf '%s\0' "${programs[@]}" | xargs -0 -n 1 -P "${JOBS:-1}" bash -c 'run_one "$1"' run_one
 	bad=0
-	for program in "${programs[@]}"; do
-		log=$folder/$round.${program##*/}
-		if TWICE=build/$mode/bin/twice KIT_TIME=${KIT_TIME:-3} "$program" >"$log" 2>&1 </dev/null; then
-			rm -f "$log"
-		else
-			failed[${program##*/}]=$((${failed[${program##*/}]:-0} + 1))
-			bad=$((bad + 1))
-			grep -aE '^FAIL|^[^ ]*:[0-9]+:[FE]:' "$log" | sed "s/^/round $round: /"
-		fi
+	for log in "$folder/$round".*; do
+		[ -e "$log" ] || continue
+		name=${log##*/"$round".}
+		failed[$name]=$((${failed[$name]:-0} + 1))
+		bad=$((bad + 1))
+		grep -aE '^FAIL|^[^ ]*:[0-9]+:[FE]:' "$log" | sed "s/^/round $round: /"
 	done
-	[ $bad -eq 0 ] && echo "round $round: all well"
+	echo "round $round: $([ $bad -eq 0 ] && echo all well || echo "$bad failed"), $((SECONDS - start)) s"
 done
 
-echo "$rounds rounds of ${#programs[@]} programs beside $burners burners and a writer, MODE=$mode"
+echo "$rounds rounds of ${#programs[@]} programs ${JOBS:-1} at once, beside $burners burners and a writer, MODE=$mode"
 for name in "${!failed[@]}"; do echo "  $name failed ${failed[$name]} times"; done
 [ ${#failed[@]} -eq 0 ] && { rm -rf "$folder"; exit 0; }
 echo "what they said: $folder"
