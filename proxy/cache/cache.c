@@ -260,6 +260,7 @@ cache_stats(struct cache *c, struct cache_stats *out)
 		.purges_durable = f.sound,
 		.turn_bytes = turn_bytes(c),
 		.disks_n = c->disks_n,
+		.disks_left_out = c->left_out,
 	};
 	for (unsigned i = 0; i < c->disks_n; i++)
 		add_disk(c, i, out);

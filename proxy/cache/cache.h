@@ -299,7 +299,7 @@ struct cache_stats {
 		uint64_t written_bytes, used_bytes, limit_bytes, objects, io_errors;
 		bool failing; /* nothing is written to it now, or nothing read */
 	} disks[CACHE_DISKS_MOST];
-	unsigned disks_n; /* that are used */
+	unsigned disks_n, disks_left_out; /* that are used; that could not be, at the start */
 };
 void cache_stats(struct cache *c, struct cache_stats *out);
 

@@ -6,6 +6,10 @@
  *
  * Which disk has a key is asked of their indexes: n looks of some tens of nanoseconds for what is not
  * in RAM. With that a disk may come and go and no table says where things are.
+ *
+ * A key is on one disk: before it is written to another one, what is older is forgotten (forget.h).
+ * After a restart the older record may be in its index again, and the key on two disks. Then both
+ * records are read: one of them is forgotten, or a crash undid that and neither is believed (read.c).
  */
 #include "proxy/cache/cache_inside.h"
 
@@ -64,23 +68,14 @@ cache_disks_drop(struct cache *c, struct key_hash hash)
 		store_drop(c->disks[i].store, hash);
 }
 
-struct store *
-cache_disk_of(struct cache *c, struct key_hash hash, struct str key)
+unsigned
+cache_disk_of(const struct cache *c, struct key_hash hash, unsigned from)
 {
-	struct store *found = NULL;
-	if (c->disks_n == 1)
-		return cache_store_is_open(c, c->disks[0].store) ? c->disks[0].store : NULL;
-	for (unsigned i = 0; i < c->disks_n; i++) {
-		struct store *st = c->disks[i].store;
-		if (!cache_store_is_open(c, st) || !store_has(st, hash))
-			continue;
-		if (found) {
-			cache_remove_lasting(c, hash, key);
-			return NULL;
-		}
-		found = st;
-	}
-	return found;
+	unsigned i = from;
+	while (i < c->disks_n &&
+	       !(cache_store_is_open(c, c->disks[i].store) && store_has(c->disks[i].store, hash)))
+		i++;
+	return i;
 }
 
 bool

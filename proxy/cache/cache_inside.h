@@ -51,10 +51,10 @@ struct disk {
 struct cache {
 	struct cache_options o;
 	struct disk disks[CACHE_DISKS_MOST];
-	unsigned disks_n; /* 0: RAM only */
-	bool left_out;	  /* a disk cannot be used at all */
-	const char *dir;  /* of the first disk, where the small files lie; NULL: RAM only */
-	int dir_fd;	  /* the same */
+	unsigned disks_n;  /* 0: RAM only */
+	unsigned left_out; /* disks that cannot be used at all */
+	const char *dir;   /* of the first disk, where the small files lie; NULL: RAM only */
+	int dir_fd;	   /* the same */
 	struct filter_seed seed;
 	_Atomic bool stopped; /* no I/O thread any more */
 	struct forget *forget;
@@ -125,9 +125,8 @@ bool cache_disks_have(const struct cache *c, struct key_hash hash);
 /* Out of all indexes, as store_remove and store_drop; true if it was in one. */
 bool cache_disks_remove(struct cache *c, struct key_hash hash);
 void cache_disks_drop(struct cache *c, struct key_hash hash);
-/* The disk that has the key, of those that may be read. NULL: none. A key lies on one disk: if a crash
- * undid the forgetting of an older record, it is on two, and neither is believed. */
-struct store *cache_disk_of(struct cache *c, struct key_hash hash, struct str key);
+/* The first disk from one on that may be read and has the key, or disks_n. */
+unsigned cache_disk_of(const struct cache *c, struct key_hash hash, unsigned from);
 /* What other disks than o's have of its key is forgotten, and o clean as of then. False: o was
  * forgotten itself meanwhile. */
 bool cache_leave_others(struct cache *c, struct stored *o);

@@ -154,7 +154,7 @@ open_forget(struct cache *c)
 		.dir_fd = c->dir_fd,
 		.dir = c->dir,
 		.more = more,
-		.left_out = c->left_out,
+		.left_out = c->left_out > 0,
 		.seed = &c->seed,
 		.log_bytes = c->dir ? UINT64_MAX : 0,
 		.ops = c->o.ops,

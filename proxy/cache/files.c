@@ -156,7 +156,7 @@ add_disk(struct cache *c, const char *dir, uint64_t bytes, char *err, size_t err
 	if (r == -2 || !c->o.more_n)
 		return -1;
 	log_warning("%s. The other disks are used without it", err);
-	c->left_out = true;
+	c->left_out++;
 	return 0;
 }
 

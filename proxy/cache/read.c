@@ -94,6 +94,7 @@ read_fragment(struct reader *rd, const struct fragment *f, struct block **out)
 
 struct wanted {
 	struct store *st;
+	bool is_on_several; /* disks, of which st is one */
 	struct key_hash hash;
 	struct str key;
 	struct locator at;
@@ -193,6 +194,38 @@ read_record(struct cache *c, struct reader *rd, const struct wanted *w, struct s
 	return r;
 }
 
+static void settle(struct cache *c, const struct wanted *w, enum outcome r, struct stored *o);
+
+/* Several disks have the key, and all but one record of it should be forgotten. */
+static enum outcome
+read_one_of_several(struct cache *c, struct wanted *w, struct stored **out)
+{
+	struct wanted here = *w;
+	unsigned n = 0;
+	for (unsigned i = 0; (i = cache_disk_of(c, w->hash, i)) < c->disks_n; i++) {
+		struct stored *o = NULL;
+		here.st = c->disks[i].store;
+		struct reader rd = {.st = here.st, .waits = true};
+		if (!store_look(here.st, w->hash, &here.at))
+			continue;
+		enum outcome r = read_record(c, &rd, &here, &o);
+		reader_fini(&rd);
+		if (r != OUTCOME_DONE) {
+			settle(c, &here, r, NULL);
+			continue;
+		}
+		if (n++)
+			stored_unref(out);
+		*w = here;
+		*out = o;
+	}
+	if (n > 1) {
+		stored_unref(out);
+		cache_remove_lasting(c, w->hash, w->key);
+	}
+	return n == 1 ? OUTCOME_DONE : OUTCOME_MISS;
+}
+
 /* Hot on disk: a second object over the same bytes moves into RAM, unless a newer one or a removal
  * came in between. */
 static void
@@ -279,7 +312,8 @@ read_on_thread(struct diskio_job *job)
 	struct lookup_job *j = (struct lookup_job *)job;
 	struct cache *c = j->cache;
 	struct reader rd = {.st = j->wanted.st, .waits = true};
-	enum outcome r = read_record(c, &rd, &j->wanted, &j->found);
+	enum outcome r = j->wanted.is_on_several ? read_one_of_several(c, &j->wanted, &j->found)
+						 : read_record(c, &rd, &j->wanted, &j->found);
 	struct read_job *others = reads_end(c->reads, &j->read);
 	goes_home(c, j, r);
 	for (struct read_job *next; others; others = next) {
@@ -297,17 +331,28 @@ part_of(const struct cache *c, const struct wanted *w)
 	return 1 + ((uint64_t)w->first << 60) + w->first_at / c->block_bytes;
 }
 
+/* Of one disk the index is asked once, by whoever looks there. */
+static bool
+choose_disk(const struct cache *c, struct wanted *w)
+{
+	unsigned i = c->disks_n == 1 && cache_disk_is_open(c) ? 0 : cache_disk_of(c, w->hash, 0);
+	if (i == c->disks_n)
+		return false;
+	w->st = c->disks[i].store;
+	w->is_on_several = c->disks_n > 1 && cache_disk_of(c, w->hash, i + 1) < c->disks_n;
+	return true;
+}
+
 enum found
 read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
 	    struct object **out)
 {
-	struct wanted w = {cache_disk_of(c, hash, key), .hash = hash, .key = key, .first = l->first,
-			   .first_at = l->first_at};
-	if (!w.st || !store_find(w.st, hash, &w.at, &w.hits))
+	struct wanted w = {.hash = hash, .key = key, .first = l->first, .first_at = l->first_at};
+	if (!choose_disk(c, &w) || !store_find(w.st, hash, &w.at, &w.hits))
 		return FOUND_NOT;
 	struct stored *o = NULL;
 	struct reader rd = {.st = w.st};
-	enum outcome r = read_record(c, &rd, &w, &o);
+	enum outcome r = w.is_on_several ? OUTCOME_LATER : read_record(c, &rd, &w, &o);
 	if (r != OUTCOME_LATER) {
 		settle(c, &w, r, o);
 		*out = o ? &o->pub : NULL;
@@ -334,15 +379,15 @@ read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struc
 struct object *
 read_look(struct cache *c, struct key_hash hash, struct str key)
 {
-	struct wanted w = {cache_disk_of(c, hash, key), .hash = hash, .key = key,
-			   .first = LOOKUP_HEAD};
-	struct reader rd = {.st = w.st, .waits = true};
+	struct wanted w = {.hash = hash, .key = key, .first = LOOKUP_HEAD};
 	struct stored *o = NULL;
-	if (!w.st || !store_look(w.st, hash, &w.at))
-		return NULL;
-	if (read_record(c, &rd, &w, &o) != OUTCOME_DONE)
-		o = NULL;
-	reader_fini(&rd);
+	for (unsigned i = 0; !o && (i = cache_disk_of(c, hash, i)) < c->disks_n; i++) {
+		w.st = c->disks[i].store;
+		struct reader rd = {.st = w.st, .waits = true};
+		if (store_look(w.st, hash, &w.at) && read_record(c, &rd, &w, &o) != OUTCOME_DONE)
+			o = NULL;
+		reader_fini(&rd);
+	}
 	return o ? &o->pub : NULL;
 }
 
