@@ -4,7 +4,6 @@
 #include "proxy/base/log.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 /* More than any directory's: rows of 16 bytes, and head and sum. */
@@ -15,13 +14,6 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 {
 	const struct buf *bytes = ctx;
 	return write(to, bytes->p, bytes->n);
-}
-
-/* One file for each disk, beside the other small files. */
-void
-cache_earned_name(unsigned disk, char to[CACHE_EARNED_NAME])
-{
-	snprintf(to, CACHE_EARNED_NAME, disk ? CACHE_EARNED ".%u" : CACHE_EARNED, disk);
 }
 
 static uint64_t
@@ -35,7 +27,7 @@ save(struct cache *c, unsigned disk)
 {
 	struct buf bytes = {0};
 	char name[CACHE_EARNED_NAME];
-	cache_earned_name(disk, name);
+	files_earned_name(disk, name);
 	store_save_earnings(c->disks[disk].store, tag_of(c, disk), &bytes);
 	if (cache_save_file(c, name, fill, &bytes) != 0)
 		log_warning("cache %s: what its segments have earned cannot be saved: %s. After a "
@@ -60,7 +52,7 @@ load(struct cache *c, unsigned disk)
 	struct buf bytes = {0};
 	ssize_t n = 0;
 	char name[CACHE_EARNED_NAME];
-	cache_earned_name(disk, name);
+	files_earned_name(disk, name);
 	int fd = c->disks[disk].must_empty ? -1 : cache_open_file(c, name);
 	if (fd < 0)
 		return;

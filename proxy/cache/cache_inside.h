@@ -78,14 +78,14 @@ struct cache {
 	_Atomic uint64_t files_written;
 };
 
-/* The file of what segments have earned (earnings.h). */
+/* The files of what segments have earned (earnings.h): one for each disk, beside the other small ones. */
 #define CACHE_EARNED "earned"
 enum { CACHE_EARNED_NAME = 32 };
-void cache_earned_name(unsigned disk, char to[CACHE_EARNED_NAME]);
 
 /* files.c */
 int files_open(struct cache *c, char *err, size_t err_bytes);
 void files_close(struct cache *c);
+void files_earned_name(unsigned disk, char to[CACHE_EARNED_NAME]);
 
 /* May the disk be used? Not while a purge could not be made durable there, or a read hangs. NULL: no. */
 static inline bool

@@ -262,6 +262,12 @@ save_more(void *to, const void *p, size_t n)
 	return 0;
 }
 
+void
+files_earned_name(unsigned disk, char to[CACHE_EARNED_NAME])
+{
+	snprintf(to, CACHE_EARNED_NAME, disk ? CACHE_EARNED ".%u" : CACHE_EARNED, disk);
+}
+
 /* What the saved files take, but for this one. */
 static uint64_t
 others_bytes(const struct cache *c, const char *name)
@@ -274,7 +280,7 @@ others_bytes(const struct cache *c, const char *name)
 			sum += (uint64_t)st.st_size;
 	for (unsigned i = 1; i < c->disks_n; i++) {
 		char earned[CACHE_EARNED_NAME];
-		cache_earned_name(i, earned);
+		files_earned_name(i, earned);
 		if (strcmp(earned, name) != 0 && fstatat(c->dir_fd, earned, &st, 0) == 0)
 			sum += (uint64_t)st.st_size;
 	}

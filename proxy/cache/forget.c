@@ -385,12 +385,6 @@ forget_most(const struct forget *f)
 }
 
 bool
-forget_is_sound(const struct forget *f)
-{
-	return atomic_load_explicit(&f->sound, memory_order_relaxed);
-}
-
-bool
 forget_is_sound_at(const struct forget *f, unsigned disk)
 {
 	return atomic_load_explicit(&f->disks[disk].sound, memory_order_relaxed);

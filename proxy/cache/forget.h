@@ -16,7 +16,7 @@
  * Passing   nothing was stored: the entry is only there for fetches under way, and kept in memory.
  * Promise   forget_wait returns 0 only when the entry is on the device (fdatasync). After a failure
  *           the log is written anew in another file, again and again until that works; until then
- *           forget_is_sound is false, and the caller must not answer from that directory nor write
+ *           forget_is_sound_at is false, and the caller must not answer from that directory nor write
  *           to it. The log that misses something is removed, if that can be done, so that a crash
  *           now leaves a directory whose content nobody trusts.
  * Disks     of a cache on several disks each has the whole log. One whose log cannot be written is
@@ -123,7 +123,6 @@ int forget_wait(struct forget *f, uint64_t at);
 /* The same as a letter home (cache.h). */
 struct forget_letter;
 void forget_tell(struct forget *f, struct forget_letter *l, uint64_t at);
-bool forget_is_sound(const struct forget *f); /* on any disk */
 bool forget_is_sound_at(const struct forget *f, unsigned disk);
 
 struct forget_stats {

@@ -1429,7 +1429,7 @@ START_TEST(a_purge_that_is_not_durable_closes_the_directory)
 	ck_assert(has(c, "http://a/ram", 900)); /* memory needs no directory */
 	if (_i == 0) {
 		sync_fails = false;
-		for (int i = 0; i < 500 && !forget_is_sound(c->forget); i++)
+		for (int i = 0; i < 500 && !forget_is_sound_at(c->forget, 0); i++)
 			usleep(10000);
 		ck_assert(has(c, "http://a/disk", 900) && !has(c, "http://a/gone", 900));
 		cache_close(&c);

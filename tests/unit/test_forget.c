@@ -349,7 +349,7 @@ START_TEST(works_in_memory_alone)
 	struct forget *f = open_forget(FORGET_KEPT);
 	uint64_t before = forget_now(f);
 	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, PAGE)), 0);
-	ck_assert(is_gone(f, PAGE, before) && forget_is_sound(f));
+	ck_assert(is_gone(f, PAGE, before) && forget_is_sound_at(f, 0));
 	forget_close(&f);
 	end();
 }
@@ -811,15 +811,15 @@ START_TEST(what_is_not_durable_says_so_until_it_is)
 	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, "http://a/1")), 0);
 	broken = true;
 	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, PAGE)), -1);
-	ck_assert(!forget_is_sound(f));
+	ck_assert(!forget_is_sound_at(f, 0));
 	ck_assert(is_gone(f, PAGE, before)); /* in memory all the same */
 	/* A crash now leaves nothing that claims to know. */
 	ck_assert_int_ne(faccessat(dir_fd, "purges", F_OK, 0), 0);
 	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, "http://a/2")), -1);
 	broken = false;
-	for (int i = 0; i < 500 && !forget_is_sound(f); i++)
+	for (int i = 0; i < 500 && !forget_is_sound_at(f, 0); i++)
 		usleep(10000);
-	ck_assert(forget_is_sound(f));
+	ck_assert(forget_is_sound_at(f, 0));
 	forget_close(&f);
 	f = open_forget(FORGET_KEPT);
 	ck_assert(is_gone(f, PAGE, before) && is_gone(f, "http://a/1", before) &&
