@@ -149,24 +149,25 @@ cut_name(char *path)
 		strcpy(path, ".");
 }
 
-/* The directory, or the one in which it is made. */
+/* The directory, or the one in which it is made. One of several is left out if it cannot be used. */
 static void
-check_one_dir(const char *dir, const char *setting, struct findings *p)
+check_one_dir(const struct config *c, const char *dir, const char *setting, struct findings *p)
 {
 	char at[4096];
 	struct stat st;
+	bool stops = c->disk_count == 0; /* else it is left out */
 	snprintf(at, sizeof at, "%s", dir);
 	while (stat(at, &st) && errno == ENOENT && strcmp(at, ".") != 0 && strcmp(at, "/") != 0)
 		cut_name(at);
 	if (stat(at, &st))
-		find(p, true, setting,
+		find(p, stops, setting,
 		     "cannot use %s: %s; name a directory you may write, or "
 		     "none",
 		     dir, strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
-		find(p, true, setting, "%s is no directory; name one you may write, or none", at);
+		find(p, stops, setting, "%s is no directory; name one you may write, or none", at);
 	else if (access(at, W_OK | X_OK))
-		find(p, true, setting,
+		find(p, stops, setting,
 		     "cannot write in %s: %s; name a directory you may write, "
 		     "or none",
 		     at, strerror(errno));
@@ -177,10 +178,10 @@ check_cache_dir(const struct config *c, struct findings *p)
 {
 	char setting[CONFIG_NAME_BYTES];
 	if (c->cache.dir)
-		check_one_dir(c->cache.dir, "cache.dir", p);
+		check_one_dir(c, c->cache.dir, "cache.dir", p);
 	for (unsigned i = 0; i < c->disk_count; i++) {
 		snprintf(setting, sizeof setting, "more_disks.%u.dir", i);
-		check_one_dir(c->disks[i].dir, setting, p);
+		check_one_dir(c, c->disks[i].dir, setting, p);
 	}
 }
 
