@@ -276,6 +276,7 @@ forget_open(struct forget **out, const struct forget_options *o)
 	f->durable = f->tried = f->starts << FORGET_STARTS_SHIFT;
 	atomic_store(&f->newest, f->durable);
 	atomic_store(&f->sound, f->disks_n == 0);
+	atomic_store(&f->disks[0].sound, f->disks_n == 0);
 	*out = f;
 	return found;
 }
