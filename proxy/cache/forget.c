@@ -141,7 +141,8 @@ ignore(void *ctx, const struct purge_entry *e)
 struct kept {
 	char *p;
 	size_t n;
-	struct purge_head head;
+	struct purge_head head; /* of a damaged one too, if its first page is right */
+	bool is_read;
 };
 
 static enum forget_found
@@ -151,10 +152,10 @@ read_log(const struct forget *f, const struct forget_place *place, struct kept *
 	int fd = openat(place->dir_fd, "purges", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? FORGET_MISSING : FORGET_LOST;
-	bool right = fstat(fd, &s) == 0 && (uint64_t)s.st_size < READ_MOST &&
+	k->is_read = fstat(fd, &s) == 0 && (uint64_t)s.st_size < READ_MOST &&
 		     (k->p = malloc((size_t)s.st_size + 1)) &&
-		     diskio_read_all(f->o.ops, fd, k->p, k->n = (size_t)s.st_size, 0) == 0 &&
-		     purge_log_parse(k->p, k->n, &k->head, ignore, NULL) &&
+		     diskio_read_all(f->o.ops, fd, k->p, k->n = (size_t)s.st_size, 0) == 0;
+	bool right = k->is_read && purge_log_parse(k->p, k->n, &k->head, ignore, NULL) &&
 		     k->head.fingerprint == filter_seed_fingerprint(f->o.seed) &&
 		     k->head.starts > 0 && k->head.starts + 1 < FORGET_STARTS_MOST;
 	close(fd);
@@ -173,15 +174,19 @@ take_over(struct forget *f, const struct kept *k)
 	return atomic_load(&f->floor) >> FORGET_STARTS_SHIFT <= f->starts;
 }
 
-/* The newest epoch of those that were kept. */
-static uint32_t
-newest_epoch(const struct forget *f, const struct kept *kept)
+/* The newest epoch, also of a damaged log. False: one is so damaged that it says no epoch, and the
+ * others may be behind it. */
+static bool
+find_epoch(struct forget *f, const struct kept *kept)
 {
-	uint32_t newest = 0;
-	for (unsigned i = 0; i < f->disks_n; i++)
-		if (f->disks[i].found == FORGET_KEPT && kept[i].head.epoch > newest)
-			newest = kept[i].head.epoch;
-	return newest;
+	bool yes = true;
+	for (unsigned i = 0; i < f->disks_n; i++) {
+		if (kept[i].head.epoch > f->epoch)
+			f->epoch = kept[i].head.epoch;
+		if (kept[i].is_read && !kept[i].head.starts)
+			yes = false;
+	}
+	return yes;
 }
 
 static enum forget_found
@@ -191,7 +196,7 @@ read_logs(struct forget *f)
 	bool sane = true, any = false, same = !f->o.left_out;
 	for (unsigned i = 0; i < f->disks_n; i++)
 		f->disks[i].found = read_log(f, &f->disks[i].place, &kept[i]);
-	f->epoch = newest_epoch(f, kept);
+	sane = find_epoch(f, kept);
 	for (unsigned i = 0; i < f->disks_n; i++) {
 		struct forget_disk *d = &f->disks[i];
 		if (d->found == FORGET_KEPT && kept[i].head.epoch < f->epoch)
