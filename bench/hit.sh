@@ -1,5 +1,5 @@
 #!/bin/bash
-# hit.sh - CPU of the proxy for a cached 1 KiB answer on a keep-alive connection, beside nginx and
+# hit.sh - CPU of the proxy for a cached answer (BYTES, 1024) on a keep-alive connection, beside nginx and
 # beside a server that does nothing else (bare.c). Rounds are interleaved; the ratios are to bare
 # and to nginx of the same round.
 #
@@ -17,10 +17,11 @@ chmod 755 "$SHM"
 trap 'clean_up; rm -rf "$SHM"' EXIT
 
 start_origin
-path=/cdn/0123456789abcdef/1024
+BYTES=${BYTES:-1024}
+path=/cdn/0123456789abcdef/$BYTES
 for s in $SERVERS; do
 	case $s in
-	bare) start_bare 1024 ;;
+	bare) start_bare "$BYTES" ;;
 	twice) start_twice "$SHM/twice" 256MiB 64MiB 2 ;;
 	nginx) start_nginx "$SHM/nginx" 256m 1 ;;
 	esac
@@ -43,5 +44,5 @@ one_round() { # server: prints microseconds of CPU per request
 }
 
 machine
-echo "# CPU microseconds per cached 1 KiB hit; wrk -t1 -c$CONNECTIONS, ${SECONDS_EACH} s a round"
+echo "# CPU microseconds per cached hit of $BYTES bytes; wrk -t1 -c$CONNECTIONS, ${SECONDS_EACH} s a round"
 rounds "$ROUNDS" "$SERVERS"

@@ -16,6 +16,7 @@ COUNTER(LOCAL,                "requests",  "local",          "TRACE and OPTIONS 
 COUNTER(ABANDONED,            "requests",  "abandoned",      "the client left before there was an answer")
 COUNTER(HITS,                 "requests",  "hits",           "of all these, answers that caused no origin request")
 COUNTER(JOINED,               "requests",  "joined",         "joined another request's fetch, whatever came of it")
+COUNTER(BESIDE,               "requests",  "beside",         "fetched beside another request's fetch, which hung or dripped")
 COUNTER(BACKGROUND,           "requests",  "background",     "fetches behind an answer: refreshed while stale, completed from a part")
 COUNTER(BYTES_TO_CLIENTS,     "bytes",     "to_clients",     "bytes sent to clients, heads included")
 COUNTER(BYTES_FROM_ORIGIN,    "bytes",     "from_origin",    "body bytes received from origins")

@@ -89,6 +89,7 @@ cache_leave_others(struct cache *c, struct stored *o)
 		uint64_t since = atomic_load(&o->pub.clean_as_of);
 		struct forget_thing own = {o->pub.hash, o->pub.key, o->pub.tags};
 		uint64_t at = forget_add_own(c->forget, FORGET_KEY, &own, true, since, &clean);
+		cache_window(c);
 		store_remove(st, o->pub.hash);
 		if (!clean)
 			return false;

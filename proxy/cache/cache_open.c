@@ -18,7 +18,9 @@ static bool
 is_record_forgotten(void *ctx, struct record *r)
 {
 	struct disk *d = ctx;
-	return cache_record_is_forgotten(d->cache, r);
+	bool yes = cache_record_is_forgotten(d->cache, r);
+	cache_window(d->cache);
+	return yes;
 }
 
 /* Of what left the disk, older records may still be there: everything under the keys up to now is
@@ -51,9 +53,12 @@ write_head(void *ctx, struct stored *o)
 	struct cache *c = ctx;
 	struct placement p;
 	bool there = stored_placement(o, &p);
+	cache_window(c);
 	if (there && cache_store_is_open(c, o->store) && !cache_is_forgotten(c, o) &&
-	    cache_refer(c, o, &p))
+	    cache_refer(c, o, &p)) {
+		cache_window(c);
 		cache_is_still_clean(c, o);
+	}
 	placement_fini(&p);
 }
 

@@ -23,21 +23,36 @@ flight_lend_head(struct flight *f)
 	return b;
 }
 
-/* Those who wait for the fetches that f overtook. good: f has an answer for them; else the next of
- * them may try at once. */
-static void
-tell_overtaken(struct flight *g, bool good)
+/* Under g's lock. Returns a reference that is to be let go without it, or NULL. */
+static struct flight *
+hear_of(struct flight *g, struct flight *f, bool good)
+{
+	struct flight *gone = NULL;
+	if (!good) {
+		g->tries_left++;
+		if (g->after == f) { /* it looked well, and then it broke off */
+			gone = g->after;
+			g->after = NULL;
+			g->overtaken = false;
+		}
+	} else {
+		g->overtaken = true;
+		if (!g->after && g->reader_count > 1) /* besides who leads it */
+			g->after = flight_ref(f);
+	}
+	flight_wake_readers(g);
+	return gone;
+}
+
+void
+flight_tell(struct flight *f, struct flight *g, bool good)
 {
 	while (g) { /* a reference */
 		pthread_mutex_lock(&g->lock);
-		if (good)
-			g->overtaken = true;
-		else
-			g->tries_left++;
-		if (flight_state(g) == FLIGHT_WAITING)
-			flight_wake_readers(g);
+		struct flight *gone = hear_of(g, f, good);
 		struct flight *next = g->before ? flight_ref(g->before) : NULL;
 		flight_unlock(g);
+		flight_unref(&gone);
 		flight_unref(&g);
 		g = next;
 	}
@@ -51,11 +66,12 @@ flight_publish(struct flight *f, struct flight_head *head)
 	assert(atomic_load(&f->state) == FLIGHT_WAITING);
 	f->head = *head;
 	*head = (struct flight_head){0};
+	f->unproven = good && f->before && !f->head.object && f->head.body_bytes;
 	atomic_store_explicit(&f->state, FLIGHT_ARRIVING, memory_order_release);
 	flight_wake_readers(f);
-	struct flight *before = f->before ? flight_ref(f->before) : NULL;
+	struct flight *before = f->before && !f->unproven ? flight_ref(f->before) : NULL;
 	flight_unlock(f);
-	tell_overtaken(before, good);
+	flight_tell(f, before, good);
 }
 
 static void
@@ -68,7 +84,9 @@ finish(struct flight *f, enum flight_state state, int status, const char *word, 
 	       (before_that == FLIGHT_WAITING && state == FLIGHT_FAILED));
 	f->fail_blame = blame;
 	struct flight *before = f->before;
+	bool good = state == FLIGHT_WHOLE && f->unproven;
 	f->before = NULL;
+	f->unproven = false;
 	f->fail_status = status;
 	f->fail_word = word;
 	atomic_store_explicit(&f->state, (int)state, memory_order_release);
@@ -76,8 +94,8 @@ finish(struct flight *f, enum flight_state state, int status, const char *word, 
 	if (f->late_count)
 		flight_wake_late(f);
 	flight_unlock(f);
-	if (state == FLIGHT_FAILED)
-		tell_overtaken(before, false);
+	if (state == FLIGHT_FAILED || good)
+		flight_tell(f, before, good);
 	else
 		flight_unref(&before);
 }

@@ -53,6 +53,7 @@ struct flight_head {
 	bool sliced; /* the body lies in slices, under a head of its own */
 	bool stored; /* being written to disk */
 	bool kept;   /* being stored, in RAM or on disk: it can be read from there at the end */
+	bool landed; /* not storable for another answer was stored meanwhile: that is for all */
 	enum admission verdict;
 	bool has_age;	     /* the origin's answer had an Age: it came from a cache itself */
 	uint64_t body_bytes; /* UINT64_MAX: not known */
@@ -83,12 +84,16 @@ bool flights_has(struct flights *fs, struct key_hash hash, struct str key);
 struct flight_reader *
 flights_wait(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
 	     flight_wake_fn *wake, void *ctx, int64_t now_ms, int64_t most_ms);
-/* The leader takes its time: *reader's owner, who follows, leads a second fetch of the same key
- * instead, and whoever comes joins that one. *reader is then its place there. False when it is not
- * its turn: one after a patience, one after the next, then two and two, four and four, and eight; and
- * one at once for each that fails. Those who stay are told when such a fetch has an answer to share (flight_is_overtaken). */
+/* The leader takes its time to the head, or its body drips: *reader's owner, who follows, leads a
+ * second fetch of the same key instead, and whoever comes joins that one. *reader is then its place
+ * there. False when it is not its turn: one after a patience, one after the next, then two and two,
+ * four and four, and eight; and one at once for each that fails. Those who stay are told when such
+ * a fetch has an answer to share, and its body comes (flight_is_overtaken). */
 bool flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
 		      int64_t patience_ms);
+/* The same; but it keeps its place where it was. Its place in the second fetch, or NULL. */
+struct flight_reader *flights_try_beside(struct flights *fs, const struct flight_reader *old,
+					 int64_t now_ms, int64_t patience_ms);
 /* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */
 struct flight *
 flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms);
@@ -150,10 +155,17 @@ unsigned flight_followers(struct flight *f);
 enum flight_state flight_state(struct flight *f);
 const struct flight_head *flight_head(struct flight *f); /* from FLIGHT_ARRIVING on */
 void flight_failure(struct flight *f, int *status, const char **word, uint64_t *blame);
-/* True: nothing more comes. Else r is woken when some does, or all has. */
-bool flight_awaits_end(struct flight_reader *r);
+/* True: there are so many bytes, or nothing more comes. Else r is woken when some does. */
+bool flight_awaits(struct flight_reader *r, uint64_t bytes);
+/* Whether its body comes by so little, for as long as for_ms, that whoever reads it waits without
+ * an end; the request that leads it may be the reason. Not while the leader waits for readers.
+ * Counted from when this was asked first. */
+bool flight_drips(struct flight *f, int64_t now_ms, int64_t for_ms);
 /* A second fetch of the key has an answer: ask again. */
 bool flight_is_overtaken(struct flight *f);
+/* r's own place in that second fetch, from its beginning; r keeps the one it has. NULL: it is gone,
+ * or so is its beginning. */
+struct flight_reader *flight_join_after(const struct flight_reader *r);
 /* Interim heads not read yet, appended to out. */
 void flight_read_interim(struct flight_reader *r, struct buf *out);
 

@@ -47,7 +47,7 @@ flight_leave(struct flight_reader **rp)
 	*rp = NULL;
 	if (!r)
 		return;
-	struct flight *f = r->flight;
+	struct flight *f = r->flight, *after = NULL;
 	pthread_mutex_lock(&f->lock);
 	if (r->armed)
 		TAILQ_REMOVE(&f->armed, r, link);
@@ -60,8 +60,13 @@ flight_leave(struct flight_reader **rp)
 	trim(f);
 	if (f->reader_count == 0)
 		flight_wake_leader(f);
+	if (f->reader_count <= 1) { /* nobody is left who might go there */
+		after = f->after;
+		f->after = NULL;
+	}
 	bool posted = r->posted;
 	flight_unlock(f);
+	flight_unref(&after);
 	if (posted)
 		return; /* open_reader will free it */
 	flight_leave_seat(r);
@@ -156,7 +161,11 @@ flight_append(struct flight *f, const char *p, size_t n, int64_t now_ms, struct 
 		f->refused_ms = now_ms;
 	else
 		take(f, p, n, filled, at, got);
+	bool proven = f->unproven && flight_is_proven(f, now_ms);
+	f->unproven = f->unproven && !proven;
+	struct flight *before = proven ? flight_ref(f->before) : NULL;
 	flight_unlock(f);
+	flight_tell(f, before, true);
 	return !full;
 }
 

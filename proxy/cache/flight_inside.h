@@ -3,6 +3,7 @@
  *	flights.c       the flights in the air, by their keys
  *	flight.c        what the leader says of its fetch, what readers see
  *	flight_body.c   the body: how far the leader may run ahead
+ *	flight_pace.c   whether the body comes fast enough
  *	flight_seat.c   who leads, who reads, and how they are woken
  *	flight_life.c   memory and references
  *
@@ -86,14 +87,17 @@ struct flight {
 	_Atomic bool wanted;
 
 	struct flight *before; /* the one this one overtook, a reference, until this one ends */
+	struct flight *after;  /* the one that overtook this one, a reference, while several read */
 	_Atomic bool overtaken;
+	bool unproven;		     /* it has a head, but whether its body comes is to be seen */
 	unsigned rounds, tries_left; /* of fetches beside this one; in this round */
 	int64_t next_try_ms;	     /* the next round */
 
 	struct window window;
 	_Atomic bool windowed;		       /* some bytes were let go or may be */
 	int64_t begun_ms, refused_ms, lost_ms; /* refused_ms: the leader waits since, or 0 */
-	int64_t met_ms;			       /* somebody met its body on the way first, or 0 */
+	int64_t pace_ms;		       /* the pace is counted since then, or 0 */
+	uint64_t pace_at;		       /* and from this byte on */
 };
 
 struct flight_shard {
@@ -129,6 +133,19 @@ void flight_destroy(struct flight **f);
  * in production. */
 void flight_unlock(struct flight *f);
 void flight_shard_unlock(struct flight_shard *s);
+
+/* ---- flight_pace.c, under the flight's lock ------------------------------------------------ */
+
+enum { FLIGHT_DRIP_MS = 900 }; /* after which nobody new joins a body that drips */
+bool flight_is_dripping(struct flight *f, int64_t now_ms, int64_t for_ms);
+/* So much has come, or at such a pace, that those who wait for it elsewhere may have it instead. */
+bool flight_is_proven(struct flight *f, int64_t now_ms);
+
+/* ---- flight.c, without a lock ------------------------------------------------------------- */
+
+/* Those who wait for the fetches that f overtook, from before on, a reference that is taken. good:
+ * f has an answer for them; else the next of them may try at once. */
+void flight_tell(struct flight *f, struct flight *before, bool good);
 
 /* ---- flight_seat.c, under the flight's lock ------------------------------------------------ */
 

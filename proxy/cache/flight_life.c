@@ -23,6 +23,8 @@ check(const struct flight *f)
 	assert(state != FLIGHT_WAITING || f->window.total == f->window.base);
 	assert(f->windowed || (!f->leader_waits && !f->refused_ms && !f->lost_ms));
 	assert(!f->leader.posted || f->leader.flight == f);
+	assert(!f->after || (f->overtaken && f->reader_count > 1));
+	assert(!f->unproven || (f->before && state == FLIGHT_ARRIVING));
 }
 
 static void
@@ -124,6 +126,7 @@ give_back(struct flight *f)
 	window_fini(&f->window);
 	object_unref(&f->stored);
 	flight_unref(&f->before);
+	assert(!f->after);
 	buf_fini(&f->head_memory);
 	f->head_memory = f->head.head;
 	f->head_memory.n = 0;

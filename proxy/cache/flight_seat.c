@@ -20,11 +20,11 @@ flight_arm(struct flight_reader *r)
 }
 
 bool
-flight_awaits_end(struct flight_reader *r)
+flight_awaits(struct flight_reader *r, uint64_t bytes)
 {
 	struct flight *f = r->flight;
 	pthread_mutex_lock(&f->lock);
-	bool over = flight_state(f) != FLIGHT_ARRIVING;
+	bool over = flight_state(f) != FLIGHT_ARRIVING || f->window.total >= bytes;
 	if (!over)
 		flight_arm(r);
 	pthread_mutex_unlock(&f->lock);
@@ -86,6 +86,24 @@ flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *
 	r->armed = true;
 	TAILQ_INSERT_TAIL(&f->armed, r, link);
 	return r;
+}
+
+struct flight_reader *
+flight_join_after(const struct flight_reader *r)
+{
+	struct flight *g = r->flight;
+	struct flight_reader *joined = NULL;
+	pthread_mutex_lock(&g->lock);
+	struct flight *f = g->after ? flight_ref(g->after) : NULL;
+	pthread_mutex_unlock(&g->lock);
+	if (!f)
+		return NULL;
+	pthread_mutex_lock(&f->lock);
+	if (flight_state(f) != FLIGHT_FAILED && f->window.base == 0)
+		joined = flight_seat(f, r->home, r->wake, r->ctx);
+	flight_unlock(f);
+	flight_unref(&f);
+	return joined;
 }
 
 struct flight_reader *

@@ -107,25 +107,11 @@ flights_is_clean(const struct flight *f)
 	return is_clean(f);
 }
 
-/* Under the flight's lock. Its body comes by so little that whoever joined would wait without an
- * end; the request that leads it may be the reason. Counted from when that was looked at first. */
 static bool
-drips(struct flight *f, int64_t now_ms)
-{
-	enum { FOR_MS = 900, LEAST_BYTES_S = 8 << 10 };
-	if (flight_state(f) != FLIGHT_ARRIVING)
-		return false;
-	if (!f->met_ms)
-		f->met_ms = now_ms;
-	int64_t ms = now_ms - f->met_ms;
-	return ms >= FOR_MS && f->window.total < (uint64_t)ms * LEAST_BYTES_S / 1000;
-}
-
-static bool
-may_join(struct flight *f, int64_t now_ms)
+may_join(struct flight *f)
 {
 	int state = atomic_load(&f->state);
-	return state != FLIGHT_FAILED && f->window.base == 0 && is_clean(f) && !drips(f, now_ms);
+	return state != FLIGHT_FAILED && f->window.base == 0 && is_clean(f);
 }
 
 bool
@@ -134,14 +120,15 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 {
 	struct flight_shard *s = flight_shard_of(fs, hash);
 	struct flight *gone = NULL, *f;
-	bool lead = true;
+	bool lead = true, drips = false;
 	*reader = NULL;
 	pthread_mutex_lock(&s->lock);
 	struct flight **at = find(s, hash, key);
 	if (*at) {
 		f = *at;
 		pthread_mutex_lock(&f->lock);
-		if (may_join(f, now_ms)) {
+		drips = flight_is_dripping(f, now_ms, FLIGHT_DRIP_MS);
+		if (may_join(f) && !drips) {
 			*reader = flight_seat(f, home, wake, ctx);
 			lead = false;
 		}
@@ -151,6 +138,7 @@ flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct m
 	}
 	if (lead) {
 		f = put_in(fs, s, hash, key, now_ms);
+		f->before = drips ? flight_ref(gone) : NULL; /* others still wait for that one */
 		*reader =
 			flight_seat(f, home, wake, ctx); /* nobody else knows it before we unlock */
 		flight_unref(&f); /* the reader's and the table's references stay */
@@ -196,7 +184,9 @@ static bool
 takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
 {
 	pthread_mutex_lock(&f->lock);
-	bool waits = flight_state(f) == FLIGHT_WAITING && !f->overtaken;
+	bool waits = flight_state(f) == FLIGHT_WAITING
+			     ? !f->overtaken
+			     : !f->after && flight_is_dripping(f, now_ms, patience_ms);
 	if (waits && now_ms >= f->next_try_ms) {
 		f->tries_left = 1u << f->rounds / 2;
 		f->rounds += f->rounds < ROUNDS_MOST;
@@ -208,11 +198,11 @@ takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
 	return may;
 }
 
-bool
-flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
-		 int64_t patience_ms)
+struct flight_reader *
+flights_try_beside(struct flights *fs, const struct flight_reader *old, int64_t now_ms,
+		   int64_t patience_ms)
 {
-	struct flight_reader *old = *reader, *r;
+	struct flight_reader *r = NULL;
 	struct flight *slow = old->flight, *gone = NULL;
 	struct str key = buf_str(&slow->key);
 	struct flight_shard *s = flight_shard_of(fs, slow->hash);
@@ -229,13 +219,22 @@ flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_
 		r = flight_seat(f, old->home, old->wake, old->ctx);
 		flight_unlock(f);
 		flight_unref(&f);
-		*reader = r;
 	}
 	flight_shard_unlock(s);
 	flight_unref(&gone);
-	if (may)
-		flight_leave(&old);
-	return may;
+	return r;
+}
+
+bool
+flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
+		 int64_t patience_ms)
+{
+	struct flight_reader *r = flights_try_beside(fs, *reader, now_ms, patience_ms);
+	if (!r)
+		return false;
+	flight_leave(reader);
+	*reader = r;
+	return true;
 }
 
 bool

@@ -7,7 +7,11 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { MALLOC_OVERHEAD = 16, BUCKET_BYTES = 16 };
+enum {
+	MALLOC_OVERHEAD = 16,
+	BUCKET_BYTES = 16,
+	LONG_BODY = 12 << 10 /* within a record: may be let go without key and head */
+};
 
 struct object *
 object_ref(struct object *o)
@@ -182,6 +186,27 @@ stored_create(struct store *st, struct key_hash hash, struct str key, struct str
 	return o;
 }
 
+static struct str
+moved(struct str view, const struct block *from, const struct block *to)
+{
+	return (struct str){to->p + (view.p - from->p), view.n};
+}
+
+/* A long body lies in a block of its own, which can be let go while it is not sent. */
+static void
+part_from_body(struct stored *o, struct block *record, const struct record *r)
+{
+	size_t n = (size_t)(r->body - record->p);
+	struct block *front = block_create((uint32_t)n);
+	memcpy(front->p, record->p, n);
+	front->n = (uint32_t)n;
+	o->pub.key = moved(r->key, record, front);
+	o->pub.head = moved(r->head, record, front);
+	o->pub.tags = moved(r->tags, record, front);
+	o->text = front;
+	o->whole_in = block_ref(record);
+}
+
 struct stored *
 stored_of_record(struct store *st, struct block *text, const struct record *r)
 {
@@ -196,8 +221,11 @@ stored_of_record(struct store *st, struct block *text, const struct record *r)
 	o->pub.body_bytes = r->body_bytes;
 	o->pub.whole_bytes = r->whole_bytes;
 	atomic_init(&o->pub.clean_as_of, r->clean_as_of);
-	o->text = block_ref(text);
 	o->whole = r->is_inline ? r->body : NULL;
+	if (o->whole && r->body_bytes >= LONG_BODY)
+		part_from_body(o, text, r);
+	else
+		o->text = block_ref(text);
 	struct placement p;
 	placement_of_record(&p, r);
 	replace(o, &p); /* nobody else knows it */
@@ -286,6 +314,7 @@ stored_unref(struct stored **po)
 	placement_fini(&o->placement);
 	stored_drop_blocks(o);
 	block_unref(&o->ahead);
+	block_unref(&o->whole_in);
 	block_unref(&o->text);
 	free(o);
 }
@@ -315,10 +344,39 @@ stored_share_body(struct stored *to, const struct stored *from)
 		stored_add_block(to, block_ref(from->blocks[i]));
 	if (!from->whole)
 		return;
+	struct block *in = from->whole_in ? from->whole_in : from->text;
 	to->whole = from->whole;
-	if (!to->text)
-		to->text = block_ref(from->text);
-	assert(to->text == from->text);
+	if (to->text != in)
+		to->whole_in = block_ref(in);
+}
+
+static bool
+is_only(struct block *const *b)
+{
+	return *b && atomic_load_explicit(&(*b)->refs, memory_order_acquire) == 1;
+}
+
+void
+stored_let_body_go(struct stored *o)
+{
+	const char *whole = o->whole;
+	/* One reference is this reader's: nobody else looks at it, or can begin to. */
+	if (atomic_load_explicit(&o->pub.refs, memory_order_acquire) != 1 ||
+	    !o->placement.at.bytes || o->placement.fragments_n != 1 || o->leased)
+		return;
+	if (!is_only(&o->whole_in) && !(o->blocks_n == 1 && is_only(&o->blocks[0])))
+		return;
+	uint32_t n = o->blocks_n;
+	o->whole = NULL;
+	o->blocks_n = 0;
+	if (stored_lease(o)) {
+		o->blocks_n = n;
+		stored_drop_blocks(o);
+		block_unref(&o->whole_in);
+		return;
+	}
+	o->whole = whole; /* it would not be found again */
+	o->blocks_n = n;
 }
 
 bool
@@ -349,6 +407,8 @@ stored_memory(const struct stored *o)
 	uint64_t n = sizeof *o + MALLOC_OVERHEAD + BUCKET_BYTES;
 	if (o->text)
 		n += sizeof *o->text + o->text->cap + MALLOC_OVERHEAD;
+	if (o->whole_in)
+		n += sizeof *o->whole_in + o->whole_in->cap + MALLOC_OVERHEAD;
 	if (o->pub.key.p == o->bytes)
 		n += o->pub.key.n + o->pub.head.n + o->pub.tags.n;
 	for (uint32_t i = 0; i < o->blocks_n; i++)

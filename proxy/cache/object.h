@@ -38,9 +38,10 @@ struct stored {
 	 * record that was refreshed points to its old body; 0: never on disk. */
 	_Atomic uint64_t lies_in, body_in;
 	struct block *text; /* ref: the record that key and head (and body) are views of, or NULL */
-	const char *whole;  /* body bytes within text, or NULL */
-	struct block **blocks; /* ref each: the body, block_bytes each but the last; or NULL */
-	struct block *one;     /* room for a list of one */
+	const char *whole; /* body bytes within whole_in, or if that is NULL within text; or NULL */
+	struct block *whole_in; /* ref */
+	struct block **blocks;	/* ref each: the body, block_bytes each but the last; or NULL */
+	struct block *one;	/* room for a list of one */
 	uint32_t blocks_n, block_bytes;
 	bool leased;
 	_Atomic bool pays; /* the segments that it lies in, for the answer it is asked for now */
@@ -81,7 +82,10 @@ void stored_unref(struct stored **o);
 void stored_share_body(struct stored *to, const struct stored *from);
 void stored_add_block(struct stored *o, struct block *b); /* takes the caller's reference */
 void stored_drop_blocks(struct stored *o);		  /* of one that nobody else knows */
-bool stored_has_body(const struct stored *o);		  /* in memory */
+/* The body is read again when it is wanted: of one that its one reader looked up on disk, if that
+ * frees any memory. */
+void stored_let_body_go(struct stored *o);
+bool stored_has_body(const struct stored *o); /* in memory */
 /* The part of the body at an offset that lies in memory in one piece. */
 struct str stored_piece(const struct stored *o, uint64_t at);
 

@@ -166,6 +166,7 @@ build(struct cache *c, struct reader *rd, const struct wanted *w, struct block *
 		return OUTCOME_MISS; /* another key that shares the bits the index knows */
 	struct stored *o = stored_of_record(w->st, text, &r);
 	struct judged j = cache_judge(c, o);
+	cache_window(c);
 	if (j.word == FORGET_GONE) {
 		stored_unref(&o);
 		return OUTCOME_FORGOTTEN;
@@ -235,6 +236,7 @@ promote(struct cache *c, const struct stored *o, const struct wanted *w)
 	    !ram_takes(c->ram, w->hash, stored_memory(o), true, w->hits))
 		return;
 	struct stored *copy = stored_clone(o);
+	cache_window(c);
 	if (ram_put(c->ram, copy, w->hits) && !store_lies_at(w->st, w->hash, &w->at))
 		ram_remove_object(c->ram, copy);
 	stored_unref(&copy);
@@ -542,6 +544,13 @@ void
 body_done(struct body_read *r)
 {
 	block_unref(&r->block);
+}
+
+void
+body_give_back(struct body_read *r, struct object *o)
+{
+	body_done(r);
+	stored_let_body_go(stored_of(o));
 }
 
 /* ---- what an answer pays ------------------------------------------------------------------- */

@@ -139,6 +139,13 @@ fill_start(struct txn *t, enum fill_kind kind)
 }
 
 void
+fill_beside(struct txn *t, struct flight *flight)
+{
+	metrics_add(t->serve->metrics, METRIC_BESIDE, 1);
+	fill_set_out(begin(t, FILL_MISS, flight), &events);
+}
+
+void
 fill_behind(struct txn *t, enum fill_kind kind)
 {
 	struct shelves *sh = t->serve->shelves;

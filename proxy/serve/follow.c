@@ -7,6 +7,7 @@
 #include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/patience.h"
+#include "proxy/serve/resume.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/syntax.h"
 
@@ -264,7 +265,7 @@ shares_head(struct txn *t, const struct flight_head *h)
 {
 	bool other_variant = false;
 	struct herd_facts f = {.shareable = is_for_us(t, h, &other_variant), .status = h->status};
-	if (other_variant && t->restarts < RESTARTS_MAX) {
+	if ((other_variant || h->landed) && t->restarts < RESTARTS_MAX) {
 		follow_again(t);
 		return false;
 	}
@@ -278,6 +279,14 @@ shares_head(struct txn *t, const struct flight_head *h)
 	return step == HERD_SHARE;
 }
 
+/* Somebody else's fetch takes its time: we lead another one from now on. */
+static void
+fetch_beside(struct txn *t)
+{
+	metrics_add(t->serve->metrics, METRIC_BESIDE, 1);
+	fill_start(t, t->object ? FILL_VALIDATE : FILL_MISS);
+}
+
 static void
 on_alarm(struct alarm *a)
 {
@@ -285,14 +294,25 @@ on_alarm(struct alarm *a)
 	t->wake(t);
 }
 
-/* A follower of a small body: it comes with its head, or soon, unless the request that leads made
- * the origin drip, hang or break off. So nothing is sent before it is whole, and a try of our own
- * is still possible. */
 static bool
-is_small(const struct flight_head *h)
+has_body_to_come(const struct flight_head *h)
+{
+	return !h->object && !h->sliced;
+}
+
+/* How much of a body must be here before a follower is sent any of it. It comes with its head, or
+ * soon, unless the request that leads made the origin drip, hang or break off; then a try of our
+ * own is still possible. So: all of a small one, and so much of one that cannot be gone on with
+ * from another answer (beside.h). */
+static uint64_t
+bytes_to_begin_with(const struct flight_head *h)
 {
 	enum { SMALL_BYTES = 64 << 10 };
-	return !h->object && !h->sliced && h->body_bytes <= SMALL_BYTES;
+	if (!has_body_to_come(h))
+		return 0;
+	if (h->body_bytes <= SMALL_BYTES)
+		return UINT64_MAX;
+	return resume_is_told(buf_str(&h->head)) ? 0 : SMALL_BYTES;
 }
 
 /* A flight that failed behind its head is answered, then cut off, but for a follower that was sent
@@ -301,21 +321,48 @@ static bool
 is_lost(const struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
-	return !t->leader && flight_state(f) == FLIGHT_FAILED && is_small(flight_head(f));
+	return !t->leader && flight_state(f) == FLIGHT_FAILED && has_body_to_come(flight_head(f));
 }
 
-/* True: the rest is waited for, or that took too long and the request has moved on. */
+/* A patience is over, and not enough of the body is here. False: it is sent as it comes, for it
+ * comes well: in the second patience too, when what came at first does not count any more. */
 static bool
-waits_for_rest(struct txn *t)
+waits_on(struct txn *t, int64_t now, uint64_t most)
+{
+	int64_t patience = patience_ms(t);
+	t->body_by_ms = now + patience;
+	if (!flight_drips(flight_of(t->reader), now, patience))
+		return ++t->body_waits < 2 || most == UINT64_MAX;
+	if (flights_overtake(t->serve->shelves->flights, &t->reader, now, patience)) {
+		t->leader = true;
+		t->body_by_ms = 0;
+		set_limits(t);
+		fetch_beside(t);
+	}
+	return true;
+}
+
+/* True: more of the body is waited for, or that took too long and the request has moved on. */
+static bool
+waits_for_body(struct txn *t)
 {
 	int64_t now = now_ms();
-	if (!is_small(flight_head(flight_of(t->reader))) || flight_awaits_end(t->reader))
+	struct flight *f = flight_of(t->reader);
+	uint64_t most = bytes_to_begin_with(flight_head(f));
+	if (!most || flight_awaits(t->reader, most))
 		return false;
-	if (!t->body_by_ms)
-		t->body_by_ms = now + patience_ms(t);
-	if (now >= t->body_by_ms)
+	if (flight_is_overtaken(f)) {
 		follow_again(t);
-	else
+		return true;
+	}
+	if (!t->body_by_ms) {
+		t->body_by_ms = now + patience_ms(t);
+		t->body_waits = 0;
+		flight_drips(f, now, 0); /* it is looked at from now on */
+	}
+	if (now >= t->body_by_ms && !waits_on(t, now, most))
+		return false;
+	if (t->body_by_ms)
 		alarm_set(&t->serve->alarms, &t->alarm, t->body_by_ms, on_alarm);
 	return true;
 }
@@ -331,7 +378,7 @@ on_flight_head(struct txn *t)
 		return;
 	}
 	bool sliced = h->sliced;
-	if (!t->leader && (!shares_head(t, h) || waits_for_rest(t)))
+	if (!t->leader && (!shares_head(t, h) || waits_for_body(t)))
 		return;
 	if (is_lost(t)) { /* on its leader's thread, just now */
 		on_failed_flight(t);
@@ -374,7 +421,7 @@ waits_no_more(struct txn *t)
 		t->leader = flights_overtake(t->serve->shelves->flights, &t->reader, now, patience);
 		t->try_at_ms = t->leader ? 0 : now + patience;
 		if (t->leader)
-			fill_start(t, t->object ? FILL_VALIDATE : FILL_MISS);
+			fetch_beside(t);
 	}
 	set_alarm(t);
 	return false;

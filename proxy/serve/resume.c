@@ -31,6 +31,15 @@ resume_is_told(struct str stored_head)
 	return validator_in(stored_head).n != 0;
 }
 
+bool
+resume_is_same(struct str stored_head, struct str other_head)
+{
+	struct field fields[FIELDS_MAX];
+	struct response r = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	struct str ours = validator_in(stored_head);
+	return ours.n && head_read(other_head, &r) && validator_is_of(ours, &r.fields);
+}
+
 static struct str
 validator_of(const struct fill *f)
 {

@@ -12,6 +12,8 @@
 enum { RESUME_RANGE_BYTES = 64 };
 
 bool resume_is_told(struct str stored_head); /* by a strong validator */
+/* By such a validator: bytes of the one may follow bytes of the other. */
+bool resume_is_same(struct str stored_head, struct str other_head);
 bool resume_may(const struct fill *f);
 /* The fields that ask for the rest; range keeps what out points to. */
 void resume_ask(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BYTES]);

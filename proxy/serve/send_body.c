@@ -1,6 +1,7 @@
 /* send_body.c - the bytes of a body: from a stored object, from a flight, and from the one to the
  * other. Wire pulls them when it has room.
  */
+#include "proxy/serve/beside.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/send_inside.h"
 #include "proxy/serve/slices.h"
@@ -70,7 +71,7 @@ send_pull_object(void *ctx, size_t most, struct str *pieces, unsigned *n)
 	return STREAM_PULL_ERROR;
 }
 
-/* A client that takes nothing holds no fragment of the body in memory: it is read again. */
+/* A client that takes nothing holds no bytes of a body that lies on disk: they are read again. */
 bool
 send_give_back(void *ctx, uint64_t bytes)
 {
@@ -78,7 +79,7 @@ send_give_back(void *ctx, uint64_t bytes)
 	if (t->parts || t->read_out || t->slice_i > 0 || bytes > t->at - t->slices[0].at)
 		return false;
 	t->at -= bytes;
-	body_done(&t->read);
+	body_give_back(&t->read, t->object);
 	return true;
 }
 
@@ -143,6 +144,46 @@ go_on_from_object(struct txn *t)
 		t->until = t->object->body_bytes;
 }
 
+/* Nothing comes from the flight now, or nothing more at all: is there another fetch of the same?
+ * STREAM_PULL_SOME: t->reader has more. */
+static enum stream_pull
+pull_beside(struct txn *t, enum stream_pull now)
+{
+	switch (beside_look(t)) {
+	case BESIDE_READY:
+		return STREAM_PULL_SOME;
+	case BESIDE_LATER:
+		return STREAM_PULL_LATER;
+	case BESIDE_NONE:
+		break;
+	}
+	return now;
+}
+
+/* The flight had no bytes, but this. STREAM_PULL_SOME: it has by now. */
+static enum stream_pull
+pull_none(struct txn *t, enum flight_step step, size_t most, struct str *pieces, unsigned *n)
+{
+	switch (step) {
+	case FLIGHT_READY:
+	case FLIGHT_LATER:
+		return pull_beside(t, STREAM_PULL_LATER);
+	case FLIGHT_OVER:
+		return STREAM_PULL_END;
+	case FLIGHT_STORED:
+		go_on_from_object(t);
+		return send_pull_object(t, most, pieces, n);
+	case FLIGHT_LOST:
+		if (fill_rest(t))
+			return STREAM_PULL_LATER;
+		metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
+		return STREAM_PULL_ERROR;
+	case FLIGHT_CUT:
+		return pull_beside(t, STREAM_PULL_ERROR);
+	}
+	return STREAM_PULL_ERROR;
+}
+
 enum stream_pull
 send_pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
@@ -154,25 +195,15 @@ send_pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
 	flight_done_until(t->reader, t->at);
 	while (*n < STREAM_PIECES && most && t->at < t->until) {
 		struct str *to = &pieces[*n];
-		switch (flight_read(t->reader, t->at, &to->p, &to->n, &t->blocks[*n])) {
-		case FLIGHT_READY:
-			break;
-		case FLIGHT_LATER:
-			return *n ? STREAM_PULL_SOME : STREAM_PULL_LATER;
-		case FLIGHT_OVER:
-			return STREAM_PULL_END;
-		case FLIGHT_STORED:
-			go_on_from_object(t);
-			return *n ? STREAM_PULL_SOME : send_pull_object(ctx, most, pieces, n);
-		case FLIGHT_LOST:
-			if (*n)
-				return STREAM_PULL_SOME;
-			if (fill_rest(t))
-				return STREAM_PULL_LATER;
-			metrics_add(t->serve->metrics, METRIC_LEFT_BEHIND, 1);
-			return STREAM_PULL_ERROR;
-		case FLIGHT_CUT:
-			return *n ? STREAM_PULL_SOME : STREAM_PULL_ERROR;
+		enum flight_step step =
+			flight_read(t->reader, t->at, &to->p, &to->n, &t->blocks[*n]);
+		if (step != FLIGHT_READY && *n)
+			return step == FLIGHT_OVER ? STREAM_PULL_END : STREAM_PULL_SOME;
+		if (step != FLIGHT_READY) {
+			enum stream_pull r = pull_none(t, step, most, pieces, n);
+			if (r != STREAM_PULL_SOME || *n)
+				return r;
+			continue;
 		}
 		if (to->n > t->until - t->at)
 			to->n = (size_t)(t->until - t->at);

@@ -99,6 +99,7 @@ let_go(struct txn *t)
 		fill_body_gone(t->fill); /* clears t->fill */
 	alarm_cancel(&t->serve->alarms, &t->alarm);
 	flight_leave(&t->reader);
+	flight_leave(&t->second);
 	walk_end(&t->walk);
 	purging_end(t);
 	object_unref(&t->found);

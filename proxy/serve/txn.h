@@ -110,6 +110,8 @@ struct txn {
 	struct body_read read;
 	bool read_out;
 	struct flight_reader *reader;
+	struct flight_reader
+		*second;	 /* a fetch beside the one that is sent, which drips (beside.h) */
 	struct walk *walk;	 /* owned; over the slices of object */
 	struct purging *purging; /* owned until its letter is under way alone */
 	struct fill *fill;	 /* ours to feed with the request's body, while a body is sent */
@@ -121,7 +123,8 @@ struct txn {
 	 * tried beside the one we follow; 0: never. */
 	struct alarm alarm;
 	int64_t stale_at_ms, try_at_ms, follows_since_ms;
-	int64_t body_by_ms;    /* follows: the rest of a small body is to be here by then; or 0 */
+	int64_t body_by_ms;    /* follows: enough of the body is to be here by then; or 0 */
+	unsigned body_waits;   /* patiences that this has taken */
 	unsigned failures_met; /* of those we followed */
 	enum txn_way way;
 	bool stale_ok; /* object may answer if the origin fails */

@@ -200,8 +200,12 @@ walk_find(struct walk *w, uint64_t at, uint64_t until)
 				w->lost = false;
 				break;
 			}
-			if (s != FLIGHT_FAILED)
+			if (s != FLIGHT_FAILED && !walk_is_purged(w))
 				return WALK_READY;
+			if (s != FLIGHT_FAILED) {
+				w->lost = false;
+				break;
+			}
 			enum walk_step step = walk_fail(w);
 			if (step != WALK_LATER)
 				return step;
@@ -237,8 +241,8 @@ read_object(struct walk *w, uint64_t at, size_t most, struct str *piece, bool *a
 }
 
 static enum walk_step
-read_flight(struct walk *w, uint64_t at, size_t most, struct str *piece, struct block **block,
-	    bool *again)
+read_flight(struct walk *w, uint64_t at, uint64_t until, size_t most, struct str *piece,
+	    struct block **block, bool *again)
 {
 	struct slice s = walk_bytes(w);
 	uint64_t from = at - s.at, left = s.n - from;
@@ -253,6 +257,8 @@ read_flight(struct walk *w, uint64_t at, size_t most, struct str *piece, struct 
 		flight_done_until(w->reader, from);
 		return WALK_READY;
 	case FLIGHT_LATER:
+		flight_done_until(w->reader, from);
+		*again = walk_leaves_drip(w, until);
 		return WALK_LATER;
 	case FLIGHT_STORED:
 		o = object_ref(flight_stored(flight_of(w->reader)));
@@ -284,8 +290,9 @@ walk_read(struct walk *w, uint64_t at, uint64_t until, size_t most, struct str *
 		enum walk_step step = walk_find(w, at, until);
 		if (step != WALK_READY)
 			return step;
-		step = w->place == WALK_IN_OBJECT ? read_object(w, at, most, piece, &again)
-						  : read_flight(w, at, most, piece, block, &again);
+		step = w->place == WALK_IN_OBJECT
+			       ? read_object(w, at, most, piece, &again)
+			       : read_flight(w, at, until, most, piece, block, &again);
 		if (!again)
 			return step;
 	}

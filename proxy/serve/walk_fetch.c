@@ -61,8 +61,16 @@ ask(struct walk *w, uint64_t until)
 {
 	w->help = WALK_ASKED;
 	w->leads = true;
+	w->asks_tags = false;
 	fill_slices(w->t, flight_of(w->reader), w->head, w->number, end_of_run(w, until));
 	w->asks++;
+}
+
+static void
+ask_beside(struct walk *w, uint64_t until)
+{
+	metrics_add(w->t->serve->metrics, METRIC_BESIDE, 1);
+	ask(w, until);
 }
 
 static void
@@ -100,9 +108,51 @@ walk_is_tired(struct walk *w, uint64_t until)
 	w->try_at_ms = 0;
 	w->tired++;
 	if (leads)
-		ask(w, until);
+		ask_beside(w, until);
 	else
 		wait_a_while(w);
+	return false;
+}
+
+/* A purge by tag between the question for the slice and our joining covers it, which only its head
+ * tells. Then it is tried again. */
+bool
+walk_is_purged(struct walk *w)
+{
+	bool asks = w->asks_tags;
+	w->asks_tags = false;
+	if (!asks || flights_is_clean(flight_of(w->reader)))
+		return false;
+	walk_let_go(w);
+	w->tries--;
+	return true;
+}
+
+/* All that has come of the slice was sent, and somebody else leads its fetch. True: that drips, and
+ * the slice is looked for again, or fetched anew from its beginning. */
+bool
+walk_leaves_drip(struct walk *w, uint64_t until)
+{
+	struct txn *t = w->t;
+	struct flight *f = flight_of(w->reader);
+	int64_t now = now_ms(), patience = patience_ms(t);
+	bool ours = w->leads || (t->leader && !w->asks); /* the whole was asked for by us */
+	if (ours || flight_state(f) != FLIGHT_ARRIVING)
+		return false;
+	if (flight_is_overtaken(f)) {
+		walk_let_go(w);
+		w->lost = false;
+		return true;
+	}
+	if (flight_drips(f, now, patience) &&
+	    flights_overtake(t->serve->shelves->flights, &w->reader, now, patience)) {
+		w->try_at_ms = 0;
+		alarm_cancel(&t->serve->alarms, &w->alarm);
+		ask_beside(w, until);
+		return true;
+	}
+	if (!alarm_is_set(&w->alarm))
+		alarm_set(&t->serve->alarms, &w->alarm, now + patience, on_alarm);
 	return false;
 }
 
@@ -126,6 +176,7 @@ walk_join(struct walk *w, uint64_t until)
 		ask(w, until);
 		return;
 	}
+	w->asks_tags = true;
 	wait_a_while(w);
 	if (!w->follows_since_ms)
 		w->follows_since_ms = now_ms();

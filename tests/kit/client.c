@@ -40,7 +40,7 @@ take_address(int fd)
 }
 
 static struct client *
-open_to(unsigned port, int receive_buffer)
+open_to(unsigned port, int receive_buffer, int segment)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET,
 				.sin_port = htons((uint16_t)port),
@@ -52,6 +52,8 @@ open_to(unsigned port, int receive_buffer)
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	if (receive_buffer)
 		setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+	if (segment)
+		setsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
 	take_address(c->fd);
 	if (connect(c->fd, (struct sockaddr *)&a, sizeof a) < 0)
 		fail("cannot connect to port %u: %s", port, strerror(errno));
@@ -61,19 +63,25 @@ open_to(unsigned port, int receive_buffer)
 struct client *
 client_open_to(unsigned port)
 {
-	return open_to(port, 0);
+	return open_to(port, 0, 0);
 }
 
 struct client *
 client_open(void)
 {
-	return open_to(edge_port(), 0);
+	return open_to(edge_port(), 0, 0);
 }
 
 struct client *
 client_open_narrow(void)
 {
-	return open_to(edge_port(), 2048);
+	return open_to(edge_port(), 2048, 0);
+}
+
+struct client *
+client_open_far(void)
+{
+	return open_to(edge_port(), 2048, 1400);
 }
 
 int

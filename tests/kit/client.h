@@ -37,6 +37,9 @@ struct client *client_open_to(unsigned port);
 /* Clients opened from now on come from this address (of 127.0.0.0/8); NULL: from any. */
 void client_from(const char *address);
 struct client *client_open_narrow(void); /* with the smallest receive buffer there is */
+/* The same, by the small packets of a real network: the kernel takes less of an answer at once, by
+ * what it reckons from their size, than the megabyte it takes on the loopback. */
+struct client *client_open_far(void);
 void client_send(struct client *c, const char *text);
 void client_send_bytes(struct client *c, const char *p, size_t n);
 /* Sends what the socket takes now and says how much that was. */

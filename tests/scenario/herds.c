@@ -212,6 +212,105 @@ SCENARIO("followers of a leader whose body hangs, drips or breaks off by its own
 	}
 }
 
+/* The others get the rest of the body, or all of it, though the leader's own stops or breaks off. */
+static void
+read_beside(const char *path, struct say evil, const struct say *well, size_t sent)
+{
+	enum { N = 12 };
+	struct barrier *never = barrier_new();
+	struct client *readers[N];
+	char *want = pattern(evil.seed, evil.pattern_bytes), *got = malloc(evil.pattern_bytes);
+	evil.hold_body = never;
+	origin_says("/warm", .fields = NO_STORE, .body = "x");
+	origin_script(path, &evil);
+	origin_script(path, well);
+	edge_start();
+	get("/warm");
+	struct client *leader = client_open();
+	client_request(leader, "GET", path, "X-Evil: 1\r\n");
+	expect_status(client_read_head(leader), 200);
+	for (int i = 0; i < N; i++) {
+		readers[i] = client_open();
+		client_request(readers[i], "GET", path, text("X-Client: %d\r\n", i));
+	}
+	edge_wait_stat("requests.joined", N);
+	if (evil.cut)
+		barrier_open(never);
+	for (int i = 0; i < N && sent; i++) { /* what has come goes to everybody */
+		expect_status(client_read_head(readers[i]), 200);
+		expect_int((long long)client_read_body(readers[i], got, sent), (long long)sent);
+		expect(memcmp(got, want, sent) == 0);
+	}
+	for (int i = 0; i < N; i++) {
+		size_t n = evil.pattern_bytes - sent;
+		if (sent) {
+			expect_int((long long)client_read_body(readers[i], got, n), (long long)n);
+			expect(memcmp(got, want + sent, n) == 0);
+		} else {
+			struct answer a = client_read(readers[i], "GET");
+			expect_int((long long)a.body_bytes, (long long)n);
+			expect(memcmp(a.body, want, n) == 0);
+		}
+	}
+	expect_few(path);
+	client_reset(leader);
+	barrier_open(never);
+}
+
+SCENARIO("followers of a large body that drips are sent the rest from another fetch of the same")
+{
+	struct say film = {.fields = FRESH, .etag = "\"1\"", .pattern_bytes = 600000, .times = 9};
+	struct say evil = film;
+	evil.times = 1;
+	evil.hold_at = 200000;
+	read_beside("/x", evil, &film, 200000);
+}
+
+SCENARIO("followers of a page of unknown length that drips get another: they were sent nothing yet")
+{
+	struct say page = {.fields = FRESH, .chunked = true, .pattern_bytes = 300000, .times = 9};
+	struct say evil = page;
+	evil.times = 1;
+	evil.hold_at = 30000;
+	read_beside("/x", evil, &page, 0);
+}
+
+SCENARIO("followers of a page of unknown length that breaks off soon get another")
+{
+	struct say page = {.fields = FRESH, .chunked = true, .pattern_bytes = 300000, .times = 9};
+	struct say evil = page;
+	evil.times = 1;
+	evil.cut = true;
+	evil.hold_at = evil.cut_at = 30000;
+	read_beside("/x", evil, &page, 0);
+}
+
+SCENARIO("what another fetch brings of another version is not put behind what was sent")
+{
+	enum { BYTES = 600000, SENT = 200000 };
+	struct barrier *never = barrier_new();
+	char *got = malloc(BYTES);
+	origin_says("/warm", .fields = NO_STORE, .body = "x");
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES,
+		    .hold_body = never, .hold_at = SENT);
+	origin_says("/x", .fields = FRESH, .etag = "\"2\"", .pattern_bytes = BYTES, .seed = 1,
+		    .times = 9);
+	edge_start();
+	get("/warm");
+	struct client *leader = client_open(), *reader = client_open();
+	client_request(leader, "GET", "/x", "X-Evil: 1\r\n");
+	expect_status(client_read_head(leader), 200);
+	client_request(reader, "GET", "/x", NULL);
+	expect_status(client_read_head(reader), 200);
+	expect_int((long long)client_read_body(reader, got, SENT), SENT);
+	edge_wait_stat("requests.beside", 1);
+	edge_wait_stat("bytes.from_origin", SENT + BYTES);
+	barrier_open(never); /* it drips on, and comes to its end */
+	expect_int((long long)client_read_body(reader, got + SENT, BYTES - SENT), BYTES - SENT);
+	expect(memcmp(got, pattern(0, BYTES), BYTES) == 0);
+	client_reset(leader);
+}
+
 SCENARIO("an error that the leader earned serves the stale copy to the leader alone")
 {
 	struct barrier *go = barrier_new();
@@ -242,6 +341,33 @@ SCENARIO("at the limit of waiting one more fetch is tried, not one for each")
 	barrier_open(slow);
 	for (int i = 0; i < HERD; i++)
 		call_expect(calls[i], 200, "slow");
+	expect_few("/x");
+}
+
+SCENARIO("followers of a second fetch that comes when the first has landed are answered by that")
+{
+	enum { N = 12, BYTES = 3000000 };
+	struct barrier *first = barrier_new(), *second = barrier_new();
+	origin_says("/warm", .fields = NO_STORE, .body = "x");
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .hold_head = first);
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .hold_head = second);
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .times = N);
+	edge_yaml("admission:\n  sightings: 1\n");
+	edge_start("--memory", "1MiB");
+	get("/warm");
+	struct call *leader = call_with("GET", "/x", "X-Evil: 1\r\n", NULL), *calls[N];
+	barrier_arrivals(first, 1);
+	struct call *tries = call_with("GET", "/x", "X-Tries: 1\r\n", NULL);
+	barrier_arrivals(second, 1);
+	for (int i = 0; i < N; i++)
+		calls[i] = call_with("GET", "/x", text("X-Client: %d\r\n", i), NULL);
+	edge_wait_stat("requests.joined", N + 1);
+	barrier_open(first); /* it goes to the disk, and is too large for RAM */
+	expect_int((long long)call_wait(leader).body_bytes, BYTES);
+	barrier_open(second);
+	expect_int((long long)call_wait(tries).body_bytes, BYTES);
+	for (int i = 0; i < N; i++)
+		expect_int((long long)call_wait(calls[i]).body_bytes, BYTES);
 	expect_few("/x");
 }
 

@@ -170,6 +170,43 @@ SCENARIO_IN(
 		client_close(c[i]);
 }
 
+SCENARIO_IN(60, "slow readers of a body in one record on disk hold little memory")
+{
+	/* What the first ones cost is the proxy's own: memory that it keeps for the next ones. */
+	enum { BODY = 200000, FIRST = 50, READERS = 300, KIB_EACH = 24 };
+	struct client *c[READERS];
+	double before = 0, each = 0;
+	origin_says("*", .fields = FRESH, .pattern_bytes = BODY);
+	edge_yaml("admission:\n  sightings: 1\ncache:\n  memory: 1MiB\ntimeouts:\n  send: 10m\n");
+	edge_start("--workers", "1", "--disk", "1GiB");
+	for (int i = 0; i < READERS; i++)
+		get(text("/%d", i));
+	edge_wait_stat("disk.objects", READERS);
+	edge_restart();
+	for (int i = 0; i < READERS; i++) {
+		c[i] = client_open_far();
+		client_request(c[i], "GET", text("/%d", i), NULL);
+		if (i + 1 != FIRST)
+			continue;
+		edge_wait_requests(FIRST);
+		edge_wait_stat("connections.given_back", FIRST);
+		before = (double)edge_rss_bytes();
+	}
+	edge_wait_requests(READERS);
+	edge_wait_stat("connections.given_back", READERS);
+	wait_until((each = ((double)edge_rss_bytes() - before) / (READERS - FIRST)) <
+			   KIB_EACH * 1024 ||
+		   edge_is_sanitized());
+	note("%d slow readers of %d bytes: %.0f bytes each", READERS, BODY, each);
+	for (int i = 0; i < READERS; i++) {
+		struct answer a = client_read(c[i], "GET");
+		expect_verdict(a, "detail=disk");
+		expect(a.body_bytes == BODY && memcmp(a.body, pattern(0, BODY), BODY) == 0);
+		client_close(c[i]);
+	}
+	origin_expect_requests(READERS);
+}
+
 /* What was written to the cache's files is on disk, and nowhere else. */
 static void
 make_cold(void)

@@ -28,11 +28,17 @@ get_range(size_t at, size_t n)
 
 /* The head and the first slice are kept; the rest is not. */
 static void
-keep_the_beginning(void)
+keep_the_beginning_after(int requests)
 {
 	get_range(0, MIB);
 	expect_hit(get_range(0, MIB));
-	origin_expect_requests(1);
+	origin_expect_requests(requests + 1);
+}
+
+static void
+keep_the_beginning(void)
+{
+	keep_the_beginning_after(0);
 }
 
 SCENARIO("an error for a piece that one client asked for oddly costs nobody the copy")
@@ -190,4 +196,31 @@ SCENARIO_IN(60,
 	origin_dies();
 	for (int i = 1; i < SLICES; i++)
 		expect(call_wait(strangers[i]).status >= 500);
+}
+
+SCENARIO("who follows a stranger's fetch of a slice has a try of its own: a body that drips")
+{
+	struct barrier *never = barrier_new();
+	origin_says("/warm", .fields = "Cache-Control: no-store\r\n", .body = "x");
+	origin_says("/film", FILM);
+	origin_says("/film", FILM, .hold_body = never, .hold_at = 300000);
+	origin_says("/film", FILM, .times = 99);
+	edge_start("--memory", "64MiB");
+	get("/warm");
+	keep_the_beginning_after(1);
+	struct client *stranger = client_open();
+	client_request(stranger, "GET", "/film",
+		       text(EVIL "Range: bytes=%d-%d\r\n", MIB, MIB + 400000));
+	expect_status(client_read_head(stranger), 206);
+	struct call *readers[5];
+	for (int i = 0; i < 5; i++)
+		readers[i] = call_get("/film");
+	for (int i = 0; i < 5; i++) {
+		struct answer a = call_wait(readers[i]);
+		expect_status(a, 200);
+		expect_int((long long)a.body_bytes, BYTES);
+		expect(memcmp(a.body, pattern(SEED, BYTES), BYTES) == 0);
+	}
+	client_reset(stranger);
+	barrier_open(never);
 }

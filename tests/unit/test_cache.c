@@ -318,7 +318,7 @@ refresh_and_check(struct cache *c, uint64_t n, const char *head)
 	ck_assert_ptr_nonnull(o);
 	struct terms t = o->terms;
 	t.response_time += 100;
-	struct object *new = cache_refresh(c, o, str_of(head), STR(""), &t);
+	struct object *new = cache_refresh(c, o, str_of(head), STR(""), &t, cache_now(c));
 	object_unref(&o);
 	ck_assert(read_right(c, new, "k"));
 	object_unref(&new);
@@ -484,7 +484,7 @@ START_TEST(refresh_of_what_was_removed_brings_nothing_back)
 		ck_assert(store_key(c, "k", 900, true, disk, false));
 		struct object *o = look_up(c, "k");
 		cache_remove(c, o->hash, o->key);
-		struct object *new = cache_refresh(c, o, o->head, o->tags, &o->terms);
+		struct object *new = cache_refresh(c, o, o->head, o->tags, &o->terms, cache_now(c));
 		ck_assert(read_right(c, new, "k"));
 		cache_admit(c, o);
 		object_unref(&o);
@@ -941,7 +941,8 @@ START_TEST(a_disk_that_hangs_is_passed_by)
 	do
 		cache_stats(c, &s);
 	while (s.failing);
-	ck_assert(has(c, "k", 900000));
+	while (!has(c, "k", 900000)) /* a busy machine may be late as well */
+		continue;
 	open_gate(false);
 	crowd_looks_up(c); /* one reads, the others wait for it */
 	run_home(CROWD);
@@ -951,7 +952,8 @@ START_TEST(a_disk_that_hangs_is_passed_by)
 	do
 		cache_stats(c, &s);
 	while (s.failing);
-	ck_assert(has(c, "k", 900000));
+	while (!has(c, "k", 900000)) /* a busy machine may be late as well */
+		continue;
 	ck_assert_uint_eq(s.damaged_records, 0);
 	object_unref(&o);
 	cache_close(&c);
@@ -1281,7 +1283,8 @@ race_other(void *arg)
 			cache_admit(r->c, r->o);
 		} else if (r->kind == 1) {
 			struct object *new =
-				cache_refresh(r->c, r->o, r->o->head, r->o->tags, &r->o->terms);
+				cache_refresh(r->c, r->o, r->o->head, r->o->tags, &r->o->terms,
+					      atomic_load(&r->o->clean_as_of));
 			object_unref(&new);
 		} else {
 			struct object_write *w = start(r->c, r->key, 2000, r->kind == 2);
@@ -1519,6 +1522,58 @@ START_TEST(slow_reader_sees_no_wrong_byte)
 }
 END_TEST
 
+/* A client that takes nothing does not hold a body that lies on disk, if nobody else reads it and it
+ * can be found again. */
+static void
+write_others(struct cache *c, int n)
+{
+	for (int i = 0; i < n; i++) {
+		char key[32];
+		snprintf(key, sizeof key, "other-%d", i);
+		store_key(c, key, 100000, true, true, false);
+	}
+	store_flush(c->disks[0].store);
+}
+
+static struct object *
+on_disk(struct cache *c, const char *key)
+{
+	struct object *o = look_up(c, key);
+	ck_assert_ptr_nonnull(o);
+	ck_assert_int_eq(o->place, OBJECT_ON_DISK);
+	ck_assert(stored_has_body(stored_of(o)));
+	return o;
+}
+
+START_TEST(a_body_that_nobody_takes_is_read_again)
+{
+	begin();
+	options.memory_bytes = 128 << 10;
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "gone", 15000, true, true, false));
+	write_others(c, 50); /* in other segments */
+	ck_assert(store_key(c, "k", 15000 /* one record */, true, true, false));
+	store_flush(c->disks[0].store);
+	struct object *o = on_disk(c, "k"), *gone = on_disk(c, "gone"), *other = object_ref(o);
+	struct body_read r = {.home = &home};
+	body_give_back(&r, o);
+	ck_assert(stored_has_body(stored_of(o))); /* somebody else may be reading it */
+	object_unref(&other);
+	body_give_back(&r, o);
+	ck_assert(!stored_has_body(stored_of(o)));
+	cache_remove(c, hash_of(c, "k"), STR("k"));
+	write_others(c, 1500);		  /* more than twice the log */
+	ck_assert(read_right(c, o, "k")); /* its segment stays */
+	body_give_back(&r, gone);
+	ck_assert(stored_has_body(stored_of(gone))); /* it would not be found again */
+	ck_assert(read_right(c, gone, "gone"));
+	object_unref(&o);
+	object_unref(&gone);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* However hot the other half is, and whatever comes next: its first pieces are not what goes while
  * its last ones come, and its reader finds all of them. */
 START_TEST(an_object_may_take_half_the_log)
@@ -1612,7 +1667,7 @@ START_TEST(what_is_validated_pays_for_its_place)
 	struct placement p;
 	ck_assert(stored_placement(stored_of(o), &p));
 	_Atomic uint64_t *earned = &c->disks[0].store->ledger.earned[p.at.segment];
-	struct object *fresh = cache_refresh(c, o, o->head, o->tags, &o->terms);
+	struct object *fresh = cache_refresh(c, o, o->head, o->tags, &o->terms, cache_now(c));
 	ck_assert_uint_eq(atomic_load(earned), 0);
 	cache_pay(c, fresh, 100000);
 	uint64_t once = atomic_load(earned);
@@ -1664,7 +1719,8 @@ worker_changes(struct worker *w, struct object *o, uint64_t how)
 	if (how % 5 == 0)
 		cache_admit(w->c, o);
 	if (how % 11 == 0) {
-		struct object *new = cache_refresh(w->c, o, o->head, o->tags, &o->terms);
+		struct object *new =
+			cache_refresh(w->c, o, o->head, o->tags, &o->terms, cache_now(w->c));
 		object_unref(&new);
 	}
 	if (how % 17 == 0)
@@ -1742,4 +1798,4 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TIMES(a_purge_that_is_not_durable_closes_the_directory, 2),
      TEST(an_object_may_take_half_the_log), TEST(little_is_written_beside_what_comes_in),
      TIMES(what_is_validated_pays_for_its_place, 2), TEST(slow_reader_sees_no_wrong_byte),
-     TIMES(workers_share_a_cache, 2))
+     TEST(a_body_that_nobody_takes_is_read_again), TIMES(workers_share_a_cache, 2))

@@ -199,7 +199,7 @@ START_TEST(nobody_joins_a_body_that_drips)
 	publish(f, 1 << 20);
 	ck_assert(append(f, bytes, drips[_i].first));
 	ck_assert(!enter(&d, &first));
-	ck_assert(!flight_awaits_end(first));
+	ck_assert(!flight_awaits(first, UINT64_MAX));
 	now += drips[_i].ms;
 	ck_assert(append(f, bytes, drips[_i].then - drips[_i].first));
 	ck_assert_msg(enter(&d, &late) == !drips[_i].joined, "%s", drips[_i].says);
@@ -209,7 +209,7 @@ START_TEST(nobody_joins_a_body_that_drips)
 	}
 	land(f);
 	mailbox_run(&d.box, true);
-	ck_assert(flight_awaits_end(first));
+	ck_assert(flight_awaits(first, UINT64_MAX));
 	ck_assert_int_ge(d.woken, 1);
 	flight_leave(&leader);
 	flight_leave(&first);
@@ -534,6 +534,7 @@ overtake(struct desk *d, struct flight_reader **r)
 	return flights_overtake(d->all, r, now, PATIENCE);
 }
 
+/* The first hangs, or its body does. */
 START_TEST(second_fetches_grow_in_number_with_the_time)
 {
 	struct desk d;
@@ -545,11 +546,17 @@ START_TEST(second_fetches_grow_in_number_with_the_time)
 	struct flight *slow = flight_ref(flight_of(lead));
 	for (int i = 0; i < COUNT(r); i++)
 		ck_assert(!enter(&d, &r[i]));
-	for (now = 1000; now < 20000; now += 100)
+	if (_i == 1) {
+		publish(slow, 1 << 20);
+		append(slow, "x", 1);
+		now = 1;
+		ck_assert(!flight_drips(slow, now, PATIENCE)); /* it is looked at from here on */
+	}
+	for (now = 1001; now < 20000; now += 100)
 		for (int i = 0; i < COUNT(r); i++)
 			if (flight_of(r[i]) == slow && overtake(&d, &r[i]))
 				tries[n++] = now;
-	static const int64_t want[] = {1000, 2000, 3000, 3000, 4000, 4000, 5000, 5000};
+	static const int64_t want[] = {1001, 2001, 3001, 3001, 4001, 4001, 5001, 5001};
 	ck_assert_int_eq(n, COUNT(want));
 	for (int i = 0; i < n; i++)
 		ck_assert_int_eq(tries[i], want[i]);
@@ -601,6 +608,88 @@ START_TEST(those_who_wait_are_told_when_the_second_fetch_has_an_answer)
 	flight_leave(&waits);
 	flight_leave(&lead);
 	flight_unref(&slow);
+	desk_close(&d);
+	now = 0;
+}
+END_TEST
+
+/* Bytes of the second fetch's body, and how long after its head; then those who read the first,
+ * which drips, are told. */
+static const struct {
+	size_t bytes;
+	int64_t ms;
+	bool told, fails;
+} proofs[] = {
+	{1, 100, false, false},	   {1, 2000, false, false},   {60000, 100, false, false},
+	{65536, 100, true, false}, {9000, 1000, true, false}, {65536, 100, true, true},
+};
+
+START_TEST(who_reads_a_body_that_drips_goes_on_from_the_second_fetch)
+{
+	static char bytes[65536];
+	struct desk d;
+	struct flight_reader *lead, *a, *b, *c;
+	uint64_t at = 5;
+	desk_open(&d);
+	now = 1;
+	enter(&d, &lead);
+	enter(&d, &a);
+	enter(&d, &b);
+	struct flight *slow = flight_ref(flight_of(lead));
+	publish(slow, 1 << 20);
+	append(slow, "12345", 5);
+	ck_assert(!flight_drips(slow, now, PATIENCE));
+	ck_assert_ptr_null(flights_try_beside(d.all, a, now, PATIENCE));
+	now += PATIENCE;
+	ck_assert_ptr_nonnull(c = flights_try_beside(d.all, a, now, PATIENCE));
+	ck_assert_ptr_null(flights_try_beside(d.all, b, now, PATIENCE));
+	struct flight *second = flight_ref(flight_of(c));
+	publish(second, 1 << 20);
+	ck_assert_ptr_null(flight_join_after(b));
+	append(second, "1", 1);
+	now += proofs[_i].ms;
+	append(second, bytes, proofs[_i].bytes - 1);
+	ck_assert_int_eq(flight_is_overtaken(slow), proofs[_i].told);
+	struct flight_reader *joined = flight_join_after(b);
+	ck_assert_int_eq(joined != NULL, proofs[_i].told);
+	if (proofs[_i].fails) {
+		flight_fail(second, 502, "truncated", 1);
+		ck_assert(!flight_is_overtaken(slow));
+		ck_assert_ptr_null(flight_join_after(b));
+	} else if (joined) {
+		ck_assert_int_eq(read_on(joined, &at), FLIGHT_LATER);
+		ck_assert_uint_eq(at, proofs[_i].bytes);
+	}
+	flights_close(second);
+	flight_leave(&joined);
+	flight_leave(&a);
+	flight_leave(&b);
+	flight_leave(&c);
+	flight_leave(&lead);
+	flight_unref(&second);
+	flight_unref(&slow);
+	desk_close(&d);
+	now = 0;
+}
+END_TEST
+
+START_TEST(a_body_that_waits_for_its_readers_does_not_drip)
+{
+	static char kib[1024];
+	struct desk d;
+	struct flight_reader *one;
+	desk_open(&d);
+	now = 1;
+	enter(&d, &one);
+	struct flight *f = flight_ref(flight_of(one));
+	publish(f, 10 << 20);
+	while (append(f, kib, sizeof kib))
+		;
+	for (int i = 0; i < 4; i++, now += 60000)
+		ck_assert(!flight_drips(f, now, PATIENCE));
+	flights_close(f);
+	flight_leave(&one);
+	flight_unref(&f);
 	desk_close(&d);
 	now = 0;
 }
@@ -768,7 +857,9 @@ UNIT("flight", TEST(the_first_leads_and_the_others_read_the_same_bytes),
      TEST(the_last_reader_to_leave_tells_the_leader),
      LOOP(a_reader_that_reads_nothing_is_left_behind_by_a_fast_one, left_behind),
      TEST(two_that_are_both_slow_are_waited_for), TEST(only_those_who_wait_for_news_are_woken),
-     TEST(second_fetches_grow_in_number_with_the_time),
+     TIMES(second_fetches_grow_in_number_with_the_time, 2),
+     LOOP(who_reads_a_body_that_drips_goes_on_from_the_second_fetch, proofs),
+     TEST(a_body_that_waits_for_its_readers_does_not_drip),
      TIMES(those_who_wait_are_told_when_the_second_fetch_has_an_answer, 2),
      TEST(the_second_fetch_that_is_overtaken_too_tells_both),
      MEMORY_TESTS TEST(threads_read_what_one_appends))

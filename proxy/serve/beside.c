@@ -1,0 +1,97 @@
+/* beside.c - is there a better fetch of the same? */
+#include "proxy/serve/beside.h"
+
+#include "proxy/serve/fill.h"
+#include "proxy/serve/patience.h"
+#include "proxy/serve/resume.h"
+
+static void
+on_alarm(struct alarm *a)
+{
+	struct txn *t = (struct txn *)((char *)a - offsetof(struct txn, alarm));
+	t->wake(t);
+}
+
+/* Bytes that this head promises may come from another answer. */
+static bool
+may_go_on(const struct txn *t, const struct flight_head *h)
+{
+	return t->way == WAY_SHARED && t->rq.method == METHOD_GET && h->status == 200 &&
+	       h->storable && !h->object &&
+	       t->at < flights_retain_bytes(t->serve->shelves->flights) &&
+	       resume_is_told(buf_str(&h->head));
+}
+
+static bool
+is_same(const struct flight_head *ours, const struct flight_head *h)
+{
+	return h->status == 200 && h->storable && !h->object && h->body_bytes == ours->body_bytes &&
+	       resume_is_same(buf_str(&ours->head), buf_str(&h->head));
+}
+
+static enum beside
+give_up(struct txn *t)
+{
+	flight_leave(&t->second);
+	return BESIDE_NONE;
+}
+
+/* What t->second has of what is due. */
+static enum beside
+look_at_second(struct txn *t)
+{
+	struct flight *f = flight_of(t->second);
+	struct block *block = NULL;
+	const char *p;
+	size_t n;
+	enum flight_state s = flight_state(f);
+	if (s == FLIGHT_WAITING)
+		return BESIDE_LATER;
+	if (s == FLIGHT_FAILED || !is_same(flight_head(flight_of(t->reader)), flight_head(f)))
+		return give_up(t);
+	flight_done_until(t->second, t->at);
+	switch (flight_read(t->second, t->at, &p, &n, &block)) {
+	case FLIGHT_LATER:
+		return BESIDE_LATER;
+	case FLIGHT_READY:
+	case FLIGHT_OVER:
+		break;
+	case FLIGHT_STORED:
+	case FLIGHT_LOST:
+	case FLIGHT_CUT:
+		return give_up(t);
+	}
+	block_unref(&block);
+	flight_leave(&t->reader);
+	t->reader = t->second;
+	t->second = NULL;
+	alarm_cancel(&t->serve->alarms, &t->alarm);
+	return BESIDE_READY;
+}
+
+/* Is it time for another fetch? */
+static void
+look_for_one(struct txn *t)
+{
+	struct flight *f = flight_of(t->reader);
+	int64_t now = now_ms(), patience = patience_ms(t);
+	if (!alarm_is_set(&t->alarm))
+		alarm_set(&t->serve->alarms, &t->alarm, now + patience, on_alarm);
+	if (flight_is_overtaken(f) && may_go_on(t, flight_head(f)))
+		t->second = flight_join_after(t->reader);
+	if (t->second || !flight_drips(f, now, patience) || !may_go_on(t, flight_head(f)))
+		return;
+	t->second = flights_try_beside(t->serve->shelves->flights, t->reader, now, patience);
+	if (t->second)
+		fill_beside(t, flight_of(t->second));
+}
+
+enum beside
+beside_look(struct txn *t)
+{
+	if (t->leader || flight_state(flight_of(t->reader)) == FLIGHT_WAITING)
+		return BESIDE_NONE;
+	if (!t->second)
+		look_for_one(t);
+	return t->second ? look_at_second(t) : BESIDE_NONE;
+}
