@@ -716,6 +716,33 @@ build_file(int file, int upto, const char *path)
 enum { URLS = 60 };
 static uint64_t url_at[URLS];
 
+/* The logs as they may be after so many steps. The second disk lies in a directory of the first. */
+static void
+build_logs(int upto, const char *at_dir)
+{
+	char path[512];
+	for (int disk = 0; disk < (second_fd >= 0 ? 2 : 1); disk++) {
+		snprintf(path, sizeof path, "%s/%spurges", at_dir, disk ? "second/" : "");
+		unlink(path);
+		int file = file_named(upto, disk);
+		if (file >= 0)
+			build_file(file, upto, path);
+	}
+}
+
+static void
+expect_gone(struct forget *f, int upto, uint64_t acked)
+{
+	char key[64];
+	for (int i = 0; i < URLS; i++) {
+		snprintf(key, sizeof key, "http://a/%d", i);
+		if (url_at[i] && url_at[i] <= acked && url_at[i] <= forget_now(f))
+			ck_assert_msg(is_gone(f, key, url_at[i] - 1),
+				      "step %d of %d: URL %d is back", upto, steps_n, i);
+	}
+	ck_assert(!acked || forget_now(f) > acked);
+}
+
 /* After the power failed behind so many steps: all that was acknowledged by then is in force. */
 static bool
 holds_after(int upto, const char *at_dir, int at_fd)
@@ -725,14 +752,7 @@ holds_after(int upto, const char *at_dir, int at_fd)
 	for (int i = 0; i < upto; i++)
 		if (steps[i].what == ACKED)
 			acked = steps[i].acked;
-	/* The second disk lies in a directory of the first. */
-	for (int disk = 0; disk < (second_fd >= 0 ? 2 : 1); disk++) {
-		snprintf(path, sizeof path, "%s/%spurges", at_dir, disk ? "second/" : "");
-		unlink(path);
-		int file = file_named(upto, disk);
-		if (file >= 0)
-			build_file(file, upto, path);
-	}
+	build_logs(upto, at_dir);
 	struct forget_options o = options;
 	struct forget_place second = {-1, dir};
 	o.ops = NULL;
@@ -744,16 +764,8 @@ holds_after(int upto, const char *at_dir, int at_fd)
 	}
 	struct forget *f;
 	enum forget_found found = forget_open(&f, &o);
-	if (found == FORGET_KEPT) {
-		char key[64];
-		for (int i = 0; i < URLS; i++) {
-			snprintf(key, sizeof key, "http://a/%d", i);
-			if (url_at[i] && url_at[i] <= acked && url_at[i] <= forget_now(f))
-				ck_assert_msg(is_gone(f, key, url_at[i] - 1),
-					      "step %d of %d: URL %d is back", upto, steps_n, i);
-		}
-		ck_assert(!acked || forget_now(f) > acked);
-	}
+	if (found == FORGET_KEPT)
+		expect_gone(f, upto, acked);
 	forget_close(&f);
 	if (second_fd >= 0)
 		close(second.dir_fd);
