@@ -285,7 +285,7 @@ play(const struct mix *m, unsigned sightings, uint64_t disk, uint64_t memory)
 	for (size_t i = 0; i < m->n; i++) {
 		one(&run, m->requests[i].url);
 		if (i % 64 == 0) { /* sockets would be slower than the disk; this is not */
-			store_flush(run.c->store);
+			store_flush(run.c->disks[0].store);
 			usleep(2000);
 		}
 	}

@@ -54,9 +54,9 @@ write_all(unsigned objects, uint32_t body)
 		struct object *o = cache_write_commit(&w, false);
 		object_unref(&o);
 		if (i % 1024 == 0)
-			store_flush(c->store);
+			store_flush(c->disks[0].store);
 	}
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	struct cache_stats s;
 	cache_stats(c, &s);
 	printf("written: %llu objects, %.1f MB\n", (unsigned long long)s.objects,

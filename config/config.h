@@ -47,6 +47,12 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 		pass_cookie_count;
 };
 
+struct config_disk { /* besides cache.dir */
+	char *dir;
+	uint64_t bytes;
+};
+enum { CONFIG_DISKS_MOST = 15 };
+
 struct config_cache {
 	char *dir; /* NULL: RAM only */
 	uint64_t disk_bytes, memory_bytes;
@@ -116,6 +122,8 @@ struct config {
 	struct config_origin *origins;
 	unsigned origin_count;
 	struct config_cache cache;
+	struct config_disk *disks;
+	unsigned disk_count;
 	struct config_admission admission;
 	struct config_route *routes;
 	unsigned route_count;
@@ -160,6 +168,8 @@ void config_place(const char *path, const struct config_flag *flags, size_t flag
 enum { CONFIG_NAME_BYTES = 64 };
 char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
 
+/* Of cache.dir and all further disks together. */
+uint64_t config_disk_bytes(const struct config *c);
 /* Host and port of an origin as an address; false: the host is a name, which may mean any. */
 bool config_origin_address(const struct config_origin *o, struct address *a);
 

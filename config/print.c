@@ -151,7 +151,8 @@ print_example(const struct setting *s, struct buf *to)
 	struct config c;
 	char err[512];
 	static const char text[] =
-		"origins: https://origin.example.com\nroutes: [ { host: any } ]\n";
+		"origins: https://origin.example.com\nroutes: [ { host: any } ]\n"
+		"more_disks: [ { dir: /mnt/disk2/twice } ]\n";
 	memset(&c, 0, sizeof(c));
 	if (config_parse(&c, "example", text, sizeof(text) - 1, err, sizeof(err)) < 0)
 		abort();

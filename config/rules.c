@@ -192,11 +192,41 @@ check_routes(const struct config *c, char *err, size_t err_bytes)
 	return NULL;
 }
 
+uint64_t
+config_disk_bytes(const struct config *c)
+{
+	uint64_t sum = c->cache.dir ? c->cache.disk_bytes : 0;
+	for (unsigned i = 0; i < c->disk_count; i++)
+		sum += c->disks[i].bytes;
+	return sum;
+}
+
+static const char *
+check_disks(const struct config *c, char *err, size_t err_bytes)
+{
+	if (c->disk_count && !c->cache.dir)
+		return wrong("more_disks", err, err_bytes,
+			     "cache.dir: none keeps everything in RAM; name the first disk there");
+	if (c->disk_count > CONFIG_DISKS_MOST)
+		return wrong("more_disks", err, err_bytes,
+			     "more than %d; join some to one file system (LVM, RAID 0)",
+			     CONFIG_DISKS_MOST);
+	for (unsigned i = 0; i < c->disk_count; i++)
+		for (unsigned j = 0; j <= i; j++) {
+			const char *other = j ? c->disks[j - 1].dir : c->cache.dir;
+			if (strcmp(c->disks[i].dir, other) == 0)
+				return wrong(indexed("more_disks", i, "dir"), err, err_bytes,
+					     "%s is given twice; keep one", other);
+		}
+	return NULL;
+}
+
 const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses, check_origins, check_loops, check_routes};
+	check_fn *const checks[] = {check_addresses, check_origins, check_loops, check_routes,
+				    check_disks};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

@@ -96,6 +96,13 @@ static const struct setting cache[] = {
 	{0}
 };
 #undef STRUCT
+#define STRUCT struct config_disk
+static const struct setting disk[] = {
+	VALUE(TEXT,    dir,                      "dir",                      NULL,       NULL,       NO_RANGE,                 "directory on that disk"),
+	VALUE(BYTES,   bytes,                    "size",                     "10GiB",    NULL,       RANGE(8 * MiB, 1024 * TiB), "hard limit for everything in it"),
+	{0}
+};
+#undef STRUCT
 #define STRUCT struct config_admission
 static const struct setting admission[] = {
 	VALUE(WORD,    filter,                   "filter",                   "pair",     "pair|counting|stable|scalable", NO_RANGE, "filter that remembers sightings"),
@@ -167,6 +174,7 @@ const struct setting schema_top[] = {
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "worker threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "servers that have the content"),
 	GROUP(cache,                             "cache",                    cache,                                            "place and size of the cache, lifetimes of objects"),
+	GROUPS(disks, disk_count,                "more_disks",               disk,                                             "disks beside that of cache.dir; objects lie on one of all"),
 	GROUP(admission,                         "admission",                admission,                                        "which objects are written to disk"),
 	GROUPS(routes, route_count,              "routes",                   route,                                            "rules by host and path; the first match applies"),
 	GROUP(limits,                            "limits",                   limits,                                           "limits on requests and connections of clients"),

@@ -15,6 +15,7 @@ FACT(COUNT,   "disk",                 "baseline_bytes",      report_baseline_byt
 FACT(LEVEL,   "disk",                 "saved_bytes",         saved_bytes(r),                    "baseline_bytes less written_bytes")
 FACT(SHARE,   "disk",                 "saved_ratio",         saved_ratio(r),                    "saved_bytes of baseline_bytes")
 FACT(LEVEL,   "disk",                 "used_bytes",          r->cache.used_bytes,               "bytes below the cache directory")
+FACT(LEVEL,   "disk",                 "left_out",            r->cache.disks_left_out,           "disks of the configuration that could not be used at the start")
 FACT(LEVEL,   "disk",                 "limit_bytes",         r->cache.limit_bytes,              "setting cache.disk")
 FACT(LEVEL,   "disk",                 "objects",             r->cache.objects,                  "objects on disk")
 FACT(COUNT,   "disk",                 "evicted_objects",     r->cache.evicted_objects,          "objects that made room on disk")

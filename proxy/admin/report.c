@@ -211,6 +211,24 @@ json_of_origins(const struct report *r)
 }
 
 static json_t *
+json_of_disks(const struct report *r)
+{
+	json_t *list = json_array();
+	for (unsigned i = 0; i < r->cache.disks_n; i++) {
+		const struct cache_disk_stats *d = &r->cache.disks[i];
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "dir",
+						d->dir, "state", d->failing ? "failing" : "well",
+						"written_bytes", (json_int_t)d->written_bytes,
+						"used_bytes", (json_int_t)d->used_bytes,
+						"limit_bytes", (json_int_t)d->limit_bytes,
+						"objects", (json_int_t)d->objects, "io_errors",
+						(json_int_t)d->io_errors));
+	}
+	return list;
+}
+
+static json_t *
 json_of_node(const struct report *r)
 {
 	json_t *listen = json_array();
@@ -266,6 +284,7 @@ report_json(const struct report *r, struct buf *out)
 	json_object_set_new(top, "lifetime", json_of_lifetime(r));
 	json_object_set_new(top, "process", json_of_process(&r->process));
 	add_measures(r, top);
+	json_object_set_new(top, "disks", json_of_disks(r));
 	json_object_set_new(top, "origins", json_of_origins(r));
 	json_dump_callback(top, on_json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	json_decref(top);

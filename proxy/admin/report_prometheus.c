@@ -267,6 +267,31 @@ add_origins(const struct report *r, struct buf *out)
 	buf_fini(&label);
 }
 
+/* ---- disks ----------------------------------------------------------------------------------- */
+
+static void
+add_disks(const struct report *r, struct buf *out)
+{
+	struct buf label = {0};
+	const struct cache_disk_stats *d = r->cache.disks;
+#define EACH_DISK(name, type, help, value)              \
+	if (r->cache.disks_n)                           \
+		add_head(out, name, type, help);        \
+	for (unsigned i = 0; i < r->cache.disks_n; i++) \
+		add_whole(out, name, label_of(&label, "dir", d[i].dir, ""), (int64_t)(value));
+	EACH_DISK("twice_disk_used_bytes", "gauge", "bytes of the log on a disk", d[i].used_bytes)
+	EACH_DISK("twice_disk_limit_bytes", "gauge", "bytes that a disk may take", d[i].limit_bytes)
+	EACH_DISK("twice_disk_objects", "gauge", "objects on a disk", d[i].objects)
+	EACH_DISK("twice_disk_log_written_bytes_total", "counter", "bytes written to a disk's log",
+		  d[i].written_bytes)
+	EACH_DISK("twice_disk_errors_total", "counter", "calls to a disk that failed",
+		  d[i].io_errors)
+	EACH_DISK("twice_disk_out", "gauge", "1: a disk is not read from or not written to",
+		  d[i].failing)
+#undef EACH_DISK
+	buf_fini(&label);
+}
+
 /* ---- the process ----------------------------------------------------------------------------- */
 
 static void
@@ -306,5 +331,6 @@ report_prometheus(const struct report *r, struct buf *out)
 	add_measures(r, out);
 	add_origins(r, out);
 	report_whatif_prometheus(r, out);
+	add_disks(r, out);
 	add_process(&r->process, out);
 }

@@ -117,7 +117,7 @@ void
 cache_remove_lasting(struct cache *c, struct key_hash hash, struct str key)
 {
 	forget_add(c->forget, FORGET_KEY, hash, key, true);
-	store_remove(c->store, hash);
+	cache_disks_remove(c, hash);
 }
 
 /* RAM first: who writes from RAM looks there again when he has written (cache_admit). */
@@ -126,7 +126,7 @@ cache_remove(struct cache *c, struct key_hash hash, struct str key)
 {
 	bool in_ram = ram_remove(c->ram, hash, key);
 	cache_window(c);
-	bool on_disk = c->store && store_has(c->store, hash);
+	bool on_disk = cache_disks_have(c, hash);
 	if (on_disk)
 		cache_remove_lasting(c, hash, key);
 	return on_disk || in_ram;
@@ -138,8 +138,7 @@ drop_variants(struct cache *c, const struct key_hash *gone, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		ram_drop(c->ram, gone[i]);
-		if (c->store)
-			store_drop(c->store, gone[i]);
+		cache_disks_drop(c, gone[i]);
 	}
 }
 
@@ -163,7 +162,7 @@ static bool
 clear(struct cache *c, struct key_hash hash, struct str key)
 {
 	bool in_ram = ram_remove(c->ram, hash, key);
-	bool on_disk = c->store && store_remove(c->store, hash);
+	bool on_disk = cache_disks_remove(c, hash);
 	return in_ram || on_disk;
 }
 
@@ -171,7 +170,7 @@ static bool
 holds(struct cache *c, struct key_hash hash, struct str key)
 {
 	struct stored *o = ram_find(c->ram, hash, key, 0, NULL);
-	bool yes = o || (c->store && store_has(c->store, hash));
+	bool yes = o || cache_disks_have(c, hash);
 	stored_unref(&o);
 	return yes;
 }
@@ -225,42 +224,80 @@ cache_purge_tell(struct cache *c, struct forget_letter *l, uint64_t at)
 
 /* ---- facts --------------------------------------------------------------------------------- */
 
+/* Of all disks together, and each. */
+static void
+add_disk(struct cache *c, unsigned i, struct cache_stats *out)
+{
+	struct disk *d = &c->disks[i];
+	struct store_stats s;
+	store_stats(d->store, &s);
+	bool hangs = atomic_load(&c->hangs) >> i & 1;
+	out->disks[i] = (struct cache_disk_stats){
+		.dir = d->dir,
+		.written_bytes = s.written_bytes,
+		.used_bytes = s.used_bytes,
+		.limit_bytes = d->bytes,
+		.objects = s.objects,
+		.io_errors = s.io_errors,
+		.failing = s.failing || hangs || !forget_is_sound_at(c->forget, i),
+	};
+	out->written_bytes += s.written_bytes;
+	out->used_bytes += s.used_bytes;
+	out->limit_bytes += d->bytes;
+	out->objects += s.objects;
+	out->evicted_objects += s.evicted_objects;
+	out->io_errors += s.io_errors;
+	out->refused_writes += s.refused_writes;
+	out->carried_bytes += s.carried_bytes;
+	out->admitted_bytes += s.admitted_bytes;
+	out->index_bytes += s.index_bytes;
+	out->failing |= s.failing || hangs;
+}
+
+/* Of the disks that are written to, once all of them grow no more. */
+static uint64_t
+turn_bytes(struct cache *c)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < c->disks_n; i++) {
+		struct store_stats s;
+		store_stats(c->disks[i].store, &s);
+		if (!s.turn_bytes && !s.failing)
+			return 0;
+		sum += s.turn_bytes;
+	}
+	return sum;
+}
+
 void
 cache_stats(struct cache *c, struct cache_stats *out)
 {
-	struct store_stats s = {0};
 	struct ram_stats r;
 	struct forget_stats f;
 	forget_stats(c->forget, &f);
-	if (c->store)
-		store_stats(c->store, &s);
 	ram_stats(c->ram, &r);
 	pthread_mutex_lock(&c->files_lock);
 	uint64_t files = c->files_bytes;
 	pthread_mutex_unlock(&c->files_lock);
 	*out = (struct cache_stats){
-		.written_bytes = s.written_bytes + atomic_load(&c->files_written) + f.written_bytes,
+		.written_bytes = atomic_load(&c->files_written) + f.written_bytes,
 		.purge_bytes = f.written_bytes,
-		.used_bytes = s.used_bytes + files + f.log_bytes,
-		.limit_bytes = c->store ? c->o.disk_bytes : 0,
-		.objects = s.objects,
-		.evicted_objects = s.evicted_objects,
+		.used_bytes = files + f.log_bytes,
 		.damaged_records = atomic_load(&c->damaged),
 		.ram_used_bytes = r.used_bytes,
 		.ram_limit_bytes = r.limit_bytes,
 		.ram_objects = r.objects,
 		.ram_evicted_objects = r.evicted_objects,
-		.io_errors = s.io_errors,
-		.refused_writes = s.refused_writes + atomic_load(&c->refused),
-		.failing = s.failing || atomic_load(&c->hangs),
+		.refused_writes = atomic_load(&c->refused),
 		.purges_kept = f.lasting + f.passing,
 		.purges_shed = f.shed,
 		.purges_durable = f.sound,
-		.carried_bytes = s.carried_bytes,
-		.admitted_bytes = s.admitted_bytes,
-		.index_bytes = s.index_bytes,
-		.turn_bytes = s.turn_bytes,
+		.turn_bytes = turn_bytes(c),
+		.disks_n = c->disks_n,
+		.disks_left_out = c->left_out,
 	};
+	for (unsigned i = 0; i < c->disks_n; i++)
+		add_disk(c, i, out);
 }
 
 uint64_t

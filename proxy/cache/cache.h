@@ -23,9 +23,21 @@
 struct cache;
 struct diskio_ops;
 
+/* A directory on a disk, with a log of its own. */
+struct cache_disk {
+	const char *dir;
+	uint64_t bytes; /* hard limit of everything below dir; never exceeded */
+};
+enum { CACHE_DISKS_MOST = 16 };
+
 struct cache_options {
-	const char *dir;	   /* NULL: RAM tier only */
-	uint64_t disk_bytes;	   /* hard limit of everything below dir; never exceeded */
+	const char *dir;     /* NULL: RAM tier only */
+	uint64_t disk_bytes; /* hard limit of everything below dir; never exceeded */
+	/* Disks beside that one. An object is written to one of them all, as their sizes are; where
+	 * it lies their indexes say, so that adding one moves nothing. What cannot be used is left
+	 * out, at the start and while it fails. The small files lie on the first that can be used. */
+	const struct cache_disk *more;
+	unsigned more_n;
 	uint64_t memory_bytes;	   /* RAM tier */
 	uint64_t segment_bytes;	   /* 0: chosen from disk_bytes (64 MiB to 1 GiB; smaller for small
 				      disks) */
@@ -296,6 +308,12 @@ struct cache_stats {
 	uint64_t purge_bytes; /* of written_bytes: the log of what was purged */
 	uint64_t index_bytes; /* memory of the index */
 	uint64_t turn_bytes; /* of the log, once it grows no more; 0: it grows, fails, or is none */
+	struct cache_disk_stats {
+		const char *dir; /* the cache's */
+		uint64_t written_bytes, used_bytes, limit_bytes, objects, io_errors;
+		bool failing; /* nothing is written to it now, or nothing read */
+	} disks[CACHE_DISKS_MOST];
+	unsigned disks_n, disks_left_out; /* that are used; that could not be, at the start */
 };
 void cache_stats(struct cache *c, struct cache_stats *out);
 

@@ -16,37 +16,62 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 	return write(to, bytes->p, bytes->n);
 }
 
+static uint64_t
+tag_of(const struct cache *c, unsigned disk)
+{
+	return filter_seed_fingerprint(&c->seed) ^ (disk ? c->disks[disk].name : 0);
+}
+
+static void
+save(struct cache *c, unsigned disk)
+{
+	struct buf bytes = {0};
+	char name[CACHE_EARNED_NAME];
+	files_earned_name(disk, name);
+	store_save_earnings(c->disks[disk].store, tag_of(c, disk), &bytes);
+	if (cache_save_file(c, name, fill, &bytes) != 0)
+		log_warning("cache %s: what its segments have earned cannot be saved: %s. After a "
+			    "restart the oldest go first",
+			    c->disks[disk].dir, strerror(errno));
+	buf_fini(&bytes);
+}
+
 void
 cache_save_earnings(struct cache *c)
 {
+	for (unsigned i = 0; i < c->disks_n; i++)
+		if (!c->disks[i].store) /* opening failed: nothing was loaded */
+			return;
+	for (unsigned i = 0; i < c->disks_n; i++)
+		save(c, i);
+}
+
+static void
+load(struct cache *c, unsigned disk)
+{
 	struct buf bytes = {0};
-	if (!c->store)
+	ssize_t n = 0;
+	char name[CACHE_EARNED_NAME];
+	files_earned_name(disk, name);
+	int fd = c->disks[disk].must_empty ? -1 : cache_open_file(c, name);
+	if (fd < 0)
 		return;
-	store_save_earnings(c->store, filter_seed_fingerprint(&c->seed), &bytes);
-	if (cache_save_file(c, CACHE_EARNED, fill, &bytes) != 0)
-		log_warning("cache %s: what its segments have earned cannot be saved: %s. After a "
-			    "restart the oldest go first",
-			    c->dir, strerror(errno));
+	while (bytes.n <= MOST_BYTES && (n = read(fd, buf_room(&bytes, PART), PART)) > 0)
+		buf_added(&bytes, (size_t)n);
+	close(fd);
+	const char *why =
+		n < 0 ? strerror(errno)
+		      : store_load_earnings(c->disks[disk].store, tag_of(c, disk), buf_str(&bytes));
+	if (why)
+		log_warning("cache %s: the file of what its segments have earned is ignored (%s): "
+			    "the oldest go first",
+			    c->disks[disk].dir, why);
 	buf_fini(&bytes);
 }
 
 void
 cache_load_earnings(struct cache *c)
 {
-	struct buf bytes = {0};
-	ssize_t n = 0;
-	int fd = c->must_empty ? -1 : cache_open_file(c, CACHE_EARNED);
-	if (fd < 0)
-		return;
-	while (bytes.n <= MOST_BYTES && (n = read(fd, buf_room(&bytes, PART), PART)) > 0)
-		buf_added(&bytes, (size_t)n);
-	close(fd);
-	uint64_t tag = filter_seed_fingerprint(&c->seed);
-	const char *why =
-		n < 0 ? strerror(errno) : store_load_earnings(c->store, tag, buf_str(&bytes));
-	if (why)
-		log_warning("cache %s: the file of what its segments have earned is ignored (%s): "
-			    "the oldest go first",
-			    c->dir, why);
-	buf_fini(&bytes);
+	for (unsigned i = 0; i < c->disks_n; i++)
+		load(c, i);
 }

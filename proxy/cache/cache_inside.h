@@ -9,7 +9,8 @@
  *	write.c           objects coming in
  *	cache_place.c     a record on the disk for an object in memory
  *	cache.c           forgetting, removing, counting
- *	files.c           the directory
+ *	cache_disks.c     which disk: to write to, and what lies where
+ *	files.c           the directories
  *
  * Calls go down this list.
  */
@@ -37,16 +38,26 @@ struct spare_write {
 	char apart[64 - sizeof(void *)]; /* threads do not share a line */
 };
 
+struct disk {
+	struct cache *cache;
+	struct store *store;
+	char *dir; /* owned */
+	int dir_fd, lock_fd;
+	uint64_t bytes, name; /* name: a hash of dir, by which objects choose their disks */
+	bool fresh;	      /* its seed is new: what lies there cannot be found again */
+	bool must_empty;      /* that, or nobody knows what was purged */
+};
+
 struct cache {
 	struct cache_options o;
-	char *dir; /* owned; NULL: RAM only */
-	int dir_fd, lock_fd;
+	struct disk disks[CACHE_DISKS_MOST];
+	unsigned disks_n;  /* 0: RAM only */
+	unsigned left_out; /* disks that cannot be used at all */
+	const char *dir;   /* of the first disk, where the small files lie; NULL: RAM only */
+	int dir_fd;	   /* the same */
 	struct filter_seed seed;
-	bool fresh;	      /* the seed is new: what lies in dir cannot be found again */
 	_Atomic bool stopped; /* no I/O thread any more */
-	bool must_empty;      /* that, or nobody knows what was purged */
 	struct forget *forget;
-	struct store *store; /* NULL: RAM only */
 	struct ram *ram;
 	struct siblings *siblings;
 	struct reads *reads;  /* under way on I/O threads */
@@ -56,7 +67,7 @@ struct cache {
 	_Atomic uint64_t building_bytes; /* bodies of writes under way */
 	_Atomic uint64_t damaged, refused;
 
-	_Atomic bool hangs; /* a read from the disk is not back in time */
+	_Atomic uint32_t hangs; /* a bit for each disk from which a read is not back in time */
 	pthread_t late_thread;
 	pthread_mutex_t late_lock;
 	pthread_cond_t late_wake;
@@ -67,20 +78,33 @@ struct cache {
 	_Atomic uint64_t files_written;
 };
 
-/* The file of what segments have earned (earnings.h). */
+/* The files of what segments have earned (earnings.h): one for each disk, beside the other small ones. */
 #define CACHE_EARNED "earned"
+enum { CACHE_EARNED_NAME = 32 };
 
 /* files.c */
 int files_open(struct cache *c, char *err, size_t err_bytes);
 void files_close(struct cache *c);
+void files_earned_name(unsigned disk, char to[CACHE_EARNED_NAME]);
 
-/* May the directory be used? Not while a purge could not be made durable, or a read hangs. */
+/* May the disk be used? Not while a purge could not be made durable there, or a read hangs. NULL: no. */
+static inline bool
+cache_store_is_open(const struct cache *c, const struct store *st)
+{
+	unsigned n;
+	return st && (n = store_number(st), forget_is_sound_at(c->forget, n)) &&
+	       !(atomic_load_explicit(&c->hangs, memory_order_relaxed) >> n & 1) &&
+	       !atomic_load_explicit(&c->stopped, memory_order_relaxed);
+}
+
+/* May any? */
 static inline bool
 cache_disk_is_open(const struct cache *c)
 {
-	return c->store && forget_is_sound(c->forget) &&
-	       !atomic_load_explicit(&c->hangs, memory_order_relaxed) &&
-	       !atomic_load_explicit(&c->stopped, memory_order_relaxed);
+	for (unsigned i = 0; i < c->disks_n; i++)
+		if (cache_store_is_open(c, c->disks[i].store))
+			return true;
+	return false;
 }
 
 /* Here another thread may do anything: what it forgets must hold all the same. */
@@ -95,8 +119,25 @@ cache_window(const struct cache *c)
 static inline uint32_t
 cache_fades(const struct cache *c)
 {
-	return c->store ? store_fades(c->store) : 0;
+	uint32_t n = 0;
+	for (unsigned i = 0; i < c->disks_n; i++)
+		n += store_fades(c->disks[i].store);
+	return n;
 }
+
+/* cache_disks.c. Where a new object of the key goes: of the disks that can be written to one, chosen
+ * by hash and sizes. NULL: RAM only. */
+struct store *cache_home(const struct cache *c, struct key_hash hash);
+/* Does any disk's index have the key? */
+bool cache_disks_have(const struct cache *c, struct key_hash hash);
+/* Out of all indexes, as store_remove and store_drop; true if it was in one. */
+bool cache_disks_remove(struct cache *c, struct key_hash hash);
+void cache_disks_drop(struct cache *c, struct key_hash hash);
+/* The first disk from one on that may be read and has the key, or disks_n. */
+unsigned cache_disk_of(const struct cache *c, struct key_hash hash, unsigned from);
+/* What other disks than o's have of its key is forgotten, and o clean as of then. False: o was
+ * forgotten itself meanwhile. */
+bool cache_leave_others(struct cache *c, struct stored *o);
 
 /* cache.c: was o forgotten? If not at all, it is marked as clean as of now. */
 struct judged {

@@ -17,19 +17,26 @@ limit_ms(const struct cache *c)
 }
 
 static void
-look(struct cache *c)
+tell(const struct cache *c, const struct disk *d, bool hangs)
 {
-	bool hangs = reads_give_up(c->reads, now_ms() - limit_ms(c));
-	if (atomic_exchange(&c->hangs, hangs) == hangs)
-		return;
 	if (hangs)
 		log_warning(
 			"cache %s: a read from the disk has taken more than %u ms. Serving goes "
 			"on without the disk until it comes back; check the disk (dmesg, "
 			"smartctl)",
-			c->dir, limit_ms(c));
+			d->dir, limit_ms(c));
 	else
-		log_info("cache %s: the disk answers again", c->dir);
+		log_info("cache %s: the disk answers again", d->dir);
+}
+
+static void
+look(struct cache *c)
+{
+	uint32_t hangs = reads_give_up(c->reads, now_ms() - limit_ms(c));
+	uint32_t changed = atomic_exchange(&c->hangs, hangs) ^ hangs;
+	for (unsigned i = 0; i < c->disks_n; i++)
+		if (changed >> i & 1)
+			tell(c, &c->disks[i], hangs >> i & 1);
 }
 
 static void *

@@ -7,7 +7,7 @@ look_after_copy(struct cache *c, struct stored *o, bool tells)
 {
 	if (!stored_lies_there(o))
 		ram_moved(c->ram, o);
-	else if (tells && store_touch(c->store, o->pub.hash))
+	else if (tells && store_touch(o->store, o->pub.hash))
 		atomic_store_explicit(&o->pays, true, memory_order_relaxed);
 }
 
@@ -60,7 +60,7 @@ cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object 
 	*out = o ? &o->pub : NULL;
 	if (o)
 		return FOUND_OBJECT;
-	return c->store && store_has(c->store, hash) ? FOUND_LATER : FOUND_NOT;
+	return cache_disks_have(c, hash) ? FOUND_LATER : FOUND_NOT;
 }
 
 struct object *

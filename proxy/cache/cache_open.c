@@ -17,8 +17,9 @@ static const uint64_t MIN_LOG_BYTES = 4 << 20;
 static bool
 is_record_forgotten(void *ctx, struct record *r)
 {
-	bool yes = cache_record_is_forgotten(ctx, r);
-	cache_window(ctx);
+	struct disk *d = ctx;
+	bool yes = cache_record_is_forgotten(d->cache, r);
+	cache_window(d->cache);
 	return yes;
 }
 
@@ -27,23 +28,22 @@ is_record_forgotten(void *ctx, struct record *r)
 static bool
 on_forget(void *ctx, const uint64_t *hashes, size_t n, bool waits)
 {
-	struct cache *c = ctx;
+	struct disk *d = ctx;
+	struct forget *f = d->cache->forget;
 	uint64_t at = 0;
 	if (!hashes)
-		at = forget_add(c->forget, FORGET_ALL, (struct key_hash){0}, STR(""), true);
+		at = forget_add(f, FORGET_ALL, (struct key_hash){0}, STR(""), true);
 	for (size_t i = 0; hashes && i < n; i++)
-		at = forget_add(c->forget, FORGET_KEY, (struct key_hash){.hi = hashes[i]}, STR(""),
-				true);
-	return !waits || !at || forget_wait(c->forget, at) == 0;
+		at = forget_add(f, FORGET_KEY, (struct key_hash){.hi = hashes[i]}, STR(""), true);
+	return !waits || !at || forget_wait(f, at) == 0;
 }
 
 /* The object in RAM, if it is the same, knows its copy on disk again. */
 static void
 on_record_moved(void *ctx, const struct record *r, const struct locator *from)
 {
-	struct cache *c = ctx;
-	if (c->ram) /* room is made before there is one */
-		ram_adopt(c->ram, r, from);
+	struct disk *d = ctx;
+	ram_adopt(d->cache->ram, (unsigned)(d - d->cache->disks), r, from);
 }
 
 /* RAM lets go of an object whose head on disk is an older one. */
@@ -54,94 +54,141 @@ write_head(void *ctx, struct stored *o)
 	struct placement p;
 	bool there = stored_placement(o, &p);
 	cache_window(c);
-	if (there && cache_disk_is_open(c) && !cache_is_forgotten(c, o) && cache_refer(c, o, &p)) {
+	if (there && cache_store_is_open(c, o->store) && !cache_is_forgotten(c, o) &&
+	    cache_refer(c, o, &p)) {
 		cache_window(c);
 		cache_is_still_clean(c, o);
 	}
 	placement_fini(&p);
 }
 
+/* The small files lie on the first disk; on the others as little is kept for them as can be said. */
 static int
-open_store(struct cache *c, char *err, size_t err_bytes)
+open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 {
 	const struct cache_options *o = &c->o;
-	c->reserve_bytes = o->reserve_bytes ? o->reserve_bytes : o->disk_bytes / 32;
-	uint64_t log_bytes = ledger_log_bytes(o->disk_bytes, o->reserve_bytes);
+	uint64_t reserve = d == c->disks ? c->reserve_bytes : 1;
+	uint64_t log_bytes = ledger_log_bytes(d->bytes, reserve);
 	if (log_bytes < MIN_LOG_BYTES) {
 		snprintf(err, err_bytes,
 			 "cache %s: %llu bytes are too few for a disk cache: give it 8MiB or more",
-			 c->dir, (unsigned long long)o->disk_bytes);
+			 d->dir, (unsigned long long)d->bytes);
 		return -1;
 	}
-	return store_open(&c->store,
-			  &(struct store_options){
-				  .dir = c->dir,
-				  .dir_fd = c->dir_fd,
-				  .log_bytes = log_bytes,
-				  .segment_bytes = o->segment_bytes,
-				  .io_threads = o->io_threads,
-				  .keep_free = o->keep_free,
-				  .ops = o->ops,
-				  .is_forgotten = is_record_forgotten,
-				  .moved = on_record_moved,
-				  .forget = on_forget,
-				  .most_forgets = forget_most(c->forget) / FORGETS_SHARE,
-				  .ctx = c,
-				  .fresh = c->must_empty,
-				  .is_ours = !c->fresh, /* the seed is */
-			  },
-			  err, err_bytes);
+	return store_open(
+		&d->store,
+		&(struct store_options){
+			.dir = d->dir,
+			.dir_fd = d->dir_fd,
+			.number = (unsigned)(d - c->disks),
+			.log_bytes = log_bytes,
+			.segment_bytes = o->segment_bytes,
+			.io_threads = o->io_threads,
+			.keep_free = o->keep_free,
+			.ops = o->ops,
+			.is_forgotten = is_record_forgotten,
+			.moved = on_record_moved,
+			.forget = on_forget,
+			.most_forgets = forget_most(c->forget) / FORGETS_SHARE / c->disks_n,
+			.ctx = d,
+			.fresh = d->must_empty,
+			.is_ours = !d->fresh, /* the seed is */
+		},
+		err, err_bytes);
 }
 
 /* What the directory takes and may take, and what its file system has. */
 static void
-say_room(struct cache *c)
+say_room(const struct cache *c, const struct disk *d)
 {
 	uint64_t free_bytes, all_bytes;
 	struct store_stats s;
 	const struct diskio_ops *ops = c->o.ops ? c->o.ops : &diskio_system;
-	if (!ops->room || ops->room(c->dir_fd, &free_bytes, &all_bytes) != 0)
+	if (!ops->room || ops->room(d->dir_fd, &free_bytes, &all_bytes) != 0)
 		return;
-	store_stats(c->store, &s);
+	store_stats(d->store, &s);
 	uint64_t keep = store_reserve(c->o.keep_free, all_bytes);
 	uint64_t mib = 1 << 20, may = free_bytes > keep ? free_bytes - keep : 0;
 	log_info("cache %s: takes %llu MiB of at most %llu MiB and grows as it fills; %llu MiB are "
 		 "free, of which %llu MiB are left to others",
-		 c->dir, (unsigned long long)(s.file_bytes / mib),
-		 (unsigned long long)(c->o.disk_bytes / mib),
-		 (unsigned long long)(free_bytes / mib), (unsigned long long)(keep / mib));
-	if (s.file_bytes + may < c->o.disk_bytes)
+		 d->dir, (unsigned long long)(s.file_bytes / mib),
+		 (unsigned long long)(d->bytes / mib), (unsigned long long)(free_bytes / mib),
+		 (unsigned long long)(keep / mib));
+	if (s.file_bytes + may < d->bytes)
 		log_warning(
 			"cache %s: its file system has less room than cache.disk says: the cache "
 			"stops growing at about %llu MiB",
-			c->dir, (unsigned long long)((s.file_bytes + may) / mib));
+			d->dir, (unsigned long long)((s.file_bytes + may) / mib));
 }
 
 static uint64_t
 oldest_on_disk(void *ctx)
 {
-	return store_oldest(ctx);
+	struct cache *c = ctx;
+	uint64_t oldest = UINT64_MAX;
+	for (unsigned i = 0; i < c->disks_n; i++) {
+		uint64_t here = store_oldest(c->disks[i].store);
+		oldest = here < oldest ? here : oldest;
+	}
+	return oldest;
 }
 
 /* Without the order of what was purged, nothing that was stored can be trusted. */
 static void
-open_forget(struct cache *c)
+judge_disk(const struct cache *c, struct disk *d)
 {
-	struct forget_options o = {
-		.dir_fd = c->dir_fd,
-		.dir = c->dir,
-		.seed = &c->seed,
-		.log_bytes = ledger_purge_bytes(c->o.disk_bytes),
-		.ops = c->o.ops,
-	};
-	enum forget_found found = forget_open(&c->forget, &o);
-	if (found == FORGET_LOST ||
-	    (found == FORGET_MISSING && !c->fresh && faccessat(c->dir_fd, "format", F_OK, 0) == 0))
+	enum forget_found found = forget_found_at(c->forget, (unsigned)(d - c->disks));
+	d->must_empty = d->fresh || found != FORGET_KEPT;
+	if (found == FORGET_BEHIND && !d->fresh)
+		log_warning("cache %s: it was away or failed while the other disks went on, so "
+			    "that nobody can say what was purged of it: starting empty",
+			    d->dir);
+	else if (found == FORGET_LOST || (found == FORGET_MISSING && !d->fresh &&
+					  faccessat(d->dir_fd, "format", F_OK, 0) == 0))
 		log_warning(
 			"cache %s: its purge log is %s, so that nobody can say what was purged: "
 			"starting empty",
-			c->dir, found == FORGET_LOST ? "damaged" : "missing");
-	c->must_empty = c->fresh || found != FORGET_KEPT;
+			d->dir, found == FORGET_LOST ? "damaged" : "missing");
+}
+
+static void
+open_forget(struct cache *c)
+{
+	struct forget_place more[CACHE_DISKS_MOST];
+	struct forget_options o = {
+		.dir_fd = c->dir_fd,
+		.dir = c->dir,
+		.more = more,
+		.left_out = c->left_out > 0,
+		.seed = &c->seed,
+		.log_bytes = c->dir ? UINT64_MAX : 0,
+		.ops = c->o.ops,
+	};
+	for (unsigned i = 0; i < c->disks_n; i++) {
+		const struct disk *d = &c->disks[i];
+		uint64_t bytes = ledger_purge_bytes(d->bytes);
+		o.log_bytes = bytes < o.log_bytes ? bytes : o.log_bytes;
+		if (i)
+			more[o.more_n++] = (struct forget_place){d->dir_fd, d->dir};
+	}
+	forget_open(&c->forget, &o);
+	for (unsigned i = 0; i < c->disks_n; i++)
+		judge_disk(c, &c->disks[i]);
+}
+
+/* What all disks can take alike. */
+static void
+size_bodies(struct cache *c)
+{
+	uint64_t most = UINT64_MAX, wish = c->o.max_object_bytes;
+	c->block_bytes = CACHE_RAM_BLOCK;
+	for (unsigned i = 0; i < c->disks_n; i++) {
+		uint32_t block = store_fragment_bytes(c->disks[i].store);
+		uint64_t body = store_max_body(c->disks[i].store);
+		c->block_bytes = block < c->block_bytes ? block : c->block_bytes;
+		most = body < most ? body : most;
+	}
+	c->max_body_bytes = wish && wish < most ? wish : most;
 }
 
 int
@@ -149,30 +196,27 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 {
 	struct cache *c = NEW(struct cache);
 	c->o = *o;
-	c->dir = o->dir ? mem_strdup(o->dir) : NULL;
-	c->dir_fd = c->lock_fd = -1;
+	c->dir_fd = -1;
+	c->reserve_bytes = o->reserve_bytes ? o->reserve_bytes : o->disk_bytes / 32;
 	pthread_mutex_init(&c->files_lock, NULL);
 	if (files_open(c, err, err_bytes) != 0)
 		goto failed;
 	open_forget(c);
-	if (c->dir && open_store(c, err, err_bytes) != 0)
-		goto failed;
-	if (c->store) {
-		cache_load_earnings(c);
-		say_room(c);
-	}
-	forget_begin(c->forget, c->store ? oldest_on_disk : NULL, c->store);
-	c->block_bytes = c->store ? store_fragment_bytes(c->store) : CACHE_RAM_BLOCK;
-	uint64_t most = c->store ? store_max_body(c->store) : UINT64_MAX;
-	c->max_body_bytes =
-		o->max_object_bytes && o->max_object_bytes < most ? o->max_object_bytes : most;
-	c->reads = reads_create();
 	ram_create(&c->ram, o->memory_bytes, o->shards);
+	for (unsigned i = 0; i < c->disks_n; i++)
+		if (open_store(c, &c->disks[i], err, err_bytes) != 0)
+			goto failed;
+	cache_load_earnings(c);
+	for (unsigned i = 0; i < c->disks_n; i++)
+		say_room(c, &c->disks[i]);
+	forget_begin(c->forget, c->disks_n ? oldest_on_disk : NULL, c);
+	size_bodies(c);
+	c->reads = reads_create();
 	c->siblings = siblings_create();
-	if (c->store)
+	if (c->disks_n) {
 		ram_on_evicted(c->ram, write_head, c);
-	if (c->store)
 		cache_late_start(c);
+	}
 	*out = c;
 	return 0;
 failed:
@@ -186,9 +230,10 @@ cache_stop(struct cache *c)
 	if (c->ram && !atomic_load(&c->stopped))
 		ram_tell_unwritten(c->ram);
 	cache_late_stop(c);
-	if (c->store)
-		store_stop(c->store); /* asks what is forgotten, and forgets */
-	forget_stop(c->forget);	      /* asks the store, which still has its facts */
+	for (unsigned i = 0; i < c->disks_n; i++)
+		if (c->disks[i].store)
+			store_stop(c->disks[i].store); /* asks what is forgotten, and forgets */
+	forget_stop(c->forget); /* asks the store, which still has its facts */
 	if (!atomic_exchange(&c->stopped, true))
 		cache_save_earnings(c);
 }
@@ -204,7 +249,8 @@ cache_close(struct cache **pc)
 	ram_destroy(&c->ram);
 	siblings_destroy(&c->siblings);
 	reads_destroy(&c->reads);
-	store_close(&c->store);
+	for (unsigned i = 0; i < c->disks_n; i++)
+		store_close(&c->disks[i].store);
 	forget_close(&c->forget);
 	files_close(c);
 	pthread_mutex_destroy(&c->files_lock);

@@ -11,6 +11,8 @@ static bool
 put_record(struct cache *c, struct stored *o, const struct fragment *fragments, uint32_t n,
 	   bool is_inline, const struct locator *over, put_fn *put)
 {
+	if (c->disks_n > 1 && !cache_leave_others(c, o))
+		return false;
 	char *table = n ? mem_alloc((size_t)n * FRAGMENT_ENTRY_BYTES) : NULL;
 	for (uint32_t i = 0; i < n; i++)
 		fragment_put(table, i, &fragments[i]);
@@ -34,7 +36,7 @@ put_record(struct cache *c, struct stored *o, const struct fragment *fragments, 
 	} else {
 		r.body_checksum = segment_checksum("", 0);
 	}
-	bool yes = cache_disk_is_open(c) && put(c->store, &r, over);
+	bool yes = cache_store_is_open(c, o->store) && put(o->store, &r, over);
 	if (!yes) {
 		free(table);
 		return false;
@@ -55,7 +57,7 @@ put_blocks(struct cache *c, struct stored *o, const struct locator *over)
 	struct fragment *list = mem_alloc(o->blocks_n * sizeof *list);
 	bool yes = true;
 	for (uint32_t i = 0; yes && i < o->blocks_n; i++)
-		yes = store_put_fragment(c->store, o->pub.hash, o->blocks[i]->p, o->blocks[i]->n,
+		yes = store_put_fragment(o->store, o->pub.hash, o->blocks[i]->p, o->blocks[i]->n,
 					 &list[i]);
 	yes = yes && put_record(c, o, list, o->blocks_n, false, over, store_put);
 	free(list);
@@ -90,13 +92,13 @@ cache_admit(struct cache *c, struct object *object)
 	uint8_t no = 0;
 	static const struct locator nowhere;
 	struct placement p;
-	if (!cache_disk_is_open(c) || !stored_has_body(o) || cache_is_forgotten(c, o) ||
+	if (!cache_store_is_open(c, o->store) || !stored_has_body(o) || cache_is_forgotten(c, o) ||
 	    !ram_holds(c->ram, o) || !atomic_compare_exchange_strong(&o->pub.on_disk, &no, 1))
 		return false;
 	cache_window(c);
 	/* A refreshed head may still be there, without its body. */
 	stored_placement(o, &p);
-	bool head = p.at.bytes && store_lies_at(c->store, o->pub.hash, &p.at);
+	bool head = p.at.bytes && store_lies_at(o->store, o->pub.hash, &p.at);
 	bool placed = cache_place(c, o, NULL, 0, head ? &p.at : &nowhere);
 	placement_fini(&p);
 	if (!placed) {
@@ -106,7 +108,7 @@ cache_admit(struct cache *c, struct object *object)
 	cache_window(c);
 	/* Removed or replaced while we wrote: then this is not the key's object any more. */
 	stored_placement(o, &p);
-	if (!ram_holds(c->ram, o) && store_lies_at(c->store, o->pub.hash, &p.at))
+	if (!ram_holds(c->ram, o) && store_lies_at(o->store, o->pub.hash, &p.at))
 		cache_remove_lasting(c, o->pub.hash, o->pub.key);
 	else
 		ram_moved(c->ram, o);

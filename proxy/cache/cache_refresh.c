@@ -8,7 +8,7 @@ static bool
 is_current(struct cache *c, struct stored *o, const struct placement *p)
 {
 	return ram_holds(c->ram, o) ||
-	       (p->at.bytes && store_lies_at(c->store, o->pub.hash, &p->at));
+	       (p->at.bytes && store_lies_at(o->store, o->pub.hash, &p->at));
 }
 
 bool
@@ -55,7 +55,7 @@ cache_refresh(struct cache *c, struct object *object, struct str head, struct st
 	      const struct terms *terms, uint64_t begun)
 {
 	struct stored *old = stored_of(object);
-	struct stored *o = stored_create(c->store, old->pub.hash, old->pub.key, head, tags, terms,
+	struct stored *o = stored_create(old->store, old->pub.hash, old->pub.key, head, tags, terms,
 					 old->pub.kind);
 	bool clean = !cache_is_forgotten(c, old);
 	atomic_store(&o->pub.clean_as_of, atomic_load(&old->pub.clean_as_of));
@@ -102,7 +102,7 @@ cache_outdate(struct cache *c, struct stored *old, const struct judged *j)
 {
 	struct terms terms = old->pub.terms;
 	terms_outdate(&terms, j->stale_s);
-	struct stored *o = stored_create(c->store, old->pub.hash, old->pub.key, old->pub.head,
+	struct stored *o = stored_create(old->store, old->pub.hash, old->pub.key, old->pub.head,
 					 old->pub.tags, &terms, old->pub.kind);
 	atomic_store(&o->pub.clean_as_of, j->now);
 	o->pub.whole_bytes = old->pub.whole_bytes;

@@ -40,44 +40,45 @@ make_directories(const char *dir)
 	return r;
 }
 
+/* -2: somebody else has it. */
 static int
-open_directory(struct cache *c, char *err, size_t err_bytes)
+open_directory(struct disk *d, char *err, size_t err_bytes)
 {
 	struct stat s;
-	if (stat(c->dir, &s) != 0 && make_directories(c->dir) != 0) {
-		snprintf(err, err_bytes, "cannot make cache directory %s: %s", c->dir,
+	if (stat(d->dir, &s) != 0 && make_directories(d->dir) != 0) {
+		snprintf(err, err_bytes, "cannot make cache directory %s: %s", d->dir,
 			 strerror(errno));
 		return -1;
 	}
-	c->dir_fd = open(c->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (c->dir_fd >= 0 && faccessat(c->dir_fd, ".", R_OK | W_OK | X_OK, 0) == 0)
+	d->dir_fd = open(d->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->dir_fd >= 0 && faccessat(d->dir_fd, ".", R_OK | W_OK | X_OK, 0) == 0)
 		return 0;
-	snprintf(err, err_bytes, "cannot use cache directory %s: %s", c->dir, strerror(errno));
+	snprintf(err, err_bytes, "cannot use cache directory %s: %s", d->dir, strerror(errno));
 	return -1;
 }
 
 static int
-take_lock(struct cache *c, char *err, size_t err_bytes)
+take_lock(struct disk *d, char *err, size_t err_bytes)
 {
-	c->lock_fd = openat(c->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (c->lock_fd < 0) {
-		snprintf(err, err_bytes, "cannot write to cache directory %s: %s", c->dir,
+	d->lock_fd = openat(d->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (d->lock_fd < 0) {
+		snprintf(err, err_bytes, "cannot write to cache directory %s: %s", d->dir,
 			 strerror(errno));
 		return -1;
 	}
 	char pid[32] = {0};
-	if (flock(c->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-		ssize_t n = pread(c->lock_fd, pid, sizeof pid - 1, 0);
+	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+		ssize_t n = pread(d->lock_fd, pid, sizeof pid - 1, 0);
 		pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
 		snprintf(err, err_bytes,
 			 "cache directory %s is in use by process %s: stop it, or use another "
 			 "directory",
-			 c->dir, *pid ? pid : "(unknown)");
-		return -1;
+			 d->dir, *pid ? pid : "(unknown)");
+		return -2;
 	}
 	int n = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-	if (ftruncate(c->lock_fd, 0) != 0 || pwrite(c->lock_fd, pid, (size_t)n, 0) != n) {
-		snprintf(err, err_bytes, "cannot write to cache directory %s: %s", c->dir,
+	if (ftruncate(d->lock_fd, 0) != 0 || pwrite(d->lock_fd, pid, (size_t)n, 0) != n) {
+		snprintf(err, err_bytes, "cannot write to cache directory %s: %s", d->dir,
 			 strerror(errno));
 		return -1;
 	}
@@ -97,40 +98,114 @@ fill_random(char *p, size_t n)
 }
 
 static bool
-read_seed(const struct cache *c, char *random)
+read_seed(const struct disk *d, char *random)
 {
 	int mended;
-	ssize_t n = doubled_read(c->dir_fd, "seed", random, SEED_RANDOM, &mended);
+	ssize_t n = doubled_read(d->dir_fd, "seed", random, SEED_RANDOM, &mended);
 	if (n == SEED_RANDOM && mended)
-		log_warning("cache %s: a copy of its seed was damaged and is mended", c->dir);
+		log_warning("cache %s: a copy of its seed was damaged and is mended", d->dir);
 	else if (n != SEED_RANDOM && (n >= 0 || errno != ENOENT))
 		log_warning("cache %s: its seed is damaged; what was kept cannot be found again",
-			    c->dir);
+			    d->dir);
 	return n == SEED_RANDOM;
 }
 
 /* With another seed all hashes are other ones: the log from before is of no use. */
 static int
-make_seed(struct cache *c, char *random, char *err, size_t err_bytes)
+write_seed(struct disk *d, const char *random, char *err, size_t err_bytes)
 {
-	fill_random(random, SEED_RANDOM);
-	c->fresh = true;
-	if (doubled_write(c->dir_fd, "seed", random, SEED_RANDOM) == 0)
+	d->fresh = true;
+	if (doubled_write(d->dir_fd, "seed", random, SEED_RANDOM) == 0)
 		return 0;
-	snprintf(err, err_bytes, "cannot write to cache directory %s: %s", c->dir, strerror(errno));
+	snprintf(err, err_bytes, "cannot write to cache directory %s: %s", d->dir, strerror(errno));
 	return -1;
+}
+
+/* ---- the disks ----------------------------------------------------------------------------- */
+
+static void
+close_disk(struct disk *d)
+{
+	if (d->lock_fd >= 0)
+		close(d->lock_fd); /* and the lock with it */
+	if (d->dir_fd >= 0)
+		close(d->dir_fd);
+	free(d->dir);
+	*d = (struct disk){.dir_fd = -1, .lock_fd = -1};
+}
+
+/* One of several that cannot be used is left out, but for one that somebody else uses. */
+static int
+add_disk(struct cache *c, const char *dir, uint64_t bytes, char *err, size_t err_bytes)
+{
+	struct disk *d = &c->disks[c->disks_n];
+	*d = (struct disk){.cache = c,
+			   .dir = mem_strdup(dir),
+			   .dir_fd = -1,
+			   .lock_fd = -1,
+			   .bytes = bytes,
+			   .name = segment_checksum(dir, strlen(dir))};
+	int r = open_directory(d, err, err_bytes);
+	if (r == 0)
+		r = take_lock(d, err, err_bytes);
+	if (r == 0) {
+		c->disks_n++;
+		return 0;
+	}
+	close_disk(d);
+	if (r == -2 || !c->o.more_n)
+		return -1;
+	log_warning("%s. The other disks are used without it", err);
+	c->left_out++;
+	return 0;
+}
+
+/* All disks have the seed of the first one that has any. */
+static int
+share_seed(struct cache *c, char *random, char *err, size_t err_bytes)
+{
+	char own[SEED_RANDOM];
+	bool has[CACHE_DISKS_MOST], any = false;
+	for (unsigned i = 0; i < c->disks_n; i++) {
+		has[i] = read_seed(&c->disks[i], own);
+		if (has[i] && any && memcmp(own, random, sizeof own) != 0) {
+			log_warning("cache %s: it was part of another cache: starting empty",
+				    c->disks[i].dir);
+			has[i] = false;
+		}
+		if (has[i] && !any)
+			memcpy(random, own, sizeof own);
+		any |= has[i];
+	}
+	if (!any)
+		fill_random(random, SEED_RANDOM);
+	for (unsigned i = 0; i < c->disks_n; i++)
+		if (!has[i] && write_seed(&c->disks[i], random, err, err_bytes) != 0)
+			return -1;
+	return 0;
 }
 
 int
 files_open(struct cache *c, char *err, size_t err_bytes)
 {
 	char random[SEED_RANDOM];
-	if (!c->dir) {
+	const struct cache_options *o = &c->o;
+	if (!o->dir) {
 		fill_random(random, sizeof random);
-	} else if (open_directory(c, err, err_bytes) != 0 || take_lock(c, err, err_bytes) != 0 ||
-		   (!read_seed(c, random) && make_seed(c, random, err, err_bytes) != 0)) {
-		return -1;
+		filter_seed_init(&c->seed, random, sizeof random);
+		return 0;
 	}
+	if (add_disk(c, o->dir, o->disk_bytes, err, err_bytes) != 0)
+		return -1;
+	for (unsigned i = 0; i < o->more_n; i++)
+		if (add_disk(c, o->more[i].dir, o->more[i].bytes, err, err_bytes) != 0)
+			return -1;
+	if (c->disks_n == 0)
+		return -1; /* err speaks of the last one */
+	c->dir = c->disks[0].dir;
+	c->dir_fd = c->disks[0].dir_fd;
+	if (share_seed(c, random, err, err_bytes) != 0)
+		return -1;
 	filter_seed_init(&c->seed, random, sizeof random);
 	return 0;
 }
@@ -138,11 +213,8 @@ files_open(struct cache *c, char *err, size_t err_bytes)
 void
 files_close(struct cache *c)
 {
-	if (c->lock_fd >= 0)
-		close(c->lock_fd); /* and the lock with it */
-	if (c->dir_fd >= 0)
-		close(c->dir_fd);
-	free(c->dir);
+	for (unsigned i = 0; i < c->disks_n; i++)
+		close_disk(&c->disks[i]);
 }
 
 /* ---- saved files --------------------------------------------------------------------------- */
@@ -190,6 +262,12 @@ save_more(void *to, const void *p, size_t n)
 	return 0;
 }
 
+void
+files_earned_name(unsigned disk, char to[CACHE_EARNED_NAME])
+{
+	snprintf(to, CACHE_EARNED_NAME, disk ? CACHE_EARNED ".%u" : CACHE_EARNED, disk);
+}
+
 /* What the saved files take, but for this one. */
 static uint64_t
 others_bytes(const struct cache *c, const char *name)
@@ -201,6 +279,12 @@ others_bytes(const struct cache *c, const char *name)
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (strcmp(names[i], name) != 0 && fstatat(c->dir_fd, names[i], &st, 0) == 0)
 			sum += (uint64_t)st.st_size;
+	for (unsigned i = 1; i < c->disks_n; i++) {
+		char earned[CACHE_EARNED_NAME];
+		files_earned_name(i, earned);
+		if (strcmp(earned, name) != 0 && fstatat(c->dir_fd, earned, &st, 0) == 0)
+			sum += (uint64_t)st.st_size;
+	}
 	return sum;
 }
 

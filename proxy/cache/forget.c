@@ -4,6 +4,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/segment.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -36,7 +37,7 @@ static void
 add(struct forget *f, const struct purge_entry *e, bool lasting)
 {
 	forget_enter(f, e, lasting);
-	if (lasting && f->o.dir_fd >= 0)
+	if (lasting && f->disks_n)
 		pend(f, e);
 }
 
@@ -129,34 +130,127 @@ on_kept(void *ctx, const struct purge_entry *e)
 	forget_enter(ctx, &now, true);
 }
 
-static bool
-is_sane(const struct forget *f, const struct purge_head *head)
+static void
+ignore(void *ctx, const struct purge_entry *e)
 {
-	return head->fingerprint == filter_seed_fingerprint(f->o.seed) && head->starts > 0 &&
-	       head->starts + 1 < FORGET_STARTS_MOST &&
-	       atomic_load(&f->floor) >> FORGET_STARTS_SHIFT <= head->starts;
+	(void)ctx;
+	(void)e;
+}
+
+/* The bytes of a disk's log, which are the caller's to free, and what its head says. */
+struct kept {
+	char *p;
+	size_t n;
+	struct purge_head head; /* of a damaged one too, if its first page is right */
+	bool is_read;
+};
+
+static enum forget_found
+read_log(const struct forget *f, const struct forget_place *place, struct kept *k)
+{
+	struct stat s;
+	int fd = openat(place->dir_fd, "purges", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? FORGET_MISSING : FORGET_LOST;
+	k->is_read = fstat(fd, &s) == 0 && (uint64_t)s.st_size < READ_MOST &&
+		     (k->p = malloc((size_t)s.st_size + 1)) &&
+		     diskio_read_all(f->o.ops, fd, k->p, k->n = (size_t)s.st_size, 0) == 0;
+	bool right = k->is_read && purge_log_parse(k->p, k->n, &k->head, ignore, NULL) &&
+		     k->head.fingerprint == filter_seed_fingerprint(f->o.seed) &&
+		     k->head.starts > 0 && k->head.starts + 1 < FORGET_STARTS_MOST;
+	close(fd);
+	return right ? FORGET_KEPT : FORGET_LOST;
+}
+
+/* What a log that is right and not behind says is in force: each of them has all there is, but for
+ * its last entries. False: they contradict themselves. */
+static bool
+take_over(struct forget *f, const struct kept *k)
+{
+	struct purge_head head;
+	purge_log_parse(k->p, k->n, &head, on_kept, f);
+	forget_raise_floor(f, head.floor);
+	f->starts = head.starts > f->starts ? head.starts : f->starts;
+	return atomic_load(&f->floor) >> FORGET_STARTS_SHIFT <= f->starts;
+}
+
+/* The newest epoch, also of a damaged log. False: one is so damaged that it says no epoch, and the
+ * others may be behind it. */
+static bool
+find_epoch(struct forget *f, const struct kept *kept)
+{
+	bool yes = true;
+	for (unsigned i = 0; i < f->disks_n; i++) {
+		if (kept[i].head.epoch > f->epoch)
+			f->epoch = kept[i].head.epoch;
+		if (kept[i].is_read && !kept[i].head.starts)
+			yes = false;
+	}
+	return yes;
 }
 
 static enum forget_found
-read_log(struct forget *f)
+read_logs(struct forget *f)
 {
-	struct stat s;
-	struct purge_head head;
-	int fd = openat(f->o.dir_fd, "purges", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? FORGET_MISSING : FORGET_LOST;
-	char *p = NULL;
-	bool right = fstat(fd, &s) == 0 && (uint64_t)s.st_size < READ_MOST &&
-		     (p = malloc((size_t)s.st_size + 1)) &&
-		     diskio_read_all(f->o.ops, fd, p, (size_t)s.st_size, 0) == 0 &&
-		     purge_log_parse(p, (size_t)s.st_size, &head, on_kept, f) && is_sane(f, &head);
-	free(p);
-	close(fd);
-	if (!right)
-		return FORGET_LOST;
-	forget_raise_floor(f, head.floor);
-	f->starts = head.starts;
-	return FORGET_KEPT;
+	struct kept kept[FORGET_PLACES_MOST] = {{0}};
+	bool sane = true, any = false, same = !f->o.left_out;
+	for (unsigned i = 0; i < f->disks_n; i++)
+		f->disks[i].found = read_log(f, &f->disks[i].place, &kept[i]);
+	sane = find_epoch(f, kept);
+	for (unsigned i = 0; i < f->disks_n; i++) {
+		struct forget_disk *d = &f->disks[i];
+		if (d->found == FORGET_KEPT && kept[i].head.epoch < f->epoch)
+			d->found = FORGET_BEHIND;
+		if (d->found != FORGET_KEPT)
+			continue;
+		any = true;
+		same = same && kept[i].head.disks == f->name;
+		sane = sane && take_over(f, &kept[i]);
+	}
+	for (unsigned i = 0; i < f->disks_n; i++) {
+		free(kept[i].p);
+		if (!sane)
+			f->disks[i].found = FORGET_LOST;
+	}
+	/* A disk that is not here now is behind when it comes back. */
+	if (!same)
+		f->epoch++;
+	return any && sane ? FORGET_KEPT : f->disks[0].found;
+}
+
+static void
+add_disk(struct forget *f, struct forget_place place)
+{
+	struct forget_disk *d = &f->disks[f->disks_n++];
+	d->place = place;
+	d->log = (struct purge_log){.ops = f->o.ops, .dir_fd = place.dir_fd, .fd = -1};
+	if (place.dir) /* in whatever order they are given */
+		f->name += (uint32_t)segment_checksum(place.dir, strlen(place.dir));
+}
+
+/* What was half read says nothing. */
+static void
+start_anew(struct forget *f)
+{
+	forget_table_destroy(&f->table);
+	forget_table_create(&f->table);
+	forget_hints_fini(&f->hints);
+	forget_hints_init(&f->hints, f->max_entries);
+	atomic_store(&f->floor, 0);
+	atomic_store(&f->fetch_floor, 0);
+	f->starts = 0;
+}
+
+static void
+init_conditions(struct forget *f)
+{
+	pthread_condattr_t a;
+	pthread_condattr_init(&a);
+	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+	pthread_cond_init(&f->work, &a);
+	pthread_cond_init(&f->done, &a);
+	pthread_condattr_destroy(&a);
+	pthread_mutex_init(&f->lock, NULL);
 }
 
 enum forget_found
@@ -170,34 +264,32 @@ forget_open(struct forget **out, const struct forget_options *o)
 	if (!f->o.ops)
 		f->o.ops = &diskio_system;
 	f->max_entries = MEMORY_ENTRIES;
-	if (o->dir_fd >= 0)
+	if (o->dir_fd >= 0) {
 		f->max_entries = o->log_bytes / (2 * PURGE_PAGE) * PURGE_PER_PAGE / 4 * 3;
-	pthread_condattr_t a;
-	pthread_condattr_init(&a);
-	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
-	pthread_cond_init(&f->work, &a);
-	pthread_cond_init(&f->done, &a);
-	pthread_condattr_destroy(&a);
-	pthread_mutex_init(&f->lock, NULL);
+		assert(o->more_n < FORGET_PLACES_MOST);
+		add_disk(f, (struct forget_place){o->dir_fd, o->dir});
+		for (unsigned i = 0; i < o->more_n; i++)
+			add_disk(f, o->more[i]);
+	}
+	init_conditions(f);
 	forget_table_create(&f->table);
 	forget_hints_init(&f->hints, f->max_entries);
-	f->log = (struct purge_log){.ops = f->o.ops, .dir_fd = o->dir_fd, .fd = -1};
-	enum forget_found found = o->dir_fd >= 0 ? read_log(f) : FORGET_KEPT;
-	if (found != FORGET_KEPT) { /* what was half read says nothing */
-		forget_table_destroy(&f->table);
-		forget_table_create(&f->table);
-		forget_hints_fini(&f->hints);
-		forget_hints_init(&f->hints, f->max_entries);
-		atomic_store(&f->floor, 0);
-		atomic_store(&f->fetch_floor, 0);
-		f->starts = 0;
-	}
+	enum forget_found found = f->disks_n ? read_logs(f) : FORGET_KEPT;
+	if (found != FORGET_KEPT)
+		start_anew(f);
 	f->starts++;
 	f->durable = f->tried = f->starts << FORGET_STARTS_SHIFT;
 	atomic_store(&f->newest, f->durable);
-	atomic_store(&f->sound, o->dir_fd < 0);
+	atomic_store(&f->sound, f->disks_n == 0);
+	atomic_store(&f->disks[0].sound, f->disks_n == 0);
 	*out = f;
 	return found;
+}
+
+enum forget_found
+forget_found_at(const struct forget *f, unsigned disk)
+{
+	return f->disks[disk].found;
 }
 
 void
@@ -205,11 +297,13 @@ forget_begin(struct forget *f, uint64_t (*oldest)(void *ctx), void *ctx)
 {
 	f->oldest = oldest;
 	f->oldest_ctx = ctx;
-	if (f->o.dir_fd >= 0) {
+	if (f->disks_n) {
 		forget_drop_outlived(f);
 		if (forget_is_crowded(f, 3))
 			forget_shed(f);
 		atomic_store(&f->sound, true); /* so that a failure is told */
+		for (unsigned i = 0; i < f->disks_n; i++)
+			atomic_store(&f->disks[i].sound, true);
 		forget_write_anew(f);
 	}
 	if (pthread_create(&f->thread, NULL, forget_run, f) != 0) {
@@ -240,7 +334,8 @@ forget_close(struct forget **pf)
 	if (!f)
 		return;
 	forget_stop(f);
-	purge_log_close(&f->log);
+	for (unsigned i = 0; i < f->disks_n; i++)
+		purge_log_close(&f->disks[i].log);
 	forget_table_destroy(&f->table);
 	forget_hints_fini(&f->hints);
 	pthread_cond_destroy(&f->work);
@@ -254,7 +349,7 @@ int
 forget_wait(struct forget *f, uint64_t at)
 {
 	struct timespec until = now_and_ms(WAIT_MS);
-	if (f->o.dir_fd < 0)
+	if (!f->disks_n)
 		return 0;
 	pthread_mutex_lock(&f->lock);
 	int late = 0;
@@ -278,8 +373,8 @@ forget_tell(struct forget *f, struct forget_letter *l, uint64_t at)
 	l->letter.open = open_letter;
 	l->at = at;
 	pthread_mutex_lock(&f->lock);
-	bool now = f->o.dir_fd < 0 || f->tried >= at;
-	l->durable = f->o.dir_fd < 0 || f->durable >= at;
+	bool now = !f->disks_n || f->tried >= at;
+	l->durable = !f->disks_n || f->durable >= at;
 	if (!now) {
 		l->next = f->letters;
 		f->letters = l;
@@ -296,9 +391,9 @@ forget_most(const struct forget *f)
 }
 
 bool
-forget_is_sound(const struct forget *f)
+forget_is_sound_at(const struct forget *f, unsigned disk)
 {
-	return atomic_load_explicit(&f->sound, memory_order_relaxed);
+	return atomic_load_explicit(&f->disks[disk].sound, memory_order_relaxed);
 }
 
 void

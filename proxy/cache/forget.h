@@ -30,9 +30,14 @@
  * Passing   nothing was stored: the entry is only there for fetches under way, and kept in memory.
  * Promise   forget_wait returns 0 only when the entry is on the device (fdatasync). After a failure
  *           the log is written anew in another file, again and again until that works; until then
- *           forget_is_sound is false, and the caller must not answer from that directory nor write
+ *           forget_is_sound_at is false, and the caller must not answer from that directory nor write
  *           to it. The log that misses something is removed, if that can be done, so that a crash
  *           now leaves a directory whose content nobody trusts.
+ * Disks     of a cache on several disks each has the whole log. One whose log cannot be written is
+ *           left out (forget_is_sound_at) until that works again, and the logs of the others say so
+ *           before anything more is called durable: their epoch grows. At the start the log of the
+ *           newest epoch counts, and a disk that is behind it was left out, or away: nobody knows
+ *           what was purged of it.
  * Soft      what a soft entry covers is not gone but stale since then: it may be validated. For a
  *           fetch under way it is as any other.
  * Bound     exact up to a number of entries that follows from log_bytes. Beyond, the older half is
@@ -52,9 +57,18 @@
 
 struct forget;
 
+struct forget_place {
+	int dir_fd; /* borrowed */
+	const char *dir;
+};
+enum { FORGET_PLACES_MOST = 16 };
+
 struct forget_options {
 	int dir_fd; /* borrowed; -1: memory only */
 	const char *dir;
+	const struct forget_place *more; /* disks behind this one; borrowed while opening */
+	unsigned more_n;
+	bool left_out;			/* a disk that belongs to the cache is none of these */
 	const struct filter_seed *seed; /* of all hashes here; borrowed */
 	uint64_t log_bytes;		/* the most that the log may take */
 	const struct diskio_ops *ops;	/* NULL: the system's */
@@ -62,10 +76,13 @@ struct forget_options {
 enum forget_found {
 	FORGET_KEPT,
 	FORGET_MISSING, /* there is no log: what else is in the directory may have been purged */
-	FORGET_LOST	/* it is damaged: the same */
+	FORGET_LOST,	/* it is damaged: the same */
+	FORGET_BEHIND	/* things were forgotten while this disk was away or left out: the same */
 };
-/* Reads the log. */
+/* Reads the logs: kept if one was. Then forget_found_at says it of each disk, in the order of the
+ * options. */
 enum forget_found forget_open(struct forget **out, const struct forget_options *o);
+enum forget_found forget_found_at(const struct forget *f, unsigned disk);
 /* Begins a new count of starts, on disk, and the writing thread. If the log was missing or lost,
  * what was stored must be gone by now, durably. oldest (may be NULL): the least clean_as_of of all
  * that is stored on disk; called on the writing thread. */
@@ -127,7 +144,7 @@ int forget_wait(struct forget *f, uint64_t at);
 /* The same as a letter home (cache.h). */
 struct forget_letter;
 void forget_tell(struct forget *f, struct forget_letter *l, uint64_t at);
-bool forget_is_sound(const struct forget *f);
+bool forget_is_sound_at(const struct forget *f, unsigned disk);
 
 struct forget_stats {
 	uint64_t now, lasting, passing, shed;

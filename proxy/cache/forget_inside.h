@@ -20,6 +20,13 @@
 /* Times are starts << FORGET_STARTS_SHIFT | n. */
 enum { FORGET_STARTS_SHIFT = 40, FORGET_STARTS_MOST = 1 << 24 };
 
+struct forget_disk {
+	struct forget_place place;
+	struct purge_log log; /* the thread's, once it runs */
+	enum forget_found found;
+	_Atomic bool sound;
+};
+
 struct forget {
 	_Alignas(64) _Atomic uint64_t newest;
 	/* Everything that is not clean as of floor is forgotten; fetches: as of fetch_floor. */
@@ -33,7 +40,10 @@ struct forget {
 	uint64_t starts, max_entries;
 	uint64_t (*oldest)(void *ctx);
 	void *oldest_ctx;
-	struct purge_log log; /* the thread's, once it runs */
+	struct forget_disk disks[FORGET_PLACES_MOST];
+	unsigned disks_n;     /* 0: memory only */
+	uint32_t epoch, name; /* purge_head: epoch, disks */
+	int64_t retry_ms;     /* the thread's: disks that are left out are not tried before */
 	pthread_t thread;
 	bool has_thread;
 

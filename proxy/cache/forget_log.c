@@ -38,12 +38,35 @@ post_letters(struct forget *f)
 	}
 }
 
+/* The log of one disk is written, or is not. */
 static void
-settle(struct forget *f, uint64_t upto, bool done)
+set_sound(struct forget_disk *d, bool yes)
 {
 	int error = errno;
-	bool was = atomic_exchange(&f->sound, done); /* before anybody is told */
-	atomic_store(&f->written, f->log.written);
+	if (atomic_exchange(&d->sound, yes) == yes)
+		return;
+	if (yes)
+		log_info("cache %s: its purge log is written again; serving from it goes on",
+			 d->place.dir);
+	else
+		log_warning("cache %s: its purge log cannot be written (%s). Purges hold as long "
+			    "as this process runs; nothing is served from the directory until they "
+			    "are durable",
+			    d->place.dir, strerror(error));
+}
+
+/* What was forgotten up to then is on all disks that are not left out. */
+static void
+settle(struct forget *f, uint64_t upto)
+{
+	bool done = false;
+	uint64_t written = 0;
+	for (unsigned i = 0; i < f->disks_n; i++) {
+		done |= atomic_load(&f->disks[i].sound);
+		written += f->disks[i].log.written;
+	}
+	atomic_store(&f->sound, done); /* before anybody is told */
+	atomic_store(&f->written, written);
 	pthread_mutex_lock(&f->lock);
 	f->tried = upto;
 	if (done)
@@ -52,32 +75,20 @@ settle(struct forget *f, uint64_t upto, bool done)
 	forget_check(f);
 	pthread_cond_broadcast(&f->done);
 	pthread_mutex_unlock(&f->lock);
-	if (was == done)
-		return;
-	if (done)
-		log_info("cache %s: its purge log is written again; serving from it goes on",
-			 f->o.dir);
-	else
-		log_warning("cache %s: its purge log cannot be written (%s). Purges hold as long "
-			    "as this process runs; nothing is served from the directory until they "
-			    "are durable",
-			    f->o.dir, strerror(error));
 }
 
-/* All that is in force, into a new file. */
-void
-forget_write_anew(struct forget *f)
+/* All that is in force, into a new file on one disk. */
+static bool
+rewrite(struct forget *f, struct forget_disk *d)
 {
 	struct purge_entry *list;
-	pthread_mutex_lock(&f->lock);
-	uint64_t upto = forget_now(f);
-	f->pending_n = 0; /* in the tables too */
-	pthread_mutex_unlock(&f->lock);
 	struct purge_head head = {
 		.id = random_id(),
 		.starts = f->starts,
 		.floor = atomic_load(&f->floor),
 		.fingerprint = filter_seed_fingerprint(f->o.seed),
+		.epoch = f->epoch,
+		.disks = f->name,
 	};
 	size_t n = forget_table_list(f->table, true, &list);
 	if (n)
@@ -88,14 +99,75 @@ forget_write_anew(struct forget *f)
 		bytes = f->o.log_bytes;
 	if (bytes < purge_log_bytes(n)) /* more came in than may be: all the same to the disk */
 		bytes = purge_log_bytes(n);
-	bool done = purge_log_rewrite(&f->log, &head, bytes, list, n) == 0;
+	bool done = purge_log_rewrite(&d->log, &head, bytes, list, n) == 0;
 	int error = errno;
 	free(list);
 	atomic_store(&f->log_bytes, done ? bytes : 0);
 	errno = error;
 	if (!done)
-		purge_log_remove(&f->log);
-	settle(f, upto, done);
+		purge_log_remove(&d->log);
+	return done;
+}
+
+/* On all disks that are not left out: how many of those failed. */
+static unsigned
+rewrite_all(struct forget *f)
+{
+	unsigned failed = 0;
+	for (unsigned i = 0; i < f->disks_n; i++) {
+		struct forget_disk *d = &f->disks[i];
+		if (!atomic_load(&d->sound) || rewrite(f, d))
+			continue;
+		set_sound(d, false);
+		failed++;
+	}
+	return failed;
+}
+
+static unsigned
+count_sound(const struct forget *f)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < f->disks_n; i++)
+		n += atomic_load(&f->disks[i].sound);
+	return n;
+}
+
+void
+forget_write_anew(struct forget *f)
+{
+	pthread_mutex_lock(&f->lock);
+	uint64_t upto = forget_now(f);
+	f->pending_n = 0; /* in the tables too */
+	pthread_mutex_unlock(&f->lock);
+	/* Of a disk that is left out the others' logs know: it may be unable to forget what its own
+	 * log says. */
+	while (rewrite_all(f) && count_sound(f))
+		f->epoch++;
+	settle(f, upto);
+}
+
+/* Disks that were left out are tried again: they get all there is. */
+static void
+retry(struct forget *f, bool last)
+{
+	int64_t now = now_ms();
+	if (now < f->retry_ms && !last)
+		return;
+	f->retry_ms = now + RETRY_MS;
+	pthread_mutex_lock(&f->lock);
+	uint64_t upto = forget_now(f);
+	bool none = count_sound(f) == 0;
+	if (none)
+		f->pending_n = 0;
+	pthread_mutex_unlock(&f->lock);
+	for (unsigned i = 0; i < f->disks_n; i++) {
+		struct forget_disk *d = &f->disks[i];
+		if (!atomic_load(&d->sound) && rewrite(f, d))
+			set_sound(d, true);
+	}
+	if (none)
+		settle(f, upto);
 }
 
 static void
@@ -108,8 +180,14 @@ write_pending(struct forget *f)
 	f->pending = NULL;
 	f->pending_n = f->pending_room = 0;
 	pthread_mutex_unlock(&f->lock);
-	if (purge_log_append(&f->log, list, n) == 0)
-		settle(f, upto, true);
+	bool done = true;
+	if (!n) /* a disk that is back has them */
+		return;
+	for (unsigned i = 0; done && i < f->disks_n; i++)
+		done = !atomic_load(&f->disks[i].sound) ||
+		       purge_log_append(&f->disks[i].log, list, n) == 0;
+	if (done)
+		settle(f, upto);
 	else
 		forget_write_anew(f);
 	free(list);
@@ -123,7 +201,7 @@ await_work(struct forget *f)
 	int late = 0;
 	while (!f->stopping && !f->crowded && !late &&
 	       (f->pending_n == 0 || !atomic_load(&f->sound))) {
-		if (atomic_load(&f->sound))
+		if (count_sound(f) == f->disks_n)
 			pthread_cond_wait(&f->work, &f->lock);
 		else
 			late = pthread_cond_timedwait(&f->work, &f->lock, &until);
@@ -142,9 +220,9 @@ forget_run(void *arg)
 		pthread_mutex_unlock(&f->lock);
 		if (crowded)
 			forget_shed(f);
-		if (f->o.dir_fd >= 0 && !atomic_load(&f->sound))
-			forget_write_anew(f);
-		else if (pending)
+		if (count_sound(f) < f->disks_n)
+			retry(f, last);
+		if (pending && count_sound(f))
 			write_pending(f);
 		pthread_mutex_lock(&f->lock);
 		if (last)

@@ -78,7 +78,8 @@ page_format(const struct purge_log *l, char *page)
 	le_put64(page + 24, l->head.starts);
 	le_put64(page + 32, l->head.floor);
 	le_put64(page + 40, l->head.fingerprint);
-	le_put64(page + 48, 0);
+	le_put32(page + 48, l->head.epoch);
+	le_put32(page + 52, l->head.disks);
 	le_put64(page + 56, page_checksum(page, l->n));
 }
 
@@ -134,7 +135,8 @@ purge_log_parse(const char *p, size_t n, struct purge_head *head, purge_log_tell
 			return false;
 		if (k == 0)
 			*head = (struct purge_head){le_get64(page + 16), le_get64(page + 24),
-						    le_get64(page + 32), le_get64(page + 40)};
+						    le_get64(page + 32), le_get64(page + 40),
+						    le_get32(page + 48), le_get32(page + 52)};
 		last = le_get32(page + 4);
 		for (uint32_t i = 0; i < last; i++) {
 			struct purge_entry e =

@@ -70,6 +70,8 @@ struct purge_entry {
 
 struct purge_head {
 	uint64_t id, starts, floor, fingerprint;
+	/* Of a cache on several disks: how often one of them was left out, and which they are. */
+	uint32_t epoch, disks;
 };
 
 /* Bytes of a file that has room for so many entries. */

@@ -376,12 +376,12 @@ ram_tell_unwritten(struct ram *r)
 }
 
 void
-ram_adopt(struct ram *r, const struct record *record, const struct locator *from)
+ram_adopt(struct ram *r, unsigned disk, const struct record *record, const struct locator *from)
 {
 	struct shard *s = shard_of(r, record->hash);
 	pthread_mutex_lock(&s->lock);
 	struct stored *o = *link_of(s, record->hash, record->key);
-	if (o && stored_follow(o, record, from)) {
+	if (o && store_number(o->store) == disk && stored_follow(o, record, from)) {
 		o->told = 0;
 		ram_policy_moved(&s->policy, &o->node, true);
 	}

@@ -48,7 +48,8 @@ void ram_remove_object(struct ram *r, struct stored *o); /* only if it is this v
 void ram_moved(struct ram *r, struct stored *o);
 
 /* The copy on disk of the key's object was carried from there to r->at. */
-void ram_adopt(struct ram *r, const struct record *record, const struct locator *from);
+void
+ram_adopt(struct ram *r, unsigned disk, const struct record *record, const struct locator *from);
 
 struct ram_stats {
 	uint64_t used_bytes, limit_bytes, objects, evicted_objects;

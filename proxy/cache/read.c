@@ -93,6 +93,8 @@ read_fragment(struct reader *rd, const struct fragment *f, struct block **out)
 /* ---- objects ------------------------------------------------------------------------------- */
 
 struct wanted {
+	struct store *st;
+	bool is_on_several; /* disks, of which st is one */
 	struct key_hash hash;
 	struct str key;
 	struct locator at;
@@ -159,10 +161,10 @@ build(struct cache *c, struct reader *rd, const struct wanted *w, struct block *
 	struct record r;
 	const char *wrong = record_parse(text->p, text->n, &r);
 	if (wrong || !locator_equal(&r.at, &w->at) || !record_body_is_right(&r))
-		return store_is_current(c->store, &w->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
+		return store_is_current(w->st, &w->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
 	if (!key_hash_equal(r.hash, w->hash) || !str_eq(r.key, w->key))
 		return OUTCOME_MISS; /* another key that shares the bits the index knows */
-	struct stored *o = stored_of_record(c->store, text, &r);
+	struct stored *o = stored_of_record(w->st, text, &r);
 	struct judged j = cache_judge(c, o);
 	cache_window(c);
 	if (j.word == FORGET_GONE) {
@@ -193,6 +195,38 @@ read_record(struct cache *c, struct reader *rd, const struct wanted *w, struct s
 	return r;
 }
 
+static void settle(struct cache *c, const struct wanted *w, enum outcome r, struct stored *o);
+
+/* Several disks have the key, and all but one record of it should be forgotten. */
+static enum outcome
+read_one_of_several(struct cache *c, struct wanted *w, struct stored **out)
+{
+	struct wanted here = *w;
+	unsigned n = 0;
+	for (unsigned i = 0; (i = cache_disk_of(c, w->hash, i)) < c->disks_n; i++) {
+		struct stored *o = NULL;
+		here.st = c->disks[i].store;
+		struct reader rd = {.st = here.st, .waits = true};
+		if (!store_look(here.st, w->hash, &here.at))
+			continue;
+		enum outcome r = read_record(c, &rd, &here, &o);
+		reader_fini(&rd);
+		if (r != OUTCOME_DONE) {
+			settle(c, &here, r, NULL);
+			continue;
+		}
+		if (n++)
+			stored_unref(out);
+		*w = here;
+		*out = o;
+	}
+	if (n > 1) {
+		stored_unref(out);
+		cache_remove_lasting(c, w->hash, w->key);
+	}
+	return n == 1 ? OUTCOME_DONE : OUTCOME_MISS;
+}
+
 /* Hot on disk: a second object over the same bytes moves into RAM, unless a newer one or a removal
  * came in between. */
 static void
@@ -203,7 +237,7 @@ promote(struct cache *c, const struct stored *o, const struct wanted *w)
 		return;
 	struct stored *copy = stored_clone(o);
 	cache_window(c);
-	if (ram_put(c->ram, copy, w->hits) && !store_lies_at(c->store, w->hash, &w->at))
+	if (ram_put(c->ram, copy, w->hits) && !store_lies_at(w->st, w->hash, &w->at))
 		ram_remove_object(c->ram, copy);
 	stored_unref(&copy);
 }
@@ -213,11 +247,11 @@ settle(struct cache *c, const struct wanted *w, enum outcome r, struct stored *o
 {
 	if (r == OUTCOME_DAMAGED) {
 		atomic_fetch_add(&c->damaged, 1);
-		store_forget(c->store, w->hash, &w->at);
+		store_forget(w->st, w->hash, &w->at);
 	} else if (r == OUTCOME_LOST) {
-		store_forget(c->store, w->hash, &w->at);
+		store_forget(w->st, w->hash, &w->at);
 	} else if (r == OUTCOME_FORGOTTEN) {
-		store_clear(c->store, w->hash, &w->at);
+		store_clear(w->st, w->hash, &w->at);
 	} else if (r == OUTCOME_DONE) {
 		atomic_store_explicit(&o->pays, w->hits < STORE_PAYING_HITS, memory_order_relaxed);
 		promote(c, o, w);
@@ -279,8 +313,9 @@ read_on_thread(struct diskio_job *job)
 {
 	struct lookup_job *j = (struct lookup_job *)job;
 	struct cache *c = j->cache;
-	struct reader rd = {.st = c->store, .waits = true};
-	enum outcome r = read_record(c, &rd, &j->wanted, &j->found);
+	struct reader rd = {.st = j->wanted.st, .waits = true};
+	enum outcome r = j->wanted.is_on_several ? read_one_of_several(c, &j->wanted, &j->found)
+						 : read_record(c, &rd, &j->wanted, &j->found);
 	struct read_job *others = reads_end(c->reads, &j->read);
 	goes_home(c, j, r);
 	for (struct read_job *next; others; others = next) {
@@ -298,16 +333,28 @@ part_of(const struct cache *c, const struct wanted *w)
 	return 1 + ((uint64_t)w->first << 60) + w->first_at / c->block_bytes;
 }
 
+/* Of one disk the index is asked once, by whoever looks there. */
+static bool
+choose_disk(const struct cache *c, struct wanted *w)
+{
+	unsigned i = c->disks_n == 1 && cache_disk_is_open(c) ? 0 : cache_disk_of(c, w->hash, 0);
+	if (i == c->disks_n)
+		return false;
+	w->st = c->disks[i].store;
+	w->is_on_several = c->disks_n > 1 && cache_disk_of(c, w->hash, i + 1) < c->disks_n;
+	return true;
+}
+
 enum found
 read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
 	    struct object **out)
 {
 	struct wanted w = {.hash = hash, .key = key, .first = l->first, .first_at = l->first_at};
-	if (!store_find(c->store, hash, &w.at, &w.hits))
+	if (!choose_disk(c, &w) || !store_find(w.st, hash, &w.at, &w.hits))
 		return FOUND_NOT;
 	struct stored *o = NULL;
-	struct reader rd = {.st = c->store};
-	enum outcome r = read_record(c, &rd, &w, &o);
+	struct reader rd = {.st = w.st};
+	enum outcome r = w.is_on_several ? OUTCOME_LATER : read_record(c, &rd, &w, &o);
 	if (r != OUTCOME_LATER) {
 		settle(c, &w, r, o);
 		*out = o ? &o->pub : NULL;
@@ -316,6 +363,7 @@ read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struc
 	struct lookup_job *j = mem_alloc(sizeof *j + key.n);
 	*j = (struct lookup_job){.read = {.job.run = read_on_thread,
 					  .at = w.at,
+					  .disk = store_number(w.st),
 					  .part = part_of(c, &w),
 					  .give_up = give_up_record},
 				 .cache = c,
@@ -326,7 +374,7 @@ read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struc
 	l->cache = c;
 	l->job = j;
 	if (!reads_join(c->reads, &j->read))
-		store_post(c->store, &j->read.job);
+		store_post(w.st, &j->read.job);
 	return FOUND_LATER;
 }
 
@@ -334,13 +382,14 @@ struct object *
 read_look(struct cache *c, struct key_hash hash, struct str key)
 {
 	struct wanted w = {.hash = hash, .key = key, .first = LOOKUP_HEAD};
-	struct reader rd = {.st = c->store, .waits = true};
 	struct stored *o = NULL;
-	if (!store_look(c->store, hash, &w.at))
-		return NULL;
-	if (read_record(c, &rd, &w, &o) != OUTCOME_DONE)
-		o = NULL;
-	reader_fini(&rd);
+	for (unsigned i = 0; !o && (i = cache_disk_of(c, hash, i)) < c->disks_n; i++) {
+		w.st = c->disks[i].store;
+		struct reader rd = {.st = w.st, .waits = true};
+		if (store_look(w.st, hash, &w.at) && read_record(c, &rd, &w, &o) != OUTCOME_DONE)
+			o = NULL;
+		reader_fini(&rd);
+	}
 	return o ? &o->pub : NULL;
 }
 
@@ -371,7 +420,7 @@ bad(struct cache *c, struct body_read *r, struct stored *o, enum outcome why)
 	const struct placement *p = &o->placement;
 	if (why == OUTCOME_DAMAGED)
 		atomic_fetch_add(&c->damaged, 1);
-	store_forget(c->store, o->pub.hash, &p->at);
+	store_forget(o->store, o->pub.hash, &p->at);
 	ram_remove_object(c->ram, o);
 	r->bad = true;
 	return BODY_BAD;
@@ -428,7 +477,7 @@ read_body_on_thread(struct diskio_job *job)
 {
 	struct body_job *j = (struct body_job *)job;
 	struct reads *reads = j->cache->reads;
-	struct reader rd = {.st = j->cache->store, .waits = true};
+	struct reader rd = {.st = j->o->store, .waits = true};
 	struct block *b = NULL;
 	enum outcome r = read_fragment(&rd, j->fragment, &b);
 	struct read_job *others = reads_end(reads, &j->read);
@@ -446,15 +495,17 @@ post_body_read(struct cache *c, struct stored *o, struct body_read *r, const str
 {
 	struct body_job *j = NEW(struct body_job);
 	object_ref(&o->pub);
-	*j = (struct body_job){
-		.read = {.job.run = read_body_on_thread, .at = f->at, .give_up = give_up_body},
-		.cache = c,
-		.r = r,
-		.o = o,
-		.fragment = f};
+	*j = (struct body_job){.read = {.job.run = read_body_on_thread,
+					.at = f->at,
+					.disk = store_number(o->store),
+					.give_up = give_up_body},
+			       .cache = c,
+			       .r = r,
+			       .o = o,
+			       .fragment = f};
 	r->job = j;
 	if (!reads_join(c->reads, &j->read))
-		store_post(c->store, &j->read.job);
+		store_post(o->store, &j->read.job);
 }
 
 enum body_step
@@ -479,7 +530,7 @@ object_read(struct cache *c, struct object *object, struct body_read *r, uint64_
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	}
 	const struct fragment *f = placement_fragment(p, (uint32_t)i);
-	struct reader now = {.st = c->store};
+	struct reader now = {.st = o->store};
 	enum outcome got = read_fragment(&now, f, &r->block);
 	if (got == OUTCOME_DONE)
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
@@ -506,7 +557,7 @@ body_give_back(struct body_read *r, struct object *o)
 
 /* A body in pieces pays all its segments, each for the bytes that lie in it. */
 static void
-pay_pieces(struct cache *c, const struct placement *p, uint64_t bytes)
+pay_pieces(struct store *st, const struct placement *p, uint64_t bytes)
 {
 	uint64_t sum = 0;
 	for (uint32_t i = 0; i < p->fragments_n && bytes; i++) {
@@ -518,7 +569,7 @@ pay_pieces(struct cache *c, const struct placement *p, uint64_t bytes)
 		bytes -= part;
 		if (next && bytes && next->segment == at->segment)
 			continue;
-		store_pay(c->store, at, sum);
+		store_pay(st, at, sum);
 		sum = 0;
 	}
 }
@@ -528,10 +579,10 @@ cache_pay(struct cache *c, struct object *object, uint64_t bytes)
 {
 	struct stored *o = stored_of(object);
 	struct placement p;
-	if (!c->store || !bytes || !atomic_load_explicit(&o->pays, memory_order_relaxed) ||
+	if (!c->disks_n || !bytes || !atomic_load_explicit(&o->pays, memory_order_relaxed) ||
 	    !atomic_exchange_explicit(&o->pays, false, memory_order_relaxed))
 		return;
 	stored_placement(o, &p);
-	pay_pieces(c, &p, bytes);
+	pay_pieces(o->store, &p, bytes);
 	placement_fini(&p);
 }

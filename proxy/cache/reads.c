@@ -53,7 +53,8 @@ shard_of(struct reads *r, const struct locator *at)
 static bool
 is_same(const struct read_job *a, const struct read_job *b)
 {
-	return locator_equal(&a->at, &b->at) && a->at.bytes == b->at.bytes && a->part == b->part;
+	return locator_equal(&a->at, &b->at) && a->at.bytes == b->at.bytes && a->disk == b->disk &&
+	       a->part == b->part;
 }
 
 bool
@@ -94,22 +95,22 @@ reads_end(struct reads *r, struct read_job *j)
 }
 
 /* Under the shard's lock: so long it is in the table, and its asker is told once. */
-static bool
+static uint32_t
 give_up(struct read_job *j, int64_t before_ms)
 {
 	if (j->since_ms >= before_ms)
-		return false;
+		return 0;
 	if (!j->given_up) {
 		j->given_up = true;
 		j->give_up(j);
 	}
-	return true;
+	return UINT32_C(1) << j->disk;
 }
 
-bool
+uint32_t
 reads_give_up(struct reads *r, int64_t before_ms)
 {
-	bool any = false;
+	uint32_t any = 0;
 	for (unsigned i = 0; i < SHARDS; i++) {
 		struct shard *s = &r->shards[i];
 		pthread_mutex_lock(&s->lock);

@@ -21,6 +21,7 @@ struct reads;
 struct read_job {
 	struct diskio_job job; /* first */
 	struct locator at;
+	unsigned disk; /* where that is */
 	uint64_t part; /* of an object, from 1 on: its record and that part of it; 0: a fragment */
 	/* Tells the asker, by letter, that it takes too long. From then on everything that is the
 	 * asker's is taboo. */
@@ -44,8 +45,8 @@ bool reads_join(struct reads *r, struct read_job *j);
  * to finish. */
 struct read_job *reads_end(struct reads *r, struct read_job *j);
 
-/* Gives up all that wait since before this time; true if there is any, now or from an earlier call:
- * the disk hangs. */
-bool reads_give_up(struct reads *r, int64_t before_ms);
+/* Gives up all that wait since before this time. A bit for each disk that has any, now or from an
+ * earlier call: it hangs. */
+uint32_t reads_give_up(struct reads *r, int64_t before_ms);
 
 #endif

@@ -151,6 +151,19 @@ store_flush(struct store *st)
 	pthread_mutex_unlock(&st->lock);
 }
 
+unsigned
+store_number(const struct store *st)
+{
+	return st->o.number;
+}
+
+bool
+store_takes(const struct store *st)
+{
+	return !atomic_load_explicit(&st->failing, memory_order_relaxed) ||
+	       now_ms() >= atomic_load_explicit(&st->retry_ms, memory_order_relaxed);
+}
+
 uint32_t
 store_fragment_bytes(const struct store *st)
 {

@@ -28,6 +28,7 @@ struct store_options {
 	uint64_t keep_free;	      /* of the file system, for others (store_reserve) */
 	const struct diskio_ops *ops; /* NULL: the system's */
 	bool fresh;		      /* what was kept is of no use: start empty */
+	unsigned number;	      /* of the disk, for the owner */
 	bool is_ours;		      /* twice wrote dir for certain, whatever "format" says */
 	/* A record was carried from there to r->at, with its body; by the thread that makes room.
 	 * NULL: nobody wants to know. */
@@ -49,6 +50,9 @@ void store_stop(struct store *st);
 /* Stops it, if that was not done. Nobody else may be in any call. */
 void store_close(struct store **st);
 
+unsigned store_number(const struct store *st);
+/* False: it refuses what is appended, for the disk fails. */
+bool store_takes(const struct store *st);
 /* Bytes of one fragment of a large body; smaller bodies are kept inside their record. */
 uint32_t store_fragment_bytes(const struct store *st);
 /* The largest body that the log takes. */

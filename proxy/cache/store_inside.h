@@ -79,7 +79,6 @@ struct store {
 	unsigned taken_n; /* segments that were taken and are not cleaned yet */
 	uint64_t taken_clean_as_of; /* the least of their records' */
 	uint32_t faded;		    /* as often as the ledger, or a little less */
-	int64_t retry_ms;	    /* no appends before, while failing */
 	int64_t grow_ms;	    /* no new files before, while the disk is too full */
 	bool is_cramped;	    /* said once */
 	bool preparing, closing;
@@ -91,6 +90,7 @@ struct store {
 	/* A bit for each key of which a record may be on disk that the index does not know. */
 	_Atomic uint64_t left[STORE_LEFT_WORDS];
 
+	_Atomic int64_t retry_ms;  /* no appends before, while failing */
 	_Atomic uint32_t promised; /* segments whose files will take room, but have not yet */
 	_Atomic bool failing, unreadable; /* each said once */
 	_Atomic uint64_t written_bytes, appended_bytes, evicted, carried_bytes, io_errors, refused;

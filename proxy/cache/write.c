@@ -96,8 +96,7 @@ static void
 hold(struct object_write *w)
 {
 	uint32_t i = w->fragments_n - 1;
-	if (w->held == i &&
-	    (!begins_segment(w, i) || store_hold(w->cache->store, &w->fragments[i].at)))
+	if (w->held == i && (!begins_segment(w, i) || store_hold(w->o->store, &w->fragments[i].at)))
 		w->held++;
 }
 
@@ -106,7 +105,7 @@ let_go(struct object_write *w)
 {
 	for (; w->held; w->held--)
 		if (begins_segment(w, w->held - 1))
-			store_unhold(w->cache->store, &w->fragments[w->held - 1].at);
+			store_unhold(w->o->store, &w->fragments[w->held - 1].at);
 }
 
 /* Nothing of it is kept: what it held and had reserved is for others. */
@@ -174,11 +173,12 @@ cache_write_begin(struct cache *c, const struct write_options *o)
 	w->cache = c;
 	w->announced = o->body_bytes;
 	w->begun = o->begun ? o->begun : forget_now(c->forget);
-	w->o = stored_create(c->store, o->hash, o->key, o->head, o->tags, &o->terms, o->kind);
+	w->o = stored_create(cache_home(c, o->hash), o->hash, o->key, o->head, o->tags, &o->terms,
+			     o->kind);
 	w->o->pub.whole_bytes = o->whole_bytes;
 	w->o->block_bytes = c->block_bytes;
-	w->disk =
-		o->disk && cache_disk_is_open(c) && (!known || o->body_bytes <= c->max_body_bytes);
+	w->disk = o->disk && cache_store_is_open(c, w->o->store) &&
+		  (!known || o->body_bytes <= c->max_body_bytes);
 	w->keep = !w->disk && ram_takes_body(w, known ? o->body_bytes : 0);
 	w->dead = !w->disk && !w->keep;
 	if (!w->dead && !reserve_known(w))
@@ -213,7 +213,7 @@ push_tail(struct object_write *w)
 			w->fragments = mem_realloc(w->fragments,
 						   (2 * w->fragments_n + 1) * sizeof *w->fragments);
 		if (w->got > w->cache->max_body_bytes ||
-		    !store_put_fragment(w->cache->store, w->o->pub.hash, b->p, b->n,
+		    !store_put_fragment(w->o->store, w->o->pub.hash, b->p, b->n,
 					&w->fragments[w->fragments_n])) {
 			die(w);
 			return;
@@ -369,7 +369,8 @@ renews(struct cache *c, struct stored *o)
 	/* Of a body in slices there are no bytes to compare. */
 	if (old->pub.kind == o->pub.kind && o->pub.kind != OBJECT_SLICED && is_same_body(old, o) &&
 	    cache_tags_within(o->pub.tags, old->pub.tags) && stored_placement(old, &p) &&
-	    !cache_is_forgotten(c, old) && store_lies_at(c->store, o->pub.hash, &p.at)) {
+	    !cache_is_forgotten(c, old) && store_lies_at(old->store, o->pub.hash, &p.at)) {
+		o->store = old->store; /* nobody else knows it */
 		stored_place(o, &p);
 		cache_window(c);
 		yes = ram_replace(c->ram, o, true) || cache_refer(c, o, &p);
@@ -392,7 +393,7 @@ supersedes(struct cache *c, struct stored *o)
 	atomic_store(&o->pub.clean_as_of,
 		     forget_add_own(c->forget, FORGET_KEY, &own, true, since, &clean));
 	cache_window(c);
-	store_remove(c->store, o->pub.hash);
+	cache_disks_remove(c, o->pub.hash);
 	return clean;
 }
 
@@ -403,8 +404,8 @@ publish(struct object_write *w, bool on_disk)
 	struct cache *c = w->cache;
 	struct stored *o = w->o;
 	bool clean = true, to_ram = w->keep || !on_disk;
-	bool ram_alone = to_ram && !on_disk && c->store;
-	if (ram_alone && store_has(c->store, o->pub.hash)) {
+	bool ram_alone = to_ram && !on_disk && c->disks_n;
+	if (ram_alone && cache_disks_have(c, o->pub.hash)) {
 		if (cache_disk_is_open(c) && renews(c, o))
 			return true;
 		if (ram_takes_body(w, 0))
@@ -413,7 +414,7 @@ publish(struct object_write *w, bool on_disk)
 	cache_window(c);
 	bool in_ram = clean && to_ram && ram_put(c->ram, o, 0);
 	/* RAM took what it had not promised to take, or somebody wrote meanwhile. */
-	if (in_ram && ram_alone && store_has(c->store, o->pub.hash) && !supersedes(c, o)) {
+	if (in_ram && ram_alone && cache_disks_have(c, o->pub.hash) && !supersedes(c, o)) {
 		ram_remove_object(c->ram, o);
 		in_ram = false;
 	}

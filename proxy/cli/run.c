@@ -80,6 +80,8 @@ announce(const struct config *c, const struct server *server)
 		log_say("twice: objects are kept in %s", c->cache.dir);
 	else
 		log_say("twice: objects are kept in RAM only");
+	for (unsigned i = 0; i < c->disk_count; i++)
+		log_say("twice: and in %s", c->disks[i].dir);
 	if (server_admin_port(server))
 		say_bound("admin", c->admin, server_admin_port(server));
 	for (unsigned i = 0; i < c->listen_count; i++)

@@ -18,7 +18,7 @@ second_look_print(FILE *to, const struct config *c, const char *log)
 	o->source.format = FORMAT_AUTO;
 	o->screen.config = c;
 	filter_seed_init(&o->screen.seed, seed, sizeof(seed));
-	o->disks[o->disks_n++] = c->cache.disk_bytes;
+	o->disks[o->disks_n++] = config_disk_bytes(c);
 	o->memory = c->cache.memory_bytes;
 	o->base.sights.memory = (struct memory_options){
 		.sightings = 2,

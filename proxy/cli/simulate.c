@@ -381,7 +381,7 @@ complete(struct command *c)
 	o->base.max_object_bytes = c->config.cache.max_object_bytes;
 	o->base.budget_bytes_s = from_config ? a->write_budget_bytes_s : 0;
 	if (!o->disks_n && from_config)
-		o->disks[o->disks_n++] = c->config.cache.disk_bytes;
+		o->disks[o->disks_n++] = config_disk_bytes(&c->config);
 	for (size_t i = 0; !o->disks_n && i < sizeof default_disks / sizeof *default_disks; i++)
 		o->disks[i] = UNITS_ROOM_SHARE | default_disks[i];
 	if (!o->disks_n)

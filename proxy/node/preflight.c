@@ -149,40 +149,49 @@ cut_name(char *path)
 		strcpy(path, ".");
 }
 
+/* The directory, or the one in which it is made. One of several is left out if it cannot be used. */
 static void
-check_cache_dir(const struct config *c, struct findings *p)
+check_one_dir(const struct config *c, const char *dir, const char *setting, struct findings *p)
 {
 	char at[4096];
 	struct stat st;
-	if (!c->cache.dir)
-		return;
-	snprintf(at, sizeof at, "%s", c->cache.dir);
-	/* The directory, or the one in which it is made. */
+	bool stops = c->disk_count == 0; /* else it is left out */
+	snprintf(at, sizeof at, "%s", dir);
 	while (stat(at, &st) && errno == ENOENT && strcmp(at, ".") != 0 && strcmp(at, "/") != 0)
 		cut_name(at);
 	if (stat(at, &st))
-		find(p, true, "cache.dir",
+		find(p, stops, setting,
 		     "cannot use %s: %s; name a directory you may write, or "
 		     "none",
-		     c->cache.dir, strerror(errno));
+		     dir, strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
-		find(p, true, "cache.dir", "%s is no directory; name one you may write, or none",
-		     at);
+		find(p, stops, setting, "%s is no directory; name one you may write, or none", at);
 	else if (access(at, W_OK | X_OK))
-		find(p, true, "cache.dir",
+		find(p, stops, setting,
 		     "cannot write in %s: %s; name a directory you may write, "
 		     "or none",
 		     at, strerror(errno));
 }
 
 static void
-check_disk(const struct config *c, struct findings *p)
+check_cache_dir(const struct config *c, struct findings *p)
+{
+	char setting[CONFIG_NAME_BYTES];
+	if (c->cache.dir)
+		check_one_dir(c, c->cache.dir, "cache.dir", p);
+	for (unsigned i = 0; i < c->disk_count; i++) {
+		snprintf(setting, sizeof setting, "more_disks.%u.dir", i);
+		check_one_dir(c, c->disks[i].dir, setting, p);
+	}
+}
+
+static void
+check_one_disk(const struct config *c, const char *dir, uint64_t bytes, const char *setting,
+	       struct findings *p)
 {
 	char at[4096];
 	struct statvfs fs;
-	if (!c->cache.dir)
-		return;
-	snprintf(at, sizeof at, "%s", c->cache.dir);
+	snprintf(at, sizeof at, "%s", dir);
 	while (statvfs(at, &fs) && errno == ENOENT && strcmp(at, ".") != 0 && strcmp(at, "/") != 0)
 		cut_name(at);
 	if (statvfs(at, &fs))
@@ -190,15 +199,27 @@ check_disk(const struct config *c, struct findings *p)
 	uint64_t all = (uint64_t)fs.f_blocks * fs.f_frsize;
 	uint64_t keep = store_reserve(c->cache.keep_free, all);
 	keep = keep < all ? keep : all;
-	if (c->cache.disk_bytes > all)
-		find(p, false, "cache.disk",
+	if (bytes > all)
+		find(p, false, setting,
 		     "%.1f GB is more than the file system of %s has (%.1f GB); write a smaller size",
-		     (double)c->cache.disk_bytes / 1e9, at, (double)all / 1e9);
-	else if (c->cache.disk_bytes > all - keep)
-		find(p, false, "cache.disk",
+		     (double)bytes / 1e9, at, (double)all / 1e9);
+	else if (bytes > all - keep)
+		find(p, false, setting,
 		     "%.2f GB of the %.2f GB of the file system of %s are left to others "
 		     "(cache.keep_free): the cache will stop growing at %.2f GB; write a smaller size",
 		     (double)keep / 1e9, (double)all / 1e9, at, (double)(all - keep) / 1e9);
+}
+
+static void
+check_disk(const struct config *c, struct findings *p)
+{
+	char setting[CONFIG_NAME_BYTES];
+	if (c->cache.dir)
+		check_one_disk(c, c->cache.dir, c->cache.disk_bytes, "cache.disk", p);
+	for (unsigned i = 0; i < c->disk_count; i++) {
+		snprintf(setting, sizeof setting, "more_disks.%u.size", i);
+		check_one_disk(c, c->disks[i].dir, c->disks[i].bytes, setting, p);
+	}
 }
 
 static void

@@ -116,7 +116,12 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
 	struct shelves *sh = &s->shelves;
+	struct cache_disk more[CONFIG_DISKS_MOST];
+	for (unsigned i = 0; i < c->disk_count; i++)
+		more[i] = (struct cache_disk){c->disks[i].dir, c->disks[i].bytes};
 	struct cache_options o = {
+		.more = more,
+		.more_n = c->disk_count,
 		.dir = c->cache.dir,
 		.disk_bytes = c->cache.disk_bytes,
 		.memory_bytes = c->cache.memory_bytes,
@@ -135,7 +140,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	struct baseline_options b = {
 		.ghost =
 			{
-				.disk_bytes = o.dir ? o.disk_bytes : 0,
+				.disk_bytes = config_disk_bytes(c),
 				.reserve_bytes = o.reserve_bytes,
 				.max_object_bytes = o.max_object_bytes,
 				.memory_bytes = o.memory_bytes,

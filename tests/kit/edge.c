@@ -405,7 +405,8 @@ edge_stat(const char *path)
 		fail("/stats is not JSON: %s\n%s", e.text, body);
 	char *copy = strdup(path), *save;
 	for (char *part = strtok_r(copy, ".", &save); part; part = strtok_r(NULL, ".", &save))
-		v = json_object_get(v, part);
+		v = json_is_array(v) ? json_array_get(v, (size_t)atoi(part))
+				     : json_object_get(v, part);
 	if (!json_is_number(v))
 		fail("/stats has no number %s:\n%s", path, body);
 	double x = json_number_value(v);

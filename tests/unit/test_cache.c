@@ -203,8 +203,8 @@ START_TEST(written_is_visible_at_once_and_after_a_restart)
 			      writes[_i].want,
 		      "%s", writes[_i].says);
 	ck_assert_msg(has(c, "k", n) == writes[_i].want, "%s", writes[_i].says);
-	if (c->store)
-		store_flush(c->store);
+	if (c->disks[0].store)
+		store_flush(c->disks[0].store);
 	ck_assert_msg(has(c, "k", n) == writes[_i].want, "%s", writes[_i].says);
 	ck_assert(!has(c, "other", n));
 	cache_close(&c);
@@ -256,7 +256,7 @@ START_TEST(second_sighting_is_written_from_ram)
 	ck_assert_int_eq(a->on_disk, 1);
 	object_unref(&a);
 	object_unref(&big);
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	struct cache_stats s;
 	cache_stats(c, &s);
 	ck_assert_uint_eq(s.objects, 2);
@@ -344,12 +344,12 @@ START_TEST(refresh_keeps_the_body)
 	uint64_t n = refreshed[_i].n;
 	bool disk = refreshed[_i].disk || refreshed[_i].admit;
 	ck_assert(store_key(c, "k", n, true, refreshed[_i].disk, refreshed[_i].admit));
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	struct cache_stats before, after;
 	cache_stats(c, &before);
 	refresh_and_check(c, n, "HTTP/1.1 200 OK\r\nX: 1\r\n");
 	refresh_and_check(c, n, "HTTP/1.1 200 OK\r\nX: 22\r\n");
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	cache_stats(c, &after);
 	ck_assert_uint_le(after.written_bytes - before.written_bytes, disk ? 8192 : 0);
 	cache_close(&c);
@@ -377,14 +377,14 @@ validate_often(struct cache *c, enum ending how)
 	ck_assert(store_key(c, "k", 900, true, true, false));
 	for (int i = 0; i < 3; i++)
 		ck_assert(has(c, "k", 900)); /* into RAM */
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	cache_stats(c, &before);
 	for (int i = 0; i < 1000; i++) {
 		char head[64];
 		snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nX: %d\r\n", i);
 		refresh_and_check(c, 900, head);
 	}
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	cache_stats(c, &after);
 	ck_assert_uint_eq(after.written_bytes, before.written_bytes);
 	ck_assert_uint_eq(after.refused_writes, 0);
@@ -397,7 +397,7 @@ validate_often(struct cache *c, enum ending how)
 		if (how == KILLED)
 			break;
 	}
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	if (how == KILLED)
 		_exit(0);
 }
@@ -447,7 +447,7 @@ START_TEST(the_same_body_again_is_not_written_again)
 	struct object *o;
 	ck_assert(store_key(c, "k", n, true, false, true)); /* in RAM and on disk */
 	ck_assert(has(c, "k", n));
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	cache_stats(c, &before);
 	for (int i = 0; i < 100; i++) {
 		ck_assert(store_key(c, "k", n, true, false, false));
@@ -457,7 +457,7 @@ START_TEST(the_same_body_again_is_not_written_again)
 		ck_assert(read_right(c, o, "k"));
 		object_unref(&o);
 	}
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	cache_stats(c, &after);
 	ck_assert_uint_eq(after.written_bytes, before.written_bytes);
 	ck_assert_uint_eq(after.refused_writes, 0);
@@ -683,11 +683,11 @@ START_TEST(written_bytes_are_what_the_system_counts)
 		snprintf(key, sizeof key, "key-%d", i);
 		ck_assert(store_key(c, key, (uint64_t)(i * 7919) % 60000, true, true, false));
 		if (i % 16 == 0) { /* as fast as segments are emptied, not faster */
-			store_flush(c->store);
+			store_flush(c->disks[0].store);
 			usleep(4000);
 		}
 	}
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	uint64_t os = os_written() - before;
 	cache_stats(c, &s);
 	if (os) { /* else a memory file system, or no accounting */
@@ -843,7 +843,7 @@ START_TEST(a_crowd_reads_once)
 	use_gated_disk();
 	struct cache *c = open_cache();
 	ck_assert(store_key(c, "k", sizes[_i].n, true, true, false));
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	open_gate(false);
 	crowd_looks_up(c);
 	await_reads(1);
@@ -890,7 +890,7 @@ START_TEST(a_read_outlasts_the_drain)
 	pthread_t stopper;
 	ck_assert(store_key(c, "k", 900000, true, true, false));
 	ck_assert(store_key(c, "other", 900000, true, true, false));
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	struct object *o = look_up(c, "other");
 	struct ask_body a = ASK_BODY(&home);
 	open_gate(false);
@@ -926,7 +926,7 @@ START_TEST(a_disk_that_hangs_is_passed_by)
 	struct cache_stats s;
 	ck_assert(store_key(c, "k", 900000, true, true, false));
 	ck_assert(store_key(c, "other", 900000, true, true, false));
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	struct object *o = look_up(c, "other"), *none;
 	struct ask_body a = ASK_BODY(&home);
 	open_gate(false);
@@ -968,7 +968,7 @@ START_TEST(cold_reads_come_home_by_letter)
 	struct cache *c = open_cache();
 	ck_assert(store_key(c, "small", 9000, true, true, false));
 	ck_assert(store_key(c, "large", 2000000, true, true, false));
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	for (int i = 0; i < 3; i++)
 		ck_assert(has(c, "small", 9000) && has(c, "large", 2000000) && !has(c, "none", 1));
 	cache_close(&c);
@@ -988,7 +988,7 @@ START_TEST(damaged_reads_are_misses_and_counted)
 	for (int i = 0; i < 300; i++) {
 		snprintf(key, sizeof key, "key-%d", i);
 		ck_assert(store_key(c, key, i % 10 ? 3000 : 300000, true, true, false));
-		store_flush(c->store);
+		store_flush(c->disks[0].store);
 		right += has(c, key, i % 10 ? 3000 : 300000); /* every byte that comes is right */
 	}
 	damage = 0;
@@ -1013,7 +1013,7 @@ START_TEST(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss)
 	struct object *o = look_up(c, "k");
 	struct locator at = stored_of(o)->placement.fragments[_i >> 1].at;
 	object_unref(&o);
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	char path[512], byte;
 	snprintf(path, sizeof path, "%s/segment.%05u", dir, at.segment);
 	int fd = open(path, O_RDWR);
@@ -1044,11 +1044,11 @@ END_TEST
 static void
 settle(struct cache *c)
 {
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	for (bool busy = true; busy;) {
-		pthread_mutex_lock(&c->store->lock);
-		busy = c->store->preparing;
-		pthread_mutex_unlock(&c->store->lock);
+		pthread_mutex_lock(&c->disks[0].store->lock);
+		busy = c->disks[0].store->preparing;
+		pthread_mutex_unlock(&c->disks[0].store->lock);
 		sched_yield();
 	}
 }
@@ -1115,7 +1115,7 @@ START_TEST(an_object_in_ram_knows_its_carried_copy)
 	o = look_up(c, "hot");
 	ck_assert(stored_placement(stored_of(o), &last));
 	ck_assert_uint_ge(last.at.generation, first.at.generation + 20);
-	ck_assert(store_lies_at(c->store, o->hash, &last.at));
+	ck_assert(store_lies_at(c->disks[0].store, o->hash, &last.at));
 	ck_assert(read_right(c, o, "hot"));
 	object_unref(&o);
 	ck_assert(ram_remove(c->ram, hash_of(c, "hot"), str_of("hot")));
@@ -1150,7 +1150,7 @@ START_TEST(the_segment_of_a_refreshed_body_goes)
 		while (!store_key(c, key, 50000, true, true, false))
 			usleep(1000);
 		if (i % 5 == 0) {
-			store_flush(c->store);
+			store_flush(c->disks[0].store);
 			usleep(2000);
 		}
 		if (_i == 1 && i % 5 == 0 && !has(c, "k", 9000)) {
@@ -1187,9 +1187,9 @@ START_TEST(ram_knows_when_a_refreshed_body_is_gone)
 			refresh_and_check(c, 9000, "HTTP/1.1 200 OK\r\nX: 1\r\n");
 			ck_assert(has(c, "k", 9000));
 		}
-		pthread_mutex_lock(&c->store->lock);
-		c->store->ledger.large_credit = 0; /* the body is not carried */
-		pthread_mutex_unlock(&c->store->lock);
+		pthread_mutex_lock(&c->disks[0].store->lock);
+		c->disks[0].store->ledger.large_credit = 0; /* the body is not carried */
+		pthread_mutex_unlock(&c->disks[0].store->lock);
 		if (i <= 30)
 			continue;
 		object_unref(&o);
@@ -1201,7 +1201,8 @@ START_TEST(ram_knows_when_a_refreshed_body_is_gone)
 	}
 	ck_assert_int_eq(o->on_disk, 0);
 	stored_placement(stored_of(o), &p);
-	ck_assert(store_lies_at(c->store, o->hash, &p.at)); /* the record is there, alone */
+	ck_assert(
+		store_lies_at(c->disks[0].store, o->hash, &p.at)); /* the record is there, alone */
 	ck_assert(cache_admit(c, o));
 	object_unref(&o);
 	ck_assert(ram_remove(c->ram, hash_of(c, "k"), str_of("k")));
@@ -1229,7 +1230,7 @@ START_TEST(a_body_that_was_found_is_read_to_its_end)
 		while (!store_key(c, key, BYTES, true, true, false))
 			usleep(1000);
 	}
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	for (int i = 0; i < N; i++) {
 		snprintf(key, sizeof key, "large-%d", i);
 		o[i] = look_up(c, key);
@@ -1252,8 +1253,8 @@ START_TEST(a_body_that_was_found_is_read_to_its_end)
 	settle(c); /* evictions are counted behind the writes that caused them */
 	cache_stats(c, &s);
 	ck_assert_uint_gt(s.evicted_objects, 1000);
-	ledger_check(&c->store->ledger);
-	ck_assert_uint_eq(c->store->ledger.leased, 0);
+	ledger_check(&c->disks[0].store->ledger);
+	ck_assert_uint_eq(c->disks[0].store->ledger.leased, 0);
 	cache_close(&c);
 	end();
 }
@@ -1349,7 +1350,7 @@ purge_and_tell(void *arg)
 		snprintf(key, sizeof key, "http://a/%u", i % 4000);
 		store_key(r->c, key, 1000, true, true, false);
 		if (i % 3 == 0)
-			store_flush(r->c->store);
+			store_flush(r->c->disks[0].store);
 		struct purge p = purge(r->c, PURGE_URL, false, hash_of(r->c, key), str_of(key));
 		unsigned n = i % 4000;
 		if (!p.durable || write(r->kind, &n, sizeof n) != sizeof n)
@@ -1431,7 +1432,7 @@ START_TEST(a_purge_that_is_not_durable_closes_the_directory)
 	ck_assert(has(c, "http://a/ram", 900)); /* memory needs no directory */
 	if (_i == 0) {
 		sync_fails = false;
-		for (int i = 0; i < 500 && !forget_is_sound(c->forget); i++)
+		for (int i = 0; i < 500 && !forget_is_sound_at(c->forget, 0); i++)
 			usleep(10000);
 		ck_assert(has(c, "http://a/disk", 900) && !has(c, "http://a/gone", 900));
 		cache_close(&c);
@@ -1531,7 +1532,7 @@ write_others(struct cache *c, int n)
 		snprintf(key, sizeof key, "other-%d", i);
 		store_key(c, key, 100000, true, true, false);
 	}
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 }
 
 static struct object *
@@ -1552,7 +1553,7 @@ START_TEST(a_body_that_nobody_takes_is_read_again)
 	ck_assert(store_key(c, "gone", 15000, true, true, false));
 	write_others(c, 50); /* in other segments */
 	ck_assert(store_key(c, "k", 15000 /* one record */, true, true, false));
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	struct object *o = on_disk(c, "k"), *gone = on_disk(c, "gone"), *other = object_ref(o);
 	struct body_read r = {.home = &home};
 	body_give_back(&r, o);
@@ -1585,7 +1586,7 @@ START_TEST(an_object_may_take_half_the_log)
 	for (int i = 0; i < 1200; i++) {
 		snprintf(key, sizeof key, "k-%d", i);
 		while (!store_key(c, key, 30000, true, true, false))
-			store_flush(c->store);
+			store_flush(c->disks[0].store);
 		for (int k = i - i % 300; k < i; k += 7) {
 			snprintf(key, sizeof key, "k-%d", k);
 			struct object *o = look_up(c, key);
@@ -1594,8 +1595,8 @@ START_TEST(an_object_may_take_half_the_log)
 			object_unref(&o);
 		}
 	}
-	store_flush(c->store);
-	uint64_t most = store_max_body(c->store);
+	store_flush(c->disks[0].store);
+	uint64_t most = store_max_body(c->disks[0].store);
 	ck_assert_uint_ge(most, options.disk_bytes / 3);
 	ck_assert(!store_key(c, "larger", most + 1, true, true, false));
 	for (int again = 0; again < 3; again++) {
@@ -1611,7 +1612,7 @@ START_TEST(an_object_may_take_half_the_log)
 		object_unref(&o);
 		object_unref(&stored);
 		ck_assert(has(c, key, most));
-		store_flush(c->store);
+		store_flush(c->disks[0].store);
 		ck_assert(has(c, key, most));
 	}
 	cache_close(&c);
@@ -1636,9 +1637,9 @@ START_TEST(little_is_written_beside_what_comes_in)
 		ck_assert(store_key(c, key, n, i & 1, true, false));
 		in += n;
 		if (i % 20 == 0)
-			store_flush(c->store);
+			store_flush(c->disks[0].store);
 	}
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	cache_stats(c, &s);
 	ck_assert_uint_eq(s.carried_bytes + s.evicted_objects, 0);
 	ck_assert_uint_ge(s.admitted_bytes, in + 600 * RECORD_HEADER_BYTES);
@@ -1665,7 +1666,7 @@ START_TEST(what_is_validated_pays_for_its_place)
 	}
 	struct placement p;
 	ck_assert(stored_placement(stored_of(o), &p));
-	_Atomic uint64_t *earned = &c->store->ledger.earned[p.at.segment];
+	_Atomic uint64_t *earned = &c->disks[0].store->ledger.earned[p.at.segment];
 	struct object *fresh = cache_refresh(c, o, o->head, o->tags, &o->terms, cache_now(c));
 	ck_assert_uint_eq(atomic_load(earned), 0);
 	cache_pay(c, fresh, 100000);

@@ -88,7 +88,7 @@ put(struct cache *c, unsigned k, unsigned version)
 static void
 await_room(struct cache *c)
 {
-	struct store *st = c->store;
+	struct store *st = c->disks[0].store;
 	bool yes = false;
 	while (!yes) {
 		pthread_mutex_lock(&st->lock);
@@ -156,7 +156,7 @@ drop_key(struct cache *c, unsigned k)
 {
 	char text[64];
 	struct str key = key_of(k, text, sizeof text);
-	store_drop(c->store, key_hash_of(cache_seed(c), key.p, key.n));
+	store_drop(c->disks[0].store, key_hash_of(cache_seed(c), key.p, key.n));
 	ram_remove(c->ram, key_hash_of(cache_seed(c), key.p, key.n), key);
 }
 
@@ -171,7 +171,7 @@ START_TEST(what_is_asked_for_stays)
 		await_room(c);
 		put(c, 1000 + i, 1);
 		if (i % 20 == 0)
-			store_flush(c->store);
+			store_flush(c->disks[0].store);
 		if (i % 50 == 0)
 			for (unsigned k = 0; k < 8; k++)
 				if (version_of(c, k, true) == GONE) {
@@ -210,7 +210,7 @@ START_TEST(a_new_head_does_not_go_before_its_body)
 		put(c, 1000 + i, 1);
 		for (unsigned k = 1; k < 8 && i % 10 == 0; k++)
 			ck_assert_int_eq(version_of(c, k, true), 1);
-		store_flush(c->store);
+		store_flush(c->disks[0].store);
 	}
 	for (int restarted = 0; restarted < 2; restarted++) {
 		ck_assert_int_eq(version_of(c, 0, false), 1);
@@ -239,7 +239,7 @@ START_TEST(what_earned_its_place_keeps_it_over_a_restart)
 			put(c, k, 1);
 		for (unsigned i = 0; i < 250; i++) {
 			put(c, 1000 + i, 1);
-			store_flush(c->store);
+			store_flush(c->disks[0].store);
 			if (i % 50 == 49)
 				for (unsigned k = 0; k < 8; k++)
 					version_of(c, k, true);
@@ -257,7 +257,7 @@ START_TEST(what_earned_its_place_keeps_it_over_a_restart)
 	unsigned kept = 0;
 	for (unsigned i = 0; i < 150; i++) {
 		put(c, 2000 + i, 1);
-		store_flush(c->store);
+		store_flush(c->disks[0].store);
 	}
 	struct cache_stats s;
 	cache_stats(c, &s);
@@ -284,17 +284,17 @@ START_TEST(what_was_replaced_is_not_back_when_its_successor_goes)
 		mailbox_init(&home);
 		for (unsigned k = 0; k < 8; k++)
 			put(c, k, 1);
-		store_flush(c->store);
+		store_flush(c->disks[0].store);
 		for (unsigned i = 0; i < 1200; i++) {
 			if (i == 40)
 				put(c, 0, 2);
 			put(c, 1000 + i, 1);
 			for (unsigned k = 1; k < 8 && i % 10 == 0; k++)
 				version_of(c, k, true);
-			store_flush(c->store);
+			store_flush(c->disks[0].store);
 		}
 		await_room(c); /* what moves on is on disk, too */
-		store_flush(c->store);
+		store_flush(c->disks[0].store);
 		_exit(version_of(c, 0, false) == GONE && version_of(c, 1, false) == 1 ? 0 : 1);
 	}
 	int status;
@@ -338,7 +338,7 @@ some_key(struct life *l)
 static void
 settle(struct life *l)
 {
-	store_flush(l->c->store);
+	store_flush(l->c->disks[0].store);
 	forget_wait(l->c->forget, forget_now(l->c->forget));
 	for (unsigned k = 0; k < KEYS; k++)
 		atomic_store(&told->least[k], l->now[k]);

@@ -349,7 +349,7 @@ START_TEST(works_in_memory_alone)
 	struct forget *f = open_forget(FORGET_KEPT);
 	uint64_t before = forget_now(f);
 	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, PAGE)), 0);
-	ck_assert(is_gone(f, PAGE, before) && forget_is_sound(f));
+	ck_assert(is_gone(f, PAGE, before) && forget_is_sound_at(f, 0));
 	forget_close(&f);
 	end();
 }
@@ -494,6 +494,7 @@ enum what {
 struct step {
 	enum what what;
 	int file; /* number of the file, in order of creation */
+	int disk; /* of create, rename, remove, sync_dir */
 	char name[16];
 	off_t at;
 	size_t n;
@@ -504,6 +505,7 @@ struct step {
 enum { MAX_STEPS = 4000, MAX_FILES = 400 };
 static struct step steps[MAX_STEPS];
 static int steps_n, files_n, files_fd[MAX_FILES];
+static int second_fd = -1; /* of the second disk's directory */
 static pthread_mutex_t steps_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic unsigned fail_each; /* of writes and syncs, one in so many fails */
 static unsigned random_state = 1;
@@ -546,6 +548,7 @@ recorded_create(int d, const char *name)
 				files_fd[i] = -1; /* closed since */
 		files_fd[files_n++] = fd;
 		struct step *s = record(DID_CREATE, fd);
+		s->disk = d == second_fd;
 		snprintf(s->name, sizeof s->name, "%s", name);
 	} else {
 		errno = EIO;
@@ -609,11 +612,10 @@ recorded_sync(int fd)
 static int
 recorded_sync_dir(int fd)
 {
-	(void)fd;
 	pthread_mutex_lock(&steps_lock);
 	bool fails = is_to_fail();
 	if (!fails)
-		record(DID_SYNC_DIR, -1);
+		record(DID_SYNC_DIR, -1)->disk = fd == second_fd;
 	pthread_mutex_unlock(&steps_lock);
 	errno = EIO;
 	return fails ? -1 : 0;
@@ -625,7 +627,7 @@ recorded_rename(int d, const char *from, const char *to)
 	pthread_mutex_lock(&steps_lock);
 	int r = is_to_fail() ? -1 : diskio_system.rename(d, from, to);
 	if (r == 0)
-		record(DID_RENAME, -1);
+		record(DID_RENAME, -1)->disk = d == second_fd;
 	pthread_mutex_unlock(&steps_lock);
 	return r;
 }
@@ -636,7 +638,7 @@ recorded_remove(int d, const char *name)
 	pthread_mutex_lock(&steps_lock);
 	int r = diskio_system.remove(d, name);
 	if (r == 0)
-		record(DID_REMOVE, -1);
+		record(DID_REMOVE, -1)->disk = d == second_fd;
 	pthread_mutex_unlock(&steps_lock);
 	return r;
 }
@@ -656,10 +658,12 @@ static const struct diskio_ops recorder = {
 /* The directory's "purges" as of some step: the number of a file, or -1. What was not synced may
  * be there or not; the file system keeps the order of changes to a directory. */
 static int
-file_named(int upto)
+file_named(int upto, int disk)
 {
 	int sure = 0, changes = 0, current = -1, fresh = -1, seen = 0;
 	for (int i = 0; i < upto; i++) {
+		if (steps[i].disk != disk)
+			continue;
 		bool change = steps[i].what == DID_RENAME || steps[i].what == DID_REMOVE ||
 			      steps[i].what == DID_CREATE;
 		changes += change;
@@ -668,6 +672,8 @@ file_named(int upto)
 	}
 	int kept = sure + (int)(dice() % (unsigned)(changes - sure + 1));
 	for (int i = 0; i < upto && seen < kept; i++) {
+		if (steps[i].disk != disk)
+			continue;
 		if (steps[i].what == DID_CREATE)
 			fresh = steps[i].file;
 		else if (steps[i].what == DID_RENAME)
@@ -710,6 +716,33 @@ build_file(int file, int upto, const char *path)
 enum { URLS = 60 };
 static uint64_t url_at[URLS];
 
+/* The logs as they may be after so many steps. The second disk lies in a directory of the first. */
+static void
+build_logs(int upto, const char *at_dir)
+{
+	char path[512];
+	for (int disk = 0; disk < (second_fd >= 0 ? 2 : 1); disk++) {
+		snprintf(path, sizeof path, "%s/%spurges", at_dir, disk ? "second/" : "");
+		unlink(path);
+		int file = file_named(upto, disk);
+		if (file >= 0)
+			build_file(file, upto, path);
+	}
+}
+
+static void
+expect_gone(struct forget *f, int upto, uint64_t acked)
+{
+	char key[64];
+	for (int i = 0; i < URLS; i++) {
+		snprintf(key, sizeof key, "http://a/%d", i);
+		if (url_at[i] && url_at[i] <= acked && url_at[i] <= forget_now(f))
+			ck_assert_msg(is_gone(f, key, url_at[i] - 1),
+				      "step %d of %d: URL %d is back", upto, steps_n, i);
+	}
+	ck_assert(!acked || forget_now(f) > acked);
+}
+
 /* After the power failed behind so many steps: all that was acknowledged by then is in force. */
 static bool
 holds_after(int upto, const char *at_dir, int at_fd)
@@ -719,37 +752,32 @@ holds_after(int upto, const char *at_dir, int at_fd)
 	for (int i = 0; i < upto; i++)
 		if (steps[i].what == ACKED)
 			acked = steps[i].acked;
-	snprintf(path, sizeof path, "%s/purges", at_dir);
-	unlink(path);
-	int file = file_named(upto);
-	if (file >= 0)
-		build_file(file, upto, path);
+	build_logs(upto, at_dir);
 	struct forget_options o = options;
+	struct forget_place second = {-1, dir};
 	o.ops = NULL;
 	o.dir_fd = at_fd;
-	o.dir = at_dir;
+	if (second_fd >= 0) {
+		snprintf(path, sizeof path, "%s/second", at_dir);
+		second.dir_fd = open(path, O_RDONLY | O_DIRECTORY);
+		o.more = &second;
+	}
 	struct forget *f;
 	enum forget_found found = forget_open(&f, &o);
-	if (found == FORGET_KEPT) {
-		char key[64];
-		for (int i = 0; i < URLS; i++) {
-			snprintf(key, sizeof key, "http://a/%d", i);
-			if (url_at[i] && url_at[i] <= acked && url_at[i] <= forget_now(f))
-				ck_assert_msg(is_gone(f, key, url_at[i] - 1),
-					      "step %d of %d: URL %d is back", upto, steps_n, i);
-		}
-		ck_assert(!acked || forget_now(f) > acked);
-	}
+	if (found == FORGET_KEPT)
+		expect_gone(f, upto, acked);
 	forget_close(&f);
+	if (second_fd >= 0)
+		close(second.dir_fd);
 	return found == FORGET_KEPT;
 }
 
-START_TEST(power_fails_behind_every_step)
+static void
+fail_behind_every_step(int times)
 {
-	begin();
 	log_set_level(LOG_ERROR);
-	random_state = (unsigned)_i * 7919 + 17;
-	fail_each = _i % 3 ? 0 : 12;
+	random_state = (unsigned)times * 7919 + 17;
+	fail_each = times % 3 ? 0 : 12;
 	steps_n = files_n = 0;
 	memset(url_at, 0, sizeof url_at);
 	options.ops = &recorder;
@@ -771,6 +799,9 @@ START_TEST(power_fails_behind_every_step)
 	forget_close(&f);
 	char at_dir[256];
 	tmpdir_make(at_dir, sizeof at_dir);
+	char at_second[300];
+	snprintf(at_second, sizeof at_second, "%s/second", at_dir);
+	ck_assert_int_eq(mkdir(at_second, 0700), 0);
 	int at_fd = open(at_dir, O_RDONLY | O_DIRECTORY), kept = 0, looked = 0;
 	for (int upto = 0; upto <= steps_n; upto++)
 		for (int again = 0; again < 3; again++) {
@@ -783,6 +814,31 @@ START_TEST(power_fails_behind_every_step)
 	tmpdir_remove(at_dir);
 	for (int i = 0; i < steps_n; i++)
 		free(steps[i].bytes);
+}
+
+START_TEST(power_fails_behind_every_step)
+{
+	begin();
+	fail_behind_every_step(_i);
+	end();
+}
+END_TEST
+
+/* One of two disks may fail for a while, be left out and come back; then the power fails. */
+START_TEST(power_fails_behind_every_step_of_two_disks)
+{
+	char second_dir[256];
+	begin();
+	tmpdir_make(second_dir, sizeof second_dir);
+	second_fd = open(second_dir, O_RDONLY | O_DIRECTORY);
+	struct forget_place second = {second_fd,
+				      dir}; /* the same name, so that it is the same set */
+	options.more = &second;
+	options.more_n = 1;
+	fail_behind_every_step(_i);
+	close(second_fd);
+	second_fd = -1;
+	tmpdir_remove(second_dir);
 	end();
 }
 END_TEST
@@ -811,15 +867,15 @@ START_TEST(what_is_not_durable_says_so_until_it_is)
 	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, "http://a/1")), 0);
 	broken = true;
 	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, PAGE)), -1);
-	ck_assert(!forget_is_sound(f));
+	ck_assert(!forget_is_sound_at(f, 0));
 	ck_assert(is_gone(f, PAGE, before)); /* in memory all the same */
 	/* A crash now leaves nothing that claims to know. */
 	ck_assert_int_ne(faccessat(dir_fd, "purges", F_OK, 0), 0);
 	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, "http://a/2")), -1);
 	broken = false;
-	for (int i = 0; i < 500 && !forget_is_sound(f); i++)
+	for (int i = 0; i < 500 && !forget_is_sound_at(f, 0); i++)
 		usleep(10000);
-	ck_assert(forget_is_sound(f));
+	ck_assert(forget_is_sound_at(f, 0));
 	forget_close(&f);
 	f = open_forget(FORGET_KEPT);
 	ck_assert(is_gone(f, PAGE, before) && is_gone(f, "http://a/1", before) &&
@@ -902,4 +958,5 @@ UNIT("forget", LOOP(rule, rules), LOOP(tagged_rule, tagged), TEST(what_is_gone_i
      TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little),
      TEST(many_invalidations_of_nothing_cost_no_stored_object),
      TEST(what_no_record_is_older_than_is_dropped), TIMES(power_fails_behind_every_step, 9),
+     TIMES(power_fails_behind_every_step_of_two_disks, 9),
      TEST(what_is_not_durable_says_so_until_it_is), TEST(no_race_brings_anything_back))

@@ -711,7 +711,7 @@ START_TEST(told_what_the_rule_refuses_it_does_as_the_cache_does)
 		x = x * 6364136223846793005u + 1442695040888963407u;
 		request(&s, (unsigned)(x >> 33) % ((x >> 61) ? 1500 : 80));
 	}
-	store_flush(s.c->store);
+	store_flush(s.c->disks[0].store);
 	struct cache_stats real;
 	cache_stats(s.c, &real);
 	struct ghost_stats ghost = stats_of(s.same);
@@ -793,7 +793,7 @@ START_TEST(saved_is_exactly_the_one_hit_share)
 		for (unsigned url = 0; url < N1 + N2; url++)
 			if (round == 0 || url < N2)
 				request(&s, url);
-	store_flush(s.c->store);
+	store_flush(s.c->disks[0].store);
 	struct cache_stats real;
 	struct ghost_stats ghost;
 	cache_stats(s.c, &real);

@@ -368,7 +368,7 @@ purge_it(void)
 static void
 die(void)
 {
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	*shared = try;
 	raise(SIGKILL);
 }
@@ -503,7 +503,7 @@ run_and_die(const struct attempt *a)
 	try = (struct attempt){.inside = true};
 	open_cache();
 	a->op->before();
-	store_flush(c->store);
+	store_flush(c->disks[0].store);
 	try = *a;
 	a->op->run();
 	on_window(NULL);
