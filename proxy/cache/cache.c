@@ -82,6 +82,24 @@ cache_is_still_clean(struct cache *c, struct stored *o)
 	return false;
 }
 
+bool
+cache_tags_within(struct str a, struct str b)
+{
+	static const size_t most = 1 << 20; /* bytes to compare */
+	if (str_eq(a, b))
+		return true;
+	if (a.n * b.n > most)
+		return false;
+	for (size_t i = 0; i + 4 <= a.n; i += 4) {
+		size_t k = 0;
+		while (k + 4 <= b.n && memcmp(a.p + i, b.p + k, 4) != 0)
+			k += 4;
+		if (k + 4 > b.n)
+			return false;
+	}
+	return true;
+}
+
 /* ---- change -------------------------------------------------------------------------------- */
 
 void
@@ -96,6 +114,7 @@ bool
 cache_remove(struct cache *c, struct key_hash hash, struct str key)
 {
 	bool in_ram = ram_remove(c->ram, hash, key);
+	cache_window(c);
 	bool on_disk = c->store && store_has(c->store, hash);
 	if (on_disk)
 		cache_remove_lasting(c, hash, key);
@@ -155,8 +174,12 @@ cache_forget(struct cache *c, struct key_hash hash, struct str key, struct str t
 	bool lasting = memchr(key.p, '\n', key.n) != NULL;
 	f.at = forget_add_own(c->forget, FORGET_URL, &own, lasting, since, &f.was_clean);
 	f.had = clear(c, hash, key);
-	if (f.had && !lasting)
-		f.at = forget_add(c->forget, FORGET_URL, hash, key, true);
+	cache_window(c);
+	if (f.had && !lasting) {
+		bool still;
+		f.at = forget_add_own(c->forget, FORGET_URL, &own, true, f.at, &still);
+		f.was_clean = f.was_clean && still;
+	}
 	return f;
 }
 

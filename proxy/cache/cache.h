@@ -42,6 +42,10 @@ struct cache_options {
 	 * The baseline wants the same number. */
 	uint64_t reserve_bytes;
 	const struct diskio_ops *ops; /* for tests: another disk; NULL: the system's */
+	/* For tests: called wherever another thread may come between two steps, on the thread that
+	 * makes them and without a lock. NULL: nobody is. */
+	void (*window)(void *ctx);
+	void *window_ctx;
 };
 
 /* Opens the directory (made if missing), takes its lock, restores the index. On failure -1 and a
@@ -195,10 +199,11 @@ bool cache_admit(struct cache *c, struct object *o);
 
 /* RFC 9111 4.3.4: o with a new head and terms, body neither copied nor rewritten. While RAM holds
  * it the disk keeps the older head; when RAM lets go of it, or at cache_stop, and at once where RAM
- * does not hold it, a small record is written that points to the old body. Returns a reference to
- * the new object. */
+ * does not hold it or the tags are others, a small record is written that points to the old body.
+ * begun: cache_now() before the request left, and not later than o was clean. Returns a reference
+ * to the new object; it takes o's place unless something covers the one or the other. */
 struct object *cache_refresh(struct cache *c, struct object *o, struct str head, struct str tags,
-			     const struct terms *terms);
+			     const struct terms *terms, uint64_t begun);
 
 /* This key alone is forgotten in RAM and on disk; true if there was one. Readers that hold the
  * object finish undisturbed. Also after a crash, once the purge log is written (not waited for). */

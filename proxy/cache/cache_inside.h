@@ -83,6 +83,14 @@ cache_disk_is_open(const struct cache *c)
 	       !atomic_load_explicit(&c->stopped, memory_order_relaxed);
 }
 
+/* Here another thread may do anything: what it forgets must hold all the same. */
+static inline void
+cache_window(const struct cache *c)
+{
+	if (c->o.window)
+		c->o.window(c->o.window_ctx);
+}
+
 /* How often hits on disk have faded. */
 static inline uint32_t
 cache_fades(const struct cache *c)
@@ -103,6 +111,8 @@ bool cache_record_is_forgotten(struct cache *c, struct record *r);
 bool cache_is_forgotten(struct cache *c, struct stored *o);
 /* cache.c: the same for who has just published o; if it was, it is removed. */
 bool cache_is_still_clean(struct cache *c, struct stored *o);
+/* cache.c: is every tag of a one of b? May say no where there are very many. */
+bool cache_tags_within(struct str a, struct str b);
 /* cache.c: the key alone is forgotten, for good. */
 void cache_remove_lasting(struct cache *c, struct key_hash hash, struct str key);
 

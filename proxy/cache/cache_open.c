@@ -17,7 +17,9 @@ static const uint64_t MIN_LOG_BYTES = 4 << 20;
 static bool
 is_record_forgotten(void *ctx, struct record *r)
 {
-	return cache_record_is_forgotten(ctx, r);
+	bool yes = cache_record_is_forgotten(ctx, r);
+	cache_window(ctx);
+	return yes;
 }
 
 /* Of what left the disk, older records may still be there: everything under the keys up to now is
@@ -51,8 +53,11 @@ write_head(void *ctx, struct stored *o)
 	struct cache *c = ctx;
 	struct placement p;
 	bool there = stored_placement(o, &p);
-	if (there && cache_disk_is_open(c) && !cache_is_forgotten(c, o) && cache_refer(c, o, &p))
+	cache_window(c);
+	if (there && cache_disk_is_open(c) && !cache_is_forgotten(c, o) && cache_refer(c, o, &p)) {
+		cache_window(c);
 		cache_is_still_clean(c, o);
+	}
 	placement_fini(&p);
 }
 

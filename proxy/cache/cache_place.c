@@ -93,6 +93,7 @@ cache_admit(struct cache *c, struct object *object)
 	if (!cache_disk_is_open(c) || !stored_has_body(o) || cache_is_forgotten(c, o) ||
 	    !ram_holds(c->ram, o) || !atomic_compare_exchange_strong(&o->pub.on_disk, &no, 1))
 		return false;
+	cache_window(c);
 	/* A refreshed head may still be there, without its body. */
 	stored_placement(o, &p);
 	bool head = p.at.bytes && store_lies_at(c->store, o->pub.hash, &p.at);
@@ -102,6 +103,7 @@ cache_admit(struct cache *c, struct object *object)
 		atomic_store(&o->pub.on_disk, 0);
 		return false;
 	}
+	cache_window(c);
 	/* Removed or replaced while we wrote: then this is not the key's object any more. */
 	stored_placement(o, &p);
 	if (!ram_holds(c->ram, o) && store_lies_at(c->store, o->pub.hash, &p.at))

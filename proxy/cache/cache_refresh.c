@@ -1,6 +1,8 @@
 /* cache_refresh.c - an object that is there gets a new head, or new terms. */
 #include "proxy/cache/cache_inside.h"
 
+#include "proxy/base/buf.h"
+
 /* Is o what the key means now? */
 static bool
 is_current(struct cache *c, struct stored *o, const struct placement *p)
@@ -21,9 +23,36 @@ cache_is_current(struct cache *c, struct object *object)
 	return yes;
 }
 
+/* o, which takes old's place, has other tags. By those of the record on disk a purge by a new tag
+ * would not reach it, and after a crash it would be back: so the key, as it was so far, is
+ * forgotten, and o is newer. Slices have the tags of their time: where the head gets one more, they
+ * go too. False: something that covers o or old was forgotten on the way. */
+static bool
+takes_tags(struct cache *c, struct stored *o, const struct stored *old, uint64_t begun)
+{
+	struct buf both = {0};
+	bool clean, slices = o->pub.kind == OBJECT_SLICED &&
+			     !cache_tags_within(o->pub.tags, old->pub.tags);
+	buf_add_str(&both, old->pub.tags);
+	buf_add_str(&both, o->pub.tags);
+	struct forget_thing own = {o->pub.hash, o->pub.key, buf_str(&both)};
+	uint64_t at = forget_add_own(c->forget, slices ? FORGET_URL : FORGET_KEY, &own, true, begun,
+				     &clean);
+	atomic_store(&o->pub.clean_as_of, at);
+	buf_fini(&both);
+	return clean;
+}
+
+static bool
+has_same_tags(const struct stored *a, const struct stored *b)
+{
+	return cache_tags_within(a->pub.tags, b->pub.tags) &&
+	       cache_tags_within(b->pub.tags, a->pub.tags);
+}
+
 struct object *
 cache_refresh(struct cache *c, struct object *object, struct str head, struct str tags,
-	      const struct terms *terms)
+	      const struct terms *terms, uint64_t begun)
 {
 	struct stored *old = stored_of(object);
 	struct stored *o = stored_create(c->store, old->pub.hash, old->pub.key, head, tags, terms,
@@ -36,25 +65,33 @@ cache_refresh(struct cache *c, struct object *object, struct str head, struct st
 	struct placement p;
 	bool there = stored_placement(old, &p);
 	bool current = clean && is_current(c, old, &p);
+	bool same_tags = has_same_tags(o, old), in_ram = ram_holds(c->ram, old);
+	cache_window(c);
+	if (current && !same_tags)
+		current = takes_tags(c, o, old, begun);
 	/* As long as RAM holds it, its head is not written: a popular object that is validated all
 	 * the time costs the disk nothing. A crash loses a 304, no more. */
 	bool has_body = stored_has_body(o);
-	if (current && there && has_body) {
+	if (current && there && has_body && same_tags) {
 		stored_place(o, &p);
 		if (ram_replace(c->ram, o, true))
 			goto published;
 	}
 	bool placed = current && there && cache_refer(c, o, &p);
+	cache_window(c);
 	if (!has_body) {
 		o->pub.place = OBJECT_ON_DISK;
 		if (!placed)
 			stored_place(o, &p);
 		stored_lease(o); /* the old object's own lease holds until the caller lets it go */
 	}
-	if (current)
+	if (current && in_ram && !same_tags)
+		ram_put(c->ram, o, 0); /* who found old forgotten meanwhile took it out */
+	else if (current)
 		ram_replace(c->ram, o, false); /* old itself, or its copy that was hot */
 published:
 	placement_fini(&p);
+	cache_window(c);
 	if (current)
 		cache_is_still_clean(c, o);
 	return &o->pub;
@@ -75,6 +112,7 @@ cache_outdate(struct cache *c, struct stored *old, const struct judged *j)
 		stored_place(o, &p);
 		placement_fini(&p);
 	}
+	cache_window(c);
 	ram_swap(c->ram, old, o);
 	return o;
 }

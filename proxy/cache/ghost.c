@@ -27,23 +27,23 @@ enum {
 /* ---- the sample ---------------------------------------------------------------------------- */
 
 bool
-ghost_samples(const struct ghost *g, uint64_t key, uint64_t record_bytes)
+ghost_samples(const struct ghost *g, uint64_t key, uint64_t sampled_as)
 {
 	return g->ledger.limit &&
 	       (key <= atomic_load_explicit(&g->threshold, memory_order_relaxed) ||
-		record_bytes >= atomic_load_explicit(&g->large_bytes, memory_order_relaxed));
+		sampled_as >= atomic_load_explicit(&g->large_bytes, memory_order_relaxed));
 }
 
 static bool
-is_large(const struct ghost *g, uint64_t record_bytes)
+is_large(const struct ghost *g, uint64_t sampled_as)
 {
-	return record_bytes >= atomic_load_explicit(&g->large_bytes, memory_order_relaxed);
+	return sampled_as >= atomic_load_explicit(&g->large_bytes, memory_order_relaxed);
 }
 
 static uint32_t
-weight_of(const struct ghost *g, uint64_t record_bytes)
+weight_of(const struct ghost *g, uint64_t sampled_as)
 {
-	return is_large(g, record_bytes) ? 1 : g->weight;
+	return is_large(g, sampled_as) ? 1 : g->weight;
 }
 
 /* It stays, if it is still in the sample, and stands for as many as the others of its size. */
@@ -53,11 +53,11 @@ sample_again(struct ghost *g, uint32_t i)
 	struct shade *s = &g->shades[i];
 	if (!s->used)
 		return;
-	if (!ghost_samples(g, s->key, s->large ? s->bytes : 0)) {
+	if (!ghost_samples(g, s->key, s->large ? s->sampled_as : 0)) {
 		ghost_drop(g, i);
 		return;
 	}
-	bool large = s->large && is_large(g, s->bytes);
+	bool large = s->large && is_large(g, s->sampled_as);
 	g->large_n -= s->large - large;
 	s->large = large;
 	if (s->in_ram)
@@ -86,7 +86,7 @@ ghost_raise_large(struct ghost *g, uint64_t bytes)
 	bool is_first = atomic_load(&g->large_bytes) == UINT64_MAX;
 	assert(!is_first || g->weight == 1);
 	for (uint32_t i = 0; is_first && i < g->shades_n; i++)
-		if (g->shades[i].used && g->shades[i].bytes >= bytes) {
+		if (g->shades[i].used && g->shades[i].sampled_as >= bytes) {
 			g->shades[i].large = true;
 			g->large_n++;
 		}
@@ -94,11 +94,15 @@ ghost_raise_large(struct ghost *g, uint64_t bytes)
 	sample_all_again(g);
 }
 
+struct weighed {
+	uint64_t size, bytes;
+};
+
 static int
 by_size(const void *pa, const void *pb)
 {
-	const uint64_t *a = pa, *b = pb;
-	return (*a < *b) - (*a > *b);
+	const struct weighed *a = pa, *b = pb;
+	return (a->size < b->size) - (a->size > b->size);
 }
 
 /* So that a quarter of the entries are large, or fewer: when many have the same size. UINT64_MAX:
@@ -106,18 +110,21 @@ by_size(const void *pa, const void *pb)
 static uint64_t
 large_from(const struct ghost *g)
 {
-	uint64_t *sizes = mem_alloc(g->used * sizeof *sizes), all = 0, large = 0;
+	struct weighed *all_of = mem_alloc(g->used * sizeof *all_of);
+	uint64_t all = 0, large = 0;
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < g->shades_n; i++)
-		if (g->shades[i].used) {
-			sizes[n++] = g->shades[i].bytes;
-			all += g->shades[i].bytes * ghost_weight(g, &g->shades[i]);
-		}
-	qsort(sizes, n, sizeof *sizes, by_size);
+	for (uint32_t i = 0; i < g->shades_n; i++) {
+		const struct shade *s = &g->shades[i];
+		if (!s->used)
+			continue;
+		all_of[n++] = (struct weighed){s->sampled_as, s->bytes};
+		all += s->bytes * ghost_weight(g, s);
+	}
+	qsort(all_of, n, sizeof *all_of, by_size);
 	for (uint32_t i = 0; i < n / LARGE_SHARE; i++)
-		large += sizes[i];
-	uint64_t from = large > all / 2 ? sizes[n / LARGE_SHARE] + 1 : UINT64_MAX;
-	free(sizes);
+		large += all_of[i].bytes;
+	uint64_t from = large > all / 2 ? all_of[n / LARGE_SHARE].size + 1 : UINT64_MAX;
+	free(all_of);
 	return from;
 }
 
@@ -126,7 +133,7 @@ static bool
 may_raise(const struct ghost *g)
 {
 	bool is_first = atomic_load(&g->large_bytes) == UINT64_MAX;
-	return !g->o.by_key_alone && (is_first ? g->weight == 1 : g->large_n > g->used / 2);
+	return is_first ? g->weight == 1 : g->large_n > g->used / 2;
 }
 
 void
@@ -140,8 +147,12 @@ ghost_thin_out(struct ghost *g)
 }
 
 void
-ghost_thin(struct ghost *g, unsigned halvings)
+ghost_thin(struct ghost *g, unsigned halvings, uint64_t large_bytes)
 {
+	uint64_t is = atomic_load_explicit(&g->large_bytes, memory_order_relaxed);
+	bool is_first = is == UINT64_MAX;
+	if (large_bytes != UINT64_MAX && (is_first ? g->weight == 1 : large_bytes > is))
+		ghost_raise_large(g, large_bytes);
 	while (halvings <= MOST_HALVINGS && g->weight < 1u << halvings)
 		ghost_halve(g);
 }
@@ -203,6 +214,12 @@ fresh_until(const struct ghost_event *e)
 	return e->now_s + (e->fresh_s < left ? e->fresh_s : left);
 }
 
+static uint64_t
+sampled_as(const struct ghost_event *e)
+{
+	return e->sampled_as ? e->sampled_as : e->record_bytes;
+}
+
 static struct shade
 shade_of(const struct ghost *g, const struct ghost_event *e)
 {
@@ -210,7 +227,8 @@ shade_of(const struct ghost *g, const struct ghost_event *e)
 			      .url = (uint32_t)e->url,
 			      .host = e->host,
 			      .bytes = e->record_bytes,
-			      .large = is_large(g, e->record_bytes),
+			      .sampled_as = sampled_as(e),
+			      .large = is_large(g, sampled_as(e)),
 			      .in_pieces = e->body_bytes > g->fragment_bytes,
 			      .validator = e->validator,
 			      .fresh_until = fresh_until(e)};
@@ -236,7 +254,7 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 	struct shade *old = ghost_find(g, e->key);
 	if (old)
 		ghost_drop(g, (uint32_t)(old - g->shades));
-	if (!ghost_make_room(g) || !ghost_samples(g, e->key, e->record_bytes))
+	if (!ghost_make_room(g) || !ghost_samples(g, e->key, sampled_as(e)))
 		return false;
 	if (is_refused(g, e)) {
 		keep_in_ram(g, e);
@@ -382,10 +400,10 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 {
 	struct ghost_did did = {.answer = GHOST_IGNORED};
 	struct shade *s = g->ledger.limit ? ghost_find(g, e->key) : NULL;
-	if (!s && !ghost_samples(g, e->key, e->record_bytes))
+	if (!s && !ghost_samples(g, e->key, sampled_as(e)))
 		return did;
 	uint64_t before = written(g);
-	did.weight = s ? ghost_weight(g, s) : weight_of(g, e->record_bytes);
+	did.weight = s ? ghost_weight(g, s) : weight_of(g, sampled_as(e));
 	ghost_age(g, e->now_s);
 	charge(g, e, would(e, s), did.weight);
 	did.answer = answer(g, e, s, did.weight, &did.wrote);
@@ -501,8 +519,8 @@ ghost_check(const struct ghost *g)
 		const struct shade *s = &g->shades[i];
 		used += s->used;
 		assert(!s->used || g->table[ghost_slot(g, s->key)] == i);
-		assert(!s->used || ghost_samples(g, s->key, s->large ? s->bytes : 0));
-		assert(!s->large || is_large(g, s->bytes));
+		assert(!s->used || ghost_samples(g, s->key, s->large ? s->sampled_as : 0));
+		assert(!s->large || is_large(g, s->sampled_as));
 		assert(!s->in_ram || s->node.twins == ghost_weight(g, s) - 1);
 		large += s->large;
 		assert(s->used == (s->on_disk || s->in_ram));

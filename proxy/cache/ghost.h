@@ -34,7 +34,6 @@ struct ghost_options {
 	uint64_t memory_bytes; /* of its RAM tier, as the cache's; 0: it has none */
 	uint32_t max_entries;  /* 0: 32 Ki */
 	bool plain_urls;       /* no URL has variants: each event's url is its key */
-	bool by_key_alone;     /* large ones are sampled as the others are */
 };
 struct ghost *ghost_create(const struct ghost_options *o);
 void ghost_destroy(struct ghost **g);
@@ -52,6 +51,8 @@ struct ghost_event {
 	uint64_t key;	       /* of 64 good bits: of the URL, or of the URL's variant */
 	uint64_t url;	       /* of the URL: all its variants are forgotten together */
 	uint64_t record_bytes; /* what the object takes in the log; GHOST_ASKED: not used */
+	uint64_t
+		sampled_as; /* 0: record_bytes; else the size that says whether it is a large one */
 	uint64_t body_bytes;   /* of the whole */
 	uint64_t origin_bytes; /* of bodies that the origin sent us for this request */
 	uint32_t host;	       /* of the URL's host, hashed */
@@ -81,7 +82,7 @@ struct ghost_did {
 	uint64_t written_bytes;
 };
 
-/* Whether the key is in the sample, with a record of this size: else the event would change nothing.
+/* Whether the key is in the sample, with this size (sampled_as): else the event would change nothing.
  * Any thread. */
 bool ghost_samples(const struct ghost *g, uint64_t key, uint64_t record_bytes);
 /* Ask for the key's place in memory, to be there when see comes: the second one some events after
@@ -89,14 +90,16 @@ bool ghost_samples(const struct ghost *g, uint64_t key, uint64_t record_bytes);
 void ghost_prefetch(const struct ghost *g, uint64_t key);
 void ghost_prefetch_shade(const struct ghost *g, uint64_t key);
 struct ghost_did ghost_see(struct ghost *g, const struct ghost_event *e);
+bool ghost_is_on_disk(const struct ghost *g, uint64_t key);
 /* What was purged or invalidated: a URL with all its variants; all
  * of a host; everything. */
 void ghost_forget(struct ghost *g, uint64_t url);
 void ghost_forget_host(struct ghost *g, uint32_t host); /* looks at every object */
 void ghost_forget_all(struct ghost *g);
 
-/* Keeps a sample of at most one key in 2^halvings; with by_key_alone. */
-void ghost_thin(struct ghost *g, unsigned halvings);
+/* Keeps a sample of at most one key in 2^halvings, and all that is of large_bytes (sampled_as) or more;
+ * UINT64_MAX: nothing is large. Does no more than it must, and never goes back. */
+void ghost_thin(struct ghost *g, unsigned halvings, uint64_t large_bytes);
 
 struct ghost_stats {
 	uint64_t written_bytes, hits, misses, validated; /* scaled up from the sample */

@@ -21,6 +21,7 @@ struct shade {
 	struct ram_node node; /* while in RAM; first */
 	uint64_t key;
 	uint64_t bytes;
+	uint64_t sampled_as; /* the size that says whether it is large */
 	uint32_t fresh_until, validator;
 	uint32_t host;
 	uint32_t url;		       /* the URL's low bits: which objects go together */

@@ -141,6 +141,7 @@ load_row(struct ghost *g, const struct row *row)
 	ghost_add(g,
 		  &(struct shade){.key = row->key,
 				  .bytes = bytes,
+				  .sampled_as = bytes,
 				  .in_pieces = in_pieces,
 				  .large = large,
 				  .fresh_until = row->fresh_until,

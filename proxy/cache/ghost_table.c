@@ -51,6 +51,13 @@ ghost_holds(const struct ghost *g, uint64_t key)
 	return ghost_find(g, key) != NULL;
 }
 
+bool
+ghost_is_on_disk(const struct ghost *g, uint64_t key)
+{
+	const struct shade *s = ghost_find(g, key);
+	return s && s->on_disk;
+}
+
 static void
 erase_slot(struct ghost *g, uint32_t hole)
 {

@@ -164,6 +164,7 @@ build(struct cache *c, struct reader *rd, const struct wanted *w, struct block *
 		return OUTCOME_MISS; /* another key that shares the bits the index knows */
 	struct stored *o = stored_of_record(c->store, text, &r);
 	struct judged j = cache_judge(c, o);
+	cache_window(c);
 	if (j.word == FORGET_GONE) {
 		stored_unref(&o);
 		return OUTCOME_FORGOTTEN;
@@ -201,6 +202,7 @@ promote(struct cache *c, const struct stored *o, const struct wanted *w)
 	    !ram_takes(c->ram, w->hash, stored_memory(o), true, w->hits))
 		return;
 	struct stored *copy = stored_clone(o);
+	cache_window(c);
 	if (ram_put(c->ram, copy, w->hits) && !store_lies_at(c->store, w->hash, &w->at))
 		ram_remove_object(c->ram, copy);
 	stored_unref(&copy);

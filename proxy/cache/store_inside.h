@@ -91,6 +91,7 @@ struct store {
 	/* A bit for each key of which a record may be on disk that the index does not know. */
 	_Atomic uint64_t left[STORE_LEFT_WORDS];
 
+	_Atomic uint32_t promised; /* segments whose files will take room, but have not yet */
 	_Atomic bool failing, unreadable; /* each said once */
 	_Atomic uint64_t written_bytes, appended_bytes, evicted, carried_bytes, io_errors, refused;
 };

@@ -136,16 +136,27 @@ store_reserve(uint64_t keep_free, uint64_t all_bytes)
 	return share < RESERVE_MOST ? share : RESERVE_MOST;
 }
 
-/* The file system is not ours alone: a new file leaves others their part of it. */
+/* The file system is not ours alone: a new file leaves others their part of it. True: the room is
+ * promised, until the file has taken it (has_taken_room); files are made on two threads, and behind
+ * what is to be written. */
 static bool
-leaves_reserve(const struct store *st)
+promise_room(struct store *st)
 {
-	uint64_t free_bytes, all_bytes;
+	uint64_t free_bytes, all_bytes, promised = atomic_fetch_add(&st->promised, 1) + 1;
 	if (st->o.ops->room(st->o.dir_fd, &free_bytes, &all_bytes) != 0)
 		return true; /* a file system that does not say */
 	uint64_t reserve = store_reserve(st->o.keep_free, all_bytes);
+	if (free_bytes >= reserve && free_bytes - reserve >= promised * st->o.segment_bytes)
+		return true;
+	atomic_fetch_sub(&st->promised, 1);
 	errno = ENOSPC;
-	return free_bytes >= reserve && free_bytes - reserve >= st->o.segment_bytes;
+	return false;
+}
+
+static void
+has_taken_room(struct store *st)
+{
+	atomic_fetch_sub(&st->promised, 1);
 }
 
 struct make_job {
@@ -170,6 +181,7 @@ make_file(struct diskio_job *j)
 		pthread_mutex_unlock(&st->lock);
 	}
 	atomic_store(&st->fds[m->slot], fd);
+	has_taken_room(st);
 	free(m);
 }
 
@@ -178,7 +190,7 @@ static bool
 grow_now(struct store *st)
 {
 	int64_t slot = now_ms() < st->grow_ms ? -1 : ledger_absent_but(&st->ledger, st->making);
-	if (slot < 0 || atomic_load(&st->fds[slot]) >= 0 || !leaves_reserve(st))
+	if (slot < 0 || atomic_load(&st->fds[slot]) >= 0 || !promise_room(st))
 		return false;
 	struct make_job *m = NEW(struct make_job);
 	*m = (struct make_job){{NULL, make_file}, st, (uint32_t)slot};
@@ -193,9 +205,11 @@ store_add_segment(struct store *st, uint32_t slot)
 	int fd = atomic_load(&st->fds[slot]);
 	if (fd < 0)
 		fd = store_open_segment_file(st, slot, true);
-	bool yes = fd >= 0 && leaves_reserve(st) &&
-		   st->o.ops->renew(fd, (off_t)st->o.segment_bytes) == 0;
+	bool promised = fd >= 0 && promise_room(st);
+	bool yes = promised && st->o.ops->renew(fd, (off_t)st->o.segment_bytes) == 0;
 	int error = errno;
+	if (promised)
+		has_taken_room(st);
 	if (fd >= 0)
 		atomic_store(&st->fds[slot], fd);
 	pthread_mutex_lock(&st->lock);

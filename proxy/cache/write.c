@@ -368,9 +368,10 @@ renews(struct cache *c, struct stored *o)
 		return false;
 	/* Of a body in slices there are no bytes to compare. */
 	if (old->pub.kind == o->pub.kind && o->pub.kind != OBJECT_SLICED && is_same_body(old, o) &&
-	    stored_placement(old, &p) && !cache_is_forgotten(c, old) &&
-	    store_lies_at(c->store, o->pub.hash, &p.at)) {
+	    cache_tags_within(o->pub.tags, old->pub.tags) && stored_placement(old, &p) &&
+	    !cache_is_forgotten(c, old) && store_lies_at(c->store, o->pub.hash, &p.at)) {
 		stored_place(o, &p);
+		cache_window(c);
 		yes = ram_replace(c->ram, o, true) || cache_refer(c, o, &p);
 		if (!yes)
 			atomic_store(&o->pub.on_disk, 0);
@@ -380,25 +381,42 @@ renews(struct cache *c, struct stored *o)
 	return yes;
 }
 
+/* o will be in RAM only, and the disk has an older answer, which must not be back when RAM lets go
+ * of o, nor after a crash. False: something else that covers o was forgotten meanwhile. */
+static bool
+supersedes(struct cache *c, struct stored *o)
+{
+	bool clean;
+	uint64_t since = atomic_load(&o->pub.clean_as_of);
+	struct forget_thing own = {o->pub.hash, o->pub.key, o->pub.tags};
+	atomic_store(&o->pub.clean_as_of,
+		     forget_add_own(c->forget, FORGET_KEY, &own, true, since, &clean));
+	cache_window(c);
+	store_remove(c->store, o->pub.hash);
+	return clean;
+}
+
 /* The newest answer for a key is the only one: whatever RAM or disk held before goes. */
 static bool
 publish(struct object_write *w, bool on_disk)
 {
 	struct cache *c = w->cache;
 	struct stored *o = w->o;
-	bool clean = true;
-	bool to_ram = w->keep || !on_disk;
-	bool was_on_disk = to_ram && !on_disk && c->store && store_has(c->store, o->pub.hash);
-	if (was_on_disk && cache_disk_is_open(c) && renews(c, o))
-		return true;
-	if (was_on_disk && ram_takes_body(w, 0)) {
-		uint64_t since = atomic_load(&o->pub.clean_as_of);
-		struct forget_thing own = {o->pub.hash, o->pub.key, o->pub.tags};
-		atomic_store(&o->pub.clean_as_of,
-			     forget_add_own(c->forget, FORGET_KEY, &own, true, since, &clean));
-		store_remove(c->store, o->pub.hash);
+	bool clean = true, to_ram = w->keep || !on_disk;
+	bool ram_alone = to_ram && !on_disk && c->store;
+	if (ram_alone && store_has(c->store, o->pub.hash)) {
+		if (cache_disk_is_open(c) && renews(c, o))
+			return true;
+		if (ram_takes_body(w, 0))
+			clean = supersedes(c, o);
 	}
+	cache_window(c);
 	bool in_ram = clean && to_ram && ram_put(c->ram, o, 0);
+	/* RAM took what it had not promised to take, or somebody wrote meanwhile. */
+	if (in_ram && ram_alone && store_has(c->store, o->pub.hash) && !supersedes(c, o)) {
+		ram_remove_object(c->ram, o);
+		in_ram = false;
+	}
 	if (on_disk && !in_ram)
 		ram_remove(c->ram, o->pub.hash, o->pub.key);
 	return on_disk || in_ram;
@@ -426,6 +444,7 @@ cache_write_commit(struct object_write **pw, bool admit)
 	struct object *out = NULL;
 	if (w->dead || (w->announced != UINT64_MAX && w->announced != w->got) || !is_clean(w))
 		goto out;
+	cache_window(w->cache);
 	o->pub.body_bytes = w->got;
 	bool on_disk = false;
 	if (w->disk || (admit && cache_disk_is_open(w->cache))) {
@@ -439,7 +458,10 @@ cache_write_commit(struct object_write **pw, bool admit)
 		if (!on_disk)
 			goto out;
 	}
-	if (!publish(w, on_disk) || !cache_is_still_clean(w->cache, o))
+	cache_window(w->cache);
+	bool published = publish(w, on_disk);
+	cache_window(w->cache);
+	if (!published || !cache_is_still_clean(w->cache, o))
 		goto out;
 	if (!stored_has_body(o))
 		stored_lease(o); /* without it, who reads this very object may be cut by eviction */

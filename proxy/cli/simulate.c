@@ -336,7 +336,17 @@ parse_flags(struct command *c, struct flags *f)
  */
 
 static const char *const default_policies[] = {
-	"all", "2", "3", "4", "2+capacity=10%", "2+capacity=1%", "2+ram=5%", "2+ram=20%", "bound",
+	"all",
+	"2",
+	"3",
+	"4",
+	"2+capacity=10%",
+	"2+capacity=1%",
+	"2+rotate=6h",
+	"2+rotate=24h",
+	"2+ram=5%",
+	"2+ram=20%",
+	"bound",
 };
 static const char *const default_curves[] = {"all", "2"};
 /* Of the log's distinct bytes, in millionths: the main one first. */

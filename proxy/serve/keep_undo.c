@@ -73,6 +73,6 @@ keep_outdate(struct fill *f, int64_t now)
 		return;
 	terms.lifetime = age;
 	struct object *o = cache_refresh(f->serve->shelves->cache, f->object, f->object->head,
-					 f->object->tags, &terms);
+					 f->object->tags, &terms, f->begun);
 	object_unref(&o);
 }

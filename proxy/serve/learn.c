@@ -36,9 +36,9 @@ learn_from_head(struct fill *f, const struct response *rs)
 	if (head_update(&stored, rs, now, date, &updated) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&updated, now, &head, &terms);
-		struct object *o =
-			cache_refresh(f->serve->shelves->cache, f->object, buf_str(&head),
-				      f->tags.n ? buf_str(&f->tags) : f->object->tags, &terms);
+		struct object *o = cache_refresh(
+			f->serve->shelves->cache, f->object, buf_str(&head),
+			f->tags.n ? buf_str(&f->tags) : f->object->tags, &terms, f->begun);
 		object_unref(&o);
 	}
 	buf_fini(&head);
@@ -80,7 +80,7 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 	}
 	if (ok && f->keeps == KEEPS_ANSWER) {
 		h->object = cache_refresh(sh->cache, f->object, buf_str(&head), buf_str(&f->tags),
-					  &f->terms);
+					  &f->terms, f->begun);
 		keep_count_landed(f);
 		f->stored_hash = f->object->hash;
 		if (f->variants.names.n)
@@ -94,6 +94,7 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 	if (!h->object)
 		h->object = object_ref(f->object);
 	buf_add_str(&h->tags, buf_str(&f->tags));
+	buf_add_str(&h->tags, f->object->tags); /* who joined on the way asks by both */
 	h->storable = f->keeps == KEEPS_ANSWER;
 	h->terms = h->object->terms;
 	buf_fini(&head);

@@ -8,13 +8,9 @@
 #define SERVE_SLICES_H
 
 #include "proxy/cache/cache.h"
+#include "proxy/cache/slice_bytes.h"
 #include "proxy/http/message.h"
 #include "proxy/http/range.h"
-
-enum {
-	SLICE_BYTES = 1 << 20,
-	SLICES_AT_ONCE = 16 /* that one exchange asks for at most */
-};
 
 /* May a body of total bytes lie in slices, whose head is rs: a 200 that offers ranges, or a 206?
  * Larger than a slice, of a version that a strong validator tells. */

@@ -200,8 +200,12 @@ walk_find(struct walk *w, uint64_t at, uint64_t until)
 				w->lost = false;
 				break;
 			}
-			if (s != FLIGHT_FAILED)
+			if (s != FLIGHT_FAILED && !walk_is_purged(w))
 				return WALK_READY;
+			if (s != FLIGHT_FAILED) {
+				w->lost = false;
+				break;
+			}
 			enum walk_step step = walk_fail(w);
 			if (step != WALK_LATER)
 				return step;

@@ -141,6 +141,20 @@ walk_leaves_drip(struct walk *w, uint64_t until)
 	return false;
 }
 
+/* A purge by tag between the question for the slice and our joining covers it, which only its head
+ * tells. Then it is tried again. */
+bool
+walk_is_purged(struct walk *w)
+{
+	bool asks = w->asks_tags;
+	w->asks_tags = false;
+	if (!asks || flights_is_clean(flight_of(w->reader)))
+		return false;
+	walk_let_go(w);
+	w->tries--;
+	return true;
+}
+
 void
 walk_join(struct walk *w, uint64_t until)
 {
@@ -161,6 +175,7 @@ walk_join(struct walk *w, uint64_t until)
 		ask(w, until);
 		return;
 	}
+	w->asks_tags = true;
 	wait_a_while(w);
 	if (!w->follows_since_ms)
 		w->follows_since_ms = now_ms();

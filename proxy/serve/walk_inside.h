@@ -35,6 +35,7 @@ struct walk {
 	unsigned tries;
 	unsigned tired;		  /* how often somebody's fetch took too long for it */
 	bool leads;		  /* the flight at hand is brought by our own fetch */
+	bool asks_tags;		  /* it was joined before its tags were known */
 	bool alone;		  /* the next try waits for nobody */
 	unsigned met;		  /* failures of others' fetches of this slice, */
 	int64_t follows_since_ms; /* and since when it waits for those; 0: it does not */
@@ -59,6 +60,7 @@ void walk_let_go(struct walk *w); /* none is at hand any more */
 void walk_join(struct walk *w, uint64_t until);
 bool walk_is_tired(struct walk *w, uint64_t until);
 bool walk_leaves_drip(struct walk *w, uint64_t until);
+bool walk_is_purged(struct walk *w); /* its head is here, and it is not for who came lately */
 enum walk_step walk_fail(struct walk *w);
 
 #endif

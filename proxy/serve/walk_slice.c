@@ -67,7 +67,7 @@ walk_let_go(struct walk *w)
 	assert(w->place != WALK_LOOKING && !w->read_out);
 	alarm_cancel(&w->t->serve->alarms, &w->alarm);
 	w->try_at_ms = 0;
-	w->leads = false;
+	w->leads = w->asks_tags = false;
 	walk_pay(w);
 	body_done(&w->read);
 	object_unref(&w->slice);

@@ -2,6 +2,7 @@
 #include "proxy/simulate/account.h"
 
 #include "config/units.h"
+#include "proxy/cache/slice_bytes.h"
 #include "proxy/simulate/advice.h"
 
 #include <stdarg.h>
@@ -220,6 +221,20 @@ say_sizes(const struct teller *t, const struct study *s)
 }
 
 static void
+say_slices(const struct teller *t, const struct study *s, const struct study_options *o)
+{
+	if (o->base.lru || s->log.largest_bytes <= SLICE_BYTES)
+		return;
+	say(t,
+	    "Objects over 1 MiB lie in slices, as the proxy keeps them where the origin has ranges and "
+	    "strong validators; +slices=off: in one piece.");
+	if (s->screen.parts)
+		say(t,
+		    "Parts of one URL are taken as following each other, and as beginning anew behind "
+		    "its end.");
+}
+
+static void
 say_times(const struct teller *t, const struct study *s, const struct study_options *o)
 {
 	if (!s->screen.fractions)
@@ -287,6 +302,7 @@ account_assumptions(const struct study *s, const struct study_options *o,
 {
 	struct teller t = {each, ctx};
 	say_sizes(&t, s);
+	say_slices(&t, s, o);
 	say_times(&t, s, o);
 	say_keys(&t, s);
 	if (o->base.lru)
@@ -296,9 +312,10 @@ account_assumptions(const struct study *s, const struct study_options *o,
 		say(&t, "A stored head is taken as 200 bytes long.");
 	if (s->log.sample_share < 1)
 		say(&t,
-		    "There were more URLs than fit into the memory: what is said of them is of a "
-		    "sample of %.2f%%, chosen by hash.",
-		    100 * s->log.sample_share);
+		    "There were more URLs than fit into the memory: what is said is of %.0f large ones and of "
+		    "%.2f%% of the others, chosen by hash. +- is twice the standard error of that choice; "
+		    "hit ratios of a sample may be two points low besides.",
+		    s->log.large_urls, 100 * s->log.sample_share);
 }
 
 static void

@@ -71,6 +71,7 @@ traffic(const struct study *s)
 	json_object_set_new(t, "once_bytes", real(l->once_bytes));
 	json_object_set_new(t, "versions", real(l->versions));
 	json_object_set_new(t, "sample_share", real(l->sample_share));
+	json_object_set_new(t, "large_urls", real(l->large_urls));
 	return t;
 }
 

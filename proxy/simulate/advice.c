@@ -148,6 +148,13 @@ sightings_of(const struct study_row *r)
 	return r->spec.sightings;
 }
 
+/* 0: auto. */
+static double
+rotate_of(const struct study_row *r)
+{
+	return (double)r->spec.sights.memory.rotate_after_s;
+}
+
 static bool
 same(double a, double b)
 {
@@ -157,9 +164,9 @@ same(double a, double b)
 static bool
 differs_only_in(const struct study_row *a, const struct study_row *b, number_fn *number)
 {
-	static number_fn *const all[] = {disk_of, memory_of, capacity_of, sightings_of};
+	static number_fn *const all[] = {disk_of, memory_of, capacity_of, sightings_of, rotate_of};
 	/* Memory goes with the disk where it is a share of it. */
-	for (int i = 0; i < 4; i++)
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i] != number && !same(all[i](a), all[i](b)) &&
 		    !(number == disk_of && all[i] == memory_of))
 			return false;
@@ -226,6 +233,15 @@ say_sightings(const struct study_row *r, char *out)
 	return out;
 }
 
+static const char *
+say_rotate(const struct study_row *r, char *out)
+{
+	if (r->spec.sights.memory.rotate_after_s)
+		return units_print_ms(r->spec.sights.memory.rotate_after_s * 1000, out);
+	snprintf(out, UNITS_BYTES, "auto");
+	return out;
+}
+
 /* The share of a histogram of powers of two that lies below a bound. */
 static double
 share_below(const double *histogram, double bound)
@@ -273,13 +289,10 @@ say_reasons(struct advice *a, const struct study *s)
 		 "%.0f%% of the requests for a known URL come before so many others.",
 		 100 * share_below(s->log.gap_urls, capacity));
 	say_steps(a, s, "capacity", capacity_of, say_capacity, why);
-	double gap = gap_s(&s->log);
-	bool is_auto = r->spec.sights.memory.rotate_after_s == 0;
-	say(a,
-	    "rotate_after: %s; so generations ended %llu times. 95%% of what comes back does so within "
-	    "%.1f h.",
-	    is_auto ? "auto, by the disk's turns" : "as it was simulated",
-	    (unsigned long long)r->sights.rotations, gap / 3600);
+	snprintf(why, sizeof why,
+		 "so generations ended %llu times. 95%% of what comes back does so within %.1f h.",
+		 (unsigned long long)r->sights.rotations, gap_s(&s->log) / 3600);
+	say_steps(a, s, "rotate_after", rotate_of, say_rotate, why);
 }
 
 /* ---- settings and the drive ---------------------------------------------------------------- */

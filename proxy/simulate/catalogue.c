@@ -12,6 +12,9 @@ enum {
 	LOAD_NUM = 3,
 	LOAD_DEN = 4,
 	TOLD_OFTEN = 3,
+	SAMPLE_AT = 1 << 15, /* URLs: enough to tell which ones are large */
+	LARGE_LEAST = 1 << 13,
+	LARGE_SHARE = 4, /* of the URLs, to begin with */
 };
 
 struct row {
@@ -20,19 +23,24 @@ struct row {
 	uint64_t first,
 		largest; /* size of its first version; the largest told: for the second pass */
 	uint32_t count, left;
+	uint64_t at; /* where its next part begins */
 	uint32_t last_s, last_urls;
 	uint32_t version, versions; /* versions: of the first pass */
 	uint8_t told;		    /* how often in a row: other */
 	bool is_sure, was_checked, has_bytes;
+	bool large; /* it stands for itself alone */
 };
 
 struct catalogue {
 	struct row *rows; /* owned */
 	uint64_t size, used, most;
 	uint64_t threshold;
-	unsigned halvings;
-	bool again; /* the second pass */
-	uint64_t once, versions;
+	uint64_t large_bytes; /* UINT64_MAX: nothing is large */
+	uint64_t large_used, large_once;
+	unsigned halvings, wanted; /* wanted: once it is known what is large */
+	bool again;		   /* the second pass */
+	uint64_t once;		   /* large ones included */
+	double versions;
 	uint64_t next_step; /* visits */
 	struct catalogue_facts n;
 };
@@ -44,8 +52,8 @@ catalogue_create(uint64_t most_rows, unsigned halvings)
 	c->size = FIRST_ROWS;
 	c->most = most_rows < FIRST_ROWS ? FIRST_ROWS : most_rows;
 	c->rows = mem_zalloc(c->size * sizeof *c->rows);
-	c->halvings = halvings < MOST_HALVINGS ? halvings : MOST_HALVINGS;
-	c->threshold = UINT64_MAX >> c->halvings;
+	c->wanted = halvings < MOST_HALVINGS ? halvings : MOST_HALVINGS;
+	c->threshold = c->large_bytes = UINT64_MAX;
 	c->next_step = 1;
 	return c;
 }
@@ -72,7 +80,7 @@ slot_of(const struct catalogue *c, uint64_t key)
 void
 catalogue_prefetch(const struct catalogue *c, uint64_t key)
 {
-	if (key <= c->threshold)
+	if (key <= c->threshold || c->large_bytes != UINT64_MAX)
 		__builtin_prefetch(&c->rows[key & (c->size - 1)]);
 }
 
@@ -84,31 +92,104 @@ rehash(struct catalogue *c, uint64_t size)
 	uint64_t n = c->size;
 	c->rows = mem_zalloc(size * sizeof *c->rows);
 	c->size = size;
-	c->used = c->once = 0;
+	c->used = c->once = c->large_used = c->large_once = 0;
 	for (uint64_t i = 0; i < n; i++) {
-		if (!old[i].key || old[i].key > c->threshold)
+		struct row *r = &old[i];
+		r->large = r->large && r->bytes >= c->large_bytes;
+		if (!r->key || (r->key > c->threshold && !r->large))
 			continue;
-		c->rows[slot_of(c, old[i].key)] = old[i];
+		c->rows[slot_of(c, r->key)] = *r;
 		c->used++;
-		c->once += old[i].count == 1;
+		c->once += r->count == 1;
+		c->large_used += r->large;
+		c->large_once += r->large && r->count == 1;
 	}
 	free(old);
+}
+
+/* ---- the sample ---------------------------------------------------------------------------- */
+
+static int
+by_size(const void *pa, const void *pb)
+{
+	const uint64_t *a = pa, *b = pb;
+	return (*a < *b) - (*a > *b);
+}
+
+/* A size that so many of the rows (all, or the large ones) have or exceed, or fewer when many have the same. share:
+ * of all their bytes, that these have. */
+static uint64_t
+size_of_nth(const struct catalogue *c, bool of_large, uint64_t nth, double *share)
+{
+	uint64_t *sizes = mem_alloc((c->used + 1) * sizeof *sizes), n = 0;
+	double all = 0, top = 0;
+	for (uint64_t i = 0; i < c->size; i++)
+		if (c->rows[i].key && (c->rows[i].large || !of_large)) {
+			sizes[n++] = c->rows[i].bytes;
+			all += (double)c->rows[i].bytes;
+		}
+	qsort(sizes, n, sizeof *sizes, by_size);
+	for (uint64_t i = 0; i < nth && i < n; i++)
+		top += (double)sizes[i];
+	*share = all > 0 ? top / all : 0;
+	uint64_t size = nth < n ? sizes[nth] + 1 : 0;
+	free(sizes);
+	return size;
+}
+
+/* Before the first URL is left out: those that have most of the bytes stay, whatever their key. */
+static void
+choose_large(struct catalogue *c)
+{
+	double share;
+	uint64_t from = size_of_nth(c, false, c->used / LARGE_SHARE, &share);
+	if (!(share > 0.5))
+		return;
+	c->large_bytes = from;
+	for (uint64_t i = 0; i < c->size; i++)
+		c->rows[i].large = c->rows[i].key && c->rows[i].bytes >= from;
+}
+
+static void
+halve(struct catalogue *c)
+{
+	double share;
+	if (c->halvings == 0)
+		choose_large(c);
+	c->halvings++;
+	c->threshold = UINT64_MAX >> c->halvings;
+	rehash(c, c->size);
+	/* No more large ones than others, or the sample would be of them alone. */
+	uint64_t most = c->used - c->large_used;
+	most = most > LARGE_LEAST ? most : LARGE_LEAST;
+	if (c->large_used <= most)
+		return;
+	c->large_bytes = size_of_nth(c, true, most / 2, &share);
+	rehash(c, c->size);
+}
+
+/* What was to be sampled is, however short the log was. */
+static void
+sample_as_wanted(struct catalogue *c)
+{
+	while (c->halvings < c->wanted)
+		halve(c);
 }
 
 static void
 make_room(struct catalogue *c)
 {
+	if (c->used >= SAMPLE_AT)
+		sample_as_wanted(c);
 	if (c->used < c->size / LOAD_DEN * LOAD_NUM)
 		return;
 	if (2 * c->size <= c->most) {
 		rehash(c, 2 * c->size);
 		return;
 	}
-	while (c->used >= c->size / LOAD_DEN * LOAD_NUM && c->halvings < MOST_HALVINGS) {
-		c->halvings++;
-		c->threshold /= 2;
-		rehash(c, c->size);
-	}
+	sample_as_wanted(c);
+	while (c->used >= c->size / LOAD_DEN * LOAD_NUM && c->halvings < MOST_HALVINGS)
+		halve(c);
 }
 
 static unsigned
@@ -119,9 +200,22 @@ log2_of(uint64_t n)
 }
 
 static double
-weight(const struct catalogue *c)
+weight(const struct catalogue *c, const struct row *r)
 {
-	return (double)(UINT64_C(1) << c->halvings);
+	return r->large ? 1 : (double)(UINT64_C(1) << c->halvings);
+}
+
+/* All of n rows, of which so many are large. */
+static double
+scaled(const struct catalogue *c, uint64_t n, uint64_t large)
+{
+	return (double)((n - large) << c->halvings) + (double)large;
+}
+
+static double
+urls_so_far(const struct catalogue *c)
+{
+	return scaled(c, c->used, c->large_used);
 }
 
 /* ---- sizes and versions -------------------------------------------------------------------- */
@@ -196,8 +290,8 @@ note_step(struct catalogue *c, const struct visit *v)
 	}
 	n->step[n->steps].visits = n->visits;
 	n->step[n->steps].now_s = v->now_s;
-	n->step[n->steps].urls = (double)c->used * weight(c);
-	n->step[n->steps++].once = (double)c->once * weight(c);
+	n->step[n->steps].urls = urls_so_far(c);
+	n->step[n->steps++].once = scaled(c, c->once, c->large_once);
 	uint64_t width = n->steps > 1 ? n->step[1].visits - n->step[0].visits : 1;
 	c->next_step = n->visits + (n->steps == CATALOGUE_STEPS ? 2 * width : width);
 }
@@ -218,14 +312,17 @@ note_visit(struct catalogue *c, const struct visit *v)
 static void
 note_row(struct catalogue *c, struct row *r, const struct visit *v)
 {
-	uint32_t urls = (uint32_t)c->used;
+	double known = urls_so_far(c);
+	uint32_t urls = known < UINT32_MAX ? (uint32_t)known : UINT32_MAX;
 	c->once += r->count == 0;
 	c->once -= r->count == 1;
+	c->large_once += r->large && r->count == 0;
+	c->large_once -= r->large && r->count == 1;
 	if (r->count) {
 		uint32_t s = v->now_s > r->last_s ? v->now_s - r->last_s : 0;
-		uint64_t other = (uint64_t)(urls - r->last_urls) << c->halvings;
-		c->n.gap_s[log2_of(s)] += weight(c);
-		c->n.gap_urls[log2_of(urls > r->last_urls ? other : 0)] += weight(c);
+		c->n.gap_s[log2_of(s)] += weight(c, r);
+		c->n.gap_urls[log2_of(urls > r->last_urls ? urls - r->last_urls : 0)] +=
+			weight(c, r);
 	}
 	r->last_s = v->now_s;
 	r->last_urls = urls;
@@ -234,28 +331,45 @@ note_row(struct catalogue *c, struct row *r, const struct visit *v)
 
 /* ---- the door ------------------------------------------------------------------------------ */
 
+/* NULL: it is not in the sample. */
 static struct row *
-row_of(struct catalogue *c, uint64_t key)
+row_of(struct catalogue *c, uint64_t key, uint64_t bytes)
 {
+	if (key > c->threshold && c->large_bytes == UINT64_MAX)
+		return NULL;
 	struct row *r = &c->rows[slot_of(c, key)];
 	if (r->key)
 		return r;
-	if (c->again)
-		return NULL; /* it was not there in the first pass: the log has grown */
+	if (c->again || (key > c->threshold && bytes < c->large_bytes))
+		return NULL; /* again: the log has grown since the first pass */
 	make_room(c);
-	if (key > c->threshold)
+	bool large = bytes >= c->large_bytes;
+	if (key > c->threshold && !large)
 		return NULL;
 	r = &c->rows[slot_of(c, key)];
 	r->key = key;
+	r->large = large;
+	c->large_used += large;
 	c->used++;
 	return r;
+}
+
+/* Logs do not say which part it was: parts of one URL are taken as following each other, and
+ * as beginning anew behind its end. */
+static void
+place_part(struct row *r, struct visit *v)
+{
+	if (v->kind != VISIT_PART)
+		return;
+	v->at = r->at < r->bytes ? r->at : 0;
+	r->at = v->at + v->sent;
 }
 
 void
 catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news *n)
 {
 	uint64_t key = v->key.hi | !v->key.hi;
-	struct row *r = key <= c->threshold ? row_of(c, key) : NULL;
+	struct row *r = row_of(c, key, n->has_bytes ? n->bytes : 0);
 	v->bytes = n->bytes;
 	if (!c->again)
 		note_visit(c, v);
@@ -265,7 +379,7 @@ catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news 
 	v->changed = take_size(c, r, v, n);
 	if (r->version == 0 && !c->again)
 		r->first = r->bytes;
-	c->versions += v->changed && !c->again;
+	c->versions += v->changed && !c->again ? weight(c, r) : 0;
 	r->was_checked = r->was_checked || v->kind == VISIT_CHECKED;
 	if (c->again) {
 		v->first = r->left == r->count;
@@ -276,12 +390,16 @@ catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news 
 		note_row(c, r, v);
 	}
 	v->bytes = r->bytes;
+	v->large = r->large;
+	v->version = r->version;
+	place_part(r, v);
 	v->validator = r->was_checked ? r->version + 1 : 0;
 }
 
 void
 catalogue_rewind(struct catalogue *c)
 {
+	sample_as_wanted(c);
 	c->again = true;
 	for (uint64_t i = 0; i < c->size; i++) {
 		struct row *r = &c->rows[i];
@@ -291,33 +409,44 @@ catalogue_rewind(struct catalogue *c)
 		r->has_bytes = r->is_sure = false;
 		r->bytes = r->versions ? r->first : r->largest;
 		r->other = r->told = 0;
+		r->at = 0;
 	}
 }
 
-unsigned
-catalogue_halvings(const struct catalogue *c)
+struct catalogue_sample
+catalogue_sample(const struct catalogue *c)
 {
-	return c->halvings;
+	return (struct catalogue_sample){c->halvings, c->large_bytes};
+}
+
+/* A table is at most half full of what it will be after it grew, and both are there meanwhile. */
+uint64_t
+catalogue_row_bytes(void)
+{
+	return sizeof(struct row) * 3 / 2;
 }
 
 void
 catalogue_facts(const struct catalogue *c, struct catalogue_facts *out)
 {
-	double w = weight(c);
 	*out = c->n;
-	out->sample_share = 1 / w;
+	out->sample_share = 1 / (double)(UINT64_C(1) << c->halvings);
 	out->rows = c->used;
+	out->large_urls = (double)c->large_used;
+	out->large_bytes = c->large_bytes;
 	out->memory_bytes = c->size * sizeof *c->rows;
-	out->urls = (double)c->used * w;
-	out->once_urls = (double)c->once * w;
-	out->versions = (double)c->versions * w;
+	out->urls = urls_so_far(c);
+	out->once_urls = scaled(c, c->once, c->large_once);
+	out->versions = c->versions;
 	for (uint64_t i = 0; i < c->size; i++) {
 		const struct row *r = &c->rows[i];
 		if (!r->key)
 			continue;
-		double bytes = (double)r->bytes * w;
+		double w = weight(c, r), bytes = (double)r->bytes * w;
 		unsigned k = log2_of(r->count - 1);
 		out->bytes += bytes;
+		if (r->bytes > out->largest_bytes)
+			out->largest_bytes = r->bytes;
 		out->once_bytes += r->count == 1 ? bytes : 0;
 		out->by_count[k] += w;
 		out->by_count_bytes[k] += bytes;

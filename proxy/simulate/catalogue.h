@@ -4,8 +4,8 @@
  * A log is gone through once, or twice: then sizes, and whether a URL is asked for again, are known
  * beforehand in the second pass.
  *
- * Memory    at most `most` rows; when there are more URLs a sample of them is kept, chosen by hash
- *           (as the ghost does), and each stands for `weight` of them.
+ * Memory    at most `most` rows; when there are more URLs the largest ones are kept, and of the
+ *           others a sample, chosen by hash (as the ghost does): each stands for `weight` of them.
  */
 #ifndef SIMULATE_CATALOGUE_H
 #define SIMULATE_CATALOGUE_H
@@ -14,14 +14,16 @@
 
 struct catalogue;
 
+/* halvings: of the sample, once there are enough URLs to tell which ones are large. */
 struct catalogue *catalogue_create(uint64_t most_rows, unsigned halvings);
+uint64_t catalogue_row_bytes(void); /* of memory at most, for each row; also while it grows */
 void catalogue_destroy(struct catalogue **c);
 
 /* Asks for the URL's row, to be there when see comes. */
 void catalogue_prefetch(const struct catalogue *c, uint64_t key);
 
 /* bytes: what the log said, or has_bytes is false; whole_size: of the object, not of what was sent.
- * Completes v: bytes, validator, tracked, first, changed, again. */
+ * Completes v: bytes, at, validator, version, tracked, large, first, changed, again. */
 struct catalogue_news {
 	uint64_t bytes;
 	bool has_bytes, whole_size;
@@ -35,8 +37,11 @@ enum { CATALOGUE_STEPS = 64, CATALOGUE_LOG2 = 40, CATALOGUE_HOURS = 24 };
 
 /* Scaled up from the sample. */
 struct catalogue_facts {
-	double sample_share;
+	double sample_share; /* of those that are not large */
 	uint64_t rows, memory_bytes;
+	double large_urls;    /* that are all there */
+	uint64_t large_bytes; /* from which on they are; UINT64_MAX: none is */
+	uint64_t largest_bytes;
 	uint64_t visits; /* all, whether their URLs are in the sample or not */
 	double urls, once_urls, bytes, once_bytes; /* distinct; asked for once */
 	double versions;			   /* changes of a size */
@@ -57,6 +62,11 @@ struct catalogue_facts {
 	uint32_t begin_s, end_s;
 };
 void catalogue_facts(const struct catalogue *c, struct catalogue_facts *out);
-unsigned catalogue_halvings(const struct catalogue *c);
+/* At most one key in 2^halvings is in the sample, and all that is of large_bytes. */
+struct catalogue_sample {
+	unsigned halvings;
+	uint64_t large_bytes;
+};
+struct catalogue_sample catalogue_sample(const struct catalogue *c);
 
 #endif

@@ -55,7 +55,7 @@ make(struct feed *f, struct feed_batch *b, bool *failed)
 			catalogue_prefetch(f->catalogue, b->visits[i + AHEAD].key.hi);
 		catalogue_see(f->catalogue, &b->visits[i], &f->news[i]);
 	}
-	b->halvings = catalogue_halvings(f->catalogue);
+	b->sample = catalogue_sample(f->catalogue);
 	atomic_fetch_add_explicit(&f->entries, entries, memory_order_relaxed);
 	*failed = step == SOURCE_FAILED;
 	return step == SOURCE_ENTRY && feed_entries(f) < f->most;

@@ -15,7 +15,7 @@ enum { FEED_BATCH = 4096 };
 struct feed_batch {
 	struct visit visits[FEED_BATCH];
 	size_t n;
-	unsigned halvings; /* of the catalogue when it made them */
+	struct catalogue_sample sample; /* of the catalogue when it made them */
 };
 
 struct feed;

@@ -6,13 +6,15 @@
 #include "proxy/cache/budget.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/sighting.h"
+#include "proxy/cache/slice_bytes.h"
 #include "proxy/simulate/lru.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-	HEAD_BYTES = 200, /* of a stored head, whose fields no log tells */
+	HEAD_BYTES = 200,     /* of a stored head, whose fields no log tells */
+	SLICE_KEY_BYTES = 64, /* more than the URL's: the version and the number */
 	PART_SHIFT = 3,
 	AHEAD_FAR = 20,
 	AHEAD_NEAR = 8,
@@ -27,6 +29,7 @@ struct policy {
 	struct sighting_settings rule;
 	struct budget budget;
 	uint32_t now_s;
+	uint64_t large_bytes; /* from which on all objects are in the sample */
 	struct policy_facts n;
 	/* What needed the origin, and what was written, by parts of the sample. */
 	double missed[POLICY_PARTS], written[POLICY_PARTS];
@@ -40,8 +43,7 @@ make_ghost(const struct policy_spec *o, uint32_t most_rows)
 		.reserve_bytes = baseline_reserve_bytes(o->disk_bytes, o->sights.memory.capacity),
 		.memory_bytes = o->memory_bytes,
 		.max_entries = most_rows,
-		.plain_urls = true,
-		.by_key_alone = true});
+		.plain_urls = true});
 }
 
 struct policy *
@@ -119,43 +121,170 @@ tick(struct policy *p, uint32_t now_s)
 	budget_fill(&p->budget, (int64_t)now_s * 1000, (uint64_t)p->n.written_bytes);
 }
 
+/* What came of a visit, whether its object is one piece or many. */
+struct outcome {
+	enum ghost_answer answer;
+	bool wrote;
+	bool anew; /* in slices: its head was missed, so all that was asked for comes at once */
+	double weight;
+	double origin_requests, origin_bytes;
+	double missed_sent; /* bytes that the client got and the origin had to send */
+	double written_bytes;
+};
+
 static void
-count(struct policy *p, const struct visit *v, const struct ghost_did *d)
+count(struct policy *p, const struct visit *v, const struct outcome *o)
 {
 	struct policy_facts *n = &p->n;
-	double w = d->weight, origin = 0;
+	double w = o->weight;
+	double *const kinds[] = {[GHOST_FROM_RAM] = &n->ram_hits,
+				 [GHOST_FROM_DISK] = &n->disk_hits,
+				 [GHOST_VALIDATED] = &n->validated,
+				 [GHOST_MISSED] = &n->fetched,
+				 [GHOST_PASSED] = &n->passed};
 	unsigned part = v->key.lo >> PART_SHIFT & (POLICY_PARTS - 1);
-	switch (d->answer) {
-	case GHOST_IGNORED:
+	bool missed = o->answer >= GHOST_VALIDATED;
+	*kinds[o->answer] += w;
+	n->missed += missed ? w : 0;
+	n->origin_requests += o->origin_requests * w;
+	n->origin_bytes += o->origin_bytes * w;
+	n->missed_sent_bytes += o->missed_sent * w;
+	n->written_bytes += o->written_bytes;
+	n->written_objects += o->wrote ? w : 0;
+	n->once_written_objects += o->wrote && !v->again ? w : 0;
+	if (w > 1) { /* what stands for itself alone is not in doubt */
+		p->missed[part] += missed ? w : 0;
+		p->written[part] += o->written_bytes;
+	}
+}
+
+/* The cache is asked, and what it writes is charged. */
+static struct ghost_did
+see(struct policy *p, const struct ghost_event *e)
+{
+	struct ghost_did did = p->ghost ? ghost_see(p->ghost, e) : lru_see(p->lru, e);
+	if (did.wrote && p->o.budget_bytes_s)
+		budget_charge(&p->budget, (int64_t)did.written_bytes);
+	if (did.wrote && sights_are_by_turns(p->sights))
+		sights_charge(p->sights, e->record_bytes * did.weight,
+			      p->ghost ? ghost_turn_bytes(p->ghost) : 0);
+	return did;
+}
+
+static void
+visit_whole(struct policy *p, const struct visit *v, struct ghost_event *e)
+{
+	e->record_bytes = cache_record_bytes(v->key_bytes, HEAD_BYTES, v->bytes);
+	e->body_bytes = e->origin_bytes = v->bytes;
+	struct ghost_did did = see(p, e);
+	struct outcome o = {.answer = did.answer,
+			    .wrote = did.wrote,
+			    .weight = did.weight,
+			    .written_bytes = (double)did.written_bytes};
+	o.origin_requests = did.answer >= GHOST_VALIDATED;
+	if (did.answer == GHOST_MISSED || did.answer == GHOST_PASSED)
+		o.missed_sent = (double)v->sent;
+	o.origin_bytes = did.answer == GHOST_MISSED ? (double)v->bytes : o.missed_sent;
+	if (did.answer != GHOST_IGNORED)
+		count(p, v, &o);
+}
+
+/* ---- a body in slices, as in serve/slices.h and serve/walk.c --------------------------------- */
+
+/* In the sample exactly when its head is; another one for each version. */
+static uint64_t
+slice_key(const struct visit *v, uint64_t number)
+{
+	uint64_t x = v->key.lo + (uint64_t)v->version * UINT64_C(0x9e3779b97f4a7c15) + number + 1;
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (v->key.hi & ~(uint64_t)UINT32_MAX) | (uint32_t)(x ^ x >> 31);
+}
+
+/* Which bytes were asked for. A 304 has none. */
+static void
+find_range(const struct visit *v, uint64_t *from, uint64_t *until)
+{
+	*from = v->kind == VISIT_PART ? v->at : 0;
+	uint64_t sent = v->kind == VISIT_CHECKED ? 0 : v->sent ? v->sent : v->bytes;
+	*until = sent < v->bytes - *from ? *from + sent : v->bytes;
+}
+
+/* One slice of a visit whose head was answered: what it adds to the outcome. fetched: how many
+ * neighbours before it came with the same request. */
+static void
+visit_slice(struct policy *p, const struct visit *v, struct ghost_event *e, struct outcome *o,
+	    unsigned *fetched)
+{
+	uint64_t from, until, at = e->url;
+	find_range(v, &from, &until);
+	uint64_t end = at + e->body_bytes;
+	uint64_t sent = (until < end ? until : end) - (from > at ? from : at);
+	e->record_bytes = cache_record_bytes(v->key_bytes + SLICE_KEY_BYTES, 0, e->body_bytes);
+	e->origin_bytes = e->body_bytes;
+	struct ghost_did did = see(p, e);
+	o->written_bytes += (double)did.written_bytes;
+	if (did.answer == GHOST_FROM_DISK && o->answer == GHOST_FROM_RAM)
+		o->answer = GHOST_FROM_DISK;
+	bool missed = did.answer == GHOST_MISSED;
+	bool alone = missed && (*fetched == 0 || *fetched == SLICES_AT_ONCE);
+	*fetched = !missed ? 0 : alone ? 1 : *fetched + 1;
+	if (!missed || o->anew)
 		return;
-	case GHOST_FROM_RAM:
-		n->ram_hits += w;
-		break;
-	case GHOST_FROM_DISK:
-		n->disk_hits += w;
-		break;
-	case GHOST_VALIDATED:
-		n->validated += w;
-		break;
-	case GHOST_MISSED:
-		n->fetched += w;
-		origin = (double)v->bytes * w;
-		break;
-	case GHOST_PASSED:
-		n->passed += w;
-		origin = (double)v->sent * w;
-		break;
+	o->origin_requests += alone;
+	o->origin_bytes += (double)e->body_bytes;
+	o->missed_sent += (double)sent;
+	o->answer = GHOST_MISSED;
+}
+
+/* The head is an object of its own; the slices come and go one by one. Where nothing is known of
+ * the whole, what was asked for is passed on, and of it the slices that it fills are kept. */
+static void
+visit_slices(struct policy *p, const struct visit *v, struct ghost_event *e)
+{
+	uint64_t from, until;
+	unsigned fetched = 0;
+	find_range(v, &from, &until);
+	e->record_bytes = cache_record_bytes(v->key_bytes, HEAD_BYTES, 0);
+	e->whole = true;
+	e->deed = GHOST_FETCHED;
+	e->validator = v->version + 1; /* else it would not be in slices */
+	struct ghost_did did = see(p, e);
+	struct outcome o = {.answer = did.answer,
+			    .wrote = did.wrote,
+			    .weight = did.weight,
+			    .written_bytes = (double)did.written_bytes};
+	if (did.answer == GHOST_IGNORED)
+		return;
+	o.anew = did.answer == GHOST_MISSED;
+	o.origin_requests = did.answer >= GHOST_VALIDATED;
+	o.origin_bytes = o.missed_sent = o.anew ? (double)(until - from) : 0;
+	e->refused = e->refused && !ghost_is_on_disk(p->ghost, e->key);
+	e->validator = 0;
+	e->fresh_s = UINT32_MAX; /* its key tells the version */
+	e->joins = true;
+	for (uint64_t i = from / SLICE_BYTES; i * SLICE_BYTES < until; i++) {
+		uint64_t at = i * SLICE_BYTES, left = v->bytes - at;
+		e->body_bytes = left < SLICE_BYTES ? left : SLICE_BYTES;
+		if (o.anew && (at < from || at + e->body_bytes > until))
+			continue;
+		e->key = slice_key(v, i);
+		e->url = at;
+		visit_slice(p, v, e, &o, &fetched);
 	}
-	if (d->answer >= GHOST_VALIDATED) {
-		n->origin_requests += w;
-		p->missed[part] += w;
-		n->missed_sent_bytes += d->answer == GHOST_VALIDATED ? 0 : (double)v->sent * w;
-	}
-	n->origin_bytes += origin;
-	n->written_bytes += (double)d->written_bytes;
-	p->written[part] += (double)d->written_bytes;
-	n->written_objects += d->wrote ? w : 0;
-	n->once_written_objects += d->wrote && !v->again ? w : 0;
+	count(p, v, &o);
+}
+
+/* ---- a visit --------------------------------------------------------------------------------- */
+
+/* A size at which the ghost's sample is as the catalogue's. */
+static uint64_t
+sampled_as(const struct policy *p, const struct visit *v)
+{
+	uint64_t from = p->large_bytes;
+	if (v->large)
+		return v->bytes > from ? v->bytes : from;
+	return v->bytes < from ? v->bytes | !v->bytes : from - 1;
 }
 
 static void
@@ -172,9 +301,7 @@ visit(struct policy *p, const struct visit *v, struct memory_sight known, bool c
 	struct ghost_event e = {
 		.key = v->key.hi,
 		.url = v->key.hi,
-		.record_bytes = cache_record_bytes(v->key_bytes, HEAD_BYTES, v->bytes),
-		.body_bytes = v->bytes,
-		.origin_bytes = v->bytes,
+		.sampled_as = sampled_as(p, v),
 		.now_s = v->now_s,
 		.fresh_s = v->fresh_s,
 		.validator = v->validator,
@@ -186,23 +313,21 @@ visit(struct policy *p, const struct visit *v, struct memory_sight known, bool c
 		ghost_forget(p->ghost, e.url);
 	else if (v->changed)
 		lru_forget(p->lru, e.key);
-	struct ghost_did did = p->ghost ? ghost_see(p->ghost, &e) : lru_see(p->lru, &e);
-	if (did.wrote && p->o.budget_bytes_s)
-		budget_charge(&p->budget, (int64_t)did.written_bytes);
-	if (did.wrote && sights_are_by_turns(p->sights))
-		sights_charge(p->sights, e.record_bytes * did.weight,
-			      p->ghost ? ghost_turn_bytes(p->ghost) : 0);
-	count(p, v, &did);
+	if (p->ghost && v->bytes > SLICE_BYTES && !p->o.in_one_piece)
+		visit_slices(p, v, &e);
+	else
+		visit_whole(p, v, &e);
 }
 
 void
-policy_run(struct policy *p, const struct visit *v, size_t n, unsigned halvings,
+policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_sample sample,
 	   const struct memory_sight *known, const bool *counts)
 {
+	p->large_bytes = sample.large_bytes;
 	if (p->ghost)
-		ghost_thin(p->ghost, halvings);
+		ghost_thin(p->ghost, sample.halvings, sample.large_bytes);
 	else
-		lru_thin(p->lru, halvings);
+		lru_thin(p->lru, sample.halvings);
 	bool asks = sights_are_by_turns(p->sights);
 	for (size_t i = 0; i < n; i++) {
 		struct memory_sight now_known = {0};
@@ -224,9 +349,9 @@ policy_run(struct policy *p, const struct visit *v, size_t n, unsigned halvings,
 
 /* ---- what came of it ----------------------------------------------------------------------- */
 
-/* The standard error of a sum of which the parts are known. A sample of all is the whole. */
+/* The standard error of a sum of which the sampled parts are known. */
 static double
-error_of_sum(const double parts[POLICY_PARTS], double sample_share)
+error_of_sum(const double parts[POLICY_PARTS])
 {
 	double sum = 0, squares = 0;
 	for (int i = 0; i < POLICY_PARTS; i++)
@@ -235,7 +360,7 @@ error_of_sum(const double parts[POLICY_PARTS], double sample_share)
 		double off = parts[i] - sum / POLICY_PARTS;
 		squares += off * off;
 	}
-	return sqrt(squares * POLICY_PARTS / (POLICY_PARTS - 1) * (1 - sample_share));
+	return sqrt(squares * POLICY_PARTS / (POLICY_PARTS - 1));
 }
 
 static double
@@ -261,8 +386,8 @@ policy_facts(const struct policy *p, struct policy_facts *out)
 		out->sample_share = lru_share(p->lru);
 	}
 	double all = (double)p->n.requests, sent = (double)p->n.sent_bytes;
-	out->hit_ratio = all > 0 ? at_least_0(1 - p->n.origin_requests / all) : 0;
+	out->hit_ratio = all > 0 ? at_least_0(1 - p->n.missed / all) : 0;
 	out->byte_hit_ratio = sent > 0 ? at_least_0(1 - p->n.missed_sent_bytes / sent) : 0;
-	out->hit_ratio_error = all > 0 ? error_of_sum(p->missed, out->sample_share) / all : 0;
-	out->written_error = error_of_sum(p->written, out->sample_share);
+	out->hit_ratio_error = all > 0 ? error_of_sum(p->missed) / all : 0;
+	out->written_error = error_of_sum(p->written);
 }

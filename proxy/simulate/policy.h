@@ -8,6 +8,7 @@
 #define SIMULATE_POLICY_H
 
 #include "proxy/cache/ghost.h"
+#include "proxy/simulate/catalogue.h"
 #include "proxy/simulate/sights.h"
 
 enum { POLICY_TEXT_BYTES = 96, POLICY_PARTS = 32 };
@@ -23,6 +24,7 @@ struct policy_spec {
 	uint64_t disk_bytes, memory_bytes;
 	double urls; /* of the log; 0: not known */
 	bool lru;
+	bool in_one_piece; /* large bodies too: as where origins have no ranges or no strong validators */
 };
 
 /* From text over *base, whose sizes and filter hold where the text names no others. -1 and a
@@ -37,16 +39,17 @@ policy_create(const struct policy_spec *o, struct sights *sights, uint32_t most_
 void policy_destroy(struct policy **p);
 const struct sights *policy_sights(const struct policy *p);
 
-/* halvings: of the catalogue that tracks the visits. known, counts: of its sights; not used, and
+/* sample: of the catalogue that tracks the visits. known, counts: of its sights; not used, and
  * the sights are asked here, when they are by turns. */
-void policy_run(struct policy *p, const struct visit *v, size_t n, unsigned halvings,
+void policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_sample sample,
 		const struct memory_sight *known, const bool *counts);
 
 /* Scaled up from the sample; requests and bytes are all that were run. */
 struct policy_facts {
 	uint64_t requests, sent_bytes;
 	double ram_hits, disk_hits, validated, fetched, passed;
-	double origin_requests, origin_bytes; /* of bodies */
+	double missed;			      /* of requests: that needed the origin */
+	double origin_requests, origin_bytes; /* of bodies; slices take several requests */
 	double missed_sent_bytes;	      /* of answers that needed the origin */
 	double written_bytes, written_objects;
 	double once_written_objects; /* ... that the log never asked for again; with two passes */

@@ -11,7 +11,7 @@ enum { LEAST_CAPACITY = 1000 };
 static const char help[] =
 	"all, 2, 3, ... or bound; then +capacity=10M or a share of the URLs, +fpr=1%, +rotate=auto|24h, "
 	"+filter=pair|counting|stable|scalable|exact, +max=1MiB, +exp=64KiB, "
-	"+budget=10MiB, +ram=1GiB or a share of the disk, +disk=100GiB";
+	"+budget=10MiB, +slices=off, +ram=1GiB or a share of the disk, +disk=100GiB";
 
 static int
 set_filter(struct policy_spec *p, const char *value)
@@ -75,6 +75,10 @@ set(struct policy_spec *p, const char *name, const char *value)
 		return units_parse_bytes(value, &p->exp_bytes);
 	if (strcmp(name, "budget") == 0)
 		return units_parse_bytes(value, &p->budget_bytes_s);
+	if (strcmp(name, "slices") == 0) {
+		p->in_one_piece = strcmp(value, "off") == 0;
+		return p->in_one_piece || strcmp(value, "on") == 0 ? 0 : -1;
+	}
 	if (strcmp(name, "ram") == 0)
 		return set_memory(p, value);
 	if (strcmp(name, "disk") == 0)

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 enum {
-	ROW_BYTES = 64,	   /* of the catalogue, for a URL */
 	ENTRY_BYTES = 192, /* of a policy, for an object */
 	LEAST_ENTRIES = 8 << 10,
 	TELL_EVERY_US = 250000,
@@ -36,7 +35,9 @@ struct run {
 	struct crew *crew;
 	struct sights *sights[STUDY_ROWS_MOST];
 	struct known *known[STUDY_ROWS_MOST]; /* owned, one for each of the sights */
+	bool asked[STUDY_ROWS_MOST];	      /* some policy wants to know */
 	unsigned sights_n;
+	bool has_no_parts; /* the log; known from the first pass */
 	struct policy_spec specs[STUDY_ROWS_MOST];
 	unsigned disk_of[STUDY_ROWS_MOST];
 	struct policy *policies[STUDY_ROWS_MOST];
@@ -116,10 +117,15 @@ static struct sights *
 sights_for(struct run *r, const struct policy_spec *spec)
 {
 	struct sights_options o = spec->sights;
-	o.by_turns = spec->sightings > 1 && !spec->bound; /* others do not ask it */
+	/* Others ask it only which parts are sightings. */
+	bool asks = spec->sightings > 1 && !spec->bound;
+	o.by_turns = asks;
+	o.exact = o.exact || (!asks && r->has_no_parts);
 	for (unsigned i = 0; i < r->sights_n; i++)
-		if (sights_are_like(r->sights[i], &o))
+		if (sights_are_like(r->sights[i], &o)) {
+			r->asked[i] = r->asked[i] || asks || !r->has_no_parts;
 			return r->sights[i];
+		}
 	char why[256];
 	struct sights *s = sights_create(&o, why, sizeof why);
 	if (!s) {
@@ -127,30 +133,58 @@ sights_for(struct run *r, const struct policy_spec *spec)
 		return NULL;
 	}
 	r->known[r->sights_n] = NEW(struct known);
+	r->asked[r->sights_n] = asks || !r->has_no_parts;
 	r->sights[r->sights_n++] = s;
 	return s;
 }
 
 static uint32_t
-entries_for(const struct run *r)
+entries_for(const struct run *r, uint64_t bytes)
 {
 	if (r->o->never_samples)
 		return UINT32_C(1) << 30;
-	uint64_t n = r->use_bytes / 2 / r->policies_n / ENTRY_BYTES;
+	uint64_t n = bytes / r->policies_n / ENTRY_BYTES;
 	return n < LEAST_ENTRIES ? LEAST_ENTRIES : n < 1 << 30 ? (uint32_t)n : 1 << 30;
+}
+
+/* Filters see every request, so they are as large as they would be in the proxy. What they leave of
+ * the policies' half of the memory is for objects. -1: nothing worth having. */
+static int
+share_memory(struct run *r, uint64_t *left)
+{
+	uint64_t filters = 0, half = r->use_bytes / 2;
+	char a[UNITS_BYTES], b[UNITS_BYTES];
+	*left = half;
+	for (unsigned i = 0; i < r->sights_n; i++) {
+		struct sights_facts f;
+		sights_facts(r->sights[i], &f);
+		filters += f.memory_bytes;
+	}
+	*left -= filters < half ? filters : half;
+	if (r->o->never_samples || *left >= half / 8)
+		return 0;
+	snprintf(
+		r->err, r->err_bytes,
+		"the filters of these policies take %s, and half of --use-memory is %s; name fewer "
+		"policies, smaller filters (2+capacity=1M), or give --use-memory more",
+		units_say_bytes(filters, a), units_say_bytes(half, b));
+	return -1;
 }
 
 static int
 make_policies(struct run *r)
 {
+	struct sights *of[STUDY_ROWS_MOST];
+	uint64_t left;
 	if (choose_policies(r) != 0)
 		return -1;
-	for (unsigned i = 0; i < r->policies_n; i++) {
-		struct sights *s = sights_for(r, &r->specs[i]);
-		if (!s)
+	for (unsigned i = 0; i < r->policies_n; i++)
+		if (!(of[i] = sights_for(r, &r->specs[i])))
 			return -1;
-		r->policies[i] = policy_create(&r->specs[i], s, entries_for(r));
-	}
+	if (share_memory(r, &left) != 0)
+		return -1;
+	for (unsigned i = 0; i < r->policies_n; i++)
+		r->policies[i] = policy_create(&r->specs[i], of[i], entries_for(r, left));
 	return 0;
 }
 
@@ -160,8 +194,8 @@ static void
 see_task(void *ctx, unsigned i)
 {
 	struct run *r = ctx;
-	if (sights_are_by_turns(r->sights[i]))
-		return; /* its policy asks it */
+	if (!r->asked[i] || sights_are_by_turns(r->sights[i]))
+		return; /* by turns: its policy asks it */
 	sights_see(r->sights[i], r->batch->visits, r->batch->n, r->known[i]->before,
 		   r->known[i]->counts);
 }
@@ -173,7 +207,7 @@ policy_task(void *ctx, unsigned i)
 	unsigned k = 0;
 	while (r->sights[k] != policy_sights(r->policies[i]))
 		k++;
-	policy_run(r->policies[i], r->batch->visits, r->batch->n, r->batch->halvings,
+	policy_run(r->policies[i], r->batch->visits, r->batch->n, r->batch->sample,
 		   r->known[k]->before, r->known[k]->counts);
 }
 
@@ -299,14 +333,20 @@ static int
 study(struct run *r, struct study *out)
 {
 	int64_t begun = now_us();
-	uint64_t rows = r->o->never_samples ? UINT64_MAX / 4 : r->use_bytes / 2 / ROW_BYTES;
+	uint64_t rows =
+		r->o->never_samples ? UINT64_MAX / 4 : r->use_bytes / 2 / catalogue_row_bytes();
 	r->catalogue = catalogue_create(rows, r->o->halvings);
 	r->crew = crew_create(r->o->threads ? r->o->threads
 					    : (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	if (open_logs(r) != 0)
 		return -1;
 	if (r->passes == 2) {
-		if (go_through(r) != 0 || open_logs(r) != 0)
+		struct screen_facts seen;
+		if (go_through(r) != 0)
+			return -1;
+		screen_facts(r->screen, &seen);
+		r->has_no_parts = seen.parts == 0;
+		if (open_logs(r) != 0)
 			return -1;
 		catalogue_rewind(r->catalogue);
 	}

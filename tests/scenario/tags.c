@@ -277,6 +277,69 @@ SCENARIO("of a body in slices a tag purges head and slices")
 	expect_that(memcmp(a.body, pattern(2, BYTES), BYTES) == 0, "another body");
 }
 
+SCENARIO("who joins a validation behind a purge by tag does not get what was purged")
+{
+	struct barrier *head = barrier_new();
+	edge_start_yaml(ADMITTED);
+	origin_says("/x", .fields = FRESH "Cache-Tag: old\r\n", .body = "old", .etag = "\"1\"");
+	origin_says("/x", .fields_304 = FRESH "Cache-Tag: new\r\n", .body = "old", .etag = "\"1\"",
+		    .hold_head = head);
+	origin_says("/x", .fields = FRESH, .body = "another");
+	get("/x");
+	expect_purged("url=http://example.com/x&soft=1");
+	struct call *first = call_get("/x");
+	barrier_arrivals(head, 1);
+	expect_purged("tag=old");
+	struct call *joins = call_get("/x");
+	edge_wait_stat("requests.joined", 1);
+	barrier_open(head); /* a 304, with another tag */
+	call_expect(first, 200, "old");
+	call_expect(joins, 200, "another");
+}
+
+SCENARIO("who joins the fetch of a slice behind a purge by tag gets no bytes from before it")
+{
+	enum { BYTES = 4 << 20, AT = 2 << 20 };
+	struct barrier *head = barrier_new();
+	edge_start_yaml(ADMITTED);
+	for (int i = 0; i < 3; i++)
+		origin_says("/big", .fields = FRESH "Surrogate-Key: t\r\n", .pattern_bytes = BYTES,
+			    .seed = i < 2 ? 1 : 2, .etag = "\"same\"", .ranges = true,
+			    .hold_head = i == 1 ? head : NULL, .times = i < 2 ? 1 : 99);
+	expect_status(get_with("/big", "Range: bytes=0-1048575\r\n"), 206);
+	struct call *first = call_with("GET", "/big", "Range: bytes=2097152-3145727\r\n", NULL);
+	barrier_arrivals(head, 1);
+	expect_purged("tag=t");
+	expect_status(get_with("/big", "Range: bytes=0-1048575\r\n"), 206); /* a new head */
+	struct call *joins = call_with("GET", "/big", "Range: bytes=2097152-3145727\r\n", NULL);
+	edge_wait_stat("requests.joined", 1);
+	barrier_open(head);
+	struct answer a = call_wait(first);
+	expect_that(a.status == 206 && memcmp(a.body, pattern(1, BYTES) + AT, 1 << 20) == 0, "%d",
+		    a.status);
+	a = call_wait(joins);
+	expect_that(a.status == 206 && memcmp(a.body, pattern(2, BYTES) + AT, 1 << 20) == 0, "%d",
+		    a.status);
+}
+
+SCENARIO("a 304 with another tag for a body in slices: a purge by it purges them")
+{
+	enum { BYTES = 3 << 20 };
+	edge_start_yaml(ADMITTED);
+	for (int i = 1; i < 3; i++)
+		origin_says("/big", .fields = FRESH "Surrogate-Key: old\r\n",
+			    .fields_304 = FRESH "Surrogate-Key: new\r\n", .pattern_bytes = BYTES,
+			    .seed = (uint64_t)i, .etag = "\"same\"", .ranges = true,
+			    .times = i == 1 ? 2 : 99);
+	get("/big");
+	expect_purged("url=http://example.com/big&soft=1");
+	expect_verdict(get_with("/big", "Range: bytes=0-9\r\n"), "fwd-status=304");
+	expect_purged("tag=new");
+	struct answer a = get("/big");
+	expect_that(a.body_bytes == BYTES && memcmp(a.body, pattern(2, BYTES), BYTES) == 0,
+		    "an old slice is among the bytes");
+}
+
 SCENARIO("several at once; what cannot be meant is refused, with what would be right")
 {
 	edge_start_yaml(ADMITTED);

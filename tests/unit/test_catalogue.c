@@ -143,5 +143,36 @@ START_TEST(a_sample_estimates_the_whole)
 }
 END_TEST
 
-UNIT("catalogue", LOOP(size, sizes), TEST(the_second_pass_knows_what_comes), TEST(facts_add_up),
+/* One in fifty is a thousand times as large: all of these are there, and sums are not in doubt. */
+START_TEST(what_is_large_is_in_every_sample)
+{
+	enum { URLS = 100000, EACH = 50, LARGE = 1000000 };
+	struct catalogue *c = catalogue_create(1 << 17, 5);
+	struct catalogue_facts f;
+	double bytes = 0;
+	unsigned tracked = 0;
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t k = 1; k <= URLS; k++) {
+			uint64_t bytes_of = k % EACH ? 1000 : LARGE + k;
+			struct visit v =
+				seen(c, k * 0x9e3779b97f4a7c15u, bytes_of, VISIT_WHOLE, true);
+			bytes += round ? 0 : (double)bytes_of;
+			tracked += round && v.tracked && v.large;
+		}
+		if (round == 0)
+			catalogue_rewind(c);
+	}
+	catalogue_facts(c, &f);
+	ck_assert_uint_eq(catalogue_sample(c).halvings, 5);
+	ck_assert_double_eq(f.large_urls, URLS / EACH);
+	ck_assert_uint_eq(tracked, URLS / EACH);
+	ck_assert_uint_lt(f.rows, URLS / EACH + URLS / 20);
+	ck_assert_double_eq_tol(f.bytes, bytes, 0.005 * bytes);
+	ck_assert_double_eq_tol(f.urls, URLS, 0.05 * URLS);
+	catalogue_destroy(&c);
+}
+END_TEST
+
+UNIT("catalogue", TEST(what_is_large_is_in_every_sample), LOOP(size, sizes),
+     TEST(the_second_pass_knows_what_comes), TEST(facts_add_up),
      TEST(the_largest_is_the_size_in_the_second_pass), TIMES(a_sample_estimates_the_whole, 2))

@@ -202,7 +202,7 @@ START_TEST(a_new_head_does_not_go_before_its_body)
 		if (i == 40) {
 			o = look_up(c, 0);
 			new = cache_refresh(c, o, str_of("HTTP/1.1 200 OK\r\nX: 1\r\n"), o->tags,
-					    &o->terms);
+					    &o->terms, cache_now(c));
 			object_unref(&new);
 			object_unref(&o);
 		}
@@ -293,6 +293,8 @@ START_TEST(what_was_replaced_is_not_back_when_its_successor_goes)
 				version_of(c, k, true);
 			store_flush(c->store);
 		}
+		await_room(c); /* what moves on is on disk, too */
+		store_flush(c->store);
 		_exit(version_of(c, 0, false) == GONE && version_of(c, 1, false) == 1 ? 0 : 1);
 	}
 	int status;

@@ -297,7 +297,7 @@ validate(struct cache *c, unsigned k)
 	begun = clean < begun ? clean : begun;
 	raise_to(&model->checked[k], now); /* first: it may be seen at once */
 	if (cache_is_clean(c, o->hash, key, o->tags, begun)) {
-		struct object *fresh = cache_refresh(c, o, o->head, o->tags, &terms);
+		struct object *fresh = cache_refresh(c, o, o->head, o->tags, &terms, begun);
 		object_unref(&fresh);
 	}
 	object_unref(&o);

@@ -659,6 +659,55 @@ few_files(int fd, off_t bytes)
 	return -1;
 }
 
+/* Files take their room late, and from what there is. */
+static _Atomic bool renew_waits;
+static _Atomic int64_t room_left;
+
+static int
+late_renew(int fd, off_t bytes)
+{
+	struct stat s;
+	while (renew_waits)
+		usleep(100);
+	if (fstat(fd, &s) == 0 && s.st_size != bytes)
+		room_left -= bytes;
+	return ftruncate(fd, bytes);
+}
+
+static int
+room_is_left(int fd, uint64_t *free_bytes, uint64_t *all_bytes)
+{
+	(void)fd;
+	*free_bytes = room_left > 0 ? (uint64_t)room_left : 0;
+	*all_bytes = UINT64_C(1) << 40;
+	return 0;
+}
+
+START_TEST(files_that_are_being_made_count_as_room_taken)
+{
+	begin();
+	log_set_level(LOG_ERROR);
+	struct diskio_ops ops = diskio_system;
+	ops.renew = late_renew;
+	ops.room = room_is_left;
+	options.ops = &ops;
+	options.keep_free = 5 * SEGMENT;
+	options.segment_bytes = SEGMENT / 4;
+	room_left = 5 * SEGMENT + SEGMENT / 4;
+	struct store *st = open_store(); /* with one file, which takes that */
+	renew_waits = true;
+	room_left += SEGMENT / 2;
+	time_passes(st);
+	for (unsigned i = 0; i < 3000; i++)
+		put(st, i, 1); /* much more than there is room for; some is refused */
+	renew_waits = false;
+	store_flush(st);
+	store_close(&st);
+	ck_assert_int_ge(room_left, 5 * SEGMENT);
+	end();
+}
+END_TEST
+
 START_TEST(a_log_may_be_smaller_than_its_limit)
 {
 	begin();
@@ -815,5 +864,5 @@ UNIT("store", TIMES(killed_process_leaves_all_that_was_written, 12),
      TEST(a_body_with_a_lost_piece_is_not_stored), TEST(generations_of_a_slot_are_told_apart),
      TEST(a_full_disk_is_no_reason_not_to_start), TEST(a_log_may_be_smaller_than_its_limit),
      LOOP(the_log_grows_as_it_fills_and_stops_at_the_reserve, keeps),
-     TEST(a_smaller_limit_drops_the_oldest), TEST(threads_write_read_and_evict),
-     TEST(killed_under_load))
+     TEST(files_that_are_being_made_count_as_room_taken), TEST(a_smaller_limit_drops_the_oldest),
+     TEST(threads_write_read_and_evict), TEST(killed_under_load))
