@@ -114,20 +114,6 @@ walk_is_tired(struct walk *w, uint64_t until)
 	return false;
 }
 
-/* A purge by tag between the question for the slice and our joining covers it, which only its head
- * tells. Then it is tried again. */
-bool
-walk_is_purged(struct walk *w)
-{
-	bool asks = w->asks_tags;
-	w->asks_tags = false;
-	if (!asks || flights_is_clean(flight_of(w->reader)))
-		return false;
-	walk_let_go(w);
-	w->tries--;
-	return true;
-}
-
 /* All that has come of the slice was sent, and somebody else leads its fetch. True: that drips, and
  * the slice is looked for again, or fetched anew from its beginning. */
 bool
@@ -154,6 +140,20 @@ walk_leaves_drip(struct walk *w, uint64_t until)
 	if (!alarm_is_set(&w->alarm))
 		alarm_set(&t->serve->alarms, &w->alarm, now + patience, on_alarm);
 	return false;
+}
+
+/* A purge by tag between the question for the slice and our joining covers it, which only its head
+ * tells. Then it is tried again. */
+bool
+walk_is_purged(struct walk *w)
+{
+	bool asks = w->asks_tags;
+	w->asks_tags = false;
+	if (!asks || flights_is_clean(flight_of(w->reader)))
+		return false;
+	walk_let_go(w);
+	w->tries--;
+	return true;
 }
 
 void

@@ -59,8 +59,8 @@ void walk_let_go(struct walk *w); /* none is at hand any more */
 
 void walk_join(struct walk *w, uint64_t until);
 bool walk_is_tired(struct walk *w, uint64_t until);
-bool walk_is_purged(struct walk *w); /* its head is here, and it is not for who came lately */
 bool walk_leaves_drip(struct walk *w, uint64_t until);
+bool walk_is_purged(struct walk *w); /* its head is here, and it is not for who came lately */
 enum walk_step walk_fail(struct walk *w);
 
 #endif
