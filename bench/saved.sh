@@ -8,14 +8,14 @@
 # Off: more than 2 points, or a net that is off by 10% and by 0.5% of all origin requests (two runs of
 # one setting differ by as much).
 #
-# Settings: disk5 disk10 disk20 disk40 (per cent of the distinct bytes), short, purges, restart,
-# warm, ranges. About three minutes with 60000 requests.
+# Settings: disk5 disk10 disk20 disk40 (per cent of the distinct bytes), short, purges, prefixes (each
+# purges a 256th of the paths), restart, warm, ranges. About three minutes with 60000 requests.
 . bench/lib.sh
 need curl "apt-get install curl"
 
 REQUESTS=${1:-60000}
 shift
-RUNS=${*:-disk5 disk10 disk20 disk40 short purges restart warm ranges}
+RUNS=${*:-disk5 disk10 disk20 disk40 short purges prefixes restart warm ranges}
 SEED=${SEED:-1}
 # Two, so that the disk keeps up as it would: at full speed a log of 32 MB turns over ten times a
 # second, and then more of it goes than the policy says.
@@ -37,11 +37,11 @@ again() { # ends twice and starts it with the same directory
 	start_twice "$WORK/cache" "$disk" "$memory" "$1"
 }
 
-purge_some() { # how many requests from where on to take paths of, every how-manieth
+purge_some() { # how many requests from where on to take paths of, every how-manieth, url or prefix
 	"$BIN/load" --paths --cdn --requests "$REQUESTS" --seed "$SEED" --skip "$2" --take "$1" |
-		awk -v every="$3" -v admin="$ADMIN" -v host="127.0.0.1:$PORT" 'NR % every == 0 {
-			printf "next\nurl = \"http://127.0.0.1:%s/purge?url=http://%s%s\"\nrequest = POST\noutput = /dev/null\n",
-				admin, host, $0 }' | sed 1d >"$WORK/purges"
+		awk -v every="$3" -v what="$4" -v admin="$ADMIN" -v host="127.0.0.1:$PORT" 'NR % every == 0 {
+			printf "next\nurl = \"http://127.0.0.1:%s/purge?%s=http://%s%s\"\nrequest = POST\noutput = /dev/null\n",
+				admin, what, host, what == "prefix" ? substr($0, 1, 7) : $0 }' | sed 1d >"$WORK/purges"
 	curl -sS -K "$WORK/purges"
 }
 
@@ -64,10 +64,11 @@ play() { # setting, sightings
 			sleep 6.5 # beyond it: two runs agree on what is fresh
 		done
 		;;
-	purges)
+	purges | prefixes)
 		for part in 0 1 2 3; do
 			mix --skip $((part * REQUESTS / 4)) --take $((REQUESTS / 4))
-			purge_some $((REQUESTS / 4)) $((part * REQUESTS / 4)) 8
+			[ "$1" = purges ] && purge_some $((REQUESTS / 4)) $((part * REQUESTS / 4)) 8 url
+			[ "$1" = prefixes ] && purge_some $((REQUESTS / 4)) $((part * REQUESTS / 4)) 80 prefix
 		done
 		;;
 	restart)

@@ -86,6 +86,7 @@ struct config_admission {
 	uint64_t capacity;
 	double false_positives;	       /* 0..1 */
 	uint64_t rotate_after_s;       /* 0: a quarter of a turn of the log */
+	uint64_t turn_alarm_s;	       /* 0: none */
 	double fill_until;	       /* 0..1 */
 	uint64_t write_budget_bytes_s; /* 0: none */
 };

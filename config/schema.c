@@ -110,6 +110,7 @@ static const struct setting admission[] = {
 	VALUE(COUNT,   capacity,                 "capacity",                 "10M",      NULL,       RANGE(1, 1e9),            "distinct URLs per generation"),
 	VALUE(SHARE,   false_positives,          "false_positives",          "1%",       NULL,       RANGE(1e-6, 0.5),         "share of new URLs taken for seen when the filter is full"),
 	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "auto",     "auto",     RANGE(1, YEAR),           "longest time a generation is used; auto: by the disk's turns"),
+	VALUE(SECONDS, turn_alarm_s,             "turn_alarm",               "5m",       "none",     RANGE(1, YEAR),           "generations that end sooner than this raise a gauge"),
 	VALUE(SHARE,   fill_until,               "fill_until",               "0%",       NULL,       RANGE(0, 1),              "write everything until this share of the disk is used"),
 	VALUE(BYTES,   write_budget_bytes_s,     "write_budget",             "none",     "none",     RANGE(4 * KiB, TiB),      "most bytes written per second"),
 	{0}

@@ -239,3 +239,28 @@ units_say_count(uint64_t count, char out[UNITS_BYTES])
 	*to = '\0';
 	return out;
 }
+
+char *
+units_say_bytes_more(double bytes, char out[UNITS_BYTES])
+{
+	if (bytes >= 0)
+		return units_say_bytes((uint64_t)bytes, out);
+	char positive[UNITS_BYTES];
+	units_say_bytes((uint64_t)-bytes, positive);
+	snprintf(out, UNITS_BYTES, "-%.*s", UNITS_BYTES - 2, positive);
+	return out;
+}
+
+char *
+units_say_lasting(double seconds, char out[UNITS_BYTES])
+{
+	if (seconds < 120)
+		snprintf(out, UNITS_BYTES, "%.0f s", seconds);
+	else if (seconds < 7200)
+		snprintf(out, UNITS_BYTES, "%.0f min", seconds / 60);
+	else if (seconds < 2 * 86400)
+		snprintf(out, UNITS_BYTES, "%.1f h", seconds / 3600);
+	else
+		snprintf(out, UNITS_BYTES, "%.1f days", seconds / 86400);
+	return out;
+}

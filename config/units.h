@@ -32,5 +32,7 @@ char *units_print_share(double share, char out[UNITS_BYTES]);
 /* For people, rounded: "1.71 GB", "50,000". */
 char *units_say_bytes(uint64_t bytes, char out[UNITS_BYTES]);
 char *units_say_count(uint64_t count, char out[UNITS_BYTES]);
+char *units_say_bytes_more(double bytes, char out[UNITS_BYTES]); /* or fewer: "-1.71 GB" */
+char *units_say_lasting(double seconds, char out[UNITS_BYTES]);	 /* "90 s", "15 min", "3.5 h" */
 
 #endif

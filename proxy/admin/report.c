@@ -1,6 +1,8 @@
 /* report.c - one walk over the counters and facts, and what it looks like as JSON. */
 #include "proxy/admin/report_inside.h"
 
+#include "proxy/admin/report_whatif.h"
+
 #include <jansson.h>
 #include <math.h>
 
@@ -90,6 +92,20 @@ baseline_byte_hit_ratio(const struct report *r)
 {
 	double bytes = (double)r->n[METRIC_BYTES_FROM_CACHE] + (double)net_bytes(r);
 	return between_0_and_1(share(bytes, body_bytes(r)));
+}
+
+static bool
+turns_fast(const struct report *r)
+{
+	return r->generation_interval_s > 0 && r->generation_interval_s < r->turn_alarm_s;
+}
+
+/* Of the current generation; 0: it has just begun. */
+static double
+distinct_per_s(const struct report *r)
+{
+	double age = (double)(r->now_s - r->generation.born_s), n = r->generation.distinct_estimate;
+	return age >= 1 && isfinite(n) ? n / age : 0;
 }
 
 static double
@@ -264,6 +280,7 @@ report_json(const struct report *r, struct buf *out)
 	json_object_set_new(top, "version", json_string(r->version));
 	report_each(r, add_json, top);
 	json_object_set_new(top, "node", json_of_node(r));
+	json_object_set_new(top, "what_if", report_whatif_json(r));
 	json_object_set_new(top, "lifetime", json_of_lifetime(r));
 	json_object_set_new(top, "process", json_of_process(&r->process));
 	add_measures(r, top);

@@ -49,6 +49,8 @@ struct report {
 	struct cache_stats cache;
 	struct baseline_stats baseline;
 	struct pair_stats generation;
+	double generation_interval_s,
+		turn_alarm_s; /* how long the last one lasted; 0: not known, none */
 	uint64_t open_connections, active_fetches, flights, flight_bytes;
 	uint64_t log_dropped;
 	struct histogram_sum measures[MEASURE_COUNT];

@@ -1,6 +1,7 @@
 /* report_prometheus.c - GET /metrics: base units, one name for what differs in a label, counters
  * that end in _total, histograms. */
 #include "proxy/admin/report_inside.h"
+#include "proxy/admin/report_whatif.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -330,5 +331,6 @@ report_prometheus(const struct report *r, struct buf *out)
 	add_measures(r, out);
 	add_origins(r, out);
 	add_disks(r, out);
+	report_whatif_prometheus(r, out);
 	add_process(&r->process, out);
 }

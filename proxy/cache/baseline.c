@@ -18,7 +18,8 @@ enum { RING = 4096, WAKE_AT = RING / 4, SLEEP_MS = 250, LATER_MOST = 65536 };
 static const uint64_t SNAPSHOT_LEAST = 64 << 10, SNAPSHOT_MOST = 64 << 20;
 static const uint64_t SMALL_RESERVE = 8 << 20; /* the others have room in it */
 static const uint64_t EARNED_MOST = 1 << 20;   /* earnings.h */
-static const char FILE_NAME[] = "baseline";
+static const char FILE_NAME[] = "baseline", WHAT_IF[] = "whatif";
+static const uint64_t WHAT_IF_MOST = 4 << 20;
 
 /* head and tail only grow. The writer owns head, the reader (who holds baseline.lock) owns tail. */
 struct baseline_ring {
@@ -32,7 +33,9 @@ struct baseline_ring {
 };
 
 struct baseline {
-	struct ghost *ghost; /* under lock, but for ghost_samples */
+	struct baseline_options o;
+	struct ghost *ghost;	/* under lock, but for ghost_samples */
+	struct whatif *what_if; /* likewise; NULL: there is none */
 	pthread_mutex_t lock;
 	struct baseline_ring *rings; /* owned */
 	unsigned rings_n;
@@ -54,7 +57,8 @@ struct baseline {
 bool
 baseline_wants(const struct baseline_ring *r, struct key_hash key, uint64_t record_bytes)
 {
-	return ghost_samples(r->b->ghost, key.hi, record_bytes);
+	return ghost_samples(r->b->ghost, key.hi, record_bytes) ||
+	       (r->b->what_if && whatif_samples(r->b->what_if, key.hi, record_bytes));
 }
 
 void
@@ -92,13 +96,40 @@ oldest(struct baseline *b)
 }
 
 static void
+see(struct baseline *b, const struct ghost_event *e)
+{
+	struct ghost_did did = ghost_see(b->ghost, e);
+	if (!b->what_if)
+		return;
+	if (!e->joins)
+		whatif_earn(b->what_if, did.weight, e->deed == GHOST_HIT ? 0 : did.weight);
+	whatif_see(b->what_if, e);
+}
+
+static void
+forget(struct baseline *b, uint64_t url)
+{
+	ghost_forget(b->ghost, url);
+	if (b->what_if)
+		whatif_forget(b->what_if, url);
+}
+
+static void
+forget_all(struct baseline *b)
+{
+	ghost_forget_all(b->ghost);
+	if (b->what_if)
+		whatif_forget_all(b->what_if);
+}
+
+static void
 drain_rings(struct baseline *b)
 {
 	for (unsigned i = 0; i < b->rings_n; i++)
 		b->rings[i].until = atomic_load_explicit(&b->rings[i].head, memory_order_acquire);
 	for (struct baseline_ring *r; (r = oldest(b));) {
 		uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-		ghost_see(b->ghost, &r->events[tail % RING]);
+		see(b, &r->events[tail % RING]);
 		atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
 	}
 }
@@ -108,9 +139,9 @@ forget_late(struct baseline *b)
 {
 	pthread_mutex_lock(&b->later_lock);
 	if (b->later_all)
-		ghost_forget_all(b->ghost);
+		forget_all(b);
 	for (unsigned i = 0; i < b->later_n; i++)
-		ghost_forget(b->ghost, b->later[i]);
+		forget(b, b->later[i]);
 	b->later_n = 0;
 	b->later_all = false;
 	pthread_mutex_unlock(&b->later_lock);
@@ -145,7 +176,7 @@ baseline_forget(struct baseline *b, struct key_hash url)
 		return;
 	}
 	drain(b);
-	ghost_forget(b->ghost, url.hi);
+	forget(b, url.hi);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -155,6 +186,8 @@ baseline_forget_host(struct baseline *b, uint32_t host)
 	pthread_mutex_lock(&b->lock);
 	drain(b);
 	ghost_forget_host(b->ghost, host);
+	if (b->what_if)
+		whatif_forget_host(b->what_if, host);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -163,7 +196,7 @@ baseline_forget_all(struct baseline *b)
 {
 	pthread_mutex_lock(&b->lock);
 	drain(b);
-	ghost_forget_all(b->ghost);
+	forget_all(b);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -199,10 +232,18 @@ snapshot_bytes(uint64_t disk_bytes)
 	return most > SNAPSHOT_LEAST ? most : SNAPSHOT_LEAST;
 }
 
+static uint64_t
+what_if_bytes(uint64_t disk_bytes)
+{
+	uint64_t most = snapshot_bytes(disk_bytes);
+	return most < WHAT_IF_MOST ? most : WHAT_IF_MOST;
+}
+
 uint64_t
 baseline_reserve_bytes(uint64_t disk_bytes, uint64_t capacity)
 {
-	uint64_t want = 2 * (capacity / 8 * 26 + snapshot_bytes(disk_bytes) + EARNED_MOST);
+	uint64_t want = 2 * (capacity / 8 * 26 + snapshot_bytes(disk_bytes) +
+			     what_if_bytes(disk_bytes) + EARNED_MOST);
 	uint64_t small = disk_bytes / 16, most = disk_bytes / 32;
 	if (most < SMALL_RESERVE)
 		most = small < SMALL_RESERVE ? small : SMALL_RESERVE;
@@ -219,41 +260,74 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 void
 baseline_save(struct baseline *b)
 {
-	struct buf bytes = {0};
+	struct buf bytes = {0}, rows = {0};
 	if (!b->cache || !b->ghost)
 		return;
-	uint64_t tag = filter_seed_fingerprint(cache_seed(b->cache));
+	struct memory_place place = {cache_seed(b->cache), now_s()};
 	pthread_mutex_lock(&b->lock);
 	drain(b);
-	ghost_snapshot_save(b->ghost, tag, b->most_bytes, &bytes);
+	ghost_snapshot_save(b->ghost, filter_seed_fingerprint(place.seed), b->most_bytes, &bytes);
+	if (b->what_if)
+		whatif_save(b->what_if, &place, what_if_bytes(b->o.ghost.disk_bytes), &rows);
 	pthread_mutex_unlock(&b->lock);
-	if (cache_save_file(b->cache, FILE_NAME, fill, &bytes))
+	if (cache_save_file(b->cache, FILE_NAME, fill, &bytes) ||
+	    (rows.n && cache_save_file(b->cache, WHAT_IF, fill, &rows)))
 		log_warning("cannot save the simulated ordinary cache: %s; after a restart "
 			    "the savings count from an empty disk",
 			    strerror(errno));
 	buf_fini(&bytes);
+	buf_fini(&rows);
+}
+
+/* False: there is none. */
+static bool
+read_file(const struct baseline *b, const char *name, uint64_t most, struct buf *bytes)
+{
+	int fd = b->cache ? cache_open_file(b->cache, name) : -1;
+	char part[16384];
+	ssize_t n = 0;
+	if (fd < 0)
+		return false;
+	while (bytes->n <= most && (n = read(fd, part, sizeof part)) > 0)
+		buf_add(bytes, part, (size_t)n);
+	close(fd);
+	return n >= 0;
 }
 
 static void
 restore(struct baseline *b)
 {
-	int fd = b->cache ? cache_open_file(b->cache, FILE_NAME) : -1;
 	struct buf bytes = {0};
-	char part[16384];
-	ssize_t n = 0;
-	if (fd < 0)
+	if (!read_file(b, FILE_NAME, b->most_bytes, &bytes))
 		return;
-	while (bytes.n <= b->most_bytes && (n = read(fd, part, sizeof part)) > 0)
-		buf_add(&bytes, part, (size_t)n);
-	close(fd);
-	uint64_t tag = filter_seed_fingerprint(cache_seed(b->cache));
-	const char *why =
-		n < 0 ? strerror(errno) : ghost_snapshot_load(b->ghost, tag, buf_str(&bytes));
+	const char *why = ghost_snapshot_load(
+		b->ghost, filter_seed_fingerprint(cache_seed(b->cache)), buf_str(&bytes));
 	if (why)
 		log_warning("the snapshot of the simulated ordinary cache is ignored (%s): "
 			    "the savings count from an empty disk",
 			    why);
 	ghost_check(b->ghost); /* foreign bytes have made it */
+	buf_fini(&bytes);
+}
+
+static void
+begin_what_if(struct baseline *b)
+{
+	const struct whatif_options w = {.ghost = b->o.ghost, .memory = b->o.memory};
+	struct buf bytes = {0};
+	if (!b->o.ghost.disk_bytes || !b->o.memory.capacity)
+		return;
+	b->what_if = whatif_create(&w);
+	if (b->what_if && read_file(b, WHAT_IF, WHAT_IF_MOST, &bytes)) {
+		struct memory_place place = {cache_seed(b->cache), now_s()};
+		const char *why = whatif_load(b->what_if, &place, buf_str(&bytes));
+		if (why) {
+			log_warning("the snapshot of what-if is ignored (%s): it begins empty",
+				    why);
+			whatif_destroy(&b->what_if);
+			b->what_if = whatif_create(&w);
+		}
+	}
 	buf_fini(&bytes);
 }
 
@@ -266,6 +340,7 @@ baseline_create(struct baseline **out, const struct baseline_options *o)
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_mutex_init(&b->later_lock, NULL);
 	sem_init(&b->wake, 0, 0);
+	b->o = *o;
 	b->ghost = ghost_create(&o->ghost);
 	b->cache = o->ghost.disk_bytes ? o->cache : NULL;
 	b->most_bytes = snapshot_bytes(o->ghost.disk_bytes);
@@ -278,6 +353,7 @@ baseline_create(struct baseline **out, const struct baseline_options *o)
 		b->rings[i].b = b;
 	}
 	restore(b);
+	begin_what_if(b);
 	if (pthread_create(&b->thread, NULL, run, b)) {
 		atomic_store(&b->stopping, true);
 		b->thread = 0;
@@ -300,6 +376,7 @@ baseline_destroy(struct baseline **pb)
 	if (runs)
 		pthread_join(b->thread, NULL);
 	ghost_destroy(&b->ghost);
+	whatif_destroy(&b->what_if);
 	sem_destroy(&b->wake);
 	pthread_mutex_destroy(&b->later_lock);
 	pthread_mutex_destroy(&b->lock);
@@ -320,6 +397,9 @@ baseline_stats(struct baseline *b, struct baseline_stats *out)
 	pthread_mutex_lock(&b->lock);
 	drain(b);
 	ghost_stats(b->ghost, &out->ghost);
+	out->what_if = (struct whatif_stats){0};
+	if (b->what_if)
+		whatif_stats(b->what_if, &out->what_if);
 	pthread_mutex_unlock(&b->lock);
 	out->dropped = 0;
 	for (unsigned i = 0; i < b->rings_n; i++)

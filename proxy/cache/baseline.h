@@ -1,4 +1,5 @@
-/* baseline.h - the ghost (ghost.h) beside a running proxy: fed by all workers, kept over restarts.
+/* baseline.h - the ghost (ghost.h), and what-if (whatif.h), beside a running proxy: fed by all workers,
+ * kept over restarts.
  *
  * Each worker writes what it did into a ring of its own, and one thread reads the rings: a worker
  * takes no lock, and writes nothing that another worker writes. A ring that is full loses events,
@@ -11,14 +12,16 @@
 
 #include "proxy/cache/cache.h"
 #include "proxy/cache/ghost.h"
+#include "proxy/cache/whatif.h"
 
 struct baseline;
 struct baseline_ring;
 
 struct baseline_options {
 	struct ghost_options ghost;
-	unsigned rings;	     /* one for each worker */
-	struct cache *cache; /* borrowed; where the snapshot is kept. NULL: nowhere */
+	struct memory_options memory; /* of sightings, for what-if; capacity 0: there is none */
+	unsigned rings;		      /* one for each worker */
+	struct cache *cache;	      /* borrowed; where the snapshot is kept. NULL: nowhere */
 };
 /* Restores the snapshot beside the cache, or starts empty with a warning that says why. -1 when the
  * thread cannot be started. */
@@ -40,6 +43,7 @@ void baseline_forget_all(struct baseline *b);
 
 struct baseline_stats {
 	struct ghost_stats ghost;
+	struct whatif_stats what_if;
 	uint64_t dropped; /* events that found their ring full */
 };
 void baseline_stats(struct baseline *b, struct baseline_stats *out); /* all notes are in it */

@@ -21,6 +21,17 @@ cache_is_clean(struct cache *c, struct key_hash hash, struct str key, struct str
 	return !forget_covers_fetch(c->forget, &o, since, &now);
 }
 
+struct cache_purges
+cache_latest_purges(struct cache *c, struct key_hash hash, struct str key, struct str tags)
+{
+	struct cache_purges p = {.now = forget_now(c->forget)};
+	struct forget_thing o = {hash, key, tags};
+	struct forget_latest last = forget_latest(c->forget, &o);
+	p.gone = last.gone;
+	p.stale = last.stale;
+	return p;
+}
+
 uint32_t
 cache_tag(const struct cache *c, struct str tag)
 {

@@ -241,6 +241,13 @@ uint64_t cache_now(const struct cache *c);
  * is stored. */
 bool cache_is_clean(struct cache *c, struct key_hash hash, struct str key, struct str tags,
 		    uint64_t since);
+/* The times of the latest purges of what has this key and these tags: by prefix or tag, and soft ones
+ * of all kinds; 0: none. For the baseline. */
+struct cache_purges {
+	uint64_t now, gone, stale;
+};
+struct cache_purges
+cache_latest_purges(struct cache *c, struct key_hash hash, struct str key, struct str tags);
 /* What stands for a tag among the tags of an object. */
 uint32_t cache_tag(const struct cache *c, struct str tag);
 

@@ -164,8 +164,9 @@ bool flight_drips(struct flight *f, int64_t now_ms, int64_t for_ms);
 /* A second fetch of the key has an answer: ask again. */
 bool flight_is_overtaken(struct flight *f);
 /* r's own place in that second fetch, from its beginning; r keeps the one it has. NULL: it is gone,
- * or so is its beginning. */
-struct flight_reader *flight_join_after(const struct flight_reader *r);
+ * or so is its beginning, or it drips too. */
+struct flight_reader *
+flight_join_after(const struct flight_reader *r, int64_t now_ms, int64_t patience_ms);
 /* Interim heads not read yet, appended to out. */
 void flight_read_interim(struct flight_reader *r, struct buf *out);
 

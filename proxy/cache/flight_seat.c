@@ -88,8 +88,24 @@ flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *
 	return r;
 }
 
+/* f drips too: the next of those who read g may try at once. */
+static void
+forget_after(struct flight *g, struct flight *f)
+{
+	struct flight *gone = NULL;
+	pthread_mutex_lock(&g->lock);
+	if (g->after == f) {
+		gone = g->after;
+		g->after = NULL;
+		g->overtaken = false;
+		g->tries_left++;
+	}
+	flight_unlock(g);
+	flight_unref(&gone);
+}
+
 struct flight_reader *
-flight_join_after(const struct flight_reader *r)
+flight_join_after(const struct flight_reader *r, int64_t now_ms, int64_t patience_ms)
 {
 	struct flight *g = r->flight;
 	struct flight_reader *joined = NULL;
@@ -99,9 +115,12 @@ flight_join_after(const struct flight_reader *r)
 	if (!f)
 		return NULL;
 	pthread_mutex_lock(&f->lock);
-	if (flight_state(f) != FLIGHT_FAILED && f->window.base == 0)
+	bool drips = flight_is_dripping(f, now_ms, patience_ms);
+	if (flight_state(f) != FLIGHT_FAILED && f->window.base == 0 && !drips)
 		joined = flight_seat(f, r->home, r->wake, r->ctx);
 	flight_unlock(f);
+	if (drips)
+		forget_after(g, f);
 	flight_unref(&f);
 	return joined;
 }

@@ -11,6 +11,20 @@
  *	a purge      that comes in between has a later time than what is published, so that the
  *	             next lookup finds it in the tables
  *
+ * Always    whatever threads do, between any two of these steps (test_windows.c tries each):
+ *
+ *	1  An entry is in the tables before its time can be read.
+ *	2  A time is given to an object only by who has asked, by the object's key and by all its
+ *	   tags, about everything up to that time: forget_judge, forget_covers_fetch, and
+ *	   forget_add_own for one's own entry, under one lock with it.
+ *	3  What comes of an object is asked for by the tags of both, from the time on when the
+ *	   request left or that of the object, whichever is earlier.
+ *	4  A copy on disk has every tag of the object in RAM that knows its place; slices have
+ *	   every tag of their head. Who gives an object another tag forgets what had it not.
+ *	5  When an answer replaces another one and does not take its place on disk, the key is
+ *	   forgotten before the new one can be seen.
+ *	6  Who joins a fetch asks when its head brings tags.
+ *
  * Lasting   what was stored when it was forgotten may be on disk: the entry goes to the purge log
  *           (purge_log.h) and is replayed at the next start.
  * Passing   nothing was stored: the entry is only there for fetches under way, and kept in memory.
@@ -102,6 +116,13 @@ enum forget_word forget_judge(struct forget *f, const struct forget_thing *o, ui
  * is clean as of *now. */
 bool
 forget_covers_fetch(struct forget *f, const struct forget_thing *o, uint64_t since, uint64_t *now);
+
+/* When was it forgotten last: by prefix or tag, and softly by whatever? 0: never, or not kept any
+ * more. For who counts and holds nothing: URLs, hosts and all are told one by one. */
+struct forget_latest {
+	uint64_t gone, stale;
+};
+struct forget_latest forget_latest(struct forget *f, const struct forget_thing *o);
 
 /* FORGET_URL: the URL of key; FORGET_KEY: the key, of which hash.hi is enough; FORGET_HOST: key is
  * host[:port] as in a URL's key; FORGET_PREFIX: key is the beginning of a URL's key, some of its

@@ -182,6 +182,17 @@ forget_judge(struct forget *f, const struct forget_thing *o, uint64_t since, uin
 	return q.soft > since ? FORGET_STALE : FORGET_CLEAN;
 }
 
+struct forget_latest
+forget_latest(struct forget *f, const struct forget_thing *o)
+{
+	struct question q = {.f = f, .sorts = atomic_load(&f->hints.sorts)};
+	q.sorts &= ~(forget_hints_sort(FORGET_URL, false) | forget_hints_sort(FORGET_KEY, false) |
+		     forget_hints_sort(FORGET_HOST, false));
+	if (q.sorts)
+		ask_all(&q, o);
+	return (struct forget_latest){q.gone, q.soft};
+}
+
 bool
 forget_covers_fetch(struct forget *f, const struct forget_thing *o, uint64_t since, uint64_t *now)
 {

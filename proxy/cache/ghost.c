@@ -107,8 +107,8 @@ by_size(const void *pa, const void *pb)
 
 /* So that a quarter of the entries are large, or fewer: when many have the same size. UINT64_MAX:
  * these do not have most of the bytes, and samples serve better. */
-static uint64_t
-large_from(const struct ghost *g)
+uint64_t
+ghost_large_from(const struct ghost *g)
 {
 	struct weighed *all_of = mem_alloc(g->used * sizeof *all_of);
 	uint64_t all = 0, large = 0;
@@ -141,7 +141,7 @@ ghost_thin_out(struct ghost *g)
 {
 	uint32_t used = g->used;
 	if (may_raise(g))
-		ghost_raise_large(g, large_from(g));
+		ghost_raise_large(g, ghost_large_from(g));
 	if (g->used == used)
 		ghost_halve(g);
 }
@@ -231,6 +231,7 @@ shade_of(const struct ghost *g, const struct ghost_event *e)
 			      .large = is_large(g, sampled_as(e)),
 			      .in_pieces = e->body_bytes > g->fragment_bytes,
 			      .validator = e->validator,
+			      .clean = e->purge_now,
 			      .fresh_until = fresh_until(e)};
 }
 
@@ -355,6 +356,7 @@ static bool
 validate(struct ghost *g, const struct ghost_event *e, struct shade *s)
 {
 	s->fresh_until = fresh_until(e);
+	s->clean = e->purge_now;
 	g->n.validated += ghost_weight(g, s);
 	bool wrote = touch(g, s, e);
 	if (s->in_ram) /* the head is written when it leaves */
@@ -395,14 +397,39 @@ answer(struct ghost *g, const struct ghost_event *e, struct shade *s, uint32_t w
 	return GHOST_PASSED;
 }
 
+/* What was purged since the ghost had it goes, or is stale. */
+static struct shade *
+purge(struct ghost *g, const struct ghost_event *e, struct shade *s)
+{
+	if (!g->purge_start)
+		g->purge_start = e->purge_now;
+	if (!s)
+		return NULL;
+	uint64_t since = s->clean ? s->clean : g->purge_start;
+	if (e->gone_at > since) {
+		ghost_drop(g, (uint32_t)(s - g->shades));
+		return NULL;
+	}
+	if (e->stale_at > since && s->fresh_until > e->now_s)
+		s->fresh_until = e->now_s;
+	return s;
+}
+
+static int64_t
+net_requests(const struct ghost *g)
+{
+	return (int64_t)(g->n.avoided_requests - g->n.extra_requests);
+}
+
 struct ghost_did
 ghost_see(struct ghost *g, const struct ghost_event *e)
 {
 	struct ghost_did did = {.answer = GHOST_IGNORED};
-	struct shade *s = g->ledger.limit ? ghost_find(g, e->key) : NULL;
+	struct shade *s = purge(g, e, g->ledger.limit ? ghost_find(g, e->key) : NULL);
 	if (!s && !ghost_samples(g, e->key, sampled_as(e)))
 		return did;
 	uint64_t before = written(g);
+	int64_t net = net_requests(g);
 	did.weight = s ? ghost_weight(g, s) : weight_of(g, sampled_as(e));
 	ghost_age(g, e->now_s);
 	charge(g, e, would(e, s), did.weight);
@@ -410,6 +437,7 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	ghost_write_heads(g);
 	check(g);
 	did.written_bytes = written(g) > before ? written(g) - before : 0;
+	did.net_requests = net_requests(g) - net;
 	return did;
 }
 
@@ -504,6 +532,7 @@ ghost_stats(const struct ghost *g, struct ghost_stats *out)
 	*out = g->n;
 	out->written_bytes = written(g);
 	out->sample_share = 1.0 / g->weight;
+	out->large_bytes = atomic_load_explicit(&g->large_bytes, memory_order_relaxed);
 	out->entries = g->used;
 	out->memory_bytes = sizeof *g + g->shades_n * (sizeof *g->shades + 3 * sizeof *g->table) +
 			    g->ledger.slots_n * (sizeof *g->ledger.slots + sizeof *g->segments);

@@ -59,9 +59,16 @@ struct ghost_event {
 	uint32_t now_s;
 	uint32_t fresh_s;   /* how long an answer that the origin gave now would be fresh */
 	uint32_t validator; /* of the object as it is now, hashed; 0: it has none */
-	uint8_t deed;	    /* enum ghost_deed */
-	bool joins;	    /* of a request that another event counts: a slice besides the first */
-	bool whole;	    /* the ghost would fetch the whole if it did not hold it */
+	/* Times of purges (cache.h): of this event; of the last purge by prefix or tag that covers
+	 * the object, and of the last soft one, 0: none. The ghost asks nobody what it may answer
+	 * with, so it learns of these when the object is asked for. */
+	uint64_t purge_now, gone_at, stale_at;
+	uint8_t deed;	   /* enum ghost_deed */
+	uint8_t sightings; /* that it is worth, those of who waited for it included */
+	bool always;	   /* its route admits it at first sight */
+	bool slice;	   /* of the body whose head is the object of key url */
+	bool joins;	   /* of a request that another event counts: a slice besides the first */
+	bool whole;	   /* the ghost would fetch the whole if it did not hold it */
 	bool refused; /* its disk must not have it: what it would fetch stays in RAM, or nowhere */
 };
 
@@ -80,6 +87,7 @@ struct ghost_did {
 	bool wrote;	 /* the object itself, on this event */
 	uint32_t weight; /* how many keys this one stands for */
 	uint64_t written_bytes;
+	int64_t net_requests; /* to origins: its own less ours, as often as the key counts */
 };
 
 /* Whether the key is in the sample, with this size (sampled_as): else the event would change nothing.
@@ -101,12 +109,17 @@ void ghost_forget_all(struct ghost *g);
  * UINT64_MAX: nothing is large. Does no more than it must, and never goes back. */
 void ghost_thin(struct ghost *g, unsigned halvings, uint64_t large_bytes);
 
+/* A size from which on records have most of the bytes and are a quarter, at most; UINT64_MAX: there is
+ * none. */
+uint64_t ghost_large_from(const struct ghost *g);
+
 struct ghost_stats {
 	uint64_t written_bytes, hits, misses, validated; /* scaled up from the sample */
 	/* The bill: what we asked the origin for and the ghost would have had; what we had and it
 	 * would have asked for. Bytes are of bodies. */
 	uint64_t extra_requests, extra_bytes, avoided_requests, avoided_bytes;
-	double sample_share; /* of keys whose records are not large */
+	double sample_share;  /* of keys whose records are not large */
+	uint64_t large_bytes; /* sampled_as, from which on they are; UINT64_MAX: none is */
 	uint64_t entries, memory_bytes;
 };
 void ghost_stats(const struct ghost *g, struct ghost_stats *out);

@@ -22,6 +22,7 @@ struct shade {
 	uint64_t key;
 	uint64_t bytes;
 	uint64_t sampled_as; /* the size that says whether it is large */
+	uint64_t clean;	     /* as of then: a time of purges; 0: since before the start */
 	uint32_t fresh_until, validator;
 	uint32_t host;
 	uint32_t url;		       /* the URL's low bits: which objects go together */
@@ -69,6 +70,7 @@ struct ghost {
 	struct ghost_asked {
 		uint32_t url, until_s;
 	} asked[GHOST_ASKED_SLOTS];
+	uint64_t purge_start; /* purge_now of the first event */
 	struct ghost_stats n;
 };
 

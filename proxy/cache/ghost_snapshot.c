@@ -125,6 +125,9 @@ load_row(struct ghost *g, const struct row *row)
 	uint64_t bytes = row->bytes & ~(HIT | IN_PIECES | LARGE);
 	bool in_pieces = row->bytes & IN_PIECES, large = row->bytes & LARGE;
 	uint32_t weight = large ? 1 : g->weight;
+	/* A head is large with its slices. */
+	uint64_t least = large ? atomic_load(&g->large_bytes) : 0;
+	uint64_t size = bytes > least ? bytes : least;
 	uint64_t log_bytes = g->ledger.segment_bytes * g->ledger.limit;
 	if (!row->host) {
 		uint64_t most = g->ledger.segment_bytes;
@@ -132,8 +135,8 @@ load_row(struct ghost *g, const struct row *row)
 		return;
 	}
 	if (bytes < RECORD_HEADER_BYTES || bytes > log_bytes / weight ||
-	    (large && bytes < atomic_load(&g->large_bytes)) ||
-	    !ghost_samples(g, row->key, large ? bytes : 0) || ghost_holds(g, row->key))
+	    (large && least == UINT64_MAX) || !ghost_samples(g, row->key, large ? size : 0) ||
+	    ghost_holds(g, row->key))
 		return;
 	uint32_t segment = ghost_take(g, bytes, in_pieces, weight);
 	if (segment == GHOST_NONE || g->ledger.slots[segment].state < SEGMENT_OPEN)
@@ -141,7 +144,7 @@ load_row(struct ghost *g, const struct row *row)
 	ghost_add(g,
 		  &(struct shade){.key = row->key,
 				  .bytes = bytes,
-				  .sampled_as = bytes,
+				  .sampled_as = size,
 				  .in_pieces = in_pieces,
 				  .large = large,
 				  .fresh_until = row->fresh_until,

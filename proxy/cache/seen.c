@@ -37,6 +37,9 @@ struct seen {
 	_Atomic uint64_t turn_bytes;	/* of the log, as of the last tick: turn.h */
 	_Atomic uint64_t turning;	/* the generation that admitted counts for */
 	_Atomic int64_t admitted;	/* bytes since it began */
+	_Atomic double interval_s;	/* of the one before; 0: not known */
+	uint64_t ticked_number;		/* the keeper's: the generation at the last tick, */
+	int64_t turned_ms;		/* and since when it was known; 0: it was there at start */
 	struct recent first_bytes;	/* which address asked for the first byte of what */
 };
 
@@ -160,6 +163,27 @@ tick_turns(struct seen *s, int64_t now_s, uint64_t turn_bytes)
 		pair_rotate(s->pair, now_s);
 }
 
+/* Several may have ended since the last tick. */
+static void
+note_turn(struct seen *s, int64_t now_ms)
+{
+	uint64_t number = pair_number(s->pair), ended = number - s->ticked_number;
+	if (!ended)
+		return;
+	if (s->turned_ms)
+		atomic_store_explicit(&s->interval_s,
+				      (double)(now_ms - s->turned_ms) / 1e3 / (double)ended,
+				      memory_order_relaxed);
+	s->ticked_number = number;
+	s->turned_ms = now_ms;
+}
+
+double
+seen_interval_s(const struct seen *s)
+{
+	return atomic_load_explicit(&s->interval_s, memory_order_relaxed);
+}
+
 void
 seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, const struct cache_stats *cache)
 {
@@ -174,6 +198,8 @@ seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, const struct cache_stat
 		memory_tick(s->memory, now_s);
 	if (s->by_turns)
 		tick_turns(s, now_s, cache->turn_bytes);
+	if (s->pair)
+		note_turn(s, now_ms);
 }
 
 /* ---- snapshot ------------------------------------------------------------------------------ */
@@ -399,8 +425,10 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 		return -1;
 	}
 	s->by_turns = by_turns && s->pair;
-	if (s->pair)
-		atomic_store(&s->turning, pair_number(s->pair));
+	if (s->pair) {
+		s->ticked_number = pair_number(s->pair);
+		atomic_store(&s->turning, s->ticked_number);
+	}
 	*out = s;
 	return 0;
 }

@@ -57,5 +57,8 @@ void seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, const struct cache
 /* Writes the snapshot, if there is a directory and something new; a warning when that fails. */
 void seen_save(struct seen *s, int64_t now_s);
 void seen_report(const struct seen *s, struct pair_stats *out);
+/* How long the generation before the current one of a pair lasted, in seconds; 0: none has ended since
+ * the one that was there at start. */
+double seen_interval_s(const struct seen *s);
 
 #endif

@@ -13,6 +13,7 @@
 #include "proxy/cli/second_look.h"
 #include "proxy/cli/trickle.h"
 #include "proxy/node/server.h"
+#include "proxy/cli/terminal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -22,7 +23,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -261,16 +261,6 @@ told_to_stop(const struct demo *d)
 	return sigtimedwait(&d->stop_signals, NULL, &tick) > 0;
 }
 
-/* Columns of the terminal on stderr; 0: it is none. */
-static int
-columns(void)
-{
-	struct winsize size;
-	if (!isatty(STDERR_FILENO))
-		return 0;
-	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 /* On a terminal the line is written over and over, so it is cut to its width. */
 static void
 print_progress(const struct demo *d, uint64_t done, double seconds, bool last)
@@ -278,7 +268,7 @@ print_progress(const struct demo *d, uint64_t done, double seconds, bool last)
 	struct replay_counts n;
 	struct report r;
 	char bar[BAR_CELLS + 1], line[256];
-	int width = columns();
+	int width = terminal_columns();
 	int cells = (int)(done * BAR_CELLS / d->mix.request_count);
 
 	replay_counts(d->replay, &n);
@@ -302,7 +292,7 @@ print_progress(const struct demo *d, uint64_t done, double seconds, bool last)
 static bool
 watch(const struct demo *d)
 {
-	bool terminal = columns() > 0, going = true;
+	bool terminal = terminal_columns() > 0, going = true;
 	double begun = now_s();
 	uint64_t tenth = 1;
 
@@ -423,7 +413,7 @@ run(struct demo *d)
 	fflush(stdout);
 	replay_start(&d->replay, &o);
 	bool whole = watch(d);
-	if (!whole && columns())
+	if (!whole && terminal_columns())
 		fputc('\n', stderr); /* the line of the bar stays */
 	replay_counts(d->replay, &n);
 	server_report(d->server, &r);

@@ -75,31 +75,9 @@ read_savings(struct savings *s, struct str json, char *err, size_t err_bytes)
 }
 
 static const char *
-bytes(double v, char out[UNITS_BYTES])
-{
-	if (v >= 0)
-		return units_say_bytes((uint64_t)v, out);
-	char positive[UNITS_BYTES];
-	snprintf(out, UNITS_BYTES, "-%s", units_say_bytes((uint64_t)-v, positive));
-	return out;
-}
-
-static const char *
 count(double v, char out[UNITS_BYTES])
 {
 	return units_say_count((uint64_t)v, out);
-}
-
-static const char *
-lasting(double s, char out[UNITS_BYTES])
-{
-	if (s < 120)
-		snprintf(out, UNITS_BYTES, "%.0f s", s);
-	else if (s < 7200)
-		snprintf(out, UNITS_BYTES, "%.0f min", s / 60);
-	else
-		snprintf(out, UNITS_BYTES, "%.1f h", s / 3600);
-	return out;
 }
 
 static double
@@ -113,8 +91,8 @@ print_traffic(FILE *to, const struct savings *s)
 {
 	char a[UNITS_BYTES], b[UNITS_BYTES];
 	fprintf(to, "  requests                 %12s   in %s, %s sent to clients\n",
-		count(s->requests, a), lasting(s->uptime, b),
-		bytes(s->sent, (char[UNITS_BYTES]){0}));
+		count(s->requests, a), units_say_lasting(s->uptime, b),
+		units_say_bytes_more(s->sent, (char[UNITS_BYTES]){0}));
 	fprintf(to,
 		"  hit ratio                %11.1f%%   RAM %.1f%%, disk %.1f%%; besides, shared fetch "
 		"%.1f%%",
@@ -131,12 +109,12 @@ print_disk(FILE *to, const struct savings *s)
 {
 	char a[UNITS_BYTES];
 	fprintf(to, "  an ordinary cache writes %12s   it stores every object that is requested\n",
-		bytes(s->baseline, a));
+		units_say_bytes_more(s->baseline, a));
 	fprintf(to,
 		"  twice wrote              %12s   it stores objects that are requested again\n",
-		bytes(s->written, a));
+		units_say_bytes_more(s->written, a));
 	fprintf(to, "  saved                    %12s   %.1f%% of the disk writes\n",
-		bytes(s->saved, a), 100 * s->saved_ratio);
+		units_say_bytes_more(s->saved, a), 100 * s->saved_ratio);
 }
 
 static void
@@ -146,11 +124,11 @@ print_price(FILE *to, const struct savings *s)
 	fprintf(to,
 		"  extra origin fetches     %12s   %.1f%% of requests, %s: made by twice alone\n",
 		count(s->extra_requests, a), percent(s->extra_requests, s->requests),
-		bytes(s->extra_bytes, b));
+		units_say_bytes_more(s->extra_bytes, b));
 	fprintf(to,
 		"  origin fetches avoided   %12s   %.1f%% of requests, %s: the ordinary cache makes them\n",
 		count(s->avoided_requests, a), percent(s->avoided_requests, s->requests),
-		bytes(s->avoided_bytes, b));
+		units_say_bytes_more(s->avoided_bytes, b));
 	fprintf(to,
 		"  hit ratio admitting all  %11.1f%%   by bytes %.1f%%, where twice has %.1f%%\n",
 		100 * s->baseline_hit_ratio, 100 * s->baseline_byte_hit_ratio,
@@ -164,7 +142,7 @@ print_generation(FILE *to, const struct savings *s)
 	fprintf(to,
 		"  URLs remembered          %12s   of %s, generation %s, %s old; %.2g%% error\n",
 		count(s->keys, a), count(s->capacity, b), count(s->generation, c),
-		lasting(s->age, (char[UNITS_BYTES]){0}), 100 * s->fpr);
+		units_say_lasting(s->age, (char[UNITS_BYTES]){0}), 100 * s->fpr);
 }
 
 int

@@ -4,6 +4,7 @@
 #include "proxy/cli/cli.h"
 #include "proxy/simulate/account.h"
 #include "proxy/simulate/page.h"
+#include "proxy/cli/terminal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define WORDS_MOST 64
@@ -410,15 +410,6 @@ on_signal(int signal_number)
 	atomic_fetch_add(&stops, 1);
 }
 
-static int
-columns(void)
-{
-	struct winsize size;
-	if (!isatty(STDERR_FILENO))
-		return 0;
-	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 static void
 show_progress(void *ctx, const struct study_progress *p)
 {
@@ -455,7 +446,7 @@ run(struct command *c)
 {
 	char err[1024];
 	struct study s;
-	int width = columns();
+	int width = terminal_columns();
 	struct sigaction on = {.sa_handler = on_signal};
 	sigaction(SIGINT, &on, NULL);
 	sigaction(SIGTERM, &on, NULL);

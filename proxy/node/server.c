@@ -63,8 +63,8 @@ worker_count(const struct config *c)
 	return c->workers ? c->workers : cores();
 }
 
-static int
-open_sightings(struct server *s, char *err, size_t err_bytes)
+static struct memory_options
+memory_of(const struct config *c)
 {
 	static const enum memory_kind kind_of[] = {
 		[CONFIG_FILTER_PAIR] = MEMORY_PAIR,
@@ -72,18 +72,23 @@ open_sightings(struct server *s, char *err, size_t err_bytes)
 		[CONFIG_FILTER_STABLE] = MEMORY_STABLE,
 		[CONFIG_FILTER_SCALABLE] = MEMORY_SCALABLE,
 	};
+	return (struct memory_options){
+		.kind = kind_of[c->admission.filter],
+		.sightings = c->admission.sightings,
+		.capacity = c->admission.capacity,
+		.false_positives = c->admission.false_positives,
+		.rotate_after_s = c->admission.rotate_after_s,
+	};
+}
+
+static int
+open_sightings(struct server *s, char *err, size_t err_bytes)
+{
 	const struct config *c = s->config;
 	struct seen_options o = {
 		.cache = s->shelves.cache,
 		.saved = c->cache.dir != NULL,
-		.memory =
-			{
-				.kind = kind_of[c->admission.filter],
-				.sightings = c->admission.sightings,
-				.capacity = c->admission.capacity,
-				.false_positives = c->admission.false_positives,
-				.rotate_after_s = c->admission.rotate_after_s,
-			},
+		.memory = memory_of(c),
 		.max_object_bytes = c->cache.max_object_bytes,
 		.fill_until = c->admission.fill_until,
 		.write_budget_bytes_s = c->admission.write_budget_bytes_s,
@@ -141,6 +146,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 				.memory_bytes = o.memory_bytes,
 				.max_entries = ghost_entries(c),
 			},
+		.memory = memory_of(c),
 		.rings = worker_count(c),
 		.cache = sh->cache,
 	};
@@ -452,6 +458,8 @@ server_report(struct server *s, struct report *out)
 	cache_stats(s->shelves.cache, &out->cache);
 	baseline_stats(s->shelves.baseline, &out->baseline);
 	seen_report(s->shelves.seen, &out->generation);
+	out->generation_interval_s = seen_interval_s(s->shelves.seen);
+	out->turn_alarm_s = (double)s->config->admission.turn_alarm_s;
 	out->open_connections = clients_count(s->clients);
 	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
 	history_lifetime(chronicle_history(s->chronicle), out);

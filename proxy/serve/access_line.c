@@ -65,8 +65,13 @@ access_line_combined(const struct access_line *l, struct buf *out)
 	add_quoted(l->host, out);
 	buf_add_lit(out, " cache=");
 	add_quoted(l->cache, out);
-	buf_printf(out, " head_us=%lld total_us=%lld%s\n", (long long)l->head_us,
+	buf_printf(out, " head_us=%lld total_us=%lld%s", (long long)l->head_us,
 		   (long long)l->total_us, l->cut ? " cut" : "");
+	if (l->trace.n) {
+		buf_add_lit(out, " trace=");
+		add_quoted(l->trace, out);
+	}
+	buf_add_lit(out, "\n");
 }
 
 /* ---- json ---------------------------------------------------------------------------------- */
@@ -108,6 +113,8 @@ access_line_json(const struct access_line *l, struct buf *out)
 	add_text("referer", l->referer, out);
 	add_text("user_agent", l->agent, out);
 	add_text("cache", l->cache, out);
+	if (l->trace.n)
+		add_text("trace", l->trace, out);
 	buf_printf(out, ",\"head_us\":%lld,\"total_us\":%lld,\"cut\":%s}\n", (long long)l->head_us,
 		   (long long)l->total_us, l->cut ? "true" : "false");
 }

@@ -16,6 +16,8 @@ access_log(struct txn *t)
 	struct buf cache = {0};
 	unsigned at = 0;
 	const struct field *referer = fields_next_named(&t->rq.fields, STR("referer"), &at);
+	at = 0;
+	const struct field *trace = fields_next_named(&t->rq.fields, STR("traceparent"), &at);
 	stream_peer(t->stream, peer);
 	t->cs.name = "twice";
 	t->cs.detail = t->detail;
@@ -34,6 +36,7 @@ access_log(struct txn *t)
 		.head_us = t->head_us ? t->head_us - t->begun_us : 0,
 		.total_us = now_us() - t->begun_us,
 		.cut = t->cut,
+		.trace = trace ? trace->value : STR(""),
 	};
 	if (s->config->access_log_format == CONFIG_LOG_JSON)
 		access_line_json(&line, &log->line);

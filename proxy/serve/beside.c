@@ -12,6 +12,13 @@ on_alarm(struct alarm *a)
 	t->wake(t);
 }
 
+static void
+look_again_later(struct txn *t)
+{
+	if (!alarm_is_set(&t->alarm))
+		alarm_set(&t->serve->alarms, &t->alarm, now_ms() + patience_ms(t), on_alarm);
+}
+
 /* Bytes that this head promises may come from another answer. */
 static bool
 may_go_on(const struct txn *t, const struct flight_head *h)
@@ -45,14 +52,15 @@ look_at_second(struct txn *t)
 	const char *p;
 	size_t n;
 	enum flight_state s = flight_state(f);
+	look_again_later(t);
 	if (s == FLIGHT_WAITING)
 		return BESIDE_LATER;
 	if (s == FLIGHT_FAILED || !is_same(flight_head(flight_of(t->reader)), flight_head(f)))
 		return give_up(t);
 	flight_done_until(t->second, t->at);
 	switch (flight_read(t->second, t->at, &p, &n, &block)) {
-	case FLIGHT_LATER:
-		return BESIDE_LATER;
+	case FLIGHT_LATER: /* or it drips too */
+		return flight_drips(f, now_ms(), patience_ms(t)) ? give_up(t) : BESIDE_LATER;
 	case FLIGHT_READY:
 	case FLIGHT_OVER:
 		break;
@@ -75,10 +83,9 @@ look_for_one(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
 	int64_t now = now_ms(), patience = patience_ms(t);
-	if (!alarm_is_set(&t->alarm))
-		alarm_set(&t->serve->alarms, &t->alarm, now + patience, on_alarm);
+	look_again_later(t);
 	if (flight_is_overtaken(f) && may_go_on(t, flight_head(f)))
-		t->second = flight_join_after(t->reader);
+		t->second = flight_join_after(t->reader, now, patience);
 	if (t->second || !flight_drips(f, now, patience) || !may_go_on(t, flight_head(f)))
 		return;
 	t->second = flights_try_beside(t->serve->shelves->flights, t->reader, now, patience);

@@ -19,18 +19,20 @@ hash_of(const struct filter_seed *seed, struct str s)
 	return key_hash_of(seed, s.p, s.n).hi;
 }
 
-/* The authority in a key; a worker's last one is remembered. */
+/* The authority in a key. A worker remembers the last one, as the beginning of a key up to the path:
+ * most requests need not look where it ends. */
 static uint32_t
 host_of(struct serve *s, struct str key)
 {
 	struct billed_host *last = &s->billed_host;
-	struct str host = outgoing_authority(key);
-	if (host.n && host.n == last->n && memcmp(host.p, last->text, host.n) == 0)
+	if (last->n && str_starts(key, (struct str){last->text, last->n}))
 		return last->hash;
+	struct str host = outgoing_authority(key);
+	size_t n = (size_t)(host.p - key.p) + host.n + 1;
 	uint32_t hash = (uint32_t)hash_of(s->shelves->seed, host);
-	if (host.n <= sizeof last->text) {
-		memcpy(last->text, host.p, host.n);
-		last->n = host.n;
+	if (n <= key.n && key.p[n - 1] == '/' && n <= sizeof last->text) {
+		memcpy(last->text, key.p, n);
+		last->n = n;
 		last->hash = hash;
 	}
 	return hash;
@@ -66,11 +68,37 @@ is_compared(const struct route *route)
 	return route->admit != RULE_NEVER && !route->pass;
 }
 
+static void
+say_purges(const struct serve *s, struct key_hash hash, struct str key, struct str tags,
+	   struct ghost_event *e)
+{
+	struct cache_purges p = cache_latest_purges(s->shelves->cache, hash, key, tags);
+	e->purge_now = p.now;
+	e->gone_at = p.gone;
+	e->stale_at = p.stale;
+}
+
+/* A head is sampled with its slices: by the size of the whole. 0: it has none. */
+static uint64_t
+sliced_bytes(const struct object *o)
+{
+	return o && o->kind == OBJECT_SLICED ? o->whole_bytes : 0;
+}
+
+static bool
+is_wanted(const struct serve *s, const struct route *route, struct key_hash key,
+	  uint64_t record_bytes, uint64_t whole_bytes)
+{
+	return is_compared(route) &&
+	       baseline_wants(s->ring, key, whole_bytes ? whole_bytes : record_bytes);
+}
+
 void
 bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 {
 	uint64_t bytes = cache_record_bytes(o->key.n, o->head.n, body_bytes);
-	if (!is_compared(t->route) || !baseline_wants(t->serve->ring, t->key.sighting, bytes))
+	uint64_t whole = sliced_bytes(o);
+	if (!is_wanted(t->serve, t->route, t->key.sighting, bytes, whole))
 		return;
 	int64_t now = now_s();
 	struct ghost_event e = {
@@ -79,21 +107,35 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 		.url = url_of(t->serve->shelves->seed, t->route, t->key.primary,
 			      key_primary(&t->key)),
 		.record_bytes = bytes,
+		.sampled_as = whole,
 		.body_bytes = body_bytes,
+		.sightings = t->sighting.recorded,
+		.always = t->route->admit == RULE_ALWAYS,
 		.now_s = (uint32_t)now,
 		.fresh_s = fresh_for(&o->terms),
 		.validator = bill_validator(o->head, &o->terms),
 		.deed = GHOST_HIT,
 		.whole = true,
 	};
+	say_purges(t->serve, o->hash, o->key, o->tags, &e);
 	baseline_note(t->serve->ring, &e);
+}
+
+/* Its own, and those of who waited for it. A 304 is none here, but to a cache that has nothing. */
+static uint8_t
+sightings_of(const struct fill *f, enum ghost_deed deed)
+{
+	unsigned n = f->sighting.recorded || deed == GHOST_CHECKED;
+	n += f->flight ? flight_followers(f->flight) : 0;
+	return n < UINT8_MAX ? (uint8_t)n : UINT8_MAX;
 }
 
 void
 bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint64_t origin_bytes)
 {
 	uint64_t bytes = cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes);
-	if (!is_compared(f->route) || !baseline_wants(f->serve->ring, f->key.sighting, bytes))
+	uint64_t whole = f->sliced_bytes ? f->sliced_bytes : sliced_bytes(f->object);
+	if (!is_wanted(f->serve, f->route, f->key.sighting, bytes, whole))
 		return;
 	bool part = deed == GHOST_PART;
 	struct ghost_event e = {
@@ -102,8 +144,11 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 		.url = url_of(f->serve->shelves->seed, f->route, f->key.primary,
 			      key_primary(&f->key)),
 		.record_bytes = bytes,
+		.sampled_as = whole,
 		.body_bytes = body_bytes,
 		.origin_bytes = origin_bytes,
+		.sightings = sightings_of(f, deed),
+		.always = f->route->admit == RULE_ALWAYS,
 		.now_s = (uint32_t)now_s(),
 		.fresh_s = fresh_for(&f->terms),
 		.validator = f->validator,
@@ -111,16 +156,18 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 		/* With one sighting asked for, a part of what was seen before is enough. */
 		.whole = !part || f->sighting.known.times || f->route->admit == RULE_ALWAYS,
 	};
+	say_purges(f->serve, f->key.hash, buf_str(&f->key.text), buf_str(&f->tags), &e);
 	baseline_note(f->serve->ring, &e);
 }
 
 /* Its key tells the version, so a slice never gets stale; its head does. */
 static void
-bill_slice(struct serve *s, const struct route *route, const struct key *key, struct ghost_event *e)
+bill_slice(struct serve *s, const struct route *route, const struct key *key, struct str tags,
+	   struct ghost_event *e)
 {
 	enum { LONG_S = 365 * 86400 };
 	e->record_bytes = cache_record_bytes(key->text.n, 0, e->body_bytes);
-	if (!is_compared(route) || !baseline_wants(s->ring, key->hash, e->record_bytes))
+	if (!is_wanted(s, route, key->hash, e->record_bytes, e->sampled_as))
 		return;
 	struct str primary = key_primary(key);
 	e->key = key->hash.hi;
@@ -129,22 +176,32 @@ bill_slice(struct serve *s, const struct route *route, const struct key *key, st
 	e->now_s = (uint32_t)now_s();
 	e->fresh_s = LONG_S;
 	e->whole = true;
+	say_purges(s, key->hash, buf_str(&key->text), tags, e);
+	e->slice = true;
+	e->always = route->admit == RULE_ALWAYS;
 	baseline_note(s->ring, e);
 }
 
 void
-bill_slice_hit(const struct txn *t, const struct key *key, uint64_t bytes)
+bill_slice_hit(const struct txn *t, const struct key *key, const struct object *o)
 {
-	struct ghost_event e = {.body_bytes = bytes, .deed = GHOST_HIT, .joins = true};
-	bill_slice(t->serve, t->route, key, &e);
+	struct ghost_event e = {.body_bytes = o->body_bytes,
+				.sampled_as = sliced_bytes(t->object),
+				.deed = GHOST_HIT,
+				.joins = true};
+	bill_slice(t->serve, t->route, key, o->tags, &e);
 }
 
 void
-bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes, bool joins)
+bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes,
+		   uint64_t whole_bytes, bool joins)
 {
-	struct ghost_event e = {
-		.body_bytes = bytes, .origin_bytes = bytes, .deed = GHOST_FETCHED, .joins = joins};
-	bill_slice(f->serve, f->route, key, &e);
+	struct ghost_event e = {.body_bytes = bytes,
+				.sampled_as = whole_bytes,
+				.origin_bytes = bytes,
+				.deed = GHOST_FETCHED,
+				.joins = joins};
+	bill_slice(f->serve, f->route, key, buf_str(&f->tags), &e);
 }
 
 void

@@ -17,8 +17,9 @@ void
 bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint64_t origin_bytes);
 /* A slice was read from where it is kept / came from the origin. key: the slice's; its whole has
  * events of its own, for its head. joins: the request that asked for it is counted already. */
-void bill_slice_hit(const struct txn *t, const struct key *key, uint64_t bytes);
-void bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes, bool joins);
+void bill_slice_hit(const struct txn *t, const struct key *key, const struct object *o);
+void bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes,
+			uint64_t whole_bytes, bool joins);
 /* What is compared to say whether an object is still the same; 0: it has nothing of the kind. */
 uint32_t bill_validator(struct str head, const struct terms *terms);
 /* A URL, with its variants, is forgotten. key: of any request for it. */

@@ -71,6 +71,7 @@ struct fill {
 	struct terms terms;
 	struct key_hash stored_hash;
 	size_t stored_key_bytes, stored_head_bytes;
+	uint64_t sliced_bytes; /* of the whole, when its head is being stored; else 0 */
 	uint64_t expected, received;
 	size_t taken; /* of the bytes on_body will bring again */
 };

@@ -42,7 +42,9 @@ store_head(struct fill *f, const struct key *key, struct str head, uint64_t tota
 	if (variant)
 		cache_variant_stored(sh->cache, key->primary, key->hash,
 				     f->settings->config->cache.variants);
+	f->sliced_bytes = total;
 	bill_fetch(f, GHOST_FETCHED, 0, 0);
+	f->sliced_bytes = 0;
 	f->keeps = KEEPS_SLICES;
 	return object;
 }

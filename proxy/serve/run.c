@@ -311,7 +311,7 @@ commit(struct fill *f)
 	f->charged = 0; /* it is settled */
 	if (!wanted && f->sighting.verdict == ADMISSION_FIRST_SIGHT)
 		metrics_add(m, METRIC_REFUSED_BYTES, f->received);
-	bill_slice_fetched(f, &r->key, f->received, r->billed);
+	bill_slice_fetched(f, &r->key, f->received, r->total, r->billed);
 	r->billed = true;
 	return o;
 }

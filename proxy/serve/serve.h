@@ -34,7 +34,7 @@ struct log_lines {
 
 /* The host that the baseline was last told of, and its hash. n 0: none. */
 struct billed_host {
-	char text[64];
+	char text[64]; /* the key up to the path: "http://host/" */
 	size_t n;
 	uint32_t hash;
 };

@@ -46,7 +46,7 @@ walk_take(struct walk *w, struct object *o)
 	struct shelves *sh = t->serve->shelves;
 	w->slice = o;
 	w->place = WALK_IN_OBJECT;
-	bill_slice_hit(t, &w->key, o->body_bytes);
+	bill_slice_hit(t, &w->key, o);
 	if (t->sighting.writes && !o->on_disk && cache_admit(sh->cache, o))
 		seen_charge(sh->seen, (int64_t)cache_record_bytes(o->key.n, 0, o->body_bytes));
 }

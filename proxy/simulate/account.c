@@ -9,16 +9,6 @@
 #include <string.h>
 
 static const char *
-bytes(double v, char out[UNITS_BYTES])
-{
-	if (v >= 0)
-		return units_say_bytes((uint64_t)v, out);
-	char positive[UNITS_BYTES];
-	snprintf(out, UNITS_BYTES, "-%s", units_say_bytes((uint64_t)-v, positive));
-	return out;
-}
-
-static const char *
 count(double v, char out[UNITS_BYTES])
 {
 	char positive[UNITS_BYTES];
@@ -59,28 +49,14 @@ print_logs(FILE *to, const struct study *s)
 	}
 }
 
-static const char *
-lasting(double s, char out[UNITS_BYTES])
-{
-	if (s < 120)
-		snprintf(out, UNITS_BYTES, "%.0f s", s);
-	else if (s < 7200)
-		snprintf(out, UNITS_BYTES, "%.0f min", s / 60);
-	else if (s < 2 * 86400)
-		snprintf(out, UNITS_BYTES, "%.1f h", s / 3600);
-	else
-		snprintf(out, UNITS_BYTES, "%.1f days", s / 86400);
-	return out;
-}
-
 static void
 print_log_facts(FILE *to, const struct study *s)
 {
 	const struct catalogue_facts *l = &s->log;
 	char a[UNITS_BYTES], b[UNITS_BYTES], c[UNITS_BYTES];
 	fprintf(to, "  taken: %s requests over %s, for %s URLs of %s\n",
-		count((double)l->visits, a), lasting((double)(l->end_s - l->begin_s), b),
-		count(l->urls, c), bytes(l->bytes, (char[UNITS_BYTES]){0}));
+		count((double)l->visits, a), units_say_lasting((double)(l->end_s - l->begin_s), b),
+		count(l->urls, c), units_say_bytes_more(l->bytes, (char[UNITS_BYTES]){0}));
 	fprintf(to, "  asked for once: %.1f%% of URLs, %.1f%% of bytes\n",
 		percent(l->once_urls, l->urls), percent(l->once_bytes, l->bytes));
 	bool first = true;
@@ -114,7 +90,7 @@ print_filter(FILE *to, const struct study_row *r)
 		fprintf(to, " %10s %7s", "-", "-");
 		return;
 	}
-	fprintf(to, " %10s", bytes((double)r->sights.memory_bytes, a));
+	fprintf(to, " %10s", units_say_bytes_more((double)r->sights.memory_bytes, a));
 	if (r->sights.first)
 		fprintf(to, " %6.2f%%",
 			percent((double)r->sights.false_first, (double)r->sights.first));
@@ -129,16 +105,16 @@ print_row(FILE *to, const struct study *s, const struct study_row *r, size_t wid
 	const struct policy_facts *f = &r->facts;
 	char a[UNITS_BYTES], b[UNITS_BYTES];
 	fprintf(to, "  %-*s %10s %5.1f%%", (int)width, r->spec.text,
-		bytes((double)r->spec.disk_bytes, a), 100 * f->hit_ratio);
+		units_say_bytes_more((double)r->spec.disk_bytes, a), 100 * f->hit_ratio);
 	print_error(to, f->hit_ratio_error);
 	fprintf(to, " %5.1f%% %12s %10s", 100 * f->byte_hit_ratio, count(f->written_objects, a),
-		bytes(f->written_bytes, b));
+		units_say_bytes_more(f->written_bytes, b));
 	if (all && all != r)
 		fprintf(to, " %6.1f%% %12s %10s",
 			percent(all->facts.written_bytes - f->written_bytes,
 				all->facts.written_bytes),
 			count(f->origin_requests - all->facts.origin_requests, a),
-			bytes(f->origin_bytes - all->facts.origin_bytes, b));
+			units_say_bytes_more(f->origin_bytes - all->facts.origin_bytes, b));
 	else
 		fprintf(to, " %7s %12s %10s", "-", "-", "-");
 	print_filter(to, r);
@@ -314,7 +290,7 @@ account_assumptions(const struct study *s, const struct study_options *o,
 		say(&t,
 		    "There were more URLs than fit into the memory: what is said is of %.0f large ones and of "
 		    "%.2f%% of the others, chosen by hash. +- is twice the standard error of that choice; "
-		    "hit ratios of a sample may be two points low besides.",
+		    "where few objects share a segment of the log, hit ratios of a sample are up to four points low besides.",
 		    s->log.large_urls, 100 * s->log.sample_share);
 }
 
@@ -365,5 +341,5 @@ account_text(FILE *to, const struct study *s, const struct study_options *o)
 	account_assumptions(s, o, print_assumption, to);
 	fprintf(to, "\n%s lines in %.1f s (%u pass%s), %s of memory for tables and filters.\n",
 		count((double)s->lines, a), s->seconds, s->passes, s->passes == 1 ? "" : "es",
-		bytes(s->memory_bytes, b));
+		units_say_bytes_more(s->memory_bytes, b));
 }

@@ -4,6 +4,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/recent.h"
 #include "proxy/cache/turn.h"
+#include "proxy/cache/turning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +23,7 @@ struct sights {
 	uint64_t size, used;
 	struct recent first_bytes;
 	uint32_t ticked_s;
-	struct twice_pair *pair; /* borrowed from the filter; NULL: not by turns */
-	/* Of its generation. */
-	uint64_t number, turn_bytes;
-	int64_t admitted, born_s;
-	bool began; /* born_s is known */
+	struct turning turning; /* pair: of the filter; NULL: not by turns */
 	struct sights_facts n;
 };
 
@@ -51,7 +48,7 @@ sights_create(const struct sights_options *o, char *err, size_t err_bytes)
 		m->rotate_after_s = TURN_DAY_S;
 	s->filter = memory_create(m, 0);
 	if (s->filter && s->o.by_turns)
-		s->pair = twice_filter_pair(s->filter);
+		s->turning.pair = twice_filter_pair(s->filter);
 	if (!s->filter) {
 		snprintf(err, err_bytes,
 			 "there is not enough memory for a filter of this capacity");
@@ -145,47 +142,16 @@ is_counted(struct sights *s, const struct visit *v)
 	return true;
 }
 
-/* ---- when a generation ends, by turns (as in seen.c) --------------------------------------- */
-
-/* One may have begun because the one before was full. */
-static void
-notice(struct sights *s)
-{
-	uint64_t number = pair_number(s->pair);
-	if (number == s->number && s->began)
-		return;
-	s->began = true;
-	s->number = number;
-	s->admitted = 0;
-	s->born_s = s->ticked_s;
-}
-
-static void
-turn(struct sights *s)
-{
-	notice(s);
-	if (!turn_is_over(s->turn_bytes, s->admitted, s->ticked_s - s->born_s))
-		return;
-	if (s->turn_bytes)
-		pair_try_rotate(s->pair, s->number);
-	else
-		pair_rotate(s->pair, s->ticked_s);
-	notice(s);
-}
-
 void
 sights_charge(struct sights *s, uint64_t bytes, uint64_t turn_bytes)
 {
-	notice(s);
-	s->admitted += (int64_t)bytes;
-	s->turn_bytes = turn_bytes;
-	turn(s);
+	turning_charge(&s->turning, bytes, turn_bytes);
 }
 
 bool
 sights_are_by_turns(const struct sights *s)
 {
-	return s->pair != NULL;
+	return s->turning.pair != NULL;
 }
 
 void
@@ -205,8 +171,8 @@ tick(struct sights *s, uint32_t now_s)
 	s->ticked_s = now_s;
 	if (s->filter)
 		memory_tick(s->filter, now_s);
-	if (s->pair)
-		turn(s);
+	if (s->turning.pair)
+		turning_tick(&s->turning, now_s);
 }
 
 static struct memory_sight

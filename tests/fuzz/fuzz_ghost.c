@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n);
 
-enum { HEAD = 32, ROW = 32, TAG = 5 };
+enum { HEAD = 40, ROW = 32, TAG = 5 };
 
 static struct str
 made_right(const unsigned char *data, size_t n, char *to)
@@ -21,7 +21,7 @@ made_right(const unsigned char *data, size_t n, char *to)
 	uint64_t tag = TAG, threshold = UINT64_MAX / weight;
 	size_t whole = HEAD + (size_t)rows * ROW;
 	memcpy(to, data, whole);
-	memcpy(to, "TWghost2", 8);
+	memcpy(to, "TWghost3", 8);
 	memcpy(to + 8, &tag, 8);
 	memcpy(to + 16, &weight, 4);
 	memcpy(to + 20, &rows, 4);

@@ -65,6 +65,23 @@ SCENARIO("after one client's error, or its private answer, there is one fetch fo
 	}
 }
 
+SCENARIO("a private answer lets others fetch side by side, until one comes that may be shared")
+{
+	struct barrier *go = barrier_new();
+	struct call *calls[HERD];
+	origin_says("/x", .fields = "Cache-Control: private\r\n", .body = "mine");
+	origin_says("/x", .fields = FRESH, .body = "ours", .hold_head = go, .times = 2 * HERD);
+	edge_start();
+	expect_answer(get_with("/x", "X-Evil: 1\r\n"), 200, "mine");
+	herd(calls, HERD, "/x");
+	barrier_arrivals(go, HERD);
+	barrier_open(go);
+	for (int i = 0; i < HERD; i++)
+		call_expect(calls[i], 200, "ours");
+	expect_hit(get("/x"));
+	origin_expect_requests(1 + HERD);
+}
+
 /* How a fetch can fail by the fault of the request that asked for it. */
 SCENARIO("followers of a leader that fails by its own fault are answered by one more fetch")
 {
@@ -264,6 +281,34 @@ SCENARIO("followers of a large body that drips are sent the rest from another fe
 	evil.times = 1;
 	evil.hold_at = 200000;
 	read_beside("/x", evil, &film, 200000);
+}
+
+SCENARIO("several that make a large body drip do not hold up those who read it")
+{
+	enum { EVIL = 2, BYTES = 600000, SENT = 200000 };
+	struct barrier *never = barrier_new();
+	struct client *evil[EVIL];
+	char *got = malloc(BYTES);
+	origin_says("/warm", .fields = NO_STORE, .body = "x");
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .times = EVIL,
+		    .hold_body = never, .hold_at = SENT);
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .times = 9);
+	edge_start();
+	get("/warm");
+	for (int i = 0; i < EVIL; i++) {
+		evil[i] = client_open();
+		client_request(evil[i], "GET", "/x", text("X-Evil: %d\r\n", i));
+		expect_status(client_read_head(evil[i]), 200);
+		expect_int((long long)client_read_body(evil[i], got, SENT), SENT);
+	}
+	struct client *reader = client_open();
+	client_request(reader, "GET", "/x", NULL);
+	expect_status(client_read_head(reader), 200);
+	expect_int((long long)client_read_body(reader, got, BYTES), BYTES);
+	expect(memcmp(got, pattern(0, BYTES), BYTES) == 0);
+	for (int i = 0; i < EVIL; i++)
+		client_reset(evil[i]);
+	barrier_open(never);
 }
 
 SCENARIO("followers of a page of unknown length that drips get another: they were sent nothing yet")

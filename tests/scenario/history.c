@@ -63,7 +63,7 @@ SCENARIO("a damaged history is said, ignored and replaced")
 	fputs("damage", f);
 	fclose(f);
 	edge_restart();
-	expect(edge_said("history of this node is ignored (it is damaged)"));
+	wait_until(edge_said("history of this node is ignored (it is damaged)"));
 	expect_int((int)edge_stat("lifetime.requests"), 0);
 	get("/x");
 	edge_restart();

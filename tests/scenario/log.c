@@ -189,6 +189,22 @@ SCENARIO("JSON, one object per line")
 	expect_that(log[0] == '{' && strcmp(strchr(log, '}'), "}\n") == 0, "%s", log);
 }
 
+SCENARIO("a trace goes on to the origin, and is in the log")
+{
+	static const char id[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .body = "hello");
+	edge_start_yaml("access_log: \"-\"\n");
+	get_with("/traced", text("traceparent: %s\r\ntracestate: a=b\r\n", id));
+	expect_that(strstr(origin_last()->head, id) && strstr(origin_last()->head, "a=b"), "%s",
+		    origin_last()->head);
+	get("/other");
+	edge_stop();
+	char *line = line_with(edge_stdout(), "/traced");
+	expect_that(line && strstr(line, text(" trace=\"%s\"", id)), "%s", edge_stdout());
+	line = line_with(edge_stdout(), "/other");
+	expect_that(line && !strstr(line, "trace="), "%s", line);
+}
+
 SCENARIO("no log by default")
 {
 	edge_start();
@@ -212,6 +228,28 @@ SCENARIO("a log file is reopened on SIGHUP")
 	expect(line_with(program("cat", moved).out, "/before") != NULL);
 	expect(line_with(program("cat", log).out, "/after") != NULL);
 	expect(line_with(program("cat", log).out, "/before") == NULL);
+}
+
+/* The report again and again, until the proxy is gone; then why. */
+SCENARIO("twice stats --watch repeats the report")
+{
+	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .body = "hello");
+	edge_start();
+	get("/x");
+	FILE *f = popen(text("exec %s stats --watch --admin 127.0.0.1:%u 2>&1",
+			     getenv("TWICE") ? getenv("TWICE") : "build/twice", edge_admin_port()),
+			"r");
+	char line[512];
+	int reports = 0;
+	while (reports < 2 && fgets(line, sizeof line, f))
+		reports += strstr(line, "twice wrote") != NULL;
+	expect_int(reports, 2);
+	edge_stop();
+	bool said = false;
+	while (fgets(line, sizeof line, f))
+		said = said || strstr(line, "twice stats: ");
+	expect_that(said, "it says why it ends");
+	expect_int(WEXITSTATUS(pclose(f)), 1);
 }
 
 SCENARIO("twice stats says what /stats says")

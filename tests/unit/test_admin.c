@@ -1,4 +1,4 @@
-/* rooms: admin http base filter
+/* rooms: admin cache http base filter
  * test_admin.c - the admin server over a real socket.
  */
 #include "proxy/admin/admin.h"

@@ -645,20 +645,27 @@ START_TEST(who_reads_a_body_that_drips_goes_on_from_the_second_fetch)
 	ck_assert_ptr_null(flights_try_beside(d.all, b, now, PATIENCE));
 	struct flight *second = flight_ref(flight_of(c));
 	publish(second, 1 << 20);
-	ck_assert_ptr_null(flight_join_after(b));
+	ck_assert_ptr_null(flight_join_after(b, now, PATIENCE));
 	append(second, "1", 1);
 	now += proofs[_i].ms;
 	append(second, bytes, proofs[_i].bytes - 1);
 	ck_assert_int_eq(flight_is_overtaken(slow), proofs[_i].told);
-	struct flight_reader *joined = flight_join_after(b);
+	struct flight_reader *joined = flight_join_after(b, now, PATIENCE);
 	ck_assert_int_eq(joined != NULL, proofs[_i].told);
 	if (proofs[_i].fails) {
 		flight_fail(second, 502, "truncated", 1);
 		ck_assert(!flight_is_overtaken(slow));
-		ck_assert_ptr_null(flight_join_after(b));
+		ck_assert_ptr_null(flight_join_after(b, now, PATIENCE));
 	} else if (joined) {
 		ck_assert_int_eq(read_on(joined, &at), FLIGHT_LATER);
 		ck_assert_uint_eq(at, proofs[_i].bytes);
+		flight_leave(&joined);
+		flight_drips(second, now, PATIENCE);
+		for (int k = 0; k < 2; k++) /* it stops as well */
+			flight_drips(second, now += PATIENCE, PATIENCE);
+		ck_assert(flight_drips(second, now, PATIENCE));
+		ck_assert_ptr_null(flight_join_after(b, now, PATIENCE));
+		ck_assert(!flight_is_overtaken(slow));
 	}
 	flights_close(second);
 	flight_leave(&joined);

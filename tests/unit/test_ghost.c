@@ -90,6 +90,43 @@ START_TEST(validates_what_it_could_validate)
 }
 END_TEST
 
+START_TEST(learns_of_purges_when_it_is_asked)
+{
+	struct ghost *g = make(64 << 20, 0);
+	struct ghost_event e = {.key = key(1),
+				.url = key(1),
+				.record_bytes = URL_BYTES,
+				.body_bytes = URL_BYTES,
+				.fresh_s = 100,
+				.validator = 7,
+				.purge_now = 10,
+				.deed = GHOST_FETCHED,
+				.whole = true};
+	ck_assert_int_eq(ghost_see(g, &e).answer, GHOST_MISSED);
+	e.purge_now = 12;
+	e.gone_at = 10; /* it knew that */
+	ck_assert_int_eq(ghost_see(g, &e).answer, GHOST_FROM_DISK);
+	e.gone_at = 11;
+	ck_assert_int_eq(ghost_see(g, &e).answer, GHOST_MISSED);
+	ck_assert_int_eq(ghost_see(g, &e).answer, GHOST_FROM_DISK);
+	e.purge_now = e.stale_at = 13;
+	ck_assert_int_eq(ghost_see(g, &e).answer, GHOST_VALIDATED);
+	ck_assert_int_ne(ghost_see(g, &e).answer, GHOST_VALIDATED);
+	/* Restored, it is as clean as when the first event came. */
+	struct buf bytes = {0};
+	ghost_snapshot_save(g, 1, 1 << 20, &bytes);
+	struct ghost *again = make(64 << 20, 0);
+	ck_assert_ptr_null(ghost_snapshot_load(again, 1, buf_str(&bytes)));
+	e.purge_now = 20;
+	ck_assert_int_ne(ghost_see(again, &e).answer, GHOST_MISSED);
+	e.purge_now = e.gone_at = 21;
+	ck_assert_int_eq(ghost_see(again, &e).answer, GHOST_MISSED);
+	buf_fini(&bytes);
+	ghost_destroy(&again);
+	ghost_destroy(&g);
+}
+END_TEST
+
 /* ---- the bill, both sides -------------------------------------------------------------------- */
 
 static const struct {
@@ -777,10 +814,10 @@ START_TEST(saved_is_exactly_the_one_hit_share)
 END_TEST
 
 UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
-     TEST(validates_what_it_could_validate), LOOP(bill, bills), LOOP(bill_of_slices, bodies),
-     TEST(what_is_forgotten_leaves_ram_too), TEST(counts_what_it_writes_at_once),
-     LOOP(carries_hot_bodies_in_pieces, samples), TEST(an_object_may_take_half_the_log),
-     TEST(a_forgotten_url_takes_its_variants_along),
+     TEST(validates_what_it_could_validate), TEST(learns_of_purges_when_it_is_asked),
+     LOOP(bill, bills), LOOP(bill_of_slices, bodies), TEST(what_is_forgotten_leaves_ram_too),
+     TEST(counts_what_it_writes_at_once), LOOP(carries_hot_bodies_in_pieces, samples),
+     TEST(an_object_may_take_half_the_log), TEST(a_forgotten_url_takes_its_variants_along),
      TEST(a_forgotten_host_takes_all_its_urls_along), TEST(evicts_the_cold_and_keeps_the_hot),
      TEST(a_sample_forecasts_the_whole), TEST(a_sample_holds_all_that_is_large),
      TEST(without_a_disk_there_is_nothing_to_compare), TEST(a_snapshot_goes_on_where_it_ended),

@@ -1,4 +1,4 @@
-/* rooms: admin base
+/* rooms: admin cache http base filter
  * test_report.c - the numbers as JSON and Prometheus text, and their sums.
  */
 #include "proxy/admin/report.h"
@@ -281,8 +281,67 @@ START_TEST(prometheus_text_is_well_formed)
 }
 END_TEST
 
-UNIT("report", LOOP(json_has_what_was_promised, promised), TEST(one_hit_urls_are_what_is_saved),
-     TEST(saving_nothing_is_zero_and_writing_more_is_below),
+/* clang-format off */
+static const struct { const char *says; double interval, alarm; int fast; } turns[] = {
+	{ "none has ended yet", 0, 300, 0 },
+	{ "sooner than the setting", 299, 300, 1 },
+	{ "not sooner", 300, 300, 0 },
+	{ "no setting", 1, 0, 0 },
+};
+/* clang-format on */
+
+START_TEST(generations_that_turn_fast_raise_a_gauge)
+{
+	start();
+	r.generation_interval_s = turns[_i].interval;
+	r.turn_alarm_s = turns[_i].alarm;
+	r.generation.born_s = 100;
+	r.now_s = 110;
+	r.generation.distinct_estimate = 50;
+	json_t *top = as_json();
+	ck_assert_int_eq(json_integer_value(at(top, "admission.generation.turns_fast")),
+			 turns[_i].fast);
+	ck_assert_double_eq(json_real_value(at(top, "admission.generation.distinct_per_s")), 5);
+	json_decref(top);
+	ck_assert_ptr_nonnull(strstr(as_text(), turns[_i].fast
+							? "twice_generation_turns_fast 1\n"
+							: "twice_generation_turns_fast 0\n"));
+}
+END_TEST
+
+/* Of 1000 requests 600 are hits. Another setting asks for 100 more, and writes a fifth less. */
+START_TEST(what_if_is_told_as_a_change_of_what_is)
+{
+	start();
+	r.n[METRIC_REQUESTS] = 1000;
+	r.n[METRIC_HITS] = 600;
+	r.cache.written_bytes = 10000;
+	struct whatif_stats *w = &r.baseline.what_if;
+	w->sample_share = 1;
+	w->rows[WHATIF_NOW] =
+		(struct whatif_told){.told = true, .sightings = 2, .written_bytes = 9000};
+	w->rows[WHATIF_SIGHTINGS_3] = (struct whatif_told){.told = true,
+							   .sightings = 3,
+							   .more_requests = 100,
+							   .more_requests_error = 10,
+							   .more_written = -1800};
+	json_t *top = as_json(), *rows = at(top, "what_if.rows"), *row = json_array_get(rows, 1);
+	ck_assert_uint_eq(json_array_size(rows), 2);
+	ck_assert_str_eq(json_string_value(at(row, "says")),
+			 "with sightings: 3: -20.0% writes, -10.0 points of hits");
+	ck_assert_double_eq_tol(json_real_value(at(row, "hit_ratio")), 0.5, 1e-9);
+	ck_assert_double_eq_tol(json_real_value(at(row, "hit_ratio_error")), 0.01, 1e-9);
+	ck_assert_double_eq_tol(json_real_value(at(row, "written_bytes")), 8200, 1e-9);
+	ck_assert_double_eq_tol(json_real_value(at(top, "what_if.off_written")), -0.1, 1e-9);
+	json_decref(top);
+	ck_assert_ptr_nonnull(
+		strstr(as_text(), "twice_what_if_hit_ratio_change{with=\"sightings: 3\"} -0.1\n"));
+}
+END_TEST
+
+UNIT("report", LOOP(generations_that_turn_fast_raise_a_gauge, turns),
+     TEST(what_if_is_told_as_a_change_of_what_is), LOOP(json_has_what_was_promised, promised),
+     TEST(one_hit_urls_are_what_is_saved), TEST(saving_nothing_is_zero_and_writing_more_is_below),
      TEST(hit_ratio_and_what_it_would_have_been), TEST(numbers_that_are_none_do_not_break_it),
      TEST(prometheus_counters_end_in_total), LOOP(every_verdict_is_a_label, labels),
      LOOP(every_outcome_is_a_label, outcomes), TEST(histograms_are_cumulative_and_end_in_inf),

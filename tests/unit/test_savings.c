@@ -1,4 +1,4 @@
-/* rooms: cli admin config base
+/* rooms: cli admin config cache http base filter
  * test_savings.c - the report that people read.
  */
 #include "proxy/cli/savings.h"

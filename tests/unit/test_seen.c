@@ -103,6 +103,32 @@ START_TEST(a_generation_is_half_a_turn_of_the_log)
 }
 END_TEST
 
+/* Of the one that was there at start nobody knows when it began; then a turn in 40 s, two in 10 s. */
+START_TEST(how_long_generations_last_is_told)
+{
+	begin(0);
+	tick(TURN, 1);
+	seen_charge(seen, TURN / 4);
+	tick(TURN, 7);
+	ck_assert_double_eq(seen_interval_s(seen), 0);
+	tick(TURN, 20);
+	seen_charge(seen, TURN / 4);
+	tick(TURN, 20);
+	ck_assert_double_eq_tol(seen_interval_s(seen), 40, 1e-9);
+	for (uint64_t key = 0; key < 3; key++) {
+		ask(key);
+		seen_charge(seen, TURN / 8);
+		seen_charge(seen, TURN / 8);
+	}
+	uint64_t number = generation();
+	tick(TURN, 9);
+	ck_assert_uint_ge(generation(), number);
+	ck_assert_double_le(seen_interval_s(seen), 9);
+	ck_assert_double_gt(seen_interval_s(seen), 0);
+	end();
+}
+END_TEST
+
 START_TEST(while_the_log_grows_a_generation_is_a_day)
 {
 	begin(0);
@@ -153,6 +179,6 @@ START_TEST(what_a_generation_admitted_survives_a_restart)
 }
 END_TEST
 
-UNIT("seen", TEST(a_generation_is_half_a_turn_of_the_log),
+UNIT("seen", TEST(how_long_generations_last_is_told), TEST(a_generation_is_half_a_turn_of_the_log),
      TEST(while_the_log_grows_a_generation_is_a_day), TEST(a_time_that_is_set_overrides),
      TEST(what_a_generation_admitted_survives_a_restart))

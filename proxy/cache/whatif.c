@@ -1,0 +1,354 @@
+/* whatif.c - rows of ghosts, what they differ by, and what they may cost.
+ *
+ * An event costs 0.2 to 0.8 microseconds in all rows together (bench/whatif.c). So that this stays below a
+ * hundredth of what the requests cost, each of these earns a part of an event: a hit a 16th, one that
+ * asks an origin a quarter. What the first events cost is lent. When the account is empty the sample is halved, or,
+ * when it is large objects that cost most, fewer count as large.
+ */
+#include "proxy/cache/whatif.h"
+
+#include "proxy/base/mem.h"
+#include "proxy/cache/sighting.h"
+#include "proxy/cache/turning.h"
+#include "proxy/cache/whatif_inside.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+	PART_SHIFT = 8,
+	EVENT = 16, /* what one costs, in units of what a hit earns */
+	FETCH_EARNS = 4,
+	LENT = 16 << 10, /* events */
+	RESPITE = 1 << 10,
+	CAPACITY_MOST = 32 << 10,
+	CAPACITY_LEAST = 1 << 10,
+	MOST_HALVINGS = 30,
+	ALIGN_EVERY = 64,
+};
+
+static const struct {
+	const char *name;
+	unsigned sightings, disk, memory;
+} kinds[WHATIF_ROWS] = {
+#define WHATIF(id, name, sightings, disk, memory) [WHATIF_##id] = {name, sightings, disk, memory},
+#include "proxy/cache/whatif_rows.h"
+#undef WHATIF
+};
+
+const char *
+whatif_name(enum whatif_row row)
+{
+	return kinds[row].name;
+}
+
+/* ---- the sample ---------------------------------------------------------------------------- */
+
+bool
+whatif_samples(const struct whatif *w, uint64_t key, uint64_t sampled_as)
+{
+	return ghost_samples(w->rows[WHATIF_NOW].ghost, key, sampled_as);
+}
+
+void
+whatif_align(struct whatif *w)
+{
+	unsigned halvings = 0;
+	uint64_t large = 0;
+	struct ghost_stats s;
+	for (int i = 0; i < WHATIF_ROWS; i++) {
+		if (!w->rows[i].ghost)
+			continue;
+		ghost_stats(w->rows[i].ghost, &s);
+		unsigned n = (unsigned)lrint(-log2(s.sample_share));
+		halvings = n > halvings ? n : halvings;
+		if (s.large_bytes != UINT64_MAX && s.large_bytes > large)
+			large = s.large_bytes;
+	}
+	if (halvings == w->halvings && (large ? large : UINT64_MAX) == w->large_bytes)
+		return;
+	w->halvings = halvings;
+	w->large_bytes = large ? large : UINT64_MAX;
+	for (int i = 0; i < WHATIF_ROWS; i++)
+		if (w->rows[i].ghost)
+			ghost_thin(w->rows[i].ghost, w->halvings, w->large_bytes);
+}
+
+static void
+thin(struct whatif *w)
+{
+	uint64_t large = w->large_bytes;
+	unsigned halvings = w->halvings + 1;
+	if (w->halvings == 0 && large == UINT64_MAX)
+		large = ghost_large_from(w->rows[WHATIF_NOW].ghost);
+	else if (2 * w->large_events > w->events && large < UINT64_MAX / 2) {
+		large *= 2;
+		halvings--;
+	}
+	if (halvings > MOST_HALVINGS)
+		return;
+	w->events = w->large_events = 0;
+	ghost_thin(w->rows[WHATIF_NOW].ghost, halvings, large);
+	whatif_align(w);
+}
+
+void
+whatif_earn(struct whatif *w, uint64_t requests, uint64_t fetched)
+{
+	uint64_t units = requests - fetched + fetched * FETCH_EARNS;
+	int64_t most = (int64_t)LENT * EVENT;
+	w->account = units < (uint64_t)(most - w->account) ? w->account + (int64_t)units : most;
+}
+
+static void
+pay(struct whatif *w, const struct ghost_event *e)
+{
+	uint64_t size = e->sampled_as ? e->sampled_as : e->record_bytes;
+	w->events++;
+	w->large_events += size >= w->large_bytes;
+	w->account -= EVENT;
+	if (w->account >= 0)
+		return;
+	w->account = (int64_t)RESPITE * EVENT;
+	thin(w);
+}
+
+/* ---- an event ------------------------------------------------------------------------------ */
+
+static struct key_hash
+hash_of(uint64_t key)
+{
+	uint64_t x = (key ^ key >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
+	return (struct key_hash){x ^ x >> 29, key};
+}
+
+/* Only what is in the sample comes here, so a generation is full with so much less. */
+static void
+end_full(const struct whatif *w, struct whatif_cell *c, int64_t now_s)
+{
+	uint64_t number = pair_number(c->turning.pair);
+	if (number != c->number)
+		c->keys = 0;
+	else if ((c->keys << w->halvings) >= w->o.memory.capacity)
+		pair_rotate(c->turning.pair, now_s);
+	c->number = number;
+}
+
+static void
+tick(struct whatif *w, uint32_t now_s)
+{
+	if (now_s == w->now_s)
+		return;
+	w->now_s = now_s;
+	for (int i = 0; i < WHATIF_ROWS; i++) {
+		struct whatif_cell *c = &w->rows[i];
+		if (!c->memory)
+			continue;
+		memory_tick(c->memory, now_s);
+		if (!c->turning.pair)
+			continue;
+		if (c->by_turns)
+			turning_tick(&c->turning, now_s);
+		end_full(w, c, now_s);
+	}
+}
+
+/* What the row's rule says of it: is the disk refused, would a part bring the whole? */
+static void
+judge(struct whatif_cell *c, struct ghost_event *e)
+{
+	struct sighting_settings rule = {.sightings = c->sightings};
+	struct sighting_facts f = {.kind = e->sightings ? SIGHTING_PLAIN : SIGHTING_RANGE_ELSEWHERE,
+				   .route = e->always ? RULE_ALWAYS : RULE_SIGHTINGS,
+				   .storable = true,
+				   .status = 200,
+				   .body_bytes = UINT64_MAX};
+	struct key_hash h = hash_of(e->key);
+	if (!c->memory)
+		return; /* it admits all */
+	f.known = e->sightings ? memory_record(c->memory, h) : memory_test(c->memory, h);
+	c->keys += e->sightings && f.known.sight != SIGHT_CURRENT;
+	for (unsigned i = 1; i < e->sightings; i++)
+		memory_record(c->memory, h);
+	struct sighting s =
+		sighting_at_end(&rule, &f, e->sightings ? e->sightings - 1u : 0, UINT64_MAX);
+	e->refused = !s.writes;
+	if (e->deed == GHOST_PART)
+		e->whole = s.whole;
+}
+
+/* A slice is wanted on disk when its head is there. */
+static void
+see(struct whatif_cell *c, struct ghost_event e)
+{
+	if (!e.slice)
+		judge(c, &e);
+	else
+		e.refused = c->memory && !ghost_is_on_disk(c->ghost, e.url);
+	struct ghost_did did = ghost_see(c->ghost, &e);
+	if (did.wrote && c->by_turns)
+		turning_charge(&c->turning, e.record_bytes * did.weight,
+			       ghost_turn_bytes(c->ghost));
+	if (did.weight < 2)
+		return; /* it stands for itself: there is no doubt about it */
+	unsigned part = (unsigned)(e.key >> PART_SHIFT) % WHATIF_PARTS;
+	c->asked[part] += (double)did.net_requests;
+	c->written[part] += (double)did.written_bytes;
+}
+
+void
+whatif_see(struct whatif *w, const struct ghost_event *e)
+{
+	if (!whatif_samples(w, e->key, e->sampled_as ? e->sampled_as : e->record_bytes))
+		return;
+	tick(w, e->now_s);
+	for (int i = 0; i < WHATIF_ROWS; i++)
+		if (w->rows[i].ghost)
+			see(&w->rows[i], *e);
+	pay(w, e);
+	if (++w->seen % ALIGN_EVERY == 0)
+		whatif_align(w);
+}
+
+/* ---- forgetting ---------------------------------------------------------------------------- */
+
+void
+whatif_forget(struct whatif *w, uint64_t url)
+{
+	for (int i = 0; i < WHATIF_ROWS; i++)
+		if (w->rows[i].ghost)
+			ghost_forget(w->rows[i].ghost, url);
+}
+
+void
+whatif_forget_host(struct whatif *w, uint32_t host)
+{
+	for (int i = 0; i < WHATIF_ROWS; i++)
+		if (w->rows[i].ghost)
+			ghost_forget_host(w->rows[i].ghost, host);
+}
+
+void
+whatif_forget_all(struct whatif *w)
+{
+	for (int i = 0; i < WHATIF_ROWS; i++)
+		if (w->rows[i].ghost)
+			ghost_forget_all(w->rows[i].ghost);
+}
+
+/* ---- what came of it ----------------------------------------------------------------------- */
+
+static int64_t
+net_of(const struct ghost_stats *s)
+{
+	return (int64_t)(s->avoided_requests - s->extra_requests);
+}
+
+/* Two standard errors of a difference between two rows, whose sampled parts are known. */
+static double
+error_of(const double a[WHATIF_PARTS], const double b[WHATIF_PARTS])
+{
+	double sum = 0, squares = 0;
+	for (int i = 0; i < WHATIF_PARTS; i++)
+		sum += a[i] - b[i];
+	for (int i = 0; i < WHATIF_PARTS; i++) {
+		double off = a[i] - b[i] - sum / WHATIF_PARTS;
+		squares += off * off;
+	}
+	return 2 * sqrt(squares * WHATIF_PARTS / (WHATIF_PARTS - 1));
+}
+
+void
+whatif_stats(const struct whatif *w, struct whatif_stats *out)
+{
+	const struct whatif_cell *now = &w->rows[WHATIF_NOW];
+	struct ghost_stats is, of_now;
+	ghost_stats(now->ghost, &of_now);
+	*out = (struct whatif_stats){.sample_share = of_now.sample_share,
+				     .off_requests = (double)net_of(&of_now),
+				     .memory_bytes = sizeof *w};
+	for (int i = 0; i < WHATIF_ROWS; i++) {
+		const struct whatif_cell *c = &w->rows[i];
+		if (!c->ghost)
+			continue;
+		struct memory_stats m = {0};
+		ghost_stats(c->ghost, &is);
+		if (c->memory)
+			memory_stats(c->memory, &m);
+		out->entries += is.entries;
+		out->memory_bytes += is.memory_bytes + m.bytes;
+		out->rows[i] = (struct whatif_told){
+			.told = true,
+			.sightings = c->sightings,
+			.disk_bytes = c->disk_bytes,
+			.memory_bytes = c->memory_bytes,
+			.written_bytes = (double)is.written_bytes,
+			.more_requests = (double)(net_of(&is) - net_of(&of_now)),
+			.more_written = (double)is.written_bytes - (double)of_now.written_bytes,
+			.more_requests_error = error_of(c->asked, now->asked),
+			.more_written_error = error_of(c->written, now->written)};
+	}
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static int
+begin_row(struct whatif *w, enum whatif_row row)
+{
+	struct whatif_cell *c = &w->rows[row];
+	struct ghost_options g = w->o.ghost;
+	unsigned now = w->o.memory.sightings;
+	c->sightings = kinds[row].sightings ? kinds[row].sightings : now;
+	if (kinds[row].sightings == now || (row == WHATIF_HALF_RAM && !g.memory_bytes) ||
+	    (row == WHATIF_DOUBLE_RAM && !g.memory_bytes))
+		return 0; /* it would be the same as another row */
+	g.disk_bytes = g.disk_bytes / 2 * kinds[row].disk;
+	g.memory_bytes = g.memory_bytes / 2 * kinds[row].memory;
+	g.max_entries = WHATIF_ENTRIES;
+	c->disk_bytes = g.disk_bytes;
+	c->memory_bytes = g.memory_bytes;
+	c->ghost = ghost_create(&g);
+	if (c->sightings < 2)
+		return 0;
+	c->options = w->o.memory;
+	c->options.sightings = c->sightings;
+	uint64_t capacity = c->options.capacity;
+	c->options.capacity = capacity < CAPACITY_LEAST	 ? CAPACITY_LEAST
+			      : capacity > CAPACITY_MOST ? CAPACITY_MOST
+							 : capacity;
+	bool is_pair = memory_kind_for(&c->options) == MEMORY_PAIR;
+	c->by_turns = is_pair && !c->options.rotate_after_s;
+	if (!is_pair && !c->options.rotate_after_s)
+		c->options.rotate_after_s = TURN_DAY_S;
+	c->memory = memory_create(&c->options, 0);
+	if (c->memory)
+		c->turning.pair = twice_filter_pair(c->memory);
+	return c->memory ? 0 : -1;
+}
+
+struct whatif *
+whatif_create(const struct whatif_options *o)
+{
+	struct whatif *w = NEW(struct whatif);
+	w->o = *o;
+	w->large_bytes = UINT64_MAX;
+	w->account = (int64_t)LENT * EVENT;
+	for (int i = 0; w && i < WHATIF_ROWS; i++)
+		if (begin_row(w, (enum whatif_row)i) != 0)
+			whatif_destroy(&w);
+	return w;
+}
+
+void
+whatif_destroy(struct whatif **pw)
+{
+	struct whatif *w = *pw;
+	*pw = NULL;
+	if (!w)
+		return;
+	for (int i = 0; i < WHATIF_ROWS; i++) {
+		ghost_destroy(&w->rows[i].ghost);
+		memory_destroy(&w->rows[i].memory);
+	}
+	free(w);
+}

@@ -1,0 +1,38 @@
+/* whatif_inside.h - what whatif.c and whatif_snapshot.c share. For nobody else. */
+#ifndef CACHE_WHATIF_INSIDE_H
+#define CACHE_WHATIF_INSIDE_H
+
+#include "proxy/cache/turn.h"
+#include "proxy/cache/turning.h"
+#include "proxy/cache/whatif.h"
+
+/* One row. */
+struct whatif_cell {
+	struct ghost *ghost; /* NULL: the row is not told */
+	unsigned sightings;
+	uint64_t disk_bytes, memory_bytes;
+	struct memory_options options;
+	struct twice_filter *memory; /* NULL: it admits all */
+	struct turning turning;	     /* pair: the memory's, where it is one */
+	bool by_turns;
+	uint64_t keys,
+		number; /* that its generation learnt since it was looked at last, and which */
+	/* Of those that stand for others, by parts of their keys. */
+	double asked[WHATIF_PARTS], written[WHATIF_PARTS];
+};
+
+struct whatif {
+	struct whatif_options o;
+	struct whatif_cell rows[WHATIF_ROWS];
+	unsigned halvings; /* of all rows' samples */
+	uint64_t large_bytes;
+	int64_t account;
+	uint64_t seen;
+	uint64_t events, large_events; /* since the sample was last thinned */
+	uint32_t now_s;
+};
+
+/* The smallest sample that one of the rows has is that of all. */
+void whatif_align(struct whatif *w);
+
+#endif
