@@ -330,7 +330,7 @@ report_prometheus(const struct report *r, struct buf *out)
 	add_facts(r, out);
 	add_measures(r, out);
 	add_origins(r, out);
-	report_whatif_prometheus(r, out);
 	add_disks(r, out);
+	report_whatif_prometheus(r, out);
 	add_process(&r->process, out);
 }
