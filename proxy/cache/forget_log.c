@@ -181,15 +181,13 @@ write_pending(struct forget *f)
 	f->pending_n = f->pending_room = 0;
 	pthread_mutex_unlock(&f->lock);
 	bool done = true;
-	if (!n) /* a disk that is back has them */
-		return;
-	for (unsigned i = 0; done && i < f->disks_n; i++)
+	for (unsigned i = 0; n && done && i < f->disks_n; i++)
 		done = !atomic_load(&f->disks[i].sound) ||
 		       purge_log_append(&f->disks[i].log, list, n) == 0;
-	if (done)
-		settle(f, upto);
-	else
+	if (!done)
 		forget_write_anew(f);
+	else if (n) /* else a disk that is back has them */
+		settle(f, upto);
 	free(list);
 }
 
