@@ -33,13 +33,13 @@ may_go_on(const struct txn *t, const struct flight_head *h)
 	       resume_is_told(buf_str(&h->head));
 }
 
-/* What we asked for is for us, whether or not it is for others as well. */
+/* For all who ask, also where another answer landed in the store first. */
 static bool
 is_same(const struct txn *t)
 {
 	const struct flight_head *sent = flight_head(flight_of(t->reader));
 	const struct flight_head *h = flight_head(flight_of(t->second));
-	return h->status == 200 && (h->storable || t->second_ours) && !h->object &&
+	return h->status == 200 && (h->storable || h->landed) && !h->object &&
 	       h->body_bytes == sent->body_bytes &&
 	       resume_is_same(buf_str(&sent->head), buf_str(&h->head));
 }
@@ -92,7 +92,6 @@ look_for_one(struct txn *t)
 	struct flight *f = flight_of(t->reader);
 	int64_t now = now_ms(), patience = patience_ms(t);
 	look_again_later(t);
-	t->second_ours = false;
 	if (flight_is_overtaken(f) && may_go_on(t, flight_head(f)))
 		t->second = flight_join_after(t->reader, now, patience);
 	bool may = t->second_tries < TRIES_MOST && now >= t->second_at_ms;
@@ -101,7 +100,6 @@ look_for_one(struct txn *t)
 	t->second = flights_try_beside(t->serve->shelves->flights, t->reader, now, patience);
 	if (!t->second)
 		return;
-	t->second_ours = true;
 	t->second_at_ms = now + patience * (REST << t->second_tries++);
 	fill_beside(t, flight_of(t->second));
 }

@@ -112,8 +112,7 @@ struct txn {
 	struct flight_reader *reader;
 	struct flight_reader
 		*second;       /* a fetch beside the one that is sent, which drips (beside.h) */
-	bool second_ours;      /* it was asked for by us; so were second_tries in all */
-	unsigned second_tries; /* and the next may be from second_at_ms on */
+	unsigned second_tries; /* of ours; the next may be from second_at_ms on */
 	int64_t second_at_ms;
 	struct walk *walk;	 /* owned; over the slices of object */
 	struct purging *purging; /* owned until its letter is under way alone */
