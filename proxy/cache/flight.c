@@ -23,6 +23,13 @@ flight_lend_head(struct flight *f)
 	return b;
 }
 
+/* Something that others may have. */
+static bool
+is_good(const struct flight_head *h)
+{
+	return h->status < 400 || h->storable;
+}
+
 /* Under g's lock. Returns a reference that is to be let go without it, or NULL. */
 static struct flight *
 hear_of(struct flight *g, struct flight *f, bool good)
@@ -37,6 +44,12 @@ hear_of(struct flight *g, struct flight *f, bool good)
 		}
 	} else {
 		g->overtaken = true;
+		/* All of it is better than a beginning: the rest of that may drip as well. */
+		if (g->after && flight_state(f) == FLIGHT_WHOLE &&
+		    flight_state(g->after) != FLIGHT_WHOLE) {
+			gone = g->after;
+			g->after = NULL;
+		}
 		if (!g->after && g->reader_count > 1) /* besides who leads it */
 			g->after = flight_ref(f);
 	}
@@ -61,7 +74,7 @@ flight_tell(struct flight *f, struct flight *g, bool good)
 void
 flight_publish(struct flight *f, struct flight_head *head)
 {
-	bool good = head->status < 400 || head->storable;
+	bool good = is_good(head);
 	pthread_mutex_lock(&f->lock);
 	assert(atomic_load(&f->state) == FLIGHT_WAITING);
 	f->head = *head;
@@ -84,7 +97,7 @@ finish(struct flight *f, enum flight_state state, int status, const char *word, 
 	       (before_that == FLIGHT_WAITING && state == FLIGHT_FAILED));
 	f->fail_blame = blame;
 	struct flight *before = f->before;
-	bool good = state == FLIGHT_WHOLE && f->unproven;
+	bool good = state == FLIGHT_WHOLE && is_good(&f->head);
 	f->before = NULL;
 	f->unproven = false;
 	f->fail_status = status;

@@ -5,6 +5,10 @@
 #include "proxy/serve/patience.h"
 #include "proxy/serve/resume.h"
 
+/* Of one reader. Its own fields may be what makes the origin drip or fail, so it rests between them:
+ * others have their turn first. In patiences; each time it is twice as long. */
+enum { TRIES_MOST = 3, REST = 8 };
+
 static void
 on_alarm(struct alarm *a)
 {
@@ -29,11 +33,15 @@ may_go_on(const struct txn *t, const struct flight_head *h)
 	       resume_is_told(buf_str(&h->head));
 }
 
+/* For all who ask, also where another answer landed in the store first. */
 static bool
-is_same(const struct flight_head *ours, const struct flight_head *h)
+is_same(const struct txn *t)
 {
-	return h->status == 200 && h->storable && !h->object && h->body_bytes == ours->body_bytes &&
-	       resume_is_same(buf_str(&ours->head), buf_str(&h->head));
+	const struct flight_head *sent = flight_head(flight_of(t->reader));
+	const struct flight_head *h = flight_head(flight_of(t->second));
+	return h->status == 200 && (h->storable || h->landed) && !h->object &&
+	       h->body_bytes == sent->body_bytes &&
+	       resume_is_same(buf_str(&sent->head), buf_str(&h->head));
 }
 
 static enum beside
@@ -55,7 +63,7 @@ look_at_second(struct txn *t)
 	look_again_later(t);
 	if (s == FLIGHT_WAITING)
 		return BESIDE_LATER;
-	if (s == FLIGHT_FAILED || !is_same(flight_head(flight_of(t->reader)), flight_head(f)))
+	if (s == FLIGHT_FAILED || !is_same(t))
 		return give_up(t);
 	flight_done_until(t->second, t->at);
 	switch (flight_read(t->second, t->at, &p, &n, &block)) {
@@ -86,11 +94,14 @@ look_for_one(struct txn *t)
 	look_again_later(t);
 	if (flight_is_overtaken(f) && may_go_on(t, flight_head(f)))
 		t->second = flight_join_after(t->reader, now, patience);
-	if (t->second || !flight_drips(f, now, patience) || !may_go_on(t, flight_head(f)))
+	bool may = t->second_tries < TRIES_MOST && now >= t->second_at_ms;
+	if (t->second || !flight_drips(f, now, patience) || !may || !may_go_on(t, flight_head(f)))
 		return;
 	t->second = flights_try_beside(t->serve->shelves->flights, t->reader, now, patience);
-	if (t->second)
-		fill_beside(t, flight_of(t->second));
+	if (!t->second)
+		return;
+	t->second_at_ms = now + patience * (REST << t->second_tries++);
+	fill_beside(t, flight_of(t->second));
 }
 
 enum beside

@@ -1,7 +1,8 @@
 /* beside.h - an answer is sent from a fetch that somebody else leads, and its body drips: the
  * request that leads it may be the reason. So it is fetched once more beside that, from its
- * beginning, by one follower at a time (flights_try_beside), for all of them. Where a strong
- * validator tells that it is the same, they go on from there with the byte that is due.
+ * beginning, by one follower at a time (flights_try_beside), for all of them; by each of them a few
+ * times in all, long apart, for it may be one of those who bring it about. Where a strong validator
+ * tells that it is the same, they go on from there with the byte that is due.
  *
  * Until then, and where that fetch does not help, they go on with what drips.
  */

@@ -111,7 +111,9 @@ struct txn {
 	bool read_out;
 	struct flight_reader *reader;
 	struct flight_reader
-		*second;	 /* a fetch beside the one that is sent, which drips (beside.h) */
+		*second;       /* a fetch beside the one that is sent, which drips (beside.h) */
+	unsigned second_tries; /* of ours; the next may be from second_at_ms on */
+	int64_t second_at_ms;
 	struct walk *walk;	 /* owned; over the slices of object */
 	struct purging *purging; /* owned until its letter is under way alone */
 	struct fill *fill;	 /* ours to feed with the request's body, while a body is sent */

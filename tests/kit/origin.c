@@ -383,8 +383,7 @@ answer(struct link *l, const struct heard *h, const struct say *s)
 {
 	if (s->interim && !put(l, s->interim, strlen(s->interim)))
 		return false;
-	if (s->hold_head &&
-	    (!s->hold_for || memmem(h->head, h->head_bytes, s->hold_for, strlen(s->hold_for))))
+	if (s->hold_head)
 		barrier_pass(s->hold_head);
 	if (s->mute) {
 		while (more(l))
@@ -419,6 +418,8 @@ serve_one(struct link *l, bool *reset)
 	l->at = (size_t)(end + 4 - l->wire.p);
 	struct say s = next_say(h->target);
 	*reset = s.reset;
+	if (s.hold_for && !memmem(h->head, h->head_bytes, s.hold_for, strlen(s.hold_for)))
+		s.hold_head = s.hold_body = NULL;
 	if (s.early)
 		return answer(l, h, &s) && take_body(l, h);
 	if (s.slow_reader && s.hold_head)

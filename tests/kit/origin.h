@@ -37,11 +37,11 @@ struct say { /* zeroed means: 200, Date and Content-Length added, the connection
 
 	const char *interim;	   /* exact bytes before the answer: "HTTP/1.1 103 ...\r\n\r\n" */
 	struct barrier *hold_head; /* it waits here before the head */
-	const char *hold_for;	   /* but only for requests with these bytes in their heads */
 	struct barrier *hold_body; /* it waits here when hold_at bytes of the body are out */
 	size_t hold_at;
-	size_t drip; /* bytes per write; 0: as many as go */
-	bool cut;    /* closes when cut_at bytes of the body are out */
+	const char *hold_for; /* holds only requests with these bytes in their heads */
+	size_t drip;	      /* bytes per write; 0: as many as go */
+	bool cut;	      /* closes when cut_at bytes of the body are out */
 	size_t cut_at;
 	bool reset;	  /* closing is a RST */
 	bool close;	  /* closes after the answer, without saying so in the head */

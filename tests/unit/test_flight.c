@@ -680,6 +680,50 @@ START_TEST(who_reads_a_body_that_drips_goes_on_from_the_second_fetch)
 }
 END_TEST
 
+/* A second fetch may drip behind its beginning as well: one that is whole takes its place. */
+START_TEST(those_who_wait_are_sent_to_a_second_fetch_that_is_whole)
+{
+	static char bytes[65536];
+	struct desk d;
+	struct flight_reader *lead, *r[3], *joined;
+	desk_open(&d);
+	now = 1;
+	enter(&d, &lead);
+	struct flight *slow = flight_ref(flight_of(lead)), *tries[2];
+	for (int i = 0; i < COUNT(r); i++)
+		enter(&d, &r[i]);
+	publish(slow, 1 << 20);
+	append(slow, "x", 1);
+	ck_assert(!flight_drips(slow, now, PATIENCE));
+	for (int i = 0; i < COUNT(tries); i++) {
+		now += PATIENCE;
+		ck_assert(overtake(&d, &r[i]));
+		tries[i] = flight_of(r[i]);
+		publish(tries[i], 1 << 20);
+	}
+	for (int i = 0; i < COUNT(tries); i++)
+		append(tries[i], bytes, sizeof bytes);
+	ck_assert_ptr_nonnull(joined = flight_join_after(r[2], now, PATIENCE));
+	ck_assert_ptr_eq(flight_of(joined), tries[0]);
+	flight_leave(&joined);
+	flight_end(tries[1], NULL);
+	ck_assert_ptr_nonnull(joined = flight_join_after(r[2], now, PATIENCE));
+	ck_assert_ptr_eq(flight_of(joined), tries[1]);
+	flight_end(tries[0], NULL); /* it stays */
+	flight_leave(&joined);
+	ck_assert_ptr_nonnull(joined = flight_join_after(r[2], now, PATIENCE));
+	ck_assert_ptr_eq(flight_of(joined), tries[1]);
+	flights_close(tries[1]);
+	flight_leave(&joined);
+	for (int i = 0; i < COUNT(r); i++)
+		flight_leave(&r[i]);
+	flight_leave(&lead);
+	flight_unref(&slow);
+	desk_close(&d);
+	now = 0;
+}
+END_TEST
+
 START_TEST(a_body_that_waits_for_its_readers_does_not_drip)
 {
 	static char kib[1024];
@@ -866,6 +910,7 @@ UNIT("flight", TEST(the_first_leads_and_the_others_read_the_same_bytes),
      TEST(two_that_are_both_slow_are_waited_for), TEST(only_those_who_wait_for_news_are_woken),
      TIMES(second_fetches_grow_in_number_with_the_time, 2),
      LOOP(who_reads_a_body_that_drips_goes_on_from_the_second_fetch, proofs),
+     TEST(those_who_wait_are_sent_to_a_second_fetch_that_is_whole),
      TEST(a_body_that_waits_for_its_readers_does_not_drip),
      TIMES(those_who_wait_are_told_when_the_second_fetch_has_an_answer, 2),
      TEST(the_second_fetch_that_is_overtaken_too_tells_both),
