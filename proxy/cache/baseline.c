@@ -279,29 +279,16 @@ baseline_save(struct baseline *b)
 	buf_fini(&rows);
 }
 
-/* False: there is none. */
-static bool
-read_file(const struct baseline *b, const char *name, uint64_t most, struct buf *bytes)
-{
-	int fd = b->cache ? cache_open_file(b->cache, name) : -1;
-	char part[16384];
-	ssize_t n = 0;
-	if (fd < 0)
-		return false;
-	while (bytes->n <= most && (n = read(fd, part, sizeof part)) > 0)
-		buf_add(bytes, part, (size_t)n);
-	close(fd);
-	return n >= 0;
-}
-
 static void
 restore(struct baseline *b)
 {
 	struct buf bytes = {0};
-	if (!read_file(b, FILE_NAME, b->most_bytes, &bytes))
+	const char *why;
+	if (!b->cache || !cache_read_file(b->cache, FILE_NAME, b->most_bytes, &bytes, &why))
 		return;
-	const char *why = ghost_snapshot_load(
-		b->ghost, filter_seed_fingerprint(cache_seed(b->cache)), buf_str(&bytes));
+	if (!why)
+		why = ghost_snapshot_load(b->ghost, filter_seed_fingerprint(cache_seed(b->cache)),
+					  buf_str(&bytes));
 	if (why)
 		log_warning("the snapshot of the simulated ordinary cache is ignored (%s): "
 			    "the savings count from an empty disk",
@@ -315,12 +302,15 @@ begin_what_if(struct baseline *b)
 {
 	const struct whatif_options w = {.ghost = b->o.ghost, .memory = b->o.memory};
 	struct buf bytes = {0};
+	const char *why;
 	if (!b->o.ghost.disk_bytes || !b->o.memory.capacity)
 		return;
 	b->what_if = whatif_create(&w);
-	if (b->what_if && read_file(b, WHAT_IF, WHAT_IF_MOST, &bytes)) {
+	if (b->what_if && b->cache &&
+	    cache_read_file(b->cache, WHAT_IF, WHAT_IF_MOST, &bytes, &why)) {
 		struct memory_place place = {cache_seed(b->cache), now_s()};
-		const char *why = whatif_load(b->what_if, &place, buf_str(&bytes));
+		if (!why)
+			why = whatif_load(b->what_if, &place, buf_str(&bytes));
 		if (why) {
 			log_warning("the snapshot of what-if is ignored (%s): it begins empty",
 				    why);

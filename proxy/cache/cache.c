@@ -111,6 +111,34 @@ cache_tags_within(struct str a, struct str b)
 	return true;
 }
 
+bool
+cache_outlives(struct cache *c, struct stored *o, enum forget_kind kind, struct str tags,
+	       uint64_t since)
+{
+	bool clean;
+	struct forget_thing own = {o->pub.hash, o->pub.key, tags};
+	uint64_t at = forget_add_own(c->forget, kind, &own, true, since, &clean);
+	if (clean)
+		atomic_store(&o->pub.clean_as_of, at);
+	return clean;
+}
+
+bool
+cache_leave_others(struct cache *c, struct stored *o)
+{
+	for (unsigned i = 0; i < c->disks_n; i++) {
+		struct store *st = c->disks[i].store;
+		if (st == o->store || !store_has(st, o->pub.hash))
+			continue;
+		bool clean = cache_outlives(c, o, FORGET_KEY, o->pub.tags, o->pub.clean_as_of);
+		cache_window(c);
+		store_remove(st, o->pub.hash);
+		if (!clean)
+			return false;
+	}
+	return true;
+}
+
 /* ---- change -------------------------------------------------------------------------------- */
 
 void
@@ -224,8 +252,8 @@ cache_purge_tell(struct cache *c, struct forget_letter *l, uint64_t at)
 
 /* ---- facts --------------------------------------------------------------------------------- */
 
-/* Of all disks together, and each. */
-static void
+/* Of all disks together, and each. False: it still grows. */
+static bool
 add_disk(struct cache *c, unsigned i, struct cache_stats *out)
 {
 	struct disk *d = &c->disks[i];
@@ -252,21 +280,8 @@ add_disk(struct cache *c, unsigned i, struct cache_stats *out)
 	out->admitted_bytes += s.admitted_bytes;
 	out->index_bytes += s.index_bytes;
 	out->failing |= s.failing || hangs;
-}
-
-/* Of the disks that are written to, once all of them grow no more. */
-static uint64_t
-turn_bytes(struct cache *c)
-{
-	uint64_t sum = 0;
-	for (unsigned i = 0; i < c->disks_n; i++) {
-		struct store_stats s;
-		store_stats(c->disks[i].store, &s);
-		if (!s.turn_bytes && !s.failing)
-			return 0;
-		sum += s.turn_bytes;
-	}
-	return sum;
+	out->turn_bytes += s.turn_bytes;
+	return s.turn_bytes || s.failing;
 }
 
 void
@@ -292,12 +307,14 @@ cache_stats(struct cache *c, struct cache_stats *out)
 		.purges_kept = f.lasting + f.passing,
 		.purges_shed = f.shed,
 		.purges_durable = f.sound,
-		.turn_bytes = turn_bytes(c),
 		.disks_n = c->disks_n,
 		.disks_left_out = c->left_out,
 	};
+	bool is_full = true;
 	for (unsigned i = 0; i < c->disks_n; i++)
-		add_disk(c, i, out);
+		is_full &= add_disk(c, i, out);
+	if (!is_full)
+		out->turn_bytes = 0;
 }
 
 uint64_t

@@ -16,6 +16,7 @@
 #include "filter/hash.h"
 #include "filter/short.h"
 #include "proxy/base/block.h"
+#include "proxy/base/buf.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/str.h"
 #include "proxy/http/policy.h"
@@ -328,5 +329,9 @@ int cache_save_file(struct cache *c, const char *name,
 		    void *ctx);
 /* Opens name in dir for reading: a file descriptor or -1. */
 int cache_open_file(struct cache *c, const char *name);
+/* Appends all of it to *to; of more than most bytes, the beginning, which is longer than that. False:
+ * there is none. *why: NULL, or why it cannot be read to its end. */
+bool
+cache_read_file(struct cache *c, const char *name, uint64_t most, struct buf *to, const char **why);
 
 #endif

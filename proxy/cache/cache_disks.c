@@ -77,23 +77,3 @@ cache_disk_of(const struct cache *c, struct key_hash hash, unsigned from)
 		i++;
 	return i;
 }
-
-bool
-cache_leave_others(struct cache *c, struct stored *o)
-{
-	for (unsigned i = 0; i < c->disks_n; i++) {
-		struct store *st = c->disks[i].store;
-		if (st == o->store || !store_has(st, o->pub.hash))
-			continue;
-		bool clean;
-		uint64_t since = atomic_load(&o->pub.clean_as_of);
-		struct forget_thing own = {o->pub.hash, o->pub.key, o->pub.tags};
-		uint64_t at = forget_add_own(c->forget, FORGET_KEY, &own, true, since, &clean);
-		cache_window(c);
-		store_remove(st, o->pub.hash);
-		if (!clean)
-			return false;
-		atomic_store(&o->pub.clean_as_of, at);
-	}
-	return true;
-}

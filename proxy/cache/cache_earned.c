@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* More than any directory's: rows of 16 bytes, and head and sum. */
-enum { MOST_BYTES = (1 << 16) * 16 + 64, PART = 16384 };
+enum { MOST_BYTES = (1 << 16) * 16 + 64 };
 
 static int
 fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
@@ -50,18 +50,13 @@ static void
 load(struct cache *c, unsigned disk)
 {
 	struct buf bytes = {0};
-	ssize_t n = 0;
+	const char *why;
 	char name[CACHE_EARNED_NAME];
 	files_earned_name(disk, name);
-	int fd = c->disks[disk].must_empty ? -1 : cache_open_file(c, name);
-	if (fd < 0)
+	if (c->disks[disk].must_empty || !cache_read_file(c, name, MOST_BYTES, &bytes, &why))
 		return;
-	while (bytes.n <= MOST_BYTES && (n = read(fd, buf_room(&bytes, PART), PART)) > 0)
-		buf_added(&bytes, (size_t)n);
-	close(fd);
-	const char *why =
-		n < 0 ? strerror(errno)
-		      : store_load_earnings(c->disks[disk].store, tag_of(c, disk), buf_str(&bytes));
+	if (!why)
+		why = store_load_earnings(c->disks[disk].store, tag_of(c, disk), buf_str(&bytes));
 	if (why)
 		log_warning("cache %s: the file of what its segments have earned is ignored (%s): "
 			    "the oldest go first",

@@ -135,9 +135,6 @@ bool cache_disks_remove(struct cache *c, struct key_hash hash);
 void cache_disks_drop(struct cache *c, struct key_hash hash);
 /* The first disk from one on that may be read and has the key, or disks_n. */
 unsigned cache_disk_of(const struct cache *c, struct key_hash hash, unsigned from);
-/* What other disks than o's have of its key is forgotten, and o clean as of then. False: o was
- * forgotten itself meanwhile. */
-bool cache_leave_others(struct cache *c, struct stored *o);
 
 /* cache.c: was o forgotten? If not at all, it is marked as clean as of now. */
 struct judged {
@@ -152,6 +149,14 @@ bool cache_record_is_forgotten(struct cache *c, struct record *r);
 bool cache_is_forgotten(struct cache *c, struct stored *o);
 /* cache.c: the same for who has just published o; if it was, it is removed. */
 bool cache_is_still_clean(struct cache *c, struct stored *o);
+/* cache.c: o takes the place of what the cache has under its key so far, or under its URL: that is
+ * forgotten, lastingly, and o clean as of then. False: since then something else was forgotten that
+ * covers the key or these tags, and o is as clean as it was. */
+bool cache_outlives(struct cache *c, struct stored *o, enum forget_kind kind, struct str tags,
+		    uint64_t since);
+/* cache.c: what other disks than o's have of its key is forgotten, and o clean as of then. False: o was
+ * forgotten itself meanwhile. */
+bool cache_leave_others(struct cache *c, struct stored *o);
 /* cache.c: is every tag of a one of b? May say no where there are very many. */
 bool cache_tags_within(struct str a, struct str b);
 /* cache.c: the key alone is forgotten, for good. */

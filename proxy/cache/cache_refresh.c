@@ -31,14 +31,11 @@ static bool
 takes_tags(struct cache *c, struct stored *o, const struct stored *old, uint64_t begun)
 {
 	struct buf both = {0};
-	bool clean, slices = o->pub.kind == OBJECT_SLICED &&
-			     !cache_tags_within(o->pub.tags, old->pub.tags);
+	bool slices =
+		o->pub.kind == OBJECT_SLICED && !cache_tags_within(o->pub.tags, old->pub.tags);
 	buf_add_str(&both, old->pub.tags);
 	buf_add_str(&both, o->pub.tags);
-	struct forget_thing own = {o->pub.hash, o->pub.key, buf_str(&both)};
-	uint64_t at = forget_add_own(c->forget, slices ? FORGET_URL : FORGET_KEY, &own, true, begun,
-				     &clean);
-	atomic_store(&o->pub.clean_as_of, at);
+	bool clean = cache_outlives(c, o, slices ? FORGET_URL : FORGET_KEY, buf_str(&both), begun);
 	buf_fini(&both);
 	return clean;
 }

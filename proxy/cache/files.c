@@ -334,3 +334,20 @@ cache_open_file(struct cache *c, const char *name)
 	}
 	return openat(c->dir_fd, name, O_RDONLY | O_CLOEXEC);
 }
+
+bool
+cache_read_file(struct cache *c, const char *name, uint64_t most, struct buf *to, const char **why)
+{
+	enum { PART = 16384 };
+	ssize_t n = 0;
+	int fd = cache_open_file(c, name);
+	*why = NULL;
+	if (fd < 0)
+		return false;
+	while (to->n <= most && (n = read(fd, buf_room(to, PART), PART)) > 0)
+		buf_added(to, (size_t)n);
+	if (n < 0)
+		*why = strerror(errno);
+	close(fd);
+	return true;
+}

@@ -402,9 +402,10 @@ forget_stats(struct forget *f, struct forget_stats *out)
 	*out = (struct forget_stats){
 		.now = forget_now(f),
 		.shed = atomic_load(&f->shed),
-		.log_bytes = atomic_load(&f->log_bytes),
 		.written_bytes = atomic_load(&f->written),
 		.sound = atomic_load(&f->sound),
 	};
+	for (unsigned i = 0; i < f->disks_n; i++)
+		out->log_bytes += atomic_load(&f->disks[i].log_bytes);
 	forget_table_count(f->table, &out->lasting, &out->passing);
 }

@@ -25,6 +25,7 @@ struct forget_disk {
 	struct purge_log log; /* the thread's, once it runs */
 	enum forget_found found;
 	_Atomic bool sound;
+	_Atomic uint64_t log_bytes;
 };
 
 struct forget {
@@ -32,7 +33,7 @@ struct forget {
 	/* Everything that is not clean as of floor is forgotten; fetches: as of fetch_floor. */
 	_Atomic uint64_t floor, fetch_floor;
 	_Atomic bool sound;
-	_Atomic uint64_t shed, written, log_bytes;
+	_Atomic uint64_t shed, written;
 	struct forget_hints hints;
 
 	_Alignas(64) struct forget_options o;

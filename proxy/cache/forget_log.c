@@ -102,7 +102,7 @@ rewrite(struct forget *f, struct forget_disk *d)
 	bool done = purge_log_rewrite(&d->log, &head, bytes, list, n) == 0;
 	int error = errno;
 	free(list);
-	atomic_store(&f->log_bytes, done ? bytes : 0);
+	atomic_store(&d->log_bytes, done ? bytes : 0);
 	errno = error;
 	if (!done)
 		purge_log_remove(&d->log);

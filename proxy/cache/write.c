@@ -387,11 +387,7 @@ renews(struct cache *c, struct stored *o)
 static bool
 supersedes(struct cache *c, struct stored *o)
 {
-	bool clean;
-	uint64_t since = atomic_load(&o->pub.clean_as_of);
-	struct forget_thing own = {o->pub.hash, o->pub.key, o->pub.tags};
-	atomic_store(&o->pub.clean_as_of,
-		     forget_add_own(c->forget, FORGET_KEY, &own, true, since, &clean));
+	bool clean = cache_outlives(c, o, FORGET_KEY, o->pub.tags, o->pub.clean_as_of);
 	cache_window(c);
 	cache_disks_remove(c, o->pub.hash);
 	return clean;

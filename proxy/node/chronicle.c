@@ -21,15 +21,14 @@ struct chronicle {
 static const char FILE_NAME[] = "history";
 
 static void
-restore(struct history *h, struct cache *c, int fd)
+restore(struct history *h, struct cache *c)
 {
 	struct buf bytes = {0};
-	char part[16384];
-	ssize_t n = 0;
-	while (bytes.n <= HISTORY_SNAPSHOT_MOST && (n = read(fd, part, sizeof part)) > 0)
-		buf_add(&bytes, part, (size_t)n);
-	uint64_t tag = filter_seed_fingerprint(cache_seed(c));
-	const char *why = n < 0 ? strerror(errno) : history_load(h, tag, buf_str(&bytes));
+	const char *why;
+	if (!cache_read_file(c, FILE_NAME, HISTORY_SNAPSHOT_MOST, &bytes, &why))
+		return;
+	if (!why)
+		why = history_load(h, filter_seed_fingerprint(cache_seed(c)), buf_str(&bytes));
 	if (why)
 		log_warning("the history of this node is ignored (%s): its lines and its totals "
 			    "begin anew",
@@ -43,11 +42,7 @@ chronicle_create(struct cache *c)
 	struct chronicle *ch = NEW(struct chronicle);
 	ch->history = history_create(now_s());
 	ch->cache = c;
-	int fd = cache_open_file(c, FILE_NAME);
-	if (fd < 0)
-		return ch;
-	restore(ch->history, c, fd);
-	close(fd);
+	restore(ch->history, c);
 	return ch;
 }
 
