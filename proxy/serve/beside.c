@@ -10,17 +10,10 @@
 enum { TRIES_MOST = 3, REST = 8 };
 
 static void
-on_alarm(struct alarm *a)
-{
-	struct txn *t = (struct txn *)((char *)a - offsetof(struct txn, alarm));
-	t->wake(t);
-}
-
-static void
 look_again_later(struct txn *t)
 {
 	if (!alarm_is_set(&t->alarm))
-		alarm_set(&t->serve->alarms, &t->alarm, now_ms() + patience_ms(t), on_alarm);
+		alarm_set(&t->serve->alarms, &t->alarm, now_ms() + patience_ms(t), txn_on_alarm);
 }
 
 /* Bytes that this head promises may come from another answer. */

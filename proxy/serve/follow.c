@@ -287,13 +287,6 @@ fetch_beside(struct txn *t)
 	fill_start(t, t->object ? FILL_VALIDATE : FILL_MISS);
 }
 
-static void
-on_alarm(struct alarm *a)
-{
-	struct txn *t = (struct txn *)((char *)a - offsetof(struct txn, alarm));
-	t->wake(t);
-}
-
 static bool
 has_body_to_come(const struct flight_head *h)
 {
@@ -363,7 +356,7 @@ waits_for_body(struct txn *t)
 	if (now >= t->body_by_ms && !waits_on(t, now, most))
 		return false;
 	if (t->body_by_ms)
-		alarm_set(&t->serve->alarms, &t->alarm, t->body_by_ms, on_alarm);
+		alarm_set(&t->serve->alarms, &t->alarm, t->body_by_ms, txn_on_alarm);
 	return true;
 }
 
@@ -396,7 +389,7 @@ set_alarm(struct txn *t)
 	if (t->try_at_ms && (!next || t->try_at_ms < next))
 		next = t->try_at_ms;
 	if (next)
-		alarm_set(&t->serve->alarms, &t->alarm, next, on_alarm);
+		alarm_set(&t->serve->alarms, &t->alarm, next, txn_on_alarm);
 }
 
 /* No head yet: is it time for something else? True when the transaction has moved on. */

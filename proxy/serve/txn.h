@@ -161,6 +161,7 @@ void txn_free_spares(struct serve *s);
 /* The only assignment to t->state; what must be true of a request is checked. */
 void txn_move(struct txn *t, enum txn_state to);
 void txn_check(const struct txn *t); /* in its state; aborts if not. O(1) */
+void txn_on_alarm(struct alarm *a);  /* of t->alarm: t looks again */
 
 /* ---- send.c and send_*.c: from a verdict to a head and a source of bytes ---- */
 

@@ -3,6 +3,7 @@
 #include "proxy/serve/txn.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #define STATES_ROWS "proxy/serve/txn_states.h"
@@ -33,4 +34,11 @@ txn_move(struct txn *t, enum txn_state to)
 	}
 	t->state = to;
 	txn_check(t);
+}
+
+void
+txn_on_alarm(struct alarm *a)
+{
+	struct txn *t = (struct txn *)((char *)a - offsetof(struct txn, alarm));
+	t->wake(t);
 }

@@ -200,9 +200,9 @@ walk_find(struct walk *w, uint64_t at, uint64_t until)
 				w->lost = false;
 				break;
 			}
-			if (s != FLIGHT_FAILED && !walk_is_purged(w))
-				return WALK_READY;
 			if (s != FLIGHT_FAILED) {
+				if (!walk_is_purged(w))
+					return WALK_READY;
 				w->lost = false;
 				break;
 			}

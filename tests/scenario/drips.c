@@ -20,13 +20,22 @@ drip_together(struct client **c, int n, const char *field, size_t sent)
 	}
 }
 
+/* What comes behind so many bytes is the body's, to its end. */
+static void
+expect_rest(struct client *c, size_t sent)
+{
+	char *got = malloc(BYTES - sent);
+	expect_int((long long)client_read_body(c, got, BYTES - sent), (long long)(BYTES - sent));
+	expect(memcmp(got, pattern(0, BYTES) + sent, BYTES - sent) == 0);
+	free(got);
+}
+
 /* Each tries three times at most, and the tries of those who make it drip are of no use. */
 SCENARIO("those who make a large body drip do not take all the tries, nor try without an end")
 {
 	enum { EVIL = 2, N = 6, SENT = 580000 };
 	struct barrier *never = barrier_new();
 	struct client *evil[EVIL], *readers[N];
-	char *got = malloc(BYTES);
 	origin_says("/warm", .fields = NO_STORE, .body = "x");
 	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES,
 		    .hold_body = never, .hold_at = SENT, .hold_for = "X-Evil", .times = 999);
@@ -34,11 +43,8 @@ SCENARIO("those who make a large body drip do not take all the tries, nor try wi
 	get("/warm");
 	drip_together(evil, EVIL, "X-Evil", SENT);
 	drip_together(readers, N, "X-Client", SENT);
-	for (int i = 0; i < N; i++) {
-		expect_int((long long)client_read_body(readers[i], got, BYTES - SENT),
-			   BYTES - SENT);
-		expect(memcmp(got, pattern(0, BYTES) + SENT, BYTES - SENT) == 0);
-	}
+	for (int i = 0; i < N; i++)
+		expect_rest(readers[i], SENT);
 	int asked = origin_requests_for("/x");
 	expect_that(asked <= 1 + (EVIL - 1) * TRIES + N, "%d requests at the origin", asked);
 	for (int i = 0; i < EVIL; i++)
@@ -51,7 +57,6 @@ SCENARIO("who reads a body that drips does not try without an end when another f
 	enum { N = 3, SENT = 200000, ROUNDS = 1000 };
 	struct barrier *never = barrier_new();
 	struct client *readers[N + 1];
-	char *got = malloc(BYTES);
 	origin_says("/warm", .fields = NO_STORE, .body = "x");
 	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES,
 		    .hold_body = never, .hold_at = SENT);
@@ -65,11 +70,8 @@ SCENARIO("who reads a body that drips does not try without an end when another f
 	int asked = origin_requests_for("/x");
 	expect_that(asked <= 1 + N * TRIES, "%d requests at the origin", asked);
 	barrier_open(never);
-	for (int i = 0; i <= N; i++) {
-		expect_int((long long)client_read_body(readers[i], got, BYTES - SENT),
-			   BYTES - SENT);
-		expect(memcmp(got, pattern(0, BYTES) + SENT, BYTES - SENT) == 0);
-	}
+	for (int i = 0; i <= N; i++)
+		expect_rest(readers[i], SENT);
 }
 
 /* What another client was answered meanwhile lies on disk: an answer that comes now is not filed,
@@ -79,7 +81,6 @@ SCENARIO("who reads a body that drips goes on with a fetch of its own that is no
 	enum { SENT = 200000 };
 	struct barrier *never = barrier_new();
 	struct client *readers[2];
-	char *got = malloc(BYTES);
 	origin_says("/warm", .fields = NO_STORE, .body = "x");
 	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES,
 		    .hold_body = never, .hold_at = SENT);
@@ -93,8 +94,7 @@ SCENARIO("who reads a body that drips goes on with a fetch of its own that is no
 	expect_status(client_read(admin, "POST"), 200);
 	struct answer a = get("/x");
 	expect_int((long long)a.body_bytes, BYTES);
-	expect_int((long long)client_read_body(readers[1], got, BYTES - SENT), BYTES - SENT);
-	expect(memcmp(got, pattern(0, BYTES) + SENT, BYTES - SENT) == 0);
+	expect_rest(readers[1], SENT);
 	expect_that(origin_requests_for("/x") <= 4, "%d", origin_requests_for("/x"));
 	client_reset(readers[0]);
 	barrier_open(never);
@@ -105,7 +105,6 @@ SCENARIO("what another fetch brings for one client alone is not put behind what 
 	enum { SENT = 200000 };
 	struct barrier *never = barrier_new();
 	struct client *readers[2];
-	char *got = malloc(BYTES);
 	origin_says("/warm", .fields = NO_STORE, .body = "x");
 	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES,
 		    .hold_body = never, .hold_at = SENT);
@@ -118,9 +117,6 @@ SCENARIO("what another fetch brings for one client alone is not put behind what 
 	edge_wait_stat("bytes.from_origin", SENT + 1);
 	get("/warm");
 	barrier_open(never); /* it drips on, and comes to its end */
-	for (int i = 0; i < 2; i++) {
-		expect_int((long long)client_read_body(readers[i], got, BYTES - SENT),
-			   BYTES - SENT);
-		expect(memcmp(got, pattern(0, BYTES) + SENT, BYTES - SENT) == 0);
-	}
+	for (int i = 0; i < 2; i++)
+		expect_rest(readers[i], SENT);
 }
