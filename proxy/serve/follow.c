@@ -189,7 +189,8 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
 		if (*other_variant)
 			return false;
 	}
-	struct reuse_verdict v = policy_reuse(terms, &t->rq, &t->cc, now_s());
+	struct terms ours = terms_for_waiting(terms, h->delay_s);
+	struct reuse_verdict v = policy_reuse(&ours, &t->rq, &t->cc, now_s());
 	return v.reuse == REUSE_FRESH || v.reuse == REUSE_STALE || v.reuse == REUSE_STALE_REFRESH;
 }
 
