@@ -489,3 +489,38 @@ SCENARIO("an answer that takes longer to come than it is fresh is for all who wa
 		expect_that(n >= 1 && n <= 4, "%s: %d more requests", pages[i].path, n);
 	}
 }
+
+/* A purge on the way makes an answer nobody's but its leader's. */
+static void
+purge(const char *path)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, text("POST /purge?url=http://example.com%s HTTP/1.1\r\nHost: localhost\r\n"
+			    "Content-Length: 0\r\nConnection: close\r\n\r\n",
+			    path));
+	expect_status(client_read(c, "POST"), 200);
+}
+
+SCENARIO("a purge while many wait for one fetch makes one more fetch, not one for each")
+{
+	static const char *const paths[] = {"/head", "/body"};
+	struct barrier *go[2] = {barrier_new(), barrier_new()}, *more = barrier_new();
+	origin_says(paths[0], .fields = FRESH, .body = "old", .hold_head = go[0]);
+	origin_says(paths[1], .fields = FRESH, .body = "old", .hold_body = go[1], .hold_at = 1);
+	for (int i = 0; i < 2; i++)
+		origin_says(paths[i], .fields = FRESH, .body = "new", .hold_head = more);
+	edge_start();
+	for (int i = 0; i < 2; i++) {
+		struct call *calls[HERD], *leader = call_get(paths[i]);
+		barrier_arrivals(go[i], 1);
+		herd(calls, HERD, paths[i]);
+		purge(paths[i]);
+		barrier_open(go[i]);
+		call_expect(leader, 200, "old");
+		barrier_arrivals(more, i + 1);
+		barrier_open(more);
+		for (int k = 0; k < HERD; k++)
+			call_expect(calls[k], 200, "new");
+		expect_few(paths[i]);
+	}
+}
