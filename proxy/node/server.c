@@ -12,6 +12,7 @@
 #include "proxy/serve/txn.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/listen.h"
+#include "proxy/wire/listener.h"
 #include "proxy/wire/room.h"
 #include "proxy/node/keeper.h"
 #include "proxy/node/top.h"
@@ -43,6 +44,7 @@ struct server {
 	struct worker *workers;	    /* aligned: metrics have their own cache lines */
 	unsigned worker_count;
 	unsigned *ports;
+	struct listener *listeners; /* of config->listen_count */
 	int64_t begun_us;
 	bool started;
 	struct keeper *keeper;
@@ -237,6 +239,9 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		abort();
 	memset(s->workers, 0, n * sizeof *s->workers);
 	s->ports = mem_zalloc(c->listen_count * sizeof *s->ports);
+	s->listeners = mem_zalloc(c->listen_count * sizeof *s->listeners);
+	for (unsigned i = 0; i < c->listen_count; i++)
+		s->listeners[i] = (struct listener){.scheme = STR("http")};
 	s->worker_count = n;
 	const struct clients_limits l = {
 		.most = c->limits.connections,
@@ -250,6 +255,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		struct worker *worker = &s->workers[w];
 		worker->clients = s->clients;
 		worker->room = s->room;
+		worker->listeners = s->listeners;
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
 			.settings = settings_create(c, node_of(s->shelves.seed, c)),
@@ -419,6 +425,7 @@ server_destroy(struct server **sp)
 	settings_unref(&s->settings);
 	logfile_stop(&s->access_log, LOG_END_MS);
 	free(s->ports);
+	free(s->listeners);
 	free(s);
 }
 

@@ -4,6 +4,7 @@
 #include "proxy/serve/fill.h"
 #include "proxy/serve/txn.h"
 #include "proxy/wire/room.h"
+#include "proxy/wire/listener.h"
 #include "proxy/wire/wire.h"
 
 #include <assert.h>
@@ -101,7 +102,7 @@ open_wire(struct worker *w)
 	for (unsigned i = 0; i < w->door_count; i++) {
 		int fd = w->doors[i];
 		w->doors[i] = -1;
-		if (wire_listen(w->wire, fd))
+		if (wire_listen(w->wire, fd, &w->listeners[i]))
 			return -1;
 	}
 	return 0;

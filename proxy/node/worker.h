@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 struct clients;
+struct listener;
 struct room;
 struct wire;
 
@@ -33,8 +34,9 @@ struct worker {
 	struct measures measures;
 	struct lately lately;
 	struct hot hot;
-	_Atomic unsigned active_fetches; /* as of the last tick, for reports */
-	int *doors;			 /* listening sockets; -1 once wire has them */
+	_Atomic unsigned active_fetches;  /* as of the last tick, for reports */
+	int *doors;			  /* listening sockets; -1 once wire has them */
+	const struct listener *listeners; /* one for each, shared by all workers */
 	unsigned door_count;
 	bool draining;
 	int64_t drain_until_ms;
@@ -42,8 +44,8 @@ struct worker {
 
 enum { TICK_MS = 50 };
 
-/* w->serve has shelves, settings, origins and the log's descriptor; clients, room and doors are
- * set; the rest is made here. */
+/* w->serve has shelves, settings, origins and the log's descriptor; clients, room, doors and listeners
+ * are set; the rest is made here. */
 int worker_open(struct worker *w, unsigned index);
 void *worker_run(void *w); /* thread main */
 void worker_close(struct worker *w);

@@ -7,6 +7,7 @@
  *	source.pull --- "I can send so many bytes" ---->  pieces; or LATER, then stream_ready
  *	on_done ------- once, and last --------------->   log line; the stream is dead
  *
+ * A front (HTTP/1, ...) makes the streams and implements stream_calls; serve implements stream_up.
  * Both bodies are pulled by the side that has room for them. That is back-pressure without a queue:
  * a slow client costs no memory here, and a slow origin none there.
  *
@@ -37,7 +38,12 @@
 #include "proxy/http/field_block.h"
 #include "proxy/http/message.h"
 
-struct stream;
+struct stream_calls;
+
+/* What a front has for a request begins with this: serve calls its front through it. */
+struct stream {
+	const struct stream_calls *calls;
+};
 
 #define LENGTH_UNKNOWN UINT64_MAX
 
@@ -73,11 +79,6 @@ enum stream_body {
 	STREAM_BODY_END,
 	STREAM_BODY_FAULT /* *why to answer; or NULL: the client stopped in the middle */
 };
-/* What is here, not consumed; the view holds until the next stream_body or stream_took, of any
- * stream. The first WAIT sends an expected 100, if no head was given yet. */
-enum stream_body stream_body(struct stream *s, struct str *bytes, const struct fault **why);
-void stream_took(struct stream *s, size_t n);
-
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 enum stream_pull {
@@ -116,15 +117,69 @@ struct stream_head {
 			 * to be said, LENGTH_UNKNOWN */
 	bool close;	/* no more requests on this connection */
 };
-/* Once. HEAD, 204 and 304 have no body whatever src says: pull is not called. src NULL: none. */
-void stream_head(struct stream *s, const struct stream_head *h, const struct stream_source *src);
-/* Before stream_head. Dropped for HTTP/1.0 and when the client takes nothing: it is advice. */
-void stream_interim(struct stream *s, int status, struct str lines);
-void stream_ready(struct stream *s); /* a source that said LATER has news; harmless otherwise */
-void stream_reset(struct stream *s); /* ends it so that no client takes it for whole */
+
+/* ---- down: serve calls wire ------------------------------------------------------------------ */
 
 enum { STREAM_PEER_BYTES = 46 };
+
+struct stream_calls { /* constant; one for each front */
+	enum stream_body (*body)(struct stream *s, struct str *bytes, const struct fault **why);
+	void (*took)(struct stream *s, size_t n);
+	void (*head)(struct stream *s, const struct stream_head *h,
+		     const struct stream_source *src);
+	void (*interim)(struct stream *s, int status, struct str lines);
+	void (*ready)(struct stream *s);
+	void (*reset)(struct stream *s);
+	void (*peer)(const struct stream *s, char out[STREAM_PEER_BYTES]);
+};
+
+/* What is here, not consumed; the view holds until the next stream_body or stream_took, of any
+ * stream. The first WAIT sends an expected 100, if no head was given yet. */
+static inline enum stream_body
+stream_body(struct stream *s, struct str *bytes, const struct fault **why)
+{
+	return s->calls->body(s, bytes, why);
+}
+
+static inline void
+stream_took(struct stream *s, size_t n)
+{
+	s->calls->took(s, n);
+}
+
+/* Once. HEAD, 204 and 304 have no body whatever src says: pull is not called. src NULL: none. */
+static inline void
+stream_head(struct stream *s, const struct stream_head *h, const struct stream_source *src)
+{
+	s->calls->head(s, h, src);
+}
+
+/* Before stream_head. Dropped for HTTP/1.0 and when the client takes nothing: it is advice. */
+static inline void
+stream_interim(struct stream *s, int status, struct str lines)
+{
+	s->calls->interim(s, status, lines);
+}
+
+/* A source that said LATER has news; harmless otherwise. */
+static inline void
+stream_ready(struct stream *s)
+{
+	s->calls->ready(s);
+}
+
+/* Ends it so that no client takes it for whole. */
+static inline void
+stream_reset(struct stream *s)
+{
+	s->calls->reset(s);
+}
+
 /* The client's address as text; also during on_done. */
-void stream_peer(const struct stream *s, char out[STREAM_PEER_BYTES]);
+static inline void
+stream_peer(const struct stream *s, char out[STREAM_PEER_BYTES])
+{
+	s->calls->peer(s, out);
+}
 
 #endif

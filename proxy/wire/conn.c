@@ -295,21 +295,7 @@ conn_check(const struct conn *c)
 	assert(!c->wait_prev || *c->wait_prev == c);
 	assert(c->in_at <= c->in.n && (w->view_of != c || c->in.n == 0));
 	assert(c->scanned <= conn_input(c).n);
-	switch ((enum waiting)c->waiting) {
-	case WAIT_HEAD:
-	case WAIT_IDLE:
-	case WAIT_LINGER:
-		assert(!c->stream);
-		break;
-	case WAIT_BODY:
-	case WAIT_SEND:
-	case WAIT_STUCK:
-	case WAIT_GONE:
-		assert(c->stream);
-		break;
-	default:
-		break;
-	}
+	c->front->check(c);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -348,21 +334,24 @@ set_peer(struct conn *c, const struct sockaddr *peer)
 }
 
 struct conn *
-conn_open(struct wire *w, int fd, const struct sockaddr *peer, event_callback_fn on_event)
+conn_open(struct wire *w, const struct arrival *a, const struct front *front,
+	  event_callback_fn on_event)
 {
 	struct conn *c = NEW(struct conn);
 	int one = 1;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	setsockopt(a->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	c->wire = w;
-	c->fd = fd;
-	set_peer(c, peer);
+	c->fd = a->fd;
+	c->listener = a->listener;
+	c->front = front;
+	set_peer(c, (const struct sockaddr *)&a->peer);
 	c->next = w->conns;
 	c->prev = &w->conns;
 	if (c->next)
 		c->next->prev = &c->next;
 	w->conns = c;
 	w->conn_count++;
-	event_assign(&c->ev, w->o.base, fd, EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST,
+	event_assign(&c->ev, w->o.base, c->fd, EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST,
 		     on_event, c);
 	if (event_add(&c->ev, NULL)) {
 		log_error("cannot watch a new connection: out of memory or descriptors");
@@ -378,7 +367,7 @@ conn_free(struct conn *c)
 {
 	struct wire *w = c->wire;
 	struct sockaddr_storage peer;
-	assert(!c->stream);
+	assert(!c->session);
 	wait_remove(c);
 	event_del(&c->ev);
 	close(c->fd);

@@ -9,14 +9,15 @@
 #define WIRE_CONN_H
 
 #include "proxy/base/buf.h"
+#include "proxy/wire/front.h"
+#include "proxy/wire/listener.h"
 #include "proxy/wire/wire.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <netinet/in.h>
 #include <sys/uio.h>
-
-struct stream;
 
 /* What a connection may be waiting for, each with its own time limit: one list per kind, oldest
  * first, because all in a list wait equally long. */
@@ -77,14 +78,16 @@ struct wire {
 
 struct conn {
 	struct wire *wire;
-	struct stream *stream; /* the request under way */
+	const struct front *front;
+	const struct listener *listener;
+	void *session; /* the front's; h1: the request under way; NULL: none */
 	int fd;
 	int unsent; /* WAIT_SEND, WAIT_STUCK: bytes the client had not acknowledged when it began */
 	uint8_t waiting, input, family; /* enum waiting, enum input, AF_* */
 	bool readable;			/* the last read did not empty the socket */
 	bool writable;			/* an event said so, and no write was refused since */
 	bool broken;			/* a read or write failed: nothing can be sent */
-	bool driving;			/* h1_drive is under way */
+	bool driving;			/* front->drive is under way */
 	bool line_seen; /* the first line of the head that is coming was looked at */
 	bool news;	/* an event said that there is something to read, since the last look */
 	struct event ev;
@@ -103,14 +106,14 @@ struct conn {
 /* Takes an accepted socket that clients_enter has counted; NULL: it had to be closed. Its events,
  * and what conn_wake asks for, come to on_event with the connection as its argument, which begins
  * with conn_note. */
-struct conn *
-conn_open(struct wire *w, int fd, const struct sockaddr *peer, event_callback_fn on_event);
+struct conn *conn_open(struct wire *w, const struct arrival *a, const struct front *front,
+		       event_callback_fn on_event);
 /* An event happened: EV_READ and so on. */
 void conn_note(struct conn *c, short what);
 /* What must hold between two events; aborts if not. O(1). */
 void conn_check(const struct conn *c);
 void conn_check_wire(const struct wire *w);
-/* Frees it; its stream must have ended. */
+/* Frees it; its session must have ended. */
 void conn_free(struct conn *c);
 /* The same, and the client is told by a reset that what it got is not whole. */
 void conn_free_reset(struct conn *c);
@@ -121,6 +124,21 @@ void conn_wait(struct conn *c, enum waiting what);
 void conn_wake(struct conn *c);
 /* Text of the client's address (INET6_ADDRSTRLEN). */
 void conn_peer(const struct conn *c, char *out);
+
+/* Serve must never be called from within one of its own calls: every call up goes through these. */
+static inline void
+conn_enter_serve(struct wire *w)
+{
+	assert(w->within_stream == 0);
+	w->within_serve++;
+}
+
+static inline void
+conn_leave_serve(struct wire *w)
+{
+	assert(w->within_serve > 0);
+	w->within_serve--;
+}
 
 /* Unconsumed input that is here already. */
 struct str conn_input(const struct conn *c);

@@ -8,10 +8,10 @@ enum { TURN_MOST = 64 }; /* requests of one connection answered before others ha
 
 /* What must hold between two calls of serve. O(1). */
 static void
-check(const struct stream *s)
+check_stream(const struct h1_stream *s)
 {
 	const struct conn *c = s->conn;
-	assert(c->stream == s && s->r && s->ctx);
+	assert(c->session == s && s->r && s->ctx);
 	assert(s->segment_i <= s->segment_n && s->segment_n <= SEGMENTS);
 	assert(s->body_from <= s->body_to && s->body_to <= s->segment_n);
 	assert(s->decoded == 0 || s->body != BODY_OVER);
@@ -35,12 +35,12 @@ check(const struct stream *s)
 static void
 end_stream(struct conn *c, enum stream_end how)
 {
-	struct stream *s = c->stream;
+	struct h1_stream *s = h1_stream(c);
 	struct arena *arena = s->arena;
-	h1_enter_serve(c->wire);
+	conn_enter_serve(c->wire);
 	c->wire->o.up->on_done(s->ctx, how, s->body_sent);
-	h1_leave_serve(c->wire);
-	c->stream = NULL;
+	conn_leave_serve(c->wire);
+	c->session = NULL;
 	arena_unref(&arena);
 }
 
@@ -48,7 +48,7 @@ end_stream(struct conn *c, enum stream_end how)
 
 /* Serve is told what it waited for, as long as it takes it. */
 static void
-tell_of_body(struct stream *s)
+tell_of_body(struct h1_stream *s)
 {
 	struct conn *c = s->conn;
 	for (int i = 0; i < TURN_MOST && s->wanted; i++) {
@@ -57,9 +57,9 @@ tell_of_body(struct stream *s)
 		if (!news)
 			return;
 		s->wanted = false;
-		h1_enter_serve(c->wire);
+		conn_enter_serve(c->wire);
 		c->wire->o.up->on_body(s->ctx);
-		h1_leave_serve(c->wire);
+		conn_leave_serve(c->wire);
 	}
 	if (s->wanted)
 		event_active(&c->ev, EV_WRITE, 0);
@@ -72,7 +72,7 @@ enum turn { TURN_NEXT, TURN_WAITS, TURN_FREED /* or lingers */ };
 static enum turn
 finish(struct conn *c)
 {
-	struct stream *s = c->stream;
+	struct h1_stream *s = h1_stream(c);
 	bool by_close = s->framing_out == OUT_CLOSE, whole = s->answering == ANSWER_WHOLE;
 	bool keep = s->keep_alive && !c->broken;
 	bool linger = s->r->fault || s->body != BODY_OVER;
@@ -104,7 +104,7 @@ abandon(struct conn *c, enum stream_end how)
 static enum turn
 wait_for_serve(struct conn *c)
 {
-	struct stream *s = c->stream;
+	struct h1_stream *s = h1_stream(c);
 	conn_look(c);
 	if (c->broken)
 		return abandon(c, STREAM_GONE);
@@ -117,7 +117,7 @@ wait_for_serve(struct conn *c)
 static enum turn
 go_on(struct conn *c)
 {
-	struct stream *s = c->stream;
+	struct h1_stream *s = h1_stream(c);
 	if (s->wanted)
 		tell_of_body(s);
 	if (s->answering == ANSWER_SLOW)
@@ -173,8 +173,8 @@ wait_for_head(struct conn *c, bool answered)
 		conn_wait(c, what);
 }
 
-void
-h1_drive(struct conn *c)
+static void
+drive(struct conn *c)
 {
 	size_t most = c->wire->o.limits.head_bytes + 1;
 	if (c->waiting == WAIT_LINGER) {
@@ -184,9 +184,9 @@ h1_drive(struct conn *c)
 	c->driving = true;
 	bool answered = false;
 	for (int requests = 0;;) {
-		bool begun = c->stream != NULL;
+		bool begun = c->session != NULL;
 		if (begun)
-			check(c->stream);
+			check_stream(h1_stream(c));
 		enum turn turn = begun ? go_on(c) : TURN_NEXT;
 		if (turn == TURN_FREED)
 			return;
@@ -206,30 +206,12 @@ h1_drive(struct conn *c)
 	}
 }
 
-void
-h1_timeout(struct conn *c)
-{
-	enum waiting was = (enum waiting)c->waiting;
-	struct stream *s = c->stream;
-	if (!s && was == WAIT_HEAD && conn_input(c).n > 0) {
-		h1_request_begin(c, (struct str){0}, &fault_HEADER_TIMEOUT);
-		h1_drive(c);
-		return;
-	}
-	if (!s || was == WAIT_GONE) {
-		h1_close(c);
-		return;
-	}
-	if (!h1_pace_again(s))
-		h1_drive(c);
-}
-
-void
-h1_close(struct conn *c)
+static void
+close_conn(struct conn *c)
 {
 	bool mid_close_body = false;
-	if (c->stream) {
-		struct stream *s = c->stream;
+	if (c->session) {
+		struct h1_stream *s = h1_stream(c);
 		mid_close_body = s->framing_out == OUT_CLOSE;
 		end_stream(c, s->answering == ANSWER_AWAITED ? STREAM_GONE : STREAM_RESET);
 	}
@@ -239,11 +221,59 @@ h1_close(struct conn *c)
 		conn_free(c);
 }
 
-void
-h1_drain(struct conn *c)
+static void
+on_timeout(struct conn *c)
 {
-	if (c->stream)
+	enum waiting was = (enum waiting)c->waiting;
+	struct h1_stream *s = h1_stream(c);
+	if (!s && was == WAIT_HEAD && conn_input(c).n > 0) {
+		h1_request_begin(c, (struct str){0}, &fault_HEADER_TIMEOUT);
+		drive(c);
+		return;
+	}
+	if (!s || was == WAIT_GONE) {
+		close_conn(c);
+		return;
+	}
+	if (!h1_pace_again(c))
+		drive(c);
+}
+
+static void
+drain(struct conn *c)
+{
+	if (c->session)
 		return;
 	c->readable = true; /* what came and was not looked at yet is still answered */
-	h1_drive(c);
+	drive(c);
 }
+
+static void
+check(const struct conn *c)
+{
+	switch ((enum waiting)c->waiting) {
+	case WAIT_HEAD:
+	case WAIT_IDLE:
+	case WAIT_LINGER:
+		assert(!c->session);
+		break;
+	case WAIT_BODY:
+	case WAIT_SEND:
+	case WAIT_STUCK:
+	case WAIT_GONE:
+		assert(c->session);
+		break;
+	default:
+		break;
+	}
+}
+
+const struct front h1_front = {
+	.drive = drive,
+	.timeout = on_timeout,
+	.is_slow = h1_pace_is_slow,
+	.again = h1_pace_again,
+	.close = close_conn,
+	.drain = drain,
+	.check = check,
+};

@@ -59,7 +59,7 @@ put_status_line(char *to, int status, struct str reason)
 /* The connection's fate is decided here (RFC 9112 9.3): an answer that overtakes its request's body
  * ends it. */
 static struct str
-connection_line(const struct stream *s)
+connection_line(const struct h1_stream *s)
 {
 	if (!s->keep_alive)
 		return STR("Connection: close\r\n\r\n");
@@ -78,7 +78,7 @@ head_most(const struct stream_head *h)
 }
 
 static char *
-put_head(char *to, const struct stream *s, const struct stream_head *h)
+put_head(char *to, const struct h1_stream *s, const struct stream_head *h)
 {
 	to = put_status_line(to, h->status, h->reason);
 	if (h->stored)
@@ -100,7 +100,7 @@ put_head(char *to, const struct stream *s, const struct stream_head *h)
 }
 
 void
-h1_answer_add(struct stream *s, struct str a, struct str b, struct str c)
+h1_answer_add(struct h1_stream *s, struct str a, struct str b, struct str c)
 {
 	char *text = arena_alloc(s->arena, s->out.n + a.n + b.n + c.n), *end = text;
 	struct str parts[] = {s->out, a, b, c};
@@ -111,8 +111,9 @@ h1_answer_add(struct stream *s, struct str a, struct str b, struct str c)
 }
 
 void
-stream_head(struct stream *s, const struct stream_head *h, const struct stream_source *src)
+h1_answer_head(struct stream *base, const struct stream_head *h, const struct stream_source *src)
 {
+	struct h1_stream *s = h1_stream_of(base);
 	struct conn *c = s->conn;
 	assert(s->answering == ANSWER_AWAITED && h->status >= 200 && h->status <= 999);
 	bool no_body = s->r->rq.method == METHOD_HEAD || h->status == 204 || h->status == 304 ||
@@ -134,8 +135,9 @@ stream_head(struct stream *s, const struct stream_head *h, const struct stream_s
 }
 
 void
-stream_interim(struct stream *s, int status, struct str lines)
+h1_answer_interim(struct stream *base, int status, struct str lines)
 {
+	struct h1_stream *s = h1_stream_of(base);
 	char line[LINES_MOST];
 	if (s->answering != ANSWER_AWAITED || s->r->rq.minor == 0 ||
 	    s->interim_bytes + lines.n > INTERIM_MOST)
@@ -147,22 +149,18 @@ stream_interim(struct stream *s, int status, struct str lines)
 }
 
 void
-stream_ready(struct stream *s)
+h1_answer_ready(struct stream *base)
 {
+	struct h1_stream *s = h1_stream_of(base);
 	if (s->answering == ANSWER_LATER)
 		s->answering = ANSWER_FLOWS;
 	conn_wake(s->conn);
 }
 
 void
-stream_reset(struct stream *s)
+h1_answer_reset(struct stream *base)
 {
+	struct h1_stream *s = h1_stream_of(base);
 	s->answering = ANSWER_RESET;
 	conn_wake(s->conn);
-}
-
-void
-stream_peer(const struct stream *s, char out[STREAM_PEER_BYTES])
-{
-	conn_peer(s->conn, out);
 }

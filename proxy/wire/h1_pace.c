@@ -1,6 +1,5 @@
 /* h1_pace.c - how a client keeps up with what it owes. */
 #include "proxy/base/clock.h"
-#include "proxy/wire/h1.h"
 #include "proxy/wire/h1_stream.h"
 
 /* A piece of a body on disk that was read and checked is 256 KiB. */
@@ -19,7 +18,7 @@ keeps_pace(const struct wire *w, struct pace *p)
 
 /* What the client owes, with the wait under way. */
 static struct pace
-measure(const struct stream *s)
+measure(const struct h1_stream *s)
 {
 	const struct conn *c = s->conn;
 	struct pace p = c->waiting == WAIT_BODY ? s->upward : s->downward;
@@ -31,7 +30,7 @@ measure(const struct stream *s)
 
 /* The time of a wait that ends is the client's. False: it was too slow over its whole time. */
 static bool
-settle(struct stream *s)
+settle(struct h1_stream *s)
 {
 	struct conn *c = s->conn;
 	struct wire *w = c->wire;
@@ -46,7 +45,7 @@ settle(struct stream *s)
 bool
 h1_pace_is_slow(const struct conn *c)
 {
-	const struct stream *s = c->stream;
+	const struct h1_stream *s = h1_stream(c);
 	assert(s && (c->waiting == WAIT_BODY || waiting_is_send(c->waiting)));
 	struct pace p = measure(s);
 	return p.bytes <= c->wire->o.limits.least_rate * (uint64_t)p.owed_ms / 1000;
@@ -54,7 +53,7 @@ h1_pace_is_slow(const struct conn *c)
 
 /* A client is slow: what it sends is a fault that serve answers, what it takes ends here. */
 static void
-fail_pace(struct stream *s, enum waiting was)
+fail_pace(struct h1_stream *s, enum waiting was)
 {
 	if (was == WAIT_BODY && s->body != BODY_OPEN)
 		return;
@@ -78,12 +77,12 @@ static void
 let_go(struct wire *w)
 {
 	struct conn *c = w->waits[WAIT_SEND].first;
-	if (w->waits[WAIT_SEND].count > HELD_MOST && !c->driving && !h1_pace_again(c->stream))
+	if (w->waits[WAIT_SEND].count > HELD_MOST && !c->driving && !c->front->again(c))
 		event_active(&c->ev, EV_WRITE, 0);
 }
 
 void
-h1_pace_wait(struct stream *s, enum waiting what)
+h1_pace_wait(struct h1_stream *s, enum waiting what)
 {
 	struct conn *c = s->conn;
 	enum waiting was = (enum waiting)c->waiting;
@@ -101,9 +100,9 @@ h1_pace_wait(struct stream *s, enum waiting what)
 }
 
 bool
-h1_pace_again(struct stream *s)
+h1_pace_again(struct conn *c)
 {
-	struct conn *c = s->conn;
+	struct h1_stream *s = h1_stream(c);
 	enum waiting was = (enum waiting)c->waiting;
 	bool well = settle(s);
 	s->written = 0;

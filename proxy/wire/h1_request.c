@@ -2,6 +2,111 @@
 #include "proxy/http/h1_parse.h"
 #include "proxy/wire/h1_stream.h"
 
+/* ---- request bodies -------------------------------------------------------------------------- */
+
+/* Framing at the front of the input is eaten; s->decoded says how much body follows. */
+static void
+decode(struct h1_stream *s, struct str in)
+{
+	struct str rest = in, data = {0};
+	if (s->r->rq.framing == FRAMING_LENGTH) {
+		s->decoded = in.n < s->body_left ? in.n : (size_t)s->body_left;
+		return;
+	}
+	switch (chunked_decode(&s->chunked, &rest, &data, &s->body_fault)) {
+	case CHUNKED_DATA:
+		s->decoded = data.n;
+		break;
+	case CHUNKED_DONE:
+		s->body = BODY_OVER;
+		break;
+	case CHUNKED_FAULT:
+		s->body = BODY_BROKEN;
+		break;
+	case CHUNKED_MORE:
+		break;
+	}
+	conn_consume(s->conn, in.n - rest.n - data.n);
+}
+
+static enum stream_body
+wait_for_body(struct h1_stream *s)
+{
+	struct conn *c = s->conn;
+	if (c->input == INPUT_OVER) {
+		s->body = BODY_BROKEN;
+		return STREAM_BODY_FAULT;
+	}
+	s->wanted = true;
+	if (s->continue_due && s->answering == ANSWER_AWAITED)
+		h1_answer_add(s, STR("HTTP/1.1 100 Continue\r\n\r\n"), STR(""), STR(""));
+	s->continue_due = false;
+	conn_wake(c);
+	return STREAM_BODY_WAIT;
+}
+
+/* More of the body than limits.body allows ends it, before serve sees the excess. */
+static enum stream_body
+give_body(struct h1_stream *s, struct str *bytes)
+{
+	uint64_t most = s->conn->wire->o.limits.body_bytes;
+	if (most && s->body_came + s->decoded > most) {
+		s->body = BODY_BROKEN;
+		s->body_fault = &fault_BODY_TOO_LARGE;
+		return STREAM_BODY_FAULT;
+	}
+	s->continue_due = false;
+	*bytes = (struct str){conn_input(s->conn).p, s->decoded};
+	return STREAM_BODY_SOME;
+}
+
+static enum stream_body
+body(struct h1_stream *s, struct str *bytes)
+{
+	struct conn *c = s->conn;
+	for (;;) {
+		if (s->body == BODY_BROKEN)
+			return STREAM_BODY_FAULT;
+		if (s->body == BODY_OVER)
+			return STREAM_BODY_END;
+		if (s->decoded)
+			return give_body(s, bytes);
+		if (conn_input(c).n == 0 && !conn_read(c, SCRATCH_BYTES))
+			return wait_for_body(s);
+		decode(s, conn_input(c));
+	}
+}
+
+static enum stream_body
+take_body(struct stream *base, struct str *bytes, const struct fault **why)
+{
+	struct h1_stream *s = h1_stream_of(base);
+	struct wire *w = s->conn->wire;
+	w->within_stream++;
+	*bytes = (struct str){0};
+	s->wanted = false;
+	enum stream_body r = body(s, bytes);
+	*why = s->body_fault;
+	w->within_stream--;
+	return r;
+}
+
+static void
+took(struct stream *base, size_t n)
+{
+	struct h1_stream *s = h1_stream_of(base);
+	assert(n <= s->decoded);
+	conn_consume(s->conn, n);
+	s->decoded -= n;
+	s->body_came += n;
+	s->upward.bytes += n;
+	if (s->r->rq.framing == FRAMING_LENGTH) {
+		s->body_left -= n;
+		if (s->body_left == 0)
+			s->body = BODY_OVER;
+	}
+}
+
 /* ---- request heads --------------------------------------------------------------------------- */
 
 static struct str
@@ -14,7 +119,7 @@ first_line(struct str head)
 }
 
 static const struct fault *
-parse(struct wire *w, struct str head, struct stream_request *r)
+parse(struct wire *w, struct str scheme, struct str head, struct stream_request *r)
 {
 	const struct wire_limits *l = &w->o.limits;
 	/* The target is part of the head: a smaller limit of the head limits it too. */
@@ -33,7 +138,7 @@ parse(struct wire *w, struct str head, struct stream_request *r)
 		return fault;
 	/* What the listener speaks, not what an absolute-form target claims: else a plain client
 	 * could fill the keys of https. */
-	r->rq.scheme = STR("http");
+	r->rq.scheme = scheme;
 	r->body_bytes = r->rq.framing == FRAMING_LENGTH	   ? r->rq.content_length
 			: r->rq.framing == FRAMING_CHUNKED ? LENGTH_UNKNOWN
 							   : 0;
@@ -42,22 +147,39 @@ parse(struct wire *w, struct str head, struct stream_request *r)
 	return NULL;
 }
 
+static void
+peer(const struct stream *base, char out[STREAM_PEER_BYTES])
+{
+	conn_peer(((const struct h1_stream *)base)->conn, out);
+}
+
+static const struct stream_calls calls = {
+	.body = take_body,
+	.took = took,
+	.head = h1_answer_head,
+	.interim = h1_answer_interim,
+	.ready = h1_answer_ready,
+	.reset = h1_answer_reset,
+	.peer = peer,
+};
+
 void
 h1_request_begin(struct conn *c, struct str head, const struct fault *fault)
 {
 	struct wire *w = c->wire;
 	struct arena *arena = arena_create(w->o.arenas);
 	struct stream_request *r = ARENA_NEW(arena, struct stream_request);
-	struct stream *s = arena_alloc(arena, sizeof *s);
-	memset(s, 0, offsetof(struct stream, segments));
+	struct h1_stream *s = arena_alloc(arena, sizeof *s);
+	memset(s, 0, offsetof(struct h1_stream, segments));
 	size_t eaten = head.n;
 	head = arena_copy(arena, head);
 	conn_consume(c, eaten); /* serve may ask for the body at once */
 	r->arena = arena;
 	r->line = first_line(head);
-	r->fault = fault ? fault : parse(w, head, r);
+	r->fault = fault ? fault : parse(w, c->listener->scheme, head, r);
 	if (r->fault)
 		r->body_bytes = 0;
+	s->base.calls = &calls;
 	s->conn = c;
 	s->r = r;
 	s->arena = arena;
@@ -65,10 +187,10 @@ h1_request_begin(struct conn *c, struct str head, const struct fault *fault)
 	s->body_left = r->rq.framing == FRAMING_LENGTH ? r->body_bytes : 0;
 	s->keep_alive = !r->fault && r->rq.keep_alive;
 	s->continue_due = !r->fault && r->rq.expect_continue;
-	c->stream = s;
-	h1_enter_serve(w);
-	s->ctx = w->o.up->on_request(w->o.node, s, r);
-	h1_leave_serve(w);
+	c->session = s;
+	conn_enter_serve(w);
+	s->ctx = w->o.up->on_request(w->o.node, &s->base, r);
+	conn_leave_serve(w);
 }
 
 /* The bytes of a first line that cannot become a request, however long its head is waited for, as
@@ -108,107 +230,4 @@ h1_request_next(struct conn *c)
 	}
 	h1_request_begin(c, (struct str){in.p, head}, fault);
 	return true;
-}
-
-/* ---- request bodies -------------------------------------------------------------------------- */
-
-/* Framing at the front of the input is eaten; s->decoded says how much body follows. */
-static void
-decode(struct stream *s, struct str in)
-{
-	struct str rest = in, data = {0};
-	if (s->r->rq.framing == FRAMING_LENGTH) {
-		s->decoded = in.n < s->body_left ? in.n : (size_t)s->body_left;
-		return;
-	}
-	switch (chunked_decode(&s->chunked, &rest, &data, &s->body_fault)) {
-	case CHUNKED_DATA:
-		s->decoded = data.n;
-		break;
-	case CHUNKED_DONE:
-		s->body = BODY_OVER;
-		break;
-	case CHUNKED_FAULT:
-		s->body = BODY_BROKEN;
-		break;
-	case CHUNKED_MORE:
-		break;
-	}
-	conn_consume(s->conn, in.n - rest.n - data.n);
-}
-
-static enum stream_body
-wait_for_body(struct stream *s)
-{
-	struct conn *c = s->conn;
-	if (c->input == INPUT_OVER) {
-		s->body = BODY_BROKEN;
-		return STREAM_BODY_FAULT;
-	}
-	s->wanted = true;
-	if (s->continue_due && s->answering == ANSWER_AWAITED)
-		h1_answer_add(s, STR("HTTP/1.1 100 Continue\r\n\r\n"), STR(""), STR(""));
-	s->continue_due = false;
-	conn_wake(c);
-	return STREAM_BODY_WAIT;
-}
-
-/* More of the body than limits.body allows ends it, before serve sees the excess. */
-static enum stream_body
-give_body(struct stream *s, struct str *bytes)
-{
-	uint64_t most = s->conn->wire->o.limits.body_bytes;
-	if (most && s->body_came + s->decoded > most) {
-		s->body = BODY_BROKEN;
-		s->body_fault = &fault_BODY_TOO_LARGE;
-		return STREAM_BODY_FAULT;
-	}
-	s->continue_due = false;
-	*bytes = (struct str){conn_input(s->conn).p, s->decoded};
-	return STREAM_BODY_SOME;
-}
-
-static enum stream_body
-body(struct stream *s, struct str *bytes)
-{
-	struct conn *c = s->conn;
-	for (;;) {
-		if (s->body == BODY_BROKEN)
-			return STREAM_BODY_FAULT;
-		if (s->body == BODY_OVER)
-			return STREAM_BODY_END;
-		if (s->decoded)
-			return give_body(s, bytes);
-		if (conn_input(c).n == 0 && !conn_read(c, SCRATCH_BYTES))
-			return wait_for_body(s);
-		decode(s, conn_input(c));
-	}
-}
-
-enum stream_body
-stream_body(struct stream *s, struct str *bytes, const struct fault **why)
-{
-	struct wire *w = s->conn->wire;
-	w->within_stream++;
-	*bytes = (struct str){0};
-	s->wanted = false;
-	enum stream_body r = body(s, bytes);
-	*why = s->body_fault;
-	w->within_stream--;
-	return r;
-}
-
-void
-stream_took(struct stream *s, size_t n)
-{
-	assert(n <= s->decoded);
-	conn_consume(s->conn, n);
-	s->decoded -= n;
-	s->body_came += n;
-	s->upward.bytes += n;
-	if (s->r->rq.framing == FRAMING_LENGTH) {
-		s->body_left -= n;
-		if (s->body_left == 0)
-			s->body = BODY_OVER;
-	}
 }

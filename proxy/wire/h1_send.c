@@ -7,14 +7,14 @@ enum {
 };
 
 static enum stream_pull
-pull(struct stream *s, struct str *to, unsigned *n, size_t *bytes)
+pull(struct h1_stream *s, struct str *to, unsigned *n, size_t *bytes)
 {
 	struct wire *w = s->conn->wire;
 	size_t most = s->left < PULL_MOST ? (size_t)s->left : PULL_MOST;
 	*n = 0;
-	h1_enter_serve(w);
+	conn_enter_serve(w);
 	enum stream_pull r = s->source.pull(s->source.ctx, most, to, n);
-	h1_leave_serve(w);
+	conn_leave_serve(w);
 	assert(*n <= STREAM_PIECES);
 	*bytes = 0;
 	for (unsigned i = 0; i < *n; i++)
@@ -25,7 +25,7 @@ pull(struct stream *s, struct str *to, unsigned *n, size_t *bytes)
 
 /* What pull answered changes what is still to come. */
 static void
-note_pull(struct stream *s, enum stream_pull r, size_t bytes)
+note_pull(struct h1_stream *s, enum stream_pull r, size_t bytes)
 {
 	bool counted = s->left != LENGTH_UNKNOWN;
 	if (counted)
@@ -42,7 +42,7 @@ note_pull(struct stream *s, enum stream_pull r, size_t bytes)
 
 /* The next pieces of the body behind what is loaded already, in their chunk. */
 static void
-load_body(struct stream *s)
+load_body(struct h1_stream *s)
 {
 	struct str *at = &s->segments[s->segment_n];
 	bool chunked = s->framing_out == OUT_CHUNKS;
@@ -64,7 +64,7 @@ load_body(struct stream *s)
 }
 
 static void
-load(struct stream *s)
+load(struct h1_stream *s)
 {
 	s->segment_n = s->segment_i = s->body_from = s->body_to = 0;
 	if (s->out.n)
@@ -75,7 +75,7 @@ load(struct stream *s)
 }
 
 static void
-sent(struct stream *s, size_t n)
+sent(struct h1_stream *s, size_t n)
 {
 	s->written += n;
 	while (n) {
@@ -93,7 +93,7 @@ sent(struct stream *s, size_t n)
 }
 
 static ssize_t
-write_segments(struct stream *s)
+write_segments(struct h1_stream *s)
 {
 	struct iovec iov[SEGMENTS];
 	unsigned n = 0;
@@ -103,7 +103,7 @@ write_segments(struct stream *s)
 }
 
 enum h1_send
-h1_send(struct stream *s)
+h1_send(struct h1_stream *s)
 {
 	for (size_t total = 0; total <= PUMP_MOST;) {
 		if (s->answering == ANSWER_RESET)
@@ -124,18 +124,18 @@ h1_send(struct stream *s)
 }
 
 void
-h1_send_let_go(struct stream *s)
+h1_send_let_go(struct h1_stream *s)
 {
 	if (!s->source.give_back || s->answering != ANSWER_FLOWS || s->segment_i < s->segment_n)
 		return;
-	h1_enter_serve(s->conn->wire);
+	conn_enter_serve(s->conn->wire);
 	s->source.give_back(s->source.ctx, 0);
-	h1_leave_serve(s->conn->wire);
+	conn_leave_serve(s->conn->wire);
 	s->segment_n = s->segment_i = s->body_from = s->body_to = 0;
 }
 
 void
-h1_send_give_back(struct stream *s)
+h1_send_give_back(struct h1_stream *s)
 {
 	uint64_t bytes = 0;
 	bool can = s->answering == ANSWER_FLOWS || s->answering == ANSWER_WHOLE;
@@ -146,9 +146,9 @@ h1_send_give_back(struct stream *s)
 		bytes += s->segments[i].n;
 	if (bytes == 0)
 		return;
-	h1_enter_serve(s->conn->wire);
+	conn_enter_serve(s->conn->wire);
 	bool taken = s->source.give_back(s->source.ctx, bytes);
-	h1_leave_serve(s->conn->wire);
+	conn_leave_serve(s->conn->wire);
 	if (!taken)
 		return;
 	metrics_add(s->conn->wire->o.metrics, METRIC_GIVEN_BACK, 1);

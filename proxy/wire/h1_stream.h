@@ -1,5 +1,5 @@
 /* h1_stream.h - what the files of h1 share, and nobody else knows: the request under way on a
- * connection, and its answer.
+ * connection, and its answer. h1_* with a struct stream are its calls for serve (stream_calls).
  *
  *	h1.c          turns: one request after the other, time limits, the end
  *	h1_request.c  heads and bodies of requests; stream_body, stream_took
@@ -44,7 +44,8 @@ enum answering {
 /* What ends its body. */
 enum framing_out { OUT_LENGTH /* or there is none */, OUT_CHUNKS, OUT_CLOSE };
 
-struct stream { /* lies in the arena of its request */
+struct h1_stream { /* lies in the arena of its request */
+	struct stream base;
 	struct conn *conn;
 	void *ctx; /* serve's */
 	const struct stream_request *r;
@@ -79,19 +80,17 @@ struct stream { /* lies in the arena of its request */
 	char size_line[20];
 };
 
-/* Serve must never be called from within one of its own calls: every call up goes through these. */
-static inline void
-h1_enter_serve(struct wire *w)
+/* The request under way on a connection that speaks HTTP/1; NULL between two. */
+static inline struct h1_stream *
+h1_stream(const struct conn *c)
 {
-	assert(w->within_stream == 0);
-	w->within_serve++;
+	return c->session;
 }
 
-static inline void
-h1_leave_serve(struct wire *w)
+static inline struct h1_stream *
+h1_stream_of(struct stream *s)
 {
-	assert(w->within_serve > 0);
-	w->within_serve--;
+	return (struct h1_stream *)s;
 }
 
 /* ---- h1_request.c */
@@ -105,27 +104,34 @@ void h1_request_begin(struct conn *c, struct str head, const struct fault *fault
 /* ---- h1_answer.c */
 
 /* Texts to be sent before what serve gives next; an interim answer's, or all of a head. */
-void h1_answer_add(struct stream *s, struct str a, struct str b, struct str c);
+void h1_answer_add(struct h1_stream *s, struct str a, struct str b, struct str c);
+void
+h1_answer_head(struct stream *base, const struct stream_head *h, const struct stream_source *src);
+void h1_answer_interim(struct stream *base, int status, struct str lines);
+void h1_answer_ready(struct stream *base);
+void h1_answer_reset(struct stream *base);
 
 /* ---- h1_send.c */
 
 enum h1_send { H1_SEND_EMPTY, H1_SEND_FULL, H1_SEND_TURN, H1_SEND_BROKEN };
 /* Sends what can be sent now. */
-enum h1_send h1_send(struct stream *s);
+enum h1_send h1_send(struct h1_stream *s);
 /* Others have their turn now: of a body that is sent as far as it was pulled, nothing is kept. */
-void h1_send_let_go(struct stream *s);
+void h1_send_let_go(struct h1_stream *s);
 /* What is pulled and not sent goes back to serve, if it takes it. */
-void h1_send_give_back(struct stream *s);
+void h1_send_give_back(struct h1_stream *s);
 
 /* ---- h1_pace.c */
 
 /* So many clients of this worker are slow that no further one keeps what is read for it. */
 bool h1_pace_crowded(const struct wire *w);
+/* The connection waits within a request, and so far the client was slower than the least rate. */
+bool h1_pace_is_slow(const struct conn *c);
 /* The connection waits as what. The time of a wait that ends is the client's: one that was too slow
  * over its whole time fails in the next turn. */
-void h1_pace_wait(struct stream *s, enum waiting what);
-/* The time limit of the wait under way is over. True: the client kept up so far, and is waited for
- * on; what it does not take is given back to serve. */
-bool h1_pace_again(struct stream *s);
+void h1_pace_wait(struct h1_stream *s, enum waiting what);
+/* The time limit of the wait under way is over, or others need what it holds. True: the client kept
+ * up so far, and is waited for on; what it does not take is given back to serve. */
+bool h1_pace_again(struct conn *c);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include "proxy/base/mailbox.h"
 #include "proxy/base/mem.h"
+#include "proxy/wire/listener.h"
 
 #include <assert.h>
-#include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +31,7 @@ struct room {
 struct newcomer {
 	struct letter letter;
 	struct place *to;
-	int fd;
-	unsigned hops;
-	struct sockaddr_storage peer;
+	struct arrival client;
 };
 
 struct room *
@@ -109,14 +107,14 @@ arrive(struct letter *l)
 	struct newcomer *n = (struct newcomer *)((char *)l - offsetof(struct newcomer, letter));
 	atomic_fetch_sub(&n->to->on_their_way, 1);
 	if (n->to->wire)
-		n->to->arrive(n->to->wire, n->fd, (struct sockaddr *)&n->peer, n->hops);
+		n->to->arrive(n->to->wire, &n->client);
 	else
-		close(n->fd);
+		close(n->client.fd);
 	free(n);
 }
 
 bool
-room_hand_over(struct room *r, unsigned worker, int fd, const struct sockaddr *peer, unsigned hops)
+room_hand_over(struct room *r, unsigned worker, const struct arrival *a)
 {
 	assert(worker < r->count);
 	struct place *to = &r->places[worker];
@@ -125,10 +123,8 @@ room_hand_over(struct room *r, unsigned worker, int fd, const struct sockaddr *p
 		return false;
 	}
 	struct newcomer *n = NEW(struct newcomer);
-	*n = (struct newcomer){.letter = {.open = arrive}, .to = to, .fd = fd, .hops = hops + 1};
-	memcpy(&n->peer, peer,
-	       peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					   : sizeof(struct sockaddr_in));
+	*n = (struct newcomer){.letter = {.open = arrive}, .to = to, .client = *a};
+	n->client.hops++;
 	mailbox_post(to->mailbox, &n->letter);
 	return true;
 }

@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
+struct arrival;
 struct mailbox;
 struct room;
 struct wire;
@@ -25,7 +25,7 @@ void room_destroy(struct room **r); /* all have left */
 
 /* Clients handed over arrive by arrive(w, ...), on the thread that runs the mailbox, which is run
  * until wire has left. */
-typedef void room_arrive_fn(struct wire *w, int fd, const struct sockaddr *peer, unsigned hops);
+typedef void room_arrive_fn(struct wire *w, const struct arrival *a);
 void room_join(struct room *r, unsigned worker, struct wire *w, room_arrive_fn *arrive,
 	       struct mailbox *mailbox);
 void room_leave(struct room *r, unsigned worker);
@@ -43,10 +43,8 @@ void room_say(struct room *r, unsigned worker, enum room_rank rank, int64_t from
  * closed the longest; -1: none has any. */
 int room_find(const struct room *r, int64_t now_ms);
 
-/* The accepted connection fd goes to the worker, whose arrive is called; closed when it is too
- * late. hops: how often it was handed over before. False: so many are on their way to it already
- * that fd stays the caller's. */
-bool
-room_hand_over(struct room *r, unsigned worker, int fd, const struct sockaddr *peer, unsigned hops);
+/* The accepted connection goes to the worker, whose arrive is called with one hop more; closed when
+ * it is too late. False: so many are on their way to it already that it stays the caller's. */
+bool room_hand_over(struct room *r, unsigned worker, const struct arrival *a);
 
 #endif

@@ -34,6 +34,7 @@ enum {
 struct door { /* a listening socket */
 	struct door *next;
 	struct wire *wire;
+	const struct listener *listener;
 	struct event *ev;
 	int fd;
 };
@@ -70,9 +71,9 @@ find_slow(struct wire *w, enum waiting kind)
 		struct conn *c = l->first;
 		if (!c || c->driving || now - c->wait_since_ms < l->judged_ms)
 			break;
-		if (h1_pace_is_slow(c))
+		if (c->front->is_slow(c))
 			return c;
-		h1_timeout(c);
+		c->front->timeout(c);
 	}
 	return NULL;
 }
@@ -111,7 +112,7 @@ static void
 evict(struct conn *c)
 {
 	metrics_add(c->wire->o.metrics, METRIC_EVICTED_CONNECTIONS, 1);
-	h1_close(c);
+	c->front->close(c);
 }
 
 /* At the limit: counted before the other is closed, so that nobody else gets the place. */
@@ -128,7 +129,6 @@ replace(struct wire *w, const struct sockaddr *peer)
 	return in;
 }
 
-/* What a connection's events are for: here is where another front than h1 is chosen. */
 static void
 on_event(evutil_socket_t fd, short what, void *arg)
 {
@@ -136,36 +136,37 @@ on_event(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	conn_note(c, what);
 	clock_begin_event();
-	h1_drive(c);
+	c->front->drive(c);
 	clock_end_event();
 }
 
 void
-wire_arrive(struct wire *w, int fd, const struct sockaddr *peer, unsigned hops)
+wire_arrive(struct wire *w, const struct arrival *a)
 {
+	const struct sockaddr *peer = (const struct sockaddr *)&a->peer;
 	conn_check_wire(w);
 	enum clients_entry in = clients_enter(w->o.clients, peer);
 	if (in == CLIENTS_FULL) {
-		int at = hops < HOPS_MOST ? room_find(w->o.room, now_ms()) : -1;
+		int at = a->hops < HOPS_MOST ? room_find(w->o.room, now_ms()) : -1;
 		if (at >= 0 && (unsigned)at != w->o.worker &&
-		    room_hand_over(w->o.room, (unsigned)at, fd, peer, hops))
+		    room_hand_over(w->o.room, (unsigned)at, a))
 			return;
 		in = replace(w, peer);
 	}
 	if (in != CLIENTS_IN) {
-		refuse(w, fd);
+		refuse(w, a->fd);
 		return;
 	}
-	struct conn *c = conn_open(w, fd, peer, on_event);
+	struct conn *c = conn_open(w, a, &h1_front, on_event);
 	if (c && w->draining)
-		h1_drain(c);
+		c->front->drain(c);
 }
 
 void
-wire_accept(struct wire *w, int fd, const struct sockaddr *peer)
+wire_accept(struct wire *w, const struct arrival *a)
 {
 	metrics_add(w->o.metrics, METRIC_ACCEPTED, 1);
-	wire_arrive(w, fd, peer, 0);
+	wire_arrive(w, a);
 }
 
 /* Descriptors ran out, or memory for them. True: there is one now. */
@@ -191,12 +192,11 @@ on_knock(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	struct door *d = arg;
 	for (int i = 0; i < ACCEPT_MOST; i++) {
-		struct sockaddr_storage peer = {0};
-		socklen_t n = sizeof peer;
-		int client =
-			accept4(fd, (struct sockaddr *)&peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (client >= 0) {
-			wire_accept(d->wire, client, (struct sockaddr *)&peer);
+		struct arrival a = {.listener = d->listener};
+		socklen_t n = sizeof a.peer;
+		a.fd = accept4(fd, (struct sockaddr *)&a.peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (a.fd >= 0) {
+			wire_accept(d->wire, &a);
 			continue;
 		}
 		if (errno == EINTR || errno == ECONNABORTED)
@@ -211,10 +211,11 @@ on_knock(evutil_socket_t fd, short what, void *arg)
 }
 
 int
-wire_listen(struct wire *w, int fd)
+wire_listen(struct wire *w, int fd, const struct listener *l)
 {
 	struct door *d = NEW(struct door);
 	d->wire = w;
+	d->listener = l;
 	d->fd = fd;
 	d->ev = event_new(w->o.base, fd, EV_READ | EV_PERSIST, on_knock, d);
 	d->next = w->doors;
@@ -246,10 +247,10 @@ wire_tick(struct wire *w, int64_t now)
 		while (l->first && now - l->first->wait_since_ms >= l->limit_ms) {
 			struct conn *c = l->first;
 			conn_check(c);
-			h1_timeout(c);
+			c->front->timeout(c);
 			/* Still waiting, and not anew: nothing more to be done with it. */
 			if (l->first == c && now - c->wait_since_ms >= l->limit_ms)
-				h1_close(c);
+				c->front->close(c);
 		}
 	}
 	for (struct door *d = w->doors; d; d = d->next)
@@ -295,7 +296,7 @@ wire_drain(struct wire *w)
 	close_doors(w);
 	for (struct conn *c = w->conns, *next; c; c = next) {
 		next = c->next;
-		h1_drain(c);
+		c->front->drain(c);
 	}
 }
 
@@ -303,7 +304,7 @@ void
 wire_close_all(struct wire *w)
 {
 	while (w->conns)
-		h1_close(w->conns);
+		w->conns->front->close(w->conns);
 }
 
 unsigned

@@ -4,6 +4,7 @@
  *	clients.c   how many there are, over all workers
  *	room.c      at the limit, which worker can do without one
  *	conn.c      a socket: bytes in, bytes out, what is waited for
+ *	front.h     what a protocol on it does: makes streams and answers
  *	h1*.c       HTTP/1.x on it: request heads and bodies, answers, the calls of serve/stream.h
  *
  * Threads   everything here belongs to one worker's thread.
@@ -18,8 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arrival;
 struct clients;
 struct event_base;
+struct listener;
 struct room;
 struct stream_up;
 struct wire;
@@ -52,12 +55,12 @@ struct wire *wire_create(const struct wire_options *o); /* NULL: out of memory o
 /* Ends what is under way (on_done: STREAM_RESET) and closes the doors. */
 void wire_destroy(struct wire **w);
 
-int wire_listen(struct wire *w, int fd); /* a listening socket, taken; 0 or -1 */
+/* A listening socket, taken; the listener outlives w. 0 or -1. */
+int wire_listen(struct wire *w, int fd, const struct listener *l);
 /* An accepted connection, taken; refused when there are too many. */
-struct sockaddr;
-void wire_accept(struct wire *w, int fd, const struct sockaddr *peer);
-/* The same for one that another worker accepted, and that was handed over hops times. */
-void wire_arrive(struct wire *w, int fd, const struct sockaddr *peer, unsigned hops);
+void wire_accept(struct wire *w, const struct arrival *a);
+/* The same for one that another worker accepted, and handed over. */
+void wire_arrive(struct wire *w, const struct arrival *a);
 /* Every 50 ms or so: what has waited too long ends here. */
 void wire_tick(struct wire *w, int64_t now_ms);
 /* No new connections or requests; those under way go on. A client that was in the queue of the

@@ -6,6 +6,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/serve/stream.h"
 #include "proxy/wire/clients.h"
+#include "proxy/wire/listener.h"
 #include "proxy/wire/room.h"
 #include "proxy/wire/wire.h"
 
@@ -393,8 +394,12 @@ open_client(int sndbuf)
 	if (sndbuf)
 		setsockopt(served, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof sndbuf);
 	close(door);
-	struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201)};
-	wire_accept(all.wire, served, (struct sockaddr *)&peer);
+	static const struct listener listener = {.scheme = STR_INIT("http")};
+	const struct sockaddr_in peer = {.sin_family = AF_INET,
+					 .sin_addr.s_addr = htonl(0xc0000201)};
+	struct arrival arrival = {.fd = served, .listener = &listener};
+	memcpy(&arrival.peer, &peer, sizeof peer);
+	wire_accept(all.wire, &arrival);
 	return fd;
 }
 

@@ -1,6 +1,7 @@
 /* test_room.c - which worker can do without a connection, and clients on their way to it.
  * rooms: wire http base
  */
+#include "proxy/wire/listener.h"
 #include "proxy/wire/room.h"
 
 #include "proxy/base/mailbox.h"
@@ -60,26 +61,34 @@ START_TEST(the_one_that_is_missed_least)
 }
 END_TEST
 
+static const struct listener listener = {.scheme = STR_INIT("http")};
 static unsigned arrived;
 
+static bool
+hand_over(struct room *r, int fd)
+{
+	const struct arrival a = {.fd = fd, .listener = &listener, .peer.ss_family = AF_INET};
+	return room_hand_over(r, 1, &a);
+}
+
 static void
-arrive(struct wire *w, int fd, const struct sockaddr *peer, unsigned hops)
+arrive(struct wire *w, const struct arrival *a)
 {
 	(void)w; /* never looked into */
-	ck_assert_int_eq(peer->sa_family, AF_INET);
-	ck_assert_uint_eq(hops, 1);
+	ck_assert_int_eq(a->peer.ss_family, AF_INET);
+	ck_assert_ptr_eq(a->listener, &listener);
+	ck_assert_uint_eq(a->hops, 1);
 	arrived++;
-	close(fd);
+	close(a->fd);
 }
 
 START_TEST(a_client_arrives_at_the_worker_it_was_handed_to)
 {
-	struct sockaddr_in peer = {.sin_family = AF_INET};
 	struct mailbox box;
 	struct room *r = room_create(2);
 	ck_assert_int_eq(mailbox_init(&box), 0);
 	room_join(r, 1, (struct wire *)&box, arrive, &box);
-	ck_assert(room_hand_over(r, 1, dup(STDERR_FILENO), (struct sockaddr *)&peer, 0));
+	ck_assert(hand_over(r, dup(STDERR_FILENO)));
 	ck_assert_uint_eq(arrived, 0);
 	ck_assert_uint_eq(mailbox_run(&box, false), 1);
 	ck_assert_uint_eq(arrived, 1);
@@ -92,7 +101,6 @@ END_TEST
 /* A client that arrives where no wire is any more is closed; only so many are on their way. */
 START_TEST(too_late_and_too_many)
 {
-	struct sockaddr_in peer = {.sin_family = AF_INET};
 	struct mailbox box;
 	struct room *r = room_create(2);
 	ck_assert_int_eq(mailbox_init(&box), 0);
@@ -102,7 +110,7 @@ START_TEST(too_late_and_too_many)
 	for (int i = 0; i < 1000; i++) {
 		int fd = dup(ends[1]);
 		ck_assert_int_ge(fd, 0);
-		if (room_hand_over(r, 1, fd, (struct sockaddr *)&peer, 0))
+		if (hand_over(r, fd))
 			on_their_way++;
 		else
 			close(fd);

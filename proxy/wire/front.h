@@ -1,0 +1,36 @@
+/* front.h - a protocol on a connection, as the rest of wire sees it: who makes streams of what a
+ * socket brings, and answers of what serve says. To add one: a file that fills this table and
+ * stream_calls (serve/stream.h), and a place that sets struct conn.front to it: wire_arrive, or
+ * any time before the connection has a session.
+ *
+ * Whatever a front has for a connection hangs on struct conn.session; a connection without one can
+ * be freed. It goes on in drive until it has to wait, and says for what (conn_wait): every wait has
+ * a time limit, but that for serve.
+ */
+#ifndef WIRE_FRONT_H
+#define WIRE_FRONT_H
+
+#include <stdbool.h>
+
+struct conn;
+
+struct front { /* constant */
+	/* Moves the connection on as far as it goes now; may free it. */
+	void (*drive)(struct conn *c);
+	/* The connection waits longer than its list allows; may free it. */
+	void (*timeout)(struct conn *c);
+	/* It waits for the client within a request, which so far sent or took less than the least
+	 * rate; with no least rate, nothing at all. */
+	bool (*is_slow)(const struct conn *c);
+	/* Others need what the connection, in WAIT_SEND, holds of bodies: it is given back to
+	 * serve. True: the client kept up so far, and is waited for on; false: drive it. */
+	bool (*again)(struct conn *c);
+	/* The connection goes, with requests under way or not: on_done(GONE or RESET), freed. */
+	void (*close)(struct conn *c);
+	/* No request begins after those that are here; may free it. */
+	void (*drain)(struct conn *c);
+	/* What must hold of its session between two events; aborts if not. O(1). */
+	void (*check)(const struct conn *c);
+};
+
+#endif

@@ -1,0 +1,23 @@
+/* listener.h - one entry of `listen`: what is spoken there, and a client that came in through it.
+ *
+ * Threads   a listener is constant while any worker listens or has a client of it; all share it.
+ */
+#ifndef WIRE_LISTENER_H
+#define WIRE_LISTENER_H
+
+#include "proxy/base/str.h"
+
+#include <sys/socket.h>
+
+struct listener {
+	struct str scheme; /* of every request that comes in here */
+};
+
+struct arrival { /* a client that was accepted, and is not counted yet */
+	int fd;
+	unsigned hops; /* how often another worker handed it over */
+	const struct listener *listener;
+	struct sockaddr_storage peer;
+};
+
+#endif
