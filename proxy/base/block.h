@@ -34,7 +34,7 @@ struct block *block_create_passing(uint32_t cap);
 struct block *block_ref(struct block *b); /* returns b */
 /* Empties it for other bytes if the caller's reference is the only one; else false. */
 bool block_renew(struct block *b);
-void block_let_go(struct block **b);	  /* not NULL */
+void block_let_go(struct block **b); /* not NULL */
 /* Sets *b to NULL; the last one frees; NULL is fine, and is what most calls of an answer meet. */
 static inline void
 block_unref(struct block **b)

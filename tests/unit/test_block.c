@@ -141,5 +141,5 @@ START_TEST(threads_share_what_is_spare)
 END_TEST
 
 UNIT("block", TEST(many_at_once_are_given_back), TEST(the_next_one_has_the_memory_of_the_last),
-     TEST(small_and_huge_ones_are_as_others),
-     TEST(one_that_is_not_shared_may_be_filled_again), TEST(threads_share_what_is_spare))
+     TEST(small_and_huge_ones_are_as_others), TEST(one_that_is_not_shared_may_be_filled_again),
+     TEST(threads_share_what_is_spare))

@@ -904,9 +904,9 @@ START_TEST(a_miss_that_is_kept_allocates_the_block_of_its_body)
 	desk_close(&d);
 }
 END_TEST
-#define MEMORY_TESTS \
+#define MEMORY_TESTS                                      \
 	TEST(a_miss_that_nobody_keeps_allocates_nothing), \
-	TEST(a_miss_that_is_kept_allocates_the_block_of_its_body),
+		TEST(a_miss_that_is_kept_allocates_the_block_of_its_body),
 
 #else
 #define MEMORY_TESTS
