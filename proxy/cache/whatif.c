@@ -12,6 +12,7 @@
 #include "proxy/cache/turning.h"
 #include "proxy/cache/whatif_inside.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,6 +41,15 @@ const char *
 whatif_name(enum whatif_row row)
 {
 	return kinds[row].name;
+}
+
+/* What must be true between any two events: O(1), on in production. */
+static void
+check(const struct whatif *w)
+{
+	assert(w->rows[WHATIF_NOW].ghost);
+	assert(w->halvings <= MOST_HALVINGS && w->large_events <= w->events);
+	assert(w->account >= 0 && w->account <= (int64_t)w->o.lent * EVENT);
 }
 
 /* ---- the sample ---------------------------------------------------------------------------- */
@@ -208,6 +218,7 @@ whatif_see(struct whatif *w, const struct ghost_event *e)
 	pay(w, e);
 	if (++w->seen % ALIGN_EVERY == 0)
 		whatif_align(w);
+	check(w);
 }
 
 /* ---- forgetting ---------------------------------------------------------------------------- */
@@ -333,7 +344,7 @@ whatif_create(const struct whatif_options *o)
 	struct whatif *w = NEW(struct whatif);
 	w->o = *o;
 	w->large_bytes = UINT64_MAX;
-	w->o.lent = o->lent ? o->lent : LENT;
+	w->o.lent = !o->lent ? LENT : o->lent < RESPITE ? RESPITE : o->lent;
 	w->account = (int64_t)w->o.lent * EVENT;
 	for (int i = 0; w && i < WHATIF_ROWS; i++)
 		if (begin_row(w, (enum whatif_row)i) != 0)
