@@ -102,6 +102,14 @@ write_segments(struct h1_stream *s)
 	return conn_write(s->conn, iov, n);
 }
 
+/* All that was given to the connection is sent, or not yet. */
+static enum h1_send
+flushed(struct h1_stream *s)
+{
+	int done = conn_flush(s->conn);
+	return done > 0 ? H1_SEND_EMPTY : done < 0 ? H1_SEND_BROKEN : H1_SEND_FULL;
+}
+
 enum h1_send
 h1_send(struct h1_stream *s)
 {
@@ -111,7 +119,7 @@ h1_send(struct h1_stream *s)
 		if (s->segment_i == s->segment_n)
 			load(s);
 		if (s->segment_i == s->segment_n)
-			return H1_SEND_EMPTY;
+			return flushed(s);
 		ssize_t n = write_segments(s);
 		if (n < 0)
 			return H1_SEND_BROKEN;
