@@ -108,9 +108,12 @@ enum config_scheme { CONFIG_HTTP, CONFIG_HTTPS };
 enum config_scheme config_listen_scheme(const char *listen);
 const char *config_listen_address(const char *listen);
 
+enum config_redirect { CONFIG_REDIRECT_OFF, CONFIG_REDIRECT_HTTPS };
+
 struct config_tls {
 	char **certificates; /* files and directories */
 	unsigned certificate_count;
+	bool self_signed;  /* one of our own, for a first try */
 	char *min_version; /* "1.2" or "1.3" */
 	char *client_ca;   /* NULL: clients are not asked for certificates */
 	bool client_required;
@@ -118,6 +121,9 @@ struct config_tls {
 	char *ticket_key; /* file; NULL: random keys */
 	uint64_t ticket_period_s;
 	unsigned handshakes, handshakes_per_address; /* under way; the second 0: no limit */
+	enum config_redirect redirect;		     /* of what comes by http */
+	unsigned redirect_port;
+	char *acme_challenges; /* directory; NULL: none */
 };
 
 struct config_forwarded {

@@ -222,11 +222,11 @@ check_tls(const struct config *c, char *err, size_t err_bytes)
 	bool listens = false;
 	for (unsigned i = 0; i < c->listen_count; i++)
 		listens |= config_listen_scheme(c->listen[i]) == CONFIG_HTTPS;
-	if (listens && c->tls.certificate_count == 0)
+	if (listens && c->tls.certificate_count == 0 && !c->tls.self_signed)
 		return wrong(
 			"tls.certificates", err, err_bytes,
 			"an address of listen begins with https://, which needs a certificate; "
-			"name a file or directory that has one");
+			"name a file or directory that has one, or take --self-signed for a first try");
 	if (!listens && c->tls.certificate_count)
 		return wrong(
 			"tls.certificates", err, err_bytes,

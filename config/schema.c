@@ -168,6 +168,7 @@ static const struct setting forwarded[] = {
 #define STRUCT struct config_tls
 static const struct setting tls[] = {
 	LIST(TEXT,     certificates, certificate_count, "certificates",      "",                                               "files and directories of certificates with their keys (PEM)"),
+	VALUE(SWITCH,  self_signed,              "self_signed",              "off",      NULL,       NO_RANGE,                 "for a first try: a certificate that browsers warn of"),
 	VALUE(CHOICE,  min_version,              "min_version",              "1.2",      "1.2|1.3",  NO_RANGE,                 "oldest version of TLS that is spoken"),
 	VALUE(TEXT,    client_ca,                "client_ca",                "none",     "none",     NO_RANGE,                 "file of those who issue clients' certificates; none: not asked"),
 	VALUE(SWITCH,  client_required,          "client_required",          "on",       NULL,       NO_RANGE,                 "with client_ca: refuse clients without a certificate"),
@@ -176,6 +177,9 @@ static const struct setting tls[] = {
 	VALUE(SECONDS, ticket_period_s,          "ticket_period",            "12h",      NULL,       RANGE(1, 7 * DAY),        "how long sessions can be resumed; then keys change"),
 	VALUE(COUNT,   handshakes,               "handshakes",               "4096",     NULL,       RANGE(1, 1e6),            "most handshakes under way"),
 	VALUE(COUNT,   handshakes_per_address,   "handshakes_per_address",   "256",      "unlimited", RANGE(1, 1e6),           "most of one address"),
+	VALUE(WORD,    redirect,                 "redirect",                 "off",      "off|https", NO_RANGE,                "https: send clients that come by http there"),
+	VALUE(COUNT,   redirect_port,            "redirect_port",            "443",      NULL,       RANGE(1, 65535),          "the port that they are sent to"),
+	VALUE(TEXT,    acme_challenges,          "acme_challenges",          "none",     "none",     NO_RANGE,                 "directory for /.well-known/acme-challenge/, never redirected"),
 	{0}
 };
 #undef STRUCT

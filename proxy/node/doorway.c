@@ -24,6 +24,7 @@ doorway_tls(const struct config *c)
 			{
 				.paths = t->certificates,
 				.path_count = t->certificate_count,
+				.self_signed = t->self_signed,
 				.client_ca = t->client_ca,
 				.client_required = t->client_required,
 				.only_1_3 = strcmp(t->min_version, "1.3") == 0,

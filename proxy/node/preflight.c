@@ -155,6 +155,11 @@ check_certificates(const struct config *c, struct findings *p)
 		struct tls_server_options o = doorway_tls(c);
 		tls_server_try(&o, &problems);
 	}
+	const char *dir = c->tls.acme_challenges;
+	if (dir && access(dir, R_OK | X_OK))
+		find(p, false, "tls.acme_challenges",
+		     "cannot read in %s: %s; no challenge would be answered: make the directory",
+		     dir, strerror(errno));
 }
 
 /* ---- files --------------------------------------------------------------------------------- */

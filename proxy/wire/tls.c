@@ -13,10 +13,6 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-/* Messages that carry no data cost us more than the client. A renewal of keys counts up to four times:
- * OpenSSL tells of each step. */
-enum { CHATTER_MOST = 200 };
-
 void
 tls_desk_init(struct tls_desk *d)
 {
@@ -44,7 +40,7 @@ on_info(const SSL *ssl, int where, int result)
 	struct tls *t = SSL_get_app_data(ssl);
 	(void)result;
 	if ((where & SSL_CB_ACCEPT_LOOP) == SSL_CB_ACCEPT_LOOP && t->established &&
-	    t->chatter < CHATTER_MOST)
+	    t->chatter < TLS_CHATTER_MOST)
 		t->chatter++;
 }
 
@@ -152,8 +148,6 @@ tls_recv(struct tls *t, char *p, size_t max, bool *more)
 		if (t->drained && (size_t)r < want && !tls_bio_has_input(t))
 			break;
 	}
-	if (t->chatter >= CHATTER_MOST)
-		t->end = TLS_BROKEN;
 	*more = t->end == TLS_OPEN ? got == max || !t->drained : got > 0;
 	if (got)
 		return (ssize_t)got;

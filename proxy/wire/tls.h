@@ -22,14 +22,17 @@
 
 struct tls_certs;
 
-/* RAW_BYTES: read from a socket at once. BATCH_BYTES: encrypted and not sent, for the time of one
+/* CHATTER_MOST: messages behind the handshake that carry no data; they cost us more than the client.
+ * A renewal of keys counts up to four times, for OpenSSL tells of each step.
+ * RAW_BYTES: read from a socket at once. BATCH_BYTES: encrypted and not sent, for the time of one
  * write. RECORD_BYTES: the most a record carries. */
 enum {
 	TLS_RAW_BYTES = 64 << 10,
 	TLS_RECORD_BYTES = 16 << 10,
 	TLS_BATCH_RECORDS = 2,
 	TLS_BATCH_BYTES = TLS_BATCH_RECORDS * (TLS_RECORD_BYTES + 256),
-	TLS_UNSENT_MOST = 64 << 10
+	TLS_UNSENT_MOST = 64 << 10,
+	TLS_CHATTER_MOST = 200
 };
 
 struct tls_desk { /* one per worker */

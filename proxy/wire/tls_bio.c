@@ -85,6 +85,10 @@ on_read(BIO *b, char *p, int max)
 {
 	struct tls *t = BIO_get_data(b);
 	BIO_clear_retry_flags(b);
+	if (t->chatter >= TLS_CHATTER_MOST) {
+		t->end = TLS_BROKEN;
+		return -1;
+	}
 	if (!tls_bio_has_input(t) && !receive(t)) {
 		if (t->end == TLS_OPEN)
 			BIO_set_retry_read(b);

@@ -4,6 +4,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/wire/tls_cert.h"
 #include "proxy/wire/tls_name.h"
+#include "proxy/wire/tls_self.h"
 
 #include <assert.h>
 #include <openssl/err.h>
@@ -306,6 +307,8 @@ tls_certs_load(const struct tls_certs_options *o, struct tls_problems *problems)
 	for (unsigned i = 0; i < o->path_count; i++) {
 		tls_pem_read(&p, o->paths[i], i, problems);
 	}
+	if (o->self_signed)
+		tls_self_add(&p, problems);
 	tls_cert_match(&p, &s->list, problems);
 	tls_pem_fini(&p);
 	if (o->client_ca)

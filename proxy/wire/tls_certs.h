@@ -20,6 +20,7 @@ struct tls_certs;
 struct tls_certs_options {
 	char *const *paths; /* files and directories */
 	unsigned path_count;
+	bool self_signed;      /* one that is made here, behind those */
 	const char *client_ca; /* file; NULL: no client is asked for a certificate */
 	bool client_required;
 	bool only_1_3;

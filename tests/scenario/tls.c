@@ -443,3 +443,61 @@ SCENARIO("large bodies, both ways, at once and in drops")
 	a = client_read(c, "GET");
 	expect(a.body_bytes == BYTES && memcmp(a.body, pattern(9, BYTES), BYTES) == 0);
 }
+
+/* ---- the way to https ------------------------------------------------------------------------ */
+
+SCENARIO("redirect: https sends clients there, but for challenges, which a directory answers")
+{
+	origin_says("*", .body = "hello");
+	program("mkdir", in_dir("acme"));
+	FILE *f = fopen(in_dir("acme/token_-1"), "w");
+	fputs("token_-1.thumbprint", f);
+	fclose(f);
+	cert_write(in_dir("secret"), .names = "secret");
+	expect_int(symlink(in_dir("secret"), in_dir("acme/link")), 0);
+	cert_write(in_dir("a.pem"), .names = "a.example");
+	start_with("  certificates: [ %D/a.pem ]\n  redirect: https\n  acme_challenges: %D/acme\n",
+		   "forwarded:\n  trust: [ 127.0.0.2 ]\n");
+	struct client *c = client_open_to(plain_port());
+	struct answer a = ask_host(c, "a.example:8080", "/x?y=1");
+	expect_answer(a, 301, "");
+	expect_field(a, "Location", "https://a.example/x?y=1");
+	client_send(c, "POST /x HTTP/1.1\r\nHost: a.example\r\nContent-Length: 0\r\n\r\n");
+	expect_status(client_read(c, "POST"), 308);
+	a = ask_host(c, "[::1]:80", "/");
+	expect_field(a, "Location", "https://[::1]/");
+	expect_answer(ask_host(c, "a.example", "/.well-known/acme-challenge/token_-1"), 200,
+		      "token_-1.thumbprint");
+	static const char *const none[] = {
+		"other",	 "",	      ".",	    "..", "link", "../secret",
+		"%2e%2e/secret", "token_-1/", "token_-1?x", "a/b"};
+	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+		expect_status(
+			ask_host(c, "a.example", text("/.well-known/acme-challenge/%s", none[i])),
+			404);
+	edge_expect_stat("requests.local", 14);
+	origin_expect_requests(0);
+	expect_answer(ask_host(open_as("a.example"), "a.example", "/x"), 200, "hello");
+	client_from("127.0.0.2");
+	struct client *front = client_open_to(plain_port());
+	client_send(front,
+		    "GET /x HTTP/1.1\r\nHost: a.example\r\nX-Forwarded-Proto: https\r\n\r\n");
+	expect_answer(client_read(front, "GET"), 200, "hello");
+}
+
+SCENARIO("--self-signed: TLS without a certificate of one's own, for a first try")
+{
+	needs("curl");
+	origin_says("*", .body = "hello");
+	edge_start("--listen", "https://127.0.0.1:0", "--self-signed");
+	expect_text(program("curl", "-sk", text("https://127.0.0.1:%u/x", edge_port())).out,
+		    "hello");
+	expect_text(client_saw(open_as("localhost")), "localhost");
+	edge_signal(SIGHUP);
+	wait_until(edge_said("is read again"));
+	expect_answer(ask_host(open_as("localhost"), "localhost", "/x"), 200, "hello");
+	edge_stop();
+	char *says;
+	expect_int(edge_refuses(&says, "--listen", "https://127.0.0.1:0"), 2);
+	expect(strstr(says, "needs a certificate") && strstr(says, "--self-signed"));
+}
