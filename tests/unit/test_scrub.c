@@ -222,7 +222,7 @@ START_TEST(the_rate_is_bounded)
 	ck_assert_uint_le(s.scrubbed_bytes,
 			  (uint64_t)((double)s.used_bytes / 20 * seconds) + 2 * MIB);
 	cache_close(&c);
-	options.scrub_every_s = 1;
+	options.scrub_every_s = 0;
 	c = open_cache();
 	for (int i = 0; i < KEYS; i++)
 		ck_assert(put(c, i));
