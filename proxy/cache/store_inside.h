@@ -231,6 +231,5 @@ int store_open_segment_file(const struct store *st, uint32_t slot, bool create);
 void store_scrub_init(struct store *st);
 void store_scrub_fini(struct store *st);
 void store_ask_for_scrub(struct store *st);
-void store_scrub(struct diskio_job *j);
 
 #endif

@@ -19,15 +19,6 @@
 enum { CREDIT_MOST = 1 << 20 };
 
 void
-store_scrub_init(struct store *st)
-{
-	struct store_scrub *s = &st->scrub;
-	s->job.run = store_scrub;
-	s->slot = (uint32_t)(st->opening % st->ledger.slots_n); /* restarts leave nothing out */
-	s->filled_ms = now_ms();
-}
-
-void
 store_scrub_fini(struct store *st)
 {
 	block_unref(&st->scrub.record);
@@ -172,8 +163,8 @@ goes_on(struct store *st)
 	return yes;
 }
 
-void
-store_scrub(struct diskio_job *j)
+static void
+scrub(struct diskio_job *j)
 {
 	struct store *st = (struct store *)((char *)j - offsetof(struct store, scrub.job));
 	struct store_scrub *s = &st->scrub;
@@ -192,4 +183,13 @@ store_scrub(struct diskio_job *j)
 	pthread_mutex_lock(&st->lock);
 	s->runs = false;
 	pthread_mutex_unlock(&st->lock);
+}
+
+void
+store_scrub_init(struct store *st)
+{
+	struct store_scrub *s = &st->scrub;
+	s->job.run = scrub;
+	s->slot = (uint32_t)(st->opening % st->ledger.slots_n); /* restarts leave nothing out */
+	s->filled_ms = now_ms();
 }
