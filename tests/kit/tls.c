@@ -118,6 +118,13 @@ kit_tls(void)
 	return set && *set && strcmp(set, "0") != 0;
 }
 
+void
+by_http_only(void)
+{
+	if (kit_tls())
+		skip("by TLS it has another meaning");
+}
+
 const char *
 kit_tls_certificate(void)
 {
