@@ -4,6 +4,7 @@
 #   make run            build, then `twice demo`: the main job on a CDN-like mix, with a report
 #   make run ORIGIN=U   build, then front the origin U instead
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
+#   make by-tls         the scenarios once more, where proxies and clients speak TLS
 #   make bench          measurements; see bench/README.md
 #   make lint           layers, purity, names, unused exports, circles, shape, format (make format mends that)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
@@ -66,7 +67,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario test-programs lint format fuzz bench install uninstall deps clean help FORCE
+.PHONY: run test unit scenario by-tls test-programs lint format fuzz bench install uninstall deps clean help FORCE
 .SECONDEXPANSION:
 .PRECIOUS: $(B)/%.o
 
@@ -138,6 +139,8 @@ run:
 test:
 	@.ci/deps test && $(AGAIN) test-programs
 	@$(RUN) $(if $(T),,$(CHECKS)) $(UNITS) $(FUZZERS) $(SCENARIOS)
+# The scenarios once more, by TLS.
+by-tls: $(SCENARIOS) $(B)/bin/twice ; @KIT_TLS=1 $(RUN) $(SCENARIOS)
 CHECKS = $(addprefix tests/lint/,layers.sh pure.sh version.sh $(if $(HARDEN),hardened.sh install.sh)) tests/install_filter.sh
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 

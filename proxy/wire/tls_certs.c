@@ -98,7 +98,8 @@ new_context(const struct tls_certs_options *o)
 	SSL_CTX_set_max_early_data(ctx, 0);
 	SSL_CTX_set_num_tickets(ctx, 1);
 	if (!SSL_CTX_set_min_proto_version(ctx, o->only_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) ||
-	    !SSL_CTX_set_cipher_list(ctx, ciphers_1_2) || !SSL_CTX_set1_groups_list(ctx, groups)) {
+	    !SSL_CTX_set_cipher_list(ctx, ciphers_1_2) ||
+	    !SSL_CTX_set1_groups_list(ctx, (uintptr_t)groups)) {
 		SSL_CTX_free(ctx);
 		return NULL;
 	}

@@ -24,7 +24,7 @@
  * Threads   every word may be used from any thread, unless it says otherwise.
  * Environment: TWICE (the binary, build/twice), KIT_TIME (a factor for all time limits),
  *           KIT_KEEP (keeps the temporary directories), KIT_ONLY (runs scenarios whose sentence
- *           contains this), TWICE_LONG (the long form of kill9, idle and the like).
+ *           contains this), KIT_TLS (proxies and clients speak TLS: tls.h), TWICE_LONG (the long form of kill9, idle and the like).
  */
 #ifndef KIT_KIT_H
 #define KIT_KIT_H
@@ -73,6 +73,9 @@ void kit_expect_between(const char *file, int line, const char *what, double got
 			double high);
 /* Ends the scenario as not run, with the reason; it counts neither way. */
 _Noreturn void skip(const char *why, ...) __attribute__((format(printf, 1, 2)));
+/* The scenario has no meaning, or another one, by TLS (KIT_TLS): it is not run then. Why: its URLs
+ * begin with http://, it holds the socket in its own hands, it counts bytes of memory. */
+void by_http_only(void);
 /* A line shown under the scenario's result whether it passes or fails. */
 void note(const char *says, ...) __attribute__((format(printf, 1, 2)));
 

@@ -118,6 +118,13 @@ kit_tls(void)
 	return set && *set && strcmp(set, "0") != 0;
 }
 
+void
+by_http_only(void)
+{
+	if (kit_tls())
+		skip("by TLS it has another meaning");
+}
+
 const char *
 kit_tls_certificate(void)
 {
@@ -154,7 +161,7 @@ context_for(const struct client_tls *how)
 	if (how->only_1_2)
 		SSL_CTX_set_max_proto_version(ctx, TLS1_2_VERSION);
 	if (how->rsa_only)
-		SSL_CTX_set1_sigalgs_list(ctx, "RSA-PSS+SHA256:RSA+SHA256");
+		SSL_CTX_set1_sigalgs_list(ctx, (uintptr_t) "RSA-PSS+SHA256:RSA+SHA256");
 	if (how->cert && (SSL_CTX_use_certificate_file(ctx, how->cert, SSL_FILETYPE_PEM) != 1 ||
 			  SSL_CTX_use_PrivateKey_file(ctx, how->cert, SSL_FILETYPE_PEM) != 1))
 		fail("%s is no certificate for a client", how->cert);
@@ -171,7 +178,7 @@ kit_tls_connect(int fd, const struct client_tls *how, SSL_SESSION *session)
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	SSL_set_fd(ssl, fd);
 	if (how->name)
-		SSL_set_tlsext_host_name(ssl, how->name);
+		SSL_set_tlsext_host_name(ssl, (uintptr_t)how->name);
 	if (how->alpn) {
 		unsigned char list[64];
 		size_t n = strlen(how->alpn);

@@ -28,6 +28,7 @@ SCENARIO("on a public address nothing is purged without a token, and names must 
 
 SCENARIO("with admin_token whoever changes something says it")
 {
+	by_http_only();
 	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "x");
 	edge_yaml("admin_token: s3cret\n");
 	edge_start("--admin", "0.0.0.0:0");

@@ -79,6 +79,7 @@ per_request(bool new, const char *word)
 
 SCENARIO("a hit allocates nothing")
 {
+	by_http_only();
 	origin_says("/0", .fields = "Cache-Control: max-age=60\r\n", .pattern_bytes = 1024);
 	start_counting(ONE_WORKER);
 	get("/0");
@@ -88,6 +89,7 @@ SCENARIO("a hit allocates nothing")
 
 SCENARIO("a miss allocates what RAM keeps: the object and its body")
 {
+	by_http_only();
 	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .pattern_bytes = 1024);
 	start_counting(ONE_WORKER);
 	expect_between(per_request(true, "detail=first-sight"), 1.9, 2.1);
@@ -95,6 +97,7 @@ SCENARIO("a miss allocates what RAM keeps: the object and its body")
 
 SCENARIO("a miss that is not stored allocates nothing")
 {
+	by_http_only();
 	origin_says("*", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 1024);
 	start_counting(ONE_WORKER);
 	expect_between(per_request(true, "fwd=uri-miss"), 0, 0.02);

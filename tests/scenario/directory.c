@@ -146,6 +146,7 @@ SCENARIO("a full file system: serving goes on, storing stops, and it says so")
 
 SCENARIO("the cache leaves free what cache.keep_free says, and check says so")
 {
+	by_http_only();
 	enum { MIB = 1 << 20, BYTES = 100000, N = 400 };
 	char *mount = small_disk("size=40m");
 	origin_says("*", .fields = FRESH, .pattern_bytes = BYTES);

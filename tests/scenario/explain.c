@@ -32,6 +32,7 @@ word(const char *query, const char *path)
 
 SCENARIO("a URL is explained before its first request, after it, and when it is on disk")
 {
+	by_http_only();
 	origin_says("/x", .fields = FRESH "ETag: \"1\"\r\n", .body = "hello");
 	edge_start();
 	expect_text(word(URL "/x", "now.does"), "fetch");
@@ -71,6 +72,7 @@ SCENARIO("asking is no sighting, asks no origin and counts nothing")
 
 SCENARIO("a variant is found by the headers of the request, and a stale object is said to be stale")
 {
+	by_http_only();
 	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "red");
 	origin_says("/old", .fields = "Cache-Control: max-age=10\r\nAge: 20\r\n", .etag = "\"1\"",
 		    .body = "old");
@@ -88,6 +90,7 @@ SCENARIO("a variant is found by the headers of the request, and a stale object i
 
 SCENARIO("a soft purge makes it stale, and the question does not undo that")
 {
+	by_http_only();
 	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .body = "hello");
 	edge_start();
 	get("/x");
@@ -131,6 +134,7 @@ SCENARIO("what cannot be a request is refused in a sentence, or explained as ref
 
 SCENARIO("twice explain says it for people")
 {
+	by_http_only();
 	origin_says("/x", .fields = FRESH, .body = "hello");
 	edge_start();
 	get("/x");

@@ -4,6 +4,7 @@
 
 SCENARIO("Via, X-Forwarded-* and Forwarded are added")
 {
+	by_http_only();
 	origin_says("/x", .body = "hello");
 	edge_start();
 	struct answer a = get("/x");
@@ -23,6 +24,7 @@ SCENARIO("Via, X-Forwarded-* and Forwarded are added")
 
 SCENARIO("what a client claims about itself is not believed")
 {
+	by_http_only();
 	origin_says("/x", .body = "hello");
 	edge_start();
 	get_with(

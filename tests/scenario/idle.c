@@ -8,6 +8,7 @@
 
 SCENARIO_IN(240, "idle and slow connections beside normal traffic")
 {
+	by_http_only();
 	struct rlimit r;
 	getrlimit(RLIMIT_NOFILE, &r);
 	r.rlim_cur = r.rlim_max;

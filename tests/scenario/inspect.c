@@ -55,6 +55,7 @@ store(int pages)
 
 SCENARIO("objects by host, their ages, purges; the same after a crash; nothing is written")
 {
+	by_http_only();
 	store(10);
 	program(binary(), "purge", "http://h0.example/0", "--admin",
 		text("127.0.0.1:%u", edge_admin_port()));

@@ -56,6 +56,7 @@ SCENARIO("Location and Content-Location invalidate only where a setting says so"
 
 SCENARIO("where it does, those of the same origin are invalidated, others' are not")
 {
+	by_http_only();
 	origin_says("/a", .fields = FRESH, .body = "old");
 	origin_says("/a", .fields = FRESH, .body = "new");
 	origin_says("/b", .fields = FRESH, .body = "old");
@@ -78,6 +79,7 @@ SCENARIO("where it does, those of the same origin are invalidated, others' are n
 
 SCENARIO("POST /purge on the admin server forgets an object; twice purge does the same")
 {
+	by_http_only();
 	origin_says("/x", .fields = FRESH, .body = "old");
 	origin_says("/x", .fields = FRESH, .body = "new");
 	origin_says("/x", .fields = FRESH, .body = "newest");
@@ -111,6 +113,7 @@ purge(const char *url)
 
 SCENARIO("a purge and an unsafe method reach the stored part and all variants")
 {
+	by_http_only();
 	static const char *const how[] = {"purge", "POST"};
 	for (int i = 0; i < 2; i++) {
 		char *part = text("/part/%s", how[i]), *kinds = text("/kinds/%s", how[i]);
@@ -181,6 +184,7 @@ SCENARIO("Location is looked up by the rules of its own route, and past a cookie
 
 SCENARIO("where headers or cookies are part of the key, a URL is invalidated under all of them")
 {
+	by_http_only();
 	static const char *const devices[] = {"phone", "desk", "watch"};
 	for (int i = 0; i < 3; i++)
 		origin_says("/x", .fields = FRESH, .body = text("old %s", devices[i]));

@@ -32,6 +32,7 @@ SCENARIO("by default different spellings are different objects, and the query co
 
 SCENARIO("the host is part of the key, its case is not, nor its default port")
 {
+	by_http_only();
 	origin_says("/x", .fields = FRESH, .body = "x");
 	edge_start();
 	get_with("/x", "Host: one.example\r\n");

@@ -100,6 +100,7 @@ client(void *ctx)
 
 SCENARIO_IN(300, "kill -9 under verified load")
 {
+	by_http_only();
 	int rounds = kit_long() ? 20 : 3;
 	for (int i = 0; i < OBJECTS; i++) {
 		bodies[i] = pattern((uint64_t)i + 1, size_of(i));

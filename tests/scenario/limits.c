@@ -222,6 +222,7 @@ SCENARIO(
 
 SCENARIO("at the limit of connections a request that is here is not taken for an idle connection")
 {
+	by_http_only();
 	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .body = "hello");
 	edge_yaml("limits:\n  connections: 1\n");
 	edge_start("--workers", "1");

@@ -3,6 +3,7 @@
 
 SCENARIO_IN(60, "h2load over HTTP/1.1: every request succeeds")
 {
+	by_http_only();
 	needs("h2load");
 	origin_says("*", .fields = "Cache-Control: max-age=600\r\n", .pattern_bytes = 3000);
 	edge_start();

@@ -136,6 +136,7 @@ SCENARIO_IN(
 	60,
 	"slow readers of an object on disk hold little memory, and get the right bytes when they go on")
 {
+	by_http_only();
 	enum { WHOLE = 12 << 20, READERS = 200, KIB_EACH = 24, FIRST = 200000 };
 	origin_says("/big", .fields = "Cache-Control: max-age=600\r\n", .pattern_bytes = WHOLE);
 	edge_yaml("admission:\n  sightings: 1\ntimeouts:\n  send: 10m\n");
@@ -172,6 +173,7 @@ SCENARIO_IN(
 
 SCENARIO_IN(60, "slow readers of a body in one record on disk hold little memory")
 {
+	by_http_only();
 	/* What the first ones cost is the proxy's own: memory that it keeps for the next ones. */
 	enum { BODY = 200000, FIRST = 50, READERS = 300, KIB_EACH = 24 };
 	struct client *c[READERS];

@@ -59,6 +59,7 @@ SCENARIO(
 
 SCENARIO("requests for the rest of a file that are cut at once fetch a slice each at most")
 {
+	by_http_only();
 	enum { CUTS = 20 };
 	start_with_film();
 	for (int i = 0; i < CUTS; i++) {
@@ -72,6 +73,7 @@ SCENARIO("requests for the rest of a file that are cut at once fetch a slice eac
 
 SCENARIO_IN(60, "aria2c, eight parts at a time, has an unseen file fetched once")
 {
+	by_http_only();
 	struct stat s;
 	needs("aria2c");
 	start_with_film();

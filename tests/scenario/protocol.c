@@ -408,6 +408,7 @@ SCENARIO("empty bodies: of length 0 and chunked")
 
 SCENARIO("curl agrees")
 {
+	by_http_only();
 	needs("curl");
 	origin_says("/x", .fields = FRESH, .body = "hello");
 	edge_start();

@@ -42,6 +42,7 @@ wait_written(double before, int objects, int bytes)
 /* TWICE_LONG=1: 100 times instead of 5. */
 SCENARIO_IN(600, "an acknowledged purge survives kill -9 at once, a burst of them too")
 {
+	by_http_only();
 	enum { BURST = 20, BYTES = 20000 };
 	int rounds = getenv("TWICE_LONG") ? 100 : 5;
 	edge_start_yaml("admission:\n  sightings: 1\n");
@@ -108,6 +109,7 @@ SCENARIO("a host is purged whole, and no other; all is purged whole; both last")
 
 SCENARIO("twice purge says what it did, and what it cannot do")
 {
+	by_http_only();
 	edge_start();
 	origin_says("*", .fields = FRESH, .body = "x", .times = 99);
 	get("/x");
@@ -147,6 +149,7 @@ SCENARIO("purge https://...: what it cannot match on a plain listener is said")
 
 SCENARIO("a purge reaches what is being fetched: it is not stored, and nobody joins it any more")
 {
+	by_http_only();
 	static const char *const how[] = {"url=http://example.com/x", "host=example.com", "all=1"};
 	edge_start_yaml("admission:\n  sightings: 1\n");
 	for (int i = 0; i < 3; i++) {

@@ -340,6 +340,7 @@ SCENARIO("what cannot be told apart, or is not for everybody, lies in no slices"
 
 SCENARIO("a purge takes the head and all slices")
 {
+	by_http_only();
 	origin_says("/film", FILM);
 	edge_start_yaml("admission:\n  sightings: 1\n");
 	get("/film");
@@ -494,6 +495,7 @@ expect_file(const char *name, uint64_t seed, size_t n)
 
 SCENARIO_IN(60, "aria2c with eight connections fetches a file once, and then not again")
 {
+	by_http_only();
 	enum { FILE_BYTES = 16 * MIB };
 	needs("aria2c");
 	origin_says("/file", .fields = FRESH, .etag = "\"v1\"", .pattern_bytes = FILE_BYTES,

@@ -159,6 +159,7 @@ SCENARIO("a client that shuts down its sending side still gets its answer")
 
 SCENARIO("a request and the end of sending in one segment: answered, then closed at once")
 {
+	by_http_only();
 	static const char request[] = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
 	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
 	edge_start_yaml("timeouts:\n  idle: 1h\n");
@@ -203,6 +204,7 @@ SCENARIO("SIGTERM: requests under way are answered, then it ends; new connection
 
 SCENARIO("SIGTERM: a worker without clients still fetches for those of another worker")
 {
+	by_http_only();
 	enum { BYTES = 1 << 20 };
 	struct barrier *half = barrier_new();
 	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "seen");

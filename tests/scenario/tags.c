@@ -92,6 +92,7 @@ SCENARIO("the names of the fields are settable, and they can be kept from client
 
 SCENARIO("a 304 with other tags gives its object those")
 {
+	by_http_only();
 	edge_start_yaml(ADMITTED);
 	origin_says("/x", .fields = FRESH "Cache-Tag: old\r\n", .body = "x", .etag = "\"1\"",
 		    .fields_304 = FRESH "Cache-Tag: new\r\n", .times = 99);
@@ -107,6 +108,7 @@ SCENARIO("a 304 with other tags gives its object those")
 
 SCENARIO("a prefix purges the paths that begin so, of one scheme and host")
 {
+	by_http_only();
 	static const struct {
 		const char *path, *host;
 		bool goes;
@@ -144,6 +146,7 @@ SCENARIO("a prefix purges the paths that begin so, of one scheme and host")
 
 SCENARIO("a prefix that does not end at a slash, and one in another spelling")
 {
+	by_http_only();
 	edge_start_yaml("routes:\n  - { path: /n/, normalise: on }\n" ADMITTED);
 	origin_says("*", .fields = FRESH, .body = "x", .times = 999);
 	static const char *const gone[] = {"/img/2026-01.jpg", "/img/2026", "/n/%7euser/x"};
@@ -162,6 +165,7 @@ SCENARIO("a prefix that does not end at a slash, and one in another spelling")
 
 SCENARIO("softly: it is stale, validated, and fresh again; from RAM, from disk, after a crash")
 {
+	by_http_only();
 	static const char *const how[] = {"url=http://example.com/x", "host=example.com", "all=1",
 					  "prefix=http://example.com/", "tag=t"};
 	edge_start_yaml(ADMITTED);
@@ -218,6 +222,7 @@ SCENARIO(
 
 SCENARIO("who comes behind a purge by tag gets nothing that was fetched before it")
 {
+	by_http_only();
 	static const char *const how[] = {"tag=t", "tag=t&soft=1", "prefix=http://example.com/",
 					  "url=http://example.com/x&soft=1"};
 	edge_start_yaml(ADMITTED);
@@ -279,6 +284,7 @@ SCENARIO("of a body in slices a tag purges head and slices")
 
 SCENARIO("who joins a validation behind a purge by tag does not get what was purged")
 {
+	by_http_only();
 	struct barrier *head = barrier_new();
 	edge_start_yaml(ADMITTED);
 	origin_says("/x", .fields = FRESH "Cache-Tag: old\r\n", .body = "old", .etag = "\"1\"");
@@ -324,6 +330,7 @@ SCENARIO("who joins the fetch of a slice behind a purge by tag gets no bytes fro
 
 SCENARIO("a 304 with another tag for a body in slices: a purge by it purges them")
 {
+	by_http_only();
 	enum { BYTES = 3 << 20 };
 	edge_start_yaml(ADMITTED);
 	for (int i = 1; i < 3; i++)
@@ -342,6 +349,7 @@ SCENARIO("a 304 with another tag for a body in slices: a purge by it purges them
 
 SCENARIO("several at once; what cannot be meant is refused, with what would be right")
 {
+	by_http_only();
 	edge_start_yaml(ADMITTED);
 	for (int i = 0; i < 6; i++)
 		origin_says(text("/%d", i), .fields = text(FRESH "Cache-Tag: t%d\r\n", i),
@@ -393,6 +401,7 @@ SCENARIO("several at once; what cannot be meant is refused, with what would be r
 
 SCENARIO("twice purge takes prefixes, tags, several at once, and is soft on demand")
 {
+	by_http_only();
 	const char *twice = getenv("TWICE") ? getenv("TWICE") : "build/twice";
 	edge_start_yaml(ADMITTED);
 	origin_says("/x", .fields = FRESH "Cache-Tag: t\r\n", .body = "x", .etag = "\"1\"",

@@ -24,6 +24,7 @@ share(const char *table, const char *name)
 
 SCENARIO("the most frequent URLs and hosts are told, and whose bytes are refused and written")
 {
+	by_http_only();
 	origin_says("*", .fields = FRESH, .pattern_bytes = 10000);
 	edge_start();
 	for (int i = 0; i < 12; i++)
