@@ -61,6 +61,7 @@ struct config_cache {
 	uint64_t max_object_bytes; /* 0: chosen from disk */
 	unsigned io_threads;
 	enum config_verify verify; /* bodies in several pieces, against their checksums */
+	uint64_t scrub_every_s;	   /* 0: never */
 	uint64_t read_timeout_ms;  /* of the disk */
 	uint64_t stale_if_error_s; /* served stale on a dead origin where nothing forbids it */
 	uint64_t stale_while_revalidate_s;
@@ -104,6 +105,30 @@ struct config_timeouts {
 	uint64_t header_ms, idle_ms, body_ms, send_ms, half_close_ms, coalesce_ms, drain_ms;
 };
 
+/* What is spoken at an address of `listen`. */
+enum config_scheme { CONFIG_HTTP, CONFIG_HTTPS };
+/* Of "https://0.0.0.0:443": the scheme, and where the address begins; without one it is http. */
+enum config_scheme config_listen_scheme(const char *listen);
+const char *config_listen_address(const char *listen);
+
+enum config_redirect { CONFIG_REDIRECT_OFF, CONFIG_REDIRECT_HTTPS };
+
+struct config_tls {
+	char **certificates; /* files and directories */
+	unsigned certificate_count;
+	bool self_signed;  /* one of our own, for a first try */
+	char *min_version; /* "1.2" or "1.3" */
+	char *client_ca;   /* NULL: clients are not asked for certificates */
+	bool client_required;
+	bool strict_host;
+	char *ticket_key; /* file; NULL: random keys */
+	uint64_t ticket_period_s;
+	unsigned handshakes, handshakes_per_address; /* under way; the second 0: no limit */
+	enum config_redirect redirect;		     /* of what comes by http */
+	unsigned redirect_port;
+	char *acme_challenges; /* directory; NULL: none */
+};
+
 struct config_forwarded {
 	char **trust; /* networks whose X-Forwarded-*, Forwarded are kept and appended to */
 	unsigned trust_count;
@@ -131,6 +156,7 @@ struct config {
 	unsigned route_count;
 	struct config_limits limits;
 	struct config_timeouts timeouts;
+	struct config_tls tls;
 	struct config_forwarded forwarded;
 	enum config_log access_log_format;
 	char *access_log; /* NULL or "off"; "-": stdout; else a file, reopened on SIGHUP */

@@ -35,12 +35,27 @@ wrong(const char *setting, char *err, size_t err_bytes, const char *fmt, ...)
 	return setting;
 }
 
+const char *
+config_listen_address(const char *listen)
+{
+	if (strncasecmp(listen, "https://", 8) == 0)
+		return listen + 8;
+	return strncasecmp(listen, "http://", 7) == 0 ? listen + 7 : listen;
+}
+
+enum config_scheme
+config_listen_scheme(const char *listen)
+{
+	return config_listen_address(listen) == listen + 8 ? CONFIG_HTTPS : CONFIG_HTTP;
+}
+
 /* The same place twice; port 0 is a new place each time. */
 static bool
 is_same_address(const char *a, const char *b)
 {
 	struct address x, y;
-	return address_parse(a, &x) == 0 && address_parse(b, &y) == 0 && address_port(&x) &&
+	return address_parse(config_listen_address(a), &x) == 0 &&
+	       address_parse(config_listen_address(b), &y) == 0 && address_port(&x) &&
 	       x.bytes == y.bytes && memcmp(&x.sa, &y.sa, x.bytes) == 0;
 }
 
@@ -88,7 +103,7 @@ static bool
 listens_at(const char *listen, const struct address *b)
 {
 	struct address a;
-	if (address_parse(listen, &a) < 0 || address_port(&a) == 0 ||
+	if (address_parse(config_listen_address(listen), &a) < 0 || address_port(&a) == 0 ||
 	    address_port(&a) != address_port(b))
 		return false;
 	bool same = a.bytes == b->bytes && memcmp(&a.sa, &b->sa, a.bytes) == 0;
@@ -202,6 +217,28 @@ config_disk_bytes(const struct config *c)
 }
 
 static const char *
+check_tls(const struct config *c, char *err, size_t err_bytes)
+{
+	bool listens = false;
+	for (unsigned i = 0; i < c->listen_count; i++)
+		listens |= config_listen_scheme(c->listen[i]) == CONFIG_HTTPS;
+	if (listens && c->tls.certificate_count == 0 && !c->tls.self_signed)
+		return wrong(
+			"tls.certificates", err, err_bytes,
+			"an address of listen begins with https://, which needs a certificate; "
+			"name a file or directory that has one, or take --self-signed for a first try");
+	if (!listens && c->tls.certificate_count)
+		return wrong(
+			"tls.certificates", err, err_bytes,
+			"no address of listen begins with https://, so no certificate is used; "
+			"write listen: [ \"https://0.0.0.0:443\" ]");
+	if (c->tls.client_ca && !listens)
+		return wrong("tls.client_ca", err, err_bytes,
+			     "no address of listen begins with https://, so no client is asked");
+	return NULL;
+}
+
+static const char *
 check_disks(const struct config *c, char *err, size_t err_bytes)
 {
 	if (c->disk_count && !c->cache.dir)
@@ -225,8 +262,8 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses, check_origins, check_loops, check_routes,
-				    check_disks};
+	check_fn *const checks[] = {check_addresses, check_origins, check_loops,
+				    check_routes,    check_disks,   check_tls};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

@@ -12,8 +12,8 @@
 #include "proxy/serve/txn.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/listen.h"
-#include "proxy/wire/listener.h"
 #include "proxy/wire/room.h"
+#include "proxy/node/doorway.h"
 #include "proxy/node/keeper.h"
 #include "proxy/node/top.h"
 #include "proxy/node/worker.h"
@@ -46,6 +46,7 @@ struct server {
 	unsigned worker_count;
 	unsigned *ports;
 	struct listener *listeners; /* of config->listen_count */
+	struct tls_server *tls;	    /* NULL: no listener needs it */
 	int64_t begun_us;
 	bool started;
 	struct keeper *keeper;
@@ -130,6 +131,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.memory_bytes = c->cache.memory_bytes,
 		.max_object_bytes = c->cache.max_object_bytes,
 		.keep_free = c->cache.keep_free,
+		.scrub_every_s = c->cache.scrub_every_s,
 		.io_threads = c->cache.io_threads,
 		.verify_always = c->cache.verify == CONFIG_VERIFY_ALWAYS,
 		.read_limit_ms = (unsigned)c->cache.read_timeout_ms,
@@ -241,9 +243,9 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		abort();
 	memset(s->workers, 0, n * sizeof *s->workers);
 	s->ports = mem_zalloc(c->listen_count * sizeof *s->ports);
-	s->listeners = mem_zalloc(c->listen_count * sizeof *s->listeners);
-	for (unsigned i = 0; i < c->listen_count; i++)
-		s->listeners[i] = (struct listener){.scheme = STR("http")};
+	s->listeners = doorway_open(c, &s->tls, err, err_bytes);
+	if (!s->listeners)
+		return -1;
 	s->worker_count = n;
 	const struct clients_limits l = {
 		.most = c->limits.connections,
@@ -266,7 +268,8 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		};
 		worker->doors = mem_zalloc(c->listen_count * sizeof *worker->doors);
 		for (unsigned i = 0; i < c->listen_count; i++) {
-			worker->doors[i] = listen_on(c->listen[i], &s->ports[i], err, err_bytes);
+			worker->doors[i] = listen_on(config_listen_address(c->listen[i]),
+						     &s->ports[i], err, err_bytes);
 			if (worker->doors[i] < 0)
 				return -1;
 			worker->door_count++;
@@ -443,6 +446,7 @@ server_destroy(struct server **sp)
 	logfile_stop(&s->access_log, LOG_END_MS);
 	free(s->ports);
 	free(s->listeners);
+	tls_server_destroy(&s->tls);
 	free(s);
 }
 
@@ -459,11 +463,12 @@ server_admin_port(const struct server *s)
 	return s->admin ? admin_port(s->admin) : 0;
 }
 
-void
-server_reload(struct server *s)
+int
+server_reload(struct server *s, const struct config *fresh, char *err, size_t err_bytes)
 {
 	if (s->access_log)
 		logfile_reopen(s->access_log);
+	return s->tls && fresh ? doorway_reload(fresh, s->tls, err, err_bytes) : 0;
 }
 
 /* ---- facts --------------------------------------------------------------------------------- */

@@ -9,8 +9,11 @@
 
 #include <sys/socket.h>
 
+struct tls_server;
+
 struct listener {
-	struct str scheme; /* of every request that comes in here */
+	struct str scheme;	/* of every request that comes in here */
+	struct tls_server *tls; /* NULL: not encrypted */
 };
 
 struct arrival { /* a client that was accepted, and is not counted yet */
