@@ -19,6 +19,7 @@
 #include "proxy/node/worker.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
@@ -348,6 +349,20 @@ open_admin(struct server *s, char *err, size_t err_bytes)
 	return addr ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
 }
 
+/* Each thread would have a heap of its own, and keep what others could use: what RAM holds comes and
+ * goes in all sizes (bench/ram.c: 58% waste with four workers, 19% with one heap for them). A heap has
+ * a lock, so not too many share one. */
+static void
+share_heaps(const struct config *c)
+{
+#ifdef M_ARENA_MAX
+	enum { WORKERS_TO_A_HEAP = 4 };
+	mallopt(M_ARENA_MAX, (int)((worker_count(c) + WORKERS_TO_A_HEAP - 1) / WORKERS_TO_A_HEAP));
+#else
+	(void)c;
+#endif
+}
+
 int
 server_create(struct server **out, const struct config *c, const char *version, char *err,
 	      size_t err_bytes)
@@ -356,6 +371,7 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	s->config = c;
 	s->version = version;
 	s->begun_us = now_us();
+	share_heaps(c);
 	s->settings = settings_create(c, 0); /* asks for routes only */
 	if (open_shelves(s, err, err_bytes) || open_origins(s, err, err_bytes) ||
 	    open_log(s, err, err_bytes) || open_workers(s, err, err_bytes) ||

@@ -102,3 +102,36 @@ SCENARIO("a miss that is not stored allocates nothing")
 	start_counting(ONE_WORKER);
 	expect_between(per_request(true, "fwd=uri-miss"), 0, 0.02);
 }
+
+/* Heaps besides the first: glibc begins each at a multiple of 64 MiB, of which most is only reserved. */
+static int
+more_heaps(void)
+{
+	enum { HEAP = 64 << 20 };
+	unsigned long from, until, begun = 0;
+	char line[512], rights[8];
+	int n = 0;
+	FILE *f = fopen(text("/proc/%d/maps", (int)edge_pid()), "r");
+	expect(f);
+	while (fgets(line, sizeof line, f)) {
+		if (sscanf(line, "%lx-%lx %7s", &from, &until, rights) != 3)
+			continue;
+		n += rights[0] == '-' && begun && until == begun + HEAP;
+		if (from % HEAP == 0)
+			begun = rights[0] == 'r' ? from : 0;
+	}
+	fclose(f);
+	return n;
+}
+
+SCENARIO("workers share a heap, so that memory freed by one serves another")
+{
+	if (edge_is_sanitized())
+		skip("sanitizers have a malloc of their own");
+	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .pattern_bytes = 20000);
+	edge_start_yaml(EDGE_CACHE("") "workers: 4\n");
+	for (int i = 0; i < 32; i++)
+		get(text("/%d", i)); /* each by a connection of its own */
+	note("%d more heaps", more_heaps());
+	expect(more_heaps() == 0);
+}
