@@ -98,6 +98,10 @@ struct config_limits {
 	uint64_t least_rate;  /* bytes per second */
 };
 
+struct config_http2 {
+	unsigned streams, resets, frames;
+};
+
 struct config_timeouts {
 	uint64_t header_ms, idle_ms, body_ms, send_ms, half_close_ms, coalesce_ms, drain_ms;
 };
@@ -128,6 +132,7 @@ struct config {
 	struct config_route *routes;
 	unsigned route_count;
 	struct config_limits limits;
+	struct config_http2 http2;
 	struct config_timeouts timeouts;
 	struct config_forwarded forwarded;
 	enum config_log access_log_format;

@@ -40,7 +40,9 @@ static bool
 is_same_address(const char *a, const char *b)
 {
 	struct address x, y;
-	return address_parse(a, &x) == 0 && address_parse(b, &y) == 0 && address_port(&x) &&
+	enum address_scheme speaks;
+	return address_parse(address_listen(a, &speaks), &x) == 0 &&
+	       address_parse(address_listen(b, &speaks), &y) == 0 && address_port(&x) &&
 	       x.bytes == y.bytes && memcmp(&x.sa, &y.sa, x.bytes) == 0;
 }
 
@@ -88,7 +90,8 @@ static bool
 listens_at(const char *listen, const struct address *b)
 {
 	struct address a;
-	if (address_parse(listen, &a) < 0 || address_port(&a) == 0 ||
+	enum address_scheme speaks;
+	if (address_parse(address_listen(listen, &speaks), &a) < 0 || address_port(&a) == 0 ||
 	    address_port(&a) != address_port(b))
 		return false;
 	bool same = a.bytes == b->bytes && memcmp(&a.sa, &b->sa, a.bytes) == 0;

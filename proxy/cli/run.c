@@ -64,9 +64,11 @@ say_bound(const char *what, const char *addr, unsigned port)
 {
 	struct address a;
 	char text[ADDRESS_TEXT];
-	if (address_parse(addr, &a) == 0) {
+	enum address_scheme speaks;
+	if (address_parse(address_listen(addr, &speaks), &a) == 0) {
 		address_set_port(&a, port);
-		log_say("twice: %s on %s", what, address_print(&a, text));
+		log_say("twice: %s on %s%s", what, speaks == ADDRESS_H2C ? "h2c://" : "",
+			address_print(&a, text));
 	}
 }
 

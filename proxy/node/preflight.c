@@ -41,8 +41,9 @@ static int
 cannot_listen(const char *addr)
 {
 	struct address a;
+	enum address_scheme speaks;
 	int on = 1, error = 0;
-	if (address_parse(addr, &a) < 0)
+	if (address_parse(address_listen(addr, &speaks), &a) < 0)
 		return EINVAL;
 	int fd = socket(a.sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -119,14 +120,16 @@ check_loops(const struct config *c, struct findings *p)
 {
 	for (unsigned i = 0; i < c->origin_count; i++) {
 		struct address to, a;
+		enum address_scheme speaks;
 		char setting[64];
 		snprintf(setting, sizeof setting, "origins.%u.url", i);
 		if (!config_origin_address(&c->origins[i], &to) || !is_ours(&to) ||
 		    address_is_loopback(&to))
 			continue;
 		for (unsigned j = 0; j < c->listen_count; j++)
-			if (address_parse(c->listen[j], &a) == 0 && address_is_any(&a) &&
-			    address_port(&a) && address_port(&a) == address_port(&to))
+			if (address_parse(address_listen(c->listen[j], &speaks), &a) == 0 &&
+			    address_is_any(&a) && address_port(&a) &&
+			    address_port(&a) == address_port(&to))
 				find(p, true, setting,
 				     "%s is this machine, where twice itself listens (%s); name the "
 				     "server behind it",

@@ -230,6 +230,14 @@ node_of(const struct filter_seed *seed, const struct config *c)
 	return node;
 }
 
+static struct listener
+listener_of(const char *listen)
+{
+	enum address_scheme speaks;
+	address_listen(listen, &speaks);
+	return (struct listener){.scheme = STR("http"), .h2 = speaks == ADDRESS_H2C};
+}
+
 static int
 open_workers(struct server *s, char *err, size_t err_bytes)
 {
@@ -241,7 +249,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 	s->ports = mem_zalloc(c->listen_count * sizeof *s->ports);
 	s->listeners = mem_zalloc(c->listen_count * sizeof *s->listeners);
 	for (unsigned i = 0; i < c->listen_count; i++)
-		s->listeners[i] = (struct listener){.scheme = STR("http")};
+		s->listeners[i] = listener_of(c->listen[i]);
 	s->worker_count = n;
 	const struct clients_limits l = {
 		.most = c->limits.connections,
@@ -264,7 +272,9 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		};
 		worker->doors = mem_zalloc(c->listen_count * sizeof *worker->doors);
 		for (unsigned i = 0; i < c->listen_count; i++) {
-			worker->doors[i] = listen_on(c->listen[i], &s->ports[i], err, err_bytes);
+			enum address_scheme speaks;
+			const char *at = address_listen(c->listen[i], &speaks);
+			worker->doors[i] = listen_on(at, &s->ports[i], err, err_bytes);
 			if (worker->doors[i] < 0)
 				return -1;
 			worker->door_count++;

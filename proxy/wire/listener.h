@@ -7,10 +7,12 @@
 
 #include "proxy/base/str.h"
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
 struct listener {
 	struct str scheme; /* of every request that comes in here */
+	bool h2;	   /* HTTP/2 from the first byte on */
 };
 
 struct arrival { /* a client that was accepted, and is not counted yet */
