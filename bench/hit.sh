@@ -22,8 +22,8 @@ path=/cdn/0123456789abcdef/$BYTES
 for s in $SERVERS; do
 	case $s in
 	bare) start_bare "$BYTES" ;;
-	twice) start_twice "$SHM/twice" 256MiB 64MiB 2 ;;
-	nginx) start_nginx "$SHM/nginx" 256m 1 ;;
+	twice) start_twice "$SHM/twice" "${DISK:-256MiB}" "${MEMORY:-64MiB}" 2 ;;
+	nginx) start_nginx "$SHM/nginx" 1g 1 ;;
 	esac
 	eval "pid_$s=$PROXY port_$s=$PORT"
 	for _ in 1 2 3; do curl -s -o /dev/null "http://127.0.0.1:$PORT$path"; done

@@ -24,6 +24,7 @@ enum config_filter {
 };
 
 enum config_client { CONFIG_CLIENT_IGNORE, CONFIG_CLIENT_VALIDATE, CONFIG_CLIENT_OBEY };
+enum config_verify { CONFIG_VERIFY_ONCE, CONFIG_VERIFY_ALWAYS };
 enum config_cookie { CONFIG_COOKIE_NEVER, CONFIG_COOKIE_STRIP, CONFIG_COOKIE_SHARE };
 
 struct config_origin {
@@ -59,6 +60,7 @@ struct config_cache {
 	uint64_t keep_free;	   /* units_parse_room; 0: chosen */
 	uint64_t max_object_bytes; /* 0: chosen from disk */
 	unsigned io_threads;
+	enum config_verify verify; /* bodies in several pieces, against their checksums */
 	uint64_t read_timeout_ms;  /* of the disk */
 	uint64_t stale_if_error_s; /* served stale on a dead origin where nothing forbids it */
 	uint64_t stale_while_revalidate_s;

@@ -19,6 +19,7 @@ COUNTER(JOINED,               "requests",  "joined",         "joined another req
 COUNTER(BESIDE,               "requests",  "beside",         "fetched beside another request's fetch, which hung or dripped")
 COUNTER(BACKGROUND,           "requests",  "background",     "fetches behind an answer: refreshed while stale, completed from a part")
 COUNTER(BYTES_TO_CLIENTS,     "bytes",     "to_clients",     "bytes sent to clients, heads included")
+COUNTER(BYTES_FROM_FILES,     "bytes",     "from_files",     "bytes of these that were sent from the cache's files without a copy")
 COUNTER(BYTES_FROM_ORIGIN,    "bytes",     "from_origin",    "body bytes received from origins")
 COUNTER(BYTES_FROM_CACHE,     "bytes",     "from_cache",     "body bytes of answers from RAM or disk")
 COUNTER(STATUS_NONE,          "status",    "none",           "answers without a status: the client left before")

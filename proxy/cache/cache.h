@@ -17,6 +17,7 @@
 #include "filter/short.h"
 #include "proxy/base/block.h"
 #include "proxy/base/buf.h"
+#include "proxy/base/file_piece.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/str.h"
 #include "proxy/http/policy.h"
@@ -44,6 +45,7 @@ struct cache_options {
 				      disks) */
 	uint64_t max_object_bytes; /* body; 0: chosen from disk_bytes */
 	unsigned io_threads;	   /* that read; 0: 8 */
+	bool verify_always;	   /* nothing is ever sent unread: object_file never says yes */
 	unsigned read_limit_ms;	   /* what the disk has not read by then is a miss; 0: 3000 */
 	/* Left free on the file system for others; STORE_KEEP_SHARE | millionths: that share of it;
 	 * 0: a twentieth of it, at most 1 GiB. The log grows as it fills, and stops growing there.
@@ -179,6 +181,10 @@ struct body_read {	      /* zeroed but for home and done */
 enum body_step
 object_read(struct cache *c, struct object *o, struct body_read *r, uint64_t at, uint64_t max);
 void body_done(struct body_read *r); /* not while a BODY_LATER is outstanding */
+/* The same bytes as a piece of their file, for a front that can send from one: true when they were
+ * checked before and are in the page cache. They hold as long as o. Else: object_read. */
+bool object_file(struct object *o, const struct body_read *r, uint64_t at, uint64_t max,
+		 struct file_piece *out);
 /* The same, of a client that waits: what was read of the body is not kept in memory meanwhile. */
 void body_give_back(struct body_read *r, struct object *o);
 

@@ -85,6 +85,7 @@ open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 			.segment_bytes = o->segment_bytes,
 			.io_threads = o->io_threads,
 			.keep_free = o->keep_free,
+			.verify_always = o->verify_always,
 			.ops = o->ops,
 			.is_forgotten = is_record_forgotten,
 			.moved = on_record_moved,

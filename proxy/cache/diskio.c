@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -73,6 +75,44 @@ system_room(int dir_fd, uint64_t *free_bytes, uint64_t *all_bytes)
 	return *all_bytes ? 0 : -1;
 }
 
+static uint64_t
+system_stamp(int fd)
+{
+	struct stat s;
+	if (fstat(fd, &s) != 0)
+		return 0;
+	return (uint64_t)s.st_ctim.tv_sec * 1000000000 + (uint64_t)s.st_ctim.tv_nsec;
+}
+
+static void *
+system_map(int fd, size_t bytes)
+{
+	void *view = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	return view == MAP_FAILED ? NULL : view;
+}
+
+static void
+system_unmap(void *view, size_t bytes)
+{
+	munmap(view, bytes);
+}
+
+static bool
+system_is_cached(const void *view, uint64_t at, size_t n)
+{
+	enum { PAGES_MOST = 1024 };
+	unsigned char there[PAGES_MOST];
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), before = at % page;
+	size_t pages = (before + n + page - 1) / page;
+	if (pages > PAGES_MOST ||
+	    mincore((char *)(uintptr_t)view + (at - before), before + n, there) != 0)
+		return false;
+	for (size_t i = 0; i < pages; i++)
+		if (!(there[i] & 1))
+			return false;
+	return true;
+}
+
 static int
 system_create(int dir_fd, const char *name)
 {
@@ -100,6 +140,10 @@ const struct diskio_ops diskio_system = {
 	.create = system_create,
 	.rename = system_rename,
 	.remove = system_remove,
+	.stamp = system_stamp,
+	.map = system_map,
+	.unmap = system_unmap,
+	.is_cached = system_is_cached,
 	.sync = fdatasync,
 	.sync_dir = fsync,
 };

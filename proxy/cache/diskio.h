@@ -9,6 +9,7 @@
 #ifndef CACHE_DISKIO_H
 #define CACHE_DISKIO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,6 +30,14 @@ struct diskio_ops {
 	int (*create)(int dir_fd, const char *name);
 	int (*rename)(int dir_fd, const char *from, const char *to);
 	int (*remove)(int dir_fd, const char *name);
+	/* Grows whenever anybody writes to the file. 0: it is not known. */
+	uint64_t (*stamp)(int fd);
+	/* The file in memory, never looked into: only is_cached is asked about it. NULL: it cannot
+	 * be asked. All four may be NULL. */
+	void *(*map)(int fd, size_t bytes);
+	void (*unmap)(void *view, size_t bytes);
+	/* Would nobody wait for the device who reads these bytes now? */
+	bool (*is_cached)(const void *view, uint64_t at, size_t n);
 	int (*sync)(int fd);	     /* a file's bytes */
 	int (*sync_dir)(int dir_fd); /* what create, rename and remove did */
 };

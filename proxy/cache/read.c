@@ -90,6 +90,17 @@ read_fragment(struct reader *rd, const struct fragment *f, struct block **out)
 	return store_is_current(rd->st, &f->at) ? OUTCOME_DAMAGED : OUTCOME_MISS;
 }
 
+/* The same of a body in several pieces, whose segments stay: it need not be checked soon again. */
+static enum outcome
+read_leased(struct reader *rd, const struct fragment *f, struct block **out)
+{
+	uint64_t stamp = store_stamp(rd->st, &f->at);
+	enum outcome r = read_fragment(rd, f, out);
+	if (r == OUTCOME_DONE)
+		store_checked(rd->st, &f->at, stamp);
+	return r;
+}
+
 /* ---- objects ------------------------------------------------------------------------------- */
 
 struct wanted {
@@ -129,9 +140,11 @@ begin_body(struct reader *rd, const struct wanted *w, struct stored *o)
 		return OUTCOME_MISS;
 	}
 	o->ahead_i = first_fragment(w, p, o->pub.body_bytes);
-	return o->ahead_i == p->fragments_n
-		       ? OUTCOME_DONE
-		       : read_fragment(rd, placement_fragment(p, o->ahead_i), &o->ahead);
+	if (o->ahead_i == p->fragments_n)
+		return OUTCOME_DONE;
+	const struct fragment *f = placement_fragment(p, o->ahead_i);
+	struct file_piece there;
+	return store_direct(rd->st, &f->at, &there) ? OUTCOME_DONE : read_leased(rd, f, &o->ahead);
 }
 
 /* A body that a refreshed head points to is fetched too when it is one piece. */
@@ -479,7 +492,7 @@ read_body_on_thread(struct diskio_job *job)
 	struct reads *reads = j->cache->reads;
 	struct reader rd = {.st = j->o->store, .waits = true};
 	struct block *b = NULL;
-	enum outcome r = read_fragment(&rd, j->fragment, &b);
+	enum outcome r = read_leased(&rd, j->fragment, &b);
 	struct read_job *others = reads_end(reads, &j->read);
 	body_goes_home(j, r, b);
 	for (struct read_job *next; others; others = next) {
@@ -531,7 +544,7 @@ object_read(struct cache *c, struct object *object, struct body_read *r, uint64_
 	}
 	const struct fragment *f = placement_fragment(p, (uint32_t)i);
 	struct reader now = {.st = o->store};
-	enum outcome got = read_fragment(&now, f, &r->block);
+	enum outcome got = read_leased(&now, f, &r->block);
 	if (got == OUTCOME_DONE)
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	if (got != OUTCOME_LATER)

@@ -31,6 +31,7 @@ struct restoring {
 	char *table; /* reused */
 	size_t table_cap;
 	uint32_t replaced; /* records of the segment that did */
+	int error;	   /* of the last read of the segment that failed */
 };
 
 static int
@@ -141,7 +142,8 @@ each_segment_file(struct store *st, void (*tell)(void *ctx, uint32_t slot), void
 			close(fd);
 		return -1;
 	}
-	for (struct dirent *e; (e = readdir(d));) {
+	int error = 0;
+	for (struct dirent *e; errno = 0, e = readdir(d), error = errno, e;) {
 		uint32_t slot;
 		char name[32];
 		if (sscanf(e->d_name, "segment.%5u", &slot) != 1 || slot >= INDEX_MAX_SEGMENTS)
@@ -151,16 +153,45 @@ each_segment_file(struct store *st, void (*tell)(void *ctx, uint32_t slot), void
 			tell(ctx, slot);
 	}
 	closedir(d);
-	return 0;
+	errno = error;
+	return error ? -1 : 0;
 }
+
+struct removing {
+	const struct store *st;
+	int error; /* why one is still there */
+};
 
 static void
 unlink_segment(void *ctx, uint32_t slot)
 {
-	struct store *st = ctx;
+	struct removing *r = ctx;
 	char name[32];
 	segment_name(name, sizeof name, slot);
-	unlinkat(st->o.dir_fd, name, 0);
+	if (unlinkat(r->st->o.dir_fd, name, 0) != 0 && errno != ENOENT)
+		r->error = errno;
+}
+
+/* All of them, or none may be believed: what was purged could be among them. */
+static int
+unlink_segments(struct store *st)
+{
+	struct removing r = {.st = st};
+	if (each_segment_file(st, unlink_segment, &r) != 0)
+		return -1;
+	errno = r.error;
+	return r.error ? -1 : 0;
+}
+
+/* What is in it is lost for now, and may be back at the next start: nothing depends on that (what
+ * was forgotten meanwhile is known by time). */
+static void
+cannot_read(const struct store *st, uint32_t slot, int error)
+{
+	log_warning(
+		"cache %s: cannot read segment.%05u: %s. What it holds is fetched anew; if this "
+		"is said again, check the disk (dmesg, smartctl) or name another cache.dir",
+		st->o.dir, slot, strerror(error));
 }
 
 static bool
@@ -169,6 +200,24 @@ read_header(const struct store *st, int fd, uint64_t at, struct batch_header *ou
 	char bytes[SEGMENT_HEADER_BYTES];
 	return diskio_read_all(st->o.ops, fd, bytes, sizeof bytes, at) == 0 &&
 	       batch_header_parse(bytes, sizeof bytes, out);
+}
+
+/* The same at the start, where an error is told once for each segment. */
+static bool
+look_at_header(struct restoring *r, int fd, uint64_t at, struct batch_header *out)
+{
+	errno = 0;
+	bool yes = read_header(r->st, fd, at, out);
+	r->error = yes || errno == 0 ? r->error : errno;
+	return yes;
+}
+
+static void
+tell_error(struct restoring *r, uint32_t slot)
+{
+	if (r->error)
+		cannot_read(r->st, slot, r->error);
+	r->error = 0;
 }
 
 /* Is h a batch of this segment that stands at this page and lies inside of it? */
@@ -184,13 +233,16 @@ look_at(void *ctx, uint32_t slot)
 {
 	struct restoring *r = ctx;
 	int fd = store_open_segment_file(r->st, slot, false);
-	if (fd < 0)
+	if (fd < 0) {
+		cannot_read(r->st, slot, errno);
 		return;
+	}
 	struct batch_header h;
-	bool right = read_header(r->st, fd, 0, &h) && is_batch_at(r->st, &h, slot, 0);
+	bool right = look_at_header(r, fd, 0, &h) && is_batch_at(r->st, &h, slot, 0);
 	if (!right) /* its first batch could not be written: its footer knows the others */
-		right = read_header(r->st, fd, r->st->o.segment_bytes - SEGMENT_HEADER_BYTES, &h) &&
+		right = look_at_header(r, fd, r->st->o.segment_bytes - SEGMENT_HEADER_BYTES, &h) &&
 			h.is_footer && h.segment == slot;
+	tell_error(r, slot);
 	r->found = mem_realloc(r->found, (r->n + 1) * sizeof *r->found);
 	r->found[r->n++] = (struct found){slot, right ? h.generation : 0, fd};
 }
@@ -212,7 +264,7 @@ shrink(struct restoring *r)
 	size_t over = r->n > limit ? r->n - limit : 0;
 	for (size_t i = 0; i < over; i++) {
 		close(r->found[i].fd);
-		unlink_segment(r->st, r->found[i].slot);
+		unlink_segment(&(struct removing){.st = r->st}, r->found[i].slot);
 	}
 	if (!over)
 		return;
@@ -251,8 +303,10 @@ read_table(struct restoring *r, const struct found *f, const struct batch_header
 		r->table = mem_realloc(r->table, n);
 		r->table_cap = n;
 	}
-	if (n && diskio_read_all(r->st->o.ops, f->fd, r->table, n, at + h->table_at) != 0)
+	if (n && diskio_read_all(r->st->o.ops, f->fd, r->table, n, at + h->table_at) != 0) {
+		r->error = errno;
 		return NULL;
+	}
 	if (!r->table)
 		return h->table_checksum == segment_checksum("", 0) ? "" : NULL;
 	return segment_checksum(r->table, n) == h->table_checksum ? r->table : NULL;
@@ -263,7 +317,7 @@ restore_from_footer(struct restoring *r, const struct found *f, uint64_t *used)
 {
 	struct batch_header h;
 	uint64_t segment = r->st->o.segment_bytes;
-	if (!read_header(r->st, f->fd, segment - SEGMENT_HEADER_BYTES, &h) || !h.is_footer ||
+	if (!look_at_header(r, f->fd, segment - SEGMENT_HEADER_BYTES, &h) || !h.is_footer ||
 	    h.segment != f->slot || h.generation != f->generation || h.bytes > segment ||
 	    (uint64_t)h.page * SEGMENT_PAGE > segment)
 		return false;
@@ -303,7 +357,7 @@ restore_by_walking(struct restoring *r, const struct found *f, bool is_last)
 	struct batch_header h;
 	*clean = UINT64_MAX;
 	r->replaced = 0;
-	while (at < st->o.segment_bytes && read_header(st, f->fd, at, &h) &&
+	while (at < st->o.segment_bytes && look_at_header(r, f->fd, at, &h) &&
 	       is_batch_at(st, &h, f->slot, at) && h.generation == f->generation &&
 	       h.link == link) {
 		const char *table = read_table(r, f, &h, at);
@@ -334,6 +388,7 @@ restore_segment(struct restoring *r, const struct found *f, bool is_last)
 			used = restore_by_walking(r, f, is_last);
 		state = sealed || !is_last ? SEGMENT_SEALED : SEGMENT_OPEN;
 	}
+	tell_error(r, f->slot);
 	/* A file cut short (a copy, a crash while it was made) gets its length back. */
 	struct stat s;
 	if (fstat(f->fd, &s) == 0 && (uint64_t)s.st_size < st->o.segment_bytes)
@@ -389,7 +444,7 @@ settle_format(struct store *st, char *err, size_t err_bytes)
 	if (r == 1 && !st->o.fresh)
 		log_info("cache %s: its segments do not suit the new limit, starting empty",
 			 st->o.dir);
-	if (each_segment_file(st, unlink_segment, st) == 0 && write_format(st) == 0)
+	if (unlink_segments(st) == 0 && write_format(st) == 0)
 		return 0;
 	snprintf(err, err_bytes, "cannot write to cache directory %s: %s", st->o.dir,
 		 strerror(errno));

@@ -13,6 +13,7 @@
 
 #include "proxy/base/block.h"
 #include "proxy/base/buf.h"
+#include "proxy/base/file_piece.h"
 #include "proxy/cache/diskio.h"
 #include "proxy/cache/segment.h"
 
@@ -27,6 +28,7 @@ struct store_options {
 	unsigned io_threads;	      /* that read; 0: 8 */
 	uint64_t keep_free;	      /* of the file system, for others (store_reserve) */
 	const struct diskio_ops *ops; /* NULL: the system's */
+	bool verify_always;	      /* no fragment is ever sent unread */
 	bool fresh;		      /* what was kept is of no use: start empty */
 	unsigned number;	      /* of the disk, for the owner */
 	bool is_ours;		      /* twice wrote dir for certain, whatever "format" says */
@@ -107,6 +109,13 @@ enum store_read { STORE_READ, STORE_LATER, STORE_GONE, STORE_FAILED };
 enum store_read store_read_now(struct store *st, const struct locator *at, struct block **out);
 enum store_read store_read(struct store *st, const struct locator *at, struct block **out);
 void store_post(struct store *st, struct diskio_job *j); /* to a reading I/O thread */
+/* A fragment, of which a lease is held, was read and its checksum was right; stamp: from before it
+ * was read. */
+uint64_t store_stamp(struct store *st, const struct locator *at);
+void store_checked(struct store *st, const struct locator *at, uint64_t stamp);
+/* Where such a fragment lies, if it was checked, nobody has written to its file since, and it has
+ * not left the page cache, as far as can be known. The descriptor holds as long as the lease. */
+bool store_direct(struct store *st, const struct locator *at, struct file_piece *out);
 
 /* A segment stays while somebody reads from it. False: gone or going (store_is_current says which),
  * or too many are held already. */

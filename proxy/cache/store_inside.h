@@ -7,6 +7,7 @@
  *	store_append.c		what comes in
  *	store_segment.c		segments are opened and sealed; their files
  *	store_find.c		what is there is read
+ *	store_direct.c		or may be sent as it lies there
  *	store_replaced.c	what must not be back
  *	store_health.c		a disk that fails
  *	restore.c		what was kept
@@ -57,6 +58,9 @@ struct store {
 	_Atomic uint64_t *lives;   /* generation, and above it the code; 0: not open or sealed */
 	_Atomic uint64_t *written; /* the file is right up to here */
 	_Atomic int *fds;
+	_Atomic uint64_t *checked; /* bits; NULL: nothing is sent unread */
+	_Atomic uint64_t *stamps;  /* of the files when they were set */
+	void *_Atomic *views;	   /* of the files; NULL: none yet */
 
 	pthread_mutex_t lock; /* everything below */
 	pthread_cond_t drained;
@@ -120,6 +124,11 @@ store_set_life(struct store *st, uint32_t slot, uint32_t generation)
 	uint64_t life = generation ? (uint64_t)st->codes[slot] << 32 | generation : 0;
 	atomic_store_explicit(&st->lives[slot], life, memory_order_release);
 }
+
+/* store_direct.c: of a store whose parts are known; a segment begins a new life. */
+void store_direct_init(struct store *st);
+void store_direct_fini(struct store *st);
+void store_direct_begin(struct store *st, uint32_t slot);
 
 /* store_health.c: what must be true between any two calls. */
 void store_check(const struct store *st);

@@ -278,6 +278,7 @@ store_open_segment(struct store *st)
 	if (yes) {
 		uint32_t slot = (uint32_t)st->ledger.open;
 		atomic_store(&st->written[slot], 0);
+		store_direct_begin(st, slot);
 		st->codes[slot] = (st->codes[slot] + 1) & INDEX_GENERATION_MASK;
 		st->clean_as_of[slot] = UINT64_MAX;
 		st->opened_s = (uint64_t)time(NULL);

@@ -130,6 +130,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.max_object_bytes = c->cache.max_object_bytes,
 		.keep_free = c->cache.keep_free,
 		.io_threads = c->cache.io_threads,
+		.verify_always = c->cache.verify == CONFIG_VERIFY_ALWAYS,
 		.read_limit_ms = (unsigned)c->cache.read_timeout_ms,
 	};
 	o.reserve_bytes = baseline_reserve_bytes(c->cache.disk_bytes, c->admission.capacity);

@@ -71,6 +71,18 @@ send_pull_object(void *ctx, size_t most, struct str *pieces, unsigned *n)
 	return STREAM_PULL_ERROR;
 }
 
+bool
+send_file_object(void *ctx, size_t most, struct file_piece *piece)
+{
+	struct txn *t = ctx;
+	uint64_t left = t->until - t->at;
+	if (t->read_out || left == 0 || t->parts == PARTS_HEAD ||
+	    !object_file(t->object, &t->read, t->at, left < most ? left : most, piece))
+		return false;
+	t->at += piece->n;
+	return true;
+}
+
 /* A client that takes nothing holds no bytes of a body that lies on disk: they are read again. */
 bool
 send_give_back(void *ctx, uint64_t bytes)
@@ -119,6 +131,19 @@ send_give_back_walk(void *ctx, uint64_t bytes)
 	    !walk_give_back(t->walk, t->at - bytes))
 		return false;
 	t->at -= bytes;
+	return true;
+}
+
+bool
+send_file_walk(void *ctx, size_t most, struct file_piece *piece)
+{
+	struct txn *t = ctx;
+	uint64_t left = t->until - t->at;
+	answer_release(t);
+	if (left == 0 || t->parts == PARTS_HEAD ||
+	    !walk_file(t->walk, t->at, left < most ? (size_t)left : most, piece))
+		return false;
+	t->at += piece->n;
 	return true;
 }
 

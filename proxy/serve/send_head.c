@@ -23,11 +23,14 @@ void
 send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
 {
 	const struct config *c = t->settings->config;
-	struct stream_source source = {pull, t, NULL};
-	if (t->source == SOURCE_OBJECT)
+	struct stream_source source = {pull, t, NULL, NULL};
+	if (t->source == SOURCE_OBJECT) {
 		source.give_back = send_give_back;
-	else if (t->source == SOURCE_WALK)
+		source.file = send_file_object;
+	} else if (t->source == SOURCE_WALK) {
 		source.give_back = send_give_back_walk;
+		source.file = send_file_walk;
+	}
 	struct buf *via = send_line(t, m, STR("Via"));
 	buf_add_lit(via, "1.1 ");
 	buf_add_str(via, t->settings->outgoing.via);

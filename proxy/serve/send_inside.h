@@ -55,5 +55,6 @@ bool send_is_head(const struct txn *t); /* HEAD was asked */
 /* send_body.c */
 stream_pull_fn send_pull_object, send_pull_flight, send_pull_walk;
 stream_give_back_fn send_give_back, send_give_back_walk;
+stream_file_fn send_file_object, send_file_walk;
 
 #endif

@@ -27,13 +27,13 @@
  *           one: a client that has stopped sending is waited for a few seconds only.
  *
  * What no front needs yet is not here. A tunnel (101, RFC 8441) will be a call instead of
- * stream_head; trailers of an answer a further result of pull; a piece in a file one more kind of
- * piece; urgency and 0-RTT (RFC 9218, 8470) further members of stream_request.
+ * stream_head; trailers of an answer a further result of pull; urgency and 0-RTT (RFC 9218, 8470) further members of stream_request.
  */
 #ifndef SERVE_STREAM_H
 #define SERVE_STREAM_H
 
 #include "proxy/base/arena.h"
+#include "proxy/base/file_piece.h"
 #include "proxy/http/fault.h"
 #include "proxy/http/field_block.h"
 #include "proxy/http/message.h"
@@ -98,10 +98,16 @@ typedef enum stream_pull stream_pull_fn(void *ctx, size_t most, struct str *piec
  * holds them in memory can go. True: they will be pulled again; false: everything stays as it is.
  */
 typedef bool stream_give_back_fn(void *ctx, uint64_t bytes);
+/* May be NULL. For a front that can send from a file: true: the next bytes, at most `most`, are
+ * this piece of one, and count as pulled; it holds until the next call or on_done. False: nothing
+ * happened; pull brings them. What cannot be sent so after all is given back.
+ */
+typedef bool stream_file_fn(void *ctx, size_t most, struct file_piece *piece);
 struct stream_source {
 	stream_pull_fn *pull;
 	void *ctx;
 	stream_give_back_fn *give_back;
+	stream_file_fn *file;
 };
 
 struct stream_line {

@@ -299,6 +299,23 @@ walk_read(struct walk *w, uint64_t at, uint64_t until, size_t most, struct str *
 }
 
 bool
+walk_file(struct walk *w, uint64_t at, size_t most, struct file_piece *piece)
+{
+	walk_check(w);
+	if (w->place != WALK_IN_OBJECT || w->read_out)
+		return false;
+	if (!is_at(w, at))
+		go_to(w, at);
+	if (w->place != WALK_IN_OBJECT)
+		return false;
+	uint64_t from = at - walk_bytes(w).at, left = walk_bytes(w).n - from;
+	if (!object_file(w->slice, &w->read, from, left < most ? left : most, piece))
+		return false;
+	note_taken(w, at, at + piece->n);
+	return true;
+}
+
+bool
 walk_give_back(struct walk *w, uint64_t at)
 {
 	walk_check(w);

@@ -29,6 +29,8 @@ enum walk_step walk_find(struct walk *w, uint64_t at, uint64_t until);
 /* Up to `most` bytes from there; *block, if it is set, is a reference that holds them. */
 enum walk_step walk_read(struct walk *w, uint64_t at, uint64_t until, size_t most,
 			 struct str *piece, struct block **block);
+/* The same from there as a piece of a file; false: walk_read. */
+bool walk_file(struct walk *w, uint64_t at, size_t most, struct file_piece *piece);
 /* The client was sent nothing of what was read last from `at` on. False: it stays. */
 bool walk_give_back(struct walk *w, uint64_t at);
 void walk_failure(const struct walk *w, int *status, const char **word);

@@ -15,6 +15,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -216,7 +217,7 @@ conn_consume(struct conn *c, size_t n)
 
 /* A copy of so little costs less than what the kernel does for a second piece. */
 static ssize_t
-send_gathered(struct conn *c, const struct iovec *iov, unsigned n)
+send_gathered(struct conn *c, const struct iovec *iov, unsigned n, int flags)
 {
 	char *text = c->wire->gather;
 	size_t bytes = 0;
@@ -224,43 +225,69 @@ send_gathered(struct conn *c, const struct iovec *iov, unsigned n)
 		memcpy(text + bytes, iov[i].iov_base, iov[i].iov_len);
 		bytes += iov[i].iov_len;
 	}
-	return send(c->fd, text, bytes, MSG_NOSIGNAL);
+	return send(c->fd, text, bytes, flags);
 }
 
 static ssize_t
-send_pieces(struct conn *c, const struct iovec *iov, unsigned n)
+send_pieces(struct conn *c, const struct iovec *iov, unsigned n, bool more)
 {
 	size_t bytes = 0;
+	int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
 	if (n == 1)
-		return send(c->fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL);
+		return send(c->fd, iov->iov_base, iov->iov_len, flags);
 	for (unsigned i = 0; i < n; i++)
 		bytes += iov[i].iov_len;
 	if (bytes <= GATHER_MOST)
-		return send_gathered(c, iov, n);
+		return send_gathered(c, iov, n, flags);
 	struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)iov, .msg_iovlen = n};
-	return sendmsg(c->fd, &m, MSG_NOSIGNAL);
+	return sendmsg(c->fd, &m, flags);
+}
+
+/* What a call to send said: as conn_write says it. */
+static ssize_t
+note_sent(struct conn *c, ssize_t sent)
+{
+	if (sent >= 0) {
+		metrics_add(c->wire->o.metrics, METRIC_BYTES_TO_CLIENTS, (uint64_t)sent);
+		return sent;
+	}
+	if (errno == EAGAIN || errno == EWOULDBLOCK) {
+		c->writable = false;
+		return 0;
+	}
+	c->broken = true;
+	return -1;
 }
 
 ssize_t
-conn_write(struct conn *c, const struct iovec *iov, unsigned n)
+conn_write(struct conn *c, const struct iovec *iov, unsigned n, bool more)
 {
+	ssize_t sent;
 	if (c->broken)
 		return -1;
-	for (;;) {
-		ssize_t sent = send_pieces(c, iov, n);
-		if (sent >= 0) {
-			metrics_add(c->wire->o.metrics, METRIC_BYTES_TO_CLIENTS, (uint64_t)sent);
-			return sent;
-		}
-		if (errno == EINTR)
-			continue;
-		if (errno == EAGAIN || errno == EWOULDBLOCK) {
-			c->writable = false;
-			return 0;
-		}
-		c->broken = true;
+	do
+		sent = send_pieces(c, iov, n, more);
+	while (sent < 0 && errno == EINTR);
+	return note_sent(c, sent);
+}
+
+ssize_t
+conn_write_file(struct conn *c, const struct file_piece *piece)
+{
+	ssize_t sent;
+	if (c->broken)
 		return -1;
-	}
+	do {
+		off_t at = (off_t)piece->at;
+		sent = sendfile(c->fd, piece->fd, &at, piece->n);
+	} while (sent < 0 && errno == EINTR);
+	bool unread = sent == 0 || (sent < 0 && (errno == EIO || errno == EINVAL ||
+						 errno == ENOSYS || errno == EOVERFLOW));
+	if (unread)
+		return CONN_FILE_UNREAD;
+	if (sent > 0)
+		metrics_add(c->wire->o.metrics, METRIC_BYTES_FROM_FILES, (uint64_t)sent);
+	return note_sent(c, sent);
 }
 
 void

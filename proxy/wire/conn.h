@@ -9,6 +9,7 @@
 #define WIRE_CONN_H
 
 #include "proxy/base/buf.h"
+#include "proxy/base/file_piece.h"
 #include "proxy/wire/front.h"
 #include "proxy/wire/listener.h"
 #include "proxy/wire/wire.h"
@@ -150,8 +151,19 @@ void conn_consume(struct conn *c, size_t n);
 /* Finds out about a reset or the end of what the client sends without taking a byte. */
 void conn_look(struct conn *c);
 
-/* Bytes written, 0 when the socket is full (an event will come), -1 when it is broken. */
-ssize_t conn_write(struct conn *c, const struct iovec *iov, unsigned n);
+/* Bytes written, 0 when the socket is full (an event will come), -1 when it is broken. more: the
+ * next write follows at once. */
+ssize_t conn_write(struct conn *c, const struct iovec *iov, unsigned n, bool more);
+/* Whether what is sent may come from a file. */
+static inline bool
+conn_sends_files(const struct conn *c)
+{
+	(void)c;
+	return true;
+}
+/* As conn_write; CONN_FILE_UNREAD: the file cannot be read, and nothing was sent. */
+enum { CONN_FILE_UNREAD = -2 };
+ssize_t conn_write_file(struct conn *c, const struct file_piece *piece);
 /* WAIT_SEND, WAIT_STUCK: by how much less the client has not acknowledged than when it began. */
 int conn_taken(const struct conn *c);
 

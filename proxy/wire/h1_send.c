@@ -4,6 +4,7 @@
 enum {
 	PUMP_MOST = 1 << 20,   /* bytes sent to one connection before others have their turn */
 	PULL_MOST = 256 << 10, /* bytes of a body pulled at once */
+	FILE_MOST = 1 << 20,   /* the same where they come from a file */
 };
 
 static enum stream_pull
@@ -63,6 +64,28 @@ load_body(struct h1_stream *s)
 						      : STR("0\r\n\r\n");
 }
 
+/* The same as a piece of a file, if there is one. */
+static bool
+load_file(struct h1_stream *s)
+{
+	struct wire *w = s->conn->wire;
+	size_t most = s->left < FILE_MOST ? (size_t)s->left : FILE_MOST;
+	if (!s->source.file || s->no_file || s->framing_out != OUT_LENGTH ||
+	    !conn_sends_files(s->conn))
+		return false;
+	conn_enter_serve(w);
+	bool yes = s->source.file(s->source.ctx, most, &s->file);
+	conn_leave_serve(w);
+	if (!yes) {
+		s->file.n = 0;
+		return false;
+	}
+	assert(s->file.n > 0 && s->file.n <= most);
+	note_pull(s, STREAM_PULL_SOME, s->file.n);
+	s->body_from = s->body_to = s->segment_n; /* none of the segments is body */
+	return true;
+}
+
 static void
 load(struct h1_stream *s)
 {
@@ -70,7 +93,7 @@ load(struct h1_stream *s)
 	if (s->out.n)
 		s->segments[s->segment_n++] = s->out;
 	s->out = (struct str){0};
-	if (s->answering == ANSWER_FLOWS)
+	if (s->answering == ANSWER_FLOWS && !load_file(s))
 		load_body(s);
 }
 
@@ -99,7 +122,36 @@ write_segments(struct h1_stream *s)
 	unsigned n = 0;
 	for (unsigned i = s->segment_i; i < s->segment_n; i++)
 		iov[n++] = (struct iovec){(void *)(uintptr_t)s->segments[i].p, s->segments[i].n};
-	return conn_write(s->conn, iov, n);
+	return conn_write(s->conn, iov, n, s->file.n > 0);
+}
+
+/* The file did not give its bytes: they are pulled, and whoever reads them finds out why. */
+static void
+pull_instead(struct h1_stream *s)
+{
+	uint64_t bytes = s->file.n;
+	s->file.n = 0;
+	s->no_file = true;
+	conn_enter_serve(s->conn->wire);
+	bool taken = s->source.give_back && s->source.give_back(s->source.ctx, bytes);
+	conn_leave_serve(s->conn->wire);
+	if (taken)
+		s->left += bytes;
+	s->answering = taken ? ANSWER_FLOWS : ANSWER_CUT;
+}
+
+/* As conn_write. */
+static ssize_t
+write_file(struct h1_stream *s)
+{
+	ssize_t n = conn_write_file(s->conn, &s->file);
+	if (n > 0) {
+		s->file.at += (uint64_t)n;
+		s->file.n -= (uint64_t)n;
+		s->body_sent += (uint64_t)n;
+		s->written += (uint64_t)n;
+	}
+	return n;
 }
 
 enum h1_send
@@ -108,16 +160,22 @@ h1_send(struct h1_stream *s)
 	for (size_t total = 0; total <= PUMP_MOST;) {
 		if (s->answering == ANSWER_RESET)
 			return H1_SEND_EMPTY;
-		if (s->segment_i == s->segment_n)
+		if (s->segment_i == s->segment_n && s->file.n == 0)
 			load(s);
-		if (s->segment_i == s->segment_n)
+		bool text = s->segment_i < s->segment_n;
+		if (!text && s->file.n == 0)
 			return H1_SEND_EMPTY;
-		ssize_t n = write_segments(s);
+		ssize_t n = text ? write_segments(s) : write_file(s);
+		if (n == CONN_FILE_UNREAD) {
+			pull_instead(s);
+			continue;
+		}
 		if (n < 0)
 			return H1_SEND_BROKEN;
 		if (n == 0)
 			return H1_SEND_FULL;
-		sent(s, (size_t)n);
+		if (text)
+			sent(s, (size_t)n);
 		total += (size_t)n;
 	}
 	return H1_SEND_TURN;
@@ -126,7 +184,8 @@ h1_send(struct h1_stream *s)
 void
 h1_send_let_go(struct h1_stream *s)
 {
-	if (!s->source.give_back || s->answering != ANSWER_FLOWS || s->segment_i < s->segment_n)
+	if (!s->source.give_back || s->answering != ANSWER_FLOWS || s->segment_i < s->segment_n ||
+	    s->file.n > 0)
 		return;
 	conn_enter_serve(s->conn->wire);
 	s->source.give_back(s->source.ctx, 0);

@@ -65,6 +65,7 @@ struct h1_stream { /* lies in the arena of its request */
 	/* the answer */
 	struct str out; /* text to be sent before the next pieces: 1xx, the head */
 	struct stream_source source;
+	struct file_piece file;	      /* body behind the segments; n: what is not sent of it */
 	uint8_t segment_n, segment_i; /* loaded; sent up to there */
 	uint8_t body_from, body_to;   /* which of them are body */
 	uint64_t left;		      /* body bytes to be pulled; LENGTH_UNKNOWN */
@@ -75,6 +76,7 @@ struct h1_stream { /* lies in the arena of its request */
 	enum answering answering;
 	enum framing_out framing_out;
 	bool keep_alive;
+	bool no_file; /* what comes next is pulled, though there may be a file */
 	/* not cleared */
 	struct str segments[SEGMENTS];
 	char size_line[20];

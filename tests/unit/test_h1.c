@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -36,6 +37,8 @@
  *	/wait         no answer
  *	/late         answered when the test says so
  *	/wide/5       the same from few large pieces, letters or not
+ *	/file/5       of known length, from a file
+ *	/unread/5     from a file that cannot be read: it is pulled
  *	/echo         the request's body comes back
  *	/interim      a 103 before the answer
  */
@@ -55,7 +58,8 @@ struct say {
 
 static struct {
 	struct say *first;
-	unsigned requests, done, within_call, pulls, asked_back, let_go;
+	unsigned requests, done, within_call, pulls, asked_back, let_go, files;
+	int file, no_file; /* of letters; one that cannot be read */
 	const struct fault *fault;
 	struct event_base *base;
 	struct wire *wire;
@@ -183,6 +187,33 @@ on_pull(void *ctx, size_t most, struct str *pieces, unsigned *n)
 	return r;
 }
 
+/* At most 40 KiB at once. */
+static bool
+file(void *ctx, size_t most, struct file_piece *piece)
+{
+	struct say *y = ctx;
+	ck_assert_uint_eq(all.within_call, 0);
+	bool unread = strcmp(y->how, "unread") == 0;
+	if (!unread && strcmp(y->how, "file") != 0)
+		return false;
+	uint64_t n = y->n - y->at;
+	n = n < most ? n : most;
+	n = n < 40 << 10 ? n : 40 << 10;
+	*piece = (struct file_piece){unread ? all.no_file : all.file, y->at, n};
+	y->at += (unsigned)n;
+	all.files++;
+	return true;
+}
+
+static bool
+on_file(void *ctx, size_t most, struct file_piece *piece)
+{
+	counting = false;
+	bool yes = file(ctx, most, piece);
+	counting = true;
+	return yes;
+}
+
 /* What /len gave is given again; the others keep what they gave. */
 static bool
 give_back(void *ctx, uint64_t bytes)
@@ -195,7 +226,7 @@ give_back(void *ctx, uint64_t bytes)
 		return true;
 	}
 	all.asked_back++;
-	if (strcmp(y->how, "len") != 0)
+	if (strcmp(y->how, "len") != 0 && strcmp(y->how, "unread") != 0)
 		return false;
 	y->at -= (unsigned)bytes;
 	return true;
@@ -208,7 +239,8 @@ answer(struct say *y, int status, uint64_t bytes)
 	static const struct field_block stored = {.lines = STR_INIT("A: b\r\n"), .count = 1};
 	struct stream_head h = {
 		.status = status, .bytes = bytes, .add = &line, .add_n = 1, .stored = &stored};
-	struct stream_source src = {.pull = on_pull, .ctx = y, .give_back = give_back};
+	struct stream_source src = {
+		.pull = on_pull, .ctx = y, .give_back = give_back, .file = on_file};
 	y->has_head = true;
 	DOWN(stream_head(y->s, &h, &src));
 }
@@ -353,6 +385,10 @@ begin(void)
 				 .up = &up,
 				 .node = &all,
 				 .limits = all.limits};
+	all.file = memfd_create("letters", 0);
+	for (int i = 0; i < 200000; i += 26)
+		ck_assert_int_eq(write(all.file, letters, 26), 26);
+	all.no_file = open(".", O_RDONLY | O_DIRECTORY);
 	all.wire = wire_create(&o);
 	room_join(all.room, 0, all.wire, wire_arrive, NULL);
 }
@@ -361,6 +397,8 @@ static void
 end(void)
 {
 	wire_destroy(&all.wire);
+	close(all.file);
+	close(all.no_file);
 	room_leave(all.room, 0);
 	room_destroy(&all.room);
 	ck_assert_uint_eq(all.done, all.requests);
@@ -459,6 +497,10 @@ static const struct {
 	{"a length known", "GET /len/5 HTTP/1.1\r\nHost: h\r\n\r\n",
 	 LINES "Content-Length: 5\r\n\r\nabcde", 0, STREAM_SENT, 5},
 	{"in bits", "GET /bits/5 HTTP/1.1\r\nHost: h\r\n\r\n",
+	 LINES "Content-Length: 5\r\n\r\nabcde", 0, STREAM_SENT, 5},
+	{"from a file", "GET /file/5 HTTP/1.1\r\nHost: h\r\n\r\n",
+	 LINES "Content-Length: 5\r\n\r\nabcde", 0, STREAM_SENT, 5},
+	{"a file that cannot be read", "GET /unread/5 HTTP/1.1\r\nHost: h\r\n\r\n",
 	 LINES "Content-Length: 5\r\n\r\nabcde", 0, STREAM_SENT, 5},
 	{"HEAD", "HEAD /len/5 HTTP/1.1\r\nHost: h\r\n\r\n", LINES "Content-Length: 5\r\n\r\n", 0,
 	 STREAM_SENT, 0},
@@ -748,6 +790,34 @@ START_TEST(a_body_that_drips_is_a_fault_when_its_time_is_over)
 }
 END_TEST
 
+/* In pieces as the socket takes them, between two answers from memory. */
+START_TEST(a_body_from_a_file_that_the_client_takes_slowly)
+{
+	enum { BYTES = 150000 };
+	int closed;
+	begin();
+	int fd = open_client(4096);
+	tell(fd, "GET /len/5 HTTP/1.1\r\nHost: h\r\n\r\nGET /file/150000 HTTP/1.1\r\n"
+		 "Host: h\r\n\r\nGET /len/5 HTTP/1.1\r\nHost: h\r\n\r\n");
+	char *got = strdup("");
+	while (all.done < 3 || !strstr(got + strlen(got) - 5, "abcde")) {
+		char *more = hear(fd, &closed);
+		size_t n = strlen(got);
+		got = realloc(got, n + strlen(more) + 1);
+		strcpy(got + n, more);
+	}
+	ck_assert_uint_ge(all.files, 4);
+	const char *body = strstr(strstr(got, "Content-Length: 150000"), "\r\n\r\n") + 4;
+	for (unsigned i = 0; i < BYTES; i++)
+		ck_assert_msg(body[i] == letters[i % 26], "byte %u", i);
+	ck_assert(strncmp(body + BYTES, "HTTP/1.1 200", 12) == 0);
+	free(got);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 static const struct {
 	const char *says, *target;
 	unsigned asked; /* whether wire asks for it back */
@@ -921,6 +991,6 @@ UNIT("h1", LOOP(an_answer, answers), LOOP(an_answer_to_a_request_that_comes_byte
 #ifdef COUNTS_ALLOCATIONS
      TEST(what_is_sent_is_not_kept_while_others_have_their_turn),
 #endif
-     TEST(a_body_over_the_limit_is_a_fault),
+     TEST(a_body_from_a_file_that_the_client_takes_slowly), TEST(a_body_over_the_limit_is_a_fault),
      TEST(a_body_cut_by_the_client_is_a_fault_without_a_rule),
      TEST(draining_answers_what_is_here_and_closes), TEST(the_steady_state_keeps_its_chunks))

@@ -1,0 +1,208 @@
+/* test_direct.c - which fragments may be sent as they lie in their file.
+ * rooms: cache http base filter
+ */
+#include "proxy/cache/store.h"
+#include "proxy/cache/store_inside.h"
+#include "tests/kit/tmpdir.h"
+#include "tests/kit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+enum { SEGMENT = 1 << 20, FRAGMENT = 64 << 10 };
+
+static char dir[256];
+static int dir_fd;
+static struct store *st;
+static struct fragment fragments[2];
+static bool is_away;
+
+static bool
+is_cached(const void *view, uint64_t at, size_t n)
+{
+	(void)view, (void)at, (void)n;
+	return !is_away;
+}
+
+static char *
+bytes_of(unsigned number)
+{
+	static char bytes[FRAGMENT];
+	for (unsigned i = 0; i < FRAGMENT; i++)
+		bytes[i] = (char)(i * 7 + number);
+	return bytes;
+}
+
+/* Two fragments, written and leased. */
+static void
+begin(bool verify_always)
+{
+	static struct diskio_ops ops;
+	char err[256] = "";
+	ops = diskio_system;
+	ops.is_cached = is_cached;
+	is_away = false;
+	tmpdir_make(dir, sizeof dir);
+	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+	const struct store_options options = {.dir = dir,
+					      .dir_fd = dir_fd,
+					      .log_bytes = 8 * SEGMENT,
+					      .segment_bytes = SEGMENT,
+					      .ops = &ops,
+					      .verify_always = verify_always};
+	ck_assert_msg(store_open(&st, &options, err, sizeof err) == 0, "%s", err);
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert(store_put_fragment(st, (struct key_hash){i, i}, bytes_of(i), FRAGMENT,
+					     &fragments[i]));
+		ck_assert(store_lease(st, &fragments[i].at));
+	}
+}
+
+static void
+end(void)
+{
+	for (unsigned i = 0; i < 2; i++)
+		store_unlease(st, &fragments[i].at);
+	store_close(&st);
+	close(dir_fd);
+	tmpdir_remove(dir);
+}
+
+/* Reads and checks a fragment, as the cache does. */
+static void
+look_at(unsigned i)
+{
+	struct block *b;
+	uint64_t stamp = store_stamp(st, &fragments[i].at);
+	ck_assert_int_eq(store_read(st, &fragments[i].at, &b), STORE_READ);
+	ck_assert_int_eq(memcmp(b->p, bytes_of(i), FRAGMENT), 0);
+	block_unref(&b);
+	store_checked(st, &fragments[i].at, stamp);
+}
+
+/* May it be sent so? Then these are its bytes. */
+static bool
+is_direct(unsigned i)
+{
+	static char got[FRAGMENT];
+	struct file_piece piece;
+	if (!store_direct(st, &fragments[i].at, &piece))
+		return false;
+	ck_assert_uint_eq(piece.n, FRAGMENT);
+	ck_assert_int_eq(pread(piece.fd, got, FRAGMENT, (off_t)piece.at), FRAGMENT);
+	ck_assert_int_eq(memcmp(got, bytes_of(i), FRAGMENT), 0);
+	return true;
+}
+
+START_TEST(what_was_checked_and_no_other)
+{
+	begin(false);
+	look_at(0);
+	ck_assert(!is_direct(0)); /* it is not in the file yet */
+	store_flush(st);
+	ck_assert(!is_direct(0));
+	look_at(0);
+	ck_assert(is_direct(0));
+	ck_assert(!is_direct(1));
+	look_at(1);
+	ck_assert(is_direct(0) && is_direct(1));
+	end();
+}
+END_TEST
+
+START_TEST(not_behind_a_write_to_the_file)
+{
+	static struct fragment more;
+	begin(false);
+	store_flush(st);
+	look_at(0);
+	look_at(1);
+	ck_assert(store_put_fragment(st, (struct key_hash){9, 9}, bytes_of(9), FRAGMENT, &more));
+	ck_assert_uint_eq(more.at.segment, fragments[0].at.segment);
+	store_flush(st);
+	ck_assert(!is_direct(0) && !is_direct(1));
+	look_at(1);
+	ck_assert(!is_direct(0) && is_direct(1));
+	/* Whoever it was. */
+	int fd = atomic_load(&st->fds[more.at.segment]);
+	off_t at = (off_t)more.at.offset * SEGMENT_ALIGN;
+	struct timespec newer[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
+	ck_assert_int_eq(pwrite(fd, "x", 1, at), 1);
+	ck_assert_int_eq(futimens(fd, newer), 0);
+	ck_assert(!is_direct(1));
+	end();
+}
+END_TEST
+
+START_TEST(not_when_it_was_written_to_while_it_was_read)
+{
+	begin(false);
+	store_flush(st);
+	uint64_t before = store_stamp(st, &fragments[0].at);
+	look_at(1);
+	store_checked(st, &fragments[0].at, before - 1);
+	ck_assert(!is_direct(0) && is_direct(1));
+	store_checked(st, &fragments[0].at, before + 1);
+	ck_assert(!is_direct(0) && !is_direct(1));
+	end();
+}
+END_TEST
+
+START_TEST(not_when_it_left_the_page_cache)
+{
+	begin(false);
+	store_flush(st);
+	look_at(0);
+	is_away = true;
+	ck_assert(!is_direct(0));
+	is_away = false;
+	ck_assert(!is_direct(0)); /* it may have come back as something else */
+	look_at(0);
+	ck_assert(is_direct(0));
+	end();
+}
+END_TEST
+
+START_TEST(not_where_everything_is_verified)
+{
+	begin(true);
+	store_flush(st);
+	look_at(0);
+	ck_assert(!is_direct(0));
+	end();
+}
+END_TEST
+
+START_TEST(not_in_another_life_of_the_segment)
+{
+	struct fragment other;
+	begin(false);
+	store_flush(st);
+	look_at(0);
+	look_at(1);
+	struct locator first = fragments[0].at;
+	for (unsigned i = 0; i < 2; i++)
+		store_unlease(st, &fragments[i].at);
+	for (unsigned n = 0; n < 500; n++) {
+		ck_assert(store_put_fragment(st, (struct key_hash){n, n}, bytes_of(0), FRAGMENT,
+					     &other));
+		store_flush(st);
+		fragments[0] = other;
+		if (other.at.segment == first.segment && other.at.generation != first.generation)
+			break;
+	}
+	ck_assert_uint_eq(other.at.segment, first.segment);
+	for (unsigned i = 0; i < 2; i++) {
+		fragments[i] = other;
+		ck_assert(store_lease(st, &other.at));
+	}
+	ck_assert(!is_direct(0));
+	fragments[0].at.offset = first.offset;
+	ck_assert(!is_direct(0));
+	end();
+}
+END_TEST
+
+UNIT("direct", TEST(what_was_checked_and_no_other), TEST(not_behind_a_write_to_the_file),
+     TEST(not_when_it_was_written_to_while_it_was_read), TEST(not_when_it_left_the_page_cache),
+     TEST(not_where_everything_is_verified), TEST(not_in_another_life_of_the_segment))
