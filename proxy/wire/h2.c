@@ -70,7 +70,7 @@ say_goodbye(struct h2 *h2, uint8_t code)
 				   [16] = code};
 	struct iovec iov = {(void *)(uintptr_t)frame, sizeof frame};
 	if (h2->out.n == 0 && !h2->conn->broken)
-		conn_write(h2->conn, &iov, 1);
+		conn_write(h2->conn, &iov, 1, false);
 }
 
 /* The last words are out, or cannot be: those behind an error are read before the reset that unread

@@ -166,7 +166,7 @@ write_all(struct h2 *h2, const char *p, size_t n)
 	size_t done = 0;
 	while (done < n) {
 		struct iovec iov = {(void *)(uintptr_t)(p + done), n - done};
-		ssize_t sent = conn_write(h2->conn, &iov, 1);
+		ssize_t sent = conn_write(h2->conn, &iov, 1, false);
 		if (sent <= 0)
 			break;
 		done += (size_t)sent;

@@ -79,7 +79,7 @@ answer(struct say *y, int status)
 				      .add = &line,
 				      .add_n = 1,
 				      .bytes = y->how & 4 ? LENGTH_UNKNOWN : BODY_BYTES};
-	const struct stream_source src = {pull, y, give_back};
+	const struct stream_source src = {.pull = pull, .ctx = y, .give_back = give_back};
 	y->has_head = true;
 	if (y->how & 8)
 		stream_interim(y->s, 103, STR("Link: </x>\r\n"));
