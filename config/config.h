@@ -108,6 +108,31 @@ struct config_timeouts {
 	uint64_t header_ms, idle_ms, body_ms, send_ms, half_close_ms, coalesce_ms, drain_ms;
 };
 
+/* What is spoken at an address of `listen`. */
+/* H2C: HTTP/2 without TLS, with prior knowledge */
+enum config_scheme { CONFIG_HTTP, CONFIG_HTTPS, CONFIG_H2C };
+/* Of "https://0.0.0.0:443": the scheme, and where the address begins; without one it is http. */
+enum config_scheme config_listen_scheme(const char *listen);
+const char *config_listen_address(const char *listen);
+
+enum config_redirect { CONFIG_REDIRECT_OFF, CONFIG_REDIRECT_HTTPS };
+
+struct config_tls {
+	char **certificates; /* files and directories */
+	unsigned certificate_count;
+	bool self_signed;  /* one of our own, for a first try */
+	char *min_version; /* "1.2" or "1.3" */
+	char *client_ca;   /* NULL: clients are not asked for certificates */
+	bool client_required;
+	bool strict_host;
+	char *ticket_key; /* file; NULL: random keys */
+	uint64_t ticket_period_s;
+	unsigned handshakes, handshakes_per_address; /* under way; the second 0: no limit */
+	enum config_redirect redirect;		     /* of what comes by http */
+	unsigned redirect_port;
+	char *acme_challenges; /* directory; NULL: none */
+};
+
 struct config_forwarded {
 	char **trust; /* networks whose X-Forwarded-*, Forwarded are kept and appended to */
 	unsigned trust_count;
@@ -136,6 +161,7 @@ struct config {
 	struct config_limits limits;
 	struct config_http2 http2;
 	struct config_timeouts timeouts;
+	struct config_tls tls;
 	struct config_forwarded forwarded;
 	enum config_log access_log_format;
 	char *access_log; /* NULL or "off"; "-": stdout; else a file, reopened on SIGHUP */

@@ -98,7 +98,6 @@ print_value(const struct setting *s, const char *in, struct buf *to)
 	switch (s->kind) {
 	case KIND_TEXT:
 	case KIND_ADDRESS:
-	case KIND_LISTENER:
 	case KIND_URL:
 	case KIND_NETWORK:
 	case KIND_CHOICE:

@@ -105,10 +105,9 @@ read_text(struct reading *r, const struct setting *s, enum kind kind, const stru
 	snprintf(cut, sizeof(cut), "%s", g->text);
 	if (kind == KIND_CHOICE && find_word(s->words, cut) < 0)
 		return fail_words(r, g, path, s->words);
-	enum address_scheme scheme;
-	bool is_address = kind == KIND_ADDRESS || kind == KIND_LISTENER;
-	const char *at = kind == KIND_LISTENER ? address_listen(cut, &scheme) : cut;
-	if (is_address && address_parse(at, &a) < 0)
+	/* Only what clients are listened for at has a scheme. */
+	const char *address = strcmp(s->key, "listen") == 0 ? config_listen_address(cut) : cut;
+	if (kind == KIND_ADDRESS && address_parse(address, &a) < 0)
 		return reading_fail(
 			r, g,
 			"%s: \"%.60s\" is not an address to listen on; write IP:PORT such as "

@@ -35,14 +35,36 @@ wrong(const char *setting, char *err, size_t err_bytes, const char *fmt, ...)
 	return setting;
 }
 
+const char *
+config_listen_address(const char *listen)
+{
+	if (strncasecmp(listen, "https://", 8) == 0)
+		return listen + 8;
+	if (strncasecmp(listen, "h2c://", 6) == 0)
+		return listen + 6;
+	return strncasecmp(listen, "http://", 7) == 0 ? listen + 7 : listen;
+}
+
+enum config_scheme
+config_listen_scheme(const char *listen)
+{
+	switch (config_listen_address(listen) - listen) {
+	case 6:
+		return CONFIG_H2C;
+	case 8:
+		return CONFIG_HTTPS;
+	default:
+		return CONFIG_HTTP;
+	}
+}
+
 /* The same place twice; port 0 is a new place each time. */
 static bool
 is_same_address(const char *a, const char *b)
 {
 	struct address x, y;
-	enum address_scheme speaks;
-	return address_parse(address_listen(a, &speaks), &x) == 0 &&
-	       address_parse(address_listen(b, &speaks), &y) == 0 && address_port(&x) &&
+	return address_parse(config_listen_address(a), &x) == 0 &&
+	       address_parse(config_listen_address(b), &y) == 0 && address_port(&x) &&
 	       x.bytes == y.bytes && memcmp(&x.sa, &y.sa, x.bytes) == 0;
 }
 
@@ -90,8 +112,7 @@ static bool
 listens_at(const char *listen, const struct address *b)
 {
 	struct address a;
-	enum address_scheme speaks;
-	if (address_parse(address_listen(listen, &speaks), &a) < 0 || address_port(&a) == 0 ||
+	if (address_parse(config_listen_address(listen), &a) < 0 || address_port(&a) == 0 ||
 	    address_port(&a) != address_port(b))
 		return false;
 	bool same = a.bytes == b->bytes && memcmp(&a.sa, &b->sa, a.bytes) == 0;
@@ -205,6 +226,28 @@ config_disk_bytes(const struct config *c)
 }
 
 static const char *
+check_tls(const struct config *c, char *err, size_t err_bytes)
+{
+	bool listens = false;
+	for (unsigned i = 0; i < c->listen_count; i++)
+		listens |= config_listen_scheme(c->listen[i]) == CONFIG_HTTPS;
+	if (listens && c->tls.certificate_count == 0 && !c->tls.self_signed)
+		return wrong(
+			"tls.certificates", err, err_bytes,
+			"an address of listen begins with https://, which needs a certificate; "
+			"name a file or directory that has one, or take --self-signed for a first try");
+	if (!listens && c->tls.certificate_count)
+		return wrong(
+			"tls.certificates", err, err_bytes,
+			"no address of listen begins with https://, so no certificate is used; "
+			"write listen: [ \"https://0.0.0.0:443\" ]");
+	if (c->tls.client_ca && !listens)
+		return wrong("tls.client_ca", err, err_bytes,
+			     "no address of listen begins with https://, so no client is asked");
+	return NULL;
+}
+
+static const char *
 check_disks(const struct config *c, char *err, size_t err_bytes)
 {
 	if (c->disk_count && !c->cache.dir)
@@ -228,8 +271,8 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses, check_origins, check_loops, check_routes,
-				    check_disks};
+	check_fn *const checks[] = {check_addresses, check_origins, check_loops,
+				    check_routes,    check_disks,   check_tls};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

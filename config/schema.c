@@ -174,9 +174,27 @@ static const struct setting forwarded[] = {
 	{0}
 };
 #undef STRUCT
+#define STRUCT struct config_tls
+static const struct setting tls[] = {
+	LIST(TEXT,     certificates, certificate_count, "certificates",      "",                                               "files and directories of certificates with their keys (PEM)"),
+	VALUE(SWITCH,  self_signed,              "self_signed",              "off",      NULL,       NO_RANGE,                 "for a first try: a certificate that browsers warn of"),
+	VALUE(CHOICE,  min_version,              "min_version",              "1.2",      "1.2|1.3",  NO_RANGE,                 "oldest version of TLS that is spoken"),
+	VALUE(TEXT,    client_ca,                "client_ca",                "none",     "none",     NO_RANGE,                 "file of those who issue clients' certificates; none: not asked"),
+	VALUE(SWITCH,  client_required,          "client_required",          "on",       NULL,       NO_RANGE,                 "with client_ca: refuse clients without a certificate"),
+	VALUE(SWITCH,  strict_host,              "strict_host",              "on",       NULL,       NO_RANGE,                 "421 for hosts that the connection's certificate does not have"),
+	VALUE(TEXT,    ticket_key,               "ticket_key",               "random",   "random",   NO_RANGE,                 "file of a secret that nodes share, so each resumes sessions"),
+	VALUE(SECONDS, ticket_period_s,          "ticket_period",            "12h",      NULL,       RANGE(1, 7 * DAY),        "how long sessions can be resumed; then keys change"),
+	VALUE(COUNT,   handshakes,               "handshakes",               "4096",     NULL,       RANGE(1, 1e6),            "most handshakes under way"),
+	VALUE(COUNT,   handshakes_per_address,   "handshakes_per_address",   "256",      "unlimited", RANGE(1, 1e6),           "most of one address"),
+	VALUE(WORD,    redirect,                 "redirect",                 "off",      "off|https", NO_RANGE,                "https: send clients that come by http there"),
+	VALUE(COUNT,   redirect_port,            "redirect_port",            "443",      NULL,       RANGE(1, 65535),          "the port that they are sent to"),
+	VALUE(TEXT,    acme_challenges,          "acme_challenges",          "none",     "none",     NO_RANGE,                 "directory for /.well-known/acme-challenge/, never redirected"),
+	{0}
+};
+#undef STRUCT
 #define STRUCT struct config
 const struct setting schema_top[] = {
-	LIST(LISTENER, listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "addresses that clients connect to; h2c://IP:PORT: HTTP/2"),
+	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "where clients connect: IP:PORT, https://IP:PORT, h2c://IP:PORT"),
 	VALUE(ADDRESS, admin,                    "admin",                    "127.0.0.1:9090", "off", NO_RANGE,                "address for statistics and purging; keep it private"),
 	LIST(TEXT,     admin_hosts, admin_host_count, "admin_hosts",         "",                                               "host names that admin answers to, beside addresses"),
 	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "token that POST needs; required on a public address"),
@@ -189,6 +207,7 @@ const struct setting schema_top[] = {
 	GROUP(limits,                            "limits",                   limits,                                           "limits on requests and connections of clients"),
 	GROUP(http2,                             "http2",                    http2,                                            "limits on connections that speak HTTP/2"),
 	GROUP(timeouts,                          "timeouts",                 timeouts,                                         "time limits for connections of clients"),
+	GROUP(tls,                               "tls",                      tls,                                              "certificates and handshakes of listeners with https://"),
 	GROUP(forwarded,                         "forwarded",                forwarded,                                        "information about clients that is passed to origins"),
 	VALUE(TEXT,    access_log,               "access_log",               "off",      "off",      NO_RANGE,                 "file with one line per request; \"-\": standard output"),
 	VALUE(WORD,    access_log_format,        "access_log_format",        "combined", "combined|json", NO_RANGE,            "format of a line"),
@@ -235,7 +254,6 @@ value_of(const struct setting *s)
 	switch (s->kind) {
 	case KIND_TEXT:
 	case KIND_ADDRESS:
-	case KIND_LISTENER:
 	case KIND_URL:
 	case KIND_NETWORK:
 	case KIND_CHOICE:

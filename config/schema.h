@@ -9,15 +9,14 @@
 #include "config/config.h"
 
 enum kind {
-	KIND_TEXT,     /* char *, as the next four */
-	KIND_ADDRESS,  /* to listen on */
-	KIND_LISTENER, /* the same, with what is spoken there before it */
-	KIND_URL,      /* of an origin */
-	KIND_NETWORK,  /* addresses: 10.0.0.0/8, 192.0.2.1, any */
-	KIND_CHOICE,   /* one of words */
-	KIND_WORD,     /* enum: the place of the word in words */
-	KIND_SWITCH,   /* bool */
-	KIND_COUNT,    /* unsigned or uint64_t, as the next three */
+	KIND_TEXT,    /* char *, as the next four */
+	KIND_ADDRESS, /* to listen on */
+	KIND_URL,     /* of an origin */
+	KIND_NETWORK, /* addresses: 10.0.0.0/8, 192.0.2.1, any */
+	KIND_CHOICE,  /* one of words */
+	KIND_WORD,    /* enum: the place of the word in words */
+	KIND_SWITCH,  /* bool */
+	KIND_COUNT,   /* unsigned or uint64_t, as the next three */
 	KIND_BYTES,
 	KIND_ROOM, /* bytes, or a share (units_parse_room) */
 	KIND_SECONDS,

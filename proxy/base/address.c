@@ -40,23 +40,6 @@ is_port(const char *z)
 	return n >= 1 && n <= 5 && z[n] == '\0' && atoi(z) <= 65535;
 }
 
-const char *
-address_listen(const char *z, enum address_scheme *scheme)
-{
-	static const struct {
-		const char *prefix;
-		size_t n;
-		enum address_scheme scheme;
-	} known[] = {{"http://", 7, ADDRESS_HTTP}, {"h2c://", 6, ADDRESS_H2C}};
-	*scheme = ADDRESS_HTTP;
-	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-		if (strncmp(z, known[i].prefix, known[i].n) == 0) {
-			*scheme = known[i].scheme;
-			return z + known[i].n;
-		}
-	return z;
-}
-
 int
 address_parse(const char *z, struct address *a)
 {

@@ -16,10 +16,6 @@ struct address {
 
 #define ADDRESS_TEXT 64 /* room for any printed address */
 
-/* What a listener's address may begin with, and what is spoken there; nothing is "http://". */
-enum address_scheme { ADDRESS_HTTP, ADDRESS_H2C /* HTTP/2 without TLS, with prior knowledge */ };
-const char *address_listen(const char *z, enum address_scheme *scheme); /* the address behind it */
-
 int address_parse(const char *z, struct address *a); /* 0, or -1: not an address with a port */
 char *address_print(const struct address *a, char out[ADDRESS_TEXT]); /* returns out */
 /* An in_addr or in6_addr as text, without a port; "unknown" for other families. For the hot path:

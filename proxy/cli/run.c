@@ -64,10 +64,11 @@ say_bound(const char *what, const char *addr, unsigned port)
 {
 	struct address a;
 	char text[ADDRESS_TEXT];
-	enum address_scheme speaks;
-	if (address_parse(address_listen(addr, &speaks), &a) == 0) {
+	static const char *const schemes[] = {
+		[CONFIG_HTTP] = "", [CONFIG_HTTPS] = "https://", [CONFIG_H2C] = "h2c://"};
+	if (address_parse(config_listen_address(addr), &a) == 0) {
 		address_set_port(&a, port);
-		log_say("twice: %s on %s%s", what, speaks == ADDRESS_H2C ? "h2c://" : "",
+		log_say("twice: %s on %s%s", what, schemes[config_listen_scheme(addr)],
 			address_print(&a, text));
 	}
 }
@@ -94,7 +95,13 @@ static void
 on_difference(void *ctx, const char *setting)
 {
 	(void)ctx;
-	if (strcmp(setting, "log_level") != 0)
+	static const char *const taken[] = {"log_level",       "tls.certificates",
+					    "tls.client_ca",   "tls.client_required",
+					    "tls.min_version", "tls.ticket_key"};
+	bool is_taken = false;
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		is_taken |= strcmp(setting, taken[i]) == 0;
+	if (!is_taken)
 		log_warning("%s has changed in the configuration; restart to apply it", setting);
 }
 
@@ -103,10 +110,12 @@ static void
 reload(const struct settings *s, struct server *server)
 {
 	struct config fresh;
-	char err[512];
-	server_reload(server);
+	char err[512], why[512];
 	config_init(&fresh);
-	if (settings_reread(s, &fresh, err, sizeof(err)) < 0) {
+	bool is_read = settings_reread(s, &fresh, err, sizeof(err)) == 0;
+	if (server_reload(server, is_read ? &fresh : NULL, why, sizeof(why)) < 0)
+		log_error("the certificates were not reloaded, those of before serve on: %s", why);
+	if (!is_read) {
 		log_error("the configuration was not reloaded: %s", err);
 	} else {
 		config_differences(&s->config, &fresh, on_difference, NULL);

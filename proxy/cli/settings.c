@@ -7,7 +7,7 @@
 
 static const struct flag rows[] = {
 	{"-c", "FILE", "configuration in YAML; flags override it", NULL},
-	{"--listen", "ADDR", "address for clients: 0.0.0.0:8080 (repeat for more)", "listen"},
+	{"--listen", "ADDR", "address for clients: 0.0.0.0:8080, https://0.0.0.0:443", "listen"},
 	{"--origin", "URL", "server that has the content: https://host (repeat for more)",
 	 "origins"},
 	{"--cache", "DIR", "directory of the disk cache: /var/cache/twice; none: RAM only",
@@ -16,6 +16,8 @@ static const struct flag rows[] = {
 	{"--memory", "SIZE", "RAM for objects: 256MiB", "cache.memory"},
 	{"--admin", "ADDR", "statistics and purging: 127.0.0.1:9090; off: none", "admin"},
 	{"--workers", "N", "threads: auto (one per core)", "workers"},
+	{"--self-signed", NULL, "for a first try of --listen https://0.0.0.0:8443",
+	 "tls.self_signed"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -42,8 +44,8 @@ read_flags(struct settings *s, struct flags *f)
 			flags_refuse(f, "too many flags; write them in a file and name it with -c");
 			return -1;
 		} else {
-			s->flags[s->flag_count++] =
-				(struct config_flag){rows[i].name, rows[i].setting, f->value};
+			s->flags[s->flag_count++] = (struct config_flag){
+				rows[i].name, rows[i].setting, rows[i].value ? f->value : "on"};
 		}
 	}
 	return 0;
@@ -57,7 +59,7 @@ settings_init(struct settings *s, const char *command, const char *about, int ar
 	struct flags f = {.command = command,
 			  .synopsis = "[-c FILE] [--listen ADDR] [--origin URL] [--cache DIR] "
 				      "[--disk SIZE]\n           [--memory SIZE] [--admin ADDR] "
-				      "[--workers N]",
+				      "[--workers N] [--self-signed]",
 			  .about = about,
 			  .rows = rows,
 			  .argc = argc,

@@ -2,6 +2,7 @@
 #include "proxy/node/preflight.h"
 
 #include "proxy/cache/store.h"
+#include "proxy/node/doorway.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@ struct findings { /* who is told */
 	void (*each)(void *ctx, const struct finding *f);
 	void *ctx;
 	unsigned found;
+	const struct config *config;
 };
 
 __attribute__((format(printf, 4, 5))) static void
@@ -41,9 +43,8 @@ static int
 cannot_listen(const char *addr)
 {
 	struct address a;
-	enum address_scheme speaks;
 	int on = 1, error = 0;
-	if (address_parse(address_listen(addr, &speaks), &a) < 0)
+	if (address_parse(addr, &a) < 0)
 		return EINVAL;
 	int fd = socket(a.sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -60,7 +61,7 @@ static void
 check_listen(const struct config *c, struct findings *p)
 {
 	for (unsigned i = 0; i < c->listen_count; i++) {
-		int error = cannot_listen(c->listen[i]);
+		int error = cannot_listen(config_listen_address(c->listen[i]));
 		if (error)
 			find(p, true, "listen", "cannot listen on %s: %s; %s", c->listen[i],
 			     strerror(error),
@@ -120,14 +121,13 @@ check_loops(const struct config *c, struct findings *p)
 {
 	for (unsigned i = 0; i < c->origin_count; i++) {
 		struct address to, a;
-		enum address_scheme speaks;
 		char setting[64];
 		snprintf(setting, sizeof setting, "origins.%u.url", i);
 		if (!config_origin_address(&c->origins[i], &to) || !is_ours(&to) ||
 		    address_is_loopback(&to))
 			continue;
 		for (unsigned j = 0; j < c->listen_count; j++)
-			if (address_parse(address_listen(c->listen[j], &speaks), &a) == 0 &&
+			if (address_parse(config_listen_address(c->listen[j]), &a) == 0 &&
 			    address_is_any(&a) && address_port(&a) &&
 			    address_port(&a) == address_port(&to))
 				find(p, true, setting,
@@ -135,6 +135,31 @@ check_loops(const struct config *c, struct findings *p)
 				     "server behind it",
 				     c->origins[i].url, c->listen[j]);
 	}
+}
+
+/* ---- certificates -------------------------------------------------------------------------- */
+
+static void
+on_certificate(void *ctx, unsigned of, const char *text)
+{
+	struct findings *p = ctx;
+	char setting[CONFIG_NAME_BYTES];
+	find(p, true, doorway_name(p->config, of, setting), "%s", text);
+}
+
+static void
+check_certificates(const struct config *c, struct findings *p)
+{
+	struct tls_problems problems = {.tell = on_certificate, .ctx = p};
+	if (doorway_has_tls(c)) {
+		struct tls_server_options o = doorway_tls(c);
+		tls_server_try(&o, &problems);
+	}
+	const char *dir = c->tls.acme_challenges;
+	if (dir && access(dir, R_OK | X_OK))
+		find(p, false, "tls.acme_challenges",
+		     "cannot read in %s: %s; no challenge would be answered: make the directory",
+		     dir, strerror(errno));
 }
 
 /* ---- files --------------------------------------------------------------------------------- */
@@ -260,10 +285,10 @@ unsigned
 preflight(const struct config *c, preflight_each_fn *each, void *ctx)
 {
 	static void (*const checks[])(const struct config *, struct findings *) = {
-		check_listen, check_ca_files, check_loops, check_cache_dir,
-		check_disk,   check_memory,   check_log,
+		check_listen,	 check_ca_files, check_certificates, check_loops,
+		check_cache_dir, check_disk,	 check_memory,	     check_log,
 	};
-	struct findings p = {each, ctx, 0};
+	struct findings p = {each, ctx, 0, c};
 	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
 		checks[i](c, &p);
 	return p.found;

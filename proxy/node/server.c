@@ -12,8 +12,8 @@
 #include "proxy/serve/txn.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/listen.h"
-#include "proxy/wire/listener.h"
 #include "proxy/wire/room.h"
+#include "proxy/node/doorway.h"
 #include "proxy/node/keeper.h"
 #include "proxy/node/top.h"
 #include "proxy/node/worker.h"
@@ -45,6 +45,7 @@ struct server {
 	unsigned worker_count;
 	unsigned *ports;
 	struct listener *listeners; /* of config->listen_count */
+	struct tls_server *tls;	    /* NULL: no listener needs it */
 	int64_t begun_us;
 	bool started;
 	struct keeper *keeper;
@@ -231,14 +232,6 @@ node_of(const struct filter_seed *seed, const struct config *c)
 	return node;
 }
 
-static struct listener
-listener_of(const char *listen)
-{
-	enum address_scheme speaks;
-	address_listen(listen, &speaks);
-	return (struct listener){.scheme = STR("http"), .h2 = speaks == ADDRESS_H2C};
-}
-
 static int
 open_workers(struct server *s, char *err, size_t err_bytes)
 {
@@ -248,9 +241,9 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		abort();
 	memset(s->workers, 0, n * sizeof *s->workers);
 	s->ports = mem_zalloc(c->listen_count * sizeof *s->ports);
-	s->listeners = mem_zalloc(c->listen_count * sizeof *s->listeners);
-	for (unsigned i = 0; i < c->listen_count; i++)
-		s->listeners[i] = listener_of(c->listen[i]);
+	s->listeners = doorway_open(c, &s->tls, err, err_bytes);
+	if (!s->listeners)
+		return -1;
 	s->worker_count = n;
 	const struct clients_limits l = {
 		.most = c->limits.connections,
@@ -273,9 +266,8 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		};
 		worker->doors = mem_zalloc(c->listen_count * sizeof *worker->doors);
 		for (unsigned i = 0; i < c->listen_count; i++) {
-			enum address_scheme speaks;
-			const char *at = address_listen(c->listen[i], &speaks);
-			worker->doors[i] = listen_on(at, &s->ports[i], err, err_bytes);
+			worker->doors[i] = listen_on(config_listen_address(c->listen[i]),
+						     &s->ports[i], err, err_bytes);
 			if (worker->doors[i] < 0)
 				return -1;
 			worker->door_count++;
@@ -437,6 +429,7 @@ server_destroy(struct server **sp)
 	logfile_stop(&s->access_log, LOG_END_MS);
 	free(s->ports);
 	free(s->listeners);
+	tls_server_destroy(&s->tls);
 	free(s);
 }
 
@@ -453,11 +446,12 @@ server_admin_port(const struct server *s)
 	return s->admin ? admin_port(s->admin) : 0;
 }
 
-void
-server_reload(struct server *s)
+int
+server_reload(struct server *s, const struct config *fresh, char *err, size_t err_bytes)
 {
 	if (s->access_log)
 		logfile_reopen(s->access_log);
+	return s->tls && fresh ? doorway_reload(fresh, s->tls, err, err_bytes) : 0;
 }
 
 /* ---- facts --------------------------------------------------------------------------------- */

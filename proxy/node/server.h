@@ -25,7 +25,9 @@ void server_destroy(struct server **s);
 
 unsigned server_port(const struct server *s, unsigned listener); /* the bound port */
 unsigned server_admin_port(const struct server *s);		 /* 0: there is none */
-void server_reload(struct server *s);				 /* SIGHUP: reopens logs */
+/* SIGHUP: logs are opened again, and the certificates that fresh names are read again; NULL: the
+ * settings could not be read. -1 and a sentence: the certificates of before serve on. */
+int server_reload(struct server *s, const struct config *fresh, char *err, size_t err_bytes);
 /* Any thread. */
 void server_report(struct server *s, struct report *out);
 

@@ -17,4 +17,4 @@ ANSWER(PASS, PASSED,
 ANSWER(ONLY_IF_CACHED, ONLY_IF_CACHED, "504, as only-if-cached wants it for what is not stored")
 ANSWER(ERROR, ERRORS, "an error made here: the origin cannot be reached, or answers nonsense")
 ANSWER(REJECTED, REJECTED, "malformed or over a limit: never forwarded")
-ANSWER(LOCAL, LOCAL, "TRACE, and OPTIONS that ends here")
+ANSWER(LOCAL, LOCAL, "TRACE, OPTIONS that ends here, redirects to https, ACME challenges")

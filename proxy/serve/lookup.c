@@ -6,6 +6,7 @@
 #include "proxy/http/field_block.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"
+#include "proxy/serve/gate.h"
 #include "proxy/serve/herd.h"
 #include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
@@ -386,6 +387,8 @@ lookup_begin(struct txn *t)
 		return;
 	}
 	t->rq.scheme = t->outgoing.scheme;
+	if (gate_answers(t))
+		return;
 	/* Whoever must pass has a key too: an unsafe method invalidates by it. */
 	shared = outgoing_key(&t->outgoing, &t->key.text) && shared;
 	t->outgoing.shared = shared;

@@ -36,6 +36,25 @@ answer_local(struct txn *t, int status, struct str allow)
 }
 
 void
+answer_moved(struct txn *t, int status, struct str host, unsigned port)
+{
+	struct maker m;
+	t->cs.fwd = NULL;
+	t->answer = ANSWER_LOCAL;
+	send_begin(&m, t, status, 0);
+	send_date(t, &m);
+	struct buf *to = send_line(t, &m, STR("Location"));
+	buf_add_lit(to, "https://");
+	buf_add_str(to, host);
+	if (port != 443) {
+		buf_add_lit(to, ":");
+		buf_add_u64(to, port);
+	}
+	buf_add_str(to, t->rq.path_query);
+	send_end(t, &m, pull_text);
+}
+
+void
 answer_said(struct txn *t, int status, struct str body)
 {
 	t->cs.fwd = NULL;

@@ -169,6 +169,8 @@ void txn_on_alarm(struct alarm *a);  /* of t->alarm: t looks again */
 void answer_fault(struct txn *t, const struct fault *f);
 void answer_error(struct txn *t, int status, const char *word);
 void answer_local(struct txn *t, int status, struct str allow);
+/* The same path at https://host[:port]. */
+void answer_moved(struct txn *t, int status, struct str host, unsigned port);
 void answer_said(struct txn *t, int status, struct str body); /* a line of ours */
 void answer_object(struct txn *t); /* from t->object; WALK comes before SEND if it is in slices */
 void answer_walk(struct txn *t);   /* from t->walk, which has found what comes first */

@@ -7,6 +7,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/room.h"
+#include "proxy/wire/tls_server.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -26,13 +27,14 @@ static void
 say_room(const struct wire *w)
 {
 	static const enum room_rank rank_of[WAIT_KINDS] = {
-		[WAIT_NOTHING] = ROOM_NONE, [WAIT_HEAD] = ROOM_IDLE,   [WAIT_IDLE] = ROOM_IDLE,
-		[WAIT_BODY] = ROOM_SLOW,    [WAIT_SEND] = ROOM_SLOW,   [WAIT_STUCK] = ROOM_SLOW,
-		[WAIT_GONE] = ROOM_GONE,    [WAIT_LINGER] = ROOM_GONE, [WAIT_STREAMS] = ROOM_SLOW,
+		[WAIT_NOTHING] = ROOM_NONE, [WAIT_HANDSHAKE] = ROOM_IDLE, [WAIT_HEAD] = ROOM_IDLE,
+		[WAIT_IDLE] = ROOM_IDLE,    [WAIT_BODY] = ROOM_SLOW,	  [WAIT_SEND] = ROOM_SLOW,
+		[WAIT_STUCK] = ROOM_SLOW,   [WAIT_GONE] = ROOM_GONE,	  [WAIT_LINGER] = ROOM_GONE,
+		[WAIT_STREAMS] = ROOM_SLOW,
 	};
 	enum room_rank best = ROOM_NONE;
 	int64_t from = INT64_MAX;
-	for (int kind = WAIT_HEAD; kind < WAIT_KINDS; kind++) {
+	for (int kind = WAIT_NOTHING + 1; kind < WAIT_KINDS; kind++) {
 		const struct conn *c = w->waits[kind].first;
 		if (!c || rank_of[kind] > best)
 			continue;
@@ -68,7 +70,9 @@ static int
 unsent(const struct conn *c)
 {
 	int n = 0;
-	return ioctl(c->fd, SIOCOUTQ, &n) == 0 ? n : 0;
+	if (ioctl(c->fd, SIOCOUTQ, &n))
+		n = 0;
+	return c->tls ? n + (int)tls_unsent(c->tls) : n;
 }
 
 int
@@ -113,17 +117,29 @@ fail_input(struct conn *c)
 	c->broken = true;
 }
 
+/* As recv. more: there may be more to read, without another event. */
+static ssize_t
+receive(struct conn *c, char *p, size_t max, bool *more)
+{
+	if (c->tls && c->waiting != WAIT_LINGER)
+		return tls_recv(c->tls, p, max, more);
+	ssize_t n = recv(c->fd, p, max, 0);
+	/* A short read emptied the socket: what comes next is a new edge. */
+	*more = n == (ssize_t)max;
+	return n;
+}
+
 /* One read; sets readable, input, broken. Bytes read, 0 for none. */
 static size_t
 read_some(struct conn *c, char *p, size_t max)
 {
 	for (;;) {
-		ssize_t n = recv(c->fd, p, max, 0);
+		bool more = false;
+		ssize_t n = receive(c, p, max, &more);
 		c->news = false;
 		if (n > 0) {
-			/* A short read emptied the socket: what comes next is a new edge. But for
-			 * the end, if that came with these bytes. */
-			c->readable = (size_t)n == max || c->input == INPUT_ENDING;
+			/* The end may have come with these bytes. */
+			c->readable = more || c->input == INPUT_ENDING;
 			return (size_t)n;
 		}
 		if (n == 0)
@@ -233,6 +249,8 @@ send_pieces(struct conn *c, const struct iovec *iov, unsigned n, bool more)
 {
 	size_t bytes = 0;
 	int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
+	if (c->tls)
+		return tls_send(c->tls, iov, n);
 	if (n == 1)
 		return send(c->fd, iov->iov_base, iov->iov_len, flags);
 	for (unsigned i = 0; i < n; i++)
@@ -275,6 +293,7 @@ ssize_t
 conn_write_file(struct conn *c, const struct file_piece *piece)
 {
 	ssize_t sent;
+	assert(conn_sends_files(c));
 	if (c->broken)
 		return -1;
 	do {
@@ -288,6 +307,23 @@ conn_write_file(struct conn *c, const struct file_piece *piece)
 	if (sent > 0)
 		metrics_add(c->wire->o.metrics, METRIC_BYTES_FROM_FILES, (uint64_t)sent);
 	return note_sent(c, sent);
+}
+
+int
+conn_flush(struct conn *c)
+{
+	int done = c->broken ? -1 : c->tls ? tls_flush(c->tls) : 1;
+	if (done == 0)
+		c->writable = false;
+	else if (done < 0)
+		c->broken = true;
+	return done;
+}
+
+bool
+conn_is_for(const struct conn *c, struct str authority)
+{
+	return !c->tls || !tls_server_is_strict(c->listener->tls) || tls_is_for(c->tls, authority);
 }
 
 void
@@ -304,7 +340,7 @@ conn_check_wire(const struct wire *w)
 	assert(w->within_serve == 0 && w->within_stream == 0);
 	assert((w->conn_count == 0) == (w->conns == NULL));
 	assert(!w->view_of || w->view.n > 0);
-	for (int kind = WAIT_HEAD; kind < WAIT_KINDS; kind++) {
+	for (int kind = WAIT_NOTHING + 1; kind < WAIT_KINDS; kind++) {
 		const struct wait_list *l = &w->waits[kind];
 		assert((l->first == NULL) == (l->last == &l->first) && *l->last == NULL);
 		assert((l->first == NULL) == (l->count == 0));
@@ -339,8 +375,8 @@ conn_note(struct conn *c, short what)
 		c->readable = c->news = true;
 }
 
-static void
-peer_of(const struct conn *c, struct sockaddr_storage *out)
+void
+conn_peer_address(const struct conn *c, struct sockaddr_storage *out)
 {
 	memset(out, 0, sizeof *out);
 	out->ss_family = c->family;
@@ -390,13 +426,35 @@ conn_open(struct wire *w, const struct arrival *a, const struct front *front,
 }
 
 void
+conn_end_handshake(struct conn *c)
+{
+	struct sockaddr_storage peer;
+	if (!c->shaking)
+		return;
+	c->shaking = false;
+	conn_peer_address(c, &peer);
+	clients_leave(tls_server_handshakes(c->listener->tls), (struct sockaddr *)&peer);
+}
+
+void
+conn_spoil(struct conn *c)
+{
+	if (c->tls)
+		c->tls->write_broken = true;
+}
+
+void
 conn_free(struct conn *c)
 {
 	struct wire *w = c->wire;
 	struct sockaddr_storage peer;
 	assert(!c->session);
+	conn_end_handshake(c);
 	wait_remove(c);
 	event_del(&c->ev);
+	if (c->tls && !c->broken)
+		tls_say_end(c->tls);
+	tls_destroy(&c->tls);
 	close(c->fd);
 	if (w->view_of == c)
 		w->view_of = NULL;
@@ -406,7 +464,7 @@ conn_free(struct conn *c)
 		c->next->prev = c->prev;
 	assert(w->conn_count > 0);
 	w->conn_count--;
-	peer_of(c, &peer);
+	conn_peer_address(c, &peer);
 	clients_leave(w->o.clients, (struct sockaddr *)&peer);
 	metrics_add(w->o.metrics, METRIC_CLOSED, 1);
 	free(c);
@@ -416,6 +474,7 @@ void
 conn_free_reset(struct conn *c)
 {
 	struct linger at_once = {.l_onoff = 1};
+	conn_spoil(c);
 	setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 	conn_free(c);
 }
@@ -427,6 +486,8 @@ conn_linger(struct conn *c)
 {
 	struct wire *w = c->wire;
 	bool lingers = c->waiting == WAIT_LINGER;
+	if (!lingers && c->tls && !c->broken)
+		tls_say_end(c->tls);
 	if (!lingers && (c->broken || c->input == INPUT_OVER || shutdown(c->fd, SHUT_WR))) {
 		conn_free(c);
 		return;

@@ -12,6 +12,7 @@
 #include "proxy/base/file_piece.h"
 #include "proxy/wire/front.h"
 #include "proxy/wire/listener.h"
+#include "proxy/wire/tls.h"
 #include "proxy/wire/wire.h"
 
 #include <assert.h>
@@ -23,7 +24,8 @@
 /* What a connection may be waiting for, each with its own time limit: one list per kind, oldest
  * first, because all in a list wait equally long. */
 enum waiting {
-	WAIT_NOTHING, /* serve owes the next step */
+	WAIT_NOTHING,	/* serve owes the next step */
+	WAIT_HANDSHAKE, /* of TLS */
 	WAIT_HEAD,
 	WAIT_IDLE,
 	WAIT_BODY,
@@ -68,13 +70,14 @@ struct wire {
 	unsigned conn_count;
 	struct door *doors;
 	bool draining;
-	int64_t warned_ms;	/* of descriptors that ran out */
-	char *scratch;		/* what a socket is read into */
-	char *gather;		/* GATHER_MOST, for the time of one write */
-	struct conn *view_of;	/* whose input lies there */
-	struct str view;	/* and which part of it is not consumed */
-	struct field *fields;	/* FIELDS_MAX: what a head is parsed into */
-	struct h2_shared *h2;	/* what its HTTP/2 connections share; NULL before the first */
+	int64_t warned_ms;    /* of descriptors that ran out */
+	char *scratch;	      /* what a socket is read into */
+	char *gather;	      /* GATHER_MOST, for the time of one write */
+	struct conn *view_of; /* whose input lies there */
+	struct str view;      /* and which part of it is not consumed */
+	struct field *fields; /* FIELDS_MAX: what a head is parsed into */
+	struct h2_shared *h2; /* what its HTTP/2 connections share; NULL before the first */
+	struct tls_desk desk;
 	unsigned within_serve;	/* calls of serve under way: none may come from within stream_* */
 	unsigned within_stream; /* stream_* under way */
 };
@@ -83,13 +86,15 @@ struct conn {
 	struct wire *wire;
 	const struct front *front;
 	const struct listener *listener;
-	void *session; /* the front's; h1: the request under way; NULL: none */
+	struct tls *tls; /* owned; NULL: not encrypted */
+	void *session;	 /* the front's; h1: the request under way; NULL: none */
 	int fd;
 	int unsent; /* WAIT_SEND, WAIT_STUCK: bytes the client had not acknowledged when it began */
 	uint8_t waiting, input, family; /* enum waiting, enum input, AF_* */
 	bool readable;			/* the last read did not empty the socket */
 	bool writable;			/* an event said so, and no write was refused since */
 	bool broken;			/* a read or write failed: nothing can be sent */
+	bool shaking;			/* counted among the handshakes under way */
 	bool driving;			/* front->drive is under way */
 	bool line_seen; /* the first line of the head that is coming was looked at */
 	bool news;	/* an event said that there is something to read, since the last look */
@@ -125,6 +130,13 @@ void conn_linger(struct conn *c);
 void conn_wait(struct conn *c, enum waiting what);
 /* The connection is driven later in this turn of the loop. */
 void conn_wake(struct conn *c);
+/* The handshake is over, one way or another. */
+void conn_end_handshake(struct conn *c);
+/* What was sent is not whole: the client of a TLS connection is not told that it ended well. */
+void conn_spoil(struct conn *c);
+void conn_peer_address(const struct conn *c, struct sockaddr_storage *out);
+/* Whether a request for this host[:port] may come by this connection; else it is misdirected. */
+bool conn_is_for(const struct conn *c, struct str authority);
 /* Text of the client's address (INET6_ADDRSTRLEN). */
 void conn_peer(const struct conn *c, char *out);
 
@@ -158,12 +170,13 @@ ssize_t conn_write(struct conn *c, const struct iovec *iov, unsigned n, bool mor
 static inline bool
 conn_sends_files(const struct conn *c)
 {
-	(void)c;
-	return true;
+	return !c->tls; /* there a file would go out as it is */
 }
 /* As conn_write; CONN_FILE_UNREAD: the file cannot be read, and nothing was sent. */
 enum { CONN_FILE_UNREAD = -2 };
 ssize_t conn_write_file(struct conn *c, const struct file_piece *piece);
+/* 1: what conn_write took is with the kernel; 0: not yet, the socket is full; -1: broken. */
+int conn_flush(struct conn *c);
 /* WAIT_SEND, WAIT_STUCK: by how much less the client has not acknowledged than when it began. */
 int conn_taken(const struct conn *c);
 

@@ -84,6 +84,8 @@ finish(struct conn *c)
 	}
 	if (whole && keep)
 		return TURN_NEXT;
+	if (!whole)
+		conn_spoil(c);
 	if (!whole && by_close)
 		conn_free_reset(c);
 	else
@@ -95,6 +97,7 @@ static enum turn
 abandon(struct conn *c, enum stream_end how)
 {
 	end_stream(c, how);
+	conn_spoil(c);
 	conn_free(c);
 	return TURN_FREED;
 }
@@ -213,6 +216,7 @@ close_conn(struct conn *c)
 	if (c->session) {
 		struct h1_stream *s = h1_stream(c);
 		mid_close_body = s->framing_out == OUT_CLOSE;
+		conn_spoil(c);
 		end_stream(c, s->answering == ANSWER_AWAITED ? STREAM_GONE : STREAM_RESET);
 	}
 	if (mid_close_body)

@@ -23,6 +23,7 @@ usual_reason(int status)
 		{414, STR_INIT("URI Too Long")},
 		{416, STR_INIT("Range Not Satisfiable")},
 		{417, STR_INIT("Expectation Failed")},
+		{421, STR_INIT("Misdirected Request")},
 		{431, STR_INIT("Request Header Fields Too Large")},
 		{501, STR_INIT("Not Implemented")},
 		{502, STR_INIT("Bad Gateway")},

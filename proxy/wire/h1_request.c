@@ -177,6 +177,8 @@ h1_request_begin(struct conn *c, struct str head, const struct fault *fault)
 	r->arena = arena;
 	r->line = first_line(head);
 	r->fault = fault ? fault : parse(w, c->listener->scheme, head, r);
+	if (!r->fault && !conn_is_for(c, r->rq.authority))
+		r->fault = &fault_MISDIRECTED;
 	if (r->fault)
 		r->body_bytes = 0;
 	s->base.calls = &calls;

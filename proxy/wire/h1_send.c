@@ -154,6 +154,14 @@ write_file(struct h1_stream *s)
 	return n;
 }
 
+/* All that was given to the connection is sent, or not yet. */
+static enum h1_send
+flushed(struct h1_stream *s)
+{
+	int done = conn_flush(s->conn);
+	return done > 0 ? H1_SEND_EMPTY : done < 0 ? H1_SEND_BROKEN : H1_SEND_FULL;
+}
+
 enum h1_send
 h1_send(struct h1_stream *s)
 {
@@ -164,7 +172,7 @@ h1_send(struct h1_stream *s)
 			load(s);
 		bool text = s->segment_i < s->segment_n;
 		if (!text && s->file.n == 0)
-			return H1_SEND_EMPTY;
+			return flushed(s);
 		ssize_t n = text ? write_segments(s) : write_file(s);
 		if (n == CONN_FILE_UNREAD) {
 			pull_instead(s);

@@ -122,7 +122,7 @@ static void
 wait_on(struct h2 *h2)
 {
 	struct conn *c = h2->conn;
-	bool busy = h2->count || h2->lasting_n || h2->out.n || h2->draining;
+	bool busy = h2->count || h2->lasting_n || h2->full || h2->draining;
 	enum waiting what = busy ? WAIT_STREAMS : h2->head_since_ms ? WAIT_HEAD : WAIT_IDLE;
 	if (busy && c->waiting != WAIT_STREAMS)
 		h2->watched_ms = now_ms();
@@ -157,6 +157,7 @@ turn(struct h2 *h2, enum h2_send *sent)
 		say_drained(h2);
 	uint64_t written = h2->written;
 	*sent = h2_send(h2);
+	h2->full = *sent == H2_SEND_FULL;
 	return moved || h2->written != written || h2->noted;
 }
 

@@ -71,7 +71,7 @@ h2_pace_watch(struct h2 *h2)
 		next = s->next;
 		watch_stream(s, dt);
 	}
-	if (h2->out.n == 0)
+	if (!h2->full)
 		return true;
 	if (!owes(w, &h2->downward, dt, w->o.limits.send_ms))
 		return true;
@@ -92,7 +92,7 @@ h2_pace_is_slow(const struct conn *c)
 	const struct wire *w = c->wire;
 	if (!h2)
 		return false;
-	if (h2->out.n)
+	if (h2->full)
 		return is_slow_by_now(w, &h2->downward, w->o.limits.send_ms);
 	for (const struct h2_stream *s = h2->streams; s; s = s->next)
 		if (!(is_stalled(s) && is_slow_by_now(w, &s->downward, w->o.limits.send_ms)) &&

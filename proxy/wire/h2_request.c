@@ -241,6 +241,8 @@ read_head(struct h2_stream *s)
 		h2_head_read(&s->head, s->h2->conn->listener->scheme, &limits, &r->rq);
 	if (fault)
 		return fault;
+	if (!conn_is_for(s->h2->conn, r->rq.authority))
+		return &fault_MISDIRECTED;
 	r->body_bytes = r->rq.framing == FRAMING_LENGTH	   ? r->rq.content_length
 			: r->rq.framing == FRAMING_CHUNKED ? LENGTH_UNKNOWN
 							   : 0;

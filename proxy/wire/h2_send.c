@@ -206,7 +206,7 @@ h2_send(struct h2 *h2)
 {
 	struct conn *c = h2->conn;
 	for (size_t total = 0; total <= PUMP_MOST;) {
-		if (h2->out.n && !write_rest(h2))
+		if (conn_flush(c) <= 0 || (h2->out.n && !write_rest(h2)))
 			return c->broken ? H2_SEND_BROKEN : H2_SEND_FULL;
 		settle(h2);
 		if (!gather(h2)) {

@@ -111,6 +111,7 @@ struct h2 { /* conn->session */
 	struct buf out; /* frames that the socket did not take, from out_at on */
 	size_t out_at;
 	size_t record_n; /* in the worker's record, while frames are gathered */
+	bool full;	 /* the socket took not all */
 	bool paused;	 /* the record is full */
 	uint64_t written;
 	struct h2_pace downward;

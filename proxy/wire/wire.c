@@ -10,6 +10,7 @@
 #include "proxy/wire/h2.h"
 #include "proxy/wire/h1.h"
 #include "proxy/wire/room.h"
+#include "proxy/wire/tls_handshake.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -45,14 +46,16 @@ struct door { /* a listening socket */
 /* ---- accepting ----------------------------------------------------------------------------- */
 
 static void
-refuse(struct wire *w, int fd)
+refuse(struct wire *w, const struct arrival *a)
 {
 	static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
 				   "Retry-After: 1\r\nConnection: close\r\n\r\n";
 	metrics_add(w->o.metrics, METRIC_REFUSED_CONNECTIONS, 1);
-	ssize_t n = send(fd, full, sizeof full - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	ssize_t n = a->listener->tls
+			    ? 0
+			    : send(a->fd, full, sizeof full - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 	(void)n;
-	close(fd);
+	close(a->fd);
 }
 
 static struct conn *
@@ -103,7 +106,7 @@ missed_least(struct wire *w)
 	struct wait_list *l = w->waits;
 	struct conn *c = older(l[WAIT_LINGER].first, l[WAIT_GONE].first);
 	if (!c || c->driving)
-		c = older(find_idle(w), l[WAIT_HEAD].first);
+		c = older(find_idle(w), older(l[WAIT_HEAD].first, l[WAIT_HANDSHAKE].first));
 	if (!c || c->driving)
 		c = find_slow(w, WAIT_BODY);
 	if (!c || c->driving)
@@ -145,6 +148,12 @@ on_event(evutil_socket_t fd, short what, void *arg)
 	clock_end_event();
 }
 
+static const struct front *
+front_of(const struct listener *l)
+{
+	return l->tls ? &tls_handshake_front : l->h2 ? &h2_front : &h1_front;
+}
+
 void
 wire_arrive(struct wire *w, const struct arrival *a)
 {
@@ -159,10 +168,13 @@ wire_arrive(struct wire *w, const struct arrival *a)
 		in = replace(w, peer);
 	}
 	if (in != CLIENTS_IN) {
-		refuse(w, a->fd);
+		refuse(w, a);
 		return;
 	}
-	struct conn *c = conn_open(w, a, a->listener->h2 ? &h2_front : &h1_front, on_event);
+	bool is_tls = a->listener->tls != NULL;
+	struct conn *c = conn_open(w, a, front_of(a->listener), on_event);
+	if (c && is_tls && !tls_handshake_begin(c))
+		return;
 	if (c && w->draining)
 		c->front->drain(c);
 }
@@ -247,7 +259,7 @@ void
 wire_tick(struct wire *w, int64_t now)
 {
 	conn_check_wire(w);
-	for (int kind = WAIT_HEAD; kind < WAIT_KINDS; kind++) {
+	for (int kind = WAIT_NOTHING + 1; kind < WAIT_KINDS; kind++) {
 		struct wait_list *l = &w->waits[kind];
 		while (l->first && now - l->first->wait_since_ms >= l->limit_ms) {
 			struct conn *c = l->first;
@@ -271,6 +283,7 @@ wire_create(const struct wire_options *o)
 	struct wire *w = NEW(struct wire);
 	w->o = *o;
 	const int64_t limits[WAIT_KINDS] = {
+		[WAIT_HANDSHAKE] = o->limits.header_ms,
 		[WAIT_HEAD] = o->limits.header_ms,
 		[WAIT_IDLE] = o->limits.idle_ms,
 		[WAIT_BODY] = o->limits.body_ms,
@@ -287,6 +300,7 @@ wire_create(const struct wire_options *o)
 	w->waits[WAIT_BODY].judged_ms = o->limits.body_ms / JUDGED_AFTER;
 	w->waits[WAIT_STUCK].judged_ms = o->limits.send_ms / JUDGED_AFTER;
 	w->waits[WAIT_SEND].judged_ms = o->limits.send_ms / JUDGED_AFTER;
+	tls_desk_init(&w->desk);
 	w->scratch = mem_alloc(SCRATCH_BYTES);
 	w->gather = mem_alloc(GATHER_MOST);
 	w->fields = mem_alloc(FIELDS_MAX * sizeof *w->fields);
@@ -328,6 +342,7 @@ wire_destroy(struct wire **wp)
 		return;
 	wire_close_all(w);
 	close_doors(w);
+	tls_desk_fini(&w->desk);
 	free(w->scratch);
 	free(w->gather);
 	free(w->fields);

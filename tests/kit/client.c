@@ -1,5 +1,6 @@
 /* client.c - exact bytes out, answers parsed by the letter of RFC 9112. */
 #include "tests/kit/inside.h"
+#include "tests/kit/tls_inside.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -14,10 +15,13 @@
 
 struct client {
 	int fd;
+	SSL *ssl;	/* NULL: not by TLS */
 	struct heap in; /* received */
 	size_t at;	/* how much of it was read */
 	bool ended;
-	bool failed; /* ended by a reset or by our patience */
+	bool failed; /* ended by a reset or by our patience; by TLS also without close_notify */
+	bool reset;  /* ours to be */
+	bool told;   /* by close_notify that it ended */
 };
 
 /* ---- the connection ------------------------------------------------------------------------- */
@@ -60,28 +64,103 @@ open_to(unsigned port, int receive_buffer, int segment)
 	return c;
 }
 
+/* A handshake, if clients of this port have one. */
+static struct client *
+secured(struct client *c, unsigned port)
+{
+	if (edge_is_tls() && port == edge_port()) {
+		c->ssl = kit_tls_connect(c->fd, &(struct client_tls){.name = "example.com"}, NULL);
+		c->ended = c->failed = !c->ssl;
+	}
+	return c;
+}
+
+struct client *
+client_open_tls_as(const struct client_tls *how)
+{
+	struct client *c = open_to(how->port ? how->port : edge_port(), 0, 0);
+	SSL_SESSION *session =
+		how->resume && how->resume->ssl ? SSL_get1_session(how->resume->ssl) : NULL;
+	c->ssl = kit_tls_connect(c->fd, how, session);
+	c->ended = c->failed = !c->ssl;
+	return c;
+}
+
+bool
+client_is_in(struct client *c)
+{
+	return c->ssl != NULL;
+}
+
+bool
+client_was_resumed(struct client *c)
+{
+	return c->ssl && SSL_session_reused(c->ssl);
+}
+
+const char *
+client_saw(struct client *c)
+{
+	char name[256] = "";
+	X509 *x = c->ssl ? SSL_get0_peer_certificate(c->ssl) : NULL;
+	if (x)
+		X509_NAME_get_text_by_NID(X509_get_subject_name(x), NID_commonName, name,
+					  sizeof name);
+	return text("%s", name);
+}
+
+bool
+client_saw_rsa(struct client *c)
+{
+	X509 *x = c->ssl ? SSL_get0_peer_certificate(c->ssl) : NULL;
+	return x && EVP_PKEY_get_base_id(X509_get0_pubkey(x)) == EVP_PKEY_RSA;
+}
+
+const char *
+client_alpn(struct client *c)
+{
+	const unsigned char *p = NULL;
+	unsigned n = 0;
+	if (c->ssl)
+		SSL_get0_alpn_selected(c->ssl, &p, &n);
+	return kit_dup(n ? (const char *)p : "", n);
+}
+
+void
+client_renew_keys(struct client *c)
+{
+	if (c->ssl && SSL_key_update(c->ssl, SSL_KEY_UPDATE_REQUESTED))
+		SSL_do_handshake(c->ssl);
+}
+
+bool
+client_was_told(struct client *c)
+{
+	return c->told;
+}
+
 struct client *
 client_open_to(unsigned port)
 {
-	return open_to(port, 0, 0);
+	return secured(open_to(port, 0, 0), port);
 }
 
 struct client *
 client_open(void)
 {
-	return open_to(edge_port(), 0, 0);
+	return secured(open_to(edge_port(), 0, 0), edge_port());
 }
 
 struct client *
 client_open_narrow(void)
 {
-	return open_to(edge_port(), 2048, 0);
+	return secured(open_to(edge_port(), 2048, 0), edge_port());
 }
 
 struct client *
 client_open_far(void)
 {
-	return open_to(edge_port(), 2048, 1400);
+	return secured(open_to(edge_port(), 2048, 1400), edge_port());
 }
 
 int
@@ -94,7 +173,8 @@ void
 client_send_bytes(struct client *c, const char *p, size_t n)
 {
 	while (n) {
-		ssize_t k = send(c->fd, p, n, MSG_NOSIGNAL);
+		ssize_t k = c->ssl ? kit_tls_send(c->ssl, c->fd, p, n, true)
+				   : send(c->fd, p, n, MSG_NOSIGNAL);
 		if (k < 0) /* the peer has had enough: its answer, if any, is still to be read */
 			return;
 		p += k;
@@ -105,7 +185,8 @@ client_send_bytes(struct client *c, const char *p, size_t n)
 size_t
 client_send_some(struct client *c, const char *p, size_t n)
 {
-	ssize_t k = send(c->fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	ssize_t k = c->ssl ? kit_tls_send(c->ssl, c->fd, p, n, false)
+			   : send(c->fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return k > 0 ? (size_t)k : 0;
 }
 
@@ -125,12 +206,16 @@ client_request(struct client *c, const char *method, const char *target, const c
 void
 client_half_close(struct client *c)
 {
+	if (c->ssl)
+		kit_tls_end(c->ssl);
 	shutdown(c->fd, SHUT_WR);
 }
 
 void
 client_close(struct client *c)
 {
+	if (c->fd >= 0 && c->ssl && !c->reset)
+		kit_tls_end(c->ssl);
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
@@ -141,7 +226,22 @@ client_reset(struct client *c)
 {
 	struct linger now = {.l_onoff = 1, .l_linger = 0};
 	setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+	c->reset = true;
 	client_close(c);
+}
+
+static bool
+more_by_tls(struct client *c, int64_t ms)
+{
+	char buf[65536];
+	bool late;
+	ssize_t n = kit_tls_recv(c->ssl, c->fd, buf, sizeof buf, ms, &late);
+	if (n > 0)
+		heap_add(&c->in, buf, (size_t)n);
+	c->ended = n <= 0 && !late;
+	c->told = n == 0;
+	c->failed = n < 0;
+	return n > 0;
 }
 
 /* Waits for bytes; false when the connection has ended or nothing came for ms. */
@@ -152,6 +252,8 @@ more(struct client *c, int64_t ms)
 	struct pollfd p = {.fd = c->fd, .events = POLLIN};
 	if (c->ended)
 		return false;
+	if (c->ssl)
+		return more_by_tls(c, ms);
 	int r = poll(&p, 1, (int)ms);
 	if (r == 0) {
 		c->failed = true;

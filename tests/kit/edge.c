@@ -1,5 +1,6 @@
 /* edge.c - starts, watches and ends the real proxy. */
 #include "tests/kit/inside.h"
+#include "tests/kit/tls_inside.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,6 +22,7 @@ static struct {
 	pthread_mutex_t lock;
 	pid_t pid; /* 0: not running */
 	unsigned port, admin_port, h2_port;
+	bool is_tls;
 	char *flags[FLAGS_MAX];
 	char *yaml;
 	struct heap err; /* stderr of all starts */
@@ -89,16 +91,29 @@ in_yaml(const char *line)
 	       (strncmp(edge.yaml, line + 1, strlen(line + 1)) == 0 || strstr(edge.yaml, line));
 }
 
+/* The settings as a file; KIT_TLS needs some besides. NULL: none. */
+static const char *
+whole_yaml(const char *const *flags)
+{
+	edge.is_tls = kit_tls() && !given(flags, "--listen") && !in_yaml("\nlisten:") &&
+		      !in_yaml("\ntls:");
+	if (!edge.is_tls)
+		return edge.yaml;
+	return text("%s\ntls:\n  certificates: [ %s ]\n  strict_host: off\n",
+		    edge.yaml ? edge.yaml : "", kit_tls_certificate());
+}
+
 static void
 compose(const char *const *flags)
 {
 	int n = 0;
+	const char *yaml = whole_yaml(flags);
 	edge.flags[n++] = edge_binary();
 	edge.flags[n++] = strdup("run");
-	if (edge.yaml) {
+	if (yaml) {
 		char *path = text("%s/twice.yaml", kit_dir());
 		FILE *f = fopen(path, "w");
-		if (!f || fputs(edge.yaml, f) < 0 || fclose(f) != 0)
+		if (!f || fputs(yaml, f) < 0 || fclose(f) != 0)
 			fail("cannot write %s", path);
 		edge.flags[n++] = strdup("-c");
 		edge.flags[n++] = path;
@@ -106,9 +121,12 @@ compose(const char *const *flags)
 	const struct {
 		const char *flag, *yaml, *value;
 	} usual[] = {
-		{"--listen", "\nlisten:", "127.0.0.1:0"}, {"--admin", "\nadmin:", "127.0.0.1:0"},
-		{"--origin", "\norigins:", origin_url()}, {"--cache", "\n  dir:", edge_cache_dir()},
-		{"--disk", "\n  disk:", "64MiB"},	  {"--memory", "\n  memory:", "8MiB"},
+		{"--listen", "\nlisten:", edge.is_tls ? "https://127.0.0.1:0" : "127.0.0.1:0"},
+		{"--admin", "\nadmin:", "127.0.0.1:0"},
+		{"--origin", "\norigins:", origin_url()},
+		{"--cache", "\n  dir:", edge_cache_dir()},
+		{"--disk", "\n  disk:", "64MiB"},
+		{"--memory", "\n  memory:", "8MiB"},
 		{"--workers", "\nworkers:", "2"},
 	};
 	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
@@ -347,6 +365,12 @@ unsigned
 edge_port(void)
 {
 	return edge.port;
+}
+
+bool
+edge_is_tls(void)
+{
+	return edge.is_tls;
 }
 
 unsigned

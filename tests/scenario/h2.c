@@ -1,6 +1,7 @@
 /* HTTP/2 without TLS (RFC 9113): the same requests and answers as over HTTP/1, streams, flow control,
  * the end of a connection. */
 #include "tests/kit/kit.h"
+#include "tests/kit/tls_inside.h"
 
 #include <signal.h>
 
@@ -464,4 +465,24 @@ SCENARIO("curl, nghttp and h2load are served")
 	expect_that(strstr(o.out, "2000 succeeded"), "%s", o.out);
 	edge_expect_stat("http2.ended_frames", 0);
 	edge_expect_stat("http2.ended_resets", 0);
+}
+
+SCENARIO("over TLS, the client chooses HTTP/2 by ALPN")
+{
+	enum { BYTES = 1 << 20 };
+	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .seed = 4);
+	needs("curl");
+	edge_start_yaml(text("listen: [ \"https://127.0.0.1:0\" ]\n"
+			     "tls:\n  certificates: [ %s ]\n  strict_host: off\n",
+			     kit_tls_certificate()));
+	const char *url = text("https://127.0.0.1:%u/x", edge_port());
+	for (int i = 0; i < 3; i++) {
+		struct output o = program("curl", "-ksS", "--http2", "-D", "-", url);
+		expect_int(o.status, 0);
+		expect_that(strncmp(o.out, "HTTP/2 200", 10) == 0, "%.100s", o.out);
+		const char *body = memmem(o.out, o.out_bytes, "\r\n\r\n", 4);
+		expect(body && !memcmp(body + 4, pattern(4, BYTES), BYTES));
+	}
+	edge_expect_stat("http2.requests", 3);
+	edge_expect_stat("tls.h2", 3);
 }

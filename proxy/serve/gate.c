@@ -1,0 +1,65 @@
+/* gate.c - challenges first: an authority asks by http, and would have to trust a certificate that
+ * is not there yet if it were sent to https. */
+#include "proxy/serve/gate.h"
+
+#include "proxy/base/challenge.h"
+#include "proxy/serve/txn.h"
+
+static const struct str challenges = STR_INIT("/.well-known/acme-challenge/");
+
+static bool
+is_read(const struct txn *t)
+{
+	return t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD;
+}
+
+/* RFC 8555 8.3: the path is the token alone. What is not there is nowhere else either. */
+static bool
+answers_challenge(struct txn *t)
+{
+	const char *dir = t->settings->config->tls.acme_challenges;
+	char text[CHALLENGE_BYTES];
+	if (!dir || !is_read(t) || !str_starts(t->rq.path_query, challenges))
+		return false;
+	struct str token = str_from(t->rq.path_query, challenges.n);
+	int n = challenge_read(dir, token, text);
+	if (n > 0)
+		answer_said(t, 200, (struct str){text, (size_t)n});
+	else
+		answer_said(t, 404, STR("there is no such challenge\n"));
+	return true;
+}
+
+static struct str
+without_port(struct str authority)
+{
+	size_t n = authority.n;
+	while (n && authority.p[n - 1] >= '0' && authority.p[n - 1] <= '9')
+		n--;
+	bool has_port = n && authority.p[n - 1] == ':';
+	return (struct str){authority.p, has_port ? n - 1 : authority.n};
+}
+
+/* The scheme is what a trusted forwarder says it was: what came to it by https is not sent back. */
+static bool
+answers_redirect(struct txn *t)
+{
+	const struct config_tls *c = &t->settings->config->tls;
+	if (c->redirect != CONFIG_REDIRECT_HTTPS || !str_eq(t->rq.scheme, STR("http")) ||
+	    t->rq.path_query.n == 0 || t->rq.path_query.p[0] != '/')
+		return false;
+	struct str host = without_port(t->rq.authority);
+	if (host.n == 0) {
+		answer_fault(t, &fault_HOST);
+		return true;
+	}
+	/* 301 may turn a POST into a GET (RFC 9110 15.4.2). */
+	answer_moved(t, is_read(t) ? 301 : 308, host, c->redirect_port);
+	return true;
+}
+
+bool
+gate_answers(struct txn *t)
+{
+	return answers_challenge(t) || answers_redirect(t);
+}
