@@ -61,6 +61,7 @@ struct config_cache {
 	uint64_t max_object_bytes; /* 0: chosen from disk */
 	unsigned io_threads;
 	enum config_verify verify; /* bodies in several pieces, against their checksums */
+	uint64_t scrub_every_s;	   /* 0: never */
 	uint64_t read_timeout_ms;  /* of the disk */
 	uint64_t stale_if_error_s; /* served stale on a dead origin where nothing forbids it */
 	uint64_t stale_while_revalidate_s;

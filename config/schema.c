@@ -77,6 +77,7 @@ static const struct setting cache[] = {
 	VALUE(BYTES,   max_object_bytes,         "max_object",               "auto",     "auto",     RANGE(1, 1024 * TiB),     "largest body that is stored; auto: 3/8 of the disk's log"),
 	VALUE(COUNT,   io_threads,               "io_threads",               "8",        NULL,       RANGE(1, 256),            "threads that read from the disk"),
 	VALUE(WORD,    verify,                   "verify",                   "once",     "once|always", NO_RANGE,              "how often checksums of large bodies are looked at"),
+	VALUE(SECONDS, scrub_every_s,            "scrub_every",              "30d",      "none",     RANGE(1, YEAR),           "period in which all that is on disk is read and checked once"),
 	VALUE(MILLIS,  read_timeout_ms,          "read_timeout",             "3s",       NULL,       RANGE(1, 1000 * DAY),     "time limit for a read from the disk; then origins are asked"),
 	VALUE(SECONDS, stale_if_error_s,         "stale_if_error",           "1d",       NULL,       RANGE(0, YEAR),           "how long stale objects are served when the origin fails"),
 	VALUE(MILLIS,  stale_after_ms,           "stale_after",              "3s",       NULL,       RANGE(1, 1000 * DAY),     "how long an origin may hang before stale is served"),

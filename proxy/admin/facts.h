@@ -20,6 +20,8 @@ FACT(LEVEL,   "disk",                 "limit_bytes",         r->cache.limit_byte
 FACT(LEVEL,   "disk",                 "objects",             r->cache.objects,                  "objects on disk")
 FACT(COUNT,   "disk",                 "evicted_objects",     r->cache.evicted_objects,          "objects that made room on disk")
 FACT(COUNT,   "disk",                 "damaged_records",     r->cache.damaged_records,          "records that failed their checksum: misses")
+FACT(COUNT,   "disk",                 "scrubbed_bytes",      r->cache.scrubbed_bytes,           "bytes on disk that were checked in the background")
+FACT(COUNT,   "disk",                 "scrub_damaged",       r->cache.scrub_damaged,            "of damaged_records, those found in the background")
 FACT(COUNT,   "disk",                 "io_errors",           r->cache.io_errors,                "reads and writes that the system refused")
 FACT(COUNT,   "disk",                 "refused_writes",      r->cache.refused_writes,           "objects not written: disk failing or behind")
 FACT(LEVEL,   "disk",                 "failing",             r->cache.failing,                  "1 while storing is suspended")

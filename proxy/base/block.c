@@ -122,6 +122,15 @@ block_ref(struct block *b)
 	return b;
 }
 
+bool
+block_renew(struct block *b)
+{
+	if (atomic_load_explicit(&b->refs, memory_order_acquire) != 1)
+		return false;
+	b->n = 0;
+	return true;
+}
+
 void
 block_let_go(struct block **b)
 {

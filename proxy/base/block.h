@@ -7,6 +7,7 @@
 #define BASE_BLOCK_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +32,9 @@ struct block *block_create(uint32_t cap); /* one reference, the caller's */
  * malloc was given back it keeps (300 readers at once of 200 KB each left 82 KiB each behind). */
 struct block *block_create_passing(uint32_t cap);
 struct block *block_ref(struct block *b); /* returns b */
-void block_let_go(struct block **b);	  /* not NULL */
+/* Empties it for other bytes if the caller's reference is the only one; else false. */
+bool block_renew(struct block *b);
+void block_let_go(struct block **b); /* not NULL */
 /* Sets *b to NULL; the last one frees; NULL is fine, and is what most calls of an answer meet. */
 static inline void
 block_unref(struct block **b)

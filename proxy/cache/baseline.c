@@ -5,6 +5,7 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -66,6 +67,7 @@ baseline_note(struct baseline_ring *r, const struct ghost_event *e)
 {
 	uint32_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 	uint32_t filled = head - atomic_load_explicit(&r->tail, memory_order_acquire);
+	assert(filled <= RING);
 	if (filled == RING) {
 		atomic_fetch_add_explicit(&r->dropped, 1, memory_order_relaxed);
 		return;
@@ -129,6 +131,7 @@ drain_rings(struct baseline *b)
 		b->rings[i].until = atomic_load_explicit(&b->rings[i].head, memory_order_acquire);
 	for (struct baseline_ring *r; (r = oldest(b));) {
 		uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+		assert(r->until - tail <= RING);
 		see(b, &r->events[tail % RING]);
 		atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
 	}
@@ -138,6 +141,7 @@ static void
 forget_late(struct baseline *b)
 {
 	pthread_mutex_lock(&b->later_lock);
+	assert(b->later_n <= LATER_MOST);
 	if (b->later_all)
 		forget_all(b);
 	for (unsigned i = 0; i < b->later_n; i++)

@@ -277,6 +277,9 @@ add_disk(struct cache *c, unsigned i, struct cache_stats *out)
 	out->io_errors += s.io_errors;
 	out->refused_writes += s.refused_writes;
 	out->carried_bytes += s.carried_bytes;
+	out->scrubbed_bytes += s.scrubbed_bytes;
+	out->scrub_damaged += s.scrub_damaged;
+	out->damaged_records += s.scrub_damaged;
 	out->admitted_bytes += s.admitted_bytes;
 	out->index_bytes += s.index_bytes;
 	out->failing |= s.failing || hangs;

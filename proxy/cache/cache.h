@@ -51,7 +51,9 @@ struct cache_options {
 	 * 0: a twentieth of it, at most 1 GiB. The log grows as it fills, and stops growing there.
 	 */
 	uint64_t keep_free;
-	unsigned shards; /* of the RAM tier; 0: chosen from memory_bytes, at most 64 */
+	uint64_t
+		scrub_every_s; /* in so many seconds all that is on disk is checked once; 0: never */
+	unsigned shards;       /* of the RAM tier; 0: chosen from memory_bytes, at most 64 */
 	/* Kept out of the log for the one file that cache_save_file saves: it may take half of
 	 * this, for old and new stand side by side for a moment. 0: a thirty-second of disk_bytes.
 	 * The baseline wants the same number. */
@@ -312,8 +314,10 @@ struct cache_stats {
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
 	uint64_t
 		admitted_bytes; /* of records and bodies that came in: written_bytes has all else too */
-	uint64_t purge_bytes; /* of written_bytes: the log of what was purged */
-	uint64_t index_bytes; /* memory of the index */
+	uint64_t purge_bytes;	 /* of written_bytes: the log of what was purged */
+	uint64_t index_bytes;	 /* memory of the index */
+	uint64_t scrubbed_bytes; /* read and checked in the background */
+	uint64_t scrub_damaged;	 /* of damaged_records: found by that, and forgotten */
 	uint64_t turn_bytes; /* of the log, once it grows no more; 0: it grows, fails, or is none */
 	struct cache_disk_stats {
 		const char *dir; /* the cache's */

@@ -86,6 +86,7 @@ open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 			.io_threads = o->io_threads,
 			.keep_free = o->keep_free,
 			.verify_always = o->verify_always,
+			.scrub_every_s = o->scrub_every_s,
 			.ops = o->ops,
 			.is_forgotten = is_record_forgotten,
 			.moved = on_record_moved,

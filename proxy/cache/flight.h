@@ -57,6 +57,7 @@ struct flight_head {
 	enum admission verdict;
 	bool has_age;	     /* the origin's answer had an Age: it came from a cache itself */
 	uint64_t body_bytes; /* UINT64_MAX: not known */
+	int64_t delay_s;     /* from the request to this head */
 	uint64_t blame;	     /* of an error: see flight_fail */
 };
 

@@ -85,10 +85,19 @@ block_bytes(const struct flight *f)
 	return cap > BLOCK_FIRST && is_tight(f) ? BLOCK_FIRST : cap;
 }
 
+/* What is kept gets blocks of its own size. */
+static void
+lend_block(struct flight *f)
+{
+	if (f->spare && !f->window.total && !f->head.kept && !f->head.sliced)
+		window_lend_block(&f->window, &f->spare);
+}
+
 /* Under the lock. */
 static void
 take(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at, uint32_t *got)
 {
+	lend_block(f);
 	*filled = window_add(&f->window, p, n, block_bytes(f), at, got);
 	flight_wake_readers(f);
 }

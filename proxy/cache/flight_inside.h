@@ -57,6 +57,7 @@ struct flight {
 	struct buf key, head_memory; /* the latter of the last flight's head; empty */
 	struct piece *pieces;	     /* the window's, between two flights */
 	unsigned piece_cap;
+	struct block *spare; /* owned: of a body that nobody kept, for another such; or NULL */
 
 	/* From here on zeroed for each. */
 	_Atomic unsigned refs;
@@ -105,6 +106,7 @@ struct flight_shard {
 	struct flight *first;
 	struct flight *spare; /* to be used again, spare_count of them */
 	unsigned spare_count;
+	uint32_t block_bytes; /* of the spare ones' blocks */
 };
 
 struct flights {

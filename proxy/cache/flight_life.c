@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Of each shard, and of what a spare one holds. */
-enum { SPARES = 16, SPARE_BYTES = 4096 };
+enum { SPARES = 16, SPARE_BYTES = 4096, BLOCK_MOST = 16 << 10, BLOCKS_MOST = 64 << 10 };
 
 static void
 check(const struct flight *f)
@@ -31,6 +31,7 @@ static void
 check_shard(const struct flight_shard *s)
 {
 	assert(s->spare_count <= SPARES && (s->spare != NULL) == (s->spare_count > 0));
+	assert(s->block_bytes <= BLOCKS_MOST && (s->spare || !s->block_bytes));
 	assert(!s->first || atomic_load_explicit(&s->first->in_table, memory_order_relaxed));
 }
 
@@ -56,6 +57,7 @@ flight_take_spare(struct flight_shard *s)
 	if (f) {
 		s->spare = f->next;
 		s->spare_count--;
+		s->block_bytes -= f->spare ? f->spare->cap : 0;
 	}
 	return f;
 }
@@ -91,6 +93,7 @@ flight_destroy(struct flight **fp)
 	struct flight *f = *fp;
 	*fp = NULL;
 	free(f->pieces);
+	block_unref(&f->spare);
 	buf_fini(&f->head_memory);
 	buf_fini(&f->key);
 	pthread_mutex_destroy(&f->lock);
@@ -102,6 +105,7 @@ static void
 keep_spare(struct flights *fs, struct flight *f)
 {
 	struct flight_shard *s = flight_shard_of(fs, f->hash);
+	struct block *too_many = NULL;
 	pthread_mutex_lock(&s->lock);
 	bool keep =
 		s->spare_count < SPARES &&
@@ -110,8 +114,14 @@ keep_spare(struct flights *fs, struct flight *f)
 		f->next = s->spare;
 		s->spare = f;
 		s->spare_count++;
+		if (f->spare && s->block_bytes + f->spare->cap > BLOCKS_MOST) {
+			too_many = f->spare;
+			f->spare = NULL;
+		}
+		s->block_bytes += f->spare ? f->spare->cap : 0;
 	}
 	flight_shard_unlock(s);
+	block_unref(&too_many);
 	if (!keep)
 		flight_destroy(&f);
 }
@@ -122,6 +132,10 @@ give_back(struct flight *f)
 {
 	struct flights *fs = f->all;
 	assert(!f->reader_count && !f->leader.home);
+	if (!f->spare)
+		f->spare = window_take_block(&f->window);
+	if (f->spare && f->spare->cap > BLOCK_MOST)
+		block_unref(&f->spare);
 	window_take_back(&f->window, &f->pieces, &f->piece_cap);
 	window_fini(&f->window);
 	object_unref(&f->stored);

@@ -29,7 +29,7 @@ enum {
 bool
 ghost_samples(const struct ghost *g, uint64_t key, uint64_t sampled_as)
 {
-	return g->ledger.limit &&
+	return g->samples &&
 	       (key <= atomic_load_explicit(&g->threshold, memory_order_relaxed) ||
 		sampled_as >= atomic_load_explicit(&g->large_bytes, memory_order_relaxed));
 }
@@ -502,6 +502,7 @@ ghost_create(const struct ghost_options *o)
 	atomic_init(&g->large_bytes, UINT64_MAX);
 	g->weight = 1;
 	ledger_init(&g->ledger, n, n, segment);
+	g->samples = g->ledger.limit > 0;
 	ram_policy_init(&g->ram, o->memory_bytes);
 	g->ram_most = o->memory_bytes / ram_policy_shards(o->memory_bytes) / RAM_LARGEST_SHARE;
 	g->segments = ghost_slots(NULL, n ? n : 1);

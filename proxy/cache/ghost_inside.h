@@ -42,10 +42,15 @@ struct shade {
 enum { GHOST_ASKED_SLOTS = 64 };
 
 struct ghost {
-	struct ghost_options o;
+	/* All workers read these for each request, and they hardly ever change: on lines apart from
+	 * what every event writes. */
 	_Atomic uint64_t threshold;   /* keys up to it are in the sample */
 	_Atomic uint64_t large_bytes; /* and so are all records from this size on */
-	uint32_t weight;	      /* of those that are not large */
+	bool samples;		      /* it has a disk */
+	char apart[64];
+
+	struct ghost_options o;
+	uint32_t weight; /* of those that are not large */
 	uint32_t large_n;
 	struct ledger ledger;
 	struct packing packing;

@@ -8,6 +8,7 @@
 
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum outcome {
@@ -140,6 +141,7 @@ begin_body(struct reader *rd, const struct wanted *w, struct stored *o)
 		return OUTCOME_MISS;
 	}
 	o->ahead_i = first_fragment(w, p, o->pub.body_bytes);
+	assert(o->leased && !o->ahead && o->ahead_i <= p->fragments_n);
 	if (o->ahead_i == p->fragments_n)
 		return OUTCOME_DONE;
 	const struct fragment *f = placement_fragment(p, o->ahead_i);
@@ -258,6 +260,7 @@ promote(struct cache *c, const struct stored *o, const struct wanted *w)
 static void
 settle(struct cache *c, const struct wanted *w, enum outcome r, struct stored *o)
 {
+	assert((r == OUTCOME_DONE) == (o != NULL));
 	if (r == OUTCOME_DAMAGED) {
 		atomic_fetch_add(&c->damaged, 1);
 		store_forget(w->st, w->hash, &w->at);

@@ -4,6 +4,7 @@
  */
 #include "proxy/cache/seen.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/budget.h"
@@ -393,7 +394,7 @@ int
 seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err_bytes)
 {
 	struct seen *s = NEW(struct seen);
-	int64_t now = (int64_t)time(NULL);
+	int64_t now = now_s();
 	s->cache = o->cache;
 	s->on_disk = o->saved;
 	s->born_s = now;

@@ -3,13 +3,16 @@
  * counts). adds: how many sightings it is worth in its own verdict. brings: there is something to
  * store that the disk may not hold yet. */
 /*       id               records adds brings  what */
-SIGHTING(PLAIN,           true,   1,   true,   "a GET for the whole, also one whose validation brought a new answer")
-SIGHTING(FOLLOWER,        true,   1,   true,   "a GET that joined another's fetch: the object is popular now")
-SIGHTING(RANGE_FIRST,     true,   1,   true,   "a Range that asks for the first byte")
-SIGHTING(RANGE_REPEATED,  false,  0,   true,   "the same again, by the same address within a minute")
-SIGHTING(RANGE_ELSEWHERE, false,  0,   true,   "a Range behind the first byte: a player seeks, a download goes on")
-SIGHTING(HEAD,            false,  0,   false,  "a HEAD")
-SIGHTING(RELOAD,          false,  0,   true,   "a client's directive made us ask again for what is fresh")
-SIGHTING(VALIDATION,      false,  0,   false,  "the origin said 304, or nothing better: a stored object answers")
-SIGHTING(BACKGROUND,      false,  1,   true,   "a fetch behind an answer, whose own sighting it inherits")
-SIGHTING(OTHER,           false,  0,   true,   "another method, a request that passes")
+SIGHTING(PLAIN, true, 1, true,
+	 "a GET for the whole, also one whose validation brought a new answer")
+SIGHTING(FOLLOWER, true, 1, true, "a GET that joined another's fetch: the object is popular now")
+SIGHTING(RANGE_FIRST, true, 1, true, "a Range that asks for the first byte")
+SIGHTING(RANGE_REPEATED, false, 0, true, "the same again, by the same address within a minute")
+SIGHTING(RANGE_ELSEWHERE, false, 0, true,
+	 "a Range behind the first byte: a player seeks, a download goes on")
+SIGHTING(HEAD, false, 0, false, "a HEAD")
+SIGHTING(RELOAD, false, 0, true, "a client's directive made us ask again for what is fresh")
+SIGHTING(VALIDATION, false, 0, false,
+	 "the origin said 304, or nothing better: a stored object answers")
+SIGHTING(BACKGROUND, false, 1, true, "a fetch behind an answer, whose own sighting it inherits")
+SIGHTING(OTHER, false, 0, true, "another method, a request that passes")

@@ -29,6 +29,7 @@ tick(void *ctx)
 		store_close_batch(st);
 	if (!atomic_load(&st->failing) || now >= st->retry_ms)
 		store_ask_for_room(st);
+	store_ask_for_scrub(st);
 	pthread_mutex_unlock(&st->lock);
 }
 
@@ -75,6 +76,7 @@ dispose(struct store *st)
 	free(st->written);
 	free(st->fds);
 	buf_fini(&st->table);
+	store_scrub_fini(st);
 	ledger_fini(&st->ledger);
 	index_destroy(&st->index);
 	pthread_cond_destroy(&st->drained);
@@ -108,6 +110,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 	if (st->o.most_forgets)
 		ledger_set_forgets(&st->ledger, (uint32_t)(st->o.most_forgets / st->ledger.limit));
 	make_first_files(st);
+	store_scrub_init(st);
 	diskio_start(&st->io, &(struct diskio_options){
 				      .readers = o->io_threads ? o->io_threads : READERS,
 				      .tick = tick,
@@ -227,6 +230,8 @@ store_stats(struct store *st, struct store_stats *out)
 	out->carried_bytes = atomic_load(&st->carried_bytes);
 	uint64_t appended = atomic_load(&st->appended_bytes);
 	out->admitted_bytes = appended > out->carried_bytes ? appended - out->carried_bytes : 0;
+	out->scrubbed_bytes = atomic_load(&st->scrubbed_bytes);
+	out->scrub_damaged = atomic_load(&st->scrub_damaged);
 	out->io_errors = atomic_load(&st->io_errors);
 	out->refused_writes = atomic_load(&st->refused);
 	out->index_bytes = index_memory(st->index);

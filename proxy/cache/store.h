@@ -21,12 +21,14 @@ struct store;
 
 struct store_options {
 	const char *dir;
-	int dir_fd;		      /* borrowed until store_close */
-	uint64_t log_bytes;	      /* all segments together */
-	uint64_t segment_bytes;	      /* 0: as found in dir, else chosen */
-	uint64_t max_pending_bytes;   /* 0: 64 MiB */
-	unsigned io_threads;	      /* that read; 0: 8 */
-	uint64_t keep_free;	      /* of the file system, for others (store_reserve) */
+	int dir_fd;		    /* borrowed until store_close */
+	uint64_t log_bytes;	    /* all segments together */
+	uint64_t segment_bytes;	    /* 0: as found in dir, else chosen */
+	uint64_t max_pending_bytes; /* 0: 64 MiB */
+	unsigned io_threads;	    /* that read; 0: 8 */
+	uint64_t keep_free;	    /* of the file system, for others (store_reserve) */
+	uint64_t
+		scrub_every_s; /* in so many seconds all that is stored is checked once; 0: never */
 	const struct diskio_ops *ops; /* NULL: the system's */
 	bool verify_always;	      /* no fragment is ever sent unread */
 	bool fresh;		      /* what was kept is of no use: start empty */
@@ -132,6 +134,8 @@ struct store_stats {
 	uint64_t written_bytes, used_bytes, limit_bytes, objects, evicted_objects, carried_bytes;
 	uint64_t admitted_bytes; /* of records and bodies that came in */
 	uint64_t io_errors, refused_writes, index_bytes;
+	uint64_t scrubbed_bytes,
+		scrub_damaged; /* checked in the background; objects found damaged */
 	uint64_t
 		turn_bytes; /* of all segments, when there will be no more; 0: failing or growing */
 	bool failing;

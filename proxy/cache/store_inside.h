@@ -1,6 +1,7 @@
 /* store_inside.h - what the files of the store share.
  *
  *	store.c			opened, closed, counted
+ *	store_scrub.c		all that is stored is checked, bit by bit
  *	store_room.c		the job that keeps free segments at hand
  *	store_empty.c		a segment is emptied
  *	store_carry.c		of it, hot bodies in several pieces
@@ -47,6 +48,19 @@ struct batch {
 	char *p; /* batch_bytes, page-aligned */
 };
 
+/* Of the job's own while it runs, but for runs and closing. */
+struct store_scrub {
+	struct diskio_job job;
+	bool runs;
+	int64_t filled_ms;
+	double credit; /* bytes that may be read */
+	uint32_t slot, generation;
+	size_t entry;	      /* of the table */
+	struct buf table;     /* of the segment */
+	struct block *record; /* whose body's pieces are being checked, or NULL */
+	uint32_t fragment;    /* the next one */
+};
+
 struct store {
 	struct store_options o;
 	struct diskio *io;
@@ -87,6 +101,7 @@ struct store {
 	bool is_cramped;	    /* said once */
 	bool preparing, closing;
 	struct diskio_job prepare;
+	struct store_scrub scrub;
 	void (*clean)(struct diskio_job *j); /* of store_taken */
 
 	/* Generation << 32 | segment that is being vacated by the writer; 0: none. */
@@ -98,6 +113,7 @@ struct store {
 	_Atomic uint32_t promised; /* segments whose files will take room, but have not yet */
 	_Atomic bool failing, unreadable; /* each said once */
 	_Atomic uint64_t written_bytes, appended_bytes, evicted, carried_bytes, io_errors, refused;
+	_Atomic uint64_t scrubbed_bytes, scrub_damaged;
 };
 
 /* The index knows six bits of a generation. Counted per slot, so that two generations of a slot
@@ -219,5 +235,10 @@ bool store_complete(const struct store *st, struct locator *at);
 /* Finds segment files, restores index and ledger; err as store_open. Opens the files it finds. */
 int store_restore(struct store *st, char *err, size_t err_bytes);
 int store_open_segment_file(const struct store *st, uint32_t slot, bool create);
+
+/* store_scrub.c: init when all is known; asked now and then, under the lock. */
+void store_scrub_init(struct store *st);
+void store_scrub_fini(struct store *st);
+void store_ask_for_scrub(struct store *st);
 
 #endif

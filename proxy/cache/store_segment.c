@@ -281,7 +281,7 @@ store_open_segment(struct store *st)
 		store_direct_begin(st, slot);
 		st->codes[slot] = (st->codes[slot] + 1) & INDEX_GENERATION_MASK;
 		st->clean_as_of[slot] = UINT64_MAX;
-		st->opened_s = (uint64_t)time(NULL);
+		st->opened_s = (uint64_t)now_s();
 		store_set_life(st, slot, st->ledger.slots[slot].generation);
 	}
 	store_ask_for_room(st);

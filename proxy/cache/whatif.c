@@ -12,6 +12,7 @@
 #include "proxy/cache/turning.h"
 #include "proxy/cache/whatif_inside.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,7 +20,7 @@ enum {
 	PART_SHIFT = 8,
 	EVENT = 16, /* what one costs, in units of what a hit earns */
 	FETCH_EARNS = 4,
-	LENT = 16 << 10, /* events */
+	LENT = 4 << 10, /* events */
 	RESPITE = 1 << 10,
 	CAPACITY_MOST = 32 << 10,
 	CAPACITY_LEAST = 1 << 10,
@@ -40,6 +41,15 @@ const char *
 whatif_name(enum whatif_row row)
 {
 	return kinds[row].name;
+}
+
+/* What must be true between any two events: O(1), on in production. */
+static void
+check(const struct whatif *w)
+{
+	assert(w->rows[WHATIF_NOW].ghost);
+	assert(w->halvings <= MOST_HALVINGS && w->large_events <= w->events);
+	assert(w->account >= 0 && w->account <= (int64_t)w->o.lent * EVENT);
 }
 
 /* ---- the sample ---------------------------------------------------------------------------- */
@@ -96,7 +106,7 @@ void
 whatif_earn(struct whatif *w, uint64_t requests, uint64_t fetched)
 {
 	uint64_t units = requests - fetched + fetched * FETCH_EARNS;
-	int64_t most = (int64_t)LENT * EVENT;
+	int64_t most = (int64_t)w->o.lent * EVENT;
 	w->account = units < (uint64_t)(most - w->account) ? w->account + (int64_t)units : most;
 }
 
@@ -208,6 +218,7 @@ whatif_see(struct whatif *w, const struct ghost_event *e)
 	pay(w, e);
 	if (++w->seen % ALIGN_EVERY == 0)
 		whatif_align(w);
+	check(w);
 }
 
 /* ---- forgetting ---------------------------------------------------------------------------- */
@@ -271,12 +282,9 @@ whatif_stats(const struct whatif *w, struct whatif_stats *out)
 		const struct whatif_cell *c = &w->rows[i];
 		if (!c->ghost)
 			continue;
-		struct memory_stats m = {0};
 		ghost_stats(c->ghost, &is);
-		if (c->memory)
-			memory_stats(c->memory, &m);
 		out->entries += is.entries;
-		out->memory_bytes += is.memory_bytes + m.bytes;
+		out->memory_bytes += is.memory_bytes + c->filter_bytes;
 		out->rows[i] = (struct whatif_told){
 			.told = true,
 			.sightings = c->sightings,
@@ -321,9 +329,13 @@ begin_row(struct whatif *w, enum whatif_row row)
 	if (!is_pair && !c->options.rotate_after_s)
 		c->options.rotate_after_s = TURN_DAY_S;
 	c->memory = memory_create(&c->options, 0);
-	if (c->memory)
-		c->turning.pair = twice_filter_pair(c->memory);
-	return c->memory ? 0 : -1;
+	if (!c->memory)
+		return -1;
+	struct memory_stats m;
+	memory_stats(c->memory, &m);
+	c->filter_bytes = m.bytes;
+	c->turning.pair = twice_filter_pair(c->memory);
+	return 0;
 }
 
 struct whatif *
@@ -332,7 +344,8 @@ whatif_create(const struct whatif_options *o)
 	struct whatif *w = NEW(struct whatif);
 	w->o = *o;
 	w->large_bytes = UINT64_MAX;
-	w->account = (int64_t)LENT * EVENT;
+	w->o.lent = !o->lent ? LENT : o->lent < RESPITE ? RESPITE : o->lent;
+	w->account = (int64_t)w->o.lent * EVENT;
 	for (int i = 0; w && i < WHATIF_ROWS; i++)
 		if (begin_row(w, (enum whatif_row)i) != 0)
 			whatif_destroy(&w);

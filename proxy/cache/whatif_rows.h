@@ -1,10 +1,10 @@
 /* whatif_rows.h - rows: the settings that are simulated beside the proxy's own. id; name in /stats;
  * sightings (0: as they are); disk and memory, in halves of what they are. NOW is first. */
-WHATIF(NOW,         "now",          0, 2, 2)
+WHATIF(NOW, "now", 0, 2, 2)
 WHATIF(SIGHTINGS_1, "sightings: 1", 1, 2, 2)
 WHATIF(SIGHTINGS_2, "sightings: 2", 2, 2, 2)
 WHATIF(SIGHTINGS_3, "sightings: 3", 3, 2, 2)
-WHATIF(HALF_DISK,   "half the disk", 0, 1, 2)
+WHATIF(HALF_DISK, "half the disk", 0, 1, 2)
 WHATIF(DOUBLE_DISK, "twice the disk", 0, 4, 2)
-WHATIF(HALF_RAM,    "half the RAM", 0, 2, 1)
-WHATIF(DOUBLE_RAM,  "twice the RAM", 0, 2, 4)
+WHATIF(HALF_RAM, "half the RAM", 0, 2, 1)
+WHATIF(DOUBLE_RAM, "twice the RAM", 0, 2, 4)

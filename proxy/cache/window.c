@@ -43,6 +43,7 @@ window_fini(struct window *w)
 {
 	while (w->count)
 		drop_first(w);
+	block_unref(&w->spare);
 	free(w->pieces);
 	*w = (struct window){0};
 }
@@ -66,6 +67,28 @@ window_take_back(struct window *w, struct piece **pieces, unsigned *cap)
 	*cap = w->cap;
 	w->pieces = NULL;
 	w->first = w->cap = 0;
+}
+
+void
+window_lend_block(struct window *w, struct block **b)
+{
+	assert(!w->spare && (*b)->n == 0);
+	w->spare = *b;
+	*b = NULL;
+}
+
+struct block *
+window_take_block(struct window *w)
+{
+	struct block *b = w->spare;
+	w->spare = NULL;
+	if (b || w->count == 0)
+		return b;
+	b = block_ref(w->pieces[w->first].block);
+	drop_first(w);
+	if (!block_renew(b))
+		block_unref(&b);
+	return b;
 }
 
 /* ---- readers ------------------------------------------------------------------------------- */
@@ -158,10 +181,13 @@ push(struct window *w, uint32_t cap)
 			w->pieces = mem_realloc(w->pieces, w->cap * sizeof *w->pieces);
 		}
 	}
-	w->pieces[w->first + w->count++] = (struct piece){w->total, block_create(cap), w->ahead};
+	struct block *b = w->spare && w->spare->cap >= cap ? w->spare : block_create(cap);
+	if (b == w->spare)
+		w->spare = NULL;
+	w->pieces[w->first + w->count++] = (struct piece){w->total, b, w->ahead};
 	w->ahead = 0;
 	if (w->held)
-		atomic_fetch_add_explicit(w->held, cap, memory_order_relaxed);
+		atomic_fetch_add_explicit(w->held, b->cap, memory_order_relaxed);
 }
 
 struct block *

@@ -32,6 +32,7 @@ struct window {
 	uint64_t base;	 /* offset of the first byte held */
 	uint64_t total;	 /* offset behind the last byte that came */
 	_Atomic uint64_t *held;
+	struct block *spare; /* owned: to be the next piece of at most its size; or NULL */
 };
 
 struct mark {		/* where a reader is */
@@ -46,6 +47,12 @@ void window_fini(struct window *w); /* no reader may be left but those that were
  * taken back before its end. */
 void window_lend(struct window *w, struct piece **pieces, unsigned *cap);
 void window_take_back(struct window *w, struct piece **pieces, unsigned *cap);
+
+/* A block may outlive it as well: lent for the next piece that it is large enough for (the
+ * reference is taken), and the first piece's given back before the end of a window, if nobody else
+ * has it: else NULL. */
+void window_lend_block(struct window *w, struct block **b);
+struct block *window_take_block(struct window *w);
 
 /* A reader comes, at base; is at `at` from now on; goes. */
 void window_enter(struct window *w, struct mark *m);

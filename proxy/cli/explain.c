@@ -124,7 +124,7 @@ explain(const char *admin, const char *query, bool as_it_is)
 	else if (top)
 		print_explained(top);
 	else
-		cli_complain("explain", "what answers at %s is no twice: %s", admin, wrong.text);
+		cli_complain("explain", "the server at %s is not twice: %s", admin, wrong.text);
 	json_decref(top);
 	buf_fini(&answer);
 	return result == 0 && (as_it_is || top) ? CLI_FINE : CLI_FAILED;

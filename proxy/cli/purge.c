@@ -133,8 +133,7 @@ cli_purge(int argc, char **argv)
 		.about =
 			"Makes a running proxy forget objects: the next request fetches anew. A URL "
 			"means all its\nvariants and parts. Several URLs, prefixes, hosts and tags "
-			"may be given at once: all are\npurged, or none if one of them cannot be "
-			"meant. When the command ends well, the purge\nis on disk: no crash undoes "
+			"may be given at once: all are\npurged, or none if one of them is malformed. When the command ends well, the purge\nis on disk: no crash undoes "
 			"it.",
 		.rows = rows,
 		.argc = argc,

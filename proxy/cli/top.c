@@ -77,7 +77,7 @@ cli_top(int argc, char **argv)
 		.about =
 			"Shows which URLs and hosts are asked for most now, and whose bytes are kept off "
 			"the disk and\nwritten to it. On a terminal it refreshes itself every second, "
-			"until Ctrl-C. What was a\nminute ago counts half.",
+			"until Ctrl-C. Requests a\nminute old count half.",
 		.rows = rows,
 		.argc = argc,
 		.argv = argv};

@@ -209,6 +209,16 @@ may_store(const struct response_facts *a, const struct request_cc *asked)
 	return STORABLE_YES;
 }
 
+/* An exchange may take longer than its answer is fresh, by one client's doing too: that is not the
+ * answer's own word. */
+static int64_t
+age_before_delay(const struct response_facts *a)
+{
+	int64_t delay = a->fresh.response_time - a->fresh.request_time;
+	int64_t age = a->initial_age - (delay > 0 ? delay : 0);
+	return age > 0 ? age : 0;
+}
+
 /* Whether anybody could ever get it: fresh, validated, or stale as the origin allows in so many
  * words. (The default stale-if-error is no reason to fill a disk with answers of max-age=0.) */
 static bool
@@ -218,7 +228,7 @@ is_of_use(const struct response_facts *a)
 		return true;
 	if (a->cc.no_cache)
 		return false;
-	if (a->lifetime.s > a->initial_age)
+	if (a->lifetime.s > age_before_delay(a)) /* those at least who waited for it */
 		return true;
 	return !must_revalidate(&a->cc) &&
 	       (a->cc.stale_while_revalidate.n > 0 || a->cc.stale_if_error.n > 0);

@@ -129,6 +129,9 @@ struct reuse_verdict policy_reuse(const struct terms *t, const struct request *r
 bool policy_is_trouble(int status);
 
 int64_t terms_age(const struct terms *t, int64_t now);
+/* The same terms for who waited for the response: 4.2.3 counts the whole time of the exchange
+ * (delay_s) as age, for what comes later. What the origin says itself of its age remains. */
+struct terms terms_for_waiting(const struct terms *t, int64_t delay_s);
 /* From then on it is stale. */
 void terms_outdate(struct terms *t, int64_t when);
 

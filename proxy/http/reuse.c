@@ -41,6 +41,14 @@ terms_age(const struct terms *t, int64_t now)
 	return t->initial_age + resident_time;
 }
 
+struct terms
+terms_for_waiting(const struct terms *t, int64_t delay_s)
+{
+	struct terms own = *t;
+	own.initial_age = t->initial_age > delay_s ? t->initial_age - delay_s : 0;
+	return own;
+}
+
 void
 terms_outdate(struct terms *t, int64_t when)
 {

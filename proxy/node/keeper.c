@@ -49,14 +49,12 @@ run(void *arg)
 	unsigned seconds = 0;
 	pthread_mutex_lock(&k->lock);
 	while (!k->stopping) {
-		struct timespec until;
 		pthread_mutex_unlock(&k->lock);
 		keep(k);
 		if (++seconds % SNAPSHOT_EVERY_S == 0)
 			keeper_save(k->shelves, k->chronicle);
 		pthread_mutex_lock(&k->lock);
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec++;
+		struct timespec until = now_and_ms(1000);
 		if (!k->stopping)
 			pthread_cond_timedwait(&k->wake, &k->lock, &until);
 	}

@@ -130,6 +130,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.memory_bytes = c->cache.memory_bytes,
 		.max_object_bytes = c->cache.max_object_bytes,
 		.keep_free = c->cache.keep_free,
+		.scrub_every_s = c->cache.scrub_every_s,
 		.io_threads = c->cache.io_threads,
 		.verify_always = c->cache.verify == CONFIG_VERIFY_ALWAYS,
 		.read_limit_ms = (unsigned)c->cache.read_timeout_ms,

@@ -34,6 +34,8 @@ fill_move(struct fill *f, enum fill_stage to)
 void
 fill_publish(struct fill *f, struct flight_head *h)
 {
+	int64_t delay_s = now_s() - f->request_time;
+	h->delay_s = f->request_time && delay_s > 0 ? delay_s : 0;
 	fill_move(f, FILL_ARRIVING);
 	flight_publish(f->flight, h);
 }

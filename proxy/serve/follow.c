@@ -172,24 +172,28 @@ follow_variant(struct txn *t, struct str names, struct buf *values)
 	outgoing_variant(&t->outgoing, key_primary(&t->key), names, values);
 }
 
-/* Whether what a flight that somebody else leads brings is right for this request too. */
+/* Whether what a flight that somebody else leads brings is right for this request too. look_again:
+ * it is not, for a reason that says nothing against one fetch for all who are left: it is another
+ * variant's, or its key was forgotten on the way, by a purge or because another answer landed. */
 static bool
-is_for_us(struct txn *t, const struct flight_head *h, bool *other_variant)
+is_for_us(struct txn *t, const struct flight_head *h, bool *look_again)
 {
-	*other_variant = false;
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
-	if ((!h->object && !h->storable) || !flights_is_clean(flight_of(t->reader)))
+	bool clean = flights_is_clean(flight_of(t->reader));
+	*look_again = h->landed || (!clean && h->status < 400);
+	if (!clean || (!h->object && !h->storable))
 		return false;
 	if ((!h->object || h->sliced) &&
 	    h->vary.n) { /* on more, perhaps, than the marker we met says */
 		struct buf mine = {0};
 		follow_variant(t, buf_str(&h->vary), &mine);
-		*other_variant = !str_eq(buf_str(&mine), buf_str(&h->variant));
+		*look_again = !str_eq(buf_str(&mine), buf_str(&h->variant));
 		buf_fini(&mine);
-		if (*other_variant)
+		if (*look_again)
 			return false;
 	}
-	struct reuse_verdict v = policy_reuse(terms, &t->rq, &t->cc, now_s());
+	struct terms ours = terms_for_waiting(terms, h->delay_s);
+	struct reuse_verdict v = policy_reuse(&ours, &t->rq, &t->cc, now_s());
 	return v.reuse == REUSE_FRESH || v.reuse == REUSE_STALE || v.reuse == REUSE_STALE_REFRESH;
 }
 
@@ -263,9 +267,9 @@ on_failed_flight(struct txn *t)
 static bool
 shares_head(struct txn *t, const struct flight_head *h)
 {
-	bool other_variant = false;
-	struct herd_facts f = {.shareable = is_for_us(t, h, &other_variant), .status = h->status};
-	if ((other_variant || h->landed) && t->restarts < RESTARTS_MAX) {
+	bool look_again = false;
+	struct herd_facts f = {.shareable = is_for_us(t, h, &look_again), .status = h->status};
+	if (look_again && t->restarts < RESTARTS_MAX) {
 		follow_again(t);
 		return false;
 	}

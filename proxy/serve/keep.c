@@ -59,19 +59,29 @@ wants_no_copy(const struct fill *f)
 	return cc.no_cache;
 }
 
+static bool
+would_answer(const struct terms *t, int64_t now)
+{
+	static const struct request plain;
+	static const struct request_cc nothing;
+	return policy_reuse(t, &plain, &nothing, now).reuse == REUSE_FRESH;
+}
+
 /* Would another request be answered with this as it is? Else, where that is the answer's own word,
- * the next ones fetch in parallel for a while. */
+ * the next ones fetch in parallel for a while. That it took longer to come than it is fresh is not:
+ * one client's fields may be why, or an origin under load, which needs no herd. */
 void
 keep_sharing(struct fill *f, int status, enum storable storable)
 {
 	struct passes *p = f->serve->shelves->passes;
-	static const struct request plain;
-	static const struct request_cc nothing;
-	int64_t now = now_s();
+	int64_t now = now_s(), waited_s = now > f->request_time ? now - f->request_time : 0;
 	struct news_facts facts = keep_news(f, status, storable);
 	bool keeps = f->keeps == KEEPS_ANSWER || (f->keeps == KEEPS_SLICES && !f->as_it_came);
-	if (keeps && policy_reuse(&f->terms, &plain, &nothing, now).reuse == REUSE_FRESH) {
+	struct terms waited = terms_for_waiting(&f->terms, waited_s);
+	if (keeps && would_answer(&waited, now)) {
 		passes_forget(p, herd_pass_key(f->key.hash, &f->rq));
+		if (!would_answer(&f->terms, now)) /* for who waited, and nobody who comes now */
+			flights_close(f->flight);
 		return;
 	}
 	flights_close(f->flight);

@@ -98,6 +98,7 @@ let_go(struct txn *t)
 	if (t->fill)
 		fill_body_gone(t->fill); /* clears t->fill */
 	alarm_cancel(&t->serve->alarms, &t->alarm);
+	answer_release(t); /* before the flight, which uses again what nobody else holds */
 	flight_leave(&t->reader);
 	flight_leave(&t->second);
 	walk_end(&t->walk);
@@ -105,7 +106,6 @@ let_go(struct txn *t)
 	object_unref(&t->found);
 	object_unref(&t->object);
 	object_unref(&t->part);
-	answer_release(t);
 	settings_unref(&t->settings);
 	buf_fini(&t->gathered);
 	buf_fini(&t->part_text);

@@ -434,3 +434,93 @@ SCENARIO("a page that is refused to everybody is not a queue")
 		expect_status(call_wait(calls[i]), 401);
 	origin_expect_requests(N);
 }
+
+static void
+let_pass(int64_t ms)
+{
+	int64_t began = kit_now_ms();
+	wait_until(kit_now_ms() - began > ms);
+}
+
+/* Pages of a second's lifetime, from an origin that is slow: by one client's doing, or because it
+ * has too much to do. The time of the exchange counts as age (RFC 9111 4.2.3). */
+SCENARIO("an answer that takes longer to come than it is fresh is for all who waited for it")
+{
+#define A_SECOND "Cache-Control: max-age=1, must-revalidate\r\n"
+	static const struct {
+		const char *path, *etag;
+		bool kept;
+	} pages[] = {{"/bare", NULL, false}, {"/tagged", "\"1\"", false}, {"/kept", "\"1\"", true}};
+	enum { N = sizeof pages / sizeof *pages, SECOND_MS = 1100 };
+	struct barrier *slow[N], *go[N], *first = barrier_new();
+	origin_says("/kept", .fields = A_SECOND, .etag = "\"1\"", .body = "page",
+		    .hold_head = first);
+	for (int i = 0; i < N; i++) {
+		slow[i] = barrier_new();
+		go[i] = barrier_new();
+		origin_says(pages[i].path, .fields = A_SECOND, .etag = pages[i].etag,
+			    .body = "page", .hold_head = slow[i]);
+		origin_says(pages[i].path, .fields = FRESH, .body = "again", .hold_head = go[i]);
+	}
+	edge_start();
+	/* Its origin is known to be slow: no fetch is tried beside another one so soon. */
+	struct call *stored = call_get("/kept");
+	let_pass(SECOND_MS / 2);
+	barrier_open(first);
+	call_expect(stored, 200, "page");
+	for (int i = 0; i < N; i++) {
+		int before = pages[i].kept;
+		struct call *calls[HERD],
+			*leader = call_with("GET", pages[i].path, "X-Evil: 1\r\n", NULL);
+		barrier_arrivals(slow[i], 1);
+		herd(calls, HERD, pages[i].path);
+		let_pass(SECOND_MS);
+		barrier_open(slow[i]);
+		call_expect(leader, 200, "page");
+		for (int k = 0; k < HERD; k++)
+			call_expect(calls[k], 200, "page");
+		origin_expect_requests_for(pages[i].path, before + 1);
+		/* And who comes later waits for one fetch, as if that one had been quick. */
+		herd(calls, HERD, pages[i].path);
+		barrier_open(go[i]);
+		for (int k = 0; k < HERD; k++)
+			call_expect(calls[k], 200, "again");
+		int n = origin_requests_for(pages[i].path) - (before + 1);
+		expect_that(n >= 1 && n <= 4, "%s: %d more requests", pages[i].path, n);
+	}
+}
+
+/* A purge on the way makes an answer nobody's but its leader's. */
+static void
+purge(const char *path)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, text("POST /purge?url=http://example.com%s HTTP/1.1\r\nHost: localhost\r\n"
+			    "Content-Length: 0\r\nConnection: close\r\n\r\n",
+			    path));
+	expect_status(client_read(c, "POST"), 200);
+}
+
+SCENARIO("a purge while many wait for one fetch makes one more fetch, not one for each")
+{
+	static const char *const paths[] = {"/head", "/body"};
+	struct barrier *go[2] = {barrier_new(), barrier_new()}, *more = barrier_new();
+	origin_says(paths[0], .fields = FRESH, .body = "old", .hold_head = go[0]);
+	origin_says(paths[1], .fields = FRESH, .body = "old", .hold_body = go[1], .hold_at = 1);
+	for (int i = 0; i < 2; i++)
+		origin_says(paths[i], .fields = FRESH, .body = "new", .hold_head = more);
+	edge_start();
+	for (int i = 0; i < 2; i++) {
+		struct call *calls[HERD], *leader = call_get(paths[i]);
+		barrier_arrivals(go[i], 1);
+		herd(calls, HERD, paths[i]);
+		purge(paths[i]);
+		barrier_open(go[i]);
+		call_expect(leader, 200, "old");
+		barrier_arrivals(more, i + 1);
+		barrier_open(more);
+		for (int k = 0; k < HERD; k++)
+			call_expect(calls[k], 200, "new");
+		expect_few(paths[i]);
+	}
+}

@@ -224,3 +224,31 @@ SCENARIO("who follows a stranger's fetch of a slice has a try of its own: a body
 	client_reset(stranger);
 	barrier_open(never);
 }
+
+/* RFC 9111 5.2.1.5: nothing is kept of it. */
+SCENARIO("a piece asked for with no-store is its client's alone: it is not kept, and nobody waits")
+{
+	struct barrier *never = barrier_new();
+	origin_says("/film", FILM, .times = 2);
+	origin_says("/film", FILM, .hold_head = never, .hold_for = "no-store", .times = 99);
+	edge_start("--memory", "64MiB");
+	keep_the_beginning();
+	struct answer a = try_range(5 * MIB, 9, "Cache-Control: no-store\r\n");
+	expect_status(a, 206);
+	expect(a.body_bytes == 9 && memcmp(a.body, pattern(SEED, BYTES) + 5 * MIB, 9) == 0);
+	origin_expect_requests(2);
+	expect_text(heard_field(origin_last(), "Range"), "bytes=5242880-5242888");
+	struct call *hangs = call_with(
+		"GET", "/film",
+		text("Cache-Control: no-store\r\nRange: bytes=%d-%d\r\n", 5 * MIB, 5 * MIB + 8),
+		NULL);
+	barrier_arrivals(never, 1);
+	expect_miss(get_range(5 * MIB, 9));
+	origin_expect_requests(4);
+	expect_hit(get_range(5 * MIB, 9)); /* this one was kept */
+	expect_hit(get_range(0, 9));
+	origin_expect_requests(4);
+	expect(!call_is_done(hangs));
+	barrier_open(never);
+	expect_status(call_wait(hangs), 206);
+}

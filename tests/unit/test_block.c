@@ -101,6 +101,20 @@ START_TEST(small_and_huge_ones_are_as_others)
 }
 END_TEST
 
+START_TEST(one_that_is_not_shared_may_be_filled_again)
+{
+	struct block *b = block_create(10), *other;
+	b->n = 10;
+	other = block_ref(b);
+	ck_assert(!block_renew(b));
+	ck_assert_uint_eq(b->n, 10);
+	block_unref(&other);
+	ck_assert(block_renew(b));
+	ck_assert_uint_eq(b->n, 0);
+	block_unref(&b);
+}
+END_TEST
+
 static void *
 come_and_go(void *arg)
 {
@@ -127,4 +141,5 @@ START_TEST(threads_share_what_is_spare)
 END_TEST
 
 UNIT("block", TEST(many_at_once_are_given_back), TEST(the_next_one_has_the_memory_of_the_last),
-     TEST(small_and_huge_ones_are_as_others), TEST(threads_share_what_is_spare))
+     TEST(small_and_huge_ones_are_as_others), TEST(one_that_is_not_shared_may_be_filled_again),
+     TEST(threads_share_what_is_spare))

@@ -566,8 +566,11 @@ begin(void)
 	snprintf(dir, sizeof dir, "%s/cache", base);
 	snprintf(good, sizeof good, "%s/good", base);
 	snprintf(log_file, sizeof log_file, "%s/log", base);
-	options = (struct cache_options){
-		.dir = dir, .disk_bytes = 12 * MIB, .reserve_bytes = MIB, .io_threads = 2};
+	options = (struct cache_options){.dir = dir,
+					 .disk_bytes = 12 * MIB,
+					 .reserve_bytes = MIB,
+					 .scrub_every_s = 1,
+					 .io_threads = 2};
 	seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(seen, MAP_FAILED);
 	ck_assert_int_eq(in_child(prepare_in_peace, false, log_file), 0);

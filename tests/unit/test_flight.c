@@ -776,6 +776,58 @@ START_TEST(the_second_fetch_that_is_overtaken_too_tells_both)
 }
 END_TEST
 
+/* A miss of one body, appended in one go. Its block, a reference. */
+static struct block *
+pass(struct desk *d, const char *bytes, uint64_t n)
+{
+	struct flight_reader *r;
+	struct block *b;
+	uint32_t where, got;
+	enter(d, &r);
+	struct flight *f = flight_of(r);
+	flight_set_leader(f, &d->box, on_leader, d);
+	publish(f, n);
+	ck_assert(flight_append(f, bytes, n, now, &b, &where, &got));
+	ck_assert_uint_eq(where, 0);
+	ck_assert_uint_eq(got, n);
+	block_ref(b);
+	land(f);
+	mailbox_run(&d->box, false);
+	flight_leave(&r);
+	return b;
+}
+
+START_TEST(a_block_that_somebody_still_sends_is_no_other_body_s)
+{
+	struct desk d;
+	desk_open(&d);
+	struct block *first = pass(&d, "first body", 10);
+	struct block *second = pass(&d, "other", 5);
+	ck_assert_ptr_ne(first, second);
+	ck_assert(memcmp(first->p, "first body", 10) == 0);
+	block_unref(&first);
+	block_unref(&second);
+	desk_close(&d);
+}
+END_TEST
+
+START_TEST(a_spare_block_is_for_bodies_that_fit)
+{
+	static char large[20 << 10];
+	struct desk d;
+	desk_open(&d);
+	for (int i = 0; i < 20; i++) {
+		size_t n = i % 4 == 3 ? sizeof large : i % 4 == 2 ? 9000 : 10;
+		memset(large, 'a' + i, n);
+		struct block *b = pass(&d, large, n);
+		ck_assert_uint_ge(b->cap, n);
+		ck_assert_uint_eq(b->n, n);
+		block_unref(&b);
+	}
+	desk_close(&d);
+}
+END_TEST
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -805,14 +857,15 @@ realloc(void *p, size_t n)
 
 /* A miss as a worker sees it: a flight with its leader and one reader, a head and a small body. */
 static void
-one_miss(struct desk *d)
+one_miss(struct desk *d, bool kept)
 {
 	struct flight_reader *r;
 	uint64_t at = 0;
 	enter(d, &r);
 	struct flight *f = flight_of(r);
 	flight_set_leader(f, &d->box, on_leader, d);
-	publish(f, 1024);
+	struct flight_head h = {.status = 200, .kept = kept, .body_bytes = 10};
+	flight_publish(f, &h);
 	struct block *b;
 	uint32_t where, got;
 	flight_append(f, "0123456789", 10, now, &b, &where, &got);
@@ -823,19 +876,37 @@ one_miss(struct desk *d)
 	flight_leave(&r);
 }
 
-START_TEST(a_miss_allocates_nothing_but_the_block_of_its_body)
+static unsigned
+allocations_of_100(struct desk *d, bool kept)
+{
+	one_miss(d, kept);
+	unsigned before = allocations;
+	for (int i = 0; i < 100; i++)
+		one_miss(d, kept);
+	return allocations - before;
+}
+
+START_TEST(a_miss_that_nobody_keeps_allocates_nothing)
 {
 	struct desk d;
 	desk_open(&d);
-	one_miss(&d);
-	unsigned before = allocations;
-	for (int i = 0; i < 100; i++)
-		one_miss(&d);
-	ck_assert_uint_eq(allocations - before, 100);
+	ck_assert_uint_eq(allocations_of_100(&d, false), 0);
 	desk_close(&d);
 }
 END_TEST
-#define MEMORY_TESTS TEST(a_miss_allocates_nothing_but_the_block_of_its_body),
+
+START_TEST(a_miss_that_is_kept_allocates_the_block_of_its_body)
+{
+	struct desk d;
+	desk_open(&d);
+	one_miss(&d, false); /* leaves a block that is not for what is kept */
+	ck_assert_uint_eq(allocations_of_100(&d, true), 100);
+	desk_close(&d);
+}
+END_TEST
+#define MEMORY_TESTS                                      \
+	TEST(a_miss_that_nobody_keeps_allocates_nothing), \
+		TEST(a_miss_that_is_kept_allocates_the_block_of_its_body),
 
 #else
 #define MEMORY_TESTS
@@ -914,4 +985,5 @@ UNIT("flight", TEST(the_first_leads_and_the_others_read_the_same_bytes),
      TEST(a_body_that_waits_for_its_readers_does_not_drip),
      TIMES(those_who_wait_are_told_when_the_second_fetch_has_an_answer, 2),
      TEST(the_second_fetch_that_is_overtaken_too_tells_both),
-     MEMORY_TESTS TEST(threads_read_what_one_appends))
+     TEST(a_block_that_somebody_still_sends_is_no_other_body_s),
+     TEST(a_spare_block_is_for_bodies_that_fit), MEMORY_TESTS TEST(threads_read_what_one_appends))

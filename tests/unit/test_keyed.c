@@ -4,6 +4,7 @@
  * rooms: serve http base
  */
 #include "proxy/serve/outgoing.h"
+#include "proxy/serve/route.h"
 
 #include "proxy/http/syntax.h"
 #include "tests/kit/heads.h"
@@ -41,6 +42,7 @@ static const char *const pieces[] = {
 	"host=e", "proto=https", "identity;q=0",
 };
 /* clang-format on */
+static const char *const methods[] = {"GET", "GET", "HEAD"};
 static const char *const hosts[] = {"h", "H", "h:80", "h.", "h:", "h:81", "g"};
 static const char *const targets[] = {"/a",	 "/a?b=1&c=2", "/a?c=2&b=1", "/%61",
 				      "/x/../a", "/a?",	       "/A"};
@@ -49,7 +51,7 @@ struct line {
 	char name[NAME_BYTES], value[VALUE_BYTES];
 };
 struct head {
-	const char *target, *host;
+	const char *method, *target, *host;
 	unsigned minor;
 	unsigned n;
 	struct line lines[LINES_MOST];
@@ -129,6 +131,8 @@ change(struct dice *d, struct head *h)
 	unsigned i = h->n ? roll(d, h->n) : 0, k = h->n ? roll(d, h->n) : 0;
 	struct line *l = &h->lines[i], other;
 	char *comma = h->n ? strchr(l->value, ',') : NULL;
+	if (roll(d, 8) == 0)
+		h->method = PICK(d, methods);
 	switch (h->n ? roll(d, 14) : roll(d, 4)) {
 	case 0:
 		h->host = PICK(d, hosts);
@@ -190,6 +194,24 @@ static const struct key_rules rule_sets[] = {
 	{.cookies = cookies, .cookie_count = 2},
 	{.query = QUERY_SORT, .drop_params = tracking, .drop_count = 1, .normalise = true},
 };
+/* Or the rules are those of the route that a request finds. */
+static char g[] = "g", a_path[] = "/a", big_path[] = "/A", b_path[] = "/b";
+static char lang[] = "lang", accept_name[] = "accept", c_param[] = "c";
+static char *route_cookies[] = {lang}, *route_headers[] = {accept_name},
+	    *route_params[] = {c_param};
+static struct config_route routed[] = {
+	{.host = g,
+	 .path = a_path,
+	 .query = CONFIG_QUERY_SORT,
+	 .normalise = true,
+	 .key_cookies = route_cookies,
+	 .key_cookie_count = 1},
+	{.path = big_path, .pass = true},
+	{.path = b_path, .normalise = true},
+	{.path = a_path, .key_headers = route_headers, .key_header_count = 1},
+	{.host = g, .drop_params = route_params, .drop_param_count = 1},
+};
+static const struct routes *routes;
 enum { TRUSTED = 1, OBEY = 2, AS_IT_CAME = 4, VALIDATES = 8 };
 
 struct trip {
@@ -200,15 +222,18 @@ struct trip {
 	struct buf key, variant, fields;
 	uint64_t asked;
 	bool sure;
+	const struct route *route; /* NULL: the rules were given */
 };
 
+/* rules: NULL: those of its route. False: it shares nothing. */
 static bool
 begin(struct trip *t, const struct head *h, const struct outgoing_settings *set,
       const struct key_rules *rules, unsigned how)
 {
 	static const struct h1_limits limits = {4096, 4096, 64};
 	struct outgoing_asks asks = {.as_it_came = how & AS_IT_CAME};
-	int n = sprintf(t->text, "GET %s HTTP/1.%u\r\nHost: %s\r\n", h->target, h->minor, h->host);
+	int n = sprintf(t->text, "%s %s HTTP/1.%u\r\nHost: %s\r\n", h->method, h->target, h->minor,
+			h->host);
 	for (unsigned i = 0; i < h->n; i++)
 		n += sprintf(t->text + n, "%s: %s\r\n", h->lines[i].name, h->lines[i].value);
 	n += sprintf(t->text + n, "\r\n");
@@ -218,7 +243,11 @@ begin(struct trip *t, const struct head *h, const struct outgoing_settings *set,
 	if (h1_parse_request((struct str){t->text, (size_t)n}, &limits, &t->rq))
 		return false;
 	t->rq.scheme = STR("http");
-	if (outgoing_init(&t->out, &t->rq, set, rules, how & TRUSTED, true))
+	t->route = rules ? NULL : route_find(routes, &t->rq);
+	if (t->route && t->route->pass)
+		return false;
+	if (outgoing_init(&t->out, &t->rq, set, rules ? rules : &t->route->key, how & TRUSTED,
+			  true))
 		return false;
 	t->out.client_ip = STR("192.0.2.1");
 	t->sure = outgoing_key(&t->out, &t->key);
@@ -317,6 +346,7 @@ compare(struct trip *a, struct trip *b, struct met *met)
 	} else if (outgoing_varies_on(buf_str(&names), a->asked | b->asked)) {
 		met->asked++;
 	} else {
+		ck_assert_msg(a->route == b->route, "one key, two routes:\n%s%s", a->text, b->text);
 		outgoing_variant(&a->out, buf_str(&a->key), buf_str(&names), &a->variant);
 		outgoing_variant(&b->out, buf_str(&b->key), buf_str(&names), &b->variant);
 		sorted(&a->fields, &x);
@@ -338,25 +368,26 @@ compare(struct trip *a, struct trip *b, struct met *met)
 	buf_fini(&y);
 }
 
-START_TEST(random_heads)
+static void
+compare_pairs(uint64_t seed, unsigned pairs, bool by_route, struct met *met)
 {
-	enum { PAIRS = 20000 };
 	static struct trip a, b;
-	struct met met = {0};
-	struct dice d = {(uint64_t)_i * 7919 + 1};
+	struct dice d = {seed * 7919 + 1};
 	struct outgoing_settings set = {.via = STR_INIT("twice"),
 					.drop = outgoing_overrides,
 					.drop_count = outgoing_overrides_count};
 	outgoing_settings_init(&set);
-	for (unsigned pair = 0; pair < PAIRS; pair++) {
-		struct head one = {
-			.target = PICK(&d, targets), .host = PICK(&d, hosts), .minor = 1};
+	for (unsigned pair = 0; pair < pairs; pair++) {
+		struct head one = {.method = PICK(&d, methods),
+				   .target = PICK(&d, targets),
+				   .host = PICK(&d, hosts),
+				   .minor = 1};
 		for (unsigned i = roll(&d, 6); i; i--)
 			add_line(&d, &one);
 		struct head two = one;
 		for (unsigned i = 1 + roll(&d, 3); i; i--)
 			change(&d, &two);
-		const struct key_rules *rules = &PICK(&d, rule_sets);
+		const struct key_rules *rules = by_route ? NULL : &PICK(&d, rule_sets);
 		unsigned how = roll(&d, 4) ? 0 : TRUSTED;
 		set.keep_wishes = roll(&d, 4) == 0;
 		set.keep_underscores = roll(&d, 4) == 0;
@@ -365,17 +396,42 @@ START_TEST(random_heads)
 		a = b = (struct trip){0};
 		if (begin(&a, &one, &set, rules, how | asks) &&
 		    begin(&b, &two, &set, rules, how | other))
-			compare(&a, &b, &met);
+			compare(&a, &b, met);
 		end(&a);
 		end(&b);
 	}
-	/* all of this happened */
-	ck_assert_uint_gt(met.shared, PAIRS / 8);
-	ck_assert_uint_gt(met.told_apart, PAIRS / 40);
-	ck_assert_uint_gt(met.other_key, PAIRS / 20);
+}
+
+enum { PAIRS = 20000 };
+
+static void
+expect_all_happened(const struct met *met, unsigned of)
+{
+	ck_assert_uint_gt(met->shared, of / 8);
+	ck_assert_uint_gt(met->told_apart, of / 40);
+	ck_assert_uint_gt(met->other_key, of / 20);
+	ck_assert_uint_gt(met->asked, of / 100);
+}
+
+START_TEST(random_heads)
+{
+	struct met met = {0};
+	compare_pairs((uint64_t)_i, PAIRS, false, &met);
+	expect_all_happened(&met, PAIRS);
 	ck_assert_uint_gt(met.unsure, 0);
-	ck_assert_uint_gt(met.asked, PAIRS / 100);
 }
 END_TEST
 
-UNIT("keyed", TIMES(random_heads, 8))
+START_TEST(random_heads_by_route)
+{
+	struct met met = {0};
+	struct config c = {.routes = routed, .route_count = COUNT(routed)};
+	struct routes *all = routes_create(&c);
+	routes = all;
+	compare_pairs(1000 + (uint64_t)_i, PAIRS, true, &met);
+	expect_all_happened(&met, PAIRS / 20); /* most pass: a path is read in many ways */
+	routes_destroy(&all);
+}
+END_TEST
+
+UNIT("keyed", TIMES(random_heads, 8), TIMES(random_heads_by_route, 8))

@@ -175,6 +175,45 @@ START_TEST(what_settings_allow)
 }
 END_TEST
 
+/* 4.2.3 counts the time of the exchange as age. An answer that is stale for nothing else is for those
+ * who waited for it; what it says of its age itself counts for them too. */
+START_TEST(who_waits_long_may_have_it)
+{
+	static const struct {
+		const char *answered;
+		int64_t takes;
+		enum storable want;
+		int64_t age, waiting_age;
+	} cases[] = {
+		{"200 OK\nCache-Control: max-age=5", 0, STORABLE_YES, 0, 0},
+		{"200 OK\nCache-Control: max-age=5", 9, STORABLE_YES, 9, 0},
+		{"200 OK\nCache-Control: max-age=5, must-revalidate", 9, STORABLE_YES, 9, 0},
+		{"200 OK\nCache-Control: max-age=5\nAge: 4", 9, STORABLE_YES, 13, 4},
+		{"200 OK\nCache-Control: max-age=5\nAge: 5", 9, STORABLE_NO_USE, 0, 0},
+		{"200 OK\nCache-Control: max-age=0", 9, STORABLE_NO_USE, 0, 0},
+		{"200 OK\nCache-Control: max-age=5", -9, STORABLE_YES, 0,
+		 0}, /* the clock was set */
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char response[256];
+		struct terms t;
+		snprintf(response, sizeof response, "HTTP/1.1 %s", cases[i].answered);
+		struct storing_facts facts = {.request = request_of("GET /d HTTP/1.1\nHost: h"),
+					      .response = response_of(response),
+					      .request_time = NOW - cases[i].takes,
+					      .response_time = NOW,
+					      .settings = &settings};
+		ck_assert_int_eq(policy_storable(&facts, &t), cases[i].want);
+		if (cases[i].want != STORABLE_YES)
+			continue;
+		struct terms waiting =
+			terms_for_waiting(&t, cases[i].takes > 0 ? cases[i].takes : 0);
+		ck_assert_int_eq(terms_age(&t, NOW), cases[i].age);
+		ck_assert_int_eq(terms_age(&waiting, NOW), cases[i].waiting_age);
+	}
+}
+END_TEST
+
 /* RFC 9110 15.1: the statuses whose freshness may be guessed, and no other; without 405, 414 and
  * 501, which a client's own fields can cause. */
 START_TEST(guessed_statuses)
@@ -483,9 +522,9 @@ START_TEST(a_wish_for_news_is_a_validation_that_may_fail)
 END_TEST
 
 UNIT("policy", LOOP(may_be_stored, answers), LOOP(what_settings_allow, by_setting),
-     TEST(guessed_statuses), LOOP(terms, kept), TEST(an_error_does_not_stand_in_for_an_error),
-     LOOP(reuse, reuses), LOOP(lookup, lookups), TEST(unsafe_methods_invalidate_when_they_succeed),
-     LOOP(not_modified, validations), LOOP(head, heads), LOOP(client_directive, advice),
+     TEST(who_waits_long_may_have_it), TEST(guessed_statuses), LOOP(terms, kept),
+     TEST(an_error_does_not_stand_in_for_an_error), LOOP(reuse, reuses), LOOP(lookup, lookups),
+     TEST(unsafe_methods_invalidate_when_they_succeed), LOOP(not_modified, validations),
+     LOOP(head, heads), LOOP(client_directive, advice), TEST(no_store_is_answered_by_what_is_fresh),
      TEST(no_store_is_answered_by_what_is_fresh), TEST(no_store_is_answered_by_what_is_fresh),
-     TEST(no_store_is_answered_by_what_is_fresh),
      TEST(a_wish_for_news_is_a_validation_that_may_fail))

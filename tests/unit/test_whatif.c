@@ -9,9 +9,10 @@
 enum { URLS = 6000, HOT = 400, MIB = 1 << 20 };
 
 static struct whatif *
-make(unsigned sightings, uint64_t disk, uint64_t memory)
+make_lent(unsigned sightings, uint64_t disk, uint64_t memory, uint32_t lent)
 {
 	struct whatif_options o = {.ghost = {.disk_bytes = disk, .memory_bytes = memory},
+				   .lent = lent,
 				   .memory = {.kind = sightings > 2 ? MEMORY_COUNTING : MEMORY_PAIR,
 					      .sightings = sightings,
 					      .capacity = 1000000,
@@ -21,6 +22,13 @@ make(unsigned sightings, uint64_t disk, uint64_t memory)
 	struct whatif *w = whatif_create(&o);
 	ck_assert_ptr_nonnull(w);
 	return w;
+}
+
+/* It follows all of the first 16,384 events. */
+static struct whatif *
+make(unsigned sightings, uint64_t disk, uint64_t memory)
+{
+	return make_lent(sightings, disk, memory, 16 << 10);
 }
 
 static uint64_t
@@ -119,7 +127,7 @@ START_TEST(a_sample_tells_what_the_whole_would)
 {
 	enum { MANY = 60000, REQUESTS = 300000 };
 	static bool was_seen[MANY];
-	struct whatif *w = make(2, 512 * MIB, 32 * MIB);
+	struct whatif *w = make_lent(2, 512 * MIB, 32 * MIB, 0);
 	struct ghost_options o = {
 		.disk_bytes = 512 * MIB, .memory_bytes = 32 * MIB, .max_entries = 1 << 18};
 	struct ghost *all = ghost_create(&o), *second = ghost_create(&o);
@@ -158,8 +166,8 @@ END_TEST
  * 16th of the requests, after what is lent. */
 START_TEST(it_costs_no_more_than_its_share)
 {
-	enum { REQUESTS = 500000, LENT = 16 << 10, RESPITE = 1 << 10, HALVINGS = 30 };
-	struct whatif *w = make(2, 512 * MIB, 32 * MIB);
+	enum { REQUESTS = 500000, LENT = 4 << 10, RESPITE = 1 << 10, HALVINGS = 30 };
+	struct whatif *w = make_lent(2, 512 * MIB, 32 * MIB, 0);
 	struct played p = play(w, _i ? 1 : 5000, _i ? 1 : 5000, REQUESTS, 0);
 	ck_assert_uint_le(p.sampled, LENT + p.requests / 16 + HALVINGS * RESPITE);
 	ck_assert_double_lt(stats(w).sample_share, 0.2);

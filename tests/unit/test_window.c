@@ -184,6 +184,49 @@ START_TEST(those_at_the_end_of_an_open_piece_are_not_behind)
 }
 END_TEST
 
-UNIT("window", TEST(it_holds_what_the_slowest_needs_and_no_more),
+/* One window after the other, as a flight that is used again. */
+START_TEST(a_block_is_lent_from_window_to_window)
+{
+	struct window w;
+	struct block *b = block_create(2 * CAP), *first = b, *other;
+	_Atomic uint64_t held = 0;
+	for (int i = 0; i < 3; i++) {
+		window_init(&w, 0, &held);
+		window_lend_block(&w, &b);
+		ck_assert_ptr_null(b);
+		if (i != 1)
+			add(&w, CAP);
+		ck_assert_uint_eq(atomic_load(&held), i == 1 ? 0 : 2 * CAP);
+		b = window_take_block(&w);
+		ck_assert_ptr_eq(b, first);
+		ck_assert_uint_eq(b->n, 0);
+		ck_assert_uint_eq(atomic_load(&held), 0);
+		window_fini(&w);
+	}
+	window_init(&w, 0, &held);
+	window_lend_block(&w, &b);
+	add(&w, 1);
+	other = block_ref(first);
+	ck_assert_ptr_null(window_take_block(&w)); /* somebody has it */
+	window_fini(&w);
+	ck_assert_uint_eq(other->n, 1);
+	block_unref(&other);
+}
+END_TEST
+
+START_TEST(a_block_that_is_too_small_is_not_used)
+{
+	struct window w;
+	struct block *b = block_create(CAP - 1);
+	window_init(&w, 0, NULL);
+	window_lend_block(&w, &b);
+	ck_assert_uint_eq(add(&w, CAP), CAP);
+	ck_assert_uint_eq(window_find(&w, 0)->block->cap, CAP);
+	window_fini(&w);
+}
+END_TEST
+
+UNIT("window", TEST(a_block_is_lent_from_window_to_window),
+     TEST(a_block_that_is_too_small_is_not_used), TEST(it_holds_what_the_slowest_needs_and_no_more),
      TEST(the_rest_of_a_body_begins_where_it_begins),
      TEST(those_at_the_end_of_an_open_piece_are_not_behind))
