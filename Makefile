@@ -33,7 +33,7 @@ OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 OPT := $(OPT_$(MODE))
 
-PKGS := libevent_core libevent_extra libcurl openssl libcyaml libxxhash jansson libzstd liblzma zlib
+PKGS := libevent_core libevent_extra libcurl libnghttp2 openssl libcyaml libxxhash jansson libzstd liblzma zlib
 # Asked once, and only where something is compiled: `make help`, `make deps` work on a bare machine.
 once = $(eval $(1) := $(2))$($(1))
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))

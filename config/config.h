@@ -101,12 +101,17 @@ struct config_limits {
 	uint64_t least_rate;  /* bytes per second */
 };
 
+struct config_http2 {
+	unsigned streams, resets, frames;
+};
+
 struct config_timeouts {
 	uint64_t header_ms, idle_ms, body_ms, send_ms, half_close_ms, coalesce_ms, drain_ms;
 };
 
 /* What is spoken at an address of `listen`. */
-enum config_scheme { CONFIG_HTTP, CONFIG_HTTPS };
+/* H2C: HTTP/2 without TLS, with prior knowledge */
+enum config_scheme { CONFIG_HTTP, CONFIG_HTTPS, CONFIG_H2C };
 /* Of "https://0.0.0.0:443": the scheme, and where the address begins; without one it is http. */
 enum config_scheme config_listen_scheme(const char *listen);
 const char *config_listen_address(const char *listen);
@@ -155,6 +160,7 @@ struct config {
 	struct config_route *routes;
 	unsigned route_count;
 	struct config_limits limits;
+	struct config_http2 http2;
 	struct config_timeouts timeouts;
 	struct config_tls tls;
 	struct config_forwarded forwarded;

@@ -40,13 +40,22 @@ config_listen_address(const char *listen)
 {
 	if (strncasecmp(listen, "https://", 8) == 0)
 		return listen + 8;
+	if (strncasecmp(listen, "h2c://", 6) == 0)
+		return listen + 6;
 	return strncasecmp(listen, "http://", 7) == 0 ? listen + 7 : listen;
 }
 
 enum config_scheme
 config_listen_scheme(const char *listen)
 {
-	return config_listen_address(listen) == listen + 8 ? CONFIG_HTTPS : CONFIG_HTTP;
+	switch (config_listen_address(listen) - listen) {
+	case 6:
+		return CONFIG_H2C;
+	case 8:
+		return CONFIG_HTTPS;
+	default:
+		return CONFIG_HTTP;
+	}
 }
 
 /* The same place twice; port 0 is a new place each time. */

@@ -146,6 +146,14 @@ static const struct setting limits[] = {
 	{0}
 };
 #undef STRUCT
+#define STRUCT struct config_http2
+static const struct setting http2[] = {
+	VALUE(COUNT,   streams,                  "streams",                  "100",      NULL,       RANGE(1, 1000),           "most requests of a connection under way, reset ones included"),
+	VALUE(COUNT,   resets,                   "resets",                   "200",      NULL,       RANGE(1, 1e6),            "requests that may fail at once; a tenth more each second"),
+	VALUE(COUNT,   frames,                   "frames",                   "1000",     NULL,       RANGE(100, 1e6),          "frames that bring nothing, at once; a tenth more each second"),
+	{0}
+};
+#undef STRUCT
 #define STRUCT struct config_timeouts
 static const struct setting timeouts[] = {
 	VALUE(MILLIS,  header_ms,                "header",                   "10s",      NULL,       RANGE(1, 1000 * DAY),     "from the first to the last byte of a request head"),
@@ -187,7 +195,7 @@ static const struct setting tls[] = {
 #undef STRUCT
 #define STRUCT struct config
 const struct setting schema_top[] = {
-	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "addresses that clients connect to; https://IP:PORT: by TLS"),
+	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "where clients connect: IP:PORT, https://IP:PORT, h2c://IP:PORT"),
 	VALUE(ADDRESS, admin,                    "admin",                    "127.0.0.1:9090", "off", NO_RANGE,                "address for statistics and purging; keep it private"),
 	LIST(TEXT,     admin_hosts, admin_host_count, "admin_hosts",         "",                                               "host names that admin answers to, beside addresses"),
 	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "token that POST needs; required on a public address"),
@@ -198,6 +206,7 @@ const struct setting schema_top[] = {
 	GROUP(admission,                         "admission",                admission,                                        "which objects are written to disk"),
 	GROUPS(routes, route_count,              "routes",                   route,                                            "rules by host and path; the first match applies"),
 	GROUP(limits,                            "limits",                   limits,                                           "limits on requests and connections of clients"),
+	GROUP(http2,                             "http2",                    http2,                                            "limits on connections that speak HTTP/2"),
 	GROUP(timeouts,                          "timeouts",                 timeouts,                                         "time limits for connections of clients"),
 	GROUP(tls,                               "tls",                      tls,                                              "certificates and handshakes of listeners with https://"),
 	GROUP(forwarded,                         "forwarded",                forwarded,                                        "information about clients that is passed to origins"),

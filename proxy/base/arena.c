@@ -94,6 +94,12 @@ arena_ref(struct arena *a)
 	return a;
 }
 
+bool
+arena_is_shared(const struct arena *a)
+{
+	return a->refs > 1;
+}
+
 void
 arena_unref(struct arena **ap)
 {

@@ -27,6 +27,7 @@ void arena_pool_fini(struct arena_pool *p); /* when all its arenas are gone */
 
 struct arena *arena_create(struct arena_pool *p); /* one reference, the caller's */
 struct arena *arena_ref(struct arena *a);	  /* returns a */
+bool arena_is_shared(const struct arena *a);	  /* somebody else has a reference too */
 void arena_unref(struct arena **a);		  /* sets *a to NULL; NULL is fine */
 
 /* n bytes, aligned for everything. More than a chunk holds is an allocation of its own. */

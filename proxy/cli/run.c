@@ -64,10 +64,11 @@ say_bound(const char *what, const char *addr, unsigned port)
 {
 	struct address a;
 	char text[ADDRESS_TEXT];
-	bool is_tls = config_listen_scheme(addr) == CONFIG_HTTPS;
+	static const char *const schemes[] = {
+		[CONFIG_HTTP] = "", [CONFIG_HTTPS] = "https://", [CONFIG_H2C] = "h2c://"};
 	if (address_parse(config_listen_address(addr), &a) == 0) {
 		address_set_port(&a, port);
-		log_say("twice: %s on %s%s", what, is_tls ? "https://" : "",
+		log_say("twice: %s on %s%s", what, schemes[config_listen_scheme(addr)],
 			address_print(&a, text));
 	}
 }

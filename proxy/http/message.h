@@ -47,6 +47,7 @@ struct request {
 	struct str authority;
 	struct str path_query; /* origin form: begins with '/', or "*" */
 	int minor;	       /* HTTP/1.minor */
+	bool by_h2;	       /* it came as HTTP/2; minor is 1, as what is said to origins */
 	struct fields fields;
 	enum framing framing;
 	uint64_t content_length; /* with FRAMING_LENGTH */

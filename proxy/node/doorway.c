@@ -32,6 +32,7 @@ doorway_tls(const struct config *c)
 		.ticket_key = t->ticket_key,
 		.ticket_period_s = (int64_t)t->ticket_period_s,
 		.strict_host = t->strict_host,
+		.h2 = true,
 		.handshakes = t->handshakes,
 		.handshakes_per_address = t->handshakes_per_address,
 	};
@@ -92,6 +93,7 @@ doorway_open(const struct config *c, struct tls_server **tls, char *err, size_t 
 		bool is_tls = config_listen_scheme(c->listen[i]) == CONFIG_HTTPS;
 		l[i].scheme = is_tls ? STR("https") : STR("http");
 		l[i].tls = is_tls ? *tls : NULL;
+		l[i].h2 = config_listen_scheme(c->listen[i]) == CONFIG_H2C;
 	}
 	return l;
 }

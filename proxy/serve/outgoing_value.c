@@ -145,7 +145,9 @@ outgoing_add_written(const struct outgoing *o, enum field_id id, struct str auth
 		return true;
 	case FIELD_VIA: /* RFC 9110 7.6.3: a trace that nobody removes */
 		add_before(o, id, true, out);
-		buf_add_str(out, o->rq->minor ? STR("1.1 ") : STR("1.0 "));
+		buf_add_str(out, o->rq->by_h2	? STR("2.0 ")
+				 : o->rq->minor ? STR("1.1 ")
+						: STR("1.0 "));
 		buf_add_str(out, o->set->via);
 		return true;
 	default:

@@ -30,6 +30,7 @@ say_room(const struct wire *w)
 		[WAIT_NOTHING] = ROOM_NONE, [WAIT_HANDSHAKE] = ROOM_IDLE, [WAIT_HEAD] = ROOM_IDLE,
 		[WAIT_IDLE] = ROOM_IDLE,    [WAIT_BODY] = ROOM_SLOW,	  [WAIT_SEND] = ROOM_SLOW,
 		[WAIT_STUCK] = ROOM_SLOW,   [WAIT_GONE] = ROOM_GONE,	  [WAIT_LINGER] = ROOM_GONE,
+		[WAIT_STREAMS] = ROOM_SLOW,
 	};
 	enum room_rank best = ROOM_NONE;
 	int64_t from = INT64_MAX;

@@ -30,9 +30,10 @@ enum waiting {
 	WAIT_IDLE,
 	WAIT_BODY,
 	WAIT_SEND,
-	WAIT_STUCK,  /* WAIT_SEND for so long that what was pulled is given back */
-	WAIT_GONE,   /* serve owes an answer to a client that has stopped sending */
-	WAIT_LINGER, /* answered and shut down; what still comes is thrown away */
+	WAIT_STUCK,   /* WAIT_SEND for so long that what was pulled is given back */
+	WAIT_GONE,    /* serve owes an answer to a client that has stopped sending */
+	WAIT_STREAMS, /* HTTP/2 with requests: each has its own limits, looked at again and again */
+	WAIT_LINGER,  /* answered and shut down; what still comes is thrown away */
 	WAIT_KINDS
 };
 
@@ -75,6 +76,7 @@ struct wire {
 	struct conn *view_of; /* whose input lies there */
 	struct str view;      /* and which part of it is not consumed */
 	struct field *fields; /* FIELDS_MAX: what a head is parsed into */
+	struct h2_shared *h2; /* what its HTTP/2 connections share; NULL before the first */
 	struct tls_desk desk;
 	unsigned within_serve;	/* calls of serve under way: none may come from within stream_* */
 	unsigned within_stream; /* stream_* under way */

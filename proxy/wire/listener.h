@@ -7,6 +7,7 @@
 
 #include "proxy/base/str.h"
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
 struct tls_server;
@@ -14,6 +15,7 @@ struct tls_server;
 struct listener {
 	struct str scheme;	/* of every request that comes in here */
 	struct tls_server *tls; /* NULL: not encrypted */
+	bool h2;		/* HTTP/2 from the first byte on */
 };
 
 struct arrival { /* a client that was accepted, and is not counted yet */

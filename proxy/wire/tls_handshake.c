@@ -4,6 +4,7 @@
 #include "proxy/wire/clients.h"
 #include "proxy/wire/conn.h"
 #include "proxy/wire/h1.h"
+#include "proxy/wire/h2.h"
 #include "proxy/wire/tls.h"
 #include "proxy/wire/tls_server.h"
 
@@ -93,7 +94,7 @@ succeed(struct conn *c)
 {
 	count_success(c);
 	conn_end_handshake(c);
-	c->front = &h1_front;
+	c->front = tls_speaks(c->tls, STR("h2")) ? &h2_front : &h1_front;
 	c->readable = true; /* its first request may have come along */
 	conn_wait(c, WAIT_IDLE);
 	c->front->drive(c);

@@ -7,6 +7,7 @@
 #include "proxy/http/field.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/conn.h"
+#include "proxy/wire/h2.h"
 #include "proxy/wire/h1.h"
 #include "proxy/wire/room.h"
 #include "proxy/wire/tls_handshake.h"
@@ -21,7 +22,8 @@
 /* HOPS_MOST: how often a new client is handed over; each time somebody was quicker. JUDGED_MOST:
  * slow clients that are looked at for one that comes. JUDGED_AFTER: the part of its time limit
  * after which a client in a request is judged at the limit of connections. WARNED_MS: between two
- * lines of one kind. STUCK_MS: until what a client does not take is given back to serve. */
+ * lines of one kind. STUCK_MS: until what a client does not take is given back to serve.
+ * STREAMS_MS: between two looks at the limits of streams. */
 enum {
 	ACCEPT_MOST = 64,
 	LINGER_MS = 2000,
@@ -29,7 +31,8 @@ enum {
 	JUDGED_MOST = 16,
 	JUDGED_AFTER = 8,
 	WARNED_MS = 10000,
-	STUCK_MS = 1000
+	STUCK_MS = 1000,
+	STREAMS_MS = 1000
 };
 
 struct door { /* a listening socket */
@@ -108,6 +111,8 @@ missed_least(struct wire *w)
 		c = find_slow(w, WAIT_BODY);
 	if (!c || c->driving)
 		c = find_slow(w, WAIT_STUCK);
+	if (!c || c->driving)
+		c = find_slow(w, WAIT_STREAMS);
 	return c ? c : find_slow(w, WAIT_SEND);
 }
 
@@ -143,6 +148,12 @@ on_event(evutil_socket_t fd, short what, void *arg)
 	clock_end_event();
 }
 
+static const struct front *
+front_of(const struct listener *l)
+{
+	return l->tls ? &tls_handshake_front : l->h2 ? &h2_front : &h1_front;
+}
+
 void
 wire_arrive(struct wire *w, const struct arrival *a)
 {
@@ -161,7 +172,7 @@ wire_arrive(struct wire *w, const struct arrival *a)
 		return;
 	}
 	bool is_tls = a->listener->tls != NULL;
-	struct conn *c = conn_open(w, a, is_tls ? &tls_handshake_front : &h1_front, on_event);
+	struct conn *c = conn_open(w, a, front_of(a->listener), on_event);
 	if (c && is_tls && !tls_handshake_begin(c))
 		return;
 	if (c && w->draining)
@@ -279,6 +290,7 @@ wire_create(const struct wire_options *o)
 		[WAIT_STUCK] = o->limits.send_ms,
 		[WAIT_GONE] = o->limits.half_close_ms,
 		[WAIT_LINGER] = LINGER_MS,
+		[WAIT_STREAMS] = STREAMS_MS,
 		[WAIT_SEND] = o->limits.send_ms < STUCK_MS ? o->limits.send_ms : STUCK_MS,
 	};
 	for (int i = 0; i < WAIT_KINDS; i++) {
@@ -334,5 +346,6 @@ wire_destroy(struct wire **wp)
 	free(w->scratch);
 	free(w->gather);
 	free(w->fields);
+	h2_shared_destroy(&w->h2);
 	free(w);
 }

@@ -38,6 +38,10 @@ struct wire_limits {
 	int64_t body_ms;     /* see least_rate */
 	int64_t send_ms;
 	int64_t half_close_ms; /* for an answer, when the client has stopped sending */
+
+	/* Of an HTTP/2 connection: requests under way, reset ones included; how many may fail, and
+	 * how many frames bring nothing, at once. A tenth of these is forgiven each second. */
+	unsigned h2_streams, h2_resets, h2_frames;
 };
 
 struct wire_options {

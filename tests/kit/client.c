@@ -548,6 +548,8 @@ try_ask(const char *method, const char *target, const char *fields, const char *
 struct answer
 ask(const char *method, const char *target, const char *fields, const char *body)
 {
+	if (h2_is_asked_for() && edge_h2_port())
+		return h2_ask(method, target, fields, body);
 	struct client *c = client_open();
 	send_request(c, method, target, fields, body);
 	struct answer a = client_read(c, method);

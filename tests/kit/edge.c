@@ -21,7 +21,7 @@ enum { FLAGS_MAX = 2 * EDGE_FLAGS };
 static struct {
 	pthread_mutex_t lock;
 	pid_t pid; /* 0: not running */
-	unsigned port, admin_port;
+	unsigned port, admin_port, h2_port;
 	bool is_tls;
 	char *flags[FLAGS_MAX];
 	char *yaml;
@@ -135,6 +135,10 @@ compose(const char *const *flags)
 		edge.flags[n++] = strdup(usual[i].flag);
 		edge.flags[n++] = strdup(usual[i].value);
 	}
+	if (h2_is_asked_for() && !given(flags, "--listen") && !in_yaml("\nlisten:")) {
+		edge.flags[n++] = strdup("--listen");
+		edge.flags[n++] = strdup("h2c://127.0.0.1:0");
+	}
 	for (int i = 1; flags[i] && n < FLAGS_MAX - 1; i++)
 		edge.flags[n++] = strdup(flags[i]);
 	edge.flags[n] = NULL;
@@ -237,6 +241,15 @@ err_ended(void)
 	return e;
 }
 
+static bool
+speaks_h2(void)
+{
+	for (int i = 0; edge.flags[i]; i++)
+		if (strncmp(edge.flags[i], "h2c://", 6) == 0)
+			return true;
+	return false;
+}
+
 /* False: it ended. */
 static bool
 comes_up(void)
@@ -245,7 +258,9 @@ comes_up(void)
 	for (int64_t end = kit_now_ms() + kit_patience_ms();;) {
 		edge.port = said_port("listening on ");
 		edge.admin_port = said_port("admin on ");
-		if (edge.port && edge.admin_port)
+		edge.h2_port = said_port("listening on h2c://");
+		bool h2 = edge.h2_port || !speaks_h2();
+		if (edge.port && edge.admin_port && h2)
 			return true;
 		if (err_ended())
 			return false;
@@ -356,6 +371,12 @@ bool
 edge_is_tls(void)
 {
 	return edge.is_tls;
+}
+
+unsigned
+edge_h2_port(void)
+{
+	return edge.h2_port;
 }
 
 unsigned

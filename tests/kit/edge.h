@@ -42,7 +42,8 @@ void edge_kill9(void);
 void edge_restart(void); /* the same flags, YAML and directory; new ports */
 
 unsigned edge_port(void);
-bool edge_is_tls(void); /* that port speaks TLS because KIT_TLS says so */
+unsigned edge_h2_port(void); /* h2c://, see h2.h */
+bool edge_is_tls(void);	     /* that port speaks TLS because KIT_TLS says so */
 unsigned edge_admin_port(void);
 pid_t edge_pid(void);
 bool edge_alive(void);

@@ -24,7 +24,8 @@
  * Threads   every word may be used from any thread, unless it says otherwise.
  * Environment: TWICE (the binary, build/twice), KIT_TIME (a factor for all time limits),
  *           KIT_KEEP (keeps the temporary directories), KIT_ONLY (runs scenarios whose sentence
- *           contains this), KIT_TLS (proxies and clients speak TLS: tls.h), TWICE_LONG (the long form of kill9, idle and the like).
+ *           contains this), KIT_TLS (proxies and clients speak TLS: tls.h), KIT_H2 (asks by HTTP/2
+ *           where it can: h2.h), TWICE_LONG (the long form of kill9, idle and the like).
  */
 #ifndef KIT_KIT_H
 #define KIT_KIT_H
@@ -38,6 +39,7 @@
 
 #include "tests/kit/client.h"
 #include "tests/kit/edge.h"
+#include "tests/kit/h2.h"
 #include "tests/kit/origin.h"
 
 /* ---- scenarios ----------------------------------------------------------------------------- */

@@ -1,0 +1,102 @@
+/* h2_pace.c - how a client keeps up: as a whole when its socket is full, and stream by stream where
+ * it gives no window or owes a body.
+ */
+#include "proxy/wire/h2_stream.h"
+
+#include "proxy/base/clock.h"
+
+/* The part of its time limit after which a client is judged where others need its place. */
+enum { JUDGED_AFTER = 8 };
+
+static bool
+is_too_slow(const struct wire *w, const struct h2_pace *p)
+{
+	uint64_t least = w->o.limits.least_rate * (uint64_t)p->owed_ms / 1000;
+	return p->bytes < (least ? least : 1);
+}
+
+/* The client was waited for dt longer. True: for its whole time, and too slow; else it is measured
+ * anew when that is over. */
+static bool
+owes(const struct wire *w, struct h2_pace *p, int64_t dt, int64_t limit_ms)
+{
+	p->owed_ms += dt;
+	if (p->owed_ms < limit_ms)
+		return false;
+	bool slow = is_too_slow(w, p);
+	*p = (struct h2_pace){0};
+	return slow;
+}
+
+/* Its next bytes wait for a window. */
+static bool
+is_stalled(const struct h2_stream *s)
+{
+	nghttp2_session *ng = s->h2->ng;
+	if (s->closed || (s->answering != H2_FLOWS && s->answering != H2_WHOLE) ||
+	    (s->answering == H2_WHOLE && s->segment_i == s->segment_n))
+		return false;
+	return nghttp2_session_get_remote_window_size(ng) <= 0 ||
+	       nghttp2_session_get_stream_remote_window_size(ng, s->id) <= 0;
+}
+
+static void
+watch_stream(struct h2_stream *s, int64_t dt)
+{
+	struct wire *w = s->h2->conn->wire;
+	const struct wire_limits *l = &w->o.limits;
+	if (s->closed)
+		return;
+	if (s->segment_i < s->segment_n)
+		h2_send_give_back(s);
+	if (s->wanted && owes(w, &s->upward, dt, l->body_ms)) {
+		metrics_add(w->o.metrics, METRIC_SLOW_CLIENTS, 1);
+		s->broken = true;
+		s->body_fault = &fault_BODY_TIMEOUT;
+		h2_note(s, H2_NOTE_BODY);
+	}
+	if (is_stalled(s) && owes(w, &s->downward, dt, l->send_ms)) {
+		metrics_add(w->o.metrics, METRIC_SLOW_CLIENTS, 1);
+		h2_answer_cut(s, STREAM_SLOW, NGHTTP2_CANCEL);
+	}
+}
+
+bool
+h2_pace_watch(struct h2 *h2)
+{
+	const struct wire *w = h2->conn->wire;
+	int64_t now = now_ms(), dt = now - h2->watched_ms;
+	h2->watched_ms = now;
+	for (struct h2_stream *s = h2->streams, *next; s; s = next) {
+		next = s->next;
+		watch_stream(s, dt);
+	}
+	if (!h2->full)
+		return true;
+	if (!owes(w, &h2->downward, dt, w->o.limits.send_ms))
+		return true;
+	metrics_add(w->o.metrics, METRIC_SLOW_CLIENTS, 1);
+	return false;
+}
+
+static bool
+is_slow_by_now(const struct wire *w, const struct h2_pace *p, int64_t limit_ms)
+{
+	return p->owed_ms > limit_ms / JUDGED_AFTER && is_too_slow(w, p);
+}
+
+bool
+h2_pace_is_slow(const struct conn *c)
+{
+	const struct h2 *h2 = c->session;
+	const struct wire *w = c->wire;
+	if (!h2)
+		return false;
+	if (h2->full)
+		return is_slow_by_now(w, &h2->downward, w->o.limits.send_ms);
+	for (const struct h2_stream *s = h2->streams; s; s = s->next)
+		if (!(is_stalled(s) && is_slow_by_now(w, &s->downward, w->o.limits.send_ms)) &&
+		    !(s->wanted && is_slow_by_now(w, &s->upward, w->o.limits.body_ms)))
+			return false;
+	return h2->streams != NULL;
+}

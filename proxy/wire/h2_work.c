@@ -1,0 +1,90 @@
+/* h2_work.c - the requests of a connection, and what lasts of them: what one client may have done at
+ * a time. */
+#include "proxy/wire/h2_stream.h"
+
+#include "proxy/base/mem.h"
+
+void
+h2_work_sweep(struct h2 *h2)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < h2->lasting_n; i++)
+		if (arena_is_shared(h2->lasting[i]))
+			h2->lasting[n++] = h2->lasting[i];
+		else
+			arena_unref(&h2->lasting[i]);
+	h2->lasting_n = n;
+}
+
+/* A request that a client gave up may go on to be fetched: it counts until that ends, or one
+ * connection could cause any number of fetches. */
+static void
+keep_counting(struct h2 *h2, struct arena *arena)
+{
+	unsigned most = h2->conn->wire->o.limits.h2_streams;
+	if (!arena_is_shared(arena) || h2->lasting_n == most) {
+		arena_unref(&arena);
+		return;
+	}
+	if (!h2->lasting)
+		h2->lasting = mem_alloc(most * sizeof *h2->lasting);
+	h2->lasting[h2->lasting_n++] = arena;
+}
+
+bool
+h2_work_is_full(struct h2 *h2)
+{
+	unsigned most = h2->conn->wire->o.limits.h2_streams;
+	if (h2->count + h2->lasting_n < most)
+		return false;
+	h2_work_sweep(h2);
+	return h2->count + h2->lasting_n >= most;
+}
+
+void
+h2_work_add(struct h2_stream *s)
+{
+	struct h2 *h2 = s->h2;
+	s->next = h2->streams;
+	s->prev = &h2->streams;
+	if (s->next)
+		s->next->prev = &s->next;
+	h2->streams = s;
+	h2->count++;
+}
+
+static void
+forget_note(struct h2_stream *s)
+{
+	struct h2 *h2 = s->h2;
+	struct h2_stream **at = &h2->noted;
+	while (s->noted && *at != s)
+		at = &(*at)->note_next;
+	if (!s->noted)
+		return;
+	*at = s->note_next;
+	if (!*at)
+		h2->noted_last = at;
+}
+
+void
+h2_work_done(struct h2_stream *s, enum stream_end how)
+{
+	struct h2 *h2 = s->h2;
+	struct wire *w = h2->conn->wire;
+	struct arena *arena = s->arena;
+	if (s->ctx) {
+		conn_enter_serve(w);
+		w->o.up->on_done(s->ctx, how, s->body_sent);
+		conn_leave_serve(w);
+	}
+	forget_note(s);
+	*s->prev = s->next;
+	if (s->next)
+		s->next->prev = s->prev;
+	assert(h2->count > 0);
+	h2->count--;
+	h2->answered = true;
+	buf_fini(&s->in);
+	keep_counting(h2, arena);
+}
