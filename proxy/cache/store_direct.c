@@ -97,6 +97,16 @@ store_checked(struct store *st, const struct locator *at, uint64_t stamp)
 		atomic_fetch_and(word, ~bit);
 }
 
+void
+store_unchecked(struct store *st, const struct locator *at)
+{
+	uint64_t bit;
+	if (!st->checked || at->bytes < CHECKED_UNIT)
+		return;
+	_Atomic uint64_t *word = word_of(st, at, &bit);
+	atomic_fetch_and(word, ~bit);
+}
+
 /* The file, where the kernel can be asked about its pages; NULL: it cannot. */
 static void *
 view_of(struct store *st, uint32_t slot)

@@ -145,6 +145,8 @@ store_set_life(struct store *st, uint32_t slot, uint32_t generation)
 void store_direct_init(struct store *st);
 void store_direct_fini(struct store *st);
 void store_direct_begin(struct store *st, uint32_t slot);
+/* What lies there is about to be read from the device again: it is not what was checked. */
+void store_unchecked(struct store *st, const struct locator *at);
 
 /* store_health.c: what must be true between any two calls. */
 void store_check(const struct store *st);

@@ -57,6 +57,7 @@ read_and_let_go(struct store *st, const struct locator *at, struct block **out)
 {
 	enum store_read got = store_read_now(st, at, out);
 	if (got == STORE_LATER) {
+		store_unchecked(st, at);
 		got = store_read(st, at, out);
 		posix_fadvise(atomic_load(&st->fds[at->segment]), (off_t)at->offset * SEGMENT_ALIGN,
 			      at->bytes, POSIX_FADV_DONTNEED);

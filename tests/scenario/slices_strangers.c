@@ -172,6 +172,8 @@ SCENARIO_IN(60,
 	origin_says("/film", .mute = true, .times = SLICES - 1);
 	origin_says("/film", FILM, .times = 99);
 	origin_says("/warm", .fields = "Cache-Control: no-store\r\n", .body = "x");
+	/* One waits a second for another's fetch at most, however slow this machine is. */
+	edge_yaml("timeouts:\n  coalesce: 1s\n");
 	edge_start("--memory", "64MiB");
 	for (int i = 0; i < 20; i++) /* it is known how long a fetch usually takes */
 		get("/warm");
