@@ -7,8 +7,8 @@
 #include "proxy/http/field.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/conn.h"
-#include "proxy/wire/h2.h"
 #include "proxy/wire/h1.h"
+#include "proxy/wire/h2.h"
 #include "proxy/wire/room.h"
 #include "proxy/wire/tls_handshake.h"
 
