@@ -181,7 +181,7 @@ struct str
 conn_input(const struct conn *c)
 {
 	const struct wire *w = c->wire;
-	return w->view_of == c ? w->view : (struct str){c->in.p + c->in_at, c->in.n - c->in_at};
+	return w->view_of == c ? w->view : str_from(buf_str(&c->in), c->in_at);
 }
 
 bool
