@@ -132,14 +132,13 @@ SCENARIO_IN(60, "many slow clients elsewhere do not let a slow follower stop a f
 	expect_int(origin_requests_for("/hot"), 1);
 }
 
-SCENARIO_IN(
-	60,
-	"slow readers of an object on disk hold little memory, and get the right bytes when they go on")
+/* Each of them has this much of `what` once it waits. */
+static void
+slow_readers(const char *cache, const char *what, double each)
 {
-	by_http_only();
 	enum { WHOLE = 12 << 20, READERS = 200, KIB_EACH = 24, FIRST = 200000 };
 	origin_says("/big", .fields = "Cache-Control: max-age=600\r\n", .pattern_bytes = WHOLE);
-	edge_yaml("admission:\n  sightings: 1\ntimeouts:\n  send: 10m\n");
+	edge_yaml(text("admission:\n  sightings: 1\ntimeouts:\n  send: 10m\n%s", cache));
 	edge_start("--workers", "1", "--disk", "1GiB");
 	get("/big");
 	edge_wait_stat("disk.objects", 1);
@@ -151,7 +150,7 @@ SCENARIO_IN(
 		client_request(c[i], "GET", "/big", NULL);
 	}
 	edge_wait_requests(2 + READERS);
-	edge_wait_stat("connections.given_back", READERS);
+	edge_wait_stat(what, READERS * each);
 	if (!edge_is_sanitized())
 		wait_until(((double)edge_rss_bytes() - before) / READERS < KIB_EACH * 1024);
 	note("%d slow readers: %.0f bytes each", READERS,
@@ -169,6 +168,20 @@ SCENARIO_IN(
 	origin_expect_requests(1);
 	for (int i = 0; i < READERS; i++)
 		client_close(c[i]);
+}
+
+SCENARIO_IN(
+	60,
+	"slow readers of an object on disk hold little memory, and get the right bytes when they go on")
+{
+	by_http_only();
+	slow_readers("cache:\n  verify: always\n", "connections.given_back", 1);
+}
+
+SCENARIO_IN(60, "slow readers of an object that is sent from its file hold little memory too")
+{
+	by_http_only();
+	slow_readers("", "bytes.from_files", 1000);
 }
 
 SCENARIO_IN(60, "slow readers of a body in one record on disk hold little memory")
