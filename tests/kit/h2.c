@@ -152,7 +152,7 @@ flush(struct h2_client *c)
 static void
 step(struct h2_client *c)
 {
-	static _Thread_local char buf[65536];
+	char buf[16384];
 	flush(c);
 	struct pollfd p = {c->fd, POLLIN, 0};
 	if (poll(&p, 1, (int)kit_patience_ms()) <= 0)
