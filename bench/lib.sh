@@ -78,10 +78,10 @@ start_origin() { # [max-age in seconds]; sets ORIGIN_PORT
 
 # ---- proxies: each start_* sets PROXY (its first pid) and PORT ----------------------------------
 
-start_twice() { # cache dir, disk bytes, memory bytes, sightings [, cores prefix]; SETTINGS: a line of YAML more
+start_twice() { # cache dir, disk bytes, memory bytes, sightings [, cores prefix]; SETTINGS: a line of YAML more; TLS_LISTEN: https://...
 	PORT=$(free_port) ADMIN=$(free_port)
 	cat >"$WORK/twice.yaml" <<-EOF
-		listen: [ "127.0.0.1:$PORT" ]
+		listen: [ "127.0.0.1:$PORT"${TLS_LISTEN:+, "$TLS_LISTEN"} ]
 		admin: "127.0.0.1:$ADMIN"
 		workers: ${WORKERS:-1}
 		origins:
@@ -145,6 +145,7 @@ start_nginx() { # cache dir ("" for none), disk bytes, proxy_cache_min_uses [, c
 			}
 			server {
 				listen 127.0.0.1:$PORT reuseport;
+				${NGINX_TLS:-}
 				location / {
 					proxy_pass http://origin;
 					proxy_http_version 1.1;
