@@ -4,7 +4,7 @@
 #   make run            build, then `twice demo`: the main job on a CDN-like mix, with a report
 #   make run ORIGIN=U   build, then front the origin U instead
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
-#   make by-tls         the scenarios once more, where proxies and clients speak TLS
+#   make by-tls         the scenarios once more, where proxies and clients speak TLS; by-h2: HTTP/2
 #   make bench          measurements; see bench/README.md
 #   make lint           layers, purity, names, unused exports, circles, shape, format (make format mends that)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
@@ -67,7 +67,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario by-tls test-programs lint format fuzz bench install uninstall deps clean help FORCE
+.PHONY: run test unit scenario by-tls by-h2 test-programs lint format fuzz bench install uninstall deps clean help FORCE
 .SECONDEXPANSION:
 .PRECIOUS: $(B)/%.o
 
@@ -139,8 +139,9 @@ run:
 test:
 	@.ci/deps test && $(AGAIN) test-programs
 	@$(RUN) $(if $(T),,$(CHECKS)) $(UNITS) $(FUZZERS) $(SCENARIOS)
-# The scenarios once more, by TLS.
+# The scenarios once more, by TLS or HTTP/2.
 by-tls: $(SCENARIOS) $(B)/bin/twice ; @KIT_TLS=1 $(RUN) $(SCENARIOS)
+by-h2: $(SCENARIOS) $(B)/bin/twice ; @KIT_H2=1 $(RUN) $(SCENARIOS)
 CHECKS = $(addprefix tests/lint/,layers.sh pure.sh version.sh $(if $(HARDEN),hardened.sh install.sh)) tests/install_filter.sh
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 

@@ -35,7 +35,15 @@ struct h2_client {
 bool
 h2_is_asked_for(void)
 {
-	return getenv("KIT_H2") != NULL;
+	const char *set = getenv("KIT_H2");
+	return set && *set && strcmp(set, "0") != 0;
+}
+
+void
+by_h1_only(void)
+{
+	if (h2_is_asked_for())
+		skip("by HTTP/2 it has another meaning");
 }
 
 /* ---- what libnghttp2 reports ----------------------------------------------------------------- */

@@ -36,6 +36,7 @@ expect_right(struct answer a, int seed, size_t from, size_t n)
 SCENARIO(
 	"what was checked once is sent from its file, whole, in parts and to one that reads slowly")
 {
+	by_h1_only();
 	by_http_only();
 	fill("");
 	expect_right(get("/whole"), 1, 0, WHOLE);
@@ -90,6 +91,7 @@ spoil(void)
 
 SCENARIO_IN(60, "a file that somebody writes to is read and checked anew: no wrong byte is sent")
 {
+	by_h1_only();
 	by_http_only();
 	fill("");
 	for (int i = 0; i < 2; i++) {

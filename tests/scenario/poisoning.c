@@ -134,6 +134,7 @@ static const char *const doubtful[] = {
 
 SCENARIO("a keyed cookie that not everybody reads alike passes")
 {
+	by_h1_only();
 	edge_yaml("routes:\n  - key_cookies: [ lang ]\n");
 	edge_start();
 	for (size_t i = 0; i < sizeof doubtful / sizeof *doubtful; i++) {
@@ -218,6 +219,7 @@ SCENARIO("which fields stop here is a setting")
 
 SCENARIO("a Connection of a thousand options is refused")
 {
+	by_h1_only();
 	char options[4096] = "";
 	for (int i = 0; i < 1000; i++)
 		strcat(options, i ? ",ab" : "ab");
