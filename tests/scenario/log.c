@@ -20,6 +20,7 @@ line_with(const char *log, const char *words)
 
 SCENARIO("a line per request on stdout")
 {
+	by_h1_only();
 	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .body = "hello");
 	edge_start_yaml("access_log: \"-\"\n");
 	get_with("/first", "User-Agent: me \"quoted\"\r\nReferer: http://from/\r\n");
@@ -176,6 +177,7 @@ SCENARIO("a stranger cannot write another's address into the log")
 
 SCENARIO("JSON, one object per line")
 {
+	by_h1_only();
 	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .body = "hello");
 	edge_start_yaml("access_log: \"-\"\naccess_log_format: json\ncache: { status_key: on }\n");
 	get_with("/x?y", "User-Agent: \"q\" \\ \xff\r\n");
