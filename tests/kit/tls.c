@@ -173,6 +173,7 @@ kit_tls_connect(int fd, const struct client_tls *how, SSL_SESSION *session)
 {
 	SSL_CTX *ctx = context_for(how);
 	SSL *ssl = SSL_new(ctx);
+	SSL_set_read_ahead(ssl, 1); /* a narrow window is emptied at once */
 	SSL_CTX_free(ctx);
 	signal(SIGPIPE, SIG_IGN);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
