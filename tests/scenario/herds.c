@@ -503,6 +503,7 @@ purge(const char *path)
 
 SCENARIO("a purge while many wait for one fetch makes one more fetch, not one for each")
 {
+	by_http_only();
 	static const char *const paths[] = {"/head", "/body"};
 	struct barrier *go[2] = {barrier_new(), barrier_new()}, *more = barrier_new();
 	origin_says(paths[0], .fields = FRESH, .body = "old", .hold_head = go[0]);

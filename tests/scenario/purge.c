@@ -131,6 +131,7 @@ SCENARIO("twice purge says what it did, and what it cannot do")
 
 SCENARIO("purge https://...: what it cannot match on a plain listener is said")
 {
+	by_http_only();
 	origin_says("*", .fields = FRESH, .body = "x");
 	edge_start();
 	get("/x");
