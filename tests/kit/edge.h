@@ -37,6 +37,8 @@ unsigned edge_reserve_port(void);
 
 void edge_stop(void); /* SIGTERM; it must exit 0 in time */
 void edge_signal(int sig);
+void edge_pause(void); /* SIGSTOP; all its threads stand still when this returns */
+void edge_resume(void);
 int edge_wait_exit(void); /* its exit status, or -signal */
 void edge_kill9(void);
 void edge_restart(void); /* the same flags, YAML and directory; new ports */

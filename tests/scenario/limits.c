@@ -226,11 +226,11 @@ SCENARIO("at the limit of connections a request that is here is not taken for an
 	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .body = "hello");
 	edge_yaml("limits:\n  connections: 1\n");
 	edge_start("--workers", "1");
-	kill(edge_pid(), SIGSTOP); /* then both are accepted in one turn */
+	edge_pause(); /* then both are accepted in one turn */
 	struct client *first = client_open(), *second = client_open();
 	client_request(first, "GET", "/x", NULL);
 	client_request(second, "GET", "/x", NULL);
-	kill(edge_pid(), SIGCONT);
+	edge_resume();
 	expect_answer(client_read(first, "GET"), 200, "hello");
 	expect_status(client_read(second, "GET"), 503);
 	edge_expect_stat("connections.evicted", 0);
