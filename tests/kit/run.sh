@@ -1,15 +1,18 @@
-#!/bin/sh
-# run.sh PROGRAM... - runs test programs one after the other: a line for each, all that a failing one
-# said, and at the end "N passed, N failed" over their single tests. What is no program fails too.
+#!/bin/bash
+# run.sh PROGRAM... - runs test programs, JOBS at once (twice the cores: most of them wait): a line for each as
+# it ends, all that a failing one said, and at the end "N passed, N failed" over their single tests. What is no
+# program fails too. Checks (*.sh) come first, one by one, for they call make.
 # By default a program under ThreadSanitizer sleeps for a second before it exits; a scenario is two of them.
 TSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/tsan.supp atexit_sleep_ms=0 $TSAN_OPTIONS"
-export TSAN_OPTIONS
-passed=0 failed=0
-said=$(mktemp)
-trap 'rm -f "$said"' EXIT
-for program; do
+folder=$(mktemp -d)
+export TSAN_OPTIONS folder
+trap 'rm -rf "$folder"' EXIT
+
+run_one() {
+	local said start code took counts p f
+	said=$(mktemp -p "$folder" said.XXXXXX)
 	start=$(date +%s.%N)
-	$program >"$said" 2>&1 </dev/null
+	"$1" >"$said" 2>&1 </dev/null
 	code=$?
 	took=$(echo "$(date +%s.%N) $start" | awk '{ printf "%.1f", $1 - $2 }')
 	# check says "95%: Checks: 20, Failures: 1, Errors: 0"; the others "N passed, N failed"
@@ -19,13 +22,25 @@ for program; do
 		END { if (p == "") p = '"$code"' == 0; print p + 0, f + 0 }' "$said")
 	p=${counts% *} f=${counts#* }
 	[ "$code" -eq 0 ] || [ "$f" -gt 0 ] || f=1
-	if [ "$f" -gt 0 ]; then
-		cat "$said"
-		echo "FAIL  ${program##*/} ($f of $((p + f)), ${took}s, exit code $code)"
-	else
-		echo "ok    ${program##*/} ($p, ${took}s)"
-	fi
-	passed=$((passed + p)) failed=$((failed + f))
+	{
+		flock 9
+		if [ "$f" -gt 0 ]; then
+			cat "$said"
+			echo "FAIL  ${1##*/} ($f of $((p + f)), ${took}s, exit code $code)"
+		else
+			echo "ok    ${1##*/} ($p, ${took}s)"
+		fi
+		echo "$p $f" >>"$folder/counts"
+	} 9>>"$folder/lock"
+	rm -f "$said"
+}
+export -f run_one
+
+programs=()
+for program; do
+	case $program in *.sh) run_one "$program" ;; *) programs+=("$program") ;; esac
 done
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+[ ${#programs[@]} -eq 0 ] || printf '%s\0' "${programs[@]}" |
+	xargs -0 -n 1 -P "${JOBS:-$(($(nproc) * 2))}" bash -c 'run_one "$1"' run_one
+touch "$folder/counts"
+awk '{ p += $1; f += $2 } END { print p + 0 " passed, " f + 0 " failed"; exit !(p > 0 && f == 0 && NR == '$#') }' "$folder/counts"
