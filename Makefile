@@ -67,7 +67,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario by-tls by-h2 test-programs lint format fuzz bench install uninstall deps clean help FORCE
+.PHONY: run test unit scenario by-tls by-h2 test-programs fuzzers lint format fuzz bench install uninstall deps clean help FORCE
 .SECONDEXPANSION:
 .PRECIOUS: $(B)/%.o
 
@@ -145,6 +145,7 @@ by-tls: $(SCENARIOS) $(B)/bin/twice ; @KIT_TLS=1 $(RUN) $(SCENARIOS)
 by-h2: $(SCENARIOS) $(B)/bin/twice ; @KIT_H2=1 $(RUN) $(SCENARIOS)
 CHECKS = $(addprefix tests/lint/,layers.sh pure.sh version.sh $(if $(HARDEN),hardened.sh install.sh)) tests/install_filter.sh
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
+fuzzers: $(FUZZERS)
 
 SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/scenario tests/fuzz bench))
 # Tables of rows (headers without a guard) are aligned by hand.
