@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CONNECTIONS_MAX = 4096, BODY_KEPT = 64 << 20 };
+enum { CONNECTIONS_MAX = 4096, BODY_KEPT = 64 << 20, DOORS = 6 };
 
 struct script {
 	struct script *next;
@@ -23,7 +23,7 @@ struct script {
 
 struct link { /* one connection */
 	int fd;
-	unsigned number;
+	unsigned number, door;
 	SSL *tls;
 	struct heap wire; /* all it received */
 	size_t at;	  /* how much of it is consumed */
@@ -33,9 +33,11 @@ struct link { /* one connection */
 static struct {
 	pthread_mutex_t lock;
 	pthread_once_t once;
-	int fd;
-	unsigned port;
-	char *url;
+	struct door {
+		int fd; /* -1: it refuses */
+		unsigned port;
+		char *url;
+	} doors[DOORS];
 	struct script *scripts;
 	struct heard **heard;
 	int heard_n, heard_cap;
@@ -43,7 +45,7 @@ static struct {
 	unsigned link_n;
 	struct heap all; /* every byte of all connections, as they came */
 	SSL_CTX *tls;
-} origin = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT, .fd = -1};
+} origin = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 #define LOCKED(code)                                \
 	do {                                        \
@@ -117,6 +119,8 @@ note_heard(struct link *l, size_t head_bytes)
 		t = strcspn(h->head + m + 1, " \r");
 	h->method = kit_dup(h->head, m);
 	h->target = kit_dup(h->head + m + (h->head[m] == ' '), t);
+	if (l->door)
+		h->target = text("@%u%s", l->door, h->target);
 	if (origin.heard_n == origin.heard_cap) {
 		origin.heard_cap = origin.heard_cap ? 2 * origin.heard_cap : 64;
 		origin.heard =
@@ -209,8 +213,11 @@ next_say(const char *target)
 	struct say none = {.status = 404, .body = "no script for this path\n"};
 	pthread_mutex_lock(&origin.lock);
 	struct script *s = origin.scripts, *any = NULL;
+	char all[8] = "*"; /* of its door: "@2*" */
+	if (*target == '@')
+		snprintf(all, sizeof all, "%.2s*", target);
 	for (; s && strcmp(s->path, target) != 0; s = s->next)
-		if (strcmp(s->path, "*") == 0)
+		if (strcmp(s->path, all) == 0)
 			any = s;
 	if (!s)
 		s = any;
@@ -447,12 +454,17 @@ serve(void *ctx)
 	return NULL;
 }
 
+struct listener {
+	int fd;
+	unsigned door;
+};
+
 static void *
 listen_on(void *ctx)
 {
-	int fd = (int)(intptr_t)ctx;
+	struct listener at = *(struct listener *)ctx;
 	for (;;) {
-		int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+		int peer = accept4(at.fd, NULL, NULL, SOCK_CLOEXEC);
 		if (peer < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
 		if (peer < 0)
@@ -461,6 +473,7 @@ listen_on(void *ctx)
 		setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 		struct link *l = kit_alloc(sizeof *l);
 		l->fd = peer;
+		l->door = at.door;
 		pthread_mutex_lock(&origin.lock);
 		l->number = origin.link_n;
 		if (origin.link_n == CONNECTIONS_MAX)
@@ -478,10 +491,10 @@ listen_on(void *ctx)
 }
 
 static void
-open_port(void)
+open_door(struct door *d)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET,
-				.sin_port = htons((uint16_t)origin.port),
+				.sin_port = htons((uint16_t)d->port),
 				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof a;
 	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -489,13 +502,21 @@ open_port(void)
 	if (bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 1024) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&a, &n) < 0)
 		fail("the origin cannot listen: %s", strerror(errno));
-	origin.fd = fd;
-	origin.port = ntohs(a.sin_port);
-	origin.url = text("%s://127.0.0.1:%u", origin.tls ? "https" : "http", origin.port);
+	d->fd = fd;
+	d->port = ntohs(a.sin_port);
+	d->url = text("%s://127.0.0.1:%u", origin.tls ? "https" : "http", d->port);
+	struct listener *at = kit_alloc(sizeof *at);
+	*at = (struct listener){fd, (unsigned)(d - origin.doors)};
 	pthread_t t;
-	if (pthread_create(&t, NULL, listen_on, (void *)(intptr_t)fd) != 0)
+	if (pthread_create(&t, NULL, listen_on, at) != 0)
 		fail("no thread");
 	pthread_detach(t);
+}
+
+static void
+open_port(void)
+{
+	open_door(&origin.doors[0]);
 }
 
 static void
@@ -504,18 +525,53 @@ there(void)
 	pthread_once(&origin.once, open_port);
 }
 
+static struct door *
+door_at(unsigned i)
+{
+	there();
+	if (i >= DOORS)
+		fail("an origin has %d doors", DOORS);
+	if (!origin.doors[i].url)
+		open_door(&origin.doors[i]);
+	return &origin.doors[i];
+}
+
+const char *
+origin_door(unsigned i)
+{
+	return door_at(i)->url;
+}
+
+void
+origin_door_dies(unsigned i)
+{
+	struct door *d = door_at(i);
+	shutdown(d->fd, SHUT_RDWR);
+	close(d->fd);
+	d->fd = -1;
+	LOCKED(for (unsigned k = 0; k < origin.link_n;
+		    k++) if (!origin.links[k]->closed && origin.links[k]->door == i)
+		       shutdown(origin.links[k]->fd, SHUT_RDWR));
+}
+
+void
+origin_door_returns(unsigned i)
+{
+	open_door(&origin.doors[i]);
+}
+
 unsigned
 origin_port(void)
 {
 	there();
-	return origin.port;
+	return origin.doors[0].port;
 }
 
 const char *
 origin_url(void)
 {
 	there();
-	return origin.url;
+	return origin.doors[0].url;
 }
 
 void
@@ -530,17 +586,13 @@ origin_tls(const char *cert, const char *key)
 void
 origin_dies(void)
 {
-	there();
-	shutdown(origin.fd, SHUT_RDWR);
-	close(origin.fd);
-	LOCKED(for (unsigned i = 0; i < origin.link_n; i++) if (!origin.links[i]->closed)
-		       shutdown(origin.links[i]->fd, SHUT_RDWR));
+	origin_door_dies(0);
 }
 
 void
 origin_returns(void)
 {
-	open_port();
+	origin_door_returns(0);
 }
 
 /* ---- the script
@@ -721,7 +773,7 @@ origin_wait_closed(unsigned connection)
 void
 origin_on_fail(void (*line)(const char *))
 {
-	if (!origin.url)
+	if (!origin.doors[0].url)
 		return;
 	line(text("-- the origin heard %d requests on %u connections", origin.heard_n,
 		  origin.link_n));
@@ -736,6 +788,7 @@ origin_on_fail(void (*line)(const char *))
 void
 origin_on_end(void)
 {
-	if (origin.fd >= 0)
-		close(origin.fd);
+	for (int i = 0; i < DOORS; i++)
+		if (origin.doors[i].url && origin.doors[i].fd >= 0)
+			close(origin.doors[i].fd);
 }
