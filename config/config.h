@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum { CONFIG_NAME_BYTES = 64 }; /* of a setting: "cache.disk" */
+
 enum config_query { CONFIG_QUERY_KEEP, CONFIG_QUERY_IGNORE, CONFIG_QUERY_SORT };
 enum config_admit { CONFIG_ADMIT_SIGHTINGS, CONFIG_ADMIT_ALWAYS, CONFIG_ADMIT_NEVER };
 enum config_log { CONFIG_LOG_COMBINED, CONFIG_LOG_JSON };
@@ -27,18 +29,42 @@ enum config_client { CONFIG_CLIENT_IGNORE, CONFIG_CLIENT_VALIDATE, CONFIG_CLIENT
 enum config_verify { CONFIG_VERIFY_ONCE, CONFIG_VERIFY_ALWAYS };
 enum config_cookie { CONFIG_COOKIE_NEVER, CONFIG_COOKIE_STRIP, CONFIG_COOKIE_SHARE };
 
-struct config_origin {
+enum config_balance {
+	CONFIG_BALANCE_AUTO,
+	CONFIG_BALANCE_ORDER,
+	CONFIG_BALANCE_LEAST,
+	CONFIG_BALANCE_ROUND_ROBIN,
+	CONFIG_BALANCE_HASH
+};
+
+struct config_server {
 	char *url;
-	char *host;    /* Host to send; NULL: the client's */
-	char *ca_file; /* NULL: the system's */
-	bool verify;   /* true */
+	unsigned weight;
+	bool backup;
+};
+
+/* A group of servers; or one server of the group "default", which all that have no name make
+ * (config/groups.c). */
+struct config_origin {
+	char *url;  /* of its one server; NULL: it has a list */
+	char *name; /* NULL: "default" */
+	struct config_server *servers;
+	unsigned server_count;
+	enum config_balance balance;
+	unsigned retries;
+	unsigned queue; /* requests that wait; 0: no limit */
+	char *host;	/* Host to send; NULL: the client's */
+	char *ca_file;	/* NULL: the system's */
+	bool verify;	/* true */
 	uint64_t connect_timeout_ms, read_timeout_ms;
-	unsigned max_connections; /* per worker */
+	uint64_t first_byte_timeout_ms, total_timeout_ms; /* 0: read_timeout; 0: none */
+	unsigned max_connections;			  /* per server and worker */
 };
 
 struct config_route { /* the first that matches applies; the last, implicit one matches all */
-	char *host;   /* NULL: any */
+	char *host;   /* NULL: any; "*.example.com": names below it */
 	char *path;   /* prefix; NULL: any */
+	char *origin; /* name of a group; NULL: the first */
 	bool pass;    /* never look in or fill the cache */
 	enum config_admit admit;
 	enum config_query query;
@@ -199,13 +225,30 @@ void config_place(const char *path, const struct config_flag *flags, size_t flag
 		  const char *setting, char *out, size_t n);
 
 /* "origins.1.ca_file" as people know it: "origins.ca_file". Returns out. */
-enum { CONFIG_NAME_BYTES = 64 };
 char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
 
 /* Of cache.dir and all further disks together. */
 uint64_t config_disk_bytes(const struct config *c);
-/* Host and port of an origin as an address; false: the host is a name, which may mean any. */
-bool config_origin_address(const struct config_origin *o, struct address *a);
+/* Host and port of an origin's URL as an address; false: the host is a name, which may mean any, or
+ * it is a Unix socket. */
+bool config_origin_address(const char *url, struct address *a);
+
+/* The groups that `origins` makes, from 0 in the order of their names; and the servers of all of
+ * them, group by group. */
+unsigned config_group_count(const struct config *c);
+const char *config_group_name(const struct config *c, unsigned group);
+const struct config_origin *config_group(const struct config *c, unsigned group); /* its rules */
+/* The number of the group of that name; NULL: the first. -1: there is none. */
+int config_group_find(const struct config *c, const char *name);
+struct config_member {
+	const struct config_origin *origin; /* where it is given: how it is asked */
+	const char *url;
+	unsigned weight, group;
+	bool backup;
+	char setting[CONFIG_NAME_BYTES]; /* "origins.1.servers.0.url" */
+};
+unsigned config_member_count(const struct config *c);
+void config_member(const struct config *c, unsigned i, struct config_member *out);
 
 /* The effective configuration as YAML with comments;
  * config_load_flags reads it back to the same. */

@@ -117,6 +117,7 @@ print_value(const struct setting *s, const char *in, struct buf *to)
 	}
 }
 
+enum { MARGIN_BYTES = 32 };
 /* How lines of a group begin: "", "  ", "  - " for the first of a list's element, "#   " in an
  * example. */
 struct margin {
@@ -161,21 +162,26 @@ print_example(const struct setting *s, struct buf *to)
 	schema_free(&c);
 }
 
+/* margin: of the line with the key; "" at the top, where an empty list has an example. */
 static void
-print_groups(const struct setting *s, const char *in, struct buf *to)
+print_groups(const struct setting *s, const char *in, const char *margin, struct buf *to)
 {
-	static const struct margin inside = {"  - ", "    "};
+	char first[MARGIN_BYTES], rest[MARGIN_BYTES];
 	const char *elements = *(const char *const *)(const void *)(in + s->at);
 	unsigned n = count_of(s, in);
 	if (n == 0) {
-		buf_printf(to, "%s: [ ]%*s# %s\n", s->key, (int)(31 - strlen(s->key)), "",
-			   s->sentence);
-		print_example(s, to);
+		int filled = (int)(strlen(margin) + strlen(s->key));
+		buf_printf(to, "%s%s: [ ]%*s# %s\n", margin, s->key, 31 - filled, "", s->sentence);
+		if (!*margin)
+			print_example(s, to);
 		return;
 	}
-	print_line("", s, NULL, to);
+	print_line(margin, s, NULL, to);
+	snprintf(first, sizeof first, "%s  - ", margin);
+	snprintf(rest, sizeof rest, "%s    ", margin);
 	for (unsigned i = 0; i < n; i++)
-		print_group(s->inside, elements + (size_t)i * s->bytes, inside, to);
+		print_group(s->inside, elements + (size_t)i * s->bytes,
+			    (struct margin){first, rest}, to);
 }
 
 static void
@@ -184,10 +190,12 @@ print_group(const struct setting *rows, const char *in, struct margin m, struct 
 	for (const struct setting *s = rows; s->key; s++) {
 		const char *margin = s == rows ? m.first : m.rest;
 		if (s->kind == KIND_GROUP) {
+			char rest[MARGIN_BYTES];
+			snprintf(rest, sizeof rest, "%s  ", m.rest);
 			print_line(margin, s, NULL, to);
-			print_group(s->inside, in + s->at, (struct margin){"  ", "  "}, to);
+			print_group(s->inside, in + s->at, (struct margin){rest, rest}, to);
 		} else if (s->kind == KIND_GROUPS) {
-			print_groups(s, in, to);
+			print_groups(s, in, margin, to);
 		} else {
 			print_line(margin, s, in, to);
 		}
@@ -210,8 +218,8 @@ is_same(const struct setting *s, const char *a, const char *b)
 {
 	struct buf x = {0}, y = {0};
 	if (s->kind == KIND_GROUPS) {
-		print_groups(s, a, &x);
-		print_groups(s, b, &y);
+		print_groups(s, a, "", &x);
+		print_groups(s, b, "", &y);
 	} else {
 		print_value(s, a, &x);
 		print_value(s, b, &y);

@@ -1,6 +1,7 @@
 /* rules.c - addresses, origins, loops and routes: what must go together. */
 #include "config/rules.h"
 
+#include "config/groups.h"
 #include "config/units.h"
 #include "proxy/base/address.h"
 
@@ -85,6 +86,15 @@ check_addresses(const struct config *c, char *err, size_t err_bytes)
 	return NULL;
 }
 
+/* A copy, of the thread. */
+static const char *
+kept(const char *setting)
+{
+	static _Thread_local char name[CONFIG_NAME_BYTES];
+	snprintf(name, sizeof(name), "%s", setting);
+	return name;
+}
+
 /* "routes.2.query"; of the thread. */
 static const char *
 indexed(const char *list, unsigned i, const char *key)
@@ -95,11 +105,13 @@ indexed(const char *list, unsigned i, const char *key)
 }
 
 bool
-config_origin_address(const struct config_origin *o, struct address *a)
+config_origin_address(const char *url, struct address *a)
 {
-	const char *url = o->url;
-	const char *host = strstr(url, "://") + 3;
+	const char *host = strstr(url, "://");
 	char text[ADDRESS_TEXT];
+	if (!host) /* a Unix socket */
+		return false;
+	host += 3;
 	const char *bracket = strrchr(host, ']'), *colon = strrchr(host, ':');
 	bool has_port = colon && colon > bracket;
 	const char *port = strncasecmp(url, "https", 5) == 0 ? ":443" : ":80";
@@ -122,44 +134,24 @@ listens_at(const char *listen, const struct address *b)
 static const char *
 check_loops(const struct config *c, char *err, size_t err_bytes)
 {
-	for (unsigned i = 0; i < c->origin_count; i++) {
+	for (unsigned i = 0; i < config_member_count(c); i++) {
 		struct address to;
-		if (!config_origin_address(&c->origins[i], &to))
+		struct config_member m;
+		config_member(c, i, &m);
+		if (!config_origin_address(m.url, &to))
 			continue;
 		for (unsigned j = 0; j < c->listen_count; j++)
 			if (listens_at(c->listen[j], &to))
-				return wrong(indexed("origins", i, "url"), err, err_bytes,
+				return wrong(kept(m.setting), err, err_bytes,
 					     "%s is where twice itself listens (%s); name the "
 					     "server behind it",
-					     c->origins[i].url, c->listen[j]);
+					     m.url, c->listen[j]);
 		if (c->admin && listens_at(c->admin, &to))
 			return wrong(
-				indexed("origins", i, "url"), err, err_bytes,
+				kept(m.setting), err, err_bytes,
 				"%s is the admin address; name the server that has the content",
-				c->origins[i].url);
+				m.url);
 	}
-	return NULL;
-}
-
-static const char *
-check_origins(const struct config *c, char *err, size_t err_bytes)
-{
-	for (unsigned i = 0; i < c->origin_count; i++) {
-		const struct config_origin *o = &c->origins[i];
-		if (o->ca_file && strncasecmp(o->url, "https:", 6) != 0)
-			return wrong(indexed("origins", i, "ca_file"), err, err_bytes,
-				     "%s has no certificate to check; write https:// or leave "
-				     "ca_file out",
-				     o->url);
-		if (o->ca_file && !o->verify)
-			return wrong(indexed("origins", i, "ca_file"), err, err_bytes,
-				     "nothing is checked with verify: off; leave one of both out");
-	}
-	for (unsigned i = 0; i < c->origin_count; i++)
-		for (unsigned j = 0; j < i; j++)
-			if (strcasecmp(c->origins[i].url, c->origins[j].url) == 0)
-				return wrong("origins", err, err_bytes,
-					     "%s is given twice; keep one", c->origins[i].url);
 	return NULL;
 }
 
@@ -180,6 +172,19 @@ check_route(const struct config_route *r, unsigned i, char *err, size_t err_byte
 			indexed("routes", i, keeps ? "keep_params" : "drop_params"), err, err_bytes,
 			"query: ignore leaves all parameters out of the key; leave one of both "
 			"out");
+	if (r->path && (r->path[0] != '/' || strpbrk(r->path, "?#")))
+		return wrong(indexed("routes", i, "path"), err, err_bytes,
+			     "%s is not the beginning of a path; write one such as /img/, without "
+			     "a query",
+			     r->path);
+	if (r->host && strchr(r->host + (r->host[0] == '*'), '*'))
+		return wrong(indexed("routes", i, "host"), err, err_bytes,
+			     "one wildcard may be at the beginning; write *.example.com or "
+			     "www.example.com");
+	if (r->host && r->host[0] == '*' && (r->host[1] != '.' || !r->host[2]))
+		return wrong(indexed("routes", i, "host"), err, err_bytes,
+			     "a wildcard is for whole labels; write *.example.com, or leave host "
+			     "out for all hosts");
 	if (r->pass && (keyed || r->pass_cookie_count || r->admit != CONFIG_ADMIT_SIGHTINGS))
 		return wrong(
 			indexed("routes", i, "pass"), err, err_bytes,
@@ -188,11 +193,21 @@ check_route(const struct config_route *r, unsigned i, char *err, size_t err_byte
 	return NULL;
 }
 
+/* Every name of b is one of a, either of which may begin with a wildcard. */
+static bool
+covers_host(const char *a, const char *b)
+{
+	size_t x = strlen(a), y = strlen(b);
+	if (a[0] != '*')
+		return strcasecmp(a, b) == 0;
+	return y >= x && strcasecmp(b + (y - x) + 1, a + 1) == 0 && (y > x || b[0] == '*');
+}
+
 /* Every request of b is one of a: then b is never reached behind a. */
 static bool
 covers(const struct config_route *a, const struct config_route *b)
 {
-	bool host = !a->host || (b->host && strcasecmp(a->host, b->host) == 0);
+	bool host = !a->host || (b->host && covers_host(a->host, b->host));
 	bool path = !a->path || (b->path && strncmp(a->path, b->path, strlen(a->path)) == 0);
 	return host && path;
 }
@@ -204,6 +219,10 @@ check_routes(const struct config *c, char *err, size_t err_bytes)
 		const char *bad = check_route(&c->routes[i], i, err, err_bytes);
 		if (bad)
 			return bad;
+		if (config_group_find(c, c->routes[i].origin) < 0 && c->routes[i].origin)
+			return wrong(indexed("routes", i, "origin"), err, err_bytes,
+				     "no group of origins is called \"%s\"; write the name: of one",
+				     c->routes[i].origin);
 		for (unsigned j = 0; j < i; j++)
 			if (covers(&c->routes[j], &c->routes[i]))
 				return wrong(
@@ -271,8 +290,8 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses, check_origins, check_loops,
-				    check_routes,    check_disks,   check_tls};
+	check_fn *const checks[] = {check_addresses, groups_check, check_loops,
+				    check_routes,    check_disks,  check_tls};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

@@ -56,15 +56,30 @@
 /* clang-format off */
 
 /*     kind     member                    key                         default     word for 0  range                     sentence */
+#define STRUCT struct config_server
+static const struct setting server[] = {
+	VALUE(URL,     url,                      "url",                      NULL,       NULL,       NO_RANGE,                 "http[s]://host[:port], without a path"),
+	VALUE(COUNT,   weight,                   "weight",                   "1",        NULL,       RANGE(1, 1000),           "its part of the requests, against that of the others"),
+	VALUE(SWITCH,  backup,                   "backup",                   "off",      NULL,       NO_RANGE,                 "asked only when no other server may be"),
+	{0}
+};
+#undef STRUCT
 #define STRUCT struct config_origin
 static const struct setting origin[] = {
-	VALUE(URL,     url,                      "url",                      NULL,       NULL,       NO_RANGE,                 "http[s]://host[:port], without a path"),
+	VALUE(URL,     url,                      "url",                      "none",     "none",     NO_RANGE,                 "http[s]://host[:port], without a path; none: see servers"),
+	VALUE(TEXT,    name,                     "name",                     "default",  "default",  NO_RANGE,                 "of the group; all without a name are one group"),
+	GROUPS(servers, server_count,            "servers",                  server,                                           "of a group with a name: { url, weight: 1, backup: off }, ..."),
+	VALUE(WORD,    balance,                  "balance",                  "auto",     "auto|order|least|round-robin|hash", NO_RANGE, "auto: least of servers, urls in order"),
+	VALUE(COUNT,   retries,                  "retries",                  "1",        NULL,       RANGE(0, 10),             "other servers that are asked when one fails"),
+	VALUE(COUNT,   queue,                    "queue",                    "none",     "none",     RANGE(1, 10e6),           "most requests that wait for connections; then stale or 503"),
 	VALUE(TEXT,    host,                     "host",                     "client",   "client",   NO_RANGE,                 "Host field sent to it; client: as the client sent it"),
 	VALUE(TEXT,    ca_file,                  "ca_file",                  "system",   "system",   NO_RANGE,                 "certificates to trust; system: those of the system"),
 	VALUE(SWITCH,  verify,                   "verify",                   "on",       NULL,       NO_RANGE,                 "check the certificate of an https origin"),
 	VALUE(MILLIS,  connect_timeout_ms,       "connect_timeout",          "5s",       NULL,       RANGE(1, 1000 * DAY),     "time limit for connecting, TLS included"),
+	VALUE(MILLIS,  first_byte_timeout_ms,    "first_byte_timeout",       "auto",     "auto",     RANGE(1, 1000 * DAY),     "time limit for the first byte of an answer; auto: the next"),
 	VALUE(MILLIS,  read_timeout_ms,          "read_timeout",             "1m",       NULL,       RANGE(1, 1000 * DAY),     "time limit for the next byte of an answer"),
-	VALUE(COUNT,   max_connections,          "max_connections",          "256",      NULL,       RANGE(1, 65535),          "most connections per worker; further requests wait"),
+	VALUE(MILLIS,  total_timeout_ms,         "total_timeout",            "none",     "none",     RANGE(1, 1000 * DAY),     "time limit for a whole answer"),
+	VALUE(COUNT,   max_connections,          "max_connections",          "256",      NULL,       RANGE(1, 65535),          "most connections of a server per worker; more requests wait"),
 	{0}
 };
 #undef STRUCT
@@ -120,8 +135,9 @@ static const struct setting admission[] = {
 #undef STRUCT
 #define STRUCT struct config_route
 static const struct setting route[] = {
-	VALUE(TEXT,    host,                     "host",                     "any",      "any",      NO_RANGE,                 "host that the rule applies to"),
+	VALUE(TEXT,    host,                     "host",                     "any",      "any",      NO_RANGE,                 "host that the rule applies to; *.host: all names below it"),
 	VALUE(TEXT,    path,                     "path",                     "any",      "any",      NO_RANGE,                 "prefix of the paths that the rule applies to"),
+	VALUE(TEXT,    origin,                   "origin",                   "first",    "first",    NO_RANGE,                 "name of the group that is asked; first: the first of origins"),
 	VALUE(SWITCH,  pass,                     "pass",                     "off",      NULL,       NO_RANGE,                 "do not use the cache for these requests"),
 	VALUE(WORD,    admit,                    "admit",                    "sightings", "sightings|always|never", NO_RANGE,   "which objects are written to disk"),
 	VALUE(WORD,    query,                    "query",                    "keep",     "keep|ignore|sort", NO_RANGE,         "how the query becomes part of the key"),

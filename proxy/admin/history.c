@@ -61,7 +61,7 @@ origins_out(const struct report *r)
 {
 	double n = 0;
 	for (unsigned i = 0; i < r->origin_count; i++)
-		n += r->origins[i].out;
+		n += r->origins[i].condition == REPORT_ORIGIN_OUT;
 	return n;
 }
 

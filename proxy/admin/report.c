@@ -198,14 +198,21 @@ add_measures(const struct report *r, json_t *top)
 static json_t *
 json_of_origins(const struct report *r)
 {
+	static const char *const states[] = {"well", "failing", "out"};
 	json_t *list = json_array();
 	for (unsigned i = 0; i < r->origin_count; i++) {
 		const struct report_origin *o = &r->origins[i];
-		json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I, s:o}", "url", o->url,
-						      "state", o->out ? "out" : "well", "requests",
-						      (json_int_t)o->requests, "errors",
-						      (json_int_t)o->errors, "first_byte",
-						      json_of_sum(&o->wait_us, 1e6)));
+		json_t *one = json_pack(
+			"{s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "url", o->url, "group",
+			o->group ? o->group : "default", "state", states[o->condition], "requests",
+			(json_int_t)o->requests, "errors", (json_int_t)o->errors, "under_way",
+			(json_int_t)o->under_way, "first_byte", json_of_sum(&o->wait_us, 1e6));
+		if (o->why)
+			json_object_set_new(one, "why", json_string(o->why));
+		if (o->condition == REPORT_ORIGIN_OUT)
+			json_object_set_new(one, "returns_in_s",
+					    json_real((double)o->returns_ms / 1000));
+		json_array_append_new(list, one);
 	}
 	return list;
 }

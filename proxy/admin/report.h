@@ -17,11 +17,17 @@
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/cache.h"
 
-enum { REPORT_ORIGINS_MOST = 64, REPORT_LISTEN_MOST = 16 };
+enum { REPORT_ORIGINS_MOST = 256, REPORT_LISTEN_MOST = 16 };
+
+/* Failing: and asked all the same, for half of its group is out already; out: left alone. */
+enum report_condition { REPORT_ORIGIN_WELL, REPORT_ORIGIN_FAILING, REPORT_ORIGIN_OUT };
 
 struct report_origin {
-	const char *url; /* borrowed from the proxy */
-	bool out;	 /* left alone for a while, for it could not be reached */
+	const char *url, *group; /* borrowed from the proxy */
+	enum report_condition condition;
+	const char *why;    /* it is not well: "connect-failed", "503"; else NULL */
+	int64_t returns_ms; /* until it is asked again, when it is out */
+	unsigned under_way; /* requests */
 	uint64_t requests, errors, answers[MEASURES_CLASSES];
 	struct histogram_sum wait_us;
 };

@@ -234,7 +234,7 @@ errors_of(const struct report_origin *o)
 static int64_t
 is_up(const struct report_origin *o)
 {
-	return !o->out;
+	return o->condition == REPORT_ORIGIN_WELL;
 }
 
 static void
@@ -249,7 +249,7 @@ add_origins(const struct report *r, struct buf *out)
 			   "fetches from it that failed, a head of 5xx not among them", errors_of,
 			   out);
 	add_origin_numbers(r, "twice_origin_up", "gauge",
-			   "0 while it is left alone because it could not be reached", is_up, out);
+			   "0 while it failed five times in a row, left alone or not", is_up, out);
 	if (r->origin_count)
 		add_head(out, answers, "counter", "heads that it sent, by class of status");
 	for (unsigned i = 0; i < r->origin_count; i++)

@@ -42,6 +42,8 @@ COUNTER(ON_DISK,              "admission", "on_disk",        "answers whose obje
 COUNTER(REFUSED_BYTES,        "admission", "refused_bytes",  "body bytes kept off the disk at first sight")
 COUNTER(ORIGIN_REQUESTS,      "origin",    "requests",       "requests sent to origins")
 COUNTER(ORIGIN_ERRORS,        "origin",    "errors",         "origin fetches that failed")
+COUNTER(ORIGIN_RETRIES,       "origin",    "retries",        "requests of these that were put to another server after one failed")
+COUNTER(ORIGIN_REFUSED,       "origin",    "refused",        "requests that were not sent, for the queue of their group was full")
 COUNTER(ACCEPTED,             "connections", "accepted",     "client connections accepted")
 COUNTER(CLOSED,               "connections", "closed",       "client connections closed")
 COUNTER(REFUSED_CONNECTIONS,  "connections", "refused",      "turned away at the connection limit")

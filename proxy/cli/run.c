@@ -77,8 +77,11 @@ say_bound(const char *what, const char *addr, unsigned port)
 static void
 announce(const struct config *c, const struct server *server)
 {
-	for (unsigned i = 0; i < c->origin_count; i++)
-		log_say("twice: answers come from %s", c->origins[i].url);
+	for (unsigned i = 0; i < config_member_count(c); i++) {
+		struct config_member m;
+		config_member(c, i, &m);
+		log_say("twice: answers come from %s", m.url);
+	}
 	if (c->cache.dir)
 		log_say("twice: objects are kept in %s", c->cache.dir);
 	else

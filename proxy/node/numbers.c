@@ -1,6 +1,8 @@
 /* numbers.c - sums over workers. */
 #include "proxy/node/numbers.h"
 
+#include "proxy/base/clock.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,18 +30,30 @@ add_worker(const struct worker *w, struct report *out)
 	out->active_fetches += atomic_load_explicit(&w->active_fetches, memory_order_relaxed);
 }
 
-_Static_assert((int)REPORT_ORIGINS_MOST == (int)UPSTREAM_MOST, "each origin has its place");
+_Static_assert((int)REPORT_ORIGIN_OUT == (int)UPSTREAM_OUT, "add_group casts between these");
+
+static void
+add_group(const struct upstream *u, struct report *out)
+{
+	for (unsigned i = 0; i < upstream_count(u); i++) {
+		struct upstream_state s = upstream_state(u, i, now_ms());
+		struct report_origin *to = &out->origins[out->origin_count++];
+		to->url = s.url;
+		to->group = s.group;
+		to->condition = (enum report_condition)s.condition;
+		to->why = s.why;
+		to->returns_ms = s.returns_ms;
+		to->under_way = s.active;
+	}
+}
 
 void
-numbers_add(const struct worker *workers, unsigned n, const struct upstream *u, struct report *out)
+numbers_add(const struct worker *workers, unsigned n, const struct origins *origins,
+	    struct report *out)
 {
 	out->workers = n;
-	out->origin_count = upstream_count(u);
-	for (unsigned i = 0; i < out->origin_count; i++) {
-		struct upstream_state s = upstream_state(u, i);
-		out->origins[i].url = s.url;
-		out->origins[i].out = s.out;
-	}
+	for (unsigned g = 0; g < origins->group_count; g++)
+		add_group(origins->groups[g], out);
 	for (unsigned i = 0; i < n; i++)
 		add_worker(&workers[i], out);
 }

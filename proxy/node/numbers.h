@@ -7,11 +7,12 @@
 
 #include "config/config.h"
 #include "proxy/admin/report.h"
+#include "proxy/node/origins.h"
 #include "proxy/node/worker.h"
 
 /* Adds the counters and histograms of n workers, and what is known of the origins. */
-void
-numbers_add(const struct worker *workers, unsigned n, const struct upstream *u, struct report *out);
+void numbers_add(const struct worker *workers, unsigned n, const struct origins *origins,
+		 struct report *out);
 /* Who this is. ports: of the listeners, as bound. */
 void numbers_name(const struct config *c, const unsigned *ports, struct report *out);
 

@@ -119,21 +119,20 @@ is_ours(const struct address *a)
 static void
 check_loops(const struct config *c, struct findings *p)
 {
-	for (unsigned i = 0; i < c->origin_count; i++) {
+	for (unsigned i = 0; i < config_member_count(c); i++) {
 		struct address to, a;
-		char setting[64];
-		snprintf(setting, sizeof setting, "origins.%u.url", i);
-		if (!config_origin_address(&c->origins[i], &to) || !is_ours(&to) ||
-		    address_is_loopback(&to))
+		struct config_member m;
+		config_member(c, i, &m);
+		if (!config_origin_address(m.url, &to) || !is_ours(&to) || address_is_loopback(&to))
 			continue;
 		for (unsigned j = 0; j < c->listen_count; j++)
 			if (address_parse(config_listen_address(c->listen[j]), &a) == 0 &&
 			    address_is_any(&a) && address_port(&a) &&
 			    address_port(&a) == address_port(&to))
-				find(p, true, setting,
+				find(p, true, m.setting,
 				     "%s is this machine, where twice itself listens (%s); name the "
 				     "server behind it",
-				     c->origins[i].url, c->listen[j]);
+				     m.url, c->listen[j]);
 	}
 }
 

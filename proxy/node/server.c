@@ -3,6 +3,7 @@
 #include "proxy/node/chronicle.h"
 #include "proxy/node/explain.h"
 #include "proxy/node/numbers.h"
+#include "proxy/node/origins.h"
 #include "proxy/node/purge.h"
 
 #include "proxy/admin/admin.h"
@@ -35,7 +36,7 @@ struct server {
 	const char *version;
 	struct shelves shelves;
 	struct settings *settings; /* for who asks from the admin thread */
-	struct upstream *upstream;
+	struct origins origins;
 	struct admin *admin;
 	struct chronicle *chronicle;
 	struct clients *clients;
@@ -173,37 +174,6 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 }
 
 static int
-open_origins(struct server *s, char *err, size_t err_bytes)
-{
-	const struct config *c = s->config;
-	struct origin *origins[UPSTREAM_MOST];
-	unsigned n = 0;
-	if (c->origin_count > UPSTREAM_MOST) {
-		snprintf(err, err_bytes, "%u origins are too many; there may be %d",
-			 c->origin_count, UPSTREAM_MOST);
-		return -1;
-	}
-	for (unsigned i = 0; i < c->origin_count; i++) {
-		const struct config_origin *co = &c->origins[i];
-		struct origin_options o = {
-			.url = co->url,
-			.host = co->host,
-			.ca_file = co->ca_file,
-			.insecure = !co->verify,
-			.connect_timeout_ms = (long)co->connect_timeout_ms,
-			.read_timeout_ms = (long)co->read_timeout_ms,
-			.max_connections = co->max_connections,
-		};
-		origins[n] = origin_create(&o, err, err_bytes);
-		if (!origins[n])
-			break;
-		n++;
-	}
-	s->upstream = upstream_create(origins, n);
-	return n == c->origin_count ? 0 : -1;
-}
-
-static int
 open_log(struct server *s, char *err, size_t err_bytes)
 {
 	const char *path = s->config->access_log;
@@ -263,7 +233,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
 			.settings = settings_create(c, node_of(s->shelves.seed, c)),
-			.upstream = s->upstream,
+			.groups = s->origins.groups,
 			.log = {.file = s->access_log, .lane = w},
 		};
 		worker->doors = mem_zalloc(c->listen_count * sizeof *worker->doors);
@@ -373,7 +343,8 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	s->begun_us = now_us();
 	share_heaps(c);
 	s->settings = settings_create(c, 0); /* asks for routes only */
-	if (open_shelves(s, err, err_bytes) || open_origins(s, err, err_bytes) ||
+	if (open_shelves(s, err, err_bytes) ||
+	    origins_open(&s->origins, c, worker_count(c), err, err_bytes) ||
 	    open_log(s, err, err_bytes) || open_workers(s, err, err_bytes) ||
 	    open_admin(s, err, err_bytes)) {
 		server_destroy(&s);
@@ -434,7 +405,7 @@ server_destroy(struct server **sp)
 	free(s->workers);
 	clients_destroy(&s->clients);
 	room_destroy(&s->room);
-	upstream_destroy(&s->upstream);
+	origins_close(&s->origins);
 	passes_destroy(&sh->passes);
 	passes_destroy(&sh->reloads);
 	passes_destroy(&sh->unsliced);
@@ -477,7 +448,7 @@ void
 server_report(struct server *s, struct report *out)
 {
 	memset(out, 0, sizeof *out);
-	numbers_add(s->workers, s->worker_count, s->upstream, out);
+	numbers_add(s->workers, s->worker_count, &s->origins, out);
 	numbers_name(s->config, s->ports, out);
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;

@@ -116,7 +116,7 @@ worker_open(struct worker *w, unsigned index)
 {
 	assert(w->serve.shelves && w->serve.settings && w->clients && w->room);
 	w->serve.metrics = &w->metrics;
-	measures_init(&w->measures, w->serve.settings->config->origin_count);
+	measures_init(&w->measures, config_member_count(w->serve.settings->config));
 	w->serve.measures = &w->measures;
 	w->serve.lately = &w->lately;
 	hot_init(&w->hot);

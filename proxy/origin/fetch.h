@@ -40,12 +40,13 @@ enum fetch_end {
 };
 struct fetch_result {
 	enum fetch_end end;
-	int status; /* what to answer a client that has no head yet: 502 or 504 */
+	int status; /* what to answer a client that has no head yet: 502 to 504 */
 	const char
 		*word; /* Cache-Status detail, log, metrics: "connect-failed", "read-timeout"... */
 	const char *detail; /* a sentence for the log; holds during on_done */
 	bool head_seen;	    /* on_head was called */
 	bool reused;	    /* the connection was a kept one */
+	bool begun;	    /* bytes of an answer came */
 	bool body_taken;    /* on_send has given bytes: it cannot give them again */
 	int64_t wait_us;    /* from start to first byte of the head */
 	int64_t total_us;
@@ -80,6 +81,7 @@ struct fetch_request {
 	enum framing framing; /* of the request's body: NONE, LENGTH, CHUNKED */
 	uint64_t content_length;
 	bool idempotent; /* may be sent once more when a kept connection turns out dead */
+	bool refused;	 /* nothing is asked: it ends as FETCH_QUEUE_FULL */
 };
 /* Copies r. Never NULL; a failure to start arrives as on_done from the event loop. */
 struct fetch *fetch_start(struct fetcher *f, const struct fetch_request *r,

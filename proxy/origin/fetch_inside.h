@@ -77,6 +77,7 @@ struct fetch {
 	bool repeatable; /* may be sent once more, from its first byte: nothing of it is gone */
 	bool replays;	 /* a small body stays behind the head in out, to be sent again */
 
+	bool refused;		     /* it has nothing to do but to say so */
 	bool listed;		     /* in todo */
 	bool uploading;		     /* is counted in site->uploading */
 	bool want_resume, want_send; /* what todo is about, once it has a lane */

@@ -63,6 +63,7 @@ finish(struct fetch *f)
 	r->status = ends[r->end].status;
 	r->word = ends[r->end].word;
 	r->reused = f->lane && f->lane->used;
+	r->begun = f->first_us != 0;
 	r->wait_us = (f->first_us ? f->first_us : now) - f->start_us;
 	r->total_us = now - f->start_us;
 	f->ev.on_done(f->ctx, r);
@@ -97,16 +98,33 @@ end_of_dial(CURLcode code)
 
 /* -- time -------------------------------------------------------------------------------------- */
 
-/* In ms; 0: the origin owes us nothing. */
+/* All of it must be over then, in ms; 0: whenever it is. */
 static int64_t
-deadline(const struct fetch *f)
+total_deadline(const struct fetch *f)
+{
+	int64_t ms = f->site->pool.origin->total_timeout_ms;
+	return ms ? f->start_us / 1000 + ms : 0;
+}
+
+/* Of what it is waited for now. */
+static int64_t
+next_deadline(const struct fetch *f)
 {
 	const struct origin *o = f->site->pool.origin;
 	if (f->asks == ASK_DIALING)
 		return f->dialed_ms + o->connect_timeout_ms;
+	return f->moved_ms +
+	       (f->hears == HEAR_SILENT ? o->first_byte_timeout_ms : o->read_timeout_ms);
+}
+
+/* In ms; 0: the origin owes us nothing. */
+static int64_t
+deadline(const struct fetch *f)
+{
 	if (f->hears == HEAR_PAUSED || f->asks == ASK_LATER)
 		return 0;
-	return f->moved_ms + o->read_timeout_ms;
+	int64_t next = next_deadline(f), total = total_deadline(f);
+	return total && total < next ? total : next;
 }
 
 static void
@@ -117,13 +135,18 @@ on_wake(struct lane *l)
 		pool_wake(l);
 		return;
 	}
-	int64_t at = deadline(f);
+	int64_t at = deadline(f), total = total_deadline(f);
 	if (!at || at > lane_now_ms())
 		lane_wake_at(l, at);
+	else if (total && total <= lane_now_ms())
+		give_up(f, FETCH_TOTAL_TIMEOUT, "the answer took longer than total_timeout");
 	else if (f->asks == ASK_DIALING)
 		give_up(f, FETCH_CONNECT_TIMEOUT, "no connection within connect_timeout");
 	else
-		give_up(f, FETCH_READ_TIMEOUT, "not a byte from the origin within read_timeout");
+		give_up(f, FETCH_READ_TIMEOUT,
+			f->hears == HEAR_SILENT
+				? "not a byte from the origin within first_byte_timeout"
+				: "not a byte from the origin within read_timeout");
 }
 
 void
@@ -259,6 +282,11 @@ begin(struct fetch *f)
 {
 	struct site *s = f->site;
 	bool upload = f->queue == QUEUE_UPLOAD;
+	if (f->refused) {
+		give_up(f, FETCH_QUEUE_FULL,
+			"as many requests as may are under way or waiting already");
+		return;
+	}
 	struct lane *l = upload && !fetch_site_may_upload(s)
 				 ? NULL
 				 : pool_take(&s->pool, upload, f->repeatable);

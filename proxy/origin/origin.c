@@ -144,6 +144,9 @@ origin_create(const struct origin_options *opt, char *err, size_t err_bytes)
 	o->insecure = opt->insecure;
 	o->connect_timeout_ms = opt->connect_timeout_ms ? opt->connect_timeout_ms : 5000;
 	o->read_timeout_ms = opt->read_timeout_ms ? opt->read_timeout_ms : 60000;
+	o->first_byte_timeout_ms =
+		opt->first_byte_timeout_ms ? opt->first_byte_timeout_ms : o->read_timeout_ms;
+	o->total_timeout_ms = opt->total_timeout_ms;
 	o->max_connections = opt->max_connections ? opt->max_connections : 256;
 	find_way(o, &p);
 	o->authority = is_usual_port(&p) ? mem_strdup(p.host) : say("%s:%s", p.host, p.port);

@@ -19,7 +19,10 @@ struct origin_options {
 	bool insecure;		 /* do not verify the certificate */
 	long connect_timeout_ms; /* 0: 5000; for a free connection, and again to open one (DNS and
 				    TLS too) */
-	long read_timeout_ms;	 /* 0: 60000; without a byte from the origin, head or body */
+	long first_byte_timeout_ms; /* 0: read_timeout_ms; from the request to the answer */
+	long read_timeout_ms;	    /* 0: 60000; without a byte from the origin, head or body */
+	/* 0: none; for the whole exchange, but while a slow client is waited for */
+	long total_timeout_ms;
 	/* per worker; 0: 256; further fetches queue. Those that send a body hold at most half. */
 	unsigned max_connections;
 };

@@ -18,7 +18,8 @@ struct origin {
 	char *authority;	       /* Host for a client that gave none */
 	X509_STORE *trust;	       /* https, verified: CA certificates, read once; else NULL */
 	bool tls, insecure;
-	int64_t connect_timeout_ms, read_timeout_ms;
+	int64_t connect_timeout_ms, first_byte_timeout_ms, read_timeout_ms;
+	int64_t total_timeout_ms; /* 0: none */
 	unsigned max_connections;
 };
 

@@ -1,47 +1,50 @@
-/* upstream.c - one word per origin says whether it is well: 0, or how long it is left alone and how
- * often in a row it failed. The thread that changes the word by compare-and-swap logs it, so each
- * change is told once.
- */
+/* upstream.c - which server of a group is asked, and how often; who is well is
+ * upstream_health.c's. */
 #include "proxy/origin/upstream.h"
 
-#include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/origin/origin_inside.h"
+#include "proxy/origin/upstream_inside.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { LEVEL_BITS = 8, LEVEL_MOST = 6, SILENT_MOST = 3 };
-/* The estimate rises by a 16th for a slower answer and falls by a 64th for a faster one, so it
- * rests where one answer in five is slower; how slow does not matter, so one hanging URL is one
- * step. */
-enum { RISE = 16, FALL = 64, USUAL_LEAST_US = 500, USUAL_MOST_US = 60 * 1000 * 1000 };
+/* ---- life ------------------------------------------------------------------------------------ */
 
-struct member {
-	_Alignas(64) struct origin *origin; /* owned */
-	_Atomic uint64_t held;		    /* until_ms << LEVEL_BITS | level; 0: well */
-	_Atomic unsigned silent;	    /* reads that timed out since the last answer */
-	_Atomic uint32_t usual_us;
-};
-
-struct upstream {
-	unsigned count;
-	struct member members[];
-};
+/* FNV-1a: URLs of a configuration are nobody's to choose but the operator's. */
+static uint64_t
+name_of(const char *url)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	for (; *url; url++)
+		h = (h ^ (unsigned char)*url) * 0x100000001b3u;
+	return h;
+}
 
 struct upstream *
-upstream_create(struct origin *const *origins, unsigned count)
+upstream_create(const struct upstream_options *o, const struct upstream_server *servers,
+		unsigned count)
 {
 	struct upstream *u = NULL;
-	assert(count <= UPSTREAM_MOST);
+	assert(count >= 1 && count <= UPSTREAM_MOST);
 	size_t bytes = sizeof *u + count * sizeof u->members[0];
-	if (posix_memalign((void **)&u, _Alignof(struct member), bytes))
+	if (posix_memalign((void **)&u, _Alignof(struct upstream), bytes))
 		abort();
 	memset(u, 0, bytes);
+	u->name = mem_strdup(o->name);
+	u->balance = o->balance;
+	u->retries = o->retries;
+	u->most = o->most;
+	u->first = o->first;
 	u->count = count;
-	for (unsigned i = 0; i < count; i++)
-		u->members[i].origin = origins[i];
+	for (unsigned i = 0; i < count; i++) {
+		struct member *m = &u->members[i];
+		m->origin = servers[i].origin;
+		m->name = name_of(origin_url(m->origin));
+		m->weight = servers[i].weight ? servers[i].weight : 1;
+		m->backup = servers[i].backup;
+	}
 	return u;
 }
 
@@ -54,6 +57,7 @@ upstream_destroy(struct upstream **pu)
 		return;
 	for (unsigned i = 0; i < u->count; i++)
 		origin_destroy(&u->members[i].origin);
+	free(u->name);
 	free(u);
 }
 
@@ -73,169 +77,10 @@ upstream_origin(const struct upstream *u, const struct upstream_try *t)
 	return u->members[t->current].origin;
 }
 
-/* ---- one origin's word --------------------------------------------------------------------- */
-
-static int64_t
-until_of(uint64_t held)
+unsigned
+upstream_number(const struct upstream *u, const struct upstream_try *t)
 {
-	return (int64_t)(held >> LEVEL_BITS);
-}
-
-static unsigned
-level_of(uint64_t held)
-{
-	return (unsigned)(held & ((1u << LEVEL_BITS) - 1));
-}
-
-static uint64_t
-held_word(int64_t until_ms, unsigned level)
-{
-	return (uint64_t)until_ms << LEVEL_BITS | level;
-}
-
-/* After so many failures in a row. */
-static int64_t
-hold_ms(unsigned level)
-{
-	assert(level >= 1 && level <= LEVEL_MOST);
-	int64_t ms = (int64_t)UPSTREAM_HOLD_FIRST_MS << (level - 1);
-	return ms < UPSTREAM_HOLD_MOST_MS ? ms : UPSTREAM_HOLD_MOST_MS;
-}
-
-/* Its time is up, and nobody else finds out: the time starts anew, long enough for the answer. */
-static bool
-wins_probe(struct member *m, uint64_t held, int64_t now_ms)
-{
-	int64_t hold = hold_ms(level_of(held)), dial = m->origin->connect_timeout_ms;
-	uint64_t next = held_word(now_ms + (hold > dial ? hold : dial), level_of(held));
-	return until_of(held) <= now_ms && atomic_compare_exchange_strong(&m->held, &held, next);
-}
-
-/* ---- which is asked ------------------------------------------------------------------------ */
-
-static void
-take(struct upstream_try *t, unsigned i, bool probe)
-{
-	t->tried |= (uint64_t)1 << i;
-	t->current = i;
-	t->probe = probe;
-}
-
-/* The untried one whose time is up first. */
-static bool
-take_held(struct upstream *u, struct upstream_try *t)
-{
-	uint64_t least = UINT64_MAX;
-	unsigned best = 0;
-	for (unsigned i = 0; i < u->count; i++) {
-		uint64_t held = atomic_load_explicit(&u->members[i].held, memory_order_relaxed);
-		if (!(t->tried >> i & 1) && held < least) {
-			least = held;
-			best = i;
-		}
-	}
-	if (t->held_asked || least == UINT64_MAX)
-		return false;
-	t->held_asked = true;
-	take(t, best, false);
-	return true;
-}
-
-bool
-upstream_pick(struct upstream *u, struct upstream_try *t, int64_t now_ms)
-{
-	for (unsigned i = 0; i < u->count; i++) {
-		uint64_t held = atomic_load_explicit(&u->members[i].held, memory_order_relaxed);
-		if (t->tried >> i & 1)
-			continue;
-		if (!held || wins_probe(&u->members[i], held, now_ms)) {
-			take(t, i, held != 0);
-			return true;
-		}
-	}
-	return take_held(u, t);
-}
-
-/* ---- what came of it ----------------------------------------------------------------------- */
-
-static void
-learn(struct member *m, int64_t us)
-{
-	int64_t usual = atomic_load_explicit(&m->usual_us, memory_order_relaxed), was = usual;
-	if (!usual)
-		usual = us;
-	else if (us > usual)
-		usual += usual / RISE;
-	else
-		usual -= usual / FALL;
-	usual = usual < USUAL_LEAST_US	? USUAL_LEAST_US
-		: usual > USUAL_MOST_US ? USUAL_MOST_US
-					: usual;
-	if (usual != was)
-		atomic_store_explicit(&m->usual_us, (uint32_t)usual, memory_order_relaxed);
-}
-
-void
-upstream_answered(struct upstream *u, const struct upstream_try *t, int64_t wait_us)
-{
-	struct member *m = &u->members[t->current];
-	check(u, t);
-	learn(m, wait_us);
-	if (atomic_load_explicit(&m->silent, memory_order_relaxed))
-		atomic_store_explicit(&m->silent, 0, memory_order_relaxed);
-	if (atomic_load_explicit(&m->held, memory_order_relaxed) && atomic_exchange(&m->held, 0))
-		log_warning("origin %s answers again", origin_url(m->origin));
-}
-
-static bool
-never_got_there(enum fetch_end end)
-{
-	return end == FETCH_DNS || end == FETCH_CONNECT || end == FETCH_CONNECT_TIMEOUT ||
-	       end == FETCH_TLS;
-}
-
-/* Holds it back: true for the thread that did. */
-static bool
-hold(struct member *m, bool probe, int64_t now_ms)
-{
-	uint64_t held = atomic_load(&m->held);
-	if (!held)
-		return atomic_compare_exchange_strong(&m->held, &held,
-						      held_word(now_ms + hold_ms(1), 1));
-	unsigned level = level_of(held) < LEVEL_MOST ? level_of(held) + 1 : LEVEL_MOST;
-	if (probe) /* only it raises the level: the others were told beforehand */
-		atomic_compare_exchange_strong(&m->held, &held,
-					       held_word(now_ms + hold_ms(level), level));
-	return false;
-}
-
-bool
-upstream_failed(struct upstream *u, const struct upstream_try *t, const struct fetch_result *r,
-		int64_t now_ms)
-{
-	struct member *m = &u->members[t->current];
-	check(u, t);
-	bool away = never_got_there(r->end);
-	bool silent = r->end == FETCH_READ_TIMEOUT && !r->head_seen;
-	if (silent)
-		silent = t->probe || atomic_fetch_add(&m->silent, 1) + 1 >= SILENT_MOST;
-	if ((away || silent) && hold(m, t->probe, now_ms))
-		log_warning("origin %s is left alone for a while: %s (%s)%s", origin_url(m->origin),
-			    r->word, r->detail ? r->detail : "",
-			    u->count > 1 ? "; the other origins are asked instead" : "");
-	return away || r->end == FETCH_QUEUE_TIMEOUT;
-}
-
-int64_t
-upstream_usual_ms(const struct upstream *u)
-{
-	for (unsigned i = 0; i < u->count; i++) {
-		const struct member *m = &u->members[i];
-		if (!atomic_load_explicit(&m->held, memory_order_relaxed)) {
-			return upstream_state(u, i).usual_ms;
-		}
-	}
-	return 0;
+	return u->first + t->current;
 }
 
 unsigned
@@ -244,15 +89,175 @@ upstream_count(const struct upstream *u)
 	return u->count;
 }
 
-struct upstream_state
-upstream_state(const struct upstream *u, unsigned i)
+/* ---- which is asked -------------------------------------------------------------------------- */
+
+static void
+take(struct upstream *u, struct upstream_try *t, unsigned i, bool probe)
 {
-	assert(i < u->count);
+	t->tried |= (uint64_t)1 << i;
+	t->current = i;
+	t->probe = probe;
+	atomic_fetch_add_explicit(&u->members[i].active, 1, memory_order_relaxed);
+}
+
+static void
+let_go(struct upstream *u, const struct upstream_try *t)
+{
+	check(u, t);
+	atomic_fetch_sub_explicit(&u->members[t->current].active, 1, memory_order_relaxed);
+}
+
+static uint64_t
+held_of(const struct member *m)
+{
+	return atomic_load_explicit(&m->held, memory_order_relaxed);
+}
+
+/* Of the backups, or of the others: not tried yet, and well. */
+static bool
+may_ask(const struct upstream *u, const struct upstream_try *t, unsigned i, bool backup)
+{
 	const struct member *m = &u->members[i];
-	uint32_t us = atomic_load_explicit(&m->usual_us, memory_order_relaxed);
-	return (struct upstream_state){
-		.url = origin_url(m->origin),
-		.out = atomic_load_explicit(&m->held, memory_order_relaxed) != 0,
-		.usual_ms = ((int64_t)us + 999) / 1000,
-	};
+	return m->backup == backup && !(t->tried >> i & 1) && !held_of(m);
+}
+
+/* In order, one whose time is up is asked when it is its turn. */
+static bool
+take_in_order(struct upstream *u, struct upstream_try *t, bool backup, int64_t now_ms)
+{
+	for (unsigned i = 0; i < u->count; i++) {
+		struct member *m = &u->members[i];
+		if (m->backup != backup || t->tried >> i & 1)
+			continue;
+		bool is_held = held_of(m) != 0;
+		if (!is_held || upstream_wins_probe(m, now_ms)) {
+			take(u, t, i, is_held);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool
+take_balanced(struct upstream *u, struct upstream_try *t, bool backup, int64_t now_ms)
+{
+	struct balance_server v[UPSTREAM_MOST];
+	for (unsigned i = 0; i < u->count; i++) {
+		struct member *m = &u->members[i];
+		bool is_other = m->backup != backup || t->tried >> i & 1;
+		if (!is_other && upstream_wins_probe(m, now_ms)) {
+			take(u, t, i, true);
+			return true;
+		}
+		v[i] = (struct balance_server){
+			.may = may_ask(u, t, i, backup),
+			.weight = upstream_weight(m, now_ms),
+			.active = atomic_load_explicit(&m->active, memory_order_relaxed),
+			.name = m->name,
+		};
+	}
+	uint64_t turn = atomic_fetch_add_explicit(&u->turn, 1, memory_order_relaxed);
+	int i = balance_pick(u->balance, v, u->count, turn, t->key);
+	if (i != BALANCE_NONE)
+		take(u, t, (unsigned)i, false);
+	return i != BALANCE_NONE;
+}
+
+/* The untried one whose time is up first; of one request only one such. */
+static bool
+take_held(struct upstream *u, struct upstream_try *t)
+{
+	uint64_t least = UINT64_MAX;
+	unsigned best = 0;
+	for (unsigned i = 0; i < u->count; i++) {
+		uint64_t held = held_of(&u->members[i]);
+		if (!(t->tried >> i & 1) && held < least) {
+			least = held;
+			best = i;
+		}
+	}
+	if (t->held_asked || least == UINT64_MAX)
+		return false;
+	t->held_asked = true;
+	take(u, t, best, false);
+	return true;
+}
+
+static bool
+pick(struct upstream *u, struct upstream_try *t, int64_t now_ms)
+{
+	bool in_order = u->balance == BALANCE_ORDER || u->count == 1;
+	for (int backup = 0; backup < 2; backup++)
+		if (in_order ? take_in_order(u, t, backup, now_ms)
+			     : take_balanced(u, t, backup, now_ms))
+			return true;
+	return take_held(u, t);
+}
+
+/* ---- how often ------------------------------------------------------------------------------- */
+
+bool
+upstream_begin(struct upstream *u, struct upstream_try *t, int64_t now_ms)
+{
+	assert(!t->tried && !t->under_way);
+	bool any = pick(u, t, now_ms);
+	assert(any); /* nothing was tried yet, and there is one at least */
+	t->under_way = true;
+	unsigned active = atomic_fetch_add_explicit(&u->active, 1, memory_order_relaxed) + 1;
+	return !u->most || active <= u->most;
+}
+
+static bool
+may_ask_another(const struct upstream_try *t, const struct upstream *u)
+{
+	unsigned active = atomic_load_explicit(&u->active, memory_order_relaxed);
+	unsigned retrying = atomic_load_explicit(&u->retrying, memory_order_relaxed);
+	return t->retrying || retrying < UPSTREAM_RETRIES_LEAST ||
+	       retrying < active / UPSTREAM_RETRIES_SHARE;
+}
+
+bool
+upstream_retry(struct upstream *u, struct upstream_try *t, int64_t now_ms)
+{
+	struct upstream_try next = *t;
+	if (t->retries >= u->retries || !may_ask_another(t, u) || !pick(u, &next, now_ms))
+		return false;
+	let_go(u, t);
+	*t = next;
+	t->retries++;
+	if (!t->retrying)
+		atomic_fetch_add_explicit(&u->retrying, 1, memory_order_relaxed);
+	t->retrying = true;
+	return true;
+}
+
+void
+upstream_end(struct upstream *u, struct upstream_try *t)
+{
+	if (!t->under_way)
+		return;
+	let_go(u, t);
+	atomic_fetch_sub_explicit(&u->active, 1, memory_order_relaxed);
+	if (t->retrying)
+		atomic_fetch_sub_explicit(&u->retrying, 1, memory_order_relaxed);
+	t->under_way = t->retrying = false;
+}
+
+bool
+upstream_may_ask_another(const struct fetch_result *r, bool safe)
+{
+	switch (r->end) {
+	case FETCH_DNS:
+	case FETCH_CONNECT:
+	case FETCH_CONNECT_TIMEOUT:
+	case FETCH_QUEUE_TIMEOUT:
+	case FETCH_TLS:
+		return !r->body_taken;
+	case FETCH_SEND:
+	case FETCH_CLOSED:
+	case FETCH_READ_TIMEOUT:
+		return safe && !r->begun && !r->body_taken;
+	default:
+		return false;
+	}
 }

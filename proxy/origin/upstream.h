@@ -1,11 +1,14 @@
-/* upstream.h - the origins that answer for the same URLs: which is asked next, and which are well.
+/* upstream.h - a group of servers that answer for the same URLs: which is asked next, how often, and
+ * which are well.
  *
- * They are asked in the order of the configuration. One that cannot be reached (name, connection,
- * TLS) is left alone for 1 s, then for 2, 4, ... 30 s; each time one request probes it, and while
- * it is left alone the next in the order is asked at once. Three reads in a row that time out count
- * as one such failure: a single slow URL must not take an origin away. Any answer of an origin,
- * also 5xx, shows that it is well. When no origin is well, the one whose time is up first is asked
- * anyway, so that a single origin is never locked out.
+ * A server that fails five times in a row (no connection, silence, 502 to 504) is left alone for
+ * 1 s, then for 2, 4, ... 30 s; each time one request finds out whether it is back. Any other
+ * answer shows that it is well. Never more than half of a group is left alone (of one server:
+ * none); what fails beyond that is said, and asked all the same.
+ *
+ * A request is put to another server when the first did not hear it, or when it is safe and nothing
+ * of an answer came: as often as the group's retries say, and as long as retries are at most a
+ * fifth of all that is under way, or three.
  *
  * It also knows how long an answer usually takes: see upstream_usual_ms.
  *
@@ -16,44 +19,89 @@
 #ifndef ORIGIN_UPSTREAM_H
 #define ORIGIN_UPSTREAM_H
 
+#include "proxy/origin/balance.h"
 #include "proxy/origin/fetch.h"
 
-enum { UPSTREAM_MOST = 64, UPSTREAM_HOLD_FIRST_MS = 1000, UPSTREAM_HOLD_MOST_MS = 30000 };
+enum {
+	UPSTREAM_MOST = BALANCE_MOST, /* servers of a group */
+	UPSTREAM_FAILURES = 5,
+	UPSTREAM_HOLD_FIRST_MS = 1000,
+	UPSTREAM_HOLD_MOST_MS = 30000,
+	UPSTREAM_SLOW_RETURN_MS = 30000,
+	UPSTREAM_RETRIES_LEAST = 3,
+	UPSTREAM_RETRIES_SHARE = 5 /* of so many requests one may be a retry */
+};
 
 struct upstream;
 
-/* Takes the origins (at most UPSTREAM_MOST) over; the array itself stays the caller's. */
-struct upstream *upstream_create(struct origin *const *origins, unsigned count);
+struct upstream_server {
+	struct origin *origin;
+	unsigned weight; /* 0: 1 */
+	bool backup;	 /* asked when none of the others may be asked */
+};
+struct upstream_options {
+	const char *name; /* copied */
+	enum balance balance;
+	unsigned retries;
+	unsigned most;	/* requests under way and waiting, of all workers; 0: no limit */
+	unsigned first; /* number of its first server among those of all groups */
+};
+/* Takes the servers' origins over; count is 1 to UPSTREAM_MOST. */
+struct upstream *upstream_create(const struct upstream_options *o,
+				 const struct upstream_server *servers, unsigned count);
 void upstream_destroy(struct upstream **u); /* and the origins */
 
-/* The tries of one request so far. Zeroed before the first. */
+/* The tries of one request so far. Zeroed before the first, but for key. */
 struct upstream_try {
-	uint64_t tried;	  /* a bit for each origin asked */
-	unsigned current; /* the one to be asked now, once upstream_pick said true */
-	bool probe;	  /* current is asked to find out whether it is back */
-	bool held_asked;  /* one that is left alone was asked, as the last way out */
+	uint64_t key;	  /* hash of what is asked for */
+	uint64_t tried;	  /* a bit for each server asked */
+	unsigned current; /* the one to be asked now, once upstream_begin or _retry said so */
+	unsigned retries;
+	bool under_way;	 /* counted, until upstream_end */
+	bool retrying;	 /* counted among the retries too */
+	bool probe;	 /* current is asked to find out whether it is back */
+	bool held_asked; /* one that is left alone was asked, as the last way out */
 };
-/* False: there is none left to ask. */
-bool upstream_pick(struct upstream *u, struct upstream_try *t, int64_t now_ms);
+/* The first try: current is set. False: too many are under way or waiting, and the request must be
+ * refused. To be ended in any case. */
+bool upstream_begin(struct upstream *u, struct upstream_try *t, int64_t now_ms);
+/* Another server, when there is one to ask: current is it. */
+bool upstream_retry(struct upstream *u, struct upstream_try *t, int64_t now_ms);
+/* The request is over; twice is harmless. */
+void upstream_end(struct upstream *u, struct upstream_try *t);
+
 const struct origin *upstream_origin(const struct upstream *u, const struct upstream_try *t);
+/* Number of the one asked now among the servers of all groups. */
+unsigned upstream_number(const struct upstream *u, const struct upstream_try *t);
 
-/* current sent a head after wait_us. */
-void upstream_answered(struct upstream *u, const struct upstream_try *t, int64_t wait_us);
-/* The fetch from current ended otherwise. True when it never got there: the next may be asked. */
-bool upstream_failed(struct upstream *u, const struct upstream_try *t, const struct fetch_result *r,
+/* current sent the head of an answer after wait_us. */
+void upstream_answered(struct upstream *u, const struct upstream_try *t, int status,
+		       int64_t wait_us, int64_t now_ms);
+/* The fetch from current ended otherwise. */
+void upstream_failed(struct upstream *u, const struct upstream_try *t, const struct fetch_result *r,
 		     int64_t now_ms);
+/* Whether a fetch that ended so may be put to another server. safe: its method. Pure. */
+bool upstream_may_ask_another(const struct fetch_result *r, bool safe);
 
-/* Within this time four of five answers have begun, by what was seen lately of the origin that is
+/* Within this time four of five answers have begun, by what was seen lately of the server that is
  * asked first; 0: nothing is known. */
 int64_t upstream_usual_ms(const struct upstream *u);
 
-/* What is known of each, in the order of the configuration. */
+enum upstream_condition {
+	UPSTREAM_WELL,
+	UPSTREAM_FAILING, /* and asked all the same */
+	UPSTREAM_OUT	  /* left alone, or asked only to find out whether it is back */
+};
+/* What is known of each server, in the order of the configuration. */
 struct upstream_state {
-	const char *url;
-	bool out; /* it is left alone, or asked only to find out whether it is back */
+	const char *url, *group;
+	enum upstream_condition condition;
+	const char *why;    /* when it is not well: a fetch's word, or "503" */
+	int64_t returns_ms; /* until it is asked again; 0: with the next request */
+	unsigned active;    /* requests under way */
 	int64_t usual_ms;
 };
 unsigned upstream_count(const struct upstream *u);
-struct upstream_state upstream_state(const struct upstream *u, unsigned i);
+struct upstream_state upstream_state(const struct upstream *u, unsigned i, int64_t now_ms);
 
 #endif

@@ -387,7 +387,7 @@ on_head(void *ctx, const struct response *rs)
 	fill_check(f);
 	assert(f->fetch && f->stage != FILL_WHOLE);
 	int64_t wait_us = now_us() - f->asked_us;
-	upstream_answered(f->serve->upstream, &f->origin, wait_us);
+	upstream_answered(f->upstream, &f->origin, rs->status, wait_us, now_ms());
 	histogram_add(&fill_measures(f)->wait_us, (uint64_t)wait_us);
 	histogram_raise(&fill_measures(f)->answers[measures_class(rs->status)], 1);
 	if (f->stage == FILL_ARRIVING)
@@ -427,14 +427,15 @@ on_body(void *ctx, const char *p, size_t n)
 	return true;
 }
 
-/* This origin never heard the question: the next one is asked. */
+/* This server did not hear the question, or it may be put twice: another one is asked. */
 static bool
-ask_next_origin(struct fill *f, const struct fetch_result *r)
+ask_another(struct fill *f, const struct fetch_result *r)
 {
-	struct upstream *u = f->serve->upstream;
-	if (!upstream_failed(u, &f->origin, r, now_ms()) || f->stage != FILL_ASKING ||
-	    r->body_taken || !upstream_pick(u, &f->origin, now_ms()))
+	upstream_failed(f->upstream, &f->origin, r, now_ms());
+	if (f->stage != FILL_ASKING || !upstream_may_ask_another(r, method_is_safe(f->rq.method)) ||
+	    !upstream_retry(f->upstream, &f->origin, now_ms()))
 		return false;
+	metrics_add(f->serve->metrics, METRIC_ORIGIN_RETRIES, 1);
 	fill_ask(f, &events);
 	return true;
 }
@@ -444,7 +445,7 @@ static bool
 no_request_causes(enum fetch_end end)
 {
 	return end == FETCH_DNS || end == FETCH_CONNECT || end == FETCH_CONNECT_TIMEOUT ||
-	       end == FETCH_TLS || end == FETCH_QUEUE_TIMEOUT;
+	       end == FETCH_TLS || end == FETCH_QUEUE_TIMEOUT || end == FETCH_QUEUE_FULL;
 }
 
 static void
@@ -468,9 +469,13 @@ on_done(void *ctx, const struct fetch_result *r)
 		fill_free(f);
 		return;
 	}
-	metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
-	histogram_raise(&fill_measures(f)->errors, 1);
-	if (ask_next_origin(f, r))
+	if (r->end == FETCH_QUEUE_FULL) {
+		metrics_add(f->serve->metrics, METRIC_ORIGIN_REFUSED, 1);
+	} else {
+		metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
+		histogram_raise(&fill_measures(f)->errors, 1);
+	}
+	if (ask_another(f, r))
 		return;
 	if ((r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT) && resume_may(f)) {
 		fill_ask(f, &events);

@@ -23,13 +23,13 @@ line_of(const struct object *o, struct field *fields, struct response *r, enum f
 const struct origin *
 fill_origin(const struct fill *f)
 {
-	return upstream_origin(f->serve->upstream, &f->origin);
+	return upstream_origin(f->upstream, &f->origin);
 }
 
 struct origin_measures *
 fill_measures(const struct fill *f)
 {
-	return &f->serve->measures->origins[f->origin.current];
+	return &f->serve->measures->origins[upstream_number(f->upstream, &f->origin)];
 }
 
 /* The rest of a body that broke off, what is missing of a part, or whether the stored object is
@@ -63,9 +63,8 @@ ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_
 	}
 }
 
-/* To the origin that is asked now. */
-void
-fill_ask(struct fill *f, const struct fetch_events *events)
+static void
+ask(struct fill *f, const struct fetch_events *events, bool refused)
 {
 	struct outgoing_asks asks = {
 		.as_it_came = f->as_it_came,
@@ -89,20 +88,26 @@ fill_ask(struct fill *f, const struct fetch_events *events)
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
 		.content_length = f->rq.content_length,
 		.idempotent = method_is_idempotent(f->rq.method),
+		.refused = refused,
 	};
 	f->request_time = now_s();
 	f->asked_us = now_us();
-	metrics_add(f->serve->metrics, METRIC_ORIGIN_REQUESTS, 1);
-	histogram_raise(&fill_measures(f)->requests, 1);
+	metrics_add(f->serve->metrics, METRIC_ORIGIN_REQUESTS, !refused);
+	histogram_raise(&fill_measures(f)->requests, !refused);
 	f->fetch = fetch_start(f->serve->fetcher, &r, events, f);
 	buf_empty(lines, SPARE_LINES_BYTES);
 }
 
-/* The first trip, to the first origin that is well. */
+void
+fill_ask(struct fill *f, const struct fetch_events *events)
+{
+	ask(f, events, false);
+}
+
 void
 fill_set_out(struct fill *f, const struct fetch_events *events)
 {
-	bool any = upstream_pick(f->serve->upstream, &f->origin, now_ms());
-	assert(any); /* nothing was tried yet, and there is one at least */
-	fill_ask(f, events);
+	f->upstream = f->serve->groups[f->route->group];
+	f->origin.key = f->key.primary.lo;
+	ask(f, events, !upstream_begin(f->upstream, &f->origin, now_ms()));
 }

@@ -49,6 +49,7 @@ struct fill {
 	struct object *object;	  /* being validated; a reference */
 	struct object *part;	  /* a stored 206 being completed; a reference */
 	char client_ip[STREAM_PEER_BYTES];
+	struct upstream *upstream;  /* the group that the route names */
 	struct upstream_try origin; /* those asked so far */
 	int64_t request_time;
 	int64_t asked_us; /* when the question now under way was put */
@@ -82,7 +83,7 @@ struct fill *fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 void fill_free(struct fill *f);
 void fill_drop_feeder(struct fill *f); /* no more of the request's body from that client */
 
-/* fill_ask.c: to the first origin that is well; to the one that is asked now, again. */
+/* fill_ask.c: to a server that is well; to the one that is asked now, again. */
 void fill_set_out(struct fill *f, const struct fetch_events *events);
 void fill_ask(struct fill *f, const struct fetch_events *events);
 const struct origin *fill_origin(const struct fill *f);

@@ -85,6 +85,8 @@ fill_free(struct fill *f)
 		f->next->prev = f->prev;
 	fill_drop_feeder(f);
 	alarm_cancel(&f->serve->alarms, &f->ask_again);
+	if (f->upstream)
+		upstream_end(f->upstream, &f->origin);
 	keep_no_write(f);
 	keep_end_turn(f);
 	run_end(f);

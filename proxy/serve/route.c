@@ -29,10 +29,12 @@ strs_of(char *const *words, unsigned n)
 }
 
 static void
-compile(struct rule *r, const struct config_route *c)
+compile(struct rule *r, const struct config *all, const struct config_route *c)
 {
+	int group = config_group_find(all, c->origin);
 	r->host = c->host ? str_of(c->host) : STR("");
 	r->path = c->path ? str_of(c->path) : STR("");
+	r->route.group = group < 0 ? 0 : (unsigned)group; /* who only looks for rules has none */
 	r->route.pass = c->pass;
 	r->route.admit = (enum admission_rule)c->admit; /* same order in both tables */
 	r->route.key = (struct key_rules){
@@ -65,8 +67,8 @@ routes_create(const struct config *c)
 	r->count = c->route_count + 1;
 	r->rules = mem_zalloc(r->count * sizeof *r->rules);
 	for (unsigned i = 0; i < c->route_count; i++)
-		compile(&r->rules[i], &c->routes[i]);
-	compile(&r->rules[c->route_count], &any);
+		compile(&r->rules[i], c, &c->routes[i]);
+	compile(&r->rules[c->route_count], c, &any);
 	return r;
 }
 
@@ -104,10 +106,14 @@ add_host(struct str authority, struct buf *out)
 		out->n--;
 }
 
+/* "*.example.com" is every name that ends so and has more in front. */
 static bool
 host_matches(struct str want, struct str host)
 {
-	return want.n == 0 || str_ieq(want, host);
+	if (want.n == 0 || want.p[0] != '*')
+		return want.n == 0 || str_ieq(want, host);
+	struct str end = str_from(want, 1);
+	return host.n > end.n && str_ieq(end, str_from(host, host.n - end.n));
 }
 
 /* A pass route protects: it is matched in any case. */
@@ -173,6 +179,18 @@ reading(struct str path, unsigned decodings, bool parameters, struct buf *b)
 	return buf_str(b);
 }
 
+/* As a key of a route with normalise: on has it (cachekey_add_url). Without this reading, two requests
+ * of one key could have different rules, and one group of origins could answer for another. */
+static struct str
+key_form(struct str path, struct buf *b)
+{
+	b->n = 0;
+	uri_add_unescaped(path, b);
+	if (b->n && b->p[0] == '/')
+		uri_remove_dots(b, 0);
+	return buf_str(b);
+}
+
 /* The rule that all readings agree on; where they do not, nobody knows which rules the origin's
  * answer would be made by, and the request passes. */
 static const struct route *
@@ -193,6 +211,9 @@ agreed(const struct routes *r, struct str host, struct str path_query, unsigned 
 		if (other != first)
 			found = &r->rules[other].passing;
 	}
+	unsigned keyed = rule_of(r, host, key_form(path, &b));
+	if (keyed != first)
+		found = &r->rules[keyed].passing;
 	buf_fini(&b);
 	return found;
 }

@@ -1,4 +1,5 @@
-/* route.h - which rules of the configuration apply to a request: the first route that matches.
+/* route.h - which rules of the configuration apply to a request, and which group of origins is asked:
+ * the first route that matches.
  *
  * A route is an operator's promise, "below /account nothing is kept", and origins do not agree on
  * how a path is read. So it is matched in every reading that is known (decoded once or twice, with
@@ -13,7 +14,8 @@
 #include "proxy/http/cachekey.h"
 
 struct route {
-	bool pass; /* never look in or fill the cache */
+	bool pass;	/* never look in or fill the cache */
+	unsigned group; /* of origins: who is asked */
 	enum admission_rule admit;
 	struct key_rules key;
 };

@@ -21,6 +21,8 @@ answer_text(struct txn *t, int status, struct str allow, struct str body)
 	send_date(t, &m);
 	if (allow.n)
 		buf_add_str(send_line(t, &m, STR("Allow")), allow);
+	if (t->answer == ANSWER_ERROR && status == 503) /* a queue is full: soon it is not */
+		buf_add_lit(send_line(t, &m, STR("Retry-After")), "1");
 	if (body.n)
 		buf_add_lit(send_line(t, &m, STR("Content-Type")), "text/plain");
 	t->body = arena_copy(t->arena, body);

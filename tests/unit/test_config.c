@@ -168,7 +168,24 @@ static const struct {
 	{ "origins: [ 'http://a:0' ]\n",          "t.yaml:1: origins.url", "http://host:port" },
 	{ "origins: [ 'http://' ]\n",             "t.yaml:1: origins.url", "http://host:port" },
 	{ "origins: [ 'http://[::1' ]\n",         "t.yaml:1: origins.url", "http://host:port" },
-	{ "origins:\n  - host: x\n",              "t.yaml:2: origins.url is missing", "http[s]://" },
+	{ "origins:\n  - host: x\n",              "t.yaml:2: origins.url: missing", "http[s]://" },
+	{ "origins:\n- http://a\n- name: w\n",   "t.yaml:3: origins.url: missing", "servers:" },
+	{ "origins:\n- servers:\n  - url: http://a\n", "t.yaml:3: origins.servers: their group has no name", "name:" },
+	{ "origins:\n- name: w\n  url: http://a\n  servers: [ http://b ]\n", "t.yaml:4: origins.servers: there is a url", "among" },
+	{ "origins:\n- { name: w, url: http://a }\n- { name: w, url: http://b }\n", "t.yaml:3: origins.name: \"w\" is given twice", "own" },
+	{ "origins:\n- http://a\n- { name: default, url: http://b }\n", "t.yaml:3: origins.name: \"default\"", "own" },
+	{ "origins:\n- name: w\n  servers:\n  - http://a\n  - http://A\n", "t.yaml:5: origins: http://A is given twice", "keep one" },
+	{ "origins:\n- http://a\n- { url: http://b, balance: hash }\n", "t.yaml:3: origins.url: http://b is of the same group as http://a", "name" },
+	{ "origins: { name: w, servers: [ { weight: 2 } ] }\n", "t.yaml:1: origins.servers.url is missing", "http[s]://" },
+	{ "origins: { name: w, servers: [ { url: http://a, weight: 0 } ] }\n", "t.yaml:1: origins.servers.weight: 0 is out of range", "1 to" },
+	{ "origins: { url: http://a, balance: leest }\n", "t.yaml:1: origins.balance: \"leest\"", "\"least\"" },
+	{ "listen: '*:81'\norigins:\n- name: w\n  servers:\n  - http://b\n  - http://127.0.0.1:81\n", "t.yaml:6: origins.servers.url: http://127.0.0.1:81 is where twice", "behind it" },
+	{ "origins: http://a\nroutes: [ { path: /a, origin: b } ]\n", "t.yaml:2: routes.origin: no group of origins is called \"b\"", "name:" },
+	{ "routes: [ { host: 'www.*.com' } ]\n", "t.yaml:1: routes.host: one wildcard", "*.example.com" },
+	{ "routes: [ { host: '*example.com' } ]\n", "t.yaml:1: routes.host: a wildcard is for whole labels", "*.example.com" },
+	{ "routes: [ { path: 'img/' } ]\n",        "t.yaml:1: routes.path: img/ is not", "/img/" },
+	{ "routes: [ { path: '/a?b' } ]\n",        "t.yaml:1: routes.path: /a?b is not", "without a query" },
+	{ "routes: [ { host: '*.b.c' }, { host: a.b.c } ]\n", "t.yaml:1: routes.host: route 1 matches all", "before" },
 	{ "origins: [ http://a, http://A ]\n",    "t.yaml:1: origins: http://A is given twice", "keep one" },
 	{ "origins:\n  - http://b\n  - http://127.0.0.1:8080\n", "t.yaml:3: origins.url: http://127.0.0.1:8080 is where twice itself listens", "behind it" },
 	{ "listen: '[::]:81'\norigins: 'http://[::1]:81'\n", "t.yaml:2: origins.url: http://[::1]:81 is where twice", "behind it" },
@@ -350,6 +367,49 @@ START_TEST(a_file_that_is_not_there_is_named)
 }
 END_TEST
 
+START_TEST(origins_make_groups)
+{
+	struct config_member m;
+	ck_assert_msg(parse("origins:\n"
+			    "  - http://a\n"
+			    "  - { name: web, balance: hash, retries: 2, queue: 10, servers: [\n"
+			    "      http://b, { url: http://c, weight: 3, backup: on } ] }\n"
+			    "  - http://d\n"
+			    "  - { name: one, url: http://b, total_timeout: 1m }\n"
+			    "routes: [ { host: '*.x', origin: one }, { origin: default } ]\n") == 0,
+		      "%s", err);
+	static const struct {
+		const char *url, *setting, *group;
+	} want[] = {{"http://a", "origins.0.url", "default"},
+		    {"http://d", "origins.2.url", "default"},
+		    {"http://b", "origins.1.servers.0.url", "web"},
+		    {"http://c", "origins.1.servers.1.url", "web"},
+		    {"http://b", "origins.3.url", "one"}};
+	ck_assert_uint_eq(config_group_count(&c), 3);
+	ck_assert_uint_eq(config_member_count(&c), COUNT(want));
+	for (unsigned i = 0; i < COUNT(want); i++) {
+		config_member(&c, i, &m);
+		ck_assert_str_eq(m.url, want[i].url);
+		ck_assert_str_eq(m.setting, want[i].setting);
+		ck_assert_str_eq(config_group_name(&c, m.group), want[i].group);
+		ck_assert_uint_eq(m.weight, i == 3 ? 3 : 1);
+		ck_assert(m.backup == (i == 3));
+	}
+	ck_assert_int_eq(config_group_find(&c, c.routes[0].origin), 2);
+	ck_assert_int_eq(config_group_find(&c, NULL), 0);
+	ck_assert_int_eq(config_group_find(&c, "x"), -1);
+	ck_assert_int_eq(config_group(&c, 1)->balance, CONFIG_BALANCE_HASH);
+	ck_assert_uint_eq(config_group(&c, 1)->queue, 10);
+	char *first = printed(&c);
+	ck_assert_msg(parse(first) == 0, "%s\n%s", err, first);
+	char *second = printed(&c);
+	ck_assert_str_eq(first, second);
+	free(first);
+	free(second);
+	config_fini(&c);
+}
+END_TEST
+
 START_TEST(running_needs_an_origin)
 {
 	config_init(&c);
@@ -520,6 +580,7 @@ UNIT("config", TEST(defaults_stand_without_a_file), TEST(a_whole_file_loads),
      TEST(places_of_elements), TEST(trust_is_a_list_of_networks),
      TEST(an_empty_file_or_group_means_defaults), TEST(flags_stand_before_the_file),
      TEST(a_wrong_flag_is_named), TEST(a_file_that_is_not_there_is_named),
-     TEST(running_needs_an_origin), TEST(twice_yaml_is_what_the_rows_say),
-     TEST(the_examples_load_too), TIMES(what_is_printed_loads_to_the_same, 5),
-     TEST(differences_are_named), TEST(aliases_cannot_make_much_of_little))
+     TEST(origins_make_groups), TEST(running_needs_an_origin),
+     TEST(twice_yaml_is_what_the_rows_say), TEST(the_examples_load_too),
+     TIMES(what_is_printed_loads_to_the_same, 5), TEST(differences_are_named),
+     TEST(aliases_cannot_make_much_of_little))

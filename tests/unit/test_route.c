@@ -1,5 +1,5 @@
 /* test_route.c - the first route that matches applies; what none matches has the defaults.
- * rooms: serve http base
+ * rooms: serve config http base
  */
 #include "proxy/serve/route.h"
 
@@ -7,11 +7,14 @@
 
 static char video[] = "video.example.com", live[] = "/live/", root[] = "/";
 
+static char below[] = "*.example.org", static_origin[] = "static";
+
 static struct config_route rules[] = {
 	{.host = video, .path = live, .pass = true},
 	{.host = video, .admit = CONFIG_ADMIT_ALWAYS},
 	{.path = live, .admit = CONFIG_ADMIT_NEVER},
 	{.host = video, .path = root, .pass = true}, /* never reached */
+	{.host = below, .admit = CONFIG_ADMIT_ALWAYS},
 };
 
 /* clang-format off */
@@ -27,6 +30,10 @@ static const struct {
 	{"a longer host",          "video.example.com.evil.net", "/1", false, RULE_SIGHTINGS},
 	{"path alone",             "example.com", "/live/1", false, RULE_NEVER},
 	{"path but for its slash", "example.com", "/live", false, RULE_SIGHTINGS},
+	{"a wildcard",             "a.example.org", "/1", false, RULE_ALWAYS},
+	{"of several labels",      "a.B.Example.ORG.:81", "/1", false, RULE_ALWAYS},
+	{"but not without one",    "example.org", "/1", false, RULE_SIGHTINGS},
+	{"nor in another name",    "aexample.org", "/1", false, RULE_SIGHTINGS},
 	{"nothing",                "example.com", "/1", false, RULE_SIGHTINGS},
 };
 /* clang-format on */
@@ -45,4 +52,108 @@ START_TEST(find)
 }
 END_TEST
 
-UNIT("route", LOOP(find, requests))
+/* ---- one key, one group of origins ----------------------------------------------------------- */
+
+static char web[] = "web", pieces[] = "/a/x", folder[] = "/a/b/", deep[] = "/A/b/c",
+	    odd[] = "/a/%2F", tail[] = "/b";
+
+/* Every second one keys by the normal form, and all ask different groups. */
+static struct config_route groups_rules[] = {
+	{.host = video, .path = pieces, .origin = web, .normalise = true},
+	{.host = video, .path = folder, .origin = static_origin},
+	{.host = video, .path = deep, .normalise = true},
+	{.path = odd, .origin = static_origin, .normalise = true},
+	{.path = tail, .origin = web, .query = CONFIG_QUERY_IGNORE, .normalise = true},
+};
+static char url[] = "http://192.0.2.1", first_name[] = "first";
+static struct config_origin groups[] = {{.url = url, .name = first_name},
+					{.url = url, .name = web},
+					{.url = url, .name = static_origin}};
+
+static uint64_t seed;
+
+static unsigned
+below_n(unsigned n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(seed >> 33) % n;
+}
+
+static void
+random_request(struct request *rq, char host[64], char path[128])
+{
+	static const char *const hosts[] = {"video.example.com",    "VIDEO.example.com",
+					    "video.example.com:80", "video.example.com.",
+					    "%76ideo.example.com",  "b"};
+	static const char *const parts[] = {"/",   "a",	  "x",	 "b",	 "c",	 "..",	  ".",
+					    "%2f", "%2F", "%61", "%2e",	 "//",	 "%252f", ";p",
+					    "\\",  "A",	  "?",	 "/a/x", "/a/b/"};
+	strcpy(host, hosts[below_n(COUNT(hosts))]);
+	strcpy(path, "/a");
+	if (below_n(8) == 0)
+		strcpy(path, "/b");
+	for (unsigned n = below_n(9); n; n--)
+		strcat(path, parts[below_n(COUNT(parts))]);
+	*rq = (struct request){.method = METHOD_GET,
+			       .scheme = STR("http"),
+			       .authority = str_of(host),
+			       .path_query = str_of(path)};
+}
+
+/* A table of the first group that was seen for a key. */
+enum { SLOTS = 1 << 15, TRIES = 100000 };
+static struct {
+	char key[256];
+	unsigned group;
+} seen[SLOTS];
+
+static unsigned
+slot_of(struct str key)
+{
+	uint64_t h = 14695981039346656037u;
+	for (size_t i = 0; i < key.n; i++)
+		h = (h ^ (unsigned char)key.p[i]) * 1099511628211u;
+	return (unsigned)(h >> 40) % SLOTS;
+}
+
+START_TEST(one_key_is_never_answered_by_two_groups)
+{
+	struct config c = {.routes = groups_rules,
+			   .route_count = COUNT(groups_rules),
+			   .origins = groups,
+			   .origin_count = COUNT(groups)};
+	struct routes *all = routes_create(&c);
+	char host[64], path[128];
+	struct request rq;
+	struct buf key = {0};
+	unsigned met = 0, shared = 0;
+	seed = (uint64_t)_i + 1;
+	memset(seen, 0, sizeof seen);
+	for (int i = 0; i < TRIES; i++) {
+		random_request(&rq, host, path);
+		const struct route *r = route_find(all, &rq);
+		if (r->pass)
+			continue;
+		shared++;
+		key.n = 0;
+		cachekey_add_url(rq.scheme, rq.authority, rq.path_query, &r->key, &key);
+		buf_add(&key, "", 1);
+		ck_assert_uint_lt(key.n, sizeof seen[0].key);
+		unsigned s = slot_of(buf_str(&key));
+		if (strcmp(seen[s].key, key.p) == 0) {
+			met++;
+			ck_assert_msg(seen[s].group == r->group,
+				      "%s by group %u, and by group %u for %s%s", key.p,
+				      seen[s].group, r->group, host, path);
+		}
+		strcpy(seen[s].key, key.p);
+		seen[s].group = r->group;
+	}
+	ck_assert_uint_gt(shared, TRIES / 20);
+	ck_assert_uint_gt(met, TRIES / 200);
+	buf_fini(&key);
+	routes_destroy(&all);
+}
+END_TEST
+
+UNIT("route", LOOP(find, requests), TIMES(one_key_is_never_answered_by_two_groups, 5))

@@ -1,4 +1,4 @@
-/* test_upstream.c - which origin is asked next, and how long one that is away is left alone.
+/* test_upstream.c - which server is asked next, and how long one that fails is left alone.
  * rooms: origin http base
  */
 #include "proxy/base/log.h"
@@ -13,58 +13,95 @@
 enum { CONNECT_MS = 700 };
 
 static struct upstream *
-several(unsigned n)
+group(const struct upstream_options *o, unsigned n, unsigned backups)
 {
-	struct origin *all[UPSTREAM_MOST];
+	struct upstream_server all[UPSTREAM_MOST] = {{0}};
 	char err[200], url[64];
 	for (unsigned i = 0; i < n; i++) {
 		snprintf(url, sizeof url, "http://192.0.2.%u", i + 1);
-		struct origin_options o = {.url = url, .connect_timeout_ms = CONNECT_MS};
-		ck_assert_ptr_nonnull(all[i] = origin_create(&o, err, sizeof err));
+		struct origin_options oo = {.url = url, .connect_timeout_ms = CONNECT_MS};
+		ck_assert_ptr_nonnull(all[i].origin = origin_create(&oo, err, sizeof err));
+		all[i].backup = i >= n - backups;
 	}
 	log_set_level(LOG_ERROR);
-	return upstream_create(all, n);
+	return upstream_create(o, all, n);
+}
+
+static struct upstream *
+several(unsigned n)
+{
+	return group(&(struct upstream_options){.name = "g", .retries = UPSTREAM_MOST}, n, 0);
 }
 
 static const struct fetch_result refused = {.end = FETCH_CONNECT, .word = "connect-failed"};
 
-/* One request at this time: which origin it asks first; all those it asks fail but well. Returns
+/* One request at this time: which server it asks first; all those it asks fail but well. Returns
  * the bits of those asked. */
 static uint64_t
 ask(struct upstream *u, uint64_t well, int64_t now, int *first)
 {
 	struct upstream_try t = {0};
-	*first = -1;
-	while (upstream_pick(u, &t, now)) {
-		if (*first < 0)
-			*first = (int)t.current;
+	ck_assert(upstream_begin(u, &t, now));
+	*first = (int)t.current;
+	for (;;) {
 		if (well >> t.current & 1) {
-			upstream_answered(u, &t, 1000);
+			upstream_answered(u, &t, 200, 1000, now);
 			break;
 		}
-		ck_assert(upstream_failed(u, &t, &refused, now));
+		upstream_failed(u, &t, &refused, now);
+		if (!upstream_retry(u, &t, now))
+			break;
 	}
+	upstream_end(u, &t);
 	return t.tried;
 }
 
-/* As a request learns it that has asked all others. */
-static bool
-is_held(struct upstream *u, unsigned index, int64_t now)
+/* So often that it is one time too many. */
+static void
+fails(struct upstream *u, uint64_t well, int64_t now)
 {
-	struct upstream_try t = {.tried = ~((uint64_t)1 << index)};
-	ck_assert(upstream_pick(u, &t, now) && t.current == index);
-	return t.probe || t.held_asked;
+	int first;
+	for (int i = 0; i < UPSTREAM_FAILURES; i++)
+		ask(u, well, now, &first);
 }
 
-START_TEST(a_dead_origin_is_left_alone_and_probed_at_growing_intervals)
+static bool
+is_out(const struct upstream *u, unsigned i, int64_t now)
+{
+	return upstream_state(u, i, now).condition == UPSTREAM_OUT;
+}
+
+START_TEST(five_failures_in_a_row_are_too_many_and_four_are_not)
+{
+	struct upstream *u = several(2);
+	int first;
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < UPSTREAM_FAILURES - 1; i++) {
+			ask(u, 2, 1000, &first);
+			ck_assert_int_eq(first, 0);
+			ck_assert(!is_out(u, 0, 1000));
+		}
+		if (round < 19)
+			ask(u, 3, 1000, &first); /* an answer in between */
+	}
+	ask(u, 2, 1000, &first);
+	ck_assert(is_out(u, 0, 1000) && !is_out(u, 1, 1000));
+	ask(u, 2, 1001, &first);
+	ck_assert_int_eq(first, 1);
+	struct upstream_state s = upstream_state(u, 0, 1300);
+	ck_assert_str_eq(s.why, "connect-failed");
+	ck_assert_int_eq(s.returns_ms, 700);
+	ck_assert_str_eq(s.group, "g");
+	upstream_destroy(&u);
+}
+END_TEST
+
+START_TEST(one_that_is_left_alone_is_probed_at_growing_intervals)
 {
 	struct upstream *u = several(2);
 	int first, probes = 0;
 	int64_t last = 0, gaps[64] = {0};
-	ck_assert_uint_eq(ask(u, 2, 1000, &first), 3);
-	ck_assert_int_eq(first, 0);
-	ck_assert(is_held(u, 0, 1500));
-	ck_assert(!is_held(u, 1, 1500));
+	fails(u, 2, 1000);
 	for (int64_t now = 1000; now < 400000; now += 50) {
 		uint64_t asked = ask(u, 2, now, &first);
 		ck_assert(asked & 2); /* nobody goes without an answer */
@@ -74,7 +111,7 @@ START_TEST(a_dead_origin_is_left_alone_and_probed_at_growing_intervals)
 		}
 	}
 	static const int64_t want[] = {2000, 2000, 4000, 8000, 16000, 30000, 30000, 30000};
-	for (int i = 1; i < COUNT(want); i++)
+	for (int i = 0; i < COUNT(want); i++)
 		ck_assert_msg(gaps[i] >= want[i] && gaps[i] <= want[i] + 100,
 			      "gap %d is %lld, not %lld", i, (long long)gaps[i],
 			      (long long)want[i]);
@@ -88,16 +125,16 @@ START_TEST(one_that_is_back_is_asked_first_again)
 {
 	struct upstream *u = several(2);
 	int first;
-	ask(u, 2, 1000, &first);
+	fails(u, 2, 1000);
 	ask(u, 3, 1999, &first);
 	ck_assert_int_eq(first, 1);
 	ask(u, 3, 2000, &first); /* the probe */
 	ck_assert_int_eq(first, 0);
 	ask(u, 3, 2001, &first);
 	ck_assert_int_eq(first, 0);
-	ck_assert(!is_held(u, 0, 2001));
-	ask(u, 2, 3000, &first); /* and the next failure begins with 1 s anew */
-	ck_assert_uint_eq(ask(u, 2, 4000, &first) & 1, 1);
+	ck_assert(!is_out(u, 0, 2001));
+	fails(u, 2, 3000); /* and the next time begins with 1 s anew */
+	ck_assert_int_eq(upstream_state(u, 0, 3000).returns_ms, 1000);
 	upstream_destroy(&u);
 }
 END_TEST
@@ -105,102 +142,262 @@ END_TEST
 START_TEST(while_a_probe_is_under_way_nobody_else_probes)
 {
 	struct upstream *u = several(2);
-	struct upstream_try probe = {0}, other = {0};
-	int first;
-	ask(u, 2, 1000, &first);
-	ck_assert(upstream_pick(u, &probe, 2500));
+	struct upstream_try probe = {0}, other = {0}, third = {0};
+	fails(u, 2, 1000);
+	upstream_begin(u, &probe, 2500);
 	ck_assert(probe.probe && probe.current == 0);
-	ck_assert(upstream_pick(u, &other, 2500));
+	upstream_begin(u, &other, 2500);
 	ck_assert_uint_eq(other.current, 1);
 	/* A probe that never came to an end is taken up by another after a while. */
-	other = (struct upstream_try){0};
-	ck_assert(upstream_pick(u, &other, 2500 + UPSTREAM_HOLD_FIRST_MS));
-	ck_assert(other.probe && other.current == 0);
+	upstream_begin(u, &third, 2500 + UPSTREAM_HOLD_FIRST_MS);
+	ck_assert(third.probe && third.current == 0);
+	upstream_end(u, &probe);
+	upstream_end(u, &other);
+	upstream_end(u, &third);
 	upstream_destroy(&u);
 }
 END_TEST
 
-START_TEST(a_single_origin_is_never_locked_out)
+START_TEST(never_more_than_half_of_a_group_is_left_alone)
+{
+	for (unsigned n = 1; n <= 9; n++) {
+		struct upstream *u = several(n);
+		unsigned out = 0, failing = 0;
+		for (int i = 0; i < 40; i++)
+			fails(u, 0, 1000);
+		for (unsigned i = 0; i < n; i++) {
+			out += is_out(u, i, 1000);
+			failing += upstream_state(u, i, 1000).condition == UPSTREAM_FAILING;
+		}
+		ck_assert_msg(out == n / 2 && out + failing == n, "%u servers: %u out, %u failing",
+			      n, out, failing);
+		upstream_destroy(&u);
+	}
+}
+END_TEST
+
+START_TEST(a_single_server_is_asked_always_and_known_to_be_back_at_once)
 {
 	struct upstream *u = several(1);
 	int first;
 	for (int64_t now = 1000; now < 100000; now += 100)
 		ck_assert_uint_eq(ask(u, 0, now, &first), 1);
-	ck_assert(is_held(u, 0, 100000));
-	ask(u, 1, 100001, &first); /* back: known at once, not after the time */
-	ck_assert(!is_held(u, 0, 100001));
+	ck_assert_int_eq(upstream_state(u, 0, 100000).condition, UPSTREAM_FAILING);
+	ask(u, 1, 100001, &first);
+	ck_assert_int_eq(upstream_state(u, 0, 100001).condition, UPSTREAM_WELL);
+	ck_assert_ptr_null(upstream_state(u, 0, 100001).why);
 	upstream_destroy(&u);
 }
 END_TEST
 
 START_TEST(when_none_is_well_a_request_asks_one_that_is_left_alone)
 {
-	struct upstream *u = several(3);
-	int first;
-	ck_assert_uint_eq(ask(u, 0, 1000, &first), 7);
-	uint64_t asked = ask(u, 0, 1001, &first);
-	ck_assert_int_eq(__builtin_popcountll(asked), 1);
-	/* One goes away while another is left alone, but back: it is the last way out. */
-	ask(u, 4, 5000, &first);
-	ck_assert(!is_held(u, 2, 5000));
-	asked = ask(u, 3, 5001, &first);
-	ck_assert_int_eq(first, 2);
-	ck_assert_uint_ne(asked & 3, 0);
+	struct upstream *u = several(2);
+	struct upstream_try t = {0};
+	fails(u, 2, 1000);
+	upstream_begin(u, &t, 1001);
+	ck_assert_uint_eq(t.current, 1);
+	upstream_failed(u, &t, &refused, 1001);
+	ck_assert(upstream_retry(u, &t, 1001));
+	ck_assert(t.current == 0 && t.held_asked && !t.probe);
+	upstream_answered(u, &t, 200, 1000, 1001); /* it is back before its time */
+	ck_assert(!is_out(u, 0, 1001));
+	upstream_end(u, &t);
 	upstream_destroy(&u);
 }
 END_TEST
 
-/* How a fetch may end, what of it says that the origin is away,
- * and whether another may be asked. */
+START_TEST(backups_are_asked_when_none_of_the_others_may_be)
+{
+	struct upstream_options o = {.name = "g", .balance = BALANCE_LEAST, .retries = 1};
+	struct upstream *u = group(&o, 4, 1);
+	int first;
+	for (int i = 0; i < 60; i++) {
+		ask(u, 15, 1000, &first);
+		ck_assert_int_ne(first, 3);
+	}
+	/* Two of four may be left alone; the third fails and is asked, and the backup after it. */
+	for (int i = 0; i < 60; i++)
+		ask(u, 8, 1000, &first);
+	ck_assert_uint_eq(ask(u, 8, 1000, &first) >> 3, 1);
+	ck_assert_int_ne(first, 3);
+	upstream_destroy(&u);
+}
+END_TEST
+
+START_TEST(what_is_under_way_is_counted_and_given_back)
+{
+	struct upstream_options o = {
+		.name = "g", .balance = BALANCE_LEAST, .retries = 1, .most = 3};
+	struct upstream *u = group(&o, 2, 0);
+	struct upstream_try t[4] = {{0}};
+	for (int i = 0; i < 3; i++)
+		ck_assert(upstream_begin(u, &t[i], 1000));
+	ck_assert(!upstream_begin(u, &t[3], 1000)); /* one too many: refused */
+	upstream_end(u, &t[3]);
+	upstream_end(u, &t[3]);
+	ck_assert_uint_eq(upstream_state(u, 0, 0).active + upstream_state(u, 1, 0).active, 3);
+	upstream_failed(u, &t[0], &refused, 1000);
+	ck_assert(upstream_retry(u, &t[0], 1000));
+	ck_assert_uint_eq(upstream_state(u, 0, 0).active + upstream_state(u, 1, 0).active, 3);
+	for (int i = 0; i < 3; i++)
+		upstream_end(u, &t[i]);
+	ck_assert_uint_eq(upstream_state(u, 0, 0).active + upstream_state(u, 1, 0).active, 0);
+	t[3] = (struct upstream_try){0};
+	ck_assert(upstream_begin(u, &t[3], 1000));
+	upstream_end(u, &t[3]);
+	upstream_destroy(&u);
+}
+END_TEST
+
+/* Retries are a fifth of what is under way, and three at least: when all fails at once, the
+ * others of the group do not get all of it twice. */
+START_TEST(retries_have_a_budget)
+{
+	enum { MANY = 100 };
+	struct upstream_options o = {.name = "g", .balance = BALANCE_LEAST, .retries = 1};
+	struct upstream *u = group(&o, 3, 0);
+	static struct upstream_try t[MANY];
+	unsigned retried = 0;
+	memset(t, 0, sizeof t);
+	for (int i = 0; i < MANY; i++)
+		upstream_begin(u, &t[i], 1000);
+	for (int i = 0; i < MANY; i++)
+		retried += upstream_retry(u, &t[i], 1000);
+	ck_assert_uint_eq(retried, MANY / UPSTREAM_RETRIES_SHARE);
+	for (int i = 0; i < MANY; i++)
+		ck_assert(!upstream_retry(u, &t[i], 1000)); /* one each at most */
+	for (int i = 0; i < MANY; i++)
+		upstream_end(u, &t[i]);
+	memset(t, 0, sizeof t);
+	for (int i = 0; i < 4; i++)
+		upstream_begin(u, &t[i], 1000);
+	for (int i = 0; i < 4; i++)
+		ck_assert(upstream_retry(u, &t[i], 1000) == (i < UPSTREAM_RETRIES_LEAST));
+	for (int i = 0; i < 4; i++)
+		upstream_end(u, &t[i]);
+	upstream_destroy(&u);
+}
+END_TEST
+
+START_TEST(a_server_that_is_back_gets_its_part_bit_by_bit)
+{
+	struct upstream_options o = {.name = "g", .balance = BALANCE_ROUND_ROBIN, .retries = 1};
+	struct upstream *u = group(&o, 2, 0);
+	int first;
+	while (!is_out(u, 0, 1000))
+		ask(u, 2, 1000, &first);
+	ask(u, 3, 2000, &first); /* the probe finds it well */
+	ck_assert(!is_out(u, 0, 2000));
+	int counts[3] = {0};
+	static const int64_t at[] = {2001, 2000 + UPSTREAM_SLOW_RETURN_MS / 2,
+				     2000 + UPSTREAM_SLOW_RETURN_MS};
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < 16 * 17 * 3; i++) {
+			ask(u, 3, at[k], &first);
+			counts[k] += first == 0;
+		}
+	ck_assert_int_eq(counts[0], 16 * 3);	      /* 1 of 17 */
+	ck_assert_int_eq(counts[1], 16 * 17);	      /* 8 of 24 */
+	ck_assert_int_eq(counts[2], 16 * 17 * 3 / 2); /* one of two */
+	upstream_destroy(&u);
+}
+END_TEST
+
+START_TEST(by_hash_a_key_has_one_server_until_it_fails)
+{
+	struct upstream_options o = {.name = "g", .balance = BALANCE_HASH, .retries = 1};
+	struct upstream *u = group(&o, 5, 0);
+	struct upstream_try t = {.key = 77}, again = {.key = 77}, third = {.key = 77};
+	upstream_begin(u, &t, 1000);
+	upstream_end(u, &t);
+	upstream_begin(u, &again, 1000);
+	ck_assert_uint_eq(again.current, t.current);
+	upstream_failed(u, &again, &refused, 1000);
+	ck_assert(upstream_retry(u, &again, 1000));
+	ck_assert_uint_ne(again.current, t.current);
+	upstream_end(u, &again);
+	upstream_begin(u, &third, 1000);
+	ck_assert_uint_eq(third.current, t.current);
+	upstream_end(u, &third);
+	upstream_destroy(&u);
+}
+END_TEST
+
+/* How a fetch may end, whether five times in a row says that the server fails, and whether another
+ * may be asked: for a safe method, for others. */
 static const struct {
 	const char *says;
 	struct fetch_result r;
-	int times;
-	bool held, next;
+	bool out, safe, other;
 } ends[] = {
-	{"no such name", {.end = FETCH_DNS}, 1, true, true},
-	{"refused", {.end = FETCH_CONNECT}, 1, true, true},
-	{"no connection in time", {.end = FETCH_CONNECT_TIMEOUT}, 1, true, true},
-	{"no TLS", {.end = FETCH_TLS}, 1, true, true},
-	{"we had no connection free", {.end = FETCH_QUEUE_TIMEOUT}, 9, false, true},
-	{"one slow URL", {.end = FETCH_READ_TIMEOUT}, 2, false, false},
-	{"silent three times in a row", {.end = FETCH_READ_TIMEOUT}, 3, true, false},
-	{"silent in the body", {.end = FETCH_READ_TIMEOUT, .head_seen = true}, 9, false, false},
-	{"closed", {.end = FETCH_CLOSED}, 9, false, false},
-	{"cut", {.end = FETCH_TRUNCATED, .head_seen = true}, 9, false, false},
-	{"unreadable", {.end = FETCH_PROTOCOL}, 9, false, false},
-	{"the client's body failed", {.end = FETCH_ABORTED}, 9, false, false},
+	{"no such name", {.end = FETCH_DNS}, true, true, true},
+	{"refused", {.end = FETCH_CONNECT}, true, true, true},
+	{"no connection in time", {.end = FETCH_CONNECT_TIMEOUT}, true, true, true},
+	{"no TLS", {.end = FETCH_TLS}, true, true, true},
+	{"no TLS, and the body is gone",
+	 {.end = FETCH_TLS, .body_taken = true},
+	 true,
+	 false,
+	 false},
+	{"we had no connection free", {.end = FETCH_QUEUE_TIMEOUT}, false, true, true},
+	{"the group's queue is full", {.end = FETCH_QUEUE_FULL}, false, false, false},
+	{"silence", {.end = FETCH_READ_TIMEOUT}, true, true, false},
+	{"silence in the head", {.end = FETCH_READ_TIMEOUT, .begun = true}, true, false, false},
+	{"silence in the body",
+	 {.end = FETCH_READ_TIMEOUT, .begun = true, .head_seen = true},
+	 false,
+	 false,
+	 false},
+	{"closed", {.end = FETCH_CLOSED}, true, true, false},
+	{"closed in the head", {.end = FETCH_CLOSED, .begun = true}, true, false, false},
+	{"it took no more", {.end = FETCH_SEND}, true, true, false},
+	{"it took no more of a body", {.end = FETCH_SEND, .body_taken = true}, true, false, false},
+	{"cut", {.end = FETCH_TRUNCATED, .begun = true, .head_seen = true}, false, false, false},
+	{"unreadable", {.end = FETCH_PROTOCOL, .begun = true}, false, false, false},
+	{"took too long altogether", {.end = FETCH_TOTAL_TIMEOUT}, false, false, false},
+	{"the client's body failed", {.end = FETCH_ABORTED}, false, false, false},
 };
 
-START_TEST(what_counts_as_away)
+START_TEST(what_counts_as_a_failure_and_what_is_tried_again)
 {
 	struct upstream *u = several(2);
 	struct fetch_result r = ends[_i].r;
 	r.word = ends[_i].says;
-	for (int i = 0; i < ends[_i].times; i++) {
+	for (int i = 0; i < UPSTREAM_FAILURES; i++) {
 		struct upstream_try t = {0};
-		ck_assert(upstream_pick(u, &t, 1000));
+		upstream_begin(u, &t, 1000);
 		ck_assert_uint_eq(t.current, 0);
-		ck_assert_int_eq(upstream_failed(u, &t, &r, 1000), ends[_i].next);
+		upstream_failed(u, &t, &r, 1000);
+		upstream_end(u, &t);
 	}
-	ck_assert_msg(is_held(u, 0, 1001) == ends[_i].held, "%s", ends[_i].says);
+	ck_assert_msg(is_out(u, 0, 1001) == ends[_i].out, "%s", ends[_i].says);
+	ck_assert_msg(upstream_may_ask_another(&r, true) == ends[_i].safe, "%s", ends[_i].says);
+	ck_assert_msg(upstream_may_ask_another(&r, false) == ends[_i].other, "%s", ends[_i].says);
 	upstream_destroy(&u);
 }
 END_TEST
 
-START_TEST(an_answer_between_two_silences_says_that_it_is_well)
+static const struct {
+	int status;
+	bool out;
+} answers[] = {{200, false}, {404, false}, {500, false}, {501, false},
+	       {502, true},  {503, true},  {504, true},	 {505, false}};
+
+START_TEST(answers_of_a_gateway_that_has_nothing_behind_it_are_failures)
 {
-	struct upstream *u = several(1);
-	struct fetch_result r = {.end = FETCH_READ_TIMEOUT, .word = "read-timeout"};
-	for (int i = 0; i < 20; i++) {
+	struct upstream *u = several(2);
+	char word[8];
+	for (int i = 0; i < UPSTREAM_FAILURES; i++) {
 		struct upstream_try t = {0};
-		upstream_pick(u, &t, 1000);
-		if (i % 3 == 2)
-			upstream_answered(u, &t, 1000);
-		else
-			upstream_failed(u, &t, &r, 1000);
-		ck_assert(!is_held(u, 0, 1001));
+		upstream_begin(u, &t, 1000);
+		upstream_answered(u, &t, answers[_i].status, 1000, 1000);
+		upstream_end(u, &t);
 	}
+	ck_assert(is_out(u, 0, 1001) == answers[_i].out);
+	snprintf(word, sizeof word, "%d", answers[_i].status);
+	if (answers[_i].out)
+		ck_assert_str_eq(upstream_state(u, 0, 1001).why, word);
 	upstream_destroy(&u);
 }
 END_TEST
@@ -209,18 +406,19 @@ START_TEST(the_usual_time_is_where_one_in_five_is_slower_and_no_outlier_moves_it
 {
 	struct upstream *u = several(1);
 	struct upstream_try t = {0};
-	upstream_pick(u, &t, 1000);
+	upstream_begin(u, &t, 1000);
 	ck_assert_int_eq(upstream_usual_ms(u), 0);
 	uint64_t x = 88172645463325252u;
 	for (int i = 0; i < 20000; i++) { /* evenly between 0 and 100 ms */
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-		upstream_answered(u, &t, (int64_t)(x % 100000));
+		upstream_answered(u, &t, 200, (int64_t)(x % 100000), 1000);
 	}
 	ck_assert_int_ge(upstream_usual_ms(u), 60);
 	ck_assert_int_le(upstream_usual_ms(u), 95);
 	int64_t was = upstream_usual_ms(u);
-	upstream_answered(u, &t, (int64_t)3600 * 1000 * 1000);
+	upstream_answered(u, &t, 200, (int64_t)3600 * 1000 * 1000, 1000);
 	ck_assert_int_le(upstream_usual_ms(u), was * 17 / 16 + 1);
+	upstream_end(u, &t);
 	upstream_destroy(&u);
 }
 END_TEST
@@ -236,14 +434,16 @@ hammer(void *arg)
 	for (int i = 0; i < TURNS; i++) {
 		struct upstream_try t = {0};
 		int64_t now = atomic_fetch_add(&the_time, 1);
-		while (upstream_pick(u, &t, now)) {
+		upstream_begin(u, &t, now);
+		do {
 			atomic_fetch_add(&probes, t.probe);
 			if (t.current == 1) {
-				upstream_answered(u, &t, 1000);
+				upstream_answered(u, &t, 200, 1000, now);
 				break;
 			}
 			upstream_failed(u, &t, &refused, now);
-		}
+		} while (upstream_retry(u, &t, now));
+		upstream_end(u, &t);
 	}
 	return NULL;
 }
@@ -259,14 +459,66 @@ START_TEST(workers_share_it)
 	/* 80 s: 1, 2, 4, 8, 16, 30 s and what remains. */
 	ck_assert_int_ge(atomic_load(&probes), 4);
 	ck_assert_int_le(atomic_load(&probes), 8);
+	ck_assert_uint_eq(upstream_state(u, 0, 0).active + upstream_state(u, 1, 0).active, 0);
 	upstream_destroy(&u);
 }
 END_TEST
 
-UNIT("upstream", TEST(a_dead_origin_is_left_alone_and_probed_at_growing_intervals),
+/* Servers that come and go under all threads: the places among the half are given back. */
+static void *
+flap(void *arg)
+{
+	struct upstream *u = arg;
+	for (int i = 0; i < TURNS; i++) {
+		struct upstream_try t = {0};
+		int64_t now = atomic_fetch_add(&the_time, 7);
+		upstream_begin(u, &t, now);
+		if (i / 50 % 3)
+			upstream_failed(u, &t, &refused, now);
+		else
+			upstream_answered(u, &t, 200, 1000, now);
+		upstream_end(u, &t);
+	}
+	return NULL;
+}
+
+START_TEST(places_of_those_left_alone_are_given_back)
+{
+	struct upstream_options o = {.name = "g", .balance = BALANCE_ROUND_ROBIN, .retries = 1};
+	struct upstream *u = group(&o, 4, 0);
+	pthread_t threads[THREADS];
+	int first;
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, flap, u);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	int64_t now = atomic_load(&the_time);
+	for (int i = 0; i < 400; i++, now += 1000)
+		ask(u, 15, now, &first);
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_int_eq(upstream_state(u, i, now).condition, UPSTREAM_WELL);
+	for (int i = 0; i < 100; i++)
+		fails(u, 0, now);
+	unsigned out = 0;
+	for (unsigned i = 0; i < 4; i++)
+		out += is_out(u, i, now);
+	ck_assert_uint_eq(out, 2);
+	upstream_destroy(&u);
+}
+END_TEST
+
+UNIT("upstream", TEST(five_failures_in_a_row_are_too_many_and_four_are_not),
+     TEST(one_that_is_left_alone_is_probed_at_growing_intervals),
      TEST(one_that_is_back_is_asked_first_again),
-     TEST(while_a_probe_is_under_way_nobody_else_probes), TEST(a_single_origin_is_never_locked_out),
-     TEST(when_none_is_well_a_request_asks_one_that_is_left_alone), LOOP(what_counts_as_away, ends),
-     TEST(an_answer_between_two_silences_says_that_it_is_well),
+     TEST(while_a_probe_is_under_way_nobody_else_probes),
+     TEST(never_more_than_half_of_a_group_is_left_alone),
+     TEST(a_single_server_is_asked_always_and_known_to_be_back_at_once),
+     TEST(when_none_is_well_a_request_asks_one_that_is_left_alone),
+     TEST(backups_are_asked_when_none_of_the_others_may_be),
+     TEST(what_is_under_way_is_counted_and_given_back), TEST(retries_have_a_budget),
+     TEST(a_server_that_is_back_gets_its_part_bit_by_bit),
+     TEST(by_hash_a_key_has_one_server_until_it_fails),
+     LOOP(what_counts_as_a_failure_and_what_is_tried_again, ends),
+     LOOP(answers_of_a_gateway_that_has_nothing_behind_it_are_failures, answers),
      TEST(the_usual_time_is_where_one_in_five_is_slower_and_no_outlier_moves_it),
-     TEST(workers_share_it))
+     TEST(workers_share_it), TEST(places_of_those_left_alone_are_given_back))

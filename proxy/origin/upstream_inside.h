@@ -1,0 +1,42 @@
+/* upstream_inside.h - a group and its servers, for upstream.c and upstream_health.c.
+ *
+ * Threads   any: what changes is atomic.
+ */
+#ifndef ORIGIN_UPSTREAM_INSIDE_H
+#define ORIGIN_UPSTREAM_INSIDE_H
+
+#include "proxy/origin/upstream.h"
+
+#include <stdatomic.h>
+
+struct member {
+	_Alignas(64) struct origin *origin; /* owned */
+	uint64_t name;			    /* hash of its URL */
+	unsigned weight;
+	bool backup;
+	_Atomic uint64_t held;	     /* until_ms << LEVEL_BITS | level; 0: asked */
+	_Atomic unsigned failures;   /* in a row */
+	_Atomic int why;	     /* of the last: a status, or minus a fetch_end */
+	_Atomic int64_t returned_ms; /* since when it is asked again; 0: all the time */
+	_Atomic uint32_t usual_us;
+	_Alignas(64) _Atomic unsigned active;
+};
+
+struct upstream {
+	char *name;
+	enum balance balance;
+	unsigned retries, most, first, count;
+	_Alignas(64) _Atomic uint64_t turn;
+	_Atomic unsigned active, retrying; /* requests under way, and retries among them */
+	_Atomic unsigned held;		   /* servers left alone: at most half */
+	struct member members[];
+};
+
+/* It is left alone, but its time is up and nobody else finds out whether it is back: the caller
+ * does. */
+bool upstream_wins_probe(struct member *m, int64_t now_ms);
+/* Its weight now: one that has come back is given its part bit by bit. Greater than the
+ * configured one by a factor that is the same for all. */
+unsigned upstream_weight(const struct member *m, int64_t now_ms);
+
+#endif
