@@ -171,6 +171,26 @@ check_loops(const struct config *c, char *err, size_t err_bytes)
 	return NULL;
 }
 
+/* What a route is matched by. */
+static const char *
+check_match(const struct config_route *r, unsigned i, char *err, size_t err_bytes)
+{
+	if (r->path && (r->path[0] != '/' || strpbrk(r->path, "?#")))
+		return wrong(indexed("routes", i, "path"), err, err_bytes,
+			     "%s is not the beginning of a path; write one such as /img/, without "
+			     "a query",
+			     r->path);
+	if (r->host && strchr(r->host + (r->host[0] == '*'), '*'))
+		return wrong(indexed("routes", i, "host"), err, err_bytes,
+			     "one wildcard may be at the beginning; write *.example.com or "
+			     "www.example.com");
+	if (r->host && r->host[0] == '*' && (r->host[1] != '.' || !r->host[2]))
+		return wrong(indexed("routes", i, "host"), err, err_bytes,
+			     "a wildcard is for whole labels; write *.example.com, or leave host "
+			     "out for all hosts");
+	return NULL;
+}
+
 /* Two settings of one route of which only one can count. */
 static const char *
 check_route(const struct config_route *r, unsigned i, char *err, size_t err_bytes)
@@ -188,19 +208,6 @@ check_route(const struct config_route *r, unsigned i, char *err, size_t err_byte
 			indexed("routes", i, keeps ? "keep_params" : "drop_params"), err, err_bytes,
 			"query: ignore leaves all parameters out of the key; leave one of both "
 			"out");
-	if (r->path && (r->path[0] != '/' || strpbrk(r->path, "?#")))
-		return wrong(indexed("routes", i, "path"), err, err_bytes,
-			     "%s is not the beginning of a path; write one such as /img/, without "
-			     "a query",
-			     r->path);
-	if (r->host && strchr(r->host + (r->host[0] == '*'), '*'))
-		return wrong(indexed("routes", i, "host"), err, err_bytes,
-			     "one wildcard may be at the beginning; write *.example.com or "
-			     "www.example.com");
-	if (r->host && r->host[0] == '*' && (r->host[1] != '.' || !r->host[2]))
-		return wrong(indexed("routes", i, "host"), err, err_bytes,
-			     "a wildcard is for whole labels; write *.example.com, or leave host "
-			     "out for all hosts");
 	if (r->pass && (keyed || r->pass_cookie_count || r->admit != CONFIG_ADMIT_SIGHTINGS))
 		return wrong(
 			indexed("routes", i, "pass"), err, err_bytes,
@@ -216,7 +223,7 @@ covers_host(const char *a, const char *b)
 	size_t x = strlen(a), y = strlen(b);
 	if (a[0] != '*')
 		return strcasecmp(a, b) == 0;
-	return y >= x && strcasecmp(b + (y - x) + 1, a + 1) == 0 && (y > x || b[0] == '*');
+	return y >= x && strcasecmp(b + (y - x) + 1, a + 1) == 0;
 }
 
 /* Every request of b is one of a: then b is never reached behind a. */
@@ -232,7 +239,9 @@ static const char *
 check_routes(const struct config *c, char *err, size_t err_bytes)
 {
 	for (unsigned i = 0; i < c->route_count; i++) {
-		const char *bad = check_route(&c->routes[i], i, err, err_bytes);
+		const char *bad = check_match(&c->routes[i], i, err, err_bytes);
+		if (!bad)
+			bad = check_route(&c->routes[i], i, err, err_bytes);
 		if (bad)
 			return bad;
 		if (config_group_find(c, c->routes[i].origin) < 0 && c->routes[i].origin)

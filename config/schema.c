@@ -69,7 +69,7 @@ static const struct setting origin[] = {
 	VALUE(URL,     url,                      "url",                      "none",     "none",     NO_RANGE,                 "http[s]://host[:port], without a path; none: see servers"),
 	VALUE(TEXT,    name,                     "name",                     "default",  "default",  NO_RANGE,                 "of the group; all without a name are one group"),
 	GROUPS(servers, server_count,            "servers",                  server,                                           "of a group with a name: { url, weight: 1, backup: off }, ..."),
-	VALUE(WORD,    balance,                  "balance",                  "auto",     "auto|order|least|round-robin|hash", NO_RANGE, "auto: least of servers, urls in order"),
+	VALUE(WORD,    balance,                  "balance",                  "auto",     "auto|order|least|round-robin|hash", NO_RANGE, "auto: least, urls in order"),
 	VALUE(COUNT,   retries,                  "retries",                  "1",        NULL,       RANGE(0, 10),             "other servers that are asked when one fails"),
 	VALUE(COUNT,   queue,                    "queue",                    "none",     "none",     RANGE(1, 10e6),           "most requests that wait for connections; then stale or 503"),
 	VALUE(TEXT,    host,                     "host",                     "client",   "client",   NO_RANGE,                 "Host field sent to it; client: as the client sent it"),

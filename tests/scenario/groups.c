@@ -292,13 +292,13 @@ SCENARIO("a full queue serves what is stale")
 	origin_says("@1/x",
 		    .fields = "Cache-Control: max-age=0, stale-if-error=600\r\nETag: \"a\"\r\n",
 		    .body = "old");
-	origin_says("@1/hang", NO_STORE, .hold_head = go, .body = "late");
+	origin_says("@1*", NO_STORE, .hold_head = go, .body = "late");
 	edge_start_yaml(
 		text("workers: 1\norigins:\n%s", group("slow", 1, 1,
 						       "    max_connections: 1\n    queue: 1\n"
 						       "    connect_timeout: 1m\n")));
 	expect_answer(get("/x"), 200, "old");
-	struct call *a = call_get("/hang"), *b = call_get("/hang?2");
+	struct call *a = call_get("/hang"), *b = call_get("/hang/2");
 	edge_wait_stat("origin.active_fetches", 2);
 	expect_answer(get("/x"), 200, "old");
 	barrier_open(go);

@@ -173,7 +173,6 @@ static const struct {
 	{ "origins:\n- servers:\n  - url: http://a\n", "t.yaml:3: origins.servers: their group has no name", "name:" },
 	{ "origins:\n- name: w\n  url: http://a\n  servers: [ http://b ]\n", "t.yaml:4: origins.servers: there is a url", "among" },
 	{ "origins:\n- { name: w, url: http://a }\n- { name: w, url: http://b }\n", "t.yaml:3: origins.name: \"w\" is given twice", "own" },
-	{ "origins:\n- http://a\n- { name: default, url: http://b }\n", "t.yaml:3: origins.name: \"default\"", "own" },
 	{ "origins:\n- name: w\n  servers:\n  - http://a\n  - http://A\n", "t.yaml:5: origins: http://A is given twice", "keep one" },
 	{ "origins:\n- http://a\n- { url: http://b, balance: hash }\n", "t.yaml:3: origins.url: http://b is of the same group as http://a", "name" },
 	{ "origins: { name: w, servers: [ { weight: 2 } ] }\n", "t.yaml:1: origins.servers.url is missing", "http[s]://" },

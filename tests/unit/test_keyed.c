@@ -1,7 +1,7 @@
 /* test_keyed.c - what is keyed is what is sent: of random heads, two that share key and variant are
  * byte for byte the same at the origin, but for the list in outgoing.h; and two that are the same
  * there share key and variant.
- * rooms: serve http base
+ * rooms: serve config http base
  */
 #include "proxy/serve/outgoing.h"
 #include "proxy/serve/route.h"
