@@ -75,6 +75,8 @@ struct store {
 	_Atomic uint64_t *checked; /* bits; NULL: nothing is sent unread */
 	_Atomic uint64_t *stamps;  /* of the files when they were set */
 	void *_Atomic *views;	   /* of the files; NULL: none yet */
+	_Atomic uint64_t *looks;   /* what was in the page cache lately; NULL: always ask */
+	_Atomic bool never_now;	   /* the file system cannot read without waiting */
 
 	pthread_mutex_t lock; /* everything below */
 	pthread_cond_t drained;
@@ -147,6 +149,8 @@ void store_direct_fini(struct store *st);
 void store_direct_begin(struct store *st, uint32_t slot);
 /* What lies there is about to be read from the device again: it is not what was checked. */
 void store_unchecked(struct store *st, const struct locator *at);
+/* Bytes of a slot's file are in the page cache, as far as the kernel can be asked. */
+bool store_is_cached(struct store *st, uint32_t slot, uint64_t offset, size_t n);
 
 /* store_health.c: what must be true between any two calls. */
 void store_check(const struct store *st);
