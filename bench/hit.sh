@@ -12,7 +12,7 @@ ROUNDS=${1:-5}
 SECONDS_EACH=${2:-4}
 CONNECTIONS=${CONNECTIONS:-32}
 SERVERS=${SERVERS:-"bare twice nginx"}
-SHM=$(mktemp -d /dev/shm/twice-bench.XXXXXX) # nginx reads its hits from a tmpfs: no disk in the way
+SHM=$(mktemp -d "${HITS_DIR:-/dev/shm}/twice-bench.XXXXXX") # hits come from a tmpfs: no disk in the way
 chmod 755 "$SHM"
 trap 'clean_up; rm -rf "$SHM"' EXIT
 
