@@ -114,6 +114,8 @@ struct config_timeouts {
 enum config_scheme { CONFIG_HTTP, CONFIG_HTTPS, CONFIG_H2C };
 /* Of "https://0.0.0.0:443": the scheme, and where the address begins; without one it is http. */
 enum config_scheme config_listen_scheme(const char *listen);
+/* "proxy+https://...": clients' forwarders speak the PROXY protocol there. */
+bool config_listen_proxied(const char *listen);
 const char *config_listen_address(const char *listen);
 
 enum config_redirect { CONFIG_REDIRECT_OFF, CONFIG_REDIRECT_HTTPS };

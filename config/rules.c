@@ -35,20 +35,36 @@ wrong(const char *setting, char *err, size_t err_bytes, const char *fmt, ...)
 	return setting;
 }
 
+static const char proxied[] = "proxy+";
+
+bool
+config_listen_proxied(const char *listen)
+{
+	return strncasecmp(listen, proxied, sizeof proxied - 1) == 0;
+}
+
+/* Of "proxy+https://0.0.0.0:443" what is spoken there and the address. */
+static const char *
+listen_url(const char *listen)
+{
+	return config_listen_proxied(listen) ? listen + sizeof proxied - 1 : listen;
+}
+
 const char *
 config_listen_address(const char *listen)
 {
-	if (strncasecmp(listen, "https://", 8) == 0)
-		return listen + 8;
-	if (strncasecmp(listen, "h2c://", 6) == 0)
-		return listen + 6;
-	return strncasecmp(listen, "http://", 7) == 0 ? listen + 7 : listen;
+	const char *url = listen_url(listen);
+	if (strncasecmp(url, "https://", 8) == 0)
+		return url + 8;
+	if (strncasecmp(url, "h2c://", 6) == 0)
+		return url + 6;
+	return strncasecmp(url, "http://", 7) == 0 ? url + 7 : url;
 }
 
 enum config_scheme
 config_listen_scheme(const char *listen)
 {
-	switch (config_listen_address(listen) - listen) {
+	switch (config_listen_address(listen) - listen_url(listen)) {
 	case 6:
 		return CONFIG_H2C;
 	case 8:
@@ -248,6 +264,18 @@ check_tls(const struct config *c, char *err, size_t err_bytes)
 }
 
 static const char *
+check_forwarders(const struct config *c, char *err, size_t err_bytes)
+{
+	for (unsigned i = 0; i < c->listen_count; i++)
+		if (config_listen_proxied(c->listen[i]) && !c->forwarded.trust_count)
+			return wrong("forwarded.trust", err, err_bytes,
+				     "an address of listen begins with proxy+, where only "
+				     "forwarders that are named here are listened to; write "
+				     "forwarded: { trust: [ 10.0.0.0/8 ] }");
+	return NULL;
+}
+
+static const char *
 check_disks(const struct config *c, char *err, size_t err_bytes)
 {
 	if (c->disk_count && !c->cache.dir)
@@ -271,8 +299,8 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses, check_origins, check_loops,
-				    check_routes,    check_disks,   check_tls};
+	check_fn *const checks[] = {check_addresses, check_origins, check_loops,     check_routes,
+				    check_disks,     check_tls,	    check_forwarders};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

@@ -93,6 +93,7 @@ doorway_open(const struct config *c, struct tls_server **tls, char *err, size_t 
 		bool is_tls = config_listen_scheme(c->listen[i]) == CONFIG_HTTPS;
 		l[i].scheme = is_tls ? STR("https") : STR("http");
 		l[i].tls = is_tls ? *tls : NULL;
+		l[i].proxied = config_listen_proxied(c->listen[i]);
 		l[i].h2 = config_listen_scheme(c->listen[i]) == CONFIG_H2C;
 	}
 	return l;

@@ -79,6 +79,8 @@ struct client *
 client_open_tls_as(const struct client_tls *how)
 {
 	struct client *c = open_to(how->port ? how->port : edge_port(), 0, 0);
+	if (how->before)
+		client_send_bytes(c, how->before, how->before_bytes);
 	SSL_SESSION *session =
 		how->resume && how->resume->ssl ? SSL_get1_session(how->resume->ssl) : NULL;
 	c->ssl = kit_tls_connect(c->fd, how, session);
