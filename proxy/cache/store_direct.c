@@ -36,10 +36,7 @@ void
 store_direct_init(struct store *st)
 {
 	size_t slots = st->ledger.slots_n;
-	if (!st->o.ops->map)
-		return;
-	st->views = mem_zalloc(slots * sizeof *st->views);
-	if (st->o.verify_always)
+	if (!st->views || st->o.verify_always)
 		return;
 	st->checked = mem_zalloc(slots * words_of(st) * sizeof *st->checked);
 	st->stamps = mem_zalloc(slots * sizeof *st->stamps);
@@ -50,12 +47,8 @@ store_direct_init(struct store *st)
 void
 store_direct_fini(struct store *st)
 {
-	for (uint32_t i = 0; st->views && i < st->ledger.slots_n; i++)
-		if (atomic_load(&st->views[i]))
-			st->o.ops->unmap(atomic_load(&st->views[i]), st->o.segment_bytes);
 	free(st->checked);
 	free(st->stamps);
-	free(st->views);
 	free(st->looks);
 }
 
@@ -119,29 +112,7 @@ store_unchecked(struct store *st, const struct locator *at)
 	atomic_fetch_and(word, ~bit);
 }
 
-/* The file, where the kernel can be asked about its pages; NULL: it cannot. */
-static void *
-view_of(struct store *st, uint32_t slot)
-{
-	void *view = atomic_load_explicit(&st->views[slot], memory_order_acquire), *other = NULL;
-	if (view)
-		return view;
-	view = st->o.ops->map(atomic_load(&st->fds[slot]), st->o.segment_bytes);
-	if (view && !atomic_compare_exchange_strong(&st->views[slot], &other, view)) {
-		st->o.ops->unmap(view, st->o.segment_bytes);
-		view = other;
-	}
-	return view;
-}
-
-bool
-store_is_cached(struct store *st, uint32_t slot, uint64_t offset, size_t n)
-{
-	const char *view = st->views ? view_of(st, slot) : NULL;
-	return view && st->o.ops->is_cached(view, offset, n);
-}
-
-/* The same of a fragment, unless it was asked a moment ago. */
+/* In the page cache, unless that was asked a moment ago. */
 static bool
 is_still_cached(struct store *st, const struct locator *at, uint64_t offset)
 {
