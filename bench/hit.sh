@@ -12,13 +12,18 @@ ROUNDS=${1:-5}
 SECONDS_EACH=${2:-4}
 CONNECTIONS=${CONNECTIONS:-32}
 SERVERS=${SERVERS:-"bare twice nginx"}
-SHM=$(mktemp -d "${HITS_DIR:-/dev/shm}/twice-bench.XXXXXX") # hits come from a tmpfs: no disk in the way
+SHM=$(mktemp -d /dev/shm/twice-bench.XXXXXX) # nginx reads its hits from a tmpfs: no disk in the way
 chmod 755 "$SHM"
 trap 'clean_up; rm -rf "$SHM"' EXIT
 
 start_origin
 BYTES=${BYTES:-1024}
 path=/cdn/0123456789abcdef/$BYTES
+if [ -n "${HITS_DIR:-}" ]; then # on another file system
+	rmdir "$SHM"
+	SHM=$(mktemp -d "$HITS_DIR/twice-bench.XXXXXX")
+	chmod 755 "$SHM"
+fi
 for s in $SERVERS; do
 	case $s in
 	bare) start_bare "$BYTES" ;;
