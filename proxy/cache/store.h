@@ -32,9 +32,10 @@ struct store_options {
 		scrub_every_s; /* in so many seconds all that is stored is checked once; 0: never */
 	const struct diskio_ops *ops; /* NULL: the system's */
 	bool verify_always;	      /* no fragment is ever sent unread */
-	bool fresh;		      /* what was kept is of no use: start empty */
-	unsigned number;	      /* of the disk, for the owner */
-	bool is_ours;		      /* twice wrote dir for certain, whatever "format" says */
+	unsigned look_ms; /* so long a look into the page cache holds (store_direct); 0: not */
+	bool fresh;	  /* what was kept is of no use: start empty */
+	unsigned number;  /* of the disk, for the owner */
+	bool is_ours;	  /* twice wrote dir for certain, whatever "format" says */
 	/* A record was carried from there to r->at, with its body; by the thread that makes room.
 	 * NULL: nobody wants to know. */
 	void (*moved)(void *ctx, const struct record *r, const struct locator *from);
