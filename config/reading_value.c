@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/un.h>
 
-enum { TEXT_BYTES = 4096 };
+enum { TEXT_BYTES = 4096, SOCKET_PATH_BYTES = 108 };
 
 int
 reading_add_scalar(struct reading *r, const char *text, bool quoted)
@@ -33,10 +33,13 @@ is_plain_ascii(const char *z)
 	return true;
 }
 
-/* http[s]://host[:port], as a length without the slash that browsers add; 0: it is not. */
+/* http[s]://host[:port], as a length without the slash that browsers add, or unix:/path; 0: it is
+ * not. */
 static size_t
 origin_length(const char *z)
 {
+	if (strncmp(z, "unix:/", 6) == 0)
+		return strlen(z) < 5 + SOCKET_PATH_BYTES ? strlen(z) : 0;
 	size_t scheme = strncasecmp(z, "https://", 8) == 0  ? 8
 			: strncasecmp(z, "http://", 7) == 0 ? 7
 							    : 0;
@@ -138,7 +141,7 @@ read_text(struct reading *r, const struct setting *s, enum kind kind, const stru
 			return reading_fail(
 				r, g,
 				"%s: \"%.100s\" is not an origin; write http://host:port or "
-				"https://host, without user, path or query",
+				"https://host, without user, path or query, or unix:/path",
 				path, cut);
 		cut[n] = '\0';
 	}

@@ -58,7 +58,7 @@
 /*     kind     member                    key                         default     word for 0  range                     sentence */
 #define STRUCT struct config_server
 static const struct setting server[] = {
-	VALUE(URL,     url,                      "url",                      NULL,       NULL,       NO_RANGE,                 "http[s]://host[:port], without a path"),
+	VALUE(URL,     url,                      "url",                      NULL,       NULL,       NO_RANGE,                 "http[s]://host[:port], or unix:/path"),
 	VALUE(COUNT,   weight,                   "weight",                   "1",        NULL,       RANGE(1, 1000),           "its part of the requests, against that of the others"),
 	VALUE(SWITCH,  backup,                   "backup",                   "off",      NULL,       NO_RANGE,                 "asked only when no other server may be"),
 	{0}
@@ -66,7 +66,7 @@ static const struct setting server[] = {
 #undef STRUCT
 #define STRUCT struct config_origin
 static const struct setting origin[] = {
-	VALUE(URL,     url,                      "url",                      "none",     "none",     NO_RANGE,                 "http[s]://host[:port], without a path; none: see servers"),
+	VALUE(URL,     url,                      "url",                      "none",     "none",     NO_RANGE,                 "http[s]://host[:port] or unix:/path; none: see servers"),
 	VALUE(TEXT,    name,                     "name",                     "default",  "default",  NO_RANGE,                 "of the group; all without a name are one group"),
 	GROUPS(servers, server_count,            "servers",                  server,                                           "of a group with a name: { url, weight: 1, backup: off }, ..."),
 	VALUE(WORD,    balance,                  "balance",                  "auto",     "auto|order|least|round-robin|hash", NO_RANGE, "auto: least, urls in order"),

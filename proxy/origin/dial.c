@@ -159,6 +159,7 @@ set_options(struct dial *d, CURLSH *share)
 	const struct origin *o = d->origin;
 	curl_easy_setopt(e, CURLOPT_CURLU, o->place);
 	curl_easy_setopt(e, CURLOPT_CONNECT_TO, o->connect_to);
+	curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, o->socket_path);
 	curl_easy_setopt(e, CURLOPT_CONNECT_ONLY, 1L);
 	curl_easy_setopt(e, CURLOPT_SHARE, share);
 	curl_easy_setopt(e, CURLOPT_NOPROXY, "*");

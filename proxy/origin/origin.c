@@ -13,6 +13,9 @@
 #include <openssl/x509_vfy.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/un.h>
+
+enum { UNIX_PATH_BYTES = sizeof((struct sockaddr_un *)0)->sun_path };
 
 struct place { /* an origin's URL in parts, owned (curl_free) */
 	char *scheme, *host, *port, *path;
@@ -36,13 +39,26 @@ has(CURLU *u, CURLUPart part)
 	return yes;
 }
 
-/* A sentence on the URL's defect; NULL: there is none. */
+static const char unix_scheme[] = "unix:";
+
+static bool
+is_unix(const char *url)
+{
+	return strncmp(url, unix_scheme, sizeof unix_scheme - 1) == 0;
+}
+
+/* A sentence on the URL's defect; NULL: there is none. HTTP is spoken on a Unix socket as with
+ * localhost. */
 static const char *
 place_parse(const char *url, struct place *p)
 {
 	const char *wrong = "is not a URL";
+	const char *at = is_unix(url) ? "http://localhost" : url;
+	const char *file = url + sizeof unix_scheme - 1;
+	if (at != url && (*file != '/' || strlen(file) >= UNIX_PATH_BYTES))
+		return "must name a socket by its path, of at most 107 bytes: unix:/run/app.sock";
 	CURLU *u = curl_url();
-	if (!u || !strstr(url, "://") || curl_url_set(u, CURLUPART_URL, url, 0) ||
+	if (!u || !strstr(at, "://") || curl_url_set(u, CURLUPART_URL, at, 0) ||
 	    curl_url_get(u, CURLUPART_SCHEME, &p->scheme, 0) ||
 	    curl_url_get(u, CURLUPART_HOST, &p->host, 0) ||
 	    curl_url_get(u, CURLUPART_PORT, &p->port, CURLU_DEFAULT_PORT) ||
@@ -139,6 +155,8 @@ origin_create(const struct origin_options *opt, char *err, size_t err_bytes)
 	}
 	o = NEW(struct origin);
 	o->url = mem_strdup(opt->url);
+	if (is_unix(opt->url))
+		o->socket_path = o->url + sizeof unix_scheme - 1;
 	o->host = opt->host ? mem_strdup(opt->host) : NULL;
 	o->tls = strcmp(p.scheme, "https") == 0;
 	o->insecure = opt->insecure;

@@ -11,7 +11,7 @@
 struct origin;
 
 struct origin_options {
-	const char *url; /* http[s]://host[:port]; a path is an error */
+	const char *url; /* http[s]://host[:port], a path is an error; or unix:/path */
 	/* Host sent to the origin; NULL: the client's is passed. The name in TLS (SNI, certificate)
 	 * is the one in the URL; where that is an address, this one. */
 	const char *host;

@@ -14,6 +14,7 @@ struct origin {
 	char *url;		       /* as configured */
 	CURLU *place;		       /* what libcurl is told: scheme, name, port; parsed once */
 	struct curl_slist *connect_to; /* where that name is found, when it is not by DNS */
+	const char *socket_path;       /* of a Unix socket, in url; NULL: it is reached by TCP */
 	char *host;		       /* Host to send; NULL: the client's */
 	char *authority;	       /* Host for a client that gave none */
 	X509_STORE *trust;	       /* https, verified: CA certificates, read once; else NULL */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -491,6 +492,18 @@ listen_on(void *ctx)
 }
 
 static void
+listen_at(struct door *d, int fd)
+{
+	d->fd = fd;
+	struct listener *at = kit_alloc(sizeof *at);
+	*at = (struct listener){fd, (unsigned)(d - origin.doors)};
+	pthread_t t;
+	if (pthread_create(&t, NULL, listen_on, at) != 0)
+		fail("no thread");
+	pthread_detach(t);
+}
+
+static void
 open_door(struct door *d)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET,
@@ -502,15 +515,9 @@ open_door(struct door *d)
 	if (bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 1024) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&a, &n) < 0)
 		fail("the origin cannot listen: %s", strerror(errno));
-	d->fd = fd;
 	d->port = ntohs(a.sin_port);
 	d->url = text("%s://127.0.0.1:%u", origin.tls ? "https" : "http", d->port);
-	struct listener *at = kit_alloc(sizeof *at);
-	*at = (struct listener){fd, (unsigned)(d - origin.doors)};
-	pthread_t t;
-	if (pthread_create(&t, NULL, listen_on, at) != 0)
-		fail("no thread");
-	pthread_detach(t);
+	listen_at(d, fd);
 }
 
 static void
@@ -540,6 +547,20 @@ const char *
 origin_door(unsigned i)
 {
 	return door_at(i)->url;
+}
+
+const char *
+origin_door_unix(unsigned i)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct door *d = &origin.doors[i];
+	snprintf(a.sun_path, sizeof a.sun_path, "%s/door-%u.sock", kit_dir(), i);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (d->url || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 1024) < 0)
+		fail("the origin cannot listen at %s: %s", a.sun_path, strerror(errno));
+	d->url = text("unix:%s", a.sun_path);
+	listen_at(d, fd);
+	return d->url;
 }
 
 void

@@ -88,7 +88,8 @@ void origin_dies(void);	   /* refuses connections, ends those it has */
 void origin_returns(void); /* the same port again */
 /* The same origin at further ports, its doors 1 to 5, as if it were several: what is asked at door 2
  * for "/x" is heard, and scripted, as "@2/x", and "@2*" is the script of all that has none there. */
-const char *origin_door(unsigned i); /* its URL; opened at the first word */
+const char *origin_door(unsigned i);	  /* its URL; opened at the first word */
+const char *origin_door_unix(unsigned i); /* the same by a Unix socket; its first word */
 void origin_door_dies(unsigned i);
 void origin_door_returns(unsigned i);
 /* Speaks TLS from now on, with PEM files; call before the first other word. */

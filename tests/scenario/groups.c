@@ -320,3 +320,25 @@ SCENARIO("first_byte_timeout is for the head, total_timeout for all of an answer
 	a = try_ask("GET", "/total/x", NULL, NULL);
 	expect(a.status == 200 && a.cut);
 }
+
+SCENARIO("a server at a Unix socket, with one by TCP behind it")
+{
+	const char *socket = origin_door_unix(1);
+	all_say(1, 2);
+	edge_start_yaml(text("origins:\n  - name: app\n    balance: order\n    servers:\n"
+			     "      - url: \"%s\"\n      - url: %s\n",
+			     socket, origin_door(2)));
+	expect_answer(get("/x"), 200, "door 1");
+	expect(strcmp(heard_field(origin_last(), "Host"), "example.com") == 0);
+	expect_answer(ask("POST", "/p", NULL, "body"), 200, "door 1");
+	origin_door_dies(1);
+	expect_answer(get("/x"), 200, "door 2");
+}
+
+SCENARIO("a socket that is not there is 502 connect-failed")
+{
+	edge_start_yaml("origins: [ \"unix:%D/nobody.sock\" ]\n");
+	struct answer a = get("/x");
+	expect_status(a, 502);
+	expect_verdict(a, "detail=connect-failed");
+}
