@@ -1,6 +1,7 @@
 /* balance.c - the four rules. */
 #include "proxy/origin/balance.h"
 
+#include <assert.h>
 #include <math.h>
 
 static int
@@ -75,6 +76,7 @@ round_robin(const struct balance_server *v, unsigned n, uint64_t turn)
 			if (v[i].may && (next < 0 || (2 * had[i] + 1) * v[next].weight <
 							     (2 * had[next] + 1) * v[i].weight))
 				next = (int)i;
+		assert(next >= 0); /* total is not 0: somebody may be asked */
 		had[next]++;
 	}
 	return next;
