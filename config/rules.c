@@ -74,11 +74,21 @@ config_listen_scheme(const char *listen)
 	}
 }
 
+const char *
+config_listen_path(const char *listen)
+{
+	const char *at = config_listen_address(listen);
+	return strncmp(at, "unix:", 5) == 0 ? at + 5 : NULL;
+}
+
 /* The same place twice; port 0 is a new place each time. */
 static bool
 is_same_address(const char *a, const char *b)
 {
 	struct address x, y;
+	const char *p = config_listen_path(a), *q = config_listen_path(b);
+	if (p || q)
+		return p && q && strcmp(p, q) == 0;
 	return address_parse(config_listen_address(a), &x) == 0 &&
 	       address_parse(config_listen_address(b), &y) == 0 && address_port(&x) &&
 	       x.bytes == y.bytes && memcmp(&x.sa, &y.sa, x.bytes) == 0;

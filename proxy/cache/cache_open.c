@@ -86,6 +86,7 @@ open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 			.segment_bytes = o->segment_bytes,
 			.io_threads = o->io_threads,
 			.keep_free = o->keep_free,
+			.beside_bytes = d->bytes - log_bytes,
 			.verify_always = o->verify_always,
 			.look_ms = LOOK_MS,
 			.scrub_every_s = o->scrub_every_s,

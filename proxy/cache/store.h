@@ -27,6 +27,7 @@ struct store_options {
 	uint64_t max_pending_bytes; /* 0: 64 MiB */
 	unsigned io_threads;	    /* that read; 0: 8 */
 	uint64_t keep_free;	    /* of the file system, for others (store_reserve) */
+	uint64_t beside_bytes;	    /* and for files of the owner in the same directory */
 	uint64_t
 		scrub_every_s; /* in so many seconds all that is stored is checked once; 0: never */
 	const struct diskio_ops *ops; /* NULL: the system's */

@@ -389,11 +389,16 @@ conn_peer_address(const struct conn *c, struct sockaddr_storage *out)
 void
 conn_set_peer(struct conn *c, const struct sockaddr *peer)
 {
+	const struct in6_addr *v6 = &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr;
 	c->family = (uint8_t)peer->sa_family;
-	if (peer->sa_family == AF_INET6)
-		c->peer.v6 = ((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr;
-	else if (peer->sa_family == AF_INET)
+	if (peer->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(v6)) { /* at [::] */
+		c->family = AF_INET;
+		memcpy(&c->peer.v4, &v6->s6_addr[12], sizeof c->peer.v4);
+	} else if (peer->sa_family == AF_INET6) {
+		c->peer.v6 = *v6;
+	} else if (peer->sa_family == AF_INET) {
 		c->peer.v4 = ((const struct sockaddr_in *)(const void *)peer)->sin_addr;
+	}
 }
 
 void

@@ -136,7 +136,7 @@ void conn_end_handshake(struct conn *c);
 /* What was sent is not whole: the client of a TLS connection is not told that it ended well. */
 void conn_spoil(struct conn *c);
 void conn_peer_address(const struct conn *c, struct sockaddr_storage *out);
-/* Whose it is, by the word of a forwarder; AF_UNSPEC: nobody knows. */
+/* Whose it is; AF_UNSPEC: nobody knows. */
 void conn_set_peer(struct conn *c, const struct sockaddr *peer);
 /* Says, where it can be said at once, that there are too many clients. */
 void conn_refuse(int fd, const struct listener *l);
