@@ -83,6 +83,7 @@ enum { CONFIG_DISKS_MOST = 15 };
 struct config_cache {
 	char *dir; /* NULL: RAM only */
 	uint64_t disk_bytes, memory_bytes;
+	uint64_t endurance_bytes;  /* that the drives may be written; 0: not known */
 	uint64_t keep_free;	   /* units_parse_room; 0: chosen */
 	uint64_t max_object_bytes; /* 0: chosen from disk */
 	unsigned io_threads;
@@ -113,11 +114,11 @@ struct config_admission {
 	enum config_filter filter;
 	unsigned sightings;
 	uint64_t capacity;
-	double false_positives;	       /* 0..1 */
-	uint64_t rotate_after_s;       /* 0: a quarter of a turn of the log */
-	uint64_t turn_alarm_s;	       /* 0: none */
-	double fill_until;	       /* 0..1 */
-	uint64_t write_budget_bytes_s; /* 0: none */
+	double false_positives;	 /* 0..1 */
+	uint64_t rotate_after_s; /* 0: a quarter of a turn of the log */
+	uint64_t turn_alarm_s;	 /* 0: none */
+	double fill_until;	 /* 0..1 */
+	uint64_t write_budget;	 /* as units_parse_rate says it; 0: none: see config_budget */
 };
 
 struct config_limits {
@@ -234,6 +235,8 @@ char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
 
 /* Of cache.dir and all further disks together. */
 uint64_t config_disk_bytes(const struct config *c);
+/* admission.write_budget in bytes a second, 0: none; and for how many seconds it may be saved up. */
+uint64_t config_budget(const struct config *c, unsigned *saved_s);
 /* Host and port of an origin's URL as an address; false: the host is a name, which may mean any, or
  * it is a Unix socket. */
 bool config_origin_address(const char *url, struct address *a);

@@ -61,6 +61,8 @@ print_number(const struct setting *s, const void *at, struct buf *to)
 		buf_printf(to, "%s", units_print_bytes(v, text));
 	else if (s->kind == KIND_ROOM)
 		buf_printf(to, "%s", units_print_room(v, text));
+	else if (s->kind == KIND_RATE)
+		buf_printf(to, "%s", units_print_rate(v, text));
 	else if (s->kind == KIND_COUNT)
 		buf_printf(to, "%s", units_print_count(v, text));
 	else

@@ -189,6 +189,8 @@ static const struct quantity {
 			"size; write one such as 64MiB or 100GiB"},
 	[KIND_ROOM] = {units_parse_room, units_print_room, 1,
 		       "size or share; write one such as 20GiB or 5%"},
+	[KIND_RATE] = {units_parse_rate, units_print_rate, 1,
+		       "rate; write one such as 10MiB/s, 50GB/day, 0.5DWPD or 0.5DWPD of 1TB"},
 	[KIND_SECONDS] = {units_parse_ms, units_print_ms, 1000,
 			  "duration in whole seconds; write one such as 30s, 5m or 24h"},
 	[KIND_MILLIS] = {units_parse_ms, units_print_ms, 1,
@@ -240,6 +242,7 @@ reading_value(struct reading *r, const struct setting *s, const struct given *g,
 	case KIND_COUNT:
 	case KIND_BYTES:
 	case KIND_ROOM:
+	case KIND_RATE:
 	case KIND_SECONDS:
 	case KIND_MILLIS:
 		return read_number(r, s, g, path);

@@ -279,6 +279,15 @@ config_disk_bytes(const struct config *c)
 	return sum;
 }
 
+uint64_t
+config_budget(const struct config *c, unsigned *saved_s)
+{
+	enum { A_WHILE_S = 2, HOUR_S = 3600 };
+	uint64_t rate = c->admission.write_budget;
+	*saved_s = rate & (UNITS_RATE_DAY | UNITS_RATE_DRIVE) ? HOUR_S : A_WHILE_S;
+	return units_rate_per_s(rate, config_disk_bytes(c));
+}
+
 static const char *
 check_tls(const struct config *c, char *err, size_t err_bytes)
 {

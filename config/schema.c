@@ -88,6 +88,7 @@ static const struct setting cache[] = {
 	VALUE(TEXT,    dir,                      "dir",                      "/var/cache/twice", "none", NO_RANGE,             "directory of the disk cache; none: RAM only"),
 	VALUE(BYTES,   disk_bytes,               "disk",                     "10GiB",    NULL,       RANGE(8 * MiB, 1024 * TiB), "hard limit for everything in dir"),
 	VALUE(ROOM,    keep_free,                "keep_free",                "auto",     "auto",     RANGE(0, 1.9e19),         "left free on the file system of dir; auto: 5%, at most 1GiB"),
+	VALUE(BYTES,   endurance_bytes,          "endurance",                "none",     "none",     RANGE(1, 1.8e19),         "bytes that the drives endure (TBW), such as 600TB"),
 	VALUE(BYTES,   memory_bytes,             "memory",                   "256MiB",   NULL,       RANGE(1 * MiB, 16 * TiB), "RAM for popular objects and for first sightings"),
 	VALUE(BYTES,   max_object_bytes,         "max_object",               "auto",     "auto",     RANGE(1, 1024 * TiB),     "largest body that is stored; auto: 3/8 of the disk's log"),
 	VALUE(COUNT,   io_threads,               "io_threads",               "8",        NULL,       RANGE(1, 256),            "threads that read from the disk"),
@@ -129,7 +130,7 @@ static const struct setting admission[] = {
 	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "auto",     "auto",     RANGE(1, YEAR),           "longest time a generation is used; auto: by the disk's turns"),
 	VALUE(SECONDS, turn_alarm_s,             "turn_alarm",               "5m",       "none",     RANGE(1, YEAR),           "generations that end sooner than this raise a gauge"),
 	VALUE(SHARE,   fill_until,               "fill_until",               "0%",       NULL,       RANGE(0, 1),              "write everything until this share of the disk is used"),
-	VALUE(BYTES,   write_budget_bytes_s,     "write_budget",             "none",     "none",     RANGE(4 * KiB, TiB),      "most bytes written per second"),
+	VALUE(RATE,    write_budget,             "write_budget",             "none",     "none",     RANGE(1, 1.9e19),         "most bytes written: 10MiB/s, 50GB/day, 0.5DWPD (of disk)"),
 	{0}
 };
 #undef STRUCT

@@ -19,6 +19,7 @@ enum kind {
 	KIND_COUNT,   /* unsigned or uint64_t, as the next three */
 	KIND_BYTES,
 	KIND_ROOM, /* bytes, or a share (units_parse_room) */
+	KIND_RATE, /* bytes in a time (units_parse_rate) */
 	KIND_SECONDS,
 	KIND_MILLIS,
 	KIND_SHARE,  /* double, 0..1 */

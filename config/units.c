@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { DAY_S = 86400, MILLION = 1000000, DRIVES_MOST = 1000 };
+
 struct unit {
 	const char *word;
 	uint64_t scale;
@@ -161,6 +163,94 @@ units_parse_room(const char *z, uint64_t *room)
 	return 0;
 }
 
+/* Behind z's last word, if that is one of these; else NULL. *z is cut before it. */
+static const char *
+cut_word(char *z, const char *const *words)
+{
+	for (; *words; words++) {
+		size_t n = strlen(z), m = strlen(*words);
+		if (n > m && strcasecmp(z + n - m, *words) == 0) {
+			for (n -= m; n && z[n - 1] == ' '; n--)
+				;
+			z[n] = '\0';
+			return *words;
+		}
+	}
+	return NULL;
+}
+
+/* "0.5" as millionths. */
+static int
+parse_millionths(const char *z, uint64_t *out)
+{
+	uint64_t digits, divisor;
+	if (parse_digits(&z, &digits, &divisor) < 0 || *z || digits > UINT64_MAX / MILLION)
+		return -1;
+	*out = digits * MILLION / divisor;
+	return *out > 0 && *out < DRIVES_MOST * (uint64_t)MILLION ? 0 : -1;
+}
+
+/* "0.5", and behind DWPD nothing or "of 1TB". */
+static int
+parse_drives(const char *number, const char *of, uint64_t *rate)
+{
+	uint64_t millionths, bytes;
+	if (parse_millionths(number, &millionths) < 0)
+		return -1;
+	while (*of == ' ')
+		of++;
+	if (!*of) {
+		*rate = UNITS_RATE_DRIVE | millionths;
+		return 0;
+	}
+	if (strncasecmp(of, "of ", 3) != 0 || units_parse_bytes(of + 3, &bytes) < 0)
+		return -1;
+	unsigned __int128 day = (unsigned __int128)bytes * millionths / MILLION;
+	if (day < DAY_S || day >= UNITS_RATE_DAY)
+		return -1;
+	*rate = UNITS_RATE_DAY | (uint64_t)day;
+	return 0;
+}
+
+int
+units_parse_rate(const char *z, uint64_t *rate)
+{
+	static const char *const day[] = {"/day", "/d", NULL}, *const second[] = {"/s", NULL};
+	char text[64];
+	uint64_t bytes;
+	if (strlen(z) >= sizeof text)
+		return -1;
+	strcpy(text, z);
+	char *drives = strcasestr(text, "DWPD");
+	if (drives) {
+		const char *of = drives + strlen("DWPD");
+		while (drives > text && drives[-1] == ' ')
+			drives--;
+		*drives = '\0';
+		return parse_drives(text, of, rate);
+	}
+	bool by_day = cut_word(text, day);
+	if (!by_day)
+		cut_word(text, second);
+	if (units_parse_bytes(text, &bytes) < 0 || bytes >= UNITS_RATE_DAY ||
+	    bytes < (by_day ? DAY_S : 1))
+		return -1;
+	*rate = by_day ? UNITS_RATE_DAY | bytes : bytes;
+	return 0;
+}
+
+uint64_t
+units_rate_per_s(uint64_t rate, uint64_t drive_bytes)
+{
+	unsigned __int128 day = rate & ~(UNITS_RATE_DAY | UNITS_RATE_DRIVE);
+	if (rate & UNITS_RATE_DRIVE)
+		day = day * drive_bytes / MILLION;
+	else if (!(rate & UNITS_RATE_DAY))
+		return rate;
+	uint64_t per_s = (uint64_t)(day / DAY_S);
+	return per_s ? per_s : 1;
+}
+
 static char *
 print_whole(uint64_t v, const struct unit *units, char *out)
 {
@@ -207,6 +297,24 @@ units_print_room(uint64_t room, char out[UNITS_BYTES])
 	if (room & UNITS_ROOM_SHARE)
 		return units_print_share((double)(room & ~UNITS_ROOM_SHARE) / 1e6, out);
 	return units_print_bytes(room, out);
+}
+
+char *
+units_print_rate(uint64_t rate, char out[UNITS_BYTES])
+{
+	uint64_t n = rate & ~(UNITS_RATE_DAY | UNITS_RATE_DRIVE);
+	if (rate & UNITS_RATE_DRIVE) {
+		int at =
+			snprintf(out, UNITS_BYTES, "%llu.%06llu", (unsigned long long)(n / MILLION),
+				 (unsigned long long)(n % MILLION));
+		while (out[at - 1] == '0')
+			at--;
+		at -= out[at - 1] == '.';
+		strcpy(out + at, "DWPD");
+		return out;
+	}
+	units_print_bytes(n, out);
+	return rate & UNITS_RATE_DAY ? strcat(out, "/day") : out;
 }
 
 char *

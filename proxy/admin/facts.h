@@ -11,6 +11,8 @@ FACT(COUNT,   "disk",                 "written_bytes",       r->cache.written_by
 FACT(COUNT,   "disk",                 "admitted_bytes",      r->cache.admitted_bytes,           "of them, objects that came in")
 FACT(COUNT,   "disk",                 "carried_bytes",       r->cache.carried_bytes,            "of them, objects that moved on because they were hot")
 FACT(SHARE,   "disk",                 "write_amplification", write_amplification(r),            "written_bytes in units of admitted_bytes")
+FACT(SHARE,   "disk",                 "drive_writes_per_day", drive_writes_per_day(r),          "written_bytes a day since start, in units of limit_bytes")
+FACT(SHARE,   "disk",                 "drive_life_years",    drive_life_years(r),               "until setting cache.endurance is written at the rate since start; 0: not known")
 FACT(COUNT,   "disk",                 "baseline_bytes",      report_baseline_bytes(r),          "bytes that admitting at first sight would have written")
 FACT(LEVEL,   "disk",                 "saved_bytes",         saved_bytes(r),                    "baseline_bytes less written_bytes")
 FACT(SHARE,   "disk",                 "saved_ratio",         saved_ratio(r),                    "saved_bytes of baseline_bytes")

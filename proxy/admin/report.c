@@ -46,6 +46,25 @@ write_amplification(const struct report *r)
 	return share((double)r->cache.written_bytes, (double)r->cache.admitted_bytes);
 }
 
+static double
+written_per_day(const struct report *r)
+{
+	enum { DAY_S = 86400 };
+	return share((double)r->cache.written_bytes, r->uptime_s) * DAY_S;
+}
+
+static double
+drive_writes_per_day(const struct report *r)
+{
+	return share(written_per_day(r), (double)r->cache.limit_bytes);
+}
+
+static double
+drive_life_years(const struct report *r)
+{
+	return share(r->endurance_bytes, written_per_day(r)) / 365.25;
+}
+
 /* Origin requests, and bytes of bodies from origins, that we caused more than the baseline would
  * have; below zero when we caused fewer. */
 static int64_t

@@ -56,7 +56,8 @@ struct report {
 	struct baseline_stats baseline;
 	struct pair_stats generation;
 	double generation_interval_s,
-		turn_alarm_s; /* how long the last one lasted; 0: not known, none */
+		turn_alarm_s;	/* how long the last one lasted; 0: not known, none */
+	double endurance_bytes; /* of the drives; 0: not known */
 	uint64_t open_connections, active_fetches, flights, flight_bytes;
 	uint64_t log_dropped;
 	struct histogram_sum measures[MEASURE_COUNT];

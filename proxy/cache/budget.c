@@ -2,12 +2,13 @@
  * says. */
 #include "proxy/cache/budget.h"
 
-enum { BURST_S = 2, LONGEST_PAUSE_MS = 10000 };
+enum { SAVED_S = 2, LONGEST_PAUSE_MS = 10000 };
 
 void
-budget_init(struct budget *b, uint64_t bytes_per_s, int64_t now_ms)
+budget_init(struct budget *b, uint64_t bytes_per_s, unsigned saved_s, int64_t now_ms)
 {
-	*b = (struct budget){.rate = bytes_per_s, .filled_ms = now_ms};
+	*b = (struct budget){
+		.rate = bytes_per_s, .saved_s = saved_s ? saved_s : SAVED_S, .filled_ms = now_ms};
 	atomic_init(&b->left, (int64_t)bytes_per_s);
 }
 
@@ -38,7 +39,7 @@ budget_fill(struct budget *b, int64_t now_ms, uint64_t written)
 		budget_charge(b, uncharged);
 	/* A clock that jumped, or a machine that slept, fills the bucket and no more. */
 	passed = passed < LONGEST_PAUSE_MS ? passed : LONGEST_PAUSE_MS;
-	int64_t most = BURST_S * (int64_t)b->rate, left = atomic_load(&b->left);
+	int64_t most = (int64_t)(b->saved_s * b->rate), left = atomic_load(&b->left);
 	int64_t more = (int64_t)(b->rate * (uint64_t)passed / 1000);
 	more = more < most - left ? more : most - left;
 	if (more > 0)

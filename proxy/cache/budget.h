@@ -1,10 +1,11 @@
 /* budget.h - how many bytes may still be written to disk now: one bucket of tokens, one token a
  * byte.
  *
- * It fills at its rate, up to two seconds' worth, and is charged wherever bytes are written. A
+ * It fills at its rate, up to what saved_s seconds bring, and is charged wherever bytes are written. A
  * write is let go while anything is left and may overdraw it, so that objects larger than the
  * bucket are written too; the debt is paid off before the next. Over any time the bytes written are
- * at most rate * time + two seconds' worth + one object for each writer at once.
+ * at most rate * time + saved_s seconds' worth + one object for each writer at once. A budget by the
+ * second saves up two of them; one by the day an hour, for a day's requests do not come evenly.
  *
  * Threads   any, without locks; fill from one.
  */
@@ -17,12 +18,14 @@
 
 struct budget {
 	uint64_t rate; /* bytes a second; 0: no bound */
+	unsigned saved_s;
 	_Atomic int64_t left;
 	_Atomic int64_t charged; /* all in all, refunds taken off */
 	int64_t filled_ms;
 };
 
-void budget_init(struct budget *b, uint64_t bytes_per_s, int64_t now_ms);
+/* saved_s 0: two. */
+void budget_init(struct budget *b, uint64_t bytes_per_s, unsigned saved_s, int64_t now_ms);
 bool budget_is_over(const struct budget *b);
 /* bytes below zero: given back, because they were not written after all. */
 void budget_charge(struct budget *b, int64_t bytes);

@@ -408,7 +408,7 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 		.max_object_bytes = o->max_object_bytes,
 		.fill_until = o->fill_until,
 	};
-	budget_init(&s->budget, o->write_budget_bytes_s, o->now_ms);
+	budget_init(&s->budget, o->write_budget_bytes_s, o->write_budget_saved_s, o->now_ms);
 	s->pair_options = (struct pair_options){
 		.capacity = o->memory.capacity,
 		.false_positives = o->memory.false_positives,

@@ -23,6 +23,7 @@ struct seen_options {
 	uint64_t max_object_bytes;     /* of a body; 0: no bound */
 	double fill_until;	       /* 0..1 */
 	uint64_t write_budget_bytes_s; /* 0: no bound */
+	unsigned write_budget_saved_s; /* budget.h */
 	int64_t now_ms;		       /* of the clock that seen_tick is told */
 };
 

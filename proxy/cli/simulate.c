@@ -379,7 +379,8 @@ complete(struct command *c)
 		.seed = 1,
 	};
 	o->base.max_object_bytes = c->config.cache.max_object_bytes;
-	o->base.budget_bytes_s = from_config ? a->write_budget_bytes_s : 0;
+	if (from_config)
+		o->base.budget_bytes_s = config_budget(&c->config, &o->base.budget_saved_s);
 	if (!o->disks_n && from_config)
 		o->disks[o->disks_n++] = config_disk_bytes(&c->config);
 	for (size_t i = 0; !o->disks_n && i < sizeof default_disks / sizeof *default_disks; i++)

@@ -89,13 +89,16 @@ static int
 open_sightings(struct server *s, char *err, size_t err_bytes)
 {
 	const struct config *c = s->config;
+	unsigned saved_s;
+	uint64_t budget = config_budget(c, &saved_s);
 	struct seen_options o = {
 		.cache = s->shelves.cache,
 		.saved = c->cache.dir != NULL,
 		.memory = memory_of(c),
 		.max_object_bytes = c->cache.max_object_bytes,
 		.fill_until = c->admission.fill_until,
-		.write_budget_bytes_s = c->admission.write_budget_bytes_s,
+		.write_budget_bytes_s = budget,
+		.write_budget_saved_s = saved_s,
 		.now_ms = now_ms(),
 	};
 	return seen_open(&s->shelves.seen, &o, err, err_bytes);
@@ -461,6 +464,7 @@ server_report(struct server *s, struct report *out)
 	baseline_stats(s->shelves.baseline, &out->baseline);
 	seen_report(s->shelves.seen, &out->generation);
 	out->generation_interval_s = seen_interval_s(s->shelves.seen);
+	out->endurance_bytes = (double)s->config->cache.endurance_bytes;
 	out->turn_alarm_s = (double)s->config->admission.turn_alarm_s;
 	out->open_connections = clients_count(s->clients);
 	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);

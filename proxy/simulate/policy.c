@@ -116,7 +116,8 @@ tick(struct policy *p, uint32_t now_s)
 	if (now_s == p->now_s || !p->o.budget_bytes_s)
 		return;
 	if (!p->now_s)
-		budget_init(&p->budget, p->o.budget_bytes_s, (int64_t)now_s * 1000);
+		budget_init(&p->budget, p->o.budget_bytes_s, p->o.budget_saved_s,
+			    (int64_t)now_s * 1000);
 	p->now_s = now_s;
 	budget_fill(&p->budget, (int64_t)now_s * 1000, (uint64_t)p->n.written_bytes);
 }

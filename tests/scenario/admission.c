@@ -276,6 +276,24 @@ SCENARIO("the write budget holds, for what is written from RAM too, and the verd
 	expect_between(edge_stat("admission.seen_current"), 1, URLS / 2);
 }
 
+SCENARIO("a write budget in drive writes per day holds, and what is written is shown as such")
+{
+	enum { URLS = 40, BYTES = 60000 };
+	origin_says("*", .fields = FRESH, .pattern_bytes = BYTES);
+	edge_start_yaml("cache:\n  dir: %D/cache\n  disk: 64MiB\n  memory: 8MiB\n"
+			"  endurance: 600TB\n"
+			"admission:\n  write_budget: 1 DWPD\n"); /* 776 bytes a second */
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < URLS; i++)
+			get(text("/%d", i));
+	/* One at most is let go before the budget is overdrawn: what the cache itself wrote at the
+	 * start counts too. */
+	expect_between(edge_stat("admission.over_budget"), URLS - 1, URLS);
+	edge_wait_stat("disk.written_bytes", 1);
+	expect(edge_stat("disk.drive_writes_per_day") > 0);
+	expect(edge_stat("disk.drive_life_years") > 0);
+}
+
 SCENARIO("an object over max_object is never written, and says so")
 {
 	origin_says("/big", .fields = FRESH, .pattern_bytes = 2 << 20);

@@ -7,7 +7,7 @@
 START_TEST(none_is_never_over)
 {
 	struct budget b;
-	budget_init(&b, 0, 0);
+	budget_init(&b, 0, 0, 0);
 	budget_charge(&b, INT64_MAX / 2);
 	budget_fill(&b, 1000, UINT64_MAX / 4);
 	ck_assert(!budget_is_over(&b));
@@ -17,7 +17,7 @@ END_TEST
 START_TEST(a_debt_is_paid_before_the_next_write)
 {
 	struct budget b;
-	budget_init(&b, 1000, 0);
+	budget_init(&b, 1000, 0, 0);
 	budget_charge(&b, 5000); /* larger than the bucket, let go because it was not empty */
 	ck_assert(budget_is_over(&b));
 	budget_fill(&b, 4000, 5000);
@@ -34,7 +34,7 @@ END_TEST
 START_TEST(it_holds_two_seconds_worth)
 {
 	struct budget b;
-	budget_init(&b, 1000, 0);
+	budget_init(&b, 1000, 0, 0);
 	budget_fill(&b, 3600 * 1000, 0);
 	budget_charge(&b, 1999);
 	ck_assert(!budget_is_over(&b));
@@ -46,7 +46,7 @@ END_TEST
 START_TEST(what_nobody_was_charged_for_is_charged_once)
 {
 	struct budget b;
-	budget_init(&b, 1000, 0);
+	budget_init(&b, 1000, 0, 0);
 	budget_charge(&b, 300);
 	budget_fill(&b, 1, 900); /* 600 were carried over */
 	ck_assert_int_eq(atomic_load(&b.left), 1000 - 900 + 1);
@@ -58,7 +58,7 @@ END_TEST
 START_TEST(a_clock_that_steps_back_gives_nothing)
 {
 	struct budget b;
-	budget_init(&b, 1000, 5000);
+	budget_init(&b, 1000, 0, 5000);
 	budget_charge(&b, 1000);
 	budget_fill(&b, 1000, 1000);
 	ck_assert(budget_is_over(&b));
@@ -72,7 +72,7 @@ START_TEST(the_rate_holds_over_time)
 {
 	struct budget b;
 	uint64_t written = 0, x = 7;
-	budget_init(&b, 64 << 10, 0);
+	budget_init(&b, 64 << 10, 0, 0);
 	for (int64_t ms = 0; ms < 100000; ms += 10) {
 		budget_fill(&b, ms, written);
 		for (int i = 0; i < 5; i++) {
@@ -89,6 +89,20 @@ START_TEST(the_rate_holds_over_time)
 }
 END_TEST
 
-UNIT("budget", TEST(none_is_never_over), TEST(a_debt_is_paid_before_the_next_write),
-     TEST(it_holds_two_seconds_worth), TEST(what_nobody_was_charged_for_is_charged_once),
-     TEST(a_clock_that_steps_back_gives_nothing), TEST(the_rate_holds_over_time))
+START_TEST(one_by_the_day_saves_up_an_hour)
+{
+	struct budget b;
+	budget_init(&b, 1000, 3600, 0);
+	for (int64_t ms = 0; ms <= 7200 * 1000; ms += 1000)
+		budget_fill(&b, ms, 0);
+	budget_charge(&b, 3600 * 1000 - 1);
+	ck_assert(!budget_is_over(&b));
+	budget_charge(&b, 1);
+	ck_assert(budget_is_over(&b));
+}
+END_TEST
+
+UNIT("budget", TEST(one_by_the_day_saves_up_an_hour), TEST(none_is_never_over),
+     TEST(a_debt_is_paid_before_the_next_write), TEST(it_holds_two_seconds_worth),
+     TEST(what_nobody_was_charged_for_is_charged_once), TEST(a_clock_that_steps_back_gives_nothing),
+     TEST(the_rate_holds_over_time))

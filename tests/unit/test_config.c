@@ -117,7 +117,7 @@ START_TEST(every_setting_can_be_given)
 	ck_assert_uint_eq(c.cache.max_object_bytes, 3 << 19);
 	ck_assert(c.cache.status_key);
 	ck_assert_int_eq(c.admission.filter, CONFIG_FILTER_COUNTING);
-	ck_assert_uint_eq(c.admission.write_budget_bytes_s, 10000000);
+	ck_assert_uint_eq(c.admission.write_budget, 10000000);
 	ck_assert_uint_eq(c.route_count, 2);
 	ck_assert_ptr_null(c.routes[0].host);
 	ck_assert(c.routes[1].pass);

@@ -5,7 +5,7 @@
 #include "config/units.h"
 #include "tests/kit/unit.h"
 
-enum quantity { BYTES, COUNT_OF, MS };
+enum quantity { BYTES, COUNT_OF, MS, RATE };
 
 static const struct {
 	int (*parse)(const char *z, uint64_t *v);
@@ -14,6 +14,7 @@ static const struct {
 	[BYTES] = {units_parse_bytes, units_print_bytes},
 	[COUNT_OF] = {units_parse_count, units_print_count},
 	[MS] = {units_parse_ms, units_print_ms},
+	[RATE] = {units_parse_rate, units_print_rate},
 };
 
 /* clang-format off */
@@ -44,6 +45,14 @@ static const struct {
 	{ "a week",                              MS,       "1w",       604800000 },
 	{ "parts add up",                        MS,       "1h30m",    5400000 },
 	{ "zero needs no unit",                  MS,       "0",        0 },
+	{ "a rate is by the second",             RATE,     "10MiB",    10 << 20 },
+	{ "also when it says so",                RATE,     "10MB/s",   10000000 },
+	{ "or by the day",                       RATE,     "50GB/day", UNITS_RATE_DAY | 50000000000 },
+	{ "with spaces",                         RATE,     "50 GB /d", UNITS_RATE_DAY | 50000000000 },
+	{ "half a drive a day",                  RATE,     "0.5DWPD",  UNITS_RATE_DRIVE | 500000 },
+	{ "three, in small letters",             RATE,     "3 dwpd",   UNITS_RATE_DRIVE | 3000000 },
+	{ "a third of one",                      RATE,     "0.333333DWPD", UNITS_RATE_DRIVE | 333333 },
+	{ "of a drive of another size",          RATE,     "0.5 DWPD of 960GB", UNITS_RATE_DAY | 480000000000 },
 };
 
 static const struct {
@@ -64,6 +73,18 @@ static const struct {
 	{ "a duration without unit",             MS,       "30" },
 	{ "a size is no duration",               MS,       "5MiB" },
 	{ "spaces between parts",                MS,       "1h 30m" },
+	{ "no rate",                             RATE,     "0" },
+	{ "no rate by the day",                  RATE,     "0/day" },
+	{ "less than a byte a second",           RATE,     "86399/day" },
+	{ "no drives",                           RATE,     "0DWPD" },
+	{ "a thousand drives",                   RATE,     "1000DWPD" },
+	{ "drives without number",               RATE,     "DWPD" },
+	{ "a drive of no size",                  RATE,     "1DWPD of 0" },
+	{ "of nothing",                          RATE,     "1DWPD of" },
+	{ "something behind drives",             RATE,     "1DWPDs" },
+	{ "another time",                        RATE,     "1GB/week" },
+	{ "a day alone",                         RATE,     "/day" },
+	{ "more than fits in a day",             RATE,     "8EiB/day" },
 	{ "more time than fits",                 MS,       "99999999999999w" },
 };
 
@@ -75,6 +96,32 @@ static const char *const no_shares[] = {
 	"", "%", "101%", "1.1", "-1%", "nan", "inf", "0x1p-3", "1%%", "1% x", "one",
 };
 /* clang-format on */
+
+START_TEST(a_rate_is_so_many_bytes_a_second)
+{
+	static const struct {
+		const char *text;
+		uint64_t drive, want;
+	} rates[] = {
+		{"10MiB", 1, 10 << 20},
+		{"86400kB/day", 1, 1000},
+		{"1DWPD", 86400000, 1000},
+		{"0.5DWPD", 86400000, 500},
+		{"0.000001DWPD", 8 << 20, 1},		  /* 0 would be none */
+		{"999.999999DWPD", UINT64_C(1) << 60, 0}, /* no overflow: more than 2^50 */
+	};
+	for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+		uint64_t rate;
+		ck_assert_int_eq(units_parse_rate(rates[i].text, &rate), 0);
+		uint64_t got = units_rate_per_s(rate, rates[i].drive);
+		if (i + 1 < sizeof rates / sizeof *rates)
+			ck_assert_uint_eq(got, rates[i].want);
+		else
+			ck_assert_uint_gt(got, UINT64_C(1) << 50);
+	}
+	ck_assert_uint_eq(units_rate_per_s(0, 1), 0);
+}
+END_TEST
 
 START_TEST(is_read)
 {
@@ -179,6 +226,6 @@ START_TEST(slips_are_near)
 }
 END_TEST
 
-UNIT("units", LOOP(is_read, good), LOOP(is_refused, bad), LOOP(share_is_read, shares),
-     LOOP(share_is_refused, no_shares), TEST(print_is_short), TEST(people_read_it),
-     TIMES(what_is_printed_is_read_back, 5), TEST(slips_are_near))
+UNIT("units", TEST(a_rate_is_so_many_bytes_a_second), LOOP(is_read, good), LOOP(is_refused, bad),
+     LOOP(share_is_read, shares), LOOP(share_is_refused, no_shares), TEST(print_is_short),
+     TEST(people_read_it), TIMES(what_is_printed_is_read_back, 5), TEST(slips_are_near))
