@@ -293,7 +293,8 @@ struct forget_letter {
 	struct mailbox *home;
 	void (*done)(struct forget_letter *l);
 	bool durable;
-	uint64_t at; /* private, as next */
+	uint64_t at; /* private, as the rest */
+	int64_t since_ms;
 	struct forget_letter *next;
 };
 void cache_purge_tell(struct cache *c, struct forget_letter *l, uint64_t at);
