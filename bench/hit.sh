@@ -1,20 +1,21 @@
 #!/bin/bash
 # hit.sh - CPU of the proxy for a cached answer (BYTES, 1024) on a keep-alive connection, beside nginx and
 # beside a server that does nothing else (bare.c). Rounds are interleaved; the ratios are to bare
-# and to nginx of the same round.
+# and to nginx of the same round. SERVERS="bare twice nginx haproxy varnish ats" (Traffic Server) takes more
+# peers in; that theirs were hits is their own count.
 #
 #	bench/hit.sh [ROUNDS [SECONDS]]
 . bench/lib.sh
-need nginx "apt-get install nginx"
+. bench/peers.sh
 need wrk "apt-get install wrk"
 
 ROUNDS=${1:-5}
 SECONDS_EACH=${2:-4}
 CONNECTIONS=${CONNECTIONS:-32}
-SERVERS=${SERVERS:-"bare twice nginx"}
+SERVERS=$(only_here "${SERVERS:-bare twice nginx}")
 SHM=$(mktemp -d /dev/shm/twice-bench.XXXXXX) # nginx reads its hits from a tmpfs: no disk in the way
 chmod 755 "$SHM"
-trap 'clean_up; rm -rf "$SHM"' EXIT
+trap 'clean_up_peers; rm -rf "$SHM"' EXIT
 
 start_origin
 BYTES=${BYTES:-1024}
@@ -24,22 +25,30 @@ for s in $SERVERS; do
 	bare) start_bare "$BYTES" ;;
 	twice) start_twice "$SHM/twice" "${DISK:-256MiB}" "${MEMORY:-64MiB}" 2 ;;
 	nginx) start_nginx "$SHM/nginx" 1g 1 ;;
+	haproxy) start_haproxy 67108864 ;;
+	varnish) start_varnish 67108864 ;;
+	ats) start_ats "$SHM/ats" 268435456 67108864 1 ;;
+	*) die "no such server: $s" ;;
 	esac
-	eval "pid_$s=$PROXY port_$s=$PORT"
+	eval "pid_$s=$PROXY port_$s=$PORT stats_$s=${STATS_PORT:-0}"
 	for _ in 1 2 3; do curl -s -o /dev/null "http://127.0.0.1:$PORT$path"; done
+	case $s in haproxy | varnish | ats) continue ;; esac # these count
 	curl -s -D- -o /dev/null "http://127.0.0.1:$PORT$path" | grep -qi '^cache-status:.*; hit' ||
 		die "$s does not answer $path from its cache"
 done
 
 one_round() { # server: prints microseconds of CPU per request
-	local pid port cpu requests log="$WORK/wrk.out"
-	eval "pid=\$pid_$1 port=\$port_$1"
+	local pid port stats hits cpu requests log="$WORK/wrk.out"
+	eval "pid=\$pid_$1 port=\$port_$1 stats=\$stats_$1"
 	$ASIDE wrk -t1 -c"$CONNECTIONS" -d1s "http://127.0.0.1:$port$path" >/dev/null
+	hits=$(own_hits "$1" "$stats")
 	cpu=$(cpu_us "$pid")
 	$ASIDE wrk -t1 -c"$CONNECTIONS" -d"${SECONDS_EACH}s" "http://127.0.0.1:$port$path" >"$log"
 	cpu=$(($(cpu_us "$pid") - cpu))
 	grep -q 'Non-2xx\|Socket errors' "$log" && grep 'Non-2xx\|Socket errors' "$log" >&2
 	requests=$(sed -n 's/^ *\([0-9]*\) requests in.*/\1/p' "$log")
+	[ -z "$hits" ] || [ $(($(own_hits "$1" "$stats") - hits)) -ge "$requests" ] ||
+		echo "# $1 counted fewer hits than $requests" >&2
 	awk -v c="$cpu" -v n="$requests" 'BEGIN { printf "%.3f\n", c / n }'
 }
 

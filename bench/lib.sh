@@ -66,7 +66,8 @@ start_origin() { # [max-age in seconds]; sets ORIGIN_PORT
 	rm -f "$WORK/origin.in" "$WORK/origin.out"
 	mkfifo "$WORK/origin.in"
 	$ASIDE "$BIN/origin" 0 1 "${1:-86400}" <"$WORK/origin.in" >"$WORK/origin.out" &
-	PIDS="$PIDS $!"
+	ORIGIN=$!
+	PIDS="$PIDS $ORIGIN"
 	exec 9>"$WORK/origin.in" # it serves until this closes
 	for _ in $(seq 100); do
 		ORIGIN_PORT=$(value port "$WORK/origin.out")
@@ -74,6 +75,12 @@ start_origin() { # [max-age in seconds]; sets ORIGIN_PORT
 		sleep 0.05
 	done
 	die "the origin did not start"
+}
+
+stop_origin() { # it says then what it served
+	exec 9>&-
+	wait "$ORIGIN"
+	PIDS=$(printf '%s\n' $PIDS | grep -vx "$ORIGIN" | tr '\n' ' ')
 }
 
 # ---- proxies: each start_* sets PROXY (its first pid) and PORT ----------------------------------

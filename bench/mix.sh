@@ -3,12 +3,15 @@
 # (SHARE), memory at 10% of the cache. What the disk got is the operating system's count.
 #
 #	bench/mix.sh [REQUESTS [RUN...]]     runs: twice2 twice1 nginx1 nginx2 (sightings, min_uses)
+#
+# More runs: ats1 ats2 (Traffic Server, its plugin cache_promote), haproxy and varnish, which have no disk: their memory is
+# as large as the others' disk. Their hits are the requests that the origin did not see.
 . bench/lib.sh
-need nginx "apt-get install nginx"
+. bench/peers.sh
 
 REQUESTS=${1:-200000}
 shift
-RUNS=${*:-twice2 twice1 nginx1 nginx2}
+RUNS=$(only_here "${*:-twice2 twice1 nginx1 nginx2}")
 SEED=${SEED:-1}
 CONNECTIONS=${CONNECTIONS:-32}
 
@@ -19,9 +22,14 @@ memory=$((disk / 10))
 
 run_one() { # name
 	local log="$WORK/$1.load" cache="$WORK/$1"
+	start_origin
 	case $1 in
 	twice*) start_twice "$cache" "$disk" "$memory" "${1#twice}" ;;
 	nginx*) start_nginx "$cache" "$disk" "${1#nginx}" ;;
+	ats*) start_ats "$cache" "$disk" "$memory" "${1#ats}" ;;
+	haproxy) start_haproxy "$disk" ;;
+	varnish) start_varnish "$disk" ;;
+	*) die "no such run: $1" ;;
 	esac
 	local cpu written
 	cpu=$(cpu_us "$PROXY") written=$(write_bytes "$PROXY")
@@ -30,6 +38,12 @@ run_one() { # name
 	cpu=$(($(cpu_us "$PROXY") - cpu))
 	sleep 1 # what is still on its way to the disk
 	written=$(($(write_bytes "$PROXY") - written))
+	stop_origin
+	case $1 in
+	ats* | haproxy | varnish)
+		awk -v m="$(value requests "$WORK/origin.out")" -v n="$REQUESTS" 'BEGIN { printf "hit_ratio=%.4f\n", 1 - m / n }' >>"$log"
+		;;
+	esac
 	printf '%-8s %9.1f%% %12.1f MB %9.1f us %7s wrong %7s failed %8.1f s' "$1" \
 		"$(awk -v h="$(value hit_ratio "$log")" 'BEGIN { print 100 * h }')" \
 		"$(awk -v w="$written" 'BEGIN { print w / 1e6 }')" \
@@ -47,14 +61,13 @@ run_one() { # name
 	esac
 	echo
 	stop "$PROXY"
-	rm -rf "$cache"
+	rm -rf "$cache"*
 }
 
 machine
 echo "# $facts"
 echo "# disk $((disk / 1000000)) MB, memory $((memory / 1000000)) MB, $CONNECTIONS connections, one worker each"
 echo "# run    hit ratio       written   CPU/request"
-start_origin
 for run in $RUNS; do run_one "$run"; done
 
 fewer() { # words, fewer, more

@@ -114,6 +114,10 @@ struct config_timeouts {
 enum config_scheme { CONFIG_HTTP, CONFIG_HTTPS, CONFIG_H2C };
 /* Of "https://0.0.0.0:443": the scheme, and where the address begins; without one it is http. */
 enum config_scheme config_listen_scheme(const char *listen);
+/* Of "unix:/run/twice.sock", behind a scheme or not, the path; NULL: it is no such address. */
+const char *config_listen_path(const char *listen);
+/* "proxy+https://...": clients' forwarders speak the PROXY protocol there. */
+bool config_listen_proxied(const char *listen);
 const char *config_listen_address(const char *listen);
 
 enum config_redirect { CONFIG_REDIRECT_OFF, CONFIG_REDIRECT_HTTPS };
@@ -146,6 +150,7 @@ struct config_forwarded {
 struct config {
 	char **listen;
 	unsigned listen_count;
+	char *socket_mode;  /* of unix: addresses: "660" */
 	char *admin;	    /* NULL or "off": none */
 	char **admin_hosts; /* names it may be asked by, besides addresses */
 	unsigned admin_host_count;

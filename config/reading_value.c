@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 
 enum { TEXT_BYTES = 4096 };
 
@@ -87,6 +88,15 @@ fail_words(struct reading *r, const struct given *g, const char *path, const cha
 			    words);
 }
 
+/* A path that a socket can have. */
+static bool
+is_path_to_listen(const char *address)
+{
+	const char *path = config_listen_path(address);
+	return path && path[0] == '/' && path[1] && path[strlen(path) - 1] != '/' &&
+	       strlen(path) < sizeof((struct sockaddr_un *)0)->sun_path;
+}
+
 static int
 read_text(struct reading *r, const struct setting *s, enum kind kind, const struct given *g,
 	  const char *path)
@@ -106,13 +116,15 @@ read_text(struct reading *r, const struct setting *s, enum kind kind, const stru
 	if (kind == KIND_CHOICE && find_word(s->words, cut) < 0)
 		return fail_words(r, g, path, s->words);
 	/* Only what clients are listened for at has a scheme. */
-	const char *address = strcmp(s->key, "listen") == 0 ? config_listen_address(cut) : cut;
-	if (kind == KIND_ADDRESS && address_parse(address, &a) < 0)
+	bool listens = strcmp(s->key, "listen") == 0;
+	const char *address = listens ? config_listen_address(cut) : cut;
+	if (kind == KIND_ADDRESS && !(listens && is_path_to_listen(address)) &&
+	    address_parse(address, &a) < 0)
 		return reading_fail(
 			r, g,
 			"%s: \"%.60s\" is not an address to listen on; write IP:PORT such as "
-			"127.0.0.1:8080, [::1]:8080 or *:8080",
-			path, cut);
+			"127.0.0.1:8080, [::1]:8080 or *:8080%s",
+			path, cut, listens ? ", or unix:/run/twice.sock" : "");
 	if (kind == KIND_NETWORK && find_word("on|true|yes", cut) >= 0)
 		strcpy(cut, "any");
 	if (kind == KIND_NETWORK && network_parse(cut, &net) < 0)

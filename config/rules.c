@@ -35,20 +35,36 @@ wrong(const char *setting, char *err, size_t err_bytes, const char *fmt, ...)
 	return setting;
 }
 
+static const char proxied[] = "proxy+";
+
+bool
+config_listen_proxied(const char *listen)
+{
+	return strncasecmp(listen, proxied, sizeof proxied - 1) == 0;
+}
+
+/* Of "proxy+https://0.0.0.0:443" what is spoken there and the address. */
+static const char *
+listen_url(const char *listen)
+{
+	return config_listen_proxied(listen) ? listen + sizeof proxied - 1 : listen;
+}
+
 const char *
 config_listen_address(const char *listen)
 {
-	if (strncasecmp(listen, "https://", 8) == 0)
-		return listen + 8;
-	if (strncasecmp(listen, "h2c://", 6) == 0)
-		return listen + 6;
-	return strncasecmp(listen, "http://", 7) == 0 ? listen + 7 : listen;
+	const char *url = listen_url(listen);
+	if (strncasecmp(url, "https://", 8) == 0)
+		return url + 8;
+	if (strncasecmp(url, "h2c://", 6) == 0)
+		return url + 6;
+	return strncasecmp(url, "http://", 7) == 0 ? url + 7 : url;
 }
 
 enum config_scheme
 config_listen_scheme(const char *listen)
 {
-	switch (config_listen_address(listen) - listen) {
+	switch (config_listen_address(listen) - listen_url(listen)) {
 	case 6:
 		return CONFIG_H2C;
 	case 8:
@@ -58,11 +74,21 @@ config_listen_scheme(const char *listen)
 	}
 }
 
+const char *
+config_listen_path(const char *listen)
+{
+	const char *at = config_listen_address(listen);
+	return strncmp(at, "unix:", 5) == 0 ? at + 5 : NULL;
+}
+
 /* The same place twice; port 0 is a new place each time. */
 static bool
 is_same_address(const char *a, const char *b)
 {
 	struct address x, y;
+	const char *p = config_listen_path(a), *q = config_listen_path(b);
+	if (p || q)
+		return p && q && strcmp(p, q) == 0;
 	return address_parse(config_listen_address(a), &x) == 0 &&
 	       address_parse(config_listen_address(b), &y) == 0 && address_port(&x) &&
 	       x.bytes == y.bytes && memcmp(&x.sa, &y.sa, x.bytes) == 0;
@@ -248,6 +274,18 @@ check_tls(const struct config *c, char *err, size_t err_bytes)
 }
 
 static const char *
+check_forwarders(const struct config *c, char *err, size_t err_bytes)
+{
+	for (unsigned i = 0; i < c->listen_count; i++)
+		if (config_listen_proxied(c->listen[i]) && !c->forwarded.trust_count)
+			return wrong("forwarded.trust", err, err_bytes,
+				     "an address of listen begins with proxy+, where only "
+				     "forwarders that are named here are listened to; write "
+				     "forwarded: { trust: [ 10.0.0.0/8 ] }");
+	return NULL;
+}
+
+static const char *
 check_disks(const struct config *c, char *err, size_t err_bytes)
 {
 	if (c->disk_count && !c->cache.dir)
@@ -271,8 +309,8 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses, check_origins, check_loops,
-				    check_routes,    check_disks,   check_tls};
+	check_fn *const checks[] = {check_addresses, check_origins, check_loops,     check_routes,
+				    check_disks,     check_tls,	    check_forwarders};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

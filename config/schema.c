@@ -168,7 +168,7 @@ static const struct setting timeouts[] = {
 #undef STRUCT
 #define STRUCT struct config_forwarded
 static const struct setting forwarded[] = {
-	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose X-Forwarded-*, Forwarded we trust; on: any"),
+	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose X-Forwarded-*, PROXY heads we trust; on: any"),
 	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "name of this proxy in Via; a number of the node is added"),
 	LIST(TEXT,     drop, drop_count,         "drop",                     "default",                                        "request fields not passed on unless in key_headers"),
 	VALUE(SWITCH,  keep_underscores,         "keep_underscores",         "off",      NULL,       NO_RANGE,                 "pass on request fields with \"_\", \".\" and such in names"),
@@ -195,10 +195,11 @@ static const struct setting tls[] = {
 #undef STRUCT
 #define STRUCT struct config
 const struct setting schema_top[] = {
-	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "where clients connect: IP:PORT, https://IP:PORT, h2c://IP:PORT"),
+	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "for clients: [proxy+][https:// | h2c://] IP:PORT or unix:PATH"),
 	VALUE(ADDRESS, admin,                    "admin",                    "127.0.0.1:9090", "off", NO_RANGE,                "address for statistics and purging; keep it private"),
 	LIST(TEXT,     admin_hosts, admin_host_count, "admin_hosts",         "",                                               "host names that admin answers to, beside addresses"),
 	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "token that POST needs; required on a public address"),
+	VALUE(CHOICE,  socket_mode,              "socket_mode",              "660",      "600|660|666", NO_RANGE,                 "permissions of unix:PATH: who may connect"),
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "worker threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "servers that have the content"),
 	GROUP(cache,                             "cache",                    cache,                                            "place and size of the cache, lifetimes of objects"),

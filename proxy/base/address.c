@@ -95,13 +95,23 @@ address_print_host(int family, const void *in, char out[ADDRESS_HOST_BYTES])
 	const unsigned char *byte = in;
 	if (family != AF_INET) {
 		if (!inet_ntop(family, in, out, ADDRESS_HOST_BYTES))
-			strcpy(out, "unknown");
+			strcpy(out, family == AF_UNIX ? "unix" : "unknown");
 		return;
 	}
 	for (int i = 0; i < 4; i++) {
 		out += buf_put_u64(out, byte[i]);
 		*out++ = i < 3 ? '.' : '\0';
 	}
+}
+
+void
+address_print_socket(const struct sockaddr *sa, char out[ADDRESS_HOST_BYTES])
+{
+	const void *in =
+		sa->sa_family == AF_INET6
+			? (const void *)&((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr
+			: &((const struct sockaddr_in *)(const void *)sa)->sin_addr;
+	address_print_host(sa->sa_family, in, out);
 }
 
 bool

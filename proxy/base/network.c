@@ -7,6 +7,8 @@
 
 static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
 
+static const unsigned char by_unix[16] = {[0] = 1, [12] = 'u', [13] = 'n', [14] = 'i', [15] = 'x'};
+
 /* Without brackets and port; -1: no address. */
 static int
 parse_host(struct str s, unsigned char out[16])
@@ -17,6 +19,10 @@ parse_host(struct str s, unsigned char out[16])
 		return -1;
 	memcpy(z, s.p, s.n);
 	z[s.n] = '\0';
+	if (strcmp(z, "unix") == 0) {
+		memcpy(out, by_unix, sizeof by_unix);
+		return 0;
+	}
 	if (inet_pton(AF_INET, z, v4) == 1) {
 		memcpy(out, mapped, sizeof mapped);
 		memcpy(out + sizeof mapped, v4, sizeof v4);
@@ -127,4 +133,16 @@ network_any_holds(const struct network *v, unsigned n, struct str address)
 {
 	unsigned char a[16];
 	return n && network_address(address, a) == 0 && network_any_has(v, n, a);
+}
+
+bool
+network_any_is(const struct network *v, unsigned n, const struct sockaddr *sa)
+{
+	unsigned char a[16];
+	if (sa->sa_family == AF_UNIX)
+		return network_any_has(v, n, by_unix);
+	if (sa->sa_family != AF_INET && sa->sa_family != AF_INET6)
+		return false;
+	network_of_socket(sa, a);
+	return network_any_has(v, n, a);
 }

@@ -1,8 +1,9 @@
-/* network.h - sets of addresses: "10.0.0.0/8", "2001:db8::/32", "192.0.2.7", "any".
+/* network.h - sets of addresses: "10.0.0.0/8", "2001:db8::/32", "192.0.2.7", "unix", "any".
  *
  * IPv4 addresses are kept as IPv4-mapped IPv6 ones (::ffff:a.b.c.d), so a network of one family
  * never holds addresses of the other ("any" holds both), and a mapped address is the IPv4 address
- * it stands for.
+ * it stands for. "unix" is whoever comes by a Unix socket: it is kept as an address that is routed
+ * nowhere (RFC 6666).
  */
 #ifndef BASE_NETWORK_H
 #define BASE_NETWORK_H
@@ -31,6 +32,8 @@ bool network_is_v4(const unsigned char address[16]);
 
 /* True when one of n networks holds the address; false too when the text is no address. */
 bool network_any_holds(const struct network *v, unsigned n, struct str address);
+/* The same of a socket's address; "unix" stands for all Unix sockets. */
+bool network_any_is(const struct network *v, unsigned n, const struct sockaddr *sa);
 bool network_any_has(const struct network *v, unsigned n, const unsigned char address[16]);
 
 #endif

@@ -66,10 +66,12 @@ say_bound(const char *what, const char *addr, unsigned port)
 	char text[ADDRESS_TEXT];
 	static const char *const schemes[] = {
 		[CONFIG_HTTP] = "", [CONFIG_HTTPS] = "https://", [CONFIG_H2C] = "h2c://"};
-	if (address_parse(config_listen_address(addr), &a) == 0) {
+	if (config_listen_path(addr)) {
+		log_say("twice: %s on %s", what, addr);
+	} else if (address_parse(config_listen_address(addr), &a) == 0) {
 		address_set_port(&a, port);
-		log_say("twice: %s on %s%s", what, schemes[config_listen_scheme(addr)],
-			address_print(&a, text));
+		log_say("twice: %s on %s%s%s", what, config_listen_proxied(addr) ? "proxy+" : "",
+			schemes[config_listen_scheme(addr)], address_print(&a, text));
 	}
 }
 

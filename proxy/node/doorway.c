@@ -2,9 +2,13 @@
 #include "proxy/node/doorway.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/wire/listen.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool
 doorway_has_tls(const struct config *c)
@@ -93,6 +97,7 @@ doorway_open(const struct config *c, struct tls_server **tls, char *err, size_t 
 		bool is_tls = config_listen_scheme(c->listen[i]) == CONFIG_HTTPS;
 		l[i].scheme = is_tls ? STR("https") : STR("http");
 		l[i].tls = is_tls ? *tls : NULL;
+		l[i].proxied = config_listen_proxied(c->listen[i]);
 		l[i].h2 = config_listen_scheme(c->listen[i]) == CONFIG_H2C;
 	}
 	return l;
@@ -108,4 +113,42 @@ doorway_reload(const struct config *c, struct tls_server *tls, char *err, size_t
 	int result = tls_server_reload(tls, &o, &problems);
 	say_further(&told);
 	return result;
+}
+
+int
+doorway_door(const struct config *c, unsigned i, struct doorway_place *p, char *err,
+	     size_t err_bytes)
+{
+	const char *path = config_listen_path(c->listen[i]);
+	if (!path)
+		return listen_on(config_listen_address(c->listen[i]), &p->port, err, err_bytes);
+	if (!p->file.path) {
+		mode_t mode = (mode_t)strtoul(c->socket_mode, NULL, 8);
+		p->shared = unix_socket_open(&p->file, path, mode, err, err_bytes);
+		if (p->shared < 0)
+			return -1;
+	}
+	int fd = fcntl(p->shared, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		snprintf(err, err_bytes, "cannot listen on '%s': %s", c->listen[i],
+			 strerror(errno));
+	return fd;
+}
+
+void
+doorway_shared(struct doorway_place *places, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (places[i].file.path && places[i].shared >= 0) {
+			close(places[i].shared);
+			places[i].shared = -1;
+		}
+}
+
+void
+doorway_end(struct doorway_place *places, unsigned n)
+{
+	doorway_shared(places, n);
+	for (unsigned i = 0; i < n; i++)
+		unix_socket_end(&places[i].file);
 }

@@ -5,6 +5,7 @@
 #include "config/config.h"
 #include "proxy/wire/listener.h"
 #include "proxy/wire/tls_server.h"
+#include "proxy/wire/unix_socket.h"
 
 bool doorway_has_tls(const struct config *c);
 /* Borrows from c. */
@@ -15,6 +16,19 @@ char *doorway_name(const struct config *c, unsigned of, char out[CONFIG_NAME_BYT
 /* What all of `listen` speak. tls is made where one of them needs it. NULL and a sentence. */
 struct listener *
 doorway_open(const struct config *c, struct tls_server **tls, char *err, size_t err_bytes);
+/* Where one entry listens: zeroed before the first worker has its socket. */
+struct doorway_place {
+	unsigned port;		 /* 0: a path */
+	int shared;		 /* the socket of a path, of which each worker has a copy */
+	struct unix_socket file; /* that path */
+};
+/* A socket that listens at the i-th entry, for one worker more. -1 and a sentence. */
+int doorway_door(const struct config *c, unsigned i, struct doorway_place *p, char *err,
+		 size_t err_bytes);
+/* All workers have theirs. */
+void doorway_shared(struct doorway_place *places, unsigned n);
+/* Files of sockets go; nobody comes by them any more. */
+void doorway_end(struct doorway_place *places, unsigned n);
 /* The certificates and keys that the settings name are read again. -1 and a sentence: all stays as
  * it is. */
 int doorway_reload(const struct config *c, struct tls_server *tls, char *err, size_t err_bytes);

@@ -1,6 +1,8 @@
 /* numbers.c - sums over workers. */
 #include "proxy/node/numbers.h"
 
+#include "proxy/node/doorway.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,14 +47,17 @@ numbers_add(const struct worker *workers, unsigned n, const struct upstream *u, 
 }
 
 void
-numbers_name(const struct config *c, const unsigned *ports, struct report *out)
+numbers_name(const struct config *c, const struct doorway_place *places, struct report *out)
 {
 	gethostname(out->node, sizeof out->node - 1);
 	for (unsigned i = 0; i < c->listen_count && i < REPORT_LISTEN_MOST; i++) {
 		const char *colon = strrchr(c->listen[i], ':');
 		int n = colon ? (int)(colon - c->listen[i]) : (int)strlen(c->listen[i]);
-		snprintf(out->listen[i], sizeof out->listen[i], "%.*s:%u", n, c->listen[i],
-			 ports[i]);
+		if (config_listen_path(c->listen[i]))
+			snprintf(out->listen[i], sizeof out->listen[i], "%s", c->listen[i]);
+		else
+			snprintf(out->listen[i], sizeof out->listen[i], "%.*s:%u", n, c->listen[i],
+				 places[i].port);
 		out->listen_count++;
 	}
 }

@@ -38,12 +38,26 @@ find(struct findings *p, bool stops, const char *setting, const char *fmt, ...)
 
 /* ---- addresses ----------------------------------------------------------------------------- */
 
+/* 0 when a socket could be made there. */
+static int
+cannot_make(const char *path)
+{
+	char dir[UNIX_SOCKET_PATH_BYTES];
+	struct stat st;
+	snprintf(dir, sizeof dir, "%.*s/", (int)(strrchr(path, '/') - path), path);
+	if (access(dir, W_OK | X_OK))
+		return errno;
+	return lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode) ? EEXIST : 0;
+}
+
 /* 0 when one could listen there, as far as this can be known beside a proxy that runs. */
 static int
 cannot_listen(const char *addr)
 {
 	struct address a;
 	int on = 1, error = 0;
+	if (config_listen_path(addr))
+		return cannot_make(config_listen_path(addr));
 	if (address_parse(addr, &a) < 0)
 		return EINVAL;
 	int fd = socket(a.sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -65,9 +79,11 @@ check_listen(const struct config *c, struct findings *p)
 		if (error)
 			find(p, true, "listen", "cannot listen on %s: %s; %s", c->listen[i],
 			     strerror(error),
-			     error == EACCES ? "take a port from 1024 on, or give the program "
-					       "CAP_NET_BIND_SERVICE"
-					     : "write an address of this machine");
+			     config_listen_path(c->listen[i])
+				     ? "name a path in a directory that the program may write"
+			     : error == EACCES ? "take a port from 1024 on, or give the program "
+						 "CAP_NET_BIND_SERVICE"
+					       : "write an address of this machine");
 	}
 	int error = c->admin ? cannot_listen(c->admin) : 0;
 	if (error)

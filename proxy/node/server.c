@@ -11,7 +11,6 @@
 #include "proxy/serve/fill.h"
 #include "proxy/serve/txn.h"
 #include "proxy/wire/clients.h"
-#include "proxy/wire/listen.h"
 #include "proxy/wire/room.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/keeper.h"
@@ -44,9 +43,9 @@ struct server {
 	struct logfile *access_log; /* NULL: none */
 	struct worker *workers;	    /* aligned: metrics have their own cache lines */
 	unsigned worker_count;
-	unsigned *ports;
-	struct listener *listeners; /* of config->listen_count */
-	struct tls_server *tls;	    /* NULL: no listener needs it */
+	struct listener *listeners;   /* of config->listen_count */
+	struct doorway_place *places; /* the same */
+	struct tls_server *tls;	      /* NULL: no listener needs it */
 	int64_t begun_us;
 	bool started;
 	struct keeper *keeper;
@@ -242,7 +241,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 	if (posix_memalign((void **)&s->workers, 64, n * sizeof *s->workers))
 		abort();
 	memset(s->workers, 0, n * sizeof *s->workers);
-	s->ports = mem_zalloc(c->listen_count * sizeof *s->ports);
+	s->places = mem_zalloc(c->listen_count * sizeof *s->places);
 	s->listeners = doorway_open(c, &s->tls, err, err_bytes);
 	if (!s->listeners)
 		return -1;
@@ -268,8 +267,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		};
 		worker->doors = mem_zalloc(c->listen_count * sizeof *worker->doors);
 		for (unsigned i = 0; i < c->listen_count; i++) {
-			worker->doors[i] = listen_on(config_listen_address(c->listen[i]),
-						     &s->ports[i], err, err_bytes);
+			worker->doors[i] = doorway_door(c, i, &s->places[i], err, err_bytes);
 			if (worker->doors[i] < 0)
 				return -1;
 			worker->door_count++;
@@ -279,6 +277,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 			return -1;
 		}
 	}
+	doorway_shared(s->places, c->listen_count);
 	return 0;
 }
 
@@ -405,6 +404,7 @@ server_stop(struct server *s)
 	if (!s->started)
 		return;
 	atomic_store(&s->draining, true);
+	doorway_end(s->places, s->config->listen_count);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_drain(&s->workers[i]);
 	for (unsigned i = 0; i < s->worker_count; i++)
@@ -444,7 +444,9 @@ server_destroy(struct server **sp)
 	chronicle_destroy(&s->chronicle);
 	settings_unref(&s->settings);
 	logfile_stop(&s->access_log, LOG_END_MS);
-	free(s->ports);
+	if (s->places)
+		doorway_end(s->places, s->config->listen_count);
+	free(s->places);
 	free(s->listeners);
 	tls_server_destroy(&s->tls);
 	free(s);
@@ -454,7 +456,7 @@ unsigned
 server_port(const struct server *s, unsigned listener)
 {
 	assert(listener < s->config->listen_count);
-	return s->ports[listener];
+	return s->places[listener].port;
 }
 
 unsigned
@@ -478,7 +480,7 @@ server_report(struct server *s, struct report *out)
 {
 	memset(out, 0, sizeof *out);
 	numbers_add(s->workers, s->worker_count, s->upstream, out);
-	numbers_name(s->config, s->ports, out);
+	numbers_name(s->config, s->places, out);
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
 	out->now_s = now_s();

@@ -81,6 +81,8 @@ open_wire(struct worker *w)
 		.clients = w->clients,
 		.room = w->room,
 		.worker = w->index,
+		.forwarders = w->serve.settings->trusted,
+		.forwarder_count = w->serve.settings->trusted_count,
 		.up = &txn_stream_up,
 		.node = &w->serve,
 		.limits =

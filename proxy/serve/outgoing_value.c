@@ -103,12 +103,20 @@ add_node(struct str key, struct str value, bool brackets, struct buf *out)
 	buf_add_str(out, quotes ? STR("\"") : STR(""));
 }
 
+/* RFC 7239 6: the only name for a client without an address that all understand. */
+static struct str
+node_of(struct str client_ip)
+{
+	return str_eq(client_ip, STR("unix")) ? STR("unknown") : client_ip;
+}
+
 static void
 add_forwarded(const struct outgoing *o, struct str authority, struct buf *out)
 {
 	add_before(o, FIELD_FORWARDED, o->trusted, out);
-	bool v6 = o->client_ip.n && memchr(o->client_ip.p, ':', o->client_ip.n);
-	add_node(STR("for"), o->client_ip, v6, out);
+	struct str client = node_of(o->client_ip);
+	bool v6 = client.n && memchr(client.p, ':', client.n);
+	add_node(STR("for"), client, v6, out);
 	if (authority.n)
 		add_node(STR(";host"), authority, false, out);
 	add_node(STR(";proto"), o->scheme, false, out);
@@ -132,7 +140,7 @@ outgoing_add_written(const struct outgoing *o, enum field_id id, struct str auth
 		return true;
 	case FIELD_X_FORWARDED_FOR:
 		add_before(o, id, o->trusted, out);
-		buf_add_str(out, o->client_ip);
+		buf_add_str(out, node_of(o->client_ip));
 		return true;
 	case FIELD_X_FORWARDED_PROTO:
 		buf_add_str(out, o->scheme);

@@ -85,7 +85,7 @@ static bool
 has_share(const struct clients *c, const struct sockaddr *peer)
 {
 	unsigned char address[16];
-	if (!c->limits.per_address)
+	if (!c->limits.per_address || (peer->sa_family != AF_INET && peer->sa_family != AF_INET6))
 		return false;
 	network_of_socket(peer, address);
 	return !network_any_has(c->limits.forwarders, c->limits.forwarder_count, address);
@@ -160,6 +160,16 @@ enum clients_entry
 clients_enter_full(struct clients *c, const struct sockaddr *peer)
 {
 	return enter(c, peer, UINT_MAX);
+}
+
+bool
+clients_move(struct clients *c, const struct sockaddr *from, const struct sockaddr *to)
+{
+	if (has_share(c, to) && !add_address(c, to))
+		return false;
+	if (has_share(c, from))
+		drop_address(c, from);
+	return true;
 }
 
 void

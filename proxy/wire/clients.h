@@ -31,11 +31,15 @@ enum clients_entry {
 	CLIENTS_TOO_MANY_OF /* this address has its share */
 };
 /* An IPv6 client is known by its first 64 bits: the rest is its own to choose. An IPv4 client is
- * the same at an IPv6 socket (::ffff:a.b.c.d). */
+ * the same at an IPv6 socket (::ffff:a.b.c.d). One without an address of either kind, by a Unix
+ * socket for example, counts only among all. */
 enum clients_entry clients_enter(struct clients *c, const struct sockaddr *peer);
 /* The same although there are as many as there may be: CLIENTS_IN, and the caller closes another
  * one at once, so that nobody else takes the place between. */
 enum clients_entry clients_enter_full(struct clients *c, const struct sockaddr *peer);
+/* The same connection is another client's from now on, to whom clients_leave is owed. False: that
+ * address has its share, and all is as before. */
+bool clients_move(struct clients *c, const struct sockaddr *from, const struct sockaddr *to);
 void clients_leave(struct clients *c, const struct sockaddr *peer);
 unsigned clients_count(const struct clients *c);
 

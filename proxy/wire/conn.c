@@ -382,18 +382,33 @@ conn_peer_address(const struct conn *c, struct sockaddr_storage *out)
 	out->ss_family = c->family;
 	if (c->family == AF_INET6)
 		((struct sockaddr_in6 *)(void *)out)->sin6_addr = c->peer.v6;
-	else
+	else if (c->family == AF_INET)
 		((struct sockaddr_in *)(void *)out)->sin_addr = c->peer.v4;
 }
 
-static void
-set_peer(struct conn *c, const struct sockaddr *peer)
+void
+conn_set_peer(struct conn *c, const struct sockaddr *peer)
 {
+	const struct in6_addr *v6 = &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr;
 	c->family = (uint8_t)peer->sa_family;
-	if (peer->sa_family == AF_INET6)
-		c->peer.v6 = ((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr;
-	else
+	if (peer->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(v6)) { /* at [::] */
+		c->family = AF_INET;
+		memcpy(&c->peer.v4, &v6->s6_addr[12], sizeof c->peer.v4);
+	} else if (peer->sa_family == AF_INET6) {
+		c->peer.v6 = *v6;
+	} else if (peer->sa_family == AF_INET) {
 		c->peer.v4 = ((const struct sockaddr_in *)(const void *)peer)->sin_addr;
+	}
+}
+
+void
+conn_refuse(int fd, const struct listener *l)
+{
+	static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+				   "Retry-After: 1\r\nConnection: close\r\n\r\n";
+	ssize_t n =
+		l->tls || l->h2 ? 0 : send(fd, full, sizeof full - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)n;
 }
 
 struct conn *
@@ -407,7 +422,7 @@ conn_open(struct wire *w, const struct arrival *a, const struct front *front,
 	c->fd = a->fd;
 	c->listener = a->listener;
 	c->front = front;
-	set_peer(c, (const struct sockaddr *)&a->peer);
+	conn_set_peer(c, (const struct sockaddr *)&a->peer);
 	c->next = w->conns;
 	c->prev = &w->conns;
 	if (c->next)

@@ -71,6 +71,7 @@ struct wire {
 	struct door *doors;
 	bool draining;
 	int64_t warned_ms;    /* of descriptors that ran out */
+	int64_t stranger_ms;  /* the same of somebody who is no forwarder */
 	char *scratch;	      /* what a socket is read into */
 	char *gather;	      /* GATHER_MOST, for the time of one write */
 	struct conn *view_of; /* whose input lies there */
@@ -135,6 +136,10 @@ void conn_end_handshake(struct conn *c);
 /* What was sent is not whole: the client of a TLS connection is not told that it ended well. */
 void conn_spoil(struct conn *c);
 void conn_peer_address(const struct conn *c, struct sockaddr_storage *out);
+/* Whose it is; AF_UNSPEC: nobody knows. */
+void conn_set_peer(struct conn *c, const struct sockaddr *peer);
+/* Says, where it can be said at once, that there are too many clients. */
+void conn_refuse(int fd, const struct listener *l);
 /* Whether a request for this host[:port] may come by this connection; else it is misdirected. */
 bool conn_is_for(const struct conn *c, struct str authority);
 /* Text of the client's address (INET6_ADDRSTRLEN). */

@@ -16,6 +16,8 @@ struct listener {
 	struct str scheme;	/* of every request that comes in here */
 	struct tls_server *tls; /* NULL: not encrypted */
 	bool h2;		/* HTTP/2 from the first byte on */
+	bool proxied;		/* for trusted forwarders only, which say by the PROXY protocol who
+				 * the client is */
 };
 
 struct arrival { /* a client that was accepted, and is not counted yet */

@@ -7,10 +7,9 @@
 #include "proxy/http/field.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/conn.h"
-#include "proxy/wire/h1.h"
+#include "proxy/wire/entrance.h"
 #include "proxy/wire/h2.h"
 #include "proxy/wire/room.h"
-#include "proxy/wire/tls_handshake.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -48,13 +47,9 @@ struct door { /* a listening socket */
 static void
 refuse(struct wire *w, const struct arrival *a)
 {
-	static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-				   "Retry-After: 1\r\nConnection: close\r\n\r\n";
 	metrics_add(w->o.metrics, METRIC_REFUSED_CONNECTIONS, 1);
-	ssize_t n = a->listener->tls
-			    ? 0
-			    : send(a->fd, full, sizeof full - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	(void)n;
+	if (!a->listener->proxied)
+		conn_refuse(a->fd, a->listener);
 	close(a->fd);
 }
 
@@ -148,12 +143,6 @@ on_event(evutil_socket_t fd, short what, void *arg)
 	clock_end_event();
 }
 
-static const struct front *
-front_of(const struct listener *l)
-{
-	return l->tls ? &tls_handshake_front : l->h2 ? &h2_front : &h1_front;
-}
-
 void
 wire_arrive(struct wire *w, const struct arrival *a)
 {
@@ -171,11 +160,8 @@ wire_arrive(struct wire *w, const struct arrival *a)
 		refuse(w, a);
 		return;
 	}
-	bool is_tls = a->listener->tls != NULL;
-	struct conn *c = conn_open(w, a, front_of(a->listener), on_event);
-	if (c && is_tls && !tls_handshake_begin(c))
-		return;
-	if (c && w->draining)
+	struct conn *c = conn_open(w, a, entrance_front(a->listener), on_event);
+	if (c && entrance_begin(c) && w->draining)
 		c->front->drain(c);
 }
 
@@ -183,7 +169,10 @@ void
 wire_accept(struct wire *w, const struct arrival *a)
 {
 	metrics_add(w->o.metrics, METRIC_ACCEPTED, 1);
-	wire_arrive(w, a);
+	if (entrance_is_open(w, a))
+		wire_arrive(w, a);
+	else
+		close(a->fd);
 }
 
 /* Descriptors ran out, or memory for them. True: there is one now. */

@@ -23,6 +23,7 @@ struct arrival;
 struct clients;
 struct event_base;
 struct listener;
+struct network;
 struct room;
 struct stream_up;
 struct wire;
@@ -51,6 +52,9 @@ struct wire_options {
 	struct clients *clients; /* shared by all workers */
 	struct room *room;	 /* the same; joined by the caller, and left after wire_destroy */
 	unsigned worker;	 /* which one this is, there */
+	/* Who may speak the PROXY protocol; borrowed until wire_destroy. */
+	const struct network *forwarders;
+	unsigned forwarder_count;
 	const struct stream_up *up;
 	void *node; /* handed to up->on_request */
 	struct wire_limits limits;

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 struct client {
@@ -79,6 +80,8 @@ struct client *
 client_open_tls_as(const struct client_tls *how)
 {
 	struct client *c = open_to(how->port ? how->port : edge_port(), 0, 0);
+	if (how->before)
+		client_send_bytes(c, how->before, how->before_bytes);
 	SSL_SESSION *session =
 		how->resume && how->resume->ssl ? SSL_get1_session(how->resume->ssl) : NULL;
 	c->ssl = kit_tls_connect(c->fd, how, session);
@@ -161,6 +164,25 @@ struct client *
 client_open_far(void)
 {
 	return secured(open_to(edge_port(), 2048, 1400), edge_port());
+}
+
+struct client *
+client_open_address(const struct sockaddr *to, unsigned bytes)
+{
+	struct client *c = kit_alloc(sizeof *c);
+	heap_add(&c->in, "", 0);
+	c->fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (connect(c->fd, to, bytes) < 0)
+		fail("cannot connect: %s", strerror(errno));
+	return c;
+}
+
+struct client *
+client_open_path(const char *path)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
+	return client_open_address((const struct sockaddr *)&at, sizeof at);
 }
 
 int

@@ -34,6 +34,9 @@ struct answer try_ask(const char *method, const char *target, const char *fields
 struct client;
 struct client *client_open(void);
 struct client *client_open_to(unsigned port);
+struct client *client_open_path(const char *path); /* a Unix socket */
+struct sockaddr;
+struct client *client_open_address(const struct sockaddr *to, unsigned bytes);
 /* Clients opened from now on come from this address (of 127.0.0.0/8); NULL: from any. */
 void client_from(const char *address);
 struct client *client_open_narrow(void); /* with the smallest receive buffer there is */

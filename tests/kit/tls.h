@@ -7,6 +7,7 @@
 #define KIT_TLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct client;
 
@@ -29,6 +30,8 @@ struct client_tls {
 	const char *alpn; /* "http/1.1"; NULL: none */
 	const char *cert; /* the client's, a file that cert_write made */
 	bool rsa_only, only_1_2;
+	const char *before; /* bytes that are sent before the handshake */
+	size_t before_bytes;
 	struct client *resume; /* the session of this one, which was read from */
 };
 #define client_open_tls(...) client_open_tls_as(&(struct client_tls){__VA_ARGS__})

@@ -55,6 +55,35 @@ START_TEST(so_many_and_no_more)
 }
 END_TEST
 
+START_TEST(a_connection_becomes_another_clients)
+{
+	struct clients *c = clients_create(&(struct clients_limits){.most = 9, .per_address = 2});
+	struct sockaddr_storage from = address("192.0.2.9"), to = address("192.0.2.1");
+	struct sockaddr_storage nobody = {.ss_family = AF_UNSPEC};
+	const struct sockaddr *f = (struct sockaddr *)&from, *t = (struct sockaddr *)&to;
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(clients_enter(c, f), CLIENTS_IN);
+		ck_assert(clients_move(c, f, t));
+	}
+	ck_assert_int_eq(clients_enter(c, f), CLIENTS_IN);
+	ck_assert(!clients_move(c, f, t));
+	ck_assert_uint_eq(clients_count(c), 3);
+	leave(c, "192.0.2.9");
+	for (int i = 0; i < 3; i++) { /* nobody in particular has no share */
+		ck_assert_int_eq(clients_enter(c, f), CLIENTS_IN);
+		ck_assert(clients_move(c, f, (struct sockaddr *)&nobody));
+	}
+	for (int i = 0; i < 3; i++)
+		clients_leave(c, (struct sockaddr *)&nobody);
+	leave(c, "192.0.2.1");
+	ck_assert_int_eq(clients_enter(c, t), CLIENTS_IN);
+	leave(c, "192.0.2.1");
+	leave(c, "192.0.2.1");
+	ck_assert_uint_eq(clients_count(c), 0);
+	clients_destroy(&c);
+}
+END_TEST
+
 START_TEST(each_address_has_its_share)
 {
 	struct clients *c = clients_create(&(struct clients_limits){.most = 6, .per_address = 2});
@@ -153,8 +182,8 @@ START_TEST(many_threads_at_once_leave_nothing_behind)
 }
 END_TEST
 
-UNIT("clients", TEST(so_many_and_no_more), TEST(each_address_has_its_share),
-     TEST(an_ipv6_client_is_its_first_64_bits),
+UNIT("clients", TEST(so_many_and_no_more), TEST(a_connection_becomes_another_clients),
+     TEST(each_address_has_its_share), TEST(an_ipv6_client_is_its_first_64_bits),
      TEST(an_ipv4_client_at_an_ipv6_socket_is_an_ipv4_client),
      TEST(a_forwarder_has_no_share_and_the_others_have_theirs),
      TEST(many_threads_at_once_leave_nothing_behind))
