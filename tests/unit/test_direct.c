@@ -163,6 +163,21 @@ START_TEST(not_when_it_left_the_page_cache)
 }
 END_TEST
 
+/* What the disk is asked for again (by the scrub) may not be what was checked. */
+START_TEST(not_what_was_read_from_the_disk_anew)
+{
+	begin(false);
+	store_flush(st);
+	look_at(0);
+	look_at(1);
+	store_unchecked(st, &fragments[0].at);
+	ck_assert(!is_direct(0) && is_direct(1));
+	look_at(0);
+	ck_assert(is_direct(0));
+	end();
+}
+END_TEST
+
 START_TEST(not_where_everything_is_verified)
 {
 	begin(true);
@@ -205,4 +220,5 @@ END_TEST
 
 UNIT("direct", TEST(what_was_checked_and_no_other), TEST(not_behind_a_write_to_the_file),
      TEST(not_when_it_was_written_to_while_it_was_read), TEST(not_when_it_left_the_page_cache),
-     TEST(not_where_everything_is_verified), TEST(not_in_another_life_of_the_segment))
+     TEST(not_what_was_read_from_the_disk_anew), TEST(not_where_everything_is_verified),
+     TEST(not_in_another_life_of_the_segment))
