@@ -20,6 +20,11 @@ trap 'clean_up_peers; rm -rf "$SHM"' EXIT
 start_origin
 BYTES=${BYTES:-1024}
 path=/cdn/0123456789abcdef/$BYTES
+if [ -n "${HITS_DIR:-}" ]; then # on another file system
+	rmdir "$SHM"
+	SHM=$(mktemp -d "$HITS_DIR/twice-bench.XXXXXX")
+	chmod 755 "$SHM"
+fi
 for s in $SERVERS; do
 	case $s in
 	bare) start_bare "$BYTES" ;;

@@ -4,4 +4,5 @@
 #
 #	bench/large.sh [ROUNDS [SECONDS]]
 export BYTES=${BYTES:-1048576} CONNECTIONS=${CONNECTIONS:-8} SERVERS=${SERVERS:-"twice nginx"} DISK=1GiB MEMORY=1MiB
+export HITS_DIR=${HITS_DIR:-${BENCH_DIR:-/var/tmp}} # a real file system: a tmpfs cannot read without waiting
 exec bench/hit.sh "$@"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 enum { FORGETS_SHARE = 4 }; /* of the purge log, for what eviction forgets in a turn of the log */
+enum { LOOK_MS = 500 };
 
 static const uint64_t MIN_LOG_BYTES = 4 << 20;
 
@@ -85,7 +86,9 @@ open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 			.segment_bytes = o->segment_bytes,
 			.io_threads = o->io_threads,
 			.keep_free = o->keep_free,
+			.beside_bytes = d->bytes - log_bytes,
 			.verify_always = o->verify_always,
+			.look_ms = LOOK_MS,
 			.scrub_every_s = o->scrub_every_s,
 			.ops = o->ops,
 			.is_forgotten = is_record_forgotten,

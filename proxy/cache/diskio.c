@@ -39,10 +39,7 @@ static ssize_t
 system_read_now(int fd, void *p, size_t n, off_t at)
 {
 	struct iovec v = {p, n};
-	ssize_t got = preadv2(fd, &v, 1, at, RWF_NOWAIT);
-	if (got < 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
-		errno = EAGAIN;
-	return got;
+	return preadv2(fd, &v, 1, at, RWF_NOWAIT);
 }
 
 /* What was in the file goes first, and with it pages still waiting to be written: what is dead need

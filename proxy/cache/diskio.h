@@ -18,7 +18,7 @@ struct diskio;
 
 struct diskio_ops {
 	ssize_t (*read)(int fd, void *p, size_t n, off_t at);
-	/* Only what needs no waiting; -1 EAGAIN otherwise. */
+	/* Only what needs no waiting; -1 EAGAIN otherwise; EOPNOTSUPP or ENOSYS: never here. */
 	ssize_t (*read_now)(int fd, void *p, size_t n, off_t at);
 	ssize_t (*write)(int fd, const void *p, size_t n, off_t at);
 	/* Makes the file so long, its bytes of no meaning, its room on the disk taken; 0, or -1

@@ -64,6 +64,7 @@ dispose(struct store *st)
 		if (atomic_load(&st->fds[i]) >= 0)
 			close(atomic_load(&st->fds[i]));
 	store_direct_fini(st);
+	store_view_fini(st);
 	for (struct batch *b; (b = st->pool);) {
 		st->pool = b->next;
 		store_batch_free(b);
@@ -106,6 +107,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 		return -1;
 	}
 	size_parts(st);
+	store_view_init(st);
 	store_direct_init(st);
 	if (st->o.most_forgets)
 		ledger_set_forgets(&st->ledger, (uint32_t)(st->o.most_forgets / st->ledger.limit));

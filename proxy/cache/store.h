@@ -27,13 +27,15 @@ struct store_options {
 	uint64_t max_pending_bytes; /* 0: 64 MiB */
 	unsigned io_threads;	    /* that read; 0: 8 */
 	uint64_t keep_free;	    /* of the file system, for others (store_reserve) */
+	uint64_t beside_bytes;	    /* and for files of the owner in the same directory */
 	uint64_t
 		scrub_every_s; /* in so many seconds all that is stored is checked once; 0: never */
 	const struct diskio_ops *ops; /* NULL: the system's */
 	bool verify_always;	      /* no fragment is ever sent unread */
-	bool fresh;		      /* what was kept is of no use: start empty */
-	unsigned number;	      /* of the disk, for the owner */
-	bool is_ours;		      /* twice wrote dir for certain, whatever "format" says */
+	unsigned look_ms; /* so long a look into the page cache holds (store_direct); 0: not */
+	bool fresh;	  /* what was kept is of no use: start empty */
+	unsigned number;  /* of the disk, for the owner */
+	bool is_ours;	  /* twice wrote dir for certain, whatever "format" says */
 	/* A record was carried from there to r->at, with its body; by the thread that makes room.
 	 * NULL: nobody wants to know. */
 	void (*moved)(void *ctx, const struct record *r, const struct locator *from);

@@ -127,6 +127,22 @@ read_pending(struct store *st, const struct locator *at, uint64_t offset, struct
 	return b;
 }
 
+/* Only what needs no waiting. A tmpfs, and some others, cannot read so: there the kernel is asked
+ * what its page cache holds, and that is read. */
+static bool
+read_now(struct store *st, uint32_t slot, char *p, uint64_t n, uint64_t offset)
+{
+	int fd = atomic_load(&st->fds[slot]);
+	if (!atomic_load_explicit(&st->never_now, memory_order_relaxed)) {
+		ssize_t got = st->o.ops->read_now(fd, p, n, (off_t)offset);
+		if (got >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS))
+			return got == (ssize_t)n;
+		atomic_store(&st->never_now, true);
+	}
+	return store_is_cached(st, slot, offset, n) &&
+	       st->o.ops->read(fd, p, n, (off_t)offset) == (ssize_t)n;
+}
+
 static enum store_read
 read_at(struct store *st, const struct locator *at, struct block **out, bool wait)
 {
@@ -150,7 +166,7 @@ read_at(struct store *st, const struct locator *at, struct block **out, bool wai
 			r = STORE_FAILED;
 			error = errno;
 		}
-	} else if (st->o.ops->read_now(fd, b->p, n, (off_t)offset) != (ssize_t)n) {
+	} else if (!read_now(st, at->segment, b->p, n, offset)) {
 		r = STORE_LATER;
 	}
 	b->n = (uint32_t)n;

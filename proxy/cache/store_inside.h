@@ -9,6 +9,7 @@
  *	store_segment.c		segments are opened and sealed; their files
  *	store_find.c		what is there is read
  *	store_direct.c		or may be sent as it lies there
+ *	store_view.c		what of a file the page cache holds
  *	store_replaced.c	what must not be back
  *	store_health.c		a disk that fails
  *	restore.c		what was kept
@@ -75,6 +76,8 @@ struct store {
 	_Atomic uint64_t *checked; /* bits; NULL: nothing is sent unread */
 	_Atomic uint64_t *stamps;  /* of the files when they were set */
 	void *_Atomic *views;	   /* of the files; NULL: none yet */
+	_Atomic uint64_t *looks;   /* what was in the page cache lately; NULL: always ask */
+	_Atomic bool never_now;	   /* the file system cannot read without waiting */
 
 	pthread_mutex_t lock; /* everything below */
 	pthread_cond_t drained;
@@ -147,6 +150,12 @@ void store_direct_fini(struct store *st);
 void store_direct_begin(struct store *st, uint32_t slot);
 /* What lies there is about to be read from the device again: it is not what was checked. */
 void store_unchecked(struct store *st, const struct locator *at);
+
+/* store_view.c: of a store whose parts are known. */
+void store_view_init(struct store *st);
+void store_view_fini(struct store *st);
+/* Bytes of a slot's file are in the page cache, as far as the kernel can be asked. */
+bool store_is_cached(struct store *st, uint32_t slot, uint64_t offset, size_t n);
 
 /* store_health.c: what must be true between any two calls. */
 void store_check(const struct store *st);

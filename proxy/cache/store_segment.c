@@ -145,7 +145,7 @@ promise_room(struct store *st)
 	uint64_t free_bytes, all_bytes, promised = atomic_fetch_add(&st->promised, 1) + 1;
 	if (st->o.ops->room(st->o.dir_fd, &free_bytes, &all_bytes) != 0)
 		return true; /* a file system that does not say */
-	uint64_t reserve = store_reserve(st->o.keep_free, all_bytes);
+	uint64_t reserve = store_reserve(st->o.keep_free, all_bytes) + st->o.beside_bytes;
 	if (free_bytes >= reserve && free_bytes - reserve >= promised * st->o.segment_bytes)
 		return true;
 	atomic_fetch_sub(&st->promised, 1);

@@ -16,12 +16,24 @@ static int dir_fd;
 static struct store *st;
 static struct fragment fragments[2];
 static bool is_away;
+static unsigned looks, tries; /* at what the page cache holds; to read without waiting */
 
 static bool
 is_cached(const void *view, uint64_t at, size_t n)
 {
 	(void)view, (void)at, (void)n;
+	looks++;
 	return !is_away;
+}
+
+/* A file system that has no such call. */
+static ssize_t
+never_now(int fd, void *p, size_t n, off_t at)
+{
+	(void)fd, (void)p, (void)n, (void)at;
+	tries++;
+	errno = EOPNOTSUPP;
+	return -1;
 }
 
 static char *
@@ -35,27 +47,34 @@ bytes_of(unsigned number)
 
 /* Two fragments, written and leased. */
 static void
-begin(bool verify_always)
+begin_with(struct store_options options)
 {
 	static struct diskio_ops ops;
 	char err[256] = "";
 	ops = diskio_system;
 	ops.is_cached = is_cached;
+	ops.read_now = never_now;
 	is_away = false;
+	looks = tries = 0;
 	tmpdir_make(dir, sizeof dir);
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
-	const struct store_options options = {.dir = dir,
-					      .dir_fd = dir_fd,
-					      .log_bytes = 8 * SEGMENT,
-					      .segment_bytes = SEGMENT,
-					      .ops = &ops,
-					      .verify_always = verify_always};
+	options.dir = dir;
+	options.dir_fd = dir_fd;
+	options.log_bytes = 8 * SEGMENT;
+	options.segment_bytes = SEGMENT;
+	options.ops = &ops;
 	ck_assert_msg(store_open(&st, &options, err, sizeof err) == 0, "%s", err);
 	for (unsigned i = 0; i < 2; i++) {
 		ck_assert(store_put_fragment(st, (struct key_hash){i, i}, bytes_of(i), FRAGMENT,
 					     &fragments[i]));
 		ck_assert(store_lease(st, &fragments[i].at));
 	}
+}
+
+static void
+begin(bool verify_always)
+{
+	begin_with((struct store_options){.verify_always = verify_always});
 }
 
 static void
@@ -163,6 +182,42 @@ START_TEST(not_when_it_left_the_page_cache)
 }
 END_TEST
 
+START_TEST(a_look_holds_for_a_while)
+{
+	begin_with((struct store_options){.look_ms = 1 << 28});
+	store_flush(st);
+	look_at(0);
+	look_at(1);
+	ck_assert(is_direct(0));
+	is_away = true;
+	for (unsigned i = 0; i < 100; i++)
+		ck_assert(is_direct(0));
+	ck_assert_uint_eq(looks, 1);
+	ck_assert(!is_direct(1)); /* nobody looked for this one */
+	ck_assert_uint_eq(looks, 2);
+	store_unchecked(st, &fragments[0].at); /* it is known to have left */
+	ck_assert(!is_direct(0));
+	end();
+}
+END_TEST
+
+START_TEST(what_the_page_cache_has_is_read_at_once_on_any_file_system)
+{
+	struct block *b;
+	begin(true); /* whatever may be sent unread */
+	store_flush(st);
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert_int_eq(store_read_now(st, &fragments[i].at, &b), STORE_READ);
+		ck_assert_int_eq(memcmp(b->p, bytes_of(i), FRAGMENT), 0);
+		block_unref(&b);
+	}
+	ck_assert_uint_eq(tries, 1); /* in vain, and never again */
+	is_away = true;
+	ck_assert_int_eq(store_read_now(st, &fragments[0].at, &b), STORE_LATER);
+	end();
+}
+END_TEST
+
 /* What the disk is asked for again (by the scrub) may not be what was checked. */
 START_TEST(not_what_was_read_from_the_disk_anew)
 {
@@ -220,5 +275,6 @@ END_TEST
 
 UNIT("direct", TEST(what_was_checked_and_no_other), TEST(not_behind_a_write_to_the_file),
      TEST(not_when_it_was_written_to_while_it_was_read), TEST(not_when_it_left_the_page_cache),
-     TEST(not_what_was_read_from_the_disk_anew), TEST(not_where_everything_is_verified),
-     TEST(not_in_another_life_of_the_segment))
+     TEST(a_look_holds_for_a_while),
+     TEST(what_the_page_cache_has_is_read_at_once_on_any_file_system),
+     TEST(not_what_was_read_from_the_disk_anew), TEST(not_where_everything_is_verified), TEST(not_in_another_life_of_the_segment))

@@ -604,15 +604,18 @@ files_of(struct store *st)
 	return (uint32_t)(s.file_bytes / options.segment_bytes);
 }
 
-static const uint64_t keeps[] = {0, 5 << 20, STORE_KEEP_SHARE | 50000};
+static const struct {
+	uint64_t keep_free, beside;
+} keeps[] = {{0, 0}, {5 << 20, 0}, {STORE_KEEP_SHARE | 50000, 0}, {3 << 20, 2 << 20}};
 
 START_TEST(the_log_grows_as_it_fills_and_stops_at_the_reserve)
 {
 	begin();
 	log_set_level(LOG_ERROR);
 	options.ops = &bad_disk;
-	options.segment_bytes = SEGMENT / 4; /* 32 of them */
-	options.keep_free = keeps[_i];	     /* each is five MiB */
+	options.segment_bytes = SEGMENT / 4;	 /* 32 of them */
+	options.keep_free = keeps[_i].keep_free; /* each is five MiB, with what is beside */
+	options.beside_bytes = keeps[_i].beside;
 	room_free = UINT64_MAX;
 	struct store *st = open_store();
 	ck_assert_uint_le(files_of(st), 8);
