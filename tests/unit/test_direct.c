@@ -277,4 +277,5 @@ UNIT("direct", TEST(what_was_checked_and_no_other), TEST(not_behind_a_write_to_t
      TEST(not_when_it_was_written_to_while_it_was_read), TEST(not_when_it_left_the_page_cache),
      TEST(a_look_holds_for_a_while),
      TEST(what_the_page_cache_has_is_read_at_once_on_any_file_system),
-     TEST(not_what_was_read_from_the_disk_anew), TEST(not_where_everything_is_verified), TEST(not_in_another_life_of_the_segment))
+     TEST(not_what_was_read_from_the_disk_anew), TEST(not_where_everything_is_verified),
+     TEST(not_in_another_life_of_the_segment))
