@@ -127,6 +127,16 @@ const char *
 twice_pair_load(struct twice_pair **out, const struct twice_pair_options *o,
 		const struct twice_seed *seed, int64_t now_s, twice_pair_read_fn *read, void *ctx);
 
+/* Adds what a snapshot of the same options and seed knows to p, which nobody else uses meanwhile. So
+ * a successor process loses no sighting: it loads a first snapshot while its predecessor serves on,
+ * and merges a second one when that has ended. Whichever of the two is behind is turned to the
+ * generation of the other; then what either knew in a generation is known in it. A generation is
+ * counted as the larger of the two, so it may hold more than its capacity by what the other one
+ * knew alone, but is not more than half full for long. NULL, or why not, as twice_pair_load; p is
+ * then as it was. Takes the memory of a pair once more while it runs. */
+const char *twice_pair_merge(struct twice_pair *p, const struct twice_seed *seed, int64_t now_s,
+			     twice_pair_read_fn *read, void *ctx);
+
 #ifdef __cplusplus
 }
 #endif

@@ -19,6 +19,7 @@
 #define pair_create   twice_pair_create
 #define pair_destroy  twice_pair_destroy
 #define pair_load     twice_pair_load
+#define pair_merge    twice_pair_merge
 #define pair_number   twice_pair_number
 #define pair_options  twice_pair_options
 #define pair_prefetch twice_pair_prefetch

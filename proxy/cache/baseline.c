@@ -276,9 +276,9 @@ baseline_save(struct baseline *b)
 	pthread_mutex_unlock(&b->lock);
 	if (cache_save_file(b->cache, FILE_NAME, fill, &bytes) ||
 	    (rows.n && cache_save_file(b->cache, WHAT_IF, fill, &rows)))
-		log_warning("cannot save the simulated ordinary cache: %s; after a restart "
-			    "the savings count from an empty disk",
-			    strerror(errno));
+		log_warning("cache %s: cannot save the simulated ordinary cache: %s; after a "
+			    "restart the savings count from an empty disk",
+			    cache_directory(b->cache), strerror(errno));
 	buf_fini(&bytes);
 	buf_fini(&rows);
 }
@@ -294,9 +294,9 @@ restore(struct baseline *b)
 		why = ghost_snapshot_load(b->ghost, filter_seed_fingerprint(cache_seed(b->cache)),
 					  buf_str(&bytes));
 	if (why)
-		log_warning("the snapshot of the simulated ordinary cache is ignored (%s): "
-			    "the savings count from an empty disk",
-			    why);
+		log_warning("cache %s: the snapshot of the simulated ordinary cache is ignored "
+			    "(%s): the savings count from an empty disk",
+			    cache_directory(b->cache), why);
 	ghost_check(b->ghost); /* foreign bytes have made it */
 	buf_fini(&bytes);
 }
@@ -316,8 +316,9 @@ begin_what_if(struct baseline *b)
 		if (!why)
 			why = whatif_load(b->what_if, &place, buf_str(&bytes));
 		if (why) {
-			log_warning("the snapshot of what-if is ignored (%s): it begins empty",
-				    why);
+			log_warning("cache %s: the snapshot of what-if is ignored (%s): it begins "
+				    "empty",
+				    cache_directory(b->cache), why);
 			whatif_destroy(&b->what_if);
 			b->what_if = whatif_create(&w);
 		}

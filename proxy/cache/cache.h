@@ -81,6 +81,8 @@ void cache_close(struct cache **c);
 /* 192+ bytes of secret kept beside the objects (file "seed" in dir, made at first open, mode 0600;
  * random when dir is NULL): the per-installation seed of key hashes. */
 const struct filter_seed *cache_seed(const struct cache *c);
+/* Where the files beside the log are; "": nowhere. */
+const char *cache_directory(const struct cache *c);
 
 /* ---- objects ------------------------------------------------------------------------------- */
 
@@ -293,7 +295,8 @@ struct forget_letter {
 	struct mailbox *home;
 	void (*done)(struct forget_letter *l);
 	bool durable;
-	uint64_t at; /* private, as next */
+	uint64_t at; /* private, as the rest */
+	int64_t since_ms;
 	struct forget_letter *next;
 };
 void cache_purge_tell(struct cache *c, struct forget_letter *l, uint64_t at);
@@ -337,7 +340,7 @@ uint64_t cache_record_bytes(size_t key_bytes, size_t head_bytes, uint64_t body_b
 int cache_save_file(struct cache *c, const char *name,
 		    int (*fill)(int (*write)(void *, const void *, size_t), void *to, void *ctx),
 		    void *ctx);
-/* Opens name in dir for reading: a file descriptor or -1. */
+/* Opens name in dir for reading: a file descriptor, or -1 with errno; ENOENT: there is none. */
 int cache_open_file(struct cache *c, const char *name);
 /* Appends all of it to *to; of more than most bytes, the beginning, which is longer than that. False:
  * there is none. *why: NULL, or why it cannot be read to its end. */

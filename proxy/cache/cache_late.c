@@ -1,5 +1,6 @@
 /* cache_late.c - a disk that hangs: who waits for a read for too long is told that there is nothing,
- * and as long as such a read has not come back the directory is not used.
+ * who waits for a purge, that it is not durable; and as long as it has not come back the directory is
+ * not used.
  */
 #include "proxy/cache/cache_inside.h"
 
@@ -33,6 +34,7 @@ static void
 look(struct cache *c)
 {
 	uint32_t hangs = reads_give_up(c->reads, now_ms() - limit_ms(c));
+	forget_give_up(c->forget, now_ms() - FORGET_LIMIT_MS);
 	uint32_t changed = atomic_exchange(&c->hangs, hangs) ^ hangs;
 	for (unsigned i = 0; i < c->disks_n; i++)
 		if (changed >> i & 1)

@@ -263,6 +263,12 @@ cache_close(struct cache **pc)
 	free(c);
 }
 
+const char *
+cache_directory(const struct cache *c)
+{
+	return c->dir ? c->dir : "";
+}
+
 const struct filter_seed *
 cache_seed(const struct cache *c)
 {

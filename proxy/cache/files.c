@@ -341,9 +341,9 @@ cache_read_file(struct cache *c, const char *name, uint64_t most, struct buf *to
 	enum { PART = 16384 };
 	ssize_t n = 0;
 	int fd = cache_open_file(c, name);
-	*why = NULL;
+	*why = fd < 0 && errno != ENOENT ? strerror(errno) : NULL;
 	if (fd < 0)
-		return false;
+		return *why;
 	while (to->n <= most && (n = read(fd, buf_room(to, PART), PART)) > 0)
 		buf_added(to, (size_t)n);
 	if (n < 0)

@@ -16,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 5000 };
-
 static const uint64_t READ_MOST = 256 << 20, MEMORY_ENTRIES = 1 << 18;
 
 /* ---- forgetting ---------------------------------------------------------------------------- */
@@ -345,10 +343,23 @@ forget_close(struct forget **pf)
 	free(f);
 }
 
+/* Under the lock: somebody is told that what was forgotten then is not durable, for it still hangs.
+ */
+static void
+be_late(struct forget *f, uint64_t at)
+{
+	f->late_at = at > f->late_at ? at : f->late_at;
+	if (!atomic_exchange(&f->late, true))
+		log_warning("cache %s: a write to its purge log has taken more than %d s. Purges "
+			    "hold as long as this process runs; nothing is served from the "
+			    "directory until it comes back; check the disk (dmesg, smartctl)",
+			    f->o.dir, FORGET_LIMIT_MS / 1000);
+}
+
 int
 forget_wait(struct forget *f, uint64_t at)
 {
-	struct timespec until = now_and_ms(WAIT_MS);
+	struct timespec until = now_and_ms(FORGET_LIMIT_MS);
 	if (!f->disks_n)
 		return 0;
 	pthread_mutex_lock(&f->lock);
@@ -356,6 +367,8 @@ forget_wait(struct forget *f, uint64_t at)
 	while (f->durable < at && f->tried < at && !late)
 		late = pthread_cond_timedwait(&f->done, &f->lock, &until);
 	bool durable = f->durable >= at;
+	if (!durable && f->tried < at)
+		be_late(f, at);
 	pthread_mutex_unlock(&f->lock);
 	return durable ? 0 : -1;
 }
@@ -372,6 +385,7 @@ forget_tell(struct forget *f, struct forget_letter *l, uint64_t at)
 {
 	l->letter.open = open_letter;
 	l->at = at;
+	l->since_ms = now_ms();
 	pthread_mutex_lock(&f->lock);
 	bool now = !f->disks_n || f->tried >= at;
 	l->durable = !f->disks_n || f->durable >= at;
@@ -384,6 +398,22 @@ forget_tell(struct forget *f, struct forget_letter *l, uint64_t at)
 		mailbox_post(l->home, &l->letter);
 }
 
+void
+forget_give_up(struct forget *f, int64_t before_ms)
+{
+	pthread_mutex_lock(&f->lock);
+	for (struct forget_letter **p = &f->letters, *l; (l = *p);) {
+		if (l->since_ms >= before_ms) {
+			p = &l->next;
+			continue;
+		}
+		*p = l->next;
+		be_late(f, l->at);
+		mailbox_post(l->home, &l->letter); /* not durable, as forget_tell found */
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
 uint64_t
 forget_most(const struct forget *f)
 {
@@ -393,7 +423,8 @@ forget_most(const struct forget *f)
 bool
 forget_is_sound_at(const struct forget *f, unsigned disk)
 {
-	return atomic_load_explicit(&f->disks[disk].sound, memory_order_relaxed);
+	return atomic_load_explicit(&f->disks[disk].sound, memory_order_relaxed) &&
+	       !atomic_load_explicit(&f->late, memory_order_relaxed);
 }
 
 void
@@ -403,7 +434,7 @@ forget_stats(struct forget *f, struct forget_stats *out)
 		.now = forget_now(f),
 		.shed = atomic_load(&f->shed),
 		.written_bytes = atomic_load(&f->written),
-		.sound = atomic_load(&f->sound),
+		.sound = atomic_load(&f->sound) && !atomic_load(&f->late),
 	};
 	for (unsigned i = 0; i < f->disks_n; i++)
 		out->log_bytes += atomic_load(&f->disks[i].log_bytes);

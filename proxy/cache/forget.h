@@ -32,7 +32,9 @@
  *           the log is written anew in another file, again and again until that works; until then
  *           forget_is_sound_at is false, and the caller must not answer from that directory nor write
  *           to it. The log that misses something is removed, if that can be done, so that a crash
- *           now leaves a directory whose content nobody trusts.
+ *           now leaves a directory whose content nobody trusts. A write that hangs counts as one
+ *           that failed as soon as somebody was told so, until it is back; a crash meanwhile may
+ *           bring back what was purged and not called durable.
  * Disks     of a cache on several disks each has the whole log. One whose log cannot be written is
  *           left out (forget_is_sound_at) until that works again, and the logs of the others say so
  *           before anything more is called durable: their epoch grows. At the start the log of the
@@ -138,12 +140,15 @@ uint64_t forget_add_own(struct forget *f, enum forget_kind kind, const struct fo
 			bool lasting, uint64_t since, bool *was_clean);
 /* How many lasting entries are kept apart. */
 uint64_t forget_most(const struct forget *f);
-/* Waits until all that was forgotten up to a time is durable: 0; -1 when it could not be made so
- * (or not within some seconds). */
+/* Waits until all that was forgotten up to a time is durable: 0; -1 when it could not be made so,
+ * or not within FORGET_LIMIT_MS: then no directory is sound until it is. */
+enum { FORGET_LIMIT_MS = 5000 };
 int forget_wait(struct forget *f, uint64_t at);
-/* The same as a letter home (cache.h). */
+/* The same as a letter home (cache.h); somebody must call forget_give_up now and then: letters that
+ * have waited since before then go home. */
 struct forget_letter;
 void forget_tell(struct forget *f, struct forget_letter *l, uint64_t at);
+void forget_give_up(struct forget *f, int64_t before_ms);
 bool forget_is_sound_at(const struct forget *f, unsigned disk);
 
 struct forget_stats {

@@ -33,6 +33,7 @@ struct forget {
 	/* Everything that is not clean as of floor is forgotten; fetches: as of fetch_floor. */
 	_Atomic uint64_t floor, fetch_floor;
 	_Atomic bool sound;
+	_Atomic bool late; /* a write to a log hangs, and somebody was told so */
 	_Atomic uint64_t shed, written;
 	struct forget_hints hints;
 
@@ -53,6 +54,7 @@ struct forget {
 	struct purge_entry *pending; /* lasting ones not written yet */
 	size_t pending_n, pending_room;
 	uint64_t durable, tried;       /* all up to here is on the device; was tried to be */
+	uint64_t late_at;	       /* the newest that somebody was told of in vain */
 	struct forget_letter *letters; /* that wait for tried */
 	uint64_t recent;	       /* things forgotten since everything was */
 	struct forget_hints *fresh;    /* being built, to take the place of hints */

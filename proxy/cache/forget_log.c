@@ -68,6 +68,9 @@ settle(struct forget *f, uint64_t upto)
 	atomic_store(&f->sound, done); /* before anybody is told */
 	atomic_store(&f->written, written);
 	pthread_mutex_lock(&f->lock);
+	if (f->late_at <= upto && atomic_exchange(&f->late, false) && done)
+		log_info("cache %s: its purge log is written again; serving from it goes on",
+			 f->o.dir);
 	f->tried = upto;
 	if (done)
 		f->durable = upto;

@@ -214,6 +214,7 @@ struct unpacking {
 	ZSTD_DStream *z;
 	ZSTD_inBuffer in;
 	bool ended;
+	int error; /* of a read that failed; 0: none did */
 	char bytes[PACK_BYTES];
 };
 
@@ -226,6 +227,7 @@ read_unpacked(void *ctx, void *p, size_t n)
 		if (u->in.pos == u->in.size) {
 			ssize_t got = read(u->fd, u->bytes, sizeof u->bytes);
 			u->ended = got <= 0;
+			u->error = got < 0 ? errno : u->error;
 			u->in = (ZSTD_inBuffer){u->bytes, got > 0 ? (size_t)got : 0, 0};
 		}
 		size_t r = ZSTD_decompressStream(u->z, &out, &u->in);
@@ -290,11 +292,13 @@ sum_of(const struct birth *b)
 
 /* Snapshots without it are older ones: then the filter begins at once. */
 static void
-read_birth(struct seen *s, int fd)
+read_birth(struct seen *s, int fd, int *error)
 {
 	struct birth b;
-	bool right = read(fd, &b, sizeof b) == (ssize_t)sizeof b &&
-		     memcmp(b.magic, BIRTH_MAGIC, sizeof b.magic) == 0 && b.sum == sum_of(&b);
+	ssize_t n = read(fd, &b, sizeof b);
+	*error = n < 0 ? errno : 0;
+	bool right = n == (ssize_t)sizeof b && memcmp(b.magic, BIRTH_MAGIC, sizeof b.magic) == 0 &&
+		     b.sum == sum_of(&b);
 	if (right)
 		atomic_store(&s->admitted, b.admitted);
 	else
@@ -310,24 +314,42 @@ write_birth(const struct seen *s, int (*write)(void *, const void *, size_t), vo
 	return write(to, &b, sizeof b);
 }
 
+static const char *
+read_snapshot(struct seen *s, int fd, int64_t now)
+{
+	struct unpacking *u = NEW(struct unpacking);
+	read_birth(s, fd, &u->error);
+	u->fd = fd;
+	u->z = ZSTD_createDStream();
+	const char *why = u->z ? load(s, u, now) : "no memory";
+	if (why && u->error)
+		why = strerror(u->error);
+	ZSTD_freeDStream(u->z);
+	free(u);
+	return why;
+}
+
+/* why: NULL, or why the snapshot is of no use. */
+static void
+ignore(struct seen *s, const char *why)
+{
+	if (!why)
+		return;
+	atomic_store(&s->admitted, 0);
+	log_warning("cache %s: the filter's snapshot is ignored (%s): known URLs count as new",
+		    cache_directory(s->cache), why);
+}
+
 static void
 restore(struct seen *s, int64_t now)
 {
 	int fd = s->on_disk ? cache_open_file(s->cache, FILE_NAME) : -1;
-	if (fd < 0)
-		return;
-	read_birth(s, fd);
-	struct unpacking *u = NEW(struct unpacking);
-	u->fd = fd;
-	u->z = ZSTD_createDStream();
-	const char *why = u->z ? load(s, u, now) : "no memory";
-	ZSTD_freeDStream(u->z);
-	free(u);
-	if (why) {
-		atomic_store(&s->admitted, 0);
-		log_warning("the filter's snapshot is ignored (%s): known URLs count as new", why);
+	if (fd >= 0) {
+		ignore(s, read_snapshot(s, fd, now));
+		close(fd);
+	} else if (s->on_disk && errno != ENOENT) {
+		ignore(s, strerror(errno));
 	}
-	close(fd);
 }
 
 struct saving {
@@ -370,9 +392,9 @@ seen_save(struct seen *s, int64_t now)
 	struct saving saving = {s, now};
 	if (cache_save_file(s->cache, FILE_NAME, fill, &saving)) {
 		log_warning(
-			"cannot save the filter's snapshot: %s; after a restart known URLs would count "
-			"as new",
-			strerror(errno));
+			"cache %s: cannot save the filter's snapshot: %s; after a restart known URLs "
+			"would count as new",
+			cache_directory(s->cache), strerror(errno));
 		return;
 	}
 	s->saved_keys = is.keys;

@@ -25,6 +25,7 @@ FAULT(URL_TOO_LONG,      414, "url-too-long",   "the request target is over the 
 FAULT(HEAD_TOO_LARGE,    431, "head-too-large", "the head is over the limit (limits.head)")
 FAULT(TOO_MANY_FIELDS,   431, "too-many-fields","more header fields than the limit (limits.fields)")
 FAULT(CONNECT,           405, "connect",        "RFC 9110 9.3.6: a reverse proxy opens no tunnels")
+FAULT(MALFORMED,         400, "malformed",      "RFC 9113 8.1.1: a head of HTTP/2 that is reset, not answered")
 FAULT(SCHEME,            421, "scheme",         "RFC 9110 7.4: :scheme is not what this listener speaks")
 FAULT(LOOP,              508, "loop",           "RFC 9110 7.6.3: this request has passed here before, says Via")
 FAULT(MISDIRECTED,       421, "misdirected",    "RFC 9110 7.4: this connection's certificate is not for that host")

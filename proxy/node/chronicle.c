@@ -30,9 +30,9 @@ restore(struct history *h, struct cache *c)
 	if (!why)
 		why = history_load(h, filter_seed_fingerprint(cache_seed(c)), buf_str(&bytes));
 	if (why)
-		log_warning("the history of this node is ignored (%s): its lines and its totals "
-			    "begin anew",
-			    why);
+		log_warning("cache %s: the history of this node is ignored (%s): its lines and its "
+			    "totals begin anew",
+			    cache_directory(c), why);
 	buf_fini(&bytes);
 }
 
@@ -93,8 +93,9 @@ chronicle_save(struct chronicle *ch)
 	chronicle_tick(ch);
 	if (history_save(ch->history, filter_seed_fingerprint(cache_seed(ch->cache)), &bytes) &&
 	    cache_save_file(ch->cache, FILE_NAME, fill, &bytes) && errno != ENOTDIR) /* RAM alone */
-		log_warning("cannot save the history of this node: %s; after a restart its lines "
-			    "and totals end where they were saved last",
-			    strerror(errno));
+		log_warning(
+			"cache %s: cannot save the history of this node: %s; after a restart its "
+			"lines and totals end where they were saved last",
+			cache_directory(ch->cache), strerror(errno));
 	buf_fini(&bytes);
 }

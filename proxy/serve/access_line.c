@@ -47,6 +47,21 @@ add_quoted(struct str s, struct buf *out)
 	buf_add_lit(out, "\"");
 }
 
+static void
+add_tls(const struct access_line *l, struct buf *out)
+{
+	buf_add_lit(out, " tls=");
+	add_quoted(l->tls, out);
+	buf_add_lit(out, " cipher=");
+	add_quoted(l->cipher, out);
+	buf_add_lit(out, " sni=");
+	add_quoted(l->sni, out);
+	buf_add_lit(out, " alpn=");
+	add_quoted(l->alpn, out);
+	if (l->resumed)
+		buf_add_lit(out, " resumed");
+}
+
 void
 access_line_combined(const struct access_line *l, struct buf *out)
 {
@@ -65,8 +80,10 @@ access_line_combined(const struct access_line *l, struct buf *out)
 	add_quoted(l->host, out);
 	buf_add_lit(out, " cache=");
 	add_quoted(l->cache, out);
-	buf_printf(out, " head_us=%lld total_us=%lld%s", (long long)l->head_us,
-		   (long long)l->total_us, l->cut ? " cut" : "");
+	buf_printf(out, " head_us=%lld total_us=%lld%s%s", (long long)l->head_us,
+		   (long long)l->total_us, l->cut ? " cut" : "", l->reused ? " reused" : "");
+	if (l->tls.n)
+		add_tls(l, out);
 	if (l->trace.n) {
 		buf_add_lit(out, " trace=");
 		add_quoted(l->trace, out);
@@ -94,6 +111,22 @@ next_word(struct str *rest)
 	return word;
 }
 
+static const char *
+word(bool yes)
+{
+	return yes ? "true" : "false";
+}
+
+static void
+add_tls_members(const struct access_line *l, struct buf *out)
+{
+	add_text("tls", l->tls, out);
+	add_text("cipher", l->cipher, out);
+	add_text("sni", l->sni, out);
+	add_text("alpn", l->alpn, out);
+	buf_printf(out, ",\"resumed\":%s", word(l->resumed));
+}
+
 void
 access_line_json(const struct access_line *l, struct buf *out)
 {
@@ -115,6 +148,8 @@ access_line_json(const struct access_line *l, struct buf *out)
 	add_text("cache", l->cache, out);
 	if (l->trace.n)
 		add_text("trace", l->trace, out);
-	buf_printf(out, ",\"head_us\":%lld,\"total_us\":%lld,\"cut\":%s}\n", (long long)l->head_us,
-		   (long long)l->total_us, l->cut ? "true" : "false");
+	if (l->tls.n)
+		add_tls_members(l, out);
+	buf_printf(out, ",\"reused\":%s,\"head_us\":%lld,\"total_us\":%lld,\"cut\":%s}\n",
+		   word(l->reused), (long long)l->head_us, (long long)l->total_us, word(l->cut));
 }

@@ -5,6 +5,12 @@
 
 #include "proxy/http/forwarded.h"
 
+static struct str
+text_of(const char *z)
+{
+	return z ? str_of(z) : STR("");
+}
+
 void
 access_log(struct txn *t)
 {
@@ -18,7 +24,9 @@ access_log(struct txn *t)
 	const struct field *referer = fields_next_named(&t->rq.fields, STR("referer"), &at);
 	at = 0;
 	const struct field *trace = fields_next_named(&t->rq.fields, STR("traceparent"), &at);
+	struct stream_link link;
 	stream_peer(t->stream, peer);
+	stream_link(t->stream, &link);
 	t->cs.name = "twice";
 	t->cs.detail = t->detail;
 	cache_status_format(&t->cs, &cache);
@@ -36,6 +44,12 @@ access_log(struct txn *t)
 		.head_us = t->head_us ? t->head_us - t->begun_us : 0,
 		.total_us = now_us() - t->begun_us,
 		.cut = t->cut,
+		.reused = link.reused,
+		.resumed = link.resumed,
+		.tls = text_of(link.version),
+		.cipher = text_of(link.cipher),
+		.sni = text_of(link.name),
+		.alpn = link.protocol,
 		.trace = trace ? trace->value : STR(""),
 	};
 	if (s->config->access_log_format == CONFIG_LOG_JSON)

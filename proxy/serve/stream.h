@@ -16,7 +16,8 @@
  * Order     on_request, then on_body as asked for, on_done last. No on_* and no pull is called from
  *           within a stream_* call: wire notes the work and does it later in the same turn of the
  *           loop (head and first pieces in one write). stream_* may be called in on_request, in
- *           on_body and outside of any call from wire, not in pull; in on_done only stream_peer.
+ *           on_body and outside of any call from wire, not in pull; in on_done only stream_peer and
+ *           stream_link.
  * Lifetime  stream: until on_done returns. arena: as long as wire or serve holds a reference; serve
  *           takes one for what outlives the client (a fetch, a disk read). The source's ctx: from
  *           stream_head until pull has said END or ERROR, or on_done.
@@ -128,6 +129,15 @@ struct stream_head {
 
 enum { STREAM_PEER_BYTES = 46 };
 
+/* How a request came, for the log. Texts hold as long as the stream. */
+struct stream_link {
+	bool reused;		      /* not the first request of its connection */
+	bool resumed;		      /* its TLS session was */
+	const char *version, *cipher; /* "TLSv1.3"; NULL: no TLS */
+	const char *name;	      /* asked for in the handshake; NULL: none */
+	struct str protocol;	      /* agreed on there, by ALPN */
+};
+
 struct stream_calls { /* constant; one for each front */
 	enum stream_body (*body)(struct stream *s, struct str *bytes, const struct fault **why);
 	void (*took)(struct stream *s, size_t n);
@@ -137,6 +147,7 @@ struct stream_calls { /* constant; one for each front */
 	void (*ready)(struct stream *s);
 	void (*reset)(struct stream *s);
 	void (*peer)(const struct stream *s, char out[STREAM_PEER_BYTES]);
+	void (*link)(const struct stream *s, struct stream_link *out);
 };
 
 /* What is here, not consumed; the view holds until the next stream_body or stream_took, of any
@@ -186,6 +197,13 @@ static inline void
 stream_peer(const struct stream *s, char out[STREAM_PEER_BYTES])
 {
 	s->calls->peer(s, out);
+}
+
+/* Also during on_done. */
+static inline void
+stream_link(const struct stream *s, struct stream_link *out)
+{
+	s->calls->link(s, out);
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/serve/stream.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/room.h"
 #include "proxy/wire/tls_server.h"
@@ -324,6 +325,14 @@ bool
 conn_is_for(const struct conn *c, struct str authority)
 {
 	return !c->tls || !tls_server_is_strict(c->listener->tls) || tls_is_for(c->tls, authority);
+}
+
+void
+conn_link(const struct conn *c, struct stream_link *out)
+{
+	*out = (struct stream_link){0};
+	if (c->tls)
+		tls_link(c->tls, out);
 }
 
 void

@@ -98,6 +98,7 @@ struct conn {
 	bool shaking;			/* counted among the handshakes under way */
 	bool driving;			/* front->drive is under way */
 	bool line_seen; /* the first line of the head that is coming was looked at */
+	bool asked;	/* a request came by it */
 	bool news;	/* an event said that there is something to read, since the last look */
 	struct event ev;
 	struct conn *next, **prev;	     /* all of the worker's */
@@ -142,6 +143,9 @@ void conn_set_peer(struct conn *c, const struct sockaddr *peer);
 void conn_refuse(int fd, const struct listener *l);
 /* Whether a request for this host[:port] may come by this connection; else it is misdirected. */
 bool conn_is_for(const struct conn *c, struct str authority);
+/* What TLS there is, but for reused. */
+struct stream_link;
+void conn_link(const struct conn *c, struct stream_link *out);
 /* Text of the client's address (INET6_ADDRSTRLEN). */
 void conn_peer(const struct conn *c, char *out);
 

@@ -153,6 +153,14 @@ peer(const struct stream *base, char out[STREAM_PEER_BYTES])
 	conn_peer(((const struct h1_stream *)base)->conn, out);
 }
 
+static void
+link_of(const struct stream *base, struct stream_link *out)
+{
+	const struct h1_stream *s = (const struct h1_stream *)base;
+	conn_link(s->conn, out);
+	out->reused = s->reused;
+}
+
 static const struct stream_calls calls = {
 	.body = take_body,
 	.took = took,
@@ -161,6 +169,7 @@ static const struct stream_calls calls = {
 	.ready = h1_answer_ready,
 	.reset = h1_answer_reset,
 	.peer = peer,
+	.link = link_of,
 };
 
 void
@@ -183,6 +192,8 @@ h1_request_begin(struct conn *c, struct str head, const struct fault *fault)
 		r->body_bytes = 0;
 	s->base.calls = &calls;
 	s->conn = c;
+	s->reused = c->asked;
+	c->asked = true;
 	s->r = r;
 	s->arena = arena;
 	s->body = r->body_bytes ? BODY_OPEN : BODY_OVER;

@@ -76,6 +76,7 @@ struct h1_stream { /* lies in the arena of its request */
 	enum answering answering;
 	enum framing_out framing_out;
 	bool keep_alive;
+	bool reused;  /* not the connection's first */
 	bool no_file; /* what comes next is pulled, though there may be a file */
 	/* not cleared */
 	struct str segments[SEGMENTS];

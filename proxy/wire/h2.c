@@ -24,6 +24,8 @@ tell(struct h2 *h2)
 		s->noted = false;
 		s->notes = 0;
 		if (notes & H2_NOTE_DONE) {
+			if (s->malformed && !s->ctx)
+				h2_request_malformed(s);
 			h2_work_done(s, s->end);
 			continue;
 		}

@@ -103,6 +103,14 @@ peer(const struct stream *base, char out[STREAM_PEER_BYTES])
 	conn_peer(((const struct h2_stream *)base)->h2->conn, out);
 }
 
+static void
+link_of(const struct stream *base, struct stream_link *out)
+{
+	const struct h2_stream *s = (const struct h2_stream *)base;
+	conn_link(s->h2->conn, out);
+	out->reused = s->reused;
+}
+
 static const struct stream_calls calls = {
 	.body = give_body,
 	.took = take_body,
@@ -111,6 +119,7 @@ static const struct stream_calls calls = {
 	.ready = h2_answer_ready,
 	.reset = h2_answer_reset,
 	.peer = peer,
+	.link = link_of,
 };
 
 struct h2_stream *
@@ -129,6 +138,8 @@ h2_request_open(struct h2 *h2, int32_t id)
 	s->r->rq.fields.v = arena_alloc(arena, FIELDS_FIRST * sizeof(struct field));
 	s->r->rq.fields.cap = FIELDS_FIRST;
 	s->crumbs_last = &s->crumbs;
+	s->reused = h2->conn->asked;
+	h2->conn->asked = true;
 	h2_work_add(s);
 	return s;
 }
@@ -282,4 +293,12 @@ h2_request_begin(struct h2_stream *s)
 	conn_enter_serve(w);
 	s->ctx = w->o.up->on_request(w->o.node, &s->base, r);
 	conn_leave_serve(w);
+}
+
+void
+h2_request_malformed(struct h2_stream *s)
+{
+	if (!s->r->fault)
+		s->r->fault = &fault_MALFORMED;
+	h2_request_begin(s);
 }

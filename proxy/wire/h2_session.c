@@ -163,6 +163,8 @@ on_sent(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 		/* What made us send it was the client's doing (CVE-2025-8671). */
 		metrics_add(h2->conn->wire->o.metrics, METRIC_H2_MALFORMED, 1);
 		h2_guard_reset(h2);
+		if (s && !s->ctx && f->rst_stream.error_code == NGHTTP2_PROTOCOL_ERROR)
+			s->malformed = true;
 	}
 	if (f->hd.type == NGHTTP2_HEADERS) /* a call in the manner of gRPC comes with some frames */
 		h2_guard_useful(h2, ANSWER_WORTH);

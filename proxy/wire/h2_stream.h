@@ -61,9 +61,11 @@ struct h2_stream { /* lies in the arena of its request */
 	struct arena *arena;
 	int32_t id;
 	uint8_t notes;
-	bool noted;  /* it stands in h2->noted */
-	bool closed; /* libnghttp2 knows it no more */
-	bool ours;   /* it was reset for a reason that is not the client's */
+	bool noted;	/* it stands in h2->noted */
+	bool reused;	/* not the connection's first */
+	bool closed;	/* libnghttp2 knows it no more */
+	bool malformed; /* its head: it was reset, and serve knows nothing of it */
+	bool ours;	/* it was reset for a reason that is not the client's */
 	enum stream_end end;
 
 	/* the head that is coming */
@@ -173,6 +175,8 @@ struct h2_stream *h2_request_open(struct h2 *h2, int32_t id);
 bool h2_request_line(struct h2_stream *s, struct str name, struct str value);
 /* It is complete: serve is told. */
 void h2_request_begin(struct h2_stream *s);
+/* It was reset for what its head says: serve is told, for its log and its counters. */
+void h2_request_malformed(struct h2_stream *s);
 void h2_request_data(struct h2_stream *s, struct str bytes);
 /* libnghttp2 forgets the stream: what of its body was not taken is given up. */
 void h2_request_close(struct h2_stream *s);

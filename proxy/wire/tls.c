@@ -3,6 +3,7 @@
 #include "proxy/wire/tls.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/serve/stream.h"
 #include "proxy/wire/tls_bio.h"
 #include "proxy/wire/tls_certs.h"
 #include "proxy/wire/tls_name.h"
@@ -229,6 +230,19 @@ tls_flush(struct tls *t)
 }
 
 /* ---- facts --------------------------------------------------------------------------------- */
+
+void
+tls_link(const struct tls *t, struct stream_link *out)
+{
+	const unsigned char *p = NULL;
+	unsigned n = 0;
+	SSL_get0_alpn_selected(t->ssl, &p, &n);
+	out->resumed = SSL_session_reused(t->ssl);
+	out->version = SSL_get_version(t->ssl);
+	out->cipher = SSL_get_cipher_name(t->ssl);
+	out->name = SSL_get_servername(t->ssl, TLSEXT_NAMETYPE_host_name);
+	out->protocol = (struct str){(const char *)p, n};
+}
 
 bool
 tls_speaks(const struct tls *t, struct str protocol)

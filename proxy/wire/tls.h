@@ -95,6 +95,9 @@ size_t tls_unsent(const struct tls *t);
 /* Whether the client may ask for this host[:port] here (RFC 9110 7.4): the certificate in use has
  * it, or it is what the handshake asked for, or an address, which no handshake can ask for. */
 bool tls_is_for(struct tls *t, struct str host);
+/* What was agreed on, for the log. */
+struct stream_link;
+void tls_link(const struct tls *t, struct stream_link *out);
 /* What ALPN agreed on is this. */
 bool tls_speaks(const struct tls *t, struct str protocol);
 

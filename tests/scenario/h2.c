@@ -242,8 +242,9 @@ answer_to(const char *const *pairs)
 
 #define PSEUDO ":method", "GET", ":scheme", "http", ":authority", "a", ":path", "/x"
 
-SCENARIO("malformed requests are reset, and reach no origin (RFC 9113 8.2, 8.3)")
+SCENARIO("malformed requests are reset and logged, and reach no origin (RFC 9113 8.2, 8.3)")
 {
+	edge_yaml("access_log: \"-\"\n");
 	edge_start(H2_LISTEN);
 	static const char *const bad[][14] = {
 		{":method", "GET", ":scheme", "http", ":path", "/x", "Upper", "1"},
@@ -273,8 +274,15 @@ SCENARIO("malformed requests are reset, and reach no origin (RFC 9113 8.2, 8.3)"
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		expect_that(answer_to(bad[i]) == 1, "case %zu was not PROTOCOL_ERROR", i);
 	edge_expect_stat("http2.malformed", sizeof bad / sizeof *bad);
-	edge_expect_stat("requests.total", 0);
+	/* Each has a line in the log and is counted, as those of HTTP/1 are. */
+	edge_expect_stat("requests.rejected", sizeof bad / sizeof *bad);
+	edge_expect_stat("requests.total", sizeof bad / sizeof *bad);
 	origin_expect_requests(0);
+	edge_stop();
+	int lines = 0;
+	for (const char *at = edge_stdout(); (at = strstr(at, " HTTP/2.0\" 400 ")); at++)
+		lines++;
+	expect_int(lines, sizeof bad / sizeof *bad);
 }
 
 SCENARIO("another Host than :authority is refused, the same one is fine")

@@ -72,6 +72,35 @@ SCENARIO("what came by TLS is another object than what came without, and the ori
 	edge_expect_stat("tls.tls_1_3", 1);
 }
 
+SCENARIO("the log says by which TLS a request came, and whether its session was resumed")
+{
+	origin_says("/x", .body = "hello");
+	start_simply("access_log: \"-\"\nworkers: 1\n"); /* its lines are in order */
+	struct client *c = client_open_tls(.name = "a.example", .alpn = "http/1.1");
+	expect_answer(ask_host(c, "a.example", "/x"), 200, "hello");
+	expect_answer(ask_host(c, "a.example", "/x"), 200, "hello");
+	struct client *again = client_open_tls(.name = "a.example", .resume = c);
+	expect(client_was_resumed(again));
+	expect_answer(ask_host(again, "a.example", "/x"), 200, "hello");
+	struct client *p = client_open_to(plain_port());
+	expect_answer(ask_host(p, "a.example", "/x"), 200, "hello");
+	edge_stop();
+	char *log = edge_stdout(), *line[4] = {NULL};
+	for (int i = 0; i < 4; i++)
+		expect((line[i] = strtok_r(log, "\n", &log)) != NULL);
+	static const char tls[] = "tls=\"TLSv1.3\" cipher=\"TLS_AES_", sni[] = "sni=\"a.example\"";
+	expect_that(strstr(line[0], tls) && strstr(line[0], sni) &&
+			    strstr(line[0], "alpn=\"http/1.1\"") && !strstr(line[0], " resumed") &&
+			    !strstr(line[0], " reused"),
+		    "first: %s", line[0]);
+	expect_that(strstr(line[1], " reused tls=") && !strstr(line[1], " resumed"), "second: %s",
+		    line[1]);
+	expect_that(strstr(line[2], tls) && strstr(line[2], sni) &&
+			    strstr(line[2], "alpn=\"-\" resumed") && !strstr(line[2], " reused"),
+		    "resumed: %s", line[2]);
+	expect_that(!strstr(line[3], "tls="), "plain: %s", line[3]);
+}
+
 SCENARIO("curl and openssl s_client are served, by TLS 1.2 and 1.3; older ones are not")
 {
 	needs("curl");

@@ -55,6 +55,27 @@ START_TEST(combined_and_then_more)
 }
 END_TEST
 
+START_TEST(how_it_came)
+{
+	struct access_line l = usual();
+	l.reused = l.resumed = true;
+	ck_assert_ptr_nonnull(strstr(printed(access_line_combined, &l), "total_us=41 reused\n"));
+	ck_assert_ptr_nonnull(strstr(printed(access_line_json, &l), ",\"reused\":true,"));
+	ck_assert_ptr_null(strstr(printed(access_line_json, &l), "resumed"));
+	l.tls = STR("TLSv1.3");
+	l.cipher = STR("TLS_AES_128_GCM_SHA256");
+	l.sni = STR("a\"b");
+	ck_assert_ptr_nonnull(strstr(printed(access_line_combined, &l),
+				     "reused tls=\"TLSv1.3\" cipher=\"TLS_AES_128_GCM_SHA256\" "
+				     "sni=\"a\\x22b\" alpn=\"-\" resumed\n"));
+	json_t *j = json_loads(printed(access_line_json, &l), 0, NULL);
+	ck_assert_str_eq(json_string_value(json_object_get(j, "tls")), "TLSv1.3");
+	ck_assert_str_eq(json_string_value(json_object_get(j, "sni")), "a\"b");
+	ck_assert(json_is_true(json_object_get(j, "resumed")));
+	json_decref(j);
+}
+END_TEST
+
 static const struct {
 	const char *says, *sent, *combined, *json;
 } escapes[] = {
@@ -123,6 +144,6 @@ START_TEST(a_request_that_was_none_still_has_a_line)
 }
 END_TEST
 
-UNIT("access_line", TEST(combined_and_then_more), LOOP(is_escaped, escapes),
+UNIT("access_line", TEST(combined_and_then_more), TEST(how_it_came), LOOP(is_escaped, escapes),
      TEST(quotes_of_cache_status_are_escaped), TEST(json_reads_back),
      TEST(a_request_that_was_none_still_has_a_line))

@@ -6,8 +6,7 @@
 #include "proxy/cache/doubled.h"
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/ask.h"
-#include "tests/kit/tmpdir.h"
-#include "tests/kit/unit.h"
+#include "tests/kit/own_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,33 +17,10 @@
 #include <stdarg.h>
 #include <sys/wait.h>
 
-static char dir[256];
-static struct mailbox home;
-static struct cache_options options;
-
 static void
 begin(void)
 {
-	tmpdir_make(dir, sizeof dir);
-	ck_assert_int_eq(mailbox_init(&home), 0);
-	options =
-		(struct cache_options){.dir = dir, .disk_bytes = 64 << 20, .memory_bytes = 8 << 20};
-}
-
-static void
-end(void)
-{
-	mailbox_fini(&home);
-	tmpdir_remove(dir);
-}
-
-static struct cache *
-open_cache(void)
-{
-	struct cache *c = NULL;
-	char err[512] = "";
-	ck_assert_msg(cache_open(&c, &options, err, sizeof err) == 0, "%s", err);
-	return c;
+	begin_with((struct cache_options){.disk_bytes = 64 << 20, .memory_bytes = 8 << 20});
 }
 
 /* ---- what a key's object looks like: everything follows from key and size -------------------- */

@@ -218,6 +218,21 @@ START_TEST(what_the_page_cache_has_is_read_at_once_on_any_file_system)
 }
 END_TEST
 
+/* What the disk is asked for again (by the scrub) may not be what was checked. */
+START_TEST(not_what_was_read_from_the_disk_anew)
+{
+	begin(false);
+	store_flush(st);
+	look_at(0);
+	look_at(1);
+	store_unchecked(st, &fragments[0].at);
+	ck_assert(!is_direct(0) && is_direct(1));
+	look_at(0);
+	ck_assert(is_direct(0));
+	end();
+}
+END_TEST
+
 START_TEST(not_where_everything_is_verified)
 {
 	begin(true);
@@ -262,4 +277,5 @@ UNIT("direct", TEST(what_was_checked_and_no_other), TEST(not_behind_a_write_to_t
      TEST(not_when_it_was_written_to_while_it_was_read), TEST(not_when_it_left_the_page_cache),
      TEST(a_look_holds_for_a_while),
      TEST(what_the_page_cache_has_is_read_at_once_on_any_file_system),
-     TEST(not_where_everything_is_verified), TEST(not_in_another_life_of_the_segment))
+     TEST(not_what_was_read_from_the_disk_anew), TEST(not_where_everything_is_verified),
+     TEST(not_in_another_life_of_the_segment))

@@ -9,7 +9,9 @@
 #undef _FORTIFY_SOURCE /* read and pread are ours here */
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
+#include "proxy/cache/baseline.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/seen.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
@@ -215,6 +217,7 @@ enum {
 	FIRST_LARGE = 26,
 	FILLERS = 60, /* these turn the log over */
 	FILLER = 120000,
+	REMEMBERED = 100,  /* of each version */
 	SAVED = 300000,	   /* more than a chunk of the file that is saved */
 	PURGED_BEFORE = 6, /* keys 0 to 5, in peace */
 	REPLACED = 12,	   /* from PURGED_BEFORE on */
@@ -343,10 +346,11 @@ fill_saved(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 	return 0;
 }
 
+/* As the history of a node is kept. */
 static bool
 save(struct cache *c, char version)
 {
-	return cache_save_file(c, "filter", fill_saved, &version) == 0;
+	return cache_save_file(c, "history", fill_saved, &version) == 0;
 }
 
 /* The version of the saved file; 0: it could not be read. */
@@ -356,13 +360,99 @@ load(struct cache *c)
 	struct buf b = {0};
 	const char *why;
 	char version = 0;
-	if (cache_read_file(c, "filter", MIB, &b, &why) && !why) {
+	if (cache_read_file(c, "history", MIB, &b, &why) && !why) {
 		ck_assert_uint_eq(b.n, SAVED);
 		version = b.p[0];
 		ck_assert(version && memcmp(b.p, b.p + 1, SAVED - 1) == 0);
 	}
 	buf_fini(&b);
 	return version;
+}
+
+/* ---- what is remembered of URLs that are not on disk ---------------------------------------- */
+
+struct memories {
+	struct seen *seen;
+	struct baseline *baseline;
+};
+
+static void
+open_memories(struct memories *m, struct cache *c)
+{
+	struct memory_options memory = {
+		.sightings = 2, .capacity = 1000, .false_positives = 1e-6, .rotate_after_s = 86400};
+	struct seen_options s = {.cache = c, .saved = true, .memory = memory};
+	struct baseline_options b = {.ghost = {.disk_bytes = options.disk_bytes},
+				     .memory = memory,
+				     .rings = 1,
+				     .cache = c};
+	ck_assert_int_eq(seen_open(&m->seen, &s, err, sizeof err), 0);
+	ck_assert_int_eq(baseline_create(&m->baseline, &b), 0);
+}
+
+static void
+close_memories(struct memories *m)
+{
+	seen_close(&m->seen);
+	baseline_destroy(&m->baseline);
+}
+
+static struct key_hash
+hash_of_number(uint64_t i)
+{
+	return (struct key_hash){i * 0x9e3779b97f4a7c15u, i * 0xd6e8feb86659fd93u};
+}
+
+/* Those of one version are asked for: how many of them were known, by the filter and by the ghost? */
+static void
+remember(struct memories *m, int version, unsigned *known, unsigned *held)
+{
+	struct baseline_stats before, after;
+	*known = 0;
+	baseline_stats(m->baseline, &before);
+	for (int i = 0; i < REMEMBERED; i++) {
+		struct key_hash h = hash_of_number((uint64_t)(version * REMEMBERED + i));
+		struct sighting_facts f = {.storable = true, .status = 200, .body_bytes = 1};
+		*known += seen_judge(m->seen, h, &f).verdict != ADMISSION_FIRST_SIGHT;
+		baseline_note(baseline_ring(m->baseline, 0),
+			      &(struct ghost_event){.key = h.hi,
+						    .url = h.hi,
+						    .record_bytes = 1000,
+						    .body_bytes = 500,
+						    .now_s = 1000,
+						    .fresh_s = LIFETIME,
+						    .deed = GHOST_FETCHED,
+						    .whole = true});
+	}
+	baseline_stats(m->baseline, &after);
+	*held = (unsigned)(after.ghost.hits - before.ghost.hits);
+}
+
+static void
+save_memories(struct memories *m)
+{
+	seen_save(m->seen, now_s());
+	baseline_save(m->baseline);
+}
+
+/* All or nothing of each version, and only what was said: the filter and the ghost begin empty, or go on
+ * where a snapshot ended. */
+static void
+look_at_memories(struct cache *c, bool in_peace)
+{
+	struct memories m;
+	unsigned known[3], held[3];
+	open_memories(&m, c);
+	for (int v = 1; v <= 2; v++) {
+		remember(&m, v, &known[v], &held[v]);
+		ck_assert_msg(known[v] == 0 || known[v] == REMEMBERED, "%u known", known[v]);
+		ck_assert_msg(held[v] == 0 || held[v] == REMEMBERED, "%u held", held[v]);
+	}
+	/* On a disk that works there is a snapshot, of then or of now. */
+	ck_assert(!in_peace || (known[1] + known[2] && held[1] + held[2]));
+	if (!in_peace)
+		save_memories(&m);
+	close_memories(&m);
 }
 
 static struct purged
@@ -405,6 +495,13 @@ prepare(void)
 		cache_purge(c, PURGE_URL, false, hash_of(c, key), key);
 	}
 	ck_assert(save(c, 1));
+	struct memories m;
+	unsigned known, held;
+	open_memories(&m, c);
+	remember(&m, 1, &known, &held);
+	ck_assert(known == 0 && held == 0);
+	save_memories(&m);
+	close_memories(&m);
 	cache_close(&c);
 }
 
@@ -436,6 +533,7 @@ use(bool killed)
 	purge_some(c);
 	if (save(c, 2))
 		seen->saved = 1;
+	look_at_memories(c, false);
 	cache_save_earnings(c);
 	for (int i = 0; i < FILLERS; i++)
 		put(c, 1000 + i, 1);
@@ -457,6 +555,7 @@ check_after(void)
 	look_at_all(c);
 	char saved = load(c);
 	ck_assert_msg(saved == 2 || (saved == 1 && !seen->saved), "saved: %d", saved);
+	look_at_memories(c, true);
 	cache_close(&c);
 }
 
@@ -489,11 +588,26 @@ static const struct {
 	{"segment", CALL_READ, "cannot read segment.0", NULL},
 	{"segment", CALL_WRITE, "cannot write", NULL},
 	{"segment", CALL_LENGTH, "no room for all of its", NULL},
-	{"filter", CALL_OPEN, NULL, NULL},
-	{"filter", CALL_READ, NULL, NULL},
-	{"filter", CALL_WRITE, NULL, NULL},
-	{"filter", CALL_SYNC, NULL, NULL},
-	{"filter", CALL_RENAME, NULL, NULL},
+	{"history", CALL_OPEN, NULL, NULL},
+	{"history", CALL_READ, NULL, NULL},
+	{"history", CALL_WRITE, NULL, NULL},
+	{"history", CALL_SYNC, NULL, NULL},
+	{"history", CALL_RENAME, NULL, NULL},
+	{"filter", CALL_OPEN, "the filter's snapshot is ignored", NULL},
+	{"filter", CALL_READ, "the filter's snapshot is ignored", NULL},
+	{"filter", CALL_WRITE, "cannot save the filter's snapshot", NULL},
+	{"filter", CALL_SYNC, "cannot save the filter's snapshot", NULL},
+	{"filter", CALL_RENAME, "cannot save the filter's snapshot", NULL},
+	{"baseline", CALL_OPEN, "the snapshot of the simulated ordinary cache is ignored", NULL},
+	{"baseline", CALL_READ, "the snapshot of the simulated ordinary cache is ignored", NULL},
+	{"baseline", CALL_WRITE, "cannot save the simulated ordinary cache", NULL},
+	{"baseline", CALL_SYNC, "cannot save the simulated ordinary cache", NULL},
+	{"baseline", CALL_RENAME, "cannot save the simulated ordinary cache", NULL},
+	{"whatif", CALL_OPEN, "the snapshot of what-if is ignored", NULL},
+	{"whatif", CALL_READ, "the snapshot of what-if is ignored", NULL},
+	{"whatif", CALL_WRITE, "cannot save", NULL},
+	{"whatif", CALL_SYNC, "cannot save", NULL},
+	{"whatif", CALL_RENAME, "cannot save", NULL},
 	{"earned", CALL_OPEN, "what its segments have earned cannot be saved", NULL},
 	{"earned", CALL_READ, "what its segments have earned is ignored", NULL},
 	{"earned", CALL_WRITE, "what its segments have earned cannot be saved", NULL},

@@ -6,8 +6,7 @@
 #include "proxy/cache/cache_inside.h"
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/ask.h"
-#include "tests/kit/tmpdir.h"
-#include "tests/kit/unit.h"
+#include "tests/kit/own_cache.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -16,33 +15,10 @@
 
 enum { KEYS = 400, GONE = -1, WRONG = -2 };
 
-static char dir[256];
-static struct cache_options options;
-static struct mailbox home;
-
 static void
 begin(void)
 {
-	tmpdir_make(dir, sizeof dir);
-	options =
-		(struct cache_options){.dir = dir, .disk_bytes = 9 << 20, .memory_bytes = 1 << 20};
-	mailbox_init(&home);
-}
-
-static void
-end(void)
-{
-	mailbox_fini(&home);
-	tmpdir_remove(dir);
-}
-
-static struct cache *
-open_cache(void)
-{
-	struct cache *c = NULL;
-	char err[256] = "";
-	ck_assert_msg(cache_open(&c, &options, err, sizeof err) == 0, "%s", err);
-	return c;
+	begin_with((struct cache_options){.disk_bytes = 9 << 20, .memory_bytes = 1 << 20});
 }
 
 static struct str

@@ -3,6 +3,7 @@
  */
 #include "proxy/base/le.h"
 #include "proxy/base/log.h"
+#include "proxy/cache/cache.h"
 #include "proxy/cache/forget.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
@@ -885,6 +886,103 @@ START_TEST(what_is_not_durable_says_so_until_it_is)
 }
 END_TEST
 
+/* ---- a disk that hangs --------------------------------------------------------------------- */
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_moved = PTHREAD_COND_INITIALIZER;
+static bool gate_shut;
+static unsigned at_gate;
+
+static int
+sync_at_gate(int fd)
+{
+	(void)fd;
+	pthread_mutex_lock(&gate);
+	at_gate += gate_shut;
+	pthread_cond_broadcast(&gate_moved);
+	while (gate_shut)
+		pthread_cond_wait(&gate_moved, &gate);
+	pthread_mutex_unlock(&gate);
+	return 0;
+}
+
+static void
+shut_gate(bool shut)
+{
+	pthread_mutex_lock(&gate);
+	gate_shut = shut;
+	at_gate = 0;
+	pthread_cond_broadcast(&gate_moved);
+	pthread_mutex_unlock(&gate);
+}
+
+static void
+wait_at_gate(void)
+{
+	pthread_mutex_lock(&gate);
+	while (!at_gate)
+		pthread_cond_wait(&gate_moved, &gate);
+	pthread_mutex_unlock(&gate);
+}
+
+static unsigned told;
+
+static void
+be_told(struct forget_letter *l)
+{
+	(void)l;
+	told++;
+}
+
+static void
+expect_told(struct forget *f, struct mailbox *home, unsigned times, bool is_sound)
+{
+	mailbox_run(home, false);
+	ck_assert_uint_eq(told, times);
+	ck_assert_int_eq(forget_is_sound_at(f, 0), is_sound);
+}
+
+/* Who waits is told that it is not durable, as is who asks meanwhile; nothing is served from the
+ * directory until it is; no letter is lost, and none comes twice. */
+START_TEST(a_sync_that_hangs_is_told_and_closes_the_directory)
+{
+	begin();
+	log_set_level(LOG_ERROR);
+	struct diskio_ops ops = diskio_system;
+	struct mailbox home;
+	mailbox_init(&home);
+	ops.sync = sync_at_gate;
+	options.ops = &ops;
+	struct forget *f = open_forget(FORGET_MISSING);
+	uint64_t before = forget_now(f);
+	struct forget_letter first = {.home = &home, .done = be_told}, second = first;
+	shut_gate(true);
+	told = 0;
+	forget_tell(f, &first, add(f, FORGET_URL, PAGE));
+	wait_at_gate();
+	forget_give_up(f, 0); /* nobody has waited since then */
+	expect_told(f, &home, 0, true);
+	forget_give_up(f, INT64_MAX);
+	expect_told(f, &home, 1, false);
+	ck_assert(is_gone(f, PAGE, before));
+	uint64_t at = add(f, FORGET_URL, "http://a/2"); /* waits for no disk */
+	forget_tell(f, &second, at);
+	if (_i)
+		ck_assert_int_eq(forget_wait(f, at), -1); /* within its limit */
+	shut_gate(false);
+	while (forget_wait(f, at) != 0 || !forget_is_sound_at(f, 0))
+		continue;
+	expect_told(f, &home, 2, true);
+	ck_assert(second.durable && !first.durable);
+	forget_close(&f);
+	mailbox_fini(&home);
+	f = open_forget(FORGET_KEPT);
+	ck_assert(is_gone(f, PAGE, before) && is_gone(f, "http://a/2", before));
+	forget_close(&f);
+	end();
+}
+END_TEST
+
 /* ---- many threads -------------------------------------------------------------------------- */
 
 static struct forget *shared;
@@ -959,4 +1057,6 @@ UNIT("forget", LOOP(rule, rules), LOOP(tagged_rule, tagged), TEST(what_is_gone_i
      TEST(many_invalidations_of_nothing_cost_no_stored_object),
      TEST(what_no_record_is_older_than_is_dropped), TIMES(power_fails_behind_every_step, 9),
      TIMES(power_fails_behind_every_step_of_two_disks, 9),
-     TEST(what_is_not_durable_says_so_until_it_is), TEST(no_race_brings_anything_back))
+     TEST(what_is_not_durable_says_so_until_it_is),
+     TIMES(a_sync_that_hangs_is_told_and_closes_the_directory, 2),
+     TEST(no_race_brings_anything_back))

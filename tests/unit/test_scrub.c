@@ -6,40 +6,17 @@
 #include "proxy/base/log.h"
 #include "proxy/cache/cache_inside.h"
 #include "tests/kit/ask.h"
-#include "tests/kit/tmpdir.h"
-#include "tests/kit/unit.h"
+#include "tests/kit/own_cache.h"
 
 #include <fcntl.h>
 
 enum { MIB = 1 << 20, KEYS = 40, SMALL = 30, BODY = 3000, LARGE = 300000 };
 
-static char dir[256];
-static struct mailbox home;
-static struct cache_options options;
-
 static void
 begin(void)
 {
 	log_set_level(LOG_ERROR);
-	ck_assert_int_eq(mailbox_init(&home), 0);
-	tmpdir_make(dir, sizeof dir);
-	options = (struct cache_options){.dir = dir, .disk_bytes = 16 * MIB};
-}
-
-static void
-end(void)
-{
-	mailbox_fini(&home);
-	tmpdir_remove(dir);
-}
-
-static struct cache *
-open_cache(void)
-{
-	struct cache *c = NULL;
-	char err[512] = "";
-	ck_assert_msg(cache_open(&c, &options, err, sizeof err) == 0, "%s", err);
-	return c;
+	begin_with((struct cache_options){.disk_bytes = 16 * MIB});
 }
 
 static size_t
