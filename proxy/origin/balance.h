@@ -27,8 +27,7 @@ struct balance_server {
 
 enum { BALANCE_NONE = -1, BALANCE_MOST = 64 };
 /* turn: another number for each request, of which the next is greater by one; key: hash of what is
- * asked for. BALANCE_NONE: no server may be asked. */
-/* n: at most BALANCE_MOST. */
+ * asked for; n: at most BALANCE_MOST. BALANCE_NONE: no server may be asked. */
 int balance_pick(enum balance how, const struct balance_server *v, unsigned n, uint64_t turn,
 		 uint64_t key);
 

@@ -131,12 +131,6 @@ drive(struct conn *c)
 }
 
 static void
-close_conn(struct conn *c)
-{
-	conn_free(c);
-}
-
-static void
 on_timeout(struct conn *c)
 {
 	fail(c);
@@ -150,20 +144,6 @@ drain(struct conn *c)
 		conn_free(c);
 }
 
-static bool
-is_slow(const struct conn *c)
-{
-	(void)c;
-	return true;
-}
-
-static bool
-again(struct conn *c)
-{
-	(void)c;
-	return true;
-}
-
 static void
 check(const struct conn *c)
 {
@@ -173,9 +153,9 @@ check(const struct conn *c)
 static const struct front head_front = {
 	.drive = drive,
 	.timeout = on_timeout,
-	.is_slow = is_slow,
-	.again = again,
-	.close = close_conn,
+	.is_slow = front_is_slow_early,
+	.again = front_again_early,
+	.close = conn_free,
 	.drain = drain,
 	.check = check,
 };

@@ -1,7 +1,7 @@
 /* front.h - a protocol on a connection, as the rest of wire sees it: who makes streams of what a
  * socket brings, and answers of what serve says. To add one: a file that fills this table and
- * stream_calls (serve/stream.h), and a place that sets struct conn.front to it: wire_arrive, or
- * any time before the connection has a session.
+ * stream_calls (serve/stream.h), and a place that sets struct conn.front to it: front_of in
+ * entrance.c, or any time before the connection has a session.
  *
  * Whatever a front has for a connection hangs on struct conn.session; a connection without one can
  * be freed. It goes on in drive until it has to wait, and says for what (conn_wait): every wait has
@@ -32,5 +32,20 @@ struct front { /* constant */
 	/* What must hold of its session between two events; aborts if not. O(1). */
 	void (*check)(const struct conn *c);
 };
+
+/* is_slow and again of a front that ends before the first request: nobody is owed anything. */
+static inline bool
+front_is_slow_early(const struct conn *c)
+{
+	(void)c;
+	return true;
+}
+
+static inline bool
+front_again_early(struct conn *c)
+{
+	(void)c;
+	return true;
+}
 
 #endif

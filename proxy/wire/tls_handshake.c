@@ -120,12 +120,6 @@ drive(struct conn *c)
 }
 
 static void
-close_conn(struct conn *c)
-{
-	conn_free(c);
-}
-
-static void
 on_timeout(struct conn *c)
 {
 	if (c->waiting == WAIT_HANDSHAKE)
@@ -143,20 +137,6 @@ drain(struct conn *c)
 		conn_free(c);
 }
 
-static bool
-is_slow(const struct conn *c)
-{
-	(void)c;
-	return true;
-}
-
-static bool
-again(struct conn *c)
-{
-	(void)c;
-	return true;
-}
-
 static void
 check(const struct conn *c)
 {
@@ -167,9 +147,9 @@ check(const struct conn *c)
 const struct front tls_handshake_front = {
 	.drive = drive,
 	.timeout = on_timeout,
-	.is_slow = is_slow,
-	.again = again,
-	.close = close_conn,
+	.is_slow = front_is_slow_early,
+	.again = front_again_early,
+	.close = conn_free,
 	.drain = drain,
 	.check = check,
 };
