@@ -128,7 +128,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	h->terms = f->terms;
 	h->storable = keeps;
 	h->narrow = f->tunnel;
-	h->landed = storable == STORABLE_OVERTAKEN;
+	h->judged = storable;
 	h->verdict = f->sighting.verdict;
 	if (rs->status >= 500)
 		h->blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));

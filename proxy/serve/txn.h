@@ -92,6 +92,7 @@ struct txn {
 	struct key key;			   /* of what is looked up or fetched */
 	struct variants variants;	   /* what the marker at the primary key says */
 	struct sighting sighting;	   /* what the rule of admission says of this request */
+	enum storable judged;		   /* the origin's answer: kept, or why not */
 
 	struct str upgrade;	  /* the protocol that it wants to switch to, and may; or empty */
 	bool tunnel_held;	  /* it is counted in shelves.tunnels */
