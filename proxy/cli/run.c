@@ -176,6 +176,9 @@ serve(const struct settings *s)
 		goto out;
 	}
 	announce(&s->config, server);
+	if (identity_is_root_unsaid(&s->config))
+		log_warning("everything runs as root; write user: NAME to become another user, or "
+			    "user: root to keep it so");
 	serve_until_told(s, server, &waited);
 	server_stop(server);
 	result = CLI_FINE;
@@ -196,7 +199,7 @@ cli_run(int argc, char **argv)
 		return result;
 	set_log_level(&s.config);
 	raise_file_limit();
-	result = settings_fit(&s, "run", &found) ? serve(&s) : CLI_USAGE;
+	result = settings_fit(&s, "run", IDENTITY_MAKES, &found) ? serve(&s) : CLI_USAGE;
 	settings_fini(&s);
 	return result;
 }
