@@ -29,6 +29,8 @@ twice_counters_least(const struct twice_counters *g, struct twice_key_hash h)
 {
 	uint64_t place[TWICE_PROBE_MOST], least = twice_packed_top(&g->cells);
 	twice_probe_places(&g->probe, h, place);
+	for (unsigned i = 0; i < g->probe.n; i++)
+		twice_packed_prefetch(&g->cells, place[i]);
 	for (unsigned i = 0; i < g->probe.n && least; i++) {
 		uint64_t x = twice_packed_get(&g->cells, place[i]);
 		least = x < least ? x : least;

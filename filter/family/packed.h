@@ -60,6 +60,12 @@ twice_packed_get(const struct twice_packed *p, uint64_t i)
 }
 
 static inline void
+twice_packed_prefetch(const struct twice_packed *p, uint64_t i)
+{
+	__builtin_prefetch(&p->words[i * p->width >> 6]);
+}
+
+static inline void
 twice_packed_set(struct twice_packed *p, uint64_t i, uint64_t x)
 {
 	uint64_t bit = i * p->width, top = twice_packed_top(p);

@@ -53,7 +53,7 @@ struct flight_head {
 	bool sliced; /* the body lies in slices, under a head of its own */
 	bool stored; /* being written to disk */
 	bool kept;   /* being stored, in RAM or on disk: it can be read from there at the end */
-	bool landed; /* not storable for another answer was stored meanwhile: that is for all */
+	enum storable judged; /* why it is not storable; OVERTAKEN: what was stored is for all */
 	enum admission verdict;
 	bool has_age;	     /* the origin's answer had an Age: it came from a cache itself */
 	uint64_t body_bytes; /* UINT64_MAX: not known */

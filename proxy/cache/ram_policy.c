@@ -52,10 +52,12 @@ unlink_node(struct ram_policy *p, struct ram_node *n)
 	struct ram_queue *q = &p->queues[n->on_disk][n->class];
 	*(n->prev ? &n->prev->next : &q->head) = n->next;
 	*(n->next ? &n->next->prev : &q->tail) = n->prev;
-	if (q->head)
+	if (q->head) {
 		q->worth = q->head->worth;
-	else
+		__builtin_prefetch(q->head->next); /* which is asked for its worth the next time */
+	} else {
 		p->filled[n->on_disk] &= ~(UINT64_C(1) << n->class);
+	}
 	p->used -= bytes_of(n);
 	p->nodes--;
 }

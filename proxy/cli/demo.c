@@ -448,6 +448,7 @@ cli_demo(int argc, char **argv)
 	sigaddset(&d.stop_signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &d.stop_signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 
 	mix_init_cdn(&d.mix, (uint32_t)d.requests, d.seed);
 	config_init(&d.config);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { EXPLAIN_HEADER, EXPLAIN_JSON, EXPLAIN_ADMIN };
@@ -44,11 +45,26 @@ print_time(const char *before, long long unix_s)
 	printf("%s%s", before, text);
 }
 
+/* Each header, and below it what it does. */
+static void
+print_headers(const json_t *headers)
+{
+	size_t i;
+	json_t *h;
+	json_array_foreach(headers, i, h)
+	{
+		printf("           %s: %s\n             %s", word(h, "name"), word(h, "value"),
+		       word(h, "does"));
+		if (json_is_string(json_object_get(h, "origin")) &&
+		    strcmp(word(h, "origin"), word(h, "value")) != 0)
+			printf(" (%s)", word(h, "origin"));
+		printf("\n");
+	}
+}
+
 static void
 print_stored(json_t *stored)
 {
-	const char *name;
-	json_t *v;
 	if (!json_is_object(stored)) {
 		printf("stored   nothing\n");
 		return;
@@ -60,10 +76,7 @@ print_stored(json_t *stored)
 	print_time(number(stored, "fresh_for_s") >= 0 ? "fresh until " : "stale since ",
 		   number(stored, "fresh_until"));
 	printf("%s\n", json_is_true(json_object_get(stored, "guessed")) ? " (guessed)" : "");
-	json_object_foreach(json_object_get(stored, "headers"), name, v)
-	{
-		printf("           %s: %s\n", name, json_string_value(v));
-	}
+	print_headers(json_object_get(stored, "headers"));
 }
 
 static void
@@ -93,6 +106,10 @@ print_explained(json_t *top)
 	print_route(json_object_get(top, "route"));
 	if (json_is_string(json_object_get(top, "varies_on")))
 		printf("varies   on %s\n", word(top, "varies_on"));
+	if (json_array_size(json_object_get(top, "headers")) > 1) {
+		printf("request\n");
+		print_headers(json_object_get(top, "headers"));
+	}
 	print_stored(json_object_get(top, "stored"));
 	printf("seen     known to: %s generation (the current one is number %lld)\n",
 	       word(seen, "generation"), number(seen, "current_number"));
@@ -101,6 +118,9 @@ print_explained(json_t *top)
 		       number(last, "status"), word(last, "verdict"), word(last, "answer"));
 	else
 		printf("last     no request is remembered\n");
+	if (json_is_string(json_object_get(last, "not_stored")))
+		printf("           It was not stored: %s (%s)\n", word(last, "not_stored"),
+		       word(last, "rule"));
 	printf("now      a request would: %s; verdict %s\n", word(now, "does"),
 	       word(now, "verdict"));
 	json_array_foreach(json_object_get(top, "why"), i, why)

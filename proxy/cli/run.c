@@ -56,6 +56,7 @@ block_signals(sigset_t *waited)
 	sigaddset(waited, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, waited, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails as a disk does */
 }
 
 /* ---- while it runs --------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 
 #include "proxy/http/h1_parse.h"
 #include "proxy/http/head.h"
+#include "proxy/node/explain_headers.h"
 #include "proxy/serve/select.h"
 #include "proxy/serve/sight.h"
 #include "proxy/serve/txn.h"
@@ -34,23 +35,6 @@ struct imagined {
 	int64_t now_s;
 	json_t *why; /* sentences */
 };
-
-/* Bytes of strangers as text: what is not printable ASCII is written \xHH. */
-static json_t *
-text_of(struct str s)
-{
-	struct buf b = {0};
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-		if ((c >= 0x20 && c < 0x7f) || c == '\n')
-			buf_add(&b, &s.p[i], 1);
-		else
-			buf_printf(&b, "\\x%02X", c);
-	}
-	json_t *text = json_stringn(b.n ? b.p : "", b.n);
-	buf_fini(&b);
-	return text;
-}
 
 static void
 say(struct imagined *im, const char *sentence)
@@ -299,29 +283,21 @@ route_of(const struct imagined *im)
 							       : "by sightings");
 	json_object_set_new(r, "number", n ? json_integer(n) : json_null());
 	if (n && c->routes[n - 1].host)
-		json_object_set_new(r, "host", text_of(str_of(c->routes[n - 1].host)));
+		json_object_set_new(r, "host", explain_text(str_of(c->routes[n - 1].host)));
 	if (n && c->routes[n - 1].path)
-		json_object_set_new(r, "path", text_of(str_of(c->routes[n - 1].path)));
+		json_object_set_new(r, "path", explain_text(str_of(c->routes[n - 1].path)));
 	return r;
 }
 
-/* Of the stored head what says how long it may be used, and for whom. */
 static json_t *
-headers_of(const struct object *o)
+headers_of(const struct imagined *im)
 {
-	static const char *const names[] = {
-		"cache-control", "cdn-cache-control", "expires", "date", "age", "vary",
-		"etag",		 "last-modified"};
+	const struct object *o = im->object;
 	struct field fields[FIELDS_MAX];
 	struct response r = {.fields = {.v = fields, .cap = FIELDS_MAX}};
-	json_t *all = json_object();
 	if (o->kind == OBJECT_SLICE || !head_read(o->head, &r))
-		return all;
-	for (unsigned i = 0; i < r.fields.n; i++)
-		for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
-			if (str_ieq(r.fields.v[i].name, str_of(names[k])))
-				json_object_set_new(all, names[k], text_of(r.fields.v[i].value));
-	return all;
+		return json_array();
+	return explain_stored_headers(&r, &im->settings->policy, &im->terms);
 }
 
 static json_t *
@@ -340,7 +316,7 @@ stored_of(const struct imagined *im)
 		(json_int_t)(o->kind == OBJECT_SLICED ? o->whole_bytes : o->body_bytes), "age_s",
 		(json_int_t)im->reuse.age, "fresh_for_s", (json_int_t)im->reuse.ttl, "fresh_until",
 		(json_int_t)(im->now_s + im->reuse.ttl), "guessed",
-		(o->terms.flags & TERMS_HEURISTIC) != 0, "headers", headers_of(o));
+		(o->terms.flags & TERMS_HEURISTIC) != 0, "headers", headers_of(im));
 	json_object_set_new(s, "in_slices", json_boolean(o->kind == OBJECT_SLICED));
 	return s;
 }
@@ -360,6 +336,14 @@ seen_of(const struct imagined *im)
 			 (json_int_t)g.number);
 }
 
+static const struct {
+	const char *word, *rule;
+} judgements[] = {
+#define STORABLE(id, yes, word, section) [STORABLE_##id] = {word, section},
+#include "proxy/http/storables.h"
+#undef STORABLE
+};
+
 static json_t *
 last_of(const struct imagined *im, const struct worker *workers, unsigned n)
 {
@@ -375,10 +359,15 @@ last_of(const struct imagined *im, const struct worker *workers, unsigned n)
 	if (best.at_s < 0 || best.verdict >= ADMISSION_COUNT ||
 	    best.answer >= sizeof answers / sizeof answers[0])
 		return json_null();
-	return json_pack("{s:I, s:I, s:i, s:s, s:s}", "at", (json_int_t)best.at_s, "seconds_ago",
-			 (json_int_t)(im->now_s - best.at_s), "status", best.status, "verdict",
-			 admission_word((enum admission)best.verdict), "answer",
-			 answers[best.answer]);
+	json_t *last = json_pack(
+		"{s:I, s:I, s:i, s:s, s:s}", "at", (json_int_t)best.at_s, "seconds_ago",
+		(json_int_t)(im->now_s - best.at_s), "status", best.status, "verdict",
+		admission_word((enum admission)best.verdict), "answer", answers[best.answer]);
+	if (best.judged && best.judged < STORABLE_COUNT) {
+		json_object_set_new(last, "not_stored", json_string(judgements[best.judged].word));
+		json_object_set_new(last, "rule", json_string(judgements[best.judged].rule));
+	}
+	return last;
 }
 
 static json_t *
@@ -401,10 +390,14 @@ json_of(struct imagined *im, const struct worker *workers, unsigned n)
 					      "word", im->fault->word, "rule", im->fault->rule));
 		return top;
 	}
-	json_object_set_new(top, "key", text_of(key_primary(&im->key)));
+	json_object_set_new(top, "key", explain_text(key_primary(&im->key)));
 	json_object_set_new(top, "route", route_of(im));
 	json_object_set_new(top, "varies_on",
-			    im->names.n ? text_of(buf_str(&im->names)) : json_null());
+			    im->names.n ? explain_text(buf_str(&im->names)) : json_null());
+	json_object_set_new(top, "headers",
+			    explain_request_headers(&im->outgoing, key_primary(&im->key),
+						    buf_str(&im->names),
+						    im->settings->policy.client));
 	json_object_set_new(top, "stored", stored_of(im));
 	json_object_set_new(top, "seen", seen_of(im));
 	json_object_set_new(top, "last", last_of(im, workers, n));

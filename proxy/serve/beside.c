@@ -32,7 +32,7 @@ is_same(const struct txn *t)
 {
 	const struct flight_head *sent = flight_head(flight_of(t->reader));
 	const struct flight_head *h = flight_head(flight_of(t->second));
-	return h->status == 200 && (h->storable || h->landed) && !h->object &&
+	return h->status == 200 && (h->storable || h->judged == STORABLE_OVERTAKEN) && !h->object &&
 	       h->body_bytes == sent->body_bytes &&
 	       resume_is_same(buf_str(&sent->head), buf_str(&h->head));
 }

@@ -180,7 +180,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *look_again)
 {
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
 	bool clean = flights_is_clean(flight_of(t->reader));
-	*look_again = h->landed || (!clean && h->status < 400);
+	*look_again = h->judged == STORABLE_OVERTAKEN || (!clean && h->status < 400);
 	if (!clean || (!h->object && !h->storable))
 		return false;
 	if ((!h->object || h->sliced) &&

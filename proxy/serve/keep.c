@@ -127,7 +127,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	buf_add_str(&h->tags, buf_str(&f->tags));
 	h->terms = f->terms;
 	h->storable = keeps;
-	h->landed = storable == STORABLE_OVERTAKEN;
+	h->judged = storable;
 	h->verdict = f->sighting.verdict;
 	if (rs->status >= 500)
 		h->blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));

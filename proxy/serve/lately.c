@@ -11,7 +11,8 @@ lately_find(const struct lately *l, struct key_hash key, struct lately_found *ou
 		return false;
 	*out = (struct lately_found){
 		.at_s = (int64_t)(word >> 32),
-		.status = (int)(word >> 16 & 0xffff),
+		.judged = word >> 26 & 0x3f,
+		.status = (int)(word >> 16 & 0x3ff),
 		.verdict = word >> 8 & 0xff,
 		.answer = word & 0xff,
 	};

@@ -28,14 +28,15 @@ struct lately_found {
 	int64_t at_s; /* unix time */
 	int status;
 	unsigned verdict, answer; /* enum admission, enum answer */
+	unsigned judged;	  /* enum storable: of the origin's answer */
 };
 
 static inline void
-lately_note(struct lately *l, struct key_hash key, int64_t now_s, int status, unsigned verdict,
-	    unsigned answer)
+lately_note(struct lately *l, struct key_hash key, struct lately_found f)
 {
-	uint64_t word = (uint64_t)now_s << 32 | (uint64_t)(status & 0xffff) << 16 |
-			(verdict & 0xff) << 8 | (answer & 0xff);
+	uint64_t word = (uint64_t)f.at_s << 32 | (uint64_t)(f.judged & 0x3f) << 26 |
+			(uint64_t)(f.status & 0x3ff) << 16 | (f.verdict & 0xff) << 8 |
+			(f.answer & 0xff);
 	unsigned i = key.lo % LATELY_SLOTS;
 	atomic_store_explicit(&l->slots[i].word, word, memory_order_relaxed);
 	atomic_store_explicit(&l->slots[i].check, key.hi ^ word, memory_order_relaxed);

@@ -365,6 +365,7 @@ answer_flight(struct txn *t)
 	t->cs.fwd_status = h->status;
 	t->cs.stored = h->stored;
 	t->cs.collapsed = !t->leader;
+	t->judged = h->judged;
 	t->detail = t->way == WAY_PASSING ? NULL : admission_word(h->verdict);
 	t->answer = t->way == WAY_PASSING ? ANSWER_PASS
 		    : t->leader		  ? ANSWER_MISS

@@ -86,8 +86,12 @@ static void
 remember(const struct txn *t)
 {
 	int64_t now = now_s();
-	lately_note(t->serve->lately, t->key.primary, now, t->status, t->sighting.verdict,
-		    (unsigned)t->answer);
+	lately_note(t->serve->lately, t->key.primary,
+		    (struct lately_found){.at_s = now,
+					  .status = t->status,
+					  .verdict = t->sighting.verdict,
+					  .answer = (unsigned)t->answer,
+					  .judged = t->judged});
 	if (hot_is_drawn(t->serve->hot, now))
 		tell_names(t);
 }

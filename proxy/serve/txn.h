@@ -92,6 +92,7 @@ struct txn {
 	struct key key;			   /* of what is looked up or fetched */
 	struct variants variants;	   /* what the marker at the primary key says */
 	struct sighting sighting;	   /* what the rule of admission says of this request */
+	enum storable judged;		   /* the origin's answer: kept, or why not */
 
 	/* the request's body, on its way to the origin */
 	struct buf gathered; /* its beginning, sent up to gathered_at */

@@ -84,10 +84,9 @@ sights_are_like(const struct sights *s, const struct sights_options *o)
 	if (s->o.by_turns ||
 	    (o->by_turns && !b->rotate_after_s && memory_kind_for(b) == MEMORY_PAIR))
 		return false;
-	/* A pair and a counting filter know the same for any number of sightings up to two. */
+	/* No kind knows less or more for the number of sightings that is asked of it. */
 	return memory_kind_for(a) == memory_kind_for(b) && a->capacity == b->capacity &&
-	       life_s(a) == life_s(b) && a->sightings == b->sightings &&
-	       !(a->false_positives < b->false_positives) &&
+	       life_s(a) == life_s(b) && !(a->false_positives < b->false_positives) &&
 	       !(a->false_positives > b->false_positives);
 }
 

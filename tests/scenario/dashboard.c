@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -344,4 +345,29 @@ SCENARIO_IN(90, "a banner says that an origin is out, and that twice does not an
 	       NULL);
 	edge_stop();
 	wait_until(strstr(words("banner"), "does not answer") != NULL);
+}
+
+static void
+limit_files(uint64_t bytes)
+{
+	struct rlimit r = {bytes, RLIM_INFINITY};
+	expect(prlimit(edge_pid(), RLIMIT_FSIZE, &r, NULL) == 0);
+}
+
+SCENARIO_IN(90, "a banner says that the disk fails, until it works again")
+{
+	open_dashboard();
+	expect_that(!*words("banner"), "the page warns of %s", words("banner"));
+	limit_files(1);
+	get("/new");
+	get("/new");
+	edge_wait_stat("disk.failing", 1);
+	wait_until(strstr(words("banner"), "The cache disk fails") != NULL);
+	limit_files(RLIM_INFINITY);
+	/* What is stored says that the disk works again. */
+	for (int i = 0; edge_stat("disk.failing") > 0; i++) {
+		get(text("/new/%d", i));
+		get(text("/new/%d", i));
+	}
+	wait_until(!*words("banner"));
 }

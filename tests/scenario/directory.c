@@ -2,6 +2,7 @@
 #include "tests/kit/kit.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -142,6 +143,22 @@ SCENARIO("a full file system: serving goes on, storing stops, and it says so")
 	wait_until(edge_said("space") || edge_said("full"));
 	edge_stop();
 	program("umount", "-l", mount);
+}
+
+SCENARIO("a limit of the size of files is a disk that fails, and not the end")
+{
+	struct rlimit little = {1, RLIM_INFINITY};
+	origin_says("*", .fields = FRESH, .pattern_bytes = 30000);
+	edge_start();
+	get("/a");
+	get("/a");
+	edge_wait_stat("disk.objects", 1);
+	expect(prlimit(edge_pid(), RLIMIT_FSIZE, &little, NULL) == 0);
+	get("/b");
+	get("/b");
+	edge_wait_stat("disk.failing", 1);
+	expect_hit(get("/a"));
+	expect_status(get("/c"), 200);
 }
 
 SCENARIO("the cache leaves free what cache.keep_free says, and check says so")

@@ -15,9 +15,8 @@ ask_admin(const char *path)
 	return client_read(c, "GET");
 }
 
-/* A word of the explanation, by its path; "": there is none, or it is null. */
-static const char *
-word(const char *query, const char *path)
+static json_t *
+part_of(const char *query, const char *path)
 {
 	struct answer a = ask_admin(text("/explain?url=%s", query));
 	expect_that(a.status == 200, "%s: %d %s", query, a.status, a.body);
@@ -25,9 +24,33 @@ word(const char *query, const char *path)
 	char *copy = text("%s", path), *save;
 	for (char *part = strtok_r(copy, ".", &save); part; part = strtok_r(NULL, ".", &save))
 		v = json_object_get(v, part);
+	return v;
+}
+
+/* A word of the explanation, by its path; "": there is none, or it is null. */
+static const char *
+word(const char *query, const char *path)
+{
+	const json_t *v = part_of(query, path);
 	if (json_is_integer(v))
 		return text("%lld", (long long)json_integer_value(v));
 	return json_is_string(v) ? json_string_value(v) : "";
+}
+
+/* What is said of the header with that name in a list of them. */
+static const char *
+header(const char *query, const char *list, const char *name, const char *what)
+{
+	size_t i;
+	const json_t *h;
+	json_array_foreach(part_of(query, list), i, h)
+	{
+		if (strcasecmp(json_string_value(json_object_get(h, "name")), name) == 0) {
+			const char *v = json_string_value(json_object_get(h, what));
+			return v ? v : "";
+		}
+	}
+	return "";
 }
 
 SCENARIO("a URL is explained before its first request, after it, and when it is on disk")
@@ -46,7 +69,7 @@ SCENARIO("a URL is explained before its first request, after it, and when it is 
 	expect_text(word(URL "/x", "now.verdict"), "seen-current");
 	expect_text(word(URL "/x", "last.verdict"), "first-sight");
 	expect_text(word(URL "/x", "last.status"), "200");
-	expect_text(word(URL "/x", "stored.headers.etag"), "\"1\"");
+	expect_text(header(URL "/x", "stored.headers", "etag", "value"), "\"1\"");
 	get("/x");
 	edge_wait_stat("disk.objects", 1);
 	expect_text(word(URL "/x", "stored.where"), "RAM and disk");
@@ -56,6 +79,54 @@ SCENARIO("a URL is explained before its first request, after it, and when it is 
 	expect_text(word(URL "/x", "stored.where"), "disk");
 	expect_text(word(URL "/x", "stored.status"), "200");
 	expect_text(word(URL "/x", "now.does"), "answer");
+}
+
+SCENARIO("each header of a request is explained: where it goes, and what it does")
+{
+	by_http_only();
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "red");
+	edge_start_yaml("routes:\n  - path: /\n    key_headers: [ X-Key ]\n");
+	get_with("/v", "X-Kind: red\r\n");
+#define ASKED                                                                              \
+	URL "/v&header=X-Kind:%20red&header=X-Key:%20k&header=Accept-Encoding:%20br,gzip"  \
+	    "&header=If-None-Match:%20%22a%22&header=X-Original-URL:%20evil&header=Cache-" \
+	    "Control:%20no-cache&header=X-Own:%20a"
+	expect_text(header(ASKED, "headers", "x-key", "key"), "primary");
+	expect_text(header(ASKED, "headers", "x-own", "origin"), "a");
+	expect_text(header(ASKED, "headers", "x-own", "does"),
+		    "It is sent to the origin as it is.");
+	expect_text(header(ASKED, "headers", "x-original-url", "does"),
+		    "It is not sent to the origin.");
+	expect_text(header(ASKED, "headers", "if-none-match", "origin"), "");
+	expect_text(header(ASKED, "headers", "if-none-match", "does"),
+		    "It is answered here, from the whole.");
+	expect(strstr(header(ASKED, "headers", "cache-control", "does"), "ignore") != NULL);
+	expect(strlen(header(ASKED, "headers", "accept-encoding", "origin")) > 0);
+	/* The variant is known for requests with no key header, so the same URL without one. */
+	expect_text(header(URL "/v&header=X-Kind:%20red", "headers", "x-kind", "key"), "variant");
+}
+
+SCENARIO("each header of a stored answer is explained, and why an answer was not stored")
+{
+	by_http_only();
+	origin_says("/s", .fields = "Cache-Control: max-age=60, s-maxage=600\r\nExpires: Thu, 01 "
+				    "Jan 2037 00:00:00 GMT\r\n");
+	origin_says("/t", .fields = "CDN-Cache-Control: max-age=90\r\nCache-Control: no-store\r\n");
+	origin_says("/g", .fields = "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n");
+	origin_says("/p", .fields = "Cache-Control: private\r\n");
+	edge_start();
+	for (const char *at = "stgp"; *at; at++)
+		get(text("/%c", *at));
+	expect_text(header(URL "/s", "stored.headers", "cache-control", "does"),
+		    "s-maxage says that it is fresh for 600 s. s-maxage forbids to use it stale.");
+	expect(strstr(header(URL "/s", "stored.headers", "expires", "does"), "does not count"));
+	expect(strstr(header(URL "/t", "stored.headers", "cdn-cache-control", "does"), "90 s"));
+	expect(strstr(header(URL "/t", "stored.headers", "cache-control", "does"),
+		      "does not count beside the targeted field"));
+	expect(strstr(header(URL "/g", "stored.headers", "last-modified", "does"), "guessed"));
+	expect_text(word(URL "/p", "last.not_stored"), "private");
+	expect_text(word(URL "/p", "last.rule"), "RFC 9111 5.2.2.7");
+	expect_text(word(URL "/s", "last.not_stored"), "");
 }
 
 SCENARIO("asking is no sighting, asks no origin and counts nothing")
