@@ -148,6 +148,7 @@ static const struct setting route[] = {
 	LIST(TEXT,     key_headers, key_header_count,   "key_headers",       "",                                               "request fields that are part of the key"),
 	LIST(TEXT,     key_cookies, key_cookie_count,   "key_cookies",       "",                                               "cookies that are part of the key"),
 	LIST(TEXT,     pass_cookies, pass_cookie_count, "pass_cookies",      "",                                               "requests with one of these cookies bypass the cache"),
+	LIST(TEXT,     upgrades, upgrade_count,  "upgrade",                  "",                                               "protocols that clients may switch to, such as websocket"),
 	{0}
 };
 #undef STRUCT
@@ -159,6 +160,7 @@ static const struct setting limits[] = {
 	VALUE(COUNT,   fields,                   "fields",                   "100",      NULL,       RANGE(4, 256),            "most header fields in a request"),
 	VALUE(COUNT,   connections,              "connections",              "20k",      NULL,       RANGE(1, 10e6),           "most client connections of all workers together"),
 	VALUE(COUNT,   per_address,              "per_address",              "none",     "none",     RANGE(1, 10e6),           "connections per address (IPv6: /64) outside forwarded.trust"),
+	VALUE(COUNT,   tunnels,                  "tunnels",                  "1000",     NULL,       RANGE(1, 10e6),           "most connections that switched protocols; more get 503"),
 	VALUE(BYTES,   least_rate,               "least_rate",               "240",      "none",     RANGE(1, 1024 * MiB),     "bytes per second a client must at least send or take"),
 	{0}
 };
@@ -179,6 +181,7 @@ static const struct setting timeouts[] = {
 	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "period over which a client must take least_rate"),
 	VALUE(MILLIS,  half_close_ms,            "half_close",               "5s",       NULL,       RANGE(1, 1000 * DAY),     "time for an answer after the client stopped sending"),
 	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "wait for another request's fetch, all tries together"),
+	VALUE(MILLIS,  tunnel_ms,                "tunnel",                   "1h",       NULL,       RANGE(1, 1000 * DAY),     "silence, both ways, that ends a connection that switched"),
 	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "time to finish requests after SIGTERM"),
 	{0}
 };

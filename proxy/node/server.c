@@ -150,6 +150,8 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	s->chronicle = chronicle_create(sh->cache);
 	if (open_sightings(s, err, err_bytes))
 		return -1;
+	unsigned saved_s;
+	uint64_t budget_bytes_s = config_budget(c, &saved_s);
 	struct baseline_options b = {
 		.ghost =
 			{
@@ -160,6 +162,8 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 				.max_entries = ghost_entries(c),
 			},
 		.memory = memory_of(c),
+		.budget_bytes_s = budget_bytes_s,
+		.budget_saved_s = saved_s,
 		.rings = worker_count(c),
 		.cache = sh->cache,
 	};

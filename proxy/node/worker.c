@@ -100,6 +100,7 @@ open_wire(struct worker *w)
 				.idle_ms = (int64_t)c->timeouts.idle_ms,
 				.body_ms = (int64_t)c->timeouts.body_ms,
 				.send_ms = (int64_t)c->timeouts.send_ms,
+				.tunnel_ms = (int64_t)c->timeouts.tunnel_ms,
 				.half_close_ms = (int64_t)c->timeouts.half_close_ms,
 			},
 	};
