@@ -314,6 +314,7 @@ struct cache_stats {
 	uint64_t purges_shed; /* dropped because there were too many: what was stored before them is
 				 fetched anew */
 	bool purges_durable;  /* false: nothing is answered from the directory */
+	uint64_t pending_bytes; /* gathered, or under way to the disk; in whole batches */
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
 	uint64_t
 		admitted_bytes; /* of records and bodies that came in: written_bytes has all else too */
