@@ -59,6 +59,8 @@ struct cache_options {
 	 * The baseline wants the same number. */
 	uint64_t reserve_bytes;
 	const struct diskio_ops *ops; /* for tests: another disk; NULL: the system's */
+	/* For tests: a purge log that could not be written is tried again after so long; 0: 250. */
+	unsigned purge_retry_ms;
 	/* For tests: called wherever another thread may come between two steps, on the thread that
 	 * makes them and without a lock. NULL: nobody is. */
 	void (*window)(void *ctx);
