@@ -201,6 +201,57 @@ check_match(const struct config_route *r, unsigned i, char *err, size_t err_byte
 	return NULL;
 }
 
+/* What is spoken behind these is HTTP again, by requests that no rule of ours would see. */
+static bool
+is_http(const char *protocol)
+{
+	return strcasecmp(protocol, "h2c") == 0 || strncasecmp(protocol, "HTTP", 4) == 0 ||
+	       strncasecmp(protocol, "TLS", 3) == 0;
+}
+
+static bool
+is_token(const char *word)
+{
+	return *word && word[strspn(word, "!#$%&'*+-.^_`|~/0123456789"
+					  "abcdefghijklmnopqrstuvwxyz"
+					  "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0';
+}
+
+/* Somebody may come by HTTP/1.1, which alone has a way to switch. */
+static bool
+speaks_http1(const struct config *c)
+{
+	for (unsigned i = 0; i < c->listen_count; i++)
+		if (config_listen_scheme(c->listen[i]) != CONFIG_H2C)
+			return true;
+	return false;
+}
+
+/* Protocols that a route lets clients switch to. */
+static const char *
+check_upgrades(const struct config *c, unsigned i, char *err, size_t err_bytes)
+{
+	const struct config_route *r = &c->routes[i];
+	for (unsigned k = 0; k < r->upgrade_count; k++) {
+		const char *name = r->upgrades[k];
+		if (!is_token(name))
+			return wrong(indexed("routes", i, "upgrade"), err, err_bytes,
+				     "\"%s\" is no name of a protocol; write one such as websocket",
+				     name);
+		if (is_http(name))
+			return wrong(indexed("routes", i, "upgrade"), err, err_bytes,
+				     "%s would bring requests past every rule of this file; leave "
+				     "it out, and let clients speak HTTP/2 with https:// or h2c:// "
+				     "in listen",
+				     name);
+	}
+	if (r->upgrade_count && !speaks_http1(c))
+		return wrong(indexed("routes", i, "upgrade"), err, err_bytes,
+			     "every address of listen begins with h2c://, and HTTP/2 has no "
+			     "Upgrade; add one with http:// or https://");
+	return NULL;
+}
+
 /* Two settings of one route of which only one can count. */
 static const char *
 check_route(const struct config_route *r, unsigned i, char *err, size_t err_bytes)
@@ -252,6 +303,8 @@ check_routes(const struct config *c, char *err, size_t err_bytes)
 		const char *bad = check_match(&c->routes[i], i, err, err_bytes);
 		if (!bad)
 			bad = check_route(&c->routes[i], i, err, err_bytes);
+		if (!bad)
+			bad = check_upgrades(c, i, err, err_bytes);
 		if (bad)
 			return bad;
 		if (config_group_find(c, c->routes[i].origin) < 0 && c->routes[i].origin)
@@ -323,6 +376,16 @@ check_forwarders(const struct config *c, char *err, size_t err_bytes)
 }
 
 static const char *
+check_identity(const struct config *c, char *err, size_t err_bytes)
+{
+	if (c->group && !c->user)
+		return wrong("group", err, err_bytes,
+			     "counts only beside user; write user: %s too, or leave it out",
+			     c->group);
+	return NULL;
+}
+
+static const char *
 check_disks(const struct config *c, char *err, size_t err_bytes)
 {
 	if (c->disk_count && !c->cache.dir)
@@ -346,8 +409,9 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses, groups_check, check_loops,	    check_routes,
-				    check_disks,     check_tls,	   check_forwarders};
+	check_fn *const checks[] = {check_addresses,  groups_check,  check_loops,
+				    check_routes,     check_disks,   check_tls,
+				    check_forwarders, check_identity};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

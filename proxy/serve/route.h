@@ -18,6 +18,8 @@ struct route {
 	unsigned group; /* of origins: who is asked */
 	enum admission_rule admit;
 	struct key_rules key;
+	const struct str *upgrades; /* protocols that its connections may switch to */
+	unsigned upgrade_count;
 };
 
 /* The key holds headers or cookies: one URL has many primary keys. */

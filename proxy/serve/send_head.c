@@ -49,7 +49,7 @@ send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
 	m->head.stored = m->stored.count ? &m->stored : NULL;
 	m->head.add = lines;
 	m->head.add_n = m->kept_n + m->n;
-	m->head.close = t->fault != NULL;
+	m->head.close = m->head.close || t->fault != NULL;
 	t->head_us = now_us();
 	txn_move(t, TXN_SEND);
 	stream_head(t->stream, &m->head, pull ? &source : NULL);
