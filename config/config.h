@@ -61,6 +61,12 @@ struct config_origin {
 	unsigned max_connections;			  /* per server and worker */
 };
 
+/* Rules for header fields (config/headers.h): "Name: value", and names. */
+struct config_headers {
+	char **set, **add, **remove;
+	unsigned set_count, add_count, remove_count;
+};
+
 struct config_route { /* the first that matches applies; the last, implicit one matches all */
 	char *host;   /* NULL: any; "*.example.com": names below it */
 	char *path;   /* prefix; NULL: any */
@@ -72,6 +78,7 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 	char **keep_params, **drop_params, **key_headers, **key_cookies, **pass_cookies;
 	unsigned keep_param_count, drop_param_count, key_header_count, key_cookie_count,
 		pass_cookie_count;
+	struct config_headers request_headers, response_headers; /* besides those for all */
 };
 
 struct config_disk { /* besides cache.dir */
@@ -189,6 +196,7 @@ struct config {
 	struct config_disk *disks;
 	unsigned disk_count;
 	struct config_admission admission;
+	struct config_headers request_headers, response_headers; /* of all routes */
 	struct config_route *routes;
 	unsigned route_count;
 	struct config_limits limits;

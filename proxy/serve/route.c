@@ -12,6 +12,7 @@ struct rule {
 	struct str host, path; /* empty: any */
 	struct route route;
 	struct route passing; /* the same, but it passes: for who could mean another route */
+	struct header_rules *request, *response; /* owned */
 };
 
 struct routes {
@@ -51,6 +52,10 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 		.pass_cookies = strs_of(c->pass_cookies, c->pass_cookie_count),
 		.pass_cookie_count = c->pass_cookie_count,
 	};
+	r->request = header_rules_create(&all->request_headers, &c->request_headers);
+	r->response = header_rules_create(&all->response_headers, &c->response_headers);
+	r->route.request = r->request;
+	r->route.response = r->response;
 	r->passing = r->route;
 	r->passing.pass = true;
 }
@@ -80,6 +85,8 @@ routes_destroy(struct routes **rp)
 	if (!r)
 		return;
 	for (unsigned i = 0; i < r->count; i++) {
+		header_rules_destroy(&r->rules[i].request);
+		header_rules_destroy(&r->rules[i].response);
 		const struct key_rules *k = &r->rules[i].route.key;
 		const struct str *lists[] = {k->keep_params, k->drop_params, k->headers, k->cookies,
 					     k->pass_cookies};
@@ -233,6 +240,12 @@ route_find(const struct routes *r, const struct request *rq)
 					    : &r->rules[first].route;
 	buf_fini(&host);
 	return found;
+}
+
+const struct route *
+route_default(const struct routes *r)
+{
+	return &r->rules[r->count - 1].route;
 }
 
 unsigned
