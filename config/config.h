@@ -78,6 +78,8 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 	char **keep_params, **drop_params, **key_headers, **key_cookies, **pass_cookies;
 	unsigned keep_param_count, drop_param_count, key_header_count, key_cookie_count,
 		pass_cookie_count;
+	char **upgrades; /* protocols that connections may switch to */
+	unsigned upgrade_count;
 	struct config_headers request_headers, response_headers; /* besides those for all */
 };
 
@@ -132,6 +134,7 @@ struct config_limits {
 	uint64_t head_bytes, url_bytes, body_bytes; /* body 0: no limit */
 	unsigned fields, connections;
 	unsigned per_address; /* 0: no limit */
+	unsigned tunnels;     /* of all workers */
 	uint64_t least_rate;  /* bytes per second */
 };
 
@@ -140,7 +143,8 @@ struct config_http2 {
 };
 
 struct config_timeouts {
-	uint64_t header_ms, idle_ms, body_ms, send_ms, half_close_ms, coalesce_ms, drain_ms;
+	uint64_t header_ms, idle_ms, body_ms, send_ms, half_close_ms, coalesce_ms, drain_ms,
+		tunnel_ms;
 };
 
 /* What is spoken at an address of `listen`. */
@@ -185,11 +189,14 @@ struct config {
 	char **listen;
 	unsigned listen_count;
 	char *socket_mode;  /* of unix: addresses: "660" */
+	char *user, *group; /* to become when root starts it; NULL: none; the user's own */
 	char *admin;	    /* NULL or "off": none */
 	char **admin_hosts; /* names it may be asked by, besides addresses */
 	unsigned admin_host_count;
-	char *admin_token; /* NULL: none; needed for requests that change something */
-	unsigned workers;  /* 0: one per core */
+	char *admin_token;	/* NULL: none; needed for requests that change something */
+	char *admin_token_file; /* NULL: none; instead of admin_token */
+	char *admin_socket;	/* path; NULL: none */
+	unsigned workers;	/* 0: one per core */
 	struct config_origin *origins;
 	unsigned origin_count;
 	struct config_cache cache;

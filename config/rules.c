@@ -202,6 +202,57 @@ check_match(const struct config_route *r, unsigned i, char *err, size_t err_byte
 	return NULL;
 }
 
+/* What is spoken behind these is HTTP again, by requests that no rule of ours would see. */
+static bool
+is_http(const char *protocol)
+{
+	return strcasecmp(protocol, "h2c") == 0 || strncasecmp(protocol, "HTTP", 4) == 0 ||
+	       strncasecmp(protocol, "TLS", 3) == 0;
+}
+
+static bool
+is_token(const char *word)
+{
+	return *word && word[strspn(word, "!#$%&'*+-.^_`|~/0123456789"
+					  "abcdefghijklmnopqrstuvwxyz"
+					  "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0';
+}
+
+/* Somebody may come by HTTP/1.1, which alone has a way to switch. */
+static bool
+speaks_http1(const struct config *c)
+{
+	for (unsigned i = 0; i < c->listen_count; i++)
+		if (config_listen_scheme(c->listen[i]) != CONFIG_H2C)
+			return true;
+	return false;
+}
+
+/* Protocols that a route lets clients switch to. */
+static const char *
+check_upgrades(const struct config *c, unsigned i, char *err, size_t err_bytes)
+{
+	const struct config_route *r = &c->routes[i];
+	for (unsigned k = 0; k < r->upgrade_count; k++) {
+		const char *name = r->upgrades[k];
+		if (!is_token(name))
+			return wrong(indexed("routes", i, "upgrade"), err, err_bytes,
+				     "\"%s\" is no name of a protocol; write one such as websocket",
+				     name);
+		if (is_http(name))
+			return wrong(indexed("routes", i, "upgrade"), err, err_bytes,
+				     "%s would bring requests past every rule of this file; leave "
+				     "it out, and let clients speak HTTP/2 with https:// or h2c:// "
+				     "in listen",
+				     name);
+	}
+	if (r->upgrade_count && !speaks_http1(c))
+		return wrong(indexed("routes", i, "upgrade"), err, err_bytes,
+			     "every address of listen begins with h2c://, and HTTP/2 has no "
+			     "Upgrade; add one with http:// or https://");
+	return NULL;
+}
+
 /* Two settings of one route of which only one can count. */
 static const char *
 check_route(const struct config_route *r, unsigned i, char *err, size_t err_bytes)
@@ -279,6 +330,8 @@ check_routes(const struct config *c, char *err, size_t err_bytes)
 			bad = check_headers(&c->routes[i].request_headers,
 					    &c->routes[i].response_headers,
 					    indexed("routes", i, ""), err, err_bytes);
+		if (!bad)
+			bad = check_upgrades(c, i, err, err_bytes);
 		if (bad)
 			return bad;
 		if (config_group_find(c, c->routes[i].origin) < 0 && c->routes[i].origin)
@@ -350,6 +403,36 @@ check_forwarders(const struct config *c, char *err, size_t err_bytes)
 }
 
 static const char *
+check_admin(const struct config *c, char *err, size_t err_bytes)
+{
+	if (c->admin_token && c->admin_token_file)
+		return wrong("admin_token_file", err, err_bytes,
+			     "admin_token says the token already; leave one of both out");
+	if (c->admin_socket && c->admin_socket[0] != '/')
+		return wrong("admin_socket", err, err_bytes,
+			     "\"%.60s\" is not the path of a socket; write one from the root, such "
+			     "as /run/twice/admin.sock",
+			     c->admin_socket);
+	for (unsigned i = 0; c->admin_socket && i < c->listen_count; i++) {
+		const char *path = config_listen_path(c->listen[i]);
+		if (path && strcmp(path, c->admin_socket) == 0)
+			return wrong("admin_socket", err, err_bytes,
+				     "%s is a listen address too; take another path", path);
+	}
+	return NULL;
+}
+
+static const char *
+check_identity(const struct config *c, char *err, size_t err_bytes)
+{
+	if (c->group && !c->user)
+		return wrong("group", err, err_bytes,
+			     "counts only beside user; write user: %s too, or leave it out",
+			     c->group);
+	return NULL;
+}
+
+static const char *
 check_disks(const struct config *c, char *err, size_t err_bytes)
 {
 	if (c->disk_count && !c->cache.dir)
@@ -373,9 +456,10 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses,  groups_check,	   check_loops,
-				    check_routes,     check_disks,	   check_tls,
-				    check_forwarders, check_common_headers};
+	check_fn *const checks[] = {check_addresses,	 groups_check,	 check_loops,
+				    check_routes,	 check_disks,	 check_tls,
+				    check_forwarders,	 check_identity, check_admin,
+				    check_common_headers};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

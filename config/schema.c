@@ -156,6 +156,7 @@ static const struct setting route[] = {
 	LIST(TEXT,     key_headers, key_header_count,   "key_headers",       "",                                               "request fields that are part of the key"),
 	LIST(TEXT,     key_cookies, key_cookie_count,   "key_cookies",       "",                                               "cookies that are part of the key"),
 	LIST(TEXT,     pass_cookies, pass_cookie_count, "pass_cookies",      "",                                               "requests with one of these cookies bypass the cache"),
+	LIST(TEXT,     upgrades, upgrade_count,  "upgrade",                  "",                                               "protocols that clients may switch to, such as websocket"),
 	GROUP(request_headers,                   "request_headers",          headers,                                          "what origins are sent, after the rules for all routes"),
 	GROUP(response_headers,                  "response_headers",         headers,                                          "what clients are sent, after the rules for all routes"),
 	{0}
@@ -169,6 +170,7 @@ static const struct setting limits[] = {
 	VALUE(COUNT,   fields,                   "fields",                   "100",      NULL,       RANGE(4, 256),            "most header fields in a request"),
 	VALUE(COUNT,   connections,              "connections",              "20k",      NULL,       RANGE(1, 10e6),           "most client connections of all workers together"),
 	VALUE(COUNT,   per_address,              "per_address",              "none",     "none",     RANGE(1, 10e6),           "connections per address (IPv6: /64) outside forwarded.trust"),
+	VALUE(COUNT,   tunnels,                  "tunnels",                  "1000",     NULL,       RANGE(1, 10e6),           "most connections that switched protocols; more get 503"),
 	VALUE(BYTES,   least_rate,               "least_rate",               "240",      "none",     RANGE(1, 1024 * MiB),     "bytes per second a client must at least send or take"),
 	{0}
 };
@@ -189,6 +191,7 @@ static const struct setting timeouts[] = {
 	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "period over which a client must take least_rate"),
 	VALUE(MILLIS,  half_close_ms,            "half_close",               "5s",       NULL,       RANGE(1, 1000 * DAY),     "time for an answer after the client stopped sending"),
 	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "wait for another request's fetch, all tries together"),
+	VALUE(MILLIS,  tunnel_ms,                "tunnel",                   "1h",       NULL,       RANGE(1, 1000 * DAY),     "silence, both ways, that ends a connection that switched"),
 	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "time to finish requests after SIGTERM"),
 	{0}
 };
@@ -225,8 +228,12 @@ const struct setting schema_top[] = {
 	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "for clients: [proxy+][https:// | h2c://] IP:PORT or unix:PATH"),
 	VALUE(ADDRESS, admin,                    "admin",                    "127.0.0.1:9090", "off", NO_RANGE,                "address for statistics and purging; keep it private"),
 	LIST(TEXT,     admin_hosts, admin_host_count, "admin_hosts",         "",                                               "host names that admin answers to, beside addresses"),
-	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "token that POST needs; required on a public address"),
+	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "token that POST needs, and all beyond loopback"),
+	VALUE(TEXT,    admin_token_file,         "admin_token_file",         "none",     "none",     NO_RANGE,                 "file that holds the token, instead of admin_token"),
+	VALUE(TEXT,    admin_socket,             "admin_socket",             "none",     "none",     NO_RANGE,                 "path of a Unix socket for admin; socket_mode guards it"),
 	VALUE(CHOICE,  socket_mode,              "socket_mode",              "660",      "600|660|666", NO_RANGE,                 "permissions of unix:PATH: who may connect"),
+	VALUE(TEXT,    user,                     "user",                     "none",     "none",     NO_RANGE,                 "that twice becomes when root starts it; none: it stays root"),
+	VALUE(TEXT,    group,                    "group",                    "auto",     "auto",     NO_RANGE,                 "that twice becomes when root starts it; auto: that of user"),
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "worker threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "servers that have the content"),
 	GROUP(cache,                             "cache",                    cache,                                            "place and size of the cache, lifetimes of objects"),

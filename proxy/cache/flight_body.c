@@ -23,7 +23,7 @@ static uint64_t
 window(const struct flight *f)
 {
 	uint64_t most = f->all->o.window_bytes;
-	return most > WINDOW_TIGHT && is_tight(f) ? WINDOW_TIGHT : most;
+	return most > WINDOW_TIGHT && (f->head.narrow || is_tight(f)) ? WINDOW_TIGHT : most;
 }
 
 /* Lets go what every reader is done with, once the body is too large to be kept; tells a waiting
@@ -82,7 +82,7 @@ block_bytes(const struct flight *f)
 		cap = left ? (uint32_t)left : 1;
 	else if (whole != UINT64_MAX)
 		cap = BLOCK_NEXT;
-	return cap > BLOCK_FIRST && is_tight(f) ? BLOCK_FIRST : cap;
+	return cap > BLOCK_FIRST && (f->head.narrow || is_tight(f)) ? BLOCK_FIRST : cap;
 }
 
 /* What is kept gets blocks of its own size. */
@@ -108,8 +108,8 @@ outgrows(const struct flight *f, size_t n)
 {
 	const struct flights_options *o = &f->all->o;
 	uint64_t whole = f->head.body_bytes, total = f->window.total;
-	return total + n > o->retain_bytes || (whole != UINT64_MAX && whole > o->retain_bytes) ||
-	       (total && is_tight(f));
+	return f->head.narrow || total + n > o->retain_bytes ||
+	       (whole != UINT64_MAX && whole > o->retain_bytes) || (total && is_tight(f));
 }
 
 /* Somebody has read everything and waits for more, or waits for the end. */

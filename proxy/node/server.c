@@ -1,5 +1,6 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server.h"
+#include "proxy/node/admin_door.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/explain.h"
 #include "proxy/node/numbers.h"
@@ -16,6 +17,7 @@
 #include "proxy/node/doorway.h"
 #include "proxy/node/keeper.h"
 #include "proxy/node/top.h"
+#include "proxy/node/watchdog.h"
 #include "proxy/node/worker.h"
 
 #include <assert.h>
@@ -37,6 +39,7 @@ struct server {
 	struct settings *settings; /* for who asks from the admin thread */
 	struct origins origins;
 	struct admin *admin;
+	struct admin_door admin_door;
 	struct chronicle *chronicle;
 	struct clients *clients;
 	struct room *room;
@@ -50,6 +53,7 @@ struct server {
 	int64_t begun_us;
 	bool started;
 	struct keeper *keeper;
+	struct watchdog *watchdog; /* NULL: nobody asked for one */
 };
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -146,6 +150,8 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	s->chronicle = chronicle_create(sh->cache);
 	if (open_sightings(s, err, err_bytes))
 		return -1;
+	unsigned saved_s;
+	uint64_t budget_bytes_s = config_budget(c, &saved_s);
 	struct baseline_options b = {
 		.ghost =
 			{
@@ -156,6 +162,8 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 				.max_entries = ghost_entries(c),
 			},
 		.memory = memory_of(c),
+		.budget_bytes_s = budget_bytes_s,
+		.budget_saved_s = saved_s,
 		.rings = worker_count(c),
 		.cache = sh->cache,
 	};
@@ -206,6 +214,28 @@ node_of(const struct filter_seed *seed, const struct config *c)
 	return node;
 }
 
+/* The sockets of one worker, all entries of listen. */
+static int
+open_doors(struct server *s, unsigned w, char *err, size_t err_bytes)
+{
+	const struct config *c = s->config;
+	struct worker *worker = &s->workers[w];
+	unsigned n = 0;
+	for (unsigned i = 0; i < c->listen_count; i++)
+		n += doorway_count(&s->places[i], w, s->worker_count);
+	worker->doors = mem_zalloc(n * sizeof *worker->doors);
+	for (unsigned i = 0; i < c->listen_count; i++)
+		for (unsigned k = 0; k < doorway_count(&s->places[i], w, s->worker_count); k++) {
+			int fd = doorway_door(c, i, &s->places[i], w + k * s->worker_count, err,
+					      err_bytes);
+			if (fd < 0)
+				return -1;
+			worker->doors[worker->door_count++] =
+				(struct worker_door){fd, &s->listeners[i]};
+		}
+	return 0;
+}
+
 static int
 open_workers(struct server *s, char *err, size_t err_bytes)
 {
@@ -216,7 +246,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 	memset(s->workers, 0, n * sizeof *s->workers);
 	s->places = mem_zalloc(c->listen_count * sizeof *s->places);
 	s->listeners = doorway_open(c, &s->tls, err, err_bytes);
-	if (!s->listeners)
+	if (!s->listeners || doorway_places(c, s->places, err, err_bytes))
 		return -1;
 	s->worker_count = n;
 	const struct clients_limits l = {
@@ -231,20 +261,14 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		struct worker *worker = &s->workers[w];
 		worker->clients = s->clients;
 		worker->room = s->room;
-		worker->listeners = s->listeners;
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
 			.settings = settings_create(c, node_of(s->shelves.seed, c)),
 			.groups = s->origins.groups,
 			.log = {.file = s->access_log, .lane = w},
 		};
-		worker->doors = mem_zalloc(c->listen_count * sizeof *worker->doors);
-		for (unsigned i = 0; i < c->listen_count; i++) {
-			worker->doors[i] = doorway_door(c, i, &s->places[i], err, err_bytes);
-			if (worker->doors[i] < 0)
-				return -1;
-			worker->door_count++;
-		}
+		if (open_doors(s, w, err, err_bytes))
+			return -1;
 		if (worker_open(worker, w)) {
 			snprintf(err, err_bytes, "cannot set up worker %u: %s", w, strerror(errno));
 			return -1;
@@ -305,6 +329,8 @@ on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result
 static int
 open_admin(struct server *s, char *err, size_t err_bytes)
 {
+	if (admin_door_open(&s->admin_door, s->config, err, err_bytes))
+		return -1;
 	const struct admin_source source = {
 		.report = on_report,
 		.history = on_history,
@@ -315,10 +341,11 @@ open_admin(struct server *s, char *err, size_t err_bytes)
 		.ctx = s,
 		.access = {.hosts = s->config->admin_hosts,
 			   .host_count = s->config->admin_host_count,
-			   .token = s->config->admin_token},
+			   .token = s->admin_door.token},
+		.socket = s->admin_door.fd >= 0 ? &s->admin_door.fd : NULL,
 	};
 	const char *addr = s->config->admin;
-	return addr ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
+	return addr || source.socket ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
 }
 
 /* Each thread would have a heap of its own, and keep what others could use: what RAM holds comes and
@@ -366,7 +393,8 @@ server_start(struct server *s)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
 			return -1;
-	if (keeper_start(&s->keeper, &s->shelves, s->chronicle))
+	if (keeper_start(&s->keeper, &s->shelves, s->chronicle) ||
+	    watchdog_start(&s->watchdog, s->workers, s->worker_count))
 		return -1;
 	s->started = true;
 	return 0;
@@ -383,6 +411,7 @@ server_stop(struct server *s)
 		worker_drain(&s->workers[i]);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		pthread_join(s->workers[i].thread, NULL);
+	watchdog_stop(&s->watchdog);
 	keeper_stop(&s->keeper);
 	s->started = false;
 }
@@ -397,6 +426,7 @@ server_destroy(struct server **sp)
 	assert(!s->started && !s->keeper);
 	struct shelves *sh = &s->shelves;
 	admin_stop(&s->admin); /* it asks and purges to the end */
+	admin_door_close(&s->admin_door);
 	keeper_save(sh, s->chronicle);
 	/* The I/O threads end first: after that no letter can come any more. The last letters bring
 	 * objects, so the cache itself goes last. */

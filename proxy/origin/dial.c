@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@ struct dial {
 	void *ctx;
 	int given; /* the socket that was handed out and is not to be closed here; -1: none */
 	bool farewell;
+	SSL *ssl; /* libcurl's */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -104,6 +106,7 @@ static void
 on_tls_event(const SSL *ssl, int where, int alert)
 {
 	struct dial *d = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+	d->ssl = (SSL *)(uintptr_t)ssl;
 	if (where == SSL_CB_READ_ALERT && (alert & 0xff) == SSL3_AD_CLOSE_NOTIFY)
 		d->farewell = true;
 }
@@ -142,6 +145,14 @@ dial_recv(struct dial *d, char *p, size_t n)
 		return (ssize_t)got;
 	errno = r == CURLE_AGAIN ? EAGAIN : ECONNRESET;
 	return -1;
+}
+
+void
+dial_end(struct dial *d)
+{
+	ERR_clear_error();
+	if (d->ssl)
+		SSL_shutdown(d->ssl);
 }
 
 bool

@@ -32,6 +32,8 @@ void dial_destroy(struct dial **d);
 /* Over TLS: bytes moved, 0 at the end of the connection, -1 with errno. */
 ssize_t dial_send(struct dial *d, const char *p, size_t n);
 ssize_t dial_recv(struct dial *d, char *p, size_t n);
+/* The peer is told that nothing more comes; the connection stays open for reading. */
+void dial_end(struct dial *d);
 /* The peer said goodbye (closure alert): the end is no accident (RFC 9112 9.8). */
 bool dial_farewell(const struct dial *d);
 

@@ -86,6 +86,7 @@ fetch_start(struct fetcher *fr, const struct fetch_request *r, const struct fetc
 		      (f->framing == FRAMING_LENGTH && r->content_length);
 	f->queue = upload ? QUEUE_UPLOAD : QUEUE_PLAIN;
 	f->repeatable = r->idempotent;
+	f->upgrade = r->upgrade;
 	f->refused = r->refused;
 	f->replays =
 		r->idempotent && r->framing == FRAMING_LENGTH && r->content_length <= REPLAY_BYTES;

@@ -8,6 +8,11 @@
  * is slow holds at most 32 KiB of it, however large it is (over TLS one record more); the rest
  * stays in the kernel's socket buffers and with the origin.
  *
+ * Protocols a fetch may ask to switch to another one. on_head then comes with status 101, on_body brings
+ *           what the origin says, on_send (after fetch_send_more, and of any length) what it is to
+ *           hear; each direction ends by itself. No time limit of the origin's holds any more, and
+ *           the connection carries nothing else, whatever was answered.
+ *
  * Threads   a fetcher, its fetches and their callbacks live on one worker's thread.
  * Lifetime  from fetch_start until on_done has returned or fetch_cancel; then the pointer is dead.
  *           A fetcher must not be destroyed from within a callback of one of its fetches.
@@ -62,6 +67,9 @@ struct fetch_events {
 	/* Body bytes. False: none taken; the fetch pauses and the same bytes come again after
 	 * fetch_resume. May call fetch_cancel. */
 	bool (*on_body)(void *ctx, const char *p, size_t n);
+	/* May be NULL. Of a fetch that switched protocols: the origin says no more, but still takes what
+	 * on_send brings. May call fetch_cancel. */
+	void (*on_silence)(void *ctx);
 	/* More of the request's body: bytes put at p (at most max), 0 at its end, or FETCH_SEND_*;
 	 * after LATER, fetch_send_more says there is some. Not asked for more than content_length,
 	 * nor for the rest when the origin has answered in full before. Never for HEAD: its body is
@@ -80,6 +88,9 @@ struct fetch_request {
 				 are */
 	enum framing framing; /* of the request's body: NONE, LENGTH, CHUNKED */
 	uint64_t content_length;
+	struct str
+		upgrade; /* the protocol to switch to, if the origin agrees (RFC 9110 7.8); empty:
+			     * none. Borrowed until on_done */
 	bool idempotent; /* may be sent once more when a kept connection turns out dead */
 	bool refused;	 /* nothing is asked: it ends as FETCH_QUEUE_FULL */
 };

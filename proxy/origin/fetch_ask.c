@@ -26,6 +26,11 @@ fetch_ask_head(struct fetch *f, const struct fetch_request *r)
 	buf_add_str(b, host);
 	buf_add_lit(b, "\r\n");
 	buf_add_str(b, r->fields);
+	if (r->upgrade.n) {
+		buf_add_lit(b, "Connection: upgrade\r\nUpgrade: ");
+		buf_add_str(b, r->upgrade);
+		buf_add_lit(b, "\r\n");
+	}
 	if (f->framing == FRAMING_LENGTH) {
 		buf_add_lit(b, "Content-Length: ");
 		buf_add_u64(b, f->send_left);
@@ -47,10 +52,37 @@ frame_chunk(struct fetch *f, size_t n)
 	buf_add_lit(&f->out, "\r\n"); /* the chunk's, or that of an empty trailer section */
 }
 
+/* The same where protocols were switched: what the caller has, until it has no more. */
+static void
+refill_tunnel(struct fetch *f)
+{
+	f->out.n = f->out_sent = 0;
+	ptrdiff_t got = f->ev.on_send(f->ctx, buf_room(&f->out, SEND_BYTES), SEND_BYTES);
+	if (f->hears == HEAR_CANCELLED)
+		return;
+	if (got == FETCH_SEND_LATER) {
+		fetch_state_move(&f->asks, ASK_LATER);
+	} else if (got < 0) {
+		fetch_hear_over(f, FETCH_ABORTED, "the client of a tunnel is gone");
+	} else if (got > 0) {
+		assert((size_t)got <= SEND_BYTES);
+		f->out.n = (size_t)got;
+	} else {
+		lane_end(f->lane);
+		fetch_state_move(&f->asks, ASK_SENT);
+		if (f->hears == HEAR_ENDED)
+			fetch_hear_over(f, FETCH_OK, "");
+	}
+}
+
 /* The next piece of the body into out, or the end of it. */
 static void
 refill(struct fetch *f)
 {
+	if (f->tunnel) {
+		refill_tunnel(f);
+		return;
+	}
 	size_t front = f->framing == FRAMING_CHUNKED ? CHUNK_SIZE_LINE : 0, max = SEND_BYTES;
 	if (f->framing == FRAMING_NONE || (f->framing == FRAMING_LENGTH && f->send_left == 0)) {
 		fetch_state_move(&f->asks, ASK_SENT);
@@ -103,6 +135,9 @@ fetch_ask_push(struct fetch *f)
 			full = true;
 		} else {
 			fetch_state_move(&f->asks, ASK_DEAF);
+			if (f->tunnel)
+				fetch_hear_over(f, FETCH_TRUNCATED,
+						"the origin of a tunnel is gone");
 		}
 	}
 }

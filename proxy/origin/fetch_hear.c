@@ -40,6 +40,19 @@ hold(struct fetch *f, struct str data, struct str rest)
 	buf_add(&f->held, data.p, (size_t)(rest.p + rest.n - data.p));
 }
 
+/* Protocols were switched: the connection is the caller's, as long as it likes. It takes no place of
+ * those that requests wait for. */
+static void
+begin_tunnel(struct fetch *f)
+{
+	f->tunnel = true;
+	f->repeatable = false;
+	if (f->asks == ASK_SENT)
+		fetch_state_move(&f->asks, ASK_LATER);
+	pool_stall(f->lane);
+	fetch_site_call_next(f->site);
+}
+
 /* Reads in until it is used up or the fetch pauses, is cancelled or over. */
 static void
 take(struct fetch *f, struct str in)
@@ -58,6 +71,8 @@ take(struct fetch *f, struct str in)
 		case REPLY_HEAD:
 			f->result.head_seen = true;
 			fetch_state_move(&f->hears, HEAR_BODY);
+			if (f->reply.switched)
+				begin_tunnel(f);
 			f->ev.on_head(f->ctx, &f->reply.response);
 			break;
 		case REPLY_BODY:
@@ -98,10 +113,23 @@ may_try_again(const struct fetch *f)
 	return f->lane->used && f->hears == HEAR_SILENT && f->repeatable;
 }
 
+static bool
+ends_one_way(const struct fetch *f)
+{
+	return f->tunnel && (f->asks == ASK_WRITING || f->asks == ASK_LATER);
+}
+
 static void
 connection_ended(struct fetch *f, const char *how)
 {
-	if (f->reply.phase == REPLY_IN_REST && !how && lane_ended_well(f->lane))
+	bool well = f->reply.phase == REPLY_IN_REST && !how && lane_ended_well(f->lane);
+	if (well && ends_one_way(f)) {
+		fetch_state_move(&f->hears, HEAR_ENDED);
+		if (f->ev.on_silence)
+			f->ev.on_silence(f->ctx);
+		return;
+	}
+	if (well)
 		fetch_hear_over(f, FETCH_OK, "");
 	else if (may_try_again(f))
 		fetch_state_move(&f->asks, ASK_AGAIN);

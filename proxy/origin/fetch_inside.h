@@ -64,7 +64,8 @@ struct fetch {
 	TAILQ_ENTRY(fetch) link; /* in site->waiting or fetcher->spare */
 	TAILQ_ENTRY(fetch) todo_link;
 	struct site *site;
-	struct lane *lane; /* while it has one */
+	struct lane *lane;  /* while it has one */
+	struct str upgrade; /* borrowed from the caller */
 	struct fetch_events ev;
 	void *ctx;
 
@@ -74,6 +75,7 @@ struct fetch {
 	enum framing framing;
 	uint64_t send_left; /* of a body with a known length */
 	bool to_head;
+	bool tunnel;	 /* protocols were switched: bytes both ways, without end or framing */
 	bool repeatable; /* may be sent once more, from its first byte: nothing of it is gone */
 	bool replays;	 /* a small body stays behind the head in out, to be sent again */
 

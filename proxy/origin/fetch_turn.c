@@ -121,7 +121,7 @@ next_deadline(const struct fetch *f)
 static int64_t
 deadline(const struct fetch *f)
 {
-	if (f->hears == HEAR_PAUSED || f->asks == ASK_LATER)
+	if (f->hears == HEAR_PAUSED || f->asks == ASK_LATER || f->tunnel)
 		return 0;
 	int64_t next = next_deadline(f), total = total_deadline(f);
 	return total && total < next ? total : next;
@@ -229,7 +229,7 @@ settle(struct fetch *f)
 		f->moved = false;
 		f->moved_ms = lane_now_ms();
 	}
-	lane_watch(l, f->hears != HEAR_PAUSED, f->asks == ASK_WRITING);
+	lane_watch(l, f->hears != HEAR_PAUSED && f->hears != HEAR_ENDED, f->asks == ASK_WRITING);
 	lane_wake_at(l, deadline(f));
 }
 
@@ -256,7 +256,7 @@ on_readable(struct lane *l)
 		pool_lost(l);
 		return;
 	}
-	if (f->hears == HEAR_PAUSED)
+	if (f->hears == HEAR_PAUSED || f->hears == HEAR_ENDED)
 		return;
 	turn_of(f);
 	fetch_hear_pull(f);
@@ -296,7 +296,7 @@ begin(struct fetch *f)
 	}
 	f->uploading = upload;
 	s->uploading += upload;
-	reply_begin(&f->reply, f->to_head, s->fetcher->fields);
+	reply_begin(&f->reply, f->to_head, f->upgrade, s->fetcher->fields);
 	take_lane(f, l);
 	if (l->fd >= 0)
 		on_open(l, CURLE_OK, "");
@@ -318,7 +318,8 @@ carry_on(struct fetch *f)
 	}
 	if (resume && goes_on(f)) {
 		fetch_state_move(&f->hears, HEAR_BODY);
-		pool_move_on(f->lane);
+		if (!f->tunnel)
+			pool_move_on(f->lane);
 		fetch_hear_held(f);
 		if (f->hears == HEAR_BODY)
 			lane_read_now(f->lane);

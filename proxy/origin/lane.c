@@ -76,6 +76,14 @@ lane_recv(struct lane *l, char *p, size_t n)
 	return l->dial ? dial_recv(l->dial, p, n) : recv(l->fd, p, n, 0);
 }
 
+void
+lane_end(struct lane *l)
+{
+	if (l->dial)
+		dial_end(l->dial);
+	shutdown(l->fd, SHUT_WR);
+}
+
 /* TLS may have a record in hand that the socket knows nothing of. */
 bool
 lane_may_have_more(const struct lane *l, size_t got, size_t room)

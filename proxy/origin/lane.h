@@ -57,6 +57,8 @@ ssize_t lane_send(struct lane *l, const char *p, size_t n);
 ssize_t lane_recv(struct lane *l, char *p, size_t n);
 /* After a read of got bytes of room: may there be more, for which no event would come? */
 bool lane_may_have_more(const struct lane *l, size_t got, size_t room);
+/* Nothing more is sent; what the origin says is still read. */
+void lane_end(struct lane *l);
 /* Which calls the owner wants: on_readable, on_writable. */
 void lane_watch(struct lane *l, bool read, bool write);
 /* on_readable comes in any case, soon: bytes may be here already. */

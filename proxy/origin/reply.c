@@ -3,15 +3,16 @@
 
 #include "proxy/http/h1_parse.h"
 #include "proxy/http/syntax.h"
+#include "proxy/http/upgrade.h"
 
 /* A buffer that one large head has grown is not kept for the small ones after it. */
 enum { BUFFER_KEEP = 16 << 10 };
 
 void
-reply_begin(struct reply *r, bool to_head, struct field fields[FIELDS_MAX])
+reply_begin(struct reply *r, bool to_head, struct str upgrade, struct field fields[FIELDS_MAX])
 {
 	buf_empty(&r->head, BUFFER_KEEP);
-	*r = (struct reply){.head = r->head, .to_head = to_head};
+	*r = (struct reply){.head = r->head, .to_head = to_head, .upgrade = upgrade};
 	r->response.fields = (struct fields){.v = fields, .cap = FIELDS_MAX};
 }
 
@@ -32,8 +33,6 @@ status_line(struct str s)
 	if (!byte_is_digit(p[9]) || !byte_is_digit(p[10]) || !byte_is_digit(p[11]) || p[9] == '0' ||
 	    (s.n > 12 && p[12] != ' ' && p[12] != '\r' && p[12] != '\n'))
 		return "the status code is not three digits";
-	if (memcmp(p + 9, "101", 3) == 0)
-		return "the origin switches protocols, which nobody asked for";
 	return NULL;
 }
 
@@ -110,7 +109,7 @@ static void
 begin_next_head(struct reply *r)
 {
 	size_t head_bytes = r->head_bytes;
-	reply_begin(r, r->to_head, r->response.fields.v);
+	reply_begin(r, r->to_head, r->upgrade, r->response.fields.v);
 	r->head_bytes = head_bytes;
 }
 
@@ -146,6 +145,24 @@ has_spaced_name(const struct fields *f)
 	return false;
 }
 
+/* RFC 9110 7.8: only to what was asked for. All that follows belongs to that protocol, so a 101 that
+ * was not meant hides whatever the origin says next: it is refused. */
+static enum reply_step
+switch_protocols(struct reply *r, const char **why)
+{
+	if (r->upgrade.n == 0) {
+		*why = "the origin switches protocols, which nobody asked for";
+		return REPLY_REFUSED;
+	}
+	if (!upgrade_agreed(&r->response, r->upgrade)) {
+		*why = "the origin switches to another protocol than was asked for";
+		return REPLY_REFUSED;
+	}
+	r->switched = true;
+	r->phase = REPLY_IN_REST;
+	return REPLY_HEAD;
+}
+
 /* The head is whole: what does it say of what follows? */
 static enum reply_step
 end_head(struct reply *r, const char **why)
@@ -157,6 +174,8 @@ end_head(struct reply *r, const char **why)
 		*why = "a line of the head that is no field, or too many of them";
 		return REPLY_REFUSED;
 	}
+	if (r->response.status == 101)
+		return switch_protocols(r, why);
 	if ((*why = content_length(r)) || (*why = transfer_coding(r)))
 		return REPLY_REFUSED;
 	if (r->response.status >= 200) {

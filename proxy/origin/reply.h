@@ -24,8 +24,10 @@ struct reply {
 	size_t scanned;	   /* of it, for its end */
 	size_t head_bytes; /* read, of all heads */
 	enum reply_phase phase;
-	bool to_head; /* the request was HEAD */
-	bool interim; /* that head is whole and another follows */
+	bool to_head;	    /* the request was HEAD */
+	struct str upgrade; /* the protocol that it asked to switch to; empty: none */
+	bool switched;	    /* and that was agreed on: all that follows is not HTTP */
+	bool interim;	    /* that head is whole and another follows */
 	bool has_length, has_coding;
 	bool keep; /* what the head says of the connection (RFC 9112 9.3) */
 	uint64_t content_length, left;
@@ -42,8 +44,10 @@ enum reply_step {
 	REPLY_REFUSED  /* *why is a sentence */
 };
 
-/* fields are the caller's, used by reply_read and by r->response until the next read. */
-void reply_begin(struct reply *r, bool to_head, struct field fields[FIELDS_MAX]);
+/* fields are the caller's, used by reply_read and by r->response until the next read; upgrade, until
+ * the end of the response. */
+void
+reply_begin(struct reply *r, bool to_head, struct str upgrade, struct field fields[FIELDS_MAX]);
 void reply_fini(struct reply *r);
 
 /* Reads from the front of *in, which moves on. */

@@ -232,15 +232,25 @@ upstream_retry(struct upstream *u, struct upstream_try *t, int64_t now_ms)
 }
 
 void
+upstream_apart(struct upstream *u, struct upstream_try *t)
+{
+	assert(t->under_way && !t->apart);
+	t->apart = true;
+	atomic_fetch_sub_explicit(&u->active, 1, memory_order_relaxed);
+	if (t->retrying)
+		atomic_fetch_sub_explicit(&u->retrying, 1, memory_order_relaxed);
+	t->retrying = false;
+}
+
+void
 upstream_end(struct upstream *u, struct upstream_try *t)
 {
 	if (!t->under_way)
 		return;
 	let_go(u, t);
-	atomic_fetch_sub_explicit(&u->active, 1, memory_order_relaxed);
-	if (t->retrying)
-		atomic_fetch_sub_explicit(&u->retrying, 1, memory_order_relaxed);
-	t->under_way = t->retrying = false;
+	if (!t->apart)
+		upstream_apart(u, t);
+	t->under_way = t->apart = false;
 }
 
 bool

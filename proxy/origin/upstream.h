@@ -58,6 +58,7 @@ struct upstream_try {
 	unsigned current; /* the one to be asked now, once upstream_begin or _retry said so */
 	unsigned retries;
 	bool under_way;	 /* counted, until upstream_end */
+	bool apart;	 /* by its server alone, since upstream_apart */
 	bool retrying;	 /* counted among the retries too */
 	bool probe;	 /* current is asked to find out whether it is back */
 	bool held_asked; /* one that is left alone was asked, as the last way out */
@@ -67,6 +68,8 @@ struct upstream_try {
 bool upstream_begin(struct upstream *u, struct upstream_try *t, int64_t now_ms);
 /* Another server, when there is one to ask: current is it. */
 bool upstream_retry(struct upstream *u, struct upstream_try *t, int64_t now_ms);
+/* It became a tunnel: its server counts it on, but in the group it takes no place of a request. */
+void upstream_apart(struct upstream *u, struct upstream_try *t);
 /* The request is over; twice is harmless. */
 void upstream_end(struct upstream *u, struct upstream_try *t);
 

@@ -80,8 +80,11 @@ access_line_combined(const struct access_line *l, struct buf *out)
 	add_quoted(l->host, out);
 	buf_add_lit(out, " cache=");
 	add_quoted(l->cache, out);
-	buf_printf(out, " head_us=%lld total_us=%lld%s%s", (long long)l->head_us,
-		   (long long)l->total_us, l->cut ? " cut" : "", l->reused ? " reused" : "");
+	buf_printf(out, " head_us=%lld total_us=%lld", (long long)l->head_us,
+		   (long long)l->total_us);
+	if (l->tunnel)
+		buf_printf(out, " received=%llu", (unsigned long long)l->received);
+	buf_printf(out, "%s%s", l->cut ? " cut" : "", l->reused ? " reused" : "");
 	if (l->tls.n)
 		add_tls(l, out);
 	if (l->trace.n) {
@@ -150,6 +153,8 @@ access_line_json(const struct access_line *l, struct buf *out)
 		add_text("trace", l->trace, out);
 	if (l->tls.n)
 		add_tls_members(l, out);
+	if (l->tunnel)
+		buf_printf(out, ",\"received\":%llu", (unsigned long long)l->received);
 	buf_printf(out, ",\"reused\":%s,\"head_us\":%lld,\"total_us\":%lld,\"cut\":%s}\n",
 		   word(l->reused), (long long)l->head_us, (long long)l->total_us, word(l->cut));
 }

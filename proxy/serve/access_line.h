@@ -5,7 +5,7 @@
  *	192.0.2.1 - - [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 1024 "-" "curl/7.88"
  *	  host="example.com" cache="hit; ttl=60; detail=ram" head_us=38 total_us=41
  *
- * (on one line), and then what there is of: "cut"; "reused", for a request that is not the first of its
+ * (on one line), and then what there is of: "received=1024", what the client of a tunnel (101) sent; "cut"; "reused", for a request that is not the first of its
  * connection; tls="TLSv1.3" cipher="..." sni="..." alpn="h2", and "resumed" for a TLS session that was;
  * trace="..." where the client sent a traceparent. In a quoted field each byte that is not printable ASCII, each quote and each
  * backslash is written \xHH, so that neither a reader that knows escapes nor one that looks for
@@ -29,6 +29,8 @@ struct access_line {
 	struct str referer, agent;
 	struct str cache;	   /* value of Cache-Status */
 	int64_t head_us, total_us; /* from the request's head to that of the answer, to its end */
+	bool tunnel;		   /* its connection switched protocols */
+	uint64_t received;	   /* bytes that the client sent then */
 	bool cut;		   /* the answer could not be sent whole */
 	bool reused;		   /* not the first request of its connection */
 	bool resumed;		   /* its TLS session was */

@@ -43,6 +43,8 @@ access_log(struct txn *t)
 		.cache = buf_str(&cache),
 		.head_us = t->head_us ? t->head_us - t->begun_us : 0,
 		.total_us = now_us() - t->begun_us,
+		.tunnel = t->tunnel,
+		.received = t->tunnel_received,
 		.cut = t->cut,
 		.reused = link.reused,
 		.resumed = link.resumed,

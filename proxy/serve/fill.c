@@ -131,7 +131,8 @@ fill_start(struct txn *t, enum fill_kind kind)
 {
 	struct fill *f = begin(t, kind, flight_of(t->reader));
 	keep_stored(f, t);
-	if (t->body_in != BODY_NONE) {
+	f->upgrade = t->upgrade;
+	if (t->body_in != BODY_NONE || t->upgrade.n) {
 		f->feeder = t;
 		t->fill = f;
 	}
@@ -232,7 +233,8 @@ fill_body_gone(struct fill *f)
 {
 	struct txn *t = f->feeder;
 	fill_drop_feeder(f);
-	if (t && (t->body_in != BODY_OVER || t->gathered.n) && f->stage != FILL_WHOLE)
+	bool goes_on = f->stage != FILL_WHOLE || f->tunnel;
+	if (t && (t->body_in != BODY_OVER || t->gathered.n) && goes_on)
 		abandon(f, 502, "request-body-failed");
 }
 
@@ -244,7 +246,7 @@ whole(struct fill *f)
 	if (f->stage == FILL_WHOLE)
 		return;
 	fill_move(f, FILL_WHOLE);
-	if (f->rq.method == METHOD_GET)
+	if (f->rq.method == METHOD_GET && !f->tunnel)
 		histogram_add(&f->serve->measures->of[MEASURE_OBJECT_BYTES], f->received);
 	flight_end(f->flight, f->write ? keep_commit(f) : NULL);
 	flights_close(f->flight);
@@ -390,6 +392,10 @@ on_head(void *ctx, const struct response *rs)
 	upstream_answered(f->upstream, &f->origin, rs->status, wait_us, now_ms());
 	histogram_add(&fill_measures(f)->wait_us, (uint64_t)wait_us);
 	histogram_raise(&fill_measures(f)->answers[measures_class(rs->status)], 1);
+	if (rs->status == 101) {
+		f->tunnel = true;
+		upstream_apart(f->upstream, &f->origin);
+	}
 	if (f->stage == FILL_ARRIVING)
 		go_on_with(f, rs);
 	else if (read_tags(f, rs) && f->settings->tags.strip)
@@ -425,6 +431,16 @@ on_body(void *ctx, const char *p, size_t n)
 	metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, n);
 	came(f);
 	return true;
+}
+
+/* The origin of a tunnel says no more; what the client says still goes there. */
+static void
+on_silence(void *ctx)
+{
+	struct fill *f = ctx;
+	fill_check(f);
+	assert(f->tunnel);
+	whole(f);
 }
 
 /* This server did not hear the question, or it may be put twice: another one is asked. */
@@ -475,7 +491,7 @@ on_done(void *ctx, const struct fetch_result *r)
 		metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
 		histogram_raise(&fill_measures(f)->errors, 1);
 	}
-	if (ask_another(f, r))
+	if (!f->tunnel && ask_another(f, r))
 		return;
 	if ((r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT) && resume_may(f)) {
 		fill_ask(f, &events);
@@ -492,6 +508,7 @@ static const struct fetch_events events = {
 	.on_interim = on_interim,
 	.on_head = on_head,
 	.on_body = on_body,
+	.on_silence = on_silence,
 	.on_send = upload_take,
 	.on_done = on_done,
 };

@@ -88,6 +88,7 @@ ask(struct fill *f, const struct fetch_events *events, bool refused)
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
 		.content_length = f->rq.content_length,
 		.idempotent = method_is_idempotent(f->rq.method),
+		.upgrade = f->upgrade,
 		.refused = refused,
 	};
 	f->request_time = now_s();

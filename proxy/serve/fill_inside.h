@@ -33,12 +33,14 @@ struct fill {
 	enum fill_kind kind;
 	bool as_it_came; /* the client's conditions and ranges were sent along */
 	bool background; /* nobody waits */
+	bool tunnel;	 /* protocols were switched: what comes has no end but its own */
 	struct flight *flight;
 	flight_wake_fn *wake; /* the trip has news of a flight that it leads */
 	struct fetch *fetch;
 	struct alarm ask_again; /* the flight's window was full: is a reader too slow? */
-	struct txn *feeder;	/* sends the request's body */
-	struct arena *arena;	/* ref: rq's views point into it */
+	struct txn *feeder;  /* sends the request's body, or what follows a switch of protocols */
+	struct str upgrade;  /* the protocol to switch to; a view into the settings */
+	struct arena *arena; /* ref: rq's views point into it */
 	struct request rq;
 	const struct route *route;
 	struct outgoing outgoing; /* what the origin is sent */

@@ -127,6 +127,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	buf_add_str(&h->tags, buf_str(&f->tags));
 	h->terms = f->terms;
 	h->storable = keeps;
+	h->narrow = f->tunnel;
 	h->judged = storable;
 	h->verdict = f->sighting.verdict;
 	if (rs->status >= 500)

@@ -14,6 +14,7 @@
 #include "proxy/serve/select.h"
 #include "proxy/serve/sight.h"
 #include "proxy/serve/slices.h"
+#include "proxy/serve/tunnel.h"
 
 /* ---- looking up ---------------------------------------------------------------------------- */
 
@@ -388,10 +389,10 @@ lookup_begin(struct txn *t)
 	}
 	t->outgoing.headers = t->route->request;
 	t->rq.scheme = t->outgoing.scheme;
-	if (gate_answers(t))
+	if (gate_answers(t) || !tunnel_begin(t))
 		return;
 	/* Whoever must pass has a key too: an unsafe method invalidates by it. */
-	shared = outgoing_key(&t->outgoing, &t->key.text) && shared;
+	shared = outgoing_key(&t->outgoing, &t->key.text) && shared && !t->upgrade.n;
 	t->outgoing.shared = shared;
 	key_is_primary(&t->key, sh->seed);
 	seen_prefetch(sh->seen, t->key.primary); /* asked for below, after the cache */

@@ -52,12 +52,15 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 		.pass_cookies = strs_of(c->pass_cookies, c->pass_cookie_count),
 		.pass_cookie_count = c->pass_cookie_count,
 	};
+	r->route.upgrades = strs_of(c->upgrades, c->upgrade_count);
+	r->route.upgrade_count = c->upgrade_count;
 	r->request = header_rules_create(&all->request_headers, &c->request_headers);
 	r->response = header_rules_create(&all->response_headers, &c->response_headers);
 	r->route.request = r->request;
 	r->route.response = r->response;
 	r->passing = r->route;
 	r->passing.pass = true;
+	r->passing.upgrade_count = 0; /* a tunnel is for who surely means this route */
 }
 
 _Static_assert((int)CONFIG_ADMIT_NEVER == (int)RULE_NEVER &&
@@ -88,8 +91,9 @@ routes_destroy(struct routes **rp)
 		header_rules_destroy(&r->rules[i].request);
 		header_rules_destroy(&r->rules[i].response);
 		const struct key_rules *k = &r->rules[i].route.key;
-		const struct str *lists[] = {k->keep_params, k->drop_params, k->headers, k->cookies,
-					     k->pass_cookies};
+		const struct str *lists[] = {k->keep_params,  k->drop_params,
+					     k->headers,      k->cookies,
+					     k->pass_cookies, r->rules[i].route.upgrades};
 		for (size_t n = 0; n < sizeof lists / sizeof lists[0]; n++)
 			free((void *)(uintptr_t)lists[n]);
 	}

@@ -19,6 +19,8 @@ struct route {
 	unsigned group; /* of origins: who is asked */
 	enum admission_rule admit;
 	struct key_rules key;
+	const struct str *upgrades; /* protocols that its connections may switch to */
+	unsigned upgrade_count;
 	const struct header_rules *request, *response; /* NULL: none */
 };
 

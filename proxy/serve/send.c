@@ -5,6 +5,7 @@
 #include "proxy/serve/sight.h"
 #include "proxy/serve/send_inside.h"
 #include "proxy/serve/slices.h"
+#include "proxy/serve/tunnel.h"
 #include "proxy/serve/walk.h"
 
 #include "proxy/http/field_block.h"
@@ -333,6 +334,10 @@ begin_passed_head(struct txn *t, const struct flight_head *h)
 	send_begin(&m, t, h->status, h->status == 204 ? LENGTH_UNKNOWN : h->body_bytes);
 	m.stored = block_of(head);
 	m.head.reason = field_block_reason(&m.stored);
+	if (h->status == 101)
+		m.head.upgrade = t->upgrade;
+	else if (t->upgrade.n)
+		m.head.close = true;
 	t->at = 0;
 	t->until = h->body_bytes;
 	return m;
@@ -387,6 +392,8 @@ answer_flight(struct txn *t)
 							       : begin_shared_head(t, h);
 	bool none = has_no_body(t, &m) || t->at == t->until;
 	send_end(t, &m, none ? NULL : send_pull_flight);
+	if (m.head.upgrade.n)
+		tunnel_open(t);
 	if (none) /* nobody waits for a client that does not even take a head */
 		flight_leave(&t->reader);
 	else

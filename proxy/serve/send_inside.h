@@ -26,7 +26,7 @@ struct maker {
 static inline void
 send_begin(struct maker *m, struct txn *t, int status, uint64_t bytes)
 {
-	assert(status >= 200 && status <= 999);
+	assert((status >= 200 && status <= 999) || (status == 101 && t->upgrade.n));
 	t->status = status;
 	t->text.n = 0;
 	m->head = (struct stream_head){.status = status, .bytes = bytes};

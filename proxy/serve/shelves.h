@@ -25,7 +25,8 @@ struct shelves {
 	struct passes *reloads;	 /* keys validated by a client's wish, or doubted, lately */
 	struct passes *unsliced; /* primary keys whose origin ignores Range: stored whole */
 	const struct filter_seed *seed;
-	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
+	_Atomic unsigned tunnels; /* connections that switched protocols, or asked for it */
+	_Atomic bool has_parts;	  /* a 206 was kept once: misses look for parts from then on */
 	/* Counts, by the primary key's hash, how often a flight has put something there: who looked
 	 * before that, and begins a flight after it, looks again instead of asking twice. */
 	_Atomic uint32_t landed[LANDED_SLOTS];

@@ -27,8 +27,13 @@
  *           limits runs while serve owes the next step (no head yet, or a source's LATER), but for
  *           one: a client that has stopped sending is waited for a few seconds only.
  *
- * What no front needs yet is not here. A tunnel (101, RFC 8441) will be a call instead of
- * stream_head; trailers of an answer a further result of pull; urgency and 0-RTT (RFC 9218, 8470) further members of stream_request.
+ * Tunnel    a head with upgrade (HTTP/1.1 alone, to a request that asked for it) switches protocols:
+ *           from then on stream_body brings what the client sends, of any length, its end being the
+ *           client's half-close, and the source what it is sent, END being ours. Limits of bodies
+ *           and least rates no longer apply; a tunnel in which nothing moves ends after a while.
+ *
+ * What no front needs yet is not here. A tunnel by HTTP/2 (RFC 8441) will be another use of upgrade;
+ * trailers of an answer a further result of pull; urgency and 0-RTT (RFC 9218, 8470) further members of stream_request.
  */
 #ifndef SERVE_STREAM_H
 #define SERVE_STREAM_H
@@ -115,8 +120,9 @@ struct stream_line {
 	struct str name, value;
 };
 struct stream_head {
-	int status;			  /* 200 to 599; 1xx by stream_interim */
-	struct str reason;		  /* HTTP/1 only; empty: the usual one */
+	int status;	    /* 200 to 599, or 101 with upgrade; else 1xx by stream_interim */
+	struct str upgrade; /* the protocol that is spoken behind this head; empty: HTTP */
+	struct str reason;  /* HTTP/1 only; empty: the usual one */
 	const struct field_block *stored; /* lines as they are kept; NULL: none */
 	const struct stream_line *add;	  /* further lines; no Connection, Transfer-Encoding or */
 	unsigned add_n;			  /* Content-Length, which wire writes, in either */

@@ -10,6 +10,7 @@
 #include "proxy/serve/lookup.h"
 #include "proxy/serve/purging.h"
 #include "proxy/serve/tally.h"
+#include "proxy/serve/tunnel.h"
 #include "proxy/serve/walk.h"
 
 #include <assert.h>
@@ -95,6 +96,7 @@ txn_free_spares(struct serve *w)
 static void
 let_go(struct txn *t)
 {
+	tunnel_end(t);
 	if (t->fill)
 		fill_body_gone(t->fill); /* clears t->fill */
 	alarm_cancel(&t->serve->alarms, &t->alarm);

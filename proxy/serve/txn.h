@@ -94,6 +94,11 @@ struct txn {
 	struct sighting sighting;	   /* what the rule of admission says of this request */
 	enum storable judged;		   /* the origin's answer: kept, or why not */
 
+	struct str upgrade;	  /* the protocol that it wants to switch to, and may; or empty */
+	bool tunnel_held;	  /* it is counted in shelves.tunnels */
+	bool tunnel;		  /* its connection has switched */
+	uint64_t tunnel_received; /* bytes that the client sent by it */
+
 	/* the request's body, on its way to the origin */
 	struct buf gathered; /* its beginning, sent up to gathered_at */
 	size_t gathered_at;

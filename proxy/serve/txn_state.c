@@ -13,7 +13,7 @@ void
 txn_check(const struct txn *t)
 {
 	assert(t->settings && t->stream);
-	assert(!t->fill || t->body_in != BODY_NONE);
+	assert(!t->fill || t->body_in != BODY_NONE || t->upgrade.n);
 	assert(t->late != LATE_WAITS || !t->leader);
 	assert(t->state != TXN_WAIT_FLIGHT || t->reader);
 	assert(t->state != TXN_WAIT_FLIGHT || t->way != WAY_PASSING || !t->object);

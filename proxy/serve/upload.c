@@ -85,5 +85,7 @@ upload_take(void *ctx, char *p, size_t max)
 		stream_took(t->stream, n);
 		got += n;
 	}
+	if (t->tunnel)
+		t->tunnel_received += got;
 	return (ptrdiff_t)got;
 }

@@ -31,7 +31,7 @@ say_room(const struct wire *w)
 		[WAIT_NOTHING] = ROOM_NONE, [WAIT_HANDSHAKE] = ROOM_IDLE, [WAIT_HEAD] = ROOM_IDLE,
 		[WAIT_IDLE] = ROOM_IDLE,    [WAIT_BODY] = ROOM_SLOW,	  [WAIT_SEND] = ROOM_SLOW,
 		[WAIT_STUCK] = ROOM_SLOW,   [WAIT_GONE] = ROOM_GONE,	  [WAIT_LINGER] = ROOM_GONE,
-		[WAIT_STREAMS] = ROOM_SLOW,
+		[WAIT_STREAMS] = ROOM_SLOW, [WAIT_TUNNEL] = ROOM_SLOW,
 	};
 	enum room_rank best = ROOM_NONE;
 	int64_t from = INT64_MAX;
@@ -501,6 +501,15 @@ conn_free_reset(struct conn *c)
 	conn_spoil(c);
 	setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 	conn_free(c);
+}
+
+void
+conn_end_output(struct conn *c)
+{
+	if (c->tls && !c->broken)
+		tls_say_end(c->tls);
+	if (!c->broken)
+		shutdown(c->fd, SHUT_WR);
 }
 
 /* Closing right away with unread input would reset the connection and could destroy the answer on

@@ -33,6 +33,7 @@ enum waiting {
 	WAIT_STUCK,   /* WAIT_SEND for so long that what was pulled is given back */
 	WAIT_GONE,    /* serve owes an answer to a client that has stopped sending */
 	WAIT_STREAMS, /* HTTP/2 with requests: each has its own limits, looked at again and again */
+	WAIT_TUNNEL,  /* protocols were switched, and no byte has moved since */
 	WAIT_LINGER,  /* answered and shut down; what still comes is thrown away */
 	WAIT_KINDS
 };
@@ -130,6 +131,8 @@ void conn_free_reset(struct conn *c);
 /* Throws away what the client still sends, for a bounded while; may free it. */
 void conn_linger(struct conn *c);
 void conn_wait(struct conn *c, enum waiting what);
+/* Nothing more is sent to the client; what it sends is still read. */
+void conn_end_output(struct conn *c);
 /* The connection is driven later in this turn of the loop. */
 void conn_wake(struct conn *c);
 /* The handshake is over, one way or another. */

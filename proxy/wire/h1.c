@@ -15,7 +15,7 @@ check_stream(const struct h1_stream *s)
 	assert(s->segment_i <= s->segment_n && s->segment_n <= SEGMENTS);
 	assert(s->body_from <= s->body_to && s->body_to <= s->segment_n);
 	assert(s->decoded == 0 || s->body != BODY_OVER);
-	assert(s->body != BODY_OPEN || s->r->body_bytes > 0);
+	assert(s->body != BODY_OPEN || s->r->body_bytes > 0 || s->tunnel);
 	assert(!s->body_fault || s->body == BODY_BROKEN);
 	switch (s->answering) {
 	case ANSWER_AWAITED:
@@ -117,6 +117,18 @@ wait_for_serve(struct conn *c)
 	return TURN_WAITS;
 }
 
+/* Our side of a tunnel is over: the client is told, and heard until it ends its own. */
+static bool
+is_half_open(struct h1_stream *s)
+{
+	if (!s->tunnel || s->answering != ANSWER_WHOLE || s->body != BODY_OPEN || s->conn->broken)
+		return false;
+	if (!s->output_ended)
+		conn_end_output(s->conn);
+	s->output_ended = true;
+	return true;
+}
+
 static enum turn
 go_on(struct conn *c)
 {
@@ -143,7 +155,7 @@ go_on(struct conn *c)
 	case H1_SEND_EMPTY:
 		break;
 	}
-	if (s->answering >= ANSWER_WHOLE)
+	if (s->answering >= ANSWER_WHOLE && !is_half_open(s))
 		return finish(c);
 	if (s->wanted) {
 		if (c->broken)
@@ -225,6 +237,15 @@ close_conn(struct conn *c)
 		conn_free(c);
 }
 
+/* A tunnel ends, without an end of what is said in it. */
+static void
+close_tunnel(struct conn *c)
+{
+	end_stream(c, STREAM_RESET);
+	conn_spoil(c);
+	conn_free(c);
+}
+
 static void
 on_timeout(struct conn *c)
 {
@@ -239,6 +260,11 @@ on_timeout(struct conn *c)
 		close_conn(c);
 		return;
 	}
+	if (s->tunnel) {
+		metrics_add(c->wire->o.metrics, METRIC_TUNNELS_IDLE, 1);
+		close_tunnel(c);
+		return;
+	}
 	if (!h1_pace_again(c))
 		drive(c);
 }
@@ -246,7 +272,10 @@ on_timeout(struct conn *c)
 static void
 drain(struct conn *c)
 {
-	if (c->session)
+	struct h1_stream *s = h1_stream(c);
+	if (s && s->tunnel)
+		close_tunnel(c); /* it has no end of its own to wait for */
+	if (s)
 		return;
 	c->readable = true; /* what came and was not looked at yet is still answered */
 	drive(c);
@@ -265,6 +294,7 @@ check(const struct conn *c)
 	case WAIT_SEND:
 	case WAIT_STUCK:
 	case WAIT_GONE:
+	case WAIT_TUNNEL:
 		assert(c->session);
 		break;
 	default:

@@ -32,6 +32,7 @@ usual_reason(int status)
 		{505, STR_INIT("HTTP Version Not Supported")},
 		{508, STR_INIT("Loop Detected")},
 		{103, STR_INIT("Early Hints")},
+		{101, STR_INIT("Switching Protocols")},
 	};
 	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
 		if (reasons[i].status == status)
@@ -72,7 +73,7 @@ enum { LINES_MOST = 200 }; /* what put_head writes besides reason, stored and ad
 static size_t
 head_most(const struct stream_head *h)
 {
-	size_t n = LINES_MOST + h->reason.n + (h->stored ? h->stored->lines.n : 0);
+	size_t n = LINES_MOST + h->reason.n + h->upgrade.n + (h->stored ? h->stored->lines.n : 0);
 	for (unsigned i = 0; i < h->add_n; i++)
 		n += h->add[i].name.n + h->add[i].value.n + 4;
 	return n;
@@ -97,6 +98,11 @@ put_head(char *to, const struct h1_stream *s, const struct stream_head *h)
 	} else if (s->framing_out == OUT_CHUNKS) {
 		to = put(to, STR("Transfer-Encoding: chunked\r\n"));
 	}
+	if (h->upgrade.n) {
+		to = put(to, STR("Connection: upgrade\r\nUpgrade: "));
+		to = put(to, h->upgrade);
+		return put(to, STR("\r\n\r\n"));
+	}
 	return put(to, connection_line(s));
 }
 
@@ -111,12 +117,27 @@ h1_answer_add(struct h1_stream *s, struct str a, struct str b, struct str c)
 	s->out = (struct str){text, (size_t)(end - text)};
 }
 
+/* All that follows the head is not HTTP any more, either way. */
+static void
+begin_tunnel(struct h1_stream *s)
+{
+	assert(s->body == BODY_OVER && s->answering == ANSWER_FLOWS);
+	s->tunnel = true;
+	s->body = BODY_OPEN;
+	s->keep_alive = false;
+	s->framing_out = OUT_CLOSE;
+	s->left = LENGTH_UNKNOWN;
+	if (s->conn->wire->draining)
+		s->answering = ANSWER_RESET;
+}
+
 void
 h1_answer_head(struct stream *base, const struct stream_head *h, const struct stream_source *src)
 {
 	struct h1_stream *s = h1_stream_of(base);
 	struct conn *c = s->conn;
-	assert(s->answering == ANSWER_AWAITED && h->status >= 200 && h->status <= 999);
+	assert(s->answering == ANSWER_AWAITED && h->status <= 999);
+	assert(h->upgrade.n ? h->status == 101 : h->status >= 200);
 	bool no_body = s->r->rq.method == METHOD_HEAD || h->status == 204 || h->status == 304 ||
 		       h->bytes == 0 || !src;
 	if (h->close || s->r->fault || s->body != BODY_OVER || c->wire->draining)
@@ -129,6 +150,8 @@ h1_answer_head(struct stream *base, const struct stream_head *h, const struct st
 	}
 	if (!no_body)
 		s->source = *src;
+	if (h->upgrade.n)
+		begin_tunnel(s);
 	char *text = arena_alloc(s->arena, s->out.n + head_most(h));
 	char *end = put_head(put(text, s->out), s, h);
 	s->out = (struct str){text, (size_t)(end - text)};

@@ -46,6 +46,8 @@ bool
 h1_pace_is_slow(const struct conn *c)
 {
 	const struct h1_stream *s = h1_stream(c);
+	if (s && s->tunnel)
+		return true;
 	assert(s && (c->waiting == WAIT_BODY || waiting_is_send(c->waiting)));
 	struct pace p = measure(s);
 	return p.bytes <= c->wire->o.limits.least_rate * (uint64_t)p.owed_ms / 1000;
@@ -81,11 +83,26 @@ let_go(struct wire *w)
 		event_active(&c->ev, EV_WRITE, 0);
 }
 
+/* However it waits, the limit is that of a tunnel in which nothing moves. */
+static void
+wait_in_tunnel(struct h1_stream *s)
+{
+	uint64_t moved = s->body_came + s->body_sent;
+	if (s->conn->waiting == WAIT_TUNNEL && s->moved == moved)
+		return;
+	s->moved = moved;
+	conn_wait(s->conn, WAIT_TUNNEL);
+}
+
 void
 h1_pace_wait(struct h1_stream *s, enum waiting what)
 {
 	struct conn *c = s->conn;
 	enum waiting was = (enum waiting)c->waiting;
+	if (s->tunnel) {
+		wait_in_tunnel(s);
+		return;
+	}
 	/* What moved a little begins to wait anew: the oldest in the list is the slowest. */
 	if (was == what && !(what == WAIT_SEND && s->written))
 		return;

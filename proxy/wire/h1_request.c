@@ -9,6 +9,10 @@ static void
 decode(struct h1_stream *s, struct str in)
 {
 	struct str rest = in, data = {0};
+	if (s->tunnel) {
+		s->decoded = in.n;
+		return;
+	}
 	if (s->r->rq.framing == FRAMING_LENGTH) {
 		s->decoded = in.n < s->body_left ? in.n : (size_t)s->body_left;
 		return;
@@ -33,6 +37,11 @@ static enum stream_body
 wait_for_body(struct h1_stream *s)
 {
 	struct conn *c = s->conn;
+	if (c->input == INPUT_OVER && s->tunnel && !c->broken) {
+		s->body = BODY_OVER;
+		conn_wake(c); /* that may have been all */
+		return STREAM_BODY_END;
+	}
 	if (c->input == INPUT_OVER) {
 		s->body = BODY_BROKEN;
 		return STREAM_BODY_FAULT;
@@ -50,7 +59,7 @@ static enum stream_body
 give_body(struct h1_stream *s, struct str *bytes)
 {
 	uint64_t most = s->conn->wire->o.limits.body_bytes;
-	if (most && s->body_came + s->decoded > most) {
+	if (most && !s->tunnel && s->body_came + s->decoded > most) {
 		s->body = BODY_BROKEN;
 		s->body_fault = &fault_BODY_TOO_LARGE;
 		return STREAM_BODY_FAULT;

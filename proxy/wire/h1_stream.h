@@ -76,8 +76,11 @@ struct h1_stream { /* lies in the arena of its request */
 	enum answering answering;
 	enum framing_out framing_out;
 	bool keep_alive;
-	bool reused;  /* not the connection's first */
-	bool no_file; /* what comes next is pulled, though there may be a file */
+	bool tunnel;	   /* protocols were switched: bytes both ways, until both have ended */
+	bool output_ended; /* ... and the client was told that no more comes */
+	uint64_t moved;	   /* ... bytes both ways when the wait under way began */
+	bool reused;	   /* not the connection's first */
+	bool no_file;	   /* what comes next is pulled, though there may be a file */
 	/* not cleared */
 	struct str segments[SEGMENTS];
 	char size_line[20];

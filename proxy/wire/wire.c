@@ -108,6 +108,8 @@ missed_least(struct wire *w)
 		c = find_slow(w, WAIT_STUCK);
 	if (!c || c->driving)
 		c = find_slow(w, WAIT_STREAMS);
+	if (!c || c->driving)
+		c = find_slow(w, WAIT_TUNNEL);
 	return c ? c : find_slow(w, WAIT_SEND);
 }
 
@@ -280,6 +282,7 @@ wire_create(const struct wire_options *o)
 		[WAIT_GONE] = o->limits.half_close_ms,
 		[WAIT_LINGER] = LINGER_MS,
 		[WAIT_STREAMS] = STREAMS_MS,
+		[WAIT_TUNNEL] = o->limits.tunnel_ms,
 		[WAIT_SEND] = o->limits.send_ms < STUCK_MS ? o->limits.send_ms : STUCK_MS,
 	};
 	for (int i = 0; i < WAIT_KINDS; i++) {
@@ -287,6 +290,7 @@ wire_create(const struct wire_options *o)
 		w->waits[i].limit_ms = limits[i];
 	}
 	w->waits[WAIT_BODY].judged_ms = o->limits.body_ms / JUDGED_AFTER;
+	w->waits[WAIT_TUNNEL].judged_ms = o->limits.idle_ms;
 	w->waits[WAIT_STUCK].judged_ms = o->limits.send_ms / JUDGED_AFTER;
 	w->waits[WAIT_SEND].judged_ms = o->limits.send_ms / JUDGED_AFTER;
 	tls_desk_init(&w->desk);

@@ -1,7 +1,7 @@
 /* fuzz_reply.c - an origin's bytes as the response to GET or HEAD.
  * rooms: origin http base
  *
- * The first byte chooses the method and where the bytes are cut in two. Cut or not, the response
+ * A GET asks to switch to websocket. The first byte chooses the method and where the bytes are cut in two. Cut or not, the response
  * must be the same: head, body, how it ends and how many bytes are left over.
  */
 #include "proxy/origin/reply.h"
@@ -43,7 +43,7 @@ see(struct str a, struct str b, bool to_head)
 	struct reply r = {0};
 	struct seen s = {.last = REPLY_MORE};
 	struct field fields[FIELDS_MAX];
-	reply_begin(&r, to_head, fields);
+	reply_begin(&r, to_head, to_head ? STR("") : STR("websocket"), fields);
 	read_all(&r, a, &s);
 	read_all(&r, b, &s);
 	reply_fini(&r);

@@ -431,7 +431,7 @@ read_body(struct client *c, const char *method, struct answer *a)
 	return fault;
 }
 
-/* The next head, interim ones put aside. */
+/* The next head, interim ones put aside; a 101 is none: no other follows. */
 static const char *
 read_head(struct client *c, struct answer *a)
 {
@@ -454,7 +454,7 @@ read_head(struct client *c, struct answer *a)
 		if (fault)
 			return fault;
 		a->status = atoi(a->head + 9);
-		if (a->status >= 200)
+		if (a->status >= 200 || a->status == 101)
 			return NULL;
 		heap_add(&interim, a->head, a->head_bytes);
 	}

@@ -50,7 +50,7 @@ size_t client_send_some(struct client *c, const char *p, size_t n);
 void client_request(struct client *c, const char *method, const char *target, const char *fields);
 struct answer client_read(struct client *c, const char *method); /* method: of the request */
 struct answer client_try(struct client *c, const char *method);
-struct answer client_read_head(struct client *c); /* final head only; the body is left */
+struct answer client_read_head(struct client *c); /* final head, or a 101; the body is left */
 size_t client_read_body(struct client *c, char *p, size_t n); /* raw bytes; fewer: it ended */
 bool client_closed(struct client *c);	     /* the peer closes now-ish, without another byte */
 void client_expect_closed(struct client *c); /* and closes our end */

@@ -55,6 +55,20 @@ START_TEST(combined_and_then_more)
 }
 END_TEST
 
+START_TEST(a_tunnel_says_what_its_client_sent)
+{
+	struct access_line l = usual();
+	l.received = 77; /* of a tunnel alone */
+	ck_assert_ptr_null(strstr(printed(access_line_combined, &l), "received"));
+	ck_assert_ptr_null(strstr(printed(access_line_json, &l), "received"));
+	l.tunnel = l.cut = true;
+	ck_assert_ptr_nonnull(
+		strstr(printed(access_line_combined, &l), " total_us=41 received=77 cut\n"));
+	ck_assert_ptr_nonnull(
+		strstr(printed(access_line_json, &l), ",\"received\":77,\"reused\":"));
+}
+END_TEST
+
 START_TEST(how_it_came)
 {
 	struct access_line l = usual();
@@ -144,6 +158,6 @@ START_TEST(a_request_that_was_none_still_has_a_line)
 }
 END_TEST
 
-UNIT("access_line", TEST(combined_and_then_more), TEST(how_it_came), LOOP(is_escaped, escapes),
-     TEST(quotes_of_cache_status_are_escaped), TEST(json_reads_back),
-     TEST(a_request_that_was_none_still_has_a_line))
+UNIT("access_line", TEST(combined_and_then_more), TEST(a_tunnel_says_what_its_client_sent),
+     TEST(how_it_came), LOOP(is_escaped, escapes), TEST(quotes_of_cache_status_are_escaped),
+     TEST(json_reads_back), TEST(a_request_that_was_none_still_has_a_line))

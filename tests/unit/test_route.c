@@ -52,6 +52,37 @@ START_TEST(find)
 }
 END_TEST
 
+/* ---- tunnels --------------------------------------------------------------------------------- */
+
+static char socket_path[] = "/ws/", websocket[] = "websocket";
+static char *protocols[] = {websocket};
+static struct config_route tunnels[] = {
+	{.path = socket_path, .upgrades = protocols, .upgrade_count = 1}};
+
+START_TEST(only_who_surely_means_a_route_may_switch_protocols_there)
+{
+	static const struct {
+		const char *path;
+		bool may;
+	} rows[] = {
+		{"/ws/a", true},      {"/ws/a?x=/../", true}, {"/ws/a/b", true},
+		{"/other", false},    {"/ws/../a", false},    {"/ws/%2e%2e/a", false},
+		{"/x/../ws/", false}, {"/ws/..%2fa", false},  {"/ws", false},
+	};
+	struct config c = {.routes = tunnels, .route_count = COUNT(tunnels)};
+	struct routes *all = routes_create(&c);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct request rq = {.method = METHOD_GET,
+				     .authority = STR("a"),
+				     .path_query = str_of(rows[i].path)};
+		const struct route *r = route_find(all, &rq);
+		ck_assert_msg((r->upgrade_count == 1) == rows[i].may, "%s", rows[i].path);
+		ck_assert(!rows[i].may || str_eq(r->upgrades[0], STR("websocket")));
+	}
+	routes_destroy(&all);
+}
+END_TEST
+
 /* ---- one key, one group of origins ----------------------------------------------------------- */
 
 static char web[] = "web", pieces[] = "/a/x", folder[] = "/a/b/", deep[] = "/A/b/c",
@@ -156,4 +187,5 @@ START_TEST(one_key_is_never_answered_by_two_groups)
 }
 END_TEST
 
-UNIT("route", LOOP(find, requests), TIMES(one_key_is_never_answered_by_two_groups, 5))
+UNIT("route", LOOP(find, requests), TEST(only_who_surely_means_a_route_may_switch_protocols_there),
+     TIMES(one_key_is_never_answered_by_two_groups, 5))

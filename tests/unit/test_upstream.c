@@ -250,6 +250,30 @@ START_TEST(what_is_under_way_is_counted_and_given_back)
 }
 END_TEST
 
+START_TEST(a_tunnel_is_counted_by_its_server_and_takes_no_place_in_the_queue)
+{
+	struct upstream_options o = {
+		.name = "g", .balance = BALANCE_LEAST, .retries = 1, .most = 1};
+	struct upstream *u = group(&o, 2, 0);
+	struct upstream_try tunnel = {0}, next = {0}, more = {0};
+	ck_assert(upstream_begin(u, &tunnel, 1000));
+	upstream_apart(u, &tunnel);
+	ck_assert(upstream_begin(u, &next, 1000)); /* there is room for one */
+	ck_assert(!upstream_begin(u, &more, 1000));
+	ck_assert_uint_ne(next.current, tunnel.current); /* the other server is the freer one */
+	upstream_end(u, &more);
+	upstream_end(u, &next);
+	ck_assert_uint_eq(upstream_state(u, tunnel.current, 0).active, 1);
+	upstream_end(u, &tunnel);
+	upstream_end(u, &tunnel);
+	ck_assert_uint_eq(upstream_state(u, 0, 0).active + upstream_state(u, 1, 0).active, 0);
+	more = (struct upstream_try){0};
+	ck_assert(upstream_begin(u, &more, 1000));
+	upstream_end(u, &more);
+	upstream_destroy(&u);
+}
+END_TEST
+
 /* Retries are a fifth of what is under way, and three at least: when all fails at once, the
  * others of the group do not get all of it twice. */
 START_TEST(retries_have_a_budget)
@@ -515,8 +539,9 @@ UNIT("upstream", TEST(five_failures_in_a_row_are_too_many_and_four_are_not),
      TEST(a_single_server_is_asked_always_and_known_to_be_back_at_once),
      TEST(when_none_is_well_a_request_asks_one_that_is_left_alone),
      TEST(backups_are_asked_when_none_of_the_others_may_be),
-     TEST(what_is_under_way_is_counted_and_given_back), TEST(retries_have_a_budget),
-     TEST(a_server_that_is_back_gets_its_part_bit_by_bit),
+     TEST(what_is_under_way_is_counted_and_given_back),
+     TEST(a_tunnel_is_counted_by_its_server_and_takes_no_place_in_the_queue),
+     TEST(retries_have_a_budget), TEST(a_server_that_is_back_gets_its_part_bit_by_bit),
      TEST(by_hash_a_key_has_one_server_until_it_fails),
      LOOP(what_counts_as_a_failure_and_what_is_tried_again, ends),
      LOOP(answers_of_a_gateway_that_has_nothing_behind_it_are_failures, answers),
