@@ -61,6 +61,12 @@ struct config_origin {
 	unsigned max_connections;			  /* per server and worker */
 };
 
+/* Rules for header fields (config/headers.h): "Name: value", and names. */
+struct config_headers {
+	char **set, **add, **remove;
+	unsigned set_count, add_count, remove_count;
+};
+
 struct config_route { /* the first that matches applies; the last, implicit one matches all */
 	char *host;   /* NULL: any; "*.example.com": names below it */
 	char *path;   /* prefix; NULL: any */
@@ -74,6 +80,7 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 		pass_cookie_count;
 	char **upgrades; /* protocols that connections may switch to */
 	unsigned upgrade_count;
+	struct config_headers request_headers, response_headers; /* besides those for all */
 };
 
 struct config_disk { /* besides cache.dir */
@@ -196,6 +203,7 @@ struct config {
 	struct config_disk *disks;
 	unsigned disk_count;
 	struct config_admission admission;
+	struct config_headers request_headers, response_headers; /* of all routes */
 	struct config_route *routes;
 	unsigned route_count;
 	struct config_limits limits;

@@ -102,6 +102,7 @@ print_value(const struct setting *s, const char *in, struct buf *to)
 	case KIND_ADDRESS:
 	case KIND_URL:
 	case KIND_NETWORK:
+	case KIND_FIELD:
 	case KIND_CHOICE:
 		print_text(*(char *const *)at ? *(char *const *)at : s->words, to);
 		break;

@@ -109,6 +109,48 @@ read_element(struct reading *r, const struct setting *s, const char *path, int l
 	return yaml_document_append_sequence_item(&r->made, list, id) ? 0 : FAILED;
 }
 
+/* { Name: value } is "Name: value": who forgets the quotes in a list is understood. */
+static int
+read_pairs(struct reading *r, const struct setting *s, const char *path, int list,
+	   const yaml_node_t *node)
+{
+	char line[FIELD_LINE_BYTES];
+	struct given name, value;
+	yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+	for (; pair < node->data.mapping.pairs.top; pair++) {
+		if (given_scalar(r, yaml_document_get_node(&r->given, pair->key), path, &name) < 0)
+			return FAILED;
+		if (given_scalar(r, yaml_document_get_node(&r->given, pair->value), path, &value) <
+		    0)
+			return FAILED;
+		int n = snprintf(line, sizeof(line), "%s: %s", name.text, value.text);
+		if (n >= (int)sizeof(line))
+			return reading_fail(r, &name,
+					    "%s: %.60s is too long; at most %d characters", path,
+					    name.text, FIELD_LINE_BYTES - 1);
+		name.text = line;
+		if (read_element(r, s, path, list, NULL, &name) < 0)
+			return FAILED;
+	}
+	return 0;
+}
+
+static bool
+is_pairs(const struct setting *s, const yaml_node_t *node)
+{
+	return s->kind == KIND_LIST && s->each == KIND_FIELD && node->type == YAML_MAPPING_NODE;
+}
+
+/* What a list says of one element, or an element without a list. */
+static int
+read_given_element(struct reading *r, const struct setting *s, const char *path, int list,
+		   yaml_node_t *node, struct given *g)
+{
+	if (is_pairs(s, node))
+		return read_pairs(r, s, path, list, node);
+	return read_element(r, s, path, list, node, g);
+}
+
 static int
 read_list(struct reading *r, const struct setting *s, const char *path, yaml_node_t *node)
 {
@@ -125,13 +167,13 @@ read_list(struct reading *r, const struct setting *s, const char *path, yaml_nod
 		if (*g.text && read_element(r, s, path, list, NULL, &g) < 0)
 			return FAILED;
 	} else if (node->type != YAML_SEQUENCE_NODE) {
-		if (read_element(r, s, path, list, node, &g) < 0)
+		if (read_given_element(r, s, path, list, node, &g) < 0)
 			return FAILED;
 	} else {
 		yaml_node_item_t *item = node->data.sequence.items.start;
 		for (; item < node->data.sequence.items.top; item++)
-			if (read_element(r, s, path, list, yaml_document_get_node(&r->given, *item),
-					 &g) < 0)
+			if (read_given_element(r, s, path, list,
+					       yaml_document_get_node(&r->given, *item), &g) < 0)
 				return FAILED;
 	}
 	return list;

@@ -9,7 +9,7 @@
 
 #include <yaml.h>
 
-enum { PATH_BYTES = 64, FAILED = -1, ABSENT = 0 };
+enum { PATH_BYTES = 64, FIELD_LINE_BYTES = 4096, FAILED = -1, ABSENT = 0 };
 
 struct reading {
 	struct reading_input in;

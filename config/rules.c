@@ -2,6 +2,7 @@
 #include "config/rules.h"
 
 #include "config/groups.h"
+#include "config/headers.h"
 #include "config/units.h"
 #include "proxy/base/address.h"
 
@@ -296,6 +297,28 @@ covers(const struct config_route *a, const struct config_route *b)
 	return host && path;
 }
 
+/* NULL, or the list that is wrong, of the thread. base: "" or "routes.2.". */
+static const char *
+check_headers(const struct config_headers *request, const struct config_headers *response,
+	      const char *base, char *err, size_t err_bytes)
+{
+	static _Thread_local char name[CONFIG_NAME_BYTES];
+	char why[256];
+	snprintf(name, sizeof(name), "%srequest_headers", base);
+	const char *bad = headers_check(request, true, name, why, sizeof(why));
+	if (!bad) {
+		snprintf(name, sizeof(name), "%sresponse_headers", base);
+		bad = headers_check(response, false, name, why, sizeof(why));
+	}
+	return bad ? wrong(bad, err, err_bytes, "%s", why) : NULL;
+}
+
+static const char *
+check_common_headers(const struct config *c, char *err, size_t err_bytes)
+{
+	return check_headers(&c->request_headers, &c->response_headers, "", err, err_bytes);
+}
+
 static const char *
 check_routes(const struct config *c, char *err, size_t err_bytes)
 {
@@ -303,6 +326,10 @@ check_routes(const struct config *c, char *err, size_t err_bytes)
 		const char *bad = check_match(&c->routes[i], i, err, err_bytes);
 		if (!bad)
 			bad = check_route(&c->routes[i], i, err, err_bytes);
+		if (!bad)
+			bad = check_headers(&c->routes[i].request_headers,
+					    &c->routes[i].response_headers,
+					    indexed("routes", i, ""), err, err_bytes);
 		if (!bad)
 			bad = check_upgrades(c, i, err, err_bytes);
 		if (bad)
@@ -429,9 +456,10 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses,  groups_check,   check_loops,
-				    check_routes,     check_disks,    check_tls,
-				    check_forwarders, check_identity, check_admin};
+	check_fn *const checks[] = {check_addresses,	 groups_check,	 check_loops,
+				    check_routes,	 check_disks,	 check_tls,
+				    check_forwarders,	 check_identity, check_admin,
+				    check_common_headers};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

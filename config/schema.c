@@ -134,6 +134,14 @@ static const struct setting admission[] = {
 	{0}
 };
 #undef STRUCT
+#define STRUCT struct config_headers
+static const struct setting headers[] = {
+	LIST(FIELD,    set, set_count,           "set",                      "",                                               "\"Name: value\" instead of what came; { Name: value } does too"),
+	LIST(FIELD,    add, add_count,           "add",                      "",                                               "\"Name: value\" besides what came"),
+	LIST(TEXT,     remove, remove_count,     "remove",                   "",                                               "names of fields that do not go on"),
+	{0}
+};
+#undef STRUCT
 #define STRUCT struct config_route
 static const struct setting route[] = {
 	VALUE(TEXT,    host,                     "host",                     "any",      "any",      NO_RANGE,                 "host that the rule applies to; *.host: all names below it"),
@@ -149,6 +157,8 @@ static const struct setting route[] = {
 	LIST(TEXT,     key_cookies, key_cookie_count,   "key_cookies",       "",                                               "cookies that are part of the key"),
 	LIST(TEXT,     pass_cookies, pass_cookie_count, "pass_cookies",      "",                                               "requests with one of these cookies bypass the cache"),
 	LIST(TEXT,     upgrades, upgrade_count,  "upgrade",                  "",                                               "protocols that clients may switch to, such as websocket"),
+	GROUP(request_headers,                   "request_headers",          headers,                                          "what origins are sent, after the rules for all routes"),
+	GROUP(response_headers,                  "response_headers",         headers,                                          "what clients are sent, after the rules for all routes"),
 	{0}
 };
 #undef STRUCT
@@ -229,6 +239,8 @@ const struct setting schema_top[] = {
 	GROUP(cache,                             "cache",                    cache,                                            "place and size of the cache, lifetimes of objects"),
 	GROUPS(disks, disk_count,                "more_disks",               disk,                                             "disks beside that of cache.dir; objects lie on one of all"),
 	GROUP(admission,                         "admission",                admission,                                        "which objects are written to disk"),
+	GROUP(request_headers,                   "request_headers",          headers,                                          "changes to what origins are sent"),
+	GROUP(response_headers,                  "response_headers",         headers,                                          "changes to what clients are sent, hits too"),
 	GROUPS(routes, route_count,              "routes",                   route,                                            "rules by host and path; the first match applies"),
 	GROUP(limits,                            "limits",                   limits,                                           "limits on requests and connections of clients"),
 	GROUP(http2,                             "http2",                    http2,                                            "limits on connections that speak HTTP/2"),
@@ -282,6 +294,7 @@ value_of(const struct setting *s)
 	case KIND_ADDRESS:
 	case KIND_URL:
 	case KIND_NETWORK:
+	case KIND_FIELD:
 	case KIND_CHOICE:
 		return text_value();
 	case KIND_GROUP:

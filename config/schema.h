@@ -9,10 +9,11 @@
 #include "config/config.h"
 
 enum kind {
-	KIND_TEXT,    /* char *, as the next four */
+	KIND_TEXT,    /* char *, as the next five */
 	KIND_ADDRESS, /* to listen on */
 	KIND_URL,     /* of an origin */
 	KIND_NETWORK, /* addresses: 10.0.0.0/8, 192.0.2.1, any */
+	KIND_FIELD,   /* of a header: "Name: value" */
 	KIND_CHOICE,  /* one of words */
 	KIND_WORD,    /* enum: the place of the word in words */
 	KIND_SWITCH,  /* bool */

@@ -95,6 +95,16 @@ uri_add_authority(struct str scheme, struct str authority, struct buf *out)
 		buf_add_u64(out, (uint64_t)h.port);
 }
 
+struct str
+uri_host(struct str authority)
+{
+	size_t n = authority.n;
+	while (n && authority.p[n - 1] >= '0' && authority.p[n - 1] <= '9')
+		n--;
+	bool has_port = n && authority.p[n - 1] == ':';
+	return (struct str){authority.p, has_port ? n - 1 : authority.n};
+}
+
 bool
 uri_same_authority(struct str scheme, struct str a, struct str b)
 {

@@ -16,6 +16,9 @@ bool uri_split(struct str reference, struct uri *out);
 /* Appends host and port: lower case, without the final dot; default and empty port dropped. */
 void uri_add_authority(struct str scheme, struct str authority, struct buf *out);
 
+/* The host of host[:port], as it is written; a view. */
+struct str uri_host(struct str authority);
+
 /* The same host and port under one scheme. */
 bool uri_same_authority(struct str scheme, struct str a, struct str b);
 

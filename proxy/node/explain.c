@@ -113,6 +113,7 @@ make_key(struct imagined *im)
 		outgoing_init(&im->outgoing, &im->rq, &s->outgoing, &im->route->key, false, shared);
 	if (im->fault)
 		return;
+	im->outgoing.headers = im->route->request;
 	im->rq.scheme = im->outgoing.scheme;
 	im->shared = outgoing_key(&im->outgoing, &im->key.text) && shared;
 	im->outgoing.shared = im->shared;
@@ -132,10 +133,10 @@ look(struct imagined *im)
 	variants_read(&v, im->object->head);
 	buf_add_str(&im->names, buf_str(&v.names));
 	object_unref(&im->object);
-	if (outgoing_names_client(buf_str(&im->names)))
+	if (outgoing_names_client(&im->outgoing, buf_str(&im->names)))
 		say(im, "The answer varies on the client's address, which a question here does not "
 			"have: another variant may be meant.");
-	im->outgoing.client_ip = STR("");
+	outgoing_is_from(&im->outgoing, STR(""), NULL, 0);
 	outgoing_variant(&im->outgoing, key_primary(&im->key), buf_str(&im->names), &values);
 	key_to_variant(&im->key, im->sh->seed, buf_str(&values));
 	im->object = cache_look(im->sh->cache, im->key.hash, buf_str(&im->key.text), &im->terms);

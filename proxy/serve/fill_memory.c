@@ -41,7 +41,8 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	stream_peer(t->stream, f->client_ip);
 	f->outgoing = t->outgoing;
 	f->outgoing.rq = &f->rq;
-	f->outgoing.client_ip = str_of(f->client_ip);
+	outgoing_is_from(&f->outgoing, str_of(f->client_ip), f->settings->trusted,
+			 f->settings->trusted_count);
 	f->outgoing.shared = t->outgoing.shared && t->way != WAY_PASSING;
 	f->next = s->fills;
 	f->prev = &s->fills;

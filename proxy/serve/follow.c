@@ -165,9 +165,10 @@ follow_together(struct txn *t)
 void
 follow_variant(struct txn *t, struct str names, struct buf *values)
 {
-	if (outgoing_names_client(names)) {
+	if (outgoing_names_client(&t->outgoing, names)) {
 		stream_peer(t->stream, t->client_ip);
-		t->outgoing.client_ip = str_of(t->client_ip);
+		outgoing_is_from(&t->outgoing, str_of(t->client_ip), t->settings->trusted,
+				 t->settings->trusted_count);
 	}
 	outgoing_variant(&t->outgoing, key_primary(&t->key), names, values);
 }

@@ -3,6 +3,7 @@
 #include "proxy/serve/gate.h"
 
 #include "proxy/base/challenge.h"
+#include "proxy/http/uri.h"
 #include "proxy/serve/txn.h"
 
 static const struct str challenges = STR_INIT("/.well-known/acme-challenge/");
@@ -30,16 +31,6 @@ answers_challenge(struct txn *t)
 	return true;
 }
 
-static struct str
-without_port(struct str authority)
-{
-	size_t n = authority.n;
-	while (n && authority.p[n - 1] >= '0' && authority.p[n - 1] <= '9')
-		n--;
-	bool has_port = n && authority.p[n - 1] == ':';
-	return (struct str){authority.p, has_port ? n - 1 : authority.n};
-}
-
 /* The scheme is what a trusted forwarder says it was: what came to it by https is not sent back. */
 static bool
 answers_redirect(struct txn *t)
@@ -48,7 +39,7 @@ answers_redirect(struct txn *t)
 	if (c->redirect != CONFIG_REDIRECT_HTTPS || !str_eq(t->rq.scheme, STR("http")) ||
 	    t->rq.path_query.n == 0 || t->rq.path_query.p[0] != '/')
 		return false;
-	struct str host = without_port(t->rq.authority);
+	struct str host = uri_host(t->rq.authority);
 	if (host.n == 0) {
 		answer_fault(t, &fault_HOST);
 		return true;

@@ -26,6 +26,7 @@ primary_key(const struct fill *f, const struct request *rq, struct buf *key)
 	struct outgoing o;
 	const struct route *r = route_find(f->settings->routes, rq);
 	outgoing_init(&o, rq, &f->settings->outgoing, &r->key, f->outgoing.trusted, true);
+	o.headers = r->request;
 	o.scheme = rq->scheme;
 	outgoing_key(&o, key);
 }

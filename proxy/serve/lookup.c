@@ -387,6 +387,7 @@ lookup_begin(struct txn *t)
 		answer_fault(t, t->fault);
 		return;
 	}
+	t->outgoing.headers = t->route->request;
 	t->rq.scheme = t->outgoing.scheme;
 	if (gate_answers(t) || !tunnel_begin(t))
 		return;

@@ -44,3 +44,11 @@ outgoing_init(struct outgoing *o, const struct request *rq, const struct outgoin
 		return &fault_LOOP;
 	return fields_read_listed(&rq->fields, &o->listed) ? NULL : &fault_CONNECTION_OPTIONS;
 }
+
+void
+outgoing_is_from(struct outgoing *o, struct str peer, const struct network *trusted, unsigned n)
+{
+	o->client_ip = o->asker = peer;
+	if (o->headers && o->headers->per_client)
+		o->asker = forwarded_client(&o->rq->fields, trusted, n, peer);
+}

@@ -8,6 +8,7 @@
  *           RFC 9110 12.5.5: an answer that depends on a field says so. Then the field is in the
  *           variant's key, also those that are set here: Via, Forwarded, X-Forwarded-For. Those by
  *           which one request stands for another (outgoing_overrides) are not sent at all.
+ *           A rule of request_headers with $client_address sets such a field too.
  *   Who asks, by a trusted forwarder's word.
  *           X-Real-IP and its like differ from client to client. Other fields of a trusted
  *           forwarder that override something are in the key.
@@ -36,6 +37,10 @@
  * Always: Host, X-Forwarded-*, Forwarded and Via are written anew; what belongs to the connection,
  * and (by a setting) names of other than letters, digits and dashes, are left out.
  *
+ * Rules of request_headers come last: what they hide does not go out, what they set does, and keys
+ * and variants hold it as it goes out. All requests of one key have the same rules (route.h), and
+ * variables but $client_address are what the key says.
+ *
  * A request with a body, a doubtful cookie, or any other reason to pass shares nothing.
  *
  * Memory    an outgoing borrows the request, settings and rules. Only what is appended is kept.
@@ -47,7 +52,9 @@
 #define SERVE_OUTGOING_H
 
 #include "proxy/http/cachekey.h"
+#include "proxy/base/network.h"
 #include "proxy/http/fault.h"
+#include "proxy/serve/header_rules.h"
 
 struct outgoing_settings { /* outgoing_settings_init fills the last member */
 	struct str via; /* our name in Via; no other node has it: who meets his own is in a loop */
@@ -69,7 +76,9 @@ struct outgoing {
 	const struct request *rq;
 	const struct outgoing_settings *set;
 	const struct key_rules *rules;
+	const struct header_rules *headers; /* what the route changes; NULL: nothing */
 	struct str client_ip; /* "192.0.2.1"; needed for the head, and where a variant names it */
+	struct str asker;     /* the client that forwarders name; else the same */
 	struct str scheme;    /* the listener's, or what a trusted forwarder says */
 	bool trusted;	      /* the peer is a forwarder whose word counts */
 	bool shared;	      /* the answer may be for others too */
@@ -81,6 +90,9 @@ struct outgoing {
 const struct fault *
 outgoing_init(struct outgoing *o, const struct request *rq, const struct outgoing_settings *set,
 	      const struct key_rules *rules, bool trusted, bool shared);
+/* Who asks: the peer's address, which must stay where it is; trusted: n networks of forwarders. */
+void
+outgoing_is_from(struct outgoing *o, struct str peer, const struct network *trusted, unsigned n);
 
 /* Appends the primary key. False: the request must pass (a cookie that says so, or one in the key
  * that not everybody reads alike); the key is there all the same, and names what an unsafe method
@@ -91,8 +103,8 @@ bool outgoing_key(const struct outgoing *o, struct buf *key);
 struct str outgoing_authority(struct str primary);
 struct str outgoing_target(const struct outgoing *o, struct str primary);
 
-/* Whether variants of these names depend on client_ip. */
-bool outgoing_names_client(struct str names);
+/* Whether variants of these names depend on who asks (outgoing_is_from). */
+bool outgoing_names_client(const struct outgoing *o, struct str names);
 /* Appends what distinguishes this request among the variants of names (as vary_names made them):
  * per name that is sent "\n" name ":" value. What is not sent leaves no mark, so that one more name
  * hides no variant of requests without that field. */

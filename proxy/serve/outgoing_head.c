@@ -188,4 +188,10 @@ outgoing_fields(const struct outgoing *o, struct str primary, const struct outgo
 	add_own(o, FIELD_X_FORWARDED_HOST, STR("X-Forwarded-Host"), authority, out);
 	add_own(o, FIELD_FORWARDED, STR("Forwarded"), authority, out);
 	add_own(o, FIELD_VIA, STR("Via"), authority, out);
+	for (unsigned i = 0; o->headers && i < o->headers->n; i++) {
+		buf_add_str(out, o->headers->lines[i].name);
+		buf_add_lit(out, ": ");
+		outgoing_add_ruled(o, &o->headers->lines[i], authority, out);
+		buf_add_lit(out, "\r\n");
+	}
 }

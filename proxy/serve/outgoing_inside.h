@@ -38,15 +38,21 @@ struct outgoing_lines { /* of one field */
 };
 _Static_assert(FIELDS_MAX <= 256, "places are bytes");
 
-/* The client's lines of that name, without those that end at this hop. */
-void outgoing_find_lines(const struct outgoing *o, enum field_id id, struct str name,
-			 struct outgoing_lines *l);
-/* Appends them as one value (at least one line), in normal form where there is one. */
+/* Appends lines of one name as one value (at least one line), in normal form where there is one. */
 void outgoing_add_value(const struct outgoing *o, const struct outgoing_lines *l, struct buf *out);
 void outgoing_add_normal(enum field_id id, struct str name, struct str value, struct buf *out);
 /* Appends the value of a field that is written anew; false: it has none, or is not sent. */
 bool outgoing_add_written(const struct outgoing *o, enum field_id id, struct str authority,
 			  struct buf *out);
+/* Whether a rule of the route says what this field is. */
+bool outgoing_is_ruled(const struct outgoing *o, struct str name);
+/* Appends that rule's value. */
+void outgoing_add_ruled(const struct outgoing *o, const struct header_rule *l, struct str authority,
+			struct buf *out);
+/* Appends all that goes out under a name that is not written anew, as one value: the client's lines
+ * and the rules'. False: nothing does. */
+bool outgoing_add_sent(const struct outgoing *o, enum field_id id, struct str name,
+		       struct str authority, struct buf *out);
 /* The host for which the client asked, by a trusted forwarder's word. */
 struct str outgoing_forwarded_host(const struct outgoing *o, struct str authority);
 

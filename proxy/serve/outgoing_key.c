@@ -9,7 +9,6 @@ static void
 add_header(const struct outgoing *o, struct str authority, struct str name, struct buf *key)
 {
 	enum field_id id = field_id_of(name);
-	struct outgoing_lines l;
 	buf_add_lit(key, "\n");
 	buf_add_str(key, name);
 	size_t named = key->n;
@@ -19,10 +18,7 @@ add_header(const struct outgoing *o, struct str authority, struct str name, stru
 			key->n = named;
 		return;
 	}
-	outgoing_find_lines(o, id, name, &l);
-	if (l.n && outgoing_goes_out(o, id, name, &outgoing_asks_nothing))
-		outgoing_add_value(o, &l, key);
-	else
+	if (!outgoing_add_sent(o, id, name, authority, key))
 		key->n = named;
 }
 
@@ -127,11 +123,12 @@ outgoing_target(const struct outgoing *o, struct str primary)
 }
 
 bool
-outgoing_names_client(struct str names)
+outgoing_names_client(const struct outgoing *o, struct str names)
 {
 	struct str name;
 	while (list_next(&names, &name))
-		if (str_eq(name, STR("forwarded")) || str_eq(name, STR("x-forwarded-for")))
+		if (str_eq(name, STR("forwarded")) || str_eq(name, STR("x-forwarded-for")) ||
+		    (o->headers && o->headers->per_client && outgoing_is_ruled(o, name)))
 			return true;
 	return false;
 }
@@ -140,7 +137,6 @@ void
 outgoing_variant(const struct outgoing *o, struct str primary, struct str names, struct buf *out)
 {
 	struct str name;
-	struct outgoing_lines l;
 	struct buf copy = {0};
 	while (list_next(&names, &name)) {
 		enum field_id id = field_id_of(name);
@@ -148,17 +144,12 @@ outgoing_variant(const struct outgoing *o, struct str primary, struct str names,
 		buf_add_lit(out, "\n");
 		buf_add_str(out, name);
 		buf_add_lit(out, ":");
-		if (outgoing_writes_anew(id)) {
-			if (!copy.n)
-				keep_authority(primary, &copy);
-			if (!outgoing_add_written(o, id, buf_str(&copy), out))
-				out->n = before;
-			continue;
-		}
-		outgoing_find_lines(o, id, name, &l);
-		if (l.n && outgoing_goes_out(o, id, name, &outgoing_asks_nothing))
-			outgoing_add_value(o, &l, out);
-		else
+		if (!copy.n)
+			keep_authority(primary, &copy);
+		bool sent = outgoing_writes_anew(id)
+				    ? outgoing_add_written(o, id, buf_str(&copy), out)
+				    : outgoing_add_sent(o, id, name, buf_str(&copy), out);
+		if (!sent)
 			out->n = before;
 	}
 	buf_fini(&copy);

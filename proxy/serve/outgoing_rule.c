@@ -59,6 +59,8 @@ bool
 outgoing_goes_out(const struct outgoing *o, enum field_id id, struct str name,
 		  const struct outgoing_asks *a)
 {
+	if (o->headers && header_rules_hide(o->headers, name))
+		return false;
 	if (id == FIELD_OTHER)
 		return !is_dropped_name(o, name);
 	if (((written_anew | fields_hop_by_hop) & field_bit(id)) ||

@@ -4,6 +4,7 @@
 
 #include "proxy/http/negotiate.h"
 #include "proxy/http/syntax.h"
+#include "proxy/http/uri.h"
 
 static void
 add_joined(const struct outgoing *o, const struct outgoing_lines *l, struct str separator,
@@ -64,9 +65,8 @@ outgoing_add_value(const struct outgoing *o, const struct outgoing_lines *l, str
 	buf_fini(&joined);
 }
 
-void
-outgoing_find_lines(const struct outgoing *o, enum field_id id, struct str name,
-		    struct outgoing_lines *l)
+static void
+find_lines(const struct outgoing *o, enum field_id id, struct str name, struct outgoing_lines *l)
 {
 	const struct fields *f = &o->rq->fields;
 	l->n = 0;
@@ -161,4 +161,43 @@ outgoing_add_written(const struct outgoing *o, enum field_id id, struct str auth
 	default:
 		return false;
 	}
+}
+
+/* ---- what the route adds --------------------------------------------------------------------- */
+
+bool
+outgoing_is_ruled(const struct outgoing *o, struct str name)
+{
+	for (unsigned i = 0; o->headers && i < o->headers->n; i++)
+		if (str_ieq(o->headers->lines[i].name, name))
+			return true;
+	return false;
+}
+
+void
+outgoing_add_ruled(const struct outgoing *o, const struct header_rule *l, struct str authority,
+		   struct buf *out)
+{
+	struct header_values v = {uri_host(authority), o->scheme, node_of(o->asker)};
+	header_rules_add_value(l, &v, out);
+}
+
+bool
+outgoing_add_sent(const struct outgoing *o, enum field_id id, struct str name, struct str authority,
+		  struct buf *out)
+{
+	struct outgoing_lines l;
+	find_lines(o, id, name, &l);
+	bool any = l.n && outgoing_goes_out(o, id, name, &outgoing_asks_nothing);
+	if (any)
+		outgoing_add_value(o, &l, out);
+	for (unsigned i = 0; o->headers && i < o->headers->n; i++) {
+		if (!str_ieq(o->headers->lines[i].name, name))
+			continue;
+		if (any)
+			buf_add_lit(out, ", ");
+		outgoing_add_ruled(o, &o->headers->lines[i], authority, out);
+		any = true;
+	}
+	return any;
 }

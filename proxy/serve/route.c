@@ -12,6 +12,7 @@ struct rule {
 	struct str host, path; /* empty: any */
 	struct route route;
 	struct route passing; /* the same, but it passes: for who could mean another route */
+	struct header_rules *request, *response; /* owned */
 };
 
 struct routes {
@@ -53,6 +54,10 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 	};
 	r->route.upgrades = strs_of(c->upgrades, c->upgrade_count);
 	r->route.upgrade_count = c->upgrade_count;
+	r->request = header_rules_create(&all->request_headers, &c->request_headers);
+	r->response = header_rules_create(&all->response_headers, &c->response_headers);
+	r->route.request = r->request;
+	r->route.response = r->response;
 	r->passing = r->route;
 	r->passing.pass = true;
 	r->passing.upgrade_count = 0; /* a tunnel is for who surely means this route */
@@ -83,6 +88,8 @@ routes_destroy(struct routes **rp)
 	if (!r)
 		return;
 	for (unsigned i = 0; i < r->count; i++) {
+		header_rules_destroy(&r->rules[i].request);
+		header_rules_destroy(&r->rules[i].response);
 		const struct key_rules *k = &r->rules[i].route.key;
 		const struct str *lists[] = {k->keep_params,  k->drop_params,
 					     k->headers,      k->cookies,
@@ -237,6 +244,12 @@ route_find(const struct routes *r, const struct request *rq)
 					    : &r->rules[first].route;
 	buf_fini(&host);
 	return found;
+}
+
+const struct route *
+route_default(const struct routes *r)
+{
+	return &r->rules[r->count - 1].route;
 }
 
 unsigned

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "proxy/cache/admission.h"
 #include "proxy/http/cachekey.h"
+#include "proxy/serve/header_rules.h"
 
 struct route {
 	bool pass;	/* never look in or fill the cache */
@@ -20,6 +21,7 @@ struct route {
 	struct key_rules key;
 	const struct str *upgrades; /* protocols that its connections may switch to */
 	unsigned upgrade_count;
+	const struct header_rules *request, *response; /* NULL: none */
 };
 
 /* The key holds headers or cookies: one URL has many primary keys. */
@@ -36,6 +38,8 @@ struct routes *routes_create(const struct config *c);
 void routes_destroy(struct routes **r);
 /* Never NULL: what no route matches has the defaults. */
 const struct route *route_find(const struct routes *r, const struct request *rq);
+/* The rules of what no route matches. */
+const struct route *route_default(const struct routes *r);
 /* Its place in the configuration, from 1; 0: none matched. */
 unsigned route_number(const struct routes *r, const struct route *found);
 

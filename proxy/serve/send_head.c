@@ -49,6 +49,9 @@ send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
 	m->head.stored = m->stored.count ? &m->stored : NULL;
 	m->head.add = lines;
 	m->head.add_n = m->kept_n + m->n;
+	const struct route *route = t->route ? t->route : route_default(t->settings->routes);
+	if (route->response)
+		m->head.add = send_ruled(t, m, route->response, lines, &m->head.add_n);
 	m->head.close = m->head.close || t->fault != NULL;
 	t->head_us = now_us();
 	txn_move(t, TXN_SEND);

@@ -52,6 +52,12 @@ void send_age(struct txn *t, struct maker *m, const struct terms *terms);
 void send_end(struct txn *t, struct maker *m, stream_pull_fn *pull);
 bool send_is_head(const struct txn *t); /* HEAD was asked */
 
+/* send_rules.c: the rules' changes to the n lines that add to what is stored: other lines, *n of
+ * them, in the arena. */
+const struct stream_line *
+send_ruled(struct txn *t, struct maker *m, const struct header_rules *rules,
+	   const struct stream_line *lines, unsigned *n);
+
 /* send_body.c */
 stream_pull_fn send_pull_object, send_pull_flight, send_pull_walk;
 stream_give_back_fn send_give_back, send_give_back_walk;

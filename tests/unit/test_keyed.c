@@ -211,6 +211,10 @@ static struct config_route routed[] = {
 	{.path = a_path, .key_headers = route_headers, .key_header_count = 1},
 	{.host = g, .drop_params = route_params, .drop_param_count = 1},
 };
+/* And what it changes, in fields that clients send too. */
+static char dnt[] = "DNT: 1", accept_line[] = "accept: $scheme/$host",
+	    my_field[] = "My-Field: $host b", agent[] = "user-agent";
+static char *set_lines[] = {dnt, accept_line}, *add_lines[] = {my_field}, *removed[] = {agent};
 static const struct routes *routes;
 enum { TRUSTED = 1, OBEY = 2, AS_IT_CAME = 4, VALIDATES = 8 };
 
@@ -249,7 +253,8 @@ begin(struct trip *t, const struct head *h, const struct outgoing_settings *set,
 	if (outgoing_init(&t->out, &t->rq, set, rules ? rules : &t->route->key, how & TRUSTED,
 			  true))
 		return false;
-	t->out.client_ip = STR("192.0.2.1");
+	t->out.headers = t->route ? t->route->request : NULL;
+	outgoing_is_from(&t->out, STR("192.0.2.1"), NULL, 0);
 	t->sure = outgoing_key(&t->out, &t->key);
 	outgoing_fields(&t->out, buf_str(&t->key), &asks, &t->fields);
 	t->asked = outgoing_asked(&t->out, &asks);
@@ -318,7 +323,7 @@ all_names(const struct trip *a, const struct trip *b, struct buf *names)
 	struct fields f = {.v = &vary, .cap = 1};
 	const struct trip *both[] = {a, b};
 	int n = sprintf(text, "via, forwarded, host, x-forwarded-for, x-forwarded-host, "
-			      "x-forwarded-proto");
+			      "x-forwarded-proto, dnt, accept, my-field, user-agent");
 	for (int k = 0; k < 2; k++)
 		for (unsigned i = 0; i < both[k]->rq.fields.n; i++) {
 			struct str name = both[k]->rq.fields.v[i].name;
@@ -425,7 +430,14 @@ END_TEST
 START_TEST(random_heads_by_route)
 {
 	struct met met = {0};
-	struct config c = {.routes = routed, .route_count = COUNT(routed)};
+	struct config c = {.routes = routed,
+			   .route_count = COUNT(routed),
+			   .request_headers = {.set = set_lines,
+					       .set_count = COUNT(set_lines),
+					       .add = add_lines,
+					       .add_count = COUNT(add_lines),
+					       .remove = removed,
+					       .remove_count = COUNT(removed)}};
 	struct routes *all = routes_create(&c);
 	routes = all;
 	compare_pairs(1000 + (uint64_t)_i, PAIRS, true, &met);

@@ -324,9 +324,9 @@ END_TEST
 
 START_TEST(which_variants_need_the_client)
 {
-	ck_assert(outgoing_names_client(STR("accept,forwarded")));
-	ck_assert(outgoing_names_client(STR("x-forwarded-for")));
-	ck_assert(!outgoing_names_client(STR("accept,x-forwarded-host")));
+	ck_assert(outgoing_names_client(&(struct outgoing){0}, STR("accept,forwarded")));
+	ck_assert(outgoing_names_client(&(struct outgoing){0}, STR("x-forwarded-for")));
+	ck_assert(!outgoing_names_client(&(struct outgoing){0}, STR("accept,x-forwarded-host")));
 }
 END_TEST
 

@@ -113,5 +113,21 @@ START_TEST(splits)
 }
 END_TEST
 
-UNIT("uri", LOOP(dot_segments, dots), LOOP(percent_encoding, escapes), LOOP(authority, authorities),
-     TEST(splits))
+/* clang-format off */
+static const struct {
+	const char *authority, *host;
+} with_ports[] = {
+	{"h", "h"}, {"h:80", "h"}, {"h:", "h"}, {"h80", "h80"}, {"[::1]", "[::1]"}, {"[::1]:8", "[::1]"}, {"", ""}, {":1", ""},
+};
+/* clang-format on */
+
+START_TEST(host_without_port)
+{
+	struct str host = uri_host(str_of(with_ports[_i].authority));
+	ck_assert_msg(str_eq(host, str_of(with_ports[_i].host)), "%s: %.*s",
+		      with_ports[_i].authority, STR_ARG(host));
+}
+END_TEST
+
+UNIT("uri", LOOP(host_without_port, with_ports), LOOP(dot_segments, dots),
+     LOOP(percent_encoding, escapes), LOOP(authority, authorities), TEST(splits))
