@@ -103,7 +103,7 @@ $(B)/tests/test_%: tests/unit/test_%.c $$(call rooms_of,tests/unit/test_$$*.c)
 	$(LINK) $(PKG_CFLAGS) -o $@ $< $(call rooms_of,$<) $(CHECK_LIBS) $(PKG_LIBS)
 
 # test_work counts steps: what it tests is compiled once more, with a call in each basic block.
-COUNTED := $(patsubst %.c,$(B)/counted/%.o,$(wildcard proxy/http/*.c proxy/serve/outgoing*.c) proxy/base/buf.c)
+COUNTED := $(patsubst %.c,$(B)/counted/%.o,$(wildcard proxy/http/*.c proxy/serve/outgoing*.c proxy/serve/header_rules.c) proxy/base/buf.c)
 WRAPPED := -Wl,--wrap=memchr,--wrap=memcmp,--wrap=strncasecmp,--wrap=memcpy,--wrap=memmove,--wrap=memset
 $(B)/counted/%.o: %.c
 	$(COMPILE) -fsanitize-coverage=trace-pc -fno-builtin -U_FORTIFY_SOURCE $(PKG_CFLAGS) -c -o $@ $<
