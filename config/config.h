@@ -182,6 +182,7 @@ struct config {
 	char **listen;
 	unsigned listen_count;
 	char *socket_mode;  /* of unix: addresses: "660" */
+	char *user, *group; /* to become when root starts it; NULL: none; the user's own */
 	char *admin;	    /* NULL or "off": none */
 	char **admin_hosts; /* names it may be asked by, besides addresses */
 	unsigned admin_host_count;

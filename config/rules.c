@@ -376,6 +376,16 @@ check_forwarders(const struct config *c, char *err, size_t err_bytes)
 }
 
 static const char *
+check_identity(const struct config *c, char *err, size_t err_bytes)
+{
+	if (c->group && !c->user)
+		return wrong("group", err, err_bytes,
+			     "counts only beside user; write user: %s too, or leave it out",
+			     c->group);
+	return NULL;
+}
+
+static const char *
 check_disks(const struct config *c, char *err, size_t err_bytes)
 {
 	if (c->disk_count && !c->cache.dir)
@@ -399,8 +409,9 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses, groups_check, check_loops,	    check_routes,
-				    check_disks,     check_tls,	   check_forwarders};
+	check_fn *const checks[] = {check_addresses,  groups_check,  check_loops,
+				    check_routes,     check_disks,   check_tls,
+				    check_forwarders, check_identity};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

@@ -220,6 +220,8 @@ const struct setting schema_top[] = {
 	LIST(TEXT,     admin_hosts, admin_host_count, "admin_hosts",         "",                                               "host names that admin answers to, beside addresses"),
 	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "token that POST needs; required on a public address"),
 	VALUE(CHOICE,  socket_mode,              "socket_mode",              "660",      "600|660|666", NO_RANGE,                 "permissions of unix:PATH: who may connect"),
+	VALUE(TEXT,    user,                     "user",                     "none",     "none",     NO_RANGE,                 "that twice becomes when root starts it; none: it stays root"),
+	VALUE(TEXT,    group,                    "group",                    "auto",     "auto",     NO_RANGE,                 "that twice becomes when root starts it; auto: that of user"),
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "worker threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "servers that have the content"),
 	GROUP(cache,                             "cache",                    cache,                                            "place and size of the cache, lifetimes of objects"),

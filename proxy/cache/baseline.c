@@ -304,7 +304,10 @@ restore(struct baseline *b)
 static void
 begin_what_if(struct baseline *b)
 {
-	const struct whatif_options w = {.ghost = b->o.ghost, .memory = b->o.memory};
+	const struct whatif_options w = {.ghost = b->o.ghost,
+					 .memory = b->o.memory,
+					 .budget_bytes_s = b->o.budget_bytes_s,
+					 .budget_saved_s = b->o.budget_saved_s};
 	struct buf bytes = {0};
 	const char *why;
 	if (!b->o.ghost.disk_bytes || !b->o.memory.capacity)

@@ -20,8 +20,10 @@ struct baseline_ring;
 struct baseline_options {
 	struct ghost_options ghost;
 	struct memory_options memory; /* of sightings, for what-if; capacity 0: there is none */
-	unsigned rings;		      /* one for each worker */
-	struct cache *cache;	      /* borrowed; where the snapshot is kept. NULL: nowhere */
+	uint64_t budget_bytes_s;      /* of writes, for what-if; 0: none (budget.h) */
+	unsigned budget_saved_s;
+	unsigned rings;	     /* one for each worker */
+	struct cache *cache; /* borrowed; where the snapshot is kept. NULL: nowhere */
 };
 /* Restores the snapshot beside the cache, or starts empty with a warning that says why. -1 when the
  * thread cannot be started. */

@@ -145,13 +145,28 @@ end_full(const struct whatif *w, struct whatif_cell *c, int64_t now_s)
 }
 
 static void
+fill_budget(const struct whatif *w, struct whatif_cell *c, int64_t now_ms, bool is_first)
+{
+	struct ghost_stats s;
+	ghost_stats(c->ghost, &s);
+	if (is_first) {
+		budget_init(&c->budget, w->o.budget_bytes_s, w->o.budget_saved_s, now_ms);
+		c->written_before = s.written_bytes;
+	}
+	budget_fill(&c->budget, now_ms, s.written_bytes - c->written_before);
+}
+
+static void
 tick(struct whatif *w, uint32_t now_s)
 {
 	if (now_s == w->now_s)
 		return;
+	bool is_first = !w->now_s;
 	w->now_s = now_s;
 	for (int i = 0; i < WHATIF_ROWS; i++) {
 		struct whatif_cell *c = &w->rows[i];
+		if (c->ghost && w->o.budget_bytes_s)
+			fill_budget(w, c, (int64_t)now_s * 1000, is_first);
 		if (!c->memory)
 			continue;
 		memory_tick(c->memory, now_s);
@@ -174,8 +189,13 @@ judge(struct whatif_cell *c, struct ghost_event *e)
 				   .status = 200,
 				   .body_bytes = UINT64_MAX};
 	struct key_hash h = hash_of(e->key);
-	if (!c->memory)
+	f.over_budget = c->budget.rate && budget_is_over(&c->budget);
+	if (!c->memory && !f.over_budget)
 		return; /* it admits all */
+	if (!c->memory) {
+		e->refused = true;
+		return;
+	}
 	f.known = e->sightings ? memory_record(c->memory, h) : memory_test(c->memory, h);
 	c->keys += e->sightings && f.known.sight != SIGHT_CURRENT;
 	for (unsigned i = 1; i < e->sightings; i++)
@@ -196,6 +216,8 @@ see(struct whatif_cell *c, struct ghost_event e)
 	else
 		e.refused = c->memory && !ghost_is_on_disk(c->ghost, e.url);
 	struct ghost_did did = ghost_see(c->ghost, &e);
+	if (did.wrote && c->budget.rate)
+		budget_charge(&c->budget, (int64_t)did.written_bytes);
 	if (did.wrote && c->by_turns)
 		turning_charge(&c->turning, e.record_bytes * did.weight,
 			       ghost_turn_bytes(c->ghost));

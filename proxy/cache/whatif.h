@@ -35,7 +35,9 @@ struct whatif;
 struct whatif_options {
 	struct ghost_options ghost;   /* of the proxy's own settings; a disk */
 	struct memory_options memory; /* likewise: its sightings are the rule's */
-	uint32_t lent;		      /* events that it may follow before any has paid; 0: 4,096 */
+	uint64_t budget_bytes_s;      /* of writes, for each row; 0: none (budget.h) */
+	unsigned budget_saved_s;
+	uint32_t lent; /* events that it may follow before any has paid; 0: 4,096 */
 };
 /* NULL: there is no memory for it. */
 struct whatif *whatif_create(const struct whatif_options *o);

@@ -2,6 +2,7 @@
 #ifndef CACHE_WHATIF_INSIDE_H
 #define CACHE_WHATIF_INSIDE_H
 
+#include "proxy/cache/budget.h"
 #include "proxy/cache/turn.h"
 #include "proxy/cache/turning.h"
 #include "proxy/cache/whatif.h"
@@ -16,6 +17,8 @@ struct whatif_cell {
 	uint64_t filter_bytes;	     /* of that; its other numbers take a look at its bits */
 	struct turning turning;	     /* pair: the memory's, where it is one */
 	bool by_turns;
+	struct budget budget; /* of writes, where there is one; full after a restart */
+	uint64_t written_before;
 	uint64_t keys,
 		number; /* that its generation learnt since it was looked at last, and which */
 	/* Of those that stand for others, by parts of their keys. */

@@ -2,6 +2,7 @@
 #include "proxy/base/address.h"
 #include "proxy/base/log.h"
 #include "proxy/cli/settings.h"
+#include "proxy/node/notify.h"
 #include "proxy/node/server.h"
 
 #include <pthread.h>
@@ -10,7 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { FILES_WANTED = 1 << 20 };
+/* END_MS: what the end takes besides finishing requests: saving what was learnt. */
+enum { FILES_WANTED = 1 << 20, END_MS = 30000 };
 
 static const char about[] =
 	"Runs the proxy in the foreground. `twice run --origin https://host` alone is a working edge: it\n"
@@ -118,6 +120,7 @@ reload(const struct settings *s, struct server *server)
 	struct config fresh;
 	char err[512], why[512];
 	config_init(&fresh);
+	notify_reloading();
 	bool is_read = settings_reread(s, &fresh, err, sizeof(err)) == 0;
 	if (server_reload(server, is_read ? &fresh : NULL, why, sizeof(why)) < 0)
 		log_error("the certificates were not reloaded, those of before serve on: %s", why);
@@ -129,6 +132,7 @@ reload(const struct settings *s, struct server *server)
 		log_info("the logs are reopened and the configuration is read again");
 	}
 	config_fini(&fresh);
+	notify_say("READY=1");
 }
 
 static void
@@ -142,6 +146,8 @@ serve_until_told(const struct settings *s, struct server *server, const sigset_t
 	sigset_t ending = *waited;
 	sigdelset(&ending, SIGHUP);
 	pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
+	notify_say("STOPPING=1\nSTATUS=finishing open requests\nEXTEND_TIMEOUT_USEC=%llu",
+		   (unsigned long long)(s->config.timeouts.drain_ms + END_MS) * 1000);
 	log_say("twice: finishing open requests, at most %llu s; send the signal again to stop at once",
 		(unsigned long long)(s->config.timeouts.drain_ms + 999) / 1000);
 }
@@ -177,6 +183,10 @@ serve(const struct settings *s)
 		goto out;
 	}
 	announce(&s->config, server);
+	notify_say("READY=1\nSTATUS=serving at %s", s->config.listen[0]);
+	if (identity_is_root_unsaid(&s->config))
+		log_warning("everything runs as root; write user: NAME to become another user, or "
+			    "user: root to keep it so");
 	serve_until_told(s, server, &waited);
 	server_stop(server);
 	result = CLI_FINE;
@@ -197,7 +207,7 @@ cli_run(int argc, char **argv)
 		return result;
 	set_log_level(&s.config);
 	raise_file_limit();
-	result = settings_fit(&s, "run", &found) ? serve(&s) : CLI_USAGE;
+	result = settings_fit(&s, "run", IDENTITY_MAKES, &found) ? serve(&s) : CLI_USAGE;
 	settings_fini(&s);
 	return result;
 }

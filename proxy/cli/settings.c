@@ -95,10 +95,24 @@ on_finding(void *ctx, const struct finding *f)
 	t->stops |= f->stops;
 }
 
+/* As which user nothing further can be said when it cannot be taken. */
+static bool
+take_identity(struct telling *t, enum identity_way way, struct identity *who)
+{
+	struct finding f = {.stops = true};
+	const char *setting;
+	if (identity_take(who, &t->s->config, way, &setting, f.text, sizeof(f.text)) == 0)
+		return true;
+	snprintf(f.setting, sizeof(f.setting), "%s", setting);
+	on_finding(t, &f);
+	return false;
+}
+
 bool
-settings_fit(const struct settings *s, const char *command, unsigned *found)
+settings_fit(const struct settings *s, const char *command, enum identity_way way, unsigned *found)
 {
 	struct telling t = {s, command, false};
+	struct identity who;
 	char err[512];
 	*found = 0;
 	if (config_validate(&s->config, err, sizeof(err)) < 0) {
@@ -106,7 +120,12 @@ settings_fit(const struct settings *s, const char *command, unsigned *found)
 		t.stops = true;
 		++*found;
 	}
-	*found += preflight(&s->config, on_finding, &t);
+	if (t.stops)
+		way = IDENTITY_TRIES;
+	if (take_identity(&t, way, &who))
+		*found += preflight(&s->config, &who, on_finding, &t);
+	else
+		++*found;
 	return !t.stops;
 }
 

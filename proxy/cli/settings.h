@@ -4,6 +4,7 @@
 
 #include "config/config.h"
 #include "proxy/cli/cli.h"
+#include "proxy/node/identity.h"
 
 #include <stdbool.h>
 
@@ -21,9 +22,11 @@ int settings_init(struct settings *s, const char *command, const char *about, in
 		  int *exit_code);
 void settings_fini(struct settings *s);
 
-/* Run needs more: an origin, and the resources of this machine (preflight). Prints each finding
- * on stderr with its place. False: run must refuse. *found counts all of them. */
-bool settings_fit(const struct settings *s, const char *command, unsigned *found);
+/* Run needs more: an origin, the user it becomes (identity), and the resources of this machine
+ * (preflight). Prints each finding on stderr with its place. False: run must refuse. *found counts
+ * all of them. From here on the process is that user. */
+bool
+settings_fit(const struct settings *s, const char *command, enum identity_way way, unsigned *found);
 
 /* The same file and flags again, into *c (config_init first). -1 and a sentence. */
 int settings_reread(const struct settings *s, struct config *c, char *err, size_t err_bytes);

@@ -1,7 +1,9 @@
 /* doorway.c - one struct from another, and the first thing that is wrong. */
 #include "proxy/node/doorway.h"
 
+#include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/node/inherited.h"
 #include "proxy/wire/listen.h"
 
 #include <errno.h>
@@ -115,20 +117,65 @@ doorway_reload(const struct config *c, struct tls_server *tls, char *err, size_t
 	return result;
 }
 
-int
-doorway_door(const struct config *c, unsigned i, struct doorway_place *p, char *err,
-	     size_t err_bytes)
+/* The file stays when a supervisor keeps the socket: whoever connects meanwhile waits there. */
+static int
+open_path(const struct config *c, unsigned i, struct doorway_place *p, char *err, size_t err_bytes)
 {
-	const char *path = config_listen_path(c->listen[i]);
-	if (!path)
-		return listen_on(config_listen_address(c->listen[i]), &p->port, err, err_bytes);
-	if (!p->file.path) {
-		mode_t mode = (mode_t)strtoul(c->socket_mode, NULL, 8);
-		p->shared = unix_socket_open(&p->file, path, mode, err, err_bytes);
-		if (p->shared < 0)
-			return -1;
+	mode_t mode = (mode_t)strtoul(c->socket_mode, NULL, 8);
+	int fd = unix_socket_open(&p->file, config_listen_path(c->listen[i]), mode, err, err_bytes);
+	if (fd < 0)
+		return -1;
+	p->given = mem_zalloc(sizeof *p->given);
+	p->given[p->given_n++] = fd;
+	if (inherited_keep(c->listen[i], fd))
+		unix_socket_leave(&p->file);
+	return 0;
+}
+
+static void
+take_inherited(const struct config *c, struct doorway_place *places)
+{
+	struct inherited *in = inherited_open();
+	for (unsigned i = 0; i < c->listen_count; i++) {
+		struct doorway_place *p = &places[i];
+		p->given_n = inherited_take(in, c->listen[i], &p->given);
+		if (p->given_n && !config_listen_path(c->listen[i]))
+			p->port = listen_port(p->given[0]);
+		if (p->given_n)
+			log_info("%s: the supervisor has handed over %u socket%s", c->listen[i],
+				 p->given_n, p->given_n > 1 ? "s" : "");
 	}
-	int fd = fcntl(p->shared, F_DUPFD_CLOEXEC, 0);
+	inherited_close(&in);
+}
+
+int
+doorway_places(const struct config *c, struct doorway_place *places, char *err, size_t err_bytes)
+{
+	take_inherited(c, places);
+	for (unsigned i = 0; i < c->listen_count; i++)
+		if (!places[i].given_n && config_listen_path(c->listen[i]) &&
+		    open_path(c, i, &places[i], err, err_bytes))
+			return -1;
+	return 0;
+}
+
+unsigned
+doorway_count(const struct doorway_place *p, unsigned w, unsigned n)
+{
+	return p->given_n > n ? (p->given_n - w + n - 1) / n : 1;
+}
+
+int
+doorway_door(const struct config *c, unsigned i, struct doorway_place *p, unsigned number,
+	     char *err, size_t err_bytes)
+{
+	if (!p->given_n) {
+		int made = listen_on(config_listen_address(c->listen[i]), &p->port, err, err_bytes);
+		if (made >= 0)
+			inherited_keep(c->listen[i], made);
+		return made;
+	}
+	int fd = fcntl(p->given[number % p->given_n], F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		snprintf(err, err_bytes, "cannot listen on '%s': %s", c->listen[i],
 			 strerror(errno));
@@ -138,11 +185,13 @@ doorway_door(const struct config *c, unsigned i, struct doorway_place *p, char *
 void
 doorway_shared(struct doorway_place *places, unsigned n)
 {
-	for (unsigned i = 0; i < n; i++)
-		if (places[i].file.path && places[i].shared >= 0) {
-			close(places[i].shared);
-			places[i].shared = -1;
-		}
+	for (unsigned i = 0; i < n; i++) {
+		for (unsigned k = 0; k < places[i].given_n; k++)
+			close(places[i].given[k]);
+		free(places[i].given);
+		places[i].given = NULL;
+		places[i].given_n = 0;
+	}
 }
 
 void

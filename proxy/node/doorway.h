@@ -16,15 +16,23 @@ char *doorway_name(const struct config *c, unsigned of, char out[CONFIG_NAME_BYT
 /* What all of `listen` speak. tls is made where one of them needs it. NULL and a sentence. */
 struct listener *
 doorway_open(const struct config *c, struct tls_server **tls, char *err, size_t err_bytes);
-/* Where one entry listens: zeroed before the first worker has its socket. */
+/* Where one entry listens; zeroed before doorway_places. */
 struct doorway_place {
-	unsigned port;		 /* 0: a path */
-	int shared;		 /* the socket of a path, of which each worker has a copy */
-	struct unix_socket file; /* that path */
+	unsigned port; /* 0: a path */
+	int *given; /* sockets that are there already, of which workers get copies: handed over by
+			* a supervisor, or the one of a path */
+	unsigned given_n;
+	struct unix_socket file; /* the path, if it is ours to remove */
 };
-/* A socket that listens at the i-th entry, for one worker more. -1 and a sentence. */
-int doorway_door(const struct config *c, unsigned i, struct doorway_place *p, char *err,
-		 size_t err_bytes);
+/* Sockets that a supervisor has handed over are taken, and paths are opened. -1 and a sentence. */
+int
+doorway_places(const struct config *c, struct doorway_place *places, char *err, size_t err_bytes);
+/* How many sockets of a place worker w of n has to accept from: none stays without a worker. */
+unsigned doorway_count(const struct doorway_place *p, unsigned w, unsigned n);
+/* A socket that listens at the i-th entry. Number: w for the first of worker w, w + n for its next, and so
+ * on. -1 and a sentence. */
+int doorway_door(const struct config *c, unsigned i, struct doorway_place *p, unsigned number,
+		 char *err, size_t err_bytes);
 /* All workers have theirs. */
 void doorway_shared(struct doorway_place *places, unsigned n);
 /* Files of sockets go; nobody comes by them any more. */

@@ -3,6 +3,7 @@
 
 #include "proxy/cache/store.h"
 #include "proxy/node/doorway.h"
+#include "proxy/node/identity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,7 @@ struct findings { /* who is told */
 	void *ctx;
 	unsigned found;
 	const struct config *config;
+	const struct identity *who;
 };
 
 __attribute__((format(printf, 4, 5))) static void
@@ -220,9 +222,11 @@ static void
 check_cache_dir(const struct config *c, struct findings *p)
 {
 	char setting[CONFIG_NAME_BYTES];
-	if (c->cache.dir)
+	if (c->cache.dir && !(p->who->gives & 1u))
 		check_one_dir(c, c->cache.dir, "cache.dir", p);
 	for (unsigned i = 0; i < c->disk_count; i++) {
+		if (p->who->gives & 2u << i)
+			continue;
 		snprintf(setting, sizeof setting, "more_disks.%u.dir", i);
 		check_one_dir(c, c->disks[i].dir, setting, p);
 	}
@@ -297,13 +301,13 @@ check_log(const struct config *c, struct findings *p)
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 unsigned
-preflight(const struct config *c, preflight_each_fn *each, void *ctx)
+preflight(const struct config *c, const struct identity *who, preflight_each_fn *each, void *ctx)
 {
 	static void (*const checks[])(const struct config *, struct findings *) = {
 		check_listen,	 check_ca_files, check_certificates, check_loops,
 		check_cache_dir, check_disk,	 check_memory,	     check_log,
 	};
-	struct findings p = {each, ctx, 0, c};
+	struct findings p = {each, ctx, 0, c, who};
 	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
 		checks[i](c, &p);
 	return p.found;

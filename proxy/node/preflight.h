@@ -17,9 +17,13 @@ struct finding {
 	char text[PREFLIGHT_TEXT]; /* what is wrong, and the way out */
 };
 
+struct identity;
+
 typedef void preflight_each_fn(void *ctx, const struct finding *f);
 
-/* Calls each with every finding, in the order of the settings; returns their number. */
-unsigned preflight(const struct config *c, preflight_each_fn *each, void *ctx);
+/* Calls each with every finding, in the order of the settings; returns their number. As which user,
+ * and what root does for it at a start: identity_take. */
+unsigned
+preflight(const struct config *c, const struct identity *who, preflight_each_fn *each, void *ctx);
 
 #endif

@@ -16,6 +16,7 @@
 #include "proxy/node/doorway.h"
 #include "proxy/node/keeper.h"
 #include "proxy/node/top.h"
+#include "proxy/node/watchdog.h"
 #include "proxy/node/worker.h"
 
 #include <assert.h>
@@ -50,6 +51,7 @@ struct server {
 	int64_t begun_us;
 	bool started;
 	struct keeper *keeper;
+	struct watchdog *watchdog; /* NULL: nobody asked for one */
 };
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -146,6 +148,8 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	s->chronicle = chronicle_create(sh->cache);
 	if (open_sightings(s, err, err_bytes))
 		return -1;
+	unsigned saved_s;
+	uint64_t budget_bytes_s = config_budget(c, &saved_s);
 	struct baseline_options b = {
 		.ghost =
 			{
@@ -156,6 +160,8 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 				.max_entries = ghost_entries(c),
 			},
 		.memory = memory_of(c),
+		.budget_bytes_s = budget_bytes_s,
+		.budget_saved_s = saved_s,
 		.rings = worker_count(c),
 		.cache = sh->cache,
 	};
@@ -206,6 +212,28 @@ node_of(const struct filter_seed *seed, const struct config *c)
 	return node;
 }
 
+/* The sockets of one worker, all entries of listen. */
+static int
+open_doors(struct server *s, unsigned w, char *err, size_t err_bytes)
+{
+	const struct config *c = s->config;
+	struct worker *worker = &s->workers[w];
+	unsigned n = 0;
+	for (unsigned i = 0; i < c->listen_count; i++)
+		n += doorway_count(&s->places[i], w, s->worker_count);
+	worker->doors = mem_zalloc(n * sizeof *worker->doors);
+	for (unsigned i = 0; i < c->listen_count; i++)
+		for (unsigned k = 0; k < doorway_count(&s->places[i], w, s->worker_count); k++) {
+			int fd = doorway_door(c, i, &s->places[i], w + k * s->worker_count, err,
+					      err_bytes);
+			if (fd < 0)
+				return -1;
+			worker->doors[worker->door_count++] =
+				(struct worker_door){fd, &s->listeners[i]};
+		}
+	return 0;
+}
+
 static int
 open_workers(struct server *s, char *err, size_t err_bytes)
 {
@@ -216,7 +244,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 	memset(s->workers, 0, n * sizeof *s->workers);
 	s->places = mem_zalloc(c->listen_count * sizeof *s->places);
 	s->listeners = doorway_open(c, &s->tls, err, err_bytes);
-	if (!s->listeners)
+	if (!s->listeners || doorway_places(c, s->places, err, err_bytes))
 		return -1;
 	s->worker_count = n;
 	const struct clients_limits l = {
@@ -231,20 +259,14 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		struct worker *worker = &s->workers[w];
 		worker->clients = s->clients;
 		worker->room = s->room;
-		worker->listeners = s->listeners;
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
 			.settings = settings_create(c, node_of(s->shelves.seed, c)),
 			.groups = s->origins.groups,
 			.log = {.file = s->access_log, .lane = w},
 		};
-		worker->doors = mem_zalloc(c->listen_count * sizeof *worker->doors);
-		for (unsigned i = 0; i < c->listen_count; i++) {
-			worker->doors[i] = doorway_door(c, i, &s->places[i], err, err_bytes);
-			if (worker->doors[i] < 0)
-				return -1;
-			worker->door_count++;
-		}
+		if (open_doors(s, w, err, err_bytes))
+			return -1;
 		if (worker_open(worker, w)) {
 			snprintf(err, err_bytes, "cannot set up worker %u: %s", w, strerror(errno));
 			return -1;
@@ -366,7 +388,8 @@ server_start(struct server *s)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
 			return -1;
-	if (keeper_start(&s->keeper, &s->shelves, s->chronicle))
+	if (keeper_start(&s->keeper, &s->shelves, s->chronicle) ||
+	    watchdog_start(&s->watchdog, s->workers, s->worker_count))
 		return -1;
 	s->started = true;
 	return 0;
@@ -383,6 +406,7 @@ server_stop(struct server *s)
 		worker_drain(&s->workers[i]);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		pthread_join(s->workers[i].thread, NULL);
+	watchdog_stop(&s->watchdog);
 	keeper_stop(&s->keeper);
 	s->started = false;
 }

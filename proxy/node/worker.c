@@ -34,6 +34,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	int64_t now = now_ms();
 	wire_tick(w->wire, now);
 	alarm_run(&w->serve.alarms, now);
+	atomic_fetch_add_explicit(&w->turns, 1, memory_order_relaxed);
 	atomic_store_explicit(&w->active_fetches, fetcher_active(w->serve.fetcher),
 			      memory_order_relaxed);
 	if (!w->draining)
@@ -106,9 +107,9 @@ open_wire(struct worker *w)
 	w->wire = wire_create(&o);
 	room_join(w->room, w->index, w->wire, wire_arrive, &w->mailbox);
 	for (unsigned i = 0; i < w->door_count; i++) {
-		int fd = w->doors[i];
-		w->doors[i] = -1;
-		if (wire_listen(w->wire, fd, &w->listeners[i]))
+		int fd = w->doors[i].fd;
+		w->doors[i].fd = -1;
+		if (wire_listen(w->wire, fd, w->doors[i].listener))
 			return -1;
 	}
 	return 0;
@@ -155,7 +156,9 @@ worker_run(void *arg)
 	struct worker *w = arg;
 	assert(w->base && w->wire && w->mail && w->tick);
 	mailbox_adopt(&w->mailbox, nudge, w);
+	pthread_setname_np(pthread_self(), "worker");
 	event_base_dispatch(w->base);
+	atomic_store_explicit(&w->turns, WORKER_HAS_ENDED, memory_order_relaxed);
 	wire_close_all(w->wire);
 	fill_cancel_all(&w->serve);
 	return NULL;
@@ -183,8 +186,8 @@ worker_close(struct worker *w)
 		mailbox_fini(&w->mailbox);
 	}
 	for (unsigned i = 0; i < w->door_count; i++)
-		if (w->doors[i] >= 0)
-			close(w->doors[i]);
+		if (w->doors[i].fd >= 0)
+			close(w->doors[i].fd);
 	free(w->doors);
 	measures_fini(&w->measures);
 	hot_fini(&w->hot);

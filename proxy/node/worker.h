@@ -19,6 +19,11 @@ struct listener;
 struct room;
 struct wire;
 
+struct worker_door {
+	int fd;				 /* -1 once wire has it */
+	const struct listener *listener; /* shared by all workers */
+};
+
 struct worker {
 	struct serve serve;	 /* what its requests are given */
 	struct clients *clients; /* of all workers together */
@@ -34,15 +39,16 @@ struct worker {
 	struct measures measures;
 	struct lately lately;
 	struct hot hot;
-	_Atomic unsigned active_fetches;  /* as of the last tick, for reports */
-	int *doors;			  /* listening sockets; -1 once wire has them */
-	const struct listener *listeners; /* one for each, shared by all workers */
+	_Atomic unsigned active_fetches; /* as of the last tick, for reports */
+	struct worker_door *doors;	 /* listening sockets */
 	unsigned door_count;
+	_Atomic uint64_t turns; /* ticks so far, for the watchdog */
 	bool draining;
 	int64_t drain_until_ms;
 };
 
 enum { TICK_MS = 50 };
+#define WORKER_HAS_ENDED UINT64_MAX /* as its turns */
 
 /* w->serve has shelves, settings, origins and the log's descriptor; clients, room, doors and listeners
  * are set; the rest is made here. */

@@ -29,8 +29,8 @@ split(const char *addr, char *host, size_t host_bytes, char *port, size_t port_b
 	return 0;
 }
 
-static unsigned
-port_of(int fd)
+unsigned
+listen_port(int fd)
 {
 	struct sockaddr_storage ss = {0};
 	socklen_t n = sizeof ss;
@@ -100,7 +100,7 @@ listen_on(const char *addr, unsigned *port, char *err, size_t err_bytes)
 			 errno == EADDRINUSE ? " (another program has it: choose another port)"
 					     : "");
 	else
-		*port = port_of(fd);
+		*port = listen_port(fd);
 	freeaddrinfo(list);
 	return fd;
 }

@@ -7,5 +7,6 @@
 /* A non-blocking socket with SO_REUSEPORT, so that each worker has its own; port 0 takes any, and
  * *port (when not 0) overrides the address's, and is set to what was bound. -1 and a sentence. */
 int listen_on(const char *addr, unsigned *port, char *err, size_t err_bytes);
+unsigned listen_port(int fd); /* that it is bound to; 0: none */
 
 #endif

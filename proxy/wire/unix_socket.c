@@ -85,6 +85,13 @@ failed:
 }
 
 void
+unix_socket_leave(struct unix_socket *u)
+{
+	free(u->path);
+	*u = (struct unix_socket){0};
+}
+
+void
 unix_socket_end(struct unix_socket *u)
 {
 	struct stat st;
@@ -92,6 +99,5 @@ unix_socket_end(struct unix_socket *u)
 		return;
 	if (lstat(u->path, &st) == 0 && st.st_dev == u->device && st.st_ino == u->inode)
 		unlink(u->path);
-	free(u->path);
-	*u = (struct unix_socket){0};
+	unix_socket_leave(u);
 }

@@ -24,6 +24,8 @@ enum { UNIX_SOCKET_PATH_BYTES = 108 };
 /* A non-blocking listening socket; mode: the file's. -1 and a sentence. */
 int
 unix_socket_open(struct unix_socket *u, const char *path, mode_t mode, char *err, size_t err_bytes);
+/* The file stays: it is somebody else's from here on. */
+void unix_socket_leave(struct unix_socket *u);
 /* The file goes, if it is still that one: nobody can come any more. */
 void unix_socket_end(struct unix_socket *u);
 

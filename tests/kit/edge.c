@@ -31,6 +31,9 @@ static struct {
 	bool err_ended;
 	pthread_t reader;
 	int starts;
+	const int *handed;
+	unsigned handed_n;
+	const char *handed_names;
 } edge = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 char *
@@ -225,7 +228,9 @@ launch(void)
 		open(text("%s/stdout", kit_dir()), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	edge.err_from = edge.err.n;
 	edge.err_ended = false;
+	kit_hand_over(edge.handed, edge.handed_n, edge.handed_names);
 	edge.pid = kit_spawn((const char *const *)edge.flags, (const int[]){-1, out, err[1]});
+	kit_hand_over(NULL, 0, NULL);
 	edge.starts++;
 	close(err[1]);
 	close(out);
@@ -269,6 +274,14 @@ comes_up(void)
 			fail("the proxy did not say \"listening on\" and \"admin on\" in time");
 		kit_pause();
 	}
+}
+
+void
+edge_inherits(const int *fds, unsigned n, const char *names)
+{
+	edge.handed = fds;
+	edge.handed_n = n;
+	edge.handed_names = names;
 }
 
 static void

@@ -35,6 +35,10 @@ unsigned edge_beside(const char *yaml);
 /* A port of 127.0.0.1 that nobody else is given meanwhile, for proxies that name each other. */
 unsigned edge_reserve_port(void);
 
+/* Descriptors that all further starts are handed over as a supervisor does it, names with ":" between
+ * them. Borrowed. */
+void edge_inherits(const int *fds, unsigned n, const char *names);
+
 void edge_stop(void); /* SIGTERM; it must exit 0 in time */
 void edge_signal(int sig);
 void edge_pause(void); /* SIGSTOP; all its threads stand still when this returns */

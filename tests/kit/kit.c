@@ -313,6 +313,38 @@ kit_pause(void)
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
+/* What the next process is handed over, as a supervisor does it (sd_listen_fds(3)). */
+static struct {
+	const int *fds;
+	unsigned n;
+	const char *names;
+} handed;
+
+void
+kit_hand_over(const int *fds, unsigned n, const char *names)
+{
+	handed.fds = fds;
+	handed.n = n;
+	handed.names = names;
+}
+
+/* In the child: descriptors from 3 on. Twice, as below. */
+static void
+take_handed(void)
+{
+	for (unsigned i = 0; i < handed.n; i++)
+		if (dup2(handed.fds[i], 200 + (int)i) < 0)
+			_exit(127);
+	for (unsigned i = 0; i < handed.n; i++)
+		if (dup2(200 + (int)i, 3 + (int)i) < 0)
+			_exit(127);
+	if (handed.n) {
+		setenv("LISTEN_PID", text("%d", (int)getpid()), 1);
+		setenv("LISTEN_FDS", text("%u", handed.n), 1);
+		setenv("LISTEN_FDNAMES", handed.names, 1);
+	}
+}
+
 pid_t
 kit_spawn(const char *const *argv, const int fds[3])
 {
@@ -333,7 +365,8 @@ kit_spawn(const char *const *argv, const int fds[3])
 	for (int i = 0; i < 3; i++)
 		if (dup2(100 + i, i) < 0)
 			_exit(127);
-	syscall(SYS_close_range, 3, ~0u, 0);
+	take_handed();
+	syscall(SYS_close_range, 3 + handed.n, ~0u, 0);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

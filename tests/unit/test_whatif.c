@@ -121,6 +121,46 @@ START_TEST(a_row_is_what_a_run_with_its_settings_shows)
 }
 END_TEST
 
+static struct whatif *
+make_with_budget(unsigned sightings, uint64_t bytes_s)
+{
+	struct whatif_options o = {.ghost = {.disk_bytes = 64 * MIB, .memory_bytes = 4 * MIB},
+				   .lent = 16 << 10,
+				   .budget_bytes_s = bytes_s,
+				   .memory = {.kind = MEMORY_PAIR,
+					      .sightings = sightings,
+					      .capacity = 1000000,
+					      .false_positives = 0.01,
+					      .rotate_after_s = 1 << 30,
+					      .seed = 1}};
+	return whatif_create(&o);
+}
+
+/* 15,000 events are 15 seconds long here. A row is what a run with its settings and the same budget
+ * does, and writes no more than that allows: so many seconds, two saved up, and the last object. */
+START_TEST(every_row_keeps_to_the_write_budget)
+{
+	enum { BUDGET = 256 << 10, SECONDS = 15, SAVED = 2, LARGEST = 32 << 10 };
+	struct whatif *w = make_with_budget(2, BUDGET), *one = make_with_budget(1, BUDGET),
+		      *free = make(2, 64 * MIB, 4 * MIB);
+	play(w, URLS, HOT, 15000, 0);
+	play(one, URLS, HOT, 15000, 0);
+	play(free, URLS, HOT, 15000, 0);
+	struct whatif_stats a = stats(w), b = stats(one), f = stats(free);
+	const struct whatif_told *row = &a.rows[WHATIF_SIGHTINGS_1];
+	ck_assert_double_eq(row->written_bytes, b.rows[WHATIF_NOW].written_bytes);
+	ck_assert_double_eq(a.off_requests + row->more_requests, b.off_requests);
+	for (int i = 0; i < WHATIF_ROWS; i++)
+		if (a.rows[i].told)
+			ck_assert_double_le(a.rows[i].written_bytes,
+					    BUDGET * (SECONDS + SAVED) + LARGEST);
+	ck_assert_double_gt(f.rows[WHATIF_NOW].written_bytes, 2 * a.rows[WHATIF_NOW].written_bytes);
+	whatif_destroy(&w);
+	whatif_destroy(&one);
+	whatif_destroy(&free);
+}
+END_TEST
+
 /* Ten times as many requests and URLs as it may follow: what rows differ by is right within two points
  * of hits, and of bytes. */
 START_TEST(a_sample_tells_what_the_whole_would)
@@ -266,6 +306,7 @@ START_TEST(what_is_forgotten_is_forgotten_by_all_rows)
 END_TEST
 
 UNIT("whatif", LOOP(a_row_is_what_a_run_with_its_settings_shows, twins),
-     TEST(a_sample_tells_what_the_whole_would), TIMES(it_costs_no_more_than_its_share, 2),
-     TEST(it_goes_on_where_it_ended), TEST(what_is_no_snapshot_of_it_is_refused),
+     TEST(every_row_keeps_to_the_write_budget), TEST(a_sample_tells_what_the_whole_would),
+     TIMES(it_costs_no_more_than_its_share, 2), TEST(it_goes_on_where_it_ended),
+     TEST(what_is_no_snapshot_of_it_is_refused),
      TIMES(what_is_forgotten_is_forgotten_by_all_rows, 2))

@@ -1,0 +1,29 @@
+/* inherited.h - listening sockets that a supervisor hands over (sd_listen_fds(3)): those of its
+ * socket units, and those that an earlier run of this program gave it to keep (FDSTORE).
+ *
+ * Clients who connect while the program is away wait in such a socket's queue. Sockets are known by
+ * the address they listen at; of several at one address (SO_REUSEPORT) each has a queue of its own,
+ * so all of them are taken.
+ *
+ * Threads   one at a time.
+ */
+#ifndef NODE_INHERITED_H
+#define NODE_INHERITED_H
+
+#include <stdbool.h>
+
+struct inherited;
+
+/* Reads LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES, once: then they are gone from the environment. */
+struct inherited *inherited_open(void);
+/* The number of sockets that listen at an entry of `listen`; *out gets them, allocated. They are the
+ * caller's now. 0: none, and *out is NULL. */
+unsigned inherited_take(struct inherited *in, const char *listen, int **out);
+/* What nobody took is closed, with a warning that names it. NULL is fine. */
+void inherited_close(struct inherited **in);
+
+/* The supervisor gets a copy of a socket that listens at the entry, for the next start. False: there
+ * is none that takes it. */
+bool inherited_keep(const char *listen, int fd);
+
+#endif

@@ -1,0 +1,201 @@
+/* Root starts it, and it becomes the user that the settings name. */
+#include "tests/kit/kit.h"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define USER "daemon"
+
+static uid_t
+user_id(void)
+{
+	const struct passwd *p = getpwnam(USER);
+	if (geteuid() != 0 || !p)
+		skip("only root can become the user " USER);
+	return p->pw_uid;
+}
+
+/* The user may look up names in the scenario's directory, and no more. */
+static uid_t
+ready(const char *more)
+{
+	uid_t uid = user_id();
+	chmod(kit_dir(), 0711);
+	edge_yaml(text("user: " USER "\n%s", more));
+	return uid;
+}
+
+static char *
+path_of(const char *name)
+{
+	return text("%s/%s", kit_dir(), name);
+}
+
+static void
+expect_owner(const char *path, uid_t uid)
+{
+	struct stat st;
+	expect_that(lstat(path, &st) == 0, "there is no %s", path);
+	expect_that(st.st_uid == uid, "%s belongs to %u", path, st.st_uid);
+}
+
+/* A line of /proc/PID/status, its name left out. */
+static char *
+status_line(const char *name)
+{
+	static char line[256];
+	FILE *f = fopen(text("/proc/%d/status", (int)edge_pid()), "r");
+	bool found = false;
+	while (!found && f && fgets(line, sizeof line, f))
+		found = strncmp(line, name, strlen(name)) == 0;
+	fclose(f);
+	line[strcspn(line, "\n")] = '\0';
+	return found ? strdup(line + strlen(name) + 1) : NULL;
+}
+
+static struct output
+checked(const char *yaml)
+{
+	const char *bin = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	FILE *f = fopen(path_of("check.yaml"), "w");
+	fprintf(f, "admin: off\norigins: http://a\n%s", yaml);
+	fclose(f);
+	return program(bin, "check", "-c", path_of("check.yaml"));
+}
+
+static void
+expect_finding(struct output o, const char *words)
+{
+	expect_int(o.status, 2);
+	expect_that(strstr(o.err, words), "no \"%s\" in: %s", words, o.err);
+}
+
+SCENARIO("root becomes the user, whose are the cache, the log and the socket's directory")
+{
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	uid_t uid = ready(text("listen: [ \"127.0.0.1:0\", \"unix:%s/run/t.sock\" ]\n"
+			       "access_log: %s/access.log\n",
+			       kit_dir(), kit_dir()));
+	edge_start();
+	char *all_four = text("%u\t%u\t%u\t%u", uid, uid, uid, uid);
+	expect_text(status_line("Uid:"), all_four);
+	expect_that(!edge_said("as root"), "it says that it is root");
+	get("/x");
+	get("/x");
+	expect_hit(get("/x"));
+	expect_owner(edge_cache_dir(), uid);
+	expect_owner(text("%s/seed", edge_cache_dir()), uid);
+	expect_owner(path_of("access.log"), uid);
+	expect_owner(path_of("run"), uid);
+	expect_owner(path_of("run/t.sock"), uid);
+	expect(edge_stat("process.open_fds") > 0); /* /proc/self can still be read */
+	edge_restart();
+	expect_hit(get("/x"));
+}
+
+SCENARIO("one capability is kept, and there is no way to more")
+{
+	ready("");
+	edge_start();
+	expect_text(status_line("CapEff:"), "0000000000000400"); /* CAP_NET_BIND_SERVICE */
+	expect_text(status_line("CapPrm:"), "0000000000000400");
+	expect_text(status_line("CapBnd:"), "0000000000000400");
+	expect_text(status_line("NoNewPrivs:"), "1");
+}
+
+SCENARIO("as that user it listens on a port below 1024")
+{
+	origin_says("/x", .body = "hello");
+	char *says = NULL;
+	for (int port = 1000 - getpid() % 300, tries = 0; tries < 50; port--, tries++) {
+		ready(text("listen: [ \"127.0.0.1:%d\" ]\n", port));
+		if (edge_refuses_or_runs(&says) == 0) {
+			expect_int(get("/x").status, 200);
+			return;
+		}
+		expect_that(strstr(says, "in use"), "%s", says);
+	}
+	skip("all ports that were tried are in use");
+}
+
+SCENARIO("what an earlier run as root has left goes to the user")
+{
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	user_id();
+	edge_yaml("user: root\n");
+	edge_start("--admin", "127.0.0.1:0");
+	get("/x");
+	get("/x");
+	expect_that(!edge_said("as root"), "it was told to be root");
+	edge_stop();
+	expect_owner(edge_cache_dir(), 0);
+	uid_t uid = ready("");
+	edge_start();
+	expect_owner(text("%s/seed", edge_cache_dir()), uid);
+	expect_hit(get("/x"));
+}
+
+SCENARIO("a directory of root's that is no cache is not given away")
+{
+	ready("");
+	mkdir(edge_cache_dir(), 0755);
+	fclose(fopen(text("%s/thesis.tex", edge_cache_dir()), "w"));
+	char *says = NULL;
+	expect_int(edge_refuses(&says), 2);
+	expect_that(strstr(says, "cannot write in"), "%s", says);
+	expect_owner(edge_cache_dir(), 0);
+	expect_owner(text("%s/thesis.tex", edge_cache_dir()), 0);
+}
+
+SCENARIO("root that was not told to stay root is warned of")
+{
+	user_id();
+	edge_start();
+	expect_that(edge_said("everything runs as root; write user:"), "it does not say so");
+}
+
+SCENARIO("check tries as the user: what that user cannot read is a finding, and nothing is made")
+{
+	user_id();
+	chmod(kit_dir(), 0711);
+	mkdir(path_of("etc"), 0755);
+	struct output o = program("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+				  "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=a", "-keyout",
+				  path_of("etc/a.key"), "-out", path_of("etc/a.pem"));
+	expect_that(o.status == 0, "%s", o.err);
+	chmod(path_of("etc/a.key"), 0600);
+	char *yaml = text("listen: 'https://127.0.0.1:0'\ntls:\n  certificates: [ %s/etc ]\n"
+			  "cache:\n  dir: %s/lib/cache\n  disk: 8MiB\n",
+			  kit_dir(), kit_dir());
+	o = checked(text("user: root\n%s", yaml));
+	expect_that(o.status == 0, "%s", o.err);
+	expect_finding(checked(text("user: " USER "\n%s", yaml)), "Permission denied");
+	chmod(path_of("etc/a.key"), 0644);
+	o = checked(text("user: " USER "\n%s", yaml));
+	expect_that(o.status == 0, "%s", o.err); /* root would make the cache's directory */
+	expect_that(access(path_of("lib"), F_OK) != 0, "check has made a directory");
+
+	mkdir(path_of("lib"), 0700);
+	mkdir(path_of("lib/cache"), 0700);
+	fclose(fopen(path_of("lib/cache/thesis.tex"), "w"));
+	expect_finding(checked(text("user: " USER "\n%s", yaml)), "cache.dir");
+}
+
+SCENARIO("a user or group that is not there, or that one cannot become, is named with a way out")
+{
+	const char *more = "listen: '127.0.0.1:0'\ncache: { dir: none }\n";
+	expect_finding(checked(text("user: no-such-user\n%s", more)), "adduser --system");
+	expect_finding(checked(text("user: root\ngroup: no-such-group\n%s", more)), "addgroup");
+	expect_finding(checked(text("group: root\n%s", more)), "counts only beside user");
+	user_id();
+	const char *bin = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	chmod(kit_dir(), 0711);
+	struct output o = program("setpriv", "--reuid=" USER, "--clear-groups", bin, "check", "-c",
+				  path_of("check.yaml"));
+	expect_finding(o, "group");
+	checked(text("user: root\n%s", more));
+	o = program("setpriv", "--reuid=" USER, "--clear-groups", bin, "check", "-c",
+		    path_of("check.yaml"));
+	expect_finding(o, "only root can become");
+}

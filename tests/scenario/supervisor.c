@@ -1,0 +1,320 @@
+/* A supervisor that speaks systemd's protocols: it is told what happens, and holds the sockets, so
+ * that nobody is refused while the proxy is away. */
+#include "tests/kit/kit.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { KEPT_MOST = 32 };
+
+/* What it was told, and the descriptors that it was given to keep. */
+static struct {
+	int fd;
+	pthread_mutex_t lock;
+	char said[1 << 16];
+	int kept[KEPT_MOST];
+	char names[KEPT_MOST * 64];
+	unsigned kept_n;
+} boss = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void
+take_note(const char *text, struct msghdr *m)
+{
+	pthread_mutex_lock(&boss.lock);
+	size_t n = strlen(boss.said);
+	snprintf(boss.said + n, sizeof boss.said - n, "%s\n", text);
+	struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	const char *name = strstr(text, "FDNAME=");
+	if (c && c->cmsg_type == SCM_RIGHTS && name && boss.kept_n < KEPT_MOST) {
+		memcpy(&boss.kept[boss.kept_n], CMSG_DATA(c), sizeof(int));
+		n = strlen(boss.names);
+		snprintf(boss.names + n, sizeof boss.names - n, "%s%.60s", n ? ":" : "",
+			 name + strlen("FDNAME="));
+		boss.kept_n++;
+	}
+	pthread_mutex_unlock(&boss.lock);
+}
+
+static void *
+hear(void *ctx)
+{
+	(void)ctx;
+	for (;;) {
+		char text[1024];
+		_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))];
+		struct iovec iov = {text, sizeof text - 1};
+		struct msghdr m = {.msg_iov = &iov,
+				   .msg_iovlen = 1,
+				   .msg_control = room,
+				   .msg_controllen = sizeof room};
+		ssize_t n = recvmsg(boss.fd, &m, MSG_CMSG_CLOEXEC);
+		if (n < 0)
+			return NULL;
+		text[n] = '\0';
+		take_note(text, &m);
+	}
+}
+
+static void
+supervise(void)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	pthread_t t;
+	snprintf(at.sun_path, sizeof at.sun_path, "%s/notify", kit_dir());
+	boss.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (bind(boss.fd, (struct sockaddr *)&at, sizeof at) < 0 ||
+	    pthread_create(&t, NULL, hear, NULL) != 0)
+		fail("no supervisor: %s", strerror(errno));
+	setenv("NOTIFY_SOCKET", at.sun_path, 1);
+}
+
+static int
+count_said(const char *words)
+{
+	int n = 0;
+	pthread_mutex_lock(&boss.lock);
+	for (const char *p = boss.said; (p = strstr(p, words)); p += strlen(words))
+		n++;
+	pthread_mutex_unlock(&boss.lock);
+	return n;
+}
+
+static void
+wait_said(const char *words, int times)
+{
+	wait_until(count_said(words) >= times);
+}
+
+/* A socket that listens at a port that the system chooses; with_others: SO_REUSEPORT. */
+static int
+listening_at(unsigned *port, bool with_others)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)*port)};
+	socklen_t n = sizeof at;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = with_others;
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
+	if (bind(fd, (struct sockaddr *)&at, sizeof at) || listen(fd, 128) ||
+	    getsockname(fd, (struct sockaddr *)&at, &n))
+		fail("no socket: %s", strerror(errno));
+	*port = ntohs(at.sin_port);
+	return fd;
+}
+
+static void
+starts_at(unsigned port, const char *more)
+{
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	edge_yaml(text("listen: [ \"127.0.0.1:%u\" ]\n%s", port, more));
+	edge_start();
+}
+
+enum { WAITING = 24 };
+
+/* Connections, each with a request, of which nobody has accepted one yet. */
+static void
+connect_all(struct client *c[WAITING], unsigned port)
+{
+	for (int i = 0; i < WAITING; i++) {
+		c[i] = client_open_to(port);
+		client_request(c[i], "GET", "/x", NULL);
+	}
+}
+
+static void
+expect_all_served(struct client *c[WAITING])
+{
+	for (int i = 0; i < WAITING; i++) {
+		expect_answer(client_read(c[i], "GET"), 200, "hello");
+		client_close(c[i]);
+	}
+}
+
+/* ---- what it is told ------------------------------------------------------------------------ */
+
+SCENARIO("the supervisor is told of the start, a reload and the end")
+{
+	supervise();
+	setenv("WATCHDOG_USEC", "600000", 1);
+	edge_start();
+	wait_said("READY=1\nSTATUS=serving at ", 1);
+	edge_signal(SIGHUP);
+	wait_said("RELOADING=1\nMONOTONIC_USEC=", 1);
+	wait_said("READY=1", 2);
+	wait_said("WATCHDOG=1", 2);
+	expect_int(count_said("STOPPING=1"), 0);
+	edge_stop();
+	wait_said("STOPPING=1", 1);
+	expect_int(count_said("FDSTORE=1"), 2); /* one for each worker */
+}
+
+/* The thread of a worker; 0: none. */
+static pid_t
+find_worker(void)
+{
+	char *tasks = text("/proc/%d/task", (int)edge_pid());
+	DIR *d = opendir(tasks);
+	pid_t found = 0;
+	for (struct dirent *e; d && !found && (e = readdir(d));) {
+		char name[32] = "";
+		FILE *f = fopen(text("%s/%s/comm", tasks, e->d_name), "r");
+		if (f && fgets(name, sizeof name, f) && strcmp(name, "worker\n") == 0)
+			found = (pid_t)atoi(e->d_name);
+		if (f)
+			fclose(f);
+	}
+	closedir(d);
+	return found;
+}
+
+SCENARIO("a worker that stands still ends the supervisor's patience, though the others go on")
+{
+	int status;
+	supervise();
+	setenv("WATCHDOG_USEC", "600000", 1);
+	edge_start();
+	wait_said("WATCHDOG=1", 1);
+	pid_t worker = find_worker();
+	expect(worker > 0);
+	if (ptrace(PTRACE_SEIZE, worker, 0, 0) || ptrace(PTRACE_INTERRUPT, worker, 0, 0))
+		skip("a thread cannot be held: %s", strerror(errno));
+	while (waitpid(worker, &status, __WALL) < 0 && errno == EINTR)
+		;
+	wait_until(edge_said("has not turned for"));
+	int before = count_said("WATCHDOG=1");
+	double then = edge_stat("uptime_s");
+	wait_until(edge_stat("uptime_s") > then + 1); /* in which it looks five times */
+	expect_int(count_said("WATCHDOG=1"), before);
+	if (ptrace(PTRACE_DETACH, worker, 0, 0))
+		fail("detach: %s", strerror(errno));
+	wait_said("WATCHDOG=1", before + 1);
+}
+
+/* ---- sockets of a socket unit ---------------------------------------------------------------- */
+
+SCENARIO("a socket that was handed over serves, and who came before the start is served too")
+{
+	unsigned port = 0;
+	int fd = listening_at(&port, false);
+	struct client *c[WAITING];
+	connect_all(c, port);
+	edge_inherits(&fd, 1, "web");
+	starts_at(port, "");
+	expect_all_served(c);
+	edge_stop();
+	connect_all(c, port); /* nobody is there, and nobody is refused */
+	edge_restart();
+	expect_all_served(c);
+	edge_kill9();
+	connect_all(c, port);
+	edge_restart();
+	expect_all_served(c);
+}
+
+SCENARIO("more sockets at an address than workers, or fewer: each has a worker that accepts")
+{
+	unsigned port = 0;
+	int fds[5];
+	for (int i = 0; i < 5; i++)
+		fds[i] = listening_at(&port, true);
+	edge_inherits(fds, 5, "a:b:c:d:e");
+	struct client *c[WAITING];
+	connect_all(c, port); /* by the kernel's choice in all five queues */
+	starts_at(port, "workers: 2\n");
+	expect_all_served(c);
+	edge_stop();
+	edge_inherits(fds, 3, "a:b:c");
+	for (int i = 3; i < 5; i++)
+		close(fds[i]);
+	connect_all(c, port);
+	starts_at(port, "workers: 7\n");
+	expect_all_served(c);
+}
+
+SCENARIO("a Unix socket that was handed over stays when the proxy ends")
+{
+	char *path = text("%s/t.sock", kit_dir());
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct stat st;
+	snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(fd, (struct sockaddr *)&at, sizeof at) || listen(fd, 128))
+		fail("no socket: %s", strerror(errno));
+	origin_says("/x", .body = "hello");
+	edge_inherits(&fd, 1, "web");
+	edge_yaml(text("listen: [ \"127.0.0.1:0\", \"unix:%s\" ]\n", path));
+	edge_start();
+	edge_stop();
+	expect(lstat(path, &st) == 0 && S_ISSOCK(st.st_mode));
+	struct client *c = client_open_path(path);
+	client_request(c, "GET", "/x", NULL);
+	edge_restart();
+	expect_answer(client_read(c, "GET"), 200, "hello");
+}
+
+SCENARIO("what was handed over and nobody wants is closed and named; what is no socket, left alone")
+{
+	unsigned port = 0, other = 0;
+	supervise();
+	int fds[3] = {listening_at(&port, false), listening_at(&other, false), boss.fd};
+	edge_inherits(fds, 3, "web:twice-127.0.0.1-1:odd");
+	starts_at(port, "");
+	expect_that(edge_said(text("listens at 127.0.0.1:%u, which no entry of listen", other)),
+		    "the extra one is not named");
+	expect_that(edge_said("(\"odd\") is no socket that listens"), "the odd one is not named");
+	expect_int(get("/x").status, 200);
+	wait_said("FDSTOREREMOVE=1\nFDNAME=twice-127.0.0.1-1", 1);
+}
+
+SCENARIO("descriptors for another process are not touched")
+{
+	setenv("LISTEN_PID", "1", 1);
+	setenv("LISTEN_FDS", "1", 1);
+	origin_says("/x", .body = "hello");
+	edge_start();
+	expect_int(get("/x").status, 200);
+	expect_that(!edge_said("handed over"), "it takes them");
+}
+
+/* ---- sockets that it keeps for us ----------------------------------------------------------- */
+
+SCENARIO("kill -9 under a supervisor that keeps the sockets refuses nobody")
+{
+	by_http_only();
+	struct client *c[WAITING];
+	char *path = text("%s/t.sock", kit_dir());
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	supervise();
+	edge_yaml(text("listen: [ \"127.0.0.1:0\", \"unix:%s\" ]\n", path));
+	edge_start();
+	wait_said("FDSTORE=1", 3); /* two workers' and the path's */
+	unsigned port = edge_port();
+	get("/x");
+	edge_inherits(boss.kept, boss.kept_n, boss.names);
+	for (int round = 0; round < 3; round++) {
+		edge_kill9();
+		connect_all(c, port);
+		struct client *by_path = client_open_path(path);
+		client_request(by_path, "GET", "/x", NULL);
+		edge_restart();
+		expect_int((int)edge_port(), (int)port);
+		expect_all_served(c);
+		expect_answer(client_read(by_path, "GET"), 200, "hello");
+		client_close(by_path);
+	}
+	edge_stop();
+	connect_all(c, port); /* the same for an orderly restart */
+	edge_restart();
+	expect_all_served(c);
+	expect_int(count_said("FDSTORE=1"), 3); /* what it keeps is not given again */
+}
