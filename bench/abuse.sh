@@ -24,7 +24,7 @@ for _ in 1 2 3; do curl -s -o /dev/null "http://127.0.0.1:$PORT/cdn/0123456789ab
 
 numbers() { # NAME VALUE of what may have ended a connection, and of what was asked of the origin
 	curl -s "http://127.0.0.1:$ADMIN/metrics" |
-		sed -n 's/^twice_\(http2_ended_[a-z]*\|http2_refused\|connections_too_slow\|origin_requests\)_total \([0-9]*\)$/\1 \2/p'
+		sed -n 's/^twice_\(http2_ended_[a-z]*\|http2_refused\|connections_too_slow\|origin_requests\)_total\({.*}\)\? \([0-9]*\)$/\1 \3/p'
 }
 for round in $(seq "$ROUNDS"); do
 	for kind in $KINDS; do
