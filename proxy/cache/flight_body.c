@@ -2,6 +2,7 @@
 #include "proxy/cache/flight_inside.h"
 
 enum {
+	BLOCK_NARROW = 512,
 	BLOCK_FIRST = 16 << 10,
 	BLOCK_NEXT = 64 << 10,
 	BLOCK_EXACT = 256 << 10,
@@ -72,24 +73,33 @@ flight_leave(struct flight_reader **rp)
 	flight_leave_seat(r);
 }
 
-/* How large a block for the next bytes is. */
+/* Of what has no end, for one reader: the last block stays, perhaps for hours, behind a few bytes. */
 static uint32_t
-block_bytes(const struct flight *f)
+narrow_block_bytes(size_t n)
 {
+	return n < BLOCK_NARROW ? BLOCK_NARROW : n < BLOCK_FIRST ? (uint32_t)n : BLOCK_FIRST;
+}
+
+/* How large a block for the next n bytes is. */
+static uint32_t
+block_bytes(const struct flight *f, size_t n)
+{
+	if (f->head.narrow)
+		return narrow_block_bytes(n);
 	uint64_t whole = f->head.body_bytes, left = whole - f->window.total;
 	uint32_t cap = f->window.total ? BLOCK_NEXT : BLOCK_FIRST;
 	if (whole != UINT64_MAX && left <= BLOCK_EXACT)
 		cap = left ? (uint32_t)left : 1;
 	else if (whole != UINT64_MAX)
 		cap = BLOCK_NEXT;
-	return cap > BLOCK_FIRST && (f->head.narrow || is_tight(f)) ? BLOCK_FIRST : cap;
+	return cap > BLOCK_FIRST && is_tight(f) ? BLOCK_FIRST : cap;
 }
 
 /* What is kept gets blocks of its own size. */
 static void
 lend_block(struct flight *f)
 {
-	if (f->spare && !f->window.total && !f->head.kept && !f->head.sliced)
+	if (f->spare && !f->head.narrow && !f->window.total && !f->head.kept && !f->head.sliced)
 		window_lend_block(&f->window, &f->spare);
 }
 
@@ -98,7 +108,7 @@ static void
 take(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at, uint32_t *got)
 {
 	lend_block(f);
-	*filled = window_add(&f->window, p, n, block_bytes(f), at, got);
+	*filled = window_add(&f->window, p, n, block_bytes(f, n), at, got);
 	flight_wake_readers(f);
 }
 

@@ -61,6 +61,7 @@ refill_tunnel(struct fetch *f)
 	if (f->hears == HEAR_CANCELLED)
 		return;
 	if (got == FETCH_SEND_LATER) {
+		buf_fini(&f->out); /* it may take hours */
 		fetch_state_move(&f->asks, ASK_LATER);
 	} else if (got < 0) {
 		fetch_hear_over(f, FETCH_ABORTED, "the client of a tunnel is gone");

@@ -398,6 +398,77 @@ SCENARIO("a reset by either side reaches the other")
 	edge_expect_stat("tunnels.closed", 2);
 }
 
+SCENARIO("at the limit of connections a tunnel in which nothing moves makes room, another does not")
+{
+	start_with("workers: 1\nlimits: { connections: 2 }\ntimeouts: { idle: 500ms }\n");
+	int o, other;
+	struct client *idle = tunnel(&other), *c = tunnel(&o);
+	for (int64_t until = kit_now_ms() + 1500; kit_now_ms() < until;) {
+		kit_pause();
+		client_send(c, "tick");
+		expect_hears(o, "tick");
+	}
+	struct client *plain = client_open();
+	client_request(plain, "GET", "/page", NULL);
+	int p = take();
+	hear_head(p);
+	say(p, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage");
+	expect_answer(client_read(plain, "GET"), 200, "page");
+	expect(ends(other));
+	client_expect_closed(idle);
+	client_send(c, "still here");
+	expect_hears(o, "still here");
+	client_close(c);
+	client_close(plain);
+	close(o);
+	close(p);
+	close(other);
+}
+
+SCENARIO("through another proxy, by TLS: bytes, and each direction's end")
+{
+	by_h1_only();
+	unsigned behind = edge_reserve_port();
+	edge_beside(text("listen: [ \"127.0.0.1:0\", \"https://127.0.0.1:%u\" ]\nadmin: off\n"
+			 "tls: { self_signed: on, strict_host: off }\ncache: { dir: none }\n"
+			 "origins:\n  - url: http://127.0.0.1:%u\n"
+			 "routes:\n  - { path: /ws, upgrade: [ websocket ] }\n",
+			 behind, open_door()));
+	edge_yaml(text("origins:\n  - { url: \"https://127.0.0.1:%u\", verify: off }\n"
+		       "routes:\n  - { path: /ws, upgrade: [ websocket ] }\n",
+		       behind));
+	edge_start();
+	enum { BYTES = 3 << 20 };
+	int o;
+	struct client *c = tunnel(&o);
+	char *sent = pattern(7, BYTES), *got = malloc(BYTES);
+	pthread_t sending;
+	struct talk t = {c, sent, BYTES};
+	pthread_create(&sending, NULL, send_all, &t);
+	expect_int((long long)hear(o, got, BYTES), BYTES);
+	pthread_join(sending, NULL);
+	expect(memcmp(got, sent, BYTES) == 0);
+	client_half_close(c);
+	expect(ends(o));
+	say(o, "are answered");
+	expect_reads(c, "are answered");
+	close(o);
+	client_expect_closed(c);
+
+	c = tunnel(&o);
+	say(o, "last words");
+	shutdown(o, SHUT_WR);
+	expect_reads(c, "last words");
+	char byte;
+	expect_int((long long)client_read_body(c, &byte, 1), 0);
+	client_send(c, "are answered");
+	expect_hears(o, "are answered");
+	client_close(c);
+	expect(ends(o));
+	close(o);
+	edge_expect_stat("tunnels.closed", 2);
+}
+
 /* ---- who does not get one --------------------------------------------------------------------- */
 
 SCENARIO("without a route that allows it, or a request that asks well, Upgrade stays here")
