@@ -75,8 +75,12 @@ save_segment(const struct ghost *g, uint32_t n, struct buf *out)
 	const struct ledger_slot *slot = &g->ledger.slots[n];
 	bool is_open = slot->state == SEGMENT_OPEN;
 	uint64_t batch = is_open && g->packing.used ? packing_closed_bytes(&g->packing) : 0;
-	struct row segment = {slot->used + batch, atomic_load(&g->ledger.earned[n]),
-			      slot->generation, is_open, 0, 0};
+	struct row segment = {slot->used + batch,
+			      atomic_load(&g->ledger.earned[n]),
+			      slot->generation,
+			      is_open,
+			      0,
+			      0};
 	buf_add(out, (char *)&segment, sizeof segment);
 	for (uint32_t i = g->segments[n]; i != GHOST_NONE; i = g->shades[i].next) {
 		const struct shade *s = &g->shades[i];
@@ -276,8 +280,8 @@ load_anew(struct ghost *g, const struct head *h, struct str bytes)
 		uint64_t dead = is_segment(&row) ? dead_bytes(h, bytes, i) : 0;
 		ghost_make_room(g);
 		if (is_segment(&row))
-			ghost_take_dead(g, dead < g->ledger.segment_bytes ? dead
-									  : g->ledger.segment_bytes);
+			ghost_take_dead(
+				g, dead < g->ledger.segment_bytes ? dead : g->ledger.segment_bytes);
 		else
 			load_object(g, &row, GHOST_NONE);
 	}
