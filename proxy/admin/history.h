@@ -35,6 +35,8 @@ bool history_json(struct history *h, int64_t step_s, int64_t since_s, struct buf
 /* Appends the snapshot. tag: of the cache directory it belongs to. False: nothing was asked of the
  * proxy since the last one, so it is not worth its bytes. */
 bool history_save(struct history *h, uint64_t tag, struct buf *out);
+/* What was saved last is not on disk: the next time there is something to save. */
+void history_unsaved(struct history *h);
 /* NULL, or why it is ignored; of another version of the columns only the totals are taken. */
 const char *history_load(struct history *h, uint64_t tag, struct str bytes);
 

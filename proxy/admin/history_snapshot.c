@@ -120,6 +120,14 @@ history_save(struct history *h, uint64_t tag, struct buf *out)
 	return true;
 }
 
+void
+history_unsaved(struct history *h)
+{
+	pthread_mutex_lock(&h->lock);
+	h->saved_requests = -1;
+	pthread_mutex_unlock(&h->lock);
+}
+
 /* ---- in -------------------------------------------------------------------------------------- */
 
 /* The body of a snapshot that is whole; *why says why not. The caller frees it. */

@@ -1,17 +1,18 @@
 /* ghost_snapshot.c - a ghost as bytes, and back.
  *
- *	head    8 "TWghost3", 8 tag, 4 weight, 4 rows, 8 threshold,
- *		8 bytes from which on a record is large
+ *	head    8 "TWghost4", 8 tag, 4 weight, 4 rows, 8 threshold,
+ *		8 bytes from which on a record is large, 8 bytes of a segment,
+ *		4 segments of the log, 4 entries of the open segment
  *	rows    32 each, all numbers in the machine's order:
- *	          an object   8 key, 8 bytes and (top bits) hit, in pieces, large,
- *	                      4 fresh_until,
- *	                      4 validator, 4 url, 4 one
- *	          a segment   8 bytes in use that belong to no object, 20 zero, 4 zero
+ *	          an object   8 key, 8 bytes (48 bits), in how many segments more it lies (13 bits),
+ *	                      in pieces, large; 4 fresh_until, 4 validator, 4 url, 4 one
+ *	          a segment   8 bytes in use, 8 earned, 4 generation, 4 is it open, 4 zero, 4 zero
  *	sum     8 XXH3 of all before
  *
- * Segments come oldest first, each before its objects. Loading puts them into the log again in that
- * order, so it does not matter whether the log is of the same size: what has no room is evicted as
- * it would have been.
+ * Segments come oldest first, each before its objects. A log of the same size goes on as the store
+ * does after a restart: the same segments with the same objects and earnings, and nobody was hit.
+ * Into a log of another size objects are put again in that order: what has no room is evicted as it
+ * would have been.
  */
 #include "proxy/cache/ghost_inside.h"
 
@@ -21,22 +22,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char MAGIC[8] = "TWghost3";
-static const uint64_t HIT = UINT64_C(1) << 63, IN_PIECES = UINT64_C(1) << 62,
-		      LARGE = UINT64_C(1) << 61;
-enum { MOST_WEIGHT = 1 << 30 };
+static const char MAGIC[8] = "TWghost4";
+static const uint64_t IN_PIECES = UINT64_C(1) << 62, LARGE = UINT64_C(1) << 61;
+enum { MOST_WEIGHT = 1 << 30, BYTES_BITS = 48, MOST_SPAN = (1 << 13) - 1 };
+enum { MOST_GENERATION = INT32_MAX };
+static const uint64_t MOST_EARNED = UINT64_C(1) << 56;
 
 struct head {
 	char magic[8];
 	uint64_t tag;
 	uint32_t weight, rows;
-	uint64_t threshold, large_bytes;
+	uint64_t threshold, large_bytes, segment_bytes;
+	uint32_t limit, sealed;
 };
 
 struct row {
 	uint64_t key, bytes;
 	uint32_t fresh_until, validator, url, host; /* host: odd, so that no object's is 0 */
 };
+
+static bool
+is_segment(const struct row *row)
+{
+	return !row->host;
+}
+
+static uint64_t
+bytes_of(const struct row *row)
+{
+	return row->bytes & ((UINT64_C(1) << BYTES_BITS) - 1);
+}
+
+static uint32_t
+span_of(const struct row *row)
+{
+	return row->bytes >> BYTES_BITS & MOST_SPAN;
+}
 
 /* ---- out ----------------------------------------------------------------------------------- */
 
@@ -47,19 +68,26 @@ by_generation(const void *a, const void *b)
 	return ((*x)->generation > (*y)->generation) - ((*x)->generation < (*y)->generation);
 }
 
+/* The open batch is closed when the store stops. */
 static void
-save_segment(const struct ghost *g, uint32_t n, uint64_t used, struct buf *out)
+save_segment(const struct ghost *g, uint32_t n, struct buf *out)
 {
-	uint64_t live = 0;
-	for (uint32_t i = g->segments[n]; i != GHOST_NONE; i = g->shades[i].next)
-		live += g->shades[i].bytes * ghost_weight(g, &g->shades[i]);
-	struct row dead = {.key = used > live ? used - live : 0};
-	buf_add(out, (char *)&dead, sizeof dead);
+	const struct ledger_slot *slot = &g->ledger.slots[n];
+	bool is_open = slot->state == SEGMENT_OPEN;
+	uint64_t batch = is_open && g->packing.used ? packing_closed_bytes(&g->packing) : 0;
+	struct row segment = {slot->used + batch,
+			      atomic_load(&g->ledger.earned[n]),
+			      slot->generation,
+			      is_open,
+			      0,
+			      0};
+	buf_add(out, (char *)&segment, sizeof segment);
 	for (uint32_t i = g->segments[n]; i != GHOST_NONE; i = g->shades[i].next) {
 		const struct shade *s = &g->shades[i];
+		uint32_t span = s->last - s->first < MOST_SPAN ? s->last - s->first : MOST_SPAN;
 		struct row row = {s->key,
-				  s->bytes | (s->hits ? HIT : 0) | (s->in_pieces ? IN_PIECES : 0) |
-					  (s->large ? LARGE : 0),
+				  s->bytes | (uint64_t)span << BYTES_BITS |
+					  (s->in_pieces ? IN_PIECES : 0) | (s->large ? LARGE : 0),
 				  s->fresh_until,
 				  s->validator,
 				  s->url,
@@ -84,12 +112,15 @@ ghost_snapshot_save(struct ghost *g, uint64_t tag, uint64_t most, struct buf *ou
 	struct head h = {.tag = tag,
 			 .weight = g->weight,
 			 .threshold = atomic_load(&g->threshold),
-			 .large_bytes = atomic_load(&g->large_bytes)};
+			 .large_bytes = atomic_load(&g->large_bytes),
+			 .segment_bytes = l->segment_bytes,
+			 .limit = l->limit,
+			 .sealed = g->packing.sealed + g->packing.entries};
 	memcpy(h.magic, MAGIC, sizeof MAGIC);
 	size_t from = out->n;
 	buf_add(out, (char *)&h, sizeof h);
 	for (uint32_t i = 0; i < n; i++)
-		save_segment(g, (uint32_t)(slots[i] - l->slots), slots[i]->used, out);
+		save_segment(g, (uint32_t)(slots[i] - l->slots), out);
 	h.rows = (uint32_t)((out->n - from - sizeof h) / sizeof(struct row));
 	memcpy(out->p + from, &h, sizeof h);
 	uint64_t sum = segment_checksum(out->p + from, out->n - from);
@@ -119,26 +150,79 @@ read_head(struct str bytes, uint64_t tag, struct head *h)
 	return h->tag == tag ? NULL : "it belongs to another cache directory";
 }
 
-static void
-load_row(struct ghost *g, const struct row *row)
+static struct row
+row_at(struct str bytes, uint32_t i)
 {
-	uint64_t bytes = row->bytes & ~(HIT | IN_PIECES | LARGE);
-	bool in_pieces = row->bytes & IN_PIECES, large = row->bytes & LARGE;
-	uint32_t weight = large ? 1 : g->weight;
+	struct row row;
+	memcpy(&row, bytes.p + sizeof(struct head) + i * sizeof row, sizeof row);
+	return row;
+}
+
+/* A log of the same size, of which nothing is used yet, and rows that can be taken as they are. */
+static bool
+is_same_log(const struct ghost *g, const struct head *h, struct str bytes)
+{
+	const struct ledger *l = &g->ledger;
+	uint32_t segments = 0, generation = 0;
+	bool any_open = false;
+	if (h->segment_bytes != l->segment_bytes || h->limit != l->limit || l->generation ||
+	    h->sealed > l->segment_bytes / SEGMENT_ENTRY_BYTES)
+		return false;
+	for (uint32_t i = 0; i < h->rows; i++) {
+		struct row row = row_at(bytes, i);
+		if (is_segment(&row) &&
+		    (any_open || row.fresh_until <= generation ||
+		     row.fresh_until > MOST_GENERATION || row.key > l->segment_bytes))
+			return false;
+		if (is_segment(&row)) {
+			any_open = row.validator;
+			generation = row.fresh_until;
+			segments++;
+		}
+	}
+	return segments <= l->limit;
+}
+
+/* The segment as it was; returns its slot. */
+static uint32_t
+load_segment(struct ghost *g, const struct row *row)
+{
+	struct ledger *l = &g->ledger;
+	uint32_t slot = (uint32_t)ledger_absent(l);
+	ledger_restore(l, slot, row->validator ? SEGMENT_OPEN : SEGMENT_SEALED, row->fresh_until,
+		       row->key, 0);
+	atomic_store(&l->earned[slot], row->bytes < MOST_EARNED ? row->bytes : MOST_EARNED);
+	return slot;
+}
+
+/* May the object be there? *size: as which it is in the sample. */
+static bool
+is_sound(const struct ghost *g, const struct row *row, uint64_t *size)
+{
+	uint64_t bytes = bytes_of(row), log_bytes = g->ledger.segment_bytes * g->ledger.limit;
+	bool large = row->bytes & LARGE;
 	/* A head is large with its slices. */
 	uint64_t least = large ? atomic_load(&g->large_bytes) : 0;
-	uint64_t size = bytes > least ? bytes : least;
-	uint64_t log_bytes = g->ledger.segment_bytes * g->ledger.limit;
-	if (!row->host) {
-		uint64_t most = g->ledger.segment_bytes;
-		ghost_take_dead(g, row->key < most ? row->key : most);
+	*size = bytes > least ? bytes : least;
+	return bytes >= RECORD_HEADER_BYTES && bytes <= log_bytes / (large ? 1 : g->weight) &&
+	       !(large && least == UINT64_MAX) && ghost_samples(g, row->key, large ? *size : 0) &&
+	       !ghost_holds(g, row->key);
+}
+
+/* segment: where it lay; GHOST_NONE: wherever there is room. */
+static void
+load_object(struct ghost *g, const struct row *row, uint32_t segment)
+{
+	uint64_t bytes = bytes_of(row), size;
+	bool in_pieces = row->bytes & IN_PIECES, large = row->bytes & LARGE;
+	if (!is_sound(g, row, &size))
 		return;
+	if (segment == GHOST_NONE) {
+		segment = ghost_take(g, bytes, in_pieces, large ? 1 : g->weight);
+	} else {
+		g->took_first = g->ledger.slots[segment].generation;
+		g->took_last = g->took_first + span_of(row);
 	}
-	if (bytes < RECORD_HEADER_BYTES || bytes > log_bytes / weight ||
-	    (large && least == UINT64_MAX) || !ghost_samples(g, row->key, large ? size : 0) ||
-	    ghost_holds(g, row->key))
-		return;
-	uint32_t segment = ghost_take(g, bytes, in_pieces, weight);
 	if (segment == GHOST_NONE || g->ledger.slots[segment].state < SEGMENT_OPEN)
 		return;
 	ghost_add(g,
@@ -150,9 +234,58 @@ load_row(struct ghost *g, const struct row *row)
 				  .fresh_until = row->fresh_until,
 				  .validator = row->validator,
 				  .url = row->url,
-				  .host = row->host,
-				  .hits = (row->bytes & HIT) != 0},
+				  .host = row->host},
 		  segment);
+}
+
+static void
+load_same(struct ghost *g, const struct head *h, struct str bytes)
+{
+	uint32_t segment = GHOST_NONE;
+	for (uint32_t i = 0; i < g->ledger.slots_n; i++)
+		if (g->ledger.slots[i].state == SEGMENT_FREE)
+			ledger_drop(&g->ledger, i); /* they may be in use in the snapshot */
+	for (uint32_t i = 0; i < h->rows; i++) {
+		struct row row = row_at(bytes, i);
+		ghost_make_room(g);
+		if (is_segment(&row))
+			segment = load_segment(g, &row);
+		else if (segment != GHOST_NONE)
+			load_object(g, &row, segment);
+	}
+	g->packing.sealed = g->ledger.open >= 0 ? h->sealed : 0;
+	ghost_free_segments(g);
+}
+
+/* What of a segment belongs to no object. */
+static uint64_t
+dead_bytes(const struct head *h, struct str bytes, uint32_t i)
+{
+	uint64_t used = row_at(bytes, i).key;
+	while (++i < h->rows) {
+		struct row row = row_at(bytes, i);
+		if (is_segment(&row))
+			break;
+		uint64_t part = bytes_of(&row) * (row.bytes & LARGE ? 1 : h->weight);
+		used -= part < used ? part : used;
+	}
+	return used;
+}
+
+static void
+load_anew(struct ghost *g, const struct head *h, struct str bytes)
+{
+	for (uint32_t i = 0; i < h->rows; i++) {
+		struct row row = row_at(bytes, i);
+		uint64_t dead = is_segment(&row) ? dead_bytes(h, bytes, i) : 0;
+		ghost_make_room(g);
+		if (is_segment(&row))
+			ghost_take_dead(
+				g, dead < g->ledger.segment_bytes ? dead : g->ledger.segment_bytes);
+		else
+			load_object(g, &row, GHOST_NONE);
+	}
+	ghost_age(g, UINT32_MAX); /* what is loaded is on the disk already */
 }
 
 const char *
@@ -165,13 +298,10 @@ ghost_snapshot_load(struct ghost *g, uint64_t tag, struct str bytes)
 	ghost_raise_large(g, h.large_bytes);
 	while (g->weight < h.weight)
 		ghost_halve(g);
-	for (uint32_t i = 0; i < h.rows; i++) {
-		struct row row;
-		memcpy(&row, bytes.p + sizeof h + i * sizeof row, sizeof row);
-		ghost_make_room(g);
-		load_row(g, &row);
-	}
-	ghost_age(g, UINT32_MAX); /* what is loaded is on the disk already */
+	if (is_same_log(g, &h, bytes))
+		load_same(g, &h, bytes);
+	else
+		load_anew(g, &h, bytes);
 	g->overhead = 0;
 	g->n = (struct ghost_stats){0}; /* what was carried while loading is not written again */
 	return NULL;

@@ -16,6 +16,7 @@ struct chronicle {
 	void (*report)(void *ctx, struct report *out); /* NULL: it has not begun */
 	void *ctx;
 	struct report last;
+	bool fails; /* the last save did, and a warning was written */
 };
 
 static const char FILE_NAME[] = "history";
@@ -84,6 +85,25 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 	return write(to, bytes->p, bytes->n);
 }
 
+/* error: 0, or why it was not. Said when that changes; what could not be saved is saved next time. */
+static void
+on_saved(struct chronicle *ch, int error)
+{
+	if (error == ENOTDIR) /* RAM alone */
+		return;
+	if (error)
+		history_unsaved(ch->history);
+	if (error && !ch->fails)
+		log_warning(
+			"cache %s: cannot save the history of this node: %s; after a restart its "
+			"lines and totals end where they were saved last",
+			cache_directory(ch->cache), strerror(error));
+	if (!error && ch->fails)
+		log_info("cache %s: the history of this node is saved again",
+			 cache_directory(ch->cache));
+	ch->fails = error != 0;
+}
+
 void
 chronicle_save(struct chronicle *ch)
 {
@@ -91,11 +111,7 @@ chronicle_save(struct chronicle *ch)
 	if (!ch->report)
 		return;
 	chronicle_tick(ch);
-	if (history_save(ch->history, filter_seed_fingerprint(cache_seed(ch->cache)), &bytes) &&
-	    cache_save_file(ch->cache, FILE_NAME, fill, &bytes) && errno != ENOTDIR) /* RAM alone */
-		log_warning(
-			"cache %s: cannot save the history of this node: %s; after a restart its "
-			"lines and totals end where they were saved last",
-			cache_directory(ch->cache), strerror(errno));
+	if (history_save(ch->history, filter_seed_fingerprint(cache_seed(ch->cache)), &bytes))
+		on_saved(ch, cache_save_file(ch->cache, FILE_NAME, fill, &bytes) == 0 ? 0 : errno);
 	buf_fini(&bytes);
 }

@@ -2,7 +2,8 @@
  * rooms: cache http base filter
  *
  * Bit 0 of the first byte: magic, tag, count and checksum are made right, so that the rows are
- * believed. What is restored must hold together, and be of use.
+ * believed. Bit 1: sizes too, so that they are taken as they are. What is restored must hold together,
+ * and be of use.
  */
 #include "proxy/cache/ghost.h"
 #include "proxy/cache/segment.h"
@@ -12,7 +13,26 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n);
 
-enum { HEAD = 40, ROW = 32, TAG = 5 };
+enum { HEAD = 56, SIZES = 40, ROW = 32, TAG = 5 };
+
+static struct ghost *
+make(uint64_t memory_bytes)
+{
+	return ghost_create(&(struct ghost_options){
+		.disk_bytes = 8 << 20, .memory_bytes = memory_bytes, .max_entries = 1024});
+}
+
+/* The sizes of this ghost's log, and no entries. */
+static void
+put_sizes(char *to)
+{
+	struct ghost *g = make(0);
+	struct buf b = {0};
+	ghost_snapshot_save(g, TAG, 1 << 20, &b);
+	memcpy(to, b.p + SIZES, HEAD - SIZES);
+	buf_fini(&b);
+	ghost_destroy(&g);
+}
 
 static struct str
 made_right(const unsigned char *data, size_t n, char *to)
@@ -26,6 +46,8 @@ made_right(const unsigned char *data, size_t n, char *to)
 	memcpy(to + 16, &weight, 4);
 	memcpy(to + 20, &rows, 4);
 	memcpy(to + 24, &threshold, 8);
+	if (data[0] & 2)
+		put_sizes(to + SIZES);
 	uint64_t sum = segment_checksum(to, whole);
 	memcpy(to + whole, &sum, 8);
 	return (struct str){to, whole + 8};
@@ -48,8 +70,7 @@ use(struct ghost *g)
 int
 LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 {
-	struct ghost *g = ghost_create(&(struct ghost_options){
-		.disk_bytes = 8 << 20, .memory_bytes = 1 << 20, .max_entries = 1024});
+	struct ghost *g = make(1 << 20);
 	struct buf again = {0};
 	char *copy = malloc(n + 16);
 	struct str bytes = {copy, n};
@@ -61,8 +82,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	ghost_check(g);
 	use(g);
 	ghost_snapshot_save(g, TAG, 1 << 20, &again);
-	struct ghost *h =
-		ghost_create(&(struct ghost_options){.disk_bytes = 8 << 20, .max_entries = 1024});
+	struct ghost *h = make(0);
 	if (ghost_snapshot_load(h, TAG, buf_str(&again)) != NULL)
 		abort();
 	ghost_check(h);

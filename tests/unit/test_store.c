@@ -502,6 +502,131 @@ START_TEST(a_footer_that_is_lost_brings_no_older_version_back)
 }
 END_TEST
 
+/* The footers of two segments, one after the other; their batches are found by walking, whether the
+ * process ends well or is killed. */
+START_TEST(footers_that_fail_twice_lose_nothing)
+{
+	static struct diskio_ops ops;
+	begin();
+	ops = bad_disk;
+	ops.write = no_footer;
+	options.ops = &ops;
+	bool killed = _i;
+	pid_t child = fork();
+	if (child == 0) {
+		struct store *st = open_store();
+		struct store_stats s;
+		may_fail = true;
+		for (unsigned segment = 0; segment < 3; segment++) {
+			for (unsigned k = 0; k < 10; k++)
+				ck_assert(put(st, 10 * segment + k, 1));
+			store_flush(st);
+			pthread_mutex_lock(&st->lock);
+			if (segment < 2)
+				store_seal(st);
+			pthread_mutex_unlock(&st->lock);
+			do
+				store_stats(st, &s);
+			while (s.pending_bytes);
+			time_passes(st);
+		}
+		ck_assert_int_eq(lost_footers, 2);
+		ck_assert_uint_ge(s.io_errors, 2);
+		for (unsigned k = 0; k < 30; k++)
+			ck_assert_int_eq(version_of(st, k), 1);
+		if (!killed)
+			store_close(&st);
+		_exit(0);
+	}
+	int status;
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	struct store *st = open_store();
+	index_check(st->index);
+	ledger_check(&st->ledger);
+	for (unsigned k = 0; k < 30; k++)
+		ck_assert_int_eq(version_of(st, k), 1);
+	store_close(&st);
+	end();
+}
+END_TEST
+
+static _Atomic int held_footers;
+static _Atomic bool hold_footers;
+
+/* The disk hangs when a footer comes. */
+static ssize_t
+slow_footer(int fd, const void *p, size_t n, off_t at)
+{
+	held_footers += at + (off_t)n == SEGMENT;
+	while (hold_footers && held_footers)
+		usleep(1000);
+	return pwrite(fd, p, n, at);
+}
+
+/* 1: its records may be read; 0: it has gone; any other fails the test. */
+static int
+is_there(struct store *st, unsigned key)
+{
+	int version = version_of(st, key);
+	ck_assert_msg(version == 1 || version == GONE, "%u: %d", key, version);
+	return version == 1;
+}
+
+/* The log turns over while the footer of its first segment is not on disk yet: what lay there is a
+ * miss, when it is read and after a restart, and no other segment's record is taken for it. */
+START_TEST(a_segment_that_goes_before_its_footer_is_written_is_a_miss)
+{
+	enum { MOST = 20000 };
+	static struct diskio_ops ops;
+	begin();
+	ops = bad_disk;
+	ops.write = slow_footer;
+	options.ops = &ops;
+	pid_t child = fork();
+	if (child == 0) {
+		struct store *st = open_store();
+		unsigned n = 0, had = 0, has = 0, tries = 0;
+		for (; n < 200; n++)
+			ck_assert(put(st, n, 1));
+		store_flush(st);
+		hold_footers = true;
+		struct locator at;
+		ck_assert(index_find(st->index, hash_of(0).hi, &at));
+		while (store_generation(st, at.segment) == at.generation) {
+			ck_assert_int_lt(++tries, MOST);
+			if (n < MOST && put(st, n, 1))
+				n++;
+			else
+				usleep(1000);
+		}
+		ck_assert_int_ge(held_footers, 1);
+		for (unsigned k = 0; k < n; k++)
+			had += is_there(st, k);
+		ck_assert_uint_lt(had, n);
+		hold_footers = false;
+		store_flush(st);
+		for (unsigned k = 0; k < n; k++)
+			has += is_there(st, k);
+		ck_assert_uint_gt(has, 0);
+		_exit(0);
+	}
+	int status;
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	options.ops = NULL;
+	struct store *st = open_store();
+	unsigned has = 0;
+	index_check(st->index);
+	ledger_check(&st->ledger);
+	for (unsigned k = 0; k < MOST; k++)
+		has += is_there(st, k);
+	ck_assert_uint_gt(has, 0);
+	store_close(&st);
+	end();
+}
+END_TEST
+
 /* A disk that never works must not use up the segments that hold something. */
 START_TEST(a_disk_that_fails_for_long_evicts_nothing)
 {
@@ -863,6 +988,8 @@ UNIT("store", TIMES(killed_process_leaves_all_that_was_written, 12),
      TEST(a_failing_disk_stops_storing_and_nothing_else),
      TIMES(one_failed_write_loses_nothing_that_came_later, 4),
      TEST(a_disk_that_fails_for_long_evicts_nothing),
+     TIMES(footers_that_fail_twice_lose_nothing, 2),
+     TEST(a_segment_that_goes_before_its_footer_is_written_is_a_miss),
      TEST(a_footer_that_is_lost_brings_no_older_version_back),
      TEST(a_body_with_a_lost_piece_is_not_stored), TEST(generations_of_a_slot_are_told_apart),
      TEST(a_full_disk_is_no_reason_not_to_start), TEST(a_log_may_be_smaller_than_its_limit),
