@@ -42,6 +42,9 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->outgoing = t->outgoing;
 	f->outgoing.rq = &f->rq;
 	f->outgoing.client_ip = str_of(f->client_ip);
+	f->outgoing.request_id = txn_request_id(t);
+	memcpy(f->request_id, f->outgoing.request_id.p, f->outgoing.request_id.n);
+	f->outgoing.request_id.p = f->request_id;
 	f->outgoing.shared = t->outgoing.shared && t->way != WAY_PASSING;
 	f->next = s->fills;
 	f->prev = &s->fills;
