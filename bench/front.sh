@@ -1,6 +1,6 @@
 #!/bin/bash
 # front.sh - CPU of the proxy for a cached answer (BYTES, 1024) by TLS and HTTP/2, and for a handshake, beside
-# nginx and beside a server that does nothing else (front_bare.c). Rounds are interleaved; the ratios are
+# nginx, HAProxy, h2o (which sends a file) and a server that does nothing else (front_bare.c). Rounds are interleaved; the ratios are
 # to each of the same round.
 #
 #	bench/front.sh [ROUNDS [KIND...]]     # KIND: tls h2x1 h2x10 h2x100 full; all of them
@@ -10,6 +10,7 @@
 #	full    a connection with a full handshake, and no request
 # REQUESTS (100,000) a round.
 . bench/lib.sh
+. bench/peers.sh
 need nginx "apt-get install nginx"
 need h2load "apt-get install nghttp2-client"
 need openssl "apt-get install openssl"
@@ -17,18 +18,34 @@ need openssl "apt-get install openssl"
 ROUNDS=${1:-5}
 shift $(($# > 0))
 KINDS=${*:-tls h2x1 h2x10 h2x100 full}
-SERVERS=${SERVERS:-"bare twice nginx"}
+SERVERS=$(only_here "${SERVERS:-bare twice nginx haproxy h2o}")
 REQUESTS=${REQUESTS:-100000}
 BYTES=${BYTES:-1024}
 SHM=$(mktemp -d /dev/shm/twice-bench.XXXXXX)
 chmod 755 "$SHM"
-trap 'clean_up; rm -rf "$SHM"' EXIT
+trap 'clean_up_peers; rm -rf "$SHM"' EXIT
 path=/cdn/0123456789abcdef/$BYTES
 
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \
 	-addext subjectAltName=IP:127.0.0.1 -keyout "$WORK/key.pem" -out "$WORK/cert.pem" 2>"$WORK/openssl.log" ||
 	die "openssl makes no certificate: $(tail -1 "$WORK/openssl.log")"
 cat "$WORK/cert.pem" "$WORK/key.pem" >"$WORK/both.pem"
+
+start_h2o() { # port
+	mkdir -p "$WORK/h2o/$(dirname "$path")"
+	head -c "$BYTES" /dev/zero >"$WORK/h2o$path"
+	chmod -R a+rX "$WORK"
+	cat >"$WORK/h2o.conf" <<-EOT
+		num-threads: 1
+		user: root
+		listen: { host: 127.0.0.1, port: $1, ssl: { certificate-file: $WORK/cert.pem, key-file: $WORK/key.pem } }
+		hosts: { default: { paths: { /: { file.dir: $WORK/h2o } } } }
+	EOT
+	$PIN h2o -c "$WORK/h2o.conf" 9>&- >"$WORK/h2o.log" 2>&1 &
+	PROXY=$!
+	PIDS="$PIDS $PROXY"
+	wait_port "$1"
+}
 
 start_origin
 for s in $SERVERS; do
@@ -46,6 +63,15 @@ for s in $SERVERS; do
 			start_twice "$SHM/twice" 256MiB 64MiB 2
 		wait_port "$TLS_PORT"
 		;;
+	haproxy)
+		TLS_PORT=$(free_port)
+		HAPROXY_TLS="bind 127.0.0.1:$TLS_PORT ssl crt $WORK/both.pem alpn h2,http/1.1" start_haproxy 268435456
+		wait_port "$TLS_PORT"
+		;;
+	h2o) # no cache: it sends a file
+		TLS_PORT=$(free_port)
+		start_h2o "$TLS_PORT"
+		;;
 	nginx)
 		TLS_PORT=$(free_port)
 		NGINX_TLS="listen 127.0.0.1:$TLS_PORT ssl http2 reuseport; ssl_certificate $WORK/cert.pem;
@@ -55,8 +81,10 @@ for s in $SERVERS; do
 		;;
 	esac
 	eval "pid_$s=$PROXY port_$s=$TLS_PORT"
+	[ "$s" != h2o ] || [ "$(curl -sk "https://127.0.0.1:$TLS_PORT$path" | wc -c)" -eq "$BYTES" ] || die "h2o does not answer $path"
+	[ "$s" != h2o ] || continue
 	for _ in 1 2 3; do curl -sk -o /dev/null "https://127.0.0.1:$TLS_PORT$path"; done
-	curl -sk -D- -o /dev/null "https://127.0.0.1:$TLS_PORT$path" | grep -qi '^cache-status:.*; hit' ||
+	curl -sk -D- -o /dev/null "https://127.0.0.1:$TLS_PORT$path" | grep -qiE '^cache-status:.*; hit|^age:' ||
 		die "$s does not answer $path from its cache"
 done
 

@@ -55,6 +55,7 @@ start_haproxy() { # bytes of its cache [, cores prefix]
 			max-age 86400
 		frontend f
 			bind 127.0.0.1:$PORT
+			${HAPROXY_TLS:-}
 			http-request cache-use c
 			http-response cache-store c
 			default_backend origin

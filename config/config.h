@@ -186,8 +186,10 @@ struct config {
 	char *admin;	    /* NULL or "off": none */
 	char **admin_hosts; /* names it may be asked by, besides addresses */
 	unsigned admin_host_count;
-	char *admin_token; /* NULL: none; needed for requests that change something */
-	unsigned workers;  /* 0: one per core */
+	char *admin_token;	/* NULL: none; needed for requests that change something */
+	char *admin_token_file; /* NULL: none; instead of admin_token */
+	char *admin_socket;	/* path; NULL: none */
+	unsigned workers;	/* 0: one per core */
 	struct config_origin *origins;
 	unsigned origin_count;
 	struct config_cache cache;

@@ -376,6 +376,26 @@ check_forwarders(const struct config *c, char *err, size_t err_bytes)
 }
 
 static const char *
+check_admin(const struct config *c, char *err, size_t err_bytes)
+{
+	if (c->admin_token && c->admin_token_file)
+		return wrong("admin_token_file", err, err_bytes,
+			     "admin_token says the token already; leave one of both out");
+	if (c->admin_socket && c->admin_socket[0] != '/')
+		return wrong("admin_socket", err, err_bytes,
+			     "\"%.60s\" is not the path of a socket; write one from the root, such "
+			     "as /run/twice/admin.sock",
+			     c->admin_socket);
+	for (unsigned i = 0; c->admin_socket && i < c->listen_count; i++) {
+		const char *path = config_listen_path(c->listen[i]);
+		if (path && strcmp(path, c->admin_socket) == 0)
+			return wrong("admin_socket", err, err_bytes,
+				     "%s is a listen address too; take another path", path);
+	}
+	return NULL;
+}
+
+static const char *
 check_identity(const struct config *c, char *err, size_t err_bytes)
 {
 	if (c->group && !c->user)
@@ -409,9 +429,9 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses,  groups_check,  check_loops,
-				    check_routes,     check_disks,   check_tls,
-				    check_forwarders, check_identity};
+	check_fn *const checks[] = {check_addresses,  groups_check,   check_loops,
+				    check_routes,     check_disks,    check_tls,
+				    check_forwarders, check_identity, check_admin};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

@@ -50,13 +50,13 @@ access_refusal(const struct access_rules *rules, const struct access_request *r)
 		return "ask by address, by localhost, or by a name that admin_hosts lists\n";
 	if (r->origin && !is_from_own_page(r))
 		return "a page of another site may not send this request\n";
-	if (!r->changes)
+	if (rules->guarded || (rules->loopback && !(rules->token && r->changes)))
 		return NULL;
-	if (rules->token && !is_token(r->authorization, rules->token))
+	if (!rules->token)
+		return "others can reach this address: set admin_token_file, or let admin listen on "
+		       "127.0.0.1\n";
+	if (!is_token(r->authorization, rules->token))
 		return "send \"Authorization: Bearer\" with the admin_token (twice: in "
 		       "TWICE_ADMIN_TOKEN)\n";
-	if (!rules->token && !rules->loopback)
-		return "others can reach this address: set admin_token, or let admin listen on "
-		       "127.0.0.1\n";
 	return NULL;
 }

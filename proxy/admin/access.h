@@ -2,7 +2,7 @@
  *
  * Two dangers. A page in somebody's browser asks for him: by a name of its own that it points here
  * (DNS rebinding), or by a form. And a listener that others can reach: whoever finds it could empty
- * the cache.
+ * the cache, or read what visitors ask for: nothing is answered there without the token.
  *
  * Pure.
  */
@@ -17,6 +17,7 @@ struct access_rules { /* borrowed from the configuration */
 	unsigned host_count;
 	const char *token; /* NULL: none */
 	bool loopback;	   /* it listens where only this machine can ask */
+	bool guarded;	   /* at a path of the file system, whose permissions say who may */
 };
 
 struct access_request {

@@ -21,6 +21,7 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -255,6 +256,17 @@ find_route(const char *path)
 	return NULL;
 }
 
+/* Which of the two sockets accepted it is told by its own address. */
+static bool
+came_by_path(struct evhttp_request *q)
+{
+	struct bufferevent *c = evhttp_connection_get_bufferevent(evhttp_request_get_connection(q));
+	struct sockaddr_storage own = {0};
+	socklen_t n = sizeof own;
+	return getsockname(bufferevent_getfd(c), (struct sockaddr *)&own, &n) == 0 &&
+	       own.ss_family == AF_UNIX;
+}
+
 static const char *
 refusal(const struct admin *a, struct evhttp_request *q, bool changes)
 {
@@ -267,6 +279,7 @@ refusal(const struct admin *a, struct evhttp_request *q, bool changes)
 		.changes = changes,
 	};
 	struct access_rules rules = a->source.access;
+	rules.guarded = came_by_path(q);
 	rules.loopback = address_is_loopback(&a->bound);
 	return access_refusal(&rules, &r);
 }
@@ -406,6 +419,17 @@ set_up(struct admin *a)
 	return event_add(a->stopped, NULL) == 0 && event_add(a->tick, &every) == 0 ? 0 : -1;
 }
 
+static int
+accept_copy(struct admin *a, int socket)
+{
+	int fd = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0 && evhttp_accept_socket(a->http, fd) == 0)
+		return 0;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
 int
 admin_start(struct admin **out, const char *addr, const struct admin_source *s, char *err,
 	    size_t err_bytes)
@@ -415,19 +439,20 @@ admin_start(struct admin **out, const char *addr, const struct admin_source *s, 
 	a->source = *s;
 	a->filters = filters_create(&FILTERS_LIMITS);
 	a->stop_fd = -1;
-	if (address_parse(addr, &a->bound) < 0) {
+	if (addr && address_parse(addr, &a->bound) < 0) {
 		snprintf(err, err_bytes, "admin: \"%s\" is not IP:PORT", addr);
 		goto failed;
 	}
-	fd = listen_at(&a->bound);
-	if (fd < 0) {
+	fd = addr ? listen_at(&a->bound) : -1;
+	if (addr && fd < 0) {
 		snprintf(err, err_bytes,
 			 "cannot listen on admin address %s: %s; choose another with "
 			 "--admin, or --admin off",
 			 addr, strerror(errno));
 		goto failed;
 	}
-	if (set_up(a) < 0 || evhttp_accept_socket(a->http, fd) < 0 ||
+	if (set_up(a) < 0 || (addr && evhttp_accept_socket(a->http, fd) < 0) ||
+	    (s->socket && accept_copy(a, *s->socket) < 0) ||
 	    (errno = pthread_create(&a->thread, NULL, run, a)) != 0) {
 		snprintf(err, err_bytes, "cannot start the admin server: %s", strerror(errno));
 		goto failed;
@@ -444,7 +469,7 @@ failed:
 unsigned
 admin_port(const struct admin *a)
 {
-	return address_port(&a->bound);
+	return a->bound.bytes ? address_port(&a->bound) : 0;
 }
 
 void

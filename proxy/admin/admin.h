@@ -68,13 +68,14 @@ struct admin_source { /* called on the admin thread */
 	/* All n of them, a result for each; none, if one is refused. */
 	void (*purge)(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out);
 	void *ctx;
-	struct access_rules access; /* loopback is found out here */
+	struct access_rules access; /* loopback and guarded are found out here */
+	const int *socket; /* listens at a path; the server takes a copy of it; NULL: none */
 };
 
-/* addr "127.0.0.1:9090", port 0 for any. 0, or -1 and a sentence. */
+/* addr "127.0.0.1:9090", port 0 for any; NULL: only s->socket. 0, or -1 and a sentence. */
 int admin_start(struct admin **out, const char *addr, const struct admin_source *s, char *err,
 		size_t err_bytes);
-unsigned admin_port(const struct admin *a);
+unsigned admin_port(const struct admin *a); /* 0: none */
 void admin_stop(struct admin **a);
 
 #endif

@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ANSWER_BYTES_MOST = 1 << 20, SECONDS_MOST = 10 };
 
@@ -27,9 +28,12 @@ ask_admin(const char *addr, const char *path, const char *form, struct buf *out,
 	long status = 0;
 	CURL *curl = curl_easy_init();
 	struct buf at = {0};
-	buf_printf(&at, "http://%s%s", addr, path);
+	const char *file = strncmp(addr, "unix:", 5) == 0 ? addr + 5 : NULL;
+	buf_printf(&at, "http://%s%s", file ? "localhost" : addr, path);
 	buf_add(&at, "", 1);
 	curl_easy_setopt(curl, CURLOPT_URL, at.p);
+	if (file)
+		curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, file);
 	curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)SECONDS_MOST);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
@@ -52,7 +56,7 @@ ask_admin(const char *addr, const char *path, const char *form, struct buf *out,
 	if (end != CURLE_OK)
 		snprintf(err, err_bytes,
 			 "no answer from %s (%s); start twice there, or name its admin "
-			 "address with --admin ADDR",
+			 "address with --admin IP:PORT or --admin unix:PATH",
 			 addr, *why ? why : curl_easy_strerror(end));
 	else if (status != 200)
 		snprintf(err, err_bytes, "%.200s answered %ld: %.*s", at.p, status,

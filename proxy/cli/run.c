@@ -95,6 +95,8 @@ announce(const struct config *c, const struct server *server)
 		log_say("twice: and in %s", c->disks[i].dir);
 	if (server_admin_port(server))
 		say_bound("admin", c->admin, server_admin_port(server));
+	if (c->admin_socket)
+		log_say("twice: the admin server is at unix:%s", c->admin_socket);
 	for (unsigned i = 0; i < c->listen_count; i++)
 		say_bound("listening", c->listen[i], server_port(server, i));
 }

@@ -180,6 +180,8 @@ make_all(const struct config *c, const struct owner *o)
 		if (path && make_socket_dir(path, o))
 			return "listen";
 	}
+	if (c->admin_socket && make_socket_dir(c->admin_socket, o))
+		return "admin_socket";
 	return make_log(c->access_log, o) ? "access_log" : NULL;
 }
 

@@ -2,6 +2,7 @@
 #include "proxy/node/preflight.h"
 
 #include "proxy/cache/store.h"
+#include "proxy/node/admin_door.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/identity.h"
 
@@ -10,6 +11,7 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -87,10 +89,33 @@ check_listen(const struct config *c, struct findings *p)
 						 "CAP_NET_BIND_SERVICE"
 					       : "write an address of this machine");
 	}
-	int error = c->admin ? cannot_listen(c->admin) : 0;
+	int error = c->admin_socket ? cannot_make(c->admin_socket) : 0;
+	if (error)
+		find(p, true, "admin_socket",
+		     "cannot listen on %s: %s; name a path in a directory that the program may write",
+		     c->admin_socket, strerror(error));
+	error = c->admin ? cannot_listen(c->admin) : 0;
 	if (error)
 		find(p, true, "admin", "cannot listen on %s: %s; write an address of this machine",
 		     c->admin, strerror(error));
+}
+
+static void
+check_admin(const struct config *c, struct findings *p)
+{
+	char err[PREFLIGHT_TEXT];
+	struct address a;
+	char *token =
+		c->admin_token_file ? admin_door_token(c->admin_token_file, err, sizeof err) : NULL;
+	if (c->admin_token_file && !token)
+		find(p, true, "admin_token_file", "%s", err);
+	free(token);
+	if (c->admin && address_parse(c->admin, &a) == 0 && !address_is_loopback(&a) &&
+	    !c->admin_token && !c->admin_token_file)
+		find(p, false, "admin",
+		     "others can reach %s, so nothing but /healthz is answered there without a "
+		     "token; set admin_token_file, or listen on 127.0.0.1",
+		     c->admin);
 }
 
 /* ---- origins ------------------------------------------------------------------------------- */
@@ -304,8 +329,8 @@ unsigned
 preflight(const struct config *c, const struct identity *who, preflight_each_fn *each, void *ctx)
 {
 	static void (*const checks[])(const struct config *, struct findings *) = {
-		check_listen,	 check_ca_files, check_certificates, check_loops,
-		check_cache_dir, check_disk,	 check_memory,	     check_log,
+		check_listen,	 check_admin, check_ca_files, check_certificates, check_loops,
+		check_cache_dir, check_disk,  check_memory,   check_log,
 	};
 	struct findings p = {each, ctx, 0, c, who};
 	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)

@@ -1,5 +1,6 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server.h"
+#include "proxy/node/admin_door.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/explain.h"
 #include "proxy/node/numbers.h"
@@ -38,6 +39,7 @@ struct server {
 	struct settings *settings; /* for who asks from the admin thread */
 	struct origins origins;
 	struct admin *admin;
+	struct admin_door admin_door;
 	struct chronicle *chronicle;
 	struct clients *clients;
 	struct room *room;
@@ -327,6 +329,8 @@ on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result
 static int
 open_admin(struct server *s, char *err, size_t err_bytes)
 {
+	if (admin_door_open(&s->admin_door, s->config, err, err_bytes))
+		return -1;
 	const struct admin_source source = {
 		.report = on_report,
 		.history = on_history,
@@ -337,10 +341,11 @@ open_admin(struct server *s, char *err, size_t err_bytes)
 		.ctx = s,
 		.access = {.hosts = s->config->admin_hosts,
 			   .host_count = s->config->admin_host_count,
-			   .token = s->config->admin_token},
+			   .token = s->admin_door.token},
+		.socket = s->admin_door.fd >= 0 ? &s->admin_door.fd : NULL,
 	};
 	const char *addr = s->config->admin;
-	return addr ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
+	return addr || source.socket ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
 }
 
 /* Each thread would have a heap of its own, and keep what others could use: what RAM holds comes and
@@ -421,6 +426,7 @@ server_destroy(struct server **sp)
 	assert(!s->started && !s->keeper);
 	struct shelves *sh = &s->shelves;
 	admin_stop(&s->admin); /* it asks and purges to the end */
+	admin_door_close(&s->admin_door);
 	keeper_save(sh, s->chronicle);
 	/* The I/O threads end first: after that no letter can come any more. The last letters bring
 	 * objects, so the cache itself goes last. */

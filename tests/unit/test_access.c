@@ -9,6 +9,8 @@ static char *const hosts[] = {listed};
 static const struct access_rules home = {.loopback = true};
 static const struct access_rules home_token = {.loopback = true, .token = "s3cret"};
 static const struct access_rules out = {.hosts = hosts, .host_count = 1};
+static const struct access_rules path = {.guarded = true};
+static const struct access_rules path_token = {.guarded = true, .token = "s3cret"};
 static const struct access_rules out_token = {.hosts = hosts, .host_count = 1, .token = "s3cret"};
 
 static const struct {
@@ -34,13 +36,18 @@ static const struct {
 	{"more than it",                      &home_token, "localhost", NULL, "Bearer s3crets3cret", true, false},
 	{"none at all",                       &home_token, "localhost", NULL, "Bearer ", true, false},
 	{"another scheme",                    &home_token, "localhost", NULL, "Basic s3cret", true, false},
-	{"reached by others: looking",        &out, "192.0.2.1", NULL, NULL, false, true},
-	{"by a name on the list",             &out, "Twice.ops.example", NULL, NULL, false, true},
-	{"by one that is not",                &out, "evil.example", NULL, NULL, false, false},
+	{"reached by others: not even looking", &out, "192.0.2.1", NULL, NULL, false, false},
+	{"by a name on the list",             &out_token, "Twice.ops.example", NULL, "Bearer s3cret", false, true},
+	{"looking needs the token too",       &out_token, "192.0.2.1", NULL, NULL, false, false},
+	{"with it, looking",                  &out_token, "192.0.2.1", NULL, "Bearer s3cret", false, true},
+	{"by one that is not",                &out_token, "evil.example", NULL, "Bearer s3cret", false, false},
 	{"nothing changes without a token",   &out, "192.0.2.1", NULL, NULL, true, false},
 	{"whatever is said",                  &out, "192.0.2.1", NULL, "Bearer x", true, false},
 	{"with the token",                    &out_token, "192.0.2.1", NULL, "Bearer s3cret", true, true},
 	{"without it",                        &out_token, "192.0.2.1", NULL, NULL, true, false},
+	{"by a path: the file guards it",     &path, "localhost", NULL, NULL, true, true},
+	{"also beside a public address",      &path_token, "localhost", NULL, NULL, true, true},
+	{"but no page of a stranger's",       &path, "localhost", "http://evil.example", NULL, true, false},
 	/* clang-format on */
 };
 

@@ -1,0 +1,25 @@
+/* admin_door.h - what the admin server is opened with besides its address: a Unix socket, and the
+ * token that others must send.
+ *
+ * Threads   one at a time.
+ */
+#ifndef NODE_ADMIN_DOOR_H
+#define NODE_ADMIN_DOOR_H
+
+#include "config/config.h"
+#include "proxy/wire/unix_socket.h"
+
+struct admin_door {
+	char *token;		 /* owned; NULL: none */
+	int fd;			 /* listens at `admin_socket`; -1: none */
+	struct unix_socket file; /* that path */
+};
+
+/* -1 and a sentence; admin_door_close is due either way. */
+int admin_door_open(struct admin_door *d, const struct config *c, char *err, size_t err_bytes);
+void admin_door_close(struct admin_door *d); /* zeroed is fine */
+
+/* The one word in the file of `admin_token_file`, allocated; the caller frees. NULL and a sentence. */
+char *admin_door_token(const char *path, char *err, size_t err_bytes);
+
+#endif
