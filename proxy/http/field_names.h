@@ -55,4 +55,5 @@ FIELD(WARNING,             "warning")
 FIELD(X_FORWARDED_FOR,     "x-forwarded-for")
 FIELD(X_FORWARDED_HOST,    "x-forwarded-host")
 FIELD(X_FORWARDED_PROTO,   "x-forwarded-proto")
+FIELD(X_REQUEST_ID,        "x-request-id")
 /* clang-format on */

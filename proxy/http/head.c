@@ -23,7 +23,7 @@ is_kept(const struct fields *f, const struct fields_listed *listed, const struct
 {
 	const struct field *field = &f->v[i];
 	if ((fields_hop_by_hop & field_bit(field->id)) || fields_is_listed(listed, i) ||
-	    field->id == FIELD_CONTENT_LENGTH)
+	    field->id == FIELD_CONTENT_LENGTH || field->id == FIELD_X_REQUEST_ID)
 		return false;
 	if (!store)
 		return true;

@@ -2,8 +2,8 @@
  * tell the client about it.
  *
  * A stored head is a field_block: status line and end-to-end field lines, without Age,
- * Content-Length, Transfer-Encoding, Connection and what it lists, and fields named in
- * no-cache="..." / private="...". It is what a client gets, before the fields made fresh per answer
+ * Content-Length, Transfer-Encoding, Connection and what it lists, X-Request-ID (of the one request
+ * that fetched it), and fields named in no-cache="..." / private="...". It is what a client gets, before the fields made fresh per answer
  * (Age, Content-Length, Via, Cache-Status, Connection).
  */
 #ifndef HTTP_HEAD_H

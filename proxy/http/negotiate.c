@@ -217,3 +217,61 @@ negotiate_tokens(struct str value, struct buf *out)
 	}
 	return out->n > from;
 }
+
+/* ---- which one ------------------------------------------------------------------------------ */
+
+/* How exactly a media range names a type: 0 not at all, 1 with both stars, 2 one, 3 none. */
+static int
+exactness(struct str range, struct str type)
+{
+	struct str kind, rest;
+	if (str_eq(range, STR("*/*")))
+		return 1;
+	str_cut(type, '/', &kind, &rest);
+	if (range.n == kind.n + 2 && str_eq(str_from(range, kind.n), STR("/*")) &&
+	    str_ieq((struct str){range.p, kind.n}, kind))
+		return 2;
+	return str_ieq(range, type) ? 3 : 0;
+}
+
+struct liking {
+	int q, exact;
+	unsigned at; /* the place of the item in the list */
+};
+
+static struct liking
+liking_of(struct str accept, struct str type)
+{
+	struct liking l = {0, 0, 0};
+	struct str item;
+	struct choice c;
+	for (unsigned at = 0; list_next(&accept, &item); at++) {
+		int exact = parse_choice(item, &c) && !c.params.n ? exactness(c.name, type) : 0;
+		if (exact > l.exact)
+			l = (struct liking){c.q, exact, at};
+	}
+	return l;
+}
+
+static bool
+is_better(const struct liking *a, const struct liking *b)
+{
+	if (a->q != b->q)
+		return a->q > b->q;
+	return a->exact != b->exact ? a->exact > b->exact : a->at < b->at;
+}
+
+int
+negotiate_choose(struct str accept, const struct str *types, unsigned n)
+{
+	struct liking best = {0, 0, 0};
+	int chosen = accept.n ? -1 : 0;
+	for (unsigned i = 0; accept.n && i < n; i++) {
+		struct liking l = liking_of(accept, types[i]);
+		if (l.q > 0 && is_better(&l, &best)) {
+			best = l;
+			chosen = (int)i;
+		}
+	}
+	return chosen;
+}

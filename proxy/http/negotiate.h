@@ -30,4 +30,10 @@ bool negotiate_languages(struct str value, struct buf *out);
 /* Any other field, if it is a list of at least two tokens: one blank behind each comma. */
 bool negotiate_tokens(struct str value, struct buf *out);
 
+/* Which of n types ("text/html", without parameters) a client that sent this Accept likes best (RFC
+ * 9110 12.5.1), -1: none. For each type its most exact item counts. Of those with the highest weight
+ * the more exact wins, then what the client named first, then what comes first in types, as with an
+ * empty value. Items that cannot be read, or have parameters, are passed over. */
+int negotiate_choose(struct str accept, const struct str *types, unsigned n);
+
 #endif

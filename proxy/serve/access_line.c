@@ -87,6 +87,10 @@ access_line_combined(const struct access_line *l, struct buf *out)
 	buf_printf(out, "%s%s", l->cut ? " cut" : "", l->reused ? " reused" : "");
 	if (l->tls.n)
 		add_tls(l, out);
+	if (l->id.n) {
+		buf_add_lit(out, " id=");
+		add_quoted(l->id, out);
+	}
 	if (l->trace.n) {
 		buf_add_lit(out, " trace=");
 		add_quoted(l->trace, out);
@@ -149,6 +153,8 @@ access_line_json(const struct access_line *l, struct buf *out)
 	add_text("referer", l->referer, out);
 	add_text("user_agent", l->agent, out);
 	add_text("cache", l->cache, out);
+	if (l->id.n)
+		add_text("id", l->id, out);
 	if (l->trace.n)
 		add_text("trace", l->trace, out);
 	if (l->tls.n)

@@ -7,6 +7,7 @@
  *
  * (on one line), and then what there is of: "received=1024", what the client of a tunnel (101) sent; "cut"; "reused", for a request that is not the first of its
  * connection; tls="TLSv1.3" cipher="..." sni="..." alpn="h2", and "resumed" for a TLS session that was;
+ * id="...", which the origin and the reader of an error page were told as X-Request-ID;
  * trace="..." where the client sent a traceparent. In a quoted field each byte that is not printable ASCII, each quote and each
  * backslash is written \xHH, so that neither a reader that knows escapes nor one that looks for
  * the next quote can be led astray by a client.
@@ -36,6 +37,7 @@ struct access_line {
 	bool resumed;		   /* its TLS session was */
 	struct str tls, cipher;	   /* "TLSv1.3"; empty: none */
 	struct str sni, alpn;	   /* what the handshake asked for, and agreed on */
+	struct str id;		   /* what the request is called; empty: nothing */
 	struct str trace;	   /* traceparent, as the client sent it; empty: none */
 };
 

@@ -52,6 +52,7 @@ access_log(struct txn *t)
 		.cipher = text_of(link.cipher),
 		.sni = text_of(link.name),
 		.alpn = link.protocol,
+		.id = txn_request_id(t),
 		.trace = trace ? trace->value : STR(""),
 	};
 	if (s->config->access_log_format == CONFIG_LOG_JSON)

@@ -498,8 +498,9 @@ on_done(void *ctx, const struct fetch_result *r)
 		return;
 	}
 	if (r->end != FETCH_ABORTED)
-		log_debug("origin %s: %s (%s) for %.*s", origin_url(fill_origin(f)), r->word,
-			  r->detail ? r->detail : "", STR_ARG(f->rq.target));
+		log_debug("origin %s: %s (%s) for %.*s, request %.*s", origin_url(fill_origin(f)),
+			  r->word, r->detail ? r->detail : "", STR_ARG(f->rq.target),
+			  STR_ARG(f->outgoing.request_id));
 	flight_fail(f->flight, r->status, r->word, no_request_causes(r->end) ? 0 : blame_of(f));
 	fill_free(f);
 }

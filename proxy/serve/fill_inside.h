@@ -51,6 +51,7 @@ struct fill {
 	struct object *object;	  /* being validated; a reference */
 	struct object *part;	  /* a stored 206 being completed; a reference */
 	char client_ip[STREAM_PEER_BYTES];
+	char request_id[REQUEST_ID_MOST];
 	struct upstream *upstream;  /* the group that the route names */
 	struct upstream_try origin; /* those asked so far */
 	int64_t request_time;

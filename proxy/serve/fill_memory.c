@@ -43,6 +43,9 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->outgoing.rq = &f->rq;
 	outgoing_is_from(&f->outgoing, str_of(f->client_ip), f->settings->trusted,
 			 f->settings->trusted_count);
+	f->outgoing.request_id = txn_request_id(t);
+	memcpy(f->request_id, f->outgoing.request_id.p, f->outgoing.request_id.n);
+	f->outgoing.request_id.p = f->request_id;
 	f->outgoing.shared = t->outgoing.shared && t->way != WAY_PASSING;
 	f->next = s->fills;
 	f->prev = &s->fills;

@@ -15,6 +15,9 @@
  *   The order of fields of different names, and the case of names (RFC 9110 5.1, 5.3).
  *   Whether it is GET or HEAD.
  *           They share a key; what HEAD brings is checked against what is stored.
+ *   What the request is called.
+ *           X-Request-ID is written for each fetch, in no key, and taken out of what is answered. An
+ *           answer that names it in Vary is not shared (outgoing_varies_on).
  *   The cache's own questions, and the client's conditions where they are passed on.
  *           The answers to them are read as such. An answer that names one of them in Vary is not
  *           shared (outgoing_varies_on).
@@ -34,7 +37,7 @@
  *   (3) less than the whole was asked for, for the first time; HEAD
  *   (4) in a GET: nothing is kept, and nobody joins
  *
- * Always: Host, X-Forwarded-*, Forwarded and Via are written anew; what belongs to the connection,
+ * Always: Host, X-Forwarded-*, Forwarded, X-Request-ID and Via are written anew; what belongs to the connection,
  * and (by a setting) names of other than letters, digits and dashes, are left out.
  *
  * Rules of request_headers come last: what they hide does not go out, what they set does, and keys
@@ -77,11 +80,12 @@ struct outgoing {
 	const struct outgoing_settings *set;
 	const struct key_rules *rules;
 	const struct header_rules *headers; /* what the route changes; NULL: nothing */
-	struct str client_ip; /* "192.0.2.1"; needed for the head, and where a variant names it */
-	struct str asker;     /* the client that forwarders name; else the same */
-	struct str scheme;    /* the listener's, or what a trusted forwarder says */
-	bool trusted;	      /* the peer is a forwarder whose word counts */
-	bool shared;	      /* the answer may be for others too */
+	struct str client_ip;  /* "192.0.2.1"; needed for the head, and where a variant names it */
+	struct str asker;      /* the client that forwarders name; else the same */
+	struct str request_id; /* what the origin is told that the request is called; or empty */
+	struct str scheme;     /* the listener's, or what a trusted forwarder says */
+	bool trusted;	       /* the peer is a forwarder whose word counts */
+	bool shared;	       /* the answer may be for others too */
 	struct fields_listed listed; /* fields of rq that end at this hop */
 };
 

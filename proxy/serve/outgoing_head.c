@@ -183,6 +183,7 @@ outgoing_fields(const struct outgoing *o, struct str primary, const struct outgo
 	add_if_any(STR("If-Modified-Since"), a->if_modified_since, out);
 	add_if_any(STR("Range"), a->range, out);
 	add_if_any(STR("If-Range"), a->if_range, out);
+	add_if_any(STR("X-Request-ID"), o->request_id, out);
 	add_own(o, FIELD_X_FORWARDED_FOR, STR("X-Forwarded-For"), authority, out);
 	add_own(o, FIELD_X_FORWARDED_PROTO, STR("X-Forwarded-Proto"), authority, out);
 	add_own(o, FIELD_X_FORWARDED_HOST, STR("X-Forwarded-Host"), authority, out);

@@ -7,7 +7,7 @@
 static const uint64_t written_anew = FIELD_BIT(HOST) | FIELD_BIT(CONTENT_LENGTH) |
 				     FIELD_BIT(EXPECT) | FIELD_BIT(VIA) | FIELD_BIT(FORWARDED) |
 				     FIELD_BIT(X_FORWARDED_FOR) | FIELD_BIT(X_FORWARDED_HOST) |
-				     FIELD_BIT(X_FORWARDED_PROTO);
+				     FIELD_BIT(X_FORWARDED_PROTO) | FIELD_BIT(X_REQUEST_ID);
 static const uint64_t conditions = FIELD_BIT(IF_MATCH) | FIELD_BIT(IF_NONE_MATCH) |
 				   FIELD_BIT(IF_MODIFIED_SINCE) | FIELD_BIT(IF_UNMODIFIED_SINCE) |
 				   FIELD_BIT(IF_RANGE) | FIELD_BIT(RANGE);
@@ -82,7 +82,7 @@ outgoing_asked(const struct outgoing *o, const struct outgoing_asks *a)
 		    !outgoing_goes_out(o, f->id, f->name, &outgoing_asks_nothing))
 			bits |= field_bit(f->id);
 	}
-	return bits | (a->range.n ? FIELD_BIT(RANGE) : 0) |
+	return bits | FIELD_BIT(X_REQUEST_ID) | (a->range.n ? FIELD_BIT(RANGE) : 0) |
 	       (a->if_range.n ? FIELD_BIT(IF_RANGE) : 0) |
 	       (a->if_none_match.n ? FIELD_BIT(IF_NONE_MATCH) : 0) |
 	       (a->if_modified_since.n ? FIELD_BIT(IF_MODIFIED_SINCE) : 0);

@@ -31,6 +31,8 @@ send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
 		source.give_back = send_give_back_walk;
 		source.file = send_file_walk;
 	}
+	if (!t->cs.hit) /* a hit concerns nobody but its log line, and stays as cheap as it was */
+		buf_add_str(send_line(t, m, STR("X-Request-ID")), txn_request_id(t));
 	struct buf *via = send_line(t, m, STR("Via"));
 	buf_add_lit(via, "1.1 ");
 	buf_add_str(via, t->settings->outgoing.via);

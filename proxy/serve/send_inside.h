@@ -12,7 +12,7 @@
 #include <assert.h>
 
 /* A head being put together: values of lines gather in t->text, where they may still move. */
-enum { LINES_MOST = 8 };
+enum { LINES_MOST = 10 };
 struct maker {
 	struct stream_head head;
 	struct field_block stored;

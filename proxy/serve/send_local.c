@@ -1,7 +1,6 @@
 /* send_local.c - answers that are made here: faults, errors, and what ends at this proxy. */
+#include "proxy/serve/error_page.h"
 #include "proxy/serve/send_inside.h"
-
-#include <stdio.h>
 
 static enum stream_pull
 pull_text(void *ctx, size_t most, struct str *pieces, unsigned *n)
@@ -12,9 +11,9 @@ pull_text(void *ctx, size_t most, struct str *pieces, unsigned *n)
 	return STREAM_PULL_END;
 }
 
-/* A complete answer; allow empty: nothing to say of methods. */
+/* A complete answer: body lies in the arena. allow, type: empty: not said. */
 static void
-answer_text(struct txn *t, int status, struct str allow, struct str body)
+answer_text(struct txn *t, int status, struct str allow, struct str type, struct str body)
 {
 	struct maker m;
 	send_begin(&m, t, status, body.n);
@@ -23,10 +22,24 @@ answer_text(struct txn *t, int status, struct str allow, struct str body)
 		buf_add_str(send_line(t, &m, STR("Allow")), allow);
 	if (t->answer == ANSWER_ERROR && status == 503) /* a queue is full: soon it is not */
 		buf_add_lit(send_line(t, &m, STR("Retry-After")), "1");
-	if (body.n)
-		buf_add_lit(send_line(t, &m, STR("Content-Type")), "text/plain");
-	t->body = arena_copy(t->arena, body);
+	if (type.n)
+		buf_add_str(send_line(t, &m, STR("Content-Type")), type);
+	if (t->answer != ANSWER_LOCAL) /* it is this request's alone, and in the form it likes */
+		buf_add_lit(send_line(t, &m, STR("Cache-Control")), "no-store");
+	t->body = body;
 	send_end(t, &m, pull_text);
+}
+
+static void
+answer_page(struct txn *t, int status, struct str allow, const char *word, const char *rule)
+{
+	struct buf body = {0};
+	struct error_page page = {
+		.status = status, .word = word, .rule = rule, .id = txn_request_id(t)};
+	struct str accept = fields_get(&t->rq.fields, FIELD_ACCEPT);
+	struct str type = error_page_add(&page, accept, &body);
+	answer_text(t, status, allow, type, arena_copy(t->arena, buf_str(&body)));
+	buf_fini(&body);
 }
 
 void
@@ -34,7 +47,7 @@ answer_local(struct txn *t, int status, struct str allow)
 {
 	t->cs.fwd = NULL;
 	t->answer = ANSWER_LOCAL;
-	answer_text(t, status, allow, STR(""));
+	answer_text(t, status, allow, STR(""), STR(""));
 }
 
 void
@@ -61,27 +74,22 @@ answer_said(struct txn *t, int status, struct str body)
 {
 	t->cs.fwd = NULL;
 	t->answer = ANSWER_LOCAL;
-	answer_text(t, status, STR(""), body);
+	answer_text(t, status, STR(""), STR("text/plain"), arena_copy(t->arena, body));
 }
 
 void
 answer_fault(struct txn *t, const struct fault *f)
 {
-	char body[256];
 	t->fault = f;
 	t->answer = ANSWER_REJECTED;
 	t->detail = f->word;
-	int n = snprintf(body, sizeof body, "%d %s: %s\n", f->status, f->word, f->rule);
-	answer_text(t, f->status, f == &fault_CONNECT ? method_allow : STR(""),
-		    (struct str){body, (size_t)n});
+	answer_page(t, f->status, f == &fault_CONNECT ? method_allow : STR(""), f->word, f->rule);
 }
 
 void
 answer_error(struct txn *t, int status, const char *word)
 {
-	char body[128];
 	t->answer = ANSWER_ERROR;
 	t->detail = word;
-	int n = snprintf(body, sizeof body, "%d: %s\n", status, word);
-	answer_text(t, status, STR(""), (struct str){body, (size_t)n});
+	answer_page(t, status, STR(""), word, NULL);
 }

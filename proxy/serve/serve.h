@@ -18,6 +18,7 @@
 #include "proxy/origin/fetch.h"
 #include "proxy/origin/upstream.h"
 #include "proxy/serve/key.h"
+#include "proxy/serve/request_id.h"
 #include "proxy/serve/settings.h"
 #include "proxy/serve/shelves.h"
 
@@ -52,6 +53,7 @@ struct serve {
 	struct fetcher *fetcher;
 	struct alarms alarms; /* node runs them */
 	struct arena_pool arenas;
+	struct request_ids ids;
 	struct log_lines log;
 
 	struct fill *fills;	/* all of this worker's */

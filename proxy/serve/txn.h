@@ -86,6 +86,7 @@ struct txn {
 	struct request rq;
 	struct request_cc cc;
 	const struct fault *fault;
+	struct str request_id; /* empty: not needed so far (txn_request_id) */
 	const struct route *route;
 	struct outgoing outgoing;	   /* what the origin would be sent, and so the key */
 	char client_ip[STREAM_PEER_BYTES]; /* only where outgoing needs it */
@@ -158,6 +159,7 @@ struct txn {
 	uint64_t body_sent;
 	/* Of these only the first is cleared for each request. */
 	struct slice slices[RANGES_MAX];
+	char id_text[REQUEST_ID_BYTES]; /* not cleared: what request_id may be a view of */
 };
 
 /* What serve does for wire; node is the worker's struct serve. */
@@ -167,7 +169,9 @@ void txn_free_spares(struct serve *s);
 /* The only assignment to t->state; what must be true of a request is checked. */
 void txn_move(struct txn *t, enum txn_state to);
 void txn_check(const struct txn *t); /* in its state; aborts if not. O(1) */
-void txn_on_alarm(struct alarm *a);  /* of t->alarm: t looks again */
+/* What it is called: made at the first question, for most requests need none. */
+struct str txn_request_id(struct txn *t);
+void txn_on_alarm(struct alarm *a); /* of t->alarm: t looks again */
 
 /* ---- send.c and send_*.c: from a verdict to a head and a source of bytes ---- */
 

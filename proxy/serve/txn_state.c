@@ -42,3 +42,15 @@ txn_on_alarm(struct alarm *a)
 	struct txn *t = (struct txn *)((char *)a - offsetof(struct txn, alarm));
 	t->wake(t);
 }
+
+struct str
+txn_request_id(struct txn *t)
+{
+	if (!t->request_id.n && t->outgoing.trusted)
+		t->request_id = request_id_said(&t->rq.fields);
+	if (!t->request_id.n) {
+		request_id_make(&t->serve->ids, t->id_text);
+		t->request_id = (struct str){t->id_text, sizeof t->id_text};
+	}
+	return t->request_id;
+}

@@ -47,6 +47,11 @@ START_TEST(combined_and_then_more)
 		"cache=\"twice; hit; ttl=60; detail=ram\" head_us=38 total_us=41\n");
 	l.cut = true;
 	ck_assert_ptr_nonnull(strstr(printed(access_line_combined, &l), "total_us=41 cut\n"));
+	l.id = STR("4f");
+	ck_assert_ptr_nonnull(
+		strstr(printed(access_line_combined, &l), "total_us=41 cut id=\"4f\"\n"));
+	ck_assert_ptr_nonnull(strstr(printed(access_line_json, &l), ",\"id\":\"4f\""));
+	l.id = STR("");
 	l.trace = STR("00-\"1-2-01");
 	ck_assert_ptr_nonnull(strstr(printed(access_line_combined, &l),
 				     "total_us=41 cut trace=\"00-\\x221-2-01\"\n"));

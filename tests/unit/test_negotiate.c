@@ -107,5 +107,36 @@ START_TEST(no_more_values_of_accept_encoding_than_promised)
 }
 END_TEST
 
-UNIT("negotiate", LOOP(form, forms), LOOP(the_normal_form_is_its_own, forms),
+static const struct str types[] = {STR_INIT("text/plain"), STR_INIT("text/html"),
+				   STR_INIT("application/json")};
+static const struct {
+	const char *says, *accept;
+	int want;
+} choices[] = {
+	/* clang-format off */
+	{"no wish",                               "", 0},
+	{"anything",                              "*/*", 0},
+	{"the only one",                          "application/json", 2},
+	{"in any case",                           "Text/HTML", 1},
+	{"a group: the first of it",              "text/*", 0},
+	{"by weight",                             "text/plain;q=0.5, text/html;q=0.6", 1},
+	{"what is exact before what is not",      "*/*, text/html", 1},
+	{"what is named first",                   "application/json, text/html, */*", 2},
+	{"the most exact item counts",            "text/*, text/plain;q=0.1", 1},
+	{"what is refused",                       "text/plain;q=0, */*", 1},
+	{"all refused",                           "*/*;q=0", -1},
+	{"others alone",                          "image/png, text/css", -1},
+	{"a parameter that is not ours",          "text/html;level=1, application/json;q=0.1", 2},
+	{"a prefix is no group",                  "tex/*, text/, te*", -1},
+	/* clang-format on */
+};
+
+START_TEST(choice)
+{
+	ck_assert_msg(negotiate_choose(str_of(choices[_i].accept), types, 3) == choices[_i].want,
+		      "%s", choices[_i].says);
+}
+END_TEST
+
+UNIT("negotiate", LOOP(choice, choices), LOOP(form, forms), LOOP(the_normal_form_is_its_own, forms),
      TEST(no_more_values_of_accept_encoding_than_promised))
