@@ -1,7 +1,7 @@
 # An image of twice, from this tree and Debian's packages alone.
 #
 #   docker build -t twice .
-#   docker run -p 8080:8080 -v twice-cache:/var/cache/twice run --origin https://www.example.com --cache /var/cache/twice
+#   docker run -p 8080:8080 -v twice-cache:/var/cache/twice twice run --origin https://www.example.com --cache /var/cache/twice
 #   docker run -p 8080:8080 -v ./twice.yaml:/etc/twice.yaml:ro -v twice-cache:/var/cache/twice twice
 #
 # It runs as the user twice (uid 8080). SIGTERM finishes open requests: docker stop -t 15.
