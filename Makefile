@@ -9,6 +9,7 @@
 #   make lint           layers, purity, names, unused exports, circles, shape, format (make format mends that)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
 #   make man            manual pages and completions of shells, in build/MODE/manual
+#   make deb            packages for Debian, in build/deb; tests/deb.sh tries them in a fresh system
 #   make install        to PREFIX (/usr/local): twice, and the filter library with header and .pc
 #   make uninstall      removes what install put there
 #   make compile-commands   build/compile_commands.json, for editors
@@ -68,7 +69,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario by-tls by-h2 test-programs fuzzers lint format fuzz bench man install uninstall deps clean help FORCE
+.PHONY: run test unit scenario by-tls by-h2 test-programs fuzzers lint format fuzz bench man deb install uninstall deps clean help FORCE
 .SECONDEXPANSION:
 .PRECIOUS: $(B)/%.o
 
@@ -176,6 +177,7 @@ PAPERS := $(addprefix $(B)/manual/,twice.1 twice.yaml.5 bash zsh)
 $(PAPERS): $(B)/bin/twice
 	@mkdir -p $(@D); $< manual $(@F) > $@.new && mv -f $@.new $@
 man: $(PAPERS)
+deb: ; @packaging/deb.sh build/deb
 install: $(B)/bin/twice $(PAPERS)
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/twice
 	install -D -m 644 $(B)/manual/twice.1 $(DESTDIR)$(PREFIX)/share/man/man1/twice.1

@@ -42,26 +42,26 @@ find(struct findings *p, bool stops, const char *setting, const char *fmt, ...)
 
 /* ---- addresses ----------------------------------------------------------------------------- */
 
-/* 0 when a socket could be made there. */
+/* 0 when a socket could be made there. Root makes its directory for the user that it becomes. */
 static int
-cannot_make(const char *path)
+cannot_make(const char *path, const struct identity *who)
 {
 	char dir[UNIX_SOCKET_PATH_BYTES];
 	struct stat st;
 	snprintf(dir, sizeof dir, "%.*s/", (int)(strrchr(path, '/') - path), path);
 	if (access(dir, W_OK | X_OK))
-		return errno;
+		return errno == ENOENT && who->changed ? 0 : errno;
 	return lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode) ? EEXIST : 0;
 }
 
 /* 0 when one could listen there, as far as this can be known beside a proxy that runs. */
 static int
-cannot_listen(const char *addr)
+cannot_listen(const char *addr, const struct identity *who)
 {
 	struct address a;
 	int on = 1, error = 0;
 	if (config_listen_path(addr))
-		return cannot_make(config_listen_path(addr));
+		return cannot_make(config_listen_path(addr), who);
 	if (address_parse(addr, &a) < 0)
 		return EINVAL;
 	int fd = socket(a.sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -79,7 +79,7 @@ static void
 check_listen(const struct config *c, struct findings *p)
 {
 	for (unsigned i = 0; i < c->listen_count; i++) {
-		int error = cannot_listen(config_listen_address(c->listen[i]));
+		int error = cannot_listen(config_listen_address(c->listen[i]), p->who);
 		if (error)
 			find(p, true, "listen", "cannot listen on %s: %s; %s", c->listen[i],
 			     strerror(error),
@@ -89,12 +89,12 @@ check_listen(const struct config *c, struct findings *p)
 						 "CAP_NET_BIND_SERVICE"
 					       : "write an address of this machine");
 	}
-	int error = c->admin_socket ? cannot_make(c->admin_socket) : 0;
+	int error = c->admin_socket ? cannot_make(c->admin_socket, p->who) : 0;
 	if (error)
 		find(p, true, "admin_socket",
 		     "cannot listen on %s: %s; name a path in a directory that the program may write",
 		     c->admin_socket, strerror(error));
-	error = c->admin ? cannot_listen(c->admin) : 0;
+	error = c->admin ? cannot_listen(c->admin, p->who) : 0;
 	if (error)
 		find(p, true, "admin", "cannot listen on %s: %s; write an address of this machine",
 		     c->admin, strerror(error));

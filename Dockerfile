@@ -1,0 +1,34 @@
+# An image of twice, from this tree and Debian's packages alone.
+#
+#   docker build -t twice .
+#   docker run -p 8080:8080 -v twice-cache:/var/cache/twice twice run --origin https://www.example.com --cache /var/cache/twice
+#   docker run -p 8080:8080 -v ./twice.yaml:/etc/twice.yaml:ro -v twice-cache:/var/cache/twice twice
+#
+# It runs as the user twice (uid 8080). SIGTERM finishes open requests: docker stop -t 15.
+FROM debian:12-slim AS build
+RUN apt-get update && apt-get install -y --no-install-recommends \
+	gcc libc6-dev make pkg-config ca-certificates libevent-dev libcurl4-openssl-dev libnghttp2-dev \
+	libssl-dev libcyaml-dev libyaml-dev libxxhash-dev libjansson-dev libzstd-dev liblzma-dev zlib1g-dev
+COPY . /src
+RUN make -C /src -j"$(nproc)" build/twice && strip /src/build/twice
+
+FROM debian:12-slim
+RUN apt-get update && apt-get install -y --no-install-recommends \
+	ca-certificates libevent-core-2.1-7 libevent-extra-2.1-7 libcurl4 libnghttp2-14 libssl3 libcyaml1 \
+	libyaml-0-2 libxxhash0 libjansson4 libzstd1 liblzma5 zlib1g && \
+	rm -rf /var/lib/apt/lists/* && \
+	groupadd --system --gid 8080 twice && useradd --system --uid 8080 --gid twice --no-create-home twice && \
+	install -d -o twice -g twice -m 700 /var/cache/twice && \
+	install -d -o twice -g twice -m 755 /run/twice
+COPY --from=build /src/build/twice /usr/bin/twice
+COPY packaging/docker.yaml /etc/twice.yaml
+COPY --from=build /src/LICENSE /usr/share/doc/twice/copyright
+USER twice
+VOLUME /var/cache/twice
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+# The admin server answers: at the start a large cache is read first.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+	CMD ["twice", "stats", "--json", "--admin", "127.0.0.1:9090"]
+ENTRYPOINT ["twice"]
+CMD ["run", "-c", "/etc/twice.yaml"]
