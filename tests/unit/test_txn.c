@@ -1,5 +1,5 @@
 /* test_txn.c - the life of a request as a table: what must hold of any such table.
- * rooms: serve base
+ * rooms: serve http base filter
  */
 #include "proxy/serve/txn.h"
 
