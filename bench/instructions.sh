@@ -1,0 +1,31 @@
+#!/bin/bash
+# instructions.sh - instructions of the proxy per hit and per miss of 1 KiB on a keep-alive connection, counted
+# by valgrind: what a busy machine does not change. What hardening costs is the difference to a build without:
+#
+#	make && bench/instructions.sh; make clean; make HARDEN= && bench/instructions.sh
+#
+#	bench/instructions.sh [REQUESTS]
+. bench/lib.sh
+need curl "apt-get install curl"
+need valgrind "apt-get install valgrind"
+
+REQUESTS=${1:-4000}
+
+count() { # requests, what the URLs differ in: a fragment (hits) or a query (misses)
+	start_twice "$WORK/cache" 64MiB 32MiB 2 "valgrind --tool=callgrind --callgrind-out-file=$WORK/counted"
+	curl -s -o /dev/null "http://127.0.0.1:$PORT/cdn/0123456789abcdef/1024#[1-3]"
+	curl -s -o /dev/null "http://127.0.0.1:$PORT/cdn/0123456789abcdef/1024$2[1-$1]"
+	stop "$PROXY"
+	rm -rf "$WORK/cache"
+	awk '/^(totals|summary):/ { n = $2 } END { print n }' "$WORK/counted"
+}
+
+machine
+start_origin
+for what in hit miss; do
+	mark='#'
+	[ $what = hit ] || mark='?'
+	few=$(count 500 "$mark") many=$(count $((REQUESTS + 500)) "$mark")
+	echo "$what $(((many - few) / REQUESTS)) instructions"
+done
+exit 0
