@@ -6,8 +6,9 @@
 #define STALE "Cache-Control: max-age=10\r\nAge: 20\r\n"
 
 static const char *const outcomes[] = {
-	"ram_hits", "disk_hits",      "misses", "coalesced", "revalidated", "stale_served",
-	"passed",   "only_if_cached", "errors", "rejected",  "local",	    "abandoned",
+	"ram_hits",	"disk_hits", "misses",	       "coalesced", "revalidated",
+	"stale_served", "passed",    "only_if_cached", "errors",    "rejected",
+	"denied",	"routed",    "local",	       "abandoned",
 };
 static const char *const verdicts[] = {
 	"not_storable", "first_sight", "seen_current", "seen_previous", "always",  "never",
