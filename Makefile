@@ -8,6 +8,7 @@
 #   make bench          measurements; see bench/README.md
 #   make lint           layers, purity, names, unused exports, circles, shape, format (make format mends that)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
+#   make man            manual pages and completions of shells, in build/MODE/manual
 #   make install        to PREFIX (/usr/local): twice, and the filter library with header and .pc
 #   make uninstall      removes what install put there
 #   make compile-commands   build/compile_commands.json, for editors
@@ -67,7 +68,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario by-tls by-h2 test-programs fuzzers lint format fuzz bench install uninstall deps clean help FORCE
+.PHONY: run test unit scenario by-tls by-h2 test-programs fuzzers lint format fuzz bench man install uninstall deps clean help FORCE
 .SECONDEXPANSION:
 .PRECIOUS: $(B)/%.o
 
@@ -170,11 +171,22 @@ bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 	bench/slow.sh 5 1073741824
 	bench/course.sh
 	bench/simulate.sh 60000 600000
-install: $(B)/bin/twice
+# Manual pages and completions come from the tables of the program itself.
+PAPERS := $(addprefix $(B)/manual/,twice.1 twice.yaml.5 bash zsh)
+$(PAPERS): $(B)/bin/twice
+	@mkdir -p $(@D); $< manual $(@F) > $@.new && mv -f $@.new $@
+man: $(PAPERS)
+install: $(B)/bin/twice $(PAPERS)
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/twice
+	install -D -m 644 $(B)/manual/twice.1 $(DESTDIR)$(PREFIX)/share/man/man1/twice.1
+	install -D -m 644 $(B)/manual/twice.yaml.5 $(DESTDIR)$(PREFIX)/share/man/man5/twice.yaml.5
+	install -D -m 644 $(B)/manual/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/twice
+	install -D -m 644 $(B)/manual/zsh $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions/_twice
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice/examples config/examples/*.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice config/twice.yaml config/alerts.yaml config/grafana.json README.md LICENSE
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/twice
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/twice share/man/man1/twice.1 share/man/man5/twice.yaml.5 \
+		share/bash-completion/completions/twice share/zsh/vendor-completions/_twice)
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/twice
 
 deps:

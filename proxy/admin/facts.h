@@ -10,6 +10,7 @@ FACT(SHARE,   "bytes",                "baseline_hit_ratio",  baseline_byte_hit_r
 FACT(COUNT,   "disk",                 "written_bytes",       r->cache.written_bytes,            "bytes written below the cache directory, all overhead included")
 FACT(COUNT,   "disk",                 "admitted_bytes",      r->cache.admitted_bytes,           "of them, objects that came in")
 FACT(COUNT,   "disk",                 "carried_bytes",       r->cache.carried_bytes,            "of them, objects that moved on because they were hot")
+FACT(LEVEL,   "disk",                 "pending_bytes",       r->cache.pending_bytes,            "memory of what waits to be written, at most a second")
 FACT(SHARE,   "disk",                 "write_amplification", write_amplification(r),            "written_bytes in units of admitted_bytes")
 FACT(SHARE,   "disk",                 "drive_writes_per_day", drive_writes_per_day(r),          "written_bytes a day since start, in units of limit_bytes")
 FACT(SHARE,   "disk",                 "drive_life_years",    drive_life_years(r),               "until setting cache.endurance is written at the rate since start; 0: not known")

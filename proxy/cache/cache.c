@@ -270,6 +270,7 @@ add_disk(struct cache *c, unsigned i, struct cache_stats *out)
 		.failing = s.failing || hangs || !forget_is_sound_at(c->forget, i),
 	};
 	out->written_bytes += s.written_bytes;
+	out->pending_bytes += s.pending_bytes;
 	out->used_bytes += s.used_bytes;
 	out->limit_bytes += d->bytes;
 	out->objects += s.objects;

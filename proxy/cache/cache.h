@@ -59,6 +59,8 @@ struct cache_options {
 	 * The baseline wants the same number. */
 	uint64_t reserve_bytes;
 	const struct diskio_ops *ops; /* for tests: another disk; NULL: the system's */
+	/* For tests: a purge log that could not be written is tried again after so long; 0: 250. */
+	unsigned purge_retry_ms;
 	/* For tests: called wherever another thread may come between two steps, on the thread that
 	 * makes them and without a lock. NULL: nobody is. */
 	void (*window)(void *ctx);
@@ -314,6 +316,7 @@ struct cache_stats {
 	uint64_t purges_shed; /* dropped because there were too many: what was stored before them is
 				 fetched anew */
 	bool purges_durable;  /* false: nothing is answered from the directory */
+	uint64_t pending_bytes; /* gathered, or under way to the disk; in whole batches */
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
 	uint64_t
 		admitted_bytes; /* of records and bodies that came in: written_bytes has all else too */

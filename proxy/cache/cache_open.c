@@ -168,6 +168,7 @@ open_forget(struct cache *c)
 		.seed = &c->seed,
 		.log_bytes = c->dir ? UINT64_MAX : 0,
 		.ops = c->o.ops,
+		.retry_ms = c->o.purge_retry_ms,
 	};
 	for (unsigned i = 0; i < c->disks_n; i++) {
 		const struct disk *d = &c->disks[i];

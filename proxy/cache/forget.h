@@ -74,6 +74,7 @@ struct forget_options {
 	const struct filter_seed *seed; /* of all hashes here; borrowed */
 	uint64_t log_bytes;		/* the most that the log may take */
 	const struct diskio_ops *ops;	/* NULL: the system's */
+	unsigned retry_ms; /* a log that could not be written is tried again after that; 0: 250 */
 };
 enum forget_found {
 	FORGET_KEPT,

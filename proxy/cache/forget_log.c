@@ -9,8 +9,13 @@
 #include <sys/random.h>
 
 enum { RETRY_MS = 250 };
-
 static const uint64_t FIRST_LOG_BYTES = 64 << 10;
+
+static unsigned
+retry_ms(const struct forget *f)
+{
+	return f->o.retry_ms ? f->o.retry_ms : RETRY_MS;
+}
 
 static uint64_t
 random_id(void)
@@ -157,7 +162,7 @@ retry(struct forget *f, bool last)
 	int64_t now = now_ms();
 	if (now < f->retry_ms && !last)
 		return;
-	f->retry_ms = now + RETRY_MS;
+	f->retry_ms = now + retry_ms(f);
 	pthread_mutex_lock(&f->lock);
 	uint64_t upto = forget_now(f);
 	bool none = count_sound(f) == 0;
@@ -198,7 +203,7 @@ write_pending(struct forget *f)
 static bool
 await_work(struct forget *f)
 {
-	struct timespec until = now_and_ms(RETRY_MS);
+	struct timespec until = now_and_ms(retry_ms(f));
 	int late = 0;
 	while (!f->stopping && !f->crowded && !late &&
 	       (f->pending_n == 0 || !atomic_load(&f->sound))) {

@@ -222,6 +222,7 @@ store_stats(struct store *st, struct store_stats *out)
 		.used_bytes = st->ledger.used,
 		.file_bytes = st->ledger.exist * st->o.segment_bytes,
 		.limit_bytes = st->o.log_bytes,
+		.pending_bytes = st->pending_bytes + atomic_load(&st->footers_bytes),
 	};
 	if (!atomic_load(&st->failing) && (st->is_cramped || ledger_absent(&st->ledger) < 0))
 		out->turn_bytes = out->file_bytes;

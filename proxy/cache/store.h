@@ -134,6 +134,7 @@ uint64_t store_oldest(struct store *st);
 struct store_stats {
 	uint64_t file_bytes; /* of all segment files */
 	uint64_t written_bytes, used_bytes, limit_bytes, objects, evicted_objects, carried_bytes;
+	uint64_t pending_bytes;	 /* gathered, or under way to the disk; in whole batches */
 	uint64_t admitted_bytes; /* of records and bodies that came in */
 	uint64_t io_errors, refused_writes, index_bytes;
 	uint64_t scrubbed_bytes,

@@ -115,6 +115,7 @@ struct store {
 	_Atomic int64_t retry_ms;  /* no appends before, while failing */
 	_Atomic uint32_t promised; /* segments whose files will take room, but have not yet */
 	_Atomic bool failing, unreadable; /* each said once */
+	_Atomic uint64_t footers_bytes;	  /* under way to the disk */
 	_Atomic uint64_t written_bytes, appended_bytes, evicted, carried_bytes, io_errors, refused;
 	_Atomic uint64_t scrubbed_bytes, scrub_damaged;
 };

@@ -77,6 +77,7 @@ write_footer(struct diskio_job *j)
 		pthread_mutex_unlock(&st->lock);
 		forget_unlisted(f, has_hole);
 	}
+	atomic_fetch_sub(&st->footers_bytes, f->bytes.n);
 	buf_fini(&f->bytes);
 	free(f);
 }
@@ -109,6 +110,7 @@ post_footer(struct store *st)
 	if (st->table.n)
 		memcpy(f->bytes.p + h.table_at, st->table.p, st->table.n);
 	batch_header_format(&h, f->bytes.p + all - SEGMENT_HEADER_BYTES);
+	atomic_fetch_add(&st->footers_bytes, all);
 	diskio_post(st->io, DISKIO_WRITES, &f->job);
 }
 

@@ -21,6 +21,14 @@ int cli_top(int argc, char **argv);
 int cli_stats(int argc, char **argv);
 int cli_purge(int argc, char **argv);
 int cli_inspect(int argc, char **argv);
+int cli_manual(int argc, char **argv); /* hidden: for the build */
+
+struct cli_command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *sentence;
+};
+extern const struct cli_command cli_commands[]; /* to one without a name */
 
 extern const char cli_version[];
 
@@ -51,6 +59,10 @@ enum { FLAGS_END = -1, FLAGS_WORD = -2, FLAGS_EXIT = -3 };
 /* The row number of the next flag with its value; FLAGS_WORD: a word that is no flag; FLAGS_EXIT:
  * help was printed or wrong usage complained of, return exit_code. Takes "--flag V", "--flag=V". */
 int flags_next(struct flags *f);
+
+/* From here on --help of any command is given to print instead; NULL: as ever. */
+typedef void flags_help_fn(const struct flags *f);
+void flags_help_with(flags_help_fn *print);
 
 /* Complains, and makes FLAGS_EXIT's exit code. */
 int flags_refuse(struct flags *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -35,9 +35,22 @@ flags_refuse(struct flags *f, const char *fmt, ...)
 	return FLAGS_EXIT;
 }
 
+static flags_help_fn *prints_instead;
+
+void
+flags_help_with(flags_help_fn *print)
+{
+	prints_instead = print;
+}
+
 static int
 print_help(struct flags *f)
 {
+	f->exit_code = CLI_FINE;
+	if (prints_instead) {
+		prints_instead(f);
+		return FLAGS_EXIT;
+	}
 	printf("usage: twice %s %s\n\n%s\n", f->command, f->synopsis, f->about);
 	printf("\n");
 	for (const struct flag *row = f->rows; row->name; row++) {
@@ -46,7 +59,6 @@ print_help(struct flags *f)
 		printf("  %-18s %s\n", left, row->sentence);
 	}
 	printf("  %-18s %s\n", "--help", "print this help");
-	f->exit_code = CLI_FINE;
 	return FLAGS_EXIT;
 }
 

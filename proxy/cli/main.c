@@ -1,4 +1,4 @@
-/* main.c - a table of commands; nothing else. */
+/* main.c - finds the command; nothing else. */
 #include "proxy/cli/cli.h"
 
 #include "config/suggest.h"
@@ -7,25 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *sentence;
-} commands[] = {
-	{"run", cli_run, "runs the proxy in the foreground: twice run --origin https://host"},
-	{"check", cli_check, "checks a configuration and prints the effective one"},
-	{"demo", cli_demo, "sends CDN-like traffic through the proxy and reports what was saved"},
-	{"simulate", cli_simulate, "computes from access logs what twice would have saved"},
-	{"size", cli_size, "computes the memory of the filters from URLs and error rate"},
-	{"stats", cli_stats, "shows what a running proxy has saved so far"},
-	{"top", cli_top, "shows what is asked for most now"},
-	{"explain", cli_explain,
-	 "tells why a URL is on disk or not, and what a request would do now"},
-	{"purge", cli_purge, "makes a running proxy forget objects"},
-	{"inspect", cli_inspect, "says what a cache directory holds, and what of it is damaged"},
-};
-enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
-
 static int
 print_help(FILE *to)
 {
@@ -33,8 +14,8 @@ print_help(FILE *to)
 		"twice %s - a caching HTTP reverse proxy that writes to disk only what was seen "
 		"before\n\nusage: twice COMMAND [flags]\n\n",
 		cli_version);
-	for (int i = 0; i < COMMANDS; i++)
-		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].sentence);
+	for (const struct cli_command *c = cli_commands; c->name; c++)
+		fprintf(to, "  %-10s %s\n", c->name, c->sentence);
 	fprintf(to, "\ntwice COMMAND --help says more about each.\n");
 	return to == stdout ? CLI_FINE : CLI_USAGE;
 }
@@ -42,10 +23,10 @@ print_help(FILE *to)
 static int
 refuse(const char *name)
 {
-	for (int i = 0; i < COMMANDS; i++) {
-		if (suggest_is_near(name, commands[i].name)) {
+	for (const struct cli_command *c = cli_commands; c->name; c++) {
+		if (suggest_is_near(name, c->name)) {
 			cli_complain("", "there is no command \"%s\"; did you mean \"%s\"?", name,
-				     commands[i].name);
+				     c->name);
 			return CLI_USAGE;
 		}
 	}
@@ -68,9 +49,10 @@ main(int argc, char **argv)
 	char *help_of[] = {help ? argv[2] : NULL, (char[]){"--help"}, NULL};
 	if (help)
 		name = argv[2];
-	for (int i = 0; i < COMMANDS; i++)
-		if (strcmp(name, commands[i].name) == 0)
-			return help ? commands[i].run(2, help_of)
-				    : commands[i].run(argc - 1, argv + 1);
+	for (const struct cli_command *c = cli_commands; c->name; c++)
+		if (strcmp(name, c->name) == 0)
+			return help ? c->run(2, help_of) : c->run(argc - 1, argv + 1);
+	if (strcmp(name, "manual") == 0 && !help)
+		return cli_manual(argc - 1, argv + 1);
 	return refuse(name);
 }

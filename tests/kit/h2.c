@@ -156,24 +156,32 @@ flush(struct h2_client *c)
 		client_send_bytes(c->socket, (const char *)p, (size_t)n);
 }
 
-/* Some bytes come, or the end. */
-static void
-step(struct h2_client *c)
+/* Sends what may be sent and reads what comes, or the end, within so long. False: nothing came. */
+static bool
+turn(struct h2_client *c, int wait_ms)
 {
 	char buf[16384];
 	flush(c);
 	struct pollfd p = {c->fd, POLLIN, 0};
-	if (poll(&p, 1, (int)kit_patience_ms()) <= 0)
-		fail("an HTTP/2 client waited in vain");
+	if (poll(&p, 1, wait_ms) <= 0)
+		return false;
 	ssize_t n = recv(c->fd, buf, sizeof buf, 0);
 	if (n <= 0) {
 		c->ended = true;
-		return;
+		return true;
 	}
 	ssize_t r = nghttp2_session_mem_recv(c->ng, (const uint8_t *)buf, (size_t)n);
 	if (r < 0)
 		fail("bad HTTP/2 came: %s", nghttp2_strerror((int)r));
 	flush(c);
+	return true;
+}
+
+static void
+step(struct h2_client *c)
+{
+	if (!turn(c, (int)kit_patience_ms()))
+		fail("an HTTP/2 client waited in vain");
 }
 
 /* ---- a connection ---------------------------------------------------------------------------- */
@@ -396,6 +404,15 @@ h2_ping(struct h2_client *c)
 		step(c);
 	if (c->pongs == pongs)
 		fail("the connection ended instead of an answer to PING");
+}
+
+void
+h2_turn(struct h2_client *c)
+{
+	enum { MOMENT_MS = 2 };
+	turn(c, MOMENT_MS);
+	if (c->ended)
+		fail("the connection ended");
 }
 
 void

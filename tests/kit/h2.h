@@ -42,8 +42,10 @@ int h2_closed(struct h2_client *c, unsigned i);
 /* The code of GOAWAY; -1: there was none. */
 int h2_goaway(struct h2_client *c);
 void h2_wait_goaway(struct h2_client *c, int times);
-void h2_wait_end(struct h2_client *c);				 /* of the connection */
-void h2_ping(struct h2_client *c);				 /* and its answer */
+void h2_wait_end(struct h2_client *c); /* of the connection */
+void h2_ping(struct h2_client *c);     /* and its answer */
+/* Sends and reads for a moment: while something else is waited for. */
+void h2_turn(struct h2_client *c);
 void h2_window(struct h2_client *c, int stream, unsigned bytes); /* more of it, in h2_open_window */
 struct answer h2_ask(const char *method, const char *target, const char *fields, const char *body);
 

@@ -113,11 +113,9 @@ SCENARIO("an upload streams, with a length and without one")
 	expect_answer(h2_read(c, h2_request(c, "PUT", "/len", NULL, body)), 200, "thanks");
 	expect(origin_last()->body_bytes == BYTES && !memcmp(origin_last()->body, body, BYTES));
 	int s = h2_request_open(c, "POST", "/open", NULL, body, 100000);
-	while (origin_requests() < 2)
-		h2_ping(c); /* it sends on while it waits */
+	wait_until((h2_turn(c), origin_requests() == 2));
 	size_t n;
-	while (origin_wire(origin_connections() - 1, &n), n < 100000)
-		h2_ping(c);
+	wait_until((h2_turn(c), origin_wire(origin_connections() - 1, &n), n >= 100000));
 	h2_reset(c, s);
 	h2_ping(c);
 	expect_answer(h2_read(c, h2_request(c, "GET", "/x", NULL, NULL)), 200, "thanks");
@@ -132,8 +130,7 @@ SCENARIO("an upload that nobody takes is bounded, and does not hold up others")
 	struct h2_client *c = h2_open();
 	char *body = pattern(11, 8 << 20);
 	int s = h2_request_open(c, "PUT", "/slow", NULL, body, 8 << 20);
-	while (origin_requests() < 1)
-		h2_ping(c);
+	wait_until((h2_turn(c), origin_requests() == 1));
 	for (int i = 0; i < 20; i++)
 		expect_answer(h2_read(c, h2_request(c, "GET", "/x", NULL, NULL)), 200, "hello");
 	expect(h2_sent(c, s) < 8 << 20);

@@ -36,14 +36,7 @@ run(int sightings)
 			     plays++, sightings, sightings > 2 ? "  filter: counting\n" : ""));
 	asked_before = origin_requests();
 	play();
-	/* Bytes on their way to the disk are there when nothing more came for some time. */
-	double last = -1, is = 0;
-	for (int calm = 0; calm < 8; calm = is == last ? calm + 1 : 0) {
-		last = is;
-		for (int k = 0; k < 100; k++)
-			kit_pause();
-		is = edge_stat("disk.written_bytes");
-	}
+	edge_expect_stat("disk.pending_bytes", 0);
 	struct outcome o = {edge_stat("disk.written_bytes"),
 			    edge_stat("disk.baseline_bytes"),
 			    edge_stat("disk.saved_ratio"),

@@ -142,8 +142,10 @@ line_rate(const struct twice_pair *p, struct line *l, const struct view *v)
 START_TEST(a_full_pair_is_as_wrong_as_forecast_and_no_more_than_promised)
 {
 	double sum = 0, squares = 0, n = 0, forecast = 0, promise = full[_i].fpr;
+	/* A small pair has few lines: what it says by itself is little. */
+	int seeds = full[_i].capacity > 1000 && !getenv("TWICE_LONG") ? 1 : SEEDS;
 
-	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+	for (uint64_t seed = 1; seed <= (uint64_t)seeds; seed++) {
 		struct twice_pair *p = filled(full[_i].capacity, promise, seed);
 		struct view v = view_of(now_at(p));
 		struct twice_pair_stats stats;
@@ -160,7 +162,7 @@ START_TEST(a_full_pair_is_as_wrong_as_forecast_and_no_more_than_promised)
 	double mean = sum / n, error = sqrt((squares / n - mean * mean) / n);
 	ck_assert_msg(mean - forecast <= 4 * error && mean <= promise + 4 * error,
 		      "seeds 1 to %d, %lu keys: %.4g, forecast %.4g, promised %.4g, error %.2g",
-		      SEEDS, (unsigned long)full[_i].capacity, mean, forecast, promise, error);
+		      seeds, (unsigned long)full[_i].capacity, mean, forecast, promise, error);
 	/* A handful of lines holds fewer keys than the model's endless row of them. */
 	ck_assert(full[_i].capacity <= 1000 || forecast - mean <= 4 * error);
 }

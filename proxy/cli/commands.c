@@ -1,0 +1,17 @@
+/* commands.c - the table of commands: the help, the manual page and completions are made from it. */
+#include "proxy/cli/cli.h"
+
+const struct cli_command cli_commands[] = {
+	{"run", cli_run, "runs the proxy in the foreground: twice run --origin https://host"},
+	{"check", cli_check, "checks a configuration and prints the effective one"},
+	{"demo", cli_demo, "sends CDN-like traffic through the proxy and reports what was saved"},
+	{"simulate", cli_simulate, "computes from access logs what twice would have saved"},
+	{"size", cli_size, "computes the memory of the filters from URLs and error rate"},
+	{"stats", cli_stats, "shows what a running proxy has saved so far"},
+	{"top", cli_top, "shows what is asked for most now"},
+	{"explain", cli_explain,
+	 "tells why a URL is on disk or not, and what a request would do now"},
+	{"purge", cli_purge, "makes a running proxy forget objects"},
+	{"inspect", cli_inspect, "says what a cache directory holds, and what of it is damaged"},
+	{NULL, NULL, NULL},
+};
