@@ -67,6 +67,18 @@ struct config_headers {
 	unsigned set_count, add_count, remove_count;
 };
 
+/* Requests of a route that are answered by it. */
+struct config_answer {
+	unsigned status; /* 0: none */
+	char *body;	 /* NULL: empty */
+	char *content_type;
+	uint64_t retry_after_s; /* 0: not said */
+};
+struct config_moved {
+	char *to; /* a template; NULL: none */
+	char *status;
+};
+
 struct config_route { /* the first that matches applies; the last, implicit one matches all */
 	char *host;   /* NULL: any; "*.example.com": names below it */
 	char *path;   /* prefix; NULL: any */
@@ -81,6 +93,10 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 	char **upgrades; /* protocols that connections may switch to */
 	unsigned upgrade_count;
 	struct config_headers request_headers, response_headers; /* besides those for all */
+	char **allow, **deny;					 /* networks of clients */
+	unsigned allow_count, deny_count;
+	struct config_moved redirect;
+	struct config_answer answer;
 };
 
 struct config_disk { /* besides cache.dir */

@@ -5,6 +5,7 @@
 #include "config/headers.h"
 #include "config/units.h"
 #include "proxy/base/address.h"
+#include "proxy/base/template.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -278,6 +279,70 @@ check_route(const struct config_route *r, unsigned i, char *err, size_t err_byte
 	return NULL;
 }
 
+static bool
+is_one_of(const char *text, const char *const *list)
+{
+	for (; *list; list++)
+		if (strncmp(text, *list, strlen(*list)) == 0)
+			return true;
+	return false;
+}
+
+/* What clients write must not choose the host: "//evil.example" is one, in a path. */
+static bool
+may_be_location(const char *to)
+{
+	static const char *const begins[] = {"http://", "https://", "$scheme://", NULL};
+	const char *host = strstr(to, "://");
+	if (strpbrk(to, " \"<>\\^`{|}"))
+		return false;
+	if (*to == '/')
+		return to[1] && to[1] != '/' && to[1] != '$';
+	if (!is_one_of(to, begins))
+		return false;
+	size_t n = strcspn(host + 3, "/?#$");
+	return n || strncmp(host + 3, "$host", 5) == 0;
+}
+
+static const char *
+check_redirect(const struct config_route *r, unsigned i, char *err, size_t err_bytes)
+{
+	const char *to = r->redirect.to;
+	const unsigned strange = TEMPLATE_BIT(UNKNOWN) | TEMPLATE_BIT(CLIENT);
+	if (to && !may_be_location(to))
+		return wrong(indexed("routes", i, "redirect.to"), err, err_bytes,
+			     "%.60s is not where clients can be sent; write such as "
+			     "https://www.example.com$path$query, or a path /like/this",
+			     to);
+	if (to && (template_pieces(str_of(to)) & strange))
+		return wrong(indexed("routes", i, "redirect.to"), err, err_bytes,
+			     "%.60s has a variable that is not known here; write $scheme, $host, "
+			     "$path, $query, or $$ for a dollar",
+			     to);
+	if (to && r->answer.status)
+		return wrong(indexed("routes", i, "answer"), err, err_bytes,
+			     "redirect answers already; leave one of both out");
+	return NULL;
+}
+
+static const char *
+check_answer(const struct config_route *r, unsigned i, char *err, size_t err_bytes)
+{
+	const struct config_answer *a = &r->answer;
+	bool no_body = a->status == 204 || a->status == 205 || a->status == 304;
+	if (a->status == 206 || a->status == 304)
+		return wrong(indexed("routes", i, "answer.status"), err, err_bytes,
+			     "%u answers a part or a condition; write another, such as 200",
+			     a->status);
+	if (!a->status && (a->body || a->retry_after_s))
+		return wrong(indexed("routes", i, "answer"), err, err_bytes,
+			     "there is no status; write one such as status: 503");
+	if (no_body && a->body)
+		return wrong(indexed("routes", i, "answer.body"), err, err_bytes,
+			     "an answer with status %u has none; leave one of both out", a->status);
+	return NULL;
+}
+
 /* Every name of b is one of a, either of which may begin with a wildcard. */
 static bool
 covers_host(const char *a, const char *b)
@@ -326,6 +391,10 @@ check_routes(const struct config *c, char *err, size_t err_bytes)
 		const char *bad = check_match(&c->routes[i], i, err, err_bytes);
 		if (!bad)
 			bad = check_route(&c->routes[i], i, err, err_bytes);
+		if (!bad)
+			bad = check_redirect(&c->routes[i], i, err, err_bytes);
+		if (!bad)
+			bad = check_answer(&c->routes[i], i, err, err_bytes);
 		if (!bad)
 			bad = check_headers(&c->routes[i].request_headers,
 					    &c->routes[i].response_headers,

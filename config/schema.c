@@ -142,6 +142,22 @@ static const struct setting headers[] = {
 	{0}
 };
 #undef STRUCT
+#define STRUCT struct config_moved
+static const struct setting moved[] = {
+	VALUE(TEXT,    to,                       "to",                       "none",     "none",     NO_RANGE,                 "such as https://www.example.com$path$query; none: nowhere"),
+	VALUE(CHOICE,  status,                   "status",                   "301",      "301|302|303|307|308", NO_RANGE,      "POST and such: 308 for 301, 307 for 302"),
+	{0}
+};
+#undef STRUCT
+#define STRUCT struct config_answer
+static const struct setting answer[] = {
+	VALUE(COUNT,   status,                   "status",                   "none",     "none",     RANGE(200, 599),          "such as 503; none: the cache and the origin answer"),
+	VALUE(TEXT,    body,                     "body",                     "none",     "none",     NO_RANGE,                 "what clients get to read"),
+	VALUE(TEXT,    content_type,             "content_type",             "text/plain", NULL,     NO_RANGE,                 "of the body"),
+	VALUE(SECONDS, retry_after_s,            "retry_after",              "none",     "none",     RANGE(1, YEAR),           "when clients may ask again (Retry-After)"),
+	{0}
+};
+#undef STRUCT
 #define STRUCT struct config_route
 static const struct setting route[] = {
 	VALUE(TEXT,    host,                     "host",                     "any",      "any",      NO_RANGE,                 "host that the rule applies to; *.host: all names below it"),
@@ -159,6 +175,10 @@ static const struct setting route[] = {
 	LIST(TEXT,     upgrades, upgrade_count,  "upgrade",                  "",                                               "protocols that clients may switch to, such as websocket"),
 	GROUP(request_headers,                   "request_headers",          headers,                                          "what origins are sent, after the rules for all routes"),
 	GROUP(response_headers,                  "response_headers",         headers,                                          "what clients are sent, after the rules for all routes"),
+	LIST(NETWORK,  allow, allow_count,       "allow",                    "",                                               "networks of clients that may ask; without deny, only they"),
+	LIST(NETWORK,  deny, deny_count,         "deny",                     "",                                               "networks that may not (403), but for those in allow"),
+	GROUP(redirect,                          "redirect",                 moved,                                            "sends clients elsewhere"),
+	GROUP(answer,                            "answer",                   answer,                                           "answers clients here, as while an origin is repaired"),
 	{0}
 };
 #undef STRUCT

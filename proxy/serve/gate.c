@@ -3,6 +3,7 @@
 #include "proxy/serve/gate.h"
 
 #include "proxy/base/challenge.h"
+#include "proxy/http/forwarded.h"
 #include "proxy/http/uri.h"
 #include "proxy/serve/txn.h"
 
@@ -49,8 +50,54 @@ answers_redirect(struct txn *t)
 	return true;
 }
 
+static bool
+is_denied(struct txn *t, const struct local_rules *r)
+{
+	char peer[STREAM_PEER_BYTES];
+	const struct settings *s = t->settings;
+	if (!local_rules_ask_client(r))
+		return false;
+	stream_peer(t->stream, peer);
+	return local_rules_deny(
+		r, forwarded_client(&t->rq.fields, s->trusted, s->trusted_count, str_of(peer)));
+}
+
+static bool
+answers_denied(struct txn *t)
+{
+	const struct local_rules *r = t->route->local;
+	if (!t->route->closed && !(r && is_denied(t, r)))
+		return false;
+	answer_denied(t);
+	return true;
+}
+
+static bool
+answers_by_route(struct txn *t)
+{
+	const struct local_rules *r = t->route->local;
+	if (!r || (!r->to.n && !r->status))
+		return false;
+	if (!r->to.n) {
+		answer_routed(t, r);
+		return true;
+	}
+	struct local_values v = {uri_host(t->rq.authority), t->rq.scheme, t->rq.path_query};
+	if (v.path_query.n == 0 || v.path_query.p[0] != '/')
+		v.path_query = STR("/"); /* OPTIONS * */
+	struct buf to = {0};
+	local_rules_add_location(r, &v, &to);
+	answer_sent_on(t, local_rules_redirect_status(r, is_read(t)), buf_str(&to));
+	buf_fini(&to);
+	return true;
+}
+
 bool
 gate_answers(struct txn *t)
 {
-	return answers_challenge(t) || answers_redirect(t);
+	if (answers_challenge(t))
+		return true;
+	if ((t->route->local || t->route->closed) && answers_denied(t))
+		return true;
+	return answers_redirect(t) || answers_by_route(t);
 }

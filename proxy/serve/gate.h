@@ -1,5 +1,5 @@
 /* gate.h - what is answered before anything is looked up: challenges of a certificate authority,
- * and the way to https.
+ * who is denied, the way to https, and what a route answers by itself.
  */
 #ifndef SERVE_GATE_H
 #define SERVE_GATE_H

@@ -13,11 +13,13 @@ struct rule {
 	struct route route;
 	struct route passing; /* the same, but it passes: for who could mean another route */
 	struct header_rules *request, *response; /* owned */
+	struct local_rules *local;		 /* owned */
 };
 
 struct routes {
 	struct rule *rules; /* the last matches everything */
 	unsigned count;
+	struct route closed; /* for who could mean a route that ends requests, or another */
 };
 
 static const struct str *
@@ -56,6 +58,8 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 	r->route.upgrade_count = c->upgrade_count;
 	r->request = header_rules_create(&all->request_headers, &c->request_headers);
 	r->response = header_rules_create(&all->response_headers, &c->response_headers);
+	r->local = local_rules_create(c);
+	r->route.local = r->local;
 	r->route.request = r->request;
 	r->route.response = r->response;
 	r->passing = r->route;
@@ -77,6 +81,8 @@ routes_create(const struct config *c)
 	for (unsigned i = 0; i < c->route_count; i++)
 		compile(&r->rules[i], c, &c->routes[i]);
 	compile(&r->rules[c->route_count], c, &any);
+	r->closed = r->rules[c->route_count].passing;
+	r->closed.closed = true;
 	return r;
 }
 
@@ -88,6 +94,7 @@ routes_destroy(struct routes **rp)
 	if (!r)
 		return;
 	for (unsigned i = 0; i < r->count; i++) {
+		local_rules_destroy(&r->rules[i].local);
 		header_rules_destroy(&r->rules[i].request);
 		header_rules_destroy(&r->rules[i].response);
 		const struct key_rules *k = &r->rules[i].route.key;
@@ -127,11 +134,11 @@ host_matches(struct str want, struct str host)
 	return host.n > end.n && str_ieq(end, str_from(host, host.n - end.n));
 }
 
-/* A pass route protects: it is matched in any case. */
+/* A route that passes or ends requests protects: it is matched in any case. */
 static bool
 path_matches(const struct rule *r, struct str path)
 {
-	if (!r->route.pass)
+	if (!r->route.pass && !r->local)
 		return str_starts(path, r->path);
 	return path.n >= r->path.n &&
 	       (r->path.n == 0 || strncasecmp(path.p, r->path.p, r->path.n) == 0);
@@ -202,8 +209,18 @@ key_form(struct str path, struct buf *b)
 	return buf_str(b);
 }
 
+/* What a reading that matches another rule makes of what was found. */
+static const struct route *
+doubted(const struct routes *r, const struct route *found, unsigned first, unsigned other)
+{
+	if (other == first || found->closed)
+		return found;
+	bool ends = r->rules[first].local || r->rules[other].local;
+	return ends ? &r->closed : &r->rules[other].passing;
+}
+
 /* The rule that all readings agree on; where they do not, nobody knows which rules the origin's
- * answer would be made by, and the request passes. */
+ * answer would be made by, and the request passes, or is denied. */
 static const struct route *
 agreed(const struct routes *r, struct str host, struct str path_query, unsigned first)
 {
@@ -217,14 +234,10 @@ agreed(const struct routes *r, struct str host, struct str path_query, unsigned 
 
 	str_cut(path_query, '?', &path, &query);
 	for (size_t i = 0; i < sizeof readings / sizeof readings[0]; i++) {
-		unsigned other = rule_of(
-			r, host, reading(path, readings[i].decodings, readings[i].parameters, &b));
-		if (other != first)
-			found = &r->rules[other].passing;
+		struct str read = reading(path, readings[i].decodings, readings[i].parameters, &b);
+		found = doubted(r, found, first, rule_of(r, host, read));
 	}
-	unsigned keyed = rule_of(r, host, key_form(path, &b));
-	if (keyed != first)
-		found = &r->rules[keyed].passing;
+	found = doubted(r, found, first, rule_of(r, host, key_form(path, &b)));
 	buf_fini(&b);
 	return found;
 }

@@ -4,7 +4,8 @@
  * A route is an operator's promise, "below /account nothing is kept", and origins do not agree on
  * how a path is read. So it is matched in every reading that is known (decoded once or twice, with
  * dot segments and double slashes removed, without path parameters), and a request whose readings
- * match different routes passes.
+ * match different routes passes. If one of them has rules of its own for who may ask, or answers by
+ * itself, nobody knows whether the origin would be asked for what it protects: that request is denied.
  */
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H
@@ -13,6 +14,7 @@
 #include "proxy/cache/admission.h"
 #include "proxy/http/cachekey.h"
 #include "proxy/serve/header_rules.h"
+#include "proxy/serve/local_rules.h"
 
 struct route {
 	bool pass;	/* never look in or fill the cache */
@@ -22,6 +24,8 @@ struct route {
 	const struct str *upgrades; /* protocols that its connections may switch to */
 	unsigned upgrade_count;
 	const struct header_rules *request, *response; /* NULL: none */
+	const struct local_rules *local;	       /* NULL: none */
+	bool closed; /* who asks could mean a route that denies or answers: nobody may */
 };
 
 /* The key holds headers or cookies: one URL has many primary keys. */

@@ -70,6 +70,45 @@ answer_moved(struct txn *t, int status, struct str host, unsigned port)
 }
 
 void
+answer_denied(struct txn *t)
+{
+	t->cs.fwd = NULL;
+	t->answer = ANSWER_DENIED;
+	t->detail = "denied";
+	answer_text(t, 403, STR(""), STR("403: denied\n"));
+}
+
+void
+answer_sent_on(struct txn *t, int status, struct str to)
+{
+	struct maker m;
+	t->cs.fwd = NULL;
+	t->answer = ANSWER_ROUTED;
+	t->detail = "redirect";
+	send_begin(&m, t, status, 0);
+	send_date(t, &m);
+	buf_add_str(send_line(t, &m, STR("Location")), to);
+	send_end(t, &m, pull_text);
+}
+
+void
+answer_routed(struct txn *t, const struct local_rules *r)
+{
+	struct maker m;
+	t->cs.fwd = NULL;
+	t->answer = ANSWER_ROUTED;
+	t->detail = "answer";
+	send_begin(&m, t, r->status, r->status == 204 ? LENGTH_UNKNOWN : r->body.n);
+	send_date(t, &m);
+	if (r->retry_after_s)
+		buf_add_u64(send_line(t, &m, STR("Retry-After")), r->retry_after_s);
+	if (r->body.n)
+		buf_add_str(send_line(t, &m, STR("Content-Type")), r->type);
+	t->body = r->body;
+	send_end(t, &m, pull_text);
+}
+
+void
 answer_said(struct txn *t, int status, struct str body)
 {
 	t->cs.fwd = NULL;

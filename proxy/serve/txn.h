@@ -181,7 +181,10 @@ void answer_error(struct txn *t, int status, const char *word);
 void answer_local(struct txn *t, int status, struct str allow);
 /* The same path at https://host[:port]. */
 void answer_moved(struct txn *t, int status, struct str host, unsigned port);
-void answer_said(struct txn *t, int status, struct str body); /* a line of ours */
+void answer_denied(struct txn *t);				/* 403 by a route */
+void answer_sent_on(struct txn *t, int status, struct str to);	/* a route's redirect */
+void answer_routed(struct txn *t, const struct local_rules *r); /* a route's answer */
+void answer_said(struct txn *t, int status, struct str body);	/* a line of ours */
 void answer_object(struct txn *t); /* from t->object; WALK comes before SEND if it is in slices */
 void answer_walk(struct txn *t);   /* from t->walk, which has found what comes first */
 void answer_part(struct txn *t, struct slice want, uint64_t total); /* from t->part */

@@ -6,8 +6,9 @@
 #define STALE "Cache-Control: max-age=10\r\nAge: 20\r\n"
 
 static const char *const outcomes[] = {
-	"ram_hits", "disk_hits",      "misses", "coalesced", "revalidated", "stale_served",
-	"passed",   "only_if_cached", "errors", "rejected",  "local",	    "abandoned",
+	"ram_hits",	"disk_hits", "misses",	       "coalesced", "revalidated",
+	"stale_served", "passed",    "only_if_cached", "errors",    "rejected",
+	"denied",	"routed",    "local",	       "abandoned",
 };
 static const char *const verdicts[] = {
 	"not_storable", "first_sight", "seen_current", "seen_previous", "always",  "never",
@@ -97,6 +98,8 @@ sequential(void)
 	expect_status(saw(get_with("/nowhere", "Cache-Control: only-if-cached\r\n")), 504);
 	expect_status(saw(get("/cut")), 502);
 	expect_status(saw(ask("TRACE", "/a", NULL, NULL)), 405);
+	expect_status(saw(get("/denied/x")), 403);
+	expect_status(saw(get("/routed/x")), 410);
 	struct client *c = client_open();
 	client_send(c, "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
 	expect_status(saw(client_read(c, "GET")), 400);
@@ -142,7 +145,9 @@ SCENARIO("each answer has one outcome and one verdict, and the counters sum to t
 	edge_start_yaml("cache:\n  dir: %D/cache\n  disk: 64MiB\n  memory: 1MiB\n"
 			"routes:\n"
 			"  - path: /always/\n    admit: always\n"
-			"  - path: /never/\n    admit: never\n");
+			"  - path: /never/\n    admit: never\n"
+			"  - path: /denied/\n    deny: any\n"
+			"  - path: /routed/\n    answer: { status: 410 }\n");
 	sequential();
 	together();
 	edge_wait_stat("requests.background", 1);

@@ -1,0 +1,109 @@
+/* local_rules.c - decisions of a route that ends requests here. */
+#include "proxy/serve/local_rules.h"
+
+#include "proxy/base/mem.h"
+#include "proxy/base/template.h"
+
+#include <stdlib.h>
+
+static struct network *
+networks_of(char *const *texts, unsigned n, unsigned *count)
+{
+	struct network *v = mem_zalloc((n + 1) * sizeof *v);
+	for (unsigned i = 0; i < n; i++)
+		if (network_parse(texts[i], &v[*count]) == 0)
+			++*count;
+	return v;
+}
+
+struct local_rules *
+local_rules_create(const struct config_route *c)
+{
+	if (!c->allow_count && !c->deny_count && !c->redirect.to && !c->answer.status)
+		return NULL;
+	struct local_rules *r = NEW(struct local_rules);
+	r->allow = networks_of(c->allow, c->allow_count, &r->allow_n);
+	r->deny = networks_of(c->deny, c->deny_count, &r->deny_n);
+	if (c->redirect.to) {
+		r->to = str_of(c->redirect.to);
+		r->to_status = atoi(c->redirect.status); /* a choice of the schema */
+	}
+	r->status = (int)c->answer.status;
+	r->body = c->answer.body ? str_of(c->answer.body) : STR("");
+	r->type = c->answer.content_type ? str_of(c->answer.content_type) : STR("text/plain");
+	r->retry_after_s = c->answer.retry_after_s;
+	return r;
+}
+
+void
+local_rules_destroy(struct local_rules **rp)
+{
+	struct local_rules *r = *rp;
+	*rp = NULL;
+	if (!r)
+		return;
+	free(r->allow);
+	free(r->deny);
+	free(r);
+}
+
+bool
+local_rules_ask_client(const struct local_rules *r)
+{
+	return r->allow_n || r->deny_n;
+}
+
+bool
+local_rules_deny(const struct local_rules *r, struct str client)
+{
+	if (network_any_holds(r->allow, r->allow_n, client))
+		return false;
+	if (r->deny_n)
+		return network_any_holds(r->deny, r->deny_n, client);
+	return r->allow_n > 0;
+}
+
+/* ---- where to ------------------------------------------------------------------------------- */
+
+/* RFC 3986 2; brackets too, which stand in the hosts of IPv6. */
+static bool
+is_of_uri(char c)
+{
+	static const char signs[] = "-._~:/?[]@!$&'()*+,;=%";
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr(signs, c));
+}
+
+static void
+add_encoded(struct str s, struct buf *out)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (is_of_uri(s.p[i]))
+			buf_add(out, &s.p[i], 1);
+		else
+			buf_printf(out, "%%%02X", (unsigned char)s.p[i]);
+}
+
+void
+local_rules_add_location(const struct local_rules *r, const struct local_values *v, struct buf *out)
+{
+	struct str rest = r->to, text, path = str_before(v->path_query, '?');
+	enum template_piece p;
+	while ((p = template_next(&rest, &text)) != TEMPLATE_END)
+		if (p == TEMPLATE_TEXT) /* the operator's: a fragment may be meant */
+			buf_add_str(out, text);
+		else
+			add_encoded(p == TEMPLATE_HOST	   ? v->host
+				    : p == TEMPLATE_SCHEME ? v->scheme
+				    : p == TEMPLATE_PATH   ? path
+							   : str_from(v->path_query, path.n),
+				    out);
+}
+
+int
+local_rules_redirect_status(const struct local_rules *r, bool reads)
+{
+	if (reads)
+		return r->to_status;
+	return r->to_status == 301 ? 308 : r->to_status == 302 ? 307 : r->to_status;
+}

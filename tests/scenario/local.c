@@ -1,0 +1,96 @@
+/* What routes answer by themselves: clients that may not ask, redirects, and fixed answers. */
+#include "tests/kit/kit.h"
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+#define TRUST "forwarded: { trust: [ 127.0.0.0/8 ] }\n"
+#define BAD   "X-Forwarded-For: 192.0.2.1\r\n"
+#define GOOD  "X-Forwarded-For: 198.51.100.1\r\n"
+
+SCENARIO("a denied client gets no hit, and leaves no trace in the cache")
+{
+	origin_says("/x", .fields = FRESH, .body = "hello");
+	edge_start_yaml(TRUST "routes: [ { path: /x, deny: [ 192.0.2.0/24 ] } ]\n");
+	expect_status(get_with("/x", BAD), 403);
+	expect_int(origin_requests(), 0);
+	expect_answer(get_with("/x", GOOD), 200, "hello");
+	expect_hit(get_with("/x", GOOD));
+	struct answer a = get_with("/x", BAD);
+	expect_status(a, 403);
+	expect_verdict(a, "detail=denied");
+	expect_miss(a);
+	expect_status(ask("HEAD", "/x", BAD, NULL), 403);
+	expect_status(ask("POST", "/x", BAD, "body"), 403);
+	expect_status(get_with("/%78", BAD), 403);
+	edge_expect_stat("requests.denied", 5);
+	expect_int(origin_requests(), 1);
+}
+
+SCENARIO("allow alone admits nobody else")
+{
+	origin_says("/x", .fields = FRESH, .body = "hello");
+	edge_start_yaml(TRUST "routes: [ { path: /x, allow: [ 198.51.100.0/24 ] } ]\n");
+	expect_answer(get_with("/x", GOOD), 200, "hello");
+	expect_status(get_with("/x", BAD), 403);
+}
+
+SCENARIO("who is not a trusted forwarder cannot name another client")
+{
+	origin_says("/x", .fields = FRESH, .body = "hello");
+	edge_start_yaml("routes: [ { path: /x, allow: [ 198.51.100.0/24 ] } ]\n");
+	expect_status(get_with("/x", GOOD), 403);
+	expect_int(origin_requests(), 0);
+}
+
+SCENARIO("a denied client cannot purge")
+{
+	origin_says("/x", .fields = FRESH, .body = "hello");
+	edge_start_yaml(EDGE_CACHE("  purge_from: [ any ]\n") TRUST
+			"routes: [ { path: /x, deny: [ 192.0.2.0/24 ] } ]\n");
+	get_with("/x", GOOD);
+	expect_status(ask("PURGE", "/x", BAD, NULL), 403);
+	expect_hit(get_with("/x", GOOD));
+}
+
+SCENARIO("a redirect keeps path and query, and chooses its host itself")
+{
+	edge_start_yaml("routes:\n"
+			"  - path: /old/\n"
+			"    redirect: { to: \"https://www.example.com$path$query\" }\n"
+			"  - path: /new/\n"
+			"    redirect: { to: /fresh, status: 302 }\n");
+	struct answer a = get("/old/x?b=1&c");
+	expect_answer(a, 301, "");
+	expect_field(a, "Location", "https://www.example.com/old/x?b=1&c");
+	expect_verdict(a, "detail=redirect");
+	expect_field(get("/old/%0d%0aX:1"), "Location", "https://www.example.com/old/%0d%0aX:1");
+	expect_status(ask("POST", "/old/x", "", NULL), 308);
+	expect_status(ask("HEAD", "/old/x", "", NULL), 301);
+	struct answer b = get("/new/x");
+	expect_status(b, 302);
+	expect_field(b, "Location", "/fresh");
+	edge_expect_stat("requests.routed", 5);
+	expect_int(origin_requests(), 0);
+}
+
+SCENARIO("a route can answer instead of an origin that is being repaired, also for what is kept")
+{
+	origin_says("/x", .fields = FRESH, .body = "hello");
+	edge_start_yaml(
+		"response_headers: { set: { X-A: b } }\n"
+		"routes:\n"
+		"  - path: /shop/\n"
+		"    answer: { status: 503, body: \"<p>Back at nine.</p>\", content_type: text/html, retry_after: 10m }\n"
+		"  - { path: /empty, answer: { status: 204 } }\n");
+	struct answer a = get("/shop/x");
+	expect_answer(a, 503, "<p>Back at nine.</p>");
+	expect_field(a, "Content-Type", "text/html");
+	expect_field(a, "Retry-After", "600");
+	expect_field(a, "X-A", "b");
+	expect_verdict(a, "detail=answer");
+	struct answer head = ask("HEAD", "/shop/x", "", NULL);
+	expect_answer(head, 503, "");
+	expect_field(head, "Content-Length", "20");
+	expect_status(get("/empty"), 204);
+	expect_answer(get("/x"), 200, "hello");
+	edge_expect_stat("requests.routed", 3);
+}
