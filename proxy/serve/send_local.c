@@ -75,7 +75,7 @@ answer_denied(struct txn *t)
 	t->cs.fwd = NULL;
 	t->answer = ANSWER_DENIED;
 	t->detail = "denied";
-	answer_text(t, 403, STR(""), STR("403: denied\n"));
+	answer_page(t, 403, STR(""), t->detail, NULL);
 }
 
 void
