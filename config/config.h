@@ -160,7 +160,7 @@ struct config_http2 {
 
 struct config_timeouts {
 	uint64_t header_ms, idle_ms, body_ms, send_ms, half_close_ms, coalesce_ms, drain_ms,
-		tunnel_ms;
+		lame_duck_ms, tunnel_ms;
 };
 
 /* What is spoken at an address of `listen`. */
@@ -292,8 +292,17 @@ void config_member(const struct config *c, unsigned i, struct config_member *out
 /* The effective configuration as YAML with comments;
  * config_load_flags reads it back to the same. */
 void config_print(const struct config *c, FILE *to);
+/* A copy that owns all it holds. */
+void config_copy(struct config *to, const struct config *from);
 /* Calls each with the full name of every setting ("cache.disk") that differs. */
 void config_differences(const struct config *a, const struct config *b,
 			void (*each)(void *ctx, const char *setting), void *ctx);
+
+/* Why a change of that setting needs a restart; NULL: it is taken over while the proxy runs. */
+const char *
+config_restart_for(const struct config *running, const struct config *fresh, const char *setting);
+/* What differs in fresh and needs a restart gets the value that it has in running. Both are as
+ * config_load_flags made them. */
+void config_keep(struct config *fresh, const struct config *running);
 
 #endif

@@ -33,6 +33,19 @@ strs_of(char *const *words, unsigned n)
 	return s;
 }
 
+/* An answer with a cookie, or an error that a client's own fields can cause, was stored because a
+ * setting allowed it. When the setting goes, while the proxy runs or over a restart, nobody finds it
+ * any more. Other rules of keys need no mark: the origin is asked for what the key says (outgoing.h), so
+ * what lies under a key is its answer by whatever rules the key came about. */
+static struct str
+mark_of(const struct config_cache *c)
+{
+	bool cookies = c->set_cookie == CONFIG_COOKIE_SHARE;
+	if (cookies && c->client_errors)
+		return STR("\n@cookies\n@errors");
+	return cookies ? STR("\n@cookies") : c->client_errors ? STR("\n@errors") : STR("");
+}
+
 static void
 compile(struct rule *r, const struct config *all, const struct config_route *c)
 {
@@ -55,6 +68,7 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 		.cookie_count = c->key_cookie_count,
 		.pass_cookies = strs_of(c->pass_cookies, c->pass_cookie_count),
 		.pass_cookie_count = c->pass_cookie_count,
+		.mark = mark_of(&all->cache),
 	};
 	r->route.upgrades = strs_of(c->upgrades, c->upgrade_count);
 	r->route.upgrade_count = c->upgrade_count;

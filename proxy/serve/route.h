@@ -28,11 +28,12 @@ struct route {
 	bool closed; /* who asks could mean a route that denies or answers: nobody may */
 };
 
-/* The key holds headers or cookies: one URL has many primary keys. */
+/* The key holds more than the URL: headers or cookies, by which one URL has many primary keys, or a
+ * mark. */
 static inline bool
 route_splits_urls(const struct route *r)
 {
-	return r->key.header_count || r->key.cookie_count;
+	return r->key.header_count || r->key.cookie_count || r->key.mark.n;
 }
 
 struct routes;
