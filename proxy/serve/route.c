@@ -273,3 +273,16 @@ route_number(const struct routes *r, const struct route *found)
 			return i + 1;
 	return 0;
 }
+
+enum route_match
+route_match(const struct routes *r, unsigned number, const struct request *rq)
+{
+	const struct rule *rule = &r->rules[number - 1];
+	struct buf host = {0};
+	add_host(rq->authority, &host);
+	bool same = host_matches(rule->host, buf_str(&host));
+	buf_fini(&host);
+	if (!same)
+		return ROUTE_OTHER_HOST;
+	return path_matches(rule, rq->path_query) ? ROUTE_MATCHES : ROUTE_OTHER_PATH;
+}

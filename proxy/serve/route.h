@@ -47,4 +47,9 @@ const struct route *route_default(const struct routes *r);
 /* Its place in the configuration, from 1; 0: none matched. */
 unsigned route_number(const struct routes *r, const struct route *found);
 
+/* For people who ask: whether the route with this number (from 1) is for the request, whose path is
+ * taken as it is written. What route_find returned may be another one, for other readings of it. */
+enum route_match { ROUTE_MATCHES, ROUTE_OTHER_HOST, ROUTE_OTHER_PATH };
+enum route_match route_match(const struct routes *r, unsigned number, const struct request *rq);
+
 #endif

@@ -52,6 +52,38 @@ START_TEST(find)
 }
 END_TEST
 
+/* ---- for people ------------------------------------------------------------------------------ */
+
+/* clang-format off */
+static const struct {
+	const char *says, *authority, *path;
+	unsigned number;
+	enum route_match match;
+} matches[] = {
+	{"host and path",           "video.example.com", "/live/1", 1, ROUTE_MATCHES},
+	{"the host is asked first", "example.com", "/1", 1, ROUTE_OTHER_HOST},
+	{"the path alone differs",  "video.example.com", "/1", 1, ROUTE_OTHER_PATH},
+	{"any host",                "example.com", "/live/1", 3, ROUTE_MATCHES},
+	{"a route that others hide", "video.example.com", "/1", 4, ROUTE_MATCHES},
+	{"a wildcard",              "a.example.org", "/1", 5, ROUTE_MATCHES},
+	{"what passes is matched in any case", "video.example.com", "/LIVE/1", 1, ROUTE_MATCHES},
+	{"the path is taken as it is written", "video.example.com", "/%6cive/1", 1, ROUTE_OTHER_PATH},
+};
+/* clang-format on */
+
+START_TEST(match)
+{
+	struct config c = {.routes = rules, .route_count = COUNT(rules)};
+	struct routes *all = routes_create(&c);
+	struct request rq = {.method = METHOD_GET,
+			     .authority = str_of(matches[_i].authority),
+			     .path_query = str_of(matches[_i].path)};
+	ck_assert_msg(route_match(all, matches[_i].number, &rq) == matches[_i].match, "%s",
+		      matches[_i].says);
+	routes_destroy(&all);
+}
+END_TEST
+
 /* ---- tunnels --------------------------------------------------------------------------------- */
 
 static char socket_path[] = "/ws/", websocket[] = "websocket";
@@ -187,5 +219,6 @@ START_TEST(one_key_is_never_answered_by_two_groups)
 }
 END_TEST
 
-UNIT("route", LOOP(find, requests), TEST(only_who_surely_means_a_route_may_switch_protocols_there),
+UNIT("route", LOOP(find, requests), LOOP(match, matches),
+     TEST(only_who_surely_means_a_route_may_switch_protocols_there),
      TIMES(one_key_is_never_answered_by_two_groups, 5))
