@@ -2,7 +2,8 @@
 # hit.sh - CPU of the proxy for a cached answer (BYTES, 1024) on a keep-alive connection, beside nginx and
 # beside a server that does nothing else (bare.c). Rounds are interleaved; the ratios are to bare
 # and to nginx of the same round. SERVERS="bare twice nginx haproxy varnish ats" (Traffic Server) takes more
-# peers in; that theirs were hits is their own count.
+# peers in; that theirs were hits is their own count. "routes" is twice with 5,000 routes of 1,000 hosts, asked for
+# the last of them.
 #
 #	bench/hit.sh [ROUNDS [SECONDS]]
 . bench/lib.sh
@@ -17,6 +18,12 @@ SHM=$(mktemp -d /dev/shm/twice-bench.XXXXXX) # nginx reads its hits from a tmpfs
 chmod 755 "$SHM"
 trap 'clean_up_peers; rm -rf "$SHM"' EXIT
 
+many_routes() { # YAML: five for each host, of which the last is asked for
+	awk 'BEGIN { print "routes:"; for (i = 1; i <= 1000; i++) for (k = 1; k <= 5; k++)
+		printf "  - { host: site%d.example.com, path: %s, admit: always }\n", i, k < 5 ? "/path" k "/" : "/cdn/" }'
+}
+host=site1000.example.com
+
 start_origin
 BYTES=${BYTES:-1024}
 path=/cdn/0123456789abcdef/$BYTES
@@ -29,6 +36,11 @@ for s in $SERVERS; do
 	case $s in
 	bare) start_bare "$BYTES" ;;
 	twice) start_twice "$SHM/twice" "${DISK:-256MiB}" "${MEMORY:-64MiB}" 2 ;;
+	routes)
+		SETTINGS=$(many_routes) # not before the command: it is too long for the environment of others
+		start_twice "$SHM/routes" "${DISK:-256MiB}" "${MEMORY:-64MiB}" 2
+		SETTINGS=
+		;;
 	nginx) start_nginx "$SHM/nginx" 1g 1 ;;
 	haproxy) start_haproxy 67108864 ;;
 	varnish) start_varnish 67108864 ;;
@@ -36,19 +48,19 @@ for s in $SERVERS; do
 	*) die "no such server: $s" ;;
 	esac
 	eval "pid_$s=$PROXY port_$s=$PORT stats_$s=${STATS_PORT:-0}"
-	for _ in 1 2 3; do curl -s -o /dev/null "http://127.0.0.1:$PORT$path"; done
+	for _ in 1 2 3; do curl -s -H "Host: $host" -o /dev/null "http://127.0.0.1:$PORT$path"; done
 	case $s in haproxy | varnish | ats) continue ;; esac # these count
-	curl -s -D- -o /dev/null "http://127.0.0.1:$PORT$path" | grep -qi '^cache-status:.*; hit' ||
+	curl -s -H "Host: $host" -D- -o /dev/null "http://127.0.0.1:$PORT$path" | grep -qi '^cache-status:.*; hit' ||
 		die "$s does not answer $path from its cache"
 done
 
 one_round() { # server: prints microseconds of CPU per request
 	local pid port stats hits cpu requests log="$WORK/wrk.out"
 	eval "pid=\$pid_$1 port=\$port_$1 stats=\$stats_$1"
-	$ASIDE wrk -t1 -c"$CONNECTIONS" -d1s "http://127.0.0.1:$port$path" >/dev/null
+	$ASIDE wrk -t1 -c"$CONNECTIONS" -H "Host: $host" -d1s "http://127.0.0.1:$port$path" >/dev/null
 	hits=$(own_hits "$1" "$stats")
 	cpu=$(cpu_us "$pid")
-	$ASIDE wrk -t1 -c"$CONNECTIONS" -d"${SECONDS_EACH}s" "http://127.0.0.1:$port$path" >"$log"
+	$ASIDE wrk -t1 -c"$CONNECTIONS" -H "Host: $host" -d"${SECONDS_EACH}s" "http://127.0.0.1:$port$path" >"$log"
 	cpu=$(($(cpu_us "$pid") - cpu))
 	grep -q 'Non-2xx\|Socket errors' "$log" && grep 'Non-2xx\|Socket errors' "$log" >&2
 	requests=$(sed -n 's/^ *\([0-9]*\) requests in.*/\1/p' "$log")

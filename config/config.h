@@ -160,7 +160,7 @@ struct config_http2 {
 
 struct config_timeouts {
 	uint64_t header_ms, idle_ms, body_ms, send_ms, half_close_ms, coalesce_ms, drain_ms,
-		tunnel_ms;
+		lame_duck_ms, tunnel_ms;
 };
 
 /* What is spoken at an address of `listen`. */
@@ -296,8 +296,17 @@ void config_print(const struct config *c, FILE *to);
  * "redirect.to", and the value as YAML. */
 typedef void config_each_fn(void *ctx, const char *setting, const char *value);
 void config_route_each(const struct config_route *r, config_each_fn *each, void *ctx);
+/* A copy that owns all it holds. */
+void config_copy(struct config *to, const struct config *from);
 /* Calls each with the full name of every setting ("cache.disk") that differs. */
 void config_differences(const struct config *a, const struct config *b,
 			void (*each)(void *ctx, const char *setting), void *ctx);
+
+/* Why a change of that setting needs a restart; NULL: it is taken over while the proxy runs. */
+const char *
+config_restart_for(const struct config *running, const struct config *fresh, const char *setting);
+/* What differs in fresh and needs a restart gets the value that it has in running. Both are as
+ * config_load_flags made them. */
+void config_keep(struct config *fresh, const struct config *running);
 
 #endif

@@ -214,6 +214,18 @@ config_print(const struct config *c, FILE *to)
 	buf_fini(&text);
 }
 
+void
+config_copy(struct config *to, const struct config *from)
+{
+	struct buf text = {0};
+	char err[512];
+	memset(to, 0, sizeof(*to));
+	print_group(schema_top, (const char *)from, (struct margin){"", ""}, &text);
+	if (config_parse(to, "a copy", text.p, text.n, err, sizeof(err)) < 0)
+		abort(); /* what is printed loads to the same */
+	buf_fini(&text);
+}
+
 /* ---- comparing ----------------------------------------------------------------------------- */
 
 static bool

@@ -212,6 +212,7 @@ static const struct setting timeouts[] = {
 	VALUE(MILLIS,  half_close_ms,            "half_close",               "5s",       NULL,       RANGE(1, 1000 * DAY),     "time for an answer after the client stopped sending"),
 	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "wait for another request's fetch, all tries together"),
 	VALUE(MILLIS,  tunnel_ms,                "tunnel",                   "1h",       NULL,       RANGE(1, 1000 * DAY),     "silence, both ways, that ends a connection that switched"),
+	VALUE(MILLIS,  lame_duck_ms,             "lame_duck",                "0s",       NULL,       RANGE(0, 1000 * DAY),     "after SIGTERM: /healthz says 503, all are served; then drain"),
 	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "time to finish requests after SIGTERM"),
 	{0}
 };

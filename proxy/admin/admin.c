@@ -216,6 +216,18 @@ on_purge(struct admin *a, struct evhttp_request *q)
 }
 
 static void
+on_reload(struct admin *a, struct evhttp_request *q)
+{
+	struct buf text = {0};
+	int result = a->source.reload ? a->source.reload(a->source.ctx, &text) : -1;
+	if (!text.n)
+		answer_text(q, 501, "this program has no configuration to read again\n");
+	else
+		answer(q, result ? 422 : 200, "application/json", text.p, text.n);
+	buf_fini(&text);
+}
+
+static void
 on_filters(struct admin *a, struct evhttp_request *q)
 {
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(q);
@@ -245,6 +257,7 @@ static const struct route {
 	{"/metrics", false, false, on_metrics}, {"/healthz", false, true, on_healthz},
 	{"/purge", true, false, on_purge},	{"/history", false, false, on_history},
 	{"/explain", false, false, on_explain}, {"/top", false, false, on_top},
+	{"/reload", true, false, on_reload},
 };
 
 static const struct route *
@@ -278,7 +291,7 @@ refusal(const struct admin *a, struct evhttp_request *q, bool changes)
 		.authorization = evhttp_find_header(fields, "Authorization"),
 		.changes = changes,
 	};
-	struct access_rules rules = a->source.access;
+	struct access_rules rules = a->source.access(a->source.ctx);
 	rules.guarded = came_by_path(q);
 	rules.loopback = address_is_loopback(&a->bound);
 	return access_refusal(&rules, &r);
@@ -332,7 +345,7 @@ on_request(struct evhttp_request *q, void *ctx)
 	} else if (!route) {
 		answer_text(
 			q, 404,
-			"these paths exist: / /stats /metrics /history /explain /top /healthz /purge /filters\n");
+			"these paths exist: / /stats /metrics /history /explain /top /healthz /purge /reload /filters\n");
 	} else if (route->changes ? method != EVHTTP_REQ_POST : !reads) {
 		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
 				  route->changes ? "POST" : "GET, HEAD");

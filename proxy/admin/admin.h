@@ -6,7 +6,10 @@
  *	GET /explain?url=URL[&header=Name:%20value...]    what a request would do now, and why
  *	GET /top                                          the most frequent names
  *
- * and POST /purge?url=URL, ?prefix=, ?host=, ?tag= or ?all=1, several
+ * POST /reload applies the configuration as its file says it now; the answer is JSON: what was applied
+ * ("applied"), what needs a restart ("restart"), or, with status 422, why nothing was ("errors").
+ *
+ * And POST /purge?url=URL, ?prefix=, ?host=, ?tag= or ?all=1, several
  * of them, with &soft=1 if wanted (or the same as a form, or URLs line by line as the body). The
  * answer is JSON: what was purged, whether it was found, and whether it is on disk by now
  * ("durable"; if not, the status is 503). A proxy whose workers are busy still answers here.
@@ -67,8 +70,12 @@ struct admin_source { /* called on the admin thread */
 	bool (*healthy)(void *ctx);		 /* false while draining: /healthz says 503 */
 	/* All n of them, a result for each; none, if one is refused. */
 	void (*purge)(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out);
+	/* JSON into out. 0: applied; -1: refused, and out says why; empty: nobody can do it. */
+	int (*reload)(void *ctx, struct buf *out);
+	/* As they are now, until the next call of any of these; loopback and guarded are
+	 * found out here. */
+	struct access_rules (*access)(void *ctx);
 	void *ctx;
-	struct access_rules access; /* loopback and guarded are found out here */
 	const int *socket; /* listens at a path; the server takes a copy of it; NULL: none */
 };
 

@@ -31,10 +31,13 @@ struct origin_measures { /* what one worker asked of one origin */
 
 struct measures {
 	_Alignas(64) struct histogram of[MEASURE_COUNT];
-	struct origin_measures *origins; /* owned; in the order of the configuration */
+	struct origin_measures *origins; /* by number; owned */
+	void *memory;			 /* in which they lie */
 };
 
 void measures_init(struct measures *m, unsigned origins);
+/* An origin has this number from now on. The writer's thread. */
+void measures_forget_origin(struct measures *m, unsigned number);
 void measures_fini(struct measures *m);
 
 struct measures_row {

@@ -7,21 +7,40 @@ enum { SAVED_S = 2, LONGEST_PAUSE_MS = 10000 };
 void
 budget_init(struct budget *b, uint64_t bytes_per_s, unsigned saved_s, int64_t now_ms)
 {
-	*b = (struct budget){
-		.rate = bytes_per_s, .saved_s = saved_s ? saved_s : SAVED_S, .filled_ms = now_ms};
+	*b = (struct budget){.filled_ms = now_ms};
+	atomic_init(&b->rate, bytes_per_s);
+	atomic_init(&b->saved_s, saved_s ? saved_s : SAVED_S);
 	atomic_init(&b->left, (int64_t)bytes_per_s);
+}
+
+static uint64_t
+rate_of(const struct budget *b)
+{
+	return atomic_load_explicit(&b->rate, memory_order_relaxed);
+}
+
+void
+budget_settle(struct budget *b, uint64_t bytes_per_s, unsigned saved_s)
+{
+	uint64_t was = rate_of(b);
+	if (bytes_per_s && !was) {
+		atomic_store(&b->left, (int64_t)bytes_per_s);
+		atomic_store(&b->begins, true);
+	}
+	atomic_store(&b->saved_s, saved_s ? saved_s : SAVED_S);
+	atomic_store(&b->rate, bytes_per_s);
 }
 
 bool
 budget_is_over(const struct budget *b)
 {
-	return b->rate && atomic_load_explicit(&b->left, memory_order_relaxed) <= 0;
+	return rate_of(b) && atomic_load_explicit(&b->left, memory_order_relaxed) <= 0;
 }
 
 void
 budget_charge(struct budget *b, int64_t bytes)
 {
-	if (!b->rate)
+	if (!rate_of(b))
 		return;
 	atomic_fetch_sub_explicit(&b->left, bytes, memory_order_relaxed);
 	atomic_fetch_add_explicit(&b->charged, bytes, memory_order_relaxed);
@@ -30,17 +49,22 @@ budget_charge(struct budget *b, int64_t bytes)
 void
 budget_fill(struct budget *b, int64_t now_ms, uint64_t written)
 {
+	uint64_t rate = rate_of(b);
 	int64_t passed = now_ms - b->filled_ms;
-	if (!b->rate || passed <= 0)
+	if (!rate || passed <= 0)
 		return;
 	b->filled_ms = now_ms;
+	if (atomic_exchange(&b->begins, false)) {
+		atomic_store(&b->charged, (int64_t)written);
+		return;
+	}
 	int64_t uncharged = (int64_t)written - atomic_load(&b->charged);
 	if (uncharged > 0)
 		budget_charge(b, uncharged);
 	/* A clock that jumped, or a machine that slept, fills the bucket and no more. */
 	passed = passed < LONGEST_PAUSE_MS ? passed : LONGEST_PAUSE_MS;
-	int64_t most = (int64_t)(b->saved_s * b->rate), left = atomic_load(&b->left);
-	int64_t more = (int64_t)(b->rate * (uint64_t)passed / 1000);
+	int64_t most = (int64_t)(atomic_load(&b->saved_s) * rate), left = atomic_load(&b->left);
+	int64_t more = (int64_t)(rate * (uint64_t)passed / 1000);
 	more = more < most - left ? more : most - left;
 	if (more > 0)
 		atomic_fetch_add(&b->left, more);

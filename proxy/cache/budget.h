@@ -17,8 +17,9 @@
 #include <stdint.h>
 
 struct budget {
-	uint64_t rate; /* bytes a second; 0: no bound */
-	unsigned saved_s;
+	_Atomic uint64_t rate; /* bytes a second; 0: no bound */
+	_Atomic unsigned saved_s;
+	_Atomic bool begins; /* there was no bound before: what was written until now is free */
 	_Atomic int64_t left;
 	_Atomic int64_t charged; /* all in all, refunds taken off */
 	int64_t filled_ms;
@@ -26,6 +27,8 @@ struct budget {
 
 /* saved_s 0: two. */
 void budget_init(struct budget *b, uint64_t bytes_per_s, unsigned saved_s, int64_t now_ms);
+/* Another bound from now on. One thread at a time. */
+void budget_settle(struct budget *b, uint64_t bytes_per_s, unsigned saved_s);
 bool budget_is_over(const struct budget *b);
 /* bytes below zero: given back, because they were not written after all. */
 void budget_charge(struct budget *b, int64_t bytes);

@@ -31,7 +31,9 @@ struct seen {
 	struct memory_options memory_options;
 	int64_t born_s;
 	uint64_t saved_keys, saved_number; /* of the last snapshot: nothing new, nothing written */
-	struct sighting_settings settings;
+	_Atomic unsigned sightings;
+	_Atomic double fill_until;
+	uint64_t max_object_bytes;
 	struct budget budget;
 	_Atomic double disk_used_share; /* as of the last tick */
 	bool by_turns;			/* generations end with a quarter of a turn of the log */
@@ -73,6 +75,16 @@ record(struct seen *s, struct key_hash h)
 	return (struct memory_sight){was, was != SIGHT_FIRST};
 }
 
+static struct sighting_settings
+settings_of(const struct seen *s)
+{
+	return (struct sighting_settings){
+		.sightings = atomic_load_explicit(&s->sightings, memory_order_relaxed),
+		.max_object_bytes = s->max_object_bytes,
+		.fill_until = atomic_load_explicit(&s->fill_until, memory_order_relaxed),
+	};
+}
+
 static uint64_t
 first_byte(struct key_hash key, const struct sighting_facts *f)
 {
@@ -95,7 +107,8 @@ seen_look(const struct seen *s, struct key_hash key, struct sighting_facts *f)
 	complete(s, key, f);
 	if (f->kind != SIGHTING_BACKGROUND)
 		f->known = test(s, key);
-	return sighting_decide(&s->settings, f);
+	struct sighting_settings settings = settings_of(s);
+	return sighting_decide(&settings, f);
 }
 
 struct sighting
@@ -106,14 +119,16 @@ seen_judge(struct seen *s, struct key_hash key, struct sighting_facts *f)
 		f->known = sighting_counts(f) ? record(s, key) : test(s, key);
 	if (f->kind == SIGHTING_RANGE_FIRST && sighting_counts(f))
 		recent_note(&s->first_bytes, first_byte(key, f), f->now_s);
-	return sighting_decide(&s->settings, f);
+	struct sighting_settings settings = settings_of(s);
+	return sighting_decide(&settings, f);
 }
 
 struct sighting
 seen_at_end(const struct seen *s, struct sighting_facts *f, unsigned followers, uint64_t body_bytes)
 {
 	f->over_budget = budget_is_over(&s->budget);
-	return sighting_at_end(&s->settings, f, followers, body_bytes);
+	struct sighting_settings settings = settings_of(s);
+	return sighting_at_end(&settings, f, followers, body_bytes);
 }
 
 /* What must be true of it, once it is open. O(1). */
@@ -124,7 +139,7 @@ check(const struct seen *s)
 	assert(!s->by_turns || s->pair);
 	assert(!s->pair ||
 	       atomic_load_explicit(&s->turning, memory_order_relaxed) <= pair_number(s->pair));
-	assert(s->settings.sightings > 0);
+	assert(settings_of(s).sightings > 0);
 }
 
 /* ---- when a generation ends ---------------------------------------------------------------- */
@@ -425,12 +440,11 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 	bool by_turns = o->memory.rotate_after_s == 0;
 	if (by_turns && memory_kind_for(&s->memory_options) != MEMORY_PAIR)
 		s->memory_options.rotate_after_s = TURN_DAY_S;
-	s->settings = (struct sighting_settings){
-		.sightings = o->memory.sightings,
-		.max_object_bytes = o->max_object_bytes,
-		.fill_until = o->fill_until,
-	};
-	budget_init(&s->budget, o->write_budget_bytes_s, o->write_budget_saved_s, o->now_ms);
+	s->max_object_bytes = o->max_object_bytes;
+	atomic_init(&s->sightings, o->memory.sightings);
+	atomic_init(&s->fill_until, o->rule.fill_until);
+	budget_init(&s->budget, o->rule.write_budget_bytes_s, o->rule.write_budget_saved_s,
+		    o->now_ms);
 	s->pair_options = (struct pair_options){
 		.capacity = o->memory.capacity,
 		.false_positives = o->memory.false_positives,
@@ -454,6 +468,17 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 	}
 	*out = s;
 	return 0;
+}
+
+void
+seen_settle(struct seen *s, const struct seen_rule *rule)
+{
+	check(s);
+	assert(!s->pair || (rule->sightings > 0 && rule->sightings <= 2));
+	if (s->pair)
+		atomic_store_explicit(&s->sightings, rule->sightings, memory_order_relaxed);
+	atomic_store_explicit(&s->fill_until, rule->fill_until, memory_order_relaxed);
+	budget_settle(&s->budget, rule->write_budget_bytes_s, rule->write_budget_saved_s);
 }
 
 void

@@ -16,20 +16,27 @@
 
 struct seen;
 
-struct seen_options {
-	struct cache *cache;	       /* borrowed: its seed, and its directory for the snapshot */
-	bool saved;		       /* the cache has a directory */
-	struct memory_options memory;  /* but for the seed; its sightings are the rule's */
-	uint64_t max_object_bytes;     /* of a body; 0: no bound */
+struct seen_rule {		       /* what may change while it is used */
+	unsigned sightings;	       /* of one kind of memory: 1 and 2 of the pair */
 	double fill_until;	       /* 0..1 */
 	uint64_t write_budget_bytes_s; /* 0: no bound */
 	unsigned write_budget_saved_s; /* budget.h */
-	int64_t now_ms;		       /* of the clock that seen_tick is told */
+};
+
+struct seen_options {
+	struct cache *cache;	      /* borrowed: its seed, and its directory for the snapshot */
+	bool saved;		      /* the cache has a directory */
+	struct memory_options memory; /* but for the seed; its sightings are the rule's */
+	uint64_t max_object_bytes;    /* of a body; 0: no bound */
+	struct seen_rule rule;
+	int64_t now_ms; /* of the clock that seen_tick is told */
 };
 
 /* Restores the snapshot beside the cache, or starts empty with a warning that says why. -1 and a
  * sentence when there is no memory for it. */
 int seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err_bytes);
+/* The rule from now on. One thread at a time. */
+void seen_settle(struct seen *s, const struct seen_rule *r);
 void seen_close(struct seen **s); /* saves nothing */
 
 /* Asks for the key's line of memory, to be there when judge or look comes. */

@@ -21,6 +21,7 @@ int cli_explain(int argc, char **argv);
 int cli_top(int argc, char **argv);
 int cli_stats(int argc, char **argv);
 int cli_purge(int argc, char **argv);
+int cli_reload(int argc, char **argv);
 int cli_inspect(int argc, char **argv);
 int cli_manual(int argc, char **argv); /* hidden: for the build */
 

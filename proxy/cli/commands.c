@@ -13,6 +13,7 @@ const struct cli_command cli_commands[] = {
 	{"explain", cli_explain,
 	 "tells why a URL is on disk or not, and what a request would do now"},
 	{"purge", cli_purge, "makes a running proxy forget objects"},
+	{"reload", cli_reload, "makes a running proxy apply its configuration anew"},
 	{"inspect", cli_inspect, "says what a cache directory holds, and what of it is damaged"},
 	{NULL, NULL, NULL},
 };

@@ -1,6 +1,7 @@
 /* run.c - `twice run`: turns the rooms on, in order, and off again. */
 #include "proxy/base/address.h"
 #include "proxy/base/log.h"
+#include "proxy/cli/renew.h"
 #include "proxy/cli/settings.h"
 #include "proxy/node/notify.h"
 #include "proxy/node/server.h"
@@ -9,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 /* END_MS: what the end takes besides finishing requests: saving what was learnt. */
@@ -17,7 +19,7 @@ enum { FILES_WANTED = 1 << 20, END_MS = 30000 };
 static const char about[] =
 	"Runs the proxy in the foreground. `twice run --origin https://host` alone is a working edge: it\n"
 	"listens on port 8080 and keeps its objects in /var/cache/twice. SIGTERM finishes open\n"
-	"requests and exits, SIGHUP reopens logs and rereads the configuration.";
+	"requests and exits, SIGHUP reopens logs and applies the configuration anew.";
 
 /* ---- before ---------------------------------------------------------------------------------- */
 
@@ -32,18 +34,6 @@ raise_file_limit(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static void
-set_log_level(const struct config *c)
-{
-	static const char *const words[] = {[LOG_DEBUG] = "debug",
-					    [LOG_INFO] = "info",
-					    [LOG_WARNING] = "warning",
-					    [LOG_ERROR] = "error"};
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(words[i], c->log_level) == 0)
-			log_set_level((enum log_level)i);
 }
 
 /* Signals are waited for, not handled: every thread made from here on has them blocked. */
@@ -101,53 +91,42 @@ announce(const struct config *c, const struct server *server)
 		say_bound("listening", c->listen[i], server_port(server, i));
 }
 
-static void
-on_difference(void *ctx, const char *setting)
+static int
+on_reload(void *ctx, struct buf *out)
 {
-	(void)ctx;
-	static const char *const taken[] = {"log_level",       "tls.certificates",
-					    "tls.client_ca",   "tls.client_required",
-					    "tls.min_version", "tls.ticket_key"};
-	bool is_taken = false;
-	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
-		is_taken |= strcmp(setting, taken[i]) == 0;
-	if (!is_taken)
-		log_warning("%s has changed in the configuration; restart to apply it", setting);
+	return renew(ctx, out);
 }
 
-/* SIGHUP. The running server borrows its config, so only what can change at once is taken over. */
+/* Load balancers find out and send their clients elsewhere; whoever comes is served. */
 static void
-reload(const struct settings *s, struct server *server)
+wait_as_lame_duck(const struct settings *s, struct server *server)
 {
-	struct config fresh;
-	char err[512], why[512];
-	config_init(&fresh);
-	notify_reloading();
-	bool is_read = settings_reread(s, &fresh, err, sizeof(err)) == 0;
-	if (server_reload(server, is_read ? &fresh : NULL, why, sizeof(why)) < 0)
-		log_error("the certificates were not reloaded, those of before serve on: %s", why);
-	if (!is_read) {
-		log_error("the configuration was not reloaded: %s", err);
-	} else {
-		config_differences(&s->config, &fresh, on_difference, NULL);
-		set_log_level(&fresh);
-		log_info("the logs are reopened and the configuration is read again");
-	}
-	config_fini(&fresh);
-	notify_say("READY=1");
+	uint64_t ms = server_lame_duck(server);
+	if (!ms)
+		return;
+	notify_say("STOPPING=1\nSTATUS=/healthz says 503\nEXTEND_TIMEOUT_USEC=%llu",
+		   (unsigned long long)(ms + s->config.timeouts.drain_ms + END_MS) * 1000);
+	log_say("twice: /healthz says 503, clients are served for %llu s yet; send the signal again to "
+		"stop at once",
+		(unsigned long long)(ms + 999) / 1000);
+	struct timespec left = {.tv_sec = (time_t)(ms / 1000),
+				.tv_nsec = (long)(ms % 1000) * 1000000};
+	while (nanosleep(&left, &left))
+		;
 }
 
 static void
-serve_until_told(const struct settings *s, struct server *server, const sigset_t *waited)
+serve_until_told(const struct settings *s, struct renewal *renewal, const sigset_t *waited)
 {
 	int sig;
 	while (sigwait(waited, &sig) == 0 && sig == SIGHUP)
-		reload(s, server);
+		renew(renewal, NULL);
 	/* From here a second one ends the process at once; the cache survives that. SIGHUP does
 	 * not: a log being rotated must not cut off what is under way. */
 	sigset_t ending = *waited;
 	sigdelset(&ending, SIGHUP);
 	pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
+	wait_as_lame_duck(s, renewal->server);
 	notify_say("STOPPING=1\nSTATUS=finishing open requests\nEXTEND_TIMEOUT_USEC=%llu",
 		   (unsigned long long)(s->config.timeouts.drain_ms + END_MS) * 1000);
 	log_say("twice: finishing open requests, at most %llu s; send the signal again to stop at once",
@@ -172,24 +151,31 @@ static int
 serve(const struct settings *s)
 {
 	struct server *server = NULL;
+	struct renewal renewal = {.lock = PTHREAD_MUTEX_INITIALIZER, .settings = s};
 	sigset_t waited;
 	char err[512];
 	int result = CLI_FAILED;
 	block_signals(&waited);
 	if (server_create(&server, &s->config, cli_version, err, sizeof(err)) < 0)
 		goto out;
-	if (server_start(server) < 0) {
+	renewal.server = server;
+	pthread_mutex_lock(&renewal.lock); /* a change waits until the start has been told */
+	server_take_orders(server, &(struct server_orders){on_reload, &renewal});
+	bool started = server_start(server) == 0;
+	if (started)
+		announce(&s->config, server);
+	pthread_mutex_unlock(&renewal.lock);
+	if (!started) {
 		snprintf(err, sizeof(err),
 			 "cannot start the worker threads; lower --workers or raise "
 			 "the limit of processes");
 		goto out;
 	}
-	announce(&s->config, server);
 	notify_say("READY=1\nSTATUS=serving at %s", s->config.listen[0]);
 	if (identity_is_root_unsaid(&s->config))
 		log_warning("everything runs as root; write user: NAME to become another user, or "
 			    "user: root to keep it so");
-	serve_until_told(s, server, &waited);
+	serve_until_told(s, &renewal, &waited);
 	server_stop(server);
 	result = CLI_FINE;
 out:
@@ -207,7 +193,7 @@ cli_run(int argc, char **argv)
 	int result;
 	if (settings_init(&s, "run", about, argc, argv, &result) < 0)
 		return result;
-	set_log_level(&s.config);
+	log_set_level(settings_log_level(&s.config));
 	raise_file_limit();
 	result = settings_fit(&s, "run", IDENTITY_MAKES, &found) ? serve(&s) : CLI_USAGE;
 	settings_fini(&s);

@@ -27,6 +27,19 @@ settings_reread(const struct settings *s, struct config *c, char *err, size_t er
 	return config_load_flags(c, s->path, s->flags, s->flag_count, err, err_bytes);
 }
 
+enum log_level
+settings_log_level(const struct config *c)
+{
+	static const char *const words[] = {[LOG_DEBUG] = "debug",
+					    [LOG_INFO] = "info",
+					    [LOG_WARNING] = "warning",
+					    [LOG_ERROR] = "error"};
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(words[i], c->log_level) == 0)
+			return (enum log_level)i;
+	return LOG_INFO;
+}
+
 /* Fills path and flags. 0, or -1 and f->exit_code. */
 static int
 read_flags(struct settings *s, struct flags *f)

@@ -3,6 +3,7 @@
 #define CLI_SETTINGS_H
 
 #include "config/config.h"
+#include "proxy/base/log.h"
 #include "proxy/cli/cli.h"
 #include "proxy/node/identity.h"
 
@@ -27,6 +28,8 @@ void settings_fini(struct settings *s);
  * all of them. From here on the process is that user. */
 bool
 settings_fit(const struct settings *s, const char *command, enum identity_way way, unsigned *found);
+
+enum log_level settings_log_level(const struct config *c);
 
 /* The same file and flags again, into *c (config_init first). -1 and a sentence. */
 int settings_reread(const struct settings *s, struct config *c, char *err, size_t err_bytes);

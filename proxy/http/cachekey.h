@@ -24,6 +24,9 @@ struct key_rules { /* a route's; borrowed, constant after start */
 	unsigned cookie_count;
 	const struct str *pass_cookies; /* a request with one of these is passed; "*": any cookie */
 	unsigned pass_cookie_count;
+	/* Of rules by which more is stored than by the usual ones: what lies under them is not found
+	 * without them. A line of the key that no header or cookie can make ("\n@..."); empty: none. */
+	struct str mark;
 	/* percent-encoding of unreserved bytes, hex case, dot segments (RFC 3986 6.2.2) */
 	bool normalise;
 };

@@ -59,16 +59,18 @@ admin_door_token(const char *path, char *err, size_t err_bytes)
 }
 
 int
+admin_door_token_of(const struct config *c, char **out, char *err, size_t err_bytes)
+{
+	*out = c->admin_token ? mem_strndup(c->admin_token, strlen(c->admin_token)) : NULL;
+	if (c->admin_token_file)
+		*out = admin_door_token(c->admin_token_file, err, err_bytes);
+	return c->admin_token_file && !*out ? -1 : 0;
+}
+
+int
 admin_door_open(struct admin_door *d, const struct config *c, char *err, size_t err_bytes)
 {
 	*d = (struct admin_door){.fd = -1};
-	if (c->admin_token)
-		d->token = mem_strndup(c->admin_token, strlen(c->admin_token));
-	if (c->admin_token_file) {
-		d->token = admin_door_token(c->admin_token_file, err, err_bytes);
-		if (!d->token)
-			return -1;
-	}
 	if (!c->admin_socket)
 		return 0;
 	mode_t mode = (mode_t)strtoul(c->socket_mode, NULL, 8);
@@ -82,6 +84,5 @@ admin_door_close(struct admin_door *d)
 	if (d->file.path && d->fd >= 0)
 		close(d->fd);
 	unix_socket_end(&d->file);
-	free(d->token);
 	*d = (struct admin_door){.fd = -1};
 }

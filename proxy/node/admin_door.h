@@ -1,5 +1,5 @@
-/* admin_door.h - what the admin server is opened with besides its address: a Unix socket, and the
- * token that others must send.
+/* admin_door.h - what the admin server has besides its address: a Unix socket, and the token that
+ * others must send.
  *
  * Threads   one at a time.
  */
@@ -10,7 +10,6 @@
 #include "proxy/wire/unix_socket.h"
 
 struct admin_door {
-	char *token;		 /* owned; NULL: none */
 	int fd;			 /* listens at `admin_socket`; -1: none */
 	struct unix_socket file; /* that path */
 };
@@ -19,6 +18,8 @@ struct admin_door {
 int admin_door_open(struct admin_door *d, const struct config *c, char *err, size_t err_bytes);
 void admin_door_close(struct admin_door *d); /* zeroed is fine */
 
+/* The token that the settings say, allocated; NULL: none. -1 and a sentence. */
+int admin_door_token_of(const struct config *c, char **out, char *err, size_t err_bytes);
 /* The one word in the file of `admin_token_file`, allocated; the caller frees. NULL and a sentence. */
 char *admin_door_token(const char *path, char *err, size_t err_bytes);
 

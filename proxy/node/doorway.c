@@ -6,6 +6,7 @@
 #include "proxy/node/inherited.h"
 #include "proxy/wire/listen.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -81,28 +82,48 @@ say_further(struct complaint *c)
 			 c->further);
 }
 
-struct listener *
-doorway_open(const struct config *c, struct tls_server **tls, char *err, size_t err_bytes)
+int
+doorway_open_tls(const struct config *c, struct tls_server **tls, char *err, size_t err_bytes)
 {
 	struct complaint told = {err, err_bytes, 0};
 	struct tls_problems problems = {.tell = on_problem, .ctx = &told};
+	struct tls_server_options o = doorway_tls(c);
 	*err = '\0';
-	if (doorway_has_tls(c)) {
-		struct tls_server_options o = doorway_tls(c);
-		*tls = tls_server_create(&o, &problems);
-		say_further(&told);
-		if (!*tls)
-			return NULL;
-	}
-	struct listener *l = mem_zalloc(c->listen_count * sizeof *l);
-	for (unsigned i = 0; i < c->listen_count; i++) {
-		bool is_tls = config_listen_scheme(c->listen[i]) == CONFIG_HTTPS;
-		l[i].scheme = is_tls ? STR("https") : STR("http");
-		l[i].tls = is_tls ? *tls : NULL;
-		l[i].proxied = config_listen_proxied(c->listen[i]);
-		l[i].h2 = config_listen_scheme(c->listen[i]) == CONFIG_H2C;
-	}
-	return l;
+	*tls = tls_server_create(&o, &problems);
+	say_further(&told);
+	return *tls ? 0 : -1;
+}
+
+enum { SPEAKS_TLS = 1, SPEAKS_H2 = 2, IS_PROXIED = 4 };
+
+void
+doorway_speak(struct doorway_listeners *l)
+{
+	for (unsigned i = 0; i < sizeof l->of / sizeof l->of[0]; i++)
+		l->of[i] = (struct listener){
+			.scheme = i & SPEAKS_TLS ? STR("https") : STR("http"),
+			.h2 = i & SPEAKS_H2,
+			.proxied = i & IS_PROXIED,
+		};
+}
+
+void
+doorway_speak_tls(struct doorway_listeners *l, struct tls_server *tls)
+{
+	for (unsigned i = 0; i < sizeof l->of / sizeof l->of[0]; i++)
+		if (i & SPEAKS_TLS)
+			l->of[i].tls = tls;
+}
+
+const struct listener *
+doorway_listener(const struct config *c, unsigned i, const struct doorway_listeners *l)
+{
+	enum config_scheme scheme = config_listen_scheme(c->listen[i]);
+	unsigned n = (scheme == CONFIG_HTTPS ? SPEAKS_TLS : 0) |
+		     (scheme == CONFIG_H2C ? SPEAKS_H2 : 0) |
+		     (config_listen_proxied(c->listen[i]) ? IS_PROXIED : 0);
+	assert(scheme != CONFIG_HTTPS || l->of[n].tls);
+	return &l->of[n];
 }
 
 int
@@ -149,12 +170,18 @@ take_inherited(const struct config *c, struct doorway_place *places)
 }
 
 int
+doorway_place(const struct config *c, unsigned i, struct doorway_place *p, char *err,
+	      size_t err_bytes)
+{
+	return config_listen_path(c->listen[i]) ? open_path(c, i, p, err, err_bytes) : 0;
+}
+
+int
 doorway_places(const struct config *c, struct doorway_place *places, char *err, size_t err_bytes)
 {
 	take_inherited(c, places);
 	for (unsigned i = 0; i < c->listen_count; i++)
-		if (!places[i].given_n && config_listen_path(c->listen[i]) &&
-		    open_path(c, i, &places[i], err, err_bytes))
+		if (!places[i].given_n && doorway_place(c, i, &places[i], err, err_bytes))
 			return -1;
 	return 0;
 }

@@ -13,9 +13,18 @@ struct tls_server_options doorway_tls(const struct config *c);
 /* The setting that a problem is about (tls_server.h): "tls.certificates.2". Returns out. */
 char *doorway_name(const struct config *c, unsigned of, char out[CONFIG_NAME_BYTES]);
 
-/* What all of `listen` speak. tls is made where one of them needs it. NULL and a sentence. */
-struct listener *
-doorway_open(const struct config *c, struct tls_server **tls, char *err, size_t err_bytes);
+/* What listeners of TLS share. -1 and a sentence. */
+int doorway_open_tls(const struct config *c, struct tls_server **tls, char *err, size_t err_bytes);
+/* All that can be spoken at an entry of `listen`. Connections point here, so it outlives them,
+ * whatever becomes of the entry; constant but for tls, which is NULL as long as no entry needs it. */
+struct doorway_listeners {
+	struct listener of[8];
+};
+void doorway_speak(struct doorway_listeners *l);
+/* Once, before the first entry that needs it is listened at; others may be in use. */
+void doorway_speak_tls(struct doorway_listeners *l, struct tls_server *tls);
+const struct listener *
+doorway_listener(const struct config *c, unsigned i, const struct doorway_listeners *l);
 /* Where one entry listens; zeroed before doorway_places. */
 struct doorway_place {
 	unsigned port; /* 0: a path */
@@ -23,10 +32,14 @@ struct doorway_place {
 			* a supervisor, or the one of a path */
 	unsigned given_n;
 	struct unix_socket file; /* the path, if it is ours to remove */
+	unsigned id;		 /* no other place ever has the same */
 };
 /* Sockets that a supervisor has handed over are taken, and paths are opened. -1 and a sentence. */
 int
 doorway_places(const struct config *c, struct doorway_place *places, char *err, size_t err_bytes);
+/* The same of one entry that comes while the program runs: nobody hands it over. */
+int doorway_place(const struct config *c, unsigned i, struct doorway_place *p, char *err,
+		  size_t err_bytes);
 /* How many sockets of a place worker w of n has to accept from: none stays without a worker. */
 unsigned doorway_count(const struct doorway_place *p, unsigned w, unsigned n);
 /* A socket that listens at the i-th entry. Number: w for the first of worker w, w + n for its next, and so

@@ -2,8 +2,6 @@
 #include "proxy/node/numbers.h"
 
 #include "proxy/base/clock.h"
-#include "proxy/node/doorway.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,25 +18,26 @@ add_origin(const struct origin_measures *from, struct report_origin *to)
 }
 
 static void
-add_worker(const struct worker *w, struct report *out)
+add_worker(const struct worker *w, const unsigned *numbers, struct report *out)
 {
 	for (int i = 0; i < METRIC_COUNT; i++)
 		out->n[i] += atomic_load_explicit(&w->metrics.n[i], memory_order_relaxed);
 	for (int i = 0; i < MEASURE_COUNT; i++)
 		histogram_sum_add(&out->measures[i], &w->measures.of[i]);
 	for (unsigned i = 0; i < out->origin_count; i++)
-		add_origin(&w->measures.origins[i], &out->origins[i]);
+		add_origin(&w->measures.origins[numbers[i]], &out->origins[i]);
 	out->active_fetches += atomic_load_explicit(&w->active_fetches, memory_order_relaxed);
 }
 
 _Static_assert((int)REPORT_ORIGIN_OUT == (int)UPSTREAM_OUT, "add_group casts between these");
 
 static void
-add_group(const struct upstream *u, struct report *out)
+add_group(const struct upstream *u, unsigned *numbers, struct report *out)
 {
 	for (unsigned i = 0; i < upstream_count(u); i++) {
 		struct upstream_state s = upstream_state(u, i, now_ms());
-		struct report_origin *to = &out->origins[out->origin_count++];
+		struct report_origin *to = &out->origins[out->origin_count];
+		numbers[out->origin_count++] = s.number;
 		to->url = s.url;
 		to->group = s.group;
 		to->condition = (enum report_condition)s.condition;
@@ -52,15 +51,16 @@ void
 numbers_add(const struct worker *workers, unsigned n, const struct origins *origins,
 	    struct report *out)
 {
+	unsigned numbers[REPORT_ORIGINS_MOST]; /* under which its servers are counted */
 	out->workers = n;
 	for (unsigned g = 0; g < origins->group_count; g++)
-		add_group(origins->groups[g], out);
+		add_group(origins->groups[g], numbers, out);
 	for (unsigned i = 0; i < n; i++)
-		add_worker(&workers[i], out);
+		add_worker(&workers[i], numbers, out);
 }
 
 void
-numbers_name(const struct config *c, const struct doorway_place *places, struct report *out)
+numbers_name(const struct config *c, const unsigned *ports, struct report *out)
 {
 	gethostname(out->node, sizeof out->node - 1);
 	for (unsigned i = 0; i < c->listen_count && i < REPORT_LISTEN_MOST; i++) {
@@ -70,7 +70,7 @@ numbers_name(const struct config *c, const struct doorway_place *places, struct 
 			snprintf(out->listen[i], sizeof out->listen[i], "%s", c->listen[i]);
 		else
 			snprintf(out->listen[i], sizeof out->listen[i], "%.*s:%u", n, c->listen[i],
-				 places[i].port);
+				 ports[i]);
 		out->listen_count++;
 	}
 }

@@ -13,8 +13,7 @@
 /* Adds the counters and histograms of n workers, and what is known of the origins. */
 void numbers_add(const struct worker *workers, unsigned n, const struct origins *origins,
 		 struct report *out);
-/* Who this is. places: of the listeners, as bound. */
-struct doorway_place;
-void numbers_name(const struct config *c, const struct doorway_place *places, struct report *out);
+/* Who this is. ports: of the listeners, as bound. */
+void numbers_name(const struct config *c, const unsigned *ports, struct report *out);
 
 #endif

@@ -84,31 +84,30 @@ route_of(struct routing *r, const struct imagined *im)
 	return route;
 }
 
-/* The routes before the first one that is for the path as it is written; returns its number, 0: none. */
-static unsigned
-add_not_matched(const struct routing *r, const struct imagined *im, json_t *top)
+static const char *
+because(const struct routes *r, const struct imagined *im, unsigned number)
 {
-	unsigned count = r->settings->config->route_count, i, more = 0;
+	if (!route_is_for_host(r, number, &im->rq))
+		return "its host differs";
+	return number == im->number ? "its path differs from the URL's as it is written"
+				    : "its path differs";
+}
+
+/* The routes before the first one that is for the path as it is written; all, where first is 0. */
+static void
+add_not_matched(const struct routing *r, const struct imagined *im, unsigned first, json_t *top)
+{
+	unsigned count = first ? first - 1 : r->settings->config->route_count;
+	unsigned shown = count < NOT_MATCHED_MOST ? count : NOT_MATCHED_MOST;
 	json_t *list = json_array();
-	for (i = 1; i <= count; i++) {
-		enum route_match match = route_match(r->settings->routes, i, &im->rq);
-		if (match == ROUTE_MATCHES)
-			break;
-		if (json_array_size(list) == NOT_MATCHED_MOST) {
-			more++;
-			continue;
-		}
+	for (unsigned i = 1; i <= shown; i++) {
 		json_t *one = name_of(r, i);
-		const char *because = match == ROUTE_OTHER_HOST ? "its host differs"
-				      : i == im->number
-					      ? "its path differs from the URL's as it is written"
-					      : "its path differs";
-		json_object_set_new(one, "because", json_string(because));
+		json_object_set_new(one, "because",
+				    json_string(because(r->settings->routes, im, i)));
 		json_array_append_new(list, one);
 	}
 	json_object_set_new(top, "not_matched", list);
-	json_object_set_new(top, "not_matched_more", json_integer(more));
-	return i <= count ? i : 0;
+	json_object_set_new(top, "not_matched_more", json_integer(count - shown));
 }
 
 /* ---- what becomes of it ---------------------------------------------------------------------- */
@@ -220,7 +219,8 @@ json_of(struct routing *r, const struct imagined *im, struct str url)
 		return refused(im->fault, url);
 	json_t *top = json_pack("{s:o, s:s}", "url", explain_text(url), "does", deed(im));
 	json_object_set_new(top, "route", route_of(r, im));
-	unsigned first = add_not_matched(r, im, top);
+	unsigned first = route_as_written(r->settings->routes, &im->rq);
+	add_not_matched(r, im, first, top);
 	json_object_set_new(top, "client", client_of(im));
 	add_answer(im, top);
 	json_object_set_new(top, "key", explain_text(buf_str(&im->key.text)));

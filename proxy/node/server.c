@@ -1,10 +1,8 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
-#include "proxy/node/server.h"
-#include "proxy/node/admin_door.h"
+#include "proxy/node/server_inside.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/explain.h"
 #include "proxy/node/numbers.h"
-#include "proxy/node/origins.h"
 #include "proxy/node/purge.h"
 
 #include "proxy/admin/admin.h"
@@ -14,11 +12,9 @@
 #include "proxy/serve/txn.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/room.h"
-#include "proxy/node/doorway.h"
 #include "proxy/node/keeper.h"
 #include "proxy/node/top.h"
 #include "proxy/node/watchdog.h"
-#include "proxy/node/worker.h"
 
 #include <assert.h>
 #include <malloc.h>
@@ -29,32 +25,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* LOG_LANE_BYTES: lines that one worker may have waiting. LOG_END_MS: for the last of them. */
-enum { LOG_LANE_BYTES = 512 << 10, LOG_END_MS = 2000 };
-
-struct server {
-	const struct config *config;
-	const char *version;
-	struct shelves shelves;
-	struct settings *settings; /* for who asks from the admin thread */
-	struct origins origins;
-	struct admin *admin;
-	struct admin_door admin_door;
-	struct chronicle *chronicle;
-	struct clients *clients;
-	struct room *room;
-	_Atomic bool draining;
-	struct logfile *access_log; /* NULL: none */
-	struct worker *workers;	    /* aligned: metrics have their own cache lines */
-	unsigned worker_count;
-	struct listener *listeners;   /* of config->listen_count */
-	struct doorway_place *places; /* the same */
-	struct tls_server *tls;	      /* NULL: no listener needs it */
-	int64_t begun_us;
-	bool started;
-	struct keeper *keeper;
-	struct watchdog *watchdog; /* NULL: nobody asked for one */
-};
+enum { LOG_LANE_BYTES = 512 << 10 }; /* lines that one worker may have waiting */
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
@@ -89,22 +60,26 @@ memory_of(const struct config *c)
 	};
 }
 
+void
+server_budget(const struct config *c, struct seen_rule *out)
+{
+	*out = (struct seen_rule){.sightings = c->admission.sightings,
+				  .fill_until = c->admission.fill_until};
+	out->write_budget_bytes_s = config_budget(c, &out->write_budget_saved_s);
+}
+
 static int
 open_sightings(struct server *s, char *err, size_t err_bytes)
 {
-	const struct config *c = s->config;
-	unsigned saved_s;
-	uint64_t budget = config_budget(c, &saved_s);
+	const struct config *c = s->edition->config;
 	struct seen_options o = {
 		.cache = s->shelves.cache,
 		.saved = c->cache.dir != NULL,
 		.memory = memory_of(c),
 		.max_object_bytes = c->cache.max_object_bytes,
-		.fill_until = c->admission.fill_until,
-		.write_budget_bytes_s = budget,
-		.write_budget_saved_s = saved_s,
 		.now_ms = now_ms(),
 	};
+	server_budget(c, &o.rule);
 	return seen_open(&s->shelves.seen, &o, err, err_bytes);
 }
 
@@ -125,7 +100,7 @@ ghost_entries(const struct config *c)
 static int
 open_shelves(struct server *s, char *err, size_t err_bytes)
 {
-	const struct config *c = s->config;
+	const struct config *c = s->edition->config;
 	struct shelves *sh = &s->shelves;
 	struct cache_disk more[CONFIG_DISKS_MOST];
 	for (unsigned i = 0; i < c->disk_count; i++)
@@ -183,15 +158,17 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	return 0;
 }
 
-static int
-open_log(struct server *s, char *err, size_t err_bytes)
+int
+server_open_log(const struct server *s, const struct config *c, struct logfile **out, char *err,
+		size_t err_bytes)
 {
-	const char *path = s->config->access_log;
+	const char *path = c->access_log;
+	*out = NULL;
 	if (!path || strcmp(path, "off") == 0)
 		return 0;
-	if (logfile_start(&s->access_log, path, worker_count(s->config), LOG_LANE_BYTES) == 0)
+	if (logfile_start(out, path, s->worker_count, LOG_LANE_BYTES) == 0)
 		return 0;
-	snprintf(err, err_bytes, "cannot start the access log's thread: %s", strerror(errno));
+	snprintf(err, err_bytes, "access_log: cannot start its thread: %s", strerror(errno));
 	return -1;
 }
 
@@ -218,7 +195,7 @@ node_of(const struct filter_seed *seed, const struct config *c)
 static int
 open_doors(struct server *s, unsigned w, char *err, size_t err_bytes)
 {
-	const struct config *c = s->config;
+	const struct config *c = s->edition->config;
 	struct worker *worker = &s->workers[w];
 	unsigned n = 0;
 	for (unsigned i = 0; i < c->listen_count; i++)
@@ -230,30 +207,43 @@ open_doors(struct server *s, unsigned w, char *err, size_t err_bytes)
 					      err_bytes);
 			if (fd < 0)
 				return -1;
-			worker->doors[worker->door_count++] =
-				(struct worker_door){fd, &s->listeners[i]};
+			worker->doors[worker->door_count++] = (struct worker_door){
+				fd, s->places[i].id, doorway_listener(c, i, &s->listeners)};
 		}
 	return 0;
+}
+
+/* What they all share. */
+static int
+open_doorway(struct server *s, char *err, size_t err_bytes)
+{
+	const struct config *c = s->edition->config;
+	s->places = mem_zalloc(c->listen_count * sizeof *s->places);
+	s->place_count = c->listen_count;
+	for (unsigned i = 0; i < s->place_count; i++)
+		s->places[i].id = s->next_place++;
+	if (doorway_has_tls(c) && doorway_open_tls(c, &s->tls, err, err_bytes))
+		return -1;
+	doorway_speak(&s->listeners);
+	doorway_speak_tls(&s->listeners, s->tls);
+	return doorway_places(c, s->places, err, err_bytes);
 }
 
 static int
 open_workers(struct server *s, char *err, size_t err_bytes)
 {
-	const struct config *c = s->config;
-	unsigned n = worker_count(c);
+	const struct config *c = s->edition->config;
+	unsigned n = s->worker_count;
 	if (posix_memalign((void **)&s->workers, 64, n * sizeof *s->workers))
 		abort();
 	memset(s->workers, 0, n * sizeof *s->workers);
-	s->places = mem_zalloc(c->listen_count * sizeof *s->places);
-	s->listeners = doorway_open(c, &s->tls, err, err_bytes);
-	if (!s->listeners || doorway_places(c, s->places, err, err_bytes))
+	if (open_doorway(s, err, err_bytes))
 		return -1;
-	s->worker_count = n;
 	const struct clients_limits l = {
 		.most = c->limits.connections,
 		.per_address = c->limits.per_address,
-		.forwarders = s->settings->trusted,
-		.forwarder_count = s->settings->trusted_count,
+		.forwarders = s->edition->settings->trusted,
+		.forwarder_count = s->edition->settings->trusted_count,
 	};
 	s->clients = clients_create(&l);
 	s->room = room_create(n);
@@ -263,8 +253,7 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		worker->room = s->room;
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
-			.settings = settings_create(c, node_of(s->shelves.seed, c)),
-			.groups = s->origins.groups,
+			.settings = edition_settings(s->edition),
 			.log = {.file = s->access_log, .lane = w},
 		};
 		if (open_doors(s, w, err, err_bytes))
@@ -274,20 +263,40 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 			return -1;
 		}
 	}
-	doorway_shared(s->places, c->listen_count);
+	doorway_shared(s->places, s->place_count);
+	for (unsigned i = 0; i < s->place_count; i++)
+		s->edition->ports[i] = s->places[i].port;
 	return 0;
 }
+
+/* ---- who asks ------------------------------------------------------------------------------ */
+
+/* The edition of now, held in *mine until the next call with it. */
+static struct edition *
+hold(struct server *s, struct edition **mine)
+{
+	struct edition *old = *mine;
+	pthread_mutex_lock(&s->lock);
+	*mine = edition_ref(s->edition);
+	pthread_mutex_unlock(&s->lock);
+	edition_unref(&old);
+	return *mine;
+}
+
+static void tell(struct server *s, const struct edition *e, struct report *out);
 
 static void
 on_second(void *ctx, struct report *out)
 {
-	server_report(ctx, out);
+	struct server *s = ctx;
+	tell(s, hold(s, &s->keepers), out);
 }
 
 static void
 on_report(void *ctx, struct report *out)
 {
-	server_report(ctx, out);
+	struct server *s = ctx;
+	tell(s, hold(s, &s->admins), out);
 	process_read(&out->process);
 }
 
@@ -295,7 +304,8 @@ static const char *
 on_explain(void *ctx, const struct explain_order *o, struct buf *out)
 {
 	struct server *s = ctx;
-	return explain_url(&s->shelves, s->settings, s->workers, s->worker_count, o, out);
+	return explain_url(&s->shelves, hold(s, &s->admins)->settings, s->workers, s->worker_count,
+			   o, out);
 }
 
 static void
@@ -323,13 +333,33 @@ static void
 on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out)
 {
 	struct server *s = ctx;
-	purge_apply(&s->shelves, s->settings, o, n, out);
+	purge_apply(&s->shelves, hold(s, &s->admins)->settings, o, n, out);
+}
+
+static struct access_rules
+on_access(void *ctx)
+{
+	struct server *s = ctx;
+	const struct edition *e = hold(s, &s->admins);
+	const struct config *c = e->config;
+	return (struct access_rules){
+		.hosts = c->admin_hosts, .host_count = c->admin_host_count, .token = e->token};
+}
+
+static int
+on_reload(void *ctx, struct buf *out)
+{
+	struct server *s = ctx;
+	pthread_mutex_lock(&s->lock);
+	struct server_orders o = s->orders;
+	pthread_mutex_unlock(&s->lock);
+	return o.reload ? o.reload(o.ctx, out) : -1;
 }
 
 static int
 open_admin(struct server *s, char *err, size_t err_bytes)
 {
-	if (admin_door_open(&s->admin_door, s->config, err, err_bytes))
+	if (admin_door_open(&s->admin_door, s->edition->config, err, err_bytes))
 		return -1;
 	const struct admin_source source = {
 		.report = on_report,
@@ -338,13 +368,12 @@ open_admin(struct server *s, char *err, size_t err_bytes)
 		.explain = on_explain,
 		.healthy = on_healthy,
 		.purge = on_purge,
+		.reload = on_reload,
+		.access = on_access,
 		.ctx = s,
-		.access = {.hosts = s->config->admin_hosts,
-			   .host_count = s->config->admin_host_count,
-			   .token = s->admin_door.token},
 		.socket = s->admin_door.fd >= 0 ? &s->admin_door.fd : NULL,
 	};
-	const char *addr = s->config->admin;
+	const char *addr = s->edition->config->admin;
 	return addr || source.socket ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
 }
 
@@ -362,20 +391,32 @@ share_heaps(const struct config *c)
 #endif
 }
 
+static int
+open_edition(struct server *s, char *err, size_t err_bytes)
+{
+	s->edition->node = node_of(s->shelves.seed, s->edition->config);
+	if (edition_open(s->edition, s->worker_count, NULL, &s->names, err, err_bytes))
+		return -1;
+	for (unsigned i = 0; i < REPORT_ORIGINS_MOST; i++)
+		s->names.of[i].counted = s->names.of[i].taken;
+	return 0;
+}
+
 int
 server_create(struct server **out, const struct config *c, const char *version, char *err,
 	      size_t err_bytes)
 {
 	struct server *s = NEW(struct server);
-	s->config = c;
 	s->version = version;
 	s->begun_us = now_us();
+	s->worker_count = worker_count(c);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->changing, NULL);
 	share_heaps(c);
-	s->settings = settings_create(c, 0); /* asks for routes only */
-	if (open_shelves(s, err, err_bytes) ||
-	    origins_open(&s->origins, c, worker_count(c), err, err_bytes) ||
-	    open_log(s, err, err_bytes) || open_workers(s, err, err_bytes) ||
-	    open_admin(s, err, err_bytes)) {
+	s->edition = edition_create(c, 0);
+	if (open_shelves(s, err, err_bytes) || open_edition(s, err, err_bytes) ||
+	    server_open_log(s, c, &s->access_log, err, err_bytes) ||
+	    open_workers(s, err, err_bytes) || open_admin(s, err, err_bytes)) {
 		server_destroy(&s);
 		return -1;
 	}
@@ -400,13 +441,26 @@ server_start(struct server *s)
 	return 0;
 }
 
+uint64_t
+server_lame_duck(struct server *s)
+{
+	atomic_store(&s->draining, true);
+	pthread_mutex_lock(&s->lock);
+	uint64_t ms = s->edition->config->timeouts.lame_duck_ms;
+	pthread_mutex_unlock(&s->lock);
+	return ms;
+}
+
 void
 server_stop(struct server *s)
 {
 	if (!s->started)
 		return;
-	atomic_store(&s->draining, true);
-	doorway_end(s->places, s->config->listen_count);
+	server_lame_duck(s);
+	pthread_mutex_lock(&s->changing); /* what changes now is waited for */
+	s->ending = true;
+	pthread_mutex_unlock(&s->changing);
+	doorway_end(s->places, s->place_count);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_drain(&s->workers[i]);
 	for (unsigned i = 0; i < s->worker_count; i++)
@@ -432,13 +486,12 @@ server_destroy(struct server **sp)
 	 * objects, so the cache itself goes last. */
 	if (sh->cache)
 		cache_stop(sh->cache);
-	for (unsigned i = 0; i < s->worker_count; i++)
+	for (unsigned i = 0; s->workers && i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	cache_close(&sh->cache);
 	free(s->workers);
 	clients_destroy(&s->clients);
 	room_destroy(&s->room);
-	origins_close(&s->origins);
 	passes_destroy(&sh->passes);
 	passes_destroy(&sh->reloads);
 	passes_destroy(&sh->unsliced);
@@ -446,20 +499,23 @@ server_destroy(struct server **sp)
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);
 	chronicle_destroy(&s->chronicle);
-	settings_unref(&s->settings);
-	logfile_stop(&s->access_log, LOG_END_MS);
-	if (s->places)
-		doorway_end(s->places, s->config->listen_count);
+	edition_unref(&s->admins);
+	edition_unref(&s->keepers);
+	edition_unref(&s->edition);
+	origins_names_fini(&s->names);
+	logfile_stop(&s->access_log, SERVER_LOG_END_MS);
+	doorway_end(s->places, s->place_count);
 	free(s->places);
-	free(s->listeners);
 	tls_server_destroy(&s->tls);
+	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->changing);
 	free(s);
 }
 
 unsigned
 server_port(const struct server *s, unsigned listener)
 {
-	assert(listener < s->config->listen_count);
+	assert(listener < s->place_count);
 	return s->places[listener].port;
 }
 
@@ -469,34 +525,42 @@ server_admin_port(const struct server *s)
 	return s->admin ? admin_port(s->admin) : 0;
 }
 
-int
-server_reload(struct server *s, const struct config *fresh, char *err, size_t err_bytes)
+void
+server_take_orders(struct server *s, const struct server_orders *o)
 {
-	if (s->access_log)
-		logfile_reopen(s->access_log);
-	return s->tls && fresh ? doorway_reload(fresh, s->tls, err, err_bytes) : 0;
+	assert(!s->started);
+	pthread_mutex_lock(&s->lock); /* the admin server answers already */
+	s->orders = *o;
+	pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- facts --------------------------------------------------------------------------------- */
 
-void
-server_report(struct server *s, struct report *out)
+static void
+tell(struct server *s, const struct edition *e, struct report *out)
 {
 	memset(out, 0, sizeof *out);
-	numbers_add(s->workers, s->worker_count, &s->origins, out);
-	numbers_name(s->config, s->places, out);
+	numbers_add(s->workers, s->worker_count, &e->origins, out);
+	numbers_name(e->config, e->ports, out);
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
 	out->now_s = now_s();
-	if (s->access_log)
-		out->log_dropped = logfile_dropped(s->access_log);
+	pthread_mutex_lock(&s->lock);
+	out->log_dropped = s->log_dropped + (s->access_log ? logfile_dropped(s->access_log) : 0);
+	pthread_mutex_unlock(&s->lock);
 	cache_stats(s->shelves.cache, &out->cache);
 	baseline_stats(s->shelves.baseline, &out->baseline);
 	seen_report(s->shelves.seen, &out->generation);
 	out->generation_interval_s = seen_interval_s(s->shelves.seen);
-	out->endurance_bytes = (double)s->config->cache.endurance_bytes;
-	out->turn_alarm_s = (double)s->config->admission.turn_alarm_s;
+	out->endurance_bytes = (double)e->config->cache.endurance_bytes;
+	out->turn_alarm_s = (double)e->config->admission.turn_alarm_s;
 	out->open_connections = clients_count(s->clients);
 	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
 	history_lifetime(chronicle_history(s->chronicle), out);
+}
+
+void
+server_report(struct server *s, struct report *out)
+{
+	tell(s, s->edition, out);
 }

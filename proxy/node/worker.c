@@ -1,6 +1,8 @@
 /* worker.c - the thread: ticks, opens its mail, drains. */
 #include "proxy/node/worker.h"
 
+#include "proxy/base/log.h"
+#include "proxy/node/origins.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/txn.h"
 #include "proxy/wire/room.h"
@@ -34,6 +36,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	int64_t now = now_ms();
 	wire_tick(w->wire, now);
 	alarm_run(&w->serve.alarms, now);
+	fetcher_sweep(w->serve.fetcher);
 	atomic_fetch_add_explicit(&w->turns, 1, memory_order_relaxed);
 	atomic_store_explicit(&w->active_fetches, fetcher_active(w->serve.fetcher),
 			      memory_order_relaxed);
@@ -42,6 +45,73 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	bool idle = wire_connections(w->wire) == 0 && !fill_is_read(&w->serve);
 	if (idle || now >= w->drain_until_ms)
 		event_base_loopbreak(w->base);
+}
+
+/* ---- other settings ------------------------------------------------------------------------ */
+
+static struct wire_limits
+limits_of(const struct config *c)
+{
+	return (struct wire_limits){
+		.head_bytes = c->limits.head_bytes,
+		.url_bytes = c->limits.url_bytes,
+		.body_bytes = c->limits.body_bytes,
+		.field_count = c->limits.fields,
+		.least_rate = c->limits.least_rate,
+		.h2_streams = c->http2.streams,
+		.h2_resets = c->http2.resets,
+		.h2_frames = c->http2.frames,
+		.header_ms = (int64_t)c->timeouts.header_ms,
+		.idle_ms = (int64_t)c->timeouts.idle_ms,
+		.body_ms = (int64_t)c->timeouts.body_ms,
+		.send_ms = (int64_t)c->timeouts.send_ms,
+		.tunnel_ms = (int64_t)c->timeouts.tunnel_ms,
+		.half_close_ms = (int64_t)c->timeouts.half_close_ms,
+	};
+}
+
+static int
+listen_at(struct worker *w, struct worker_door *d)
+{
+	int fd = d->fd;
+	d->fd = -1;
+	return wire_listen(w->wire, fd, d->listener, d->id);
+}
+
+static bool
+is_used(void *ctx, const struct origin *o)
+{
+	return origins_have(ctx, o);
+}
+
+static void
+take_over(struct letter *letter)
+{
+	struct worker_change *c =
+		(struct worker_change *)((char *)letter - offsetof(struct worker_change, letter));
+	struct worker *w = c->worker;
+	struct wire_limits limits = limits_of(c->settings->config);
+	settings_unref(&w->serve.settings);
+	w->serve.settings = c->settings;
+	w->serve.log.file = c->log;
+	for (unsigned i = 0; i < c->forgotten_count; i++)
+		measures_forget_origin(&w->measures, c->forgotten[i]);
+	wire_settle(w->wire, &limits, c->settings->trusted, c->settings->trusted_count);
+	for (unsigned i = 0; i < c->door_count; i++)
+		if (listen_at(w, &c->doors[i]))
+			log_error("cannot watch a listening socket: out of memory or descriptors");
+	for (unsigned i = 0; i < c->closed_count; i++)
+		wire_unlisten(w->wire, c->closed[i]);
+	fetcher_retire(w->serve.fetcher, is_used, (void *)(uintptr_t)c->origins);
+	sem_post(c->done);
+}
+
+void
+worker_change(struct worker *w, struct worker_change *c)
+{
+	c->worker = w;
+	c->letter.open = take_over;
+	mailbox_post(&w->mailbox, &c->letter);
 }
 
 /* ---- mail ---------------------------------------------------------------------------------- */
@@ -74,7 +144,6 @@ worker_drain(struct worker *w)
 static int
 open_wire(struct worker *w)
 {
-	const struct config *c = w->serve.settings->config;
 	struct wire_options o = {
 		.base = w->base,
 		.metrics = &w->metrics,
@@ -86,32 +155,13 @@ open_wire(struct worker *w)
 		.forwarder_count = w->serve.settings->trusted_count,
 		.up = &txn_stream_up,
 		.node = &w->serve,
-		.limits =
-			{
-				.head_bytes = c->limits.head_bytes,
-				.url_bytes = c->limits.url_bytes,
-				.body_bytes = c->limits.body_bytes,
-				.field_count = c->limits.fields,
-				.least_rate = c->limits.least_rate,
-				.h2_streams = c->http2.streams,
-				.h2_resets = c->http2.resets,
-				.h2_frames = c->http2.frames,
-				.header_ms = (int64_t)c->timeouts.header_ms,
-				.idle_ms = (int64_t)c->timeouts.idle_ms,
-				.body_ms = (int64_t)c->timeouts.body_ms,
-				.send_ms = (int64_t)c->timeouts.send_ms,
-				.tunnel_ms = (int64_t)c->timeouts.tunnel_ms,
-				.half_close_ms = (int64_t)c->timeouts.half_close_ms,
-			},
+		.limits = limits_of(w->serve.settings->config),
 	};
 	w->wire = wire_create(&o);
 	room_join(w->room, w->index, w->wire, wire_arrive, &w->mailbox);
-	for (unsigned i = 0; i < w->door_count; i++) {
-		int fd = w->doors[i].fd;
-		w->doors[i].fd = -1;
-		if (wire_listen(w->wire, fd, w->doors[i].listener))
+	for (unsigned i = 0; i < w->door_count; i++)
+		if (listen_at(w, &w->doors[i]))
 			return -1;
-	}
 	return 0;
 }
 
@@ -120,7 +170,7 @@ worker_open(struct worker *w, unsigned index)
 {
 	assert(w->serve.shelves && w->serve.settings && w->clients && w->room);
 	w->serve.metrics = &w->metrics;
-	measures_init(&w->measures, config_member_count(w->serve.settings->config));
+	measures_init(&w->measures, REPORT_ORIGINS_MOST);
 	w->serve.measures = &w->measures;
 	w->serve.lately = &w->lately;
 	hot_init(&w->hot);

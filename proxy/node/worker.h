@@ -12,15 +12,18 @@
 
 #include <event2/event.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 
 struct clients;
 struct listener;
+struct origins;
 struct room;
 struct wire;
 
 struct worker_door {
 	int fd;				 /* -1 once wire has it */
+	unsigned id;			 /* of its place (doorway.h) */
 	const struct listener *listener; /* shared by all workers */
 };
 
@@ -56,5 +59,22 @@ int worker_open(struct worker *w, unsigned index);
 void *worker_run(void *w); /* thread main */
 void worker_close(struct worker *w);
 void worker_drain(struct worker *w); /* any thread */
+
+/* What a worker takes over between two events. Requests under way keep what they began with. */
+struct worker_change {
+	struct letter letter;	   /* worker_change's */
+	struct worker *worker;	   /* the same */
+	struct settings *settings; /* a reference, for the worker */
+	struct logfile *log;
+	struct worker_door *doors; /* more of them: fd is -1 afterwards; or -1 at once: not this */
+	unsigned door_count;
+	const unsigned *closed; /* places that are left */
+	unsigned closed_count;
+	const unsigned *forgotten; /* numbers of servers that have new owners */
+	unsigned forgotten_count;
+	const struct origins *origins; /* those in use from now on */
+	sem_t *done;		       /* is posted */
+};
+void worker_change(struct worker *w, struct worker_change *c); /* any thread */
 
 #endif

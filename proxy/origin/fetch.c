@@ -8,6 +8,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/origin/fetch_inside.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <pthread.h>
 #include <signal.h>
@@ -65,6 +66,29 @@ fetcher_destroy(struct fetcher **pf)
 	*pf = NULL;
 }
 
+void
+fetcher_sweep(struct fetcher *fr)
+{
+	struct site *s, *next;
+	assert(!fr->turn);
+	for (s = fr->retired ? LIST_FIRST(&fr->sites) : NULL; s; s = next) {
+		next = LIST_NEXT(s, next);
+		if (s->retired && !s->users)
+			fetch_site_destroy(s);
+	}
+}
+
+void
+fetcher_retire(struct fetcher *fr, bool (*is_used)(void *ctx, const struct origin *o), void *ctx)
+{
+	struct site *s;
+	assert(!fr->turn);
+	LIST_FOREACH (s, &fr->sites, next)
+		if (!is_used(ctx, s->pool.origin))
+			fetch_site_retire(s);
+	fetcher_sweep(fr);
+}
+
 unsigned
 fetcher_active(const struct fetcher *f)
 {
@@ -93,6 +117,7 @@ fetch_start(struct fetcher *fr, const struct fetch_request *r, const struct fetc
 	f->start_us = now_us();
 	fetch_ask_head(f, r);
 	fr->active++;
+	f->site->users++;
 	fetch_check(f);
 	fetch_todo_add(f);
 	return f;

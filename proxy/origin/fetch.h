@@ -37,6 +37,13 @@ struct fetcher *fetcher_create(struct event_base *base);
 /* Cancels all fetches (no callbacks) and closes all connections. */
 void fetcher_destroy(struct fetcher **f);
 unsigned fetcher_active(const struct fetcher *f);
+/* Origins for which is_used says no are not asked any more, but by who holds them still: their idle
+ * connections are closed now, the others when they are through. Not from within a callback. */
+void
+fetcher_retire(struct fetcher *f, bool (*is_used)(void *ctx, const struct origin *o), void *ctx);
+/* Now and then: what is left of such origins goes, when nobody uses it any more. Not from within a
+ * callback. */
+void fetcher_sweep(struct fetcher *f);
 
 enum fetch_end {
 #define FETCH_END(id, status, word) FETCH_##id,

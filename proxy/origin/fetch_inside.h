@@ -37,6 +37,8 @@ struct site { /* an origin as this worker uses it */
 	struct fetcher *fetcher;
 	struct todo waiting[QUEUES]; /* for a lane, the oldest first */
 	unsigned uploading;	     /* fetches that have a lane and a body still to send */
+	unsigned users;		     /* fetches that are not over */
+	bool retired;		     /* its connections are not kept */
 	struct event patience;	     /* when that one has waited too long */
 	LIST_ENTRY(site) next;
 };
@@ -49,6 +51,7 @@ struct fetcher {
 	unsigned active;
 	const struct fetch *turn; /* whose callbacks may run now, other than on_done */
 	LIST_HEAD(, site) sites;
+	unsigned retired; /* of them */
 	TAILQ_HEAD(, fetch) spare;
 	unsigned spare_count;
 	char in[READ_BYTES];		 /* what was just read, for whichever fetch it is */
@@ -114,6 +117,7 @@ void fetch_todo_remove(struct fetch *f);
 struct site *fetch_site_of(struct fetcher *fr, const struct origin *o,
 			   const struct lane_owner *owner, event_callback_fn on_patience);
 void fetch_site_destroy(struct site *s);
+void fetch_site_retire(struct site *s);
 bool fetch_site_may_upload(const struct site *s);
 /* The oldest of the waiting fetches that may go when a connection is free; NULL: none. */
 struct fetch *fetch_site_next(const struct site *s, bool uploads);

@@ -96,7 +96,7 @@ fetch_lane_return(struct fetch *f)
 	struct lane *l = f->lane;
 	bool clean = leaves_it_clean(f);
 	f->lane = NULL;
-	if (clean)
+	if (clean && !f->site->retired)
 		pool_keep(l);
 	else
 		pool_close(l);
@@ -118,7 +118,7 @@ fetch_site_of(struct fetcher *fr, const struct origin *o, const struct lane_owne
 	for (int i = 0; i < QUEUES; i++)
 		TAILQ_INIT(&s->waiting[i]);
 	evtimer_assign(&s->patience, fr->base, on_patience, s);
-	pool_init(&s->pool, o, fr->base, owner);
+	pool_init(&s->pool, origin_ref(o), fr->base, owner);
 	LIST_INSERT_HEAD(&fr->sites, s, next);
 	return s;
 }
@@ -126,8 +126,19 @@ fetch_site_of(struct fetcher *fr, const struct origin *o, const struct lane_owne
 void
 fetch_site_destroy(struct site *s)
 {
+	struct origin *o = (struct origin *)(uintptr_t)s->pool.origin;
 	LIST_REMOVE(s, next);
+	s->fetcher->retired -= s->retired;
 	pool_fini(&s->pool);
+	origin_destroy(&o);
 	evtimer_del(&s->patience);
 	free(s);
+}
+
+void
+fetch_site_retire(struct site *s)
+{
+	s->fetcher->retired += !s->retired;
+	s->retired = true;
+	pool_close_idle(&s->pool);
 }

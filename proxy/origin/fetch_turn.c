@@ -50,6 +50,7 @@ fetch_turn_leave(struct fetch *f)
 	fetch_state_move(&f->asks, ASK_LEFT);
 	fetch_state_move(&f->hears, HEAR_LEFT);
 	fr->active--;
+	f->site->users--;
 	fetch_spare(f);
 }
 

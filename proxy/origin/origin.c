@@ -135,12 +135,76 @@ read_trust(const char *ca_file)
 	return NULL;
 }
 
+/* -1: it is not there. */
+static int
+look_at(struct origin_file *f)
+{
+	struct stat st;
+	if (stat(f->path, &st))
+		return -1;
+	f->changed = st.st_mtim;
+	f->inode = st.st_ino;
+	f->bytes = st.st_size;
+	return 0;
+}
+
+static bool
+is_file(const struct origin_file *f, const char *path)
+{
+	struct origin_file now = {.path = f->path};
+	if (!f->path || !path)
+		return f->path == path;
+	return strcmp(f->path, path) == 0 && look_at(&now) == 0 &&
+	       now.changed.tv_sec == f->changed.tv_sec &&
+	       now.changed.tv_nsec == f->changed.tv_nsec && now.inode == f->inode &&
+	       now.bytes == f->bytes;
+}
+
 static const char *
 openssl_reason(void)
 {
 	const char *why = ERR_reason_error_string(ERR_peek_error());
 	ERR_clear_error();
 	return why ? why : "unknown error";
+}
+
+static void
+set_limits(struct origin *o, const struct origin_options *opt)
+{
+	o->connect_timeout_ms = opt->connect_timeout_ms ? opt->connect_timeout_ms : 5000;
+	o->read_timeout_ms = opt->read_timeout_ms ? opt->read_timeout_ms : 60000;
+	o->first_byte_timeout_ms =
+		opt->first_byte_timeout_ms ? opt->first_byte_timeout_ms : o->read_timeout_ms;
+	o->total_timeout_ms = opt->total_timeout_ms;
+	o->max_connections = opt->max_connections ? opt->max_connections : 256;
+}
+
+static bool
+is_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool
+origin_is(const struct origin *o, const struct origin_options *opt)
+{
+	struct origin with = {0};
+	set_limits(&with, opt);
+	return strcmp(o->url, opt->url) == 0 && is_text(o->host, opt->host) &&
+	       o->insecure == opt->insecure && is_file(&o->ca, opt->ca_file) &&
+	       o->connect_timeout_ms == with.connect_timeout_ms &&
+	       o->first_byte_timeout_ms == with.first_byte_timeout_ms &&
+	       o->read_timeout_ms == with.read_timeout_ms &&
+	       o->total_timeout_ms == with.total_timeout_ms &&
+	       o->max_connections == with.max_connections;
+}
+
+struct origin *
+origin_ref(const struct origin *origin)
+{
+	struct origin *o = (struct origin *)(uintptr_t)origin;
+	atomic_fetch_add_explicit(&o->users, 1, memory_order_relaxed);
+	return o;
 }
 
 struct origin *
@@ -154,18 +218,17 @@ origin_create(const struct origin_options *opt, char *err, size_t err_bytes)
 		goto out;
 	}
 	o = NEW(struct origin);
+	atomic_init(&o->users, 1);
 	o->url = mem_strdup(opt->url);
 	if (is_unix(opt->url))
 		o->socket_path = o->url + sizeof unix_scheme - 1;
 	o->host = opt->host ? mem_strdup(opt->host) : NULL;
 	o->tls = strcmp(p.scheme, "https") == 0;
 	o->insecure = opt->insecure;
-	o->connect_timeout_ms = opt->connect_timeout_ms ? opt->connect_timeout_ms : 5000;
-	o->read_timeout_ms = opt->read_timeout_ms ? opt->read_timeout_ms : 60000;
-	o->first_byte_timeout_ms =
-		opt->first_byte_timeout_ms ? opt->first_byte_timeout_ms : o->read_timeout_ms;
-	o->total_timeout_ms = opt->total_timeout_ms;
-	o->max_connections = opt->max_connections ? opt->max_connections : 256;
+	set_limits(o, opt);
+	o->ca.path = opt->ca_file ? mem_strdup(opt->ca_file) : NULL;
+	if (o->ca.path)
+		look_at(&o->ca); /* before it is read: a change in between makes another origin */
 	find_way(o, &p);
 	o->authority = is_usual_port(&p) ? mem_strdup(p.host) : say("%s:%s", p.host, p.port);
 	if (o->tls && !o->insecure && !(o->trust = read_trust(opt->ca_file))) {
@@ -182,16 +245,17 @@ void
 origin_destroy(struct origin **po)
 {
 	struct origin *o = *po;
-	if (!o)
+	*po = NULL;
+	if (!o || atomic_fetch_sub_explicit(&o->users, 1, memory_order_acq_rel) > 1)
 		return;
 	X509_STORE_free(o->trust);
 	curl_slist_free_all(o->connect_to);
 	free(o->authority);
 	free(o->host);
 	curl_url_cleanup(o->place);
+	free(o->ca.path);
 	free(o->url);
 	free(o);
-	*po = NULL;
 }
 
 const char *

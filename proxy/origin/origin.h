@@ -1,6 +1,6 @@
 /* origin.h - an origin's settings, checked once: where it is, how long to wait for it.
  *
- * Threads   constant after origin_create; shared by all workers.
+ * Threads   constant after origin_create but for the count of its users; shared by all workers.
  */
 #ifndef ORIGIN_ORIGIN_H
 #define ORIGIN_ORIGIN_H
@@ -28,7 +28,12 @@ struct origin_options {
 };
 /* Checks and keeps copies. NULL and a sentence in err on a bad URL or unreadable CA file. */
 struct origin *origin_create(const struct origin_options *o, char *err, size_t err_bytes);
-void origin_destroy(struct origin **o);
+/* Whether an origin made of these would be the same one. A CA file that was changed since makes
+ * another. */
+bool origin_is(const struct origin *o, const struct origin_options *opt);
+/* One user more, beside who created it. */
+struct origin *origin_ref(const struct origin *o);
+void origin_destroy(struct origin **o); /* one user less; the last one destroys */
 const char *origin_url(const struct origin *o);
 
 #endif

@@ -132,6 +132,15 @@ pool_lost(struct lane *l)
 }
 
 void
+pool_close_idle(struct pool *p)
+{
+	struct lane *l;
+	for (int fed = 0; fed < 2; fed++)
+		while ((l = TAILQ_FIRST(&p->idle[fed])))
+			pool_lost(l);
+}
+
+void
 pool_wake(struct lane *l)
 {
 	if (lane_now_ms() >= l->idle_since_ms + IDLE_MS)

@@ -46,6 +46,7 @@ void pool_close(struct lane *l);
  * together may be 16 times as many. */
 void pool_stall(struct lane *l);
 void pool_move_on(struct lane *l);
+void pool_close_idle(struct pool *p);
 /* For lane_owner, while the lane is idle: its on_readable and on_wake. */
 void pool_lost(struct lane *l);
 void pool_wake(struct lane *l);

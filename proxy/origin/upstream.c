@@ -22,6 +22,12 @@ name_of(const char *url)
 	return h;
 }
 
+static unsigned
+weight_of(const struct upstream_server *s)
+{
+	return s->weight ? s->weight : 1;
+}
+
 struct upstream *
 upstream_create(const struct upstream_options *o, const struct upstream_server *servers,
 		unsigned count)
@@ -32,17 +38,18 @@ upstream_create(const struct upstream_options *o, const struct upstream_server *
 	if (posix_memalign((void **)&u, _Alignof(struct upstream), bytes))
 		abort();
 	memset(u, 0, bytes);
+	atomic_init(&u->users, 1);
 	u->name = mem_strdup(o->name);
 	u->balance = o->balance;
 	u->retries = o->retries;
 	u->most = o->most;
-	u->first = o->first;
 	u->count = count;
 	for (unsigned i = 0; i < count; i++) {
 		struct member *m = &u->members[i];
 		m->origin = servers[i].origin;
 		m->name = name_of(origin_url(m->origin));
-		m->weight = servers[i].weight ? servers[i].weight : 1;
+		m->number = servers[i].number;
+		m->weight = weight_of(&servers[i]);
 		m->backup = servers[i].backup;
 	}
 	return u;
@@ -53,12 +60,62 @@ upstream_destroy(struct upstream **pu)
 {
 	struct upstream *u = *pu;
 	*pu = NULL;
-	if (!u)
+	if (!u || atomic_fetch_sub_explicit(&u->users, 1, memory_order_acq_rel) > 1)
 		return;
 	for (unsigned i = 0; i < u->count; i++)
 		origin_destroy(&u->members[i].origin);
 	free(u->name);
 	free(u);
+}
+
+struct upstream *
+upstream_ref(struct upstream *u)
+{
+	atomic_fetch_add_explicit(&u->users, 1, memory_order_relaxed);
+	return u;
+}
+
+bool
+upstream_is(const struct upstream *u, const struct upstream_options *o,
+	    const struct upstream_server *servers, unsigned count)
+{
+	bool same = strcmp(u->name, o->name) == 0 && u->balance == o->balance &&
+		    u->retries == o->retries && u->most == o->most && u->count == count;
+	for (unsigned i = 0; same && i < count; i++) {
+		const struct member *m = &u->members[i];
+		same = m->origin == servers[i].origin && m->number == servers[i].number &&
+		       m->weight == weight_of(&servers[i]) && m->backup == servers[i].backup;
+	}
+	return same;
+}
+
+#define COPY(to, from, what)                                                             \
+	atomic_store_explicit(&(to)->what,                                               \
+			      atomic_load_explicit(&(from)->what, memory_order_relaxed), \
+			      memory_order_relaxed)
+
+/* At most half of a group is left alone, also of one that became smaller. */
+static void
+learn_member(struct upstream *u, struct member *m, const struct member *was)
+{
+	unsigned held = atomic_load_explicit(&u->held, memory_order_relaxed);
+	COPY(m, was, failures);
+	COPY(m, was, why);
+	COPY(m, was, returned_ms);
+	COPY(m, was, usual_us);
+	if (!atomic_load_explicit(&was->held, memory_order_relaxed) || 2 * (held + 1) > u->count)
+		return;
+	COPY(m, was, held);
+	atomic_store_explicit(&u->held, held + 1, memory_order_relaxed);
+}
+
+void
+upstream_learn_from(struct upstream *u, const struct upstream *before)
+{
+	for (unsigned i = 0; i < u->count; i++)
+		for (unsigned k = 0; k < before->count; k++)
+			if (u->members[i].number == before->members[k].number)
+				learn_member(u, &u->members[i], &before->members[k]);
 }
 
 /* What must be true of a try whose turn it is. */
@@ -80,13 +137,26 @@ upstream_origin(const struct upstream *u, const struct upstream_try *t)
 unsigned
 upstream_number(const struct upstream *u, const struct upstream_try *t)
 {
-	return u->first + t->current;
+	return u->members[t->current].number;
 }
 
 unsigned
 upstream_count(const struct upstream *u)
 {
 	return u->count;
+}
+
+const struct origin *
+upstream_server_origin(const struct upstream *u, unsigned i)
+{
+	assert(i < u->count);
+	return u->members[i].origin;
+}
+
+const char *
+upstream_name(const struct upstream *u)
+{
+	return u->name;
 }
 
 /* ---- which is asked -------------------------------------------------------------------------- */

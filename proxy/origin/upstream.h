@@ -36,6 +36,7 @@ struct upstream;
 
 struct upstream_server {
 	struct origin *origin;
+	unsigned number; /* of this server among those of all groups */
 	unsigned weight; /* 0: 1 */
 	bool backup;	 /* asked when none of the others may be asked */
 };
@@ -43,13 +44,20 @@ struct upstream_options {
 	const char *name; /* copied */
 	enum balance balance;
 	unsigned retries;
-	unsigned most;	/* requests under way and waiting, of all workers; 0: no limit */
-	unsigned first; /* number of its first server among those of all groups */
+	unsigned most; /* requests under way and waiting, of all workers; 0: no limit */
 };
 /* Takes the servers' origins over; count is 1 to UPSTREAM_MOST. */
 struct upstream *upstream_create(const struct upstream_options *o,
 				 const struct upstream_server *servers, unsigned count);
-void upstream_destroy(struct upstream **u); /* and the origins */
+/* Whether a group made of these would be the same one. */
+bool upstream_is(const struct upstream *u, const struct upstream_options *o,
+		 const struct upstream_server *servers, unsigned count);
+/* What before knows of servers that this new group, which nobody uses yet, has too: their health,
+ * how long they take. What was asked of before and is under way is not counted here. */
+void upstream_learn_from(struct upstream *u, const struct upstream *before);
+struct upstream *upstream_ref(struct upstream *u); /* one user more, beside who created it */
+void
+upstream_destroy(struct upstream **u); /* one user less; the last destroys it and the origins */
 
 /* The tries of one request so far. Zeroed before the first, but for key. */
 struct upstream_try {
@@ -103,8 +111,11 @@ struct upstream_state {
 	int64_t returns_ms; /* until it is asked again; 0: with the next request */
 	unsigned active;    /* requests under way */
 	int64_t usual_ms;
+	unsigned number;
 };
 unsigned upstream_count(const struct upstream *u);
+const struct origin *upstream_server_origin(const struct upstream *u, unsigned i);
+const char *upstream_name(const struct upstream *u);
 struct upstream_state upstream_state(const struct upstream *u, unsigned i, int64_t now_ms);
 
 #endif

@@ -234,6 +234,7 @@ upstream_state(const struct upstream *u, unsigned i, int64_t now_ms)
 	struct upstream_state s = {
 		.url = origin_url(m->origin),
 		.group = u->name,
+		.number = m->number,
 		.condition = held			     ? UPSTREAM_OUT
 			     : failures >= UPSTREAM_FAILURES ? UPSTREAM_FAILING
 							     : UPSTREAM_WELL,

@@ -12,7 +12,7 @@
 struct member {
 	_Alignas(64) struct origin *origin; /* owned */
 	uint64_t name;			    /* hash of its URL */
-	unsigned weight;
+	unsigned number, weight;
 	bool backup;
 	_Atomic uint64_t held;	     /* until_ms << LEVEL_BITS | level; 0: asked */
 	_Atomic unsigned failures;   /* in a row */
@@ -23,9 +23,10 @@ struct member {
 };
 
 struct upstream {
+	_Atomic unsigned users;
 	char *name;
 	enum balance balance;
-	unsigned retries, most, first, count;
+	unsigned retries, most, count;
 	_Alignas(64) _Atomic uint64_t turn;
 	_Atomic unsigned active, retrying; /* requests under way, and retries among them */
 	_Atomic unsigned held;		   /* servers left alone: at most half */

@@ -108,7 +108,7 @@ fill_ask(struct fill *f, const struct fetch_events *events)
 void
 fill_set_out(struct fill *f, const struct fetch_events *events)
 {
-	f->upstream = f->serve->groups[f->route->group];
+	f->upstream = f->settings->groups[f->route->group];
 	f->origin.key = f->key.primary.lo;
 	ask(f, events, !upstream_begin(f->upstream, &f->origin, now_ms()));
 }

@@ -1,5 +1,5 @@
 /* key.c - marks behind a primary key. No request's primary key holds a line end followed by '#' or
- * '%': the lines that outgoing.c adds begin with a name. */
+ * '%': the lines that outgoing.c adds begin with a name, or with '@' (cachekey.h). */
 #include "proxy/serve/key.h"
 
 #include <assert.h>

@@ -103,6 +103,8 @@ outgoing_key(const struct outgoing *o, struct buf *key)
 			add_header(o, authority, k->headers[i], key);
 	}
 	bool sure = add_cookies(o, key);
+	if (k->mark.n)
+		buf_add_str(key, k->mark);
 	if (o->trusted)
 		add_overrides(o, authority, key);
 	buf_fini(&copy);

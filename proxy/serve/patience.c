@@ -12,7 +12,7 @@ patience_most_ms(const struct txn *t)
 int64_t
 patience_ms(const struct txn *t)
 {
-	return herd_patience_ms(upstream_usual_ms(t->serve->groups[t->route->group]),
+	return herd_patience_ms(upstream_usual_ms(t->settings->groups[t->route->group]),
 				patience_most_ms(t));
 }
 

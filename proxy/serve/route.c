@@ -5,6 +5,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/http/syntax.h"
 #include "proxy/http/uri.h"
+#include "proxy/serve/route_index.h"
 
 #include <stdlib.h>
 
@@ -19,7 +20,8 @@ struct rule {
 struct routes {
 	struct rule *rules; /* the last matches everything */
 	unsigned count;
-	struct route closed; /* for who could mean a route that ends requests, or another */
+	struct route_index *index; /* of all but the last */
+	struct route closed;	   /* for who could mean a route that ends requests, or another */
 };
 
 static const struct str *
@@ -29,6 +31,19 @@ strs_of(char *const *words, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		s[i] = str_of(words[i]);
 	return s;
+}
+
+/* An answer with a cookie, or an error that a client's own fields can cause, was stored because a
+ * setting allowed it. When the setting goes, while the proxy runs or over a restart, nobody finds it
+ * any more. Other rules of keys need no mark: the origin is asked for what the key says (outgoing.h), so
+ * what lies under a key is its answer by whatever rules the key came about. */
+static struct str
+mark_of(const struct config_cache *c)
+{
+	bool cookies = c->set_cookie == CONFIG_COOKIE_SHARE;
+	if (cookies && c->client_errors)
+		return STR("\n@cookies\n@errors");
+	return cookies ? STR("\n@cookies") : c->client_errors ? STR("\n@errors") : STR("");
 }
 
 static void
@@ -53,6 +68,7 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 		.cookie_count = c->key_cookie_count,
 		.pass_cookies = strs_of(c->pass_cookies, c->pass_cookie_count),
 		.pass_cookie_count = c->pass_cookie_count,
+		.mark = mark_of(&all->cache),
 	};
 	r->route.upgrades = strs_of(c->upgrades, c->upgrade_count);
 	r->route.upgrade_count = c->upgrade_count;
@@ -71,6 +87,20 @@ _Static_assert((int)CONFIG_ADMIT_NEVER == (int)RULE_NEVER &&
 		       (int)CONFIG_QUERY_SORT == (int)QUERY_SORT,
 	       "compile() casts between these");
 
+/* A route that passes or ends requests protects: it is matched in any case. */
+static void
+index_rules(struct routes *r)
+{
+	struct route_index_row *rows = mem_zalloc(r->count * sizeof *rows);
+	for (unsigned i = 0; i + 1 < r->count; i++)
+		rows[i] = (struct route_index_row){.host = r->rules[i].host,
+						   .path = r->rules[i].path,
+						   .any_case = r->rules[i].route.pass ||
+							       r->rules[i].local};
+	r->index = route_index_create(rows, r->count - 1);
+	free(rows);
+}
+
 struct routes *
 routes_create(const struct config *c)
 {
@@ -81,6 +111,7 @@ routes_create(const struct config *c)
 	for (unsigned i = 0; i < c->route_count; i++)
 		compile(&r->rules[i], c, &c->routes[i]);
 	compile(&r->rules[c->route_count], c, &any);
+	index_rules(r);
 	r->closed = r->rules[c->route_count].passing;
 	r->closed.closed = true;
 	return r;
@@ -104,6 +135,7 @@ routes_destroy(struct routes **rp)
 		for (size_t n = 0; n < sizeof lists / sizeof lists[0]; n++)
 			free((void *)(uintptr_t)lists[n]);
 	}
+	route_index_destroy(&r->index);
 	free(r->rules);
 	free(r);
 }
@@ -124,34 +156,10 @@ add_host(struct str authority, struct buf *out)
 		out->n--;
 }
 
-/* "*.example.com" is every name that ends so and has more in front. */
-static bool
-host_matches(struct str want, struct str host)
-{
-	if (want.n == 0 || want.p[0] != '*')
-		return want.n == 0 || str_ieq(want, host);
-	struct str end = str_from(want, 1);
-	return host.n > end.n && str_ieq(end, str_from(host, host.n - end.n));
-}
-
-/* A route that passes or ends requests protects: it is matched in any case. */
-static bool
-path_matches(const struct rule *r, struct str path)
-{
-	if (!r->route.pass && !r->local)
-		return str_starts(path, r->path);
-	return path.n >= r->path.n &&
-	       (r->path.n == 0 || strncasecmp(path.p, r->path.p, r->path.n) == 0);
-}
-
 static unsigned
 rule_of(const struct routes *r, struct str host, struct str path)
 {
-	unsigned i = 0;
-	while (i + 1 < r->count &&
-	       !(host_matches(r->rules[i].host, host) && path_matches(&r->rules[i], path)))
-		i++;
-	return i;
+	return route_index_find(r->index, host, path);
 }
 
 /* Whether origins could take the path for another one than is written. */
@@ -274,15 +282,25 @@ route_number(const struct routes *r, const struct route *found)
 	return 0;
 }
 
-enum route_match
-route_match(const struct routes *r, unsigned number, const struct request *rq)
+unsigned
+route_as_written(const struct routes *r, const struct request *rq)
 {
-	const struct rule *rule = &r->rules[number - 1];
 	struct buf host = {0};
 	add_host(rq->authority, &host);
-	bool same = host_matches(rule->host, buf_str(&host));
+	unsigned i = rule_of(r, buf_str(&host), rq->path_query);
 	buf_fini(&host);
-	if (!same)
-		return ROUTE_OTHER_HOST;
-	return path_matches(rule, rq->path_query) ? ROUTE_MATCHES : ROUTE_OTHER_PATH;
+	return i + 1 < r->count ? i + 1 : 0;
+}
+
+bool
+route_is_for_host(const struct routes *r, unsigned number, const struct request *rq)
+{
+	struct buf host = {0};
+	struct route_index_row row = {.host = r->rules[number - 1].host}; /* any path */
+	struct route_index *alone = route_index_create(&row, 1);
+	add_host(rq->authority, &host);
+	bool is = route_index_find(alone, buf_str(&host), rq->path_query) == 0;
+	route_index_destroy(&alone);
+	buf_fini(&host);
+	return is;
 }

@@ -28,11 +28,12 @@ struct route {
 	bool closed; /* who asks could mean a route that denies or answers: nobody may */
 };
 
-/* The key holds headers or cookies: one URL has many primary keys. */
+/* The key holds more than the URL: headers or cookies, by which one URL has many primary keys, or a
+ * mark. */
 static inline bool
 route_splits_urls(const struct route *r)
 {
-	return r->key.header_count || r->key.cookie_count;
+	return r->key.header_count || r->key.cookie_count || r->key.mark.n;
 }
 
 struct routes;
@@ -47,9 +48,10 @@ const struct route *route_default(const struct routes *r);
 /* Its place in the configuration, from 1; 0: none matched. */
 unsigned route_number(const struct routes *r, const struct route *found);
 
-/* For people who ask: whether the route with this number (from 1) is for the request, whose path is
- * taken as it is written. What route_find returned may be another one, for other readings of it. */
-enum route_match { ROUTE_MATCHES, ROUTE_OTHER_HOST, ROUTE_OTHER_PATH };
-enum route_match route_match(const struct routes *r, unsigned number, const struct request *rq);
+/* For people who ask why: the number of the first route that is for the path as it is written, or 0. For
+ * other readings of the path, route_find may have found another one. */
+unsigned route_as_written(const struct routes *r, const struct request *rq);
+/* Whether the route with this number (from 1) is for the host; else it is not for the request. */
+bool route_is_for_host(const struct routes *r, unsigned number, const struct request *rq);
 
 #endif

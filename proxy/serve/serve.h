@@ -42,8 +42,7 @@ struct billed_host {
 
 struct serve {
 	struct shelves *shelves;
-	struct settings *settings;	/* a reference; what begins now takes its own */
-	struct upstream *const *groups; /* by route */
+	struct settings *settings; /* a reference; what begins now takes its own */
 	struct metrics *metrics;
 	struct measures *measures;
 	struct hot *hot;	    /* the most frequent names of its requests */

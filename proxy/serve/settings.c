@@ -125,5 +125,9 @@ settings_unref(struct settings **sp)
 	free((void *)(uintptr_t)s->tags.names);
 	buf_fini(&s->via);
 	free((void *)(uintptr_t)s->outgoing.drop);
+	void (*gone)(void *) = s->gone;
+	void *lender = s->lender;
 	free(s);
+	if (gone)
+		gone(lender);
 }

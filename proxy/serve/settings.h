@@ -4,7 +4,8 @@
  *
  * Threads   each worker has its own, so that counting its users touches no line of memory that
  *           workers share. ref and unref on that worker's thread only.
- * Memory    the config is borrowed: it outlives every settings made of it.
+ * Memory    the config and the groups are borrowed: they outlive every settings made of it. Whoever
+ *           lends them is told when the last user has gone.
  */
 #ifndef SERVE_SETTINGS_H
 #define SERVE_SETTINGS_H
@@ -15,6 +16,8 @@
 #include "proxy/serve/outgoing.h"
 #include "proxy/serve/route.h"
 #include "proxy/serve/tags.h"
+
+struct upstream;
 
 struct settings {
 	const struct config *config; /* limits, time limits and everything not compiled below */
@@ -27,7 +30,10 @@ struct settings {
 	unsigned trusted_count;
 	struct network *purge_from; /* who may send PURGE: cache.purge_from */
 	unsigned purge_from_count;
+	struct upstream *const *groups; /* of origins, by route */
 	unsigned users;
+	void (*gone)(void *lender); /* NULL: nobody wants to know */
+	void *lender;
 };
 
 /* With one user: the caller. node: what tells this node from others of the same name in Via. */

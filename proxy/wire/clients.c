@@ -32,8 +32,9 @@ struct shard {
 };
 
 struct clients {
-	_Atomic unsigned count;
-	struct clients_limits limits;
+	_Atomic unsigned count, most, per_address;
+	struct network *forwarders;
+	unsigned forwarder_count;
 	uint64_t seed; /* clients choose their addresses */
 	struct shard *shards;
 };
@@ -42,7 +43,12 @@ struct clients *
 clients_create(const struct clients_limits *l)
 {
 	struct clients *c = NEW(struct clients);
-	c->limits = *l;
+	atomic_init(&c->most, l->most);
+	atomic_init(&c->per_address, l->per_address);
+	c->forwarder_count = l->forwarder_count;
+	c->forwarders = mem_zalloc((l->forwarder_count + 1) * sizeof *c->forwarders);
+	if (l->forwarder_count)
+		memcpy(c->forwarders, l->forwarders, l->forwarder_count * sizeof *c->forwarders);
 	if (getrandom(&c->seed, sizeof c->seed, 0) != (ssize_t)sizeof c->seed)
 		c->seed = (uintptr_t)c; /* an old kernel without entropy: better than a constant */
 	if (l->per_address) {
@@ -51,6 +57,14 @@ clients_create(const struct clients_limits *l)
 			pthread_mutex_init(&c->shards[i].lock, NULL);
 	}
 	return c;
+}
+
+void
+clients_settle(struct clients *c, unsigned most, unsigned per_address)
+{
+	atomic_store(&c->most, most);
+	if (per_address)
+		atomic_store(&c->per_address, per_address);
 }
 
 void
@@ -66,6 +80,7 @@ clients_destroy(struct clients **cp)
 		pthread_mutex_destroy(&c->shards[i].lock);
 	}
 	free(c->shards);
+	free(c->forwarders);
 	free(c);
 }
 
@@ -85,10 +100,10 @@ static bool
 has_share(const struct clients *c, const struct sockaddr *peer)
 {
 	unsigned char address[16];
-	if (!c->limits.per_address || (peer->sa_family != AF_INET && peer->sa_family != AF_INET6))
+	if (!c->shards || (peer->sa_family != AF_INET && peer->sa_family != AF_INET6))
 		return false;
 	network_of_socket(peer, address);
-	return !network_any_has(c->limits.forwarders, c->limits.forwarder_count, address);
+	return !network_any_has(c->forwarders, c->forwarder_count, address);
 }
 
 static struct address_count **
@@ -109,7 +124,7 @@ add_address(struct clients *c, const struct sockaddr *peer)
 	struct shard *s = &c->shards[hash % SHARDS];
 	pthread_mutex_lock(&s->lock);
 	struct address_count **at = find(c, hash, &k);
-	bool in = !*at || (*at)->n < c->limits.per_address;
+	bool in = !*at || (*at)->n < atomic_load(&c->per_address);
 	if (!*at) {
 		*at = NEW(struct address_count);
 		(*at)->of = k;
@@ -153,7 +168,7 @@ enter(struct clients *c, const struct sockaddr *peer, unsigned most)
 enum clients_entry
 clients_enter(struct clients *c, const struct sockaddr *peer)
 {
-	return enter(c, peer, c->limits.most);
+	return enter(c, peer, atomic_load(&c->most));
 }
 
 enum clients_entry

@@ -17,13 +17,15 @@ struct network;
 struct clients_limits {
 	unsigned most;	      /* in all */
 	unsigned per_address; /* 0: no such limit */
-	/* Forwarders, each of which brings many clients: no limit per address for them. Borrowed
-	 * until clients_destroy. */
+	/* Forwarders, each of which brings many clients: no limit per address for them. Copied. */
 	const struct network *forwarders;
 	unsigned forwarder_count;
 };
 struct clients *clients_create(const struct clients_limits *l);
 void clients_destroy(struct clients **c);
+/* Other limits, for who comes from now on. Addresses are counted, and forwarders are known, as from
+ * the start: per_address only counts where there was such a limit then. */
+void clients_settle(struct clients *c, unsigned most, unsigned per_address);
 
 enum clients_entry {
 	CLIENTS_IN,	    /* counted; clients_leave with the same address is owed */

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +26,8 @@ struct tls_server {
 	struct tls_certs *certs; /* under lock */
 	struct tls_tickets *tickets;
 	struct clients *handshakes;
-	bool strict_host, h2;
+	_Atomic bool strict_host;
+	bool h2;
 };
 
 /* ---- what OpenSSL asks --------------------------------------------------------------------- */
@@ -140,6 +142,8 @@ tls_server_reload(struct tls_server *s, const struct tls_server_options *o,
 	s->certs = certs;
 	pthread_mutex_unlock(&s->lock);
 	tls_certs_unref(&old);
+	atomic_store_explicit(&s->strict_host, o->strict_host, memory_order_relaxed);
+	clients_settle(s->handshakes, o->handshakes, o->handshakes_per_address);
 	return 0;
 }
 
@@ -162,7 +166,6 @@ tls_server_create(const struct tls_server_options *o, struct tls_problems *probl
 {
 	struct tls_server *s = NEW(struct tls_server);
 	pthread_mutex_init(&s->lock, NULL);
-	s->strict_host = o->strict_host;
 	s->h2 = o->h2;
 	s->tickets = tls_tickets_create(o->ticket_period_s);
 	s->handshakes = clients_create(&(struct clients_limits){
@@ -204,5 +207,5 @@ tls_server_handshakes(struct tls_server *s)
 bool
 tls_server_is_strict(const struct tls_server *s)
 {
-	return s->strict_host;
+	return atomic_load_explicit(&s->strict_host, memory_order_relaxed);
 }

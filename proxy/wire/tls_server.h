@@ -24,7 +24,8 @@ struct tls_server_options {
 struct tls_server *
 tls_server_create(const struct tls_server_options *o, struct tls_problems *problems);
 void tls_server_destroy(struct tls_server **s);
-/* Reads the files again, those named by o. 0, or -1: told why, and nothing has changed. */
+/* Reads the files again, those named by o, and takes over all of o but the period of tickets. 0, or
+ * -1: told why, and nothing has changed. */
 int tls_server_reload(struct tls_server *s, const struct tls_server_options *o,
 		      struct tls_problems *problems);
 /* Whether the files are fine; nothing is kept. */

@@ -40,6 +40,7 @@ struct door { /* a listening socket */
 	const struct listener *listener;
 	struct event *ev;
 	int fd;
+	unsigned id;
 };
 
 /* ---- accepting ----------------------------------------------------------------------------- */
@@ -219,16 +220,26 @@ on_knock(evutil_socket_t fd, short what, void *arg)
 }
 
 int
-wire_listen(struct wire *w, int fd, const struct listener *l)
+wire_listen(struct wire *w, int fd, const struct listener *l, unsigned id)
 {
 	struct door *d = NEW(struct door);
 	d->wire = w;
 	d->listener = l;
 	d->fd = fd;
+	d->id = id;
 	d->ev = event_new(w->o.base, fd, EV_READ | EV_PERSIST, on_knock, d);
 	d->next = w->doors;
 	w->doors = d;
 	return d->ev && !event_add(d->ev, NULL) ? 0 : -1;
+}
+
+static void
+close_door(struct door *d)
+{
+	if (d->ev)
+		event_free(d->ev);
+	close(d->fd);
+	free(d);
 }
 
 static void
@@ -237,10 +248,22 @@ close_doors(struct wire *w)
 	while (w->doors) {
 		struct door *d = w->doors;
 		w->doors = d->next;
-		if (d->ev)
-			event_free(d->ev);
-		close(d->fd);
-		free(d);
+		close_door(d);
+	}
+}
+
+void
+wire_unlisten(struct wire *w, unsigned id)
+{
+	for (struct door **at = &w->doors; *at;) {
+		struct door *d = *at;
+		if (d->id != id) {
+			at = &d->next;
+			continue;
+		}
+		on_knock(d->fd, EV_READ, d);
+		*at = d->next;
+		close_door(d);
 	}
 }
 
@@ -268,31 +291,49 @@ wire_tick(struct wire *w, int64_t now)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
+static void
+set_limits(struct wire *w)
+{
+	const struct wire_limits *l = &w->o.limits;
+	const int64_t limits[WAIT_KINDS] = {
+		[WAIT_HANDSHAKE] = l->header_ms,
+		[WAIT_HEAD] = l->header_ms,
+		[WAIT_IDLE] = l->idle_ms,
+		[WAIT_BODY] = l->body_ms,
+		[WAIT_STUCK] = l->send_ms,
+		[WAIT_GONE] = l->half_close_ms,
+		[WAIT_LINGER] = LINGER_MS,
+		[WAIT_STREAMS] = STREAMS_MS,
+		[WAIT_TUNNEL] = l->tunnel_ms,
+		[WAIT_SEND] = l->send_ms < STUCK_MS ? l->send_ms : STUCK_MS,
+	};
+	for (int i = 0; i < WAIT_KINDS; i++)
+		w->waits[i].limit_ms = limits[i];
+	w->waits[WAIT_BODY].judged_ms = l->body_ms / JUDGED_AFTER;
+	w->waits[WAIT_TUNNEL].judged_ms = l->idle_ms;
+	w->waits[WAIT_STUCK].judged_ms = l->send_ms / JUDGED_AFTER;
+	w->waits[WAIT_SEND].judged_ms = l->send_ms / JUDGED_AFTER;
+}
+
+void
+wire_settle(struct wire *w, const struct wire_limits *l, const struct network *forwarders,
+	    unsigned forwarder_count)
+{
+	conn_check_wire(w);
+	w->o.limits = *l;
+	w->o.forwarders = forwarders;
+	w->o.forwarder_count = forwarder_count;
+	set_limits(w);
+}
+
 struct wire *
 wire_create(const struct wire_options *o)
 {
 	struct wire *w = NEW(struct wire);
 	w->o = *o;
-	const int64_t limits[WAIT_KINDS] = {
-		[WAIT_HANDSHAKE] = o->limits.header_ms,
-		[WAIT_HEAD] = o->limits.header_ms,
-		[WAIT_IDLE] = o->limits.idle_ms,
-		[WAIT_BODY] = o->limits.body_ms,
-		[WAIT_STUCK] = o->limits.send_ms,
-		[WAIT_GONE] = o->limits.half_close_ms,
-		[WAIT_LINGER] = LINGER_MS,
-		[WAIT_STREAMS] = STREAMS_MS,
-		[WAIT_TUNNEL] = o->limits.tunnel_ms,
-		[WAIT_SEND] = o->limits.send_ms < STUCK_MS ? o->limits.send_ms : STUCK_MS,
-	};
-	for (int i = 0; i < WAIT_KINDS; i++) {
+	for (int i = 0; i < WAIT_KINDS; i++)
 		w->waits[i].last = &w->waits[i].first;
-		w->waits[i].limit_ms = limits[i];
-	}
-	w->waits[WAIT_BODY].judged_ms = o->limits.body_ms / JUDGED_AFTER;
-	w->waits[WAIT_TUNNEL].judged_ms = o->limits.idle_ms;
-	w->waits[WAIT_STUCK].judged_ms = o->limits.send_ms / JUDGED_AFTER;
-	w->waits[WAIT_SEND].judged_ms = o->limits.send_ms / JUDGED_AFTER;
+	set_limits(w);
 	tls_desk_init(&w->desk);
 	w->scratch = mem_alloc(SCRATCH_BYTES);
 	w->gather = mem_alloc(GATHER_MOST);

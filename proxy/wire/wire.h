@@ -53,7 +53,7 @@ struct wire_options {
 	struct clients *clients; /* shared by all workers */
 	struct room *room;	 /* the same; joined by the caller, and left after wire_destroy */
 	unsigned worker;	 /* which one this is, there */
-	/* Who may speak the PROXY protocol; borrowed until wire_destroy. */
+	/* Who may speak the PROXY protocol; borrowed until wire_destroy or wire_settle. */
 	const struct network *forwarders;
 	unsigned forwarder_count;
 	const struct stream_up *up;
@@ -64,8 +64,15 @@ struct wire *wire_create(const struct wire_options *o); /* NULL: out of memory o
 /* Ends what is under way (on_done: STREAM_RESET) and closes the doors. */
 void wire_destroy(struct wire **w);
 
-/* A listening socket, taken; the listener outlives w. 0 or -1. */
-int wire_listen(struct wire *w, int fd, const struct listener *l);
+/* A listening socket, taken; the listener outlives w. id: any number, for wire_unlisten. 0 or -1. */
+int wire_listen(struct wire *w, int fd, const struct listener *l, unsigned id);
+/* The sockets of that number are closed. A client that was in their queue is still answered, and
+ * connections that came in by them go on. */
+void wire_unlisten(struct wire *w, unsigned id);
+/* Other limits, from now on and for the connections that are there too. What was said at the
+ * beginning of one (SETTINGS of HTTP/2) stays so for it. */
+void wire_settle(struct wire *w, const struct wire_limits *l, const struct network *forwarders,
+		 unsigned forwarder_count);
 /* An accepted connection, taken; refused when there are too many. */
 void wire_accept(struct wire *w, const struct arrival *a);
 /* The same for one that another worker accepted, and handed over. */

@@ -279,7 +279,7 @@ SCENARIO("SIGHUP with a bad certificate changes nothing, and says which one it i
 	cert_write(in_dir("a.pem"), .names = "renewed.example,a.example");
 	cert_write(in_dir("b.pem"), .names = "b.example", .from_days = -9, .until_days = -1);
 	edge_signal(SIGHUP);
-	wait_until(edge_said("were not reloaded"));
+	wait_until(edge_said("was not reloaded"));
 	expect(edge_said(in_dir("b.pem")) && edge_said("expired at"));
 	expect_text(client_saw(open_as("a.example")), "a.example");
 	expect_text(client_saw(open_as("b.example")), "b.example");

@@ -67,12 +67,32 @@ on_top(void *ctx, struct buf *out)
 	buf_add_lit(out, "hot");
 }
 
+static struct access_rules
+on_access(void *ctx)
+{
+	(void)ctx;
+	return (struct access_rules){0};
+}
+
+static const char *reloaded = "{}"; /* what the answer says; "": nobody can reload */
+static int reload_result;
+
+static int
+on_reload(void *ctx, struct buf *out)
+{
+	(void)ctx;
+	buf_printf(out, "%s", reloaded);
+	return reload_result;
+}
+
 static const struct admin_source source = {.report = on_report,
 					   .history = on_history,
 					   .explain = on_explain,
 					   .top = on_top,
 					   .healthy = on_healthy,
-					   .purge = on_purge};
+					   .purge = on_purge,
+					   .reload = on_reload,
+					   .access = on_access};
 
 static void
 start(void)

@@ -102,7 +102,33 @@ START_TEST(one_by_the_day_saves_up_an_hour)
 }
 END_TEST
 
-UNIT("budget", TEST(one_by_the_day_saves_up_an_hour), TEST(none_is_never_over),
-     TEST(a_debt_is_paid_before_the_next_write), TEST(it_holds_two_seconds_worth),
-     TEST(what_nobody_was_charged_for_is_charged_once), TEST(a_clock_that_steps_back_gives_nothing),
-     TEST(the_rate_holds_over_time))
+/* What was written while there was no bound is nobody's debt. */
+START_TEST(a_bound_may_come_change_and_go)
+{
+	struct budget b;
+	budget_init(&b, 0, 0, 0);
+	budget_fill(&b, 1000, 5000000);
+	budget_charge(&b, 1000000);
+	ck_assert(!budget_is_over(&b));
+	budget_settle(&b, 1000, 0);
+	ck_assert(!budget_is_over(&b));
+	budget_fill(&b, 2000, 5000000);
+	ck_assert(!budget_is_over(&b));
+	budget_charge(&b, 1000);
+	ck_assert(budget_is_over(&b));
+	budget_settle(&b, 5000, 0);
+	budget_fill(&b, 3000, 5001000);
+	ck_assert(!budget_is_over(&b));
+	budget_charge(&b, 4999);
+	ck_assert(!budget_is_over(&b));
+	budget_charge(&b, 1);
+	ck_assert(budget_is_over(&b));
+	budget_settle(&b, 0, 0);
+	ck_assert(!budget_is_over(&b));
+}
+END_TEST
+
+UNIT("budget", TEST(a_bound_may_come_change_and_go), TEST(one_by_the_day_saves_up_an_hour),
+     TEST(none_is_never_over), TEST(a_debt_is_paid_before_the_next_write),
+     TEST(it_holds_two_seconds_worth), TEST(what_nobody_was_charged_for_is_charged_once),
+     TEST(a_clock_that_steps_back_gives_nothing), TEST(the_rate_holds_over_time))

@@ -2,6 +2,7 @@
  * test_config.c - settings: defaults, files, flags, and what is said about mistakes.
  */
 #include "config/config.h"
+#include "config/schema.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -566,6 +567,86 @@ START_TEST(differences_are_named)
 }
 END_TEST
 
+static void
+is_classed(const char *setting)
+{
+	const char *why = config_restart_for(&c, &c, setting);
+	ck_assert_msg(!why || !strstr(why, "nobody has said"), "config/changes.c has no row for %s",
+		      setting);
+}
+
+/* Every row of the schema is live or says why not: a new one cannot be forgotten. */
+START_TEST(every_setting_is_live_or_needs_a_restart)
+{
+	char name[CONFIG_NAME_BYTES];
+	config_init(&c);
+	for (const struct setting *s = schema_top; s->key; s++) {
+		if (s->kind != KIND_GROUP)
+			is_classed(s->key);
+		for (const struct setting *in = s->kind == KIND_GROUP ? s->inside : NULL;
+		     in && in->key; in++) {
+			snprintf(name, sizeof name, "%s.%s", s->key, in->key);
+			is_classed(name);
+		}
+	}
+	config_fini(&c);
+	ck_assert_ptr_nonnull(strstr(config_restart_for(&c, &c, "other"), "nobody has said"));
+}
+END_TEST
+
+static const struct {
+	const char *says, *running, *fresh;
+	const char *setting; /* that changed */
+	bool restart;
+} changes[] = {
+	{"routes are live", "{}", "routes: [ { path: /x } ]", "routes", false},
+	{"so are lifetimes", "{}", "cache: { default_ttl: 1h }", "cache.default_ttl", false},
+	{"the place of the cache is not", "{}", "cache: { dir: /other }", "cache.dir", true},
+	{"nor are further disks", "{}", "more_disks: [ { dir: /a } ]", "more_disks", true},
+	{"nor workers", "{}", "workers: 3", "workers", true},
+	{"one and two sightings have one filter", "{}", "admission: { sightings: 1 }",
+	 "admission.sightings", false},
+	{"three have another", "{}", "admission: { filter: counting, sightings: 3 }",
+	 "admission.sightings", true},
+	{"and so has another kind", "admission: { filter: counting }",
+	 "admission: { filter: counting, sightings: 1 }", "admission.sightings", true},
+	{"a limit by address is live where there was one", "limits: { per_address: 5 }",
+	 "limits: { per_address: 6 }", "limits.per_address", false},
+	{"else addresses were not counted", "{}", "limits: { per_address: 6 }",
+	 "limits.per_address", true},
+};
+
+static void
+count_one(void *ctx, const char *setting)
+{
+	(void)setting;
+	++*(int *)ctx;
+}
+
+START_TEST(a_change_is_taken_over_or_kept)
+{
+	struct config running, fresh, as_asked;
+	int differences = 0;
+	ck_assert_int_eq(parse(changes[_i].running), 0);
+	running = c;
+	config_init(&c);
+	ck_assert_int_eq(parse(changes[_i].fresh), 0);
+	fresh = c;
+	config_copy(&as_asked, &fresh);
+	bool restart = config_restart_for(&running, &fresh, changes[_i].setting) != NULL;
+	ck_assert_msg(restart == changes[_i].restart, "%s", changes[_i].says);
+	config_keep(&fresh, &running);
+	config_differences(&running, &fresh, count_one, &differences);
+	ck_assert_msg(differences == !restart, "%s", changes[_i].says);
+	differences = 0;
+	config_differences(&as_asked, &fresh, count_one, &differences);
+	ck_assert_msg((differences > 0) == restart, "%s", changes[_i].says);
+	config_fini(&running);
+	config_fini(&fresh);
+	config_fini(&as_asked);
+}
+END_TEST
+
 /* Nine levels of ten aliases each would be a thousand million origins. */
 START_TEST(aliases_cannot_make_much_of_little)
 {
@@ -604,4 +685,5 @@ UNIT("config", TEST(defaults_stand_without_a_file), TEST(a_whole_file_loads),
      TEST(origins_make_groups), TEST(running_needs_an_origin),
      TEST(twice_yaml_is_what_the_rows_say), TEST(the_examples_load_too),
      TIMES(what_is_printed_loads_to_the_same, 5), TEST(differences_are_named),
+     TEST(every_setting_is_live_or_needs_a_restart), LOOP(a_change_is_taken_over_or_kept, changes),
      TEST(aliases_cannot_make_much_of_little))

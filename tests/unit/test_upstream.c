@@ -27,6 +27,22 @@ group(const struct upstream_options *o, unsigned n, unsigned backups)
 	return upstream_create(o, all, n);
 }
 
+/* Servers numbered from 0, as a configuration numbers them. */
+static struct upstream *
+numbered(const struct upstream_options *o, unsigned n)
+{
+	struct upstream_server all[UPSTREAM_MOST] = {{0}};
+	char err[200], url[64];
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(url, sizeof url, "http://192.0.2.%u", i + 1);
+		all[i].origin =
+			origin_create(&(struct origin_options){.url = url}, err, sizeof err);
+		all[i].number = i;
+	}
+	log_set_level(LOG_ERROR);
+	return upstream_create(o, all, n);
+}
+
 static struct upstream *
 several(unsigned n)
 {
@@ -531,7 +547,84 @@ START_TEST(places_of_those_left_alone_are_given_back)
 }
 END_TEST
 
-UNIT("upstream", TEST(five_failures_in_a_row_are_too_many_and_four_are_not),
+/* A group of another shape for the same servers, as a reload makes it. */
+START_TEST(a_new_group_knows_what_the_old_one_knew)
+{
+	struct upstream_options o = {.name = "g", .balance = BALANCE_ROUND_ROBIN, .retries = 1};
+	struct upstream *old = numbered(&o, 4);
+	for (int i = 0; i < 100; i++)
+		fails(old, 0, i);
+	ck_assert(is_out(old, 0, 100) + is_out(old, 1, 100) + is_out(old, 2, 100) +
+			  is_out(old, 3, 100) ==
+		  2);
+	struct upstream *same = numbered(&o, 4), *less = numbered(&o, 2);
+	upstream_learn_from(same, old);
+	upstream_learn_from(less, old);
+	unsigned out = 0;
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_int_eq(is_out(same, i, 100), is_out(old, i, 100));
+	for (unsigned i = 0; i < 2; i++)
+		out += is_out(less, i, 100);
+	ck_assert_uint_le(out, 1); /* at most half of the smaller one, too */
+	upstream_destroy(&old);
+	upstream_destroy(&same);
+	upstream_destroy(&less);
+}
+END_TEST
+
+START_TEST(a_group_is_the_same_only_if_nothing_of_it_differs)
+{
+	struct upstream_options o = {.name = "g", .retries = 1}, other = o;
+	struct upstream *u = numbered(&o, 2);
+	struct upstream_server s[2] = {
+		{.origin = (struct origin *)(uintptr_t)upstream_server_origin(u, 0)},
+		{.origin = (struct origin *)(uintptr_t)upstream_server_origin(u, 1), .number = 1}};
+	ck_assert(upstream_is(u, &o, s, 2));
+	ck_assert(!upstream_is(u, &o, s, 1));
+	other.retries = 2;
+	ck_assert(!upstream_is(u, &other, s, 2));
+	s[1].weight = 2;
+	ck_assert(!upstream_is(u, &o, s, 2));
+	struct upstream *again = upstream_ref(u);
+	upstream_destroy(&u);
+	ck_assert_uint_eq(upstream_count(again), 2);
+	upstream_destroy(&again);
+}
+END_TEST
+
+static const struct {
+	const char *says;
+	struct origin_options with;
+	bool same;
+} origins[] = {
+	{"all as before", {.url = "http://a"}, true},
+	{"a default that is written out", {.url = "http://a", .connect_timeout_ms = 5000}, true},
+	{"another place", {.url = "http://b"}, false},
+	{"another host", {.url = "http://a", .host = "x"}, false},
+	{"another time limit", {.url = "http://a", .read_timeout_ms = 1}, false},
+	{"other connections", {.url = "http://a", .max_connections = 1}, false},
+	{"other trust", {.url = "http://a", .ca_file = "/etc/passwd"}, false},
+	{"none", {.url = "http://a", .insecure = true}, false},
+};
+
+START_TEST(an_origin_is_the_same_only_if_nothing_of_it_differs)
+{
+	char err[200];
+	struct origin *o =
+		origin_create(&(struct origin_options){.url = "http://a"}, err, sizeof err);
+	ck_assert_msg(origin_is(o, &origins[_i].with) == origins[_i].same, "%s", origins[_i].says);
+	struct origin *again = origin_ref(o);
+	origin_destroy(&o);
+	ck_assert_ptr_null(o);
+	ck_assert_str_eq(origin_url(again), "http://a");
+	origin_destroy(&again);
+}
+END_TEST
+
+UNIT("upstream", TEST(a_new_group_knows_what_the_old_one_knew),
+     TEST(a_group_is_the_same_only_if_nothing_of_it_differs),
+     LOOP(an_origin_is_the_same_only_if_nothing_of_it_differs, origins),
+     TEST(five_failures_in_a_row_are_too_many_and_four_are_not),
      TEST(one_that_is_left_alone_is_probed_at_growing_intervals),
      TEST(one_that_is_back_is_asked_first_again),
      TEST(while_a_probe_is_under_way_nobody_else_probes),

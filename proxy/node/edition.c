@@ -1,0 +1,92 @@
+/* edition.c - made aside, held by counts, destroyed by who lets go last. */
+#include "proxy/node/edition.h"
+
+#include "proxy/base/mem.h"
+#include "proxy/node/admin_door.h"
+#include "proxy/serve/settings.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct edition *
+edition_create(const struct config *c, uint32_t node)
+{
+	struct edition *e = NEW(struct edition);
+	atomic_init(&e->users, 1);
+	e->config = c;
+	e->node = node;
+	e->ports = mem_zalloc((c->listen_count + 1) * sizeof *e->ports);
+	return e;
+}
+
+struct edition *
+edition_create_own(struct config *own, uint32_t node)
+{
+	struct edition *e = edition_create(own, node);
+	e->own = *own;
+	e->config = &e->own;
+	memset(own, 0, sizeof *own);
+	return e;
+}
+
+static struct settings *
+make_settings(const struct edition *e)
+{
+	struct settings *s = settings_create(e->config, e->node);
+	s->groups = e->origins.groups;
+	return s;
+}
+
+int
+edition_open(struct edition *e, unsigned workers, const struct edition *before,
+	     struct origin_names *names, char *err, size_t err_bytes)
+{
+	if (origins_open(&e->origins, e->config, workers, before ? &before->origins : NULL, names,
+			 err, err_bytes))
+		return -1;
+	if (admin_door_token_of(e->config, &e->token, err, err_bytes))
+		return -1;
+	e->settings = make_settings(e);
+	return 0;
+}
+
+struct edition *
+edition_ref(struct edition *e)
+{
+	unsigned before = atomic_fetch_add_explicit(&e->users, 1, memory_order_relaxed);
+	assert(before > 0);
+	return e;
+}
+
+void
+edition_unref(struct edition **ep)
+{
+	struct edition *e = *ep;
+	*ep = NULL;
+	if (!e || atomic_fetch_sub_explicit(&e->users, 1, memory_order_acq_rel) > 1)
+		return;
+	settings_unref(&e->settings);
+	origins_close(&e->origins);
+	if (e->config == &e->own)
+		config_fini(&e->own);
+	free(e->token);
+	free(e->ports);
+	free(e);
+}
+
+static void
+on_gone(void *lender)
+{
+	struct edition *e = lender;
+	edition_unref(&e);
+}
+
+struct settings *
+edition_settings(struct edition *e)
+{
+	struct settings *s = make_settings(e);
+	s->gone = on_gone;
+	s->lender = edition_ref(e);
+	return s;
+}

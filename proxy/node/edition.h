@@ -1,0 +1,42 @@
+/* edition.h - a configuration as the node applies it: the settings, and the groups of servers made of
+ * them. One is in use, and those before it live as long as somebody holds them: the workers'
+ * requests by their settings, other threads by a count of their own.
+ *
+ * Threads   constant after edition_open, but for the count.
+ */
+#ifndef NODE_EDITION_H
+#define NODE_EDITION_H
+
+#include "config/config.h"
+#include "proxy/node/origins.h"
+
+#include <stdatomic.h>
+
+struct settings;
+
+struct edition {
+	const struct config *config;
+	struct config own; /* where it is, if it is ours */
+	struct origins origins;
+	struct settings *settings; /* for threads that are no workers: constant, never counted */
+	unsigned *ports;	   /* at which each entry of listen is; 0: a path */
+	char *token;		   /* that the admin server asks for; NULL: none */
+	uint32_t node;		   /* settings.h */
+	_Atomic unsigned users;
+};
+
+/* With one user, without servers. The config is borrowed until it is gone. */
+struct edition *edition_create(const struct config *c, uint32_t node);
+/* The same, and *own is taken: it is zeroed. */
+struct edition *edition_create_own(struct config *own, uint32_t node);
+/* The servers, those of before where nothing changed (origins.h); then its settings. -1 and a
+ * sentence. */
+int edition_open(struct edition *e, unsigned workers, const struct edition *before,
+		 struct origin_names *names, char *err, size_t err_bytes);
+struct edition *edition_ref(struct edition *e);
+void edition_unref(struct edition **e); /* any thread; the last one destroys */
+
+/* For one worker; it counts as a user until the last request under it has ended. */
+struct settings *edition_settings(struct edition *e);
+
+#endif

@@ -1,0 +1,57 @@
+/* server_inside.h - the whole node, for server.c, which makes it, and reload.c, which changes it. */
+#ifndef NODE_SERVER_INSIDE_H
+#define NODE_SERVER_INSIDE_H
+
+#include "proxy/node/admin_door.h"
+#include "proxy/node/doorway.h"
+#include "proxy/node/edition.h"
+#include "proxy/node/server.h"
+#include "proxy/node/worker.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct server {
+	const char *version;
+	struct shelves shelves;
+	/* What is in use; under `lock`, for a moment. The threads that ask for it hold what they
+	 * asked for last, so that what they were told (names of servers) stays until they ask
+	 * again. */
+	pthread_mutex_t lock;
+	struct edition *edition;
+	struct edition *admins, *keepers; /* held by the admin thread, and by the keeper's */
+	struct logfile *access_log;	  /* NULL: none; under lock */
+	uint64_t log_dropped;		  /* by logs of before; under lock */
+
+	/* One change at a time, and none once it ends. */
+	pthread_mutex_t changing;
+	bool ending; /* under changing */
+	struct origin_names names;
+	struct doorway_place *places; /* of each entry of listen */
+	unsigned place_count, next_place;
+	struct doorway_listeners listeners;
+	struct tls_server *tls; /* NULL: no listener has needed it yet */
+
+	struct admin *admin;
+	struct admin_door admin_door;
+	struct server_orders orders;
+	struct chronicle *chronicle;
+	struct clients *clients;
+	struct room *room;
+	_Atomic bool draining;
+	struct worker *workers; /* aligned: metrics have their own cache lines */
+	unsigned worker_count;
+	int64_t begun_us;
+	bool started;
+	struct keeper *keeper;
+	struct watchdog *watchdog; /* NULL: nobody asked for one */
+};
+
+/* NULL: the settings want none. -1 and a sentence. */
+int server_open_log(const struct server *s, const struct config *c, struct logfile **out, char *err,
+		    size_t err_bytes);
+enum { SERVER_LOG_END_MS = 2000 }; /* for the last lines */
+/* How often, and how much, is written to disk. */
+void server_budget(const struct config *c, struct seen_rule *out);
+
+#endif

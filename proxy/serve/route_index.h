@@ -1,0 +1,34 @@
+/* route_index.h - which of many rows of host and path is the first that matches, without looking at all of
+ * them.
+ *
+ * A host has a list of the rows that name it, each tail of names ("*.example.com") and "any" have
+ * one too; the first match is the least of theirs. In a long list, the rows of one path are found by
+ * a hash for each length that paths of the list have.
+ *
+ * Cost      linear in host and path, and in the lengths of paths and tails that the rows name; not in
+ *           their number. No allocation in a search.
+ * Threads   constant after creation.
+ */
+#ifndef SERVE_ROUTE_INDEX_H
+#define SERVE_ROUTE_INDEX_H
+
+#include "proxy/base/str.h"
+
+#include <stdbool.h>
+
+struct route_index_row {
+	struct str host; /* "example.com"; "*.example.com": all that end so; empty: any */
+	struct str path; /* that the path begins with; empty: any */
+	bool any_case;	 /* of the path; of hosts it never counts */
+};
+
+struct route_index;
+
+/* The texts must outlive it; rows need not. */
+struct route_index *route_index_create(const struct route_index_row *rows, unsigned n);
+void route_index_destroy(struct route_index **x);
+
+/* The first row that matches, or n. */
+unsigned route_index_find(const struct route_index *x, struct str host, struct str path);
+
+#endif
