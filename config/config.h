@@ -292,6 +292,10 @@ void config_member(const struct config *c, unsigned i, struct config_member *out
 /* The effective configuration as YAML with comments;
  * config_load_flags reads it back to the same. */
 void config_print(const struct config *c, FILE *to);
+/* Calls each with every setting of the route that has not its default, in the order of the manual:
+ * "redirect.to", and the value as YAML. */
+typedef void config_each_fn(void *ctx, const char *setting, const char *value);
+void config_route_each(const struct config_route *r, config_each_fn *each, void *ctx);
 /* A copy that owns all it holds. */
 void config_copy(struct config *to, const struct config *from);
 /* Calls each with the full name of every setting ("cache.disk") that differs. */

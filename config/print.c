@@ -262,3 +262,44 @@ config_differences(const struct config *a, const struct config *b,
 		}
 	}
 }
+
+static void
+each_changed(const struct setting *rows, const char *a, const char *usual, const char *prefix,
+	     config_each_fn *each, void *ctx)
+{
+	char full[CONFIG_NAME_BYTES];
+	for (const struct setting *s = rows; s->key; s++) {
+		struct buf value = {0};
+		if (s->kind == KIND_GROUP) {
+			snprintf(full, sizeof full, "%s%s.", prefix, s->key);
+			each_changed(s->inside, a + s->at, usual + s->at, full, each, ctx);
+			continue;
+		}
+		if (is_same(s, a, usual))
+			continue;
+		snprintf(full, sizeof full, "%s%s", prefix, s->key);
+		if (s->kind == KIND_GROUPS)
+			print_groups(s, a, "", &value);
+		else
+			print_value(s, a, &value);
+		buf_add(&value, "", 1);
+		each(ctx, full, value.p);
+		buf_fini(&value);
+	}
+}
+
+void
+config_route_each(const struct config_route *r, config_each_fn *each, void *ctx)
+{
+	static const char text[] = "routes: [ { host: any } ]\n";
+	const struct setting *s = schema_top;
+	struct config c;
+	char err[512];
+	memset(&c, 0, sizeof c);
+	if (config_parse(&c, "defaults", text, sizeof text - 1, err, sizeof err) < 0)
+		abort();
+	while (strcmp(s->key, "routes") != 0)
+		s++;
+	each_changed(s->inside, (const char *)r, (const char *)c.routes, "", each, ctx);
+	schema_free(&c);
+}

@@ -16,6 +16,7 @@ int cli_check(int argc, char **argv);
 int cli_demo(int argc, char **argv);
 int cli_simulate(int argc, char **argv);
 int cli_size(int argc, char **argv);
+int cli_route(int argc, char **argv);
 int cli_explain(int argc, char **argv);
 int cli_top(int argc, char **argv);
 int cli_stats(int argc, char **argv);

@@ -4,6 +4,7 @@
 const struct cli_command cli_commands[] = {
 	{"run", cli_run, "runs the proxy in the foreground: twice run --origin https://host"},
 	{"check", cli_check, "checks a configuration and prints the effective one"},
+	{"route", cli_route, "tells which route of a configuration a URL takes, and why"},
 	{"demo", cli_demo, "sends CDN-like traffic through the proxy and reports what was saved"},
 	{"simulate", cli_simulate, "computes from access logs what twice would have saved"},
 	{"size", cli_size, "computes the memory of the filters from URLs and error rate"},

@@ -10,94 +10,129 @@
 static const struct str challenges = STR_INIT("/.well-known/acme-challenge/");
 
 static bool
-is_read(const struct txn *t)
+is_read(const struct request *rq)
 {
-	return t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD;
+	return rq->method == METHOD_GET || rq->method == METHOD_HEAD;
 }
 
-/* RFC 8555 8.3: the path is the token alone. What is not there is nowhere else either. */
+/* ---- decisions ----------------------------------------------------------------------------- */
+
 static bool
-answers_challenge(struct txn *t)
+is_challenge(const struct settings *s, const struct request *rq)
 {
-	const char *dir = t->settings->config->tls.acme_challenges;
-	char text[CHALLENGE_BYTES];
-	if (!dir || !is_read(t) || !str_starts(t->rq.path_query, challenges))
-		return false;
-	struct str token = str_from(t->rq.path_query, challenges.n);
-	int n = challenge_read(dir, token, text);
-	if (n > 0)
-		answer_said(t, 200, (struct str){text, (size_t)n});
-	else
-		answer_said(t, 404, STR("there is no such challenge\n"));
-	return true;
+	return s->config->tls.acme_challenges && is_read(rq) &&
+	       str_starts(rq->path_query, challenges);
 }
 
 /* The scheme is what a trusted forwarder says it was: what came to it by https is not sent back. */
 static bool
-answers_redirect(struct txn *t)
+goes_to_https(const struct settings *s, const struct request *rq)
 {
-	const struct config_tls *c = &t->settings->config->tls;
-	if (c->redirect != CONFIG_REDIRECT_HTTPS || !str_eq(t->rq.scheme, STR("http")) ||
-	    t->rq.path_query.n == 0 || t->rq.path_query.p[0] != '/')
-		return false;
+	return s->config->tls.redirect == CONFIG_REDIRECT_HTTPS &&
+	       str_eq(rq->scheme, STR("http")) && str_starts(rq->path_query, STR("/"));
+}
+
+bool
+gate_denies(const struct settings *s, const struct local_rules *r, const struct request *rq,
+	    struct str peer)
+{
+	return local_rules_deny(r,
+				forwarded_client(&rq->fields, s->trusted, s->trusted_count, peer));
+}
+
+enum gate
+gate_decide(const struct settings *s, const struct route *route, const struct request *rq,
+	    bool denied)
+{
+	const struct local_rules *r = route->local;
+	if (is_challenge(s, rq))
+		return GATE_CHALLENGE;
+	if (route->closed || denied)
+		return GATE_DENIED;
+	if (goes_to_https(s, rq))
+		return GATE_TO_HTTPS;
+	if (!r || (!r->to.n && !r->status))
+		return GATE_OPEN;
+	return r->to.n ? GATE_REDIRECT : GATE_ANSWER;
+}
+
+void
+gate_add_location(const struct local_rules *r, const struct request *rq, struct buf *out)
+{
+	struct local_values v = {uri_host(rq->authority), rq->scheme, rq->path_query};
+	if (!str_starts(v.path_query, STR("/")))
+		v.path_query = STR("/"); /* OPTIONS * */
+	local_rules_add_location(r, &v, out);
+}
+
+/* ---- deeds --------------------------------------------------------------------------------- */
+
+/* RFC 8555 8.3: the path is the token alone. What is not there is nowhere else either. */
+static void
+answer_challenge(struct txn *t)
+{
+	char text[CHALLENGE_BYTES];
+	struct str token = str_from(t->rq.path_query, challenges.n);
+	int n = challenge_read(t->settings->config->tls.acme_challenges, token, text);
+	if (n > 0)
+		answer_said(t, 200, (struct str){text, (size_t)n});
+	else
+		answer_said(t, 404, STR("there is no such challenge\n"));
+}
+
+static void
+answer_by_https(struct txn *t)
+{
 	struct str host = uri_host(t->rq.authority);
-	if (host.n == 0) {
+	if (host.n == 0)
 		answer_fault(t, &fault_HOST);
-		return true;
-	}
-	/* 301 may turn a POST into a GET (RFC 9110 15.4.2). */
-	answer_moved(t, is_read(t) ? 301 : 308, host, c->redirect_port);
-	return true;
+	else /* 301 may turn a POST into a GET (RFC 9110 15.4.2). */
+		answer_moved(t, is_read(&t->rq) ? 301 : 308, host,
+			     t->settings->config->tls.redirect_port);
+}
+
+static void
+answer_redirect(struct txn *t)
+{
+	const struct local_rules *r = t->route->local;
+	struct buf to = {0};
+	gate_add_location(r, &t->rq, &to);
+	answer_sent_on(t, local_rules_redirect_status(r, is_read(&t->rq)), buf_str(&to));
+	buf_fini(&to);
 }
 
 static bool
-is_denied(struct txn *t, const struct local_rules *r)
+is_denied(struct txn *t)
 {
 	char peer[STREAM_PEER_BYTES];
-	const struct settings *s = t->settings;
-	if (!local_rules_ask_client(r))
+	const struct local_rules *r = t->route->local;
+	if (!r || !local_rules_ask_client(r))
 		return false;
 	stream_peer(t->stream, peer);
-	return local_rules_deny(
-		r, forwarded_client(&t->rq.fields, s->trusted, s->trusted_count, str_of(peer)));
-}
-
-static bool
-answers_denied(struct txn *t)
-{
-	const struct local_rules *r = t->route->local;
-	if (!t->route->closed && !(r && is_denied(t, r)))
-		return false;
-	answer_denied(t);
-	return true;
-}
-
-static bool
-answers_by_route(struct txn *t)
-{
-	const struct local_rules *r = t->route->local;
-	if (!r || (!r->to.n && !r->status))
-		return false;
-	if (!r->to.n) {
-		answer_routed(t, r);
-		return true;
-	}
-	struct local_values v = {uri_host(t->rq.authority), t->rq.scheme, t->rq.path_query};
-	if (v.path_query.n == 0 || v.path_query.p[0] != '/')
-		v.path_query = STR("/"); /* OPTIONS * */
-	struct buf to = {0};
-	local_rules_add_location(r, &v, &to);
-	answer_sent_on(t, local_rules_redirect_status(r, is_read(t)), buf_str(&to));
-	buf_fini(&to);
-	return true;
+	return gate_denies(t->settings, r, &t->rq, str_of(peer));
 }
 
 bool
 gate_answers(struct txn *t)
 {
-	if (answers_challenge(t))
-		return true;
-	if ((t->route->local || t->route->closed) && answers_denied(t))
-		return true;
-	return answers_redirect(t) || answers_by_route(t);
+	switch (gate_decide(t->settings, t->route, &t->rq, is_denied(t))) {
+	case GATE_OPEN:
+		return false;
+	case GATE_CHALLENGE:
+		answer_challenge(t);
+		break;
+	case GATE_DENIED:
+		answer_denied(t);
+		break;
+	case GATE_TO_HTTPS:
+		answer_by_https(t);
+		break;
+	case GATE_REDIRECT:
+		answer_redirect(t);
+		break;
+	case GATE_ANSWER:
+		answer_routed(t, t->route->local);
+		break;
+	}
+	return true;
 }

@@ -1,12 +1,35 @@
 /* gate.h - what is answered before anything is looked up: challenges of a certificate authority,
  * who is denied, the way to https, and what a route answers by itself.
+ *
+ * gate_decide is pure, so that who only asks what would become of a request decides the same.
  */
 #ifndef SERVE_GATE_H
 #define SERVE_GATE_H
 
+#include "proxy/serve/route.h"
+
 #include <stdbool.h>
 
 struct txn;
+struct settings;
+
+enum gate {
+	GATE_OPEN,	/* nothing of it: the request goes on */
+	GATE_CHALLENGE, /* of a certificate authority: tls.acme_challenges */
+	GATE_DENIED,	/* 403 */
+	GATE_TO_HTTPS,	/* tls.redirect */
+	GATE_REDIRECT,	/* the route's */
+	GATE_ANSWER,	/* the route's */
+};
+
+/* Of a request whose scheme is known. denied: as gate_denies says. */
+enum gate gate_decide(const struct settings *s, const struct route *route, const struct request *rq,
+		      bool denied);
+/* Whether the route denies the client that asks from this address, or for a trusted forwarder there. */
+bool gate_denies(const struct settings *s, const struct local_rules *r, const struct request *rq,
+		 struct str peer);
+/* Appends the Location of GATE_REDIRECT. */
+void gate_add_location(const struct local_rules *r, const struct request *rq, struct buf *out);
 
 /* A request whose scheme is known. True: answered. */
 bool gate_answers(struct txn *t);

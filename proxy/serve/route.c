@@ -281,3 +281,26 @@ route_number(const struct routes *r, const struct route *found)
 			return i + 1;
 	return 0;
 }
+
+unsigned
+route_as_written(const struct routes *r, const struct request *rq)
+{
+	struct buf host = {0};
+	add_host(rq->authority, &host);
+	unsigned i = rule_of(r, buf_str(&host), rq->path_query);
+	buf_fini(&host);
+	return i + 1 < r->count ? i + 1 : 0;
+}
+
+bool
+route_is_for_host(const struct routes *r, unsigned number, const struct request *rq)
+{
+	struct buf host = {0};
+	struct route_index_row row = {.host = r->rules[number - 1].host}; /* any path */
+	struct route_index *alone = route_index_create(&row, 1);
+	add_host(rq->authority, &host);
+	bool is = route_index_find(alone, buf_str(&host), rq->path_query) == 0;
+	route_index_destroy(&alone);
+	buf_fini(&host);
+	return is;
+}

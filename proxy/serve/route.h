@@ -48,4 +48,10 @@ const struct route *route_default(const struct routes *r);
 /* Its place in the configuration, from 1; 0: none matched. */
 unsigned route_number(const struct routes *r, const struct route *found);
 
+/* For people who ask why: the number of the first route that is for the path as it is written, or 0. For
+ * other readings of the path, route_find may have found another one. */
+unsigned route_as_written(const struct routes *r, const struct request *rq);
+/* Whether the route with this number (from 1) is for the host; else it is not for the request. */
+bool route_is_for_host(const struct routes *r, unsigned number, const struct request *rq);
+
 #endif

@@ -188,6 +188,25 @@ SCENARIO("a route is named, and what passes is said to pass")
 	expect_text(word(URL "/other", "route.number"), "");
 }
 
+SCENARIO("what a route answers by itself is said, and that the address of a client may matter")
+{
+	by_http_only();
+	edge_start_yaml("routes:\n"
+			"  - { path: /old/, redirect: { to: \"https://www.example.com$path\" } }\n"
+			"  - { path: /shop/, answer: { status: 503 } }\n"
+			"  - { path: /in/, allow: [ 192.0.2.0/24 ] }\n");
+	expect_text(word(URL "/old/x", "now.does"), "redirect");
+	expect_text(word(URL "/old/x", "now.verdict"), "");
+	expect_text(word(URL "/shop/x", "now.does"), "answer as the route says");
+	expect_text(word(URL "/in/x", "now.does"), "fetch");
+	expect_text(json_string_value(json_array_get(part_of(URL "/in/x", "why"), 0)),
+		    "The route asks which address a client has (allow, deny), which a question "
+		    "here does not have: as if it may ask.");
+	/* Some origins read it as /in/x, others as /x/../in/x. */
+	expect_text(word(URL "/x/..%252Fin/x", "now.does"), "refuse with 403");
+	expect_text(word(URL "/x", "now.does"), "fetch");
+}
+
 SCENARIO("what cannot be a request is refused in a sentence, or explained as refused")
 {
 	edge_start();

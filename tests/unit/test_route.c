@@ -52,6 +52,40 @@ START_TEST(find)
 }
 END_TEST
 
+/* ---- for people ------------------------------------------------------------------------------ */
+
+/* clang-format off */
+static const struct {
+	const char *says, *authority, *path;
+	unsigned as_written; /* 0: none */
+	const char *for_host; /* of the routes from 1, which are */
+} matches[] = {
+	{"host and path",              "video.example.com", "/live/1", 1, "yyyyn"},
+	{"the second in its list",     "VIDEO.example.com:80", "/1", 2, "yyyyn"},
+	{"any host",                   "example.com", "/live/1", 3, "nnynn"},
+	{"a wildcard",                 "a.example.org", "/1", 5, "nnyny"},
+	{"none",                       "example.com", "/1", 0, "nnynn"},
+	{"what passes is matched in any case", "video.example.com", "/LIVE/1", 1, "yyyyn"},
+	{"the path as it is written",  "video.example.com", "/%6cive/1", 2, "yyyyn"},
+};
+/* clang-format on */
+
+START_TEST(match)
+{
+	struct config c = {.routes = rules, .route_count = COUNT(rules)};
+	struct routes *all = routes_create(&c);
+	struct request rq = {.method = METHOD_GET,
+			     .authority = str_of(matches[_i].authority),
+			     .path_query = str_of(matches[_i].path)};
+	ck_assert_msg(route_as_written(all, &rq) == matches[_i].as_written, "%s", matches[_i].says);
+	for (unsigned i = 1; i <= COUNT(rules); i++)
+		ck_assert_msg(route_is_for_host(all, i, &rq) ==
+				      (matches[_i].for_host[i - 1] == 'y'),
+			      "%s: route %u", matches[_i].says, i);
+	routes_destroy(&all);
+}
+END_TEST
+
 /* ---- tunnels --------------------------------------------------------------------------------- */
 
 static char socket_path[] = "/ws/", websocket[] = "websocket";
@@ -187,5 +221,6 @@ START_TEST(one_key_is_never_answered_by_two_groups)
 }
 END_TEST
 
-UNIT("route", LOOP(find, requests), TEST(only_who_surely_means_a_route_may_switch_protocols_there),
+UNIT("route", LOOP(find, requests), LOOP(match, matches),
+     TEST(only_who_surely_means_a_route_may_switch_protocols_there),
      TIMES(one_key_is_never_answered_by_two_groups, 5))
