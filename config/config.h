@@ -43,6 +43,15 @@ struct config_server {
 	bool backup;
 };
 
+/* Requests by which the servers of a group are looked after. */
+struct config_health {
+	char *path; /* NULL: none are made */
+	char *host; /* NULL: as origins are asked */
+	char *expect;
+	uint64_t every_ms, timeout_ms;
+	unsigned fall, rise;
+};
+
 /* A group of servers; or one server of the group "default", which all that have no name make
  * (config/groups.c). */
 struct config_origin {
@@ -59,6 +68,7 @@ struct config_origin {
 	uint64_t connect_timeout_ms, read_timeout_ms;
 	uint64_t first_byte_timeout_ms, total_timeout_ms; /* 0: read_timeout; 0: none */
 	unsigned max_connections;			  /* per server and worker */
+	struct config_health health;
 };
 
 /* Rules for header fields (config/headers.h): "Name: value", and names. */
@@ -277,6 +287,8 @@ bool config_origin_address(const char *url, struct address *a);
 unsigned config_group_count(const struct config *c);
 const char *config_group_name(const struct config *c, unsigned group);
 const struct config_origin *config_group(const struct config *c, unsigned group); /* its rules */
+/* The statuses that health.expect names, "200" or "200-399". False: it names none. */
+bool config_expected(const char *text, unsigned *least, unsigned *most);
 /* The number of the group of that name; NULL: the first. -1: there is none. */
 int config_group_find(const struct config *c, const char *name);
 struct config_member {

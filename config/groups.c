@@ -136,6 +136,59 @@ is_https(const struct config_origin *o)
 	return all;
 }
 
+bool
+config_expected(const char *text, unsigned *least, unsigned *most)
+{
+	int end = 0;
+	if (sscanf(text, "%3u%n", least, &end) != 1 || end != 3)
+		return false;
+	*most = *least;
+	if (text[3] && (sscanf(text, "%*3u-%3u%n", most, &end) != 1 || end != 7))
+		return false;
+	return !text[end] && *least >= 200 && *least <= *most && *most <= 599;
+}
+
+/* It becomes a part of a request's head. */
+static bool
+is_visible(const char *s)
+{
+	for (; *s; s++)
+		if (*s <= ' ' || *s > '~' || *s == '#')
+			return false;
+	return true;
+}
+
+static const char *
+check_health(const struct config_origin *o, unsigned i, char *err, size_t err_bytes)
+{
+	const struct config_health *h = &o->health;
+	unsigned least, most;
+	if (!h->path)
+		return NULL;
+	if (!o->name || o->server_count < 2)
+		return wrong(i, "health.path", err, err_bytes,
+			     "checks are off for a group of one server, which is always asked, and "
+			     "for servers without a group; leave health out, or write servers: "
+			     "under a name");
+	if (*h->path != '/' || !is_visible(h->path))
+		return wrong(i, "health.path", err, err_bytes,
+			     "\"%s\" is not a path; write one such as /healthz", h->path);
+	if (h->host && (!*h->host || !is_visible(h->host)))
+		return wrong(i, "health.host", err, err_bytes, "it is not the name of a host");
+	if (h->host && o->host)
+		return wrong(i, "health.host", err, err_bytes,
+			     "host: %s is sent with all requests; leave one of both out", o->host);
+	if (!config_expected(h->expect, &least, &most))
+		return wrong(i, "health.expect", err, err_bytes,
+			     "\"%s\" is neither a status from 200 to 599 nor a range; write "
+			     "200-399",
+			     h->expect);
+	if (h->timeout_ms > h->every_ms)
+		return wrong(i, "health.timeout", err, err_bytes,
+			     "it is longer than every; make it as long at most");
+	return NULL;
+}
+
 static const char *
 check_element(const struct config_origin *o, unsigned i, char *err, size_t err_bytes)
 {
@@ -156,7 +209,7 @@ check_element(const struct config_origin *o, unsigned i, char *err, size_t err_b
 	if (o->ca_file && !o->verify)
 		return wrong(i, "ca_file", err, err_bytes,
 			     "nothing is checked with verify: off; leave one of both out");
-	return NULL;
+	return check_health(o, i, err, err_bytes);
 }
 
 static bool

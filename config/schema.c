@@ -64,6 +64,18 @@ static const struct setting server[] = {
 	{0}
 };
 #undef STRUCT
+#define STRUCT struct config_health
+static const struct setting health[] = {
+	VALUE(TEXT,    path,                     "path",                     "none",     "none",     NO_RANGE,                 "path and query that each server is asked for; none: no checks"),
+	VALUE(MILLIS,  every_ms,                 "every",                    "5s",       NULL,       RANGE(100, 1 * DAY * 1000), "time from one check of a server to the next"),
+	VALUE(MILLIS,  timeout_ms,               "timeout",                  "2s",       NULL,       RANGE(10, 1 * DAY * 1000), "time limit for a whole answer; at most every"),
+	VALUE(TEXT,    expect,                   "expect",                   "200-399",  NULL,       NO_RANGE,                 "statuses of a server that is well"),
+	VALUE(COUNT,   fall,                     "fall",                     "3",        NULL,       RANGE(1, 1000),           "failed checks in a row that put a server out"),
+	VALUE(COUNT,   rise,                     "rise",                     "2",        NULL,       RANGE(1, 1000),           "good checks in a row that bring it back"),
+	VALUE(TEXT,    host,                     "host",                     "origin",   "origin",   NO_RANGE,                 "Host field sent; origin: the host or address of the server"),
+	{0}
+};
+#undef STRUCT
 #define STRUCT struct config_origin
 static const struct setting origin[] = {
 	VALUE(URL,     url,                      "url",                      "none",     "none",     NO_RANGE,                 "http[s]://host[:port] or unix:/path; none: see servers"),
@@ -80,6 +92,7 @@ static const struct setting origin[] = {
 	VALUE(MILLIS,  read_timeout_ms,          "read_timeout",             "1m",       NULL,       RANGE(1, 1000 * DAY),     "time limit for the next byte of an answer"),
 	VALUE(MILLIS,  total_timeout_ms,         "total_timeout",            "none",     "none",     RANGE(1, 1000 * DAY),     "time limit for a whole answer"),
 	VALUE(COUNT,   max_connections,          "max_connections",          "256",      NULL,       RANGE(1, 65535),          "most connections of a server per worker; more requests wait"),
+	GROUP(health,                            "health",                   health,                                           "checks of the servers of a group with a name"),
 	{0}
 };
 #undef STRUCT

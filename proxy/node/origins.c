@@ -144,6 +144,21 @@ most_of(const struct config *c, unsigned workers, unsigned group, unsigned serve
 	return most < UINT32_MAX ? (unsigned)most : UINT32_MAX;
 }
 
+static struct upstream_checks
+checks_of(const struct config_health *h)
+{
+	struct upstream_checks c = {0};
+	if (!h->path || !config_expected(h->expect, &c.least, &c.most))
+		return c;
+	c.path = h->path;
+	c.host = h->host;
+	c.every_ms = (int64_t)h->every_ms;
+	c.timeout_ms = (int64_t)h->timeout_ms;
+	c.fall = h->fall;
+	c.rise = h->rise;
+	return c;
+}
+
 /* The same group if nothing of it has changed; else a new one, that knows what the old one knew. */
 static struct upstream *
 make_group(const struct upstream_options *u, const struct upstream_server *servers, unsigned n,
@@ -206,6 +221,7 @@ open_group(const struct opening *op, unsigned *next)
 		.balance = balance_of(rules),
 		.retries = rules->retries,
 		.most = most_of(op->c, op->workers, group, n),
+		.checks = checks_of(&rules->health),
 	};
 	op->o->groups[op->o->group_count++] = make_group(&u, servers, n, before);
 	return 0;

@@ -7,6 +7,7 @@
  * between two events. When all have opened theirs, nothing of before is asked for anew, and it goes
  * with the last request that began under it.
  */
+#include "proxy/node/health.h"
 #include "proxy/node/server_inside.h"
 
 #include "proxy/base/log.h"
@@ -234,6 +235,7 @@ commit(struct making *m)
 		s->log_dropped += logfile_dropped(old_log);
 	pthread_mutex_unlock(&s->lock);
 	tell_workers(m);
+	health_settle(s->health, &m->edition->origins);
 	for (unsigned i = 0; i < m->forgotten_n; i++)
 		s->names.of[m->forgotten[i]].counted = true;
 	take_places(m);

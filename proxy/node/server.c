@@ -2,6 +2,7 @@
 #include "proxy/node/server_inside.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/explain.h"
+#include "proxy/node/health.h"
 #include "proxy/node/numbers.h"
 #include "proxy/node/purge.h"
 
@@ -437,6 +438,8 @@ server_start(struct server *s)
 	if (keeper_start(&s->keeper, &s->shelves, s->chronicle) ||
 	    watchdog_start(&s->watchdog, s->workers, s->worker_count))
 		return -1;
+	s->health = health_create();
+	health_settle(s->health, &s->edition->origins);
 	s->started = true;
 	return 0;
 }
@@ -460,6 +463,7 @@ server_stop(struct server *s)
 	pthread_mutex_lock(&s->changing); /* what changes now is waited for */
 	s->ending = true;
 	pthread_mutex_unlock(&s->changing);
+	health_destroy(&s->health);
 	doorway_end(s->places, s->place_count);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		worker_drain(&s->workers[i]);

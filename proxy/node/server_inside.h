@@ -44,6 +44,7 @@ struct server {
 	int64_t begun_us;
 	bool started;
 	struct keeper *keeper;
+	struct health *health;
 	struct watchdog *watchdog; /* NULL: nobody asked for one */
 };
 

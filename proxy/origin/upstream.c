@@ -44,6 +44,9 @@ upstream_create(const struct upstream_options *o, const struct upstream_server *
 	u->retries = o->retries;
 	u->most = o->most;
 	u->count = count;
+	u->checks = o->checks;
+	u->checks.path = o->checks.path ? mem_strdup(o->checks.path) : NULL;
+	u->checks.host = o->checks.host ? mem_strdup(o->checks.host) : NULL;
 	for (unsigned i = 0; i < count; i++) {
 		struct member *m = &u->members[i];
 		m->origin = servers[i].origin;
@@ -64,6 +67,8 @@ upstream_destroy(struct upstream **pu)
 		return;
 	for (unsigned i = 0; i < u->count; i++)
 		origin_destroy(&u->members[i].origin);
+	free((char *)(uintptr_t)u->checks.path);
+	free((char *)(uintptr_t)u->checks.host);
 	free(u->name);
 	free(u);
 }
@@ -75,12 +80,34 @@ upstream_ref(struct upstream *u)
 	return u;
 }
 
+static bool
+is_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool
+are_checks(const struct upstream_checks *a, const struct upstream_checks *b)
+{
+	return is_text(a->path, b->path) && is_text(a->host, b->host) &&
+	       a->every_ms == b->every_ms && a->timeout_ms == b->timeout_ms &&
+	       a->least == b->least && a->most == b->most && a->fall == b->fall &&
+	       a->rise == b->rise;
+}
+
+const struct upstream_checks *
+upstream_checks(const struct upstream *u)
+{
+	return u->checks.path ? &u->checks : NULL;
+}
+
 bool
 upstream_is(const struct upstream *u, const struct upstream_options *o,
 	    const struct upstream_server *servers, unsigned count)
 {
 	bool same = strcmp(u->name, o->name) == 0 && u->balance == o->balance &&
-		    u->retries == o->retries && u->most == o->most && u->count == count;
+		    u->retries == o->retries && u->most == o->most && u->count == count &&
+		    are_checks(&u->checks, &o->checks);
 	for (unsigned i = 0; same && i < count; i++) {
 		const struct member *m = &u->members[i];
 		same = m->origin == servers[i].origin && m->number == servers[i].number &&
@@ -103,6 +130,12 @@ learn_member(struct upstream *u, struct member *m, const struct member *was)
 	COPY(m, was, why);
 	COPY(m, was, returned_ms);
 	COPY(m, was, usual_us);
+	if (u->checks.path) {
+		COPY(m, was, unwell);
+		COPY(m, was, check_why);
+	} else if (atomic_load_explicit(&was->held, memory_order_relaxed) == UPSTREAM_UNWELL) {
+		return; /* nobody would bring it back */
+	}
 	if (!atomic_load_explicit(&was->held, memory_order_relaxed) || 2 * (held + 1) > u->count)
 		return;
 	COPY(m, was, held);

@@ -6,6 +6,10 @@
  * answer shows that it is well. Never more than half of a group is left alone (of one server:
  * none); what fails beyond that is said, and asked all the same.
  *
+ * A group may have its servers checked beside that (struct upstream_checks). One that fails `fall`
+ * checks in a row is left alone until `rise` succeed in a row, whatever it answers meanwhile and
+ * however long it takes; the half of a group that may be left alone is the same.
+ *
  * A request is put to another server when the first did not hear it, or when it is safe and nothing
  * of an answer came: as often as the group's retries say, and as long as retries are at most a
  * fifth of all that is under way, or three.
@@ -40,11 +44,19 @@ struct upstream_server {
 	unsigned weight; /* 0: 1 */
 	bool backup;	 /* asked when none of the others may be asked */
 };
+struct upstream_checks {
+	const char *path; /* NULL: there are none */
+	const char *host; /* Host to send; NULL: the origin's */
+	int64_t every_ms, timeout_ms;
+	unsigned least, most; /* statuses of a server that is well */
+	unsigned fall, rise;  /* in a row */
+};
 struct upstream_options {
 	const char *name; /* copied */
 	enum balance balance;
 	unsigned retries;
 	unsigned most; /* requests under way and waiting, of all workers; 0: no limit */
+	struct upstream_checks checks; /* copied */
 };
 /* Takes the servers' origins over; count is 1 to UPSTREAM_MOST. */
 struct upstream *upstream_create(const struct upstream_options *o,
@@ -91,6 +103,12 @@ void upstream_answered(struct upstream *u, const struct upstream_try *t, int sta
 /* The fetch from current ended otherwise. */
 void upstream_failed(struct upstream *u, const struct upstream_try *t, const struct fetch_result *r,
 		     int64_t now_ms);
+/* NULL: its servers are not checked. */
+const struct upstream_checks *upstream_checks(const struct upstream *u);
+/* A check of server i ended: status is that of a whole answer, 0 when there was none; then end says
+ * why. One thread at a time calls this for a group. */
+void
+upstream_checked(struct upstream *u, unsigned i, int status, enum fetch_end end, int64_t now_ms);
 /* Whether a fetch that ended so may be put to another server. safe: its method. Pure. */
 bool upstream_may_ask_another(const struct fetch_result *r, bool safe);
 
@@ -107,8 +125,9 @@ enum upstream_condition {
 struct upstream_state {
 	const char *url, *group;
 	enum upstream_condition condition;
-	const char *why;    /* when it is not well: a fetch's word, or "503" */
-	int64_t returns_ms; /* until it is asked again; 0: with the next request */
+	const char *why;    /* when it is not well: a fetch's word, "503", "health check: 503" */
+	int64_t returns_ms; /* until it is asked again; 0: with the next request, or when its checks
+			       succeed */
 	unsigned active;    /* requests under way */
 	int64_t usual_ms;
 	unsigned number;

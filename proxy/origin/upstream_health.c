@@ -50,7 +50,7 @@ bool
 upstream_wins_probe(struct member *m, int64_t now_ms)
 {
 	uint64_t held = atomic_load_explicit(&m->held, memory_order_relaxed);
-	if (!held || until_of(held) > now_ms)
+	if (!held || held == UPSTREAM_UNWELL || until_of(held) > now_ms)
 		return false;
 	int64_t hold = hold_ms(level_of(held)), dial = m->origin->connect_timeout_ms;
 	return atomic_compare_exchange_strong(
@@ -99,7 +99,7 @@ leave_alone_longer(struct member *m, int64_t now_ms)
 {
 	uint64_t held = atomic_load(&m->held);
 	unsigned level = level_of(held) < LEVEL_MOST ? level_of(held) + 1 : LEVEL_MOST;
-	if (held)
+	if (held && held != UPSTREAM_UNWELL)
 		atomic_compare_exchange_strong(&m->held, &held,
 					       held_word(now_ms + hold_ms(level), level));
 }
@@ -129,6 +129,20 @@ note_failure(struct upstream *u, const struct upstream_try *t, int why, const ch
 					  : "half of its group is left alone already");
 }
 
+/* Its time is over, or it has answered. What its checks hold stays held. */
+static bool
+let_return(struct upstream *u, struct member *m, bool by_checks, int64_t now_ms)
+{
+	uint64_t held = atomic_load(&m->held);
+	while (held && (held == UPSTREAM_UNWELL) == by_checks)
+		if (atomic_compare_exchange_weak(&m->held, &held, 0)) {
+			atomic_fetch_sub(&u->held, 1);
+			atomic_store_explicit(&m->returned_ms, now_ms, memory_order_relaxed);
+			return true;
+		}
+	return false;
+}
+
 static void
 note_success(struct upstream *u, struct member *m, int64_t now_ms)
 {
@@ -136,14 +150,80 @@ note_success(struct upstream *u, struct member *m, int64_t now_ms)
 	    !atomic_load_explicit(&m->held, memory_order_relaxed))
 		return;
 	unsigned failures = atomic_exchange(&m->failures, 0);
-	bool was_held = atomic_load(&m->held) && atomic_exchange(&m->held, 0);
-	if (was_held) {
-		atomic_fetch_sub(&u->held, 1);
-		atomic_store_explicit(&m->returned_ms, now_ms, memory_order_relaxed);
-	}
+	bool was_held = let_return(u, m, false, now_ms);
 	if (was_held || failures >= UPSTREAM_FAILURES)
 		log_warning("origin %s answers again", origin_url(m->origin));
 }
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* Also one that is left alone for a time: its place is taken already. */
+static bool
+leave_alone_unwell(struct upstream *u, struct member *m)
+{
+	uint64_t held = atomic_load(&m->held);
+	while (held != UPSTREAM_UNWELL) {
+		bool takes = held == 0;
+		if (takes && !takes_place(u))
+			return false;
+		if (atomic_compare_exchange_strong(&m->held, &held, UPSTREAM_UNWELL))
+			return true;
+		if (takes)
+			atomic_fetch_sub(&u->held, 1);
+	}
+	return false;
+}
+
+static const char *check_word(int why);
+
+static void
+note_bad_check(struct upstream *u, struct member *m, int why)
+{
+	unsigned failed = atomic_load(&m->checks_failed);
+	atomic_store(&m->checks_good, 0);
+	if (failed < u->checks.fall)
+		atomic_store(&m->checks_failed, ++failed);
+	if (failed < u->checks.fall && !atomic_load(&m->unwell))
+		return;
+	atomic_store(&m->check_why, why);
+	bool is_news = !atomic_exchange(&m->unwell, true);
+	bool left = leave_alone_unwell(u, m);
+	if (left)
+		log_warning("origin %s is left alone until its checks succeed: %s; the other "
+			    "servers of group %s are asked instead",
+			    origin_url(m->origin), check_word(why), u->name);
+	else if (is_news)
+		log_warning("origin %s fails: %s; it is asked all the same, for half of its group "
+			    "is left alone already",
+			    origin_url(m->origin), check_word(why));
+}
+
+static void
+note_good_check(struct upstream *u, struct member *m, int64_t now_ms)
+{
+	unsigned good = atomic_load(&m->checks_good);
+	atomic_store(&m->checks_failed, 0);
+	if (good < u->checks.rise)
+		atomic_store(&m->checks_good, ++good);
+	if (good < u->checks.rise || !atomic_exchange(&m->unwell, false))
+		return;
+	atomic_store(&m->failures, 0);
+	let_return(u, m, true, now_ms);
+	log_warning("origin %s is well again, say its checks", origin_url(m->origin));
+}
+
+void
+upstream_checked(struct upstream *u, unsigned i, int status, enum fetch_end end, int64_t now_ms)
+{
+	assert(i < u->count && u->checks.path && u->count > 1);
+	bool good = (unsigned)status >= u->checks.least && (unsigned)status <= u->checks.most;
+	if (good)
+		note_good_check(u, &u->members[i], now_ms);
+	else
+		note_bad_check(u, &u->members[i], status ? status : -(int)end);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static bool
 is_failure_of_server(const struct fetch_result *r)
@@ -208,6 +288,34 @@ upstream_answered(struct upstream *u, const struct upstream_try *t, int status, 
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
+/* Constant words, since reports borrow them: rare statuses share one. */
+static const char *
+check_word(int why)
+{
+	static const char *const words[] = {
+#define FETCH_END(id, status, word) "health check: " word,
+#include "proxy/origin/fetch_ends.h"
+#undef FETCH_END
+	};
+	static const struct {
+		int status;
+		const char *word;
+	} statuses[] = {
+#define STATUS(n) {n, "health check: " #n}
+		STATUS(200), STATUS(204), STATUS(301), STATUS(302), STATUS(307),
+		STATUS(308), STATUS(400), STATUS(401), STATUS(403), STATUS(404),
+		STATUS(405), STATUS(410), STATUS(421), STATUS(429), STATUS(500),
+		STATUS(501), STATUS(502), STATUS(503), STATUS(504),
+#undef STATUS
+	};
+	if (why <= 0)
+		return words[-why];
+	for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
+		if (statuses[i].status == why)
+			return statuses[i].word;
+	return "health check: unexpected status";
+}
+
 static const char *
 why_of(const struct member *m)
 {
@@ -230,20 +338,23 @@ upstream_state(const struct upstream *u, unsigned i, int64_t now_ms)
 	uint32_t us = atomic_load_explicit(&m->usual_us, memory_order_relaxed);
 	uint64_t held = atomic_load_explicit(&m->held, memory_order_relaxed);
 	unsigned failures = atomic_load_explicit(&m->failures, memory_order_relaxed);
-	int64_t left = held ? until_of(held) - now_ms : 0;
+	bool unwell = atomic_load_explicit(&m->unwell, memory_order_relaxed);
+	int64_t left = held && held != UPSTREAM_UNWELL ? until_of(held) - now_ms : 0;
 	struct upstream_state s = {
 		.url = origin_url(m->origin),
 		.group = u->name,
 		.number = m->number,
-		.condition = held			     ? UPSTREAM_OUT
-			     : failures >= UPSTREAM_FAILURES ? UPSTREAM_FAILING
-							     : UPSTREAM_WELL,
+		.condition = held				       ? UPSTREAM_OUT
+			     : failures >= UPSTREAM_FAILURES || unwell ? UPSTREAM_FAILING
+								       : UPSTREAM_WELL,
 		.returns_ms = left > 0 ? left : 0,
 		.active = atomic_load_explicit(&m->active, memory_order_relaxed),
 		.usual_ms = ((int64_t)us + 999) / 1000,
 	};
 	if (s.condition != UPSTREAM_WELL)
-		s.why = why_of(m);
+		s.why = unwell ? check_word(
+					 atomic_load_explicit(&m->check_why, memory_order_relaxed))
+			       : why_of(m);
 	return s;
 }
 

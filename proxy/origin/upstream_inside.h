@@ -9,16 +9,22 @@
 
 #include <stdatomic.h>
 
+/* As the word `held`: until its checks succeed. Later than any time. */
+#define UPSTREAM_UNWELL ((uint64_t)INT64_MAX)
+
 struct member {
 	_Alignas(64) struct origin *origin; /* owned */
 	uint64_t name;			    /* hash of its URL */
 	unsigned number, weight;
 	bool backup;
-	_Atomic uint64_t held;	     /* until_ms << LEVEL_BITS | level; 0: asked */
+	_Atomic uint64_t held;	     /* until_ms << LEVEL_BITS | level; 0: asked; UPSTREAM_UNWELL */
 	_Atomic unsigned failures;   /* in a row */
 	_Atomic int why;	     /* of the last: a status, or minus a fetch_end */
 	_Atomic int64_t returned_ms; /* since when it is asked again; 0: all the time */
 	_Atomic uint32_t usual_us;
+	_Atomic unsigned checks_failed, checks_good; /* in a row, up to fall and to rise */
+	_Atomic bool unwell;			     /* by its checks */
+	_Atomic int check_why;			     /* as why */
 	_Alignas(64) _Atomic unsigned active;
 };
 
@@ -27,6 +33,7 @@ struct upstream {
 	char *name;
 	enum balance balance;
 	unsigned retries, most, count;
+	struct upstream_checks checks; /* strings owned */
 	_Alignas(64) _Atomic uint64_t turn;
 	_Atomic unsigned active, retrying; /* requests under way, and retries among them */
 	_Atomic unsigned held;		   /* servers left alone: at most half */

@@ -621,7 +621,110 @@ START_TEST(an_origin_is_the_same_only_if_nothing_of_it_differs)
 }
 END_TEST
 
-UNIT("upstream", TEST(a_new_group_knows_what_the_old_one_knew),
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* steps: g and b, a check that is good or bad; a, an answer to a request; f, five failures. Of
+ * server 0 at the end. */
+static const struct {
+	const char *says, *steps;
+	enum upstream_condition is;
+} checks[] = {
+	{"two bad checks are not three", "bb", UPSTREAM_WELL},
+	{"three are", "bbb", UPSTREAM_OUT},
+	{"only in a row", "bbgbb", UPSTREAM_WELL},
+	{"one good check is not two", "bbbg", UPSTREAM_OUT},
+	{"two are", "bbbgg", UPSTREAM_WELL},
+	{"only in a row", "bbbgbgb", UPSTREAM_OUT},
+	{"good ones before count for nothing", "ggggbbb", UPSTREAM_OUT},
+	{"an answer does not bring it back", "bbba", UPSTREAM_OUT},
+	{"failures of requests count beside", "gggf", UPSTREAM_OUT},
+	{"such a server returns by an answer", "fa", UPSTREAM_WELL},
+	{"one out by both stays out by its checks", "fbbba", UPSTREAM_OUT},
+	{"and returns by them", "fbbbgg", UPSTREAM_WELL},
+	{"good checks do not shorten what failures of requests brought", "fgg", UPSTREAM_OUT},
+};
+
+static struct upstream *
+checked(unsigned n)
+{
+	struct upstream_options o = {
+		.name = "g",
+		.checks = {.path = "/h", .least = 200, .most = 399, .fall = 3, .rise = 2},
+	};
+	return numbered(&o, n);
+}
+
+static void
+step(struct upstream *u, char what)
+{
+	struct upstream_try t = {.tried = 1, .current = 0};
+	if (what == 'g' || what == 'b')
+		upstream_checked(u, 0, what == 'g' ? 204 : 503, FETCH_OK, 1000);
+	if (what == 'a')
+		upstream_answered(u, &t, 200, 1000, 1000);
+	for (int i = 0; what == 'f' && i < UPSTREAM_FAILURES; i++)
+		upstream_failed(u, &t, &refused, 1000);
+}
+
+START_TEST(checks_put_a_server_out_and_bring_it_back)
+{
+	struct upstream *u = checked(2);
+	for (const char *s = checks[_i].steps; *s; s++)
+		step(u, *s);
+	ck_assert_msg(upstream_state(u, 0, 1001).condition == checks[_i].is, "%s", checks[_i].says);
+	/* The only place is given back: the other may be left alone, or may not. */
+	for (int i = 0; i < 3; i++)
+		upstream_checked(u, 1, 0, FETCH_CONNECT, 1000);
+	ck_assert_msg(is_out(u, 1, 1001) == (checks[_i].is == UPSTREAM_WELL), "%s",
+		      checks[_i].says);
+	ck_assert_str_eq(upstream_state(u, 1, 1001).why, "health check: connect-failed");
+	upstream_destroy(&u);
+}
+END_TEST
+
+START_TEST(one_out_by_its_checks_does_not_return_by_time_and_half_stay)
+{
+	for (unsigned n = 2; n <= 5; n++) {
+		struct upstream *u = checked(n);
+		unsigned out = 0;
+		int first;
+		for (int i = 0; i < 3; i++)
+			for (unsigned k = 0; k < n; k++)
+				upstream_checked(u, k, 503, FETCH_OK, 1000);
+		for (unsigned k = 0; k < n; k++) {
+			out += is_out(u, k, 1000);
+			ck_assert_int_ne(upstream_state(u, k, 1000).condition, UPSTREAM_WELL);
+			ck_assert_str_eq(upstream_state(u, k, 1000).why, "health check: 503");
+		}
+		ck_assert_uint_eq(out, n / 2);
+		ck_assert_int_eq(upstream_state(u, 0, 1000).returns_ms, 0);
+		ask(u, UINT64_MAX, INT64_C(1) << 40, &first);
+		ck_assert(!is_out(u, (unsigned)first, 1000));
+		upstream_destroy(&u);
+	}
+}
+END_TEST
+
+START_TEST(another_configuration_keeps_what_checks_found_as_long_as_there_are_any)
+{
+	struct upstream *old = checked(2), *same = checked(2);
+	struct upstream *none = numbered(&(struct upstream_options){.name = "g"}, 2);
+	for (int i = 0; i < 3; i++)
+		upstream_checked(old, 0, 503, FETCH_OK, 1000);
+	upstream_learn_from(same, old);
+	upstream_learn_from(none, old);
+	ck_assert(is_out(same, 0, 1000) && !is_out(none, 0, 1000));
+	ck_assert_int_eq(upstream_state(none, 0, 1000).condition, UPSTREAM_WELL);
+	upstream_destroy(&old);
+	upstream_destroy(&same);
+	upstream_destroy(&none);
+}
+END_TEST
+
+UNIT("upstream", LOOP(checks_put_a_server_out_and_bring_it_back, checks),
+     TEST(one_out_by_its_checks_does_not_return_by_time_and_half_stay),
+     TEST(another_configuration_keeps_what_checks_found_as_long_as_there_are_any),
+     TEST(a_new_group_knows_what_the_old_one_knew),
      TEST(a_group_is_the_same_only_if_nothing_of_it_differs),
      LOOP(an_origin_is_the_same_only_if_nothing_of_it_differs, origins),
      TEST(five_failures_in_a_row_are_too_many_and_four_are_not),

@@ -1,0 +1,75 @@
+/* Checks of servers: who fails them is not asked, whatever else it answers. The kit's origin has
+ * doors: door 2 hears "/x" as "@2/x". */
+#include "tests/kit/kit.h"
+
+#include <stdlib.h>
+
+#define WELL .body = "well"
+
+static void
+begin(const char *rules)
+{
+	for (unsigned i = 1; i <= 2; i++)
+		origin_says(text("@%u*", i), .fields = "Cache-Control: no-store\r\n",
+			    .body = text("door %u", i));
+	edge_start_yaml(text("origins:\n  - name: web\n    balance: round-robin\n"
+			     "    servers: [ { url: %s }, { url: %s } ]\n"
+			     "    health: { path: /healthz, every: 100ms, timeout: 100ms, %s }\n",
+			     origin_door(1), origin_door(2), rules));
+}
+
+static bool
+stats_say(const char *words)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, "GET /stats HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+	return strstr(client_read(c, "GET").body, words) != NULL;
+}
+
+static int
+served_by(unsigned door, int from)
+{
+	int n = 0;
+	for (int i = 0; i < 10; i++) {
+		struct answer a = get(text("/%d", from + i));
+		expect_status(a, 200);
+		n += strcmp(a.body, text("door %u", door)) == 0;
+	}
+	return n;
+}
+
+SCENARIO("a server that fails its checks is not asked, and is when they succeed again")
+{
+	struct barrier *back = barrier_new();
+	origin_says("@1/healthz", .status = 503, .times = 4);
+	origin_says("@1/healthz", WELL, .hold_head = back);
+	origin_says("@2/healthz", WELL);
+	begin("fall: 3, rise: 1");
+	wait_until(stats_say("health check: 503"));
+	expect_int(served_by(1, 0), 0);
+	expect(edge_said("is left alone until its checks succeed: health check: 503"));
+	barrier_open(back);
+	wait_until(!stats_say("health check: "));
+	expect_between(served_by(1, 20), 0, 9);
+	expect(edge_said("is well again, say its checks"));
+	edge_expect_stat("requests.total", 20);
+}
+
+SCENARIO("of servers that all fail their checks, half are asked all the same")
+{
+	origin_says("@1/healthz", .status = 503);
+	origin_says("@2/healthz", .status = 503);
+	begin("fall: 1");
+	wait_until(stats_say("\"out\"") && stats_say("\"failing\""));
+	int first = served_by(1, 0);
+	expect_that(first == 0 || first == 10, "%d of 10 went to the first", first);
+}
+
+SCENARIO("a check that is not answered in time has failed")
+{
+	origin_says("@1/healthz", .mute = true);
+	origin_says("@2/healthz", WELL);
+	begin("fall: 1");
+	wait_until(stats_say("health check: total-timeout"));
+	expect_int(served_by(2, 0), 10);
+}
