@@ -1,6 +1,8 @@
 /* network.c - inet_pton reads; this file counts bits. */
 #include "proxy/base/network.h"
 
+#include "proxy/base/mem.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -145,4 +147,15 @@ network_any_is(const struct network *v, unsigned n, const struct sockaddr *sa)
 		return false;
 	network_of_socket(sa, a);
 	return network_any_has(v, n, a);
+}
+
+struct network *
+network_list(char *const *texts, unsigned n, unsigned *count)
+{
+	struct network *v = mem_zalloc((n + 1) * sizeof *v);
+	*count = 0;
+	for (unsigned i = 0; i < n; i++)
+		if (network_parse(texts[i], &v[*count]) == 0)
+			++*count;
+	return v;
 }

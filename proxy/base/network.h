@@ -36,4 +36,7 @@ bool network_any_holds(const struct network *v, unsigned n, struct str address);
 bool network_any_is(const struct network *v, unsigned n, const struct sockaddr *sa);
 bool network_any_has(const struct network *v, unsigned n, const unsigned char address[16]);
 
+/* Those of the texts that are networks, and how many; the caller frees them. */
+struct network *network_list(char *const *texts, unsigned n, unsigned *count);
+
 #endif

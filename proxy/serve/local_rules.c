@@ -6,24 +6,14 @@
 
 #include <stdlib.h>
 
-static struct network *
-networks_of(char *const *texts, unsigned n, unsigned *count)
-{
-	struct network *v = mem_zalloc((n + 1) * sizeof *v);
-	for (unsigned i = 0; i < n; i++)
-		if (network_parse(texts[i], &v[*count]) == 0)
-			++*count;
-	return v;
-}
-
 struct local_rules *
 local_rules_create(const struct config_route *c)
 {
 	if (!c->allow_count && !c->deny_count && !c->redirect.to && !c->answer.status)
 		return NULL;
 	struct local_rules *r = NEW(struct local_rules);
-	r->allow = networks_of(c->allow, c->allow_count, &r->allow_n);
-	r->deny = networks_of(c->deny, c->deny_count, &r->deny_n);
+	r->allow = network_list(c->allow, c->allow_count, &r->allow_n);
+	r->deny = network_list(c->deny, c->deny_count, &r->deny_n);
 	if (c->redirect.to) {
 		r->to = str_of(c->redirect.to);
 		r->to_status = atoi(c->redirect.status); /* a choice of the schema */

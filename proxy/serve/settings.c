@@ -27,16 +27,6 @@ policy_of(const struct config_cache *c)
 	};
 }
 
-static struct network *
-networks_of(char *const *texts, unsigned n, unsigned *count)
-{
-	struct network *v = mem_zalloc((n + 1) * sizeof *v);
-	for (unsigned i = 0; i < n; i++)
-		if (network_parse(texts[i], &v[*count]) == 0)
-			++*count;
-	return v;
-}
-
 /* "default" stands for all that is known. */
 static struct outgoing_settings
 outgoing_of(const struct config_forwarded *c, bool keep_wishes, struct str via)
@@ -94,9 +84,9 @@ settings_create(const struct config *c, uint32_t node)
 	buf_printf(&s->via, "%s-%08x", c->forwarded.via, node);
 	s->outgoing = outgoing_of(&c->forwarded, s->policy.client == CLIENT_OBEY, buf_str(&s->via));
 	s->tags = tags_of(&c->cache);
-	s->trusted = networks_of(c->forwarded.trust, c->forwarded.trust_count, &s->trusted_count);
+	s->trusted = network_list(c->forwarded.trust, c->forwarded.trust_count, &s->trusted_count);
 	s->purge_from =
-		networks_of(c->cache.purge_from, c->cache.purge_from_count, &s->purge_from_count);
+		network_list(c->cache.purge_from, c->cache.purge_from_count, &s->purge_from_count);
 	s->users = 1;
 	return s;
 }

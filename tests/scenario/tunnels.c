@@ -208,6 +208,23 @@ SCENARIO("bytes that come early, behind the head of either side, are not lost")
 	close(o);
 }
 
+static void
+origin_ends_first(void)
+{
+	int o;
+	char byte;
+	struct client *c = tunnel(&o);
+	say(o, "last words");
+	shutdown(o, SHUT_WR);
+	expect_reads(c, "last words");
+	expect_int((long long)client_read_body(c, &byte, 1), 0);
+	client_send(c, "are answered");
+	expect_hears(o, "are answered");
+	client_close(c);
+	expect(ends(o));
+	close(o);
+}
+
 SCENARIO("each direction ends by itself")
 {
 	start_with("");
@@ -222,17 +239,7 @@ SCENARIO("each direction ends by itself")
 	close(o);
 	client_expect_closed(c);
 
-	c = tunnel(&o);
-	say(o, "last words");
-	shutdown(o, SHUT_WR);
-	expect_reads(c, "last words");
-	char byte;
-	expect_int((long long)client_read_body(c, &byte, 1), 0);
-	client_send(c, "are answered");
-	expect_hears(o, "are answered");
-	client_close(c);
-	expect(ends(o));
-	close(o);
+	origin_ends_first();
 	edge_expect_stat("tunnels.closed", 2);
 }
 
@@ -455,17 +462,7 @@ SCENARIO("through another proxy, by TLS: bytes, and each direction's end")
 	close(o);
 	client_expect_closed(c);
 
-	c = tunnel(&o);
-	say(o, "last words");
-	shutdown(o, SHUT_WR);
-	expect_reads(c, "last words");
-	char byte;
-	expect_int((long long)client_read_body(c, &byte, 1), 0);
-	client_send(c, "are answered");
-	expect_hears(o, "are answered");
-	client_close(c);
-	expect(ends(o));
-	close(o);
+	origin_ends_first();
 	edge_expect_stat("tunnels.closed", 2);
 }
 
