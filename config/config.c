@@ -4,6 +4,7 @@
 #include "config/reading.h"
 #include "config/rules.h"
 #include "config/schema.h"
+#include "proxy/base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -84,22 +85,53 @@ config_load_flags(struct config *c, const char *path, const struct config_flag *
 	return result;
 }
 
+struct config_places {
+	struct buf text, canonical;
+	struct reading *reading; /* NULL: the file cannot be read */
+};
+
+struct config_places *
+config_places_open(const char *path, const struct config_flag *flags, size_t flag_count)
+{
+	struct config_places *p = NEW(struct config_places);
+	char err[ERR_BYTES];
+	if (!path || read_file(path, &p->text, err, sizeof(err)) == 0) {
+		struct reading_input in = {path, path ? p->text.p : NULL, p->text.n, flags,
+					   flag_count};
+		if (reading_create(&p->reading, &in, &p->canonical, err, sizeof(err)) < 0)
+			reading_destroy(&p->reading);
+	}
+	return p;
+}
+
+void
+config_places_find(struct config_places *p, const char *setting, char *out, size_t n)
+{
+	*out = '\0';
+	if (p->reading)
+		reading_place(p->reading, setting, out, n);
+}
+
+void
+config_places_close(struct config_places **pp)
+{
+	struct config_places *p = *pp;
+	*pp = NULL;
+	if (!p)
+		return;
+	reading_destroy(&p->reading);
+	buf_fini(&p->canonical);
+	buf_fini(&p->text);
+	free(p);
+}
+
 void
 config_place(const char *path, const struct config_flag *flags, size_t flag_count,
 	     const char *setting, char *out, size_t n)
 {
-	struct buf text = {0}, canonical = {0};
-	struct reading *r = NULL;
-	char err[ERR_BYTES];
-	*out = '\0';
-	if (!path || read_file(path, &text, err, sizeof(err)) == 0) {
-		struct reading_input in = {path, path ? text.p : NULL, text.n, flags, flag_count};
-		if (reading_create(&r, &in, &canonical, err, sizeof(err)) == 0)
-			reading_place(r, setting, out, n);
-		reading_destroy(&r);
-	}
-	buf_fini(&canonical);
-	buf_fini(&text);
+	struct config_places *p = config_places_open(path, flags, flag_count);
+	config_places_find(p, setting, out, n);
+	config_places_close(&p);
 }
 
 void

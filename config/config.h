@@ -271,6 +271,13 @@ int config_validate(const struct config *c, char *err, size_t err_bytes);
 void config_place(const char *path, const struct config_flag *flags, size_t flag_count,
 		  const char *setting, char *out, size_t n);
 
+/* The same for many settings: the file is read once. Path and flags must outlive it. */
+struct config_places;
+struct config_places *
+config_places_open(const char *path, const struct config_flag *flags, size_t flag_count);
+void config_places_find(struct config_places *p, const char *setting, char *out, size_t n);
+void config_places_close(struct config_places **p);
+
 /* "origins.1.ca_file" as people know it: "origins.ca_file". Returns out. */
 char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
 

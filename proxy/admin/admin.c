@@ -140,8 +140,8 @@ on_explain(struct admin *a, struct evhttp_request *q)
 	struct evkeyvalq pairs;
 	struct buf fields = {0}, text = {0};
 	const char *no =
-		"ask for /explain?url=http://host/path, and &header=Name:%20value for each "
-		"header of the request";
+		"ask for /explain?url=http://host/path, &header=Name:%20value for each header of the "
+		"request, and &from=192.0.2.1 for the client's address";
 	if (!query || evhttp_parse_query_str(query, &pairs) < 0) {
 		answer_text(q, 400, no);
 		return;
@@ -150,7 +150,10 @@ on_explain(struct admin *a, struct evhttp_request *q)
 	struct explain_order o = {0};
 	if (url) {
 		add_headers(&pairs, &fields);
-		o = (struct explain_order){.url = str_of(url), .fields = buf_str(&fields)};
+		const char *from = evhttp_find_header(&pairs, "from");
+		o = (struct explain_order){.url = str_of(url),
+					   .fields = buf_str(&fields),
+					   .from = str_of(from ? from : "")};
 		no = a->source.explain(a->source.ctx, &o, &text);
 	}
 	if (no)

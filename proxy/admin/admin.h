@@ -59,6 +59,7 @@ struct purge_result {
 struct explain_order {
 	struct str url;
 	struct str fields; /* lines of the request, each with its end */
+	struct str from;   /* the client's address; empty: not said */
 };
 
 struct admin_source { /* called on the admin thread */

@@ -11,10 +11,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { EXPLAIN_HEADER, EXPLAIN_JSON, EXPLAIN_ADMIN };
+enum { EXPLAIN_HEADER, EXPLAIN_FROM, EXPLAIN_JSON, EXPLAIN_ADMIN };
 static const struct flag rows[] = {
 	[EXPLAIN_HEADER] = {"-H", "HEADER",
 			    "a header of the request: -H 'Accept-Encoding: br'; several", NULL},
+	[EXPLAIN_FROM] = {"--from", "ADDRESS", "the address that the client asks from: 192.0.2.1",
+			  NULL},
 	[EXPLAIN_JSON] = {"--json", NULL, "print the answer of GET /explain as it is", NULL},
 	[EXPLAIN_ADMIN] = {"--admin", "ADDR", "admin address of the proxy (" ASK_ADMIN_DEFAULT ")",
 			   NULL},
@@ -163,7 +165,7 @@ cli_explain(int argc, char **argv)
 {
 	struct flags f = {
 		.command = "explain",
-		.synopsis = "URL [-H HEADER]... [--json] [--admin ADDR]",
+		.synopsis = "URL [-H HEADER]... [--from ADDRESS] [--json] [--admin ADDR]",
 		.about =
 			"Tells why a URL is on disk or not: its key and route, where it is stored and "
 			"until when,\nwhether it was seen before, and what a request would do now. "
@@ -184,6 +186,8 @@ cli_explain(int argc, char **argv)
 			url = f.value;
 		else if (i == EXPLAIN_HEADER)
 			add_pair(&headers, "header", f.value);
+		else if (i == EXPLAIN_FROM)
+			add_pair(&headers, "from", f.value);
 		else if (i == EXPLAIN_JSON)
 			json = true;
 		else

@@ -28,7 +28,7 @@ struct question {
 	unsigned url_count;
 	struct config config;
 	struct routing *routing;
-	char **places; /* "edge.yaml:12" of each route that was asked for; else NULL */
+	struct config_places *places;
 };
 
 /* ---- for people ------------------------------------------------------------------------------ */
@@ -130,15 +130,11 @@ add_place(struct question *q, json_t *route)
 	char setting[CONFIG_NAME_BYTES], place[256];
 	if (!json_is_object(route))
 		return;
-	unsigned i = (unsigned)number(route, "number") - 1;
-	if (!q->places[i]) {
-		snprintf(setting, sizeof setting, "routes.%u", i);
-		config_place(q->path, NULL, 0, setting, place, sizeof place);
-		if (strlen(place) > 2) /* ": " */
-			place[strlen(place) - 2] = '\0';
-		q->places[i] = mem_strdup(place);
-	}
-	json_object_set_new(route, "place", json_string(q->places[i]));
+	snprintf(setting, sizeof setting, "routes.%lld", number(route, "number") - 1);
+	config_places_find(q->places, setting, place, sizeof place);
+	if (strlen(place) > 2) /* ": " */
+		place[strlen(place) - 2] = '\0';
+	json_object_set_new(route, "place", json_string(place));
 }
 
 static int
@@ -193,15 +189,13 @@ ask_all(struct question *q)
 {
 	int worst = CLI_FINE;
 	q->routing = routing_create(&q->config);
-	q->places = mem_zalloc((q->config.route_count + 1) * sizeof *q->places);
+	q->places = config_places_open(q->path, NULL, 0);
 	for (unsigned i = 0; i < q->url_count; i++) {
 		bool lines = strcmp(q->urls[i], "-") == 0;
 		if ((lines ? ask_lines(q) : ask(q, q->urls[i])) != CLI_FINE)
 			worst = CLI_USAGE;
 	}
-	for (unsigned i = 0; i < q->config.route_count; i++)
-		free(q->places[i]);
-	free(q->places);
+	config_places_close(&q->places);
 	routing_destroy(&q->routing);
 	if (fflush(stdout) != 0 && worst == CLI_FINE)
 		worst = CLI_FAILED;

@@ -48,15 +48,16 @@ look(struct question *q)
 	q->object = cache_look(q->sh->cache, q->im.key.hash, buf_str(&q->im.key.text), &q->terms);
 	if (!q->object || q->object->kind != OBJECT_MARKER)
 		return;
+	const struct settings *set = q->im.settings;
 	struct variants v = {0};
 	struct buf values = {0};
 	variants_read(&v, q->object->head);
 	buf_add_str(&q->names, buf_str(&v.names));
 	object_unref(&q->object);
-	if (outgoing_names_client(&q->im.outgoing, buf_str(&q->names)))
-		say(q, "The answer varies on the client's address, which a question here does not "
-		       "have: another variant may be meant.");
-	outgoing_is_from(&q->im.outgoing, STR(""), NULL, 0);
+	if (!q->im.peer.n && outgoing_names_client(&q->im.outgoing, buf_str(&q->names)))
+		say(q, "The answer varies on the client's address: say --from ADDRESS, or another "
+		       "variant may be meant.");
+	outgoing_is_from(&q->im.outgoing, q->im.peer, set->trusted, set->trusted_count);
 	outgoing_variant(&q->im.outgoing, key_primary(&q->im.key), buf_str(&q->names), &values);
 	key_to_variant(&q->im.key, q->sh->seed, buf_str(&values));
 	q->object = cache_look(q->sh->cache, q->im.key.hash, buf_str(&q->im.key.text), &q->terms);
@@ -114,8 +115,8 @@ say_why_here(struct question *q)
 {
 	struct buf why = {0};
 	if (imagined_lacks_peer(&q->im))
-		say(q, "The route asks which address a client has (allow, deny), which a question "
-		       "here does not have: as if it may ask.");
+		say(q, "The route asks which address the client has (allow, deny): say --from "
+		       "ADDRESS.");
 	imagined_why(&q->im, &why);
 	buf_add(&why, "", 1);
 	if (*why.p)
@@ -347,7 +348,7 @@ explain_url(const struct shelves *sh, const struct settings *settings, const str
 	    unsigned worker_count, const struct explain_order *o, struct buf *out)
 {
 	struct question q = {.sh = sh, .now_s = now_s(), .why = json_array()};
-	struct imagined_order order = {.url = o->url, .fields = o->fields};
+	struct imagined_order order = {.url = o->url, .fields = o->fields, .peer = o->from};
 	const char *no = imagined_init(&q.im, settings, &order);
 	if (!no && !q.im.fault) {
 		make_key(&q);

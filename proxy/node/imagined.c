@@ -5,6 +5,7 @@
 #include "proxy/http/policy.h"
 #include "proxy/http/upgrade.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 enum { URL_BYTES_MOST = 8192, FIELDS_BYTES_MOST = 8192 };
@@ -43,6 +44,18 @@ split_url(struct str url, struct str *scheme, struct str *host, struct str *targ
 	return false;
 }
 
+static bool
+is_address(struct str s)
+{
+	char z[INET6_ADDRSTRLEN];
+	unsigned char bytes[16];
+	if (s.n >= sizeof z)
+		return false;
+	memcpy(z, s.p, s.n);
+	z[s.n] = '\0';
+	return inet_pton(AF_INET, z, bytes) == 1 || inet_pton(AF_INET6, z, bytes) == 1;
+}
+
 static const char *
 make_request(struct imagined *im, const struct imagined_order *o)
 {
@@ -53,6 +66,8 @@ make_request(struct imagined *im, const struct imagined_order *o)
 					 .field_count = c->limits.fields};
 	if (o->url.n > URL_BYTES_MOST || o->fields.n > FIELDS_BYTES_MOST)
 		return "the URL or the headers are too long to be explained";
+	if (o->peer.n && !is_address(o->peer))
+		return "a client's address is one of IPv4 or IPv6, as 192.0.2.1";
 	if (!is_clean(o->url, false) || !is_clean(o->fields, true))
 		return "a URL or a header holds a control character";
 	if (!split_url(o->url, &scheme, &host, &target))

@@ -199,9 +199,12 @@ SCENARIO("what a route answers by itself is said, and that the address of a clie
 	expect_text(word(URL "/old/x", "now.verdict"), "");
 	expect_text(word(URL "/shop/x", "now.does"), "answer as the route says");
 	expect_text(word(URL "/in/x", "now.does"), "fetch");
-	expect_text(json_string_value(json_array_get(part_of(URL "/in/x", "why"), 0)),
-		    "The route asks which address a client has (allow, deny), which a question "
-		    "here does not have: as if it may ask.");
+	expect_text(
+		json_string_value(json_array_get(part_of(URL "/in/x", "why"), 0)),
+		"The route asks which address the client has (allow, deny): say --from ADDRESS.");
+	expect_text(word(URL "/in/x&from=192.0.2.1", "now.does"), "fetch");
+	expect_text(word(URL "/in/x&from=192.0.3.1", "now.does"), "refuse with 403");
+	expect_int(ask_admin("/explain?url=" URL "/in/x&from=here").status, 400);
 	/* Some origins read it as /in/x, others as /x/../in/x. */
 	expect_text(word(URL "/x/..%252Fin/x", "now.does"), "refuse with 403");
 	expect_text(word(URL "/x", "now.does"), "fetch");
@@ -236,6 +239,9 @@ SCENARIO("twice explain says it for people")
 		    "exit %d: %s%s", o.status, o.out, o.err);
 	o = program(bin, "explain", "--json", URL "/x", "--admin", at);
 	expect_that(o.status == 0 && strstr(o.out, "\"why\""), "exit %d: %s", o.status, o.err);
+	o = program(bin, "explain", URL "/x", "--from", "192.0.2.1", "--admin", at);
+	expect_that(o.status == 0 && strstr(o.out, "a request would: answer"), "exit %d: %s",
+		    o.status, o.err);
 	expect_int(program(bin, "explain").status, 2);
 	expect_int(program(bin, "explain", "nonsense", "--admin", at).status, 1);
 }
