@@ -2,6 +2,7 @@
 #include "proxy/node/explain.h"
 
 #include "proxy/http/head.h"
+#include "proxy/node/doorway.h"
 #include "proxy/node/explain_headers.h"
 #include "proxy/node/imagined.h"
 #include "proxy/serve/select.h"
@@ -179,8 +180,9 @@ say_why_sighting(struct question *q)
 static void
 say_all(struct question *q, const struct settings *s)
 {
-	if (str_eq(q->im.rq.scheme, STR("https")) && !s->trusted_count)
-		say(q, "Listeners are plain HTTP, and no forwarder is trusted to say https "
+	if (str_eq(q->im.rq.scheme, STR("https")) && !s->trusted_count &&
+	    !doorway_has_tls(s->config))
+		say(q, "No listener speaks TLS, and no forwarder is trusted to say https "
 		       "(forwarded.trust): requests come as http:// URLs here.");
 	say_why_here(q);
 	if (imagined_deed(&q->im))

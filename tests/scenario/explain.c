@@ -225,6 +225,28 @@ SCENARIO("what cannot be a request is refused in a sentence, or explained as ref
 	expect_text(word("http://example.com?q=1", "key"), "http://example.com/?q=1");
 }
 
+/* Whether a sentence of why holds the words. */
+static bool
+says_why(const char *query, const char *words)
+{
+	size_t i;
+	const json_t *why;
+	json_array_foreach(part_of(query, "why"), i,
+			   why) if (strstr(json_string_value(why), words)) return true;
+	return false;
+}
+
+SCENARIO("a URL of https is said not to come where nobody speaks it")
+{
+	by_http_only();
+	edge_start();
+	expect(says_why("https://example.com/", "No listener speaks TLS"));
+	expect(!says_why(URL "/", "No listener speaks TLS"));
+	edge_stop();
+	edge_start("--listen", "https://127.0.0.1:0", "--self-signed");
+	expect(!says_why("https://example.com/", "No listener speaks TLS"));
+}
+
 SCENARIO("twice explain says it for people")
 {
 	by_http_only();
