@@ -2,6 +2,7 @@
  * doors: door 2 hears "/x" as "@2/x". */
 #include "tests/kit/kit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define WELL .body = "well"
@@ -72,4 +73,33 @@ SCENARIO("a check that is not answered in time has failed")
 	begin("fall: 1");
 	wait_until(stats_say("health check: total-timeout"));
 	expect_int(served_by(2, 0), 10);
+}
+
+static void
+change_to(const char *yaml)
+{
+	FILE *f = fopen(text("%s/twice.yaml", kit_dir()), "w");
+	expect(f && fputs(yaml, f) >= 0 && fclose(f) == 0);
+	struct output o = program(getenv("TWICE"), "reload", "--admin",
+				  text("127.0.0.1:%u", edge_admin_port()));
+	expect_that(o.status == 0, "%s%s", o.out, o.err);
+}
+
+SCENARIO("a reload without checks lets a server return, and one with them finds it unwell again")
+{
+	origin_says("@1/healthz", .mute = true);
+	origin_says("@2/healthz", WELL);
+	const char *group = text("origins:\n  - name: web\n    balance: round-robin\n"
+				 "    servers: [ { url: %s }, { url: %s } ]\n",
+				 origin_door(1), origin_door(2));
+	const char *checks =
+		"    health: { path: /healthz, every: 100ms, timeout: 100ms, fall: 1 }\n";
+	begin("fall: 1");
+	for (int i = 0; i < 3; i++) {
+		wait_until(stats_say("health check: total-timeout"));
+		change_to(group);
+		expect(!stats_say("health check: "));
+		change_to(text("%s%s", group, checks));
+	}
+	wait_until(stats_say("health check: total-timeout"));
 }
