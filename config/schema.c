@@ -79,7 +79,7 @@ static const struct setting health[] = {
 #define STRUCT struct config_origin
 static const struct setting origin[] = {
 	VALUE(URL,     url,                      "url",                      "none",     "none",     NO_RANGE,                 "http[s]://host[:port] or unix:/path; none: see servers"),
-	VALUE(TEXT,    name,                     "name",                     "default",  "default",  NO_RANGE,                 "of the group; all without a name are one group"),
+	VALUE(TEXT,    name,                     "name",                     "default",  "default",  NO_RANGE,                 "name of the group; all without a name are one group"),
 	GROUPS(servers, server_count,            "servers",                  server,                                           "of a group with a name: { url, weight: 1, backup: off }, ..."),
 	VALUE(WORD,    balance,                  "balance",                  "auto",     "auto|order|least|round-robin|hash", NO_RANGE, "auto: least, urls in order"),
 	VALUE(COUNT,   retries,                  "retries",                  "1",        NULL,       RANGE(0, 10),             "other servers that are asked when one fails"),
@@ -150,8 +150,8 @@ static const struct setting admission[] = {
 #define STRUCT struct config_headers
 static const struct setting headers[] = {
 	LIST(FIELD,    set, set_count,           "set",                      "",                                               "\"Name: value\" instead of what came; { Name: value } does too"),
-	LIST(FIELD,    add, add_count,           "add",                      "",                                               "\"Name: value\" besides what came"),
-	LIST(TEXT,     remove, remove_count,     "remove",                   "",                                               "names of fields that do not go on"),
+	LIST(FIELD,    add, add_count,           "add",                      "",                                               "\"Name: value\" added to what came"),
+	LIST(TEXT,     remove, remove_count,     "remove",                   "",                                               "names of fields to remove"),
 	{0}
 };
 #undef STRUCT
@@ -165,8 +165,8 @@ static const struct setting moved[] = {
 #define STRUCT struct config_answer
 static const struct setting answer[] = {
 	VALUE(COUNT,   status,                   "status",                   "none",     "none",     RANGE(200, 599),          "such as 503; none: the cache and the origin answer"),
-	VALUE(TEXT,    body,                     "body",                     "none",     "none",     NO_RANGE,                 "what clients get to read"),
-	VALUE(TEXT,    content_type,             "content_type",             "text/plain", NULL,     NO_RANGE,                 "of the body"),
+	VALUE(TEXT,    body,                     "body",                     "none",     "none",     NO_RANGE,                 "text of the answer"),
+	VALUE(TEXT,    content_type,             "content_type",             "text/plain", NULL,     NO_RANGE,                 "Content-Type of the answer"),
 	VALUE(SECONDS, retry_after_s,            "retry_after",              "none",     "none",     RANGE(1, YEAR),           "when clients may ask again (Retry-After)"),
 	{0}
 };
@@ -186,12 +186,12 @@ static const struct setting route[] = {
 	LIST(TEXT,     key_cookies, key_cookie_count,   "key_cookies",       "",                                               "cookies that are part of the key"),
 	LIST(TEXT,     pass_cookies, pass_cookie_count, "pass_cookies",      "",                                               "requests with one of these cookies bypass the cache"),
 	LIST(TEXT,     upgrades, upgrade_count,  "upgrade",                  "",                                               "protocols that clients may switch to, such as websocket"),
-	GROUP(request_headers,                   "request_headers",          headers,                                          "what origins are sent, after the rules for all routes"),
-	GROUP(response_headers,                  "response_headers",         headers,                                          "what clients are sent, after the rules for all routes"),
+	GROUP(request_headers,                   "request_headers",          headers,                                          "request fields for origins, after the rules for all routes"),
+	GROUP(response_headers,                  "response_headers",         headers,                                          "answer fields for clients, after the rules for all routes"),
 	LIST(NETWORK,  allow, allow_count,       "allow",                    "",                                               "networks of clients that may ask; without deny, only they"),
-	LIST(NETWORK,  deny, deny_count,         "deny",                     "",                                               "networks that may not (403), but for those in allow"),
+	LIST(NETWORK,  deny, deny_count,         "deny",                     "",                                               "networks that may not ask (403), except those in allow"),
 	GROUP(redirect,                          "redirect",                 moved,                                            "sends clients elsewhere"),
-	GROUP(answer,                            "answer",                   answer,                                           "answers clients here, as while an origin is repaired"),
+	GROUP(answer,                            "answer",                   answer,                                           "answer given here, for example while an origin is repaired"),
 	{0}
 };
 #undef STRUCT
@@ -224,7 +224,7 @@ static const struct setting timeouts[] = {
 	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "period over which a client must take least_rate"),
 	VALUE(MILLIS,  half_close_ms,            "half_close",               "5s",       NULL,       RANGE(1, 1000 * DAY),     "time for an answer after the client stopped sending"),
 	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "wait for another request's fetch, all tries together"),
-	VALUE(MILLIS,  tunnel_ms,                "tunnel",                   "1h",       NULL,       RANGE(1, 1000 * DAY),     "silence, both ways, that ends a connection that switched"),
+	VALUE(MILLIS,  tunnel_ms,                "tunnel",                   "1h",       NULL,       RANGE(1, 1000 * DAY),     "silence in both directions that ends a switched connection"),
 	VALUE(MILLIS,  lame_duck_ms,             "lame_duck",                "0s",       NULL,       RANGE(0, 1000 * DAY),     "after SIGTERM: /healthz says 503, all are served; then drain"),
 	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "time to finish requests after SIGTERM"),
 	{0}
@@ -244,15 +244,15 @@ static const struct setting tls[] = {
 	LIST(TEXT,     certificates, certificate_count, "certificates",      "",                                               "files and directories of certificates with their keys (PEM)"),
 	VALUE(SWITCH,  self_signed,              "self_signed",              "off",      NULL,       NO_RANGE,                 "for a first try: a certificate that browsers warn of"),
 	VALUE(CHOICE,  min_version,              "min_version",              "1.2",      "1.2|1.3",  NO_RANGE,                 "oldest version of TLS that is spoken"),
-	VALUE(TEXT,    client_ca,                "client_ca",                "none",     "none",     NO_RANGE,                 "file of those who issue clients' certificates; none: not asked"),
+	VALUE(TEXT,    client_ca,                "client_ca",                "none",     "none",     NO_RANGE,                 "authorities of clients' certificates; none: none is asked for"),
 	VALUE(SWITCH,  client_required,          "client_required",          "on",       NULL,       NO_RANGE,                 "with client_ca: refuse clients without a certificate"),
 	VALUE(SWITCH,  strict_host,              "strict_host",              "on",       NULL,       NO_RANGE,                 "421 for hosts that the connection's certificate does not have"),
 	VALUE(TEXT,    ticket_key,               "ticket_key",               "random",   "random",   NO_RANGE,                 "file of a secret that nodes share, so each resumes sessions"),
 	VALUE(SECONDS, ticket_period_s,          "ticket_period",            "12h",      NULL,       RANGE(1, 7 * DAY),        "how long sessions can be resumed; then keys change"),
 	VALUE(COUNT,   handshakes,               "handshakes",               "4096",     NULL,       RANGE(1, 1e6),            "most handshakes under way"),
-	VALUE(COUNT,   handshakes_per_address,   "handshakes_per_address",   "256",      "unlimited", RANGE(1, 1e6),           "most of one address"),
+	VALUE(COUNT,   handshakes_per_address,   "handshakes_per_address",   "256",      "unlimited", RANGE(1, 1e6),           "most handshakes under way from one address"),
 	VALUE(WORD,    redirect,                 "redirect",                 "off",      "off|https", NO_RANGE,                "https: send clients that come by http there"),
-	VALUE(COUNT,   redirect_port,            "redirect_port",            "443",      NULL,       RANGE(1, 65535),          "the port that they are sent to"),
+	VALUE(COUNT,   redirect_port,            "redirect_port",            "443",      NULL,       RANGE(1, 65535),          "port to which redirect sends clients"),
 	VALUE(TEXT,    acme_challenges,          "acme_challenges",          "none",     "none",     NO_RANGE,                 "directory for /.well-known/acme-challenge/, never redirected"),
 	{0}
 };
@@ -262,19 +262,19 @@ const struct setting schema_top[] = {
 	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "for clients: [proxy+][https:// | h2c://] IP:PORT or unix:PATH"),
 	VALUE(ADDRESS, admin,                    "admin",                    "127.0.0.1:9090", "off", NO_RANGE,                "address for statistics and purging; keep it private"),
 	LIST(TEXT,     admin_hosts, admin_host_count, "admin_hosts",         "",                                               "host names that admin answers to, beside addresses"),
-	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "token that POST needs, and all beyond loopback"),
+	VALUE(TEXT,    admin_token,              "admin_token",              "none",     "none",     NO_RANGE,                 "token for POST; beyond loopback every request needs it"),
 	VALUE(TEXT,    admin_token_file,         "admin_token_file",         "none",     "none",     NO_RANGE,                 "file that holds the token, instead of admin_token"),
 	VALUE(TEXT,    admin_socket,             "admin_socket",             "none",     "none",     NO_RANGE,                 "path of a Unix socket for admin; socket_mode guards it"),
 	VALUE(CHOICE,  socket_mode,              "socket_mode",              "660",      "600|660|666", NO_RANGE,                 "permissions of unix:PATH: who may connect"),
-	VALUE(TEXT,    user,                     "user",                     "none",     "none",     NO_RANGE,                 "that twice becomes when root starts it; none: it stays root"),
-	VALUE(TEXT,    group,                    "group",                    "auto",     "auto",     NO_RANGE,                 "that twice becomes when root starts it; auto: that of user"),
+	VALUE(TEXT,    user,                     "user",                     "none",     "none",     NO_RANGE,                 "user that twice becomes when root starts it; none: root"),
+	VALUE(TEXT,    group,                    "group",                    "auto",     "auto",     NO_RANGE,                 "group that twice becomes when root starts it; auto: user's"),
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "worker threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "servers that have the content"),
 	GROUP(cache,                             "cache",                    cache,                                            "place and size of the cache, lifetimes of objects"),
 	GROUPS(disks, disk_count,                "more_disks",               disk,                                             "disks beside that of cache.dir; objects lie on one of all"),
 	GROUP(admission,                         "admission",                admission,                                        "which objects are written to disk"),
-	GROUP(request_headers,                   "request_headers",          headers,                                          "changes to what origins are sent"),
-	GROUP(response_headers,                  "response_headers",         headers,                                          "changes to what clients are sent, hits too"),
+	GROUP(request_headers,                   "request_headers",          headers,                                          "changes to the request fields that origins are sent"),
+	GROUP(response_headers,                  "response_headers",         headers,                                          "changes to the answer fields that clients are sent"),
 	GROUPS(routes, route_count,              "routes",                   route,                                            "rules by host and path; the first match applies"),
 	GROUP(limits,                            "limits",                   limits,                                           "limits on requests and connections of clients"),
 	GROUP(http2,                             "http2",                    http2,                                            "limits on connections that speak HTTP/2"),
