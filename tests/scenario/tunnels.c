@@ -178,8 +178,8 @@ SCENARIO("a route that allows it switches protocols, and both sides say what the
 		say(o, "pong");
 		expect_reads(c, "pong");
 	}
-	expect_int((long long)edge_stat("tunnels.opened"), 1);
-	expect_int((long long)edge_stat("tunnels.closed"), 0);
+	edge_expect_stat("tunnels.opened", 1);
+	edge_expect_stat("tunnels.closed", 0);
 	client_close(c);
 	expect(ends(o));
 	close(o);
@@ -365,7 +365,7 @@ SCENARIO("a tunnel in which nothing moves ends, one in which something moves goe
 	}
 	expect(ends(other));
 	client_expect_closed(idle);
-	expect_int((long long)edge_stat("tunnels.idle"), 1);
+	edge_expect_stat("tunnels.idle", 1);
 	client_send(c, "still here");
 	expect_hears(o, "still here");
 	client_close(c);
@@ -495,7 +495,7 @@ SCENARIO("without a route that allows it, or a request that asks well, Upgrade s
 		client_close(c);
 		close(o);
 	}
-	expect_int((long long)edge_stat("tunnels.opened"), 0);
+	edge_expect_stat("tunnels.opened", 0);
 }
 
 SCENARIO("of several protocols the one that is allowed is asked for")
@@ -540,7 +540,7 @@ SCENARIO("a 101 that is not what was asked for is a 502")
 		client_close(c);
 		close(o);
 	}
-	expect_int((long long)edge_stat("tunnels.opened"), 0);
+	edge_expect_stat("tunnels.opened", 0);
 }
 
 /* ---- what one client can do to another -------------------------------------------------------- */
@@ -595,7 +595,7 @@ SCENARIO("what a client sends behind a refused upgrade is no request")
 	expect(ends(o));
 	close(o);
 	expect(!comes(door, 300));
-	expect_int((long long)edge_stat("requests.total"), 1);
+	edge_expect_stat("requests.total", 1);
 }
 
 SCENARIO("requests for the same URL do not wait for a tunnel, and are not answered by it")
@@ -641,7 +641,7 @@ SCENARIO("so many tunnels and no more; they take no connection of the origin's f
 	struct answer a = client_read(more, "GET");
 	expect_status(a, 503);
 	expect_verdict(a, "detail=tunnels-full");
-	expect_int((long long)edge_stat("tunnels.refused"), 1);
+	edge_expect_stat("tunnels.refused", 1);
 	client_close(more);
 	struct client *plain = client_open();
 	client_request(plain, "GET", "/page", NULL);
@@ -672,7 +672,7 @@ SCENARIO("a client that leaves before the 101 leaves no tunnel behind")
 	client_reset(c);
 	expect(ends(o));
 	close(o);
-	expect_int((long long)edge_stat("tunnels.opened"), 0);
+	edge_expect_stat("tunnels.opened", 0);
 	c = tunnel(&o);
 	client_close(c);
 	close(o);
