@@ -21,7 +21,9 @@ print_list(const json_t *answer, const char *key, const char *title)
 	size_t i;
 	json_t *one;
 	json_array_foreach(json_object_get(answer, key), i, one)
+	{
 		printf("%s: %s\n", title, json_string_value(one));
+	}
 }
 
 static void
@@ -30,9 +32,12 @@ print_answer(const json_t *answer)
 	size_t i;
 	json_t *one;
 	print_list(answer, "applied", "applied");
-	json_array_foreach(json_object_get(answer, "restart"), i, one) printf(
-		"needs a restart: %s (%s)\n", json_string_value(json_object_get(one, "setting")),
-		json_string_value(json_object_get(one, "why")));
+	json_array_foreach(json_object_get(answer, "restart"), i, one)
+	{
+		printf("needs a restart: %s (%s)\n",
+		       json_string_value(json_object_get(one, "setting")),
+		       json_string_value(json_object_get(one, "why")));
+	}
 	print_list(answer, "warnings", "warning");
 	if (!json_array_size(json_object_get(answer, "applied")) &&
 	    !json_array_size(json_object_get(answer, "restart")))
@@ -45,7 +50,10 @@ complain(const json_t *answer)
 {
 	size_t i;
 	json_t *one, *errors = json_object_get(answer, "errors");
-	json_array_foreach(errors, i, one) cli_complain("reload", "%s", json_string_value(one));
+	json_array_foreach(errors, i, one)
+	{
+		cli_complain("reload", "%s", json_string_value(one));
+	}
 	return json_array_size(errors) > 0;
 }
 

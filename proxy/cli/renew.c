@@ -98,14 +98,23 @@ log_all(const struct telling *t)
 	size_t i;
 	json_t *one;
 	json_array_foreach(t->errors, i, one)
+	{
 		log_error("the configuration was not reloaded: %s", json_string_value(one));
-	json_array_foreach(t->warnings, i, one) log_warning("%s", json_string_value(one));
+	}
+	json_array_foreach(t->warnings, i, one)
+	{
+		log_warning("%s", json_string_value(one));
+	}
 	json_array_foreach(t->restart, i, one)
+	{
 		log_warning("%s has changed in the configuration; restart to apply it (%s)",
 			    json_string_value(json_object_get(one, "setting")),
 			    json_string_value(json_object_get(one, "why")));
+	}
 	json_array_foreach(t->applied, i, one)
+	{
 		log_info("%s has changed, and is applied", json_string_value(one));
+	}
 }
 
 static void
