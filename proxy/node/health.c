@@ -7,6 +7,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/node/origins.h"
 
+#include <assert.h>
 #include <event2/event.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -110,11 +111,19 @@ turn(struct check *c, int64_t now)
 /* ---- all of them --------------------------------------------------------------------------- */
 
 static void
+cancel(struct checks *all)
+{
+	for (unsigned i = 0; i < all->count; i++)
+		if (all->of[i].fetch)
+			fetch_cancel(&all->of[i].fetch);
+}
+
+/* They are cancelled, or were never begun. */
+static void
 end_checks(struct checks *all)
 {
 	for (unsigned i = 0; i < all->count; i++) {
-		if (all->of[i].fetch)
-			fetch_cancel(&all->of[i].fetch);
+		assert(!all->of[i].fetch);
 		upstream_destroy(&all->of[i].group);
 	}
 	free(all->of);
@@ -125,9 +134,7 @@ end_checks(struct checks *all)
 static void
 take_up(struct health *h, struct checks next, int64_t now)
 {
-	for (unsigned i = 0; i < h->checks.count; i++)
-		if (h->checks.of[i].fetch)
-			fetch_cancel(&h->checks.of[i].fetch);
+	cancel(&h->checks);
 	fetcher_destroy(&h->fetcher);
 	end_checks(&h->checks);
 	h->fetcher = fetcher_create(h->base);
@@ -169,9 +176,7 @@ run(void *arg)
 	struct health *h = arg;
 	pthread_setname_np(pthread_self(), "health");
 	event_base_dispatch(h->base);
-	for (unsigned i = 0; i < h->checks.count; i++)
-		if (h->checks.of[i].fetch)
-			fetch_cancel(&h->checks.of[i].fetch);
+	cancel(&h->checks);
 	return NULL;
 }
 
