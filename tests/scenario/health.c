@@ -78,8 +78,7 @@ SCENARIO("a check that is not answered in time has failed")
 static void
 change_to(const char *yaml)
 {
-	FILE *f = fopen(text("%s/twice.yaml", kit_dir()), "w");
-	expect(f && fputs(yaml, f) >= 0 && fclose(f) == 0);
+	edge_rewrite(yaml);
 	struct output o = program(getenv("TWICE"), "reload", "--admin",
 				  text("127.0.0.1:%u", edge_admin_port()));
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
