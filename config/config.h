@@ -102,6 +102,7 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 		pass_cookie_count;
 	char **upgrades; /* protocols that connections may switch to */
 	unsigned upgrade_count;
+	bool streams; /* bodies of requests are not gathered */
 	struct config_headers request_headers, response_headers; /* besides those for all */
 	char **allow, **deny;					 /* networks of clients */
 	unsigned allow_count, deny_count;

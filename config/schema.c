@@ -186,6 +186,7 @@ static const struct setting route[] = {
 	LIST(TEXT,     key_cookies, key_cookie_count,   "key_cookies",       "",                                               "cookies that are part of the key"),
 	LIST(TEXT,     pass_cookies, pass_cookie_count, "pass_cookies",      "",                                               "requests with one of these cookies bypass the cache"),
 	LIST(TEXT,     upgrades, upgrade_count,  "upgrade",                  "",                                               "protocols that clients may switch to, such as websocket"),
+	VALUE(SWITCH,  streams,                  "stream",                   "off",      NULL,       NO_RANGE,                 "pass uploads on as they come, for calls that talk both ways"),
 	GROUP(request_headers,                   "request_headers",          headers,                                          "request fields for origins, after the rules for all routes"),
 	GROUP(response_headers,                  "response_headers",         headers,                                          "answer fields for clients, after the rules for all routes"),
 	LIST(NETWORK,  allow, allow_count,       "allow",                    "",                                               "networks of clients that may ask; without deny, only they"),

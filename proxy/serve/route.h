@@ -23,6 +23,7 @@ struct route {
 	struct key_rules key;
 	const struct str *upgrades; /* protocols that its connections may switch to */
 	unsigned upgrade_count;
+	bool streams; /* bodies of requests go on as they come, and may pause once an answer has begun */
 	const struct header_rules *request, *response; /* NULL: none */
 	const struct local_rules *local;	       /* NULL: none */
 	bool closed; /* who asks could mean a route that denies or answers: nobody may */

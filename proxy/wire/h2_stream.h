@@ -89,6 +89,7 @@ struct h2_stream { /* lies in the arena of its request */
 	uint8_t segment_n, segment_i;
 	enum h2_answering answering;
 	bool counted;  /* its length was said */
+	bool patient;  /* the request's body may pause */
 	uint64_t left; /* body bytes to be pulled; LENGTH_UNKNOWN */
 	uint64_t body_sent;
 	size_t interim_bytes;
@@ -198,6 +199,8 @@ h2_answer_head(struct stream *base, const struct stream_head *h, const struct st
 void h2_answer_interim(struct stream *base, int status, struct str lines);
 void h2_answer_ready(struct stream *base);
 void h2_answer_reset(struct stream *base);
+/* Its body has come to its end: whether trailers end the answer instead; they are submitted then. */
+bool h2_answer_trailers(struct h2_stream *s);
 /* Ends it with RST_STREAM, for no fault of the client. */
 void h2_answer_cut(struct h2_stream *s, enum stream_end how, uint32_t code);
 
