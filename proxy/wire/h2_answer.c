@@ -162,26 +162,6 @@ h2_answer_interim(struct stream *base, int status, struct str lines)
 	conn_wake(s->h2->conn);
 }
 
-bool
-h2_answer_trailers(struct h2_stream *s)
-{
-	struct wire *w = s->h2->conn->wire;
-	stream_trailers_fn *ask = s->source.trailers;
-	struct str lines = {0}, name, value;
-	s->source.trailers = NULL;
-	if (!ask || s->counted)
-		return false;
-	conn_enter_serve(w);
-	lines = ask(s->source.ctx);
-	conn_leave_serve(w);
-	struct lines l = {.nv = w->h2->nva, .at = arena_alloc(s->arena, lines.n + 1)};
-	while (next_line(&lines, &name, &value)) {
-		name = put_lower(&l, name);
-		add_text(&l, name, put(&l, str_trim(value)));
-	}
-	return l.n && nghttp2_submit_trailer(s->h2->ng, s->id, l.nv, l.n) == 0;
-}
-
 void
 h2_answer_ready(struct stream *base)
 {
