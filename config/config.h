@@ -89,6 +89,14 @@ struct config_moved {
 	char *status;
 };
 
+/* How often a client may ask. */
+struct config_rate {
+	unsigned requests; /* 0: no limit */
+	uint64_t per_s;
+	unsigned burst; /* 0: as requests */
+	bool hits;	/* answers from the cache count too */
+};
+
 struct config_route { /* the first that matches applies; the last, implicit one matches all */
 	char *host;   /* NULL: any; "*.example.com": names below it */
 	char *path;   /* prefix; NULL: any */
@@ -105,6 +113,7 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 	struct config_headers request_headers, response_headers; /* besides those for all */
 	char **allow, **deny;					 /* networks of clients */
 	unsigned allow_count, deny_count;
+	struct config_rate rate; /* besides that for all */
 	struct config_moved redirect;
 	struct config_answer answer;
 };
@@ -230,6 +239,7 @@ struct config {
 	unsigned disk_count;
 	struct config_admission admission;
 	struct config_headers request_headers, response_headers; /* of all routes */
+	struct config_rate rate;				 /* the same */
 	struct config_route *routes;
 	unsigned route_count;
 	struct config_limits limits;

@@ -22,6 +22,8 @@ answer_text(struct txn *t, int status, struct str allow, struct str type, struct
 		buf_add_str(send_line(t, &m, STR("Allow")), allow);
 	if (t->answer == ANSWER_ERROR && status == 503) /* a queue is full: soon it is not */
 		buf_add_lit(send_line(t, &m, STR("Retry-After")), "1");
+	if (t->answer == ANSWER_LIMITED)
+		buf_add_u64(send_line(t, &m, STR("Retry-After")), t->retry_after_s);
 	if (type.n)
 		buf_add_str(send_line(t, &m, STR("Content-Type")), type);
 	if (t->answer != ANSWER_LOCAL) /* it is this request's alone, and in the form it likes */
@@ -76,6 +78,17 @@ answer_denied(struct txn *t)
 	t->answer = ANSWER_DENIED;
 	t->detail = "denied";
 	answer_page(t, 403, STR(""), t->detail, NULL);
+}
+
+void
+answer_limited(struct txn *t, uint64_t retry_after_s)
+{
+	t->cs.fwd = NULL;
+	t->cs.hit = t->cs.has_ttl = false;
+	t->answer = ANSWER_LIMITED;
+	t->detail = "rate";
+	t->retry_after_s = retry_after_s;
+	answer_page(t, 429, STR(""), t->detail, NULL);
 }
 
 void
