@@ -147,6 +147,7 @@ SCENARIO("no other spelling of a path leads around the rate of its route")
 
 SCENARIO("what was used up stays so over a reload, where the rule is the same")
 {
+	by_http_only();
 	origin_says("*", .fields = FRESH, .body = "hello");
 	const char *before = "routes: [ { path: /a, " THREE " }, { path: /b, " THREE " } ]\n";
 	const char *after = "routes: [ { path: /c, pass: on }, { path: /a, " THREE " }, "
