@@ -79,9 +79,10 @@ struct config_headers {
 
 /* Requests of a route that are answered by it. */
 struct config_answer {
-	unsigned status; /* 0: none */
-	char *body;	 /* NULL: empty */
-	char *content_type;
+	unsigned status;	/* 0: none */
+	char *body;		/* NULL: empty */
+	char *file;		/* that is the body; NULL: none */
+	char *content_type;	/* NULL: by the name of file, else text/plain */
 	uint64_t retry_after_s; /* 0: not said */
 };
 struct config_moved {

@@ -334,12 +334,16 @@ check_answer(const struct config_route *r, unsigned i, char *err, size_t err_byt
 		return wrong(indexed("routes", i, "answer.status"), err, err_bytes,
 			     "%u answers a part or a condition; write another, such as 200",
 			     a->status);
-	if (!a->status && (a->body || a->retry_after_s))
+	if (!a->status && (a->body || a->file || a->retry_after_s))
 		return wrong(indexed("routes", i, "answer"), err, err_bytes,
 			     "there is no status; write one such as status: 503");
-	if (no_body && a->body)
-		return wrong(indexed("routes", i, "answer.body"), err, err_bytes,
-			     "an answer with status %u has none; leave one of both out", a->status);
+	if (a->body && a->file)
+		return wrong(indexed("routes", i, "answer.file"), err, err_bytes,
+			     "body is what is sent; leave one of both out");
+	if (no_body && (a->body || a->file))
+		return wrong(indexed("routes", i, a->body ? "answer.body" : "answer.file"), err,
+			     err_bytes, "an answer with status %u has none; leave one of both out",
+			     a->status);
 	return NULL;
 }
 

@@ -175,7 +175,8 @@ static const struct setting moved[] = {
 static const struct setting answer[] = {
 	VALUE(COUNT,   status,                   "status",                   "none",     "none",     RANGE(200, 599),          "such as 503; none: the cache and the origin answer"),
 	VALUE(TEXT,    body,                     "body",                     "none",     "none",     NO_RANGE,                 "text of the answer"),
-	VALUE(TEXT,    content_type,             "content_type",             "text/plain", NULL,     NO_RANGE,                 "Content-Type of the answer"),
+	VALUE(TEXT,    file,                     "file",                     "none",     "none",     NO_RANGE,                 "file sent instead, of 1MiB at most; a reload reads it anew"),
+	VALUE(TEXT,    content_type,             "content_type",             "auto",     "auto",     NO_RANGE,                 "Content-Type of the answer; auto: by the name of file"),
 	VALUE(SECONDS, retry_after_s,            "retry_after",              "none",     "none",     RANGE(1, YEAR),           "when clients may ask again (Retry-After)"),
 	{0}
 };

@@ -77,6 +77,8 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 	r->request = header_rules_create(&all->request_headers, &c->request_headers);
 	r->response = header_rules_create(&all->response_headers, &c->response_headers);
 	r->local = local_rules_create(c);
+	if (c->answer.file) /* the last one, which is not in the list, has none */
+		r->local->page = (unsigned)(c - all->routes) + 1;
 	r->route.local = r->local;
 	r->rates = rate_rules_create(&all->rate, c);
 	r->route.rates = r->rates;

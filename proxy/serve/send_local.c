@@ -6,9 +6,10 @@ static enum stream_pull
 pull_text(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
 	struct txn *t = ctx;
-	(void)most; /* the length was announced: it is the text's */
-	pieces[(*n)++] = t->body;
-	return STREAM_PULL_END;
+	struct str piece = {t->body.p, t->body.n < most ? t->body.n : most};
+	t->body = str_from(t->body, piece.n);
+	pieces[(*n)++] = piece;
+	return t->body.n ? STREAM_PULL_SOME : STREAM_PULL_END;
 }
 
 /* A complete answer: body lies in the arena. allow, type: empty: not said. */
@@ -108,16 +109,17 @@ void
 answer_routed(struct txn *t, const struct local_rules *r)
 {
 	struct maker m;
+	struct str body = r->page ? t->settings->pages[r->page - 1] : r->body;
 	t->cs.fwd = NULL;
 	t->answer = ANSWER_ROUTED;
 	t->detail = "answer";
-	send_begin(&m, t, r->status, r->status == 204 ? LENGTH_UNKNOWN : r->body.n);
+	send_begin(&m, t, r->status, r->status == 204 ? LENGTH_UNKNOWN : body.n);
 	send_date(t, &m);
 	if (r->retry_after_s)
 		buf_add_u64(send_line(t, &m, STR("Retry-After")), r->retry_after_s);
-	if (r->body.n)
+	if (body.n)
 		buf_add_str(send_line(t, &m, STR("Content-Type")), r->type);
-	t->body = r->body;
+	t->body = body;
 	send_end(t, &m, pull_text);
 }
 
