@@ -61,10 +61,12 @@ struct config_origin {
 	unsigned server_count;
 	enum config_balance balance;
 	unsigned retries;
-	unsigned queue; /* requests that wait; 0: no limit */
-	char *host;	/* Host to send; NULL: the client's */
-	char *ca_file;	/* NULL: the system's */
-	bool verify;	/* true */
+	unsigned queue;		    /* requests that wait; 0: no limit */
+	char *host;		    /* Host to send; NULL: the client's */
+	char *ca_file;		    /* NULL: the system's */
+	char *cert_file, *key_file; /* shown to origins that ask; NULL: none; in cert_file */
+	char *server_name;	    /* in TLS; NULL: that of the URL */
+	bool verify;		    /* true */
 	uint64_t connect_timeout_ms, read_timeout_ms;
 	uint64_t first_byte_timeout_ms, total_timeout_ms; /* 0: read_timeout; 0: none */
 	unsigned max_connections;			  /* per server and worker */
@@ -204,6 +206,7 @@ struct config_tls {
 	char *client_ca;   /* NULL: clients are not asked for certificates */
 	bool client_required;
 	bool strict_host;
+	char *kernel;	  /* "auto" or "off": whether the kernel may encrypt */
 	char *ticket_key; /* file; NULL: random keys */
 	uint64_t ticket_period_s;
 	unsigned handshakes, handshakes_per_address; /* under way; the second 0: no limit */

@@ -6,6 +6,7 @@
 #include "proxy/node/doorway.h"
 #include "proxy/node/identity.h"
 #include "proxy/node/pages.h"
+#include "proxy/origin/origin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,17 +123,21 @@ check_admin(const struct config *c, struct findings *p)
 /* ---- origins ------------------------------------------------------------------------------- */
 
 static void
-check_ca_files(const struct config *c, struct findings *p)
+check_origin_files(const struct config *c, struct findings *p)
 {
+	char setting[64], err[PREFLIGHT_TEXT];
 	for (unsigned i = 0; i < c->origin_count; i++) {
-		const char *file = c->origins[i].ca_file;
-		char setting[64];
-		snprintf(setting, sizeof setting, "origins.%u.ca_file", i);
-		if (file && access(file, R_OK))
-			find(p, true, setting,
-			     "cannot read %s: %s; name a file of certificates in "
-			     "PEM form",
-			     file, strerror(errno));
+		const struct config_origin *o = &c->origins[i];
+		struct origin_options files = {
+			.ca_file = o->ca_file,
+			.insecure = !o->ca_file,
+			.cert_file = o->cert_file,
+			.key_file = o->key_file,
+		};
+		const char *wrong = origin_check_files(&files, err, sizeof err);
+		snprintf(setting, sizeof setting, "origins.%u.%s", i, wrong ? wrong : "");
+		if (wrong)
+			find(p, true, setting, "%s", err);
 	}
 }
 
@@ -341,8 +346,8 @@ unsigned
 preflight(const struct config *c, const struct identity *who, preflight_each_fn *each, void *ctx)
 {
 	static void (*const checks[])(const struct config *, struct findings *) = {
-		check_listen,	 check_admin, check_ca_files, check_certificates, check_loops,
-		check_cache_dir, check_disk,  check_memory,   check_log,	  check_pages,
+		check_listen,	 check_admin, check_origin_files, check_certificates, check_loops,
+		check_cache_dir, check_disk,  check_memory,	  check_log,	      check_pages,
 	};
 	struct findings p = {each, ctx, 0, c, who};
 	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)

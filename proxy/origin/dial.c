@@ -111,15 +111,14 @@ on_tls_event(const SSL *ssl, int where, int alert)
 		d->farewell = true;
 }
 
-/* The CA certificates come from the origin's own store: libcurl would read the file again for
+/* Certificates come from what the origin has read: libcurl would read the file again for
  * every connection. And libcurl does not tell a closure alert from an end without one. */
 static CURLcode
 on_tls_context(CURL *easy, void *ctx, void *arg)
 {
 	struct dial *d = arg;
 	(void)easy;
-	if (d->origin->trust)
-		SSL_CTX_set1_cert_store(ctx, d->origin->trust);
+	origin_tls_use(&d->origin->files, ctx);
 	SSL_CTX_set_app_data((SSL_CTX *)ctx, d);
 	SSL_CTX_set_info_callback(ctx, on_tls_event);
 	return CURLE_OK;

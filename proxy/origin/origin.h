@@ -15,7 +15,11 @@ struct origin_options {
 	/* Host sent to the origin; NULL: the client's is passed. The name in TLS (SNI, certificate)
 	 * is the one in the URL; where that is an address, this one. */
 	const char *host;
+	const char *server_name; /* that name in TLS, whatever URL and host are; NULL: as said */
 	const char *ca_file;	 /* NULL: the system's */
+	/* Shown to an origin that asks for a certificate, with the chain behind it; NULL: none. And
+	 * its key; NULL: it is in the same file. */
+	const char *cert_file, *key_file;
 	bool insecure;		 /* do not verify the certificate */
 	long connect_timeout_ms; /* 0: 5000; for a free connection, and again to open one (DNS and
 				    TLS too) */
@@ -26,9 +30,11 @@ struct origin_options {
 	/* per worker; 0: 256; further fetches queue. Those that send a body hold at most half. */
 	unsigned max_connections;
 };
-/* Checks and keeps copies. NULL and a sentence in err on a bad URL or unreadable CA file. */
+/* Checks and keeps copies. NULL and a sentence in err on a bad URL or file. */
 struct origin *origin_create(const struct origin_options *o, char *err, size_t err_bytes);
-/* Whether an origin made of these would be the same one. A CA file that was changed since makes
+/* The files alone: the option that is wrong ("key_file") and a sentence in err; NULL: none. */
+const char *origin_check_files(const struct origin_options *o, char *err, size_t err_bytes);
+/* Whether an origin made of these would be the same one. A file that was changed since makes
  * another. */
 bool origin_is(const struct origin *o, const struct origin_options *opt);
 /* One user more, beside who created it. */

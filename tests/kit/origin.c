@@ -106,6 +106,19 @@ hang_up(struct link *l, bool reset)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* NULL: it did not show one. */
+static const char *
+name_of_client(const struct link *l)
+{
+	char name[256] = "";
+	X509 *shown = l->tls ? SSL_get1_peer_certificate(l->tls) : NULL;
+	if (!shown)
+		return NULL;
+	X509_NAME_get_text_by_NID(X509_get_subject_name(shown), NID_commonName, name, sizeof name);
+	X509_free(shown);
+	return kit_dup(name, strlen(name));
+}
+
 static struct heard *
 note_heard(struct link *l, size_t head_bytes)
 {
@@ -115,6 +128,7 @@ note_heard(struct link *l, size_t head_bytes)
 	h->head_bytes = head_bytes;
 	h->body = kit_dup("", 0);
 	h->connection = l->number;
+	h->client = name_of_client(l);
 	size_t m = strcspn(h->head, " \r"), t = 0;
 	if (h->head[m] == ' ')
 		t = strcspn(h->head + m + 1, " \r");
@@ -602,6 +616,16 @@ origin_tls(const char *cert, const char *key)
 	if (SSL_CTX_use_certificate_chain_file(origin.tls, cert) != 1 ||
 	    SSL_CTX_use_PrivateKey_file(origin.tls, key, SSL_FILETYPE_PEM) != 1)
 		fail("cannot use %s and %s", cert, key);
+}
+
+void
+origin_tls_asks(const char *ca)
+{
+	static const unsigned char here[] = "kit";
+	SSL_CTX_set_verify(origin.tls, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	SSL_CTX_set_session_id_context(origin.tls, here, sizeof here);
+	if (SSL_CTX_load_verify_locations(origin.tls, ca, NULL) != 1)
+		fail("cannot read %s", ca);
 }
 
 void

@@ -62,6 +62,7 @@ struct heard {	    /* a request as it arrived */
 	bool whole; /* the body has ended */
 	char *method, *target;
 	unsigned connection; /* the how-manieth it came on, from 0 */
+	const char *client;  /* the name in the client's certificate; NULL: there was none */
 };
 int origin_requests(void);
 int origin_requests_for(const char *target);
@@ -94,5 +95,7 @@ void origin_door_dies(unsigned i);
 void origin_door_returns(unsigned i);
 /* Speaks TLS from now on, with PEM files; call before the first other word. */
 void origin_tls(const char *cert, const char *key);
+/* Behind it: only clients with a certificate that this file's authority issued are answered. */
+void origin_tls_asks(const char *ca);
 
 #endif
