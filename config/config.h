@@ -196,6 +196,7 @@ struct config_tls {
 	char *client_ca;   /* NULL: clients are not asked for certificates */
 	bool client_required;
 	bool strict_host;
+	char *kernel;	  /* "auto" or "off": whether the kernel may encrypt */
 	char *ticket_key; /* file; NULL: random keys */
 	uint64_t ticket_period_s;
 	unsigned handshakes, handshakes_per_address; /* under way; the second 0: no limit */

@@ -252,6 +252,7 @@ static const struct setting tls[] = {
 	VALUE(SWITCH,  strict_host,              "strict_host",              "on",       NULL,       NO_RANGE,                 "421 for hosts that the connection's certificate does not have"),
 	VALUE(TEXT,    ticket_key,               "ticket_key",               "random",   "random",   NO_RANGE,                 "file of a secret that nodes share, so each resumes sessions"),
 	VALUE(SECONDS, ticket_period_s,          "ticket_period",            "12h",      NULL,       RANGE(1, 7 * DAY),        "how long sessions can be resumed; then keys change"),
+	VALUE(CHOICE,  kernel,                   "kernel",                   "off",      "off|auto", NO_RANGE,                 "auto: the kernel encrypts, where it can"),
 	VALUE(COUNT,   handshakes,               "handshakes",               "4096",     NULL,       RANGE(1, 1e6),            "most handshakes under way"),
 	VALUE(COUNT,   handshakes_per_address,   "handshakes_per_address",   "256",      "unlimited", RANGE(1, 1e6),           "most handshakes under way from one address"),
 	VALUE(WORD,    redirect,                 "redirect",                 "off",      "off|https", NO_RANGE,                "https: send clients that come by http there"),

@@ -76,6 +76,7 @@ COUNTER(TLS_RESUMED,          "tls",       "resumed",        "of these, resumed 
 COUNTER(TLS_1_2,              "tls",       "tls_1_2",        "of these, TLS 1.2")
 COUNTER(TLS_1_3,              "tls",       "tls_1_3",        "of these, TLS 1.3")
 COUNTER(TLS_H2,               "tls",       "h2",             "of these, with HTTP/2 agreed on by ALPN")
+COUNTER(TLS_KERNEL,           "tls",       "kernel",         "of these, whose answers the kernel encrypts (tls.kernel)")
 COUNTER(TLS_LEFT,             "tls",       "left",           "handshakes that the client left before their end")
 COUNTER(TLS_TIMEOUT,          "tls",       "timeout",        "handshakes that took longer than timeouts.header")
 COUNTER(TLS_REFUSED,          "tls",       "refused",        "handshakes turned away or closed at the limit of those under way")

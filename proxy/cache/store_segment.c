@@ -255,7 +255,7 @@ store_ask_for_room(struct store *st)
 static bool
 take_segment(struct store *st)
 {
-	int64_t victim = ledger_victim(&st->ledger);
+	int64_t victim = ledger_victim_at_once(&st->ledger);
 	if (victim < 0)
 		return false;
 	struct store_taken *t = NEW(struct store_taken);

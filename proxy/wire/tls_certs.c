@@ -94,6 +94,8 @@ new_context(const struct tls_certs_options *o)
 					 SSL_OP_PRIORITIZE_CHACHA | SSL_OP_IGNORE_UNEXPECTED_EOF);
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
 				      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	if (o->in_kernel)
+		SSL_CTX_set_options(ctx, SSL_OP_ENABLE_KTLS);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_max_early_data(ctx, 0);
 	SSL_CTX_set_num_tickets(ctx, 1);

@@ -95,16 +95,42 @@ in_yaml(const char *line)
 	       (strncmp(edge.yaml, line + 1, strlen(line + 1)) == 0 || strstr(edge.yaml, line));
 }
 
-/* The settings as a file; KIT_TLS needs some besides. NULL: none. */
+/* What KIT_TLS needs besides what the scenario says. */
+static const char *
+with_tls(const char *yaml)
+{
+	return text("%s\ntls:\n  certificates: [ %s ]\n  strict_host: off\n%s", yaml ? yaml : "",
+		    kit_tls_certificate(), by_kernel() ? "  kernel: auto\n" : "");
+}
+
+static bool
+says_own_tls(void)
+{
+	return in_yaml("\nlisten:") || in_yaml("\ntls:");
+}
+
+/* The settings as a file. NULL: none. */
 static const char *
 whole_yaml(const char *const *flags)
 {
-	edge.is_tls = kit_tls() && !given(flags, "--listen") && !in_yaml("\nlisten:") &&
-		      !in_yaml("\ntls:");
-	if (!edge.is_tls)
-		return edge.yaml;
-	return text("%s\ntls:\n  certificates: [ %s ]\n  strict_host: off\n",
-		    edge.yaml ? edge.yaml : "", kit_tls_certificate());
+	edge.is_tls = kit_tls() && !given(flags, "--listen") && !says_own_tls();
+	return edge.is_tls ? with_tls(edge.yaml) : edge.yaml;
+}
+
+static void
+write_settings(const char *yaml)
+{
+	const char *path = text("%s/twice.yaml", kit_dir());
+	FILE *f = fopen(path, "w");
+	if (!f || fputs(yaml, f) < 0 || fclose(f) != 0)
+		fail("cannot write %s", path);
+}
+
+void
+edge_rewrite(const char *yaml)
+{
+	edge_yaml(yaml);
+	write_settings(edge.is_tls && !says_own_tls() ? with_tls(edge.yaml) : edge.yaml);
 }
 
 static void
@@ -115,12 +141,9 @@ compose(const char *const *flags)
 	edge.flags[n++] = edge_binary();
 	edge.flags[n++] = strdup("run");
 	if (yaml) {
-		char *path = text("%s/twice.yaml", kit_dir());
-		FILE *f = fopen(path, "w");
-		if (!f || fputs(yaml, f) < 0 || fclose(f) != 0)
-			fail("cannot write %s", path);
+		write_settings(yaml);
 		edge.flags[n++] = strdup("-c");
-		edge.flags[n++] = path;
+		edge.flags[n++] = text("%s/twice.yaml", kit_dir());
 	}
 	const struct {
 		const char *flag, *yaml, *value;

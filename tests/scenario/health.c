@@ -53,7 +53,7 @@ SCENARIO("a server that fails its checks is not asked, and is when they succeed 
 	barrier_open(back);
 	wait_until(!stats_say("health check: "));
 	expect_between(served_by(1, 20), 0, 9);
-	expect(edge_said("is well again, say its checks"));
+	expect(edge_said("passes its checks again"));
 	edge_expect_stat("requests.total", 20);
 }
 
@@ -79,8 +79,7 @@ SCENARIO("a check that is not answered in time has failed")
 static void
 change_to(const char *yaml)
 {
-	FILE *f = fopen(text("%s/twice.yaml", kit_dir()), "w");
-	expect(f && fputs(yaml, f) >= 0 && fclose(f) == 0);
+	edge_rewrite(yaml);
 	struct output o = program(getenv("TWICE"), "reload", "--admin",
 				  text("127.0.0.1:%u", edge_admin_port()));
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
