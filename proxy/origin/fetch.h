@@ -60,7 +60,9 @@ struct fetch_result {
 	bool reused;	    /* the connection was a kept one */
 	bool begun;	    /* bytes of an answer came */
 	bool body_taken;    /* on_send has given bytes: it cannot give them again */
-	int64_t wait_us;    /* from start to first byte of the head */
+	struct str
+		trailers; /* "Name: value" CR LF each, checked as fields are; holds during on_done */
+	int64_t wait_us;  /* from start to first byte of the head */
 	int64_t total_us;
 };
 
