@@ -1,11 +1,11 @@
 /* preflight.c - one function per thing that can be missing; the table at the end calls them. */
 #include "proxy/node/preflight.h"
 
+#include "proxy/base/mem.h"
 #include "proxy/cache/store.h"
 #include "proxy/node/admin_door.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/identity.h"
-#include "proxy/base/mem.h"
 #include "proxy/node/pages.h"
 #include "proxy/origin/origin.h"
 #include "proxy/origin/resolver.h"
