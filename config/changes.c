@@ -74,6 +74,7 @@ static const struct row rows[] = {
 	{"admission.rotate_after",     filter, NULL},
 	{"request_headers",            NULL,   NULL},
 	{"response_headers",           NULL,   NULL},
+	{"rate",                       NULL,   NULL},
 	{"routes",                     NULL,   NULL},
 	{"limits",                     NULL,   NULL},
 	{"limits.per_address",         counts, both_count},

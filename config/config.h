@@ -81,14 +81,23 @@ struct config_headers {
 
 /* Requests of a route that are answered by it. */
 struct config_answer {
-	unsigned status; /* 0: none */
-	char *body;	 /* NULL: empty */
-	char *content_type;
+	unsigned status;	/* 0: none */
+	char *body;		/* NULL: empty */
+	char *file;		/* that is the body; NULL: none */
+	char *content_type;	/* NULL: by the name of file, else text/plain */
 	uint64_t retry_after_s; /* 0: not said */
 };
 struct config_moved {
 	char *to; /* a template; NULL: none */
 	char *status;
+};
+
+/* How often a client may ask. */
+struct config_rate {
+	unsigned requests; /* 0: no limit */
+	uint64_t per_s;
+	unsigned burst; /* 0: as requests */
+	bool hits;	/* answers from the cache count too */
 };
 
 struct config_route { /* the first that matches applies; the last, implicit one matches all */
@@ -108,6 +117,7 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 	struct config_headers request_headers, response_headers; /* besides those for all */
 	char **allow, **deny;					 /* networks of clients */
 	unsigned allow_count, deny_count;
+	struct config_rate rate; /* besides that for all */
 	struct config_moved redirect;
 	struct config_answer answer;
 };
@@ -234,6 +244,7 @@ struct config {
 	unsigned disk_count;
 	struct config_admission admission;
 	struct config_headers request_headers, response_headers; /* of all routes */
+	struct config_rate rate;				 /* the same */
 	struct config_route *routes;
 	unsigned route_count;
 	struct config_limits limits;

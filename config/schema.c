@@ -158,6 +158,15 @@ static const struct setting headers[] = {
 	{0}
 };
 #undef STRUCT
+#define STRUCT struct config_rate
+static const struct setting rate[] = {
+	VALUE(COUNT,   requests,                 "requests",                 "none",     "none",     RANGE(1, 1e6),            "most requests of an address (IPv6: /64) in the time per"),
+	VALUE(SECONDS, per_s,                    "per",                      "1s",       NULL,       RANGE(1, DAY),            "time in which they come back, one by one"),
+	VALUE(COUNT,   burst,                    "burst",                    "auto",     "auto",     RANGE(1, 1e6),            "requests that may come at once; auto: as many as requests"),
+	VALUE(SWITCH,  hits,                     "hits",                     "on",       NULL,       NO_RANGE,                 "off: only requests for which an origin is asked count"),
+	{0}
+};
+#undef STRUCT
 #define STRUCT struct config_moved
 static const struct setting moved[] = {
 	VALUE(TEXT,    to,                       "to",                       "none",     "none",     NO_RANGE,                 "such as https://www.example.com$path$query; none: nowhere"),
@@ -169,7 +178,8 @@ static const struct setting moved[] = {
 static const struct setting answer[] = {
 	VALUE(COUNT,   status,                   "status",                   "none",     "none",     RANGE(200, 599),          "such as 503; none: the cache and the origin answer"),
 	VALUE(TEXT,    body,                     "body",                     "none",     "none",     NO_RANGE,                 "text of the answer"),
-	VALUE(TEXT,    content_type,             "content_type",             "text/plain", NULL,     NO_RANGE,                 "Content-Type of the answer"),
+	VALUE(TEXT,    file,                     "file",                     "none",     "none",     NO_RANGE,                 "file sent instead, of 1MiB at most; a reload reads it anew"),
+	VALUE(TEXT,    content_type,             "content_type",             "auto",     "auto",     NO_RANGE,                 "Content-Type of the answer; auto: by the name of file"),
 	VALUE(SECONDS, retry_after_s,            "retry_after",              "none",     "none",     RANGE(1, YEAR),           "when clients may ask again (Retry-After)"),
 	{0}
 };
@@ -194,6 +204,7 @@ static const struct setting route[] = {
 	GROUP(response_headers,                  "response_headers",         headers,                                          "answer fields for clients, after the rules for all routes"),
 	LIST(NETWORK,  allow, allow_count,       "allow",                    "",                                               "networks of clients that may ask; without deny, only they"),
 	LIST(NETWORK,  deny, deny_count,         "deny",                     "",                                               "networks that may not ask (403), except those in allow"),
+	GROUP(rate,                              "rate",                     rate,                                             "how often a client may ask here (429), beside the rate for all"),
 	GROUP(redirect,                          "redirect",                 moved,                                            "sends clients elsewhere"),
 	GROUP(answer,                            "answer",                   answer,                                           "answer given here, for example while an origin is repaired"),
 	{0}
@@ -280,6 +291,7 @@ const struct setting schema_top[] = {
 	GROUP(admission,                         "admission",                admission,                                        "which objects are written to disk"),
 	GROUP(request_headers,                   "request_headers",          headers,                                          "changes to the request fields that origins are sent"),
 	GROUP(response_headers,                  "response_headers",         headers,                                          "changes to the answer fields that clients are sent"),
+	GROUP(rate,                              "rate",                     rate,                                             "how often a client may ask, all routes together (429)"),
 	GROUPS(routes, route_count,              "routes",                   route,                                            "rules by host and path; the first match applies"),
 	GROUP(limits,                            "limits",                   limits,                                           "limits on requests and connections of clients"),
 	GROUP(http2,                             "http2",                    http2,                                            "limits on connections that speak HTTP/2"),

@@ -13,6 +13,7 @@ COUNTER(ONLY_IF_CACHED,       "requests",  "only_if_cached", "answered 504 as th
 COUNTER(ERRORS,               "requests",  "errors",         "answered with an error made here: no good answer from an origin")
 COUNTER(REJECTED,             "requests",  "rejected",       "malformed or over a limit; never forwarded")
 COUNTER(DENIED,               "requests",  "denied",         "403 by allow and deny of a route")
+COUNTER(LIMITED,              "requests",  "limited",        "429 by rate: the client asked more often than it may")
 COUNTER(ROUTED,               "requests",  "routed",         "answered by redirect or answer of a route")
 COUNTER(LOCAL,                "requests",  "local",          "TRACE, OPTIONS, redirects to https and ACME challenges answered here")
 COUNTER(ABANDONED,            "requests",  "abandoned",      "the client left before there was an answer")

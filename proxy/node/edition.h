@@ -9,6 +9,7 @@
 
 #include "config/config.h"
 #include "proxy/node/origins.h"
+#include "proxy/node/pages.h"
 
 #include <stdatomic.h>
 
@@ -18,10 +19,12 @@ struct edition {
 	const struct config *config;
 	struct config own; /* where it is, if it is ours */
 	struct origins origins;
+	struct pages pages;
 	struct settings *settings; /* for threads that are no workers: constant, never counted */
 	unsigned *ports;	   /* at which each entry of listen is; 0: a path */
 	char *token;		   /* that the admin server asks for; NULL: none */
 	uint32_t node;		   /* settings.h */
+	char wrong[CONFIG_NAME_BYTES]; /* the setting for which edition_open failed */
 	_Atomic unsigned users;
 };
 
@@ -30,7 +33,7 @@ struct edition *edition_create(const struct config *c, uint32_t node);
 /* The same, and *own is taken: it is zeroed. */
 struct edition *edition_create_own(struct config *own, uint32_t node);
 /* The servers, those of before where nothing changed (origins.h); then its settings. -1 and a
- * sentence. */
+ * sentence; wrong then says of which setting. */
 int edition_open(struct edition *e, unsigned workers, const struct edition *before,
 		 struct origin_names *names, char *err, size_t err_bytes);
 struct edition *edition_ref(struct edition *e);

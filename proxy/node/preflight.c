@@ -5,6 +5,7 @@
 #include "proxy/node/admin_door.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/identity.h"
+#include "proxy/node/pages.h"
 #include "proxy/origin/origin.h"
 
 #include <errno.h>
@@ -138,6 +139,17 @@ check_origin_files(const struct config *c, struct findings *p)
 		if (wrong)
 			find(p, true, setting, "%s", err);
 	}
+}
+
+static void
+check_pages(const struct config *c, struct findings *p)
+{
+	struct pages pages;
+	char setting[CONFIG_NAME_BYTES], err[PREFLIGHT_TEXT];
+	if (pages_open(c, &pages, setting, err, sizeof err))
+		find(p, true, setting, "%s", err);
+	else
+		pages_close(&pages);
 }
 
 /* Whether an interface of this machine has the address. */
@@ -335,7 +347,7 @@ preflight(const struct config *c, const struct identity *who, preflight_each_fn 
 {
 	static void (*const checks[])(const struct config *, struct findings *) = {
 		check_listen,	 check_admin, check_origin_files, check_certificates, check_loops,
-		check_cache_dir, check_disk,  check_memory,	  check_log,
+		check_cache_dir, check_disk,  check_memory,	  check_log,	      check_pages,
 	};
 	struct findings p = {each, ctx, 0, c, who};
 	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)

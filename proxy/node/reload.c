@@ -146,7 +146,7 @@ open_edition(struct making *m)
 	m->edition = edition_create_own(m->fresh, s->edition->node);
 	if (edition_open(m->edition, s->worker_count, s->edition, &s->names, m->say->err,
 			 m->say->err_bytes))
-		return refuse(m, "origins");
+		return refuse(m, m->edition->wrong);
 	for (unsigned i = 0; i < REPORT_ORIGINS_MOST; i++)
 		if (s->names.of[i].taken && !s->names.of[i].counted)
 			m->forgotten[m->forgotten_n++] = i;

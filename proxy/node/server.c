@@ -156,6 +156,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	sh->passes = passes_create();
 	sh->reloads = passes_create();
 	sh->unsliced = passes_create();
+	sh->rates = rates_create();
 	return 0;
 }
 
@@ -499,6 +500,7 @@ server_destroy(struct server **sp)
 	passes_destroy(&sh->passes);
 	passes_destroy(&sh->reloads);
 	passes_destroy(&sh->unsliced);
+	rates_destroy(&sh->rates);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);

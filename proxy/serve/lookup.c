@@ -258,6 +258,8 @@ wants_whole_behind(const struct txn *t)
 static void
 ask_origin(struct txn *t, enum selection s)
 {
+	if (!gate_admits(t))
+		return;
 	say_forward(t);
 	switch (s) {
 	case SELECT_FETCH_PIECE:
@@ -281,6 +283,8 @@ ask_origin(struct txn *t, enum selection s)
 static void
 pass(struct txn *t)
 {
+	if (!gate_admits(t))
+		return;
 	object_unref(&t->object);
 	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "request";
 	follow_pass(t);
@@ -394,6 +398,8 @@ lookup_begin(struct txn *t)
 	/* Whoever must pass has a key too: an unsafe method invalidates by it. */
 	shared = outgoing_key(&t->outgoing, &t->key.text) && shared && !t->upgrade.n;
 	t->outgoing.shared = shared;
+	if (!shared && !gate_admits(t))
+		return;
 	key_is_primary(&t->key, sh->seed);
 	seen_prefetch(sh->seen, t->key.primary); /* asked for below, after the cache */
 	if (purging_begin(t))

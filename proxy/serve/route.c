@@ -15,6 +15,8 @@ struct rule {
 	struct route passing; /* the same, but it passes: for who could mean another route */
 	struct header_rules *request, *response; /* owned */
 	struct local_rules *local;		 /* owned */
+	struct rate_rules *rates;		 /* owned */
+	bool guards; /* it has rules of its own for who may ask or how often, or answers by itself */
 };
 
 struct routes {
@@ -76,7 +78,12 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 	r->request = header_rules_create(&all->request_headers, &c->request_headers);
 	r->response = header_rules_create(&all->response_headers, &c->response_headers);
 	r->local = local_rules_create(c);
+	if (c->answer.file) /* the last one, which is not in the list, has none */
+		r->local->page = (unsigned)(c - all->routes) + 1;
 	r->route.local = r->local;
+	r->rates = rate_rules_create(&all->rate, c);
+	r->route.rates = r->rates;
+	r->guards = r->local || c->rate.requests;
 	r->route.request = r->request;
 	r->route.response = r->response;
 	r->passing = r->route;
@@ -88,7 +95,7 @@ _Static_assert((int)CONFIG_ADMIT_NEVER == (int)RULE_NEVER &&
 		       (int)CONFIG_QUERY_SORT == (int)QUERY_SORT,
 	       "compile() casts between these");
 
-/* A route that passes or ends requests protects: it is matched in any case. */
+/* A route that passes, ends requests or limits them protects: it is matched in any case. */
 static void
 index_rules(struct routes *r)
 {
@@ -97,7 +104,7 @@ index_rules(struct routes *r)
 		rows[i] = (struct route_index_row){.host = r->rules[i].host,
 						   .path = r->rules[i].path,
 						   .any_case = r->rules[i].route.pass ||
-							       r->rules[i].local};
+							       r->rules[i].guards};
 	r->index = route_index_create(rows, r->count - 1);
 	free(rows);
 }
@@ -127,6 +134,7 @@ routes_destroy(struct routes **rp)
 		return;
 	for (unsigned i = 0; i < r->count; i++) {
 		local_rules_destroy(&r->rules[i].local);
+		rate_rules_destroy(&r->rules[i].rates);
 		header_rules_destroy(&r->rules[i].request);
 		header_rules_destroy(&r->rules[i].response);
 		const struct key_rules *k = &r->rules[i].route.key;
@@ -224,8 +232,8 @@ doubted(const struct routes *r, const struct route *found, unsigned first, unsig
 {
 	if (other == first || found->closed)
 		return found;
-	bool ends = r->rules[first].local || r->rules[other].local;
-	return ends ? &r->closed : &r->rules[other].passing;
+	bool guards = r->rules[first].guards || r->rules[other].guards;
+	return guards ? &r->closed : &r->rules[other].passing;
 }
 
 /* The rule that all readings agree on; where they do not, nobody knows which rules the origin's

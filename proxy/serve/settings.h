@@ -31,6 +31,7 @@ struct settings {
 	struct network *purge_from; /* who may send PURGE: cache.purge_from */
 	unsigned purge_from_count;
 	struct upstream *const *groups; /* of origins, by route */
+	const struct str *pages;	/* files that routes answer with, by route; borrowed */
 	unsigned users;
 	void (*gone)(void *lender); /* NULL: nobody wants to know */
 	void *lender;

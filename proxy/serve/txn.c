@@ -7,6 +7,7 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/serve/follow.h"
+#include "proxy/serve/gate.h"
 #include "proxy/serve/lookup.h"
 #include "proxy/serve/purging.h"
 #include "proxy/serve/tally.h"
@@ -166,6 +167,8 @@ run_walk(struct txn *t)
 		t->answer = ANSWER_ONLY_IF_CACHED;
 		return true;
 	}
+	if (t->rate_due && !walk_has(t->walk, t->slices, t->slice_count) && !gate_admits(t))
+		return true;
 	switch (walk_find(t->walk, t->slices[0].at, t->slices[0].at + t->slices[0].n)) {
 	case WALK_LATER:
 		return false;
