@@ -239,6 +239,7 @@ struct config {
 	unsigned workers;	/* 0: one per core */
 	struct config_origin *origins;
 	unsigned origin_count;
+	uint64_t resolve_s; /* from one lookup of an origin's name to the next */
 	struct config_cache cache;
 	struct config_disk *disks;
 	unsigned disk_count;

@@ -286,6 +286,7 @@ const struct setting schema_top[] = {
 	VALUE(TEXT,    group,                    "group",                    "auto",     "auto",     NO_RANGE,                 "group that twice becomes when root starts it; auto: user's"),
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "worker threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "servers that have the content"),
+	VALUE(SECONDS, resolve_s,                "resolve",                  "30s",      NULL,       RANGE(1, DAY),            "time from one lookup of the names of origins to the next"),
 	GROUP(cache,                             "cache",                    cache,                                            "place and size of the cache, lifetimes of objects"),
 	GROUPS(disks, disk_count,                "more_disks",               disk,                                             "disks beside that of cache.dir; objects lie on one of all"),
 	GROUP(admission,                         "admission",                admission,                                        "which objects are written to disk"),
