@@ -53,7 +53,7 @@ SCENARIO("a server that fails its checks is not asked, and is when they succeed 
 	barrier_open(back);
 	wait_until(!stats_say("health check: "));
 	expect_between(served_by(1, 20), 0, 9);
-	expect(edge_said("is well again, say its checks"));
+	expect(edge_said("passes its checks again"));
 	edge_expect_stat("requests.total", 20);
 }
 

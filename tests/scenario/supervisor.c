@@ -191,7 +191,7 @@ SCENARIO("a worker that stands still ends the supervisor's patience, though the 
 		skip("a thread cannot be held: %s", strerror(errno));
 	while (waitpid(worker, &status, __WALL) < 0 && errno == EINTR)
 		;
-	wait_until(edge_said("has not turned for"));
+	wait_until(edge_said("has been stuck for"));
 	int before = count_said("WATCHDOG=1");
 	double then = edge_stat("uptime_s");
 	wait_until(edge_stat("uptime_s") > then + 1); /* in which it looks five times */
