@@ -349,6 +349,26 @@ SCENARIO("what testssl.sh asks for: old versions, weak ciphers and compression a
 	expect_that(strstr(id.out, "Session-ID: \n"), "session ID: %s", id.out);
 }
 
+/* Debian's package testssl.sh; its own openssl would be another one. */
+SCENARIO_IN(240, "testssl.sh itself finds nothing that is not well (TWICE_LONG)")
+{
+	if (!kit_long())
+		skip("TWICE_LONG=1 runs it: it takes a minute or two");
+	needs("testssl");
+	start("");
+	struct output o = program("testssl", "--openssl=/usr/bin/openssl", "--quiet", "--color",
+				  "0", "--warnings", "off", "-p", "-s", "-f", "-P", "-U",
+				  text("127.0.0.1:%u", edge_port()));
+	static const char *const well[] = {
+		"TLS 1.1    not offered",	    "TLS 1.3    offered (OK)",
+		"Strong encryption (AEAD ciphers)", "Has server cipher order?     yes (OK)",
+		"Secure Renegotiation (RFC 5746)",  "LUCKY13 (CVE-2013-0169)",
+	};
+	for (size_t i = 0; i < sizeof well / sizeof *well; i++)
+		expect_that(strstr(o.out, well[i]), "\"%s\" is missing: %s", well[i], o.out);
+	expect_that(!strstr(o.out, "NOT ok") && !strstr(o.out, "VULNERABLE"), "%s", o.out);
+}
+
 SCENARIO("a client that falls back to an older version than both know is refused (RFC 7507)")
 {
 	needs("openssl");
@@ -356,6 +376,27 @@ SCENARIO("a client that falls back to an older version than both know is refused
 	struct output o = s_client("-tls1_2", "-fallback_scsv", "-quiet");
 	expect_that(strstr(o.err, "inappropriate fallback"), "fallback: %s", o.err);
 	expect(is_refused(s_client("-tls1_2", "-fallback_scsv", "-status")));
+}
+
+SCENARIO("no ticket invites to early data, and what is sent early is no request (RFC 8470)")
+{
+	needs("openssl");
+	start("");
+	const char *port = text("127.0.0.1:%u", edge_port());
+	struct output first = program(
+		"sh", "-c",
+		text("printf 'GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' | "
+		     "openssl s_client -tls1_3 -connect %s -sess_out %s -ign_eof",
+		     port, in_dir("session")));
+	expect_that(strstr(first.out, "Max Early Data: 0") && strstr(first.out, "hello"), "%s",
+		    first.out);
+	FILE *f = fopen(in_dir("early"), "w");
+	expect(f && fputs("GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n", f) > 0 && fclose(f) == 0);
+	struct output o = program("openssl", "s_client", "-tls1_3", "-connect", port, "-sess_in",
+				  in_dir("session"), "-early_data", in_dir("early"));
+	expect_that(strstr(o.out, "Reused, TLSv1.3") && strstr(o.out, "Early data was not sent"),
+		    "%s", o.out);
+	origin_expect_requests(1);
 }
 
 SCENARIO("tls.min_version: 1.3 refuses 1.2")
