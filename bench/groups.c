@@ -113,7 +113,8 @@ ask_bad(void *arg)
 {
 	char path[64];
 	int fd = -1;
-	int64_t next = ask_now_us();
+	int64_t next = ask_now_us() + (intptr_t)arg * BAD_EVERY_US / BAD_CLIENTS;
+	ask_sleep_until(next);
 	for (unsigned i = 0; ask_now_us() < until_us; i++) {
 		if (fd < 0 && (fd = ask_open(port)) < 0)
 			break;
