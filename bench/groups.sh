@@ -5,7 +5,8 @@
 #	bench/groups.sh [ROUNDS [SECONDS [KIND...]]]      # KIND: see groups.c; all of them
 #
 # Each round of a kind is run behind one in which the same clients ask the same group while it is well,
-# so that the load is the same. The last lines are medians of the ratios within a round. On a machine
+# so that the load is the same. The last lines are medians of the ratios within a round, of hanging and
+# slow, whose clients wait and ask next to nothing, to the client alone. On a machine
 # that is busy with other things AHEAD="chrt --fifo 1" lets proxy, clients and origins go before those.
 . bench/lib.sh
 
@@ -61,12 +62,13 @@ awk '
 		kind = $1; sub(":", "", kind)
 		for (i = 2; i <= NF; i++) { split($i, w, "="); v[w[1]] = w[2] }
 		if (kind == "well" || kind == "alone") {
-			if (kind == "well") for (k in v) well[k] = v[k]
+			for (k in v) ref[kind, k] = v[k]
 			next
 		}
 		n[kind]++
+		to[kind] = kind == "hanging" || kind == "slow" ? "alone" : "well"
 		split("hit_p50 hit_p99 miss_p50 miss_p99", names, " ")
-		for (i = 1; i <= 4; i++) ratio[kind, names[i], n[kind]] = v[names[i]] / (well[names[i]] ? well[names[i]] : 1)
+		for (i = 1; i <= 4; i++) ratio[kind, names[i], n[kind]] = v[names[i]] / ref[to[kind], names[i]]
 		failed[kind] += v["failed"]
 	}
 	function median(kind, name,   c, i, j, t, a) {
@@ -77,7 +79,7 @@ awk '
 	}
 	END {
 		for (kind in n)
-			printf "ratio to well, %s: hit p50 %s, p99 %s; miss p50 %s, p99 %s; failed %d\n", kind,
+			printf "ratio to %s, %s: hit p50 %s, p99 %s; miss p50 %s, p99 %s; failed %d\n", to[kind], kind,
 				median(kind, "hit_p50"), median(kind, "hit_p99"),
 				median(kind, "miss_p50"), median(kind, "miss_p99"), failed[kind]
 	}' "$WORK/lines"
