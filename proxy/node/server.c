@@ -400,7 +400,9 @@ open_edition(struct server *s, char *err, size_t err_bytes)
 	if (edition_open(s->edition, s->worker_count, NULL, &s->names, err, err_bytes))
 		return -1;
 	for (unsigned i = 0; i < REPORT_ORIGINS_MOST; i++)
-		s->names.of[i].counted = s->names.of[i].taken;
+		s->names.origins.of[i].counted = s->names.origins.of[i].taken;
+	for (unsigned i = 0; i < MEASURES_ROUTES; i++)
+		s->names.routes.of[i].clean = s->names.routes.of[i].taken;
 	return 0;
 }
 
@@ -508,7 +510,8 @@ server_destroy(struct server **sp)
 	edition_unref(&s->admins);
 	edition_unref(&s->keepers);
 	edition_unref(&s->edition);
-	origins_names_fini(&s->names);
+	origins_names_fini(&s->names.origins);
+	route_names_fini(&s->names.routes);
 	logfile_stop(&s->access_log, SERVER_LOG_END_MS);
 	doorway_end(s->places, s->place_count);
 	free(s->places);
@@ -547,6 +550,7 @@ tell(struct server *s, const struct edition *e, struct report *out)
 {
 	memset(out, 0, sizeof *out);
 	numbers_add(s->workers, s->worker_count, &e->origins, out);
+	numbers_routes(s->workers, s->worker_count, e->config, e->counted, out);
 	numbers_name(e->config, e->ports, out);
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
