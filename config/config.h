@@ -137,6 +137,7 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 		pass_cookie_count;
 	char **upgrades; /* protocols that connections may switch to */
 	unsigned upgrade_count;
+	bool streams; /* bodies of requests are not gathered */
 	struct config_headers request_headers, response_headers; /* besides those for all */
 	char **allow, **deny;					 /* networks of clients */
 	unsigned allow_count, deny_count;
@@ -262,6 +263,7 @@ struct config {
 	unsigned workers;	/* 0: one per core */
 	struct config_origin *origins;
 	unsigned origin_count;
+	uint64_t resolve_s; /* from one lookup of an origin's name to the next */
 	struct config_cache cache;
 	struct config_disk *disks;
 	unsigned disk_count;

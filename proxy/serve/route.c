@@ -100,6 +100,7 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 	};
 	r->route.upgrades = strs_of(c->upgrades, c->upgrade_count);
 	r->route.upgrade_count = c->upgrade_count;
+	r->route.streams = c->streams;
 	r->request = header_rules_create(&all->request_headers, &c->request_headers);
 	r->response = header_rules_create(&all->response_headers, &c->response_headers);
 	r->local = local_rules_create(c);

@@ -31,6 +31,7 @@ struct route {
 	struct key_rules key;
 	const struct str *upgrades; /* protocols that its connections may switch to */
 	unsigned upgrade_count;
+	bool streams; /* bodies of requests go on as they come, and may pause once an answer has begun */
 	const struct header_rules *request, *response; /* NULL: none */
 	const struct local_rules *local;	       /* NULL: none */
 	const struct rate_rules *rates;		       /* NULL: a client may ask as it likes */

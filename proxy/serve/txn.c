@@ -130,7 +130,7 @@ came_home(struct txn *t)
 static bool
 run_gather(struct txn *t)
 {
-	if (!upload_gather(t))
+	if (!t->route->streams && !upload_gather(t))
 		return false;
 	if (t->fault)
 		answer_fault(t, t->fault);
