@@ -149,7 +149,7 @@ open_edition(struct making *m)
 	if (edition_open(m->edition, s->worker_count, s->edition, &s->names, m->say->err,
 			 m->say->err_bytes))
 		return refuse(m, m->edition->wrong);
-	resolver_wait(s->names.resolver, SERVER_NAMES_MS);
+	resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS);
 	for (unsigned i = 0; i < REPORT_ORIGINS_MOST; i++)
 		if (s->names.origins.of[i].taken && !s->names.origins.of[i].counted)
 			m->forgotten[m->forgotten_n++] = i;
@@ -235,7 +235,7 @@ commit(struct making *m)
 	struct seen_rule rule;
 	server_budget(c, &rule);
 	seen_settle(s->shelves.seen, &rule);
-	resolver_every(s->names.resolver, (int64_t)c->resolve_s * 1000);
+	resolver_every(s->names.origins.resolver, (int64_t)c->resolve_s * 1000);
 	clients_settle(s->clients, c->limits.connections, c->limits.per_address);
 	pthread_mutex_lock(&s->lock);
 	s->edition = edition_ref(m->edition);
