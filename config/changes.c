@@ -55,6 +55,7 @@ static const struct row rows[] = {
 	{"group",                      "the program became that user at the start", NULL},
 	{"workers",                    start,  NULL},
 	{"origins",                    NULL,   NULL},
+	{"resolve",                    NULL,   NULL},
 	{"cache",                      NULL,   NULL},
 	{"cache.dir",                  files,  NULL},
 	{"cache.disk",                 files,  NULL},

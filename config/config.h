@@ -100,12 +100,34 @@ struct config_rate {
 	bool hits;	/* answers from the cache count too */
 };
 
+/* What a route says of lifetimes and of admission otherwise than the settings for all. Zeroed: nothing.
+ * Numbers are one more than what was given, 0 being given by nobody; see config_route_cache. */
+enum config_route_cookie {
+	CONFIG_ROUTE_COOKIE_AS_ALL,
+	CONFIG_ROUTE_COOKIE_NEVER,
+	CONFIG_ROUTE_COOKIE_STRIP,
+	CONFIG_ROUTE_COOKIE_SHARE
+};
+enum config_route_switch { CONFIG_ROUTE_AS_ALL, CONFIG_ROUTE_OFF, CONFIG_ROUTE_ON };
+struct config_route_cache {
+	uint64_t default_ttl_s, heuristic_max_s;
+	uint64_t stale_if_error_s, stale_while_revalidate_s, stale_after_ms;
+	enum config_route_cookie set_cookie;
+	enum config_route_switch client_errors;
+};
+struct config_route_admission {
+	unsigned sightings;	   /* 0: as all */
+	uint64_t max_object_bytes; /* the same */
+};
+
 struct config_route { /* the first that matches applies; the last, implicit one matches all */
 	char *host;   /* NULL: any; "*.example.com": names below it */
 	char *path;   /* prefix; NULL: any */
 	char *origin; /* name of a group; NULL: the first */
 	bool pass;    /* never look in or fill the cache */
 	enum config_admit admit;
+	struct config_route_cache cache;
+	struct config_route_admission admission;
 	enum config_query query;
 	bool normalise;
 	char **keep_params, **drop_params, **key_headers, **key_cookies, **pass_cookies;
@@ -239,6 +261,7 @@ struct config {
 	unsigned workers;	/* 0: one per core */
 	struct config_origin *origins;
 	unsigned origin_count;
+	uint64_t resolve_s; /* from one lookup of an origin's name to the next */
 	struct config_cache cache;
 	struct config_disk *disks;
 	unsigned disk_count;
@@ -295,6 +318,9 @@ void config_places_close(struct config_places **p);
 
 /* "origins.1.ca_file" as people know it: "origins.ca_file". Returns out. */
 char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
+
+/* What the settings of cache come to on that route. Borrows from both. */
+struct config_cache config_route_cache(const struct config *c, const struct config_route *r);
 
 /* Of cache.dir and all further disks together. */
 uint64_t config_disk_bytes(const struct config *c);

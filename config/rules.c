@@ -409,6 +409,19 @@ check_rate(const struct config_rate *r, const char *base, char *err, size_t err_
 	return NULL;
 }
 
+/* A filter knows no more sightings than it was made for; a pair knows of one. */
+static const char *
+check_sightings(const struct config *c, unsigned i, char *err, size_t err_bytes)
+{
+	unsigned most = c->admission.filter == CONFIG_FILTER_PAIR ? 2 : c->admission.sightings;
+	if (c->routes[i].admission.sightings <= most)
+		return NULL;
+	return wrong(indexed("routes", i, "admission.sightings"), err, err_bytes,
+		     "the filter tells %u at most; write fewer, or set admission.filter and "
+		     "admission.sightings for more",
+		     most);
+}
+
 static const char *
 check_common_rate(const struct config *c, char *err, size_t err_bytes)
 {
@@ -431,6 +444,8 @@ check_routes(const struct config *c, char *err, size_t err_bytes)
 					    &c->routes[i].response_headers,
 					    indexed("routes", i, ""), err, err_bytes);
 		if (!bad)
+			bad = check_sightings(c, i, err, err_bytes);
+		if (!bad)
 			bad = check_rate(&c->routes[i].rate, indexed("routes", i, ""), err,
 					 err_bytes);
 		if (!bad)
@@ -451,6 +466,28 @@ check_routes(const struct config *c, char *err, size_t err_bytes)
 					j + 1);
 	}
 	return NULL;
+}
+
+_Static_assert((int)CONFIG_ROUTE_COOKIE_SHARE == (int)CONFIG_COOKIE_SHARE + 1,
+	       "one word before those of cache.set_cookie");
+
+struct config_cache
+config_route_cache(const struct config *c, const struct config_route *r)
+{
+	struct config_cache all = c->cache;
+	const struct config_route_cache *own = &r->cache;
+#define TAKE(member) all.member = own->member ? own->member - 1 : all.member
+	TAKE(default_ttl_s);
+	TAKE(heuristic_max_s);
+	TAKE(stale_if_error_s);
+	TAKE(stale_while_revalidate_s);
+	TAKE(stale_after_ms);
+#undef TAKE
+	if (own->set_cookie)
+		all.set_cookie = (enum config_cookie)(own->set_cookie - 1);
+	if (own->client_errors)
+		all.client_errors = own->client_errors == CONFIG_ROUTE_ON;
+	return all;
 }
 
 uint64_t

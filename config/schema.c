@@ -27,6 +27,13 @@
 		.bytes = sizeof(((STRUCT *)0)->member), .key = key_, .fallback = fallback_, \
 		.words = words_, range, .sentence = sentence_                               \
 	}
+/* Of a route: a number that 0 is one of, or what is set for all. */
+#define INHERITS(kind_, member, key_, range, sentence_)                                       \
+	{                                                                                     \
+		.kind = KIND_##kind_, .at = offsetof(STRUCT, member),                         \
+		.bytes = sizeof(((STRUCT *)0)->member), .key = key_, .fallback = "inherited", \
+		.words = "inherited", .plus_one = true, range, .sentence = sentence_          \
+	}
 #define LIST(each_, member, count, key_, fallback_, sentence_)                             \
 	{                                                                                  \
 		.kind = KIND_LIST, .each = KIND_##each_, .at = offsetof(STRUCT, member),   \
@@ -184,6 +191,25 @@ static const struct setting answer[] = {
 	{0}
 };
 #undef STRUCT
+#define STRUCT struct config_route_cache
+static const struct setting route_cache[] = {
+	INHERITS(SECONDS, default_ttl_s,         "default_ttl",                                  RANGE(0, YEAR),           "lifetime of answers that do not state one"),
+	INHERITS(SECONDS, heuristic_max_s,       "heuristic_max",                                RANGE(0, YEAR),           "longest guessed lifetime"),
+	INHERITS(SECONDS, stale_if_error_s,      "stale_if_error",                               RANGE(0, YEAR),           "how long stale objects are served when the origin fails"),
+	INHERITS(SECONDS, stale_while_revalidate_s, "stale_while_revalidate",                    RANGE(0, YEAR),           "how long stale objects are served during a refresh"),
+	INHERITS(MILLIS,  stale_after_ms,        "stale_after",                                  RANGE(1, 1000 * DAY),     "how long an origin may hang before stale is served"),
+	VALUE(WORD,    set_cookie,               "set_cookie",               "inherited", "inherited|never|strip|share", NO_RANGE, "answers with Set-Cookie"),
+	VALUE(WORD,    client_errors,            "client_errors",            "inherited", "inherited|off|on", NO_RANGE,        "store errors that a request can cause"),
+	{0}
+};
+#undef STRUCT
+#define STRUCT struct config_route_admission
+static const struct setting route_admission[] = {
+	VALUE(COUNT,   sightings,                "sightings",                "inherited", "inherited", RANGE(1, 15),           "requests for a URL before it is written; 1: write all"),
+	VALUE(BYTES,   max_object_bytes,         "max_object",               "inherited", "inherited", RANGE(1, 1024 * TiB),   "largest body that is written to disk"),
+	{0}
+};
+#undef STRUCT
 #define STRUCT struct config_route
 static const struct setting route[] = {
 	VALUE(TEXT,    host,                     "host",                     "any",      "any",      NO_RANGE,                 "host that the rule applies to; *.host: all names below it"),
@@ -191,6 +217,8 @@ static const struct setting route[] = {
 	VALUE(TEXT,    origin,                   "origin",                   "first",    "first",    NO_RANGE,                 "name of the group that is asked; first: the first of origins"),
 	VALUE(SWITCH,  pass,                     "pass",                     "off",      NULL,       NO_RANGE,                 "do not use the cache for these requests"),
 	VALUE(WORD,    admit,                    "admit",                    "sightings", "sightings|always|never", NO_RANGE,   "which objects are written to disk"),
+	GROUP(cache,                             "cache",                    route_cache,                                      "instead of what cache says"),
+	GROUP(admission,                         "admission",                route_admission,                                  "instead of what admission says"),
 	VALUE(WORD,    query,                    "query",                    "keep",     "keep|ignore|sort", NO_RANGE,         "how the query becomes part of the key"),
 	VALUE(SWITCH,  normalise,                "normalise",                "off",      NULL,       NO_RANGE,                 "use one key for equivalent spellings of a path"),
 	LIST(TEXT,     keep_params, keep_param_count,   "keep_params",       "",                                               "query parameters that are part of the key; [ ]: all"),
@@ -286,6 +314,7 @@ const struct setting schema_top[] = {
 	VALUE(TEXT,    group,                    "group",                    "auto",     "auto",     NO_RANGE,                 "group that twice becomes when root starts it; auto: user's"),
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "worker threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "servers that have the content"),
+	VALUE(SECONDS, resolve_s,                "resolve",                  "30s",      NULL,       RANGE(1, DAY),            "time from one lookup of the names of origins to the next"),
 	GROUP(cache,                             "cache",                    cache,                                            "place and size of the cache, lifetimes of objects"),
 	GROUPS(disks, disk_count,                "more_disks",               disk,                                             "disks beside that of cache.dir; objects lie on one of all"),
 	GROUP(admission,                         "admission",                admission,                                        "which objects are written to disk"),

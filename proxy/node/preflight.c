@@ -1,12 +1,14 @@
 /* preflight.c - one function per thing that can be missing; the table at the end calls them. */
 #include "proxy/node/preflight.h"
 
+#include "proxy/base/mem.h"
 #include "proxy/cache/store.h"
 #include "proxy/node/admin_door.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/identity.h"
 #include "proxy/node/pages.h"
 #include "proxy/origin/origin.h"
+#include "proxy/origin/resolver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -338,6 +340,45 @@ check_log(const struct config *c, struct findings *p)
 		find(p, false, "access_log",
 		     "cannot write %s: %s; no request would be logged: make %s, or name another file",
 		     path, strerror(errno), dir);
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+static void
+check_name(const struct config_member *m, struct origin *o, struct findings *p)
+{
+	const char *name = origin_unknown(o);
+	if (name)
+		find(p, false, m->setting,
+		     "no address of %s can be found now; as long as there is none, requests to it "
+		     "are answered 502, or stale",
+		     name);
+}
+
+void
+preflight_names(const struct config *c, preflight_each_fn *each, void *ctx)
+{
+	enum { FIND_MS = 6000 };
+	struct findings p = {each, ctx, 0, c, NULL};
+	unsigned n = config_member_count(c);
+	struct resolver *r = resolver_create(NULL, 60000);
+	struct origin **all = mem_zalloc((n + 1) * sizeof *all);
+	struct config_member m;
+	char err[PREFLIGHT_TEXT];
+	for (unsigned i = 0; i < n; i++) {
+		config_member(c, i, &m);
+		struct origin_options o = {.url = m.url, .resolver = r, .insecure = true};
+		all[i] = origin_create(&o, err, sizeof err);
+	}
+	resolver_wait(r, FIND_MS);
+	for (unsigned i = 0; i < n; i++) {
+		config_member(c, i, &m);
+		if (all[i])
+			check_name(&m, all[i], &p);
+		origin_destroy(&all[i]);
+	}
+	free(all);
+	resolver_destroy(&r);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */

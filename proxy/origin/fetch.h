@@ -41,8 +41,8 @@ unsigned fetcher_active(const struct fetcher *f);
  * connections are closed now, the others when they are through. Not from within a callback. */
 void
 fetcher_retire(struct fetcher *f, bool (*is_used)(void *ctx, const struct origin *o), void *ctx);
-/* Now and then: what is left of such origins goes, when nobody uses it any more. Not from within a
- * callback. */
+/* Now and then: what is left of such origins goes, when nobody uses it any more, and idle
+ * connections to addresses that an origin's name no longer has. Not from within a callback. */
 void fetcher_sweep(struct fetcher *f);
 
 enum fetch_end {

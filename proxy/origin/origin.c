@@ -8,6 +8,7 @@
 #include "proxy/origin/origin_inside.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/origin/resolver.h"
 
 #include <arpa/inet.h>
 #include <stdarg.h>
@@ -125,6 +126,31 @@ find_way(struct origin *o, const struct place *p)
 	free(way);
 }
 
+/* Of a Unix socket and of this machine there is nothing to look up; names beyond ASCII are libcurl's
+ * to translate. */
+static bool
+is_looked_up(const struct origin *o, const char *host)
+{
+	static const char local[] = "localhost";
+	size_t n = strlen(host), k = sizeof local - 1;
+	for (const char *c = host; *c; c++)
+		if ((unsigned char)*c > '~')
+			return false;
+	bool is_local = n >= k && strcasecmp(host + n - k, local) == 0 &&
+			(n == k || host[n - k - 1] == '.');
+	return !o->socket_path && !is_address(host) && !is_local;
+}
+
+static void
+find_addresses(struct origin *o, const struct place *p, struct resolver *resolver)
+{
+	if (!resolver || !is_looked_up(o, p->host))
+		return;
+	o->addresses = resolver_take(resolver, p->host);
+	o->name = mem_strdup(p->host);
+	o->port = mem_strdup(p->port);
+}
+
 static bool
 is_usual_port(const struct place *p)
 {
@@ -215,6 +241,8 @@ origin_create(const struct origin_options *opt, char *err, size_t err_bytes)
 	o->authority = is_usual_port(&p) ? mem_strdup(p.host) : say("%s:%s", p.host, p.port);
 	if (o->tls && read_files(o, opt, err, err_bytes))
 		origin_destroy(&o);
+	else
+		find_addresses(o, &p, opt->resolver);
 out:
 	place_fini(&p);
 	return o;
@@ -228,6 +256,9 @@ origin_destroy(struct origin **po)
 	if (!o || atomic_fetch_sub_explicit(&o->users, 1, memory_order_acq_rel) > 1)
 		return;
 	origin_tls_close(&o->files);
+	addresses_destroy(&o->addresses);
+	free(o->name);
+	free(o->port);
 	curl_slist_free_all(o->connect_to);
 	free(o->authority);
 	free(o->host);
@@ -241,4 +272,10 @@ const char *
 origin_url(const struct origin *o)
 {
 	return o->url;
+}
+
+const char *
+origin_unknown(const struct origin *o)
+{
+	return o->addresses && !addresses_is_known(o->addresses) ? o->name : NULL;
 }

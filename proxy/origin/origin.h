@@ -10,6 +10,8 @@
 
 struct origin;
 
+struct resolver;
+
 struct origin_options {
 	const char *url; /* http[s]://host[:port], a path is an error; or unix:/path */
 	/* Host sent to the origin; NULL: the client's is passed. The name in TLS (SNI, certificate)
@@ -27,6 +29,8 @@ struct origin_options {
 	long read_timeout_ms;	    /* 0: 60000; without a byte from the origin, head or body */
 	/* 0: none; for the whole exchange, but while a slow client is waited for */
 	long total_timeout_ms;
+	/* Looks its name up; used in origin_create only. NULL: libcurl does, for connections. */
+	struct resolver *resolver;
 	/* per worker; 0: 256; further fetches queue. Those that send a body hold at most half. */
 	unsigned max_connections;
 };
@@ -41,5 +45,7 @@ bool origin_is(const struct origin *o, const struct origin_options *opt);
 struct origin *origin_ref(const struct origin *o);
 void origin_destroy(struct origin **o); /* one user less; the last one destroys */
 const char *origin_url(const struct origin *o);
+/* Its name, while no address of it is known; NULL: there is one, or nothing to look up. */
+const char *origin_unknown(const struct origin *o);
 
 #endif

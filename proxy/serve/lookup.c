@@ -405,7 +405,7 @@ lookup_begin(struct txn *t)
 	if (purging_begin(t))
 		return;
 	request_cc_parse(&t->rq.fields, &t->cc);
-	policy_advise(t->settings->policy.client, &t->cc);
+	policy_advise(t->route->policy.client, &t->cc);
 	if (!shared) {
 		t->cs.fwd = t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD ? "bypass"
 										      : "method";

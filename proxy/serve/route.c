@@ -48,15 +48,40 @@ mark_of(const struct config_cache *c)
 	return cookies ? STR("\n@cookies") : c->client_errors ? STR("\n@errors") : STR("");
 }
 
+_Static_assert((int)CONFIG_CLIENT_OBEY == (int)CLIENT_OBEY &&
+		       (int)CONFIG_COOKIE_SHARE == (int)SET_COOKIE_SHARE,
+	       "policy_of casts between these");
+
+static struct policy_settings
+policy_of(const struct config_cache *c)
+{
+	return (struct policy_settings){
+		.target = c->targeted_field ? str_of(c->targeted_field) : STR(""),
+		.default_stale_if_error_s = (int64_t)c->stale_if_error_s,
+		.default_stale_while_revalidate_s = (int64_t)c->stale_while_revalidate_s,
+		.default_ttl_s = (int64_t)c->default_ttl_s,
+		.heuristic_fraction = c->heuristic_fraction,
+		.heuristic_max_s = (int64_t)c->heuristic_max_s,
+		.client = (enum client_directives)c->client_directives, /* the same order */
+		.set_cookie = (enum set_cookie)c->set_cookie,
+		.client_errors = c->client_errors,
+	};
+}
+
 static void
 compile(struct rule *r, const struct config *all, const struct config_route *c)
 {
 	int group = config_group_find(all, c->origin);
+	struct config_cache cache = config_route_cache(all, c);
 	r->host = c->host ? str_of(c->host) : STR("");
 	r->path = c->path ? str_of(c->path) : STR("");
 	r->route.group = group < 0 ? 0 : (unsigned)group; /* who only looks for rules has none */
 	r->route.pass = c->pass;
 	r->route.admit = (enum admission_rule)c->admit; /* same order in both tables */
+	r->route.sightings = c->admission.sightings;
+	r->route.max_object_bytes = c->admission.max_object_bytes;
+	r->route.policy = policy_of(&cache);
+	r->route.stale_after_ms = (int64_t)cache.stale_after_ms;
 	r->route.key = (struct key_rules){
 		.query = (enum query_rule)c->query,
 		.normalise = c->normalise,
@@ -70,7 +95,7 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 		.cookie_count = c->key_cookie_count,
 		.pass_cookies = strs_of(c->pass_cookies, c->pass_cookie_count),
 		.pass_cookie_count = c->pass_cookie_count,
-		.mark = mark_of(&all->cache),
+		.mark = mark_of(&cache),
 	};
 	r->route.upgrades = strs_of(c->upgrades, c->upgrade_count);
 	r->route.upgrade_count = c->upgrade_count;

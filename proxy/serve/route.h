@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "proxy/cache/admission.h"
 #include "proxy/http/cachekey.h"
+#include "proxy/http/policy.h"
 #include "proxy/serve/header_rules.h"
 #include "proxy/serve/local_rules.h"
 #include "proxy/serve/rate.h"
@@ -22,6 +23,10 @@ struct route {
 	bool pass;	/* never look in or fill the cache */
 	unsigned group; /* of origins: who is asked */
 	enum admission_rule admit;
+	unsigned sightings;	   /* before it is written; 0: as for all */
+	uint64_t max_object_bytes; /* that are written at most; 0: as for all */
+	struct policy_settings policy;
+	int64_t stale_after_ms; /* how long its origin may hang before stale is served */
 	struct key_rules key;
 	const struct str *upgrades; /* protocols that its connections may switch to */
 	unsigned upgrade_count;

@@ -3,6 +3,7 @@
 #include "tests/kit/tls_inside.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -356,12 +357,40 @@ edge_restart(void)
 	start();
 }
 
+/* A line of a file of one of the proxy's threads. */
+static const char *
+thread_says(const char *thread, const char *file)
+{
+	char line[128] = "";
+	FILE *f = fopen(text("/proc/%d/task/%s/%s", (int)edge.pid, thread, file), "r");
+	if (f && fgets(line, sizeof line, f))
+		line[strcspn(line, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return text("%s", line);
+}
+
+/* What each of its threads is at: of one that does not end. */
+static void
+note_threads(void)
+{
+	DIR *d = opendir(text("/proc/%d/task", (int)edge.pid));
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			note("thread %s: waits in %s, stack %s", thread_says(e->d_name, "stat"),
+			     thread_says(e->d_name, "wchan"), thread_says(e->d_name, "stack"));
+	if (d)
+		closedir(d);
+}
+
 int
 edge_wait_exit(void)
 {
 	int status = kit_reap(edge.pid, 2 * kit_patience_ms());
-	if (status == -1000)
+	if (status == -1000) {
+		note_threads();
 		fail("the proxy did not end");
+	}
 	pthread_join(edge.reader, NULL);
 	edge.pid = 0;
 	return status;

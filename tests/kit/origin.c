@@ -37,6 +37,7 @@ static struct {
 	struct door {
 		int fd; /* -1: it refuses */
 		unsigned port;
+		in_addr_t address; /* 0: 127.0.0.1 */
 		char *url;
 	} doors[DOORS];
 	struct script *scripts;
@@ -522,7 +523,8 @@ open_door(struct door *d)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET,
 				.sin_port = htons((uint16_t)d->port),
-				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+				.sin_addr.s_addr =
+					d->address ? d->address : htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof a;
 	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
@@ -530,7 +532,7 @@ open_door(struct door *d)
 	    getsockname(fd, (struct sockaddr *)&a, &n) < 0)
 		fail("the origin cannot listen: %s", strerror(errno));
 	d->port = ntohs(a.sin_port);
-	d->url = text("%s://127.0.0.1:%u", origin.tls ? "https" : "http", d->port);
+	d->url = text("%s://%s:%u", origin.tls ? "https" : "http", inet_ntoa(a.sin_addr), d->port);
 	listen_at(d, fd);
 }
 
@@ -575,6 +577,16 @@ origin_door_unix(unsigned i)
 	d->url = text("unix:%s", a.sun_path);
 	listen_at(d, fd);
 	return d->url;
+}
+
+void
+origin_door_at(unsigned i, const char *address)
+{
+	there();
+	struct door *d = &origin.doors[i];
+	d->address = inet_addr(address);
+	d->port = origin.doors[0].port;
+	open_door(d);
 }
 
 void
