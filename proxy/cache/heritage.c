@@ -1,0 +1,67 @@
+/* heritage.c - a cache rests, works again, or has an heir. */
+#include "proxy/cache/heritage.h"
+
+#include "proxy/cache/cache_inside.h"
+
+bool
+cache_rests(const struct cache *c)
+{
+	return atomic_load_explicit(&c->rests, memory_order_relaxed);
+}
+
+bool
+cache_rest(struct cache *c, int64_t limit_ms)
+{
+	ram_tell_unwritten(c->ram);
+	bool yes = true;
+	unsigned n = 0;
+	while (yes && n < c->disks_n)
+		yes = store_set_duty(c->disks[n++].store, STORE_RESTS, limit_ms);
+	/* The last of the stores' jobs may have forgotten something. */
+	if (yes && forget_rest(c->forget)) {
+		atomic_store(&c->rests, true);
+		return true;
+	}
+	while (n--)
+		store_set_duty(c->disks[n].store, STORE_WORKS, 0);
+	return false;
+}
+
+void
+cache_work(struct cache *c, enum store_duty duty)
+{
+	if (atomic_load(&c->rests) && !c->o.rests)
+		forget_work(c->forget);
+	c->o.rests = false;
+	for (unsigned i = 0; i < c->disks_n; i++)
+		store_set_duty(c->disks[i].store, duty, 0);
+	atomic_store(&c->rests, false);
+}
+
+unsigned
+cache_locks(const struct cache *c, int out[CACHE_DISKS_MOST])
+{
+	for (unsigned i = 0; i < c->disks_n; i++)
+		out[i] = c->disks[i].lock_fd;
+	return c->disks_n;
+}
+
+size_t
+cache_waiting(struct cache *c, struct purge_entry **out)
+{
+	return forget_waiting(c->forget, out);
+}
+
+void
+cache_bequeath(struct cache *c, forget_heir *heir, void *ctx)
+{
+	atomic_store(&c->bequeathed, true);
+	forget_bequeath(c->forget, heir, ctx);
+	ram_empty(c->ram);
+}
+
+bool
+cache_inherit(struct cache *c, const struct purge_entry *list, size_t n)
+{
+	return !n || forget_wait(c->forget, forget_inherit(c->forget, list, n)) == 0;
+}
