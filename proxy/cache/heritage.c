@@ -3,6 +3,8 @@
 
 #include "proxy/cache/cache_inside.h"
 
+#include <assert.h>
+
 bool
 cache_rests(const struct cache *c)
 {
@@ -13,29 +15,33 @@ bool
 cache_rest(struct cache *c, int64_t limit_ms)
 {
 	ram_tell_unwritten(c->ram);
-	bool yes = true;
-	unsigned n = 0;
-	while (yes && n < c->disks_n)
-		yes = store_set_duty(c->disks[n++].store, STORE_RESTS, limit_ms);
+	for (unsigned i = 0; i < c->disks_n; i++)
+		if (!store_set_duty(c->disks[i].store, STORE_RESTS, limit_ms))
+			return false;
 	/* The last of the stores' jobs may have forgotten something. */
-	if (yes && forget_rest(c->forget)) {
-		atomic_store(&c->rests, true);
-		return true;
-	}
-	while (n--)
-		store_set_duty(c->disks[n].store, STORE_WORKS, 0);
-	return false;
+	if (!forget_rest(c->forget))
+		return false;
+	atomic_store(&c->rests, true);
+	return true;
 }
 
 void
-cache_work(struct cache *c, enum store_duty duty)
+cache_work(struct cache *c)
 {
+	assert(!atomic_load(&c->bequeathed));
 	if (atomic_load(&c->rests) && !c->o.rests)
 		forget_work(c->forget);
 	c->o.rests = false;
 	for (unsigned i = 0; i < c->disks_n; i++)
-		store_set_duty(c->disks[i].store, duty, 0);
+		store_set_duty(c->disks[i].store, STORE_KEEPS, 0);
 	atomic_store(&c->rests, false);
+}
+
+void
+cache_release(struct cache *c)
+{
+	for (unsigned i = 0; i < c->disks_n; i++)
+		store_release(c->disks[i].store);
 }
 
 unsigned

@@ -8,10 +8,10 @@
  *	cache_locks, sent                        cache_open with the locks, at rest: reads the
  *	                                           directory, and begins a purge log of its own
  *	saves what it has learnt
- *	cache_waiting, sent                      cache_inherit, cache_work(STORE_KEEPS): writes
+ *	cache_waiting, sent                      cache_inherit, cache_work: writes
  *	cache_bequeath: what it is told to         and serves; empties no segment
  *	  forget is made durable there
- *	ends: its reads are over                 cache_work(STORE_WORKS)
+ *	ends: its reads are over                 cache_release
  *
  * Until cache_bequeath the old one may take everything back with cache_work, when the new one is no
  * more: its purge log is written anew, and what the new one has begun in the log of segments is
@@ -24,15 +24,16 @@
 
 #include "proxy/cache/cache.h"
 #include "proxy/cache/forget.h"
-#include "proxy/cache/store.h"
 
 /* All that was stored or forgotten is on disk, and from here on nothing is written: what is stored
  * stays in RAM, what is forgotten holds and waits to be made durable, files are not saved. Reads go on.
- * False: a disk is too slow or fails; nothing has changed. */
+ * False: a disk is too slow or fails. cache_work is due either way, or cache_bequeath. */
 bool cache_rest(struct cache *c, int64_t limit_ms);
 bool cache_rests(const struct cache *c);
-/* It is written again. STORE_KEEPS: while another process may read what is there. */
-void cache_work(struct cache *c, enum store_duty duty);
+/* It is written (again), but what another process may read there stays until cache_release. */
+void cache_work(struct cache *c);
+/* The last process that could read has ended. No effect while the cache rests, and any thread. */
+void cache_release(struct cache *c);
 /* The locks of the directories, borrowed; how many. */
 unsigned cache_locks(const struct cache *c, int out[CACHE_DISKS_MOST]);
 /* What was forgotten since cache_rest; the caller frees. */

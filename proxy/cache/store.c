@@ -202,6 +202,15 @@ store_set_duty(struct store *st, enum store_duty duty, int64_t limit_ms)
 }
 
 void
+store_release(struct store *st)
+{
+	pthread_mutex_lock(&st->lock);
+	if (st->duty == STORE_KEEPS)
+		st->duty = STORE_WORKS;
+	pthread_mutex_unlock(&st->lock);
+}
+
+void
 store_flush(struct store *st)
 {
 	pthread_mutex_lock(&st->lock);

@@ -67,6 +67,8 @@ enum store_duty {
 /* STORE_RESTS: waits until all that was appended is written and no job writes any more. False: that
  * has not come within limit_ms; it does what it did before. Not for workers. */
 bool store_set_duty(struct store *st, enum store_duty duty, int64_t limit_ms);
+/* STORE_KEEPS becomes STORE_WORKS; another duty stays. */
+void store_release(struct store *st);
 
 unsigned store_number(const struct store *st);
 /* False: it refuses what is appended, for the disk fails. */

@@ -228,8 +228,7 @@ serve(const struct settings *s, struct heir *heir, unsigned long number)
 		.renewal = {.lock = PTHREAD_MUTEX_INITIALIZER, .settings = s},
 		.succeeding = {.lock = PTHREAD_MUTEX_INITIALIZER,
 			       .number = number,
-			       .state = heir ? SUCCESSION_DONE : SUCCESSION_NONE,
-			       .limit_ms = (int64_t)s->config.timeouts.upgrade_ms},
+			       .state = heir ? SUCCESSION_DONE : SUCCESSION_NONE},
 	};
 	sigset_t waited;
 	char err[512];

@@ -168,7 +168,7 @@ static int
 hand_over(struct succeeding *s, char *err, size_t err_bytes)
 {
 	int ends[2];
-	struct server_heir heir = {.limit_ms = s->limit_ms, .is_over = is_over};
+	struct server_heir heir = {.is_over = is_over};
 	if (getpid() == 1) {
 		snprintf(err, err_bytes,
 			 "this is the first process of a container, which ends "

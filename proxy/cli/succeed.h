@@ -14,7 +14,6 @@ enum succession { SUCCESSION_NONE, SUCCESSION_RUNNING, SUCCESSION_DONE, SUCCESSI
 
 struct succeeding {
 	struct server *server;
-	int64_t limit_ms;
 	pthread_mutex_t lock; /* all that follows */
 	enum succession state;
 	unsigned long number; /* of the upgrade */

@@ -21,6 +21,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/heritage.h"
 #include "proxy/node/handover.h"
+#include "proxy/node/heir.h"
 #include "proxy/node/inherited.h"
 #include "proxy/node/keeper.h"
 #include "proxy/wire/clients.h"
@@ -31,10 +32,10 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <openssl/crypto.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -54,11 +55,12 @@ struct bequest {
 	struct server *s;
 	int end;
 	const struct server_heir *heir;
+	int64_t limit_ms;	 /* timeouts.upgrade */
 	struct door_copy *doors; /* what the workers listen at */
 	unsigned door_n;
 	char *err;
 	size_t err_bytes;
-	bool rests, left;
+	bool changed, left; /* cache_work is due; come_back is */
 };
 
 __attribute__((format(printf, 2, 3))) static int
@@ -119,7 +121,7 @@ await(struct bequest *b, enum handover_kind kind, int64_t limit_ms, struct hando
 static int
 await_hello(struct bequest *b, struct handover_message *m)
 {
-	if (await(b, HANDOVER_HELLO, b->heir->limit_ms, m))
+	if (await(b, HANDOVER_HELLO, b->limit_ms, m))
 		return -1;
 	return m->n == 4 && le_get32(m->bytes) == HANDOVER_VERSION
 		       ? 0
@@ -131,7 +133,7 @@ await_hello(struct bequest *b, struct handover_message *m)
 static int
 await_ready(struct bequest *b, struct handover_message *m)
 {
-	if (await(b, HANDOVER_READY, b->heir->limit_ms, m))
+	if (await(b, HANDOVER_READY, b->limit_ms, m))
 		return -1;
 	uint64_t mine = filter_seed_fingerprint(cache_seed(b->s->shelves.cache));
 	return m->n == 8 && le_get64(m->bytes) == mine
@@ -294,8 +296,10 @@ rest(struct bequest *b)
 	keeper_stop(&s->keeper); /* saves and rotates nothing meanwhile */
 	baseline_save(s->shelves.baseline);
 	cache_save_earnings(s->shelves.cache);
-	b->rests = cache_rest(s->shelves.cache, REST_MS);
-	return b->rests ? 0 : fail(b, "the cache cannot be written, or not in time");
+	b->changed = true;
+	return cache_rest(s->shelves.cache, REST_MS)
+		       ? 0
+		       : fail(b, "the cache cannot be written, or not in time");
 }
 
 /* What was asked for up to now is known to the other one. */
@@ -356,8 +360,11 @@ undo(struct bequest *b)
 	kill(b->heir->pid, SIGKILL);
 	while (waitpid(b->heir->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	if (b->rests)
-		cache_work(s->shelves.cache, STORE_WORKS);
+	if (b->changed) {
+		cache_work(s->shelves.cache);
+		if (heir_is_over(s->heir))
+			cache_release(s->shelves.cache);
+	}
 	if (b->left)
 		come_back(b);
 	if (!s->keeper && keeper_start(&s->keeper, &s->shelves, s->chronicle))
@@ -384,6 +391,7 @@ server_bequeath(struct server *s, int end, const struct server_heir *heir, char 
 {
 	struct bequest b = {.s = s, .end = end, .heir = heir, .err = err, .err_bytes = err_bytes};
 	pthread_mutex_lock(&s->changing);
+	b.limit_ms = (int64_t)s->edition->config->timeouts.upgrade_ms;
 	int r = -1;
 	if (s->ending || !s->started)
 		fail(&b, "the program is about to end");
@@ -409,6 +417,11 @@ server_linger(struct server *s, bool (*is_over)(void *ctx), void *ctx)
 	pthread_mutex_lock(&s->lock);
 	int64_t until = now_ms() + (int64_t)s->edition->config->timeouts.drain_ms;
 	pthread_mutex_unlock(&s->lock);
-	while (clients_count(s->clients) && now_ms() < until && !is_over(ctx))
-		nanosleep(&(struct timespec){.tv_nsec = SLICE_MS * 1000000L}, NULL);
+	struct pollfd successor = {.fd = s->heir_end};
+	bool alone = false;
+	/* Segments are kept for as long as this process lives: what those before it may be reading
+	 * depends on that too. Without a successor nobody can start before it ends. */
+	while (!alone && !is_over(ctx) &&
+	       (!heir_is_over(s->heir) || (clients_count(s->clients) && now_ms() < until)))
+		alone = poll(&successor, 1, SLICE_MS) > 0 && successor.revents & POLLHUP;
 }

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -31,6 +32,7 @@ struct heir {
 	struct cache *cache;
 	pthread_t thread;
 	bool listens;
+	_Atomic bool over, leaves; /* the old process has ended; this one ends */
 };
 
 int
@@ -133,6 +135,12 @@ heir_is_alone(const struct heir *h)
 	return h->alone;
 }
 
+bool
+heir_is_over(const struct heir *h)
+{
+	return !h || h->alone || atomic_load(&h->over);
+}
+
 unsigned
 heir_locks(const struct heir *h, const int **out)
 {
@@ -212,7 +220,10 @@ listen_to_it(void *arg)
 			forget(h, m);
 	}
 	free(m);
-	cache_work(h->cache, STORE_WORKS);
+	if (atomic_load(&h->leaves))
+		return NULL;
+	atomic_store(&h->over, true); /* before: undo() in bequest.c looks there */
+	cache_release(h->cache);
 	log_info("the process before this one has ended");
 	return NULL;
 }
@@ -247,6 +258,7 @@ heir_end(struct heir **ph)
 	if (!h)
 		return;
 	if (h->listens) {
+		atomic_store(&h->leaves, true);
 		shutdown(h->end, SHUT_RDWR);
 		pthread_join(h->thread, NULL);
 	}

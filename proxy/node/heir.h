@@ -25,6 +25,8 @@ void heir_end(struct heir **h); /* NULL is fine; after heir_listen: joins the th
 
 /* Nobody else uses the cache's directories (any more). */
 bool heir_is_alone(const struct heir *h);
+/* Has the old process ended? True of one that never was. Any thread. */
+bool heir_is_over(const struct heir *h);
 /* Borrowed; how many. */
 unsigned heir_locks(const struct heir *h, const int **out);
 struct str heir_tickets(const struct heir *h);

@@ -517,7 +517,9 @@ server_accede(struct server *s, char *err, size_t err_bytes)
 	if (r == 0)
 		r = learn_again(s, err, err_bytes);
 	if (r == 0) {
-		cache_work(c, heir_is_alone(s->heir) ? STORE_WORKS : STORE_KEEPS);
+		cache_work(c);
+		if (heir_is_alone(s->heir))
+			cache_release(c);
 		if (!cache_inherit(c, forgotten, n)) {
 			snprintf(err, err_bytes, "the purge log cannot be written");
 			r = -1;

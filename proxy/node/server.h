@@ -60,7 +60,6 @@ int server_reload(struct server *s, struct config *fresh, struct server_change *
  * -1 and a sentence: it was killed, and all is as it was. Any thread but a worker's. */
 struct server_heir {
 	int pid;
-	int64_t limit_ms;	    /* for reading its configuration, and for opening the cache */
 	bool (*is_over)(void *ctx); /* asked now and then: has this process been told to end? */
 	void *ctx;
 };

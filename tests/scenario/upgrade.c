@@ -115,6 +115,13 @@ start_by_link(void)
 }
 
 static void
+write_settings(const char *yaml)
+{
+	FILE *f = fopen(in_dir("twice.yaml"), "w");
+	expect(f && fputs(yaml, f) >= 0 && fclose(f) == 0);
+}
+
+static void
 no_heir_does(const char *what)
 {
 	FILE *f = fopen(in_dir("does"), "w");
@@ -280,6 +287,29 @@ SCENARIO(
 	expect_miss(get("/told"));
 }
 
+SCENARIO("three in a row: what the first is told to forget the third does, and they end in order")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	start_by_link();
+	store("/x");
+	store("/kept");
+	struct client *first = client_open();
+	expect_hit(ask_by(first, "GET", "/x"));
+	pid_t second_pid = upgraded();
+	struct client *second = client_open();
+	expect_hit(ask_by(second, "GET", "/x"));
+	pid_t third_pid = upgraded();
+	expect_hit(get("/x"));
+	client_close(second);
+	expect_status(ask_by(first, "POST", "/x"), 200);
+	wait_until(!verdict_has(get("/x"), "hit"));
+	expect_int(kill(second_pid, 0), 0); /* as long as the first lives */
+	client_close(first);
+	edge_becomes(second_pid, 0);
+	edge_becomes(third_pid, 0);
+	expect_all_works("a");
+}
+
 enum { LOADERS = 4, FILES = 50, UPGRADES = 10 };
 static _Atomic long asked, failed, missed, closed;
 static _Atomic bool enough;
@@ -441,6 +471,9 @@ SCENARIO_IN(
 	}
 	link_to("/nonexistent");
 	expect_not_upgraded("No such file");
+	write_settings("timeouts: { upgrade: 1m }\n");
+	edge_signal(SIGHUP);
+	wait_until(edge_said("the configuration is read again"));
 	link_to(program_itself);
 	edge_becomes(upgraded(), 0);
 	expect_all_works("end");
@@ -481,8 +514,7 @@ SCENARIO("a bad configuration is refused by the new process, with its line")
 	edge_yaml("limits: { connections: 100 }\n");
 	start_by_link();
 	store("/kept");
-	FILE *f = fopen(in_dir("twice.yaml"), "a");
-	expect(f && fputs("limts: { connections: 7 }\n", f) >= 0 && fclose(f) == 0);
+	write_settings("\nlimts: { connections: 7 }\n");
 	expect_not_upgraded("did you mean \"limits\"");
 	expect_all_works("a");
 }
