@@ -61,10 +61,12 @@ struct config_origin {
 	unsigned server_count;
 	enum config_balance balance;
 	unsigned retries;
-	unsigned queue; /* requests that wait; 0: no limit */
-	char *host;	/* Host to send; NULL: the client's */
-	char *ca_file;	/* NULL: the system's */
-	bool verify;	/* true */
+	unsigned queue;		    /* requests that wait; 0: no limit */
+	char *host;		    /* Host to send; NULL: the client's */
+	char *ca_file;		    /* NULL: the system's */
+	char *cert_file, *key_file; /* shown to origins that ask; NULL: none; in cert_file */
+	char *server_name;	    /* in TLS; NULL: that of the URL */
+	bool verify;		    /* true */
 	uint64_t connect_timeout_ms, read_timeout_ms;
 	uint64_t first_byte_timeout_ms, total_timeout_ms; /* 0: read_timeout; 0: none */
 	unsigned max_connections;			  /* per server and worker */
@@ -79,14 +81,43 @@ struct config_headers {
 
 /* Requests of a route that are answered by it. */
 struct config_answer {
-	unsigned status; /* 0: none */
-	char *body;	 /* NULL: empty */
-	char *content_type;
+	unsigned status;	/* 0: none */
+	char *body;		/* NULL: empty */
+	char *file;		/* that is the body; NULL: none */
+	char *content_type;	/* NULL: by the name of file, else text/plain */
 	uint64_t retry_after_s; /* 0: not said */
 };
 struct config_moved {
 	char *to; /* a template; NULL: none */
 	char *status;
+};
+
+/* How often a client may ask. */
+struct config_rate {
+	unsigned requests; /* 0: no limit */
+	uint64_t per_s;
+	unsigned burst; /* 0: as requests */
+	bool hits;	/* answers from the cache count too */
+};
+
+/* What a route says of lifetimes and of admission otherwise than the settings for all. Zeroed: nothing.
+ * Numbers are one more than what was given, 0 being given by nobody; see config_route_cache. */
+enum config_route_cookie {
+	CONFIG_ROUTE_COOKIE_AS_ALL,
+	CONFIG_ROUTE_COOKIE_NEVER,
+	CONFIG_ROUTE_COOKIE_STRIP,
+	CONFIG_ROUTE_COOKIE_SHARE
+};
+enum config_route_switch { CONFIG_ROUTE_AS_ALL, CONFIG_ROUTE_OFF, CONFIG_ROUTE_ON };
+struct config_route_cache {
+	uint64_t default_ttl_s, heuristic_max_s;
+	uint64_t stale_if_error_s, stale_while_revalidate_s, stale_after_ms;
+	enum config_route_cookie set_cookie;
+	enum config_route_switch client_errors;
+};
+struct config_route_admission {
+	unsigned sightings;	   /* 0: as all */
+	uint64_t max_object_bytes; /* the same */
 };
 
 struct config_route { /* the first that matches applies; the last, implicit one matches all */
@@ -95,6 +126,8 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 	char *origin; /* name of a group; NULL: the first */
 	bool pass;    /* never look in or fill the cache */
 	enum config_admit admit;
+	struct config_route_cache cache;
+	struct config_route_admission admission;
 	enum config_query query;
 	bool normalise;
 	char **keep_params, **drop_params, **key_headers, **key_cookies, **pass_cookies;
@@ -102,9 +135,11 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 		pass_cookie_count;
 	char **upgrades; /* protocols that connections may switch to */
 	unsigned upgrade_count;
+	bool streams; /* bodies of requests are not gathered */
 	struct config_headers request_headers, response_headers; /* besides those for all */
 	char **allow, **deny;					 /* networks of clients */
 	unsigned allow_count, deny_count;
+	struct config_rate rate; /* besides that for all */
 	struct config_moved redirect;
 	struct config_answer answer;
 };
@@ -194,6 +229,7 @@ struct config_tls {
 	char *client_ca;   /* NULL: clients are not asked for certificates */
 	bool client_required;
 	bool strict_host;
+	char *kernel;	  /* "auto" or "off": whether the kernel may encrypt */
 	char *ticket_key; /* file; NULL: random keys */
 	uint64_t ticket_period_s;
 	unsigned handshakes, handshakes_per_address; /* under way; the second 0: no limit */
@@ -225,11 +261,13 @@ struct config {
 	unsigned workers;	/* 0: one per core */
 	struct config_origin *origins;
 	unsigned origin_count;
+	uint64_t resolve_s; /* from one lookup of an origin's name to the next */
 	struct config_cache cache;
 	struct config_disk *disks;
 	unsigned disk_count;
 	struct config_admission admission;
 	struct config_headers request_headers, response_headers; /* of all routes */
+	struct config_rate rate;				 /* the same */
 	struct config_route *routes;
 	unsigned route_count;
 	struct config_limits limits;
@@ -280,6 +318,9 @@ void config_places_close(struct config_places **p);
 
 /* "origins.1.ca_file" as people know it: "origins.ca_file". Returns out. */
 char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
+
+/* What the settings of cache come to on that route. Borrows from both. */
+struct config_cache config_route_cache(const struct config *c, const struct config_route *r);
 
 /* Of cache.dir and all further disks together. */
 uint64_t config_disk_bytes(const struct config *c);

@@ -189,6 +189,32 @@ check_health(const struct config_origin *o, unsigned i, char *err, size_t err_by
 	return NULL;
 }
 
+/* What is shown to origins, and asked of them, by TLS. */
+static const char *
+check_own(const struct config_origin *o, unsigned i, char *err, size_t err_bytes)
+{
+	const char *url = o->url ? o->url : o->servers[0].url;
+	if (o->cert_file && !is_https(o))
+		return wrong(i, "cert_file", err, err_bytes,
+			     "%s is asked without TLS, which shows no certificate; write https:// "
+			     "or leave cert_file out",
+			     url);
+	if (o->key_file && !o->cert_file)
+		return wrong(i, "key_file", err, err_bytes,
+			     "there is no certificate that it belongs to; write cert_file");
+	if (o->server_name && !is_https(o))
+		return wrong(i, "server_name", err, err_bytes,
+			     "%s is asked without TLS, which has no such name; write https:// or "
+			     "leave server_name out",
+			     url);
+	if (o->server_name && (!*o->server_name || strpbrk(o->server_name, ":/?#[]@*\\ ") ||
+			       !is_visible(o->server_name)))
+		return wrong(i, "server_name", err, err_bytes,
+			     "\"%s\" is not the name of a host; write it as in a URL, without port",
+			     o->server_name);
+	return NULL;
+}
+
 static const char *
 check_element(const struct config_origin *o, unsigned i, char *err, size_t err_bytes)
 {
@@ -209,7 +235,8 @@ check_element(const struct config_origin *o, unsigned i, char *err, size_t err_b
 	if (o->ca_file && !o->verify)
 		return wrong(i, "ca_file", err, err_bytes,
 			     "nothing is checked with verify: off; leave one of both out");
-	return check_health(o, i, err, err_bytes);
+	const char *bad = check_own(o, i, err, err_bytes);
+	return bad ? bad : check_health(o, i, err, err_bytes);
 }
 
 static bool

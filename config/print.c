@@ -53,9 +53,11 @@ print_number(const struct setting *s, const void *at, struct buf *to)
 {
 	char text[UNITS_BYTES];
 	uint64_t v = s->bytes == sizeof(unsigned) ? *(const unsigned *)at : *(const uint64_t *)at;
+	bool word = v == 0 && s->words;
+	v -= s->plus_one && v;
 	if (s->kind == KIND_WORD)
 		print_word(s->words, (unsigned)v, to);
-	else if (v == 0 && s->words)
+	else if (word)
 		buf_printf(to, "%s", s->words);
 	else if (s->kind == KIND_BYTES)
 		buf_printf(to, "%s", units_print_bytes(v, text));

@@ -214,7 +214,7 @@ read_number(struct reading *r, const struct setting *s, const struct given *g, c
 				    g->text, q->print((uint64_t)s->least * q->per_unit, least),
 				    q->print((uint64_t)s->most * q->per_unit, most),
 				    s->words ? ", or " : "", s->words ? s->words : "");
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)v + s->plus_one);
 	return reading_add_scalar(r, text, false);
 }
 

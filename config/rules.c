@@ -334,12 +334,16 @@ check_answer(const struct config_route *r, unsigned i, char *err, size_t err_byt
 		return wrong(indexed("routes", i, "answer.status"), err, err_bytes,
 			     "%u answers a part or a condition; write another, such as 200",
 			     a->status);
-	if (!a->status && (a->body || a->retry_after_s))
+	if (!a->status && (a->body || a->file || a->retry_after_s))
 		return wrong(indexed("routes", i, "answer"), err, err_bytes,
 			     "there is no status; write one such as status: 503");
-	if (no_body && a->body)
-		return wrong(indexed("routes", i, "answer.body"), err, err_bytes,
-			     "an answer with status %u has none; leave one of both out", a->status);
+	if (a->body && a->file)
+		return wrong(indexed("routes", i, "answer.file"), err, err_bytes,
+			     "body is what is sent; leave one of both out");
+	if (no_body && (a->body || a->file))
+		return wrong(indexed("routes", i, a->body ? "answer.body" : "answer.file"), err,
+			     err_bytes, "an answer with status %u has none; leave one of both out",
+			     a->status);
 	return NULL;
 }
 
@@ -384,6 +388,46 @@ check_common_headers(const struct config *c, char *err, size_t err_bytes)
 	return check_headers(&c->request_headers, &c->response_headers, "", err, err_bytes);
 }
 
+/* base: "" or "routes.2.". */
+static const char *
+check_rate(const struct config_rate *r, const char *base, char *err, size_t err_bytes)
+{
+	enum { DAYS_MOST = 30, DAY_S = 86400 };
+	static _Thread_local char name[CONFIG_NAME_BYTES];
+	if (!r->requests && r->burst) {
+		snprintf(name, sizeof(name), "%srate.burst", base);
+		return wrong(name, err, err_bytes,
+			     "there is no rate that it would be a burst of; write requests: too");
+	}
+	if (r->requests && (double)r->burst / r->requests * (double)r->per_s > DAYS_MOST * DAY_S) {
+		snprintf(name, sizeof(name), "%srate.burst", base);
+		return wrong(name, err, err_bytes,
+			     "at this rate %u requests take more than %d days to come back; write "
+			     "a smaller burst",
+			     r->burst, DAYS_MOST);
+	}
+	return NULL;
+}
+
+/* A filter knows no more sightings than it was made for; a pair knows of one. */
+static const char *
+check_sightings(const struct config *c, unsigned i, char *err, size_t err_bytes)
+{
+	unsigned most = c->admission.filter == CONFIG_FILTER_PAIR ? 2 : c->admission.sightings;
+	if (c->routes[i].admission.sightings <= most)
+		return NULL;
+	return wrong(indexed("routes", i, "admission.sightings"), err, err_bytes,
+		     "the filter tells %u at most; write fewer, or set admission.filter and "
+		     "admission.sightings for more",
+		     most);
+}
+
+static const char *
+check_common_rate(const struct config *c, char *err, size_t err_bytes)
+{
+	return check_rate(&c->rate, "", err, err_bytes);
+}
+
 static const char *
 check_routes(const struct config *c, char *err, size_t err_bytes)
 {
@@ -399,6 +443,11 @@ check_routes(const struct config *c, char *err, size_t err_bytes)
 			bad = check_headers(&c->routes[i].request_headers,
 					    &c->routes[i].response_headers,
 					    indexed("routes", i, ""), err, err_bytes);
+		if (!bad)
+			bad = check_sightings(c, i, err, err_bytes);
+		if (!bad)
+			bad = check_rate(&c->routes[i].rate, indexed("routes", i, ""), err,
+					 err_bytes);
 		if (!bad)
 			bad = check_upgrades(c, i, err, err_bytes);
 		if (bad)
@@ -417,6 +466,28 @@ check_routes(const struct config *c, char *err, size_t err_bytes)
 					j + 1);
 	}
 	return NULL;
+}
+
+_Static_assert((int)CONFIG_ROUTE_COOKIE_SHARE == (int)CONFIG_COOKIE_SHARE + 1,
+	       "one word before those of cache.set_cookie");
+
+struct config_cache
+config_route_cache(const struct config *c, const struct config_route *r)
+{
+	struct config_cache all = c->cache;
+	const struct config_route_cache *own = &r->cache;
+#define TAKE(member) all.member = own->member ? own->member - 1 : all.member
+	TAKE(default_ttl_s);
+	TAKE(heuristic_max_s);
+	TAKE(stale_if_error_s);
+	TAKE(stale_while_revalidate_s);
+	TAKE(stale_after_ms);
+#undef TAKE
+	if (own->set_cookie)
+		all.set_cookie = (enum config_cookie)(own->set_cookie - 1);
+	if (own->client_errors)
+		all.client_errors = own->client_errors == CONFIG_ROUTE_ON;
+	return all;
 }
 
 uint64_t
@@ -525,10 +596,10 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses,	 groups_check,	 check_loops,
-				    check_routes,	 check_disks,	 check_tls,
-				    check_forwarders,	 check_identity, check_admin,
-				    check_common_headers};
+	check_fn *const checks[] = {check_addresses,	  groups_check,	    check_loops,
+				    check_routes,	  check_disks,	    check_tls,
+				    check_forwarders,	  check_identity,   check_admin,
+				    check_common_headers, check_common_rate};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

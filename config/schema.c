@@ -27,6 +27,13 @@
 		.bytes = sizeof(((STRUCT *)0)->member), .key = key_, .fallback = fallback_, \
 		.words = words_, range, .sentence = sentence_                               \
 	}
+/* Of a route: a number that 0 is one of, or what is set for all. */
+#define INHERITS(kind_, member, key_, range, sentence_)                                       \
+	{                                                                                     \
+		.kind = KIND_##kind_, .at = offsetof(STRUCT, member),                         \
+		.bytes = sizeof(((STRUCT *)0)->member), .key = key_, .fallback = "inherited", \
+		.words = "inherited", .plus_one = true, range, .sentence = sentence_          \
+	}
 #define LIST(each_, member, count, key_, fallback_, sentence_)                             \
 	{                                                                                  \
 		.kind = KIND_LIST, .each = KIND_##each_, .at = offsetof(STRUCT, member),   \
@@ -86,6 +93,9 @@ static const struct setting origin[] = {
 	VALUE(COUNT,   queue,                    "queue",                    "none",     "none",     RANGE(1, 10e6),           "most requests that wait for connections; then stale or 503"),
 	VALUE(TEXT,    host,                     "host",                     "client",   "client",   NO_RANGE,                 "Host field sent to it; client: as the client sent it"),
 	VALUE(TEXT,    ca_file,                  "ca_file",                  "system",   "system",   NO_RANGE,                 "certificates to trust; system: those of the system"),
+	VALUE(TEXT,    cert_file,                "cert_file",                "none",     "none",     NO_RANGE,                 "own certificate for an https origin that asks for one"),
+	VALUE(TEXT,    key_file,                 "key_file",                 "cert_file", "cert_file", NO_RANGE,               "private key of it; cert_file: it is in the same file"),
+	VALUE(TEXT,    server_name,              "server_name",              "url",      "url",      NO_RANGE,                 "name in TLS (SNI, certificate); url: that of the url"),
 	VALUE(SWITCH,  verify,                   "verify",                   "on",       NULL,       NO_RANGE,                 "check the certificate of an https origin"),
 	VALUE(MILLIS,  connect_timeout_ms,       "connect_timeout",          "5s",       NULL,       RANGE(1, 1000 * DAY),     "time limit for connecting, TLS included"),
 	VALUE(MILLIS,  first_byte_timeout_ms,    "first_byte_timeout",       "auto",     "auto",     RANGE(1, 1000 * DAY),     "time limit for the first byte of an answer; auto: the next"),
@@ -155,6 +165,15 @@ static const struct setting headers[] = {
 	{0}
 };
 #undef STRUCT
+#define STRUCT struct config_rate
+static const struct setting rate[] = {
+	VALUE(COUNT,   requests,                 "requests",                 "none",     "none",     RANGE(1, 1e6),            "most requests of an address (IPv6: /64) in the time per"),
+	VALUE(SECONDS, per_s,                    "per",                      "1s",       NULL,       RANGE(1, DAY),            "time in which they come back, one by one"),
+	VALUE(COUNT,   burst,                    "burst",                    "auto",     "auto",     RANGE(1, 1e6),            "requests that may come at once; auto: as many as requests"),
+	VALUE(SWITCH,  hits,                     "hits",                     "on",       NULL,       NO_RANGE,                 "off: only requests for which an origin is asked count"),
+	{0}
+};
+#undef STRUCT
 #define STRUCT struct config_moved
 static const struct setting moved[] = {
 	VALUE(TEXT,    to,                       "to",                       "none",     "none",     NO_RANGE,                 "such as https://www.example.com$path$query; none: nowhere"),
@@ -166,8 +185,28 @@ static const struct setting moved[] = {
 static const struct setting answer[] = {
 	VALUE(COUNT,   status,                   "status",                   "none",     "none",     RANGE(200, 599),          "such as 503; none: the cache and the origin answer"),
 	VALUE(TEXT,    body,                     "body",                     "none",     "none",     NO_RANGE,                 "text of the answer"),
-	VALUE(TEXT,    content_type,             "content_type",             "text/plain", NULL,     NO_RANGE,                 "Content-Type of the answer"),
+	VALUE(TEXT,    file,                     "file",                     "none",     "none",     NO_RANGE,                 "file sent instead, of 1MiB at most; a reload reads it anew"),
+	VALUE(TEXT,    content_type,             "content_type",             "auto",     "auto",     NO_RANGE,                 "Content-Type of the answer; auto: by the name of file"),
 	VALUE(SECONDS, retry_after_s,            "retry_after",              "none",     "none",     RANGE(1, YEAR),           "when clients may ask again (Retry-After)"),
+	{0}
+};
+#undef STRUCT
+#define STRUCT struct config_route_cache
+static const struct setting route_cache[] = {
+	INHERITS(SECONDS, default_ttl_s,         "default_ttl",                                  RANGE(0, YEAR),           "lifetime of answers that do not state one"),
+	INHERITS(SECONDS, heuristic_max_s,       "heuristic_max",                                RANGE(0, YEAR),           "longest guessed lifetime"),
+	INHERITS(SECONDS, stale_if_error_s,      "stale_if_error",                               RANGE(0, YEAR),           "how long stale objects are served when the origin fails"),
+	INHERITS(SECONDS, stale_while_revalidate_s, "stale_while_revalidate",                    RANGE(0, YEAR),           "how long stale objects are served during a refresh"),
+	INHERITS(MILLIS,  stale_after_ms,        "stale_after",                                  RANGE(1, 1000 * DAY),     "how long an origin may hang before stale is served"),
+	VALUE(WORD,    set_cookie,               "set_cookie",               "inherited", "inherited|never|strip|share", NO_RANGE, "answers with Set-Cookie"),
+	VALUE(WORD,    client_errors,            "client_errors",            "inherited", "inherited|off|on", NO_RANGE,        "store errors that a request can cause"),
+	{0}
+};
+#undef STRUCT
+#define STRUCT struct config_route_admission
+static const struct setting route_admission[] = {
+	VALUE(COUNT,   sightings,                "sightings",                "inherited", "inherited", RANGE(1, 15),           "requests for a URL before it is written; 1: write all"),
+	VALUE(BYTES,   max_object_bytes,         "max_object",               "inherited", "inherited", RANGE(1, 1024 * TiB),   "largest body that is written to disk"),
 	{0}
 };
 #undef STRUCT
@@ -178,6 +217,8 @@ static const struct setting route[] = {
 	VALUE(TEXT,    origin,                   "origin",                   "first",    "first",    NO_RANGE,                 "name of the group that is asked; first: the first of origins"),
 	VALUE(SWITCH,  pass,                     "pass",                     "off",      NULL,       NO_RANGE,                 "do not use the cache for these requests"),
 	VALUE(WORD,    admit,                    "admit",                    "sightings", "sightings|always|never", NO_RANGE,   "which objects are written to disk"),
+	GROUP(cache,                             "cache",                    route_cache,                                      "instead of what cache says"),
+	GROUP(admission,                         "admission",                route_admission,                                  "instead of what admission says"),
 	VALUE(WORD,    query,                    "query",                    "keep",     "keep|ignore|sort", NO_RANGE,         "how the query becomes part of the key"),
 	VALUE(SWITCH,  normalise,                "normalise",                "off",      NULL,       NO_RANGE,                 "use one key for equivalent spellings of a path"),
 	LIST(TEXT,     keep_params, keep_param_count,   "keep_params",       "",                                               "query parameters that are part of the key; [ ]: all"),
@@ -186,10 +227,12 @@ static const struct setting route[] = {
 	LIST(TEXT,     key_cookies, key_cookie_count,   "key_cookies",       "",                                               "cookies that are part of the key"),
 	LIST(TEXT,     pass_cookies, pass_cookie_count, "pass_cookies",      "",                                               "requests with one of these cookies bypass the cache"),
 	LIST(TEXT,     upgrades, upgrade_count,  "upgrade",                  "",                                               "protocols that clients may switch to, such as websocket"),
+	VALUE(SWITCH,  streams,                  "stream",                   "off",      NULL,       NO_RANGE,                 "pass uploads on as they come, for calls that talk both ways"),
 	GROUP(request_headers,                   "request_headers",          headers,                                          "request fields for origins, after the rules for all routes"),
 	GROUP(response_headers,                  "response_headers",         headers,                                          "answer fields for clients, after the rules for all routes"),
 	LIST(NETWORK,  allow, allow_count,       "allow",                    "",                                               "networks of clients that may ask; without deny, only they"),
 	LIST(NETWORK,  deny, deny_count,         "deny",                     "",                                               "networks that may not ask (403), except those in allow"),
+	GROUP(rate,                              "rate",                     rate,                                             "how often a client may ask here (429), beside the rate for all"),
 	GROUP(redirect,                          "redirect",                 moved,                                            "sends clients elsewhere"),
 	GROUP(answer,                            "answer",                   answer,                                           "answer given here, for example while an origin is repaired"),
 	{0}
@@ -250,6 +293,7 @@ static const struct setting tls[] = {
 	VALUE(SWITCH,  strict_host,              "strict_host",              "on",       NULL,       NO_RANGE,                 "421 for hosts that the connection's certificate does not have"),
 	VALUE(TEXT,    ticket_key,               "ticket_key",               "random",   "random",   NO_RANGE,                 "file of a secret that nodes share, so each resumes sessions"),
 	VALUE(SECONDS, ticket_period_s,          "ticket_period",            "12h",      NULL,       RANGE(1, 7 * DAY),        "how long sessions can be resumed; then keys change"),
+	VALUE(CHOICE,  kernel,                   "kernel",                   "off",      "off|auto", NO_RANGE,                 "auto: the kernel encrypts, where it can"),
 	VALUE(COUNT,   handshakes,               "handshakes",               "4096",     NULL,       RANGE(1, 1e6),            "most handshakes under way"),
 	VALUE(COUNT,   handshakes_per_address,   "handshakes_per_address",   "256",      "unlimited", RANGE(1, 1e6),           "most handshakes under way from one address"),
 	VALUE(WORD,    redirect,                 "redirect",                 "off",      "off|https", NO_RANGE,                "https: send clients that come by http there"),
@@ -271,11 +315,13 @@ const struct setting schema_top[] = {
 	VALUE(TEXT,    group,                    "group",                    "auto",     "auto",     NO_RANGE,                 "group that twice becomes when root starts it; auto: user's"),
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "worker threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "servers that have the content"),
+	VALUE(SECONDS, resolve_s,                "resolve",                  "30s",      NULL,       RANGE(1, DAY),            "time from one lookup of the names of origins to the next"),
 	GROUP(cache,                             "cache",                    cache,                                            "place and size of the cache, lifetimes of objects"),
 	GROUPS(disks, disk_count,                "more_disks",               disk,                                             "disks beside that of cache.dir; objects lie on one of all"),
 	GROUP(admission,                         "admission",                admission,                                        "which objects are written to disk"),
 	GROUP(request_headers,                   "request_headers",          headers,                                          "changes to the request fields that origins are sent"),
 	GROUP(response_headers,                  "response_headers",         headers,                                          "changes to the answer fields that clients are sent"),
+	GROUP(rate,                              "rate",                     rate,                                             "how often a client may ask, all routes together (429)"),
 	GROUPS(routes, route_count,              "routes",                   route,                                            "rules by host and path; the first match applies"),
 	GROUP(limits,                            "limits",                   limits,                                           "limits on requests and connections of clients"),
 	GROUP(http2,                             "http2",                    http2,                                            "limits on connections that speak HTTP/2"),

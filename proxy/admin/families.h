@@ -13,6 +13,7 @@ FAMILY("requests",  "only_if_cached", "requests_total",       "outcome=\"only-if
 FAMILY("requests",  "errors",         "requests_total",       "outcome=\"error\"")
 FAMILY("requests",  "rejected",       "requests_total",       "outcome=\"rejected\"")
 FAMILY("requests",  "denied",         "requests_total",       "outcome=\"denied\"")
+FAMILY("requests",  "limited",        "requests_total",       "outcome=\"limited\"")
 FAMILY("requests",  "routed",         "requests_total",       "outcome=\"routed\"")
 FAMILY("requests",  "local",          "requests_total",       "outcome=\"local\"")
 FAMILY("requests",  "abandoned",      "requests_total",       "outcome=\"abandoned\"")

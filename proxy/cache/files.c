@@ -186,7 +186,7 @@ share_seed(struct cache *c, char *random, char *err, size_t err_bytes)
 	for (unsigned i = 0; i < c->disks_n; i++) {
 		has[i] = read_seed(&c->disks[i], own);
 		if (has[i] && any && memcmp(own, random, sizeof own) != 0) {
-			log_warning("cache %s: it was part of another cache: starting empty",
+			log_warning("cache %s: it belonged to another cache: starting empty",
 				    c->disks[i].dir);
 			has[i] = false;
 		}

@@ -114,6 +114,19 @@ finish(struct flight *f, enum flight_state state, int status, const char *word, 
 }
 
 void
+flight_set_trailers(struct flight *f, struct str lines)
+{
+	assert(flight_state(f) == FLIGHT_ARRIVING);
+	buf_add_str(&f->trailers, lines); /* read only once the state says that it is whole */
+}
+
+struct str
+flight_trailers(struct flight *f)
+{
+	return flight_state(f) == FLIGHT_WHOLE ? buf_str(&f->trailers) : STR("");
+}
+
+void
 flight_end(struct flight *f, struct object *stored)
 {
 	f->stored = stored; /* read only once the state says so */

@@ -129,6 +129,8 @@ bool flight_append(struct flight *f, const char *p, size_t n, int64_t now_ms, st
 /* The same for bytes that are at hand and few: never refused. */
 void flight_append_now(struct flight *f, const char *p, size_t n, struct block **filled,
 		       uint32_t *at, uint32_t *got);
+/* Lines behind the body, as they came. Before flight_end. */
+void flight_set_trailers(struct flight *f, struct str lines);
 /* stored: what it has become in the cache, a reference that is taken over, or NULL. */
 void flight_end(struct flight *f, struct object *stored);
 /* status and word: what a client without a head is told (static strings); status 0: the leader left
@@ -184,6 +186,8 @@ enum flight_step
 flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n, struct block **block);
 /* The object of FLIGHT_STORED; borrowed, as long as the flight. */
 struct object *flight_stored(struct flight *f);
+/* Of one that is whole; a view as long as the flight. */
+struct str flight_trailers(struct flight *f);
 /* Bytes before at are of no more use to this reader. */
 void flight_done_until(struct flight_reader *r, uint64_t at);
 

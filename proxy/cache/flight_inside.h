@@ -75,6 +75,7 @@ struct flight {
 	const char *fail_word;
 	uint64_t fail_blame;
 	struct object *stored; /* a reference */
+	struct buf trailers;
 
 	/* Those who wait for news, and those who are at work: a wake looks at the first only. */
 	struct flight_readers armed, busy;

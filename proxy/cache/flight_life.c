@@ -150,6 +150,7 @@ give_back(struct flight *f)
 	buf_fini(&f->head.variant);
 	object_unref(&f->head.object);
 	buf_fini(&f->interim);
+	buf_fini(&f->trailers);
 	atomic_fetch_sub_explicit(&fs->count, 1, memory_order_relaxed);
 	keep_spare(fs, f);
 }

@@ -18,7 +18,7 @@ enum {
 	MOST_TURNS = 16, /* that a segment stays, whatever it earns */
 	PAY_UNITS = 16,	 /* of earnings, so that the root of one byte counts */
 	CARRY_SHARE = 4, /* at most a quarter of a victim moves on */
-	HEADS_SHARE = 2, /* and half of it of heads */
+	HEADS_SHARE = 4, /* and of heads all but a quarter: each stands for a body elsewhere */
 	CREDIT_SHARE = 8,
 	FORGETS_SHARE = 4, /* of what may be forgotten in a turn of the log, at once */
 	MAX_CARRIED = 8 << 20,
@@ -236,6 +236,12 @@ earned(const struct ledger *l, uint32_t slot)
 	return atomic_load_explicit(&l->earned[slot], memory_order_relaxed);
 }
 
+static bool
+may_go(const struct ledger_slot *s)
+{
+	return s->state == SEGMENT_SEALED && !s->leases && !s->holds;
+}
+
 int64_t
 ledger_victim(const struct ledger *l)
 {
@@ -243,7 +249,7 @@ ledger_victim(const struct ledger *l)
 	uint64_t least_earned = 0;
 	for (uint32_t i = 0; i < l->slots_n; i++) {
 		const struct ledger_slot *s = &l->slots[i];
-		if (s->state != SEGMENT_SEALED || s->leases || s->holds)
+		if (!may_go(s))
 			continue;
 		if (oldest < 0 || is_older(l, i, (uint32_t)oldest))
 			oldest = i;
@@ -257,6 +263,26 @@ ledger_victim(const struct ledger *l)
 		}
 	}
 	return least >= 0 ? least : oldest;
+}
+
+int64_t
+ledger_victim_at_once(const struct ledger *l)
+{
+	int64_t least = -1;
+	uint64_t least_earned = 0, all = 0, n = 0;
+	for (uint32_t i = 0; i < l->slots_n; i++) {
+		const struct ledger_slot *s = &l->slots[i];
+		if (!may_go(s) || !is_mature(l, s))
+			continue;
+		uint64_t e = earned(l, i);
+		all += e;
+		n++;
+		if (s->replaced == 0 && (least < 0 || e < least_earned)) {
+			least = i;
+			least_earned = e;
+		}
+	}
+	return least >= 0 && least_earned <= all / n ? least : ledger_victim(l);
 }
 
 bool
@@ -383,7 +409,7 @@ ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, unsigned w
 bool
 ledger_carries_head(const struct ledger *l, uint64_t bytes, uint64_t carried)
 {
-	return carried + bytes <= l->segment_bytes / HEADS_SHARE;
+	return carried + bytes <= l->segment_bytes - l->segment_bytes / HEADS_SHARE;
 }
 
 bool

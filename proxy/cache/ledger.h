@@ -116,6 +116,10 @@ void ledger_set_forgets(struct ledger *l, uint32_t each);
 void ledger_forgot(struct ledger *l, uint64_t n);
 /* The segment that goes next, of those without leases and holds. -1: none. */
 int64_t ledger_victim(const struct ledger *l);
+/* The same for a slot that is given away before its records have moved on: what replaced an older
+ * record cannot move then (store_empty.c). So one without such records is preferred, unless it
+ * earned more than most. */
+int64_t ledger_victim_at_once(const struct ledger *l);
 void ledger_retire(struct ledger *l, uint32_t slot);
 void ledger_return(struct ledger *l, uint32_t slot); /* it is not emptied after all */
 void ledger_free(struct ledger *l, uint32_t slot);

@@ -39,14 +39,21 @@ static bool
 is_seen(const struct sighting_settings *s, const struct sighting_facts *f)
 {
 	unsigned adds = status_counts(f->status) ? kinds[f->kind].adds : 0;
-	return f->admitted || s->sightings <= 1 || f->known.times + adds >= s->sightings;
+	unsigned asked = f->sightings ? f->sightings : s->sightings;
+	return f->admitted || asked <= 1 || f->known.times + adds >= asked;
+}
+
+static bool
+is_over(uint64_t most, uint64_t bytes)
+{
+	return most && bytes != UINT64_MAX && bytes > most;
 }
 
 static bool
 is_too_large(const struct sighting_settings *s, const struct sighting_facts *f)
 {
-	return s->max_object_bytes && f->body_bytes != UINT64_MAX &&
-	       f->body_bytes > s->max_object_bytes;
+	return is_over(s->max_object_bytes, f->body_bytes) ||
+	       is_over(f->max_object_bytes, f->body_bytes);
 }
 
 /* With one sighting asked for, a new key is in the current generation by its own sighting. */

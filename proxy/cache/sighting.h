@@ -31,6 +31,8 @@ struct sighting_settings {
 struct sighting_facts {
 	enum sighting_kind kind;
 	enum admission_rule route;
+	unsigned sightings;	   /* of the route, instead of the setting for all; 0: none */
+	uint64_t max_object_bytes; /* of the route, besides that for all; 0: none */
 	bool storable;
 	bool admitted; /* of a body in slices: its head is on disk, so its URL was seen often enough
 			*/

@@ -258,7 +258,7 @@ store_ask_for_room(struct store *st)
 static bool
 take_segment(struct store *st)
 {
-	int64_t victim = st->duty == STORE_WORKS ? ledger_victim(&st->ledger) : -1;
+	int64_t victim = st->duty == STORE_WORKS ? ledger_victim_at_once(&st->ledger) : -1;
 	if (victim < 0)
 		return false;
 	struct store_taken *t = NEW(struct store_taken);

@@ -4,7 +4,8 @@
 static const char about[] =
 	"Checks a configuration and prints the effective one, defaults included, with what each setting\n"
 	"means. Exit code 2 when `twice run` on this machine would refuse it, or would do less than it\n"
-	"says: every such finding is a line on stderr.";
+	"says: every such finding is a line on stderr. A name of an origin that cannot be looked up is a line\n"
+	"too, but no reason for that exit code: `twice run` looks again and again.";
 
 int
 cli_check(int argc, char **argv)
@@ -17,6 +18,7 @@ cli_check(int argc, char **argv)
 	config_print(&s.config, stdout);
 	int result = fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
 	settings_fit(&s, "check", IDENTITY_TRIES, &found);
+	settings_find_names(&s, "check");
 	settings_fini(&s);
 	return found ? CLI_USAGE : result;
 }

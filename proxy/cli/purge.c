@@ -161,7 +161,7 @@ cli_purge(int argc, char **argv)
 			add_flag(&form, i, f.value);
 	}
 	if ((form.n > 0) == all) {
-		flags_refuse(&f, all ? "--all covers everything else: leave out one of both"
+		flags_refuse(&f, all ? "--all covers everything else: leave out one of the two"
 				     : "say what to purge: twice purge http://host/path, or "
 				       "--prefix, --host, --tag, or --all");
 		goto out;

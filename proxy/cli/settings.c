@@ -1,6 +1,7 @@
 /* settings.c - flags are settings by another name; config/ reads and checks both. */
 #include "proxy/cli/settings.h"
 
+#include "proxy/base/log.h"
 #include "proxy/node/preflight.h"
 
 #include <string.h>
@@ -119,6 +120,14 @@ take_identity(struct telling *t, enum identity_way way, struct identity *who)
 	snprintf(f.setting, sizeof(f.setting), "%s", setting);
 	on_finding(t, &f);
 	return false;
+}
+
+void
+settings_find_names(const struct settings *s, const char *command)
+{
+	struct telling t = {s, command, false};
+	log_set_level(LOG_ERROR); /* the findings say it */
+	preflight_names(&s->config, on_finding, &t);
 }
 
 bool

@@ -28,6 +28,9 @@ void settings_fini(struct settings *s);
  * all of them. From here on the process is that user. */
 bool
 settings_fit(const struct settings *s, const char *command, enum identity_way way, unsigned *found);
+/* Looks up the names of origins and prints those that cannot be found on stderr; this may take
+ * seconds. */
+void settings_find_names(const struct settings *s, const char *command);
 
 enum log_level settings_log_level(const struct config *c);
 

@@ -5,6 +5,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/node/inherited.h"
 #include "proxy/wire/listen.h"
+#include "proxy/wire/tls_kernel.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -22,10 +23,19 @@ doorway_has_tls(const struct config *c)
 	return false;
 }
 
+/* Whether the kernel is to encrypt, and can. */
+static bool
+is_in_kernel(const struct config_tls *t, const char **why)
+{
+	*why = NULL;
+	return strcmp(t->kernel, "auto") == 0 && tls_kernel_is_there(why);
+}
+
 struct tls_server_options
 doorway_tls(const struct config *c)
 {
 	const struct config_tls *t = &c->tls;
+	const char *why;
 	return (struct tls_server_options){
 		.certs =
 			{
@@ -35,6 +45,7 @@ doorway_tls(const struct config *c)
 				.client_ca = t->client_ca,
 				.client_required = t->client_required,
 				.only_1_3 = strcmp(t->min_version, "1.3") == 0,
+				.in_kernel = is_in_kernel(t, &why),
 			},
 		.ticket_key = t->ticket_key,
 		.ticket_period_s = (int64_t)t->ticket_period_s,
@@ -82,6 +93,17 @@ say_further(struct complaint *c)
 			 c->further);
 }
 
+static void
+say_kernel(const struct config_tls *t)
+{
+	const char *why;
+	bool yes = is_in_kernel(t, &why);
+	if (yes)
+		log_info("tls.kernel: the kernel encrypts what is sent");
+	else if (why)
+		log_info("tls.kernel: OpenSSL encrypts what is sent: %s", why);
+}
+
 int
 doorway_open_tls(const struct config *c, struct tls_server **tls, char *err, size_t err_bytes)
 {
@@ -91,6 +113,8 @@ doorway_open_tls(const struct config *c, struct tls_server **tls, char *err, siz
 	*err = '\0';
 	*tls = tls_server_create(&o, &problems);
 	say_further(&told);
+	if (*tls)
+		say_kernel(&c->tls);
 	return *tls ? 0 : -1;
 }
 
@@ -135,6 +159,8 @@ doorway_reload(const struct config *c, struct tls_server *tls, char *err, size_t
 	*err = '\0';
 	int result = tls_server_reload(tls, &o, &problems);
 	say_further(&told);
+	if (result == 0)
+		say_kernel(&c->tls);
 	return result;
 }
 

@@ -6,6 +6,7 @@
 #include "proxy/serve/settings.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,17 +48,30 @@ make_settings(const struct edition *e)
 	s->groups = e->origins.groups;
 	if (e->passes)
 		routes_pass(s->routes);
+	s->pages = e->pages.of;
 	return s;
+}
+
+/* Each of these says in e->wrong which setting it is about. */
+static int
+open_parts(struct edition *e, unsigned workers, const struct edition *before,
+	   struct origin_names *names, char *err, size_t err_bytes)
+{
+	snprintf(e->wrong, sizeof e->wrong, "origins");
+	if (origins_open(&e->origins, e->config, workers, before ? &before->origins : NULL, names,
+			 err, err_bytes))
+		return -1;
+	snprintf(e->wrong, sizeof e->wrong, "admin_token_file");
+	if (admin_door_token_of(e->config, &e->token, err, err_bytes))
+		return -1;
+	return pages_open(e->config, &e->pages, e->wrong, err, err_bytes);
 }
 
 int
 edition_open(struct edition *e, unsigned workers, const struct edition *before,
 	     struct origin_names *names, char *err, size_t err_bytes)
 {
-	if (origins_open(&e->origins, e->config, workers, before ? &before->origins : NULL, names,
-			 err, err_bytes))
-		return -1;
-	if (admin_door_token_of(e->config, &e->token, err, err_bytes))
+	if (open_parts(e, workers, before, names, err, err_bytes))
 		return -1;
 	e->settings = make_settings(e);
 	return 0;
@@ -80,6 +94,7 @@ edition_unref(struct edition **ep)
 		return;
 	settings_unref(&e->settings);
 	origins_close(&e->origins);
+	pages_close(&e->pages);
 	if (e->config == &e->own)
 		config_fini(&e->own);
 	free(e->token);

@@ -40,7 +40,7 @@ make_key(struct question *q)
 {
 	key_is_primary(&q->im.key, q->sh->seed);
 	request_cc_parse(&q->im.rq.fields, &q->cc);
-	policy_advise(q->im.settings->policy.client, &q->cc);
+	policy_advise(q->im.route->policy.client, &q->cc);
 }
 
 static void
@@ -225,7 +225,7 @@ headers_of(const struct question *q)
 	struct response r = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	if (o->kind == OBJECT_SLICE || !head_read(o->head, &r))
 		return json_array();
-	return explain_stored_headers(&r, &q->im.settings->policy, &q->terms);
+	return explain_stored_headers(&r, &q->im.route->policy, &q->terms);
 }
 
 static json_t *
@@ -327,7 +327,7 @@ json_of(struct question *q, const struct worker *workers, unsigned n)
 	json_object_set_new(top, "headers",
 			    explain_request_headers(&q->im.outgoing, key_primary(&q->im.key),
 						    buf_str(&q->names),
-						    q->im.settings->policy.client));
+						    q->im.route->policy.client));
 	json_object_set_new(top, "stored", stored_of(q));
 	json_object_set_new(top, "seen", seen_of(q));
 	json_object_set_new(top, "last", last_of(q, workers, n));

@@ -172,7 +172,8 @@ imagined_why(const struct imagined *im, struct buf *out)
 		buf_printf(out, "%s",
 			   im->route->closed
 				   ? "An origin could read the path as another route's, and one of "
-				     "these routes denies or answers by itself: nobody may ask."
+				     "these routes denies, limits or answers by itself: "
+				     "nobody may ask."
 				   : "The route denies the client (allow, deny).");
 		return;
 	case GATE_TO_HTTPS:

@@ -2,6 +2,7 @@
 #include "proxy/node/origins.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/origin/resolver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ origins_names_fini(struct origin_names *n)
 		free(n->of[i].group);
 		free(n->of[i].url);
 	}
+	resolver_destroy(&n->resolver);
 }
 
 /* ---- groups -------------------------------------------------------------------------------- */
@@ -103,12 +105,16 @@ open_server(const struct opening *op, const struct config_member *m, const struc
 		.url = m->url,
 		.host = c->host,
 		.ca_file = c->ca_file,
+		.cert_file = c->cert_file,
+		.key_file = c->key_file,
+		.server_name = c->server_name,
 		.insecure = !c->verify,
 		.connect_timeout_ms = (long)c->connect_timeout_ms,
 		.first_byte_timeout_ms = (long)c->first_byte_timeout_ms,
 		.read_timeout_ms = (long)c->read_timeout_ms,
 		.total_timeout_ms = (long)c->total_timeout_ms,
 		.max_connections = c->max_connections,
+		.resolver = op->names->resolver,
 	};
 	struct origin *same = same_server(before, number, &o);
 	return same ? same : origin_create(&o, op->err, op->err_bytes);

@@ -15,8 +15,10 @@ struct origins {
 	unsigned group_count;
 };
 
-/* Under which number a server is counted: the same as long as it is of the same group. */
+/* What outlives configurations: where names are found, and under which number a server is counted,
+ * the same as long as it is of the same group. */
 struct origin_names {
+	struct resolver *resolver;
 	struct origin_name {
 		char *group, *url; /* owned; NULL: the number was never given */
 		bool counted;	   /* all workers have forgotten who had it before */

@@ -1,10 +1,14 @@
 /* preflight.c - one function per thing that can be missing; the table at the end calls them. */
 #include "proxy/node/preflight.h"
 
+#include "proxy/base/mem.h"
 #include "proxy/cache/store.h"
 #include "proxy/node/admin_door.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/identity.h"
+#include "proxy/node/pages.h"
+#include "proxy/origin/origin.h"
+#include "proxy/origin/resolver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,18 +125,33 @@ check_admin(const struct config *c, struct findings *p)
 /* ---- origins ------------------------------------------------------------------------------- */
 
 static void
-check_ca_files(const struct config *c, struct findings *p)
+check_origin_files(const struct config *c, struct findings *p)
 {
+	char setting[64], err[PREFLIGHT_TEXT];
 	for (unsigned i = 0; i < c->origin_count; i++) {
-		const char *file = c->origins[i].ca_file;
-		char setting[64];
-		snprintf(setting, sizeof setting, "origins.%u.ca_file", i);
-		if (file && access(file, R_OK))
-			find(p, true, setting,
-			     "cannot read %s: %s; name a file of certificates in "
-			     "PEM form",
-			     file, strerror(errno));
+		const struct config_origin *o = &c->origins[i];
+		struct origin_options files = {
+			.ca_file = o->ca_file,
+			.insecure = !o->ca_file,
+			.cert_file = o->cert_file,
+			.key_file = o->key_file,
+		};
+		const char *wrong = origin_check_files(&files, err, sizeof err);
+		snprintf(setting, sizeof setting, "origins.%u.%s", i, wrong ? wrong : "");
+		if (wrong)
+			find(p, true, setting, "%s", err);
 	}
+}
+
+static void
+check_pages(const struct config *c, struct findings *p)
+{
+	struct pages pages;
+	char setting[CONFIG_NAME_BYTES], err[PREFLIGHT_TEXT];
+	if (pages_open(c, &pages, setting, err, sizeof err))
+		find(p, true, setting, "%s", err);
+	else
+		pages_close(&pages);
 }
 
 /* Whether an interface of this machine has the address. */
@@ -323,14 +342,53 @@ check_log(const struct config *c, struct findings *p)
 		     path, strerror(errno), dir);
 }
 
+/* ---- names --------------------------------------------------------------------------------- */
+
+static void
+check_name(const struct config_member *m, struct origin *o, struct findings *p)
+{
+	const char *name = origin_unknown(o);
+	if (name)
+		find(p, false, m->setting,
+		     "no address of %s can be found now; as long as there is none, requests to it "
+		     "are answered 502, or stale",
+		     name);
+}
+
+void
+preflight_names(const struct config *c, preflight_each_fn *each, void *ctx)
+{
+	enum { FIND_MS = 6000 };
+	struct findings p = {each, ctx, 0, c, NULL};
+	unsigned n = config_member_count(c);
+	struct resolver *r = resolver_create(NULL, 60000);
+	struct origin **all = mem_zalloc((n + 1) * sizeof *all);
+	struct config_member m;
+	char err[PREFLIGHT_TEXT];
+	for (unsigned i = 0; i < n; i++) {
+		config_member(c, i, &m);
+		struct origin_options o = {.url = m.url, .resolver = r, .insecure = true};
+		all[i] = origin_create(&o, err, sizeof err);
+	}
+	resolver_wait(r, FIND_MS);
+	for (unsigned i = 0; i < n; i++) {
+		config_member(c, i, &m);
+		if (all[i])
+			check_name(&m, all[i], &p);
+		origin_destroy(&all[i]);
+	}
+	free(all);
+	resolver_destroy(&r);
+}
+
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 unsigned
 preflight(const struct config *c, const struct identity *who, preflight_each_fn *each, void *ctx)
 {
 	static void (*const checks[])(const struct config *, struct findings *) = {
-		check_listen,	 check_admin, check_ca_files, check_certificates, check_loops,
-		check_cache_dir, check_disk,  check_memory,   check_log,
+		check_listen,	 check_admin, check_origin_files, check_certificates, check_loops,
+		check_cache_dir, check_disk,  check_memory,	  check_log,	      check_pages,
 	};
 	struct findings p = {each, ctx, 0, c, who};
 	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)

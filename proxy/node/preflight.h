@@ -26,4 +26,8 @@ typedef void preflight_each_fn(void *ctx, const struct finding *f);
 unsigned
 preflight(const struct config *c, const struct identity *who, preflight_each_fn *each, void *ctx);
 
+/* Looks up the names of origins, and calls each with those that cannot be found now; this may take
+ * seconds. A running proxy goes on looking. */
+void preflight_names(const struct config *c, preflight_each_fn *each, void *ctx);
+
 #endif

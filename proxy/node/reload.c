@@ -12,6 +12,7 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/origin/resolver.h"
 #include "proxy/wire/clients.h"
 
 #include <assert.h>
@@ -146,7 +147,8 @@ open_edition(struct making *m)
 	m->edition = edition_create_own(m->fresh, s->edition->node);
 	if (edition_open(m->edition, s->worker_count, s->edition, &s->names, m->say->err,
 			 m->say->err_bytes))
-		return refuse(m, "origins");
+		return refuse(m, m->edition->wrong);
+	resolver_wait(s->names.resolver, SERVER_NAMES_MS);
 	for (unsigned i = 0; i < REPORT_ORIGINS_MOST; i++)
 		if (s->names.of[i].taken && !s->names.of[i].counted)
 			m->forgotten[m->forgotten_n++] = i;
@@ -227,6 +229,7 @@ commit(struct making *m)
 	struct seen_rule rule;
 	server_budget(c, &rule);
 	seen_settle(s->shelves.seen, &rule);
+	resolver_every(s->names.resolver, (int64_t)c->resolve_s * 1000);
 	clients_settle(s->clients, c->limits.connections, c->limits.per_address);
 	pthread_mutex_lock(&s->lock);
 	s->edition = edition_ref(m->edition);

@@ -12,6 +12,7 @@
 #include "proxy/admin/admin.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/origin/resolver.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/txn.h"
 #include "proxy/wire/clients.h"
@@ -170,6 +171,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 	sh->passes = passes_create();
 	sh->reloads = passes_create();
 	sh->unsliced = passes_create();
+	sh->rates = rates_create();
 	return 0;
 }
 
@@ -482,6 +484,7 @@ server_create_heir(struct server **out, const struct config *c, const char *vers
 	pthread_mutex_init(&s->changing, NULL);
 	share_heaps(c);
 	s->edition = edition_create(c, 0);
+	s->names.resolver = resolver_create(NULL, (int64_t)c->resolve_s * 1000);
 	if (open_shelves(s, err, err_bytes) || open_edition(s, err, err_bytes) ||
 	    server_open_log(s, c, &s->access_log, err, err_bytes) ||
 	    open_workers(s, err, err_bytes) || (!heir && open_admin(s, err, err_bytes))) {
@@ -548,6 +551,7 @@ int
 server_start(struct server *s)
 {
 	assert(!s->started && s->worker_count > 0);
+	resolver_wait(s->names.resolver, SERVER_NAMES_MS);
 	chronicle_begin(s->chronicle, on_second, s);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
@@ -621,6 +625,7 @@ server_destroy(struct server **sp)
 	passes_destroy(&sh->passes);
 	passes_destroy(&sh->reloads);
 	passes_destroy(&sh->unsliced);
+	rates_destroy(&sh->rates);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);

@@ -54,6 +54,9 @@ struct server {
 int server_open_log(const struct server *s, const struct config *c, struct logfile **out, char *err,
 		    size_t err_bytes);
 enum { SERVER_LOG_END_MS = 2000 }; /* for the last lines */
+/* New names are waited for so long, which one silent name server of two does not exceed; then
+ * requests to them fail until they are found. */
+enum { SERVER_NAMES_MS = 6000 };
 /* How often, and how much, is written to disk. */
 void server_budget(const struct config *c, struct seen_rule *out);
 

@@ -43,7 +43,7 @@ look(struct watchdog *d)
 	if (still == d->n)
 		notify_say("WATCHDOG=1");
 	else if (!d->warned)
-		log_error("worker %u has not turned for %lld ms; the supervisor will end this "
+		log_error("worker %u has been stuck for %lld ms; the supervisor will end this "
 			  "process if that goes on",
 			  still, (long long)d->every_ms);
 	d->warned = still != d->n;

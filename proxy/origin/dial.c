@@ -1,7 +1,11 @@
 /* dial.c - a libcurl multi handle on the event loop, for as long as it takes to connect. */
+#define CURL_DISABLE_DEPRECATION /* curl_multi_socket_all: see on_nudge */
 #include "proxy/origin/dial.h"
 
+#include "proxy/base/buf.h"
+#include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
+#include "proxy/base/network.h"
 #include "proxy/origin/origin_inside.h"
 
 #include <assert.h>
@@ -10,6 +14,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct dial {
@@ -22,18 +27,65 @@ struct dial {
 	void *ctx;
 	int given; /* the socket that was handed out and is not to be closed here; -1: none */
 	bool farewell;
-	SSL *ssl; /* libcurl's */
+	bool nowhere;			 /* there is no address to try */
+	SSL *ssl;			 /* libcurl's */
+	struct ip order[ADDRESSES_MOST]; /* in which addresses are tried */
+	unsigned order_n;
+	int64_t begun_ms;
+	struct event *nudge;	     /* while there are several */
+	struct curl_slist *resolved; /* the same in libcurl's words */
+	struct ip peer;
 	char error[CURL_ERROR_SIZE];
 };
+
+/* -- addresses --------------------------------------------------------------------------------- */
+
+/* "name:port:192.0.2.1,[2001:db8::1]". */
+static void
+say_order(struct dial *d)
+{
+	char text[ADDRESS_HOST_BYTES];
+	struct buf b = {0};
+	buf_printf(&b, "%s:%s:", d->origin->name, d->origin->port);
+	for (unsigned i = 0; i < d->order_n; i++) {
+		addresses_print(&d->order[i], text);
+		buf_printf(&b, strchr(text, ':') ? "%s[%s]" : "%s%s", i ? "," : "", text);
+	}
+	buf_add(&b, "", 1);
+	d->resolved = curl_slist_append(NULL, b.p);
+	buf_fini(&b);
+}
+
+/* fd: the open connection, or -1. */
+static void
+tell_addresses(struct dial *d, int fd)
+{
+	struct sockaddr_storage sa;
+	socklen_t bytes = sizeof sa;
+	unsigned i = d->order_n;
+	if (fd >= 0 && getpeername(fd, (struct sockaddr *)&sa, &bytes) == 0) {
+		network_of_socket((struct sockaddr *)&sa, d->peer.bytes);
+		for (i = 0; i < d->order_n; i++)
+			if (memcmp(&d->order[i], &d->peer, sizeof d->peer) == 0)
+				break;
+	}
+	addresses_tell(d->origin->addresses, d->order, d->order_n, i, now_ms());
+	d->order_n = 0;
+}
+
+const struct ip *
+dial_peer(const struct dial *d)
+{
+	return &d->peer;
+}
 
 /* -- the event loop ---------------------------------------------------------------------------- */
 
 /* The last thing done by whoever calls it: d may be gone afterwards. */
 static void
-turn(struct dial *d, curl_socket_t fd, int bits)
+look_for_end(struct dial *d)
 {
-	int running, left;
-	curl_multi_socket_action(d->multi, fd, bits, &running);
+	int left;
 	CURLMsg *m = curl_multi_info_read(d->multi, &left);
 	if (!m)
 		return;
@@ -41,9 +93,21 @@ turn(struct dial *d, curl_socket_t fd, int bits)
 	curl_socket_t open = CURL_SOCKET_BAD;
 	if (code == CURLE_OK)
 		curl_easy_getinfo(d->easy, CURLINFO_ACTIVESOCKET, &open);
+	if (d->order_n)
+		tell_addresses(d, open);
+	if (d->nudge)
+		event_del(d->nudge);
 	if (!d->origin->tls)
 		d->given = open;
 	d->done(d->ctx, code, open, d->error[0] ? d->error : curl_easy_strerror(code));
+}
+
+static void
+turn(struct dial *d, curl_socket_t fd, int bits)
+{
+	int running;
+	curl_multi_socket_action(d->multi, fd, bits, &running);
+	look_for_end(d);
 }
 
 static void
@@ -58,7 +122,37 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	turn(arg, CURL_SOCKET_TIMEOUT, 0);
+	struct dial *d = arg;
+	if (d->nowhere)
+		d->done(d->ctx, CURLE_COULDNT_RESOLVE_HOST, -1,
+			"no address of its name is known yet");
+	else
+		turn(d, CURL_SOCKET_TIMEOUT, 0);
+}
+
+/* libcurl 7.88 sets its timer for the share of an address a moment too early, finds that the share
+ * is not over, and sets none again; nor does it when it turns to the next address. So it is made to
+ * look now and then, by the only call that makes it look without a timer or a socket. */
+static void
+on_nudge(evutil_socket_t fd, short what, void *arg)
+{
+	struct dial *d = arg;
+	int running;
+	(void)fd;
+	(void)what;
+	curl_multi_socket_all(d->multi, &running);
+	look_for_end(d);
+}
+
+static void
+begin_nudges(struct dial *d)
+{
+	enum { LOOKS = 16 };
+	int64_t ms = d->origin->connect_timeout_ms / LOOKS + 1;
+	struct timeval every = {ms / 1000, ms % 1000 * 1000};
+	d->nudge = event_new(d->base, -1, EV_PERSIST, on_nudge, d);
+	assert(d->nudge);
+	event_add(d->nudge, &every);
 }
 
 static int
@@ -111,15 +205,14 @@ on_tls_event(const SSL *ssl, int where, int alert)
 		d->farewell = true;
 }
 
-/* The CA certificates come from the origin's own store: libcurl would read the file again for
+/* Certificates come from what the origin has read: libcurl would read the file again for
  * every connection. And libcurl does not tell a closure alert from an end without one. */
 static CURLcode
 on_tls_context(CURL *easy, void *ctx, void *arg)
 {
 	struct dial *d = arg;
 	(void)easy;
-	if (d->origin->trust)
-		SSL_CTX_set1_cert_store(ctx, d->origin->trust);
+	origin_tls_use(&d->origin->files, ctx);
 	SSL_CTX_set_app_data((SSL_CTX *)ctx, d);
 	SSL_CTX_set_info_callback(ctx, on_tls_event);
 	return CURLE_OK;
@@ -170,6 +263,9 @@ set_options(struct dial *d, CURLSH *share)
 	const struct origin *o = d->origin;
 	curl_easy_setopt(e, CURLOPT_CURLU, o->place);
 	curl_easy_setopt(e, CURLOPT_CONNECT_TO, o->connect_to);
+	curl_easy_setopt(e, CURLOPT_RESOLVE, d->resolved);
+	/* Of several addresses one that is silent may take half of what is left. */
+	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_timeout_ms);
 	curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, o->socket_path);
 	curl_easy_setopt(e, CURLOPT_CONNECT_ONLY, 1L);
 	curl_easy_setopt(e, CURLOPT_SHARE, share);
@@ -189,6 +285,20 @@ set_options(struct dial *d, CURLSH *share)
 	curl_easy_setopt(e, CURLOPT_SSL_CTX_DATA, d);
 }
 
+static void
+find_order(struct dial *d)
+{
+	if (!d->origin->addresses)
+		return;
+	d->begun_ms = now_ms();
+	d->order_n = addresses_order(d->origin->addresses, d->order, d->begun_ms);
+	d->nowhere = d->order_n == 0;
+	if (d->order_n)
+		say_order(d);
+	if (d->order_n > 1)
+		begin_nudges(d);
+}
+
 struct dial *
 dial_create(struct event_base *base, const struct origin *o, CURLSH *share, dial_done_fn *done,
 	    void *ctx)
@@ -199,12 +309,16 @@ dial_create(struct event_base *base, const struct origin *o, CURLSH *share, dial
 	d->multi = curl_multi_init();
 	d->easy = curl_easy_init();
 	assert(d->timer && d->multi && d->easy);
+	find_order(d);
 	set_options(d, share);
 	curl_multi_setopt(d->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
 	curl_multi_setopt(d->multi, CURLMOPT_SOCKETDATA, d);
 	curl_multi_setopt(d->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
 	curl_multi_setopt(d->multi, CURLMOPT_TIMERDATA, d);
-	curl_multi_add_handle(d->multi, d->easy);
+	if (d->nowhere)
+		event_active(d->timer, EV_TIMEOUT, 0);
+	else
+		curl_multi_add_handle(d->multi, d->easy);
 	return d;
 }
 
@@ -214,10 +328,16 @@ dial_destroy(struct dial **pd)
 	struct dial *d = *pd;
 	if (!d)
 		return;
-	curl_multi_remove_handle(d->multi, d->easy);
+	if (d->order_n && now_ms() - d->begun_ms >= d->origin->connect_timeout_ms / 2)
+		tell_addresses(d, -1); /* it was given up because it took too long */
+	if (!d->nowhere)
+		curl_multi_remove_handle(d->multi, d->easy);
 	curl_multi_cleanup(d->multi);
 	curl_easy_cleanup(d->easy);
+	curl_slist_free_all(d->resolved);
 	event_free(d->timer);
+	if (d->nudge)
+		event_free(d->nudge);
 	free(d);
 	*pd = NULL;
 }

@@ -3,6 +3,9 @@
  * A plain connection, once open, is a socket that is ours; libcurl is done with it. A TLS
  * connection stays libcurl's and is read and written through it.
  *
+ * Names come from the origin's addresses, where it has some: nothing is looked up here then, a
+ * connection tries them in the order of their turns, and what came of it is told to them.
+ *
  * Each dial has a multi handle of its own: libcurl 7.88 sweeps the connections of a multi handle
  * now and then and would close ours.
  *
@@ -17,6 +20,7 @@
 
 struct dial;
 struct event_base;
+struct ip;
 struct origin;
 
 /* code: CURLE_OK and the open socket, or why not and -1; sentence holds during the call. The dial
@@ -28,6 +32,9 @@ struct dial *dial_create(struct event_base *base, const struct origin *o, CURLSH
 			 dial_done_fn *done, void *ctx);
 /* Closes a connection on its way, and a TLS connection; a plain one is the caller's. */
 void dial_destroy(struct dial **d);
+
+/* Of an open connection to an origin that is found by name. */
+const struct ip *dial_peer(const struct dial *d);
 
 /* Over TLS: bytes moved, 0 at the end of the connection, -1 with errno. */
 ssize_t dial_send(struct dial *d, const char *p, size_t n);

@@ -71,10 +71,12 @@ fetcher_sweep(struct fetcher *fr)
 {
 	struct site *s, *next;
 	assert(!fr->turn);
-	for (s = fr->retired ? LIST_FIRST(&fr->sites) : NULL; s; s = next) {
+	for (s = LIST_FIRST(&fr->sites); s; s = next) {
 		next = LIST_NEXT(s, next);
 		if (s->retired && !s->users)
 			fetch_site_destroy(s);
+		else
+			pool_sweep(&s->pool);
 	}
 }
 

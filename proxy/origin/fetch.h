@@ -41,8 +41,8 @@ unsigned fetcher_active(const struct fetcher *f);
  * connections are closed now, the others when they are through. Not from within a callback. */
 void
 fetcher_retire(struct fetcher *f, bool (*is_used)(void *ctx, const struct origin *o), void *ctx);
-/* Now and then: what is left of such origins goes, when nobody uses it any more. Not from within a
- * callback. */
+/* Now and then: what is left of such origins goes, when nobody uses it any more, and idle
+ * connections to addresses that an origin's name no longer has. Not from within a callback. */
 void fetcher_sweep(struct fetcher *f);
 
 enum fetch_end {
@@ -60,7 +60,9 @@ struct fetch_result {
 	bool reused;	    /* the connection was a kept one */
 	bool begun;	    /* bytes of an answer came */
 	bool body_taken;    /* on_send has given bytes: it cannot give them again */
-	int64_t wait_us;    /* from start to first byte of the head */
+	struct str
+		trailers; /* "Name: value" CR LF each, checked as fields are; holds during on_done */
+	int64_t wait_us;  /* from start to first byte of the head */
 	int64_t total_us;
 };
 

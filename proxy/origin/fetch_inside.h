@@ -51,7 +51,6 @@ struct fetcher {
 	unsigned active;
 	const struct fetch *turn; /* whose callbacks may run now, other than on_done */
 	LIST_HEAD(, site) sites;
-	unsigned retired; /* of them */
 	TAILQ_HEAD(, fetch) spare;
 	unsigned spare_count;
 	char in[READ_BYTES];		 /* what was just read, for whichever fetch it is */

@@ -128,7 +128,6 @@ fetch_site_destroy(struct site *s)
 {
 	struct origin *o = (struct origin *)(uintptr_t)s->pool.origin;
 	LIST_REMOVE(s, next);
-	s->fetcher->retired -= s->retired;
 	pool_fini(&s->pool);
 	origin_destroy(&o);
 	evtimer_del(&s->patience);
@@ -138,7 +137,6 @@ fetch_site_destroy(struct site *s)
 void
 fetch_site_retire(struct site *s)
 {
-	s->fetcher->retired += !s->retired;
 	s->retired = true;
 	pool_close_idle(&s->pool);
 }

@@ -65,6 +65,7 @@ finish(struct fetch *f)
 	r->word = ends[r->end].word;
 	r->reused = f->lane && f->lane->used;
 	r->begun = f->first_us != 0;
+	r->trailers = buf_str(&f->reply.trailers);
 	r->wait_us = (f->first_us ? f->first_us : now) - f->start_us;
 	r->total_us = now - f->start_us;
 	f->ev.on_done(f->ctx, r);

@@ -162,6 +162,7 @@ on_dialed(void *ctx, CURLcode code, int fd, const char *sentence)
 	if (code == CURLE_OK) {
 		struct event_base *base = event_get_base(&l->timer);
 		l->fd = fd;
+		l->peer = *dial_peer(l->dial);
 		event_assign(&l->readable, base, fd, EV_READ | EV_PERSIST, on_readable, l);
 		event_assign(&l->writable, base, fd, EV_WRITE | EV_PERSIST, on_writable, l);
 		if (!l->tls)

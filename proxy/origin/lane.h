@@ -9,6 +9,7 @@
 #define ORIGIN_LANE_H
 
 #include "proxy/base/clock.h"
+#include "proxy/origin/addresses.h"
 #include "proxy/origin/dial.h"
 
 #include <event2/event_struct.h>
@@ -39,7 +40,10 @@ struct lane {
 	int64_t wake_at_ms, timer_at_ms; /* 0: not set */
 	struct event readable, writable, timer;
 
+	struct ip peer; /* where it is open to, if its origin is found by name */
+
 	struct pool *pool; /* this and the rest: see pool.h */
+	unsigned edition;  /* of the origin's addresses, in which the peer was found last */
 	bool stalled;
 	int64_t idle_since_ms;
 	TAILQ_ENTRY(lane) idle;

@@ -1,16 +1,16 @@
 /* origin.c - an origin's settings, checked once, in the shape in which libcurl wants them.
  *
- * Names in TLS: SNI and the name the certificate is checked for are the name in the URL, whatever
- * Host is sent (as nginx's proxy_ssl_name has it). An address in the URL cannot be an SNI; when a
- * host is set beside it, as in "https://192.0.2.7" with "host: www.example.com", that host is it.
+ * Names in TLS: SNI and the name the certificate is checked for are server_name, else the name in
+ * the URL, whatever Host is sent (as nginx's proxy_ssl_name has it). An address in the URL cannot be
+ * an SNI; when a host is set beside it, as in "https://192.0.2.7" with "host: www.example.com", that
+ * host is it.
  */
 #include "proxy/origin/origin_inside.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/origin/resolver.h"
 
 #include <arpa/inet.h>
-#include <openssl/err.h>
-#include <openssl/x509_vfy.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/un.h>
@@ -102,70 +102,59 @@ name_length(const char *host)
 	return host[0] == '[' ? strlen(host) : strcspn(host, ":");
 }
 
+static const char *
+tls_name(const struct origin *o, const struct place *p)
+{
+	if (o->tls && o->server_name)
+		return o->server_name;
+	return o->tls && o->host && is_address(p->host) && !is_address(o->host) ? o->host : p->host;
+}
+
 static void
 find_way(struct origin *o, const struct place *p)
 {
-	bool named_by_host = o->tls && o->host && is_address(p->host) && !is_address(o->host);
-	char *name =
-		named_by_host ? mem_strndup(o->host, name_length(o->host)) : mem_strdup(p->host);
+	const char *named = tls_name(o, p);
+	char *name = mem_strndup(named, name_length(named));
 	char *way = say("::%s:%s", p->host, p->port);
 	o->place = curl_url();
 	curl_url_set(o->place, CURLUPART_SCHEME, p->scheme, 0);
 	curl_url_set(o->place, CURLUPART_HOST, name, 0);
 	curl_url_set(o->place, CURLUPART_PORT, p->port, 0);
-	if (named_by_host)
+	if (named != p->host)
 		o->connect_to = curl_slist_append(NULL, way);
 	free(name);
 	free(way);
+}
+
+/* Of a Unix socket and of this machine there is nothing to look up; names beyond ASCII are libcurl's
+ * to translate. */
+static bool
+is_looked_up(const struct origin *o, const char *host)
+{
+	static const char local[] = "localhost";
+	size_t n = strlen(host), k = sizeof local - 1;
+	for (const char *c = host; *c; c++)
+		if ((unsigned char)*c > '~')
+			return false;
+	bool is_local = n >= k && strcasecmp(host + n - k, local) == 0 &&
+			(n == k || host[n - k - 1] == '.');
+	return !o->socket_path && !is_address(host) && !is_local;
+}
+
+static void
+find_addresses(struct origin *o, const struct place *p, struct resolver *resolver)
+{
+	if (!resolver || !is_looked_up(o, p->host))
+		return;
+	o->addresses = resolver_take(resolver, p->host);
+	o->name = mem_strdup(p->host);
+	o->port = mem_strdup(p->port);
 }
 
 static bool
 is_usual_port(const struct place *p)
 {
 	return strcmp(p->port, strcmp(p->scheme, "http") == 0 ? "80" : "443") == 0;
-}
-
-static X509_STORE *
-read_trust(const char *ca_file)
-{
-	X509_STORE *s = X509_STORE_new();
-	if (s && (ca_file ? X509_STORE_load_file(s, ca_file) : X509_STORE_set_default_paths(s)))
-		return s;
-	X509_STORE_free(s);
-	return NULL;
-}
-
-/* -1: it is not there. */
-static int
-look_at(struct origin_file *f)
-{
-	struct stat st;
-	if (stat(f->path, &st))
-		return -1;
-	f->changed = st.st_mtim;
-	f->inode = st.st_ino;
-	f->bytes = st.st_size;
-	return 0;
-}
-
-static bool
-is_file(const struct origin_file *f, const char *path)
-{
-	struct origin_file now = {.path = f->path};
-	if (!f->path || !path)
-		return f->path == path;
-	return strcmp(f->path, path) == 0 && look_at(&now) == 0 &&
-	       now.changed.tv_sec == f->changed.tv_sec &&
-	       now.changed.tv_nsec == f->changed.tv_nsec && now.inode == f->inode &&
-	       now.bytes == f->bytes;
-}
-
-static const char *
-openssl_reason(void)
-{
-	const char *why = ERR_reason_error_string(ERR_peek_error());
-	ERR_clear_error();
-	return why ? why : "unknown error";
 }
 
 static void
@@ -191,8 +180,8 @@ origin_is(const struct origin *o, const struct origin_options *opt)
 	struct origin with = {0};
 	set_limits(&with, opt);
 	return strcmp(o->url, opt->url) == 0 && is_text(o->host, opt->host) &&
-	       o->insecure == opt->insecure && is_file(&o->ca, opt->ca_file) &&
-	       o->connect_timeout_ms == with.connect_timeout_ms &&
+	       is_text(o->server_name, opt->server_name) && o->insecure == opt->insecure &&
+	       origin_tls_is(&o->files, opt) && o->connect_timeout_ms == with.connect_timeout_ms &&
 	       o->first_byte_timeout_ms == with.first_byte_timeout_ms &&
 	       o->read_timeout_ms == with.read_timeout_ms &&
 	       o->total_timeout_ms == with.total_timeout_ms &&
@@ -205,6 +194,27 @@ origin_ref(const struct origin *origin)
 	struct origin *o = (struct origin *)(uintptr_t)origin;
 	atomic_fetch_add_explicit(&o->users, 1, memory_order_relaxed);
 	return o;
+}
+
+const char *
+origin_check_files(const struct origin_options *opt, char *err, size_t err_bytes)
+{
+	struct origin_tls files = {0};
+	const char *setting = NULL;
+	origin_tls_open(&files, opt, &setting, err, err_bytes);
+	origin_tls_close(&files);
+	return setting;
+}
+
+static int
+read_files(struct origin *o, const struct origin_options *opt, char *err, size_t err_bytes)
+{
+	const char *setting;
+	char why[512];
+	if (origin_tls_open(&o->files, opt, &setting, why, sizeof why) == 0)
+		return 0;
+	snprintf(err, err_bytes, "origin '%s': %s: %s", opt->url, setting, why);
+	return -1;
 }
 
 struct origin *
@@ -226,16 +236,13 @@ origin_create(const struct origin_options *opt, char *err, size_t err_bytes)
 	o->tls = strcmp(p.scheme, "https") == 0;
 	o->insecure = opt->insecure;
 	set_limits(o, opt);
-	o->ca.path = opt->ca_file ? mem_strdup(opt->ca_file) : NULL;
-	if (o->ca.path)
-		look_at(&o->ca); /* before it is read: a change in between makes another origin */
+	o->server_name = opt->server_name ? mem_strdup(opt->server_name) : NULL;
 	find_way(o, &p);
 	o->authority = is_usual_port(&p) ? mem_strdup(p.host) : say("%s:%s", p.host, p.port);
-	if (o->tls && !o->insecure && !(o->trust = read_trust(opt->ca_file))) {
-		snprintf(err, err_bytes, "origin '%s': CA file '%s' cannot be read: %s", opt->url,
-			 opt->ca_file ? opt->ca_file : "(the system's)", openssl_reason());
+	if (o->tls && read_files(o, opt, err, err_bytes))
 		origin_destroy(&o);
-	}
+	else
+		find_addresses(o, &p, opt->resolver);
 out:
 	place_fini(&p);
 	return o;
@@ -248,12 +255,15 @@ origin_destroy(struct origin **po)
 	*po = NULL;
 	if (!o || atomic_fetch_sub_explicit(&o->users, 1, memory_order_acq_rel) > 1)
 		return;
-	X509_STORE_free(o->trust);
+	origin_tls_close(&o->files);
+	addresses_destroy(&o->addresses);
+	free(o->name);
+	free(o->port);
 	curl_slist_free_all(o->connect_to);
 	free(o->authority);
 	free(o->host);
 	curl_url_cleanup(o->place);
-	free(o->ca.path);
+	free(o->server_name);
 	free(o->url);
 	free(o);
 }
@@ -262,4 +272,10 @@ const char *
 origin_url(const struct origin *o)
 {
 	return o->url;
+}
+
+const char *
+origin_unknown(const struct origin *o)
+{
+	return o->addresses && !addresses_is_known(o->addresses) ? o->name : NULL;
 }

@@ -5,30 +5,26 @@
 #ifndef ORIGIN_ORIGIN_INSIDE_H
 #define ORIGIN_ORIGIN_INSIDE_H
 
-#include "proxy/origin/origin.h"
+#include "proxy/origin/addresses.h"
+#include "proxy/origin/origin_tls.h"
 
 #include <curl/curl.h>
-#include <openssl/ossl_typ.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
-
-struct origin_file { /* of CA certificates, as it was when it was read */
-	char *path;  /* NULL: the system's */
-	struct timespec changed;
-	ino_t inode;
-	off_t bytes;
-};
 
 struct origin {
 	_Atomic unsigned users;
 	char *url;		       /* as configured */
 	CURLU *place;		       /* what libcurl is told: scheme, name, port; parsed once */
 	struct curl_slist *connect_to; /* where that name is found, when it is not by DNS */
-	const char *socket_path;       /* of a Unix socket, in url; NULL: it is reached by TCP */
-	char *host;		       /* Host to send; NULL: the client's */
-	char *authority;	       /* Host for a client that gave none */
-	struct origin_file ca;
-	X509_STORE *trust; /* https, verified: CA certificates, read once; else NULL */
+	/* Where its name is found; NULL: it has none, or libcurl looks it up. name and port: what
+	 * libcurl is told them for. */
+	struct addresses *addresses;
+	char *name, *port;
+	const char *socket_path; /* of a Unix socket, in url; NULL: it is reached by TCP */
+	char *host;		 /* Host to send; NULL: the client's */
+	char *authority;	 /* Host for a client that gave none */
+	char *server_name;	 /* as configured, or NULL */
+	struct origin_tls files; /* of https */
 	bool tls, insecure;
 	int64_t connect_timeout_ms, first_byte_timeout_ms, read_timeout_ms;
 	int64_t total_timeout_ms; /* 0: none */

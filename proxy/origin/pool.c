@@ -28,7 +28,8 @@ pool_init(struct pool *p, const struct origin *o, struct event_base *base,
 	LIST_INIT(&p->lanes);
 	p->share = curl_share_init();
 	assert(p->share);
-	curl_share_setopt(p->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
+	if (!o->addresses)
+		curl_share_setopt(p->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
 	curl_share_setopt(p->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
 }
 
@@ -87,10 +88,26 @@ pool_take(struct pool *p, bool feed, bool again)
 	return l;
 }
 
+/* Its address is no longer the origin's. One comparison, as long as none has gone. */
+static bool
+is_gone(struct lane *l)
+{
+	struct addresses *a = l->pool->origin->addresses;
+	unsigned edition = a ? addresses_edition(a) : l->edition;
+	if (edition == l->edition)
+		return false;
+	l->edition = edition;
+	return !addresses_has(a, &l->peer);
+}
+
 void
 pool_keep(struct lane *l)
 {
 	assert(!l->stalled && l->fd >= 0);
+	if (is_gone(l)) {
+		pool_close(l);
+		return;
+	}
 	l->user = NULL;
 	l->used = true;
 	l->idle_since_ms = now_exact_ms();
@@ -138,6 +155,21 @@ pool_close_idle(struct pool *p)
 	for (int fed = 0; fed < 2; fed++)
 		while ((l = TAILQ_FIRST(&p->idle[fed])))
 			pool_lost(l);
+}
+
+void
+pool_sweep(struct pool *p)
+{
+	struct lane *l, *next;
+	unsigned edition = p->origin->addresses ? addresses_edition(p->origin->addresses) : 0;
+	if (edition == p->edition)
+		return;
+	p->edition = edition;
+	for (l = LIST_FIRST(&p->lanes); l; l = next) {
+		next = LIST_NEXT(l, all);
+		if (!l->user && l->fd >= 0 && is_gone(l))
+			pool_lost(l);
+	}
 }
 
 void

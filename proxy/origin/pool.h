@@ -19,6 +19,7 @@ struct pool {
 	struct lane_queue idle[2]; /* by fed; the last used one first */
 	struct lane_list lanes;	   /* all */
 	unsigned count;		   /* of all */
+	unsigned edition;	   /* of the origin's addresses, when it was swept last */
 	unsigned stalled; /* of them, waiting for a slow reader: they cost the origin nothing */
 };
 
@@ -39,7 +40,7 @@ void pool_fini(struct pool *p); /* closes all lanes, busy ones too */
  * invisible as those that it sends while our request travels.) */
 struct lane *pool_take(struct pool *p, bool feed, bool again);
 struct lane *pool_open(struct pool *p); /* never a kept one */
-/* Back from use: kept for the next, or closed. */
+/* Back from use: kept for the next, or closed, when its address is no longer the origin's. */
 void pool_keep(struct lane *l);
 void pool_close(struct lane *l);
 /* Its reader takes nothing for now / takes again: max_connections counts those that move, all
@@ -47,6 +48,8 @@ void pool_close(struct lane *l);
 void pool_stall(struct lane *l);
 void pool_move_on(struct lane *l);
 void pool_close_idle(struct pool *p);
+/* Now and then: idle connections to addresses that the origin no longer has are closed. */
+void pool_sweep(struct pool *p);
 /* For lane_owner, while the lane is idle: its on_readable and on_wake. */
 void pool_lost(struct lane *l);
 void pool_wake(struct lane *l);

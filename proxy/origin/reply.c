@@ -12,6 +12,7 @@ void
 reply_begin(struct reply *r, bool to_head, struct str upgrade, struct field fields[FIELDS_MAX])
 {
 	buf_empty(&r->head, BUFFER_KEEP);
+	buf_fini(&r->trailers);
 	*r = (struct reply){.head = r->head, .to_head = to_head, .upgrade = upgrade};
 	r->response.fields = (struct fields){.v = fields, .cap = FIELDS_MAX};
 }
@@ -20,6 +21,7 @@ void
 reply_fini(struct reply *r)
 {
 	buf_fini(&r->head);
+	buf_fini(&r->trailers);
 }
 
 /* RFC 9112 4: HTTP/1 with any minor version (RFC 9110 2.5), a space, three digits; then a space and
@@ -247,11 +249,23 @@ read_length(struct reply *r, struct str *in, struct str *data)
 	return REPLY_BODY;
 }
 
+/* The last n bytes that were read belong to the trailer section, which mostly is an empty line. */
+static void
+keep_trailers(struct reply *r, const char *end, size_t n)
+{
+	const char *p = end - n;
+	if (n && (r->trailers.n || (*p != '\r' && *p != '\n')))
+		buf_add(&r->trailers, p, n);
+}
+
 static enum reply_step
 read_chunks(struct reply *r, struct str *in, struct str *data, const char **why)
 {
 	const struct fault *fault;
-	switch (chunked_decode(&r->chunked, in, data, &fault)) {
+	unsigned before = r->chunked.trailer_bytes;
+	enum chunked_step step = chunked_decode(&r->chunked, in, data, &fault);
+	keep_trailers(r, in->p, r->chunked.trailer_bytes - before);
+	switch (step) {
 	case CHUNKED_DATA:
 		return REPLY_BODY;
 	case CHUNKED_DONE:

@@ -5,7 +5,7 @@
  * the response's last byte.
  *
  * Memory    a reply keeps its buffers from response to response; views hold until the next call.
- * Bounds    all heads of a response together: REPLY_HEAD_MAX. A body is never kept.
+ * Bounds    all heads of a response together: REPLY_HEAD_MAX. Trailers: 8 KiB. A body is never kept.
  */
 #ifndef ORIGIN_REPLY_H
 #define ORIGIN_REPLY_H
@@ -33,6 +33,8 @@ struct reply {
 	uint64_t content_length, left;
 	struct response response; /* the head as fields, when it is whole: views into head */
 	struct chunked chunked;
+	struct buf
+		trailers; /* lines of the trailer section, each with CR LF, and an empty one; or none */
 };
 
 enum reply_step {

@@ -209,7 +209,7 @@ note_good_check(struct upstream *u, struct member *m, int64_t now_ms)
 		return;
 	atomic_store(&m->failures, 0);
 	let_return(u, m, true, now_ms);
-	log_warning("origin %s is well again, say its checks", origin_url(m->origin));
+	log_warning("origin %s passes its checks again", origin_url(m->origin));
 }
 
 void

@@ -18,5 +18,6 @@ ANSWER(ONLY_IF_CACHED, ONLY_IF_CACHED, "504, as only-if-cached wants it for what
 ANSWER(ERROR, ERRORS, "an error made here: the origin cannot be reached, or answers nonsense")
 ANSWER(REJECTED, REJECTED, "malformed or over a limit: never forwarded")
 ANSWER(DENIED, DENIED, "403 by allow and deny of a route, stored or not")
+ANSWER(LIMITED, LIMITED, "429 by rate, of a route or of all")
 ANSWER(ROUTED, ROUTED, "redirect and answer of a route")
 ANSWER(LOCAL, LOCAL, "TRACE, OPTIONS that ends here, redirects to https, ACME challenges")

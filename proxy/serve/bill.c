@@ -60,12 +60,19 @@ bill_validator(struct str head, const struct terms *terms)
 	       1;
 }
 
-/* A rule that says never holds for the baseline too; and nobody stores what a HEAD or POST
- * brought. */
+/* A rule that says never, or not so much, holds for the baseline too; and nobody stores what a HEAD
+ * or POST brought. */
 static bool
-is_compared(const struct route *route)
+is_compared(const struct route *route, uint64_t body_bytes)
 {
-	return route->admit != RULE_NEVER && !route->pass;
+	return route->admit != RULE_NEVER && !route->pass &&
+	       (!route->max_object_bytes || body_bytes <= route->max_object_bytes);
+}
+
+static bool
+is_always(const struct route *route)
+{
+	return route->admit == RULE_ALWAYS || route->sightings == 1;
 }
 
 static void
@@ -87,9 +94,9 @@ sliced_bytes(const struct object *o)
 
 static bool
 is_wanted(const struct serve *s, const struct route *route, struct key_hash key,
-	  uint64_t record_bytes, uint64_t whole_bytes)
+	  uint64_t record_bytes, uint64_t body_bytes, uint64_t whole_bytes)
 {
-	return is_compared(route) &&
+	return is_compared(route, whole_bytes ? whole_bytes : body_bytes) &&
 	       baseline_wants(s->ring, key, whole_bytes ? whole_bytes : record_bytes);
 }
 
@@ -98,7 +105,7 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 {
 	uint64_t bytes = cache_record_bytes(o->key.n, o->head.n, body_bytes);
 	uint64_t whole = sliced_bytes(o);
-	if (!is_wanted(t->serve, t->route, t->key.sighting, bytes, whole))
+	if (!is_wanted(t->serve, t->route, t->key.sighting, bytes, body_bytes, whole))
 		return;
 	int64_t now = now_s();
 	struct ghost_event e = {
@@ -110,7 +117,7 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 		.sampled_as = whole,
 		.body_bytes = body_bytes,
 		.sightings = t->sighting.recorded,
-		.always = t->route->admit == RULE_ALWAYS,
+		.always = is_always(t->route),
 		.now_s = (uint32_t)now,
 		.fresh_s = fresh_for(&o->terms),
 		.validator = bill_validator(o->head, &o->terms),
@@ -135,7 +142,7 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 {
 	uint64_t bytes = cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes);
 	uint64_t whole = f->sliced_bytes ? f->sliced_bytes : sliced_bytes(f->object);
-	if (!is_wanted(f->serve, f->route, f->key.sighting, bytes, whole))
+	if (!is_wanted(f->serve, f->route, f->key.sighting, bytes, body_bytes, whole))
 		return;
 	bool part = deed == GHOST_PART;
 	struct ghost_event e = {
@@ -148,13 +155,13 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 		.body_bytes = body_bytes,
 		.origin_bytes = origin_bytes,
 		.sightings = sightings_of(f, deed),
-		.always = f->route->admit == RULE_ALWAYS,
+		.always = is_always(f->route),
 		.now_s = (uint32_t)now_s(),
 		.fresh_s = fresh_for(&f->terms),
 		.validator = f->validator,
 		.deed = deed,
 		/* With one sighting asked for, a part of what was seen before is enough. */
-		.whole = !part || f->sighting.known.times || f->route->admit == RULE_ALWAYS,
+		.whole = !part || f->sighting.known.times || is_always(f->route),
 	};
 	say_purges(f->serve, f->key.hash, buf_str(&f->key.text), buf_str(&f->tags), &e);
 	baseline_note(f->serve->ring, &e);
@@ -167,7 +174,7 @@ bill_slice(struct serve *s, const struct route *route, const struct key *key, st
 {
 	enum { LONG_S = 365 * 86400 };
 	e->record_bytes = cache_record_bytes(key->text.n, 0, e->body_bytes);
-	if (!is_wanted(s, route, key->hash, e->record_bytes, e->sampled_as))
+	if (!is_wanted(s, route, key->hash, e->record_bytes, e->body_bytes, e->sampled_as))
 		return;
 	struct str primary = key_primary(key);
 	e->key = key->hash.hi;
@@ -178,7 +185,7 @@ bill_slice(struct serve *s, const struct route *route, const struct key *key, st
 	e->whole = true;
 	say_purges(s, key->hash, buf_str(&key->text), tags, e);
 	e->slice = true;
-	e->always = route->admit == RULE_ALWAYS;
+	e->always = is_always(route);
 	baseline_note(s->ring, e);
 }
 

@@ -477,6 +477,8 @@ on_done(void *ctx, const struct fetch_result *r)
 	}
 	if (r->end == FETCH_OK) {
 		assert(f->stage != FILL_ASKING);
+		if (f->kind == FILL_PASS && f->stage != FILL_WHOLE && r->trailers.n)
+			flight_set_trailers(f->flight, r->trailers);
 		whole(f);
 		fill_free(f);
 		return;

@@ -22,9 +22,7 @@ static void
 set_limits(struct txn *t)
 {
 	int64_t now = now_ms(), begun = flight_begun_ms(flight_of(t->reader));
-	t->stale_at_ms = t->object && t->stale_ok
-				 ? begun + (int64_t)t->settings->config->cache.stale_after_ms
-				 : 0;
+	t->stale_at_ms = t->object && t->stale_ok ? begun + t->route->stale_after_ms : 0;
 	t->try_at_ms = t->leader ? 0 : now + patience_ms(t);
 	if (!t->leader && !t->follows_since_ms)
 		t->follows_since_ms = now;

@@ -7,6 +7,8 @@
 #include "proxy/http/uri.h"
 #include "proxy/serve/txn.h"
 
+enum { SECOND_NS = 1000000000 };
+
 static const struct str challenges = STR_INIT("/.well-known/acme-challenge/");
 
 static bool
@@ -112,10 +114,43 @@ is_denied(struct txn *t)
 	return gate_denies(t->settings, r, &t->rq, str_of(peer));
 }
 
+/* True: the client has asked too often, and is told so. hits: by the rules for which answers from
+ * the cache count; else by the others. */
+static bool
+is_limited(struct txn *t, bool hits)
+{
+	char peer[STREAM_PEER_BYTES];
+	const struct settings *s = t->settings;
+	stream_peer(t->stream, peer);
+	struct str client =
+		forwarded_client(&t->rq.fields, s->trusted, s->trusted_count, str_of(peer));
+	int64_t wait_ns = rates_take(t->serve->shelves->rates, t->route->rates, hits, client,
+				     now_us() * 1000);
+	if (wait_ns)
+		answer_limited(t, (uint64_t)((wait_ns + SECOND_NS - 1) / SECOND_NS));
+	return wait_ns != 0;
+}
+
+bool
+gate_admits(struct txn *t)
+{
+	if (!t->rate_due)
+		return true;
+	t->rate_due = false;
+	return !is_limited(t, false);
+}
+
 bool
 gate_answers(struct txn *t)
 {
-	switch (gate_decide(t->settings, t->route, &t->rq, is_denied(t))) {
+	enum gate gate = gate_decide(t->settings, t->route, &t->rq, is_denied(t));
+	const struct rate_rules *rates = t->route->rates;
+	if (rates && gate != GATE_CHALLENGE && gate != GATE_DENIED) {
+		if (rates->hits && is_limited(t, true))
+			return true;
+		t->rate_due = rates->no_hits;
+	}
+	switch (gate) {
 	case GATE_OPEN:
 		return false;
 	case GATE_CHALLENGE:

@@ -1,5 +1,5 @@
 /* gate.h - what is answered before anything is looked up: challenges of a certificate authority,
- * who is denied, the way to https, and what a route answers by itself.
+ * who is denied or asks too often, the way to https, and what a route answers by itself.
  *
  * gate_decide is pure, so that who only asks what would become of a request decides the same.
  */
@@ -33,5 +33,8 @@ void gate_add_location(const struct local_rules *r, const struct request *rq, st
 
 /* A request whose scheme is known. True: answered. */
 bool gate_answers(struct txn *t);
+/* Before an origin is asked for it: counts by the rates that exempt answers from the cache, once a
+ * request. False: the client has asked too often, and has been answered. */
+bool gate_admits(struct txn *t);
 
 #endif

@@ -85,7 +85,7 @@ keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
 		.response = rs,
 		.request_time = f->request_time,
 		.response_time = now,
-		.settings = &f->settings->policy,
+		.settings = &f->route->policy,
 		.updated = updated,
 	};
 	/* A run asks by the keys of its slices: that their head was replaced says nothing of them. */

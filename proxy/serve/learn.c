@@ -31,8 +31,8 @@ learn_from_head(struct fill *f, const struct response *rs)
 	}
 	struct request get = f->rq;
 	get.method = METHOD_GET;
-	struct storing_facts facts = {&get, &updated, f->request_time, now, &f->settings->policy,
-				      true};
+	struct storing_facts facts = {&get, &updated,	       f->request_time,
+				      now,  &f->route->policy, true};
 	if (head_update(&stored, rs, now, date, &updated) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&updated, now, &head, &terms);

@@ -5,6 +5,32 @@
 #include "proxy/base/template.h"
 
 #include <stdlib.h>
+#include <strings.h>
+
+/* What a file is, by the end of its name. */
+static struct str
+type_of(const char *file)
+{
+	static const struct {
+		const char *end;
+		struct str type;
+	} types[] = {
+		{".html", STR_INIT("text/html")},
+		{".htm", STR_INIT("text/html")},
+		{".json", STR_INIT("application/json")},
+		{".xml", STR_INIT("application/xml")},
+		{".js", STR_INIT("text/javascript")},
+		{".css", STR_INIT("text/css")},
+		{".svg", STR_INIT("image/svg+xml")},
+		{".png", STR_INIT("image/png")},
+		{".ico", STR_INIT("image/vnd.microsoft.icon")},
+	};
+	const char *dot = file ? strrchr(file, '.') : NULL;
+	for (size_t i = 0; dot && i < sizeof types / sizeof types[0]; i++)
+		if (strcasecmp(dot, types[i].end) == 0)
+			return types[i].type;
+	return STR("text/plain");
+}
 
 struct local_rules *
 local_rules_create(const struct config_route *c)
@@ -20,7 +46,7 @@ local_rules_create(const struct config_route *c)
 	}
 	r->status = (int)c->answer.status;
 	r->body = c->answer.body ? str_of(c->answer.body) : STR("");
-	r->type = c->answer.content_type ? str_of(c->answer.content_type) : STR("text/plain");
+	r->type = c->answer.content_type ? str_of(c->answer.content_type) : type_of(c->answer.file);
 	r->retry_after_s = c->answer.retry_after_s;
 	return r;
 }

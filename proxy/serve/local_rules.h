@@ -21,6 +21,7 @@ struct local_rules {
 	int to_status;
 	int status; /* of an answer; 0: none */
 	struct str body, type;
+	unsigned page;		/* of settings.pages, from 1, instead of body; 0: body */
 	uint64_t retry_after_s; /* 0: not said */
 };
 

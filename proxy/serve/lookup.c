@@ -258,6 +258,8 @@ wants_whole_behind(const struct txn *t)
 static void
 ask_origin(struct txn *t, enum selection s)
 {
+	if (!gate_admits(t))
+		return;
 	say_forward(t);
 	switch (s) {
 	case SELECT_FETCH_PIECE:
@@ -281,6 +283,8 @@ ask_origin(struct txn *t, enum selection s)
 static void
 pass(struct txn *t)
 {
+	if (!gate_admits(t))
+		return;
 	object_unref(&t->object);
 	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "request";
 	follow_pass(t);
@@ -394,12 +398,14 @@ lookup_begin(struct txn *t)
 	/* Whoever must pass has a key too: an unsafe method invalidates by it. */
 	shared = outgoing_key(&t->outgoing, &t->key.text) && shared && !t->upgrade.n;
 	t->outgoing.shared = shared;
+	if (!shared && !gate_admits(t))
+		return;
 	key_is_primary(&t->key, sh->seed);
 	seen_prefetch(sh->seen, t->key.primary); /* asked for below, after the cache */
 	if (purging_begin(t))
 		return;
 	request_cc_parse(&t->rq.fields, &t->cc);
-	policy_advise(t->settings->policy.client, &t->cc);
+	policy_advise(t->route->policy.client, &t->cc);
 	if (!shared) {
 		t->cs.fwd = t->rq.method == METHOD_GET || t->rq.method == METHOD_HEAD ? "bypass"
 										      : "method";

@@ -15,6 +15,8 @@ struct rule {
 	struct route passing; /* the same, but it passes: for who could mean another route */
 	struct header_rules *request, *response; /* owned */
 	struct local_rules *local;		 /* owned */
+	struct rate_rules *rates;		 /* owned */
+	bool guards; /* it has rules of its own for who may ask or how often, or answers by itself */
 };
 
 struct routes {
@@ -46,15 +48,40 @@ mark_of(const struct config_cache *c)
 	return cookies ? STR("\n@cookies") : c->client_errors ? STR("\n@errors") : STR("");
 }
 
+_Static_assert((int)CONFIG_CLIENT_OBEY == (int)CLIENT_OBEY &&
+		       (int)CONFIG_COOKIE_SHARE == (int)SET_COOKIE_SHARE,
+	       "policy_of casts between these");
+
+static struct policy_settings
+policy_of(const struct config_cache *c)
+{
+	return (struct policy_settings){
+		.target = c->targeted_field ? str_of(c->targeted_field) : STR(""),
+		.default_stale_if_error_s = (int64_t)c->stale_if_error_s,
+		.default_stale_while_revalidate_s = (int64_t)c->stale_while_revalidate_s,
+		.default_ttl_s = (int64_t)c->default_ttl_s,
+		.heuristic_fraction = c->heuristic_fraction,
+		.heuristic_max_s = (int64_t)c->heuristic_max_s,
+		.client = (enum client_directives)c->client_directives, /* the same order */
+		.set_cookie = (enum set_cookie)c->set_cookie,
+		.client_errors = c->client_errors,
+	};
+}
+
 static void
 compile(struct rule *r, const struct config *all, const struct config_route *c)
 {
 	int group = config_group_find(all, c->origin);
+	struct config_cache cache = config_route_cache(all, c);
 	r->host = c->host ? str_of(c->host) : STR("");
 	r->path = c->path ? str_of(c->path) : STR("");
 	r->route.group = group < 0 ? 0 : (unsigned)group; /* who only looks for rules has none */
 	r->route.pass = c->pass;
 	r->route.admit = (enum admission_rule)c->admit; /* same order in both tables */
+	r->route.sightings = c->admission.sightings;
+	r->route.max_object_bytes = c->admission.max_object_bytes;
+	r->route.policy = policy_of(&cache);
+	r->route.stale_after_ms = (int64_t)cache.stale_after_ms;
 	r->route.key = (struct key_rules){
 		.query = (enum query_rule)c->query,
 		.normalise = c->normalise,
@@ -68,14 +95,20 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 		.cookie_count = c->key_cookie_count,
 		.pass_cookies = strs_of(c->pass_cookies, c->pass_cookie_count),
 		.pass_cookie_count = c->pass_cookie_count,
-		.mark = mark_of(&all->cache),
+		.mark = mark_of(&cache),
 	};
 	r->route.upgrades = strs_of(c->upgrades, c->upgrade_count);
 	r->route.upgrade_count = c->upgrade_count;
+	r->route.streams = c->streams;
 	r->request = header_rules_create(&all->request_headers, &c->request_headers);
 	r->response = header_rules_create(&all->response_headers, &c->response_headers);
 	r->local = local_rules_create(c);
+	if (c->answer.file) /* the last one, which is not in the list, has none */
+		r->local->page = (unsigned)(c - all->routes) + 1;
 	r->route.local = r->local;
+	r->rates = rate_rules_create(&all->rate, c);
+	r->route.rates = r->rates;
+	r->guards = r->local || c->rate.requests;
 	r->route.request = r->request;
 	r->route.response = r->response;
 	r->passing = r->route;
@@ -87,7 +120,7 @@ _Static_assert((int)CONFIG_ADMIT_NEVER == (int)RULE_NEVER &&
 		       (int)CONFIG_QUERY_SORT == (int)QUERY_SORT,
 	       "compile() casts between these");
 
-/* A route that passes or ends requests protects: it is matched in any case. */
+/* A route that passes, ends requests or limits them protects: it is matched in any case. */
 static void
 index_rules(struct routes *r)
 {
@@ -96,7 +129,7 @@ index_rules(struct routes *r)
 		rows[i] = (struct route_index_row){.host = r->rules[i].host,
 						   .path = r->rules[i].path,
 						   .any_case = r->rules[i].route.pass ||
-							       r->rules[i].local};
+							       r->rules[i].guards};
 	r->index = route_index_create(rows, r->count - 1);
 	free(rows);
 }
@@ -133,6 +166,7 @@ routes_destroy(struct routes **rp)
 		return;
 	for (unsigned i = 0; i < r->count; i++) {
 		local_rules_destroy(&r->rules[i].local);
+		rate_rules_destroy(&r->rules[i].rates);
 		header_rules_destroy(&r->rules[i].request);
 		header_rules_destroy(&r->rules[i].response);
 		const struct key_rules *k = &r->rules[i].route.key;
@@ -230,8 +264,8 @@ doubted(const struct routes *r, const struct route *found, unsigned first, unsig
 {
 	if (other == first || found->closed)
 		return found;
-	bool ends = r->rules[first].local || r->rules[other].local;
-	return ends ? &r->closed : &r->rules[other].passing;
+	bool guards = r->rules[first].guards || r->rules[other].guards;
+	return guards ? &r->closed : &r->rules[other].passing;
 }
 
 /* The rule that all readings agree on; where they do not, nobody knows which rules the origin's

@@ -4,8 +4,9 @@
  * A route is an operator's promise, "below /account nothing is kept", and origins do not agree on
  * how a path is read. So it is matched in every reading that is known (decoded once or twice, with
  * dot segments and double slashes removed, without path parameters), and a request whose readings
- * match different routes passes. If one of them has rules of its own for who may ask, or answers by
- * itself, nobody knows whether the origin would be asked for what it protects: that request is denied.
+ * match different routes passes. If one of them has rules of its own for who may ask or how often,
+ * or answers by itself, nobody knows whether the origin would be asked for what it protects: that
+ * request is denied.
  */
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H
@@ -13,19 +14,27 @@
 #include "config/config.h"
 #include "proxy/cache/admission.h"
 #include "proxy/http/cachekey.h"
+#include "proxy/http/policy.h"
 #include "proxy/serve/header_rules.h"
 #include "proxy/serve/local_rules.h"
+#include "proxy/serve/rate.h"
 
 struct route {
 	bool pass;	/* never look in or fill the cache */
 	unsigned group; /* of origins: who is asked */
 	enum admission_rule admit;
+	unsigned sightings;	   /* before it is written; 0: as for all */
+	uint64_t max_object_bytes; /* that are written at most; 0: as for all */
+	struct policy_settings policy;
+	int64_t stale_after_ms; /* how long its origin may hang before stale is served */
 	struct key_rules key;
 	const struct str *upgrades; /* protocols that its connections may switch to */
 	unsigned upgrade_count;
+	bool streams; /* bodies of requests go on as they come, and may pause once an answer has begun */
 	const struct header_rules *request, *response; /* NULL: none */
 	const struct local_rules *local;	       /* NULL: none */
-	bool closed; /* who asks could mean a route that denies or answers: nobody may */
+	const struct rate_rules *rates;		       /* NULL: a client may ask as it likes */
+	bool closed; /* who asks could mean a route that denies, limits or answers: nobody may */
 };
 
 /* The key holds more than the URL: headers or cookies, by which one URL has many primary keys, or a

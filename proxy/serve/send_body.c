@@ -5,6 +5,7 @@
 #include "proxy/serve/fill.h"
 #include "proxy/serve/send_inside.h"
 #include "proxy/serve/slices.h"
+#include "proxy/serve/trailers.h"
 #include "proxy/serve/walk.h"
 
 /* ---- from a stored object ------------------------------------------------------------------ */
@@ -239,4 +240,17 @@ send_pull_flight(void *ctx, size_t most, struct str *pieces, unsigned *n)
 		(*n)++;
 	}
 	return t->at == t->until ? STREAM_PULL_END : STREAM_PULL_SOME;
+}
+
+/* The head that t->text had is sent. */
+struct str
+send_trailers(void *ctx)
+{
+	struct txn *t = ctx;
+	const struct route *route = t->route ? t->route : route_default(t->settings->routes);
+	t->text.n = 0;
+	if (t->source == SOURCE_FLIGHT && t->reader)
+		trailers_pass(flight_trailers(flight_of(t->reader)), route->response,
+			      &t->settings->tags, &t->text);
+	return buf_str(&t->text);
 }

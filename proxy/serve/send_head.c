@@ -2,6 +2,7 @@
 #include "proxy/serve/send_inside.h"
 
 #include "proxy/http/date.h"
+#include "proxy/serve/trailers.h"
 
 void
 send_date(struct txn *t, struct maker *m)
@@ -23,13 +24,15 @@ void
 send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
 {
 	const struct config *c = t->settings->config;
-	struct stream_source source = {pull, t, NULL, NULL};
+	struct stream_source source = {.pull = pull, .ctx = t};
 	if (t->source == SOURCE_OBJECT) {
 		source.give_back = send_give_back;
 		source.file = send_file_object;
 	} else if (t->source == SOURCE_WALK) {
 		source.give_back = send_give_back_walk;
 		source.file = send_file_walk;
+	} else if (t->way == WAY_PASSING && trailers_are_wanted(&t->rq.fields)) {
+		source.trailers = send_trailers;
 	}
 	if (!t->cs.hit) /* a hit concerns nobody but its log line, and stays as cheap as it was */
 		buf_add_str(send_line(t, m, STR("X-Request-ID")), txn_request_id(t));
@@ -55,6 +58,7 @@ send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
 	if (route->response)
 		m->head.add = send_ruled(t, m, route->response, lines, &m->head.add_n);
 	m->head.close = m->head.close || t->fault != NULL;
+	m->head.patient = route->streams;
 	t->head_us = now_us();
 	txn_move(t, TXN_SEND);
 	stream_head(t->stream, &m->head, pull ? &source : NULL);

@@ -62,5 +62,6 @@ send_ruled(struct txn *t, struct maker *m, const struct header_rules *rules,
 stream_pull_fn send_pull_object, send_pull_flight, send_pull_walk;
 stream_give_back_fn send_give_back, send_give_back_walk;
 stream_file_fn send_file_object, send_file_walk;
+stream_trailers_fn send_trailers;
 
 #endif

@@ -6,9 +6,10 @@ static enum stream_pull
 pull_text(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
 	struct txn *t = ctx;
-	(void)most; /* the length was announced: it is the text's */
-	pieces[(*n)++] = t->body;
-	return STREAM_PULL_END;
+	struct str piece = {t->body.p, t->body.n < most ? t->body.n : most};
+	t->body = str_from(t->body, piece.n);
+	pieces[(*n)++] = piece;
+	return t->body.n ? STREAM_PULL_SOME : STREAM_PULL_END;
 }
 
 /* A complete answer: body lies in the arena. allow, type: empty: not said. */
@@ -22,6 +23,8 @@ answer_text(struct txn *t, int status, struct str allow, struct str type, struct
 		buf_add_str(send_line(t, &m, STR("Allow")), allow);
 	if (t->answer == ANSWER_ERROR && status == 503) /* a queue is full: soon it is not */
 		buf_add_lit(send_line(t, &m, STR("Retry-After")), "1");
+	if (t->answer == ANSWER_LIMITED)
+		buf_add_u64(send_line(t, &m, STR("Retry-After")), t->retry_after_s);
 	if (type.n)
 		buf_add_str(send_line(t, &m, STR("Content-Type")), type);
 	if (t->answer != ANSWER_LOCAL) /* it is this request's alone, and in the form it likes */
@@ -79,6 +82,17 @@ answer_denied(struct txn *t)
 }
 
 void
+answer_limited(struct txn *t, uint64_t retry_after_s)
+{
+	t->cs.fwd = NULL;
+	t->cs.hit = t->cs.has_ttl = false;
+	t->answer = ANSWER_LIMITED;
+	t->detail = "rate";
+	t->retry_after_s = retry_after_s;
+	answer_page(t, 429, STR(""), t->detail, NULL);
+}
+
+void
 answer_sent_on(struct txn *t, int status, struct str to)
 {
 	struct maker m;
@@ -95,16 +109,17 @@ void
 answer_routed(struct txn *t, const struct local_rules *r)
 {
 	struct maker m;
+	struct str body = r->page ? t->settings->pages[r->page - 1] : r->body;
 	t->cs.fwd = NULL;
 	t->answer = ANSWER_ROUTED;
 	t->detail = "answer";
-	send_begin(&m, t, r->status, r->status == 204 ? LENGTH_UNKNOWN : r->body.n);
+	send_begin(&m, t, r->status, r->status == 204 ? LENGTH_UNKNOWN : body.n);
 	send_date(t, &m);
 	if (r->retry_after_s)
 		buf_add_u64(send_line(t, &m, STR("Retry-After")), r->retry_after_s);
-	if (r->body.n)
+	if (body.n)
 		buf_add_str(send_line(t, &m, STR("Content-Type")), r->type);
-	t->body = r->body;
+	t->body = body;
 	send_end(t, &m, pull_text);
 }
 

@@ -7,26 +7,6 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-_Static_assert((int)CONFIG_CLIENT_OBEY == (int)CLIENT_OBEY &&
-		       (int)CONFIG_COOKIE_SHARE == (int)SET_COOKIE_SHARE,
-	       "policy_of casts between these");
-
-static struct policy_settings
-policy_of(const struct config_cache *c)
-{
-	return (struct policy_settings){
-		.target = c->targeted_field ? str_of(c->targeted_field) : STR(""),
-		.default_stale_if_error_s = (int64_t)c->stale_if_error_s,
-		.default_stale_while_revalidate_s = (int64_t)c->stale_while_revalidate_s,
-		.default_ttl_s = (int64_t)c->default_ttl_s,
-		.heuristic_fraction = c->heuristic_fraction,
-		.heuristic_max_s = (int64_t)c->heuristic_max_s,
-		.client = (enum client_directives)c->client_directives, /* the same order */
-		.set_cookie = (enum set_cookie)c->set_cookie,
-		.client_errors = c->client_errors,
-	};
-}
-
 /* "default" stands for all that is known. */
 static struct outgoing_settings
 outgoing_of(const struct config_forwarded *c, bool keep_wishes, struct str via)
@@ -80,9 +60,9 @@ settings_create(const struct config *c, uint32_t node)
 	struct settings *s = NEW(struct settings);
 	s->config = c;
 	s->routes = routes_create(c);
-	s->policy = policy_of(&c->cache);
 	buf_printf(&s->via, "%s-%08x", c->forwarded.via, node);
-	s->outgoing = outgoing_of(&c->forwarded, s->policy.client == CLIENT_OBEY, buf_str(&s->via));
+	s->outgoing = outgoing_of(&c->forwarded, c->cache.client_directives == CONFIG_CLIENT_OBEY,
+				  buf_str(&s->via));
 	s->tags = tags_of(&c->cache);
 	s->trusted = network_list(c->forwarded.trust, c->forwarded.trust_count, &s->trusted_count);
 	s->purge_from =

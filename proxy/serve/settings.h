@@ -12,7 +12,6 @@
 
 #include "config/config.h"
 #include "proxy/base/network.h"
-#include "proxy/http/policy.h"
 #include "proxy/serve/outgoing.h"
 #include "proxy/serve/route.h"
 #include "proxy/serve/tags.h"
@@ -22,7 +21,6 @@ struct upstream;
 struct settings {
 	const struct config *config; /* limits, time limits and everything not compiled below */
 	struct routes *routes;
-	struct policy_settings policy;
 	struct outgoing_settings outgoing;
 	struct tag_settings tags;
 	struct buf via;		 /* forwarded.via and the node */
@@ -31,6 +29,7 @@ struct settings {
 	struct network *purge_from; /* who may send PURGE: cache.purge_from */
 	unsigned purge_from_count;
 	struct upstream *const *groups; /* of origins, by route */
+	const struct str *pages;	/* files that routes answer with, by route; borrowed */
 	unsigned users;
 	void (*gone)(void *lender); /* NULL: nobody wants to know */
 	void *lender;

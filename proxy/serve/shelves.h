@@ -11,8 +11,9 @@
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/flight.h"
-#include "proxy/serve/passes.h"
 #include "proxy/cache/seen.h"
+#include "proxy/serve/passes.h"
+#include "proxy/serve/rates.h"
 
 enum { WRITING_SLOTS = 1024, LANDED_SLOTS = 4096 };
 
@@ -24,6 +25,7 @@ struct shelves {
 	struct passes *passes;
 	struct passes *reloads;	 /* keys validated by a client's wish, or doubted, lately */
 	struct passes *unsliced; /* primary keys whose origin ignores Range: stored whole */
+	struct rates *rates;	 /* how often each client has asked, where a rule limits it */
 	const struct filter_seed *seed;
 	_Atomic unsigned tunnels; /* connections that switched protocols, or asked for it */
 	_Atomic bool has_parts;	  /* a 206 was kept once: misses look for parts from then on */

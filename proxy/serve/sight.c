@@ -41,6 +41,8 @@ sight_of(const struct request *rq, const struct route *route, int status, const 
 	struct sighting_facts f = {
 		.kind = kind_of(rq),
 		.route = route->admit,
+		.sightings = route->sightings,
+		.max_object_bytes = route->max_object_bytes,
 		.storable = true,
 		.status = status,
 		.body_bytes = UINT64_MAX,

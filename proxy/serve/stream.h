@@ -33,7 +33,7 @@
  *           and least rates no longer apply; a tunnel in which nothing moves ends after a while.
  *
  * What no front needs yet is not here. A tunnel by HTTP/2 (RFC 8441) will be another use of upgrade;
- * trailers of an answer a further result of pull; urgency and 0-RTT (RFC 9218, 8470) further members of stream_request.
+ * urgency and 0-RTT (RFC 9218, 8470) further members of stream_request.
  */
 #ifndef SERVE_STREAM_H
 #define SERVE_STREAM_H
@@ -109,11 +109,17 @@ typedef bool stream_give_back_fn(void *ctx, uint64_t bytes);
  * happened; pull brings them. What cannot be sent so after all is given back.
  */
 typedef bool stream_file_fn(void *ctx, size_t most, struct file_piece *piece);
+/* May be NULL: the client takes no trailers, or the answer has none. Asked once, when pull has said
+ * END of a body whose length was not said: lines to go behind it (RFC 9110 6.5), each with CR LF;
+ * empty: none. They hold as pieces do. A front that cannot send them does not ask.
+ */
+typedef struct str stream_trailers_fn(void *ctx);
 struct stream_source {
 	stream_pull_fn *pull;
 	void *ctx;
 	stream_give_back_fn *give_back;
 	stream_file_fn *file;
+	stream_trailers_fn *trailers;
 };
 
 struct stream_line {
@@ -129,6 +135,7 @@ struct stream_head {
 	uint64_t bytes; /* of the body, also for HEAD when known; with 204, and where no length is
 			 * to be said, LENGTH_UNKNOWN */
 	bool close;	/* no more requests on this connection */
+	bool patient;	/* from here on the client may pause within its request's body */
 };
 
 /* ---- down: serve calls wire ------------------------------------------------------------------ */

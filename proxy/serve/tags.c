@@ -20,8 +20,8 @@ tags_prepare(struct tag_settings *s)
 	}
 }
 
-static bool
-is_of_tags(const struct tag_settings *s, const struct field *f)
+bool
+tags_is_field(const struct tag_settings *s, const struct field *f)
 {
 	if (!(s->ids & field_bit(f->id)) || !(s->lengths & length_bit(f->name.n)))
 		return false;
@@ -65,7 +65,7 @@ tags_read(const struct tag_settings *s, const struct cache *c, const struct fiel
 	for (unsigned i = 0; i < fields->n; i++) {
 		const struct field *f = &fields->v[i];
 		struct str rest = f->value, word;
-		if (!is_of_tags(s, f))
+		if (!tags_is_field(s, f))
 			continue;
 		any = true;
 		while (next_word(&rest, &word)) {
@@ -83,7 +83,7 @@ tags_strip(const struct tag_settings *s, const struct fields *fields, struct fie
 	to->present = 0;
 	for (unsigned i = 0; i < fields->n; i++) {
 		const struct field *f = &fields->v[i];
-		if (is_of_tags(s, f))
+		if (tags_is_field(s, f))
 			continue;
 		to->v[to->n++] = *f;
 		to->present |= field_bit(f->id);

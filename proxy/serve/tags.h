@@ -26,6 +26,8 @@ void tags_prepare(struct tag_settings *s);
 /* Appends cache_tag of each word, 4 bytes little-endian. False: there is no such field. */
 bool tags_read(const struct tag_settings *s, const struct cache *c, const struct fields *fields,
 	       struct buf *out);
+/* Whether this field is one of them. */
+bool tags_is_field(const struct tag_settings *s, const struct field *f);
 /* The fields without those; to->v and cap are the caller's, the same cap at least. */
 void tags_strip(const struct tag_settings *s, const struct fields *fields, struct fields *to);
 /* Is it one word? */

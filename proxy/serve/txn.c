@@ -7,6 +7,7 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/serve/follow.h"
+#include "proxy/serve/gate.h"
 #include "proxy/serve/lookup.h"
 #include "proxy/serve/purging.h"
 #include "proxy/serve/tally.h"
@@ -129,7 +130,7 @@ came_home(struct txn *t)
 static bool
 run_gather(struct txn *t)
 {
-	if (!upload_gather(t))
+	if (!t->route->streams && !upload_gather(t))
 		return false;
 	if (t->fault)
 		answer_fault(t, t->fault);
@@ -166,6 +167,8 @@ run_walk(struct txn *t)
 		t->answer = ANSWER_ONLY_IF_CACHED;
 		return true;
 	}
+	if (t->rate_due && !walk_has(t->walk, t->slices, t->slice_count) && !gate_admits(t))
+		return true;
 	switch (walk_find(t->walk, t->slices[0].at, t->slices[0].at + t->slices[0].n)) {
 	case WALK_LATER:
 		return false;

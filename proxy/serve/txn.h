@@ -89,6 +89,7 @@ struct txn {
 	struct str request_id; /* empty: not needed so far (txn_request_id) */
 	const struct route *route;
 	struct outgoing outgoing;	   /* what the origin would be sent, and so the key */
+	bool rate_due;			   /* gate_admits has not been asked */
 	char client_ip[STREAM_PEER_BYTES]; /* only where outgoing needs it */
 	struct key key;			   /* of what is looked up or fetched */
 	struct variants variants;	   /* what the marker at the primary key says */
@@ -153,7 +154,8 @@ struct txn {
 	uint64_t at, until; /* offsets into the body of what is still to be taken */
 	int status;
 	enum answer answer;
-	const char *detail; /* static */
+	const char *detail;	/* static */
+	uint64_t retry_after_s; /* of ANSWER_LIMITED */
 	struct cache_status cs;
 	int64_t begun_us, head_us;
 	uint64_t body_sent;
@@ -182,6 +184,7 @@ void answer_local(struct txn *t, int status, struct str allow);
 /* The same path at https://host[:port]. */
 void answer_moved(struct txn *t, int status, struct str host, unsigned port);
 void answer_denied(struct txn *t);				/* 403 by a route */
+void answer_limited(struct txn *t, uint64_t retry_after_s);	/* 429 by a rate */
 void answer_sent_on(struct txn *t, int status, struct str to);	/* a route's redirect */
 void answer_routed(struct txn *t, const struct local_rules *r); /* a route's answer */
 void answer_said(struct txn *t, int status, struct str body);	/* a line of ours */

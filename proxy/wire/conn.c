@@ -295,8 +295,9 @@ conn_write_file(struct conn *c, const struct file_piece *piece)
 {
 	ssize_t sent;
 	assert(conn_sends_files(c));
-	if (c->broken)
-		return -1;
+	int flushed = conn_flush(c);
+	if (flushed <= 0)
+		return flushed;
 	do {
 		off_t at = (off_t)piece->at;
 		sent = sendfile(c->fd, piece->fd, &at, piece->n);

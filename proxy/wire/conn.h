@@ -183,7 +183,7 @@ ssize_t conn_write(struct conn *c, const struct iovec *iov, unsigned n, bool mor
 static inline bool
 conn_sends_files(const struct conn *c)
 {
-	return !c->tls; /* there a file would go out as it is */
+	return !c->tls || tls_is_in_kernel(c->tls); /* else it would go out as it is */
 }
 /* As conn_write; CONN_FILE_UNREAD: the file cannot be read, and nothing was sent. */
 enum { CONN_FILE_UNREAD = -2 };

@@ -41,6 +41,26 @@ note_pull(struct h1_stream *s, enum stream_pull r, size_t bytes)
 		s->answering = ANSWER_CUT;
 }
 
+/* What ends a body in chunks (RFC 9112 7.1.2); within: behind a chunk. */
+static struct str
+last_chunk(struct h1_stream *s, bool within)
+{
+	struct wire *w = s->conn->wire;
+	struct str end = within ? STR("\r\n0\r\n\r\n") : STR("0\r\n\r\n"), lines = {0};
+	if (!s->source.trailers)
+		return end;
+	conn_enter_serve(w);
+	lines = s->source.trailers(s->source.ctx);
+	conn_leave_serve(w);
+	if (lines.n == 0)
+		return end;
+	char *text = arena_alloc(s->arena, end.n + lines.n);
+	memcpy(text, end.p, end.n - 2);
+	memcpy(text + end.n - 2, lines.p, lines.n);
+	memcpy(text + end.n - 2 + lines.n, "\r\n", 2);
+	return (struct str){text, end.n + lines.n};
+}
+
 /* The next pieces of the body behind what is loaded already, in their chunk. */
 static void
 load_body(struct h1_stream *s)
@@ -59,9 +79,7 @@ load_body(struct h1_stream *s)
 	s->body_to = s->segment_n = (uint8_t)(s->segment_n + n);
 	bool last = s->answering == ANSWER_WHOLE;
 	if (chunked && (bytes || last))
-		s->segments[s->segment_n++] = !last   ? STR("\r\n")
-					      : bytes ? STR("\r\n0\r\n\r\n")
-						      : STR("0\r\n\r\n");
+		s->segments[s->segment_n++] = last ? last_chunk(s, bytes > 0) : STR("\r\n");
 }
 
 /* The same as a piece of a file, if there is one. */

@@ -120,6 +120,7 @@ h2_answer_head(struct stream *base, const struct stream_head *h, const struct st
 		       h->bytes == 0 || !src;
 	s->left = h->bytes;
 	s->counted = h->bytes != LENGTH_UNKNOWN;
+	s->patient = h->patient;
 	s->answering = no_body ? H2_WHOLE : H2_FLOWS;
 	if (!no_body)
 		s->source = *src;

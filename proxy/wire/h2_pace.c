@@ -49,7 +49,7 @@ watch_stream(struct h2_stream *s, int64_t dt)
 		return;
 	if (s->segment_i < s->segment_n)
 		h2_send_give_back(s);
-	if (s->wanted && owes(w, &s->upward, dt, l->body_ms)) {
+	if (s->wanted && !s->patient && owes(w, &s->upward, dt, l->body_ms)) {
 		metrics_add(w->o.metrics, METRIC_SLOW_CLIENTS, 1);
 		s->broken = true;
 		s->body_fault = &fault_BODY_TIMEOUT;

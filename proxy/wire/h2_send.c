@@ -79,7 +79,9 @@ h2_send_read(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t length, uint3
 	}
 	*flags |= NGHTTP2_DATA_FLAG_NO_COPY;
 	if (all && s->answering == H2_WHOLE)
-		*flags |= NGHTTP2_DATA_FLAG_EOF;
+		*flags |= h2_trailers_submit(s)
+				  ? NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM
+				  : NGHTTP2_DATA_FLAG_EOF;
 	if (n || s->answering == H2_WHOLE)
 		return (ssize_t)n;
 	if (s->answering == H2_LATER)

@@ -75,7 +75,7 @@ on_header(nghttp2_session *ng, const nghttp2_frame *f, const uint8_t *name, size
 			h2->abuse = H2_HEADERS;
 		return 0;
 	}
-	/* Trailers are dropped, as those of HTTP/1. */
+	/* Trailers of requests are dropped, as those of HTTP/1. */
 	s->head_bytes += n.n + v.n;
 	return s->head_bytes <= 2 * h2->conn->wire->o.limits.head_bytes
 		       ? 0

@@ -7,6 +7,7 @@
  *	h2_work.c     the requests under way, and those whose fetch goes on without them
  *	h2_answer.c   heads of answers, interim ones; stream_head and the other calls of serve
  *	h2_send.c     pulls bodies of answers from serve, and gathers frames into writes
+ *	h2_trailers.c fields behind a body
  *	h2_pace.c     whether the client keeps up, as a whole and stream by stream
  *	h2_guard.c    what a client may cost without asking for anything; who is told
  *
@@ -89,6 +90,7 @@ struct h2_stream { /* lies in the arena of its request */
 	uint8_t segment_n, segment_i;
 	enum h2_answering answering;
 	bool counted;  /* its length was said */
+	bool patient;  /* the request's body may pause */
 	uint64_t left; /* body bytes to be pulled; LENGTH_UNKNOWN */
 	uint64_t body_sent;
 	size_t interim_bytes;
@@ -200,6 +202,11 @@ void h2_answer_ready(struct stream *base);
 void h2_answer_reset(struct stream *base);
 /* Ends it with RST_STREAM, for no fault of the client. */
 void h2_answer_cut(struct h2_stream *s, enum stream_end how, uint32_t code);
+
+/* ---- h2_trailers.c */
+
+/* Its body has come to its end: whether trailers, which are submitted then, end the answer instead. */
+bool h2_trailers_submit(struct h2_stream *s);
 
 /* ---- h2_send.c */
 

@@ -245,6 +245,12 @@ tls_link(const struct tls *t, struct stream_link *out)
 }
 
 bool
+tls_is_in_kernel(const struct tls *t)
+{
+	return t->in_kernel;
+}
+
+bool
 tls_speaks(const struct tls *t, struct str protocol)
 {
 	const unsigned char *p = NULL;

@@ -3,6 +3,7 @@
  *
  *	tls.c           this, and the life of an SSL
  *	tls_bio.c       OpenSSL's reads and writes, as few calls of the system as there can be
+ *	tls_kernel      the socket encrypts what is sent, where the kernel can
  *	tls_handshake   a front: from the accepted socket to the front that the client chose
  *	tls_server      what all listeners of a node share: certificates, ticket keys, settings
  *	tls_certs, tls_cert, tls_pem, tls_name   certificates: chosen, matched, read, compared
@@ -62,6 +63,8 @@ struct tls {
 	bool established;  /* the handshake is over */
 	bool gathers;	   /* what OpenSSL writes goes to desk->batch */
 	bool write_broken; /* the socket takes nothing more */
+	bool in_kernel;	   /* the socket encrypts: what goes there is plain, out too */
+	uint8_t record;	   /* in_kernel: the next write is a record of this kind; 0: data */
 	uint8_t chatter;   /* messages behind the handshake that are no data */
 	struct buf in;	   /* received, not decrypted; consumed up to in_at */
 	size_t in_at;
@@ -98,6 +101,8 @@ bool tls_is_for(struct tls *t, struct str host);
 /* What was agreed on, for the log. */
 struct stream_link;
 void tls_link(const struct tls *t, struct stream_link *out);
+/* What the socket is given goes out encrypted, also from a file. */
+bool tls_is_in_kernel(const struct tls *t);
 /* What ALPN agreed on is this. */
 bool tls_speaks(const struct tls *t, struct str protocol);
 

@@ -1,6 +1,8 @@
 /* tls_bio.c - few system calls, no record written twice. */
 #include "proxy/wire/tls_bio.h"
 
+#include "proxy/wire/tls_kernel.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -156,6 +158,37 @@ tls_bio_flush(struct tls *t)
 	return t->write_broken ? -1 : t->out_at == t->out.n;
 }
 
+/* ---- out, encrypted by the socket ----------------------------------------------------------- */
+
+/* OpenSSL's words to a BIO for it, which openssl/bio.h has in a comment. */
+enum { SET_KERNEL = 72, RECORD_BEGINS = 74, RECORD_ENDS = 75 };
+
+/* From here on all that is sent is plain. Before it all must be out that is not. */
+static bool
+begin_in_kernel(struct tls *t, bool sends, const void *info)
+{
+	if (!sends || !info || t->in_kernel || tls_bio_flush(t) != 1)
+		return false;
+	t->in_kernel = tls_kernel_start(t->fd, info);
+	return t->in_kernel;
+}
+
+/* One that carries no data does not wait, for nothing that is kept says of which kind it is: where
+ * the socket is full the connection is over. So it is where keys are renewed, which kernels before
+ * 6.14 do not know: it would go on with the old ones. */
+static int
+send_record(struct tls *t, const char *p, int n)
+{
+	bool renews = t->record == SSL3_RT_HANDSHAKE && n > 0 && p[0] == SSL3_MT_KEY_UPDATE;
+	if (renews || tls_bio_flush(t) != 1 ||
+	    !tls_kernel_send_record(t->fd, t->record, p, (size_t)n))
+		t->write_broken = true;
+	t->record = 0;
+	return t->write_broken ? -1 : n;
+}
+
+/* ---- the method ---------------------------------------------------------------------------- */
+
 static int
 on_write(BIO *b, const char *p, int n)
 {
@@ -164,6 +197,8 @@ on_write(BIO *b, const char *p, int n)
 	BIO_clear_retry_flags(b);
 	if (t->write_broken)
 		return -1;
+	if (t->record)
+		return send_record(t, p, n);
 	if (!t->gathers && d->batch_bytes == 0) {
 		send_or_keep(t, p, (size_t)n);
 		return t->write_broken ? -1 : n;
@@ -184,17 +219,25 @@ on_write(BIO *b, const char *p, int n)
 static long
 on_control(BIO *b, int what, long n, void *p)
 {
-	(void)b, (void)n, (void)p;
+	struct tls *t = BIO_get_data(b);
 	switch (what) {
 	case BIO_CTRL_FLUSH:
 	case BIO_CTRL_DUP:
 		return 1;
+	case SET_KERNEL:
+		return begin_in_kernel(t, n != 0, p);
+	case BIO_CTRL_GET_KTLS_SEND:
+		return t && t->in_kernel;
+	case RECORD_BEGINS:
+		t->record = (uint8_t)n;
+		return 0;
+	case RECORD_ENDS:
+		t->record = 0;
+		return 0;
 	default:
 		return 0;
 	}
 }
-
-/* ---- the method ---------------------------------------------------------------------------- */
 
 static BIO_METHOD *method;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -13,7 +13,10 @@
 #include <string.h>
 
 /* Forward secrecy and authenticated encryption, what Mozilla calls intermediate less the two of
- * finite fields; the ciphers of TLS 1.3 are OpenSSL's own three. */
+ * finite fields, in its order. OpenSSL would put AES-256 first in TLS 1.3, whose SHA-384 makes a
+ * handshake dearer by a twelfth where the CPU knows SHA-256. */
+static const char ciphers_1_3[] = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:"
+				  "TLS_CHACHA20_POLY1305_SHA256";
 static const char ciphers_1_2[] = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
 				  "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
 				  "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
@@ -94,10 +97,13 @@ new_context(const struct tls_certs_options *o)
 					 SSL_OP_PRIORITIZE_CHACHA | SSL_OP_IGNORE_UNEXPECTED_EOF);
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
 				      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	if (o->in_kernel)
+		SSL_CTX_set_options(ctx, SSL_OP_ENABLE_KTLS);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_max_early_data(ctx, 0);
 	SSL_CTX_set_num_tickets(ctx, 1);
 	if (!SSL_CTX_set_min_proto_version(ctx, o->only_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) ||
+	    !SSL_CTX_set_ciphersuites(ctx, ciphers_1_3) ||
 	    !SSL_CTX_set_cipher_list(ctx, ciphers_1_2) ||
 	    !SSL_CTX_set1_groups_list(ctx, (uintptr_t)groups)) {
 		SSL_CTX_free(ctx);

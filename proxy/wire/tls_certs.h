@@ -24,7 +24,8 @@ struct tls_certs_options {
 	const char *client_ca; /* file; NULL: no client is asked for a certificate */
 	bool client_required;
 	bool only_1_3;
-	int64_t now_s; /* unix time that certificates must be valid at */
+	bool in_kernel; /* the kernel encrypts, where it can (tls_kernel.h) */
+	int64_t now_s;	/* unix time that certificates must be valid at */
 	/* What else each SSL_CTX needs: tickets, ALPN. NULL: nothing. */
 	void (*prepare)(SSL_CTX *ctx, void *arg);
 	void *arg;

@@ -87,6 +87,8 @@ count_success(struct conn *c)
 	count(c, SSL_version(ssl) == TLS1_3_VERSION ? METRIC_TLS_1_3 : METRIC_TLS_1_2);
 	if (tls_speaks(c->tls, STR("h2")))
 		count(c, METRIC_TLS_H2);
+	if (tls_is_in_kernel(c->tls))
+		count(c, METRIC_TLS_KERNEL);
 }
 
 static void

@@ -28,6 +28,8 @@ read_all(struct reply *r, struct str in, struct seen *s)
 			buf_add_str(&s->heads, buf_str(&r->head));
 		else if (s->last == REPLY_BODY)
 			buf_add_str(&s->body, data);
+		else if (s->last == REPLY_END)
+			buf_add_str(&s->heads, buf_str(&r->trailers));
 		else if (s->last == REPLY_REFUSED && !why[0])
 			abort();
 		else if (s->last == REPLY_MORE)

@@ -3,6 +3,7 @@
 #include "tests/kit/tls_inside.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -97,16 +98,42 @@ in_yaml(const char *line)
 	       (strncmp(edge.yaml, line + 1, strlen(line + 1)) == 0 || strstr(edge.yaml, line));
 }
 
-/* The settings as a file; KIT_TLS needs some besides. NULL: none. */
+/* What KIT_TLS needs besides what the scenario says. */
+static const char *
+with_tls(const char *yaml)
+{
+	return text("%s\ntls:\n  certificates: [ %s ]\n  strict_host: off\n%s", yaml ? yaml : "",
+		    kit_tls_certificate(), by_kernel() ? "  kernel: auto\n" : "");
+}
+
+static bool
+says_own_tls(void)
+{
+	return in_yaml("\nlisten:") || in_yaml("\ntls:");
+}
+
+/* The settings as a file. NULL: none. */
 static const char *
 whole_yaml(const char *const *flags)
 {
-	edge.is_tls = kit_tls() && !given(flags, "--listen") && !in_yaml("\nlisten:") &&
-		      !in_yaml("\ntls:");
-	if (!edge.is_tls)
-		return edge.yaml;
-	return text("%s\ntls:\n  certificates: [ %s ]\n  strict_host: off\n",
-		    edge.yaml ? edge.yaml : "", kit_tls_certificate());
+	edge.is_tls = kit_tls() && !given(flags, "--listen") && !says_own_tls();
+	return edge.is_tls ? with_tls(edge.yaml) : edge.yaml;
+}
+
+static void
+write_settings(const char *yaml)
+{
+	const char *path = text("%s/twice.yaml", kit_dir());
+	FILE *f = fopen(path, "w");
+	if (!f || fputs(yaml, f) < 0 || fclose(f) != 0)
+		fail("cannot write %s", path);
+}
+
+void
+edge_rewrite(const char *yaml)
+{
+	edge_yaml(yaml);
+	write_settings(edge.is_tls && !says_own_tls() ? with_tls(edge.yaml) : edge.yaml);
 }
 
 static void
@@ -117,12 +144,9 @@ compose(const char *const *flags)
 	edge.flags[n++] = edge_binary();
 	edge.flags[n++] = strdup("run");
 	if (yaml) {
-		char *path = text("%s/twice.yaml", kit_dir());
-		FILE *f = fopen(path, "w");
-		if (!f || fputs(yaml, f) < 0 || fclose(f) != 0)
-			fail("cannot write %s", path);
+		write_settings(yaml);
 		edge.flags[n++] = strdup("-c");
-		edge.flags[n++] = path;
+		edge.flags[n++] = text("%s/twice.yaml", kit_dir());
 	}
 	const struct {
 		const char *flag, *yaml, *value;
@@ -344,12 +368,40 @@ edge_becomes(pid_t pid, int ends)
 		fail("the process before ended with %d", status);
 }
 
+/* A line of a file of one of the proxy's threads. */
+static const char *
+thread_says(const char *thread, const char *file)
+{
+	char line[128] = "";
+	FILE *f = fopen(text("/proc/%d/task/%s/%s", (int)edge.pid, thread, file), "r");
+	if (f && fgets(line, sizeof line, f))
+		line[strcspn(line, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return text("%s", line);
+}
+
+/* What each of its threads is at: of one that does not end. */
+static void
+note_threads(void)
+{
+	DIR *d = opendir(text("/proc/%d/task", (int)edge.pid));
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			note("thread %s: waits in %s, stack %s", thread_says(e->d_name, "stat"),
+			     thread_says(e->d_name, "wchan"), thread_says(e->d_name, "stack"));
+	if (d)
+		closedir(d);
+}
+
 int
 edge_wait_exit(void)
 {
 	int status = kit_reap(edge.pid, 2 * kit_patience_ms());
-	if (status == -1000)
+	if (status == -1000) {
+		note_threads();
 		fail("the proxy did not end");
+	}
 	pthread_join(edge.reader, NULL);
 	edge.pid = 0;
 	return status;

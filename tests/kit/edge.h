@@ -21,6 +21,9 @@ enum { EDGE_FLAGS = 24 };
 #define edge_start_yaml(yaml) (edge_yaml(yaml), edge_start())
 void edge_start_flags(const char *const *flags); /* flags[0] is not one */
 
+/* The file of the running proxy's settings, written anew for a reload: as edge_yaml. */
+void edge_rewrite(const char *yaml);
+
 /* Starts it where it must refuse: returns the exit status; *says gets its stderr. */
 #define edge_refuses(says, ...) \
 	edge_refuses_flags(says, (const char *const[EDGE_FLAGS]){"", __VA_ARGS__})

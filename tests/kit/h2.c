@@ -14,7 +14,7 @@
 enum { STREAMS = 20000 };
 
 struct stream {
-	struct heap head, interim, body;
+	struct heap head, interim, body, trailers;
 	int status, code; /* of RST_STREAM */
 	bool has_head, closed, cut, never_ends;
 	const char *up; /* what of its body is not sent yet */
@@ -76,8 +76,8 @@ on_header(nghttp2_session *ng, const nghttp2_frame *f, const uint8_t *name, size
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
 		if (strlen(never[i]) == name_n && memcmp(never[i], name, name_n) == 0)
 			fail("a field that is of one connection: %s", never[i]);
-	heap_text(&s->head, "%.*s: %.*s\r\n", (int)name_n, (const char *)name, (int)value_n,
-		  (const char *)value);
+	heap_text(s->has_head ? &s->trailers : &s->head, "%.*s: %.*s\r\n", (int)name_n,
+		  (const char *)name, (int)value_n, (const char *)value);
 	return 0;
 }
 
@@ -97,6 +97,11 @@ on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 	if (f->hd.type != NGHTTP2_HEADERS)
 		return 0;
 	struct stream *s = stream_of(c, f->hd.stream_id);
+	if (s->has_head) {
+		if (!(f->hd.flags & NGHTTP2_FLAG_END_STREAM))
+			fail("trailers that do not end the answer");
+		return 0;
+	}
 	heap_add(&s->head, "\r\n", 2);
 	if (s->status >= 200) {
 		s->has_head = true;
@@ -338,7 +343,8 @@ h2_read(struct h2_client *c, int stream)
 			       .body = s->body.p,
 			       .body_bytes = s->body.n,
 			       .interim = s->interim.p,
-			       .trailers = kit_dup("", 0),
+			       .trailers =
+				       kit_dup(s->trailers.n ? s->trailers.p : "", s->trailers.n),
 			       .cut = s->cut || !s->closed,
 			       .fault = s->cut || !s->closed ? "it was cut" : NULL};
 }

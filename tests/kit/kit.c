@@ -382,6 +382,8 @@ kit_reap(pid_t pid, int64_t ms)
 	int status, fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	int r;
+	if (fd < 0)
+		note("pidfd_open of %d: %s", (int)pid, strerror(errno));
 	while ((r = poll(&p, 1, (int)ms)) < 0 && errno == EINTR)
 		;
 	close(fd);

@@ -78,6 +78,8 @@ _Noreturn void skip(const char *why, ...) __attribute__((format(printf, 1, 2)));
 /* The scenario has no meaning, or another one, by TLS (KIT_TLS): it is not run then. Why: its URLs
  * begin with http://, it holds the socket in its own hands, it counts bytes of memory. */
 void by_http_only(void);
+/* Whether it runs by TLS that the kernel may encrypt (KIT_TLS=kernel): tls.kernel is auto then. */
+bool by_kernel(void);
 /* The same by HTTP/2 (KIT_H2): it is about chunks, Connection, the case of names, crumbs of cookies. */
 void by_h1_only(void);
 /* A line shown under the scenario's result whether it passes or fails. */

@@ -37,6 +37,7 @@ static struct {
 	struct door {
 		int fd; /* -1: it refuses */
 		unsigned port;
+		in_addr_t address; /* 0: 127.0.0.1 */
 		char *url;
 	} doors[DOORS];
 	struct script *scripts;
@@ -106,6 +107,19 @@ hang_up(struct link *l, bool reset)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* NULL: it did not show one. */
+static const char *
+name_of_client(const struct link *l)
+{
+	char name[256] = "";
+	X509 *shown = l->tls ? SSL_get1_peer_certificate(l->tls) : NULL;
+	if (!shown)
+		return NULL;
+	X509_NAME_get_text_by_NID(X509_get_subject_name(shown), NID_commonName, name, sizeof name);
+	X509_free(shown);
+	return kit_dup(name, strlen(name));
+}
+
 static struct heard *
 note_heard(struct link *l, size_t head_bytes)
 {
@@ -115,6 +129,7 @@ note_heard(struct link *l, size_t head_bytes)
 	h->head_bytes = head_bytes;
 	h->body = kit_dup("", 0);
 	h->connection = l->number;
+	h->client = name_of_client(l);
 	size_t m = strcspn(h->head, " \r"), t = 0;
 	if (h->head[m] == ' ')
 		t = strcspn(h->head + m + 1, " \r");
@@ -508,7 +523,8 @@ open_door(struct door *d)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET,
 				.sin_port = htons((uint16_t)d->port),
-				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+				.sin_addr.s_addr =
+					d->address ? d->address : htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof a;
 	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
@@ -516,7 +532,7 @@ open_door(struct door *d)
 	    getsockname(fd, (struct sockaddr *)&a, &n) < 0)
 		fail("the origin cannot listen: %s", strerror(errno));
 	d->port = ntohs(a.sin_port);
-	d->url = text("%s://127.0.0.1:%u", origin.tls ? "https" : "http", d->port);
+	d->url = text("%s://%s:%u", origin.tls ? "https" : "http", inet_ntoa(a.sin_addr), d->port);
 	listen_at(d, fd);
 }
 
@@ -564,6 +580,16 @@ origin_door_unix(unsigned i)
 }
 
 void
+origin_door_at(unsigned i, const char *address)
+{
+	there();
+	struct door *d = &origin.doors[i];
+	d->address = inet_addr(address);
+	d->port = origin.doors[0].port;
+	open_door(d);
+}
+
+void
 origin_door_dies(unsigned i)
 {
 	struct door *d = door_at(i);
@@ -602,6 +628,16 @@ origin_tls(const char *cert, const char *key)
 	if (SSL_CTX_use_certificate_chain_file(origin.tls, cert) != 1 ||
 	    SSL_CTX_use_PrivateKey_file(origin.tls, key, SSL_FILETYPE_PEM) != 1)
 		fail("cannot use %s and %s", cert, key);
+}
+
+void
+origin_tls_asks(const char *ca)
+{
+	static const unsigned char here[] = "kit";
+	SSL_CTX_set_verify(origin.tls, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	SSL_CTX_set_session_id_context(origin.tls, here, sizeof here);
+	if (SSL_CTX_load_verify_locations(origin.tls, ca, NULL) != 1)
+		fail("cannot read %s", ca);
 }
 
 void

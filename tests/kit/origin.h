@@ -62,6 +62,7 @@ struct heard {	    /* a request as it arrived */
 	bool whole; /* the body has ended */
 	char *method, *target;
 	unsigned connection; /* the how-manieth it came on, from 0 */
+	const char *client;  /* the name in the client's certificate; NULL: there was none */
 };
 int origin_requests(void);
 int origin_requests_for(const char *target);
@@ -90,9 +91,13 @@ void origin_returns(void); /* the same port again */
  * for "/x" is heard, and scripted, as "@2/x", and "@2*" is the script of all that has none there. */
 const char *origin_door(unsigned i);	  /* its URL; opened at the first word */
 const char *origin_door_unix(unsigned i); /* the same by a Unix socket; its first word */
+/* The same at the port of the origin itself, by another address of 127.0.0.0/8; its first word. */
+void origin_door_at(unsigned i, const char *address);
 void origin_door_dies(unsigned i);
 void origin_door_returns(unsigned i);
 /* Speaks TLS from now on, with PEM files; call before the first other word. */
 void origin_tls(const char *cert, const char *key);
+/* Behind it: only clients with a certificate that this file's authority issued are answered. */
+void origin_tls_asks(const char *ca);
 
 #endif

@@ -118,6 +118,12 @@ kit_tls(void)
 	return set && *set && strcmp(set, "0") != 0;
 }
 
+bool
+by_kernel(void)
+{
+	return kit_tls() && strcmp(getenv("KIT_TLS"), "kernel") == 0;
+}
+
 void
 by_http_only(void)
 {

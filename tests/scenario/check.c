@@ -21,7 +21,8 @@ checked(const char *yaml)
 	return program(bin, "check", "-c", path);
 }
 
-#define ELSE "cache: { dir: none }\nlisten: '127.0.0.1:0'\nadmin: off\norigins: http://a\n"
+#define ELSE \
+	"cache: { dir: none }\nlisten: '127.0.0.1:0'\nadmin: off\norigins: http://127.0.0.1:9\n"
 
 /* clang-format off */
 static const struct {
@@ -32,7 +33,7 @@ static const struct {
 	  "cache: { dir: none }\nlisten: '127.0.0.1:0'\nadmin: off\n",
 	  "", "no origin", "--origin URL" },
 	{ "a file of certificates that is not there",
-	  "cache: { dir: none }\nlisten: '127.0.0.1:0'\nadmin: off\norigins:\n  - url: https://a\n    ca_file: %D/none.pem\n",
+	  "cache: { dir: none }\nlisten: '127.0.0.1:0'\nadmin: off\norigins:\n  - url: https://127.0.0.1:9\n    ca_file: %D/none.pem\n",
 	  "t.yaml:6: origins.ca_file", "No such file", "PEM" },
 	{ "a log in a folder that is not there",
 	  ELSE "access_log: %D/none/access.log\n",
@@ -50,16 +51,16 @@ static const struct {
 	  ELSE "routes:\n  - path: /\n  - path: /a\n",
 	  "t.yaml:7: routes.path", "route 1 matches all of it", "before it" },
 	{ "more memory than the machine has",
-	  "cache: { dir: none, memory: 15TiB }\nlisten: '127.0.0.1:0'\nadmin: off\norigins: http://a\n",
+	  "cache: { dir: none, memory: 15TiB }\nlisten: '127.0.0.1:0'\nadmin: off\norigins: http://127.0.0.1:9\n",
 	  "t.yaml:1: cache.memory", "this machine's memory", "smaller size" },
 	{ "a disk larger than its file system",
-	  "cache:\n  dir: %D/cache\n  disk: 1000TiB\nlisten: '127.0.0.1:0'\nadmin: off\norigins: http://a\n",
+	  "cache:\n  dir: %D/cache\n  disk: 1000TiB\nlisten: '127.0.0.1:0'\nadmin: off\norigins: http://127.0.0.1:9\n",
 	  "t.yaml:3: cache.disk", "file system", "smaller size" },
 	{ "a cache directory that is a file",
-	  "cache:\n  dir: %D/t.yaml\nlisten: '127.0.0.1:0'\nadmin: off\norigins: http://a\n",
+	  "cache:\n  dir: %D/t.yaml\nlisten: '127.0.0.1:0'\nadmin: off\norigins: http://127.0.0.1:9\n",
 	  "t.yaml:2: cache.dir", "is no directory", "or none" },
 	{ "an address of another machine",
-	  "cache: { dir: none }\nlisten: '192.0.2.222:8080'\nadmin: off\norigins: http://a\n",
+	  "cache: { dir: none }\nlisten: '192.0.2.222:8080'\nadmin: off\norigins: http://127.0.0.1:9\n",
 	  "t.yaml:2: listen", "cannot listen on 192.0.2.222:8080", "of this machine" },
 };
 /* clang-format on */
@@ -102,7 +103,7 @@ SCENARIO("what is right is left in peace, beside a proxy that runs with it too")
 SCENARIO("run refuses what it cannot do, with the same line")
 {
 	char *says;
-	edge_yaml("origins:\n  - url: https://a\n    ca_file: %D/none.pem\n");
+	edge_yaml("origins:\n  - url: https://127.0.0.1:9\n    ca_file: %D/none.pem\n");
 	expect_int(edge_refuses(&says), 2);
 	expect_that(strstr(says, "twice.yaml:3: origins.ca_file: cannot read"), "%s", says);
 }

@@ -189,6 +189,43 @@ SCENARIO("crumbs of a cookie are one field before any rule sees them")
 	expect_text(heard_field(origin_last(), "Cookie"), "a=1; b=2; c=3");
 }
 
+SCENARIO("trailers end an answer that is its client's alone, if it takes them (RFC 9110 6.5)")
+{
+	static const char lines[] = "grpc-status: 0\r\ngrpc-message: ok\r\nSet-Cookie: a=b\r\n"
+				    "Content-Length: 9\r\nX-Secret: 1\r\n";
+	origin_says("/call", .fields = "Content-Type: application/grpc\r\n", .body = "hello",
+		    .chunked = true, .trailers = lines);
+	origin_says("/none", .body = "", .chunked = true, .trailers = lines);
+	origin_says("/shared", .fields = "Cache-Control: max-age=600\r\n", .body = "hello",
+		    .chunked = true, .trailers = lines);
+	origin_says("/long", .body = "hello", .trailers = "");
+	edge_yaml("response_headers: { remove: [ X-Secret ] }\n");
+	edge_start(H2_LISTEN);
+	static const char takes[] = "te: trailers\r\n";
+	static const char passed[] = "grpc-status: 0\r\ngrpc-message: ok\r\n";
+	struct answer a = h2_ask("POST", "/call", takes, "ask");
+	expect_answer(a, 200, "hello");
+	expect_no_field(a, "grpc-status");
+	expect_text(a.trailers, passed);
+	expect_text(h2_ask("POST", "/none", takes, "ask").trailers, passed);
+	expect_text(h2_ask("POST", "/call", NULL, "ask").trailers, "");
+	expect_text(h2_ask("POST", "/long", takes, "ask").trailers, "");
+	for (int i = 0; i < 2; i++) { /* nor are they stored */
+		struct answer s = h2_ask("GET", "/shared", takes, NULL);
+		expect_answer(s, 200, "hello");
+		expect_text(s.trailers, "");
+	}
+	struct client *c = client_open(); /* in chunks, and the connection goes on */
+	for (int i = 0; i < 2; i++) {
+		client_request(c, "POST", "/call",
+			       "TE: trailers\r\nConnection: TE\r\nContent-Length: 0\r\n");
+		struct answer b = client_read(c, "POST");
+		expect_answer(b, 200, "hello");
+		expect_text(b.trailers, passed);
+	}
+	expect_text(ask("POST", "/call", NULL, "x").trailers, "");
+}
+
 SCENARIO("fields of a connection never leave, whatever an origin says")
 {
 	origin_says("/x",

@@ -1,6 +1,7 @@
 /* Checks of servers: who fails them is not asked, whatever else it answers. The kit's origin has
  * doors: door 2 hears "/x" as "@2/x". */
 #include "tests/kit/kit.h"
+#include "tests/kit/tls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ SCENARIO("a server that fails its checks is not asked, and is when they succeed 
 	barrier_open(back);
 	wait_until(!stats_say("health check: "));
 	expect_between(served_by(1, 20), 0, 9);
-	expect(edge_said("is well again, say its checks"));
+	expect(edge_said("passes its checks again"));
 	edge_expect_stat("requests.total", 20);
 }
 
@@ -78,8 +79,7 @@ SCENARIO("a check that is not answered in time has failed")
 static void
 change_to(const char *yaml)
 {
-	FILE *f = fopen(text("%s/twice.yaml", kit_dir()), "w");
-	expect(f && fputs(yaml, f) >= 0 && fclose(f) == 0);
+	edge_rewrite(yaml);
 	struct output o = program(getenv("TWICE"), "reload", "--admin",
 				  text("127.0.0.1:%u", edge_admin_port()));
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
@@ -102,4 +102,66 @@ SCENARIO("a reload without checks lets a server return, and one with them finds 
 		change_to(text("%s%s", group, checks));
 	}
 	wait_until(stats_say("health check: total-timeout"));
+}
+
+/* ---- other ways than plain TCP -------------------------------------------------------------- */
+
+static void
+begin_at(const char *one, const char *other, const char *more)
+{
+	for (unsigned i = 1; i <= 2; i++)
+		origin_says(text("@%u*", i), .fields = "Cache-Control: no-store\r\n",
+			    .body = text("door %u", i));
+	edge_start_yaml(text("origins:\n  - name: web\n    balance: round-robin\n"
+			     "    servers: [ { url: \"%s\" }, { url: \"%s\" } ]\n%s"
+			     "    health: { path: /healthz, every: 100ms, timeout: 100ms, fall: 1, "
+			     "rise: 1 }\n",
+			     one, other, more));
+}
+
+static void
+goes_out_and_comes_back(struct barrier *back)
+{
+	wait_until(stats_say("health check: 503"));
+	expect_int(served_by(1, 0), 0);
+	barrier_open(back);
+	wait_until(!stats_say("health check: "));
+	expect_between(served_by(1, 20), 0, 9);
+	edge_expect_stat("requests.total", 20);
+}
+
+SCENARIO("servers are checked by https as they are asked: Host, name and authority")
+{
+	struct barrier *back = barrier_new();
+	cert_write(text("%s/cert.pem", kit_dir()), .names = "web.example");
+	origin_tls(text("%s/cert.pem", kit_dir()), text("%s/cert.pem", kit_dir()));
+	origin_says("@1/healthz", .status = 503);
+	origin_says("@1/healthz", WELL, .hold_head = back);
+	origin_says("@2/healthz", WELL);
+	begin_at(origin_door(1), origin_door(2),
+		 text("    host: web.example\n    ca_file: %s/cert.pem\n", kit_dir()));
+	goes_out_and_comes_back(back);
+	expect_text(heard_field(origin_request(0), "Host"), "web.example");
+}
+
+SCENARIO("a server whose certificate nobody vouches for fails its checks")
+{
+	cert_write(text("%s/cert.pem", kit_dir()), .names = "web.example");
+	cert_write(text("%s/other.pem", kit_dir()), .names = "web.example");
+	origin_tls(text("%s/cert.pem", kit_dir()), text("%s/cert.pem", kit_dir()));
+	begin_at(origin_door(1), origin_door(2),
+		 text("    host: web.example\n    ca_file: %s/other.pem\n", kit_dir()));
+	wait_until(stats_say("health check: tls-failed"));
+	origin_expect_requests(0);
+}
+
+SCENARIO("servers are checked by Unix sockets")
+{
+	struct barrier *back = barrier_new();
+	const char *one = origin_door_unix(1), *other = origin_door_unix(2);
+	origin_says("@1/healthz", .status = 503);
+	origin_says("@1/healthz", WELL, .hold_head = back);
+	origin_says("@2/healthz", WELL);
+	begin_at(one, other, "");
+	goes_out_and_comes_back(back);
 }

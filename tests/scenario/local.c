@@ -1,10 +1,22 @@
 /* What routes answer by themselves: clients that may not ask, redirects, and fixed answers. */
 #include "tests/kit/kit.h"
 
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #define FRESH "Cache-Control: max-age=600\r\n"
 #define TRUST "forwarded: { trust: [ 127.0.0.0/8 ] }\n"
 #define BAD   "X-Forwarded-For: 192.0.2.1\r\n"
 #define GOOD  "X-Forwarded-For: 198.51.100.1\r\n"
+
+static void
+write_page(const char *name, const char *content, size_t n)
+{
+	FILE *f = fopen(text("%s/%s", kit_dir(), name), "w");
+	expect(f && fwrite(content, 1, n, f) == n && fclose(f) == 0);
+}
 
 SCENARIO("a denied client gets no hit, and leaves no trace in the cache")
 {
@@ -93,4 +105,63 @@ SCENARIO("a route can answer instead of an origin that is being repaired, also f
 	expect_status(get("/empty"), 204);
 	expect_answer(get("/x"), 200, "hello");
 	edge_expect_stat("requests.routed", 3);
+}
+
+SCENARIO("a route answers with a file, which a reload reads anew")
+{
+	by_http_only();
+	const char *yaml = "routes:\n"
+			   "  - { path: /a, answer: { status: 503, file: %D/page.html } }\n"
+			   "  - { path: /b, answer: { status: 200, file: %D/page.html, "
+			   "content_type: text/x } }\n";
+	write_page("page.html", "<p>Back at nine.</p>", 20);
+	edge_start_yaml(yaml);
+	struct answer a = get("/a/x?y");
+	expect_answer(a, 503, "<p>Back at nine.</p>");
+	expect_field(a, "Content-Type", "text/html");
+	expect_field(get("/b"), "Content-Type", "text/x");
+	a = ask("HEAD", "/a", NULL, NULL);
+	expect_field(a, "Content-Length", "20");
+	write_page("page.html", "<p>Back at ten.</p>", 19);
+	expect_answer(get("/a"), 503, "<p>Back at nine.</p>");
+	edge_signal(SIGHUP);
+	wait_until(edge_said("is read again"));
+	expect_answer(get("/a"), 503, "<p>Back at ten.</p>");
+	expect_answer(get("/b"), 200, "<p>Back at ten.</p>");
+	/* One that is gone changes nothing, and is named. */
+	expect_int(remove(text("%s/page.html", kit_dir())), 0);
+	struct output o = program(getenv("TWICE"), "reload", "--admin",
+				  text("127.0.0.1:%u", edge_admin_port()));
+	expect_int(o.status, 2);
+	expect_that(strstr(o.err, "twice.yaml:2: routes.answer.file: cannot read") &&
+			    strstr(o.err, "page.html"),
+		    "%s", o.err);
+	expect_answer(get("/a"), 503, "<p>Back at ten.</p>");
+}
+
+SCENARIO("a page of a megabyte is sent whole, a larger one is refused")
+{
+	enum { MOST = 1 << 20 };
+	static char page[MOST + 1];
+	for (int i = 0; i < MOST + 1; i++)
+		page[i] = (char)('a' + i % 23);
+	write_page("page", page, MOST);
+	edge_start_yaml("routes: [ { path: /, answer: { status: 200, file: %D/page } } ]\n");
+	struct answer a = get("/");
+	expect_status(a, 200);
+	expect(a.body_bytes == MOST && memcmp(a.body, page, MOST) == 0);
+	expect_field(a, "Content-Type", "text/plain");
+	edge_stop();
+	write_page("page", page, MOST + 1);
+	char *says;
+	expect_int(edge_refuses(&says), 2);
+	expect_that(strstr(says, "larger than 1024 KiB"), "%s", says);
+}
+
+SCENARIO("what is no file is no page")
+{
+	char *says;
+	edge_yaml("routes: [ { path: /, answer: { status: 200, file: %D } } ]\n");
+	expect_int(edge_refuses(&says), 2);
+	expect_that(strstr(says, "it is no file"), "%s", says);
 }

@@ -1,5 +1,6 @@
 /* Origins that fail: the client gets a status and a reason, in time, and the proxy goes on. */
 #include "tests/kit/kit.h"
+#include "tests/kit/tls.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -170,6 +171,117 @@ SCENARIO("a wrong origin URL or CA file is refused at the start with a sentence"
 	status = edge_refuses(&says);
 	expect_that((status == 1 || status == 2) && strstr(says, "/no/such/file.pem"),
 		    "exit %d: %s", status, says);
+}
+
+/* ---- certificates of our own ---------------------------------------------------------------- */
+
+static const char *
+in_dir(const char *name)
+{
+	return text("%s/%s", kit_dir(), name);
+}
+
+/* An origin that answers only clients of its authority; a.pem and b.pem are such certificates. */
+static void
+origin_that_asks(void)
+{
+	cert_write(in_dir("web.pem"), .names = "web.example");
+	cert_write(in_dir("ca.pem"), .names = "clients", .ca = true);
+	cert_write(in_dir("a.pem"), .names = "a", .issuer = in_dir("ca.pem"));
+	cert_write(in_dir("b.pem"), .names = "b", .issuer = in_dir("ca.pem"),
+		   .key_in = in_dir("b.key"));
+	origin_tls(in_dir("web.pem"), in_dir("web.pem"));
+	origin_tls_asks(in_dir("ca.pem"));
+	origin_says("*", .fields = "Cache-Control: no-store\r\n", .body = "hello", .times = 99);
+}
+
+static const char *
+group_with(const char *name, const char *files)
+{
+	return text("  - { name: %s, url: \"%%O\", server_name: web.example, ca_file: "
+		    "%%D/web.pem%s }\n",
+		    name, files);
+}
+
+SCENARIO("each group shows an origin its own certificate, on connections of its own")
+{
+	origin_that_asks();
+	edge_start_yaml(text("origins:\n%s%s%sroutes:\n  - { path: /a, origin: a }\n"
+			     "  - { path: /b, origin: b }\n",
+			     group_with("none", ""), group_with("a", ", cert_file: %D/a.pem"),
+			     group_with("b", ", cert_file: %D/b.pem, key_file: %D/b.key")));
+	for (int i = 0; i < 6; i++) {
+		const char *who = i % 2 ? "a" : "b";
+		expect_answer(get(text("/%s", who)), 200, "hello");
+		expect_text(origin_last()->client, who);
+		expect_text(heard_field(origin_last(), "Host"),
+			    heard_field(origin_request(0), "Host"));
+	}
+	expect_status(get("/none"), 502);
+	origin_expect_requests(6);
+}
+
+static struct output
+reload(void)
+{
+	return program(getenv("TWICE"), "reload", "--admin",
+		       text("127.0.0.1:%u", edge_admin_port()));
+}
+
+SCENARIO("a reload takes a certificate that was renewed, or says why not and keeps the old one")
+{
+	origin_that_asks();
+	edge_start_yaml(text("origins:\n%s", group_with("a", ", cert_file: %D/a.pem")));
+	expect_status(get("/"), 200);
+	expect_text(origin_last()->client, "a");
+	cert_write(in_dir("a.pem"), .names = "a2", .issuer = in_dir("ca.pem"));
+	struct output o = reload();
+	expect_that(o.status == 0, "%s%s", o.out, o.err);
+	expect_status(get("/"), 200);
+	expect_text(origin_last()->client, "a2");
+	cert_write(in_dir("a.pem"), .names = "a3", .issuer = in_dir("ca.pem"),
+		   .key_of = in_dir("b.key"));
+	o = reload();
+	expect_int(o.status, 2);
+	expect_that(strstr(o.err, "origins.cert_file") && strstr(o.err, "a.pem") &&
+			    strstr(o.err, "does not belong"),
+		    "%s", o.err);
+	expect_status(get("/"), 200);
+	expect_text(origin_last()->client, "a2");
+}
+
+/* clang-format off */
+static const struct { const char *says, *files, *setting, *why; } bad_files[] = {
+	{ "a certificate that is not there", "cert_file: %D/none.pem", "origins.cert_file", "No such file" },
+	{ "a key that is not there", "cert_file: %D/a.pem, key_file: %D/none.key", "origins.key_file", "No such file" },
+	{ "a certificate without its key", "cert_file: %D/b.pem", "origins.cert_file", "holds no private key" },
+	{ "a key for a certificate", "cert_file: %D/b.key", "origins.cert_file", "holds no certificate" },
+	{ "a certificate for a key", "cert_file: %D/a.pem, key_file: %D/ca.crt", "origins.key_file", "holds no private key" },
+	{ "the key of another", "cert_file: %D/a.pem, key_file: %D/b.key", "origins.key_file", "does not belong" },
+	{ "a key with a password", "cert_file: %D/a.pem, key_file: %D/locked.key", "origins.key_file", "password" },
+	{ "an authority that is none", "ca_file: %D/b.key", "origins.ca_file", "cannot read" },
+};
+/* clang-format on */
+
+SCENARIO("certificates for origins that cannot be used are named at the start")
+{
+	needs("openssl");
+	cert_write(in_dir("a.pem"), .names = "a");
+	cert_write(in_dir("b.pem"), .names = "b", .key_in = in_dir("b.key"));
+	cert_write(in_dir("ca.crt"), .names = "ca", .key_in = in_dir("ca.key"));
+	struct output o = program("openssl", "pkey", "-in", in_dir("b.key"), "-aes256", "-passout",
+				  "pass:secret", "-out", in_dir("locked.key"));
+	expect_that(o.status == 0, "%s", o.err);
+	for (size_t i = 0; i < sizeof bad_files / sizeof bad_files[0]; i++) {
+		char *says;
+		edge_yaml(text("origins:\n  - { url: \"https://127.0.0.1:1\", %s }\n",
+			       bad_files[i].files));
+		int status = edge_refuses(&says);
+		expect_that(status == 2 && strstr(says, "twice.yaml:2") &&
+				    strstr(says, bad_files[i].setting) &&
+				    strstr(says, bad_files[i].why),
+			    "%s: exit %d: %s", bad_files[i].says, status, says);
+	}
 }
 
 /* ---- connections that die -------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 static const char *const outcomes[] = {
 	"ram_hits",	"disk_hits", "misses",	       "coalesced", "revalidated",
 	"stale_served", "passed",    "only_if_cached", "errors",    "rejected",
-	"denied",	"routed",    "local",	       "abandoned",
+	"denied",	"limited",   "routed",	       "local",	    "abandoned",
 };
 static const char *const verdicts[] = {
 	"not_storable", "first_sight", "seen_current", "seen_previous", "always",  "never",
@@ -100,6 +100,8 @@ sequential(void)
 	expect_status(saw(ask("TRACE", "/a", NULL, NULL)), 405);
 	expect_status(saw(get("/denied/x")), 403);
 	expect_status(saw(get("/routed/x")), 410);
+	saw(get("/limited/x"));
+	expect_status(saw(get("/limited/x")), 429);
 	struct client *c = client_open();
 	client_send(c, "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
 	expect_status(saw(client_read(c, "GET")), 400);
@@ -147,6 +149,7 @@ SCENARIO("each answer has one outcome and one verdict, and the counters sum to t
 			"  - path: /always/\n    admit: always\n"
 			"  - path: /never/\n    admit: never\n"
 			"  - path: /denied/\n    deny: any\n"
+			"  - path: /limited/\n    rate: { requests: 1, per: 1h }\n"
 			"  - path: /routed/\n    answer: { status: 410 }\n");
 	sequential();
 	together();

@@ -19,17 +19,6 @@ in_dir(const char *name)
 	return text("%s/%s", kit_dir(), name);
 }
 
-/* The file of the settings as a whole; %D as in edge_yaml, once. */
-static void
-write_settings(const char *yaml)
-{
-	const char *at = strstr(yaml, "%D");
-	FILE *f = fopen(in_dir("twice.yaml"), "w");
-	if (at)
-		yaml = text("%.*s%s%s", (int)(at - yaml), yaml, kit_dir(), at + 2);
-	expect(f && fputs(yaml, f) >= 0 && fclose(f) == 0);
-}
-
 /* Somebody else's socket; port 0: any. -1: the port is taken. */
 static int
 socket_at(unsigned port)
@@ -82,7 +71,7 @@ twice_reload(void)
 static void
 change_to(const char *yaml)
 {
-	write_settings(yaml);
+	edge_rewrite(yaml);
 	struct output o = twice_reload();
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
 }
@@ -91,7 +80,7 @@ change_to(const char *yaml)
 static void
 expect_refused(const char *yaml, const char *first, const char *second)
 {
-	write_settings(yaml);
+	edge_rewrite(yaml);
 	struct output o = twice_reload();
 	expect_int(o.status, 2);
 	expect_that(strstr(o.err, first) && strstr(o.err, second), "%s", o.err);
@@ -144,7 +133,7 @@ SCENARIO("lifetimes, and what Cache-Status says, change for what is asked next")
 	ask_by(c, "/b");
 	struct answer a = ask_by(c, "/b");
 	expect_hit(a);
-	expect(strstr(a.head, "key=\"http://"));
+	expect(strstr(a.head, text("key=\"%s://", edge_is_tls() ? "https" : "http")));
 	edge_expect_stat("connections.accepted", 1);
 }
 
@@ -281,7 +270,7 @@ SCENARIO("who may change something by the admin server changes")
 	struct output o = twice_reload();
 	expect_int(o.status, 1);
 	expect_that(strstr(o.err, "Authorization"), "%s", o.err);
-	write_settings("routes: [ ]\n");
+	edge_rewrite("routes: [ ]\n");
 	edge_signal(SIGHUP);
 	wait_until(edge_said("admin_token has changed, and is applied") &&
 		   twice_reload().status == 0);
@@ -292,7 +281,7 @@ SCENARIO("what needs a restart is named and keeps its value, the rest is applied
 	origin_says("*", .fields = FRESH, .body = "hello");
 	edge_start_yaml("routes: [ ]\n");
 	struct client *c = client_open();
-	write_settings("admission: { capacity: 2M }\nlimits: { url: 100 }\n");
+	edge_rewrite("admission: { capacity: 2M }\nlimits: { url: 100 }\n");
 	struct output o = twice_reload();
 	expect_int(o.status, 0);
 	expect_that(strstr(o.out, "needs a restart: admission.capacity") &&
@@ -454,7 +443,7 @@ SCENARIO_IN(90, "two hundred reloads leave nothing behind")
 	struct client *c = client_open();
 	uint64_t before = 0;
 	for (int i = 1; i <= 260; i++) {
-		write_settings(settings_number(i));
+		edge_rewrite(settings_number(i));
 		edge_signal(SIGHUP);
 		wait_until(times_said("is read again") >= i);
 		expect_answer(ask_by(c, "/x"), 200, "hello");

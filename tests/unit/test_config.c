@@ -202,8 +202,17 @@ static const struct {
 	{ "routes: [ { path: /a, redirect: { to: 'javascript:x' } } ]\n", "t.yaml:1: routes.redirect.to: javascript:x is not", "$path$query" },
 	{ "routes: [ { path: /a, redirect: { to: 'https://a/$uri' } } ]\n", "t.yaml:1: routes.redirect.to: https://a/$uri has a variable", "$path" },
 	{ "routes: [ { path: /a, redirect: { to: /b }, answer: { status: 503 } } ]\n", "t.yaml:1: routes.answer: redirect answers already", "leave one" },
+	{ "routes: [ { path: /a, admission: { sightings: 3 } } ]\n", "t.yaml:1: routes.admission.sightings: the filter tells 2", "admission.filter" },
+	{ "routes: [ { path: /a, cache: { stale_after: 0s } } ]\n", "t.yaml:1: routes.cache.stale_after: 0s is out of range", "or inherited" },
+	{ "routes: [ { path: /a, cache: { disk: 1GiB } } ]\n", "t.yaml:1: there is no setting \"routes.cache.disk\"", "" },
+	{ "rate: { burst: 5 }\n",                 "t.yaml:1: rate.burst: there is no rate", "requests:" },
+	{ "rate: { requests: 10/s }\n",           "t.yaml:1: rate.requests: \"10/s\"", "or none" },
+	{ "routes: [ { rate: { requests: 1, per: 1d, burst: 31 } } ]\n", "t.yaml:1: routes.rate.burst: at this rate 31", "smaller" },
 	{ "routes: [ { path: /a, answer: { body: x } } ]\n", "t.yaml:1: routes.answer: there is no status", "503" },
 	{ "routes: [ { path: /a, answer: { status: 204, body: x } } ]\n", "t.yaml:1: routes.answer.body: an answer with status 204", "leave one" },
+	{ "routes: [ { path: /a, answer: { status: 205, file: x } } ]\n", "t.yaml:1: routes.answer.file: an answer with status 205", "leave one" },
+	{ "routes: [ { path: /a, answer: { file: x } } ]\n", "t.yaml:1: routes.answer: there is no status", "503" },
+	{ "routes: [ { path: /a, answer: { status: 503, body: x, file: x } } ]\n", "t.yaml:1: routes.answer.file: body is what is sent", "leave one" },
 	{ "routes: [ { path: /a, answer: { status: 206 } } ]\n", "t.yaml:1: routes.answer.status: 206", "200" },
 	{ "routes: [ { path: /a, deny: [ 10.0.0.1/8 ] } ]\n", "t.yaml:1: routes.deny: \"10.0.0.1/8\" is not a network", "10.0.0.0/8" },
 	{ "request_headers: { set: { Host: a } }\n", "t.yaml:1: request_headers.set: Host cannot be changed", "leave it out" },
@@ -223,6 +232,11 @@ static const struct {
 	{ "origins: http://127.0.0.1:9090\n",     "t.yaml:1: origins.url: http://127.0.0.1:9090 is the admin address", "has the content" },
 	{ "origins:\n  - http://b\n  - url: http://a\n    ca_file: /x\n", "t.yaml:4: origins.ca_file: http://a has no certificate", "https://" },
 	{ "origins:\n  - url: https://a\n    ca_file: /x\n    verify: off\n", "t.yaml:3: origins.ca_file", "leave one" },
+	{ "origins:\n  - url: http://a\n    cert_file: /x\n", "t.yaml:3: origins.cert_file: http://a is asked without TLS", "https://" },
+	{ "origins:\n  - url: https://a\n    key_file: /x\n", "t.yaml:3: origins.key_file: there is no certificate", "cert_file" },
+	{ "origins:\n  - url: http://a\n    server_name: b\n", "t.yaml:3: origins.server_name: http://a is asked without TLS", "https://" },
+	{ "origins:\n  - url: https://a\n    server_name: 'b:443'\n", "t.yaml:3: origins.server_name: \"b:443\" is not the name", "without port" },
+	{ "origins:\n  - url: https://a\n    server_name: ''\n", "t.yaml:3: origins.server_name", "" },
 	{ "routes:\n  - { keep_params: a, query: ignore }\n", "t.yaml:2: routes.keep_params", "leave one" },
 	{ "routes:\n  - path: /a\n  - path: /b\n    query: ignore\n    drop_params: a\n", "t.yaml:5: routes.drop_params", "leave one" },
 	{ "routes:\n  - keep_params: a\n    drop_params: b\n", "t.yaml:3: routes.drop_params", "leave one" },
@@ -268,6 +282,7 @@ static const char *const fine[] = {
 	"origins: http://name.example:8080\n",
 	"origins: 'unix:/run/app.sock'\n",
 	"origins: { url: https://a, ca_file: /x }\n",
+	"origins: { url: https://a, cert_file: /x, server_name: b.example }\n",
 	"routes:\n  - { keep_params: a, query: sort }\n",
 	"routes:\n  - { path: /ab }\n  - { path: /a }\n  - { host: h }\n  - { path: / }\n",
 	"routes:\n  - { host: h, path: /a }\n  - { path: /a }\n",
@@ -525,12 +540,40 @@ random_yaml(void)
 	fprintf(f, "routes:\n");
 	for (int i = rand() % 4; i > 0; i--)
 		fprintf(f,
-			"  - { host: %s, path: /%d/, drop_params: [ %s, %s ], key_cookies: [ ] }\n"
+			"  - { host: %s, path: /%d/, drop_params: [ %s, %s ], key_cookies: [ ], "
+			"cache: { default_ttl: %ds, stale_after: %s } }\n"
 			"  - { host: %s, path: /p%d/, pass: %s }\n",
-			PICK(texts), i, PICK(texts), PICK(texts), PICK(texts), i, PICK(words));
+			PICK(texts), i, PICK(texts), PICK(texts), rand() % 3,
+			rand() % 2 ? "inherited" : "1ms", PICK(texts), i, PICK(words));
 	fclose(f);
 	return text;
 }
+
+/* 0s is a lifetime; what is not given is none. */
+START_TEST(a_route_inherits_what_it_does_not_say)
+{
+	ck_assert_msg(parse("cache: { default_ttl: 1h, stale_if_error: 2h, set_cookie: strip }\n"
+			    "routes:\n  - { path: /a, cache: { default_ttl: 0s } }\n"
+			    "  - { path: /b, cache: { stale_if_error: 5s, set_cookie: never, "
+			    "client_errors: on } }\n") == 0,
+		      "%s", err);
+	struct config_cache a = config_route_cache(&c, &c.routes[0]),
+			    b = config_route_cache(&c, &c.routes[1]);
+	ck_assert_uint_eq(a.default_ttl_s, 0);
+	ck_assert_uint_eq(a.stale_if_error_s, 7200);
+	ck_assert_int_eq(a.set_cookie, CONFIG_COOKIE_STRIP);
+	ck_assert(!a.client_errors);
+	ck_assert_uint_eq(b.default_ttl_s, 3600);
+	ck_assert_uint_eq(b.stale_if_error_s, 5);
+	ck_assert_int_eq(b.set_cookie, CONFIG_COOKIE_NEVER);
+	ck_assert(b.client_errors);
+	char *text = printed(&c);
+	ck_assert_ptr_nonnull(strstr(text, "      default_ttl: 0s "));
+	ck_assert_ptr_nonnull(strstr(text, "      default_ttl: inherited "));
+	free(text);
+	config_fini(&c);
+}
+END_TEST
 
 START_TEST(what_is_printed_loads_to_the_same)
 {
@@ -691,7 +734,7 @@ UNIT("config", TEST(defaults_stand_without_a_file), TEST(a_whole_file_loads),
      TEST(an_empty_file_or_group_means_defaults), TEST(flags_stand_before_the_file),
      TEST(a_wrong_flag_is_named), TEST(a_file_that_is_not_there_is_named),
      TEST(origins_make_groups), TEST(running_needs_an_origin),
-     TEST(twice_yaml_is_what_the_rows_say), TEST(the_examples_load_too),
-     TIMES(what_is_printed_loads_to_the_same, 5), TEST(differences_are_named),
-     TEST(every_setting_is_live_or_needs_a_restart), LOOP(a_change_is_taken_over_or_kept, changes),
-     TEST(aliases_cannot_make_much_of_little))
+     TEST(a_route_inherits_what_it_does_not_say), TEST(twice_yaml_is_what_the_rows_say),
+     TEST(the_examples_load_too), TIMES(what_is_printed_loads_to_the_same, 5),
+     TEST(differences_are_named), TEST(every_setting_is_live_or_needs_a_restart),
+     LOOP(a_change_is_taken_over_or_kept, changes), TEST(aliases_cannot_make_much_of_little))

@@ -1977,7 +1977,7 @@ static const struct {
 	{"http://a.example/path", NULL, "must end after"},
 	{"http://a.example/?q", NULL, "must end after"},
 	{"http://u:p@a.example", NULL, "must not hold a user"},
-	{"https://a.example", "/no/such/file", "'/no/such/file' cannot be read"},
+	{"https://a.example", "/no/such/file", "ca_file: cannot read /no/such/file"},
 };
 
 START_TEST(url)

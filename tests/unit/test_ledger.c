@@ -109,6 +109,40 @@ START_TEST(what_earned_least_goes_first)
 }
 END_TEST
 
+/* What replaced older records cannot move on there, so a segment without it goes, if it earned no more
+ * than most. */
+START_TEST(what_goes_at_once_has_replaced_nothing)
+{
+	begin(16);
+	for (int i = 0; i < 16; i++)
+		fill_one();
+	for (uint32_t i = 0; i < 12; i++) {
+		ledger_pay(&l, i, 100 * (i + 1), 1);
+		l.slots[i].replaced = i < 3;
+	}
+	ck_assert_int_eq(ledger_victim(&l), 0);
+	ck_assert_int_eq(ledger_victim_at_once(&l), 3);
+	ck_assert(ledger_lease(&l, 3));
+	ck_assert_int_eq(ledger_victim_at_once(&l), 4);
+	for (uint32_t i = 4; i < 12; i++)
+		l.slots[i].replaced = i != 11;
+	ck_assert_int_eq(ledger_victim_at_once(&l), 0); /* 11 earned most */
+	l.slots[11].replaced = 1;
+	ck_assert_int_eq(ledger_victim_at_once(&l), 0);
+	ledger_fini(&l);
+}
+END_TEST
+
+/* Heads stand for bodies elsewhere: all but a quarter of a segment of them moves on. */
+START_TEST(heads_move_on_up_to_three_quarters)
+{
+	begin(16);
+	ck_assert(ledger_carries_head(&l, 100, 650));
+	ck_assert(!ledger_carries_head(&l, 101, 650));
+	ledger_fini(&l);
+}
+END_TEST
+
 START_TEST(one_large_answer_is_not_worth_many_small_ones)
 {
 	begin(4);
@@ -255,6 +289,7 @@ START_TEST(segments_suit_the_disk)
 END_TEST
 
 UNIT("ledger", TEST(the_oldest_goes_first), TEST(what_earned_least_goes_first),
+     TEST(what_goes_at_once_has_replaced_nothing), TEST(heads_move_on_up_to_three_quarters),
      TEST(what_was_earned_is_known_again), TEST(one_large_answer_is_not_worth_many_small_ones),
      TEST(earnings_fade_eight_times_in_a_turn), TEST(nothing_stays_for_ever),
      TEST(what_was_granted_holds_and_no_more_than_half_is_granted),

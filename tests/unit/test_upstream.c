@@ -605,6 +605,8 @@ static const struct {
 	{"other connections", {.url = "http://a", .max_connections = 1}, false},
 	{"other trust", {.url = "http://a", .ca_file = "/etc/passwd"}, false},
 	{"none", {.url = "http://a", .insecure = true}, false},
+	{"a certificate", {.url = "http://a", .cert_file = "/etc/passwd"}, false},
+	{"another name in TLS", {.url = "http://a", .server_name = "b"}, false},
 };
 
 START_TEST(an_origin_is_the_same_only_if_nothing_of_it_differs)

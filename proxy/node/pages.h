@@ -1,0 +1,24 @@
+/* pages.h - the files that routes answer with, as they were when the configuration was read.
+ *
+ * Memory    each file once, however many routes name it; at most PAGES_BYTES_MOST bytes of each.
+ * Threads   constant after pages_open.
+ */
+#ifndef NODE_PAGES_H
+#define NODE_PAGES_H
+
+#include "config/config.h"
+#include "proxy/base/str.h"
+
+enum { PAGES_BYTES_MOST = 1 << 20 };
+
+struct pages {
+	struct str *of; /* by route; empty where it names none. NULL: no route does */
+	unsigned count;
+};
+
+/* -1 and a sentence: one cannot be read, which setting ("routes.2.answer.file") then names. */
+int pages_open(const struct config *c, struct pages *out, char setting[CONFIG_NAME_BYTES],
+	       char *err, size_t err_bytes);
+void pages_close(struct pages *p);
+
+#endif
