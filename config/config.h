@@ -207,7 +207,7 @@ struct config_http2 {
 
 struct config_timeouts {
 	uint64_t header_ms, idle_ms, body_ms, send_ms, half_close_ms, coalesce_ms, drain_ms,
-		lame_duck_ms, tunnel_ms;
+		lame_duck_ms, upgrade_ms, tunnel_ms;
 };
 
 /* What is spoken at an address of `listen`. */

@@ -31,11 +31,23 @@ edition_create_own(struct config *own, uint32_t node)
 	return e;
 }
 
+struct edition *
+edition_create_passing(struct edition *base)
+{
+	struct edition *e = edition_create(base->config, base->node);
+	e->base = edition_ref(base);
+	e->passes = true;
+	memcpy(e->ports, base->ports, base->config->listen_count * sizeof *e->ports);
+	return e;
+}
+
 static struct settings *
 make_settings(const struct edition *e)
 {
 	struct settings *s = settings_create(e->config, e->node);
 	s->groups = e->origins.groups;
+	if (e->passes)
+		routes_pass(s->routes);
 	s->pages = e->pages.of;
 	s->counted = e->counted;
 	return s;
@@ -90,7 +102,9 @@ edition_unref(struct edition **ep)
 		config_fini(&e->own);
 	free(e->token);
 	free(e->ports);
+	struct edition *base = e->base;
 	free(e);
+	edition_unref(&base);
 }
 
 static void

@@ -45,6 +45,8 @@ struct server {
 	bool started;
 	struct keeper *keeper;
 	struct health *health;
+	struct heir *heir;	   /* what there is of the process before; NULL: none */
+	int heir_end;		   /* of the stream to the process behind this one; -1: none */
 	struct watchdog *watchdog; /* NULL: nobody asked for one */
 };
 

@@ -104,6 +104,7 @@ take_over(struct letter *letter)
 			log_error("cannot watch a listening socket: out of memory or descriptors");
 	for (unsigned i = 0; i < c->closed_count; i++)
 		wire_unlisten(w->wire, c->closed[i]);
+	wire_leave(w->wire, c->leaves);
 	fetcher_retire(w->serve.fetcher, is_used, (void *)(uintptr_t)c->origins);
 	sem_post(c->done);
 }

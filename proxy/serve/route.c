@@ -152,6 +152,13 @@ routes_create(const struct config *c)
 }
 
 void
+routes_pass(struct routes *r)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		r->rules[i].route.pass = true;
+}
+
+void
 routes_destroy(struct routes **rp)
 {
 	struct routes *r = *rp;

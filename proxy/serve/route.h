@@ -50,6 +50,8 @@ struct routes;
 
 /* Constant after creation; views into the config, which must outlive it. */
 struct routes *routes_create(const struct config *c);
+/* Nothing of what they say is cached, from now on: before anybody else uses them. */
+void routes_pass(struct routes *r);
 void routes_destroy(struct routes **r);
 /* Never NULL: what no route matches has the defaults. */
 const struct route *route_find(const struct routes *r, const struct request *rq);
