@@ -24,12 +24,16 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 enum { HEAD_BYTES_MOST = 16384, IDLE_SECONDS = 30, TICK_SECONDS = 5, BACKLOG = 64 };
+
+enum wish { WISH_END, WISH_LEAVE, WISH_RETURN };
 
 struct admin {
 	struct admin_source source;
@@ -40,7 +44,13 @@ struct admin {
 	struct event *stopped;
 	struct event *tick;
 	struct guests guests;
-	int stop_fd; /* eventfd: readable when the thread shall end */
+	int stop_fd; /* eventfd: readable when the thread shall do what is wished */
+	_Atomic enum wish wish;
+	sem_t done; /* posted when it has left, or is back */
+	/* The listener at the address and at the path; left: copies of their sockets. */
+	struct evhttp_bound_socket *listeners[2];
+	int kept[2];
+	bool left;
 	pthread_t thread;
 };
 
@@ -231,6 +241,25 @@ on_reload(struct admin *a, struct evhttp_request *q)
 }
 
 static void
+answer_upgrade(struct admin *a, struct evhttp_request *q, bool begin)
+{
+	struct buf text = {0};
+	if (a->source.upgrade)
+		a->source.upgrade(a->source.ctx, begin, &text);
+	if (!text.n)
+		answer_text(q, 501, "this program cannot be replaced while it runs\n");
+	else
+		answer(q, 200, "application/json", text.p, text.n);
+	buf_fini(&text);
+}
+
+static void
+on_upgrade(struct admin *a, struct evhttp_request *q)
+{
+	answer_upgrade(a, q, evhttp_request_get_command(q) == EVHTTP_REQ_POST);
+}
+
+static void
 on_filters(struct admin *a, struct evhttp_request *q)
 {
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(q);
@@ -253,14 +282,20 @@ on_filters(struct admin *a, struct evhttp_request *q)
 static const struct route {
 	const char *path;
 	bool changes; /* POST; else GET and HEAD */
+	bool either;  /* all three */
 	bool open;    /* for whoever asks, under whatever name */
 	void (*answer)(struct admin *a, struct evhttp_request *q);
 } routes[] = {
-	{"/", false, false, on_dashboard},	{"/stats", false, false, on_stats},
-	{"/metrics", false, false, on_metrics}, {"/healthz", false, true, on_healthz},
-	{"/purge", true, false, on_purge},	{"/history", false, false, on_history},
-	{"/explain", false, false, on_explain}, {"/top", false, false, on_top},
-	{"/reload", true, false, on_reload},
+	{"/", .answer = on_dashboard},
+	{"/stats", .answer = on_stats},
+	{"/metrics", .answer = on_metrics},
+	{"/healthz", .open = true, .answer = on_healthz},
+	{"/purge", .changes = true, .answer = on_purge},
+	{"/history", .answer = on_history},
+	{"/explain", .answer = on_explain},
+	{"/top", .answer = on_top},
+	{"/reload", .changes = true, .answer = on_reload},
+	{"/upgrade", .either = true, .answer = on_upgrade},
 };
 
 static const struct route *
@@ -331,11 +366,21 @@ note_request(struct admin *a, struct evhttp_request *q)
 	guests_asked(&a->guests, evhttp_connection_get_bufferevent(c), now_ms());
 }
 
+static bool
+is_allowed(const struct route *r, enum evhttp_cmd_type method)
+{
+	bool posts = method == EVHTTP_REQ_POST;
+	bool reads = method == EVHTTP_REQ_GET || method == EVHTTP_REQ_HEAD;
+	return r->either ? posts || reads : r->changes ? posts : reads;
+}
+
 static void
 on_request(struct evhttp_request *q, void *ctx)
 {
 	struct admin *a = ctx;
 	note_request(a, q);
+	if (a->left)
+		evhttp_add_header(evhttp_request_get_output_headers(q), "Connection", "close");
 	enum evhttp_cmd_type method = evhttp_request_get_command(q);
 	const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(q));
 	const struct route *route = find_route(path);
@@ -348,10 +393,12 @@ on_request(struct evhttp_request *q, void *ctx)
 	} else if (!route) {
 		answer_text(
 			q, 404,
-			"these paths exist: / /stats /metrics /history /explain /top /healthz /purge /reload /filters\n");
-	} else if (route->changes ? method != EVHTTP_REQ_POST : !reads) {
+			"these paths exist: / /stats /metrics /history /explain /top /healthz /purge /reload /upgrade /filters\n");
+	} else if (!is_allowed(route, method)) {
 		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
-				  route->changes ? "POST" : "GET, HEAD");
+				  route->either	   ? "GET, HEAD, POST"
+				  : route->changes ? "POST"
+						   : "GET, HEAD");
 		answer_text(q, 405, route->changes ? "use POST\n" : "use GET\n");
 	} else {
 		route->answer(a, q);
@@ -377,13 +424,46 @@ listen_at(struct address *addr)
 	return -1;
 }
 
+/* On its thread: one of the two listeners. */
+static void
+leave_or_return(struct admin *a, int i, bool leaves)
+{
+	if (leaves && a->listeners[i]) {
+		a->kept[i] = fcntl(evhttp_bound_socket_get_fd(a->listeners[i]), F_DUPFD_CLOEXEC, 0);
+		evhttp_del_accept_socket(a->http, a->listeners[i]);
+		a->listeners[i] = NULL;
+	} else if (!leaves && a->kept[i] >= 0) {
+		a->listeners[i] = evhttp_accept_socket_with_handle(a->http, a->kept[i]);
+		a->kept[i] = -1;
+	}
+}
+
+static void
+do_wish(struct admin *a, enum wish wish)
+{
+	uint64_t one = 1;
+	atomic_store(&a->wish, wish);
+	ssize_t n = write(a->stop_fd, &one, sizeof(one));
+	(void)n; /* an eventfd of ours takes 8 bytes */
+}
+
 static void
 on_stop(evutil_socket_t fd, short what, void *ctx)
 {
 	struct admin *a = ctx;
-	(void)fd;
+	uint64_t times;
 	(void)what;
-	event_base_loopbreak(a->base);
+	if (read(fd, &times, sizeof times) < 0)
+		return;
+	enum wish wish = atomic_load(&a->wish);
+	if (wish == WISH_END) {
+		event_base_loopbreak(a->base);
+		return;
+	}
+	for (int i = 0; i < 2; i++)
+		leave_or_return(a, i, wish == WISH_LEAVE);
+	a->left = wish == WISH_LEAVE;
+	sem_post(&a->done);
 }
 
 static void *
@@ -408,6 +488,10 @@ destroy(struct admin *a)
 		event_base_free(a->base);
 	if (a->stop_fd >= 0)
 		close(a->stop_fd);
+	for (int i = 0; i < 2; i++)
+		if (a->kept[i] >= 0)
+			close(a->kept[i]);
+	sem_destroy(&a->done);
 	filters_destroy(&a->filters);
 	free(a);
 }
@@ -421,7 +505,7 @@ set_up(struct admin *a)
 	a->http = a->base ? evhttp_new(a->base) : NULL;
 	if (a->stop_fd < 0 || !a->http)
 		return -1;
-	a->stopped = event_new(a->base, a->stop_fd, EV_READ, on_stop, a);
+	a->stopped = event_new(a->base, a->stop_fd, EV_READ | EV_PERSIST, on_stop, a);
 	a->tick = event_new(a->base, -1, EV_PERSIST, on_tick, a);
 	if (!a->stopped || !a->tick)
 		return -1;
@@ -439,11 +523,27 @@ static int
 accept_copy(struct admin *a, int socket)
 {
 	int fd = fcntl(socket, F_DUPFD_CLOEXEC, 0);
-	if (fd >= 0 && evhttp_accept_socket(a->http, fd) == 0)
+	a->listeners[1] = fd < 0 ? NULL : evhttp_accept_socket_with_handle(a->http, fd);
+	if (a->listeners[1])
 		return 0;
 	if (fd >= 0)
 		close(fd);
 	return -1;
+}
+
+static int
+accept_at(struct admin *a, int fd)
+{
+	a->listeners[0] = evhttp_accept_socket_with_handle(a->http, fd);
+	return a->listeners[0] ? 0 : -1;
+}
+
+/* Which port it has is not said by an address with port 0. */
+static int
+adopt(struct admin *a, int fd)
+{
+	a->bound.bytes = sizeof a->bound.sa;
+	return getsockname(fd, (struct sockaddr *)&a->bound.sa, &a->bound.bytes) == 0 ? fd : -1;
 }
 
 int
@@ -454,12 +554,13 @@ admin_start(struct admin **out, const char *addr, const struct admin_source *s, 
 	int fd = -1;
 	a->source = *s;
 	a->filters = filters_create(&FILTERS_LIMITS);
-	a->stop_fd = -1;
+	a->stop_fd = a->kept[0] = a->kept[1] = -1;
+	sem_init(&a->done, 0, 0);
 	if (addr && address_parse(addr, &a->bound) < 0) {
 		snprintf(err, err_bytes, "admin: \"%s\" is not IP:PORT", addr);
 		goto failed;
 	}
-	fd = addr ? listen_at(&a->bound) : -1;
+	fd = !addr ? -1 : s->listening ? adopt(a, *s->listening) : listen_at(&a->bound);
 	if (addr && fd < 0) {
 		snprintf(err, err_bytes,
 			 "cannot listen on admin address %s: %s; choose another with "
@@ -467,7 +568,7 @@ admin_start(struct admin **out, const char *addr, const struct admin_source *s, 
 			 addr, strerror(errno));
 		goto failed;
 	}
-	if (set_up(a) < 0 || (addr && evhttp_accept_socket(a->http, fd) < 0) ||
+	if (set_up(a) < 0 || (addr && accept_at(a, fd) < 0) ||
 	    (s->socket && accept_copy(a, *s->socket) < 0) ||
 	    (errno = pthread_create(&a->thread, NULL, run, a)) != 0) {
 		snprintf(err, err_bytes, "cannot start the admin server: %s", strerror(errno));
@@ -488,14 +589,26 @@ admin_port(const struct admin *a)
 	return a->bound.bytes ? address_port(&a->bound) : 0;
 }
 
+int
+admin_listening(const struct admin *a)
+{
+	return a->listeners[0] ? evhttp_bound_socket_get_fd(a->listeners[0]) : -1;
+}
+
+void
+admin_leave(struct admin *a, bool yes)
+{
+	do_wish(a, yes ? WISH_LEAVE : WISH_RETURN);
+	while (sem_wait(&a->done))
+		;
+}
+
 void
 admin_stop(struct admin **a)
 {
-	uint64_t one = 1;
 	if (!*a)
 		return;
-	ssize_t n = write((*a)->stop_fd, &one, sizeof(one));
-	(void)n; /* an eventfd of ours takes 8 bytes */
+	do_wish(*a, WISH_END);
 	pthread_join((*a)->thread, NULL);
 	destroy(*a);
 	*a = NULL;

@@ -9,6 +9,10 @@
  * POST /reload applies the configuration as its file says it now; the answer is JSON: what was applied
  * ("applied"), what needs a restart ("restart"), or, with status 422, why nothing was ("errors").
  *
+ * POST /upgrade lets a new process of the program take this one's place, and GET /upgrade says what
+ * became of it: {"id": N, "state": "none" | "running" | "done" | "failed", "reason": "...", "pid": N,
+ * "version": "..."}; the new process answers it in the end.
+ *
  * And POST /purge?url=URL, ?prefix=, ?host=, ?tag= or ?all=1, several
  * of them, with &soft=1 if wanted (or the same as a form, or URLs line by line as the body). The
  * answer is JSON: what was purged, whether it was found, and whether it is on disk by now
@@ -73,17 +77,26 @@ struct admin_source { /* called on the admin thread */
 	void (*purge)(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out);
 	/* JSON into out. 0: applied; -1: refused, and out says why; empty: nobody can do it. */
 	int (*reload)(void *ctx, struct buf *out);
+	/* JSON: the upgrade of the program (GET /upgrade); begin: one is begun, if none is under way.
+	 * Empty: nobody can do it. */
+	void (*upgrade)(void *ctx, bool begin, struct buf *out);
 	/* As they are now, until the next call of any of these; loopback and guarded are
 	 * found out here. */
 	struct access_rules (*access)(void *ctx);
 	void *ctx;
-	const int *socket; /* listens at a path; the server takes a copy of it; NULL: none */
+	const int *listening; /* a socket at addr, taken if it starts; NULL: one is made */
+	const int *socket;    /* listens at a path; the server takes a copy of it; NULL: none */
 };
 
 /* addr "127.0.0.1:9090", port 0 for any; NULL: only s->socket. 0, or -1 and a sentence. */
 int admin_start(struct admin **out, const char *addr, const struct admin_source *s, char *err,
 		size_t err_bytes);
 unsigned admin_port(const struct admin *a); /* 0: none */
+/* The socket at addr, borrowed; -1: there is none. */
+int admin_listening(const struct admin *a);
+/* Nobody new is heard any more, and everybody else is told to go on by another connection; the
+ * sockets stay open. yes false: not any more. Returns when it is so. */
+void admin_leave(struct admin *a, bool yes);
 void admin_stop(struct admin **a);
 
 #endif

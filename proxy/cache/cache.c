@@ -209,7 +209,8 @@ cache_forget(struct cache *c, struct key_hash hash, struct str key, struct str t
 	struct forgotten f;
 	struct forget_thing own = {hash, key, tags};
 	/* Where the key holds more than the URL, the URL's other keys cannot be looked for. */
-	bool lasting = memchr(key.p, '\n', key.n) != NULL;
+	bool lasting = memchr(key.p, '\n', key.n) != NULL ||
+		       atomic_load_explicit(&c->bequeathed, memory_order_relaxed);
 	f.at = forget_add_own(c->forget, FORGET_URL, &own, lasting, since, &f.was_clean);
 	f.had = clear(c, hash, key);
 	cache_window(c);

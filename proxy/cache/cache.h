@@ -58,6 +58,11 @@ struct cache_options {
 	 * this, for old and new stand side by side for a moment. 0: a thirty-second of disk_bytes.
 	 * The baseline wants the same number. */
 	uint64_t reserve_bytes;
+	/* Of a process that takes the directories over from one that still serves (heritage.h): the
+	 * locks that it has sent, copied; and nothing is written to the log before cache_work. */
+	const int *locks;
+	unsigned locks_n;
+	bool rests;
 	const struct diskio_ops *ops; /* for tests: another disk; NULL: the system's */
 	/* For tests: a purge log that could not be written is tried again after so long; 0: 250. */
 	unsigned purge_retry_ms;

@@ -1,5 +1,6 @@
 /* cache_inside.h - what the files behind the door share.
  *
+ *	heritage.c        a directory goes over to another process
  *	cache_open.c      made and ended
  *	cache_earned.c    what segments have earned, over a restart
  *	cache_late.c      a disk that hangs
@@ -56,7 +57,9 @@ struct cache {
 	const char *dir;   /* of the first disk, where the small files lie; NULL: RAM only */
 	int dir_fd;	   /* the same */
 	struct filter_seed seed;
-	_Atomic bool stopped; /* no I/O thread any more */
+	_Atomic bool stopped;	 /* no I/O thread any more */
+	_Atomic bool bequeathed; /* what is stored is the other one's */
+	_Atomic bool rests;	 /* another process writes to the directories (heritage.h) */
 	struct forget *forget;
 	struct ram *ram;
 	struct siblings *siblings;

@@ -1,5 +1,6 @@
 /* cache_open.c - the shelves are made, in order, and ended. */
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/heritage.h"
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
@@ -97,6 +98,7 @@ open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 			.most_forgets = forget_most(c->forget) / FORGETS_SHARE / c->disks_n,
 			.ctx = d,
 			.fresh = d->must_empty,
+			.rests = o->rests,
 			.is_ours = !d->fresh, /* the seed is */
 		},
 		err, err_bytes);
@@ -203,6 +205,7 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	struct cache *c = NEW(struct cache);
 	c->o = *o;
 	c->dir_fd = -1;
+	atomic_store(&c->rests, o->rests);
 	c->reserve_bytes = o->reserve_bytes ? o->reserve_bytes : o->disk_bytes / 32;
 	pthread_mutex_init(&c->files_lock, NULL);
 	if (files_open(c, err, err_bytes) != 0)
@@ -233,14 +236,14 @@ failed:
 void
 cache_stop(struct cache *c)
 {
-	if (c->ram && !atomic_load(&c->stopped))
+	if (c->ram && !atomic_load(&c->stopped) && !cache_rests(c))
 		ram_tell_unwritten(c->ram);
 	cache_late_stop(c);
 	for (unsigned i = 0; i < c->disks_n; i++)
 		if (c->disks[i].store)
 			store_stop(c->disks[i].store); /* asks what is forgotten, and forgets */
 	forget_stop(c->forget); /* asks the store, which still has its facts */
-	if (!atomic_exchange(&c->stopped, true))
+	if (!atomic_exchange(&c->stopped, true) && !cache_rests(c))
 		cache_save_earnings(c);
 }
 

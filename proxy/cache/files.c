@@ -57,14 +57,31 @@ open_directory(struct disk *d, char *err, size_t err_bytes)
 	return -1;
 }
 
+/* A lock that another process has sent for this file: it is that one's until both have closed it. */
 static int
-take_lock(struct disk *d, char *err, size_t err_bytes)
+sent_lock(const struct cache *c, int fd)
+{
+	struct stat is, sent;
+	for (unsigned i = 0; i < c->o.locks_n && fstat(fd, &is) == 0; i++)
+		if (fstat(c->o.locks[i], &sent) == 0 && sent.st_dev == is.st_dev &&
+		    sent.st_ino == is.st_ino)
+			return fcntl(c->o.locks[i], F_DUPFD_CLOEXEC, 0);
+	return -1;
+}
+
+static int
+take_lock(const struct cache *c, struct disk *d, char *err, size_t err_bytes)
 {
 	d->lock_fd = openat(d->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (d->lock_fd < 0) {
 		snprintf(err, err_bytes, "cannot write to cache directory %s: %s", d->dir,
 			 strerror(errno));
 		return -1;
+	}
+	int sent = sent_lock(c, d->lock_fd);
+	if (sent >= 0) {
+		close(d->lock_fd);
+		d->lock_fd = sent;
 	}
 	char pid[32] = {0};
 	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) != 0) {
@@ -147,7 +164,7 @@ add_disk(struct cache *c, const char *dir, uint64_t bytes, char *err, size_t err
 			   .name = segment_checksum(dir, strlen(dir))};
 	int r = open_directory(d, err, err_bytes);
 	if (r == 0)
-		r = take_lock(d, err, err_bytes);
+		r = take_lock(c, d, err, err_bytes);
 	if (r == 0) {
 		c->disks_n++;
 		return 0;
@@ -295,6 +312,10 @@ cache_save_file(struct cache *c, const char *name,
 {
 	if (!c->dir) {
 		errno = ENOTDIR;
+		return -1;
+	}
+	if (atomic_load(&c->bequeathed)) {
+		errno = EBUSY;
 		return -1;
 	}
 	char temporary[256];

@@ -68,6 +68,25 @@ add_prefix_host(struct forget *f, const struct purge_entry *prefix, struct str u
 	add(f, &host, true);
 }
 
+uint64_t
+forget_inherit(struct forget *f, const struct purge_entry *list, size_t n)
+{
+	pthread_mutex_lock(&f->lock);
+	uint64_t at = forget_now(f);
+	for (size_t i = 0; i < n; i++) {
+		struct purge_entry e = list[i];
+		e.at = ++at;
+		add(f, &e, true);
+		atomic_store_explicit(&f->newest, at, memory_order_release);
+		forget_mind_the_bound(f, at);
+	}
+	if (f->pending_n || f->crowded)
+		pthread_cond_signal(&f->work);
+	forget_check(f);
+	pthread_mutex_unlock(&f->lock);
+	return at;
+}
+
 /* Under the lock. */
 static uint64_t
 add_now(struct forget *f, struct purge_entry *e, struct str key, bool lasting)

@@ -152,6 +152,21 @@ void forget_tell(struct forget *f, struct forget_letter *l, uint64_t at);
 void forget_give_up(struct forget *f, int64_t before_ms);
 bool forget_is_sound_at(const struct forget *f, unsigned disk);
 
+/* ---- another process takes the directory over ----
+ * Resting: the logs are not written. What is forgotten holds at once, as ever, and waits to be made
+ * durable. False: what was forgotten before could not be written, and nothing has changed. */
+bool forget_rest(struct forget *f);
+/* The logs are written again, anew: others may have put theirs in the place. */
+void forget_work(struct forget *f);
+/* What waits, in order; the caller frees. */
+size_t forget_waiting(struct forget *f, struct purge_entry **out);
+/* From now on, instead of being written, lasting entries are handed on, in order, on the thread;
+ * true: they are durable there. After forget_rest; for good. */
+typedef bool forget_heir(void *ctx, const struct purge_entry *list, size_t n);
+void forget_bequeath(struct forget *f, forget_heir *heir, void *ctx);
+/* Entries of a process with the same seed: forgotten now. Returns the time from which on they hold. */
+uint64_t forget_inherit(struct forget *f, const struct purge_entry *list, size_t n);
+
 struct forget_stats {
 	uint64_t now, lasting, passing, shed;
 	uint64_t log_bytes, written_bytes; /* the file; all writes to it since start */

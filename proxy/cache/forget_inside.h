@@ -59,6 +59,11 @@ struct forget {
 	uint64_t recent;	       /* things forgotten since everything was */
 	struct forget_hints *fresh;    /* being built, to take the place of hints */
 	bool crowded, stopping;
+	bool resting;	   /* the logs are somebody else's */
+	bool writes;	   /* the thread does, without the lock */
+	bool anew;	   /* whatever the logs say */
+	forget_heir *heir; /* NULL: none */
+	void *heir_ctx;
 };
 
 /* forget_ask.c: the hash under which a thing is kept in the table: of a URL, a host, a prefix, a tag

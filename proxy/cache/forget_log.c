@@ -205,14 +205,51 @@ await_work(struct forget *f)
 {
 	struct timespec until = now_and_ms(retry_ms(f));
 	int late = 0;
-	while (!f->stopping && !f->crowded && !late &&
-	       (f->pending_n == 0 || !atomic_load(&f->sound))) {
-		if (count_sound(f) == f->disks_n)
+	while (!f->stopping && !f->anew &&
+	       (f->resting || (!f->crowded && !late &&
+			       (f->pending_n == 0 || (!f->heir && !atomic_load(&f->sound)))))) {
+		if (f->resting || f->heir || count_sound(f) == f->disks_n)
 			pthread_cond_wait(&f->work, &f->lock);
 		else
 			late = pthread_cond_timedwait(&f->work, &f->lock, &until);
 	}
-	return !f->stopping || f->pending_n;
+	return !f->stopping || (f->pending_n && !f->resting);
+}
+
+/* Who took the directory over makes it durable. */
+static void
+hand_on(struct forget *f)
+{
+	pthread_mutex_lock(&f->lock);
+	struct purge_entry *list = f->pending;
+	size_t n = f->pending_n;
+	uint64_t upto = forget_now(f);
+	f->pending = NULL;
+	f->pending_n = f->pending_room = 0;
+	pthread_mutex_unlock(&f->lock);
+	bool done = !n || f->heir(f->heir_ctx, list, n);
+	free(list);
+	pthread_mutex_lock(&f->lock);
+	f->tried = upto;
+	if (done)
+		f->durable = upto;
+	if (f->late_at <= upto)
+		atomic_store(&f->late, false);
+	post_letters(f);
+	pthread_cond_broadcast(&f->done);
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* What there is to do, in the logs of this process. */
+static void
+work(struct forget *f, bool crowded, bool pending, bool last)
+{
+	if (crowded)
+		forget_shed(f);
+	if (count_sound(f) < f->disks_n)
+		retry(f, last);
+	if (pending && count_sound(f))
+		write_pending(f);
 }
 
 void *
@@ -222,15 +259,19 @@ forget_run(void *arg)
 	pthread_mutex_lock(&f->lock);
 	while (await_work(f)) {
 		bool crowded = f->crowded, pending = f->pending_n, last = f->stopping;
-		f->crowded = false;
+		bool anew = f->anew, hands_on = f->heir != NULL;
+		f->crowded = f->anew = false;
+		f->writes = true;
 		pthread_mutex_unlock(&f->lock);
-		if (crowded)
-			forget_shed(f);
-		if (count_sound(f) < f->disks_n)
-			retry(f, last);
-		if (pending && count_sound(f))
-			write_pending(f);
+		if (anew)
+			forget_write_anew(f);
+		if (hands_on)
+			hand_on(f);
+		else
+			work(f, crowded, pending && !anew, last);
 		pthread_mutex_lock(&f->lock);
+		f->writes = false;
+		pthread_cond_broadcast(&f->done);
 		if (last)
 			break;
 	}

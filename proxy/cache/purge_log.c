@@ -23,8 +23,8 @@ page_checksum(const char *page, uint32_t n)
 	return segment_checksum(sums, sizeof sums);
 }
 
-static void
-entry_format(const struct purge_entry *e, char *to)
+void
+purge_log_format_entry(const struct purge_entry *e, char *to)
 {
 	memset(to, 0, PURGE_ENTRY);
 	le_put64(to, e->at);
@@ -66,6 +66,13 @@ is_known(const struct purge_entry *e)
 	default:
 		return false;
 	}
+}
+
+bool
+purge_log_parse_entry(const char *p, struct purge_entry *out)
+{
+	*out = entry_parse(p);
+	return is_known(out);
 }
 
 static void
@@ -171,8 +178,9 @@ write_pages(struct purge_log *l, const struct purge_entry *entries, size_t n)
 	uint64_t first = l->page;
 	do {
 		while (done < n && l->n < PURGE_PER_PAGE)
-			entry_format(&entries[done++],
-				     l->image + PURGE_HEADER + (size_t)l->n++ * PURGE_ENTRY);
+			purge_log_format_entry(&entries[done++],
+					       l->image + PURGE_HEADER +
+						       (size_t)l->n++ * PURGE_ENTRY);
 		page_format(l, l->image);
 		memcpy(chunk + pages * PAIR, l->image, PURGE_PAGE);
 		memcpy(chunk + pages * PAIR + PURGE_PAGE, l->image, PURGE_PAGE);

@@ -74,6 +74,10 @@ struct purge_head {
 	uint32_t epoch, disks;
 };
 
+/* PURGE_ENTRY bytes to and from what they say. False: of no kind that is known. */
+void purge_log_format_entry(const struct purge_entry *e, char *to);
+bool purge_log_parse_entry(const char *p, struct purge_entry *out);
+
 /* Bytes of a file that has room for so many entries. */
 uint64_t purge_log_bytes(uint64_t entries);
 

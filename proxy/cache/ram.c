@@ -369,6 +369,22 @@ tell_of_shard(struct ram *r, struct shard *s)
 }
 
 void
+ram_empty(struct ram *r)
+{
+	for (unsigned i = 0; i < r->shards_n; i++) {
+		struct shard *s = &r->shards[i];
+		struct stored *gone = NULL;
+		pthread_mutex_lock(&s->lock);
+		for (uint32_t b = 0; b < s->buckets_n; b++)
+			while (s->buckets[b])
+				forget(s, s->buckets[b], &gone);
+		check(s);
+		pthread_mutex_unlock(&s->lock);
+		free_list(r, gone);
+	}
+}
+
+void
 ram_tell_unwritten(struct ram *r)
 {
 	for (unsigned i = 0; r->tell && i < r->shards_n; i++)

@@ -19,6 +19,8 @@ void ram_on_evicted(struct ram *r, ram_evicted_fn *tell, void *ctx);
 /* Tells of all that are unwritten, which they then are no more. */
 void ram_tell_unwritten(struct ram *r);
 void ram_destroy(struct ram **r);
+/* All objects go, and nobody is told. */
+void ram_empty(struct ram *r);
 
 /* A reference to the object, or NULL; counts a hit. *tells: the disk wants to hear of it, which it
  * does of a few hits per object and fade (store_fades), and of those after its copy on disk moved;

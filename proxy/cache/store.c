@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -29,7 +30,8 @@ tick(void *ctx)
 		store_close_batch(st);
 	if (!atomic_load(&st->failing) || now >= st->retry_ms)
 		store_ask_for_room(st);
-	store_ask_for_scrub(st);
+	if (st->duty == STORE_WORKS)
+		store_ask_for_scrub(st);
 	pthread_mutex_unlock(&st->lock);
 }
 
@@ -97,6 +99,7 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 	fill_random(&st->opening, sizeof st->opening);
 	st->last = &st->pending;
 	st->making = -1;
+	st->duty = o->rests ? STORE_RESTS : STORE_WORKS;
 	st->prepare.run = store_prepare;
 	st->clean = store_clean_taken;
 	pthread_mutex_init(&st->lock, NULL);
@@ -111,7 +114,8 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 	store_direct_init(st);
 	if (st->o.most_forgets)
 		ledger_set_forgets(&st->ledger, (uint32_t)(st->o.most_forgets / st->ledger.limit));
-	make_first_files(st);
+	if (st->duty != STORE_RESTS)
+		make_first_files(st);
 	store_scrub_init(st);
 	diskio_start(&st->io, &(struct diskio_options){
 				      .readers = o->io_threads ? o->io_threads : READERS,
@@ -145,6 +149,65 @@ store_close(struct store **pst)
 		return;
 	store_stop(st);
 	dispose(st);
+}
+
+/* Under the lock: no job is under way that may append. */
+static bool
+is_idle(const struct store *st)
+{
+	return !st->preparing && !st->scrub.runs && !st->taken_n;
+}
+
+static bool
+is_written(const struct store *st)
+{
+	return is_idle(st) && !st->pending && atomic_load(&st->footers_bytes) == 0;
+}
+
+/* Jobs end without a word, so they are looked for. Under the lock, which is let go meanwhile. */
+static bool
+await(struct store *st, bool (*yes)(const struct store *st), int64_t until)
+{
+	enum { LOOK_NS = 2000000 };
+	while (!yes(st) && now_ms() < until) {
+		pthread_mutex_unlock(&st->lock);
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+		pthread_mutex_lock(&st->lock);
+	}
+	return yes(st);
+}
+
+/* What moves out of a segment finds its place first: then nothing more is taken. */
+static bool
+come_to_rest(struct store *st, int64_t until)
+{
+	st->duty = STORE_KEEPS;
+	if (!await(st, is_idle, until))
+		return false;
+	st->duty = STORE_RESTS;
+	if (st->open)
+		store_close_batch(st);
+	return await(st, is_written, until);
+}
+
+bool
+store_set_duty(struct store *st, enum store_duty duty, int64_t limit_ms)
+{
+	pthread_mutex_lock(&st->lock);
+	enum store_duty before = st->duty;
+	bool yes = duty != STORE_RESTS || come_to_rest(st, now_ms() + limit_ms);
+	st->duty = yes ? duty : before;
+	pthread_mutex_unlock(&st->lock);
+	return yes;
+}
+
+void
+store_release(struct store *st)
+{
+	pthread_mutex_lock(&st->lock);
+	if (st->duty == STORE_KEEPS)
+		st->duty = STORE_WORKS;
+	pthread_mutex_unlock(&st->lock);
 }
 
 void

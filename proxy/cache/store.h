@@ -44,6 +44,7 @@ struct store_options {
 	 * all that was stored. waits: until that is durable; false: it cannot be made so. NULL:
 	 * nobody cares. */
 	bool (*forget)(void *ctx, const uint64_t *hashes, size_t n, bool waits);
+	bool rests;	       /* it begins with STORE_RESTS */
 	uint64_t most_forgets; /* that the owner wants to keep, of one turn of the log; 0: any */
 	/* Is this record forgotten? If not, sets when it was found clean. NULL: nothing ever is. */
 	bool (*is_forgotten)(void *ctx, struct record *r);
@@ -55,6 +56,19 @@ int store_open(struct store **out, const struct store_options *o, char *err, siz
 void store_stop(struct store *st);
 /* Stops it, if that was not done. Nobody else may be in any call. */
 void store_close(struct store **st);
+
+/* What it may write. While two processes have the directory open, one of them rests, and the other one
+ * keeps what the first may still be reading. */
+enum store_duty {
+	STORE_WORKS,
+	STORE_KEEPS, /* no segment is emptied: appends are refused when no other is free */
+	STORE_RESTS  /* nothing: all appends are refused, and reads go on */
+};
+/* STORE_RESTS: waits until all that was appended is written and no job writes any more. False: that
+ * has not come within limit_ms; it does what it did before. Not for workers. */
+bool store_set_duty(struct store *st, enum store_duty duty, int64_t limit_ms);
+/* STORE_KEEPS becomes STORE_WORKS; another duty stays. */
+void store_release(struct store *st);
 
 unsigned store_number(const struct store *st);
 /* False: it refuses what is appended, for the disk fails. */

@@ -247,7 +247,7 @@ store_fits(const struct store *st, uint64_t bytes)
 static bool
 make_fit(struct store *st, uint64_t bytes)
 {
-	if (atomic_load(&st->failing) && now_ms() < st->retry_ms)
+	if (st->duty == STORE_RESTS || (atomic_load(&st->failing) && now_ms() < st->retry_ms))
 		return false;
 	if (st->open && store_fits(st, bytes))
 		return true;

@@ -103,6 +103,7 @@ struct store {
 	int64_t grow_ms;	    /* no new files before, while the disk is too full */
 	bool is_cramped;	    /* said once */
 	bool preparing, closing;
+	enum store_duty duty;
 	struct diskio_job prepare;
 	struct store_scrub scrub;
 	void (*clean)(struct diskio_job *j); /* of store_taken */

@@ -159,7 +159,7 @@ static bool
 goes_on(struct store *st)
 {
 	pthread_mutex_lock(&st->lock);
-	bool yes = !st->closing && st->scrub.credit > 0;
+	bool yes = !st->closing && st->duty == STORE_WORKS && st->scrub.credit > 0;
 	pthread_mutex_unlock(&st->lock);
 	return yes;
 }

@@ -237,14 +237,17 @@ bool
 store_wants_segment(const struct store *st)
 {
 	bool grows = st->ledger.free < STORE_GROW_AHEAD && store_missing_file(st) >= 0;
-	return !st->closing && (grows || ledger_wants_free(&st->ledger));
+	if (st->closing || st->duty == STORE_RESTS)
+		return false;
+	return grows || (st->duty == STORE_WORKS && ledger_wants_free(&st->ledger));
 }
 
 void
 store_ask_for_room(struct store *st)
 {
 	bool faded = st->faded != ledger_fades(&st->ledger);
-	if (st->preparing || st->closing || !(faded || store_wants_segment(st)))
+	if (st->preparing || st->closing || st->duty == STORE_RESTS ||
+	    !(faded || store_wants_segment(st)))
 		return;
 	st->preparing = true;
 	diskio_post(st->io, DISKIO_READS, &st->prepare);
@@ -255,7 +258,7 @@ store_ask_for_room(struct store *st)
 static bool
 take_segment(struct store *st)
 {
-	int64_t victim = ledger_victim_at_once(&st->ledger);
+	int64_t victim = st->duty == STORE_WORKS ? ledger_victim_at_once(&st->ledger) : -1;
 	if (victim < 0)
 		return false;
 	struct store_taken *t = NEW(struct store_taken);

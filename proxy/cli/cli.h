@@ -22,6 +22,7 @@ int cli_top(int argc, char **argv);
 int cli_stats(int argc, char **argv);
 int cli_purge(int argc, char **argv);
 int cli_reload(int argc, char **argv);
+int cli_upgrade(int argc, char **argv);
 int cli_inspect(int argc, char **argv);
 int cli_manual(int argc, char **argv); /* hidden: for the build */
 
@@ -36,6 +37,8 @@ extern const char cli_version[];
 
 /* "twice run: " and the sentence, as a line on stderr. */
 void cli_complain(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* All complaints so far, as far as there is room for them. */
+const char *cli_complaints(void);
 
 /* ---- flags --------------------------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@ const struct cli_command cli_commands[] = {
 	 "tells why a URL is on disk or not, and what a request would do now"},
 	{"purge", cli_purge, "makes a running proxy forget objects"},
 	{"reload", cli_reload, "makes a running proxy apply its configuration anew"},
+	{"upgrade", cli_upgrade, "lets a new process of the program take a running proxy's place"},
 	{"inspect", cli_inspect, "says what a cache directory holds, and what of it is damaged"},
 	{NULL, NULL, NULL},
 };

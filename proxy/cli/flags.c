@@ -7,12 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
+static char complaints[1024];
+
 __attribute__((format(printf, 2, 0))) static void
 complain(const char *command, const char *fmt, va_list args)
 {
 	char text[1024];
 	vsnprintf(text, sizeof(text), fmt, args);
 	fprintf(stderr, "twice%s%s: %s\n", *command ? " " : "", command, text);
+	size_t n = strlen(complaints);
+	snprintf(complaints + n, sizeof(complaints) - n, "%s%s", n ? "; " : "", text);
+}
+
+const char *
+cli_complaints(void)
+{
+	return complaints;
 }
 
 void

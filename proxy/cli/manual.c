@@ -63,6 +63,7 @@ static const char files[] =
 	".SH SIGNALS\n"
 	".TP\n.BR SIGTERM \", \" SIGINT\nfinish open requests and end; a second one ends at once\n"
 	".TP\n.B SIGHUP\nreopen logs, and read configuration and certificates again\n"
+	".TP\n.B SIGUSR2\nstart the program anew, and let that process take this one's place\n"
 	".SH EXIT STATUS\n"
 	"0: fine. 1: failed at work. 2: wrong usage or configuration.\n"
 	".SH SEE ALSO\n.BR twice.yaml (5)\n";

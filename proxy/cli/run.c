@@ -3,6 +3,8 @@
 #include "proxy/base/log.h"
 #include "proxy/cli/renew.h"
 #include "proxy/cli/settings.h"
+#include "proxy/cli/succeed.h"
+#include "proxy/node/heir.h"
 #include "proxy/node/notify.h"
 #include "proxy/node/server.h"
 
@@ -19,7 +21,8 @@ enum { FILES_WANTED = 1 << 20, END_MS = 30000 };
 static const char about[] =
 	"Runs the proxy in the foreground. `twice run --origin https://host` alone is a working edge: it\n"
 	"listens on port 8080 and keeps its objects in /var/cache/twice. SIGTERM finishes open\n"
-	"requests and exits, SIGHUP reopens logs and applies the configuration anew.";
+	"requests and exits, SIGHUP reopens logs and applies the configuration anew, SIGUSR2 starts the\n"
+	"program anew and lets that process take this one's place (twice upgrade).";
 
 /* ---- before ---------------------------------------------------------------------------------- */
 
@@ -44,6 +47,7 @@ block_signals(sigset_t *waited)
 	sigaddset(waited, SIGTERM);
 	sigaddset(waited, SIGINT);
 	sigaddset(waited, SIGHUP);
+	sigaddset(waited, SIGUSR2);
 	pthread_sigmask(SIG_BLOCK, waited, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails as a disk does */
@@ -91,10 +95,23 @@ announce(const struct config *c, const struct server *server)
 		say_bound("listening", c->listen[i], server_port(server, i));
 }
 
+struct running {
+	struct renewal renewal;
+	struct succeeding succeeding;
+};
+
 static int
 on_reload(void *ctx, struct buf *out)
 {
-	return renew(ctx, out);
+	struct running *r = ctx;
+	return renew(&r->renewal, out);
+}
+
+static void
+on_upgrade(void *ctx, bool begin, struct buf *out)
+{
+	struct running *r = ctx;
+	succeed_tell(&r->succeeding, begin, out);
 }
 
 /* Load balancers find out and send their clients elsewhere; whoever comes is served. */
@@ -115,22 +132,51 @@ wait_as_lame_duck(const struct settings *s, struct server *server)
 		;
 }
 
+/* From here a second signal ends the process at once; the cache survives that. SIGHUP does not: a log
+ * being rotated must not cut off what is under way, nor does one more upgrade. */
 static void
-serve_until_told(const struct settings *s, struct renewal *renewal, const sigset_t *waited)
+end_at_once_next_time(const sigset_t *waited)
 {
-	int sig;
-	while (sigwait(waited, &sig) == 0 && sig == SIGHUP)
-		renew(renewal, NULL);
-	/* From here a second one ends the process at once; the cache survives that. SIGHUP does
-	 * not: a log being rotated must not cut off what is under way. */
 	sigset_t ending = *waited;
 	sigdelset(&ending, SIGHUP);
+	sigdelset(&ending, SIGUSR2);
 	pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
-	wait_as_lame_duck(s, renewal->server);
+}
+
+/* False: another process has taken this one's place. */
+static bool
+serve_until_told(struct running *r, const sigset_t *waited)
+{
+	int sig;
+	while (sigwait(waited, &sig) == 0)
+		if (sig == SIGHUP)
+			renew(&r->renewal, NULL);
+		else if (sig != SIGUSR2)
+			break;
+		else if (succeed_run(&r->succeeding))
+			return false;
+	return true;
+}
+
+static void
+finish(const struct settings *s, struct server *server, const sigset_t *waited)
+{
+	end_at_once_next_time(waited);
+	wait_as_lame_duck(s, server);
 	notify_say("STOPPING=1\nSTATUS=finishing open requests\nEXTEND_TIMEOUT_USEC=%llu",
 		   (unsigned long long)(s->config.timeouts.drain_ms + END_MS) * 1000);
 	log_say("twice: finishing open requests, at most %llu s; send the signal again to stop at once",
 		(unsigned long long)(s->config.timeouts.drain_ms + 999) / 1000);
+}
+
+static bool
+is_told_to_end(void *ctx)
+{
+	const sigset_t *waited = ctx;
+	sigset_t ending = *waited;
+	sigdelset(&ending, SIGHUP);
+	sigdelset(&ending, SIGUSR2);
+	return sigtimedwait(&ending, NULL, &(struct timespec){0}) > 0;
 }
 
 /* The rooms say which deed failed; the flag that helps is known here. */
@@ -147,35 +193,60 @@ way_out(const struct config *c, const char *err)
 	return "";
 }
 
+/* This process serves, and says so; the one before it, if there is one, may go. */
 static int
-serve(const struct settings *s)
+begin(const struct settings *s, struct running *r, struct heir *heir, char *err, size_t err_bytes)
+{
+	struct server *server = r->renewal.server;
+	static const struct server_orders orders = {.reload = on_reload, .upgrade = on_upgrade};
+	struct server_orders mine = orders;
+	mine.ctx = r;
+	pthread_mutex_lock(&r->renewal.lock); /* a change waits until the start has been told */
+	server_take_orders(server, &mine);
+	int result = heir ? server_accede(server, err, err_bytes) : 0;
+	if (result == 0 && server_start(server)) {
+		snprintf(err, err_bytes,
+			 "cannot start the worker threads; lower --workers or raise "
+			 "the limit of processes");
+		result = -1;
+	}
+	if (result == 0 && heir)
+		server_settle(server);
+	if (result == 0)
+		announce(&s->config, server);
+	pthread_mutex_unlock(&r->renewal.lock);
+	if (result)
+		server_refuse(server, err);
+	return result;
+}
+
+static int
+serve(const struct settings *s, struct heir *heir, unsigned long number)
 {
 	struct server *server = NULL;
-	struct renewal renewal = {.lock = PTHREAD_MUTEX_INITIALIZER, .settings = s};
+	struct running running = {
+		.renewal = {.lock = PTHREAD_MUTEX_INITIALIZER, .settings = s},
+		.succeeding = {.lock = PTHREAD_MUTEX_INITIALIZER,
+			       .number = number,
+			       .state = heir ? SUCCESSION_DONE : SUCCESSION_NONE},
+	};
 	sigset_t waited;
 	char err[512];
 	int result = CLI_FAILED;
 	block_signals(&waited);
-	if (server_create(&server, &s->config, cli_version, err, sizeof(err)) < 0)
+	if (server_create_heir(&server, &s->config, cli_version, heir, err, sizeof(err)) < 0)
 		goto out;
-	renewal.server = server;
-	pthread_mutex_lock(&renewal.lock); /* a change waits until the start has been told */
-	server_take_orders(server, &(struct server_orders){on_reload, &renewal});
-	bool started = server_start(server) == 0;
-	if (started)
-		announce(&s->config, server);
-	pthread_mutex_unlock(&renewal.lock);
-	if (!started) {
-		snprintf(err, sizeof(err),
-			 "cannot start the worker threads; lower --workers or raise "
-			 "the limit of processes");
+	running.renewal.server = running.succeeding.server = server;
+	if (begin(s, &running, heir, err, sizeof(err)))
 		goto out;
-	}
 	notify_say("READY=1\nSTATUS=serving at %s", s->config.listen[0]);
 	if (identity_is_root_unsaid(&s->config))
 		log_warning("everything runs as root; write user: NAME to become another user, or "
 			    "user: root to keep it so");
-	serve_until_told(s, &renewal, &waited);
+	if (serve_until_told(&running, &waited))
+		finish(s, server, &waited);
+	else
+		server_linger(server, is_told_to_end, &waited);
 	server_stop(server);
 	result = CLI_FINE;
 out:
@@ -190,12 +261,22 @@ cli_run(int argc, char **argv)
 {
 	struct settings s;
 	unsigned found;
-	int result;
-	if (settings_init(&s, "run", about, argc, argv, &result) < 0)
+	int result, before;
+	unsigned long number;
+	struct heir *heir = NULL;
+	before = heir_called(&number);
+	if (settings_init(&s, "run", about, argc, argv, &result) < 0) {
+		if (before >= 0)
+			heir_begin(before, cli_complaints());
 		return result;
+	}
 	log_set_level(settings_log_level(&s.config));
 	raise_file_limit();
-	result = settings_fit(&s, "run", IDENTITY_MAKES, &found) ? serve(&s) : CLI_USAGE;
+	result = settings_fit(&s, "run", IDENTITY_MAKES, &found) ? CLI_FINE : CLI_USAGE;
+	if (before >= 0)
+		heir = heir_begin(before, result == CLI_FINE ? NULL : cli_complaints());
+	if (result == CLI_FINE)
+		result = serve(&s, heir, number);
 	settings_fini(&s);
 	return result;
 }

@@ -70,7 +70,7 @@ admin_door_token_of(const struct config *c, char **out, char *err, size_t err_by
 int
 admin_door_open(struct admin_door *d, const struct config *c, char *err, size_t err_bytes)
 {
-	*d = (struct admin_door){.fd = -1};
+	*d = (struct admin_door){.is_open = true, .fd = -1};
 	if (!c->admin_socket)
 		return 0;
 	mode_t mode = (mode_t)strtoul(c->socket_mode, NULL, 8);
@@ -79,9 +79,24 @@ admin_door_open(struct admin_door *d, const struct config *c, char *err, size_t 
 }
 
 void
+admin_door_adopt(struct admin_door *d, const struct config *c, int fd, bool is_ours)
+{
+	*d = (struct admin_door){.is_open = true, .fd = fd};
+	if (is_ours)
+		unix_socket_adopt(&d->file, c->admin_socket);
+}
+
+void
+admin_door_leave(struct admin_door *d)
+{
+	if (d->file.path)
+		unix_socket_leave(&d->file);
+}
+
+void
 admin_door_close(struct admin_door *d)
 {
-	if (d->file.path && d->fd >= 0)
+	if (d->is_open && d->fd >= 0)
 		close(d->fd);
 	unix_socket_end(&d->file);
 	*d = (struct admin_door){.fd = -1};

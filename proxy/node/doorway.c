@@ -185,12 +185,15 @@ take_inherited(const struct config *c, struct doorway_place *places)
 	struct inherited *in = inherited_open();
 	for (unsigned i = 0; i < c->listen_count; i++) {
 		struct doorway_place *p = &places[i];
-		p->given_n = inherited_take(in, c->listen[i], &p->given);
+		bool is_ours;
+		p->given_n = inherited_take(in, c->listen[i], &p->given, &is_ours);
+		if (p->given_n && is_ours && config_listen_path(c->listen[i]))
+			unix_socket_adopt(&p->file, config_listen_path(c->listen[i]));
 		if (p->given_n && !config_listen_path(c->listen[i]))
 			p->port = listen_port(p->given[0]);
 		if (p->given_n)
-			log_info("%s: the supervisor has handed over %u socket%s", c->listen[i],
-				 p->given_n, p->given_n > 1 ? "s" : "");
+			log_info("%s: %u socket%s handed over by whoever had it before",
+				 c->listen[i], p->given_n, p->given_n > 1 ? "s" : "");
 	}
 	inherited_close(&in);
 }

@@ -287,6 +287,19 @@ identity_take(struct identity *out, const struct config *c, enum identity_way wa
 	return 0;
 }
 
+void
+identity_pass_on(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2] = {{0}};
+	if (geteuid() == 0 || syscall(SYS_capget, &head, sets) ||
+	    !(sets[0].permitted & 1u << CAP_NET_BIND_SERVICE))
+		return;
+	sets[0].inheritable |= 1u << CAP_NET_BIND_SERVICE;
+	if (syscall(SYS_capset, &head, sets) == 0)
+		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_NET_BIND_SERVICE, 0, 0);
+}
+
 bool
 identity_is_root_unsaid(const struct config *c)
 {

@@ -24,6 +24,7 @@ static const char prefix[] = "twice-";
 struct socket {
 	int fd; /* -1: taken */
 	char *name;
+	bool is_given, is_ours; /* by the process before; its file */
 	struct address at;
 };
 
@@ -31,6 +32,9 @@ struct inherited {
 	struct socket *sockets;
 	unsigned n;
 };
+
+/* What the process before this one gave, until it is opened. */
+static struct inherited given;
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
@@ -67,6 +71,29 @@ count_said(void)
 	return n > 0 && n <= FDS_MOST ? (unsigned)n : 0;
 }
 
+void
+inherited_give(const char *listen, int fd, bool is_ours)
+{
+	struct socket s = {.is_given = true, .is_ours = is_ours};
+	if (!look_at(fd, &s)) {
+		close(fd);
+		return;
+	}
+	s.name = mem_strndup(listen, strlen(listen));
+	given.sockets = mem_realloc(given.sockets, (given.n + 1) * sizeof *given.sockets);
+	given.sockets[given.n++] = s;
+}
+
+/* Copies what was given, and forgets it. */
+static void
+take_given(struct inherited *in)
+{
+	for (unsigned i = 0; i < given.n; i++)
+		in->sockets[in->n++] = given.sockets[i];
+	free(given.sockets);
+	given = (struct inherited){0};
+}
+
 struct inherited *
 inherited_open(void)
 {
@@ -74,7 +101,7 @@ inherited_open(void)
 	unsigned n = count_said();
 	const char *said = getenv("LISTEN_FDNAMES");
 	char *names = mem_strndup(said ? said : "", said ? strlen(said) : 0), *rest = names;
-	in->sockets = mem_zalloc((n + 1) * sizeof *in->sockets);
+	in->sockets = mem_zalloc((n + given.n + 1) * sizeof *in->sockets);
 	for (unsigned i = 0; i < n; i++) {
 		const char *name = strsep(&rest, ":");
 		struct socket *s = &in->sockets[in->n];
@@ -88,6 +115,7 @@ inherited_open(void)
 		in->n++;
 	}
 	free(names);
+	take_given(in);
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDS");
 	unsetenv("LISTEN_FDNAMES");
@@ -120,29 +148,55 @@ is_path(const struct address *is, const char *path)
 	       lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
+/* port: of an entry that says 0; 0: any. */
 static bool
-is_at(const struct socket *s, const char *listen)
+is_at(const struct address *is, const char *listen, unsigned port)
 {
 	struct address wanted;
 	const char *path = config_listen_path(listen);
+	if (path)
+		return is_path(is, path);
+	if (address_parse(config_listen_address(listen), &wanted) != 0)
+		return false;
+	if (!address_port(&wanted))
+		address_set_port(&wanted, port);
+	return is_same_place(&wanted, is);
+}
+
+bool
+inherited_listens_at(int fd, const char *listen, unsigned port)
+{
+	struct address is = {.bytes = sizeof is.sa};
+	return says(fd, SO_ACCEPTCONN, 1) &&
+	       getsockname(fd, (struct sockaddr *)&is.sa, &is.bytes) == 0 &&
+	       is_at(&is, listen, port);
+}
+
+/* The process before said which entry its sockets are of: at port 0 several may be. */
+static bool
+is_wanted(const struct socket *s, const char *listen)
+{
+	struct address at;
+	const char *path = config_listen_path(listen);
 	if (s->fd < 0)
 		return false;
-	if (path)
-		return is_path(&s->at, path);
-	return address_parse(config_listen_address(listen), &wanted) == 0 &&
-	       is_same_place(&wanted, &s->at);
+	bool any = !path && address_parse(config_listen_address(listen), &at) == 0 &&
+		   address_port(&at) == 0;
+	return is_at(&s->at, listen, 0) && !(s->is_given && any && strcmp(s->name, listen) != 0);
 }
 
 unsigned
-inherited_take(struct inherited *in, const char *listen, int **out)
+inherited_take(struct inherited *in, const char *listen, int **out, bool *is_ours)
 {
 	unsigned n = 0;
 	*out = NULL;
+	*is_ours = false;
 	for (unsigned i = 0; i < in->n; i++)
-		if (is_at(&in->sockets[i], listen)) {
+		if (is_wanted(&in->sockets[i], listen)) {
 			if (!*out)
 				*out = mem_zalloc(in->n * sizeof **out);
 			(*out)[n++] = in->sockets[i].fd;
+			*is_ours |= in->sockets[i].is_ours;
 			in->sockets[i].fd = -1;
 		}
 	return n;
@@ -164,6 +218,26 @@ tell_unused(const struct socket *s)
 		    is_path_socket ? un->sun_path : address_print(&s->at, text));
 }
 
+enum { KEPT_NAME = 256 };
+
+static const char *
+kept_name(const char *listen, char name[KEPT_NAME])
+{
+	snprintf(name, KEPT_NAME, "%s%s", prefix, listen);
+	for (char *p = name; *p; p++)
+		if (*p == ':')
+			*p = '-'; /* the list of names is split there */
+	return name;
+}
+
+/* The entry is gone from the configuration: so is what the supervisor keeps of it. */
+static void
+forget_kept(const char *listen)
+{
+	char name[KEPT_NAME];
+	notify_forget(kept_name(listen, name));
+}
+
 void
 inherited_close(struct inherited **pin)
 {
@@ -174,7 +248,10 @@ inherited_close(struct inherited **pin)
 	for (unsigned i = 0; i < in->n; i++) {
 		struct socket *s = &in->sockets[i];
 		if (s->fd >= 0) {
-			tell_unused(s);
+			if (s->is_given)
+				forget_kept(s->name);
+			else
+				tell_unused(s);
 			if (strncmp(s->name, prefix, sizeof prefix - 1) == 0)
 				notify_forget(s->name);
 			close(s->fd);
@@ -188,13 +265,9 @@ inherited_close(struct inherited **pin)
 bool
 inherited_keep(const char *listen, int fd)
 {
-	char name[256];
+	char name[KEPT_NAME];
 	if (!notify_is_heard())
 		return false;
-	snprintf(name, sizeof name, "%s%s", prefix, listen);
-	for (char *p = name; *p; p++)
-		if (*p == ':')
-			*p = '-'; /* the list of names is split there */
-	notify_keep(name, fd);
+	notify_keep(kept_name(listen, name), fd);
 	return true;
 }

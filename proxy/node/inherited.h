@@ -16,9 +16,14 @@ struct inherited;
 
 /* Reads LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES, once: then they are gone from the environment. */
 struct inherited *inherited_open(void);
+/* A socket of the process before this one, for the next inherited_open, which takes it: the entry of
+ * `listen` that it is of, and whether the file that it listens at is this process's to remove. */
+void inherited_give(const char *listen, int fd, bool is_ours);
+/* Does a socket listen at the entry? port: instead of 0, which is any. */
+bool inherited_listens_at(int fd, const char *listen, unsigned port);
 /* The number of sockets that listen at an entry of `listen`; *out gets them, allocated. They are the
- * caller's now. 0: none, and *out is NULL. */
-unsigned inherited_take(struct inherited *in, const char *listen, int **out);
+ * caller's now. 0: none, and *out is NULL. *is_ours: their file is to be removed at the end. */
+unsigned inherited_take(struct inherited *in, const char *listen, int **out, bool *is_ours);
 /* What nobody took is closed, with a warning that names it. NULL is fine. */
 void inherited_close(struct inherited **in);
 

@@ -1,8 +1,11 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server_inside.h"
+#include "proxy/cache/heritage.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/explain.h"
 #include "proxy/node/health.h"
+#include "proxy/node/heir.h"
+#include "proxy/node/inherited.h"
 #include "proxy/node/numbers.h"
 #include "proxy/node/purge.h"
 
@@ -99,6 +102,16 @@ ghost_entries(const struct config *c)
 	return n < LEAST ? LEAST : n > MOST ? MOST : (uint32_t)n;
 }
 
+/* While another process still writes to the directories, and has their locks. */
+static void
+rest_at_first(const struct server *s, struct cache_options *o)
+{
+	if (!s->heir)
+		return;
+	o->locks_n = heir_locks(s->heir, &o->locks);
+	o->rests = !heir_is_alone(s->heir);
+}
+
 static int
 open_shelves(struct server *s, char *err, size_t err_bytes)
 {
@@ -120,6 +133,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.verify_always = c->cache.verify == CONFIG_VERIFY_ALWAYS,
 		.read_limit_ms = (unsigned)c->cache.read_timeout_ms,
 	};
+	rest_at_first(s, &o);
 	o.reserve_bytes = baseline_reserve_bytes(c->cache.disk_bytes, c->admission.capacity);
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
@@ -227,6 +241,10 @@ open_doorway(struct server *s, char *err, size_t err_bytes)
 		s->places[i].id = s->next_place++;
 	if (doorway_has_tls(c) && doorway_open_tls(c, &s->tls, err, err_bytes))
 		return -1;
+	if (s->heir && s->tls && heir_tickets(s->heir).n &&
+	    !tls_server_load_tickets(s->tls, heir_tickets(s->heir)))
+		log_warning("session tickets of the process before are of another ticket_period; "
+			    "clients shake hands anew");
 	doorway_speak(&s->listeners);
 	doorway_speak_tls(&s->listeners, s->tls);
 	return doorway_places(c, s->places, err, err_bytes);
@@ -359,11 +377,50 @@ on_reload(void *ctx, struct buf *out)
 	return o.reload ? o.reload(o.ctx, out) : -1;
 }
 
+static void
+on_upgrade(void *ctx, bool begin, struct buf *out)
+{
+	struct server *s = ctx;
+	pthread_mutex_lock(&s->lock);
+	struct server_orders o = s->orders;
+	pthread_mutex_unlock(&s->lock);
+	if (o.upgrade)
+		o.upgrade(o.ctx, begin, out);
+}
+
+/* The socket that the process before has, if it is the one that is wanted; else -1. */
+static int
+admin_socket_before(struct server *s, const char *listen, bool path, bool *is_ours)
+{
+	int fd = s->heir ? heir_admin(s->heir, path, is_ours) : -1;
+	if (fd < 0 || (listen && inherited_listens_at(fd, listen, 0)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int
+open_admin_door(struct server *s, char *err, size_t err_bytes)
+{
+	const struct config *c = s->edition->config;
+	char listen[UNIX_SOCKET_PATH_BYTES + 8];
+	bool is_ours;
+	snprintf(listen, sizeof listen, "unix:%s", c->admin_socket ? c->admin_socket : "");
+	int fd = admin_socket_before(s, c->admin_socket ? listen : NULL, true, &is_ours);
+	if (fd < 0)
+		return admin_door_open(&s->admin_door, c, err, err_bytes);
+	admin_door_adopt(&s->admin_door, c, fd, is_ours);
+	return 0;
+}
+
 static int
 open_admin(struct server *s, char *err, size_t err_bytes)
 {
-	if (admin_door_open(&s->admin_door, s->edition->config, err, err_bytes))
+	const char *addr = s->edition->config->admin;
+	bool is_ours;
+	if (open_admin_door(s, err, err_bytes))
 		return -1;
+	int before = admin_socket_before(s, addr, false, &is_ours);
 	const struct admin_source source = {
 		.report = on_report,
 		.history = on_history,
@@ -372,11 +429,12 @@ open_admin(struct server *s, char *err, size_t err_bytes)
 		.healthy = on_healthy,
 		.purge = on_purge,
 		.reload = on_reload,
+		.upgrade = on_upgrade,
 		.access = on_access,
 		.ctx = s,
+		.listening = before >= 0 ? &before : NULL,
 		.socket = s->admin_door.fd >= 0 ? &s->admin_door.fd : NULL,
 	};
-	const char *addr = s->edition->config->admin;
 	return addr || source.socket ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
 }
 
@@ -401,7 +459,9 @@ open_edition(struct server *s, char *err, size_t err_bytes)
 	if (edition_open(s->edition, s->worker_count, NULL, &s->names, err, err_bytes))
 		return -1;
 	for (unsigned i = 0; i < REPORT_ORIGINS_MOST; i++)
-		s->names.of[i].counted = s->names.of[i].taken;
+		s->names.origins.of[i].counted = s->names.origins.of[i].taken;
+	for (unsigned i = 0; i < MEASURES_ROUTES; i++)
+		s->names.routes.of[i].clean = s->names.routes.of[i].taken;
 	return 0;
 }
 
@@ -409,7 +469,16 @@ int
 server_create(struct server **out, const struct config *c, const char *version, char *err,
 	      size_t err_bytes)
 {
+	return server_create_heir(out, c, version, NULL, err, err_bytes);
+}
+
+int
+server_create_heir(struct server **out, const struct config *c, const char *version,
+		   struct heir *heir, char *err, size_t err_bytes)
+{
 	struct server *s = NEW(struct server);
+	s->heir = heir;
+	s->heir_end = -1;
 	s->version = version;
 	s->begun_us = now_us();
 	s->worker_count = worker_count(c);
@@ -417,15 +486,65 @@ server_create(struct server **out, const struct config *c, const char *version, 
 	pthread_mutex_init(&s->changing, NULL);
 	share_heaps(c);
 	s->edition = edition_create(c, 0);
-	s->names.resolver = resolver_create(NULL, (int64_t)c->resolve_s * 1000);
+	s->names.origins.resolver = resolver_create(NULL, (int64_t)c->resolve_s * 1000);
 	if (open_shelves(s, err, err_bytes) || open_edition(s, err, err_bytes) ||
 	    server_open_log(s, c, &s->access_log, err, err_bytes) ||
-	    open_workers(s, err, err_bytes) || open_admin(s, err, err_bytes)) {
+	    open_workers(s, err, err_bytes) || (!heir && open_admin(s, err, err_bytes))) {
+		server_refuse(s, err);
 		server_destroy(&s);
 		return -1;
 	}
 	*out = s;
 	return 0;
+}
+
+/* ---- in another one's place ----------------------------------------------------------------- */
+
+/* What was opened while the old process went on is opened again: nobody has used it yet. */
+static int
+learn_again(struct server *s, char *err, size_t err_bytes)
+{
+	chronicle_destroy(&s->chronicle);
+	s->chronicle = chronicle_create(s->shelves.cache);
+	seen_close(&s->shelves.seen);
+	return open_sightings(s, err, err_bytes);
+}
+
+int
+server_accede(struct server *s, char *err, size_t err_bytes)
+{
+	struct purge_entry *forgotten = NULL;
+	struct cache *c = s->shelves.cache;
+	size_t n = 0;
+	assert(s->heir && !s->started);
+	uint64_t whose = filter_seed_fingerprint(cache_seed(c));
+	int r = heir_await(s->heir, whose, &forgotten, &n, err, err_bytes);
+	if (r == 0)
+		r = learn_again(s, err, err_bytes);
+	if (r == 0) {
+		cache_work(c);
+		if (heir_is_alone(s->heir))
+			cache_release(c);
+		if (!cache_inherit(c, forgotten, n)) {
+			snprintf(err, err_bytes, "the purge log cannot be written");
+			r = -1;
+		}
+	}
+	free(forgotten);
+	return r ? r : open_admin(s, err, err_bytes);
+}
+
+void
+server_settle(struct server *s)
+{
+	assert(s->heir && s->started);
+	heir_listen(s->heir, s->shelves.cache);
+}
+
+void
+server_refuse(struct server *s, const char *why)
+{
+	heir_refuse(&s->heir, why);
 }
 
 /* ---- running ------------------------------------------------------------------------------- */
@@ -434,7 +553,7 @@ int
 server_start(struct server *s)
 {
 	assert(!s->started && s->worker_count > 0);
-	resolver_wait(s->names.resolver, SERVER_NAMES_MS);
+	resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS);
 	chronicle_begin(s->chronicle, on_second, s);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
@@ -474,7 +593,8 @@ server_stop(struct server *s)
 	for (unsigned i = 0; i < s->worker_count; i++)
 		pthread_join(s->workers[i].thread, NULL);
 	watchdog_stop(&s->watchdog);
-	keeper_stop(&s->keeper);
+	if (s->keeper) /* not of one that another process has followed */
+		keeper_stop(&s->keeper);
 	s->started = false;
 }
 
@@ -489,7 +609,9 @@ server_destroy(struct server **sp)
 	struct shelves *sh = &s->shelves;
 	admin_stop(&s->admin); /* it asks and purges to the end */
 	admin_door_close(&s->admin_door);
-	keeper_save(sh, s->chronicle);
+	heir_end(&s->heir);
+	if (sh->cache && !cache_rests(sh->cache)) /* else others save */
+		keeper_save(sh, s->chronicle);
 	/* The I/O threads end first: after that no letter can come any more. The last letters bring
 	 * objects, so the cache itself goes last. */
 	if (sh->cache)
@@ -497,6 +619,8 @@ server_destroy(struct server **sp)
 	for (unsigned i = 0; s->workers && i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	cache_close(&sh->cache);
+	if (s->heir_end >= 0)
+		close(s->heir_end);
 	free(s->workers);
 	clients_destroy(&s->clients);
 	room_destroy(&s->room);
@@ -511,7 +635,8 @@ server_destroy(struct server **sp)
 	edition_unref(&s->admins);
 	edition_unref(&s->keepers);
 	edition_unref(&s->edition);
-	origins_names_fini(&s->names);
+	origins_names_fini(&s->names.origins);
+	route_names_fini(&s->names.routes);
 	logfile_stop(&s->access_log, SERVER_LOG_END_MS);
 	doorway_end(s->places, s->place_count);
 	free(s->places);
@@ -550,6 +675,7 @@ tell(struct server *s, const struct edition *e, struct report *out)
 {
 	memset(out, 0, sizeof *out);
 	numbers_add(s->workers, s->worker_count, &e->origins, out);
+	numbers_routes(s->workers, s->worker_count, e->config, e->counted, out);
 	numbers_name(e->config, e->ports, out);
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;

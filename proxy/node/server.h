@@ -17,6 +17,18 @@ struct server;
  * until server_destroy. -1 and a sentence. */
 int server_create(struct server **out, const struct config *c, const char *version, char *err,
 		  size_t err_bytes);
+/* The same in the place of a process that still serves (heir.h), which is told when to stop; the server
+ * has the heir from here on, and the admin server does not answer before server_accede. */
+struct heir;
+int server_create_heir(struct server **out, const struct config *c, const char *version,
+		       struct heir *heir, char *err, size_t err_bytes);
+/* The old process stops, and gives what it knows. -1 and a sentence: it goes on, once this one has
+ * ended (server_destroy). */
+int server_accede(struct server *s, char *err, size_t err_bytes);
+/* After server_start: the old process may go. */
+void server_settle(struct server *s);
+/* Why this server does not take the other one's place; before server_destroy. */
+void server_refuse(struct server *s, const char *why);
 int server_start(struct server *s); /* threads accept from here on */
 /* /healthz says 503 from here on; everything else goes on. Returns timeouts.lame_duck of now. */
 uint64_t server_lame_duck(struct server *s);
@@ -43,10 +55,24 @@ struct server_change {
 	char setting[CONFIG_NAME_BYTES];
 };
 int server_reload(struct server *s, struct config *fresh, struct server_change *change);
+/* Another process takes this one's place; end: of the stream to it (handover.h), taken if that happens.
+ * 0: it serves, and this one writes nothing and accepts nobody any more: server_linger, server_stop.
+ * -1 and a sentence: it was killed, and all is as it was. Any thread but a worker's. */
+struct server_heir {
+	int pid;
+	bool (*is_over)(void *ctx); /* asked now and then: has this process been told to end? */
+	void *ctx;
+};
+int server_bequeath(struct server *s, int end, const struct server_heir *heir, char *err,
+		    size_t err_bytes);
+/* Until the last client has gone, or timeouts.drain, or is_over. */
+void server_linger(struct server *s, bool (*is_over)(void *ctx), void *ctx);
 /* What the admin server may ask for; before server_start. */
 struct server_orders {
 	/* POST /reload: JSON into out. 0: applied; -1: out says why not. On the admin's thread. */
 	int (*reload)(void *ctx, struct buf *out);
+	/* GET and POST /upgrade (admin.h). */
+	void (*upgrade)(void *ctx, bool begin, struct buf *out);
 	void *ctx;
 };
 void server_take_orders(struct server *s, const struct server_orders *o);

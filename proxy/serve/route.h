@@ -20,6 +20,7 @@
 #include "proxy/serve/rate.h"
 
 struct route {
+	unsigned place; /* of one with a name: in the configuration, from 1; else 0 */
 	bool pass;	/* never look in or fill the cache */
 	unsigned group; /* of origins: who is asked */
 	enum admission_rule admit;
@@ -49,6 +50,8 @@ struct routes;
 
 /* Constant after creation; views into the config, which must outlive it. */
 struct routes *routes_create(const struct config *c);
+/* Nothing of what they say is cached, from now on: before anybody else uses them. */
+void routes_pass(struct routes *r);
 void routes_destroy(struct routes **r);
 /* Never NULL: what no route matches has the defaults. */
 const struct route *route_find(const struct routes *r, const struct request *rq);

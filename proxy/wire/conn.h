@@ -71,6 +71,7 @@ struct wire {
 	unsigned conn_count;
 	struct door *doors;
 	bool draining;
+	bool leaving;	      /* every answer is the last of its connection */
 	int64_t warned_ms;    /* of descriptors that ran out */
 	int64_t stranger_ms;  /* the same of somebody who is no forwarder */
 	char *scratch;	      /* what a socket is read into */

@@ -29,6 +29,9 @@ struct front { /* constant */
 	void (*close)(struct conn *c);
 	/* No request begins after those that are here; may free it. */
 	void (*drain)(struct conn *c);
+	/* The client is told to send its next requests by another connection, if the protocol can say
+	 * that between two answers; may free it. NULL: it cannot. */
+	void (*leave)(struct conn *c);
 	/* What must hold of its session between two events; aborts if not. O(1). */
 	void (*check)(const struct conn *c);
 };

@@ -140,7 +140,8 @@ h1_answer_head(struct stream *base, const struct stream_head *h, const struct st
 	assert(h->upgrade.n ? h->status == 101 : h->status >= 200);
 	bool no_body = s->r->rq.method == METHOD_HEAD || h->status == 204 || h->status == 304 ||
 		       h->bytes == 0 || !src;
-	if (h->close || s->r->fault || s->body != BODY_OVER || c->wire->draining)
+	if (h->close || s->r->fault || s->body != BODY_OVER || c->wire->draining ||
+	    c->wire->leaving)
 		s->keep_alive = false;
 	s->left = h->bytes;
 	s->answering = no_body ? ANSWER_WHOLE : ANSWER_FLOWS;

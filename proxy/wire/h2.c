@@ -185,7 +185,7 @@ begin(struct conn *c)
 		return NULL;
 	}
 	struct h2 *h2 = h2_session_create(c);
-	if (c->wire->draining)
+	if (c->wire->draining || c->wire->leaving)
 		begin_drain(h2);
 	return h2;
 }
@@ -305,5 +305,6 @@ const struct front h2_front = {
 	.again = again,
 	.close = close_conn,
 	.drain = drain,
+	.leave = drain,
 	.check = check,
 };

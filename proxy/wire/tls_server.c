@@ -209,3 +209,15 @@ tls_server_is_strict(const struct tls_server *s)
 {
 	return atomic_load_explicit(&s->strict_host, memory_order_relaxed);
 }
+
+void
+tls_server_save_tickets(struct tls_server *s, struct buf *out)
+{
+	tls_tickets_save(s->tickets, out);
+}
+
+bool
+tls_server_load_tickets(struct tls_server *s, struct str bytes)
+{
+	return tls_tickets_load(s->tickets, bytes);
+}

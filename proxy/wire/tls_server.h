@@ -6,6 +6,7 @@
 #ifndef WIRE_TLS_SERVER_H
 #define WIRE_TLS_SERVER_H
 
+#include "proxy/base/buf.h"
 #include "proxy/wire/tls_certs.h"
 
 struct clients;
@@ -30,6 +31,10 @@ int tls_server_reload(struct tls_server *s, const struct tls_server_options *o,
 		      struct tls_problems *problems);
 /* Whether the files are fine; nothing is kept. */
 void tls_server_try(const struct tls_server_options *o, struct tls_problems *problems);
+
+/* The keys of session tickets (tls_tickets.h), for another process and from one. */
+void tls_server_save_tickets(struct tls_server *s, struct buf *out);
+bool tls_server_load_tickets(struct tls_server *s, struct str bytes);
 
 /* The certificates of now; a count is the caller's. */
 struct tls_certs *tls_server_certs(struct tls_server *s);

@@ -2,6 +2,7 @@
 #include "proxy/wire/tls_tickets.h"
 
 #include "proxy/base/clock.h"
+#include "proxy/base/le.h"
 #include "proxy/base/mem.h"
 
 #include <openssl/evp.h>
@@ -156,4 +157,50 @@ tls_tickets_find(struct tls_tickets *t, const unsigned char name[16], int64_t no
 	}
 	pthread_mutex_unlock(&t->lock);
 	return found;
+}
+
+/* ---- another process ----------------------------------------------------------------------- */
+
+/* u64 seconds of a period; then of each key u64 period, u64 1 if tickets are made with it, and the key. */
+enum { SAVED_KEY = 8 + 8 + sizeof(struct tls_ticket_key) };
+
+void
+tls_tickets_save(struct tls_tickets *t, struct buf *out)
+{
+	char number[8];
+	pthread_mutex_lock(&t->lock);
+	le_put64(number, (uint64_t)t->period_s);
+	buf_add(out, number, sizeof number);
+	for (int i = 0; i < SLOTS; i++) {
+		const struct slot *s = &t->slots[i];
+		if (!s->used)
+			continue;
+		le_put64(number, (uint64_t)s->period);
+		buf_add(out, number, sizeof number);
+		le_put64(number, s->makes);
+		buf_add(out, number, sizeof number);
+		buf_add(out, (const char *)&s->key, sizeof s->key);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+bool
+tls_tickets_load(struct tls_tickets *t, struct str bytes)
+{
+	size_t n = bytes.n >= 8 ? (bytes.n - 8) / SAVED_KEY : 0;
+	if (bytes.n < 8 || (bytes.n - 8) % SAVED_KEY != 0 || n > SLOTS ||
+	    (int64_t)le_get64(bytes.p) != t->period_s)
+		return false;
+	pthread_mutex_lock(&t->lock);
+	for (size_t i = n; i-- > 0;) { /* the newest comes first, here and there */
+		const char *p = bytes.p + 8 + i * SAVED_KEY;
+		struct slot s = {.period = (int64_t)le_get64(p), .used = true};
+		/* With a secret they are derived, and both processes know them. */
+		s.makes = le_get64(p + 8) == 1 && t->secret_bytes == 0;
+		memcpy(&s.key, p + 16, sizeof s.key);
+		memmove(t->slots + 1, t->slots, (SLOTS - 1) * sizeof *t->slots);
+		t->slots[0] = s;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return true;
 }

@@ -9,6 +9,7 @@
 #ifndef WIRE_TLS_TICKETS_H
 #define WIRE_TLS_TICKETS_H
 
+#include "proxy/base/buf.h"
 #include "proxy/base/str.h"
 
 struct tls_tickets;
@@ -22,6 +23,11 @@ void tls_tickets_destroy(struct tls_tickets **t);
 void tls_tickets_set_secret(struct tls_tickets *t, struct str secret);
 /* How long a key makes tickets. */
 int64_t tls_tickets_period(const struct tls_tickets *t);
+
+/* The keys that tickets are still opened with, appended to out, for another process of the same node;
+ * and taken from there: false, it is malformed or of other periods. They are secret: wipe out. */
+void tls_tickets_save(struct tls_tickets *t, struct buf *out);
+bool tls_tickets_load(struct tls_tickets *t, struct str bytes);
 
 struct tls_ticket_key {
 	unsigned char name[16], cipher[32], mac[32];

@@ -85,6 +85,15 @@ failed:
 }
 
 void
+unix_socket_adopt(struct unix_socket *u, const char *path)
+{
+	struct stat st;
+	if (lstat(path, &st) || !S_ISSOCK(st.st_mode))
+		return;
+	*u = (struct unix_socket){.path = strdup(path), .device = st.st_dev, .inode = st.st_ino};
+}
+
+void
 unix_socket_leave(struct unix_socket *u)
 {
 	free(u->path);

@@ -355,6 +355,17 @@ wire_drain(struct wire *w)
 }
 
 void
+wire_leave(struct wire *w, bool yes)
+{
+	w->leaving = yes;
+	for (struct conn *c = w->conns, *next; yes && c; c = next) {
+		next = c->next;
+		if (c->front->leave)
+			c->front->leave(c);
+	}
+}
+
+void
 wire_close_all(struct wire *w)
 {
 	while (w->conns)

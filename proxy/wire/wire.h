@@ -82,6 +82,9 @@ void wire_tick(struct wire *w, int64_t now_ms);
 /* No new connections or requests; those under way go on. A client that was in the queue of the
  * listening socket is still answered. */
 void wire_drain(struct wire *w);
+/* Clients are told to go on by other connections, with their next answer or, by HTTP/2, at once; idle
+ * ones stay. False: not any more, of HTTP/2 as far as they have not been told. */
+void wire_leave(struct wire *w, bool yes);
 void wire_close_all(struct wire *w);
 unsigned wire_connections(const struct wire *w);
 

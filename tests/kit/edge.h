@@ -46,6 +46,9 @@ void edge_stop(void); /* SIGTERM; it must exit 0 in time */
 void edge_signal(int sig);
 void edge_pause(void); /* SIGSTOP; all its threads stand still when this returns */
 void edge_resume(void);
+/* Another process, started by the one under test, has its place from here on; that one must end with
+ * `ends` (-9: by SIGKILL). The scenario is a subreaper (prctl). */
+void edge_becomes(pid_t pid, int ends);
 int edge_wait_exit(void); /* its exit status, or -signal */
 void edge_kill9(void);
 void edge_restart(void); /* the same flags, YAML and directory; new ports */

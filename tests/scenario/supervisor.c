@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -318,4 +319,26 @@ SCENARIO("kill -9 under a supervisor that keeps the sockets refuses nobody")
 	edge_restart();
 	expect_all_served(c);
 	expect_int(count_said("FDSTORE=1"), 3); /* what it keeps is not given again */
+}
+
+SCENARIO("it is told which process is the main one after an upgrade, and keeps the sockets it has")
+{
+	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .body = "hello");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	supervise();
+	edge_start();
+	wait_said("READY=1", 1);
+	int kept = count_said("FDSTORE=1");
+	edge_signal(SIGUSR2);
+	wait_said("MAINPID=", 1);
+	wait_said("READY=1", 2);
+	int pid = 0;
+	pthread_mutex_lock(&boss.lock);
+	expect_int(sscanf(strstr(boss.said, "MAINPID="), "MAINPID=%d", &pid), 1);
+	pthread_mutex_unlock(&boss.lock);
+	edge_becomes(pid, 0);
+	expect_answer(get("/x"), 200, "hello");
+	expect_int(count_said("FDSTORE=1"), kept);
+	expect_int(count_said("FDSTOREREMOVE=1"), 0);
+	expect_int(count_said("STOPPING=1"), 0);
 }

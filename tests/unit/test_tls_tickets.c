@@ -114,7 +114,46 @@ START_TEST(a_new_secret_makes_new_tickets_and_opens_the_old)
 }
 END_TEST
 
-UNIT("tls_tickets", LOOP(a_key_opens_for_two_periods, times), TEST(each_period_has_its_key),
-     TEST(nothing_is_opened_by_a_key_that_was_never_made),
+START_TEST(another_process_opens_what_was_saved_and_makes_the_same)
+{
+	struct tls_tickets *a = with_secret((struct str){0}), *b = with_secret((struct str){0});
+	struct tls_ticket_key old, k, again;
+	struct buf saved = {0};
+	ck_assert(tls_tickets_key(a, now - PERIOD, &old) && tls_tickets_key(a, now, &k));
+	tls_tickets_save(a, &saved);
+	ck_assert(tls_tickets_load(b, buf_str(&saved)));
+	ck_assert_int_eq(opens(b, &k, now), 1);
+	ck_assert_int_eq(opens(b, &old, now), 2);
+	ck_assert(tls_tickets_key(b, now, &again));
+	ck_assert_mem_eq(&k, &again, sizeof k);
+	buf_fini(&saved);
+	tls_tickets_destroy(&a);
+	tls_tickets_destroy(&b);
+}
+END_TEST
+
+START_TEST(what_is_cut_or_of_another_period_is_not_taken)
+{
+	struct tls_tickets *a = with_secret((struct str){0}), *b = tls_tickets_create(2 * PERIOD);
+	struct tls_tickets *c = with_secret((struct str){0});
+	struct tls_ticket_key k;
+	struct buf saved = {0};
+	ck_assert(tls_tickets_key(a, now, &k));
+	tls_tickets_save(a, &saved);
+	ck_assert(!tls_tickets_load(b, buf_str(&saved)));
+	for (size_t n = 0; n < saved.n; n++)
+		if (n != 8) /* no key at all */
+			ck_assert(!tls_tickets_load(c, (struct str){saved.p, n}));
+	ck_assert_int_eq(opens(c, &k, now), 0);
+	buf_fini(&saved);
+	tls_tickets_destroy(&a);
+	tls_tickets_destroy(&b);
+	tls_tickets_destroy(&c);
+}
+END_TEST
+
+UNIT("tls_tickets", TEST(another_process_opens_what_was_saved_and_makes_the_same),
+     TEST(what_is_cut_or_of_another_period_is_not_taken), LOOP(a_key_opens_for_two_periods, times),
+     TEST(each_period_has_its_key), TEST(nothing_is_opened_by_a_key_that_was_never_made),
      TEST(nodes_with_one_secret_open_each_others),
      TEST(a_new_secret_makes_new_tickets_and_opens_the_old))

@@ -1,0 +1,69 @@
+/* forget_heir.c - the directory, and what is forgotten, go over to another process.
+ *
+ *	forget_rest      the logs are whole, and nobody writes them
+ *	forget_waiting   what was forgotten since; the successor enters it before it serves
+ *	forget_bequeath  what is forgotten here from now on, there
+ *	forget_work      or: the successor is no more, and all is as it was
+ */
+#include "proxy/cache/forget_inside.h"
+
+#include "proxy/base/clock.h"
+#include "proxy/base/mem.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool
+forget_rest(struct forget *f)
+{
+	struct timespec until = now_and_ms(FORGET_LIMIT_MS);
+	int late = 0;
+	if (forget_wait(f, forget_now(f)) != 0)
+		return false;
+	pthread_mutex_lock(&f->lock);
+	f->resting = true;
+	while (f->writes && !late)
+		late = pthread_cond_timedwait(&f->done, &f->lock, &until);
+	bool sound = !f->writes && atomic_load(&f->sound);
+	if (!sound) {
+		f->resting = false;
+		pthread_cond_signal(&f->work);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return sound;
+}
+
+void
+forget_work(struct forget *f)
+{
+	pthread_mutex_lock(&f->lock);
+	assert(!f->heir);
+	f->resting = false;
+	f->anew = f->disks_n > 0;
+	pthread_cond_signal(&f->work);
+	pthread_mutex_unlock(&f->lock);
+}
+
+size_t
+forget_waiting(struct forget *f, struct purge_entry **out)
+{
+	pthread_mutex_lock(&f->lock);
+	size_t n = f->pending_n;
+	*out = mem_zalloc((n + 1) * sizeof **out);
+	if (n)
+		memcpy(*out, f->pending, n * sizeof **out);
+	pthread_mutex_unlock(&f->lock);
+	return n;
+}
+
+void
+forget_bequeath(struct forget *f, forget_heir *heir, void *ctx)
+{
+	pthread_mutex_lock(&f->lock);
+	assert(f->resting);
+	f->heir = heir;
+	f->heir_ctx = ctx;
+	f->resting = false;
+	pthread_cond_signal(&f->work);
+	pthread_mutex_unlock(&f->lock);
+}

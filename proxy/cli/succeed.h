@@ -1,0 +1,30 @@
+/* succeed.h - a running proxy starts the program anew, and that process takes its place.
+ *
+ * Threads   begin and tell from any; run from the one that waits for signals.
+ */
+#ifndef CLI_SUCCEED_H
+#define CLI_SUCCEED_H
+
+#include "proxy/base/buf.h"
+#include "proxy/node/server.h"
+
+#include <pthread.h>
+
+enum succession { SUCCESSION_NONE, SUCCESSION_RUNNING, SUCCESSION_DONE, SUCCESSION_FAILED };
+
+struct succeeding {
+	struct server *server;
+	pthread_mutex_t lock; /* all that follows */
+	enum succession state;
+	unsigned long number; /* of the upgrade */
+	char reason[512];
+};
+
+/* GET and POST /upgrade: JSON (admin.h). begin: SIGUSR2 is sent to this process, unless an upgrade is
+ * under way. */
+void succeed_tell(struct succeeding *s, bool begin, struct buf *out);
+/* The program is started, with the arguments of this process, and takes its place: true, this one is
+ * to end (server_linger). False: it goes on; the reason is in the log. */
+bool succeed_run(struct succeeding *s);
+
+#endif

@@ -1,0 +1,276 @@
+/* heir.c - takes what is handed over, step by step; the end of the stream means that it is alone. */
+#include "proxy/node/heir.h"
+
+#include "proxy/base/le.h"
+#include "proxy/base/log.h"
+#include "proxy/base/mem.h"
+#include "proxy/cache/heritage.h"
+#include "proxy/node/handover.h"
+#include "proxy/node/inherited.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The old process waits in each of its steps for less than that. */
+enum { STEP_MS = 120000 };
+
+struct heir {
+	int end;
+	bool alone;
+	int locks[CACHE_DISKS_MOST];
+	unsigned locks_n;
+	int admin, admin_path;
+	bool path_is_ours;
+	struct buf tickets; /* secret */
+	struct cache *cache;
+	pthread_t thread;
+	bool listens;
+	_Atomic bool over, leaves; /* the old process has ended; this one ends */
+};
+
+int
+heir_called(unsigned long *number)
+{
+	const char *said = getenv("TWICE_HANDOVER");
+	int end = -1, type = 0;
+	socklen_t n = sizeof type;
+	*number = 0;
+	if (said && sscanf(said, "%d:%lu", &end, number) != 2)
+		end = -1;
+	unsetenv("TWICE_HANDOVER");
+	if (end < 0 || getsockopt(end, SOL_SOCKET, SO_TYPE, &type, &n) || type != SOCK_SEQPACKET)
+		return -1;
+	fcntl(end, F_SETFD, FD_CLOEXEC);
+	return end;
+}
+
+/* ---- what is given -------------------------------------------------------------------------- */
+
+static void
+take(int *to, struct handover_message *m)
+{
+	if (*to >= 0)
+		close(*to);
+	*to = m->fd;
+	m->fd = -1;
+}
+
+static void
+take_door(struct handover_message *m)
+{
+	char listen[512];
+	if (m->fd < 0 || m->n < 2 || m->n > sizeof listen)
+		return;
+	memcpy(listen, m->bytes + 1, m->n - 1);
+	listen[m->n - 1] = '\0';
+	inherited_give(listen, m->fd, m->bytes[0] == 1);
+	m->fd = -1;
+}
+
+static void
+take_part(struct heir *h, struct handover_message *m)
+{
+	switch (m->kind) {
+	case HANDOVER_LOCK:
+		if (m->fd >= 0 && h->locks_n < CACHE_DISKS_MOST) {
+			h->locks[h->locks_n++] = m->fd;
+			m->fd = -1;
+		}
+		break;
+	case HANDOVER_DOOR:
+		take_door(m);
+		break;
+	case HANDOVER_ADMIN:
+		take(&h->admin, m);
+		break;
+	case HANDOVER_ADMIN_PATH:
+		take(&h->admin_path, m);
+		h->path_is_ours = m->n == 1 && m->bytes[0] == 1;
+		break;
+	case HANDOVER_TICKETS:
+		buf_add(&h->tickets, m->bytes, m->n);
+		OPENSSL_cleanse(m->bytes, m->n);
+		break;
+	default:
+		break;
+	}
+	handover_drop(m);
+}
+
+struct heir *
+heir_begin(int end, const char *problem)
+{
+	struct heir *h = NEW(struct heir);
+	*h = (struct heir){.end = end, .admin = -1, .admin_path = -1};
+	if (problem) {
+		heir_refuse(&h, problem);
+		return NULL;
+	}
+	struct handover_message *m = NEW(struct handover_message);
+	char version[4];
+	le_put32(version, HANDOVER_VERSION);
+	h->alone = handover_send(end, HANDOVER_HELLO, (struct str){version, sizeof version}, -1,
+				 STEP_MS) != 0;
+	bool open = false;
+	while (!open && !h->alone) {
+		h->alone = handover_receive(end, m, STEP_MS) != HANDOVER_GOT;
+		open = !h->alone && m->kind == HANDOVER_OPEN;
+		if (!h->alone)
+			take_part(h, m);
+	}
+	free(m);
+	return h;
+}
+
+bool
+heir_is_alone(const struct heir *h)
+{
+	return h->alone;
+}
+
+bool
+heir_is_over(const struct heir *h)
+{
+	return !h || h->alone || atomic_load(&h->over);
+}
+
+unsigned
+heir_locks(const struct heir *h, const int **out)
+{
+	*out = h->locks;
+	return h->locks_n;
+}
+
+struct str
+heir_tickets(const struct heir *h)
+{
+	return buf_str(&h->tickets);
+}
+
+int
+heir_admin(struct heir *h, bool path, bool *is_ours)
+{
+	int *from = path ? &h->admin_path : &h->admin, fd = *from;
+	*from = -1;
+	*is_ours = path && h->path_is_ours;
+	return fd;
+}
+
+/* ---- in its place --------------------------------------------------------------------------- */
+
+int
+heir_await(struct heir *h, uint64_t fingerprint, struct purge_entry **forgotten, size_t *n,
+	   char *err, size_t err_bytes)
+{
+	struct handover_message *m = NEW(struct handover_message);
+	char whose[8];
+	int result = -1;
+	*forgotten = NULL;
+	*n = 0;
+	le_put64(whose, fingerprint);
+	h->alone = h->alone || handover_send(h->end, HANDOVER_READY,
+					     (struct str){whose, sizeof whose}, -1, STEP_MS) != 0;
+	while (!h->alone && result) {
+		if (handover_receive(h->end, m, STEP_MS) != HANDOVER_GOT) {
+			h->alone = true;
+			break;
+		}
+		handover_drop(m);
+		if (m->kind == HANDOVER_GO)
+			result = 0;
+		else if (m->kind != HANDOVER_FORGET || !handover_read_forgets(m, forgotten, n))
+			break;
+	}
+	if (h->alone) /* killed: what it wrote is there, as after any crash */
+		result = 0;
+	if (result)
+		snprintf(err, err_bytes,
+			 "the process before this one says something else than "
+			 "this one understands");
+	free(m);
+	return result;
+}
+
+/* What the old process was told to forget is durable here, or it tells whoever asked. */
+static void
+forget(struct heir *h, const struct handover_message *m)
+{
+	struct purge_entry *list = NULL;
+	size_t n = 0;
+	char durable = handover_read_forgets(m, &list, &n) && cache_inherit(h->cache, list, n);
+	free(list);
+	handover_send(h->end, HANDOVER_DURABLE, (struct str){&durable, 1}, -1, STEP_MS);
+}
+
+static void *
+listen_to_it(void *arg)
+{
+	struct heir *h = arg;
+	struct handover_message *m = NEW(struct handover_message);
+	while (handover_receive(h->end, m, -1) == HANDOVER_GOT) {
+		handover_drop(m);
+		if (m->kind == HANDOVER_FORGET)
+			forget(h, m);
+	}
+	free(m);
+	if (atomic_load(&h->leaves))
+		return NULL;
+	atomic_store(&h->over, true); /* before: undo() in bequest.c looks there */
+	cache_release(h->cache);
+	log_info("the process before this one has ended");
+	return NULL;
+}
+
+void
+heir_listen(struct heir *h, struct cache *c)
+{
+	assert(!h->listens);
+	h->cache = c;
+	handover_send(h->end, HANDOVER_SETTLED, STR(""), -1, STEP_MS);
+	h->listens = pthread_create(&h->thread, NULL, listen_to_it, h) == 0;
+	if (!h->listens) {
+		log_error("cannot start a thread: raise the limit on threads");
+		abort();
+	}
+}
+
+void
+heir_refuse(struct heir **ph, const char *why)
+{
+	struct heir *h = *ph;
+	if (h && !h->listens)
+		handover_send(h->end, HANDOVER_REFUSED, str_of(why), -1, STEP_MS);
+	heir_end(ph);
+}
+
+void
+heir_end(struct heir **ph)
+{
+	struct heir *h = *ph;
+	*ph = NULL;
+	if (!h)
+		return;
+	if (h->listens) {
+		atomic_store(&h->leaves, true);
+		shutdown(h->end, SHUT_RDWR);
+		pthread_join(h->thread, NULL);
+	}
+	close(h->end);
+	for (unsigned i = 0; i < h->locks_n; i++)
+		close(h->locks[i]);
+	if (h->admin >= 0)
+		close(h->admin);
+	if (h->admin_path >= 0)
+		close(h->admin_path);
+	if (h->tickets.n)
+		OPENSSL_cleanse(h->tickets.p, h->tickets.n);
+	buf_fini(&h->tickets);
+	free(h);
+}

@@ -1,0 +1,566 @@
+/* A new process takes a running proxy's place: nobody is refused, nothing is lost, and what goes wrong
+ * changes nothing. */
+#include "tests/kit/kit.h"
+#include "tests/kit/tls.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FRESH "Cache-Control: max-age=600\r\n"
+
+/* ---- a program that is no heir ------------------------------------------------------------- */
+
+/* The proxy starts this very program when a link leads here: it says what an heir says up to some
+ * step, and then does what the file says that the environment names. */
+enum { OPEN = 7 };
+
+static void
+say(const char *bytes, size_t n)
+{
+	if (send(3, bytes, n, MSG_NOSIGNAL) != (ssize_t)n)
+		_exit(9);
+}
+
+static void
+hear(int kind)
+{
+	static char bytes[1 << 14];
+	struct pollfd p = {.fd = 3, .events = POLLIN};
+	do {
+		poll(&p, 1, -1);
+		ssize_t n = recv(3, bytes, sizeof bytes, 0);
+		if (n <= 0)
+			_exit(8);
+	} while (bytes[0] != kind);
+}
+
+static void
+stop_at(const char *does, const char *step)
+{
+	if (strncmp(does, step, strlen(step)) != 0)
+		return;
+	if (strstr(does, "hang"))
+		pause();
+	if (strstr(does, "crash"))
+		raise(SIGKILL);
+	if (strstr(does, "refuse"))
+		say("\x09no, thanks", 11);
+	_exit(7);
+}
+
+__attribute__((constructor)) static void
+be_no_heir(void)
+{
+	char does[64] = "";
+	const char *file = getenv("NO_HEIR");
+	FILE *f = getenv("TWICE_HANDOVER") && file ? fopen(file, "r") : NULL;
+	if (!f)
+		return;
+	if (!fgets(does, sizeof does, f))
+		_exit(6);
+	stop_at(does, "start");
+	if (strncmp(does, "nonsense", 8) == 0)
+		say("\x7fnonsense", 9);
+	if (strncmp(does, "version", 7) == 0)
+		say("\x01\xff\x00\x00\x00", 5);
+	say("\x01\x01\x00\x00\x00", 5);
+	stop_at(does, "hello");
+	hear(OPEN);
+	stop_at(does, "open");
+	say("\x08"
+	    "12345678",
+	    9); /* of another cache */
+	stop_at(does, "ready");
+	pause();
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static const char *program_itself;
+
+static char *
+in_dir(const char *name)
+{
+	return text("%s/%s", kit_dir(), name);
+}
+
+static void
+link_to(const char *leads)
+{
+	unlink(in_dir("twice"));
+	expect_int(symlink(leads, in_dir("twice")), 0);
+}
+
+/* The program is started by a link, so that it may be another one next time. */
+static void
+start_by_link(void)
+{
+	char real[4096];
+	const char *named = getenv("TWICE");
+	expect(realpath(named ? named : "build/twice", real) != NULL);
+	program_itself = text("%s", real);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	link_to(program_itself);
+	setenv("TWICE", in_dir("twice"), 1);
+	setenv("NO_HEIR", in_dir("does"), 1);
+	edge_start();
+}
+
+static void
+write_settings(const char *yaml)
+{
+	FILE *f = fopen(in_dir("twice.yaml"), "w");
+	expect(f && fputs(yaml, f) >= 0 && fclose(f) == 0);
+}
+
+static void
+no_heir_does(const char *what)
+{
+	FILE *f = fopen(in_dir("does"), "w");
+	expect(f && fputs(what, f) >= 0 && fclose(f) == 0);
+}
+
+static struct output
+upgrade(void)
+{
+	return program(program_itself, "upgrade", "--admin",
+		       text("127.0.0.1:%u", edge_admin_port()));
+}
+
+/* It is done; the process under test is the new one. */
+static pid_t
+upgraded(void)
+{
+	struct output o = upgrade();
+	int pid = 0;
+	expect_that(o.status == 0, "twice upgrade ended with %d: %s%s", o.status, o.out, o.err);
+	expect_that(sscanf(o.out, "process %d (", &pid) == 1, "it says: %s", o.out);
+	return pid;
+}
+
+static void
+expect_not_upgraded(const char *why)
+{
+	pid_t before = edge_pid();
+	struct output o = upgrade();
+	expect_int(o.status, 1);
+	expect_that(strstr(o.err, why), "not \"%s\", but: %s", why, o.err);
+	expect(edge_alive() && edge_pid() == before);
+}
+
+static struct answer
+ask_by(struct client *c, const char *method, const char *target)
+{
+	client_request(c, method, target, method[0] == 'P' ? "Content-Length: 0\r\n" : NULL);
+	return client_read(c, method);
+}
+
+static struct answer
+purge(const char *query)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\n"
+			    "Content-Length: 0\r\nConnection: close\r\n\r\n",
+			    query));
+	return client_read(c, "POST");
+}
+
+static void
+expect_purged(const char *query)
+{
+	struct answer a = purge(query);
+	expect_status(a, 200);
+	expect_that(strstr(a.body, "\"durable\": true"), "%s", a.body);
+}
+
+static char *
+url_of(const char *path)
+{
+	return text("url=http://example.com%s", path);
+}
+
+static void
+store(const char *target)
+{
+	double objects = edge_stat("disk.objects");
+	get(target);
+	get(target);
+	edge_wait_stat("disk.objects", objects + 1);
+	expect_hit(get(target));
+}
+
+static int
+times_said(const char *words)
+{
+	int n = 0;
+	for (const char *p = edge_stderr(); (p = strstr(p, words)); p++)
+		n++;
+	return n;
+}
+
+/* What is on disk is there, what comes is stored, and what is purged is gone. */
+static void
+expect_all_works(const char *name)
+{
+	char *other = text("/other-%s", name), *gone = text("/gone-%s", name);
+	char *left = text("/left-%s", name);
+	expect_hit(get("/kept"));
+	expect_verdict(get(other), "detail=first-sight");
+	double objects = edge_stat("disk.objects");
+	expect_hit(get(other));
+	edge_wait_stat("disk.objects", objects + 1);
+	store(gone);
+	store(left);
+	expect_purged(text("%s&%s", url_of(gone), url_of(left)));
+	expect_miss(get(gone)); /* the other one is for later */
+}
+
+/* ---- when it works ------------------------------------------------------------------------- */
+
+SCENARIO("the new process has the port, what is stored, what was seen, and the totals")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	start_by_link();
+	store("/kept");
+	expect_verdict(get("/once"), "detail=first-sight");
+	edge_wait_stat("lifetime.requests", 4);
+	edge_becomes(upgraded(), 0);
+	expect(edge_stat("lifetime.requests") >= 4);
+	expect_verdict(get("/once"), "stored");
+	expect_all_works("a");
+	edge_becomes(upgraded(), 0);
+	expect_all_works("b");
+	edge_restart();
+	expect_hit(get("/kept"));
+	expect_hit(get("/other-a"));
+	expect_miss(get("/left-a"));
+}
+
+SCENARIO(
+	"a purge before or after holds, whichever process is told, and a client of the old one is its own")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	start_by_link();
+	store("/before");
+	store("/by-post");
+	store("/after");
+	struct client *c = client_open(), *other = client_open(), *stays = client_open();
+	struct client *admin = client_open_to(edge_admin_port());
+	expect_hit(ask_by(c, "GET", "/after"));
+	expect_hit(ask_by(other, "GET", "/after"));
+	expect_hit(ask_by(stays, "GET", "/after"));
+	client_request(admin, "GET", "/healthz", NULL);
+	expect_status(client_read(admin, "GET"), 200);
+	expect_purged(url_of("/before"));
+	pid_t fresh = upgraded();
+	expect_purged(url_of("/after"));
+	/* The old process still has these, and waits for the last of them. */
+	struct answer a = ask_by(other, "GET", "/after");
+	expect_status(a, 200);
+	expect_miss(a);
+	expect_field(a, "Connection", "close");
+	client_close(other);
+	expect_status(ask_by(c, "POST", "/by-post"), 200);
+	client_close(c);
+	store("/told");
+	client_send(admin, text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\n"
+				"Content-Length: 0\r\n\r\n",
+				url_of("/told")));
+	a = client_read(admin, "POST");
+	expect_status(a, 200);
+	expect_that(strstr(a.body, "\"durable\": true"), "%s", a.body);
+	expect_miss(get("/told"));
+	client_close(stays);
+	edge_becomes(fresh, 0);
+	expect_miss(get("/before"));
+	expect_miss(get("/by-post"));
+	edge_kill9();
+	edge_restart();
+	expect_miss(get("/told"));
+}
+
+SCENARIO("three in a row: what the first is told to forget the third does, and they end in order")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	start_by_link();
+	store("/x");
+	store("/kept");
+	struct client *first = client_open();
+	expect_hit(ask_by(first, "GET", "/x"));
+	pid_t second_pid = upgraded();
+	struct client *second = client_open();
+	expect_hit(ask_by(second, "GET", "/x"));
+	pid_t third_pid = upgraded();
+	expect_hit(get("/x"));
+	client_close(second);
+	expect_status(ask_by(first, "POST", "/x"), 200);
+	wait_until(!verdict_has(get("/x"), "hit"));
+	expect_int(kill(second_pid, 0), 0); /* as long as the first lives */
+	client_close(first);
+	edge_becomes(second_pid, 0);
+	edge_becomes(third_pid, 0);
+	expect_all_works("a");
+}
+
+enum { LOADERS = 4, FILES = 50, UPGRADES = 10 };
+static _Atomic long asked, failed, missed, closed;
+static _Atomic bool enough;
+
+static void
+count(struct answer a)
+{
+	atomic_fetch_add(&asked, 1);
+	if (a.status != 200 || a.cut || a.fault || strcmp(a.body, "hello") != 0)
+		atomic_fetch_add(&failed, 1);
+	else if (!strstr(a.head, "; hit"))
+		atomic_fetch_add(&missed, 1);
+}
+
+/* Keeps a connection until it is told that it is over. */
+static void *
+load_kept(void *arg)
+{
+	struct client *c = NULL;
+	for (int i = (int)(intptr_t)arg; !enough; i++) {
+		c = c ? c : client_open();
+		client_request(c, "GET", text("/%d", i % FILES), NULL);
+		struct answer a = client_try(c, "GET");
+		count(a);
+		if (!a.status || a.fault || field(a, "Connection")) {
+			atomic_fetch_add(&closed, 1);
+			client_close(c);
+			c = NULL;
+		}
+	}
+	if (c)
+		client_close(c);
+	return NULL;
+}
+
+static void *
+load_new(void *arg)
+{
+	for (int i = (int)(intptr_t)arg; !enough; i++)
+		count(try_ask("GET", text("/%d", i % FILES), "", NULL));
+	return NULL;
+}
+
+SCENARIO_IN(120, "ten upgrades under load: no request fails, and hits stay hits")
+{
+	pthread_t threads[LOADERS];
+	origin_says("*", .fields = FRESH, .body = "hello");
+	start_by_link();
+	for (int i = 0; i < 2 * FILES; i++)
+		get(text("/%d", i % FILES));
+	edge_wait_stat("disk.objects", FILES);
+	for (intptr_t i = 0; i < LOADERS; i++)
+		pthread_create(&threads[i], NULL, i % 2 ? load_kept : load_new, (void *)i);
+	for (int i = 0; i < UPGRADES; i++)
+		edge_becomes(upgraded(), 0);
+	enough = true;
+	for (int i = 0; i < LOADERS; i++)
+		pthread_join(threads[i], NULL);
+	note("%ld requests, %ld of them misses; %ld connections were told to end", (long)asked,
+	     (long)missed, (long)closed);
+	expect_int(failed, 0);
+	expect_that(missed <= asked / 50 + 8 * UPGRADES, "%ld misses of %ld", (long)missed,
+		    (long)asked);
+	for (int i = 0; i < FILES; i++)
+		expect_hit(get(text("/%d", i)));
+}
+
+SCENARIO("a download that began before goes on to its end, as it began")
+{
+	static char big[300000];
+	memset(big, 'x', sizeof big - 1);
+	origin_says("/big", .fields = FRESH, .body = big);
+	start_by_link();
+	get("/big");
+	get("/big");
+	edge_wait_stat("disk.objects", 1);
+	struct client *c = client_open_narrow();
+	client_request(c, "GET", "/big", NULL);
+	client_read_head(c);
+	pid_t fresh = upgraded();
+	static char got[sizeof big];
+	expect_int((int)client_read_body(c, got, sizeof big - 1), (int)sizeof big - 1);
+	expect(memcmp(got, big, sizeof big - 1) == 0);
+	client_close(c);
+	edge_becomes(fresh, 0);
+	expect_hit(get("/big"));
+}
+
+SCENARIO("by TLS and HTTP/2 too: sessions are resumed by the new process")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	cert_write(in_dir("a.pem"), .names = "example.com");
+	edge_yaml(text("listen: [ \"https://127.0.0.1:0\", \"h2c://127.0.0.1:0\", "
+		       "\"unix:%s\", \"127.0.0.1:0\" ]\ntls: { certificates: [ %s ] }\n"
+		       "admin_socket: %s\n",
+		       in_dir("web.sock"), in_dir("a.pem"), in_dir("admin.sock")));
+	start_by_link();
+	struct stat before, after;
+	struct client *c = client_open_tls(.name = "example.com");
+	expect_status(ask_by(c, "GET", "/x"), 200);
+	expect_int(stat(in_dir("web.sock"), &before), 0);
+	pid_t fresh = upgraded();
+	struct client *again = client_open_tls(.name = "example.com", .resume = c);
+	expect(client_was_resumed(again));
+	client_close(c);
+	edge_becomes(fresh, 0);
+	expect_status(ask_by(again, "GET", "/x"), 200);
+	expect_int(stat(in_dir("web.sock"), &after), 0);
+	expect(before.st_ino == after.st_ino);
+	struct client *u = client_open_path(in_dir("web.sock"));
+	expect_status(ask_by(u, "GET", "/x"), 200);
+	client_close(u);
+	u = client_open_path(in_dir("admin.sock"));
+	client_send(u, "GET /upgrade HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	expect_that(strstr(client_read(u, "GET").body, "done"), "the admin socket");
+	client_close(u);
+	edge_stop();
+	expect_int(access(in_dir("web.sock"), F_OK), -1);
+	expect_int(access(in_dir("admin.sock"), F_OK), -1);
+}
+
+/* ---- when it does not ---------------------------------------------------------------------- */
+
+SCENARIO_IN(
+	90,
+	"whatever the new process does before it is ready, the old one serves on with all it had")
+{
+	static const struct {
+		const char *does, *why;
+	} rows[] = {
+		{"start-exit", "ended"},
+		{"start-hang", "not ready within"},
+		{"start-crash", "ended"},
+		{"nonsense", "ended"},
+		{"version", "another way"},
+		{"hello-exit", "ended"},
+		{"hello-refuse", "no, thanks"},
+		{"open-crash", "ended"},
+		{"open-hang", "not ready within"},
+		{"open-refuse", "no, thanks"},
+		{"ready", "cache.dir"},
+	};
+	char self[4096] = "";
+	expect(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml("timeouts: { upgrade: 500ms }\n");
+	start_by_link();
+	store("/kept");
+	link_to(self);
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		no_heir_does(rows[i].does);
+		note("%s", rows[i].does);
+		struct client *c = client_open();
+		expect_hit(ask_by(c, "GET", "/kept"));
+		expect_not_upgraded(rows[i].why);
+		expect_hit(ask_by(c, "GET", "/kept"));
+		client_close(c);
+		expect_all_works(rows[i].does);
+	}
+	link_to("/nonexistent");
+	expect_not_upgraded("No such file");
+	write_settings("timeouts: { upgrade: 1m }\n");
+	edge_signal(SIGHUP);
+	wait_until(edge_said("the configuration is read again"));
+	link_to(program_itself);
+	edge_becomes(upgraded(), 0);
+	expect_all_works("end");
+	edge_kill9();
+	edge_restart();
+	expect_hit(get("/kept"));
+	expect_hit(get("/other-open-crash"));
+	expect_miss(get("/left-open-hang"));
+}
+
+SCENARIO("what is purged while a new process hangs is durable when that is given up")
+{
+	char self[4096] = "";
+	expect(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml("timeouts: { upgrade: 1s }\n");
+	start_by_link();
+	store("/kept");
+	store("/x");
+	store("/y");
+	link_to(self);
+	no_heir_does("open-hang");
+	edge_signal(SIGUSR2);
+	wait_until(edge_said("an upgrade begins"));
+	expect_purged(text("%s&%s", url_of("/x"), url_of("/y")));
+	expect_miss(get("/y"));
+	wait_until(edge_said("the upgrade has failed"));
+	link_to(program_itself);
+	edge_kill9();
+	edge_restart();
+	expect_miss(get("/x"));
+	expect_hit(get("/kept"));
+}
+
+SCENARIO("a bad configuration is refused by the new process, with its line")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml("limits: { connections: 100 }\n");
+	start_by_link();
+	store("/kept");
+	write_settings("\nlimts: { connections: 7 }\n");
+	expect_not_upgraded("did you mean \"limits\"");
+	expect_all_works("a");
+}
+
+SCENARIO("a process that is killed while the new one starts is followed all the same")
+{
+	unsigned port = edge_reserve_port();
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml(text("listen: [ \"127.0.0.1:%u\" ]\n", port));
+	start_by_link();
+	store("/kept");
+	edge_restart(); /* all is on disk */
+	char *script = in_dir("slow");
+	FILE *f = fopen(script, "w");
+	expect(f != NULL);
+	fprintf(f,
+		"#!/bin/sh\necho $$ > %s\nwhile [ ! -e %s ]; do sleep 0.02; done\nexec %s \"$@\"\n",
+		in_dir("pid"), in_dir("go"), program_itself);
+	expect_int(fclose(f), 0);
+	expect_int(chmod(script, 0700), 0);
+	link_to(script);
+	edge_signal(SIGUSR2);
+	int pid = 0;
+	wait_until((f = fopen(in_dir("pid"), "r")) != NULL && fscanf(f, "%d", &pid) == 1);
+	pid_t old = edge_pid();
+	expect_int(kill(old, SIGKILL), 0);
+	edge_becomes(pid, -SIGKILL);
+	expect_int(close(creat(in_dir("go"), 0600)), 0);
+	wait_until(times_said("listening on") == 3);
+	link_to(program_itself);
+	edge_stop();
+	edge_restart();
+	expect_hit(get("/kept"));
+}
+
+SCENARIO("a process that is killed after it was followed is not missed")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	start_by_link();
+	store("/kept");
+	struct client *c = client_open();
+	expect_hit(ask_by(c, "GET", "/kept"));
+	pid_t fresh = upgraded();
+	edge_signal(SIGKILL);
+	edge_becomes(fresh, -SIGKILL);
+	client_close(c);
+	wait_until(edge_said("the process before this one has ended"));
+	expect_all_works("a");
+}
