@@ -120,7 +120,9 @@ struct config_route_admission {
 	uint64_t max_object_bytes; /* the same */
 };
 
+enum { CONFIG_NAMES_MOST = 64 }; /* of routes */
 struct config_route { /* the first that matches applies; the last, implicit one matches all */
+	char *name;   /* under which it is counted, with all of that name; NULL: it is not */
 	char *host;   /* NULL: any; "*.example.com": names below it */
 	char *path;   /* prefix; NULL: any */
 	char *origin; /* name of a group; NULL: the first */
@@ -319,6 +321,8 @@ void config_places_close(struct config_places **p);
 /* "origins.1.ca_file" as people know it: "origins.ca_file". Returns out. */
 char *config_name(const char *setting, char out[CONFIG_NAME_BYTES]);
 
+/* The names of routes, each once, in their order: CONFIG_NAMES_MOST at most. How many. */
+unsigned config_route_names(const struct config *c, const char *names[CONFIG_NAMES_MOST]);
 /* What the settings of cache come to on that route. Borrows from both. */
 struct config_cache config_route_cache(const struct config *c, const struct config_route *r);
 

@@ -388,6 +388,50 @@ check_common_headers(const struct config *c, char *err, size_t err_bytes)
 	return check_headers(&c->request_headers, &c->response_headers, "", err, err_bytes);
 }
 
+unsigned
+config_route_names(const struct config *c, const char *names[CONFIG_NAMES_MOST])
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < c->route_count && n < CONFIG_NAMES_MOST; i++) {
+		unsigned k = 0;
+		while (k < n && c->routes[i].name && strcmp(names[k], c->routes[i].name) != 0)
+			k++;
+		if (c->routes[i].name && k == n)
+			names[n++] = c->routes[i].name;
+	}
+	return n;
+}
+
+/* It becomes a label and a key. */
+static const char *
+check_names(const struct config *c, char *err, size_t err_bytes)
+{
+	enum { BYTES_MOST = 40 };
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	const char *names[CONFIG_NAMES_MOST];
+	unsigned n = config_route_names(c, names);
+	for (unsigned i = 0; i < c->route_count; i++) {
+		const char *name = c->routes[i].name;
+		unsigned k = 0;
+		if (!name)
+			continue;
+		if (name[strspn(name, allowed)] || strlen(name) > BYTES_MOST)
+			return wrong(
+				indexed("routes", i, "name"), err, err_bytes,
+				"\"%.60s\" is no name; write up to %d letters, digits, - _ and .",
+				name, BYTES_MOST);
+		while (k < n && strcmp(names[k], name) != 0)
+			k++;
+		if (k == n)
+			return wrong(
+				indexed("routes", i, "name"), err, err_bytes,
+				"more than %d names are not counted; give several routes one name",
+				CONFIG_NAMES_MOST);
+	}
+	return NULL;
+}
+
 /* base: "" or "routes.2.". */
 static const char *
 check_rate(const struct config_rate *r, const char *base, char *err, size_t err_bytes)
@@ -596,10 +640,10 @@ const char *
 rules_broken(const struct config *c, char *err, size_t err_bytes)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses,	  groups_check,	    check_loops,
-				    check_routes,	  check_disks,	    check_tls,
-				    check_forwarders,	  check_identity,   check_admin,
-				    check_common_headers, check_common_rate};
+	check_fn *const checks[] = {check_addresses,	  groups_check,	     check_loops,
+				    check_routes,	  check_disks,	     check_tls,
+				    check_forwarders,	  check_identity,    check_admin,
+				    check_common_headers, check_common_rate, check_names};
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const char *bad = checks[i](c, err, err_bytes);
 		if (bad)

@@ -37,7 +37,7 @@ add() { # a program at its own place, with its libraries
 fetch_kernel
 mkdir -p "$root"/{usr/bin,usr/sbin,usr/lib,usr/lib64,proc,sys,dev,tmp,etc,twice/scenario}
 for folder in bin sbin lib lib64; do ln -s usr/$folder "$root/$folder"; done
-for tool in bash cat mount modprobe ip uname timeout find curl openssl; do
+for tool in bash cat mount modprobe ip uname timeout find curl openssl cmp; do
 	! path=$(command -v $tool) || add "$path"
 done
 cp -L build/twice "$root/twice/twice"

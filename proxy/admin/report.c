@@ -237,6 +237,27 @@ json_of_origins(const struct report *r)
 }
 
 static json_t *
+json_of_routes(const struct report *r)
+{
+	static const char *const classes[] = {"none", "1xx", "2xx", "3xx", "4xx", "5xx"};
+	json_t *list = json_array();
+	for (unsigned i = 0; i < r->route_count; i++) {
+		const struct report_route *o = &r->routes[i];
+		json_t *status = json_object();
+		for (int class = 0; class < MEASURES_CLASSES; class ++)
+			json_object_set_new(status, classes[class],
+					    json_integer((json_int_t)o->answers[class]));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:I, s:I, s:I, s:o, s:o}", "name", o->name,
+						"requests", (json_int_t)o->requests, "hits",
+						(json_int_t)o->hits, "body_bytes",
+						(json_int_t)o->bytes, "status", status,
+						"first_byte", json_of_sum(&o->first_byte_us, 1e6)));
+	}
+	return list;
+}
+
+static json_t *
 json_of_disks(const struct report *r)
 {
 	json_t *list = json_array();
@@ -312,6 +333,7 @@ report_json(const struct report *r, struct buf *out)
 	add_measures(r, top);
 	json_object_set_new(top, "disks", json_of_disks(r));
 	json_object_set_new(top, "origins", json_of_origins(r));
+	json_object_set_new(top, "routes", json_of_routes(r));
 	json_dump_callback(top, on_json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	json_decref(top);
 	buf_add_lit(out, "\n");

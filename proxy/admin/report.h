@@ -17,7 +17,7 @@
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/cache.h"
 
-enum { REPORT_ORIGINS_MOST = 256, REPORT_LISTEN_MOST = 16 };
+enum { REPORT_ORIGINS_MOST = 256, REPORT_LISTEN_MOST = 16, REPORT_ROUTES_MOST = 64 };
 
 /* Failing: and asked all the same, for half of its group is out already; out: left alone. */
 enum report_condition { REPORT_ORIGIN_WELL, REPORT_ORIGIN_FAILING, REPORT_ORIGIN_OUT };
@@ -30,6 +30,12 @@ struct report_origin {
 	unsigned under_way; /* requests */
 	uint64_t requests, errors, answers[MEASURES_CLASSES];
 	struct histogram_sum wait_us;
+};
+
+struct report_route {	  /* all routes of one name */
+	const char *name; /* borrowed as well */
+	uint64_t requests, hits, bytes, answers[MEASURES_CLASSES];
+	struct histogram_sum first_byte_us;
 };
 
 /* The rows of history_columns.h whose totals outlive the process. */
@@ -63,6 +69,8 @@ struct report {
 	struct histogram_sum measures[MEASURE_COUNT];
 	unsigned origin_count;
 	struct report_origin origins[REPORT_ORIGINS_MOST];
+	unsigned route_count;
+	struct report_route routes[REPORT_ROUTES_MOST];
 	struct process_facts process;
 	double lifetime[REPORT_RATES]; /* since lifetime_since_s, over restarts */
 	int64_t lifetime_since_s;

@@ -267,6 +267,44 @@ add_origins(const struct report *r, struct buf *out)
 	buf_fini(&label);
 }
 
+/* ---- routes ---------------------------------------------------------------------------------- */
+
+static void
+add_routes(const struct report *r, struct buf *out)
+{
+	static const char answers[] = "twice_route_responses_total",
+			  first[] = "twice_route_first_byte_seconds";
+	struct buf label = {0};
+	const struct report_route *o = r->routes;
+	unsigned n = r->route_count;
+#define EACH_ROUTE(name_, help, value)                 \
+	if (n)                                         \
+		add_head(out, name_, "counter", help); \
+	for (unsigned i = 0; i < n; i++)               \
+		add_whole(out, name_, label_of(&label, "route", o[i].name, ""), (int64_t)(value));
+	EACH_ROUTE("twice_route_requests_total", "requests of routes with that name", o[i].requests)
+	EACH_ROUTE("twice_route_hits_total", "of these, answers that caused no origin request",
+		   o[i].hits)
+	EACH_ROUTE("twice_route_body_bytes_total", "bytes of bodies sent to their clients",
+		   o[i].bytes)
+#undef EACH_ROUTE
+	if (n)
+		add_head(out, answers, "counter", "answers, by class of status");
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned class = 1; class < MEASURES_CLASSES; class ++) {
+			char code[32];
+			snprintf(code, sizeof code, ",code=\"%uxx\"", class);
+			add_whole(out, answers, label_of(&label, "route", o[i].name, code),
+				  (int64_t)o[i].answers[class]);
+		}
+	if (n)
+		add_head(out, first, "histogram", "from the request to the head of the answer");
+	for (unsigned i = 0; i < n; i++)
+		add_histogram(&o[i].first_byte_us, first, label_of(&label, "route", o[i].name, ""),
+			      1e6, out);
+	buf_fini(&label);
+}
+
 /* ---- disks ----------------------------------------------------------------------------------- */
 
 static void
@@ -330,6 +368,7 @@ report_prometheus(const struct report *r, struct buf *out)
 	add_facts(r, out);
 	add_measures(r, out);
 	add_origins(r, out);
+	add_routes(r, out);
 	add_disks(r, out);
 	report_whatif_prometheus(r, out);
 	add_process(&r->process, out);

@@ -29,15 +29,25 @@ struct origin_measures { /* what one worker asked of one origin */
 	struct histogram wait_us; /* from the question to the head of the answer */
 };
 
+/* What one worker answered for the routes of one name. */
+enum { MEASURES_ROUTES = 128 };
+struct route_measures {
+	_Alignas(64) _Atomic uint64_t requests, hits, bytes, answers[MEASURES_CLASSES];
+	struct histogram first_byte_us;
+};
+
 struct measures {
 	_Alignas(64) struct histogram of[MEASURE_COUNT];
 	struct origin_measures *origins; /* by number; owned */
-	void *memory;			 /* in which they lie */
+	struct route_measures *routes;	 /* the same */
+	void *memory, *route_memory;	 /* in which they lie */
 };
 
 void measures_init(struct measures *m, unsigned origins);
 /* An origin has this number from now on. The writer's thread. */
 void measures_forget_origin(struct measures *m, unsigned number);
+/* A name of routes has this number from now on. The same. */
+void measures_forget_route(struct measures *m, unsigned number);
 void measures_fini(struct measures *m);
 
 struct measures_row {

@@ -84,6 +84,8 @@ print_stored(json_t *stored)
 static void
 print_route(const json_t *route)
 {
+	const char *name;
+	json_t *value;
 	if (json_is_null(json_object_get(route, "number")))
 		printf("route    none: the defaults\n");
 	else
@@ -91,6 +93,10 @@ print_route(const json_t *route)
 		       number(route, "number"), word(route, "host"), word(route, "path"),
 		       json_is_true(json_object_get(route, "pass")) ? ", passes" : "",
 		       word(route, "admit"));
+	json_object_foreach(json_object_get(route, "settings"), name, value)
+	{
+		printf("           %s: %s\n", name, json_string_value(value));
+	}
 }
 
 static void

@@ -49,17 +49,18 @@ make_settings(const struct edition *e)
 	if (e->passes)
 		routes_pass(s->routes);
 	s->pages = e->pages.of;
+	s->counted = e->counted;
 	return s;
 }
 
 /* Each of these says in e->wrong which setting it is about. */
 static int
 open_parts(struct edition *e, unsigned workers, const struct edition *before,
-	   struct origin_names *names, char *err, size_t err_bytes)
+	   struct edition_names *names, char *err, size_t err_bytes)
 {
 	snprintf(e->wrong, sizeof e->wrong, "origins");
-	if (origins_open(&e->origins, e->config, workers, before ? &before->origins : NULL, names,
-			 err, err_bytes))
+	if (origins_open(&e->origins, e->config, workers, before ? &before->origins : NULL,
+			 &names->origins, err, err_bytes))
 		return -1;
 	snprintf(e->wrong, sizeof e->wrong, "admin_token_file");
 	if (admin_door_token_of(e->config, &e->token, err, err_bytes))
@@ -69,10 +70,11 @@ open_parts(struct edition *e, unsigned workers, const struct edition *before,
 
 int
 edition_open(struct edition *e, unsigned workers, const struct edition *before,
-	     struct origin_names *names, char *err, size_t err_bytes)
+	     struct edition_names *names, char *err, size_t err_bytes)
 {
 	if (open_parts(e, workers, before, names, err, err_bytes))
 		return -1;
+	e->counted = route_names_open(&names->routes, e->config, before ? before->config : NULL);
 	e->settings = make_settings(e);
 	return 0;
 }
@@ -95,6 +97,7 @@ edition_unref(struct edition **ep)
 	settings_unref(&e->settings);
 	origins_close(&e->origins);
 	pages_close(&e->pages);
+	free(e->counted);
 	if (e->config == &e->own)
 		config_fini(&e->own);
 	free(e->token);

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "proxy/node/origins.h"
 #include "proxy/node/pages.h"
+#include "proxy/node/route_names.h"
 
 #include <stdatomic.h>
 
@@ -20,6 +21,7 @@ struct edition {
 	struct config own; /* where it is, if it is ours */
 	struct origins origins;
 	struct pages pages;
+	unsigned char *counted;	   /* route_names.h */
 	struct settings *settings; /* for threads that are no workers: constant, never counted */
 	unsigned *ports;	   /* at which each entry of listen is; 0: a path */
 	char *token;		   /* that the admin server asks for; NULL: none */
@@ -28,6 +30,12 @@ struct edition {
 	bool passes;		   /* nothing is looked up, and nothing stored */
 	char wrong[CONFIG_NAME_BYTES]; /* the setting for which edition_open failed */
 	_Atomic unsigned users;
+};
+
+/* What is counted by name, over editions. */
+struct edition_names {
+	struct origin_names origins;
+	struct route_names routes;
 };
 
 /* With one user, without servers. The config is borrowed until it is gone. */
@@ -39,7 +47,7 @@ struct edition *edition_create_passing(struct edition *base);
 /* The servers, those of before where nothing changed (origins.h); then its settings. -1 and a
  * sentence; wrong then says of which setting. */
 int edition_open(struct edition *e, unsigned workers, const struct edition *before,
-		 struct origin_names *names, char *err, size_t err_bytes);
+		 struct edition_names *names, char *err, size_t err_bytes);
 struct edition *edition_ref(struct edition *e);
 void edition_unref(struct edition **e); /* any thread; the last one destroys */
 

@@ -33,6 +33,14 @@ say(struct question *q, const char *sentence)
 	json_array_append_new(q->why, json_string(sentence));
 }
 
+static void
+say_text(struct question *q, struct buf *text)
+{
+	if (text->n)
+		json_array_append_new(q->why, explain_text(buf_str(text)));
+	text->n = 0;
+}
+
 /* ---- as lookup.c does ------------------------------------------------------------------------ */
 
 static void
@@ -118,10 +126,10 @@ say_why_here(struct question *q)
 	if (imagined_lacks_peer(&q->im))
 		say(q, "The route asks which address the client has (allow, deny): say --from "
 		       "ADDRESS.");
+	imagined_doubt(&q->im, &why);
+	say_text(q, &why);
 	imagined_why(&q->im, &why);
-	buf_add(&why, "", 1);
-	if (*why.p)
-		say(q, why.p);
+	say_text(q, &why);
 	buf_fini(&why);
 }
 
@@ -200,6 +208,13 @@ say_all(struct question *q, const struct settings *s)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
+static void
+add_setting(void *ctx, const char *setting, const char *value)
+{
+	if (strcmp(setting, "host") != 0 && strcmp(setting, "path") != 0)
+		json_object_set_new(ctx, setting, explain_text(str_of(value)));
+}
+
 static json_t *
 route_of(const struct question *q)
 {
@@ -210,6 +225,10 @@ route_of(const struct question *q)
 			      : q->im.route->admit == RULE_NEVER ? "never"
 								 : "by sightings");
 	json_object_set_new(r, "number", n ? json_integer(n) : json_null());
+	json_t *own = json_object();
+	if (n)
+		config_route_each(&c->routes[n - 1], add_setting, own);
+	json_object_set_new(r, "settings", own);
 	if (n && c->routes[n - 1].host)
 		json_object_set_new(r, "host", explain_text(str_of(c->routes[n - 1].host)));
 	if (n && c->routes[n - 1].path)

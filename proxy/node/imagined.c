@@ -189,6 +189,23 @@ imagined_why(const struct imagined *im, struct buf *out)
 	}
 }
 
+void
+imagined_doubt(const struct imagined *im, struct buf *out)
+{
+	unsigned first = route_as_written(im->settings->routes, &im->rq);
+	if (im->number == first || im->route->closed)
+		return;
+	if (first)
+		buf_printf(
+			out,
+			"The path as it is written is route %u's; an origin could read it as one "
+			"that matches differently.",
+			first);
+	else
+		buf_add_lit(out, "No route matches the path as it is written; an origin could read "
+				 "it as one that does.");
+}
+
 const char *
 imagined_why_passed(const struct imagined *im)
 {

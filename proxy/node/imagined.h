@@ -42,6 +42,8 @@ void imagined_fini(struct imagined *im);
 const char *imagined_deed(const struct imagined *im);
 /* Appends a sentence that says why imagined_deed says so; nothing when that is NULL. */
 void imagined_why(const struct imagined *im, struct buf *out);
+/* Appends a sentence where the path as it is written is another route's, or none's; else nothing. */
+void imagined_doubt(const struct imagined *im, struct buf *out);
 /* Why the cache is not asked (not shared), as a sentence. */
 const char *imagined_why_passed(const struct imagined *im);
 /* The route asks who the client is, and nobody said so. */

@@ -59,6 +59,36 @@ numbers_add(const struct worker *workers, unsigned n, const struct origins *orig
 		add_worker(&workers[i], numbers, out);
 }
 
+static void
+add_route(const struct route_measures *from, struct report_route *to)
+{
+	to->requests += atomic_load_explicit(&from->requests, memory_order_relaxed);
+	to->hits += atomic_load_explicit(&from->hits, memory_order_relaxed);
+	to->bytes += atomic_load_explicit(&from->bytes, memory_order_relaxed);
+	for (int class = 0; class < MEASURES_CLASSES; class ++)
+		to->answers[class] +=
+			atomic_load_explicit(&from->answers[class], memory_order_relaxed);
+	histogram_sum_add(&to->first_byte_us, &from->first_byte_us);
+}
+
+_Static_assert((int)REPORT_ROUTES_MOST >= (int)CONFIG_NAMES_MOST, "each name has a row");
+
+void
+numbers_routes(const struct worker *workers, unsigned n, const struct config *c,
+	       const unsigned char *counted, struct report *out)
+{
+	const char *names[CONFIG_NAMES_MOST];
+	out->route_count = config_route_names(c, names);
+	for (unsigned i = 0; i < out->route_count; i++) {
+		unsigned r = 0;
+		while (!c->routes[r].name || strcmp(c->routes[r].name, names[i]) != 0)
+			r++;
+		out->routes[i].name = names[i];
+		for (unsigned w = 0; w < n; w++)
+			add_route(&workers[w].measures.routes[counted[r]], &out->routes[i]);
+	}
+}
+
 void
 numbers_name(const struct config *c, const unsigned *ports, struct report *out)
 {

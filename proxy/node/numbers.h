@@ -13,6 +13,9 @@
 /* Adds the counters and histograms of n workers, and what is known of the origins. */
 void numbers_add(const struct worker *workers, unsigned n, const struct origins *origins,
 		 struct report *out);
+/* Adds what they counted for routes with names; counted: edition.h. */
+void numbers_routes(const struct worker *workers, unsigned n, const struct config *c,
+		    const unsigned char *counted, struct report *out);
 /* Who this is. ports: of the listeners, as bound. */
 void numbers_name(const struct config *c, const unsigned *ports, struct report *out);
 

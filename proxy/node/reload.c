@@ -34,6 +34,7 @@ struct making {
 	struct tls_server *tls;
 	struct logfile *log;
 	unsigned forgotten[REPORT_ORIGINS_MOST], forgotten_n;
+	unsigned unnamed[MEASURES_ROUTES], unnamed_n; /* numbers of routes that have new names */
 };
 
 static int
@@ -148,10 +149,13 @@ open_edition(struct making *m)
 	if (edition_open(m->edition, s->worker_count, s->edition, &s->names, m->say->err,
 			 m->say->err_bytes))
 		return refuse(m, m->edition->wrong);
-	resolver_wait(s->names.resolver, SERVER_NAMES_MS);
+	resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS);
 	for (unsigned i = 0; i < REPORT_ORIGINS_MOST; i++)
-		if (s->names.of[i].taken && !s->names.of[i].counted)
+		if (s->names.origins.of[i].taken && !s->names.origins.of[i].counted)
 			m->forgotten[m->forgotten_n++] = i;
+	for (unsigned i = 0; i < MEASURES_ROUTES; i++)
+		if (s->names.routes.of[i].taken && !s->names.routes.of[i].clean)
+			m->unnamed[m->unnamed_n++] = i;
 	return 0;
 }
 
@@ -192,6 +196,8 @@ tell_workers(struct making *m)
 			.closed_count = m->closed_n,
 			.forgotten = m->forgotten,
 			.forgotten_count = m->forgotten_n,
+			.unnamed = m->unnamed,
+			.unnamed_count = m->unnamed_n,
 			.origins = &m->edition->origins,
 			.done = &done,
 		};
@@ -229,7 +235,7 @@ commit(struct making *m)
 	struct seen_rule rule;
 	server_budget(c, &rule);
 	seen_settle(s->shelves.seen, &rule);
-	resolver_every(s->names.resolver, (int64_t)c->resolve_s * 1000);
+	resolver_every(s->names.origins.resolver, (int64_t)c->resolve_s * 1000);
 	clients_settle(s->clients, c->limits.connections, c->limits.per_address);
 	pthread_mutex_lock(&s->lock);
 	s->edition = edition_ref(m->edition);
@@ -240,7 +246,9 @@ commit(struct making *m)
 	tell_workers(m);
 	health_settle(s->health, &m->edition->origins);
 	for (unsigned i = 0; i < m->forgotten_n; i++)
-		s->names.of[m->forgotten[i]].counted = true;
+		s->names.origins.of[m->forgotten[i]].counted = true;
+	for (unsigned i = 0; i < m->unnamed_n; i++)
+		s->names.routes.of[m->unnamed[i]].clean = true;
 	take_places(m);
 	logfile_stop(&old_log, SERVER_LOG_END_MS);
 	edition_unref(&old);

@@ -166,32 +166,22 @@ origin_of(const struct imagined *im)
 }
 
 static void
-say_doubt(const struct imagined *im, unsigned first, json_t *why)
+add_sentence(struct buf *b, json_t *why)
 {
-	char text[160];
-	if (im->number == first || im->route->closed)
-		return;
-	if (first)
-		snprintf(text, sizeof text,
-			 "The path as it is written is route %u's; an origin could read it as one "
-			 "that matches differently.",
-			 first);
-	else
-		snprintf(text, sizeof text,
-			 "No route matches the path as it is written; an origin could read it as "
-			 "one that does.");
-	json_array_append_new(why, json_string(text));
+	if (b->n)
+		json_array_append_new(why, explain_text(buf_str(b)));
+	b->n = 0;
 }
 
 static json_t *
-why_of(const struct imagined *im, unsigned first)
+why_of(const struct imagined *im)
 {
 	json_t *why = json_array();
 	struct buf b = {0};
-	say_doubt(im, first, why);
+	imagined_doubt(im, &b);
+	add_sentence(&b, why);
 	imagined_why(im, &b);
-	if (b.n)
-		json_array_append_new(why, explain_text(buf_str(&b)));
+	add_sentence(&b, why);
 	buf_fini(&b);
 	if (imagined_lacks_peer(im))
 		json_array_append_new(why,
@@ -224,7 +214,7 @@ json_of(struct routing *r, const struct imagined *im, struct str url)
 	add_answer(im, top);
 	json_object_set_new(top, "key", explain_text(buf_str(&im->key.text)));
 	json_object_set_new(top, "origin", origin_of(im));
-	json_object_set_new(top, "why", why_of(im, first));
+	json_object_set_new(top, "why", why_of(im));
 	return top;
 }
 

@@ -459,7 +459,9 @@ open_edition(struct server *s, char *err, size_t err_bytes)
 	if (edition_open(s->edition, s->worker_count, NULL, &s->names, err, err_bytes))
 		return -1;
 	for (unsigned i = 0; i < REPORT_ORIGINS_MOST; i++)
-		s->names.of[i].counted = s->names.of[i].taken;
+		s->names.origins.of[i].counted = s->names.origins.of[i].taken;
+	for (unsigned i = 0; i < MEASURES_ROUTES; i++)
+		s->names.routes.of[i].clean = s->names.routes.of[i].taken;
 	return 0;
 }
 
@@ -484,7 +486,7 @@ server_create_heir(struct server **out, const struct config *c, const char *vers
 	pthread_mutex_init(&s->changing, NULL);
 	share_heaps(c);
 	s->edition = edition_create(c, 0);
-	s->names.resolver = resolver_create(NULL, (int64_t)c->resolve_s * 1000);
+	s->names.origins.resolver = resolver_create(NULL, (int64_t)c->resolve_s * 1000);
 	if (open_shelves(s, err, err_bytes) || open_edition(s, err, err_bytes) ||
 	    server_open_log(s, c, &s->access_log, err, err_bytes) ||
 	    open_workers(s, err, err_bytes) || (!heir && open_admin(s, err, err_bytes))) {
@@ -551,7 +553,7 @@ int
 server_start(struct server *s)
 {
 	assert(!s->started && s->worker_count > 0);
-	resolver_wait(s->names.resolver, SERVER_NAMES_MS);
+	resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS);
 	chronicle_begin(s->chronicle, on_second, s);
 	for (unsigned i = 0; i < s->worker_count; i++)
 		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
@@ -633,7 +635,8 @@ server_destroy(struct server **sp)
 	edition_unref(&s->admins);
 	edition_unref(&s->keepers);
 	edition_unref(&s->edition);
-	origins_names_fini(&s->names);
+	origins_names_fini(&s->names.origins);
+	route_names_fini(&s->names.routes);
 	logfile_stop(&s->access_log, SERVER_LOG_END_MS);
 	doorway_end(s->places, s->place_count);
 	free(s->places);
@@ -672,6 +675,7 @@ tell(struct server *s, const struct edition *e, struct report *out)
 {
 	memset(out, 0, sizeof *out);
 	numbers_add(s->workers, s->worker_count, &e->origins, out);
+	numbers_routes(s->workers, s->worker_count, e->config, e->counted, out);
 	numbers_name(e->config, e->ports, out);
 	out->version = s->version;
 	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;

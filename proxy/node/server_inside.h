@@ -26,7 +26,7 @@ struct server {
 	/* One change at a time, and none once it ends. */
 	pthread_mutex_t changing;
 	bool ending; /* under changing */
-	struct origin_names names;
+	struct edition_names names;
 	struct doorway_place *places; /* of each entry of listen */
 	unsigned place_count, next_place;
 	struct doorway_listeners listeners;

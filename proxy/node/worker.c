@@ -96,6 +96,8 @@ take_over(struct letter *letter)
 	w->serve.log.file = c->log;
 	for (unsigned i = 0; i < c->forgotten_count; i++)
 		measures_forget_origin(&w->measures, c->forgotten[i]);
+	for (unsigned i = 0; i < c->unnamed_count; i++)
+		measures_forget_route(&w->measures, c->unnamed[i]);
 	wire_settle(w->wire, &limits, c->settings->trusted, c->settings->trusted_count);
 	for (unsigned i = 0; i < c->door_count; i++)
 		if (listen_at(w, &c->doors[i]))

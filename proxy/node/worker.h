@@ -72,6 +72,8 @@ struct worker_change {
 	unsigned closed_count;
 	const unsigned *forgotten; /* numbers of servers that have new owners */
 	unsigned forgotten_count;
+	const unsigned *unnamed; /* numbers of routes that have new names */
+	unsigned unnamed_count;
 	const struct origins *origins; /* those in use from now on */
 	bool leaves; /* clients are told to go on by other connections (wire_leave) */
 	sem_t *done; /* is posted */

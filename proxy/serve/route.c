@@ -77,6 +77,7 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 	r->path = c->path ? str_of(c->path) : STR("");
 	r->route.group = group < 0 ? 0 : (unsigned)group; /* who only looks for rules has none */
 	r->route.pass = c->pass;
+	r->route.place = c->name ? (unsigned)(c - all->routes) + 1 : 0;
 	r->route.admit = (enum admission_rule)c->admit; /* same order in both tables */
 	r->route.sightings = c->admission.sightings;
 	r->route.max_object_bytes = c->admission.max_object_bytes;

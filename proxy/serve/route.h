@@ -20,6 +20,7 @@
 #include "proxy/serve/rate.h"
 
 struct route {
+	unsigned place; /* of one with a name: in the configuration, from 1; else 0 */
 	bool pass;	/* never look in or fill the cache */
 	unsigned group; /* of origins: who is asked */
 	enum admission_rule admit;

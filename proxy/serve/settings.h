@@ -29,6 +29,7 @@ struct settings {
 	struct network *purge_from; /* who may send PURGE: cache.purge_from */
 	unsigned purge_from_count;
 	struct upstream *const *groups; /* of origins, by route */
+	const unsigned char *counted;	/* under which number, by route with a name; borrowed */
 	const struct str *pages;	/* files that routes answer with, by route; borrowed */
 	unsigned users;
 	void (*gone)(void *lender); /* NULL: nobody wants to know */

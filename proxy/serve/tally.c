@@ -96,12 +96,27 @@ remember(const struct txn *t)
 		tell_names(t);
 }
 
+static void
+count_for_route(const struct txn *t)
+{
+	struct route_measures *r =
+		&t->serve->measures->routes[t->settings->counted[t->route->place - 1]];
+	histogram_raise(&r->requests, 1);
+	histogram_raise(&r->hits, t->cs.hit);
+	histogram_raise(&r->bytes, t->body_sent);
+	histogram_raise(&r->answers[measures_class(t->status)], 1);
+	if (t->head_us)
+		histogram_add(&r->first_byte_us, (uint64_t)(t->head_us - t->begun_us));
+}
+
 void
 tally_answer(const struct txn *t)
 {
 	struct metrics *m = t->serve->metrics;
 	pay(t);
 	measure(t);
+	if (t->route && t->route->place)
+		count_for_route(t);
 	if (t->key.primary_bytes)
 		remember(t);
 	metrics_add(m, METRIC_STATUS_NONE + measures_class(t->status), 1);

@@ -273,13 +273,28 @@ err_ended(void)
 	return e;
 }
 
-static bool
-speaks_h2(void)
+/* Lines that say "listening on" and are whole. */
+static int
+listeners_said(void)
 {
+	static const char line[] = "listening on ";
+	int n = 0;
+	for (const char *p = edge_stderr() + edge.err_from; (p = strstr(p, line)); p += sizeof line)
+		n += strchr(p, '\n') != NULL;
+	return n;
+}
+
+/* How many there will be: of the flags, else those in quotes behind listen: of the YAML. */
+static int
+listeners_due(void)
+{
+	int n = 0, quotes = 0;
 	for (int i = 0; edge.flags[i]; i++)
-		if (strncmp(edge.flags[i], "h2c://", 6) == 0)
-			return true;
-	return false;
+		n += strcmp(edge.flags[i], "--listen") == 0;
+	const char *p = !n && in_yaml("\nlisten:") ? strstr(edge.yaml, "listen:") : NULL;
+	for (; p && *p && *p != '\n'; p++)
+		quotes += *p == '"';
+	return n ? n : quotes > 2 ? quotes / 2 : 1;
 }
 
 /* False: it ended. */
@@ -290,10 +305,10 @@ comes_up(void)
 	for (int64_t end = kit_now_ms() + kit_patience_ms();;) {
 		edge.port = said_port("listening on ");
 		edge.admin_port = said_port("admin on ");
-		edge.h2_port = said_port("listening on h2c://");
-		bool h2 = edge.h2_port || !speaks_h2();
-		if (edge.port && edge.admin_port && h2)
+		if (edge.port && edge.admin_port && listeners_said() >= listeners_due()) {
+			edge.h2_port = said_port("listening on h2c://");
 			return true;
+		}
 		if (err_ended())
 			return false;
 		if (kit_now_ms() > end)

@@ -186,6 +186,10 @@ SCENARIO("a route is named, and what passes is said to pass")
 	expect_text(word(URL "/v/1", "route.number"), "2");
 	expect_text(word(URL "/v/1", "now.verdict"), "always");
 	expect_text(word(URL "/other", "route.number"), "");
+	expect_text(word(URL "/v/1", "route.settings.admit"), "always");
+	expect_text(json_string_value(json_array_get(part_of(URL "/%2576/1", "why"), 0)),
+		    "No route matches the path as it is written; an origin could read it as one "
+		    "that does.");
 }
 
 SCENARIO("what a route answers by itself is said, and that the address of a client may matter")

@@ -63,6 +63,16 @@ expect_big(struct answer a)
 	expect(memcmp(a.body, pattern(2, BYTES), BYTES) == 0);
 }
 
+/* The bytes of /big. */
+static const char *
+whole_file(void)
+{
+	const char *path = text("%s/whole", kit_dir());
+	FILE *f = fopen(path, "w");
+	expect(f && fwrite(pattern(2, BYTES), 1, BYTES, f) == BYTES && fclose(f) == 0);
+	return path;
+}
+
 SCENARIO("auto: where the kernel has no TLS the log says so, and OpenSSL encrypts as ever")
 {
 	start("");
@@ -105,6 +115,27 @@ SCENARIO("a large body goes from its file, by both versions")
 		edge_wait_stat("bytes.from_files", before + BYTES / 2);
 	}
 	edge_expect_stat("tls.kernel", 3);
+}
+
+SCENARIO("frames of HTTP/2 are encrypted by it too, and uploads are read as ever")
+{
+	needs("curl");
+	origin_says("/up", .body = "taken");
+	start_in_kernel("");
+	const char *url = text("https://127.0.0.1:%u", edge_port());
+	const char *to = text("%s/out", kit_dir()), *up = text("@%s", to);
+	for (int i = 0; i < 2; i++) {
+		struct output o = program("curl", "-sSk", "--http2", "--fail", "-o", to, "-w",
+					  "%{http_version} %{size_download}", text("%s/big", url));
+		expect_that(o.status == 0, "%s", o.err);
+		expect_text(o.out, text("2 %d", BYTES));
+		struct output same = program("cmp", to, whole_file());
+		expect_that(same.status == 0, "%s%s", same.out, same.err);
+	}
+	expect_text(program("curl", "-sSk", "--http2", "--data-binary", up, text("%s/up", url)).out,
+		    "taken");
+	edge_expect_stat("tls.kernel", 3);
+	edge_expect_stat("tls.h2", 3);
 }
 
 SCENARIO("the end of what is whole is told, that of what was cut is not")

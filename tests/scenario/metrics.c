@@ -2,6 +2,8 @@
 #include "tests/kit/kit.h"
 
 #include <jansson.h>
+#include <signal.h>
+#include <stdlib.h>
 
 static char *
 metrics(void)
@@ -43,6 +45,7 @@ one_of_each(void)
 {
 	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
 	origin_says("/gone", .status = 404, .body = "no");
+	edge_yaml("routes: [ { path: /x, name: x } ]\n");
 	edge_start();
 	get("/x");
 	get("/x");
@@ -159,4 +162,61 @@ SCENARIO("promtool finds nothing wrong in the alert rules and in the dashboard's
 	o = program("promtool", "check", "rules", path);
 	expect_that(o.status == 0, "exit %d: %s%s", o.status, o.out, o.err);
 	expect_that(strstr(o.out, "rules found") != NULL, "%s", o.out);
+}
+
+SCENARIO("routes with a name are counted by it, over reloads, and go with it")
+{
+	by_http_only();
+	const char *first = "routes:\n  - { path: /a/, name: one }\n  - { path: /b/, name: one }\n"
+			    "  - { path: /c/, name: two, deny: any }\n  - { path: /d/ }\n";
+	origin_says("*", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	edge_start_yaml(first);
+	for (int i = 0; i < 3; i++) {
+		get("/a/x");
+		get("/b/x");
+		get("/c/x");
+		get("/d/x");
+	}
+	edge_wait_stat("requests.total", 12);
+	wait_until((int)sample("twice_route_requests_total{route=\"two\"}") == 3);
+	expect_int((int)sample("twice_route_requests_total{route=\"one\"}"), 6);
+	expect_int((int)sample("twice_route_hits_total{route=\"one\"}"), 4);
+	expect_int((int)sample("twice_route_body_bytes_total{route=\"one\"}"), 30);
+	expect_int((int)sample("twice_route_responses_total{route=\"two\",code=\"4xx\"}"), 3);
+	expect_int((int)sample("twice_route_first_byte_seconds_count{route=\"one\"}"), 6);
+	/* Another place and another name. */
+	write_file(text("%s/twice.yaml", kit_dir()),
+		   "routes:\n  - { path: /e/, name: three }\n  - { path: /b/, name: one }\n");
+	edge_signal(SIGHUP);
+	wait_until(edge_said("is read again"));
+	get("/b/x");
+	get("/e/x");
+	wait_until((int)sample("twice_route_requests_total{route=\"three\"}") == 1);
+	expect_int((int)sample("twice_route_requests_total{route=\"one\"}"), 7);
+	expect_int((int)sample("twice_route_requests_total{route=\"two\"}"), -1);
+}
+
+SCENARIO("numbers of routes that are gone are given again, and begin at nothing")
+{
+	by_http_only();
+	origin_says("*", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	edge_start_yaml("routes: [ { path: /, name: r0 } ]\n");
+	get("/x");
+	for (int i = 1; i <= 6; i++) {
+		char *yaml = text("routes:\n");
+		for (int k = 0; k < 60; k++)
+			yaml = text("%s  - { path: /%d/, name: r%d-%d }\n", yaml, k, i, k);
+		write_file(text("%s/twice.yaml", kit_dir()), yaml);
+		struct output o = program(getenv("TWICE"), "reload", "--admin",
+					  text("127.0.0.1:%u", edge_admin_port()));
+		expect_that(o.status == 0, "%s%s", o.out, o.err);
+		for (int k = 0; k < 60; k += 20) {
+			expect_int((int)sample(text("twice_route_requests_total{route=\"r%d-%d\"}",
+						    i, k)),
+				   0);
+			get(text("/%d/x", k));
+			wait_until((int)sample(text("twice_route_requests_total{route=\"r%d-%d\"}",
+						    i, k)) == 1);
+		}
+	}
 }

@@ -205,6 +205,7 @@ static const struct {
 	{ "routes: [ { path: /a, admission: { sightings: 3 } } ]\n", "t.yaml:1: routes.admission.sightings: the filter tells 2", "admission.filter" },
 	{ "routes: [ { path: /a, cache: { stale_after: 0s } } ]\n", "t.yaml:1: routes.cache.stale_after: 0s is out of range", "or inherited" },
 	{ "routes: [ { path: /a, cache: { disk: 1GiB } } ]\n", "t.yaml:1: there is no setting \"routes.cache.disk\"", "" },
+	{ "routes: [ { path: /a, name: 'a b' } ]\n", "t.yaml:1: routes.name: \"a b\" is no name", "letters" },
 	{ "rate: { burst: 5 }\n",                 "t.yaml:1: rate.burst: there is no rate", "requests:" },
 	{ "rate: { requests: 10/s }\n",           "t.yaml:1: rate.requests: \"10/s\"", "or none" },
 	{ "routes: [ { rate: { requests: 1, per: 1d, burst: 31 } } ]\n", "t.yaml:1: routes.rate.burst: at this rate 31", "smaller" },

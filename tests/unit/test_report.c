@@ -253,6 +253,9 @@ START_TEST(prometheus_text_is_well_formed)
 	start();
 	r.origin_count = 1;
 	r.origins[0].url = "http://origin";
+	r.route_count = 2;
+	r.routes[0].name = "a";
+	r.routes[1].name = "b";
 	static char seen[1 << 18], sample[256], again[300];
 	char *copy = strdup(as_text()), *rest, family[128] = "", name[128];
 	int lines = 0;
