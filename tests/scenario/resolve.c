@@ -1,6 +1,7 @@
 /* Names of origins that change, go and come, asked of a name server that is played here. It is found
  * by files that are mounted over those of the system, in a name space of the scenario's own. */
 #include "tests/kit/kit.h"
+#include "tests/kit/tls.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -309,6 +310,29 @@ SCENARIO("an address that refuses costs nothing while another answers")
 	edge_start();
 	for (int i = 0; i < 20; i++)
 		expect_answer(get("/closes"), 200, "old");
+}
+
+SCENARIO("https servers are found the same way, whatever their name in TLS is")
+{
+	by_http_only();
+	begin_names();
+	const char *cert =
+		cert_write(text("%s/cert.pem", kit_dir()), .names = "tls.example,web.test");
+	origin_tls(cert, cert);
+	names_are_at("127.0.0.4", "127.0.0.1"); /* the first refuses */
+	origin_says("*", .fields = "Cache-Control: no-store\r\n", .body = "hello", .close = true,
+		    .times = 100);
+	edge_yaml(text("origins:\n"
+		       "  - { name: a, url: \"https://web.test:%u\", ca_file: %s }\n"
+		       "  - { name: b, url: \"https://web.test:%u\", ca_file: %s, server_name: "
+		       "tls.example }\n"
+		       "routes:\n  - { path: /b, origin: b }\n",
+		       origin_port(), cert, origin_port(), cert));
+	edge_start();
+	for (int i = 0; i < 4; i++) {
+		expect_answer(get("/a"), 200, "hello");
+		expect_answer(get("/b"), 200, "hello");
+	}
 }
 
 SCENARIO("twice check names what cannot be looked up, and a reload finds new names first")
