@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -528,11 +529,30 @@ edge_on_end(void)
 	edge_beside_on_end();
 }
 
+/* In a subreaper, whoever followed the process under test is a child when that is gone. */
+static void
+end_successors(void)
+{
+	int pid = 1;
+	while (pid > 0) {
+		FILE *f = fopen(text("/proc/self/task/%d/children", (int)getpid()), "r");
+		if (!f || fscanf(f, "%d", &pid) != 1)
+			pid = 0;
+		if (f)
+			fclose(f);
+		if (pid > 0 && (kill(pid, SIGKILL) < 0 || waitpid(pid, NULL, 0) < 0))
+			return;
+	}
+}
+
 void
 edge_abandon(void)
 {
+	int subreaper = 0;
 	if (edge.pid)
 		kill(edge.pid, SIGKILL);
+	if (prctl(PR_GET_CHILD_SUBREAPER, &subreaper) == 0 && subreaper)
+		end_successors();
 }
 
 /* ---- its numbers ----------------------------------------------------------------------------- */
