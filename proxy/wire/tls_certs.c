@@ -14,7 +14,7 @@
 
 /* Forward secrecy and authenticated encryption, what Mozilla calls intermediate less the two of
  * finite fields, in its order. OpenSSL would put AES-256 first in TLS 1.3, whose SHA-384 makes a
- * handshake dearer by a twelfth where the CPU knows SHA-256. */
+ * handshake dearer where the CPU knows SHA-256. */
 static const char ciphers_1_3[] = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:"
 				  "TLS_CHACHA20_POLY1305_SHA256";
 static const char ciphers_1_2[] = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
