@@ -518,8 +518,9 @@ listen_at(struct door *d, int fd)
 	pthread_detach(t);
 }
 
-static void
-open_door(struct door *d)
+/* False: its port is taken, or something else is wrong (errno). */
+static bool
+try_door(struct door *d)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET,
 				.sin_port = htons((uint16_t)d->port),
@@ -529,11 +530,21 @@ open_door(struct door *d)
 	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
 	if (bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 1024) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&a, &n) < 0)
-		fail("the origin cannot listen: %s", strerror(errno));
+	    getsockname(fd, (struct sockaddr *)&a, &n) < 0) {
+		close(fd);
+		return false;
+	}
 	d->port = ntohs(a.sin_port);
 	d->url = text("%s://%s:%u", origin.tls ? "https" : "http", inet_ntoa(a.sin_addr), d->port);
 	listen_at(d, fd);
+	return true;
+}
+
+static void
+open_door(struct door *d)
+{
+	if (!try_door(d))
+		fail("the origin cannot listen: %s", strerror(errno));
 }
 
 static void
@@ -586,7 +597,15 @@ origin_door_at(unsigned i, const char *address)
 	struct door *d = &origin.doors[i];
 	d->address = inet_addr(address);
 	d->port = origin.doors[0].port;
-	open_door(d);
+	/* That port may be somebody's there: another one for both, then. */
+	for (int tries = 0; !try_door(d); tries++) {
+		if (tries == 20)
+			fail("the origin cannot listen at %s: %s", address, strerror(errno));
+		origin_door_dies(0);
+		origin.doors[0].port = 0;
+		open_door(&origin.doors[0]);
+		d->port = origin.doors[0].port;
+	}
 }
 
 void

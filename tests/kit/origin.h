@@ -91,7 +91,8 @@ void origin_returns(void); /* the same port again */
  * for "/x" is heard, and scripted, as "@2/x", and "@2*" is the script of all that has none there. */
 const char *origin_door(unsigned i);	  /* its URL; opened at the first word */
 const char *origin_door_unix(unsigned i); /* the same by a Unix socket; its first word */
-/* The same at the port of the origin itself, by another address of 127.0.0.0/8; its first word. */
+/* The same at the port of the origin itself, by another address of 127.0.0.0/8; its first word, and
+ * before anybody was told that port, which is another one from then on if somebody has it there. */
 void origin_door_at(unsigned i, const char *address);
 void origin_door_dies(unsigned i);
 void origin_door_returns(unsigned i);
