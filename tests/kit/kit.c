@@ -328,6 +328,29 @@ kit_hand_over(const int *fds, unsigned n, const char *names)
 	handed.names = names;
 }
 
+static char listen_pid[32] = "LISTEN_PID="; /* the child's, who writes it itself */
+
+/* The environment of the next process. In the parent: other threads of it may hold locks as it forks,
+ * which nobody in the child would ever give back. */
+static char **
+environment(void)
+{
+	size_t n = 0, k = 0;
+	if (!handed.n)
+		return environ;
+	while (environ[n])
+		n++;
+	char **all = kit_alloc((n + 4) * sizeof *all);
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], "LISTEN_", 7) != 0)
+			all[k++] = environ[i];
+	all[k++] = listen_pid;
+	all[k++] = text("LISTEN_FDS=%u", handed.n);
+	all[k++] = text("LISTEN_FDNAMES=%s", handed.names);
+	all[k] = NULL;
+	return all;
+}
+
 /* In the child: descriptors from 3 on. Twice, as below. */
 static void
 take_handed(void)
@@ -338,21 +361,25 @@ take_handed(void)
 	for (unsigned i = 0; i < handed.n; i++)
 		if (dup2(200 + (int)i, 3 + (int)i) < 0)
 			_exit(127);
-	if (handed.n) {
-		setenv("LISTEN_PID", text("%d", (int)getpid()), 1);
-		setenv("LISTEN_FDS", text("%u", handed.n), 1);
-		setenv("LISTEN_FDNAMES", handed.names, 1);
-	}
+	char digits[16];
+	unsigned n = 0, pid = (unsigned)getpid();
+	for (; pid; pid /= 10)
+		digits[n++] = (char)('0' + pid % 10);
+	for (unsigned i = 0; i < n; i++)
+		listen_pid[sizeof "LISTEN_PID=" - 1 + i] = digits[n - 1 - i];
+	listen_pid[sizeof "LISTEN_PID=" - 1 + n] = '\0';
 }
 
 pid_t
 kit_spawn(const char *const *argv, const int fds[3])
 {
+	char **with = environment();
 	pid_t parent = getpid(), pid = fork();
 	if (pid < 0)
 		kit_fail(__FILE__, __LINE__, "fork: %s", strerror(errno));
 	if (pid > 0)
 		return pid;
+	environ = with;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
