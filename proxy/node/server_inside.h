@@ -1,4 +1,5 @@
-/* server_inside.h - the whole node, for server.c, which makes it, and reload.c, which changes it. */
+/* server_inside.h - the whole node, for server.c, which makes it, server_admin.c, which tells of it,
+ * and reload.c, which changes it. */
 #ifndef NODE_SERVER_INSIDE_H
 #define NODE_SERVER_INSIDE_H
 
@@ -59,5 +60,12 @@ enum { SERVER_LOG_END_MS = 2000 }; /* for the last lines */
 enum { SERVER_NAMES_MS = 6000 };
 /* How often, and how much, is written to disk. */
 void server_budget(const struct config *c, struct seen_rule *out);
+
+/* server_admin.c. What is true now, as edition e has it. */
+void server_admin_tell(struct server *s, const struct edition *e, struct report *out);
+/* The same for the history, as a callback; ctx: the server. */
+void server_admin_second(void *ctx, struct report *out);
+/* 0, or -1 and a sentence. */
+int server_admin_open(struct server *s, char *err, size_t err_bytes);
 
 #endif

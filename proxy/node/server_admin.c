@@ -1,0 +1,188 @@
+/* server_admin.c - what the node answers to who asks: the admin server, and the history each second. */
+#include "proxy/node/server_inside.h"
+
+#include "proxy/admin/admin.h"
+#include "proxy/node/chronicle.h"
+#include "proxy/node/explain.h"
+#include "proxy/node/heir.h"
+#include "proxy/node/inherited.h"
+#include "proxy/node/numbers.h"
+#include "proxy/node/purge.h"
+#include "proxy/node/top.h"
+#include "proxy/wire/clients.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- facts --------------------------------------------------------------------------------- */
+
+void
+server_admin_tell(struct server *s, const struct edition *e, struct report *out)
+{
+	memset(out, 0, sizeof *out);
+	numbers_add(s->workers, s->worker_count, &e->origins, out);
+	numbers_routes(s->workers, s->worker_count, e->config, e->counted, out);
+	numbers_name(e->config, e->ports, out);
+	out->version = s->version;
+	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
+	out->now_s = now_s();
+	pthread_mutex_lock(&s->lock);
+	out->log_dropped = s->log_dropped + (s->access_log ? logfile_dropped(s->access_log) : 0);
+	pthread_mutex_unlock(&s->lock);
+	cache_stats(s->shelves.cache, &out->cache);
+	baseline_stats(s->shelves.baseline, &out->baseline);
+	seen_report(s->shelves.seen, &out->generation);
+	out->generation_interval_s = seen_interval_s(s->shelves.seen);
+	out->endurance_bytes = (double)e->config->cache.endurance_bytes;
+	out->turn_alarm_s = (double)e->config->admission.turn_alarm_s;
+	out->open_connections = clients_count(s->clients);
+	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
+	history_lifetime(chronicle_history(s->chronicle), out);
+}
+
+/* ---- who asks ------------------------------------------------------------------------------ */
+
+/* The edition of now, held in *mine until the next call with it. */
+static struct edition *
+hold(struct server *s, struct edition **mine)
+{
+	struct edition *old = *mine;
+	pthread_mutex_lock(&s->lock);
+	*mine = edition_ref(s->edition);
+	pthread_mutex_unlock(&s->lock);
+	edition_unref(&old);
+	return *mine;
+}
+
+void
+server_admin_second(void *ctx, struct report *out)
+{
+	struct server *s = ctx;
+	server_admin_tell(s, hold(s, &s->keepers), out);
+}
+
+static void
+on_report(void *ctx, struct report *out)
+{
+	struct server *s = ctx;
+	server_admin_tell(s, hold(s, &s->admins), out);
+	process_read(&out->process);
+}
+
+static const char *
+on_explain(void *ctx, const struct explain_order *o, struct buf *out)
+{
+	struct server *s = ctx;
+	return explain_url(&s->shelves, hold(s, &s->admins)->settings, s->workers, s->worker_count,
+			   o, out);
+}
+
+static void
+on_top(void *ctx, struct buf *out)
+{
+	struct server *s = ctx;
+	top_json(s->workers, s->worker_count, out);
+}
+
+static bool
+on_history(void *ctx, int64_t step_s, int64_t since_s, struct buf *out)
+{
+	struct server *s = ctx;
+	return history_json(chronicle_history(s->chronicle), step_s, since_s, out);
+}
+
+static bool
+on_healthy(void *ctx)
+{
+	struct server *s = ctx;
+	return !atomic_load(&s->draining);
+}
+
+static void
+on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out)
+{
+	struct server *s = ctx;
+	purge_apply(&s->shelves, hold(s, &s->admins)->settings, o, n, out);
+}
+
+static struct access_rules
+on_access(void *ctx)
+{
+	struct server *s = ctx;
+	const struct edition *e = hold(s, &s->admins);
+	const struct config *c = e->config;
+	return (struct access_rules){
+		.hosts = c->admin_hosts, .host_count = c->admin_host_count, .token = e->token};
+}
+
+static int
+on_reload(void *ctx, struct buf *out)
+{
+	struct server *s = ctx;
+	pthread_mutex_lock(&s->lock);
+	struct server_orders o = s->orders;
+	pthread_mutex_unlock(&s->lock);
+	return o.reload ? o.reload(o.ctx, out) : -1;
+}
+
+static void
+on_upgrade(void *ctx, bool begin, struct buf *out)
+{
+	struct server *s = ctx;
+	pthread_mutex_lock(&s->lock);
+	struct server_orders o = s->orders;
+	pthread_mutex_unlock(&s->lock);
+	if (o.upgrade)
+		o.upgrade(o.ctx, begin, out);
+}
+
+/* The socket that the process before has, if it is the one that is wanted; else -1. */
+static int
+admin_socket_before(struct server *s, const char *listen, bool path, bool *is_ours)
+{
+	int fd = s->heir ? heir_admin(s->heir, path, is_ours) : -1;
+	if (fd < 0 || (listen && inherited_listens_at(fd, listen, 0)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int
+open_admin_door(struct server *s, char *err, size_t err_bytes)
+{
+	const struct config *c = s->edition->config;
+	char listen[UNIX_SOCKET_PATH_BYTES + 8];
+	bool is_ours;
+	snprintf(listen, sizeof listen, "unix:%s", c->admin_socket ? c->admin_socket : "");
+	int fd = admin_socket_before(s, c->admin_socket ? listen : NULL, true, &is_ours);
+	if (fd < 0)
+		return admin_door_open(&s->admin_door, c, err, err_bytes);
+	admin_door_adopt(&s->admin_door, c, fd, is_ours);
+	return 0;
+}
+
+int
+server_admin_open(struct server *s, char *err, size_t err_bytes)
+{
+	const char *addr = s->edition->config->admin;
+	bool is_ours;
+	if (open_admin_door(s, err, err_bytes))
+		return -1;
+	int before = admin_socket_before(s, addr, false, &is_ours);
+	const struct admin_source source = {
+		.report = on_report,
+		.history = on_history,
+		.top = on_top,
+		.explain = on_explain,
+		.healthy = on_healthy,
+		.purge = on_purge,
+		.reload = on_reload,
+		.upgrade = on_upgrade,
+		.access = on_access,
+		.ctx = s,
+		.listening = before >= 0 ? &before : NULL,
+		.socket = s->admin_door.fd >= 0 ? &s->admin_door.fd : NULL,
+	};
+	return addr || source.socket ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
+}
