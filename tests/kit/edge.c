@@ -568,6 +568,16 @@ admin_get(const char *path)
 	return a.status == 200 && !a.fault ? a.body : NULL;
 }
 
+struct answer
+edge_purge(const char *query)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\n"
+			    "Content-Length: 0\r\nConnection: close\r\n\r\n",
+			    query));
+	return client_read(c, "POST");
+}
+
 double
 edge_stat(const char *path)
 {

@@ -64,6 +64,7 @@ char *edge_stdout(void);
 bool edge_said(const char *words); /* on stderr */
 const char *edge_cache_dir(void);
 
+struct answer edge_purge(const char *query);	     /* POST /purge?query to admin */
 double edge_stat(const char *path);		     /* "disk.written_bytes" in GET /stats */
 void edge_wait_stat(const char *path, double value); /* until it is at least value */
 void edge_wait_requests(int n); /* until so many requests were understood since its start */

@@ -13,20 +13,10 @@ binary(void)
 	return b ? b : "build/twice";
 }
 
-static struct answer
-purge(const char *query)
-{
-	struct client *c = client_open_to(edge_admin_port());
-	client_send(c, text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\n"
-			    "Content-Length: 0\r\nConnection: close\r\n\r\n",
-			    query));
-	return client_read(c, "POST");
-}
-
 static void
 expect_purged(const char *query)
 {
-	struct answer a = purge(query);
+	struct answer a = edge_purge(query);
 	expect_status(a, 200);
 	expect_that(strstr(a.body, "\"purged\": true") && strstr(a.body, "\"durable\": true"), "%s",
 		    a.body);
@@ -125,8 +115,8 @@ SCENARIO("twice purge says what it did, and what it cannot do")
 	expect_int(program(binary(), "purge", "example.com/x", "--admin", admin).status, 1);
 	expect_int(program(binary(), "purge", "--admin", admin).status, 2);
 	expect_int(program(binary(), "purge", "--all", "--host", "a", "--admin", admin).status, 2);
-	expect_status(purge("all=1&host=a"), 400);
-	expect_status(purge("url=ftp://a/"), 400);
+	expect_status(edge_purge("all=1&host=a"), 400);
+	expect_status(edge_purge("url=ftp://a/"), 400);
 }
 
 SCENARIO("purge https://...: what it cannot match on a plain listener is said")
@@ -135,14 +125,14 @@ SCENARIO("purge https://...: what it cannot match on a plain listener is said")
 	origin_says("*", .fields = FRESH, .body = "x");
 	edge_start();
 	get("/x");
-	struct answer a = purge("url=https://example.com/x");
+	struct answer a = edge_purge("url=https://example.com/x");
 	expect_status(a, 200);
 	expect_that(strstr(a.body, "forwarded.trust") && strstr(a.body, "http://"), "%s", a.body);
 	edge_stop();
 	edge_start_yaml("forwarded:\n  trust: [ 127.0.0.1 ]\nadmission:\n  sightings: 1\n");
 	expect_verdict(get_with("/x", "X-Forwarded-Proto: https\r\n"), "fwd=uri-miss");
 	expect_hit(get_with("/x", "X-Forwarded-Proto: https\r\n"));
-	a = purge("url=https://example.com/x");
+	a = edge_purge("url=https://example.com/x");
 	expect_status(a, 200);
 	expect_that(!strstr(a.body, "forwarded.trust"), "%s", a.body);
 	expect_verdict(get_with("/x", "X-Forwarded-Proto: https\r\n"), "fwd=uri-miss");
@@ -160,14 +150,14 @@ SCENARIO("a purge reaches what is being fetched: it is not stored, and nobody jo
 		origin_says("/x", .fields = FRESH, .body = "new");
 		struct call *old = call_get("/x");
 		barrier_arrivals(go, 1);
-		expect_status(purge(how[i]), 200);
+		expect_status(edge_purge(how[i]), 200);
 		expect_answer(get("/x"), 200, "new"); /* not the flight from before */
 		barrier_open(go);
 		call_expect(old, 200, "old one");
 		struct answer a = get("/x");
 		expect_answer(a, 200, "new");
 		expect_hit(a);
-		expect_status(purge("all=1"), 200);
+		expect_status(edge_purge("all=1"), 200);
 	}
 }
 

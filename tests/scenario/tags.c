@@ -8,20 +8,10 @@
 #define FRESH	 "Cache-Control: max-age=3600\r\n"
 #define ADMITTED "admission:\n  sightings: 1\n"
 
-static struct answer
-purge(const char *query)
-{
-	struct client *c = client_open_to(edge_admin_port());
-	client_send(c, text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\n"
-			    "Content-Length: 0\r\nConnection: close\r\n\r\n",
-			    query));
-	return client_read(c, "POST");
-}
-
 static void
 expect_purged(const char *query)
 {
-	struct answer a = purge(query);
+	struct answer a = edge_purge(query);
 	expect_status(a, 200);
 	expect_that(strstr(a.body, "\"durable\": true"), "%s", a.body);
 }
@@ -356,8 +346,8 @@ SCENARIO("several at once; what cannot be meant is refused, with what would be r
 			    .body = "x", .times = 9);
 	for (int i = 0; i < 6; i++)
 		get(text("/%d", i));
-	struct answer a = purge("url=http://example.com/0&tag=t1&prefix=http://example.com/2&"
-				"host=other.example&tag=t3");
+	struct answer a = edge_purge("url=http://example.com/0&tag=t1&prefix=http://example.com/2&"
+				     "host=other.example&tag=t3");
 	expect_status(a, 200);
 	expect_that(strstr(a.body, "\"results\"") && strstr(a.body, "\"tag\": \"t3\""), "%s",
 		    a.body);
@@ -384,18 +374,18 @@ SCENARIO("several at once; what cannot be meant is refused, with what would be r
 		{"soft=1", "what to purge"},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-		a = purge(wrong[i].query);
+		a = edge_purge(wrong[i].query);
 		expect_that(a.status == 400 && strstr(a.body, wrong[i].says), "%s: %d %s",
 			    wrong[i].query, a.status, a.body);
 	}
 	expect(is_here("/4") && is_here("/5"));
-	a = purge("prefix=https://example.com/");
+	a = edge_purge("prefix=https://example.com/");
 	expect_that(strstr(a.body, "forwarded.trust"), "%s", a.body);
-	a = purge("url=http://example.com/*");
+	a = edge_purge("url=http://example.com/*");
 	expect_that(strstr(a.body, "purge a prefix"), "%s", a.body);
 	edge_stop();
 	edge_start_yaml(EDGE_CACHE("  tag_headers: [ ]\n") ADMITTED);
-	a = purge("tag=t");
+	a = edge_purge("tag=t");
 	expect_that(strstr(a.body, "names no field"), "%s", a.body);
 }
 

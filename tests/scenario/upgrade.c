@@ -163,20 +163,10 @@ ask_by(struct client *c, const char *method, const char *target)
 	return client_read(c, method);
 }
 
-static struct answer
-purge(const char *query)
-{
-	struct client *c = client_open_to(edge_admin_port());
-	client_send(c, text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\n"
-			    "Content-Length: 0\r\nConnection: close\r\n\r\n",
-			    query));
-	return client_read(c, "POST");
-}
-
 static void
 expect_purged(const char *query)
 {
-	struct answer a = purge(query);
+	struct answer a = edge_purge(query);
 	expect_status(a, 200);
 	expect_that(strstr(a.body, "\"durable\": true"), "%s", a.body);
 }
