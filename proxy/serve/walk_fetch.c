@@ -33,25 +33,22 @@ end_of_run(struct walk *w, uint64_t until)
 	return end;
 }
 
-/* We lead, but the slice may have landed after we looked. */
+/* We lead, but the slice may have landed after we looked, in RAM or on the disk alone: then it is
+ * looked for once more. */
 static bool
 landed(struct walk *w)
 {
-	struct shelves *sh = w->t->serve->shelves;
 	struct object *o;
-	if (w->tries > 1 ||
-	    cache_peek(sh->cache, w->key.hash, buf_str(&w->key.text), &o) != FOUND_OBJECT)
+	if (w->tries > 1 || cache_peek(w->t->serve->shelves->cache, w->key.hash,
+				       buf_str(&w->key.text), &o) == FOUND_NOT)
 		return false;
-	if (!walk_is_it(w, o)) {
-		object_unref(&o);
-		return false;
-	}
+	object_unref(&o);
 	struct flight *f = flight_ref(flight_of(w->reader));
 	flights_close(f);
 	flight_fail(f, 0, "landed", 0);
 	flight_unref(&f);
 	flight_leave(&w->reader);
-	walk_take(w, o);
+	w->lost = false;
 	return true;
 }
 

@@ -110,6 +110,23 @@ SCENARIO("who comes late to a large body reads what is there, and follows what c
 	origin_expect_requests(1);
 }
 
+/* Each comes to the end of each slice at about the time at which it lands on the disk. */
+SCENARIO_IN(60, "many who read a large body together cost one exchange, wherever they meet")
+{
+	enum { FILMS = 30, MANY = 12 };
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	for (int film = 0; film < FILMS; film++) {
+		struct call *reads[MANY];
+		const char *path = text("/film/%d", film);
+		origin_says(path, FILM, .times = 9);
+		for (int i = 0; i < MANY; i++)
+			reads[i] = call_get(path);
+		for (int i = 0; i < MANY; i++)
+			expect_bytes_of(call_wait(reads[i]), SEED, 0, BYTES);
+		origin_expect_requests(film + 1);
+	}
+}
+
 SCENARIO("a seek does not wait for what lies before it, with or without an end")
 {
 	struct barrier *go = barrier_new();
