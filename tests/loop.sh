@@ -6,7 +6,7 @@
 #	JOBS=8 tests/loop.sh 50 0   # eight programs at once: they are each other's load
 #
 # The load: BURNERS processes that only compute (twice the cores), and one that writes and syncs a file in
-# the temporary folder. JOBS programs run at once (1); each has ports and folders of its own. T names scenarios
+# the temporary folder; with BURNERS 0 neither. JOBS programs run at once (1); each has ports and folders of its own. T names scenarios
 # or unit tests; without it, all. What failed is kept whole in the folder that the last lines name. Exit
 # code 1 when anything failed.
 cd "$(dirname "$0")/.." || exit 1
@@ -35,8 +35,10 @@ for ((i = 0; i < burners; i++)); do
 	(while :; do :; done) &
 	pids="$pids $!"
 done
-(while :; do dd if=/dev/zero of="$folder/ballast" bs=1M count=64 conv=fsync 2>/dev/null; done) &
-pids="$pids $!"
+if [ "$burners" -gt 0 ]; then
+	(while :; do dd if=/dev/zero of="$folder/ballast" bs=1M count=64 conv=fsync 2>/dev/null; done) &
+	pids="$pids $!"
+fi
 
 # What fails leaves its log.
 run_one() {
@@ -62,7 +64,7 @@ for ((round = 1; round <= rounds; round++)); do
 	echo "round $round: $([ $bad -eq 0 ] && echo all well || echo "$bad failed"), $((SECONDS - start)) s"
 done
 
-echo "$rounds rounds of ${#programs[@]} programs ${JOBS:-1} at once, beside $burners burners and a writer, MODE=$mode"
+echo "$rounds rounds of ${#programs[@]} programs ${JOBS:-1} at once, beside $burners burners, MODE=$mode"
 for name in "${!failed[@]}"; do echo "  $name failed ${failed[$name]} times"; done
 [ ${#failed[@]} -eq 0 ] && { rm -rf "$folder"; exit 0; }
 echo "what they said: $folder"
