@@ -267,12 +267,13 @@ h2_session_create(struct conn *c)
 	if (!w->h2)
 		w->h2 = shared_create();
 	h2->conn = c;
+	h2->most = w->o.limits.h2_streams;
 	h2->noted_last = &h2->noted;
 	h2->sent_last = &h2->sent;
 	h2->watched_ms = now_ms();
 	h2_guard_init(h2);
 	const nghttp2_settings_entry settings[] = {
-		{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, w->o.limits.h2_streams},
+		{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, h2->most},
 		{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)w->o.limits.head_bytes},
 		{NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
 	};

@@ -107,9 +107,10 @@ struct h2 { /* conn->session */
 	nghttp2_session *ng;
 	struct h2_stream *streams;
 	unsigned count;
+	unsigned most; /* http2.streams when it began, which its client was told; it stays so */
 	struct h2_stream *noted, **noted_last;
 	struct h2_stream *sent, **sent_last; /* framed to the end, not all written */
-	/* Arenas of requests that ended before serve's work for them did: it counts on. */
+	/* Arenas of requests that ended before serve's work for them did: it counts on. Room for most. */
 	struct arena **lasting;
 	unsigned lasting_n;
 	struct buf out; /* frames that the socket did not take, from out_at on */

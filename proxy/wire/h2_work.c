@@ -21,24 +21,22 @@ h2_work_sweep(struct h2 *h2)
 static void
 keep_counting(struct h2 *h2, struct arena *arena)
 {
-	unsigned most = h2->conn->wire->o.limits.h2_streams;
-	if (!arena_is_shared(arena) || h2->lasting_n == most) {
+	if (!arena_is_shared(arena) || h2->lasting_n == h2->most) {
 		arena_unref(&arena);
 		return;
 	}
 	if (!h2->lasting)
-		h2->lasting = mem_alloc(most * sizeof *h2->lasting);
+		h2->lasting = mem_alloc(h2->most * sizeof *h2->lasting);
 	h2->lasting[h2->lasting_n++] = arena;
 }
 
 bool
 h2_work_is_full(struct h2 *h2)
 {
-	unsigned most = h2->conn->wire->o.limits.h2_streams;
-	if (h2->count + h2->lasting_n < most)
+	if (h2->count + h2->lasting_n < h2->most)
 		return false;
 	h2_work_sweep(h2);
-	return h2->count + h2->lasting_n >= most;
+	return h2->count + h2->lasting_n >= h2->most;
 }
 
 void

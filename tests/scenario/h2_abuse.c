@@ -53,28 +53,59 @@ SCENARIO("rapid reset: requests given up at once, of what is cached")
 	expect(edge_said("was ended: more "));
 }
 
+/* Asks for the i-th of many, and gives it up when its fetch has begun. */
+static void
+ask_and_give_up(struct client *c, int i, bool answered)
+{
+	uint8_t p[8];
+	get_by_hand(c, 2 * i + 1, text("/%d", i));
+	/* It is told of, and begins to be fetched, before it is given up. */
+	if (answered)
+		expect(h2_raw_wait(c, H2_HEADERS, 2 * i + 1, p, 1));
+	h2_raw_frame(c, H2_PING, 0, 0, "12345678", 8);
+	expect(h2_raw_wait(c, H2_PING, 0, p, 8));
+	h2_raw_frame(c, H2_RST_STREAM, 0, 2 * i + 1, "\0\0\0\x8", 4);
+}
+
+#define STREAMS(n)                                                         \
+	"listen: [ \"127.0.0.1:0\", \"h2c://127.0.0.1:0\" ]\nworkers: 1\n" \
+	"http2:\n  streams: " #n "\n  resets: 100000\n  frames: 100000\n"
+
 SCENARIO("rapid reset of what is not cached: no more fetches than streams, reset ones included")
 {
 	struct barrier *go = barrier_new();
 	origin_says("/x", .fields = FRESH, .body = "hello");
 	origin_says("*", .fields = FRESH, .body = "hello", .hold_head = go);
-	edge_start_yaml("listen: [ \"127.0.0.1:0\", \"h2c://127.0.0.1:0\" ]\nworkers: 1\n"
-			"http2:\n  streams: 10\n  resets: 100000\n  frames: 100000\n");
+	edge_start_yaml(STREAMS(10));
 	struct client *c = h2_raw_open();
-	uint8_t p[8];
-	for (int i = 0; i < 500; i++) {
-		get_by_hand(c, 2 * i + 1, text("/%d", i));
-		/* It is told of, and begins to be fetched, before it is given up. */
-		h2_raw_frame(c, H2_PING, 0, 0, "12345678", 8);
-		expect(h2_raw_wait(c, H2_PING, 0, p, 8));
-		h2_raw_frame(c, H2_RST_STREAM, 0, 2 * i + 1, "\0\0\0\x8", 4);
-	}
+	for (int i = 0; i < 500; i++)
+		ask_and_give_up(c, i, false);
 	edge_expect_stat("http2.requests", edge_stat("requests.total"));
 	double at_once = edge_stat("http2.requests") - edge_stat("requests.abandoned");
 	expect_that(at_once <= 10, "%g under way", at_once);
 	barrier_open(go);
 	struct h2_client *other = h2_open();
 	expect_status(h2_read(other, h2_request(other, "GET", "/x", NULL, NULL)), 200);
+	client_close(c);
+}
+
+SCENARIO("http2.streams is raised by a reload: a connection keeps the number it was told")
+{
+	enum { TOLD = 4, ALL = 40 };
+	struct barrier *go = barrier_new();
+	origin_says("*", .fields = FRESH, .body = "hello", .hold_body = go, .hold_at = 1);
+	edge_start_yaml(STREAMS(4));
+	struct client *c = h2_raw_open();
+	for (int i = 0; i < TOLD; i++)
+		ask_and_give_up(c, i, true);
+	edge_rewrite(STREAMS(100));
+	struct output o = program(getenv("TWICE"), "reload", "--admin",
+				  text("127.0.0.1:%u", edge_admin_port()));
+	expect_that(o.status == 0, "%s%s", o.out, o.err);
+	for (int i = TOLD; i < ALL; i++)
+		ask_and_give_up(c, i, false);
+	edge_expect_stat("http2.refused", ALL - TOLD);
+	barrier_open(go);
 	client_close(c);
 }
 
