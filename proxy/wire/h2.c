@@ -294,7 +294,9 @@ check(const struct conn *c)
 		return;
 	assert(h2->conn == c && c->waiting != WAIT_LINGER);
 	assert((h2->count == 0) == (h2->streams == NULL));
+	assert(h2->count <= h2->most && h2->lasting_n <= h2->most);
 	assert(h2->out_at <= h2->out.n);
+	assert(!h2->head_since_ms || h2->head_id);
 	assert(h2->count == 0 || c->waiting == WAIT_STREAMS);
 }
 

@@ -50,6 +50,7 @@ on_begin_headers(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 {
 	struct h2 *h2 = ctx;
 	h2->head_since_ms = now_ms();
+	h2->head_id = f->hd.stream_id;
 	if (!begins_request(f))
 		return 0;
 	struct h2_stream *s = h2_request_open(h2, f->hd.stream_id);
@@ -194,6 +195,8 @@ on_close(nghttp2_session *ng, int32_t id, uint32_t code, void *ctx)
 {
 	struct h2 *h2 = ctx;
 	struct h2_stream *s = stream_of(ng, id);
+	if (id == h2->head_id) /* refused within its head: libnghttp2 does not report its end */
+		h2->head_since_ms = 0;
 	if (!s)
 		return 0;
 	h2_request_close(s);

@@ -122,6 +122,7 @@ struct h2 { /* conn->session */
 	struct h2_pace downward;
 	int64_t watched_ms;
 	int64_t head_since_ms; /* a head is coming that is not complete; 0: none is */
+	int32_t head_id;       /* its stream */
 	struct h2_bucket resets, frames;
 	uint64_t useful; /* bytes sent or received that are not forgiven yet */
 	int64_t unknown; /* bytes received that belong to no frame that was reported */

@@ -450,6 +450,27 @@ SCENARIO("an idle connection ends with GOAWAY; PINGs do not keep it")
 	edge_wait_stat("connections.closed", 2);
 }
 
+SCENARIO("the clock of a head stops when it is refused: what is under way goes on")
+{
+	static const char *const bad[] = {PSEUDO, "x", "a\r\nb: c", NULL};
+	struct barrier *go = barrier_new();
+	uint8_t p[5];
+	origin_says("/held", .body = "hello", .hold_head = go);
+	edge_start_yaml(YAML("workers: 1\ntimeouts:\n  header: 300ms\n"));
+	struct client *c = h2_raw_open();
+	h2_raw_headers(c, H2_END_STREAM | H2_END_HEADERS, 1, H2_GET("/held"));
+	h2_raw_headers(c, H2_END_STREAM | H2_END_HEADERS, 3, bad);
+	edge_wait_stat("http2.malformed", 1);
+	/* One that came later, whose head is really not complete: its clock ends it. */
+	struct client *late = h2_raw_open();
+	h2_raw_headers(late, H2_END_STREAM | H2_END_HEADERS, 1, H2_GET("/held"));
+	h2_raw_headers(late, H2_END_STREAM, 3, H2_GET("/held"));
+	h2_raw_end(late);
+	barrier_open(go);
+	expect(h2_raw_wait(c, H2_DATA, 1, p, sizeof p) && memcmp(p, "hello", 5) == 0);
+	client_close(c);
+}
+
 SCENARIO("streams that are given no window end by the least rate, others go on")
 {
 	enum { BYTES = 200000 };
