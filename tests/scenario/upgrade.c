@@ -589,6 +589,46 @@ SCENARIO("by TLS and HTTP/2 too: sessions are resumed by the new process")
 	expect_int(access(in_dir("admin.sock"), F_OK), -1);
 }
 
+SCENARIO("streams of HTTP/2 that began go on to their end, and then their connection is over")
+{
+	enum { STREAMS = 20 };
+	struct barrier *go = barrier_new();
+	int slow[STREAMS];
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml("listen: [ \"127.0.0.1:0\", \"h2c://127.0.0.1:0\" ]\n"
+		  "timeouts: { drain: 1m }\n");
+	start_by_link();
+	store("/kept");
+	struct h2_client *c = h2_open();
+	for (int i = 0; i < STREAMS; i++) {
+		const char *path = text("/slow/%d", i);
+		origin_says(path, .fields = "Cache-Control: no-store\r\n", .body = "slowly",
+			    .hold_body = go, .hold_at = 2);
+		slow[i] = h2_request(c, "GET", path, NULL, NULL);
+	}
+	for (int i = 0; i < STREAMS; i++)
+		h2_wait_body(c, slow[i], 2);
+	pid_t fresh = upgraded();
+	h2_wait_goaway(c, 1);
+	struct h2_client *next = h2_open();
+	struct answer a = h2_read(next, h2_request(next, "GET", "/kept", NULL, NULL));
+	expect_hit(a);
+	barrier_open(go);
+	for (int i = 0; i < STREAMS; i++) {
+		a = h2_read(c, slow[i]);
+		expect_status(a, 200);
+		expect_text(a.body, "slowly");
+		expect(!a.cut);
+	}
+	h2_wait_end(c);
+	expect_int(h2_goaway(c), 0);
+	edge_becomes(fresh, 0);
+	a = h2_read(next, h2_request(next, "GET", "/kept", NULL, NULL));
+	expect_hit(a);
+	h2_close(next);
+	h2_close(c);
+}
+
 /* ---- when it does not ---------------------------------------------------------------------- */
 
 SCENARIO_IN(
