@@ -756,6 +756,7 @@ SCENARIO_IN(
 	expect_hit(get("/kept"));
 	expect_miss(get("/x"));
 	wait_until(edge_said("the upgrade has failed"));
+	expect_purged(url_of("/later")); /* and with it what came before */
 	link_to(program_itself);
 	edge_kill9();
 	edge_restart();
