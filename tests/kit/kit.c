@@ -143,6 +143,20 @@ pattern(uint64_t seed, size_t n)
 	return p;
 }
 
+bool
+is_pattern(const void *p, uint64_t seed, uint64_t at, size_t n)
+{
+	char want[4096];
+	const char *got = p;
+	for (size_t part; n; n -= part, at += part, got += part) {
+		part = n < sizeof want ? n : sizeof want;
+		pattern_fill(want, part, seed, at);
+		if (memcmp(got, want, part) != 0)
+			return false;
+	}
+	return true;
+}
+
 /* ---- failing -------------------------------------------------------------------------------- */
 
 static void
