@@ -5,16 +5,17 @@
 #
 #	bench/simulate.sh [REQUESTS [LINES]]
 #
-# Off: more than a point of hits, or 2% of the bytes. Two connections, so that the disk keeps up: what it
+# Off: more than a point of hits, or 2% of the bytes. With few requests the disk is so small that one large
+# object, which just stays or just goes, is some hundredths of all bytes. Two connections, so that the disk keeps up: what it
 # refuses is counted, and a run in which it refused much says nothing.
 . bench/lib.sh
-REQUESTS=${1:-100000}
+REQUESTS=${1:-300000}
 LINES=${2:-3000000}
 SEED=${SEED:-1}
 CONNECTIONS=${CONNECTIONS:-2}
 # Once a second the proxy looks whether the log has stopped growing, from when on generations of the filter end
 # with its turns. So the requests are spread over some seconds: each of that many parts is followed by one.
-PARTS=${PARTS:-20}
+PARTS=${PARTS:-40}
 
 facts=$("$BIN/load" --facts --requests "$REQUESTS" --seed "$SEED")
 distinct=$(value distinct_bytes <<<"$facts")

@@ -31,7 +31,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { HEAD_BYTES_MOST = 16384, IDLE_SECONDS = 30, TICK_SECONDS = 5, BACKLOG = 64 };
+enum {
+	HEAD_BYTES_MOST = 16384,
+	IDLE_SECONDS = 30,
+	TICK_SECONDS = 5,
+	BACKLOG = 64,
+	LEAVE_SECONDS = 1
+};
 
 enum wish { WISH_END, WISH_LEAVE, WISH_RETURN };
 
@@ -45,8 +51,8 @@ struct admin {
 	struct event *tick;
 	struct guests guests;
 	int stop_fd; /* eventfd: readable when the thread shall do what is wished */
-	_Atomic enum wish wish;
-	sem_t done; /* posted when it has left, or is back */
+	_Atomic enum wish wish, granted;
+	sem_t done; /* posted when a wish is granted */
 	/* The listener at the address and at the path; left: copies of their sockets. */
 	struct evhttp_bound_socket *listeners[2];
 	int kept[2];
@@ -463,6 +469,7 @@ on_stop(evutil_socket_t fd, short what, void *ctx)
 	for (int i = 0; i < 2; i++)
 		leave_or_return(a, i, wish == WISH_LEAVE);
 	a->left = wish == WISH_LEAVE;
+	atomic_store(&a->granted, wish);
 	sem_post(&a->done);
 }
 
@@ -598,9 +605,14 @@ admin_listening(const struct admin *a)
 void
 admin_leave(struct admin *a, bool yes)
 {
-	do_wish(a, yes ? WISH_LEAVE : WISH_RETURN);
-	while (sem_wait(&a->done))
-		;
+	enum wish wish = yes ? WISH_LEAVE : WISH_RETURN;
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until); /* as sem_timedwait has it */
+	until.tv_sec += LEAVE_SECONDS;
+	do_wish(a, wish);
+	int error = 0;
+	while (atomic_load(&a->granted) != wish && error != ETIMEDOUT)
+		error = (yes ? sem_timedwait(&a->done, &until) : sem_wait(&a->done)) ? errno : 0;
 }
 
 void

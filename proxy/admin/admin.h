@@ -95,7 +95,8 @@ unsigned admin_port(const struct admin *a); /* 0: none */
 /* The socket at addr, borrowed; -1: there is none. */
 int admin_listening(const struct admin *a);
 /* Nobody new is heard any more, and everybody else is told to go on by another connection; the
- * sockets stay open. yes false: not any more. Returns when it is so. */
+ * sockets stay open. yes false: not any more. Returns when it is so; or a second after it was asked to
+ * leave: the thread may be waiting for what only a successor makes durable, and leaves then. */
 void admin_leave(struct admin *a, bool yes);
 void admin_stop(struct admin **a);
 

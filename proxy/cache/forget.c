@@ -362,11 +362,14 @@ forget_close(struct forget **pf)
 	free(f);
 }
 
-/* Under the lock: somebody is told that what was forgotten then is not durable, for it still hangs.
+/* Under the lock: somebody is told that what was forgotten then is not durable, for it still hangs; or
+ * because a successor has yet to begin, which is no fault of the disk.
  */
 static void
 be_late(struct forget *f, uint64_t at)
 {
+	if (f->resting)
+		return;
 	f->late_at = at > f->late_at ? at : f->late_at;
 	if (!atomic_exchange(&f->late, true))
 		log_warning("cache %s: a write to its purge log has taken more than %d s. Purges "

@@ -257,13 +257,15 @@ pay(struct ledger *l, uint32_t slot, const struct payment *p)
 	return true;
 }
 
+/* As in the store, each segment is paid for what lies in it of the body. */
 void
 ghost_pay(struct ghost *g, struct shade *s, uint64_t bytes)
 {
+	uint32_t in = s->last - s->first + 1;
 	if (s->hits == INDEX_MAX_HITS)
 		return;
 	s->hits++;
-	each_segment(g, s, &(struct payment){bytes, ghost_weight(g, s)}, pay, NONE);
+	each_segment(g, s, &(struct payment){bytes / in, ghost_weight(g, s)}, pay, NONE);
 }
 
 /* The store's rules. */

@@ -1,5 +1,6 @@
 /* route.c - `twice route`: which route of a configuration a request takes, and what that means. */
 #include "proxy/cli/cli.h"
+#include "config/units.h"
 #include "proxy/node/routing.h"
 
 #include "proxy/base/buf.h"
@@ -94,6 +95,22 @@ print_key(const char *key)
 }
 
 static void
+print_rates(const json_t *top)
+{
+	const json_t *rate;
+	char time[UNITS_BYTES];
+	size_t i;
+	json_array_foreach(json_object_get(top, "rates"), i, rate)
+	{
+		printf("rate     %lld requests of a client in %s, %lld at once, %s%s\n",
+		       number(rate, "requests"),
+		       units_say_lasting((double)number(rate, "per_s"), time),
+		       number(rate, "burst"), word(rate, "of"),
+		       json_is_true(json_object_get(rate, "hits")) ? "" : "; hits do not count");
+	}
+}
+
+static void
 print_answer(const json_t *top)
 {
 	const json_t *client = json_object_get(top, "client"),
@@ -104,6 +121,7 @@ print_answer(const json_t *top)
 		printf("client   %s %s\n", word(client, "address"),
 		       json_is_true(json_object_get(client, "may_ask")) ? "may ask"
 									: "may not ask");
+	print_rates(top);
 	printf("now      a request would: %s", word(top, "does"));
 	if (number(top, "status"))
 		printf("; status %lld", number(top, "status"));

@@ -210,8 +210,10 @@ begin(const struct settings *s, struct running *r, struct heir *heir, char *err,
 			 "the limit of processes");
 		result = -1;
 	}
-	if (result == 0 && heir)
+	if (result == 0 && heir) {
 		server_settle(server);
+		succeed_settled(&r->succeeding);
+	}
 	if (result == 0)
 		announce(&s->config, server);
 	pthread_mutex_unlock(&r->renewal.lock);
@@ -228,7 +230,7 @@ serve(const struct settings *s, struct heir *heir, unsigned long number)
 		.renewal = {.lock = PTHREAD_MUTEX_INITIALIZER, .settings = s},
 		.succeeding = {.lock = PTHREAD_MUTEX_INITIALIZER,
 			       .number = number,
-			       .state = heir ? SUCCESSION_DONE : SUCCESSION_NONE},
+			       .state = heir ? SUCCESSION_RUNNING : SUCCESSION_NONE},
 	};
 	sigset_t waited;
 	char err[512];

@@ -9,6 +9,7 @@
 #include "proxy/node/identity.h"
 #include "proxy/node/notify.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -49,6 +50,15 @@ succeed_tell(struct succeeding *s, bool begin, struct buf *out)
 	buf_printf(out, "%s\n", text ? text : "{}");
 	free(text);
 	json_decref(json);
+}
+
+void
+succeed_settled(struct succeeding *s)
+{
+	pthread_mutex_lock(&s->lock);
+	assert(s->state == SUCCESSION_RUNNING);
+	s->state = SUCCESSION_DONE;
+	pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- the program ---------------------------------------------------------------------------- */

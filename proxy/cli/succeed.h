@@ -23,6 +23,9 @@ struct succeeding {
 /* GET and POST /upgrade: JSON (admin.h). begin: SIGUSR2 is sent to this process, unless an upgrade is
  * under way. */
 void succeed_tell(struct succeeding *s, bool begin, struct buf *out);
+/* This process has taken another one's place. Until then its state is SUCCESSION_RUNNING: that one may
+ * still go on. */
+void succeed_settled(struct succeeding *s);
 /* The program is started, with the arguments of this process, and takes its place: true, this one is
  * to end (server_linger). False: it goes on; the reason is in the log. */
 bool succeed_run(struct succeeding *s);

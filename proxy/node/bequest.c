@@ -270,9 +270,9 @@ leave(struct bequest *b)
 	struct edition *passing = edition_create_passing(s->edition);
 	int r = edition_open(passing, s->worker_count, s->edition, &s->names, b->err, b->err_bytes);
 	if (r == 0) {
-		tell_workers(b, passing, true);
-		if (s->admin)
+		if (s->admin) /* may take a while, so clients are accepted meanwhile */
 			admin_leave(s->admin, true);
+		tell_workers(b, passing, true);
 		b->left = true;
 	}
 	edition_unref(&passing);

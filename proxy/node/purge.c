@@ -3,6 +3,7 @@
  */
 #include "proxy/node/purge.h"
 
+#include "proxy/cache/heritage.h"
 #include "proxy/http/uri.h"
 #include "proxy/serve/bill.h"
 
@@ -258,10 +259,14 @@ purge_apply(struct shelves *sh, const struct settings *settings, const struct pu
 		last = out[i].sequence;
 	}
 	bool durable = !refused && cache_purge_wait(sh->cache, last);
+	bool rests = cache_rests(sh->cache);
 	for (unsigned i = 0; i < n && !refused; i++) {
 		out[i].durable = durable;
 		if (!durable)
-			out[i].note = "applied, but not on disk: the purge log cannot be written. "
-				      "Nothing is answered from the cache directory until it can";
+			out[i].note =
+				rests ? "applied, but not on disk: a new process of the program is "
+					"starting, and writes it when it serves"
+				      : "applied, but not on disk: the purge log cannot be written. "
+					"Nothing is answered from the cache directory until it can";
 	}
 }

@@ -149,6 +149,28 @@ add_answer(const struct imagined *im, json_t *top)
 	buf_fini(&to);
 }
 
+static void
+add_rate(json_t *list, const char *of, const struct config_rate *r)
+{
+	if (r->requests)
+		json_array_append_new(
+			list, json_pack("{s:s, s:i, s:I, s:i, s:b}", "of", of, "requests",
+					(int)r->requests, "per_s", (json_int_t)r->per_s, "burst",
+					(int)(r->burst ? r->burst : r->requests), "hits", r->hits));
+}
+
+/* How often a client may ask before it is told 429: all of these hold. */
+static json_t *
+rates_of(const struct imagined *im)
+{
+	const struct config *c = im->settings->config;
+	json_t *list = json_array();
+	add_rate(list, "all routes", &c->rate);
+	if (im->number)
+		add_rate(list, "this route", &c->routes[im->number - 1].rate);
+	return list;
+}
+
 /* Where a fetch would go: a group without rules of its own for Host is sent the client's. */
 static json_t *
 origin_of(const struct imagined *im)
@@ -211,6 +233,7 @@ json_of(struct routing *r, const struct imagined *im, struct str url)
 	unsigned first = route_as_written(r->settings->routes, &im->rq);
 	add_not_matched(r, im, first, top);
 	json_object_set_new(top, "client", client_of(im));
+	json_object_set_new(top, "rates", rates_of(im));
 	add_answer(im, top);
 	json_object_set_new(top, "key", explain_text(buf_str(&im->key.text)));
 	json_object_set_new(top, "origin", origin_of(im));

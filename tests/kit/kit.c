@@ -143,6 +143,20 @@ pattern(uint64_t seed, size_t n)
 	return p;
 }
 
+bool
+is_pattern(const void *p, uint64_t seed, uint64_t at, size_t n)
+{
+	char want[4096];
+	const char *got = p;
+	for (size_t part; n; n -= part, at += part, got += part) {
+		part = n < sizeof want ? n : sizeof want;
+		pattern_fill(want, part, seed, at);
+		if (memcmp(got, want, part) != 0)
+			return false;
+	}
+	return true;
+}
+
 /* ---- failing -------------------------------------------------------------------------------- */
 
 static void
@@ -351,16 +365,33 @@ environment(void)
 	return all;
 }
 
-/* In the child: descriptors from 3 on. Twice, as below. */
+enum { HANDED_MOST = 16 };
+
+/* In the child: standard input, output and error, and behind them what is handed over. All are copied
+ * beyond that first, so that none is overwritten before its turn. */
 static void
-take_handed(void)
+place(const int fds[3])
 {
-	for (unsigned i = 0; i < handed.n; i++)
-		if (dup2(handed.fds[i], 200 + (int)i) < 0)
+	int copies[3 + HANDED_MOST];
+	unsigned n = 3 + handed.n;
+	if (handed.n > HANDED_MOST)
+		_exit(127);
+	for (unsigned i = 0; i < n; i++) {
+		int fd = i >= 3	       ? handed.fds[i - 3]
+			 : fds[i] >= 0 ? fds[i]
+				       : open("/dev/null", O_RDWR);
+		if ((copies[i] = fcntl(fd, F_DUPFD, (int)n)) < 0)
 			_exit(127);
-	for (unsigned i = 0; i < handed.n; i++)
-		if (dup2(200 + (int)i, 3 + (int)i) < 0)
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (dup2(copies[i], (int)i) < 0)
 			_exit(127);
+}
+
+/* In the child: who it is, for whom descriptors are handed over. */
+static void
+say_pid(void)
+{
 	char digits[16];
 	unsigned n = 0, pid = (unsigned)getpid();
 	for (; pid; pid /= 10)
@@ -383,16 +414,9 @@ kit_spawn(const char *const *argv, const int fds[3])
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
-	for (int i = 0; i < 3; i++) {
-		int fd = fds[i] >= 0 ? fds[i] : open("/dev/null", O_RDWR);
-		/* Twice, so that a descriptor given for 1 and 2 survives both. */
-		if (dup2(fd, 100 + i) < 0)
-			_exit(127);
-	}
-	for (int i = 0; i < 3; i++)
-		if (dup2(100 + i, i) < 0)
-			_exit(127);
-	take_handed();
+	place(fds);
+	if (handed.n)
+		say_pid();
 	syscall(SYS_close_range, 3 + handed.n, ~0u, 0);
 	sigset_t none;
 	sigemptyset(&none);

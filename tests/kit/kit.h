@@ -110,6 +110,8 @@ bool kit_long(void); /* TWICE_LONG is set */
 /* Bytes that tell their own place: any piece of them shows whether it is the right one. */
 void pattern_fill(char *p, size_t n, uint64_t seed, uint64_t at);
 char *pattern(uint64_t seed, size_t n);
+/* n bytes of it from at on? Takes no memory for that. */
+bool is_pattern(const void *p, uint64_t seed, uint64_t at, size_t n);
 
 struct output {
 	int status; /* exit status, or -signal */

@@ -424,6 +424,8 @@ answer(struct link *l, const struct heard *h, const struct say *s)
 	add_head(&out, s, status, &part);
 	bool ok = put(l, out.p, out.n) && (bodiless || put_body(l, s, body + part.first, part.n));
 	free(out.p);
+	if (s->pattern_bytes)
+		free((char *)(uintptr_t)body);
 	return ok && !s->until_close && !s->close;
 }
 

@@ -50,7 +50,7 @@ expect_whole(const char *name)
 	size_t n;
 	char *p = contents(name, &n);
 	expect_int((long long)n, BYTES);
-	expect(memcmp(p, pattern(3, BYTES), BYTES) == 0);
+	expect(is_pattern(p, 3, 0, BYTES));
 }
 
 /* ---- clients ------------------------------------------------------------------------------- */

@@ -81,7 +81,7 @@ SCENARIO("a stale object is revalidated by ETag; 304 refreshes it without writin
 	struct answer a = get("/x");
 	expect_text(heard_field(origin_last(), "If-None-Match"), "\"v1\"");
 	expect_status(a, 200);
-	expect(a.body_bytes == BYTES && memcmp(a.body, pattern(2, BYTES), BYTES) == 0);
+	expect(a.body_bytes == BYTES && is_pattern(a.body, 2, 0, BYTES));
 	expect_field(a, "X-New", "1");
 	expect_verdict(a, "fwd=stale");
 	expect_verdict(a, "fwd-status=304");
@@ -93,7 +93,7 @@ SCENARIO("a stale object is revalidated by ETag; 304 refreshes it without writin
 	edge_restart();
 	a = get("/x");
 	expect_hit(a);
-	expect(a.body_bytes == BYTES && memcmp(a.body, pattern(2, BYTES), BYTES) == 0);
+	expect(a.body_bytes == BYTES && is_pattern(a.body, 2, 0, BYTES));
 	(void)written;
 }
 

@@ -26,7 +26,7 @@ expect_rest(struct client *c, size_t sent)
 {
 	char *got = malloc(BYTES - sent);
 	expect_int((long long)client_read_body(c, got, BYTES - sent), (long long)(BYTES - sent));
-	expect(memcmp(got, pattern(0, BYTES) + sent, BYTES - sent) == 0);
+	expect(is_pattern(got, 0, sent, BYTES - sent));
 	free(got);
 }
 

@@ -29,7 +29,7 @@ static void
 expect_right(struct answer a, int seed, size_t from, size_t n)
 {
 	expect_int((long long)a.body_bytes, (long long)n);
-	expect(memcmp(a.body, pattern((uint64_t)seed, SLICED) + from, n) == 0);
+	expect(is_pattern(a.body, (uint64_t)seed, from, n));
 	expect_hit(a);
 }
 
@@ -104,8 +104,8 @@ SCENARIO_IN(60, "a file that somebody writes to is read and checked anew: no wro
 	spoil();
 	struct answer a = get("/whole"), b = get("/sliced");
 	expect_int((long long)a.body_bytes, WHOLE);
-	expect(memcmp(a.body, pattern(1, WHOLE), WHOLE) == 0);
+	expect(is_pattern(a.body, 1, 0, WHOLE));
 	expect_miss(a);
 	expect_int((long long)b.body_bytes, SLICED);
-	expect(memcmp(b.body, pattern(2, SLICED), SLICED) == 0);
+	expect(is_pattern(b.body, 2, 0, SLICED));
 }

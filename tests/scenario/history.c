@@ -11,7 +11,9 @@ admin(const char *path)
 	struct client *c = client_open_to(edge_admin_port());
 	client_send(c,
 		    text("GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path));
-	return client_read(c, "GET");
+	struct answer a = client_read(c, "GET");
+	client_close(c);
+	return a;
 }
 
 /* The sum of a column over all steps of a second. A rate is the growth over the time that was seen of

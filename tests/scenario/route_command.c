@@ -44,6 +44,27 @@ says(struct output o, const char *const *words)
 }
 #define expect_says(o, ...) says(o, (const char *const[]){__VA_ARGS__, NULL})
 
+SCENARIO("how often a client may ask is said of all routes and of this one")
+{
+	static const char rated[] = "rate: { requests: 10, per: 1s, burst: 50 }\n"
+				    "origins: [ \"http://127.0.0.1:1\" ]\n"
+				    "routes:\n"
+				    "  - { path: /x, rate: { requests: 5, per: 1m, hits: off } }\n"
+				    "  - { path: /y }\n";
+	const char *all = "rate     10 requests of a client in 1 s, 50 at once, all routes\n";
+	const char *here =
+		"rate     5 requests of a client in 60 s, 5 at once, this route; hits do "
+		"not count\n";
+	struct output o =
+		program(twice_itself(), "route", "-c", file("rated.yaml", rated), "http://a/x");
+	expect_says(o, all, here);
+	o = program(twice_itself(), "route", "-c", file("rated.yaml", rated), "http://a/y");
+	expect_says(o, all);
+	expect(!strstr(o.out, "this route"));
+	o = route("http://a/x");
+	expect(!strstr(o.out, "rate "));
+}
+
 SCENARIO("a route is named with its line, what it sets, the key, and what an origin is asked")
 {
 	expect_says(route("http://a.example.com/api/1?b", "-H", "X-Key: v"), "route    number 1, ",

@@ -22,7 +22,7 @@ get_range(size_t at, size_t n)
 	struct answer a = try_range(at, n, "");
 	expect_status(a, 206);
 	expect_int((long long)a.body_bytes, (long long)n);
-	expect(memcmp(a.body, pattern(SEED, at + n) + at, n) == 0);
+	expect(is_pattern(a.body, SEED, at, n));
 	return a;
 }
 
@@ -110,7 +110,7 @@ read_behind_a_stranger(const struct say *refusal)
 	struct answer a = call_wait(reader);
 	expect_status(a, 200);
 	expect_int((long long)a.body_bytes, BYTES);
-	expect(memcmp(a.body, pattern(SEED, BYTES), BYTES) == 0);
+	expect(is_pattern(a.body, SEED, 0, BYTES));
 	call_wait(stranger);
 }
 
@@ -147,7 +147,7 @@ SCENARIO("a reader goes on when the head of what it reads is replaced by another
 	struct answer a = call_wait(reader);
 	expect_status(a, 200);
 	expect_int((long long)a.body_bytes, BYTES);
-	expect(memcmp(a.body, pattern(SEED, BYTES), BYTES) == 0);
+	expect(is_pattern(a.body, SEED, 0, BYTES));
 }
 
 SCENARIO("who follows a stranger's fetch of a slice has a try of its own: a private answer")
@@ -190,7 +190,7 @@ SCENARIO_IN(60,
 	begin = kit_now_ms();
 	struct answer a = get("/film");
 	expect_status(a, 200);
-	expect(memcmp(a.body, pattern(SEED, BYTES), BYTES) == 0);
+	expect(is_pattern(a.body, SEED, 0, BYTES));
 	/* Nine times the least patience, a second, is what it must not be. */
 	expect_between((double)(kit_now_ms() - begin), 0, 6000 + 3 * usual_ms);
 	for (int i = 1; i < SLICES; i++)
@@ -221,7 +221,7 @@ SCENARIO("who follows a stranger's fetch of a slice has a try of its own: a body
 		struct answer a = call_wait(readers[i]);
 		expect_status(a, 200);
 		expect_int((long long)a.body_bytes, BYTES);
-		expect(memcmp(a.body, pattern(SEED, BYTES), BYTES) == 0);
+		expect(is_pattern(a.body, SEED, 0, BYTES));
 	}
 	client_reset(stranger);
 	barrier_open(never);
@@ -237,7 +237,7 @@ SCENARIO("a piece asked for with no-store is its client's alone: it is not kept,
 	keep_the_beginning();
 	struct answer a = try_range(5 * MIB, 9, "Cache-Control: no-store\r\n");
 	expect_status(a, 206);
-	expect(a.body_bytes == 9 && memcmp(a.body, pattern(SEED, BYTES) + 5 * MIB, 9) == 0);
+	expect(a.body_bytes == 9 && is_pattern(a.body, SEED, 5 * MIB, 9));
 	origin_expect_requests(2);
 	expect_text(heard_field(origin_last(), "Range"), "bytes=5242880-5242888");
 	struct call *hangs = call_with(

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define FRESH "Cache-Control: max-age=600\r\n"
@@ -19,8 +20,9 @@
 /* ---- a program that is no heir ------------------------------------------------------------- */
 
 /* The proxy starts this very program when a link leads here: it says what an heir says up to some
- * step, and then does what the file says that the environment names. */
-enum { OPEN = 7 };
+ * step, and then does what the file says that the environment names. Or it starts an heir and stands
+ * between the two. Messages begin with these (proxy/node/handover.h): */
+enum { HELLO = 1, OPEN = 7, READY = 8, GO = 11, SETTLED = 12 };
 
 static void
 say(const char *bytes, size_t n)
@@ -56,9 +58,116 @@ stop_at(const char *does, const char *step)
 	_exit(7);
 }
 
-__attribute__((constructor)) static void
-be_no_heir(void)
+struct passing {
+	char bytes[1 << 14];
+	size_t n;
+	int fd; /* -1: none came along */
+};
+
+static void
+receive(int from, struct passing *p)
 {
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))];
+	struct iovec part = {p->bytes, sizeof p->bytes};
+	struct msghdr m = {.msg_iov = &part,
+			   .msg_iovlen = 1,
+			   .msg_control = room,
+			   .msg_controllen = sizeof room};
+	ssize_t n = recvmsg(from, &m, 0);
+	if (n <= 0)
+		_exit(0); /* the end of the one is the end of the other */
+	p->n = (size_t)n;
+	p->fd = -1;
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&p->fd, CMSG_DATA(c), sizeof p->fd);
+}
+
+static void
+pass_on(int to, const struct passing *p)
+{
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {(void *)(uintptr_t)p->bytes, p->n};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+	if (p->fd >= 0) {
+		m.msg_control = room;
+		m.msg_controllen = sizeof room;
+		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof p->fd);
+		memcpy(CMSG_DATA(c), &p->fd, sizeof p->fd);
+	}
+	if (sendmsg(to, &m, MSG_NOSIGNAL) < 0)
+		_exit(5);
+	if (p->fd >= 0)
+		close(p->fd);
+}
+
+/* NAME-KIND in the directory of the file that says what to do. */
+static char *
+mark(const char *name, int kind)
+{
+	static char path[4096];
+	const char *does = getenv("NO_HEIR"), *end = strrchr(does, '/');
+	snprintf(path, sizeof path, "%.*s/%s-%d", (int)(end - does), does, name, kind);
+	return path;
+}
+
+/* Lets a message wait until the scenario says go. */
+static void
+hold(int kind)
+{
+	if (kind != HELLO && kind != OPEN && kind != READY && kind != GO && kind != SETTLED)
+		return;
+	close(creat(mark("at", kind), 0600));
+	while (access(mark("go", kind), F_OK) != 0)
+		poll(NULL, 0, 2);
+}
+
+/* What the two say to each other goes through here. The one that began dies with this process, or,
+ * where messages are only held, outlives it. */
+static void
+stand_between(const char *does, char **argv)
+{
+	int ends[2], crash_at = strstr(does, "crash") ? atoi(strrchr(does, '-') + 1) : 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		_exit(4);
+	fcntl(3, F_SETFL, fcntl(3, F_GETFL) & ~O_NONBLOCK);
+	pid_t heir = fork();
+	if (heir == 0) {
+		if (crash_at)
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(ends[1], 3);
+		execv(getenv("HEIR"), argv);
+		_exit(3);
+	}
+	close(ends[1]);
+	FILE *f = fopen(mark("pid", 0), "w");
+	if (!f || fprintf(f, "%d\n", (int)heir) < 0 || fclose(f) != 0)
+		_exit(2);
+	for (;;) {
+		static struct passing p;
+		struct pollfd sides[] = {{.fd = 3, .events = POLLIN},
+					 {.fd = ends[0], .events = POLLIN}};
+		poll(sides, 2, -1);
+		int from = sides[0].revents ? 0 : 1;
+		receive(sides[from].fd, &p);
+		if (p.bytes[0] == crash_at) {
+			kill(heir, SIGKILL);
+			waitpid(heir, NULL, 0);
+			raise(SIGKILL);
+		}
+		if (!crash_at)
+			hold(p.bytes[0]);
+		pass_on(sides[!from].fd, &p);
+	}
+}
+
+__attribute__((constructor)) static void
+be_no_heir(int argc, char **argv)
+{
+	(void)argc;
 	char does[64] = "";
 	const char *file = getenv("NO_HEIR");
 	FILE *f = getenv("TWICE_HANDOVER") && file ? fopen(file, "r") : NULL;
@@ -66,6 +175,8 @@ be_no_heir(void)
 		return;
 	if (!fgets(does, sizeof does, f))
 		_exit(6);
+	if (strncmp(does, "between", 7) == 0)
+		stand_between(does, argv);
 	stop_at(does, "start");
 	if (strncmp(does, "nonsense", 8) == 0)
 		say("\x7fnonsense", 9);
@@ -74,6 +185,7 @@ be_no_heir(void)
 	say("\x01\x01\x00\x00\x00", 5);
 	stop_at(does, "hello");
 	hear(OPEN);
+	close(creat(mark("at", OPEN), 0600));
 	stop_at(does, "open");
 	say("\x08"
 	    "12345678",
@@ -111,6 +223,7 @@ start_by_link(void)
 	link_to(program_itself);
 	setenv("TWICE", in_dir("twice"), 1);
 	setenv("NO_HEIR", in_dir("does"), 1);
+	setenv("HEIR", program_itself, 1);
 	edge_start();
 }
 
@@ -277,6 +390,78 @@ SCENARIO(
 	expect_miss(get("/told"));
 }
 
+static void
+become_no_heir(const char *what)
+{
+	char self[4096] = "";
+	expect(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+	link_to(self);
+	no_heir_does(what);
+}
+
+/* Told to the admin server at every message of an upgrade; the answers come later. */
+static void
+purge_at_each(const int *steps, int n, struct client **told)
+{
+	int64_t released_ms = 0;
+	for (int i = 0; i < n; i++) {
+		char *now = url_of(text("/now-%d", steps[i]));
+		char *later = url_of(text("/later-%d", steps[i]));
+		wait_until(access(mark("at", steps[i]), F_OK) == 0);
+		/* Nobody waits for a purge that waits for the end of the upgrade. */
+		if (steps[i] == GO)
+			expect_between((double)(kit_now_ms() - released_ms), 0, 4000);
+		told[i] = client_open_to(edge_admin_port());
+		client_send(told[i], text("POST /purge?%s&%s HTTP/1.1\r\nHost: localhost\r\n"
+					  "Content-Length: 0\r\n\r\n",
+					  now, later));
+		expect_int(close(creat(mark("go", steps[i]), 0600)), 0);
+		released_ms = kit_now_ms();
+	}
+}
+
+SCENARIO("a purge at any moment of an upgrade holds, and its answer comes when it is durable")
+{
+	static const int steps[] = {HELLO, OPEN, READY, GO, SETTLED};
+	enum { STEPS = sizeof steps / sizeof *steps };
+	struct client *told[STEPS];
+	int pid = 0;
+	origin_says("*", .fields = FRESH, .body = "hello");
+	start_by_link();
+	store("/kept");
+	for (int i = 0; i < STEPS; i++) {
+		store(text("/now-%d", steps[i]));
+		store(text("/later-%d", steps[i]));
+	}
+	become_no_heir("between");
+	edge_signal(SIGUSR2);
+	int64_t begun_ms = kit_now_ms();
+	purge_at_each(steps, STEPS, told);
+	for (int i = 0; i < STEPS; i++) {
+		struct answer a = client_read(told[i], "POST");
+		bool is_late = kit_now_ms() - begun_ms > 4000; /* on a slow machine */
+		note("at message %d", steps[i]);
+		expect_status(a, is_late && a.status == 503 ? 503 : 200);
+		expect_that(strstr(a.body,
+				   a.status == 200 ? "\"durable\": true" : "\"durable\": false"),
+			    "%s", a.body);
+		client_close(told[i]);
+	}
+	FILE *f = fopen(mark("pid", 0), "r");
+	expect(f && fscanf(f, "%d", &pid) == 1 && fclose(f) == 0);
+	edge_becomes(pid, 0);
+	expect_purged(url_of("/no-such"));
+	for (int i = 0; i < STEPS; i++)
+		expect_miss(get(text("/now-%d", steps[i])));
+	expect_hit(get("/kept"));
+	link_to(program_itself);
+	edge_kill9();
+	edge_restart();
+	for (int i = 0; i < STEPS; i++)
+		expect_miss(get(text("/later-%d", steps[i])));
+	expect_hit(get("/kept"));
+}
+
 SCENARIO("three in a row: what the first is told to forget the third does, and they end in order")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");
@@ -421,6 +606,46 @@ SCENARIO("by TLS and HTTP/2 too: sessions are resumed by the new process")
 	expect_int(access(in_dir("admin.sock"), F_OK), -1);
 }
 
+SCENARIO("streams of HTTP/2 that began go on to their end, and then their connection is over")
+{
+	enum { STREAMS = 20 };
+	struct barrier *go = barrier_new();
+	int slow[STREAMS];
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml("listen: [ \"127.0.0.1:0\", \"h2c://127.0.0.1:0\" ]\n"
+		  "timeouts: { drain: 1m }\n");
+	start_by_link();
+	store("/kept");
+	struct h2_client *c = h2_open();
+	for (int i = 0; i < STREAMS; i++) {
+		const char *path = text("/slow/%d", i);
+		origin_says(path, .fields = "Cache-Control: no-store\r\n", .body = "slowly",
+			    .hold_body = go, .hold_at = 2);
+		slow[i] = h2_request(c, "GET", path, NULL, NULL);
+	}
+	for (int i = 0; i < STREAMS; i++)
+		h2_wait_body(c, slow[i], 2);
+	pid_t fresh = upgraded();
+	h2_wait_goaway(c, 1);
+	struct h2_client *next = h2_open();
+	struct answer a = h2_read(next, h2_request(next, "GET", "/kept", NULL, NULL));
+	expect_hit(a);
+	barrier_open(go);
+	for (int i = 0; i < STREAMS; i++) {
+		a = h2_read(c, slow[i]);
+		expect_status(a, 200);
+		expect_text(a.body, "slowly");
+		expect(!a.cut);
+	}
+	h2_wait_end(c);
+	expect_int(h2_goaway(c), 0);
+	edge_becomes(fresh, 0);
+	a = h2_read(next, h2_request(next, "GET", "/kept", NULL, NULL));
+	expect_hit(a);
+	h2_close(next);
+	h2_close(c);
+}
+
 /* ---- when it does not ---------------------------------------------------------------------- */
 
 SCENARIO_IN(
@@ -474,6 +699,37 @@ SCENARIO_IN(
 	expect_miss(get("/left-open-hang"));
 }
 
+SCENARIO(
+	"a new process that is killed before it is heard has changed nothing, whatever it had begun")
+{
+	static const int steps[] = {READY, GO, SETTLED};
+	origin_says("*", .fields = FRESH, .body = "hello");
+	start_by_link();
+	store("/kept");
+	for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++) {
+		char *name = text("%d", steps[i]);
+		struct client *c = client_open();
+		expect_hit(ask_by(c, "GET", "/kept"));
+		become_no_heir(text("between-crash-%d", steps[i]));
+		note("message %d", steps[i]);
+		edge_signal(SIGUSR2);
+		wait_until(times_said("the upgrade has failed") == (int)i + 1);
+		expect_hit(ask_by(c, "GET", "/kept"));
+		client_close(c);
+		expect_all_works(name);
+	}
+	link_to(program_itself);
+	edge_becomes(upgraded(), 0);
+	expect_all_works("end");
+	edge_kill9();
+	edge_restart();
+	for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++) {
+		expect_hit(get(text("/other-%d", steps[i])));
+		expect_miss(get(text("/left-%d", steps[i])));
+	}
+	expect_hit(get("/kept"));
+}
+
 SCENARIO("what is purged while a new process hangs is durable when that is given up")
 {
 	char self[4096] = "";
@@ -487,10 +743,37 @@ SCENARIO("what is purged while a new process hangs is durable when that is given
 	link_to(self);
 	no_heir_does("open-hang");
 	edge_signal(SIGUSR2);
-	wait_until(edge_said("an upgrade begins"));
+	wait_until(access(mark("at", OPEN), F_OK) == 0);
 	expect_purged(text("%s&%s", url_of("/x"), url_of("/y")));
 	expect_miss(get("/y"));
 	wait_until(edge_said("the upgrade has failed"));
+	link_to(program_itself);
+	edge_kill9();
+	edge_restart();
+	expect_miss(get("/x"));
+	expect_hit(get("/kept"));
+}
+
+SCENARIO_IN(
+	30,
+	"a purge that waits for a new process for long is said to be not durable, and the disk serves on")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml("timeouts: { upgrade: 9s }\n");
+	start_by_link();
+	store("/kept");
+	store("/x");
+	edge_restart(); /* nothing is in RAM */
+	become_no_heir("open-hang");
+	edge_signal(SIGUSR2);
+	wait_until(access(mark("at", OPEN), F_OK) == 0);
+	struct answer a = edge_purge(url_of("/x"));
+	expect_status(a, 503);
+	expect_that(strstr(a.body, "a new process"), "%s", a.body);
+	expect_hit(get("/kept"));
+	expect_miss(get("/x"));
+	wait_until(edge_said("the upgrade has failed"));
+	expect_purged(url_of("/later")); /* and with it what came before */
 	link_to(program_itself);
 	edge_kill9();
 	edge_restart();

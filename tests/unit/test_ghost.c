@@ -401,6 +401,36 @@ START_TEST(counts_what_it_writes_at_once)
 }
 END_TEST
 
+static uint64_t
+earned(const struct ghost *g)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < g->ledger.slots_n; i++)
+		sum += g->ledger.earned[i];
+	return sum;
+}
+
+/* As in the store: each segment is paid for what lies in it, not for the whole body. */
+START_TEST(a_body_in_pieces_pays_each_segment_for_its_part)
+{
+	enum { BODY = 4 << 20 };
+	struct ghost *large = make(64 << 20, 0), *small = make(64 << 20, 0);
+	for (int times = 0; times < 2; times++)
+		asked(large, 1, BODY, 0, 0);
+	const struct shade *s = ghost_find(large, key(1));
+	uint64_t lies_in = s->last - s->first + 1;
+	ck_assert_uint_ge(lies_in, 16);
+	for (int times = 0; times < 2; times++)
+		asked(small, 1, BODY / lies_in, 0, 0);
+	s = ghost_find(small, key(1));
+	uint64_t part = earned(small) / (s->last - s->first + 1);
+	ck_assert_uint_ge(earned(large), lies_in * part * 9 / 10);
+	ck_assert_uint_le(earned(large), lies_in * part * 11 / 10);
+	ghost_destroy(&large);
+	ghost_destroy(&small);
+}
+END_TEST
+
 static bool
 lies_beside(const struct ghost *g, uint64_t i, uint64_t other)
 {
@@ -841,9 +871,9 @@ UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(counts_what_it_writes_at_once), LOOP(carries_hot_bodies_in_pieces, samples),
      TEST(an_object_may_take_half_the_log), TEST(a_forgotten_url_takes_its_variants_along),
      TEST(a_forgotten_host_takes_all_its_urls_along), TEST(evicts_the_cold_and_keeps_the_hot),
-     TEST(a_sample_forecasts_the_whole), TEST(a_sample_holds_all_that_is_large),
-     TEST(without_a_disk_there_is_nothing_to_compare), TEST(a_snapshot_goes_on_where_it_ended),
-     TEST(a_snapshot_of_a_full_log_keeps_every_object),
+     TEST(a_body_in_pieces_pays_each_segment_for_its_part), TEST(a_sample_forecasts_the_whole),
+     TEST(a_sample_holds_all_that_is_large), TEST(without_a_disk_there_is_nothing_to_compare),
+     TEST(a_snapshot_goes_on_where_it_ended), TEST(a_snapshot_of_a_full_log_keeps_every_object),
      TEST(a_warm_disk_writes_nothing_for_hits_alone),
      TEST(a_snapshot_fits_where_it_must_and_into_another_disk),
      TEST(a_snapshot_of_a_ghost_with_memory_is_whole), TEST(a_damaged_snapshot_changes_nothing),
