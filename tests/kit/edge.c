@@ -648,6 +648,12 @@ edge_rss_bytes(void)
 }
 
 uint64_t
+edge_peak_bytes(void)
+{
+	return proc_number("status", "VmHWM:") * 1024;
+}
+
+uint64_t
 edge_written_os(void)
 {
 	return proc_number("io", "write_bytes:");

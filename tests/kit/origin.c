@@ -29,6 +29,7 @@ struct link { /* one connection */
 	struct heap wire; /* all it received */
 	size_t at;	  /* how much of it is consumed */
 	bool ended, closed;
+	bool sips; /* say.sips of the request under way */
 };
 
 static struct {
@@ -63,7 +64,10 @@ static bool
 more(struct link *l)
 {
 	char buf[65536];
-	ssize_t n = l->tls ? SSL_read(l->tls, buf, sizeof buf) : recv(l->fd, buf, sizeof buf, 0);
+	size_t most = l->sips ? sizeof buf / 4 : sizeof buf;
+	if (l->sips)
+		poll(NULL, 0, 1);
+	ssize_t n = l->tls ? SSL_read(l->tls, buf, (int)most) : recv(l->fd, buf, most, 0);
 	if (n <= 0) {
 		LOCKED(l->ended = true);
 		return false;
@@ -443,6 +447,7 @@ serve_one(struct link *l, bool *reset)
 	l->at = (size_t)(end + 4 - l->wire.p);
 	struct say s = next_say(h->target);
 	*reset = s.reset;
+	l->sips = s.sips;
 	if (s.hold_for && !memmem(h->head, h->head_bytes, s.hold_for, strlen(s.hold_for)))
 		s.hold_head = s.hold_body = NULL;
 	if (s.early)

@@ -47,6 +47,7 @@ struct say { /* zeroed means: 200, Date and Content-Length added, the connection
 	bool close;	  /* closes after the answer, without saying so in the head */
 	bool mute;	  /* never answers; waits until the peer closes */
 	bool early;	  /* answers before the request's body was read */
+	bool sips;	  /* reads the request's body a little at a time: its client is ahead */
 	bool slow_reader; /* reads nothing of the request's body until hold_head opens */
 	int times;	  /* how often before the next answer is due; 0: once */
 };

@@ -138,6 +138,21 @@ SCENARIO("an upload that nobody takes is bounded, and does not hold up others")
 	h2_close(c);
 }
 
+SCENARIO("an upload that its origin takes more slowly than it comes is not held as a whole")
+{
+	enum { BYTES = 48 << 20 };
+	origin_says("/slow", .body = "thanks", .sips = true);
+	edge_start(H2_LISTEN, "--workers", "1");
+	struct h2_client *c = h2_open();
+	char *body = malloc(BYTES + 1);
+	memset(body, 'x', BYTES);
+	body[BYTES] = 0;
+	double before = (double)edge_peak_bytes();
+	expect_answer(h2_read(c, h2_request(c, "PUT", "/slow", NULL, body)), 200, "thanks");
+	expect_between((double)edge_peak_bytes() - before, 0, 16 << 20);
+	h2_close(c);
+}
+
 SCENARIO("Expect: 100-continue gets its 100, and hints come before the answer")
 {
 	origin_says("/up", .body = "thanks");
