@@ -115,6 +115,7 @@ void
 h2_answer_head(struct stream *base, const struct stream_head *h, const struct stream_source *src)
 {
 	struct h2_stream *s = h2_stream_of(base);
+	h2_work_check(s);
 	assert(s->answering == H2_AWAITED && h->status >= 200 && h->status <= 999);
 	bool no_body = s->r->rq.method == METHOD_HEAD || h->status == 204 || h->status == 304 ||
 		       h->bytes == 0 || !src;

@@ -61,6 +61,7 @@ give_body(struct stream *base, struct str *bytes, const struct fault **why)
 {
 	struct h2_stream *s = h2_stream_of(base);
 	struct wire *w = s->h2->conn->wire;
+	h2_work_check(s);
 	w->within_stream++;
 	*bytes = (struct str){0};
 	s->wanted = false;
@@ -74,6 +75,7 @@ static void
 take_body(struct stream *base, size_t n)
 {
 	struct h2_stream *s = h2_stream_of(base);
+	h2_work_check(s);
 	assert(n <= s->in.n - s->in_at);
 	s->in_at += n;
 	s->body_came += n;
@@ -90,6 +92,7 @@ take_body(struct stream *base, size_t n)
 void
 h2_request_close(struct h2_stream *s)
 {
+	assert(!s->closed); /* libnghttp2 says it once */
 	s->closed = true;
 	if (s->in.n > s->in_at)
 		nghttp2_session_consume_connection(s->h2->ng, s->in.n - s->in_at);
@@ -208,7 +211,7 @@ h2_request_line(struct h2_stream *s, struct str name, struct str value)
 		crumb(s, value);
 		return true;
 	}
-	if (r->rq.fields.n == l->field_count) {
+	if (r->rq.fields.n >= l->field_count) { /* a reload may have lowered it meanwhile */
 		r->fault = &fault_TOO_MANY_FIELDS;
 		return true;
 	}

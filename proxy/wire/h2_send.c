@@ -99,6 +99,8 @@ h2_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t *head, siz
 	struct h2 *h2 = s->h2;
 	char *to = h2->conn->wire->h2->record + h2->record_n;
 	(void)ng, (void)frame, (void)ctx;
+	h2_work_check(s);
+	assert(!h2->paused && h2->record_n + 9 + length <= H2_RECORD);
 	memcpy(to, head, 9);
 	to += 9;
 	h2->record_n += 9 + length;
@@ -106,6 +108,7 @@ h2_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t *head, siz
 	s->downward.bytes += length;
 	h2_guard_useful(h2, length);
 	while (length) {
+		assert(s->segment_i < s->segment_n);
 		struct str *at = &s->segments[s->segment_i];
 		size_t n = at->n < length ? at->n : length;
 		memcpy(to, at->p, n);

@@ -187,6 +187,8 @@ void h2_request_close(struct h2_stream *s);
 
 /* ---- h2_work.c */
 
+/* What must be true of a request under way between two calls; aborts if not. O(1). */
+void h2_work_check(const struct h2_stream *s);
 /* As many requests are under way as may be, those included whose fetch outlives them. */
 bool h2_work_is_full(struct h2 *h2);
 void h2_work_add(struct h2_stream *s);

@@ -5,9 +5,24 @@
 #include "proxy/base/mem.h"
 
 void
+h2_work_check(const struct h2_stream *s)
+{
+	const struct h2 *h2 = s->h2;
+	assert(h2->count > 0 && h2->streams && *s->prev == s);
+	assert(!s->next || s->next->prev == &s->next);
+	assert(h2->lasting_n <= h2->most);
+	assert(s->in_at <= s->in.n);
+	assert(s->segment_i <= s->segment_n && s->segment_n <= STREAM_PIECES);
+	/* Before its head nothing of an answer was pulled; behind the last byte nothing is owed. */
+	assert(s->answering != H2_AWAITED || (s->segment_n == 0 && s->body_sent == 0));
+	assert(s->answering != H2_FLOWS || !s->counted || s->left > 0 || s->segment_n == 0);
+}
+
+void
 h2_work_sweep(struct h2 *h2)
 {
 	unsigned n = 0;
+	assert(h2->lasting_n <= h2->most);
 	for (unsigned i = 0; i < h2->lasting_n; i++)
 		if (arena_is_shared(h2->lasting[i]))
 			h2->lasting[n++] = h2->lasting[i];
@@ -71,6 +86,7 @@ h2_work_done(struct h2_stream *s, enum stream_end how)
 	struct h2 *h2 = s->h2;
 	struct wire *w = h2->conn->wire;
 	struct arena *arena = s->arena;
+	h2_work_check(s);
 	if (s->ctx) {
 		conn_enter_serve(w);
 		w->o.up->on_done(s->ctx, how, s->body_sent);

@@ -35,6 +35,20 @@ tls_desk_fini(struct tls_desk *d)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
+/* What must be true between two calls. O(1). */
+static void
+check(const struct tls *t)
+{
+	const struct tls_desk *d = t->desk;
+	assert(t->ssl && t->certs && t->fd >= 0);
+	assert(t->in_at <= t->in.n && t->out_at <= t->out.n);
+	assert(tls_unsent(t) <= TLS_UNSENT_MOST);
+	assert(d->raw_of != t || (d->view.n > 0 && t->in_at == t->in.n)); /* in one place */
+	assert(d->batch_bytes == 0 && !t->gathers); /* the desk is anybody's */
+	assert(t->record == 0 || t->write_broken);
+	assert(t->chatter <= TLS_CHATTER_MOST);
+}
+
 static void
 on_info(const SSL *ssl, int where, int result)
 {
@@ -97,6 +111,8 @@ tls_destroy(struct tls **tp)
 enum tls_step
 tls_accept(struct tls *t)
 {
+	check(t);
+	assert(!t->established);
 	ERR_clear_error();
 	t->drained = false;
 	t->gathers = true; /* a flight of messages is one write */
@@ -134,6 +150,7 @@ ssize_t
 tls_recv(struct tls *t, char *p, size_t max, bool *more)
 {
 	size_t got = 0;
+	check(t);
 	bool open = t->end == TLS_OPEN || tls_bio_has_input(t);
 	t->drained = false;
 	while (open && got < max) {
@@ -187,6 +204,7 @@ tls_send(struct tls *t, const struct iovec *iov, unsigned n)
 {
 	size_t total = 0, done = 0, at = 0;
 	unsigned i = 0;
+	check(t);
 	int flushed = tls_flush(t);
 	if (flushed <= 0) {
 		errno = flushed ? EPIPE : EAGAIN;
@@ -198,6 +216,7 @@ tls_send(struct tls *t, const struct iovec *iov, unsigned n)
 		while (at == iov[i].iov_len) {
 			at = 0;
 			i++;
+			assert(i < n);
 		}
 		struct str r = next_record(t->desk, iov, n, &i, &at);
 		/* Two records go out in one call, if there is more than one. */
@@ -214,10 +233,12 @@ tls_send(struct tls *t, const struct iovec *iov, unsigned n)
 			break;
 	}
 	flushed = tls_bio_flush(t);
+	check(t);
 	if (flushed < 0) {
 		errno = EPIPE;
 		return -1;
 	}
+	assert(done > 0 || total == 0);
 	return (ssize_t)done;
 }
 
