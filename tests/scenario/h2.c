@@ -149,7 +149,8 @@ SCENARIO("an upload that its origin takes more slowly than it comes is not held 
 	body[BYTES] = 0;
 	double before = (double)edge_peak_bytes();
 	expect_answer(h2_read(c, h2_request(c, "PUT", "/slow", NULL, body)), 200, "thanks");
-	expect_between((double)edge_peak_bytes() - before, 0, 16 << 20);
+	if (!edge_is_sanitized()) /* that keeps what was freed for a while */
+		expect_between((double)edge_peak_bytes() - before, 0, 16 << 20);
 	h2_close(c);
 }
 
