@@ -248,11 +248,11 @@ write_gaps(FILE *to, const double gaps[CATALOGUE_LOG2], struct chart *c)
 static void
 write_all_gaps(FILE *to, const struct catalogue_facts *l)
 {
-	struct chart *c =
-		chart_new("After how long URLs come back",
-			  "What comes back after more than two turns of the disk is gone by then; "
-			  "admission.rotate_after can be a time instead.",
-			  "time since the request before", "of repeated requests");
+	struct chart *c = chart_new(
+		"After how long URLs come back",
+		"The filter remembers a quarter to half a turn of the disk: what comes back "
+		"later is new to it. admission.rotate_after can be a time instead.",
+		"time since the request before", "of repeated requests");
 	c->x_unit = CHART_SECONDS;
 	write_gaps(to, l->gap_s, c);
 	c = chart_new(
