@@ -160,9 +160,10 @@ bool forget_rest(struct forget *f);
 void forget_work(struct forget *f);
 /* What waits, in order; the caller frees. */
 size_t forget_waiting(struct forget *f, struct purge_entry **out);
-/* From now on, instead of being written, lasting entries are handed on, in order, on the thread;
- * true: they are durable there. After forget_rest; for good. */
-typedef bool forget_heir(void *ctx, const struct purge_entry *list, size_t n);
+/* From now on, instead of being written, lasting entries are handed on, in order, on the thread. It
+ * returns how many were: the rest is tried again. *durable: all of the list are durable there. After
+ * forget_rest; for good. */
+typedef size_t forget_heir(void *ctx, const struct purge_entry *list, size_t n, bool *durable);
 void forget_bequeath(struct forget *f, forget_heir *heir, void *ctx);
 /* Entries of a process with the same seed: forgotten now. Returns the time from which on they hold. */
 uint64_t forget_inherit(struct forget *f, const struct purge_entry *list, size_t n);

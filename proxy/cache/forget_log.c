@@ -3,9 +3,11 @@
 
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
+#include "proxy/base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 enum { RETRY_MS = 250 };
@@ -216,22 +218,41 @@ await_work(struct forget *f)
 	return !f->stopping || (f->pending_n && !f->resting);
 }
 
+/* What could not be handed over is first again. Under the lock. */
+static void
+take_back(struct forget *f, const struct purge_entry *list, size_t n)
+{
+	size_t all = f->pending_n + n;
+	if (!n)
+		return;
+	struct purge_entry *both = mem_alloc(all * sizeof *both);
+	memcpy(both, list, n * sizeof *both);
+	if (f->pending_n)
+		memcpy(both + n, f->pending, f->pending_n * sizeof *both);
+	free(f->pending);
+	f->pending = both;
+	f->pending_n = f->pending_room = all;
+}
+
 /* Who took the directory over makes it durable. */
 static void
 hand_on(struct forget *f)
 {
 	pthread_mutex_lock(&f->lock);
 	struct purge_entry *list = f->pending;
-	size_t n = f->pending_n;
+	size_t n = f->pending_n, done = 0;
 	uint64_t upto = forget_now(f);
+	bool durable = true;
 	f->pending = NULL;
 	f->pending_n = f->pending_room = 0;
 	pthread_mutex_unlock(&f->lock);
-	bool done = !n || f->heir(f->heir_ctx, list, n);
-	free(list);
+	if (n)
+		done = f->heir(f->heir_ctx, list, n, &durable);
 	pthread_mutex_lock(&f->lock);
+	take_back(f, list + done, n - done);
+	free(list);
 	f->tried = upto;
-	if (done)
+	if (durable)
 		f->durable = upto;
 	if (f->late_at <= upto)
 		atomic_store(&f->late, false);

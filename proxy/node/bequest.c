@@ -316,26 +316,51 @@ give_the_last(struct bequest *b)
 	return r ? fail_to_give(b) : give(b, HANDOVER_GO, STR(""), -1);
 }
 
-/* On the thread of the purge log. */
+/* One answer, of which there is one to each message, in their order: of what was sent before *others go
+ * first, for they may have been waited for in vain. False: none came within limit_ms. */
 static bool
-forget_there(void *ctx, const struct purge_entry *list, size_t n)
+hear(struct server *s, struct handover_message *m, int limit_ms, size_t *others, bool *durable)
 {
+	if (handover_receive(s->heir_end, m, limit_ms) != HANDOVER_GOT)
+		return false;
+	handover_drop(m);
+	if (m->kind != HANDOVER_DURABLE || s->heir_owes == 0)
+		return true;
+	s->heir_owes--;
+	if (*others)
+		--*others;
+	else
+		*durable = *durable && m->n == 1 && m->bytes[0] == 1;
+	return true;
+}
+
+/* On the thread of the purge log. */
+static size_t
+forget_there(void *ctx, const struct purge_entry *list, size_t n, bool *durable)
+{
+	enum { AT_ONCE = HANDOVER_BYTES / PURGE_ENTRY };
 	struct server *s = ctx;
 	struct handover_message *m = NEW(struct handover_message);
-	bool durable = true;
-	enum { AT_ONCE = HANDOVER_BYTES / PURGE_ENTRY };
-	for (size_t at = 0; durable && at < n; at += AT_ONCE) {
+	int64_t until = now_ms() + FORGET_MS;
+	size_t others = s->heir_owes, at = 0;
+	bool taken = true, gone = false;
+	*durable = true;
+	while (at < n && taken) {
 		size_t part = n - at < AT_ONCE ? n - at : AT_ONCE;
-		int64_t until = now_ms() + FORGET_MS;
-		enum handover_got got = HANDOVER_NOTHING;
-		durable = handover_send_forgets(s->heir_end, list + at, part, FORGET_MS) == 0;
-		while (durable && got == HANDOVER_NOTHING && now_ms() < until)
-			got = handover_receive(s->heir_end, m, SLICE_MS);
-		durable = durable && got == HANDOVER_GOT && m->kind == HANDOVER_DURABLE &&
-			  m->n == 1 && m->bytes[0] == 1;
+		int64_t left = until - now_ms();
+		taken = handover_send_forgets(s->heir_end, list + at, part,
+					      left > 0 ? (int)left : 0) == 0;
+		gone = !taken && errno != EAGAIN;
+		at += taken ? part : 0;
+		s->heir_owes += taken;
+		while (hear(s, m, 0, &others, durable)) /* it may wait for room as well */
+			continue;
 	}
+	while (s->heir_owes && !gone && now_ms() < until)
+		hear(s, m, SLICE_MS, &others, durable);
+	*durable = *durable && s->heir_owes == 0 && at == n;
 	free(m);
-	return durable;
+	return gone ? n : at;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */

@@ -48,6 +48,7 @@ struct server {
 	struct health *health;
 	struct heir *heir;	   /* what there is of the process before; NULL: none */
 	int heir_end;		   /* of the stream to the process behind this one; -1: none */
+	size_t heir_owes;	   /* answers; the purge log's thread asks */
 	struct watchdog *watchdog; /* NULL: nobody asked for one */
 };
 

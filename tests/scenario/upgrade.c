@@ -462,6 +462,73 @@ SCENARIO("a purge at any moment of an upgrade holds, and its answer comes when i
 	expect_hit(get("/kept"));
 }
 
+/* All threads of a process that is not ours to wait for. */
+static bool
+stands_still(pid_t pid)
+{
+	char state = 0;
+	FILE *f = fopen(text("/proc/%d/stat", (int)pid), "r");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	if (f)
+		fclose(f);
+	return state == 'T';
+}
+
+/* By a connection that the old process has; the answer is told when it comes. */
+static struct answer
+purge_by(struct client *c, const char *query)
+{
+	client_send(c, text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\n"
+			    "Content-Length: 0\r\n\r\n",
+			    query));
+	return client_read(c, "POST");
+}
+
+SCENARIO_IN(60,
+	    "what the old process is told while the new one stands still is forgotten in the end, "
+	    "and no purge is said to be durable for an earlier one's sake")
+{
+	enum { MANY = 600 }; /* more than a message holds */
+	struct client *admin[3];
+	char *query = url_of("/last");
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml("timeouts: { drain: 1m }\n");
+	start_by_link();
+	store("/kept");
+	store("/last");
+	store("/next");
+	struct client *stays = client_open();
+	expect_hit(ask_by(stays, "GET", "/kept"));
+	for (int i = 0; i < 3; i++) {
+		admin[i] = client_open_to(edge_admin_port());
+		client_request(admin[i], "GET", "/healthz", NULL);
+		expect_status(client_read(admin[i], "GET"), 200);
+	}
+	for (int i = 0; i < MANY; i++)
+		query = text("url=http://a/%d&%s", i, query);
+	pid_t fresh = upgraded();
+	expect_int(kill(fresh, SIGSTOP), 0);
+	wait_until(stands_still(fresh));
+	expect_status(purge_by(admin[0], query), 503);
+	/* By now it was not taken at all, or some of it. */
+	expect_status(purge_by(admin[2], url_of("/no-such")), 503);
+	expect_int(kill(fresh, SIGCONT), 0);
+	wait_until(!verdict_has(get("/last"), "hit"));
+	/* The answer to that has come by now, or comes late. */
+	expect_purged(url_of("/no-such"));
+	expect_int(kill(fresh, SIGSTOP), 0);
+	wait_until(stands_still(fresh));
+	expect_status(purge_by(admin[1], url_of("/next")), 503);
+	expect_int(kill(fresh, SIGCONT), 0);
+	wait_until(!verdict_has(get("/next"), "hit"));
+	for (int i = 0; i < 3; i++)
+		client_close(admin[i]);
+	client_close(stays);
+	edge_becomes(fresh, 0);
+	expect_hit(get("/kept"));
+}
+
 SCENARIO("three in a row: what the first is told to forget the third does, and they end in order")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");
