@@ -36,7 +36,9 @@ enum {
 	IDLE_SECONDS = 30,
 	TICK_SECONDS = 5,
 	BACKLOG = 64,
-	LEAVE_SECONDS = 1
+	LEAVE_SECONDS = 1,
+	END_MS = 5000, /* for answers to what was asked before the end */
+	END_TICK_MS = 5
 };
 
 enum wish { WISH_END, WISH_LEAVE, WISH_RETURN };
@@ -57,8 +59,15 @@ struct admin {
 	struct evhttp_bound_socket *listeners[2];
 	int kept[2];
 	bool left;
+	int64_t end_ms; /* 0: it goes on; else the latest moment to end at */
 	pthread_t thread;
 };
+
+static struct bufferevent *
+connection_of(struct evhttp_request *q)
+{
+	return evhttp_connection_get_bufferevent(evhttp_request_get_connection(q));
+}
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -317,10 +326,9 @@ find_route(const char *path)
 static bool
 came_by_path(struct evhttp_request *q)
 {
-	struct bufferevent *c = evhttp_connection_get_bufferevent(evhttp_request_get_connection(q));
 	struct sockaddr_storage own = {0};
 	socklen_t n = sizeof own;
-	return getsockname(bufferevent_getfd(c), (struct sockaddr *)&own, &n) == 0 &&
+	return getsockname(bufferevent_getfd(connection_of(q)), (struct sockaddr *)&own, &n) == 0 &&
 	       own.ss_family == AF_UNIX;
 }
 
@@ -363,13 +371,22 @@ on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	guests_tick(&a->guests, now_ms());
+	if (a->end_ms && (!guests_wait(&a->guests) || now_ms() >= a->end_ms))
+		event_base_loopbreak(a->base);
+}
+
+static void
+on_answered(struct evhttp_request *q, void *ctx)
+{
+	struct admin *a = ctx;
+	guests_answered(&a->guests, connection_of(q));
 }
 
 static void
 note_request(struct admin *a, struct evhttp_request *q)
 {
-	struct evhttp_connection *c = evhttp_request_get_connection(q);
-	guests_asked(&a->guests, evhttp_connection_get_bufferevent(c), now_ms());
+	guests_asked(&a->guests, connection_of(q), now_ms());
+	evhttp_request_set_on_complete_cb(q, on_answered, a);
 }
 
 static bool
@@ -453,6 +470,15 @@ do_wish(struct admin *a, enum wish wish)
 	(void)n; /* an eventfd of ours takes 8 bytes */
 }
 
+/* Whoever was accepted and has asked is answered, so that nobody has to wonder whether a purge holds. */
+static void
+begin_end(struct admin *a)
+{
+	struct timeval soon = {.tv_usec = END_TICK_MS * 1000};
+	a->end_ms = now_ms() + END_MS;
+	event_add(a->tick, &soon);
+}
+
 static void
 on_stop(evutil_socket_t fd, short what, void *ctx)
 {
@@ -462,13 +488,11 @@ on_stop(evutil_socket_t fd, short what, void *ctx)
 	if (read(fd, &times, sizeof times) < 0)
 		return;
 	enum wish wish = atomic_load(&a->wish);
-	if (wish == WISH_END) {
-		event_base_loopbreak(a->base);
-		return;
-	}
 	for (int i = 0; i < 2; i++)
-		leave_or_return(a, i, wish == WISH_LEAVE);
-	a->left = wish == WISH_LEAVE;
+		leave_or_return(a, i, wish != WISH_RETURN);
+	a->left = wish != WISH_RETURN;
+	if (wish == WISH_END)
+		begin_end(a);
 	atomic_store(&a->granted, wish);
 	sem_post(&a->done);
 }

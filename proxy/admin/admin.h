@@ -98,6 +98,7 @@ int admin_listening(const struct admin *a);
  * sockets stay open. yes false: not any more. Returns when it is so; or a second after it was asked to
  * leave: the thread may be waiting for what only a successor makes durable, and leaves then. */
 void admin_leave(struct admin *a, bool yes);
+/* Nobody new is heard; returns when all who have asked have their answers, or five seconds later. */
 void admin_stop(struct admin **a);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <assert.h>
 #include <event2/bufferevent.h>
-#include <stdbool.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 static void
@@ -57,7 +57,7 @@ guests_add(struct guests *g, struct bufferevent *connection, int64_t now)
 	forget_closed(g);
 	if (g->n == GUESTS_MOST)
 		show_out(g);
-	g->list[g->n++] = (struct guest){connection, now};
+	g->list[g->n++] = (struct guest){.connection = connection, .since_ms = now};
 }
 
 void
@@ -69,9 +69,36 @@ guests_asked(struct guests *g, const struct bufferevent *connection, int64_t now
 			continue;
 		take_out(g, i);
 		at.since_ms = now;
+		at.asked = true;
 		g->list[g->n++] = at;
 		return;
 	}
+}
+
+void
+guests_answered(struct guests *g, const struct bufferevent *connection)
+{
+	for (unsigned i = 0; i < g->n; i++)
+		if (g->list[i].connection == connection)
+			g->list[i].asked = false;
+}
+
+static bool
+waits(const struct guest *at)
+{
+	int unread = 0;
+	return is_here(at) &&
+	       (at->asked ||
+		(ioctl(bufferevent_getfd(at->connection), FIONREAD, &unread) == 0 && unread > 0));
+}
+
+bool
+guests_wait(const struct guests *g)
+{
+	for (unsigned i = 0; i < g->n; i++)
+		if (waits(&g->list[i]))
+			return true;
+	return false;
 }
 
 void

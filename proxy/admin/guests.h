@@ -10,6 +10,7 @@
 #ifndef ADMIN_GUESTS_H
 #define ADMIN_GUESTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct bufferevent;
@@ -20,6 +21,7 @@ enum { GUESTS_MOST = 64, GUEST_MS = 60000 };
 struct guest {
 	struct bufferevent *connection; /* a reference */
 	int64_t since_ms;
+	bool asked; /* and has no whole answer yet */
 };
 struct guests {				/* zeroed: nobody is here */
 	struct guest list[GUESTS_MOST]; /* the quietest first */
@@ -32,6 +34,10 @@ struct guests {				/* zeroed: nobody is here */
 void guests_add(struct guests *g, struct bufferevent *connection, int64_t now_ms);
 /* A whole request came. */
 void guests_asked(struct guests *g, const struct bufferevent *connection, int64_t now_ms);
+/* Its answer is on its way, all of it. */
+void guests_answered(struct guests *g, const struct bufferevent *connection);
+/* Somebody has asked and is not answered, or has said something that was not read yet. */
+bool guests_wait(const struct guests *g);
 /* Now and then: whoever has asked for nothing for GUEST_MS goes. */
 void guests_tick(struct guests *g, int64_t now_ms);
 /* The server is gone. */

@@ -1,6 +1,7 @@
 /* What was purged stays purged: through kill -9, restarts, fetches under way. */
 #include "tests/kit/kit.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,4 +231,46 @@ SCENARIO("one flipped bit in format, seed or purges loses nothing")
 		expect_that(verdict_has(a, "hit"), "%s: %s", names[i], verdict(a));
 	}
 	origin_expect_requests(1);
+}
+
+/* A request with many of them takes a while. */
+static char *
+purges_of(int first, int n)
+{
+	char *query = text("url=http://example.com/%d", first);
+	for (int i = 1; i < n; i++)
+		query = text("%s&url=http://example.com/%d", query, first + i);
+	return text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n",
+		    query);
+}
+
+SCENARIO("whoever has asked for a purge before the end is told that it is durable")
+{
+	enum { CLIENTS = 50, EACH = 80 };
+	struct client *admin[CLIENTS];
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get("/other");
+	for (int i = 0; i < CLIENTS; i++) {
+		expect_miss(get(text("/%d", i * EACH)));
+		admin[i] = client_open_to(edge_admin_port());
+		client_request(admin[i], "GET", "/healthz", NULL);
+		expect_status(client_read(admin[i], "GET"), 200);
+	}
+	edge_signal(SIGSTOP); /* so that all of them are heard at once, and so is the end */
+	for (int i = 0; i < CLIENTS; i++)
+		client_send(admin[i], purges_of(i * EACH, EACH));
+	edge_signal(SIGTERM);
+	edge_signal(SIGCONT);
+	for (int i = 0; i < CLIENTS; i++) {
+		struct answer a = client_read(admin[i], "POST");
+		expect_status(a, 200);
+		expect_that(strstr(a.body, "\"durable\": true"), "%s", a.body);
+		client_close(admin[i]);
+	}
+	expect_int(edge_wait_exit(), 0);
+	edge_restart();
+	expect_hit(get("/other"));
+	for (int i = 0; i < CLIENTS; i++)
+		expect_miss(get(text("/%d", i * EACH)));
 }

@@ -104,6 +104,25 @@ START_TEST(what_has_ended_is_let_go)
 }
 END_TEST
 
+START_TEST(who_has_asked_waits_for_an_answer)
+{
+	come(0, 1000);
+	come(1, 1000);
+	ck_assert(!guests_wait(&guests));
+	ck_assert_int_eq(write(theirs[0], "GET", 3), 3);
+	ck_assert(guests_wait(&guests)); /* said, and not read yet */
+	char said[3];
+	ck_assert_int_eq(read(bufferevent_getfd(ours[0]), said, 3), 3);
+	ck_assert(!guests_wait(&guests)); /* half a request */
+	guests_asked(&guests, ours[0], 2000);
+	guests_asked(&guests, ours[1], 2000);
+	guests_answered(&guests, ours[0]);
+	ck_assert(guests_wait(&guests));
+	bufferevent_free(ours[1]); /* it has left */
+	ck_assert(!guests_wait(&guests));
+}
+END_TEST
+
 START_TEST(all_are_let_go_at_the_end)
 {
 	come(0, 1000);
@@ -117,4 +136,5 @@ END_TEST
 
 UNIT("guests", TEST(one_more_than_there_may_be_takes_the_place_of_the_quietest),
      TEST(who_has_left_makes_room), TEST(who_asks_for_nothing_goes_in_time),
-     TEST(what_has_ended_is_let_go), TEST(all_are_let_go_at_the_end))
+     TEST(what_has_ended_is_let_go), TEST(who_has_asked_waits_for_an_answer),
+     TEST(all_are_let_go_at_the_end))
