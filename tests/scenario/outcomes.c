@@ -44,8 +44,8 @@ expect_sums(void)
 {
 	edge_expect_stat("requests.total", sent);
 	edge_expect_stat("requests.hits", hits);
-	for (int i = 0; i < 200 && sum_of("requests", outcomes, OUTCOMES) < sent; i++)
-		kit_pause();
+	wait_until(sum_of("requests", outcomes, OUTCOMES) >= sent &&
+		   sum_of("admission", verdicts, VERDICTS) >= sent);
 	expect_int((long long)sum_of("requests", outcomes, OUTCOMES), sent);
 	expect_int((long long)sum_of("admission", verdicts, VERDICTS), sent);
 	expect_int((long long)edge_stat("origin.requests"), origin_requests());

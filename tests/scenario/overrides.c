@@ -133,7 +133,7 @@ SCENARIO("a route writes no large bodies, whole or in slices, and the baseline h
 	}
 	edge_expect_stat("disk.objects", 0);
 	expect(edge_stat("disk.baseline_bytes") < 20000); /* the beginning of the log */
-	expect(edge_stat("admission.too_large") > 0);
+	edge_wait_stat("admission.too_large", 1);
 	for (int i = 0; i < 2; i++)
 		get("/a");
 	edge_wait_stat("disk.objects", 1);
