@@ -42,7 +42,7 @@ enum {
 	SLICE_MS = 50,	   /* between two looks whether somebody wants it to end */
 	GIVE_MS = 10000,   /* for the other one to take a message */
 	REST_MS = 10000,   /* for the disks */
-	SETTLE_MS = 60000, /* for the other one, between two moments of which nobody accepts */
+	SETTLE_MS = 60000, /* most for the other one, between two moments of which nobody accepts */
 	FORGET_MS = 4000   /* less than a purge waits (FORGET_LIMIT_MS) */
 };
 
@@ -370,8 +370,9 @@ static int
 hand_over(struct bequest *b)
 {
 	struct handover_message *m = NEW(struct handover_message);
+	int64_t settle_ms = b->limit_ms < SETTLE_MS ? b->limit_ms : SETTLE_MS;
 	int r = await_hello(b, m) || rest(b) || give_all(b) || await_ready(b, m) || leave(b) ||
-				give_the_last(b) || await(b, HANDOVER_SETTLED, SETTLE_MS, m)
+				give_the_last(b) || await(b, HANDOVER_SETTLED, settle_ms, m)
 			? -1
 			: 0;
 	free(m);

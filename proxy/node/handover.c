@@ -53,15 +53,27 @@ handover_send(int end, enum handover_kind kind, struct str bytes, int fd, int li
 	return 0;
 }
 
-static int
-descriptor_of(struct msghdr *m)
+/* The one that came along, -1 for none. False: more did, which are closed: no message has two. */
+static bool
+take_descriptor(struct msghdr *m, int *out)
 {
-	int fd = -1;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-		    c->cmsg_len == CMSG_LEN(sizeof fd))
-			memcpy(&fd, CMSG_DATA(c), sizeof fd);
-	return fd;
+	bool fine = !(m->msg_flags & MSG_CTRUNC);
+	*out = -1;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = 0; CMSG_LEN(at + sizeof(int)) <= c->cmsg_len; at += sizeof(int)) {
+			int fd;
+			memcpy(&fd, CMSG_DATA(c) + at, sizeof fd);
+			if (*out < 0) {
+				*out = fd;
+				continue;
+			}
+			close(fd);
+			fine = false;
+		}
+	}
+	return fine;
 }
 
 enum handover_got
@@ -82,8 +94,9 @@ handover_receive(int end, struct handover_message *out, int limit_ms)
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && errno == EAGAIN)
 		return HANDOVER_NOTHING;
-	out->fd = n > 0 ? descriptor_of(&m) : -1;
-	if (n <= 0 || first == 0 || first >= HANDOVER_KINDS || m.msg_flags & MSG_TRUNC) {
+	out->fd = -1;
+	bool fine = n >= 0 && take_descriptor(&m, &out->fd);
+	if (!fine || n == 0 || first == 0 || first >= HANDOVER_KINDS || m.msg_flags & MSG_TRUNC) {
 		handover_drop(out);
 		return HANDOVER_END;
 	}

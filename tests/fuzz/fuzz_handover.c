@@ -2,7 +2,7 @@
  * without a socket, in any order, and then the end.
  * rooms: node cache config http base filter
  *
- * Input     messages: u8 1: with a socket; u16 length; its bytes, of which the first is the kind.
+ * Input     messages: u8 1: with a socket, 2: with two; u16 length; its bytes, of which the first is the kind.
  */
 #include "proxy/base/le.h"
 #include "proxy/node/handover.h"
@@ -32,20 +32,20 @@ a_socket(void)
 
 /* As handover_send does, but any bytes. */
 static void
-say(int end, const unsigned char *p, size_t n, bool with_socket)
+say(int end, const unsigned char *p, size_t n, unsigned sockets)
 {
-	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {0};
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(2 * sizeof(int))] = {0};
 	struct iovec part = {(void *)(uintptr_t)p, n};
 	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
-	int fd = a_socket();
-	if (with_socket) {
+	int fds[2] = {a_socket(), a_socket()};
+	if (sockets) {
 		m.msg_control = room;
-		m.msg_controllen = sizeof room;
+		m.msg_controllen = CMSG_SPACE(sockets * sizeof(int));
 		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof fd);
-		memcpy(CMSG_DATA(c), &fd, sizeof fd);
+		c->cmsg_len = CMSG_LEN(sockets * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, sockets * sizeof(int));
 	}
 	(void)!sendmsg(end, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -55,20 +55,28 @@ say_all(int end, const unsigned char *p, size_t n)
 {
 	for (int i = 0; i < MESSAGES_MOST && n >= HEAD_BYTES; i++) {
 		size_t bytes = le_get16((const char *)p + 1) % MESSAGE_MOST;
-		bool with_socket = p[0] & 1;
+		unsigned sockets = p[0] & 2 ? 2 : p[0] & 1;
 		p += HEAD_BYTES;
 		n -= HEAD_BYTES;
 		bytes = bytes < n ? bytes : n;
-		say(end, p, bytes, with_socket);
+		say(end, p, bytes, sockets);
 		p += bytes;
 		n -= bytes;
 	}
 }
 
+static int
+lowest_free(void)
+{
+	int fd = dup(a_socket());
+	close(fd);
+	return fd;
+}
+
 int
 LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 {
-	int ends[2];
+	int ends[2], free_before = lowest_free();
 	char err[512];
 	struct purge_entry *forgotten = NULL;
 	size_t many = 0;
@@ -93,5 +101,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	free(forgotten);
 	heir_refuse(&h, "enough");
 	close(ends[0]);
+	if (lowest_free() != free_before)
+		abort(); /* a descriptor was left open */
 	return 0;
 }

@@ -130,13 +130,13 @@ hold(int kind)
 static void
 stand_between(const char *does, char **argv)
 {
-	int ends[2], crash_at = strstr(does, "crash") ? atoi(strrchr(does, '-') + 1) : 0;
+	int ends[2], last = strchr(does, '-') ? atoi(strrchr(does, '-') + 1) : 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
 		_exit(4);
 	fcntl(3, F_SETFL, fcntl(3, F_GETFL) & ~O_NONBLOCK);
 	pid_t heir = fork();
 	if (heir == 0) {
-		if (crash_at)
+		if (last)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(ends[1], 3);
 		execv(getenv("HEIR"), argv);
@@ -153,12 +153,16 @@ stand_between(const char *does, char **argv)
 		poll(sides, 2, -1);
 		int from = sides[0].revents ? 0 : 1;
 		receive(sides[from].fd, &p);
-		if (p.bytes[0] == crash_at) {
+		if (p.bytes[0] == last && strstr(does, "hang")) {
+			close(creat(mark("at", last), 0600));
+			pause();
+		}
+		if (p.bytes[0] == last) {
 			kill(heir, SIGKILL);
 			waitpid(heir, NULL, 0);
 			raise(SIGKILL);
 		}
-		if (!crash_at)
+		if (!last)
 			hold(p.bytes[0]);
 		pass_on(sides[!from].fd, &p);
 	}
@@ -795,6 +799,25 @@ SCENARIO(
 		expect_miss(get(text("/left-%d", steps[i])));
 	}
 	expect_hit(get("/kept"));
+}
+
+SCENARIO_IN(
+	30,
+	"a new process that hangs while nobody accepts is given up in time, and who waited is served")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml("timeouts: { upgrade: 5s }\n");
+	start_by_link();
+	store("/kept");
+	become_no_heir(text("between-hang-%d", GO));
+	edge_signal(SIGUSR2);
+	wait_until(access(mark("at", GO), F_OK) == 0);
+	expect_hit(get("/kept"));
+	wait_until(edge_said("was not ready within 5 s"));
+	expect_all_works("after");
+	link_to(program_itself);
+	edge_becomes(upgraded(), 0);
+	expect_all_works("end");
 }
 
 SCENARIO("what is purged while a new process hangs is durable when that is given up")

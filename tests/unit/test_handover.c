@@ -54,6 +54,51 @@ START_TEST(what_is_no_message_is_the_end)
 }
 END_TEST
 
+/* Said with so many copies of a descriptor. */
+static void
+say_with(int end, const char *bytes, size_t n, int fd, unsigned times)
+{
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(8 * sizeof fd)] = {0};
+	struct iovec part = {(void *)(uintptr_t)bytes, n};
+	struct msghdr m = {.msg_iov = &part,
+			   .msg_iovlen = 1,
+			   .msg_control = room,
+			   .msg_controllen = CMSG_SPACE(times * sizeof fd)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(times * sizeof fd);
+	for (unsigned i = 0; i < times; i++)
+		memcpy(CMSG_DATA(c) + i * sizeof fd, &fd, sizeof fd);
+	ck_assert_int_eq((int)sendmsg(end, &m, 0), (int)n);
+}
+
+static int
+lowest_free(void)
+{
+	int fd = dup(0);
+	close(fd);
+	return fd;
+}
+
+static const unsigned copies[] = {2, 3, 8};
+
+START_TEST(more_descriptors_than_one_are_the_end_and_closed)
+{
+	int ends[2];
+	ck_assert_int_eq(handover_pair(ends), 0);
+	int before = lowest_free();
+	say_with(ends[0], "\x02x", 2, ends[0], copies[_i]);
+	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_END);
+	ck_assert_int_eq(got.fd, -1);
+	say_with(ends[0], "", 0, ends[0], 1); /* empty, as the end is */
+	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_END);
+	ck_assert_int_eq(lowest_free(), before);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
 START_TEST(a_message_that_is_too_long_is_the_end)
 {
 	static const char bytes[HANDOVER_BYTES + 2] = {HANDOVER_FORGET};
@@ -110,4 +155,5 @@ END_TEST
 
 UNIT("handover", TEST(a_message_comes_with_its_descriptor),
      LOOP(what_is_no_message_is_the_end, wrong), TEST(a_message_that_is_too_long_is_the_end),
+     LOOP(more_descriptors_than_one_are_the_end_and_closed, copies),
      TEST(entries_come_as_they_were), TEST(entries_of_no_kind_or_cut_short_are_refused))
