@@ -248,6 +248,7 @@ SCENARIO("whoever has asked for a purge before the end is told that it is durabl
 {
 	enum { CLIENTS = 50, EACH = 80 };
 	struct client *admin[CLIENTS];
+	by_http_only();
 	origin_says("*", .fields = FRESH, .body = "hello");
 	edge_start_yaml("admission:\n  sightings: 1\n");
 	get("/other");

@@ -291,7 +291,7 @@ expect_purged(const char *query)
 static char *
 url_of(const char *path)
 {
-	return text("url=http://example.com%s", path);
+	return text("url=%s://example.com%s", edge_is_tls() ? "https" : "http", path);
 }
 
 static void
@@ -495,7 +495,6 @@ SCENARIO_IN(60,
 {
 	enum { MANY = 600 }; /* more than a message holds */
 	struct client *admin[3];
-	char *query = url_of("/last");
 	origin_says("*", .fields = FRESH, .body = "hello");
 	edge_yaml("timeouts: { drain: 1m }\n");
 	start_by_link();
@@ -509,6 +508,7 @@ SCENARIO_IN(60,
 		client_request(admin[i], "GET", "/healthz", NULL);
 		expect_status(client_read(admin[i], "GET"), 200);
 	}
+	char *query = url_of("/last");
 	for (int i = 0; i < MANY; i++)
 		query = text("url=http://a/%d&%s", i, query);
 	pid_t fresh = upgraded();
@@ -739,6 +739,7 @@ SCENARIO_IN(
 		{"ready", "cache.dir"},
 	};
 	char self[4096] = "";
+	by_http_only(); /* it writes settings of its own */
 	expect(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
 	origin_says("*", .fields = FRESH, .body = "hello");
 	edge_yaml("timeouts: { upgrade: 500ms }\n");
