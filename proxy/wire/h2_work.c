@@ -11,7 +11,8 @@ h2_work_check(const struct h2_stream *s)
 	assert(h2->count > 0 && h2->streams && *s->prev == s);
 	assert(!s->next || s->next->prev == &s->next);
 	assert(h2->lasting_n <= h2->most);
-	assert(s->in_at <= s->in.n);
+	/* The window of a stream bounds what is not taken (64 KiB), and what was goes in time. */
+	assert(s->in_at <= s->in.n && s->in.n <= H2_BODY_WINDOW);
 	assert(s->segment_i <= s->segment_n && s->segment_n <= STREAM_PIECES);
 	/* Before its head nothing of an answer was pulled; behind the last byte nothing is owed. */
 	assert(s->answering != H2_AWAITED || (s->segment_n == 0 && s->body_sent == 0));

@@ -3,7 +3,12 @@
 #include "tests/kit/kit.h"
 #include "tests/kit/tls_inside.h"
 
+#include <errno.h>
+#include <net/if.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #define FRESH	   "Cache-Control: max-age=600\r\n"
 #define YAML(more) "listen: [ \"127.0.0.1:0\", \"h2c://127.0.0.1:0\" ]\n" more
@@ -152,6 +157,41 @@ SCENARIO("an upload that its origin takes more slowly than it comes is not held 
 	if (!edge_is_sanitized()) /* that keeps what was freed for a while */
 		expect_between((double)edge_peak_bytes() - before, 0, 16 << 20);
 	h2_close(c);
+}
+
+/* As on a long way: the kernel takes only a part of what there is to send. */
+static void
+make_socket_buffers_small(void)
+{
+	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	if (unshare(CLONE_NEWNET))
+		skip("a name space for the network takes root: %s", strerror(errno));
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	expect(fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &lo) == 0 && close(fd) == 0);
+	for (int i = 0; i < 2; i++) {
+		FILE *f = fopen(i ? "/proc/sys/net/ipv4/tcp_rmem" : "/proc/sys/net/ipv4/tcp_wmem",
+				"w");
+		if (!f || fputs("4096 16384 16384", f) < 0 || fclose(f) != 0)
+			skip("the sizes of socket buffers cannot be set here");
+	}
+}
+
+SCENARIO("nor one of which the kernel never takes all that has come")
+{
+	enum { BYTES = 8 << 20 };
+	make_socket_buffers_small();
+	origin_says("/slow", .body = "thanks", .sips = true);
+	edge_start(H2_LISTEN, "--workers", "1");
+	char *body = malloc(BYTES + 1);
+	memset(body, 'x', BYTES);
+	body[BYTES] = 0;
+	double before = (double)edge_peak_bytes();
+	struct h2_client *c = h2_open();
+	expect_answer(h2_read(c, h2_request(c, "PUT", "/slow", NULL, body)), 200, "thanks");
+	h2_close(c);
+	expect_answer(ask("PUT", "/slow", NULL, body), 200, "thanks");
+	if (!edge_is_sanitized())
+		expect_between((double)edge_peak_bytes() - before, 0, 4 << 20);
 }
 
 SCENARIO("Expect: 100-continue gets its 100, and hints come before the answer")
