@@ -89,9 +89,11 @@ handover_receive(int end, struct handover_message *out, int limit_ms)
 	ssize_t n;
 	if (!await(end, POLLIN, limit_ms))
 		return HANDOVER_NOTHING;
+	/* ECONNRESET is told once, and before what is still to be read: the other one has ended without
+	 * reading all that it was told. */
 	do
 		n = recvmsg(end, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0 && errno == EAGAIN)
 		return HANDOVER_NOTHING;
 	out->fd = -1;

@@ -34,6 +34,20 @@ START_TEST(a_message_comes_with_its_descriptor)
 }
 END_TEST
 
+START_TEST(the_last_words_of_one_that_did_not_listen_are_heard)
+{
+	int ends[2];
+	ck_assert_int_eq(handover_pair(ends), 0);
+	ck_assert_int_eq(handover_send(ends[0], HANDOVER_REFUSED, STR("no"), -1, 0), 0);
+	ck_assert_int_eq(handover_send(ends[1], HANDOVER_OPEN, STR(""), -1, 0), 0);
+	close(ends[0]); /* OPEN is not read */
+	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_GOT);
+	ck_assert(got.kind == HANDOVER_REFUSED && got.n == 2 && memcmp(got.bytes, "no", 2) == 0);
+	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_END);
+	close(ends[1]);
+}
+END_TEST
+
 static const struct {
 	const char *says, *bytes;
 	size_t n;
@@ -154,6 +168,7 @@ START_TEST(entries_of_no_kind_or_cut_short_are_refused)
 END_TEST
 
 UNIT("handover", TEST(a_message_comes_with_its_descriptor),
+     TEST(the_last_words_of_one_that_did_not_listen_are_heard),
      LOOP(what_is_no_message_is_the_end, wrong), TEST(a_message_that_is_too_long_is_the_end),
      LOOP(more_descriptors_than_one_are_the_end_and_closed, copies),
      TEST(entries_come_as_they_were), TEST(entries_of_no_kind_or_cut_short_are_refused))

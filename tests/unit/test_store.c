@@ -593,14 +593,13 @@ START_TEST(a_segment_that_goes_before_its_footer_is_written_is_a_miss)
 		hold_footers = true;
 		struct locator at;
 		ck_assert(index_find(st->index, hash_of(0).hi, &at));
-		while (store_generation(st, at.segment) == at.generation) {
+		while (store_generation(st, at.segment) == at.generation || !held_footers) {
 			ck_assert_int_lt(++tries, MOST);
 			if (n < MOST && put(st, n, 1))
 				n++;
 			else
 				usleep(1000);
 		}
-		ck_assert_int_ge(held_footers, 1);
 		for (unsigned k = 0; k < n; k++)
 			had += is_there(st, k);
 		ck_assert_uint_lt(had, n);
