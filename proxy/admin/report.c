@@ -2,6 +2,8 @@
 #include "proxy/admin/report_inside.h"
 
 #include "proxy/admin/report_whatif.h"
+#include "proxy/base/address.h"
+#include "proxy/base/network.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -215,6 +217,19 @@ add_measures(const struct report *r, json_t *top)
 }
 
 static json_t *
+json_of_addresses(const struct report_origin *o)
+{
+	json_t *list = json_array();
+	for (int i = 0; i < o->address_count; i++) {
+		char text[ADDRESS_HOST_BYTES];
+		bool v4 = network_is_v4(o->addresses[i]);
+		address_print_host(v4 ? AF_INET : AF_INET6, o->addresses[i] + (v4 ? 12 : 0), text);
+		json_array_append_new(list, json_string(text));
+	}
+	return list;
+}
+
+static json_t *
 json_of_origins(const struct report *r)
 {
 	static const char *const states[] = {"well", "failing", "out"};
@@ -226,6 +241,8 @@ json_of_origins(const struct report *r)
 			o->group ? o->group : "default", "state", states[o->condition], "requests",
 			(json_int_t)o->requests, "errors", (json_int_t)o->errors, "under_way",
 			(json_int_t)o->under_way, "first_byte", json_of_sum(&o->wait_us, 1e6));
+		if (o->address_count >= 0)
+			json_object_set_new(one, "addresses", json_of_addresses(o));
 		if (o->why)
 			json_object_set_new(one, "why", json_string(o->why));
 		if (o->condition == REPORT_ORIGIN_OUT)

@@ -2,7 +2,7 @@
  * report.c as JSON, report_prometheus.c as Prometheus wants them.
  *
  * Answers   /stats (JSON), /metrics (Prometheus text), the savings report.
- * Memory    100 KB; json_pack and buf take more while it is shown.
+ * Memory    170 KB; json_pack and buf take more while it is shown.
  * Threads   pure.
  */
 #ifndef ADMIN_REPORT_H
@@ -17,7 +17,12 @@
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/cache.h"
 
-enum { REPORT_ORIGINS_MOST = 256, REPORT_LISTEN_MOST = 16, REPORT_ROUTES_MOST = 64 };
+enum {
+	REPORT_ORIGINS_MOST = 256,
+	REPORT_ADDRESSES_MOST = 16,
+	REPORT_LISTEN_MOST = 16,
+	REPORT_ROUTES_MOST = 64
+};
 
 /* Failing: and asked all the same, for half of its group is out already; out: left alone. */
 enum report_condition { REPORT_ORIGIN_WELL, REPORT_ORIGIN_FAILING, REPORT_ORIGIN_OUT };
@@ -30,6 +35,9 @@ struct report_origin {
 	unsigned under_way; /* requests */
 	uint64_t requests, errors, answers[MEASURES_CLASSES];
 	struct histogram_sum wait_us;
+	/* Where its name was found (base/network.h); count -1: it is an address, or a path. */
+	unsigned char addresses[REPORT_ADDRESSES_MOST][16];
+	int address_count;
 };
 
 struct report_route {	  /* all routes of one name */

@@ -29,6 +29,7 @@ add_worker(const struct worker *w, const unsigned *numbers, struct report *out)
 	out->active_fetches += atomic_load_explicit(&w->active_fetches, memory_order_relaxed);
 }
 
+_Static_assert((int)REPORT_ADDRESSES_MOST == (int)ORIGIN_ADDRESSES_MOST, "all have room");
 _Static_assert((int)REPORT_ORIGIN_OUT == (int)UPSTREAM_OUT, "add_group casts between these");
 
 static void
@@ -44,6 +45,7 @@ add_group(const struct upstream *u, unsigned *numbers, struct report *out)
 		to->why = s.why;
 		to->returns_ms = s.returns_ms;
 		to->under_way = s.active;
+		to->address_count = origin_addresses(upstream_server_origin(u, i), to->addresses);
 	}
 }
 

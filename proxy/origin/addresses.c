@@ -169,6 +169,17 @@ addresses_found(struct addresses *a, const struct ip *v, unsigned n)
 	return news;
 }
 
+unsigned
+addresses_list(struct addresses *a, struct ip out[ADDRESSES_MOST])
+{
+	pthread_mutex_lock(&a->lock);
+	unsigned n = a->named;
+	for (unsigned i = 0; i < n; i++)
+		out[i] = a->of[i].ip;
+	pthread_mutex_unlock(&a->lock);
+	return n;
+}
+
 /* ---- what connections do --------------------------------------------------------------------- */
 
 /* Adds those of one family that come last, or those that do not, beginning with the one whose turn

@@ -44,6 +44,8 @@ enum addresses_news {
 enum addresses_news addresses_found(struct addresses *a, const struct ip *v, unsigned n);
 
 bool addresses_is_known(struct addresses *a); /* a lookup has found some */
+/* Those of the newest lookup, for who asks; their number. */
+unsigned addresses_list(struct addresses *a, struct ip out[ADDRESSES_MOST]);
 /* In which order a new connection tries them; their number, 0: none is known. */
 unsigned addresses_order(struct addresses *a, struct ip out[ADDRESSES_MOST], int64_t now_ms);
 /* What came of that order: the first to connect was of[answered]; n: none did. */

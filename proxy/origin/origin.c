@@ -274,6 +274,20 @@ origin_url(const struct origin *o)
 	return o->url;
 }
 
+_Static_assert((int)ORIGIN_ADDRESSES_MOST == (int)ADDRESSES_MOST, "all of them have room");
+
+int
+origin_addresses(const struct origin *o, unsigned char out[ORIGIN_ADDRESSES_MOST][16])
+{
+	struct ip found[ADDRESSES_MOST];
+	if (!o->addresses)
+		return -1;
+	unsigned n = addresses_list(o->addresses, found);
+	for (unsigned i = 0; i < n; i++)
+		memcpy(out[i], found[i].bytes, sizeof found[i].bytes);
+	return (int)n;
+}
+
 const char *
 origin_unknown(const struct origin *o)
 {

@@ -47,5 +47,9 @@ void origin_destroy(struct origin **o); /* one user less; the last one destroys 
 const char *origin_url(const struct origin *o);
 /* Its name, while no address of it is known; NULL: there is one, or nothing to look up. */
 const char *origin_unknown(const struct origin *o);
+/* Where its name was found by the newest lookup, IPv4 as mapped IPv6 (base/network.h): how many; -1: it has
+ * no name that is looked up. */
+enum { ORIGIN_ADDRESSES_MOST = 16 };
+int origin_addresses(const struct origin *o, unsigned char out[ORIGIN_ADDRESSES_MOST][16]);
 
 #endif

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -149,12 +150,29 @@ is_served_by(const char *who)
 	return strcmp(a.body, who) == 0;
 }
 
+/* The one address that /stats names for the first server. */
+static const char *
+address_in_stats(void)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, "GET /stats HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	json_t *top = json_loads(client_read(c, "GET").body, 0, NULL);
+	client_close(c);
+	json_t *first = json_array_get(json_object_get(top, "origins"), 0);
+	json_t *list = json_object_get(first, "addresses");
+	expect_int((int)json_array_size(list), 1);
+	char *found = text("%s", json_string_value(json_array_get(list, 0)));
+	json_decref(top);
+	return found;
+}
+
 SCENARIO("a name that moves is followed, old connections go, and no request fails")
 {
 	begin("");
 	names_are_at("127.0.0.1", NULL);
 	edge_start();
 	expect(is_served_by("old"));
+	expect_text(address_in_stats(), "127.0.0.1");
 	unsigned before = origin_connections();
 	names_are_at("127.0.0.2", NULL);
 	int64_t begun = kit_now_ms();
@@ -165,6 +183,7 @@ SCENARIO("a name that moves is followed, old connections go, and no request fail
 	for (int i = 0; i < 20; i++)
 		expect(is_served_by("new"));
 	expect(edge_said("web.test is now at 127.0.0.2"));
+	expect_text(address_in_stats(), "127.0.0.2");
 }
 
 SCENARIO("a connection under way ends as it began when its address goes")
