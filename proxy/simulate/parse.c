@@ -1,7 +1,7 @@
 /* parse.c - the table of formats, and which one a log is of. */
 #include "proxy/simulate/parse_inside.h"
 
-enum { TRY_LINES = 40 };
+enum { TRY_LINES = 40, TRY_MORE = 400 }; /* a log may begin with words of another kind */
 
 static const struct {
 	const char *word;
@@ -96,15 +96,15 @@ parse_line(struct parsing *p, struct str line, struct entry *e)
 	return r;
 }
 
-/* How many of the first lines are of this format, and how many are none. */
+/* How many more of the first lines are of this format than are none. */
 static int
-score(struct str first, enum format f, const struct roles_own *own)
+score(struct str first, int lines, enum format f, const struct roles_own *own)
 {
 	struct parsing p;
 	struct entry e;
 	int good = 0, bad = 0;
 	parse_init(&p, f, own);
-	while (first.n && good + bad < TRY_LINES) {
+	while (first.n && good + bad < lines) {
 		struct str line = str_before(first, '\n');
 		if (line.n == first.n && good + bad > 0)
 			break; /* cut short */
@@ -117,19 +117,26 @@ score(struct str first, enum format f, const struct roles_own *own)
 	return good > bad ? good - bad : 0;
 }
 
-enum format
-parse_detect(struct str first, const struct roles_own *own)
+static enum format
+best_of(struct str first, int lines, const struct roles_own *own)
 {
 	enum format best = FORMAT_AUTO;
 	int most = 0;
-	if (parse_is_oracle(first))
-		return FORMAT_ORACLE;
 	for (enum format f = 0; f < FORMAT_ORACLE; f++) {
-		int is = score(first, f, own);
+		int is = score(first, lines, f, own);
 		if (is > most) {
 			most = is;
 			best = f;
 		}
 	}
 	return best;
+}
+
+enum format
+parse_detect(struct str first, const struct roles_own *own)
+{
+	if (parse_is_oracle(first))
+		return FORMAT_ORACLE;
+	enum format best = best_of(first, TRY_LINES, own);
+	return best == FORMAT_AUTO ? best_of(first, TRY_MORE, own) : best;
 }

@@ -177,7 +177,20 @@ START_TEST(names_of_fields_can_be_given)
 }
 END_TEST
 
-/* A log with some bad lines is still known, and the lines that are good are read. */
+START_TEST(a_log_may_begin_with_other_words)
+{
+	struct buf log = {0};
+	for (int i = 0; i < 100; i++)
+		buf_add_lit(&log, "the server has been started, and says so at length\n");
+	ck_assert_int_eq(parse_detect(buf_str(&log), NULL), FORMAT_AUTO);
+	for (int i = 0; i < 200; i++)
+		buf_add_lit(&log, "192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.0\" "
+				  "200 2326\n");
+	ck_assert_int_eq(parse_detect(buf_str(&log), NULL), FORMAT_CLF);
+	buf_fini(&log);
+}
+END_TEST
+
 START_TEST(a_query_in_a_column_of_its_own)
 {
 	struct parsing p;
@@ -193,4 +206,5 @@ START_TEST(a_query_in_a_column_of_its_own)
 END_TEST
 
 UNIT("parse", LOOP(a_line, lines), LOOP(a_time, times), LOOP(nonsense_is_no_entry, nonsense),
-     TEST(names_of_fields_can_be_given), TEST(a_query_in_a_column_of_its_own))
+     TEST(names_of_fields_can_be_given), TEST(a_log_may_begin_with_other_words),
+     TEST(a_query_in_a_column_of_its_own))
