@@ -7,12 +7,14 @@
 #include <string.h>
 
 /* The picture, in units of its own; the page scales it. */
-static const double W = 640, H = 300, LEFT = 80, RIGHT = 14, TOP = 12, BOTTOM = 46;
+static const double W = 640, H = 312, LEFT = 80, RIGHT = 14, TOP = 30, BOTTOM = 46;
+static const double CHARACTER = 9.5; /* of the small text, as wide as on a phone */
 
 enum { TICKS_MOST = 12 };
 
 struct frame {
 	double x0, x1, y0, y1; /* of the data; x as log2 where log_x */
+	double y_step;	       /* between two lines; y0 and y1 are lines */
 };
 
 void
@@ -94,7 +96,7 @@ tick_step(double span)
 static struct frame
 frame_of(const struct chart *c)
 {
-	struct frame f = {INFINITY, -INFINITY, INFINITY, -INFINITY};
+	struct frame f = {INFINITY, -INFINITY, INFINITY, -INFINITY, 0};
 	for (unsigned s = 0; s < c->series_n; s++)
 		for (unsigned i = 0; i < c->series[s].n; i++) {
 			double x = x_of(c, c->series[s].x[i]), y = c->series[s].y[i];
@@ -107,9 +109,9 @@ frame_of(const struct chart *c)
 		f.y0 = fmin(f.y0, 0);
 	widen(&f.x0, &f.x1);
 	widen(&f.y0, &f.y1);
-	double step = tick_step(f.y1 - f.y0);
-	f.y0 = floor(f.y0 / step + 1e-9) * step;
-	f.y1 = ceil(f.y1 / step - 1e-9) * step;
+	f.y_step = tick_step(f.y1 - f.y0);
+	f.y0 = floor(f.y0 / f.y_step + 1e-9) * f.y_step;
+	f.y1 = ceil(f.y1 / f.y_step - 1e-9) * f.y_step;
 	if (c->kind == CHART_DOTS) { /* room for labels */
 		double room = (f.x1 - f.x0) * 0.12;
 		f.x0 -= room / 3;
@@ -123,7 +125,7 @@ frame_of(const struct chart *c)
 static void
 write_y_axis(FILE *to, const struct chart *c, const struct frame *f)
 {
-	double step = tick_step(f->y1 - f->y0);
+	double step = f->y_step;
 	char text[UNITS_BYTES];
 	for (int i = 0; i <= TICKS_MOST && f->y0 + i * step <= f->y1 + step / 2; i++) {
 		double v = f->y0 + i * step, y = at_y(f, v);
@@ -134,20 +136,26 @@ write_y_axis(FILE *to, const struct chart *c, const struct frame *f)
 		chart_put_text(to, said(fabs(v) < step / 1e6 ? 0 : v, c->y_unit, text));
 		fprintf(to, "</text>");
 	}
-	fprintf(to,
-		"<text class=axis transform='translate(13 %.0f) rotate(-90)' text-anchor=middle>",
-		(TOP + H - BOTTOM) / 2);
+	fprintf(to, "<text class=axis x=2 y=15>");
 	chart_put_text(to, c->y_title);
 	fprintf(to, "</text>");
+}
+
+static double
+width_of(const char *text)
+{
+	return CHARACTER * (double)strlen(text);
 }
 
 static void
 write_x_tick(FILE *to, double x, const char *text)
 {
+	bool at_edge = x + width_of(text) / 2 > W;
 	fprintf(to,
 		"<line class=grid x1=%.1f x2=%.1f y1=%.0f y2=%.0f />"
-		"<text class=tick x=%.1f y=%.0f text-anchor=middle>",
-		x, x, H - BOTTOM, H - BOTTOM + 4, x, H - BOTTOM + 17);
+		"<text class=tick x=%.1f y=%.0f text-anchor=%s>",
+		x, x, H - BOTTOM, H - BOTTOM + 4, at_edge ? W : x, H - BOTTOM + 17,
+		at_edge ? "end" : "middle");
 	chart_put_text(to, text);
 	fprintf(to, "</text>");
 }
@@ -206,31 +214,60 @@ write_line(FILE *to, const struct chart *c, const struct frame *f, const struct 
 	}
 }
 
+struct label {
+	double left, right, y;
+};
+
+/* Right of its dot; left of it where the picture ends. */
+static struct label
+place_label(double x, double y, const char *text)
+{
+	double wide = width_of(text);
+	double left = x + 9 + wide > W ? x - 9 - wide : x + 9;
+	return (struct label){left, left + wide, y};
+}
+
+static bool
+is_free(const struct label *of, unsigned n, struct label l)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (fabs(of[i].y - l.y) <= 14 && l.left < of[i].right && of[i].left < l.right)
+			return false;
+	return true;
+}
+
 /* Labels that would lie on one another are left to the table and to the tip. */
 static void
 write_dots(FILE *to, const struct chart *c, const struct frame *f, const struct chart_series *s)
 {
-	double taken_x[CHART_POINTS_MOST], taken_y[CHART_POINTS_MOST];
-	unsigned taken = 0;
+	struct label taken[CHART_POINTS_MOST];
+	unsigned n = 0;
 	for (unsigned i = 0; i < s->n; i++) {
 		double x = at_x(f, x_of(c, s->x[i])), y = at_y(f, s->y[i]);
 		bool marked = s->colour && c->marked && strcmp(c->marked, s->label[i]) == 0;
-		bool free_place = true;
 		fprintf(to, "<circle class='dot s%u%s' cx=%.1f cy=%.1f r=%d>", s->colour,
 			marked ? " marked" : "", x, y, marked ? 7 : 4);
 		write_tip(to, c, s, i);
 		fprintf(to, "</circle>");
-		for (unsigned k = 0; k < taken; k++)
-			free_place = free_place &&
-				     (fabs(taken_y[k] - y) > 12 || fabs(taken_x[k] - x) > 90);
-		if (!free_place && !marked)
+		struct label l = place_label(x, y, s->label[i]);
+		if (!is_free(taken, n, l) && !marked)
 			continue;
-		taken_x[taken] = x;
-		taken_y[taken++] = y;
-		fprintf(to, "<text class=tick x=%.1f y=%.1f>", x + 9, y + 4);
+		taken[n++] = l;
+		fprintf(to, "<text class=tick x=%.1f y=%.1f text-anchor=%s>",
+			l.left > x ? x + 9 : x - 9, y + 4, l.left > x ? "start" : "end");
 		chart_put_text(to, s->label[i]);
 		fprintf(to, "</text>");
 	}
+}
+
+/* Of so many bars one has its name below, so that all have room. */
+static unsigned
+bars_for_a_tick(const struct chart_series *s, double each)
+{
+	double widest = 0;
+	for (unsigned i = 0; i < s->n; i++)
+		widest = fmax(widest, width_of(s->label[i]));
+	return (unsigned)ceil((widest + CHARACTER) / each);
 }
 
 static void
@@ -238,7 +275,7 @@ write_bars(FILE *to, const struct chart *c, const struct frame *f)
 {
 	unsigned n = c->series[0].n;
 	double each = (W - LEFT - RIGHT) / n, wide = each * 0.8 / c->series_n;
-	unsigned every = (n + 7) / 8;
+	unsigned every = bars_for_a_tick(&c->series[0], each);
 	for (unsigned i = 0; i < n; i++) {
 		for (unsigned s = 0; s < c->series_n; s++) {
 			double y = at_y(f, c->series[s].y[i]);
