@@ -154,7 +154,7 @@ cache_remove(struct cache *c, struct key_hash hash, struct str key)
 {
 	bool in_ram = ram_remove(c->ram, hash, key);
 	cache_window(c);
-	bool on_disk = cache_disks_have(c, hash);
+	bool on_disk = cache_disks_may_have(c, hash);
 	if (on_disk)
 		cache_remove_lasting(c, hash, key);
 	return on_disk || in_ram;
@@ -198,7 +198,7 @@ static bool
 holds(struct cache *c, struct key_hash hash, struct str key)
 {
 	struct stored *o = ram_find(c->ram, hash, key, 0, NULL);
-	bool yes = o || cache_disks_have(c, hash);
+	bool yes = o || cache_disks_may_have(c, hash);
 	stored_unref(&o);
 	return yes;
 }
@@ -279,6 +279,7 @@ add_disk(struct cache *c, unsigned i, struct cache_stats *out)
 	out->io_errors += s.io_errors;
 	out->refused_writes += s.refused_writes;
 	out->carried_bytes += s.carried_bytes;
+	out->unread_segments += s.unread_segments;
 	out->scrubbed_bytes += s.scrubbed_bytes;
 	out->scrub_damaged += s.scrub_damaged;
 	out->damaged_records += s.scrub_damaged;

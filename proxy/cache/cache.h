@@ -64,6 +64,7 @@ struct cache_options {
 	unsigned locks_n;
 	bool rests;
 	const struct diskio_ops *ops; /* for tests: another disk; NULL: the system's */
+	uint64_t load_at_once;	      /* store_options; 0: a million */
 	/* For tests: a purge log that could not be written is tried again after so long; 0: 250. */
 	unsigned purge_retry_ms;
 	/* For tests: called wherever another thread may come between two steps, on the thread that
@@ -315,9 +316,10 @@ struct cache_stats {
 				 */
 	uint64_t used_bytes, limit_bytes, objects, evicted_objects, damaged_records;
 	uint64_t ram_used_bytes, ram_limit_bytes, ram_objects, ram_evicted_objects;
-	uint64_t io_errors, refused_writes; /* disk failing or behind */
-	bool failing;			    /* storing is suspended now */
-	uint64_t purges_kept;		    /* that lookups are compared with */
+	uint64_t io_errors, refused_writes; /* disk failing, behind or not read yet */
+	uint64_t unread_segments; /* whose objects are not found yet; until 0 nothing is written */
+	bool failing;		  /* storing is suspended now */
+	uint64_t purges_kept;	  /* that lookups are compared with */
 	uint64_t purges_shed; /* dropped because there were too many: what was stored before them is
 				 fetched anew */
 	bool purges_durable;  /* false: nothing is answered from the directory */

@@ -53,6 +53,12 @@ cache_disks_have(const struct cache *c, struct key_hash hash)
 }
 
 bool
+cache_disks_may_have(const struct cache *c, struct key_hash hash)
+{
+	return cache_has_unread(c) || cache_disks_have(c, hash);
+}
+
+bool
 cache_disks_remove(struct cache *c, struct key_hash hash)
 {
 	bool was = false;

@@ -60,6 +60,9 @@ struct cache {
 	_Atomic bool stopped;	 /* no I/O thread any more */
 	_Atomic bool bequeathed; /* what is stored is the other one's */
 	_Atomic bool rests;	 /* another process writes to the directories (heritage.h) */
+	/* Disks that do not know yet all they hold, and what RAM took meanwhile. */
+	_Atomic unsigned unread;
+	_Atomic uint64_t superseded;
 	struct forget *forget;
 	struct ram *ram;
 	struct siblings *siblings;
@@ -90,12 +93,21 @@ int files_open(struct cache *c, char *err, size_t err_bytes);
 void files_close(struct cache *c);
 void files_earned_name(unsigned disk, char to[CACHE_EARNED_NAME]);
 
-/* May the disk be used? Not while a purge could not be made durable there, or a read hangs. NULL: no. */
+/* May a disk hold more than can be found there? */
+static inline bool
+cache_has_unread(const struct cache *c)
+{
+	return atomic_load_explicit(&c->unread, memory_order_acquire) > 0;
+}
+
+/* May the disk be used? Not while a purge could not be made durable there, or a read hangs; nor when
+ * another disk may have a newer record of the key. NULL: no. */
 static inline bool
 cache_store_is_open(const struct cache *c, const struct store *st)
 {
 	unsigned n;
-	return st && (n = store_number(st), forget_is_sound_at(c->forget, n)) &&
+	return st && !(c->disks_n > 1 && cache_has_unread(c)) &&
+	       (n = store_number(st), forget_is_sound_at(c->forget, n)) &&
 	       !(atomic_load_explicit(&c->hangs, memory_order_relaxed) >> n & 1) &&
 	       !atomic_load_explicit(&c->stopped, memory_order_relaxed);
 }
@@ -133,6 +145,8 @@ cache_fades(const struct cache *c)
 struct store *cache_home(const struct cache *c, struct key_hash hash);
 /* Does any disk's index have the key? */
 bool cache_disks_have(const struct cache *c, struct key_hash hash);
+/* Or will, when all that it holds is known? */
+bool cache_disks_may_have(const struct cache *c, struct key_hash hash);
 /* Out of all indexes, as store_remove and store_drop; true if it was in one. */
 bool cache_disks_remove(struct cache *c, struct key_hash hash);
 void cache_disks_drop(struct cache *c, struct key_hash hash);

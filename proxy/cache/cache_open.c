@@ -99,6 +99,8 @@ open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 			.ctx = d,
 			.fresh = d->must_empty,
 			.rests = o->rests,
+			.unread = &c->unread,
+			.load_at_once = o->load_at_once,
 			.is_ours = !d->fresh, /* the seed is */
 		},
 		err, err_bytes);

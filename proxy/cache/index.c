@@ -92,6 +92,19 @@ is_at(const struct slot *s, const struct locator *at)
 	       in.generation == (at->generation & INDEX_GENERATION_MASK);
 }
 
+/* Of a key that was removed while the index was being filled. No object lies there: a segment ends
+ * with its footer. */
+static const struct locator GRAVE = {.segment = INDEX_MAX_SEGMENTS - 1,
+				     .generation = INDEX_GENERATION_MASK,
+				     .offset = (1u << OFFSET_BITS) - 1,
+				     .bytes = RECORD_UNIT};
+
+static bool
+is_grave(const struct slot *s)
+{
+	return s->place >> 16 == GRAVE.segment && is_at(s, &GRAVE);
+}
+
 /* ---- a shard ------------------------------------------------------------------------------- */
 
 static struct shard *
@@ -128,13 +141,21 @@ seek(const struct shard *s, uint64_t tag)
 	return i;
 }
 
+/* Or a grave. */
 static struct slot *
-find(const struct shard *s, uint64_t tag)
+find_any(const struct shard *s, uint64_t tag)
 {
 	uint32_t i = seek(s, tag);
 	if (i == slots_n(s) || is_empty(&s->slots[i]) || tag_in(&s->slots[i]) != tag)
 		return NULL;
 	return &s->slots[i];
+}
+
+static struct slot *
+find(const struct shard *s, uint64_t tag)
+{
+	struct slot *found = find_any(s, tag);
+	return found && !is_grave(found) ? found : NULL;
 }
 
 /* False when the run that it would join reaches the end of the array. */
@@ -280,22 +301,66 @@ index_hits(struct index *ix, uint64_t hash_hi, struct locator *out)
 	return hits;
 }
 
+/* Over what is found there, or as a slot more. */
+static void
+enter(struct index *ix, struct shard *s, struct slot *found, const struct slot *new)
+{
+	int was = found && !is_grave(found), is = !is_grave(new);
+	if (found) {
+		*found = *new;
+	} else {
+		give_room(ix, s);
+		while (!insert(s, new))
+			resize(ix, s, s->homes + s->homes / 4);
+	}
+	if (is > was)
+		atomic_fetch_add_explicit(&ix->count, 1, memory_order_relaxed);
+	else if (is < was)
+		atomic_fetch_sub_explicit(&ix->count, 1, memory_order_relaxed);
+}
+
 bool
 index_put(struct index *ix, uint64_t hash_hi, const struct locator *at)
 {
 	struct shard *s = shard_of(ix, hash_hi);
 	struct slot new = slot_of(tag_of(hash_hi), at);
+	assert(!is_grave(&new));
 	pthread_mutex_lock(&s->lock);
-	struct slot *found = find(s, tag_in(&new));
-	bool was_there = found;
+	struct slot *found = find_any(s, tag_in(&new));
+	bool was_there = found && !is_grave(found);
+	enter(ix, s, found, &new);
+	pthread_mutex_unlock(&s->lock);
+	return was_there;
+}
+
+void
+index_load(struct index *ix, uint64_t hash_hi, const struct locator *at,
+	   bool (*gives_way)(void *ctx, const struct locator *there), void *ctx)
+{
+	struct shard *s = shard_of(ix, hash_hi);
+	struct slot new = slot_of(tag_of(hash_hi), at);
+	pthread_mutex_lock(&s->lock);
+	struct slot *found = find_any(s, tag_in(&new));
+	bool stays = false;
 	if (found) {
-		*found = new;
-	} else {
-		give_room(ix, s);
-		while (!insert(s, &new))
-			resize(ix, s, s->homes + s->homes / 4);
-		atomic_fetch_add_explicit(&ix->count, 1, memory_order_relaxed);
+		struct locator there = locator_in(found);
+		stays = is_grave(found) || !gives_way(ctx, &there);
 	}
+	if (!stays)
+		enter(ix, s, found, &new);
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool
+index_bury(struct index *ix, uint64_t hash_hi, const struct locator *at)
+{
+	struct shard *s = shard_of(ix, hash_hi);
+	struct slot grave = slot_of(tag_of(hash_hi), &GRAVE);
+	pthread_mutex_lock(&s->lock);
+	struct slot *found = find_any(s, tag_in(&grave));
+	bool was_there = found && !is_grave(found) && (!at || is_at(found, at));
+	if (was_there || (!at && !found))
+		enter(ix, s, found, &grave);
 	pthread_mutex_unlock(&s->lock);
 	return was_there;
 }
@@ -340,10 +405,27 @@ entry_in(const struct index *ix, const struct shard *s, const struct slot *slot)
 	};
 }
 
+/* What goes: entries of one generation of a segment but for those that keep wants, or graves. */
+struct sweep {
+	bool graves;
+	uint32_t segment, generation;
+	bool (*keep)(void *ctx, const struct index_entry *e);
+	void *ctx;
+};
+
+static bool
+goes(const struct sweep *w, const struct slot *slot, const struct index_entry *e)
+{
+	if (is_grave(slot))
+		return w->graves;
+	return !w->graves && e->at.segment == w->segment &&
+	       e->at.generation == (w->generation & INDEX_GENERATION_MASK) &&
+	       !(w->keep && w->keep(w->ctx, e));
+}
+
 /* Rebuilds the shard in place without what goes: entries only ever move towards their homes. */
 static uint64_t
-sweep_shard(struct index *ix, struct shard *s, uint32_t segment, uint32_t generation,
-	    bool (*keep)(void *ctx, const struct index_entry *e), void *ctx)
+sweep_shard(struct index *ix, struct shard *s, const struct sweep *w)
 {
 	uint32_t next = 0, before = s->used;
 	for (uint32_t i = 0; i < slots_n(s); i++) {
@@ -352,9 +434,7 @@ sweep_shard(struct index *ix, struct shard *s, uint32_t segment, uint32_t genera
 			continue;
 		s->slots[i] = (struct slot){0};
 		struct index_entry e = entry_in(ix, s, &slot);
-		if (e.at.segment == segment &&
-		    e.at.generation == (generation & INDEX_GENERATION_MASK) &&
-		    !(keep && keep(ctx, &e))) {
+		if (goes(w, &slot, &e)) {
 			s->used--;
 			continue;
 		}
@@ -366,19 +446,33 @@ sweep_shard(struct index *ix, struct shard *s, uint32_t segment, uint32_t genera
 	return before - s->used;
 }
 
-uint64_t
-index_sweep(struct index *ix, uint32_t segment, uint32_t generation,
-	    bool (*keep)(void *ctx, const struct index_entry *e), void *ctx)
+static uint64_t
+sweep(struct index *ix, const struct sweep *w)
 {
 	uint64_t gone = 0;
 	for (unsigned i = 0; i < SHARDS; i++) {
 		struct shard *s = &ix->shards[i];
 		pthread_mutex_lock(&s->lock);
-		gone += sweep_shard(ix, s, segment, generation, keep, ctx);
+		gone += sweep_shard(ix, s, w);
 		pthread_mutex_unlock(&s->lock);
 	}
+	return gone;
+}
+
+uint64_t
+index_sweep(struct index *ix, uint32_t segment, uint32_t generation,
+	    bool (*keep)(void *ctx, const struct index_entry *e), void *ctx)
+{
+	struct sweep w = {false, segment, generation, keep, ctx};
+	uint64_t gone = sweep(ix, &w);
 	atomic_fetch_sub_explicit(&ix->count, gone, memory_order_relaxed);
 	return gone;
+}
+
+void
+index_unbury(struct index *ix)
+{
+	sweep(ix, &(struct sweep){.graves = true}); /* they were not counted */
 }
 
 void
@@ -414,13 +508,14 @@ index_check(struct index *ix)
 	for (unsigned n = 0; n < SHARDS; n++) {
 		struct shard *s = &ix->shards[n];
 		pthread_mutex_lock(&s->lock);
-		uint32_t used = 0;
+		uint32_t used = 0, graves = 0;
 		const struct slot *last = NULL;
 		for (uint32_t i = 0; i < slots_n(s); i++) {
 			const struct slot *slot = &s->slots[i];
 			if (is_empty(slot))
 				continue;
 			used++;
+			graves += is_grave(slot);
 			assert(!last || tag_in(last) < tag_in(slot));
 			uint32_t home = home_of(s, tag_in(slot));
 			assert(home <= i);
@@ -429,7 +524,7 @@ index_check(struct index *ix)
 			last = slot;
 		}
 		assert(used == s->used);
-		count += used;
+		count += used - graves;
 		pthread_mutex_unlock(&s->lock);
 	}
 	assert(count == index_count(ix));

@@ -37,6 +37,17 @@ bool index_remove(struct index *ix, uint64_t hash_hi);
 /* Removes only what still lies at the place. */
 bool index_remove_at(struct index *ix, uint64_t hash_hi, const struct locator *at);
 
+/* Of an index that is being filled while it is used, with what was written in some other order than it
+ * is read: enters at, without hits, unless gives_way says no of what is there (it runs under a
+ * shard's lock and must not call the index) or the key was buried. */
+void index_load(struct index *ix, uint64_t hash_hi, const struct locator *at,
+		bool (*gives_way)(void *ctx, const struct locator *there), void *ctx);
+/* Removes the key (at: only what still lies there; NULL: anything), and keeps it from being loaded.
+ * True: it was there. */
+bool index_bury(struct index *ix, uint64_t hash_hi, const struct locator *at);
+/* All is loaded: what was buried is forgotten. */
+void index_unbury(struct index *ix);
+
 /* Halves all hits, so that what was hit once is as if it was not. */
 void index_fade(struct index *ix);
 

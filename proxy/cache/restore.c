@@ -1,8 +1,5 @@
-/* restore.c - what was kept? Reads footers of sealed segments and walks the batches of others, in
- * order of generation, so that the last word about a key wins.
- *
- * Nothing here trusts a number that no checksum covers, and a record is only believed when it is
- * read (segment.h): a wrong entry costs a miss.
+/* restore.c - what was kept? Finds the segments and how far they were written; what they list is
+ * entered in the index by store_load.c.
  */
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
@@ -28,10 +25,7 @@ struct restoring {
 	struct store *st;
 	struct found *found;
 	size_t n;
-	char *table; /* reused */
-	size_t table_cap;
-	uint32_t replaced; /* records of the segment that did */
-	int error;	   /* of the last read of the segment that failed */
+	int error; /* of the last read of the segment that failed */
 };
 
 static int
@@ -183,31 +177,12 @@ unlink_segments(struct store *st)
 	return r.error ? -1 : 0;
 }
 
-/* What is in it is lost for now, and may be back at the next start: nothing depends on that (what
- * was forgotten meanwhile is known by time). */
-static void
-cannot_read(const struct store *st, uint32_t slot, int error)
-{
-	log_warning(
-		"cache %s: cannot read segment.%05u: %s. What it holds is fetched anew; if this "
-		"is said again, check the disk (dmesg, smartctl) or name another cache.dir",
-		st->o.dir, slot, strerror(error));
-}
-
-static bool
-read_header(const struct store *st, int fd, uint64_t at, struct batch_header *out)
-{
-	char bytes[SEGMENT_HEADER_BYTES];
-	return diskio_read_all(st->o.ops, fd, bytes, sizeof bytes, at) == 0 &&
-	       batch_header_parse(bytes, sizeof bytes, out);
-}
-
-/* The same at the start, where an error is told once for each segment. */
+/* An error is told once for each segment. */
 static bool
 look_at_header(struct restoring *r, int fd, uint64_t at, struct batch_header *out)
 {
 	errno = 0;
-	bool yes = read_header(r->st, fd, at, out);
+	bool yes = store_read_header(r->st, fd, at, out);
 	r->error = yes || errno == 0 ? r->error : errno;
 	return yes;
 }
@@ -216,16 +191,8 @@ static void
 tell_error(struct restoring *r, uint32_t slot)
 {
 	if (r->error)
-		cannot_read(r->st, slot, r->error);
+		store_cannot_restore(r->st, slot, r->error);
 	r->error = 0;
-}
-
-/* Is h a batch of this segment that stands at this page and lies inside of it? */
-static bool
-is_batch_at(const struct store *st, const struct batch_header *h, uint32_t slot, uint64_t at)
-{
-	return !h->is_footer && h->segment == slot && h->generation != 0 &&
-	       (uint64_t)h->page * SEGMENT_PAGE == at && h->bytes <= st->o.segment_bytes - at;
 }
 
 static void
@@ -234,11 +201,11 @@ look_at(void *ctx, uint32_t slot)
 	struct restoring *r = ctx;
 	int fd = store_open_segment_file(r->st, slot, false);
 	if (fd < 0) {
-		cannot_read(r->st, slot, errno);
+		store_cannot_restore(r->st, slot, errno);
 		return;
 	}
 	struct batch_header h;
-	bool right = look_at_header(r, fd, 0, &h) && is_batch_at(r->st, &h, slot, 0);
+	bool right = look_at_header(r, fd, 0, &h) && store_is_batch_at(r->st, &h, slot, 0);
 	if (!right) /* its first batch could not be written: its footer knows the others */
 		right = look_at_header(r, fd, r->st->o.segment_bytes - SEGMENT_HEADER_BYTES, &h) &&
 			h.is_footer && h.segment == slot;
@@ -274,132 +241,63 @@ shrink(struct restoring *r)
 		 r->st->o.dir, over);
 }
 
-/* ---- entries ------------------------------------------------------------------------------- */
-
-/* Returns how many records replaced older ones. */
-static uint32_t
-apply(struct store *st, const struct found *f, const char *table, uint32_t entries)
-{
-	uint32_t replaced = 0;
-	for (uint32_t i = 0; i < entries; i++) {
-		struct entry e = entry_get(table, i);
-		struct locator at = {f->slot, 0, e.offset, e.bytes}; /* all codes begin at 0 */
-		uint64_t end = (uint64_t)e.offset * SEGMENT_ALIGN + e.bytes;
-		if (entry_is_record(&e) && e.bytes >= RECORD_HEADER_BYTES &&
-		    e.bytes <= RECORD_MAX_BYTES && end <= st->o.segment_bytes) {
-			index_put(st->index, e.hash_hi, &at);
-			replaced += (e.what & ENTRY_REPLACES) != 0;
-		}
-	}
-	return replaced;
-}
-
-/* Reads the table that h, standing at, speaks of; NULL when it is damaged. */
-static const char *
-read_table(struct restoring *r, const struct found *f, const struct batch_header *h, uint64_t at)
-{
-	size_t n = (size_t)h->entries * SEGMENT_ENTRY_BYTES;
-	if (n > r->table_cap) {
-		r->table = mem_realloc(r->table, n);
-		r->table_cap = n;
-	}
-	if (n && diskio_read_all(r->st->o.ops, f->fd, r->table, n, at + h->table_at) != 0) {
-		r->error = errno;
-		return NULL;
-	}
-	if (!r->table)
-		return h->table_checksum == segment_checksum("", 0) ? "" : NULL;
-	return segment_checksum(r->table, n) == h->table_checksum ? r->table : NULL;
-}
+/* ---- what is in them ------------------------------------------------------------------------ */
 
 static bool
-restore_from_footer(struct restoring *r, const struct found *f, uint64_t *used)
+has_footer(struct restoring *r, const struct found *f, struct batch_header *h)
 {
-	struct batch_header h;
 	uint64_t segment = r->st->o.segment_bytes;
-	if (!look_at_header(r, f->fd, segment - SEGMENT_HEADER_BYTES, &h) || !h.is_footer ||
-	    h.segment != f->slot || h.generation != f->generation || h.bytes > segment ||
-	    (uint64_t)h.page * SEGMENT_PAGE > segment)
-		return false;
-	const char *table = read_table(r, f, &h, segment - h.bytes);
-	if (!table)
-		return false;
-	r->replaced = apply(r->st, f, table, h.entries);
-	r->st->clean_as_of[f->slot] = h.clean_as_of;
-	*used = (uint64_t)h.page * SEGMENT_PAGE;
-	return true;
+	return look_at_header(r, f->fd, segment - SEGMENT_HEADER_BYTES, h) && h->is_footer &&
+	       h->segment == f->slot && h->generation == f->generation && h->bytes <= segment &&
+	       (uint64_t)h->page * SEGMENT_PAGE <= segment;
 }
 
-bool
-store_read_table(const struct store *st, uint32_t segment, uint32_t generation, struct buf *table)
-{
-	struct batch_header h;
-	int fd = atomic_load(&st->fds[segment]);
-	uint64_t end = st->o.segment_bytes;
-	if (!read_header(st, fd, end - SEGMENT_HEADER_BYTES, &h) || !h.is_footer ||
-	    h.segment != segment || h.generation != generation || h.bytes > end)
-		return false;
-	size_t n = (size_t)h.entries * SEGMENT_ENTRY_BYTES;
-	char *to = buf_room(table, n + 1);
-	if (diskio_read_all(st->o.ops, fd, to, n, end - h.bytes + h.table_at) != 0 ||
-	    segment_checksum(to, n) != h.table_checksum)
-		return false;
-	buf_added(table, n);
-	return true;
-}
-
-/* Keeps the table and the link when the segment may go on being written. */
-static uint64_t
+/* A segment without a footer, of which one may go on being written. */
+static void
 restore_by_walking(struct restoring *r, const struct found *f, bool is_last)
 {
 	struct store *st = r->st;
-	uint64_t at = 0, link = 0, *clean = &st->clean_as_of[f->slot];
-	struct batch_header h;
-	*clean = UINT64_MAX;
-	r->replaced = 0;
-	while (at < st->o.segment_bytes && look_at_header(r, f->fd, at, &h) &&
-	       is_batch_at(st, &h, f->slot, at) && h.generation == f->generation &&
-	       h.link == link) {
-		const char *table = read_table(r, f, &h, at);
-		if (!table)
-			break;
-		r->replaced += apply(st, f, table, h.entries);
-		if (is_last)
-			buf_add(&st->table, table, (size_t)h.entries * SEGMENT_ENTRY_BYTES);
-		*clean = h.clean_as_of < *clean ? h.clean_as_of : *clean;
-		at += h.bytes;
-		link = h.seal;
-	}
+	struct store_walk w = {.slot = f->slot, .generation = f->generation};
+	store_walk(st, &w, is_last ? &st->table : NULL);
+	r->error = w.error ? w.error : r->error;
 	if (is_last)
-		st->link = link;
-	return at;
+		st->link = w.link;
+	st->clean_as_of[f->slot] = w.clean_as_of;
+	ledger_restore(&st->ledger, f->slot, is_last ? SEGMENT_OPEN : SEGMENT_SEALED, f->generation,
+		       w.end, w.replaced);
+	atomic_store(&st->written[f->slot], is_last ? w.end : st->o.segment_bytes);
 }
 
+/* All but the records of a sealed segment, which come later (store_load.c). */
 static void
 restore_segment(struct restoring *r, const struct found *f, bool is_last)
 {
 	struct store *st = r->st;
-	uint64_t used = 0;
-	r->replaced = 0;
-	enum ledger_state state = SEGMENT_FREE;
-	if (f->generation) {
-		bool sealed = restore_from_footer(r, f, &used);
-		if (!sealed)
-			used = restore_by_walking(r, f, is_last);
-		state = sealed || !is_last ? SEGMENT_SEALED : SEGMENT_OPEN;
+	struct batch_header h;
+	atomic_store(&st->written[f->slot], st->o.segment_bytes);
+	if (!f->generation) {
+		ledger_restore(&st->ledger, f->slot, SEGMENT_FREE, 0, 0, 0);
+	} else if (has_footer(r, f, &h)) {
+		st->clean_as_of[f->slot] = h.clean_as_of;
+		ledger_restore(&st->ledger, f->slot, SEGMENT_SEALED, f->generation,
+			       (uint64_t)h.page * SEGMENT_PAGE, 0);
+		store_load_later(st, f->slot, f->generation, h.entries);
+	} else {
+		restore_by_walking(r, f, is_last);
 	}
 	tell_error(r, f->slot);
-	/* A file cut short (a copy, a crash while it was made) gets its length back. */
+}
+
+/* A file cut short (a copy, a crash while it was made) gets its length back. */
+static void
+adopt(struct store *st, const struct found *f)
+{
 	struct stat s;
 	if (fstat(f->fd, &s) == 0 && (uint64_t)s.st_size < st->o.segment_bytes)
 		(void)!ftruncate(f->fd, (off_t)st->o.segment_bytes);
-	ledger_restore(&st->ledger, f->slot, state, f->generation, used, r->replaced);
 	atomic_store(&st->fds[f->slot], f->fd);
 	store_set_life(st, f->slot, f->generation);
 	st->holds[f->slot] = f->generation;
-	atomic_store(&st->written[f->slot], st->o.segment_bytes);
-	if (state == SEGMENT_OPEN)
-		atomic_store(&st->written[f->slot], used);
 }
 
 static void
@@ -467,8 +365,10 @@ store_restore(struct store *st, char *err, size_t err_bytes)
 	shrink(&r);
 	make_slots(st, &r);
 	for (size_t i = 0; i < r.n; i++)
+		adopt(st, &r.found[i]);
+	for (size_t i = 0; i < r.n; i++)
 		restore_segment(&r, &r.found[i], i + 1 == r.n);
 	free(r.found);
-	free(r.table);
+	store_load_begin(st);
 	return 0;
 }

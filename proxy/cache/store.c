@@ -15,6 +15,7 @@ enum {
 	TICK_MS = 100,
 	BATCH_AGE_MS = 1000, /* a batch that does not fill is written after this */
 	READERS = 8,
+	LOADERS = 4,	 /* and at most half of the readers */
 	FIRST_FILES = 8, /* made before serving */
 };
 
@@ -30,7 +31,7 @@ tick(void *ctx)
 		store_close_batch(st);
 	if (!atomic_load(&st->failing) || now >= st->retry_ms)
 		store_ask_for_room(st);
-	if (st->duty == STORE_WORKS)
+	if (st->duty == STORE_WORKS && store_may_write(st))
 		store_ask_for_scrub(st);
 	pthread_mutex_unlock(&st->lock);
 }
@@ -71,6 +72,7 @@ dispose(struct store *st)
 		st->pool = b->next;
 		store_batch_free(b);
 	}
+	free(st->unread.list);
 	free(st->lives);
 	free(st->codes);
 	free(st->holds);
@@ -94,6 +96,8 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 	st->o = *o;
 	if (!st->o.ops)
 		st->o.ops = &diskio_system;
+	if (!st->o.unread)
+		st->o.unread = &st->own_unread;
 	if (!st->o.max_pending_bytes)
 		st->o.max_pending_bytes = 64 << 20;
 	fill_random(&st->opening, sizeof st->opening);
@@ -117,12 +121,14 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 	if (st->duty != STORE_RESTS)
 		make_first_files(st);
 	store_scrub_init(st);
+	unsigned readers = o->io_threads ? o->io_threads : READERS;
 	diskio_start(&st->io, &(struct diskio_options){
-				      .readers = o->io_threads ? o->io_threads : READERS,
+				      .readers = readers,
 				      .tick = tick,
 				      .ctx = st,
 				      .tick_ms = TICK_MS,
 			      });
+	store_load_go_on(st, readers < 2 * LOADERS ? (readers + 1) / 2 : LOADERS);
 	*out = st;
 	return 0;
 }
@@ -230,8 +236,9 @@ store_number(const struct store *st)
 bool
 store_takes(const struct store *st)
 {
-	return !atomic_load_explicit(&st->failing, memory_order_relaxed) ||
-	       now_ms() >= atomic_load_explicit(&st->retry_ms, memory_order_relaxed);
+	return atomic_load_explicit(st->o.unread, memory_order_relaxed) == 0 &&
+	       (!atomic_load_explicit(&st->failing, memory_order_relaxed) ||
+		now_ms() >= atomic_load_explicit(&st->retry_ms, memory_order_relaxed));
 }
 
 uint32_t
@@ -286,6 +293,7 @@ store_stats(struct store *st, struct store_stats *out)
 		.file_bytes = st->ledger.exist * st->o.segment_bytes,
 		.limit_bytes = st->o.log_bytes,
 		.pending_bytes = st->pending_bytes + atomic_load(&st->footers_bytes),
+		.unread_segments = st->unread.known,
 	};
 	if (!atomic_load(&st->failing) && (st->is_cramped || ledger_absent(&st->ledger) < 0))
 		out->turn_bytes = out->file_bytes;

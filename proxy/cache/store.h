@@ -44,7 +44,12 @@ struct store_options {
 	 * all that was stored. waits: until that is durable; false: it cannot be made so. NULL:
 	 * nobody cares. */
 	bool (*forget)(void *ctx, const uint64_t *hashes, size_t n, bool waits);
-	bool rests;	       /* it begins with STORE_RESTS */
+	bool rests; /* it begins with STORE_RESTS */
+	/* How many of the owner's stores do not know yet all they hold. Until none is left nothing is
+	 * appended to any; what is removed is not found later. NULL: this one alone. */
+	_Atomic unsigned *unread;
+	uint64_t
+		load_at_once; /* so many records are read before store_open returns; 0: a million */
 	uint64_t most_forgets; /* that the owner wants to keep, of one turn of the log; 0: any */
 	/* Is this record forgotten? If not, sets when it was found clean. NULL: nothing ever is. */
 	bool (*is_forgotten)(void *ctx, struct record *r);
@@ -71,7 +76,7 @@ bool store_set_duty(struct store *st, enum store_duty duty, int64_t limit_ms);
 void store_release(struct store *st);
 
 unsigned store_number(const struct store *st);
-/* False: it refuses what is appended, for the disk fails. */
+/* False: it refuses what is appended, for the disk fails or is still being read. */
 bool store_takes(const struct store *st);
 /* Bytes of one fragment of a large body; smaller bodies are kept inside their record. */
 uint32_t store_fragment_bytes(const struct store *st);
@@ -151,6 +156,7 @@ struct store_stats {
 	uint64_t pending_bytes;	 /* gathered, or under way to the disk; in whole batches */
 	uint64_t admitted_bytes; /* of records and bodies that came in */
 	uint64_t io_errors, refused_writes, index_bytes;
+	uint64_t unread_segments; /* whose records are not all known yet */
 	uint64_t scrubbed_bytes,
 		scrub_damaged; /* checked in the background; objects found damaged */
 	uint64_t

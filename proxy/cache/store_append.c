@@ -247,7 +247,7 @@ store_fits(const struct store *st, uint64_t bytes)
 static bool
 make_fit(struct store *st, uint64_t bytes)
 {
-	if (st->duty == STORE_RESTS || (atomic_load(&st->failing) && now_ms() < st->retry_ms))
+	if (!store_may_write(st) || (atomic_load(&st->failing) && now_ms() < st->retry_ms))
 		return false;
 	if (st->open && store_fits(st, bytes))
 		return true;
@@ -389,12 +389,12 @@ store_put_head(struct store *st, struct record *r, const struct locator *over)
 bool
 store_remove(struct store *st, struct key_hash hash)
 {
-	return index_remove(st->index, hash.hi);
+	return store_unindex(st, hash.hi, NULL);
 }
 
 void
 store_drop(struct store *st, struct key_hash hash)
 {
-	if (index_remove(st->index, hash.hi))
+	if (store_unindex(st, hash.hi, NULL))
 		store_leaves_behind(st, hash.hi);
 }

@@ -12,7 +12,8 @@ store_complete(const struct store *st, struct locator *at)
 	if (at->segment >= st->ledger.slots_n)
 		return false;
 	uint64_t life = atomic_load_explicit(&st->lives[at->segment], memory_order_acquire);
-	if (life == 0 || life >> 32 != at->generation)
+	if (life == 0 || life >> 32 != at->generation ||
+	    (uint32_t)life < atomic_load_explicit(&st->known_from, memory_order_acquire))
 		return false;
 	at->generation = (uint32_t)life;
 	return true;
@@ -65,14 +66,14 @@ store_clear(struct store *st, struct key_hash hash, const struct locator *at)
 {
 	struct locator place;
 	if (store_index_place(st, at, &place))
-		index_remove_at(st->index, hash.hi, &place);
+		store_unindex(st, hash.hi, &place);
 }
 
 void
 store_forget(struct store *st, struct key_hash hash, const struct locator *at)
 {
 	struct locator place;
-	if (store_index_place(st, at, &place) && index_remove_at(st->index, hash.hi, &place))
+	if (store_index_place(st, at, &place) && store_unindex(st, hash.hi, &place))
 		store_leaves_behind(st, hash.hi);
 }
 

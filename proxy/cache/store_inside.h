@@ -13,6 +13,7 @@
  *	store_replaced.c	what must not be back
  *	store_health.c		a disk that fails
  *	restore.c		what was kept
+ *	store_load.c		and what of it the index is to know
  *
  * Calls go down this list. What a lower file wants of a higher one is a job (prepare, clean). All
  * but the first two under the lock, unless they say otherwise. */
@@ -62,12 +63,30 @@ struct store_scrub {
 	uint32_t fragment;    /* the next one */
 };
 
+/* Sealed segments that were there when the store was opened. */
+struct store_unread {
+	uint32_t slot, generation;
+	bool is_read;
+};
+struct store_unread_list {
+	struct store_unread *list; /* older first */
+	uint32_t n, next;	   /* next: from there on somebody has taken them */
+	uint32_t known;		   /* from there on they are read */
+	unsigned loaders;
+	uint64_t entries;
+	int64_t began_ms;
+};
+
 struct store {
 	struct store_options o;
 	struct diskio *io;
 	struct index *index;
 	uint32_t batch_bytes, fragment_bytes;
 	uint64_t opening; /* random */
+
+	/* What lies in older generations is not believed: a newer one may be unread. 0: all is known. */
+	_Atomic uint32_t known_from;
+	_Atomic unsigned own_unread; /* where the owner has no counter */
 
 	/* Per slot; read without the lock. */
 	_Atomic uint64_t *lives;   /* generation, and above it the code; 0: not open or sealed */
@@ -80,6 +99,7 @@ struct store {
 	_Atomic bool never_now;	   /* the file system cannot read without waiting */
 
 	pthread_mutex_t lock; /* everything below */
+	struct store_unread_list unread;
 	pthread_cond_t drained;
 	struct ledger ledger;
 	struct batch *open;	       /* or NULL */
@@ -175,6 +195,13 @@ void store_forget_replaced(struct store *st, const char *table, uint32_t entries
 void store_leaves_behind(struct store *st, uint64_t hash_hi);
 bool store_may_be_left(struct store *st, uint64_t hash_hi);
 
+/* May anything be appended? Under the lock. */
+static inline bool
+store_may_write(const struct store *st)
+{
+	return st->duty != STORE_RESTS && atomic_load(st->o.unread) == 0;
+}
+
 /* store_segment.c: the open segment is full; the next one is opened. */
 void store_seal(struct store *st);
 bool store_open_segment(struct store *st);
@@ -238,16 +265,38 @@ void store_clean_taken(struct diskio_job *j);
 /* store_room.c: all free segments that are wanted (a job). */
 void store_prepare(struct diskio_job *j);
 
-/* restore.c: appends the table of a sealed segment, as its footer says. False: it is damaged. */
-bool
-store_read_table(const struct store *st, uint32_t segment, uint32_t generation, struct buf *table);
-
 /* store_find.c: a place as the index knows it becomes a whole locator; false: it is gone. */
 bool store_complete(const struct store *st, struct locator *at);
 
-/* Finds segment files, restores index and ledger; err as store_open. Opens the files it finds. */
+/* restore.c. Finds segment files, restores index and ledger; err as store_open. Opens the files it finds. */
 int store_restore(struct store *st, char *err, size_t err_bytes);
 int store_open_segment_file(const struct store *st, uint32_t slot, bool create);
+
+/* store_load.c: appends the table of a sealed segment, as its footer says. False: it is damaged. */
+bool
+store_read_table(const struct store *st, uint32_t segment, uint32_t generation, struct buf *table);
+bool store_read_header(const struct store *st, int fd, uint64_t at, struct batch_header *out);
+/* Is h a batch of this segment that stands at this page and lies inside of it? */
+bool
+store_is_batch_at(const struct store *st, const struct batch_header *h, uint32_t slot, uint64_t at);
+void store_cannot_restore(const struct store *st, uint32_t slot, int error);
+/* The batches of a segment, as far as they follow each other, enter the index; their tables are
+ * appended to all (NULL: not). All but slot and generation are 0 before. */
+struct store_walk {
+	uint32_t slot, generation;
+	uint32_t replaced; /* records that did */
+	int error;	   /* of a read, where it ended; or 0 */
+	uint64_t end, link, clean_as_of;
+};
+void store_walk(struct store *st, struct store_walk *w, struct buf *all);
+/* While the store is opened: a sealed segment whose footer lists so many, older ones first; all are
+ * named, and read if they are few; the others are read on threads. */
+void store_load_later(struct store *st, uint32_t slot, uint32_t generation, uint32_t entries);
+void store_load_begin(struct store *st);
+void store_load_go_on(struct store *st, unsigned threads);
+/* The key leaves the index (at: only if it lies there; NULL: in any case), and what is not read yet
+ * does not bring it back. True: it was there, or may have been. Without the lock. */
+bool store_unindex(struct store *st, uint64_t hash_hi, const struct locator *at);
 
 /* store_scrub.c: init when all is known; asked now and then, under the lock. */
 void store_scrub_init(struct store *st);

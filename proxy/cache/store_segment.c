@@ -237,7 +237,7 @@ bool
 store_wants_segment(const struct store *st)
 {
 	bool grows = st->ledger.free < STORE_GROW_AHEAD && store_missing_file(st) >= 0;
-	if (st->closing || st->duty == STORE_RESTS)
+	if (st->closing || !store_may_write(st))
 		return false;
 	return grows || (st->duty == STORE_WORKS && ledger_wants_free(&st->ledger));
 }
@@ -246,7 +246,7 @@ void
 store_ask_for_room(struct store *st)
 {
 	bool faded = st->faded != ledger_fades(&st->ledger);
-	if (st->preparing || st->closing || st->duty == STORE_RESTS ||
+	if (st->preparing || st->closing || !store_may_write(st) ||
 	    !(faded || store_wants_segment(st)))
 		return;
 	st->preparing = true;

@@ -393,24 +393,40 @@ supersedes(struct cache *c, struct stored *o)
 	return clean;
 }
 
+/* Each object that RAM takes while the disks are being read is an entry of the purge log, which is
+ * not theirs alone. */
+static bool
+has_room_to_supersede(struct cache *c)
+{
+	enum { SHARE = 8 };
+	return !cache_has_unread(c) ||
+	       atomic_fetch_add(&c->superseded, 1) < forget_most(c->forget) / SHARE;
+}
+
 /* The newest answer for a key is the only one: whatever RAM or disk held before goes. */
 static bool
 publish(struct object_write *w, bool on_disk)
 {
 	struct cache *c = w->cache;
 	struct stored *o = w->o;
-	bool clean = true, to_ram = w->keep || !on_disk;
+	bool clean = true, is_newest = false, to_ram = w->keep || !on_disk;
 	bool ram_alone = to_ram && !on_disk && c->disks_n;
-	if (ram_alone && cache_disks_have(c, o->pub.hash)) {
+	if (ram_alone && !has_room_to_supersede(c))
+		return false;
+	if (ram_alone && cache_disks_may_have(c, o->pub.hash)) {
 		if (cache_disk_is_open(c) && renews(c, o))
 			return true;
-		if (ram_takes_body(w, 0))
+		if (ram_takes_body(w, 0)) {
 			clean = supersedes(c, o);
+			is_newest = true; /* also of what is not read yet */
+		}
 	}
 	cache_window(c);
 	bool in_ram = clean && to_ram && ram_put(c->ram, o, 0);
 	/* RAM took what it had not promised to take, or somebody wrote meanwhile. */
-	if (in_ram && ram_alone && cache_disks_have(c, o->pub.hash) && !supersedes(c, o)) {
+	if (in_ram && ram_alone &&
+	    (is_newest ? cache_disks_have(c, o->pub.hash) : cache_disks_may_have(c, o->pub.hash)) &&
+	    !supersedes(c, o)) {
 		ram_remove_object(c->ram, o);
 		in_ram = false;
 	}
