@@ -96,7 +96,7 @@ SCENARIO("a flipped bit is found in a record, a body in pieces, a table")
 	char *dir = text("%s", edge_cache_dir());
 	expect_int(number(inspect(0), "objects", "damaged", "objects"), 0);
 	program("sh", "-c", text("cp -r %s %s.kept", dir, dir));
-	program("sh", "-c", text("printf '\\377' | dd of=%s/seed bs=1 seek=20 conv=notrunc", dir));
+	program("sh", "-c", text("printf damaged. | dd of=%s/seed bs=1 seek=20 conv=notrunc", dir));
 	expect_int(number(inspect(1), "bad_copies", NULL, NULL), 1);
 	program("sh", "-c", text("rm -r %s && cp -r %s.kept %s", dir, dir, dir));
 	program("sh", "-c",

@@ -224,7 +224,7 @@ SCENARIO("one flipped bit in format, seed or purges loses nothing")
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		edge_stop();
 		program("sh", "-c",
-			text("printf '\\377' | dd of=%s/%s bs=1 seek=20 conv=notrunc",
+			text("printf damaged. | dd of=%s/%s bs=1 seek=20 conv=notrunc",
 			     edge_cache_dir(), names[i]));
 		edge_restart();
 		struct answer a = get("/x");
