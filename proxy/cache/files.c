@@ -337,7 +337,7 @@ cache_save_file(struct cache *c, const char *name,
 	if (r == 0 && (r = renameat(c->dir_fd, temporary, c->dir_fd, name)) != 0)
 		error = errno;
 	if (r == 0)
-		c->files_bytes = s.bytes + others;
+		atomic_store(&c->files_bytes, s.bytes + others);
 	else
 		unlinkat(c->dir_fd, temporary, 0);
 	buf_fini(&s.chunk);

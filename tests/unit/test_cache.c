@@ -600,6 +600,28 @@ START_TEST(files_beside_the_log_have_a_limit)
 }
 END_TEST
 
+static int
+fill_and_ask(int (*write_more)(void *, const void *, size_t), void *to, void *ctx)
+{
+	struct cache_stats s;
+	cache_stats(ctx, &s); /* as another thread may, while this write hangs */
+	return write_more(to, "x", 1);
+}
+
+START_TEST(a_file_that_is_being_saved_holds_up_nobody_who_asks)
+{
+	begin();
+	struct cache *c = open_cache();
+	struct cache_stats before, after;
+	cache_stats(c, &before);
+	ck_assert_int_eq(cache_save_file(c, "filter", fill_and_ask, c), 0);
+	cache_stats(c, &after);
+	ck_assert_uint_eq(after.used_bytes, before.used_bytes + 1);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* The log turns over many times; sizes of all kinds; the limit holds at every look. */
 START_TEST(limit_is_never_exceeded_but_used)
 {
@@ -1766,6 +1788,7 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(refresh_of_what_was_removed_brings_nothing_back), TEST(second_disk_hit_moves_into_ram),
      TEST(works_without_a_disk), TEST(unusable_directories_are_named),
      TEST(one_process_per_directory), TEST(files_beside_the_log_have_a_limit),
+     TEST(a_file_that_is_being_saved_holds_up_nobody_who_asks),
      TEST(limit_is_never_exceeded_but_used), TEST(written_bytes_are_what_the_system_counts),
      LOOP(a_crowd_reads_once, sizes), TEST(a_read_outlasts_the_drain),
      TEST(a_disk_that_hangs_is_passed_by), TEST(cold_reads_come_home_by_letter),
