@@ -382,6 +382,42 @@ START_TEST(a_damaged_log_is_said_to_be_lost)
 }
 END_TEST
 
+/* A log with one entry, of the first start. */
+static void
+write_log(uint64_t at)
+{
+	struct purge_log l = {.ops = &diskio_system, .dir_fd = dir_fd, .fd = -1};
+	struct purge_head head = {
+		.id = 1, .starts = 1, .fingerprint = filter_seed_fingerprint(&seed)};
+	struct purge_entry e = {.at = at, .hash = hash_of(PAGE), .kind = FORGET_URL};
+	ck_assert_int_eq(purge_log_rewrite(&l, &head, purge_log_bytes(1), &e, 1), 0);
+	purge_log_close(&l);
+}
+
+static const struct {
+	const char *says;
+	uint64_t at;
+	enum forget_found found;
+} log_times[] = {
+	{"the first of a start", UINT64_C(1) << 40 | 1, FORGET_KEPT},
+	{"the last of it", (UINT64_C(2) << 40) - 1, FORGET_KEPT},
+	{"no time at all", 0, FORGET_LOST},
+	{"of a start that was not yet", UINT64_C(2) << 40, FORGET_LOST},
+	{"the end of time", UINT64_MAX, FORGET_LOST},
+};
+
+START_TEST(a_log_tells_of_the_past_alone)
+{
+	begin();
+	write_log(log_times[_i].at);
+	struct forget *f = open_forget(log_times[_i].found);
+	ck_assert(is_gone(f, PAGE, UINT64_C(1) << 40) == (log_times[_i].found == FORGET_KEPT));
+	ck_assert(!is_gone(f, PAGE, forget_now(f)));
+	forget_close(&f);
+	end();
+}
+END_TEST
+
 /* ---- the bound ----------------------------------------------------------------------------- */
 
 START_TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little)
@@ -1053,6 +1089,7 @@ UNIT("forget", LOOP(rule, rules), LOOP(tagged_rule, tagged), TEST(what_is_gone_i
      TEST(many_soft_ones_beyond_the_bound_leave_everything_stale_not_gone),
      TEST(times_are_never_used_twice), TEST(what_passes_is_for_fetches_and_is_not_kept),
      TEST(works_in_memory_alone), TEST(a_damaged_log_is_said_to_be_lost),
+     LOOP(a_log_tells_of_the_past_alone, log_times),
      TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little),
      TEST(many_invalidations_of_nothing_cost_no_stored_object),
      TEST(what_no_record_is_older_than_is_dropped), TIMES(power_fails_behind_every_step, 9),
