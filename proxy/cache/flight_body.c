@@ -184,7 +184,7 @@ flight_append(struct flight *f, const char *p, size_t n, int64_t now_ms, struct 
 	f->unproven = f->unproven && !proven;
 	struct flight *before = proven ? flight_ref(f->before) : NULL;
 	flight_unlock(f);
-	flight_tell(f, before, true);
+	flight_tell(f, before, FLIGHT_NEWS_GOOD);
 	return !full;
 }
 
