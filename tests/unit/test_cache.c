@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -1213,6 +1214,36 @@ START_TEST(ram_knows_when_a_refreshed_body_is_gone)
 }
 END_TEST
 
+/* What is purged softly in RAM while its copy on disk is gone: as often as may be, and no memory is
+ * lost. */
+START_TEST(stale_in_ram_and_gone_from_disk_costs_no_memory)
+{
+	begin();
+	options.memory_bytes = 64 << 20;
+	options.shards = 1;
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", 900000, true, false, true));
+	struct object *o = look_up(c, "k");
+	ck_assert(o && stored_has_body(stored_of(o)));
+	struct placement p;
+	ck_assert(stored_placement(stored_of(o), &p));
+	ck_assert_uint_gt(p.fragments_n, 1);
+	p.at.generation++; /* of a segment that is another one by now */
+	stored_place(stored_of(o), &p);
+	placement_fini(&p);
+	struct judged j = {.word = FORGET_STALE, .stale_s = 1, .now = cache_now(c)};
+	size_t most = mallinfo2().uordblks + (64 << 10);
+	for (int i = 0; i < 10000; i++) {
+		struct stored *stale = cache_outdate(c, stored_of(o), &j);
+		stored_unref(&stale);
+	}
+	ck_assert_uint_le(mallinfo2().uordblks, most);
+	object_unref(&o);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* Readers of large bodies while everything is evicted around them: whoever found one reads it to
  * its end. Beyond the bound there is a miss, not a cut. */
 START_TEST(a_body_that_was_found_is_read_to_its_end)
@@ -1795,6 +1826,7 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
      TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
+          TEST(stale_in_ram_and_gone_from_disk_costs_no_memory),
      TEST(ram_knows_when_a_refreshed_body_is_gone), TEST(an_object_in_ram_knows_its_carried_copy),
      TIMES(the_segment_of_a_refreshed_body_goes, 2), TEST(a_body_that_was_found_is_read_to_its_end),
      TIMES(no_race_undoes_a_purge, 8), TEST(killed_in_a_storm_of_purges),
