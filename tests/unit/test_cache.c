@@ -1214,6 +1214,43 @@ START_TEST(ram_knows_when_a_refreshed_body_is_gone)
 }
 END_TEST
 
+static void
+store_newer(void *ctx)
+{
+	struct cache *c = ctx;
+	c->o.window = NULL;
+	ck_assert(store_key(c, "k", 900000, true, false, true));
+}
+
+/* A 304 for a body in pieces, which lies on disk alone, comes while a newer answer is stored: RAM
+ * holds that one, and never an object without its body. */
+START_TEST(ram_holds_no_object_without_its_body)
+{
+	begin();
+	options.memory_bytes = 64 << 20;
+	options.shards = 1;
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", 900000, true, false, true));
+	store_flush(c->disks[0].store);
+	ck_assert(ram_remove(c->ram, hash_of(c, "k"), str_of("k")));
+	struct object *o = look_up(c, "k");
+	ck_assert(o && !stored_has_body(stored_of(o)));
+	c->o.window = store_newer;
+	c->o.window_ctx = c;
+	struct object *new = cache_refresh(c, o, str_of("HTTP/1.1 200 OK\r\nX: 1\r\n"), STR(""),
+					   &o->terms, cache_now(c));
+	object_unref(&o);
+	ck_assert(!c->o.window && read_right(c, new, "k"));
+	object_unref(&new);
+	o = look_up(c, "k");
+	ck_assert(o && o->place == OBJECT_IN_RAM && stored_has_body(stored_of(o)));
+	ck_assert(read_right(c, o, "k"));
+	object_unref(&o);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* What is purged softly in RAM while its copy on disk is gone: as often as may be, and no memory is
  * lost. */
 START_TEST(stale_in_ram_and_gone_from_disk_costs_no_memory)
@@ -1826,7 +1863,8 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
      TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
-          TEST(stale_in_ram_and_gone_from_disk_costs_no_memory),
+     TEST(ram_holds_no_object_without_its_body),
+     TEST(stale_in_ram_and_gone_from_disk_costs_no_memory),
      TEST(ram_knows_when_a_refreshed_body_is_gone), TEST(an_object_in_ram_knows_its_carried_copy),
      TIMES(the_segment_of_a_refreshed_body_goes, 2), TEST(a_body_that_was_found_is_read_to_its_end),
      TIMES(no_race_undoes_a_purge, 8), TEST(killed_in_a_storm_of_purges),
