@@ -79,9 +79,12 @@ cache_place(struct cache *c, struct stored *o, const struct fragment *fragments,
 		return put_record(c, o, fragments, fragments_n, false, over, store_put);
 	if (o->pub.body_bytes > c->max_body_bytes)
 		return false;
-	if (o->pub.body_bytes <= c->block_bytes)
+	/* One that was written in one piece is at most as large as its own disk's pieces, which may be
+	 * more than what all disks have in common. */
+	if (o->pub.body_bytes <= c->block_bytes ||
+	    (o->whole && o->pub.body_bytes <= store_fragment_bytes(o->store)))
 		return put_record(c, o, NULL, 0, true, over, store_put);
-	return put_blocks(c, o, over);
+	return o->blocks_n && put_blocks(c, o, over);
 }
 
 bool

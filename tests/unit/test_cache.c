@@ -1251,6 +1251,38 @@ START_TEST(ram_holds_no_object_without_its_body)
 }
 END_TEST
 
+/* A body that was written when pieces were larger, in one piece, moved into RAM, and left the disk: it
+ * is written as it is. */
+START_TEST(a_body_in_one_piece_larger_than_a_piece_is_written_again)
+{
+	begin();
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", 9000, true, true, false));
+	store_flush(c->disks[0].store);
+	ram_remove(c->ram, hash_of(c, "k"), str_of("k"));
+	for (int i = 0; i < 4; i++)
+		ck_assert(has(c, "k", 9000));
+	struct object *o = look_up(c, "k");
+	ck_assert_ptr_nonnull(o);
+	ck_assert_int_eq(o->place, OBJECT_IN_RAM);
+	ck_assert_ptr_nonnull(stored_of(o)->whole);
+	c->block_bytes = 4096; /* as of a small disk that was added */
+	struct placement p;
+	ck_assert(stored_placement(stored_of(o), &p));
+	p.at.generation++;
+	stored_place(stored_of(o), &p);
+	cache_disks_drop(c, o->hash);
+	placement_fini(&p);
+	ck_assert(!stored_lies_there(stored_of(o)) && cache_admit(c, o));
+	object_unref(&o);
+	store_flush(c->disks[0].store);
+	ck_assert(ram_remove(c->ram, hash_of(c, "k"), str_of("k")));
+	ck_assert(has(c, "k", 9000));
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* What is purged softly in RAM while its copy on disk is gone: as often as may be, and no memory is
  * lost. */
 START_TEST(stale_in_ram_and_gone_from_disk_costs_no_memory)
@@ -1864,6 +1896,7 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
      TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
      TEST(ram_holds_no_object_without_its_body),
+     TEST(a_body_in_one_piece_larger_than_a_piece_is_written_again),
      TEST(stale_in_ram_and_gone_from_disk_costs_no_memory),
      TEST(ram_knows_when_a_refreshed_body_is_gone), TEST(an_object_in_ram_knows_its_carried_copy),
      TIMES(the_segment_of_a_refreshed_body_goes, 2), TEST(a_body_that_was_found_is_read_to_its_end),
