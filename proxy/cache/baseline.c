@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RING = 4096, WAKE_AT = RING / 4, SLEEP_MS = 250, LATER_MOST = 65536 };
+enum { RING = 4096, WAKE_AT = RING / 4, SLEEP_MS = 250, LATER_MOST = 65536, LATER_AT_ONCE = 256 };
 static const uint64_t SNAPSHOT_LEAST = 64 << 10, SNAPSHOT_MOST = 64 << 20;
 static const uint64_t SMALL_RESERVE = 8 << 20; /* the others have room in it */
 static const uint64_t EARNED_MOST = 1 << 20;   /* earnings.h */
@@ -137,18 +137,37 @@ drain_rings(struct baseline *b)
 	}
 }
 
-static void
-forget_late(struct baseline *b)
+/* So many of the URLs that wait are the caller's to forget; *all: whatever there is. */
+static unsigned
+take_later(struct baseline *b, uint64_t some[LATER_AT_ONCE], bool *all)
 {
 	pthread_mutex_lock(&b->later_lock);
 	assert(b->later_n <= LATER_MOST);
+	*all = b->later_all;
 	if (b->later_all)
-		forget_all(b);
-	for (unsigned i = 0; i < b->later_n; i++)
-		forget(b, b->later[i]);
-	b->later_n = 0;
+		b->later_n = 0;
 	b->later_all = false;
+	unsigned n = b->later_n < LATER_AT_ONCE ? b->later_n : LATER_AT_ONCE;
+	b->later_n -= n;
+	memcpy(some, b->later + b->later_n, n * sizeof *some);
 	pthread_mutex_unlock(&b->later_lock);
+	return n;
+}
+
+/* Workers add to them, so nothing is forgotten under the lock of the list. */
+static void
+forget_late(struct baseline *b)
+{
+	uint64_t some[LATER_AT_ONCE];
+	unsigned n = LATER_AT_ONCE;
+	bool all;
+	for (unsigned done = 0; n == LATER_AT_ONCE && done < LATER_MOST; done += n) {
+		n = take_later(b, some, &all);
+		if (all)
+			forget_all(b);
+		for (unsigned i = 0; i < n; i++)
+			forget(b, some[i]);
+	}
 }
 
 static void

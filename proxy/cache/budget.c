@@ -2,15 +2,32 @@
  * says. */
 #include "proxy/cache/budget.h"
 
-enum { SAVED_S = 2, LONGEST_PAUSE_MS = 10000 };
+#include <assert.h>
+
+enum { SAVED_S = 2, LONGEST_SAVED_S = 3600, LONGEST_PAUSE_MS = 10000 };
+/* No disk is as fast, and none of the products below can overflow. */
+static const uint64_t RATE_MOST = UINT64_C(1) << 50;
+
+static uint64_t
+bounded(uint64_t bytes_per_s)
+{
+	return bytes_per_s < RATE_MOST ? bytes_per_s : RATE_MOST;
+}
+
+static unsigned
+saved_or_default(unsigned saved_s)
+{
+	assert(saved_s <= LONGEST_SAVED_S);
+	return saved_s ? saved_s : SAVED_S;
+}
 
 void
 budget_init(struct budget *b, uint64_t bytes_per_s, unsigned saved_s, int64_t now_ms)
 {
 	*b = (struct budget){.filled_ms = now_ms};
-	atomic_init(&b->rate, bytes_per_s);
-	atomic_init(&b->saved_s, saved_s ? saved_s : SAVED_S);
-	atomic_init(&b->left, (int64_t)bytes_per_s);
+	atomic_init(&b->rate, bounded(bytes_per_s));
+	atomic_init(&b->saved_s, saved_or_default(saved_s));
+	atomic_init(&b->left, (int64_t)bounded(bytes_per_s));
 }
 
 static uint64_t
@@ -22,13 +39,13 @@ rate_of(const struct budget *b)
 void
 budget_settle(struct budget *b, uint64_t bytes_per_s, unsigned saved_s)
 {
-	uint64_t was = rate_of(b);
-	if (bytes_per_s && !was) {
-		atomic_store(&b->left, (int64_t)bytes_per_s);
+	uint64_t was = rate_of(b), rate = bounded(bytes_per_s);
+	if (rate && !was) {
+		atomic_store(&b->left, (int64_t)rate);
 		atomic_store(&b->begins, true);
 	}
-	atomic_store(&b->saved_s, saved_s ? saved_s : SAVED_S);
-	atomic_store(&b->rate, bytes_per_s);
+	atomic_store(&b->saved_s, saved_or_default(saved_s));
+	atomic_store(&b->rate, rate);
 }
 
 bool

@@ -297,13 +297,10 @@ cache_stats(struct cache *c, struct cache_stats *out)
 	struct forget_stats f;
 	forget_stats(c->forget, &f);
 	ram_stats(c->ram, &r);
-	pthread_mutex_lock(&c->files_lock);
-	uint64_t files = c->files_bytes;
-	pthread_mutex_unlock(&c->files_lock);
 	*out = (struct cache_stats){
 		.written_bytes = atomic_load(&c->files_written) + f.written_bytes,
 		.purge_bytes = f.written_bytes,
-		.used_bytes = files + f.log_bytes,
+		.used_bytes = atomic_load(&c->files_bytes) + f.log_bytes,
 		.damaged_records = atomic_load(&c->damaged),
 		.ram_used_bytes = r.used_bytes,
 		.ram_limit_bytes = r.limit_bytes,

@@ -79,8 +79,10 @@ struct cache {
 	pthread_cond_t late_wake;
 	bool late_runs, late_ends; /* ends: under late_lock */
 
+	/* Held while a file is written, that is, while a disk hangs: for nobody who asks for numbers. */
 	pthread_mutex_t files_lock;
-	uint64_t files_bytes, reserve_bytes; /* saved files; how much may be */
+	_Atomic uint64_t files_bytes; /* saved files */
+	uint64_t reserve_bytes;	      /* how much they may be */
 	_Atomic uint64_t files_written;
 };
 

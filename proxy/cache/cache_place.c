@@ -3,6 +3,7 @@
 
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 typedef bool put_fn(struct store *, struct record *, const struct locator *over);
@@ -31,7 +32,9 @@ put_record(struct cache *c, struct stored *o, const struct fragment *fragments, 
 		.fragments_n = n,
 	};
 	if (is_inline && r.body_bytes) {
-		r.body = stored_piece(o, 0).p;
+		struct str body = stored_piece(o, 0);
+		assert(body.n == r.body_bytes); /* in one piece, or others' memory goes to disk */
+		r.body = body.p;
 		r.body_checksum = segment_checksum(r.body, r.body_bytes);
 	} else {
 		r.body_checksum = segment_checksum("", 0);
@@ -56,9 +59,12 @@ put_blocks(struct cache *c, struct stored *o, const struct locator *over)
 {
 	struct fragment *list = mem_alloc(o->blocks_n * sizeof *list);
 	bool yes = true;
-	for (uint32_t i = 0; yes && i < o->blocks_n; i++)
+	for (uint32_t i = 0; yes && i < o->blocks_n; i++) {
+		/* Readers count on pieces of one size. */
+		assert(o->blocks[i]->n == o->block_bytes || i + 1 == o->blocks_n);
 		yes = store_put_fragment(o->store, o->pub.hash, o->blocks[i]->p, o->blocks[i]->n,
 					 &list[i]);
+	}
 	yes = yes && put_record(c, o, list, o->blocks_n, false, over, store_put);
 	free(list);
 	return yes;
@@ -73,9 +79,12 @@ cache_place(struct cache *c, struct stored *o, const struct fragment *fragments,
 		return put_record(c, o, fragments, fragments_n, false, over, store_put);
 	if (o->pub.body_bytes > c->max_body_bytes)
 		return false;
-	if (o->pub.body_bytes <= c->block_bytes)
+	/* One that was written in one piece is at most as large as its own disk's pieces, which may be
+	 * more than what all disks have in common. */
+	if (o->pub.body_bytes <= c->block_bytes ||
+	    (o->whole && o->pub.body_bytes <= store_fragment_bytes(o->store)))
 		return put_record(c, o, NULL, 0, true, over, store_put);
-	return put_blocks(c, o, over);
+	return o->blocks_n && put_blocks(c, o, over);
 }
 
 bool

@@ -83,8 +83,8 @@ cache_refresh(struct cache *c, struct object *object, struct str head, struct st
 		stored_lease(o); /* the old object's own lease holds until the caller lets it go */
 	}
 	if (current && in_ram && !same_tags)
-		ram_put(c->ram, o, 0); /* who found old forgotten meanwhile took it out */
-	else if (current)
+		ram_put(c->ram, o, 0);	       /* who found old forgotten meanwhile took it out */
+	else if (current && has_body)	       /* else what is in RAM by now is newer */
 		ram_replace(c->ram, o, false); /* old itself, or its copy that was hot */
 published:
 	placement_fini(&p);
@@ -104,11 +104,10 @@ cache_outdate(struct cache *c, struct stored *old, const struct judged *j)
 	atomic_store(&o->pub.clean_as_of, j->now);
 	o->pub.whole_bytes = old->pub.whole_bytes;
 	stored_share_body(o, old);
-	struct placement p;
-	if (old->store && stored_placement(old, &p)) {
+	struct placement p = {0};
+	if (old->store && stored_placement(old, &p))
 		stored_place(o, &p);
-		placement_fini(&p);
-	}
+	placement_fini(&p);
 	cache_window(c);
 	ram_swap(c->ram, old, o);
 	return o;

@@ -7,6 +7,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/doubled.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -155,6 +156,7 @@ close_disk(struct disk *d)
 static int
 add_disk(struct cache *c, const char *dir, uint64_t bytes, char *err, size_t err_bytes)
 {
+	assert(c->disks_n < CACHE_DISKS_MOST);
 	struct disk *d = &c->disks[c->disks_n];
 	*d = (struct disk){.cache = c,
 			   .dir = mem_strdup(dir),
@@ -337,7 +339,7 @@ cache_save_file(struct cache *c, const char *name,
 	if (r == 0 && (r = renameat(c->dir_fd, temporary, c->dir_fd, name)) != 0)
 		error = errno;
 	if (r == 0)
-		c->files_bytes = s.bytes + others;
+		atomic_store(&c->files_bytes, s.bytes + others);
 	else
 		unlinkat(c->dir_fd, temporary, 0);
 	buf_fini(&s.chunk);

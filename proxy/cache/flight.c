@@ -32,16 +32,17 @@ is_good(const struct flight_head *h)
 
 /* Under g's lock. Returns a reference that is to be let go without it, or NULL. */
 static struct flight *
-hear_of(struct flight *g, struct flight *f, bool good)
+hear_of(struct flight *g, struct flight *f, enum flight_news news)
 {
 	struct flight *gone = NULL;
-	if (!good) {
-		g->tries_left++;
-		if (g->after == f) { /* it looked well, and then it broke off */
+	if (news != FLIGHT_NEWS_GOOD) {
+		bool sent_there = g->after == f; /* if not, another try was given for it by now */
+		if (sent_there) {
 			gone = g->after;
 			g->after = NULL;
 			g->overtaken = false;
 		}
+		g->tries_left += news == FLIGHT_NEWS_NONE || sent_there;
 	} else {
 		g->overtaken = true;
 		/* All of it is better than a beginning: the rest of that may drip as well. */
@@ -58,11 +59,11 @@ hear_of(struct flight *g, struct flight *f, bool good)
 }
 
 void
-flight_tell(struct flight *f, struct flight *g, bool good)
+flight_tell(struct flight *f, struct flight *g, enum flight_news news)
 {
 	while (g) { /* a reference */
 		pthread_mutex_lock(&g->lock);
-		struct flight *gone = hear_of(g, f, good);
+		struct flight *gone = hear_of(g, f, news);
 		struct flight *next = g->before ? flight_ref(g->before) : NULL;
 		flight_unlock(g);
 		flight_unref(&gone);
@@ -84,7 +85,21 @@ flight_publish(struct flight *f, struct flight_head *head)
 	flight_wake_readers(f);
 	struct flight *before = f->before && !f->unproven ? flight_ref(f->before) : NULL;
 	flight_unlock(f);
-	flight_tell(f, before, good);
+	flight_tell(f, before, good ? FLIGHT_NEWS_GOOD : FLIGHT_NEWS_NONE);
+}
+
+/* What the end of f, under its lock, says to those who wait for what it overtook. False: nothing
+ * that they have not heard. */
+static bool
+has_news(const struct flight *f, int before_that, enum flight_state state, enum flight_news *news)
+{
+	bool good = before_that == FLIGHT_ARRIVING && is_good(&f->head);
+	bool heard = before_that == FLIGHT_ARRIVING && !f->unproven; /* of its head, or its body */
+	if (state == FLIGHT_WHOLE)
+		*news = FLIGHT_NEWS_GOOD;
+	else
+		*news = heard ? FLIGHT_NEWS_BROKEN : FLIGHT_NEWS_NONE;
+	return good || !heard;
 }
 
 static void
@@ -96,8 +111,9 @@ finish(struct flight *f, enum flight_state state, int status, const char *word, 
 	assert(before_that == FLIGHT_ARRIVING ||
 	       (before_that == FLIGHT_WAITING && state == FLIGHT_FAILED));
 	f->fail_blame = blame;
+	enum flight_news news;
+	bool tells = has_news(f, before_that, state, &news);
 	struct flight *before = f->before;
-	bool good = state == FLIGHT_WHOLE && is_good(&f->head);
 	f->before = NULL;
 	f->unproven = false;
 	f->fail_status = status;
@@ -107,8 +123,8 @@ finish(struct flight *f, enum flight_state state, int status, const char *word, 
 	if (f->late_count)
 		flight_wake_late(f);
 	flight_unlock(f);
-	if (state == FLIGHT_FAILED || good)
-		flight_tell(f, before, good);
+	if (tells)
+		flight_tell(f, before, news);
 	else
 		flight_unref(&before);
 }

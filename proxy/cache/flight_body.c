@@ -1,6 +1,8 @@
 /* flight_body.c - the body on its way: how far the leader may run ahead, and who is left behind. */
 #include "proxy/cache/flight_inside.h"
 
+#include <assert.h>
+
 enum {
 	BLOCK_NARROW = 512,
 	BLOCK_FIRST = 16 << 10,
@@ -50,6 +52,7 @@ flight_leave(struct flight_reader **rp)
 		return;
 	struct flight *f = r->flight, *after = NULL;
 	pthread_mutex_lock(&f->lock);
+	assert(!r->left && !(r->armed && (r->posted || r->late)) && f->reader_count > 0);
 	if (r->armed)
 		TAILQ_REMOVE(&f->armed, r, link);
 	else
@@ -107,6 +110,8 @@ lend_block(struct flight *f)
 static void
 take(struct flight *f, const char *p, size_t n, struct block **filled, uint32_t *at, uint32_t *got)
 {
+	/* Before its head, or behind its end, nobody would be told of it. */
+	assert(flight_state(f) == FLIGHT_ARRIVING);
 	lend_block(f);
 	*filled = window_add(&f->window, p, n, block_bytes(f, n), at, got);
 	flight_wake_readers(f);
@@ -184,7 +189,7 @@ flight_append(struct flight *f, const char *p, size_t n, int64_t now_ms, struct 
 	f->unproven = f->unproven && !proven;
 	struct flight *before = proven ? flight_ref(f->before) : NULL;
 	flight_unlock(f);
-	flight_tell(f, before, true);
+	flight_tell(f, before, FLIGHT_NEWS_GOOD);
 	return !full;
 }
 
@@ -225,6 +230,7 @@ flight_read(struct flight_reader *r, uint64_t at, const char **p, size_t *n, str
 	} else if (at < f->window.total) {
 		const struct piece *piece = window_find(&f->window, at);
 		size_t skip = (size_t)(at - piece->at);
+		assert(skip < piece->block->n);
 		*block = block_ref(piece->block);
 		*p = piece->block->p + skip;
 		*n = piece->block->n - skip;

@@ -146,9 +146,14 @@ bool flight_is_proven(struct flight *f, int64_t now_ms);
 
 /* ---- flight.c, without a lock ------------------------------------------------------------- */
 
-/* Those who wait for the fetches that f overtook, from before on, a reference that is taken. good:
- * f has an answer for them; else the next of them may try at once. */
-void flight_tell(struct flight *f, struct flight *before, bool good);
+enum flight_news {
+	FLIGHT_NEWS_GOOD,  /* it has an answer for them */
+	FLIGHT_NEWS_NONE,  /* it has none: the next of them may try at once */
+	FLIGHT_NEWS_BROKEN /* it had one, and that broke off: the same, where they were sent to it */
+};
+/* Those who wait for the fetches that f overtook, from before on, a reference that is taken. Of a
+ * fetch that fails they hear once, or a second one would let two more try, and these four. */
+void flight_tell(struct flight *f, struct flight *before, enum flight_news news);
 
 /* ---- flight_seat.c, under the flight's lock ------------------------------------------------ */
 

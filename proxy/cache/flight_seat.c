@@ -47,6 +47,7 @@ open_reader(struct letter *l)
 	struct flight_reader *r = (struct flight_reader *)l;
 	struct flight *f = r->flight;
 	pthread_mutex_lock(&f->lock);
+	assert(r->posted && !r->armed); /* else it would be freed twice, or never */
 	r->posted = false;
 	bool left = r->left;
 	/* Before the head nobody asks for more by flight_read. */
@@ -169,6 +170,7 @@ open_leader(struct letter *letter)
 	struct flight_leader *l = (struct flight_leader *)letter;
 	struct flight *f = l->flight;
 	pthread_mutex_lock(&f->lock);
+	assert(l->posted);
 	l->posted = false;
 	bool leads = l->home != NULL;
 	pthread_mutex_unlock(&f->lock);

@@ -74,6 +74,7 @@ static struct flight *
 take_out(struct flight **at)
 {
 	struct flight *f = *at;
+	assert(f->in_table); /* the table's reference goes once */
 	*at = f->next;
 	f->next = NULL;
 	f->in_table = false;

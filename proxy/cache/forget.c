@@ -147,11 +147,26 @@ on_kept(void *ctx, const struct purge_entry *e)
 	forget_enter(ctx, &now, true);
 }
 
+/* When the entries of a log were made, as it says. */
+struct times {
+	bool never; /* of one at least */
+	uint64_t newest;
+};
+
 static void
-ignore(void *ctx, const struct purge_entry *e)
+note_time(void *ctx, const struct purge_entry *e)
 {
-	(void)ctx;
-	(void)e;
+	struct times *t = ctx;
+	t->never |= !e->at;
+	t->newest = e->at > t->newest ? e->at : t->newest;
+}
+
+/* What was forgotten after the time at which this process begins would stay forgotten for good, and
+ * a floor that is made of it would lie ahead of the time. */
+static bool
+is_past(const struct times *t, const struct purge_head *head)
+{
+	return !t->never && t->newest >> FORGET_STARTS_SHIFT <= head->starts;
 }
 
 /* The bytes of a disk's log, which are the caller's to free, and what its head says. */
@@ -166,15 +181,17 @@ static enum forget_found
 read_log(const struct forget *f, const struct forget_place *place, struct kept *k)
 {
 	struct stat s;
+	struct times times = {0};
 	int fd = openat(place->dir_fd, "purges", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? FORGET_MISSING : FORGET_LOST;
 	k->is_read = fstat(fd, &s) == 0 && (uint64_t)s.st_size < READ_MOST &&
 		     (k->p = malloc((size_t)s.st_size + 1)) &&
 		     diskio_read_all(f->o.ops, fd, k->p, k->n = (size_t)s.st_size, 0) == 0;
-	bool right = k->is_read && purge_log_parse(k->p, k->n, &k->head, ignore, NULL) &&
+	bool right = k->is_read && purge_log_parse(k->p, k->n, &k->head, note_time, &times) &&
 		     k->head.fingerprint == filter_seed_fingerprint(f->o.seed) &&
-		     k->head.starts > 0 && k->head.starts + 1 < FORGET_STARTS_MOST;
+		     k->head.starts > 0 && k->head.starts + 1 < FORGET_STARTS_MOST &&
+		     is_past(&times, &k->head);
 	close(fd);
 	return right ? FORGET_KEPT : FORGET_LOST;
 }

@@ -21,7 +21,8 @@ forget_check(const struct forget *f)
 	uint64_t floor = atomic_load(&f->floor); /* first: both only grow */
 	assert(floor <= atomic_load(&f->fetch_floor) && floor <= forget_now(f));
 	assert(f->durable <= f->tried && f->tried <= forget_now(f));
-	assert(f->pending_n <= f->pending_room);
+	assert(f->pending_n <= f->pending_room && (f->pending != NULL) == (f->pending_room > 0));
+	assert(!f->heir || (!f->resting && !f->anew)); /* whoever has one writes no log */
 	assert(f->starts < FORGET_STARTS_MOST && forget_now(f) >> FORGET_STARTS_SHIFT == f->starts);
 }
 

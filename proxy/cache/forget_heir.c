@@ -21,10 +21,12 @@ forget_rest(struct forget *f)
 	if (forget_wait(f, forget_now(f)) != 0)
 		return false;
 	pthread_mutex_lock(&f->lock);
+	forget_check(f);
 	f->resting = true;
-	while (f->writes && !late)
+	/* What is to be written anew (forget_work) is written though all rests: that first. */
+	while ((f->writes || f->anew) && !late)
 		late = pthread_cond_timedwait(&f->done, &f->lock, &until);
-	bool sound = !f->writes && atomic_load(&f->sound);
+	bool sound = !f->writes && !f->anew && atomic_load(&f->sound);
 	if (!sound) {
 		f->resting = false;
 		pthread_cond_signal(&f->work);
@@ -40,6 +42,7 @@ forget_work(struct forget *f)
 	assert(!f->heir);
 	f->resting = false;
 	f->anew = f->disks_n > 0;
+	forget_check(f);
 	pthread_cond_signal(&f->work);
 	pthread_mutex_unlock(&f->lock);
 }
@@ -60,10 +63,12 @@ void
 forget_bequeath(struct forget *f, forget_heir *heir, void *ctx)
 {
 	pthread_mutex_lock(&f->lock);
-	assert(f->resting);
+	/* The last of what this process writes is written, and it has one heir. */
+	assert(f->resting && !f->writes && !f->anew && !f->heir);
 	f->heir = heir;
 	f->heir_ctx = ctx;
 	f->resting = false;
+	forget_check(f);
 	pthread_cond_signal(&f->work);
 	pthread_mutex_unlock(&f->lock);
 }

@@ -5,6 +5,7 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +249,7 @@ hand_on(struct forget *f)
 	pthread_mutex_unlock(&f->lock);
 	if (n)
 		done = f->heir(f->heir_ctx, list, n, &durable);
+	assert(done <= n && (done == n || !durable));
 	pthread_mutex_lock(&f->lock);
 	take_back(f, list + done, n - done);
 	free(list);
@@ -257,6 +259,7 @@ hand_on(struct forget *f)
 	if (f->late_at <= upto)
 		atomic_store(&f->late, false);
 	post_letters(f);
+	forget_check(f);
 	pthread_cond_broadcast(&f->done);
 	pthread_mutex_unlock(&f->lock);
 }

@@ -4,6 +4,7 @@
 
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -60,6 +61,14 @@ shard_of(struct forget_table *t, struct key_hash hash)
 	return &t->shards[hash.hi % SHARDS];
 }
 
+/* What must be true when a shard's lock is given back: whoever seeks comes to an empty slot. */
+static void
+check(const struct shard *s)
+{
+	assert(s->slots_n >= FIRST_SLOTS && (s->slots_n & (s->slots_n - 1)) == 0);
+	assert(s->used <= s->slots_n / 4 * 3);
+}
+
 /* Where the hash is, or would be. */
 static struct slot *
 seek(const struct shard *s, struct key_hash hash)
@@ -114,6 +123,7 @@ void
 forget_table_put(struct forget_table *t, const struct purge_entry *e, bool lasting)
 {
 	struct shard *s = shard_of(t, e->hash);
+	assert(e->at); /* no time is what an empty slot has */
 	pthread_mutex_lock(&s->lock);
 	if (s->used >= s->slots_n / 4 * 3)
 		rebuild(t, s, 2 * s->slots_n, 0, 0);
@@ -128,6 +138,7 @@ forget_table_put(struct forget_table *t, const struct purge_entry *e, bool lasti
 	if (slot->e.at < e->at)
 		slot->e = *e;
 	slot->lasting |= lasting;
+	check(s);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -143,6 +154,7 @@ forget_table_drop(struct forget_table *t, uint64_t lasting_up_to, uint64_t passi
 			n /= 2;
 		if (n < s->slots_n)
 			rebuild(t, s, n, 0, 0);
+		check(s);
 		pthread_mutex_unlock(&s->lock);
 	}
 }

@@ -4,6 +4,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/object.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +88,7 @@ ghost_join_segment(struct ghost *g, uint32_t i, uint32_t segment)
 	if (s->next != NONE)
 		g->shades[s->next].prev = i;
 	g->segments[segment] = i;
+	assert(g->took_first <= g->took_last);
 	s->first = g->took_first;
 	s->last = g->took_last;
 	s->hits = 0;
@@ -173,6 +175,7 @@ void
 ghost_release(struct ghost *g, uint32_t i)
 {
 	struct shade *s = &g->shades[i];
+	assert(s->used && !s->on_disk && !s->in_ram && g->used > 0);
 	leave_url(g, i);
 	erase_slot(g, ghost_slot(g, s->key));
 	g->large_n -= s->large;

@@ -14,6 +14,7 @@ cache_rests(const struct cache *c)
 bool
 cache_rest(struct cache *c, int64_t limit_ms)
 {
+	assert(!atomic_load(&c->bequeathed));
 	ram_tell_unwritten(c->ram);
 	for (unsigned i = 0; i < c->disks_n; i++)
 		if (!store_set_duty(c->disks[i].store, STORE_RESTS, limit_ms))
@@ -55,12 +56,14 @@ cache_locks(const struct cache *c, int out[CACHE_DISKS_MOST])
 size_t
 cache_waiting(struct cache *c, struct purge_entry **out)
 {
+	assert(cache_rests(c)); /* else what comes after it is known to nobody */
 	return forget_waiting(c->forget, out);
 }
 
 void
 cache_bequeath(struct cache *c, forget_heir *heir, void *ctx)
 {
+	assert(cache_rests(c) && !atomic_load(&c->bequeathed));
 	atomic_store(&c->bequeathed, true);
 	forget_bequeath(c->forget, heir, ctx);
 	ram_empty(c->ram);

@@ -91,6 +91,7 @@ static struct placement
 replace(struct stored *o, const struct placement *next)
 {
 	struct placement old = o->placement;
+	assert(!o->leased); /* what stays for it is where it lies now */
 	o->placement = *next;
 	const struct locator *body =
 		next->fragments_n ? &placement_fragment(next, 0)->at : &next->at;
@@ -388,13 +389,16 @@ stored_has_body(const struct stored *o)
 struct str
 stored_piece(const struct stored *o, uint64_t at)
 {
+	assert(at <= o->pub.body_bytes);
 	if (o->whole)
 		return (struct str){o->whole + at, o->pub.body_bytes - at};
 	if (!o->blocks_n)
 		return (struct str){"", 0};
 	uint64_t i = o->blocks_n > 1 ? at / o->block_bytes : 0;
+	assert(i < o->blocks_n);
 	const struct block *b = o->blocks[i];
 	uint64_t from = at - i * o->block_bytes;
+	assert(from < b->n);
 	uint64_t left = o->pub.body_bytes - at, n = b->n - from;
 	return (struct str){b->p + from, n < left ? n : left};
 }

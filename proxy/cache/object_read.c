@@ -5,6 +5,7 @@
 
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct body_job {
@@ -43,6 +44,7 @@ on_body_home(struct letter *letter)
 {
 	struct body_read *r = (struct body_read *)letter;
 	struct body_job *j = r->job;
+	assert(!r->block); /* let go when the read was asked for */
 	r->job = NULL;
 	if (j->outcome == OUTCOME_DONE)
 		r->block = j->block;
@@ -124,6 +126,7 @@ enum body_step
 object_read(struct cache *c, struct object *object, struct body_read *r, uint64_t at, uint64_t max)
 {
 	struct stored *o = stored_of(object);
+	assert(!r->job && at < o->pub.body_bytes); /* one read at a time */
 	if (r->bad)
 		return BODY_BAD;
 	if (stored_has_body(o)) {
@@ -141,6 +144,7 @@ object_read(struct cache *c, struct object *object, struct body_read *r, uint64_
 		o->ahead = NULL;
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	}
+	assert(i < p->fragments_n);
 	const struct fragment *f = placement_fragment(p, (uint32_t)i);
 	struct reader now = {.st = o->store};
 	enum outcome got = read_leased(&now, f, &r->block);

@@ -234,6 +234,8 @@ put(struct ram *r, struct stored *o, unsigned hits, enum over over, struct store
 	struct stored *gone = NULL;
 	bool on_disk = atomic_load(&o->pub.on_disk);
 	uint64_t bytes = stored_memory(o);
+	assert(stored_has_body(
+		o)); /* else its placement, which its readers look at, would change */
 	pthread_mutex_lock(&s->lock);
 	struct stored *older = *link_of(s, o->pub.hash, o->pub.key);
 	if (!may_go_over(older, o, over, this)) {

@@ -369,6 +369,7 @@ read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struc
 				 .wanted = w};
 	memcpy(j->key, key.p, key.n);
 	j->wanted.key.p = j->key;
+	assert(!l->job); /* one look at a time */
 	l->cache = c;
 	l->job = j;
 	if (!reads_join(c->reads, &j->read))

@@ -61,6 +61,7 @@ bool
 reads_join(struct reads *r, struct read_job *j)
 {
 	struct shard *s = shard_of(r, &j->at);
+	assert(!j->waiting && !j->given_up && j->disk < 32); /* reads_give_up has a bit for each */
 	j->since_ms = now_ms();
 	pthread_mutex_lock(&s->lock);
 	struct read_job *under_way = s->first;
@@ -88,7 +89,7 @@ reads_end(struct reads *r, struct read_job *j)
 	while (*link != j)
 		link = &(*link)->next;
 	*link = j->next;
-	assert(s->waiting >= j->waiting_n);
+	assert(s->waiting >= j->waiting_n && (j->waiting != NULL) == (j->waiting_n > 0));
 	s->waiting -= j->waiting_n;
 	pthread_mutex_unlock(&s->lock);
 	return j->waiting;

@@ -115,7 +115,8 @@ added_bit(struct key_hash variant)
 static void
 check(const struct url *u)
 {
-	assert(u->n <= u->room && (u->list || !u->room));
+	assert(u->n <= u->room && (u->list != NULL) == (u->room > 0));
+	assert(u->replaced == 0 || u->n > 0);
 }
 
 static struct url *

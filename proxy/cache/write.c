@@ -266,6 +266,7 @@ is_whole_body(const struct object_write *w, const struct block *b, uint32_t at)
 void
 cache_write_body(struct object_write *w, struct block *b, uint32_t at, uint32_t n)
 {
+	assert(at <= b->n && n <= b->n - at); /* what is there, not what there is room for */
 	if (!w->dead && w->announced != UINT64_MAX && n > w->announced - w->got)
 		die(w);
 	if (!w->dead && is_whole_body(w, b, at)) {

@@ -96,6 +96,40 @@ START_TEST(what_is_forgotten_comes_after_what_was_noted)
 }
 END_TEST
 
+static _Atomic bool asks;
+
+static void *
+ask_much(void *arg)
+{
+	struct baseline_stats s;
+	while (asks)
+		baseline_stats(arg, &s);
+	return NULL;
+}
+
+/* Whoever forgets while another one looks leaves it to him; nothing of that is lost. */
+START_TEST(what_is_forgotten_while_others_look_is_forgotten_too)
+{
+	enum { N = 3000 };
+	struct baseline *b = make(NULL, 1 << 30);
+	struct baseline_stats s;
+	pthread_t thread;
+	for (uint64_t i = 0; i < N; i++)
+		note(baseline_ring(b, 0), i);
+	baseline_stats(b, &s);
+	ck_assert_uint_eq(s.ghost.entries, N);
+	asks = true;
+	pthread_create(&thread, NULL, ask_much, b);
+	for (uint64_t i = 0; i < N; i++)
+		baseline_forget(b, key(i));
+	asks = false;
+	pthread_join(thread, NULL);
+	baseline_stats(b, &s);
+	ck_assert_uint_eq(s.ghost.entries, 0);
+	baseline_destroy(&b);
+}
+END_TEST
+
 /* A player's requests come to several workers; a part that passed before the whole was fetched is
  * no extra request. */
 START_TEST(rings_are_read_in_the_order_of_time)
@@ -172,5 +206,6 @@ START_TEST(little_is_reserved)
 END_TEST
 
 UNIT("baseline", LOOP(little_is_reserved, disks), TEST(every_note_is_seen_or_counted_as_dropped),
-     TEST(what_is_forgotten_comes_after_what_was_noted), TEST(rings_are_read_in_the_order_of_time),
-     TEST(it_survives_a_restart_and_its_file_is_counted))
+     TEST(what_is_forgotten_comes_after_what_was_noted),
+     TEST(what_is_forgotten_while_others_look_is_forgotten_too),
+     TEST(rings_are_read_in_the_order_of_time), TEST(it_survives_a_restart_and_its_file_is_counted))

@@ -128,7 +128,26 @@ START_TEST(a_bound_may_come_change_and_go)
 }
 END_TEST
 
-UNIT("budget", TEST(a_bound_may_come_change_and_go), TEST(one_by_the_day_saves_up_an_hour),
+/* What nobody's disk can reach is no bound, and not one of nothing. */
+START_TEST(a_bound_beyond_all_disks_lets_everything_go)
+{
+	static const uint64_t rates[] = {UINT64_C(1) << 60, INT64_MAX, UINT64_C(1) << 63,
+					 UINT64_MAX};
+	struct budget b;
+	budget_init(&b, rates[_i], _i % 2 ? 3600 : 0, 0);
+	for (int64_t s = 1; s < 100; s++) {
+		ck_assert(!budget_is_over(&b));
+		budget_charge(&b, INT64_C(1) << 40);
+		budget_fill(&b, 1000 * s, (uint64_t)s << 40);
+	}
+	budget_settle(&b, 0, 0);
+	budget_settle(&b, rates[_i], 0);
+	ck_assert(!budget_is_over(&b));
+}
+END_TEST
+
+UNIT("budget", TIMES(a_bound_beyond_all_disks_lets_everything_go, 4),
+     TEST(a_bound_may_come_change_and_go), TEST(one_by_the_day_saves_up_an_hour),
      TEST(none_is_never_over), TEST(a_debt_is_paid_before_the_next_write),
      TEST(it_holds_two_seconds_worth), TEST(what_nobody_was_charged_for_is_charged_once),
      TEST(a_clock_that_steps_back_gives_nothing), TEST(the_rate_holds_over_time))

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -595,6 +596,28 @@ START_TEST(files_beside_the_log_have_a_limit)
 	ck_assert_int_eq(cache_save_file(c, "filter", fill, &n), -1);
 	ck_assert_int_eq(lseek(fd, 0, SEEK_END), 500000);
 	close(fd);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+static int
+fill_and_ask(int (*write_more)(void *, const void *, size_t), void *to, void *ctx)
+{
+	struct cache_stats s;
+	cache_stats(ctx, &s); /* as another thread may, while this write hangs */
+	return write_more(to, "x", 1);
+}
+
+START_TEST(a_file_that_is_being_saved_holds_up_nobody_who_asks)
+{
+	begin();
+	struct cache *c = open_cache();
+	struct cache_stats before, after;
+	cache_stats(c, &before);
+	ck_assert_int_eq(cache_save_file(c, "filter", fill_and_ask, c), 0);
+	cache_stats(c, &after);
+	ck_assert_uint_eq(after.used_bytes, before.used_bytes + 1);
 	cache_close(&c);
 	end();
 }
@@ -1191,6 +1214,105 @@ START_TEST(ram_knows_when_a_refreshed_body_is_gone)
 }
 END_TEST
 
+static void
+store_newer(void *ctx)
+{
+	struct cache *c = ctx;
+	c->o.window = NULL;
+	ck_assert(store_key(c, "k", 900000, true, false, true));
+}
+
+/* A 304 for a body in pieces, which lies on disk alone, comes while a newer answer is stored: RAM
+ * holds that one, and never an object without its body. */
+START_TEST(ram_holds_no_object_without_its_body)
+{
+	begin();
+	options.memory_bytes = 64 << 20;
+	options.shards = 1;
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", 900000, true, false, true));
+	store_flush(c->disks[0].store);
+	ck_assert(ram_remove(c->ram, hash_of(c, "k"), str_of("k")));
+	struct object *o = look_up(c, "k");
+	ck_assert(o && !stored_has_body(stored_of(o)));
+	c->o.window = store_newer;
+	c->o.window_ctx = c;
+	struct object *new = cache_refresh(c, o, str_of("HTTP/1.1 200 OK\r\nX: 1\r\n"), STR(""),
+					   &o->terms, cache_now(c));
+	object_unref(&o);
+	ck_assert(!c->o.window && read_right(c, new, "k"));
+	object_unref(&new);
+	o = look_up(c, "k");
+	ck_assert(o && o->place == OBJECT_IN_RAM && stored_has_body(stored_of(o)));
+	ck_assert(read_right(c, o, "k"));
+	object_unref(&o);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* A body that was written when pieces were larger, in one piece, moved into RAM, and left the disk: it
+ * is written as it is. */
+START_TEST(a_body_in_one_piece_larger_than_a_piece_is_written_again)
+{
+	begin();
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", 9000, true, true, false));
+	store_flush(c->disks[0].store);
+	ram_remove(c->ram, hash_of(c, "k"), str_of("k"));
+	for (int i = 0; i < 4; i++)
+		ck_assert(has(c, "k", 9000));
+	struct object *o = look_up(c, "k");
+	ck_assert_ptr_nonnull(o);
+	ck_assert_int_eq(o->place, OBJECT_IN_RAM);
+	ck_assert_ptr_nonnull(stored_of(o)->whole);
+	c->block_bytes = 4096; /* as of a small disk that was added */
+	struct placement p;
+	ck_assert(stored_placement(stored_of(o), &p));
+	p.at.generation++;
+	stored_place(stored_of(o), &p);
+	cache_disks_drop(c, o->hash);
+	placement_fini(&p);
+	ck_assert(!stored_lies_there(stored_of(o)) && cache_admit(c, o));
+	object_unref(&o);
+	store_flush(c->disks[0].store);
+	ck_assert(ram_remove(c->ram, hash_of(c, "k"), str_of("k")));
+	ck_assert(has(c, "k", 9000));
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* What is purged softly in RAM while its copy on disk is gone: as often as may be, and no memory is
+ * lost. */
+START_TEST(stale_in_ram_and_gone_from_disk_costs_no_memory)
+{
+	begin();
+	options.memory_bytes = 64 << 20;
+	options.shards = 1;
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "k", 900000, true, false, true));
+	struct object *o = look_up(c, "k");
+	ck_assert(o && stored_has_body(stored_of(o)));
+	struct placement p;
+	ck_assert(stored_placement(stored_of(o), &p));
+	ck_assert_uint_gt(p.fragments_n, 1);
+	p.at.generation++; /* of a segment that is another one by now */
+	stored_place(stored_of(o), &p);
+	placement_fini(&p);
+	struct judged j = {.word = FORGET_STALE, .stale_s = 1, .now = cache_now(c)};
+	size_t most = mallinfo2().uordblks + (64 << 10);
+	for (int i = 0; i < 10000; i++) {
+		struct stored *stale = cache_outdate(c, stored_of(o), &j);
+		stored_unref(&stale);
+	}
+	ck_assert_uint_le(mallinfo2().uordblks, most);
+	object_unref(&o);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* Readers of large bodies while everything is evicted around them: whoever found one reads it to
  * its end. Beyond the bound there is a miss, not a cut. */
 START_TEST(a_body_that_was_found_is_read_to_its_end)
@@ -1766,12 +1888,16 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(refresh_of_what_was_removed_brings_nothing_back), TEST(second_disk_hit_moves_into_ram),
      TEST(works_without_a_disk), TEST(unusable_directories_are_named),
      TEST(one_process_per_directory), TEST(files_beside_the_log_have_a_limit),
+     TEST(a_file_that_is_being_saved_holds_up_nobody_who_asks),
      TEST(limit_is_never_exceeded_but_used), TEST(written_bytes_are_what_the_system_counts),
      LOOP(a_crowd_reads_once, sizes), TEST(a_read_outlasts_the_drain),
      TEST(a_disk_that_hangs_is_passed_by), TEST(cold_reads_come_home_by_letter),
      TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
      TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
+     TEST(ram_holds_no_object_without_its_body),
+     TEST(a_body_in_one_piece_larger_than_a_piece_is_written_again),
+     TEST(stale_in_ram_and_gone_from_disk_costs_no_memory),
      TEST(ram_knows_when_a_refreshed_body_is_gone), TEST(an_object_in_ram_knows_its_carried_copy),
      TIMES(the_segment_of_a_refreshed_body_goes, 2), TEST(a_body_that_was_found_is_read_to_its_end),
      TIMES(no_race_undoes_a_purge, 8), TEST(killed_in_a_storm_of_purges),

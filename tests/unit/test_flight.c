@@ -613,6 +613,58 @@ START_TEST(those_who_wait_are_told_when_the_second_fetch_has_an_answer)
 }
 END_TEST
 
+/* Whatever a second fetch comes to: for each that fails one more may try, not two. */
+static const struct {
+	const char *says;
+	int status; /* of its head; 0: none */
+	bool proves, drips;
+} failures[] = {
+	{"it fails before its head", 0, false, false},
+	{"an error page, cut short", 503, false, false},
+	{"an answer that breaks off at once", 200, false, false},
+	{"an answer that looks well and breaks off", 200, true, false},
+	{"an answer that drips, and then breaks off", 200, true, true},
+};
+
+START_TEST(each_fetch_that_fails_lets_one_more_try)
+{
+	static char bytes[65536];
+	struct desk d;
+	struct flight_reader *lead, *r[4], *seat;
+	desk_open(&d);
+	enter(&d, &lead);
+	struct flight *slow = flight_ref(flight_of(lead));
+	for (int i = 0; i < COUNT(r); i++)
+		ck_assert(!enter(&d, &r[i]));
+	now = 1000;
+	ck_assert(overtake(&d, &r[0]) && !overtake(&d, &r[1]));
+	struct flight *second = flight_of(r[0]);
+	struct flight_head head = {.status = failures[_i].status, .body_bytes = 1 << 20};
+	if (head.status)
+		flight_publish(second, &head);
+	if (failures[_i].proves) {
+		append(second, bytes, sizeof bytes);
+		ck_assert(flight_is_overtaken(slow));
+	}
+	while (failures[_i].drips && (seat = flight_join_after(r[1], now, PATIENCE))) {
+		flight_leave(&seat);
+		now += 100;
+	}
+	now = 1000; /* no other patience is over */
+	flight_fail(second, 503, "x", 1);
+	flights_close(second);
+	ck_assert(overtake(&d, &r[1]));
+	ck_assert(!overtake(&d, &r[2]));
+	flights_close(flight_of(r[1]));
+	for (int i = 0; i < COUNT(r); i++)
+		flight_leave(&r[i]);
+	flight_leave(&lead);
+	flight_unref(&slow);
+	desk_close(&d);
+	now = 0;
+}
+END_TEST
+
 /* Bytes of the second fetch's body, and how long after its head; then those who read the first,
  * which drips, are told. */
 static const struct {
@@ -983,6 +1035,7 @@ UNIT("flight", TEST(the_first_leads_and_the_others_read_the_same_bytes),
      LOOP(who_reads_a_body_that_drips_goes_on_from_the_second_fetch, proofs),
      TEST(those_who_wait_are_sent_to_a_second_fetch_that_is_whole),
      TEST(a_body_that_waits_for_its_readers_does_not_drip),
+     LOOP(each_fetch_that_fails_lets_one_more_try, failures),
      TIMES(those_who_wait_are_told_when_the_second_fetch_has_an_answer, 2),
      TEST(the_second_fetch_that_is_overtaken_too_tells_both),
      TEST(a_block_that_somebody_still_sends_is_no_other_body_s),

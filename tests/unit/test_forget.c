@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -377,6 +378,42 @@ START_TEST(a_damaged_log_is_said_to_be_lost)
 	forget_close(&f);
 	filter_seed_init(&seed, "another sixteen bytes", 21);
 	f = open_forget(FORGET_LOST); /* somebody else's */
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+/* A log with one entry, of the first start. */
+static void
+write_log(uint64_t at)
+{
+	struct purge_log l = {.ops = &diskio_system, .dir_fd = dir_fd, .fd = -1};
+	struct purge_head head = {
+		.id = 1, .starts = 1, .fingerprint = filter_seed_fingerprint(&seed)};
+	struct purge_entry e = {.at = at, .hash = hash_of(PAGE), .kind = FORGET_URL};
+	ck_assert_int_eq(purge_log_rewrite(&l, &head, purge_log_bytes(1), &e, 1), 0);
+	purge_log_close(&l);
+}
+
+static const struct {
+	const char *says;
+	uint64_t at;
+	enum forget_found found;
+} log_times[] = {
+	{"the first of a start", UINT64_C(1) << 40 | 1, FORGET_KEPT},
+	{"the last of it", (UINT64_C(2) << 40) - 1, FORGET_KEPT},
+	{"no time at all", 0, FORGET_LOST},
+	{"of a start that was not yet", UINT64_C(2) << 40, FORGET_LOST},
+	{"the end of time", UINT64_MAX, FORGET_LOST},
+};
+
+START_TEST(a_log_tells_of_the_past_alone)
+{
+	begin();
+	write_log(log_times[_i].at);
+	struct forget *f = open_forget(log_times[_i].found);
+	ck_assert(is_gone(f, PAGE, UINT64_C(1) << 40) == (log_times[_i].found == FORGET_KEPT));
+	ck_assert(!is_gone(f, PAGE, forget_now(f)));
 	forget_close(&f);
 	end();
 }
@@ -886,6 +923,49 @@ START_TEST(what_is_not_durable_says_so_until_it_is)
 }
 END_TEST
 
+/* ---- a log that rests ---------------------------------------------------------------------- */
+
+static _Atomic bool rests;
+static _Atomic unsigned trespasses;
+
+static int
+create_by_turns(int at, const char *name)
+{
+	trespasses += rests;
+	return diskio_system.create(at, name);
+}
+
+static int
+sync_nothing(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+/* A successor that is no more is followed by another one at once. */
+START_TEST(nobody_writes_a_log_that_rests)
+{
+	begin();
+	struct diskio_ops ops = diskio_system;
+	ops.create = create_by_turns;
+	ops.sync = ops.sync_dir = sync_nothing;
+	options.ops = &ops;
+	struct forget *f = open_forget(FORGET_MISSING);
+	for (int i = 0; i < 50; i++) {
+		ck_assert(forget_rest(f));
+		rests = true;
+		for (int k = 0; k < 100; k++)
+			sched_yield();
+		rests = false;
+		forget_work(f);
+	}
+	ck_assert_uint_eq(trespasses, 0);
+	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, PAGE)), 0);
+	forget_close(&f);
+	end();
+}
+END_TEST
+
 /* ---- a disk that hangs --------------------------------------------------------------------- */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -1053,6 +1133,7 @@ UNIT("forget", LOOP(rule, rules), LOOP(tagged_rule, tagged), TEST(what_is_gone_i
      TEST(many_soft_ones_beyond_the_bound_leave_everything_stale_not_gone),
      TEST(times_are_never_used_twice), TEST(what_passes_is_for_fetches_and_is_not_kept),
      TEST(works_in_memory_alone), TEST(a_damaged_log_is_said_to_be_lost),
+     LOOP(a_log_tells_of_the_past_alone, log_times), TEST(nobody_writes_a_log_that_rests),
      TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little),
      TEST(many_invalidations_of_nothing_cost_no_stored_object),
      TEST(what_no_record_is_older_than_is_dropped), TIMES(power_fails_behind_every_step, 9),

@@ -737,6 +737,7 @@ request(struct scene *s, unsigned url)
 					      .disk = sighting_decide(&two, &f).writes});
 	struct block *body = block_create(BODY);
 	memset(body->p, 1, BODY);
+	body->n = BODY;
 	cache_write_body(w, body, 0, BODY);
 	block_unref(&body);
 	o = cache_write_commit(&w, false);
