@@ -5,7 +5,7 @@
  * Writes the objects in a child process that ends cleanly, or as if killed; then opens the
  * directory again and times cache_open, after which it serves, and how long it takes until all objects
  * are known, with the page cache warm and (as root) dropped. At the end what a lookup costs, from RAM
- * and from the disk's pages.
+ * and from the disk's pages, and what the eviction of an object does.
  */
 #include "bench/kit.h"
 #include "proxy/cache/cache.h"
@@ -36,33 +36,89 @@ key_of(char *text, size_t n, unsigned i)
 }
 
 static void
-write_all(unsigned objects, uint32_t body)
+await_all(struct cache *c)
 {
-	struct cache *c = open_cache();
-	struct block *b = block_create(body);
-	memset(b->p, 'x', body);
-	b->n = body;
-	for (unsigned i = 0; i < objects; i++) {
+	while (cache_has_unread(c))
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void
+write_some(struct cache *c, struct block *b, unsigned from, unsigned to)
+{
+	for (unsigned i = from; i < to; i++) {
 		char text[64];
 		struct str key = key_of(text, sizeof text, i);
 		struct object_write *w = cache_write_begin(
 			c, &(struct write_options){.hash = key_hash_of(cache_seed(c), key.p, key.n),
 						   .key = key,
 						   .head = str_of("HTTP/1.1 200 OK\r\n"),
-						   .body_bytes = body,
+						   .body_bytes = b->n,
 						   .disk = true});
-		cache_write_body(w, b, 0, body);
+		cache_write_body(w, b, 0, b->n);
 		struct object *o = cache_write_commit(&w, false);
 		object_unref(&o);
 		if (i % 1024 == 0)
 			store_flush(c->disks[0].store);
 	}
 	store_flush(c->disks[0].store);
+}
+
+static struct block *
+make_body(uint32_t bytes)
+{
+	struct block *b = block_create(bytes);
+	memset(b->p, 'x', bytes);
+	b->n = bytes;
+	return b;
+}
+
+static void
+write_all(unsigned objects, uint32_t body)
+{
+	struct cache *c = open_cache();
+	struct block *b = make_body(body);
+	write_some(c, b, 0, objects);
 	struct cache_stats s;
 	cache_stats(c, &s);
 	printf("written: %llu objects, %.1f MB\n", (unsigned long long)s.objects,
 	       (double)s.written_bytes / 1e6);
 	fflush(stdout);
+	block_unref(&b);
+	cache_close(&c);
+}
+
+static double
+cpu_seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* New objects until a twentieth of the old ones are gone: what it costs to take a segment back must
+ * not grow with the index. Of what is hot nothing is there that would move. */
+static void
+time_eviction(unsigned objects, uint32_t body)
+{
+	struct cache *c = open_cache();
+	await_all(c);
+	struct block *b = make_body(body);
+	unsigned next = objects, step = objects / 100 + 1;
+	struct cache_stats s;
+	double before = 0, during = 0;
+	unsigned alone = 0, beside = 0;
+	for (cache_stats(c, &s); s.evicted_objects < objects / 20; next += step) {
+		uint64_t evicted = s.evicted_objects;
+		double start = cpu_seconds();
+		write_some(c, b, next, next + step);
+		double took = cpu_seconds() - start;
+		cache_stats(c, &s);
+		*(s.evicted_objects > evicted ? &during : &before) += took;
+		*(s.evicted_objects > evicted ? &beside : &alone) += step;
+	}
+	printf("an object written into a full log %5.0f ns of CPU, its eviction included; before "
+	       "that %5.0f ns\n",
+	       during / beside * 1e9, alone ? before / alone * 1e9 : 0);
 	block_unref(&b);
 	cache_close(&c);
 }
@@ -84,13 +140,6 @@ in_child(unsigned objects, uint32_t body, bool killed)
 		_exit(0);
 	}
 	waitpid(child, NULL, 0);
-}
-
-static void
-await_all(struct cache *c)
-{
-	while (cache_has_unread(c))
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 static void
@@ -231,6 +280,7 @@ main(int argc, char **argv)
 	time_open("open after a kill", false);
 	time_open("  page cache dropped", true);
 	time_lookups(objects);
+	time_eviction(objects, body);
 	tmpdir_remove(dir);
 	return 0;
 }
