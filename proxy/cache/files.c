@@ -85,7 +85,15 @@ take_lock(const struct cache *c, struct disk *d, char *err, size_t err_bytes)
 		d->lock_fd = sent;
 	}
 	char pid[32] = {0};
-	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+	bool locked = flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0;
+	if (!locked && errno != EWOULDBLOCK) { /* a disk that fails, a file system without locks */
+		snprintf(err, err_bytes,
+			 "cannot lock cache directory %s: %s; give the cache a directory on a "
+			 "local disk",
+			 d->dir, strerror(errno));
+		return -1;
+	}
+	if (!locked) {
 		ssize_t n = pread(d->lock_fd, pid, sizeof pid - 1, 0);
 		pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
 		snprintf(err, err_bytes,

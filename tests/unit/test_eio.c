@@ -21,6 +21,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -28,7 +29,16 @@
 
 /* ---- the system's calls, some of which fail ------------------------------------------------ */
 
-enum call { CALL_OPEN, CALL_READ, CALL_WRITE, CALL_SYNC, CALL_RENAME, CALL_REMOVE, CALL_LENGTH };
+enum call {
+	CALL_OPEN,
+	CALL_READ,
+	CALL_WRITE,
+	CALL_SYNC,
+	CALL_RENAME,
+	CALL_REMOVE,
+	CALL_LENGTH,
+	CALL_LOCK
+};
 
 static char dir[256];
 
@@ -199,6 +209,12 @@ int
 ftruncate(int fd, off_t n)
 {
 	return fails_fd(CALL_LENGTH, fd) ? -1 : (int)syscall(SYS_ftruncate, fd, n);
+}
+
+int
+flock(int fd, int what)
+{
+	return fails_fd(CALL_LOCK, fd) ? -1 : (int)syscall(SYS_flock, fd, what);
 }
 
 int
@@ -575,6 +591,7 @@ static const struct {
 	{"lock", CALL_OPEN, "cannot write to cache directory", NULL},
 	{"lock", CALL_WRITE, "cannot write to cache directory", NULL},
 	{"lock", CALL_LENGTH, "cannot write to cache directory", NULL},
+	{"lock", CALL_LOCK, "cannot lock cache directory", NULL},
 	{"seed", CALL_OPEN, "its seed is damaged", NULL},
 	{"seed", CALL_READ, "its seed is damaged", NULL},
 	{"format", CALL_OPEN, "both copies of the file \"format\" are damaged", NULL},
