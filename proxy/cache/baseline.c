@@ -33,6 +33,12 @@ struct baseline_ring {
 	int64_t noted_us[RING];
 };
 
+/* A URL to be forgotten. */
+struct later {
+	uint64_t url;
+	int64_t noted_us;
+};
+
 struct baseline {
 	struct baseline_options o;
 	struct ghost *ghost;	/* under lock, but for ghost_samples */
@@ -43,10 +49,12 @@ struct baseline {
 	struct cache *cache;
 	uint64_t most_bytes; /* of a snapshot */
 
-	pthread_mutex_t later_lock; /* the two lines below */
-	uint64_t *later;	    /* URLs to be forgotten when the lock is free */
-	unsigned later_n;
-	bool later_all;
+	/* What is to be forgotten when the lock is free, in the order of time: a queue in a ring. Who
+	 * has the lock takes from it. */
+	pthread_mutex_t later_lock; /* the next lines */
+	struct later *later;
+	unsigned later_first, later_n;
+	bool later_all; /* more than fitted */
 
 	pthread_t thread;
 	sem_t wake;
@@ -79,13 +87,13 @@ baseline_note(struct baseline_ring *r, const struct ghost_event *e)
 		sem_post(&r->b->wake);
 }
 
-/* The ring whose next event is the oldest of all; NULL: no more. One client's requests may come to
- * several workers, and what the ghost makes of them depends on their order. */
+/* The ring whose next event is the oldest of all; NULL: no more that were noted by then. One client's
+ * requests may come to several workers, and what the ghost makes of them depends on their order. */
 static struct baseline_ring *
-oldest(struct baseline *b)
+oldest(struct baseline *b, int64_t by_us)
 {
 	struct baseline_ring *best = NULL;
-	int64_t least = INT64_MAX;
+	int64_t least = by_us;
 	for (unsigned i = 0; i < b->rings_n; i++) {
 		struct baseline_ring *r = &b->rings[i];
 		uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
@@ -124,57 +132,70 @@ forget_all(struct baseline *b)
 		whatif_forget_all(b->what_if);
 }
 
-static void
-drain_rings(struct baseline *b)
-{
-	for (unsigned i = 0; i < b->rings_n; i++)
-		b->rings[i].until = atomic_load_explicit(&b->rings[i].head, memory_order_acquire);
-	for (struct baseline_ring *r; (r = oldest(b));) {
-		uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-		assert(r->until - tail <= RING);
-		see(b, &r->events[tail % RING]);
-		atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
-	}
-}
+/* What is forgotten next. */
+struct waiting {
+	struct later some[LATER_AT_ONCE];
+	unsigned n, at; /* of some: how many, and which is next */
+	bool over;	/* there are no more */
+	bool all;	/* in the end, all there is */
+};
 
-/* So many of the URLs that wait are the caller's to forget; *all: whatever there is. */
-static unsigned
-take_later(struct baseline *b, uint64_t some[LATER_AT_ONCE], bool *all)
+/* Those that were noted by then. Workers add to the list, so it is not locked for long. */
+static void
+take_some(struct baseline *b, struct waiting *w, int64_t by_us)
 {
 	pthread_mutex_lock(&b->later_lock);
-	assert(b->later_n <= LATER_MOST);
-	*all = b->later_all;
+	assert(b->later_n <= LATER_MOST && b->later_first < LATER_MOST);
+	w->all |= b->later_all;
 	if (b->later_all)
 		b->later_n = 0;
 	b->later_all = false;
-	unsigned n = b->later_n < LATER_AT_ONCE ? b->later_n : LATER_AT_ONCE;
-	b->later_n -= n;
-	memcpy(some, b->later + b->later_n, n * sizeof *some);
-	pthread_mutex_unlock(&b->later_lock);
-	return n;
-}
-
-/* Workers add to them, so nothing is forgotten under the lock of the list. */
-static void
-forget_late(struct baseline *b)
-{
-	uint64_t some[LATER_AT_ONCE];
-	unsigned n = LATER_AT_ONCE;
-	bool all;
-	for (unsigned done = 0; n == LATER_AT_ONCE && done < LATER_MOST; done += n) {
-		n = take_later(b, some, &all);
-		if (all)
-			forget_all(b);
-		for (unsigned i = 0; i < n; i++)
-			forget(b, some[i]);
+	for (w->n = w->at = 0; w->n < LATER_AT_ONCE && b->later_n; b->later_n--) {
+		const struct later *l = &b->later[b->later_first];
+		if (l->noted_us > by_us)
+			break;
+		w->some[w->n++] = *l;
+		b->later_first = (b->later_first + 1) % LATER_MOST;
 	}
+	pthread_mutex_unlock(&b->later_lock);
+	w->over = w->n < LATER_AT_ONCE;
 }
 
+/* NULL: no more. */
+static const struct later *
+next_waiting(struct baseline *b, struct waiting *w, int64_t by_us)
+{
+	if (w->at == w->n && !w->over)
+		take_some(b, w, by_us);
+	return w->at < w->n ? &w->some[w->at] : NULL;
+}
+
+/* Events, and what was forgotten between them, in the order of time. What is noted from now on may come
+ * before something that is not seen here yet: it stays. */
 static void
 drain(struct baseline *b)
 {
-	drain_rings(b);
-	forget_late(b);
+	int64_t now = now_us();
+	struct waiting w = {.n = 0};
+	for (unsigned i = 0; i < b->rings_n; i++)
+		b->rings[i].until = atomic_load_explicit(&b->rings[i].head, memory_order_acquire);
+	for (;;) {
+		struct baseline_ring *r = oldest(b, now);
+		const struct later *l = next_waiting(b, &w, now);
+		uint32_t tail = r ? atomic_load_explicit(&r->tail, memory_order_relaxed) : 0;
+		if (r && (!l || r->noted_us[tail % RING] <= l->noted_us)) {
+			assert(r->until - tail <= RING);
+			see(b, &r->events[tail % RING]);
+			atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
+		} else if (l) {
+			forget(b, l->url);
+			w.at++;
+		} else {
+			break;
+		}
+	}
+	if (w.all)
+		forget_all(b);
 }
 
 /* ---- forgetting ---------------------------------------------------------------------------- */
@@ -185,7 +206,8 @@ forget_later(struct baseline *b, uint64_t url)
 {
 	pthread_mutex_lock(&b->later_lock);
 	if (b->later_n < LATER_MOST && !b->later_all)
-		b->later[b->later_n++] = url;
+		b->later[(b->later_first + b->later_n++) % LATER_MOST] =
+			(struct later){url, now_us()};
 	else
 		b->later_all = true;
 	pthread_mutex_unlock(&b->later_lock);

@@ -130,6 +130,40 @@ START_TEST(what_is_forgotten_while_others_look_is_forgotten_too)
 }
 END_TEST
 
+static void
+wait_a_moment(void)
+{
+	int64_t now = now_us();
+	while (now_us() == now)
+		;
+}
+
+/* However long it takes until it is forgotten: what was fetched anew since is there. */
+START_TEST(what_is_forgotten_while_others_look_is_so_at_its_time)
+{
+	enum { N = 3000 };
+	struct baseline *b = make(NULL, 1 << 30);
+	struct baseline_stats s;
+	pthread_t thread;
+	asks = true;
+	pthread_create(&thread, NULL, ask_much, b);
+	for (uint64_t i = 0; i < N; i++) {
+		note(baseline_ring(b, i % WRITERS), i);
+		wait_a_moment();
+		baseline_forget(b, key(i));
+		wait_a_moment();
+		note(baseline_ring(b, (i + 1) % WRITERS), i);
+	}
+	asks = false;
+	pthread_join(thread, NULL);
+	baseline_stats(b, &s);
+	ck_assert_uint_eq(s.dropped, 0);
+	ck_assert_uint_eq(s.ghost.misses, 2 * N);
+	ck_assert_uint_eq(s.ghost.entries, N);
+	baseline_destroy(&b);
+}
+END_TEST
+
 /* A player's requests come to several workers; a part that passed before the whole was fetched is
  * no extra request. */
 START_TEST(rings_are_read_in_the_order_of_time)
@@ -143,9 +177,7 @@ START_TEST(rings_are_read_in_the_order_of_time)
 									 .body_bytes = BYTES,
 									 .origin_bytes = 10,
 									 .deed = GHOST_PART});
-		int64_t noted = now_us();
-		while (now_us() == noted)
-			;
+		wait_a_moment();
 		note(baseline_ring(b, 0), i);
 	}
 	baseline_stats(b, &s);
@@ -208,4 +240,5 @@ END_TEST
 UNIT("baseline", LOOP(little_is_reserved, disks), TEST(every_note_is_seen_or_counted_as_dropped),
      TEST(what_is_forgotten_comes_after_what_was_noted),
      TEST(what_is_forgotten_while_others_look_is_forgotten_too),
+     TEST(what_is_forgotten_while_others_look_is_so_at_its_time),
      TEST(rings_are_read_in_the_order_of_time), TEST(it_survives_a_restart_and_its_file_is_counted))
