@@ -600,9 +600,14 @@ admin_start(struct admin **out, const char *addr, const struct admin_source *s, 
 		goto failed;
 	}
 	if (set_up(a) < 0 || (addr && accept_at(a, fd) < 0) ||
-	    (s->socket && accept_copy(a, *s->socket) < 0) ||
-	    (errno = pthread_create(&a->thread, NULL, run, a)) != 0) {
+	    (s->socket && accept_copy(a, *s->socket) < 0)) {
 		snprintf(err, err_bytes, "cannot start the admin server: %s", strerror(errno));
+		goto failed;
+	}
+	if (pthread_create(&a->thread, NULL, run, a)) {
+		snprintf(err, err_bytes,
+			 "cannot start the thread of the admin server; raise the "
+			 "limit on threads, or choose --admin off");
 		goto failed;
 	}
 	*out = a;

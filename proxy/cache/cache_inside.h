@@ -196,7 +196,7 @@ bool cache_refer(struct cache *c, struct stored *o, const struct placement *body
 void cache_free_spare_writes(struct cache *c);
 
 /* cache_late.c: the thread that looks for reads that take too long. */
-void cache_late_start(struct cache *c);
+int cache_late_start(struct cache *c); /* -1: there is no thread to be had */
 void cache_late_stop(struct cache *c);
 
 /* cache_earned.c: what was saved, before the cache is used. */

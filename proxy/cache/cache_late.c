@@ -55,7 +55,7 @@ run(void *arg)
 	return NULL;
 }
 
-void
+int
 cache_late_start(struct cache *c)
 {
 	pthread_condattr_t a;
@@ -64,11 +64,8 @@ cache_late_start(struct cache *c)
 	pthread_cond_init(&c->late_wake, &a);
 	pthread_condattr_destroy(&a);
 	pthread_mutex_init(&c->late_lock, NULL);
-	if (pthread_create(&c->late_thread, NULL, run, c) != 0) {
-		log_error("cannot start a thread: raise the limit on threads");
-		abort();
-	}
-	c->late_runs = true;
+	c->late_runs = pthread_create(&c->late_thread, NULL, run, c) == 0;
+	return c->late_runs ? 0 : -1;
 }
 
 void

@@ -220,14 +220,18 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	cache_load_earnings(c);
 	for (unsigned i = 0; i < c->disks_n; i++)
 		say_room(c, &c->disks[i]);
-	forget_begin(c->forget, c->disks_n ? oldest_on_disk : NULL, c);
 	size_bodies(c);
 	c->reads = reads_create();
 	c->siblings = siblings_create();
-	if (c->disks_n) {
-		ram_on_evicted(c->ram, write_head, c);
-		cache_late_start(c);
+	if (forget_begin(c->forget, c->disks_n ? oldest_on_disk : NULL, c) ||
+	    (c->disks_n && cache_late_start(c))) {
+		snprintf(err, err_bytes,
+			 "cannot start the threads of the cache; raise the limit on "
+			 "threads");
+		goto failed;
 	}
+	if (c->disks_n)
+		ram_on_evicted(c->ram, write_head, c);
 	*out = c;
 	return 0;
 failed:

@@ -253,7 +253,7 @@ writer(void *arg)
 	return NULL;
 }
 
-void
+int
 diskio_start(struct diskio **out, const struct diskio_options *o)
 {
 	struct diskio *d = NEW(struct diskio);
@@ -262,13 +262,13 @@ diskio_start(struct diskio **out, const struct diskio_options *o)
 	queue_init(&d->queues[DISKIO_READS]);
 	queue_init(&d->queues[DISKIO_WRITES]);
 	d->threads = mem_zalloc((o->readers + 1) * sizeof *d->threads);
-	for (unsigned i = 0; i <= o->readers; i++) {
-		if (pthread_create(&d->threads[i], NULL, i ? reader : writer, d) != 0) {
-			log_error("cannot start an I/O thread: raise the limit on threads");
-			abort();
-		}
+	while (d->threads_n <= o->readers && pthread_create(&d->threads[d->threads_n], NULL,
+							    d->threads_n ? reader : writer, d) == 0)
 		d->threads_n++;
-	}
+	if (d->threads_n > o->readers)
+		return 0;
+	diskio_stop(out);
+	return -1;
 }
 
 static void
@@ -291,7 +291,8 @@ diskio_stop(struct diskio **pd)
 	for (unsigned i = 1; i < d->threads_n; i++)
 		pthread_join(d->threads[i], NULL);
 	end(&d->queues[DISKIO_WRITES]);
-	pthread_join(d->threads[0], NULL);
+	if (d->threads_n)
+		pthread_join(d->threads[0], NULL);
 	queue_fini(&d->queues[DISKIO_READS]);
 	queue_fini(&d->queues[DISKIO_WRITES]);
 	free(d->threads);

@@ -57,7 +57,8 @@ struct diskio_options {
 	unsigned tick_ms;
 };
 
-void diskio_start(struct diskio **out, const struct diskio_options *o);
+/* -1: there are not as many threads to be had. */
+int diskio_start(struct diskio **out, const struct diskio_options *o);
 /* Runs what is queued, then returns when all threads are gone. */
 void diskio_stop(struct diskio **d);
 void diskio_post(struct diskio *d, enum diskio_queue q, struct diskio_job *j);

@@ -326,7 +326,7 @@ forget_found_at(const struct forget *f, unsigned disk)
 	return f->disks[disk].found;
 }
 
-void
+int
 forget_begin(struct forget *f, uint64_t (*oldest)(void *ctx), void *ctx)
 {
 	f->oldest = oldest;
@@ -340,11 +340,8 @@ forget_begin(struct forget *f, uint64_t (*oldest)(void *ctx), void *ctx)
 			atomic_store(&f->disks[i].sound, true);
 		forget_write_anew(f);
 	}
-	if (pthread_create(&f->thread, NULL, forget_run, f) != 0) {
-		log_error("cannot start a thread: raise the limit on threads");
-		abort();
-	}
-	f->has_thread = true;
+	f->has_thread = pthread_create(&f->thread, NULL, forget_run, f) == 0;
+	return f->has_thread ? 0 : -1;
 }
 
 void

@@ -88,8 +88,8 @@ enum forget_found forget_open(struct forget **out, const struct forget_options *
 enum forget_found forget_found_at(const struct forget *f, unsigned disk);
 /* Begins a new count of starts, on disk, and the writing thread. If the log was missing or lost,
  * what was stored must be gone by now, durably. oldest (may be NULL): the least clean_as_of of all
- * that is stored on disk; called on the writing thread. */
-void forget_begin(struct forget *f, uint64_t (*oldest)(void *ctx), void *ctx);
+ * that is stored on disk; called on the writing thread. -1: there is no thread to be had. */
+int forget_begin(struct forget *f, uint64_t (*oldest)(void *ctx), void *ctx);
 /* Writes what is pending; asks oldest no more. */
 void forget_stop(struct forget *f);
 void forget_close(struct forget **f);

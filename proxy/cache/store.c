@@ -122,12 +122,20 @@ store_open(struct store **out, const struct store_options *o, char *err, size_t 
 		make_first_files(st);
 	store_scrub_init(st);
 	unsigned readers = o->io_threads ? o->io_threads : READERS;
-	diskio_start(&st->io, &(struct diskio_options){
-				      .readers = readers,
-				      .tick = tick,
-				      .ctx = st,
-				      .tick_ms = TICK_MS,
-			      });
+	struct diskio_options threads = {
+		.readers = readers,
+		.tick = tick,
+		.ctx = st,
+		.tick_ms = TICK_MS,
+	};
+	if (diskio_start(&st->io, &threads)) {
+		snprintf(err, err_bytes,
+			 "cannot start the %u threads of a disk; lower cache.io_threads or raise "
+			 "the limit on threads",
+			 readers + 1);
+		dispose(st);
+		return -1;
+	}
 	store_load_go_on(st, readers < 2 * LOADERS ? (readers + 1) / 2 : LOADERS);
 	*out = st;
 	return 0;

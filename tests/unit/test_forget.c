@@ -52,7 +52,7 @@ open_forget(enum forget_found want)
 {
 	struct forget *f;
 	ck_assert_int_eq(forget_open(&f, &options), want);
-	forget_begin(f, oldest, NULL);
+	ck_assert_int_eq(forget_begin(f, oldest, NULL), 0);
 	return f;
 }
 
@@ -821,7 +821,7 @@ fail_behind_every_step(int times)
 	options.ops = &recorder;
 	struct forget *f;
 	forget_open(&f, &options);
-	forget_begin(f, oldest, NULL);
+	ck_assert_int_eq(forget_begin(f, oldest, NULL), 0);
 	char key[64];
 	for (int i = 0; i < URLS; i++) {
 		snprintf(key, sizeof key, "http://a/%d", i);
