@@ -112,6 +112,8 @@ await(struct bequest *b, enum handover_kind kind, int64_t limit_ms, struct hando
 					       (long long)(limit_ms + 999) / 1000);
 	if (got == HANDOVER_END)
 		return fail(b, "the new process ended; what it wrote to the log says why");
+	if (got == HANDOVER_WRONG)
+		return fail(b, "the new process speaks another protocol");
 	handover_drop(m);
 	if (m->kind == HANDOVER_REFUSED)
 		return fail(b, "%.*s", (int)m->n, m->bytes);
@@ -187,6 +189,8 @@ give_doors(struct bequest *b)
 		unsigned place = b->doors[i].place;
 		text[0] = s->places[place].file.path != NULL;
 		int n = snprintf(text + 1, sizeof text - 1, "%s", c->listen[place]);
+		assert(n > 0 &&
+		       (size_t)n < sizeof text - 1); /* it was parsed as an address or a path */
 		if (give(b, HANDOVER_DOOR, (struct str){text, (size_t)n + 1}, b->doors[i].fd))
 			return -1;
 	}
@@ -227,6 +231,7 @@ tell_workers(struct bequest *b, struct edition *e, bool leaves)
 {
 	struct server *s = b->s;
 	unsigned n = s->worker_count, each = b->door_n / n + 1;
+	assert(s->started && b->left == !leaves);
 	struct worker_change *c = mem_zalloc(n * sizeof *c);
 	struct worker_door *doors = mem_zalloc((size_t)n * each * sizeof *doors);
 	unsigned *closed = mem_zalloc((s->place_count + 1) * sizeof *closed);
@@ -248,6 +253,7 @@ tell_workers(struct bequest *b, struct edition *e, bool leaves)
 	for (unsigned i = 0; !leaves && i < b->door_n; i++) {
 		struct worker_change *to = &c[i % n];
 		unsigned place = b->doors[i].place;
+		assert(to->door_count < each && place < s->place_count);
 		to->doors[to->door_count++] = (struct worker_door){
 			fcntl(b->doors[i].fd, F_DUPFD_CLOEXEC, 0), s->places[place].id,
 			doorway_listener(s->edition->config, place, &s->listeners)};
@@ -293,6 +299,7 @@ static int
 rest(struct bequest *b)
 {
 	struct server *s = b->s;
+	assert(!b->changed);
 	keeper_stop(&s->keeper); /* saves and rotates nothing meanwhile */
 	baseline_save(s->shelves.baseline);
 	cache_save_earnings(s->shelves.cache);
@@ -317,21 +324,23 @@ give_the_last(struct bequest *b)
 }
 
 /* One answer, of which there is one to each message, in their order: of what was sent before *others go
- * first, for they may have been waited for in vain. False: none came within limit_ms. */
-static bool
+ * first, for they may have been waited for in vain. */
+static enum handover_got
 hear(struct server *s, struct handover_message *m, int limit_ms, size_t *others, bool *durable)
 {
-	if (handover_receive(s->heir_end, m, limit_ms) != HANDOVER_GOT)
-		return false;
+	enum handover_got got = handover_receive(s->heir_end, m, limit_ms);
+	assert(*others <= s->heir_owes);
+	if (got != HANDOVER_GOT)
+		return got;
 	handover_drop(m);
 	if (m->kind != HANDOVER_DURABLE || s->heir_owes == 0)
-		return true;
+		return got;
 	s->heir_owes--;
 	if (*others)
 		--*others;
 	else
 		*durable = *durable && m->n == 1 && m->bytes[0] == 1;
-	return true;
+	return got;
 }
 
 /* On the thread of the purge log. */
@@ -344,6 +353,7 @@ forget_there(void *ctx, const struct purge_entry *list, size_t n, bool *durable)
 	int64_t until = now_ms() + FORGET_MS;
 	size_t others = s->heir_owes, at = 0;
 	bool taken = true, gone = false;
+	assert(s->heir_end >= 0);
 	*durable = true;
 	while (at < n && taken) {
 		size_t part = n - at < AT_ONCE ? n - at : AT_ONCE;
@@ -353,11 +363,12 @@ forget_there(void *ctx, const struct purge_entry *list, size_t n, bool *durable)
 		gone = !taken && errno != EAGAIN;
 		at += taken ? part : 0;
 		s->heir_owes += taken;
-		while (hear(s, m, 0, &others, durable)) /* it may wait for room as well */
+		while (hear(s, m, 0, &others, durable) ==
+		       HANDOVER_GOT) /* it may wait for room as well */
 			continue;
 	}
 	while (s->heir_owes && !gone && now_ms() < until)
-		hear(s, m, SLICE_MS, &others, durable);
+		gone = hear(s, m, SLICE_MS, &others, durable) == HANDOVER_END;
 	*durable = *durable && s->heir_owes == 0 && at == n;
 	free(m);
 	return gone ? n : at;
@@ -386,14 +397,15 @@ undo(struct bequest *b)
 	kill(b->heir->pid, SIGKILL);
 	while (waitpid(b->heir->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	if (b->changed) {
-		cache_work(s->shelves.cache);
-		if (heir_is_over(s->heir))
-			cache_release(s->shelves.cache);
-	}
+	if (!b->changed)
+		return;
+	assert(!s->keeper);
+	cache_work(s->shelves.cache);
+	if (heir_is_over(s->heir))
+		cache_release(s->shelves.cache);
 	if (b->left)
 		come_back(b);
-	if (!s->keeper && keeper_start(&s->keeper, &s->shelves, s->chronicle))
+	if (keeper_start(&s->keeper, &s->shelves, s->chronicle))
 		log_error("cannot start a thread: nothing more is saved until a restart");
 }
 
@@ -401,6 +413,8 @@ static void
 let_go(struct bequest *b)
 {
 	struct server *s = b->s;
+	assert(!s->keeper && cache_rests(s->shelves.cache) && b->left);
+	assert(s->heir_end < 0 && s->heir_owes == 0);
 	s->ending = true;
 	s->heir_end = b->end;
 	cache_bequeath(s->shelves.cache, forget_there, s);
@@ -437,17 +451,20 @@ server_bequeath(struct server *s, int end, const struct server_heir *heir, char 
 	return r;
 }
 
-void
+bool
 server_linger(struct server *s, bool (*is_over)(void *ctx), void *ctx)
 {
 	pthread_mutex_lock(&s->lock);
 	int64_t until = now_ms() + (int64_t)s->edition->config->timeouts.drain_ms;
 	pthread_mutex_unlock(&s->lock);
 	struct pollfd successor = {.fd = s->heir_end};
-	bool alone = false;
+	bool alone = false, over = false;
 	/* Segments are kept for as long as this process lives: what those before it may be reading
 	 * depends on that too. Without a successor nobody can start before it ends. */
-	while (!alone && !is_over(ctx) &&
-	       (!heir_is_over(s->heir) || (clients_count(s->clients) && now_ms() < until)))
+	while (!alone && !over &&
+	       (!heir_is_over(s->heir) || (clients_count(s->clients) && now_ms() < until))) {
 		alone = poll(&successor, 1, SLICE_MS) > 0 && successor.revents & POLLHUP;
+		over = is_over(ctx);
+	}
+	return over;
 }

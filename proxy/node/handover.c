@@ -98,9 +98,11 @@ handover_receive(int end, struct handover_message *out, int limit_ms)
 		return HANDOVER_NOTHING;
 	out->fd = -1;
 	bool fine = n >= 0 && take_descriptor(&m, &out->fd);
+	if (fine && n == 0 && out->fd < 0)
+		return HANDOVER_END;
 	if (!fine || n == 0 || first == 0 || first >= HANDOVER_KINDS || m.msg_flags & MSG_TRUNC) {
 		handover_drop(out);
-		return HANDOVER_END;
+		return HANDOVER_WRONG;
 	}
 	out->kind = first;
 	out->n = (size_t)n - 1;

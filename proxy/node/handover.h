@@ -10,10 +10,11 @@
  *	                                   <--  FORGET, at any time: what the old one was told yet
  *	DURABLE                            -->
  *
- * The end of the stream is the end of the other process.
+ * The end of the stream, and nothing else, is the end of the other process: who took its silence or its
+ * nonsense for that would write to directories that it still writes to.
  *
  * Message   one byte (handover_kind), then up to HANDOVER_BYTES of contents; at most one descriptor.
- * Errors    a message that is none is the end of the stream: both are ours.
+ * Errors    a message that is none is from another program than this one understands.
  * Threads   one at a time.
  */
 #ifndef NODE_HANDOVER_H
@@ -55,8 +56,8 @@ struct handover_message {
 int handover_pair(int ends[2]);
 /* fd: -1: none goes along. Waits for room up to limit_ms. 0, or -1: nobody takes it. */
 int handover_send(int end, enum handover_kind kind, struct str bytes, int fd, int limit_ms);
-enum handover_got { HANDOVER_GOT, HANDOVER_NOTHING, HANDOVER_END };
-/* The next message, or nothing within limit_ms (below 0: no limit). */
+enum handover_got { HANDOVER_GOT, HANDOVER_NOTHING, HANDOVER_END, HANDOVER_WRONG };
+/* The next message; or nothing within limit_ms (below 0: no limit), or something that is none. */
 enum handover_got handover_receive(int end, struct handover_message *out, int limit_ms);
 /* A descriptor that nobody wants is closed. */
 void handover_drop(struct handover_message *m);

@@ -9,6 +9,7 @@
 #include "proxy/node/inherited.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <pthread.h>
@@ -23,7 +24,8 @@ enum { STEP_MS = 120000 };
 
 struct heir {
 	int end;
-	bool alone;
+	bool alone;	   /* the old process has ended before this one serves */
+	const char *wrong; /* it has not, but cannot be followed: why */
 	int locks[CACHE_DISKS_MOST];
 	unsigned locks_n;
 	int admin, admin_path;
@@ -31,9 +33,18 @@ struct heir {
 	struct buf tickets; /* secret */
 	struct cache *cache;
 	pthread_t thread;
-	bool listens;
+	bool listens, settled;
 	_Atomic bool over, leaves; /* the old process has ended; this one ends */
 };
+
+static void
+check(const struct heir *h)
+{
+	assert(h->end >= 0 && h->locks_n <= CACHE_DISKS_MOST);
+	assert(!(h->alone && h->wrong));
+	assert(!h->listens || (h->cache && !h->wrong));
+	assert(!h->settled || h->listens);
+}
 
 int
 heir_called(unsigned long *number)
@@ -49,6 +60,46 @@ heir_called(unsigned long *number)
 		return -1;
 	fcntl(end, F_SETFD, FD_CLOEXEC);
 	return end;
+}
+
+/* ---- what is said --------------------------------------------------------------------------- */
+
+static void
+say(struct heir *h, enum handover_kind kind, const char *bytes, size_t n)
+{
+	if (handover_send(h->end, kind, (struct str){bytes, n}, -1, STEP_MS) == 0)
+		return;
+	h->alone = errno != EAGAIN;
+	if (!h->alone)
+		h->wrong = "the process before this one does not listen";
+}
+
+/* The next message. False: the old process has ended, or cannot be followed. */
+static bool
+hear(struct heir *h, struct handover_message *m)
+{
+	switch (handover_receive(h->end, m, STEP_MS)) {
+	case HANDOVER_GOT:
+		return true;
+	case HANDOVER_END:
+		h->alone = true;
+		break;
+	case HANDOVER_NOTHING:
+		h->wrong = "the process before this one says nothing";
+		break;
+	case HANDOVER_WRONG:
+		h->wrong = "the process before this one says something that this one does not "
+			   "understand, or there are no descriptors left";
+		break;
+	}
+	return false;
+}
+
+static bool
+is_followed(const struct heir *h)
+{
+	check(h);
+	return !h->alone && !h->wrong;
 }
 
 /* ---- what is given -------------------------------------------------------------------------- */
@@ -116,14 +167,11 @@ heir_begin(int end, const char *problem)
 	struct handover_message *m = NEW(struct handover_message);
 	char version[4];
 	le_put32(version, HANDOVER_VERSION);
-	h->alone = handover_send(end, HANDOVER_HELLO, (struct str){version, sizeof version}, -1,
-				 STEP_MS) != 0;
+	say(h, HANDOVER_HELLO, version, sizeof version);
 	bool open = false;
-	while (!open && !h->alone) {
-		h->alone = handover_receive(end, m, STEP_MS) != HANDOVER_GOT;
-		open = !h->alone && m->kind == HANDOVER_OPEN;
-		if (!h->alone)
-			take_part(h, m);
+	while (!open && is_followed(h) && hear(h, m)) {
+		open = m->kind == HANDOVER_OPEN;
+		take_part(h, m);
 	}
 	free(m);
 	return h;
@@ -171,31 +219,26 @@ heir_await(struct heir *h, uint64_t fingerprint, struct purge_entry **forgotten,
 {
 	struct handover_message *m = NEW(struct handover_message);
 	char whose[8];
-	int result = -1;
+	bool goes = false;
+	assert(!h->listens);
 	*forgotten = NULL;
 	*n = 0;
 	le_put64(whose, fingerprint);
-	h->alone = h->alone || handover_send(h->end, HANDOVER_READY,
-					     (struct str){whose, sizeof whose}, -1, STEP_MS) != 0;
-	while (!h->alone && result) {
-		if (handover_receive(h->end, m, STEP_MS) != HANDOVER_GOT) {
-			h->alone = true;
-			break;
-		}
+	if (is_followed(h))
+		say(h, HANDOVER_READY, whose, sizeof whose);
+	while (!goes && is_followed(h) && hear(h, m)) {
 		handover_drop(m);
-		if (m->kind == HANDOVER_GO)
-			result = 0;
-		else if (m->kind != HANDOVER_FORGET || !handover_read_forgets(m, forgotten, n))
-			break;
+		goes = m->kind == HANDOVER_GO;
+		if (!goes &&
+		    (m->kind != HANDOVER_FORGET || !handover_read_forgets(m, forgotten, n)))
+			h->wrong = "the process before this one says something else than this one "
+				   "understands";
 	}
-	if (h->alone) /* killed: what it wrote is there, as after any crash */
-		result = 0;
-	if (result)
-		snprintf(err, err_bytes,
-			 "the process before this one says something else than "
-			 "this one understands");
+	if (h->wrong)
+		snprintf(err, err_bytes, "%s", h->wrong);
 	free(m);
-	return result;
+	/* Alone: it was killed; what it wrote is there, as after any crash. */
+	return h->wrong ? -1 : 0;
 }
 
 /* What the old process was told to forget is durable here, or it tells whoever asked. */
@@ -214,7 +257,10 @@ listen_to_it(void *arg)
 {
 	struct heir *h = arg;
 	struct handover_message *m = NEW(struct handover_message);
-	while (handover_receive(h->end, m, -1) == HANDOVER_GOT) {
+	enum handover_got got;
+	while ((got = handover_receive(h->end, m, -1)) != HANDOVER_END) {
+		if (got != HANDOVER_GOT)
+			continue;
 		handover_drop(m);
 		if (m->kind == HANDOVER_FORGET)
 			forget(h, m);
@@ -228,24 +274,30 @@ listen_to_it(void *arg)
 	return NULL;
 }
 
-void
+int
 heir_listen(struct heir *h, struct cache *c)
 {
-	assert(!h->listens);
+	check(h);
+	assert(!h->listens && !h->wrong);
 	h->cache = c;
-	handover_send(h->end, HANDOVER_SETTLED, STR(""), -1, STEP_MS);
 	h->listens = pthread_create(&h->thread, NULL, listen_to_it, h) == 0;
-	if (!h->listens) {
-		log_error("cannot start a thread: raise the limit on threads");
-		abort();
-	}
+	return h->listens ? 0 : -1;
+}
+
+void
+heir_settle(struct heir *h)
+{
+	check(h);
+	assert(!h->settled);
+	h->settled = true;
+	handover_send(h->end, HANDOVER_SETTLED, STR(""), -1, STEP_MS);
 }
 
 void
 heir_refuse(struct heir **ph, const char *why)
 {
 	struct heir *h = *ph;
-	if (h && !h->listens)
+	if (h && !h->settled)
 		handover_send(h->end, HANDOVER_REFUSED, str_of(why), -1, STEP_MS);
 	heir_end(ph);
 }

@@ -16,8 +16,9 @@ struct heir;
  * from where it goes; *number: how it calls this upgrade. -1: there is none. */
 int heir_called(unsigned long *number);
 /* Says hello, and receives all there is; the sockets of listeners go to inherited_give. When the old
- * process ends meanwhile, this one is alone: it starts as ever, with what it has got. problem: why this
- * process cannot start, which is all that is said then, and NULL is returned; NULL: it can. */
+ * process ends meanwhile, this one is alone: it starts as ever, with what it has got. When that one says
+ * nothing, or what this one does not understand, it goes on serving, and heir_await says so. problem: why
+ * this process cannot start, which is all that is said then, and NULL is returned; NULL: it can. */
 struct heir *heir_begin(int end, const char *problem);
 /* Without having settled: the old process hears why, and goes on. NULL is fine. */
 void heir_refuse(struct heir **h, const char *why);
@@ -38,8 +39,10 @@ int heir_admin(struct heir *h, bool path, bool *is_ours);
  * what it was told to forget since it rests; the caller frees. 0; -1 and a sentence. */
 int heir_await(struct heir *h, uint64_t fingerprint, struct purge_entry **forgotten, size_t *n,
 	       char *err, size_t err_bytes);
-/* This process serves. From here on a thread forgets in c what the old one is told, and when that has
- * ended, c may empty segments. */
-void heir_listen(struct heir *h, struct cache *c);
+/* From here on a thread forgets in c what the old one is told, and when that has ended, c may empty
+ * segments. -1: there is no thread to be had. */
+int heir_listen(struct heir *h, struct cache *c);
+/* This process serves. After heir_listen; there is no way back. */
+void heir_settle(struct heir *h);
 
 #endif

@@ -155,7 +155,8 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.cache = sh->cache,
 	};
 	if (baseline_create(&sh->baseline, &b)) {
-		snprintf(err, err_bytes, "cannot start the thread of the baseline");
+		snprintf(err, err_bytes,
+			 "cannot start the thread of the baseline; raise the limit on threads");
 		return -1;
 	}
 	uint64_t budget = c->cache.memory_bytes / 4;
@@ -378,6 +379,10 @@ server_accede(struct server *s, char *err, size_t err_bytes)
 			r = -1;
 		}
 	}
+	if (r == 0 && heir_listen(s->heir, c)) {
+		snprintf(err, err_bytes, "cannot start a thread; raise the limit on threads");
+		r = -1;
+	}
 	free(forgotten);
 	return r ? r : server_admin_open(s, err, err_bytes);
 }
@@ -386,7 +391,7 @@ void
 server_settle(struct server *s)
 {
 	assert(s->heir && s->started);
-	heir_listen(s->heir, s->shelves.cache);
+	heir_settle(s->heir);
 }
 
 void
@@ -397,18 +402,34 @@ server_refuse(struct server *s, const char *why)
 
 /* ---- running ------------------------------------------------------------------------------- */
 
+/* The first n workers, which run, finish what they have, and the threads beside them end. */
+static void
+end_threads(struct server *s, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		worker_drain(&s->workers[i]);
+	for (unsigned i = 0; i < n; i++)
+		pthread_join(s->workers[i].thread, NULL);
+	watchdog_stop(&s->watchdog);
+	if (s->keeper) /* not of one that another process has followed */
+		keeper_stop(&s->keeper);
+}
+
 int
 server_start(struct server *s)
 {
+	unsigned n = 0;
 	assert(!s->started && s->worker_count > 0);
 	resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS);
 	chronicle_begin(s->chronicle, server_admin_second, s);
-	for (unsigned i = 0; i < s->worker_count; i++)
-		if (pthread_create(&s->workers[i].thread, NULL, worker_run, &s->workers[i]))
-			return -1;
-	if (keeper_start(&s->keeper, &s->shelves, s->chronicle) ||
-	    watchdog_start(&s->watchdog, s->workers, s->worker_count))
+	while (n < s->worker_count &&
+	       pthread_create(&s->workers[n].thread, NULL, worker_run, &s->workers[n]) == 0)
+		n++;
+	if (n < s->worker_count || keeper_start(&s->keeper, &s->shelves, s->chronicle) ||
+	    watchdog_start(&s->watchdog, s->workers, s->worker_count)) {
+		end_threads(s, n);
 		return -1;
+	}
 	s->health = health_create();
 	health_settle(s->health, &s->edition->origins);
 	s->started = true;
@@ -436,13 +457,7 @@ server_stop(struct server *s)
 	pthread_mutex_unlock(&s->changing);
 	health_destroy(&s->health);
 	doorway_end(s->places, s->place_count);
-	for (unsigned i = 0; i < s->worker_count; i++)
-		worker_drain(&s->workers[i]);
-	for (unsigned i = 0; i < s->worker_count; i++)
-		pthread_join(s->workers[i].thread, NULL);
-	watchdog_stop(&s->watchdog);
-	if (s->keeper) /* not of one that another process has followed */
-		keeper_stop(&s->keeper);
+	end_threads(s, s->worker_count);
 	s->started = false;
 }
 

@@ -65,8 +65,8 @@ struct server_heir {
 };
 int server_bequeath(struct server *s, int end, const struct server_heir *heir, char *err,
 		    size_t err_bytes);
-/* Until the last client has gone, or timeouts.drain, or is_over. */
-void server_linger(struct server *s, bool (*is_over)(void *ctx), void *ctx);
+/* Until the last client has gone, or timeouts.drain, or is_over, which is returned. */
+bool server_linger(struct server *s, bool (*is_over)(void *ctx), void *ctx);
 /* What the admin server may ask for; before server_start. */
 struct server_orders {
 	/* POST /reload: JSON into out. 0: applied; -1: out says why not. On the admin's thread. */

@@ -22,6 +22,7 @@ begin_drain(struct letter *letter)
 {
 	struct worker *w =
 		(struct worker *)((char *)letter - offsetof(struct worker, drain_letter));
+	assert(!w->draining);
 	w->draining = true;
 	w->drain_until_ms = now_ms() + (int64_t)w->serve.settings->config->timeouts.drain_ms;
 	wire_drain(w->wire);
@@ -91,6 +92,8 @@ take_over(struct letter *letter)
 		(struct worker_change *)((char *)letter - offsetof(struct worker_change, letter));
 	struct worker *w = c->worker;
 	struct wire_limits limits = limits_of(c->settings->config);
+	assert(!w->draining); /* nothing changes once the server ends */
+	assert(!c->leaves || c->door_count == 0);
 	settings_unref(&w->serve.settings);
 	w->serve.settings = c->settings;
 	w->serve.log.file = c->log;
@@ -220,6 +223,8 @@ worker_run(void *arg)
 void
 worker_close(struct worker *w)
 {
+	uint64_t turns = atomic_load_explicit(&w->turns, memory_order_relaxed);
+	assert(turns == 0 || turns == WORKER_HAS_ENDED); /* its thread is gone, or never was */
 	if (w->wire) {
 		wire_destroy(&w->wire);
 		room_leave(w->room, w->index);

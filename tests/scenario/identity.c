@@ -1,8 +1,14 @@
 /* Root starts it, and it becomes the user that the settings name. */
 #include "tests/kit/kit.h"
 
+#include <fcntl.h>
 #include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define USER "daemon"
@@ -199,4 +205,86 @@ SCENARIO("a user or group that is not there, or that one cannot become, is named
 	o = program("setpriv", "--reuid=" USER, "--clear-groups", bin, "check", "-c",
 		    path_of("check.yaml"));
 	expect_finding(o, "only root can become");
+}
+
+SCENARIO_IN(
+	60,
+	"too few threads for that user, wherever they end: the start is refused with a sentence")
+{
+	enum { THREADS_MOST = 64 };
+	struct rlimit limit;
+	char *says = NULL;
+	int refused = 0, status = 1;
+	user_id();
+	expect_int(getrlimit(RLIMIT_NPROC, &limit), 0);
+	for (rlim_t n = 1; n <= THREADS_MOST && status; n++) {
+		limit.rlim_cur = n; /* root itself is above it */
+		expect_int(setrlimit(RLIMIT_NPROC, &limit), 0);
+		ready("workers: 3\n");
+		status = edge_refuses_or_runs(&says);
+		expect_that(status == 0 || (status == 1 && strstr(says, "thread")),
+			    "with %d: status %d: %s", (int)n, status, says);
+		refused += status != 0;
+	}
+	expect(refused > 0);
+	expect_int(status, 0);
+	origin_says("/x", .body = "hello");
+	expect_answer(get("/x"), 200, "hello");
+}
+
+/* A process of that user, which does nothing. */
+static pid_t
+idle_process(uid_t uid)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null",
+				O_RDWR); /* who reads what the scenario says waits for us else */
+		if (setuid(uid) || prctl(PR_SET_PDEATHSIG, SIGKILL) || dup2(null, 1) < 0 ||
+		    dup2(null, 2) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	expect(pid > 0);
+	return pid;
+}
+
+SCENARIO_IN(
+	90,
+	"an upgrade for which threads are lacking, wherever: refused, and the old process serves")
+{
+	enum { OTHERS = 45 };
+	pid_t others[OTHERS];
+	struct rlimit limit;
+	struct output o = {.status = 1};
+	int pid = 0, n = OTHERS;
+	uid_t uid = user_id();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	ready("workers: 3\n");
+	edge_start();
+	get("/x");
+	get("/x");
+	expect_int(getrlimit(RLIMIT_NPROC, &limit), 0);
+	limit.rlim_cur = (rlim_t)atoi(status_line("Threads:")) + OTHERS;
+	edge_stop();
+	expect_int(setrlimit(RLIMIT_NPROC, &limit), 0);
+	edge_restart();
+	for (int i = 0; i < OTHERS; i++)
+		others[i] = idle_process(uid);
+	while (n && o.status) {
+		o = program(getenv("TWICE"), "upgrade", "--admin",
+			    text("127.0.0.1:%u", edge_admin_port()));
+		expect_that(o.status == 0 || strstr(o.err, "thread") ||
+				    strstr(o.err, "Resource temporarily unavailable"),
+			    "beside %d others: %s", n, o.err);
+		expect_hit(get("/x"));
+		kill(others[--n], SIGKILL);
+		waitpid(others[n], NULL, 0);
+	}
+	expect(n > 0 && n < OTHERS - 1); /* some were refused */
+	expect_that(sscanf(o.out, "process %d (", &pid) == 1, "%s%s", o.out, o.err);
+	edge_becomes(pid, 0);
+	expect_hit(get("/x"));
 }

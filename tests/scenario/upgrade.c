@@ -729,7 +729,7 @@ SCENARIO_IN(
 		{"start-exit", "ended"},
 		{"start-hang", "not ready within"},
 		{"start-crash", "ended"},
-		{"nonsense", "ended"},
+		{"nonsense", "speaks another protocol"},
 		{"version", "another way"},
 		{"hello-exit", "ended"},
 		{"hello-refuse", "no, thanks"},
@@ -927,4 +927,80 @@ SCENARIO("a process that is killed after it was followed is not missed")
 	client_close(c);
 	wait_until(edge_said("the process before this one has ended"));
 	expect_all_works("a");
+}
+
+static pid_t
+parent_of(pid_t pid)
+{
+	int parent = 0;
+	char line[256];
+	FILE *f = fopen(text("/proc/%d/status", (int)pid), "r");
+	while (f && fgets(line, sizeof line, f))
+		sscanf(line, "PPid: %d", &parent);
+	if (f)
+		fclose(f);
+	expect(parent > 1);
+	return parent;
+}
+
+SCENARIO("a purge that waits for a new process that dies is answered at once, and nothing spins")
+{
+	enum { FORGET = 10 };
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml(EDGE_CACHE("  purge_from: [ 127.0.0.1 ]\n"));
+	start_by_link();
+	store("/x");
+	struct client *c = client_open();
+	expect_hit(ask_by(c, "GET", "/x"));
+	become_no_heir(text("between-hang-%d", FORGET));
+	pid_t heir = upgraded(), between = parent_of(heir);
+	client_request(c, "PURGE", "/x", NULL);
+	wait_until(access(mark("at", FORGET), F_OK) == 0);
+	double before_s = edge_cpu_s();
+	kill(between, SIGKILL); /* and with it the new one */
+	expect_status(client_read(c, "PURGE"), 503);
+	expect_that(edge_cpu_s() - before_s < 0.5, "it took %.1f s", edge_cpu_s() - before_s);
+	client_close(c);
+	waitpid(heir, NULL, 0);
+	link_to(program_itself);
+	edge_becomes(0, 0);
+	edge_restart();
+	expect_status(get("/x"), 200);
+}
+
+/* The signals that wake its first thread are not blocked any more. */
+static bool
+ends_at_once(pid_t pid)
+{
+	unsigned long long blocked = 0;
+	char line[256];
+	FILE *f = fopen(text("/proc/%d/status", (int)pid), "r");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return !(blocked >> (SIGTERM - 1) & 1);
+}
+
+SCENARIO("a process that was followed ends at the second signal, whoever still downloads")
+{
+	static char big[3000000];
+	memset(big, 'x', sizeof big - 1);
+	origin_says("/big", .fields = FRESH, .body = big);
+	start_by_link();
+	get("/big");
+	get("/big");
+	edge_wait_stat("disk.objects", 1);
+	struct client *c = client_open_narrow();
+	client_request(c, "GET", "/big", NULL);
+	client_read_head(c);
+	pid_t fresh = upgraded();
+	edge_signal(SIGTERM);
+	wait_until(ends_at_once(edge_pid()));
+	expect(edge_alive());
+	edge_signal(SIGTERM);
+	edge_becomes(fresh, -SIGTERM);
+	client_close(c);
+	expect_hit(get("/big"));
 }

@@ -54,16 +54,17 @@ static const struct {
 } wrong[] = {
 	{"a kind below all", "\0", 1},
 	{"a kind beyond all", "\x7f", 1},
-	{"no kind", "", 0},
 };
 
-START_TEST(what_is_no_message_is_the_end)
+START_TEST(what_is_no_message_is_told_from_the_end)
 {
 	int ends[2];
 	ck_assert_int_eq(handover_pair(ends), 0);
 	ck_assert_int_ge((int)send(ends[0], wrong[_i].bytes, wrong[_i].n, 0), 0);
-	ck_assert_msg(handover_receive(ends[1], &got, 0) == HANDOVER_END, "%s", wrong[_i].says);
+	ck_assert_msg(handover_receive(ends[1], &got, 0) == HANDOVER_WRONG, "%s", wrong[_i].says);
+	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_NOTHING);
 	close(ends[0]);
+	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_END);
 	close(ends[1]);
 }
 END_TEST
@@ -97,29 +98,29 @@ lowest_free(void)
 
 static const unsigned copies[] = {2, 3, 8};
 
-START_TEST(more_descriptors_than_one_are_the_end_and_closed)
+START_TEST(more_descriptors_than_one_are_no_message_and_closed)
 {
 	int ends[2];
 	ck_assert_int_eq(handover_pair(ends), 0);
 	int before = lowest_free();
 	say_with(ends[0], "\x02x", 2, ends[0], copies[_i]);
-	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_END);
+	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_WRONG);
 	ck_assert_int_eq(got.fd, -1);
 	say_with(ends[0], "", 0, ends[0], 1); /* empty, as the end is */
-	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_END);
+	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_WRONG);
 	ck_assert_int_eq(lowest_free(), before);
 	close(ends[0]);
 	close(ends[1]);
 }
 END_TEST
 
-START_TEST(a_message_that_is_too_long_is_the_end)
+START_TEST(a_message_that_is_too_long_is_none)
 {
 	static const char bytes[HANDOVER_BYTES + 2] = {HANDOVER_FORGET};
 	int ends[2];
 	ck_assert_int_eq(handover_pair(ends), 0);
 	ck_assert_int_eq((int)send(ends[0], bytes, sizeof bytes, 0), (int)sizeof bytes);
-	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_END);
+	ck_assert_int_eq(handover_receive(ends[1], &got, 0), HANDOVER_WRONG);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -169,6 +170,6 @@ END_TEST
 
 UNIT("handover", TEST(a_message_comes_with_its_descriptor),
      TEST(the_last_words_of_one_that_did_not_listen_are_heard),
-     LOOP(what_is_no_message_is_the_end, wrong), TEST(a_message_that_is_too_long_is_the_end),
-     LOOP(more_descriptors_than_one_are_the_end_and_closed, copies),
+     LOOP(what_is_no_message_is_told_from_the_end, wrong), TEST(a_message_that_is_too_long_is_none),
+     LOOP(more_descriptors_than_one_are_no_message_and_closed, copies),
      TEST(entries_come_as_they_were), TEST(entries_of_no_kind_or_cut_short_are_refused))
