@@ -251,6 +251,14 @@ doorway_shared(struct doorway_place *places, unsigned n)
 }
 
 void
+doorway_leave(const struct config *c, unsigned i, struct doorway_place *p)
+{
+	assert(i < c->listen_count);
+	doorway_end(p, 1);
+	inherited_forget(c->listen[i]);
+}
+
+void
 doorway_end(struct doorway_place *places, unsigned n)
 {
 	doorway_shared(places, n);

@@ -50,6 +50,9 @@ int doorway_door(const struct config *c, unsigned i, struct doorway_place *p, un
 void doorway_shared(struct doorway_place *places, unsigned n);
 /* Files of sockets go; nobody comes by them any more. */
 void doorway_end(struct doorway_place *places, unsigned n);
+/* The same of the i-th entry, which c has and the configuration in use has not: a supervisor that keeps its
+ * sockets for the next start would keep clients waiting there. */
+void doorway_leave(const struct config *c, unsigned i, struct doorway_place *p);
 /* The certificates and keys that the settings name are read again. -1 and a sentence: all stays as
  * it is. */
 int doorway_reload(const struct config *c, struct tls_server *tls, char *err, size_t err_bytes);

@@ -230,9 +230,8 @@ kept_name(const char *listen, char name[KEPT_NAME])
 	return name;
 }
 
-/* The entry is gone from the configuration: so is what the supervisor keeps of it. */
-static void
-forget_kept(const char *listen)
+void
+inherited_forget(const char *listen)
 {
 	char name[KEPT_NAME];
 	notify_forget(kept_name(listen, name));
@@ -249,7 +248,7 @@ inherited_close(struct inherited **pin)
 		struct socket *s = &in->sockets[i];
 		if (s->fd >= 0) {
 			if (s->is_given)
-				forget_kept(s->name);
+				inherited_forget(s->name);
 			else
 				tell_unused(s);
 			if (strncmp(s->name, prefix, sizeof prefix - 1) == 0)

@@ -30,5 +30,7 @@ void inherited_close(struct inherited **in);
 /* The supervisor gets a copy of a socket that listens at the entry, for the next start. False: there
  * is none that takes it. */
 bool inherited_keep(const char *listen, int fd);
+/* It keeps none of that entry any more: nobody would accept from them. */
+void inherited_forget(const char *listen);
 
 #endif

@@ -212,13 +212,14 @@ tell_workers(struct making *m)
 
 /* Places that are left lose their files; those that stay were copied. */
 static void
-take_places(struct making *m)
+take_places(struct making *m, const struct config *was)
 {
 	struct server *s = m->s;
+	assert(s->place_count == was->listen_count);
 	for (unsigned i = 0; i < s->place_count; i++)
 		for (unsigned k = 0; k < m->closed_n; k++)
 			if (s->places[i].id == m->closed[k])
-				doorway_end(&s->places[i], 1);
+				doorway_leave(was, i, &s->places[i]);
 	free(s->places);
 	s->places = m->places;
 	s->place_count = m->edition->config->listen_count;
@@ -249,7 +250,7 @@ commit(struct making *m)
 		s->names.origins.of[m->forgotten[i]].counted = true;
 	for (unsigned i = 0; i < m->unnamed_n; i++)
 		s->names.routes.of[m->unnamed[i]].clean = true;
-	take_places(m);
+	take_places(m, old->config);
 	logfile_stop(&old_log, SERVER_LOG_END_MS);
 	edition_unref(&old);
 }
@@ -267,7 +268,7 @@ clear_up(struct making *m)
 	}
 	for (unsigned i = 0; m->places && i < m->edition->config->listen_count; i++)
 		if (!m->kept[i])
-			doorway_end(&m->places[i], 1);
+			doorway_leave(m->edition->config, i, &m->places[i]);
 	free(m->doors);
 	free(m->door_n);
 	free(m->places);

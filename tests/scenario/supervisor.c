@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -341,4 +342,63 @@ SCENARIO("it is told which process is the main one after an upgrade, and keeps t
 	expect_int(count_said("FDSTORE=1"), kept);
 	expect_int(count_said("FDSTOREREMOVE=1"), 0);
 	expect_int(count_said("STOPPING=1"), 0);
+}
+
+/* ---- what nobody accepts from any more ------------------------------------------------------ */
+
+/* What it says of it. */
+static char *
+reload_to(const char *yaml, int status)
+{
+	edge_rewrite(yaml);
+	struct output o = program(getenv("TWICE"), "reload", "--admin",
+				  text("127.0.0.1:%u", edge_admin_port()));
+	expect_that(o.status == status, "%s%s", o.out, o.err);
+	return o.err;
+}
+
+/* It can open so many files more, and no others. */
+static void
+leave_descriptors(unsigned n)
+{
+	struct rlimit limit;
+	rlim_t next = 0;
+	for (unsigned found = 0; found < n; next++)
+		found += access(text("/proc/%d/fd/%u", (int)edge_pid(), (unsigned)next), F_OK) < 0;
+	expect(prlimit(edge_pid(), RLIMIT_NOFILE, NULL, &limit) == 0);
+	limit.rlim_cur = next;
+	expect(prlimit(edge_pid(), RLIMIT_NOFILE, &limit, NULL) == 0);
+}
+
+SCENARIO("it keeps no socket of an entry that a reload takes away, or of a reload that is refused")
+{
+	by_http_only();
+	unsigned stays = edge_reserve_port(), goes = edge_reserve_port(),
+		 opens = edge_reserve_port();
+	char *path = text("%s/t.sock", kit_dir());
+	char *origin = text("workers: 2\norigins: [ { name: web, url: \"%s\" } ]\n", origin_url());
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	supervise();
+	edge_start_yaml(text("%slisten: [ \"127.0.0.1:%u\", \"127.0.0.1:%u\", \"unix:%s\" ]\n",
+			     origin, stays, goes, path));
+	wait_said("FDSTORE=1", 5); /* two workers' of either port, and the path's */
+	reload_to(text("%slisten: [ \"127.0.0.1:%u\" ]\n", origin, stays), 0);
+	wait_said(text("FDSTOREREMOVE=1\nFDNAME=twice-127.0.0.1-%u", goes), 1);
+	wait_said(text("FDSTOREREMOVE=1\nFDNAME=twice-unix-%s", path), 1);
+	/* One entry is opened, and of many others not all can be. */
+	char many[64 * 20] = "";
+	for (int i = 2; i < 42; i++)
+		snprintf(many + strlen(many), sizeof many - strlen(many), ", \"127.0.0.%d:0\"", i);
+	leave_descriptors(20);
+	char *said = reload_to(text("%slisten: [ \"127.0.0.1:%u\", \"127.0.0.1:%u\"%s ]\n", origin,
+				    stays, opens, many),
+			       2);
+	expect_that(strstr(said, "listen: cannot listen on '127.0.0."), "%s", said);
+	expect(count_said(text("\nFDNAME=twice-127.0.0.1-%u", opens)) >= 2);
+	wait_said(text("FDSTOREREMOVE=1\nFDNAME=twice-127.0.0.1-%u", opens), 1);
+	leave_descriptors(100);
+	struct client *c = client_open_to(stays);
+	client_request(c, "GET", "/x", NULL);
+	expect_answer(client_read(c, "GET"), 200, "hello");
+	expect_int(count_said(text("FDSTOREREMOVE=1\nFDNAME=twice-127.0.0.1-%u", stays)), 0);
 }
