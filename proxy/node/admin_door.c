@@ -3,6 +3,7 @@
 
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -81,6 +82,7 @@ admin_door_open(struct admin_door *d, const struct config *c, char *err, size_t 
 void
 admin_door_adopt(struct admin_door *d, const struct config *c, int fd, bool is_ours)
 {
+	assert(!d->is_open && fd >= 0);
 	*d = (struct admin_door){.is_open = true, .fd = fd};
 	if (is_ours)
 		unix_socket_adopt(&d->file, c->admin_socket);

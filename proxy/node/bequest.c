@@ -431,6 +431,7 @@ server_bequeath(struct server *s, int end, const struct server_heir *heir, char 
 {
 	struct bequest b = {.s = s, .end = end, .heir = heir, .err = err, .err_bytes = err_bytes};
 	pthread_mutex_lock(&s->changing);
+	server_check(s);
 	b.limit_ms = (int64_t)s->edition->config->timeouts.upgrade_ms;
 	int r = -1;
 	if (s->ending || !s->started)
@@ -443,6 +444,7 @@ server_bequeath(struct server *s, int end, const struct server_heir *heir, char 
 		undo(&b);
 	else
 		let_go(&b);
+	server_check(s);
 	pthread_mutex_unlock(&s->changing);
 	for (unsigned i = 0; i < b.door_n; i++)
 		if (b.doors[i].fd >= 0)

@@ -5,6 +5,7 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,7 @@ chronicle_history(struct chronicle *ch)
 void
 chronicle_begin(struct chronicle *ch, void (*report)(void *ctx, struct report *out), void *ctx)
 {
+	assert(!ch->report && report);
 	ch->report = report;
 	ch->ctx = ctx;
 	chronicle_tick(ch);
@@ -74,6 +76,7 @@ chronicle_begin(struct chronicle *ch, void (*report)(void *ctx, struct report *o
 void
 chronicle_tick(struct chronicle *ch)
 {
+	assert(ch->report); /* chronicle_begin was called */
 	ch->report(ch->ctx, &ch->last);
 	history_add(ch->history, &ch->last, now_s(), now_us());
 }

@@ -218,6 +218,7 @@ doorway_places(const struct config *c, struct doorway_place *places, char *err, 
 unsigned
 doorway_count(const struct doorway_place *p, unsigned w, unsigned n)
 {
+	assert(w < n);
 	return p->given_n > n ? (p->given_n - w + n - 1) / n : 1;
 }
 

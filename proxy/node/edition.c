@@ -72,6 +72,7 @@ int
 edition_open(struct edition *e, unsigned workers, const struct edition *before,
 	     struct edition_names *names, char *err, size_t err_bytes)
 {
+	assert(!e->settings && (!before || before->settings));
 	if (open_parts(e, workers, before, names, err, err_bytes))
 		return -1;
 	e->counted = route_names_open(&names->routes, e->config, before ? before->config : NULL);
@@ -117,6 +118,7 @@ on_gone(void *lender)
 struct settings *
 edition_settings(struct edition *e)
 {
+	assert(e->settings); /* it is open */
 	struct settings *s = make_settings(e);
 	s->gone = on_gone;
 	s->lender = edition_ref(e);

@@ -89,6 +89,7 @@ begin(struct check *c, int64_t now)
 		.fields = text("User-Agent: twice (health check)\r\nAccept: */*\r\n"),
 		.idempotent = true,
 	};
+	assert(!c->fetch && c->server < upstream_count(c->group));
 	c->status = 0;
 	c->until_ms = now + rule->timeout_ms;
 	c->due_ms += rule->every_ms;
@@ -134,6 +135,7 @@ end_checks(struct checks *all)
 static void
 take_up(struct health *h, struct checks next, int64_t now)
 {
+	assert(next.count <= REPORT_ORIGINS_MOST);
 	cancel(&h->checks);
 	fetcher_destroy(&h->fetcher);
 	end_checks(&h->checks);
@@ -222,6 +224,7 @@ health_settle(struct health *h, const struct origins *o)
 	struct checks all = list(h, o);
 	bool wanted = all.count > 0;
 	pthread_mutex_lock(&h->lock);
+	assert(!h->stopping && (h->is_next || !h->next.of));
 	struct checks old = h->next;
 	h->next = all;
 	h->is_next = true;

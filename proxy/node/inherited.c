@@ -6,6 +6,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/node/notify.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -193,6 +194,7 @@ inherited_take(struct inherited *in, const char *listen, int **out, bool *is_our
 	*is_ours = false;
 	for (unsigned i = 0; i < in->n; i++)
 		if (is_wanted(&in->sockets[i], listen)) {
+			assert(n < in->n);
 			if (!*out)
 				*out = mem_zalloc(in->n * sizeof **out);
 			(*out)[n++] = in->sockets[i].fd;

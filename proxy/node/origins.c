@@ -4,6 +4,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/origin/resolver.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,7 @@ open_server(const struct opening *op, const struct config_member *m, const struc
 	    unsigned number)
 {
 	const struct config_origin *c = m->origin;
+	assert(op->names->of[number].taken && !strcmp(op->names->of[number].url, m->url));
 	struct origin_options o = {
 		.url = m->url,
 		.host = c->host,
@@ -205,6 +207,7 @@ open_group(const struct opening *op, unsigned *next)
 	struct upstream_server servers[UPSTREAM_MOST];
 	unsigned group = op->o->group_count, n = 0, all = config_member_count(op->c);
 	const char *name = config_group_name(op->c, group);
+	assert(group < config_group_count(op->c));
 	struct upstream *before = group_before(op, name);
 	struct config_member m;
 	for (; *next < all; ++*next) {
@@ -248,6 +251,7 @@ origins_open(struct origins *o, const struct config *c, unsigned workers,
 			 config_member_count(c), REPORT_ORIGINS_MOST);
 		return -1;
 	}
+	assert(!o->groups && o != before);
 	for (unsigned i = 0; i < REPORT_ORIGINS_MOST; i++)
 		names->of[i].taken = false;
 	o->groups = mem_zalloc((groups + 1) * sizeof *o->groups);

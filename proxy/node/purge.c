@@ -7,6 +7,8 @@
 #include "proxy/http/uri.h"
 #include "proxy/serve/bill.h"
 
+#include <assert.h>
+
 /* ---- what can be meant ------------------------------------------------------------------------ */
 
 /* "http://host/path" as the request that would ask for it. */
@@ -256,6 +258,7 @@ purge_apply(struct shelves *sh, const struct settings *settings, const struct pu
 	}
 	for (unsigned i = 0; i < n && !refused; i++) {
 		purge_one(&(struct purger){sh, settings, &o[i], &out[i]});
+		assert(out[i].sequence > last); /* so that the last one's is durable when all are */
 		last = out[i].sequence;
 	}
 	bool durable = !refused && cache_purge_wait(sh->cache, last);

@@ -66,6 +66,7 @@ open_place(struct making *m, unsigned i)
 	const struct config *c = m->edition->config;
 	struct doorway_place *p = &m->places[i];
 	p->id = s->next_place++;
+	assert(p->id < s->next_place && !p->given_n && !p->file.path);
 	if (doorway_place(c, i, p, m->say->err, m->say->err_bytes))
 		return -1;
 	for (unsigned w = 0; w < s->worker_count; w++) {
@@ -206,6 +207,9 @@ tell_workers(struct making *m)
 	for (unsigned w = 0; w < s->worker_count; w++)
 		while (sem_wait(&done))
 			;
+	for (unsigned w = 0; w < s->worker_count; w++)
+		for (unsigned i = 0; i < m->door_n[w]; i++)
+			assert(m->doors[w][i].fd < 0); /* wire has it */
 	sem_destroy(&done);
 	free(c);
 }
@@ -234,6 +238,7 @@ commit(struct making *m)
 	struct edition *old = s->edition;
 	struct logfile *old_log = s->access_log == m->log ? NULL : s->access_log;
 	struct seen_rule rule;
+	assert(!s->ending && m->edition->settings && m->edition != old);
 	server_budget(c, &rule);
 	seen_settle(s->shelves.seen, &rule);
 	resolver_every(s->names.origins.resolver, (int64_t)c->resolve_s * 1000);
@@ -318,11 +323,13 @@ server_reload(struct server *s, struct config *fresh, struct server_change *say)
 	struct making m = {.s = s, .say = say, .fresh = fresh};
 	say->setting[0] = '\0';
 	pthread_mutex_lock(&s->changing);
+	server_check(s);
 	int r = -1;
 	if (s->ending || !s->started)
 		snprintf(say->err, say->err_bytes, "the program is about to end");
 	else
 		r = change(&m);
+	server_check(s);
 	pthread_mutex_unlock(&s->changing);
 	return r;
 }

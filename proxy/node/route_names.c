@@ -3,6 +3,7 @@
 
 #include "proxy/base/mem.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +35,10 @@ static void
 give(struct route_names *n, const char *name, const struct config *before)
 {
 	unsigned i = 0;
-	while (n->of[i].name && (n->of[i].taken || is_used(n->of[i].name, before)))
+	while (i < MEASURES_ROUTES && n->of[i].name &&
+	       (n->of[i].taken || is_used(n->of[i].name, before)))
 		i++;
+	assert(i < MEASURES_ROUTES); /* two configurations' names at most are in use */
 	free(n->of[i].name);
 	n->of[i] = (struct route_name){.name = mem_strdup(name), .taken = true};
 }

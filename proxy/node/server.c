@@ -28,6 +28,16 @@
 
 enum { LOG_LANE_BYTES = 512 << 10 }; /* lines that one worker may have waiting */
 
+void
+server_check(const struct server *s)
+{
+	assert(s->edition && s->edition->settings && s->worker_count > 0);
+	assert(s->place_count == s->edition->config->listen_count);
+	/* Who has a successor writes nothing, and takes no change any more. */
+	assert(s->heir_end < 0 || (s->ending && !s->keeper && cache_rests(s->shelves.cache)));
+	assert(!s->started || s->health);
+}
+
 /* ---- opening ------------------------------------------------------------------------------- */
 
 static unsigned
@@ -453,6 +463,7 @@ server_stop(struct server *s)
 		return;
 	server_lame_duck(s);
 	pthread_mutex_lock(&s->changing); /* what changes now is waited for */
+	server_check(s);
 	s->ending = true;
 	pthread_mutex_unlock(&s->changing);
 	health_destroy(&s->health);

@@ -52,6 +52,8 @@ struct server {
 	struct watchdog *watchdog; /* NULL: nobody asked for one */
 };
 
+/* What must be true under `changing`, at the doors of a change. O(1). */
+void server_check(const struct server *s);
 /* NULL: the settings want none. -1 and a sentence. */
 int server_open_log(const struct server *s, const struct config *c, struct logfile **out, char *err,
 		    size_t err_bytes);

@@ -5,6 +5,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/node/notify.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* LOOKS: in an interval, so that one late look does no harm. A tick takes TICK_MS. */
@@ -81,6 +82,7 @@ watchdog_start(struct watchdog **out, struct worker *workers, unsigned n)
 {
 	int64_t interval_ms = notify_watchdog_ms();
 	pthread_condattr_t attr;
+	assert(!*out && n > 0);
 	if (!interval_ms)
 		return 0;
 	struct watchdog *d = NEW(struct watchdog);

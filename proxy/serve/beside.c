@@ -5,6 +5,8 @@
 #include "proxy/serve/patience.h"
 #include "proxy/serve/resume.h"
 
+#include <assert.h>
+
 /* Of one reader. Its own fields may be what makes the origin drip or fail, so it rests between them:
  * others have their turn first. In patiences; each time it is twice as long. */
 enum { TRIES_MOST = 3, REST = 8 };
@@ -50,6 +52,7 @@ look_at_second(struct txn *t)
 {
 	struct flight *f = flight_of(t->second);
 	struct block *block = NULL;
+	assert(!t->leader && t->reader && f != flight_of(t->reader));
 	const char *p;
 	size_t n;
 	enum flight_state s = flight_state(f);
@@ -93,6 +96,7 @@ look_for_one(struct txn *t)
 	t->second = flights_try_beside(t->serve->shelves->flights, t->reader, now, patience);
 	if (!t->second)
 		return;
+	assert(t->second_tries < TRIES_MOST);
 	t->second_at_ms = now + patience * (REST << t->second_tries++);
 	fill_beside(t, flight_of(t->second));
 }

@@ -3,6 +3,8 @@
 
 #include "proxy/serve/fill_inside.h"
 
+#include <assert.h>
+
 static uint64_t
 url_of(const struct filter_seed *seed, const struct route *route, struct key_hash primary,
        struct str key)
@@ -105,6 +107,7 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 {
 	uint64_t bytes = cache_record_bytes(o->key.n, o->head.n, body_bytes);
 	uint64_t whole = sliced_bytes(o);
+	assert(o->kind != OBJECT_SLICE && o->kind != OBJECT_MARKER);
 	if (!is_wanted(t->serve, t->route, t->key.sighting, bytes, body_bytes, whole))
 		return;
 	int64_t now = now_s();

@@ -72,6 +72,7 @@ ask(struct fill *f, const struct fetch_events *events, bool refused)
 	};
 	struct field fields[FIELDS_MAX];
 	char range[RESUME_RANGE_BYTES];
+	assert(!f->fetch && f->taken == 0 && f->stage != FILL_WHOLE && f->serve->lines.n == 0);
 	ask_for_less(f, &asks, range, fields);
 	struct str primary = key_primary(&f->key);
 	struct buf *lines = &f->serve->lines;
@@ -108,6 +109,7 @@ fill_ask(struct fill *f, const struct fetch_events *events)
 void
 fill_set_out(struct fill *f, const struct fetch_events *events)
 {
+	assert(!f->upstream);
 	f->upstream = f->settings->groups[f->route->group];
 	f->origin.key = f->key.primary.lo;
 	ask(f, events, !upstream_begin(f->upstream, &f->origin, now_ms()));

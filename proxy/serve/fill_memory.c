@@ -6,6 +6,7 @@
 #include "proxy/serve/keep.h"
 #include "proxy/serve/run.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { SPARES_MAX = 64 };
@@ -15,6 +16,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 {
 	struct serve *s = t->serve;
 	struct fill *f = s->spare_fills;
+	assert(t->stream && t->route && t->key.primary_bytes);
 	if (f) {
 		s->spare_fills = f->next;
 		s->spare_fill_count--;
@@ -84,6 +86,7 @@ give_back(struct fill *f)
 void
 fill_free(struct fill *f)
 {
+	assert(!f->fetch); /* it has ended, or was cancelled */
 	*f->prev = f->next;
 	if (f->next)
 		f->next->prev = f->prev;

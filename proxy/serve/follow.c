@@ -22,6 +22,7 @@ static void
 set_limits(struct txn *t)
 {
 	int64_t now = now_ms(), begun = flight_begun_ms(flight_of(t->reader));
+	assert(t->state == TXN_WAIT_FLIGHT && !t->walk);
 	t->stale_at_ms = t->object && t->stale_ok ? begun + t->route->stale_after_ms : 0;
 	t->try_at_ms = t->leader ? 0 : now + patience_ms(t);
 	if (!t->leader && !t->follows_since_ms)
@@ -31,6 +32,8 @@ set_limits(struct txn *t)
 void
 follow_alone(struct txn *t, enum fill_kind kind)
 {
+	assert((kind != FILL_VALIDATE || t->object) && kind != FILL_SLICES);
+	assert(t->way != WAY_PASSING || kind == FILL_PASS);
 	flight_leave(&t->reader);
 	t->reader = flights_enter_alone(t->serve->shelves->flights, 0, t->serve->mailbox, t->wake,
 					t, now_ms());
@@ -45,6 +48,7 @@ void
 follow_pass(struct txn *t)
 {
 	t->way = WAY_PASSING;
+	assert(!t->object); /* what passes is answered by nothing that is stored */
 	if (t->body_in != BODY_NONE)
 		txn_move(t, TXN_GATHER);
 	else
@@ -82,6 +86,7 @@ is_completed(const struct txn *t)
 void
 follow_again(struct txn *t)
 {
+	assert(t->way != WAY_PASSING && t->late != LATE_WAITS && !t->second);
 	flight_leave(&t->reader);
 	object_unref(&t->part);
 	t->cs.hit = t->cs.has_ttl = false;
@@ -125,6 +130,7 @@ follow_together(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	enum fill_kind kind = t->object ? FILL_VALIDATE : FILL_MISS;
+	assert(t->way == WAY_SHARED && t->body_in == BODY_NONE && !t->walk);
 	if (passes_has(sh->passes, herd_pass_key(t->key.hash, &t->rq), now_s())) {
 		fetch_own(t);
 		return;
@@ -178,6 +184,7 @@ static bool
 is_for_us(struct txn *t, const struct flight_head *h, bool *look_again)
 {
 	const struct terms *terms = h->object ? &h->object->terms : &h->terms;
+	assert(!t->leader && t->way != WAY_PASSING);
 	bool clean = flights_is_clean(flight_of(t->reader));
 	*look_again = h->judged == STORABLE_OVERTAKEN || (!clean && h->status < 400);
 	if (!clean || (!h->object && !h->storable))
@@ -199,6 +206,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *look_again)
 static void
 serve_stale(struct txn *t, const char *why)
 {
+	assert(t->object && t->stale_ok);
 	flight_leave(&t->reader);
 	t->answer = ANSWER_STALE;
 	sight_stored(t);
@@ -400,6 +408,7 @@ static bool
 waits_no_more(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
+	assert(!t->leader || !t->try_at_ms); /* who leads tries nothing beside itself */
 	if (!t->stale_at_ms && !t->try_at_ms)
 		return false;
 	int64_t now = now_ms();
@@ -429,6 +438,7 @@ static void
 wait_for_end(struct txn *t, enum flight_state s)
 {
 	int64_t now = now_ms();
+	assert(!t->leader && t->try_at_ms);
 	if (s == FLIGHT_ARRIVING && t->stale_at_ms && now >= t->stale_at_ms) {
 		serve_stale(t, "stale-after");
 	} else if (s != FLIGHT_ARRIVING || now >= t->try_at_ms) {

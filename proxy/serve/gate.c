@@ -7,6 +7,8 @@
 #include "proxy/http/uri.h"
 #include "proxy/serve/txn.h"
 
+#include <assert.h>
+
 enum { SECOND_NS = 1000000000 };
 
 static const struct str challenges = STR_INIT("/.well-known/acme-challenge/");
@@ -145,6 +147,7 @@ gate_answers(struct txn *t)
 {
 	enum gate gate = gate_decide(t->settings, t->route, &t->rq, is_denied(t));
 	const struct rate_rules *rates = t->route->rates;
+	assert(t->state == TXN_BEGUN && !t->rate_due);
 	if (rates && gate != GATE_CHALLENGE && gate != GATE_DENIED) {
 		if (rates->hits && is_limited(t, true))
 			return true;

@@ -6,6 +6,8 @@
 #include "proxy/serve/run.h"
 #include "proxy/serve/slices.h"
 
+#include <assert.h>
+
 /* This origin's ranges are of no use: it once answered a question for a slice with the whole. */
 static bool
 has_no_ranges(const struct fill *f, int64_t now)
@@ -18,6 +20,7 @@ static struct object *
 store_head(struct fill *f, const struct key *key, struct str head, uint64_t total)
 {
 	struct shelves *sh = f->serve->shelves;
+	assert(f->run && !f->write && total);
 	struct write_options o = {
 		.hash = key->hash,
 		.key = buf_str(&key->text),

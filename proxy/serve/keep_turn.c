@@ -5,6 +5,8 @@
 
 #include "proxy/serve/keep_inside.h"
 
+#include <assert.h>
+
 enum { TURN_S = 30 };
 
 uint32_t
@@ -47,6 +49,7 @@ keep_takes_turn(struct fill *f)
 {
 	_Atomic uint64_t *slot = &f->serve->shelves->writing[f->stored_hash.lo % WRITING_SLOTS];
 	uint64_t now = (uint64_t)now_s(), since = atomic_load(slot);
+	assert(!f->turn && !f->write);
 	if (!is_large(f) || !f->sighting.writes)
 		return true;
 	if (is_taken(since) || !atomic_compare_exchange_strong(slot, &since, now))

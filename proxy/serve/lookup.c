@@ -16,6 +16,8 @@
 #include "proxy/serve/slices.h"
 #include "proxy/serve/tunnel.h"
 
+#include <assert.h>
+
 /* ---- looking up ---------------------------------------------------------------------------- */
 
 enum { FAR_BYTES = 1 << 20 };
@@ -41,6 +43,7 @@ static void
 start_lookup(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
+	assert(t->state == TXN_LOOKUP && t->looking != LOOKING_OUT && !t->found);
 	say_first(t, &t->lookup);
 	t->lookup.home = t->serve->mailbox;
 	enum found found =
@@ -181,6 +184,7 @@ count_hit(struct txn *t)
 	struct shelves *sh = t->serve->shelves;
 	struct object *o = t->object;
 	bool ram = o->place == OBJECT_IN_RAM;
+	assert(o->kind == OBJECT_RESPONSE || o->kind == OBJECT_SLICED);
 	t->answer = ram ? ANSWER_RAM : ANSWER_DISK;
 	t->detail = ram ? "ram" : "disk";
 	struct sighting_facts f = sight_of_object(t);
@@ -211,6 +215,7 @@ say_hit(struct txn *t)
 static void
 answer_with_part(struct txn *t, struct slice want, uint64_t total)
 {
+	assert(t->part && !t->object && want.n && want.at + want.n <= total);
 	/* Asked for often enough: the whole is fetched behind the client's back. */
 	struct sighting_facts f = sight_of_txn(t, 200);
 	t->sighting = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
@@ -310,6 +315,7 @@ go_on(struct txn *t)
 	uint64_t total;
 	bool by_part = t->part_search == PART_AWAITED && take_part(t, &want, &total);
 	if (t->found) {
+		assert(!t->object && !t->part);
 		t->object = t->found;
 		t->found = NULL;
 		t->cc.reload = may_reload(t);
@@ -376,6 +382,7 @@ void
 lookup_begin(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
+	assert(t->state == TXN_BEGUN && !t->route && !t->key.primary_bytes);
 	if (t->fault) {
 		answer_fault(t, t->fault);
 		return;

@@ -48,6 +48,7 @@ static void
 on_letter(struct forget_letter *l)
 {
 	struct purging *p = (struct purging *)l;
+	assert(!p->done && (!p->t || p->t->purging == p));
 	p->done = true;
 	if (p->t)
 		p->t->wake(p->t);
@@ -67,6 +68,7 @@ purging_begin(struct txn *t)
 		t->answer = ANSWER_REJECTED;
 		return true;
 	}
+	assert(t->state == TXN_BEGUN && !t->purging);
 	struct purging *p = NEW(struct purging);
 	bool soft = is_soft(&t->rq);
 	p->t = t;

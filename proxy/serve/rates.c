@@ -5,6 +5,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/base/network.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,7 @@ rates_take(struct rates *r, const struct rate_rules *rules, bool hits, struct st
 	unsigned char address[16];
 	unsigned n = 0;
 	int64_t wait = 0, first;
+	assert(rules->count <= RATE_RULES_MOST);
 	client_of(client, address);
 	for (unsigned i = 0; i < rules->count; i++)
 		if (rules->of[i].hits == hits)

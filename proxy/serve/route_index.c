@@ -6,6 +6,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/http/syntax.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,7 @@ table_add(struct table *t, struct str text, unsigned number)
 		return s->number;
 	*s = (struct slot){hash, text, number};
 	t->used++;
+	assert(2 * t->used <= t->size); /* so that a look for what is not there ends */
 	table_note_length(t, (unsigned)text.n);
 	return number;
 }
@@ -211,6 +213,7 @@ list_of(struct route_index *x, struct str host)
 		x->lists = mem_realloc(x->lists, (x->list_count + 1) * sizeof *x->lists);
 		x->lists[x->list_count++] = (struct list){0};
 	}
+	assert(number < x->list_count);
 	return &x->lists[number];
 }
 

@@ -11,6 +11,7 @@
 #include "proxy/http/field_block.h"
 #include "proxy/http/precond.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* ---- stored heads -------------------------------------------------------------------------- */
@@ -188,6 +189,8 @@ begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t le
 			m->head.bytes = LENGTH_UNKNOWN;
 		break;
 	}
+	assert(t->slice_count <= RANGES_MAX && (t->slice_count || t->status == 416));
+	assert(t->slice_count <= 1 || t->status == 206);
 	t->slice_i = 0;
 	t->at = t->slices[0].at;
 	t->until = t->slices[0].at + t->slices[0].n;
@@ -219,6 +222,7 @@ answer_selected(struct txn *t, enum txn_source source, stream_pull_fn *pull)
 {
 	struct object *o = t->object;
 	struct maker m;
+	assert(!t->reader && (source == SOURCE_WALK) == (t->walk != NULL));
 	begin_selected_head(&m, t, o->head, slices_length(o));
 	send_age(t, &m, &o->terms);
 	t->source = source;
@@ -277,6 +281,7 @@ answer_part(struct txn *t, struct slice want, uint64_t total)
 	t->part = NULL;
 	struct object *o = t->object;
 	part_held(o, &held, &total);
+	assert(want.at >= held.at && want.at + want.n <= held.at + held.n);
 	struct maker m;
 	send_begin(&m, t, 206, want.n);
 	struct field_block b = block_of(o->head);
@@ -363,6 +368,7 @@ void
 answer_flight(struct txn *t)
 {
 	const struct flight_head *h = flight_head(flight_of(t->reader));
+	assert(t->state == TXN_WAIT_FLIGHT && h->status);
 	if (h->object && !h->sliced) {
 		answer_validated(t, h);
 		return;

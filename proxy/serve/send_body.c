@@ -8,6 +8,8 @@
 #include "proxy/serve/trailers.h"
 #include "proxy/serve/walk.h"
 
+#include <assert.h>
+
 /* ---- from a stored object ------------------------------------------------------------------ */
 
 /* What stands before a slice of several, or behind the last one. */
@@ -161,6 +163,7 @@ answer_release(struct txn *t)
 static void
 go_on_from_object(struct txn *t)
 {
+	assert(t->source == SOURCE_FLIGHT && t->reader);
 	object_unref(&t->object);
 	t->object = object_ref(flight_stored(flight_of(t->reader)));
 	flight_leave(&t->reader);

@@ -4,6 +4,8 @@
 #include "proxy/serve/lately.h"
 #include "proxy/serve/txn.h"
 
+#include <assert.h>
+
 static enum metric
 metric_of_answer(enum answer a)
 {
@@ -113,6 +115,8 @@ void
 tally_answer(const struct txn *t)
 {
 	struct metrics *m = t->serve->metrics;
+	assert(t->state == TXN_DONE);
+	assert(!t->cs.hit || (t->answer != ANSWER_MISS && t->answer != ANSWER_COALESCED));
 	pay(t);
 	measure(t);
 	if (t->route && t->route->place)

@@ -5,10 +5,13 @@
 #include "proxy/serve/fill.h"
 #include "proxy/serve/txn.h"
 
+#include <assert.h>
+
 bool
 tunnel_begin(struct txn *t)
 {
 	_Atomic unsigned *tunnels = &t->serve->shelves->tunnels;
+	assert(!t->tunnel_held && !t->upgrade.n);
 	const struct route *r = t->route;
 	if (r->upgrade_count)
 		t->upgrade = upgrade_asked(&t->rq, r->upgrades, r->upgrade_count);
@@ -26,6 +29,7 @@ tunnel_begin(struct txn *t)
 void
 tunnel_open(struct txn *t)
 {
+	assert(t->tunnel_held && !t->tunnel && t->way == WAY_PASSING);
 	t->tunnel = true;
 	t->body_in = BODY_AWAITED;
 	metrics_add(t->serve->metrics, METRIC_TUNNELS_OPENED, 1);
@@ -40,7 +44,9 @@ tunnel_end(struct txn *t)
 	if (!t->tunnel_held)
 		return;
 	t->tunnel_held = false;
-	atomic_fetch_sub_explicit(&t->serve->shelves->tunnels, 1, memory_order_relaxed);
+	unsigned before =
+		atomic_fetch_sub_explicit(&t->serve->shelves->tunnels, 1, memory_order_relaxed);
+	assert(before > 0);
 	if (!t->tunnel)
 		return;
 	metrics_add(m, METRIC_TUNNELS_CLOSED, 1);

@@ -305,6 +305,7 @@ static void
 on_done(void *ctx, enum stream_end how, uint64_t body_bytes)
 {
 	struct txn *t = ctx;
+	assert(t->state != TXN_DONE);
 	t->cut = how != STREAM_SENT;
 	t->body_sent = body_bytes;
 	txn_move(t, TXN_DONE);

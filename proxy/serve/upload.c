@@ -69,6 +69,7 @@ upload_take(void *ctx, char *p, size_t max)
 	struct str piece;
 	if (!t || !t->stream || t->fault)
 		return FETCH_SEND_ABORT;
+	assert(t->fill == f && t->gathered_at <= t->gathered.n);
 	size_t got = take_gathered(t, p, max);
 	while (t->body_in != BODY_OVER && t->gathered.n == 0) {
 		enum stream_body step = next_piece(t, &piece);

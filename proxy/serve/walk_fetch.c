@@ -7,6 +7,8 @@
 #include "proxy/serve/run.h"
 #include "proxy/serve/slices.h"
 
+#include <assert.h>
+
 /* Behind the last slice that one exchange brings: all that are wanted and missing in a row, but few
  * at first. Who seeks about leaves soon, and what the origin has sent by then was in vain. */
 static uint64_t
@@ -56,6 +58,7 @@ landed(struct walk *w)
 static void
 ask(struct walk *w, uint64_t until)
 {
+	assert(w->place == WALK_IN_FLIGHT && w->reader && !w->slice);
 	w->help = WALK_ASKED;
 	w->leads = true;
 	w->asks_tags = false;
@@ -158,6 +161,7 @@ walk_join(struct walk *w, uint64_t until)
 {
 	struct txn *t = w->t;
 	struct flights *fs = t->serve->shelves->flights;
+	assert(w->place == WALK_NOWHERE && w->lost && !w->reader);
 	w->tries++;
 	bool leads = true;
 	if (w->alone)
@@ -207,6 +211,7 @@ walk_fail(struct walk *w)
 {
 	uint64_t blame;
 	bool begun = flight_head(flight_of(w->reader))->status != 0, ours = w->leads;
+	assert(flight_state(flight_of(w->reader)) == FLIGHT_FAILED);
 	flight_failure(flight_of(w->reader), &w->status, &w->word, &blame);
 	bool is_changed = run_is_changed(w->word);
 	walk_let_go(w);
