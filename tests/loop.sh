@@ -40,11 +40,11 @@ if [ "$burners" -gt 0 ]; then
 	pids="$pids $!"
 fi
 
-# What fails leaves its log.
+# What fails leaves its log; and all, how long they took.
 run_one() {
-	log=$folder/$round.${1##*/}
+	local log=$folder/$round.${1##*/} begun=${EPOCHREALTIME/./}
 	TWICE=build/$mode/bin/twice KIT_TIME=${KIT_TIME:-3} "$1" >"$log" 2>&1 </dev/null && rm -f "$log"
-	true
+	echo "$((${EPOCHREALTIME/./} - begun)) $1" >>"$folder/took"
 }
 export -f run_one
 
@@ -52,6 +52,9 @@ declare -A failed
 for ((round = 1; round <= rounds; round++)); do
 	export round
 	start=$SECONDS
+	# What took long in the last round begins first, so that nothing long is left alone in the end.
+	[ -s "$folder/took" ] && mapfile -t programs < <(sort -rn "$folder/took" | cut -d' ' -f2-)
+	: >"$folder/took"
 	printf '%s\0' "${programs[@]}" | xargs -0 -n 1 -P "${JOBS:-1}" bash -c 'run_one "$1"' run_one
 	bad=0
 	for log in "$folder/$round".*; do

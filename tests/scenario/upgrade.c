@@ -963,7 +963,7 @@ SCENARIO("a purge that waits for a new process that dies is answered at once, an
 	client_close(c);
 	waitpid(heir, NULL, 0);
 	link_to(program_itself);
-	edge_becomes(0, 0);
+	expect_int(edge_wait_exit(), 0);
 	edge_restart();
 	expect_status(get("/x"), 200);
 }

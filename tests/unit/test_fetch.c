@@ -1254,11 +1254,11 @@ START_TEST(our_own_slowness_is_not_the_origins)
 	bool upload = _i == 1;
 	struct call c = {.refuse = !upload, .send_says = FETCH_SEND_LATER};
 	stage_start(&s, upload ? play_patient : play_hello, NULL);
-	desk_open(&d, &s, (struct origin_options){.read_timeout_ms = 30});
+	desk_open(&d, &s, (struct origin_options){.read_timeout_ms = 1000});
 	struct fetch_request r = request_of(&d, upload ? "PUT" : "GET");
 	r.framing = upload ? FRAMING_CHUNKED : FRAMING_NONE;
 	call_start(&c, &d, &r);
-	pass_ms(d.base, 120);
+	pass_ms(d.base, 1500);
 	ck_assert_int_eq(c.dones, 0);
 	c.refuse = false;
 	c.send_says = 0;
