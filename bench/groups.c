@@ -1,20 +1,21 @@
 /* groups.c - the clients of a group of origins that is well, beside the clients of one that is not,
  * and the origin of that group.
  *
- *	groups PORT SECONDS KIND BAD_PORT
+ *	groups PORT SECONDS KIND BAD_PORT [FILE]
  *
  * KIND is what the origin at BAD_PORT does: alone (nobody asks it), well, dead (nobody listens),
  * hanging (takes requests and says nothing), resetting (answers with a RST), slow (after 1.5 s),
  * flapping (a second well, a second resetting). Its 16 clients ask for other paths below /bad/ at 50 a
- * second each. The client that is measured asks every two milliseconds, in turn for an object that is
- * stored and for one that its origin must be asked for. Prints one line of key=value.
+ * second each. The client that is measured asks every half millisecond, in turn for an object that is
+ * stored and for one that its origin must be asked for. Prints one line of key=value; FILE gets lines
+ * of "hit" or "miss", microseconds, and how many took so long.
  */
 #include "bench/ask.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { BAD_CLIENTS = 16, BAD_EVERY_US = 20000, EVERY_US = 2000, SAMPLES = 1 << 20 };
+enum { BAD_CLIENTS = 16, BAD_EVERY_US = 20000, EVERY_US = 500, SAMPLES = 1 << 20 };
 
 static unsigned port, bad_port;
 static const char *kind;
@@ -176,13 +177,24 @@ print_times(const char *name, struct times *t)
 	       ask_share(t->us, t->n, 0.99));
 }
 
+/* Sorted. */
+static void
+write_times(FILE *to, const char *name, const struct times *t)
+{
+	for (size_t i = 0, k; i < t->n; i = k) {
+		for (k = i + 1; k < t->n && t->us[k] == t->us[i]; k++)
+			;
+		fprintf(to, "%s %u %zu\n", name, t->us[i], k - i);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
 	static struct times hits, misses;
 	pthread_t bad[BAD_CLIENTS];
-	if (argc != 5) {
-		fprintf(stderr, "usage: groups PORT SECONDS KIND BAD_PORT\n");
+	if (argc != 5 && argc != 6) {
+		fprintf(stderr, "usage: groups PORT SECONDS KIND BAD_PORT [FILE]\n");
 		return 2;
 	}
 	port = (unsigned)atoi(argv[1]);
@@ -198,6 +210,12 @@ main(int argc, char **argv)
 		pthread_join(bad[i], NULL);
 	print_times("hit", &hits);
 	print_times("miss", &misses);
+	FILE *to = argc == 6 ? fopen(argv[5], "w") : NULL;
+	if (to) {
+		write_times(to, "hit", &hits);
+		write_times(to, "miss", &misses);
+		fclose(to);
+	}
 	printf("asked=%zu failed=%u", hits.n + misses.n, failed);
 	for (int i = 0; i < 600; i++)
 		if (atomic_load(&statuses[i]))

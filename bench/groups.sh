@@ -4,14 +4,16 @@
 #
 #	bench/groups.sh [ROUNDS [SECONDS [KIND...]]]      # KIND: see groups.c; all of them
 #
-# Each round of a kind is run behind one in which the same clients ask the same group while it is well,
-# so that the load is the same. The last lines are medians of the ratios within a round, of hanging and
-# slow, whose clients wait and ask next to nothing, to the client alone. On a machine
-# that is busy with other things AHEAD="chrt --fifo 1" lets proxy, clients and origins go before those.
+# Each round of a kind is run beside one in which the same clients ask the same group while it is well,
+# so that the load is the same; hanging and slow, whose clients wait and ask next to nothing, beside the
+# client alone. Every other round the two change places. A machine has worse moments than any origin, and
+# a p99 is made of them: so the last lines take all rounds together, and say within which bounds each
+# ratio stays when any one round is left out. On a machine that is busy with other things
+# AHEAD="chrt --fifo 1" lets proxy, clients and origins go before those.
 . bench/lib.sh
 
-ROUNDS=${1:-5}
-SECONDS_EACH=${2:-5}
+ROUNDS=${1:-12}
+SECONDS_EACH=${2:-3}
 shift $(($# > 2 ? 2 : $#))
 KINDS=${*:-dead hanging resetting slow flapping}
 
@@ -41,45 +43,64 @@ PROXY=$!
 PIDS="$PIDS $PROXY"
 wait_port "$PORT"
 
-run() { # kind
+run() { # kind, of which it is the round, and on which side of the ratio
 	local said
-	said=$($AHEAD $ASIDE "$BIN/groups" "$PORT" "$SECONDS_EACH" "$1" "$BAD_PORT") || die "groups $1 failed"
-	echo "$1: $said load=$(cut -d' ' -f1 /proc/loadavg)" | tee -a "$WORK/lines"
+	said=$($AHEAD $ASIDE "$BIN/groups" "$PORT" "$SECONDS_EACH" "$1" "$BAD_PORT" "$WORK/times") || die "groups $1 failed"
+	echo "$1: $said load=$(cut -d' ' -f1 /proc/loadavg)"
+	[ -z "$3" ] || sed "s/^/$round $2 $3 /" "$WORK/times" >>"$WORK/all"
 	sleep 1 # for a server that was left alone
 }
 
-run well >/dev/null
+run well "" "" >/dev/null
 for round in $(seq "$ROUNDS"); do
-	run alone
 	for kind in $KINDS; do
-		run well
-		run "$kind"
+		case $kind in hanging | slow) beside=alone ;; *) beside=well ;; esac
+		if [ $((round % 2)) = 1 ]; then
+			run $beside "$kind" beside
+			run "$kind" "$kind" bad
+		else
+			run "$kind" "$kind" bad
+			run $beside "$kind" beside
+		fi
 	done
 done
 
-awk '
-	{
-		kind = $1; sub(":", "", kind)
-		for (i = 2; i <= NF; i++) { split($i, w, "="); v[w[1]] = w[2] }
-		if (kind == "well" || kind == "alone") {
-			for (k in v) ref[kind, k] = v[k]
-			next
+# round kind side what us count
+sort -k2,2 -k4,4 -k5,5n "$WORK/all" | awk '
+	function quantile(side, share, without,   want, sum, i) {
+		want = share * (n[side] - (without ? of[side, without] : 0))
+		for (i = 1; i <= values; i++) {
+			sum += c[side, i] - (without ? c[side, i, without] : 0)
+			if (sum >= want)
+				return us[i]
 		}
-		n[kind]++
-		to[kind] = kind == "hanging" || kind == "slow" ? "alone" : "well"
-		split("hit_p50 hit_p99 miss_p50 miss_p99", names, " ")
-		for (i = 1; i <= 4; i++) ratio[kind, names[i], n[kind]] = v[names[i]] / ref[to[kind], names[i]]
-		failed[kind] += v["failed"]
 	}
-	function median(kind, name,   c, i, j, t, a) {
-		c = n[kind]
-		for (i = 1; i <= c; i++) a[i] = ratio[kind, name, i]
-		for (i = 1; i <= c; i++) for (j = i + 1; j <= c; j++) if (a[j] < a[i]) { t = a[i]; a[i] = a[j]; a[j] = t }
-		return sprintf("%.2f (%.2f-%.2f)", c % 2 ? a[(c + 1) / 2] : (a[c / 2] + a[c / 2 + 1]) / 2, a[1], a[c])
+	function ratio(share,   r, all, one, least, most) {
+		all = quantile("bad", share) / quantile("beside", share)
+		least = most = all
+		for (r in rounds) {
+			one = quantile("bad", share, r) / quantile("beside", share, r)
+			least = one < least ? one : least
+			most = one > most ? one : most
+		}
+		return sprintf("%.2f (%.2f-%.2f)", all, least, most)
 	}
-	END {
-		for (kind in n)
-			printf "ratio to %s, %s: hit p50 %s, p99 %s; miss p50 %s, p99 %s; failed %d\n", to[kind], kind,
-				median(kind, "hit_p50"), median(kind, "hit_p99"),
-				median(kind, "miss_p50"), median(kind, "miss_p99"), failed[kind]
-	}' "$WORK/lines"
+	function close_group() {
+		if (values)
+			printf "%s, %s: %d and %d; us p50 %d beside %d, p99 %d beside %d; ratio p50 %s, p99 %s\n", kind, what,
+				n["bad"], n["beside"], quantile("bad", 0.5), quantile("beside", 0.5), quantile("bad", 0.99),
+				quantile("beside", 0.99), ratio(0.5), ratio(0.99)
+		split("", c); split("", n); split("", of); split("", us); split("", rounds)
+		values = 0
+	}
+	$2 != kind || $4 != what { close_group(); kind = $2; what = $4 }
+	{
+		if (!values || us[values] != $5)
+			us[++values] = $5
+		c[$3, values] += $6
+		c[$3, values, $1] += $6
+		n[$3] += $6
+		of[$3, $1] += $6
+		rounds[$1]
+	}
+	END { close_group() }'

@@ -311,8 +311,8 @@ may_reload(const struct txn *t)
 static void
 go_on(struct txn *t)
 {
-	struct slice want;
-	uint64_t total;
+	struct slice want = {0};
+	uint64_t total = 0;
 	bool by_part = t->part_search == PART_AWAITED && take_part(t, &want, &total);
 	if (t->found) {
 		assert(!t->object && !t->part);
