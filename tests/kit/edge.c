@@ -21,6 +21,14 @@
 
 enum { FLAGS_MAX = 2 * EDGE_FLAGS };
 
+/* What one start said on stderr, and what those said that followed it by an upgrade. */
+struct words {
+	int fd;
+	struct heap said;
+	bool ended;
+	pthread_t reader;
+};
+
 static struct {
 	pthread_mutex_t lock;
 	pid_t pid; /* 0: not running */
@@ -28,10 +36,8 @@ static struct {
 	bool is_tls;
 	char *flags[FLAGS_MAX];
 	char *yaml;
-	struct heap err; /* stderr of all starts */
-	size_t err_from; /* where the last start's begins */
-	bool err_ended;
-	pthread_t reader;
+	struct heap err;     /* stderr of all starts, in the order it came */
+	struct words *words; /* of pid, or of the last process */
 	int starts;
 	const int *handed;
 	unsigned handed_n;
@@ -180,30 +186,37 @@ compose(const char *const *flags)
 static void *
 read_stderr(void *ctx)
 {
-	int fd = (int)(intptr_t)ctx;
+	struct words *w = ctx;
 	char buf[4096];
 	ssize_t n;
-	while ((n = read(fd, buf, sizeof buf)) > 0 || (n < 0 && errno == EINTR)) {
+	while ((n = read(w->fd, buf, sizeof buf)) > 0 || (n < 0 && errno == EINTR)) {
 		if (n < 0)
 			continue;
 		pthread_mutex_lock(&edge.lock);
 		heap_add(&edge.err, buf, (size_t)n);
+		heap_add(&w->said, buf, (size_t)n);
 		pthread_mutex_unlock(&edge.lock);
 	}
-	close(fd);
+	close(w->fd);
 	pthread_mutex_lock(&edge.lock);
-	edge.err_ended = true;
+	w->ended = true;
 	pthread_mutex_unlock(&edge.lock);
 	return NULL;
+}
+
+static char *
+copy_of(const struct heap *h)
+{
+	pthread_mutex_lock(&edge.lock);
+	char *s = kit_dup(h->p ? h->p : "", h->n);
+	pthread_mutex_unlock(&edge.lock);
+	return s;
 }
 
 char *
 edge_stderr(void)
 {
-	pthread_mutex_lock(&edge.lock);
-	char *s = kit_dup(edge.err.p ? edge.err.p : "", edge.err.n);
-	pthread_mutex_unlock(&edge.lock);
-	return s;
+	return copy_of(&edge.err);
 }
 
 char *
@@ -231,7 +244,7 @@ edge_said(const char *words)
 static unsigned
 said_port(const char *line)
 {
-	const char *all = edge_stderr() + edge.err_from, *p = strstr(all, line);
+	const char *p = strstr(copy_of(&edge.words->said), line);
 	if (!p)
 		return 0;
 	p += strlen(line);
@@ -253,15 +266,16 @@ launch(void)
 		fail("pipe: %s", strerror(errno));
 	int out =
 		open(text("%s/stdout", kit_dir()), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	edge.err_from = edge.err.n;
-	edge.err_ended = false;
+	struct words *w = kit_alloc(sizeof *w);
 	kit_hand_over(edge.handed, edge.handed_n, edge.handed_names);
 	edge.pid = kit_spawn((const char *const *)edge.flags, (const int[]){-1, out, err[1]});
 	kit_hand_over(NULL, 0, NULL);
 	edge.starts++;
 	close(err[1]);
 	close(out);
-	if (pthread_create(&edge.reader, NULL, read_stderr, (void *)(intptr_t)err[0]) != 0)
+	w->fd = err[0];
+	edge.words = w;
+	if (pthread_create(&w->reader, NULL, read_stderr, w) != 0)
 		fail("no thread");
 }
 
@@ -269,7 +283,7 @@ static bool
 err_ended(void)
 {
 	pthread_mutex_lock(&edge.lock);
-	bool e = edge.err_ended;
+	bool e = edge.words->ended;
 	pthread_mutex_unlock(&edge.lock);
 	return e;
 }
@@ -280,7 +294,7 @@ listeners_said(void)
 {
 	static const char line[] = "listening on ";
 	int n = 0;
-	for (const char *p = edge_stderr() + edge.err_from; (p = strstr(p, line)); p += sizeof line)
+	for (const char *p = copy_of(&edge.words->said); (p = strstr(p, line)); p += sizeof line)
 		n += strchr(p, '\n') != NULL;
 	return n;
 }
@@ -340,7 +354,7 @@ edge_refuses_or_runs(char **says)
 	if (comes_up())
 		return 0;
 	int status = edge_wait_exit();
-	*says = edge_stderr() + edge.err_from;
+	*says = copy_of(&edge.words->said);
 	return status;
 }
 
@@ -357,13 +371,13 @@ int
 edge_refuses_flags(char **says, const char *const *flags)
 {
 	pid_t running = edge.pid;
-	pthread_t its_reader = edge.reader;
+	struct words *its_words = edge.words;
 	compose(flags);
 	launch();
 	int status = edge_wait_exit();
-	*says = edge_stderr() + edge.err_from;
+	*says = copy_of(&edge.words->said);
 	edge.pid = running;
-	edge.reader = its_reader;
+	edge.words = its_words;
 	return status;
 }
 
@@ -418,7 +432,7 @@ edge_wait_exit(void)
 		note_threads();
 		fail("the proxy did not end");
 	}
-	pthread_join(edge.reader, NULL);
+	pthread_join(edge.words->reader, NULL);
 	edge.pid = 0;
 	return status;
 }
