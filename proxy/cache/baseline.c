@@ -136,47 +136,61 @@ forget_all(struct baseline *b)
 struct waiting {
 	struct later some[LATER_AT_ONCE];
 	unsigned n, at; /* of some: how many, and which is next */
-	bool over;	/* there are no more */
+	unsigned left;	/* in the list, of those that were in it at the beginning */
 	bool all;	/* in the end, all there is */
 };
+
+static void
+count_waiting(struct baseline *b, struct waiting *w)
+{
+	pthread_mutex_lock(&b->later_lock);
+	assert(b->later_n <= LATER_MOST && b->later_first < LATER_MOST);
+	w->all = b->later_all;
+	if (b->later_all)
+		b->later_n = 0;
+	b->later_all = false;
+	w->left = b->later_n;
+	pthread_mutex_unlock(&b->later_lock);
+}
 
 /* Those that were noted by then. Workers add to the list, so it is not locked for long. */
 static void
 take_some(struct baseline *b, struct waiting *w, int64_t by_us)
 {
 	pthread_mutex_lock(&b->later_lock);
-	assert(b->later_n <= LATER_MOST && b->later_first < LATER_MOST);
-	w->all |= b->later_all;
-	if (b->later_all)
-		b->later_n = 0;
-	b->later_all = false;
-	for (w->n = w->at = 0; w->n < LATER_AT_ONCE && b->later_n; b->later_n--) {
+	assert(w->left <= b->later_n && b->later_first < LATER_MOST);
+	for (w->n = w->at = 0; w->n < LATER_AT_ONCE && w->left; w->left--) {
 		const struct later *l = &b->later[b->later_first];
-		if (l->noted_us > by_us)
+		if (l->noted_us > by_us) {
+			w->left = 0;
 			break;
+		}
 		w->some[w->n++] = *l;
 		b->later_first = (b->later_first + 1) % LATER_MOST;
+		b->later_n--;
 	}
 	pthread_mutex_unlock(&b->later_lock);
-	w->over = w->n < LATER_AT_ONCE;
 }
 
 /* NULL: no more. */
 static const struct later *
 next_waiting(struct baseline *b, struct waiting *w, int64_t by_us)
 {
-	if (w->at == w->n && !w->over)
+	if (w->at == w->n && w->left)
 		take_some(b, w, by_us);
 	return w->at < w->n ? &w->some[w->at] : NULL;
 }
 
 /* Events, and what was forgotten between them, in the order of time. What is noted from now on may come
- * before something that is not seen here yet: it stays. */
+ * before something that is not seen here yet: it stays. The order of the first three steps matters: what
+ * was noted before a URL that waits is seen here, for the lock of the list orders the two, whatever the
+ * clocks of two processors say; and what is noted behind one that does not wait yet is of a later time. */
 static void
 drain(struct baseline *b)
 {
 	int64_t now = now_us();
 	struct waiting w = {.n = 0};
+	count_waiting(b, &w);
 	for (unsigned i = 0; i < b->rings_n; i++)
 		b->rings[i].until = atomic_load_explicit(&b->rings[i].head, memory_order_acquire);
 	for (;;) {
