@@ -58,6 +58,7 @@ unsigned edge_h2_port(void); /* h2c://, see h2.h */
 bool edge_is_tls(void);	     /* that port speaks TLS because KIT_TLS says so */
 unsigned edge_admin_port(void);
 pid_t edge_pid(void);
+char *edge_binary(void); /* what is under test: TWICE, or build/twice */
 bool edge_alive(void);
 char *edge_stderr(void); /* all it wrote so far, over restarts */
 char *edge_stdout(void);

@@ -29,7 +29,6 @@ void edge_on_fail(void (*line)(const char *)); /* hands over what helps to under
 void edge_on_end(void); /* the scenario is over: stop, and it must stop well */
 void edge_beside_on_fail(void (*line)(const char *));
 void edge_beside_on_end(void);
-char *edge_binary(void);
 char *edge_yaml_of(const char *yaml); /* %O and %D replaced */
 void edge_abandon(void);	      /* the scenario failed: just end it */
 void origin_on_fail(void (*line)(const char *));

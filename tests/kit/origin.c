@@ -40,6 +40,7 @@ static struct {
 		unsigned port;
 		in_addr_t address; /* 0: 127.0.0.1 */
 		char *url;
+		pthread_t thread; /* accepts at fd */
 	} doors[DOORS];
 	struct script *scripts;
 	struct heard **heard;
@@ -519,10 +520,8 @@ listen_at(struct door *d, int fd)
 	d->fd = fd;
 	struct listener *at = kit_alloc(sizeof *at);
 	*at = (struct listener){fd, (unsigned)(d - origin.doors)};
-	pthread_t t;
-	if (pthread_create(&t, NULL, listen_on, at) != 0)
+	if (pthread_create(&d->thread, NULL, listen_on, at) != 0)
 		fail("no thread");
-	pthread_detach(t);
 }
 
 /* False: its port is taken, or something else is wrong (errno). */
@@ -619,7 +618,9 @@ void
 origin_door_dies(unsigned i)
 {
 	struct door *d = door_at(i);
+	/* Its thread may not have come to accept yet, and the number of fd is another's once it is closed. */
 	shutdown(d->fd, SHUT_RDWR);
+	pthread_join(d->thread, NULL);
 	close(d->fd);
 	d->fd = -1;
 	LOCKED(for (unsigned k = 0; k < origin.link_n;

@@ -16,12 +16,6 @@ admin(const char *method, const char *path, const char *host, const char *fields
 	return a.status;
 }
 
-static const char *
-twice_itself(void)
-{
-	return getenv("TWICE") ? getenv("TWICE") : "build/twice";
-}
-
 #define PURGE "/purge?url=http://example.com/x"
 
 #define BEARER "Authorization: Bearer s3cret\r\n"
@@ -63,9 +57,9 @@ SCENARIO("with admin_token whoever changes something says it")
 	expect_miss(get("/x"));
 
 	char *at = text("127.0.0.1:%u", edge_admin_port());
-	expect(program(twice_itself(), "purge", "http://example.com/x", "--admin", at).status != 0);
+	expect(program(edge_binary(), "purge", "http://example.com/x", "--admin", at).status != 0);
 	setenv("TWICE_ADMIN_TOKEN", "s3cret", 1);
-	struct output o = program(twice_itself(), "purge", "http://example.com/x", "--admin", at);
+	struct output o = program(edge_binary(), "purge", "http://example.com/x", "--admin", at);
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
 }
 
@@ -81,19 +75,19 @@ SCENARIO("a Unix socket is guarded by its file: every command speaks it, and it 
 	expect_hit(get("/x"));
 	expect(lstat(path, &st) == 0 && S_ISSOCK(st.st_mode));
 	expect_int((int)(st.st_mode & 0777), 0600);
-	struct output o = program(twice_itself(), "stats", "--json", "--admin", at);
+	struct output o = program(edge_binary(), "stats", "--json", "--admin", at);
 	expect_that(o.status == 0 && strstr(o.out, "\"uptime_s\""), "%s%s", o.out, o.err);
-	o = program(twice_itself(), "top", "--json", "--admin", at);
+	o = program(edge_binary(), "top", "--json", "--admin", at);
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
-	o = program(twice_itself(), "explain", "http://example.com/x", "--admin", at);
+	o = program(edge_binary(), "explain", "http://example.com/x", "--admin", at);
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
-	o = program(twice_itself(), "purge", "http://example.com/x", "--admin", at);
+	o = program(edge_binary(), "purge", "http://example.com/x", "--admin", at);
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
 	expect_miss(get("/x"));
 	expect_int(admin("POST", PURGE, "127.0.0.1", ""), 403); /* by TCP the token counts */
 	edge_stop();
 	expect(lstat(path, &st) < 0);
-	o = program(twice_itself(), "stats", "--admin", at);
+	o = program(edge_binary(), "stats", "--admin", at);
 	expect_that(o.status == 1 && strstr(o.err, "--admin unix:PATH"), "%s", o.err);
 }
 

@@ -9,7 +9,7 @@
 static struct output
 checked(const char *yaml)
 {
-	const char *bin = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	const char *bin = edge_binary();
 	char *path = text("%s/t.yaml", kit_dir());
 	FILE *f = fopen(path, "w");
 	for (const char *p = yaml; *p; p++)

@@ -7,15 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *
-binary(void)
-{
-	return getenv("TWICE") ? getenv("TWICE") : "build/twice";
-}
-
 SCENARIO("says where it is before it plays, and reports at the end")
 {
-	struct output o = program(binary(), "demo", "--requests", "2000", "--exit");
+	struct output o = program(edge_binary(), "demo", "--requests", "2000", "--exit");
 	expect_that(o.status == 0, "exit %d: %s", o.status, o.err);
 	const char *address = strstr(o.out, "The proxy is at http://127.0.0.1:");
 	const char *playing = strstr(o.out, "Playing 2000 requests");
@@ -50,7 +44,7 @@ demo_on_terminal(int columns, const char *requests, int *fd)
 	struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
 	pid_t pid = forkpty(fd, NULL, NULL, &size);
 	if (pid == 0) {
-		execl(binary(), binary(), "demo", "--requests", requests, NULL);
+		execl(edge_binary(), edge_binary(), "demo", "--requests", requests, NULL);
 		_exit(127);
 	}
 	return pid;

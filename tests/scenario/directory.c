@@ -169,7 +169,7 @@ SCENARIO("the cache leaves free what cache.keep_free says, and check says so")
 			      "  memory: 1MiB\n  keep_free: 60%%\n",
 			      mount);
 	edge_start_yaml(settings);
-	struct output o = program(getenv("TWICE"), "check", "-c", text("%s/twice.yaml", kit_dir()));
+	struct output o = program(edge_binary(), "check", "-c", text("%s/twice.yaml", kit_dir()));
 	expect_that(o.status == 2 && strstr(o.err, "cache.keep_free"), "%d: %s", o.status, o.err);
 	wait_until(edge_said("24 MiB are left to others"));
 	for (int i = 0; i < N; i++)

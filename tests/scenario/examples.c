@@ -94,7 +94,7 @@ start_example(const char *name)
 	make_places();
 	edge_yaml(read_example(name));
 	edge_start();
-	const char *twice = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	const char *twice = edge_binary();
 	struct output o = program(twice, "check", "-c", text("%s/twice.yaml", kit_dir()));
 	expect_that(o.status == 0, "check finds: %s", o.err);
 }
@@ -112,7 +112,7 @@ SCENARIO("one-origin.yaml serves, with a log and a Unix socket for admin")
 	start_example("one-origin");
 	expect_cached("/x", NULL);
 	expect_text(heard_field(origin_request(0), "Host"), "origin.example.com");
-	const char *twice = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	const char *twice = edge_binary();
 	struct output o = program(twice, "stats", "--admin", text("unix:%s/admin.sock", kit_dir()));
 	expect_that(o.status == 0, "%s", o.err);
 	edge_stop();

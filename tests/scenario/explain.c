@@ -265,7 +265,7 @@ SCENARIO("twice explain says it for people")
 	edge_start();
 	get("/x");
 	expect_soon(URL "/x", "last.verdict", "first-sight");
-	const char *bin = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	const char *bin = edge_binary();
 	char *at = text("127.0.0.1:%u", edge_admin_port());
 	struct output o = program(bin, "explain", URL "/x", "-H", "Accept: a&b=c", "--admin", at);
 	expect_that(o.status == 0 && strstr(o.out, "stored   RAM: status 200, 5 bytes") &&

@@ -99,7 +99,7 @@ SCENARIO("http2.streams is raised by a reload: a connection keeps the number it 
 	for (int i = 0; i < TOLD; i++)
 		ask_and_give_up(c, i, true);
 	edge_rewrite(STREAMS(100));
-	struct output o = program(getenv("TWICE"), "reload", "--admin",
+	struct output o = program(edge_binary(), "reload", "--admin",
 				  text("127.0.0.1:%u", edge_admin_port()));
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
 	for (int i = TOLD; i < ALL; i++)

@@ -87,7 +87,7 @@ static void
 change_to(const char *yaml)
 {
 	edge_rewrite(yaml);
-	struct output o = program(getenv("TWICE"), "reload", "--admin",
+	struct output o = program(edge_binary(), "reload", "--admin",
 				  text("127.0.0.1:%u", edge_admin_port()));
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
 }

@@ -63,7 +63,7 @@ status_line(const char *name)
 static struct output
 checked(const char *yaml)
 {
-	const char *bin = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	const char *bin = edge_binary();
 	FILE *f = fopen(path_of("check.yaml"), "w");
 	fprintf(f, "admin: off\norigins: http://a\n%s", yaml);
 	fclose(f);
@@ -196,7 +196,7 @@ SCENARIO("a user or group that is not there, or that one cannot become, is named
 	expect_finding(checked(text("user: root\ngroup: no-such-group\n%s", more)), "addgroup");
 	expect_finding(checked(text("group: root\n%s", more)), "counts only beside user");
 	user_id();
-	const char *bin = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	const char *bin = edge_binary();
 	chmod(kit_dir(), 0711);
 	struct output o = program("setpriv", "--reuid=" USER, "--clear-groups", bin, "check", "-c",
 				  path_of("check.yaml"));
@@ -274,7 +274,7 @@ SCENARIO_IN(
 	for (int i = 0; i < OTHERS; i++)
 		others[i] = idle_process(uid);
 	while (n && o.status) {
-		o = program(getenv("TWICE"), "upgrade", "--admin",
+		o = program(edge_binary(), "upgrade", "--admin",
 			    text("127.0.0.1:%u", edge_admin_port()));
 		expect_that(o.status == 0 || strstr(o.err, "thread") ||
 				    strstr(o.err, "Resource temporarily unavailable"),

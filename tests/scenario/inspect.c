@@ -5,17 +5,10 @@
 
 #define FRESH "Cache-Control: max-age=3600\r\n"
 
-static const char *
-binary(void)
-{
-	const char *b = getenv("TWICE");
-	return b ? b : "build/twice";
-}
-
 static json_t *
 inspect(int want)
 {
-	struct output o = program(binary(), "inspect", "--json", edge_cache_dir());
+	struct output o = program(edge_binary(), "inspect", "--json", edge_cache_dir());
 	expect_that(o.status == want, "status %d: %s%s", o.status, o.out, o.err);
 	json_t *json = json_loads(o.out, 0, NULL);
 	expect_that(json != NULL, "no JSON: %s", o.out);
@@ -57,9 +50,9 @@ SCENARIO("objects by host, their ages, purges; the same after a crash; nothing i
 {
 	by_http_only();
 	store(10);
-	program(binary(), "purge", "http://h0.example/0", "--admin",
+	program(edge_binary(), "purge", "http://h0.example/0", "--admin",
 		text("127.0.0.1:%u", edge_admin_port()));
-	program(binary(), "purge", "--soft", "--prefix", "http://h1.example/1", "--admin",
+	program(edge_binary(), "purge", "--soft", "--prefix", "http://h1.example/1", "--admin",
 		text("127.0.0.1:%u", edge_admin_port()));
 	edge_stop();
 	for (int crashed = 0; crashed < 2; crashed++) {
@@ -77,7 +70,7 @@ SCENARIO("objects by host, their ages, purges; the same after a crash; nothing i
 		expect_int(number(j, "tagged", NULL, NULL), 9);
 		expect_int(number(j, "purges", "url", "hard"), 1);
 		expect_int(number(j, "purges", "prefix", "soft"), 1);
-		struct output o = program(binary(), "inspect", edge_cache_dir());
+		struct output o = program(edge_binary(), "inspect", edge_cache_dir());
 		expect_that(o.status == 0 && strstr(o.out, "h1.example") &&
 				    strstr(o.out, "1 prefix (1 soft)"),
 			    "%s", o.out);
@@ -118,14 +111,14 @@ SCENARIO("a flipped bit is found in a record, a body in pieces, a table")
 SCENARIO("a directory in use, and what is none, is refused")
 {
 	edge_start();
-	struct output o = program(binary(), "inspect", edge_cache_dir());
+	struct output o = program(edge_binary(), "inspect", edge_cache_dir());
 	expect_int(o.status, 1);
 	expect_that(strstr(o.err, text("in use by process %d", (int)edge_pid())), "%s", o.err);
-	o = program(binary(), "inspect", "/nonexistent");
+	o = program(edge_binary(), "inspect", "/nonexistent");
 	expect_that(o.status == 1 && strstr(o.err, "cannot read directory"), "%s", o.err);
-	o = program(binary(), "inspect", "/");
+	o = program(edge_binary(), "inspect", "/");
 	expect_that(o.status == 1 && strstr(o.err, "holds no cache"), "%s", o.err);
-	expect_int(program(binary(), "inspect").status, 2);
-	expect_int(program(binary(), "inspect", "/a", "/b").status, 2);
+	expect_int(program(edge_binary(), "inspect").status, 2);
+	expect_int(program(edge_binary(), "inspect", "/a", "/b").status, 2);
 	get("/x"); /* the proxy was not disturbed */
 }

@@ -130,7 +130,7 @@ SCENARIO("a route answers with a file, which a reload reads anew")
 	expect_answer(get("/b"), 200, "<p>Back at ten.</p>");
 	/* One that is gone changes nothing, and is named. */
 	expect_int(remove(text("%s/page.html", kit_dir())), 0);
-	struct output o = program(getenv("TWICE"), "reload", "--admin",
+	struct output o = program(edge_binary(), "reload", "--admin",
 				  text("127.0.0.1:%u", edge_admin_port()));
 	expect_int(o.status, 2);
 	expect_that(strstr(o.err, "twice.yaml:2: routes.answer.file: cannot read") &&

@@ -132,7 +132,7 @@ SCENARIO("standard output and standard error that nobody reads stop nothing eith
 		"workers: 2\naccess_log: '-'\n",
 		origin_url());
 	fclose(f);
-	const char *bin = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	const char *bin = edge_binary();
 	pid_t pid = kit_spawn((const char *[]){bin, "run", "-c", yaml, NULL},
 			      (const int[]){-1, blocking, blocking});
 	unsigned port = (unsigned)atoi(read_until(reader, "listening on 127.0.0.1:"));
@@ -238,8 +238,8 @@ SCENARIO("twice stats --watch repeats the report")
 	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .body = "hello");
 	edge_start();
 	get("/x");
-	FILE *f = popen(text("exec %s stats --watch --admin 127.0.0.1:%u 2>&1",
-			     getenv("TWICE") ? getenv("TWICE") : "build/twice", edge_admin_port()),
+	FILE *f = popen(text("exec %s stats --watch --admin 127.0.0.1:%u 2>&1", edge_binary(),
+			     edge_admin_port()),
 			"r");
 	char line[512];
 	int reports = 0;
@@ -259,7 +259,7 @@ SCENARIO("twice stats says what /stats says")
 	origin_says("/x", .body = "hello");
 	edge_start();
 	get("/x");
-	const char *bin = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	const char *bin = edge_binary();
 	struct output o =
 		program(bin, "stats", "--json", "--admin", text("127.0.0.1:%u", edge_admin_port()));
 	expect_that(o.status == 0 && strstr(o.out, "\"requests\""), "exit %d: %s%s", o.status,

@@ -3,18 +3,12 @@
 
 #include <ctype.h>
 
-static const char *
-twice_itself(void)
-{
-	return getenv("TWICE") ? getenv("TWICE") : "build/twice";
-}
-
 /* The paper of that name as a file of the scenario; returns its path. */
 static char *
 paper(const char *name)
 {
 	char *path = text("%s/%s", kit_dir(), name);
-	struct output o = program(twice_itself(), "manual", name);
+	struct output o = program(edge_binary(), "manual", name);
 	expect_that(o.status == 0 && o.out_bytes > 100, "%s", o.err);
 	FILE *f = fopen(path, "w");
 	fwrite(o.out, 1, o.out_bytes, f);
@@ -38,7 +32,7 @@ page(const char *name)
 static char *
 help_of(const char *command)
 {
-	struct output o = program(twice_itself(), command, "--help");
+	struct output o = program(edge_binary(), command, "--help");
 	expect_int(o.status, 0);
 	return o.out;
 }
@@ -48,7 +42,7 @@ static int
 list_commands(char *names[], int most)
 {
 	int n = 0;
-	char *help = program(twice_itself(), "--help").out, *save;
+	char *help = program(edge_binary(), "--help").out, *save;
 	for (char *line = strtok_r(help, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		if (strncmp(line, "  ", 2) == 0 && isalpha(line[2]) && n < most)
 			names[n++] = text("%.*s", (int)strcspn(line + 2, " "), line + 2);

@@ -207,7 +207,7 @@ SCENARIO("numbers of routes that are gone are given again, and begin at nothing"
 		for (int k = 0; k < 60; k++)
 			yaml = text("%s  - { path: /%d/, name: r%d-%d }\n", yaml, k, i, k);
 		write_file(text("%s/twice.yaml", kit_dir()), yaml);
-		struct output o = program(getenv("TWICE"), "reload", "--admin",
+		struct output o = program(edge_binary(), "reload", "--admin",
 					  text("127.0.0.1:%u", edge_admin_port()));
 		expect_that(o.status == 0, "%s%s", o.out, o.err);
 		for (int k = 0; k < 60; k += 20) {

@@ -224,8 +224,7 @@ SCENARIO("each group shows an origin its own certificate, on connections of its 
 static struct output
 reload(void)
 {
-	return program(getenv("TWICE"), "reload", "--admin",
-		       text("127.0.0.1:%u", edge_admin_port()));
+	return program(edge_binary(), "reload", "--admin", text("127.0.0.1:%u", edge_admin_port()));
 }
 
 SCENARIO("a reload takes a certificate that was renewed, or says why not and keeps the old one")

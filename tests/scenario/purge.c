@@ -7,13 +7,6 @@
 
 #define FRESH "Cache-Control: max-age=3600\r\n"
 
-static const char *
-binary(void)
-{
-	const char *b = getenv("TWICE");
-	return b ? b : "build/twice";
-}
-
 static void
 expect_purged(const char *query)
 {
@@ -105,17 +98,20 @@ SCENARIO("twice purge says what it did, and what it cannot do")
 	origin_says("*", .fields = FRESH, .body = "x", .times = 99);
 	get("/x");
 	char *admin = text("127.0.0.1:%u", edge_admin_port());
-	struct output o = program(binary(), "purge", "http://example.com/x", "--admin", admin);
+	struct output o = program(edge_binary(), "purge", "http://example.com/x", "--admin", admin);
 	expect_int(o.status, 0);
 	expect_that(strstr(o.out, "purged http://example.com/x"), "%s", o.out);
-	o = program(binary(), "purge", "http://example.com/nope", "--admin", admin);
+	o = program(edge_binary(), "purge", "http://example.com/nope", "--admin", admin);
 	expect_that(strstr(o.out, "nothing was stored under this URL"), "%s", o.out);
-	expect_int(program(binary(), "purge", "--host", "example.com", "--admin", admin).status, 0);
-	expect_int(program(binary(), "purge", "--all", "--admin", admin).status, 0);
-	expect_int(program(binary(), "purge", "--host", "a/b", "--admin", admin).status, 1);
-	expect_int(program(binary(), "purge", "example.com/x", "--admin", admin).status, 1);
-	expect_int(program(binary(), "purge", "--admin", admin).status, 2);
-	expect_int(program(binary(), "purge", "--all", "--host", "a", "--admin", admin).status, 2);
+	expect_int(
+		program(edge_binary(), "purge", "--host", "example.com", "--admin", admin).status,
+		0);
+	expect_int(program(edge_binary(), "purge", "--all", "--admin", admin).status, 0);
+	expect_int(program(edge_binary(), "purge", "--host", "a/b", "--admin", admin).status, 1);
+	expect_int(program(edge_binary(), "purge", "example.com/x", "--admin", admin).status, 1);
+	expect_int(program(edge_binary(), "purge", "--admin", admin).status, 2);
+	expect_int(program(edge_binary(), "purge", "--all", "--host", "a", "--admin", admin).status,
+		   2);
 	expect_status(edge_purge("all=1&host=a"), 400);
 	expect_status(edge_purge("url=ftp://a/"), 400);
 }

@@ -27,7 +27,7 @@ reload(const char *yaml)
 {
 	FILE *f = fopen(text("%s/twice.yaml", kit_dir()), "w");
 	expect(f && fputs(yaml, f) >= 0 && fclose(f) == 0);
-	struct output o = program(getenv("TWICE"), "reload", "--admin",
+	struct output o = program(edge_binary(), "reload", "--admin",
 				  text("127.0.0.1:%u", edge_admin_port()));
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
 }

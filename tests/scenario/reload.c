@@ -64,8 +64,7 @@ times_said(const char *words)
 static struct output
 twice_reload(void)
 {
-	return program(getenv("TWICE"), "reload", "--admin",
-		       text("127.0.0.1:%u", edge_admin_port()));
+	return program(edge_binary(), "reload", "--admin", text("127.0.0.1:%u", edge_admin_port()));
 }
 
 static void

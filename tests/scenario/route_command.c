@@ -3,12 +3,6 @@
 
 #include <jansson.h>
 
-static const char *
-twice_itself(void)
-{
-	return getenv("TWICE") ? getenv("TWICE") : "build/twice";
-}
-
 /* A file of the scenario's with that text; its path. */
 static char *
 file(const char *name, const char *words)
@@ -33,7 +27,7 @@ static const char few[] =
 	"  - { path: /account, pass: on }\n"
 	"  - { path: /chat/, upgrade: [ websocket ] }\n";
 
-#define route(...) program(twice_itself(), "route", "-c", file("few.yaml", few), __VA_ARGS__)
+#define route(...) program(edge_binary(), "route", "-c", file("few.yaml", few), __VA_ARGS__)
 
 static void
 says(struct output o, const char *const *words)
@@ -56,9 +50,9 @@ SCENARIO("how often a client may ask is said of all routes and of this one")
 		"rate     5 requests of a client in 60 s, 5 at once, this route; hits do "
 		"not count\n";
 	struct output o =
-		program(twice_itself(), "route", "-c", file("rated.yaml", rated), "http://a/x");
+		program(edge_binary(), "route", "-c", file("rated.yaml", rated), "http://a/x");
 	expect_says(o, all, here);
-	o = program(twice_itself(), "route", "-c", file("rated.yaml", rated), "http://a/y");
+	o = program(edge_binary(), "route", "-c", file("rated.yaml", rated), "http://a/y");
 	expect_says(o, all);
 	expect(!strstr(o.out, "this route"));
 	o = route("http://a/x");
@@ -122,18 +116,18 @@ SCENARIO("of many routes that do not match ten are named, and the others are cou
 	for (int i = 1; i <= 25; i++)
 		many = text("%s  - { path: /%d/ }\n", many, i);
 	struct output o =
-		program(twice_itself(), "route", "http://x/23/", "-c", file("many.yaml", many));
+		program(edge_binary(), "route", "http://x/23/", "-c", file("many.yaml", many));
 	expect_says(o, "number 23, ", "many.yaml:25 ", "not      number 10, ", "and 12 more\n");
 	expect(!strstr(o.out, "number 11, "));
 }
 
 SCENARIO("wrong usage, a wrong configuration and a URL that is none exit with 2 and a sentence")
 {
-	struct output o = program(twice_itself(), "route", "http://x/");
+	struct output o = program(edge_binary(), "route", "http://x/");
 	expect_that(o.status == 2 && strstr(o.err, "-c FILE"), "exit %d: %s", o.status, o.err);
-	o = program(twice_itself(), "route", "-c", file("few.yaml", few));
+	o = program(edge_binary(), "route", "-c", file("few.yaml", few));
 	expect_that(o.status == 2 && strstr(o.err, "which URL"), "exit %d: %s", o.status, o.err);
-	o = program(twice_itself(), "route", "http://x/", "-c", file("bad.yaml", "\nroute: [ ]\n"));
+	o = program(edge_binary(), "route", "http://x/", "-c", file("bad.yaml", "\nroute: [ ]\n"));
 	expect_that(o.status == 2 && strstr(o.err, "bad.yaml:2: "), "exit %d: %s", o.status, o.err);
 	o = route("x/y", "http://x/");
 	expect_that(o.status == 2 && strstr(o.err, "x/y: a URL begins with") &&
@@ -209,7 +203,7 @@ ask_route(char *const *urls, const char *fields)
 		program("sh", "-c",
 			"exec \"$0\" route - --json --from 127.0.0.1 -c \"$1\" -H \"$2\" -H "
 			"'Cookie: s=1' -H 'X-Key: k' < \"$3\"",
-			twice_itself(), config, fields, list);
+			edge_binary(), config, fields, list);
 	expect_that(o.status == 0, "exit %d: %s", o.status, o.err);
 	return o.out;
 }

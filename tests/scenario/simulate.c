@@ -4,12 +4,6 @@
 
 enum { ONCE = 60, OFTEN = 20, BODY = 4096 };
 
-static const char *
-bin(void)
-{
-	return getenv("TWICE") ? getenv("TWICE") : "build/twice";
-}
-
 /* ONCE URLs that are asked for once, OFTEN three times, and four requests that no cache stores. */
 static char *
 wonders(void)
@@ -40,7 +34,7 @@ expect_says(struct output o, const char *words)
 
 SCENARIO("the log is described, each policy has a row, and assumptions are said")
 {
-	struct output o = program(bin(), "simulate", "--disk", "1GiB", wonders());
+	struct output o = program(edge_binary(), "simulate", "--disk", "1GiB", wonders());
 	expect_int(o.status, 0);
 	expect_says(o, "clf, plain, 125 lines");
 	expect_says(o, "1 bad lines: 125");
@@ -59,9 +53,10 @@ SCENARIO("the log is described, each policy has a row, and assumptions are said"
 
 SCENARIO("policies, sizes and formats can be named")
 {
-	struct output o = program(bin(), "simulate", "--policies", "all,2+filter=exact,bound",
-				  "--disk", "100%,50%", "--eviction", "lru", "--format", "clf",
-				  "--fresh", ".html=5m,1d", "--threads", "1", wonders());
+	struct output o =
+		program(edge_binary(), "simulate", "--policies", "all,2+filter=exact,bound",
+			"--disk", "100%,50%", "--eviction", "lru", "--format", "clf", "--fresh",
+			".html=5m,1d", "--threads", "1", wonders());
 	expect_int(o.status, 0);
 	expect_says(o, "2+filter=exact");
 	expect_says(o, "Eviction is plain LRU");
@@ -84,11 +79,11 @@ static const struct { const char *says, *flag, *value, *wrong; int status; } mis
 SCENARIO("mistakes are told in one sentence with a way out")
 {
 	for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
-		struct output o = program(bin(), "simulate", mistakes[i].flag, mistakes[i].value,
-					  i == 0 ? "none.log" : wonders());
+		struct output o = program(edge_binary(), "simulate", mistakes[i].flag,
+					  mistakes[i].value, i == 0 ? "none.log" : wonders());
 		expect_that(o.status == mistakes[i].status && strstr(o.err, mistakes[i].wrong),
 			    "%s: exit %d: %s", mistakes[i].says, o.status, o.err);
 	}
-	struct output o = program(bin(), "simulate");
+	struct output o = program(edge_binary(), "simulate");
 	expect_that(o.status == 2 && strstr(o.err, "name at least one log"), "%s", o.err);
 }

@@ -369,8 +369,8 @@ SCENARIO("a purge takes the head and all slices")
 	origin_says("/film", .fields = FRESH, .etag = "\"v1\"", .pattern_bytes = BYTES, .seed = 8,
 		    .ranges = true, .times = 9);
 	struct output o =
-		program(getenv("TWICE") ? getenv("TWICE") : "build/twice", "purge", "--admin",
-			text("127.0.0.1:%u", edge_admin_port()), "http://example.com/film");
+		program(edge_binary(), "purge", "--admin", text("127.0.0.1:%u", edge_admin_port()),
+			"http://example.com/film");
 	expect_int(o.status, 0);
 	struct answer a = get_with("/film", text("Range: bytes=%d-%d\r\n", 4 * MIB, 4 * MIB + 9));
 	expect_status(a, 206);

@@ -351,7 +351,7 @@ static char *
 reload_to(const char *yaml, int status)
 {
 	edge_rewrite(yaml);
-	struct output o = program(getenv("TWICE"), "reload", "--admin",
+	struct output o = program(edge_binary(), "reload", "--admin",
 				  text("127.0.0.1:%u", edge_admin_port()));
 	expect_that(o.status == status, "%s%s", o.out, o.err);
 	return o.err;

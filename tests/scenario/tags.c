@@ -390,7 +390,7 @@ SCENARIO("several at once; what cannot be meant is refused, with what would be r
 SCENARIO("twice purge takes prefixes, tags, several at once, and is soft on demand")
 {
 	by_http_only();
-	const char *twice = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	const char *twice = edge_binary();
 	edge_start_yaml(ADMITTED);
 	origin_says("/x", .fields = FRESH "Cache-Tag: t\r\n", .body = "x", .etag = "\"1\"",
 		    .times = 99);

@@ -48,7 +48,7 @@ SCENARIO_IN(60,
 	expect_int(share("first_sight_bytes", "example.com/news"), 13);
 	expect_int(share("first_sight_bytes", "example.com"), 13); /* at the top */
 
-	const char *bin = getenv("TWICE") ? getenv("TWICE") : "build/twice";
+	const char *bin = edge_binary();
 	char *at = text("127.0.0.1:%u", edge_admin_port());
 	struct output o = program(bin, "top", "--admin", at);
 	expect_that(o.status == 0 && strstr(o.out, " 60.0%  http://example.com/news/popular"),
@@ -64,7 +64,7 @@ SCENARIO("a name of a stranger is no control sequence in a terminal")
 	edge_start();
 	get_with("/a%1b%5b2J", "");
 	edge_wait_stat("requests.misses", 1);
-	struct output o = program(getenv("TWICE") ? getenv("TWICE") : "build/twice", "top",
-				  "--admin", text("127.0.0.1:%u", edge_admin_port()));
+	struct output o =
+		program(edge_binary(), "top", "--admin", text("127.0.0.1:%u", edge_admin_port()));
 	expect_that(o.status == 0 && !strchr(o.out, '\033'), "%s", o.out);
 }

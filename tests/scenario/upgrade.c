@@ -220,8 +220,7 @@ static void
 start_by_link(void)
 {
 	char real[4096];
-	const char *named = getenv("TWICE");
-	expect(realpath(named ? named : "build/twice", real) != NULL);
+	expect(realpath(edge_binary(), real) != NULL);
 	program_itself = text("%s", real);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	link_to(program_itself);
