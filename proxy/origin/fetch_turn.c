@@ -283,23 +283,27 @@ static void
 begin(struct fetch *f)
 {
 	struct site *s = f->site;
-	bool upload = f->queue == QUEUE_UPLOAD;
+	bool upload = f->queue == QUEUE_UPLOAD, waited = f->asks == ASK_QUEUED;
 	if (f->refused) {
 		give_up(f, FETCH_QUEUE_FULL,
 			"as many requests as may are under way or waiting already");
 		return;
 	}
-	struct lane *l = upload && !fetch_site_may_upload(s)
-				 ? NULL
-				 : pool_take(&s->pool, upload, f->repeatable);
+	bool blocked = upload && !fetch_site_may_upload(s);
+	struct lane *l = blocked ? NULL : pool_take(&s->pool, upload, f->repeatable);
 	if (!l) {
 		fetch_queue_enter(f);
+		if (waited && blocked)
+			fetch_site_call_next(s); /* the one without a body */
 		return;
 	}
 	f->uploading = upload;
 	s->uploading += upload;
 	reply_begin(&f->reply, f->to_head, f->upgrade, s->fetcher->fields);
 	take_lane(f, l);
+	/* It was called once, however many lanes came free before its turn. */
+	if (waited)
+		fetch_site_call_next(s);
 	if (l->fd >= 0)
 		on_open(l, CURLE_OK, "");
 }

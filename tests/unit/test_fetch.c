@@ -1142,6 +1142,57 @@ START_TEST(a_lane_whose_next_has_left_goes_to_the_one_after)
 }
 END_TEST
 
+/* Hears a request head on a connection that has had one before; false: none comes. */
+static bool
+hear_next(struct desk *d, int fd)
+{
+	char head[1024];
+	static const struct timeval soon = {0, 2000};
+	for (int k = 0; k < 100; k++) {
+		event_base_loopexit(d->base, &soon);
+		event_base_dispatch(d->base);
+		if (recv(fd, head, sizeof head, MSG_DONTWAIT) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Two connections come free in one turn of the event loop: the first of those who wait is called
+ * twice, and must not be the only one who comes. */
+START_TEST(two_lanes_that_come_free_at_once_go_to_two_who_wait)
+{
+	enum { MOST = 2, CALLS = 5 };
+	struct stage s;
+	struct desk d;
+	struct call c[CALLS] = {0};
+	int fds[MOST];
+	stage_start(&s, NULL, NULL);
+	desk_open(&d, &s, (struct origin_options){.max_connections = MOST});
+	struct fetch_request r = request_of(&d, "GET");
+	for (int i = 0; i < CALLS; i++)
+		call_start(&c[i], &d, &r);
+	event_base_loop(d.base, EVLOOP_NONBLOCK);
+	for (int i = 0; i < MOST; i++) {
+		fds[i] = stage_accept(&s);
+		ck_assert(hear_next(&d, fds[i]));
+	}
+	for (int i = 0; i < MOST; i++)
+		say(&s, fds[i], "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	call_wait(&c[0]);
+	call_wait(&c[1]);
+	for (int i = 0; i < MOST; i++)
+		ck_assert_msg(hear_next(&d, fds[i]), "connection %d stays idle", i);
+	for (int i = MOST; i < CALLS; i++)
+		fetch_cancel(&c[i].fetch);
+	for (int i = 0; i < CALLS; i++)
+		call_fini(&c[i]);
+	desk_close(&d);
+	for (int i = 0; i < MOST; i++)
+		close(fds[i]);
+	stage_end(&s);
+}
+END_TEST
+
 /* Takes what comes and answers nothing; how many of the requests heard were GETs. */
 static int
 hear_all(struct stage *s, struct desk *d, int turns)
@@ -2038,6 +2089,7 @@ UNIT("fetch", LOOP(answer, answers), TEST(nul_in_a_head_is_refused), TEST(a_head
      TEST(a_fetch_may_start_in_the_end_of_another), TEST(a_refused_connection),
      TEST(an_unknown_name), TEST(a_handshake_that_does_not_come),
      LOOP(an_origin_that_falls_silent, silences),
+     TEST(two_lanes_that_come_free_at_once_go_to_two_who_wait),
      TEST(slow_uploads_hold_half_of_the_connections_at_most), TEST(waiting_for_a_lane_has_an_end),
      TIMES(our_own_slowness_is_not_the_origins, 2), LOOP(a_slow_client_grows_no_memory, large),
      LOOP(upload, uploads), TIMES(a_client_whose_body_breaks_off, 2),
