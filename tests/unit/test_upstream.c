@@ -44,6 +44,16 @@ numbered(const struct upstream_options *o, unsigned n)
 }
 
 static struct upstream *
+checked(unsigned n)
+{
+	struct upstream_options o = {
+		.name = "g",
+		.checks = {.path = "/h", .least = 200, .most = 399, .fall = 3, .rise = 2},
+	};
+	return numbered(&o, n);
+}
+
+static struct upstream *
 several(unsigned n)
 {
 	return group(&(struct upstream_options){.name = "g", .retries = UPSTREAM_MOST}, n, 0);
@@ -189,6 +199,45 @@ START_TEST(never_more_than_half_of_a_group_is_left_alone)
 			      n, out, failing);
 		upstream_destroy(&u);
 	}
+}
+END_TEST
+
+/* A backup, or one far back in the order, is asked by nobody while the others are well. */
+START_TEST(whom_nobody_asks_takes_no_place_among_the_half_for_ever)
+{
+	struct upstream_options o = {
+		.name = "g", .balance = BALANCE_LEAST, .retries = UPSTREAM_MOST};
+	struct upstream *u = group(&o, 3, 1);
+	int first;
+	fails(u, 0, 1000); /* all are dead, and one of the first two has the place */
+	for (int i = 0; i < 4; i++)
+		ask(u, 7, 5000, &first); /* both are back */
+	ask(u, 0, 6000, &first); /* then none answers once, and the backup had failed before */
+	ask(u, 7, 7000, &first);
+	ck_assert(is_out(u, 2, 7000));
+	int64_t now = 7000;
+	for (; now < 7000 + 2 * UPSTREAM_HOLD_MOST_MS; now += 100)
+		ask(u, 7, now, &first);
+	for (int i = 0; i < 4 * UPSTREAM_FAILURES; i++) /* much later the first dies */
+		ask(u, 6, now, &first);
+	ck_assert(is_out(u, 0, now));
+	ck_assert(!is_out(u, 1, now) && !is_out(u, 2, now));
+	upstream_destroy(&u);
+}
+END_TEST
+
+START_TEST(the_place_of_one_that_is_never_asked_is_there_for_checks_too)
+{
+	struct upstream *u = checked(2);
+	struct upstream_try t = {.tried = 2, .current = 1};
+	for (int i = 0; i < UPSTREAM_FAILURES; i++)
+		upstream_failed(u, &t, &refused, 1000);
+	ck_assert(is_out(u, 1, 1000));
+	for (int i = 0; i < 3; i++)
+		upstream_checked(u, 0, 503, FETCH_OK, 1000 + 2 * UPSTREAM_HOLD_MOST_MS);
+	ck_assert(is_out(u, 0, 1000 + 2 * UPSTREAM_HOLD_MOST_MS));
+	ck_assert(!is_out(u, 1, 1000 + 2 * UPSTREAM_HOLD_MOST_MS));
+	upstream_destroy(&u);
 }
 END_TEST
 
@@ -646,16 +695,6 @@ static const struct {
 	{"good checks do not shorten what failures of requests brought", "fgg", UPSTREAM_OUT},
 };
 
-static struct upstream *
-checked(unsigned n)
-{
-	struct upstream_options o = {
-		.name = "g",
-		.checks = {.path = "/h", .least = 200, .most = 399, .fall = 3, .rise = 2},
-	};
-	return numbered(&o, n);
-}
-
 static void
 step(struct upstream *u, char what)
 {
@@ -734,6 +773,8 @@ UNIT("upstream", LOOP(checks_put_a_server_out_and_bring_it_back, checks),
      TEST(one_that_is_back_is_asked_first_again),
      TEST(while_a_probe_is_under_way_nobody_else_probes),
      TEST(never_more_than_half_of_a_group_is_left_alone),
+     TEST(whom_nobody_asks_takes_no_place_among_the_half_for_ever),
+     TEST(the_place_of_one_that_is_never_asked_is_there_for_checks_too),
      TEST(a_single_server_is_asked_always_and_known_to_be_back_at_once),
      TEST(when_none_is_well_a_request_asks_one_that_is_left_alone),
      TEST(backups_are_asked_when_none_of_the_others_may_be),
