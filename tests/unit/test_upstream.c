@@ -315,6 +315,27 @@ START_TEST(what_is_under_way_is_counted_and_given_back)
 }
 END_TEST
 
+START_TEST(a_request_that_is_refused_finds_out_nothing)
+{
+	static const enum balance how[] = {BALANCE_ORDER, BALANCE_LEAST};
+	struct upstream_options o = {.name = "g", .balance = how[_i], .retries = 1, .most = 1};
+	struct upstream *u = group(&o, 2, 0);
+	struct upstream_try one = {0}, refused_one = {0}, next = {0};
+	int first;
+	while (!is_out(u, 0, 1000))
+		ask(u, 2, 1000, &first);
+	ck_assert(upstream_begin(u, &one, 1999));
+	ck_assert(!upstream_begin(u, &refused_one, 2500)); /* it is asked by nobody's request */
+	ck_assert(!refused_one.probe);
+	upstream_end(u, &refused_one);
+	upstream_end(u, &one);
+	ck_assert(upstream_begin(u, &next, 2500));
+	ck_assert(next.probe && next.current == 0);
+	upstream_end(u, &next);
+	upstream_destroy(&u);
+}
+END_TEST
+
 START_TEST(a_tunnel_is_counted_by_its_server_and_takes_no_place_in_the_queue)
 {
 	struct upstream_options o = {
@@ -779,6 +800,7 @@ UNIT("upstream", LOOP(checks_put_a_server_out_and_bring_it_back, checks),
      TEST(when_none_is_well_a_request_asks_one_that_is_left_alone),
      TEST(backups_are_asked_when_none_of_the_others_may_be),
      TEST(what_is_under_way_is_counted_and_given_back),
+     TIMES(a_request_that_is_refused_finds_out_nothing, 2),
      TEST(a_tunnel_is_counted_by_its_server_and_takes_no_place_in_the_queue),
      TEST(retries_have_a_budget), TEST(a_server_that_is_back_gets_its_part_bit_by_bit),
      TEST(by_hash_a_key_has_one_server_until_it_fails),
