@@ -262,6 +262,8 @@ is_failure_of_server(const struct fetch_result *r)
 	case FETCH_CLOSED:
 	case FETCH_SEND:
 		return !r->head_seen;
+	case FETCH_TOTAL_TIMEOUT: /* the time may have gone into a large body */
+		return !r->begun && !r->body_taken;
 	default:
 		return false;
 	}

@@ -465,7 +465,17 @@ static const struct {
 	{"it took no more of a body", {.end = FETCH_SEND, .body_taken = true}, true, false, false},
 	{"cut", {.end = FETCH_TRUNCATED, .begun = true, .head_seen = true}, false, false, false},
 	{"unreadable", {.end = FETCH_PROTOCOL, .begun = true}, false, false, false},
-	{"took too long altogether", {.end = FETCH_TOTAL_TIMEOUT}, false, false, false},
+	{"silence, for as long as all may take", {.end = FETCH_TOTAL_TIMEOUT}, true, false, false},
+	{"a body took as long",
+	 {.end = FETCH_TOTAL_TIMEOUT, .body_taken = true},
+	 false,
+	 false,
+	 false},
+	{"took too long altogether",
+	 {.end = FETCH_TOTAL_TIMEOUT, .begun = true, .head_seen = true},
+	 false,
+	 false,
+	 false},
 	{"the client's body failed", {.end = FETCH_ABORTED}, false, false, false},
 };
 
