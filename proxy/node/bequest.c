@@ -60,7 +60,7 @@ struct bequest {
 	unsigned door_n;
 	char *err;
 	size_t err_bytes;
-	bool changed, left; /* cache_work is due; come_back is */
+	bool changed, left; /* cache_work is due; clients are to be taken back */
 };
 
 __attribute__((format(printf, 2, 3))) static int
@@ -285,14 +285,6 @@ leave(struct bequest *b)
 	return r;
 }
 
-static void
-come_back(struct bequest *b)
-{
-	tell_workers(b, b->s->edition, false);
-	if (b->s->admin)
-		admin_leave(b->s->admin, false);
-}
-
 /* ---- the cache ------------------------------------------------------------------------------ */
 
 static int
@@ -404,7 +396,7 @@ undo(struct bequest *b)
 	if (heir_is_over(s->heir))
 		cache_release(s->shelves.cache);
 	if (b->left)
-		come_back(b);
+		tell_workers(b, s->edition, false);
 	if (keeper_start(&s->keeper, &s->shelves, s->chronicle))
 		log_error("cannot start a thread: nothing more is saved until a restart");
 }
@@ -446,6 +438,9 @@ server_bequeath(struct server *s, int end, const struct server_heir *heir, char 
 		let_go(&b);
 	server_check(s);
 	pthread_mutex_unlock(&s->changing);
+	/* Its thread may be waiting for `changing`, in a reload. */
+	if (r && b.left && s->admin)
+		admin_leave(s->admin, false);
 	for (unsigned i = 0; i < b.door_n; i++)
 		if (b.doors[i].fd >= 0)
 			close(b.doors[i].fd);

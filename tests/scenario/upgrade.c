@@ -821,6 +821,45 @@ SCENARIO_IN(
 	expect_all_works("end");
 }
 
+/* A program that becomes another one when in_dir("go") is there. */
+static void
+link_to_slow(const char *becomes)
+{
+	char *script = in_dir("slow");
+	FILE *f = fopen(script, "w");
+	expect(f != NULL);
+	fprintf(f,
+		"#!/bin/sh\necho $$ > %s\nwhile [ ! -e %s ]; do sleep 0.02; done\nexec %s \"$@\"\n",
+		in_dir("pid"), in_dir("go"), becomes);
+	expect_int(fclose(f), 0);
+	expect_int(chmod(script, 0700), 0);
+	link_to(script);
+}
+
+SCENARIO_IN(30, "a reload that is asked for within an upgrade that fails is done behind it")
+{
+	char self[4096] = "", *log = in_dir("access.log"), *rotated = in_dir("access.log.1");
+	expect(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml(text("timeouts: { upgrade: 4s }\naccess_log: %s\n", log));
+	start_by_link();
+	store("/kept");
+	link_to_slow(self);
+	no_heir_does(text("between-hang-%d", GO));
+	edge_signal(SIGUSR2);
+	wait_until(access(in_dir("pid"), F_OK) == 0);
+	expect_int(rename(log, rotated), 0);
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, "POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+	wait_until((get("/kept"), access(log, F_OK) == 0)); /* it has begun, and waits */
+	expect_int(close(creat(in_dir("go"), 0600)), 0);
+	wait_until(access(mark("at", GO), F_OK) == 0);
+	wait_until(edge_said("the upgrade has failed"));
+	expect_status(client_read(c, "POST"), 200);
+	client_close(c);
+	expect_all_works("after");
+}
+
 SCENARIO("what is purged while a new process hangs is durable when that is given up")
 {
 	char self[4096] = "";
@@ -891,16 +930,9 @@ SCENARIO("a process that is killed while the new one starts is followed all the 
 	start_by_link();
 	store("/kept");
 	edge_restart(); /* all is on disk */
-	char *script = in_dir("slow");
-	FILE *f = fopen(script, "w");
-	expect(f != NULL);
-	fprintf(f,
-		"#!/bin/sh\necho $$ > %s\nwhile [ ! -e %s ]; do sleep 0.02; done\nexec %s \"$@\"\n",
-		in_dir("pid"), in_dir("go"), program_itself);
-	expect_int(fclose(f), 0);
-	expect_int(chmod(script, 0700), 0);
-	link_to(script);
+	link_to_slow(program_itself);
 	edge_signal(SIGUSR2);
+	FILE *f;
 	int pid = 0;
 	wait_until((f = fopen(in_dir("pid"), "r")) != NULL && fscanf(f, "%d", &pid) == 1);
 	pid_t old = edge_pid();
