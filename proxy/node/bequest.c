@@ -255,8 +255,9 @@ tell_workers(struct bequest *b, struct edition *e, bool leaves)
 		unsigned place = b->doors[i].place;
 		assert(to->door_count < each && place < s->place_count);
 		to->doors[to->door_count++] = (struct worker_door){
-			fcntl(b->doors[i].fd, F_DUPFD_CLOEXEC, 0), s->places[place].id,
+			b->doors[i].fd, s->places[place].id,
 			doorway_listener(s->edition->config, place, &s->listeners)};
+		b->doors[i].fd = -1; /* no copy, for which there may be no descriptor */
 	}
 	for (unsigned w = 0; w < n; w++)
 		worker_change(&s->workers[w], &c[w]);

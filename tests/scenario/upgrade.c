@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -857,6 +858,47 @@ SCENARIO_IN(30, "a reload that is asked for within an upgrade that fails is done
 	wait_until(edge_said("the upgrade has failed"));
 	expect_status(client_read(c, "POST"), 200);
 	client_close(c);
+	expect_all_works("after");
+}
+
+/* It can open no file more that is not there yet, or as many as ever. */
+static void
+let_open(bool any)
+{
+	struct rlimit limit;
+	rlim_t next = 0;
+	while (access(text("/proc/%d/fd/%u", (int)edge_pid(), (unsigned)next), F_OK) == 0)
+		next++;
+	expect(prlimit(edge_pid(), RLIMIT_NOFILE, NULL, &limit) == 0);
+	limit.rlim_cur = any ? limit.rlim_max : next;
+	expect(prlimit(edge_pid(), RLIMIT_NOFILE, &limit, NULL) == 0);
+}
+
+SCENARIO_IN(30, "an upgrade that fails takes all sockets back, also when no descriptor is left")
+{
+	unsigned ports[6];
+	char listen[6 * 32] = "";
+	by_http_only();
+	origin_says("*", .fields = FRESH, .body = "hello");
+	for (int i = 0; i < 6; i++) {
+		ports[i] = edge_reserve_port();
+		snprintf(listen + strlen(listen), sizeof listen - strlen(listen),
+			 "%s\"127.0.0.1:%u\"", i ? ", " : "", ports[i]);
+	}
+	edge_yaml(text("timeouts: { upgrade: 4s }\nlisten: [ %s ]\n", listen));
+	start_by_link();
+	store("/kept");
+	become_no_heir(text("between-hang-%d", GO));
+	edge_signal(SIGUSR2);
+	wait_until(access(mark("at", GO), F_OK) == 0);
+	let_open(false);
+	wait_until(edge_said("the upgrade has failed"));
+	let_open(true);
+	for (int i = 0; i < 12; i++) { /* either worker's */
+		struct client *c = client_open_to(ports[i / 2]);
+		expect_hit(ask_by(c, "GET", "/kept"));
+		client_close(c);
+	}
 	expect_all_works("after");
 }
 
