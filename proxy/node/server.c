@@ -346,6 +346,8 @@ server_create_heir(struct server **out, const struct config *c, const char *vers
 	share_heaps(c);
 	s->edition = edition_create(c, 0);
 	s->names.origins.resolver = resolver_create(NULL, (int64_t)c->resolve_s * 1000);
+	if (heir)
+		inherited_hold();
 	if (open_shelves(s, err, err_bytes) || open_edition(s, err, err_bytes) ||
 	    server_open_log(s, c, &s->access_log, err, err_bytes) ||
 	    open_workers(s, err, err_bytes) || (!heir && server_admin_open(s, err, err_bytes))) {
@@ -402,6 +404,7 @@ server_settle(struct server *s)
 {
 	assert(s->heir && s->started);
 	heir_settle(s->heir);
+	inherited_tell();
 }
 
 void

@@ -402,3 +402,48 @@ SCENARIO("it keeps no socket of an entry that a reload takes away, or of a reloa
 	expect_answer(client_read(c, "GET"), 200, "hello");
 	expect_int(count_said(text("FDSTOREREMOVE=1\nFDNAME=twice-127.0.0.1-%u", stays)), 0);
 }
+
+static int
+count_kept(const char *message, unsigned port)
+{
+	return count_said(text("%s\nFDNAME=twice-127.0.0.1-%u", message, port));
+}
+
+SCENARIO("it hears of the entries of a new process only when that has the old one's place")
+{
+	by_http_only();
+	unsigned stays = edge_reserve_port(), goes = edge_reserve_port(),
+		 comes = edge_reserve_port(), taken = 0;
+	int fd = listening_at(&taken, false);
+	char *origin = text("workers: 2\norigins: [ { name: web, url: \"%s\" } ]\n", origin_url());
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	supervise();
+	edge_start_yaml(
+		text("%slisten: [ \"127.0.0.1:%u\", \"127.0.0.1:%u\" ]\n", origin, stays, goes));
+	wait_said("READY=1", 1);
+	/* One entry comes and one goes, but another cannot be opened. */
+	edge_rewrite(text("%slisten: [ \"127.0.0.1:%u\", \"127.0.0.1:%u\", \"127.0.0.1:%u\" ]\n",
+			  origin, stays, comes, taken));
+	edge_signal(SIGUSR2);
+	wait_until(edge_said("the upgrade has failed, and nothing has changed: cannot listen on"));
+	edge_rewrite(
+		text("%slisten: [ \"127.0.0.1:%u\", \"127.0.0.1:%u\" ]\n", origin, stays, comes));
+	expect_int(count_kept("FDSTORE=1", comes), 0);
+	expect_int(count_kept("FDSTOREREMOVE=1", goes), 0);
+	edge_signal(SIGUSR2);
+	wait_said("MAINPID=", 1);
+	wait_said("READY=1", 2);
+	int pid = 0;
+	pthread_mutex_lock(&boss.lock);
+	expect_int(sscanf(strstr(boss.said, "MAINPID="), "MAINPID=%d", &pid), 1);
+	pthread_mutex_unlock(&boss.lock);
+	edge_becomes(pid, 0);
+	expect_int(count_kept("FDSTORE=1", comes), 2); /* two workers' */
+	expect(count_kept("FDSTOREREMOVE=1", goes) > 0);
+	expect_int(count_kept("FDSTORE=1", stays), 2);
+	struct client *c = client_open_to(comes);
+	client_request(c, "GET", "/x", NULL);
+	expect_answer(client_read(c, "GET"), 200, "hello");
+	close(fd);
+}
