@@ -379,6 +379,7 @@ server_accede(struct server *s, char *err, size_t err_bytes)
 	size_t n = 0;
 	assert(s->heir && !s->started);
 	uint64_t whose = filter_seed_fingerprint(cache_seed(c));
+	resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS); /* clients are served */
 	int r = heir_await(s->heir, whose, &forgotten, &n, err, err_bytes);
 	if (r == 0)
 		r = learn_again(s, err, err_bytes);
@@ -433,7 +434,8 @@ server_start(struct server *s)
 {
 	unsigned n = 0;
 	assert(!s->started && s->worker_count > 0);
-	resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS);
+	if (!s->heir)
+		resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS);
 	chronicle_begin(s->chronicle, server_admin_second, s);
 	while (n < s->worker_count &&
 	       pthread_create(&s->workers[n].thread, NULL, worker_run, &s->workers[n]) == 0)
