@@ -24,6 +24,7 @@
 #include "proxy/node/heir.h"
 #include "proxy/node/inherited.h"
 #include "proxy/node/keeper.h"
+#include "proxy/node/watchdog.h"
 #include "proxy/wire/clients.h"
 
 #include <assert.h>
@@ -415,6 +416,7 @@ let_go(struct bequest *b)
 		if (s->places[i].file.path)
 			unix_socket_leave(&s->places[i].file);
 	admin_door_leave(&s->admin_door);
+	watchdog_stop(&s->watchdog); /* what it says would be taken for the other one's life */
 	malloc_trim(0);
 }
 

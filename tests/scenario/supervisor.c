@@ -344,6 +344,35 @@ SCENARIO("it is told which process is the main one after an upgrade, and keeps t
 	expect_int(count_said("STOPPING=1"), 0);
 }
 
+SCENARIO("a process that was followed does not say that the one behind it lives")
+{
+	struct barrier *go = barrier_new();
+	int pid = 0;
+	origin_says("/slow", .body = "whole", .hold_body = go, .hold_at = 2);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	supervise();
+	setenv("WATCHDOG_USEC", "600000", 1);
+	edge_start();
+	struct call *slow = call_get("/slow");
+	barrier_arrivals(go, 1);
+	edge_signal(SIGUSR2);
+	wait_said("MAINPID=", 1);
+	wait_said("READY=1", 2);
+	pthread_mutex_lock(&boss.lock);
+	expect_int(sscanf(strstr(boss.said, "MAINPID="), "MAINPID=%d", &pid), 1);
+	pthread_mutex_unlock(&boss.lock);
+	expect_int(kill(pid, SIGSTOP), 0);
+	int before = count_said("WATCHDOG=1");
+	int64_t then = kit_now_ms();
+	wait_until(kit_now_ms() > then + 1000); /* in which either would look five times */
+	expect_between(count_said("WATCHDOG=1"), before, before + 1);
+	expect_int(kill(pid, SIGCONT), 0);
+	wait_said("WATCHDOG=1", before + 3);
+	barrier_open(go);
+	call_expect(slow, 200, "whole");
+	edge_becomes(pid, 0);
+}
+
 /* ---- what nobody accepts from any more ------------------------------------------------------ */
 
 /* What it says of it. */
