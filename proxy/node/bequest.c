@@ -271,20 +271,16 @@ tell_workers(struct bequest *b, struct edition *e, bool leaves)
 	free(c);
 }
 
-static int
+static void
 leave(struct bequest *b)
 {
 	struct server *s = b->s;
 	struct edition *passing = edition_create_passing(s->edition);
-	int r = edition_open(passing, s->worker_count, s->edition, &s->names, b->err, b->err_bytes);
-	if (r == 0) {
-		if (s->admin) /* may take a while, so clients are accepted meanwhile */
-			admin_leave(s->admin, true);
-		tell_workers(b, passing, true);
-		b->left = true;
-	}
+	if (s->admin) /* may take a while, so clients are accepted meanwhile */
+		admin_leave(s->admin, true);
+	tell_workers(b, passing, true);
+	b->left = true;
 	edition_unref(&passing);
-	return r;
 }
 
 /* ---- the cache ------------------------------------------------------------------------------ */
@@ -376,10 +372,11 @@ hand_over(struct bequest *b)
 {
 	struct handover_message *m = NEW(struct handover_message);
 	int64_t settle_ms = b->limit_ms < SETTLE_MS ? b->limit_ms : SETTLE_MS;
-	int r = await_hello(b, m) || rest(b) || give_all(b) || await_ready(b, m) || leave(b) ||
-				give_the_last(b) || await(b, HANDOVER_SETTLED, settle_ms, m)
-			? -1
-			: 0;
+	int r = await_hello(b, m) || rest(b) || give_all(b) || await_ready(b, m) ? -1 : 0;
+	if (r == 0) {
+		leave(b);
+		r = give_the_last(b) || await(b, HANDOVER_SETTLED, settle_ms, m) ? -1 : 0;
+	}
 	free(m);
 	return r;
 }

@@ -964,6 +964,23 @@ SCENARIO("a bad configuration is refused by the new process, with its line")
 	expect_all_works("a");
 }
 
+SCENARIO("an upgrade needs no file that the new configuration does not name any more")
+{
+	char *page = in_dir("page.html");
+	FILE *f = fopen(page, "w");
+	expect(f && fputs("a page", f) >= 0 && fclose(f) == 0);
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml(text("routes: [ { path: /page, answer: { status: 200, file: %s } } ]\n", page));
+	start_by_link();
+	expect_answer(get("/page"), 200, "a page");
+	store("/kept");
+	write_settings("timeouts: { drain: 5s }\n");
+	expect_int(unlink(page), 0);
+	edge_becomes(upgraded(), 0);
+	expect_answer(get("/page"), 200, "hello");
+	expect_hit(get("/kept"));
+}
+
 SCENARIO("a process that is killed while the new one starts is followed all the same")
 {
 	unsigned port = edge_reserve_port();
