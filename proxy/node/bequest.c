@@ -24,6 +24,7 @@
 #include "proxy/node/heir.h"
 #include "proxy/node/inherited.h"
 #include "proxy/node/keeper.h"
+#include "proxy/node/watchdog.h"
 #include "proxy/wire/clients.h"
 
 #include <assert.h>
@@ -60,7 +61,7 @@ struct bequest {
 	unsigned door_n;
 	char *err;
 	size_t err_bytes;
-	bool changed, left; /* cache_work is due; come_back is */
+	bool changed, left; /* cache_work is due; clients are to be taken back */
 };
 
 __attribute__((format(printf, 2, 3))) static int
@@ -255,8 +256,9 @@ tell_workers(struct bequest *b, struct edition *e, bool leaves)
 		unsigned place = b->doors[i].place;
 		assert(to->door_count < each && place < s->place_count);
 		to->doors[to->door_count++] = (struct worker_door){
-			fcntl(b->doors[i].fd, F_DUPFD_CLOEXEC, 0), s->places[place].id,
+			b->doors[i].fd, s->places[place].id,
 			doorway_listener(s->edition->config, place, &s->listeners)};
+		b->doors[i].fd = -1; /* no copy, for which there may be no descriptor */
 	}
 	for (unsigned w = 0; w < n; w++)
 		worker_change(&s->workers[w], &c[w]);
@@ -269,28 +271,16 @@ tell_workers(struct bequest *b, struct edition *e, bool leaves)
 	free(c);
 }
 
-static int
+static void
 leave(struct bequest *b)
 {
 	struct server *s = b->s;
 	struct edition *passing = edition_create_passing(s->edition);
-	int r = edition_open(passing, s->worker_count, s->edition, &s->names, b->err, b->err_bytes);
-	if (r == 0) {
-		if (s->admin) /* may take a while, so clients are accepted meanwhile */
-			admin_leave(s->admin, true);
-		tell_workers(b, passing, true);
-		b->left = true;
-	}
+	if (s->admin) /* may take a while, so clients are accepted meanwhile */
+		admin_leave(s->admin, true);
+	tell_workers(b, passing, true);
+	b->left = true;
 	edition_unref(&passing);
-	return r;
-}
-
-static void
-come_back(struct bequest *b)
-{
-	tell_workers(b, b->s->edition, false);
-	if (b->s->admin)
-		admin_leave(b->s->admin, false);
 }
 
 /* ---- the cache ------------------------------------------------------------------------------ */
@@ -382,10 +372,11 @@ hand_over(struct bequest *b)
 {
 	struct handover_message *m = NEW(struct handover_message);
 	int64_t settle_ms = b->limit_ms < SETTLE_MS ? b->limit_ms : SETTLE_MS;
-	int r = await_hello(b, m) || rest(b) || give_all(b) || await_ready(b, m) || leave(b) ||
-				give_the_last(b) || await(b, HANDOVER_SETTLED, settle_ms, m)
-			? -1
-			: 0;
+	int r = await_hello(b, m) || rest(b) || give_all(b) || await_ready(b, m) ? -1 : 0;
+	if (r == 0) {
+		leave(b);
+		r = give_the_last(b) || await(b, HANDOVER_SETTLED, settle_ms, m) ? -1 : 0;
+	}
 	free(m);
 	return r;
 }
@@ -404,7 +395,7 @@ undo(struct bequest *b)
 	if (heir_is_over(s->heir))
 		cache_release(s->shelves.cache);
 	if (b->left)
-		come_back(b);
+		tell_workers(b, s->edition, false);
 	if (keeper_start(&s->keeper, &s->shelves, s->chronicle))
 		log_error("cannot start a thread: nothing more is saved until a restart");
 }
@@ -422,6 +413,7 @@ let_go(struct bequest *b)
 		if (s->places[i].file.path)
 			unix_socket_leave(&s->places[i].file);
 	admin_door_leave(&s->admin_door);
+	watchdog_stop(&s->watchdog); /* what it says would be taken for the other one's life */
 	malloc_trim(0);
 }
 
@@ -446,6 +438,9 @@ server_bequeath(struct server *s, int end, const struct server_heir *heir, char 
 		let_go(&b);
 	server_check(s);
 	pthread_mutex_unlock(&s->changing);
+	/* Its thread may be waiting for `changing`, in a reload. */
+	if (r && b.left && s->admin)
+		admin_leave(s->admin, false);
 	for (unsigned i = 0; i < b.door_n; i++)
 		if (b.doors[i].fd >= 0)
 			close(b.doors[i].fd);

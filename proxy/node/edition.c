@@ -31,24 +31,14 @@ edition_create_own(struct config *own, uint32_t node)
 	return e;
 }
 
-struct edition *
-edition_create_passing(struct edition *base)
-{
-	struct edition *e = edition_create(base->config, base->node);
-	e->base = edition_ref(base);
-	e->passes = true;
-	memcpy(e->ports, base->ports, base->config->listen_count * sizeof *e->ports);
-	return e;
-}
-
 static struct settings *
 make_settings(const struct edition *e)
 {
 	struct settings *s = settings_create(e->config, e->node);
 	s->groups = e->origins.groups;
-	if (e->passes)
+	if (e->base)
 		routes_pass(s->routes);
-	s->pages = e->pages.of;
+	s->pages = e->base ? e->base->pages.of : e->pages.of;
 	s->counted = e->counted;
 	return s;
 }
@@ -78,6 +68,21 @@ edition_open(struct edition *e, unsigned workers, const struct edition *before,
 	e->counted = route_names_open(&names->routes, e->config, before ? before->config : NULL);
 	e->settings = make_settings(e);
 	return 0;
+}
+
+struct edition *
+edition_create_passing(struct edition *base)
+{
+	const struct config *c = base->config;
+	assert(base->settings && !base->base);
+	struct edition *e = edition_create(c, base->node);
+	e->base = edition_ref(base);
+	memcpy(e->ports, base->ports, c->listen_count * sizeof *e->ports);
+	origins_share(&e->origins, &base->origins);
+	e->counted = mem_zalloc(c->route_count + 1);
+	memcpy(e->counted, base->counted, c->route_count);
+	e->settings = make_settings(e);
+	return e;
 }
 
 struct edition *

@@ -26,8 +26,9 @@ struct edition {
 	unsigned *ports;	   /* at which each entry of listen is; 0: a path */
 	char *token;		   /* that the admin server asks for; NULL: none */
 	uint32_t node;		   /* settings.h */
-	struct edition *base;	   /* that lends config; NULL: another owner does */
-	bool passes;		   /* nothing is looked up, and nothing stored */
+	/* That lends config and pages, and then nothing is looked up, and nothing stored; NULL: this one
+	 * is none that passes. */
+	struct edition *base;
 	char wrong[CONFIG_NAME_BYTES]; /* the setting for which edition_open failed */
 	_Atomic unsigned users;
 };
@@ -42,7 +43,7 @@ struct edition_names {
 struct edition *edition_create(const struct config *c, uint32_t node);
 /* The same, and *own is taken: it is zeroed. */
 struct edition *edition_create_own(struct config *own, uint32_t node);
-/* The same as base, whose servers edition_open finds, but that nothing is cached. */
+/* The same as base, which is open, but that nothing is cached; open too. No file is read for it. */
 struct edition *edition_create_passing(struct edition *base);
 /* The servers, those of before where nothing changed (origins.h); then its settings. -1 and a
  * sentence; wrong then says of which setting. */

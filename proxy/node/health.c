@@ -25,7 +25,7 @@ struct check {
 };
 
 struct checks {
-	struct check *of;
+	struct check **of; /* owned, each; a fetch knows its own */
 	unsigned count;
 };
 
@@ -115,8 +115,8 @@ static void
 cancel(struct checks *all)
 {
 	for (unsigned i = 0; i < all->count; i++)
-		if (all->of[i].fetch)
-			fetch_cancel(&all->of[i].fetch);
+		if (all->of[i]->fetch)
+			fetch_cancel(&all->of[i]->fetch);
 }
 
 /* They are cancelled, or were never begun. */
@@ -124,27 +124,71 @@ static void
 end_checks(struct checks *all)
 {
 	for (unsigned i = 0; i < all->count; i++) {
-		assert(!all->of[i].fetch);
-		upstream_destroy(&all->of[i].group);
+		assert(!all->of[i]->fetch);
+		upstream_destroy(&all->of[i]->group);
+		free(all->of[i]);
 	}
 	free(all->of);
 	*all = (struct checks){0};
 }
 
-/* With connections of its own: the origins of before may be gone. */
+static bool
+is_same_server(const struct check *a, const struct check *b)
+{
+	return strcmp(upstream_name(a->group), upstream_name(b->group)) == 0 &&
+	       upstream_state(a->group, a->server, 0).number ==
+		       upstream_state(b->group, b->server, 0).number;
+}
+
+/* The check of that server in a list; NULL: there is none. */
+static struct check **
+find(const struct checks *all, const struct check *c)
+{
+	for (unsigned i = 0; i < all->count; i++)
+		if (is_same_server(all->of[i], c))
+			return &all->of[i];
+	return NULL;
+}
+
+/* One of another list takes its place among all, at its time: reloads do not put checks off. In a group
+ * that is the same it goes on as it is. */
+static void
+go_on(struct check **at, const struct checks *before, int64_t now)
+{
+	struct check *c = *at, **was = find(before, c);
+	if (!was)
+		return;
+	int64_t latest = now + upstream_checks(c->group)->every_ms;
+	c->due_ms = (*was)->fetch ? now : (*was)->due_ms < latest ? (*was)->due_ms : latest;
+	if ((*was)->group == c->group) {
+		*at = *was;
+		*was = c;
+	}
+}
+
+static bool
+is_checked(void *ctx, const struct origin *o)
+{
+	const struct checks *all = ctx;
+	bool is = false;
+	for (unsigned i = 0; i < all->count && !is; i++)
+		is = upstream_server_origin(all->of[i]->group, all->of[i]->server) == o;
+	return is;
+}
+
 static void
 take_up(struct health *h, struct checks next, int64_t now)
 {
 	assert(next.count <= REPORT_ORIGINS_MOST);
-	cancel(&h->checks);
-	fetcher_destroy(&h->fetcher);
-	end_checks(&h->checks);
-	h->fetcher = fetcher_create(h->base);
-	h->checks = next;
 	for (unsigned i = 0; i < next.count; i++) {
-		struct check *c = &next.of[i];
+		struct check *c = next.of[i];
 		c->due_ms = now + upstream_checks(c->group)->every_ms * i / next.count;
+		go_on(&next.of[i], &h->checks, now);
 	}
+	cancel(&h->checks);
+	end_checks(&h->checks);
+	h->checks = next;
+	fetcher_retire(h->fetcher, is_checked, &h->checks);
 }
 
 static void
@@ -168,7 +212,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	for (unsigned i = 0; i < h->checks.count; i++)
-		turn(&h->checks.of[i], now);
+		turn(h->checks.of[i], now);
 	fetcher_sweep(h->fetcher);
 }
 
@@ -211,9 +255,11 @@ list(struct health *h, const struct origins *o)
 	struct checks all = {mem_zalloc((REPORT_ORIGINS_MOST + 1) * sizeof *all.of), 0};
 	for (unsigned g = 0; g < o->group_count; g++) {
 		struct upstream *u = o->groups[g];
-		for (unsigned i = 0; upstream_checks(u) && i < upstream_count(u); i++)
-			all.of[all.count++] =
-				(struct check){.health = h, .group = upstream_ref(u), .server = i};
+		for (unsigned i = 0; upstream_checks(u) && i < upstream_count(u); i++) {
+			struct check *c = NEW(struct check);
+			*c = (struct check){.health = h, .group = upstream_ref(u), .server = i};
+			all.of[all.count++] = c;
+		}
 	}
 	return all;
 }

@@ -37,6 +37,16 @@ struct inherited {
 /* What the process before this one gave, until it is opened. */
 static struct inherited given;
 
+/* What the supervisor is to be told later, in this order. */
+static struct {
+	bool holds;
+	struct order {
+		char *name;
+		int fd; /* a copy, to be kept; -1: those of that name are to be forgotten */
+	} * orders;
+	unsigned n;
+} later;
+
 /* ---- reading ----------------------------------------------------------------------------------- */
 
 static bool
@@ -204,20 +214,46 @@ inherited_take(struct inherited *in, const char *listen, int **out, bool *is_our
 	return n;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------- */
+/* ---- the supervisor ---------------------------------------------------------------------------- */
+
+void
+inherited_hold(void)
+{
+	assert(!later.n);
+	later.holds = true;
+}
 
 static void
-tell_unused(const struct socket *s)
+put_off(const char *name, int fd)
 {
-	char text[ADDRESS_TEXT];
-	const struct sockaddr_un *un = (const struct sockaddr_un *)&s->at.sa;
-	bool is_path_socket = s->at.sa.ss_family == AF_UNIX;
-	log_warning("a socket was handed over (\"%s\") that listens at %s%.*s, which no entry of "
-		    "listen names; it is closed: write the address there, or take it out of the "
-		    "socket unit",
-		    s->name, is_path_socket ? "unix:" : "",
-		    (int)(is_path_socket ? sizeof un->sun_path : sizeof text),
-		    is_path_socket ? un->sun_path : address_print(&s->at, text));
+	later.orders = mem_realloc(later.orders, (later.n + 1) * sizeof *later.orders);
+	later.orders[later.n++] = (struct order){mem_strdup(name), fd};
+}
+
+void
+inherited_tell(void)
+{
+	for (unsigned i = 0; i < later.n; i++) {
+		struct order *o = &later.orders[i];
+		if (o->fd >= 0) {
+			notify_keep(o->name, o->fd);
+			close(o->fd);
+		} else {
+			notify_forget(o->name);
+		}
+		free(o->name);
+	}
+	free(later.orders);
+	memset(&later, 0, sizeof later);
+}
+
+static void
+forget(const char *name)
+{
+	if (later.holds)
+		put_off(name, -1);
+	else
+		notify_forget(name);
 }
 
 enum { KEPT_NAME = 256 };
@@ -236,7 +272,39 @@ void
 inherited_forget(const char *listen)
 {
 	char name[KEPT_NAME];
-	notify_forget(kept_name(listen, name));
+	forget(kept_name(listen, name));
+}
+
+bool
+inherited_keep(const char *listen, int fd)
+{
+	char name[KEPT_NAME];
+	if (!notify_is_heard())
+		return false;
+	if (!later.holds) {
+		notify_keep(kept_name(listen, name), fd);
+		return true;
+	}
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (copy >= 0)
+		put_off(kept_name(listen, name), copy);
+	return copy >= 0;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------- */
+
+static void
+tell_unused(const struct socket *s)
+{
+	char text[ADDRESS_TEXT];
+	const struct sockaddr_un *un = (const struct sockaddr_un *)&s->at.sa;
+	bool is_path_socket = s->at.sa.ss_family == AF_UNIX;
+	log_warning("a socket was handed over (\"%s\") that listens at %s%.*s, which no entry of "
+		    "listen names; it is closed: write the address there, or take it out of the "
+		    "socket unit",
+		    s->name, is_path_socket ? "unix:" : "",
+		    (int)(is_path_socket ? sizeof un->sun_path : sizeof text),
+		    is_path_socket ? un->sun_path : address_print(&s->at, text));
 }
 
 void
@@ -254,21 +322,11 @@ inherited_close(struct inherited **pin)
 			else
 				tell_unused(s);
 			if (strncmp(s->name, prefix, sizeof prefix - 1) == 0)
-				notify_forget(s->name);
+				forget(s->name);
 			close(s->fd);
 		}
 		free(s->name);
 	}
 	free(in->sockets);
 	free(in);
-}
-
-bool
-inherited_keep(const char *listen, int fd)
-{
-	char name[KEPT_NAME];
-	if (!notify_is_heard())
-		return false;
-	notify_keep(kept_name(listen, name), fd);
-	return true;
 }

@@ -5,6 +5,9 @@
  * the address they listen at; of several at one address (SO_REUSEPORT) each has a queue of its own,
  * so all of them are taken.
  *
+ * A process that is to take another one's place tells the supervisor nothing before it has it: if it
+ * does not get so far, the other one goes on with the sockets that it had.
+ *
  * Threads   one at a time.
  */
 #ifndef NODE_INHERITED_H
@@ -27,6 +30,9 @@ unsigned inherited_take(struct inherited *in, const char *listen, int **out, boo
 /* What nobody took is closed, with a warning that names it. NULL is fine. */
 void inherited_close(struct inherited **in);
 
+/* From here on the supervisor is told nothing; then all of it, and from there on at once again. */
+void inherited_hold(void);
+void inherited_tell(void);
 /* The supervisor gets a copy of a socket that listens at the entry, for the next start. False: there
  * is none that takes it. */
 bool inherited_keep(const char *listen, int fd);

@@ -261,6 +261,15 @@ origins_open(struct origins *o, const struct config *c, unsigned workers,
 	return 0;
 }
 
+void
+origins_share(struct origins *o, const struct origins *of)
+{
+	assert(!o->groups);
+	o->groups = mem_zalloc((of->group_count + 1) * sizeof *o->groups);
+	for (; o->group_count < of->group_count; o->group_count++)
+		o->groups[o->group_count] = upstream_ref(of->groups[o->group_count]);
+}
+
 bool
 origins_have(const struct origins *o, const struct origin *origin)
 {

@@ -31,6 +31,8 @@ void origins_names_fini(struct origin_names *n);
 int
 origins_open(struct origins *o, const struct config *c, unsigned workers,
 	     const struct origins *before, struct origin_names *names, char *err, size_t err_bytes);
+/* o: zeroed. The same groups, which have one user more. */
+void origins_share(struct origins *o, const struct origins *of);
 /* Whether one of its groups has this very origin. */
 bool origins_have(const struct origins *o, const struct origin *origin);
 void origins_close(struct origins *o);

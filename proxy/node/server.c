@@ -346,6 +346,8 @@ server_create_heir(struct server **out, const struct config *c, const char *vers
 	share_heaps(c);
 	s->edition = edition_create(c, 0);
 	s->names.origins.resolver = resolver_create(NULL, (int64_t)c->resolve_s * 1000);
+	if (heir)
+		inherited_hold();
 	if (open_shelves(s, err, err_bytes) || open_edition(s, err, err_bytes) ||
 	    server_open_log(s, c, &s->access_log, err, err_bytes) ||
 	    open_workers(s, err, err_bytes) || (!heir && server_admin_open(s, err, err_bytes))) {
@@ -377,6 +379,7 @@ server_accede(struct server *s, char *err, size_t err_bytes)
 	size_t n = 0;
 	assert(s->heir && !s->started);
 	uint64_t whose = filter_seed_fingerprint(cache_seed(c));
+	resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS); /* clients are served */
 	int r = heir_await(s->heir, whose, &forgotten, &n, err, err_bytes);
 	if (r == 0)
 		r = learn_again(s, err, err_bytes);
@@ -402,6 +405,7 @@ server_settle(struct server *s)
 {
 	assert(s->heir && s->started);
 	heir_settle(s->heir);
+	inherited_tell();
 }
 
 void
@@ -430,7 +434,8 @@ server_start(struct server *s)
 {
 	unsigned n = 0;
 	assert(!s->started && s->worker_count > 0);
-	resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS);
+	if (!s->heir)
+		resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS);
 	chronicle_begin(s->chronicle, server_admin_second, s);
 	while (n < s->worker_count &&
 	       pthread_create(&s->workers[n].thread, NULL, worker_run, &s->workers[n]) == 0)

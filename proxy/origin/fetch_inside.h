@@ -88,7 +88,8 @@ struct fetch {
 	bool moved;		     /* bytes went or came in this turn */
 	bool full_read;		     /* the last one: there may be more in the socket */
 	int64_t start_us, queued_us, first_us, moved_ms, dialed_ms;
-	struct fetch_result result; /* what is known of it */
+	int64_t waited_ms, waits_since_ms; /* for the caller, before; and now, 0: not */
+	struct fetch_result result;	   /* what is known of it */
 };
 
 static inline bool

@@ -100,12 +100,32 @@ end_of_dial(CURLcode code)
 
 /* -- time -------------------------------------------------------------------------------------- */
 
+/* The origin owes us nothing. */
+static bool
+waits_for_caller(const struct fetch *f)
+{
+	return f->hears == HEAR_PAUSED || f->asks == ASK_LATER || f->tunnel;
+}
+
+/* After each turn: how long the caller was waited for is no time of the origin's. */
+static void
+count_waiting(struct fetch *f)
+{
+	bool waits = waits_for_caller(f);
+	if (waits == (f->waits_since_ms != 0))
+		return;
+	int64_t now = lane_now_ms();
+	if (!waits)
+		f->waited_ms += now - f->waits_since_ms;
+	f->waits_since_ms = waits ? now : 0;
+}
+
 /* All of it must be over then, in ms; 0: whenever it is. */
 static int64_t
 total_deadline(const struct fetch *f)
 {
 	int64_t ms = f->site->pool.origin->total_timeout_ms;
-	return ms ? f->start_us / 1000 + ms : 0;
+	return ms ? f->start_us / 1000 + f->waited_ms + ms : 0;
 }
 
 /* Of what it is waited for now. */
@@ -123,7 +143,7 @@ next_deadline(const struct fetch *f)
 static int64_t
 deadline(const struct fetch *f)
 {
-	if (f->hears == HEAR_PAUSED || f->asks == ASK_LATER || f->tunnel)
+	if (waits_for_caller(f))
 		return 0;
 	int64_t next = next_deadline(f), total = total_deadline(f);
 	return total && total < next ? total : next;
@@ -221,6 +241,7 @@ settle(struct fetch *f)
 		finish(f);
 		return;
 	}
+	count_waiting(f);
 	if (f->asks == ASK_AGAIN) {
 		try_again(f);
 		return;
@@ -283,23 +304,27 @@ static void
 begin(struct fetch *f)
 {
 	struct site *s = f->site;
-	bool upload = f->queue == QUEUE_UPLOAD;
+	bool upload = f->queue == QUEUE_UPLOAD, waited = f->asks == ASK_QUEUED;
 	if (f->refused) {
 		give_up(f, FETCH_QUEUE_FULL,
 			"as many requests as may are under way or waiting already");
 		return;
 	}
-	struct lane *l = upload && !fetch_site_may_upload(s)
-				 ? NULL
-				 : pool_take(&s->pool, upload, f->repeatable);
+	bool blocked = upload && !fetch_site_may_upload(s);
+	struct lane *l = blocked ? NULL : pool_take(&s->pool, upload, f->repeatable);
 	if (!l) {
 		fetch_queue_enter(f);
+		if (waited && blocked)
+			fetch_site_call_next(s); /* the one without a body */
 		return;
 	}
 	f->uploading = upload;
 	s->uploading += upload;
 	reply_begin(&f->reply, f->to_head, f->upgrade, s->fetcher->fields);
 	take_lane(f, l);
+	/* It was called once, however many lanes came free before its turn. */
+	if (waited)
+		fetch_site_call_next(s);
 	if (l->fd >= 0)
 		on_open(l, CURLE_OK, "");
 }

@@ -224,6 +224,13 @@ may_ask(const struct upstream *u, const struct upstream_try *t, unsigned i, bool
 	return m->backup == backup && !(t->tried >> i & 1) && !held_of(m);
 }
 
+/* To find out whether it is back. A request that is refused asks nobody, so it does not. */
+static bool
+wins_probe(struct upstream_try *t, struct member *m, int64_t now_ms)
+{
+	return !t->refused && upstream_wins_probe(m, now_ms);
+}
+
 /* In order, one whose time is up is asked when it is its turn. */
 static bool
 take_in_order(struct upstream *u, struct upstream_try *t, bool backup, int64_t now_ms)
@@ -233,7 +240,7 @@ take_in_order(struct upstream *u, struct upstream_try *t, bool backup, int64_t n
 		if (m->backup != backup || t->tried >> i & 1)
 			continue;
 		bool is_held = held_of(m) != 0;
-		if (!is_held || upstream_wins_probe(m, now_ms)) {
+		if (!is_held || wins_probe(t, m, now_ms)) {
 			take(u, t, i, is_held);
 			return true;
 		}
@@ -248,7 +255,7 @@ take_balanced(struct upstream *u, struct upstream_try *t, bool backup, int64_t n
 	for (unsigned i = 0; i < u->count; i++) {
 		struct member *m = &u->members[i];
 		bool is_other = m->backup != backup || t->tried >> i & 1;
-		if (!is_other && upstream_wins_probe(m, now_ms)) {
+		if (!is_other && wins_probe(t, m, now_ms)) {
 			take(u, t, i, true);
 			return true;
 		}
@@ -303,11 +310,12 @@ bool
 upstream_begin(struct upstream *u, struct upstream_try *t, int64_t now_ms)
 {
 	assert(!t->tried && !t->under_way);
+	unsigned active = atomic_fetch_add_explicit(&u->active, 1, memory_order_relaxed) + 1;
+	t->refused = u->most && active > u->most;
 	bool any = pick(u, t, now_ms);
 	assert(any); /* nothing was tried yet, and there is one at least */
 	t->under_way = true;
-	unsigned active = atomic_fetch_add_explicit(&u->active, 1, memory_order_relaxed) + 1;
-	return !u->most || active <= u->most;
+	return !t->refused;
 }
 
 static bool

@@ -78,6 +78,7 @@ struct upstream_try {
 	unsigned current; /* the one to be asked now, once upstream_begin or _retry said so */
 	unsigned retries;
 	bool under_way;	 /* counted, until upstream_end */
+	bool refused;	 /* too many were under way: nothing is asked */
 	bool apart;	 /* by its server alone, since upstream_apart */
 	bool retrying;	 /* counted among the retries too */
 	bool probe;	 /* current is asked to find out whether it is back */

@@ -69,15 +69,39 @@ upstream_weight(const struct member *m, int64_t now_ms)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
+/* Its time has been over for long: nobody asks it, for it is a backup or far back in the order, and
+ * the others are well. */
+static bool
+is_forgotten(uint64_t held, int64_t now_ms)
+{
+	return held && held != UPSTREAM_UNWELL && until_of(held) + UPSTREAM_HOLD_MOST_MS <= now_ms;
+}
+
+/* The place of such a server, which may be asked again. */
+static bool
+takes_forgotten_place(struct upstream *u, int64_t now_ms)
+{
+	for (unsigned i = 0; i < u->count; i++) {
+		struct member *m = &u->members[i];
+		uint64_t held = atomic_load(&m->held);
+		if (!is_forgotten(held, now_ms) ||
+		    !atomic_compare_exchange_strong(&m->held, &held, 0))
+			continue;
+		atomic_store_explicit(&m->returned_ms, now_ms, memory_order_relaxed);
+		return true;
+	}
+	return false;
+}
+
 /* A place among the half that may be left alone. */
 static bool
-takes_place(struct upstream *u)
+takes_place(struct upstream *u, int64_t now_ms)
 {
 	unsigned held = atomic_load(&u->held);
 	while (held + 1 <= u->count / 2)
 		if (atomic_compare_exchange_weak(&u->held, &held, held + 1))
 			return true;
-	return false;
+	return takes_forgotten_place(u, now_ms);
 }
 
 /* The failures in a row were one too many. True for the thread that left it alone. */
@@ -85,7 +109,7 @@ static bool
 leave_alone(struct upstream *u, struct member *m, int64_t now_ms)
 {
 	uint64_t well = 0;
-	if (atomic_load(&m->held) || !takes_place(u))
+	if (atomic_load(&m->held) || !takes_place(u, now_ms))
 		return false;
 	if (atomic_compare_exchange_strong(&m->held, &well, held_word(now_ms + hold_ms(1), 1)))
 		return true;
@@ -159,12 +183,12 @@ note_success(struct upstream *u, struct member *m, int64_t now_ms)
 
 /* Also one that is left alone for a time: its place is taken already. */
 static bool
-leave_alone_unwell(struct upstream *u, struct member *m)
+leave_alone_unwell(struct upstream *u, struct member *m, int64_t now_ms)
 {
 	uint64_t held = atomic_load(&m->held);
 	while (held != UPSTREAM_UNWELL) {
 		bool takes = held == 0;
-		if (takes && !takes_place(u))
+		if (takes && !takes_place(u, now_ms))
 			return false;
 		if (atomic_compare_exchange_strong(&m->held, &held, UPSTREAM_UNWELL))
 			return true;
@@ -177,7 +201,7 @@ leave_alone_unwell(struct upstream *u, struct member *m)
 static const char *check_word(int why);
 
 static void
-note_bad_check(struct upstream *u, struct member *m, int why)
+note_bad_check(struct upstream *u, struct member *m, int why, int64_t now_ms)
 {
 	unsigned failed = atomic_load(&m->checks_failed);
 	atomic_store(&m->checks_good, 0);
@@ -187,7 +211,7 @@ note_bad_check(struct upstream *u, struct member *m, int why)
 		return;
 	atomic_store(&m->check_why, why);
 	bool is_news = !atomic_exchange(&m->unwell, true);
-	bool left = leave_alone_unwell(u, m);
+	bool left = leave_alone_unwell(u, m, now_ms);
 	if (left)
 		log_warning("origin %s is left alone until its checks succeed: %s; the other "
 			    "servers of group %s are asked instead",
@@ -220,7 +244,7 @@ upstream_checked(struct upstream *u, unsigned i, int status, enum fetch_end end,
 	if (good)
 		note_good_check(u, &u->members[i], now_ms);
 	else
-		note_bad_check(u, &u->members[i], status ? status : -(int)end);
+		note_bad_check(u, &u->members[i], status ? status : -(int)end, now_ms);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -238,6 +262,8 @@ is_failure_of_server(const struct fetch_result *r)
 	case FETCH_CLOSED:
 	case FETCH_SEND:
 		return !r->head_seen;
+	case FETCH_TOTAL_TIMEOUT: /* the time may have gone into a large body */
+		return !r->begun && !r->body_taken;
 	default:
 		return false;
 	}

@@ -111,6 +111,22 @@ SCENARIO("a reload without checks lets a server return, and one with them finds 
 	wait_until(stats_say("health check: total-timeout"));
 }
 
+SCENARIO("reloads in a row do not put off the checks")
+{
+	enum { LONG_MS = 8000 };
+	origin_says("@1/healthz", WELL, .times = UNWELL);
+	origin_says("@2/healthz", .status = 503, .times = UNWELL);
+	const char *yaml = text("origins:\n  - name: web\n    balance: round-robin\n"
+				"    servers: [ { url: %s }, { url: %s } ]\n"
+				"    health: { path: /healthz, every: 3s, timeout: 2s, fall: 1 }\n",
+				origin_door(1), origin_door(2));
+	edge_start_yaml(yaml);
+	int64_t begun = kit_now_ms();
+	while (!stats_say("health check: 503") && kit_now_ms() - begun < LONG_MS)
+		change_to(yaml);
+	expect(stats_say("health check: 503"));
+}
+
 /* ---- other ways than plain TCP -------------------------------------------------------------- */
 
 static void

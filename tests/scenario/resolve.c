@@ -10,7 +10,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@ enum { FORMAT_BYTES = 12, TYPE_A = 1, SERVFAIL = 2, NXDOMAIN = 3 };
 static struct {
 	pthread_mutex_t lock;
 	int fd;
+	const char *at;
 	unsigned code;		  /* of answers: 0, SERVFAIL, NXDOMAIN */
 	bool mute;		  /* it says nothing */
 	const char *addresses[4]; /* of every name */
@@ -119,6 +122,7 @@ begin_names(void)
 	server.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (server.fd < 0 || bind(server.fd, (struct sockaddr *)&a, sizeof a))
 		skip("a name server takes port 53: %s", strerror(errno));
+	server.at = at;
 	replace("/etc/resolv.conf", text("nameserver %s\noptions timeout:1 attempts:1\n", at));
 	replace("/etc/nsswitch.conf", "hosts: files dns\n");
 	replace("/etc/hosts", "127.0.0.1 localhost\n");
@@ -253,6 +257,39 @@ SCENARIO("a name server that hangs stops no request, and is not asked by request
 		    (int)seconds);
 	note("the slowest of 200 hits took %d ms; %d questions, 200 new connections", (int)slowest,
 	     more);
+}
+
+SCENARIO_IN(40, "an upgrade while a name server hangs keeps nobody waiting")
+{
+	begin("");
+	replace("/etc/resolv.conf",
+		text("nameserver %s\noptions timeout:5 attempts:1\n", server.at));
+	names_are_at("127.0.0.1", NULL);
+	origin_says("/hit", .fields = "Cache-Control: max-age=600\r\n", .body = "hit");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	edge_start();
+	get("/hit");
+	get("/hit");
+	edge_wait_stat("disk.objects", 1);
+	names_hang();
+	edge_signal(SIGUSR2);
+	int64_t slowest = 0;
+	while (!edge_said("another process serves")) {
+		int64_t at = kit_now_ms();
+		struct client *c = client_open();
+		client_request(c, "GET", "/hit", NULL);
+		expect_answer(client_read(c, "GET"), 200, "hit");
+		client_close(c);
+		slowest = kit_now_ms() - at > slowest ? kit_now_ms() - at : slowest;
+	}
+	note("the slowest request took %d ms", (int)slowest);
+	expect(slowest < 2500);
+	int pid = 0;
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, "GET /upgrade HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	expect_int(sscanf(strstr(client_read(c, "GET").body, "\"pid\": "), "\"pid\": %d", &pid), 1);
+	client_close(c);
+	edge_becomes(pid, 0);
 }
 
 SCENARIO("a name that is missing at the start is answered 502 until it can be found")

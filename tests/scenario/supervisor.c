@@ -344,6 +344,35 @@ SCENARIO("it is told which process is the main one after an upgrade, and keeps t
 	expect_int(count_said("STOPPING=1"), 0);
 }
 
+SCENARIO("a process that was followed does not say that the one behind it lives")
+{
+	struct barrier *go = barrier_new();
+	int pid = 0;
+	origin_says("/slow", .body = "whole", .hold_body = go, .hold_at = 2);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	supervise();
+	setenv("WATCHDOG_USEC", "600000", 1);
+	edge_start();
+	struct call *slow = call_get("/slow");
+	barrier_arrivals(go, 1);
+	edge_signal(SIGUSR2);
+	wait_said("MAINPID=", 1);
+	wait_said("READY=1", 2);
+	pthread_mutex_lock(&boss.lock);
+	expect_int(sscanf(strstr(boss.said, "MAINPID="), "MAINPID=%d", &pid), 1);
+	pthread_mutex_unlock(&boss.lock);
+	expect_int(kill(pid, SIGSTOP), 0);
+	int before = count_said("WATCHDOG=1");
+	int64_t then = kit_now_ms();
+	wait_until(kit_now_ms() > then + 1000); /* in which either would look five times */
+	expect_between(count_said("WATCHDOG=1"), before, before + 1);
+	expect_int(kill(pid, SIGCONT), 0);
+	wait_said("WATCHDOG=1", before + 3);
+	barrier_open(go);
+	call_expect(slow, 200, "whole");
+	edge_becomes(pid, 0);
+}
+
 /* ---- what nobody accepts from any more ------------------------------------------------------ */
 
 /* What it says of it. */
@@ -401,4 +430,49 @@ SCENARIO("it keeps no socket of an entry that a reload takes away, or of a reloa
 	client_request(c, "GET", "/x", NULL);
 	expect_answer(client_read(c, "GET"), 200, "hello");
 	expect_int(count_said(text("FDSTOREREMOVE=1\nFDNAME=twice-127.0.0.1-%u", stays)), 0);
+}
+
+static int
+count_kept(const char *message, unsigned port)
+{
+	return count_said(text("%s\nFDNAME=twice-127.0.0.1-%u", message, port));
+}
+
+SCENARIO("it hears of the entries of a new process only when that has the old one's place")
+{
+	by_http_only();
+	unsigned stays = edge_reserve_port(), goes = edge_reserve_port(),
+		 comes = edge_reserve_port(), taken = 0;
+	int fd = listening_at(&taken, false);
+	char *origin = text("workers: 2\norigins: [ { name: web, url: \"%s\" } ]\n", origin_url());
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	supervise();
+	edge_start_yaml(
+		text("%slisten: [ \"127.0.0.1:%u\", \"127.0.0.1:%u\" ]\n", origin, stays, goes));
+	wait_said("READY=1", 1);
+	/* One entry comes and one goes, but another cannot be opened. */
+	edge_rewrite(text("%slisten: [ \"127.0.0.1:%u\", \"127.0.0.1:%u\", \"127.0.0.1:%u\" ]\n",
+			  origin, stays, comes, taken));
+	edge_signal(SIGUSR2);
+	wait_until(edge_said("the upgrade has failed, and nothing has changed: cannot listen on"));
+	edge_rewrite(
+		text("%slisten: [ \"127.0.0.1:%u\", \"127.0.0.1:%u\" ]\n", origin, stays, comes));
+	expect_int(count_kept("FDSTORE=1", comes), 0);
+	expect_int(count_kept("FDSTOREREMOVE=1", goes), 0);
+	edge_signal(SIGUSR2);
+	wait_said("MAINPID=", 1);
+	wait_said("READY=1", 2);
+	int pid = 0;
+	pthread_mutex_lock(&boss.lock);
+	expect_int(sscanf(strstr(boss.said, "MAINPID="), "MAINPID=%d", &pid), 1);
+	pthread_mutex_unlock(&boss.lock);
+	edge_becomes(pid, 0);
+	expect_int(count_kept("FDSTORE=1", comes), 2); /* two workers' */
+	expect(count_kept("FDSTOREREMOVE=1", goes) > 0);
+	expect_int(count_kept("FDSTORE=1", stays), 2);
+	struct client *c = client_open_to(comes);
+	client_request(c, "GET", "/x", NULL);
+	expect_answer(client_read(c, "GET"), 200, "hello");
+	close(fd);
 }

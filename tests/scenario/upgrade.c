@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -820,6 +821,86 @@ SCENARIO_IN(
 	expect_all_works("end");
 }
 
+/* A program that becomes another one when in_dir("go") is there. */
+static void
+link_to_slow(const char *becomes)
+{
+	char *script = in_dir("slow");
+	FILE *f = fopen(script, "w");
+	expect(f != NULL);
+	fprintf(f,
+		"#!/bin/sh\necho $$ > %s\nwhile [ ! -e %s ]; do sleep 0.02; done\nexec %s \"$@\"\n",
+		in_dir("pid"), in_dir("go"), becomes);
+	expect_int(fclose(f), 0);
+	expect_int(chmod(script, 0700), 0);
+	link_to(script);
+}
+
+SCENARIO_IN(30, "a reload that is asked for within an upgrade that fails is done behind it")
+{
+	char self[4096] = "", *log = in_dir("access.log"), *rotated = in_dir("access.log.1");
+	expect(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml(text("timeouts: { upgrade: 4s }\naccess_log: %s\n", log));
+	start_by_link();
+	store("/kept");
+	link_to_slow(self);
+	no_heir_does(text("between-hang-%d", GO));
+	edge_signal(SIGUSR2);
+	wait_until(access(in_dir("pid"), F_OK) == 0);
+	expect_int(rename(log, rotated), 0);
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, "POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+	wait_until((get("/kept"), access(log, F_OK) == 0)); /* it has begun, and waits */
+	expect_int(close(creat(in_dir("go"), 0600)), 0);
+	wait_until(access(mark("at", GO), F_OK) == 0);
+	wait_until(edge_said("the upgrade has failed"));
+	expect_status(client_read(c, "POST"), 200);
+	client_close(c);
+	expect_all_works("after");
+}
+
+/* It can open no file more that is not there yet, or as many as ever. */
+static void
+let_open(bool any)
+{
+	struct rlimit limit;
+	rlim_t next = 0;
+	while (access(text("/proc/%d/fd/%u", (int)edge_pid(), (unsigned)next), F_OK) == 0)
+		next++;
+	expect(prlimit(edge_pid(), RLIMIT_NOFILE, NULL, &limit) == 0);
+	limit.rlim_cur = any ? limit.rlim_max : next;
+	expect(prlimit(edge_pid(), RLIMIT_NOFILE, &limit, NULL) == 0);
+}
+
+SCENARIO_IN(30, "an upgrade that fails takes all sockets back, also when no descriptor is left")
+{
+	unsigned ports[6];
+	char listen[6 * 32] = "";
+	by_http_only();
+	origin_says("*", .fields = FRESH, .body = "hello");
+	for (int i = 0; i < 6; i++) {
+		ports[i] = edge_reserve_port();
+		snprintf(listen + strlen(listen), sizeof listen - strlen(listen),
+			 "%s\"127.0.0.1:%u\"", i ? ", " : "", ports[i]);
+	}
+	edge_yaml(text("timeouts: { upgrade: 4s }\nlisten: [ %s ]\n", listen));
+	start_by_link();
+	store("/kept");
+	become_no_heir(text("between-hang-%d", GO));
+	edge_signal(SIGUSR2);
+	wait_until(access(mark("at", GO), F_OK) == 0);
+	let_open(false);
+	wait_until(edge_said("the upgrade has failed"));
+	let_open(true);
+	for (int i = 0; i < 12; i++) { /* either worker's */
+		struct client *c = client_open_to(ports[i / 2]);
+		expect_hit(ask_by(c, "GET", "/kept"));
+		client_close(c);
+	}
+	expect_all_works("after");
+}
+
 SCENARIO("what is purged while a new process hangs is durable when that is given up")
 {
 	char self[4096] = "";
@@ -882,6 +963,23 @@ SCENARIO("a bad configuration is refused by the new process, with its line")
 	expect_all_works("a");
 }
 
+SCENARIO("an upgrade needs no file that the new configuration does not name any more")
+{
+	char *page = in_dir("page.html");
+	FILE *f = fopen(page, "w");
+	expect(f && fputs("a page", f) >= 0 && fclose(f) == 0);
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml(text("routes: [ { path: /page, answer: { status: 200, file: %s } } ]\n", page));
+	start_by_link();
+	expect_answer(get("/page"), 200, "a page");
+	store("/kept");
+	write_settings("timeouts: { drain: 5s }\n");
+	expect_int(unlink(page), 0);
+	edge_becomes(upgraded(), 0);
+	expect_answer(get("/page"), 200, "hello");
+	expect_hit(get("/kept"));
+}
+
 SCENARIO("a process that is killed while the new one starts is followed all the same")
 {
 	unsigned port = edge_reserve_port();
@@ -890,16 +988,9 @@ SCENARIO("a process that is killed while the new one starts is followed all the 
 	start_by_link();
 	store("/kept");
 	edge_restart(); /* all is on disk */
-	char *script = in_dir("slow");
-	FILE *f = fopen(script, "w");
-	expect(f != NULL);
-	fprintf(f,
-		"#!/bin/sh\necho $$ > %s\nwhile [ ! -e %s ]; do sleep 0.02; done\nexec %s \"$@\"\n",
-		in_dir("pid"), in_dir("go"), program_itself);
-	expect_int(fclose(f), 0);
-	expect_int(chmod(script, 0700), 0);
-	link_to(script);
+	link_to_slow(program_itself);
 	edge_signal(SIGUSR2);
+	FILE *f;
 	int pid = 0;
 	wait_until((f = fopen(in_dir("pid"), "r")) != NULL && fscanf(f, "%d", &pid) == 1);
 	pid_t old = edge_pid();

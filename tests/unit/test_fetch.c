@@ -1142,6 +1142,57 @@ START_TEST(a_lane_whose_next_has_left_goes_to_the_one_after)
 }
 END_TEST
 
+/* Hears a request head on a connection that has had one before; false: none comes. */
+static bool
+hear_next(struct desk *d, int fd)
+{
+	char head[1024];
+	static const struct timeval soon = {0, 2000};
+	for (int k = 0; k < 100; k++) {
+		event_base_loopexit(d->base, &soon);
+		event_base_dispatch(d->base);
+		if (recv(fd, head, sizeof head, MSG_DONTWAIT) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Two connections come free in one turn of the event loop: the first of those who wait is called
+ * twice, and must not be the only one who comes. */
+START_TEST(two_lanes_that_come_free_at_once_go_to_two_who_wait)
+{
+	enum { MOST = 2, CALLS = 5 };
+	struct stage s;
+	struct desk d;
+	struct call c[CALLS] = {0};
+	int fds[MOST];
+	stage_start(&s, NULL, NULL);
+	desk_open(&d, &s, (struct origin_options){.max_connections = MOST});
+	struct fetch_request r = request_of(&d, "GET");
+	for (int i = 0; i < CALLS; i++)
+		call_start(&c[i], &d, &r);
+	event_base_loop(d.base, EVLOOP_NONBLOCK);
+	for (int i = 0; i < MOST; i++) {
+		fds[i] = stage_accept(&s);
+		ck_assert(hear_next(&d, fds[i]));
+	}
+	for (int i = 0; i < MOST; i++)
+		say(&s, fds[i], "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	call_wait(&c[0]);
+	call_wait(&c[1]);
+	for (int i = 0; i < MOST; i++)
+		ck_assert_msg(hear_next(&d, fds[i]), "connection %d stays idle", i);
+	for (int i = MOST; i < CALLS; i++)
+		fetch_cancel(&c[i].fetch);
+	for (int i = 0; i < CALLS; i++)
+		call_fini(&c[i]);
+	desk_close(&d);
+	for (int i = 0; i < MOST; i++)
+		close(fds[i]);
+	stage_end(&s);
+}
+END_TEST
+
 /* Takes what comes and answers nothing; how many of the requests heard were GETs. */
 static int
 hear_all(struct stage *s, struct desk *d, int turns)
@@ -1235,26 +1286,32 @@ pass_ms(struct event_base *base, int ms)
 	event_free(e);
 }
 
-/* Says half its answer before the request's body is over, the rest after it. */
+/* Says half its answer before the request's body is over, if there is one; the rest after it, when
+ * told to. */
 static void
 play_patient(struct stage *s)
 {
 	int fd = stage_accept(s);
 	hear(s, fd);
 	say(s, fd, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel");
-	hear_chunks(s, fd);
+	if (s->script)
+		hear_chunks(s, fd);
+	sem_wait(&s->go);
 	say(s, fd, "lo");
 	close(fd);
 }
 
+/* By read_timeout, and by total_timeout. */
 START_TEST(our_own_slowness_is_not_the_origins)
 {
 	struct stage s;
 	struct desk d;
-	bool upload = _i == 1;
+	bool upload = _i % 2;
 	struct call c = {.refuse = !upload, .send_says = FETCH_SEND_LATER};
-	stage_start(&s, upload ? play_patient : play_hello, NULL);
-	desk_open(&d, &s, (struct origin_options){.read_timeout_ms = 1000});
+	stage_start(&s, play_patient, upload ? "a body" : NULL);
+	desk_open(&d, &s,
+		  (struct origin_options){.read_timeout_ms = 1000,
+					  .total_timeout_ms = _i < 2 ? 0 : 1000});
 	struct fetch_request r = request_of(&d, upload ? "PUT" : "GET");
 	r.framing = upload ? FRAMING_CHUNKED : FRAMING_NONE;
 	call_start(&c, &d, &r);
@@ -1264,9 +1321,34 @@ START_TEST(our_own_slowness_is_not_the_origins)
 	c.send_says = 0;
 	fetch_resume(c.fetch);
 	fetch_send_more(c.fetch);
+	pass_ms(d.base, 20);
+	sem_post(&s.go);
 	call_wait(&c);
 	expect_end(&c, FETCH_OK);
 	expect(&c.body, "hello");
+	call_fini(&c);
+	desk_close(&d);
+	stage_end(&s);
+}
+END_TEST
+
+/* The time that the caller took is not given to the origin: what was left of total_timeout is. */
+START_TEST(total_timeout_goes_on_when_the_caller_is_back)
+{
+	struct stage s;
+	struct desk d;
+	struct call c = {.refuse = true};
+	stage_start(&s, play_patient, NULL);
+	desk_open(&d, &s, (struct origin_options){.total_timeout_ms = 1000});
+	struct fetch_request r = request_of(&d, "GET");
+	call_start(&c, &d, &r);
+	pass_ms(d.base, 1500);
+	ck_assert_int_eq(c.dones, 0);
+	c.refuse = false;
+	fetch_resume(c.fetch);
+	call_wait(&c);
+	expect_end(&c, FETCH_TOTAL_TIMEOUT);
+	sem_post(&s.go);
 	call_fini(&c);
 	desk_close(&d);
 	stage_end(&s);
@@ -2038,10 +2120,13 @@ UNIT("fetch", LOOP(answer, answers), TEST(nul_in_a_head_is_refused), TEST(a_head
      TEST(a_fetch_may_start_in_the_end_of_another), TEST(a_refused_connection),
      TEST(an_unknown_name), TEST(a_handshake_that_does_not_come),
      LOOP(an_origin_that_falls_silent, silences),
+     TEST(two_lanes_that_come_free_at_once_go_to_two_who_wait),
      TEST(slow_uploads_hold_half_of_the_connections_at_most), TEST(waiting_for_a_lane_has_an_end),
-     TIMES(our_own_slowness_is_not_the_origins, 2), LOOP(a_slow_client_grows_no_memory, large),
-     LOOP(upload, uploads), TIMES(a_client_whose_body_breaks_off, 2),
-     LOOP(an_answer_before_the_body_is_over, hasty), TIMES(a_cancel_in_a_callback, 4),
-     TIMES(a_cancel_while_paused, 2), TEST(a_cancel_before_anything_happened),
-     TEST(a_fetcher_destroyed_at_work), LOOP(tls, tls_cases), TEST(tls_bodies_both_ways),
-     TEST(tls_sessions_are_resumed), LOOP(url, urls), TEST(a_fetcher_per_thread))
+     TIMES(our_own_slowness_is_not_the_origins, 4),
+     TEST(total_timeout_goes_on_when_the_caller_is_back),
+     LOOP(a_slow_client_grows_no_memory, large), LOOP(upload, uploads),
+     TIMES(a_client_whose_body_breaks_off, 2), LOOP(an_answer_before_the_body_is_over, hasty),
+     TIMES(a_cancel_in_a_callback, 4), TIMES(a_cancel_while_paused, 2),
+     TEST(a_cancel_before_anything_happened), TEST(a_fetcher_destroyed_at_work),
+     LOOP(tls, tls_cases), TEST(tls_bodies_both_ways), TEST(tls_sessions_are_resumed),
+     LOOP(url, urls), TEST(a_fetcher_per_thread))

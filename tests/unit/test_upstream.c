@@ -44,6 +44,16 @@ numbered(const struct upstream_options *o, unsigned n)
 }
 
 static struct upstream *
+checked(unsigned n)
+{
+	struct upstream_options o = {
+		.name = "g",
+		.checks = {.path = "/h", .least = 200, .most = 399, .fall = 3, .rise = 2},
+	};
+	return numbered(&o, n);
+}
+
+static struct upstream *
 several(unsigned n)
 {
 	return group(&(struct upstream_options){.name = "g", .retries = UPSTREAM_MOST}, n, 0);
@@ -192,6 +202,45 @@ START_TEST(never_more_than_half_of_a_group_is_left_alone)
 }
 END_TEST
 
+/* A backup, or one far back in the order, is asked by nobody while the others are well. */
+START_TEST(whom_nobody_asks_takes_no_place_among_the_half_for_ever)
+{
+	struct upstream_options o = {
+		.name = "g", .balance = BALANCE_LEAST, .retries = UPSTREAM_MOST};
+	struct upstream *u = group(&o, 3, 1);
+	int first;
+	fails(u, 0, 1000); /* all are dead, and one of the first two has the place */
+	for (int i = 0; i < 4; i++)
+		ask(u, 7, 5000, &first); /* both are back */
+	ask(u, 0, 6000, &first); /* then none answers once, and the backup had failed before */
+	ask(u, 7, 7000, &first);
+	ck_assert(is_out(u, 2, 7000));
+	int64_t now = 7000;
+	for (; now < 7000 + 2 * UPSTREAM_HOLD_MOST_MS; now += 100)
+		ask(u, 7, now, &first);
+	for (int i = 0; i < 4 * UPSTREAM_FAILURES; i++) /* much later the first dies */
+		ask(u, 6, now, &first);
+	ck_assert(is_out(u, 0, now));
+	ck_assert(!is_out(u, 1, now) && !is_out(u, 2, now));
+	upstream_destroy(&u);
+}
+END_TEST
+
+START_TEST(the_place_of_one_that_is_never_asked_is_there_for_checks_too)
+{
+	struct upstream *u = checked(2);
+	struct upstream_try t = {.tried = 2, .current = 1};
+	for (int i = 0; i < UPSTREAM_FAILURES; i++)
+		upstream_failed(u, &t, &refused, 1000);
+	ck_assert(is_out(u, 1, 1000));
+	for (int i = 0; i < 3; i++)
+		upstream_checked(u, 0, 503, FETCH_OK, 1000 + 2 * UPSTREAM_HOLD_MOST_MS);
+	ck_assert(is_out(u, 0, 1000 + 2 * UPSTREAM_HOLD_MOST_MS));
+	ck_assert(!is_out(u, 1, 1000 + 2 * UPSTREAM_HOLD_MOST_MS));
+	upstream_destroy(&u);
+}
+END_TEST
+
 START_TEST(a_single_server_is_asked_always_and_known_to_be_back_at_once)
 {
 	struct upstream *u = several(1);
@@ -262,6 +311,27 @@ START_TEST(what_is_under_way_is_counted_and_given_back)
 	t[3] = (struct upstream_try){0};
 	ck_assert(upstream_begin(u, &t[3], 1000));
 	upstream_end(u, &t[3]);
+	upstream_destroy(&u);
+}
+END_TEST
+
+START_TEST(a_request_that_is_refused_finds_out_nothing)
+{
+	static const enum balance how[] = {BALANCE_ORDER, BALANCE_LEAST};
+	struct upstream_options o = {.name = "g", .balance = how[_i], .retries = 1, .most = 1};
+	struct upstream *u = group(&o, 2, 0);
+	struct upstream_try one = {0}, refused_one = {0}, next = {0};
+	int first;
+	while (!is_out(u, 0, 1000))
+		ask(u, 2, 1000, &first);
+	ck_assert(upstream_begin(u, &one, 1999));
+	ck_assert(!upstream_begin(u, &refused_one, 2500)); /* it is asked by nobody's request */
+	ck_assert(!refused_one.probe);
+	upstream_end(u, &refused_one);
+	upstream_end(u, &one);
+	ck_assert(upstream_begin(u, &next, 2500));
+	ck_assert(next.probe && next.current == 0);
+	upstream_end(u, &next);
 	upstream_destroy(&u);
 }
 END_TEST
@@ -395,7 +465,17 @@ static const struct {
 	{"it took no more of a body", {.end = FETCH_SEND, .body_taken = true}, true, false, false},
 	{"cut", {.end = FETCH_TRUNCATED, .begun = true, .head_seen = true}, false, false, false},
 	{"unreadable", {.end = FETCH_PROTOCOL, .begun = true}, false, false, false},
-	{"took too long altogether", {.end = FETCH_TOTAL_TIMEOUT}, false, false, false},
+	{"silence, for as long as all may take", {.end = FETCH_TOTAL_TIMEOUT}, true, false, false},
+	{"a body took as long",
+	 {.end = FETCH_TOTAL_TIMEOUT, .body_taken = true},
+	 false,
+	 false,
+	 false},
+	{"took too long altogether",
+	 {.end = FETCH_TOTAL_TIMEOUT, .begun = true, .head_seen = true},
+	 false,
+	 false,
+	 false},
 	{"the client's body failed", {.end = FETCH_ABORTED}, false, false, false},
 };
 
@@ -646,16 +726,6 @@ static const struct {
 	{"good checks do not shorten what failures of requests brought", "fgg", UPSTREAM_OUT},
 };
 
-static struct upstream *
-checked(unsigned n)
-{
-	struct upstream_options o = {
-		.name = "g",
-		.checks = {.path = "/h", .least = 200, .most = 399, .fall = 3, .rise = 2},
-	};
-	return numbered(&o, n);
-}
-
 static void
 step(struct upstream *u, char what)
 {
@@ -734,10 +804,13 @@ UNIT("upstream", LOOP(checks_put_a_server_out_and_bring_it_back, checks),
      TEST(one_that_is_back_is_asked_first_again),
      TEST(while_a_probe_is_under_way_nobody_else_probes),
      TEST(never_more_than_half_of_a_group_is_left_alone),
+     TEST(whom_nobody_asks_takes_no_place_among_the_half_for_ever),
+     TEST(the_place_of_one_that_is_never_asked_is_there_for_checks_too),
      TEST(a_single_server_is_asked_always_and_known_to_be_back_at_once),
      TEST(when_none_is_well_a_request_asks_one_that_is_left_alone),
      TEST(backups_are_asked_when_none_of_the_others_may_be),
      TEST(what_is_under_way_is_counted_and_given_back),
+     TIMES(a_request_that_is_refused_finds_out_nothing, 2),
      TEST(a_tunnel_is_counted_by_its_server_and_takes_no_place_in_the_queue),
      TEST(retries_have_a_budget), TEST(a_server_that_is_back_gets_its_part_bit_by_bit),
      TEST(by_hash_a_key_has_one_server_until_it_fails),
