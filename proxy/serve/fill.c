@@ -258,7 +258,7 @@ came(struct fill *f)
 {
 	if (complete_add_part(f))
 		abandon(f, 502, "part-lost");
-	else if (f->received == f->expected)
+	else if (f->received == f->expected && !f->unsaid)
 		whole(f);
 }
 
@@ -411,6 +411,10 @@ on_body(void *ctx, const char *p, size_t n)
 	assert(f->stage != FILL_ASKING && f->taken <= n);
 	if (run_leads(f))
 		return go_by(f, run_body(f, p, n));
+	if (f->unsaid && n - f->taken > f->expected - f->received) {
+		abandon(f, 502, "longer-than-its-range");
+		return true;
+	}
 	while (f->taken < n) {
 		struct block *block;
 		uint32_t at, got;
@@ -471,7 +475,8 @@ on_done(void *ctx, const struct fetch_result *r)
 	fill_check(f);
 	assert(f->fetch && f->taken == 0);
 	f->fetch = NULL;
-	if (r->end == FETCH_OK && run_leads(f) && f->stage != FILL_WHOLE) {
+	bool short_of_range = f->unsaid ? f->received < f->expected : run_leads(f);
+	if (r->end == FETCH_OK && f->stage != FILL_WHOLE && short_of_range) {
 		abandon(f, 502, "truncated"); /* chunked, it ended before its range did */
 		return;
 	}
