@@ -184,6 +184,8 @@ run_walk(struct txn *t)
 		break;
 	case WALK_FAILED:
 		walk_failure(t->walk, &status, &word);
+		if (t->cs.hit)
+			t->cs.fwd = "partial";
 		answer_error(t, status, word);
 		break;
 	}

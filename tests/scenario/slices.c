@@ -460,6 +460,25 @@ SCENARIO("a lone slice that is missing is not fetched for only-if-cached")
 	origin_expect_requests(before);
 }
 
+SCENARIO("an answer that a missing slice turns into an error is no hit, and counts as an error")
+{
+	origin_says("/film", FILM);
+	origin_says("/film", .status = 503, .times = 9);
+	edge_start("--memory", "64MiB");
+	get_range("/film", 0, 2 * MIB);
+	struct answer a = get_with("/film", "Cache-Control: only-if-cached\r\n");
+	expect_status(a, 504);
+	expect_verdict(a, "detail=only-if-cached");
+	expect(!verdict_has(a, "hit") && !verdict_has(a, "ttl"));
+	edge_wait_stat("requests.only_if_cached", 1);
+	a = get_with("/film", text("Range: bytes=%d-\r\n", 4 * MIB));
+	expect_status(a, 503);
+	expect(!verdict_has(a, "hit") && !verdict_has(a, "ttl"));
+	edge_wait_stat("requests.errors", 1);
+	edge_expect_stat("requests.hits", 0);
+	edge_expect_stat("requests.misses", 1);
+}
+
 /* A 206 of one slice, chunked, with so many bytes more than its range. */
 static void
 origin_says_chunked(const char *path, size_t slice, size_t more)
