@@ -184,7 +184,8 @@ config_keep(struct config *fresh, const struct config *running, char *err, size_
 	config_fini(&asked);
 	const char *bad = rules_broken(fresh, why, sizeof why);
 	if (bad) /* the sentence begins with the name */
-		snprintf(err, err_bytes, "%s; until a restart, settings that need one keep their values",
+		snprintf(err, err_bytes,
+			 "%s; until a restart, settings that need one keep their values",
 			 why + strlen(config_name(bad, name)) + 2);
 	return bad;
 }

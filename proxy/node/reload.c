@@ -145,8 +145,7 @@ static int
 open_edition(struct making *m)
 {
 	struct server *s = m->s;
-	const char *bad =
-		config_keep(m->fresh, s->edition->config, m->say->err, m->say->err_bytes);
+	const char *bad = config_keep(m->fresh, s->edition->config, m->say->err, m->say->err_bytes);
 	if (bad)
 		return refuse(m, bad);
 	m->edition = edition_create_own(m->fresh, s->edition->node);

@@ -756,5 +756,5 @@ UNIT("config", TEST(defaults_stand_without_a_file), TEST(a_whole_file_loads),
      TEST(a_route_inherits_what_it_does_not_say), TEST(twice_yaml_is_what_the_rows_say),
      TEST(the_examples_load_too), TIMES(what_is_printed_loads_to_the_same, 5),
      TEST(differences_are_named), TEST(every_setting_is_live_or_needs_a_restart),
-     LOOP(a_change_is_taken_over_or_kept, changes),
-     TEST(what_does_not_go_with_what_stays_is_named), TEST(aliases_cannot_make_much_of_little))
+     LOOP(a_change_is_taken_over_or_kept, changes), TEST(what_does_not_go_with_what_stays_is_named),
+     TEST(aliases_cannot_make_much_of_little))
