@@ -433,6 +433,7 @@ on_body(void *ctx, const char *p, size_t n)
 	}
 	f->taken = 0;
 	metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, n);
+	keep_no_large(f);
 	came(f);
 	return true;
 }

@@ -68,6 +68,14 @@ keep_no_write(struct fill *f)
 	f->charged = 0;
 }
 
+void
+keep_no_large(struct fill *f)
+{
+	uint64_t most = f->route->max_object_bytes;
+	if (f->write && f->sighting.writes && most && f->received > most)
+		keep_no_write(f);
+}
+
 /* What passes is asked for as the client wrote it; that is news of what lies under the key only
  * where the key's rules drop and change nothing. */
 static bool

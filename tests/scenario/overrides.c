@@ -124,12 +124,14 @@ SCENARIO("a route writes no large bodies, whole or in slices, and the baseline h
 	origin_says("/small/a", .fields = FRESH, .pattern_bytes = 200000);
 	origin_says("/small/b", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = 5 << 20,
 		    .ranges = true);
+	origin_says("/small/c", .fields = FRESH, .pattern_bytes = 200000, .chunked = true);
 	origin_says("/a", .fields = FRESH, .pattern_bytes = 200000);
 	edge_start_yaml(
 		"routes: [ { path: /small/, admission: { sightings: 1, max_object: 100k } } ]\n");
 	for (int i = 0; i < 3; i++) {
 		expect_status(get("/small/a"), 200);
 		expect_status(get("/small/b"), 200);
+		expect_status(get("/small/c"), 200); /* how large it is shows at its end */
 	}
 	edge_expect_stat("disk.objects", 0);
 	expect(edge_stat("disk.baseline_bytes") < 20000); /* the beginning of the log */
