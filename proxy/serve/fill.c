@@ -162,6 +162,7 @@ fill_behind(struct txn *t, enum fill_kind kind)
 	}
 	struct fill *f = begin(t, kind, flight);
 	f->background = true;
+	f->as_it_came = false;
 	metrics_add(f->serve->metrics, METRIC_BACKGROUND, 1);
 	f->rq.method = METHOD_GET; /* for the store, whatever the client wanted to see of it */
 	f->rq.method_name = STR("GET");

@@ -402,6 +402,35 @@ SCENARIO("a piece near the end does not wait for what lies before it")
 	expect_hit(get_with("/v", text("Range: bytes=%d-%d\r\n", AT, AT + 999)));
 }
 
+SCENARIO(
+	"of what cannot lie in slices the whole is fetched behind such a piece, not the piece again")
+{
+	enum { BYTES = 4 << 20, AT = 3 << 20 };
+	edge_start_yaml("routes: [ { path: /, admit: always } ]\n");
+	for (int i = 0; i < 2; i++) { /* the piece is here before its client is told, or later */
+		struct barrier *go = i ? barrier_new() : NULL;
+		const char *path = text("/%d", i),
+			   *of = text("Range: bytes=%d-%d\r\n", AT, AT + 999);
+		origin_says(path, .fields = "Cache-Control: max-age=600\r\n", .etag = "W/\"1\"",
+			    .pattern_bytes = BYTES, .seed = 5, .ranges = true, .hold_body = go,
+			    .hold_at = 500);
+		origin_says(path, .fields = "Cache-Control: max-age=600\r\n", .etag = "W/\"1\"",
+			    .pattern_bytes = BYTES, .seed = 5, .ranges = true, .times = 9);
+		struct call *piece = call_with("GET", path, of, NULL);
+		origin_wait_requests(2 * i + 2);
+		const char *range = heard_field(origin_last(), "Range");
+		expect_that(!range, "the piece again: %s", range);
+		if (go)
+			barrier_open(go);
+		struct answer a = call_wait(piece);
+		expect_status(a, 206);
+		expect(is_pattern(a.body, 5, AT, 1000));
+		edge_wait_stat("disk.objects", i + 1);
+		expect_hit(get_with(path, of));
+		origin_expect_requests(2 * i + 2);
+	}
+}
+
 enum { PARTS = 16, PART = 1 << 20, AT_ONCE = 8 };
 
 /* A download in parts: AT_ONCE connections, each part a request of its own. */
