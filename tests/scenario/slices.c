@@ -479,6 +479,26 @@ SCENARIO("an answer that a missing slice turns into an error is no hit, and coun
 	edge_expect_stat("requests.misses", 1);
 }
 
+SCENARIO("who leaves before the first slice is here had no answer")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/film", FILM);
+	origin_says("/film", FILM, .hold_head = go);
+	edge_start("--memory", "64MiB");
+	get_range("/film", 0, 2 * MIB);
+	edge_wait_stat("requests.misses", 1);
+	struct client *c = client_open();
+	client_request(c, "GET", "/film", text("Range: bytes=%d-\r\n", 4 * MIB));
+	origin_wait_requests(2);
+	client_reset(c);
+	edge_wait_stat("requests.abandoned", 1);
+	edge_expect_stat("requests.misses", 1);
+	edge_expect_stat("requests.hits", 0);
+	edge_expect_stat("status.none", 1);
+	edge_expect_stat("status.2xx", 1);
+	barrier_open(go);
+}
+
 /* A 206 of one slice, chunked, with so many bytes more than its range. */
 static void
 origin_says_chunked(const char *path, size_t slice, size_t more)
