@@ -56,6 +56,47 @@ SCENARIO("ranges of a stored object")
 	expect_int(wrong, 0);
 }
 
+/* RFC 9530 2, RFC 1864: not of the representation, but of the bytes that this very answer has. */
+#define DIGESTS "Content-MD5: eB5eJF1ptWaXm4bijSPyxw==\r\nContent-Digest: sha-256=:hNiH=:\r\n"
+
+static void
+expect_digests(struct answer a, int lines)
+{
+	expect_int(field_lines(a, "Content-MD5"), lines);
+	expect_int(field_lines(a, "Content-Digest"), lines);
+	expect_int(field_lines(a, "Repr-Digest"), 1);
+}
+
+SCENARIO("what says of the bytes of a whole answer goes with no part of it")
+{
+	origin_says("/x", .fields = FRESH DIGESTS "Repr-Digest: sha-256=:hNiH=:\r\n",
+		    .etag = "\"v\"", .body = "0123456789");
+	edge_start();
+	get("/x");
+	expect_digests(get("/x"), 1);
+	expect_digests(get_with("/x", "Range: bytes=0-3\r\n"), 0);
+	expect_digests(get_with("/x", "Range: bytes=0-1,5-6\r\n"), 0);
+	expect_digests(get_with("/x", "Range: bytes=99-\r\n"), 0);
+	expect_digests(ask("HEAD", "/x", NULL, NULL), 1);
+	origin_expect_requests(1);
+}
+
+SCENARIO("what says of the bytes of a part goes with no other part, nor with the whole")
+{
+	origin_says("/x", .fields = FRESH DIGESTS "Repr-Digest: sha-256=:hNiH=:\r\n",
+		    .etag = "\"v\"", .body = "0123456789", .ranges = true, .times = 9);
+	edge_start();
+	expect_digests(get_with("/x", "Range: bytes=0-3\r\n"), 1); /* the origin's own */
+	struct answer a = get_with("/x", "Range: bytes=1-2\r\n");
+	expect_hit(a);
+	expect_digests(a, 0);
+	a = get("/x");
+	expect_verdict(a, "fwd=partial");
+	expect_answer(a, 200, "0123456789");
+	expect_digests(a, 0);
+	expect_digests(get("/x"), 0);
+}
+
 SCENARIO("several ranges are a multipart answer whose parts say where they are")
 {
 	origin_says("/x", .fields = FRESH "Content-Type: text/plain\r\n", .body = "0123456789");
