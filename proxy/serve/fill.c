@@ -470,6 +470,18 @@ no_request_causes(enum fetch_end end)
 	       end == FETCH_TLS || end == FETCH_QUEUE_TIMEOUT || end == FETCH_QUEUE_FULL;
 }
 
+/* Whose body could not be sent on failed by itself. */
+static void
+count_failure(struct fill *f, enum fetch_end end)
+{
+	if (end == FETCH_QUEUE_FULL) {
+		metrics_add(f->serve->metrics, METRIC_ORIGIN_REFUSED, 1);
+	} else if (end != FETCH_ABORTED) {
+		metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
+		histogram_raise(&fill_measures(f)->errors, 1);
+	}
+}
+
 static void
 on_done(void *ctx, const struct fetch_result *r)
 {
@@ -494,12 +506,7 @@ on_done(void *ctx, const struct fetch_result *r)
 		fill_free(f);
 		return;
 	}
-	if (r->end == FETCH_QUEUE_FULL) {
-		metrics_add(f->serve->metrics, METRIC_ORIGIN_REFUSED, 1);
-	} else {
-		metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
-		histogram_raise(&fill_measures(f)->errors, 1);
-	}
+	count_failure(f, r->end);
 	if (!f->tunnel && ask_another(f, r))
 		return;
 	if ((r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT) && resume_may(f)) {
