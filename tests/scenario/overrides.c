@@ -133,7 +133,9 @@ SCENARIO("a route writes no large bodies, whole or in slices, and the baseline h
 		expect_status(get("/small/b"), 200);
 		expect_status(get("/small/c"), 200); /* how large it is shows at its end */
 	}
+	expect_hit(get("/small/c")); /* it was known the second time, and RAM took it */
 	edge_expect_stat("disk.objects", 0);
+	expect_between(edge_stat("disk.admitted_bytes"), 0, 150000);
 	expect(edge_stat("disk.baseline_bytes") < 20000); /* the beginning of the log */
 	edge_wait_stat("admission.too_large", 1);
 	for (int i = 0; i < 2; i++)
