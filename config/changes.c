@@ -4,8 +4,10 @@
  * One row per setting, or per group of settings; test_config holds the rows against the schema, so
  * that a new setting cannot be forgotten here.
  */
+#include "config/rules.h"
 #include "config/schema.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct row {
@@ -119,8 +121,8 @@ config_restart_for(const struct config *running, const struct config *fresh, con
 /* ---- what stays ------------------------------------------------------------------------------ */
 
 struct carrying {
-	const struct config *running;
-	struct config *fresh, *copy; /* of running, for its values to be taken from */
+	const struct config *running, *asked; /* asked: as fresh was, whatever was taken back */
+	struct config *fresh, *copy;	      /* of running, for its values to be taken from */
 };
 
 static void
@@ -165,16 +167,25 @@ static void
 on_difference(void *ctx, const char *setting)
 {
 	const struct carrying *c = ctx;
-	if (config_restart_for(c->running, c->fresh, setting))
+	if (config_restart_for(c->running, c->asked, setting))
 		take_back(c, setting);
 }
 
-void
-config_keep(struct config *fresh, const struct config *running)
+const char *
+config_keep(struct config *fresh, const struct config *running, char *err, size_t err_bytes)
 {
-	struct config copy;
+	struct config copy, asked;
+	char why[400], name[CONFIG_NAME_BYTES];
 	config_copy(&copy, running);
-	config_differences(running, fresh, on_difference,
-			   &(struct carrying){running, fresh, &copy});
+	config_copy(&asked, fresh);
+	config_differences(running, &asked, on_difference,
+			   &(struct carrying){running, &asked, fresh, &copy});
 	config_fini(&copy);
+	config_fini(&asked);
+	const char *bad = rules_broken(fresh, why, sizeof why);
+	if (bad) /* the sentence begins with the name */
+		snprintf(err, err_bytes,
+			 "%s; until a restart, settings that need one keep their values",
+			 why + strlen(config_name(bad, name)) + 2);
+	return bad;
 }

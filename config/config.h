@@ -370,7 +370,9 @@ void config_differences(const struct config *a, const struct config *b,
 const char *
 config_restart_for(const struct config *running, const struct config *fresh, const char *setting);
 /* What differs in fresh and needs a restart gets the value that it has in running. Both are as
- * config_load_flags made them. */
-void config_keep(struct config *fresh, const struct config *running);
+ * config_load_flags made them. NULL, or the setting of fresh that does not go with what it got, and
+ * a sentence why. */
+const char *
+config_keep(struct config *fresh, const struct config *running, char *err, size_t err_bytes);
 
 #endif

@@ -207,15 +207,46 @@ add_measures(const struct report *r, struct buf *out)
 /* ---- origins --------------------------------------------------------------------------------- */
 
 static void
+add_to(struct report_origin *all, const struct report_origin *one)
+{
+	if (one->condition != REPORT_ORIGIN_WELL)
+		all->condition = one->condition;
+	all->requests += one->requests;
+	all->errors += one->errors;
+	for (int class = 0; class < MEASURES_CLASSES; class ++)
+		all->answers[class] += one->answers[class];
+	all->wait_us.sum += one->wait_us.sum;
+	all->wait_us.count += one->wait_us.count;
+	for (int b = 0; b < HISTOGRAM_BUCKETS; b++)
+		all->wait_us.n[b] += one->wait_us.n[b];
+}
+
+/* Groups may share a server, but a name and its labels may stand in the text once: its numbers are
+ * those of all groups. False: it was told already. */
+static bool
+all_groups(const struct report *r, unsigned i, struct report_origin *all)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (strcmp(r->origins[k].url, r->origins[i].url) == 0)
+			return false;
+	*all = r->origins[i];
+	for (unsigned k = i + 1; k < r->origin_count; k++)
+		if (strcmp(r->origins[k].url, r->origins[i].url) == 0)
+			add_to(all, &r->origins[k]);
+	return true;
+}
+
+static void
 add_origin_numbers(const struct report *r, const char *name, const char *type, const char *help,
 		   int64_t (*number)(const struct report_origin *o), struct buf *out)
 {
 	struct buf label = {0};
+	struct report_origin o;
 	if (r->origin_count)
 		add_head(out, name, type, help);
 	for (unsigned i = 0; i < r->origin_count; i++)
-		add_whole(out, name, label_of(&label, "origin", r->origins[i].url, ""),
-			  number(&r->origins[i]));
+		if (all_groups(r, i, &o))
+			add_whole(out, name, label_of(&label, "origin", o.url, ""), number(&o));
 	buf_fini(&label);
 }
 
@@ -243,6 +274,7 @@ add_origins(const struct report *r, struct buf *out)
 	static const char answers[] = "twice_origin_responses_total",
 			  wait[] = "twice_origin_first_byte_seconds";
 	struct buf label = {0};
+	struct report_origin o;
 	add_origin_numbers(r, "twice_origin_requests_total", "counter", "requests sent to it",
 			   requests_of, out);
 	add_origin_numbers(r, "twice_origin_errors_total", "counter",
@@ -253,17 +285,19 @@ add_origins(const struct report *r, struct buf *out)
 	if (r->origin_count)
 		add_head(out, answers, "counter", "heads that it sent, by class of status");
 	for (unsigned i = 0; i < r->origin_count; i++)
-		for (unsigned class = 1; class < MEASURES_CLASSES; class ++) {
+		for (unsigned class = 1; all_groups(r, i, &o) && class < MEASURES_CLASSES;
+		     class ++) {
 			char code[32];
 			snprintf(code, sizeof code, ",code=\"%uxx\"", class);
-			add_whole(out, answers, label_of(&label, "origin", r->origins[i].url, code),
-				  (int64_t)r->origins[i].answers[class]);
+			add_whole(out, answers, label_of(&label, "origin", o.url, code),
+				  (int64_t)o.answers[class]);
 		}
 	if (r->origin_count)
 		add_head(out, wait, "histogram", "from the question to the head of its answer");
 	for (unsigned i = 0; i < r->origin_count; i++)
-		add_histogram(&r->origins[i].wait_us, wait,
-			      label_of(&label, "origin", r->origins[i].url, ""), 1e6, out);
+		if (all_groups(r, i, &o))
+			add_histogram(&o.wait_us, wait, label_of(&label, "origin", o.url, ""), 1e6,
+				      out);
 	buf_fini(&label);
 }
 

@@ -30,10 +30,12 @@ void
 histogram_sum_since(const struct histogram_sum *now, const struct histogram_sum *before,
 		    struct histogram_sum *out)
 {
-	out->sum = now->sum - before->sum;
-	out->count = now->count - before->count;
-	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
-		out->n[i] = now->n[i] - before->n[i];
+	out->sum = now->sum > before->sum ? now->sum - before->sum : 0;
+	out->count = 0;
+	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		out->n[i] = now->n[i] > before->n[i] ? now->n[i] - before->n[i] : 0;
+		out->count += out->n[i];
+	}
 }
 
 double

@@ -52,7 +52,8 @@ struct histogram_sum {
 };
 
 void histogram_sum_add(struct histogram_sum *to, const struct histogram *from);
-/* What came since `before` was taken. */
+/* What came since `before` was taken. What went meanwhile, with one of several that were summed up,
+ * is not told from nothing. */
 void histogram_sum_since(const struct histogram_sum *now, const struct histogram_sum *before,
 			 struct histogram_sum *out);
 /* What so many (0 to 1) of all are not above; 0 when there is nothing. */

@@ -192,7 +192,8 @@ struct body_read {	      /* zeroed but for home and done */
  * checked against its checksum before it is handed out. */
 enum body_step
 object_read(struct cache *c, struct object *o, struct body_read *r, uint64_t at, uint64_t max);
-void body_done(struct body_read *r); /* not while a BODY_LATER is outstanding */
+/* r reads no more of that object; of another one it may. Not while a BODY_LATER is outstanding. */
+void body_done(struct body_read *r);
 /* The same bytes as a piece of their file, for a front that can send from one: true when they were
  * checked before and are in the page cache. They hold as long as o. Else: object_read. */
 bool object_file(struct object *o, const struct body_read *r, uint64_t at, uint64_t max,

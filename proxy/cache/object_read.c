@@ -159,13 +159,15 @@ object_read(struct cache *c, struct object *object, struct body_read *r, uint64_
 void
 body_done(struct body_read *r)
 {
+	assert(!r->job);
 	block_unref(&r->block);
+	r->bad = false; /* that one was */
 }
 
 void
 body_give_back(struct body_read *r, struct object *o)
 {
-	body_done(r);
+	block_unref(&r->block);
 	stored_let_body_go(stored_of(o));
 }
 

@@ -88,6 +88,12 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 }
 
 bool
+head_is_of_bytes(struct str name)
+{
+	return str_ieq(name, STR("content-md5")) || str_ieq(name, STR("content-digest"));
+}
+
+bool
 head_read(struct str stored, struct response *out)
 {
 	struct field_block b;
@@ -109,7 +115,7 @@ is_bound(const struct fields *stored, const struct field *f)
 {
 	if (bound_to_body & field_bit(f->id))
 		return fields_has(stored, f->id);
-	return str_ieq(f->name, STR("content-md5")) || str_ieq(f->name, STR("content-digest"));
+	return head_is_of_bytes(f->name);
 }
 
 static bool

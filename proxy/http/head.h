@@ -22,6 +22,10 @@
  * client that asked is sent head_store(..., NULL) instead, which has it (5.2.2.4, 5.2.2.7). */
 bool head_store(const struct response *r, int64_t now, struct buf *out, struct terms *terms);
 
+/* Content-MD5, Content-Digest: they speak of the bytes that one very answer has, so they go with no
+ * part of what they came with, and with no whole of which that was a part (RFC 9530 2). */
+bool head_is_of_bytes(struct str name);
+
 /* A stored head as a response (out->fields.v and cap set by the caller): views into it. False: it
  * is none. */
 bool head_read(struct str stored, struct response *out);

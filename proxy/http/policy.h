@@ -128,6 +128,7 @@ struct reuse_verdict policy_reuse(const struct terms *t, const struct request *r
  * and none is forgotten because of it (RFC 9111 4.3.3). */
 bool policy_is_trouble(int status);
 
+/* At least its lifetime, where the clock was set back since by so much that nobody knows. */
 int64_t terms_age(const struct terms *t, int64_t now);
 /* The same terms for who waited for the response: 4.2.3 counts the whole time of the exchange
  * (delay_s) as age, for what comes later. What the origin says itself of its age remains. */

@@ -34,11 +34,22 @@ policy_asks_for_less(const struct request *r)
 	       fields_has(&r->fields, FIELD_IF_MODIFIED_SINCE);
 }
 
-int64_t
-terms_age(const struct terms *t, int64_t now)
+static int64_t
+age_at(const struct terms *t, int64_t now)
 {
 	int64_t resident_time = now > t->response_time ? now - t->response_time : 0; /* 4.2.3 */
 	return t->initial_age + resident_time;
+}
+
+/* What came an hour and more from now came while the clock was wrong. Nobody knows its age, and it
+ * would be fresh until that hour comes again: it is as old as it may be. */
+int64_t
+terms_age(const struct terms *t, int64_t now)
+{
+	enum { STEP_S = 3600 };
+	int64_t age = age_at(t, now);
+	bool known = now >= t->response_time - STEP_S;
+	return known || age > t->lifetime ? age : t->lifetime;
 }
 
 struct terms
@@ -52,7 +63,7 @@ terms_for_waiting(const struct terms *t, int64_t delay_s)
 void
 terms_outdate(struct terms *t, int64_t when)
 {
-	int64_t age = terms_age(t, when);
+	int64_t age = age_at(t, when);
 	if (t->lifetime > age)
 		t->lifetime = age;
 }

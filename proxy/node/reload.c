@@ -145,7 +145,9 @@ static int
 open_edition(struct making *m)
 {
 	struct server *s = m->s;
-	config_keep(m->fresh, s->edition->config);
+	const char *bad = config_keep(m->fresh, s->edition->config, m->say->err, m->say->err_bytes);
+	if (bad)
+		return refuse(m, bad);
 	m->edition = edition_create_own(m->fresh, s->edition->node);
 	if (edition_open(m->edition, s->worker_count, s->edition, &s->names, m->say->err,
 			 m->say->err_bytes))

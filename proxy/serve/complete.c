@@ -26,6 +26,17 @@ complete_bytes(const struct fill *f)
 	return total;
 }
 
+/* What says of the part's own bytes. Others keep their place, and which known ones there are. */
+static void
+drop_of_bytes(struct fields *f)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < f->n; i++)
+		if (!head_is_of_bytes(f->v[i].name))
+			f->v[n++] = f->v[i];
+	f->n = n;
+}
+
 /* The part's head with the fields of what completes it, as the 200 of the whole. */
 static bool
 whole_of(const struct object *part, const struct response *rs, char date[DATE_BYTES],
@@ -36,6 +47,7 @@ whole_of(const struct object *part, const struct response *rs, char date[DATE_BY
 	if (!head_read(part->head, &stored) || !head_update(&stored, rs, now_s(), date, out))
 		return false;
 	fields_drop(&out->fields, FIELD_CONTENT_RANGE);
+	drop_of_bytes(&out->fields);
 	out->status = 200;
 	out->reason = STR("OK");
 	return true;

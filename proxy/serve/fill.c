@@ -162,6 +162,7 @@ fill_behind(struct txn *t, enum fill_kind kind)
 	}
 	struct fill *f = begin(t, kind, flight);
 	f->background = true;
+	f->as_it_came = false;
 	metrics_add(f->serve->metrics, METRIC_BACKGROUND, 1);
 	f->rq.method = METHOD_GET; /* for the store, whatever the client wanted to see of it */
 	f->rq.method_name = STR("GET");
@@ -258,7 +259,7 @@ came(struct fill *f)
 {
 	if (complete_add_part(f))
 		abandon(f, 502, "part-lost");
-	else if (f->received == f->expected)
+	else if (f->received == f->expected && !f->unsaid)
 		whole(f);
 }
 
@@ -411,6 +412,10 @@ on_body(void *ctx, const char *p, size_t n)
 	assert(f->stage != FILL_ASKING && f->taken <= n);
 	if (run_leads(f))
 		return go_by(f, run_body(f, p, n));
+	if (f->unsaid && n - f->taken > f->expected - f->received) {
+		abandon(f, 502, "longer-than-its-range");
+		return true;
+	}
 	while (f->taken < n) {
 		struct block *block;
 		uint32_t at, got;
@@ -429,6 +434,7 @@ on_body(void *ctx, const char *p, size_t n)
 	}
 	f->taken = 0;
 	metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, n);
+	keep_no_large(f);
 	came(f);
 	return true;
 }
@@ -464,6 +470,18 @@ no_request_causes(enum fetch_end end)
 	       end == FETCH_TLS || end == FETCH_QUEUE_TIMEOUT || end == FETCH_QUEUE_FULL;
 }
 
+/* Whose body could not be sent on failed by itself. */
+static void
+count_failure(struct fill *f, enum fetch_end end)
+{
+	if (end == FETCH_QUEUE_FULL) {
+		metrics_add(f->serve->metrics, METRIC_ORIGIN_REFUSED, 1);
+	} else if (end != FETCH_ABORTED) {
+		metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
+		histogram_raise(&fill_measures(f)->errors, 1);
+	}
+}
+
 static void
 on_done(void *ctx, const struct fetch_result *r)
 {
@@ -471,7 +489,8 @@ on_done(void *ctx, const struct fetch_result *r)
 	fill_check(f);
 	assert(f->fetch && f->taken == 0);
 	f->fetch = NULL;
-	if (r->end == FETCH_OK && run_leads(f) && f->stage != FILL_WHOLE) {
+	bool short_of_range = f->unsaid ? f->received < f->expected : run_leads(f);
+	if (r->end == FETCH_OK && f->stage != FILL_WHOLE && short_of_range) {
 		abandon(f, 502, "truncated"); /* chunked, it ended before its range did */
 		return;
 	}
@@ -487,12 +506,7 @@ on_done(void *ctx, const struct fetch_result *r)
 		fill_free(f);
 		return;
 	}
-	if (r->end == FETCH_QUEUE_FULL) {
-		metrics_add(f->serve->metrics, METRIC_ORIGIN_REFUSED, 1);
-	} else {
-		metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
-		histogram_raise(&fill_measures(f)->errors, 1);
-	}
+	count_failure(f, r->end);
 	if (!f->tunnel && ask_another(f, r))
 		return;
 	if ((r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT) && resume_may(f)) {

@@ -68,6 +68,7 @@ struct fill {
 	struct slice gap; /* asked for, with the part */
 	struct run *run;  /* owned; of slices. expected and received are of the one under way */
 	unsigned resumes; /* how often the rest of a body was asked for */
+	bool unsaid; /* the rest that comes does not say its length: only its end tells it from more */
 	uint64_t resumed_at;
 	struct object_write *write;
 	_Atomic uint64_t *turn; /* our slot of shelves.writing, or NULL */

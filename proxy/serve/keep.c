@@ -164,7 +164,8 @@ keep_commit(struct fill *f)
 	assert(f->write && (f->keeps == KEEPS_ANSWER || f->keeps == KEEPS_PART));
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
-	keep_count_landed(f);
+	if (f->keeps != KEEPS_PART) /* the whole is still to be fetched */
+		keep_count_landed(f);
 	if (o && o->on_disk)
 		keep_charge(f, f->received);
 	else

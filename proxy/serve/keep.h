@@ -18,6 +18,8 @@ struct object *keep_commit(struct fill *f);
  * what was not written after all is given back. */
 void keep_charge(struct fill *f, uint64_t body_bytes);
 void keep_no_write(struct fill *f); /* nothing is stored of what came so far */
+/* The same where that is more than the route writes: a body may not say how large it is. */
+void keep_no_large(struct fill *f);
 void keep_end_turn(struct fill *f); /* another fill may write the same large body */
 
 /* What Content-Length says, UINT64_MAX when nothing usable. */

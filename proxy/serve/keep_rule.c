@@ -9,6 +9,8 @@
 
 #include <assert.h>
 
+enum { LARGE_S = 600 }; /* a body that did not say how large it is, and was too large */
+
 /* Was anything that covers the key forgotten since the request left? */
 static bool
 is_forgotten(const struct fill *f)
@@ -27,6 +29,24 @@ keep_length(const struct response *rs)
 	return digits_parse(v, &n) ? (uint64_t)n : 0; /* reply.c refuses what is no number */
 }
 
+/* Kept beside the URLs whose origin ignores ranges: both are about how a body can be stored. */
+static struct key_hash
+large_key(const struct fill *f)
+{
+	return (struct key_hash){.lo = f->key.sighting.lo + 2, .hi = ~f->key.sighting.hi};
+}
+
+/* One that does not say how large it is, is as large as it was the last time: or each request would
+ * begin to write it. */
+static uint64_t
+expected_bytes(const struct fill *f)
+{
+	const struct passes *p = f->serve->shelves->unsliced;
+	bool large = f->expected == UINT64_MAX && f->route->max_object_bytes &&
+		     passes_has(p, large_key(f), now_s());
+	return large ? f->route->max_object_bytes + 1 : f->expected;
+}
+
 /* What this trip counts for, asked once: under the variant's key, now that it is known. */
 void
 keep_sight(struct fill *f, int status, struct str variant)
@@ -34,7 +54,8 @@ keep_sight(struct fill *f, int status, struct str variant)
 	struct shelves *sh = f->serve->shelves;
 	struct memory_sight inherited = f->sighting.known;
 	f->facts = sight_of(&f->rq, f->route, status, f->client_ip, sh->seed);
-	f->facts.body_bytes = f->expected;
+	f->key.sighting = sighting_key(sh->seed, f->key.primary, variant);
+	f->facts.body_bytes = expected_bytes(f);
 	if (f->background)
 		f->facts.kind = SIGHTING_BACKGROUND;
 	else if (f->reload)
@@ -42,7 +63,6 @@ keep_sight(struct fill *f, int status, struct str variant)
 	else if (f->kind == FILL_PASS)
 		f->facts.kind = SIGHTING_OTHER;
 	f->facts.known = inherited;
-	f->key.sighting = sighting_key(sh->seed, f->key.primary, variant);
 	assert(f->stage == FILL_ASKING); /* once, before anybody reads what came */
 	f->sighting = seen_judge(sh->seen, f->key.sighting, &f->facts);
 }
@@ -66,6 +86,16 @@ keep_no_write(struct fill *f)
 	if (f->charged)
 		seen_charge(f->serve->shelves->seen, -(int64_t)f->charged);
 	f->charged = 0;
+}
+
+void
+keep_no_large(struct fill *f)
+{
+	uint64_t most = f->route->max_object_bytes;
+	if (!f->write || !f->sighting.writes || !most || f->received <= most)
+		return;
+	keep_no_write(f);
+	passes_remember(f->serve->shelves->unsliced, large_key(f), now_s() + LARGE_S);
 }
 
 /* What passes is asked for as the client wrote it; that is news of what lies under the key only

@@ -85,8 +85,7 @@ keep_sliced(struct fill *f, const struct response *rs, struct flight_head *h)
 static bool
 is_of_part(const struct field *f)
 {
-	return f->id == FIELD_CONTENT_RANGE || str_ieq(f->name, STR("content-md5")) ||
-	       str_ieq(f->name, STR("content-digest"));
+	return f->id == FIELD_CONTENT_RANGE || head_is_of_bytes(f->name);
 }
 
 /* The head of the whole, by that of a part of it. False: a field of it is for the one who asked. */

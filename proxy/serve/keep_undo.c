@@ -69,10 +69,9 @@ void
 keep_outdate(struct fill *f, int64_t now)
 {
 	struct terms terms = f->object->terms;
-	int64_t age = terms_age(&terms, now);
-	if (terms.lifetime <= age)
+	terms_outdate(&terms, now);
+	if (terms.lifetime == f->object->terms.lifetime)
 		return;
-	terms.lifetime = age;
 	struct object *o = cache_refresh(f->serve->shelves->cache, f->object, f->object->head,
 					 f->object->tags, &terms, f->begun);
 	object_unref(&o);

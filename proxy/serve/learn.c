@@ -7,6 +7,17 @@
 #include "proxy/serve/slices.h"
 #include "proxy/http/head.h"
 
+/* Filed under what it was said to vary on, an object must not live on as what varies on more. */
+static bool
+names_more(const struct fill *f, const struct fields *fresh)
+{
+	struct buf names = {0};
+	bool more = !keep_names(f, fresh, &names) ||
+		    !str_eq(buf_str(&names), buf_str(&f->variants.names));
+	buf_fini(&names);
+	return more;
+}
+
 /* RFC 9111 4.3.5: what a HEAD brought is news of the stored GET. */
 void
 learn_from_head(struct fill *f, const struct response *rs)
@@ -33,7 +44,7 @@ learn_from_head(struct fill *f, const struct response *rs)
 	get.method = METHOD_GET;
 	struct storing_facts facts = {&get, &updated,	       f->request_time,
 				      now,  &f->route->policy, true};
-	if (head_update(&stored, rs, now, date, &updated) &&
+	if (!names_more(f, &rs->fields) && head_update(&stored, rs, now, date, &updated) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&updated, now, &head, &terms);
 		struct object *o = cache_refresh(
@@ -42,17 +53,6 @@ learn_from_head(struct fill *f, const struct response *rs)
 		object_unref(&o);
 	}
 	buf_fini(&head);
-}
-
-/* Filed under what it was said to vary on, an object must not live on as what varies on more. */
-static bool
-names_more(const struct fill *f, const struct fields *fresh)
-{
-	struct buf names = {0};
-	bool more = !keep_names(f, fresh, &names) ||
-		    !str_eq(buf_str(&names), buf_str(&f->variants.names));
-	buf_fini(&names);
-	return more;
 }
 
 /* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */

@@ -93,5 +93,6 @@ resume_with(struct fill *f, const struct response *rs)
 	    (known && total != f->expected) || (length != got.n && length != UINT64_MAX))
 		return RESUME_NOT;
 	f->expected = total;
+	f->unsaid = length == UINT64_MAX;
 	return RESUME_IT;
 }

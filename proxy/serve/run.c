@@ -409,6 +409,8 @@ run_body(struct fill *f, const char *p, size_t n)
 	while (f->taken < n) {
 		struct block *block;
 		uint32_t at, got;
+		if (r->number == r->end) /* all of its range is here; chunked, it goes on */
+			return ends(0, "longer-than-its-range");
 		if (!r->begun) {
 			struct run_step step = turn(f);
 			if (step.next != RUN_GOES_ON)

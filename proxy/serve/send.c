@@ -9,6 +9,7 @@
 #include "proxy/serve/walk.h"
 
 #include "proxy/http/field_block.h"
+#include "proxy/http/head.h"
 #include "proxy/http/precond.h"
 
 #include <assert.h>
@@ -46,21 +47,33 @@ goes_with_304(const struct field_line *l)
 }
 
 static bool
+goes_with_part(const struct field_line *l)
+{
+	return l->id != FIELD_CONTENT_RANGE && !head_is_of_bytes(l->name);
+}
+
+static bool
 goes_with_multipart(const struct field_line *l)
 {
-	return l->id != FIELD_CONTENT_TYPE;
+	return l->id != FIELD_CONTENT_TYPE && goes_with_part(l);
 }
 
 static bool
 goes_with_416(const struct field_line *l)
 {
-	return l->id != FIELD_CONTENT_TYPE && l->id != FIELD_CONTENT_ENCODING;
+	return l->id != FIELD_CONTENT_ENCODING && goes_with_multipart(l);
 }
 
+/* Nearly always: then the lines are sent as they are stored. */
 static bool
-goes_with_part(const struct field_line *l)
+all_go_with_part(const struct field_block *b)
 {
-	return l->id != FIELD_CONTENT_RANGE;
+	struct field_cursor at = {0};
+	struct field_line line;
+	while (field_block_next(b, &at, &line))
+		if (!goes_with_part(&line))
+			return false;
+	return true;
 }
 
 static struct validators
@@ -165,6 +178,10 @@ begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t le
 			select_multipart(t, m, b, length);
 			b->count = 0; /* what goes of it is in kept */
 			break;
+		}
+		if (!all_go_with_part(b)) {
+			keep_lines(t, m, b, goes_with_part);
+			b->count = 0;
 		}
 		m->head.bytes = t->slices[0].n;
 		content_range_format(t->slices[0], length, send_line(t, m, STR("Content-Range")));

@@ -168,6 +168,7 @@ go_on_from_object(struct txn *t)
 	t->object = object_ref(flight_stored(flight_of(t->reader)));
 	flight_leave(&t->reader);
 	t->source = SOURCE_OBJECT;
+	t->flight_bytes = t->at - t->slices[0].at;
 	t->read.home = t->serve->mailbox;
 	if (t->until == UINT64_MAX)
 		t->until = t->object->body_bytes;

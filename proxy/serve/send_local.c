@@ -86,6 +86,7 @@ answer_limited(struct txn *t, uint64_t retry_after_s)
 {
 	t->cs.fwd = NULL;
 	t->cs.hit = t->cs.has_ttl = false;
+	t->sighting.verdict = ADMISSION_NOT_STORABLE;
 	t->answer = ANSWER_LIMITED;
 	t->detail = "rate";
 	t->retry_after_s = retry_after_s;
@@ -140,9 +141,12 @@ answer_fault(struct txn *t, const struct fault *f)
 	answer_page(t, f->status, f == &fault_CONNECT ? method_allow : STR(""), f->word, f->rule);
 }
 
+/* Whatever the request was about to be answered with, this is not it. */
 void
 answer_error(struct txn *t, int status, const char *word)
 {
+	t->cs.hit = t->cs.has_ttl = false;
+	t->sighting.verdict = ADMISSION_NOT_STORABLE;
 	t->answer = ANSWER_ERROR;
 	t->detail = word;
 	answer_page(t, status, STR(""), word, NULL);

@@ -23,9 +23,10 @@ struct shelves {
 	struct baseline *baseline;
 	struct flights *flights;
 	struct passes *passes;
-	struct passes *reloads;	 /* keys validated by a client's wish, or doubted, lately */
-	struct passes *unsliced; /* primary keys whose origin ignores Range: stored whole */
-	struct rates *rates;	 /* how often each client has asked, where a rule limits it */
+	struct passes *reloads; /* keys validated by a client's wish, or doubted, lately */
+	/* Primary keys whose origin ignores Range: stored whole; and what turned out too large. */
+	struct passes *unsliced;
+	struct rates *rates; /* how often each client has asked, where a rule limits it */
 	const struct filter_seed *seed;
 	_Atomic unsigned tunnels; /* connections that switched protocols, or asked for it */
 	_Atomic bool has_parts;	  /* a 206 was kept once: misses look for parts from then on */

@@ -40,6 +40,13 @@ pay(const struct txn *t)
 	cache_pay(t->serve->shelves->cache, t->object, bytes);
 }
 
+/* Who was left behind by a flight goes on from the cache. */
+static uint64_t
+sent_from_cache(const struct txn *t)
+{
+	return t->body_sent > t->flight_bytes ? t->body_sent - t->flight_bytes : 0;
+}
+
 _Static_assert(METRIC_STATUS_5XX - METRIC_STATUS_NONE == 5, "the classes are rows in order");
 
 /* Who left before there was an answer waited for none. */
@@ -129,5 +136,5 @@ tally_answer(const struct txn *t)
 	if (t->cs.hit)
 		metrics_add(m, METRIC_HITS, 1);
 	if (t->source == SOURCE_OBJECT || (t->source == SOURCE_WALK && t->cs.hit))
-		metrics_add(m, METRIC_BYTES_FROM_CACHE, t->body_sent);
+		metrics_add(m, METRIC_BYTES_FROM_CACHE, sent_from_cache(t));
 }

@@ -184,6 +184,8 @@ run_walk(struct txn *t)
 		break;
 	case WALK_FAILED:
 		walk_failure(t->walk, &status, &word);
+		if (t->cs.hit)
+			t->cs.fwd = "partial";
 		answer_error(t, status, word);
 		break;
 	}
@@ -198,6 +200,17 @@ settle_walk(struct txn *t)
 		return;
 	t->cs.hit = false;
 	t->answer = walk_help(t->walk) == WALK_JOINED ? ANSWER_COALESCED : ANSWER_MISS;
+}
+
+/* The client left before it was sent a head: whatever that would have been, it had none. */
+static void
+had_no_answer(struct txn *t)
+{
+	t->cs.hit = t->cs.has_ttl = false;
+	t->sighting.verdict = ADMISSION_NOT_STORABLE;
+	t->answer = ANSWER_NONE;
+	t->detail = NULL;
+	t->status = 0;
 }
 
 /* Does what can be done now; every event ends here. */
@@ -308,8 +321,11 @@ on_done(void *ctx, enum stream_end how, uint64_t body_bytes)
 	assert(t->state != TXN_DONE);
 	t->cut = how != STREAM_SENT;
 	t->body_sent = body_bytes;
+	if (t->state == TXN_SEND)
+		settle_walk(t);
+	else
+		had_no_answer(t);
 	txn_move(t, TXN_DONE);
-	settle_walk(t);
 	tally_answer(t);
 	access_log(t);
 	let_go(t);

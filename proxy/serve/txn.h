@@ -151,7 +151,8 @@ struct txn {
 	char boundary[20];
 	struct str part_type; /* Content-Type of the parts: a view into the object's head */
 	unsigned slice_count, slice_i;
-	uint64_t at, until; /* offsets into the body of what is still to be taken */
+	uint64_t at, until;    /* offsets into the body of what is still to be taken */
+	uint64_t flight_bytes; /* of SOURCE_OBJECT: that a flight brought before */
 	int status;
 	enum answer answer;
 	const char *detail;	/* static */

@@ -265,6 +265,7 @@ SCENARIO("a HEAD that goes to the origin is news of the stored GET (RFC 9111 4.3
 		{"another length", FRESH, "\"1\"", "hello, world", false},
 		{"not to be stored any more", "Cache-Control: no-store\r\n", "\"1\"", "hello",
 		 false},
+		{"for some only, by now", FRESH "Vary: X-Kind\r\n", "\"1\"", "hello", false},
 	};
 	enum { N = sizeof cases / sizeof *cases };
 	for (int i = 0; i < N; i++) {

@@ -148,3 +148,34 @@ SCENARIO("an origin that answers the Range with the whole is not believed twice"
 	expect(a.cut && is_pattern(a.body, 4, 0, a.body_bytes));
 	expect_whole(get("/x"));
 }
+
+/* The rest of ten bytes, five of which were sent, without a length but by what it says of its range. */
+static void
+rest_says(const char *path, const char *framed)
+{
+	origin_says(path, .raw = text("HTTP/1.1 200 OK\r\n" FRESH "ETag: \"1\"\r\n"
+				      "Content-Length: 10\r\n\r\nhello"));
+	origin_says(path, .raw = text("HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\n"
+				      "Content-Range: bytes 5-9/10\r\n%s",
+				      framed));
+	origin_says(path, .fields = FRESH, .etag = "\"1\"", .body = "helloworld");
+}
+
+SCENARIO("a rest without a length that is longer or shorter than its range is no rest")
+{
+	rest_says("/fits", "Transfer-Encoding: chunked\r\n\r\n5\r\nworld\r\n0\r\n\r\n");
+	rest_says("/longer", "Transfer-Encoding: chunked\r\n\r\n8\r\nworldabc\r\n0\r\n\r\n");
+	rest_says("/longer-rest", "Connection: close\r\n\r\nworldabc");
+	rest_says("/shorter", "Transfer-Encoding: chunked\r\n\r\n3\r\nwor\r\n0\r\n\r\n");
+	rest_says("/shorter-rest", "Connection: close\r\n\r\nwor");
+	edge_start();
+	expect_answer(get("/fits"), 200, "helloworld");
+	expect_hit(get("/fits"));
+	static const char *const odd[] = {"/longer", "/longer-rest", "/shorter", "/shorter-rest"};
+	for (int i = 0; i < 4; i++) {
+		expect(try_ask("GET", odd[i], NULL, NULL).body_bytes <= 10);
+		struct answer a = get(odd[i]);
+		expect_answer(a, 200, "helloworld");
+		expect_miss(a); /* nothing of it was stored */
+	}
+}

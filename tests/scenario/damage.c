@@ -172,6 +172,25 @@ SCENARIO("one damaged byte of a large body: a miss, or one answer is cut and the
 	expect_miss(a);
 }
 
+SCENARIO("a damaged slice is fetched again, and no other one")
+{
+	enum { MIB = 1 << 20, FILM = 5 * MIB + 123 };
+	char *body = pattern(5, FILM);
+	origin_says("/film", .fields = FRESH, .etag = "\"v\"", .pattern_bytes = FILM, .seed = 5,
+		    .ranges = true, .times = 9);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get("/film");
+	edge_expect_stat("disk.objects", 7);
+	edge_stop();
+	flip_in_body(body, MIB + MIB / 2);
+	edge_restart();
+	struct answer a = get("/film");
+	expect_int((long long)a.body_bytes, FILM);
+	expect(memcmp(a.body, body, FILM) == 0);
+	origin_expect_requests(2);
+	expect_text(heard_field(origin_last(), "Range"), text("bytes=%d-%d", MIB, 2 * MIB - 1));
+}
+
 static const char *const small_files[] = {"seed", "format"};
 
 SCENARIO("the small files beside the segments, spoilt: refused with a sentence, or begun anew")

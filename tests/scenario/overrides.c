@@ -124,14 +124,18 @@ SCENARIO("a route writes no large bodies, whole or in slices, and the baseline h
 	origin_says("/small/a", .fields = FRESH, .pattern_bytes = 200000);
 	origin_says("/small/b", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = 5 << 20,
 		    .ranges = true);
+	origin_says("/small/c", .fields = FRESH, .pattern_bytes = 200000, .chunked = true);
 	origin_says("/a", .fields = FRESH, .pattern_bytes = 200000);
 	edge_start_yaml(
 		"routes: [ { path: /small/, admission: { sightings: 1, max_object: 100k } } ]\n");
 	for (int i = 0; i < 3; i++) {
 		expect_status(get("/small/a"), 200);
 		expect_status(get("/small/b"), 200);
+		expect_status(get("/small/c"), 200); /* how large it is shows at its end */
 	}
+	expect_hit(get("/small/c")); /* it was known the second time, and RAM took it */
 	edge_expect_stat("disk.objects", 0);
+	expect_between(edge_stat("disk.admitted_bytes"), 0, 150000);
 	expect(edge_stat("disk.baseline_bytes") < 20000); /* the beginning of the log */
 	edge_wait_stat("admission.too_large", 1);
 	for (int i = 0; i < 2; i++)

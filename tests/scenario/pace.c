@@ -61,6 +61,8 @@ SCENARIO_IN(60, "who was left behind gets the rest from the cache when the whole
 	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
 	origin_expect_requests(1);
 	expect_int((long long)edge_stat("connections.left_behind"), 0);
+	edge_wait_stat("bytes.from_cache", 1); /* what came before it was left behind is not */
+	expect_between(edge_stat("bytes.from_cache"), 1, BYTES - 1);
 }
 
 /* Of unknown length, so that it cannot lie in slices. */

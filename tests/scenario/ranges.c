@@ -56,6 +56,47 @@ SCENARIO("ranges of a stored object")
 	expect_int(wrong, 0);
 }
 
+/* RFC 9530 2, RFC 1864: not of the representation, but of the bytes that this very answer has. */
+#define DIGESTS "Content-MD5: eB5eJF1ptWaXm4bijSPyxw==\r\nContent-Digest: sha-256=:hNiH=:\r\n"
+
+static void
+expect_digests(struct answer a, int lines)
+{
+	expect_int(field_lines(a, "Content-MD5"), lines);
+	expect_int(field_lines(a, "Content-Digest"), lines);
+	expect_int(field_lines(a, "Repr-Digest"), 1);
+}
+
+SCENARIO("what says of the bytes of a whole answer goes with no part of it")
+{
+	origin_says("/x", .fields = FRESH DIGESTS "Repr-Digest: sha-256=:hNiH=:\r\n",
+		    .etag = "\"v\"", .body = "0123456789");
+	edge_start();
+	get("/x");
+	expect_digests(get("/x"), 1);
+	expect_digests(get_with("/x", "Range: bytes=0-3\r\n"), 0);
+	expect_digests(get_with("/x", "Range: bytes=0-1,5-6\r\n"), 0);
+	expect_digests(get_with("/x", "Range: bytes=99-\r\n"), 0);
+	expect_digests(ask("HEAD", "/x", NULL, NULL), 1);
+	origin_expect_requests(1);
+}
+
+SCENARIO("what says of the bytes of a part goes with no other part, nor with the whole")
+{
+	origin_says("/x", .fields = FRESH DIGESTS "Repr-Digest: sha-256=:hNiH=:\r\n",
+		    .etag = "\"v\"", .body = "0123456789", .ranges = true, .times = 9);
+	edge_start();
+	expect_digests(get_with("/x", "Range: bytes=0-3\r\n"), 1); /* the origin's own */
+	struct answer a = get_with("/x", "Range: bytes=1-2\r\n");
+	expect_hit(a);
+	expect_digests(a, 0);
+	a = get("/x");
+	expect_verdict(a, "fwd=partial");
+	expect_answer(a, 200, "0123456789");
+	expect_digests(a, 0);
+	expect_digests(get("/x"), 0);
+}
+
 SCENARIO("several ranges are a multipart answer whose parts say where they are")
 {
 	origin_says("/x", .fields = FRESH "Content-Type: text/plain\r\n", .body = "0123456789");
@@ -400,6 +441,35 @@ SCENARIO("a piece near the end does not wait for what lies before it")
 	barrier_open(go);
 	edge_wait_stat("disk.objects", 3); /* a head and two slices */
 	expect_hit(get_with("/v", text("Range: bytes=%d-%d\r\n", AT, AT + 999)));
+}
+
+SCENARIO(
+	"of what cannot lie in slices the whole is fetched behind such a piece, not the piece again")
+{
+	enum { BYTES = 4 << 20, AT = 3 << 20 };
+	edge_start_yaml("routes: [ { path: /, admit: always } ]\n");
+	for (int i = 0; i < 2; i++) { /* the piece is here before its client is told, or later */
+		struct barrier *go = i ? barrier_new() : NULL;
+		const char *path = text("/%d", i),
+			   *of = text("Range: bytes=%d-%d\r\n", AT, AT + 999);
+		origin_says(path, .fields = "Cache-Control: max-age=600\r\n", .etag = "W/\"1\"",
+			    .pattern_bytes = BYTES, .seed = 5, .ranges = true, .hold_body = go,
+			    .hold_at = 500);
+		origin_says(path, .fields = "Cache-Control: max-age=600\r\n", .etag = "W/\"1\"",
+			    .pattern_bytes = BYTES, .seed = 5, .ranges = true, .times = 9);
+		struct call *piece = call_with("GET", path, of, NULL);
+		origin_wait_requests(2 * i + 2);
+		const char *range = heard_field(origin_last(), "Range");
+		expect_that(!range, "the piece again: %s", range);
+		if (go)
+			barrier_open(go);
+		struct answer a = call_wait(piece);
+		expect_status(a, 206);
+		expect(is_pattern(a.body, 5, AT, 1000));
+		edge_wait_stat("disk.objects", i + 1);
+		expect_hit(get_with(path, of));
+		origin_expect_requests(2 * i + 2);
+	}
 }
 
 enum { PARTS = 16, PART = 1 << 20, AT_ONCE = 8 };

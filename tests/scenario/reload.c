@@ -297,6 +297,18 @@ SCENARIO("what needs a restart is named and keeps its value, the rest is applied
 
 /* ---- what is not --------------------------------------------------------------------------- */
 
+SCENARIO("what would not go with a setting that waits for a restart is refused")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_start_yaml("routes: [ ]\n");
+	for (int i = 0; i < 2; i++)
+		expect_refused("admission: { filter: counting, sightings: 4 }\n"
+			       "routes: [ { path: /x, admission: { sightings: 4 } } ]\n",
+			       "routes.admission.sightings", "restart");
+	change_to("routes: [ { path: /x, pass: on } ]\n");
+	expect_verdict(get("/x"), "fwd=bypass");
+}
+
 SCENARIO("a bad file changes nothing, and twice reload says where and why")
 {
 	by_http_only();

@@ -460,6 +460,78 @@ SCENARIO("a lone slice that is missing is not fetched for only-if-cached")
 	origin_expect_requests(before);
 }
 
+SCENARIO("an answer that a missing slice turns into an error is no hit, and counts as an error")
+{
+	origin_says("/film", FILM);
+	origin_says("/film", .status = 503, .times = 9);
+	edge_start("--memory", "64MiB");
+	get_range("/film", 0, 2 * MIB);
+	struct answer a = get_with("/film", "Cache-Control: only-if-cached\r\n");
+	expect_status(a, 504);
+	expect_verdict(a, "detail=only-if-cached");
+	expect(!verdict_has(a, "hit") && !verdict_has(a, "ttl"));
+	edge_wait_stat("requests.only_if_cached", 1);
+	a = get_with("/film", text("Range: bytes=%d-\r\n", 4 * MIB));
+	expect_status(a, 503);
+	expect(!verdict_has(a, "hit") && !verdict_has(a, "ttl"));
+	edge_wait_stat("requests.errors", 1);
+	edge_expect_stat("requests.hits", 0);
+	edge_expect_stat("requests.misses", 1);
+}
+
+SCENARIO("who leaves before the first slice is here had no answer")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/film", FILM);
+	origin_says("/film", FILM, .hold_head = go);
+	edge_start("--memory", "64MiB");
+	get_range("/film", 0, 2 * MIB);
+	edge_wait_stat("requests.misses", 1);
+	struct client *c = client_open();
+	client_request(c, "GET", "/film", text("Range: bytes=%d-\r\n", 4 * MIB));
+	origin_wait_requests(2);
+	client_reset(c);
+	edge_wait_stat("requests.abandoned", 1);
+	edge_expect_stat("requests.misses", 1);
+	edge_expect_stat("requests.hits", 0);
+	edge_expect_stat("status.none", 1);
+	edge_expect_stat("status.2xx", 1);
+	barrier_open(go);
+}
+
+/* A 206 of one slice, chunked, with so many bytes more than its range. */
+static void
+origin_says_chunked(const char *path, size_t slice, size_t more)
+{
+	size_t at = slice * MIB;
+	char *head = text("HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\n"
+			  "Content-Range: bytes %zu-%zu/%d\r\n"
+			  "Transfer-Encoding: chunked\r\n\r\n%zx\r\n",
+			  at, at + MIB - 1, BYTES, MIB + more);
+	size_t n = strlen(head);
+	char *raw = calloc(1, n + MIB + more + 7);
+	memcpy(raw, head, n);
+	memcpy(raw + n, pattern(SEED, BYTES) + at, MIB);
+	memcpy(raw + n + MIB + more, "\r\n0\r\n\r\n", 7);
+	origin_says(path, .raw = raw, .raw_bytes = n + MIB + more + 7);
+}
+
+SCENARIO("a slice that comes without a length ends where its range does")
+{
+	static const size_t more[] = {0, 1, MIB};
+	edge_start("--memory", "64MiB");
+	for (int i = 0; i < 3; i++) {
+		char *path = text("/%d", i);
+		origin_says(path, FILM);
+		origin_says_chunked(path, 4, more[i]);
+		origin_says(path, FILM, .times = 9);
+		get_range(path, 0, 2 * MIB);
+		get_range(path, 4 * MIB, MIB);
+		get_range(path, 5 * MIB - 10, 20);
+		expect_bytes_of(get(path), SEED, 0, BYTES);
+	}
+}
+
 /* Whatever is asked for, in whatever order, while the origin goes from version to version: an
  * answer holds bytes of one version, of the one whose tag it carries. */
 SCENARIO_IN(60, "any ranges over any versions: an answer is of one version")

@@ -186,6 +186,23 @@ SCENARIO("an upload whose client goes away is not passed on as whole")
 	expect(!origin_last()->whole);
 }
 
+SCENARIO("an upload that turns out malformed is no failure of its origin")
+{
+	origin_says("/up", .body = "thanks");
+	edge_start();
+	struct client *c = client_open();
+	client_request(c, "POST", "/up", "Transfer-Encoding: chunked\r\n");
+	client_send(c, "11170\r\n");
+	client_send_bytes(c, pattern(1, 70000), 70000);
+	client_send(c, "\r\n");
+	origin_wait_requests(1);
+	client_send(c, "what\r\n");
+	expect_status(client_read(c, "POST"), 400);
+	origin_wait_closed(0);
+	edge_wait_stat("requests.rejected", 1);
+	edge_expect_stat("origin.errors", 0);
+}
+
 SCENARIO("SIGTERM: requests under way are answered, then it ends; new connections are refused")
 {
 	struct barrier *go = barrier_new();

@@ -662,6 +662,8 @@ static const struct {
 	 "admission.sightings", true},
 	{"and so has another kind", "admission: { filter: counting }",
 	 "admission: { filter: counting, sightings: 1 }", "admission.sightings", true},
+	{"also where that kind would be the only change of both", "{}",
+	 "admission: { filter: counting, sightings: 1 }", "admission.sightings", true},
 	{"a limit by address is live where there was one", "limits: { per_address: 5 }",
 	 "limits: { per_address: 6 }", "limits.per_address", false},
 	{"else addresses were not counted", "{}", "limits: { per_address: 6 }",
@@ -687,7 +689,7 @@ START_TEST(a_change_is_taken_over_or_kept)
 	config_copy(&as_asked, &fresh);
 	bool restart = config_restart_for(&running, &fresh, changes[_i].setting) != NULL;
 	ck_assert_msg(restart == changes[_i].restart, "%s", changes[_i].says);
-	config_keep(&fresh, &running);
+	ck_assert_ptr_null(config_keep(&fresh, &running, err, sizeof err));
 	config_differences(&running, &fresh, count_one, &differences);
 	ck_assert_msg(differences == !restart, "%s", changes[_i].says);
 	differences = 0;
@@ -696,6 +698,22 @@ START_TEST(a_change_is_taken_over_or_kept)
 	config_fini(&running);
 	config_fini(&fresh);
 	config_fini(&as_asked);
+}
+END_TEST
+
+START_TEST(what_does_not_go_with_what_stays_is_named)
+{
+	struct config running;
+	ck_assert_int_eq(parse("admin: 127.0.0.1:1"), 0);
+	running = c;
+	config_init(&c);
+	ck_assert_int_eq(parse("admin: 127.0.0.1:2\nlisten: 127.0.0.1:1"), 0);
+	const char *bad = config_keep(&c, &running, err, sizeof err);
+	ck_assert_ptr_nonnull(bad);
+	ck_assert_str_eq(bad, "admin");
+	ck_assert_msg(strstr(err, "127.0.0.1:1 is a listen address too") == err, "%s", err);
+	config_fini(&running);
+	config_fini(&c);
 }
 END_TEST
 
@@ -738,4 +756,5 @@ UNIT("config", TEST(defaults_stand_without_a_file), TEST(a_whole_file_loads),
      TEST(a_route_inherits_what_it_does_not_say), TEST(twice_yaml_is_what_the_rows_say),
      TEST(the_examples_load_too), TIMES(what_is_printed_loads_to_the_same, 5),
      TEST(differences_are_named), TEST(every_setting_is_live_or_needs_a_restart),
-     LOOP(a_change_is_taken_over_or_kept, changes), TEST(aliases_cannot_make_much_of_little))
+     LOOP(a_change_is_taken_over_or_kept, changes), TEST(what_does_not_go_with_what_stays_is_named),
+     TEST(aliases_cannot_make_much_of_little))

@@ -151,6 +151,33 @@ START_TEST(quantiles_are_of_what_came_in_the_step)
 }
 END_TEST
 
+/* A reload may take an origin away with all that was counted of it, or begin its numbers anew. */
+START_TEST(an_origin_that_goes_leaves_no_wrong_quantiles)
+{
+	struct histogram fast = {0}, slow = {0};
+	for (int i = 0; i < 100; i++) {
+		histogram_add(&slow, 1000000);
+		histogram_add(&fast, 1000);
+	}
+	start();
+	r.origin_count = 2;
+	histogram_sum_add(&r.origins[0].wait_us, &fast);
+	histogram_sum_add(&r.origins[1].wait_us, &slow);
+	second(1, 1);
+	ck_assert_double_gt(value(1, "origin_p99", 0), 0.8);
+	r.origin_count = 1;
+	second(2, 1);
+	ck_assert_double_eq(value(1, "origin_p50", 1), -1);
+	histogram_sum_add(&r.origins[0].wait_us, &fast);
+	second(3, 1);
+	ck_assert_double_eq_tol(value(1, "origin_p99", 2), 0.001, 0.00013);
+	histogram_sum_add(&r.origins[0].wait_us, &fast);
+	second(300, 1);
+	ck_assert_double_eq_tol(value(300, "origin_p99", 0), 0.001, 0.00013);
+	history_destroy(&h);
+}
+END_TEST
+
 static struct buf
 saved(void)
 {
@@ -209,5 +236,6 @@ END_TEST
 UNIT("history", TEST(a_step_is_written_when_it_is_over), TEST(longer_steps_are_averages),
      TEST(a_second_that_nobody_looked_at_has_the_average),
      TEST(a_clock_that_is_set_leaves_a_gap_and_breaks_nothing), TEST(the_ring_keeps_so_many),
-     TEST(quantiles_are_of_what_came_in_the_step), TEST(lines_and_totals_come_back),
+     TEST(quantiles_are_of_what_came_in_the_step),
+     TEST(an_origin_that_goes_leaves_no_wrong_quantiles), TEST(lines_and_totals_come_back),
      TEST(what_is_not_ours_is_ignored))

@@ -328,6 +328,8 @@ static const struct {
 	{"max-stale does not beat no-cache",          10, TERMS_NO_CACHE, 0, 0, "max-stale", REUSE_VALIDATE, "stale", false},
 	{"no-store in the request",                   10, 0, 0, 0, "no-store", REUSE_NEVER, "request", false},
 	{"a clock that went back",                    -50, 0, 0, 0, "", REUSE_FRESH, NULL, true},
+	{"by an hour",                                -3600, 0, 0, 0, "", REUSE_FRESH, NULL, true},
+	{"by years: nobody knows how old it is",      -99999999, 0, 0, 30, "", REUSE_VALIDATE, "stale", true},
 	/* clang-format on */
 };
 
@@ -353,8 +355,24 @@ START_TEST(reuse)
 	ck_assert_msg((v.fwd == NULL) == (reuses[_i].fwd == NULL), "%s", says);
 	ck_assert_msg(!v.fwd || strcmp(v.fwd, reuses[_i].fwd) == 0, "%s: %s", says, v.fwd);
 	ck_assert_msg(v.stale_on_error == reuses[_i].on_error, "%s: on error", says);
-	ck_assert_int_eq(v.age, 5 + (reuses[_i].after > 0 ? reuses[_i].after : 0));
+	int64_t known = 5 + (reuses[_i].after > 0 ? reuses[_i].after : 0);
+	ck_assert_int_eq(v.age, reuses[_i].after < -3600 ? 60 : known);
 	ck_assert_int_eq(v.ttl, 60 - v.age);
+}
+END_TEST
+
+START_TEST(what_is_outdated_stays_so_whatever_the_clock)
+{
+	static const int64_t when[] = {10, 0, -50, -99999999};
+	struct request *r = request_of("GET / HTTP/1.1\nHost: h");
+	struct request_cc cc = {0};
+	for (int i = 0; i < 4; i++) {
+		struct terms t = {.response_time = NOW, .initial_age = 5, .lifetime = 60};
+		terms_outdate(&t, NOW + when[i]);
+		for (int64_t later = 0; later < 200000000; later = 7 * later + 1)
+			ck_assert_int_eq(policy_reuse(&t, r, &cc, NOW + when[i] + later).reuse,
+					 REUSE_VALIDATE);
+	}
 }
 END_TEST
 
@@ -523,7 +541,8 @@ END_TEST
 
 UNIT("policy", LOOP(may_be_stored, answers), LOOP(what_settings_allow, by_setting),
      TEST(who_waits_long_may_have_it), TEST(guessed_statuses), LOOP(terms, kept),
-     TEST(an_error_does_not_stand_in_for_an_error), LOOP(reuse, reuses), LOOP(lookup, lookups),
+     TEST(an_error_does_not_stand_in_for_an_error), LOOP(reuse, reuses),
+     TEST(what_is_outdated_stays_so_whatever_the_clock), LOOP(lookup, lookups),
      TEST(unsafe_methods_invalidate_when_they_succeed), LOOP(not_modified, validations),
      LOOP(head, heads), LOOP(client_directive, advice), TEST(no_store_is_answered_by_what_is_fresh),
      TEST(no_store_is_answered_by_what_is_fresh), TEST(no_store_is_answered_by_what_is_fresh),

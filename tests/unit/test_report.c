@@ -248,6 +248,42 @@ START_TEST(an_origin_is_a_label_whatever_its_url_holds)
 END_TEST
 
 /* A family has one head, all its samples behind it, and no sample twice. */
+START_TEST(a_server_of_two_groups_is_told_once)
+{
+	struct histogram waits = {0};
+	start();
+	histogram_add(&waits, 1000);
+	r.origin_count = 3;
+	for (unsigned i = 0; i < 3; i++) {
+		r.origins[i] = (struct report_origin){
+			.url = i == 1 ? "http://b" : "http://a", .requests = i + 1, .errors = 1};
+		r.origins[i].answers[2] = i + 1;
+		histogram_sum_add(&r.origins[i].wait_us, &waits);
+	}
+	r.origins[2].condition = REPORT_ORIGIN_OUT;
+	static const char *const once[] = {
+		"\ntwice_origin_requests_total{origin=\"http://a\"} 4\n",
+		"\ntwice_origin_requests_total{origin=\"http://a\"}",
+		"\ntwice_origin_requests_total{origin=\"http://b\"} 2\n",
+		"\ntwice_origin_errors_total{origin=\"http://a\"} 2\n",
+		"\ntwice_origin_up{origin=\"http://a\"} 0\n",
+		"\ntwice_origin_up{origin=\"http://a\"}",
+		"\ntwice_origin_up{origin=\"http://b\"} 1\n",
+		"\ntwice_origin_responses_total{origin=\"http://a\",code=\"2xx\"} 4\n",
+		"\ntwice_origin_responses_total{origin=\"http://a\",code=\"2xx\"}",
+		"\ntwice_origin_first_byte_seconds_count{origin=\"http://a\"} 2\n",
+		"\ntwice_origin_first_byte_seconds_count{origin=\"http://a\"}",
+	};
+	const char *all = as_text();
+	for (size_t i = 0; i < sizeof once / sizeof once[0]; i++) {
+		int n = 0;
+		for (const char *p = all; (p = strstr(p, once[i])); p++)
+			n++;
+		ck_assert_msg(n == 1, "%d times: %s", n, once[i]);
+	}
+}
+END_TEST
+
 START_TEST(prometheus_text_is_well_formed)
 {
 	start();
@@ -348,4 +384,5 @@ UNIT("report", LOOP(generations_that_turn_fast_raise_a_gauge, turns),
      TEST(hit_ratio_and_what_it_would_have_been), TEST(numbers_that_are_none_do_not_break_it),
      TEST(prometheus_counters_end_in_total), LOOP(every_verdict_is_a_label, labels),
      LOOP(every_outcome_is_a_label, outcomes), TEST(histograms_are_cumulative_and_end_in_inf),
-     TEST(an_origin_is_a_label_whatever_its_url_holds), TEST(prometheus_text_is_well_formed))
+     TEST(an_origin_is_a_label_whatever_its_url_holds), TEST(a_server_of_two_groups_is_told_once),
+     TEST(prometheus_text_is_well_formed))
