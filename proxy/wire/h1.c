@@ -82,8 +82,12 @@ finish(struct conn *c)
 		conn_linger(c);
 		return TURN_FREED;
 	}
-	if (whole && keep)
+	if (whole && keep) {
+		/* What it waited for is over: the next request's wait is its own. */
+		if (c->waiting > WAIT_IDLE)
+			conn_wait(c, WAIT_NOTHING);
 		return TURN_NEXT;
+	}
 	if (!whole)
 		conn_spoil(c);
 	if (!whole && by_close)

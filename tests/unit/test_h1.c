@@ -952,6 +952,29 @@ START_TEST(draining_answers_what_is_here_and_closes)
 }
 END_TEST
 
+/* The turn of a long pipeline ends between two requests: what the first of them waited for is over. */
+START_TEST(a_wait_ends_with_its_request)
+{
+	char requests[8000] = "GET /late HTTP/1.1\r\nHost: h\r\n\r\n";
+	int closed;
+	begin();
+	int fd = open_client(0);
+	for (int i = 0; i < 100; i++)
+		strcat(requests, "GET /len/5 HTTP/1.1\r\nHost: h\r\n\r\n");
+	ck_assert_int_eq(send(fd, requests, strlen(requests), 0), (ssize_t)strlen(requests));
+	shutdown(fd, SHUT_WR);
+	turn();
+	answer(LATEST, 200, 0);
+	for (int i = 0; i < 10; i++)
+		turn();
+	ck_assert_uint_eq(all.done, 101);
+	hear(fd, &closed);
+	ck_assert_int_eq(closed, 1);
+	close(fd);
+	end();
+}
+END_TEST
+
 START_TEST(the_steady_state_keeps_its_chunks)
 {
 	int closed;
@@ -993,4 +1016,5 @@ UNIT("h1", LOOP(an_answer, answers), LOOP(an_answer_to_a_request_that_comes_byte
 #endif
      TEST(a_body_from_a_file_that_the_client_takes_slowly), TEST(a_body_over_the_limit_is_a_fault),
      TEST(a_body_cut_by_the_client_is_a_fault_without_a_rule),
-     TEST(draining_answers_what_is_here_and_closes), TEST(the_steady_state_keeps_its_chunks))
+     TEST(draining_answers_what_is_here_and_closes), TEST(a_wait_ends_with_its_request),
+     TEST(the_steady_state_keeps_its_chunks))
