@@ -975,6 +975,33 @@ START_TEST(a_wait_ends_with_its_request)
 }
 END_TEST
 
+/* Where the last answer of a connection is followed by requests, closing would reset it, and destroy
+ * what is on its way. */
+START_TEST(a_last_answer_is_whole_though_more_is_asked)
+{
+	enum { BYTES = 400000 };
+	int closed = 0;
+	size_t n = 0;
+	begin();
+	int fd = open_client(0);
+	tell(fd, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
+	wire_drain(all.wire);
+	tell(fd, "GET /len/5 HTTP/1.1\r\nHost: h\r\n\r\n");
+	LATEST->n = BYTES;
+	answer(LATEST, 200, BYTES);
+	while (!closed) {
+		char *got = hear(fd, &closed);
+		n += strlen(got);
+	}
+	ck_assert_int_eq(closed, 1);
+	ck_assert_uint_gt(n, BYTES);
+	ck_assert_uint_eq(all.requests, 1);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 START_TEST(the_steady_state_keeps_its_chunks)
 {
 	int closed;
@@ -1017,4 +1044,4 @@ UNIT("h1", LOOP(an_answer, answers), LOOP(an_answer_to_a_request_that_comes_byte
      TEST(a_body_from_a_file_that_the_client_takes_slowly), TEST(a_body_over_the_limit_is_a_fault),
      TEST(a_body_cut_by_the_client_is_a_fault_without_a_rule),
      TEST(draining_answers_what_is_here_and_closes), TEST(a_wait_ends_with_its_request),
-     TEST(the_steady_state_keeps_its_chunks))
+     TEST(a_last_answer_is_whole_though_more_is_asked), TEST(the_steady_state_keeps_its_chunks))
