@@ -1002,6 +1002,32 @@ START_TEST(a_last_answer_is_whole_though_more_is_asked)
 }
 END_TEST
 
+/* However many clients are in the queue of a listening socket when it closes. */
+START_TEST(draining_takes_in_all_who_have_come)
+{
+	enum { MANY = 100 };
+	static const struct listener listener = {.scheme = STR_INIT("http")};
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof a;
+	int fds[MANY];
+	begin();
+	int door = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	ck_assert_int_eq(bind(door, (struct sockaddr *)&a, sizeof a) | listen(door, MANY), 0);
+	ck_assert_int_eq(getsockname(door, (struct sockaddr *)&a, &n), 0);
+	ck_assert_int_eq(wire_listen(all.wire, door, &listener, 1), 0);
+	for (int i = 0; i < MANY; i++) {
+		fds[i] = socket(AF_INET, SOCK_STREAM, 0);
+		ck_assert_int_eq(connect(fds[i], (struct sockaddr *)&a, sizeof a), 0);
+	}
+	wire_unlisten(all.wire, 1);
+	ck_assert_uint_eq(all.metrics.n[METRIC_ACCEPTED], MANY);
+	for (int i = 0; i < MANY; i++)
+		close(fds[i]);
+	turn();
+	end();
+}
+END_TEST
+
 START_TEST(the_steady_state_keeps_its_chunks)
 {
 	int closed;
@@ -1044,4 +1070,5 @@ UNIT("h1", LOOP(an_answer, answers), LOOP(an_answer_to_a_request_that_comes_byte
      TEST(a_body_from_a_file_that_the_client_takes_slowly), TEST(a_body_over_the_limit_is_a_fault),
      TEST(a_body_cut_by_the_client_is_a_fault_without_a_rule),
      TEST(draining_answers_what_is_here_and_closes), TEST(a_wait_ends_with_its_request),
-     TEST(a_last_answer_is_whole_though_more_is_asked), TEST(the_steady_state_keeps_its_chunks))
+     TEST(a_last_answer_is_whole_though_more_is_asked), TEST(draining_takes_in_all_who_have_come),
+     TEST(the_steady_state_keeps_its_chunks))
