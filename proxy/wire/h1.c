@@ -75,15 +75,20 @@ finish(struct conn *c)
 	struct h1_stream *s = h1_stream(c);
 	bool by_close = s->framing_out == OUT_CLOSE, whole = s->answering == ANSWER_WHOLE;
 	bool keep = s->keep_alive && !c->broken;
-	bool linger = s->r->fault || s->body != BODY_OVER;
+	/* Bytes of a next request that lie in the socket would turn the close into a reset, too. */
+	bool linger = s->r->fault || s->body != BODY_OVER || (!keep && c->readable);
 	end_stream(c, whole ? STREAM_SENT : STREAM_RESET);
 	if (whole && linger) {
 		c->driving = false;
 		conn_linger(c);
 		return TURN_FREED;
 	}
-	if (whole && keep)
+	if (whole && keep) {
+		/* What it waited for is over: the next request's wait is its own. */
+		if (c->waiting > WAIT_IDLE)
+			conn_wait(c, WAIT_NOTHING);
 		return TURN_NEXT;
+	}
 	if (!whole)
 		conn_spoil(c);
 	if (!whole && by_close)

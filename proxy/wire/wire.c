@@ -22,9 +22,11 @@
  * slow clients that are looked at for one that comes. JUDGED_AFTER: the part of its time limit
  * after which a client in a request is judged at the limit of connections. WARNED_MS: between two
  * lines of one kind. STUCK_MS: until what a client does not take is given back to serve.
+ * LAST_MOST: clients taken from a queue that closes, more than one is long (net.core.somaxconn).
  * STREAMS_MS: between two looks at the limits of streams. */
 enum {
 	ACCEPT_MOST = 64,
+	LAST_MOST = 8192,
 	LINGER_MS = 2000,
 	HOPS_MOST = 8,
 	JUDGED_MOST = 16,
@@ -195,15 +197,14 @@ make_descriptor(struct wire *w, const char *why)
 	return c != NULL;
 }
 
+/* Lets in so many of those who wait at the door. */
 static void
-on_knock(evutil_socket_t fd, short what, void *arg)
+let_in(struct door *d, int most)
 {
-	(void)what;
-	struct door *d = arg;
-	for (int i = 0; i < ACCEPT_MOST; i++) {
+	for (int i = 0; i < most; i++) {
 		struct arrival a = {.listener = d->listener};
 		socklen_t n = sizeof a.peer;
-		a.fd = accept4(fd, (struct sockaddr *)&a.peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		a.fd = accept4(d->fd, (struct sockaddr *)&a.peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (a.fd >= 0) {
 			wire_accept(d->wire, &a);
 			continue;
@@ -217,6 +218,13 @@ on_knock(evutil_socket_t fd, short what, void *arg)
 		event_del(d->ev); /* the next tick adds it again */
 		return;
 	}
+}
+
+static void
+on_knock(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	let_in(arg, ACCEPT_MOST);
 }
 
 int
@@ -261,7 +269,7 @@ wire_unlisten(struct wire *w, unsigned id)
 			at = &d->next;
 			continue;
 		}
-		on_knock(d->fd, EV_READ, d);
+		let_in(d, LAST_MOST);
 		*at = d->next;
 		close_door(d);
 	}
@@ -346,7 +354,7 @@ wire_drain(struct wire *w)
 {
 	w->draining = true;
 	for (struct door *d = w->doors; d; d = d->next)
-		on_knock(d->fd, EV_READ, d);
+		let_in(d, LAST_MOST);
 	close_doors(w);
 	for (struct conn *c = w->conns, *next; c; c = next) {
 		next = c->next;

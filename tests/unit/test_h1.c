@@ -952,6 +952,82 @@ START_TEST(draining_answers_what_is_here_and_closes)
 }
 END_TEST
 
+/* The turn of a long pipeline ends between two requests: what the first of them waited for is over. */
+START_TEST(a_wait_ends_with_its_request)
+{
+	char requests[8000] = "GET /late HTTP/1.1\r\nHost: h\r\n\r\n";
+	int closed;
+	begin();
+	int fd = open_client(0);
+	for (int i = 0; i < 100; i++)
+		strcat(requests, "GET /len/5 HTTP/1.1\r\nHost: h\r\n\r\n");
+	ck_assert_int_eq(send(fd, requests, strlen(requests), 0), (ssize_t)strlen(requests));
+	shutdown(fd, SHUT_WR);
+	turn();
+	answer(LATEST, 200, 0);
+	for (int i = 0; i < 10; i++)
+		turn();
+	ck_assert_uint_eq(all.done, 101);
+	hear(fd, &closed);
+	ck_assert_int_eq(closed, 1);
+	close(fd);
+	end();
+}
+END_TEST
+
+/* Where the last answer of a connection is followed by requests, closing would reset it, and destroy
+ * what is on its way. */
+START_TEST(a_last_answer_is_whole_though_more_is_asked)
+{
+	enum { BYTES = 400000 };
+	int closed = 0;
+	size_t n = 0;
+	begin();
+	int fd = open_client(0);
+	tell(fd, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
+	wire_drain(all.wire);
+	tell(fd, "GET /len/5 HTTP/1.1\r\nHost: h\r\n\r\n");
+	LATEST->n = BYTES;
+	answer(LATEST, 200, BYTES);
+	while (!closed) {
+		char *got = hear(fd, &closed);
+		n += strlen(got);
+	}
+	ck_assert_int_eq(closed, 1);
+	ck_assert_uint_gt(n, BYTES);
+	ck_assert_uint_eq(all.requests, 1);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
+/* However many clients are in the queue of a listening socket when it closes. */
+START_TEST(draining_takes_in_all_who_have_come)
+{
+	enum { MANY = 100 };
+	static const struct listener listener = {.scheme = STR_INIT("http")};
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof a;
+	int fds[MANY];
+	begin();
+	int door = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	ck_assert_int_eq(bind(door, (struct sockaddr *)&a, sizeof a) | listen(door, MANY), 0);
+	ck_assert_int_eq(getsockname(door, (struct sockaddr *)&a, &n), 0);
+	ck_assert_int_eq(wire_listen(all.wire, door, &listener, 1), 0);
+	for (int i = 0; i < MANY; i++) {
+		fds[i] = socket(AF_INET, SOCK_STREAM, 0);
+		ck_assert_int_eq(connect(fds[i], (struct sockaddr *)&a, sizeof a), 0);
+	}
+	wire_unlisten(all.wire, 1);
+	ck_assert_uint_eq(all.metrics.n[METRIC_ACCEPTED], MANY);
+	for (int i = 0; i < MANY; i++)
+		close(fds[i]);
+	turn();
+	end();
+}
+END_TEST
+
 START_TEST(the_steady_state_keeps_its_chunks)
 {
 	int closed;
@@ -993,4 +1069,6 @@ UNIT("h1", LOOP(an_answer, answers), LOOP(an_answer_to_a_request_that_comes_byte
 #endif
      TEST(a_body_from_a_file_that_the_client_takes_slowly), TEST(a_body_over_the_limit_is_a_fault),
      TEST(a_body_cut_by_the_client_is_a_fault_without_a_rule),
-     TEST(draining_answers_what_is_here_and_closes), TEST(the_steady_state_keeps_its_chunks))
+     TEST(draining_answers_what_is_here_and_closes), TEST(a_wait_ends_with_its_request),
+     TEST(a_last_answer_is_whole_though_more_is_asked), TEST(draining_takes_in_all_who_have_come),
+     TEST(the_steady_state_keeps_its_chunks))
