@@ -6,6 +6,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/serve/stream.h"
 #include "proxy/wire/clients.h"
+#include "proxy/wire/h1_stream.h"
 #include "proxy/wire/listener.h"
 #include "proxy/wire/room.h"
 #include "proxy/wire/wire.h"
@@ -1002,6 +1003,27 @@ START_TEST(a_last_answer_is_whole_though_more_is_asked)
 }
 END_TEST
 
+/* A client that takes interim answers too slowly is given up in the next turn of the loop; the head of
+ * its answer may come before that. */
+START_TEST(a_head_may_come_for_who_was_too_slow)
+{
+	int closed = 0;
+	begin();
+	int fd = open_client(0);
+	tell(fd, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
+	h1_stream_of(LATEST->s)->answering = ANSWER_SLOW; /* as h1_pace does it */
+	conn_wake(h1_stream_of(LATEST->s)->conn);
+	answer(LATEST, 200, 5);
+	turn();
+	ck_assert(LATEST->done);
+	ck_assert_int_eq(LATEST->end, STREAM_SLOW);
+	hear(fd, &closed);
+	ck_assert_int_ne(closed, 0);
+	close(fd);
+	end();
+}
+END_TEST
+
 /* However many clients are in the queue of a listening socket when it closes. */
 START_TEST(draining_takes_in_all_who_have_come)
 {
@@ -1070,5 +1092,5 @@ UNIT("h1", LOOP(an_answer, answers), LOOP(an_answer_to_a_request_that_comes_byte
      TEST(a_body_from_a_file_that_the_client_takes_slowly), TEST(a_body_over_the_limit_is_a_fault),
      TEST(a_body_cut_by_the_client_is_a_fault_without_a_rule),
      TEST(draining_answers_what_is_here_and_closes), TEST(a_wait_ends_with_its_request),
-     TEST(a_last_answer_is_whole_though_more_is_asked), TEST(draining_takes_in_all_who_have_come),
-     TEST(the_steady_state_keeps_its_chunks))
+     TEST(a_head_may_come_for_who_was_too_slow), TEST(a_last_answer_is_whole_though_more_is_asked),
+     TEST(draining_takes_in_all_who_have_come), TEST(the_steady_state_keeps_its_chunks))
