@@ -81,6 +81,7 @@ LC_ALL=C chroot --userspec=8080:8080 "$root" twice run -c /etc/twice.yaml --list
 	--origin "http://127.0.0.1:$origin" 2>"$work/said" >"$work/log" & # the pid is its own
 proxy=$!
 pids="$pids $proxy"
+: >"$work/words"
 tee "$work/words" <"$work/said" >/dev/null &
 until grep -q "listening on" "$work/words"; do kill -0 $proxy || break; sleep 0.05; done
 port=$(sed -n 's/.*listening on .*:\([0-9]*\)$/\1/p' "$work/words")
