@@ -97,12 +97,14 @@ finish(struct conn *c)
 
 /* ---- turns --------------------------------------------------------------------------------- */
 
-/* Bytes that were received go to libnghttp2. Nothing is read for a client that takes nothing. */
+/* Bytes that were received go to libnghttp2. Nothing is read for a client that takes nothing: what it is
+ * answered, be it a reset, would wait in memory. */
 static bool
 receive(struct h2 *h2)
 {
 	struct conn *c = h2->conn;
-	if (h2->out.n || (conn_input(c).n == 0 && !conn_read(c, SCRATCH_BYTES)))
+	if (h2->out.n || conn_flush(c) <= 0 ||
+	    (conn_input(c).n == 0 && !conn_read(c, SCRATCH_BYTES)))
 		return false;
 	struct str in = conn_input(c);
 	ssize_t n = nghttp2_session_mem_recv(h2->ng, (const uint8_t *)in.p, in.n);
@@ -142,10 +144,18 @@ say_drained(struct h2 *h2)
 			      NULL, 0);
 }
 
+/* All that was framed is with the kernel. */
+static bool
+is_out(const struct h2 *h2)
+{
+	const struct tls *t = h2->conn->tls;
+	return h2->out.n == 0 && (!t || tls_unsent(t) == 0);
+}
+
 static bool
 is_over(const struct h2 *h2)
 {
-	return h2->failed || (h2->out.n == 0 && !nghttp2_session_want_read(h2->ng) &&
+	return h2->failed || (is_out(h2) && !nghttp2_session_want_read(h2->ng) &&
 			      !nghttp2_session_want_write(h2->ng));
 }
 

@@ -193,7 +193,7 @@ write_rest(struct h2 *h2)
 	return true;
 }
 
-/* The streams whose last byte is with the kernel. */
+/* The streams whose last byte is with the kernel: nothing is left here, nor with TLS. */
 static void
 settle(struct h2 *h2)
 {
@@ -225,7 +225,6 @@ h2_send(struct h2 *h2)
 		total += h2->record_n;
 		if (n < h2->record_n)
 			return c->broken ? H2_SEND_BROKEN : H2_SEND_FULL;
-		settle(h2);
 	}
 	return H2_SEND_TURN;
 }

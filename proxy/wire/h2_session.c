@@ -179,13 +179,15 @@ on_sent(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 	return 0;
 }
 
-/* A head that cannot be sent: too large. */
+/* A head that cannot be sent: too large. A stream or session that is being ended anyway is left alone,
+ * and an interim head is only advice: serve still owes the answer. */
 static int
 on_not_sent(nghttp2_session *ng, const nghttp2_frame *f, int error, void *ctx)
 {
 	struct h2_stream *s = stream_of(ng, f->hd.stream_id);
-	(void)error, (void)ctx;
-	if (s && f->hd.type == NGHTTP2_HEADERS)
+	(void)ctx;
+	bool ends = error == NGHTTP2_ERR_STREAM_CLOSING || error == NGHTTP2_ERR_SESSION_CLOSING;
+	if (s && f->hd.type == NGHTTP2_HEADERS && !ends && s->answering != H2_AWAITED)
 		h2_answer_cut(s, STREAM_RESET, NGHTTP2_INTERNAL_ERROR);
 	return 0;
 }

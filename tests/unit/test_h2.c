@@ -1,0 +1,345 @@
+/* test_h2.c - HTTP/2 against a serve that does what the test says, when the test says it: orders of
+ * events that a real serve brings about now and then.
+ * rooms: wire http base
+ */
+#include "proxy/base/mem.h"
+#include "proxy/serve/stream.h"
+#include "proxy/wire/clients.h"
+#include "proxy/wire/listener.h"
+#include "proxy/wire/room.h"
+#include "proxy/wire/tls_server.h"
+#include "proxy/wire/wire.h"
+
+#include "tests/kit/unit.h"
+
+#include <event2/event.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { MOST = 32, BIG = 15000, SOCKET = 4096 };
+
+static struct {
+	struct stream *streams[MOST]; /* in the order in which they came */
+	bool done[MOST];
+	enum stream_end end[MOST];
+	size_t n, done_n;
+	struct event_base *base;
+	struct wire *wire;
+	struct arena_pool arenas;
+	struct clients *clients;
+	struct room *room;
+	struct metrics metrics;
+} all;
+
+/* ---- serve ----------------------------------------------------------------------------------- */
+
+static void *
+on_request(void *node, struct stream *s, const struct stream_request *r)
+{
+	(void)node;
+	ck_assert_ptr_null(r->fault);
+	ck_assert_uint_lt(all.n, MOST);
+	all.streams[all.n] = s;
+	return &all.streams[all.n++];
+}
+
+static void
+on_body(void *ctx)
+{
+	(void)ctx;
+}
+
+static void
+on_done(void *ctx, enum stream_end how, uint64_t bytes)
+{
+	size_t i = (size_t)((struct stream **)ctx - all.streams);
+	(void)bytes;
+	ck_assert(!all.done[i]);
+	all.done[i] = true;
+	all.end[i] = how;
+	all.done_n++;
+}
+
+static const struct stream_up up = {on_request, on_body, on_done};
+
+static void
+answer(size_t i, struct str value)
+{
+	const struct stream_line line = {STR("X"), value};
+	stream_head(all.streams[i], &(struct stream_head){.status = 200, .add = &line, .add_n = 1},
+		    NULL);
+}
+
+/* What a record of TLS carries, nearly, and a small socket does not. */
+static struct str
+big(void)
+{
+	static char text[BIG];
+	memset(text, '~', sizeof text);
+	return (struct str){text, sizeof text};
+}
+
+/* ---- the client's side ----------------------------------------------------------------------- */
+
+static void
+begin(void)
+{
+	struct event_config *ec = event_config_new();
+	event_config_require_features(ec, EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE);
+	all.base = event_base_new_with_config(ec);
+	event_config_free(ec);
+	all.clients = clients_create(&(struct clients_limits){.most = 3});
+	all.room = room_create(1);
+	struct wire_options o = {.base = all.base,
+				 .metrics = &all.metrics,
+				 .arenas = &all.arenas,
+				 .clients = all.clients,
+				 .room = all.room,
+				 .up = &up,
+				 .node = &all,
+				 .limits = {.head_bytes = 4096,
+					    .url_bytes = 1000,
+					    .field_count = 50,
+					    .h2_streams = MOST,
+					    .h2_resets = 1000,
+					    .h2_frames = 1000,
+					    .header_ms = 60000,
+					    .idle_ms = 60000,
+					    .body_ms = 60000,
+					    .send_ms = 60000,
+					    .half_close_ms = 60000}};
+	all.wire = wire_create(&o);
+	room_join(all.room, 0, all.wire, wire_arrive, NULL);
+}
+
+static void
+end(void)
+{
+	wire_destroy(&all.wire);
+	room_leave(all.room, 0);
+	room_destroy(&all.room);
+	ck_assert_uint_eq(all.done_n, all.n);
+	ck_assert_uint_eq(clients_count(all.clients), 0);
+	ck_assert_uint_eq(all.arenas.arenas, 0);
+	clients_destroy(&all.clients);
+	event_base_free(all.base);
+	arena_pool_fini(&all.arenas);
+}
+
+static void
+turn(void)
+{
+	for (int i = 0; i < 20; i++)
+		event_base_loop(all.base, EVLOOP_NONBLOCK);
+}
+
+static void
+frame(int fd, uint8_t type, uint8_t flags, uint8_t id, const char *p, size_t n)
+{
+	char text[64] = {[1] = (char)(n >> 8), (char)n, (char)type, (char)flags, [8] = (char)id};
+	ck_assert_uint_le(9 + n, sizeof text);
+	memcpy(text + 9, p, n);
+	ck_assert_int_eq(send(fd, text, 9 + n, MSG_NOSIGNAL), (ssize_t)(9 + n));
+}
+
+/* Sockets are small on both sides. */
+static int
+open_socket(const struct listener *listener)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof a;
+	int door = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+	int bytes = SOCKET, one = 1;
+	ck_assert_int_eq(bind(door, (struct sockaddr *)&a, sizeof a) | listen(door, 5), 0);
+	ck_assert_int_eq(getsockname(door, (struct sockaddr *)&a, &n), 0);
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+	struct arrival arrival = {.fd = accept4(door, NULL, NULL, SOCK_NONBLOCK),
+				  .listener = listener};
+	setsockopt(arrival.fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+	memcpy(&arrival.peer, &a, sizeof a);
+	close(door);
+	wire_accept(all.wire, &arrival);
+	return fd;
+}
+
+static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
+
+static int
+open_client(void)
+{
+	static const struct listener listener = {.scheme = STR_INIT("http"), .h2 = true};
+	int fd = open_socket(&listener);
+	ck_assert_int_eq(send(fd, preface, sizeof preface - 1, MSG_NOSIGNAL),
+			 (ssize_t)sizeof preface - 1);
+	return fd;
+}
+
+/* GET http://h/ */
+static void
+ask(int fd, uint8_t id)
+{
+	frame(fd, 1, 5, id, "\x82\x86\x84\x41\x01h", 6);
+}
+
+/* ---- orders of events ------------------------------------------------------------------------ */
+
+/* An interim answer waits, with answers to others that fill the socket, when its stream is to be reset
+ * for what the client sent: it cannot go any more, nor can the reset yet. Then the head comes. */
+START_TEST(a_head_comes_behind_an_interim_answer_that_could_not_go)
+{
+	enum { OTHERS = 20 };
+	char text[SOCKET];
+	begin();
+	int fd = open_client();
+	for (uint8_t i = 0; i <= OTHERS; i++)
+		ask(fd, (uint8_t)(2 * i + 1));
+	turn();
+	ck_assert_uint_eq(all.n, 1 + OTHERS);
+	stream_interim(all.streams[0], 103, STR("Link: <x>\r\n"));
+	for (size_t i = 1; i <= OTHERS; i++)
+		answer(i, big());
+	frame(fd, 8, 0, 1, "\x7f\xff\xff\xff", 4); /* its window overflows */
+	turn();
+	ck_assert(!all.done[0]);
+	answer(0, STR("y"));
+	turn();
+	ck_assert(!all.done[0]);
+	for (ssize_t r = 1; r > 0; turn())
+		r = recv(fd, text, sizeof text, MSG_DONTWAIT);
+	ck_assert_uint_eq(all.done_n, all.n);
+	ck_assert_int_eq(all.end[0], STREAM_GONE);
+	close(fd);
+	end();
+}
+END_TEST
+
+/* ---- by TLS ---------------------------------------------------------------------------------- */
+
+static struct {
+	struct listener listener;
+	SSL_CTX *ctx;
+	SSL *ssl;
+} tls;
+
+static struct tls_server *
+make_server(void)
+{
+	struct tls_problems problems = {0};
+	struct tls_server *s =
+		tls_server_create(&(struct tls_server_options){.certs.self_signed = true,
+							       .ticket_period_s = 3600,
+							       .h2 = true,
+							       .handshakes = 3},
+				  &problems);
+	ck_assert_ptr_nonnull(s);
+	return s;
+}
+
+/* A client that has shaken hands, and sent the preface. */
+static SSL *
+open_by_tls(SSL_CTX *ctx, const struct listener *listener)
+{
+	SSL *ssl = SSL_new(ctx);
+	int fd = open_socket(listener);
+	ck_assert_int_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	ck_assert_int_eq(SSL_set_fd(ssl, fd), 1);
+	ck_assert_int_eq(SSL_set_alpn_protos(ssl, (const unsigned char *)"\2h2", 3), 0);
+	for (int i = 0; i < 20 && SSL_connect(ssl) != 1; i++)
+		turn();
+	ck_assert_int_eq(SSL_write(ssl, preface, sizeof preface - 1), sizeof preface - 1);
+	turn();
+	return ssl;
+}
+
+static void
+ask_by_tls(SSL *ssl, size_t i)
+{
+	char text[] = "\0\0\6\1\5\0\0\0\0\x82\x87\x84\x41\1h";
+	text[8] = (char)(2 * i + 1);
+	ck_assert_int_eq(SSL_write(ssl, text, sizeof text - 1), sizeof text - 1);
+	turn();
+}
+
+static void
+begin_by_tls(void)
+{
+	begin();
+	tls.listener = (struct listener){.scheme = STR("https"), .tls = make_server()};
+	tls.ctx = SSL_CTX_new(TLS_client_method());
+	tls.ssl = open_by_tls(tls.ctx, &tls.listener);
+}
+
+static void
+end_by_tls(void)
+{
+	close(SSL_get_fd(tls.ssl));
+	SSL_free(tls.ssl);
+	SSL_CTX_free(tls.ctx);
+	end();
+	tls_server_destroy(&tls.listener.tls);
+}
+
+/* Bytes that the client reads, all that come. */
+static size_t
+hear(void)
+{
+	static char text[BIG];
+	size_t bytes = 0;
+	for (int i = 0; i < 100; i++, turn())
+		for (int n; (n = SSL_read(tls.ssl, text, sizeof text)) > 0;)
+			bytes += (size_t)n;
+	return bytes;
+}
+
+/* What is refused or reset is answered too, and would wait in memory. */
+START_TEST(nothing_is_read_for_a_client_of_TLS_that_takes_nothing)
+{
+	size_t asked = 0;
+	begin_by_tls();
+	do { /* until the socket is full */
+		ask_by_tls(tls.ssl, asked++);
+		ck_assert_uint_eq(all.n, asked);
+		answer(asked - 1, big());
+		turn();
+	} while (all.done[asked - 1]);
+	ask_by_tls(tls.ssl, asked);
+	ck_assert_uint_eq(all.n, asked);
+	hear();
+	ck_assert_uint_eq(all.n, asked + 1);
+	answer(asked, STR("y"));
+	turn();
+	ck_assert_uint_eq(all.done_n, all.n);
+	end_by_tls();
+}
+END_TEST
+
+/* A connection whose last answer this is goes on until the socket has taken what TLS keeps of it. */
+START_TEST(the_end_of_the_last_answer_is_not_lost_by_TLS)
+{
+	static const char goaway[] = "\0\0\x8\7\0\0\0\0\0\0\0\0\0\0\0\0\0";
+	begin_by_tls();
+	ask_by_tls(tls.ssl, 0);
+	ck_assert_int_eq(SSL_write(tls.ssl, goaway, sizeof goaway - 1), sizeof goaway - 1);
+	turn();
+	answer(0, big());
+	turn();
+	ck_assert(!all.done[0]);
+	ck_assert_uint_ge(hear(), BIG);
+	ck_assert(all.done[0]);
+	ck_assert_int_eq(all.end[0], STREAM_SENT);
+	ck_assert_uint_eq(clients_count(all.clients), 0);
+	end_by_tls();
+}
+END_TEST
+
+UNIT("h2", TEST(a_head_comes_behind_an_interim_answer_that_could_not_go),
+     TEST(nothing_is_read_for_a_client_of_TLS_that_takes_nothing),
+     TEST(the_end_of_the_last_answer_is_not_lost_by_TLS))
