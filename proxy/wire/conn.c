@@ -484,6 +484,8 @@ conn_free(struct conn *c)
 	if (w->view_of == c)
 		w->view_of = NULL;
 	buf_fini(&c->in);
+	if (w->next_conn == c)
+		w->next_conn = c->next;
 	*c->prev = c->next;
 	if (c->next)
 		c->next->prev = c->prev;

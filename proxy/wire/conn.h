@@ -68,6 +68,7 @@ struct wire {
 	struct wire_options o;
 	struct wait_list waits[WAIT_KINDS];
 	struct conn *conns;
+	struct conn *next_conn; /* whose turn is next where all have theirs: it may go before */
 	unsigned conn_count;
 	struct door *doors;
 	bool draining;

@@ -356,8 +356,8 @@ wire_drain(struct wire *w)
 	for (struct door *d = w->doors; d; d = d->next)
 		let_in(d, LAST_MOST);
 	close_doors(w);
-	for (struct conn *c = w->conns, *next; c; c = next) {
-		next = c->next;
+	for (struct conn *c = w->conns; c; c = w->next_conn) {
+		w->next_conn = c->next;
 		c->front->drain(c);
 	}
 }
@@ -366,8 +366,8 @@ void
 wire_leave(struct wire *w, bool yes)
 {
 	w->leaving = yes;
-	for (struct conn *c = w->conns, *next; yes && c; c = next) {
-		next = c->next;
+	for (struct conn *c = w->conns; yes && c; c = w->next_conn) {
+		w->next_conn = c->next;
 		if (c->front->leave)
 			c->front->leave(c);
 	}

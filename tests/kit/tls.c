@@ -193,6 +193,8 @@ kit_tls_connect(int fd, const struct client_tls *how, SSL_SESSION *session)
 		memcpy(list + 1, how->alpn, n);
 		SSL_set_alpn_protos(ssl, list, (unsigned)n + 1);
 	}
+	if (how->small_records)
+		SSL_set_tlsext_max_fragment_length(ssl, TLSEXT_max_fragment_length_512);
 	if (session)
 		SSL_set_session(ssl, session);
 	bool late = false;

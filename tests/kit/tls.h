@@ -30,6 +30,7 @@ struct client_tls {
 	const char *alpn; /* "http/1.1"; NULL: none */
 	const char *cert; /* the client's, a file that cert_write made */
 	bool rsa_only, only_1_2;
+	bool small_records; /* asks for records of 512 bytes (RFC 6066 4) */
 	const char *before; /* bytes that are sent before the handshake */
 	size_t before_bytes;
 	struct client *resume; /* the session of this one, which was read from */

@@ -473,6 +473,22 @@ SCENARIO("large bodies, both ways, at once and in drops")
 	expect(a.body_bytes == BYTES && is_pattern(a.body, 9, 0, BYTES));
 }
 
+SCENARIO("a client that takes only small records gets the same answers, whole")
+{
+	enum { BYTES = 300000 };
+	origin_says("/down", .pattern_bytes = BYTES, .seed = 9);
+	start_simply("");
+	for (int old = 0; old < 2; old++) {
+		struct client *c = client_open_tls(.name = "a.example", .small_records = true,
+						   .only_1_2 = old);
+		expect(client_is_in(c));
+		for (int i = 0; i < 2; i++) {
+			struct answer a = ask_host(c, "a.example", "/down");
+			expect(a.body_bytes == BYTES && is_pattern(a.body, 9, 0, BYTES));
+		}
+	}
+}
+
 /* ---- the way to https ------------------------------------------------------------------------ */
 
 SCENARIO("redirect: https sends clients there, but for challenges, which a directory answers")
