@@ -313,7 +313,7 @@ SCENARIO("first_byte_timeout is for the head, total_timeout for all of an answer
 	origin_says("@2*", .body = "0123456789", .drip = 1, .hold_body = never, .hold_at = 5);
 	edge_start_yaml(text("origins:\n%s%sroutes: [ { path: /total/, origin: total } ]\n",
 			     group("head", 1, 1, "    first_byte_timeout: 200ms\n"),
-			     group("total", 2, 2, "    total_timeout: 300ms\n")));
+			     group("total", 2, 2, "    total_timeout: 2s\n")));
 	struct answer a = get("/x");
 	expect_status(a, 504);
 	expect_verdict(a, "detail=read-timeout");

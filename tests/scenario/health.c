@@ -57,10 +57,10 @@ SCENARIO("a server that fails its checks is not asked, and is when they succeed 
 	begin("fall: 3, rise: 1");
 	wait_until(stats_say("health check: 503"));
 	expect_int(served_by(1, 0), 0);
-	expect(edge_said("is left alone until its checks succeed: health check: 503"));
+	wait_until(edge_said("is left alone until its checks succeed: health check: 503"));
 	is_well_again();
 	expect_between(served_by(1, 20), 0, 9);
-	expect(edge_said("passes its checks again"));
+	wait_until(edge_said("passes its checks again"));
 	edge_expect_stat("requests.total", 20);
 }
 
