@@ -168,9 +168,10 @@ turn(struct h2 *h2, enum h2_send *sent)
 	if (h2->drained)
 		say_drained(h2);
 	uint64_t written = h2->written;
+	bool was_full = h2->full;
 	*sent = h2_send(h2);
 	h2->full = *sent == H2_SEND_FULL;
-	return moved || h2->written != written || h2->noted;
+	return moved || h2->written != written || h2->noted || (was_full && !h2->full);
 }
 
 /* No request is refused that its client sent before it heard of this: the last GOAWAY waits for the
