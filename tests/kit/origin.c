@@ -753,7 +753,11 @@ const struct heard *
 origin_request(int i)
 {
 	struct heard *h = NULL;
-	LOCKED(if (i >= 0 && i < origin.heard_n) h = origin.heard[i]);
+	/* A copy: its body may still be on its way. */
+	LOCKED(if (i >= 0 && i < origin.heard_n) {
+		h = kit_alloc(sizeof *h);
+		*h = *origin.heard[i];
+	});
 	if (!h)
 		fail("the origin heard no request number %d", i);
 	return h;
