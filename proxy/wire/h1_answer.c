@@ -136,8 +136,8 @@ h1_answer_head(struct stream *base, const struct stream_head *h, const struct st
 {
 	struct h1_stream *s = h1_stream_of(base);
 	struct conn *c = s->conn;
-	if (s->answering ==
-	    ANSWER_SLOW) /* of interim answers: serve hears of the end in a moment */
+	/* Interim answers were taken too slowly: serve hears of the end in a moment. */
+	if (s->answering == ANSWER_SLOW)
 		return;
 	assert(s->answering == ANSWER_AWAITED && h->status <= 999);
 	assert(h->upgrade.n ? h->status == 101 : h->status >= 200);
