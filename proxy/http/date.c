@@ -90,27 +90,58 @@ letters3(const char *p)
 	return (u[0] | (uint32_t)u[1] << 8 | (uint32_t)u[2] << 16) | 0x202020;
 }
 
-/* Position of a three-letter word in a list of such, in any case, or -1. */
-static int
-word3(const char *p, const char *list, int n)
+#define WORD3(a, b, c) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16)
+
+static bool
+is_day(const char *p)
 {
-	uint32_t word = letters3(p);
-	for (int i = 0; i < n; i++)
-		if (letters3(list + i * 3) == word)
-			return i;
-	return -1;
+	switch (letters3(p)) {
+	case WORD3('s', 'u', 'n'):
+	case WORD3('m', 'o', 'n'):
+	case WORD3('t', 'u', 'e'):
+	case WORD3('w', 'e', 'd'):
+	case WORD3('t', 'h', 'u'):
+	case WORD3('f', 'r', 'i'):
+	case WORD3('s', 'a', 't'):
+		return true;
+	default:
+		return false;
+	}
 }
 
 static bool
 is_gmt(const char *p)
 {
-	return p[0] == ' ' && letters3(p + 1) == letters3("GMT");
+	return p[0] == ' ' && letters3(p + 1) == WORD3('g', 'm', 't');
+}
+
+/* 0: none. */
+static int
+month_of(const char *p)
+{
+	/* clang-format off */
+	switch (letters3(p)) {
+	case WORD3('j', 'a', 'n'): return 1;
+	case WORD3('f', 'e', 'b'): return 2;
+	case WORD3('m', 'a', 'r'): return 3;
+	case WORD3('a', 'p', 'r'): return 4;
+	case WORD3('m', 'a', 'y'): return 5;
+	case WORD3('j', 'u', 'n'): return 6;
+	case WORD3('j', 'u', 'l'): return 7;
+	case WORD3('a', 'u', 'g'): return 8;
+	case WORD3('s', 'e', 'p'): return 9;
+	case WORD3('o', 'c', 't'): return 10;
+	case WORD3('n', 'o', 'v'): return 11;
+	case WORD3('d', 'e', 'c'): return 12;
+	default: return 0;
+	}
+	/* clang-format on */
 }
 
 static bool
 month_at(const char *p, struct civil *c)
 {
-	c->month = word3(p, months, 12) + 1;
+	c->month = month_of(p);
 	return c->month > 0;
 }
 
@@ -142,7 +173,7 @@ imf_fixdate(const char *p, struct civil *c)
 	if (!ok)
 		return false;
 	c->year = century * 100 + year;
-	return word3(p, days, 7) >= 0 && month_at(p + 8, c) && is_gmt(p + 25);
+	return is_day(p) && month_at(p + 8, c) && is_gmt(p + 25);
 }
 
 /* "Sunday, 06-Nov-94 08:49:37 GMT": the part from ", " on is 24 bytes */
@@ -171,7 +202,7 @@ static bool
 asctime_date(const char *p, struct civil *c)
 {
 	int year = 0;
-	bool ok = word3(p, days, 7) >= 0 && p[3] == ' ' && month_at(p + 4, c) && p[7] == ' ' &&
+	bool ok = is_day(p) && p[3] == ' ' && month_at(p + 4, c) && p[7] == ' ' &&
 		  number(p + 8, 2, true, &c->day) && p[10] == ' ' && time_at(p + 11, c) &&
 		  p[19] == ' ' && number(p + 20, 4, false, &year);
 	c->year = year;
