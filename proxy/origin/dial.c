@@ -28,6 +28,7 @@ struct dial {
 	int given; /* the socket that was handed out and is not to be closed here; -1: none */
 	bool farewell;
 	bool nowhere;			 /* there is no address to try */
+	int lacking;			 /* why this machine had no socket to give (errno); or 0 */
 	SSL *ssl;			 /* libcurl's */
 	struct ip order[ADDRESSES_MOST]; /* in which addresses are tried */
 	unsigned order_n;
@@ -79,6 +80,20 @@ dial_peer(const struct dial *d)
 	return &d->peer;
 }
 
+/* That no port is left to connect from cannot be told here from an address that no port would reach. */
+static curl_socket_t
+on_curl_open(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
+{
+	struct dial *d = arg;
+	(void)purpose;
+	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+	bool lacks = fd < 0 &&
+		     (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+	if (lacks)
+		d->lacking = errno;
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
 /* -- the event loop ---------------------------------------------------------------------------- */
 
 /* The last thing done by whoever calls it: d may be gone afterwards. */
@@ -91,15 +106,19 @@ look_for_end(struct dial *d)
 		return;
 	CURLcode code = m->data.result;
 	curl_socket_t open = CURL_SOCKET_BAD;
+	int lacks = code == CURLE_COULDNT_CONNECT ? d->lacking : 0;
 	if (code == CURLE_OK)
 		curl_easy_getinfo(d->easy, CURLINFO_ACTIVESOCKET, &open);
-	if (d->order_n)
+	if (d->order_n && !lacks)
 		tell_addresses(d, open);
 	if (d->nudge)
 		event_del(d->nudge);
 	if (!d->origin->tls)
 		d->given = open;
-	d->done(d->ctx, code, open, d->error[0] ? d->error : curl_easy_strerror(code));
+	if (lacks)
+		d->done(d->ctx, CURLE_INTERFACE_FAILED, -1, strerror(lacks));
+	else
+		d->done(d->ctx, code, open, d->error[0] ? d->error : curl_easy_strerror(code));
 }
 
 static void
@@ -275,6 +294,8 @@ set_options(struct dial *d, CURLSH *share)
 	curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, d->error);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_curl_open);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, d);
 	curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, on_curl_close);
 	curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, d);
 	curl_easy_setopt(e, CURLOPT_CAINFO, NULL);

@@ -23,7 +23,8 @@ struct event_base;
 struct ip;
 struct origin;
 
-/* code: CURLE_OK and the open socket, or why not and -1; sentence holds during the call. The dial
+/* code: CURLE_OK and the open socket, or why not and -1. CURLE_INTERFACE_FAILED: this machine had no
+ * descriptor or memory for it, which says nothing about the server. sentence holds during the call. The dial
  * may be destroyed in it. */
 typedef void dial_done_fn(void *ctx, CURLcode code, int fd, const char *sentence);
 

@@ -93,6 +93,8 @@ end_of_dial(CURLcode code)
 	case CURLE_SSL_CIPHER:
 	case CURLE_SSL_ISSUER_ERROR:
 		return FETCH_TLS;
+	case CURLE_INTERFACE_FAILED:
+		return FETCH_NO_SOCKET;
 	default:
 		return FETCH_CONNECT;
 	}

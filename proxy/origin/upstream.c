@@ -372,6 +372,7 @@ upstream_may_ask_another(const struct fetch_result *r, bool safe)
 	case FETCH_CONNECT:
 	case FETCH_CONNECT_TIMEOUT:
 	case FETCH_QUEUE_TIMEOUT:
+	case FETCH_NO_SOCKET: /* the other may have a kept connection */
 	case FETCH_TLS:
 		return !r->body_taken;
 	case FETCH_SEND:

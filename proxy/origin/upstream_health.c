@@ -240,6 +240,8 @@ void
 upstream_checked(struct upstream *u, unsigned i, int status, enum fetch_end end, int64_t now_ms)
 {
 	assert(i < u->count && u->checks.path && u->count > 1);
+	if (end == FETCH_NO_SOCKET)
+		return; /* nobody was asked */
 	bool good = (unsigned)status >= u->checks.least && (unsigned)status <= u->checks.most;
 	if (good)
 		note_good_check(u, &u->members[i], now_ms);

@@ -467,7 +467,8 @@ static bool
 no_request_causes(enum fetch_end end)
 {
 	return end == FETCH_DNS || end == FETCH_CONNECT || end == FETCH_CONNECT_TIMEOUT ||
-	       end == FETCH_TLS || end == FETCH_QUEUE_TIMEOUT || end == FETCH_QUEUE_FULL;
+	       end == FETCH_NO_SOCKET || end == FETCH_TLS || end == FETCH_QUEUE_TIMEOUT ||
+	       end == FETCH_QUEUE_FULL;
 }
 
 /* Whose body could not be sent on failed by itself. */

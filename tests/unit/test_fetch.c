@@ -21,6 +21,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -1044,6 +1045,31 @@ START_TEST(a_refused_connection)
 	expect_end(&c, FETCH_CONNECT);
 	ck_assert_int_eq(c.result.status, 502);
 	ck_assert_str_eq(c.result.word, "connect-failed");
+	call_fini(&c);
+	desk_close(&d);
+}
+END_TEST
+
+/* No descriptor is left; that is not said of the server. */
+START_TEST(no_socket_is_left)
+{
+	struct stage s;
+	struct desk d;
+	struct call c = {0};
+	struct rlimit before, few;
+	stage_start(&s, NULL, NULL);
+	desk_open(&d, &s, (struct origin_options){0});
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+	struct fetch_request r = request_of(&d, "GET");
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	call_start(&c, &d, &r);
+	call_wait(&c);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	expect_end(&c, FETCH_NO_SOCKET);
+	ck_assert_int_eq(c.result.status, 503);
+	ck_assert_str_eq(c.detail, strerror(EMFILE));
+	close(s.lfd);
 	call_fini(&c);
 	desk_close(&d);
 }
@@ -2118,7 +2144,7 @@ UNIT("fetch", LOOP(answer, answers), TEST(nul_in_a_head_is_refused), TEST(a_head
      TEST(those_beyond_max_connections_wait_their_turn),
      TEST(a_lane_whose_next_has_left_goes_to_the_one_after),
      TEST(a_fetch_may_start_in_the_end_of_another), TEST(a_refused_connection),
-     TEST(an_unknown_name), TEST(a_handshake_that_does_not_come),
+     TEST(no_socket_is_left), TEST(an_unknown_name), TEST(a_handshake_that_does_not_come),
      LOOP(an_origin_that_falls_silent, silences),
      TEST(two_lanes_that_come_free_at_once_go_to_two_who_wait),
      TEST(slow_uploads_hold_half_of_the_connections_at_most), TEST(waiting_for_a_lane_has_an_end),

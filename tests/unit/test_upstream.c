@@ -451,6 +451,7 @@ static const struct {
 	 false,
 	 false},
 	{"we had no connection free", {.end = FETCH_QUEUE_TIMEOUT}, false, true, true},
+	{"we had no socket", {.end = FETCH_NO_SOCKET}, false, true, true},
 	{"the group's queue is full", {.end = FETCH_QUEUE_FULL}, false, false, false},
 	{"silence", {.end = FETCH_READ_TIMEOUT}, true, true, false},
 	{"silence in the head", {.end = FETCH_READ_TIMEOUT, .begun = true}, true, false, false},
