@@ -205,6 +205,37 @@ give_doors(struct bequest *b)
 }
 
 static int
+give_name(struct bequest *b, const struct origin *server)
+{
+	unsigned char at[ORIGIN_ADDRESSES_MOST][16];
+	int n = origin_addresses(server, at);
+	if (n <= 0)
+		return 0;
+	struct buf text = {0};
+	char count = (char)n;
+	buf_add(&text, &count, 1);
+	buf_add(&text, (const char *)at, (size_t)n * sizeof *at);
+	buf_add_str(&text, str_of(origin_name(server)));
+	int r = give(b, HANDOVER_NAME, buf_str(&text), -1);
+	buf_fini(&text);
+	return r;
+}
+
+/* Where the names of origins were found: a name server may be gone just now. */
+static int
+give_names(struct bequest *b)
+{
+	const struct origins *o = &b->s->edition->origins;
+	for (unsigned g = 0; g < o->group_count; g++)
+		for (unsigned i = 0; i < upstream_count(o->groups[g]); i++) {
+			const struct origin *server = upstream_server_origin(o->groups[g], i);
+			if (give_name(b, server))
+				return -1;
+		}
+	return 0;
+}
+
+static int
 give_all(struct bequest *b)
 {
 	int locks[CACHE_DISKS_MOST];
@@ -221,7 +252,7 @@ give_all(struct bequest *b)
 	if (keys.n)
 		OPENSSL_cleanse(keys.p, keys.n);
 	buf_fini(&keys);
-	return r ? r : give(b, HANDOVER_OPEN, STR(""), -1);
+	return r || give_names(b) ? -1 : give(b, HANDOVER_OPEN, STR(""), -1);
 }
 
 /* ---- clients -------------------------------------------------------------------------------- */

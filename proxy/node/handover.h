@@ -3,7 +3,7 @@
  *
  *	new                                     old
  *	HELLO  version                     -->  the configuration is fine
- *	                                   <--  LOCK, DOOR, ADMIN, ADMIN_PATH: descriptors; TICKETS; OPEN
+ *	                                   <--  LOCK, DOOR, ADMIN, ADMIN_PATH: descriptors; TICKETS; NAME; OPEN
  *	READY  whose cache was opened      -->  or REFUSED and why
  *	                                   <--  FORGET, as many as it takes; GO
  *	SETTLED                            -->  or REFUSED; from here on the new one serves
@@ -42,6 +42,7 @@ enum handover_kind {
 	HANDOVER_GO,
 	HANDOVER_SETTLED,
 	HANDOVER_DURABLE, /* u8 1, or 0: they could not be made so */
+	HANDOVER_NAME,	  /* u8 n, n times 16 bytes (network.h), and the name that is found there */
 	HANDOVER_KINDS
 };
 

@@ -7,6 +7,7 @@
 #include "proxy/cache/heritage.h"
 #include "proxy/node/handover.h"
 #include "proxy/node/inherited.h"
+#include "proxy/origin/resolver.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -20,7 +21,14 @@
 #include <unistd.h>
 
 /* The old process waits in each of its steps for less than that. */
-enum { STEP_MS = 120000 };
+enum { STEP_MS = 120000, FOUND_MOST = 1024 };
+
+/* A name of an origin. */
+struct found_name {
+	char *name;
+	unsigned n;
+	struct ip at[ADDRESSES_MOST];
+};
 
 struct heir {
 	int end;
@@ -31,6 +39,8 @@ struct heir {
 	int admin, admin_path;
 	bool path_is_ours;
 	struct buf tickets; /* secret */
+	struct found_name *found;
+	unsigned found_n;
 	struct cache *cache;
 	pthread_t thread;
 	bool listens, settled;
@@ -44,6 +54,7 @@ check(const struct heir *h)
 	assert(!(h->alone && h->wrong));
 	assert(!h->listens || (h->cache && !h->wrong));
 	assert(!h->settled || h->listens);
+	assert(h->found_n <= FOUND_MOST);
 }
 
 int
@@ -126,6 +137,20 @@ take_door(struct handover_message *m)
 }
 
 static void
+take_name(struct heir *h, const struct handover_message *m)
+{
+	unsigned n = m->n ? (unsigned char)m->bytes[0] : 0;
+	size_t at = 1 + n * sizeof(struct ip);
+	if (n == 0 || n > ADDRESSES_MOST || m->n <= at || h->found_n == FOUND_MOST)
+		return;
+	h->found = mem_realloc(h->found, (h->found_n + 1) * sizeof *h->found);
+	struct found_name *f = &h->found[h->found_n++];
+	f->n = n;
+	memcpy(f->at, m->bytes + 1, n * sizeof *f->at);
+	f->name = mem_strndup(m->bytes + at, m->n - at);
+}
+
+static void
 take_part(struct heir *h, struct handover_message *m)
 {
 	switch (m->kind) {
@@ -148,6 +173,9 @@ take_part(struct heir *h, struct handover_message *m)
 	case HANDOVER_TICKETS:
 		buf_add(&h->tickets, m->bytes, m->n);
 		OPENSSL_cleanse(m->bytes, m->n);
+		break;
+	case HANDOVER_NAME:
+		take_name(h, m);
 		break;
 	default:
 		break;
@@ -200,6 +228,13 @@ struct str
 heir_tickets(const struct heir *h)
 {
 	return buf_str(&h->tickets);
+}
+
+void
+heir_hint(const struct heir *h, struct resolver *r)
+{
+	for (unsigned i = 0; i < h->found_n; i++)
+		resolver_hint(r, h->found[i].name, h->found[i].at, h->found[i].n);
 }
 
 int
@@ -324,5 +359,8 @@ heir_end(struct heir **ph)
 	if (h->tickets.n)
 		OPENSSL_cleanse(h->tickets.p, h->tickets.n);
 	buf_fini(&h->tickets);
+	for (unsigned i = 0; i < h->found_n; i++)
+		free(h->found[i].name);
+	free(h->found);
 	free(h);
 }

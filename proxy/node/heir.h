@@ -11,6 +11,7 @@
 #include "proxy/cache/purge_log.h"
 
 struct heir;
+struct resolver;
 
 /* Is there a process whose place is to be taken? Its end of the stream, as it said in the environment,
  * from where it goes; *number: how it calls this upgrade. -1: there is none. */
@@ -31,6 +32,8 @@ bool heir_is_over(const struct heir *h);
 /* Borrowed; how many. */
 unsigned heir_locks(const struct heir *h, const int **out);
 struct str heir_tickets(const struct heir *h);
+/* Where the old process found names of origins, to be used until r has looked them up. */
+void heir_hint(const struct heir *h, struct resolver *r);
 /* The old process's socket of the admin server, the caller's now; -1: none. path: the one at
  * admin_socket; *is_ours: its file is this process's to remove. */
 int heir_admin(struct heir *h, bool path, bool *is_ours);

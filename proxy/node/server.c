@@ -346,8 +346,10 @@ server_create_heir(struct server **out, const struct config *c, const char *vers
 	share_heaps(c);
 	s->edition = edition_create(c, 0);
 	s->names.origins.resolver = resolver_create(NULL, (int64_t)c->resolve_s * 1000);
-	if (heir)
+	if (heir) {
+		heir_hint(heir, s->names.origins.resolver);
 		inherited_hold();
+	}
 	if (open_shelves(s, err, err_bytes) || open_edition(s, err, err_bytes) ||
 	    server_open_log(s, c, &s->access_log, err, err_bytes) ||
 	    open_workers(s, err, err_bytes) || (!heir && server_admin_open(s, err, err_bytes))) {

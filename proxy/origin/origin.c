@@ -289,6 +289,12 @@ origin_addresses(const struct origin *o, unsigned char out[ORIGIN_ADDRESSES_MOST
 }
 
 const char *
+origin_name(const struct origin *o)
+{
+	return o->addresses ? addresses_name(o->addresses) : NULL;
+}
+
+const char *
 origin_unknown(const struct origin *o)
 {
 	return o->addresses && !addresses_is_known(o->addresses) ? o->name : NULL;

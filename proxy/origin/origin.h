@@ -45,6 +45,8 @@ bool origin_is(const struct origin *o, const struct origin_options *opt);
 struct origin *origin_ref(const struct origin *o);
 void origin_destroy(struct origin **o); /* one user less; the last one destroys */
 const char *origin_url(const struct origin *o);
+/* Its name as it is looked up; NULL: it is an address, or the like. */
+const char *origin_name(const struct origin *o);
 /* Its name, while no address of it is known; NULL: there is one, or nothing to look up. */
 const char *origin_unknown(const struct origin *o);
 /* Where its name was found by the newest lookup, IPv4 as mapped IPv6 (base/network.h): how many; -1: it has

@@ -27,12 +27,20 @@ struct lookup {
 	bool busy, done;   /* it is being looked up; was, once */
 };
 
+struct hint {
+	struct hint *next;
+	char *name;
+	unsigned n;
+	struct ip at[ADDRESSES_MOST];
+};
+
 struct resolver {
 	pthread_mutex_t lock; /* all of this */
 	pthread_cond_t change;
 	resolver_ask_fn *ask;
 	int64_t every_ms;
 	struct lookup *lookups;
+	struct hint *hints;
 	unsigned users;		/* threads, and who created it */
 	unsigned threads, idle; /* all, and those that wait for something to do */
 	bool ending;
@@ -213,6 +221,10 @@ leave(struct resolver *r)
 		return;
 	for (struct lookup *l; (l = r->lookups); free_lookup(l))
 		r->lookups = l->next;
+	for (struct hint *h; (h = r->hints); free(h)) {
+		r->hints = h->next;
+		free(h->name);
+	}
 	pthread_cond_destroy(&r->change);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
@@ -269,6 +281,34 @@ resolver_every(struct resolver *r, int64_t every_ms)
 	pthread_mutex_unlock(&r->lock);
 }
 
+void
+resolver_hint(struct resolver *r, const char *name, const struct ip *at, unsigned n)
+{
+	struct hint *h = NEW(struct hint);
+	assert(n > 0 && n <= ADDRESSES_MOST);
+	h->name = mem_strdup(name);
+	h->n = n;
+	memcpy(h->at, at, n * sizeof *at);
+	pthread_mutex_lock(&r->lock);
+	h->next = r->hints;
+	r->hints = h;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static struct lookup *
+begin_lookup(struct resolver *r, const char *name)
+{
+	struct lookup *l = NEW(struct lookup);
+	const struct hint *h = r->hints;
+	*l = (struct lookup){.next = r->lookups, .addresses = addresses_create(name)};
+	while (h && strcasecmp(h->name, name) != 0)
+		h = h->next;
+	if (h)
+		addresses_found(l->addresses, h->at, h->n);
+	r->lookups = l;
+	return l;
+}
+
 struct addresses *
 resolver_take(struct resolver *r, const char *name)
 {
@@ -276,11 +316,8 @@ resolver_take(struct resolver *r, const char *name)
 	struct lookup *l = r->lookups;
 	while (l && strcasecmp(addresses_name(l->addresses), name) != 0)
 		l = l->next;
-	if (!l) {
-		l = NEW(struct lookup);
-		*l = (struct lookup){.next = r->lookups, .addresses = addresses_create(name)};
-		r->lookups = l;
-	}
+	if (!l)
+		l = begin_lookup(r, name);
 	struct addresses *taken = addresses_ref(l->addresses);
 	provide(r);
 	pthread_cond_broadcast(&r->change);
@@ -292,7 +329,7 @@ static bool
 all_done(const struct resolver *r)
 {
 	for (const struct lookup *l = r->lookups; l; l = l->next)
-		if (!l->done)
+		if (!l->done && !addresses_is_known(l->addresses))
 			return false;
 	return true;
 }

@@ -26,10 +26,12 @@ typedef unsigned resolver_ask_fn(const char *name, struct ip out[ADDRESSES_MOST]
 struct resolver *resolver_create(resolver_ask_fn *ask, int64_t every_ms);
 /* From the next lookup of each name on. */
 void resolver_every(struct resolver *r, int64_t every_ms);
+/* Where another process found a name: used until it is looked up, if somebody takes it from now on. */
+void resolver_hint(struct resolver *r, const char *name, const struct ip *at, unsigned n);
 /* The addresses of a name, the same for all who take it; they are looked up until the last of them
  * destroys them. */
 struct addresses *resolver_take(struct resolver *r, const char *name);
-/* Until all that were taken have been looked up once, but at most so long. */
+/* Until all that were taken have been looked up once, or another process found them; at most so long. */
 void resolver_wait(struct resolver *r, int64_t most_ms);
 /* Returns at once, even while a lookup hangs; its thread then cleans up. NULL: nothing happens. */
 void resolver_destroy(struct resolver **r);

@@ -1,6 +1,6 @@
 /* fuzz_handover.c - what an heir hears from the process whose place it takes: any messages, with or
  * without a socket, in any order, and then the end.
- * rooms: node cache config http base filter
+ * rooms: node origin cache config http base filter
  *
  * Input     messages: u8 1: with a socket, 2: with two; u16 length; its bytes, of which the first is the kind.
  */
@@ -8,6 +8,7 @@
 #include "proxy/node/handover.h"
 #include "proxy/node/heir.h"
 #include "proxy/node/inherited.h"
+#include "proxy/origin/resolver.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -88,6 +89,10 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	struct heir *h = heir_begin(ends[1], NULL);
 	if (!h)
 		abort();
+	/* Nothing is looked up that nobody takes. */
+	struct resolver *r = resolver_create(NULL, 1000);
+	heir_hint(h, r);
+	resolver_destroy(&r);
 	int result = heir_await(h, 7, &forgotten, &many, err, sizeof err);
 	if (result == 0 && !heir_is_alone(h) && many && !forgotten)
 		abort();

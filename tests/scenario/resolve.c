@@ -259,6 +259,18 @@ SCENARIO("a name server that hangs stops no request, and is not asked by request
 	     more);
 }
 
+/* The process that took the other's place is asked who it is. */
+static void
+become_heir(void)
+{
+	int pid = 0;
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, "GET /upgrade HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	expect_int(sscanf(strstr(client_read(c, "GET").body, "\"pid\": "), "\"pid\": %d", &pid), 1);
+	client_close(c);
+	edge_becomes(pid, 0);
+}
+
 SCENARIO_IN(40, "an upgrade while a name server hangs keeps nobody waiting")
 {
 	begin("");
@@ -272,6 +284,10 @@ SCENARIO_IN(40, "an upgrade while a name server hangs keeps nobody waiting")
 	get("/hit");
 	edge_wait_stat("disk.objects", 1);
 	names_hang();
+	write_file(text("%s/twice.yaml", kit_dir()),
+		   text("workers: 1\nresolve: 1s\norigins:\n  - url: http://web.test:%u\n"
+			"  - url: http://new.test:%u\n",
+			origin_port(), origin_port()));
 	edge_signal(SIGUSR2);
 	int64_t begun = kit_now_ms(), slowest = 0;
 	while (!edge_said("another process serves")) {
@@ -285,12 +301,24 @@ SCENARIO_IN(40, "an upgrade while a name server hangs keeps nobody waiting")
 	int64_t served = kit_now_ms() - begun - slowest;
 	note("the slowest request took %d ms, the others %d ms", (int)slowest, (int)served);
 	expect(served > 4500); /* the lookup takes 5 s, in which clients are served */
-	int pid = 0;
-	struct client *c = client_open_to(edge_admin_port());
-	client_send(c, "GET /upgrade HTTP/1.1\r\nHost: localhost\r\n\r\n");
-	expect_int(sscanf(strstr(client_read(c, "GET").body, "\"pid\": "), "\"pid\": %d", &pid), 1);
-	client_close(c);
-	edge_becomes(pid, 0);
+	become_heir();
+}
+
+SCENARIO("an upgrade takes along where names were found")
+{
+	begin("");
+	names_are_at("127.0.0.1", NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	edge_start();
+	expect(is_served_by("old"));
+	names_fail(SERVFAIL);
+	edge_signal(SIGUSR2);
+	wait_until(edge_said("another process serves"));
+	become_heir();
+	expect(is_served_by("old"));
+	wait_until(edge_said("its addresses of before are used"));
+	names_are_at("127.0.0.2", NULL);
+	wait_until(is_served_by("new"));
 }
 
 SCENARIO("a name that is missing at the start is answered 502 until it can be found")
