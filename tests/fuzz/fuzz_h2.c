@@ -5,14 +5,9 @@
  */
 #include "proxy/base/mem.h"
 #include "proxy/http/syntax.h"
-#include "proxy/serve/stream.h"
-#include "proxy/wire/clients.h"
-#include "proxy/wire/listener.h"
-#include "proxy/wire/room.h"
-#include "proxy/wire/wire.h"
 
-#include <assert.h>
-#include <event2/event.h>
+#include "tests/kit/own_wire.h"
+
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -31,12 +26,7 @@ struct say {
 };
 
 static struct {
-	struct event_base *base;
-	struct wire *wire;
-	struct arena_pool arenas;
-	struct clients *clients;
-	struct room *room;
-	struct metrics metrics;
+	struct own_wire own;
 	struct say *first;
 	unsigned under_way;
 } all;
@@ -165,20 +155,7 @@ static void
 begin(void)
 {
 	static const struct stream_up up = {on_request, on_body, on_done};
-	struct event_config *ec = event_config_new();
-	event_config_require_features(ec, EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE);
-	all.base = event_base_new_with_config(ec);
-	event_config_free(ec);
-	all.clients = clients_create(&(struct clients_limits){.most = 3});
-	all.room = room_create(1);
-	const struct wire_options o = {.base = all.base,
-				       .metrics = &all.metrics,
-				       .arenas = &all.arenas,
-				       .clients = all.clients,
-				       .room = all.room,
-				       .up = &up,
-				       .node = &all,
-				       .limits = {.head_bytes = 1000,
+	static const struct wire_limits limits = {.head_bytes = 1000,
 						  .url_bytes = 200,
 						  .body_bytes = 100000,
 						  .field_count = 20,
@@ -189,9 +166,8 @@ begin(void)
 						  .half_close_ms = 1000,
 						  .h2_streams = STREAMS_MOST,
 						  .h2_resets = 20,
-						  .h2_frames = 100}};
-	all.wire = wire_create(&o);
-	room_join(all.room, 0, all.wire, wire_arrive, NULL);
+						  .h2_frames = 100};
+	own_wire_begin(&all.own, &up, &all, &limits, 3);
 }
 
 /* Everything that can happen now; what comes back is thrown away. */
@@ -200,7 +176,7 @@ turn(int fd)
 {
 	static char back[1 << 16];
 	for (int i = 0; i < 3; i++) {
-		event_base_loop(all.base, EVLOOP_NONBLOCK);
+		event_base_loop(all.own.base, EVLOOP_NONBLOCK);
 		while (recv(fd, back, sizeof back, MSG_DONTWAIT) > 0)
 			;
 		for (struct say *y = all.first; y; y = y->next)
@@ -228,13 +204,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int pair[2];
 	if (size < 2)
 		return 0;
-	if (!all.wire)
+	if (!all.own.wire)
 		begin();
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair))
 		abort();
 	struct arrival a = {.fd = pair[1], .listener = &listener};
 	a.peer.ss_family = AF_INET;
-	wire_accept(all.wire, &a);
+	wire_accept(all.own.wire, &a);
 	ssize_t sent = send(pair[0], preface, sizeof preface - 1, MSG_NOSIGNAL);
 	size_t piece = data[0] ? (size_t)data[0] * 8 : size;
 	for (size_t at = 1; at < size && sent >= 0; at += piece) {
@@ -243,13 +219,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		turn(pair[0]);
 	}
 	if (data[0] & 1)
-		wire_close_all(all.wire);
+		wire_close_all(all.own.wire);
 	close(pair[0]);
 	for (int i = 0; i < 3; i++)
-		event_base_loop(all.base, EVLOOP_NONBLOCK);
-	wire_close_all(all.wire);
-	assert(all.under_way == 0 && all.arenas.arenas == 0);
-	assert(wire_connections(all.wire) == 0);
+		event_base_loop(all.own.base, EVLOOP_NONBLOCK);
+	wire_close_all(all.own.wire);
+	assert(all.under_way == 0 && all.own.arenas.arenas == 0);
+	assert(wire_connections(all.own.wire) == 0);
 	forget();
 	return 0;
 }

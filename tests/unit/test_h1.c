@@ -4,17 +4,12 @@
  */
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
-#include "proxy/serve/stream.h"
-#include "proxy/wire/clients.h"
 #include "proxy/wire/h1_stream.h"
-#include "proxy/wire/listener.h"
-#include "proxy/wire/room.h"
-#include "proxy/wire/wire.h"
 
+#include "tests/kit/own_wire.h"
 #include "tests/kit/unit.h"
 
 #include <errno.h>
-#include <event2/event.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -62,12 +57,7 @@ static struct {
 	unsigned requests, done, within_call, pulls, asked_back, let_go, files;
 	int file, no_file; /* of letters; one that cannot be read */
 	const struct fault *fault;
-	struct event_base *base;
-	struct wire *wire;
-	struct arena_pool arenas;
-	struct clients *clients;
-	struct room *room;
-	struct metrics metrics;
+	struct own_wire own;
 	struct wire_limits limits;
 } all;
 
@@ -372,42 +362,20 @@ begin(void)
 						  .body_ms = 1000,
 						  .send_ms = 1000,
 						  .half_close_ms = 1000};
-	struct event_config *ec = event_config_new();
-	event_config_require_features(ec, EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE);
-	all.base = event_base_new_with_config(ec);
-	event_config_free(ec);
-	all.clients = clients_create(&(struct clients_limits){.most = 3});
-	all.room = room_create(1);
-	struct wire_options o = {.base = all.base,
-				 .metrics = &all.metrics,
-				 .arenas = &all.arenas,
-				 .clients = all.clients,
-				 .room = all.room,
-				 .up = &up,
-				 .node = &all,
-				 .limits = all.limits};
 	all.file = memfd_create("letters", 0);
 	for (int i = 0; i < 200000; i += 26)
 		ck_assert_int_eq(write(all.file, letters, 26), 26);
 	all.no_file = open(".", O_RDONLY | O_DIRECTORY);
-	all.wire = wire_create(&o);
-	room_join(all.room, 0, all.wire, wire_arrive, NULL);
+	own_wire_begin(&all.own, &up, &all, &all.limits, 3);
 }
 
 static void
 end(void)
 {
-	wire_destroy(&all.wire);
+	own_wire_end(&all.own);
 	close(all.file);
 	close(all.no_file);
-	room_leave(all.room, 0);
-	room_destroy(&all.room);
 	ck_assert_uint_eq(all.done, all.requests);
-	ck_assert_uint_eq(clients_count(all.clients), 0);
-	ck_assert_uint_eq(all.arenas.arenas, 0);
-	clients_destroy(&all.clients);
-	event_base_free(all.base);
-	arena_pool_fini(&all.arenas);
 	while (all.first) {
 		struct say *y = all.first;
 		all.first = y->next;
@@ -438,7 +406,7 @@ open_client(int sndbuf)
 					 .sin_addr.s_addr = htonl(0xc0000201)};
 	struct arrival arrival = {.fd = served, .listener = &listener};
 	memcpy(&arrival.peer, &peer, sizeof peer);
-	wire_accept(all.wire, &arrival);
+	wire_accept(all.own.wire, &arrival);
 	return fd;
 }
 
@@ -447,7 +415,7 @@ turn(void)
 {
 	for (int i = 0; i < 20; i++) {
 		counting = true;
-		event_base_loop(all.base, EVLOOP_NONBLOCK);
+		event_base_loop(all.own.base, EVLOOP_NONBLOCK);
 		counting = false;
 		for (struct say *y = all.first; y; y = y->next)
 			if (y->asked_later && !y->done)
@@ -674,7 +642,7 @@ START_TEST(a_reset_is_noticed_while_serve_thinks)
 	turn();
 	ck_assert_uint_eq(all.done, 1);
 	ck_assert_int_eq(LATEST->end, STREAM_GONE);
-	ck_assert_uint_eq(wire_connections(all.wire), 0);
+	ck_assert_uint_eq(wire_connections(all.own.wire), 0);
 	end();
 }
 END_TEST
@@ -688,7 +656,7 @@ START_TEST(a_client_that_stopped_sending_has_a_second_and_not_more)
 	tell(fd, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
 	shutdown(fd, SHUT_WR);
 	turn();
-	wire_tick(all.wire, start + 900);
+	wire_tick(all.own.wire, start + 900);
 	ck_assert_uint_eq(all.done, 0);
 	answer(LATEST, 200, 0);
 	ck_assert_str_eq(hear(fd, &closed), LINES "Content-Length: 0\r\n\r\n");
@@ -696,11 +664,11 @@ START_TEST(a_client_that_stopped_sending_has_a_second_and_not_more)
 	close(fd);
 	fd = open_client(0);
 	tell(fd, "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");
-	wire_tick(all.wire, now_ms() + 100000);
+	wire_tick(all.own.wire, now_ms() + 100000);
 	ck_assert_uint_eq(all.done, 1); /* who may still speak is waited for as long as it takes */
 	shutdown(fd, SHUT_WR);
 	turn();
-	wire_tick(all.wire, now_ms() + 1100);
+	wire_tick(all.own.wire, now_ms() + 1100);
 	ck_assert_uint_eq(all.done, 2);
 	ck_assert_int_eq(LATEST->end, STREAM_GONE);
 	close(fd);
@@ -746,10 +714,10 @@ START_TEST(a_head_begun_and_not_ended_is_a_fault_in_time)
 	int fd = open_client(0);
 	tell(fd, "GET /len/5 HT");
 	int64_t start = now_ms();
-	wire_tick(all.wire, start + 900);
+	wire_tick(all.own.wire, start + 900);
 	tell(fd, "TP/1.1\r\n");
 	ck_assert_str_eq(hear(fd, &closed), "");
-	wire_tick(all.wire, start + 1100);
+	wire_tick(all.own.wire, start + 1100);
 	ck_assert_int_eq(strncmp(hear(fd, &closed), "HTTP/1.1 408 ", 13), 0);
 	ck_assert_ptr_eq(all.fault, &fault_HEADER_TIMEOUT);
 	close(fd);
@@ -779,12 +747,12 @@ START_TEST(a_body_that_drips_is_a_fault_when_its_time_is_over)
 			send(fd, "x", 1, MSG_NOSIGNAL);
 		usleep(1000);
 		turn();
-		wire_tick(all.wire, now_ms());
+		wire_tick(all.own.wire, now_ms());
 	}
 	ck_assert_ptr_eq(all.fault, &fault_BODY_TIMEOUT);
 	ck_assert_int_lt(now_ms() - start, 600);
 	ck_assert_int_eq(strncmp(hear(fd, &closed), "HTTP/1.1 408 ", 13), 0);
-	ck_assert_uint_eq(all.metrics.n[METRIC_SLOW_CLIENTS], 1);
+	ck_assert_uint_eq(all.own.metrics.n[METRIC_SLOW_CLIENTS], 1);
 	close(fd);
 	turn();
 	end();
@@ -845,7 +813,7 @@ START_TEST(what_a_client_does_not_take_is_given_back_and_pulled_again)
 	for (unsigned before = 0; before != all.pulls; turn())
 		before = all.pulls;
 	ck_assert_uint_eq(all.asked_back, 0);
-	wire_tick(all.wire, now_ms() + 2000); /* not timeouts.send yet */
+	wire_tick(all.own.wire, now_ms() + 2000); /* not timeouts.send yet */
 	ck_assert_msg(all.asked_back == stuck[_i].asked, "%s: %u", stuck[_i].says, all.asked_back);
 	tell(fd, ""); /* what it sends pulls nothing */
 	char *got = strdup(hear(fd, &closed));
@@ -935,7 +903,7 @@ START_TEST(draining_answers_what_is_here_and_closes)
 	int waits = open_client(0), idle = open_client(0);
 	tell(waits, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
 	tell(idle, "GET /len/1 HTTP/1.1\r\nHost: h\r\n\r\n");
-	wire_drain(all.wire);
+	wire_drain(all.own.wire);
 	hear(idle, &closed);
 	ck_assert_int_eq(closed, 1);
 	struct say *y = all.first;
@@ -946,7 +914,7 @@ START_TEST(draining_answers_what_is_here_and_closes)
 	ck_assert_str_eq(hear(waits, &closed),
 			 LINES "Content-Length: 2\r\nConnection: close\r\n\r\nab");
 	ck_assert_int_eq(closed, 1);
-	ck_assert_uint_eq(wire_connections(all.wire), 0);
+	ck_assert_uint_eq(wire_connections(all.own.wire), 0);
 	close(waits);
 	close(idle);
 	end();
@@ -986,7 +954,7 @@ START_TEST(a_last_answer_is_whole_though_more_is_asked)
 	begin();
 	int fd = open_client(0);
 	tell(fd, "GET /late HTTP/1.1\r\nHost: h\r\n\r\n");
-	wire_drain(all.wire);
+	wire_drain(all.own.wire);
 	tell(fd, "GET /len/5 HTTP/1.1\r\nHost: h\r\n\r\n");
 	LATEST->n = BYTES;
 	answer(LATEST, 200, BYTES);
@@ -1036,13 +1004,13 @@ START_TEST(draining_takes_in_all_who_have_come)
 	int door = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	ck_assert_int_eq(bind(door, (struct sockaddr *)&a, sizeof a) | listen(door, MANY), 0);
 	ck_assert_int_eq(getsockname(door, (struct sockaddr *)&a, &n), 0);
-	ck_assert_int_eq(wire_listen(all.wire, door, &listener, 1), 0);
+	ck_assert_int_eq(wire_listen(all.own.wire, door, &listener, 1), 0);
 	for (int i = 0; i < MANY; i++) {
 		fds[i] = socket(AF_INET, SOCK_STREAM, 0);
 		ck_assert_int_eq(connect(fds[i], (struct sockaddr *)&a, sizeof a), 0);
 	}
-	wire_unlisten(all.wire, 1);
-	ck_assert_uint_eq(all.metrics.n[METRIC_ACCEPTED], MANY);
+	wire_unlisten(all.own.wire, 1);
+	ck_assert_uint_eq(all.own.metrics.n[METRIC_ACCEPTED], MANY);
 	for (int i = 0; i < MANY; i++)
 		close(fds[i]);
 	turn();
@@ -1054,15 +1022,15 @@ START_TEST(the_steady_state_keeps_its_chunks)
 {
 	int closed;
 	begin();
-	all.arenas.spare_most = 4;
+	all.own.arenas.spare_most = 4;
 	int fd = open_client(0);
 	for (int i = 0; i < 50; i++) {
 		if (i == 2)
 			allocations = 0;
 		tell(fd, "GET /len/5 HTTP/1.1\r\nHost: h\r\n\r\n");
 		hear(fd, &closed);
-		ck_assert_uint_eq(all.arenas.spare_count, 1);
-		ck_assert_uint_eq(all.arenas.arenas, 0);
+		ck_assert_uint_eq(all.own.arenas.spare_count, 1);
+		ck_assert_uint_eq(all.own.arenas.arenas, 0);
 	}
 	ck_assert_uint_eq(all.pulls, 50); /* a body of known length is pulled once */
 	ck_assert_uint_eq(allocations, 0);

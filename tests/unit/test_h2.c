@@ -3,16 +3,11 @@
  * rooms: wire http base
  */
 #include "proxy/base/mem.h"
-#include "proxy/serve/stream.h"
-#include "proxy/wire/clients.h"
-#include "proxy/wire/listener.h"
-#include "proxy/wire/room.h"
 #include "proxy/wire/tls_server.h"
-#include "proxy/wire/wire.h"
 
+#include "tests/kit/own_wire.h"
 #include "tests/kit/unit.h"
 
-#include <event2/event.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -31,12 +26,7 @@ static struct {
 	bool done[MOST];
 	enum stream_end end[MOST];
 	size_t n, done_n;
-	struct event_base *base;
-	struct wire *wire;
-	struct arena_pool arenas;
-	struct clients *clients;
-	struct room *room;
-	struct metrics metrics;
+	struct own_wire own;
 } all;
 
 /* ---- serve ----------------------------------------------------------------------------------- */
@@ -92,53 +82,32 @@ big(void)
 static void
 begin(void)
 {
-	struct event_config *ec = event_config_new();
-	event_config_require_features(ec, EV_FEATURE_ET | EV_FEATURE_EARLY_CLOSE);
-	all.base = event_base_new_with_config(ec);
-	event_config_free(ec);
-	all.clients = clients_create(&(struct clients_limits){.most = 3});
-	all.room = room_create(1);
-	struct wire_options o = {.base = all.base,
-				 .metrics = &all.metrics,
-				 .arenas = &all.arenas,
-				 .clients = all.clients,
-				 .room = all.room,
-				 .up = &up,
-				 .node = &all,
-				 .limits = {.head_bytes = 4096,
-					    .url_bytes = 1000,
-					    .field_count = 50,
-					    .h2_streams = MOST,
-					    .h2_resets = 1000,
-					    .h2_frames = 1000,
-					    .header_ms = 60000,
-					    .idle_ms = 60000,
-					    .body_ms = 60000,
-					    .send_ms = 60000,
-					    .half_close_ms = 60000}};
-	all.wire = wire_create(&o);
-	room_join(all.room, 0, all.wire, wire_arrive, NULL);
+	static const struct wire_limits limits = {.head_bytes = 4096,
+						  .url_bytes = 1000,
+						  .field_count = 50,
+						  .h2_streams = MOST,
+						  .h2_resets = 1000,
+						  .h2_frames = 1000,
+						  .header_ms = 60000,
+						  .idle_ms = 60000,
+						  .body_ms = 60000,
+						  .send_ms = 60000,
+						  .half_close_ms = 60000};
+	own_wire_begin(&all.own, &up, &all, &limits, 3);
 }
 
 static void
 end(void)
 {
-	wire_destroy(&all.wire);
-	room_leave(all.room, 0);
-	room_destroy(&all.room);
+	own_wire_end(&all.own);
 	ck_assert_uint_eq(all.done_n, all.n);
-	ck_assert_uint_eq(clients_count(all.clients), 0);
-	ck_assert_uint_eq(all.arenas.arenas, 0);
-	clients_destroy(&all.clients);
-	event_base_free(all.base);
-	arena_pool_fini(&all.arenas);
 }
 
 static void
 turn(void)
 {
 	for (int i = 0; i < 20; i++)
-		event_base_loop(all.base, EVLOOP_NONBLOCK);
+		event_base_loop(all.own.base, EVLOOP_NONBLOCK);
 }
 
 /* More may come to the client. */
@@ -177,7 +146,7 @@ open_socket(const struct listener *listener)
 	setsockopt(arrival.fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 	memcpy(&arrival.peer, &a, sizeof a);
 	close(door);
-	wire_accept(all.wire, &arrival);
+	wire_accept(all.own.wire, &arrival);
 	return fd;
 }
 
@@ -352,7 +321,7 @@ START_TEST(the_end_of_the_last_answer_is_not_lost_by_TLS)
 	ck_assert_uint_ge(hear(BIG, 1), BIG);
 	ck_assert(all.done[0]);
 	ck_assert_int_eq(all.end[0], STREAM_SENT);
-	ck_assert_uint_eq(clients_count(all.clients), 0);
+	ck_assert_uint_eq(clients_count(all.own.clients), 0);
 	end_by_tls();
 }
 END_TEST
