@@ -201,8 +201,8 @@ SCENARIO("a directory whose purge log is gone or damaged is emptied, with a sent
 			program("rm", log);
 		else
 			program("sh", "-c",
-				text("printf x | dd of=%s bs=1 seek=20 conv=notrunc; "
-				     "printf x | dd of=%s bs=1 seek=4116 conv=notrunc",
+				text("printf damaged. | dd of=%s bs=1 seek=20 conv=notrunc; "
+				     "printf damaged. | dd of=%s bs=1 seek=4116 conv=notrunc",
 				     log, log));
 		edge_restart();
 		wait_until(edge_said(words[i]));

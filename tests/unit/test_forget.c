@@ -365,14 +365,14 @@ START_TEST(a_damaged_log_is_said_to_be_lost)
 		add(f, FORGET_URL, PAGE);
 	forget_close(&f);
 	int fd = openat(dir_fd, "purges", O_RDWR);
-	ck_assert_int_eq(pwrite(fd, "x", 1, 70), 1); /* one copy: nothing is lost */
+	ck_assert_int_eq(pwrite(fd, "damaged.", 8, 70), 8); /* one copy: nothing is lost */
 	f = open_forget(FORGET_KEPT);
 	ck_assert(is_gone(f, PAGE, 1ull << 40));
 	forget_close(&f);
 	close(fd);
 	fd = openat(dir_fd, "purges", O_RDWR);
-	ck_assert_int_eq(pwrite(fd, "x", 1, 70), 1);
-	ck_assert_int_eq(pwrite(fd, "x", 1, 4096 + 70), 1);
+	ck_assert_int_eq(pwrite(fd, "damaged.", 8, 70), 8);
+	ck_assert_int_eq(pwrite(fd, "damaged.", 8, 4096 + 70), 8);
 	close(fd);
 	f = open_forget(FORGET_LOST);
 	forget_close(&f);
