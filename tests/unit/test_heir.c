@@ -1,6 +1,6 @@
 /* test_heir.c - only the end of the old process is its end: one that says nothing, or nonsense, may still
  * write to the cache.
- * rooms: node cache config http base filter
+ * rooms: node origin cache config http base filter
  */
 #include "proxy/node/heir.h"
 #include "proxy/node/handover.h"
