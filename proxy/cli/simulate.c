@@ -70,13 +70,11 @@ complete(struct command *c)
 	if (!o->memory)
 		o->memory =
 			from_config ? c->config.cache.memory_bytes : (UNITS_ROOM_SHARE | 100000);
-	bool standard = false;
-	for (unsigned i = 0; i < o->logs_n; i++)
-		standard = standard || strcmp(o->logs[i], "-") == 0;
+	bool one_pass = study_passes(o) == 1;
 	default_list(o->policies, &o->policies_n, default_policies,
-		     sizeof default_policies / sizeof *default_policies, standard);
+		     sizeof default_policies / sizeof *default_policies, one_pass);
 	default_list(o->curves, &o->curves_n, default_curves,
-		     sizeof default_curves / sizeof *default_curves, standard);
+		     sizeof default_curves / sizeof *default_curves, one_pass);
 }
 
 /* ---- while it runs -----------------------------------------------------------------------------
@@ -87,8 +85,10 @@ static atomic_uint stops;
 static void
 on_signal(int signal_number)
 {
-	(void)signal_number;
-	atomic_fetch_add(&stops, 1);
+	if (atomic_fetch_add(&stops, 1) < 2) /* each ends a pass */
+		return;
+	signal(signal_number, SIG_DFL); /* nobody has heard them: the input is silent */
+	raise(signal_number);
 }
 
 static void

@@ -332,7 +332,7 @@ write_yaml(struct advice *a)
 static double
 years(const struct study *s, const struct study_row *r, uint64_t tbw)
 {
-	double seconds = s->log.end_s - s->log.begin_s, written = r->facts.written_bytes;
+	double seconds = s->run_s, written = r->facts.written_bytes;
 	double most = tbw ? (double)tbw : TYPICAL_FILLS * (double)r->spec.disk_bytes;
 	return seconds > 0 && written > 0 ? most / (written / seconds) / YEAR_S : 0;
 }

@@ -161,7 +161,8 @@ halve(struct catalogue *c)
 	rehash(c, c->size);
 	/* No more large ones than others, or the sample would be of them alone. */
 	uint64_t most = c->used - c->large_used;
-	most = most > LARGE_LEAST ? most : LARGE_LEAST;
+	uint64_t least = c->size / 4 < LARGE_LEAST ? c->size / 4 : LARGE_LEAST;
+	most = most > least ? most : least;
 	if (c->large_used <= most)
 		return;
 	c->large_bytes = size_of_nth(c, true, most / 2, &share);
@@ -344,7 +345,7 @@ row_of(struct catalogue *c, uint64_t key, uint64_t bytes)
 		return NULL; /* again: the log has grown since the first pass */
 	make_room(c);
 	bool large = bytes >= c->large_bytes;
-	if (key > c->threshold && !large)
+	if ((key > c->threshold && !large) || c->used + 1 >= c->size)
 		return NULL;
 	r = &c->rows[slot_of(c, key)];
 	r->key = key;

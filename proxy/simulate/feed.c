@@ -34,17 +34,18 @@ straighten(struct feed *f, struct entry *e)
 	f->last_us = e->time_us;
 }
 
-/* False: the log has ended. */
+/* False: the log has ended, or there are more entries than are wanted: so that what is behind the last one
+ * is counted too. */
 static bool
 make(struct feed *f, struct feed_batch *b, bool *failed)
 {
 	struct entry e;
 	enum source_step step = SOURCE_ENTRY;
 	uint64_t entries = 0, left = f->most - feed_entries(f);
-	left = left < 16 * FEED_BATCH ? left : 16 * FEED_BATCH;
+	bool over = false;
 	b->n = 0;
-	while (b->n < FEED_BATCH && entries < left &&
-	       (step = merge_next(f->merge, &e)) == SOURCE_ENTRY) {
+	while (b->n < FEED_BATCH && entries < 16 * FEED_BATCH &&
+	       (step = merge_next(f->merge, &e)) == SOURCE_ENTRY && !(over = entries == left)) {
 		entries++;
 		straighten(f, &e);
 		b->n += screen_entry(f->screen, &e, &b->visits[b->n], &f->news[b->n]) ==
@@ -58,7 +59,7 @@ make(struct feed *f, struct feed_batch *b, bool *failed)
 	b->sample = catalogue_sample(f->catalogue);
 	atomic_fetch_add_explicit(&f->entries, entries, memory_order_relaxed);
 	*failed = step == SOURCE_FAILED;
-	return step == SOURCE_ENTRY && feed_entries(f) < f->most;
+	return step == SOURCE_ENTRY && !over;
 }
 
 static void *

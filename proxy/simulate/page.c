@@ -151,7 +151,7 @@ rows_of(const struct study *s, const char *text, const struct study_row **out)
 static double
 bytes_per_day(const struct study *s, const struct study_row *r)
 {
-	double seconds = s->log.end_s - s->log.begin_s;
+	double seconds = s->run_s;
 	return seconds > 0 ? r->facts.written_bytes / seconds * 86400 : r->facts.written_bytes;
 }
 

@@ -273,6 +273,8 @@ visit_slices(struct policy *p, const struct visit *v, struct ghost_event *e)
 		e->url = at;
 		visit_slice(p, v, e, &o, &fetched);
 	}
+	if (!v->sent)
+		o.missed_sent = 0; /* the client has got nothing of it */
 	count(p, v, &o);
 }
 

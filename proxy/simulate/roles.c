@@ -125,11 +125,10 @@ roles_set(struct entry *e, enum role role, struct str v)
 		return e->has_bytes;
 	case ROLE_BYTES:
 		return e->whole_size || (e->has_bytes = value_number(v, &e->bytes));
-	case ROLE_ID:
-		if (!value_number(v, &e->id))
+	case ROLE_ID: /* of the object, unless its URL is there too: then it may be the request's */
+		e->has_id = value_number(v, &e->id);
+		if (!e->has_id && !e->target.n)
 			e->target = v;
-		else
-			e->has_id = true;
 		return true;
 	case ROLE_LIFETIME:
 		e->has_lifetime = value_number(v, &e->lifetime_s);

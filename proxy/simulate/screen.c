@@ -139,10 +139,15 @@ lifetime_of(const struct screen *s, const struct entry *e, struct str target)
 	struct str path = str_before(target, '?');
 	if (e->has_lifetime)
 		return e->lifetime_s < UINT32_MAX ? (uint32_t)e->lifetime_s : UINT32_MAX;
-	for (unsigned i = 0; i < s->o.lifetimes_n; i++)
-		if (ends_with(path, s->o.lifetimes[i].ending))
-			return s->o.lifetimes[i].fresh_s;
-	return UINT32_MAX;
+	uint32_t otherwise = UINT32_MAX;
+	for (unsigned i = 0; i < s->o.lifetimes_n; i++) {
+		const struct screen_lifetime *l = &s->o.lifetimes[i];
+		if (!*l->ending)
+			otherwise = l->fresh_s;
+		else if (ends_with(path, l->ending))
+			return l->fresh_s;
+	}
+	return otherwise;
 }
 
 static enum screening
@@ -186,12 +191,12 @@ is_kept_status(int status)
 	       status == 304;
 }
 
-/* Times before 1970 and beyond 2106 are the nearest that 32 bits hold. */
+/* Times before 1970 and beyond 2106 are the nearest that 32 bits hold; the last one is never. */
 static uint32_t
 second_of(int64_t us)
 {
 	int64_t s = us / 1000000;
-	return s < 0 ? 0 : s < UINT32_MAX ? (uint32_t)s : UINT32_MAX;
+	return s < 0 ? 0 : s < UINT32_MAX ? (uint32_t)s : UINT32_MAX - 1;
 }
 
 static enum screening
@@ -215,12 +220,13 @@ screen_entry(struct screen *s, const struct entry *e, struct visit *v, struct ca
 	v->kind = e->status == 206 ? VISIT_PART : e->status == 304 ? VISIT_CHECKED : VISIT_WHOLE;
 	bool has_bytes = e->has_bytes && e->bytes <= LARGEST;
 	v->sent = has_bytes && v->kind != VISIT_CHECKED ? e->bytes : 0;
-	*n = (struct catalogue_news){has_bytes ? e->bytes : 0, has_bytes, e->whole_size};
+	bool whole_size = e->whole_size && v->kind != VISIT_PART; /* a 206 tells its part's */
+	*n = (struct catalogue_news){has_bytes ? e->bytes : 0, has_bytes, whole_size};
 	if (v->kind == VISIT_PART)
 		v->client = (uint32_t)key_hash_of(&s->o.seed, e->client.p ? e->client.p : "",
 						  e->client.n)
 				    .lo;
-	s->n.sent_sizes += has_bytes && !e->whole_size;
+	s->n.sent_sizes += has_bytes && !whole_size;
 	s->n.no_sizes += !has_bytes;
 	s->n.parts += v->kind == VISIT_PART;
 	s->n.checked += v->kind == VISIT_CHECKED;

@@ -47,7 +47,8 @@ struct run {
 	int64_t begun_us, told_us;
 	unsigned pass, passes, stops; /* stops: that were heard */
 	uint64_t most_entries;
-	bool stopped, cut; /* this pass; any pass */
+	uint32_t begin_s, end_s; /* of this pass */
+	bool stopped, cut;	 /* this pass; any pass */
 	char *err;
 	size_t err_bytes;
 };
@@ -252,9 +253,21 @@ end_feed(struct run *r)
 	r->stops += r->stopped;
 	r->cut = r->cut || r->stopped;
 	uint64_t entries = feed_close(&r->feed);
-	if (r->stopped)
+	if (r->pass ==
+	    1) /* of a log that grows, or was left in the middle, the second sees no more */
 		r->most_entries = entries;
 	return failed ? say(r, merge_trouble(r->merge)) : 0;
+}
+
+/* Over what time the policies have run. */
+static void
+note_times(struct run *r)
+{
+	for (size_t i = 0; i < r->batch->n; i++) {
+		uint32_t s = r->batch->visits[i].now_s;
+		r->begin_s = s < r->begin_s ? s : r->begin_s;
+		r->end_s = s > r->end_s ? s : r->end_s;
+	}
 }
 
 static int
@@ -266,7 +279,10 @@ go_through(struct run *r)
 	r->feed = feed_open(r->merge, r->screen, r->catalogue, r->most_entries);
 	if (!r->feed)
 		return say(r, "no thread can be started");
+	r->begin_s = UINT32_MAX;
+	r->end_s = 0;
 	while (!r->stopped && (r->batch = feed_next(r->feed))) {
+		note_times(r);
 		crew_run(r->crew, r->sights_n, see_task, r);
 		crew_run(r->crew, r->policies_n, policy_task, r);
 		tell(r);
@@ -277,8 +293,8 @@ go_through(struct run *r)
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-static unsigned
-passes_for(const struct study_options *o)
+unsigned
+study_passes(const struct study_options *o)
 {
 	for (unsigned i = 0; i < o->logs_n; i++) {
 		struct stat st;
@@ -326,6 +342,7 @@ collect(struct run *r, struct study *out)
 	catalogue_facts(r->catalogue, &out->log);
 	out->memory_bytes += (double)out->log.memory_bytes;
 	out->passes = r->passes;
+	out->run_s = r->end_s > r->begin_s ? r->end_s - r->begin_s : 0;
 	out->stopped = r->cut;
 }
 
@@ -366,7 +383,7 @@ study_run(struct study *out, const struct study_options *o, char *err, size_t er
 	r->err = err;
 	r->err_bytes = err_bytes;
 	r->use_bytes = memory_to_use(o);
-	r->passes = passes_for(o);
+	r->passes = study_passes(o);
 	r->most_entries = UINT64_MAX;
 	int result = study(r, out);
 	feed_close(&r->feed);

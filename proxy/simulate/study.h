@@ -61,11 +61,14 @@ struct study {
 	struct screen_facts screen;
 	struct catalogue_facts log;
 	unsigned passes;
-	bool stopped; /* before the log's end */
+	bool stopped;	/* before the log's end */
+	uint32_t run_s; /* time in the log that the policies have run over */
 	uint64_t lines;
 	double seconds, memory_bytes;
 };
 
+/* How often logs like these can be gone through: 2; 1: one of them is no file. */
+unsigned study_passes(const struct study_options *o);
 /* 0; or -1 and a sentence. */
 int study_run(struct study *out, const struct study_options *o, char *err, size_t err_bytes);
 void study_fini(struct study *s);

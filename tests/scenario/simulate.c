@@ -63,6 +63,15 @@ SCENARIO("policies, sizes and formats can be named")
 	expect_says(o, "Lifetimes are those of --fresh");
 }
 
+SCENARIO("what can be read once only is read once")
+{
+	struct output o = program(
+		"sh", "-c",
+		text("cat %s | %s simulate --disk 1GiB /dev/stdin", wonders(), edge_binary()));
+	expect_int(o.status, 0);
+	expect_says(o, "taken: 120 requests over");
+}
+
 /* clang-format off */
 static const struct { const char *says, *flag, *value, *wrong; int status; } mistakes[] = {
 	{ "a log that is not there", "--disk", "1GiB", "cannot read none.log: No such file", 1 },

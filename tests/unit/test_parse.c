@@ -28,7 +28,7 @@ static const struct {
 	  FORMAT_CLF, "GET", "", "", "http://example.com/a", "1.2.3.4", 1795324844000000, 200, 5 },
 	{ "twice", "1.2.3.4 - - [22/Nov/2026:05:20:44 +0000] \"GET /a HTTP/1.1\" 200 5 \"-\" \"-\" host=\"h.example\" cache=\"twice; hit; ttl=3\" head_us=12 total_us=13",
 	  FORMAT_CLF, "GET", "", "h.example", "/a", "1.2.3.4", 1795324844000000, 200, 5 },
-	{ "twice, JSON", "{\"time\":\"2026-11-22T05:20:44Z\",\"client\":\"1.2.3.4\",\"host\":\"h.example\",\"method\":\"GET\",\"target\":\"/a\",\"protocol\":\"HTTP/1.1\",\"status\":200,\"body_bytes\":5,\"referer\":\"\",\"user_agent\":\"x\",\"cache\":\"twice; hit\",\"head_us\":1,\"total_us\":2,\"cut\":false}",
+	{ "twice, JSON", "{\"time\":\"2026-11-22T05:20:44Z\",\"client\":\"1.2.3.4\",\"host\":\"h.example\",\"method\":\"GET\",\"target\":\"/a\",\"protocol\":\"HTTP/1.1\",\"status\":200,\"body_bytes\":5,\"referer\":\"\",\"user_agent\":\"x\",\"cache\":\"twice; hit\",\"head_us\":1,\"total_us\":2,\"cut\":false,\"id\":\"2c6e5ab08f9e466a794339a92f9d41a5\"}",
 	  FORMAT_JSON, "GET", "", "h.example", "/a", "1.2.3.4", 1795324844000000, 200, 5 },
 	{ "nginx, JSON", "{\"msec\":\"1795324844.250\",\"request_uri\":\"/a%20b?x=1\",\"uri\":\"/a b\",\"request_method\":\"GET\",\"status\":\"206\",\"body_bytes_sent\":\"77\",\"bytes_sent\":\"400\",\"scheme\":\"https\",\"host\":\"h.example\",\"remote_addr\":\"1.2.3.4\",\"x\":{\"status\":500,\"l\":[1,{\"a\":\"]\"}]}}",
 	  FORMAT_JSON, "GET", "https", "h.example", "/a%20b?x=1", "1.2.3.4", 1795324844250000, 206, 77 },

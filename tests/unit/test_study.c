@@ -401,6 +401,83 @@ START_TEST(a_large_object_lies_in_slices)
 }
 END_TEST
 
+/* A 206 tells the length of what it brings, whatever the field is called. */
+START_TEST(parts_of_many_lengths_are_one_version)
+{
+	begin();
+	FILE *f = create("log");
+	for (int i = 0; i < 40; i++)
+		fprintf(f, "{\"time\":%d,\"url\":\"/film\",\"status\":206,\"content_length\":%d}\n",
+			1795324844 + i, 1000 + i % 4 * 100);
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	run(&s, &o);
+	ck_assert_uint_eq(s.log.visits, 40);
+	ck_assert_double_eq(s.log.versions, 0);
+	ck_assert_double_eq(facts_of(&s, "all")->written_objects, 1);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+/* Whose client left before the first byte: nothing was sent, so nothing that was sent was missed. */
+START_TEST(an_answer_of_no_bytes_is_no_byte_missed)
+{
+	enum { LARGE = 10 << 20 };
+	begin();
+	FILE *f = create("log");
+	for (int i = 0; i < 3; i++)
+		fprintf(f, "{\"time\":%d,\"url\":\"/big\",\"status\":200,\"body_bytes\":%d}\n",
+			1795324844 + i, i == 1 ? 0 : LARGE);
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	run(&s, &o);
+	ck_assert_uint_eq(facts_of(&s, "2")->sent_bytes, 2 * LARGE);
+	ck_assert_double_eq(facts_of(&s, "2")->missed_sent_bytes, LARGE);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+/* What is fresh for ever is so beyond the last second that a clock of 32 bits has, too. */
+START_TEST(times_beyond_32_bits_are_times)
+{
+	begin();
+	FILE *f = create("log");
+	for (int i = 0; i < 10; i++)
+		fprintf(f, "%lld a 1000\n", i ? 5000000000LL + i : 0);
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	run(&s, &o);
+	ck_assert_double_eq(facts_of(&s, "all")->fetched, 1);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+START_TEST(a_lifetime_for_all_is_for_those_without_their_own)
+{
+	begin();
+	FILE *f = create("log");
+	for (int i = 0; i < 4; i++)
+		fprintf(f, "{\"time\":%d,\"url\":\"/a.%s\",\"status\":200,\"body_bytes\":9}\n",
+			1795324844 + 100 * i, i % 2 ? "html" : "css");
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	o.screen.lifetimes_n = 2;
+	o.screen.lifetimes[_i] = (struct screen_lifetime){"", 86400};
+	o.screen.lifetimes[1 - _i] = (struct screen_lifetime){".html", 60};
+	run(&s, &o);
+	ck_assert_double_eq(facts_of(&s, "all")->fetched, 1 + 2);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
 /* ---- samples, LRU, ends --------------------------------------------------------------------- */
 
 static void
@@ -508,29 +585,87 @@ START_TEST(memory_is_bounded_by_sampling)
 }
 END_TEST
 
+/* Less than the table begins with: it is full, and says so or samples, but it ends. */
+START_TEST(too_little_memory_is_no_endless_loop)
+{
+	begin();
+	write_mix("log", 300000);
+	struct study s;
+	struct study_options o = options(file("log"));
+	char err[512] = "";
+	o.use_bytes = 1 << 20;
+	o.base.sights.memory.capacity = 1000;
+	o.policies[1] = "all";
+	if (study_run(&s, &o, err, sizeof err) == 0) {
+		ck_assert_double_lt(s.log.sample_share, 1);
+		study_fini(&s);
+	} else {
+		ck_assert_msg(strstr(err, "--use-memory") != NULL, "%s", err);
+	}
+	end();
+}
+END_TEST
+
 static atomic_uint stops;
 
 static void
 stop_now(void *ctx, const struct study_progress *p)
 {
-	(void)ctx;
-	if (p->pass == 1)
+	if (p->pass == *(unsigned *)ctx)
 		atomic_store(&stops, 1);
 }
 
 START_TEST(told_to_stop_it_says_what_it_has)
 {
+	enum { LINES = 3000000 };
+	unsigned pass = (unsigned)_i + 1;
 	begin();
-	write_mix("log", 3000000);
+	write_mix("log", LINES);
 	struct study s;
 	struct study_options o = options(file("log"));
 	o.tell = stop_now;
+	o.ctx = &pass;
 	o.stop = &stops;
 	run(&s, &o);
+	uint64_t requests = s.rows[0].facts.requests;
 	ck_assert(s.stopped);
-	ck_assert_uint_gt(s.log.visits, 0);
-	ck_assert_uint_lt(s.log.visits, 3000000);
-	ck_assert_uint_eq(s.rows[0].facts.requests, s.log.visits);
+	ck_assert_uint_gt(requests, 0);
+	ck_assert_uint_lt(requests, LINES);
+	ck_assert_uint_eq(s.log.visits, pass == 1 ? requests : LINES);
+	ck_assert_uint_eq(s.run_s, (requests - 1) / 100); /* what the policies have written in */
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+/* Once, when the second pass has begun: URLs that nobody asked for before. */
+static void
+grow(void *ctx, const struct study_progress *p)
+{
+	bool *grown = ctx;
+	if (p->pass != 2 || *grown)
+		return;
+	FILE *f = fopen(file("log"), "ab");
+	ck_assert_ptr_nonnull(f);
+	for (int i = 0; i < 1000; i++)
+		fprintf(f, "40000 %d 100\n", 1000000 + i);
+	fclose(f);
+	*grown = true;
+}
+
+START_TEST(a_log_that_grows_meanwhile_is_what_it_was)
+{
+	enum { LINES = 3000000 };
+	bool grown = false;
+	begin();
+	write_mix("log", LINES);
+	struct study s;
+	struct study_options o = options(file("log"));
+	o.tell = grow;
+	o.ctx = &grown;
+	run(&s, &o);
+	ck_assert(grown);
+	ck_assert_uint_eq(s.rows[0].facts.requests, LINES);
 	study_fini(&s);
 	end();
 }
@@ -857,5 +992,9 @@ UNIT("study", LOOP(each_kind_of_rule_writes_what_it_should, kinds),
      TEST(what_expired_is_validated_where_the_log_shows_a_304),
      TEST(another_size_is_another_version), TEST(a_sample_tells_its_error),
      TEST(a_sample_holds_all_that_is_large), TEST(a_large_object_lies_in_slices),
-     TEST(memory_is_bounded_by_sampling), TEST(told_to_stop_it_says_what_it_has),
+     TEST(memory_is_bounded_by_sampling), TEST(too_little_memory_is_no_endless_loop),
+     TIMES(told_to_stop_it_says_what_it_has, 2), TEST(a_log_that_grows_meanwhile_is_what_it_was),
+     TEST(parts_of_many_lengths_are_one_version), TEST(an_answer_of_no_bytes_is_no_byte_missed),
+     TEST(times_beyond_32_bits_are_times),
+     TIMES(a_lifetime_for_all_is_for_those_without_their_own, 2),
      LOOP(wrong_policies_are_refused_with_a_sentence, wrong))
