@@ -9,6 +9,20 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { FILES_WANTED = 1 << 20 };
+
+void
+process_raise_file_limit(void)
+{
+	struct rlimit limit, wanted = {FILES_WANTED, FILES_WANTED};
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_WANTED)
+		return;
+	if (setrlimit(RLIMIT_NOFILE, &wanted) == 0) /* root may raise the hard limit too */
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static void
 read_text(const char *path, char *out, size_t bytes)
 {

@@ -15,5 +15,7 @@ struct process_facts {
 };
 
 void process_read(struct process_facts *out);
+/* As many open files as this process may have. */
+void process_raise_file_limit(void);
 
 #endif

@@ -137,7 +137,8 @@ read_header(const struct segment_file *f, uint64_t at, struct batch_header *out)
 	       batch_header_parse(bytes, sizeof bytes, out) && out->segment == f->slot;
 }
 
-static void
+/* -1: it is there and cannot be opened. */
+static int
 look_at(struct auditor *x, uint32_t slot, const char *name)
 {
 	struct segment_file f = {.slot = slot};
@@ -145,13 +146,14 @@ look_at(struct auditor *x, uint32_t slot, const char *name)
 	uint64_t end = x->a->segment_bytes;
 	f.fd = openat(x->dir_fd, name, O_RDONLY | O_CLOEXEC);
 	if (f.fd < 0)
-		return;
+		return errno == ENOENT ? 0 : -1;
 	bool begun = read_header(&f, 0, &first) && !first.is_footer && first.generation;
 	f.sealed = read_header(&f, end - SEGMENT_HEADER_BYTES, &f.footer) && f.footer.is_footer &&
 		   f.footer.bytes <= end && (!begun || f.footer.generation == first.generation);
 	f.generation = begun ? first.generation : f.sealed ? f.footer.generation : 0;
 	x->files = mem_realloc(x->files, (x->files_n + 1) * sizeof *x->files);
 	x->files[x->files_n++] = f;
+	return 0;
 }
 
 static int
@@ -171,19 +173,22 @@ find_files(struct auditor *x)
 			close(fd);
 		return -1;
 	}
-	for (struct dirent *e; (e = readdir(d));) {
+	int r = 0;
+	for (struct dirent *e; r == 0 && (e = readdir(d));) {
 		uint32_t slot;
 		char name[32];
 		if (sscanf(e->d_name, "segment.%5u", &slot) != 1 || slot >= SLOTS_MOST)
 			continue;
 		snprintf(name, sizeof name, "segment.%05u", slot);
 		if (strcmp(name, e->d_name) == 0)
-			look_at(x, slot, name);
+			r = look_at(x, slot, name);
 	}
+	int error = errno;
 	closedir(d);
-	if (x->files_n)
+	errno = error;
+	if (r == 0 && x->files_n)
 		qsort(x->files, x->files_n, sizeof *x->files, by_generation);
-	return 0;
+	return r;
 }
 
 /* The records of a table, or the sign of damage. */
@@ -364,7 +369,8 @@ audit_read(struct audit *a, const char *dir, char *err, size_t err_bytes)
 		goto out;
 	read_purges(&x);
 	if (find_files(&x) != 0) {
-		snprintf(err, err_bytes, "cannot read directory %s: %s", dir, strerror(errno));
+		snprintf(err, err_bytes, "cannot read directory %s: %s%s", dir, strerror(errno),
+			 errno == EMFILE ? "; allow more open files (ulimit -n)" : "");
 		goto out;
 	}
 	for (size_t i = 0; i < x.files_n; i++)

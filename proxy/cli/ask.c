@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANSWER_BYTES_MOST = 1 << 20, SECONDS_MOST = 10 };
+/* 10,000 purges are told of, each with its URL. */
+enum { ANSWER_BYTES_MOST = 16 << 20, SECONDS_MOST = 10 };
 
 static size_t
 on_body(char *p, size_t size, size_t n, void *ctx)
@@ -41,11 +42,13 @@ ask_admin(const char *addr, const char *path, const char *form, struct buf *out,
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, out);
 	const char *token = getenv("TWICE_ADMIN_TOKEN");
 	struct curl_slist *fields = NULL;
-	char bearer[512];
 	if (token && *token) {
-		snprintf(bearer, sizeof(bearer), "Authorization: Bearer %s", token);
-		fields = curl_slist_append(NULL, bearer);
+		struct buf bearer = {0};
+		buf_printf(&bearer, "Authorization: Bearer %s", token);
+		buf_add(&bearer, "", 1);
+		fields = curl_slist_append(NULL, bearer.p);
 		curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields);
+		buf_fini(&bearer);
 	}
 	if (form)
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, form);
@@ -53,7 +56,9 @@ ask_admin(const char *addr, const char *path, const char *form, struct buf *out,
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_cleanup(curl);
 	curl_slist_free_all(fields);
-	if (end != CURLE_OK)
+	if (end == CURLE_WRITE_ERROR)
+		snprintf(err, err_bytes, "the answer of %s is longer than any of twice's", addr);
+	else if (end != CURLE_OK)
 		snprintf(err, err_bytes,
 			 "no answer from %s (%s); start twice there, or name its admin "
 			 "address with --admin IP:PORT or --admin unix:PATH",
@@ -63,6 +68,18 @@ ask_admin(const char *addr, const char *path, const char *form, struct buf *out,
 			 (int)(out->n < 200 ? out->n : 200), out->n ? out->p : "");
 	buf_fini(&at);
 	return end == CURLE_OK && status == 200 ? 0 : -1;
+}
+
+json_t *
+ask_object(const char *addr, const struct buf *answer, const char *member, char *err,
+	   size_t err_bytes)
+{
+	json_t *json = json_loadb(answer->n ? answer->p : "", answer->n, 0, NULL);
+	if (json_object_get(json, member))
+		return json;
+	snprintf(err, err_bytes, "the server at %s is not twice's admin server", addr);
+	json_decref(json);
+	return NULL;
 }
 
 char *

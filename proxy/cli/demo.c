@@ -30,8 +30,9 @@
 #define REQUESTS_MOST 20000000
 #define LOGGED_MOST   250000
 #define SETTINGS_MOST 8
-#define DISK_SHARE    0.40 /* of the distinct bytes */
-#define MEMORY_SHARE  0.10 /* of the disk */
+#define DISK_SHARE    0.40		  /* of the distinct bytes */
+#define LEAST_DISK    (UINT64_C(8) << 20) /* of any cache */
+#define MEMORY_SHARE  0.10		  /* of the disk */
 #define TICK_MS	      100
 #define BAR_CELLS     16
 
@@ -82,6 +83,11 @@ static const struct flag rows[] = {
 static void
 add_setting(struct demo *d, const char *flag, const char *setting, const char *text)
 {
+	for (size_t i = 0; i < d->setting_count; i++)
+		if (strcmp(d->settings[i].setting, setting) == 0) { /* the last one counts */
+			d->settings[i] = (struct config_flag){flag, setting, text};
+			return;
+		}
 	assert(d->setting_count < SETTINGS_MOST);
 	d->settings[d->setting_count++] = (struct config_flag){flag, setting, text};
 }
@@ -198,6 +204,8 @@ configure(struct demo *d)
 	if (config_load_flags(c, NULL, d->settings, d->setting_count, d->err, sizeof(d->err)))
 		return -1;
 	c->cache.disk_bytes = (uint64_t)((double)d->mix.distinct_bytes * DISK_SHARE);
+	if (c->cache.disk_bytes < LEAST_DISK) /* of few requests */
+		c->cache.disk_bytes = LEAST_DISK;
 	c->cache.memory_bytes = (uint64_t)((double)c->cache.disk_bytes * MEMORY_SHARE);
 	c->admission.capacity = 2 * (uint64_t)d->mix.object_count + 100000;
 	return config_validate(c, d->err, sizeof(d->err));

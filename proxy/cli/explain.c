@@ -153,9 +153,10 @@ explain(const char *admin, const char *query, bool as_it_is)
 		print_explained(top);
 	else
 		cli_complain("explain", "the server at %s is not twice: %s", admin, wrong.text);
+	bool fine = result == 0 && (as_it_is || top);
 	json_decref(top);
 	buf_fini(&answer);
-	return result == 0 && (as_it_is || top) ? CLI_FINE : CLI_FAILED;
+	return fine && fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
 }
 
 static void

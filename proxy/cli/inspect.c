@@ -1,6 +1,7 @@
 /* inspect.c - `twice inspect DIR`: what a cache directory holds, while no proxy has it. */
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
+#include "proxy/base/process.h"
 #include "proxy/cache/audit.h"
 #include "proxy/cache/purge_log.h"
 #include "proxy/cli/cli.h"
@@ -277,13 +278,15 @@ cli_inspect(int argc, char **argv)
 	struct view v = {.hosts = json_object(), .segments = json_array(), .now = now_s()};
 	struct audit a = {.on_object = on_object, .on_segment = on_segment, .ctx = &v};
 	int result = CLI_FAILED;
+	process_raise_file_limit(); /* all segments are open at once */
 	if (audit_read(&a, dir, err, sizeof err) != 0) {
 		cli_complain("inspect", "%s", err);
 	} else {
 		(json ? print_json : print_text)(&a, &v, dir);
 		bool sound = !a.objects[AUDIT_DAMAGED] && !a.damaged_segments && !a.bad_copies &&
 			     !a.purges.lost;
-		result = sound ? CLI_FINE : CLI_FAILED;
+		bool written = fflush(stdout) == 0 && !ferror(stdout);
+		result = sound && written ? CLI_FINE : CLI_FAILED;
 	}
 	json_decref(v.hosts);
 	json_decref(v.segments);

@@ -59,18 +59,16 @@ print_one(const json_t *one)
 
 /* The answer of the proxy, as a line for each purge. */
 static void
-print_answer(const struct buf *text)
+print_answer(const json_t *json)
 {
-	json_t *json = json_loadb(text->p, text->n, 0, NULL), *one;
-	json_t *results = json_object_get(json, "results");
+	json_t *results = json_object_get(json, "results"), *one;
 	size_t i;
-	if (!results && json)
+	if (!results)
 		print_one(json);
 	json_array_foreach(results, i, one)
 	{
 		print_one(one);
 	}
-	json_decref(json);
 }
 
 /* It is in force, but a crash now would undo it. */
@@ -97,12 +95,15 @@ purge(const char *admin, const char *form, bool wait)
 		if (tries)
 			sleep(1);
 	}
-	if (result < 0)
-		cli_complain("purge", "%s", err);
+	json_t *said = result == 0 ? ask_object(admin, &answer, "durable", err, sizeof(err)) : NULL;
+	if (said)
+		print_answer(said);
 	else
-		print_answer(&answer);
+		cli_complain("purge", "%s", err);
+	result = said && fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
+	json_decref(said);
 	buf_fini(&answer);
-	return result == 0 ? CLI_FINE : CLI_FAILED;
+	return result;
 }
 
 /* ---- what is asked for ----------------------------------------------------------------------- */

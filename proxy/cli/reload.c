@@ -64,7 +64,9 @@ reload(const char *admin, bool as_it_is)
 	char err[1024];
 	int result = CLI_FAILED;
 	bool fine = ask_admin(admin, "/reload", "", &answer, err, sizeof(err)) == 0;
-	json_t *json = json_loadb(answer.n ? answer.p : "", answer.n, 0, NULL);
+	json_t *json = fine ? ask_object(admin, &answer, "applied", err, sizeof(err))
+			    : json_loadb(answer.n ? answer.p : "", answer.n, 0, NULL);
+	fine = fine && json;
 	if (as_it_is && json)
 		fwrite(answer.p, 1, answer.n, stdout);
 	if (fine && !as_it_is)

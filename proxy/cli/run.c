@@ -1,6 +1,7 @@
 /* run.c - `twice run`: turns the rooms on, in order, and off again. */
 #include "proxy/base/address.h"
 #include "proxy/base/log.h"
+#include "proxy/base/process.h"
 #include "proxy/cli/renew.h"
 #include "proxy/cli/settings.h"
 #include "proxy/cli/succeed.h"
@@ -11,12 +12,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 /* END_MS: what the end takes besides finishing requests: saving what was learnt. */
-enum { FILES_WANTED = 1 << 20, END_MS = 30000 };
+enum { END_MS = 30000 };
 
 static const char about[] =
 	"Runs the proxy in the foreground. `twice run --origin https://host` alone is a working edge: it\n"
@@ -26,17 +26,16 @@ static const char about[] =
 
 /* ---- before ---------------------------------------------------------------------------------- */
 
-/* Connections are files: as many as we may have. */
+/* A reload or an upgrade that is asked for while this process is only about to serve is none that ends
+ * it: what it reads yet is the newest anyway. */
 static void
-raise_file_limit(void)
+block_orders(void)
 {
-	struct rlimit limit, wanted = {FILES_WANTED, FILES_WANTED};
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_WANTED)
-		return;
-	if (setrlimit(RLIMIT_NOFILE, &wanted) == 0) /* root may raise the hard limit too */
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
+	sigset_t orders;
+	sigemptyset(&orders);
+	sigaddset(&orders, SIGHUP);
+	sigaddset(&orders, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &orders, NULL);
 }
 
 /* Signals are waited for, not handled: every thread made from here on has them blocked. */
@@ -116,13 +115,13 @@ on_upgrade(void *ctx, bool begin, struct buf *out)
 
 /* Load balancers find out and send their clients elsewhere; whoever comes is served. */
 static void
-wait_as_lame_duck(const struct settings *s, struct server *server)
+wait_as_lame_duck(struct server *server)
 {
 	uint64_t ms = server_lame_duck(server);
 	if (!ms)
 		return;
 	notify_say("STOPPING=1\nSTATUS=/healthz says 503\nEXTEND_TIMEOUT_USEC=%llu",
-		   (unsigned long long)(ms + s->config.timeouts.drain_ms + END_MS) * 1000);
+		   (unsigned long long)(ms + server_drain_ms(server) + END_MS) * 1000);
 	log_say("twice: /healthz says 503, clients are served for %llu s yet; send the signal again to "
 		"stop at once",
 		(unsigned long long)(ms + 999) / 1000);
@@ -132,12 +131,23 @@ wait_as_lame_duck(const struct settings *s, struct server *server)
 		;
 }
 
+static void
+end_at_once(int signal_number)
+{
+	_exit(128 + signal_number);
+}
+
 /* From here a second signal ends the process at once; the cache survives that. SIGHUP does not: a log
  * being rotated must not cut off what is under way, nor does one more upgrade. */
 static void
 end_at_once_next_time(const sigset_t *waited)
 {
 	sigset_t ending = *waited;
+	if (getpid() ==
+	    1) { /* the first one of a container: the kernel spares it what it does not handle */
+		signal(SIGTERM, end_at_once);
+		signal(SIGINT, end_at_once);
+	}
 	sigdelset(&ending, SIGHUP);
 	sigdelset(&ending, SIGUSR2);
 	pthread_sigmask(SIG_UNBLOCK, &ending, NULL);
@@ -159,14 +169,15 @@ serve_until_told(struct running *r, const sigset_t *waited)
 }
 
 static void
-finish(const struct settings *s, struct server *server, const sigset_t *waited)
+finish(struct server *server, const sigset_t *waited)
 {
 	end_at_once_next_time(waited);
-	wait_as_lame_duck(s, server);
+	wait_as_lame_duck(server);
+	uint64_t drain_ms = server_drain_ms(server);
 	notify_say("STOPPING=1\nSTATUS=finishing open requests\nEXTEND_TIMEOUT_USEC=%llu",
-		   (unsigned long long)(s->config.timeouts.drain_ms + END_MS) * 1000);
+		   (unsigned long long)(drain_ms + END_MS) * 1000);
 	log_say("twice: finishing open requests, at most %llu s; send the signal again to stop at once",
-		(unsigned long long)(s->config.timeouts.drain_ms + 999) / 1000);
+		(unsigned long long)(drain_ms + 999) / 1000);
 }
 
 static bool
@@ -246,7 +257,7 @@ serve(const struct settings *s, struct heir *heir, unsigned long number)
 		log_warning("everything runs as root; write user: NAME to become another user, or "
 			    "user: root to keep it so");
 	if (serve_until_told(&running, &waited))
-		finish(s, server, &waited);
+		finish(server, &waited);
 	else if (server_linger(server, is_told_to_end, &waited))
 		end_at_once_next_time(&waited);
 	server_stop(server);
@@ -266,6 +277,7 @@ cli_run(int argc, char **argv)
 	int result, before;
 	unsigned long number;
 	struct heir *heir = NULL;
+	block_orders();
 	before = heir_called(&number);
 	if (settings_init(&s, "run", about, argc, argv, &result) < 0) {
 		if (before >= 0)
@@ -273,7 +285,7 @@ cli_run(int argc, char **argv)
 		return result;
 	}
 	log_set_level(settings_log_level(&s.config));
-	raise_file_limit();
+	process_raise_file_limit(); /* connections are files */
 	result = settings_fit(&s, "run", IDENTITY_MAKES, &found) ? CLI_FINE : CLI_USAGE;
 	if (before >= 0)
 		heir = heir_begin(before, result == CLI_FINE ? NULL : cli_complaints());

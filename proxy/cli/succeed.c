@@ -42,9 +42,11 @@ succeed_tell(struct succeeding *s, bool begin, struct buf *out)
 		s->reason[0] = '\0';
 		kill(getpid(), SIGUSR2);
 	}
-	json_t *json = json_pack("{s:I, s:s, s:s, s:I, s:s}", "id", (json_int_t)s->number, "state",
-				 states[s->state], "reason", s->reason, "pid", (json_int_t)getpid(),
-				 "version", cli_version);
+	json_t *reason = json_string(s->reason);
+	json_t *json = json_pack("{s:I, s:s, s:o, s:I, s:s}", "id", (json_int_t)s->number, "state",
+				 states[s->state], "reason",
+				 reason ? reason : json_string("the log says why"), "pid",
+				 (json_int_t)getpid(), "version", cli_version);
 	pthread_mutex_unlock(&s->lock);
 	char *text = json ? json_dumps(json, JSON_PRESERVE_ORDER) : NULL;
 	buf_printf(out, "%s\n", text ? text : "{}");

@@ -1,4 +1,4 @@
-/* terminal.c - how wide stderr is. */
+/* terminal.c - the size of a terminal. */
 #include "proxy/cli/terminal.h"
 
 #include <sys/ioctl.h>
@@ -11,4 +11,11 @@ terminal_columns(void)
 	if (!isatty(STDERR_FILENO))
 		return 0;
 	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+int
+terminal_rows(void)
+{
+	struct winsize size;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
 }

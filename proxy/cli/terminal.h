@@ -5,5 +5,7 @@
 
 /* Columns of the terminal on stderr; 0: it is none. */
 int terminal_columns(void);
+/* Rows of the one on stdout; 24: it does not say. */
+int terminal_rows(void);
 
 #endif

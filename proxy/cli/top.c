@@ -1,6 +1,7 @@
 /* top.c - `twice top`: what is asked for most now. */
 #include "proxy/cli/ask.h"
 #include "proxy/cli/cli.h"
+#include "proxy/cli/terminal.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -35,11 +36,19 @@ print_list(const json_t *top, const char *key, const char *title, size_t most, c
 	}
 }
 
+/* Four lists, each with a title, and the cursor's line. */
+static size_t
+lines_watched(void)
+{
+	int lines = (terminal_rows() - 1) / 4 - 1;
+	return lines < 1 ? 1 : lines < LINES_WATCHED ? (size_t)lines : LINES_WATCHED;
+}
+
 static void
 print_top(const json_t *top, bool in_place)
 {
 	const char *end = in_place ? "\033[K\n" : "\n";
-	size_t most = in_place ? LINES_WATCHED : LINES_ONCE;
+	size_t most = in_place ? lines_watched() : LINES_ONCE;
 	if (in_place)
 		printf("\033[H");
 	print_list(top, "urls", "URLs, of all requests", most, end);
@@ -56,16 +65,17 @@ show(const char *admin, bool as_it_is, bool in_place)
 	struct buf answer = {0};
 	char err[1024];
 	int result = ask_admin(admin, "/top", NULL, &answer, err, sizeof err);
-	json_t *top = result == 0 ? json_loadb(answer.p, answer.n, 0, NULL) : NULL;
-	if (result < 0)
+	json_t *top = result == 0 ? ask_object(admin, &answer, "urls", err, sizeof err) : NULL;
+	if (!top)
 		cli_complain("top", "%s", err);
 	else if (as_it_is)
 		fwrite(answer.p, 1, answer.n, stdout);
 	else
 		print_top(top, in_place);
+	bool fine = top != NULL;
 	json_decref(top);
 	buf_fini(&answer);
-	return result == 0 && fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
+	return fine && fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
 }
 
 int

@@ -56,9 +56,15 @@ await_end(const char *admin, json_int_t id, char *err, size_t err_bytes)
 		json_t *a = ask(admin, false, err, err_bytes);
 		if (a)
 			answered_ms = now_ms();
-		if (a && number(a, "id") == id && strcmp(text(a, "state"), "running") != 0)
+		bool other = a && number(a, "id") != id;
+		if (a && !other && strcmp(text(a, "state"), "running") != 0)
 			return a;
 		json_decref(a);
+		if (other) {
+			snprintf(err, err_bytes,
+				 "%s answers for another upgrade, or was started anew", admin);
+			return NULL;
+		}
 		nanosleep(&(struct timespec){.tv_nsec = ASK_EVERY_MS * 1000000L}, NULL);
 	}
 	return NULL;

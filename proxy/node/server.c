@@ -463,6 +463,15 @@ server_lame_duck(struct server *s)
 	return ms;
 }
 
+uint64_t
+server_drain_ms(struct server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	uint64_t ms = s->edition->config->timeouts.drain_ms;
+	pthread_mutex_unlock(&s->lock);
+	return ms;
+}
+
 void
 server_stop(struct server *s)
 {

@@ -32,6 +32,8 @@ void server_refuse(struct server *s, const char *why);
 int server_start(struct server *s); /* threads accept from here on */
 /* /healthz says 503 from here on; everything else goes on. Returns timeouts.lame_duck of now. */
 uint64_t server_lame_duck(struct server *s);
+/* timeouts.drain of now. */
+uint64_t server_drain_ms(struct server *s);
 /* Stops accepting, lets requests under way finish for at most timeouts.drain, joins the threads. */
 void server_stop(struct server *s);
 /* Saves snapshots, closes the cache. After server_stop. */

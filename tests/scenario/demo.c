@@ -21,6 +21,15 @@ SCENARIO("says where it is before it plays, and reports at the end")
 			    "no simulation: %s", o.out);
 }
 
+SCENARIO("few requests are a demo too, and of a flag that is said twice the last one counts")
+{
+	struct output o = program(edge_binary(), "demo", "--requests", "100", "--workers", "2",
+				  "--workers", "3", "--sightings", "3", "--workers", "1",
+				  "--sightings", "1", "--sightings", "2", "--exit");
+	expect_that(o.status == 0 && strstr(o.out, "Playing 100 requests"), "exit %d: %s%s",
+		    o.status, o.out, o.err);
+}
+
 /* What a demo on a terminal of so many columns says, until it has said the words. */
 static char *
 said_on_terminal(int fd, struct heap *said, const char *words)

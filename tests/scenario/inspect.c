@@ -2,6 +2,7 @@
 #include "tests/kit/kit.h"
 
 #include <jansson.h>
+#include <unistd.h>
 
 #define FRESH "Cache-Control: max-age=3600\r\n"
 
@@ -118,6 +119,13 @@ SCENARIO("a directory in use, and what is none, is refused")
 	expect_that(o.status == 1 && strstr(o.err, "cannot read directory"), "%s", o.err);
 	o = program(edge_binary(), "inspect", "/");
 	expect_that(o.status == 1 && strstr(o.err, "holds no cache"), "%s", o.err);
+	char *loop = text("%s/segment.01000", edge_cache_dir());
+	expect_int(symlink(loop, loop), 0);
+	edge_stop();
+	o = program(edge_binary(), "inspect", edge_cache_dir());
+	expect_that(o.status == 1 && strstr(o.err, "cannot read directory"), "%s%s", o.out, o.err);
+	expect_int(unlink(loop), 0);
+	edge_restart();
 	expect_int(program(edge_binary(), "inspect").status, 2);
 	expect_int(program(edge_binary(), "inspect", "/a", "/b").status, 2);
 	get("/x"); /* the proxy was not disturbed */

@@ -481,6 +481,18 @@ health(void)
 	return status;
 }
 
+SCENARIO("it drains for as long as the configuration says now")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_start_yaml("timeouts: { drain: 5s }\n");
+	edge_rewrite("timeouts: { drain: 7s }\n");
+	struct output o = twice_reload();
+	expect_that(o.status == 0 && strstr(o.out, "timeouts.drain"), "%s%s", o.out, o.err);
+	edge_signal(SIGTERM);
+	wait_until(edge_said("open requests, at most 7 s"));
+	expect_int(edge_wait_exit(), 0);
+}
+
 SCENARIO("a lame duck says 503 for its health, and still serves who comes")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");

@@ -58,6 +58,30 @@ SCENARIO_IN(60,
 	expect_int(program(bin, "top", "--admin", "127.0.0.1:1").status, 1);
 }
 
+/* An address of clients was named, and the origin answers everything. */
+SCENARIO("what answers and is not twice's admin server is no success")
+{
+	static const char *const commands[][3] = {{"purge", "http://example.com/x"},
+						  {"reload"},
+						  {"top", "--once"},
+						  {"explain", "/x"}};
+	origin_says("*", .body = "<html>hello</html>", .times = 99);
+	char *at = text("127.0.0.1:%u", origin_port());
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		const char *word = commands[i][1];
+		struct output o = word ? program(edge_binary(), commands[i][0], "--admin", at, word)
+				       : program(edge_binary(), commands[i][0], "--admin", at);
+		expect_that(o.status == 1 && strstr(o.err, "is not twice"), "%s: exit %d: %s%s",
+			    commands[i][0], o.status, o.out, o.err);
+	}
+	origin_says("/upgrade", .body = "{\"id\": 3, \"state\": \"running\", \"pid\": 1}");
+	origin_says("/upgrade", .body = "{\"id\": 0, \"state\": \"none\", \"pid\": 2}",
+		    .times = 99);
+	struct output o = program(edge_binary(), "upgrade", "--admin", at);
+	expect_that(o.status == 1 && strstr(o.err, "another upgrade"), "exit %d: %s", o.status,
+		    o.err);
+}
+
 SCENARIO("a name of a stranger is no control sequence in a terminal")
 {
 	origin_says("*", .fields = FRESH, .body = "x");
