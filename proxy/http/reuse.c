@@ -66,6 +66,8 @@ terms_outdate(struct terms *t, int64_t when)
 	int64_t age = age_at(t, when);
 	if (t->lifetime > age)
 		t->lifetime = age;
+	t->initial_age = age; /* it never is younger again, wherever the clock goes */
+	t->response_time = when;
 }
 
 static bool
