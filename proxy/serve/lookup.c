@@ -178,6 +178,19 @@ look_for_part(struct txn *t)
 	start_lookup(t);
 }
 
+/* A variant goes to disk, and what leads to it as well: else nobody would know behind a restart that there
+ * is something of this URL. */
+static void
+admit_marker(struct txn *t)
+{
+	struct shelves *sh = t->serve->shelves;
+	struct object *o = NULL;
+	if (cache_peek(sh->cache, t->key.primary, key_primary(&t->key), &o) == FOUND_OBJECT &&
+	    o->kind == OBJECT_MARKER && cache_admit(sh->cache, o))
+		seen_charge(sh->seen, (int64_t)cache_record_bytes(o->key.n, o->head.n, 0));
+	object_unref(&o);
+}
+
 static void
 count_hit(struct txn *t)
 {
@@ -196,9 +209,12 @@ count_hit(struct txn *t)
 	if (t->rq.method != METHOD_GET)
 		return;
 	/* Enough sightings of what the disk refused: written from RAM, no second fetch. */
-	if (t->sighting.writes && cache_admit(sh->cache, o))
+	if (t->sighting.writes && cache_admit(sh->cache, o)) {
 		seen_charge(sh->seen,
 			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
+		if (t->variants.names.n)
+			admit_marker(t);
+	}
 	if (t->reuse.reuse == REUSE_FRESH) /* else the refresh behind it tells */
 		bill_hit(t, o, o->body_bytes);
 }

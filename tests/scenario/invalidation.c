@@ -182,6 +182,29 @@ SCENARIO("Location is looked up by the rules of its own route, and past a cookie
 	expect_answer(get("/a"), 200, "new");
 }
 
+/* The first variant is written from RAM: so is what leads to it. */
+SCENARIO("a variant that lies on disk alone is invalidated behind a restart too")
+{
+	by_http_only();
+	static const char *const fields = "Vary: X-A\r\nCache-Control: max-age=600\r\n";
+	origin_says("/v", .fields = fields, .body = "old one");
+	origin_says("/v", .fields = fields, .body = "old two");
+	origin_says("/v", .body = "done");
+	origin_says("/v", .fields = fields, .body = "new", .times = 9);
+	edge_start();
+	get_with("/v", "X-A: 1\r\n");
+	expect_hit(get_with("/v", "X-A: 1\r\n"));
+	get_with("/v", "X-A: 2\r\n");
+	edge_wait_stat("disk.objects", 2);
+	edge_stop();
+	edge_restart();
+	expect_answer(ask("POST", "/v", NULL, "x"), 200, "done");
+	expect_answer(get_with("/v", "X-A: 2\r\n"), 200, "new");
+	edge_stop();
+	edge_restart();
+	expect_answer(get_with("/v", "X-A: 1\r\n"), 200, "new");
+}
+
 SCENARIO("where headers or cookies are part of the key, a URL is invalidated under all of them")
 {
 	by_http_only();
