@@ -1,6 +1,7 @@
 /* cache.c - what was forgotten since when, what is removed and what is counted: below the rest of
  * the door. */
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/heritage.h"
 
 _Static_assert((int)CACHE_PREFIX_MOST == (int)PURGE_PREFIX_MOST, "what is promised is kept");
 
@@ -209,7 +210,7 @@ cache_forget(struct cache *c, struct key_hash hash, struct str key, struct str t
 	struct forgotten f;
 	struct forget_thing own = {hash, key, tags};
 	/* Where the key holds more than the URL, the URL's other keys cannot be looked for. */
-	bool lasting = memchr(key.p, '\n', key.n) != NULL ||
+	bool lasting = memchr(key.p, '\n', key.n) != NULL || cache_rests(c) ||
 		       atomic_load_explicit(&c->bequeathed, memory_order_relaxed);
 	f.at = forget_add_own(c->forget, FORGET_URL, &own, lasting, since, &f.was_clean);
 	f.had = clear(c, hash, key);

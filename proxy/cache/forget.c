@@ -35,8 +35,10 @@ static void
 add(struct forget *f, const struct purge_entry *e, bool lasting)
 {
 	forget_enter(f, e, lasting);
-	if (lasting && f->disks_n)
+	if (lasting && f->disks_n) {
 		pend(f, e);
+		f->lasting_at = e->at;
+	}
 }
 
 static struct purge_entry
@@ -75,9 +77,11 @@ forget_inherit(struct forget *f, const struct purge_entry *list, size_t n)
 	uint64_t at = forget_now(f);
 	for (size_t i = 0; i < n; i++) {
 		struct purge_entry e = list[i];
-		e.at = ++at;
+		e.at = at + 1;
 		add(f, &e, true);
-		atomic_store_explicit(&f->newest, at, memory_order_release);
+		if (e.kind == FORGET_PREFIX_HOST)
+			continue; /* of one time with the prefix behind it, and not known without that */
+		atomic_store_explicit(&f->newest, ++at, memory_order_release);
 		forget_mind_the_bound(f, at);
 	}
 	if (f->pending_n || f->crowded)

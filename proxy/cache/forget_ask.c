@@ -161,6 +161,8 @@ ask_all(struct question *q, const struct forget_thing *o)
 		ask_prefixes(q, url);
 	if (o->tags.n && may_be(q, FORGET_TAG))
 		ask_tags(q, o->tags);
+	/* This may have taken the place of what was dropped before it was asked for. */
+	q->sorts |= atomic_load(&q->f->hints.sorts);
 	if (may_be(q, FORGET_ALL))
 		ask(q, FORGET_ALL, (struct key_hash){0});
 }

@@ -18,7 +18,10 @@ forget_rest(struct forget *f)
 {
 	struct timespec until = now_and_ms(FORGET_LIMIT_MS);
 	int late = 0;
-	if (forget_wait(f, forget_now(f)) != 0)
+	pthread_mutex_lock(&f->lock);
+	uint64_t lasting_at = f->lasting_at; /* nobody writes what is forgotten in memory alone */
+	pthread_mutex_unlock(&f->lock);
+	if (forget_wait(f, lasting_at) != 0)
 		return false;
 	pthread_mutex_lock(&f->lock);
 	forget_check(f);
@@ -35,11 +38,30 @@ forget_rest(struct forget *f)
 	return sound;
 }
 
+/* Another process may have begun to write, with the start behind this one, and its records may be found
+ * one day: what is forgotten from now on, or waits to be written, is later than all of them. */
+static void
+begin_behind_heir(struct forget *f)
+{
+	uint64_t at = (f->starts += 2) << FORGET_STARTS_SHIFT;
+	for (size_t i = 0; i < f->pending_n; i++) {
+		struct purge_entry *e = &f->pending[i];
+		e->at = at + 1;
+		at += e->kind != FORGET_PREFIX_HOST;
+		forget_enter(f, e, true);
+		f->lasting_at = e->at;
+	}
+	assert(at > forget_now(f) && f->starts < FORGET_STARTS_MOST);
+	atomic_store_explicit(&f->newest, at, memory_order_release);
+}
+
 void
 forget_work(struct forget *f)
 {
 	pthread_mutex_lock(&f->lock);
 	assert(!f->heir);
+	if (f->disks_n)
+		begin_behind_heir(f);
 	f->resting = false;
 	f->anew = f->disks_n > 0;
 	forget_check(f);

@@ -54,6 +54,7 @@ struct forget {
 	struct purge_entry *pending; /* lasting ones not written yet */
 	size_t pending_n, pending_room;
 	uint64_t durable, tried;       /* all up to here is on the device; was tried to be */
+	uint64_t lasting_at;	       /* the newest of those that are written */
 	uint64_t late_at;	       /* the newest that somebody was told of in vain */
 	struct forget_letter *letters; /* that wait for tried */
 	uint64_t recent;	       /* things forgotten since everything was */

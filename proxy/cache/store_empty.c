@@ -302,6 +302,8 @@ end_life(struct moving *m, bool vacated)
 {
 	struct store *st = m->st;
 	pthread_mutex_lock(&st->lock);
+	if (st->closing && st->open) /* what was carried: nobody else will */
+		store_close_batch(st);
 	struct ledger_slot *slot = &st->ledger.slots[m->segment];
 	bool may = vacated || slot->replaced == 0 || is_oldest(m);
 	bool yes = may && slot->leases == 0;

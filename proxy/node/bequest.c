@@ -321,7 +321,8 @@ rest(struct bequest *b)
 {
 	struct server *s = b->s;
 	assert(!b->changed);
-	keeper_stop(&s->keeper); /* saves and rotates nothing meanwhile */
+	if (s->keeper) /* it could not be started again after an upgrade that failed */
+		keeper_stop(&s->keeper); /* saves and rotates nothing meanwhile */
 	baseline_save(s->shelves.baseline);
 	cache_save_earnings(s->shelves.cache);
 	b->changed = true;
@@ -368,7 +369,6 @@ hear(struct server *s, struct handover_message *m, int limit_ms, size_t *others,
 static size_t
 forget_there(void *ctx, const struct purge_entry *list, size_t n, bool *durable)
 {
-	enum { AT_ONCE = HANDOVER_BYTES / PURGE_ENTRY };
 	struct server *s = ctx;
 	struct handover_message *m = NEW(struct handover_message);
 	int64_t until = now_ms() + FORGET_MS;
@@ -377,7 +377,7 @@ forget_there(void *ctx, const struct purge_entry *list, size_t n, bool *durable)
 	assert(s->heir_end >= 0);
 	*durable = true;
 	while (at < n && taken) {
-		size_t part = n - at < AT_ONCE ? n - at : AT_ONCE;
+		size_t part = handover_at_once(list + at, n - at);
 		int64_t left = until - now_ms();
 		taken = handover_send_forgets(s->heir_end, list + at, part,
 					      left > 0 ? (int)left : 0) == 0;

@@ -121,13 +121,21 @@ handover_drop(struct handover_message *m)
 
 enum { AT_ONCE = HANDOVER_BYTES / PURGE_ENTRY };
 
+size_t
+handover_at_once(const struct purge_entry *list, size_t n)
+{
+	if (n <= AT_ONCE)
+		return n;
+	return AT_ONCE - (list[AT_ONCE - 1].kind == FORGET_PREFIX_HOST);
+}
+
 int
 handover_send_forgets(int end, const struct purge_entry *list, size_t n, int limit_ms)
 {
 	char bytes[AT_ONCE * PURGE_ENTRY];
 	for (size_t done = 0; done < n;) {
-		size_t k = 0;
-		while (k < AT_ONCE && done < n)
+		size_t k = 0, part = handover_at_once(list + done, n - done);
+		while (k < part)
 			purge_log_format_entry(&list[done++], bytes + k++ * PURGE_ENTRY);
 		if (handover_send(end, HANDOVER_FORGET, (struct str){bytes, k * PURGE_ENTRY}, -1,
 				  limit_ms))

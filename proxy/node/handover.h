@@ -63,6 +63,8 @@ enum handover_got handover_receive(int end, struct handover_message *out, int li
 /* A descriptor that nobody wants is closed. */
 void handover_drop(struct handover_message *m);
 
+/* How many of n > 0 entries go into one message: a prefix goes with its host, which is before it. */
+size_t handover_at_once(const struct purge_entry *list, size_t n);
 /* All entries, in as many messages as it takes. 0 or -1. */
 int handover_send_forgets(int end, const struct purge_entry *list, size_t n, int limit_ms);
 /* Those of a message, appended to what *list holds *n of; false: it is malformed. The caller frees. */

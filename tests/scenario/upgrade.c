@@ -340,6 +340,18 @@ expect_all_works(const char *name)
 
 /* ---- when it works ------------------------------------------------------------------------- */
 
+SCENARIO("an upgrade waits for no unsafe method of what is not stored")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	start_by_link();
+	expect_status(ask("POST", "/nothing", "Content-Length: 0\r\n", NULL), 200);
+	int64_t begun = kit_now_ms();
+	edge_becomes(upgraded(), 0);
+	expect_that(kit_now_ms() - begun < 4000, "it took %d ms", (int)(kit_now_ms() - begun));
+	expect(!edge_said("purge log has taken"));
+	expect_answer(get("/nothing"), 200, "hello");
+}
+
 SCENARIO("the new process has the port, what is stored, what was seen, and the totals")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");

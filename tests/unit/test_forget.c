@@ -966,6 +966,74 @@ START_TEST(nobody_writes_a_log_that_rests)
 }
 END_TEST
 
+/* What is forgotten in memory alone is written by nobody, and waited for by nobody. */
+START_TEST(a_log_rests_at_once_behind_what_passes)
+{
+	begin();
+	struct forget *f = open_forget(FORGET_MISSING);
+	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, PAGE)), 0);
+	forget_add(f, FORGET_URL, hash_of("http://example.com/x"), STR("http://example.com/x"),
+		   false);
+	ck_assert(forget_rest(f));
+	struct forget_stats s;
+	forget_stats(f, &s);
+	ck_assert(s.sound);
+	forget_work(f);
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+/* The successor that was no more had begun to write, as of the start behind this one. */
+START_TEST(behind_a_successor_that_is_no_more_times_are_later_than_its)
+{
+	begin();
+	struct forget *f = open_forget(FORGET_MISSING), *g;
+	ck_assert(forget_rest(f));
+	uint64_t told = add(f, FORGET_URL, PAGE); /* while it rests */
+	ck_assert_int_eq(forget_open(&g, &options), FORGET_KEPT);
+	uint64_t written = forget_now(g) + 1000;
+	forget_close(&g);
+	forget_work(f);
+	ck_assert_int_eq(forget_wait(f, told), 0);
+	ck_assert(is_gone(f, PAGE, written));
+	add(f, FORGET_HOST, "other.example");
+	ck_assert(is_gone(f, "http://other.example/", written));
+	forget_stop(f);
+	forget_close(&f);
+	f = open_forget(FORGET_KEPT);
+	ck_assert(is_gone(f, PAGE, written));
+	ck_assert(forget_now(f) > written);
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+/* Nobody may see the host of a prefix without it: who is clean as of then is not asked for it again. */
+START_TEST(a_prefix_is_inherited_at_one_time_with_its_host)
+{
+	begin();
+	struct forget *f = open_forget(FORGET_MISSING);
+	ck_assert(forget_rest(f));
+	forget_add(f, FORGET_PREFIX, hash_of("http://example.com/a"), STR("http://example.com/a"),
+		   true);
+	struct purge_entry *list;
+	size_t n = forget_waiting(f, &list);
+	ck_assert_uint_eq(n, 2);
+	ck_assert_int_eq(list[0].kind, FORGET_PREFIX_HOST);
+	forget_close(&f);
+	f = open_forget(FORGET_KEPT);
+	uint64_t before = forget_now(f);
+	ck_assert_uint_eq(forget_inherit(f, list, 1), before);
+	ck_assert_uint_eq(forget_now(f), before);
+	ck_assert_uint_eq(forget_inherit(f, list + 1, 1), before + 1);
+	ck_assert(is_gone(f, "http://example.com/a/x", before));
+	free(list);
+	forget_close(&f);
+	end();
+}
+END_TEST
+
 /* ---- a disk that hangs --------------------------------------------------------------------- */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -1134,6 +1202,9 @@ UNIT("forget", LOOP(rule, rules), LOOP(tagged_rule, tagged), TEST(what_is_gone_i
      TEST(times_are_never_used_twice), TEST(what_passes_is_for_fetches_and_is_not_kept),
      TEST(works_in_memory_alone), TEST(a_damaged_log_is_said_to_be_lost),
      LOOP(a_log_tells_of_the_past_alone, log_times), TEST(nobody_writes_a_log_that_rests),
+     TEST(a_log_rests_at_once_behind_what_passes),
+     TEST(behind_a_successor_that_is_no_more_times_are_later_than_its),
+     TEST(a_prefix_is_inherited_at_one_time_with_its_host),
      TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little),
      TEST(many_invalidations_of_nothing_cost_no_stored_object),
      TEST(what_no_record_is_older_than_is_dropped), TIMES(power_fails_behind_every_step, 9),
