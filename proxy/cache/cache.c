@@ -215,7 +215,7 @@ cache_forget(struct cache *c, struct key_hash hash, struct str key, struct str t
 	f.at = forget_add_own(c->forget, FORGET_URL, &own, lasting, since, &f.was_clean);
 	f.had = clear(c, hash, key);
 	cache_window(c);
-	if (f.had && !lasting) {
+	if (!lasting && (f.had || cache_disks_may_be_left(c, hash))) {
 		bool still;
 		f.at = forget_add_own(c->forget, FORGET_URL, &own, true, f.at, &still);
 		f.was_clean = f.was_clean && still;

@@ -59,6 +59,15 @@ cache_disks_may_have(const struct cache *c, struct key_hash hash)
 }
 
 bool
+cache_disks_may_be_left(const struct cache *c, struct key_hash hash)
+{
+	bool yes = cache_has_unread(c);
+	for (unsigned i = 0; i < c->disks_n && !yes; i++)
+		yes = store_may_be_left(c->disks[i].store, hash.hi);
+	return yes;
+}
+
+bool
 cache_disks_remove(struct cache *c, struct key_hash hash)
 {
 	bool was = false;

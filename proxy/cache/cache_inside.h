@@ -149,6 +149,8 @@ struct store *cache_home(const struct cache *c, struct key_hash hash);
 bool cache_disks_have(const struct cache *c, struct key_hash hash);
 /* Or will, when all that it holds is known? */
 bool cache_disks_may_have(const struct cache *c, struct key_hash hash);
+/* May a record of it be there that no index knows, or not yet? */
+bool cache_disks_may_be_left(const struct cache *c, struct key_hash hash);
 /* Out of all indexes, as store_remove and store_drop; true if it was in one. */
 bool cache_disks_remove(struct cache *c, struct key_hash hash);
 void cache_disks_drop(struct cache *c, struct key_hash hash);

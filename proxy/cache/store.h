@@ -101,6 +101,8 @@ bool store_put_head(struct store *st, struct record *r, const struct locator *ov
 bool store_remove(struct store *st, struct key_hash hash);
 /* The same for what may be back after a restart. */
 void store_drop(struct store *st, struct key_hash hash);
+/* May a record be on the disk that the index does not know any more? Rarely true of others. */
+bool store_may_be_left(struct store *st, uint64_t hash_hi);
 
 /* ---- finding and reading ------------------------------------------------------------------- */
 

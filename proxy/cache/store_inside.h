@@ -193,7 +193,6 @@ void store_cannot_read(struct store *st, const struct locator *at, int error);
 void store_forget_replaced(struct store *st, const char *table, uint32_t entries);
 /* A record of the key left the index, and stays on disk. */
 void store_leaves_behind(struct store *st, uint64_t hash_hi);
-bool store_may_be_left(struct store *st, uint64_t hash_hi);
 
 /* May anything be appended? Under the lock. */
 static inline bool

@@ -1041,6 +1041,27 @@ START_TEST(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss)
 }
 END_TEST
 
+/* A read failed once, and the record is where it was: what is invalidated then stays so. */
+START_TEST(what_the_index_lost_is_forgotten_behind_a_restart_too)
+{
+	begin();
+	struct cache *c = open_cache();
+	ck_assert(store_key(c, "http://h/k", 3000, true, true, false));
+	struct object *o = look_up(c, "http://h/k");
+	struct locator at = stored_of(o)->placement.at;
+	object_unref(&o);
+	store_flush(c->disks[0].store);
+	ram_empty(c->ram);
+	store_forget(c->disks[0].store, hash_of(c, "http://h/k"), &at);
+	cache_forget(c, hash_of(c, "http://h/k"), STR("http://h/k"), STR(""), UINT64_MAX);
+	cache_close(&c);
+	c = open_cache();
+	ck_assert_ptr_null(look_up(c, "http://h/k"));
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* All is written, and there are as many free segments as there should be. */
 static void
 settle(struct cache *c)
@@ -1880,9 +1901,9 @@ START_TEST(workers_share_a_cache)
 END_TEST
 
 UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
-     TEST(cut_short_is_never_stored), TEST(second_sighting_is_written_from_ram),
-     TEST(removed_is_gone_also_after_a_restart), TEST(newer_replaces_older_wherever_it_was),
-     LOOP(refresh_keeps_the_body, refreshed),
+     TEST(cut_short_is_never_stored), TEST(what_the_index_lost_is_forgotten_behind_a_restart_too),
+     TEST(second_sighting_is_written_from_ram), TEST(removed_is_gone_also_after_a_restart),
+     TEST(newer_replaces_older_wherever_it_was), LOOP(refresh_keeps_the_body, refreshed),
      TIMES(a_refreshed_head_is_written_when_ram_lets_go, ENDINGS),
      TIMES(the_same_body_again_is_not_written_again, 2),
      TEST(refresh_of_what_was_removed_brings_nothing_back), TEST(second_disk_hit_moves_into_ram),
