@@ -17,7 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SPARES_MOST = 4 };
+
 struct dial {
+	struct dials *of;
+	struct dial *next; /* while it is a spare one */
 	const struct origin *origin;
 	CURLM *multi;
 	CURL *easy;
@@ -282,7 +286,6 @@ set_options(struct dial *d, CURLSH *share)
 	const struct origin *o = d->origin;
 	curl_easy_setopt(e, CURLOPT_CURLU, o->place);
 	curl_easy_setopt(e, CURLOPT_CONNECT_TO, o->connect_to);
-	curl_easy_setopt(e, CURLOPT_RESOLVE, d->resolved);
 	/* Of several addresses one that is silent may take half of what is left. */
 	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_timeout_ms);
 	curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, o->socket_path);
@@ -320,22 +323,80 @@ find_order(struct dial *d)
 		begin_nudges(d);
 }
 
-struct dial *
-dial_create(struct event_base *base, const struct origin *o, CURLSH *share, dial_done_fn *done,
-	    void *ctx)
+static struct dial *
+make(struct dials *ds)
 {
 	struct dial *d = NEW(struct dial);
-	*d = (struct dial){.origin = o, .base = base, .done = done, .ctx = ctx, .given = -1};
-	d->timer = evtimer_new(base, on_timer, d);
+	*d = (struct dial){.of = ds, .origin = ds->origin, .base = ds->base};
+	d->timer = evtimer_new(ds->base, on_timer, d);
 	d->multi = curl_multi_init();
 	d->easy = curl_easy_init();
 	assert(d->timer && d->multi && d->easy);
-	find_order(d);
-	set_options(d, share);
+	set_options(d, ds->share);
 	curl_multi_setopt(d->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
 	curl_multi_setopt(d->multi, CURLMOPT_SOCKETDATA, d);
 	curl_multi_setopt(d->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
 	curl_multi_setopt(d->multi, CURLMOPT_TIMERDATA, d);
+	return d;
+}
+
+static struct dial *
+take_spare(struct dials *ds)
+{
+	struct dial *d = ds->spare;
+	assert((d == NULL) == (ds->spares == 0));
+	if (!d)
+		return NULL;
+	ds->spare = d->next;
+	ds->spares--;
+	*d = (struct dial){.of = ds,
+			   .origin = ds->origin,
+			   .base = ds->base,
+			   .timer = d->timer,
+			   .multi = d->multi,
+			   .easy = d->easy};
+	return d;
+}
+
+static void
+unmake(struct dial *d)
+{
+	curl_multi_cleanup(d->multi);
+	curl_easy_cleanup(d->easy);
+	event_free(d->timer);
+	free(d);
+}
+
+void
+dials_init(struct dials *ds, struct event_base *base, const struct origin *o)
+{
+	*ds = (struct dials){.base = base, .origin = o, .share = curl_share_init()};
+	assert(ds->share);
+	if (!o->addresses)
+		curl_share_setopt(ds->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
+	curl_share_setopt(ds->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+}
+
+void
+dials_fini(struct dials *ds)
+{
+	for (struct dial *d; (d = take_spare(ds));)
+		unmake(d);
+	curl_share_cleanup(ds->share);
+	*ds = (struct dials){0};
+}
+
+struct dial *
+dial_create(struct dials *ds, dial_done_fn *done, void *ctx)
+{
+	struct dial *d = take_spare(ds);
+	if (!d)
+		d = make(ds);
+	d->done = done;
+	d->ctx = ctx;
+	d->given = -1;
+	find_order(d);
+	curl_easy_setopt(d->easy, CURLOPT_RESOLVE, d->resolved);
 	if (d->nowhere)
 		event_active(d->timer, EV_TIMEOUT, 0);
 	else
@@ -353,12 +414,16 @@ dial_destroy(struct dial **pd)
 		tell_addresses(d, -1); /* it was given up because it took too long */
 	if (!d->nowhere)
 		curl_multi_remove_handle(d->multi, d->easy);
-	curl_multi_cleanup(d->multi);
-	curl_easy_cleanup(d->easy);
 	curl_slist_free_all(d->resolved);
-	event_free(d->timer);
 	if (d->nudge)
 		event_free(d->nudge);
-	free(d);
+	evtimer_del(d->timer);
 	*pd = NULL;
+	if (d->origin->tls || d->of->spares == SPARES_MOST) {
+		unmake(d);
+		return;
+	}
+	d->next = d->of->spare;
+	d->of->spare = d;
+	d->of->spares++;
 }

@@ -28,9 +28,21 @@ struct origin;
  * may be destroyed in it. */
 typedef void dial_done_fn(void *ctx, CURLcode code, int fd, const char *sentence);
 
-/* share: names and TLS sessions kept for all dials to this origin. done never comes from within. */
-struct dial *dial_create(struct event_base *base, const struct origin *o, CURLSH *share,
-			 dial_done_fn *done, void *ctx);
+/* What the dials to one origin share: names and TLS sessions; and those of plain connections that have
+ * done their part, to be used again, for most of what libcurl does for a connection is to make its
+ * handles. */
+struct dials {
+	struct event_base *base;
+	const struct origin *origin;
+	CURLSH *share;
+	struct dial *spare;
+	unsigned spares;
+};
+void dials_init(struct dials *ds, struct event_base *base, const struct origin *o);
+void dials_fini(struct dials *ds); /* when all dials are destroyed */
+
+/* done never comes from within. */
+struct dial *dial_create(struct dials *ds, dial_done_fn *done, void *ctx);
 /* Closes a connection on its way, and a TLS connection; a plain one is the caller's. */
 void dial_destroy(struct dial **d);
 

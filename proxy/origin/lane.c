@@ -173,15 +173,14 @@ on_dialed(void *ctx, CURLcode code, int fd, const char *sentence)
 }
 
 struct lane *
-lane_open(struct event_base *base, const struct lane_owner *owner, const struct origin *o,
-	  CURLSH *share)
+lane_open(struct dials *dials, const struct lane_owner *owner)
 {
 	struct lane *l = NEW(struct lane);
 	l->owner = owner;
 	l->fd = -1;
-	l->tls = o->tls;
-	evtimer_assign(&l->timer, base, on_timer, l);
-	l->dial = dial_create(base, o, share, on_dialed, l);
+	l->tls = dials->origin->tls;
+	evtimer_assign(&l->timer, dials->base, on_timer, l);
+	l->dial = dial_create(dials, on_dialed, l);
 	return l;
 }
 

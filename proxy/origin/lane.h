@@ -52,8 +52,7 @@ struct lane {
 
 #define lane_now_ms now_exact_ms /* base/clock.h */
 
-struct lane *lane_open(struct event_base *base, const struct lane_owner *owner,
-		       const struct origin *o, CURLSH *share);
+struct lane *lane_open(struct dials *dials, const struct lane_owner *owner);
 void lane_close(struct lane **l); /* no call to the owner follows */
 
 /* Bytes moved, 0 at the end of the connection, -1 with errno (EAGAIN: later). */

@@ -22,15 +22,11 @@ void
 pool_init(struct pool *p, const struct origin *o, struct event_base *base,
 	  const struct lane_owner *owner)
 {
-	*p = (struct pool){.origin = o, .base = base, .owner = owner};
+	*p = (struct pool){.origin = o, .owner = owner};
 	TAILQ_INIT(&p->idle[false]);
 	TAILQ_INIT(&p->idle[true]);
 	LIST_INIT(&p->lanes);
-	p->share = curl_share_init();
-	assert(p->share);
-	if (!o->addresses)
-		curl_share_setopt(p->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
-	curl_share_setopt(p->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+	dials_init(&p->dials, base, o);
 }
 
 void
@@ -40,7 +36,7 @@ pool_fini(struct pool *p)
 	TAILQ_INIT(&p->idle[true]);
 	while (!LIST_EMPTY(&p->lanes))
 		pool_close(LIST_FIRST(&p->lanes));
-	curl_share_cleanup(p->share);
+	dials_fini(&p->dials);
 	*p = (struct pool){0};
 }
 
@@ -50,7 +46,7 @@ pool_open(struct pool *p)
 	unsigned most = p->origin->max_connections;
 	if (p->count - p->stalled >= most || p->count / STALLED_TIMES >= most)
 		return NULL;
-	struct lane *l = lane_open(p->base, p->owner, p->origin, p->share);
+	struct lane *l = lane_open(&p->dials, p->owner);
 	l->pool = p;
 	LIST_INSERT_HEAD(&p->lanes, l, all);
 	p->count++;

@@ -13,9 +13,8 @@ LIST_HEAD(lane_list, lane);
 
 struct pool {
 	const struct origin *origin;
-	struct event_base *base;
 	const struct lane_owner *owner;
-	CURLSH *share;		   /* names resolved and TLS sessions */
+	struct dials dials;
 	struct lane_queue idle[2]; /* by fed; the last used one first */
 	struct lane_list lanes;	   /* all */
 	unsigned count;		   /* of all */
