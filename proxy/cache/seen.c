@@ -145,13 +145,16 @@ check(const struct seen *s)
 /* ---- when a generation ends ---------------------------------------------------------------- */
 
 /* Counts for the current generation; ends it when that is enough. Whoever is late for that finds
- * another number. */
+ * another number. admitted is 0 before turning says whose it is, or a thread would end the new
+ * generation by the old one's bytes; what others charge between the two is not counted. */
 static void
 turn(struct seen *s, int64_t bytes)
 {
 	uint64_t number = pair_number(s->pair), was = atomic_load(&s->turning);
-	if (was != number && atomic_compare_exchange_strong(&s->turning, &was, number))
-		atomic_store(&s->admitted, 0); /* it began because it was full */
+	if (was < number) { /* it began because it was full, or was ended here */
+		atomic_store(&s->admitted, 0);
+		atomic_compare_exchange_strong(&s->turning, &was, number);
+	}
 	int64_t admitted = atomic_fetch_add(&s->admitted, bytes) + bytes;
 	uint64_t bytes_of_log = atomic_load_explicit(&s->turn_bytes, memory_order_relaxed);
 	if (turn_is_over(bytes_of_log, admitted, 0))

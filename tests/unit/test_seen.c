@@ -6,9 +6,11 @@
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
-enum { DAY = 24 * 3600, TURN = 1000000 };
+enum { DAY = 24 * 3600, TURN = 1000000, CHARGERS = 4, CHARGES = 1000000, QUARTER = 2000 };
 
 static char dir[256];
 static struct cache *cache;
@@ -103,6 +105,45 @@ START_TEST(a_generation_is_half_a_turn_of_the_log)
 }
 END_TEST
 
+static _Atomic uint64_t charged;
+static _Atomic int chargers;
+
+static void *
+charge_bytes(void *ctx)
+{
+	(void)ctx;
+	for (int i = 0; i < CHARGES; i++) {
+		ask(1);
+		atomic_fetch_add(&charged, 1);
+		seen_charge(seen, 1);
+	}
+	atomic_fetch_sub(&chargers, 1);
+	return NULL;
+}
+
+/* Of the generations that end while somebody looks away, all but the first began meanwhile. */
+START_TEST(each_generation_needs_a_quarter_turn_of_its_own)
+{
+	pthread_t charger[CHARGERS];
+	uint64_t number = 0, before = 0;
+	begin(0);
+	tick(4 * QUARTER, 1);
+	atomic_store(&chargers, CHARGERS);
+	for (int i = 0; i < CHARGERS; i++)
+		ck_assert_int_eq(pthread_create(&charger[i], NULL, charge_bytes, NULL), 0);
+	while (atomic_load(&chargers)) {
+		uint64_t next = atomic_load(&charged), is = generation();
+		uint64_t most = (atomic_load(&charged) + CHARGERS - before) / QUARTER + 1;
+		ck_assert_uint_le(is - number, most);
+		number = is;
+		before = next;
+	}
+	for (int i = 0; i < CHARGERS; i++)
+		pthread_join(charger[i], NULL);
+	end();
+}
+END_TEST
+
 /* Of the one that was there at start nobody knows when it began; then a turn in 40 s, two in 10 s. */
 START_TEST(how_long_generations_last_is_told)
 {
@@ -181,4 +222,5 @@ END_TEST
 
 UNIT("seen", TEST(how_long_generations_last_is_told), TEST(a_generation_is_half_a_turn_of_the_log),
      TEST(while_the_log_grows_a_generation_is_a_day), TEST(a_time_that_is_set_overrides),
-     TEST(what_a_generation_admitted_survives_a_restart))
+     TEST(what_a_generation_admitted_survives_a_restart),
+     TEST(each_generation_needs_a_quarter_turn_of_its_own))
