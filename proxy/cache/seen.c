@@ -281,6 +281,16 @@ write_packed(void *ctx, const void *p, size_t n)
 	return pack(ctx, p, n, ZSTD_e_continue);
 }
 
+/* What a filter of this capacity writes at most, at a rate of 1e-6, the lowest that may be set: two
+ * generations of 4-bit cells, or one of stable's, 34 bytes a key with a stripe's spare room; two that
+ * have grown to 16 times their capacity 300; and some for the heads. */
+static uint64_t
+snapshot_most(const struct memory_options *o)
+{
+	uint64_t bytes_per_key = o->kind == MEMORY_SCALABLE ? 320 : 40;
+	return o->capacity * bytes_per_key + (1 << 20);
+}
+
 static const char *
 load(struct seen *s, struct unpacking *u, int64_t now)
 {
@@ -288,9 +298,8 @@ load(struct seen *s, struct unpacking *u, int64_t now)
 	if (memory_kind_for(&s->memory_options) == MEMORY_PAIR)
 		return pair_load(&s->pair, &s->pair_options, seed, now, read_unpacked, u);
 	struct memory_place here = {seed, now};
-	/* What a filter of this capacity can be at most: 128 bits a key, and some. */
-	uint64_t most = s->memory_options.capacity * 16 + (1 << 20);
-	struct seal_source from = {.read = read_unpacked, .ctx = u, .limit = most};
+	struct seal_source from = {
+		.read = read_unpacked, .ctx = u, .limit = snapshot_most(&s->memory_options)};
 	return memory_load(&s->memory, &s->memory_options, &here, from);
 }
 

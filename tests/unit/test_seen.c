@@ -18,19 +18,23 @@ static struct seen *seen;
 static int64_t now;
 
 static void
-open_seen(uint64_t rotate_after_s)
+open_with(const struct memory_options *memory)
 {
 	char err[256];
-	struct cache_options o = {.dir = dir, .disk_bytes = 16 << 20, .memory_bytes = 1 << 20};
+	struct cache_options o = {.dir = dir, .disk_bytes = 1 << 30, .memory_bytes = 1 << 20};
 	ck_assert_int_eq(cache_open(&cache, &o, err, sizeof err), 0);
-	struct seen_options s = {.cache = cache,
-				 .saved = true,
-				 .memory = {.sightings = 2,
-					    .capacity = 10000,
-					    .false_positives = 1e-4,
-					    .rotate_after_s = rotate_after_s}};
+	struct seen_options s = {.cache = cache, .saved = true, .memory = *memory};
 	ck_assert_int_eq(seen_open(&seen, &s, err, sizeof err), 0);
 	now = (int64_t)time(NULL);
+}
+
+static void
+open_seen(uint64_t rotate_after_s)
+{
+	open_with(&(struct memory_options){.sightings = 2,
+					   .capacity = 10000,
+					   .false_positives = 1e-4,
+					   .rotate_after_s = rotate_after_s});
 }
 
 static void
@@ -220,7 +224,34 @@ START_TEST(what_a_generation_admitted_survives_a_restart)
 }
 END_TEST
 
+/* At the lowest rate: two generations of cells, one that forgets at random, and two that have grown to
+ * almost 16 times their capacity. */
+static const struct {
+	struct memory_options memory;
+	uint64_t keys;
+} largest[] = {
+	{{MEMORY_COUNTING, 2, .capacity = 100000, .false_positives = 1e-6}, 150000},
+	{{MEMORY_STABLE, 2, .capacity = 100000, .false_positives = 1e-6}, 150000},
+	{{MEMORY_SCALABLE, 2, .capacity = 70000, .false_positives = 1e-6}, 33 * 70000},
+};
+
+START_TEST(the_largest_snapshot_is_read_back)
+{
+	tmpdir_make(dir, sizeof dir);
+	open_with(&largest[_i].memory);
+	for (uint64_t key = 0; key < largest[_i].keys; key++)
+		ask(key);
+	ck_assert_int_ne(ask(largest[_i].keys - 1), ADMISSION_FIRST_SIGHT);
+	seen_save(seen, now);
+	close_seen();
+	open_with(&largest[_i].memory);
+	ck_assert_int_ne(ask(largest[_i].keys - 1), ADMISSION_FIRST_SIGHT);
+	end();
+}
+END_TEST
+
 UNIT("seen", TEST(how_long_generations_last_is_told), TEST(a_generation_is_half_a_turn_of_the_log),
      TEST(while_the_log_grows_a_generation_is_a_day), TEST(a_time_that_is_set_overrides),
      TEST(what_a_generation_admitted_survives_a_restart),
-     TEST(each_generation_needs_a_quarter_turn_of_its_own))
+     TEST(each_generation_needs_a_quarter_turn_of_its_own),
+     TIMES(the_largest_snapshot_is_read_back, 3))
