@@ -30,7 +30,7 @@ struct seen {
 	struct pair_options pair_options;
 	struct memory_options memory_options;
 	int64_t born_s;
-	uint64_t saved_keys, saved_number; /* of the last snapshot: nothing new, nothing written */
+	uint64_t saved_keys, saved_number; /* of the last snapshot: is_saved */
 	_Atomic unsigned sightings;
 	_Atomic double fill_until;
 	uint64_t max_object_bytes;
@@ -282,8 +282,8 @@ write_packed(void *ctx, const void *p, size_t n)
 }
 
 /* What a filter of this capacity writes at most, at a rate of 1e-6, the lowest that may be set: two
- * generations of 4-bit cells, or one of stable's, 34 bytes a key with a stripe's spare room; two that
- * have grown to 16 times their capacity 300; and some for the heads. */
+ * generations of 4-bit cells, or one of stable's, 34 bytes a key with a stripe's spare room; two
+ * that have grown to 16 times their capacity 300; and some for the heads. */
 static uint64_t
 snapshot_most(const struct memory_options *o)
 {
@@ -409,12 +409,20 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 	return r;
 }
 
+/* Nothing new, nothing written. Of the pair these numbers tell; in the others a known key raises a
+ * count, or makes one be forgotten. */
+static bool
+is_saved(const struct seen *s, const struct pair_stats *is)
+{
+	return s->pair && is->keys == s->saved_keys && is->number == s->saved_number;
+}
+
 void
 seen_save(struct seen *s, int64_t now)
 {
 	struct pair_stats is;
 	seen_report(s, &is);
-	if (!s->on_disk || (is.keys == s->saved_keys && is.number == s->saved_number))
+	if (!s->on_disk || is_saved(s, &is))
 		return;
 	struct saving saving = {s, now};
 	if (cache_save_file(s->cache, FILE_NAME, fill, &saving)) {

@@ -224,8 +224,8 @@ START_TEST(what_a_generation_admitted_survives_a_restart)
 }
 END_TEST
 
-/* At the lowest rate: two generations of cells, one that forgets at random, and two that have grown to
- * almost 16 times their capacity. */
+/* At the lowest rate: two generations of cells, one that forgets at random, and two that have grown
+ * to almost 16 times their capacity. */
 static const struct {
 	struct memory_options memory;
 	uint64_t keys;
@@ -250,8 +250,26 @@ START_TEST(the_largest_snapshot_is_read_back)
 }
 END_TEST
 
+START_TEST(a_count_that_rose_survives_a_restart)
+{
+	const struct memory_options counting = {
+		.kind = MEMORY_COUNTING, .sightings = 4, .capacity = 1000, .false_positives = 1e-4};
+	tmpdir_make(dir, sizeof dir);
+	open_with(&counting);
+	ask(1);
+	seen_save(seen, now);
+	ask(1);
+	ask(1);
+	seen_save(seen, now);
+	close_seen();
+	open_with(&counting);
+	ck_assert_int_eq(ask(1), ADMISSION_SEEN_CURRENT);
+	end();
+}
+END_TEST
+
 UNIT("seen", TEST(how_long_generations_last_is_told), TEST(a_generation_is_half_a_turn_of_the_log),
      TEST(while_the_log_grows_a_generation_is_a_day), TEST(a_time_that_is_set_overrides),
      TEST(what_a_generation_admitted_survives_a_restart),
      TEST(each_generation_needs_a_quarter_turn_of_its_own),
-     TIMES(the_largest_snapshot_is_read_back, 3))
+     TIMES(the_largest_snapshot_is_read_back, 3), TEST(a_count_that_rose_survives_a_restart))
