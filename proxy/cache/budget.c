@@ -68,9 +68,11 @@ budget_fill(struct budget *b, int64_t now_ms, uint64_t written)
 {
 	uint64_t rate = rate_of(b);
 	int64_t passed = now_ms - b->filled_ms;
-	if (!rate || passed <= 0)
+	if (!rate || !passed)
 		return;
 	b->filled_ms = now_ms;
+	if (passed < 0) /* the clock was set back: from here on it fills again */
+		return;
 	if (atomic_exchange(&b->begins, false)) {
 		atomic_store(&b->charged, (int64_t)written);
 		return;
