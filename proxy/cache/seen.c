@@ -135,10 +135,10 @@ seen_at_end(const struct seen *s, struct sighting_facts *f, unsigned followers, 
 static void
 check(const struct seen *s)
 {
+	uint64_t turning = atomic_load(&s->turning); /* before the number that it follows */
 	assert((s->pair != NULL) != (s->memory != NULL));
 	assert(!s->by_turns || s->pair);
-	assert(!s->pair ||
-	       atomic_load_explicit(&s->turning, memory_order_relaxed) <= pair_number(s->pair));
+	assert(!s->pair || turning <= pair_number(s->pair));
 	assert(settings_of(s).sightings > 0);
 }
 
