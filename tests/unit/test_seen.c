@@ -230,9 +230,9 @@ static const struct {
 	struct memory_options memory;
 	uint64_t keys;
 } largest[] = {
-	{{MEMORY_COUNTING, 2, .capacity = 100000, .false_positives = 1e-6}, 150000},
-	{{MEMORY_STABLE, 2, .capacity = 100000, .false_positives = 1e-6}, 150000},
-	{{MEMORY_SCALABLE, 2, .capacity = 70000, .false_positives = 1e-6}, 33 * 70000},
+	{{MEMORY_COUNTING, 2, .capacity = 70000, .false_positives = 1e-6}, 105000},
+	{{MEMORY_STABLE, 2, .capacity = 70000, .false_positives = 1e-6}, 105000},
+	{{MEMORY_SCALABLE, 2, .capacity = 10000, .false_positives = 1e-6}, 315000},
 };
 
 START_TEST(the_largest_snapshot_is_read_back)
