@@ -6,10 +6,10 @@
 /* Most members looked at, over all lines: more hops than that are nobody's network. */
 enum { HOPS_MOST = 64 };
 
-struct hops { /* addresses in the order of the field; empty: a member that names none */
+/* Addresses in the order of the field, of which the last are kept; empty: a member that names none. */
+struct hops {
 	struct str v[HOPS_MOST];
-	unsigned n;
-	bool overflow;
+	size_t n; /* all there are */
 };
 
 static struct str
@@ -53,11 +53,7 @@ collect(const struct fields *f, enum field_id id, struct hops *h)
 	while ((line = fields_next(f, id, &at)) != NULL) {
 		struct str rest = line->value, item;
 		while (list_next(&rest, &item)) {
-			if (h->n == HOPS_MOST) {
-				h->overflow = true;
-				return;
-			}
-			h->v[h->n++] =
+			h->v[h->n++ % HOPS_MOST] =
 				bare(id == FIELD_FORWARDED ? parameter(item, STR("for")) : item);
 		}
 	}
@@ -70,15 +66,15 @@ client_by(const struct fields *f, enum field_id id, const struct network *truste
 	struct hops h = {.n = 0};
 	struct str who = peer;
 	collect(f, id, &h);
-	if (h.overflow)
-		return peer;
-	while (h.n && network_any_holds(trusted, n, who)) {
-		struct str before = h.v[--h.n];
+	size_t first = h.n > HOPS_MOST ? h.n - HOPS_MOST : 0, i = h.n;
+	while (i > first && network_any_holds(trusted, n, who)) {
+		struct str before = h.v[--i % HOPS_MOST];
 		if (before.n == 0)
 			break;
 		who = before;
 	}
-	return who;
+	bool knows = i > first || !first || !network_any_holds(trusted, n, who);
+	return knows ? who : peer;
 }
 
 struct str

@@ -67,6 +67,22 @@ START_TEST(how_it_was_asked)
 }
 END_TEST
 
+/* The nearest forwarder's word is the last one, whatever a client has put before it. */
+START_TEST(many_hops_of_the_clients_making_hide_nobody)
+{
+	struct network near;
+	struct field v[1];
+	struct fields f = {.v = v, .cap = 1};
+	char list[4000] = "1";
+	network_parse("10.0.0.0/8", &near);
+	for (int i = 0; i < 200; i++)
+		strcat(list, i < 199 ? ", 10.0.0.2" : ", 192.0.2.7");
+	fields_add(&f, STR("X-Forwarded-For"), str_of(list));
+	struct str who = forwarded_client(&f, &near, 1, STR("10.9.9.9"));
+	ck_assert_msg(str_eq(who, STR("192.0.2.7")), "%.*s", STR_ARG(who));
+}
+END_TEST
+
 START_TEST(too_many_hops_are_nobody)
 {
 	struct network any;
@@ -83,4 +99,4 @@ START_TEST(too_many_hops_are_nobody)
 END_TEST
 
 UNIT("forwarded", LOOP(who_asked, facts), LOOP(how_it_was_asked, schemes),
-     TEST(too_many_hops_are_nobody))
+     TEST(too_many_hops_are_nobody), TEST(many_hops_of_the_clients_making_hide_nobody))
