@@ -42,9 +42,12 @@ store_head(struct fill *f, const struct key *key, struct str head, uint64_t tota
 		return NULL;
 	bool variant = key->hash.lo != key->primary.lo || key->hash.hi != key->primary.hi;
 	keep_count_landed(f);
-	if (variant)
+	if (variant) {
 		cache_variant_stored(sh->cache, key->primary, key->hash,
 				     f->settings->config->cache.variants);
+		if (object->on_disk)
+			keep_admit_marker(sh, &f->key);
+	}
 	f->sliced_bytes = total;
 	bill_fetch(f, GHOST_FETCHED, 0, 0);
 	f->sliced_bytes = 0;
@@ -66,8 +69,8 @@ keep_sliced(struct fill *f, const struct response *rs, struct flight_head *h)
 	struct key *key = &f->serve->stored_key;
 	int64_t now = now_s();
 	/* What its own client is told besides, a head that all share does not hold. What varies on
-	 * conditions or ranges cannot be asked for in pieces. */
-	if (f->as_it_came || f->rq.method != METHOD_GET || h->asker.n ||
+	 * conditions or ranges cannot be asked for in pieces. What completes a part begins in its middle. */
+	if (f->part || f->as_it_came || f->rq.method != METHOD_GET || h->asker.n ||
 	    !slices_may(rs, h->body_bytes, now) || has_no_ranges(f, now) ||
 	    outgoing_varies_on_conditions(buf_str(&h->vary)))
 		return false;

@@ -31,19 +31,36 @@ resume_is_told(struct str stored_head)
 	return validator_in(stored_head).n != 0;
 }
 
+/* Some origins have one tag for all codings. */
+static struct str
+coding_in(struct str stored_head)
+{
+	struct field fields[FIELDS_MAX];
+	struct response r = {.fields = {.v = fields, .cap = FIELDS_MAX}};
+	bool read = head_read(stored_head, &r);
+	return read ? fields_get(&r.fields, FIELD_CONTENT_ENCODING) : (struct str){NULL, 0};
+}
+
 bool
 resume_is_same(struct str stored_head, struct str other_head)
 {
 	struct field fields[FIELDS_MAX];
 	struct response r = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	struct str ours = validator_in(stored_head);
-	return ours.n && head_read(other_head, &r) && validator_is_of(ours, &r.fields);
+	return ours.n && head_read(other_head, &r) && validator_is_of(ours, &r.fields) &&
+	       str_ieq(coding_in(stored_head), coding_in(other_head));
+}
+
+static struct str
+head_of(const struct fill *f)
+{
+	return buf_str(&flight_head(f->flight)->head);
 }
 
 static struct str
 validator_of(const struct fill *f)
 {
-	return validator_in(buf_str(&flight_head(f->flight)->head));
+	return validator_in(head_of(f));
 }
 
 bool
@@ -52,6 +69,8 @@ resume_may(const struct fill *f)
 	return f->stage == FILL_ARRIVING && !f->as_it_came && !f->part && f->kind != FILL_PASS &&
 	       f->rq.method == METHOD_GET && flight_head(f->flight)->status == 200 &&
 	       f->received < f->expected && /* of unknown length: always */
+	       /* Of a coded body whose length is not known the rest may come uncoded. */
+	       (f->expected != UINT64_MAX || !coding_in(head_of(f)).n) &&
 	       f->resumes < RESUMES_MOST && (f->resumes == 0 || f->received > f->resumed_at) &&
 	       validator_of(f).n;
 }
@@ -83,7 +102,9 @@ resume_with(struct fill *f, const struct response *rs)
 	uint64_t total, length = keep_length(rs);
 	bool known = f->expected != UINT64_MAX;
 	assert(f->stage == FILL_ARRIVING && f->received <= f->expected);
-	if (!validator_is_of(validator_of(f), &rs->fields))
+	struct str coding = fields_get(&rs->fields, FIELD_CONTENT_ENCODING);
+	if (!validator_is_of(validator_of(f), &rs->fields) ||
+	    (coding.n && !str_ieq(coding, coding_in(head_of(f)))))
 		return RESUME_NOT;
 	if (!known && is_behind_end(f, rs)) /* only the end was missing */
 		return RESUME_OVER;

@@ -74,6 +74,22 @@ everything_is_answered(void)
 	expect_status(a, 200);
 }
 
+/* The part is kept as it came, and completed: that begins in the middle of the first slice. */
+SCENARIO("what completes a part of a large body is filed where it belongs")
+{
+	origin_says("/film", FILM, .times = 99);
+	edge_start();
+	struct answer a = get_with("/film", "Range: bytes=0-99\r\nIf-Range: \"v1\"\r\n");
+	expect_status(a, 206);
+	expect_bytes_of(a, SEED, 0, 100);
+	for (int i = 0; i < 3; i++) {
+		a = get("/film");
+		expect_status(a, 200);
+		expect_bytes_of(a, SEED, 0, BYTES);
+	}
+	get_range("/film", MIB, 10);
+}
+
 SCENARIO(
 	"one GET leaves slices that answer everything that is asked of the body, over restarts too")
 {
