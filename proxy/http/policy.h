@@ -91,10 +91,13 @@ enum storable policy_storable(const struct storing_facts *f, struct terms *terms
 
 /* What a request may do with the cache at all, decided from the request alone. */
 enum lookup {
-	LOOKUP_NO, /* pass: method is not GET/HEAD, or a Range unit / field we do not serve */
+	LOOKUP_NO, /* pass: the method is not GET or HEAD, or a field that we do not serve */
 	LOOKUP_YES
 };
 enum lookup policy_lookup(const struct request *r);
+/* It asks for a range in a unit that is not ours. What the answer is a part of the origin knows, and it
+ * may be a 200: of a request whose answer may be shared the field is left out (RFC 9110 14.2). */
+bool policy_range_is_foreign(const struct request *r);
 
 /* What the answer may depend on without saying so: Authorization, Cookie. */
 bool policy_has_credentials(const struct request *r);

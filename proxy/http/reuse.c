@@ -22,6 +22,14 @@ policy_lookup(const struct request *r)
 }
 
 bool
+policy_range_is_foreign(const struct request *r)
+{
+	struct str range = fields_get(&r->fields, FIELD_RANGE), unit = STR("bytes=");
+	return fields_has(&r->fields, FIELD_RANGE) &&
+	       (range.n < unit.n || !str_ieq((struct str){range.p, unit.n}, unit));
+}
+
+bool
 policy_has_credentials(const struct request *r)
 {
 	return fields_has(&r->fields, FIELD_AUTHORIZATION) || fields_has(&r->fields, FIELD_COOKIE);

@@ -80,7 +80,8 @@ decide(struct question *q)
 	const struct object *o = q->object;
 	if (o)
 		q->reuse = policy_reuse(&q->terms, &q->im.rq, &q->cc, q->now_s);
-	q->facts = sight_of(&q->im.rq, q->im.route, o ? q->terms.status : 200, "", q->sh->seed);
+	q->facts =
+		sight_of(&q->im.rq, q->im.route, o ? q->terms.status : 200, STR(""), q->sh->seed);
 	q->facts.on_disk = o && o->on_disk && o->kind != OBJECT_SLICED;
 	q->facts.admitted = o && o->on_disk && o->kind == OBJECT_SLICED;
 	q->sighting = seen_look(q->sh->seen, q->im.key.sighting, &q->facts);

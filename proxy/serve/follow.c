@@ -187,7 +187,8 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *look_again)
 	assert(!t->leader && t->way != WAY_PASSING);
 	bool clean = flights_is_clean(flight_of(t->reader));
 	*look_again = h->judged == STORABLE_OVERTAKEN || (!clean && h->status < 400);
-	if (!clean || (!h->object && !h->storable))
+	if (!clean || (!h->object && !h->storable) ||
+	    (h->object && h->judged == STORABLE_OVERTAKEN))
 		return false;
 	if ((!h->object || h->sliced) &&
 	    h->vary.n) { /* on more, perhaps, than the marker we met says */

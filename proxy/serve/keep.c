@@ -99,6 +99,8 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	f->expected = length;
 	bool old = stands_in(f, rs->status, now);
 	enum storable storable = keep_judge(f, rs, false, now);
+	if (rs->status == 200 && fields_has(&rs->fields, FIELD_CONTENT_RANGE))
+		storable = STORABLE_RANGE; /* a part, by whatever it was asked for */
 	if (storable_is_yes(storable))
 		storable = keep_file(f, rs, &h->vary);
 	f->keeps = old ? KEEPS_OLD : storable_is_yes(storable) ? KEEPS_ANSWER : KEEPS_NOTHING;
@@ -175,9 +177,12 @@ keep_commit(struct fill *f)
 		object_unref(&o);
 		return NULL;
 	}
-	if (o && is_variant(f))
+	if (o && is_variant(f)) {
 		cache_variant_stored(f->serve->shelves->cache, f->key.primary, f->stored_hash,
 				     f->settings->config->cache.variants);
+		if (o->on_disk)
+			keep_admit_marker(f->serve->shelves, &f->key);
+	}
 	if (f->rq.method == METHOD_GET)
 		bill_fetch(f, GHOST_FETCHED, f->received, f->received);
 	if (!seen_again && f->sighting.verdict == ADMISSION_FIRST_SIGHT)

@@ -32,6 +32,11 @@ struct news_facts keep_news(const struct fill *f, int status, enum storable stor
 void keep_outdate(struct fill *f, int64_t now);
 /* What the variants of the URL differ on, with what these fields name. False: never alike. */
 bool keep_names(const struct fill *f, const struct fields *fields, struct buf *out);
+/* Was anything that covers the key forgotten since the request left? */
+bool keep_is_forgotten(const struct fill *f);
+/* A variant has gone to disk, and what leads to it does as well: else nobody would know behind a restart
+ * that there is something of this URL. */
+void keep_admit_marker(struct shelves *sh, const struct key *key);
 /* Remembers whether requests for the key can share an answer. */
 void keep_sharing(struct fill *f, int status, enum storable storable);
 /* Something is stored under the key: who looked before looks again (keep_landed). */

@@ -13,11 +13,8 @@ keep_names(const struct fill *f, const struct fields *fields, struct buf *out)
 	return ok;
 }
 
-/* Another answer for the URL may have been stored since this request looked, with a marker: what it
- * says counts too, or this answer would hide the variants that are there. False: it may, but lies
- * on disk. */
-static bool
-meet_marker(struct fill *f)
+bool
+keep_meet_marker(struct fill *f)
 {
 	struct shelves *sh = f->serve->shelves;
 	struct object *o;
@@ -41,7 +38,7 @@ meet_marker(struct fill *f)
 enum storable
 keep_file(struct fill *f, const struct response *rs, struct buf *names)
 {
-	bool sees = meet_marker(f);
+	bool sees = keep_meet_marker(f);
 	if (!keep_names(f, &rs->fields, names))
 		return STORABLE_VARY_STAR;
 	if (outgoing_varies_on(buf_str(names), f->asked))
@@ -59,6 +56,12 @@ keep_marker(struct fill *f, struct str names)
 	if (str_eq(buf_str(&f->variants.names), names))
 		return;
 	variants_read(&f->variants, names);
+	struct cache *c = f->serve->shelves->cache;
+	struct object *old;
+	bool was_on_disk =
+		cache_peek(c, f->key.primary, key_primary(&f->key), &old) == FOUND_LATER ||
+		(old && old->on_disk);
+	object_unref(&old);
 	struct write_options o = {
 		.hash = f->key.primary,
 		.key = key_primary(&f->key),
@@ -67,11 +70,22 @@ keep_marker(struct fill *f, struct str names)
 		.begun = f->begun,
 		.kind = OBJECT_MARKER,
 		.body_bytes = 0,
-		.disk = f->sighting.writes,
+		.disk = f->sighting.writes || was_on_disk,
 	};
-	struct object_write *w = cache_write_begin(f->serve->shelves->cache, &o);
+	struct object_write *w = cache_write_begin(c, &o);
 	struct object *marker = cache_write_commit(&w, false);
 	object_unref(&marker);
+	keep_count_landed(f); /* whoever is about to write another one looks at this first */
+}
+
+void
+keep_admit_marker(struct shelves *sh, const struct key *key)
+{
+	struct object *o = NULL;
+	if (cache_peek(sh->cache, key->primary, key_primary(key), &o) == FOUND_OBJECT &&
+	    o->kind == OBJECT_MARKER && cache_admit(sh->cache, o))
+		seen_charge(sh->seen, (int64_t)cache_record_bytes(o->key.n, o->head.n, 0));
+	object_unref(&o);
 }
 
 /* The key this answer is stored under. */

@@ -13,6 +13,10 @@ void keep_sight(struct fill *f, int status, struct str variant);
 
 /* keep_file.c: the names under which an answer is filed, or why it cannot be. */
 enum storable keep_file(struct fill *f, const struct response *rs, struct buf *names);
+/* Another answer for the URL may have been stored since this request looked, with a marker: what it
+ * says counts too, or this answer would hide the variants that are there. False: it may, but lies
+ * on disk. */
+bool keep_meet_marker(struct fill *f);
 /* A marker under the primary key with these names, unless the one that was met says the same. */
 void keep_marker(struct fill *f, struct str names);
 /* The key that the answer is stored under; its marker is written. */

@@ -9,11 +9,12 @@ static void
 count_part(struct fill *f, const struct response *rs)
 {
 	struct buf names = {0}, variant = {0};
+	bool sees = keep_meet_marker(f);
 	if (keep_names(f, &rs->fields, &names)) {
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&names), &variant);
 		keep_sight(f, 200, buf_str(&variant));
 		f->sighting.writes = false; /* the part itself is kept in RAM */
-		if (names.n)
+		if (names.n && sees)
 			keep_marker(f, buf_str(&names));
 	}
 	f->sighting.verdict = ADMISSION_NOT_STORABLE;

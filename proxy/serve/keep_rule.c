@@ -3,6 +3,7 @@
  * brings the bytes (run, complete, resume), call down to here.
  */
 #include "proxy/serve/keep_inside.h"
+#include "proxy/http/forwarded.h"
 
 #include "proxy/serve/sight.h"
 #include "proxy/http/syntax.h"
@@ -11,9 +12,8 @@
 
 enum { LARGE_S = 600 }; /* a body that did not say how large it is, and was too large */
 
-/* Was anything that covers the key forgotten since the request left? */
-static bool
-is_forgotten(const struct fill *f)
+bool
+keep_is_forgotten(const struct fill *f)
 {
 	return !cache_is_clean(f->serve->shelves->cache, f->key.hash, buf_str(&f->key.text),
 			       buf_str(&f->tags), f->begun);
@@ -53,7 +53,9 @@ keep_sight(struct fill *f, int status, struct str variant)
 {
 	struct shelves *sh = f->serve->shelves;
 	struct memory_sight inherited = f->sighting.known;
-	f->facts = sight_of(&f->rq, f->route, status, f->client_ip, sh->seed);
+	struct str client = forwarded_client(&f->rq.fields, f->settings->trusted,
+					     f->settings->trusted_count, str_of(f->client_ip));
+	f->facts = sight_of(&f->rq, f->route, status, client, sh->seed);
 	f->key.sighting = sighting_key(sh->seed, f->key.primary, variant);
 	f->facts.body_bytes = expected_bytes(f);
 	if (f->background)
@@ -119,7 +121,7 @@ keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
 		.updated = updated,
 	};
 	/* A run asks by the keys of its slices: that their head was replaced says nothing of them. */
-	if (f->kind == FILL_PASS || (f->kind != FILL_SLICES && is_forgotten(f)))
+	if (f->kind == FILL_PASS || (f->kind != FILL_SLICES && keep_is_forgotten(f)))
 		return STORABLE_METHOD;
 	enum storable s = policy_storable(&facts, &f->terms);
 	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;

@@ -91,8 +91,12 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 		f->validator = bill_validator(f->object->head, &f->object->terms);
 		bill_fetch(f, GHOST_CHECKED, f->object->body_bytes, 0);
 	}
-	if (!h->object)
+	if (!h->object) {
 		h->object = object_ref(f->object);
+		/* Purged meanwhile: who asked before may have it, and nobody who joined since. */
+		if (keep_is_forgotten(f))
+			h->judged = STORABLE_OVERTAKEN;
+	}
 	buf_add_str(&h->tags, buf_str(&f->tags));
 	buf_add_str(&h->tags, f->object->tags); /* who joined on the way asks by both */
 	h->storable = f->keeps == KEEPS_ANSWER;

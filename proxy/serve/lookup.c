@@ -8,6 +8,7 @@
 #include "proxy/serve/follow.h"
 #include "proxy/serve/gate.h"
 #include "proxy/serve/herd.h"
+#include "proxy/serve/keep.h"
 #include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/purging.h"
@@ -178,19 +179,6 @@ look_for_part(struct txn *t)
 	start_lookup(t);
 }
 
-/* A variant goes to disk, and what leads to it as well: else nobody would know behind a restart that there
- * is something of this URL. */
-static void
-admit_marker(struct txn *t)
-{
-	struct shelves *sh = t->serve->shelves;
-	struct object *o = NULL;
-	if (cache_peek(sh->cache, t->key.primary, key_primary(&t->key), &o) == FOUND_OBJECT &&
-	    o->kind == OBJECT_MARKER && cache_admit(sh->cache, o))
-		seen_charge(sh->seen, (int64_t)cache_record_bytes(o->key.n, o->head.n, 0));
-	object_unref(&o);
-}
-
 static void
 count_hit(struct txn *t)
 {
@@ -213,7 +201,7 @@ count_hit(struct txn *t)
 		seen_charge(sh->seen,
 			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
 		if (t->variants.names.n)
-			admit_marker(t);
+			keep_admit_marker(sh, &t->key);
 	}
 	if (t->reuse.reuse == REUSE_FRESH) /* else the refresh behind it tells */
 		bill_hit(t, o, o->body_bytes);
@@ -408,6 +396,8 @@ lookup_begin(struct txn *t)
 	t->route = route_find(t->settings->routes, &t->rq);
 	bool shared =
 		!t->route->pass && t->body_in == BODY_NONE && policy_lookup(&t->rq) == LOOKUP_YES;
+	if (shared && policy_range_is_foreign(&t->rq))
+		fields_drop(&t->rq.fields, FIELD_RANGE);
 	t->fault = outgoing_init(&t->outgoing, &t->rq, &t->settings->outgoing, &t->route->key,
 				 is_trusted(t), shared);
 	if (t->fault) {

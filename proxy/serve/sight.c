@@ -1,5 +1,6 @@
 /* sight.c - which kind of sighting is it? Only the request's own words decide. */
 #include "proxy/serve/sight.h"
+#include "proxy/http/forwarded.h"
 
 #include "proxy/base/clock.h"
 #include "proxy/http/range.h"
@@ -35,7 +36,7 @@ kind_of(const struct request *rq)
 }
 
 struct sighting_facts
-sight_of(const struct request *rq, const struct route *route, int status, const char *client,
+sight_of(const struct request *rq, const struct route *route, int status, struct str client,
 	 const struct filter_seed *seed)
 {
 	struct sighting_facts f = {
@@ -48,7 +49,7 @@ sight_of(const struct request *rq, const struct route *route, int status, const 
 		.body_bytes = UINT64_MAX,
 	};
 	if (f.kind == SIGHTING_RANGE_FIRST) {
-		f.client = key_hash_of(seed, client, strlen(client)).lo;
+		f.client = key_hash_of(seed, client.p, client.n).lo;
 		f.now_s = now_s();
 	}
 	return f;
@@ -57,9 +58,13 @@ sight_of(const struct request *rq, const struct route *route, int status, const 
 struct sighting_facts
 sight_of_txn(const struct txn *t, int status)
 {
-	char client[STREAM_PEER_BYTES] = "";
-	if (fields_has(&t->rq.fields, FIELD_RANGE))
-		stream_peer(t->stream, client);
+	char peer[STREAM_PEER_BYTES] = "";
+	struct str client = {NULL, 0};
+	if (fields_has(&t->rq.fields, FIELD_RANGE)) {
+		stream_peer(t->stream, peer);
+		client = forwarded_client(&t->rq.fields, t->settings->trusted,
+					  t->settings->trusted_count, str_of(peer));
+	}
 	return sight_of(&t->rq, t->route, status, client, t->serve->shelves->seed);
 }
 

@@ -205,6 +205,23 @@ SCENARIO("a variant that lies on disk alone is invalidated behind a restart too"
 	expect_answer(get_with("/v", "X-A: 1\r\n"), 200, "new");
 }
 
+/* Whoever joins while it arrives is its second sighting: it is written from RAM at its end. */
+SCENARIO("with a variant that was joined goes to disk what leads to it")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/v", .fields = "Vary: X-A\r\nCache-Control: max-age=600\r\n", .body = "one",
+		    .hold_body = go);
+	edge_start();
+	struct call *first = call_get("/v");
+	barrier_arrivals(go, 1);
+	struct call *second = call_get("/v");
+	edge_wait_requests(2);
+	barrier_open(go);
+	call_expect(first, 200, "one");
+	call_expect(second, 200, "one");
+	edge_wait_stat("disk.objects", 2);
+}
+
 SCENARIO("where headers or cookies are part of the key, a URL is invalidated under all of them")
 {
 	by_http_only();

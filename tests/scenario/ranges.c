@@ -30,6 +30,18 @@ static const struct {
 	/* clang-format on */
 };
 
+SCENARIO("a part in a unit of the origin's own is nobody else's")
+{
+	origin_says("/list", .fields = FRESH, .body = "all rows");
+	origin_says("/odd", .fields = FRESH "Content-Range: rows 0-0/9\r\n", .body = "one row");
+	origin_says("/odd", .fields = FRESH, .body = "all rows");
+	edge_start();
+	expect_answer(get_with("/list", "Range: rows=0-0\r\n"), 200, "all rows");
+	expect(!heard_field(origin_last(), "Range"));
+	expect_answer(get("/odd"), 200, "one row");
+	expect_answer(get("/odd"), 200, "all rows");
+}
+
 SCENARIO("ranges of a stored object")
 {
 	origin_says("/x", .fields = FRESH "Content-Type: text/plain\r\n", .etag = "\"v\"",
