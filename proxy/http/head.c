@@ -6,9 +6,20 @@
 
 /* -- what is kept of a response ---------------------------------------------------- */
 
+/* Most answers withhold nothing: NULL then, and no field is asked about. */
+static const struct response_cc *
+withholding(const struct response_cc *cc, const struct terms *terms)
+{
+	bool any = cc->no_cache_fields.n || cc->private_fields.n ||
+		   (terms && (terms->flags & TERMS_STRIPPED));
+	return any ? cc : NULL;
+}
+
 static bool
 is_withheld(const struct response_cc *cc, const struct field *field, const struct terms *terms)
 {
+	if (!cc)
+		return false;
 	if (field->id == FIELD_SET_COOKIE && terms && (terms->flags & TERMS_STRIPPED))
 		return true;
 	return (cc->no_cache_fields.n && list_has(cc->no_cache_fields, field->name)) ||
@@ -63,14 +74,15 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 
 	fields_read_listed(&r->fields, &listed);
 	response_cc_parse_names(&r->fields, &cc);
-	bool dated = keeps_date(&r->fields, &listed, &cc, terms != NULL, terms, now);
+	const struct response_cc *held = withholding(&cc, terms);
+	bool dated = keeps_date(&r->fields, &listed, held, terms != NULL, terms, now);
 	if (terms)
 		terms->etag_at = terms->etag_bytes = 0;
 	field_block_begin(&w, out, r->status, r->reason);
 	for (unsigned i = 0; i < r->fields.n; i++) {
 		const struct field *f = &r->fields.v[i];
-		withholds = withholds || (terms && is_withheld(&cc, f, terms));
-		if (!is_kept(&r->fields, &listed, &cc, i, terms != NULL, terms) ||
+		withholds = withholds || (terms && is_withheld(held, f, terms));
+		if (!is_kept(&r->fields, &listed, held, i, terms != NULL, terms) ||
 		    (f->id == FIELD_DATE && !dated))
 			continue;
 		if (f->id == FIELD_ETAG && terms && tags++ == 0) {
