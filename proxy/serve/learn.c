@@ -55,6 +55,32 @@ learn_from_head(struct fill *f, const struct response *rs)
 	buf_fini(&head);
 }
 
+/* What a 304 says of the object itself. The rest of one to a request with a cookie is its owner's, perhaps,
+ * where nothing says in words that all may have it: of a 200 like that nothing would be kept. */
+static const uint64_t of_object = FIELD_BIT(AGE) | FIELD_BIT(CACHE_CONTROL) |
+				  FIELD_BIT(CDN_CACHE_CONTROL) | FIELD_BIT(DATE) | FIELD_BIT(ETAG) |
+				  FIELD_BIT(EXPIRES) | FIELD_BIT(LAST_MODIFIED) |
+				  FIELD_BIT(SURROGATE_CONTROL) | FIELD_BIT(VARY);
+
+static bool
+is_for_owner(const struct fill *f)
+{
+	return fields_has(&f->rq.fields, FIELD_COOKIE) && (f->terms.flags & TERMS_HEURISTIC);
+}
+
+static bool
+update_object_alone(const struct response *stored, const struct response *rs, int64_t now,
+		    char date[DATE_BYTES], struct response *out)
+{
+	struct field few[FIELDS_MAX];
+	struct response said = *rs;
+	said.fields = (struct fields){.v = few, .cap = FIELDS_MAX};
+	for (unsigned i = 0; i < rs->fields.n; i++)
+		if (of_object & field_bit(rs->fields.v[i].id))
+			fields_add(&said.fields, rs->fields.v[i].name, rs->fields.v[i].value);
+	return head_update(stored, &said, now, date, out);
+}
+
 /* The stored object is still good: it gets the 304's fields (RFC 9111 4.3.4), its body stays. */
 void
 learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
@@ -76,6 +102,8 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 	if (ok) {
 		f->keeps = storable_is_yes(keep_judge(f, &updated, true, now)) ? KEEPS_ANSWER
 									       : KEEPS_NOTHING;
+		if (f->keeps == KEEPS_ANSWER && is_for_owner(f))
+			ok = update_object_alone(&stored, rs, now, date, &updated);
 		head_store(&updated, now, &head, &f->terms);
 	}
 	if (ok && f->keeps == KEEPS_ANSWER) {

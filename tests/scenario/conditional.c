@@ -179,6 +179,20 @@ SCENARIO("a conditional request for something not stored does not store a 304")
 	expect_answer(get("/x"), 200, "hello");
 }
 
+/* Nothing says that all may have it: its lifetime is a guess. */
+SCENARIO("what a 304 says to who has a cookie goes to nobody else")
+{
+	static const char *const old = "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n";
+	origin_says("/p", .fields = old, .fields_304 = text("%sX-User: alice\r\n", old),
+		    .etag = "\"1\"", .body = "page", .times = 9);
+	edge_start_yaml("cache: { default_ttl: 1s, heuristic_max: 1s }\n");
+	get("/p");
+	wait_until(!verdict_has(get_with("/p", "Cookie: sid=alice\r\n"), "hit"));
+	struct answer a = get("/p");
+	expect_answer(a, 200, "page");
+	expect_that(!field(a, "X-User"), "%s", field(a, "X-User"));
+}
+
 SCENARIO("a 304 updates the stored fields, but not those of the body's form")
 {
 	origin_says("/x", .fields = STALE "X-A: 1\r\nX-B: 1\r\nContent-Type: text/plain\r\n",
