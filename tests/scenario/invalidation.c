@@ -205,12 +205,12 @@ SCENARIO("a variant that lies on disk alone is invalidated behind a restart too"
 	expect_answer(get_with("/v", "X-A: 1\r\n"), 200, "new");
 }
 
-/* Whoever joins while it arrives is its second sighting: it is written from RAM at its end. */
+/* Whoever joins before it arrives is its second sighting: it is written from RAM at its end. */
 SCENARIO("with a variant that was joined goes to disk what leads to it")
 {
 	struct barrier *go = barrier_new();
 	origin_says("/v", .fields = "Vary: X-A\r\nCache-Control: max-age=600\r\n", .body = "one",
-		    .hold_body = go);
+		    .hold_head = go);
 	edge_start();
 	struct call *first = call_get("/v");
 	barrier_arrivals(go, 1);
