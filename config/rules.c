@@ -183,6 +183,16 @@ check_loops(const struct config *c, char *err, size_t err_bytes)
 	return NULL;
 }
 
+/* A name, or an address as it stands in Host, of which the port and a final dot are not looked at. */
+static bool
+is_host(const char *host)
+{
+	size_t n = strlen(host);
+	bool bracketed = n > 2 && host[0] == '[' && host[n - 1] == ']';
+	return n && host[n - 1] != '.' && !strpbrk(host, "/@%?# \t") &&
+	       (bracketed || !strchr(host, ':'));
+}
+
 /* What a route is matched by. */
 static const char *
 check_match(const struct config_route *r, unsigned i, char *err, size_t err_bytes)
@@ -192,6 +202,12 @@ check_match(const struct config_route *r, unsigned i, char *err, size_t err_byte
 			     "%s is not the beginning of a path; write one such as /img/, without "
 			     "a query",
 			     r->path);
+	if (r->host && !is_host(r->host))
+		return wrong(indexed("routes", i, "host"), err, err_bytes,
+			     "no request is for \"%s\"; write the name alone, such as "
+			     "www.example.com or [2001:db8::1]: a route is for all ports and "
+			     "schemes",
+			     r->host);
 	if (r->host && strchr(r->host + (r->host[0] == '*'), '*'))
 		return wrong(indexed("routes", i, "host"), err, err_bytes,
 			     "one wildcard may be at the beginning; write *.example.com or "

@@ -258,8 +258,10 @@ serve(const struct settings *s, struct heir *heir, unsigned long number)
 			    "user: root to keep it so");
 	if (serve_until_told(&running, &waited))
 		finish(server, &waited);
-	else if (server_linger(server, is_told_to_end, &waited))
+	else {
+		server_linger(server, is_told_to_end, &waited);
 		end_at_once_next_time(&waited);
+	}
 	server_stop(server);
 	result = CLI_FINE;
 out:

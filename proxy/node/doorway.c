@@ -188,7 +188,8 @@ take_inherited(const struct config *c, struct doorway_place *places)
 		bool is_ours;
 		p->given_n = inherited_take(in, c->listen[i], &p->given, &is_ours);
 		if (p->given_n && is_ours && config_listen_path(c->listen[i]))
-			unix_socket_adopt(&p->file, config_listen_path(c->listen[i]));
+			unix_socket_adopt(&p->file, config_listen_path(c->listen[i]),
+					  (mode_t)strtoul(c->socket_mode, NULL, 8));
 		if (p->given_n && !config_listen_path(c->listen[i]))
 			p->port = listen_port(p->given[0]);
 		if (p->given_n)

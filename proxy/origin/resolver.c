@@ -160,6 +160,13 @@ free_lookup(struct lookup *l)
 	free(l);
 }
 
+static void
+free_hint(struct hint *h)
+{
+	free(h->name);
+	free(h);
+}
+
 /* Nobody wants them any more. */
 static void
 drop_unused(struct resolver *r)
@@ -221,10 +228,8 @@ leave(struct resolver *r)
 		return;
 	for (struct lookup *l; (l = r->lookups); free_lookup(l))
 		r->lookups = l->next;
-	for (struct hint *h; (h = r->hints); free(h)) {
+	for (struct hint *h; (h = r->hints); free_hint(h))
 		r->hints = h->next;
-		free(h->name);
-	}
 	pthread_cond_destroy(&r->change);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
@@ -299,12 +304,15 @@ static struct lookup *
 begin_lookup(struct resolver *r, const char *name)
 {
 	struct lookup *l = NEW(struct lookup);
-	const struct hint *h = r->hints;
+	struct hint **at = &r->hints, *h;
 	*l = (struct lookup){.next = r->lookups, .addresses = addresses_create(name)};
-	while (h && strcasecmp(h->name, name) != 0)
-		h = h->next;
-	if (h)
+	while ((h = *at) && strcasecmp(h->name, name) != 0)
+		at = &h->next;
+	if (h) { /* it is true once: whoever takes the name later looks it up */
 		addresses_found(l->addresses, h->at, h->n);
+		*at = h->next;
+		free_hint(h);
+	}
 	r->lookups = l;
 	return l;
 }

@@ -1,6 +1,8 @@
 /* unix_socket.c - a file that may be left over, somebody else's, or in use. */
 #include "proxy/wire/unix_socket.h"
 
+#include "proxy/base/log.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,12 +87,15 @@ failed:
 }
 
 void
-unix_socket_adopt(struct unix_socket *u, const char *path)
+unix_socket_adopt(struct unix_socket *u, const char *path, mode_t mode)
 {
 	struct stat st;
 	if (lstat(path, &st) || !S_ISSOCK(st.st_mode))
 		return;
 	*u = (struct unix_socket){.path = strdup(path), .device = st.st_dev, .inode = st.st_ino};
+	if ((st.st_mode & 07777) != mode && chmod(path, mode))
+		log_warning("unix:%s keeps its mode %03o: %s; restart for socket_mode", path,
+			    (unsigned)st.st_mode & 07777, strerror(errno));
 }
 
 void

@@ -24,8 +24,9 @@ enum { UNIX_SOCKET_PATH_BYTES = 108 };
 /* A non-blocking listening socket; mode: the file's. -1 and a sentence. */
 int
 unix_socket_open(struct unix_socket *u, const char *path, mode_t mode, char *err, size_t err_bytes);
-/* The file at the path, at which a process before this one has made a socket, is ours to remove. */
-void unix_socket_adopt(struct unix_socket *u, const char *path);
+/* The file at the path, at which a process before this one has made a socket, is ours to remove, and has
+ * this mode. */
+void unix_socket_adopt(struct unix_socket *u, const char *path, mode_t mode);
 /* The file stays: it is somebody else's from here on. */
 void unix_socket_leave(struct unix_socket *u);
 /* The file goes, if it is still that one: nobody can come any more. */

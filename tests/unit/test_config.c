@@ -191,6 +191,10 @@ static const struct {
 	{ "listen: '*:81'\norigins:\n- name: w\n  servers:\n  - http://b\n  - http://127.0.0.1:81\n", "t.yaml:6: origins.servers.url: http://127.0.0.1:81 is where twice", "behind it" },
 	{ "origins: http://a\nroutes: [ { path: /a, origin: b } ]\n", "t.yaml:2: routes.origin: no group of origins is called \"b\"", "name:" },
 	{ "routes: [ { host: 'www.*.com' } ]\n", "t.yaml:1: routes.host: one wildcard", "*.example.com" },
+	{ "routes: [ { host: 'a.example:8443' } ]\n", "t.yaml:1: routes.host: no request is for \"a.example:8443\"", "name alone" },
+	{ "routes: [ { host: a.example. } ]\n", "t.yaml:1: routes.host: no request is for \"a.example.\"", "name alone" },
+	{ "routes: [ { host: 'https://a' } ]\n", "t.yaml:1: routes.host: no request is for \"https://a\"", "name alone" },
+	{ "routes: [ { host: '2001:db8::1' } ]\n", "t.yaml:1: routes.host: no request is for \"2001:db8::1\"", "[2001:db8::1]" },
 	{ "routes: [ { host: '*example.com' } ]\n", "t.yaml:1: routes.host: a wildcard is for whole labels", "*.example.com" },
 	{ "routes: [ { path: 'img/' } ]\n",        "t.yaml:1: routes.path: img/ is not", "/img/" },
 	{ "routes: [ { path: '/a?b' } ]\n",        "t.yaml:1: routes.path: /a?b is not", "without a query" },
@@ -523,6 +527,8 @@ random_yaml(void)
 					    "'[x]'",
 					    "x:y"};
 	static const char *const words[] = {"on", "off", "true", "no"};
+	static const char *const hosts[] = {"plain", "'null'", "'~'", "'[::1]'",
+					    "\"*.example.com\""};
 #define PICK(a) pick(a, COUNT(a))
 	char *text = NULL;
 	size_t n = 0;
@@ -544,8 +550,8 @@ random_yaml(void)
 			"  - { host: %s, path: /%d/, drop_params: [ %s, %s ], key_cookies: [ ], "
 			"cache: { default_ttl: %ds, stale_after: %s } }\n"
 			"  - { host: %s, path: /p%d/, pass: %s }\n",
-			PICK(texts), i, PICK(texts), PICK(texts), rand() % 3,
-			rand() % 2 ? "inherited" : "1ms", PICK(texts), i, PICK(words));
+			PICK(hosts), i, PICK(texts), PICK(texts), rand() % 3,
+			rand() % 2 ? "inherited" : "1ms", PICK(hosts), i, PICK(words));
 	fclose(f);
 	return text;
 }
