@@ -45,6 +45,35 @@ parameter(struct str element, struct str wanted)
 	return (struct str){0};
 }
 
+/* Whoever adds a member behind a quote that a client left open would add it to the client's. */
+static bool
+quotes_close(struct str s)
+{
+	bool quoted = false;
+	for (size_t i = 0; i < s.n; i++)
+		if (quoted && s.p[i] == '\\')
+			i++;
+		else if (s.p[i] == '"')
+			quoted = !quoted;
+	return !quoted;
+}
+
+/* Members of X-Forwarded-... have no quotes; those of Forwarded do, where they close. */
+static bool
+next_member(struct str *rest, enum field_id id, struct str *item)
+{
+	if (id == FIELD_FORWARDED && quotes_close(*rest))
+		return list_next(rest, item);
+	while (rest->n) {
+		struct str member = str_before(*rest, ',');
+		*rest = str_from(*rest, member.n + 1);
+		*item = str_trim(member);
+		if (item->n)
+			return true;
+	}
+	return false;
+}
+
 static void
 collect(const struct fields *f, enum field_id id, struct hops *h)
 {
@@ -52,7 +81,7 @@ collect(const struct fields *f, enum field_id id, struct hops *h)
 	const struct field *line;
 	while ((line = fields_next(f, id, &at)) != NULL) {
 		struct str rest = line->value, item;
-		while (list_next(&rest, &item)) {
+		while (next_member(&rest, id, &item)) {
 			h->v[h->n++ % HOPS_MOST] =
 				bare(id == FIELD_FORWARDED ? parameter(item, STR("for")) : item);
 		}
@@ -98,7 +127,7 @@ last_member(const struct fields *f, enum field_id id)
 	struct str last = {NULL, 0};
 	while ((line = fields_next(f, id, &at)) != NULL) {
 		struct str rest = line->value, item;
-		while (list_next(&rest, &item))
+		while (next_member(&rest, id, &item))
 			last = item;
 	}
 	return last;

@@ -67,8 +67,11 @@ h2_head_read(const struct h2_head *h, struct str scheme, const struct h1_limits 
 	out->method = method_of(h->method);
 	if (out->fields.n > limits->field_count)
 		return &fault_TOO_MANY_FIELDS;
-	if ((fault = authority(h, out)) != NULL ||
-	    (fault = target(h, limits->url_bytes, out)) != NULL ||
+	if ((fault = authority(h, out)) != NULL)
+		return fault;
+	if (out->fields.n > limits->field_count) /* with Host, as in HTTP/1 */
+		return &fault_TOO_MANY_FIELDS;
+	if ((fault = target(h, limits->url_bytes, out)) != NULL ||
 	    (fault = h1_target_host(out)) != NULL || (fault = framing(h, out)) != NULL ||
 	    (fault = h1_framing_expect(out)) != NULL ||
 	    (fault = h1_framing_connection(&out->fields)) != NULL)

@@ -81,13 +81,13 @@ fetch_upload_over(struct fetch *f)
 
 /* A request to switch protocols has its connection for itself, for an origin may go on in another
  * protocol than its answer says. Whole, and nothing of this request or its response is still to come on the connection: what came
- * behind the response is in held, or, when the last read was full, may be in the socket. */
+ * behind the response is in held, or, when the last read was full or long ago, may be in the socket. */
 static bool
 leaves_it_clean(const struct fetch *f)
 {
 	return !f->upgrade.n && f->hears == HEAR_OVER && f->result.end == FETCH_OK &&
 	       f->asks == ASK_SENT && f->held.n == 0 && reply_keeps(&f->reply) &&
-	       (!f->full_read || lane_is_clean(f->lane));
+	       ((f->lane->reads && !f->full_read) || lane_is_clean(f->lane));
 }
 
 void

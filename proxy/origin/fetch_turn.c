@@ -220,6 +220,7 @@ try_again(struct fetch *f)
 	pool_close(dead);
 	struct lane *l = pool_open(&f->site->pool);
 	if (l) {
+		l->fed = f->queue == QUEUE_UPLOAD; /* as pool_take does */
 		take_lane(f, l);
 		return;
 	}

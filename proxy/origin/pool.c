@@ -107,6 +107,7 @@ pool_keep(struct lane *l)
 	l->user = NULL;
 	l->used = true;
 	l->idle_since_ms = now_exact_ms();
+	lane_watch(l, true, false); /* also of a fetch that ended out of a pause */
 	lane_wake_at(l, l->idle_since_ms + IDLE_MS);
 	TAILQ_INSERT_HEAD(&l->pool->idle[l->fed], l, idle);
 }

@@ -120,13 +120,20 @@ static void
 rewrite_head(struct reply *r)
 {
 	const struct response *rs = &r->response;
+	struct fields_listed listed;
 	struct buf b = {0};
+	fields_read_listed(&rs->fields, &listed);
 	buf_add_lit(&b, "HTTP/1.1 ");
 	buf_add_u64(&b, (uint64_t)rs->status);
 	buf_add_lit(&b, " ");
 	buf_add_str(&b, rs->reason);
 	buf_add_lit(&b, "\r\n");
 	for (unsigned i = 0; i < rs->fields.n; i++) {
+		/* What is for the next hop alone, or speaks of a body (RFC 9110 7.6.1, 8.6). */
+		if (((fields_hop_by_hop | FIELD_BIT(CONTENT_LENGTH)) &
+		     field_bit(rs->fields.v[i].id)) ||
+		    fields_is_listed(&listed, i))
+			continue;
 		buf_add_str(&b, rs->fields.v[i].name);
 		buf_add_lit(&b, ": ");
 		buf_add_str(&b, rs->fields.v[i].value);

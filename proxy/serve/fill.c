@@ -488,7 +488,9 @@ on_done(void *ctx, const struct fetch_result *r)
 {
 	struct fill *f = ctx;
 	fill_check(f);
-	assert(f->fetch && f->taken == 0);
+	/* What was being taken when it paused is lost with a fetch that ends otherwise. */
+	assert(f->fetch && (f->taken == 0 || r->end != FETCH_OK));
+	f->taken = 0;
 	f->fetch = NULL;
 	bool short_of_range = f->unsaid ? f->received < f->expected : run_leads(f);
 	if (r->end == FETCH_OK && f->stage != FILL_WHOLE && short_of_range) {

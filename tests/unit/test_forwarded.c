@@ -27,6 +27,9 @@ static const struct {
 	{ "its chain",                                    "10.0.0.1", "Forwarded: for=1.1.1.1, for=192.0.2.7;by=x, for=10.0.0.4", "192.0.2.7" },
 	{ "hidden there",                                 "10.0.0.1", "Forwarded: for=_secret", "10.0.0.1" },
 	{ "without for",                                  "10.0.0.1", "Forwarded: proto=https", "10.0.0.1" },
+	{ "a quote that is left open hides nobody",       "10.0.0.1", "X-Forwarded-For: \", 192.0.2.7", "192.0.2.7" },
+	{ "nor there",                                    "10.0.0.1", "Forwarded: for=10.0.0.9;x=\", for=192.0.2.7", "192.0.2.7" },
+	{ "a comma in quotes that close",                 "10.0.0.1", "Forwarded: x=\"a, for=1.1.1.1\";for=192.0.2.7", "192.0.2.7" },
 	{ "both agree",                                   "10.0.0.1", "Forwarded: for=192.0.2.7\nX-Forwarded-For: 192.0.2.7", "192.0.2.7" },
 	{ "both differ: one is the client's own",         "10.0.0.1", "Forwarded: for=1.1.1.1\nX-Forwarded-For: 192.0.2.7", "10.0.0.1" },
 };
