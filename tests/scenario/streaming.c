@@ -282,6 +282,42 @@ SCENARIO("SIGTERM: what does not end within timeouts.drain is cut, and the exit 
 	expect_between((double)(kit_now_ms() - start), 200, 5000);
 }
 
+/* Nothing more is taken of the origin. */
+static bool
+is_full(void)
+{
+	static double was;
+	double before = was;
+	was = edge_stat("flights.bytes");
+	return was > 100000 && was == before;
+}
+
+/* The window is full in the middle of a piece; what is wrong then is on the other side. */
+SCENARIO("a body that breaks off while its answer waits for the client ends that client alone")
+{
+	enum { CHUNK = 70000, BYTES = 64 << 20 };
+	by_h1_only();
+	origin_says("/big", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = BYTES,
+		    .early = true, .times = 9);
+	edge_start();
+	char *bytes = malloc(CHUNK + 1);
+	memset(bytes, 'a', CHUNK);
+	bytes[CHUNK] = '\0';
+	for (int i = 0; i < 3; i++) {
+		struct client *c = client_open_narrow();
+		client_send(c, text("GET /big HTTP/1.1\r\nHost: example.com\r\n"
+				    "Transfer-Encoding: chunked\r\n\r\n%x\r\n",
+				    CHUNK));
+		client_send(c, bytes);
+		wait_until(is_full());
+		client_send(c, "\r\nno chunk\r\n");
+		client_close(c);
+		wait_until(edge_stat("flights.active") == 0);
+	}
+	free(bytes);
+	expect(edge_alive());
+}
+
 SCENARIO("/healthz is 200")
 {
 	edge_start();
