@@ -60,9 +60,15 @@ quotes_close(struct str s)
 
 /* Members of X-Forwarded-... have no quotes; those of Forwarded do, where they close. */
 static bool
-next_member(struct str *rest, enum field_id id, struct str *item)
+has_quotes(const struct field *line)
 {
-	if (id == FIELD_FORWARDED && quotes_close(*rest))
+	return line->id == FIELD_FORWARDED && quotes_close(line->value);
+}
+
+static bool
+next_member(struct str *rest, bool quotes, struct str *item)
+{
+	if (quotes)
 		return list_next(rest, item);
 	while (rest->n) {
 		struct str member = str_before(*rest, ',');
@@ -81,7 +87,8 @@ collect(const struct fields *f, enum field_id id, struct hops *h)
 	const struct field *line;
 	while ((line = fields_next(f, id, &at)) != NULL) {
 		struct str rest = line->value, item;
-		while (next_member(&rest, id, &item)) {
+		bool quotes = has_quotes(line);
+		while (next_member(&rest, quotes, &item)) {
 			h->v[h->n++ % HOPS_MOST] =
 				bare(id == FIELD_FORWARDED ? parameter(item, STR("for")) : item);
 		}
@@ -127,7 +134,8 @@ last_member(const struct fields *f, enum field_id id)
 	struct str last = {NULL, 0};
 	while ((line = fields_next(f, id, &at)) != NULL) {
 		struct str rest = line->value, item;
-		while (next_member(&rest, id, &item))
+		bool quotes = has_quotes(line);
+		while (next_member(&rest, quotes, &item))
 			last = item;
 	}
 	return last;
