@@ -89,6 +89,18 @@ keep_sharing(struct fill *f, int status, enum storable storable)
 		passes_remember(p, herd_pass_key(f->key.hash, &f->rq), now + PASSES_REMEMBER_S);
 }
 
+/* names: under which it is filed. */
+static enum storable
+judge(struct fill *f, const struct response *rs, int64_t now, struct buf *names)
+{
+	enum storable storable = keep_judge(f, rs, false, now);
+	if (!storable_is_yes(storable))
+		return storable;
+	if (rs->status == 200 && fields_has(&rs->fields, FIELD_CONTENT_RANGE))
+		return STORABLE_RANGE; /* a part, by whatever it was asked for */
+	return keep_file(f, rs, names);
+}
+
 void
 keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct flight_head *h)
 {
@@ -98,11 +110,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 		.status = rs->status, .body_bytes = length, .head = flight_lend_head(f->flight)};
 	f->expected = length;
 	bool old = stands_in(f, rs->status, now);
-	enum storable storable = keep_judge(f, rs, false, now);
-	if (rs->status == 200 && fields_has(&rs->fields, FIELD_CONTENT_RANGE))
-		storable = STORABLE_RANGE; /* a part, by whatever it was asked for */
-	if (storable_is_yes(storable))
-		storable = keep_file(f, rs, &h->vary);
+	enum storable storable = judge(f, rs, now, &h->vary);
 	f->keeps = old ? KEEPS_OLD : storable_is_yes(storable) ? KEEPS_ANSWER : KEEPS_NOTHING;
 	bool keeps = f->keeps == KEEPS_ANSWER;
 	bool withheld = head_store(rs, now, &h->head, keeps ? &f->terms : NULL);

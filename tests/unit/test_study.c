@@ -617,7 +617,7 @@ stop_now(void *ctx, const struct study_progress *p)
 
 START_TEST(told_to_stop_it_says_what_it_has)
 {
-	enum { LINES = 3000000 };
+	enum { LINES = 1000000 };
 	unsigned pass = (unsigned)_i + 1;
 	begin();
 	write_mix("log", LINES);
@@ -655,7 +655,7 @@ grow(void *ctx, const struct study_progress *p)
 
 START_TEST(a_log_that_grows_meanwhile_is_what_it_was)
 {
-	enum { LINES = 3000000 };
+	enum { LINES = 1000000 };
 	bool grown = false;
 	begin();
 	write_mix("log", LINES);
