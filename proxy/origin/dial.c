@@ -22,10 +22,8 @@ enum { SPARES_MOST = 4 };
 struct dial {
 	struct dials *of;
 	struct dial *next; /* while it is a spare one */
-	const struct origin *origin;
 	CURLM *multi;
 	CURL *easy;
-	struct event_base *base;
 	struct event *timer;
 	dial_done_fn *done;
 	void *ctx;
@@ -51,7 +49,7 @@ say_order(struct dial *d)
 {
 	char text[ADDRESS_HOST_BYTES];
 	struct buf b = {0};
-	buf_printf(&b, "%s:%s:", d->origin->name, d->origin->port);
+	buf_printf(&b, "%s:%s:", d->of->origin->name, d->of->origin->port);
 	for (unsigned i = 0; i < d->order_n; i++) {
 		addresses_print(&d->order[i], text);
 		buf_printf(&b, strchr(text, ':') ? "%s[%s]" : "%s%s", i ? "," : "", text);
@@ -74,7 +72,7 @@ tell_addresses(struct dial *d, int fd)
 			if (memcmp(&d->order[i], &d->peer, sizeof d->peer) == 0)
 				break;
 	}
-	addresses_tell(d->origin->addresses, d->order, d->order_n, i, now_ms());
+	addresses_tell(d->of->origin->addresses, d->order, d->order_n, i, now_ms());
 	d->order_n = 0;
 }
 
@@ -117,7 +115,7 @@ look_for_end(struct dial *d)
 		tell_addresses(d, open);
 	if (d->nudge)
 		event_del(d->nudge);
-	if (!d->origin->tls)
+	if (!d->of->origin->tls)
 		d->given = open;
 	if (lacks)
 		d->done(d->ctx, CURLE_INTERFACE_FAILED, -1, strerror(lacks));
@@ -171,9 +169,9 @@ static void
 begin_nudges(struct dial *d)
 {
 	enum { LOOKS = 16 };
-	int64_t ms = d->origin->connect_timeout_ms / LOOKS + 1;
+	int64_t ms = d->of->origin->connect_timeout_ms / LOOKS + 1;
 	struct timeval every = {ms / 1000, ms % 1000 * 1000};
-	d->nudge = event_new(d->base, -1, EV_PERSIST, on_nudge, d);
+	d->nudge = event_new(d->of->base, -1, EV_PERSIST, on_nudge, d);
 	assert(d->nudge);
 	event_add(d->nudge, &every);
 }
@@ -203,7 +201,7 @@ on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 	if (what != CURL_POLL_REMOVE) {
 		short events = EV_PERSIST | (what & CURL_POLL_IN ? EV_READ : 0) |
 			       (what & CURL_POLL_OUT ? EV_WRITE : 0);
-		e = event_new(d->base, fd, events, on_socket_ready, d);
+		e = event_new(d->of->base, fd, events, on_socket_ready, d);
 		event_add(e, NULL);
 	}
 	curl_multi_assign(d->multi, fd, e);
@@ -235,7 +233,7 @@ on_tls_context(CURL *easy, void *ctx, void *arg)
 {
 	struct dial *d = arg;
 	(void)easy;
-	origin_tls_use(&d->origin->files, ctx);
+	origin_tls_use(&d->of->origin->files, ctx);
 	SSL_CTX_set_app_data((SSL_CTX *)ctx, d);
 	SSL_CTX_set_info_callback(ctx, on_tls_event);
 	return CURLE_OK;
@@ -283,7 +281,7 @@ static void
 set_options(struct dial *d, CURLSH *share)
 {
 	CURL *e = d->easy;
-	const struct origin *o = d->origin;
+	const struct origin *o = d->of->origin;
 	curl_easy_setopt(e, CURLOPT_CURLU, o->place);
 	curl_easy_setopt(e, CURLOPT_CONNECT_TO, o->connect_to);
 	/* Of several addresses one that is silent may take half of what is left. */
@@ -312,10 +310,10 @@ set_options(struct dial *d, CURLSH *share)
 static void
 find_order(struct dial *d)
 {
-	if (!d->origin->addresses)
+	if (!d->of->origin->addresses)
 		return;
 	d->begun_ms = now_ms();
-	d->order_n = addresses_order(d->origin->addresses, d->order, d->begun_ms);
+	d->order_n = addresses_order(d->of->origin->addresses, d->order, d->begun_ms);
 	d->nowhere = d->order_n == 0;
 	if (d->order_n)
 		say_order(d);
@@ -327,7 +325,7 @@ static struct dial *
 make(struct dials *ds)
 {
 	struct dial *d = NEW(struct dial);
-	*d = (struct dial){.of = ds, .origin = ds->origin, .base = ds->base};
+	*d = (struct dial){.of = ds};
 	d->timer = evtimer_new(ds->base, on_timer, d);
 	d->multi = curl_multi_init();
 	d->easy = curl_easy_init();
@@ -349,12 +347,7 @@ take_spare(struct dials *ds)
 		return NULL;
 	ds->spare = d->next;
 	ds->spares--;
-	*d = (struct dial){.of = ds,
-			   .origin = ds->origin,
-			   .base = ds->base,
-			   .timer = d->timer,
-			   .multi = d->multi,
-			   .easy = d->easy};
+	*d = (struct dial){.of = ds, .timer = d->timer, .multi = d->multi, .easy = d->easy};
 	return d;
 }
 
@@ -410,7 +403,7 @@ dial_destroy(struct dial **pd)
 	struct dial *d = *pd;
 	if (!d)
 		return;
-	if (d->order_n && now_ms() - d->begun_ms >= d->origin->connect_timeout_ms / 2)
+	if (d->order_n && now_ms() - d->begun_ms >= d->of->origin->connect_timeout_ms / 2)
 		tell_addresses(d, -1); /* it was given up because it took too long */
 	if (!d->nowhere)
 		curl_multi_remove_handle(d->multi, d->easy);
@@ -419,7 +412,7 @@ dial_destroy(struct dial **pd)
 		event_free(d->nudge);
 	evtimer_del(d->timer);
 	*pd = NULL;
-	if (d->origin->tls || d->of->spares == SPARES_MOST) {
+	if (d->of->origin->tls || d->of->spares == SPARES_MOST) {
 		unmake(d);
 		return;
 	}

@@ -1,6 +1,5 @@
 /* doubt.c - is it the doing of one client, or news of what is stored? */
 #include "proxy/serve/doubt.h"
-#include "proxy/http/forwarded.h"
 
 #include "proxy/serve/keep.h"
 #include "proxy/serve/news.h"
@@ -32,8 +31,7 @@ another_found_it(struct fill *f)
 	struct shelves *sh = f->serve->shelves;
 	struct key_hash url = f->key.primary;
 	int64_t now = now_s();
-	struct str client = forwarded_client(&f->rq.fields, f->settings->trusted,
-					     f->settings->trusted_count, str_of(f->client_ip));
+	struct str client = keep_client(f);
 	uint64_t who = key_hash_of(sh->seed, client.p, client.n).lo | 1;
 	struct key_hash somebody = {.lo = url.lo + 1, .hi = ~url.hi};
 	struct key_hash he = {.lo = url.lo + who, .hi = ~url.hi ^ who};

@@ -32,6 +32,8 @@ struct news_facts keep_news(const struct fill *f, int status, enum storable stor
 void keep_outdate(struct fill *f, int64_t now);
 /* What the variants of the URL differ on, with what these fields name. False: never alike. */
 bool keep_names(const struct fill *f, const struct fields *fields, struct buf *out);
+/* The address of whom the request is from, as the forwarders say that are trusted. */
+struct str keep_client(const struct fill *f);
 /* Was anything that covers the key forgotten since the request left? */
 bool keep_is_forgotten(const struct fill *f);
 /* A variant has gone to disk, and what leads to it does as well: else nobody would know behind a restart

@@ -3,14 +3,21 @@
  * brings the bytes (run, complete, resume), call down to here.
  */
 #include "proxy/serve/keep_inside.h"
-#include "proxy/http/forwarded.h"
 
 #include "proxy/serve/sight.h"
+#include "proxy/http/forwarded.h"
 #include "proxy/http/syntax.h"
 
 #include <assert.h>
 
 enum { LARGE_S = 600 }; /* a body that did not say how large it is, and was too large */
+
+struct str
+keep_client(const struct fill *f)
+{
+	return forwarded_client(&f->rq.fields, f->settings->trusted, f->settings->trusted_count,
+				str_of(f->client_ip));
+}
 
 bool
 keep_is_forgotten(const struct fill *f)
@@ -53,9 +60,7 @@ keep_sight(struct fill *f, int status, struct str variant)
 {
 	struct shelves *sh = f->serve->shelves;
 	struct memory_sight inherited = f->sighting.known;
-	struct str client = forwarded_client(&f->rq.fields, f->settings->trusted,
-					     f->settings->trusted_count, str_of(f->client_ip));
-	f->facts = sight_of(&f->rq, f->route, status, client, sh->seed);
+	f->facts = sight_of(&f->rq, f->route, status, keep_client(f), sh->seed);
 	f->key.sighting = sighting_key(sh->seed, f->key.primary, variant);
 	f->facts.body_bytes = expected_bytes(f);
 	if (f->background)

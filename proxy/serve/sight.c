@@ -1,8 +1,8 @@
 /* sight.c - which kind of sighting is it? Only the request's own words decide. */
 #include "proxy/serve/sight.h"
-#include "proxy/http/forwarded.h"
 
 #include "proxy/base/clock.h"
+#include "proxy/http/forwarded.h"
 #include "proxy/http/range.h"
 #include "proxy/serve/txn.h"
 

@@ -253,8 +253,8 @@ end_feed(struct run *r)
 	r->stops += r->stopped;
 	r->cut = r->cut || r->stopped;
 	uint64_t entries = feed_close(&r->feed);
-	if (r->pass ==
-	    1) /* of a log that grows, or was left in the middle, the second sees no more */
+	/* Of a log that grows, or was left in the middle, the second pass sees no more. */
+	if (r->pass == 1)
 		r->most_entries = entries;
 	return failed ? say(r, merge_trouble(r->merge)) : 0;
 }
