@@ -193,15 +193,60 @@ is_host(const char *host)
 	       (bracketed || !strchr(host, ':'));
 }
 
-/* What a route is matched by. */
-static const char *
-check_match(const struct config_route *r, unsigned i, char *err, size_t err_bytes)
+/* The byte that "%41" stands for; -1 when it is none. */
+static int
+encoded(const char *p)
 {
-	if (r->path && (r->path[0] != '/' || strpbrk(r->path, "?#")))
+	char hex[3] = {p[1], p[1] ? p[2] : '\0', '\0'};
+	return isxdigit((unsigned char)hex[0]) && isxdigit((unsigned char)hex[1])
+		       ? (int)strtol(hex, NULL, 16)
+		       : -1;
+}
+
+/* Where a path has something that servers read in more ways than one: a request for it could not be known to
+ * mean this route (proxy/serve/route.c), so the route would never apply. NULL: nowhere. */
+static const char *
+many_readings(const char *path)
+{
+	for (const char *p = path; *p; p++) {
+		int byte = *p == '%' ? encoded(p) : -1;
+		bool only_so = byte >= 0x80 || (byte > 0 && strchr(" \"<>", byte));
+		if (strchr(";\\", *p) || (*p == '%' && !only_so) || (unsigned char)*p < ' ' ||
+		    *p == 0x7f)
+			return p;
+		if (strncmp(p, "//", 2) == 0 || strncmp(p, "/./", 3) == 0 ||
+		    strncmp(p, "/../", 4) == 0)
+			return p;
+	}
+	return NULL;
+}
+
+static const char *
+check_path(const struct config_route *r, unsigned i, char *err, size_t err_bytes)
+{
+	if (!r->path)
+		return NULL;
+	if (r->path[0] != '/' || strpbrk(r->path, "?#"))
 		return wrong(indexed("routes", i, "path"), err, err_bytes,
 			     "%s is not the beginning of a path; write one such as /img/, without "
 			     "a query",
 			     r->path);
+	const char *at = many_readings(r->path);
+	if (at)
+		return wrong(indexed("routes", i, "path"), err, err_bytes,
+			     "servers read \"%.4s\" in %s in different ways; end the path before "
+			     "it, or write letters as themselves",
+			     at, r->path);
+	return NULL;
+}
+
+/* What a route is matched by. */
+static const char *
+check_match(const struct config_route *r, unsigned i, char *err, size_t err_bytes)
+{
+	const char *bad = check_path(r, i, err, err_bytes);
+	if (bad)
+		return bad;
 	if (r->host && !is_host(r->host))
 		return wrong(indexed("routes", i, "host"), err, err_bytes,
 			     "no request is for \"%s\"; write the name alone, such as "

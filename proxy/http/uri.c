@@ -146,8 +146,22 @@ uri_add_unescaped(struct str s, struct buf *out)
 	buf_added(out, n);
 }
 
-void
-uri_add_decoded(struct str s, struct buf *out)
+static bool
+is_any(unsigned char c)
+{
+	(void)c;
+	return true;
+}
+
+/* Of controls nobody knows what an origin makes. */
+static bool
+is_never_literal(unsigned char c)
+{
+	return c >= 0x80 || c == ' ' || c == '"' || c == '<' || c == '>';
+}
+
+static void
+add_decoded(struct str s, bool (*is_decoded)(unsigned char), struct buf *out)
 {
 	char *p = buf_room(out, s.n);
 	size_t n = 0;
@@ -157,14 +171,27 @@ uri_add_decoded(struct str s, struct buf *out)
 			high = byte_hex(s.p[i + 1]);
 			low = byte_hex(s.p[i + 2]);
 		}
-		if (high < 0 || low < 0) {
+		unsigned char c = (unsigned char)((unsigned)high << 4 | (unsigned)low);
+		if (high < 0 || low < 0 || !is_decoded(c)) {
 			p[n++] = s.p[i];
 			continue;
 		}
-		p[n++] = (char)(unsigned char)((unsigned)high << 4 | (unsigned)low);
+		p[n++] = (char)c;
 		i += 2;
 	}
 	buf_added(out, n);
+}
+
+void
+uri_add_decoded(struct str s, struct buf *out)
+{
+	add_decoded(s, is_any, out);
+}
+
+void
+uri_add_plain(struct str path, struct buf *out)
+{
+	add_decoded(path, is_never_literal, out);
 }
 
 /* 5.2.4 on a path that begins with a slash: segment by segment, ".." takes one back. */

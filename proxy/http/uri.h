@@ -29,6 +29,10 @@ void uri_add_unescaped(struct str s, struct buf *out);
 /* Appends s with every percent-encoding decoded: for comparing, not for sending. */
 void uri_add_decoded(struct str s, struct buf *out);
 
+/* Appends a path with the percent-encodings decoded of bytes that no path can hold otherwise: space, quotes,
+ * angle brackets, and those beyond ASCII. Such a byte has one meaning to every origin. */
+void uri_add_plain(struct str path, struct buf *out);
+
 /* Removes dot segments (5.2.4) from the path that begins at out->p + from. */
 void uri_remove_dots(struct buf *out, size_t from);
 

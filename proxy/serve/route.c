@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 struct rule {
-	struct str host, path; /* empty: any */
+	struct str host; /* empty: any */
+	struct buf path; /* as `plain` has it; empty: any */
 	struct route route;
 	struct route passing; /* the same, but it passes: for who could mean another route */
 	struct header_rules *request, *response; /* owned */
@@ -68,13 +69,23 @@ policy_of(const struct config_cache *c)
 	};
 }
 
+/* The form in which the paths of rules and of requests are compared as they are written: a rule may say
+ * "/caf\xc3\xa9/" or "/caf%C3%A9/". Rules have no other encodings (check_path of config/rules.c). */
+static struct str
+plain(struct str path, struct buf *b)
+{
+	b->n = 0;
+	uri_add_plain(path, b);
+	return buf_str(b);
+}
+
 static void
 compile(struct rule *r, const struct config *all, const struct config_route *c)
 {
 	int group = config_group_find(all, c->origin);
 	struct config_cache cache = config_route_cache(all, c);
 	r->host = c->host ? str_of(c->host) : STR("");
-	r->path = c->path ? str_of(c->path) : STR("");
+	plain(c->path ? str_of(c->path) : STR(""), &r->path);
 	r->route.group = group < 0 ? 0 : (unsigned)group; /* who only looks for rules has none */
 	r->route.pass = c->pass;
 	r->route.place = c->name ? (unsigned)(c - all->routes) + 1 : 0;
@@ -128,7 +139,7 @@ index_rules(struct routes *r)
 	struct route_index_row *rows = mem_zalloc(r->count * sizeof *rows);
 	for (unsigned i = 0; i + 1 < r->count; i++)
 		rows[i] = (struct route_index_row){.host = r->rules[i].host,
-						   .path = r->rules[i].path,
+						   .path = buf_str(&r->rules[i].path),
 						   .any_case = r->rules[i].route.pass ||
 							       r->rules[i].guards};
 	r->index = route_index_create(rows, r->count - 1);
@@ -170,6 +181,7 @@ routes_destroy(struct routes **rp)
 		rate_rules_destroy(&r->rules[i].rates);
 		header_rules_destroy(&r->rules[i].request);
 		header_rules_destroy(&r->rules[i].response);
+		buf_fini(&r->rules[i].path);
 		const struct key_rules *k = &r->rules[i].route.key;
 		const struct str *lists[] = {k->keep_params,  k->drop_params,
 					     k->headers,      k->cookies,
@@ -272,24 +284,33 @@ doubted(const struct routes *r, const struct route *found, unsigned first, unsig
 /* The rule that all readings agree on; where they do not, nobody knows which rules the origin's
  * answer would be made by, and the request passes, or is denied. */
 static const struct route *
-agreed(const struct routes *r, struct str host, struct str path_query, unsigned first)
+agreed(const struct routes *r, struct str host, struct str path, unsigned first)
 {
 	static const struct {
 		unsigned decodings;
 		bool parameters;
 	} readings[] = {{1, true}, {1, false}, {2, false}};
-	struct str path, query;
-	struct buf b = {0};
+	struct buf b = {0}, key = {0};
 	const struct route *found = &r->rules[first].route;
 
-	str_cut(path_query, '?', &path, &query);
 	for (size_t i = 0; i < sizeof readings / sizeof readings[0]; i++) {
 		struct str read = reading(path, readings[i].decodings, readings[i].parameters, &b);
 		found = doubted(r, found, first, rule_of(r, host, read));
 	}
-	found = doubted(r, found, first, rule_of(r, host, key_form(path, &b)));
+	found = doubted(r, found, first, rule_of(r, host, plain(key_form(path, &key), &b)));
 	buf_fini(&b);
+	buf_fini(&key);
 	return found;
+}
+
+/* The first rule for the path as it is written. */
+static unsigned
+written(const struct routes *r, struct str host, struct str path)
+{
+	struct buf b = {0};
+	unsigned first = rule_of(r, host, plain(path, &b));
+	buf_fini(&b);
+	return first;
 }
 
 const struct route *
@@ -299,12 +320,12 @@ route_find(const struct routes *r, const struct request *rq)
 	if (r->count == 1)
 		return &r->rules[0].route;
 	add_host(rq->authority, &host);
-	unsigned first = rule_of(r, buf_str(&host), rq->path_query);
 	struct str path, query;
 	str_cut(rq->path_query, '?', &path, &query);
-	const struct route *found = has_readings(path)
-					    ? agreed(r, buf_str(&host), rq->path_query, first)
-					    : &r->rules[first].route;
+	const struct route *found =
+		has_readings(path)
+			? agreed(r, buf_str(&host), path, written(r, buf_str(&host), path))
+			: &r->rules[rule_of(r, buf_str(&host), path)].route;
 	buf_fini(&host);
 	return found;
 }
@@ -329,7 +350,9 @@ route_as_written(const struct routes *r, const struct request *rq)
 {
 	struct buf host = {0};
 	add_host(rq->authority, &host);
-	unsigned i = rule_of(r, buf_str(&host), rq->path_query);
+	struct str path, query;
+	str_cut(rq->path_query, '?', &path, &query);
+	unsigned i = written(r, buf_str(&host), path);
 	buf_fini(&host);
 	return i + 1 < r->count ? i + 1 : 0;
 }

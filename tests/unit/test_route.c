@@ -9,12 +9,16 @@ static char video[] = "video.example.com", live[] = "/live/", root[] = "/";
 
 static char below[] = "*.example.org", static_origin[] = "static";
 
+static char cafe[] = "/caf\xc3\xa9/", encoded[] = "/a%20b/";
+
 static struct config_route rules[] = {
 	{.host = video, .path = live, .pass = true},
 	{.host = video, .admit = CONFIG_ADMIT_ALWAYS},
 	{.path = live, .admit = CONFIG_ADMIT_NEVER},
 	{.host = video, .path = root, .pass = true}, /* never reached */
 	{.host = below, .admit = CONFIG_ADMIT_ALWAYS},
+	{.path = cafe, .admit = CONFIG_ADMIT_NEVER},
+	{.path = encoded, .admit = CONFIG_ADMIT_NEVER},
 };
 
 /* clang-format off */
@@ -35,6 +39,13 @@ static const struct {
 	{"but not without one",    "example.org", "/1", false, RULE_SIGHTINGS},
 	{"nor in another name",    "aexample.org", "/1", false, RULE_SIGHTINGS},
 	{"nothing",                "example.com", "/1", false, RULE_SIGHTINGS},
+	{"beyond ASCII",           "example.com", "/caf%C3%A9/1", false, RULE_NEVER},
+	{"in lower case",          "example.com", "/caf%c3%a9/1?a=%41", false, RULE_NEVER},
+	{"or not quite",           "example.com", "/caf%C3%A8/1", false, RULE_SIGHTINGS},
+	{"which must be encoded",  "example.com", "/a%20b/1", false, RULE_NEVER},
+	{"what need not be",       "example.com", "/caf%C3%A9%2f1", true, RULE_NEVER},
+	{"twice",                  "example.com", "/caf%25C3%25A9/1", true, RULE_NEVER},
+	{"in the query",           "example.com", "/?/a%20b/", false, RULE_SIGHTINGS},
 };
 /* clang-format on */
 
@@ -60,13 +71,14 @@ static const struct {
 	unsigned as_written; /* 0: none */
 	const char *for_host; /* of the routes from 1, which are */
 } matches[] = {
-	{"host and path",              "video.example.com", "/live/1", 1, "yyyyn"},
-	{"the second in its list",     "VIDEO.example.com:80", "/1", 2, "yyyyn"},
-	{"any host",                   "example.com", "/live/1", 3, "nnynn"},
-	{"a wildcard",                 "a.example.org", "/1", 5, "nnyny"},
-	{"none",                       "example.com", "/1", 0, "nnynn"},
-	{"what passes is matched in any case", "video.example.com", "/LIVE/1", 1, "yyyyn"},
-	{"the path as it is written",  "video.example.com", "/%6cive/1", 2, "yyyyn"},
+	{"host and path",              "video.example.com", "/live/1", 1, "yyyynyy"},
+	{"the second in its list",     "VIDEO.example.com:80", "/1", 2, "yyyynyy"},
+	{"any host",                   "example.com", "/live/1", 3, "nnynnyy"},
+	{"a wildcard",                 "a.example.org", "/1", 5, "nnynyyy"},
+	{"none",                       "example.com", "/1", 0, "nnynnyy"},
+	{"what passes is matched in any case", "video.example.com", "/LIVE/1", 1, "yyyynyy"},
+	{"the path as it is written",  "video.example.com", "/%6cive/1", 2, "yyyynyy"},
+	{"in the one form it can have", "example.com", "/caf%C3%A9/1", 6, "nnynnyy"},
 };
 /* clang-format on */
 
@@ -120,13 +132,14 @@ END_TEST
 /* ---- one key, one group of origins ----------------------------------------------------------- */
 
 static char web[] = "web", pieces[] = "/a/x", folder[] = "/a/b/", deep[] = "/A/b/c",
-	    odd[] = "/a/%2F", tail[] = "/b";
+	    odd[] = "/a/%2F", tail[] = "/b", accent[] = "/a/\xc3\xa9";
 
 /* Every second one keys by the normal form, and all ask different groups. */
 static struct config_route groups_rules[] = {
 	{.host = video, .path = pieces, .origin = web, .normalise = true},
 	{.host = video, .path = folder, .origin = static_origin},
 	{.host = video, .path = deep, .normalise = true},
+	{.path = accent, .origin = static_origin, .normalise = true},
 	{.path = odd, .origin = static_origin, .normalise = true},
 	{.path = tail, .origin = web, .query = CONFIG_QUERY_IGNORE, .normalise = true},
 };
@@ -150,9 +163,9 @@ random_request(struct request *rq, char host[64], char path[128])
 	static const char *const hosts[] = {"video.example.com",    "VIDEO.example.com",
 					    "video.example.com:80", "video.example.com.",
 					    "%76ideo.example.com",  "b"};
-	static const char *const parts[] = {"/",   "a",	  "x",	 "b",	 "c",	 "..",	  ".",
-					    "%2f", "%2F", "%61", "%2e",	 "//",	 "%252f", ";p",
-					    "\\",  "A",	  "?",	 "/a/x", "/a/b/"};
+	static const char *const parts[] = {
+		"/",  "a",     "x",  "b",  "c", "..", ".",    "%2f",   "%2F",	 "%61",	   "%2e",
+		"//", "%252f", ";p", "\\", "A", "?",  "/a/x", "/a/b/", "%c3%A9", "/%C3%a9"};
 	strcpy(host, hosts[below_n(COUNT(hosts))]);
 	strcpy(path, "/a");
 	if (below_n(8) == 0)
