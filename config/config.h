@@ -220,6 +220,12 @@ const char *config_listen_path(const char *listen);
 /* "proxy+https://...": clients' forwarders speak the PROXY protocol there. */
 bool config_listen_proxied(const char *listen);
 const char *config_listen_address(const char *listen);
+/* The same address or path, whatever is spoken there and however it is spelled; port 0 is a new place each
+ * time. */
+bool config_listen_same(const char *a, const char *b);
+/* Of two addresses one is all of the machine's, and the port is the same: whoever listens at one of them
+ * seems to be at the other one too. */
+bool config_listen_overlaps(const char *a, const char *b);
 
 enum config_redirect { CONFIG_REDIRECT_OFF, CONFIG_REDIRECT_HTTPS };
 

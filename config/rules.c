@@ -84,9 +84,8 @@ config_listen_path(const char *listen)
 	return strncmp(at, "unix:", 5) == 0 ? at + 5 : NULL;
 }
 
-/* The same place twice; port 0 is a new place each time. */
-static bool
-is_same_address(const char *a, const char *b)
+bool
+config_listen_same(const char *a, const char *b)
 {
 	struct address x, y;
 	const char *p = config_listen_path(a), *q = config_listen_path(b);
@@ -97,19 +96,41 @@ is_same_address(const char *a, const char *b)
 	       x.bytes == y.bytes && memcmp(&x.sa, &y.sa, x.bytes) == 0;
 }
 
+bool
+config_listen_overlaps(const char *a, const char *b)
+{
+	struct address x, y;
+	if (config_listen_path(a) || config_listen_path(b) ||
+	    address_parse(config_listen_address(a), &x) < 0 ||
+	    address_parse(config_listen_address(b), &y) < 0)
+		return false;
+	return address_port(&x) && address_port(&x) == address_port(&y) &&
+	       (address_is_any(&x) || address_is_any(&y));
+}
+
 static const char *
 check_addresses(const struct config *c, char *err, size_t err_bytes)
 {
 	if (c->listen_count == 0)
 		return wrong("listen", err, err_bytes, "empty; write at least one IP:PORT");
 	for (unsigned i = 0; i < c->listen_count; i++) {
-		for (unsigned j = 0; j < i; j++)
-			if (is_same_address(c->listen[i], c->listen[j]))
+		for (unsigned j = 0; j < i; j++) {
+			if (config_listen_same(c->listen[i], c->listen[j]))
 				return wrong("listen", err, err_bytes,
 					     "%s is given twice; keep one", c->listen[i]);
-		if (c->admin && is_same_address(c->listen[i], c->admin))
+			if (config_listen_overlaps(c->listen[i], c->listen[j]))
+				return wrong("listen", err, err_bytes,
+					     "%s and %s take the same clients ([::] is for IPv4 "
+					     "too); keep one",
+					     c->listen[j], c->listen[i]);
+		}
+		if (c->admin && config_listen_same(c->listen[i], c->admin))
 			return wrong("admin", err, err_bytes,
 				     "%s is a listen address too; take another port", c->admin);
+		if (c->admin && config_listen_overlaps(c->listen[i], c->admin))
+			return wrong("admin", err, err_bytes,
+				     "%s takes what comes to %s too; take another port",
+				     c->listen[i], c->admin);
 	}
 	return NULL;
 }

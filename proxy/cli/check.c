@@ -17,7 +17,7 @@ cli_check(int argc, char **argv)
 	unsigned found;
 	config_print(&s.config, stdout);
 	int result = fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
-	settings_fit(&s, "check", IDENTITY_TRIES, &found);
+	settings_fit(&s, "check", SETTINGS_TRY, &found);
 	settings_find_names(&s, "check");
 	settings_fini(&s);
 	return found ? CLI_USAGE : result;

@@ -53,16 +53,23 @@ on_difference(void *ctx, const char *setting, const char *why)
 		add(t->applied, setting);
 }
 
+static bool
+listens(const void *server, const char *listen)
+{
+	return server_listens(server, listen);
+}
+
 /* As `twice check` would, and as the user that the program is: another one needs a restart. */
 static bool
 fits(const struct telling *t, const struct config *c)
 {
 	char err[512];
 	struct identity who = {0};
+	struct preflight_place in = {.who = &who, .listens = listens, .ctx = t->r->server};
 	if (config_validate(c, err, sizeof(err)) < 0)
 		add(t->errors, err);
 	else
-		preflight(c, &who, on_finding, (void *)(uintptr_t)t);
+		preflight(c, &in, on_finding, (void *)(uintptr_t)t);
 	return json_array_size(t->errors) == 0;
 }
 

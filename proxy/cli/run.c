@@ -288,7 +288,8 @@ cli_run(int argc, char **argv)
 	}
 	log_set_level(settings_log_level(&s.config));
 	process_raise_file_limit(); /* connections are files */
-	result = settings_fit(&s, "run", IDENTITY_MAKES, &found) ? CLI_FINE : CLI_USAGE;
+	enum settings_start start = before >= 0 ? SETTINGS_SUCCEED : SETTINGS_START;
+	result = settings_fit(&s, "run", start, &found) ? CLI_FINE : CLI_USAGE;
 	if (before >= 0)
 		heir = heir_begin(before, result == CLI_FINE ? NULL : cli_complaints());
 	if (result == CLI_FINE)

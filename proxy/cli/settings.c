@@ -2,6 +2,7 @@
 #include "proxy/cli/settings.h"
 
 #include "proxy/base/log.h"
+#include "proxy/node/inherited.h"
 #include "proxy/node/preflight.h"
 
 #include <string.h>
@@ -130,9 +131,26 @@ settings_find_names(const struct settings *s, const char *command)
 	preflight_names(&s->config, on_finding, &t);
 }
 
-bool
-settings_fit(const struct settings *s, const char *command, enum identity_way way, unsigned *found)
+/* The process before hands its sockets over; what it has not got is bound in earnest. */
+static bool
+comes_with_sockets(const void *ctx, const char *listen)
 {
+	(void)ctx, (void)listen;
+	return true;
+}
+
+static bool
+is_handed_over(const void *ctx, const char *listen)
+{
+	(void)ctx;
+	return inherited_is_there(listen);
+}
+
+bool
+settings_fit(const struct settings *s, const char *command, enum settings_start start,
+	     unsigned *found)
+{
+	enum identity_way way = start == SETTINGS_TRY ? IDENTITY_TRIES : IDENTITY_MAKES;
 	struct telling t = {s, command, false};
 	struct identity who;
 	char err[512];
@@ -144,8 +162,11 @@ settings_fit(const struct settings *s, const char *command, enum identity_way wa
 	}
 	if (t.stops)
 		way = IDENTITY_TRIES;
+	struct preflight_place in = {.who = &who,
+				     .listens = start == SETTINGS_SUCCEED ? comes_with_sockets
+									  : is_handed_over};
 	if (take_identity(&t, way, &who))
-		*found += preflight(&s->config, &who, on_finding, &t);
+		*found += preflight(&s->config, &in, on_finding, &t);
 	else
 		++*found;
 	return !t.stops;

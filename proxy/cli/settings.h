@@ -23,11 +23,17 @@ int settings_init(struct settings *s, const char *command, const char *about, in
 		  int *exit_code);
 void settings_fini(struct settings *s);
 
+enum settings_start {
+	SETTINGS_TRY,	  /* `twice check`: nothing is made */
+	SETTINGS_START,	  /* sockets may be handed over by a supervisor */
+	SETTINGS_SUCCEED, /* in the place of another process, which hands over what it has */
+};
+
 /* Run needs more: an origin, the user it becomes (identity), and the resources of this machine
  * (preflight). Prints each finding on stderr with its place. False: run must refuse. *found counts
  * all of them. From here on the process is that user. */
-bool
-settings_fit(const struct settings *s, const char *command, enum identity_way way, unsigned *found);
+bool settings_fit(const struct settings *s, const char *command, enum settings_start start,
+		  unsigned *found);
 /* Looks up the names of origins and prints those that cannot be found on stderr; this may take
  * seconds. */
 void settings_find_names(const struct settings *s, const char *command);

@@ -183,6 +183,16 @@ inherited_listens_at(int fd, const char *listen, unsigned port)
 	       is_at(&is, listen, port);
 }
 
+bool
+inherited_is_there(const char *listen)
+{
+	unsigned n = count_said();
+	for (unsigned i = 0; i < n; i++)
+		if (inherited_listens_at(FIRST_FD + (int)i, listen, 0))
+			return true;
+	return false;
+}
+
 /* The process before said which entry its sockets are of: at port 0 several may be. */
 static bool
 is_wanted(const struct socket *s, const char *listen)
@@ -258,10 +268,18 @@ forget(const char *name)
 
 enum { KEPT_NAME = 256 };
 
+/* One for a place, whatever is spoken there: a reload may change that, and the sockets stay. */
 static const char *
 kept_name(const char *listen, char name[KEPT_NAME])
 {
-	snprintf(name, KEPT_NAME, "%s%s", prefix, listen);
+	struct address at;
+	char text[ADDRESS_TEXT];
+	const char *place = listen; /* of port 0 several may be */
+	if (config_listen_path(listen))
+		place = config_listen_address(listen);
+	else if (address_parse(config_listen_address(listen), &at) == 0 && address_port(&at))
+		place = address_print(&at, text);
+	snprintf(name, KEPT_NAME, "%s%s", prefix, place);
 	for (char *p = name; *p; p++)
 		if (*p == ':')
 			*p = '-'; /* the list of names is split there */

@@ -24,6 +24,8 @@ struct inherited *inherited_open(void);
 void inherited_give(const char *listen, int fd, bool is_ours);
 /* Does a socket listen at the entry? port: instead of 0, which is any. */
 bool inherited_listens_at(int fd, const char *listen, unsigned port);
+/* Whether one of LISTEN_FDS listens at the entry: before inherited_open, which takes them. */
+bool inherited_is_there(const char *listen);
 /* The number of sockets that listen at an entry of `listen`; *out gets them, allocated. They are the
  * caller's now. 0: none, and *out is NULL. *is_ours: their file is to be removed at the end. */
 unsigned inherited_take(struct inherited *in, const char *listen, int **out, bool *is_ours);

@@ -28,7 +28,7 @@ struct findings { /* who is told */
 	void *ctx;
 	unsigned found;
 	const struct config *config;
-	const struct identity *who;
+	const struct preflight_place *in;
 };
 
 __attribute__((format(printf, 4, 5))) static void
@@ -60,13 +60,15 @@ cannot_make(const char *path, const struct identity *who)
 
 /* 0 when one could listen there, as far as this can be known beside a proxy that runs. */
 static int
-cannot_listen(const char *addr, const struct identity *who)
+cannot_listen(const char *listen, const struct preflight_place *in)
 {
 	struct address a;
 	int on = 1, error = 0;
-	if (config_listen_path(addr))
-		return cannot_make(config_listen_path(addr), who);
-	if (address_parse(addr, &a) < 0)
+	if (in->listens && in->listens(in->ctx, listen))
+		return 0;
+	if (config_listen_path(listen))
+		return cannot_make(config_listen_path(listen), in->who);
+	if (address_parse(config_listen_address(listen), &a) < 0)
 		return EINVAL;
 	int fd = socket(a.sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -83,7 +85,7 @@ static void
 check_listen(const struct config *c, struct findings *p)
 {
 	for (unsigned i = 0; i < c->listen_count; i++) {
-		int error = cannot_listen(config_listen_address(c->listen[i]), p->who);
+		int error = cannot_listen(c->listen[i], p->in);
 		if (error)
 			find(p, true, "listen", "cannot listen on %s: %s; %s", c->listen[i],
 			     strerror(error),
@@ -93,12 +95,12 @@ check_listen(const struct config *c, struct findings *p)
 						 "CAP_NET_BIND_SERVICE"
 					       : "write an address of this machine");
 	}
-	int error = c->admin_socket ? cannot_make(c->admin_socket, p->who) : 0;
+	int error = c->admin_socket ? cannot_make(c->admin_socket, p->in->who) : 0;
 	if (error)
 		find(p, true, "admin_socket",
 		     "cannot listen on %s: %s; name a path in a directory that the program may write",
 		     c->admin_socket, strerror(error));
-	error = c->admin ? cannot_listen(c->admin, p->who) : 0;
+	error = c->admin ? cannot_listen(c->admin, p->in) : 0;
 	if (error)
 		find(p, true, "admin", "cannot listen on %s: %s; write an address of this machine",
 		     c->admin, strerror(error));
@@ -266,10 +268,10 @@ static void
 check_cache_dir(const struct config *c, struct findings *p)
 {
 	char setting[CONFIG_NAME_BYTES];
-	if (c->cache.dir && !(p->who->gives & 1u))
+	if (c->cache.dir && !(p->in->who->gives & 1u))
 		check_one_dir(c, c->cache.dir, "cache.dir", p);
 	for (unsigned i = 0; i < c->disk_count; i++) {
-		if (p->who->gives & 2u << i)
+		if (p->in->who->gives & 2u << i)
 			continue;
 		snprintf(setting, sizeof setting, "more_disks.%u.dir", i);
 		check_one_dir(c, c->disks[i].dir, setting, p);
@@ -384,13 +386,14 @@ preflight_names(const struct config *c, preflight_each_fn *each, void *ctx)
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 unsigned
-preflight(const struct config *c, const struct identity *who, preflight_each_fn *each, void *ctx)
+preflight(const struct config *c, const struct preflight_place *in, preflight_each_fn *each,
+	  void *ctx)
 {
 	static void (*const checks[])(const struct config *, struct findings *) = {
 		check_listen,	 check_admin, check_origin_files, check_certificates, check_loops,
 		check_cache_dir, check_disk,  check_memory,	  check_log,	      check_pages,
 	};
-	struct findings p = {each, ctx, 0, c, who};
+	struct findings p = {each, ctx, 0, c, in};
 	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
 		checks[i](c, &p);
 	return p.found;

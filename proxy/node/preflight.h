@@ -19,12 +19,21 @@ struct finding {
 
 struct identity;
 
+/* In what the configuration is to work. */
+struct preflight_place {
+	const struct identity
+		*who; /* the user, and what root does for it at a start: identity_take */
+	/* Whether a socket listens there already, and will be used: then nothing is bound, and it need not be
+	 * possible (an address that is elsewhere now, a port that needs a right). NULL: none does. */
+	bool (*listens)(const void *ctx, const char *listen);
+	const void *ctx;
+};
+
 typedef void preflight_each_fn(void *ctx, const struct finding *f);
 
-/* Calls each with every finding, in the order of the settings; returns their number. As which user,
- * and what root does for it at a start: identity_take. */
-unsigned
-preflight(const struct config *c, const struct identity *who, preflight_each_fn *each, void *ctx);
+/* Calls each with every finding, in the order of the settings; returns their number. */
+unsigned preflight(const struct config *c, const struct preflight_place *in,
+		   preflight_each_fn *each, void *ctx);
 
 /* Looks up the names of origins, and calls each with those that cannot be found now; this may take
  * seconds. A running proxy goes on looking. */

@@ -27,6 +27,8 @@ struct making {
 	struct edition *edition;
 	struct doorway_place *places; /* of its listen; those of before, copied, where `kept` */
 	bool *kept;
+	struct worker_door *turned; /* those: what is spoken there from now on */
+	unsigned turned_n;
 	unsigned *closed; /* ids of places that are left */
 	unsigned closed_n;
 	struct worker_door **doors; /* for each worker, and how many */
@@ -46,17 +48,30 @@ refuse(struct making *m, const char *setting)
 
 /* ---- listeners ----------------------------------------------------------------------------- */
 
-/* The place of before that is this entry's; each is taken once. NULL: it is new. */
+/* The place of before that is this entry's; each is taken once. NULL: it is new. At port 0 several may be,
+ * which the text alone tells apart. */
 static struct doorway_place *
 place_before(const struct making *m, const char *listen, bool *taken)
 {
 	const struct config *was = m->s->edition->config;
 	for (unsigned i = 0; i < was->listen_count; i++)
-		if (!taken[i] && strcmp(was->listen[i], listen) == 0) {
+		if (!taken[i] && (strcmp(was->listen[i], listen) == 0 ||
+				  config_listen_same(was->listen[i], listen))) {
 			taken[i] = true;
 			return &m->s->places[i];
 		}
 	return NULL;
+}
+
+/* A socket of ours would look like somebody else's that has the port. */
+static bool
+is_beside_ours(const struct making *m, const char *listen)
+{
+	const struct config *was = m->s->edition->config;
+	for (unsigned i = 0; i < was->listen_count; i++)
+		if (config_listen_overlaps(was->listen[i], listen))
+			return true;
+	return false;
 }
 
 static int
@@ -65,8 +80,12 @@ open_place(struct making *m, unsigned i)
 	struct server *s = m->s;
 	const struct config *c = m->edition->config;
 	struct doorway_place *p = &m->places[i];
+	struct address at;
 	p->id = s->next_place++;
 	assert(p->id < s->next_place && !p->given_n && !p->file.path);
+	if (is_beside_ours(m, c->listen[i]) &&
+	    address_parse(config_listen_address(c->listen[i]), &at) == 0)
+		p->port = address_port(&at);
 	if (doorway_place(c, i, p, m->say->err, m->say->err_bytes))
 		return -1;
 	for (unsigned w = 0; w < s->worker_count; w++) {
@@ -78,6 +97,24 @@ open_place(struct making *m, unsigned i)
 	}
 	doorway_shared(p, 1);
 	return 0;
+}
+
+/* Entries whose sockets stay. Which listener: it is the same pointer for what is spoken alike. */
+static void
+keep_places(struct making *m, bool *taken)
+{
+	const struct config *c = m->edition->config;
+	m->turned = mem_zalloc((c->listen_count + 1) * sizeof *m->turned);
+	for (unsigned i = 0; i < c->listen_count; i++) {
+		struct doorway_place *before = place_before(m, c->listen[i], taken);
+		m->kept[i] = before != NULL;
+		if (!before)
+			continue;
+		m->places[i] = *before;
+		m->turned[m->turned_n++] = (struct worker_door){
+			-1, before->id, doorway_listener(c, i, &m->s->listeners)};
+	}
+	assert(m->turned_n <= c->listen_count);
 }
 
 static int
@@ -92,12 +129,7 @@ open_places(struct making *m)
 	m->closed = mem_zalloc((s->place_count + 1) * sizeof *m->closed);
 	for (unsigned w = 0; w < s->worker_count; w++)
 		m->doors[w] = mem_zalloc(c->listen_count * sizeof **m->doors);
-	for (unsigned i = 0; i < c->listen_count; i++) {
-		struct doorway_place *before = place_before(m, c->listen[i], taken);
-		m->kept[i] = before != NULL;
-		if (before)
-			m->places[i] = *before;
-	}
+	keep_places(m, taken);
 	for (unsigned i = 0; i < c->listen_count && !r; i++)
 		if (!m->kept[i])
 			r = open_place(m, i);
@@ -195,6 +227,8 @@ tell_workers(struct making *m)
 			.log = m->log,
 			.doors = m->doors[w],
 			.door_count = m->door_n[w],
+			.turned = m->turned,
+			.turned_count = m->turned_n,
 			.closed = m->closed,
 			.closed_count = m->closed_n,
 			.forgotten = m->forgotten,
@@ -280,6 +314,7 @@ clear_up(struct making *m)
 	free(m->door_n);
 	free(m->places);
 	free(m->kept);
+	free(m->turned);
 	free(m->closed);
 	if (m->log != s->access_log)
 		logfile_stop(&m->log, 0);

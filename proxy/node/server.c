@@ -543,6 +543,16 @@ server_port(const struct server *s, unsigned listener)
 	return s->places[listener].port;
 }
 
+bool
+server_listens(const struct server *s, const char *listen)
+{
+	const struct config *c = s->edition->config;
+	for (unsigned i = 0; i < c->listen_count; i++)
+		if (config_listen_same(c->listen[i], listen))
+			return true;
+	return c->admin && config_listen_same(c->admin, listen);
+}
+
 unsigned
 server_admin_port(const struct server *s)
 {

@@ -41,6 +41,8 @@ void server_destroy(struct server **s);
 
 unsigned server_port(const struct server *s, unsigned listener); /* the bound port */
 unsigned server_admin_port(const struct server *s);		 /* 0: there is none */
+/* Whether a socket of its listens at the entry (config_listen_same), or at admin. Not beside server_reload. */
+bool server_listens(const struct server *s, const char *listen);
 /* The access log is opened again, after a rotation. Any thread. */
 void server_reopen_log(struct server *s);
 /* Applies another configuration, checked as at the start, whole or not at all. Connections stay, and

@@ -105,6 +105,8 @@ take_over(struct letter *letter)
 	for (unsigned i = 0; i < c->door_count; i++)
 		if (listen_at(w, &c->doors[i]))
 			log_error("cannot watch a listening socket: out of memory or descriptors");
+	for (unsigned i = 0; i < c->turned_count; i++)
+		wire_speak(w->wire, c->turned[i].id, c->turned[i].listener);
 	for (unsigned i = 0; i < c->closed_count; i++)
 		wire_unlisten(w->wire, c->closed[i]);
 	wire_leave(w->wire, c->leaves);

@@ -68,6 +68,8 @@ struct worker_change {
 	struct logfile *log;
 	struct worker_door *doors; /* more of them: fd is -1 afterwards; or -1 at once: not this */
 	unsigned door_count;
+	const struct worker_door *turned; /* places that stay, and what is spoken there; fd: -1 */
+	unsigned turned_count;
 	const unsigned *closed; /* places that are left */
 	unsigned closed_count;
 	const unsigned *forgotten; /* numbers of servers that have new owners */

@@ -275,6 +275,15 @@ wire_unlisten(struct wire *w, unsigned id)
 	}
 }
 
+void
+wire_speak(struct wire *w, unsigned id, const struct listener *l)
+{
+	assert(l);
+	for (struct door *d = w->doors; d; d = d->next)
+		if (d->id == id)
+			d->listener = l;
+}
+
 /* ---- the clock's turn ---------------------------------------------------------------------- */
 
 void

@@ -64,11 +64,13 @@ struct wire *wire_create(const struct wire_options *o); /* NULL: out of memory o
 /* Ends what is under way (on_done: STREAM_RESET) and closes the doors. */
 void wire_destroy(struct wire **w);
 
-/* A listening socket, taken; the listener outlives w. id: any number, for wire_unlisten. 0 or -1. */
+/* A listening socket, taken; the listener outlives w. id: any number, for the next two. 0 or -1. */
 int wire_listen(struct wire *w, int fd, const struct listener *l, unsigned id);
 /* The sockets of that number are closed. A client that was in their queue is still answered, and
  * connections that came in by them go on. */
 void wire_unlisten(struct wire *w, unsigned id);
+/* What is spoken by those who come in by the sockets of that number from now on; it outlives w. */
+void wire_speak(struct wire *w, unsigned id, const struct listener *l);
 /* Other limits, from now on and for the connections that are there too. What was said at the
  * beginning of one (SETTINGS of HTTP/2) stays so for it. */
 void wire_settle(struct wire *w, const struct wire_limits *l, const struct network *forwarders,

@@ -198,6 +198,27 @@ SCENARIO("a listener comes and goes, its connections stay")
 	expect(is_refused(first));
 }
 
+SCENARIO("what is spoken at an address changes, and its sockets stay")
+{
+	by_http_only();
+	origin_says("*", .fields = FRESH, .body = "hello");
+	unsigned port = edge_reserve_port();
+	edge_start_yaml(text("\nlisten: [ \"127.0.0.1:%u\" ]\n", port));
+	struct client *old = client_open_to(port);
+	expect_answer(ask_by(old, "/x"), 200, "hello");
+	change_to(text("listen: [ \"proxy+127.0.0.1:%u\" ]\n"
+		       "forwarded: { trust: [ 127.0.0.1 ] }\n",
+		       port));
+	struct client *c = client_open_to(port);
+	client_send(c, "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n");
+	expect_answer(ask_by(c, "/x"), 200, "hello");
+	expect_answer(ask_by(old, "/x"), 200, "hello");
+	change_to(text("listen: [ \"http://127.0.0.1:%u\" ]\n", port));
+	expect_answer(ask_by(client_open_to(port), "/x"), 200, "hello");
+	expect_answer(ask_by(old, "/x"), 200, "hello");
+	expect_answer(ask_by(c, "/x"), 200, "hello");
+}
+
 SCENARIO("a Unix socket comes and goes with its file")
 {
 	by_http_only();

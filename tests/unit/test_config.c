@@ -93,7 +93,7 @@ END_TEST
 START_TEST(every_setting_can_be_given)
 {
 	ck_assert_msg(
-		parse("listen: [ '*:80', '[::]:80' ]\nadmin: off\nworkers: 3\n"
+		parse("listen: [ '*:80', '[::]:81' ]\nadmin: off\nworkers: 3\n"
 		      "origins:\n  - { url: http://a:81/, host: b, verify: off, read_timeout: 250ms }\n"
 		      "  - https://[::1]:82\n"
 		      "cache: { dir: none, max_object: 1.5MiB, targeted_field: X-CC, status_key: yes }\n"
@@ -197,6 +197,9 @@ static const struct {
 	{ "routes: [ { host: '2001:db8::1' } ]\n", "t.yaml:1: routes.host: no request is for \"2001:db8::1\"", "[2001:db8::1]" },
 	{ "routes: [ { host: '*example.com' } ]\n", "t.yaml:1: routes.host: a wildcard is for whole labels", "*.example.com" },
 	{ "routes: [ { path: 'img/' } ]\n",        "t.yaml:1: routes.path: img/ is not", "/img/" },
+	{ "listen: [ '0.0.0.0:80', '[::]:80' ]\n",  "t.yaml:1: listen: 0.0.0.0:80 and [::]:80 take the same", "keep one" },
+	{ "listen: [ '127.0.0.1:80', 'https://0.0.0.0:80' ]\n", "t.yaml:1: listen: 127.0.0.1:80 and https://0.0.0.0:80 take", "keep one" },
+	{ "listen: '0.0.0.0:80'\nadmin: 127.0.0.1:80\n", "t.yaml:2: admin: 0.0.0.0:80 takes what comes to 127.0.0.1:80", "another port" },
 	{ "routes: [ { path: '/a//b' } ]\n",       "t.yaml:1: routes.path: servers read \"//b\" in /a//b in", "end the path" },
 	{ "routes: [ { path: '/a/../b' } ]\n",     "t.yaml:1: routes.path: servers read \"/../\" in /a/../b in", "end the path" },
 	{ "routes: [ { path: '/a/%61' } ]\n",      "t.yaml:1: routes.path: servers read \"%61\" in /a/%61 in", "themselves" },
