@@ -214,7 +214,7 @@ static const struct setting route_admission[] = {
 static const struct setting route[] = {
 	VALUE(TEXT,    name,                     "name",                     "none",     "none",     NO_RANGE,                 "name under which it is counted in /stats and /metrics"),
 	VALUE(TEXT,    host,                     "host",                     "any",      "any",      NO_RANGE,                 "host that the rule applies to; *.host: all names below it"),
-	VALUE(TEXT,    path,                     "path",                     "any",      "any",      NO_RANGE,                 "prefix of the paths that the rule applies to; bytes beyond ASCII encoded or not"),
+	VALUE(TEXT,    path,                     "path",                     "any",      "any",      NO_RANGE,                 "prefix of the paths that the rule applies to, encoded or not"),
 	VALUE(TEXT,    origin,                   "origin",                   "first",    "first",    NO_RANGE,                 "name of the group that is asked; first: the first of origins"),
 	VALUE(SWITCH,  pass,                     "pass",                     "off",      NULL,       NO_RANGE,                 "do not use the cache for these requests"),
 	VALUE(WORD,    admit,                    "admit",                    "sightings", "sightings|always|never", NO_RANGE,   "which objects are written to disk"),

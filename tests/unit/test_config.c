@@ -104,7 +104,7 @@ START_TEST(every_setting_can_be_given)
 		      "access_log: '-'\nlog_level: debug\n") == 0,
 		"%s", err);
 	ck_assert_uint_eq(c.listen_count, 2);
-	ck_assert_str_eq(c.listen[1], "[::]:80");
+	ck_assert_str_eq(c.listen[1], "[::]:81");
 	ck_assert_ptr_null(c.admin);
 	ck_assert_uint_eq(c.workers, 3);
 	ck_assert_uint_eq(c.origin_count, 2);
