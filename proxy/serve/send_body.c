@@ -25,27 +25,44 @@ part_text(struct txn *t, bool last)
 	return buf_str(&t->part_text);
 }
 
+/* To the next slice, where there is one. */
+static void
+leave_slice(struct txn *t)
+{
+	assert(t->slice_i < t->slice_count);
+	if (++t->slice_i == t->slice_count)
+		return;
+	t->at = t->slices[t->slice_i].at;
+	t->until = t->at + t->slices[t->slice_i].n;
+	t->parts = t->parts ? PARTS_HEAD : PARTS_NOT;
+}
+
 /* What comes next is not of a slice's own bytes: the text between them, or the end. */
 static bool
-pull_between(struct txn *t, struct str *pieces, unsigned *n, enum stream_pull *r)
+pull_between(struct txn *t, size_t most, struct str *pieces, unsigned *n, enum stream_pull *r)
 {
-	if (t->at == t->until) {
-		if (++t->slice_i >= t->slice_count) {
-			if (t->parts)
-				pieces[(*n)++] = part_text(t, true);
-			*r = STREAM_PULL_END;
-			return true;
-		}
-		t->at = t->slices[t->slice_i].at;
-		t->until = t->at + t->slices[t->slice_i].n;
-		t->parts = t->parts ? PARTS_HEAD : PARTS_NOT;
-	}
-	if (t->parts != PARTS_HEAD)
+	if (!t->between.n && t->at == t->until)
+		leave_slice(t);
+	bool last = t->slice_i == t->slice_count;
+	if (!last && t->parts != PARTS_HEAD)
 		return false;
-	t->parts = PARTS_BYTES;
-	pieces[(*n)++] = part_text(t, false);
-	*r = STREAM_PULL_SOME;
+	if (!t->between.n && t->parts)
+		t->between = part_text(t, last);
+	struct str piece = {t->between.p, t->between.n < most ? t->between.n : most};
+	t->between = str_from(t->between, piece.n);
+	if (piece.n)
+		pieces[(*n)++] = piece;
+	*r = last && !t->between.n ? STREAM_PULL_END : STREAM_PULL_SOME;
+	if (!last && !t->between.n)
+		t->parts = PARTS_BYTES;
 	return true;
+}
+
+/* There is a slice to send, or what stands behind the last one. */
+static bool
+is_under_way(const struct txn *t)
+{
+	return t->at <= t->until && (t->slice_i < t->slice_count || t->between.n);
 }
 
 enum stream_pull
@@ -53,10 +70,10 @@ send_pull_object(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
 	struct txn *t = ctx;
 	enum stream_pull r;
-	assert(t->object && t->at <= t->until && t->slice_i < t->slice_count);
+	assert(t->object && is_under_way(t) && most);
 	if (t->read_out)
 		return STREAM_PULL_LATER;
-	if ((t->at == t->until || t->parts == PARTS_HEAD) && pull_between(t, pieces, n, &r))
+	if ((t->at == t->until || t->parts == PARTS_HEAD) && pull_between(t, most, pieces, n, &r))
 		return r;
 	uint64_t left = t->until - t->at;
 	switch (object_read(t->serve->shelves->cache, t->object, &t->read, t->at,
@@ -105,9 +122,9 @@ send_pull_walk(void *ctx, size_t most, struct str *pieces, unsigned *n)
 {
 	struct txn *t = ctx;
 	enum stream_pull r;
-	assert(t->walk && t->at <= t->until && t->slice_i < t->slice_count);
+	assert(t->walk && is_under_way(t) && most);
 	answer_release(t);
-	if ((t->at == t->until || t->parts == PARTS_HEAD) && pull_between(t, pieces, n, &r))
+	if ((t->at == t->until || t->parts == PARTS_HEAD) && pull_between(t, most, pieces, n, &r))
 		return r;
 	uint64_t left = t->until - t->at;
 	switch (walk_read(t->walk, t->at, t->until, left < most ? (size_t)left : most, &pieces[0],

@@ -142,6 +142,7 @@ struct txn {
 	/* the answer */
 	struct buf text;		     /* values of the head being made */
 	struct buf part_text;		     /* what stands between the parts of a multipart body */
+	struct str between;		     /* what is still to be sent of it */
 	struct str body;		     /* of an answer made here */
 	struct block *blocks[STREAM_PIECES]; /* keep the pieces of a flight that are being sent */
 	bool cut;

@@ -105,6 +105,33 @@ SCENARIO("ranges of a body in one connection")
 	}
 }
 
+SCENARIO("several ranges fit through any window, from RAM and from slices")
+{
+	enum { BYTES = 3 << 20 };
+	origin_says("/r", .fields = FRESH, .pattern_bytes = 1000, .seed = 9);
+	origin_says("/film", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 9,
+		    .ranges = true, .times = 9);
+	edge_start(H2_LISTEN, "--memory", "64MiB");
+	static const char *const targets[] = {"/r", "/film"};
+	static const char *const ranges = "Range: bytes=0-0,100-102\r\n";
+	for (int i = 0; i < 2; i++) {
+		struct h2_client *c = h2_open_window(1);
+		get(targets[i]);
+		struct answer whole = get_with(targets[i], ranges);
+		expect_status(whole, 206);
+		int s = h2_request(c, "GET", targets[i], ranges, NULL);
+		for (size_t n = 1; n < whole.body_bytes; n++) {
+			h2_wait_body(c, s, n);
+			h2_window(c, s, 1);
+		}
+		struct answer a = h2_read(c, s);
+		expect_status(a, 206);
+		expect_int((long long)a.body_bytes, (long long)whole.body_bytes);
+		const char *at = memmem(a.body, a.body_bytes, "bytes 100-102/", 14);
+		expect(at && (at = strstr(at, "\r\n\r\n")) && is_pattern(at + 4, 9, 100, 3));
+	}
+}
+
 SCENARIO("an upload streams, with a length and without one")
 {
 	enum { BYTES = 2 << 20 };
