@@ -396,16 +396,25 @@ be_late(struct forget *f, uint64_t at)
 			    f->o.dir, FORGET_LIMIT_MS / 1000);
 }
 
+/* Under the lock: while the logs rested the disk had nothing to do, and is not late for that. */
+static int64_t
+waits_since(const struct forget *f, int64_t asked_ms)
+{
+	return !f->resting && f->works_ms > asked_ms ? f->works_ms : asked_ms;
+}
+
 int
 forget_wait(struct forget *f, uint64_t at)
 {
-	struct timespec until = now_and_ms(FORGET_LIMIT_MS);
+	int64_t asked_ms = now_ms(), left;
 	if (!f->disks_n)
 		return 0;
 	pthread_mutex_lock(&f->lock);
-	int late = 0;
-	while (f->durable < at && f->tried < at && !late)
-		late = pthread_cond_timedwait(&f->done, &f->lock, &until);
+	while (f->durable < at && f->tried < at &&
+	       (left = waits_since(f, asked_ms) + FORGET_LIMIT_MS - now_ms()) > 0) {
+		struct timespec until = now_and_ms((unsigned)left);
+		pthread_cond_timedwait(&f->done, &f->lock, &until);
+	}
 	bool durable = f->durable >= at;
 	if (!durable && f->tried < at)
 		be_late(f, at);
@@ -443,7 +452,7 @@ forget_give_up(struct forget *f, int64_t before_ms)
 {
 	pthread_mutex_lock(&f->lock);
 	for (struct forget_letter **p = &f->letters, *l; (l = *p);) {
-		if (l->since_ms >= before_ms) {
+		if (waits_since(f, l->since_ms) >= before_ms) {
 			p = &l->next;
 			continue;
 		}

@@ -142,7 +142,8 @@ uint64_t forget_add_own(struct forget *f, enum forget_kind kind, const struct fo
 /* How many lasting entries are kept apart. */
 uint64_t forget_most(const struct forget *f);
 /* Waits until all that was forgotten up to a time is durable: 0; -1 when it could not be made so,
- * or not within FORGET_LIMIT_MS: then no directory is sound until it is. */
+ * or not within FORGET_LIMIT_MS: then no directory is sound until it is. Where the logs rested
+ * meanwhile, that time begins anew when they are written again. */
 enum { FORGET_LIMIT_MS = 5000 };
 int forget_wait(struct forget *f, uint64_t at);
 /* The same as a letter home (cache.h); somebody must call forget_give_up now and then: letters that

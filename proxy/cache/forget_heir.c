@@ -63,6 +63,7 @@ forget_work(struct forget *f)
 	if (f->disks_n)
 		begin_behind_heir(f);
 	f->resting = false;
+	f->works_ms = now_ms();
 	f->anew = f->disks_n > 0;
 	forget_check(f);
 	pthread_cond_signal(&f->work);

@@ -61,6 +61,7 @@ struct forget {
 	struct forget_hints *fresh;    /* being built, to take the place of hints */
 	bool crowded, stopping;
 	bool resting;	   /* the logs are somebody else's */
+	int64_t works_ms;  /* since when they are not, where they were */
 	bool writes;	   /* the thread does, without the lock */
 	bool anew;	   /* whatever the logs say */
 	forget_heir *heir; /* NULL: none */

@@ -1,6 +1,7 @@
 /* test_forget.c - the order of things in time: each rule, the bound, crashes at every step, races.
  * rooms: cache http base filter
  */
+#include "proxy/base/clock.h"
 #include "proxy/base/le.h"
 #include "proxy/base/log.h"
 #include "proxy/cache/cache.h"
@@ -1131,6 +1132,40 @@ START_TEST(a_sync_that_hangs_is_told_and_closes_the_directory)
 }
 END_TEST
 
+/* A successor held the logs for nearly as long as one waits: the disk has its whole time yet. */
+START_TEST(the_time_in_which_a_log_rested_is_not_the_disks)
+{
+	begin();
+	log_set_level(LOG_ERROR);
+	struct diskio_ops ops = diskio_system;
+	struct mailbox home;
+	mailbox_init(&home);
+	ops.sync = sync_at_gate;
+	options.ops = &ops;
+	struct forget *f = open_forget(FORGET_MISSING);
+	struct forget_letter letter = {.home = &home, .done = be_told};
+	told = 0;
+	ck_assert(forget_rest(f));
+	forget_tell(f, &letter, add(f, FORGET_URL, PAGE));
+	int64_t asked = now_ms();
+	while (now_ms() == asked)
+		sched_yield();
+	shut_gate(true);
+	forget_work(f);
+	wait_at_gate();
+	forget_give_up(f, asked + 1);
+	expect_told(f, &home, 0, true);
+	forget_give_up(f, now_ms() + 1);
+	expect_told(f, &home, 1, false);
+	shut_gate(false);
+	while (!forget_is_sound_at(f, 0))
+		sched_yield();
+	forget_close(&f);
+	mailbox_fini(&home);
+	end();
+}
+END_TEST
+
 /* ---- many threads -------------------------------------------------------------------------- */
 
 static struct forget *shared;
@@ -1211,4 +1246,4 @@ UNIT("forget", LOOP(rule, rules), LOOP(tagged_rule, tagged), TEST(what_is_gone_i
      TIMES(power_fails_behind_every_step_of_two_disks, 9),
      TEST(what_is_not_durable_says_so_until_it_is),
      TIMES(a_sync_that_hangs_is_told_and_closes_the_directory, 2),
-     TEST(no_race_brings_anything_back))
+     TEST(the_time_in_which_a_log_rested_is_not_the_disks), TEST(no_race_brings_anything_back))
