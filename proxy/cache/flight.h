@@ -55,6 +55,7 @@ struct flight_head {
 	bool kept;   /* being stored, in RAM or on disk: it can be read from there at the end */
 	enum storable judged; /* why it is not storable; OVERTAKEN: what was stored is for all */
 	enum admission verdict;
+	bool of_owner; /* the leader's request has credentials: why it is not storable, perhaps */
 	bool narrow; /* a tunnel: for its leader alone, without end, so that little of it is held */
 	bool has_age;	     /* the origin's answer had an Age: it came from a cache itself */
 	uint64_t body_bytes; /* UINT64_MAX: not known */

@@ -118,16 +118,17 @@ head_read(struct str stored, struct response *out)
 }
 
 /* Fields that speak of the stored bytes, or that our storing depends on (RFC 9111 3.2): Vary names
- * the variant under which the response is filed. */
-static const uint64_t bound_to_body =
-	FIELD_BIT(CONTENT_ENCODING) | FIELD_BIT(CONTENT_RANGE) | FIELD_BIT(ETAG) | FIELD_BIT(VARY);
+ * the variant under which the response is filed. Where there is no tag or Vary yet, the news may bring
+ * one; bytes that are not coded never are later. */
+static const uint64_t of_bytes = FIELD_BIT(CONTENT_ENCODING) | FIELD_BIT(CONTENT_RANGE),
+		      bound_to_body = FIELD_BIT(ETAG) | FIELD_BIT(VARY);
 
 static bool
 is_bound(const struct fields *stored, const struct field *f)
 {
 	if (bound_to_body & field_bit(f->id))
 		return fields_has(stored, f->id);
-	return head_is_of_bytes(f->name);
+	return (of_bytes & field_bit(f->id)) || head_is_of_bytes(f->name);
 }
 
 static bool

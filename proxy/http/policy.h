@@ -101,6 +101,9 @@ bool policy_range_is_foreign(const struct request *r);
 
 /* What the answer may depend on without saying so: Authorization, Cookie. */
 bool policy_has_credentials(const struct request *r);
+/* The answer sets a cookie: what else it says may be for that client alone, too, and of a 200 like that
+ * nothing would be kept. */
+bool policy_sets_session(const struct fields *answer, const struct policy_settings *s);
 
 /* A part, or whether a copy that the client has is still good: not the whole. */
 bool policy_asks_for_less(const struct request *r);

@@ -30,6 +30,12 @@ policy_range_is_foreign(const struct request *r)
 }
 
 bool
+policy_sets_session(const struct fields *answer, const struct policy_settings *s)
+{
+	return fields_has(answer, FIELD_SET_COOKIE) && s->set_cookie == SET_COOKIE_NEVER;
+}
+
+bool
 policy_has_credentials(const struct request *r)
 {
 	return fields_has(&r->fields, FIELD_AUTHORIZATION) || fields_has(&r->fields, FIELD_COOKIE);

@@ -58,7 +58,8 @@ complete_with(struct fill *f, const struct response *rs, char date[DATE_BYTES],
 	      struct response *merged)
 {
 	bool useless = rs->status == 206 || rs->status == 412 || rs->status == 416;
-	if (part_fills(f->part, f->gap, rs, keep_length(rs)) && whole_of(f->part, rs, date, merged))
+	if (!policy_sets_session(&rs->fields, &f->route->policy) &&
+	    part_fills(f->part, f->gap, rs, keep_length(rs)) && whole_of(f->part, rs, date, merged))
 		return COMPLETE_IT;
 	object_unref(&f->part);
 	return useless ? COMPLETE_ASK_ANEW : COMPLETE_NOT;

@@ -209,6 +209,7 @@ serve_stale(struct txn *t, const char *why)
 {
 	assert(t->object && t->stale_ok);
 	flight_leave(&t->reader);
+	t->leader = false; /* of what is asked for from here on */
 	t->answer = ANSWER_STALE;
 	sight_stored(t);
 	t->detail = why;
@@ -277,6 +278,9 @@ shares_head(struct txn *t, const struct flight_head *h)
 {
 	bool look_again = false;
 	struct herd_facts f = {.shareable = is_for_us(t, h, &look_again), .status = h->status};
+	/* That one client has credentials says nothing of those who have none. */
+	look_again |= !f.shareable && !h->storable && h->of_owner && h->status < 400 &&
+		      !policy_has_credentials(&t->rq);
 	if (look_again && t->restarts < RESTARTS_MAX) {
 		follow_again(t);
 		return false;
@@ -441,6 +445,7 @@ wait_for_end(struct txn *t, enum flight_state s)
 	int64_t now = now_ms();
 	assert(!t->leader && t->try_at_ms);
 	if (s == FLIGHT_ARRIVING && t->stale_at_ms && now >= t->stale_at_ms) {
+		t->late = LATE_WAITED;
 		serve_stale(t, "stale-after");
 	} else if (s != FLIGHT_ARRIVING || now >= t->try_at_ms) {
 		alarm_cancel(&t->serve->alarms, &t->alarm);

@@ -137,6 +137,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	buf_add_str(&h->tags, buf_str(&f->tags));
 	h->terms = f->terms;
 	h->storable = keeps;
+	h->of_owner = policy_has_credentials(&f->rq);
 	h->narrow = f->tunnel;
 	h->judged = storable;
 	h->verdict = f->sighting.verdict;
@@ -167,11 +168,33 @@ is_variant(const struct fill *f)
 	return !key_hash_equal(f->stored_hash, f->key.primary);
 }
 
+/* Since the head came, variants were stored that differ in more than we knew: what is filed by that now
+ * would hide them. */
+static bool
+would_hide(const struct fill *f)
+{
+	struct shelves *sh = f->serve->shelves;
+	struct object *o = NULL;
+	if (f->keeps != KEEPS_ANSWER || f->landed == keep_landed(sh, f->key.primary))
+		return false;
+	enum found found = cache_peek(sh->cache, f->key.primary, key_primary(&f->key), &o);
+	bool hides = found == FOUND_OBJECT && o->kind == OBJECT_MARKER &&
+		     !str_eq(o->head, buf_str(&f->variants.names));
+	if (found == FOUND_LATER)
+		hides = !is_variant(f) && !(f->object && cache_is_current(sh->cache, f->object));
+	object_unref(&o);
+	return hides;
+}
+
 /* The write is complete: the object is there from now on. */
 struct object *
 keep_commit(struct fill *f)
 {
 	assert(f->write && (f->keeps == KEEPS_ANSWER || f->keeps == KEEPS_PART));
+	if (would_hide(f)) {
+		keep_no_write(f);
+		return NULL;
+	}
 	bool seen_again = is_seen_again(f);
 	struct object *o = cache_write_commit(&f->write, seen_again);
 	if (f->keeps != KEEPS_PART) /* the whole is still to be fetched */

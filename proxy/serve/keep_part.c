@@ -54,7 +54,8 @@ keep_part(struct fill *f, const struct response *rs, struct flight_head *h, int6
 	count_part(f, rs);
 	head_store(rs, now, &head, &f->terms);
 	bill_part(f, rs, buf_str(&head));
-	if (!part_is_sound(rs, f->expected)) {
+	/* An answer to If-Range may leave out what describes the whole (RFC 9110 15.3.7). */
+	if (!part_is_sound(rs, f->expected) || fields_has(&f->rq.fields, FIELD_IF_RANGE)) {
 		buf_fini(&head);
 		return true;
 	}

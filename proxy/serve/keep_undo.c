@@ -70,7 +70,8 @@ keep_outdate(struct fill *f, int64_t now)
 {
 	struct terms terms = f->object->terms;
 	terms_outdate(&terms, now);
-	if (terms.lifetime == f->object->terms.lifetime)
+	terms.stale_while_revalidate = 0; /* what validates it says so anew */
+	if (terms.lifetime == f->object->terms.lifetime && !f->object->terms.stale_while_revalidate)
 		return;
 	struct object *o = cache_refresh(f->serve->shelves->cache, f->object, f->object->head,
 					 f->object->tags, &terms, f->begun);

@@ -40,6 +40,8 @@ learn_from_head(struct fill *f, const struct response *rs)
 			keep_outdate(f, now);
 		return;
 	}
+	if (policy_sets_session(&rs->fields, &f->route->policy))
+		return;
 	struct request get = f->rq;
 	get.method = METHOD_GET;
 	struct storing_facts facts = {&get, &updated,	       f->request_time,
@@ -55,17 +57,19 @@ learn_from_head(struct fill *f, const struct response *rs)
 	buf_fini(&head);
 }
 
-/* What a 304 says of the object itself. The rest of one to a request with a cookie is its owner's, perhaps,
- * where nothing says in words that all may have it: of a 200 like that nothing would be kept. */
+/* What a 304 says of the object itself. The rest of one that sets a cookie, or answers one, is its
+ * owner's, perhaps, where nothing says in words that all may have it: of a 200 like that nothing would be
+ * kept. */
 static const uint64_t of_object = FIELD_BIT(AGE) | FIELD_BIT(CACHE_CONTROL) |
 				  FIELD_BIT(CDN_CACHE_CONTROL) | FIELD_BIT(DATE) | FIELD_BIT(ETAG) |
 				  FIELD_BIT(EXPIRES) | FIELD_BIT(LAST_MODIFIED) |
 				  FIELD_BIT(SURROGATE_CONTROL) | FIELD_BIT(VARY);
 
 static bool
-is_for_owner(const struct fill *f)
+is_for_owner(const struct fill *f, const struct response *rs)
 {
-	return fields_has(&f->rq.fields, FIELD_COOKIE) && (f->terms.flags & TERMS_HEURISTIC);
+	return policy_sets_session(&rs->fields, &f->route->policy) ||
+	       (fields_has(&f->rq.fields, FIELD_COOKIE) && (f->terms.flags & TERMS_HEURISTIC));
 }
 
 static bool
@@ -102,7 +106,7 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 	if (ok) {
 		f->keeps = storable_is_yes(keep_judge(f, &updated, true, now)) ? KEEPS_ANSWER
 									       : KEEPS_NOTHING;
-		if (f->keeps == KEEPS_ANSWER && is_for_owner(f))
+		if (f->keeps == KEEPS_ANSWER && is_for_owner(f, rs))
 			ok = update_object_alone(&stored, rs, now, date, &updated);
 		head_store(&updated, now, &head, &f->terms);
 	}
@@ -128,6 +132,7 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 	buf_add_str(&h->tags, buf_str(&f->tags));
 	buf_add_str(&h->tags, f->object->tags); /* who joined on the way asks by both */
 	h->storable = f->keeps == KEEPS_ANSWER;
+	h->of_owner = policy_has_credentials(&f->rq);
 	h->terms = h->object->terms;
 	buf_fini(&head);
 	keep_sharing(f, 304, STORABLE_METHOD);

@@ -102,9 +102,11 @@ resume_with(struct fill *f, const struct response *rs)
 	uint64_t total, length = keep_length(rs);
 	bool known = f->expected != UINT64_MAX;
 	assert(f->stage == FILL_ARRIVING && f->received <= f->expected);
-	struct str coding = fields_get(&rs->fields, FIELD_CONTENT_ENCODING);
+	/* One that says nothing may leave it out; of unknown length it could be of another one. */
+	struct str coding = fields_get(&rs->fields, FIELD_CONTENT_ENCODING),
+		   ours = coding_in(head_of(f));
 	if (!validator_is_of(validator_of(f), &rs->fields) ||
-	    (coding.n && !str_ieq(coding, coding_in(head_of(f)))))
+	    (coding.n ? !str_ieq(coding, ours) : !known && ours.n))
 		return RESUME_NOT;
 	if (!known && is_behind_end(f, rs)) /* only the end was missing */
 		return RESUME_OVER;

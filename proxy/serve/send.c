@@ -329,6 +329,7 @@ answer_validated(struct txn *t, const struct flight_head *h)
 	sight_stored(t);
 	t->detail = t->object->place == OBJECT_IN_RAM ? "ram" : "disk";
 	flight_leave(&t->reader);
+	t->leader = false; /* of what is asked for from here on */
 	answer_object(t);
 }
 
@@ -406,6 +407,8 @@ answer_flight(struct txn *t)
 		t->sighting.writes = admission_writes(t->sighting.verdict);
 		object_unref(&t->object);
 		t->object = object_ref(h->object);
+		variants_read(&t->variants,
+			      buf_str(&h->vary)); /* slices are asked for under these */
 		flight_leave(&t->reader);
 		answer_object(t);
 		return;

@@ -193,6 +193,27 @@ SCENARIO("what a 304 says to who has a cookie goes to nobody else")
 	expect_that(!field(a, "X-User"), "%s", field(a, "X-User"));
 }
 
+SCENARIO("what a 304 or a HEAD that sets a cookie says goes to nobody else")
+{
+	static const char *const own = FRESH "Set-Cookie: sid=1\r\nX-Token: 1\r\n";
+	origin_says("/a", .fields = STALE, .etag = "\"v\"", .body = "hello", .fields_304 = own);
+	origin_says("/a", .fields = own, .fields_304 = own, .etag = "\"v\"", .body = "hello");
+	origin_says("/b", .fields = STALE, .etag = "\"v\"", .body = "hello");
+	origin_says("/b", .fields = own, .fields_304 = FRESH, .etag = "\"v\"", .body = "hello");
+	edge_start();
+	get("/a");
+	struct answer a = get("/a");
+	expect_verdict(a, "fwd-status=304");
+	a = get("/a");
+	expect_hit(a); /* that it is good still is true for all */
+	expect_that(!field(a, "X-Token") && !field(a, "Set-Cookie"), "%s", a.head);
+	get("/b");
+	ask("HEAD", "/b", NULL, NULL);
+	a = get("/b");
+	expect_answer(a, 200, "hello");
+	expect_that(!field(a, "X-Token") && !field(a, "Set-Cookie"), "%s", a.head);
+}
+
 SCENARIO("a 304 updates the stored fields, but not those of the body's form")
 {
 	origin_says("/x", .fields = STALE "X-A: 1\r\nX-B: 1\r\nContent-Type: text/plain\r\n",

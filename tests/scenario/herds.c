@@ -65,6 +65,23 @@ SCENARIO("after one client's error, or its private answer, there is one fetch fo
 	}
 }
 
+SCENARIO("one client's credentials let nobody loose who waits behind it")
+{
+	struct barrier *go = barrier_new();
+	struct call *calls[HERD];
+	origin_says("/x", .fields = FRESH, .body = "mine", .hold_head = go);
+	origin_says("/x", .fields = FRESH, .body = "ours", .times = 99);
+	edge_start();
+	struct call *own = call_with("GET", "/x", "Authorization: Basic eDp5\r\n", NULL);
+	origin_wait_requests(1);
+	herd(calls, HERD, "/x");
+	barrier_open(go);
+	call_expect(own, 200, "mine");
+	for (int k = 0; k < HERD; k++)
+		call_expect(calls[k], 200, "ours");
+	expect_few("/x");
+}
+
 SCENARIO("a private answer lets others fetch side by side, until one comes that may be shared")
 {
 	struct barrier *go = barrier_new();

@@ -89,6 +89,28 @@ SCENARIO_IN(60, "who was left behind gets the rest from the origin when it is ke
 	expect_text(heard_field(origin_last(), "If-Range"), "\"1\"");
 }
 
+/* One tag for both codings, and a part is never coded. */
+SCENARIO_IN(60, "who was left behind in a coded body gets no rest that is not coded")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/big", .fields = FRESH "Content-Encoding: gzip\r\n", .etag = "\"1\"",
+		    .pattern_bytes = BYTES, .seed = 3, .hold_head = go, .chunked = true);
+	origin_says("/big", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
+		    .ranges = true, .times = 9);
+	edge_start();
+	struct call *fast = call_with("GET", "/big", "Accept-Encoding: gzip\r\n", NULL);
+	origin_wait_requests(1);
+	struct client *slow = client_open_narrow();
+	client_request(slow, "GET", "/big", "Accept-Encoding: gzip\r\n");
+	edge_wait_requests(2);
+	barrier_open(go);
+	struct answer a = call_wait(fast);
+	expect(a.body_bytes == BYTES && is_pattern(a.body, 3, 0, BYTES));
+	a = client_try(slow, "GET");
+	expect(a.cut);
+	expect(is_pattern(a.body, 3, 0, a.body_bytes));
+}
+
 SCENARIO_IN(60,
 	    "a slow reader of slices that are kept nowhere has its own fetched, and stops nobody")
 {

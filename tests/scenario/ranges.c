@@ -270,6 +270,23 @@ SCENARIO("a part does not outlive what the origin says of the whole")
 	expect_that(!strstr(a.body, "2345"), "the old part: %s", a.body);
 }
 
+/* RFC 9110 15.3.7: a 206 to who has an If-Range need not say again what the client knows. */
+SCENARIO("a part that came for an If-Range is nobody else's, nor is the whole made of it")
+{
+	const char *type = FRESH "Content-Type: image/png\r\n";
+	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .body = "0123456789", .ranges = true);
+	origin_says("/x", .fields = type, .etag = "\"1\"", .body = "0123456789", .ranges = true,
+		    .times = 9);
+	edge_start();
+	expect_answer(get_with("/x", "Range: bytes=0-4\r\nIf-Range: \"1\"\r\n"), 206, "01234");
+	struct answer a = get_with("/x", "Range: bytes=1-3\r\n");
+	expect_answer(a, 206, "123");
+	expect_field(a, "Content-Type", "image/png");
+	a = get("/x");
+	expect_answer(a, 200, "0123456789");
+	expect_field(a, "Content-Type", "image/png");
+}
+
 SCENARIO("parts of different versions are never put together")
 {
 	static const char *const tags[][2] = {{"\"v1\"", "\"v2\""}, {"W/\"w\"", "W/\"w\""}};

@@ -459,6 +459,40 @@ SCENARIO("variants have slices of their own")
 	origin_expect_requests(2);
 }
 
+SCENARIO("a variant that breaks off at its first fetch is completed as others are")
+{
+	static const char *const fields = FRESH "Vary: Accept-Language\r\n";
+	origin_says("/v", .fields = fields, .etag = "\"de\"", .pattern_bytes = BYTES, .seed = 1,
+		    .ranges = true, .cut = true, .cut_at = 2 * MIB + 5);
+	origin_says("/v", .fields = fields, .etag = "\"de\"", .pattern_bytes = BYTES, .seed = 1,
+		    .ranges = true, .times = 9);
+	edge_start("--memory", "64MiB");
+	expect_bytes_of(get_with("/v", "Accept-Language: de\r\n"), 1, 0, BYTES);
+}
+
+/* Who waits for the end of the whole's successor is answered stale, and the stale one has a slice too
+ * few, which is of the successor by now. */
+SCENARIO_IN(60, "a stale body whose missing slice is of the next version is asked for anew")
+{
+	enum { FIRST = 8 * MIB, NEXT = 40 * MIB };
+	struct barrier *go = barrier_new();
+	origin_says("/film", .fields = "Cache-Control: max-age=10\r\nAge: 20\r\n", .etag = "\"v1\"",
+		    .pattern_bytes = FIRST, .seed = 1, .ranges = true);
+	origin_says("/film", .fields = FRESH, .pattern_bytes = NEXT, .seed = 2, .hold_body = go,
+		    .hold_at = 38 * MIB);
+	origin_says("/film", .fields = FRESH, .pattern_bytes = NEXT, .seed = 2, .times = 9);
+	edge_yaml("admission: { sightings: 1 }\ncache: { stale_after: 100ms }\n");
+	edge_start("--memory", "64MiB", "--disk", "512MiB");
+	expect_status(get_with("/film", "Range: bytes=0-1\r\n"), 206);
+	struct call *whole = call_get("/film");
+	edge_wait_stat("bytes.from_origin", 38 * MIB);
+	struct answer a = get_with("/film", text("Range: bytes=%d-\r\n", 5 * MIB));
+	expect_status(a, 206);
+	expect_bytes_of(a, 2, 5 * MIB, NEXT - 5 * MIB);
+	barrier_open(go);
+	expect_bytes_of(call_wait(whole), 2, 0, NEXT);
+}
+
 SCENARIO("a lone slice that is missing is not fetched for only-if-cached")
 {
 	origin_says("/film", FILM, .times = 9);

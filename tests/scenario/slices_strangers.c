@@ -227,6 +227,28 @@ SCENARIO("who follows a stranger's fetch of a slice has a try of its own: a body
 	barrier_open(never);
 }
 
+/* Each reader asks whether the head is good still, and leads that question. */
+SCENARIO("neither do those wait for it who validate the head themselves")
+{
+	struct barrier *never = barrier_new();
+	origin_says("/warm", .fields = "Cache-Control: no-store\r\n", .body = "x");
+	origin_says("/film", .fields = "Cache-Control: max-age=0\r\n", .etag = "\"v1\"",
+		    .pattern_bytes = BYTES, .seed = SEED, .ranges = true, .hold_body = never,
+		    .hold_at = 300000, .hold_for = "X-Evil", .times = 99);
+	edge_start("--memory", "64MiB");
+	get("/warm");
+	get_range(0, MIB);
+	struct client *stranger = client_open();
+	client_request(stranger, "GET", "/film",
+		       text(EVIL "Range: bytes=%d-%d\r\n", MIB, MIB + 400000));
+	expect_status(client_read_head(stranger), 206);
+	struct answer a = get("/film");
+	expect_status(a, 200);
+	expect(a.body_bytes == BYTES && is_pattern(a.body, SEED, 0, BYTES));
+	client_reset(stranger);
+	barrier_open(never);
+}
+
 /* RFC 9111 5.2.1.5: nothing is kept of it. */
 SCENARIO("a piece asked for with no-store is its client's alone: it is not kept, and nobody waits")
 {

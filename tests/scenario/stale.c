@@ -160,6 +160,17 @@ SCENARIO("a refused refresh never leaves an older copy to be served")
 	expect_answer(get("/x"), 200, "new, not to be kept");
 }
 
+SCENARIO("nor one that may be served while it is refreshed")
+{
+	origin_says("/x", .fields = STALE(", stale-while-revalidate=600"), .etag = "\"1\"",
+		    .body = "old");
+	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .body = "new, not to be kept");
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get("/x");
+	wait_until(strcmp(get("/x").body, "old") != 0);
+	expect_answer(get("/x"), 200, "new, not to be kept");
+}
+
 SCENARIO(
 	"an error does not use up the stale object: it answers the second time too, also from disk")
 {

@@ -241,6 +241,28 @@ SCENARIO("an answer that was under way does not hide the variants that were stor
 	origin_expect_requests(2);
 }
 
+SCENARIO("neither does one whose body was under way")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/v", .fields = FRESH, .body = "does not vary", .hold_body = go, .hold_at = 3);
+	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "red");
+	origin_says("/v", .fields = FRESH, .body = "does not vary", .times = 9);
+	edge_start();
+	struct client *slow = client_open();
+	client_request(slow, "GET", "/v", "Range: bytes=0-1\r\n");
+	expect_status(client_read_head(slow), 206);
+	expect_answer(get_with("/v", "X-Kind: red\r\n"), 200, "red");
+	barrier_open(go);
+	char body[2];
+	expect_int((long long)client_read_body(slow, body, 2), 2);
+	for (int i = 0; i < 3; i++) {
+		expect_answer(get("/v"), 200, "does not vary");
+		struct answer a = get_with("/v", "X-Kind: red\r\n");
+		expect_answer(a, 200, "red");
+		expect_hit(a);
+	}
+}
+
 SCENARIO("nothing that comes without Vary, or with another one, hides what is there")
 {
 	enum { KINDS = 4 };

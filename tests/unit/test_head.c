@@ -133,6 +133,7 @@ static const struct {
 	{"Content-Type and Location are replaced", "Content-Type: a\nContent-Location: /a\n" TODAY, "Content-Type: b\nContent-Location: /b\n" LATER, "Content-Type: b\nContent-Location: /b\n" LATER},
 	{"what speaks of the bytes stays",        "Content-Encoding: a\nContent-Range: a\nETag: a\nContent-MD5: a\n" TODAY, "Content-Encoding: b\nContent-Range: b\nETag: b\nContent-MD5: b\nContent-Length: 5\n" LATER,
 	 "Content-Encoding: a\nContent-Range: a\nETag: a\nContent-MD5: a\n" LATER},
+	{"bytes that are not coded never are",    "A: 1\n" TODAY, "Content-Encoding: b\n" LATER, "A: 1\n" LATER},
 	{"a tag where there was none is added",   "A: 1\n" TODAY, "ETag: \"b\"\n" LATER, "A: 1\nETag: \"b\"\n" LATER},
 	{"the variant stays where it is filed",   "Vary: a\n" TODAY, "Vary: b\n" LATER, "Vary: a\n" LATER},
 	{"hop-by-hop is not taken over",          "A: 1\n" TODAY, "Connection: b\nB: 1\nKeep-Alive: x\n" LATER, "A: 1\n" LATER},
