@@ -436,7 +436,8 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	did.answer = answer(g, e, s, did.weight, &did.wrote);
 	ghost_write_heads(g);
 	check(g);
-	did.written_bytes = written(g) > before ? written(g) - before : 0;
+	assert(written(g) >= before); /* it is a counter */
+	did.written_bytes = written(g) - before;
 	did.net_requests = net_requests(g) - net;
 	return did;
 }

@@ -57,6 +57,7 @@ struct ghost {
 	uint64_t fragment_bytes;
 	uint64_t charged; /* as written, of what the open batch holds */
 	int64_t overhead; /* of closed batches and of footers, beyond what was charged */
+	int64_t owed;	  /* at most 0: charged too much, and not yet left off */
 	uint32_t born_s;  /* the open batch */
 	uint64_t heads;	  /* that left RAM unwritten, to be written: with their weights */
 	uint32_t took_first, took_last; /* generations that ghost_take took room in, of one copy */

@@ -18,6 +18,16 @@ enum {
 
 /* ---- batches and segments ------------------------------------------------------------------ */
 
+/* What was written is told as it is, and is never told to be less again: what was charged too much is left
+ * off what comes. */
+static void
+add_overhead(struct ghost *g, int64_t bytes)
+{
+	int64_t sum = bytes + g->owed;
+	g->overhead += sum > 0 ? sum : 0;
+	g->owed = sum < 0 ? sum : 0;
+}
+
 /* What a batch takes beyond its records is known when it is closed. */
 static void
 close_batch(struct ghost *g)
@@ -26,7 +36,7 @@ close_batch(struct ghost *g)
 	if (!g->packing.used)
 		return;
 	ledger_use(&g->ledger, all);
-	g->overhead += (int64_t)(all - g->charged);
+	add_overhead(g, (int64_t)(all - g->charged));
 	g->charged = 0;
 	g->packing.sealed += g->packing.entries;
 	g->packing.used = g->packing.entries = 0;
@@ -35,7 +45,7 @@ close_batch(struct ghost *g)
 static void
 seal(struct ghost *g)
 {
-	g->overhead += (int64_t)footer_bytes(g->packing.sealed);
+	add_overhead(g, (int64_t)footer_bytes(g->packing.sealed));
 	g->packing.sealed = 0;
 	ledger_seal(&g->ledger);
 }

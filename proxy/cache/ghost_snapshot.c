@@ -302,7 +302,7 @@ ghost_snapshot_load(struct ghost *g, uint64_t tag, struct str bytes)
 		load_same(g, &h, bytes);
 	else
 		load_anew(g, &h, bytes);
-	g->overhead = 0;
+	g->overhead = g->owed = 0;
 	g->n = (struct ghost_stats){0}; /* what was carried while loading is not written again */
 	return NULL;
 }
