@@ -126,6 +126,25 @@ forwarded_client(const struct fields *f, const struct network *trusted, unsigned
 	return who;
 }
 
+void
+forwarded_claims(const struct fields *f, forwarded_each_fn *each, void *ctx)
+{
+	static const struct str names[] = {{"host", 4}, {"proto", 5}};
+	unsigned at = 0;
+	const struct field *line;
+	while ((line = fields_next(f, FIELD_FORWARDED, &at)) != NULL) {
+		struct str rest = line->value, item, pair, name, value;
+		if (!quotes_close(line->value))
+			each(ctx, STR(""), line->value);
+		while (quotes_close(line->value) && list_next(&rest, &item))
+			while (list_next_by(';', &item, &pair))
+				for (size_t i = 0; i < 2; i++)
+					if (str_cut(pair, '=', &name, &value) &&
+					    str_ieq(str_trim(name), names[i]))
+						each(ctx, names[i], unquoted(str_trim(value)));
+	}
+}
+
 static struct str
 last_member(const struct fields *f, enum field_id id)
 {

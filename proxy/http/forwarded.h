@@ -22,4 +22,9 @@ struct str forwarded_client(const struct fields *f, const struct network *truste
  * else of Forwarded. Empty when that names neither. */
 struct str forwarded_scheme(const struct fields *f);
 
+/* Calls each with every "host" and "proto" that members of Forwarded name, whoever wrote them, and with
+ * "" and the whole line where its quotes do not close. Values without quotes; views into the request. */
+typedef void forwarded_each_fn(void *ctx, struct str name, struct str value);
+void forwarded_claims(const struct fields *f, forwarded_each_fn *each, void *ctx);
+
 #endif

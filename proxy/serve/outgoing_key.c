@@ -2,6 +2,7 @@
 #include "proxy/serve/outgoing_inside.h"
 
 #include "proxy/http/cookie.h"
+#include "proxy/http/forwarded.h"
 #include "proxy/http/syntax.h"
 
 /* A line of the key; one that is not there is another line than an empty one. */
@@ -31,7 +32,26 @@ add_line(struct str name, struct str value, struct buf *key)
 	buf_add_str(key, value);
 }
 
-/* What a trusted forwarder may override, and says. */
+struct claims {
+	const struct outgoing *o;
+	struct str authority;
+	struct buf *key;
+};
+
+static void
+add_claim(void *ctx, struct str name, struct str value)
+{
+	const struct claims *c = ctx;
+	if (name.n && str_ieq(value, str_eq(name, STR("host")) ? c->authority : c->o->scheme))
+		return;
+	buf_add_lit(c->key, "\nforwarded;");
+	buf_add_str(c->key, name);
+	buf_add_lit(c->key, "=");
+	buf_add_str(c->key, value);
+}
+
+/* What a trusted forwarder may override, and says. Members of Forwarded that it passed on, too: an origin
+ * may believe the first, which a client can write. */
 static void
 add_overrides(const struct outgoing *o, struct str authority, struct buf *key)
 {
@@ -39,6 +59,7 @@ add_overrides(const struct outgoing *o, struct str authority, struct buf *key)
 	struct str host = outgoing_forwarded_host(o, authority);
 	if (!str_eq(host, authority))
 		add_line(STR("x-forwarded-host"), host, key);
+	forwarded_claims(f, add_claim, &(struct claims){o, authority, key});
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->v[i].id == FIELD_OTHER && !fields_is_listed(&o->listed, i) &&
 		    outgoing_is_override(o, f->v[i].name) &&

@@ -206,7 +206,10 @@ static const struct {
 	{"no cookie does not",                    &no_cookie, SHARED, "GET / HTTP/1.1\nHost: h", "http://h/"},
 	{"a trusted forwarder's scheme",          &as_is, TRUSTED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Proto: https", "https://h/"},
 	{"and its overrides, but not who asks",   &as_is, TRUSTED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Host: f\nX-Real-IP: 1\nX-Original-URL: /b\nX-Forwarded-Port: 8", "http://h/\nx-forwarded-host=f\nX-Original-URL=/b\nX-Forwarded-Port=8"},
-	{"a stranger's are nothing",              &as_is, SHARED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Host: f\nX-Original-URL: /b\nX-Forwarded-Proto: https", "http://h/"},
+	{"also those of others, handed on",       &as_is, TRUSTED, "GET / HTTP/1.1\nHost: h\nForwarded: for=1.2.3.4;host=evil;proto=http, for=5.6.7.8; Proto=HTTP ;host=\"h\"", "http://h/\nforwarded;host=evil"},
+	{"a scheme that is not the last one's",   &as_is, TRUSTED, "GET / HTTP/1.1\nHost: h\nForwarded: for=a;proto=https\nForwarded: for=b;proto=http", "http://h/\nforwarded;proto=https"},
+	{"of quotes that do not close, all",      &as_is, TRUSTED, "GET / HTTP/1.1\nHost: h\nForwarded: for=\"a;host=h", "http://h/\nforwarded;=for=\"a;host=h"},
+	{"a stranger's are nothing",              &as_is, SHARED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Host: f\nForwarded: host=e\nX-Original-URL: /b\nX-Forwarded-Proto: https", "http://h/"},
 	/* clang-format on */
 };
 
