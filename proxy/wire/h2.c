@@ -139,6 +139,7 @@ static void
 say_drained(struct h2 *h2)
 {
 	h2->drained = false;
+	h2->told_last = true;
 	nghttp2_submit_goaway(h2->ng, NGHTTP2_FLAG_NONE,
 			      nghttp2_session_get_last_proc_stream_id(h2->ng), NGHTTP2_NO_ERROR,
 			      NULL, 0);

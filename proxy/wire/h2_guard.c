@@ -56,10 +56,22 @@ h2_guard_frame(struct h2 *h2)
 		h2->abuse = H2_FRAMES;
 }
 
-/* libnghttp2 says nothing of frames whose kind it does not know: the shortest has nine bytes. */
+void
+h2_guard_late(struct h2 *h2, int32_t bytes)
+{
+	h2->late += bytes > 0 ? bytes : 0;
+}
+
+/* libnghttp2 says nothing of frames whose kind it does not know (the shortest has nine bytes), nor of
+ * DATA for a stream that is over. Its client could not know that yet, as far as its window went. */
 void
 h2_guard_unknown(struct h2 *h2)
 {
+	int64_t late = h2->unknown < h2->late ? h2->unknown : h2->late;
+	if (late > 0) {
+		h2->unknown -= late;
+		h2->late -= late;
+	}
 	for (; h2->unknown > UNKNOWN_BYTES; h2->unknown -= UNKNOWN_BYTES)
 		h2_guard_frame(h2);
 }

@@ -42,6 +42,9 @@ on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void *ctx)
 	if (hd->type != NGHTTP2_HEADERS && hd->type != NGHTTP2_DATA &&
 	    hd->type != NGHTTP2_RST_STREAM)
 		h2_guard_frame(h2);
+	/* A request that is ignored: its client has not heard the last GOAWAY. */
+	if (h2->told_last && hd->type == NGHTTP2_HEADERS && !(hd->flags & NGHTTP2_FLAG_END_STREAM))
+		h2_guard_late(h2, NGHTTP2_INITIAL_WINDOW_SIZE);
 	return h2->abuse ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
@@ -167,6 +170,10 @@ on_sent(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 		if (s && !s->ctx && f->rst_stream.error_code == NGHTTP2_PROTOCOL_ERROR)
 			s->malformed = true;
 	}
+	if (f->hd.type == NGHTTP2_RST_STREAM &&
+	    nghttp2_session_get_stream_remote_close(ng, f->hd.stream_id) == 0)
+		h2_guard_late(h2,
+			      nghttp2_session_get_stream_local_window_size(ng, f->hd.stream_id));
 	if (f->hd.type == NGHTTP2_HEADERS) /* a call in the manner of gRPC comes with some frames */
 		h2_guard_useful(h2, ANSWER_WORTH);
 	if (f->hd.type == NGHTTP2_GOAWAY)

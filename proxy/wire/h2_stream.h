@@ -126,11 +126,13 @@ struct h2 { /* conn->session */
 	struct h2_bucket resets, frames;
 	uint64_t useful; /* bytes sent or received that are not forgiven yet */
 	int64_t unknown; /* bytes received that belong to no frame that was reported */
+	int64_t late;	 /* bytes that may still come for streams that we ended or refused */
 	enum h2_abuse { H2_FINE, H2_RESETS, H2_FRAMES, H2_HEADERS } abuse;
 	uint8_t error;		/* of GOAWAY that libnghttp2 sent */
 	bool failed;		/* the session cannot go on */
 	bool answered;		/* a request ended since the connection last waited */
-	bool draining, drained; /* the first GOAWAY is out; the second one */
+	bool draining, drained; /* the first GOAWAY is out; the second one is due */
+	bool told_last;		/* ... and was said */
 };
 
 struct h2_shared {
@@ -234,9 +236,11 @@ bool h2_pace_is_slow(const struct conn *c);
 /* ---- h2_guard.c: each says when it is too much, by h2->abuse */
 
 void h2_guard_init(struct h2 *h2);
-void h2_guard_reset(struct h2 *h2);	       /* a request failed, or was given up */
-void h2_guard_frame(struct h2 *h2);	       /* a frame that brings nothing */
-void h2_guard_unknown(struct h2 *h2);	       /* looks at h2->unknown */
+void h2_guard_reset(struct h2 *h2);   /* a request failed, or was given up */
+void h2_guard_frame(struct h2 *h2);   /* a frame that brings nothing */
+void h2_guard_unknown(struct h2 *h2); /* looks at h2->unknown */
+/* A stream is ended for which so many bytes may be on their way. */
+void h2_guard_late(struct h2 *h2, int32_t bytes);
 void h2_guard_useful(struct h2 *h2, size_t n); /* bytes of bodies and heads went either way */
 /* Counts the end of such a connection; the log names its client once a minute. */
 void h2_guard_tell(struct h2 *h2);

@@ -2,9 +2,11 @@
  * events that a real serve brings about now and then.
  * rooms: wire http base
  */
+#include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/wire/tls_server.h"
 
+#include "tests/kit/own_clock.h"
 #include "tests/kit/own_wire.h"
 #include "tests/kit/unit.h"
 
@@ -18,14 +20,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* PATIENCE: times 10 ms. */
+/* PATIENCE: times 10 ms. LEAST: bytes a second. */
 enum { MOST = 32, BIG = 15000, SOCKET = 4096, PATIENCE = 1000 };
+enum { BODY_S = 60, SEND_S = 60, LEAST = 500 };
 
 static struct {
 	struct stream *streams[MOST]; /* in the order in which they came */
 	bool done[MOST];
 	enum stream_end end[MOST];
 	size_t n, done_n;
+	uint64_t left[MOST]; /* of the bodies of their answers */
+	unsigned messages;   /* that can be pulled */
+	unsigned bodies;     /* calls of on_body */
+	bool keeps;	     /* ... their arenas, as a fetch does */
+	struct arena *kept[MOST];
 	struct own_wire own;
 } all;
 
@@ -37,6 +45,8 @@ on_request(void *node, struct stream *s, const struct stream_request *r)
 	(void)node;
 	ck_assert_ptr_null(r->fault);
 	ck_assert_uint_lt(all.n, MOST);
+	if (all.keeps)
+		all.kept[all.n] = arena_ref(r->arena);
 	all.streams[all.n] = s;
 	return &all.streams[all.n++];
 }
@@ -45,6 +55,7 @@ static void
 on_body(void *ctx)
 {
 	(void)ctx;
+	all.bodies++;
 }
 
 static void
@@ -85,13 +96,14 @@ begin(void)
 	static const struct wire_limits limits = {.head_bytes = 4096,
 						  .url_bytes = 1000,
 						  .field_count = 50,
-						  .h2_streams = MOST,
+						  .h2_streams = MOST - 1,
 						  .h2_resets = 1000,
 						  .h2_frames = 1000,
 						  .header_ms = 60000,
 						  .idle_ms = 60000,
-						  .body_ms = 60000,
-						  .send_ms = 60000,
+						  .body_ms = BODY_S * 1000,
+						  .send_ms = SEND_S * 1000,
+						  .least_rate = LEAST,
 						  .half_close_ms = 60000};
 	own_wire_begin(&all.own, &up, &all, &limits, 3);
 }
@@ -126,6 +138,65 @@ frame(int fd, uint8_t type, uint8_t flags, uint8_t id, const char *p, size_t n)
 	ck_assert_uint_le(9 + n, sizeof text);
 	memcpy(text + 9, p, n);
 	ck_assert_int_eq(send(fd, text, 9 + n, MSG_NOSIGNAL), (ssize_t)(9 + n));
+}
+
+/* So much of a body. */
+static void
+data(int fd, uint8_t id, size_t n)
+{
+	char text[9 + BIG] = {[1] = (char)(n >> 8), (char)n, [8] = (char)id};
+	ck_assert_uint_le(n, BIG);
+	ck_assert_int_eq(send(fd, text, 9 + n, MSG_NOSIGNAL), (ssize_t)(9 + n));
+	turn();
+}
+
+/* Frames that came, by kind. */
+static struct {
+	unsigned n[256];
+	uint8_t head[9];
+	size_t head_n, skip;
+} came;
+enum { CAME_RST_STREAM = 3, CAME_GOAWAY = 7 };
+
+static void
+note_byte(uint8_t byte)
+{
+	if (came.skip) {
+		came.skip--;
+		return;
+	}
+	came.head[came.head_n++] = byte;
+	if (came.head_n < sizeof came.head)
+		return;
+	came.n[came.head[3]]++;
+	came.head_n = 0;
+	came.skip = (size_t)came.head[0] << 16 | (size_t)came.head[1] << 8 | came.head[2];
+}
+
+/* The client reads all that comes. */
+static void
+read_all(int fd)
+{
+	static uint8_t text[BIG];
+	ssize_t n;
+	turn();
+	for (int i = 0; i < 2; i++, wait_for(fd))
+		while ((n = recv(fd, text, sizeof text, MSG_DONTWAIT)) > 0) {
+			for (ssize_t k = 0; k < n; k++)
+				note_byte(text[k]);
+			turn();
+		}
+}
+
+/* Time passes, a second at a time. */
+static void
+pass(int seconds)
+{
+	for (int i = 0; i < seconds; i++) {
+		own_clock_ahead_s++;
+		wire_tick(all.own.wire, now_ms());
+		turn();
+	}
 }
 
 /* Sockets are small on both sides. */
@@ -201,6 +272,116 @@ START_TEST(a_head_comes_behind_an_interim_answer_that_could_not_go)
 	end();
 }
 END_TEST
+
+/* ---- what the client could not know ------------------------------------------------------------ */
+
+/* A request with a body that is not complete. */
+static void
+post(int fd, uint8_t id)
+{
+	frame(fd, 1, 4, id, "\x83\x86\x84\x41\x01h", 6);
+}
+
+/* Up to a stream's window may be on its way when the client hears that it is of no use. */
+START_TEST(the_rest_of_a_body_that_was_refused_is_no_offence)
+{
+	begin();
+	int fd = open_client();
+	post(fd, 1);
+	turn();
+	answer(0, STR("x"));
+	read_all(fd);
+	ck_assert_uint_eq(all.done_n, 1);
+	for (int i = 0; i < 4; i++)
+		data(fd, 1, BIG);
+	ask(fd, 3);
+	turn();
+	ck_assert_uint_eq(all.n, 2);
+	answer(1, STR("y"));
+	read_all(fd);
+	ck_assert_uint_eq(all.done_n, 2);
+	ck_assert_int_eq(all.end[1], STREAM_SENT);
+	ck_assert_uint_eq(came.n[CAME_GOAWAY], 0);
+	/* It is forgiven once. */
+	for (int i = 0; i < 4; i++)
+		data(fd, 1, BIG);
+	read_all(fd);
+	ck_assert_uint_eq(came.n[CAME_GOAWAY], 1);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
+/* Fetches go on for as many requests as there may be. */
+START_TEST(the_body_of_a_request_that_was_refused_is_no_offence)
+{
+	enum { REFUSED = MOST - 1 };
+	begin();
+	int fd = open_client();
+	all.keeps = true;
+	for (uint8_t i = 0; i < REFUSED; i++) {
+		ask(fd, (uint8_t)(2 * i + 1));
+		turn();
+		answer(i, STR("x"));
+		read_all(fd);
+	}
+	post(fd, 2 * REFUSED + 1);
+	read_all(fd);
+	ck_assert_uint_eq(came.n[CAME_RST_STREAM], 1);
+	ck_assert_uint_eq(all.own.metrics.n[METRIC_H2_REFUSED], 1);
+	for (int i = 0; i < 4; i++)
+		data(fd, 2 * REFUSED + 1, BIG);
+	for (size_t i = 0; i < REFUSED; i++)
+		arena_unref(&all.kept[i]);
+	all.keeps = false;
+	ask(fd, 2 * REFUSED + 3);
+	turn();
+	ck_assert_uint_eq(all.n, REFUSED + 1);
+	answer(REFUSED, STR("y"));
+	read_all(fd);
+	ck_assert_int_eq(all.end[REFUSED], STREAM_SENT);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
+/* So are those of requests that came behind the last GOAWAY. */
+START_TEST(a_body_sent_before_the_last_GOAWAY_was_heard_is_no_offence)
+{
+	begin();
+	int fd = open_client();
+	ask(fd, 1);
+	turn();
+	wire_drain(all.own.wire);
+	pass(1);
+	read_all(fd);
+	ck_assert_uint_eq(came.n[CAME_GOAWAY], 2);
+	post(fd, 3);
+	for (int i = 0; i < 4; i++)
+		data(fd, 3, BIG);
+	ck_assert_uint_eq(all.n, 1);
+	ck_assert_uint_eq(all.done_n, 0);
+	answer(0, STR("y"));
+	read_all(fd);
+	ck_assert_int_eq(all.end[0], STREAM_SENT);
+	ck_assert_uint_eq(came.n[CAME_GOAWAY], 2);
+	close(fd);
+	end();
+}
+END_TEST
+
+/* ---- clients that keep up, and those that do not ------------------------------------------------ */
+
+/* A client that takes whatever is sent to it, at once. */
+static bool swallows;
+
+ssize_t
+send(int fd, const void *p, size_t n, int flags)
+{
+	return swallows ? (ssize_t)n : sendto(fd, p, n, flags, NULL, 0);
+}
 
 /* ---- by TLS ---------------------------------------------------------------------------------- */
 
@@ -327,5 +508,8 @@ START_TEST(the_end_of_the_last_answer_is_not_lost_by_TLS)
 END_TEST
 
 UNIT("h2", TEST(a_head_comes_behind_an_interim_answer_that_could_not_go),
+     TEST(the_rest_of_a_body_that_was_refused_is_no_offence),
+     TEST(the_body_of_a_request_that_was_refused_is_no_offence),
+     TEST(a_body_sent_before_the_last_GOAWAY_was_heard_is_no_offence),
      TEST(nothing_is_read_for_a_client_of_TLS_that_takes_nothing),
      TEST(the_end_of_the_last_answer_is_not_lost_by_TLS))
