@@ -1,5 +1,5 @@
-/* h2_pace.c - how a client keeps up: as a whole when its socket is full, and stream by stream where
- * it gives no window or owes a body.
+/* h2_pace.c - how a client keeps up: as a whole when its socket is full or its connection's window is,
+ * and stream by stream where it gives that one no window or owes its body.
  */
 #include "proxy/wire/h2_stream.h"
 
@@ -28,16 +28,34 @@ owes(const struct wire *w, struct h2_pace *p, int64_t dt, int64_t limit_ms)
 	return slow;
 }
 
-/* Its next bytes wait for a window. */
+/* There is more of its answer to send, as far as windows go. */
+static bool
+has_more(const struct h2_stream *s)
+{
+	return !s->closed && (s->answering == H2_FLOWS ||
+			      (s->answering == H2_WHOLE && s->segment_i < s->segment_n));
+}
+
+/* Its next bytes wait for its own window. */
 static bool
 is_stalled(const struct h2_stream *s)
 {
-	nghttp2_session *ng = s->h2->ng;
-	if (s->closed || (s->answering != H2_FLOWS && s->answering != H2_WHOLE) ||
-	    (s->answering == H2_WHOLE && s->segment_i == s->segment_n))
-		return false;
-	return nghttp2_session_get_remote_window_size(ng) <= 0 ||
-	       nghttp2_session_get_stream_remote_window_size(ng, s->id) <= 0;
+	return has_more(s) && nghttp2_session_get_stream_remote_window_size(s->h2->ng, s->id) <= 0;
+}
+
+/* No stream may send. Those that wait go one after the other when they may: none of them is to be
+ * judged by what it alone has moved. */
+static bool
+is_shut(const struct h2 *h2)
+{
+	return nghttp2_session_get_remote_window_size(h2->ng) <= 0;
+}
+
+static void
+cut_slow(struct h2_stream *s)
+{
+	metrics_add(s->h2->conn->wire->o.metrics, METRIC_SLOW_CLIENTS, 1);
+	h2_answer_cut(s, STREAM_SLOW, NGHTTP2_CANCEL);
 }
 
 static void
@@ -55,10 +73,23 @@ watch_stream(struct h2_stream *s, int64_t dt)
 		s->body_fault = &fault_BODY_TIMEOUT;
 		h2_note(s, H2_NOTE_BODY);
 	}
-	if (is_stalled(s) && owes(w, &s->downward, dt, l->send_ms)) {
-		metrics_add(w->o.metrics, METRIC_SLOW_CLIENTS, 1);
-		h2_answer_cut(s, STREAM_SLOW, NGHTTP2_CANCEL);
-	}
+	if (is_stalled(s) && owes(w, &s->downward, dt, l->send_ms))
+		cut_slow(s);
+}
+
+/* The connection's window: all that wait for it end together. */
+static void
+watch_window(struct h2 *h2, int64_t dt)
+{
+	const struct wire *w = h2->conn->wire;
+	bool waits = false;
+	for (const struct h2_stream *s = h2->streams; s; s = s->next)
+		waits = waits || has_more(s);
+	if (!waits || !is_shut(h2) || !owes(w, &h2->granted, dt, w->o.limits.send_ms))
+		return;
+	for (struct h2_stream *s = h2->streams; s; s = s->next)
+		if (has_more(s))
+			cut_slow(s);
 }
 
 bool
@@ -71,6 +102,7 @@ h2_pace_watch(struct h2 *h2)
 		next = s->next;
 		watch_stream(s, dt);
 	}
+	watch_window(h2, dt);
 	if (!h2->full)
 		return true;
 	if (!owes(w, &h2->downward, dt, w->o.limits.send_ms))
@@ -94,8 +126,10 @@ h2_pace_is_slow(const struct conn *c)
 		return false;
 	if (h2->full)
 		return is_slow_by_now(w, &h2->downward, w->o.limits.send_ms);
+	bool shut = is_shut(h2) && is_slow_by_now(w, &h2->granted, w->o.limits.send_ms);
 	for (const struct h2_stream *s = h2->streams; s; s = s->next)
-		if (!(is_stalled(s) && is_slow_by_now(w, &s->downward, w->o.limits.send_ms)) &&
+		if (!(shut && has_more(s)) &&
+		    !(is_stalled(s) && is_slow_by_now(w, &s->downward, w->o.limits.send_ms)) &&
 		    !(s->wanted && is_slow_by_now(w, &s->upward, w->o.limits.body_ms)))
 			return false;
 	return h2->streams != NULL;

@@ -106,6 +106,7 @@ h2_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t *head, siz
 	h2->record_n += 9 + length;
 	s->body_sent += length;
 	s->downward.bytes += length;
+	h2->granted.bytes += length;
 	h2_guard_useful(h2, length);
 	while (length) {
 		assert(s->segment_i < s->segment_n);

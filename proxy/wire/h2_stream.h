@@ -120,6 +120,7 @@ struct h2 { /* conn->session */
 	bool paused;	 /* the record is full */
 	uint64_t written;
 	struct h2_pace downward;
+	struct h2_pace granted; /* by the connection's window, of all bodies */
 	int64_t watched_ms;
 	int64_t head_since_ms; /* a head is coming that is not complete; 0: none is */
 	int32_t head_id;       /* its stream */

@@ -88,6 +88,36 @@ big(void)
 	return (struct str){text, sizeof text};
 }
 
+static enum stream_pull
+pull(void *ctx, size_t most, struct str *pieces, unsigned *n)
+{
+	uint64_t *left = ctx;
+	size_t bytes = *left < BIG ? (size_t)*left : BIG;
+	pieces[(*n)++] = (struct str){big().p, bytes < most ? bytes : most};
+	*left -= pieces[0].n;
+	return STREAM_PULL_SOME;
+}
+
+static enum stream_pull
+pull_message(void *ctx, size_t most, struct str *pieces, unsigned *n)
+{
+	(void)ctx, (void)most;
+	if (all.messages == 0)
+		return STREAM_PULL_LATER;
+	all.messages--;
+	pieces[(*n)++] = STR("hello");
+	return STREAM_PULL_SOME;
+}
+
+static void
+answer_body(size_t i, uint64_t bytes)
+{
+	all.left[i] = bytes;
+	stream_head(all.streams[i], &(struct stream_head){.status = 200, .bytes = bytes},
+		    &(struct stream_source){.pull = bytes == LENGTH_UNKNOWN ? pull_message : pull,
+					    .ctx = &all.left[i]});
+}
+
 /* ---- the client's side ----------------------------------------------------------------------- */
 
 static void
@@ -148,6 +178,14 @@ data(int fd, uint8_t id, size_t n)
 	ck_assert_uint_le(n, BIG);
 	ck_assert_int_eq(send(fd, text, 9 + n, MSG_NOSIGNAL), (ssize_t)(9 + n));
 	turn();
+}
+
+/* More of a window; id 0: the connection's. */
+static void
+grant(int fd, uint8_t id, uint32_t n)
+{
+	const char text[4] = {(char)(n >> 24), (char)(n >> 16), (char)(n >> 8), (char)n};
+	frame(fd, 8, 0, id, text, sizeof text);
 }
 
 /* Frames that came, by kind. */
@@ -374,6 +412,42 @@ END_TEST
 
 /* ---- clients that keep up, and those that do not ------------------------------------------------ */
 
+/* A client with windows of a megabyte for each stream. */
+static int
+open_wide(void)
+{
+	int fd = open_client();
+	frame(fd, 4, 0, 0, "\0\4\0\x20\0\0", 6);
+	return fd;
+}
+
+/* Answers of equal urgency go one after the other: the second waits for the first. */
+START_TEST(a_download_that_waits_its_turn_is_not_cut)
+{
+	begin();
+	int fd = open_wide();
+	for (size_t i = 0; i < 2; i++) {
+		ask(fd, (uint8_t)(2 * i + 1));
+		turn();
+		answer_body(i, 1 << 20);
+	}
+	for (int i = 0; i < 3 * SEND_S; i++) {
+		read_all(fd);
+		grant(fd, 0, 2 * LEAST);
+		pass(1);
+	}
+	ck_assert_uint_eq(all.done_n, 0);
+	pass(2 * SEND_S + 1);
+	read_all(fd);
+	ck_assert_uint_eq(all.done_n, 2);
+	ck_assert_int_eq(all.end[0], STREAM_SLOW);
+	ck_assert_int_eq(all.end[1], STREAM_SLOW);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 /* A client that takes whatever is sent to it, at once. */
 static bool swallows;
 
@@ -511,5 +585,6 @@ UNIT("h2", TEST(a_head_comes_behind_an_interim_answer_that_could_not_go),
      TEST(the_rest_of_a_body_that_was_refused_is_no_offence),
      TEST(the_body_of_a_request_that_was_refused_is_no_offence),
      TEST(a_body_sent_before_the_last_GOAWAY_was_heard_is_no_offence),
+     TEST(a_download_that_waits_its_turn_is_not_cut),
      TEST(nothing_is_read_for_a_client_of_TLS_that_takes_nothing),
      TEST(the_end_of_the_last_answer_is_not_lost_by_TLS))
