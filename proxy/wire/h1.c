@@ -162,7 +162,8 @@ go_on(struct conn *c)
 	}
 	if (s->answering >= ANSWER_WHOLE && !is_half_open(s))
 		return finish(c);
-	if (s->wanted) {
+	bool may_pause = s->patient && s->answering != ANSWER_AWAITED;
+	if (s->wanted && !may_pause) {
 		if (c->broken)
 			return abandon(c, STREAM_GONE);
 		h1_pace_wait(s, WAIT_BODY);

@@ -146,6 +146,7 @@ h1_answer_head(struct stream *base, const struct stream_head *h, const struct st
 	if (h->close || s->r->fault || s->body != BODY_OVER || c->wire->draining ||
 	    c->wire->leaving)
 		s->keep_alive = false;
+	s->patient = h->patient;
 	s->left = h->bytes;
 	s->answering = no_body ? ANSWER_WHOLE : ANSWER_FLOWS;
 	if (!no_body && h->bytes == LENGTH_UNKNOWN) {

@@ -75,6 +75,7 @@ struct h1_stream { /* lies in the arena of its request */
 	struct pace downward;
 	enum answering answering;
 	enum framing_out framing_out;
+	bool patient; /* the request's body may pause */
 	bool keep_alive;
 	bool tunnel;	   /* protocols were switched: bytes both ways, until both have ended */
 	bool output_ended; /* ... and the client was told that no more comes */

@@ -6,6 +6,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/wire/h1_stream.h"
 
+#include "tests/kit/own_clock.h"
 #include "tests/kit/own_wire.h"
 #include "tests/kit/unit.h"
 
@@ -37,6 +38,7 @@
  *	/unread/5     from a file that cannot be read: it is pulled
  *	/echo         the request's body comes back
  *	/interim      a 103 before the answer
+ *	/pauses       an answer without an end, while the request's body may pause
  */
 struct say {
 	struct stream *s;
@@ -236,6 +238,21 @@ answer(struct say *y, int status, uint64_t bytes)
 	DOWN(stream_head(y->s, &h, &src));
 }
 
+static enum stream_pull
+pull_never(void *ctx, size_t most, struct str *pieces, unsigned *n)
+{
+	(void)ctx, (void)most, (void)pieces, (void)n;
+	return STREAM_PULL_LATER;
+}
+
+static void
+answer_patiently(struct say *y)
+{
+	struct stream_head h = {.status = 200, .bytes = LENGTH_UNKNOWN, .patient = true};
+	y->has_head = true;
+	DOWN(stream_head(y->s, &h, &(struct stream_source){.pull = pull_never}));
+}
+
 static void
 take_body(struct say *y)
 {
@@ -284,6 +301,9 @@ request(void *node, struct stream *s, const struct stream_request *r)
 		DOWN(stream_reset(s));
 	} else if (strcmp(y->how, "echo") == 0) {
 		take_body(y);
+	} else if (strcmp(y->how, "pauses") == 0) {
+		take_body(y);
+		answer_patiently(y);
 	} else if (strcmp(y->how, "interim") == 0) {
 		DOWN(stream_interim(s, 103, STR("Link: <x>\r\n")));
 		y->n = 5;
@@ -759,6 +779,30 @@ START_TEST(a_body_that_drips_is_a_fault_when_its_time_is_over)
 }
 END_TEST
 
+/* Where both sides speak in turn, the client may read its answer and say nothing for long. */
+START_TEST(a_client_that_has_its_answer_may_pause_within_its_body)
+{
+	int closed;
+	begin();
+	int fd = open_client(0);
+	tell(fd, "POST /pauses HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+		 "5\r\nhello\r\n");
+	ck_assert_int_eq(strncmp(hear(fd, &closed), "HTTP/1.1 200 ", 13), 0);
+	for (int i = 0; i < 5; i++) {
+		own_clock_ahead_s++;
+		wire_tick(all.own.wire, now_ms());
+		turn();
+	}
+	ck_assert_uint_eq(all.own.metrics.n[METRIC_SLOW_CLIENTS], 0);
+	ck_assert_uint_eq(LATEST->bodies, 0);
+	tell(fd, "5\r\nhello\r\n");
+	ck_assert_uint_eq(LATEST->bodies, 1);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 /* In pieces as the socket takes them, between two answers from memory. */
 START_TEST(a_body_from_a_file_that_the_client_takes_slowly)
 {
@@ -1053,6 +1097,7 @@ UNIT("h1", LOOP(an_answer, answers), LOOP(an_answer_to_a_request_that_comes_byte
      TEST(the_idle_and_the_half_closed_make_room),
      TEST(a_head_begun_and_not_ended_is_a_fault_in_time),
      TEST(a_body_that_drips_is_a_fault_when_its_time_is_over),
+     TEST(a_client_that_has_its_answer_may_pause_within_its_body),
      LOOP(what_a_client_does_not_take_is_given_back_and_pulled_again, stuck),
 #ifdef COUNTS_ALLOCATIONS
      TEST(what_is_sent_is_not_kept_while_others_have_their_turn),
