@@ -3,7 +3,9 @@
 
 #include "proxy/http/syntax.h"
 
-enum { INTERIM_MOST = 16 << 10, DIGITS = 24 };
+/* NEWS_WORTH: bytes that a message from the origin counts for in h2_guard_useful, however small: a
+ * client of gRPC answers it with a PING and a WINDOW_UPDATE. */
+enum { INTERIM_MOST = 16 << 10, DIGITS = 24, NEWS_WORTH = 2 << 10 };
 
 struct lines { /* of a head that is made */
 	nghttp2_nv *nv;
@@ -169,6 +171,7 @@ h2_answer_ready(struct stream *base)
 	struct h2_stream *s = h2_stream_of(base);
 	if (s->answering == H2_LATER) {
 		s->answering = H2_FLOWS;
+		h2_guard_useful(s->h2, NEWS_WORTH);
 		if (!s->closed)
 			nghttp2_session_resume_data(s->h2->ng, s->id);
 	}

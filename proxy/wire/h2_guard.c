@@ -4,7 +4,8 @@
  * (rapid reset, and the resets that a client makes us send), one by frames that bring nothing
  * (SETTINGS, PING, PRIORITY_UPDATE, WINDOW_UPDATE, empty DATA, unknown ones). Time fills both, a tenth
  * a second; bytes that go either way fill the second, as an honest client's window updates go with
- * them. An empty bucket ends the connection.
+ * them, and so does each message of an origin, however small: its client may answer it with frames. An
+ * empty bucket ends the connection.
  */
 #include "proxy/wire/h2_stream.h"
 

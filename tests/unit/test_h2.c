@@ -410,6 +410,33 @@ START_TEST(a_body_sent_before_the_last_GOAWAY_was_heard_is_no_offence)
 }
 END_TEST
 
+/* As gRPC does: each message brings a PING, by which the client measures the path, and a window. */
+START_TEST(a_client_answers_each_small_message_with_frames)
+{
+	enum { MESSAGES = 3000 };
+	begin();
+	int fd = open_client();
+	ask(fd, 1);
+	turn();
+	answer_body(0, LENGTH_UNKNOWN);
+	for (int i = 0; i < MESSAGES; i++) {
+		char text[100];
+		all.messages++;
+		stream_ready(all.streams[0]);
+		turn();
+		frame(fd, 6, 0, 0, "12345678", 8);
+		grant(fd, 0, 5);
+		turn();
+		while (recv(fd, text, sizeof text, MSG_DONTWAIT) > 0)
+			;
+		ck_assert_uint_eq(all.done_n, 0);
+	}
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 /* ---- clients that keep up, and those that do not ------------------------------------------------ */
 
 /* A client with windows of a megabyte for each stream. */
@@ -585,6 +612,7 @@ UNIT("h2", TEST(a_head_comes_behind_an_interim_answer_that_could_not_go),
      TEST(the_rest_of_a_body_that_was_refused_is_no_offence),
      TEST(the_body_of_a_request_that_was_refused_is_no_offence),
      TEST(a_body_sent_before_the_last_GOAWAY_was_heard_is_no_offence),
+     TEST(a_client_answers_each_small_message_with_frames),
      TEST(a_download_that_waits_its_turn_is_not_cut),
      TEST(nothing_is_read_for_a_client_of_TLS_that_takes_nothing),
      TEST(the_end_of_the_last_answer_is_not_lost_by_TLS))
