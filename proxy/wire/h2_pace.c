@@ -5,8 +5,9 @@
 
 #include "proxy/base/clock.h"
 
-/* The part of its time limit after which a client is judged where others need its place. */
-enum { JUDGED_AFTER = 8 };
+/* JUDGED_AFTER: the part of its time limit after which a client is judged where others need its
+ * place. WINDOW_LEAST: bytes; most clients do not send for less. */
+enum { JUDGED_AFTER = 8, WINDOW_LEAST = 1 << 10 };
 
 static bool
 is_too_slow(const struct wire *w, const struct h2_pace *p)
@@ -58,6 +59,15 @@ cut_slow(struct h2_stream *s)
 	h2_answer_cut(s, STREAM_SLOW, NGHTTP2_CANCEL);
 }
 
+/* Its client may send what serve waits for. It may not where bodies that serve does not take, those of
+ * other requests, hold the connection's window. */
+static bool
+owes_body(const struct h2_stream *s)
+{
+	return s->wanted && !s->patient &&
+	       nghttp2_session_get_local_window_size(s->h2->ng) >= WINDOW_LEAST;
+}
+
 static void
 watch_stream(struct h2_stream *s, int64_t dt)
 {
@@ -67,7 +77,7 @@ watch_stream(struct h2_stream *s, int64_t dt)
 		return;
 	if (s->segment_i < s->segment_n)
 		h2_send_give_back(s);
-	if (s->wanted && !s->patient && owes(w, &s->upward, dt, l->body_ms)) {
+	if (owes_body(s) && owes(w, &s->upward, dt, l->body_ms)) {
 		metrics_add(w->o.metrics, METRIC_SLOW_CLIENTS, 1);
 		s->broken = true;
 		s->body_fault = &fault_BODY_TIMEOUT;
@@ -130,7 +140,7 @@ h2_pace_is_slow(const struct conn *c)
 	for (const struct h2_stream *s = h2->streams; s; s = s->next)
 		if (!(shut && has_more(s)) &&
 		    !(is_stalled(s) && is_slow_by_now(w, &s->downward, w->o.limits.send_ms)) &&
-		    !(s->wanted && is_slow_by_now(w, &s->upward, w->o.limits.body_ms)))
+		    !(owes_body(s) && is_slow_by_now(w, &s->upward, w->o.limits.body_ms)))
 			return false;
 	return h2->streams != NULL;
 }

@@ -475,6 +475,49 @@ START_TEST(a_download_that_waits_its_turn_is_not_cut)
 }
 END_TEST
 
+/* Serve waits for more of its body. */
+static void
+want(size_t i)
+{
+	struct str bytes;
+	const struct fault *why;
+	ck_assert_int_eq(stream_body(all.streams[i], &bytes, &why), STREAM_BODY_WAIT);
+}
+
+/* Bodies that serve does not take use up the connection's window: no other may be sent. */
+START_TEST(a_body_that_may_not_be_sent_is_waited_for)
+{
+	enum { OTHERS = 4, WINDOW = 65535 };
+	const struct fault *why;
+	struct str bytes;
+	begin();
+	int fd = open_client();
+	for (uint8_t i = 0; i <= OTHERS; i++)
+		post(fd, (uint8_t)(2 * i + 1));
+	turn();
+	for (uint8_t i = 0; i < OTHERS; i++)
+		for (size_t left = WINDOW, n; left; left -= n) {
+			n = left < BIG ? left : BIG;
+			data(fd, (uint8_t)(2 * i + 1), n);
+		}
+	want(OTHERS);
+	pass(2 * BODY_S);
+	ck_assert_uint_eq(all.bodies, 0);
+	for (size_t i = 0; i < OTHERS; i++) {
+		ck_assert_int_eq(stream_body(all.streams[i], &bytes, &why), STREAM_BODY_SOME);
+		stream_took(all.streams[i], bytes.n);
+	}
+	want(OTHERS);
+	pass(2 * BODY_S);
+	ck_assert_uint_eq(all.bodies, 1);
+	ck_assert_int_eq(stream_body(all.streams[OTHERS], &bytes, &why), STREAM_BODY_FAULT);
+	ck_assert_ptr_eq(why, &fault_BODY_TIMEOUT);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 /* A client that takes whatever is sent to it, at once. */
 static bool swallows;
 
@@ -614,5 +657,6 @@ UNIT("h2", TEST(a_head_comes_behind_an_interim_answer_that_could_not_go),
      TEST(a_body_sent_before_the_last_GOAWAY_was_heard_is_no_offence),
      TEST(a_client_answers_each_small_message_with_frames),
      TEST(a_download_that_waits_its_turn_is_not_cut),
+     TEST(a_body_that_may_not_be_sent_is_waited_for),
      TEST(nothing_is_read_for_a_client_of_TLS_that_takes_nothing),
      TEST(the_end_of_the_last_answer_is_not_lost_by_TLS))
