@@ -227,5 +227,7 @@ h2_send(struct h2 *h2)
 		if (n < h2->record_n)
 			return c->broken ? H2_SEND_BROKEN : H2_SEND_FULL;
 	}
+	if (conn_flush(c) > 0) /* nothing else may say it: this may have been the session's last */
+		settle(h2);
 	return H2_SEND_TURN;
 }

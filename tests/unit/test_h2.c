@@ -527,6 +527,28 @@ send(int fd, const void *p, size_t n, int flags)
 	return swallows ? (ssize_t)n : sendto(fd, p, n, flags, NULL, 0);
 }
 
+/* Its last bytes are also the last of a connection's turn. */
+START_TEST(an_answer_that_ends_with_the_turn_and_the_session_is_whole)
+{
+	enum { BYTES = (1 << 20) + 20000 };
+	begin();
+	int fd = open_wide();
+	grant(fd, 0, 2 << 20);
+	ask(fd, 1);
+	frame(fd, 7, 0, 0, "\0\0\0\0\0\0\0", 8);
+	turn();
+	swallows = true;
+	answer_body(0, BYTES);
+	turn();
+	swallows = false;
+	ck_assert_uint_eq(all.done_n, 1);
+	ck_assert_int_eq(all.end[0], STREAM_SENT);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 /* ---- by TLS ---------------------------------------------------------------------------------- */
 
 static struct {
@@ -658,5 +680,6 @@ UNIT("h2", TEST(a_head_comes_behind_an_interim_answer_that_could_not_go),
      TEST(a_client_answers_each_small_message_with_frames),
      TEST(a_download_that_waits_its_turn_is_not_cut),
      TEST(a_body_that_may_not_be_sent_is_waited_for),
+     TEST(an_answer_that_ends_with_the_turn_and_the_session_is_whole),
      TEST(nothing_is_read_for_a_client_of_TLS_that_takes_nothing),
      TEST(the_end_of_the_last_answer_is_not_lost_by_TLS))
