@@ -135,10 +135,13 @@ wait_on(struct h2 *h2)
 	h2->answered = false;
 }
 
+/* Once, however often it is due: in time, and by an answer to the PING that is later still. */
 static void
 say_drained(struct h2 *h2)
 {
 	h2->drained = false;
+	if (h2->told_last)
+		return;
 	h2->told_last = true;
 	nghttp2_submit_goaway(h2->ng, NGHTTP2_FLAG_NONE,
 			      nghttp2_session_get_last_proc_stream_id(h2->ng), NGHTTP2_NO_ERROR,

@@ -410,6 +410,25 @@ START_TEST(a_body_sent_before_the_last_GOAWAY_was_heard_is_no_offence)
 }
 END_TEST
 
+START_TEST(the_last_GOAWAY_is_said_once)
+{
+	begin();
+	int fd = open_client();
+	ask(fd, 1);
+	turn();
+	wire_drain(all.own.wire);
+	pass(5);
+	frame(fd, 6, 1, 0, "12345678", 8); /* the answer to the PING */
+	read_all(fd);
+	ck_assert_uint_eq(came.n[CAME_GOAWAY], 2);
+	answer(0, STR("y"));
+	read_all(fd);
+	ck_assert_int_eq(all.end[0], STREAM_SENT);
+	close(fd);
+	end();
+}
+END_TEST
+
 /* As gRPC does: each message brings a PING, by which the client measures the path, and a window. */
 START_TEST(a_client_answers_each_small_message_with_frames)
 {
@@ -677,7 +696,7 @@ UNIT("h2", TEST(a_head_comes_behind_an_interim_answer_that_could_not_go),
      TEST(the_rest_of_a_body_that_was_refused_is_no_offence),
      TEST(the_body_of_a_request_that_was_refused_is_no_offence),
      TEST(a_body_sent_before_the_last_GOAWAY_was_heard_is_no_offence),
-     TEST(a_client_answers_each_small_message_with_frames),
+     TEST(the_last_GOAWAY_is_said_once), TEST(a_client_answers_each_small_message_with_frames),
      TEST(a_download_that_waits_its_turn_is_not_cut),
      TEST(a_body_that_may_not_be_sent_is_waited_for),
      TEST(an_answer_that_ends_with_the_turn_and_the_session_is_whole),
