@@ -94,7 +94,7 @@ new_context(const struct tls_certs_options *o)
 		return NULL;
 	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
 					 SSL_OP_CIPHER_SERVER_PREFERENCE |
-					 SSL_OP_PRIORITIZE_CHACHA | SSL_OP_IGNORE_UNEXPECTED_EOF);
+					 SSL_OP_PRIORITIZE_CHACHA);
 	/* Not ENABLE_PARTIAL_WRITE: our BIO takes all, also where the client has what we write as one
 	 * record sent in smaller ones (RFC 6066 4). */
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
