@@ -149,15 +149,23 @@ units_parse_share(const char *z, double *share)
 	return 0;
 }
 
+/* "0.05": there are no fractions of a byte, so it is no size. */
+static bool
+is_fraction(const char *z)
+{
+	return strchr(z, '.') && z[strspn(z, "0123456789.")] == '\0';
+}
+
 int
 units_parse_room(const char *z, uint64_t *room)
 {
+	bool is_share = strchr(z, '%') || is_fraction(z);
 	double share;
 	uint64_t bytes;
-	if (units_parse_bytes(z, &bytes) == 0 && bytes < UNITS_ROOM_SHARE)
+	if (is_share && units_parse_share(z, &share) == 0)
+		*room = UNITS_ROOM_SHARE | (uint64_t)(share * MILLION + 0.5);
+	else if (!is_share && units_parse_bytes(z, &bytes) == 0 && bytes < UNITS_ROOM_SHARE)
 		*room = bytes ? bytes : UNITS_ROOM_SHARE;
-	else if (strchr(z, '%') && units_parse_share(z, &share) == 0)
-		*room = UNITS_ROOM_SHARE | (uint64_t)(share * 1e6 + 0.5);
 	else
 		return -1;
 	return 0;
@@ -291,11 +299,27 @@ units_print_share(double share, char out[UNITS_BYTES])
 	return out;
 }
 
+/* n / 10^digits, as short as that can be said, and a word behind it. */
+static char *
+print_decimal(uint64_t n, int digits, const char *word, char out[UNITS_BYTES])
+{
+	uint64_t one = 1;
+	for (int i = 0; i < digits; i++)
+		one *= 10;
+	int at = snprintf(out, UNITS_BYTES, "%llu.%0*llu", (unsigned long long)(n / one), digits,
+			  (unsigned long long)(n % one));
+	while (out[at - 1] == '0')
+		at--;
+	at -= out[at - 1] == '.';
+	snprintf(out + at, (size_t)(UNITS_BYTES - at), "%s", word);
+	return out;
+}
+
 char *
 units_print_room(uint64_t room, char out[UNITS_BYTES])
 {
 	if (room & UNITS_ROOM_SHARE)
-		return units_print_share((double)(room & ~UNITS_ROOM_SHARE) / 1e6, out);
+		return print_decimal(room & ~UNITS_ROOM_SHARE, 4, "%", out);
 	return units_print_bytes(room, out);
 }
 
@@ -303,16 +327,8 @@ char *
 units_print_rate(uint64_t rate, char out[UNITS_BYTES])
 {
 	uint64_t n = rate & ~(UNITS_RATE_DAY | UNITS_RATE_DRIVE);
-	if (rate & UNITS_RATE_DRIVE) {
-		int at =
-			snprintf(out, UNITS_BYTES, "%llu.%06llu", (unsigned long long)(n / MILLION),
-				 (unsigned long long)(n % MILLION));
-		while (out[at - 1] == '0')
-			at--;
-		at -= out[at - 1] == '.';
-		strcpy(out + at, "DWPD");
-		return out;
-	}
+	if (rate & UNITS_RATE_DRIVE)
+		return print_decimal(n, 6, "DWPD", out);
 	units_print_bytes(n, out);
 	return rate & UNITS_RATE_DAY ? strcat(out, "/day") : out;
 }

@@ -25,7 +25,7 @@ uint64_t units_rate_per_s(uint64_t rate, uint64_t drive_bytes);
 int units_parse_bytes(const char *z, uint64_t *bytes);
 int units_parse_count(const char *z, uint64_t *count);
 int units_parse_ms(const char *z, uint64_t *ms);
-/* Bytes, or a share of something (below). "0" and "0%" are the share 0. */
+/* Bytes, or a share of something: "5%" or "0.05". "0" and "0%" are the share 0. */
 int units_parse_room(const char *z, uint64_t *room);
 int units_parse_share(const char *z, double *share); /* "1%" or "0.01"; 0..1 */
 /* "10MiB" or "10MiB/s", "50GB/day", "0.5DWPD" (drive writes per day), "0.5DWPD of 1TB". At least a byte

@@ -212,6 +212,46 @@ START_TEST(what_is_printed_is_read_back)
 }
 END_TEST
 
+START_TEST(a_room_is_read_back_as_it_was)
+{
+	char t[UNITS_BYTES];
+	uint64_t back;
+	for (uint64_t n = 0; n <= 1000000; n += 100) {
+		uint64_t room = UNITS_ROOM_SHARE | n;
+		ck_assert_msg(units_parse_room(units_print_room(room, t), &back) == 0 &&
+				      back == room,
+			      "%llu millionths as %s", (unsigned long long)n, t);
+	}
+	ck_assert_str_eq(units_print_room(UNITS_ROOM_SHARE | 13000, t), "1.3%");
+	ck_assert_str_eq(units_print_room(UNITS_ROOM_SHARE | 50000, t), "5%");
+	ck_assert_str_eq(units_print_room(UNITS_ROOM_SHARE | 1, t), "0.0001%");
+	ck_assert_str_eq(units_print_room(1 << 30, t), "1GiB");
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	uint64_t want;
+} rooms[] = {
+	{"5%", UNITS_ROOM_SHARE | 50000},
+	{"0.05", UNITS_ROOM_SHARE | 50000},
+	{".5", UNITS_ROOM_SHARE | 500000},
+	{"1.0", UNITS_ROOM_SHARE | 1000000},
+	{"0", UNITS_ROOM_SHARE},
+	{"0%", UNITS_ROOM_SHARE},
+	{"1.5GiB", 1610612736},
+	{"4096", 4096},
+};
+
+START_TEST(a_room_is_a_size_or_a_share)
+{
+	uint64_t room;
+	ck_assert_int_eq(units_parse_room(rooms[_i].text, &room), 0);
+	ck_assert_msg(room == rooms[_i].want, "%s: %llx", rooms[_i].text, (unsigned long long)room);
+	ck_assert_int_eq(units_parse_room("1.5", &room), -1);
+}
+END_TEST
+
 START_TEST(slips_are_near)
 {
 	ck_assert_uint_eq(suggest_distance("disk", "disk"), 0);
@@ -228,4 +268,6 @@ END_TEST
 
 UNIT("units", TEST(a_rate_is_so_many_bytes_a_second), LOOP(is_read, good), LOOP(is_refused, bad),
      LOOP(share_is_read, shares), LOOP(share_is_refused, no_shares), TEST(print_is_short),
-     TEST(people_read_it), TIMES(what_is_printed_is_read_back, 5), TEST(slips_are_near))
+     TEST(people_read_it), TIMES(what_is_printed_is_read_back, 5),
+     TEST(a_room_is_read_back_as_it_was), LOOP(a_room_is_a_size_or_a_share, rooms),
+     TEST(slips_are_near))
