@@ -1,6 +1,8 @@
 /* hot.c - space-saving: a new name takes the place, and the weight, of the lightest. */
 #include "proxy/base/hot.h"
 
+#include "proxy/base/mem.h"
+
 #include <stdlib.h>
 
 enum { DRAWN_A_SECOND = 500, PERIOD_MOST = 4096 };
@@ -121,22 +123,19 @@ place_of(struct hot_list *l, uint64_t hash, struct str name)
 }
 
 static void
-add(struct hot_list *l, struct str name, double weight, double error, bool takes_over)
+add(struct hot_list *l, struct str name, double weight)
 {
 	if (name.n > HOT_NAME_BYTES)
 		name.n = HOT_NAME_BYTES;
 	uint64_t hash = hash_of(name);
 	struct hot_name *n = place_of(l, hash, name);
 	if (!is_named(n, hash, name)) {
-		if (!takes_over && n->bytes)
-			return;
 		n->error = n->weight;
 		n->hash = hash;
 		n->bytes = (uint16_t)name.n;
 		memcpy(n->text, name.p, name.n);
 	}
 	n->weight += weight;
-	n->error += error;
 }
 
 void
@@ -146,25 +145,35 @@ hot_add(struct hot *h, enum hot_table table, struct str name, double weight)
 		return;
 	pthread_mutex_lock(&h->lock);
 	h->lists[table].total += weight * h->period;
-	add(&h->lists[table], name, weight * h->period, 0, true);
+	add(&h->lists[table], name, weight * h->period);
 	pthread_mutex_unlock(&h->lock);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 void
-hot_read(struct hot *h, enum hot_table table, int64_t now_s, struct hot_list *out)
+hot_read(struct hot *h, enum hot_table table, int64_t now_s, struct hot_sum *out)
 {
+	out->names = mem_realloc(out->names, (out->n + HOT_NAMES) * sizeof *out->names);
 	pthread_mutex_lock(&h->lock);
 	fade(h, now_s);
 	const struct hot_list *l = &h->lists[table];
 	out->total += l->total;
-	for (int i = 0; i < HOT_NAMES; i++) {
-		const struct hot_name *n = &l->names[i];
-		if (n->bytes)
-			add(out, (struct str){n->text, n->bytes}, n->weight, n->error, false);
-	}
+	for (int i = 0; i < HOT_NAMES; i++)
+		if (l->names[i].bytes)
+			out->names[out->n++] = l->names[i];
 	pthread_mutex_unlock(&h->lock);
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	const struct hot_name *x = a, *y = b;
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? -1 : 1;
+	return memcmp(x->text, y->text, x->bytes);
 }
 
 static int
@@ -175,7 +184,26 @@ heavier(const void *a, const void *b)
 }
 
 void
-hot_sort(struct hot_list *l)
+hot_sort(struct hot_sum *s)
 {
-	qsort(l->names, HOT_NAMES, sizeof l->names[0], heavier);
+	unsigned n = 0;
+	if (!s->n)
+		return;
+	qsort(s->names, s->n, sizeof *s->names, by_name);
+	for (unsigned i = 1; i < s->n; i++)
+		if (by_name(&s->names[n], &s->names[i]) == 0) {
+			s->names[n].weight += s->names[i].weight;
+			s->names[n].error += s->names[i].error;
+		} else {
+			s->names[++n] = s->names[i];
+		}
+	s->n = n + 1;
+	qsort(s->names, s->n, sizeof *s->names, heavier);
+}
+
+void
+hot_sum_fini(struct hot_sum *s)
+{
+	free(s->names);
+	memset(s, 0, sizeof *s);
 }

@@ -62,10 +62,17 @@ hot_is_drawn(struct hot *h, int64_t now_s)
 /* Of the request that was drawn: weight is its own, not that of those it stands for. */
 void hot_add(struct hot *h, enum hot_table table, struct str name, double weight);
 
-/* Adds what h knows to out, name by name; out is of the reader, zeroed at first. Names that find no
- * place in it are left out. */
-void hot_read(struct hot *h, enum hot_table table, int64_t now_s, struct hot_list *out);
-/* The heaviest first. */
-void hot_sort(struct hot_list *l);
+/* What several sketches know: a name that is often in all of them may be the lightest of each, so
+ * none is left out before all were read. */
+struct hot_sum { /* zeroed at first; hot_sum_fini */
+	double total;
+	unsigned n;
+	struct hot_name *names; /* owned */
+};
+/* Adds what h knows to out. */
+void hot_read(struct hot *h, enum hot_table table, int64_t now_s, struct hot_sum *out);
+/* Behind the last hot_read: each name once, the heaviest first. */
+void hot_sort(struct hot_sum *s);
+void hot_sum_fini(struct hot_sum *s);
 
 #endif

@@ -1,8 +1,6 @@
 /* top.c - the sketches of all workers as one. */
 #include "proxy/node/top.h"
 
-#include "proxy/base/mem.h"
-
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -28,14 +26,14 @@ text_of(const struct hot_name *n)
 }
 
 static json_t *
-json_of(const struct hot_list *l)
+json_of(const struct hot_sum *s)
 {
 	json_t *all = json_array();
-	for (int i = 0; i < TOLD_MOST && l->names[i].bytes; i++) {
-		const struct hot_name *n = &l->names[i];
+	for (unsigned i = 0; i < TOLD_MOST && i < s->n; i++) {
+		const struct hot_name *n = &s->names[i];
 		json_array_append_new(all, json_pack("{s:o, s:f, s:f}", "name", text_of(n), "share",
-						     n->weight / l->total, "at_least",
-						     (n->weight - n->error) / l->total));
+						     n->weight / s->total, "at_least",
+						     (n->weight - n->error) / s->total));
 	}
 	return all;
 }
@@ -49,18 +47,17 @@ top_json(struct worker *workers, unsigned worker_count, struct buf *out)
 		[HOT_FIRST_SIGHT] = "first_sight_bytes",
 		[HOT_ADMITTED] = "admitted_bytes",
 	};
-	struct hot_list *l = NEW(struct hot_list);
 	json_t *top = json_pack("{s:i}", "halved_every_s", HOT_MINUTE_S);
 	for (int t = 0; t < HOT_TABLES; t++) {
-		memset(l, 0, sizeof *l);
+		struct hot_sum sum = {0};
 		for (unsigned i = 0; i < worker_count; i++)
-			hot_read(&workers[i].hot, (enum hot_table)t, now_s(), l);
-		hot_sort(l);
-		json_object_set_new(top, names[t], json_of(l));
+			hot_read(&workers[i].hot, (enum hot_table)t, now_s(), &sum);
+		hot_sort(&sum);
+		json_object_set_new(top, names[t], json_of(&sum));
+		hot_sum_fini(&sum);
 	}
 	char *text = json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
 	buf_printf(out, "%s\n", text ? text : "{}");
 	free(text);
 	json_decref(top);
-	free(l);
 }
