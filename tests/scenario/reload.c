@@ -514,6 +514,23 @@ SCENARIO("it drains for as long as the configuration says now")
 	expect_int(edge_wait_exit(), 0);
 }
 
+SCENARIO("a reload that is asked for while it drains is refused, and what is under way ends well")
+{
+	struct barrier *go = barrier_new();
+	struct output o;
+	origin_says("/slow", .body = "whole", .hold_body = go, .hold_at = 2);
+	edge_start_yaml("timeouts: { drain: 1m }\n");
+	struct call *slow = call_get("/slow");
+	barrier_arrivals(go, 1);
+	edge_signal(SIGTERM);
+	wait_until(edge_said("finishing open requests"));
+	wait_until((o = twice_reload()).status != 0); /* it says so a moment before */
+	expect_that(strstr(o.err, "the program is about to end"), "exit %d: %s", o.status, o.err);
+	barrier_open(go);
+	call_expect(slow, 200, "whole");
+	expect_int(edge_wait_exit(), 0);
+}
+
 SCENARIO("a lame duck says 503 for its health, and still serves who comes")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");
