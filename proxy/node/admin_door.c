@@ -84,7 +84,7 @@ admin_door_adopt(struct admin_door *d, const struct config *c, int fd, bool is_o
 {
 	assert(!d->is_open && fd >= 0);
 	mode_t mode = (mode_t)strtoul(c->socket_mode, NULL, 8);
-	*d = (struct admin_door){.is_open = true, .fd = fd};
+	*d = (struct admin_door){.is_open = true, .fd = fd, .adopted = is_ours};
 	if (is_ours)
 		unix_socket_adopt(&d->file, c->admin_socket, mode);
 }

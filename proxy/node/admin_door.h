@@ -13,6 +13,7 @@ struct admin_door {
 	bool is_open;		 /* zeroed it is not */
 	int fd;			 /* listens at `admin_socket`; -1: none */
 	struct unix_socket file; /* that path */
+	bool adopted;		 /* the file: by the process before */
 };
 
 /* -1 and a sentence; admin_door_close is due either way. */

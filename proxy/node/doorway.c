@@ -187,7 +187,8 @@ take_inherited(const struct config *c, struct doorway_place *places)
 		struct doorway_place *p = &places[i];
 		bool is_ours;
 		p->given_n = inherited_take(in, c->listen[i], &p->given, &is_ours);
-		if (p->given_n && is_ours && config_listen_path(c->listen[i]))
+		p->adopted = p->given_n && is_ours && config_listen_path(c->listen[i]);
+		if (p->adopted)
 			unix_socket_adopt(&p->file, config_listen_path(c->listen[i]),
 					  (mode_t)strtoul(c->socket_mode, NULL, 8));
 		if (p->given_n && !config_listen_path(c->listen[i]))

@@ -32,6 +32,7 @@ struct doorway_place {
 			* a supervisor, or the one of a path */
 	unsigned given_n;
 	struct unix_socket file; /* the path, if it is ours to remove */
+	bool adopted;		 /* the file: by the process before */
 	unsigned id;		 /* no other place ever has the same */
 };
 /* Sockets that a supervisor has handed over are taken, and paths are opened. -1 and a sentence. */

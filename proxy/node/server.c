@@ -410,9 +410,23 @@ server_settle(struct server *s)
 	inherited_tell();
 }
 
+/* Files of sockets that were handed over are the other one's again. It may not have heard yet that it
+ * goes on, so they must not go with this one. */
+static void
+leave_files(struct server *s)
+{
+	for (unsigned i = 0; i < s->place_count; i++)
+		if (s->places[i].adopted)
+			unix_socket_leave(&s->places[i].file);
+	if (s->admin_door.adopted)
+		admin_door_leave(&s->admin_door);
+}
+
 void
 server_refuse(struct server *s, const char *why)
 {
+	if (!heir_is_over(s->heir))
+		leave_files(s);
 	heir_refuse(&s->heir, why);
 }
 

@@ -3,6 +3,7 @@
 #include "tests/kit/kit.h"
 #include "tests/kit/tls.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -23,7 +24,7 @@
 /* The proxy starts this very program when a link leads here: it says what an heir says up to some
  * step, and then does what the file says that the environment names. Or it starts an heir and stands
  * between the two. Messages begin with these (proxy/node/handover.h): */
-enum { HELLO = 1, OPEN = 7, READY = 8, GO = 11, SETTLED = 12 };
+enum { HELLO = 1, OPEN = 7, READY = 8, REFUSED = 9, GO = 11, SETTLED = 12 };
 
 static void
 say(const char *bytes, size_t n)
@@ -119,7 +120,8 @@ mark(const char *name, int kind)
 static void
 hold(int kind)
 {
-	if (kind != HELLO && kind != OPEN && kind != READY && kind != GO && kind != SETTLED)
+	if (kind != HELLO && kind != OPEN && kind != READY && kind != REFUSED && kind != GO &&
+	    kind != SETTLED)
 		return;
 	close(creat(mark("at", kind), 0600));
 	while (access(mark("go", kind), F_OK) != 0)
@@ -486,9 +488,9 @@ SCENARIO("a purge at any moment of an upgrade holds, and its answer comes when i
 	expect_hit(get("/kept"));
 }
 
-/* All threads of a process that is not ours to wait for. */
-static bool
-stands_still(pid_t pid)
+/* Of a process that is not ours to wait for, as /proc has it; 0: it is gone. */
+static char
+state_of(pid_t pid)
 {
 	char state = 0;
 	FILE *f = fopen(text("/proc/%d/stat", (int)pid), "r");
@@ -496,7 +498,21 @@ stands_still(pid_t pid)
 		state = 0;
 	if (f)
 		fclose(f);
-	return state == 'T';
+	return state;
+}
+
+/* All its threads. */
+static bool
+stands_still(pid_t pid)
+{
+	return state_of(pid) == 'T';
+}
+
+static bool
+has_ended(pid_t pid)
+{
+	char state = state_of(pid);
+	return !state || state == 'Z';
 }
 
 /* By a connection that the old process has; the answer is told when it comes. */
@@ -920,6 +936,74 @@ SCENARIO_IN(30, "an upgrade that fails takes all sockets back, also when no desc
 		client_close(c);
 	}
 	expect_all_works("after");
+}
+
+/* Messages of this kind are not held. */
+static void
+let_pass(int kind)
+{
+	expect_int(close(creat(mark("go", kind), 0600)), 0);
+}
+
+static pid_t
+pid_between(void)
+{
+	int pid = 0;
+	FILE *f = fopen(mark("pid", 0), "r");
+	expect(f && fscanf(f, "%d", &pid) == 1 && fclose(f) == 0);
+	return pid;
+}
+
+/* A socket that listens at a port that edge_reserve_port has given. */
+static int
+listening_at(unsigned port)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
+	expect_int(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+	expect_int(listen(fd, 1), 0);
+	return fd;
+}
+
+SCENARIO_IN(30, "a new process that refuses in the end leaves the files of sockets to the old one")
+{
+	static const int steps[] = {HELLO, OPEN, GO};
+	unsigned port = edge_reserve_port();
+	char *settings = text("listen: [ \"127.0.0.1:0\", \"unix:%s\" ]\nadmin_socket: %s\n",
+			      in_dir("web.sock"), in_dir("admin.sock"));
+	by_http_only();
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml(text("\nadmin: 127.0.0.1:0\n%s", settings));
+	start_by_link();
+	store("/kept");
+	write_settings(text("admin: 127.0.0.1:%u\n%s", port, settings));
+	become_no_heir("between");
+	for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++)
+		let_pass(steps[i]);
+	edge_signal(SIGUSR2);
+	wait_until(access(mark("at", READY), F_OK) == 0);
+	int busy = listening_at(port);
+	let_pass(READY);
+	wait_until(access(mark("at", REFUSED), F_OK) == 0);
+	wait_until(has_ended(pid_between())); /* the old one has heard nothing yet */
+	expect_int(access(in_dir("admin.sock"), F_OK), 0);
+	expect_int(access(in_dir("web.sock"), F_OK), 0);
+	let_pass(REFUSED);
+	wait_until(edge_said("cannot listen on admin address"));
+	struct client *c = client_open_path(in_dir("web.sock"));
+	expect_hit(ask_by(c, "GET", "/kept"));
+	client_close(c);
+	c = client_open_path(in_dir("admin.sock"));
+	client_send(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	expect_status(client_read(c, "GET"), 200);
+	client_close(c);
+	close(busy);
+	edge_stop();
+	expect_int(access(in_dir("web.sock"), F_OK), -1);
+	expect_int(access(in_dir("admin.sock"), F_OK), -1);
 }
 
 SCENARIO("what is purged while a new process hangs is durable when that is given up")
