@@ -13,6 +13,7 @@
 #include "proxy/admin/orders.h"
 #include "proxy/base/address.h"
 #include "proxy/base/clock.h"
+#include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
@@ -54,11 +56,9 @@ struct admin {
 	struct guests guests;
 	int stop_fd; /* eventfd: readable when the thread shall do what is wished */
 	_Atomic enum wish wish, granted;
-	sem_t done; /* posted when a wish is granted */
-	/* The listener at the address and at the path; left: copies of their sockets. */
-	struct evhttp_bound_socket *listeners[2];
-	int kept[2];
-	bool left;
+	sem_t done;				  /* posted when a wish is granted */
+	struct evhttp_bound_socket *listeners[2]; /* at the address, and at the path */
+	bool left;				  /* they are disabled */
 	int64_t end_ms; /* 0: it goes on; else the latest moment to end at */
 	pthread_t thread;
 };
@@ -349,6 +349,45 @@ refusal(const struct admin *a, struct evhttp_request *q, bool changes)
 	return access_refusal(&rules, &r);
 }
 
+/* ---- listeners ------------------------------------------------------------------------------- */
+
+/* A disabled one keeps its socket, from whose queue another process may accept. It needs no descriptor,
+ * of which there may be none left. */
+static void
+listen_or_not(struct admin *a, bool listens)
+{
+	for (int i = 0; i < 2; i++) {
+		if (!a->listeners[i])
+			continue;
+		struct evconnlistener *l = evhttp_bound_socket_get_listener(a->listeners[i]);
+		if (listens)
+			evconnlistener_enable(l);
+		else
+			evconnlistener_disable(l);
+	}
+}
+
+/* Who wants to come in waits until the next tick: the socket stays readable, and would call at once. */
+static void
+on_no_accept(struct evconnlistener *l, void *ctx)
+{
+	(void)ctx; /* libevent's */
+	log_warning("the admin server cannot accept: %s; it tries again in a few seconds",
+		    strerror(errno));
+	evconnlistener_disable(l);
+}
+
+static int
+accept_at(struct admin *a, int i, int fd)
+{
+	a->listeners[i] = evhttp_accept_socket_with_handle(a->http, fd);
+	if (!a->listeners[i])
+		return -1;
+	evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(a->listeners[i]),
+				    on_no_accept);
+	return 0;
+}
+
 /* ---- connections ----------------------------------------------------------------------------- */
 
 /* The server makes a connection, and sets its callbacks before it makes the next one. */
@@ -371,6 +410,8 @@ on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	guests_tick(&a->guests, now_ms());
+	if (!a->left)
+		listen_or_not(a, true);
 	if (a->end_ms && (!guests_wait(&a->guests) || now_ms() >= a->end_ms))
 		event_base_loopbreak(a->base);
 }
@@ -447,20 +488,6 @@ listen_at(struct address *addr)
 	return -1;
 }
 
-/* On its thread: one of the two listeners. */
-static void
-leave_or_return(struct admin *a, int i, bool leaves)
-{
-	if (leaves && a->listeners[i]) {
-		a->kept[i] = fcntl(evhttp_bound_socket_get_fd(a->listeners[i]), F_DUPFD_CLOEXEC, 0);
-		evhttp_del_accept_socket(a->http, a->listeners[i]);
-		a->listeners[i] = NULL;
-	} else if (!leaves && a->kept[i] >= 0) {
-		a->listeners[i] = evhttp_accept_socket_with_handle(a->http, a->kept[i]);
-		a->kept[i] = -1;
-	}
-}
-
 static void
 do_wish(struct admin *a, enum wish wish)
 {
@@ -488,9 +515,8 @@ on_stop(evutil_socket_t fd, short what, void *ctx)
 	if (read(fd, &times, sizeof times) < 0)
 		return;
 	enum wish wish = atomic_load(&a->wish);
-	for (int i = 0; i < 2; i++)
-		leave_or_return(a, i, wish != WISH_RETURN);
 	a->left = wish != WISH_RETURN;
+	listen_or_not(a, !a->left);
 	if (wish == WISH_END)
 		begin_end(a);
 	atomic_store(&a->granted, wish);
@@ -519,9 +545,6 @@ destroy(struct admin *a)
 		event_base_free(a->base);
 	if (a->stop_fd >= 0)
 		close(a->stop_fd);
-	for (int i = 0; i < 2; i++)
-		if (a->kept[i] >= 0)
-			close(a->kept[i]);
 	sem_destroy(&a->done);
 	filters_destroy(&a->filters);
 	free(a);
@@ -554,19 +577,11 @@ static int
 accept_copy(struct admin *a, int socket)
 {
 	int fd = fcntl(socket, F_DUPFD_CLOEXEC, 0);
-	a->listeners[1] = fd < 0 ? NULL : evhttp_accept_socket_with_handle(a->http, fd);
-	if (a->listeners[1])
+	if (fd >= 0 && accept_at(a, 1, fd) == 0)
 		return 0;
 	if (fd >= 0)
 		close(fd);
 	return -1;
-}
-
-static int
-accept_at(struct admin *a, int fd)
-{
-	a->listeners[0] = evhttp_accept_socket_with_handle(a->http, fd);
-	return a->listeners[0] ? 0 : -1;
 }
 
 /* Which port it has is not said by an address with port 0. */
@@ -585,7 +600,7 @@ admin_start(struct admin **out, const char *addr, const struct admin_source *s, 
 	int fd = -1;
 	a->source = *s;
 	a->filters = filters_create(&FILTERS_LIMITS);
-	a->stop_fd = a->kept[0] = a->kept[1] = -1;
+	a->stop_fd = -1;
 	sem_init(&a->done, 0, 0);
 	if (addr && address_parse(addr, &a->bound) < 0) {
 		snprintf(err, err_bytes, "admin: \"%s\" is not IP:PORT", addr);
@@ -599,7 +614,7 @@ admin_start(struct admin **out, const char *addr, const struct admin_source *s, 
 			 addr, strerror(errno));
 		goto failed;
 	}
-	if (set_up(a) < 0 || (addr && accept_at(a, fd) < 0) ||
+	if (set_up(a) < 0 || (addr && accept_at(a, 0, fd) < 0) ||
 	    (s->socket && accept_copy(a, *s->socket) < 0)) {
 		snprintf(err, err_bytes, "cannot start the admin server: %s", strerror(errno));
 		goto failed;

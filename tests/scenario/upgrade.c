@@ -954,6 +954,31 @@ pid_between(void)
 	return pid;
 }
 
+SCENARIO_IN(30, "an upgrade that fails takes the admin server back, also without descriptors")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml(text("admin_socket: %s\n", in_dir("admin.sock")));
+	start_by_link();
+	store("/kept");
+	become_no_heir("between");
+	let_pass(HELLO);
+	let_pass(OPEN);
+	edge_signal(SIGUSR2);
+	wait_until(access(mark("at", READY), F_OK) == 0);
+	let_open(false);
+	let_pass(READY);
+	wait_until(access(mark("at", GO), F_OK) == 0); /* nobody accepts */
+	kill(pid_between(), SIGKILL);
+	let_pass(GO);
+	wait_until(edge_said("the upgrade has failed"));
+	let_open(true);
+	expect_all_works("after");
+	struct client *c = client_open_path(in_dir("admin.sock"));
+	client_send(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	expect_status(client_read(c, "GET"), 200);
+	client_close(c);
+}
+
 /* A socket that listens at a port that edge_reserve_port has given. */
 static int
 listening_at(unsigned port)
