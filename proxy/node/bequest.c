@@ -257,12 +257,31 @@ give_all(struct bequest *b)
 
 /* ---- clients -------------------------------------------------------------------------------- */
 
+/* As from the start, each worker has its share of every entry's sockets. */
+static void
+share_doors(struct bequest *b, struct worker_change *c, unsigned each)
+{
+	struct server *s = b->s;
+	unsigned *had = mem_zalloc((s->place_count + 1) * sizeof *had);
+	for (unsigned i = 0; i < b->door_n; i++) {
+		unsigned place = b->doors[i].place;
+		assert(place < s->place_count);
+		struct worker_change *to = &c[had[place]++ % s->worker_count];
+		assert(to->door_count < each);
+		to->doors[to->door_count++] = (struct worker_door){
+			b->doors[i].fd, s->places[place].id,
+			doorway_listener(s->edition->config, place, &s->listeners)};
+		b->doors[i].fd = -1; /* no copy, for which there may be no descriptor */
+	}
+	free(had);
+}
+
 /* Every worker takes the edition; and where clients come in, or not any more. */
 static void
 tell_workers(struct bequest *b, struct edition *e, bool leaves)
 {
 	struct server *s = b->s;
-	unsigned n = s->worker_count, each = b->door_n / n + 1;
+	unsigned n = s->worker_count, each = b->door_n / n + s->place_count + 1;
 	assert(s->started && b->left == !leaves);
 	struct worker_change *c = mem_zalloc(n * sizeof *c);
 	struct worker_door *doors = mem_zalloc((size_t)n * each * sizeof *doors);
@@ -282,15 +301,8 @@ tell_workers(struct bequest *b, struct edition *e, bool leaves)
 			.leaves = leaves,
 			.done = &done,
 		};
-	for (unsigned i = 0; !leaves && i < b->door_n; i++) {
-		struct worker_change *to = &c[i % n];
-		unsigned place = b->doors[i].place;
-		assert(to->door_count < each && place < s->place_count);
-		to->doors[to->door_count++] = (struct worker_door){
-			b->doors[i].fd, s->places[place].id,
-			doorway_listener(s->edition->config, place, &s->listeners)};
-		b->doors[i].fd = -1; /* no copy, for which there may be no descriptor */
-	}
+	if (!leaves)
+		share_doors(b, c, each);
 	for (unsigned w = 0; w < n; w++)
 		worker_change(&s->workers[w], &c[w]);
 	for (unsigned w = 0; w < n; w++)

@@ -1031,6 +1031,78 @@ SCENARIO_IN(30, "a new process that refuses in the end leaves the files of socke
 	expect_int(access(in_dir("admin.sock"), F_OK), -1);
 }
 
+/* The port that a socket with this inode listens at; 0: none. */
+static unsigned
+port_of_inode(unsigned long inode)
+{
+	char line[512];
+	unsigned found = 0, port, state;
+	unsigned long is;
+	FILE *f = fopen(text("/proc/%d/net/tcp", (int)edge_pid()), "r");
+	while (f && !found && fgets(line, sizeof line, f))
+		if (sscanf(line, " %*d: %*x:%x %*x:%*x %x %*s %*s %*s %*d %*d %lu", &port, &state,
+			   &is) == 3 &&
+		    is == inode && state == 10)
+			found = port;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Whether a descriptor of the proxy is an epoll that waits for one socket of each port, and how many
+ * listening sockets there are in it. */
+static bool
+waits_for_each(int fd, const unsigned *ports, unsigned n)
+{
+	char line[512];
+	unsigned held[8] = {0}, all = 0;
+	FILE *f = fopen(text("/proc/%d/fdinfo/%d", (int)edge_pid(), fd), "r");
+	int of;
+	while (f && fgets(line, sizeof line, f)) {
+		char to[64] = "";
+		unsigned long inode;
+		if (sscanf(line, "tfd: %d", &of) != 1 ||
+		    readlink(text("/proc/%d/fd/%d", (int)edge_pid(), of), to, sizeof to - 1) < 0 ||
+		    sscanf(to, "socket:[%lu", &inode) != 1)
+			continue;
+		unsigned port = port_of_inode(inode);
+		for (unsigned i = 0; i < n; i++) {
+			held[i] += ports[i] == port;
+			all += ports[i] == port;
+		}
+	}
+	if (f)
+		fclose(f);
+	for (unsigned i = 0; i < n; i++)
+		if (held[i] != 1)
+			return false;
+	return all == n;
+}
+
+static int
+workers_with_each(const unsigned *ports, unsigned n)
+{
+	int count = 0;
+	for (int fd = 3; fd < 200; fd++)
+		count += waits_for_each(fd, ports, n);
+	return count;
+}
+
+SCENARIO_IN(30, "after an upgrade that failed each worker has a socket of each entry again")
+{
+	unsigned ports[] = {edge_reserve_port(), edge_reserve_port()};
+	by_http_only();
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml(text("\nworkers: 2\nlisten: [ \"127.0.0.1:%u\", \"127.0.0.1:%u\" ]\n", ports[0],
+		       ports[1]));
+	start_by_link();
+	wait_until(workers_with_each(ports, 2) == 2);
+	become_no_heir(text("between-crash-%d", GO));
+	edge_signal(SIGUSR2);
+	wait_until(edge_said("the upgrade has failed"));
+	wait_until(workers_with_each(ports, 2) == 2);
+}
+
 SCENARIO("what is purged while a new process hangs is durable when that is given up")
 {
 	char self[4096] = "";
