@@ -221,6 +221,20 @@ become(const struct owner *o)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* Who is no root cannot take another group than it was started with. */
+static bool
+is_group_taken(const struct config *c, gid_t gid, const char **setting, char *err, size_t err_bytes)
+{
+	if (!c->group || geteuid() == 0 || getegid() == gid)
+		return true;
+	*setting = "group";
+	snprintf(err, err_bytes,
+		 "only root can take the group \"%s\"; start twice as root or with that group "
+		 "(systemd: Group=%s), or leave group out",
+		 c->group, c->group);
+	return false;
+}
+
 /* 0; or -1 with the setting and a sentence. */
 static int
 find_owner(const struct config *c, struct owner *o, const char **setting, char *err,
@@ -248,7 +262,7 @@ find_owner(const struct config *c, struct owner *o, const char **setting, char *
 	if (group)
 		o->gid = group->gr_gid;
 	if (geteuid() == 0 || geteuid() == o->uid)
-		return 0;
+		return is_group_taken(c, o->gid, setting, err, err_bytes) ? 0 : -1;
 	snprintf(err, err_bytes,
 		 "only root can become \"%s\"; start twice as root or as that user, or leave "
 		 "user out",

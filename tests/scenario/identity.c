@@ -207,6 +207,21 @@ SCENARIO("a user or group that is not there, or that one cannot become, is named
 	expect_finding(o, "only root can become");
 }
 
+SCENARIO("a group that the program does not run with, and cannot take, is named")
+{
+	const char *bin = edge_binary();
+	user_id();
+	chmod(kit_dir(), 0711);
+	checked("user: " USER "\ngroup: nogroup\nlisten: '127.0.0.1:0'\ncache: { dir: none }\n");
+	struct output o = program("setpriv", "--reuid=" USER, "--regid=" USER, "--clear-groups",
+				  bin, "check", "-c", path_of("check.yaml"));
+	expect_finding(o, "group");
+	expect_that(strstr(o.err, "only root can take the group \"nogroup\""), "%s", o.err);
+	o = program("setpriv", "--reuid=" USER, "--regid=nogroup", "--clear-groups", bin, "check",
+		    "-c", path_of("check.yaml"));
+	expect_that(o.status == 0, "%s%s", o.out, o.err);
+}
+
 SCENARIO_IN(
 	60,
 	"too few threads for that user, wherever they end: the start is refused with a sentence")
