@@ -93,13 +93,25 @@ give(int fd, const struct owner *o)
 	return result ? result : fchown(fd, o->uid, o->gid);
 }
 
+/* The directory that was just made, and nothing that a link in its place may lead to. */
+static int
+give_new(const char *path, const struct owner *o)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	int result = fchown(fd, o->uid, o->gid);
+	close(fd);
+	return result;
+}
+
 static int
 make_dir(const char *path, mode_t mode, const struct owner *o)
 {
 	if (make_parents(path))
 		return -1;
 	if (mkdir(path, mode) == 0)
-		return chown(path, o->uid, o->gid);
+		return give_new(path, o);
 	if (errno != EEXIST)
 		return -1;
 	int fd = open_given(path);
