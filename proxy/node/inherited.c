@@ -268,6 +268,17 @@ forget(const char *name)
 
 enum { KEPT_NAME = 256 };
 
+/* The list of names is split at colons. */
+static const char *
+name_of(const char *place, char name[KEPT_NAME])
+{
+	snprintf(name, KEPT_NAME, "%s%s", prefix, place);
+	for (char *p = name; *p; p++)
+		if (*p == ':')
+			*p = '-';
+	return name;
+}
+
 /* One for a place, whatever is spoken there: a reload may change that, and the sockets stay. */
 static const char *
 kept_name(const char *listen, char name[KEPT_NAME])
@@ -279,18 +290,17 @@ kept_name(const char *listen, char name[KEPT_NAME])
 		place = config_listen_address(listen);
 	else if (address_parse(config_listen_address(listen), &at) == 0 && address_port(&at))
 		place = address_print(&at, text);
-	snprintf(name, KEPT_NAME, "%s%s", prefix, place);
-	for (char *p = name; *p; p++)
-		if (*p == ':')
-			*p = '-'; /* the list of names is split there */
-	return name;
+	return name_of(place, name);
 }
 
+/* Older programs named a socket by the whole entry, and the supervisor may have it from one. */
 void
 inherited_forget(const char *listen)
 {
-	char name[KEPT_NAME];
+	char name[KEPT_NAME], older[KEPT_NAME];
 	forget(kept_name(listen, name));
+	if (strcmp(name_of(listen, older), name) != 0)
+		forget(older);
 }
 
 bool

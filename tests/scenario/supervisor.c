@@ -432,6 +432,22 @@ SCENARIO("it keeps no socket of an entry that a reload takes away, or of a reloa
 	expect_int(count_said(text("FDSTOREREMOVE=1\nFDNAME=twice-127.0.0.1-%u", stays)), 0);
 }
 
+SCENARIO("it forgets what an older program gave it under another name")
+{
+	by_http_only();
+	unsigned stays = edge_reserve_port(), goes = 0;
+	int fd = listening_at(&goes, false);
+	char *origin = text("workers: 2\norigins: [ { name: web, url: \"%s\" } ]\n", origin_url());
+	supervise();
+	edge_inherits(&fd, 1, text("twice-h2c-//127.0.0.1-%u", goes));
+	edge_start_yaml(text("%slisten: [ \"127.0.0.1:%u\", \"h2c://127.0.0.1:%u\" ]\n", origin,
+			     stays, goes));
+	reload_to(text("%slisten: [ \"127.0.0.1:%u\" ]\n", origin, stays), 0);
+	wait_said(text("FDSTOREREMOVE=1\nFDNAME=twice-127.0.0.1-%u", goes), 1);
+	wait_said(text("FDSTOREREMOVE=1\nFDNAME=twice-h2c-//127.0.0.1-%u", goes), 1);
+	expect_int(count_said(text("FDSTOREREMOVE=1\nFDNAME=twice-127.0.0.1-%u", stays)), 0);
+}
+
 static int
 count_kept(const char *message, unsigned port)
 {
