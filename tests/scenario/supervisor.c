@@ -448,6 +448,50 @@ SCENARIO("it forgets what an older program gave it under another name")
 	expect_int(count_said(text("FDSTOREREMOVE=1\nFDNAME=twice-127.0.0.1-%u", stays)), 0);
 }
 
+/* The process that has taken the place of the one under test. */
+static void
+becomes_main_one(void)
+{
+	int pid = 0;
+	wait_said("MAINPID=", 1);
+	pthread_mutex_lock(&boss.lock);
+	expect_int(sscanf(strstr(boss.said, "MAINPID="), "MAINPID=%d", &pid), 1);
+	pthread_mutex_unlock(&boss.lock);
+	edge_becomes(pid, 0);
+}
+
+SCENARIO(
+	"an address that is elsewhere for the moment keeps its socket over a reload and an upgrade")
+{
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	socklen_t n = sizeof at;
+	unsigned port = edge_reserve_port();
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	by_http_only();
+	inet_pton(AF_INET, "192.0.2.1", &at.sin_addr);
+	setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &one, sizeof one);
+	if (bind(fd, (struct sockaddr *)&at, sizeof at) || listen(fd, 128) ||
+	    getsockname(fd, (struct sockaddr *)&at, &n))
+		skip("no socket of an address that is elsewhere: %s", strerror(errno));
+	char *settings = text("workers: 2\norigins: [ { name: web, url: \"%s\" } ]\n"
+			      "listen: [ \"127.0.0.1:%u\", \"192.0.2.1:%u\" ]\n",
+			      origin_url(), port, ntohs(at.sin_port));
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	supervise();
+	edge_inherits(&fd, 1, "elsewhere");
+	edge_start_yaml(settings);
+	expect_answer(get("/x"), 200, "hello");
+	reload_to(text("%stimeouts: { idle: 50s }\n", settings), 0);
+	wait_until(edge_said("timeouts.idle has changed, and is applied"));
+	edge_signal(SIGUSR2);
+	becomes_main_one();
+	expect_answer(get("/x"), 200, "hello");
+	/* It has the socket: a further reload finds it there. */
+	reload_to(settings, 0);
+	expect_int(count_said("FDSTOREREMOVE=1"), 0);
+}
+
 static int
 count_kept(const char *message, unsigned port)
 {
