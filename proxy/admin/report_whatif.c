@@ -62,7 +62,7 @@ report_whatif_json(const struct report *r)
 	const struct whatif_stats *w = &r->baseline.what_if;
 	json_t *rows = json_array();
 	double real = (double)r->cache.written_bytes;
-	double off = w->rows[WHATIF_NOW].written_bytes - real;
+	double off = w->rows[WHATIF_NOW].told ? w->rows[WHATIF_NOW].written_bytes - real : 0;
 	for (int i = 0; i < WHATIF_ROWS; i++)
 		if (w->rows[i].told)
 			json_array_append_new(rows, json_of_row(r, (enum whatif_row)i));

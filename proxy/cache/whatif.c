@@ -299,7 +299,9 @@ whatif_stats(const struct whatif *w, struct whatif_stats *out)
 	ghost_stats(now->ghost, &of_now);
 	*out = (struct whatif_stats){.sample_share = of_now.sample_share,
 				     .off_requests = (double)net_of(&of_now),
-				     .memory_bytes = sizeof *w};
+				     .memory_bytes = sizeof *w,
+				     .budget_bytes_s = w->o.budget_bytes_s,
+				     .budget_saved_s = w->o.budget_saved_s};
 	for (int i = 0; i < WHATIF_ROWS; i++) {
 		const struct whatif_cell *c = &w->rows[i];
 		if (!c->ghost)

@@ -7,7 +7,7 @@
  * The sample gets smaller when there are more objects than WHATIF_ENTRIES for a row, or when it costs
  * more than its share of the time: see whatif.c.
  *
- * Left out: fill_until, the write budget, and that a disk may fail.
+ * Left out: fill_until, and that a disk may fail. The rule of admission is that of whatif_create.
  *
  * Answers   whatif_stats. Differences count from start; what is held survives a restart.
  * Memory    at most 8 Ki objects in each of 8 rows, 160 bytes each, and filters of 32 Ki URLs.
@@ -57,6 +57,8 @@ void whatif_forget_all(struct whatif *w);
 struct whatif_stats {
 	double sample_share; /* of keys that are not large; 0: there is no what-if */
 	uint64_t entries, memory_bytes;
+	uint64_t budget_bytes_s; /* as it was created, and the row NOW has its sightings */
+	unsigned budget_saved_s;
 	/* Of the row NOW: requests that asked an origin, less those that really did. */
 	double off_requests;
 	struct whatif_told {

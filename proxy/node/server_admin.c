@@ -17,6 +17,18 @@
 
 /* ---- facts --------------------------------------------------------------------------------- */
 
+/* What-if keeps the rule of admission that it was created with: after a reload to another one, its
+ * rows would be told as differences from what is not set any more. */
+static void
+tell_what_if(const struct config *c, struct whatif_stats *w)
+{
+	unsigned saved_s;
+	uint64_t budget_bytes_s = config_budget(c, &saved_s);
+	if (w->rows[WHATIF_NOW].sightings != c->admission.sightings ||
+	    w->budget_bytes_s != budget_bytes_s || w->budget_saved_s != saved_s)
+		*w = (struct whatif_stats){0};
+}
+
 void
 server_admin_tell(struct server *s, const struct edition *e, struct report *out)
 {
@@ -32,6 +44,7 @@ server_admin_tell(struct server *s, const struct edition *e, struct report *out)
 	pthread_mutex_unlock(&s->lock);
 	cache_stats(s->shelves.cache, &out->cache);
 	baseline_stats(s->shelves.baseline, &out->baseline);
+	tell_what_if(e->config, &out->baseline.what_if);
 	seen_report(s->shelves.seen, &out->generation);
 	out->generation_interval_s = seen_interval_s(s->shelves.seen);
 	out->endurance_bytes = (double)e->config->cache.endurance_bytes;

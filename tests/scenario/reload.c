@@ -165,6 +165,40 @@ SCENARIO("limits and time limits change, for connections that are there too")
 	client_expect_closed(c);
 }
 
+static struct answer
+stats(void)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, "GET /stats HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+	return client_read(c, "GET");
+}
+
+static bool
+is_in_stats(const char *words)
+{
+	return strstr(stats().body, words) != NULL;
+}
+
+SCENARIO("what other settings would do is told only while the rule is that of the start")
+{
+	static const char *const others[] = {"admission: { sightings: 1 }\n",
+					     "admission: { write_budget: 10MiB/s }\n"};
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_start_yaml("admission: { sightings: 2 }\n");
+	get("/a");
+	expect(is_in_stats("with sightings: 1: "));
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		change_to(others[i]);
+		expect(!is_in_stats("with sightings: 1: ") && !is_in_stats("\"as it is\""));
+		change_to("admission: { sightings: 2 }\ncache: { default_ttl: 1h }\n");
+		expect(is_in_stats("with sightings: 1: "));
+	}
+	change_to(others[0]);
+	edge_restart();
+	get("/b");
+	expect(is_in_stats("with sightings: 2: ") && !is_in_stats("with sightings: 1: "));
+}
+
 SCENARIO("the most connections change")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");
