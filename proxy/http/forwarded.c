@@ -134,9 +134,11 @@ forwarded_claims(const struct fields *f, forwarded_each_fn *each, void *ctx)
 	const struct field *line;
 	while ((line = fields_next(f, FIELD_FORWARDED, &at)) != NULL) {
 		struct str rest = line->value, item, pair, name, value;
-		if (!quotes_close(line->value))
+		if (!quotes_close(line->value)) {
 			each(ctx, STR(""), line->value);
-		while (quotes_close(line->value) && list_next(&rest, &item))
+			continue;
+		}
+		while (list_next(&rest, &item))
 			while (list_next_by(';', &item, &pair))
 				for (size_t i = 0; i < 2; i++)
 					if (str_cut(pair, '=', &name, &value) &&
