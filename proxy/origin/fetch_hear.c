@@ -49,7 +49,7 @@ begin_tunnel(struct fetch *f)
 	f->repeatable = false;
 	if (f->asks == ASK_SENT)
 		fetch_state_move(&f->asks, ASK_LATER);
-	pool_stall(f->lane);
+	pool_set_apart(f->lane);
 	fetch_site_call_next(f->site);
 }
 

@@ -102,11 +102,13 @@ end_of_dial(CURLcode code)
 
 /* -- time -------------------------------------------------------------------------------------- */
 
-/* The origin owes us nothing. */
+/* The origin owes us nothing. A tunnel's time limit is its client's, who may be gone by now where the origin
+ * has ended its side: what is said last it must take in time. */
 static bool
 waits_for_caller(const struct fetch *f)
 {
-	return f->hears == HEAR_PAUSED || f->asks == ASK_LATER || f->tunnel;
+	bool last_words = f->hears == HEAR_ENDED && f->asks == ASK_WRITING;
+	return f->hears == HEAR_PAUSED || f->asks == ASK_LATER || (f->tunnel && !last_words);
 }
 
 /* After each turn: how long the caller was waited for is no time of the origin's. */

@@ -44,7 +44,7 @@ struct lane {
 
 	struct pool *pool; /* this and the rest: see pool.h */
 	unsigned edition;  /* of the origin's addresses, in which the peer was found last */
-	bool stalled;
+	bool stalled, apart;
 	int64_t idle_since_ms;
 	TAILQ_ENTRY(lane) idle;
 	LIST_ENTRY(lane) all;

@@ -13,7 +13,7 @@ enum { STALLED_TIMES = 16, IDLE_MS = 55 * 1000 };
 static void
 check(const struct pool *p)
 {
-	assert(p->stalled <= p->count);
+	assert(p->apart <= p->stalled && p->stalled <= p->count);
 	assert((p->count == 0) == LIST_EMPTY(&p->lanes));
 	assert(p->count || (TAILQ_EMPTY(&p->idle[false]) && TAILQ_EMPTY(&p->idle[true])));
 }
@@ -44,7 +44,7 @@ struct lane *
 pool_open(struct pool *p)
 {
 	unsigned most = p->origin->max_connections;
-	if (p->count - p->stalled >= most || p->count / STALLED_TIMES >= most)
+	if (p->count - p->stalled >= most || (p->count - p->apart) / STALLED_TIMES >= most)
 		return NULL;
 	struct lane *l = lane_open(&p->dials, p->owner);
 	l->pool = p;
@@ -116,6 +116,8 @@ void
 pool_close(struct lane *l)
 {
 	struct pool *p = l->pool;
+	p->apart -= l->apart;
+	l->apart = false;
 	pool_move_on(l);
 	LIST_REMOVE(l, all);
 	p->count--;
@@ -134,8 +136,18 @@ pool_stall(struct lane *l)
 void
 pool_move_on(struct lane *l)
 {
+	assert(!l->apart);
 	l->pool->stalled -= l->stalled;
 	l->stalled = false;
+}
+
+void
+pool_set_apart(struct lane *l)
+{
+	pool_stall(l);
+	l->pool->apart += !l->apart;
+	l->apart = true;
+	check(l->pool);
 }
 
 void

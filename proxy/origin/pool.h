@@ -20,6 +20,7 @@ struct pool {
 	unsigned count;		   /* of all */
 	unsigned edition;	   /* of the origin's addresses, when it was swept last */
 	unsigned stalled; /* of them, waiting for a slow reader: they cost the origin nothing */
+	unsigned apart;	  /* of those, tunnels: others bound them */
 };
 
 void pool_init(struct pool *p, const struct origin *o, struct event_base *base,
@@ -46,6 +47,8 @@ void pool_close(struct lane *l);
  * together may be 16 times as many. */
 void pool_stall(struct lane *l);
 void pool_move_on(struct lane *l);
+/* It carries another protocol from now on, and takes no place, for as long as it is open. */
+void pool_set_apart(struct lane *l);
 void pool_close_idle(struct pool *p);
 /* Now and then: idle connections to addresses that the origin no longer has are closed. */
 void pool_sweep(struct pool *p);

@@ -506,6 +506,9 @@ on_done(void *ctx, const struct fetch_result *r)
 		return;
 	}
 	if (f->stage == FILL_WHOLE) {
+		/* A tunnel's origin had no more to say, and now it does not listen either. */
+		if (f->tunnel && f->feeder)
+			stream_reset(f->feeder->stream);
 		fill_free(f);
 		return;
 	}

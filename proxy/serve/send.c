@@ -359,8 +359,6 @@ begin_passed_head(struct txn *t, const struct flight_head *h)
 	m.head.reason = field_block_reason(&m.stored);
 	if (h->status == 101)
 		m.head.upgrade = t->upgrade;
-	else if (t->upgrade.n)
-		m.head.close = true;
 	t->at = 0;
 	t->until = h->body_bytes;
 	return m;

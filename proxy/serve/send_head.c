@@ -57,7 +57,9 @@ send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
 	const struct route *route = t->route ? t->route : route_default(t->settings->routes);
 	if (route->response)
 		m->head.add = send_ruled(t, m, route->response, lines, &m->head.add_n);
-	m->head.close = m->head.close || t->fault != NULL;
+	/* What follows a refused upgrade may be meant for the other protocol: it is no request. */
+	bool refuses = t->upgrade.n && !m->head.upgrade.n;
+	m->head.close = m->head.close || t->fault != NULL || refuses;
 	m->head.patient = route->streams;
 	t->head_us = now_us();
 	txn_move(t, TXN_SEND);

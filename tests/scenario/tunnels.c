@@ -598,6 +598,50 @@ SCENARIO("what a client sends behind a refused upgrade is no request")
 	edge_expect_stat("requests.total", 1);
 }
 
+SCENARIO("nor is it behind an upgrade that fails here")
+{
+	start_with("");
+	struct client *c = client_open();
+	client_send(c, "GET /ws HTTP/1.1\r\nHost: a\r\n" ASKS "\r\n"
+		       "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n");
+	int o = take();
+	hear_head(o);
+	say(o, "HTTP/1.1 101 S\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n");
+	struct answer a = client_read(c, "GET");
+	expect_status(a, 502);
+	expect_field(a, "Connection", "close");
+	client_expect_closed(c);
+	close(o);
+	edge_expect_stat("requests.total", 1);
+}
+
+SCENARIO("an origin that neither speaks nor listens any more ends the tunnel for its client")
+{
+	start_with("");
+	int o;
+	struct client *c = tunnel(&o);
+	close(o);
+	wait_until((send(client_fd(c), "a", 1, MSG_NOSIGNAL), edge_stat("tunnels.closed") == 1));
+	client_reset(c);
+}
+
+SCENARIO("an origin that has said all takes what is said to it, or the tunnel ends")
+{
+	enum { BYTES = 64 << 20 };
+	by_h1_only();
+	edge_yaml(text("origins:\n  - { url: \"http://127.0.0.1:%u\", read_timeout: 300ms }\n"
+		       "routes:\n  - { path: /ws, upgrade: [ websocket ] }\n",
+		       open_door()));
+	edge_start();
+	int o;
+	struct client *c = tunnel(&o);
+	char *much = pattern(1, BYTES);
+	shutdown(o, SHUT_WR);
+	wait_until((client_send_some(c, much, BYTES), edge_stat("tunnels.closed") == 1));
+	client_reset(c);
+	close(o);
+}
+
 SCENARIO("requests for the same URL do not wait for a tunnel, and are not answered by it")
 {
 	start_with("");
@@ -657,6 +701,32 @@ SCENARIO("so many tunnels and no more; they take no connection of the origin's f
 	edge_expect_stat("tunnels.closed", 1);
 	c[0] = tunnel(&o[0]);
 	for (int i = 0; i < 3; i++) {
+		client_close(c[i]);
+		close(o[i]);
+	}
+	close(p);
+}
+
+SCENARIO("many tunnels take no place of the requests' either")
+{
+	enum { MANY = 17 };
+	by_h1_only();
+	edge_yaml(text("origins:\n  - { url: \"http://127.0.0.1:%u\", max_connections: 1, "
+		       "connect_timeout: 2s }\nworkers: 1\n"
+		       "routes:\n  - { path: /ws, upgrade: [ websocket ] }\n",
+		       open_door()));
+	edge_start();
+	int o[MANY];
+	struct client *c[MANY];
+	for (int i = 0; i < MANY; i++)
+		c[i] = tunnel(&o[i]);
+	struct client *plain = client_open();
+	client_request(plain, "GET", "/page", NULL);
+	int p = take();
+	hear_head(p);
+	say(p, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage");
+	expect_answer(client_read(plain, "GET"), 200, "page");
+	for (int i = 0; i < MANY; i++) {
 		client_close(c[i]);
 		close(o[i]);
 	}
