@@ -483,6 +483,16 @@ count_failure(struct fill *f, enum fetch_end end)
 	}
 }
 
+/* The client has all of it, or gets it from the flight. But the origin of a tunnel, which had no more to say,
+ * does not listen now either. */
+static void
+fails_whole(struct fill *f)
+{
+	if (f->tunnel && f->feeder)
+		stream_reset(f->feeder->stream);
+	fill_free(f);
+}
+
 static void
 on_done(void *ctx, const struct fetch_result *r)
 {
@@ -506,10 +516,7 @@ on_done(void *ctx, const struct fetch_result *r)
 		return;
 	}
 	if (f->stage == FILL_WHOLE) {
-		/* A tunnel's origin had no more to say, and now it does not listen either. */
-		if (f->tunnel && f->feeder)
-			stream_reset(f->feeder->stream);
-		fill_free(f);
+		fails_whole(f);
 		return;
 	}
 	count_failure(f, r->end);
