@@ -32,8 +32,8 @@ buf_room(struct buf *b, size_t n)
 		b->p = mem_realloc(b->p, cap);
 		b->cap = cap;
 	}
-	return b->p ? b->p + b->n
-		    : NULL; /* no room in what is empty: nothing can be added to NULL */
+	/* Without a byte to add there may be no memory, and nothing can be added to NULL. */
+	return b->p ? b->p + b->n : NULL;
 }
 
 void

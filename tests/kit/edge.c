@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -232,6 +233,27 @@ edge_stdout(void)
 	if (f)
 		fclose(f);
 	return h.p;
+}
+
+int
+edge_times_said(const char *words)
+{
+	int n = 0;
+	for (const char *p = edge_stderr(); (p = strstr(p, words)); p++)
+		n++;
+	return n;
+}
+
+void
+edge_let_open(bool any)
+{
+	struct rlimit limit;
+	rlim_t next = 0;
+	while (access(text("/proc/%d/fd/%u", (int)edge_pid(), (unsigned)next), F_OK) == 0)
+		next++;
+	expect(prlimit(edge_pid(), RLIMIT_NOFILE, NULL, &limit) == 0);
+	limit.rlim_cur = any ? limit.rlim_max : next;
+	expect(prlimit(edge_pid(), RLIMIT_NOFILE, &limit, NULL) == 0);
 }
 
 bool

@@ -63,6 +63,9 @@ bool edge_alive(void);
 char *edge_stderr(void); /* all it wrote so far, over restarts */
 char *edge_stdout(void);
 bool edge_said(const char *words); /* on stderr */
+int edge_times_said(const char *words);
+/* It can open no file more that is not there yet, or as many as ever. */
+void edge_let_open(bool any);
 const char *edge_cache_dir(void);
 
 struct answer edge_purge(const char *query);	     /* POST /purge?query to admin */

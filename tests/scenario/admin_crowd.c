@@ -1,7 +1,6 @@
 /* A crowd at the admin server. */
 #include "tests/kit/kit.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { CROWD = 200, PLACES = 64 };
@@ -26,41 +25,19 @@ SCENARIO("connections to the admin server that ask for nothing give way to one t
 	}
 }
 
-static int
-times_said(const char *words)
-{
-	int n = 0;
-	for (const char *p = edge_stderr(); (p = strstr(p, words)); p++)
-		n++;
-	return n;
-}
-
-/* It can open no file more that is not there yet, or as many as ever. */
-static void
-let_open(bool any)
-{
-	struct rlimit limit;
-	rlim_t next = 0;
-	while (access(text("/proc/%d/fd/%u", (int)edge_pid(), (unsigned)next), F_OK) == 0)
-		next++;
-	expect(prlimit(edge_pid(), RLIMIT_NOFILE, NULL, &limit) == 0);
-	limit.rlim_cur = any ? limit.rlim_max : next;
-	expect(prlimit(edge_pid(), RLIMIT_NOFILE, &limit, NULL) == 0);
-}
-
 SCENARIO("without descriptors the admin server does not spin, and who came is served later")
 {
 	edge_start();
-	let_open(false);
+	edge_let_open(false);
 	struct client *c = client_open_to(edge_admin_port());
 	client_request(c, "GET", "/healthz", "");
 	wait_until(edge_said("Too many open files"));
 	double before_s = edge_cpu_s();
 	int64_t then = kit_now_ms();
 	wait_until(kit_now_ms() > then + 1000); /* in which it would say so thousands of times */
-	expect_between(times_said("Too many open files"), 1, 3);
+	expect_between(edge_times_said("Too many open files"), 1, 3);
 	expect_that(edge_cpu_s() - before_s < 0.5, "it took %.1f s", edge_cpu_s() - before_s);
-	let_open(true);
+	edge_let_open(true);
 	expect_int(client_read(c, "GET").status, 200);
 	struct client *next = client_open_to(edge_admin_port());
 	client_request(next, "GET", "/healthz", "");

@@ -314,23 +314,14 @@ SCENARIO("a kept connection that dies under an idempotent request costs nothing;
 	expect_int(wrong, 0);
 }
 
-static int
-lines_with(const char *words)
-{
-	int n = 0;
-	for (const char *p = edge_stderr(); (p = strstr(p, words)); p++)
-		n++;
-	return n;
-}
-
 /* Lines that the proxy has written are still on their way when its answer is here already. */
 static void
 expect_lines(const char *words, int n)
 {
 	for (int64_t end = kit_now_ms() + kit_patience_ms();
-	     lines_with(words) < n && kit_now_ms() < end;)
+	     edge_times_said(words) < n && kit_now_ms() < end;)
 		kit_pause();
-	expect_int(lines_with(words), n);
+	expect_int(edge_times_said(words), n);
 }
 
 /* A port on which nobody accepts and whose queue is full: connections to it hang. */
@@ -373,7 +364,7 @@ SCENARIO("an origin that is away is one line in the log, and one when it is back
 	for (int i = 0; i < 5; i++)
 		expect_status(get("/1"), 502);
 	expect_lines("fails: connect-failed", 1);
-	expect_int(lines_with("answers again"), 0);
+	expect_int(edge_times_said("answers again"), 0);
 	origin_returns();
 	/* A single origin is asked whatever is remembered of it. */
 	expect_answer(get("/2"), 200, "hello");

@@ -52,15 +52,6 @@ is_refused(unsigned port)
 	return r < 0;
 }
 
-static int
-times_said(const char *words)
-{
-	int n = 0;
-	for (const char *p = edge_stderr(); (p = strstr(p, words)); p++)
-		n++;
-	return n;
-}
-
 static struct output
 twice_reload(void)
 {
@@ -511,7 +502,7 @@ SCENARIO_IN(90, "two hundred reloads leave nothing behind")
 	for (int i = 1; i <= 260; i++) {
 		edge_rewrite(settings_number(i));
 		edge_signal(SIGHUP);
-		wait_until(times_said("is read again") >= i);
+		wait_until(edge_times_said("is read again") >= i);
 		expect_answer(ask_by(c, "/x"), 200, "hello");
 		if (i == 60)
 			before = edge_rss_bytes();

@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -306,21 +305,12 @@ store(const char *target)
 	expect_hit(get(target));
 }
 
-static int
-times_said(const char *words)
-{
-	int n = 0;
-	for (const char *p = edge_stderr(); (p = strstr(p, words)); p++)
-		n++;
-	return n;
-}
-
 static void
 reload_to(const char *yaml, int times)
 {
 	write_settings(yaml);
 	edge_signal(SIGHUP);
-	wait_until(times_said("the configuration is read again") == times);
+	wait_until(edge_times_said("the configuration is read again") == times);
 }
 
 /* What is on disk is there, what comes is stored, and what is purged is gone. */
@@ -822,7 +812,7 @@ SCENARIO(
 		become_no_heir(text("between-crash-%d", steps[i]));
 		note("message %d", steps[i]);
 		edge_signal(SIGUSR2);
-		wait_until(times_said("the upgrade has failed") == (int)i + 1);
+		wait_until(edge_times_said("the upgrade has failed") == (int)i + 1);
 		expect_hit(ask_by(c, "GET", "/kept"));
 		client_close(c);
 		expect_all_works(name);
@@ -897,19 +887,6 @@ SCENARIO_IN(30, "a reload that is asked for within an upgrade that fails is done
 	expect_all_works("after");
 }
 
-/* It can open no file more that is not there yet, or as many as ever. */
-static void
-let_open(bool any)
-{
-	struct rlimit limit;
-	rlim_t next = 0;
-	while (access(text("/proc/%d/fd/%u", (int)edge_pid(), (unsigned)next), F_OK) == 0)
-		next++;
-	expect(prlimit(edge_pid(), RLIMIT_NOFILE, NULL, &limit) == 0);
-	limit.rlim_cur = any ? limit.rlim_max : next;
-	expect(prlimit(edge_pid(), RLIMIT_NOFILE, &limit, NULL) == 0);
-}
-
 SCENARIO_IN(30, "an upgrade that fails takes all sockets back, also when no descriptor is left")
 {
 	unsigned ports[6];
@@ -927,9 +904,9 @@ SCENARIO_IN(30, "an upgrade that fails takes all sockets back, also when no desc
 	become_no_heir(text("between-hang-%d", GO));
 	edge_signal(SIGUSR2);
 	wait_until(access(mark("at", GO), F_OK) == 0);
-	let_open(false);
+	edge_let_open(false);
 	wait_until(edge_said("the upgrade has failed"));
-	let_open(true);
+	edge_let_open(true);
 	for (int i = 0; i < 12; i++) { /* either worker's */
 		struct client *c = client_open_to(ports[i / 2]);
 		expect_hit(ask_by(c, "GET", "/kept"));
@@ -965,13 +942,13 @@ SCENARIO_IN(30, "an upgrade that fails takes the admin server back, also without
 	let_pass(OPEN);
 	edge_signal(SIGUSR2);
 	wait_until(access(mark("at", READY), F_OK) == 0);
-	let_open(false);
+	edge_let_open(false);
 	let_pass(READY);
 	wait_until(access(mark("at", GO), F_OK) == 0); /* nobody accepts */
 	kill(pid_between(), SIGKILL);
 	let_pass(GO);
 	wait_until(edge_said("the upgrade has failed"));
-	let_open(true);
+	edge_let_open(true);
 	expect_all_works("after");
 	struct client *c = client_open_path(in_dir("admin.sock"));
 	client_send(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -1200,7 +1177,7 @@ SCENARIO("a process that is killed while the new one starts is followed all the 
 	expect_int(kill(old, SIGKILL), 0);
 	edge_becomes(pid, -SIGKILL);
 	expect_int(close(creat(in_dir("go"), 0600)), 0);
-	wait_until(times_said("listening on") == 3);
+	wait_until(edge_times_said("listening on") == 3);
 	link_to(program_itself);
 	edge_stop();
 	edge_restart();
