@@ -314,7 +314,8 @@ stored_unref(struct stored **po)
 		each_segment(o, &o->placement, o->placement.fragments_n, unlease, &done);
 	placement_fini(&o->placement);
 	stored_drop_blocks(o);
-	block_unref(&o->ahead);
+	struct block *ahead = atomic_exchange_explicit(&o->ahead, NULL, memory_order_relaxed);
+	block_unref(&ahead);
 	block_unref(&o->whole_in);
 	block_unref(&o->text);
 	free(o);

@@ -45,9 +45,9 @@ struct stored {
 	uint32_t blocks_n, block_bytes;
 	bool leased;
 	_Atomic bool pays; /* the segments that it lies in, for the answer it is asked for now */
-	/* From a lookup on disk, for the one reader that looked it up: a fragment read already. */
+	/* From a lookup on disk: a fragment read already. Whoever reads that first takes it, once. */
 	uint32_t ahead_i;
-	struct block *ahead;
+	_Atomic(struct block *) ahead;
 
 	/* The RAM tier's, under the shard's lock; all that a walk along a chain and an eviction
 	 * look at, side by side. */

@@ -10,7 +10,8 @@ object_file(struct object *object, const struct body_read *r, uint64_t at, uint6
 	if (r->bad || !o->leased || stored_has_body(o))
 		return false;
 	uint64_t each = placement_fragment(p, 0)->at.bytes, i = at / each, from = at - i * each;
-	bool is_here = (r->block && r->at == i * each) || (o->ahead && o->ahead_i == i);
+	bool is_here = (r->block && r->at == i * each) ||
+		       (o->ahead_i == i && atomic_load_explicit(&o->ahead, memory_order_relaxed));
 	if (is_here || !store_direct(o->store, &placement_fragment(p, (uint32_t)i)->at, out))
 		return false;
 	out->at += from;

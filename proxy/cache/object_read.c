@@ -139,11 +139,10 @@ object_read(struct cache *c, struct object *object, struct body_read *r, uint64_
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
 	block_unref(&r->block);
 	r->at = i * each;
-	if (o->ahead && o->ahead_i == i) { /* read by the lookup, for this reader */
-		r->block = o->ahead;
-		o->ahead = NULL;
+	/* Read by the lookup, for whoever is first: a 304 may hand its object to others too. */
+	if (o->ahead_i == i && atomic_load_explicit(&o->ahead, memory_order_relaxed) &&
+	    (r->block = atomic_exchange(&o->ahead, NULL)))
 		return hand_out(r, r->block->p + (at - r->at), r->block->n - (at - r->at), max);
-	}
 	assert(i < p->fragments_n);
 	const struct fragment *f = placement_fragment(p, (uint32_t)i);
 	struct reader now = {.st = o->store};

@@ -123,12 +123,17 @@ begin_body(struct reader *rd, const struct wanted *w, struct stored *o)
 		return OUTCOME_MISS;
 	}
 	o->ahead_i = first_fragment(w, p, o->pub.body_bytes);
-	assert(o->leased && !o->ahead && o->ahead_i <= p->fragments_n);
+	assert(o->leased && !atomic_load(&o->ahead) && o->ahead_i <= p->fragments_n);
 	if (o->ahead_i == p->fragments_n)
 		return OUTCOME_DONE;
 	const struct fragment *f = placement_fragment(p, o->ahead_i);
 	struct file_piece there;
-	return store_direct(rd->st, &f->at, &there) ? OUTCOME_DONE : read_leased(rd, f, &o->ahead);
+	struct block *ahead = NULL;
+	if (store_direct(rd->st, &f->at, &there))
+		return OUTCOME_DONE;
+	enum outcome got = read_leased(rd, f, &ahead);
+	atomic_store(&o->ahead, ahead);
+	return got;
 }
 
 /* A body that a refreshed head points to is fetched too when it is one piece. */

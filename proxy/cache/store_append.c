@@ -247,7 +247,10 @@ store_fits(const struct store *st, uint64_t bytes)
 static bool
 make_fit(struct store *st, uint64_t bytes)
 {
+	const struct packing none = {.batch_bytes = st->batch_bytes};
 	if (!store_may_write(st) || (atomic_load(&st->failing) && now_ms() < st->retry_ms))
+		return false;
+	if (!packing_fits(&none, st->o.segment_bytes, bytes)) /* nobody makes room in vain */
 		return false;
 	if (st->open && store_fits(st, bytes))
 		return true;

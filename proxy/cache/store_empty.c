@@ -28,6 +28,7 @@ struct moving {
 	uint32_t segment, generation, code;
 	bool is_taken;	/* its slot has been given to others: on the writer's thread, before they
 			  come */
+	bool whole;	/* its table says all that it replaced */
 	bool for_large; /* room is made for a large body: not by moving others */
 	char *table;
 	uint32_t entries;
@@ -281,7 +282,7 @@ static bool
 vacate(struct moving *m)
 {
 	struct buf table = {0};
-	bool whole = read_table(m, &table);
+	m->whole = read_table(m, &table);
 	m->table = table.p;
 	m->entries = (uint32_t)(table.n / SEGMENT_ENTRY_BYTES);
 	settle_records(m);
@@ -292,7 +293,7 @@ vacate(struct moving *m)
 	bool right = forget(m);
 	free(m->forget);
 	buf_fini(&table);
-	return right && whole;
+	return right && m->whole;
 }
 
 /* Readers may still begin while the segment is being emptied. False: one did, or it must stay; what
@@ -393,10 +394,12 @@ store_clean_taken(struct diskio_job *j)
 			   .code = t->code,
 			   .is_taken = true};
 	atomic_store(&st->taken, (uint64_t)t->generation << 32 | t->segment);
-	bool vacated = vacate(&m);
+	vacate(&m);
 	atomic_store(&st->taken, 0);
 	pthread_mutex_lock(&st->lock);
-	bool right = vacated || t->replaced == 0 || is_oldest(&m);
+	/* Where its table names all, that is forgotten, or will be when the log takes it: all of the cache
+	 * would be no sooner. */
+	bool right = m.whole || t->replaced == 0 || is_oldest(&m);
 	if (st->closing && st->open) /* nobody else will */
 		store_close_batch(st);
 	pthread_mutex_unlock(&st->lock);
