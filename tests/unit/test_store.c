@@ -673,6 +673,30 @@ START_TEST(a_body_with_a_lost_piece_is_not_stored)
 }
 END_TEST
 
+START_TEST(a_record_that_no_batch_takes_costs_nothing)
+{
+	begin();
+	options.log_bytes = 16 * 65536;
+	options.segment_bytes = 65536;
+	struct store *st = open_store();
+	static char head[40000];
+	memset(head, 'h', sizeof head);
+	struct record r = {.hash = hash_of(1), .is_inline = true, .body = ""};
+	r.body_checksum = segment_checksum(r.body, 0);
+	r.key = str_of("k1");
+	r.head = (struct str){head, sizeof head};
+	uint32_t generation = st->ledger.generation;
+	for (unsigned i = 0; i < 100; i++) {
+		ck_assert(put(st, 7, i));
+		ck_assert(!store_put(st, &r, NULL));
+	}
+	ck_assert_uint_le(st->ledger.generation, generation + 3);
+	ck_assert_int_eq(version_of(st, 7), 99);
+	store_close(&st);
+	end();
+}
+END_TEST
+
 /* With 64 segments, counted over all of them, each slot's generations had the same six bits. */
 START_TEST(generations_of_a_slot_are_told_apart)
 {
@@ -990,8 +1014,9 @@ UNIT("store", TIMES(killed_process_leaves_all_that_was_written, 12),
      TIMES(footers_that_fail_twice_lose_nothing, 2),
      TEST(a_segment_that_goes_before_its_footer_is_written_is_a_miss),
      TEST(a_footer_that_is_lost_brings_no_older_version_back),
-     TEST(a_body_with_a_lost_piece_is_not_stored), TEST(generations_of_a_slot_are_told_apart),
-     TEST(a_full_disk_is_no_reason_not_to_start), TEST(a_log_may_be_smaller_than_its_limit),
+     TEST(a_body_with_a_lost_piece_is_not_stored), TEST(a_record_that_no_batch_takes_costs_nothing),
+     TEST(generations_of_a_slot_are_told_apart), TEST(a_full_disk_is_no_reason_not_to_start),
+     TEST(a_log_may_be_smaller_than_its_limit),
      LOOP(the_log_grows_as_it_fills_and_stops_at_the_reserve, keeps),
      TEST(files_that_are_being_made_count_as_room_taken), TEST(a_smaller_limit_drops_the_oldest),
      TEST(threads_write_read_and_evict), TEST(killed_under_load))
