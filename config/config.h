@@ -288,6 +288,9 @@ struct config {
 	char *log_level;  /* debug info warning error */
 };
 
+/* Of sockets at a path. */
+unsigned config_socket_mode(const struct config *c);
+
 /* Defaults: every setting as `twice check` prints it without a file. */
 void config_init(struct config *c);
 void config_fini(struct config *c);

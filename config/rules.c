@@ -84,6 +84,12 @@ config_listen_path(const char *listen)
 	return strncmp(at, "unix:", 5) == 0 ? at + 5 : NULL;
 }
 
+unsigned
+config_socket_mode(const struct config *c)
+{
+	return (unsigned)strtoul(c->socket_mode, NULL, 8);
+}
+
 bool
 config_listen_same(const char *a, const char *b)
 {

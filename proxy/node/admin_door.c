@@ -74,7 +74,7 @@ admin_door_open(struct admin_door *d, const struct config *c, char *err, size_t 
 	*d = (struct admin_door){.is_open = true, .fd = -1};
 	if (!c->admin_socket)
 		return 0;
-	mode_t mode = (mode_t)strtoul(c->socket_mode, NULL, 8);
+	mode_t mode = (mode_t)config_socket_mode(c);
 	d->fd = unix_socket_open(&d->file, c->admin_socket, mode, err, err_bytes);
 	return d->fd < 0 ? -1 : 0;
 }
@@ -83,7 +83,7 @@ void
 admin_door_adopt(struct admin_door *d, const struct config *c, int fd, bool is_ours)
 {
 	assert(!d->is_open && fd >= 0);
-	mode_t mode = (mode_t)strtoul(c->socket_mode, NULL, 8);
+	mode_t mode = (mode_t)config_socket_mode(c);
 	*d = (struct admin_door){.is_open = true, .fd = fd, .adopted = is_ours};
 	if (is_ours)
 		unix_socket_adopt(&d->file, c->admin_socket, mode);

@@ -168,7 +168,7 @@ doorway_reload(const struct config *c, struct tls_server *tls, char *err, size_t
 static int
 open_path(const struct config *c, unsigned i, struct doorway_place *p, char *err, size_t err_bytes)
 {
-	mode_t mode = (mode_t)strtoul(c->socket_mode, NULL, 8);
+	mode_t mode = (mode_t)config_socket_mode(c);
 	int fd = unix_socket_open(&p->file, config_listen_path(c->listen[i]), mode, err, err_bytes);
 	if (fd < 0)
 		return -1;
@@ -190,7 +190,7 @@ take_inherited(const struct config *c, struct doorway_place *places)
 		p->adopted = p->given_n && is_ours && config_listen_path(c->listen[i]);
 		if (p->adopted)
 			unix_socket_adopt(&p->file, config_listen_path(c->listen[i]),
-					  (mode_t)strtoul(c->socket_mode, NULL, 8));
+					  (mode_t)config_socket_mode(c));
 		if (p->given_n && !config_listen_path(c->listen[i]))
 			p->port = listen_port(p->given[0]);
 		if (p->given_n)
