@@ -40,6 +40,13 @@ on_forget(void *ctx, const uint64_t *hashes, size_t n, bool waits)
 	return !waits || !at || forget_wait(f, at) == 0;
 }
 
+static bool
+may_forget(void *ctx)
+{
+	struct disk *d = ctx;
+	return forget_is_sound_at(d->cache->forget, (unsigned)(d - d->cache->disks));
+}
+
 /* The object in RAM, if it is the same, knows its copy on disk again. */
 static void
 on_record_moved(void *ctx, const struct record *r, const struct locator *from)
@@ -95,6 +102,7 @@ open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 			.is_forgotten = is_record_forgotten,
 			.moved = on_record_moved,
 			.forget = on_forget,
+			.may_forget = may_forget,
 			.most_forgets = forget_most(c->forget) / FORGETS_SHARE / c->disks_n,
 			.ctx = d,
 			.fresh = d->must_empty,

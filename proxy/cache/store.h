@@ -44,6 +44,9 @@ struct store_options {
 	 * all that was stored. waits: until that is durable; false: it cannot be made so. NULL:
 	 * nobody cares. */
 	bool (*forget)(void *ctx, const uint64_t *hashes, size_t n, bool waits);
+	/* Would that work now? One load. While not, no segment is emptied: what lies there would be
+	 * lost, and no room be won. NULL: always. */
+	bool (*may_forget)(void *ctx);
 	bool rests; /* it begins with STORE_RESTS */
 	/* How many of the owner's stores do not know yet all they hold. Until none is left nothing is
 	 * appended to any; what is removed is not found later. NULL: this one alone. */

@@ -364,7 +364,7 @@ free_one(struct store *st, bool for_large)
 	if (absent >= 0 && store_add_segment(st, (uint32_t)absent))
 		return true;
 	pthread_mutex_lock(&st->lock);
-	bool empties = st->duty == STORE_WORKS && ledger_wants_free(&st->ledger);
+	bool empties = store_may_empty(st) && ledger_wants_free(&st->ledger);
 	int64_t victim = empties ? ledger_victim(&st->ledger) : -1;
 	uint32_t generation = victim < 0 ? 0 : st->ledger.slots[victim].generation;
 	if (victim >= 0)

@@ -207,6 +207,8 @@ bool store_open_segment(struct store *st);
 /* Posts st->prepare, if need be. */
 void store_ask_for_room(struct store *st);
 bool store_wants_segment(const struct store *st);
+/* May what lies in a segment go? Under the lock. */
+bool store_may_empty(const struct store *st);
 /* A slot whose file is to be made, or -1. */
 int64_t store_missing_file(const struct store *st);
 /* Without the lock: a file for a slot. */

@@ -234,12 +234,18 @@ store_missing_file(const struct store *st)
 }
 
 bool
+store_may_empty(const struct store *st)
+{
+	return st->duty == STORE_WORKS && (!st->o.may_forget || st->o.may_forget(st->o.ctx));
+}
+
+bool
 store_wants_segment(const struct store *st)
 {
 	bool grows = st->ledger.free < STORE_GROW_AHEAD && store_missing_file(st) >= 0;
 	if (st->closing || !store_may_write(st))
 		return false;
-	return grows || (st->duty == STORE_WORKS && ledger_wants_free(&st->ledger));
+	return grows || (store_may_empty(st) && ledger_wants_free(&st->ledger));
 }
 
 void
@@ -258,7 +264,7 @@ store_ask_for_room(struct store *st)
 static bool
 take_segment(struct store *st)
 {
-	int64_t victim = st->duty == STORE_WORKS ? ledger_victim_at_once(&st->ledger) : -1;
+	int64_t victim = store_may_empty(st) ? ledger_victim_at_once(&st->ledger) : -1;
 	if (victim < 0)
 		return false;
 	struct store_taken *t = NEW(struct store_taken);

@@ -8,8 +8,10 @@
 #include "tests/kit/ask.h"
 #include "tests/kit/own_cache.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -284,6 +286,72 @@ START_TEST(what_was_replaced_is_not_back_when_its_successor_goes)
 }
 END_TEST
 
+static atomic_bool sync_fails;
+static atomic_uint failed;
+
+static int
+failing_sync(int fd)
+{
+	if (!atomic_load(&sync_fails))
+		return fdatasync(fd);
+	atomic_fetch_add(&failed, 1);
+	errno = EIO;
+	return -1;
+}
+
+static unsigned
+count_found(struct cache *c, unsigned n)
+{
+	unsigned found = 0;
+	for (unsigned k = 0; k < n; k++)
+		found += version_of(c, k, false) == 2;
+	return found;
+}
+
+/* All that is stored has replaced something, so that it must be forgotten, durably, before its
+ * segment goes. The purge log fails: no room is won by what is lost then. */
+START_TEST(what_cannot_be_forgotten_stays)
+{
+	enum { N = 200 };
+	static struct diskio_ops ops;
+	begin();
+	ops = diskio_system;
+	ops.sync = failing_sync;
+	options.ops = &ops;
+	options.memory_bytes = 0;
+	options.purge_retry_ms = 1;
+	struct cache *c = open_cache();
+	for (unsigned version = 1; version <= 2; version++)
+		for (unsigned k = 0; k < N; k++) {
+			await_room(c);
+			ck_assert(put(c, k, version));
+			store_flush(c->disks[0].store);
+		}
+	unsigned before = count_found(c, N), more = 0;
+	ck_assert_uint_gt(before, N / 2);
+	atomic_store(&failed, 0);
+	atomic_store(&sync_fails, true);
+	while (forget_is_sound_at(c->forget, 0)) /* until room is wanted */
+		put(c, 1000 + more++, 1);
+	unsigned tried = atomic_load(&failed) + 400;
+	while (atomic_load(&failed) < tried)
+		poll(NULL, 0, 1);
+	atomic_store(&sync_fails, false);
+	while (!forget_is_sound_at(c->forget, 0))
+		poll(NULL, 0, 1);
+	unsigned after = count_found(c, N);
+	ck_assert_msg(after + before / 5 >= before, "%u of %u are left, %u were put meanwhile",
+		      after, before, more);
+	for (unsigned k = 0; k < N; k++) { /* and then room is made again */
+		await_room(c);
+		ck_assert(put(c, 2000 + k, 1));
+		store_flush(c->disks[0].store);
+	}
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* What the child tells the parent. least: no older version than this may ever be found again. */
 static struct told {
 	_Atomic int least[KEYS];
@@ -411,4 +479,5 @@ UNIT("evict", TEST(what_is_asked_for_stays),
      TIMES(what_earned_its_place_keeps_it_over_a_restart, 2),
      TEST(a_new_head_does_not_go_before_its_body),
      TEST(what_was_replaced_is_not_back_when_its_successor_goes),
+     TEST(what_cannot_be_forgotten_stays),
      TIMES(killed_at_any_time_no_older_version_is_back, 2))
