@@ -479,5 +479,4 @@ UNIT("evict", TEST(what_is_asked_for_stays),
      TIMES(what_earned_its_place_keeps_it_over_a_restart, 2),
      TEST(a_new_head_does_not_go_before_its_body),
      TEST(what_was_replaced_is_not_back_when_its_successor_goes),
-     TEST(what_cannot_be_forgotten_stays),
-     TIMES(killed_at_any_time_no_older_version_is_back, 2))
+     TEST(what_cannot_be_forgotten_stays), TIMES(killed_at_any_time_no_older_version_is_back, 2))
