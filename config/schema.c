@@ -268,7 +268,7 @@ static const struct setting timeouts[] = {
 	VALUE(MILLIS,  send_ms,                  "send",                     "30s",      NULL,       RANGE(1, 1000 * DAY),     "period over which a client must take least_rate"),
 	VALUE(MILLIS,  half_close_ms,            "half_close",               "5s",       NULL,       RANGE(1, 1000 * DAY),     "time for an answer after the client stopped sending"),
 	VALUE(MILLIS,  coalesce_ms,              "coalesce",                 "10s",      NULL,       RANGE(1, 1000 * DAY),     "wait for another request's fetch, all tries together"),
-	VALUE(MILLIS,  tunnel_ms,                "tunnel",                   "1h",       NULL,       RANGE(1, 1000 * DAY),     "silence in both directions that ends a switched connection"),
+	VALUE(MILLIS,  tunnel_ms,                "tunnel",                   "1h",       NULL,       RANGE(1, 1000 * DAY),     "silence both ways that ends a tunnel or a call by stream: on"),
 	VALUE(MILLIS,  lame_duck_ms,             "lame_duck",                "0s",       NULL,       RANGE(0, 1000 * DAY),     "after SIGTERM: /healthz says 503, all are served; then drain"),
 	VALUE(MILLIS,  upgrade_ms,               "upgrade",                  "1m",       NULL,       RANGE(100, 1000 * DAY),   "for a new process to open the cache, and again until it serves"),
 	VALUE(MILLIS,  drain_ms,                 "drain",                    "10s",      NULL,       RANGE(0, 1000 * DAY),     "time to finish requests after SIGTERM"),

@@ -52,7 +52,7 @@ COUNTER(CLOSED,               "connections", "closed",       "client connections
 COUNTER(REFUSED_CONNECTIONS,  "connections", "refused",      "turned away at the connection limit")
 COUNTER(EVICTED_CONNECTIONS,  "connections", "evicted",      "closed at the limit to make room: idle, slow, or a client that stopped sending")
 COUNTER(GIVEN_BACK,           "connections", "given_back",   "times that what was read for a client was let go, for it did not take it")
-COUNTER(SLOW_CLIENTS,         "connections", "too_slow",     "requests ended because the client sent or took less than limits.least_rate")
+COUNTER(SLOW_CLIENTS,         "connections", "too_slow",     "requests ended because the client sent or took less than limits.least_rate, or (stream: on) nobody spoke for timeouts.tunnel")
 COUNTER(LEFT_BEHIND,          "connections", "left_behind",  "answers cut: too slow for the others that read the same fetch")
 COUNTER(TUNNELS_OPENED,       "tunnels",   "opened",         "connections that switched protocols (WebSocket)")
 COUNTER(TUNNELS_CLOSED,       "tunnels",   "closed",         "of these, ended since")

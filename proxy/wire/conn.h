@@ -33,7 +33,7 @@ enum waiting {
 	WAIT_STUCK,   /* WAIT_SEND for so long that what was pulled is given back */
 	WAIT_GONE,    /* serve owes an answer to a client that has stopped sending */
 	WAIT_STREAMS, /* HTTP/2 with requests: each has its own limits, looked at again and again */
-	WAIT_TUNNEL,  /* protocols were switched, and no byte has moved since */
+	WAIT_TUNNEL,  /* either side may speak, or not, and no byte has moved since */
 	WAIT_LINGER,  /* answered and shut down; what still comes is thrown away */
 	WAIT_KINDS
 };

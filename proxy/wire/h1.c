@@ -107,6 +107,13 @@ abandon(struct conn *c, enum stream_end how)
 	return TURN_FREED;
 }
 
+/* It has the head of its answer, and may pause within its own body. */
+static bool
+may_be_silent(const struct h1_stream *s)
+{
+	return s->patient && s->answering != ANSWER_AWAITED;
+}
+
 /* A client that only waits may be gone: a reset is noticed at once, the end of what it sends begins
  * a short wait. */
 static enum turn
@@ -118,7 +125,8 @@ wait_for_serve(struct conn *c)
 		return abandon(c, STREAM_GONE);
 	bool may_be_gone =
 		c->input != INPUT_OPEN && s->answering == ANSWER_AWAITED && s->body == BODY_OVER;
-	h1_pace_wait(s, may_be_gone ? WAIT_GONE : WAIT_NOTHING);
+	bool may_pause = s->wanted && may_be_silent(s);
+	h1_pace_wait(s, may_be_gone ? WAIT_GONE : may_pause ? WAIT_TUNNEL : WAIT_NOTHING);
 	return TURN_WAITS;
 }
 
@@ -162,8 +170,7 @@ go_on(struct conn *c)
 	}
 	if (s->answering >= ANSWER_WHOLE && !is_half_open(s))
 		return finish(c);
-	bool may_pause = s->patient && s->answering != ANSWER_AWAITED;
-	if (s->wanted && !may_pause) {
+	if (s->wanted && !may_be_silent(s)) {
 		if (c->broken)
 			return abandon(c, STREAM_GONE);
 		h1_pace_wait(s, WAIT_BODY);
@@ -269,6 +276,11 @@ on_timeout(struct conn *c)
 	if (s->tunnel) {
 		metrics_add(c->wire->o.metrics, METRIC_TUNNELS_IDLE, 1);
 		close_tunnel(c);
+		return;
+	}
+	if (was == WAIT_TUNNEL) {
+		metrics_add(c->wire->o.metrics, METRIC_SLOW_CLIENTS, 1);
+		close_conn(c);
 		return;
 	}
 	if (!h1_pace_again(c))

@@ -46,7 +46,7 @@ bool
 h1_pace_is_slow(const struct conn *c)
 {
 	const struct h1_stream *s = h1_stream(c);
-	if (s && s->tunnel)
+	if (c->waiting == WAIT_TUNNEL)
 		return true;
 	assert(s && (c->waiting == WAIT_BODY || waiting_is_send(c->waiting)));
 	struct pace p = measure(s);
@@ -83,9 +83,9 @@ let_go(struct wire *w)
 		event_active(&c->ev, EV_WRITE, 0);
 }
 
-/* However it waits, the limit is that of a tunnel in which nothing moves. */
+/* The limit is that of a tunnel in which nothing moves. */
 static void
-wait_in_tunnel(struct h1_stream *s)
+wait_for_both(struct h1_stream *s)
 {
 	uint64_t moved = s->body_came + s->body_sent;
 	if (s->conn->waiting == WAIT_TUNNEL && s->moved == moved)
@@ -99,8 +99,9 @@ h1_pace_wait(struct h1_stream *s, enum waiting what)
 {
 	struct conn *c = s->conn;
 	enum waiting was = (enum waiting)c->waiting;
-	if (s->tunnel) {
-		wait_in_tunnel(s);
+	/* A tunnel, however it waits; else where serve and the client may be silent for long, both. */
+	if (s->tunnel || what == WAIT_TUNNEL) {
+		wait_for_both(s);
 		return;
 	}
 	/* What moved a little begins to wait anew: the oldest in the list is the slowest. */

@@ -79,7 +79,7 @@ struct h1_stream { /* lies in the arena of its request */
 	bool keep_alive;
 	bool tunnel;	   /* protocols were switched: bytes both ways, until both have ended */
 	bool output_ended; /* ... and the client was told that no more comes */
-	uint64_t moved;	   /* ... bytes both ways when the wait under way began */
+	uint64_t moved;	   /* bytes both ways when the wait under way, WAIT_TUNNEL, began */
 	bool reused;	   /* not the connection's first */
 	bool no_file;	   /* what comes next is pulled, though there may be a file */
 	/* not cleared */

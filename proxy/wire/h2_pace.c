@@ -68,6 +68,18 @@ owes_body(const struct h2_stream *s)
 	       nghttp2_session_get_local_window_size(s->h2->ng) >= WINDOW_LEAST;
 }
 
+/* The client may still speak, or not; so long has neither side said anything. */
+static bool
+is_silent(struct h2_stream *s, int64_t dt, int64_t limit_ms)
+{
+	uint64_t moved = s->body_came + s->body_sent;
+	bool flows = s->answering == H2_FLOWS || s->answering == H2_LATER;
+	bool waits = s->patient && flows && !s->in_over;
+	s->silent_ms = waits && moved == s->moved ? s->silent_ms + dt : 0;
+	s->moved = moved;
+	return waits && s->silent_ms >= limit_ms;
+}
+
 static void
 watch_stream(struct h2_stream *s, int64_t dt)
 {
@@ -75,6 +87,10 @@ watch_stream(struct h2_stream *s, int64_t dt)
 	const struct wire_limits *l = &w->o.limits;
 	if (s->closed)
 		return;
+	if (is_silent(s, dt, l->tunnel_ms)) {
+		cut_slow(s);
+		return;
+	}
 	if (s->segment_i < s->segment_n)
 		h2_send_give_back(s);
 	if (owes_body(s) && owes(w, &s->upward, dt, l->body_ms)) {
@@ -138,7 +154,7 @@ h2_pace_is_slow(const struct conn *c)
 		return is_slow_by_now(w, &h2->downward, w->o.limits.send_ms);
 	bool shut = is_shut(h2) && is_slow_by_now(w, &h2->granted, w->o.limits.send_ms);
 	for (const struct h2_stream *s = h2->streams; s; s = s->next)
-		if (!(shut && has_more(s)) &&
+		if (!(shut && has_more(s)) && s->silent_ms <= w->o.limits.idle_ms &&
 		    !(is_stalled(s) && is_slow_by_now(w, &s->downward, w->o.limits.send_ms)) &&
 		    !(owes_body(s) && is_slow_by_now(w, &s->upward, w->o.limits.body_ms)))
 			return false;

@@ -89,9 +89,11 @@ struct h2_stream { /* lies in the arena of its request */
 	struct str segments[STREAM_PIECES]; /* pulled, and not framed from segment_i on */
 	uint8_t segment_n, segment_i;
 	enum h2_answering answering;
-	bool counted;  /* its length was said */
-	bool patient;  /* the request's body may pause */
-	uint64_t left; /* body bytes to be pulled; LENGTH_UNKNOWN */
+	bool counted;	   /* its length was said */
+	bool patient;	   /* the request's body may pause */
+	int64_t silent_ms; /* ... and nothing has moved either way for so long, */
+	uint64_t moved;	   /* since so many bytes had */
+	uint64_t left;	   /* body bytes to be pulled; LENGTH_UNKNOWN */
 	uint64_t body_sent;
 	size_t interim_bytes;
 	struct h2_pace downward;

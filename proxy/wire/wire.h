@@ -38,7 +38,7 @@ struct wire_limits {
 	int64_t idle_ms;     /* between requests */
 	int64_t body_ms;     /* see least_rate */
 	int64_t send_ms;
-	int64_t tunnel_ms;     /* without a byte either way, where protocols were switched */
+	int64_t tunnel_ms;     /* without a byte either way, where either side may be silent */
 	int64_t half_close_ms; /* for an answer, when the client has stopped sending */
 
 	/* Of an HTTP/2 connection: requests under way, reset ones included; how many may fail, and

@@ -22,7 +22,7 @@
 
 /* PATIENCE: times 10 ms. LEAST: bytes a second. */
 enum { MOST = 32, BIG = 15000, SOCKET = 4096, PATIENCE = 1000 };
-enum { BODY_S = 60, SEND_S = 60, LEAST = 500 };
+enum { BODY_S = 60, SEND_S = 60, TUNNEL_S = 300, LEAST = 500 };
 
 static struct {
 	struct stream *streams[MOST]; /* in the order in which they came */
@@ -133,6 +133,7 @@ begin(void)
 						  .idle_ms = 60000,
 						  .body_ms = BODY_S * 1000,
 						  .send_ms = SEND_S * 1000,
+						  .tunnel_ms = TUNNEL_S * 1000,
 						  .least_rate = LEAST,
 						  .half_close_ms = 60000};
 	own_wire_begin(&all.own, &up, &all, &limits, 3);
@@ -537,6 +538,47 @@ START_TEST(a_body_that_may_not_be_sent_is_waited_for)
 }
 END_TEST
 
+/* On a route whose calls talk both ways either side may say nothing for long, but not both for as long
+ * as a tunnel may be silent. */
+START_TEST(a_call_in_which_nobody_speaks_has_an_end)
+{
+	const struct fault *why;
+	struct str bytes;
+	begin();
+	int fd = open_client();
+	post(fd, 1);
+	turn();
+	want(0);
+	stream_head(all.streams[0],
+		    &(struct stream_head){.status = 200, .bytes = LENGTH_UNKNOWN, .patient = true},
+		    &(struct stream_source){.pull = pull_message});
+	for (unsigned i = 0; i < 4; i++) {
+		pass(TUNNEL_S - 10);
+		ck_assert_uint_eq(all.done_n, 0);
+		if (i % 2) {
+			all.messages++;
+			stream_ready(all.streams[0]);
+		} else {
+			data(fd, 1, 5);
+			ck_assert_int_eq(stream_body(all.streams[0], &bytes, &why),
+					 STREAM_BODY_SOME);
+			stream_took(all.streams[0], bytes.n);
+			want(0);
+		}
+		read_all(fd);
+	}
+	ck_assert_uint_eq(all.own.metrics.n[METRIC_SLOW_CLIENTS], 0);
+	pass(TUNNEL_S + 2);
+	ck_assert_uint_eq(all.done_n, 1);
+	ck_assert_uint_eq(all.own.metrics.n[METRIC_SLOW_CLIENTS], 1);
+	read_all(fd);
+	ck_assert_uint_eq(came.n[CAME_RST_STREAM], 1);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 /* A client that takes whatever is sent to it, at once. */
 static bool swallows;
 
@@ -699,6 +741,7 @@ UNIT("h2", TEST(a_head_comes_behind_an_interim_answer_that_could_not_go),
      TEST(the_last_GOAWAY_is_said_once), TEST(a_client_answers_each_small_message_with_frames),
      TEST(a_download_that_waits_its_turn_is_not_cut),
      TEST(a_body_that_may_not_be_sent_is_waited_for),
+     TEST(a_call_in_which_nobody_speaks_has_an_end),
      TEST(an_answer_that_ends_with_the_turn_and_the_session_is_whole),
      TEST(nothing_is_read_for_a_client_of_TLS_that_takes_nothing),
      TEST(the_end_of_the_last_answer_is_not_lost_by_TLS))
