@@ -541,4 +541,6 @@ conn_linger(struct conn *c)
 		read_some(c, w->scratch, SCRATCH_BYTES);
 	if (c->input == INPUT_OVER)
 		conn_free(c);
+	else if (c->readable) /* no event tells of what is there already */
+		conn_wake(c);
 }
