@@ -6,10 +6,12 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/le.h"
 #include "proxy/cache/cache.h"
+#include "proxy/cache/diskio.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -53,6 +55,104 @@ open_cache(void)
 	char err[512] = "";
 	ck_assert_msg(cache_open(&c, &options, err, sizeof err) == 0, "%s", err);
 	return c;
+}
+
+/* ---- the disk: the system's, and how long it takes --------------------------------------------- */
+
+/* A purge that is not durable within five seconds says so, and rightly, where the disk takes so long:
+ * it may, for it is shared. Where it does not, something else held the purge up. */
+enum { CALLS = 32, SLOW_MS = 1500 };
+static _Atomic int64_t since[CALLS]; /* of the call that a thread is in; 0: none */
+static _Atomic int64_t longest_ms;
+static _Atomic unsigned callers;
+static _Thread_local unsigned caller;
+
+static void
+call_begins(void)
+{
+	if (!caller)
+		caller = 1 + atomic_fetch_add(&callers, 1) % CALLS;
+	atomic_store(&since[caller - 1], now_ms());
+}
+
+static int
+call_ends(int r)
+{
+	int error = errno;
+	int64_t ms = now_ms() - atomic_exchange(&since[caller - 1], 0);
+	int64_t was = atomic_load(&longest_ms);
+	while (was < ms && !atomic_compare_exchange_weak(&longest_ms, &was, ms))
+		continue;
+	errno = error;
+	return r;
+}
+
+static bool
+disk_was_slow(void)
+{
+	int64_t now = now_ms();
+	bool slow = atomic_load(&longest_ms) >= SLOW_MS;
+	for (unsigned i = 0; i < CALLS; i++) {
+		int64_t at = atomic_load(&since[i]);
+		slow = slow || (at && now - at >= SLOW_MS);
+	}
+	return slow;
+}
+
+static ssize_t
+timed_write(int fd, const void *p, size_t n, off_t at)
+{
+	call_begins();
+	return call_ends((int)diskio_system.write(fd, p, n, at));
+}
+
+static int
+timed_renew(int fd, off_t bytes)
+{
+	call_begins();
+	return call_ends(diskio_system.renew(fd, bytes));
+}
+
+static int
+timed_create(int dir_fd, const char *name)
+{
+	call_begins();
+	return call_ends(diskio_system.create(dir_fd, name));
+}
+
+static int
+timed_rename(int dir_fd, const char *from, const char *to)
+{
+	call_begins();
+	return call_ends(diskio_system.rename(dir_fd, from, to));
+}
+
+static int
+timed_sync(int fd)
+{
+	call_begins();
+	return call_ends(diskio_system.sync(fd));
+}
+
+static int
+timed_sync_dir(int dir_fd)
+{
+	call_begins();
+	return call_ends(diskio_system.sync_dir(dir_fd));
+}
+
+static const struct diskio_ops *
+timed_disk(void)
+{
+	static struct diskio_ops ops;
+	ops = diskio_system;
+	ops.write = timed_write;
+	ops.renew = timed_renew;
+	ops.create = timed_create;
+	ops.rename = timed_rename;
+	ops.sync = timed_sync;
+	ops.sync_dir = timed_sync_dir;
+	return &ops;
 }
 
 /* ---- keys: 480 of four hosts, five directories, two schemes, with variants and slices ---------- */
@@ -294,8 +394,12 @@ purge_one(struct cache *c)
 	if (dice(40) == 0)
 		o.what = PURGE_ALL;
 	uint64_t versions = atomic_load(&model->versions), at = apply(c, &o);
-	if (!cache_purge_wait(c, at))
+	if (!cache_purge_wait(c, at)) {
+		if (disk_was_slow())
+			return;
+		fprintf(stderr, "a purge is not durable, and no call of the disk took long\n");
 		abort();
+	}
 	/* Acknowledged. */
 	for (unsigned k = 0; k < KEYS; k++)
 		if (is_covered(&o, k))
@@ -370,8 +474,8 @@ begin(void)
 	ck_assert_int_eq(mailbox_init(&mine), 0);
 	home = &mine;
 	/* A log that turns over fast, and RAM for a part of it. */
-	options =
-		(struct cache_options){.dir = dir, .disk_bytes = 12 << 20, .memory_bytes = 1 << 20};
+	options = (struct cache_options){
+		.dir = dir, .disk_bytes = 12 << 20, .memory_bytes = 1 << 20, .ops = timed_disk()};
 	model = mmap(NULL, sizeof *model, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	ck_assert_ptr_ne(model, MAP_FAILED);
