@@ -2,6 +2,7 @@
 #ifndef KIT_OWN_WIRE_H
 #define KIT_OWN_WIRE_H
 
+#include "proxy/base/clock.h"
 #include "proxy/serve/stream.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/listener.h"
@@ -40,6 +41,17 @@ own_wire_begin(struct own_wire *w, const struct stream_up *up, void *node,
 						     .node = node,
 						     .limits = *limits});
 	room_join(w->room, 0, w->wire, wire_arrive, NULL);
+}
+
+/* Time passes, a second at a time. clock_s: own_clock_ahead_s; turn: of the test's event loop. */
+static inline void
+own_wire_pass(struct own_wire *w, int64_t *clock_s, int seconds, void (*turn)(void))
+{
+	for (int i = 0; i < seconds; i++) {
+		++*clock_s;
+		wire_tick(w->wire, now_ms());
+		turn();
+	}
 }
 
 /* Nothing may be left of any connection. */

@@ -782,15 +782,10 @@ START_TEST(a_body_that_drips_is_a_fault_when_its_time_is_over)
 }
 END_TEST
 
-/* Time passes, a second at a time. */
 static void
 pass(int seconds)
 {
-	for (int i = 0; i < seconds; i++) {
-		own_clock_ahead_s++;
-		wire_tick(all.own.wire, now_ms());
-		turn();
-	}
+	own_wire_pass(&all.own, &own_clock_ahead_s, seconds, turn);
 }
 
 /* Where both sides speak in turn, the client may read its answer and say nothing for long; but not both

@@ -227,15 +227,10 @@ read_all(int fd)
 		}
 }
 
-/* Time passes, a second at a time. */
 static void
 pass(int seconds)
 {
-	for (int i = 0; i < seconds; i++) {
-		own_clock_ahead_s++;
-		wire_tick(all.own.wire, now_ms());
-		turn();
-	}
+	own_wire_pass(&all.own, &own_clock_ahead_s, seconds, turn);
 }
 
 /* Sockets are small on both sides. */

@@ -7,6 +7,7 @@
 #include "proxy/base/le.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/diskio.h"
+#include "proxy/cache/forget.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
@@ -60,29 +61,26 @@ open_cache(void)
 /* ---- the disk: the system's, and how long it takes --------------------------------------------- */
 
 /* A purge that is not durable within five seconds says so, and rightly, where the disk takes so long:
- * it may, for it is shared. Where it does not, something else held the purge up. */
-enum { CALLS = 32, SLOW_MS = 1500 };
-static _Atomic int64_t since[CALLS]; /* of the call that a thread is in; 0: none */
-static _Atomic int64_t longest_ms;
-static _Atomic unsigned callers;
-static _Thread_local unsigned caller;
+ * it may, for it is shared. Where it took less than half of that, something else held the purge up. */
+enum { SLOW_MS = FORGET_LIMIT_MS / 2 };
+static _Thread_local bool
+	writes_log;		 /* this thread has made a call that only the purge log makes */
+static _Atomic int64_t busy_ms;	 /* in calls of the log that have ended */
+static _Atomic int64_t since_ms; /* of the one under way; 0: none */
 
 static void
 call_begins(void)
 {
-	if (!caller)
-		caller = 1 + atomic_fetch_add(&callers, 1) % CALLS;
-	atomic_store(&since[caller - 1], now_ms());
+	if (writes_log)
+		atomic_store(&since_ms, now_ms());
 }
 
 static int
 call_ends(int r)
 {
 	int error = errno;
-	int64_t ms = now_ms() - atomic_exchange(&since[caller - 1], 0);
-	int64_t was = atomic_load(&longest_ms);
-	while (was < ms && !atomic_compare_exchange_weak(&longest_ms, &was, ms))
-		continue;
+	if (writes_log)
+		atomic_fetch_add(&busy_ms, now_ms() - atomic_exchange(&since_ms, 0));
 	errno = error;
 	return r;
 }
@@ -90,13 +88,8 @@ call_ends(int r)
 static bool
 disk_was_slow(void)
 {
-	int64_t now = now_ms();
-	bool slow = atomic_load(&longest_ms) >= SLOW_MS;
-	for (unsigned i = 0; i < CALLS; i++) {
-		int64_t at = atomic_load(&since[i]);
-		slow = slow || (at && now - at >= SLOW_MS);
-	}
-	return slow;
+	int64_t since = atomic_load(&since_ms);
+	return atomic_load(&busy_ms) + (since ? now_ms() - since : 0) >= SLOW_MS;
 }
 
 static ssize_t
@@ -116,6 +109,7 @@ timed_renew(int fd, off_t bytes)
 static int
 timed_create(int dir_fd, const char *name)
 {
+	writes_log = true;
 	call_begins();
 	return call_ends(diskio_system.create(dir_fd, name));
 }
@@ -123,6 +117,7 @@ timed_create(int dir_fd, const char *name)
 static int
 timed_rename(int dir_fd, const char *from, const char *to)
 {
+	writes_log = true;
 	call_begins();
 	return call_ends(diskio_system.rename(dir_fd, from, to));
 }
@@ -130,6 +125,7 @@ timed_rename(int dir_fd, const char *from, const char *to)
 static int
 timed_sync(int fd)
 {
+	writes_log = true;
 	call_begins();
 	return call_ends(diskio_system.sync(fd));
 }
@@ -137,6 +133,7 @@ timed_sync(int fd)
 static int
 timed_sync_dir(int dir_fd)
 {
+	writes_log = true;
 	call_begins();
 	return call_ends(diskio_system.sync_dir(dir_fd));
 }
@@ -393,11 +390,12 @@ purge_one(struct cache *c)
 	struct order o = {often[dice(7)], dice(2), dice(HOSTS), dice(DIRS), dice(8), dice(TAGS)};
 	if (dice(40) == 0)
 		o.what = PURGE_ALL;
+	atomic_store(&busy_ms, 0);
 	uint64_t versions = atomic_load(&model->versions), at = apply(c, &o);
 	if (!cache_purge_wait(c, at)) {
 		if (disk_was_slow())
 			return;
-		fprintf(stderr, "a purge is not durable, and no call of the disk took long\n");
+		fprintf(stderr, "a purge is not durable, and the disk did not take long\n");
 		abort();
 	}
 	/* Acknowledged. */
