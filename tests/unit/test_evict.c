@@ -312,8 +312,11 @@ count_found(struct cache *c, unsigned n)
  * segment goes. The purge log fails: no room is won by what is lost then. */
 START_TEST(what_cannot_be_forgotten_stays)
 {
-	enum { N = 200 };
+	enum { N = 200, OLDEST = 9999 };
 	static struct diskio_ops ops;
+	struct locator oldest;
+	char text[64];
+	unsigned hits;
 	begin();
 	ops = diskio_system;
 	ops.sync = failing_sync;
@@ -321,18 +324,26 @@ START_TEST(what_cannot_be_forgotten_stays)
 	options.memory_bytes = 0;
 	options.purge_retry_ms = 1;
 	struct cache *c = open_cache();
+	struct store *st = c->disks[0].store;
+	struct str key = key_of(OLDEST, text, sizeof text);
+	ck_assert(put(c, OLDEST,
+		      1)); /* its segment stays: all others have an older one behind them */
+	ck_assert(store_find(st, key_hash_of(cache_seed(c), key.p, key.n), &oldest, &hits));
+	ck_assert(store_lease(st, &oldest));
 	for (unsigned version = 1; version <= 2; version++)
 		for (unsigned k = 0; k < N; k++) {
 			await_room(c);
 			ck_assert(put(c, k, version));
-			store_flush(c->disks[0].store);
+			store_flush(st);
 		}
 	unsigned before = count_found(c, N), more = 0;
 	ck_assert_uint_gt(before, N / 2);
 	atomic_store(&failed, 0);
 	atomic_store(&sync_fails, true);
-	while (forget_is_sound_at(c->forget, 0)) /* until room is wanted */
+	while (forget_is_sound_at(c->forget, 0)) { /* until room is wanted */
 		put(c, 1000 + more++, 1);
+		store_flush(st);
+	}
 	unsigned tried = atomic_load(&failed) + 400;
 	while (atomic_load(&failed) < tried)
 		poll(NULL, 0, 1);
@@ -340,13 +351,14 @@ START_TEST(what_cannot_be_forgotten_stays)
 	while (!forget_is_sound_at(c->forget, 0))
 		poll(NULL, 0, 1);
 	unsigned after = count_found(c, N);
-	ck_assert_msg(after + before / 5 >= before, "%u of %u are left, %u were put meanwhile",
+	ck_assert_msg(after + before / 10 >= before, "%u of %u are left, %u were put meanwhile",
 		      after, before, more);
 	for (unsigned k = 0; k < N; k++) { /* and then room is made again */
 		await_room(c);
 		ck_assert(put(c, 2000 + k, 1));
-		store_flush(c->disks[0].store);
+		store_flush(st);
 	}
+	store_unlease(st, &oldest);
 	cache_close(&c);
 	end();
 }
