@@ -380,6 +380,31 @@ forget_close(struct forget **pf)
 	free(f);
 }
 
+/* Nothing is served from the directories until they have what was forgotten: which of them hangs? */
+static void
+warn_of_late(const struct forget *f)
+{
+	static const char then[] = "Purges hold as long as this process runs; nothing is served "
+				   "from the directory until it comes back";
+	bool told = false;
+	for (unsigned i = 0; i < f->disks_n; i++) {
+		const struct forget_disk *d = &f->disks[i];
+		int64_t since = atomic_load(&d->since_ms);
+		if (!since)
+			continue;
+		log_warning("cache %s: a write to its purge log has taken %.1f s so far. %s; check "
+			    "the disk (dmesg, smartctl)",
+			    d->place.dir, (double)(now_ms() - since) / 1000, then);
+		told = true;
+	}
+	if (!told)
+		log_warning("cache %s: its purge log is behind by more than %d s, %s. %s", f->o.dir,
+			    FORGET_LIMIT_MS / 1000,
+			    f->heir ? "for the process that writes it now does not answer"
+				    : "though no disk is being written to",
+			    then);
+}
+
 /* Under the lock: somebody is told that what was forgotten then is not durable, for it still hangs; or
  * because a successor has yet to begin, which is no fault of the disk.
  */
@@ -390,10 +415,7 @@ be_late(struct forget *f, uint64_t at)
 		return;
 	f->late_at = at > f->late_at ? at : f->late_at;
 	if (!atomic_exchange(&f->late, true))
-		log_warning("cache %s: a write to its purge log has taken more than %d s. Purges "
-			    "hold as long as this process runs; nothing is served from the "
-			    "directory until it comes back; check the disk (dmesg, smartctl)",
-			    f->o.dir, FORGET_LIMIT_MS / 1000);
+		warn_of_late(f);
 }
 
 /* Under the lock: while the logs rested the disk had nothing to do, and is not late for that. */

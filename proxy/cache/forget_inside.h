@@ -26,6 +26,7 @@ struct forget_disk {
 	enum forget_found found;
 	_Atomic bool sound;
 	_Atomic uint64_t log_bytes;
+	_Atomic int64_t since_ms; /* of the write to its log that is under way; 0: none */
 };
 
 struct forget {

@@ -110,8 +110,10 @@ rewrite(struct forget *f, struct forget_disk *d)
 		bytes = f->o.log_bytes;
 	if (bytes < purge_log_bytes(n)) /* more came in than may be: all the same to the disk */
 		bytes = purge_log_bytes(n);
+	atomic_store(&d->since_ms, now_ms());
 	bool done = purge_log_rewrite(&d->log, &head, bytes, list, n) == 0;
 	int error = errno;
+	atomic_store(&d->since_ms, 0);
 	free(list);
 	atomic_store(&d->log_bytes, done ? bytes : 0);
 	errno = error;
@@ -181,6 +183,17 @@ retry(struct forget *f, bool last)
 		settle(f, upto);
 }
 
+static bool
+append(struct forget_disk *d, const struct purge_entry *list, size_t n)
+{
+	atomic_store(&d->since_ms, now_ms());
+	bool done = purge_log_append(&d->log, list, n) == 0;
+	int error = errno;
+	atomic_store(&d->since_ms, 0);
+	errno = error;
+	return done;
+}
+
 static void
 write_pending(struct forget *f)
 {
@@ -193,8 +206,7 @@ write_pending(struct forget *f)
 	pthread_mutex_unlock(&f->lock);
 	bool done = true;
 	for (unsigned i = 0; n && done && i < f->disks_n; i++)
-		done = !atomic_load(&f->disks[i].sound) ||
-		       purge_log_append(&f->disks[i].log, list, n) == 0;
+		done = !atomic_load(&f->disks[i].sound) || append(&f->disks[i], list, n);
 	if (!done)
 		forget_write_anew(f);
 	else if (n) /* else a disk that is back has them */

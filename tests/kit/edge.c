@@ -557,6 +557,26 @@ edge_on_fail(void (*line)(const char *))
 	edge_beside_on_fail(line);
 }
 
+static bool
+said_that_disk_hangs(void)
+{
+	static const char words[] = "a write to its purge log has taken ";
+	for (const char *p = edge_stderr(); (p = strstr(p, words));)
+		if (strtod(p += sizeof words - 1, NULL) >= 1)
+			return true;
+	return false;
+}
+
+bool
+edge_disk_hung(void)
+{
+	/* What it says may be on its way. */
+	for (int tries = 100; edge.starts && tries; tries--, kit_pause())
+		if (said_that_disk_hangs())
+			return true;
+	return false;
+}
+
 void
 edge_on_end(void)
 {

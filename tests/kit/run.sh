@@ -28,6 +28,7 @@ run_one() {
 			cat "$said"
 			echo "FAIL  ${1##*/} ($f of $((p + f)), ${took}s, exit code $code)"
 		else
+			grep -a '^void' "$said" # and was run again, for the disk hung
 			echo "ok    ${1##*/} ($p, ${took}s)"
 		fi
 		echo "$p $f" >>"$folder/counts"
