@@ -40,7 +40,8 @@ SCENARIO_IN(60,
 		get(text("/images/%d?x=1", i));
 	get("/once");
 	get("/once");
-	edge_wait_stat("admission.first_sight", 8);
+	edge_wait_stat("requests.total", 20);
+	expect_int((long long)edge_stat("admission.first_sight"), 8);
 	expect_int(share("urls", "http://example.com/news/popular"), 60);
 	expect_int(share("urls", "http://example.com/images/3?x=1"), 5);
 	expect_int(share("hosts", "example.com"), 100);
