@@ -63,7 +63,7 @@ uint64_t index_sweep(struct index *ix, uint32_t segment, uint32_t generation,
 
 uint64_t index_count(const struct index *ix);
 uint64_t index_memory(const struct index *ix);
-/* All that must be true of every shard; aborts otherwise. For tests. */
+/* All that must be true while nobody changes the index; aborts otherwise. For tests. */
 void index_check(struct index *ix);
 
 #endif
