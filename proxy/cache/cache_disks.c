@@ -87,6 +87,8 @@ unsigned
 cache_disk_of(const struct cache *c, struct key_hash hash, unsigned from)
 {
 	unsigned i = from;
+	if (c->disks_n > 1 && cache_has_unread(c))
+		return c->disks_n; /* even if all is known before the last one is asked */
 	while (i < c->disks_n &&
 	       !(cache_store_is_open(c, c->disks[i].store) && store_has(c->disks[i].store, hash)))
 		i++;

@@ -363,7 +363,7 @@ lies_over(struct store *st, struct key_hash hash, const struct locator *over)
 	struct locator now;
 	if (over->generation)
 		return store_lies_at(st, hash, over);
-	return !index_find(st->index, hash.hi, &now) || !store_complete(st, &now);
+	return !store_look(st, hash, &now);
 }
 
 bool

@@ -23,6 +23,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+enum { ALL_IS_KNOWN = 0 }; /* before, no room is made (store_may_write) */
+
 struct moving {
 	struct store *st;
 	uint32_t segment, generation, code;
@@ -167,7 +169,7 @@ move_hot(struct moving *m, const struct entry *e, const struct locator *at, unsi
 static bool
 is_written(const struct store *st, struct locator at)
 {
-	return store_complete(st, &at) &&
+	return store_complete(st, ALL_IS_KNOWN, &at) &&
 	       (uint64_t)at.offset * SEGMENT_ALIGN <
 		       atomic_load_explicit(&st->written[at.segment], memory_order_acquire);
 }
@@ -226,7 +228,7 @@ move_pieces(struct moving *m)
 		last = e.hash_hi;
 		if (!index_hits(st->index, e.hash_hi, &at))
 			continue;
-		if (store_complete(st, &at) && at.segment != m->segment)
+		if (store_complete(st, ALL_IS_KNOWN, &at) && at.segment != m->segment)
 			carry(m, &at);
 	}
 }

@@ -7,13 +7,12 @@
 
 /* The index keeps some bits of the generation; the rest follows from the segment's own. */
 bool
-store_complete(const struct store *st, struct locator *at)
+store_complete(const struct store *st, uint32_t known_from, struct locator *at)
 {
 	if (at->segment >= st->ledger.slots_n)
 		return false;
 	uint64_t life = atomic_load_explicit(&st->lives[at->segment], memory_order_acquire);
-	if (life == 0 || life >> 32 != at->generation ||
-	    (uint32_t)life < atomic_load_explicit(&st->known_from, memory_order_acquire))
+	if (life == 0 || life >> 32 != at->generation || (uint32_t)life < known_from)
 		return false;
 	at->generation = (uint32_t)life;
 	return true;
@@ -22,13 +21,15 @@ store_complete(const struct store *st, struct locator *at)
 bool
 store_find(struct store *st, struct key_hash hash, struct locator *out, unsigned *hits)
 {
-	return index_hit(st->index, hash.hi, out, hits) && store_complete(st, out);
+	uint32_t known_from = store_known_from(st);
+	return index_hit(st->index, hash.hi, out, hits) && store_complete(st, known_from, out);
 }
 
 bool
 store_look(struct store *st, struct key_hash hash, struct locator *out)
 {
-	return index_find(st->index, hash.hi, out) && store_complete(st, out);
+	uint32_t known_from = store_known_from(st);
+	return index_find(st->index, hash.hi, out) && store_complete(st, known_from, out);
 }
 
 bool
@@ -81,8 +82,7 @@ bool
 store_lies_at(struct store *st, struct key_hash hash, const struct locator *at)
 {
 	struct locator now;
-	return index_find(st->index, hash.hi, &now) && store_complete(st, &now) &&
-	       locator_equal(&now, at);
+	return store_look(st, hash, &now) && locator_equal(&now, at);
 }
 
 bool

@@ -266,8 +266,17 @@ void store_clean_taken(struct diskio_job *j);
 /* store_room.c: all free segments that are wanted (a job). */
 void store_prepare(struct diskio_job *j);
 
-/* store_find.c: a place as the index knows it becomes a whole locator; false: it is gone. */
-bool store_complete(const struct store *st, struct locator *at);
+/* From which generation on all is known. It is asked before the index is: what the index answers may
+ * be older than what enters it next, and is not to be believed for that. */
+static inline uint32_t
+store_known_from(const struct store *st)
+{
+	return atomic_load_explicit(&st->known_from, memory_order_acquire);
+}
+
+/* store_find.c: a place as the index knows it becomes a whole locator; false: it is gone, or what
+ * replaced it may have been unread when the index was asked. */
+bool store_complete(const struct store *st, uint32_t known_from, struct locator *at);
 
 /* restore.c. Finds segment files, restores index and ledger; err as store_open. Opens the files it finds. */
 int store_restore(struct store *st, char *err, size_t err_bytes);

@@ -267,7 +267,7 @@ store_load_go_on(struct store *st, unsigned threads)
 bool
 store_unindex(struct store *st, uint64_t hash_hi, const struct locator *at)
 {
-	if (atomic_load_explicit(&st->known_from, memory_order_acquire) == 0)
+	if (store_known_from(st) == 0)
 		return at ? index_remove_at(st->index, hash_hi, at)
 			  : index_remove(st->index, hash_hi);
 	pthread_mutex_lock(&st->lock);

@@ -119,9 +119,9 @@ check_record(struct store *st, const struct entry *e)
 	struct store_scrub *s = &st->scrub;
 	struct locator at;
 	struct record r;
-	if (!entry_is_record(e) || !index_find(st->index, e->hash_hi, &at) ||
-	    !store_complete(st, &at) || at.segment != s->slot || at.generation != s->generation ||
-	    at.offset != e->offset) {
+	struct key_hash hash = {.hi = e->hash_hi};
+	if (!entry_is_record(e) || !store_look(st, hash, &at) || at.segment != s->slot ||
+	    at.generation != s->generation || at.offset != e->offset) {
 		s->entry++;
 		return;
 	}

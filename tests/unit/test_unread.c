@@ -290,23 +290,29 @@ START_TEST(segments_are_known_one_after_the_other_the_newest_first)
 }
 END_TEST
 
-START_TEST(an_older_version_is_not_believed_while_a_newer_one_may_be_unread)
+/* The slot of the newest sealed segment. */
+static int
+newest_sealed(void)
 {
-	begin();
-	write_segments();
-	/* The newest sealed one is held; another thread reads all that are older. */
-	options.io_threads = 4;
-	int held = -1;
+	int newest = -1;
 	struct store *st = open_store();
 	await_all(st);
 	for (uint32_t i = 0; i < st->ledger.slots_n; i++)
 		if (st->ledger.slots[i].generation == segments - 1)
-			held = (int)i;
-	ck_assert_int_ge(held, 0);
+			newest = (int)i;
+	ck_assert_int_ge(newest, 0);
 	store_close(&st);
+	return newest;
+}
+
+/* One is held; another thread has read all that are older. */
+static struct store *
+open_all_but(int held)
+{
+	options.io_threads = 4;
 	gate.passed = 0;
 	set_gate(ALL, held);
-	st = open_store();
+	struct store *st = open_store();
 	pthread_mutex_lock(&gate.lock);
 	while (gate.passed < (int)segments - 2)
 		pthread_cond_wait(&gate.moved, &gate.lock);
@@ -318,10 +324,61 @@ START_TEST(an_older_version_is_not_believed_while_a_newer_one_may_be_unread)
 		pthread_mutex_unlock(&st->lock);
 	}
 	ck_assert_uint_eq(unread_in(st), segments - 1);
+	return st;
+}
+
+START_TEST(an_older_version_is_not_believed_while_a_newer_one_may_be_unread)
+{
+	begin();
+	write_segments();
+	struct store *st = open_all_but(newest_sealed());
 	expect_known_from(st, segments);
 	await_all(st);
 	expect_all(st);
 	store_close(&st);
+	end();
+}
+END_TEST
+
+static _Atomic bool is_over;
+static _Atomic unsigned looks;
+
+static void *
+look_all_the_time(void *ctx)
+{
+	struct store *st = ctx;
+	struct locator at;
+	for (; !atomic_load(&is_over); atomic_fetch_add(&looks, 1))
+		for (unsigned k = 0; k < KEYS; k++)
+			if (store_look(st, hash_of(k), &at))
+				ck_assert_uint_eq(at.generation, born[k]);
+	return NULL;
+}
+
+/* Whoever asked the index while a newer segment was unread does not believe the answer because that
+ * has been read meanwhile: many threads, so that some stand between the two. */
+START_TEST(an_older_version_is_not_believed_for_what_is_known_since)
+{
+	enum { LOOKERS = 16 };
+	begin();
+	write_segments();
+	int held = newest_sealed();
+	for (int round = 0; round < 20; round++) {
+		pthread_t threads[LOOKERS];
+		struct store *st = open_all_but(held);
+		atomic_store(&is_over, false);
+		atomic_store(&looks, 0);
+		for (int i = 0; i < LOOKERS; i++)
+			pthread_create(&threads[i], NULL, look_all_the_time, st);
+		while (atomic_load(&looks) < LOOKERS)
+			sched_yield();
+		await_all(st);
+		atomic_store(&is_over, true);
+		for (int i = 0; i < LOOKERS; i++)
+			pthread_join(threads[i], NULL);
+		expect_all(st);
+		store_close(&st);
+	}
 	end();
 }
 END_TEST
@@ -458,8 +515,6 @@ START_TEST(a_damaged_table_is_made_up_for)
 END_TEST
 
 /* ---- under way ----------------------------------------------------------------------------- */
-
-static _Atomic bool is_over;
 
 static void *
 ask_all_the_time(void *ctx)
@@ -737,6 +792,7 @@ END_TEST
 
 UNIT("unread", TEST(segments_are_known_one_after_the_other_the_newest_first),
      TEST(an_older_version_is_not_believed_while_a_newer_one_may_be_unread),
+     TEST(an_older_version_is_not_believed_for_what_is_known_since),
      TEST(what_goes_meanwhile_does_not_come_back), TEST(it_may_end_before_all_is_read),
      TEST(it_may_rest_and_work_before_all_is_read), TEST(a_damaged_table_is_made_up_for),
      TEST(others_ask_and_remove_while_it_is_read), TEST(what_ram_takes_meanwhile_is_the_newest),
