@@ -130,7 +130,8 @@ UNITS     := $(call programs,tests/unit,tests,test_)
 SCENARIOS := $(call programs,tests/scenario,scenario,)
 FUZZERS   := $(call programs,tests/fuzz,fuzz,fuzz_)
 # Limits of time are wide: the machine is shared.
-RUN        = TWICE=$(B)/bin/twice KIT_TIME=$(or $(KIT_TIME),$(if $(filter release,$(MODE)),4,8)) tests/kit/run.sh
+RUN        = TWICE=$(B)/bin/twice KIT_TIME=$(or $(KIT_TIME),$(if $(filter release,$(MODE)),4,8)) \
+	     THREADS_ONLY=$(if $(T),,$(filter tsan,$(MODE))) tests/kit/run.sh
 unit: $(UNITS) ; @$(RUN) $^
 scenario: $(SCENARIOS) $(B)/bin/twice ; @$(RUN) $(SCENARIOS)
 
