@@ -9,6 +9,7 @@
 #include "proxy/cache/doubled.h"
 #include "proxy/cache/store.h"
 #include "proxy/cache/store_inside.h"
+#include "tests/kit/own_store.h"
 #include "tests/kit/tmpdir.h"
 
 #include <fcntl.h>
@@ -72,8 +73,7 @@ look(void *ctx, const struct index_entry *e)
 static void
 use(struct store *st)
 {
-	index_check(st->index);
-	ledger_check(&st->ledger);
+	check_store(st);
 	struct index_entry list[17] = {{0}};
 	index_sweep(st->index, 0, st->codes[0], look, list);
 	for (struct index_entry *e = list; e->hash_hi; e++) {

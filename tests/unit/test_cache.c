@@ -7,6 +7,7 @@
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/own_cache.h"
+#include "tests/kit/own_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -1429,7 +1430,7 @@ START_TEST(a_body_that_was_found_is_read_to_its_end)
 	settle(c); /* evictions are counted behind the writes that caused them */
 	cache_stats(c, &s);
 	ck_assert_uint_gt(s.evicted_objects, 1000);
-	ledger_check(&c->disks[0].store->ledger);
+	check_store(c->disks[0].store);
 	ck_assert_uint_eq(c->disks[0].store->ledger.leased, 0);
 	cache_close(&c);
 	end();

@@ -7,6 +7,7 @@
 #include "proxy/base/log.h"
 #include "proxy/cache/store.h"
 #include "proxy/cache/store_inside.h"
+#include "tests/kit/own_store.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -145,7 +146,7 @@ START_TEST(killed_process_leaves_all_that_was_written)
 		ck_assert_int_eq(status, 0);
 		steps(NULL, seed, n);
 		struct store *st = open_store();
-		index_check(st->index);
+		check_store(st);
 		for (unsigned k = 0; k < KEYS; k++)
 			ck_assert_int_eq(version_of(st, k), now[k]);
 		store_close(&st);
@@ -405,8 +406,7 @@ START_TEST(one_failed_write_loses_nothing_that_came_later)
 	waitpid(child, &status, 0);
 	ck_assert_int_eq(status, 0);
 	struct store *st = open_store();
-	index_check(st->index);
-	ledger_check(&st->ledger);
+	check_store(st);
 	ck_assert_int_eq(version_of(st, 1), first ? GONE : 1);
 	ck_assert_int_lt(version_of(st, 2), 0); /* gone, or found damaged when it is read */
 	for (unsigned k = 10; k < 200; k++)
@@ -542,8 +542,7 @@ START_TEST(footers_that_fail_twice_lose_nothing)
 	waitpid(child, &status, 0);
 	ck_assert_int_eq(status, 0);
 	struct store *st = open_store();
-	index_check(st->index);
-	ledger_check(&st->ledger);
+	check_store(st);
 	for (unsigned k = 0; k < 30; k++)
 		ck_assert_int_eq(version_of(st, k), 1);
 	store_close(&st);
@@ -616,8 +615,7 @@ START_TEST(a_segment_that_goes_before_its_footer_is_written_is_a_miss)
 	options.ops = NULL;
 	struct store *st = open_store();
 	unsigned has = 0;
-	index_check(st->index);
-	ledger_check(&st->ledger);
+	check_store(st);
 	for (unsigned k = 0; k < MOST; k++)
 		has += is_there(st, k);
 	ck_assert_uint_gt(has, 0);
@@ -898,7 +896,7 @@ START_TEST(a_smaller_limit_drops_the_oldest)
 	for (unsigned i = 0; i < 4000; i++)
 		ck_assert(put(st, i, 6000));
 	ck_assert_int_eq(version_of(st, 3999), 6000);
-	ledger_check(&st->ledger);
+	check_store(st);
 	store_close(&st);
 	end();
 }
@@ -950,7 +948,7 @@ START_TEST(threads_write_read_and_evict)
 	for (int i = 0; i < 2; i++)
 		pthread_join(r[i], NULL);
 	store_flush(shared);
-	index_check(shared->index);
+	check_store(shared);
 	int before[60];
 	for (unsigned k = 0; k < 60; k++)
 		before[k] = version_of(shared, k);
@@ -993,7 +991,7 @@ START_TEST(killed_under_load)
 		close(go[0]);
 		close(go[1]);
 		struct store *st = open_store();
-		index_check(st->index);
+		check_store(st);
 		for (unsigned k = 0; k < 60; k++) {
 			int v = version_of(st, k); /* every byte is looked at */
 			ck_assert_int_ne(v, DAMAGED);

@@ -9,6 +9,7 @@
 #include "proxy/cache/cache_inside.h"
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/ask.h"
+#include "tests/kit/own_store.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -250,7 +251,7 @@ static void
 expect_all(struct store *st)
 {
 	expect_versions(st);
-	index_check(st->index);
+	check_store(st);
 }
 
 /* What is found is the last version, and all that lies in segments from one on is found. */
@@ -421,7 +422,7 @@ START_TEST(what_goes_meanwhile_does_not_come_back)
 		ck_assert_int_eq(version_of(st, newer), GONE);
 		ck_assert_int_eq(version_of(st, older), GONE);
 		ck_assert(!store_has(st, hash_of(newer)) && !store_has(st, hash_of(9999)));
-		index_check(st->index);
+		check_store(st);
 		for (unsigned k = 0; k < KEYS; k++)
 			if (k != newer && k != older)
 				ck_assert_int_eq(version_of(st, k), last[k]);
@@ -558,7 +559,7 @@ START_TEST(others_ask_and_remove_while_it_is_read)
 		atomic_store(&is_over, true);
 		for (int i = 0; i < 3; i++)
 			pthread_join(threads[i], NULL);
-		index_check(st->index);
+		check_store(st);
 		store_close(&st);
 	}
 	end();
