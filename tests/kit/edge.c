@@ -40,6 +40,7 @@ static struct {
 	struct heap err;     /* stderr of all starts, in the order it came */
 	struct words *words; /* of pid, or of the last process */
 	int starts;
+	bool waits_for_disk; /* it did not come up for that */
 	const int *handed;
 	unsigned handed_n;
 	const char *handed_names;
@@ -334,6 +335,56 @@ listeners_due(void)
 	return n ? n : quotes > 2 ? quotes / 2 : 1;
 }
 
+/* A line of a file of one of the proxy's threads. */
+static const char *
+thread_says(const char *thread, const char *file)
+{
+	char line[128] = "";
+	FILE *f = fopen(text("/proc/%d/task/%s/%s", (int)edge.pid, thread, file), "r");
+	if (f && fgets(line, sizeof line, f))
+		line[strcspn(line, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return text("%s", line);
+}
+
+/* What each of its threads is at: of one that does not begin or end. */
+static void
+note_threads(void)
+{
+	DIR *d = opendir(text("/proc/%d/task", (int)edge.pid));
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			note("thread %s: waits in %s, stack %s", thread_says(e->d_name, "stat"),
+			     thread_says(e->d_name, "wchan"), thread_says(e->d_name, "stack"));
+	if (d)
+		closedir(d);
+}
+
+static bool
+has_thread_in_state(char state)
+{
+	bool yes = false;
+	DIR *d = opendir(text("/proc/%d/task", (int)edge.pid));
+	for (struct dirent *e; d && !yes && (e = readdir(d));) {
+		const char *behind_name = strrchr(thread_says(e->d_name, "stat"), ')');
+		yes = behind_name && behind_name[1] && behind_name[2] == state;
+	}
+	if (d)
+		closedir(d);
+	return yes;
+}
+
+/* Looked at for a second: in a sleep that nothing interrupts each time, as who waits for a device is. */
+static bool
+waits_for_disk(void)
+{
+	int looks = 20;
+	for (; looks && has_thread_in_state('D'); looks--)
+		poll(NULL, 0, 50);
+	return !looks;
+}
+
 /* False: it ended. */
 static bool
 comes_up(void)
@@ -348,8 +399,11 @@ comes_up(void)
 		}
 		if (err_ended())
 			return false;
-		if (kit_now_ms() > end)
+		if (kit_now_ms() > end) {
+			note_threads();
+			edge.waits_for_disk = waits_for_disk();
 			fail("the proxy did not say \"listening on\" and \"admin on\" in time");
+		}
 		kit_pause();
 	}
 }
@@ -418,32 +472,6 @@ edge_becomes(pid_t pid, int ends)
 	edge.pid = pid;
 	if (status != ends)
 		fail("the process before ended with %d", status);
-}
-
-/* A line of a file of one of the proxy's threads. */
-static const char *
-thread_says(const char *thread, const char *file)
-{
-	char line[128] = "";
-	FILE *f = fopen(text("/proc/%d/task/%s/%s", (int)edge.pid, thread, file), "r");
-	if (f && fgets(line, sizeof line, f))
-		line[strcspn(line, "\n")] = '\0';
-	if (f)
-		fclose(f);
-	return text("%s", line);
-}
-
-/* What each of its threads is at: of one that does not end. */
-static void
-note_threads(void)
-{
-	DIR *d = opendir(text("/proc/%d/task", (int)edge.pid));
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (e->d_name[0] != '.')
-			note("thread %s: waits in %s, stack %s", thread_says(e->d_name, "stat"),
-			     thread_says(e->d_name, "wchan"), thread_says(e->d_name, "stack"));
-	if (d)
-		closedir(d);
 }
 
 int
@@ -570,6 +598,8 @@ said_that_disk_hangs(void)
 bool
 edge_disk_hung(void)
 {
+	if (edge.waits_for_disk)
+		return true;
 	/* What it says may be on its way. */
 	for (int tries = 100; edge.starts && tries; tries--, kit_pause())
 		if (said_that_disk_hangs())

@@ -26,7 +26,8 @@ void kit_hand_over(const int *fds, unsigned n, const char *names);
 int kit_reap(pid_t pid, int64_t ms);
 
 void edge_on_fail(void (*line)(const char *)); /* hands over what helps to understand */
-/* It said that the disk has kept a write to the purge log for a second or more. */
+/* It said that the disk has kept a write to the purge log for a second or more, or it did not come up
+ * because it waits for the disk. */
 bool edge_disk_hung(void);
 void edge_on_end(void); /* the scenario is over: stop, and it must stop well */
 void edge_beside_on_fail(void (*line)(const char *));

@@ -603,7 +603,7 @@ run_one(const struct scenario *s)
 {
 	int result = run_once(s);
 	for (int more = 2; result == VOID && more; more--) {
-		printf("       the disk hung (see what the proxy said): once more\n");
+		printf("       the disk hung (see above): once more\n");
 		result = run_once(s);
 	}
 	return result == VOID ? FAILED : result;
