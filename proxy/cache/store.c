@@ -165,17 +165,10 @@ store_close(struct store **pst)
 	dispose(st);
 }
 
-/* Under the lock: no job is under way that may append. */
-static bool
-is_idle(const struct store *st)
-{
-	return !st->preparing && !st->scrub.runs && !st->taken_n;
-}
-
 static bool
 is_written(const struct store *st)
 {
-	return is_idle(st) && !st->pending && atomic_load(&st->footers_bytes) == 0;
+	return store_is_idle(st) && !st->pending && atomic_load(&st->footers_bytes) == 0;
 }
 
 /* Jobs end without a word, so they are looked for. Under the lock, which is let go meanwhile. */
@@ -196,7 +189,7 @@ static bool
 come_to_rest(struct store *st, int64_t until)
 {
 	st->duty = STORE_KEEPS;
-	if (!await(st, is_idle, until))
+	if (!await(st, store_is_idle, until))
 		return false;
 	st->duty = STORE_RESTS;
 	if (st->open)

@@ -201,6 +201,13 @@ store_may_write(const struct store *st)
 	return st->duty != STORE_RESTS && atomic_load(st->o.unread) == 0;
 }
 
+/* Under the lock: no job is under way that may append. */
+static inline bool
+store_is_idle(const struct store *st)
+{
+	return !st->preparing && !st->scrub.runs && !st->taken_n;
+}
+
 /* store_segment.c: the open segment is full; the next one is opened. */
 void store_seal(struct store *st);
 bool store_open_segment(struct store *st);

@@ -14,7 +14,7 @@ check_store(struct store *st)
 {
 	for (bool rests = false; !rests;) {
 		pthread_mutex_lock(&st->lock);
-		rests = !st->preparing && !st->scrub.runs && !st->taken_n;
+		rests = store_is_idle(st);
 		if (rests) {
 			index_check(st->index);
 			ledger_check(&st->ledger);
