@@ -1,7 +1,9 @@
 /* resolver.c - a list of names, each with the time of its next lookup, and threads that take them.
  *
  * A thread that begins a lookup sees to it that another one is there to begin the next, up to a
- * bound: getaddrinfo cannot be cancelled. So threads are detached, and each is a user of the list.
+ * bound: getaddrinfo cannot be cancelled. So each thread is a user of the list, and may outlive the
+ * resolver. Those that do not are joined, each by the next one that ends, the last by the resolver:
+ * when it is destroyed, nothing of theirs is left, not even what the C library keeps per thread.
  */
 #include "proxy/origin/resolver.h"
 
@@ -43,7 +45,10 @@ struct resolver {
 	struct hint *hints;
 	unsigned users;		/* threads, and who created it */
 	unsigned threads, idle; /* all, and those that wait for something to do */
-	bool ending;
+	unsigned asking;	/* those whose end nobody knows */
+	pthread_t ended;	/* the last thread that did, if one waits to be joined */
+	bool has_ended;
+	bool ending, abandoned; /* no thread is to go on; none is joined any more */
 };
 
 /* ---- asking the system ----------------------------------------------------------------------- */
@@ -131,9 +136,7 @@ add_thread(struct resolver *r)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r->threads++;
 	r->users++;
-	if (pthread_create(&thread, NULL, run, r) == 0) {
-		pthread_detach(thread);
-	} else {
+	if (pthread_create(&thread, NULL, run, r) != 0) {
 		r->threads--;
 		r->users--;
 		if (!r->threads)
@@ -200,9 +203,11 @@ look_up(struct resolver *r, struct lookup *l)
 	const char *why = "";
 	l->busy = true;
 	provide(r);
+	r->asking++;
 	pthread_mutex_unlock(&r->lock);
 	unsigned n = r->ask(addresses_name(l->addresses), found, &why);
 	pthread_mutex_lock(&r->lock);
+	r->asking--;
 	take_result(r, l, found, n, why);
 	pthread_cond_broadcast(&r->change);
 }
@@ -235,6 +240,34 @@ leave(struct resolver *r)
 	free(r);
 }
 
+/* With the lock held. True: that thread is for whoever called to join, without the lock. */
+static bool
+take_ended(struct resolver *r, pthread_t *thread)
+{
+	*thread = r->ended;
+	bool has_ended = r->has_ended;
+	r->has_ended = false;
+	return has_ended;
+}
+
+/* A thread's last step, with the lock held. */
+static void
+end(struct resolver *r)
+{
+	pthread_t before;
+	bool joins = take_ended(r, &before);
+	if (r->abandoned) {
+		pthread_detach(pthread_self());
+	} else {
+		r->ended = pthread_self();
+		r->has_ended = true;
+	}
+	r->threads--;
+	leave(r);
+	if (joins)
+		pthread_join(before, NULL);
+}
+
 static void *
 run(void *arg)
 {
@@ -251,8 +284,7 @@ run(void *arg)
 		else
 			break; /* one that waits is enough */
 	}
-	r->threads--;
-	leave(r);
+	end(r);
 	return NULL;
 }
 
@@ -366,5 +398,12 @@ resolver_destroy(struct resolver **pr)
 	pthread_cond_broadcast(&r->change);
 	while (r->threads && pthread_cond_timedwait(&r->change, &r->lock, &until) == 0)
 		;
+	while (r->threads > r->asking)
+		pthread_cond_wait(&r->change, &r->lock);
+	r->abandoned = true;
+	pthread_t last;
+	bool joins = take_ended(r, &last);
 	leave(r);
+	if (joins)
+		pthread_join(last, NULL);
 }

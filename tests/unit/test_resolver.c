@@ -19,6 +19,7 @@ static struct {
 	bool open; /* names that begin with "slow" are answered */
 	unsigned waiting;
 	_Atomic unsigned asked, fails;
+	_Atomic unsigned threads, cleaned; /* that ask_and_keep() was called on; that are gone */
 } server = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
 
 static void
@@ -64,6 +65,29 @@ ask(const char *name, struct ip out[ADDRESSES_MOST], const char **why)
 	memset(&out[0], 0, sizeof out[0]);
 	out[0].bytes[15] = (unsigned char)strlen(name);
 	return 1;
+}
+
+static pthread_key_t kept;
+
+/* Called when a thread has ended its work, and before it is gone. */
+static void
+clean_slowly(void *what)
+{
+	static const struct timespec pause = {.tv_nsec = 20000000};
+	(void)what;
+	nanosleep(&pause, NULL);
+	atomic_fetch_add(&server.cleaned, 1);
+}
+
+/* Keeps something for each thread, as the C library does. */
+static unsigned
+ask_and_keep(const char *name, struct ip out[ADDRESSES_MOST], const char **why)
+{
+	if (!pthread_getspecific(kept)) {
+		pthread_setspecific(kept, &server);
+		atomic_fetch_add(&server.threads, 1);
+	}
+	return ask(name, out, why);
 }
 
 static void
@@ -151,6 +175,24 @@ START_TEST(a_lookup_that_hangs_stops_no_other_and_no_end)
 }
 END_TEST
 
+START_TEST(its_threads_are_gone_when_it_is_destroyed)
+{
+	pthread_key_create(&kept, clean_slowly);
+	struct resolver *r = resolver_create(ask_and_keep, 60000);
+	struct addresses *slow[] = {resolver_take(r, "slow-0"), resolver_take(r, "slow-1"),
+				    resolver_take(r, "slow-2")};
+	wait_for_waiting(COUNT(slow));
+	open_gate();
+	resolver_wait(r, 60000);
+	for (int i = 0; i < COUNT(slow); i++)
+		addresses_destroy(&slow[i]);
+	resolver_destroy(&r);
+	ck_assert_uint_eq(atomic_load(&server.threads), COUNT(slow));
+	ck_assert_uint_eq(atomic_load(&server.cleaned), COUNT(slow));
+	pthread_key_delete(kept);
+}
+END_TEST
+
 START_TEST(what_nobody_wants_is_not_looked_up)
 {
 	struct resolver *r = resolver_create(ask, 10);
@@ -167,4 +209,5 @@ END_TEST
 
 UNIT("resolver", TEST(a_name_has_one_list_for_all), TEST(it_is_looked_up_again_and_again),
      TEST(a_failure_is_tried_again_soon_and_keeps_what_was_known),
-     TEST(a_lookup_that_hangs_stops_no_other_and_no_end), TEST(what_nobody_wants_is_not_looked_up))
+     TEST(a_lookup_that_hangs_stops_no_other_and_no_end),
+     TEST(its_threads_are_gone_when_it_is_destroyed), TEST(what_nobody_wants_is_not_looked_up))
