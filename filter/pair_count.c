@@ -14,13 +14,18 @@ enum {
 	LOOKS = 64,	      /* look again after 1/64 of what is left to capacity */
 };
 
-/* Ones among the bits of the generations of this parity, 0 to 1, from so many lines at
+struct fill {
+	double now, then;
+};
+
+/* Ones among the bits of the current and the previous generation, 0 to 1, from so many lines at
  * even distances: keys lie at random, so any lines do. 2048 lines are good for 0.3% of
  * the answer. */
-static double
-fill_of(const struct twice_pair *p, const struct view *v, unsigned half, uint64_t lines)
+static struct fill
+fill_of(const struct twice_pair *p, const struct view *v, uint64_t lines)
 {
-	uint64_t n = lines < p->line_count ? lines : p->line_count, ones = 0;
+	uint64_t n = lines < p->line_count ? lines : p->line_count, now = 0, then = 0;
+	double bits = (double)(n * LINE_COLUMNS * WORD_BITS);
 
 	for (uint64_t i = 0; i < n; i++) {
 		struct line *l = &p->lines[i * p->line_count / n];
@@ -29,10 +34,11 @@ fill_of(const struct twice_pair *p, const struct view *v, unsigned half, uint64_
 			struct halves h;
 
 			column_untouched(&l->column[c], v, &h);
-			ones += (unsigned)__builtin_popcountll(half == v->half ? h.now : h.then);
+			now += (unsigned)__builtin_popcountll(h.now);
+			then += (unsigned)__builtin_popcountll(h.then);
 		}
 	}
-	return (double)ones / (double)(n * LINE_COLUMNS * WORD_BITS);
+	return (struct fill){(double)now / bits, (double)then / bits};
 }
 
 /* Ones are worth a look only where so many keys could come near half: at 1% a full
@@ -45,8 +51,8 @@ is_half_full(const struct twice_pair *p, uint64_t g, uint64_t keys)
 	double share = (double)keys / (double)p->options.capacity;
 
 	return twice_sizing_line_fill(&p->plan.line, share * p->plan.keys_per_line) > 0.4 &&
-	       fill_of(p, &v, v.half, LINES_TO_LOOK) >= 0.48 &&
-	       fill_of(p, &v, v.half, TWICE_SIZING_SAMPLE_LINES) >= 0.5;
+	       fill_of(p, &v, LINES_TO_LOOK).now >= 0.48 &&
+	       fill_of(p, &v, TWICE_SIZING_SAMPLE_LINES).now >= 0.5;
 }
 
 /* Far from the end few sums, and none too late: one thread alone closes a generation on
@@ -113,10 +119,9 @@ twice_pair_stats(const struct twice_pair *p, struct twice_pair_stats *out)
 				then = twice_pair_counted(p, parity(g) ^ 1);
 	struct view v = view_of(g);
 	double lines = (double)p->line_count;
-	double fill = fill_of(p, &v, v.half, LINES_TO_TELL);
-	double old_fill = fill_of(p, &v, v.half ^ 1, LINES_TO_TELL);
-	double keys = twice_sizing_line_keys(l, fill),
-	       old_keys = twice_sizing_line_keys(l, old_fill);
+	struct fill fill = fill_of(p, &v, LINES_TO_TELL);
+	double keys = twice_sizing_line_keys(l, fill.now),
+	       old_keys = twice_sizing_line_keys(l, fill.then);
 	double fpr = twice_sizing_line_fpr(l, keys), old_fpr = twice_sizing_line_fpr(l, old_keys);
 
 	*out = (struct twice_pair_stats){
@@ -126,8 +131,8 @@ twice_pair_stats(const struct twice_pair *p, struct twice_pair_stats *out)
 		.previous_keys = then.keys,
 		.recurring_keys = now.recurring,
 		.rotations = twice_pair_number(p) - p->first_number,
-		.fill_ratio = fill,
-		.previous_fill_ratio = old_fill,
+		.fill_ratio = fill.now,
+		.previous_fill_ratio = fill.then,
 		.estimated_fpr = 1 - (1 - fpr) * (1 - old_fpr),
 		.forecast_fpr = p->plan.fpr,
 		.distinct_estimate = keys * lines,

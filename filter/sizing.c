@@ -111,27 +111,49 @@ same_share(const struct twice_sizing_line *l)
 	return l->choices > 0 && l->choices < all ? 1.0 / l->choices - 1 / all : 0;
 }
 
+/* The chance that i bits of a word of these are missed by a key. */
+static double
+missed_by_key(const struct twice_sizing_line *l, unsigned i)
+{
+	return choose(l->word_bits - i, l->per_word) / choose(l->word_bits, l->per_word);
+}
+
+/* By how much i missed bits count in the inclusion and exclusion over a key's bits. */
+static double
+weight_of(const struct twice_sizing_line *l, unsigned i)
+{
+	return (i % 2 ? -1 : 1) * choose(l->per_word, i);
+}
+
 /* By inclusion and exclusion over the bits that all keys miss; and, where choices are few, the
  * chance that one of the keys chose the same. */
 double
 twice_sizing_word_fpr(const struct twice_sizing_line *l, unsigned keys)
 {
-	double all = choose(l->word_bits, l->per_word), random = 0;
+	double random = 0;
 
-	for (unsigned i = 0; i <= l->per_word; i++) {
-		double missed = choose(l->word_bits - i, l->per_word) / all;
-
-		random += (i % 2 ? -1 : 1) * choose(l->per_word, i) * pow(missed, keys);
-	}
+	for (unsigned i = 0; i <= l->per_word; i++)
+		random += weight_of(l, i) * pow(missed_by_key(l, i), keys);
 	return 1 - pow(1 - same_share(l), keys) * (1 - random);
 }
 
-/* word[j], j < n, for j keys. */
+/* word[j], j < n, is the same for j keys: from each to the next, every power is one
+ * multiplication. */
 static void
 word_fpr(double *word, unsigned n, const struct twice_sizing_line *l)
 {
+	double other = 1, others = 1 - same_share(l);
+
 	for (unsigned j = 0; j < n; j++)
-		word[j] = twice_sizing_word_fpr(l, j);
+		word[j] = 0;
+	for (unsigned i = 0; i <= l->per_word; i++) {
+		double term = weight_of(l, i), missed = missed_by_key(l, i);
+
+		for (unsigned j = 0; j < n; j++, term *= missed)
+			word[j] += term;
+	}
+	for (unsigned j = 0; j < n; j++, other *= others)
+		word[j] = 1 - other * (1 - word[j]);
 }
 
 /* Returns how many terms matter. */
