@@ -689,9 +689,8 @@ void
 edge_wait_stat(const char *path, double value)
 {
 	double last = 0;
-	for (int64_t end = kit_now_ms() + kit_patience_ms(); (last = edge_stat(path)) < value;
-	     kit_pause())
-		if (kit_now_ms() > end)
+	for (int64_t begun = kit_now_ms(); (last = edge_stat(path)) < value; kit_pause_since(begun))
+		if (kit_now_ms() > begun + kit_patience_ms())
 			fail("waited for %s to be at least %g, it stays at %g", path, value, last);
 }
 
@@ -699,9 +698,9 @@ void
 edge_expect_stat(const char *path, double value)
 {
 	double last = 0;
-	for (int64_t end = kit_now_ms() + kit_patience_ms() / 5; (last = edge_stat(path)) != value;
-	     kit_pause())
-		if (kit_now_ms() > end)
+	for (int64_t begun = kit_now_ms(); (last = edge_stat(path)) != value;
+	     kit_pause_since(begun))
+		if (kit_now_ms() > begun + kit_patience_ms() / 5)
 			fail("expected %s to be %g, it is %g", path, value, last);
 }
 

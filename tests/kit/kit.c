@@ -2,6 +2,7 @@
 #include "tests/kit/inside.h"
 
 #include <ctype.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -121,17 +122,27 @@ head_field(const char *head, const char *name, int *lines)
 	return *lines ? v.p : NULL;
 }
 
+/* Eight bytes from their position alone (splitmix64), so any slice is checkable. */
+static uint64_t
+pattern_word(uint64_t seed, uint64_t number)
+{
+	uint64_t z = seed * 0x9e3779b97f4a7c15u + number;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return htole64(z ^ (z >> 31));
+}
+
 void
 pattern_fill(char *p, size_t n, uint64_t seed, uint64_t at)
 {
-	/* Eight bytes at a time from the position alone (splitmix64), so any slice is checkable. */
-	for (size_t i = 0; i < n;) {
-		uint64_t word = (at + i) / 8, z = seed * 0x9e3779b97f4a7c15u + word;
-		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-		z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-		z ^= z >> 31;
-		for (size_t k = (at + i) % 8; k < 8 && i < n; k++, i++)
-			p[i] = (char)(z >> (8 * k));
+	for (size_t part; n; n -= part, at += part, p += part) {
+		uint64_t word = pattern_word(seed, at / 8);
+		size_t from = at % 8;
+		part = n < 8 - from ? n : 8 - from;
+		if (part == 8)
+			memcpy(p, &word, 8);
+		else
+			memcpy(p, (char *)&word + from, part);
 	}
 }
 
@@ -324,6 +335,13 @@ void
 kit_pause(void)
 {
 	poll(NULL, 0, 2);
+}
+
+void
+kit_pause_since(int64_t begun_ms)
+{
+	int64_t share = (kit_now_ms() - begun_ms) / 8;
+	poll(NULL, 0, share < 2 ? 2 : share < 100 ? (int)share : 100);
 }
 
 /* ---- programs ------------------------------------------------------------------------------- */

@@ -93,14 +93,16 @@ void barrier_open(struct barrier *b);		 /* for everybody, for good */
 void barrier_pass(struct barrier *b);		 /* waits until it is open */
 void barrier_arrivals(struct barrier *b, int n); /* waits until n threads wait at it */
 
-/* Fails when cond is not true in time; evaluates it again and again, a few ms apart. */
-#define wait_until(cond)                                                               \
-	for (int64_t kit_end = kit_now_ms() + kit_patience_ms(); !(cond); kit_pause()) \
-		if (kit_now_ms() > kit_end)                                            \
+/* Fails when cond is not true in time; evaluates it again and again. */
+#define wait_until(cond)                                                            \
+	for (int64_t kit_begun = kit_now_ms(); !(cond); kit_pause_since(kit_begun)) \
+		if (kit_now_ms() > kit_begun + kit_patience_ms())                   \
 	kit_fail(__FILE__, __LINE__, "did not come true in time: %s", #cond)
 int64_t kit_now_ms(void);
 int64_t kit_patience_ms(void);
-void kit_pause(void);
+void kit_pause(void); /* 2 ms */
+/* The longer it was waited already, the longer: to ask costs the others time. */
+void kit_pause_since(int64_t begun_ms);
 
 /* ---- odds and ends ------------------------------------------------------------------------- */
 
