@@ -1,7 +1,8 @@
 #!/bin/bash
 # run.sh PROGRAM... - runs test programs, JOBS at once (twice the cores: most of them wait): a line for each as
 # it ends, all that a failing one said, and at the end "N passed, N failed" over their single tests. What is no
-# program fails too. Checks (*.sh) come first, one by one, for they call make.
+# program fails too. Checks (*.sh) come first, one by one, for they call make. Then comes what took longest when
+# it ran last (build/took, of any mode), so that nothing long is left alone in the end; what never ran comes first.
 # By default a program under ThreadSanitizer sleeps for a second before it exits; a scenario is two of them.
 TSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/tsan.supp atexit_sleep_ms=0 $TSAN_OPTIONS"
 folder=$(mktemp -d)
@@ -32,6 +33,7 @@ run_one() {
 			echo "ok    ${1##*/} ($p, ${took}s)"
 		fi
 		echo "$p $f" >>"$folder/counts"
+		echo "$took ${1##*/}" >>"$folder/took"
 	} 9>>"$folder/lock"
 	rm -f "$said"
 }
@@ -51,8 +53,16 @@ for program; do
 	*) if is_left_out "$program"; then left_out=$((left_out + 1)); else programs+=("$program"); fi ;;
 	esac
 done
-[ ${#programs[@]} -eq 0 ] || printf '%s\0' "${programs[@]}" |
+longest_first() {
+	touch build/took
+	printf '%s\n' "$@" | awk '!programs { took[$2] = $1; next }
+		{ n = $0; sub(/.*\//, "", n); print (n in took) ? took[n] : 1e6, $0 }' build/took programs=1 - |
+		sort -s -k 1,1nr | cut -d ' ' -f 2-
+}
+
+[ ${#programs[@]} -eq 0 ] || longest_first "${programs[@]}" | tr '\n' '\0' |
 	xargs -0 -n 1 -P "${JOBS:-$(($(nproc) * 2))}" bash -c 'run_one "$1"' run_one
 [ "$left_out" -eq 0 ] || echo "left out: $left_out programs that cannot begin a thread"
-touch "$folder/counts"
+touch "$folder/counts" "$folder/took"
+sort -k 2,2 -s -u "$folder/took" build/took >"$folder/all" && mv "$folder/all" build/took
 awk '{ p += $1; f += $2 } END { print p + 0 " passed, " f + 0 " failed"; exit !(p > 0 && f == 0 && NR == '$(($# - left_out))') }' "$folder/counts"
