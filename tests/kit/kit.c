@@ -1,4 +1,5 @@
 /* kit.c - runs scenarios, each in a process of its own, and tells how they went. */
+#include "filter/mix.h"
 #include "tests/kit/inside.h"
 
 #include <ctype.h>
@@ -126,10 +127,7 @@ head_field(const char *head, const char *name, int *lines)
 static uint64_t
 pattern_word(uint64_t seed, uint64_t number)
 {
-	uint64_t z = seed * 0x9e3779b97f4a7c15u + number;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return htole64(z ^ (z >> 31));
+	return htole64(mix_bits(seed * MIX_GOLDEN + number));
 }
 
 void
