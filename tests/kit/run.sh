@@ -8,6 +8,7 @@ TSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/tsan.supp atexit_sleep
 folder=$(mktemp -d)
 export TSAN_OPTIONS folder
 trap 'rm -rf "$folder"' EXIT
+mkdir -p build && touch build/took
 
 run_one() {
 	local said start code took counts p f
@@ -54,7 +55,6 @@ for program; do
 	esac
 done
 longest_first() {
-	touch build/took
 	printf '%s\n' "$@" | awk '!programs { took[$2] = $1; next }
 		{ n = $0; sub(/.*\//, "", n); print (n in took) ? took[n] : 1e6, $0 }' build/took programs=1 - |
 		sort -s -k 1,1nr | cut -d ' ' -f 2-
