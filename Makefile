@@ -34,9 +34,6 @@ OPT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined 
 OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 OPT := $(OPT_$(MODE))
-# Under ThreadSanitizer, clients and origins of scenarios are built without it: they take half of its time, and
-# it is the proxy that is watched. KIT_OPT='$(OPT)' builds them with it.
-KIT_OPT ?= $(if $(filter tsan,$(MODE)),-O2,$(OPT))
 
 PKGS := libevent_core libevent_extra libcurl libnghttp2 openssl libcyaml libxxhash jansson libzstd liblzma zlib
 # Asked once, and only where something is compiled: `make help`, `make deps` work on a bare machine.
@@ -95,7 +92,7 @@ $(B)/proxy/cli/version.o: build/version
 build/version: FORCE
 	@mkdir -p build; v=$$(.ci/version); echo "$$v" | cmp -s - $@ || echo "$$v" > $@
 # A change of flags compiles everything anew.
-FLAGS = $(CC) $(filter-out -Werror,$(ALLFLAGS) $(PKG_CFLAGS) $(LINKFLAGS)) LTO=$(LTO) $(KIT_OPT)
+FLAGS = $(CC) $(filter-out -Werror,$(ALLFLAGS) $(PKG_CFLAGS) $(LINKFLAGS)) LTO=$(LTO)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 $(B)/%.o: %.c $(B)/flags
@@ -116,7 +113,6 @@ $(B)/tests/test_work: tests/unit/test_work.c $(COUNTED) $(B)/lib/libbase.a
 
 # A scenario is a program of its own: tests/kit, the real proxy (TWICE), no room.
 KIT := $(call obj,tests/kit)
-$(B)/tests/kit/%.o $(B)/tests/scenario/%.o $(B)/scenario/%: private OPT := $(KIT_OPT)
 $(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT)
 	$(LINK) -o $@ $^ $(PKG_LIBS)
 
