@@ -47,6 +47,12 @@ is_left_out() {
 		symbols=$(nm -D "$1") && [[ $symbols != *pthread_create* ]]
 }
 
+longest_first() {
+	printf '%s\n' "$@" | awk '!programs { took[$2] = $1; next }
+		{ n = $0; sub(/.*\//, "", n); print (n in took) ? took[n] : 1e6, $0 }' build/took programs=1 - |
+		sort -s -k 1,1nr | cut -d ' ' -f 2-
+}
+
 programs=() left_out=0
 for program; do
 	case $program in
@@ -54,12 +60,6 @@ for program; do
 	*) if is_left_out "$program"; then left_out=$((left_out + 1)); else programs+=("$program"); fi ;;
 	esac
 done
-longest_first() {
-	printf '%s\n' "$@" | awk '!programs { took[$2] = $1; next }
-		{ n = $0; sub(/.*\//, "", n); print (n in took) ? took[n] : 1e6, $0 }' build/took programs=1 - |
-		sort -s -k 1,1nr | cut -d ' ' -f 2-
-}
-
 [ ${#programs[@]} -eq 0 ] || longest_first "${programs[@]}" | tr '\n' '\0' |
 	xargs -0 -n 1 -P "${JOBS:-$(($(nproc) * 2))}" bash -c 'run_one "$1"' run_one
 [ "$left_out" -eq 0 ] || echo "left out: $left_out programs that cannot begin a thread"
