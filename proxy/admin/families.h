@@ -37,6 +37,7 @@ FAMILY("admission", "too_large",      "verdicts_total",       "verdict=\"too-lar
 FAMILY("admission", "over_budget",    "verdicts_total",       "verdict=\"over-budget\"")
 FAMILY("admission", "reload",         "verdicts_total",       "verdict=\"reload\"")
 FAMILY("admission", "on_disk",        "verdicts_total",       "verdict=\"on-disk\"")
+FAMILY("admission", "head",           "verdicts_total",       "verdict=\"head\"")
 FAMILY("tls",       "tls_1_2",        "tls_versions_total",   "version=\"1.2\"")
 FAMILY("tls",       "tls_1_3",        "tls_versions_total",   "version=\"1.3\"")
 FAMILY("tls",       "h2",             "tls_protocols_total",  "protocol=\"h2\"")

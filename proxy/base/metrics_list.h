@@ -42,6 +42,7 @@ COUNTER(TOO_LARGE,            "admission", "too_large",      "answers over cache
 COUNTER(OVER_BUDGET,          "admission", "over_budget",    "answers refused because the write budget is used up")
 COUNTER(RELOAD,               "admission", "reload",         "answers fetched anew because a client wanted it: not written")
 COUNTER(ON_DISK,              "admission", "on_disk",        "answers whose object the disk holds already")
+COUNTER(HEAD,                 "admission", "head",           "HEAD of what may be stored: no body to store")
 COUNTER(REFUSED_BYTES,        "admission", "refused_bytes",  "body bytes kept off the disk at first sight")
 COUNTER(ORIGIN_REQUESTS,      "origin",    "requests",       "requests sent to origins")
 COUNTER(ORIGIN_ERRORS,        "origin",    "errors",         "origin fetches that failed")

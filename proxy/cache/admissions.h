@@ -13,3 +13,4 @@ ADMISSION(OVER_BUDGET, false, "over-budget", "over the write-rate budget")
 ADMISSION(RELOAD, false, "reload", "a client's no-cache is no reason to write")
 ADMISSION(ON_DISK, false, "on-disk",
 	  "the disk holds it already, or it is being written for another request")
+ADMISSION(HEAD, false, "head", "a HEAD of what may be stored: its answer has no body to store")

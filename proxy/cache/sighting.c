@@ -70,6 +70,8 @@ verdict(const struct sighting_settings *s, const struct sighting_facts *f, bool 
 		return ADMISSION_NOT_STORABLE;
 	if (f->on_disk)
 		return ADMISSION_ON_DISK;
+	if (f->kind == SIGHTING_HEAD)
+		return ADMISSION_HEAD;
 	if (!kinds[f->kind].brings)
 		return ADMISSION_NOT_STORABLE;
 	if (f->route == RULE_NEVER)

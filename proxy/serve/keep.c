@@ -101,6 +101,24 @@ judge(struct fill *f, const struct response *rs, int64_t now, struct buf *names)
 	return keep_file(f, rs, names);
 }
 
+/* The answer is not kept. Of one to HEAD it is said whether one to GET might be, and why not. */
+static void
+keep_none(struct fill *f, const struct response *rs, enum storable storable, int64_t now,
+	  struct flight_head *h)
+{
+	bool head = f->rq.method == METHOD_HEAD;
+	enum storable why = head ? keep_judge_as_get(f, rs, now) : storable;
+	bool might = head && storable_is_yes(why);
+	f->sighting = (struct sighting){.verdict = might ? ADMISSION_HEAD : ADMISSION_NOT_STORABLE};
+	if (!storable_is_yes(why))
+		h->judged = why;
+	if (!keep_part(f, rs, h, now) && (f->kind != FILL_PASS || head))
+		bill_fetch(f, GHOST_ASKED, 0, 0);
+	struct news_facts news = keep_news(f, rs->status, storable);
+	if (f->kind == FILL_VALIDATE && news_outdates_copy(&news))
+		keep_outdate(f, now);
+}
+
 void
 keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct flight_head *h)
 {
@@ -115,6 +133,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	bool keeps = f->keeps == KEEPS_ANSWER;
 	bool withheld = head_store(rs, now, &h->head, keeps ? &f->terms : NULL);
 	h->has_age = fields_has(&rs->fields, FIELD_AGE);
+	h->judged = storable;
 	if (keep_replaces_part(f, rs->status))
 		keep_forget_part(f->serve->shelves, key_primary(&f->key));
 	if (keeps) {
@@ -126,20 +145,13 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 		if (!keep_sliced(f, rs, h))
 			begin_write(f, h);
 	} else {
-		f->sighting = (struct sighting){.verdict = ADMISSION_NOT_STORABLE};
-		if (!keep_part(f, rs, h, now) &&
-		    (f->kind != FILL_PASS || f->rq.method == METHOD_HEAD))
-			bill_fetch(f, GHOST_ASKED, 0, 0);
-		struct news_facts news = keep_news(f, rs->status, storable);
-		if (f->kind == FILL_VALIDATE && news_outdates_copy(&news))
-			keep_outdate(f, now);
+		keep_none(f, rs, storable, now, h);
 	}
 	buf_add_str(&h->tags, buf_str(&f->tags));
 	h->terms = f->terms;
 	h->storable = keeps;
 	h->of_owner = policy_has_credentials(&f->rq);
 	h->narrow = f->tunnel;
-	h->judged = storable;
 	h->verdict = f->sighting.verdict;
 	if (rs->status >= 500)
 		h->blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));

@@ -27,6 +27,8 @@ uint64_t keep_length(const struct response *rs);
 /* May it be stored? On yes f->terms says how it may be used. updated: it is a stored head with the
  * fields of a 304 or HEAD. */
 enum storable keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now);
+/* The same of what a GET would be answered, as an answer to HEAD says it (RFC 9110 9.3.2). */
+enum storable keep_judge_as_get(const struct fill *f, const struct response *rs, int64_t now);
 struct news_facts keep_news(const struct fill *f, int status, enum storable storable);
 /* The copy is to be validated before its next use. */
 void keep_outdate(struct fill *f, int64_t now);

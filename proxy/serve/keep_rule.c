@@ -114,22 +114,39 @@ asked_by_key(const struct fill *f)
 	       str_eq(f->rq.path_query, cachekey_target(key_primary(&f->key)));
 }
 
-enum storable
-keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
+static struct storing_facts
+facts_of(const struct fill *f, const struct response *rs, int64_t now)
 {
-	struct storing_facts facts = {
+	return (struct storing_facts){
 		.request = &f->rq,
 		.response = rs,
 		.request_time = f->request_time,
 		.response_time = now,
 		.settings = &f->route->policy,
-		.updated = updated,
 	};
+}
+
+enum storable
+keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
+{
+	struct storing_facts facts = facts_of(f, rs, now);
+	facts.updated = updated;
 	/* A run asks by the keys of its slices: that their head was replaced says nothing of them. */
 	if (f->kind == FILL_PASS || (f->kind != FILL_SLICES && keep_is_forgotten(f)))
 		return STORABLE_METHOD;
 	enum storable s = policy_storable(&facts, &f->terms);
 	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;
+}
+
+enum storable
+keep_judge_as_get(const struct fill *f, const struct response *rs, int64_t now)
+{
+	struct request get = f->rq;
+	struct storing_facts facts = facts_of(f, rs, now);
+	struct terms unused;
+	get.method = METHOD_GET;
+	facts.request = &get;
+	return policy_storable(&facts, &unused);
 }
 
 struct news_facts

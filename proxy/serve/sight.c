@@ -83,7 +83,7 @@ void
 sight_stored(struct txn *t)
 {
 	struct sighting_facts f = sight_of_object(t);
-	if (!f.admitted) /* else it may bring slices */
+	if (!f.admitted && f.kind != SIGHTING_HEAD) /* else it may bring slices */
 		f.kind = SIGHTING_VALIDATION;
 	t->sighting = seen_look(t->serve->shelves->seen, t->key.sighting, &f);
 }

@@ -136,6 +136,19 @@ SCENARIO("each header of a stored answer is explained, and why an answer was not
 	expect_text(word(URL "/s", "last.not_stored"), "");
 }
 
+SCENARIO("why the answer to a HEAD was not stored: its page forbids it, or it is a HEAD")
+{
+	origin_says("/p", .fields = "Cache-Control: private\r\n");
+	origin_says("/s", .fields = "Cache-Control: max-age=60\r\n");
+	edge_start();
+	ask("HEAD", "/p", NULL, NULL);
+	ask("HEAD", "/s", NULL, NULL);
+	expect_soon(URL "/p", "last.verdict", "not-storable");
+	expect_text(word(URL "/p", "last.not_stored"), "private");
+	expect_soon(URL "/s", "last.verdict", "head");
+	expect_text(word(URL "/s", "last.not_stored"), "method");
+}
+
 SCENARIO("asking is no sighting, asks no origin and counts nothing")
 {
 	origin_says("/x", .fields = FRESH, .body = "hello");

@@ -12,7 +12,7 @@ static const char *const outcomes[] = {
 };
 static const char *const verdicts[] = {
 	"not_storable", "first_sight", "seen_current", "seen_previous", "always",  "never",
-	"filling",	"too_large",   "over_budget",  "reload",	"on_disk",
+	"filling",	"too_large",   "over_budget",  "reload",	"on_disk", "head",
 };
 enum {
 	OUTCOMES = sizeof outcomes / sizeof *outcomes,
@@ -62,6 +62,7 @@ script(void)
 	origin_says("/part", .fields = FRESH, .etag = "\"1\"", .body = "0123456789",
 		    .ranges = true);
 	origin_says("/post", .body = "posted");
+	origin_says("/head", .fields = FRESH, .body = "head");
 	origin_says("/no", .fields = "Cache-Control: no-store\r\n", .body = "no");
 	origin_says("/never/x", .fields = FRESH, .body = "x");
 	origin_says("/always/x", .fields = FRESH, .body = "x");
@@ -88,6 +89,9 @@ sequential(void)
 	expect_hit(saw(get_with("/part", "Range: bytes=2-3\r\n")));
 	saw(ask("POST", "/post", NULL, "x"));
 	saw(ask("HEAD", "/post", NULL, NULL));
+	double heads = edge_stat("admission.head");
+	expect_verdict(saw(ask("HEAD", "/head", NULL, NULL)), "detail=head");
+	edge_wait_stat("admission.head", (int)heads + 1);
 	for (int i = 0; i < 3; i++)
 		saw(get("/no"));
 	for (int i = 0; i < 2; i++) {
