@@ -129,6 +129,7 @@ learn_member(struct upstream *u, struct member *m, const struct member *was)
 	COPY(m, was, failures);
 	COPY(m, was, why);
 	COPY(m, was, returned_ms);
+	COPY(m, was, answered_ms);
 	COPY(m, was, usual_us);
 	if (u->checks.path) {
 		COPY(m, was, unwell);

@@ -3,8 +3,10 @@
  *
  * A server that fails five times in a row (no connection, silence, 502 to 504) is left alone for
  * 1 s, then for 2, 4, ... 30 s; each time one request finds out whether it is back. Any other
- * answer shows that it is well. Never more than half of a group is left alone (of one server:
- * none); what fails beyond that is said, and asked all the same.
+ * answer shows that it is well. One that took no connection for all of connect_timeout and answered
+ * nobody meanwhile is left alone at once: each such failure is a client's whole wait. Never more
+ * than half of a group is left alone (of one server: none); what fails beyond that is said, and
+ * asked all the same.
  *
  * A group may have its servers checked beside that (struct upstream_checks). One that fails `fall`
  * checks in a row is left alone until `rise` succeed in a row, whatever it answers meanwhile and
@@ -30,6 +32,7 @@ enum {
 	UPSTREAM_MOST = BALANCE_MOST, /* servers of a group */
 	UPSTREAM_FAILURES = 5,
 	UPSTREAM_HOLD_FIRST_MS = 1000,
+	UPSTREAM_ANSWERED_STEP_MS = 250, /* how exactly it is known when one answered last */
 	UPSTREAM_HOLD_MOST_MS = 30000,
 	UPSTREAM_SLOW_RETURN_MS = 30000,
 	UPSTREAM_RETRIES_LEAST = 3,

@@ -128,6 +128,16 @@ leave_alone_longer(struct member *m, int64_t now_ms)
 					       held_word(now_ms + hold_ms(level), level));
 }
 
+/* It let a connection wait for all of its time, and answered nobody meanwhile: one is enough. */
+static bool
+is_silent(const struct member *m, int why, int64_t now_ms)
+{
+	int64_t answered = atomic_load_explicit(&m->answered_ms, memory_order_relaxed);
+	int64_t begun = now_ms - m->origin->connect_timeout_ms;
+	return why == -FETCH_CONNECT_TIMEOUT &&
+	       (!answered || answered + UPSTREAM_ANSWERED_STEP_MS <= begun);
+}
+
 static void
 note_failure(struct upstream *u, const struct upstream_try *t, int why, const char *word,
 	     const char *detail, int64_t now_ms)
@@ -139,12 +149,13 @@ note_failure(struct upstream *u, const struct upstream_try *t, int why, const ch
 		leave_alone_longer(m, now_ms);
 		return;
 	}
-	if (failures < UPSTREAM_FAILURES)
+	if (failures < UPSTREAM_FAILURES && !is_silent(m, why, now_ms))
 		return;
 	if (leave_alone(u, m, now_ms))
-		log_warning("origin %s is left alone for a while: %s (%s), %u times in a row; the "
-			    "other servers of group %s are asked instead",
-			    origin_url(m->origin), word, detail, failures, u->name);
+		log_warning("origin %s is left alone for a while: %s (%s), %u %s; the other "
+			    "servers of group %s are asked instead",
+			    origin_url(m->origin), word, detail, failures,
+			    failures == 1 ? "time" : "times in a row", u->name);
 	else if (failures == UPSTREAM_FAILURES && !atomic_load(&m->held))
 		log_warning("origin %s fails: %s (%s), %u times in a row; it is asked all the "
 			    "same, for %s",
@@ -298,6 +309,15 @@ learn(struct member *m, int64_t us)
 		atomic_store_explicit(&m->usual_us, (uint32_t)usual, memory_order_relaxed);
 }
 
+/* Seldom written, for all workers read what lies beside it. */
+static void
+note_answer(struct member *m, int64_t now_ms)
+{
+	int64_t last = atomic_load_explicit(&m->answered_ms, memory_order_relaxed);
+	if (!last || now_ms - last >= UPSTREAM_ANSWERED_STEP_MS)
+		atomic_store_explicit(&m->answered_ms, now_ms, memory_order_relaxed);
+}
+
 void
 upstream_answered(struct upstream *u, const struct upstream_try *t, int status, int64_t wait_us,
 		  int64_t now_ms)
@@ -306,6 +326,7 @@ upstream_answered(struct upstream *u, const struct upstream_try *t, int status, 
 	char word[16];
 	assert(t->current < u->count);
 	learn(m, wait_us);
+	note_answer(m, now_ms);
 	if (status < 502 || status > 504) {
 		note_success(u, m, now_ms);
 		return;

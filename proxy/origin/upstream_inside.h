@@ -21,6 +21,7 @@ struct member {
 	_Atomic unsigned failures;   /* in a row */
 	_Atomic int why;	     /* of the last: a status, or minus a fetch_end */
 	_Atomic int64_t returned_ms; /* since when it is asked again; 0: all the time */
+	_Atomic int64_t answered_ms; /* last, but for UPSTREAM_ANSWERED_STEP_MS; 0: never */
 	_Atomic uint32_t usual_us;
 	_Atomic unsigned checks_failed, checks_good; /* in a row, up to fall and to rise */
 	_Atomic bool unwell;			     /* by its checks */

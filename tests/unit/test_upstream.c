@@ -35,8 +35,8 @@ numbered(const struct upstream_options *o, unsigned n)
 	char err[200], url[64];
 	for (unsigned i = 0; i < n; i++) {
 		snprintf(url, sizeof url, "http://192.0.2.%u", i + 1);
-		all[i].origin =
-			origin_create(&(struct origin_options){.url = url}, err, sizeof err);
+		struct origin_options oo = {.url = url, .connect_timeout_ms = CONNECT_MS};
+		all[i].origin = origin_create(&oo, err, sizeof err);
 		all[i].number = i;
 	}
 	log_set_level(LOG_ERROR);
@@ -434,7 +434,7 @@ START_TEST(by_hash_a_key_has_one_server_until_it_fails)
 }
 END_TEST
 
-/* How a fetch may end, whether five times in a row says that the server fails, and whether another
+/* How a fetch may end, whether five times in a row at most say that the server fails, and whether another
  * may be asked: for a safe method, for others. */
 static const struct {
 	const char *says;
@@ -485,7 +485,7 @@ START_TEST(what_counts_as_a_failure_and_what_is_tried_again)
 	struct upstream *u = several(2);
 	struct fetch_result r = ends[_i].r;
 	r.word = ends[_i].says;
-	for (int i = 0; i < UPSTREAM_FAILURES; i++) {
+	for (int i = 0; i < UPSTREAM_FAILURES && !is_out(u, 0, 1000); i++) {
 		struct upstream_try t = {0};
 		upstream_begin(u, &t, 1000);
 		ck_assert_uint_eq(t.current, 0);
@@ -495,6 +495,59 @@ START_TEST(what_counts_as_a_failure_and_what_is_tried_again)
 	ck_assert_msg(is_out(u, 0, 1001) == ends[_i].out, "%s", ends[_i].says);
 	ck_assert_msg(upstream_may_ask_another(&r, true) == ends[_i].safe, "%s", ends[_i].says);
 	ck_assert_msg(upstream_may_ask_another(&r, false) == ends[_i].other, "%s", ends[_i].says);
+	upstream_destroy(&u);
+}
+END_TEST
+
+static void
+connects_to_nobody(struct upstream *u, int64_t now)
+{
+	static const struct fetch_result silent = {.end = FETCH_CONNECT_TIMEOUT,
+						   .word = "connect-timeout"};
+	struct upstream_try t = {0};
+	upstream_begin(u, &t, now - CONNECT_MS);
+	ck_assert_uint_eq(t.current, 0);
+	upstream_failed(u, &t, &silent, now);
+	upstream_end(u, &t);
+}
+
+/* When the server answered somebody, before it took no connection within CONNECT_MS until 10,000. */
+static const struct {
+	int64_t answered;
+	bool out;
+} silences[] = {{0, true}, {1, true}, {8000, true}, {9400, false}, {9999, false}};
+
+START_TEST(one_that_answers_nobody_while_it_is_connected_to_is_left_alone_at_once)
+{
+	struct upstream_options o = {.name = "g", .retries = UPSTREAM_MOST};
+	struct upstream *u = numbered(&o, 2), *next = numbered(&o, 2);
+	int first;
+	if (silences[_i].answered)
+		ask(u, 3, silences[_i].answered, &first);
+	upstream_learn_from(next, u); /* a reload meanwhile */
+	connects_to_nobody(u, 10000);
+	connects_to_nobody(next, 10000);
+	ck_assert(is_out(u, 0, 10000) == silences[_i].out);
+	ck_assert(is_out(next, 0, 10000) == silences[_i].out);
+	for (int i = 1; !is_out(u, 0, 10000); i++) {
+		ck_assert_int_lt(i, UPSTREAM_FAILURES);
+		connects_to_nobody(u, 10000);
+	}
+	ask(u, 2, 10001, &first);
+	ck_assert_int_eq(first, 1);
+	upstream_destroy(&u);
+	upstream_destroy(&next);
+}
+END_TEST
+
+START_TEST(where_there_is_no_other_five_such_failures_are_needed_to_say_so)
+{
+	struct upstream *u = several(1);
+	for (int i = 0; i < UPSTREAM_FAILURES; i++) {
+		ck_assert_int_eq(upstream_state(u, 0, 10000).condition, UPSTREAM_WELL);
+		connects_to_nobody(u, 10000);
+	}
+	ck_assert_int_eq(upstream_state(u, 0, 10000).condition, UPSTREAM_FAILING);
 	upstream_destroy(&u);
 }
 END_TEST
@@ -816,6 +869,8 @@ UNIT("upstream", LOOP(checks_put_a_server_out_and_bring_it_back, checks),
      TEST(retries_have_a_budget), TEST(a_server_that_is_back_gets_its_part_bit_by_bit),
      TEST(by_hash_a_key_has_one_server_until_it_fails),
      LOOP(what_counts_as_a_failure_and_what_is_tried_again, ends),
+     LOOP(one_that_answers_nobody_while_it_is_connected_to_is_left_alone_at_once, silences),
+     TEST(where_there_is_no_other_five_such_failures_are_needed_to_say_so),
      LOOP(answers_of_a_gateway_that_has_nothing_behind_it_are_failures, answers),
      TEST(the_usual_time_is_where_one_in_five_is_slower_and_no_outlier_moves_it),
      TEST(workers_share_it), TEST(places_of_those_left_alone_are_given_back))
