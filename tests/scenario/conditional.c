@@ -183,8 +183,9 @@ SCENARIO("a conditional request for something not stored does not store a 304")
 SCENARIO("what a 304 says to who has a cookie goes to nobody else")
 {
 	static const char *const old = "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n";
-	origin_says("/p", .fields = old, .fields_304 = text("%sX-User: alice\r\n", old),
-		    .etag = "\"1\"", .body = "page", .times = 9);
+	origin_says("/p", .fields = old, .etag = "\"1\"", .body = "page");
+	origin_says("/p", .fields_304 = text("%sX-User: alice\r\n", old), .etag = "\"1\"");
+	origin_says("/p", .fields = old, .etag = "\"1\"");
 	edge_start_yaml("cache: { default_ttl: 1s, heuristic_max: 1s }\n");
 	get("/p");
 	wait_until(!verdict_has(get_with("/p", "Cookie: sid=alice\r\n"), "hit"));
@@ -258,16 +259,16 @@ SCENARIO("the request's no-cache asks the origin and refreshes")
 SCENARIO("the Age of a 304 or of a HEAD counts: the inner cache's time is not had twice")
 {
 	origin_says("/x", .fields = STALE, .etag = "\"v\"", .body = "hello");
-	origin_says("/x", .fields_304 = "Cache-Control: max-age=60\r\nAge: 50\r\n", .etag = "\"v\"",
-		    .body = "hello");
-	origin_says("/x", .fields_304 = "Cache-Control: max-age=60\r\nAge: 90\r\n", .etag = "\"v\"",
-		    .body = "hello");
+	origin_says("/x", .fields_304 = "Cache-Control: max-age=600\r\nAge: 500\r\n",
+		    .etag = "\"v\"", .body = "hello");
+	origin_says("/x", .fields_304 = "Cache-Control: max-age=600\r\nAge: 900\r\n",
+		    .etag = "\"v\"", .body = "hello");
 	edge_start_yaml(EDGE_CACHE("  client_directives: obey\n"));
 	get("/x");
 	for (int i = 0; i < 2; i++) {
 		struct answer a = get("/x");
 		expect_answer(a, 200, "hello");
-		expect_that(field(a, "Age") && atoi(field(a, "Age")) >= 50, "Age: %s",
+		expect_that(field(a, "Age") && atoi(field(a, "Age")) >= 500, "Age: %s",
 			    field(a, "Age"));
 	}
 	origin_expect_requests(2);
