@@ -16,7 +16,7 @@ begin(const char *rules)
 			    .body = text("door %u", i));
 	edge_start_yaml(text("origins:\n  - name: web\n    balance: round-robin\n"
 			     "    servers: [ { url: %s }, { url: %s } ]\n"
-			     "    health: { path: /healthz, every: 100ms, timeout: 100ms, %s }\n",
+			     "    health: { path: /healthz, every: 500ms, timeout: 500ms, %s }\n",
 			     origin_door(1), origin_door(2), rules));
 }
 
@@ -100,7 +100,7 @@ SCENARIO("a reload without checks lets a server return, and one with them finds 
 				 "    servers: [ { url: %s }, { url: %s } ]\n",
 				 origin_door(1), origin_door(2));
 	const char *checks =
-		"    health: { path: /healthz, every: 100ms, timeout: 100ms, fall: 1 }\n";
+		"    health: { path: /healthz, every: 500ms, timeout: 500ms, fall: 1 }\n";
 	begin("fall: 1");
 	for (int i = 0; i < 3; i++) {
 		wait_until(stats_say("health check: total-timeout"));
