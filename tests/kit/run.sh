@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh PROGRAM... - runs test programs, JOBS at once (twice the cores: most of them wait): a line for each as
+# run.sh PROGRAM... - runs test programs, JOBS at once (twice the cores): a line for each as
 # it ends, all that a failing one said, and at the end "N passed, N failed" over their single tests. What is no
 # program fails too. Checks (*.sh) come first, one by one, for they call make. Then comes what took longest when
 # it ran last (build/took, of any mode), so that nothing long is left alone in the end; what never ran comes first.
