@@ -129,8 +129,8 @@ programs  = $(patsubst $(1)/%.c,$(B)/$(2)/%,$(wildcard $(1)/$(3)$(or $(T),*).c))
 UNITS     := $(call programs,tests/unit,tests,test_)
 SCENARIOS := $(call programs,tests/scenario,scenario,)
 FUZZERS   := $(call programs,tests/fuzz,fuzz,fuzz_)
-# Test programs at once: most of them wait, but under sanitizers.
-JOBS       ?= $(shell expr $$(nproc) '*' $(if $(filter release,$(MODE)),4,2))
+# Test programs at once: most of them wait. Under sanitizers what run.sh takes by itself.
+JOBS       ?= $(if $(filter release,$(MODE)),$(shell expr $$(nproc) '*' 4))
 # Limits of time are wide: the machine is shared.
 RUN        = JOBS=$(JOBS) TWICE=$(B)/bin/twice KIT_TIME=$(or $(KIT_TIME),$(if $(filter release,$(MODE)),4,8)) \
 	     THREADS_ONLY=$(if $(T),,$(filter tsan,$(MODE))) tests/kit/run.sh

@@ -126,18 +126,13 @@ says_own_tls(void)
 static const char *
 with_small_filter(const char *yaml)
 {
-	static const char *const forms[][2] = {{"\nadmission:\n", "  capacity: 200k\n"},
-					       {"\nadmission: {", " capacity: 200k,"}};
-	const char *whole = text("\n%s", yaml);
+	const char *whole = text("\n%s", yaml), *more = whole;
 	if (strstr(yaml, "capacity:"))
 		return yaml;
-	for (int i = 0; i < 2; i++) {
-		const char *at = strstr(whole, forms[i][0]);
-		int n = at ? (int)(at - whole + (ptrdiff_t)strlen(forms[i][0])) : 0;
-		if (at)
-			return text("%.*s%s%s", n, whole, forms[i][1], whole + n) + 1;
-	}
-	return text("%s\nadmission: { capacity: 200k }\n", yaml);
+	more = replaced(more, "\nadmission:\n", "\nadmission:\n  capacity: 200k\n");
+	more = replaced(more, "\nadmission: {", "\nadmission: { capacity: 200k,");
+	return strcmp(more, whole) != 0 ? more + 1
+					: text("%s\nadmission: { capacity: 200k }\n", yaml);
 }
 
 static void

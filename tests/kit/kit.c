@@ -315,6 +315,12 @@ kit_now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+int64_t
+kit_seconds_since(int64_t begun_ms)
+{
+	return (kit_now_ms() - begun_ms) / 1000 + 1; /* one may have been about to end */
+}
+
 static double
 time_factor(void)
 {

@@ -99,6 +99,8 @@ void barrier_arrivals(struct barrier *b, int n); /* waits until n threads wait a
 		if (kit_now_ms() > kit_begun + kit_patience_ms())                   \
 	kit_fail(__FILE__, __LINE__, "did not come true in time: %s", #cond)
 int64_t kit_now_ms(void);
+int64_t
+kit_seconds_since(int64_t begun_ms); /* the most that Age or a ttl may have moved by since */
 int64_t kit_patience_ms(void);
 void kit_pause(void); /* 2 ms */
 /* The longer it was waited already, the longer: to ask costs the others time. */

@@ -120,11 +120,12 @@ SCENARIO("Age is what it should be, and Date is the origin's")
 		    .body = "x", .no_date = true);
 	origin_says("/y", .fields = CC "max-age=600\r\n", .body = "y");
 	edge_start();
+	int64_t begun = kit_now_ms();
 	get("/y");
 	struct answer a = get("/y");
 	expect_hit(a);
-	expect_that(field(a, "Age") && atoi(field(a, "Age")) <= 30, "Age of a new object: %s",
-		    field(a, "Age"));
+	expect_that(field(a, "Age") && atoi(field(a, "Age")) <= kit_seconds_since(begun),
+		    "Age of a new object: %s", field(a, "Age"));
 	expect_int(field_lines(a, "Age"), 1);
 	/* An old Date makes it old: apparent_age, RFC 9111 4.2.3. */
 	get("/x");
