@@ -191,24 +191,36 @@ compose(const char *const *flags)
 
 /* ---- its voice ------------------------------------------------------------------------------- */
 
-static void *
-read_stderr(void *ctx)
+/* Whatever the process wrote until now is taken out of the pipe, with the lock held: by the thread below, and by
+ * whoever asks, so that a line is there which was written before something that a test saw. False: it was
+ * the end. */
+static bool
+hear(struct words *w)
 {
-	struct words *w = ctx;
 	char buf[4096];
 	ssize_t n;
 	while ((n = read(w->fd, buf, sizeof buf)) > 0 || (n < 0 && errno == EINTR)) {
 		if (n < 0)
 			continue;
-		pthread_mutex_lock(&edge.lock);
 		heap_add(&edge.err, buf, (size_t)n);
 		heap_add(&w->said, buf, (size_t)n);
+	}
+	return n < 0 && errno == EAGAIN;
+}
+
+static void *
+read_stderr(void *ctx)
+{
+	struct words *w = ctx;
+	struct pollfd p = {.fd = w->fd, .events = POLLIN};
+	while (!w->ended) { /* which it alone sets */
+		poll(&p, 1, -1);
+		pthread_mutex_lock(&edge.lock);
+		w->ended = !hear(w);
+		if (w->ended)
+			close(w->fd);
 		pthread_mutex_unlock(&edge.lock);
 	}
-	close(w->fd);
-	pthread_mutex_lock(&edge.lock);
-	w->ended = true;
-	pthread_mutex_unlock(&edge.lock);
 	return NULL;
 }
 
@@ -216,6 +228,8 @@ static char *
 copy_of(const struct heap *h)
 {
 	pthread_mutex_lock(&edge.lock);
+	if (edge.words && !edge.words->ended)
+		hear(edge.words);
 	char *s = kit_dup(h->p ? h->p : "", h->n);
 	pthread_mutex_unlock(&edge.lock);
 	return s;
@@ -303,6 +317,7 @@ launch(void)
 	close(err[1]);
 	close(out);
 	w->fd = err[0];
+	fcntl(w->fd, F_SETFL, O_NONBLOCK);
 	edge.words = w;
 	if (pthread_create(&w->reader, NULL, read_stderr, w) != 0)
 		fail("no thread");
