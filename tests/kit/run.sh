@@ -1,7 +1,7 @@
 #!/bin/bash
 # run.sh PROGRAM... - runs test programs, JOBS at once (twice the cores): a line for each as
-# it ends, all that a failing one said, and at the end "N passed, N failed" over their single tests. What is no
-# program fails too. Checks (*.sh) come first, one by one, for they call make. Then comes what took longest when
+# it ends, all that a failing one said, the ten slowest, and at the end "N passed, N failed" over their single
+# tests. What is no program fails too. Checks (*.sh) come first, one by one, for they call make. Then comes what took longest when
 # it ran last (build/took, of any mode), so that nothing long is left alone in the end; what never ran comes first.
 # By default a program under ThreadSanitizer sleeps for a second before it exits; a scenario is two of them.
 TSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/tsan.supp atexit_sleep_ms=0 $TSAN_OPTIONS"
@@ -40,29 +40,22 @@ run_one() {
 }
 export -f run_one
 
-# THREADS_ONLY=1, for ThreadSanitizer: it finds nothing in a unit test or corpus that cannot begin a thread.
-is_left_out() {
-	local symbols
-	[ -n "${THREADS_ONLY:-}" ] && [[ $1 == */test_* || $1 == */fuzz_* ]] &&
-		symbols=$(nm -D "$1") && [[ $symbols != *pthread_create* ]]
-}
-
 longest_first() {
 	printf '%s\n' "$@" | awk '!programs { took[$2] = $1; next }
 		{ n = $0; sub(/.*\//, "", n); print (n in took) ? took[n] : 1e6, $0 }' build/took programs=1 - |
 		sort -s -k 1,1nr | cut -d ' ' -f 2-
 }
 
-programs=() left_out=0
+programs=()
 for program; do
 	case $program in
 	*.sh) run_one "$program" ;;
-	*) if is_left_out "$program"; then left_out=$((left_out + 1)); else programs+=("$program"); fi ;;
+	*) programs+=("$program") ;;
 	esac
 done
 [ ${#programs[@]} -eq 0 ] || longest_first "${programs[@]}" | tr '\n' '\0' |
 	xargs -0 -n 1 -P "${JOBS:-$(($(nproc) * 2))}" bash -c 'run_one "$1"' run_one
-[ "$left_out" -eq 0 ] || echo "left out: $left_out programs that cannot begin a thread"
 touch "$folder/counts" "$folder/took"
+[ $# -le 10 ] || echo "slowest: $(sort -rn "$folder/took" | awk 'NR <= 10 { printf "%s%s %s s", NR > 1 ? ", " : "", $2, $1 }')"
 sort -k 2,2 -s -u "$folder/took" build/took >"$folder/all" && mv "$folder/all" build/took
-awk '{ p += $1; f += $2 } END { print p + 0 " passed, " f + 0 " failed"; exit !(p > 0 && f == 0 && NR == '$(($# - left_out))') }' "$folder/counts"
+awk '{ p += $1; f += $2 } END { print p + 0 " passed, " f + 0 " failed"; exit !(p > 0 && f == 0 && NR == '$#') }' "$folder/counts"
