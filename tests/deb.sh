@@ -50,6 +50,8 @@ fi
 # ---- install and start, in a system without systemd ---------------------------------------------
 must "it does not install" inside apt-get install -y -q --no-install-recommends $(cd "$root" && ls debs/*.deb | sed 's,^,/,')
 must "there is no user twice" inside id twice
+version=$(inside dpkg-query -W -f '${Version}' twice)
+must "the program says another version than its package" test "$(inside twice --version)" = "twice $version"
 must "check finds something in the configuration of the package" inside twice check -c /etc/twice.yaml
 must "the library is not found" sh -c "chroot '$root' ldconfig -p | grep -q libtwice-filter.so.0"
 libdir=$(chroot "$root" dpkg -L libtwice-filter-dev | sed -n 's,/libtwice-filter\.so$,,p')
