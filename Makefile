@@ -192,7 +192,7 @@ install: $(B)/bin/twice $(PAPERS)
 	install -D -m 644 $(B)/manual/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/twice
 	install -D -m 644 $(B)/manual/zsh $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions/_twice
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice/examples config/examples/*.yaml
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice config/twice.yaml config/alerts.yaml config/grafana.json README.md LICENSE
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice config/twice.yaml config/alerts.yaml config/grafana.json README.md CHANGELOG.md LICENSE
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/twice share/man/man1/twice.1 share/man/man5/twice.yaml.5 \
 		share/bash-completion/completions/twice share/zsh/vendor-completions/_twice)

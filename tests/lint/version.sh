@@ -147,10 +147,14 @@ done <"$place/commits"
 
 # ---- papers that name the release too ---------------------------------------------------------------
 release=$(head -1 .version)
-names() { # a file, what its line must begin with
-	if grep -qs "^$2" "$1"; then well; else wrong "$1 has no line \"$2\", but .version says $release"; fi
+begins() { # a file, its first line of a kind, what that must begin with
+	line=$(grep -m 1 -s "$2" "$1")
+	case $line in "$3"*) well ;; *) wrong "$1 says \"$line\", not \"$3\" as .version" ;; esac
 }
-names debian/changelog "twice ($release) "
-[ "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" = "$release" ] || wrong "debian/changelog does not begin with $release"
+begins debian/changelog "^twice" "twice ($release) "
+case $release in
+*~) begins CHANGELOG.md "^## " "## ${release%\~}, not yet released" ;;
+*) begins CHANGELOG.md "^## " "## $release, " ;; # and its date
+esac
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
