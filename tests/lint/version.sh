@@ -131,7 +131,7 @@ says 1.3.0~20261127101824 tree "the commit after the release"
 rises 1.3.0~20261127101824
 
 # ---- the commits of this repository -----------------------------------------------------------------
-# Two commits may be of one second, but only one is a release. What has no release in .version is older than that file.
+# Two commits may be of one second, but only one is a release. A commit without a release in .version is older than that file.
 last=0~~ before=
 [ ! -e .git ] || git log --reverse --first-parent -50 --format='%H %ct' 2>/dev/null >"$place/commits"
 while read -r hash time; do
