@@ -93,7 +93,7 @@ bare outer/inner
 mkdir "$place/outer/inner/.git"
 says $files outer/inner "an empty .git below another repository"
 mkdir "$place/few"
-for tool in sh dirname find sort tail date; do ln -s "$(command -v $tool)" "$place/few/$tool"; done
+for tool in sh find sort tail date; do ln -s "$(command -v $tool)" "$place/few/$tool"; done
 bare without
 cp -a "$place/tree/.git" "$place/without/"
 PATH=$place/few says $files without "a repository, but no git"
@@ -132,10 +132,12 @@ rises 1.3.0~20261127101824
 
 # ---- the commits of this repository -----------------------------------------------------------------
 # Two commits may be of one second, but only one is a release. A commit without a release in .version is older than that file.
-last=0~~ before=
+last=0~~ before= newline='
+'
 [ ! -e .git ] || git log --reverse --first-parent -50 --format='%H %ct' 2>/dev/null >"$place/commits"
 while read -r hash time; do
-	release=$(git show "$hash:.version" 2>/dev/null | head -1)
+	release=$(git show "$hash:.version" 2>/dev/null)
+	release=${release%%"$newline"*}
 	case $release in [0-9]*) ;; *) release=0~ ;; esac
 	printf '%s\n' "$release" "$time" >"$place/told/.version"
 	now=$("$place/told/.ci/version")
