@@ -1,6 +1,7 @@
 # An image of twice, from this tree and Debian's packages alone.
 #
-#   docker build -t twice .
+#   make image                                        # docker build --build-arg VERSION="$(.ci/version)" -t twice .
+#   git archive HEAD | docker build -t twice -        # the same of a commit, which needs no VERSION
 #   docker run -p 8080:8080 -v twice-cache:/var/cache/twice twice run --origin https://www.example.com --cache /var/cache/twice
 #   docker run -p 8080:8080 -v ./twice.yaml:/etc/twice.yaml:ro -v twice-cache:/var/cache/twice twice
 #
@@ -10,7 +11,10 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
 	gcc libc6-dev make pkg-config ca-certificates libevent-dev libcurl4-openssl-dev libnghttp2-dev \
 	libssl-dev libcyaml-dev libyaml-dev libxxhash-dev libjansson-dev libzstd-dev liblzma-dev zlib1g-dev
 COPY . /src
-RUN make -C /src -j"$(nproc)" build/twice && strip /src/build/twice
+# The context has no .git. Without VERSION, and from no `git archive`, .ci/version takes the times of the files.
+ARG VERSION=
+RUN if [ -n "$VERSION" ]; then echo "$VERSION" >/src/.version; fi && \
+	make -C /src -j"$(nproc)" build/twice && strip /src/build/twice
 
 FROM debian:12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \

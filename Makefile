@@ -10,6 +10,7 @@
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
 #   make man            manual pages and completions of shells, in build/MODE/manual
 #   make deb            packages for Debian, in build/deb; tests/deb.sh tries them in a fresh system
+#   make image          the image of Dockerfile, named twice
 #   make install        to PREFIX (/usr/local): twice, and the filter library with header and .pc
 #   make uninstall      removes what install put there
 #   make compile-commands   build/compile_commands.json, for editors
@@ -74,7 +75,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario by-tls by-h2 test-programs fuzzers lint format fuzz bench man deb install uninstall deps clean help FORCE
+.PHONY: run test unit scenario by-tls by-h2 test-programs fuzzers lint format fuzz bench man deb image install uninstall deps clean help FORCE
 .SECONDEXPANSION:
 .PRECIOUS: $(B)/%.o
 
@@ -95,7 +96,7 @@ $(B)/proxy/admin/dashboard.o: EXTRA = -fno-lto # its symbols are the assembler's
 $(B)/proxy/cli/version.o: EXTRA = -DTWICE_VERSION='"$(shell cat build/version)"'
 $(B)/proxy/cli/version.o: build/version
 build/version: FORCE
-	@mkdir -p build; v=$$(.ci/version); echo "$$v" | cmp -s - $@ || echo "$$v" > $@
+	@mkdir -p build; v=$$(.ci/version) || exit 1; echo "$$v" | cmp -s - $@ || echo "$$v" > $@
 # A change of flags compiles everything anew.
 FLAGS = $(CC) $(filter-out -Werror,$(ALLFLAGS) $(PKG_CFLAGS) $(LINKFLAGS)) LTO=$(LTO)
 $(B)/flags: FORCE
@@ -196,6 +197,9 @@ $(PAPERS): $(B)/bin/twice
 	@mkdir -p $(@D); $< manual $(@F) > $@.new && mv -f $@.new $@
 man: $(PAPERS)
 deb: ; @packaging/deb.sh build/deb
+# The image is built without .git, so that its version is told here. DOCKER=podman or another.
+DOCKER ?= docker
+image: ; $(DOCKER) build --build-arg VERSION="$$(.ci/version)" -t twice .
 install: $(B)/bin/twice $(PAPERS)
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/twice
 	install -D -m 644 $(B)/manual/twice.1 $(DESTDIR)$(PREFIX)/share/man/man1/twice.1
@@ -203,7 +207,7 @@ install: $(B)/bin/twice $(PAPERS)
 	install -D -m 644 $(B)/manual/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/twice
 	install -D -m 644 $(B)/manual/zsh $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions/_twice
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice/examples config/examples/*.yaml
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice config/twice.yaml config/alerts.yaml config/grafana.json README.md LICENSE
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice config/twice.yaml config/alerts.yaml config/grafana.json README.md CHANGELOG.md LICENSE
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/twice share/man/man1/twice.1 share/man/man5/twice.yaml.5 \
 		share/bash-completion/completions/twice share/zsh/vendor-completions/_twice)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# deb.sh OUT - builds the packages for Debian in a copy of the tree, and puts them into the folder OUT. The version is git's:
-# "0.3.0-5-gabcdef0", five commits behind a tag, is 0.3.0+5.gabcdef0; a build on the way to 0.3.0 comes before it, 0.3.0~dev.
+# deb.sh OUT - builds the packages for Debian in a copy of the tree, and puts them into the folder OUT. Their version is that of
+# the tree (.ci/version), and the program of the packages says the same.
 set -eu
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 cd "$(dirname "$0")/.."
@@ -9,11 +9,11 @@ missing=$(dpkg-checkbuilddeps debian/control 2>&1) || {
 	echo "$missing; install it: apt-get install debhelper, and .ci/deps build" >&2
 	exit 1
 }
-version=$(.ci/version | sed -e 's/-dirty//' -e 's/-dev/~dev/' -e 's/-\([0-9]*\)-g/+\1.g/' -e 's/-/./g')
+version=$(.ci/version)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/twice"
-{ git ls-files -z 2>/dev/null || find . -path ./build -prune -o ! -type d -print0; } |
+{ [ -e .git ] && git ls-files -z 2>/dev/null || find . -path ./build -prune -o ! -type d -print0; } |
 	tar -c --null -T - | tar -x -C "$work/twice"
 cd "$work/twice"
 echo "$version" >.version
