@@ -38,7 +38,7 @@ struct listed {
 struct auditor {
 	struct audit *a;
 	int dir_fd, lock_fd;
-	struct filter_seed seed;
+	struct twice_seed seed;
 	struct forget *forget;
 	struct segment_file *files;
 	size_t files_n;
@@ -93,7 +93,7 @@ read_format(struct auditor *x, const char *dir, char *err, size_t err_bytes)
 		return -1;
 	}
 	x->a->bad_copies += bad;
-	filter_seed_init(&x->seed, random, sizeof random);
+	twice_seed_init(&x->seed, random, sizeof random);
 	return 0;
 }
 

@@ -14,7 +14,6 @@
 #define CACHE_CACHE_H
 
 #include "filter/hash.h"
-#include "filter/short.h"
 #include "proxy/base/block.h"
 #include "proxy/base/buf.h"
 #include "proxy/base/file_piece.h"
@@ -88,7 +87,7 @@ void cache_close(struct cache **c);
 
 /* 192+ bytes of secret kept beside the objects (file "seed" in dir, made at first open, mode 0600;
  * random when dir is NULL): the per-installation seed of key hashes. */
-const struct filter_seed *cache_seed(const struct cache *c);
+const struct twice_seed *cache_seed(const struct cache *c);
 /* Where the files beside the log are; "": nowhere. */
 const char *cache_directory(const struct cache *c);
 
@@ -108,7 +107,7 @@ struct object { /* constant once handed out, but for refs and the private part *
 	uint8_t place;		      /* where this body is read from */
 	_Atomic uint8_t on_disk;      /* a copy is (being) kept on disk */
 	_Atomic uint64_t clean_as_of; /* nothing forgotten up to then covers it (cache_now) */
-	struct key_hash hash;
+	struct twice_key_hash hash;
 	struct str key;	 /* the full key text */
 	struct str head; /* stored head (http/head.h) */
 	struct str tags; /* by which it may be purged: cache_tag of each, 4 bytes, little-endian */
@@ -145,21 +144,22 @@ struct cache_lookup {
 		     struct object *o); /* o NULL: not found; else a reference */
 	/* private: */
 	struct cache *cache;
-	struct key_hash hash;
+	struct twice_key_hash hash;
 	void *job;
 };
 
 /* key must hold until found or done. A lookup under way cannot be cancelled; its owner waits. */
-enum found cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash,
+enum found cache_lookup(struct cache *c, struct cache_lookup *l, struct twice_key_hash hash,
 			struct str key, struct object **out);
 
 /* What lies under the key now, as far as that can be said at once: FOUND_LATER is on disk. Nothing
  * is called back, and no hit is counted on disk. */
-enum found cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out);
+enum found
+cache_peek(struct cache *c, struct twice_key_hash hash, struct str key, struct object **out);
 /* The same for who only wants to know: nothing is counted, carried or moved. Waits for the disk: not
  * for workers. NULL, or a reference; *terms: its terms, as a soft purge has left them. */
 struct object *
-cache_look(struct cache *c, struct key_hash hash, struct str key, struct terms *terms);
+cache_look(struct cache *c, struct twice_key_hash hash, struct str key, struct terms *terms);
 /* Is o still what its key means? */
 bool cache_is_current(struct cache *c, struct object *o);
 
@@ -205,7 +205,7 @@ void body_give_back(struct body_read *r, struct object *o);
 
 struct object_write;
 struct write_options {
-	struct key_hash hash;
+	struct twice_key_hash hash;
 	struct str key, head, tags; /* copied */
 	struct terms terms;
 	enum object_kind kind;
@@ -241,17 +241,17 @@ struct object *cache_refresh(struct cache *c, struct object *o, struct str head,
 
 /* This key alone is forgotten in RAM and on disk; true if there was one. Readers that hold the
  * object finish undisturbed. Also after a crash, once the purge log is written (not waited for). */
-bool cache_remove(struct cache *c, struct key_hash hash, struct str key);
+bool cache_remove(struct cache *c, struct twice_key_hash hash, struct str key);
 
 /* ---- variants of a URL (siblings.h) -------------------------------------------------------- */
 
 /* The variant of the URL with this primary hash was stored; of more than `most` the least used go,
  * from RAM and from the disk's index. */
-void cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash variant,
-			  unsigned most);
+void cache_variant_stored(struct cache *c, struct twice_key_hash primary,
+			  struct twice_key_hash variant, unsigned most);
 /* It answered. After a restart that counts it among the URL's variants again. */
-void cache_variant_used(struct cache *c, struct key_hash primary, struct key_hash variant,
-			unsigned most);
+void cache_variant_used(struct cache *c, struct twice_key_hash primary,
+			struct twice_key_hash variant, unsigned most);
 
 /* ---- forgetting (forget.h) ----------------------------------------------------------------- */
 
@@ -259,7 +259,7 @@ void cache_variant_used(struct cache *c, struct key_hash primary, struct key_has
 uint64_t cache_now(const struct cache *c);
 /* Was nothing that covers the key forgotten after since? For what is fetched and shared before it
  * is stored. */
-bool cache_is_clean(struct cache *c, struct key_hash hash, struct str key, struct str tags,
+bool cache_is_clean(struct cache *c, struct twice_key_hash hash, struct str key, struct str tags,
 		    uint64_t since);
 /* The times of the latest purges of what has this key and these tags: by prefix or tag, and soft ones
  * of all kinds; 0: none. For the baseline. */
@@ -267,7 +267,7 @@ struct cache_purges {
 	uint64_t now, gone, stale;
 };
 struct cache_purges
-cache_latest_purges(struct cache *c, struct key_hash hash, struct str key, struct str tags);
+cache_latest_purges(struct cache *c, struct twice_key_hash hash, struct str key, struct str tags);
 /* What stands for a tag among the tags of an object. */
 uint32_t cache_tag(const struct cache *c, struct str tag);
 
@@ -278,7 +278,7 @@ struct forgotten {
 	bool had;	/* something was stored under this very key */
 	bool was_clean; /* nothing else that covers the key and tags was forgotten after since */
 };
-struct forgotten cache_forget(struct cache *c, struct key_hash hash, struct str key,
+struct forgotten cache_forget(struct cache *c, struct twice_key_hash hash, struct str key,
 			      struct str tags, uint64_t since);
 
 /* The same by hand. It holds at once; cache_purge_wait waits until all up to a time is durable. False:
@@ -292,8 +292,8 @@ struct purged {
  * place in its path, less than CACHE_PREFIX_MOST bytes; a tag. hash: of a URL's key. soft: what is
  * covered is not gone but stale: it is validated before it is fresh again. */
 enum { CACHE_PREFIX_MOST = 4096 };
-struct purged cache_purge(struct cache *c, enum purge_what what, bool soft, struct key_hash hash,
-			  struct str name);
+struct purged cache_purge(struct cache *c, enum purge_what what, bool soft,
+			  struct twice_key_hash hash, struct str name);
 /* False: it holds until this process ends, and nothing is answered from the directory until it is
  * durable. */
 bool cache_purge_wait(struct cache *c, uint64_t at);

@@ -63,7 +63,7 @@ flight_take_spare(struct flight_shard *s)
 }
 
 struct flight *
-flight_create(struct flights *fs, struct flight *spare, struct key_hash hash, struct str key,
+flight_create(struct flights *fs, struct flight *spare, struct twice_key_hash hash, struct str key,
 	      uint64_t at, int64_t now_ms)
 {
 	struct flight *f = spare ? spare : NEW(struct flight);

@@ -18,7 +18,6 @@
 #define CACHE_GHOST_H
 
 #include "filter/hash.h"
-#include "filter/short.h"
 #include "proxy/base/buf.h"
 
 #include <stdbool.h>

@@ -50,8 +50,8 @@ complete(struct command *c)
 	bool from_config = c->config_path != NULL;
 	o->screen.config = &c->config;
 	o->source.own = &c->own;
-	o->base.sights.memory = (struct memory_options){
-		.kind = (enum memory_kind)a->filter,
+	o->base.sights.memory = (struct twice_filter_options){
+		.kind = (enum twice_filter_kind)a->filter,
 		.sightings = a->sightings > 1 ? a->sightings : 2,
 		.capacity = a->capacity,
 		.false_positives = a->false_positives,

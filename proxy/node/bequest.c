@@ -138,7 +138,7 @@ await_ready(struct bequest *b, struct handover_message *m)
 {
 	if (await(b, HANDOVER_READY, b->limit_ms, m))
 		return -1;
-	uint64_t mine = filter_seed_fingerprint(cache_seed(b->s->shelves.cache));
+	uint64_t mine = twice_seed_fingerprint(cache_seed(b->s->shelves.cache));
 	return m->n == 8 && le_get64(m->bytes) == mine
 		       ? 0
 		       : fail(b, "cache.dir is another one than this process has; restart");

@@ -277,7 +277,7 @@ seen_of(const struct question *q)
 		[TWICE_SIGHT_CURRENT] = "current",
 		[TWICE_SIGHT_PREVIOUS] = "previous",
 	};
-	struct pair_stats g;
+	struct twice_pair_stats g;
 	seen_report(q->sh->seen, &g);
 	return json_pack("{s:s, s:I, s:I}", "generation", words[q->sighting.known.sight],
 			 "sightings", (json_int_t)q->sighting.known.times, "current_number",

@@ -27,7 +27,7 @@ struct shelves {
 	/* Primary keys whose origin ignores Range: stored whole; and what turned out too large. */
 	struct passes *unsliced;
 	struct rates *rates; /* how often each client has asked, where a rule limits it */
-	const struct filter_seed *seed;
+	const struct twice_seed *seed;
 	_Atomic unsigned tunnels; /* connections that switched protocols, or asked for it */
 	_Atomic bool has_parts;	  /* a 206 was kept once: misses look for parts from then on */
 	/* Counts, by the primary key's hash, how often a flight has put something there: who looked

@@ -37,7 +37,7 @@ kind_of(const struct request *rq)
 
 struct sighting_facts
 sight_of(const struct request *rq, const struct route *route, int status, struct str client,
-	 const struct filter_seed *seed)
+	 const struct twice_seed *seed)
 {
 	struct sighting_facts f = {
 		.kind = kind_of(rq),
@@ -49,7 +49,7 @@ sight_of(const struct request *rq, const struct route *route, int status, struct
 		.body_bytes = UINT64_MAX,
 	};
 	if (f.kind == SIGHTING_RANGE_FIRST) {
-		f.client = key_hash_of(seed, client.p, client.n).lo;
+		f.client = twice_key_hash_of(seed, client.p, client.n).lo;
 		f.now_s = now_s();
 	}
 	return f;

@@ -17,7 +17,7 @@ static int
 set_filter(struct policy_spec *p, const char *value)
 {
 	p->sights.exact = strcmp(value, "exact") == 0;
-	return p->sights.exact ? 0 : memory_kind_of(value, &p->sights.memory.kind);
+	return p->sights.exact ? 0 : twice_filter_kind_of(value, &p->sights.memory.kind);
 }
 
 static int

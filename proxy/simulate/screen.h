@@ -40,7 +40,7 @@ enum { SCREEN_PATTERNS_MOST = 32, SCREEN_LIFETIMES_MOST = 32 };
 
 struct screen_options {
 	const struct config *config; /* borrowed */
-	struct filter_seed seed;
+	struct twice_seed seed;
 	const char *skip[SCREEN_PATTERNS_MOST], *only[SCREEN_PATTERNS_MOST]; /* "*" is anything */
 	unsigned skip_n, only_n;
 	struct screen_lifetime lifetimes[SCREEN_LIFETIMES_MOST]; /* the first that fits */

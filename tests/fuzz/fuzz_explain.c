@@ -46,7 +46,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	struct str all = {(const char *)data, n}, url = str_before(all, '\n');
 	struct explain_order o = {.url = url, .fields = str_from(all, url.n + 1)};
 	struct buf out = {0};
-	struct pair_stats before, after;
+	struct twice_pair_stats before, after;
 	if (!settings)
 		begin();
 	seen_report(shelves.seen, &before);

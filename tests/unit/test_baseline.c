@@ -21,10 +21,10 @@ make(struct cache *c, uint64_t disk)
 	return b;
 }
 
-static struct key_hash
+static struct twice_key_hash
 key(uint64_t i)
 {
-	return (struct key_hash){i, (i + 1) * 0x9e3779b97f4a7c15u};
+	return (struct twice_key_hash){i, (i + 1) * 0x9e3779b97f4a7c15u};
 }
 
 static void

@@ -50,7 +50,7 @@ on_leader(void *ctx)
 
 static int64_t now; /* ms */
 
-static const struct key_hash HASH = {1, 2};
+static const struct twice_key_hash HASH = {1, 2};
 #define KEY STR("http://a/x")
 
 static bool

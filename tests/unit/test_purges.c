@@ -189,10 +189,10 @@ key_of(unsigned k, char to[96])
 	return (struct str){to, (size_t)n};
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(struct cache *c, struct str key)
 {
-	return key_hash_of(cache_seed(c), key.p, key.n);
+	return twice_key_hash_of(cache_seed(c), key.p, key.n);
 }
 
 /* ---- one purge, and what it covers ----------------------------------------------------------- */

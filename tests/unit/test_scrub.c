@@ -50,10 +50,10 @@ key_of(int i, char to[64])
 	return (struct str){to, (size_t)snprintf(to, 64, "http://host/%d", i)};
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(struct cache *c, struct str key)
 {
-	return key_hash_of(cache_seed(c), key.p, key.n);
+	return twice_key_hash_of(cache_seed(c), key.p, key.n);
 }
 
 static bool
