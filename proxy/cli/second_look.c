@@ -1,6 +1,7 @@
 /* second_look.c - a short study of one log. */
 #include "proxy/cli/second_look.h"
 
+#include "config/config.h"
 #include "proxy/base/mem.h"
 #include "proxy/simulate/account.h"
 

@@ -1,4 +1,6 @@
 /* simulate.c - `twice simulate`: what would it have saved on these logs? */
+#include "config/config.h"
+#include "config/load.h"
 #include "config/units.h"
 #include "proxy/cli/cli.h"
 #include "proxy/cli/simulate_flags.h"

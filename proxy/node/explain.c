@@ -1,6 +1,8 @@
 /* explain.c - the facts of one imagined request, one after the other, and what follows from them. */
 #include "proxy/node/explain.h"
 
+#include "config/config.h"
+#include "config/print.h"
 #include "proxy/http/head.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/explain_headers.h"

@@ -1,5 +1,7 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server_inside.h"
+#include "config/config.h"
+#include "config/listen.h"
 #include "proxy/cache/heritage.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/health.h"

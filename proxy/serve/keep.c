@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/keep_inside.h"
 
+#include "config/config.h"
 #include "filter/hash_equal.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/herd.h"

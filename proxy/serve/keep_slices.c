@@ -1,6 +1,7 @@
 /* keep_slices.c - a large answer whose version can be told: its head is an object of its own, which
  * says how long the whole is, and its body lies in slices (slices.h) that come and go one by one.
  */
+#include "config/config.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep_inside.h"
 #include "proxy/serve/run.h"

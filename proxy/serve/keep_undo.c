@@ -1,6 +1,7 @@
 /* keep_undo.c - what an answer takes away: what an unsafe method changed, a copy that is not the
  * origin's any more, a part that is older than the whole.
  */
+#include "config/config.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep_inside.h"
 

@@ -2,6 +2,7 @@
  */
 #include "proxy/serve/learn.h"
 
+#include "config/config.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep.h"
 #include "proxy/serve/slices.h"

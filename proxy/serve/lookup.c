@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/lookup.h"
 
+#include "config/config.h"
 #include "proxy/http/field_block.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"

@@ -6,9 +6,10 @@
 #ifndef SIMULATE_SCREEN_H
 #define SIMULATE_SCREEN_H
 
-#include "config/config.h"
 #include "proxy/simulate/catalogue.h"
 #include "proxy/simulate/entry.h"
+
+struct config;
 
 /*     id        word        why it is left out */
 /* clang-format off */

@@ -4,6 +4,8 @@
  * The input is the URL, and behind its first line end the headers. Whatever it is, the answer is
  * JSON or a sentence, and nothing is recorded.
  */
+#include "config/config.h"
+#include "config/load.h"
 #include "proxy/node/explain.h"
 
 #include <assert.h>

@@ -1,6 +1,8 @@
 /* test_study.c - whole logs through all policies: what is known by arithmetic comes out.
  * rooms: simulate serve config cache http base filter
  */
+#include "config/config.h"
+#include "config/load.h"
 #include "config/units.h"
 #include "proxy/simulate/account.h"
 #include "proxy/simulate/advice.h"
