@@ -13,7 +13,11 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_lookup.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/ghost.h"
+#include "proxy/cache/object_read.h"
 #include "proxy/cache/sighting.h"
 #include "tests/kit/tmpdir.h"
 

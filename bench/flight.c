@@ -6,6 +6,8 @@
  * each reads it. No sockets: what is left is what the flight itself costs.
  */
 #include "bench/kit.h"
+#include "proxy/base/block.h"
+#include "proxy/base/mailbox.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/flight.h"
 

@@ -10,6 +10,9 @@
 #include "bench/kit.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_lookup.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "tests/kit/tmpdir.h"
 
 #include <fcntl.h>

@@ -15,7 +15,7 @@
 #include "proxy/base/metrics.h"
 #include "proxy/base/process.h"
 #include "proxy/cache/baseline.h"
-#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_stats.h"
 
 enum {
 	REPORT_ORIGINS_MOST = 256,

@@ -5,6 +5,7 @@
 #include "proxy/cache/diskio.h"
 #include "proxy/cache/doubled.h"
 #include "proxy/cache/forget.h"
+#include "proxy/cache/object_facts.h"
 #include "proxy/cache/segment.h"
 
 #include <dirent.h>

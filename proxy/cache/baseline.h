@@ -10,12 +10,13 @@
 #ifndef CACHE_BASELINE_H
 #define CACHE_BASELINE_H
 
-#include "proxy/cache/cache.h"
+#include "filter/hash.h"
 #include "proxy/cache/ghost.h"
 #include "proxy/cache/whatif.h"
 
 struct baseline;
 struct baseline_ring;
+struct cache;
 
 struct baseline_options {
 	struct ghost_options ghost;

@@ -1,6 +1,10 @@
 /* cache.c - what was forgotten since when, what is removed and what is counted: below the rest of
  * the door. */
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_variants.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/heritage.h"
 
 _Static_assert((int)CACHE_PREFIX_MOST == (int)PURGE_PREFIX_MOST, "what is promised is kept");

@@ -2,6 +2,7 @@
 #include "proxy/cache/cache_inside.h"
 
 #include "proxy/base/log.h"
+#include "proxy/cache/cache_files.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -19,6 +19,7 @@
 #define CACHE_CACHE_INSIDE_H
 
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_disk.h"
 #include "proxy/cache/forget.h"
 #include "proxy/cache/object.h"
 #include "proxy/cache/ram.h"
@@ -203,10 +204,5 @@ void cache_late_stop(struct cache *c);
 
 /* cache_earned.c: what was saved, before the cache is used. */
 void cache_load_earnings(struct cache *c);
-
-/* read.c; read_look waits for the disk, and leaves everything as it is. */
-struct object *read_look(struct cache *c, struct twice_key_hash hash, struct str key);
-enum found read_object(struct cache *c, struct cache_lookup *l, struct twice_key_hash hash,
-		       struct str key, struct object **out);
 
 #endif

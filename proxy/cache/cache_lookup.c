@@ -1,5 +1,5 @@
 /* cache_lookup.c - RAM first, then the disk. */
-#include "proxy/cache/cache_inside.h"
+#include "proxy/cache/read_inside.h"
 
 /* A hit in RAM keeps the copy on disk warm as well, and finds out when that was evicted. */
 static void

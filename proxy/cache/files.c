@@ -5,6 +5,7 @@
 #include "proxy/base/buf.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache_files.h"
 #include "proxy/cache/doubled.h"
 
 #include <assert.h>

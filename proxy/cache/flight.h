@@ -20,12 +20,19 @@
 #ifndef CACHE_FLIGHT_H
 #define CACHE_FLIGHT_H
 
+#include "filter/hash.h"
 #include "proxy/base/buf.h"
 #include "proxy/cache/admission.h"
-#include "proxy/cache/cache.h"
+#include "proxy/http/policy.h"
 
-struct flights;
+#include <stdbool.h>
+
+struct block;
+struct cache;
 struct flight;
+struct flights;
+struct mailbox;
+struct object;
 
 struct flights_options {
 	/* window_bytes: at least 256 KiB. */

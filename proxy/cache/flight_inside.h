@@ -16,6 +16,7 @@
 #ifndef CACHE_FLIGHT_INSIDE_H
 #define CACHE_FLIGHT_INSIDE_H
 
+#include "proxy/base/mailbox.h"
 #include "proxy/cache/flight.h"
 #include "proxy/cache/window.h"
 

@@ -2,6 +2,8 @@
 #include "proxy/cache/flight_inside.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/object_facts.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 
 #include "filter/hash_equal.h"
 #include "proxy/base/clock.h"
+#include "proxy/cache/cache_forget.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #ifndef CACHE_FORGET_INSIDE_H
 #define CACHE_FORGET_INSIDE_H
 
-#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/forget.h"
 #include "proxy/cache/forget_hints.h"
 #include "proxy/cache/forget_table.h"

@@ -8,7 +8,7 @@
 #ifndef CACHE_OBJECT_H
 #define CACHE_OBJECT_H
 
-#include "proxy/cache/cache.h"
+#include "proxy/cache/object_facts.h"
 #include "proxy/cache/ram_policy.h"
 #include "proxy/cache/store.h"
 

@@ -8,6 +8,9 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/budget.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_files.h"
+#include "proxy/cache/cache_stats.h"
 #include "proxy/cache/recent.h"
 #include "proxy/cache/turn.h"
 

@@ -11,9 +11,10 @@
 #include "filter/family/filter.h"
 #include "filter/pair.h"
 #include "filter/hash.h"
-#include "proxy/cache/cache.h"
 #include "proxy/cache/sighting.h"
 
+struct cache;
+struct cache_stats;
 struct seen;
 
 struct seen_rule {		       /* what may change while it is used */

@@ -19,6 +19,7 @@
 #include "proxy/base/le.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache.h"
 #include "proxy/cache/heritage.h"
 #include "proxy/node/handover.h"
 #include "proxy/node/heir.h"

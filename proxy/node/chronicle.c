@@ -4,6 +4,8 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_files.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -7,9 +7,9 @@
 #define NODE_HEIR_H
 
 #include "proxy/base/buf.h"
-#include "proxy/cache/cache.h"
 #include "proxy/cache/purge_log.h"
 
+struct cache;
 struct heir;
 struct resolver;
 

@@ -3,6 +3,7 @@
 
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache.h"
 
 #include <assert.h>
 #include <pthread.h>

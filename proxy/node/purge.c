@@ -3,6 +3,7 @@
  */
 #include "proxy/node/purge.h"
 
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/heritage.h"
 #include "proxy/http/uri.h"
 #include "proxy/serve/bill.h"

@@ -2,6 +2,7 @@
 #include "proxy/node/server_inside.h"
 #include "config/config.h"
 #include "config/listen.h"
+#include "proxy/cache/cache.h"
 #include "proxy/cache/heritage.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/health.h"

@@ -1,6 +1,9 @@
 /* bill.c - facts of a request as one event for the ghost. */
 #include "proxy/serve/bill.h"
 
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/object_facts.h"
 #include "proxy/serve/fill_inside.h"
 
 #include <assert.h>

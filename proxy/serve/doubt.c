@@ -1,6 +1,7 @@
 /* doubt.c - is it the doing of one client, or news of what is stored? */
 #include "proxy/serve/doubt.h"
 
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/keep.h"
 #include "proxy/serve/news.h"
 

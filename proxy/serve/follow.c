@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/follow.h"
 
+#include "proxy/cache/object_facts.h"
 #include "proxy/serve/herd.h"
 #include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"

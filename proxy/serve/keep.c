@@ -5,6 +5,8 @@
 
 #include "config/config.h"
 #include "filter/hash_equal.h"
+#include "proxy/cache/cache_variants.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/herd.h"
 #include "proxy/http/head.h"

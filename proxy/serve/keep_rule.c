@@ -4,6 +4,9 @@
  */
 #include "proxy/serve/keep_inside.h"
 
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/syntax.h"

@@ -2,6 +2,8 @@
  * says how long the whole is, and its body lies in slices (slices.h) that come and go one by one.
  */
 #include "config/config.h"
+#include "proxy/cache/cache_variants.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep_inside.h"
 #include "proxy/serve/run.h"

@@ -2,6 +2,8 @@
  * origin's any more, a part that is older than the whole.
  */
 #include "config/config.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep_inside.h"
 

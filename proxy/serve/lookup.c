@@ -4,6 +4,9 @@
 #include "proxy/serve/lookup.h"
 
 #include "config/config.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_variants.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/http/field_block.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"

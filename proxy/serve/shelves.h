@@ -9,11 +9,12 @@
 
 #include "filter/hash.h"
 #include "proxy/cache/baseline.h"
-#include "proxy/cache/cache.h"
 #include "proxy/cache/flight.h"
 #include "proxy/cache/seen.h"
 #include "proxy/serve/passes.h"
 #include "proxy/serve/rates.h"
+
+struct cache;
 
 enum { WRITING_SLOTS = 1024, LANDED_SLOTS = 4096 };
 

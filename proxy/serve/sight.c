@@ -2,6 +2,7 @@
 #include "proxy/serve/sight.h"
 
 #include "proxy/base/clock.h"
+#include "proxy/cache/object_facts.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/range.h"
 #include "proxy/serve/txn.h"

@@ -4,7 +4,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/budget.h"
-#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_stats.h"
 #include "proxy/cache/sighting.h"
 #include "proxy/cache/slice_bytes.h"
 #include "proxy/simulate/lru.h"

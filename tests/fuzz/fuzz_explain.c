@@ -6,6 +6,7 @@
  */
 #include "config/config.h"
 #include "config/load.h"
+#include "proxy/cache/cache.h"
 #include "proxy/node/explain.h"
 
 #include <assert.h>

@@ -2,7 +2,8 @@
 #ifndef KIT_ASK_H
 #define KIT_ASK_H
 
-#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_lookup.h"
+#include "proxy/cache/object_read.h"
 
 #include <poll.h>
 #include <stddef.h>

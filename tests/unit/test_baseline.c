@@ -3,6 +3,8 @@
  */
 #include "proxy/base/clock.h"
 #include "proxy/cache/baseline.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_stats.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 

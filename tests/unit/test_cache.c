@@ -2,7 +2,11 @@
  * rooms: cache http base filter
  */
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_files.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/doubled.h"
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/ask.h"

@@ -3,7 +3,10 @@
  * killed. rooms: cache http base filter
  */
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/own_cache.h"

@@ -1,8 +1,12 @@
 /* test_flight.c - one answer, many readers: who leads, who follows, what is kept, who is woken.
  * rooms: cache http base filter
  */
+#include "proxy/base/block.h"
 #include "proxy/base/clock.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/flight.h"
+#include "proxy/cache/object_facts.h"
 
 #include "tests/kit/unit.h"
 

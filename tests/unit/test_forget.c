@@ -4,7 +4,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/le.h"
 #include "proxy/base/log.h"
-#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/forget.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"

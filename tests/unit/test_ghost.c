@@ -3,6 +3,9 @@
  */
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_lookup.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/ghost_inside.h"
 #include "proxy/cache/sighting.h"
 #include "tests/kit/tmpdir.h"

@@ -3,9 +3,12 @@
  * was purged softly is fresh.
  * rooms: cache http base filter
  */
+#include "proxy/base/block.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/le.h"
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/diskio.h"
 #include "proxy/cache/forget.h"
 #include "tests/kit/ask.h"

@@ -5,6 +5,8 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/own_cache.h"
 

@@ -2,6 +2,7 @@
  * rooms: cache http base filter
  */
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_stats.h"
 #include "proxy/cache/seen.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
