@@ -21,6 +21,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/heritage.h"
+#include "proxy/cache/seen.h"
 #include "proxy/node/handover.h"
 #include "proxy/node/heir.h"
 #include "proxy/node/inherited.h"

@@ -4,6 +4,7 @@
 #include "config/config.h"
 #include "config/print.h"
 #include "proxy/cache/object_facts.h"
+#include "proxy/cache/seen.h"
 #include "proxy/http/head.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/explain_headers.h"

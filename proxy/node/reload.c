@@ -10,6 +10,7 @@
 #include "config/changes.h"
 #include "config/config.h"
 #include "config/listen.h"
+#include "proxy/cache/seen.h"
 #include "proxy/node/health.h"
 #include "proxy/node/server_inside.h"
 

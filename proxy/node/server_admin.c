@@ -3,6 +3,8 @@
 
 #include "config/config.h"
 #include "proxy/admin/admin.h"
+#include "proxy/cache/flight.h"
+#include "proxy/cache/seen.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/explain.h"
 #include "proxy/node/heir.h"

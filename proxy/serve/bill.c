@@ -1,6 +1,7 @@
 /* bill.c - facts of a request as one event for the ghost. */
 #include "proxy/serve/bill.h"
 
+#include "proxy/cache/baseline.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/object_facts.h"

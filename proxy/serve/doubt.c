@@ -4,6 +4,7 @@
 #include "proxy/cache/cache_write.h"
 #include "proxy/serve/keep.h"
 #include "proxy/serve/news.h"
+#include "proxy/serve/passes.h"
 
 #include <string.h>
 

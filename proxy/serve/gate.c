@@ -6,6 +6,7 @@
 #include "proxy/base/challenge.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/uri.h"
+#include "proxy/serve/rates.h"
 #include "proxy/serve/txn.h"
 
 #include <assert.h>

@@ -3,6 +3,7 @@
 
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_write.h"
+#include "proxy/cache/seen.h"
 
 /* What the variants of this URL differ on: what this answer names, and what others named before. An
  * answer that names less, or nothing, hides no variant that is there. */

@@ -7,6 +7,8 @@
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_write.h"
+#include "proxy/cache/seen.h"
+#include "proxy/serve/passes.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/syntax.h"

@@ -6,6 +6,7 @@
 #include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep_inside.h"
+#include "proxy/serve/passes.h"
 #include "proxy/serve/run.h"
 #include "proxy/serve/slices.h"
 

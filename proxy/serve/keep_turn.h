@@ -6,6 +6,7 @@
 #ifndef SERVE_KEEP_TURN_H
 #define SERVE_KEEP_TURN_H
 
+#include "filter/hash.h"
 #include "proxy/serve/shelves.h"
 
 /* Changes whenever a flight has stored something under this primary key. */

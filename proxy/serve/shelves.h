@@ -7,14 +7,16 @@
 #ifndef SERVE_SHELVES_H
 #define SERVE_SHELVES_H
 
-#include "filter/hash.h"
-#include "proxy/cache/baseline.h"
-#include "proxy/cache/flight.h"
-#include "proxy/cache/seen.h"
-#include "proxy/serve/passes.h"
-#include "proxy/serve/rates.h"
+#include <stdbool.h>
+#include <stdint.h>
 
+struct baseline;
 struct cache;
+struct flights;
+struct passes;
+struct rates;
+struct seen;
+struct twice_seed;
 
 enum { WRITING_SLOTS = 1024, LANDED_SLOTS = 4096 };
 

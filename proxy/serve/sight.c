@@ -3,6 +3,7 @@
 
 #include "proxy/base/clock.h"
 #include "proxy/cache/object_facts.h"
+#include "proxy/cache/seen.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/range.h"
 #include "proxy/serve/txn.h"

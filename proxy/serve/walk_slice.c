@@ -3,6 +3,7 @@
 
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_write.h"
+#include "proxy/cache/seen.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/slices.h"
 
