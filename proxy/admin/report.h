@@ -9,7 +9,6 @@
 #define ADMIN_REPORT_H
 
 #include "filter/pair.h"
-#include "filter/hash.h"
 #include "proxy/base/buf.h"
 #include "proxy/base/measures.h"
 #include "proxy/base/metrics.h"

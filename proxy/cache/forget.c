@@ -4,6 +4,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/diskio.h"
 #include "proxy/cache/segment.h"
 
 #include <assert.h>

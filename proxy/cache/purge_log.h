@@ -35,9 +35,10 @@
 #define CACHE_PURGE_LOG_H
 
 #include "filter/hash.h"
-#include "proxy/cache/diskio.h"
 
 #include <stdbool.h>
+
+struct diskio_ops;
 
 enum {
 	PURGE_PAGE = 4096,

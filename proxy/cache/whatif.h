@@ -17,7 +17,6 @@
 #define CACHE_WHATIF_H
 
 #include "filter/family/filter.h"
-#include "filter/hash.h"
 #include "proxy/cache/ghost.h"
 
 enum { WHATIF_ENTRIES = 8 << 10, WHATIF_PARTS = 32 };

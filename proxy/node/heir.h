@@ -6,7 +6,6 @@
 #ifndef NODE_HEIR_H
 #define NODE_HEIR_H
 
-#include "proxy/base/buf.h"
 #include "proxy/cache/purge_log.h"
 
 struct cache;

@@ -17,7 +17,6 @@
 #define SERVE_HEADER_RULES_H
 
 #include "proxy/base/buf.h"
-#include "proxy/http/field.h"
 
 struct config_headers;
 

@@ -7,7 +7,6 @@
 #ifndef SIMULATE_POLICY_H
 #define SIMULATE_POLICY_H
 
-#include "proxy/cache/ghost.h"
 #include "proxy/simulate/catalogue.h"
 #include "proxy/simulate/sights.h"
 

@@ -5,6 +5,7 @@
 #include "proxy/base/le.h"
 #include "proxy/base/log.h"
 #include "proxy/cache/cache_forget.h"
+#include "proxy/cache/diskio.h"
 #include "proxy/cache/forget.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"

@@ -2,6 +2,7 @@
  * rooms: cache http base filter
  */
 #include "filter/hash_equal.h"
+#include "proxy/cache/diskio.h"
 #include "proxy/cache/purge_log.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
