@@ -13,7 +13,11 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_lookup.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/ghost.h"
+#include "proxy/cache/object_read.h"
 #include "proxy/cache/sighting.h"
 #include "tests/kit/tmpdir.h"
 
@@ -172,13 +176,13 @@ struct run {
 };
 
 static void
-fetch(struct run *run, struct str key, struct key_hash hash, uint32_t size)
+fetch(struct run *run, struct str key, struct twice_key_hash hash, uint32_t size)
 {
-	enum twice_sight sight = pair_record(run->pair, hash);
+	enum twice_sight sight = twice_pair_record(run->pair, hash);
 	struct sighting_settings settings = {.sightings = run->sightings};
 	struct sighting_facts f = {.storable = true,
 				   .status = 200,
-				   .known = {sight, sight != SIGHT_FIRST},
+				   .known = {sight, sight != TWICE_SIGHT_FIRST},
 				   .body_bytes = size};
 	struct object_write *w =
 		cache_write_begin(run->c, &(struct write_options){
@@ -199,15 +203,15 @@ fetch(struct run *run, struct str key, struct key_hash hash, uint32_t size)
 }
 
 static void
-hit(struct run *run, struct object *o, struct key_hash hash)
+hit(struct run *run, struct object *o, struct twice_key_hash hash)
 {
-	enum twice_sight sight = pair_record(run->pair, hash);
+	enum twice_sight sight = twice_pair_record(run->pair, hash);
 	if (o->place == OBJECT_IN_RAM)
 		run->r.ram_hits++;
 	else
 		run->r.disk_hits++;
 	run->r.hit_bytes += o->body_bytes;
-	if (!o->on_disk && (sight != SIGHT_FIRST || run->sightings < 2))
+	if (!o->on_disk && (sight != TWICE_SIGHT_FIRST || run->sightings < 2))
 		cache_admit(run->c, o);
 	read_all(run->c, o);
 }
@@ -218,7 +222,7 @@ one(struct run *run, uint32_t url)
 	char text[64];
 	struct str key = {text, 0};
 	key.n = (size_t)snprintf(text, sizeof text, "http://example.com/some/path/%u.jpg", url);
-	struct key_hash hash = key_hash_of(cache_seed(run->c), key.p, key.n);
+	struct twice_key_hash hash = twice_key_hash_of(cache_seed(run->c), key.p, key.n);
 	struct cache_lookup l = {.home = &home, .done = on_lookup};
 	struct object *o = NULL;
 	is_done = 0;
@@ -273,8 +277,9 @@ play(const struct mix *m, unsigned sightings, uint64_t disk, uint64_t memory)
 		fprintf(stderr, "%s\n", err);
 		exit(1);
 	}
-	pair_create(&run.pair, &(struct pair_options){.capacity = m->urls, .false_positives = 0.01},
-		    0);
+	twice_pair_create(
+		&run.pair,
+		&(struct twice_pair_options){.capacity = m->urls, .false_positives = 0.01}, 0);
 	run.ghost =
 		ghost_create(&(struct ghost_options){.disk_bytes = disk, .memory_bytes = memory});
 	run.bytes = block_create(16384);
@@ -295,7 +300,7 @@ play(const struct mix *m, unsigned sightings, uint64_t disk, uint64_t memory)
 	ghost_stats(run.ghost, &run.r.ghost);
 	block_unref(&run.bytes);
 	ghost_destroy(&run.ghost);
-	pair_destroy(&run.pair);
+	twice_pair_destroy(&run.pair);
 	cache_close(&run.c);
 	tmpdir_remove(dir);
 	return run.r;

@@ -6,6 +6,8 @@
  * each reads it. No sockets: what is left is what the flight itself costs.
  */
 #include "bench/kit.h"
+#include "proxy/base/block.h"
+#include "proxy/base/mailbox.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/flight.h"
 
@@ -44,7 +46,7 @@ run(unsigned count, uint64_t bytes)
 	struct mailbox box;
 	mailbox_init(&box);
 	for (unsigned i = 0; i < count; i++)
-		flights_enter(all, (struct key_hash){1, 2}, STR("k"), &box, on_wake, NULL, 0,
+		flights_enter(all, (struct twice_key_hash){1, 2}, STR("k"), &box, on_wake, NULL, 0,
 			      &readers[i]);
 	struct flight *f = flight_ref(flight_of(readers[0]));
 	struct flight_head h = {.status = 200, .body_bytes = UINT64_MAX};

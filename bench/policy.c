@@ -23,7 +23,7 @@
  */
 #include "bench/kit.h"
 #include "filter/pair.h"
-#include "filter/short.h"
+#include "filter/hash.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/ghost.h"
 #include "proxy/cache/turn.h"
@@ -196,10 +196,10 @@ play_lru(const struct play *p, uint64_t disk, bool second_hit)
 
 /* ---- the policy ---------------------------------------------------------------------------- */
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(uint64_t i)
 {
-	struct key_hash h;
+	struct twice_key_hash h;
 	uint64_t x = i;
 	for (int k = 0; k < 2; k++) {
 		x += 0x9e3779b97f4a7c15u;
@@ -220,8 +220,10 @@ play_policy(const struct play *p, uint64_t disk, double turn, const struct shock
 	struct twice_pair *pair;
 	struct score s = {0};
 	uint64_t admitted = 0;
-	if (pair_create(&pair,
-			&(struct pair_options){.capacity = p->objects, .false_positives = 0.01}, 0))
+	if (twice_pair_create(
+		    &pair,
+		    &(struct twice_pair_options){.capacity = p->objects, .false_positives = 0.01},
+		    0))
 		exit(1);
 	struct ghost_stats is;
 	uint32_t others = 0;
@@ -229,8 +231,8 @@ play_policy(const struct play *p, uint64_t disk, double turn, const struct shock
 		uint32_t i = p->order[r];
 		if (r && r == shock->purge_at)
 			ghost_forget_all(g);
-		struct key_hash h = hash_of(i);
-		bool seen = pair_record(pair, h) != TWICE_SIGHT_FIRST;
+		struct twice_key_hash h = hash_of(i);
+		bool seen = twice_pair_record(pair, h) != TWICE_SIGHT_FIRST;
 		struct ghost_did did =
 			ghost_see(g, &(struct ghost_event){.key = h.hi,
 							   .url = h.hi,
@@ -249,14 +251,14 @@ play_policy(const struct play *p, uint64_t disk, double turn, const struct shock
 		admitted += did.wrote ? p->sizes[i] + HEAD_BYTES : 0;
 		uint64_t most = (uint64_t)(turn * (double)ghost_turn_bytes(g));
 		if (most && admitted >= most) {
-			pair_rotate(pair, r / 1000);
+			twice_pair_rotate(pair, r / 1000);
 			admitted = 0;
 		}
 	}
 	ghost_stats(g, &is);
 	s.written_bytes = is.written_bytes;
 	ghost_destroy(&g);
-	pair_destroy(&pair);
+	twice_pair_destroy(&pair);
 	return s;
 }
 

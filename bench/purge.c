@@ -12,7 +12,7 @@
 
 enum { OBJECT_TAGS = 10, OBJECTS = 512, ROUNDS = 400000, REPEATS = 7 };
 
-static struct filter_seed seed;
+static struct twice_seed seed;
 
 struct thing {
 	char key[64], tags[4 * OBJECT_TAGS];
@@ -27,7 +27,7 @@ make_things(const struct forget *f)
 		struct thing *t = &things[i];
 		int n = snprintf(t->key, sizeof t->key, "http://www.example.com/a/b/%d", i);
 		t->o.key = (struct str){t->key, (size_t)n};
-		t->o.hash = key_hash_of(&seed, t->key, (size_t)n);
+		t->o.hash = twice_key_hash_of(&seed, t->key, (size_t)n);
 		t->o.tags = (struct str){t->tags, sizeof t->tags};
 		for (int k = 0; k < OBJECT_TAGS; k++) {
 			char tag[32];
@@ -63,7 +63,7 @@ main(int argc, char **argv)
 	struct forget *f;
 	char text[96];
 	int most = argc > 1 ? atoi(argv[1]) : 100000;
-	filter_seed_init(&seed, "sixteen bytes and", 17);
+	twice_seed_init(&seed, "sixteen bytes and", 17);
 	forget_open(&f, &(struct forget_options){.dir_fd = -1, .seed = &seed});
 	forget_begin(f, NULL, NULL);
 	make_things(f);
@@ -71,26 +71,26 @@ main(int argc, char **argv)
 	measure(f, before, "nothing was purged");
 	for (int i = 0, next = 1; i < most; i++) {
 		snprintf(text, sizeof text, "tag-%d", i);
-		forget_add(f, FORGET_TAG, (struct key_hash){0}, str_of(text), true);
+		forget_add(f, FORGET_TAG, (struct twice_key_hash){0}, str_of(text), true);
 		if (i + 1 != next && i + 1 != most)
 			continue;
 		next *= 10;
 		snprintf(text, sizeof text, "%d tags", i + 1);
 		measure(f, before, text);
 	}
-	forget_add(f, FORGET_URL, (struct key_hash){0}, STR("http://o/"), true);
+	forget_add(f, FORGET_URL, (struct twice_key_hash){0}, STR("http://o/"), true);
 	measure(f, before, "and one URL");
 	for (int i = 0; i < 1000; i++) {
 		snprintf(text, sizeof text, "http://other.example/%d/", i);
-		forget_add(f, FORGET_PREFIX, (struct key_hash){0}, str_of(text), true);
+		forget_add(f, FORGET_PREFIX, (struct twice_key_hash){0}, str_of(text), true);
 	}
 	measure(f, before, "and 1,000 prefixes of another host");
 	for (int i = 0; i < 100; i++) {
 		snprintf(text, sizeof text, "http://www.example.com/c/%d/", i);
-		forget_add(f, FORGET_PREFIX, (struct key_hash){0}, str_of(text), true);
+		forget_add(f, FORGET_PREFIX, (struct twice_key_hash){0}, str_of(text), true);
 	}
 	measure(f, before, "and 100 of this one");
-	forget_add(f, FORGET_HOST, (struct key_hash){0}, STR("other.example"), true);
+	forget_add(f, FORGET_HOST, (struct twice_key_hash){0}, STR("other.example"), true);
 	forget_add_softly(f, FORGET_HOST, STR("third.example"));
 	measure(f, before, "and two other hosts, one of them softly");
 	forget_close(&f);

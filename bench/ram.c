@@ -66,7 +66,7 @@ play(struct player *p)
 	static const char head[HEAD];
 	for (uint32_t i = 0; i < p->mix.request_count; i++) {
 		const struct mix_object *m = mix_request(&p->mix, i);
-		struct key_hash hash = {m->name * 0x9e3779b97f4a7c15u, m->name};
+		struct twice_key_hash hash = {m->name * 0x9e3779b97f4a7c15u, m->name};
 		char path[MIX_PATH_BYTES];
 		struct str key = {path, mix_path(m, path)};
 		bool tells;

@@ -10,6 +10,9 @@
 #include "bench/kit.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_lookup.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "tests/kit/tmpdir.h"
 
 #include <fcntl.h>
@@ -49,11 +52,12 @@ write_some(struct cache *c, struct block *b, unsigned from, unsigned to)
 		char text[64];
 		struct str key = key_of(text, sizeof text, i);
 		struct object_write *w = cache_write_begin(
-			c, &(struct write_options){.hash = key_hash_of(cache_seed(c), key.p, key.n),
-						   .key = key,
-						   .head = str_of("HTTP/1.1 200 OK\r\n"),
-						   .body_bytes = b->n,
-						   .disk = true});
+			c, &(struct write_options){
+				   .hash = twice_key_hash_of(cache_seed(c), key.p, key.n),
+				   .key = key,
+				   .head = str_of("HTTP/1.1 200 OK\r\n"),
+				   .body_bytes = b->n,
+				   .disk = true});
 		cache_write_body(w, b, 0, b->n);
 		struct object *o = cache_write_commit(&w, false);
 		object_unref(&o);
@@ -184,7 +188,7 @@ static struct object *
 look_up(struct cache *c, struct str key)
 {
 	struct cache_lookup l = {.home = &home, .done = on_lookup};
-	struct key_hash hash = key_hash_of(cache_seed(c), key.p, key.n);
+	struct twice_key_hash hash = twice_key_hash_of(cache_seed(c), key.p, key.n);
 	struct object *o = NULL;
 	is_done = false;
 	if (cache_lookup(c, &l, hash, key, &o) != FOUND_LATER)
@@ -205,11 +209,11 @@ time_hot(struct cache *c)
 {
 	static char texts[HOT][64];
 	static struct str keys[HOT];
-	static struct key_hash hashes[HOT];
+	static struct twice_key_hash hashes[HOT];
 	for (int round = 0; round < 3; round++)
 		for (unsigned i = 0; i < HOT; i++) {
 			keys[i] = key_of(texts[i], sizeof texts[i], i);
-			hashes[i] = key_hash_of(cache_seed(c), keys[i].p, keys[i].n);
+			hashes[i] = twice_key_hash_of(cache_seed(c), keys[i].p, keys[i].n);
 			struct object *o = look_up(c, keys[i]);
 			object_unref(&o);
 		}

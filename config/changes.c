@@ -4,6 +4,9 @@
  * One row per setting, or per group of settings; test_config holds the rows against the schema, so
  * that a new setting cannot be forgotten here.
  */
+#include "config/changes.h"
+#include "config/config.h"
+#include "config/name.h"
 #include "config/rules.h"
 #include "config/schema.h"
 

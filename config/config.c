@@ -1,12 +1,14 @@
 /* config.c - loads the settings; the rows are in schema.c, what must go together in rules.c. */
 #include "config/config.h"
 
+#include "config/load.h"
 #include "config/reading.h"
 #include "config/rules.h"
 #include "config/schema.h"
 #include "proxy/base/mem.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

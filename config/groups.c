@@ -1,6 +1,8 @@
 /* groups.c - `origins` as groups of servers. */
 #include "config/groups.h"
 
+#include "config/config.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * clients and origins believe of it what is not so. */
 #include "config/headers.h"
 
+#include "config/routes.h"
 #include "proxy/base/template.h"
 
 #include <stdarg.h>

@@ -5,8 +5,13 @@
 #ifndef CONFIG_HEADERS_H
 #define CONFIG_HEADERS_H
 
-#include "config/config.h"
+#include "config/name.h"
 #include "proxy/base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct config_headers;
 
 /* Of "Name: value". False: it is no such line, or has bytes that no header has. */
 bool headers_line(const char *line, struct str *name, struct str *value);

@@ -1,6 +1,10 @@
 /* print.c - settings as YAML that reads back to the same,
  * each with its sentence; and which differ. */
+#include "config/changes.h"
 #include "config/config.h"
+#include "config/load.h"
+#include "config/name.h"
+#include "config/print.h"
 #include "config/schema.h"
 #include "config/units.h"
 #include "proxy/base/buf.h"

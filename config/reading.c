@@ -2,6 +2,7 @@
  * there, in canonical form.
  */
 #include "config/reading_inside.h"
+#include "config/load.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 

@@ -7,8 +7,11 @@
 #ifndef CONFIG_READING_H
 #define CONFIG_READING_H
 
-#include "config/config.h"
 #include "proxy/base/buf.h"
+
+#include <stddef.h>
+
+struct config_flag;
 
 struct reading; /* one document, kept to say on which line something was given */
 

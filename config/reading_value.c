@@ -2,6 +2,7 @@
  * without units, words as numbers.
  */
 #include "config/reading_inside.h"
+#include "config/listen.h"
 #include "config/suggest.h"
 #include "config/units.h"
 #include "proxy/base/address.h"

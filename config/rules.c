@@ -1,8 +1,10 @@
 /* rules.c - addresses, origins, loops and routes: what must go together. */
 #include "config/rules.h"
 
+#include "config/config.h"
 #include "config/groups.h"
 #include "config/headers.h"
+#include "config/listen.h"
 #include "config/units.h"
 #include "proxy/base/address.h"
 #include "proxy/base/template.h"

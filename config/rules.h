@@ -2,7 +2,9 @@
 #ifndef CONFIG_RULES_H
 #define CONFIG_RULES_H
 
-#include "config/config.h"
+#include <stddef.h>
+
+struct config;
 
 /* The setting that breaks a rule ("origins.1.ca_file"), and a sentence why; NULL: all is well. */
 const char *rules_broken(const struct config *c, char *err, size_t err_bytes);

@@ -5,11 +5,13 @@
  */
 #include "config/schema.h"
 
+#include "config/config.h"
 #include "proxy/base/mem.h"
 
 #include <cyaml/cyaml.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

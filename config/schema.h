@@ -6,7 +6,10 @@
 #ifndef CONFIG_SCHEMA_H
 #define CONFIG_SCHEMA_H
 
-#include "config/config.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct config;
 
 enum kind {
 	KIND_TEXT,    /* char *, as the next five */

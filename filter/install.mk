@@ -6,8 +6,8 @@
 
 FILTER_VERSION := 0.1.0
 FILTER_SONAME  := libtwice-filter.so.0
-FILTER_PRIVATE := $(addprefix filter/,mix.h short.h pair_inner.h pair_key.h pair_line.h pattern.h) \
-	$(addprefix filter/family/,counters.h filter_ops.h generations.h packed.h)
+FILTER_PRIVATE := $(addprefix filter/,hash_equal.h mix.h pair_inner.h pair_key.h pair_line.h) \
+	filter/pattern.h $(addprefix filter/family/,counters.h filter_ops.h generations.h packed.h)
 FILTER_HEADERS := $(filter-out $(FILTER_PRIVATE),$(wildcard filter/*.h))
 FAMILY_HEADERS := $(filter-out $(FILTER_PRIVATE),$(wildcard filter/family/*.h))
 FILTER_PIC     := $(patsubst %.c,$(B)/pic/%.o,$(wildcard filter/*.c filter/family/*.c))

@@ -9,13 +9,12 @@
 #define ADMIN_REPORT_H
 
 #include "filter/pair.h"
-#include "filter/short.h"
 #include "proxy/base/buf.h"
 #include "proxy/base/measures.h"
 #include "proxy/base/metrics.h"
 #include "proxy/base/process.h"
 #include "proxy/cache/baseline.h"
-#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_stats.h"
 
 enum {
 	REPORT_ORIGINS_MOST = 256,
@@ -68,7 +67,7 @@ struct report {
 	uint64_t n[METRIC_COUNT];
 	struct cache_stats cache;
 	struct baseline_stats baseline;
-	struct pair_stats generation;
+	struct twice_pair_stats generation;
 	double generation_interval_s,
 		turn_alarm_s;	/* how long the last one lasted; 0: not known, none */
 	double endurance_bytes; /* of the drives; 0: not known */

@@ -5,6 +5,7 @@
 #include "proxy/cache/diskio.h"
 #include "proxy/cache/doubled.h"
 #include "proxy/cache/forget.h"
+#include "proxy/cache/object_facts.h"
 #include "proxy/cache/segment.h"
 
 #include <dirent.h>
@@ -38,7 +39,7 @@ struct listed {
 struct auditor {
 	struct audit *a;
 	int dir_fd, lock_fd;
-	struct filter_seed seed;
+	struct twice_seed seed;
 	struct forget *forget;
 	struct segment_file *files;
 	size_t files_n;
@@ -93,7 +94,7 @@ read_format(struct auditor *x, const char *dir, char *err, size_t err_bytes)
 		return -1;
 	}
 	x->a->bad_copies += bad;
-	filter_seed_init(&x->seed, random, sizeof random);
+	twice_seed_init(&x->seed, random, sizeof random);
 	return 0;
 }
 

@@ -7,7 +7,12 @@
 #ifndef CACHE_AUDIT_H
 #define CACHE_AUDIT_H
 
-#include "proxy/cache/cache.h"
+#include "proxy/base/str.h"
+#include "proxy/http/policy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum audit_word {
 	AUDIT_SOUND,

@@ -4,6 +4,8 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_files.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -64,7 +66,7 @@ struct baseline {
 /* ---- the rings ----------------------------------------------------------------------------- */
 
 bool
-baseline_wants(const struct baseline_ring *r, struct key_hash key, uint64_t record_bytes)
+baseline_wants(const struct baseline_ring *r, struct twice_key_hash key, uint64_t record_bytes)
 {
 	return ghost_samples(r->b->ghost, key.hi, record_bytes) ||
 	       (r->b->what_if && whatif_samples(r->b->what_if, key.hi, record_bytes));
@@ -228,7 +230,7 @@ forget_later(struct baseline *b, uint64_t url)
 }
 
 void
-baseline_forget(struct baseline *b, struct key_hash url)
+baseline_forget(struct baseline *b, struct twice_key_hash url)
 {
 	if (pthread_mutex_trylock(&b->lock) != 0) {
 		forget_later(b, url.hi);
@@ -322,10 +324,10 @@ baseline_save(struct baseline *b)
 	struct buf bytes = {0}, rows = {0};
 	if (!b->cache || !b->ghost)
 		return;
-	struct memory_place place = {cache_seed(b->cache), now_s()};
+	struct twice_filter_place place = {cache_seed(b->cache), now_s()};
 	pthread_mutex_lock(&b->lock);
 	drain(b);
-	ghost_snapshot_save(b->ghost, filter_seed_fingerprint(place.seed), b->most_bytes, &bytes);
+	ghost_snapshot_save(b->ghost, twice_seed_fingerprint(place.seed), b->most_bytes, &bytes);
 	if (b->what_if)
 		whatif_save(b->what_if, &place, what_if_bytes(b->o.ghost.disk_bytes), &rows);
 	pthread_mutex_unlock(&b->lock);
@@ -346,7 +348,7 @@ restore(struct baseline *b)
 	if (!b->cache || !cache_read_file(b->cache, FILE_NAME, b->most_bytes, &bytes, &why))
 		return;
 	if (!why)
-		why = ghost_snapshot_load(b->ghost, filter_seed_fingerprint(cache_seed(b->cache)),
+		why = ghost_snapshot_load(b->ghost, twice_seed_fingerprint(cache_seed(b->cache)),
 					  buf_str(&bytes));
 	if (why)
 		log_warning("cache %s: the snapshot of the simulated ordinary cache is ignored "
@@ -370,7 +372,7 @@ begin_what_if(struct baseline *b)
 	b->what_if = whatif_create(&w);
 	if (b->what_if && b->cache &&
 	    cache_read_file(b->cache, WHAT_IF, WHAT_IF_MOST, &bytes, &why)) {
-		struct memory_place place = {cache_seed(b->cache), now_s()};
+		struct twice_filter_place place = {cache_seed(b->cache), now_s()};
 		if (!why)
 			why = whatif_load(b->what_if, &place, buf_str(&bytes));
 		if (why) {

@@ -10,17 +10,18 @@
 #ifndef CACHE_BASELINE_H
 #define CACHE_BASELINE_H
 
-#include "proxy/cache/cache.h"
+#include "filter/hash.h"
 #include "proxy/cache/ghost.h"
 #include "proxy/cache/whatif.h"
 
 struct baseline;
 struct baseline_ring;
+struct cache;
 
 struct baseline_options {
 	struct ghost_options ghost;
-	struct memory_options memory; /* of sightings, for what-if; capacity 0: there is none */
-	uint64_t budget_bytes_s;      /* of writes, for what-if; 0: none (budget.h) */
+	struct twice_filter_options memory; /* of sightings, for what-if; capacity 0: none */
+	uint64_t budget_bytes_s;	    /* of writes, for what-if; 0: none (budget.h) */
 	unsigned budget_saved_s;
 	unsigned rings;	     /* one for each worker */
 	struct cache *cache; /* borrowed; where the snapshot is kept. NULL: nowhere */
@@ -33,12 +34,13 @@ void baseline_destroy(struct baseline **b); /* saves nothing */
 struct baseline_ring *baseline_ring(struct baseline *b, unsigned i);
 /* Whether a note about this key, with a record of this size, would change anything; else the facts
  * need not be gathered. */
-bool baseline_wants(const struct baseline_ring *r, struct key_hash key, uint64_t record_bytes);
+bool
+baseline_wants(const struct baseline_ring *r, struct twice_key_hash key, uint64_t record_bytes);
 void baseline_note(struct baseline_ring *r, const struct ghost_event *e);
 
 /* A URL with its variants was purged or invalidated: after all that was noted before. Never waits
  * long: while a snapshot is taken it is done later. */
-void baseline_forget(struct baseline *b, struct key_hash url);
+void baseline_forget(struct baseline *b, struct twice_key_hash url);
 /* The same for all of a host's, and for everything; not for workers: these wait. */
 void baseline_forget_host(struct baseline *b, uint32_t host);
 void baseline_forget_all(struct baseline *b);

@@ -1,6 +1,10 @@
 /* cache.c - what was forgotten since when, what is removed and what is counted: below the rest of
  * the door. */
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_variants.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/heritage.h"
 
 _Static_assert((int)CACHE_PREFIX_MOST == (int)PURGE_PREFIX_MOST, "what is promised is kept");
@@ -14,7 +18,7 @@ cache_now(const struct cache *c)
 }
 
 bool
-cache_is_clean(struct cache *c, struct key_hash hash, struct str key, struct str tags,
+cache_is_clean(struct cache *c, struct twice_key_hash hash, struct str key, struct str tags,
 	       uint64_t since)
 {
 	uint64_t now;
@@ -23,7 +27,7 @@ cache_is_clean(struct cache *c, struct key_hash hash, struct str key, struct str
 }
 
 struct cache_purges
-cache_latest_purges(struct cache *c, struct key_hash hash, struct str key, struct str tags)
+cache_latest_purges(struct cache *c, struct twice_key_hash hash, struct str key, struct str tags)
 {
 	struct cache_purges p = {.now = forget_now(c->forget)};
 	struct forget_thing o = {hash, key, tags};
@@ -143,7 +147,7 @@ cache_leave_others(struct cache *c, struct stored *o)
 /* ---- change -------------------------------------------------------------------------------- */
 
 void
-cache_remove_lasting(struct cache *c, struct key_hash hash, struct str key)
+cache_remove_lasting(struct cache *c, struct twice_key_hash hash, struct str key)
 {
 	forget_add(c->forget, FORGET_KEY, hash, key, true);
 	cache_disks_remove(c, hash);
@@ -151,7 +155,7 @@ cache_remove_lasting(struct cache *c, struct key_hash hash, struct str key)
 
 /* RAM first: who writes from RAM looks there again when he has written (cache_admit). */
 bool
-cache_remove(struct cache *c, struct key_hash hash, struct str key)
+cache_remove(struct cache *c, struct twice_key_hash hash, struct str key)
 {
 	bool in_ram = ram_remove(c->ram, hash, key);
 	cache_window(c);
@@ -163,7 +167,7 @@ cache_remove(struct cache *c, struct key_hash hash, struct str key)
 
 /* Not forgotten, as what is not true any more is: after a crash they may be there again. */
 static void
-drop_variants(struct cache *c, const struct key_hash *gone, unsigned n)
+drop_variants(struct cache *c, const struct twice_key_hash *gone, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		ram_drop(c->ram, gone[i]);
@@ -172,23 +176,24 @@ drop_variants(struct cache *c, const struct key_hash *gone, unsigned n)
 }
 
 void
-cache_variant_stored(struct cache *c, struct key_hash primary, struct key_hash variant,
+cache_variant_stored(struct cache *c, struct twice_key_hash primary, struct twice_key_hash variant,
 		     unsigned most)
 {
-	struct key_hash gone[SIBLINGS_GONE];
+	struct twice_key_hash gone[SIBLINGS_GONE];
 	drop_variants(c, gone, siblings_add(c->siblings, primary, variant, most, gone));
 }
 
 void
-cache_variant_used(struct cache *c, struct key_hash primary, struct key_hash variant, unsigned most)
+cache_variant_used(struct cache *c, struct twice_key_hash primary, struct twice_key_hash variant,
+		   unsigned most)
 {
-	struct key_hash gone[SIBLINGS_GONE];
+	struct twice_key_hash gone[SIBLINGS_GONE];
 	drop_variants(c, gone, siblings_use(c->siblings, primary, variant, most, gone));
 }
 
 /* Out of RAM and index, so that the room is free; the entry in the tables is what counts. */
 static bool
-clear(struct cache *c, struct key_hash hash, struct str key)
+clear(struct cache *c, struct twice_key_hash hash, struct str key)
 {
 	bool in_ram = ram_remove(c->ram, hash, key);
 	bool on_disk = cache_disks_remove(c, hash);
@@ -196,7 +201,7 @@ clear(struct cache *c, struct key_hash hash, struct str key)
 }
 
 static bool
-holds(struct cache *c, struct key_hash hash, struct str key)
+holds(struct cache *c, struct twice_key_hash hash, struct str key)
 {
 	struct stored *o = ram_find(c->ram, hash, key, 0, NULL);
 	bool yes = o || cache_disks_may_have(c, hash);
@@ -205,7 +210,8 @@ holds(struct cache *c, struct key_hash hash, struct str key)
 }
 
 struct forgotten
-cache_forget(struct cache *c, struct key_hash hash, struct str key, struct str tags, uint64_t since)
+cache_forget(struct cache *c, struct twice_key_hash hash, struct str key, struct str tags,
+	     uint64_t since)
 {
 	struct forgotten f;
 	struct forget_thing own = {hash, key, tags};
@@ -224,7 +230,8 @@ cache_forget(struct cache *c, struct key_hash hash, struct str key, struct str t
 }
 
 struct purged
-cache_purge(struct cache *c, enum purge_what what, bool soft, struct key_hash hash, struct str name)
+cache_purge(struct cache *c, enum purge_what what, bool soft, struct twice_key_hash hash,
+	    struct str name)
 {
 	static const enum forget_kind kinds[] = {FORGET_URL, FORGET_HOST, FORGET_ALL, FORGET_PREFIX,
 						 FORGET_TAG};

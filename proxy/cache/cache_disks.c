@@ -17,7 +17,7 @@
 
 /* Even, in (0, 1). */
 static double
-draw(uint64_t name, struct key_hash hash)
+draw(uint64_t name, struct twice_key_hash hash)
 {
 	uint64_t x = (hash.lo ^ name) * 0x9e3779b97f4a7c15u;
 	x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
@@ -26,7 +26,7 @@ draw(uint64_t name, struct key_hash hash)
 }
 
 struct store *
-cache_home(const struct cache *c, struct key_hash hash)
+cache_home(const struct cache *c, struct twice_key_hash hash)
 {
 	const struct disk *best = NULL;
 	double most = 0;
@@ -44,7 +44,7 @@ cache_home(const struct cache *c, struct key_hash hash)
 }
 
 bool
-cache_disks_have(const struct cache *c, struct key_hash hash)
+cache_disks_have(const struct cache *c, struct twice_key_hash hash)
 {
 	for (unsigned i = 0; i < c->disks_n; i++)
 		if (store_has(c->disks[i].store, hash))
@@ -53,13 +53,13 @@ cache_disks_have(const struct cache *c, struct key_hash hash)
 }
 
 bool
-cache_disks_may_have(const struct cache *c, struct key_hash hash)
+cache_disks_may_have(const struct cache *c, struct twice_key_hash hash)
 {
 	return cache_has_unread(c) || cache_disks_have(c, hash);
 }
 
 bool
-cache_disks_may_be_left(const struct cache *c, struct key_hash hash)
+cache_disks_may_be_left(const struct cache *c, struct twice_key_hash hash)
 {
 	bool yes = cache_has_unread(c);
 	for (unsigned i = 0; i < c->disks_n && !yes; i++)
@@ -68,7 +68,7 @@ cache_disks_may_be_left(const struct cache *c, struct key_hash hash)
 }
 
 bool
-cache_disks_remove(struct cache *c, struct key_hash hash)
+cache_disks_remove(struct cache *c, struct twice_key_hash hash)
 {
 	bool was = false;
 	for (unsigned i = 0; i < c->disks_n; i++)
@@ -77,14 +77,14 @@ cache_disks_remove(struct cache *c, struct key_hash hash)
 }
 
 void
-cache_disks_drop(struct cache *c, struct key_hash hash)
+cache_disks_drop(struct cache *c, struct twice_key_hash hash)
 {
 	for (unsigned i = 0; i < c->disks_n; i++)
 		store_drop(c->disks[i].store, hash);
 }
 
 unsigned
-cache_disk_of(const struct cache *c, struct key_hash hash, unsigned from)
+cache_disk_of(const struct cache *c, struct twice_key_hash hash, unsigned from)
 {
 	unsigned i = from;
 	if (c->disks_n > 1 && cache_has_unread(c))

@@ -2,6 +2,7 @@
 #include "proxy/cache/cache_inside.h"
 
 #include "proxy/base/log.h"
+#include "proxy/cache/cache_files.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 static uint64_t
 tag_of(const struct cache *c, unsigned disk)
 {
-	return filter_seed_fingerprint(&c->seed) ^ (disk ? c->disks[disk].name : 0);
+	return twice_seed_fingerprint(&c->seed) ^ (disk ? c->disks[disk].name : 0);
 }
 
 static void

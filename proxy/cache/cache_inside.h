@@ -19,6 +19,7 @@
 #define CACHE_CACHE_INSIDE_H
 
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_disk.h"
 #include "proxy/cache/forget.h"
 #include "proxy/cache/object.h"
 #include "proxy/cache/ram.h"
@@ -56,7 +57,7 @@ struct cache {
 	unsigned left_out; /* disks that cannot be used at all */
 	const char *dir;   /* of the first disk, where the small files lie; NULL: RAM only */
 	int dir_fd;	   /* the same */
-	struct filter_seed seed;
+	struct twice_seed seed;
 	_Atomic bool stopped;	 /* no I/O thread any more */
 	_Atomic bool bequeathed; /* what is stored is the other one's */
 	_Atomic bool rests;	 /* another process writes to the directories (heritage.h) */
@@ -144,18 +145,18 @@ cache_fades(const struct cache *c)
 
 /* cache_disks.c. Where a new object of the key goes: of the disks that can be written to one, chosen
  * by hash and sizes. NULL: RAM only. */
-struct store *cache_home(const struct cache *c, struct key_hash hash);
+struct store *cache_home(const struct cache *c, struct twice_key_hash hash);
 /* Does any disk's index have the key? */
-bool cache_disks_have(const struct cache *c, struct key_hash hash);
+bool cache_disks_have(const struct cache *c, struct twice_key_hash hash);
 /* Or will, when all that it holds is known? */
-bool cache_disks_may_have(const struct cache *c, struct key_hash hash);
+bool cache_disks_may_have(const struct cache *c, struct twice_key_hash hash);
 /* May a record of it be there that no index knows, or not yet? */
-bool cache_disks_may_be_left(const struct cache *c, struct key_hash hash);
+bool cache_disks_may_be_left(const struct cache *c, struct twice_key_hash hash);
 /* Out of all indexes, as store_remove and store_drop; true if it was in one. */
-bool cache_disks_remove(struct cache *c, struct key_hash hash);
-void cache_disks_drop(struct cache *c, struct key_hash hash);
+bool cache_disks_remove(struct cache *c, struct twice_key_hash hash);
+void cache_disks_drop(struct cache *c, struct twice_key_hash hash);
 /* The first disk from one on that may be read and has the key, or disks_n. */
-unsigned cache_disk_of(const struct cache *c, struct key_hash hash, unsigned from);
+unsigned cache_disk_of(const struct cache *c, struct twice_key_hash hash, unsigned from);
 
 /* cache.c: was o forgotten? If not at all, it is marked as clean as of now. */
 struct judged {
@@ -181,7 +182,7 @@ bool cache_leave_others(struct cache *c, struct stored *o);
 /* cache.c: is every tag of a one of b? May say no where there are very many. */
 bool cache_tags_within(struct str a, struct str b);
 /* cache.c: the key alone is forgotten, for good. */
-void cache_remove_lasting(struct cache *c, struct key_hash hash, struct str key);
+void cache_remove_lasting(struct cache *c, struct twice_key_hash hash, struct str key);
 
 /* cache_refresh.c: o, whole in memory, as what was forgotten softly: stale since then, by its terms. It
  * takes its place in RAM; a reference. */
@@ -203,10 +204,5 @@ void cache_late_stop(struct cache *c);
 
 /* cache_earned.c: what was saved, before the cache is used. */
 void cache_load_earnings(struct cache *c);
-
-/* read.c; read_look waits for the disk, and leaves everything as it is. */
-struct object *read_look(struct cache *c, struct key_hash hash, struct str key);
-enum found read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash,
-		       struct str key, struct object **out);
 
 #endif

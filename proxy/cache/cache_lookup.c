@@ -1,5 +1,5 @@
 /* cache_lookup.c - RAM first, then the disk. */
-#include "proxy/cache/cache_inside.h"
+#include "proxy/cache/read_inside.h"
 
 /* A hit in RAM keeps the copy on disk warm as well, and finds out when that was evicted. */
 static void
@@ -36,7 +36,7 @@ judge(struct cache *c, struct stored *o)
 }
 
 enum found
-cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
+cache_lookup(struct cache *c, struct cache_lookup *l, struct twice_key_hash hash, struct str key,
 	     struct object **out)
 {
 	bool tells;
@@ -52,7 +52,7 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct key_hash hash, stru
 }
 
 enum found
-cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object **out)
+cache_peek(struct cache *c, struct twice_key_hash hash, struct str key, struct object **out)
 {
 	struct stored *o = ram_find(c->ram, hash, key, cache_fades(c), NULL);
 	if (o && cache_is_forgotten(c, o))
@@ -64,7 +64,7 @@ cache_peek(struct cache *c, struct key_hash hash, struct str key, struct object 
 }
 
 struct object *
-cache_look(struct cache *c, struct key_hash hash, struct str key, struct terms *terms)
+cache_look(struct cache *c, struct twice_key_hash hash, struct str key, struct terms *terms)
 {
 	struct stored *o = ram_look(c->ram, hash, key);
 	struct judged j = {.word = FORGET_CLEAN};

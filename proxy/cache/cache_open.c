@@ -34,9 +34,10 @@ on_forget(void *ctx, const uint64_t *hashes, size_t n, bool waits)
 	struct forget *f = d->cache->forget;
 	uint64_t at = 0;
 	if (!hashes)
-		at = forget_add(f, FORGET_ALL, (struct key_hash){0}, STR(""), true);
+		at = forget_add(f, FORGET_ALL, (struct twice_key_hash){0}, STR(""), true);
 	for (size_t i = 0; hashes && i < n; i++)
-		at = forget_add(f, FORGET_KEY, (struct key_hash){.hi = hashes[i]}, STR(""), true);
+		at = forget_add(f, FORGET_KEY, (struct twice_key_hash){.hi = hashes[i]}, STR(""),
+				true);
 	return !waits || !at || forget_wait(f, at) == 0;
 }
 
@@ -287,7 +288,7 @@ cache_directory(const struct cache *c)
 	return c->dir ? c->dir : "";
 }
 
-const struct filter_seed *
+const struct twice_seed *
 cache_seed(const struct cache *c)
 {
 	return &c->seed;

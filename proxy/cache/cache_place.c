@@ -2,6 +2,7 @@
 #include "proxy/cache/cache_inside.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache_write.h"
 
 #include <assert.h>
 #include <stdlib.h>

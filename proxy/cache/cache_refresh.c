@@ -2,6 +2,8 @@
 #include "proxy/cache/cache_inside.h"
 
 #include "proxy/base/buf.h"
+#include "proxy/cache/cache_lookup.h"
+#include "proxy/cache/cache_write.h"
 
 /* Is o what the key means now? */
 static bool

@@ -5,6 +5,7 @@
 #include "proxy/base/buf.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache_files.h"
 #include "proxy/cache/doubled.h"
 
 #include <assert.h>
@@ -219,7 +220,7 @@ files_open(struct cache *c, char *err, size_t err_bytes)
 	const struct cache_options *o = &c->o;
 	if (!o->dir) {
 		fill_random(random, sizeof random);
-		filter_seed_init(&c->seed, random, sizeof random);
+		twice_seed_init(&c->seed, random, sizeof random);
 		return 0;
 	}
 	if (add_disk(c, o->dir, o->disk_bytes, err, err_bytes) != 0)
@@ -233,7 +234,7 @@ files_open(struct cache *c, char *err, size_t err_bytes)
 	c->dir_fd = c->disks[0].dir_fd;
 	if (share_seed(c, random, err, err_bytes) != 0)
 		return -1;
-	filter_seed_init(&c->seed, random, sizeof random);
+	twice_seed_init(&c->seed, random, sizeof random);
 	return 0;
 }
 

@@ -20,12 +20,19 @@
 #ifndef CACHE_FLIGHT_H
 #define CACHE_FLIGHT_H
 
+#include "filter/hash.h"
 #include "proxy/base/buf.h"
 #include "proxy/cache/admission.h"
-#include "proxy/cache/cache.h"
+#include "proxy/http/policy.h"
 
-struct flights;
+#include <stdbool.h>
+
+struct block;
+struct cache;
 struct flight;
+struct flights;
+struct mailbox;
+struct object;
 
 struct flights_options {
 	/* window_bytes: at least 256 KiB. */
@@ -76,16 +83,17 @@ typedef void flight_wake_fn(void *ctx);
 /* Joins the flight of the key, unless the key was forgotten since that began, or begins one: true
  * when the caller leads it (and must fetch). Either way *reader is the caller's place in it. wake
  * is called on home's thread when there is news. */
-bool flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
-		   flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader);
+bool
+flights_enter(struct flights *fs, struct twice_key_hash hash, struct str key, struct mailbox *home,
+	      flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader);
 /* Whether one is in the air that might be joined. */
-bool flights_has(struct flights *fs, struct key_hash hash, struct str key);
+bool flights_has(struct flights *fs, struct twice_key_hash hash, struct str key);
 /* A place to wait for the end of the key's flight, whose beginning is gone: what it brings is kept
  * and will be found in the cache. wake is called once, when it has ended. NULL: there is no such
  * flight, or at the pace of the bytes so far it takes longer than most_ms. A slow reader does not
  * hold up those who wait. */
 struct flight_reader *
-flights_wait(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
+flights_wait(struct flights *fs, struct twice_key_hash hash, struct str key, struct mailbox *home,
 	     flight_wake_fn *wake, void *ctx, int64_t now_ms, int64_t most_ms);
 /* The leader takes its time to the head, or its body drips: *reader's owner, who follows, leads a
  * second fetch of the same key instead, and whoever comes joins that one. *reader is then its place
@@ -99,7 +107,7 @@ struct flight_reader *flights_try_beside(struct flights *fs, const struct flight
 					 int64_t now_ms, int64_t patience_ms);
 /* As the leader of a key nobody reads yet (background refresh); NULL when one is in the air. */
 struct flight *
-flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms);
+flights_lead(struct flights *fs, struct twice_key_hash hash, struct str key, int64_t now_ms);
 /* A flight of one: nobody can join it. Its body begins at offset at. */
 struct flight_reader *flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home,
 					  flight_wake_fn *wake, void *ctx, int64_t now_ms);

@@ -16,6 +16,7 @@
 #ifndef CACHE_FLIGHT_INSIDE_H
 #define CACHE_FLIGHT_INSIDE_H
 
+#include "proxy/base/mailbox.h"
 #include "proxy/cache/flight.h"
 #include "proxy/cache/window.h"
 
@@ -62,7 +63,7 @@ struct flight {
 	/* From here on zeroed for each. */
 	_Atomic unsigned refs;
 	struct flights *all;
-	struct key_hash hash;
+	struct twice_key_hash hash;
 	uint64_t begun;	       /* cache_now() */
 	struct flight *next;   /* in the shard */
 	_Atomic bool in_table; /* written under the shard's lock; never true again */
@@ -117,7 +118,7 @@ struct flights {
 };
 
 static inline struct flight_shard *
-flight_shard_of(struct flights *fs, struct key_hash h)
+flight_shard_of(struct flights *fs, struct twice_key_hash h)
 {
 	return &fs->shards[h.hi % FLIGHT_SHARDS];
 }
@@ -127,7 +128,7 @@ flight_shard_of(struct flights *fs, struct key_hash h)
 /* Under the shard's lock: one to be used again, or NULL. */
 struct flight *flight_take_spare(struct flight_shard *s);
 /* One reference, the caller's. spare: to be used again, or NULL. */
-struct flight *flight_create(struct flights *fs, struct flight *spare, struct key_hash hash,
+struct flight *flight_create(struct flights *fs, struct flight *spare, struct twice_key_hash hash,
 			     struct str key, uint64_t at, int64_t now_ms);
 /* Frees the memory of one to which nobody has a reference. */
 void flight_destroy(struct flight **f);

@@ -2,6 +2,8 @@
 #include "proxy/cache/flight_inside.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/object_facts.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -63,7 +65,7 @@ flight_take_spare(struct flight_shard *s)
 }
 
 struct flight *
-flight_create(struct flights *fs, struct flight *spare, struct key_hash hash, struct str key,
+flight_create(struct flights *fs, struct flight *spare, struct twice_key_hash hash, struct str key,
 	      uint64_t at, int64_t now_ms)
 {
 	struct flight *f = spare ? spare : NEW(struct flight);

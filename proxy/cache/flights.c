@@ -1,7 +1,9 @@
 /* flights.c - the flights in the air by their keys: who leads, who joins. */
 #include "proxy/cache/flight_inside.h"
 
+#include "filter/hash_equal.h"
 #include "proxy/base/clock.h"
+#include "proxy/cache/cache_forget.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -57,7 +59,7 @@ flights_count(struct flights *fs, uint64_t *flights, uint64_t *bytes)
 }
 
 static struct flight **
-find(struct flight_shard *s, struct key_hash hash, struct str key)
+find(struct flight_shard *s, struct twice_key_hash hash, struct str key)
 {
 	struct flight **at = &s->first;
 	while (*at) {
@@ -82,7 +84,7 @@ take_out(struct flight **at)
 }
 
 static struct flight *
-put_in(struct flights *fs, struct flight_shard *s, struct key_hash hash, struct str key,
+put_in(struct flights *fs, struct flight_shard *s, struct twice_key_hash hash, struct str key,
        int64_t now_ms)
 {
 	struct flight *f = flight_create(fs, flight_take_spare(s), hash, key, 0, now_ms);
@@ -116,7 +118,7 @@ may_join(struct flight *f)
 }
 
 bool
-flights_enter(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
+flights_enter(struct flights *fs, struct twice_key_hash hash, struct str key, struct mailbox *home,
 	      flight_wake_fn *wake, void *ctx, int64_t now_ms, struct flight_reader **reader)
 {
 	struct flight_shard *s = flight_shard_of(fs, hash);
@@ -163,7 +165,7 @@ ends_soon(struct flight *f, int64_t now_ms, int64_t most_ms)
 }
 
 struct flight_reader *
-flights_wait(struct flights *fs, struct key_hash hash, struct str key, struct mailbox *home,
+flights_wait(struct flights *fs, struct twice_key_hash hash, struct str key, struct mailbox *home,
 	     flight_wake_fn *wake, void *ctx, int64_t now_ms, int64_t most_ms)
 {
 	struct flight_shard *s = flight_shard_of(fs, hash);
@@ -239,7 +241,7 @@ flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_
 }
 
 bool
-flights_has(struct flights *fs, struct key_hash hash, struct str key)
+flights_has(struct flights *fs, struct twice_key_hash hash, struct str key)
 {
 	struct flight_shard *s = flight_shard_of(fs, hash);
 	pthread_mutex_lock(&s->lock);
@@ -250,7 +252,7 @@ flights_has(struct flights *fs, struct key_hash hash, struct str key)
 }
 
 struct flight *
-flights_lead(struct flights *fs, struct key_hash hash, struct str key, int64_t now_ms)
+flights_lead(struct flights *fs, struct twice_key_hash hash, struct str key, int64_t now_ms)
 {
 	struct flight_shard *s = flight_shard_of(fs, hash);
 	struct flight *f = NULL, *gone = NULL;
@@ -270,7 +272,7 @@ flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home, fligh
 		    void *ctx, int64_t now_ms)
 {
 	/* Each worker has a shard of its own for the spares. */
-	struct key_hash nobody = {.hi = (uintptr_t)home / sizeof *home};
+	struct twice_key_hash nobody = {.hi = (uintptr_t)home / sizeof *home};
 	struct flight_shard *s = flight_shard_of(fs, nobody);
 	pthread_mutex_lock(&s->lock);
 	struct flight *spare = flight_take_spare(s);

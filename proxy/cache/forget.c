@@ -4,6 +4,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/diskio.h"
 #include "proxy/cache/segment.h"
 
 #include <assert.h>
@@ -42,7 +43,7 @@ add(struct forget *f, const struct purge_entry *e, bool lasting)
 }
 
 static struct purge_entry
-entry_of(const struct forget *f, enum forget_kind kind, struct key_hash hash, struct str key,
+entry_of(const struct forget *f, enum forget_kind kind, struct twice_key_hash hash, struct str key,
 	 bool soft)
 {
 	struct purge_entry e = {.kind = (uint8_t)kind, .hash = forget_name(f, kind, hash, key)};
@@ -121,7 +122,7 @@ forget_add_own(struct forget *f, enum forget_kind kind, const struct forget_thin
 }
 
 uint64_t
-forget_add(struct forget *f, enum forget_kind kind, struct key_hash hash, struct str key,
+forget_add(struct forget *f, enum forget_kind kind, struct twice_key_hash hash, struct str key,
 	   bool lasting)
 {
 	struct forget_thing o = {.hash = hash, .key = key};
@@ -132,7 +133,7 @@ forget_add(struct forget *f, enum forget_kind kind, struct key_hash hash, struct
 uint64_t
 forget_add_softly(struct forget *f, enum forget_kind kind, struct str key)
 {
-	struct purge_entry e = entry_of(f, kind, (struct key_hash){0}, key, true);
+	struct purge_entry e = entry_of(f, kind, (struct twice_key_hash){0}, key, true);
 	assert(kind != FORGET_KEY);
 	pthread_mutex_lock(&f->lock);
 	uint64_t at = add_now(f, &e, key, true);
@@ -193,7 +194,7 @@ read_log(const struct forget *f, const struct forget_place *place, struct kept *
 		     (k->p = malloc((size_t)s.st_size + 1)) &&
 		     diskio_read_all(f->o.ops, fd, k->p, k->n = (size_t)s.st_size, 0) == 0;
 	bool right = k->is_read && purge_log_parse(k->p, k->n, &k->head, note_time, &times) &&
-		     k->head.fingerprint == filter_seed_fingerprint(f->o.seed) &&
+		     k->head.fingerprint == twice_seed_fingerprint(f->o.seed) &&
 		     k->head.starts > 0 && k->head.starts + 1 < FORGET_STARTS_MOST &&
 		     is_past(&times, &k->head);
 	close(fd);

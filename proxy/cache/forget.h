@@ -70,10 +70,10 @@ struct forget_options {
 	const char *dir;
 	const struct forget_place *more; /* disks behind this one; borrowed while opening */
 	unsigned more_n;
-	bool left_out;			/* a disk that belongs to the cache is none of these */
-	const struct filter_seed *seed; /* of all hashes here; borrowed */
-	uint64_t log_bytes;		/* the most that the log may take */
-	const struct diskio_ops *ops;	/* NULL: the system's */
+	bool left_out;		       /* a disk that belongs to the cache is none of these */
+	const struct twice_seed *seed; /* of all hashes here; borrowed */
+	uint64_t log_bytes;	       /* the most that the log may take */
+	const struct diskio_ops *ops;  /* NULL: the system's */
 	unsigned retry_ms; /* a log that could not be written is tried again after that; 0: 250 */
 };
 enum forget_found {
@@ -99,7 +99,7 @@ uint64_t forget_now(const struct forget *f);
 
 /* Something stored, or on its way to be. */
 struct forget_thing {
-	struct key_hash hash; /* of the key */
+	struct twice_key_hash hash; /* of the key */
 	struct str key;
 	struct str tags; /* 4 bytes each, little-endian: forget_tag of each; may be empty */
 };
@@ -131,8 +131,8 @@ struct forget_latest forget_latest(struct forget *f, const struct forget_thing *
  * host[:port] as in a URL's key; FORGET_PREFIX: key is the beginning of a URL's key, some of its
  * path included, less than PURGE_PREFIX_MOST bytes; FORGET_TAG: key is the tag; FORGET_ALL.
  * Returns the time from which on it holds. */
-uint64_t forget_add(struct forget *f, enum forget_kind kind, struct key_hash hash, struct str key,
-		    bool lasting);
+uint64_t forget_add(struct forget *f, enum forget_kind kind, struct twice_key_hash hash,
+		    struct str key, bool lasting);
 /* The same, lasting; what is covered is stale, and may be validated. Not FORGET_KEY. */
 uint64_t forget_add_softly(struct forget *f, enum forget_kind kind, struct str key);
 /* The same for one who knows better than all before: FORGET_URL or FORGET_KEY of o; *was_clean says

@@ -30,20 +30,20 @@ host_of(struct str url)
 	return end < front ? (struct str){NULL, 0} : (struct str){url.p + front, end - front};
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_text(const struct forget *f, struct str text, uint64_t salt)
 {
-	struct key_hash h = key_hash_of(f->o.seed, text.p, text.n);
+	struct twice_key_hash h = twice_key_hash_of(f->o.seed, text.p, text.n);
 	h.lo ^= salt;
 	return h;
 }
 
 /* Of the upper half alone, for the tables of segments know no more of it. */
-struct key_hash
-forget_alone(struct key_hash hash)
+struct twice_key_hash
+forget_alone(struct twice_key_hash hash)
 {
 	static const uint64_t spread = 0x9e3779b97f4a7c15;
-	return (struct key_hash){(hash.hi ^ KEY_ALONE) * spread, hash.hi};
+	return (struct twice_key_hash){(hash.hi ^ KEY_ALONE) * spread, hash.hi};
 }
 
 uint32_t
@@ -53,17 +53,18 @@ forget_tag(const struct forget *f, struct str tag)
 	size_t n = tag.n < sizeof lower ? tag.n : sizeof lower;
 	for (size_t i = 0; i < n; i++)
 		lower[i] = byte_lower(tag.p[i]);
-	return (uint32_t)key_hash_of(f->o.seed, lower, n).lo;
+	return (uint32_t)twice_key_hash_of(f->o.seed, lower, n).lo;
 }
 
-struct key_hash
+struct twice_key_hash
 forget_prefix_host(const struct forget *f, struct str url)
 {
 	return hash_text(f, (struct str){url.p, path_at(url)}, OF_PREFIX_HOST);
 }
 
-struct key_hash
-forget_name(const struct forget *f, enum forget_kind kind, struct key_hash hash, struct str name)
+struct twice_key_hash
+forget_name(const struct forget *f, enum forget_kind kind, struct twice_key_hash hash,
+	    struct str name)
 {
 	switch (kind) {
 	case FORGET_URL:
@@ -77,7 +78,7 @@ forget_name(const struct forget *f, enum forget_kind kind, struct key_hash hash,
 	case FORGET_TAG:
 		return forget_tag_key(forget_tag(f, name));
 	default:
-		return (struct key_hash){0};
+		return (struct twice_key_hash){0};
 	}
 }
 
@@ -100,7 +101,7 @@ may_be(const struct question *q, enum forget_kind kind)
 
 /* The latest times of what has this hash. */
 static void
-ask(struct question *q, enum forget_kind kind, struct key_hash hash)
+ask(struct question *q, enum forget_kind kind, struct twice_key_hash hash)
 {
 	struct purge_entry e;
 	if (q->sorts & forget_hints_sort(kind, false)) {
@@ -141,7 +142,7 @@ static void
 ask_tags(struct question *q, struct str tags)
 {
 	for (size_t i = 0; i + 4 <= tags.n; i += 4) {
-		struct key_hash tag = forget_tag_key(le_get32(tags.p + i));
+		struct twice_key_hash tag = forget_tag_key(le_get32(tags.p + i));
 		if (forget_hints_has_tag(&q->f->hints, tag))
 			ask(q, FORGET_TAG, tag);
 	}
@@ -164,7 +165,7 @@ ask_all(struct question *q, const struct forget_thing *o)
 	/* This may have taken the place of what was dropped before it was asked for. */
 	q->sorts |= atomic_load(&q->f->hints.sorts);
 	if (may_be(q, FORGET_ALL))
-		ask(q, FORGET_ALL, (struct key_hash){0});
+		ask(q, FORGET_ALL, (struct twice_key_hash){0});
 }
 
 /* The floors last: what they say is dropped from the tables. */

@@ -173,7 +173,7 @@ static void
 everything_is_stale(struct forget *f, uint64_t upto, uint32_t since_s)
 {
 	struct purge_entry e = {.at = upto + 1,
-				.hash = forget_softly((struct key_hash){0}),
+				.hash = forget_softly((struct twice_key_hash){0}),
 				.kind = FORGET_ALL,
 				.flags = FORGET_SOFT,
 				.when_s = since_s};

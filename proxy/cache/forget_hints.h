@@ -37,19 +37,19 @@ forget_hints_sort(enum forget_kind kind, bool soft)
 }
 
 /* What is forgotten softly has another hash in the table than what is gone; and back. */
-static inline struct key_hash
-forget_softly(struct key_hash hash)
+static inline struct twice_key_hash
+forget_softly(struct twice_key_hash hash)
 {
 	static const uint64_t soft = 0x736f66746c793f21;
-	return (struct key_hash){hash.lo ^ soft, hash.hi};
+	return (struct twice_key_hash){hash.lo ^ soft, hash.hi};
 }
 
 /* What the tables hold of a tag, of which 32 bits are known. */
-static inline struct key_hash
+static inline struct twice_key_hash
 forget_tag_key(uint32_t tag)
 {
 	static const uint64_t spread = 0x9e3779b97f4a7c15, salt = 0x7461672d7461672d;
-	return (struct key_hash){((uint64_t)tag ^ salt) * spread, (uint64_t)tag * spread};
+	return (struct twice_key_hash){((uint64_t)tag ^ salt) * spread, (uint64_t)tag * spread};
 }
 
 static inline uint64_t
@@ -60,7 +60,7 @@ forget_hints_bits(uint64_t lo)
 }
 
 static inline bool
-forget_hints_has_tag(const struct forget_hints *h, struct key_hash tag)
+forget_hints_has_tag(const struct forget_hints *h, struct twice_key_hash tag)
 {
 	uint64_t bits = forget_hints_bits(tag.lo);
 	uint64_t word = atomic_load_explicit(&h->tags[tag.hi >> h->shift], memory_order_relaxed);

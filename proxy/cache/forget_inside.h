@@ -9,7 +9,7 @@
 #ifndef CACHE_FORGET_INSIDE_H
 #define CACHE_FORGET_INSIDE_H
 
-#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/forget.h"
 #include "proxy/cache/forget_hints.h"
 #include "proxy/cache/forget_table.h"
@@ -71,11 +71,11 @@ struct forget {
 
 /* forget_ask.c: the hash under which a thing is kept in the table: of a URL, a host, a prefix, a tag
  * its name's, of a key alone one made from the key's. */
-struct key_hash
-forget_name(const struct forget *f, enum forget_kind kind, struct key_hash hash, struct str name);
-struct key_hash forget_alone(struct key_hash hash);
+struct twice_key_hash forget_name(const struct forget *f, enum forget_kind kind,
+				  struct twice_key_hash hash, struct str name);
+struct twice_key_hash forget_alone(struct twice_key_hash hash);
 /* Of the scheme and host of a prefix. */
-struct key_hash forget_prefix_host(const struct forget *f, struct str url);
+struct twice_key_hash forget_prefix_host(const struct forget *f, struct str url);
 
 /* Under the lock, into table and hints. */
 void forget_enter(struct forget *f, const struct purge_entry *e, bool lasting);

@@ -97,7 +97,7 @@ rewrite(struct forget *f, struct forget_disk *d)
 		.id = random_id(),
 		.starts = f->starts,
 		.floor = atomic_load(&f->floor),
-		.fingerprint = filter_seed_fingerprint(f->o.seed),
+		.fingerprint = twice_seed_fingerprint(f->o.seed),
 		.epoch = f->epoch,
 		.disks = f->name,
 	};

@@ -2,6 +2,7 @@
  * by building a shard anew. */
 #include "proxy/cache/forget_table.h"
 
+#include "filter/hash_equal.h"
 #include "proxy/base/mem.h"
 
 #include <assert.h>
@@ -56,7 +57,7 @@ forget_table_destroy(struct forget_table **pt)
 }
 
 static struct shard *
-shard_of(struct forget_table *t, struct key_hash hash)
+shard_of(struct forget_table *t, struct twice_key_hash hash)
 {
 	return &t->shards[hash.hi % SHARDS];
 }
@@ -71,7 +72,7 @@ check(const struct shard *s)
 
 /* Where the hash is, or would be. */
 static struct slot *
-seek(const struct shard *s, struct key_hash hash)
+seek(const struct shard *s, struct twice_key_hash hash)
 {
 	size_t i = hash.lo & (s->slots_n - 1);
 	while (s->slots[i].e.at && !key_hash_equal(s->slots[i].e.hash, hash))
@@ -80,7 +81,7 @@ seek(const struct shard *s, struct key_hash hash)
 }
 
 uint64_t
-forget_table_find(struct forget_table *t, struct key_hash hash, struct purge_entry *out)
+forget_table_find(struct forget_table *t, struct twice_key_hash hash, struct purge_entry *out)
 {
 	struct shard *s = shard_of(t, hash);
 	pthread_mutex_lock(&s->lock);

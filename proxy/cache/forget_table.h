@@ -14,7 +14,8 @@ void forget_table_create(struct forget_table **out);
 void forget_table_destroy(struct forget_table **t);
 
 /* The latest entry of the hash. Its time, or 0: there is none. */
-uint64_t forget_table_find(struct forget_table *t, struct key_hash hash, struct purge_entry *out);
+uint64_t
+forget_table_find(struct forget_table *t, struct twice_key_hash hash, struct purge_entry *out);
 /* Enters e over an older time of the hash. lasting: it is in the purge log as well, for good. */
 void forget_table_put(struct forget_table *t, const struct purge_entry *e, bool lasting);
 /* Drops all entries up to a time; passing ones (not lasting) up to a later one. */

@@ -17,8 +17,6 @@
 #ifndef CACHE_GHOST_H
 #define CACHE_GHOST_H
 
-#include "filter/hash.h"
-#include "filter/short.h"
 #include "proxy/base/buf.h"
 
 #include <stdbool.h>

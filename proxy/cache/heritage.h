@@ -22,8 +22,10 @@
 #ifndef CACHE_HERITAGE_H
 #define CACHE_HERITAGE_H
 
-#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_disk.h"
 #include "proxy/cache/forget.h"
+
+struct cache;
 
 /* All that was stored or forgotten is on disk, and from here on nothing is written: what is stored
  * stays in RAM, what is forgotten holds and waits to be made durable, files are not saved. Reads go on.

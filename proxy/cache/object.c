@@ -168,7 +168,7 @@ create(struct store *st, size_t text_bytes)
 }
 
 struct stored *
-stored_create(struct store *st, struct key_hash hash, struct str key, struct str head,
+stored_create(struct store *st, struct twice_key_hash hash, struct str key, struct str head,
 	      struct str tags, const struct terms *terms, enum object_kind kind)
 {
 	struct stored *o = create(st, key.n + head.n + tags.n);

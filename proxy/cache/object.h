@@ -8,7 +8,7 @@
 #ifndef CACHE_OBJECT_H
 #define CACHE_OBJECT_H
 
-#include "proxy/cache/cache.h"
+#include "proxy/cache/object_facts.h"
 #include "proxy/cache/ram_policy.h"
 #include "proxy/cache/store.h"
 
@@ -70,7 +70,7 @@ stored_of(struct object *o)
 
 /* One reference; key, head and tags are copied. */
 struct stored *
-stored_create(struct store *st, struct key_hash hash, struct str key, struct str head,
+stored_create(struct store *st, struct twice_key_hash hash, struct str key, struct str head,
 	      struct str tags, const struct terms *terms, enum object_kind kind);
 /* From a record that was parsed from text: takes a reference on it. */
 struct stored *stored_of_record(struct store *st, struct block *text, const struct record *r);

@@ -1,6 +1,8 @@
 /* object_file.c - a body's bytes as a piece of their file, where nothing has to be looked at. */
 #include "proxy/cache/cache_inside.h"
 
+#include "proxy/cache/object_read.h"
+
 bool
 object_file(struct object *object, const struct body_read *r, uint64_t at, uint64_t max,
 	    struct file_piece *out)

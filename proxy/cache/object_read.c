@@ -4,6 +4,7 @@
 #include "proxy/cache/read_inside.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/object_read.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 
 #include "proxy/base/buf.h"
 #include "proxy/base/le.h"
+#include "proxy/cache/diskio.h"
 #include "proxy/cache/segment.h"
 
 #include <assert.h>

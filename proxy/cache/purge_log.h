@@ -35,10 +35,10 @@
 #define CACHE_PURGE_LOG_H
 
 #include "filter/hash.h"
-#include "filter/short.h"
-#include "proxy/cache/diskio.h"
 
 #include <stdbool.h>
+
+struct diskio_ops;
 
 enum {
 	PURGE_PAGE = 4096,
@@ -62,7 +62,7 @@ enum { PURGE_PREFIX_MOST = 4096 }; /* bytes of a prefix, less than this */
 
 struct purge_entry {
 	uint64_t at;
-	struct key_hash hash;
+	struct twice_key_hash hash;
 	uint8_t kind, flags;
 	uint16_t prefix_bytes;
 	uint32_t when_s; /* of a soft one */

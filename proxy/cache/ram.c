@@ -65,7 +65,7 @@ ram_destroy(struct ram **pr)
 }
 
 static struct shard *
-shard_of(struct ram *r, struct key_hash hash)
+shard_of(struct ram *r, struct twice_key_hash hash)
 {
 	return &r->shards[hash.lo & (r->shards_n - 1)];
 }
@@ -78,7 +78,7 @@ bucket_of(const struct shard *s, uint64_t hash_lo)
 
 /* The link that points to the key's object, or to NULL at the end of its chain. */
 static struct stored **
-link_of(const struct shard *s, struct key_hash hash, struct str key)
+link_of(const struct shard *s, struct twice_key_hash hash, struct str key)
 {
 	struct stored **link = bucket_of(s, hash.lo);
 	while (*link && !((*link)->chain_hash == hash.lo && (*link)->pub.hash.hi == hash.hi &&
@@ -99,7 +99,7 @@ tells_disk(struct stored *o, uint32_t fade)
 }
 
 struct stored *
-ram_find(struct ram *r, struct key_hash hash, struct str key, uint32_t fade, bool *tells)
+ram_find(struct ram *r, struct twice_key_hash hash, struct str key, uint32_t fade, bool *tells)
 {
 	struct shard *s = shard_of(r, hash);
 	pthread_mutex_lock(&s->lock);
@@ -115,7 +115,7 @@ ram_find(struct ram *r, struct key_hash hash, struct str key, uint32_t fade, boo
 }
 
 struct stored *
-ram_look(struct ram *r, struct key_hash hash, struct str key)
+ram_look(struct ram *r, struct twice_key_hash hash, struct str key)
 {
 	struct shard *s = shard_of(r, hash);
 	pthread_mutex_lock(&s->lock);
@@ -137,7 +137,7 @@ ram_holds(struct ram *r, struct stored *o)
 }
 
 bool
-ram_takes(struct ram *r, struct key_hash hash, uint64_t bytes, bool on_disk, unsigned hits)
+ram_takes(struct ram *r, struct twice_key_hash hash, uint64_t bytes, bool on_disk, unsigned hits)
 {
 	struct shard *s = shard_of(r, hash);
 	pthread_mutex_lock(&s->lock);
@@ -292,7 +292,7 @@ ram_swap(struct ram *r, struct stored *old, struct stored *o)
 }
 
 bool
-ram_remove(struct ram *r, struct key_hash hash, struct str key)
+ram_remove(struct ram *r, struct twice_key_hash hash, struct str key)
 {
 	struct shard *s = shard_of(r, hash);
 	struct stored *gone = NULL;
@@ -306,7 +306,7 @@ ram_remove(struct ram *r, struct key_hash hash, struct str key)
 }
 
 void
-ram_drop(struct ram *r, struct key_hash hash)
+ram_drop(struct ram *r, struct twice_key_hash hash)
 {
 	struct shard *s = shard_of(r, hash);
 	struct stored *gone = NULL;

@@ -27,13 +27,14 @@ void ram_empty(struct ram *r);
  * NULL: it will not.
  */
 struct stored *
-ram_find(struct ram *r, struct key_hash hash, struct str key, uint32_t fade, bool *tells);
+ram_find(struct ram *r, struct twice_key_hash hash, struct str key, uint32_t fade, bool *tells);
 /* The same, and nothing is counted. */
-struct stored *ram_look(struct ram *r, struct key_hash hash, struct str key);
+struct stored *ram_look(struct ram *r, struct twice_key_hash hash, struct str key);
 /* Does it hold this very object? */
 bool ram_holds(struct ram *r, struct stored *o);
 /* Would an object of this size be taken now? */
-bool ram_takes(struct ram *r, struct key_hash hash, uint64_t bytes, bool on_disk, unsigned hits);
+bool
+ram_takes(struct ram *r, struct twice_key_hash hash, uint64_t bytes, bool on_disk, unsigned hits);
 /* Takes o (its own reference) over any older object of the key, or leaves it. An older object goes
  * in either case. hits: how often o was asked for before. */
 bool ram_put(struct ram *r, struct stored *o, unsigned hits);
@@ -42,9 +43,9 @@ bool ram_put(struct ram *r, struct stored *o, unsigned hits);
 bool ram_replace(struct ram *r, struct stored *o, bool unwritten);
 /* o in the place of old, if that is there still; with its hits, and unwritten if that is. */
 bool ram_swap(struct ram *r, struct stored *old, struct stored *o);
-bool ram_remove(struct ram *r, struct key_hash hash, struct str key);
+bool ram_remove(struct ram *r, struct twice_key_hash hash, struct str key);
 /* The same by the hash alone: nobody makes two keys with one. */
-void ram_drop(struct ram *r, struct key_hash hash);
+void ram_drop(struct ram *r, struct twice_key_hash hash);
 void ram_remove_object(struct ram *r, struct stored *o); /* only if it is this very object */
 /* pub.on_disk changed: what losing the object costs does too. */
 void ram_moved(struct ram *r, struct stored *o);

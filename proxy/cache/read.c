@@ -6,6 +6,7 @@
  */
 #include "proxy/cache/read_inside.h"
 
+#include "filter/hash_equal.h"
 #include "proxy/base/mem.h"
 
 #include <assert.h>
@@ -89,7 +90,7 @@ read_leased(struct reader *rd, const struct fragment *f, struct block **out)
 struct wanted {
 	struct store *st;
 	bool is_on_several; /* disks, of which st is one */
-	struct key_hash hash;
+	struct twice_key_hash hash;
 	struct str key;
 	struct locator at;
 	unsigned hits;
@@ -349,7 +350,7 @@ choose_disk(const struct cache *c, struct wanted *w)
 }
 
 enum found
-read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struct str key,
+read_object(struct cache *c, struct cache_lookup *l, struct twice_key_hash hash, struct str key,
 	    struct object **out)
 {
 	struct wanted w = {.hash = hash, .key = key, .first = l->first, .first_at = l->first_at};
@@ -383,7 +384,7 @@ read_object(struct cache *c, struct cache_lookup *l, struct key_hash hash, struc
 }
 
 struct object *
-read_look(struct cache *c, struct key_hash hash, struct str key)
+read_look(struct cache *c, struct twice_key_hash hash, struct str key)
 {
 	struct wanted w = {.hash = hash, .key = key, .first = LOOKUP_HEAD};
 	struct stored *o = NULL;

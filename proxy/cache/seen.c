@@ -8,6 +8,9 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/budget.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_files.h"
+#include "proxy/cache/cache_stats.h"
 #include "proxy/cache/recent.h"
 #include "proxy/cache/turn.h"
 
@@ -27,8 +30,8 @@ struct seen {
 	bool on_disk;
 	struct twice_pair *pair; /* one of the two */
 	struct twice_filter *memory;
-	struct pair_options pair_options;
-	struct memory_options memory_options;
+	struct twice_pair_options pair_options;
+	struct twice_filter_options memory_options;
 	int64_t born_s;
 	uint64_t saved_keys, saved_number; /* of the last snapshot: is_saved */
 	_Atomic unsigned sightings;
@@ -49,30 +52,30 @@ struct seen {
 static const char FILE_NAME[] = "filter";
 
 void
-seen_prefetch(const struct seen *s, struct key_hash h)
+seen_prefetch(const struct seen *s, struct twice_key_hash h)
 {
 	if (s->pair)
-		pair_prefetch(s->pair, h);
+		twice_pair_prefetch(s->pair, h);
 }
 
 /* ---- the rule ------------------------------------------------------------------------------ */
 
-static struct memory_sight
-test(const struct seen *s, struct key_hash h)
+static struct twice_filter_sight
+test(const struct seen *s, struct twice_key_hash h)
 {
 	if (!s->pair)
-		return memory_test(s->memory, h);
-	enum twice_sight was = pair_test(s->pair, h);
-	return (struct memory_sight){was, was != SIGHT_FIRST};
+		return twice_filter_test(s->memory, h);
+	enum twice_sight was = twice_pair_test(s->pair, h);
+	return (struct twice_filter_sight){was, was != TWICE_SIGHT_FIRST};
 }
 
-static struct memory_sight
-record(struct seen *s, struct key_hash h)
+static struct twice_filter_sight
+record(struct seen *s, struct twice_key_hash h)
 {
 	if (!s->pair)
-		return memory_record(s->memory, h);
-	enum twice_sight was = pair_record(s->pair, h);
-	return (struct memory_sight){was, was != SIGHT_FIRST};
+		return twice_filter_record(s->memory, h);
+	enum twice_sight was = twice_pair_record(s->pair, h);
+	return (struct twice_filter_sight){was, was != TWICE_SIGHT_FIRST};
 }
 
 static struct sighting_settings
@@ -86,13 +89,13 @@ settings_of(const struct seen *s)
 }
 
 static uint64_t
-first_byte(struct key_hash key, const struct sighting_facts *f)
+first_byte(struct twice_key_hash key, const struct sighting_facts *f)
 {
 	return key.lo ^ f->client;
 }
 
 static void
-complete(const struct seen *s, struct key_hash key, struct sighting_facts *f)
+complete(const struct seen *s, struct twice_key_hash key, struct sighting_facts *f)
 {
 	f->disk_used_share = atomic_load_explicit(&s->disk_used_share, memory_order_relaxed);
 	f->over_budget = budget_is_over(&s->budget);
@@ -102,7 +105,7 @@ complete(const struct seen *s, struct key_hash key, struct sighting_facts *f)
 }
 
 struct sighting
-seen_look(const struct seen *s, struct key_hash key, struct sighting_facts *f)
+seen_look(const struct seen *s, struct twice_key_hash key, struct sighting_facts *f)
 {
 	complete(s, key, f);
 	if (f->kind != SIGHTING_BACKGROUND)
@@ -112,7 +115,7 @@ seen_look(const struct seen *s, struct key_hash key, struct sighting_facts *f)
 }
 
 struct sighting
-seen_judge(struct seen *s, struct key_hash key, struct sighting_facts *f)
+seen_judge(struct seen *s, struct twice_key_hash key, struct sighting_facts *f)
 {
 	complete(s, key, f);
 	if (f->kind != SIGHTING_BACKGROUND)
@@ -138,7 +141,7 @@ check(const struct seen *s)
 	uint64_t turning = atomic_load(&s->turning); /* before the number that it follows */
 	assert((s->pair != NULL) != (s->memory != NULL));
 	assert(!s->by_turns || s->pair);
-	assert(!s->pair || turning <= pair_number(s->pair));
+	assert(!s->pair || turning <= twice_pair_number(s->pair));
 	assert(settings_of(s).sightings > 0);
 }
 
@@ -150,7 +153,7 @@ check(const struct seen *s)
 static void
 turn(struct seen *s, int64_t bytes)
 {
-	uint64_t number = pair_number(s->pair), was = atomic_load(&s->turning);
+	uint64_t number = twice_pair_number(s->pair), was = atomic_load(&s->turning);
 	if (was < number) { /* it began because it was full, or was ended here */
 		atomic_store(&s->admitted, 0);
 		atomic_compare_exchange_strong(&s->turning, &was, number);
@@ -158,7 +161,7 @@ turn(struct seen *s, int64_t bytes)
 	int64_t admitted = atomic_fetch_add(&s->admitted, bytes) + bytes;
 	uint64_t bytes_of_log = atomic_load_explicit(&s->turn_bytes, memory_order_relaxed);
 	if (turn_is_over(bytes_of_log, admitted, 0))
-		pair_try_rotate(s->pair, number);
+		twice_pair_try_rotate(s->pair, number);
 }
 
 void
@@ -172,21 +175,21 @@ seen_charge(struct seen *s, int64_t bytes)
 static void
 tick_turns(struct seen *s, int64_t now_s, uint64_t turn_bytes)
 {
-	struct pair_stats is;
+	struct twice_pair_stats is;
 	atomic_store_explicit(&s->turn_bytes, turn_bytes, memory_order_relaxed);
 	turn(s, 0);
 	if (turn_bytes)
 		return;
-	pair_stats(s->pair, &is);
+	twice_pair_stats(s->pair, &is);
 	if (turn_is_over(0, 0, now_s - is.born_s))
-		pair_rotate(s->pair, now_s);
+		twice_pair_rotate(s->pair, now_s);
 }
 
 /* Several may have ended since the last tick. */
 static void
 note_turn(struct seen *s, int64_t now_ms)
 {
-	uint64_t number = pair_number(s->pair), ended = number - s->ticked_number;
+	uint64_t number = twice_pair_number(s->pair), ended = number - s->ticked_number;
 	if (!ended)
 		return;
 	if (s->turned_ms)
@@ -212,9 +215,9 @@ seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, const struct cache_stat
 	budget_fill(&s->budget, now_ms, cache->written_bytes);
 	atomic_store_explicit(&s->disk_used_share, share, memory_order_relaxed);
 	if (s->pair)
-		pair_tick(s->pair, now_s);
+		twice_pair_tick(s->pair, now_s);
 	else
-		memory_tick(s->memory, now_s);
+		twice_filter_tick(s->memory, now_s);
 	if (s->by_turns)
 		tick_turns(s, now_s, cache->turn_bytes);
 	if (s->pair)
@@ -285,22 +288,22 @@ write_packed(void *ctx, const void *p, size_t n)
  * generations of 4-bit cells, or one of stable's, 34 bytes a key with a stripe's spare room; two
  * that have grown to 16 times their capacity 300; and some for the heads. */
 static uint64_t
-snapshot_most(const struct memory_options *o)
+snapshot_most(const struct twice_filter_options *o)
 {
-	uint64_t bytes_per_key = o->kind == MEMORY_SCALABLE ? 320 : 40;
+	uint64_t bytes_per_key = o->kind == TWICE_FILTER_SCALABLE ? 320 : 40;
 	return o->capacity * bytes_per_key + (1 << 20);
 }
 
 static const char *
 load(struct seen *s, struct unpacking *u, int64_t now)
 {
-	const struct filter_seed *seed = cache_seed(s->cache);
-	if (memory_kind_for(&s->memory_options) == MEMORY_PAIR)
-		return pair_load(&s->pair, &s->pair_options, seed, now, read_unpacked, u);
-	struct memory_place here = {seed, now};
-	struct seal_source from = {
+	const struct twice_seed *seed = cache_seed(s->cache);
+	if (twice_filter_kind_for(&s->memory_options) == TWICE_FILTER_PAIR)
+		return twice_pair_load(&s->pair, &s->pair_options, seed, now, read_unpacked, u);
+	struct twice_filter_place here = {seed, now};
+	struct twice_snapshot_source from = {
 		.read = read_unpacked, .ctx = u, .limit = snapshot_most(&s->memory_options)};
-	return memory_load(&s->memory, &s->memory_options, &here, from);
+	return twice_filter_load(&s->memory, &s->memory_options, &here, from);
 }
 
 /* In front of the packed filter: what its generation has admitted so far. */
@@ -389,7 +392,7 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 {
 	struct saving *saving = ctx;
 	struct seen *s = saving->s;
-	const struct filter_seed *seed = cache_seed(s->cache);
+	const struct twice_seed *seed = cache_seed(s->cache);
 	struct packing *k = NEW(struct packing);
 	k->z = ZSTD_createCStream();
 	k->write = write;
@@ -398,10 +401,11 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 	if (r == 0 && !k->z)
 		r = -1;
 	if (r == 0 && s->pair)
-		r = pair_save(s->pair, seed, saving->now, write_packed, k);
+		r = twice_pair_save(s->pair, seed, saving->now, write_packed, k);
 	else if (r == 0)
-		r = memory_save(s->memory, &(struct memory_place){seed, saving->now},
-				(struct seal_sink){.write = write_packed, .ctx = k});
+		r = twice_filter_save(
+			s->memory, &(struct twice_filter_place){seed, saving->now},
+			(struct twice_snapshot_sink){.write = write_packed, .ctx = k});
 	if (r == 0)
 		r = pack(k, NULL, 0, ZSTD_e_end);
 	ZSTD_freeCStream(k->z);
@@ -412,7 +416,7 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 /* Nothing new, nothing written. Of the pair these numbers tell; in the others a known key raises a
  * count, or makes one be forgotten. */
 static bool
-is_saved(const struct seen *s, const struct pair_stats *is)
+is_saved(const struct seen *s, const struct twice_pair_stats *is)
 {
 	return s->pair && is->keys == s->saved_keys && is->number == s->saved_number;
 }
@@ -420,7 +424,7 @@ is_saved(const struct seen *s, const struct pair_stats *is)
 void
 seen_save(struct seen *s, int64_t now)
 {
-	struct pair_stats is;
+	struct twice_pair_stats is;
 	seen_report(s, &is);
 	if (!s->on_disk || is_saved(s, &is))
 		return;
@@ -441,9 +445,9 @@ seen_save(struct seen *s, int64_t now)
 static bool
 begin_empty(struct seen *s, int64_t now)
 {
-	if (memory_kind_for(&s->memory_options) == MEMORY_PAIR)
-		return pair_create(&s->pair, &s->pair_options, now) == 0;
-	s->memory = memory_create(&s->memory_options, now);
+	if (twice_filter_kind_for(&s->memory_options) == TWICE_FILTER_PAIR)
+		return twice_pair_create(&s->pair, &s->pair_options, now) == 0;
+	s->memory = twice_filter_create(&s->memory_options, now);
 	return s->memory != NULL;
 }
 
@@ -458,19 +462,19 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 	s->memory_options = o->memory;
 	s->memory_options.seed = (uint64_t)now;
 	bool by_turns = o->memory.rotate_after_s == 0;
-	if (by_turns && memory_kind_for(&s->memory_options) != MEMORY_PAIR)
+	if (by_turns && twice_filter_kind_for(&s->memory_options) != TWICE_FILTER_PAIR)
 		s->memory_options.rotate_after_s = TURN_DAY_S;
 	s->max_object_bytes = o->max_object_bytes;
 	atomic_init(&s->sightings, o->memory.sightings);
 	atomic_init(&s->fill_until, o->rule.fill_until);
 	budget_init(&s->budget, o->rule.write_budget_bytes_s, o->rule.write_budget_saved_s,
 		    o->now_ms);
-	s->pair_options = (struct pair_options){
+	s->pair_options = (struct twice_pair_options){
 		.capacity = o->memory.capacity,
 		.false_positives = o->memory.false_positives,
 		.rotate_after_s = o->memory.rotate_after_s,
 	};
-	const char *why = memory_may(&s->memory_options);
+	const char *why = twice_filter_may(&s->memory_options);
 	if (!why) {
 		restore(s, now);
 		if (!s->pair && !s->memory && !begin_empty(s, now))
@@ -483,7 +487,7 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 	}
 	s->by_turns = by_turns && s->pair;
 	if (s->pair) {
-		s->ticked_number = pair_number(s->pair);
+		s->ticked_number = twice_pair_number(s->pair);
 		atomic_store(&s->turning, s->ticked_number);
 	}
 	*out = s;
@@ -508,21 +512,21 @@ seen_close(struct seen **sp)
 	*sp = NULL;
 	if (!s)
 		return;
-	pair_destroy(&s->pair);
-	memory_destroy(&s->memory);
+	twice_pair_destroy(&s->pair);
+	twice_filter_destroy(&s->memory);
 	free(s);
 }
 
 void
-seen_report(const struct seen *s, struct pair_stats *out)
+seen_report(const struct seen *s, struct twice_pair_stats *out)
 {
 	if (s->pair) {
-		pair_stats(s->pair, out);
+		twice_pair_stats(s->pair, out);
 		return;
 	}
-	struct memory_stats m;
-	memory_stats(s->memory, &m);
-	*out = (struct pair_stats){
+	struct twice_filter_stats m;
+	twice_filter_stats(s->memory, &m);
+	*out = (struct twice_pair_stats){
 		.number = m.generation,
 		.rotations = m.generation,
 		.keys = m.keys,

@@ -10,10 +10,11 @@
 
 #include "filter/family/filter.h"
 #include "filter/pair.h"
-#include "filter/short.h"
-#include "proxy/cache/cache.h"
+#include "filter/hash.h"
 #include "proxy/cache/sighting.h"
 
+struct cache;
+struct cache_stats;
 struct seen;
 
 struct seen_rule {		       /* what may change while it is used */
@@ -24,10 +25,10 @@ struct seen_rule {		       /* what may change while it is used */
 };
 
 struct seen_options {
-	struct cache *cache;	      /* borrowed: its seed, and its directory for the snapshot */
-	bool saved;		      /* the cache has a directory */
-	struct memory_options memory; /* but for the seed; its sightings are the rule's */
-	uint64_t max_object_bytes;    /* of a body; 0: no bound */
+	struct cache *cache; /* borrowed: its seed, and its directory for the snapshot */
+	bool saved;	     /* the cache has a directory */
+	struct twice_filter_options memory; /* but for the seed; its sightings are the rule's */
+	uint64_t max_object_bytes;	    /* of a body; 0: no bound */
 	struct seen_rule rule;
 	int64_t now_ms; /* of the clock that seen_tick is told */
 };
@@ -40,16 +41,17 @@ void seen_settle(struct seen *s, const struct seen_rule *r);
 void seen_close(struct seen **s); /* saves nothing */
 
 /* Asks for the key's line of memory, to be there when judge or look comes. */
-void seen_prefetch(const struct seen *s, struct key_hash h);
+void seen_prefetch(const struct seen *s, struct twice_key_hash h);
 
 /* The rule for this request, which is recorded under key when it counts. f->known, disk_used_share
  * and over_budget are filled in (f->known is the caller's for SIGHTING_BACKGROUND); a repeated
  * SIGHTING_RANGE_FIRST becomes SIGHTING_RANGE_REPEATED. f then holds all the facts: see
  * seen_at_end.
  */
-struct sighting seen_judge(struct seen *s, struct key_hash key, struct sighting_facts *f);
+struct sighting seen_judge(struct seen *s, struct twice_key_hash key, struct sighting_facts *f);
 /* The same, but nothing is recorded: what would the rule say? */
-struct sighting seen_look(const struct seen *s, struct key_hash key, struct sighting_facts *f);
+struct sighting
+seen_look(const struct seen *s, struct twice_key_hash key, struct sighting_facts *f);
 /* The rule again, of a fetch that was judged by f, when its body is whole. */
 struct sighting seen_at_end(const struct seen *s, struct sighting_facts *f, unsigned followers,
 			    uint64_t body_bytes);
@@ -64,7 +66,7 @@ void seen_charge(struct seen *s, int64_t bytes);
 void seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, const struct cache_stats *cache);
 /* Writes the snapshot, if there is a directory and something new; a warning when that fails. */
 void seen_save(struct seen *s, int64_t now_s);
-void seen_report(const struct seen *s, struct pair_stats *out);
+void seen_report(const struct seen *s, struct twice_pair_stats *out);
 /* How long the generation before the current one of a pair lasted, in seconds; 0: none has ended since
  * the one that was there at start. */
 double seen_interval_s(const struct seen *s);

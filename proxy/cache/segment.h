@@ -76,7 +76,6 @@
 #define CACHE_SEGMENT_H
 
 #include "filter/hash.h"
-#include "filter/short.h"
 #include "proxy/base/str.h"
 #include "proxy/http/policy.h"
 
@@ -119,7 +118,7 @@ struct fragment {
 
 struct record {
 	struct locator at;
-	struct key_hash hash;
+	struct twice_key_hash hash;
 	struct str key, head; /* views */
 	struct str tags;      /* a view: 4 bytes each, little-endian */
 	struct terms terms;

@@ -3,6 +3,7 @@
  */
 #include "proxy/cache/siblings.h"
 
+#include "filter/hash_equal.h"
 #include "proxy/base/mem.h"
 
 #include <assert.h>
@@ -22,12 +23,12 @@ enum {
 };
 
 struct sibling {
-	struct key_hash variant;
+	struct twice_key_hash variant;
 	uint32_t uses;
 };
 
 struct url {
-	struct key_hash hash;
+	struct twice_key_hash hash;
 	struct sibling *list; /* the first stored first; NULL: nobody lives here */
 	unsigned n, room;
 	unsigned replaced; /* since uses were halved */
@@ -76,37 +77,37 @@ siblings_destroy(struct siblings **ps)
 }
 
 static unsigned
-set_of(struct key_hash url)
+set_of(struct twice_key_hash url)
 {
 	return (unsigned)(url.lo % SETS);
 }
 
 static struct stripe *
-stripe_of(struct siblings *s, struct key_hash url)
+stripe_of(struct siblings *s, struct twice_key_hash url)
 {
 	return &s->stripes[set_of(url) % STRIPES];
 }
 
 static _Atomic uint64_t *
-crowd_of(struct siblings *s, struct key_hash url)
+crowd_of(struct siblings *s, struct twice_key_hash url)
 {
 	return &s->crowded[url.hi % CROWDED_BITS / 64];
 }
 
 static uint64_t
-crowd_bit(struct key_hash url)
+crowd_bit(struct twice_key_hash url)
 {
 	return UINT64_C(1) << url.hi % 64;
 }
 
 static _Atomic uint64_t *
-added_of(struct siblings *s, struct key_hash variant)
+added_of(struct siblings *s, struct twice_key_hash variant)
 {
 	return &s->added[variant.lo % ADDED_BITS / 64];
 }
 
 static uint64_t
-added_bit(struct key_hash variant)
+added_bit(struct twice_key_hash variant)
 {
 	return UINT64_C(1) << variant.lo % 64;
 }
@@ -120,7 +121,7 @@ check(const struct url *u)
 }
 
 static struct url *
-find(struct siblings *s, struct key_hash url)
+find(struct siblings *s, struct twice_key_hash url)
 {
 	struct url *set = s->urls[set_of(url)];
 	for (int w = 0; w < WAYS; w++)
@@ -132,7 +133,7 @@ find(struct siblings *s, struct key_hash url)
 /* A place for a URL that has none: that of the one with the fewest variants, of several the one to
  * which none was added for longest. */
 static struct url *
-make_place(struct siblings *s, struct key_hash url)
+make_place(struct siblings *s, struct twice_key_hash url)
 {
 	struct url *set = s->urls[set_of(url)], *least = &set[0];
 	for (int w = 1; w < WAYS; w++)
@@ -144,7 +145,7 @@ make_place(struct siblings *s, struct key_hash url)
 }
 
 static struct sibling *
-find_variant(struct url *u, struct key_hash variant)
+find_variant(struct url *u, struct twice_key_hash variant)
 {
 	for (unsigned i = 0; i < u->n; i++)
 		if (key_hash_equal(u->list[i].variant, variant))
@@ -162,21 +163,21 @@ halve_uses(struct url *u, unsigned most)
 		u->list[i].uses /= 2;
 }
 
-static struct key_hash
+static struct twice_key_hash
 take_least(struct url *u)
 {
 	unsigned least = 0;
 	for (unsigned i = 1; i < u->n; i++)
 		if (u->list[i].uses < u->list[least].uses)
 			least = i;
-	struct key_hash gone = u->list[least].variant;
+	struct twice_key_hash gone = u->list[least].variant;
 	u->n--;
 	memmove(u->list + least, u->list + least + 1, (u->n - least) * sizeof *u->list);
 	return gone;
 }
 
 static void
-append(struct url *u, struct key_hash variant)
+append(struct url *u, struct twice_key_hash variant)
 {
 	if (u->n == u->room) {
 		u->room = u->room ? 2 * u->room : FIRST_ROOM;
@@ -187,8 +188,8 @@ append(struct url *u, struct key_hash variant)
 }
 
 unsigned
-siblings_add(struct siblings *s, struct key_hash url, struct key_hash variant, unsigned most,
-	     struct key_hash gone[SIBLINGS_GONE])
+siblings_add(struct siblings *s, struct twice_key_hash url, struct twice_key_hash variant,
+	     unsigned most, struct twice_key_hash gone[SIBLINGS_GONE])
 {
 	struct stripe *stripe = stripe_of(s, url);
 	unsigned n = 0;
@@ -214,8 +215,8 @@ siblings_add(struct siblings *s, struct key_hash url, struct key_hash variant, u
 }
 
 unsigned
-siblings_use(struct siblings *s, struct key_hash url, struct key_hash variant, unsigned most,
-	     struct key_hash gone[SIBLINGS_GONE])
+siblings_use(struct siblings *s, struct twice_key_hash url, struct twice_key_hash variant,
+	     unsigned most, struct twice_key_hash gone[SIBLINGS_GONE])
 {
 	uint64_t added = atomic_load_explicit(added_of(s, variant), memory_order_relaxed);
 	uint64_t crowd = atomic_load_explicit(crowd_of(s, url), memory_order_relaxed);

@@ -20,7 +20,6 @@
 #define CACHE_SIBLINGS_H
 
 #include "filter/hash.h"
-#include "filter/short.h"
 
 #include <stdbool.h>
 
@@ -33,11 +32,11 @@ void siblings_destroy(struct siblings **s);
 
 /* A variant of the URL was stored, and at most `most` (1 or more) are kept. gone is set to those
  * that go for it, which are to be removed; returns how many: two where most was lowered. */
-unsigned siblings_add(struct siblings *s, struct key_hash url, struct key_hash variant,
-		      unsigned most, struct key_hash gone[SIBLINGS_GONE]);
+unsigned siblings_add(struct siblings *s, struct twice_key_hash url, struct twice_key_hash variant,
+		      unsigned most, struct twice_key_hash gone[SIBLINGS_GONE]);
 /* The variant answered. One that was not added since siblings_create is added by that: as
  * siblings_add. */
-unsigned siblings_use(struct siblings *s, struct key_hash url, struct key_hash variant,
-		      unsigned most, struct key_hash gone[SIBLINGS_GONE]);
+unsigned siblings_use(struct siblings *s, struct twice_key_hash url, struct twice_key_hash variant,
+		      unsigned most, struct twice_key_hash gone[SIBLINGS_GONE]);
 
 #endif

@@ -11,14 +11,14 @@ static const struct {
 #undef SIGHTING
 };
 
-struct key_hash
-sighting_key(const struct filter_seed *seed, struct key_hash primary, struct str variant)
+struct twice_key_hash
+sighting_key(const struct twice_seed *seed, struct twice_key_hash primary, struct str variant)
 {
 	if (!variant.n)
 		return primary;
-	struct key_hash v = key_hash_of(seed, variant.p, variant.n);
+	struct twice_key_hash v = twice_key_hash_of(seed, variant.p, variant.n);
 	uint64_t both[4] = {primary.lo, primary.hi, v.lo, v.hi};
-	return key_hash_of(seed, both, sizeof both);
+	return twice_key_hash_of(seed, both, sizeof both);
 }
 
 /* The object itself and its parts use up a sighting; redirects and errors do not,
@@ -60,7 +60,8 @@ is_too_large(const struct sighting_settings *s, const struct sighting_facts *f)
 static enum admission
 seen_where(const struct sighting_facts *f)
 {
-	return f->known.sight == SIGHT_PREVIOUS ? ADMISSION_SEEN_PREVIOUS : ADMISSION_SEEN_CURRENT;
+	return f->known.sight == TWICE_SIGHT_PREVIOUS ? ADMISSION_SEEN_PREVIOUS
+						      : ADMISSION_SEEN_CURRENT;
 }
 
 static enum admission
@@ -113,7 +114,7 @@ sighting_at_end(const struct sighting_settings *s, const struct sighting_facts *
 	struct sighting_facts end = *f;
 	end.body_bytes = body_bytes;
 	end.known.times += followers;
-	if (followers && end.known.sight == SIGHT_FIRST)
-		end.known.sight = SIGHT_CURRENT;
+	if (followers && end.known.sight == TWICE_SIGHT_FIRST)
+		end.known.sight = TWICE_SIGHT_CURRENT;
 	return sighting_decide(s, &end);
 }

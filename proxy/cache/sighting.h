@@ -8,7 +8,7 @@
 #define CACHE_SIGHTING_H
 
 #include "filter/family/filter.h"
-#include "filter/short.h"
+#include "filter/hash.h"
 #include "proxy/base/str.h"
 #include "proxy/cache/admission.h"
 
@@ -38,12 +38,12 @@ struct sighting_facts {
 			*/
 	bool on_disk;  /* already, or being written for another request */
 	int status;    /* of the answer; 200 for the whole that a part belongs to */
-	uint64_t body_bytes;	   /* UINT64_MAX: not known yet */
-	uint64_t client;	   /* of a Range: a hash of the client's address */
-	int64_t now_s;		   /* of a Range */
-	struct memory_sight known; /* before this request; seen_judge fills it in */
-	double disk_used_share;	   /* 0..1; likewise */
-	bool over_budget;	   /* likewise */
+	uint64_t body_bytes;		 /* UINT64_MAX: not known yet */
+	uint64_t client;		 /* of a Range: a hash of the client's address */
+	int64_t now_s;			 /* of a Range */
+	struct twice_filter_sight known; /* before this request; seen_judge fills it in */
+	double disk_used_share;		 /* 0..1; likewise */
+	bool over_budget;		 /* likewise */
 };
 
 struct sighting {
@@ -51,14 +51,14 @@ struct sighting {
 	bool recorded; /* it counts: the memory of sightings has it from now on */
 	bool writes;   /* to disk: as it comes, or at once when it is in RAM already */
 	bool whole;    /* a request for less than the whole is reason enough to fetch the whole */
-	struct memory_sight known;
+	struct twice_filter_sight known;
 };
 
 /* The key a variant's sightings are counted under: the URL's own hash while the object is not known
  * to vary (variant empty), else made of that and of what outgoing_variant gave. It is not the key
  * that the variant is stored under, which changes whenever the URL's variants are forgotten. */
-struct key_hash
-sighting_key(const struct filter_seed *seed, struct key_hash primary, struct str variant);
+struct twice_key_hash
+sighting_key(const struct twice_seed *seed, struct twice_key_hash primary, struct str variant);
 
 /* Whether this request is added to the memory. Needs no `known`. */
 bool sighting_counts(const struct sighting_facts *f);

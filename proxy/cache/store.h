@@ -89,7 +89,7 @@ uint64_t store_max_body(const struct store *st);
 /* ---- appending: false when refused --------------------------------------------------------- */
 
 /* hash: of the key that the body belongs to. */
-bool store_put_fragment(struct store *st, struct key_hash hash, const char *p, uint32_t n,
+bool store_put_fragment(struct store *st, struct twice_key_hash hash, const char *p, uint32_t n,
 			struct fragment *out);
 /* The segment of a fragment stays until the body is whole (ledger_hold). False: it may go. */
 bool store_hold(struct store *st, const struct locator *at);
@@ -101,33 +101,33 @@ bool store_put(struct store *st, struct record *r, const struct locator *over);
 bool store_put_head(struct store *st, struct record *r, const struct locator *over);
 /* Takes the key out of the index, true if it was there; after a restart it is back, but for what
  * was forgotten (forget.h), which the caller has seen to. */
-bool store_remove(struct store *st, struct key_hash hash);
+bool store_remove(struct store *st, struct twice_key_hash hash);
 /* The same for what may be back after a restart. */
-void store_drop(struct store *st, struct key_hash hash);
+void store_drop(struct store *st, struct twice_key_hash hash);
 /* May a record be on the disk that the index does not know any more? Rarely true of others. */
 bool store_may_be_left(struct store *st, uint64_t hash_hi);
 
 /* ---- finding and reading ------------------------------------------------------------------- */
 
 /* Where the last record with this hash lies; counts a hit. *hits: hits before this one. */
-bool store_find(struct store *st, struct key_hash hash, struct locator *out, unsigned *hits);
+bool store_find(struct store *st, struct twice_key_hash hash, struct locator *out, unsigned *hits);
 /* The same, and no hit is counted. */
-bool store_look(struct store *st, struct key_hash hash, struct locator *out);
-bool store_has(struct store *st, struct key_hash hash);
+bool store_look(struct store *st, struct twice_key_hash hash, struct locator *out);
+bool store_has(struct store *st, struct twice_key_hash hash);
 /* The object was hit in RAM: its record is as hot as that. True: the hit counts, as store_find's
  * does with fewer than STORE_PAYING_HITS before it, and may pay. */
-bool store_touch(struct store *st, struct key_hash hash);
+bool store_touch(struct store *st, struct twice_key_hash hash);
 enum { STORE_PAYING_HITS = 3 };
 /* An answer took so many bytes from where they lie: what is asked for stays. */
 void store_pay(struct store *st, const struct locator *at, uint64_t bytes);
 /* Grows with each fade of the hits. */
 uint32_t store_fades(const struct store *st);
 /* Removes a record found damaged or foreign, if it still lies there. */
-void store_forget(struct store *st, struct key_hash hash, const struct locator *at);
+void store_forget(struct store *st, struct twice_key_hash hash, const struct locator *at);
 /* The same for one that was found to be forgotten, with all that is older. */
-void store_clear(struct store *st, struct key_hash hash, const struct locator *at);
+void store_clear(struct store *st, struct twice_key_hash hash, const struct locator *at);
 /* Is this still the record that the index points to? */
-bool store_lies_at(struct store *st, struct key_hash hash, const struct locator *at);
+bool store_lies_at(struct store *st, struct twice_key_hash hash, const struct locator *at);
 /* Is the segment still of the generation it was? */
 bool store_is_current(const struct store *st, const struct locator *at);
 

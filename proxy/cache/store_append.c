@@ -293,7 +293,7 @@ note(struct store *st, uint64_t hash_hi, const struct locator *at, uint8_t what)
 }
 
 bool
-store_put_fragment(struct store *st, struct key_hash hash, const char *p, uint32_t n,
+store_put_fragment(struct store *st, struct twice_key_hash hash, const char *p, uint32_t n,
 		   struct fragment *out)
 {
 	uint64_t checksum = segment_checksum(p, n);
@@ -358,7 +358,7 @@ store_append(struct store *st, struct record *r, enum append how)
 }
 
 static bool
-lies_over(struct store *st, struct key_hash hash, const struct locator *over)
+lies_over(struct store *st, struct twice_key_hash hash, const struct locator *over)
 {
 	struct locator now;
 	if (over->generation)
@@ -390,13 +390,13 @@ store_put_head(struct store *st, struct record *r, const struct locator *over)
 }
 
 bool
-store_remove(struct store *st, struct key_hash hash)
+store_remove(struct store *st, struct twice_key_hash hash)
 {
 	return store_unindex(st, hash.hi, NULL);
 }
 
 void
-store_drop(struct store *st, struct key_hash hash)
+store_drop(struct store *st, struct twice_key_hash hash)
 {
 	if (store_unindex(st, hash.hi, NULL))
 		store_leaves_behind(st, hash.hi);

@@ -19,28 +19,28 @@ store_complete(const struct store *st, uint32_t known_from, struct locator *at)
 }
 
 bool
-store_find(struct store *st, struct key_hash hash, struct locator *out, unsigned *hits)
+store_find(struct store *st, struct twice_key_hash hash, struct locator *out, unsigned *hits)
 {
 	uint32_t known_from = store_known_from(st);
 	return index_hit(st->index, hash.hi, out, hits) && store_complete(st, known_from, out);
 }
 
 bool
-store_look(struct store *st, struct key_hash hash, struct locator *out)
+store_look(struct store *st, struct twice_key_hash hash, struct locator *out)
 {
 	uint32_t known_from = store_known_from(st);
 	return index_find(st->index, hash.hi, out) && store_complete(st, known_from, out);
 }
 
 bool
-store_has(struct store *st, struct key_hash hash)
+store_has(struct store *st, struct twice_key_hash hash)
 {
 	struct locator at;
 	return index_find(st->index, hash.hi, &at);
 }
 
 bool
-store_touch(struct store *st, struct key_hash hash)
+store_touch(struct store *st, struct twice_key_hash hash)
 {
 	struct locator at;
 	unsigned hits;
@@ -63,7 +63,7 @@ store_fades(const struct store *st)
 }
 
 void
-store_clear(struct store *st, struct key_hash hash, const struct locator *at)
+store_clear(struct store *st, struct twice_key_hash hash, const struct locator *at)
 {
 	struct locator place;
 	if (store_index_place(st, at, &place))
@@ -71,7 +71,7 @@ store_clear(struct store *st, struct key_hash hash, const struct locator *at)
 }
 
 void
-store_forget(struct store *st, struct key_hash hash, const struct locator *at)
+store_forget(struct store *st, struct twice_key_hash hash, const struct locator *at)
 {
 	struct locator place;
 	if (store_index_place(st, at, &place) && store_unindex(st, hash.hi, &place))
@@ -79,7 +79,7 @@ store_forget(struct store *st, struct key_hash hash, const struct locator *at)
 }
 
 bool
-store_lies_at(struct store *st, struct key_hash hash, const struct locator *at)
+store_lies_at(struct store *st, struct twice_key_hash hash, const struct locator *at)
 {
 	struct locator now;
 	return store_look(st, hash, &now) && locator_equal(&now, at);

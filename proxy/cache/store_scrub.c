@@ -80,7 +80,7 @@ is_damaged(struct store *st, const struct locator *at, uint64_t hash_hi)
 {
 	if (!store_is_current(st, at))
 		return; /* it was overwritten while we read */
-	store_forget(st, (struct key_hash){.hi = hash_hi}, at);
+	store_forget(st, (struct twice_key_hash){.hi = hash_hi}, at);
 	if (atomic_fetch_add(&st->scrub_damaged, 1) == 0)
 		log_warning("cache %s: the check in the background found a damaged object in "
 			    "segment.%05u at byte %llu. It is fetched anew when it is asked for; "
@@ -119,7 +119,7 @@ check_record(struct store *st, const struct entry *e)
 	struct store_scrub *s = &st->scrub;
 	struct locator at;
 	struct record r;
-	struct key_hash hash = {.hi = e->hash_hi};
+	struct twice_key_hash hash = {.hi = e->hash_hi};
 	if (!entry_is_record(e) || !store_look(st, hash, &at) || at.segment != s->slot ||
 	    at.generation != s->generation || at.offset != e->offset) {
 		s->entry++;

@@ -8,7 +8,6 @@
 #define CACHE_TURNING_H
 
 #include "filter/pair.h"
-#include "filter/short.h"
 
 struct turning {
 	struct twice_pair *pair; /* borrowed */

@@ -125,22 +125,22 @@ pay(struct whatif *w, const struct ghost_event *e)
 
 /* ---- an event ------------------------------------------------------------------------------ */
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(uint64_t key)
 {
 	uint64_t x = (key ^ key >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
-	return (struct key_hash){x ^ x >> 29, key};
+	return (struct twice_key_hash){x ^ x >> 29, key};
 }
 
 /* Only what is in the sample comes here, so a generation is full with so much less. */
 static void
 end_full(const struct whatif *w, struct whatif_cell *c, int64_t now_s)
 {
-	uint64_t number = pair_number(c->turning.pair);
+	uint64_t number = twice_pair_number(c->turning.pair);
 	if (number != c->number)
 		c->keys = 0;
 	else if ((c->keys << w->halvings) >= w->o.memory.capacity)
-		pair_rotate(c->turning.pair, now_s);
+		twice_pair_rotate(c->turning.pair, now_s);
 	c->number = number;
 }
 
@@ -169,7 +169,7 @@ tick(struct whatif *w, uint32_t now_s)
 			fill_budget(w, c, (int64_t)now_s * 1000, is_first);
 		if (!c->memory)
 			continue;
-		memory_tick(c->memory, now_s);
+		twice_filter_tick(c->memory, now_s);
 		if (!c->turning.pair)
 			continue;
 		if (c->by_turns)
@@ -188,7 +188,7 @@ judge(struct whatif_cell *c, struct ghost_event *e)
 				   .storable = true,
 				   .status = 200,
 				   .body_bytes = UINT64_MAX};
-	struct key_hash h = hash_of(e->key);
+	struct twice_key_hash h = hash_of(e->key);
 	f.over_budget = c->budget.rate && budget_is_over(&c->budget);
 	if (!c->memory && !f.over_budget)
 		return; /* it admits all */
@@ -196,10 +196,11 @@ judge(struct whatif_cell *c, struct ghost_event *e)
 		e->refused = true;
 		return;
 	}
-	f.known = e->sightings ? memory_record(c->memory, h) : memory_test(c->memory, h);
-	c->keys += e->sightings && f.known.sight != SIGHT_CURRENT;
+	f.known =
+		e->sightings ? twice_filter_record(c->memory, h) : twice_filter_test(c->memory, h);
+	c->keys += e->sightings && f.known.sight != TWICE_SIGHT_CURRENT;
 	for (unsigned i = 1; i < e->sightings; i++)
-		memory_record(c->memory, h);
+		twice_filter_record(c->memory, h);
 	struct sighting s =
 		sighting_at_end(&rule, &f, e->sightings ? e->sightings - 1u : 0, UINT64_MAX);
 	e->refused = !s.writes;
@@ -348,15 +349,15 @@ begin_row(struct whatif *w, enum whatif_row row)
 	c->options.capacity = capacity < CAPACITY_LEAST	 ? CAPACITY_LEAST
 			      : capacity > CAPACITY_MOST ? CAPACITY_MOST
 							 : capacity;
-	bool is_pair = memory_kind_for(&c->options) == MEMORY_PAIR;
+	bool is_pair = twice_filter_kind_for(&c->options) == TWICE_FILTER_PAIR;
 	c->by_turns = is_pair && !c->options.rotate_after_s;
 	if (!is_pair && !c->options.rotate_after_s)
 		c->options.rotate_after_s = TURN_DAY_S;
-	c->memory = memory_create(&c->options, 0);
+	c->memory = twice_filter_create(&c->options, 0);
 	if (!c->memory)
 		return -1;
-	struct memory_stats m;
-	memory_stats(c->memory, &m);
+	struct twice_filter_stats m;
+	twice_filter_stats(c->memory, &m);
 	c->filter_bytes = m.bytes;
 	c->turning.pair = twice_filter_pair(c->memory);
 	return 0;
@@ -385,7 +386,7 @@ whatif_destroy(struct whatif **pw)
 		return;
 	for (int i = 0; i < WHATIF_ROWS; i++) {
 		ghost_destroy(&w->rows[i].ghost);
-		memory_destroy(&w->rows[i].memory);
+		twice_filter_destroy(&w->rows[i].memory);
 	}
 	free(w);
 }

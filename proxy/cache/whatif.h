@@ -17,7 +17,6 @@
 #define CACHE_WHATIF_H
 
 #include "filter/family/filter.h"
-#include "filter/short.h"
 #include "proxy/cache/ghost.h"
 
 enum { WHATIF_ENTRIES = 8 << 10, WHATIF_PARTS = 32 };
@@ -33,9 +32,9 @@ const char *whatif_name(enum whatif_row row);
 struct whatif;
 
 struct whatif_options {
-	struct ghost_options ghost;   /* of the proxy's own settings; a disk */
-	struct memory_options memory; /* likewise: its sightings are the rule's */
-	uint64_t budget_bytes_s;      /* of writes, for each row; 0: none (budget.h) */
+	struct ghost_options ghost;	    /* of the proxy's own settings; a disk */
+	struct twice_filter_options memory; /* likewise: its sightings are the rule's */
+	uint64_t budget_bytes_s;	    /* of writes, for each row; 0: none (budget.h) */
 	unsigned budget_saved_s;
 	uint32_t lent; /* events that it may follow before any has paid; 0: 4,096 */
 };
@@ -75,10 +74,10 @@ void whatif_stats(const struct whatif *w, struct whatif_stats *out);
 
 /* Appends a snapshot of at most `most` bytes, or nothing when it does not fit. place: whose keys they
  * are, and the time. */
-void
-whatif_save(struct whatif *w, const struct memory_place *place, uint64_t most, struct buf *out);
+void whatif_save(struct whatif *w, const struct twice_filter_place *place, uint64_t most,
+		 struct buf *out);
 /* Into one that saw nothing yet. NULL; or why not, and it may be empty or partly filled. The bytes may
  * be anything at all. */
-const char *whatif_load(struct whatif *w, const struct memory_place *place, struct str bytes);
+const char *whatif_load(struct whatif *w, const struct twice_filter_place *place, struct str bytes);
 
 #endif

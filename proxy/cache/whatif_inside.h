@@ -12,7 +12,7 @@ struct whatif_cell {
 	struct ghost *ghost; /* NULL: the row is not told */
 	unsigned sightings;
 	uint64_t disk_bytes, memory_bytes;
-	struct memory_options options;
+	struct twice_filter_options options;
 	struct twice_filter *memory; /* NULL: it admits all */
 	uint64_t filter_bytes;	     /* of that; its other numbers take a look at its bits */
 	struct turning turning;	     /* pair: the memory's, where it is one */

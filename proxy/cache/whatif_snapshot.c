@@ -35,10 +35,10 @@ write_to_buf(void *ctx, const void *bytes, size_t n)
 }
 
 static void
-save_row(const struct whatif_cell *c, uint32_t row, const struct memory_place *place,
+save_row(const struct whatif_cell *c, uint32_t row, const struct twice_filter_place *place,
 	 struct buf *out)
 {
-	uint64_t tag = filter_seed_fingerprint(place->seed);
+	uint64_t tag = twice_seed_fingerprint(place->seed);
 	add_number(out, row);
 	size_t at = out->n;
 	add_number(out, 0);
@@ -47,13 +47,15 @@ save_row(const struct whatif_cell *c, uint32_t row, const struct memory_place *p
 	at = out->n;
 	add_number(out, 0);
 	if (c->memory &&
-	    memory_save(c->memory, place, (struct seal_sink){.write = write_to_buf, .ctx = out}))
+	    twice_filter_save(c->memory, place,
+			      (struct twice_snapshot_sink){.write = write_to_buf, .ctx = out}))
 		out->n = at + 4;
 	le_put32(out->p + at, (uint32_t)(out->n - at - 4));
 }
 
 void
-whatif_save(struct whatif *w, const struct memory_place *place, uint64_t most, struct buf *out)
+whatif_save(struct whatif *w, const struct twice_filter_place *place, uint64_t most,
+	    struct buf *out)
 {
 	struct buf body = {0};
 	char head[HEAD] = {0}, sum[SUM];
@@ -68,7 +70,7 @@ whatif_save(struct whatif *w, const struct memory_place *place, uint64_t most, s
 		out->n = from;
 	} else {
 		buf_added(out, n);
-		le_put64(out->p + from + 8, filter_seed_fingerprint(place->seed));
+		le_put64(out->p + from + 8, twice_seed_fingerprint(place->seed));
 		le_put32(out->p + from + 16, (uint32_t)body.n);
 		le_put32(out->p + from + 20, (uint32_t)n);
 		le_put64(sum, segment_checksum(out->p + from, out->n - from));
@@ -106,21 +108,22 @@ read_from_str(void *ctx, void *bytes, size_t n)
 }
 
 static void
-load_memory(struct whatif_cell *c, const struct memory_place *place, struct str bytes)
+load_memory(struct whatif_cell *c, const struct twice_filter_place *place, struct str bytes)
 {
 	struct twice_filter *loaded = NULL;
-	struct seal_source from = {.read = read_from_str, .ctx = &bytes, .limit = bytes.n};
-	if (!c->memory || !bytes.n || memory_load(&loaded, &c->options, place, from))
+	struct twice_snapshot_source from = {
+		.read = read_from_str, .ctx = &bytes, .limit = bytes.n};
+	if (!c->memory || !bytes.n || twice_filter_load(&loaded, &c->options, place, from))
 		return;
-	memory_destroy(&c->memory);
+	twice_filter_destroy(&c->memory);
 	c->memory = loaded;
 	c->turning = (struct turning){.pair = twice_filter_pair(loaded), .now_s = place->now_s};
 }
 
 static const char *
-load_rows(struct whatif *w, const struct memory_place *place, struct str body)
+load_rows(struct whatif *w, const struct twice_filter_place *place, struct str body)
 {
-	uint64_t tag = filter_seed_fingerprint(place->seed);
+	uint64_t tag = twice_seed_fingerprint(place->seed);
 	bool had[WHATIF_ROWS] = {false};
 	while (body.n) {
 		struct str ghost, memory;
@@ -143,13 +146,13 @@ load_rows(struct whatif *w, const struct memory_place *place, struct str body)
 }
 
 const char *
-whatif_load(struct whatif *w, const struct memory_place *place, struct str bytes)
+whatif_load(struct whatif *w, const struct twice_filter_place *place, struct str bytes)
 {
 	if (bytes.n < HEAD + SUM || memcmp(bytes.p, MAGIC, sizeof MAGIC) != 0)
 		return "it is of another kind";
 	if (le_get64(bytes.p + bytes.n - SUM) != segment_checksum(bytes.p, bytes.n - SUM))
 		return "it is damaged";
-	if (le_get64(bytes.p + 8) != filter_seed_fingerprint(place->seed))
+	if (le_get64(bytes.p + 8) != twice_seed_fingerprint(place->seed))
 		return "it belongs to another cache directory";
 	uint32_t n = le_get32(bytes.p + 16), packed = le_get32(bytes.p + 20);
 	if (n > BODY_MOST || packed != bytes.n - HEAD - SUM)

@@ -5,6 +5,7 @@
 
 #include "proxy/base/buf.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache_write.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* check.c - `twice check`: is this configuration right, and what does it come to? */
+#include "config/print.h"
 #include "proxy/cli/settings.h"
 
 static const char about[] =

@@ -4,6 +4,7 @@
  * body crosses real sockets, the cache is a real directory, and every byte received is checked.
  */
 #include "config/config.h"
+#include "config/load.h"
 #include "config/units.h"
 #include "proxy/cli/cli.h"
 #include "proxy/cli/mix.h"

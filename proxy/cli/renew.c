@@ -1,6 +1,7 @@
 /* renew.c - a reload, and what is said about it. */
 #include "proxy/cli/renew.h"
 
+#include "config/config.h"
 #include "proxy/base/log.h"
 #include "proxy/node/notify.h"
 #include "proxy/node/preflight.h"

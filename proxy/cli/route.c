@@ -1,4 +1,7 @@
 /* route.c - `twice route`: which route of a configuration a request takes, and what that means. */
+#include "config/config.h"
+#include "config/load.h"
+#include "config/name.h"
 #include "proxy/cli/cli.h"
 #include "config/units.h"
 #include "proxy/node/routing.h"

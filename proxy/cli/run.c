@@ -1,4 +1,6 @@
 /* run.c - `twice run`: turns the rooms on, in order, and off again. */
+#include "config/groups.h"
+#include "config/listen.h"
 #include "proxy/base/address.h"
 #include "proxy/base/log.h"
 #include "proxy/base/process.h"
@@ -11,6 +13,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* second_look.c - a short study of one log. */
 #include "proxy/cli/second_look.h"
 
+#include "config/config.h"
 #include "proxy/base/mem.h"
 #include "proxy/simulate/account.h"
 
@@ -17,10 +18,10 @@ second_look_print(FILE *to, const struct config *c, const char *log)
 	o->logs[o->logs_n++] = log;
 	o->source.format = FORMAT_AUTO;
 	o->screen.config = c;
-	filter_seed_init(&o->screen.seed, seed, sizeof(seed));
+	twice_seed_init(&o->screen.seed, seed, sizeof(seed));
 	o->disks[o->disks_n++] = config_disk_bytes(c);
 	o->memory = c->cache.memory_bytes;
-	o->base.sights.memory = (struct memory_options){
+	o->base.sights.memory = (struct twice_filter_options){
 		.sightings = 2,
 		.capacity = c->admission.capacity,
 		.false_positives = c->admission.false_positives,

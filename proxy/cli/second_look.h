@@ -2,9 +2,9 @@
 #ifndef CLI_SECOND_LOOK_H
 #define CLI_SECOND_LOOK_H
 
-#include "config/config.h"
-
 #include <stdio.h>
+
+struct config;
 
 /* Prints a table for the disk, the memory and the filter of this configuration; nothing when the
  * log cannot be read. */

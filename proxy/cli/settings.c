@@ -1,10 +1,13 @@
 /* settings.c - flags are settings by another name; config/ reads and checks both. */
 #include "proxy/cli/settings.h"
 
+#include "config/config.h"
+#include "config/name.h"
 #include "proxy/base/log.h"
 #include "proxy/node/inherited.h"
 #include "proxy/node/preflight.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct flag rows[] = {

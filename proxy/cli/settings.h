@@ -3,6 +3,7 @@
 #define CLI_SETTINGS_H
 
 #include "config/config.h"
+#include "config/load.h"
 #include "proxy/base/log.h"
 #include "proxy/cli/cli.h"
 #include "proxy/node/identity.h"

@@ -1,4 +1,6 @@
 /* simulate.c - `twice simulate`: what would it have saved on these logs? */
+#include "config/config.h"
+#include "config/load.h"
 #include "config/units.h"
 #include "proxy/cli/cli.h"
 #include "proxy/cli/simulate_flags.h"
@@ -50,8 +52,8 @@ complete(struct command *c)
 	bool from_config = c->config_path != NULL;
 	o->screen.config = &c->config;
 	o->source.own = &c->own;
-	o->base.sights.memory = (struct memory_options){
-		.kind = (enum memory_kind)a->filter,
+	o->base.sights.memory = (struct twice_filter_options){
+		.kind = (enum twice_filter_kind)a->filter,
 		.sightings = a->sightings > 1 ? a->sightings : 2,
 		.capacity = a->capacity,
 		.false_positives = a->false_positives,

@@ -211,7 +211,7 @@ static void
 take_seed(struct command *c, uint64_t n)
 {
 	uint64_t bytes[2] = {n, 0x7477696365ULL};
-	filter_seed_init(&c->o.screen.seed, bytes, sizeof bytes);
+	twice_seed_init(&c->o.screen.seed, bytes, sizeof bytes);
 }
 
 static void

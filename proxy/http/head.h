@@ -10,7 +10,6 @@
 #define HTTP_HEAD_H
 
 #include "proxy/base/buf.h"
-#include "proxy/http/cache_control.h"
 #include "proxy/http/date.h"
 #include "proxy/http/policy.h"
 

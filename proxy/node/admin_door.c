@@ -1,6 +1,7 @@
 /* admin_door.c - a file with one word, and a socket that file permissions guard. */
 #include "proxy/node/admin_door.h"
 
+#include "config/config.h"
 #include "proxy/base/mem.h"
 
 #include <assert.h>

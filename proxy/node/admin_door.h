@@ -6,8 +6,9 @@
 #ifndef NODE_ADMIN_DOOR_H
 #define NODE_ADMIN_DOOR_H
 
-#include "config/config.h"
 #include "proxy/wire/unix_socket.h"
+
+struct config;
 
 struct admin_door {
 	bool is_open;		 /* zeroed it is not */

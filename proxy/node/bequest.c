@@ -19,7 +19,9 @@
 #include "proxy/base/le.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache.h"
 #include "proxy/cache/heritage.h"
+#include "proxy/cache/seen.h"
 #include "proxy/node/handover.h"
 #include "proxy/node/heir.h"
 #include "proxy/node/inherited.h"
@@ -138,7 +140,7 @@ await_ready(struct bequest *b, struct handover_message *m)
 {
 	if (await(b, HANDOVER_READY, b->limit_ms, m))
 		return -1;
-	uint64_t mine = filter_seed_fingerprint(cache_seed(b->s->shelves.cache));
+	uint64_t mine = twice_seed_fingerprint(cache_seed(b->s->shelves.cache));
 	return m->n == 8 && le_get64(m->bytes) == mine
 		       ? 0
 		       : fail(b, "cache.dir is another one than this process has; restart");

@@ -4,6 +4,8 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_files.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -30,7 +32,7 @@ restore(struct history *h, struct cache *c)
 	if (!cache_read_file(c, FILE_NAME, HISTORY_SNAPSHOT_MOST, &bytes, &why))
 		return;
 	if (!why)
-		why = history_load(h, filter_seed_fingerprint(cache_seed(c)), buf_str(&bytes));
+		why = history_load(h, twice_seed_fingerprint(cache_seed(c)), buf_str(&bytes));
 	if (why)
 		log_warning("cache %s: the history of this node is ignored (%s): its lines and its "
 			    "totals begin anew",
@@ -114,7 +116,7 @@ chronicle_save(struct chronicle *ch)
 	if (!ch->report)
 		return;
 	chronicle_tick(ch);
-	if (history_save(ch->history, filter_seed_fingerprint(cache_seed(ch->cache)), &bytes))
+	if (history_save(ch->history, twice_seed_fingerprint(cache_seed(ch->cache)), &bytes))
 		on_saved(ch, cache_save_file(ch->cache, FILE_NAME, fill, &bytes) == 0 ? 0 : errno);
 	buf_fini(&bytes);
 }

@@ -8,8 +8,8 @@
 #define NODE_CHRONICLE_H
 
 #include "proxy/admin/history.h"
-#include "proxy/cache/cache.h"
 
+struct cache;
 struct chronicle;
 
 /* Restores what was saved, or begins empty with a warning that says why. */

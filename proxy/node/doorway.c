@@ -1,6 +1,8 @@
 /* doorway.c - one struct from another, and the first thing that is wrong. */
 #include "proxy/node/doorway.h"
 
+#include "config/config.h"
+#include "config/listen.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/node/inherited.h"

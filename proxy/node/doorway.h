@@ -2,10 +2,12 @@
 #ifndef NODE_DOORWAY_H
 #define NODE_DOORWAY_H
 
-#include "config/config.h"
+#include "config/name.h"
 #include "proxy/wire/listener.h"
 #include "proxy/wire/tls_server.h"
 #include "proxy/wire/unix_socket.h"
+
+struct config;
 
 bool doorway_has_tls(const struct config *c);
 /* Borrows from c. */

@@ -1,6 +1,7 @@
 /* edition.c - made aside, held by counts, destroyed by who lets go last. */
 #include "proxy/node/edition.h"
 
+#include "config/config.h"
 #include "proxy/base/mem.h"
 #include "proxy/node/admin_door.h"
 #include "proxy/serve/settings.h"

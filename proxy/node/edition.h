@@ -8,6 +8,7 @@
 #define NODE_EDITION_H
 
 #include "config/config.h"
+#include "config/name.h"
 #include "proxy/node/origins.h"
 #include "proxy/node/pages.h"
 #include "proxy/node/route_names.h"

@@ -1,6 +1,10 @@
 /* explain.c - the facts of one imagined request, one after the other, and what follows from them. */
 #include "proxy/node/explain.h"
 
+#include "config/config.h"
+#include "config/print.h"
+#include "proxy/cache/object_facts.h"
+#include "proxy/cache/seen.h"
 #include "proxy/http/head.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/explain_headers.h"
@@ -277,7 +281,7 @@ seen_of(const struct question *q)
 		[TWICE_SIGHT_CURRENT] = "current",
 		[TWICE_SIGHT_PREVIOUS] = "previous",
 	};
-	struct pair_stats g;
+	struct twice_pair_stats g;
 	seen_report(q->sh->seen, &g);
 	return json_pack("{s:s, s:I, s:I}", "generation", words[q->sighting.known.sight],
 			 "sightings", (json_int_t)q->sighting.known.times, "current_number",

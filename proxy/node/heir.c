@@ -1,6 +1,7 @@
 /* heir.c - takes what is handed over, step by step; the end of the stream means that it is alone. */
 #include "proxy/node/heir.h"
 
+#include "proxy/base/buf.h"
 #include "proxy/base/le.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"

@@ -6,10 +6,9 @@
 #ifndef NODE_HEIR_H
 #define NODE_HEIR_H
 
-#include "proxy/base/buf.h"
-#include "proxy/cache/cache.h"
 #include "proxy/cache/purge_log.h"
 
+struct cache;
 struct heir;
 struct resolver;
 

@@ -1,12 +1,16 @@
 /* identity.c - what root does for the user, and the steps down. */
 #include "proxy/node/identity.h"
 
+#include "config/config.h"
+#include "config/listen.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>

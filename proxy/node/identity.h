@@ -10,9 +10,11 @@
 #ifndef NODE_IDENTITY_H
 #define NODE_IDENTITY_H
 
-#include "config/config.h"
-
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct config;
 
 struct identity {
 	bool changed;	/* root started the program, and it has become the user */

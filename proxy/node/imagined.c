@@ -1,6 +1,7 @@
 /* imagined.c - an URL becomes the bytes of a request; the rest is what real requests go through. */
 #include "proxy/node/imagined.h"
 
+#include "config/config.h"
 #include "proxy/http/h1_parse.h"
 #include "proxy/http/policy.h"
 #include "proxy/http/upgrade.h"

@@ -1,7 +1,8 @@
 /* inherited.c - a list of descriptors, matched by address. */
 #include "proxy/node/inherited.h"
 
-#include "config/config.h"
+#include "config/listen.h"
+#include "proxy/base/address.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/node/notify.h"

@@ -3,6 +3,8 @@
 
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/seen.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,8 @@
 /* numbers.c - sums over workers. */
 #include "proxy/node/numbers.h"
 
+#include "config/config.h"
+#include "config/listen.h"
 #include "proxy/base/clock.h"
 #include <stdio.h>
 #include <string.h>

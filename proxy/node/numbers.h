@@ -5,10 +5,11 @@
 #ifndef NODE_NUMBERS_H
 #define NODE_NUMBERS_H
 
-#include "config/config.h"
 #include "proxy/admin/report.h"
 #include "proxy/node/origins.h"
 #include "proxy/node/worker.h"
+
+struct config;
 
 /* Adds the counters and histograms of n workers, and what is known of the origins. */
 void numbers_add(const struct worker *workers, unsigned n, const struct origins *origins,

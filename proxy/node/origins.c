@@ -1,6 +1,8 @@
 /* origins.c - from settings to groups of servers. */
 #include "proxy/node/origins.h"
 
+#include "config/groups.h"
+#include "config/origins.h"
 #include "proxy/base/mem.h"
 #include "proxy/origin/resolver.h"
 

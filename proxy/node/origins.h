@@ -6,9 +6,10 @@
 #ifndef NODE_ORIGINS_H
 #define NODE_ORIGINS_H
 
-#include "config/config.h"
 #include "proxy/admin/report.h"
 #include "proxy/origin/upstream.h"
+
+struct config;
 
 struct origins {
 	struct upstream **groups; /* users of them; as config_group counts them */

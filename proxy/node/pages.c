@@ -1,6 +1,7 @@
 /* pages.c - one file after the other, each read once. */
 #include "proxy/node/pages.h"
 
+#include "config/config.h"
 #include "proxy/base/mem.h"
 
 #include <errno.h>

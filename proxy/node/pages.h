@@ -6,8 +6,10 @@
 #ifndef NODE_PAGES_H
 #define NODE_PAGES_H
 
-#include "config/config.h"
+#include "config/name.h"
 #include "proxy/base/str.h"
+
+struct config;
 
 enum { PAGES_BYTES_MOST = 1 << 20 };
 

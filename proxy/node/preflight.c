@@ -1,6 +1,10 @@
 /* preflight.c - one function per thing that can be missing; the table at the end calls them. */
 #include "proxy/node/preflight.h"
 
+#include "config/config.h"
+#include "config/groups.h"
+#include "config/listen.h"
+#include "config/origins.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/store.h"
 #include "proxy/node/admin_door.h"

@@ -7,7 +7,9 @@
 #ifndef NODE_PREFLIGHT_H
 #define NODE_PREFLIGHT_H
 
-#include "config/config.h"
+#include <stdbool.h>
+
+struct config;
 
 enum { PREFLIGHT_TEXT = 512 };
 

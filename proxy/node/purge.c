@@ -3,6 +3,7 @@
  */
 #include "proxy/node/purge.h"
 
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/heritage.h"
 #include "proxy/http/uri.h"
 #include "proxy/serve/bill.h"
@@ -108,7 +109,7 @@ struct purger {
 };
 
 static void
-begin(const struct purger *p, enum purge_what what, struct key_hash hash, struct str name)
+begin(const struct purger *p, enum purge_what what, struct twice_key_hash hash, struct str name)
 {
 	struct purged done = cache_purge(p->sh->cache, what, p->o->soft, hash, name);
 	p->out->found = p->out->found || done.had;
@@ -134,7 +135,7 @@ purge_url(const struct purger *p)
 	request_for(p->o->name, &r);
 	const struct route *route = route_find(p->settings->routes, &r);
 	cachekey_add_url(r.scheme, r.authority, r.path_query, &route->key, &key);
-	begin(p, PURGE_URL, key_hash_of(p->sh->seed, key.p, key.n), buf_str(&key));
+	begin(p, PURGE_URL, twice_key_hash_of(p->sh->seed, key.p, key.n), buf_str(&key));
 	if (!p->o->soft)
 		bill_forget(p->sh, buf_str(&key));
 	buf_fini(&key);
@@ -180,7 +181,7 @@ purge_prefix(const struct purger *p)
 	for (int i = 0; i < 2; i++) {
 		add_prefix(&r, i, &keys[i]);
 		if (i == 0 || !str_eq(buf_str(&keys[0]), buf_str(&keys[1])))
-			begin(p, PURGE_PREFIX, (struct key_hash){0}, buf_str(&keys[i]));
+			begin(p, PURGE_PREFIX, (struct twice_key_hash){0}, buf_str(&keys[i]));
 	}
 	buf_fini(&keys[0]);
 	buf_fini(&keys[1]);
@@ -208,7 +209,7 @@ purge_host(const struct purger *p)
 	for (int i = 0; i < 2; i++) {
 		if (i && str_eq(names[0], names[1]))
 			break;
-		begin(p, PURGE_HOST, (struct key_hash){0}, names[i]);
+		begin(p, PURGE_HOST, (struct twice_key_hash){0}, names[i]);
 		if (!p->o->soft)
 			bill_forget_host(p->sh, names[i]);
 	}
@@ -230,13 +231,13 @@ purge_one(const struct purger *p)
 		purge_host(p);
 		break;
 	case PATTERN_TAG:
-		begin(p, PURGE_TAG, (struct key_hash){0}, p->o->name);
+		begin(p, PURGE_TAG, (struct twice_key_hash){0}, p->o->name);
 		if (!p->settings->tags.names_n)
 			p->out->note = "cache.tag_headers names no field: what is stored from now "
 				       "on has no tags";
 		break;
 	case PATTERN_ALL:
-		begin(p, PURGE_ALL, (struct key_hash){0}, STR(""));
+		begin(p, PURGE_ALL, (struct twice_key_hash){0}, STR(""));
 		if (!p->o->soft)
 			baseline_forget_all(p->sh->baseline);
 		break;

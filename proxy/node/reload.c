@@ -7,6 +7,10 @@
  * between two events. When all have opened theirs, nothing of before is asked for anew, and it goes
  * with the last request that began under it.
  */
+#include "config/changes.h"
+#include "config/config.h"
+#include "config/listen.h"
+#include "proxy/cache/seen.h"
 #include "proxy/node/health.h"
 #include "proxy/node/server_inside.h"
 

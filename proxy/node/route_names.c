@@ -1,6 +1,7 @@
 /* route_names.c - two configurations of names at most are in use, and there are numbers for both. */
 #include "proxy/node/route_names.h"
 
+#include "config/config.h"
 #include "proxy/base/mem.h"
 
 #include <assert.h>

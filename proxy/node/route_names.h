@@ -6,8 +6,11 @@
 #ifndef NODE_ROUTE_NAMES_H
 #define NODE_ROUTE_NAMES_H
 
-#include "config/config.h"
 #include "proxy/base/measures.h"
+
+#include <stdbool.h>
+
+struct config;
 
 struct route_names {
 	struct route_name {

@@ -1,6 +1,9 @@
 /* routing.c - the facts of an imagined request as JSON, for `twice route`. */
 #include "proxy/node/routing.h"
 
+#include "config/config.h"
+#include "config/groups.h"
+#include "config/print.h"
 #include "proxy/base/mem.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/node/explain_headers.h"

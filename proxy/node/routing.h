@@ -6,10 +6,11 @@
 #ifndef NODE_ROUTING_H
 #define NODE_ROUTING_H
 
-#include "config/config.h"
 #include "proxy/base/str.h"
 
 #include <jansson.h>
+
+struct config;
 
 struct routing_order {
 	struct str url, fields; /* fields: lines, each with its end */

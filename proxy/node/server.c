@@ -1,6 +1,10 @@
 /* server.c - turns the rooms on in order, and off in the opposite one. */
 #include "proxy/node/server_inside.h"
+#include "config/config.h"
+#include "config/listen.h"
+#include "proxy/cache/cache.h"
 #include "proxy/cache/heritage.h"
+#include "proxy/cache/seen.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/health.h"
 #include "proxy/node/heir.h"
@@ -11,6 +15,8 @@
 #include "proxy/base/mem.h"
 #include "proxy/origin/resolver.h"
 #include "proxy/serve/fill.h"
+#include "proxy/serve/passes.h"
+#include "proxy/serve/rates.h"
 #include "proxy/serve/txn.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/room.h"
@@ -53,16 +59,16 @@ worker_count(const struct config *c)
 	return c->workers ? c->workers : cores();
 }
 
-static struct memory_options
+static struct twice_filter_options
 memory_of(const struct config *c)
 {
-	static const enum memory_kind kind_of[] = {
-		[CONFIG_FILTER_PAIR] = MEMORY_PAIR,
-		[CONFIG_FILTER_COUNTING] = MEMORY_COUNTING,
-		[CONFIG_FILTER_STABLE] = MEMORY_STABLE,
-		[CONFIG_FILTER_SCALABLE] = MEMORY_SCALABLE,
+	static const enum twice_filter_kind kind_of[] = {
+		[CONFIG_FILTER_PAIR] = TWICE_FILTER_PAIR,
+		[CONFIG_FILTER_COUNTING] = TWICE_FILTER_COUNTING,
+		[CONFIG_FILTER_STABLE] = TWICE_FILTER_STABLE,
+		[CONFIG_FILTER_SCALABLE] = TWICE_FILTER_SCALABLE,
 	};
-	return (struct memory_options){
+	return (struct twice_filter_options){
 		.kind = kind_of[c->admission.filter],
 		.sightings = c->admission.sightings,
 		.capacity = c->admission.capacity,
@@ -202,7 +208,7 @@ server_open_log(const struct server *s, const struct config *c, struct logfile *
  * that was started in a copy of its directory. The machine's name alone would not do: an edge and
  * its shield may run on one. */
 static uint32_t
-node_of(const struct filter_seed *seed, const struct config *c)
+node_of(const struct twice_seed *seed, const struct config *c)
 {
 	char host[256] = "";
 	struct buf b = {0};
@@ -210,7 +216,7 @@ node_of(const struct filter_seed *seed, const struct config *c)
 	buf_printf(&b, "node %s", host);
 	for (unsigned i = 0; i < c->listen_count; i++)
 		buf_printf(&b, " %s", c->listen[i]);
-	uint32_t node = (uint32_t)key_hash_of(seed, b.p, b.n).lo;
+	uint32_t node = (uint32_t)twice_key_hash_of(seed, b.p, b.n).lo;
 	buf_fini(&b);
 	return node;
 }
@@ -380,7 +386,7 @@ server_accede(struct server *s, char *err, size_t err_bytes)
 	struct cache *c = s->shelves.cache;
 	size_t n = 0;
 	assert(s->heir && !s->started);
-	uint64_t whose = filter_seed_fingerprint(cache_seed(c));
+	uint64_t whose = twice_seed_fingerprint(cache_seed(c));
 	resolver_wait(s->names.origins.resolver, SERVER_NAMES_MS); /* clients are served */
 	int r = heir_await(s->heir, whose, &forgotten, &n, err, err_bytes);
 	if (r == 0)

@@ -7,9 +7,10 @@
 #ifndef NODE_SERVER_H
 #define NODE_SERVER_H
 
-#include "config/config.h"
+#include "config/name.h"
 #include "proxy/admin/report.h"
 
+struct config;
 struct server;
 
 /* Opens everything the configuration names: cache directory, filter snapshot, origins, listeners

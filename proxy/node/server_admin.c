@@ -1,7 +1,10 @@
 /* server_admin.c - what the node answers to who asks: the admin server, and the history each second. */
 #include "proxy/node/server_inside.h"
 
+#include "config/config.h"
 #include "proxy/admin/admin.h"
+#include "proxy/cache/flight.h"
+#include "proxy/cache/seen.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/explain.h"
 #include "proxy/node/heir.h"

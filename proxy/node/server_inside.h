@@ -12,6 +12,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+struct seen_rule;
+
 struct server {
 	const char *version;
 	struct shelves shelves;

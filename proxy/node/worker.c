@@ -1,6 +1,7 @@
 /* worker.c - the thread: ticks, opens its mail, drains. */
 #include "proxy/node/worker.h"
 
+#include "config/config.h"
 #include "proxy/base/log.h"
 #include "proxy/node/origins.h"
 #include "proxy/serve/fill.h"

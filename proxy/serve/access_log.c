@@ -1,5 +1,6 @@
 /* access_log.c - gathers the facts of a finished request for its line, and hands it to the writer.
  */
+#include "config/config.h"
 #include "proxy/serve/access_line.h"
 #include "proxy/serve/txn.h"
 

@@ -1,6 +1,7 @@
 /* beside.c - is there a better fetch of the same? */
 #include "proxy/serve/beside.h"
 
+#include "proxy/base/block.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/patience.h"
 #include "proxy/serve/resume.h"

@@ -1,24 +1,28 @@
 /* bill.c - facts of a request as one event for the ghost. */
 #include "proxy/serve/bill.h"
 
+#include "proxy/cache/baseline.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/object_facts.h"
 #include "proxy/serve/fill_inside.h"
 
 #include <assert.h>
 
 static uint64_t
-url_of(const struct filter_seed *seed, const struct route *route, struct key_hash primary,
+url_of(const struct twice_seed *seed, const struct route *route, struct twice_key_hash primary,
        struct str key)
 {
 	if (!route_splits_urls(route))
 		return primary.hi; /* the key is the URL and no more */
 	struct str url = cachekey_url(key);
-	return key_hash_of(seed, url.p, url.n).hi;
+	return twice_key_hash_of(seed, url.p, url.n).hi;
 }
 
 static uint64_t
-hash_of(const struct filter_seed *seed, struct str s)
+hash_of(const struct twice_seed *seed, struct str s)
 {
-	return key_hash_of(seed, s.p, s.n).hi;
+	return twice_key_hash_of(seed, s.p, s.n).hi;
 }
 
 /* The authority in a key. A worker remembers the last one, as the beginning of a key up to the path:
@@ -50,14 +54,16 @@ fresh_for(const struct terms *t)
 uint32_t
 bill_validator(struct str head, const struct terms *terms)
 {
-	static const struct filter_seed fixed; /* only ever compared with our own */
+	static const struct twice_seed fixed; /* only ever compared with our own */
 	if (terms->etag_bytes)
-		return (uint32_t)key_hash_of(&fixed, head.p + terms->etag_at, terms->etag_bytes)
+		return (uint32_t)twice_key_hash_of(&fixed, head.p + terms->etag_at,
+						   terms->etag_bytes)
 			       .lo |
 		       1;
 	if (terms->last_modified < 0)
 		return 0;
-	return (uint32_t)key_hash_of(&fixed, &terms->last_modified, sizeof terms->last_modified)
+	return (uint32_t)twice_key_hash_of(&fixed, &terms->last_modified,
+					   sizeof terms->last_modified)
 		       .lo |
 	       1;
 }
@@ -78,7 +84,7 @@ is_always(const struct route *route)
 }
 
 static void
-say_purges(const struct serve *s, struct key_hash hash, struct str key, struct str tags,
+say_purges(const struct serve *s, struct twice_key_hash hash, struct str key, struct str tags,
 	   struct ghost_event *e)
 {
 	struct cache_purges p = cache_latest_purges(s->shelves->cache, hash, key, tags);
@@ -95,7 +101,7 @@ sliced_bytes(const struct object *o)
 }
 
 static bool
-is_wanted(const struct serve *s, const struct route *route, struct key_hash key,
+is_wanted(const struct serve *s, const struct route *route, struct twice_key_hash key,
 	  uint64_t record_bytes, uint64_t body_bytes, uint64_t whole_bytes)
 {
 	return is_compared(route, whole_bytes ? whole_bytes : body_bytes) &&
@@ -218,7 +224,7 @@ void
 bill_forget(const struct shelves *sh, struct str key)
 {
 	struct str url = cachekey_url(key);
-	baseline_forget(sh->baseline, key_hash_of(sh->seed, url.p, url.n));
+	baseline_forget(sh->baseline, twice_key_hash_of(sh->seed, url.p, url.n));
 }
 
 void

@@ -6,6 +6,7 @@
 #ifndef SERVE_BILL_H
 #define SERVE_BILL_H
 
+#include "proxy/cache/ghost.h"
 #include "proxy/serve/fill.h"
 
 /* t was answered from o, a stored object or a part of one of body_bytes, and no origin was asked.

@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/complete.h"
 
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/keep.h"
 #include "proxy/http/head.h"
 #include "proxy/serve/part.h"

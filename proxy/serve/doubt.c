@@ -1,8 +1,10 @@
 /* doubt.c - is it the doing of one client, or news of what is stored? */
 #include "proxy/serve/doubt.h"
 
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/keep.h"
 #include "proxy/serve/news.h"
+#include "proxy/serve/passes.h"
 
 #include <string.h>
 
@@ -16,7 +18,7 @@ static bool
 was_doubted(struct fill *f, const struct object *o)
 {
 	struct passes *p = f->serve->shelves->reloads;
-	struct key_hash k = {.lo = o->hash.lo + 1, .hi = ~o->hash.hi};
+	struct twice_key_hash k = {.lo = o->hash.lo + 1, .hi = ~o->hash.hi};
 	int64_t now = now_s();
 	if (passes_has(p, k, now))
 		return true;
@@ -29,12 +31,12 @@ static bool
 another_found_it(struct fill *f)
 {
 	struct shelves *sh = f->serve->shelves;
-	struct key_hash url = f->key.primary;
+	struct twice_key_hash url = f->key.primary;
 	int64_t now = now_s();
 	struct str client = keep_client(f);
-	uint64_t who = key_hash_of(sh->seed, client.p, client.n).lo | 1;
-	struct key_hash somebody = {.lo = url.lo + 1, .hi = ~url.hi};
-	struct key_hash he = {.lo = url.lo + who, .hi = ~url.hi ^ who};
+	uint64_t who = twice_key_hash_of(sh->seed, client.p, client.n).lo | 1;
+	struct twice_key_hash somebody = {.lo = url.lo + 1, .hi = ~url.hi};
+	struct twice_key_hash he = {.lo = url.lo + who, .hi = ~url.hi ^ who};
 	bool another =
 		passes_has(sh->unsliced, somebody, now) && !passes_has(sh->unsliced, he, now);
 	passes_remember(sh->unsliced, somebody, now + SUSPECT_S);

@@ -8,6 +8,7 @@
 #include "proxy/serve/fill_inside.h"
 
 #include "proxy/base/log.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/complete.h"
 #include "proxy/serve/herd.h"

@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/fill_inside.h"
 
+#include "proxy/cache/object_facts.h"
 #include "proxy/http/head.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/resume.h"

@@ -74,7 +74,7 @@ struct fill {
 	_Atomic uint64_t *turn; /* our slot of shelves.writing, or NULL */
 	uint64_t turn_since;
 	struct terms terms;
-	struct key_hash stored_hash;
+	struct twice_key_hash stored_hash;
 	size_t stored_key_bytes, stored_head_bytes;
 	uint64_t sliced_bytes; /* of the whole, when its head is being stored; else 0 */
 	uint64_t expected, received;

@@ -3,6 +3,8 @@
 #include "proxy/serve/fill_inside.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/object_facts.h"
 #include "proxy/serve/keep.h"
 #include "proxy/serve/run.h"
 

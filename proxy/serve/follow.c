@@ -3,9 +3,12 @@
  */
 #include "proxy/serve/follow.h"
 
+#include "proxy/cache/object_facts.h"
+#include "proxy/cache/seen.h"
 #include "proxy/serve/herd.h"
 #include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/passes.h"
 #include "proxy/serve/patience.h"
 #include "proxy/serve/resume.h"
 #include "proxy/serve/sight.h"

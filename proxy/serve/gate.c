@@ -2,9 +2,11 @@
  * is not there yet if it were sent to https. */
 #include "proxy/serve/gate.h"
 
+#include "config/config.h"
 #include "proxy/base/challenge.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/uri.h"
+#include "proxy/serve/rates.h"
 #include "proxy/serve/txn.h"
 
 #include <assert.h>

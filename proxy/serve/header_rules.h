@@ -16,9 +16,9 @@
 #ifndef SERVE_HEADER_RULES_H
 #define SERVE_HEADER_RULES_H
 
-#include "config/config.h"
 #include "proxy/base/buf.h"
-#include "proxy/http/field.h"
+
+struct config_headers;
 
 struct header_rule {
 	struct str name, value; /* value: a template where `expands` */

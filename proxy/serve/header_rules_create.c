@@ -2,6 +2,7 @@
 #include "proxy/serve/header_rules.h"
 
 #include "config/headers.h"
+#include "config/routes.h"
 #include "proxy/base/mem.h"
 #include "proxy/base/template.h"
 

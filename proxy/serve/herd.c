@@ -36,13 +36,13 @@ herd_patience_ms(int64_t usual_ms, int64_t most_ms)
 }
 
 static uint64_t
-mix(uint64_t h, const struct filter_seed *seed, struct str s)
+mix(uint64_t h, const struct twice_seed *seed, struct str s)
 {
-	return (h ^ key_hash_of(seed, s.p, s.n).lo) * 0x9e3779b97f4a7c15u;
+	return (h ^ twice_key_hash_of(seed, s.p, s.n).lo) * 0x9e3779b97f4a7c15u;
 }
 
 uint64_t
-herd_blame(const struct filter_seed *seed, const struct request *r, struct str client)
+herd_blame(const struct twice_seed *seed, const struct request *r, struct str client)
 {
 	uint64_t h = mix(1, seed, client);
 	h = mix(h, seed, r->method_name);
@@ -55,8 +55,8 @@ herd_blame(const struct filter_seed *seed, const struct request *r, struct str c
 	return h | 1;
 }
 
-struct key_hash
-herd_pass_key(struct key_hash hash, const struct request *r)
+struct twice_key_hash
+herd_pass_key(struct twice_key_hash hash, const struct request *r)
 {
 	if (fields_has(&r->fields, FIELD_COOKIE) || fields_has(&r->fields, FIELD_AUTHORIZATION)) {
 		hash.lo = ~hash.lo;

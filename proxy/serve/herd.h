@@ -15,7 +15,6 @@
 #define SERVE_HERD_H
 
 #include "filter/hash.h"
-#include "filter/short.h"
 #include "proxy/http/message.h"
 
 enum herd_step {
@@ -43,10 +42,10 @@ enum herd_step herd_decide(const struct herd_facts *f);
 int64_t herd_patience_ms(int64_t usual_ms, int64_t most_ms);
 
 /* What tells a request and the address it came from from all others; never 0. */
-uint64_t herd_blame(const struct filter_seed *seed, const struct request *r, struct str client);
+uint64_t herd_blame(const struct twice_seed *seed, const struct request *r, struct str client);
 
 /* The key under which it is remembered that answers are not shared: requests with credentials are
  * remembered apart, so that the answers to them say nothing about requests without. */
-struct key_hash herd_pass_key(struct key_hash hash, const struct request *r);
+struct twice_key_hash herd_pass_key(struct twice_key_hash hash, const struct request *r);
 
 #endif

@@ -3,9 +3,15 @@
  */
 #include "proxy/serve/keep_inside.h"
 
+#include "config/config.h"
+#include "filter/hash_equal.h"
+#include "proxy/cache/cache_variants.h"
+#include "proxy/cache/cache_write.h"
+#include "proxy/cache/seen.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/herd.h"
 #include "proxy/http/head.h"
+#include "proxy/serve/passes.h"
 
 #include <assert.h>
 

@@ -1,6 +1,10 @@
 /* keep_file.c - under which key an answer is filed: the URL's, or a variant's behind a marker. */
 #include "proxy/serve/keep_inside.h"
 
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
+#include "proxy/cache/seen.h"
+
 /* What the variants of this URL differ on: what this answer names, and what others named before. An
  * answer that names less, or nothing, hides no variant that is there. */
 bool

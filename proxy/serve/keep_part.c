@@ -1,4 +1,5 @@
 /* keep_part.c - a part (206) that is kept in RAM, and counts for its whole. */
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep_inside.h"
 #include "proxy/serve/part.h"

@@ -4,6 +4,11 @@
  */
 #include "proxy/serve/keep_inside.h"
 
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
+#include "proxy/cache/seen.h"
+#include "proxy/serve/passes.h"
 #include "proxy/serve/sight.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/syntax.h"
@@ -37,10 +42,10 @@ keep_length(const struct response *rs)
 }
 
 /* Kept beside the URLs whose origin ignores ranges: both are about how a body can be stored. */
-static struct key_hash
+static struct twice_key_hash
 large_key(const struct fill *f)
 {
-	return (struct key_hash){.lo = f->key.sighting.lo + 2, .hi = ~f->key.sighting.hi};
+	return (struct twice_key_hash){.lo = f->key.sighting.lo + 2, .hi = ~f->key.sighting.hi};
 }
 
 /* One that does not say how large it is, is as large as it was the last time: or each request would
@@ -59,7 +64,7 @@ void
 keep_sight(struct fill *f, int status, struct str variant)
 {
 	struct shelves *sh = f->serve->shelves;
-	struct memory_sight inherited = f->sighting.known;
+	struct twice_filter_sight inherited = f->sighting.known;
 	f->facts = sight_of(&f->rq, f->route, status, keep_client(f), sh->seed);
 	f->key.sighting = sighting_key(sh->seed, f->key.primary, variant);
 	f->facts.body_bytes = expected_bytes(f);

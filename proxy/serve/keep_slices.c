@@ -1,8 +1,12 @@
 /* keep_slices.c - a large answer whose version can be told: its head is an object of its own, which
  * says how long the whole is, and its body lies in slices (slices.h) that come and go one by one.
  */
+#include "config/config.h"
+#include "proxy/cache/cache_variants.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep_inside.h"
+#include "proxy/serve/passes.h"
 #include "proxy/serve/run.h"
 #include "proxy/serve/slices.h"
 

@@ -10,7 +10,7 @@
 enum { TURN_S = 30 };
 
 uint32_t
-keep_landed(const struct shelves *sh, struct key_hash primary)
+keep_landed(const struct shelves *sh, struct twice_key_hash primary)
 {
 	return atomic_load(&sh->landed[primary.lo % LANDED_SLOTS]);
 }
@@ -37,7 +37,7 @@ is_taken(uint64_t since_s)
 }
 
 bool
-keep_is_writing(struct shelves *sh, struct key_hash hash)
+keep_is_writing(struct shelves *sh, struct twice_key_hash hash)
 {
 	return is_taken(atomic_load(&sh->writing[hash.lo % WRITING_SLOTS]));
 }

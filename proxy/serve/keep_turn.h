@@ -6,12 +6,13 @@
 #ifndef SERVE_KEEP_TURN_H
 #define SERVE_KEEP_TURN_H
 
+#include "filter/hash.h"
 #include "proxy/serve/shelves.h"
 
 /* Changes whenever a flight has stored something under this primary key. */
-uint32_t keep_landed(const struct shelves *sh, struct key_hash primary);
+uint32_t keep_landed(const struct shelves *sh, struct twice_key_hash primary);
 
 /* Whether a body too large for followers is being written under this key. */
-bool keep_is_writing(struct shelves *sh, struct key_hash hash);
+bool keep_is_writing(struct shelves *sh, struct twice_key_hash hash);
 
 #endif

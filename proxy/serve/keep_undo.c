@@ -1,6 +1,9 @@
 /* keep_undo.c - what an answer takes away: what an unsafe method changed, a copy that is not the
  * origin's any more, a part that is older than the whole.
  */
+#include "config/config.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep_inside.h"
 
@@ -53,7 +56,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 		struct request other;
 		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
 			primary_key(f, &other, &key); /* by its own route's rules */
-			struct key_hash hash = key_hash_of(sh->seed, key.p, key.n);
+			struct twice_key_hash hash = twice_key_hash_of(sh->seed, key.p, key.n);
 			if (!str_eq(cachekey_url(buf_str(&key)), cachekey_url(ours)))
 				cache_forget(sh->cache, hash, buf_str(&key), STR(""), f->begun);
 			bill_forget(sh, buf_str(&key));

@@ -2,6 +2,8 @@
  * '%': the lines that outgoing.c adds begin with a name, or with '@' (cachekey.h). */
 #include "proxy/serve/key.h"
 
+#include "filter/hash_equal.h"
+
 #include <assert.h>
 
 /* What must be true of a key, at the doors. */
@@ -21,10 +23,10 @@ key_fini(struct key *k)
 }
 
 void
-key_is_primary(struct key *k, const struct filter_seed *seed)
+key_is_primary(struct key *k, const struct twice_seed *seed)
 {
 	k->primary_bytes = k->text.n;
-	k->primary = k->hash = k->sighting = key_hash_of(seed, k->text.p, k->text.n);
+	k->primary = k->hash = k->sighting = twice_key_hash_of(seed, k->text.p, k->text.n);
 	check(k);
 }
 
@@ -74,25 +76,25 @@ variants_read(struct variants *v, struct str head)
 }
 
 void
-key_to_variant(struct key *k, const struct filter_seed *seed, struct str values)
+key_to_variant(struct key *k, const struct twice_seed *seed, struct str values)
 {
 	assert(k->text.n == k->primary_bytes);
 	buf_add_lit(&k->text, "\n#");
 	buf_add_str(&k->text, values);
-	k->hash = key_hash_of(seed, k->text.p, k->text.n);
+	k->hash = twice_key_hash_of(seed, k->text.p, k->text.n);
 	k->sighting = sighting_key(seed, k->primary, values);
 }
 
 void
-key_to_part(struct key *k, const struct filter_seed *seed)
+key_to_part(struct key *k, const struct twice_seed *seed)
 {
 	assert(k->text.n == k->primary_bytes);
 	buf_add_lit(&k->text, "\n%part");
-	k->hash = key_hash_of(seed, k->text.p, k->text.n);
+	k->hash = twice_key_hash_of(seed, k->text.p, k->text.n);
 }
 
 void
-key_to_slice(struct key *k, const struct filter_seed *seed, size_t base_bytes, struct str validator,
+key_to_slice(struct key *k, const struct twice_seed *seed, size_t base_bytes, struct str validator,
 	     uint64_t total, uint64_t number)
 {
 	assert(base_bytes >= k->primary_bytes && base_bytes <= k->text.n);
@@ -103,5 +105,5 @@ key_to_slice(struct key *k, const struct filter_seed *seed, size_t base_bytes, s
 	buf_add_u64(&k->text, number);
 	buf_add_lit(&k->text, " ");
 	buf_add_str(&k->text, validator); /* last: whatever it holds, the rest is told apart */
-	k->hash = key_hash_of(seed, k->text.p, k->text.n);
+	k->hash = twice_key_hash_of(seed, k->text.p, k->text.n);
 }

@@ -11,20 +11,19 @@
 #define SERVE_KEY_H
 
 #include "filter/hash.h"
-#include "filter/short.h"
 #include "proxy/base/buf.h"
 #include "proxy/cache/sighting.h"
 
 struct key {
 	struct buf text; /* its first primary_bytes are the primary key */
 	size_t primary_bytes;
-	struct key_hash primary, hash; /* of the primary key, of the text as it is */
-	struct key_hash sighting;      /* under which requests for it count (cache/sighting.h) */
+	struct twice_key_hash primary, hash; /* of the primary key, of the text as it is */
+	struct twice_key_hash sighting; /* under which requests for it count (cache/sighting.h) */
 };
 
 void key_fini(struct key *k);
 /* The text that was put into k->text is a primary key. */
-void key_is_primary(struct key *k, const struct filter_seed *seed);
+void key_is_primary(struct key *k, const struct twice_seed *seed);
 void key_copy(struct key *to, const struct key *from); /* to: zeroed, or a key before */
 void key_back_to_primary(struct key *k);
 struct str key_primary(const struct key *k); /* a view into the text */
@@ -40,11 +39,11 @@ void variants_clear(struct variants *v); /* keeps the memory */
 void variants_read(struct variants *v, struct str head);
 
 /* From primary to the variant with these values (outgoing_variant made them), or to the part. */
-void key_to_variant(struct key *k, const struct filter_seed *seed, struct str values);
-void key_to_part(struct key *k, const struct filter_seed *seed);
+void key_to_variant(struct key *k, const struct twice_seed *seed, struct str values);
+void key_to_part(struct key *k, const struct twice_seed *seed);
 /* From a key whose first base_bytes are that of a body in slices (primary, or of a variant), to the
  * key of one slice of a version of it. */
-void key_to_slice(struct key *k, const struct filter_seed *seed, size_t base_bytes,
+void key_to_slice(struct key *k, const struct twice_seed *seed, size_t base_bytes,
 		  struct str validator, uint64_t total, uint64_t number);
 
 #endif

@@ -2,7 +2,7 @@
 #include "proxy/serve/lately.h"
 
 bool
-lately_find(const struct lately *l, struct key_hash key, struct lately_found *out)
+lately_find(const struct lately *l, struct twice_key_hash key, struct lately_found *out)
 {
 	unsigned i = key.lo % LATELY_SLOTS;
 	uint64_t check = atomic_load_explicit(&l->slots[i].check, memory_order_relaxed);

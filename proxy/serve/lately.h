@@ -10,7 +10,6 @@
 #define SERVE_LATELY_H
 
 #include "filter/hash.h"
-#include "filter/short.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -32,7 +31,7 @@ struct lately_found {
 };
 
 static inline void
-lately_note(struct lately *l, struct key_hash key, struct lately_found f)
+lately_note(struct lately *l, struct twice_key_hash key, struct lately_found f)
 {
 	uint64_t word = (uint64_t)f.at_s << 32 | (uint64_t)(f.judged & 0x3f) << 26 |
 			(uint64_t)(f.status & 0x3ff) << 16 | (f.verdict & 0xff) << 8 |
@@ -43,6 +42,6 @@ lately_note(struct lately *l, struct key_hash key, struct lately_found f)
 }
 
 /* The last request for the primary key. False: it is not known any more, or there was none. */
-bool lately_find(const struct lately *l, struct key_hash key, struct lately_found *out);
+bool lately_find(const struct lately *l, struct twice_key_hash key, struct lately_found *out);
 
 #endif

@@ -2,6 +2,9 @@
  */
 #include "proxy/serve/learn.h"
 
+#include "config/config.h"
+#include "proxy/cache/cache_variants.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep.h"
 #include "proxy/serve/slices.h"

@@ -1,6 +1,7 @@
 /* local_rules.c - decisions of a route that ends requests here. */
 #include "proxy/serve/local_rules.h"
 
+#include "config/routes.h"
 #include "proxy/base/mem.h"
 #include "proxy/base/template.h"
 

@@ -10,9 +10,10 @@
 #ifndef SERVE_LOCAL_RULES_H
 #define SERVE_LOCAL_RULES_H
 
-#include "config/config.h"
 #include "proxy/base/buf.h"
 #include "proxy/base/network.h"
+
+struct config_route;
 
 struct local_rules {
 	struct network *allow, *deny;

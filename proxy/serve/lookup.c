@@ -3,6 +3,11 @@
  */
 #include "proxy/serve/lookup.h"
 
+#include "config/config.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_variants.h"
+#include "proxy/cache/cache_write.h"
+#include "proxy/cache/seen.h"
 #include "proxy/http/field_block.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"
@@ -11,6 +16,7 @@
 #include "proxy/serve/keep.h"
 #include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/passes.h"
 #include "proxy/serve/purging.h"
 #include "proxy/serve/select.h"
 #include "proxy/serve/sight.h"

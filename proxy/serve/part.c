@@ -1,6 +1,7 @@
 /* part.c - what a stored 206 is good for. Pure: facts of heads and lengths. */
 #include "proxy/serve/part.h"
 
+#include "proxy/cache/object_facts.h"
 #include "proxy/http/head.h"
 #include "proxy/http/precond.h"
 

@@ -7,9 +7,10 @@
 #ifndef SERVE_PART_H
 #define SERVE_PART_H
 
-#include "proxy/cache/cache.h"
 #include "proxy/http/message.h"
 #include "proxy/http/range.h"
+
+struct object;
 
 enum { PART_MOST_BYTES = 1 << 20 };
 

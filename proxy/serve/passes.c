@@ -28,20 +28,20 @@ passes_destroy(struct passes **p)
 }
 
 static uint64_t
-tag_of(struct key_hash k)
+tag_of(struct twice_key_hash k)
 {
 	return k.hi & ~(uint64_t)TIME_MASK;
 }
 
 void
-passes_remember(struct passes *p, struct key_hash k, int64_t until_s)
+passes_remember(struct passes *p, struct twice_key_hash k, int64_t until_s)
 {
 	atomic_store_explicit(&p->slots[k.lo % SLOTS], tag_of(k) | ((uint64_t)until_s & TIME_MASK),
 			      memory_order_relaxed);
 }
 
 void
-passes_forget(struct passes *p, struct key_hash k)
+passes_forget(struct passes *p, struct twice_key_hash k)
 {
 	uint64_t v = atomic_load_explicit(&p->slots[k.lo % SLOTS], memory_order_relaxed);
 	if (v && (v & ~(uint64_t)TIME_MASK) == tag_of(k))
@@ -49,7 +49,7 @@ passes_forget(struct passes *p, struct key_hash k)
 }
 
 bool
-passes_has(const struct passes *p, struct key_hash k, int64_t now)
+passes_has(const struct passes *p, struct twice_key_hash k, int64_t now)
 {
 	uint64_t v = atomic_load_explicit(&p->slots[k.lo % SLOTS], memory_order_relaxed);
 	if (v == 0 || (v & ~(uint64_t)TIME_MASK) != tag_of(k))

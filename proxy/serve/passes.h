@@ -8,7 +8,6 @@
 #define SERVE_PASSES_H
 
 #include "filter/hash.h"
-#include "filter/short.h"
 
 #include <stdbool.h>
 
@@ -16,8 +15,8 @@ struct passes;
 
 struct passes *passes_create(void);
 void passes_destroy(struct passes **p);
-void passes_remember(struct passes *p, struct key_hash key, int64_t until_s);
-void passes_forget(struct passes *p, struct key_hash key);
-bool passes_has(const struct passes *p, struct key_hash key, int64_t now_s);
+void passes_remember(struct passes *p, struct twice_key_hash key, int64_t until_s);
+void passes_forget(struct passes *p, struct twice_key_hash key);
+bool passes_has(const struct passes *p, struct twice_key_hash key, int64_t now_s);
 
 #endif

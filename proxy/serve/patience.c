@@ -1,6 +1,7 @@
 /* patience.c - as long as origins usually take, within what is configured (herd.h). */
 #include "proxy/serve/patience.h"
 
+#include "config/config.h"
 #include "proxy/serve/herd.h"
 
 int64_t

@@ -2,6 +2,7 @@
 #include "proxy/serve/purging.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/serve/bill.h"
 
 #include <assert.h>

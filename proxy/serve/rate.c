@@ -1,6 +1,7 @@
 /* rate.c - rules compiled from the configuration, and the arithmetic of one request. */
 #include "proxy/serve/rate.h"
 
+#include "config/routes.h"
 #include "proxy/base/buf.h"
 #include "proxy/base/mem.h"
 

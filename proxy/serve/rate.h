@@ -10,7 +10,11 @@
 #ifndef SERVE_RATE_H
 #define SERVE_RATE_H
 
-#include "config/config.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct config_rate;
+struct config_route;
 
 struct rate_rule {
 	uint64_t id;	     /* of the same rule over reloads: where it applies, and its numbers */

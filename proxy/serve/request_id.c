@@ -9,7 +9,7 @@
 static void
 draw_secret(struct request_ids *ids)
 {
-	struct filter_seed *seed = &ids->seed;
+	struct twice_seed *seed = &ids->seed;
 	if (getrandom(seed->secret, sizeof seed->secret, 0) == (ssize_t)sizeof seed->secret)
 		return;
 	/* An old kernel without entropy: still another one in each worker. */
@@ -31,7 +31,7 @@ request_id_make(struct request_ids *ids, char out[REQUEST_ID_BYTES])
 {
 	if (!ids->count++)
 		draw_secret(ids);
-	struct key_hash h = key_hash_of(&ids->seed, &ids->count, sizeof ids->count);
+	struct twice_key_hash h = twice_key_hash_of(&ids->seed, &ids->count, sizeof ids->count);
 	add_hex(h.hi, add_hex(h.lo, out));
 }
 

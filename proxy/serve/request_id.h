@@ -12,14 +12,13 @@
 #define SERVE_REQUEST_ID_H
 
 #include "filter/hash.h"
-#include "filter/short.h"
 #include "proxy/base/str.h"
 #include "proxy/http/message.h"
 
 enum { REQUEST_ID_BYTES = 32, REQUEST_ID_MOST = 64 };
 
-struct request_ids {		 /* zeroed: ready */
-	struct filter_seed seed; /* its own: what is shown to clients tells nothing of the keys */
+struct request_ids {		/* zeroed: ready */
+	struct twice_seed seed; /* its own: what is shown to clients tells nothing of the keys */
 	uint64_t count;
 };
 

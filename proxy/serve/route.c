@@ -2,6 +2,8 @@
  */
 #include "proxy/serve/route.h"
 
+#include "config/config.h"
+#include "config/groups.h"
 #include "proxy/base/mem.h"
 #include "proxy/http/syntax.h"
 #include "proxy/http/uri.h"

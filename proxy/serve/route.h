@@ -11,13 +11,14 @@
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H
 
-#include "config/config.h"
 #include "proxy/cache/admission.h"
 #include "proxy/http/cachekey.h"
 #include "proxy/http/policy.h"
 #include "proxy/serve/header_rules.h"
 #include "proxy/serve/local_rules.h"
 #include "proxy/serve/rate.h"
+
+struct config;
 
 struct route {
 	unsigned place; /* of one with a name: in the configuration, from 1; else 0 */

@@ -2,6 +2,8 @@
 #include "proxy/serve/run.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/doubt.h"
 #include "proxy/serve/keep.h"

@@ -1,6 +1,7 @@
 /* send.c - from a verdict to a head and a source for the body: what the client is told, and where
  * the bytes lie. No byte of HTTP/1 is written here.
  */
+#include "proxy/cache/seen.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/serve/send_inside.h"

@@ -1,6 +1,7 @@
 /* send_body.c - the bytes of a body: from a stored object, from a flight, and from the one to the
  * other. Wire pulls them when it has room.
  */
+#include "proxy/base/block.h"
 #include "proxy/serve/beside.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/send_inside.h"

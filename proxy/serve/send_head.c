@@ -1,6 +1,7 @@
 /* send_head.c - the head of an answer: what is put together, and handed to the stream. */
 #include "proxy/serve/send_inside.h"
 
+#include "config/config.h"
 #include "proxy/http/date.h"
 #include "proxy/serve/trailers.h"
 

@@ -1,6 +1,7 @@
 /* settings.c - compiles the configuration once, for all the requests that begin under it. */
 #include "proxy/serve/settings.h"
 
+#include "config/config.h"
 #include "proxy/base/mem.h"
 
 #include <assert.h>

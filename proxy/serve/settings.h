@@ -10,12 +10,12 @@
 #ifndef SERVE_SETTINGS_H
 #define SERVE_SETTINGS_H
 
-#include "config/config.h"
 #include "proxy/base/network.h"
 #include "proxy/serve/outgoing.h"
 #include "proxy/serve/route.h"
 #include "proxy/serve/tags.h"
 
+struct config;
 struct upstream;
 
 struct settings {

@@ -7,13 +7,16 @@
 #ifndef SERVE_SHELVES_H
 #define SERVE_SHELVES_H
 
-#include "filter/hash.h"
-#include "proxy/cache/baseline.h"
-#include "proxy/cache/cache.h"
-#include "proxy/cache/flight.h"
-#include "proxy/cache/seen.h"
-#include "proxy/serve/passes.h"
-#include "proxy/serve/rates.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct baseline;
+struct cache;
+struct flights;
+struct passes;
+struct rates;
+struct seen;
+struct twice_seed;
 
 enum { WRITING_SLOTS = 1024, LANDED_SLOTS = 4096 };
 
@@ -27,7 +30,7 @@ struct shelves {
 	/* Primary keys whose origin ignores Range: stored whole; and what turned out too large. */
 	struct passes *unsliced;
 	struct rates *rates; /* how often each client has asked, where a rule limits it */
-	const struct filter_seed *seed;
+	const struct twice_seed *seed;
 	_Atomic unsigned tunnels; /* connections that switched protocols, or asked for it */
 	_Atomic bool has_parts;	  /* a 206 was kept once: misses look for parts from then on */
 	/* Counts, by the primary key's hash, how often a flight has put something there: who looked

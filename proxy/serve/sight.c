@@ -2,6 +2,8 @@
 #include "proxy/serve/sight.h"
 
 #include "proxy/base/clock.h"
+#include "proxy/cache/object_facts.h"
+#include "proxy/cache/seen.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/range.h"
 #include "proxy/serve/txn.h"
@@ -37,7 +39,7 @@ kind_of(const struct request *rq)
 
 struct sighting_facts
 sight_of(const struct request *rq, const struct route *route, int status, struct str client,
-	 const struct filter_seed *seed)
+	 const struct twice_seed *seed)
 {
 	struct sighting_facts f = {
 		.kind = kind_of(rq),
@@ -49,7 +51,7 @@ sight_of(const struct request *rq, const struct route *route, int status, struct
 		.body_bytes = UINT64_MAX,
 	};
 	if (f.kind == SIGHTING_RANGE_FIRST) {
-		f.client = key_hash_of(seed, client.p, client.n).lo;
+		f.client = twice_key_hash_of(seed, client.p, client.n).lo;
 		f.now_s = now_s();
 	}
 	return f;

@@ -14,7 +14,7 @@ struct txn;
 /* What this request would count for if its answer, of this status, may be stored. client: the text
  * of its address. */
 struct sighting_facts sight_of(const struct request *rq, const struct route *route, int status,
-			       struct str client, const struct filter_seed *seed);
+			       struct str client, const struct twice_seed *seed);
 
 /* The same of a transaction, whose client's address is asked for only where it matters. */
 struct sighting_facts sight_of_txn(const struct txn *t, int status);

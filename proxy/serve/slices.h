@@ -7,7 +7,7 @@
 #ifndef SERVE_SLICES_H
 #define SERVE_SLICES_H
 
-#include "proxy/cache/cache.h"
+#include "proxy/cache/object_facts.h"
 #include "proxy/cache/slice_bytes.h"
 #include "proxy/http/message.h"
 #include "proxy/http/range.h"

@@ -2,6 +2,7 @@
 #include "proxy/serve/tags.h"
 
 #include "proxy/base/le.h"
+#include "proxy/cache/cache_forget.h"
 
 static uint64_t
 length_bit(size_t n)

@@ -9,8 +9,9 @@
 #define SERVE_TAGS_H
 
 #include "proxy/base/buf.h"
-#include "proxy/cache/cache.h"
 #include "proxy/http/field.h"
+
+struct cache;
 
 struct tag_settings {
 	const struct str *names; /* of fields; in whatever case */

@@ -1,6 +1,7 @@
 /* tunnel.c - who may have a tunnel, when it opens, and what is counted of it. */
 #include "proxy/serve/tunnel.h"
 
+#include "config/config.h"
 #include "proxy/http/upgrade.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/txn.h"

@@ -6,6 +6,7 @@
 #include "proxy/serve/txn.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/object_facts.h"
 #include "proxy/serve/follow.h"
 #include "proxy/serve/gate.h"
 #include "proxy/serve/lookup.h"

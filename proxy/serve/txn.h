@@ -6,6 +6,10 @@
 #ifndef SERVE_TXN_H
 #define SERVE_TXN_H
 
+#include "proxy/cache/cache_lookup.h"
+#include "proxy/cache/flight.h"
+#include "proxy/cache/object_read.h"
+#include "proxy/cache/sighting.h"
 #include "proxy/http/fault.h"
 #include "proxy/serve/outgoing.h"
 #include "proxy/http/head.h"

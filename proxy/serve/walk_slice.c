@@ -1,6 +1,9 @@
 /* walk_slice.c - the slice that a walk is at: its bytes, its key, where it lies. */
 #include "proxy/serve/walk_inside.h"
 
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
+#include "proxy/cache/seen.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/slices.h"
 

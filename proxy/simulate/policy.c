@@ -4,7 +4,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/baseline.h"
 #include "proxy/cache/budget.h"
-#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_stats.h"
 #include "proxy/cache/sighting.h"
 #include "proxy/cache/slice_bytes.h"
 #include "proxy/simulate/lru.h"
@@ -291,7 +291,7 @@ sampled_as(const struct policy *p, const struct visit *v)
 }
 
 static void
-visit(struct policy *p, const struct visit *v, struct memory_sight known, bool counts)
+visit(struct policy *p, const struct visit *v, struct twice_filter_sight known, bool counts)
 {
 	struct sighting_facts f = {.kind = kind_of(v, counts),
 				   .storable = true,
@@ -324,7 +324,7 @@ visit(struct policy *p, const struct visit *v, struct memory_sight known, bool c
 
 void
 policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_sample sample,
-	   const struct memory_sight *known, const bool *counts)
+	   const struct twice_filter_sight *known, const bool *counts)
 {
 	p->large_bytes = sample.large_bytes;
 	if (p->ghost)
@@ -333,7 +333,7 @@ policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_s
 		lru_thin(p->lru, sample.halvings);
 	bool asks = sights_are_by_turns(p->sights);
 	for (size_t i = 0; i < n; i++) {
-		struct memory_sight now_known = {0};
+		struct twice_filter_sight now_known = {0};
 		bool now_counts = false;
 		p->n.requests++;
 		p->n.sent_bytes += v[i].sent;

@@ -7,7 +7,6 @@
 #ifndef SIMULATE_POLICY_H
 #define SIMULATE_POLICY_H
 
-#include "proxy/cache/ghost.h"
 #include "proxy/simulate/catalogue.h"
 #include "proxy/simulate/sights.h"
 
@@ -43,7 +42,7 @@ const struct sights *policy_sights(const struct policy *p);
 /* sample: of the catalogue that tracks the visits. known, counts: of its sights; not used, and
  * the sights are asked here, when they are by turns. */
 void policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_sample sample,
-		const struct memory_sight *known, const bool *counts);
+		const struct twice_filter_sight *known, const bool *counts);
 
 /* Scaled up from the sample; requests and bytes are all that were run. */
 struct policy_facts {

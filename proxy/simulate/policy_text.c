@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST_CAPACITY = 1000 };
 
@@ -17,7 +18,7 @@ static int
 set_filter(struct policy_spec *p, const char *value)
 {
 	p->sights.exact = strcmp(value, "exact") == 0;
-	return p->sights.exact ? 0 : memory_kind_of(value, &p->sights.memory.kind);
+	return p->sights.exact ? 0 : twice_filter_kind_of(value, &p->sights.memory.kind);
 }
 
 static int

@@ -155,7 +155,7 @@ find_key(struct screen *s, const struct entry *e, struct visit *v)
 {
 	struct request rq = {0};
 	if (e->has_id && !e->target.n) {
-		v->key = key_hash_of(&s->o.seed, &e->id, sizeof e->id);
+		v->key = twice_key_hash_of(&s->o.seed, &e->id, sizeof e->id);
 		v->key_bytes = sizeof "https://trace.invalid/00000000";
 		v->fresh_s = lifetime_of(s, e, STR(""));
 		return SCREENING_TAKEN;
@@ -170,7 +170,7 @@ find_key(struct screen *s, const struct entry *e, struct visit *v)
 		return SCREENING_ROUTE;
 	s->key.n = 0;
 	cachekey_add_url(rq.scheme, rq.authority, rq.path_query, &route->key, &s->key);
-	v->key = key_hash_of(&s->o.seed, s->key.p, s->key.n);
+	v->key = twice_key_hash_of(&s->o.seed, s->key.p, s->key.n);
 	v->key_bytes = s->key.n < UINT16_MAX ? (uint16_t)s->key.n : UINT16_MAX;
 	v->fresh_s = lifetime_of(s, e, rq.path_query);
 	s->n.with_query += memchr(rq.path_query.p, '?', rq.path_query.n) != NULL;
@@ -223,8 +223,8 @@ screen_entry(struct screen *s, const struct entry *e, struct visit *v, struct ca
 	bool whole_size = e->whole_size && v->kind != VISIT_PART; /* a 206 tells its part's */
 	*n = (struct catalogue_news){has_bytes ? e->bytes : 0, has_bytes, whole_size};
 	if (v->kind == VISIT_PART)
-		v->client = (uint32_t)key_hash_of(&s->o.seed, e->client.p ? e->client.p : "",
-						  e->client.n)
+		v->client = (uint32_t)twice_key_hash_of(&s->o.seed, e->client.p ? e->client.p : "",
+							e->client.n)
 				    .lo;
 	s->n.sent_sizes += has_bytes && !whole_size;
 	s->n.no_sizes += !has_bytes;

@@ -6,9 +6,10 @@
 #ifndef SIMULATE_SCREEN_H
 #define SIMULATE_SCREEN_H
 
-#include "config/config.h"
 #include "proxy/simulate/catalogue.h"
 #include "proxy/simulate/entry.h"
+
+struct config;
 
 /*     id        word        why it is left out */
 /* clang-format off */
@@ -40,7 +41,7 @@ enum { SCREEN_PATTERNS_MOST = 32, SCREEN_LIFETIMES_MOST = 32 };
 
 struct screen_options {
 	const struct config *config; /* borrowed */
-	struct filter_seed seed;
+	struct twice_seed seed;
 	const char *skip[SCREEN_PATTERNS_MOST], *only[SCREEN_PATTERNS_MOST]; /* "*" is anything */
 	unsigned skip_n, only_n;
 	struct screen_lifetime lifetimes[SCREEN_LIFETIMES_MOST]; /* the first that fits */

@@ -30,7 +30,7 @@ struct sights {
 struct sights *
 sights_create(const struct sights_options *o, char *err, size_t err_bytes)
 {
-	const char *why = o->exact ? NULL : memory_may(&o->memory);
+	const char *why = o->exact ? NULL : twice_filter_may(&o->memory);
 	if (why) {
 		snprintf(err, err_bytes, "%s", why);
 		return NULL;
@@ -42,11 +42,12 @@ sights_create(const struct sights_options *o, char *err, size_t err_bytes)
 		s->rows = mem_zalloc(s->size * sizeof *s->rows);
 		return s;
 	}
-	struct memory_options *m = &s->o.memory;
-	s->o.by_turns = o->by_turns && !m->rotate_after_s && memory_kind_for(m) == MEMORY_PAIR;
+	struct twice_filter_options *m = &s->o.memory;
+	s->o.by_turns =
+		o->by_turns && !m->rotate_after_s && twice_filter_kind_for(m) == TWICE_FILTER_PAIR;
 	if (!s->o.by_turns && !m->rotate_after_s)
 		m->rotate_after_s = TURN_DAY_S;
-	s->filter = memory_create(m, 0);
+	s->filter = twice_filter_create(m, 0);
 	if (s->filter && s->o.by_turns)
 		s->turning.pair = twice_filter_pair(s->filter);
 	if (!s->filter) {
@@ -64,13 +65,13 @@ sights_destroy(struct sights **ps)
 	*ps = NULL;
 	if (!s)
 		return;
-	memory_destroy(&s->filter);
+	twice_filter_destroy(&s->filter);
 	free(s->rows);
 	free(s);
 }
 
 static uint64_t
-life_s(const struct memory_options *m)
+life_s(const struct twice_filter_options *m)
 {
 	return m->rotate_after_s ? m->rotate_after_s : TURN_DAY_S;
 }
@@ -78,14 +79,14 @@ life_s(const struct memory_options *m)
 bool
 sights_are_like(const struct sights *s, const struct sights_options *o)
 {
-	const struct memory_options *a = &s->o.memory, *b = &o->memory;
+	const struct twice_filter_options *a = &s->o.memory, *b = &o->memory;
 	if (s->o.exact || o->exact)
 		return s->o.exact && o->exact;
 	if (s->o.by_turns ||
-	    (o->by_turns && !b->rotate_after_s && memory_kind_for(b) == MEMORY_PAIR))
+	    (o->by_turns && !b->rotate_after_s && twice_filter_kind_for(b) == TWICE_FILTER_PAIR))
 		return false;
 	/* No kind knows less or more for the number of sightings that is asked of it. */
-	return memory_kind_for(a) == memory_kind_for(b) && a->capacity == b->capacity &&
+	return twice_filter_kind_for(a) == twice_filter_kind_for(b) && a->capacity == b->capacity &&
 	       life_s(a) == life_s(b) && !(a->false_positives < b->false_positives) &&
 	       !(a->false_positives > b->false_positives);
 }
@@ -112,7 +113,7 @@ exact_grow(struct sights *s)
 	free(old);
 }
 
-static struct memory_sight
+static struct twice_filter_sight
 exact_see(struct sights *s, uint64_t key, bool counts)
 {
 	key |= !key;
@@ -126,7 +127,7 @@ exact_see(struct sights *s, uint64_t key, bool counts)
 	}
 	if (counts && r->times < MOST_TIMES)
 		r->times++;
-	return (struct memory_sight){times ? SIGHT_CURRENT : SIGHT_FIRST, times};
+	return (struct twice_filter_sight){times ? TWICE_SIGHT_CURRENT : TWICE_SIGHT_FIRST, times};
 }
 
 static bool
@@ -154,10 +155,10 @@ sights_are_by_turns(const struct sights *s)
 }
 
 void
-sights_prefetch(const struct sights *s, struct key_hash h)
+sights_prefetch(const struct sights *s, struct twice_key_hash h)
 {
 	if (s->filter)
-		memory_prefetch(s->filter, h);
+		twice_filter_prefetch(s->filter, h);
 }
 
 /* ---- a visit ------------------------------------------------------------------------------- */
@@ -169,32 +170,32 @@ tick(struct sights *s, uint32_t now_s)
 		return;
 	s->ticked_s = now_s;
 	if (s->filter)
-		memory_tick(s->filter, now_s);
+		twice_filter_tick(s->filter, now_s);
 	if (s->turning.pair)
 		turning_tick(&s->turning, now_s);
 }
 
-static struct memory_sight
-see(struct sights *s, struct key_hash h, bool counts)
+static struct twice_filter_sight
+see(struct sights *s, struct twice_key_hash h, bool counts)
 {
 	if (!s->filter)
 		return exact_see(s, h.hi, counts);
-	return counts ? memory_record(s->filter, h) : memory_test(s->filter, h);
+	return counts ? twice_filter_record(s->filter, h) : twice_filter_test(s->filter, h);
 }
 
 void
-sights_see(struct sights *s, const struct visit *v, size_t n, struct memory_sight *known,
+sights_see(struct sights *s, const struct visit *v, size_t n, struct twice_filter_sight *known,
 	   bool *counts)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (s->filter && i + AHEAD < n)
-			memory_prefetch(s->filter, v[i + AHEAD].key);
+			twice_filter_prefetch(s->filter, v[i + AHEAD].key);
 		tick(s, v[i].now_s);
 		counts[i] = is_counted(s, &v[i]);
 		known[i] = see(s, v[i].key, counts[i]);
 		if (v[i].tracked && v[i].first) {
 			s->n.first++;
-			s->n.false_first += known[i].sight != SIGHT_FIRST;
+			s->n.false_first += known[i].sight != TWICE_SIGHT_FIRST;
 		}
 	}
 }
@@ -205,8 +206,8 @@ sights_facts(const struct sights *s, struct sights_facts *out)
 	*out = s->n;
 	out->memory_bytes = s->size * sizeof *s->rows;
 	if (s->filter) {
-		struct memory_stats m;
-		memory_stats(s->filter, &m);
+		struct twice_filter_stats m;
+		twice_filter_stats(s->filter, &m);
 		out->memory_bytes = m.bytes;
 		out->rotations = m.generation;
 	}

@@ -11,7 +11,7 @@
 struct sights;
 
 struct sights_options {
-	struct memory_options memory; /* rotate_after_s 0: as the proxy's auto */
+	struct twice_filter_options memory; /* rotate_after_s 0: as the proxy's auto */
 	bool exact;
 	bool by_turns; /* a pair: a quarter of a turn of the log, instead of a day */
 };
@@ -23,13 +23,13 @@ bool sights_are_like(const struct sights *s, const struct sights_options *o);
 
 /* What is known before each visit. A part counts once per client and minute, as in the proxy:
  * counts[i] says whether the visit was one. */
-void sights_see(struct sights *s, const struct visit *v, size_t n, struct memory_sight *known,
+void sights_see(struct sights *s, const struct visit *v, size_t n, struct twice_filter_sight *known,
 		bool *counts);
 
 /* By turns: one visit after another, and what came of it: so many bytes were admitted to a log of
  * ghost_turn_bytes. */
 bool sights_are_by_turns(const struct sights *s);
-void sights_prefetch(const struct sights *s, struct key_hash h);
+void sights_prefetch(const struct sights *s, struct twice_key_hash h);
 void sights_charge(struct sights *s, uint64_t bytes, uint64_t turn_bytes);
 
 struct sights_facts {

@@ -22,7 +22,7 @@ static const uint64_t GIB = UINT64_C(1) << 30;
 static const uint64_t MOST_USED = UINT64_C(8) << 30;
 
 struct known {
-	struct memory_sight before[FEED_BATCH];
+	struct twice_filter_sight before[FEED_BATCH];
 	bool counts[FEED_BATCH];
 };
 

@@ -3,7 +3,6 @@
 #define SIMULATE_VISIT_H
 
 #include "filter/hash.h"
-#include "filter/short.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +14,7 @@ enum visit_kind {
 };
 
 struct visit {
-	struct key_hash key;
+	struct twice_key_hash key;
 	uint64_t bytes; /* of the whole object, as far as known */
 	uint64_t sent;	/* to the client */
 	uint32_t now_s, fresh_s;

@@ -10,7 +10,6 @@
 #ifndef WIRE_TLS_CERTS_H
 #define WIRE_TLS_CERTS_H
 
-#include "proxy/base/str.h"
 #include "proxy/wire/tls_pem.h"
 
 #include <openssl/ssl.h>

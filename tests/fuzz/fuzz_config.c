@@ -3,6 +3,8 @@
  * to the same.
  */
 #include "config/config.h"
+#include "config/load.h"
+#include "config/print.h"
 
 #include <stdlib.h>
 #include <string.h>

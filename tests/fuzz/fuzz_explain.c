@@ -4,6 +4,10 @@
  * The input is the URL, and behind its first line end the headers. Whatever it is, the answer is
  * JSON or a sentence, and nothing is recorded.
  */
+#include "config/config.h"
+#include "config/load.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/seen.h"
 #include "proxy/node/explain.h"
 
 #include <assert.h>
@@ -46,7 +50,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	struct str all = {(const char *)data, n}, url = str_before(all, '\n');
 	struct explain_order o = {.url = url, .fields = str_from(all, url.n + 1)};
 	struct buf out = {0};
-	struct pair_stats before, after;
+	struct twice_pair_stats before, after;
 	if (!settings)
 		begin();
 	seen_report(shelves.seen, &before);

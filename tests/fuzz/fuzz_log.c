@@ -4,6 +4,7 @@
  *
  * The first byte says which format is asked for, if any.
  */
+#include "config/config.h"
 #include "proxy/simulate/screen.h"
 #include "proxy/simulate/source.h"
 

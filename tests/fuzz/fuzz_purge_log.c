@@ -4,6 +4,8 @@
  * With bit 0 of the first byte the checksums of all pages are made right first, so that the rest of
  * the reader is reached. What is believed is written to a new file and must be told the same.
  */
+#include "filter/hash_equal.h"
+#include "proxy/cache/diskio.h"
 #include "proxy/cache/purge_log.h"
 #include "proxy/cache/segment.h"
 #include "tests/kit/tmpdir.h"

@@ -77,7 +77,7 @@ use(struct store *st)
 	struct index_entry list[17] = {{0}};
 	index_sweep(st->index, 0, st->codes[0], look, list);
 	for (struct index_entry *e = list; e->hash_hi; e++) {
-		struct key_hash hash = {0, e->hash_hi};
+		struct twice_key_hash hash = {0, e->hash_hi};
 		struct locator at;
 		unsigned hits;
 		struct block *b = NULL;

@@ -4,6 +4,8 @@
  * The input is the value of two fields of that name, cut at the first NUL. There are as many tags as
  * words, each is one, in any case the same; and nothing of it is left when the fields are stripped.
  */
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/serve/tags.h"
 
 #include <stdlib.h>

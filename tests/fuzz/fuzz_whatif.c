@@ -25,11 +25,11 @@ add_part(struct buf *to, const unsigned char *data, size_t n)
 }
 
 static void
-make_right(const struct filter_seed *seed, struct str body, struct buf *to)
+make_right(const struct twice_seed *seed, struct str body, struct buf *to)
 {
 	char head[HEAD] = "TWwhat01", sum[8];
 	size_t most = ZSTD_compressBound(body.n);
-	le_put64(head + 8, filter_seed_fingerprint(seed));
+	le_put64(head + 8, twice_seed_fingerprint(seed));
 	le_put32(head + 16, (uint32_t)body.n);
 	buf_add(to, head, sizeof head);
 	size_t packed = ZSTD_compress(buf_room(to, most), most, body.p, body.n, 1);
@@ -62,10 +62,10 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	const struct whatif_options o = {
 		.ghost = {.disk_bytes = 8 << 20, .memory_bytes = 1 << 20},
 		.memory = {.sightings = 2, .capacity = 1000, .false_positives = 0.01, .seed = 1}};
-	struct filter_seed seed;
+	struct twice_seed seed;
 	struct buf bytes = {0}, body = {0}, again = {0};
-	filter_seed_init(&seed, "0123456789abcdef", 16);
-	struct memory_place here = {&seed, 100};
+	twice_seed_init(&seed, "0123456789abcdef", 16);
+	struct twice_filter_place here = {&seed, 100};
 	if (n > 2 && (data[0] & 3) == 3) {
 		char row[4];
 		size_t cut = (n - 2) * data[1] / 255;

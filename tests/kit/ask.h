@@ -2,7 +2,8 @@
 #ifndef KIT_ASK_H
 #define KIT_ASK_H
 
-#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_lookup.h"
+#include "proxy/cache/object_read.h"
 
 #include <poll.h>
 #include <stddef.h>
@@ -33,7 +34,7 @@ ask_on_object(struct cache_lookup *l, struct object *o)
 
 /* What the key's object is, or NULL; a reference is the caller's. */
 static inline struct object *
-ask_look_up(struct cache *c, struct mailbox *home, struct key_hash hash, struct str key)
+ask_look_up(struct cache *c, struct mailbox *home, struct twice_key_hash hash, struct str key)
 {
 	struct ask_object a = {.l = {.home = home, .done = ask_on_object}};
 	if (cache_lookup(c, &a.l, hash, key, &a.came) == FOUND_LATER)

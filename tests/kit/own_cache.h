@@ -2,6 +2,7 @@
 #ifndef KIT_OWN_CACHE_H
 #define KIT_OWN_CACHE_H
 
+#include "proxy/base/mailbox.h"
 #include "proxy/cache/cache.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"

@@ -3,6 +3,8 @@
  */
 #include "proxy/base/clock.h"
 #include "proxy/cache/baseline.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_stats.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -21,10 +23,10 @@ make(struct cache *c, uint64_t disk)
 	return b;
 }
 
-static struct key_hash
+static struct twice_key_hash
 key(uint64_t i)
 {
-	return (struct key_hash){i, (i + 1) * 0x9e3779b97f4a7c15u};
+	return (struct twice_key_hash){i, (i + 1) * 0x9e3779b97f4a7c15u};
 }
 
 static void

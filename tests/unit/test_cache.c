@@ -2,7 +2,11 @@
  * rooms: cache http base filter
  */
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_files.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/doubled.h"
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/ask.h"
@@ -49,10 +53,10 @@ some_terms(void)
 			      .flags = TERMS_VARY};
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(struct cache *c, const char *key)
 {
-	return key_hash_of(cache_seed(c), key, strlen(key));
+	return twice_key_hash_of(cache_seed(c), key, strlen(key));
 }
 
 struct purge {
@@ -61,7 +65,7 @@ struct purge {
 };
 
 static struct purge
-purge(struct cache *c, enum purge_what what, bool soft, struct key_hash hash, struct str name)
+purge(struct cache *c, enum purge_what what, bool soft, struct twice_key_hash hash, struct str name)
 {
 	struct purged p = cache_purge(c, what, soft, hash, name);
 	return (struct purge){p.at, p.had, cache_purge_wait(c, p.at)};
@@ -367,7 +371,7 @@ validate_often(struct cache *c, enum ending how)
 	ck_assert_uint_eq(after.written_bytes, before.written_bytes);
 	ck_assert_uint_eq(after.refused_writes, 0);
 	if (how == PURGED) /* and then let go */
-		ck_assert(purge(c, PURGE_ALL, false, (struct key_hash){0}, STR("")).durable);
+		ck_assert(purge(c, PURGE_ALL, false, (struct twice_key_hash){0}, STR("")).durable);
 	for (int i = 0; how != STOPPED && i < 5000; i++) {
 		char key[32];
 		snprintf(key, sizeof key, "other-%d", i);
@@ -1491,7 +1495,7 @@ START_TEST(no_race_undoes_a_purge)
 			pthread_barrier_wait(&r.gate);
 		for (volatile unsigned spin = 0; spin < (i * 7919) % 2500; spin++)
 			continue;
-		struct key_hash hash = hash_of(r.c, r.key);
+		struct twice_key_hash hash = hash_of(r.c, r.key);
 		if (_i >= 4)
 			cache_remove(r.c, hash, str_of(r.key));
 		else

@@ -1,7 +1,11 @@
 /* rooms: config base
  * test_config.c - settings: defaults, files, flags, and what is said about mistakes.
  */
+#include "config/changes.h"
 #include "config/config.h"
+#include "config/groups.h"
+#include "config/load.h"
+#include "config/print.h"
 #include "config/schema.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"

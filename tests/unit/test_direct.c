@@ -65,8 +65,8 @@ begin_with(struct store_options options)
 	options.ops = &ops;
 	ck_assert_msg(store_open(&st, &options, err, sizeof err) == 0, "%s", err);
 	for (unsigned i = 0; i < 2; i++) {
-		ck_assert(store_put_fragment(st, (struct key_hash){i, i}, bytes_of(i), FRAGMENT,
-					     &fragments[i]));
+		ck_assert(store_put_fragment(st, (struct twice_key_hash){i, i}, bytes_of(i),
+					     FRAGMENT, &fragments[i]));
 		ck_assert(store_lease(st, &fragments[i].at));
 	}
 }
@@ -136,7 +136,8 @@ START_TEST(not_behind_a_write_to_the_file)
 	store_flush(st);
 	look_at(0);
 	look_at(1);
-	ck_assert(store_put_fragment(st, (struct key_hash){9, 9}, bytes_of(9), FRAGMENT, &more));
+	ck_assert(store_put_fragment(st, (struct twice_key_hash){9, 9}, bytes_of(9), FRAGMENT,
+				     &more));
 	ck_assert_uint_eq(more.at.segment, fragments[0].at.segment);
 	store_flush(st);
 	ck_assert(!is_direct(0) && !is_direct(1));
@@ -254,8 +255,8 @@ START_TEST(not_in_another_life_of_the_segment)
 	for (unsigned i = 0; i < 2; i++)
 		store_unlease(st, &fragments[i].at);
 	for (unsigned n = 0; n < 500; n++) {
-		ck_assert(store_put_fragment(st, (struct key_hash){n, n}, bytes_of(0), FRAGMENT,
-					     &other));
+		ck_assert(store_put_fragment(st, (struct twice_key_hash){n, n}, bytes_of(0),
+					     FRAGMENT, &other));
 		store_flush(st);
 		fragments[0] = other;
 		if (other.at.segment == first.segment && other.at.generation != first.generation)

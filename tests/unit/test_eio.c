@@ -10,7 +10,10 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/cache/baseline.h"
+#include "proxy/cache/cache_files.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/seen.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/tmpdir.h"
@@ -259,10 +262,10 @@ key_of(int i, char to[64])
 	return (struct str){to, (size_t)snprintf(to, 64, "http://host/%s%d", under, i)};
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(struct cache *c, struct str key)
 {
-	return key_hash_of(cache_seed(c), key.p, key.n);
+	return twice_key_hash_of(cache_seed(c), key.p, key.n);
 }
 
 static size_t
@@ -396,10 +399,10 @@ static void
 open_memories(struct memories *m, struct cache *c)
 {
 	/* So few of so many that none is taken for known by chance. */
-	struct memory_options memory = {.sightings = 2,
-					.capacity = 50000,
-					.false_positives = 1e-2,
-					.rotate_after_s = 86400};
+	struct twice_filter_options memory = {.sightings = 2,
+					      .capacity = 50000,
+					      .false_positives = 1e-2,
+					      .rotate_after_s = 86400};
 	struct seen_options s = {.cache = c, .saved = true, .memory = memory};
 	struct baseline_options b = {.ghost = {.disk_bytes = options.disk_bytes},
 				     .memory = memory,
@@ -416,10 +419,10 @@ close_memories(struct memories *m)
 	baseline_destroy(&m->baseline);
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_of_number(uint64_t i)
 {
-	return (struct key_hash){i * 0x9e3779b97f4a7c15u, i * 0xd6e8feb86659fd93u};
+	return (struct twice_key_hash){i * 0x9e3779b97f4a7c15u, i * 0xd6e8feb86659fd93u};
 }
 
 /* Those of one version are asked for: how many of them were known, by the filter and by the ghost? */
@@ -430,7 +433,7 @@ remember(struct memories *m, int version, unsigned *known, unsigned *held)
 	*known = 0;
 	baseline_stats(m->baseline, &before);
 	for (int i = 0; i < REMEMBERED; i++) {
-		struct key_hash h = hash_of_number((uint64_t)(version * REMEMBERED + i));
+		struct twice_key_hash h = hash_of_number((uint64_t)(version * REMEMBERED + i));
 		struct sighting_facts f = {.storable = true, .status = 200, .body_bytes = 1};
 		*known += seen_judge(m->seen, h, &f).verdict != ADMISSION_FIRST_SIGHT;
 		baseline_note(baseline_ring(m->baseline, 0),
@@ -479,7 +482,7 @@ purge_one(struct cache *c, int purge)
 {
 	char text[64];
 	struct str key = key_of(REPLACED + purge, text);
-	struct key_hash none = {0};
+	struct twice_key_hash none = {0};
 	switch (purge) {
 	case 3:
 		return cache_purge(c, PURGE_TAG, false, none, STR("tag"));

@@ -3,7 +3,10 @@
  * killed. rooms: cache http base filter
  */
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/own_cache.h"
@@ -46,7 +49,7 @@ put(struct cache *c, unsigned k, unsigned version)
 	struct str key = key_of(k, text, sizeof text);
 	struct block *b = block_create(64 << 10);
 	b->n = body_of(k, version, b->p);
-	struct write_options o = {.hash = key_hash_of(cache_seed(c), key.p, key.n),
+	struct write_options o = {.hash = twice_key_hash_of(cache_seed(c), key.p, key.n),
 				  .key = key,
 				  .head = str_of("HTTP/1.1 200 OK\r\n"),
 				  .terms = {.status = 200, .lifetime = 1 << 30},
@@ -83,7 +86,7 @@ look_up(struct cache *c, unsigned k)
 {
 	char text[64];
 	struct str key = key_of(k, text, sizeof text);
-	return ask_look_up(c, &home, key_hash_of(cache_seed(c), key.p, key.n), key);
+	return ask_look_up(c, &home, twice_key_hash_of(cache_seed(c), key.p, key.n), key);
 }
 
 /* The whole body, or less when it was evicted meanwhile. */
@@ -125,8 +128,8 @@ forget_key(struct cache *c, unsigned k)
 {
 	char text[64];
 	struct str key = key_of(k, text, sizeof text);
-	cache_remove_lasting(c, key_hash_of(cache_seed(c), key.p, key.n), key);
-	ram_remove(c->ram, key_hash_of(cache_seed(c), key.p, key.n), key);
+	cache_remove_lasting(c, twice_key_hash_of(cache_seed(c), key.p, key.n), key);
+	ram_remove(c->ram, twice_key_hash_of(cache_seed(c), key.p, key.n), key);
 }
 
 static void
@@ -134,8 +137,8 @@ drop_key(struct cache *c, unsigned k)
 {
 	char text[64];
 	struct str key = key_of(k, text, sizeof text);
-	store_drop(c->disks[0].store, key_hash_of(cache_seed(c), key.p, key.n));
-	ram_remove(c->ram, key_hash_of(cache_seed(c), key.p, key.n), key);
+	store_drop(c->disks[0].store, twice_key_hash_of(cache_seed(c), key.p, key.n));
+	ram_remove(c->ram, twice_key_hash_of(cache_seed(c), key.p, key.n), key);
 }
 
 /* ---- what is asked for stays --------------------------------------------------------------- */
@@ -328,7 +331,7 @@ START_TEST(what_cannot_be_forgotten_stays)
 	struct str key = key_of(OLDEST, text, sizeof text);
 	ck_assert(put(c, OLDEST,
 		      1)); /* its segment stays: all others have an older one behind them */
-	ck_assert(store_find(st, key_hash_of(cache_seed(c), key.p, key.n), &oldest, &hits));
+	ck_assert(store_find(st, twice_key_hash_of(cache_seed(c), key.p, key.n), &oldest, &hits));
 	ck_assert(store_lease(st, &oldest));
 	for (unsigned version = 1; version <= 2; version++)
 		for (unsigned k = 0; k < N; k++) {

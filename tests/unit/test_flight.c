@@ -1,8 +1,12 @@
 /* test_flight.c - one answer, many readers: who leads, who follows, what is kept, who is woken.
  * rooms: cache http base filter
  */
+#include "proxy/base/block.h"
 #include "proxy/base/clock.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/flight.h"
+#include "proxy/cache/object_facts.h"
 
 #include "tests/kit/unit.h"
 
@@ -50,7 +54,7 @@ on_leader(void *ctx)
 
 static int64_t now; /* ms */
 
-static const struct key_hash HASH = {1, 2};
+static const struct twice_key_hash HASH = {1, 2};
 #define KEY STR("http://a/x")
 
 static bool

@@ -4,7 +4,8 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/le.h"
 #include "proxy/base/log.h"
-#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/diskio.h"
 #include "proxy/cache/forget.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
@@ -19,13 +20,13 @@
 
 static char dir[256];
 static int dir_fd = -1;
-static struct filter_seed seed;
+static struct twice_seed seed;
 static struct forget_options options;
 
 static void
 begin(void)
 {
-	filter_seed_init(&seed, "sixteen bytes and", 17);
+	twice_seed_init(&seed, "sixteen bytes and", 17);
 	tmpdir_make(dir, sizeof dir);
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
 	options = (struct forget_options){
@@ -57,10 +58,10 @@ open_forget(enum forget_found want)
 	return f;
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(const char *key)
 {
-	return key_hash_of(&seed, key, strlen(key));
+	return twice_key_hash_of(&seed, key, strlen(key));
 }
 
 static enum forget_word
@@ -332,11 +333,11 @@ START_TEST(what_passes_is_for_fetches_and_is_not_kept)
 	ck_assert(s.lasting == 1 && s.passing == 0);
 	/* Also where only a tag of the answer says so. */
 	before = forget_now(f);
-	forget_add(f, FORGET_TAG, (struct key_hash){0}, STR("other"), true);
+	forget_add(f, FORGET_TAG, (struct twice_key_hash){0}, STR("other"), true);
 	forget_add_own(f, FORGET_KEY, &o, true, before, &clean);
 	ck_assert(clean);
 	before = forget_now(f);
-	forget_add(f, FORGET_TAG, (struct key_hash){0}, STR("Season"), true);
+	forget_add(f, FORGET_TAG, (struct twice_key_hash){0}, STR("Season"), true);
 	forget_add_own(f, FORGET_KEY, &o, true, before, &clean);
 	ck_assert(!clean);
 	forget_close(&f);
@@ -377,7 +378,7 @@ START_TEST(a_damaged_log_is_said_to_be_lost)
 	close(fd);
 	f = open_forget(FORGET_LOST);
 	forget_close(&f);
-	filter_seed_init(&seed, "another sixteen bytes", 21);
+	twice_seed_init(&seed, "another sixteen bytes", 21);
 	f = open_forget(FORGET_LOST); /* somebody else's */
 	forget_close(&f);
 	end();
@@ -390,7 +391,7 @@ write_log(uint64_t at)
 {
 	struct purge_log l = {.ops = &diskio_system, .dir_fd = dir_fd, .fd = -1};
 	struct purge_head head = {
-		.id = 1, .starts = 1, .fingerprint = filter_seed_fingerprint(&seed)};
+		.id = 1, .starts = 1, .fingerprint = twice_seed_fingerprint(&seed)};
 	struct purge_entry e = {.at = at, .hash = hash_of(PAGE), .kind = FORGET_URL};
 	ck_assert_int_eq(purge_log_rewrite(&l, &head, purge_log_bytes(1), &e, 1), 0);
 	purge_log_close(&l);

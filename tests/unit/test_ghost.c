@@ -3,6 +3,9 @@
  */
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_lookup.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/ghost_inside.h"
 #include "proxy/cache/sighting.h"
 #include "tests/kit/tmpdir.h"
@@ -693,7 +696,7 @@ struct scene {
 
 /* Two ghosts see it: the second is told what the rule refuses, and must do what the cache does. */
 static enum ghost_answer
-ghosts_see(struct scene *s, struct key_hash hash, size_t key_bytes, bool refused)
+ghosts_see(struct scene *s, struct twice_key_hash hash, size_t key_bytes, bool refused)
 {
 	struct ghost_event e = {.key = hash.hi,
 				.url = hash.hi,
@@ -712,24 +715,24 @@ request(struct scene *s, unsigned url)
 {
 	char text[32];
 	struct str k = {text, (size_t)snprintf(text, sizeof text, "url-%05u", url)};
-	struct key_hash hash = key_hash_of(cache_seed(s->c), k.p, k.n);
+	struct twice_key_hash hash = twice_key_hash_of(cache_seed(s->c), k.p, k.n);
 	struct object *o = NULL;
 	struct cache_lookup l = {0};
 	enum found found = cache_lookup(s->c, &l, hash, k, &o);
 	ck_assert_int_ne(found, FOUND_LATER);
-	enum twice_sight sight = pair_record(s->pair, hash);
-	enum ghost_answer a = ghosts_see(s, hash, k.n, sight == SIGHT_FIRST);
+	enum twice_sight sight = twice_pair_record(s->pair, hash);
+	enum ghost_answer a = ghosts_see(s, hash, k.n, sight == TWICE_SIGHT_FIRST);
 	s->fetches += found != FOUND_OBJECT;
 	s->wrong += (a == GHOST_MISSED) != (found != FOUND_OBJECT);
 	if (found == FOUND_OBJECT) {
-		if (!o->on_disk && sight != SIGHT_FIRST)
+		if (!o->on_disk && sight != TWICE_SIGHT_FIRST)
 			cache_admit(s->c, o);
 		object_unref(&o);
 		return;
 	}
 	static const struct sighting_settings two = {.sightings = 2};
 	struct sighting_facts f = {
-		.storable = true, .status = 200, .known = {sight, sight != SIGHT_FIRST}};
+		.storable = true, .status = 200, .known = {sight, sight != TWICE_SIGHT_FIRST}};
 	struct object_write *w = cache_write_begin(
 		s->c, &(struct write_options){.hash = hash,
 					      .key = k,
@@ -754,8 +757,9 @@ START_TEST(told_what_the_rule_refuses_it_does_as_the_cache_does)
 	struct scene s = {0};
 	struct cache_options o = {.dir = dir, .disk_bytes = 64 << 20, .memory_bytes = memories[_i]};
 	ck_assert_int_eq(cache_open(&s.c, &o, err, sizeof err), 0);
-	pair_create(&s.pair, &(struct pair_options){.capacity = 100000, .false_positives = 1e-6},
-		    0);
+	twice_pair_create(&s.pair,
+			  &(struct twice_pair_options){.capacity = 100000, .false_positives = 1e-6},
+			  0);
 	s.g = make(64 << 20, 0);
 	s.same = ghost_create(
 		&(struct ghost_options){.disk_bytes = 64 << 20, .memory_bytes = memories[_i]});
@@ -775,7 +779,7 @@ START_TEST(told_what_the_rule_refuses_it_does_as_the_cache_does)
 	ck_assert_uint_lt(ghost.written_bytes, stats_of(s.g).written_bytes);
 	ghost_destroy(&s.g);
 	ghost_destroy(&s.same);
-	pair_destroy(&s.pair);
+	twice_pair_destroy(&s.pair);
 	cache_close(&s.c);
 	tmpdir_remove(dir);
 }
@@ -838,8 +842,9 @@ START_TEST(saved_is_exactly_the_one_hit_share)
 	o.memory_bytes =
 		_i ? 1 << 20 : 64 << 20; /* second fetches, or writes from RAM: all the same */
 	ck_assert_int_eq(cache_open(&s.c, &o, err, sizeof err), 0);
-	pair_create(&s.pair, &(struct pair_options){.capacity = 100000, .false_positives = 1e-6},
-		    0);
+	twice_pair_create(&s.pair,
+			  &(struct twice_pair_options){.capacity = 100000, .false_positives = 1e-6},
+			  0);
 	s.g = ghost_create(
 		&(struct ghost_options){.disk_bytes = 64 << 20, .segment_bytes = 4 << 20});
 	for (int round = 0; round < 3; round++)
@@ -860,7 +865,7 @@ START_TEST(saved_is_exactly_the_one_hit_share)
 	double saved = 1 - (double)real.written_bytes / (double)ghost.written_bytes;
 	ck_assert_double_eq_tol(saved, (double)N1 / (N1 + N2), 0.002);
 	ghost_destroy(&s.g);
-	pair_destroy(&s.pair);
+	twice_pair_destroy(&s.pair);
 	cache_close(&s.c);
 	tmpdir_remove(dir);
 }

@@ -1,6 +1,7 @@
 /* test_header_rules.c - the rules of two levels as one list.
  * rooms: serve config http base
  */
+#include "config/routes.h"
 #include "proxy/serve/header_rules.h"
 
 #include "tests/kit/unit.h"

@@ -71,7 +71,7 @@ request_of(struct field *fields, unsigned n, const char *path)
 
 START_TEST(blame_tells_requests_apart)
 {
-	struct filter_seed seed = {{0}};
+	struct twice_seed seed = {{0}};
 	struct field one[] = {{.name = STR("a"), .value = STR("1")},
 			      {.name = STR("b"), .value = STR("2")}};
 	struct field two[] = {{.name = STR("a"), .value = STR("12")},

@@ -3,9 +3,10 @@
  */
 #include "proxy/serve/key.h"
 
+#include "filter/hash_equal.h"
 #include "tests/kit/unit.h"
 
-static struct filter_seed seed;
+static struct twice_seed seed;
 
 static struct key
 key_of(const char *text)

@@ -3,6 +3,7 @@
  * there share key and variant.
  * rooms: serve config http base
  */
+#include "config/config.h"
 #include "proxy/serve/outgoing.h"
 #include "proxy/serve/route.h"
 

@@ -1,6 +1,7 @@
 /* test_local_rules.c - who is denied, and where a redirect leads.
  * rooms: serve config http base
  */
+#include "config/config.h"
 #include "proxy/serve/local_rules.h"
 #include "proxy/serve/route.h"
 

@@ -1,6 +1,7 @@
 /* test_part.c - what a stored 206 is good for.
  * rooms: serve http cache base filter
  */
+#include "proxy/cache/object_facts.h"
 #include "proxy/serve/part.h"
 
 #include "proxy/http/h1_parse.h"

@@ -5,10 +5,10 @@
 
 #include "tests/kit/unit.h"
 
-static struct key_hash
+static struct twice_key_hash
 key(uint64_t n)
 {
-	return (struct key_hash){n * 0x9e3779b97f4a7c15u, (n + 1) * 0xbf58476d1ce4e5b9u};
+	return (struct twice_key_hash){n * 0x9e3779b97f4a7c15u, (n + 1) * 0xbf58476d1ce4e5b9u};
 }
 
 START_TEST(a_key_is_remembered_until_its_time)

@@ -1,6 +1,8 @@
 /* test_purge_log.c - the purge log as bytes: there and back, every flip and every cut.
  * rooms: cache http base filter
  */
+#include "filter/hash_equal.h"
+#include "proxy/cache/diskio.h"
 #include "proxy/cache/purge_log.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"

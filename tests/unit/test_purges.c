@@ -3,9 +3,12 @@
  * was purged softly is fresh.
  * rooms: cache http base filter
  */
+#include "proxy/base/block.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/le.h"
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/diskio.h"
 #include "proxy/cache/forget.h"
 #include "tests/kit/ask.h"
@@ -189,10 +192,10 @@ key_of(unsigned k, char to[96])
 	return (struct str){to, (size_t)n};
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(struct cache *c, struct str key)
 {
-	return key_hash_of(cache_seed(c), key.p, key.n);
+	return twice_key_hash_of(cache_seed(c), key.p, key.n);
 }
 
 /* ---- one purge, and what it covers ----------------------------------------------------------- */

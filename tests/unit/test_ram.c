@@ -83,10 +83,10 @@ END_TEST
 
 /* ---- the tier ------------------------------------------------------------------------------ */
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(unsigned i)
 {
-	return (struct key_hash){i * 0x9e3779b97f4a7c15u, i};
+	return (struct twice_key_hash){i * 0x9e3779b97f4a7c15u, i};
 }
 
 static struct stored *

@@ -1,6 +1,7 @@
 /* test_rates.c - how often a client may ask.
  * rooms: serve config http base
  */
+#include "config/routes.h"
 #include "proxy/serve/rates.h"
 
 #include "tests/kit/unit.h"

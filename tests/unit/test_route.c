@@ -1,6 +1,7 @@
 /* test_route.c - the first route that matches applies; what none matches has the defaults.
  * rooms: serve config http base
  */
+#include "config/config.h"
 #include "proxy/serve/route.h"
 
 #include "tests/kit/unit.h"

@@ -5,6 +5,8 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_write.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/own_cache.h"
 
@@ -50,10 +52,10 @@ key_of(int i, char to[64])
 	return (struct str){to, (size_t)snprintf(to, 64, "http://host/%d", i)};
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(struct cache *c, struct str key)
 {
-	return key_hash_of(cache_seed(c), key.p, key.n);
+	return twice_key_hash_of(cache_seed(c), key.p, key.n);
 }
 
 static bool

@@ -2,6 +2,7 @@
  * rooms: cache http base filter
  */
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_stats.h"
 #include "proxy/cache/seen.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
@@ -18,7 +19,7 @@ static struct seen *seen;
 static int64_t now;
 
 static void
-open_with(const struct memory_options *memory)
+open_with(const struct twice_filter_options *memory)
 {
 	char err[256];
 	struct cache_options o = {.dir = dir, .disk_bytes = 1 << 30, .memory_bytes = 1 << 20};
@@ -31,10 +32,10 @@ open_with(const struct memory_options *memory)
 static void
 open_seen(uint64_t rotate_after_s)
 {
-	open_with(&(struct memory_options){.sightings = 2,
-					   .capacity = 10000,
-					   .false_positives = 1e-4,
-					   .rotate_after_s = rotate_after_s});
+	open_with(&(struct twice_filter_options){.sightings = 2,
+						 .capacity = 10000,
+						 .false_positives = 1e-4,
+						 .rotate_after_s = rotate_after_s});
 }
 
 static void
@@ -69,14 +70,14 @@ static enum admission
 ask(uint64_t key)
 {
 	struct sighting_facts f = {.storable = true, .status = 200, .body_bytes = 1};
-	struct key_hash h = {key * 0x9e3779b97f4a7c15u, key * 0xd6e8feb86659fd93u};
+	struct twice_key_hash h = {key * 0x9e3779b97f4a7c15u, key * 0xd6e8feb86659fd93u};
 	return seen_judge(seen, h, &f).verdict;
 }
 
 static uint64_t
 generation(void)
 {
-	struct pair_stats is;
+	struct twice_pair_stats is;
 	seen_report(seen, &is);
 	return is.number;
 }
@@ -227,12 +228,12 @@ END_TEST
 /* At the lowest rate: two generations of cells, one that forgets at random, and two that have grown
  * to almost 16 times their capacity. */
 static const struct {
-	struct memory_options memory;
+	struct twice_filter_options memory;
 	uint64_t keys;
 } largest[] = {
-	{{MEMORY_COUNTING, 2, .capacity = 70000, .false_positives = 1e-6}, 105000},
-	{{MEMORY_STABLE, 2, .capacity = 70000, .false_positives = 1e-6}, 105000},
-	{{MEMORY_SCALABLE, 2, .capacity = 10000, .false_positives = 1e-6}, 315000},
+	{{TWICE_FILTER_COUNTING, 2, .capacity = 70000, .false_positives = 1e-6}, 105000},
+	{{TWICE_FILTER_STABLE, 2, .capacity = 70000, .false_positives = 1e-6}, 105000},
+	{{TWICE_FILTER_SCALABLE, 2, .capacity = 10000, .false_positives = 1e-6}, 315000},
 };
 
 START_TEST(the_largest_snapshot_is_read_back)
@@ -252,8 +253,10 @@ END_TEST
 
 START_TEST(a_count_that_rose_survives_a_restart)
 {
-	const struct memory_options counting = {
-		.kind = MEMORY_COUNTING, .sightings = 4, .capacity = 1000, .false_positives = 1e-4};
+	const struct twice_filter_options counting = {.kind = TWICE_FILTER_COUNTING,
+						      .sightings = 4,
+						      .capacity = 1000,
+						      .false_positives = 1e-4};
 	tmpdir_make(dir, sizeof dir);
 	open_with(&counting);
 	ask(1);

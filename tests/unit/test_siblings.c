@@ -3,21 +3,22 @@
  */
 #include "proxy/cache/siblings.h"
 
+#include "filter/hash_equal.h"
 #include "tests/kit/unit.h"
 
 #include <stdlib.h>
 
-static struct key_hash
+static struct twice_key_hash
 hash(uint64_t n)
 {
-	return (struct key_hash){n * 0x9e3779b97f4a7c15u, (n + 1) * 0xbf58476d1ce4e5b9u};
+	return (struct twice_key_hash){n * 0x9e3779b97f4a7c15u, (n + 1) * 0xbf58476d1ce4e5b9u};
 }
 
 enum { URL = 1, POPULAR = 1000 };
 
 /* Whether the variant is one of those that went. */
 static bool
-is_among(const struct key_hash *gone, unsigned n, struct key_hash h)
+is_among(const struct twice_key_hash *gone, unsigned n, struct twice_key_hash h)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (key_hash_equal(gone[i], h))
@@ -28,7 +29,7 @@ is_among(const struct key_hash *gone, unsigned n, struct key_hash h)
 START_TEST(one_more_than_the_bound_and_the_oldest_unused_goes)
 {
 	struct siblings *s = siblings_create();
-	struct key_hash gone[SIBLINGS_GONE];
+	struct twice_key_hash gone[SIBLINGS_GONE];
 	for (uint64_t i = 0; i < 4; i++)
 		ck_assert_uint_eq(siblings_add(s, hash(URL), hash(100 + i), 4, gone), 0);
 	ck_assert_uint_eq(siblings_add(s, hash(URL), hash(101), 4, gone), 0); /* is known */
@@ -45,7 +46,7 @@ END_TEST
 START_TEST(what_is_popular_outlives_a_thousand_that_are_asked_for_twice)
 {
 	struct siblings *s = siblings_create();
-	struct key_hash gone[SIBLINGS_GONE];
+	struct twice_key_hash gone[SIBLINGS_GONE];
 	unsigned went = 0;
 	siblings_add(s, hash(URL), hash(POPULAR), 64, gone);
 	for (uint64_t i = 0; i < 1000; i++) {
@@ -66,7 +67,7 @@ END_TEST
 START_TEST(what_was_popular_once_goes_in_the_end)
 {
 	struct siblings *s = siblings_create();
-	struct key_hash gone[SIBLINGS_GONE];
+	struct twice_key_hash gone[SIBLINGS_GONE];
 	siblings_add(s, hash(URL), hash(POPULAR), 8, gone);
 	for (uint64_t i = 0; i < 7; i++)
 		siblings_add(s, hash(URL), hash(100 + i), 8, gone);
@@ -87,7 +88,7 @@ END_TEST
 START_TEST(a_lower_bound_is_reached_step_by_step)
 {
 	struct siblings *s = siblings_create();
-	struct key_hash gone[SIBLINGS_GONE];
+	struct twice_key_hash gone[SIBLINGS_GONE];
 	unsigned went = 0;
 	for (uint64_t i = 0; i < 20; i++)
 		siblings_add(s, hash(URL), hash(100 + i), 20, gone);
@@ -102,7 +103,7 @@ END_TEST
 START_TEST(variants_from_before_count_when_they_answer)
 {
 	struct siblings *s = siblings_create();
-	struct key_hash gone[SIBLINGS_GONE];
+	struct twice_key_hash gone[SIBLINGS_GONE];
 	for (uint64_t i = 0; i < 4; i++)
 		ck_assert_uint_eq(siblings_use(s, hash(URL), hash(100 + i), 4, gone), 0);
 	ck_assert_uint_eq(siblings_use(s, hash(URL), hash(100), 4, gone), 0); /* is known now */
@@ -117,7 +118,7 @@ END_TEST
 START_TEST(one_place_is_the_least_there_is)
 {
 	struct siblings *s = siblings_create();
-	struct key_hash gone[SIBLINGS_GONE];
+	struct twice_key_hash gone[SIBLINGS_GONE];
 	siblings_add(s, hash(URL), hash(1), 1, gone);
 	ck_assert_uint_eq(siblings_add(s, hash(URL), hash(2), 1, gone), 1);
 	ck_assert(is_among(gone, 1, hash(1)));
@@ -128,7 +129,7 @@ END_TEST
 START_TEST(other_urls_lose_nothing_and_the_crowded_one_is_not_lost_sight_of)
 {
 	struct siblings *s = siblings_create();
-	struct key_hash gone[SIBLINGS_GONE];
+	struct twice_key_hash gone[SIBLINGS_GONE];
 	unsigned went = 0;
 	for (uint64_t i = 0; i < 500; i++) {
 		went += siblings_add(s, hash(URL), hash(5000 + i), 16, gone);

@@ -1,18 +1,19 @@
 /* test_sighting.c - the rule of admission, row by row; and what it says of any facts at all.
  * rooms: cache http base filter
  */
+#include "filter/hash_equal.h"
 #include "proxy/cache/sighting.h"
 #include "tests/kit/unit.h"
 
 #include <string.h>
 
-#define ONCE                                       \
-	{                                          \
-		.sight = SIGHT_CURRENT, .times = 1 \
+#define ONCE                                             \
+	{                                                \
+		.sight = TWICE_SIGHT_CURRENT, .times = 1 \
 	}
-#define LATER                                       \
-	{                                           \
-		.sight = SIGHT_PREVIOUS, .times = 1 \
+#define LATER                                             \
+	{                                                 \
+		.sight = TWICE_SIGHT_PREVIOUS, .times = 1 \
 	}
 
 static const struct {
@@ -205,15 +206,16 @@ END_TEST
 
 START_TEST(variants_have_keys_of_their_own)
 {
-	struct filter_seed seed;
-	filter_seed_init(&seed, "0123456789abcdef", 16);
-	struct key_hash url = key_hash_of(&seed, "u", 1), other = key_hash_of(&seed, "v", 1);
-	struct key_hash none = sighting_key(&seed, url, STR(""));
+	struct twice_seed seed;
+	twice_seed_init(&seed, "0123456789abcdef", 16);
+	struct twice_key_hash url = twice_key_hash_of(&seed, "u", 1),
+			      other = twice_key_hash_of(&seed, "v", 1);
+	struct twice_key_hash none = sighting_key(&seed, url, STR(""));
 	ck_assert(key_hash_equal(none, url));
-	struct key_hash de = sighting_key(&seed, url, STR("de"));
-	struct key_hash en = sighting_key(&seed, url, STR("en"));
-	struct key_hash de_again = sighting_key(&seed, url, STR("de"));
-	struct key_hash elsewhere = sighting_key(&seed, other, STR("de"));
+	struct twice_key_hash de = sighting_key(&seed, url, STR("de"));
+	struct twice_key_hash en = sighting_key(&seed, url, STR("en"));
+	struct twice_key_hash de_again = sighting_key(&seed, url, STR("de"));
+	struct twice_key_hash elsewhere = sighting_key(&seed, other, STR("de"));
 	ck_assert(key_hash_equal(de, de_again));
 	ck_assert(de.lo != url.lo && de.lo != en.lo && de.lo != elsewhere.lo);
 }

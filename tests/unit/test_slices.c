@@ -122,7 +122,7 @@ START_TEST(keys_tell_versions_lengths_and_numbers_apart)
 		{"gzip \"a\"", 12, 3}, {" 3 \"a\"", 12, 3}, {"", 12, 3},	{" \"b\"", 12, 3},
 	};
 	enum { N = sizeof rows / sizeof *rows };
-	static struct filter_seed seed;
+	static struct twice_seed seed;
 	struct key k[N] = {0};
 	for (int i = 0; i < N; i++) {
 		buf_add_lit(&k[i].text, "http://h/x");

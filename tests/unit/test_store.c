@@ -48,10 +48,10 @@ open_store(void)
 	return st;
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(unsigned key)
 {
-	return (struct key_hash){key, key * 0x9e3779b97f4a7c15u + 1};
+	return (struct twice_key_hash){key, key * 0x9e3779b97f4a7c15u + 1};
 }
 
 static size_t

@@ -1,6 +1,8 @@
 /* test_study.c - whole logs through all policies: what is known by arithmetic comes out.
  * rooms: simulate serve config cache http base filter
  */
+#include "config/config.h"
+#include "config/load.h"
 #include "config/units.h"
 #include "proxy/simulate/account.h"
 #include "proxy/simulate/advice.h"
@@ -66,9 +68,9 @@ options(const char *log)
 				  .policies = {"all", "2"},
 				  .policies_n = 2,
 				  .threads = 2};
-	o.base.sights.memory = (struct memory_options){
+	o.base.sights.memory = (struct twice_filter_options){
 		.sightings = 2, .capacity = 100000, .false_positives = 1e-6, .seed = 1};
-	filter_seed_init(&o.screen.seed, "0123456789abcdef", 16);
+	twice_seed_init(&o.screen.seed, "0123456789abcdef", 16);
 	return o;
 }
 

@@ -6,7 +6,9 @@
  */
 #include "proxy/base/log.h"
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_write.h"
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/own_store.h"
@@ -136,10 +138,10 @@ open_store(void)
 	return st;
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(unsigned key)
 {
-	return (struct key_hash){key, (key + 1) * 0x9e3779b97f4a7c15u};
+	return (struct twice_key_hash){key, (key + 1) * 0x9e3779b97f4a7c15u};
 }
 
 static bool
@@ -618,7 +620,7 @@ store_object(struct cache *c, unsigned i, char version, bool disk, bool *on_disk
 	struct str key = key_of(i, text);
 	struct object_write *w = cache_write_begin(
 		c, &(struct write_options){
-			   .hash = key_hash_of(cache_seed(c), key.p, key.n),
+			   .hash = twice_key_hash_of(cache_seed(c), key.p, key.n),
 			   .key = key,
 			   .head = STR("HTTP/1.1 200 OK\r\n"),
 			   .terms = {.response_time = 1000, .lifetime = 60, .status = 200},
@@ -642,7 +644,8 @@ look_up(struct cache *c, unsigned i)
 {
 	char text[64], version = GONE;
 	struct str key = key_of(i, text);
-	struct object *o = ask_look_up(c, &home, key_hash_of(cache_seed(c), key.p, key.n), key);
+	struct object *o =
+		ask_look_up(c, &home, twice_key_hash_of(cache_seed(c), key.p, key.n), key);
 	if (!o)
 		return GONE;
 	struct ask_body a = ASK_BODY(&home);
@@ -659,7 +662,7 @@ empty_ram(struct cache *c)
 	char text[64];
 	for (unsigned i = 0; i < 300; i++) {
 		struct str key = key_of(i, text);
-		ram_remove(c->ram, key_hash_of(cache_seed(c), key.p, key.n), key);
+		ram_remove(c->ram, twice_key_hash_of(cache_seed(c), key.p, key.n), key);
 	}
 }
 
@@ -746,7 +749,7 @@ START_TEST(what_is_purged_meanwhile_is_gone)
 		for (unsigned i = 0; i < 10; i++) {
 			unsigned n = (unsigned)round * 10 + i;
 			struct str key = key_of(n, text);
-			struct key_hash hash = key_hash_of(cache_seed(c), key.p, key.n);
+			struct twice_key_hash hash = twice_key_hash_of(cache_seed(c), key.p, key.n);
 			struct purged f = cache_purge(c, PURGE_URL, false, hash, key);
 			ck_assert(cache_purge_wait(c, f.at));
 		}

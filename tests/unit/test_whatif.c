@@ -11,14 +11,15 @@ enum { URLS = 6000, HOT = 400, MIB = 1 << 20 };
 static struct whatif *
 make_lent(unsigned sightings, uint64_t disk, uint64_t memory, uint32_t lent)
 {
-	struct whatif_options o = {.ghost = {.disk_bytes = disk, .memory_bytes = memory},
-				   .lent = lent,
-				   .memory = {.kind = sightings > 2 ? MEMORY_COUNTING : MEMORY_PAIR,
-					      .sightings = sightings,
-					      .capacity = 1000000,
-					      .false_positives = 0.01,
-					      .rotate_after_s = 1 << 30,
-					      .seed = 1}};
+	struct whatif_options o = {
+		.ghost = {.disk_bytes = disk, .memory_bytes = memory},
+		.lent = lent,
+		.memory = {.kind = sightings > 2 ? TWICE_FILTER_COUNTING : TWICE_FILTER_PAIR,
+			   .sightings = sightings,
+			   .capacity = 1000000,
+			   .false_positives = 0.01,
+			   .rotate_after_s = 1 << 30,
+			   .seed = 1}};
 	struct whatif *w = whatif_create(&o);
 	ck_assert_ptr_nonnull(w);
 	return w;
@@ -127,7 +128,7 @@ make_with_budget(unsigned sightings, uint64_t bytes_s)
 	struct whatif_options o = {.ghost = {.disk_bytes = 64 * MIB, .memory_bytes = 4 * MIB},
 				   .lent = 16 << 10,
 				   .budget_bytes_s = bytes_s,
-				   .memory = {.kind = MEMORY_PAIR,
+				   .memory = {.kind = TWICE_FILTER_PAIR,
 					      .sightings = sightings,
 					      .capacity = 1000000,
 					      .false_positives = 0.01,
@@ -215,13 +216,13 @@ START_TEST(it_costs_no_more_than_its_share)
 }
 END_TEST
 
-static struct filter_seed seed;
+static struct twice_seed seed;
 
 static void
 save(struct whatif *w, struct buf *out)
 {
-	filter_seed_init(&seed, "0123456789abcdef", 16);
-	struct memory_place here = {&seed, 1020};
+	twice_seed_init(&seed, "0123456789abcdef", 16);
+	struct twice_filter_place here = {&seed, 1020};
 	whatif_save(w, &here, 4 * MIB, out);
 	ck_assert_uint_gt(out->n, 1000);
 }
@@ -229,7 +230,7 @@ save(struct whatif *w, struct buf *out)
 static const char *
 load(struct whatif *w, struct buf *bytes)
 {
-	struct memory_place here = {&seed, 1020};
+	struct twice_filter_place here = {&seed, 1020};
 	return whatif_load(w, &here, buf_str(bytes));
 }
 
@@ -275,9 +276,9 @@ START_TEST(what_is_no_snapshot_of_it_is_refused)
 		bytes.p[i] ^= 1;
 	}
 	ck_assert_pstr_ne(load(again, &none), NULL);
-	filter_seed_init(&seed, "another cache's.", 16);
+	twice_seed_init(&seed, "another cache's.", 16);
 	ck_assert_pstr_eq(load(again, &bytes), "it belongs to another cache directory");
-	struct memory_place here = {&seed, 0};
+	struct twice_filter_place here = {&seed, 0};
 	whatif_save(w, &here, 100, &none); /* no room: nothing, rather than a part */
 	ck_assert_uint_eq(none.n, 0);
 	whatif_destroy(&w);

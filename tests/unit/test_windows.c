@@ -7,7 +7,9 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/le.h"
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_write.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
@@ -82,10 +84,10 @@ fresh_terms(void)
 		.response_time = now_s(), .lifetime = LIFETIME, .last_modified = -1, .status = 200};
 }
 
-static struct key_hash
+static struct twice_key_hash
 hash_of(struct str key)
 {
-	return key_hash_of(cache_seed(c), key.p, key.n);
+	return twice_key_hash_of(cache_seed(c), key.p, key.n);
 }
 
 static struct object *
@@ -206,7 +208,7 @@ stale_in_ram(void)
 {
 	char text[TEXT];
 	old_in_both();
-	cache_purge(c, PURGE_HOST, true, (struct key_hash){0}, name(text, "h#.example"));
+	cache_purge(c, PURGE_HOST, true, (struct twice_key_hash){0}, name(text, "h#.example"));
 }
 static void
 fresh_head_in_ram(void)

@@ -1,0 +1,28 @@
+/* admission.h - settings of `admission`: what is written to disk, and what remembers sightings.
+ *
+ * Units     bytes or seconds as the names say.
+ */
+#ifndef CONFIG_ADMISSION_H
+#define CONFIG_ADMISSION_H
+
+#include <stdint.h>
+
+enum config_filter {
+	CONFIG_FILTER_PAIR,
+	CONFIG_FILTER_COUNTING,
+	CONFIG_FILTER_STABLE,
+	CONFIG_FILTER_SCALABLE
+};
+
+struct config_admission {
+	enum config_filter filter;
+	unsigned sightings;
+	uint64_t capacity;
+	double false_positives;	 /* 0..1 */
+	uint64_t rotate_after_s; /* 0: a quarter of a turn of the log */
+	uint64_t turn_alarm_s;	 /* 0: none */
+	double fill_until;	 /* 0..1 */
+	uint64_t write_budget;	 /* as units_parse_rate says it; 0: none: see config_budget */
+};
+
+#endif

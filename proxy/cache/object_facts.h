@@ -1,0 +1,42 @@
+/* object_facts.h - a stored response, as whoever is handed one sees it: what it is, under which key,
+ * and what is known of its body.
+ *
+ * Memory    objects are counted: whoever is handed one owes object_unref.
+ * Threads   any: an object is constant once it was handed out, but for what is atomic.
+ */
+#ifndef CACHE_OBJECT_FACTS_H
+#define CACHE_OBJECT_FACTS_H
+
+#include "filter/hash.h"
+#include "proxy/base/str.h"
+#include "proxy/http/policy.h"
+
+#include <stdint.h>
+
+enum object_kind {
+	OBJECT_RESPONSE,
+	OBJECT_MARKER, /* stands at a primary key: says on which fields its variants vary (head) */
+	OBJECT_SLICED, /* a head without a body: whole_bytes of it lie in slices */
+	OBJECT_SLICE /* a body without a head, under a key of its own: of whole_bytes, one slice */
+};
+enum object_place { OBJECT_IN_RAM, OBJECT_ON_DISK };
+
+struct object { /* constant once handed out, but for refs and the private part */
+	_Atomic uint32_t refs;
+	uint8_t kind;
+	uint8_t place;		      /* where this body is read from */
+	_Atomic uint8_t on_disk;      /* a copy is (being) kept on disk */
+	_Atomic uint64_t clean_as_of; /* nothing forgotten up to then covers it (cache_now) */
+	struct twice_key_hash hash;
+	struct str key;	 /* the full key text */
+	struct str head; /* stored head (http/head.h) */
+	struct str tags; /* by which it may be purged: cache_tag of each, 4 bytes, little-endian */
+	struct terms terms;
+	uint64_t body_bytes;
+	uint64_t whole_bytes; /* of SLICED and SLICE; else 0 */
+			      /* private to cache/ behind this */
+};
+struct object *object_ref(struct object *o);
+void object_unref(struct object **o);
+
+#endif
