@@ -6,7 +6,8 @@
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
 #   make by-tls         the scenarios once more, where proxies and clients speak TLS; by-h2: HTTP/2
 #   make bench          measurements; see bench/README.md
-#   make lint           layers, purity, names, unused exports, circles, shape, format (make format mends that)
+#   make lint           layers, purity, names, unused exports, circles, gates, form of commits, shape, format
+#                       (make format mends that)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
 #   make man            manual pages and completions of shells, in build/MODE/manual
 #   make deb            packages for Debian, in build/deb; tests/deb.sh tries them in a fresh system
