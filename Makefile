@@ -6,7 +6,7 @@
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
 #   make by-tls         the scenarios once more, where proxies and clients speak TLS; by-h2: HTTP/2
 #   make gdb T=name     gdb on a unit test; make attach S=name KIT_ONLY=words: on the proxy of a scenario
-#   make bench          measurements; see bench/README.md
+#   make bench          measurements; see bench/README.md. make bench-smoke: each of them once, small
 #   make lint           layers, purity, names, unused exports, circles, gates, form of commits, shape, format
 #                       (make format mends that)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer

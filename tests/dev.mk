@@ -12,3 +12,9 @@ attach:
 	@test -n "$(S)" || { echo "make attach S=name [KIT_ONLY=words]: a scenario, as in tests/scenario/name.c" >&2; exit 2; }
 	@.ci/deps debug && $(AGAIN) MODE=$(DEBUG_MODE) $(DEBUG_B)/scenario/$(S) $(DEBUG_B)/bin/twice
 	@TWICE=$(DEBUG_B)/bin/twice KIT_ONLY="$(KIT_ONLY)" tests/kit/attach.sh $(DEBUG_B)/scenario/$(S) $(GDBFLAGS)
+
+# Each bench once, small (about a minute and a half): bench/smoke.sh. T=name: one of them.
+.PHONY: bench-smoke
+bench-smoke:
+	@.ci/deps all && $(AGAIN) $(B)/bin/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
+	@BIN=$(B)/bench TWICE=$(B)/bin/twice bench/smoke.sh $(T)
