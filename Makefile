@@ -5,8 +5,10 @@
 #   make run ORIGIN=U   build, then front the origin U instead
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
 #   make by-tls         the scenarios once more, where proxies and clients speak TLS; by-h2: HTTP/2
-#   make bench          measurements; see bench/README.md
-#   make lint           layers, purity, names, unused exports, circles, shape, format (make format mends that)
+#   make gdb T=name     gdb on a unit test; make attach S=name KIT_ONLY=words: on the proxy of a scenario
+#   make bench          measurements; see bench/README.md. make bench-smoke: each of them once, small
+#   make lint           layers, purity, names, unused exports, circles, gates, form of commits, shape, format
+#                       (make format mends that)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
 #   make man            manual pages and completions of shells, in build/MODE/manual
 #   make deb            packages for Debian, in build/deb; tests/deb.sh tries them in a fresh system
@@ -17,7 +19,7 @@
 #   make deps           install missing packages (Debian/Ubuntu, as root); run and test do it too
 #   make clean | help
 #
-#   MODE=release|asan|tsan|fuzz   WERROR=1   CC=gcc|clang   CPPFLAGS CFLAGS LDFLAGS as a distribution
+#   MODE=release|debug|asan|tsan|fuzz   WERROR=1   CC=gcc|clang   CPPFLAGS CFLAGS LDFLAGS as a distribution
 #   sets them (dpkg-buildflags)   HARDEN= for a build without hardening, to measure what it costs
 #   LTO= for one that is not optimized as a whole: links build/twice sooner
 
@@ -36,6 +38,8 @@ WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict
         -Wmissing-prototypes -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror) \
         $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
 OPT_release := -O2
+# -Og inlines little: xxHash must not insist on it, and gcc sees less of what is set.
+OPT_debug   := -Og -g3 -fno-omit-frame-pointer -DXXH_NO_INLINE_HINTS=1 -Wno-maybe-uninitialized
 OPT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
@@ -164,7 +168,8 @@ test:
 # The scenarios once more, by TLS or HTTP/2.
 by-tls: $(SCENARIOS) $(B)/bin/twice ; @KIT_TLS=1 $(RUN) $(SCENARIOS)
 by-h2: $(SCENARIOS) $(B)/bin/twice ; @KIT_H2=1 $(RUN) $(SCENARIOS)
-CHECKS = $(addprefix tests/lint/,layers.sh pure.sh version.sh $(if $(HARDEN),hardened.sh install.sh)) tests/install_filter.sh
+CHECKS = $(addprefix tests/lint/,layers.sh pure.sh version.sh $(if $(HARDEN),hardened.sh install.sh)) tests/install_filter.sh \
+	 $(if $(filter release debug,$(MODE)),tests/kit/debugger.sh)
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 fuzzers: $(FUZZERS)
 
@@ -220,5 +225,5 @@ clean:
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 
-include filter/install.mk .ci/editor.mk
+include filter/install.mk .ci/editor.mk tests/dev.mk
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

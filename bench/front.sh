@@ -11,7 +11,6 @@
 # REQUESTS (100,000) a round.
 . bench/lib.sh
 . bench/peers.sh
-need nginx "apt-get install nginx"
 need h2load "apt-get install nghttp2-client"
 need openssl "apt-get install openssl"
 

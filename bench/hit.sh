@@ -3,12 +3,12 @@
 # beside a server that does nothing else (bare.c). Rounds are interleaved; the ratios are to bare
 # and to nginx of the same round. SERVERS="bare twice nginx haproxy varnish ats" (Traffic Server) takes more
 # peers in; that theirs were hits is their own count. "routes" is twice with 5,000 routes of 1,000 hosts, asked for
-# the last of them.
+# the last of them. The client is wrk, or h2load where that is not installed.
 #
 #	bench/hit.sh [ROUNDS [SECONDS]]
 . bench/lib.sh
 . bench/peers.sh
-need wrk "apt-get install wrk"
+command -v wrk >/dev/null || need h2load "apt-get install wrk, or nghttp2-client"
 
 ROUNDS=${1:-5}
 SECONDS_EACH=${2:-4}
@@ -54,21 +54,30 @@ for s in $SERVERS; do
 		die "$s does not answer $path from its cache"
 done
 
+ask() { # seconds, port: one thread, CONNECTIONS connections
+	local url="http://127.0.0.1:$2$path"
+	if command -v wrk >/dev/null; then
+		$ASIDE wrk -t1 -c"$CONNECTIONS" -H "Host: $host" -d"$1s" "$url"
+	else
+		$ASIDE h2load --h1 -t1 -c"$CONNECTIONS" -H ":authority: $host" -D"$1" "$url"
+	fi
+}
+
 one_round() { # server: prints microseconds of CPU per request
 	local pid port stats hits cpu requests log="$WORK/wrk.out"
 	eval "pid=\$pid_$1 port=\$port_$1 stats=\$stats_$1"
-	$ASIDE wrk -t1 -c"$CONNECTIONS" -H "Host: $host" -d1s "http://127.0.0.1:$port$path" >/dev/null
+	ask 1 "$port" >/dev/null
 	hits=$(own_hits "$1" "$stats")
 	cpu=$(cpu_us "$pid")
-	$ASIDE wrk -t1 -c"$CONNECTIONS" -H "Host: $host" -d"${SECONDS_EACH}s" "http://127.0.0.1:$port$path" >"$log"
+	ask "$SECONDS_EACH" "$port" >"$log"
 	cpu=$(($(cpu_us "$pid") - cpu))
-	grep -q 'Non-2xx\|Socket errors' "$log" && grep 'Non-2xx\|Socket errors' "$log" >&2
-	requests=$(sed -n 's/^ *\([0-9]*\) requests in.*/\1/p' "$log")
+	grep 'Non-2xx\|Socket errors\|[1-9][0-9]* \(failed\|[345]xx\)' "$log" >&2
+	requests=$(sed -n 's/^ *\([0-9]*\) requests in.*/\1/p; s/^requests:.* \([0-9]*\) succeeded.*/\1/p' "$log")
 	[ -z "$hits" ] || [ $(($(own_hits "$1" "$stats") - hits)) -ge "$requests" ] ||
 		echo "# $1 counted fewer hits than $requests" >&2
 	awk -v c="$cpu" -v n="$requests" 'BEGIN { printf "%.3f\n", c / n }'
 }
 
 machine
-echo "# CPU microseconds per cached hit of $BYTES bytes; wrk -t1 -c$CONNECTIONS, ${SECONDS_EACH} s a round"
+echo "# CPU microseconds per cached hit of $BYTES bytes; $(command -v wrk >/dev/null && echo wrk || echo h2load) -t1 -c$CONNECTIONS, ${SECONDS_EACH} s a round"
 rounds "$ROUNDS" "$SERVERS"

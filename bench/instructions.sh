@@ -7,12 +7,13 @@
 #
 #	make && bench/instructions.sh; make clean; make HARDEN= && bench/instructions.sh
 #
-#	bench/instructions.sh [REQUESTS]
+#	bench/instructions.sh [REQUESTS [WHAT...]]     WHAT: hit miss; both
 . bench/lib.sh
 need curl "apt-get install curl"
 need valgrind "apt-get install valgrind"
 
 REQUESTS=${1:-4000}
+shift $(($# > 0))
 
 count() { # requests, what the URLs differ in: a fragment (hits) or a query (misses)
 	rm -f "$WORK"/counted*
@@ -26,7 +27,7 @@ count() { # requests, what the URLs differ in: a fragment (hits) or a query (mis
 
 machine
 start_origin
-for what in hit miss; do
+for what in ${*:-hit miss}; do
 	mark='#'
 	[ $what = hit ] || mark='?'
 	few=$(count 500 "$mark") many=$(count $((REQUESTS + 500)) "$mark")

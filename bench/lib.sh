@@ -49,7 +49,7 @@ free_port() { # below the range the kernel hands out by itself
 }
 
 wait_port() { # port: until somebody listens there
-	for _ in $(seq 200); do
+	for _ in $(seq 600); do # under valgrind, beside others, it takes its time
 		(exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return
 		sleep 0.05
 	done

@@ -198,13 +198,6 @@ mix_init_cdn(struct mix *m, uint32_t requests, uint64_t seed)
 }
 
 void
-mix_init_unique(struct mix *m, uint32_t requests, uint64_t bytes, uint64_t seed)
-{
-	mix_init_same(m, requests, requests, bytes, seed);
-	m->asked_once = requests;
-}
-
-void
 mix_init_same(struct mix *m, uint32_t requests, uint32_t objects, uint64_t bytes, uint64_t seed)
 {
 	allocate(m, requests, objects);

@@ -31,11 +31,16 @@ struct mix {
 
 /* A day at a CDN edge. */
 void mix_init_cdn(struct mix *m, uint32_t requests, uint64_t seed);
-/* Every request for an object of its own: a client that only ever misses. */
-void mix_init_unique(struct mix *m, uint32_t requests, uint64_t bytes, uint64_t seed);
 /* The same few objects again and again: a client that only ever hits. */
 void
 mix_init_same(struct mix *m, uint32_t requests, uint32_t objects, uint64_t bytes, uint64_t seed);
+/* Every request for an object of its own: a client that only ever misses. */
+static inline void
+mix_init_unique(struct mix *m, uint32_t requests, uint64_t bytes, uint64_t seed)
+{
+	mix_init_same(m, requests, requests, bytes, seed);
+	m->asked_once = requests;
+}
 void mix_fini(struct mix *m);
 
 static inline const struct mix_object *

@@ -301,6 +301,18 @@ said_port(const char *line)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+/* With KIT_ATTACH the proxy waits for a debugger, which tests/kit/attach.sh starts. */
+static pid_t
+start_process(const int fds[3])
+{
+	const char *const *argv = (const char *const *)edge.flags;
+	if (!getenv("KIT_ATTACH"))
+		return kit_spawn(argv, fds);
+	pid_t pid = kit_spawn_stopped(argv, fds);
+	fprintf(stderr, "the proxy waits for a debugger: gdb -p %d\n", (int)pid);
+	return pid;
+}
+
 static void
 launch(void)
 {
@@ -311,7 +323,7 @@ launch(void)
 		open(text("%s/stdout", kit_dir()), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	struct words *w = kit_alloc(sizeof *w);
 	kit_hand_over(edge.handed, edge.handed_n, edge.handed_names);
-	edge.pid = kit_spawn((const char *const *)edge.flags, (const int[]){-1, out, err[1]});
+	edge.pid = start_process((const int[]){-1, out, err[1]});
 	kit_hand_over(NULL, 0, NULL);
 	edge.starts++;
 	close(err[1]);

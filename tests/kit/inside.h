@@ -20,6 +20,8 @@ char *kit_dup(const char *p, size_t n);
 /* Starts argv in a process that does not outlive this one. fds: its stdin, stdout, stderr (-1:
  * /dev/null). */
 pid_t kit_spawn(const char *const *argv, const int fds[3]);
+/* The same, but it stops before its first instruction until a debugger or SIGCONT lets it go on. */
+pid_t kit_spawn_stopped(const char *const *argv, const int fds[3]);
 /* What processes started from here on inherit from descriptor 3 on, n: 0 for nothing; borrowed. */
 void kit_hand_over(const int *fds, unsigned n, const char *names);
 /* Its exit status or -signal; -1000 when it has not ended after ms (-1: no limit). */

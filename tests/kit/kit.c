@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <strings.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -424,6 +425,8 @@ say_pid(void)
 	listen_pid[sizeof "LISTEN_PID=" - 1 + n] = '\0';
 }
 
+static bool is_traced; /* the child asks for a stop at its first instruction */
+
 pid_t
 kit_spawn(const char *const *argv, const int fds[3])
 {
@@ -445,9 +448,27 @@ kit_spawn(const char *const *argv, const int fds[3])
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	if (is_traced) {
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	}
 	execvp(argv[0], (char *const *)(uintptr_t)argv);
 	dprintf(2, "cannot start %s: %s\n", argv[0], strerror(errno));
 	_exit(127);
+}
+
+pid_t
+kit_spawn_stopped(const char *const *argv, const int fds[3])
+{
+	siginfo_t how;
+	is_traced = true;
+	pid_t pid = kit_spawn(argv, fds);
+	is_traced = false;
+	/* The new program is loaded, and has not run. What ended instead is for kit_reap. */
+	if (waitid(P_PID, (id_t)pid, &how, WSTOPPED | WEXITED | WNOWAIT) == 0 &&
+	    how.si_code == CLD_TRAPPED)
+		ptrace(PTRACE_DETACH, pid, NULL, SIGSTOP);
+	return pid;
 }
 
 int

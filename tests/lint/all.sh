@@ -7,6 +7,8 @@ tests/lint/layers.sh || status=1
 tests/lint/pure.sh || status=1
 tests/lint/exports.sh || status=1
 tests/lint/circles.sh || status=1
+tests/lint/gates.sh || status=1
+tests/lint/commits.sh || status=1
 # shellcheck disable=SC2046 # names without spaces
 awk -f tests/lint/shape.awk $(printf '%s\n' "$@" | grep '\.c$') || status=1
 wrong=$(clang-format --dry-run "$@" 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning.*//p' | sort -u)
@@ -14,4 +16,6 @@ wrong=$(clang-format --dry-run "$@" 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning.*//
 	echo "make format would change:" $wrong
 	status=1
 }
+# Each of these can say no.
+tests/lint/can_fail.sh || status=1
 exit $status

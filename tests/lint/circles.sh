@@ -6,11 +6,12 @@
 # A call through a pointer is none: that is how news reaches a higher file.
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/release}
+NM=$(command -v gcc-nm || echo nm) # of objects for gcc's optimization as a whole, too
 status=0
 for room in filter config proxy/*/; do
 	room=${room%/}
 	# shellcheck disable=SC2046 # names without spaces
-	found=$(nm -A -g $(find "$room" -name '*.c' | sed "s|^|$B/|; s|c\$|o|") 2>/dev/null | awk -v room="$B/$room/" '
+	found=$($NM -A -g $(find "$room" -name '*.c' | sed "s|^|$B/|; s|c\$|o|") 2>/dev/null | awk -v room="$B/$room/" '
 	{
 		file = substr($1, length(room) + 1)
 		sub(/\.o:.*/, "", file)
