@@ -4,6 +4,7 @@
 
 #include "proxy/base/mailbox.h"
 #include "proxy/cache/cache.h"
+#include "tests/kit/own_disk.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -19,6 +20,7 @@ begin_with(struct cache_options o)
 	ck_assert_int_eq(mailbox_init(&home), 0);
 	options = o;
 	options.dir = dir;
+	options.ops = unsynced_disk();
 }
 
 static inline void

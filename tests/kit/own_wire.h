@@ -43,12 +43,12 @@ own_wire_begin(struct own_wire *w, const struct stream_up *up, void *node,
 	room_join(w->room, 0, w->wire, wire_arrive, NULL);
 }
 
-/* Time passes, a second at a time. clock_s: own_clock_ahead_s; turn: of the test's event loop. */
+/* Time passes, a second at a time. clock_ms: own_clock_ahead_ms; turn: of the test's event loop. */
 static inline void
-own_wire_pass(struct own_wire *w, int64_t *clock_s, int seconds, void (*turn)(void))
+own_wire_pass(struct own_wire *w, _Atomic int64_t *clock_ms, int seconds, void (*turn)(void))
 {
 	for (int i = 0; i < seconds; i++) {
-		++*clock_s;
+		*clock_ms += 1000;
 		wire_tick(w->wire, now_ms());
 		turn();
 	}

@@ -11,18 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifdef __has_feature
-#define FEATURE(x) __has_feature(x)
-#else
-#define FEATURE(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || FEATURE(address_sanitizer) || \
-	FEATURE(thread_sanitizer)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
-
 enum { MANY = 200, LARGE = 250000 };
 
 /* Bytes of memory that this process has. */

@@ -10,9 +10,9 @@
 #include "proxy/cache/store_inside.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/own_cache.h"
+#include "tests/kit/own_store.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -62,23 +62,6 @@ put(struct cache *c, unsigned k, unsigned version)
 	object_unref(&object);
 	block_unref(&b);
 	return yes;
-}
-
-/* Until a segment is at hand again, and nobody makes room for more, who may need it for what moves:
- * else one would be taken as it is, which loses some. */
-static void
-await_room(struct cache *c)
-{
-	struct store *st = c->disks[0].store;
-	bool yes = false;
-	while (!yes) {
-		pthread_mutex_lock(&st->lock);
-		yes = !st->preparing &&
-		      (st->ledger.free > 0 || st->ledger.exist < st->ledger.limit);
-		pthread_mutex_unlock(&st->lock);
-		if (!yes)
-			poll(NULL, 0, 1);
-	}
 }
 
 static struct object *
@@ -149,7 +132,7 @@ START_TEST(what_is_asked_for_stays)
 	struct cache *c = open_cache();
 	unsigned lost = 0;
 	for (unsigned i = 0; i < 3000; i++) { /* ten turns of the log */
-		await_room(c);
+		await_room(c->disks[0].store);
 		put(c, 1000 + i, 1);
 		if (i % 20 == 0)
 			store_flush(c->disks[0].store);
@@ -187,7 +170,7 @@ START_TEST(a_new_head_does_not_go_before_its_body)
 			object_unref(&new);
 			object_unref(&o);
 		}
-		await_room(c);
+		await_room(c->disks[0].store);
 		put(c, 1000 + i, 1);
 		for (unsigned k = 1; k < 8 && i % 10 == 0; k++)
 			ck_assert_int_eq(version_of(c, k, true), 1);
@@ -274,7 +257,7 @@ START_TEST(what_was_replaced_is_not_back_when_its_successor_goes)
 				version_of(c, k, true);
 			store_flush(c->disks[0].store);
 		}
-		await_room(c); /* what moves on is on disk, too */
+		await_room(c->disks[0].store); /* what moves on is on disk, too */
 		store_flush(c->disks[0].store);
 		_exit(version_of(c, 0, false) == GONE && version_of(c, 1, false) == 1 ? 0 : 1);
 	}
@@ -335,7 +318,7 @@ START_TEST(what_cannot_be_forgotten_stays)
 	ck_assert(store_lease(st, &oldest));
 	for (unsigned version = 1; version <= 2; version++)
 		for (unsigned k = 0; k < N; k++) {
-			await_room(c);
+			await_room(c->disks[0].store);
 			ck_assert(put(c, k, version));
 			store_flush(st);
 		}
@@ -348,16 +331,14 @@ START_TEST(what_cannot_be_forgotten_stays)
 		store_flush(st);
 	}
 	unsigned tried = atomic_load(&failed) + 400;
-	while (atomic_load(&failed) < tried)
-		poll(NULL, 0, 1);
+	unit_wait_until(atomic_load(&failed) >= tried);
 	atomic_store(&sync_fails, false);
-	while (!forget_is_sound_at(c->forget, 0))
-		poll(NULL, 0, 1);
+	unit_wait_until(forget_is_sound_at(c->forget, 0));
 	unsigned after = count_found(c, N);
 	ck_assert_msg(after + before / 10 >= before, "%u of %u are left, %u were put meanwhile",
 		      after, before, more);
 	for (unsigned k = 0; k < N; k++) { /* and then room is made again */
-		await_room(c);
+		await_room(c->disks[0].store);
 		ck_assert(put(c, 2000 + k, 1));
 		store_flush(st);
 	}

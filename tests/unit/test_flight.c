@@ -886,7 +886,7 @@ END_TEST
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !SANITIZED
 
 static _Atomic unsigned allocations;
 void *__libc_malloc(size_t n);

@@ -12,11 +12,7 @@
 #include "filter/mix.h"
 #include "filter/pair_inner.h"
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { SEEDS = 1, TRIES = 15 };
-#else
-enum { SEEDS = 3, TRIES = 150 };
-#endif
+enum { SEEDS = SANITIZED ? 1 : 3, TRIES = SANITIZED ? 15 : 150 };
 
 static struct twice_key_hash
 key(uint64_t i)

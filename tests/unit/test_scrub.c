@@ -136,8 +136,7 @@ static struct cache_stats
 await(struct cache *c, uint64_t bytes)
 {
 	struct cache_stats s;
-	while (cache_stats(c, &s), s.scrubbed_bytes < bytes)
-		usleep(2000);
+	unit_wait_until((cache_stats(c, &s), s.scrubbed_bytes >= bytes));
 	return s;
 }
 
@@ -169,8 +168,7 @@ START_TEST(what_is_damaged_is_forgotten_before_it_is_asked_for)
 	options.scrub_every_s = 1;
 	struct cache *c = open_cache();
 	struct cache_stats s;
-	while (cache_stats(c, &s), s.scrub_damaged < 3)
-		usleep(2000);
+	unit_wait_until((cache_stats(c, &s), s.scrub_damaged >= 3));
 	s = await(c, s.scrubbed_bytes + 2 * s.used_bytes);
 	ck_assert_uint_eq(s.scrub_damaged, 3);
 	ck_assert_uint_eq(s.damaged_records, 3);

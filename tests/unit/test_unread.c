@@ -228,8 +228,7 @@ unread_in(struct store *st)
 static void
 await_unread(struct store *st, unsigned n)
 {
-	while (unread_in(st) != n)
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	unit_wait_until(unread_in(st) == n);
 }
 
 static void
@@ -237,8 +236,7 @@ await_all(struct store *st)
 {
 	set_gate(ALL, -1);
 	await_unread(st, 0);
-	while (!store_takes(st)) /* what was buried is cleared away first */
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	unit_wait_until(store_takes(st)); /* what was buried is cleared away first */
 }
 
 static void
@@ -681,8 +679,7 @@ static void
 await_cache(struct cache *c)
 {
 	set_gate(ALL, -1);
-	while (cache_has_unread(c))
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	unit_wait_until(!cache_has_unread(c));
 }
 
 START_TEST(what_ram_takes_meanwhile_is_the_newest)
@@ -777,8 +774,7 @@ START_TEST(of_several_disks_nothing_is_believed_before_all_are_read)
 	ck_assert_uint_eq(atomic_load(&c->unread), 2);
 	hold_dir(dirs[1]);
 	set_gate(ALL, -1);
-	while (atomic_load(&c->unread) != 1)
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	unit_wait_until(atomic_load(&c->unread) == 1);
 	ck_assert_uint_eq(unread_in(c->disks[0].store), 0);
 	for (unsigned i = 0; i < N; i++)
 		found += look_up(c, i) != GONE;
