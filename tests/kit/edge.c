@@ -22,7 +22,7 @@
 
 enum { FLAGS_MAX = 2 * EDGE_FLAGS };
 
-/* What one start said on stderr, and what those said that followed it by an upgrade. */
+/* The stderr of one start, and of those that followed it by an upgrade. */
 struct words {
 	int fd;
 	struct heap said;
@@ -107,7 +107,7 @@ in_yaml(const char *line)
 	       (strncmp(edge.yaml, line + 1, strlen(line + 1)) == 0 || strstr(edge.yaml, line));
 }
 
-/* What KIT_TLS needs besides what the scenario says. */
+/* Settings that KIT_TLS needs besides those of the scenario. */
 static const char *
 with_tls(const char *yaml)
 {
@@ -191,9 +191,9 @@ compose(const char *const *flags)
 
 /* ---- its voice ------------------------------------------------------------------------------- */
 
-/* Whatever the process wrote until now is taken out of the pipe, with the lock held: by the thread below, and by
- * whoever asks, so that a line is there which was written before something that a test saw. False: it was
- * the end. */
+/* Takes what the process wrote until now out of the pipe, with the lock held: the thread below does it, and so
+ * does whoever asks, so that a line is there which was written before something that a test saw. False: it
+ * was the end. */
 static bool
 hear(struct words *w)
 {

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Which sanitizer a program is built with: 0 or 1, for #if and for expressions. gcc and clang say it
+/* The sanitizer that a program is built with: 0 or 1, for #if and for expressions. gcc and clang say it
  * in different ways. Under one each step costs up to ten times as much, so that statistics may be
  * taken of fewer: a release build takes them of all. */
 #ifdef __has_feature
