@@ -5,6 +5,7 @@
 #   make run ORIGIN=U   build, then front the origin U instead
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
 #   make by-tls         the scenarios once more, where proxies and clients speak TLS; by-h2: HTTP/2
+#   make coverage       what the tests reach, by room and file (T=name: what that test reaches), in build/coverage
 #   make gdb T=name     gdb on a unit test; make attach S=name KIT_ONLY=words: on the proxy of a scenario
 #   make bench          measurements; see bench/README.md. make bench-smoke: each of them once, small
 #   make lint           layers, purity, names, unused exports, circles, gates, form of commits, shape, format
@@ -19,7 +20,7 @@
 #   make deps           install missing packages (Debian/Ubuntu, as root); run and test do it too
 #   make clean | help
 #
-#   MODE=release|debug|asan|tsan|fuzz   WERROR=1   CC=gcc|clang   CPPFLAGS CFLAGS LDFLAGS as a distribution
+#   MODE=release|debug|coverage|asan|tsan|fuzz   WERROR=1   CC=gcc|clang   CPPFLAGS CFLAGS LDFLAGS as a distribution
 #   sets them (dpkg-buildflags)   HARDEN= for a build without hardening, to measure what it costs
 #   LTO= for one that is not optimized as a whole: links build/twice sooner
 
@@ -31,7 +32,8 @@ by_clang := $(filter asan tsan fuzz,$(MODE))
 ifeq ($(origin CC),default)
 CC      := $(if $(by_clang),clang,cc)
 endif
-B       := build/$(MODE)$(if $(findstring clang,$(CC)),$(if $(by_clang),,-clang),$(if $(by_clang),-gcc))
+folder   = build/$(1)$(if $(findstring clang,$(CC)),$(if $(by_clang),,-clang),$(if $(by_clang),-gcc))
+B       := $(call folder,$(MODE))
 ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/wire proxy/serve proxy/node proxy/admin proxy/simulate proxy/cli config
 
 WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict-prototypes \
@@ -40,6 +42,7 @@ WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict
 OPT_release := -O2
 # -Og inlines little: xxHash must not insist on it, and gcc sees less of what is set.
 OPT_debug   := -Og -g3 -fno-omit-frame-pointer -DXXH_NO_INLINE_HINTS=1 -Wno-maybe-uninitialized
+OPT_coverage := $(OPT_debug)
 OPT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
@@ -49,7 +52,7 @@ PKGS := libevent_core libevent_extra libcurl libnghttp2 openssl libcyaml libxxha
 # Asked once, and only where something is compiled: `make help`, `make deps` work on a bare machine.
 once = $(eval $(1) := $(2))$($(1))
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
-PKG_LIBS   = $(call once,PKG_LIBS,$(shell pkg-config --libs $(PKGS)) -lm -pthread)
+PKG_LIBS   = $(call once,PKG_LIBS,$(shell pkg-config --libs $(PKGS)) -lm -pthread $(if $(filter coverage,$(MODE)),-lgcov))
 CHECK_LIBS = $(call once,CHECK_LIBS,$(shell pkg-config --cflags --libs check))
 CFLAGS  ?= -g
 
@@ -181,10 +184,12 @@ lint: $(LIBS) $(call obj,proxy/cli)
 	@B=$(B) tests/lint/all.sh $(FORMATTED)
 format:
 	@clang-format -i $(FORMATTED)
+DICT = tests/fuzz/dict/$(F).dict
 fuzz:
 	@.ci/deps all && $(AGAIN) MODE=fuzz build/fuzz/fuzz/fuzz_$(F)
-	@mkdir -p build/corpus/$(F)
-	build/fuzz/fuzz/fuzz_$(F) -max_total_time=$(SECONDS) -timeout=10 -print_final_stats=1 \
+	@mkdir -p build/corpus/$(F) build/dict
+	@test ! -e $(DICT) || tests/fuzz/dict.sh $(F) >build/dict/$(F)
+	build/fuzz/fuzz/fuzz_$(F) $(if $(wildcard $(DICT)),-dict=build/dict/$(F)) -max_total_time=$(SECONDS) -timeout=10 -print_final_stats=1 \
 		build/corpus/$(F) $(wildcard tests/fuzz/corpus/$(F) tests/fuzz/regress/$(F))
 
 bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))

@@ -107,6 +107,7 @@ refuses gates.sh '^proxy/http/head.h:outer: bools 11, and' "a struct with eleven
 if command -v git >/dev/null; then
 	tree
 	unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+	export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 # no hooks and signatures of this machine
 	export BASE=landed GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@example.com GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@example.com
 	accepts commits.sh "a folder that is no clone"
 	git init -q . && git add -A && git commit -q -m "anything that has landed"
