@@ -30,7 +30,8 @@ ready(const char *more)
 	uid_t uid = user_id();
 	chmod(kit_dir(), 0711);
 	const char *copy = text("%s/twice", kit_dir());
-	expect_int(program("cp", edge_binary(), copy).status, 0);
+	if (access(copy, X_OK) != 0)
+		expect_int(program("cp", edge_binary(), copy).status, 0);
 	setenv("TWICE", copy, 1);
 	edge_yaml(text("user: " USER "\n%s", more));
 	return uid;
