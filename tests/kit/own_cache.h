@@ -3,6 +3,7 @@
 #define KIT_OWN_CACHE_H
 
 #include "proxy/cache/cache.h"
+#include "tests/kit/own_disk.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -18,6 +19,7 @@ begin_with(struct cache_options o)
 	ck_assert_int_eq(mailbox_init(&home), 0);
 	options = o;
 	options.dir = dir;
+	options.ops = unsynced_disk();
 }
 
 static inline void

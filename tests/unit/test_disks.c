@@ -5,6 +5,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_inside.h"
 #include "tests/kit/ask.h"
+#include "tests/kit/own_disk.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -33,7 +34,8 @@ begin(void)
 					 .disk_bytes = 32 * MIB,
 					 .memory_bytes = 0,
 					 .more = more,
-					 .more_n = DISKS - 1};
+					 .more_n = DISKS - 1,
+					 .ops = unsynced_disk()};
 }
 
 static void
@@ -386,7 +388,7 @@ sync_or_fail(int fd)
 		errno = EIO;
 		return -1;
 	}
-	return diskio_system.sync(fd);
+	return 0;
 }
 
 /* Nothing can be removed there either. */
@@ -406,7 +408,7 @@ static void
 begin_broken(void)
 {
 	begin();
-	ops = diskio_system;
+	ops = *unsynced_disk();
 	ops.write = write_or_fail;
 	ops.create = create_or_fail;
 	ops.sync = sync_or_fail;
@@ -418,10 +420,7 @@ static void
 await_failing(struct cache *c, unsigned disk, bool failing)
 {
 	struct cache_stats s;
-	do {
-		usleep(1000);
-		cache_stats(c, &s);
-	} while (s.disks[disk].failing != failing);
+	unit_wait_until((cache_stats(c, &s), s.disks[disk].failing == failing));
 }
 
 static bool
