@@ -6,6 +6,7 @@
 #include "proxy/base/log.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/forget.h"
+#include "tests/kit/own_clock.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -106,10 +107,7 @@ static void
 wait_shed(struct forget *f, uint64_t most)
 {
 	struct forget_stats s;
-	do {
-		usleep(1000);
-		forget_stats(f, &s);
-	} while (s.lasting + s.passing > most);
+	unit_wait_until((forget_stats(f, &s), s.lasting + s.passing <= most));
 }
 
 struct rule {
@@ -912,9 +910,7 @@ START_TEST(what_is_not_durable_says_so_until_it_is)
 	ck_assert_int_ne(faccessat(dir_fd, "purges", F_OK, 0), 0);
 	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, "http://a/2")), -1);
 	broken = false;
-	for (int i = 0; i < 500 && !forget_is_sound_at(f, 0); i++)
-		usleep(10000);
-	ck_assert(forget_is_sound_at(f, 0));
+	unit_wait_until(forget_is_sound_at(f, 0));
 	forget_close(&f);
 	f = open_forget(FORGET_KEPT);
 	ck_assert(is_gone(f, PAGE, before) && is_gone(f, "http://a/1", before) &&
@@ -1091,10 +1087,33 @@ expect_told(struct forget *f, struct mailbox *home, unsigned times, bool is_soun
 	ck_assert_int_eq(forget_is_sound_at(f, 0), is_sound);
 }
 
+/* While the clock stands, until the test says that it is enough. */
+static _Atomic bool enough;
+
+static void *
+pass_time(void *unused)
+{
+	(void)unused;
+	unit_wait_until((own_clock_pass_ms(100), atomic_load(&enough)));
+	return NULL;
+}
+
+/* Somebody waits in vain, within the limit. */
+static void
+expect_late(struct forget *f, uint64_t at)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, pass_time, NULL);
+	ck_assert_int_eq(forget_wait(f, at), -1);
+	atomic_store(&enough, true);
+	pthread_join(t, NULL);
+}
+
 /* Who waits is told that it is not durable, as is who asks meanwhile; nothing is served from the
  * directory until it is; no letter is lost, and none comes twice. */
 START_TEST(a_sync_that_hangs_is_told_and_closes_the_directory)
 {
+	own_clock_hold();
 	begin();
 	log_set_level(LOG_ERROR);
 	struct diskio_ops ops = diskio_system;
@@ -1117,7 +1136,7 @@ START_TEST(a_sync_that_hangs_is_told_and_closes_the_directory)
 	uint64_t at = add(f, FORGET_URL, "http://a/2"); /* waits for no disk */
 	forget_tell(f, &second, at);
 	if (_i)
-		ck_assert_int_eq(forget_wait(f, at), -1); /* within its limit */
+		expect_late(f, at);
 	shut_gate(false);
 	while (forget_wait(f, at) != 0 || !forget_is_sound_at(f, 0))
 		continue;
@@ -1135,6 +1154,7 @@ END_TEST
 /* A successor held the logs for nearly as long as one waits: the disk has its whole time yet. */
 START_TEST(the_time_in_which_a_log_rested_is_not_the_disks)
 {
+	own_clock_hold();
 	begin();
 	log_set_level(LOG_ERROR);
 	struct diskio_ops ops = diskio_system;
@@ -1148,8 +1168,7 @@ START_TEST(the_time_in_which_a_log_rested_is_not_the_disks)
 	ck_assert(forget_rest(f));
 	forget_tell(f, &letter, add(f, FORGET_URL, PAGE));
 	int64_t asked = now_ms();
-	while (now_ms() == asked)
-		sched_yield();
+	own_clock_pass_ms(1);
 	shut_gate(true);
 	forget_work(f);
 	wait_at_gate();
