@@ -14,6 +14,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+enum { PATIENT_MS = 2 * UNIT_GUARD_S * 1000 }; /* nobody is slow but the machine */
+
 static char dir[200], path[256], other[256];
 
 static void
@@ -23,14 +25,6 @@ paths(void)
 	tmpdir_make(dir, sizeof dir);
 	snprintf(path, sizeof path, "%s/log", dir);
 	snprintf(other, sizeof other, "%s/log.1", dir);
-}
-
-static int64_t
-now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 static char *
@@ -52,9 +46,9 @@ START_TEST(lines_arrive)
 	ck_assert_int_eq(logfile_start(&l, path, 2, 4096), 0);
 	ck_assert(logfile_add(l, 0, "one\n", 4));
 	ck_assert(logfile_add(l, 0, "two\n", 4));
-	logfile_stop(&l, 1000);
+	logfile_stop(&l, PATIENT_MS);
 	ck_assert_ptr_null(l);
-	logfile_stop(&l, 1000);
+	logfile_stop(&l, PATIENT_MS);
 	ck_assert_str_eq(contents(path), "one\ntwo\n");
 	tmpdir_remove(dir);
 }
@@ -88,7 +82,7 @@ START_TEST(lines_of_threads_stay_whole_and_in_order)
 		pthread_create(&threads[i], NULL, add_many, (void *)i);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	logfile_stop(&shared, 5000);
+	logfile_stop(&shared, PATIENT_MS);
 	FILE *f = fopen(path, "r");
 	char line[256], xs[128];
 	unsigned lane;
@@ -110,7 +104,6 @@ END_TEST
 START_TEST(a_reader_that_sleeps_stops_nobody)
 {
 	struct logfile *l;
-	int64_t begun = now_ms();
 	uint64_t refused = 0;
 	paths();
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
@@ -124,8 +117,7 @@ START_TEST(a_reader_that_sleeps_stops_nobody)
 	ck_assert_uint_gt(refused, 0);
 	ck_assert_uint_ge(logfile_dropped(l), refused);
 	logfile_reopen(l);
-	logfile_stop(&l, 300);
-	ck_assert_int_lt(now_ms() - begun, 5000);
+	logfile_stop(&l, 300); /* it comes back, though nobody reads */
 	close(reader);
 	tmpdir_remove(dir);
 }
@@ -139,10 +131,9 @@ START_TEST(a_rotated_file_keeps_what_came_before)
 	ck_assert(logfile_add(l, 0, "before\n", 7));
 	ck_assert_int_eq(rename(path, other), 0);
 	logfile_reopen(l);
-	while (access(path, F_OK) != 0)
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	unit_wait_until(access(path, F_OK) == 0);
 	ck_assert(logfile_add(l, 0, "after\n", 6));
-	logfile_stop(&l, 1000);
+	logfile_stop(&l, PATIENT_MS);
 	ck_assert_str_eq(contents(other), "before\n");
 	ck_assert_str_eq(contents(path), "after\n");
 	tmpdir_remove(dir);
@@ -157,15 +148,13 @@ START_TEST(a_missing_folder_is_tried_again)
 	snprintf(inner, sizeof inner, "%s/sub/log", dir);
 	ck_assert_int_eq(logfile_start(&l, inner, 1, 4096), 0);
 	logfile_add(l, 0, "lost\n", 5);
-	while (logfile_dropped(l) == 0)
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	unit_wait_until(logfile_dropped(l) > 0);
 	snprintf(other, sizeof other, "%s/sub", dir);
 	ck_assert_int_eq(mkdir(other, 0700), 0);
 	logfile_reopen(l);
-	while (access(inner, F_OK) != 0)
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	unit_wait_until(access(inner, F_OK) == 0);
 	logfile_add(l, 0, "kept\n", 5);
-	logfile_stop(&l, 1000);
+	logfile_stop(&l, PATIENT_MS);
 	ck_assert_str_eq(contents(inner), "kept\n");
 	tmpdir_remove(dir);
 }
@@ -187,11 +176,10 @@ START_TEST(a_full_disk_leaves_no_half_line)
 	ck_assert_int_eq(logfile_start(&l, path, 1, 4096), 0);
 	for (int i = 0; i < 5; i++)
 		ck_assert(logfile_add(l, 0, line, sizeof line));
-	while (logfile_dropped(l) < 2)
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	unit_wait_until(logfile_dropped(l) >= 2);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &all), 0);
 	ck_assert(logfile_add(l, 0, "again\n", 6));
-	logfile_stop(&l, 1000);
+	logfile_stop(&l, PATIENT_MS);
 	const char *text = contents(path);
 	const char *again = strstr(text, "again\n");
 	ck_assert_ptr_nonnull(again);
