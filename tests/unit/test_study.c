@@ -5,6 +5,7 @@
 #include "proxy/simulate/account.h"
 #include "proxy/simulate/advice.h"
 #include "proxy/simulate/page.h"
+#include "tests/kit/own_clock.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -493,11 +494,14 @@ write_mix(const char *name, unsigned requests)
 	fclose(f);
 }
 
+/* Requests, of which ThreadSanitizer makes each ten times as long. */
+enum { SAMPLED = THREAD_SANITIZED ? 150000 : 300000 };
+
 /* The errors that are stated hold: both differences are within three of them, and small. */
 START_TEST(a_sample_tells_its_error)
 {
 	begin();
-	write_mix("log", 300000);
+	write_mix("log", SAMPLED);
 	struct study whole, part;
 	struct study_options o = options(file("log"));
 	o.disks[0] = UNITS_ROOM_SHARE | 300000;
@@ -542,7 +546,7 @@ write_tail(const char *name, unsigned requests)
 START_TEST(a_sample_holds_all_that_is_large)
 {
 	begin();
-	write_tail("log", 200000);
+	write_tail("log", SAMPLED * 2 / 3);
 	struct study whole, part;
 	struct study_options o = options(file("log"));
 	o.disks[0] = UNITS_ROOM_SHARE | 300000;
@@ -606,12 +610,10 @@ START_TEST(too_little_memory_is_no_endless_loop)
 }
 END_TEST
 
-/* So many that progress is told more than once; under ThreadSanitizer each takes ten times as long. */
-#ifdef __SANITIZE_THREAD__
-#define MANY 150000
-#else
-#define MANY 1000000
-#endif
+enum {
+	MANY = 100000, /* several batches in each pass */
+	TELLS_MS = 250 /* progress is told as seldom */
+};
 
 static atomic_uint stops;
 
@@ -624,10 +626,10 @@ stop_now(void *ctx, const struct study_progress *p)
 
 START_TEST(told_to_stop_it_says_what_it_has)
 {
-	enum { LINES = MANY };
 	unsigned pass = (unsigned)_i + 1;
 	begin();
-	write_mix("log", LINES);
+	own_clock_look_ms = TELLS_MS;
+	write_mix("log", MANY);
 	struct study s;
 	struct study_options o = options(file("log"));
 	o.tell = stop_now;
@@ -637,8 +639,8 @@ START_TEST(told_to_stop_it_says_what_it_has)
 	uint64_t requests = s.rows[0].facts.requests;
 	ck_assert(s.stopped);
 	ck_assert_uint_gt(requests, 0);
-	ck_assert_uint_lt(requests, LINES);
-	ck_assert_uint_eq(s.log.visits, pass == 1 ? requests : LINES);
+	ck_assert_uint_lt(requests, MANY);
+	ck_assert_uint_eq(s.log.visits, pass == 1 ? requests : MANY);
 	ck_assert_uint_eq(s.run_s, (requests - 1) / 100); /* what the policies have written in */
 	study_fini(&s);
 	end();
@@ -662,17 +664,17 @@ grow(void *ctx, const struct study_progress *p)
 
 START_TEST(a_log_that_grows_meanwhile_is_what_it_was)
 {
-	enum { LINES = MANY };
 	bool grown = false;
 	begin();
-	write_mix("log", LINES);
+	own_clock_look_ms = TELLS_MS;
+	write_mix("log", MANY);
 	struct study s;
 	struct study_options o = options(file("log"));
 	o.tell = grow;
 	o.ctx = &grown;
 	run(&s, &o);
 	ck_assert(grown);
-	ck_assert_uint_eq(s.rows[0].facts.requests, LINES);
+	ck_assert_uint_eq(s.rows[0].facts.requests, MANY);
 	study_fini(&s);
 	end();
 }
@@ -786,7 +788,7 @@ END_TEST
 START_TEST(the_advice_is_the_best_of_what_was_tried)
 {
 	begin();
-	write_mix("log", 100000);
+	write_mix("log", SAMPLED / 3);
 	struct study s;
 	struct advice a;
 	struct study_options o = options(file("log"));
