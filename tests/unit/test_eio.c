@@ -231,7 +231,7 @@ enum {
 	BODY = 3000,
 	LARGE = 200000, /* of the keys from FIRST_LARGE on: several pieces */
 	FIRST_LARGE = 26,
-	FILLERS = 60, /* these turn the log over */
+	FILLERS = 30, /* these turn the log over */
 	FILLER = 120000,
 	REMEMBERED = 100,  /* of each version */
 	SAVED = 300000,	   /* more than a chunk of the file that is saved */
@@ -396,10 +396,8 @@ static void
 open_memories(struct memories *m, struct cache *c)
 {
 	/* So few of so many that none is taken for known by chance. */
-	struct memory_options memory = {.sightings = 2,
-					.capacity = 50000,
-					.false_positives = 1e-2,
-					.rotate_after_s = 86400};
+	struct memory_options memory = {
+		.sightings = 2, .capacity = 4000, .false_positives = 1e-2, .rotate_after_s = 86400};
 	struct seen_options s = {.cache = c, .saved = true, .memory = memory};
 	struct baseline_options b = {.ghost = {.disk_bytes = options.disk_bytes},
 				     .memory = memory,
@@ -707,7 +705,7 @@ begin(void)
 	snprintf(good, sizeof good, "%s/good", base);
 	snprintf(log_file, sizeof log_file, "%s/log", base);
 	options = (struct cache_options){.dir = dir,
-					 .disk_bytes = 12 * MIB,
+					 .disk_bytes = 6 * MIB,
 					 .reserve_bytes = MIB,
 					 .scrub_every_s = 1,
 					 .purge_retry_ms = in_full ? 0 : 10,
@@ -770,7 +768,7 @@ START_TEST(a_call_fails)
 	fault.file = faults[_i].file;
 	fault.call = faults[_i].call;
 	fault.also = faults[_i].also;
-	int n = 1, rounds = 0, longer = in_full ? INT_MAX : 2;
+	int n = 1, rounds = 0, longer = in_full ? INT_MAX : SANITIZED ? 1 : 2;
 	for (; attempt(n, 1, n % 2, NULL) && attempt(n, INT_MAX, n % 2 == 0, faults[_i].says);
 	     n += 1 + n / longer)
 		rounds++;
