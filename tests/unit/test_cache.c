@@ -13,6 +13,7 @@
 #include "tests/kit/own_cache.h"
 #include "tests/kit/own_store.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -31,14 +32,23 @@ begin(void)
 
 /* ---- what a key's object looks like: everything follows from key and size -------------------- */
 
+/* Eight bytes at once: under ThreadSanitizer one by one is half of what this file costs. */
 static void
 body_of(const char *key, uint64_t at, char *to, size_t n)
 {
 	uint64_t x = 0;
 	for (const char *p = key; *p; p++)
 		x = x * 131 + (unsigned char)*p;
-	for (size_t i = 0; i < n; i++)
-		to[i] = (char)((x + (at + i) * 2654435761u) >> 7);
+	for (size_t i = 0; i < n; i += 8) {
+		uint64_t eight = 0;
+		for (unsigned k = 0; k < 8; k++)
+			eight |= ((x + (at + i + k) * 2654435761u) >> 7 & 0xff) << 8 * k;
+		eight = htole64(eight);
+		if (n - i >= 8)
+			memcpy(to + i, &eight, 8);
+		else
+			memcpy(to + i, &eight, n - i);
+	}
 }
 
 static struct terms

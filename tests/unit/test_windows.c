@@ -11,6 +11,7 @@
 #include "proxy/cache/cache_inside.h"
 #include "proxy/cache/cache_write.h"
 #include "tests/kit/ask.h"
+#include "tests/kit/own_disk.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -452,8 +453,11 @@ begin(void)
 {
 	tmpdir_make(dir, sizeof dir);
 	ck_assert_int_eq(mailbox_init(&home), 0);
-	options = (struct cache_options){
-		.dir = dir, .disk_bytes = 1 << 30, .memory_bytes = 64 << 20, .shards = 1};
+	options = (struct cache_options){.dir = dir,
+					 .disk_bytes = 1 << 30,
+					 .memory_bytes = 64 << 20,
+					 .shards = 1,
+					 .ops = unsynced_disk()};
 	number = tried_n = 0;
 	tried = calloc(CASES, sizeof *tried);
 	try = (struct attempt){.inside = true};
