@@ -56,6 +56,6 @@ done
 [ ${#programs[@]} -eq 0 ] || longest_first "${programs[@]}" | tr '\n' '\0' |
 	xargs -0 -n 1 -P "${JOBS:-$(($(nproc) * 2))}" bash -c 'run_one "$1"' run_one
 touch "$folder/counts" "$folder/took"
-[ $# -le 10 ] || echo "slowest: $(sort -rn "$folder/took" | awk 'NR <= 10 { printf "%s%s %s s", NR > 1 ? ", " : "", $2, $1 }')"
+[ $# -le 10 ] || echo "slowest: $(sort -rn "$folder/took" | awk 'NR <= 10 { printf("%s%s %s s", (NR > 1 ? ", " : ""), $2, $1) }')"
 sort -k 2,2 -s -u "$folder/took" build/took >"$folder/all" && mv "$folder/all" build/took
 awk '{ p += $1; f += $2 } END { print p + 0 " passed, " f + 0 " failed"; exit !(p > 0 && f == 0 && NR == '$#') }' "$folder/counts"
