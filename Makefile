@@ -113,8 +113,12 @@ $(B)/tests/test_work: tests/unit/test_work.c $(COUNTED) $(B)/lib/libbase.a
 
 # A scenario is a program of its own: tests/kit, the real proxy (TWICE), no room.
 KIT := $(call obj,tests/kit)
-$(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT)
+$(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT) | $(B)/kit/clock.so
 	$(LINK) -o $@ $^ $(PKG_LIBS)
+# The test's clock, loaded into proxies before the C library; the sanitizers are in the proxy itself.
+$(B)/kit/clock.so: tests/kit/preload/clock.c tests/kit/preload/clock.map $(B)/flags
+	@mkdir -p $(@D); echo "$(CC) $@"; $(CC) -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 $(CPPFLAGS) $(CFLAGS) \
+		-U_FORTIFY_SOURCE -fPIC -MMD -MP -shared -Wl,--version-script=tests/kit/preload/clock.map -o $@ $<
 
 # A fuzzer names its rooms too; its main is replay.c with the corpus, or (MODE=fuzz) libFuzzer's.
 FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer,$(B)/tests/fuzz/replay.o)
@@ -152,7 +156,7 @@ CHECKS = $(addprefix tests/lint/,layers.sh pure.sh version.sh $(if $(HARDEN),har
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 fuzzers: $(FUZZERS)
 
-SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/scenario tests/fuzz bench))
+SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/kit/preload tests/scenario tests/fuzz bench))
 # Tables of rows (headers without a guard) are aligned by hand.
 FORMATTED = $(filter %.c,$(SOURCES)) $(shell grep -l '^\#ifndef .*_H$$' $(filter %.h,$(SOURCES)))
 lint: $(LIBS) $(call obj,proxy/cli)

@@ -297,7 +297,7 @@ launch(void)
 		open(text("%s/stdout", kit_dir()), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	struct words *w = kit_alloc(sizeof *w);
 	kit_hand_over(edge.handed, edge.handed_n, edge.handed_names);
-	edge.pid = kit_spawn((const char *const *)edge.flags, (const int[]){-1, out, err[1]});
+	edge.pid = kit_spawn_proxy((const char *const *)edge.flags, (const int[]){-1, out, err[1]});
 	kit_hand_over(NULL, 0, NULL);
 	edge.starts++;
 	close(err[1]);
@@ -523,8 +523,10 @@ edge_stop(void)
 {
 	if (!edge.pid)
 		fail("no proxy runs");
+	int64_t times = clock_lets_end();
 	edge_signal(SIGTERM);
 	int status = edge_wait_exit();
+	clock_goes_on(times);
 	if (status != 0)
 		fail("the proxy was asked to stop and ended with %d", status);
 }

@@ -370,20 +370,29 @@ static char listen_pid[32] = "LISTEN_PID="; /* the child's, who writes it itself
 /* The environment of the next process. In the parent: other threads of it may hold locks as it forks,
  * which nobody in the child would ever give back. */
 static char **
-environment(void)
+environment(bool is_proxy)
 {
 	size_t n = 0, k = 0;
-	if (!handed.n)
+	const char *preload, *clock;
+	bool clocked = is_proxy && clock_is_lent(&preload, &clock);
+	if (!handed.n && !clocked)
 		return environ;
 	while (environ[n])
 		n++;
-	char **all = kit_alloc((n + 4) * sizeof *all);
+	char **all = kit_alloc((n + 6) * sizeof *all);
 	for (size_t i = 0; i < n; i++)
-		if (strncmp(environ[i], "LISTEN_", 7) != 0)
+		if (strncmp(environ[i], "LISTEN_", 7) != 0 &&
+		    (!clocked || strncmp(environ[i], "LD_PRELOAD=", 11) != 0))
 			all[k++] = environ[i];
-	all[k++] = listen_pid;
-	all[k++] = text("LISTEN_FDS=%u", handed.n);
-	all[k++] = text("LISTEN_FDNAMES=%s", handed.names);
+	if (clocked) {
+		all[k++] = (char *)(uintptr_t)preload;
+		all[k++] = (char *)(uintptr_t)clock;
+	}
+	if (handed.n) {
+		all[k++] = listen_pid;
+		all[k++] = text("LISTEN_FDS=%u", handed.n);
+		all[k++] = text("LISTEN_FDNAMES=%s", handed.names);
+	}
 	all[k] = NULL;
 	return all;
 }
@@ -424,10 +433,9 @@ say_pid(void)
 	listen_pid[sizeof "LISTEN_PID=" - 1 + n] = '\0';
 }
 
-pid_t
-kit_spawn(const char *const *argv, const int fds[3])
+static pid_t
+spawn(const char *const *argv, const int fds[3], char **with)
 {
-	char **with = environment();
 	pid_t parent = getpid(), pid = fork();
 	if (pid < 0)
 		kit_fail(__FILE__, __LINE__, "fork: %s", strerror(errno));
@@ -448,6 +456,19 @@ kit_spawn(const char *const *argv, const int fds[3])
 	execvp(argv[0], (char *const *)(uintptr_t)argv);
 	dprintf(2, "cannot start %s: %s\n", argv[0], strerror(errno));
 	_exit(127);
+}
+
+pid_t
+kit_spawn(const char *const *argv, const int fds[3])
+{
+	return spawn(argv, fds, environment(false));
+}
+
+pid_t
+kit_spawn_proxy(const char *const *argv, const int fds[3])
+{
+	clock_begin_proxy();
+	return spawn(argv, fds, environment(true));
 }
 
 int

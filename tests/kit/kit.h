@@ -38,6 +38,7 @@
 #include <string.h>
 
 #include "tests/kit/client.h"
+#include "tests/kit/clock.h"
 #include "tests/kit/edge.h"
 #include "tests/kit/h2.h"
 #include "tests/kit/origin.h"

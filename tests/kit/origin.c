@@ -279,7 +279,7 @@ static void
 add_date(struct heap *h)
 {
 	char buf[64];
-	time_t now = time(NULL);
+	time_t now = clock_s();
 	struct tm tm;
 	strftime(buf, sizeof buf, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", gmtime_r(&now, &tm));
 	heap_add(h, buf, strlen(buf));

@@ -1,0 +1,189 @@
+/* clock.c - the test's side of the clock: writes its eras, and sees that the proxies came along. */
+#include "tests/kit/inside.h"
+
+#include "tests/kit/clock_page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static struct clock_page *page;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_too_late; /* a proxy lives by the machine's clock */
+
+void
+clock_begin_proxy(void)
+{
+	is_too_late |= !page;
+}
+
+/* The library lies beside the folder of the scenario's own program. */
+static char *
+library(void)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	if (n < 0)
+		fail("/proc/self/exe: %s", strerror(errno));
+	self[n] = '\0';
+	for (int up = 0; up < 2; up++)
+		*strrchr(self, '/') = '\0';
+	char *path = text("%s/kit/clock.so", self);
+	if (access(path, R_OK) < 0)
+		fail("there is no %s: make scenario builds it", path);
+	return path;
+}
+
+static char *
+page_path(void)
+{
+	return text("%s/clock", kit_dir());
+}
+
+bool
+clock_is_lent(const char **preload, const char **shared)
+{
+	if (!page)
+		return false;
+	const char *before = getenv("LD_PRELOAD");
+	*preload = before && *before ? text("LD_PRELOAD=%s:%s", library(), before)
+				     : text("LD_PRELOAD=%s", library());
+	*shared = text("KIT_CLOCK=%s", page_path());
+	return true;
+}
+
+static void
+make_page(void)
+{
+	if (is_too_late)
+		fail("the clock is asked for before the first proxy starts");
+	int fd = open(page_path(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0 || fchmod(fd, 0666) || ftruncate(fd, sizeof *page))
+		fail("cannot make %s: %s", page_path(), strerror(errno));
+	page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		fail("cannot map %s: %s", page_path(), strerror(errno));
+	close(fd);
+	int64_t now = clock_machine_ns(CLOCK_MONOTONIC);
+	page->real_ahead_ns = clock_machine_ns(CLOCK_REALTIME) - now;
+	page->boot_ahead_ns = clock_machine_ns(CLOCK_BOOTTIME) - now;
+	page->era[0] = (struct clock_era){.machine_ns = now, .own_ns = now, .times = 1};
+}
+
+/* How long until a second of CLOCK_REALTIME begins. */
+static int64_t
+to_whole_second(const struct clock_era *e)
+{
+	int64_t in_second = (e->own_ns + page->real_ahead_ns) % 1000000000;
+	return e->times && in_second ? 1000000000 - in_second : 0;
+}
+
+/* From now on, and that much later than it is. times: -1 as before. */
+static int64_t
+begin_era(int64_t times, int64_t later_ns)
+{
+	pthread_mutex_lock(&lock);
+	if (!page)
+		make_page();
+	struct clock_era e = clock_era(page);
+	e.own_ns = clock_own_ns(&e) + later_ns;
+	e.machine_ns = clock_machine_ns(CLOCK_MONOTONIC);
+	if (times == 0)
+		e.own_ns += to_whole_second(&e);
+	e.times = times < 0 ? e.times : times;
+	page->era[(atomic_load(&page->eras) + 1) % CLOCK_ERAS] = e;
+	atomic_fetch_add(&page->eras, 1);
+	pthread_mutex_unlock(&lock);
+	return e.own_ns;
+}
+
+void
+clock_hold(void)
+{
+	begin_era(0, 0);
+}
+
+void
+clock_run(unsigned times)
+{
+	begin_era(times, 0);
+}
+
+int64_t
+clock_lets_end(void)
+{
+	if (!page)
+		return -1;
+	int64_t times = clock_era(page).times;
+	if (!times)
+		clock_run(1);
+	return times;
+}
+
+void
+clock_goes_on(int64_t times)
+{
+	if (times >= 0)
+		begin_era(times, 0);
+}
+
+/* Of a thread: 'R', 'S', ...; 'X' when it is gone. */
+static char
+state_of(const struct clock_waiter *w, int tid)
+{
+	char line[512], path[64], *name_ends;
+	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", w->pid, tid);
+	FILE *f = fopen(path, "r");
+	bool any = f && fgets(line, sizeof line, f);
+	if (f)
+		fclose(f);
+	return any && (name_ends = strrchr(line, ')')) ? name_ends[2] : 'X';
+}
+
+/* Its limit is not reached, or it waits for something else than time, or it has ended or is stopped. */
+static bool
+came_along(const struct clock_waiter *w, int64_t now_ns)
+{
+	int tid = atomic_load(&w->tid);
+	int64_t until = atomic_load(&w->until_ns);
+	if (!tid || until > now_ns)
+		return true;
+	char state = state_of(w, tid);
+	return strchr("ZXTt", state) || (until == CLOCK_AT_WORK && state == 'S' &&
+					 atomic_load(&w->until_ns) == CLOCK_AT_WORK);
+}
+
+void
+clock_advance(int64_t ms)
+{
+	int64_t now_ns = begin_era(-1, ms * 1000000);
+	uint32_t n = atomic_load(&page->waiters);
+	for (uint32_t i = 0; i < n && i < CLOCK_WAITERS; i++)
+		wait_until(came_along(&page->waiter[i], now_ns));
+}
+
+static int64_t
+own_ns(void)
+{
+	struct clock_era e;
+	if (!page)
+		return clock_machine_ns(CLOCK_MONOTONIC);
+	e = clock_era(page);
+	return clock_own_ns(&e);
+}
+
+int64_t
+clock_ms(void)
+{
+	return own_ns() / 1000000;
+}
+
+int64_t
+clock_s(void)
+{
+	int64_t ns = page ? own_ns() + page->real_ahead_ns : clock_machine_ns(CLOCK_REALTIME);
+	return ns / 1000000000;
+}
