@@ -518,6 +518,16 @@ client_closed(struct client *c)
 	return client_try_closed(c, (int)kit_patience_ms(), &extra) && extra == 0;
 }
 
+bool
+client_has_ended(struct client *c)
+{
+	bool failed = c->failed;
+	while (more(c, 0))
+		;
+	c->failed = c->ended ? c->failed : failed;
+	return c->ended;
+}
+
 void
 client_expect_closed(struct client *c)
 {

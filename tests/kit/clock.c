@@ -143,26 +143,33 @@ state_of(const struct clock_waiter *w, int tid)
 	return any && (name_ends = strrchr(line, ')')) ? name_ends[2] : 'X';
 }
 
-/* Its limit is not reached, or it waits for something else than time, or it has ended or is stopped. */
+/* It waits, and not for a time that has come; or it has ended, or is stopped. In the kernel's words: it
+ * sleeps ('S') only while nothing that it waits for is there. A frozen one does not, it is in 'D'. */
 static bool
-came_along(const struct clock_waiter *w, int64_t now_ns)
+is_at_rest(const struct clock_waiter *w, int64_t now_ns)
 {
 	int tid = atomic_load(&w->tid);
 	int64_t until = atomic_load(&w->until_ns);
-	if (!tid || until > now_ns)
+	char state = tid ? state_of(w, tid) : 'R';
+	if (strchr("ZXTt", state))
 		return true;
-	char state = state_of(w, tid);
-	return strchr("ZXTt", state) || (until == CLOCK_AT_WORK && state == 'S' &&
-					 atomic_load(&w->until_ns) == CLOCK_AT_WORK);
+	return state == 'S' && (until == CLOCK_AT_WORK || until > now_ns) &&
+	       atomic_load(&w->until_ns) == until;
+}
+
+static void
+settle(int64_t now_ns)
+{
+	uint32_t n = atomic_load(&page->waiters);
+	for (uint32_t i = 0; i < n && i < CLOCK_WAITERS; i++)
+		wait_until(is_at_rest(&page->waiter[i], now_ns));
 }
 
 void
 clock_advance(int64_t ms)
 {
-	int64_t now_ns = begin_era(-1, ms * 1000000);
-	uint32_t n = atomic_load(&page->waiters);
-	for (uint32_t i = 0; i < n && i < CLOCK_WAITERS; i++)
-		wait_until(came_along(&page->waiter[i], now_ns));
+	clock_settle();
+	settle(begin_era(-1, ms * 1000000));
 }
 
 static int64_t
@@ -186,4 +193,12 @@ clock_s(void)
 {
 	int64_t ns = page ? own_ns() + page->real_ahead_ns : clock_machine_ns(CLOCK_REALTIME);
 	return ns / 1000000000;
+}
+
+void
+clock_settle(void)
+{
+	if (!page)
+		fail("there is no clock of the test's");
+	settle(own_ns());
 }

@@ -26,8 +26,9 @@
 
 /* Time stands still, at the beginning of a second of the clock on the wall (the next, where it ran). */
 void clock_hold(void);
-/* It is ms later. When this returns, each thread of a proxy whose time had come has woken, has done
- * what was due, and waits again (or has ended). */
+/* Waits until each thread of a proxy waits: what the test sent has been read, what was due is done. */
+void clock_settle(void);
+/* That, and then it is ms later, and that again: who was due has woken and has done it. */
 void clock_advance(int64_t ms);
 /* It runs, `times` as fast as the machine's. */
 void clock_run(unsigned times);

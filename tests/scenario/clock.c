@@ -92,9 +92,9 @@ SCENARIO("the proxies beside and the next process live by the same clock")
 	clock_hold();
 	begin();
 	origin_says("/y", .fields = "Cache-Control: max-age=1000\r\n", .body = "hello");
-	unsigned port = edge_beside(
-		"origins: [ { url: %O } ]\nlisten: [ \"127.0.0.1:0\" ]\nadmin: \"127.0.0.1:0\"\n"
-		"admission: { sightings: 1 }\ncache: { memory: 8MiB }\n");
+	unsigned port = edge_beside("listen: [ \"127.0.0.1:0\" ]\nadmin: \"127.0.0.1:0\"\n"
+				    "origins: [ { url: %O } ]\nadmission: { sightings: 1 }\n"
+				    "cache: { dir: %D/other, disk: 64MiB, memory: 8MiB }\n");
 	struct client *c = client_open_to(port);
 	client_request(c, "GET", "/y", NULL);
 	expect_status(client_read(c, "GET"), 200);
