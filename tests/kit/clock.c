@@ -3,6 +3,7 @@
 
 #include "tests/kit/clock_page.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -132,10 +133,10 @@ clock_goes_on(int64_t times)
 
 /* Of a thread: 'R', 'S', ...; 'X' when it is gone. */
 static char
-state_of(const struct clock_waiter *w, int tid)
+state_of(int pid, int tid)
 {
 	char line[512], path[64], *name_ends;
-	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", w->pid, tid);
+	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
 	FILE *f = fopen(path, "r");
 	bool any = f && fgets(line, sizeof line, f);
 	if (f)
@@ -143,26 +144,56 @@ state_of(const struct clock_waiter *w, int tid)
 	return any && (name_ends = strrchr(line, ')')) ? name_ends[2] : 'X';
 }
 
+/* Until when it waits; CLOCK_AT_WORK: not until any time. */
+static int64_t
+waits_until(int tid)
+{
+	uint32_t n = atomic_load(&page->waiters);
+	for (uint32_t i = n < CLOCK_WAITERS ? n : CLOCK_WAITERS; i > 0; i--)
+		if (atomic_load(&page->waiter[i - 1].tid) == tid)
+			return atomic_load(&page->waiter[i - 1].until_ns);
+	return CLOCK_AT_WORK;
+}
+
 /* It waits, and not for a time that has come; or it has ended, or is stopped. In the kernel's words: it
  * sleeps ('S') only while nothing that it waits for is there. A frozen one does not, it is in 'D'. */
 static bool
-is_at_rest(const struct clock_waiter *w, int64_t now_ns)
+is_at_rest(int pid, int tid, int64_t now_ns)
 {
-	int tid = atomic_load(&w->tid);
-	int64_t until = atomic_load(&w->until_ns);
-	char state = tid ? state_of(w, tid) : 'R';
+	int64_t until = waits_until(tid);
+	char state = state_of(pid, tid);
 	if (strchr("ZXTt", state))
 		return true;
 	return state == 'S' && (until == CLOCK_AT_WORK || until > now_ns) &&
-	       atomic_load(&w->until_ns) == until;
+	       waits_until(tid) == until;
 }
 
 static void
+settle_process(int pid, int64_t now_ns)
+{
+	DIR *d = opendir(text("/proc/%d/task", pid));
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			wait_until(is_at_rest(pid, atoi(e->d_name), now_ns));
+	if (d)
+		closedir(d);
+}
+
+/* Each process once that ever waited. */
+static void
 settle(int64_t now_ns)
 {
+	int seen[64], seen_n = 0;
 	uint32_t n = atomic_load(&page->waiters);
-	for (uint32_t i = 0; i < n && i < CLOCK_WAITERS; i++)
-		wait_until(is_at_rest(&page->waiter[i], now_ns));
+	for (uint32_t i = 0; i < n && i < CLOCK_WAITERS; i++) {
+		int pid = page->waiter[i].pid, k = 0;
+		while (k < seen_n && seen[k] != pid)
+			k++;
+		if (k < seen_n || k == 64)
+			continue;
+		seen[seen_n++] = pid;
+		settle_process(pid, now_ns);
+	}
 }
 
 void

@@ -12,8 +12,8 @@
  * A pause of up to a tenth of a second by nanosleep or poll is no time but a turn given to others: it
  * takes the machine's. Everything else that a limit of time ends waits for the test.
  *
- * While edge_stop, edge_restart or the end of the scenario wait for a proxy to end, a held clock runs as
- * the machine's does, for an end takes some time.
+ * While the kit waits for a proxy to end (edge_stop, edge_restart, edge_becomes, edge_wait_exit, and the
+ * end of the scenario), a held clock runs as the machine's does, for an end takes some time.
  *
  * Units     milliseconds, of CLOCK_MONOTONIC as the proxies see it; clock_s: unix time in seconds.
  * Errors    all but clock_ms and clock_s fail the scenario when the first of them comes after a proxy

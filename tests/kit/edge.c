@@ -474,7 +474,9 @@ edge_restart(void)
 void
 edge_becomes(pid_t pid, int ends)
 {
+	int64_t times = clock_lets_end();
 	int status = kit_reap(edge.pid, 2 * kit_patience_ms());
+	clock_goes_on(times);
 	edge.pid = pid;
 	if (status != ends)
 		fail("the process before ended with %d", status);
@@ -483,7 +485,9 @@ edge_becomes(pid_t pid, int ends)
 int
 edge_wait_exit(void)
 {
+	int64_t times = clock_lets_end();
 	int status = kit_reap(edge.pid, 2 * kit_patience_ms());
+	clock_goes_on(times);
 	if (status == -1000) {
 		note_threads();
 		fail("the proxy did not end");
@@ -523,10 +527,8 @@ edge_stop(void)
 {
 	if (!edge.pid)
 		fail("no proxy runs");
-	int64_t times = clock_lets_end();
 	edge_signal(SIGTERM);
 	int status = edge_wait_exit();
-	clock_goes_on(times);
 	if (status != 0)
 		fail("the proxy was asked to stop and ended with %d", status);
 }
