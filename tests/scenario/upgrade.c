@@ -167,6 +167,8 @@ stand_between(const char *does, char **argv)
 		if (!last)
 			hold(p.bytes[0]);
 		pass_on(sides[!from].fd, &p);
+		if (!last && p.bytes[0] == READY)
+			close(creat(mark("on", READY), 0600));
 	}
 }
 
@@ -335,11 +337,10 @@ expect_all_works(const char *name)
 SCENARIO("an upgrade waits for no unsafe method of what is not stored")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");
+	clock_hold();
 	start_by_link();
 	expect_status(ask("POST", "/nothing", "Content-Length: 0\r\n", NULL), 200);
-	int64_t begun = kit_now_ms();
-	edge_becomes(upgraded(), 0);
-	expect_that(kit_now_ms() - begun < 4000, "it took %d ms", (int)(kit_now_ms() - begun));
+	edge_becomes(upgraded(), 0); /* though no time passes */
 	expect(!edge_said("purge log has taken"));
 	expect_answer(get("/nothing"), 200, "hello");
 }
@@ -419,20 +420,21 @@ become_no_heir(const char *what)
 static void
 purge_at_each(const int *steps, int n, struct client **told)
 {
-	int64_t released_ms = 0;
 	for (int i = 0; i < n; i++) {
 		char *now = url_of(text("/now-%d", steps[i]));
 		char *later = url_of(text("/later-%d", steps[i]));
+		if (steps[i] == GO) {
+			/* The admin server has a second for what it is at, and is then left: nobody
+			 * waits for a purge that waits for the end of the upgrade. */
+			wait_until(access(mark("on", READY), F_OK) == 0);
+			clock_advance(1000);
+		}
 		wait_until(access(mark("at", steps[i]), F_OK) == 0);
-		/* Nobody waits for a purge that waits for the end of the upgrade. */
-		if (steps[i] == GO)
-			expect_between((double)(kit_now_ms() - released_ms), 0, 4000);
 		told[i] = client_open_to(edge_admin_port());
 		client_send(told[i], text("POST /purge?%s&%s HTTP/1.1\r\nHost: localhost\r\n"
 					  "Content-Length: 0\r\n\r\n",
 					  now, later));
 		expect_int(close(creat(mark("go", steps[i]), 0600)), 0);
-		released_ms = kit_now_ms();
 	}
 }
 
@@ -443,6 +445,7 @@ SCENARIO("a purge at any moment of an upgrade holds, and its answer comes when i
 	struct client *told[STEPS];
 	int pid = 0;
 	origin_says("*", .fields = FRESH, .body = "hello");
+	clock_hold();
 	start_by_link();
 	store("/kept");
 	for (int i = 0; i < STEPS; i++) {
@@ -451,16 +454,12 @@ SCENARIO("a purge at any moment of an upgrade holds, and its answer comes when i
 	}
 	become_no_heir("between");
 	edge_signal(SIGUSR2);
-	int64_t begun_ms = kit_now_ms();
 	purge_at_each(steps, STEPS, told);
 	for (int i = 0; i < STEPS; i++) {
 		struct answer a = client_read(told[i], "POST");
-		bool is_late = kit_now_ms() - begun_ms > 4000; /* on a slow machine */
 		note("at message %d", steps[i]);
-		expect_status(a, is_late && a.status == 503 ? 503 : 200);
-		expect_that(strstr(a.body,
-				   a.status == 200 ? "\"durable\": true" : "\"durable\": false"),
-			    "%s", a.body);
+		expect_status(a, 200);
+		expect_that(strstr(a.body, "\"durable\": true"), "%s", a.body);
 		client_close(told[i]);
 	}
 	FILE *f = fopen(mark("pid", 0), "r");
