@@ -318,9 +318,7 @@ SCENARIO("a kept connection that dies under an idempotent request costs nothing;
 static void
 expect_lines(const char *words, int n)
 {
-	for (int64_t end = kit_now_ms() + kit_patience_ms();
-	     edge_times_said(words) < n && kit_now_ms() < end;)
-		kit_pause();
+	wait_until(edge_times_said(words) >= n);
 	expect_int(edge_times_said(words), n);
 }
 

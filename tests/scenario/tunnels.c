@@ -52,7 +52,7 @@ comes(int fd, int ms)
 static int
 take(void)
 {
-	expect(comes(door, 10000));
+	expect(comes(door, KIT_FOREVER));
 	int fd = accept(door, NULL, NULL);
 	expect(fd >= 0);
 	return fd;
@@ -63,7 +63,7 @@ static size_t
 hear(int fd, char *p, size_t n)
 {
 	size_t got = 0;
-	while (got < n && comes(fd, 20000)) {
+	while (got < n && comes(fd, KIT_FOREVER)) {
 		ssize_t r = recv(fd, p + got, n - got, 0);
 		if (r <= 0)
 			break;
@@ -115,7 +115,7 @@ static bool
 ends(int fd)
 {
 	char byte;
-	return comes(fd, 20000) && recv(fd, &byte, 1, 0) <= 0;
+	return comes(fd, KIT_FOREVER) && recv(fd, &byte, 1, 0) <= 0;
 }
 
 static struct client *
@@ -396,7 +396,7 @@ SCENARIO("a reset by either side reaches the other")
 	setsockopt(o, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 	close(o);
 	size_t extra = 0;
-	expect(client_try_closed(c, (int)kit_patience_ms(), &extra));
+	expect(client_try_closed(c, KIT_FOREVER, &extra));
 	client_close(c);
 	c = tunnel(&o);
 	client_reset(c);
