@@ -2,6 +2,7 @@
 #include "filter/mix.h"
 #include "tests/kit/inside.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <endian.h>
 #include <errno.h>
@@ -586,6 +587,22 @@ run_program(const char *const *argv)
 		}
 	}
 	return (struct output){kit_reap(pid, -1), h[0].p, h[1].p, h[0].n};
+}
+
+int
+kit_connects_in_vain(const char *address, unsigned port)
+{
+	enum { SYN_SENT = 2 };
+	char line[512];
+	unsigned to, to_port, state;
+	int n = 0;
+	FILE *f = fopen("/proc/net/tcp", "r");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "%*d: %*8x:%*4x %8x:%4x %2x", &to, &to_port, &state) == 3)
+			n += to == inet_addr(address) && to_port == port && state == SYN_SENT;
+	if (f)
+		fclose(f);
+	return n;
 }
 
 void

@@ -57,6 +57,17 @@ void kit_at(const char *file, int line, const char *word);
 #define edge_restart(...)	(KIT_HERE("edge_restart"), edge_restart(__VA_ARGS__))
 #define clock_settle(...)	(KIT_HERE("clock_settle"), clock_settle(__VA_ARGS__))
 #define clock_advance(...)	(KIT_HERE("clock_advance"), clock_advance(__VA_ARGS__))
+#define h2_wait_head(...)	(KIT_HERE("h2_wait_head"), h2_wait_head(__VA_ARGS__))
+#define h2_wait_body(...)	(KIT_HERE("h2_wait_body"), h2_wait_body(__VA_ARGS__))
+#define h2_wait_end(...)	(KIT_HERE("h2_wait_end"), h2_wait_end(__VA_ARGS__))
+#define h2_wait_goaway(...)	(KIT_HERE("h2_wait_goaway"), h2_wait_goaway(__VA_ARGS__))
+#define h2_raw_end(...)		(KIT_HERE("h2_raw_end"), h2_raw_end(__VA_ARGS__))
+#define h2_raw_wait(...)	(KIT_HERE("h2_raw_wait"), h2_raw_wait(__VA_ARGS__))
+#define h2_ping(...)		(KIT_HERE("h2_ping"), h2_ping(__VA_ARGS__))
+#define h2_ask(...)		(KIT_HERE("h2_ask"), h2_ask(__VA_ARGS__))
+#define edge_start_flags(...)	(KIT_HERE("edge_start_flags"), edge_start_flags(__VA_ARGS__))
+#define edge_kill9(...)		(KIT_HERE("edge_kill9"), edge_kill9(__VA_ARGS__))
+#define edge_purge(...)		(KIT_HERE("edge_purge"), edge_purge(__VA_ARGS__))
 #define h2_read(...)		(KIT_HERE("h2_read"), h2_read(__VA_ARGS__))
 #endif
 

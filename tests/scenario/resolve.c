@@ -371,23 +371,6 @@ listen_in_vain(const char *address, unsigned port)
 	}
 }
 
-/* How many sockets of this machine have asked that address for a connection, and hear nothing. */
-static int
-connects_in_vain(const char *address, unsigned port)
-{
-	enum { SYN_SENT = 2 };
-	char line[512];
-	unsigned to, to_port, state;
-	int n = 0;
-	FILE *f = fopen("/proc/net/tcp", "r");
-	while (f && fgets(line, sizeof line, f))
-		if (sscanf(line, "%*d: %*8x:%*4x %8x:%4x %2x", &to, &to_port, &state) == 3)
-			n += to == inet_addr(address) && to_port == port && state == SYN_SENT;
-	if (f)
-		fclose(f);
-	return n;
-}
-
 SCENARIO("a silent address of two costs one request half of connect_timeout, not each")
 {
 	begin("    connect_timeout: 4s\n");
@@ -399,11 +382,11 @@ SCENARIO("a silent address of two costs one request half of connect_timeout, not
 		    .close = true, .times = 1000);
 	clock_hold();
 	edge_start();
-	int slow = 0, in_vain = connects_in_vain("127.0.0.2", origin_port());
+	int slow = 0, in_vain = kit_connects_in_vain("127.0.0.2", origin_port());
 	for (int i = 0; i < 30; i++) {
 		struct call *call = call_get("/closes");
 		wait_until(call_is_done(call) ||
-			   connects_in_vain("127.0.0.2", origin_port()) > in_vain);
+			   kit_connects_in_vain("127.0.0.2", origin_port()) > in_vain);
 		if (!call_is_done(call)) {
 			slow++;
 			clock_advance(1900);
