@@ -639,12 +639,14 @@ SCENARIO("an origin that has said all takes what is said to it, or the tunnel en
 	edge_yaml(text("origins:\n  - { url: \"http://127.0.0.1:%u\", read_timeout: 300ms }\n"
 		       "routes:\n  - { path: /ws, upgrade: [ websocket ] }\n",
 		       open_door()));
+	clock_hold();
 	edge_start();
 	int o;
 	struct client *c = tunnel(&o);
 	char *much = pattern(1, BYTES);
 	shutdown(o, SHUT_WR);
-	wait_until((client_send_some(c, much, BYTES), edge_stat("tunnels.closed") == 1));
+	wait_until((client_send_some(c, much, BYTES), clock_advance(100),
+		    edge_stat("tunnels.closed") == 1));
 	client_reset(c);
 	close(o);
 }
