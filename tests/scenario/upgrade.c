@@ -167,7 +167,7 @@ stand_between(const char *does, char **argv)
 		if (!last)
 			hold(p.bytes[0]);
 		pass_on(sides[!from].fd, &p);
-		if (!last && p.bytes[0] == READY)
+		if (p.bytes[0] == READY)
 			close(creat(mark("on", READY), 0600));
 	}
 }
@@ -834,13 +834,17 @@ SCENARIO_IN(
 {
 	origin_says("*", .fields = FRESH, .body = "hello");
 	edge_yaml("timeouts: { upgrade: 5s }\n");
+	clock_hold();
 	start_by_link();
 	store("/kept");
 	become_no_heir(text("between-hang-%d", GO));
 	edge_signal(SIGUSR2);
 	wait_until(access(mark("at", GO), F_OK) == 0);
-	expect_hit(get("/kept"));
+	struct call *waits = call_get("/kept");
+	clock_advance(5000);
+	clock_run(1);
 	wait_until(edge_said("was not ready within 5 s"));
+	expect_hit(call_wait(waits));
 	expect_all_works("after");
 	link_to(program_itself);
 	edge_becomes(upgraded(), 0);
@@ -868,6 +872,7 @@ SCENARIO_IN(30, "a reload that is asked for within an upgrade that fails is done
 	expect(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
 	origin_says("*", .fields = FRESH, .body = "hello");
 	edge_yaml(text("timeouts: { upgrade: 4s }\naccess_log: %s\n", log));
+	clock_hold();
 	start_by_link();
 	store("/kept");
 	link_to_slow(self);
@@ -879,7 +884,11 @@ SCENARIO_IN(30, "a reload that is asked for within an upgrade that fails is done
 	client_send(c, "POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
 	wait_until((get("/kept"), access(log, F_OK) == 0)); /* it has begun, and waits */
 	expect_int(close(creat(in_dir("go"), 0600)), 0);
+	wait_until(access(mark("on", READY), F_OK) == 0);
+	clock_advance(1000); /* the admin server, which waits with the reload, is left then */
 	wait_until(access(mark("at", GO), F_OK) == 0);
+	clock_advance(4000);
+	clock_run(1);
 	wait_until(edge_said("the upgrade has failed"));
 	expect_status(client_read(c, "POST"), 200);
 	client_close(c);
@@ -898,12 +907,15 @@ SCENARIO_IN(30, "an upgrade that fails takes all sockets back, also when no desc
 			 "%s\"127.0.0.1:%u\"", i ? ", " : "", ports[i]);
 	}
 	edge_yaml(text("timeouts: { upgrade: 4s }\nlisten: [ %s ]\n", listen));
+	clock_hold();
 	start_by_link();
 	store("/kept");
 	become_no_heir(text("between-hang-%d", GO));
 	edge_signal(SIGUSR2);
 	wait_until(access(mark("at", GO), F_OK) == 0);
 	edge_let_open(false);
+	clock_advance(4000);
+	clock_run(1);
 	wait_until(edge_said("the upgrade has failed"));
 	edge_let_open(true);
 	for (int i = 0; i < 12; i++) { /* either worker's */
