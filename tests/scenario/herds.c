@@ -53,6 +53,7 @@ SCENARIO("after one client's error, or its private answer, there is one fetch fo
 			    .fields = bringers[i].answer, .body = "mine");
 		origin_says(bringers[i].path, .fields = FRESH, .body = "ours", .hold_head = go[i]);
 	}
+	clock_hold();
 	edge_start();
 	for (int i = 0; i < N; i++) {
 		struct call *calls[HERD];
@@ -72,6 +73,7 @@ SCENARIO("one client's credentials let nobody loose who waits behind it")
 	struct call *calls[HERD];
 	origin_says("/x", .fields = FRESH, .body = "mine", .hold_head = go);
 	origin_says("/x", .fields = FRESH, .body = "ours", .times = 99);
+	clock_hold();
 	edge_start();
 	struct call *own = call_with("GET", "/x", "Authorization: Basic eDp5\r\n", NULL);
 	origin_wait_requests(1);
@@ -89,6 +91,7 @@ SCENARIO("a private answer lets others fetch side by side, until one comes that 
 	struct call *calls[HERD];
 	origin_says("/x", .fields = "Cache-Control: private\r\n", .body = "mine");
 	origin_says("/x", .fields = FRESH, .body = "ours", .hold_head = go, .times = 2 * HERD);
+	clock_hold();
 	edge_start();
 	expect_answer(get_with("/x", "X-Evil: 1\r\n"), 200, "mine");
 	herd(calls, HERD, "/x");
@@ -114,6 +117,7 @@ SCENARIO("followers of a leader that fails by its own fault are answered by one 
 	origin_says(paths[3], .raw = "HTTP/1.1 200 OK\r\nContent-Le", .hold_head = go[3]);
 	for (int i = 0; i < N; i++)
 		origin_says(paths[i], .fields = FRESH, .body = "well");
+	clock_hold();
 	edge_start();
 	for (int i = 0; i < N; i++) {
 		struct call *calls[HERD];
@@ -137,6 +141,7 @@ SCENARIO("each gets a try of its own while the origin fails, one at a time")
 		go[i] = barrier_new();
 		origin_says("/x", .status = 503, .body = "no", .hold_head = go[i]);
 	}
+	clock_hold();
 	edge_start();
 	herd(calls, N, "/x");
 	for (int i = 0; i < N; i++) {
@@ -156,6 +161,7 @@ SCENARIO("requests that are the same in every field share their failure")
 {
 	struct barrier *go = barrier_new();
 	origin_says("/x", .status = 503, .body = "no", .hold_head = go, .times = 9);
+	clock_hold();
 	edge_start();
 	struct call *calls[HERD];
 	for (int i = 0; i < HERD; i++)
@@ -399,6 +405,7 @@ SCENARIO("an error that the leader earned serves the stale copy to the leader al
 		    .etag = "\"1\"", .body = "old");
 	origin_says("/x", .status = 503, .body = "you did that", .hold_head = go);
 	origin_says("/x", .fields = FRESH, .etag = "\"2\"", .body = "new");
+	clock_hold();
 	edge_start_yaml(EDGE_CACHE("  stale_after: 60s\n"));
 	get("/x");
 	struct call *calls[HERD], *leader = call_with("GET", "/x", "X-Evil: 1\r\n", NULL);
@@ -459,6 +466,7 @@ SCENARIO("a page that is refused to everybody is not a queue")
 	origin_says("/x", .status = 401, .body = "who?", .hold_head = first);
 	origin_says("/x", .status = 401, .body = "who?", .times = 8);
 	origin_says("/x", .status = 401, .body = "who?", .hold_head = rest);
+	clock_hold();
 	edge_start("--workers", "1"); /* so that each follower meets each failure */
 	struct call *calls[N];
 	herd(calls, N, "/x");
@@ -541,6 +549,7 @@ SCENARIO("a purge while many wait for one fetch makes one more fetch, not one fo
 	origin_says(paths[1], .fields = FRESH, .body = "old", .hold_body = go[1], .hold_at = 1);
 	for (int i = 0; i < 2; i++)
 		origin_says(paths[i], .fields = FRESH, .body = "new", .hold_head = more);
+	clock_hold();
 	edge_start();
 	for (int i = 0; i < 2; i++) {
 		struct call *calls[HERD], *leader = call_get(paths[i]);
