@@ -327,7 +327,7 @@ SCENARIO("followers of a revalidation: all get the object, of an error all get t
 	}
 }
 
-SCENARIO_IN(60, "a body larger than a flight keeps is fetched and written once for all who come")
+SCENARIO("a body larger than a flight keeps is fetched and written once for all who come")
 {
 	enum { BYTES = 40 << 20, N = 4 };
 	struct barrier *go = barrier_new();
@@ -352,7 +352,7 @@ SCENARIO_IN(60, "a body larger than a flight keeps is fetched and written once f
 	origin_expect_requests(1);
 }
 
-SCENARIO_IN(60, "late clients of a large body wait for the one who stores it, when its end is near")
+SCENARIO("late clients of a large body wait for the one who stores it, when its end is near")
 {
 	enum { BYTES = 48 << 20, N = 5 };
 	struct barrier *end = barrier_new();
@@ -382,9 +382,7 @@ SCENARIO_IN(60, "late clients of a large body wait for the one who stores it, wh
 	origin_expect_requests(1);
 }
 
-SCENARIO_IN(
-	60,
-	"late clients of a large body wait only so long; then they fetch it too, and one writes")
+SCENARIO("late clients of a large body wait only so long; then they fetch it too, and one writes")
 {
 	enum { BYTES = 48 << 20, N = 3 };
 	struct barrier *end = barrier_new();

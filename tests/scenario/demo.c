@@ -80,7 +80,7 @@ widest_progress(const char *said)
 	return widest;
 }
 
-SCENARIO_IN(60, "on a narrow terminal the bar stays in its line; Ctrl-C prints the report so far")
+SCENARIO("on a narrow terminal the bar stays in its line; Ctrl-C prints the report so far")
 {
 	int fd;
 	struct heap said = {0};
@@ -99,7 +99,7 @@ SCENARIO_IN(60, "on a narrow terminal the bar stays in its line; Ctrl-C prints t
 	expect_between(widest_progress(said.p), 30, 49);
 }
 
-SCENARIO_IN(60, "at the end it stays, with a trickle of traffic, until Ctrl-C")
+SCENARIO("at the end it stays, with a trickle of traffic, until Ctrl-C")
 {
 	int fd;
 	struct heap said = {0};

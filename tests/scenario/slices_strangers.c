@@ -174,8 +174,7 @@ all_are_answered_but(int mute)
 	return heard >= edge_stat("origin.requests") && n + mute >= heard;
 }
 
-SCENARIO_IN(60,
-	    "strangers' fetches that hang, one on each slice, hold up a reader once, not at each")
+SCENARIO("strangers' fetches that hang, one on each slice, hold up a reader once, not at each")
 {
 	struct call *strangers[SLICES];
 	origin_says("/film", FILM);

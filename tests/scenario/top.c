@@ -25,8 +25,7 @@ share(const char *table, const char *name)
 	return -1;
 }
 
-SCENARIO_IN(60,
-	    "the most frequent URLs and hosts are told, and whose bytes are refused and written")
+SCENARIO("the most frequent URLs and hosts are told, and whose bytes are refused and written")
 {
 	by_http_only();
 	origin_says("*", .fields = FRESH, .pattern_bytes = 10000);

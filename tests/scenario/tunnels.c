@@ -274,7 +274,7 @@ send_all(void *arg)
 	return NULL;
 }
 
-SCENARIO_IN(60, "a hundred megabytes go both ways at once, and come back as they went")
+SCENARIO("a hundred megabytes go both ways at once, and come back as they went")
 {
 	size_t bytes = edge_is_sanitized() ? (size_t)8 << 20 : (size_t)100 << 20;
 	start_with("");
@@ -322,7 +322,7 @@ stuff(int fd, const char *p, size_t n)
 	return sent;
 }
 
-SCENARIO_IN(60, "who reads nothing holds up the other side, and costs no memory")
+SCENARIO("who reads nothing holds up the other side, and costs no memory")
 {
 	if (edge_is_sanitized())
 		skip("a sanitizer keeps freed memory for itself");

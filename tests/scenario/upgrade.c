@@ -514,9 +514,8 @@ purge_by(struct client *c, const char *query)
 	return client_read(c, "POST");
 }
 
-SCENARIO_IN(60,
-	    "what the old process is told while the new one stands still is forgotten in the end, "
-	    "and no purge is said to be durable for an earlier one's sake")
+SCENARIO("what the old process is told while the new one stands still is forgotten in the end, "
+	 "and no purge is said to be durable for an earlier one's sake")
 {
 	enum { MANY = 600 }; /* more than a message holds */
 	struct client *admin[3];
@@ -828,8 +827,7 @@ SCENARIO(
 	expect_hit(get("/kept"));
 }
 
-SCENARIO_IN(
-	30,
+SCENARIO(
 	"a new process that hangs while nobody accepts is given up in time, and who waited is served")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");
@@ -866,7 +864,7 @@ link_to_slow(const char *becomes)
 	link_to(script);
 }
 
-SCENARIO_IN(30, "a reload that is asked for within an upgrade that fails is done behind it")
+SCENARIO("a reload that is asked for within an upgrade that fails is done behind it")
 {
 	char self[4096] = "", *log = in_dir("access.log"), *rotated = in_dir("access.log.1");
 	expect(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
@@ -895,7 +893,7 @@ SCENARIO_IN(30, "a reload that is asked for within an upgrade that fails is done
 	expect_all_works("after");
 }
 
-SCENARIO_IN(30, "an upgrade that fails takes all sockets back, also when no descriptor is left")
+SCENARIO("an upgrade that fails takes all sockets back, also when no descriptor is left")
 {
 	unsigned ports[6];
 	char listen[6 * 32] = "";
@@ -942,7 +940,7 @@ pid_between(void)
 	return pid;
 }
 
-SCENARIO_IN(30, "an upgrade that fails takes the admin server back, also without descriptors")
+SCENARIO("an upgrade that fails takes the admin server back, also without descriptors")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");
 	edge_yaml(text("admin_socket: %s\n", in_dir("admin.sock")));
@@ -981,7 +979,7 @@ listening_at(unsigned port)
 	return fd;
 }
 
-SCENARIO_IN(30, "a new process that refuses in the end leaves the files of sockets to the old one")
+SCENARIO("a new process that refuses in the end leaves the files of sockets to the old one")
 {
 	static const int steps[] = {HELLO, OPEN, GO};
 	unsigned port = edge_reserve_port();
@@ -1076,7 +1074,7 @@ workers_with_each(const unsigned *ports, unsigned n)
 	return count;
 }
 
-SCENARIO_IN(30, "after an upgrade that failed each worker has a socket of each entry again")
+SCENARIO("after an upgrade that failed each worker has a socket of each entry again")
 {
 	unsigned ports[] = {edge_reserve_port(), edge_reserve_port()};
 	by_http_only();
@@ -1116,8 +1114,7 @@ SCENARIO("what is purged while a new process hangs is durable when that is given
 	expect_hit(get("/kept"));
 }
 
-SCENARIO_IN(
-	30,
+SCENARIO(
 	"a purge that waits for a new process for long is said to be not durable, and the disk serves on")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");
