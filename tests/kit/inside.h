@@ -30,7 +30,7 @@ int kit_reap(pid_t pid, int64_t ms);
 /* The word that this thread said last, for a thread that it begins. */
 void kit_place(const char **file, int *line, const char **word);
 
-void edge_on_hang(void); /* tells what its threads are at */
+void edge_on_hang(void);      /* tells what its threads are at */
 void clock_begin_proxy(void); /* one is about to start */
 /* A proxy that is asked to stop needs time to end: the clock runs at least as fast as the machine's
  * from here on. How fast it was; -1: there is none. */
