@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-static struct clock_page *page;
+static struct clock_page *_Atomic page; /* NULL: there is no clock of the test's */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_too_late; /* a proxy lives by the machine's clock */
 
@@ -64,14 +64,15 @@ make_page(void)
 	int fd = open(page_path(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0 || fchmod(fd, 0666) || ftruncate(fd, sizeof *page))
 		fail("cannot make %s: %s", page_path(), strerror(errno));
-	page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (page == MAP_FAILED)
+	struct clock_page *p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
 		fail("cannot map %s: %s", page_path(), strerror(errno));
 	close(fd);
 	int64_t now = clock_machine_ns(CLOCK_MONOTONIC);
-	page->real_ahead_ns = clock_machine_ns(CLOCK_REALTIME) - now;
-	page->boot_ahead_ns = clock_machine_ns(CLOCK_BOOTTIME) - now;
-	page->era[0] = (struct clock_era){.machine_ns = now, .own_ns = now, .times = 1};
+	p->real_ahead_ns = clock_machine_ns(CLOCK_REALTIME) - now;
+	p->boot_ahead_ns = clock_machine_ns(CLOCK_BOOTTIME) - now;
+	p->era[0] = (struct clock_era){.machine_ns = now, .own_ns = now, .times = 1};
+	page = p;
 }
 
 /* How long until a second of CLOCK_REALTIME begins. */

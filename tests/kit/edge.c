@@ -708,10 +708,8 @@ edge_wait_stat(const char *path, double value)
 	char what[128];
 	snprintf(what, sizeof what, "%s to be at least %g", path, value);
 	struct kit_wait w = kit_wait_begin(NULL, 0, what);
-	for (; (last = edge_stat(path)) < value; kit_pause_since(w.begun_ms)) {
-		snprintf(w.now, sizeof w.now, "%g", last);
-		kit_wait_goes_on(&w);
-	}
+	for (; (last = edge_stat(path)) < value; kit_pause_since(w.begun_ms))
+		kit_wait_is_at(&w, last);
 	kit_wait_end(&w);
 }
 
@@ -741,8 +739,7 @@ edge_expect_stat(const char *path, double value)
 	for (; (last = edge_stat(path)) != value; kit_pause_since(w.begun_ms)) {
 		if (last > value && !is_gauge(path))
 			fail("expected %s to be %g, it is %g", path, value, last);
-		snprintf(w.now, sizeof w.now, "%g", last);
-		kit_wait_goes_on(&w);
+		kit_wait_is_at(&w, last);
 	}
 	kit_wait_end(&w);
 }

@@ -371,31 +371,41 @@ kit_wait_begin(const char *file, int line, const char *what)
 void
 kit_wait_goes_on(struct kit_wait *w)
 {
-	if (w->listed)
+	if (w->is_listed)
 		return;
+	w->is_listed = true;
 	if (!w->file) {
 		w->file = last_word.file;
 		w->line = last_word.line;
 		w->word = last_word.word;
 	}
 	pthread_mutex_lock(&waits_lock);
-	w->listed = &waits;
+	w->from = &waits;
 	w->next = waits;
 	if (waits)
-		waits->listed = &w->next;
+		waits->from = &w->next;
 	waits = w;
+	pthread_mutex_unlock(&waits_lock);
+}
+
+void
+kit_wait_is_at(struct kit_wait *w, double now)
+{
+	kit_wait_goes_on(w);
+	pthread_mutex_lock(&waits_lock);
+	snprintf(w->now, sizeof w->now, "%g", now);
 	pthread_mutex_unlock(&waits_lock);
 }
 
 void
 kit_wait_end(struct kit_wait *w)
 {
-	if (!w->listed)
+	if (!w->is_listed)
 		return;
 	pthread_mutex_lock(&waits_lock);
-	*w->listed = w->next;
+	*w->from = w->next;
 	if (w->next)
-		w->next->listed = w->listed;
+		w->next->from = w->from;
 	pthread_mutex_unlock(&waits_lock);
 }
 

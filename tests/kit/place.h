@@ -5,6 +5,7 @@
 #ifndef KIT_PLACE_H
 #define KIT_PLACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A wait that is under way. It is on the stack of who waits. */
@@ -15,11 +16,13 @@ struct kit_wait {
 	const char *what;
 	char now[96]; /* what is there instead, or "" */
 	int64_t begun_ms;
-	struct kit_wait *next;	  /* of all */
-	struct kit_wait **listed; /* NULL: not among all, for it has not waited yet */
+	bool is_listed;		/* it has waited; its thread's own, as all above but now */
+	struct kit_wait *next;	/* of all; under their lock, as the next one */
+	struct kit_wait **from; /* what leads here */
 };
 struct kit_wait kit_wait_begin(const char *file, int line, const char *what);
 void kit_wait_goes_on(struct kit_wait *w);
+void kit_wait_is_at(struct kit_wait *w, double now);
 void kit_wait_end(struct kit_wait *w);
 
 /* The scenario's thread is at this word of it. */
