@@ -104,7 +104,7 @@ hang_up(struct link *l, bool reset)
 		shutdown(l->fd, SHUT_WR);
 		struct pollfd p = {.fd = l->fd, .events = POLLIN};
 		char buf[65536];
-		while (poll(&p, 1, 200) > 0 && recv(l->fd, buf, sizeof buf, 0) > 0)
+		while (poll(&p, 1, KIT_FOREVER) > 0 && recv(l->fd, buf, sizeof buf, 0) > 0)
 			;
 	}
 	LOCKED(l->closed = true; close(l->fd); l->fd = -1);
