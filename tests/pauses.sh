@@ -46,7 +46,12 @@ end() {
 	kill $others 2>/dev/null
 	wait $others 2>/dev/null
 	for i in 1 2 3; do thaw "$group/still$i"; done
-	rmdir "$group"/still? "$group/run" "$group" 2>/dev/null
+	# What the last test started may still be ending.
+	for i in {1..50}; do
+		rmdir "$group"/still? "$group/run" "$group" 2>/dev/null
+		[ -d "$group" ] || break
+		sleep 0.1
+	done
 }
 trap end EXIT
 
