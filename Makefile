@@ -4,6 +4,7 @@
 #   make run            build, then `twice demo`: the main job on a CDN-like mix, with a report
 #   make run ORIGIN=U   build, then front the origin U instead
 #   make test           all tests (T=name: one unit test, scenario or fuzz corpus)
+#   make test-slow      what is about the machine's own time; nothing depends on it
 #   make by-tls         the scenarios once more, where proxies and clients speak TLS; by-h2: HTTP/2
 #   make coverage       what the tests reach, by room and file (T=name: what that test reaches), in build/coverage
 #   make gdb T=name     gdb on a unit test; make attach S=name KIT_ONLY=words: on the proxy of a scenario
@@ -82,7 +83,7 @@ lib  = $(B)/lib/lib$(notdir $(1)).a
 LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
-.PHONY: run test unit scenario by-tls by-h2 test-programs fuzzers lint format fuzz bench man deb image install uninstall deps clean help FORCE
+.PHONY: run test unit scenario test-slow by-tls by-h2 test-programs fuzzers lint format fuzz bench man deb image install uninstall deps clean help FORCE
 .SECONDEXPANSION:
 .PRECIOUS: $(B)/%.o
 
@@ -126,8 +127,15 @@ $(B)/tests/test_work: tests/unit/test_work.c $(COUNTED) $(B)/lib/libbase.a
 
 # A scenario is a program of its own: tests/kit, the real proxy (TWICE), no room.
 KIT := $(call obj,tests/kit)
-$(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT)
+$(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT) | $(B)/kit/clock.so
 	$(LINK) -o $@ $^ $(PKG_LIBS)
+# A program of tests/slow is one too, about the machine's own time: a landing does not depend on it.
+$(B)/slow/%: $(B)/tests/slow/%.o $(KIT) | $(B)/kit/clock.so
+	$(LINK) -o $@ $^ $(PKG_LIBS)
+# The test's clock, loaded into proxies before the C library; the sanitizers are in the proxy itself.
+$(B)/kit/clock.so: tests/kit/preload/clock.c tests/kit/preload/clock.map $(B)/flags
+	@mkdir -p $(@D); echo "$(CC) $@"; $(CC) -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 $(CPPFLAGS) $(CFLAGS) \
+		-U_FORTIFY_SOURCE -fPIC -MMD -MP -shared -Wl,--version-script=tests/kit/preload/clock.map -o $@ $<
 
 # A fuzzer names its rooms too; its main is replay.c with the corpus, or (MODE=fuzz) libFuzzer's.
 FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer,$(B)/tests/fuzz/replay.o)
@@ -142,6 +150,7 @@ programs  = $(patsubst $(1)/%.c,$(B)/$(2)/%,$(wildcard $(1)/$(3)$(or $(T),*).c))
 UNITS     := $(call programs,tests/unit,tests,test_)
 SCENARIOS := $(call programs,tests/scenario,scenario,)
 FUZZERS   := $(call programs,tests/fuzz,fuzz,fuzz_)
+SLOW      := $(call programs,tests/slow,slow,)
 # ThreadSanitizer finds nothing in a program that cannot begin a thread, and counted steps are the same in
 # any build. Whether one begins threads is read from the release build, where that is made.
 begins = $(shell for p in $(1); do r=build/release/$$(echo $$p | cut -d / -f 3-); \
@@ -155,10 +164,12 @@ UNITS      := $(filter-out $(B)/tests/test_work,$(UNITS))
 endif
 # Test programs at once: most of them wait.
 JOBS       ?= $(shell expr $$(nproc) '*' 4)
-# The guard against hangs is wider where all is slower.
-RUN        = JOBS=$(JOBS) TWICE=$(B)/bin/twice KIT_TIME=$(or $(KIT_TIME),$(if $(by_clang),8,4)) tests/kit/run.sh
+# The guard against hangs is a minute for a scenario (KIT_TIME=1), and wider where many run at once or all is slower.
+RUN        = JOBS=$(JOBS) TWICE=$(B)/bin/twice tests/kit/run.sh
+export KIT_TIME ?= $(if $(by_clang),$(if $(T),4,8),$(if $(T),1,4))
 unit: $(UNITS) ; @$(RUN) $^
 scenario: $(SCENARIOS) $(B)/bin/twice ; @$(RUN) $(SCENARIOS)
+test-slow: $(SLOW) $(B)/bin/twice ; @$(RUN) $(SLOW)
 
 # Installing packages may change the lists above, so these two begin anew.
 AGAIN = $(MAKE) --no-print-directory -j$(shell nproc)
@@ -176,7 +187,7 @@ CHECKS = $(addprefix tests/lint/,layers.sh pure.sh version.sh $(if $(HARDEN),har
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 fuzzers: $(FUZZERS)
 
-SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/scenario tests/fuzz bench))
+SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/kit/preload tests/scenario tests/slow tests/fuzz bench))
 # Tables of rows (headers without a guard) are aligned by hand.
 FORMATTED = $(filter %.c,$(SOURCES)) $(shell grep -l '^\#ifndef .*_H$$' $(filter %.h,$(SOURCES)))
 lint: $(LIBS) $(call obj,proxy/cli)

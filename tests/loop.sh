@@ -40,7 +40,7 @@ if [ "$burners" -gt 0 ]; then
 	pids="$pids $!"
 fi
 
-# What fails leaves its log; and all, how long they took.
+# A program that fails leaves its log; and all, how long they took.
 run_one() {
 	local log=$folder/$round.${1##*/} begun=${EPOCHREALTIME/./}
 	if TWICE=build/$mode/bin/twice KIT_TIME=${KIT_TIME:-3} "$1" >"$log" 2>&1 </dev/null; then

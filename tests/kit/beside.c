@@ -52,7 +52,7 @@ edge_beside(const char *yaml)
 	int err = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	const char *const argv[] = {edge_binary(), "run", "-c", conf, NULL};
 	beside[count].stderr_path = path;
-	beside[count].pid = kit_spawn(argv, (const int[]){-1, -1, err});
+	beside[count].pid = kit_spawn_proxy(argv, (const int[]){-1, -1, err});
 	close(err);
 	count++;
 	wait_until(said_port(path));
@@ -88,10 +88,11 @@ edge_beside_on_fail(void (*line)(const char *))
 void
 edge_beside_on_end(void)
 {
+	clock_lets_end();
 	for (int i = 0; i < count; i++)
 		kill(beside[i].pid, SIGTERM);
 	for (int i = 0; i < count; i++) {
-		int status = kit_reap(beside[i].pid, 2 * kit_patience_ms());
+		int status = kit_reap(beside[i].pid, KIT_FOREVER);
 		if (status != 0)
 			fail("proxy %d beside it was asked to stop and ended with %d", i, status);
 	}

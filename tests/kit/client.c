@@ -259,7 +259,11 @@ more_by_tls(struct client *c, int64_t ms)
 {
 	char buf[65536];
 	bool late;
+	struct kit_wait w = kit_wait_begin(NULL, 0, "bytes by TLS");
+	if (ms)
+		kit_wait_goes_on(&w);
 	ssize_t n = kit_tls_recv(c->ssl, c->fd, buf, sizeof buf, ms, &late);
+	kit_wait_end(&w);
 	if (n > 0)
 		heap_add(&c->in, buf, (size_t)n);
 	c->ended = n <= 0 && !late;
@@ -278,7 +282,11 @@ more(struct client *c, int64_t ms)
 		return false;
 	if (c->ssl)
 		return more_by_tls(c, ms);
+	struct kit_wait w = kit_wait_begin(NULL, 0, "bytes");
+	if (ms)
+		kit_wait_goes_on(&w);
 	int r = poll(&p, 1, (int)ms);
+	kit_wait_end(&w);
 	if (r == 0) {
 		c->failed = true;
 		return false;
@@ -331,7 +339,7 @@ read_line(struct client *c)
 {
 	char *end;
 	while (!(end = memmem(c->in.p + c->at, c->in.n - c->at, "\r\n", 2)))
-		if (!more(c, kit_patience_ms()))
+		if (!more(c, KIT_FOREVER))
 			return NULL;
 	char *line = kit_dup(c->in.p + c->at, (size_t)(end - (c->in.p + c->at)));
 	c->at = (size_t)(end + 2 - c->in.p);
@@ -345,7 +353,7 @@ read_bytes(struct client *c, struct heap *body, uint64_t n)
 	while (n) {
 		if (c->at == c->in.n) {
 			c->at = c->in.n = 0; /* what was read need not be kept */
-			if (!more(c, kit_patience_ms()))
+			if (!more(c, KIT_FOREVER))
 				return false;
 		}
 		size_t k = c->in.n - c->at;
@@ -445,7 +453,7 @@ read_head(struct client *c, struct answer *a)
 		char *end;
 		a->interim = interim.p;
 		while (!(end = memmem(c->in.p + c->at, c->in.n - c->at, "\r\n\r\n", 4)))
-			if (!more(c, kit_patience_ms())) {
+			if (!more(c, KIT_FOREVER)) {
 				a->cut = true;
 				return c->at == c->in.n ? "no answer" : "ended inside of the head";
 			}
@@ -515,14 +523,24 @@ bool
 client_closed(struct client *c)
 {
 	size_t extra;
-	return client_try_closed(c, (int)kit_patience_ms(), &extra) && extra == 0;
+	return client_try_closed(c, KIT_FOREVER, &extra) && extra == 0;
+}
+
+bool
+client_has_ended(struct client *c)
+{
+	bool failed = c->failed;
+	while (more(c, 0))
+		;
+	c->failed = c->ended ? c->failed : failed;
+	return c->ended;
 }
 
 void
 client_expect_closed(struct client *c)
 {
 	size_t extra;
-	bool closed = client_try_closed(c, (int)kit_patience_ms(), &extra);
+	bool closed = client_try_closed(c, KIT_FOREVER, &extra);
 	if (extra)
 		fail("expected the connection to be closed, there came:\n%.1000s", c->in.p + c->at);
 	if (!closed)
@@ -596,6 +614,8 @@ get(const char *target)
 
 struct call {
 	pthread_t thread;
+	const char *file, *word; /* where it was begun */
+	int line;
 	char *method, *target, *fields, *body;
 	struct answer answer;
 	_Atomic bool done;
@@ -605,6 +625,7 @@ static void *
 do_call(void *ctx)
 {
 	struct call *c = ctx;
+	kit_at(c->file, c->line, c->word);
 	c->answer = ask(c->method, c->target, c->fields, c->body);
 	c->done = true;
 	return NULL;
@@ -614,6 +635,7 @@ struct call *
 call_with(const char *method, const char *target, const char *fields, const char *body)
 {
 	struct call *c = kit_alloc(sizeof *c);
+	kit_place(&c->file, &c->line, &c->word);
 	c->method = strdup(method);
 	c->target = strdup(target);
 	c->fields = fields ? strdup(fields) : NULL;
@@ -632,7 +654,10 @@ call_get(const char *target)
 struct answer
 call_wait(struct call *c)
 {
+	struct kit_wait w = kit_wait_begin(NULL, 0, "the end of a call");
+	kit_wait_goes_on(&w);
 	pthread_join(c->thread, NULL);
+	kit_wait_end(&w);
 	return c->answer;
 }
 

@@ -52,7 +52,8 @@ struct answer client_read(struct client *c, const char *method); /* method: of t
 struct answer client_try(struct client *c, const char *method);
 struct answer client_read_head(struct client *c); /* final head, or a 101; the body is left */
 size_t client_read_body(struct client *c, char *p, size_t n); /* raw bytes; fewer: it ended */
-bool client_closed(struct client *c);	     /* the peer closes now-ish, without another byte */
+bool client_closed(struct client *c);	     /* the peer closes, without another byte */
+bool client_has_ended(struct client *c);     /* has closed by now; all that came before is read */
 void client_expect_closed(struct client *c); /* and closes our end */
 bool client_try_closed(struct client *c, int wait_ms, size_t *extra_bytes);
 void client_quiet(struct client *c); /* nothing was sent beyond what was read */

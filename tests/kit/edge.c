@@ -40,7 +40,7 @@ static struct {
 	struct heap err;     /* stderr of all starts, in the order it came */
 	struct words *words; /* of pid, or of the last process */
 	int starts;
-	bool waits_for_disk; /* it did not come up for that */
+	bool is_coming_up, waits_for_disk; /* it did not come up for that */
 	const int *handed;
 	unsigned handed_n;
 	const char *handed_names;
@@ -307,7 +307,7 @@ start_process(const int fds[3])
 {
 	const char *const *argv = (const char *const *)edge.flags;
 	if (!getenv("KIT_ATTACH"))
-		return kit_spawn(argv, fds);
+		return kit_spawn_proxy(argv, fds);
 	pid_t pid = kit_spawn_stopped(argv, fds);
 	fprintf(stderr, "the proxy waits for a debugger: gdb -p %d\n", (int)pid);
 	return pid;
@@ -423,22 +423,32 @@ static bool
 comes_up(void)
 {
 	launch();
-	for (int64_t end = kit_now_ms() + kit_patience_ms();;) {
+	struct kit_wait w =
+		kit_wait_begin(NULL, 0, "the proxy to say \"listening on\" and \"admin on\"");
+	kit_wait_goes_on(&w);
+	edge.is_coming_up = true;
+	for (bool up = false;; kit_pause()) {
 		edge.port = said_port("listening on ");
 		edge.admin_port = said_port("admin on ");
 		if (edge.port && edge.admin_port && listeners_said() >= listeners_due()) {
 			edge.h2_port = said_port("listening on h2c://");
-			return true;
+			up = true;
 		}
-		if (err_ended())
-			return false;
-		if (kit_now_ms() > end) {
-			note_threads();
-			edge.waits_for_disk = waits_for_disk();
-			fail("the proxy did not say \"listening on\" and \"admin on\" in time");
-		}
-		kit_pause();
+		if (!up && !err_ended())
+			continue;
+		edge.is_coming_up = false;
+		kit_wait_end(&w);
+		return up;
 	}
+}
+
+void
+edge_on_hang(void)
+{
+	if (!edge.pid)
+		return;
+	note_threads();
+	edge.waits_for_disk = edge.is_coming_up && waits_for_disk();
 }
 
 void
@@ -501,7 +511,9 @@ edge_restart(void)
 void
 edge_becomes(pid_t pid, int ends)
 {
-	int status = kit_reap(edge.pid, 2 * kit_patience_ms());
+	int64_t times = clock_lets_end();
+	int status = kit_reap(edge.pid, KIT_FOREVER);
+	clock_goes_on(times);
 	edge.pid = pid;
 	if (status != ends)
 		fail("the process before ended with %d", status);
@@ -510,11 +522,9 @@ edge_becomes(pid_t pid, int ends)
 int
 edge_wait_exit(void)
 {
-	int status = kit_reap(edge.pid, 2 * kit_patience_ms());
-	if (status == -1000) {
-		note_threads();
-		fail("the proxy did not end");
-	}
+	int64_t times = clock_lets_end();
+	int status = kit_reap(edge.pid, KIT_FOREVER);
+	clock_goes_on(times);
 	pthread_join(edge.words->reader, NULL);
 	edge.pid = 0;
 	return status;
@@ -721,20 +731,44 @@ edge_stat(const char *path)
 void
 edge_wait_stat(const char *path, double value)
 {
-	double last = 0;
-	for (int64_t begun = kit_now_ms(); (last = edge_stat(path)) < value; kit_pause_since(begun))
-		if (kit_now_ms() > begun + kit_patience_ms())
-			fail("waited for %s to be at least %g, it stays at %g", path, value, last);
+	double last;
+	char what[128];
+	snprintf(what, sizeof what, "%s to be at least %g", path, value);
+	struct kit_wait w = kit_wait_begin(NULL, 0, what);
+	for (; (last = edge_stat(path)) < value; kit_pause_since(w.begun_ms))
+		kit_wait_is_at(&w, last);
+	kit_wait_end(&w);
+}
+
+/* A number that may come down again; all others only grow. */
+static bool
+is_gauge(const char *path)
+{
+	static const char *const gauges[] = {
+		"connections.open", "disk.objects",	 "disk.pending_bytes",	  "disk.used_bytes",
+		"flights.",	    "http2.connections", "origin.active_fetches", "tunnels.open"};
+	for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
+		size_t n = strlen(gauges[i]);
+		if (gauges[i][n - 1] == '.' ? strncmp(path, gauges[i], n) == 0
+					    : strcmp(path, gauges[i]) == 0)
+			return true;
+	}
+	return strstr(path, ".generation.") != NULL;
 }
 
 void
 edge_expect_stat(const char *path, double value)
 {
-	double last = 0;
-	for (int64_t begun = kit_now_ms(); (last = edge_stat(path)) != value;
-	     kit_pause_since(begun))
-		if (kit_now_ms() > begun + kit_patience_ms() / 5)
+	double last;
+	char what[128];
+	snprintf(what, sizeof what, "%s to be %g", path, value);
+	struct kit_wait w = kit_wait_begin(NULL, 0, what);
+	for (; (last = edge_stat(path)) != value; kit_pause_since(w.begun_ms)) {
+		if (last > value && !is_gauge(path))
 			fail("expected %s to be %g, it is %g", path, value, last);
+		kit_wait_is_at(&w, last);
+	}
+	kit_wait_end(&w);
 }
 
 /* Followers of flights have no number of their own: a request is counted when its head is

@@ -72,7 +72,8 @@ struct answer edge_purge(const char *query);	     /* POST /purge?query to admin 
 double edge_stat(const char *path);		     /* "disk.written_bytes" in GET /stats */
 void edge_wait_stat(const char *path, double value); /* until it is at least value */
 void edge_wait_requests(int n); /* until so many requests were understood since its start */
-void edge_expect_stat(const char *path, double value); /* soon, and exactly */
+/* Waits until it is that exactly; fails when it is more, if it is a number that only grows. */
+void edge_expect_stat(const char *path, double value);
 
 uint64_t edge_disk_usage(void); /* bytes that the cache directory takes, as du counts */
 uint64_t edge_written_os(void); /* write_bytes of /proc/PID/io */

@@ -1,6 +1,4 @@
 /* h2.c - a client by libnghttp2, and frames by hand. */
-#include "tests/kit/h2.h"
-
 #include "tests/kit/inside.h"
 
 #include <ctype.h>
@@ -185,8 +183,11 @@ turn(struct h2_client *c, int wait_ms)
 static void
 step(struct h2_client *c)
 {
-	if (!turn(c, (int)kit_patience_ms()))
-		fail("an HTTP/2 client waited in vain");
+	struct kit_wait w = kit_wait_begin(NULL, 0, "frames of HTTP/2");
+	kit_wait_goes_on(&w);
+	if (!turn(c, KIT_FOREVER))
+		fail("an HTTP/2 client cannot wait: %s", strerror(errno));
+	kit_wait_end(&w);
 }
 
 /* ---- a connection ---------------------------------------------------------------------------- */

@@ -20,12 +20,26 @@ char *kit_dup(const char *p, size_t n);
 /* Starts argv in a process that does not outlive this one. fds: its stdin, stdout, stderr (-1:
  * /dev/null). */
 pid_t kit_spawn(const char *const *argv, const int fds[3]);
-/* The same, but it stops before its first instruction until a debugger or SIGCONT lets it go on. */
+/* The same for a proxy: by the test's clock, if there is one. */
+pid_t kit_spawn_proxy(const char *const *argv, const int fds[3]);
+/* And it stops before its first instruction until a debugger or SIGCONT lets it go on. */
 pid_t kit_spawn_stopped(const char *const *argv, const int fds[3]);
 /* What processes started from here on inherit from descriptor 3 on, n: 0 for nothing; borrowed. */
 void kit_hand_over(const int *fds, unsigned n, const char *names);
 /* Its exit status or -signal; -1000 when it has not ended after ms (-1: no limit). */
 int kit_reap(pid_t pid, int64_t ms);
+
+/* The word that this thread said last, for a thread that it begins. */
+void kit_place(const char **file, int *line, const char **word);
+
+void edge_on_hang(void);      /* tells what its threads are at */
+void clock_begin_proxy(void); /* one is about to start */
+/* A proxy that is asked to stop needs time to end: the clock runs at least as fast as the machine's
+ * from here on. How fast it was; -1: there is none. */
+int64_t clock_lets_end(void);
+void clock_goes_on(int64_t times);
+/* The environment that a proxy needs to live by the test's clock; false: there is none. */
+bool clock_is_lent(const char **preload, const char **shared);
 
 void edge_on_fail(void (*line)(const char *)); /* hands over what helps to understand */
 /* It said that the disk has kept a write to the purge log for a second or more, or it did not come up

@@ -2,6 +2,7 @@
 #include "filter/mix.h"
 #include "tests/kit/inside.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <endian.h>
 #include <errno.h>
@@ -303,8 +304,11 @@ void
 barrier_arrivals(struct barrier *b, int n)
 {
 	pthread_mutex_lock(&b->lock);
+	struct kit_wait w = kit_wait_begin(NULL, 0, "others at a barrier");
+	kit_wait_goes_on(&w);
 	while (b->standing < n)
 		pthread_cond_wait(&b->moved, &b->lock);
+	kit_wait_end(&w);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -322,20 +326,6 @@ kit_seconds_since(int64_t begun_ms)
 	return (kit_now_ms() - begun_ms) / 1000 + 1; /* one may have been about to end */
 }
 
-static double
-time_factor(void)
-{
-	const char *f = getenv("KIT_TIME");
-	double x = f ? atof(f) : 1;
-	return x > 0 ? x : 1;
-}
-
-int64_t
-kit_patience_ms(void)
-{
-	return (int64_t)(10000 * time_factor());
-}
-
 void
 kit_pause(void)
 {
@@ -347,6 +337,91 @@ kit_pause_since(int64_t begun_ms)
 {
 	int64_t share = (kit_now_ms() - begun_ms) / 8;
 	poll(NULL, 0, share < 2 ? 2 : share < 100 ? (int)share : 100);
+}
+
+static _Thread_local struct {
+	const char *file, *word;
+	int line;
+} last_word;
+static struct kit_wait *waits;
+static pthread_mutex_t waits_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void
+kit_at(const char *file, int line, const char *word)
+{
+	last_word.file = file;
+	last_word.line = line;
+	last_word.word = word;
+}
+
+void
+kit_place(const char **file, int *line, const char **word)
+{
+	*file = last_word.file;
+	*line = last_word.line;
+	*word = last_word.word;
+}
+
+struct kit_wait
+kit_wait_begin(const char *file, int line, const char *what)
+{
+	return (struct kit_wait){
+		.file = file, .line = line, .what = what, .begun_ms = kit_now_ms()};
+}
+
+void
+kit_wait_goes_on(struct kit_wait *w)
+{
+	if (w->is_listed)
+		return;
+	w->is_listed = true;
+	if (!w->file) {
+		w->file = last_word.file;
+		w->line = last_word.line;
+		w->word = last_word.word;
+	}
+	pthread_mutex_lock(&waits_lock);
+	w->from = &waits;
+	w->next = waits;
+	if (waits)
+		waits->from = &w->next;
+	waits = w;
+	pthread_mutex_unlock(&waits_lock);
+}
+
+void
+kit_wait_is_at(struct kit_wait *w, double now)
+{
+	kit_wait_goes_on(w);
+	pthread_mutex_lock(&waits_lock);
+	snprintf(w->now, sizeof w->now, "%g", now);
+	pthread_mutex_unlock(&waits_lock);
+}
+
+void
+kit_wait_end(struct kit_wait *w)
+{
+	if (!w->is_listed)
+		return;
+	pthread_mutex_lock(&waits_lock);
+	*w->from = w->next;
+	if (w->next)
+		w->next->from = w->from;
+	pthread_mutex_unlock(&waits_lock);
+}
+
+/* Tells what the scenario's threads wait for; threads of the kit that no word began wait for work. */
+static void
+report_waits(void)
+{
+	pthread_mutex_lock(&waits_lock);
+	for (const struct kit_wait *w = waits; w; w = w->next)
+		if (w->file)
+			report_line(text("%s:%d: waits for %lld ms: %s%s%s%s%s", w->file, w->line,
+					 (long long)(kit_now_ms() - w->begun_ms),
+					 w->word ? w->word : "", w->word ? " for " : "", w->what,
+					 *w->now ? ", it is " : "", w->now));
+	pthread_mutex_unlock(&waits_lock);
 }
 
 /* ---- programs ------------------------------------------------------------------------------- */
@@ -371,20 +446,29 @@ static char listen_pid[32] = "LISTEN_PID="; /* the child's, who writes it itself
 /* The environment of the next process. In the parent: other threads of it may hold locks as it forks,
  * which nobody in the child would ever give back. */
 static char **
-environment(void)
+environment(bool is_proxy)
 {
 	size_t n = 0, k = 0;
-	if (!handed.n)
+	const char *preload, *clock;
+	bool clocked = is_proxy && clock_is_lent(&preload, &clock);
+	if (!handed.n && !clocked)
 		return environ;
 	while (environ[n])
 		n++;
-	char **all = kit_alloc((n + 4) * sizeof *all);
+	char **all = kit_alloc((n + 6) * sizeof *all);
 	for (size_t i = 0; i < n; i++)
-		if (strncmp(environ[i], "LISTEN_", 7) != 0)
+		if (strncmp(environ[i], "LISTEN_", 7) != 0 &&
+		    (!clocked || strncmp(environ[i], "LD_PRELOAD=", 11) != 0))
 			all[k++] = environ[i];
-	all[k++] = listen_pid;
-	all[k++] = text("LISTEN_FDS=%u", handed.n);
-	all[k++] = text("LISTEN_FDNAMES=%s", handed.names);
+	if (clocked) {
+		all[k++] = (char *)(uintptr_t)preload;
+		all[k++] = (char *)(uintptr_t)clock;
+	}
+	if (handed.n) {
+		all[k++] = listen_pid;
+		all[k++] = text("LISTEN_FDS=%u", handed.n);
+		all[k++] = text("LISTEN_FDNAMES=%s", handed.names);
+	}
 	all[k] = NULL;
 	return all;
 }
@@ -427,10 +511,9 @@ say_pid(void)
 
 static bool is_traced; /* the child asks for a stop at its first instruction */
 
-pid_t
-kit_spawn(const char *const *argv, const int fds[3])
+static pid_t
+spawn(const char *const *argv, const int fds[3], char **with)
 {
-	char **with = environment();
 	pid_t parent = getpid(), pid = fork();
 	if (pid < 0)
 		kit_fail(__FILE__, __LINE__, "fork: %s", strerror(errno));
@@ -458,11 +541,24 @@ kit_spawn(const char *const *argv, const int fds[3])
 }
 
 pid_t
+kit_spawn(const char *const *argv, const int fds[3])
+{
+	return spawn(argv, fds, environment(false));
+}
+
+pid_t
+kit_spawn_proxy(const char *const *argv, const int fds[3])
+{
+	clock_begin_proxy();
+	return spawn(argv, fds, environment(true));
+}
+
+pid_t
 kit_spawn_stopped(const char *const *argv, const int fds[3])
 {
 	siginfo_t how;
 	is_traced = true;
-	pid_t pid = kit_spawn(argv, fds);
+	pid_t pid = kit_spawn_proxy(argv, fds);
 	is_traced = false;
 	/* The new program is loaded, and has not run. What ended instead is for kit_reap. */
 	if (waitid(P_PID, (id_t)pid, &how, WSTOPPED | WEXITED | WNOWAIT) == 0 &&
@@ -479,8 +575,11 @@ kit_reap(pid_t pid, int64_t ms)
 	int r;
 	if (fd < 0)
 		note("pidfd_open of %d: %s", (int)pid, strerror(errno));
+	struct kit_wait w = kit_wait_begin(NULL, 0, "the end of a process");
+	kit_wait_goes_on(&w);
 	while ((r = poll(&p, 1, (int)ms)) < 0 && errno == EINTR)
 		;
+	kit_wait_end(&w);
 	close(fd);
 	if (r == 0)
 		return NOT_ENDED;
@@ -521,6 +620,22 @@ run_program(const char *const *argv)
 	return (struct output){kit_reap(pid, -1), h[0].p, h[1].p, h[0].n};
 }
 
+int
+kit_connects_in_vain(const char *address, unsigned port)
+{
+	enum { SYN_SENT = 2 };
+	char line[512];
+	unsigned to, to_port, state;
+	int n = 0;
+	FILE *f = fopen("/proc/net/tcp", "r");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "%*d: %*8x:%*4x %8x:%4x %2x", &to, &to_port, &state) == 3)
+			n += to == inet_addr(address) && to_port == port && state == SYN_SENT;
+	if (f)
+		fclose(f);
+	return n;
+}
+
 void
 needs(const char *program)
 {
@@ -553,10 +668,39 @@ remove_one(const char *path, const struct stat *st, int what, struct FTW *f)
 	return remove(path);
 }
 
+/* The runner sends SIGALRM when the scenario has taken too long: it tells what it waits for. On a thread
+ * of its own, for a handler may not take locks. */
+static void *
+guard(void *ctx)
+{
+	const struct scenario *s = ctx;
+	sigset_t alarms;
+	int sig;
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	sigwait(&alarms, &sig);
+	report_waits();
+	edge_on_hang();
+	kit_fail(s->file, s->line, "it hangs: it did not end in its time");
+}
+
 static void
-in_child(const struct scenario *s, int report)
+begin_guard(struct scenario *s)
+{
+	pthread_t t;
+	sigset_t alarms;
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+	if (pthread_create(&t, NULL, guard, s) != 0)
+		fail("no thread");
+}
+
+static void
+in_child(struct scenario *s, int report)
 {
 	report_fd = report;
+	begin_guard(s);
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	s->run();
@@ -565,12 +709,12 @@ in_child(const struct scenario *s, int report)
 	_exit(EXIT_PASSED);
 }
 
-/* A scenario that is out of time is asked to say what the proxy is doing, then ended. */
-static void
-on_time_up(int sig)
+static double
+time_factor(void)
 {
-	(void)sig;
-	kit_fail("kit", 0, "the scenario did not end in its time");
+	const char *f = getenv("KIT_TIME");
+	double x = f ? atof(f) : 1;
+	return x > 0 ? x : 1;
 }
 
 enum { PASSED, FAILED, SKIPPED, VOID };
@@ -592,7 +736,7 @@ result_of(int status)
 }
 
 static int
-run_once(const struct scenario *s)
+run_once(struct scenario *s)
 {
 	const char *tmp = getenv("TMPDIR");
 	snprintf(dir, sizeof dir, "%s/twice-test.XXXXXX", tmp ? tmp : "/tmp");
@@ -606,10 +750,8 @@ run_once(const struct scenario *s)
 	fflush(stdout);
 	int64_t start = kit_now_ms();
 	pid_t pid = fork();
-	if (pid == 0) {
-		signal(SIGALRM, on_time_up);
+	if (pid == 0)
 		in_child(s, report);
-	}
 	int64_t limit = (int64_t)(s->seconds * 1000 * time_factor());
 	int status = kit_reap(pid, limit);
 	if (status == NOT_ENDED) {
@@ -642,7 +784,7 @@ run_once(const struct scenario *s)
 
 /* What the disk of this machine spoils says nothing of the program: it is run again. */
 static int
-run_one(const struct scenario *s)
+run_one(struct scenario *s)
 {
 	int result = run_once(s);
 	for (int more = 2; result == VOID && more; more--) {

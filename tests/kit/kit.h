@@ -15,14 +15,14 @@
  *		origin_expect_requests(1);
  *	}
  *
- * Each scenario runs in a process of its own, in an empty temporary directory, with a time limit.
+ * Each scenario runs in a process of its own, in an empty temporary directory, with a guard against hangs.
  * All that it started (proxy, origin, clients) is ended when it ends, and the proxy must end well.
  * A word that says "expect" ends the scenario with what was expected, what came, and the proxy's
  * stderr. No sleeps: a scenario waits for barriers and for the proxy's own numbers.
  *
  * Memory    nothing is freed; the process ends.
  * Threads   every word may be used from any thread, unless it says otherwise.
- * Environment: TWICE (the binary, build/twice), KIT_TIME (a factor for all time limits),
+ * Environment: TWICE (the binary, build/twice), KIT_TIME (a factor for the guards),
  *           KIT_KEEP (keeps the temporary directories), KIT_ONLY (runs scenarios whose sentence
  *           contains this), KIT_TLS (proxies and clients speak TLS: tls.h), KIT_H2 (asks by HTTP/2
  *           where it can: h2.h), TWICE_LONG (the long form of kill9, idle and the like).
@@ -38,13 +38,17 @@
 #include <string.h>
 
 #include "tests/kit/client.h"
+#include "tests/kit/clock.h"
 #include "tests/kit/edge.h"
 #include "tests/kit/h2.h"
 #include "tests/kit/origin.h"
 
 /* ---- scenarios ----------------------------------------------------------------------------- */
 
-#define SCENARIO(says)		   SCENARIO_AT(says, 30, __LINE__)
+/* Each has a guard of a minute of the machine's time, times KIT_TIME; SCENARIO_IN: a longer one, for what
+ * works that long. It tells a hang from work, and is no verdict: what waits a minute for nothing is wrong,
+ * and a pause of the machine is over by then. The time of a processor would not do: who waits takes none. */
+#define SCENARIO(says)		   SCENARIO_AT(says, 60, __LINE__)
 #define SCENARIO_IN(seconds, says) SCENARIO_AT(says, seconds, __LINE__)
 #define SCENARIO_AT(says, s, line) SCENARIO_AT2(says, s, line)
 #define SCENARIO_AT2(says, s, line)                                          \
@@ -93,16 +97,18 @@ void barrier_open(struct barrier *b);		 /* for everybody, for good */
 void barrier_pass(struct barrier *b);		 /* waits until it is open */
 void barrier_arrivals(struct barrier *b, int n); /* waits until n threads wait at it */
 
-/* Fails when cond is not true in time; evaluates it again and again. */
-#define wait_until(cond)                                                            \
-	for (int64_t kit_begun = kit_now_ms(); !(cond); kit_pause_since(kit_begun)) \
-		if (kit_now_ms() > kit_begun + kit_patience_ms())                   \
-	kit_fail(__FILE__, __LINE__, "did not come true in time: %s", #cond)
+/* Evaluates cond again and again until it is true, however long that takes: nothing that is waited for
+ * has a limit of its own. A scenario that hangs is ended by its guard, which tells what each of its
+ * threads waits for. */
+#define wait_until(cond)                                                                \
+	for (struct kit_wait kit_w = kit_wait_begin(__FILE__, __LINE__, #cond);         \
+	     !(cond) || (kit_wait_end(&kit_w), false); kit_pause_since(kit_w.begun_ms)) \
+	kit_wait_goes_on(&kit_w)
+enum { KIT_FOREVER = -1 }; /* as a limit in milliseconds */
 int64_t kit_now_ms(void);
 int64_t
 kit_seconds_since(int64_t begun_ms); /* the most that Age or a ttl may have moved by since */
-int64_t kit_patience_ms(void);
-void kit_pause(void); /* 2 ms */
+void kit_pause(void);		     /* 2 ms */
 /* The longer it was waited already, the longer: to ask costs the others time. */
 void kit_pause_since(int64_t begun_ms);
 
@@ -125,6 +131,11 @@ struct output {
 /* Runs a program found on PATH; its output is kept. */
 struct output run_program(const char *const *argv);
 #define program(...) run_program((const char *const[]){__VA_ARGS__, NULL})
+/* How many sockets of this machine have asked that address for a connection, and hear nothing. */
+int kit_connects_in_vain(const char *address, unsigned port);
 void needs(const char *program); /* skips the scenario when it is not installed */
+
+/* Last: it has the compiler tell where the words above are said. */
+#include "tests/kit/place.h"
 
 #endif

@@ -104,7 +104,7 @@ hang_up(struct link *l, bool reset)
 		shutdown(l->fd, SHUT_WR);
 		struct pollfd p = {.fd = l->fd, .events = POLLIN};
 		char buf[65536];
-		while (poll(&p, 1, 200) > 0 && recv(l->fd, buf, sizeof buf, 0) > 0)
+		while (poll(&p, 1, KIT_FOREVER) > 0 && recv(l->fd, buf, sizeof buf, 0) > 0)
 			;
 	}
 	LOCKED(l->closed = true; close(l->fd); l->fd = -1);
@@ -279,7 +279,7 @@ static void
 add_date(struct heap *h)
 {
 	char buf[64];
-	time_t now = time(NULL);
+	time_t now = clock_s();
 	struct tm tm;
 	strftime(buf, sizeof buf, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", gmtime_r(&now, &tm));
 	heap_add(h, buf, strlen(buf));
@@ -407,7 +407,7 @@ body_of(const struct say *s, const char **body)
 
 /* True when the connection may go on. */
 static bool
-answer(struct link *l, const struct heard *h, const struct say *s)
+put_answer(struct link *l, const struct heard *h, const struct say *s)
 {
 	if (s->interim && !put(l, s->interim, strlen(s->interim)))
 		return false;
@@ -432,6 +432,14 @@ answer(struct link *l, const struct heard *h, const struct say *s)
 	if (s->pattern_bytes)
 		free((char *)(uintptr_t)body);
 	return ok && !s->until_close && !s->close;
+}
+
+static bool
+answer(struct link *l, struct heard *h, const struct say *s)
+{
+	bool goes_on = put_answer(l, h, s);
+	LOCKED(h->answered = true);
+	return goes_on;
 }
 
 /* ---- connections
@@ -744,6 +752,15 @@ origin_requests_for(const char *target)
 }
 
 int
+origin_answers_for(const char *target)
+{
+	int n = 0;
+	LOCKED(for (int i = 0; i < origin.heard_n; i++) n +=
+	       origin.heard[i]->answered && strcmp(origin.heard[i]->target, target) == 0);
+	return n;
+}
+
+int
 origin_requests(void)
 {
 	return origin_requests_for(NULL);
@@ -848,14 +865,19 @@ origin_wait_requests(int n)
 	wait_until(origin_requests() >= n);
 }
 
+bool
+origin_has_closed(unsigned connection)
+{
+	bool ended;
+	LOCKED(ended = connection < origin.link_n &&
+		       (origin.links[connection]->ended || origin.links[connection]->closed));
+	return ended;
+}
+
 void
 origin_wait_closed(unsigned connection)
 {
-	bool ended;
-	wait_until((pthread_mutex_lock(&origin.lock),
-		    ended = connection < origin.link_n &&
-			    (origin.links[connection]->ended || origin.links[connection]->closed),
-		    pthread_mutex_unlock(&origin.lock), ended));
+	wait_until(origin_has_closed(connection));
 }
 
 void

@@ -60,14 +60,16 @@ struct heard {	    /* a request as it arrived */
 	size_t head_bytes;
 	char *body; /* decoded */
 	size_t body_bytes;
-	bool whole; /* the body has ended */
+	bool whole;    /* the body has ended */
+	bool answered; /* all that the script says is out */
 	char *method, *target;
 	unsigned connection; /* the how-manieth it came on, from 0 */
 	const char *client;  /* the name in the client's certificate; NULL: there was none */
 };
 int origin_requests(void);
 int origin_requests_for(const char *target);
-const struct heard *origin_request(int i); /* from 0; fails if there was none */
+int origin_answers_for(const char *target); /* of those requests, how many are answered */
+const struct heard *origin_request(int i);  /* from 0; fails if there was none */
 const struct heard *origin_last(void);
 const char *
 heard_field(const struct heard *h, const char *name); /* NULL: not there; lines joined by ", " */
@@ -82,6 +84,7 @@ bool origin_heard_bytes(const char *needle);	   /* on any connection */
 #define origin_expect_requests_for(target, n) origin_expect(__FILE__, __LINE__, target, n)
 void origin_expect(const char *file, int line, const char *target, int n);
 void origin_wait_requests(int n);	      /* until it has heard n heads */
+bool origin_has_closed(unsigned connection);  /* it was there, and the peer closed it or it did */
 void origin_wait_closed(unsigned connection); /* until the peer closed it */
 
 unsigned origin_port(void);

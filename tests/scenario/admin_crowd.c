@@ -27,6 +27,7 @@ SCENARIO("connections to the admin server that ask for nothing give way to one t
 
 SCENARIO("without descriptors the admin server does not spin, and who came is served later")
 {
+	clock_hold();
 	edge_start();
 	edge_let_open(false);
 	struct client *c = client_open_to(edge_admin_port());
@@ -35,9 +36,10 @@ SCENARIO("without descriptors the admin server does not spin, and who came is se
 	double before_s = edge_cpu_s();
 	int64_t then = kit_now_ms();
 	wait_until(kit_now_ms() > then + 1000); /* in which it would say so thousands of times */
-	expect_between(edge_times_said("Too many open files"), 1, 3);
+	expect_int(edge_times_said("Too many open files"), 1);
 	expect_that(edge_cpu_s() - before_s < 0.5, "it took %.1f s", edge_cpu_s() - before_s);
 	edge_let_open(true);
+	clock_run(10);
 	expect_int(client_read(c, "GET").status, 200);
 	struct client *next = client_open_to(edge_admin_port());
 	client_request(next, "GET", "/healthz", "");

@@ -31,7 +31,7 @@ receive(void *to, size_t n)
 {
 	for (size_t got = 0; got < n;) {
 		struct pollfd p = {browser.fd, POLLIN, 0};
-		expect_that(poll(&p, 1, (int)kit_patience_ms()) == 1, "the browser says nothing");
+		expect_that(poll(&p, 1, KIT_FOREVER) == 1, "the browser says nothing");
 		ssize_t part = read(browser.fd, (char *)to + got, n - got);
 		expect_that(part > 0, "the browser hung up");
 		got += (size_t)part;
@@ -149,6 +149,19 @@ end_browser(void)
 	}
 }
 
+/* On its first line, when that is there. */
+static unsigned
+number_in(const char *file)
+{
+	unsigned n = 0;
+	FILE *f = fopen(file, "r");
+	if (f && fscanf(f, "%u", &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	return n;
+}
+
 /* The port is the first line of a file in its profile. */
 static unsigned
 start_browser(void)
@@ -171,13 +184,7 @@ start_browser(void)
 	setpgid(browser.pid, browser.pid);
 	atexit(end_browser);
 	wait_until(access(file, R_OK) == 0);
-	for (int64_t end = kit_now_ms() + kit_patience_ms(); !port && kit_now_ms() < end;) {
-		FILE *f = fopen(file, "r");
-		if (!f || fscanf(f, "%u", &port) != 1)
-			kit_pause();
-		if (f)
-			fclose(f);
-	}
+	wait_until((port = number_in(file)) > 0);
 	return port;
 }
 

@@ -185,7 +185,7 @@ SCENARIO("the cache leaves free what cache.keep_free says, and check says so")
 	program("umount", "-l", mount);
 }
 
-SCENARIO_IN(60, "an object that is evicted while it is being sent is sent to its end")
+SCENARIO("an object that is evicted while it is being sent is sent to its end")
 {
 	enum { BYTES = 6 << 20 };
 	origin_says("/slow", .fields = FRESH, .pattern_bytes = BYTES, .seed = 1);

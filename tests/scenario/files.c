@@ -90,7 +90,7 @@ spoil(void)
 	}
 }
 
-SCENARIO_IN(60, "a file that somebody writes to is read and checked anew: no wrong byte is sent")
+SCENARIO("a file that somebody writes to is read and checked anew: no wrong byte is sent")
 {
 	by_h1_only();
 	if (!by_kernel())

@@ -522,14 +522,19 @@ SCENARIO("SIGTERM: what is under way is answered, GOAWAY comes twice, the connec
 
 SCENARIO("an idle connection ends with GOAWAY; PINGs do not keep it")
 {
+	clock_hold();
 	edge_start_yaml(YAML("timeouts:\n  idle: 300ms\n  header: 300ms\n"));
 	struct h2_client *c = h2_open();
+	clock_advance(200);
 	h2_ping(c);
+	clock_advance(150);
+	clock_run(10); /* its end takes some more */
 	h2_wait_end(c);
 	expect_int(h2_goaway(c), 0);
 	struct client *raw = h2_raw_open(); /* a head that never ends */
 	h2_raw_headers(raw, H2_END_STREAM, 1, H2_GET("/x"));
 	h2_raw_end(raw);
+	client_close(raw);
 	edge_wait_stat("connections.closed", 2);
 }
 
@@ -558,12 +563,15 @@ SCENARIO("streams that are given no window end by the least rate, others go on")
 {
 	enum { BYTES = 200000 };
 	origin_says("*", .fields = FRESH, .pattern_bytes = BYTES, .seed = 4);
+	clock_hold();
 	edge_start_yaml(YAML("timeouts:\n  send: 1s\n"));
 	get("/x");
 	struct h2_client *c = h2_open_window(100), *well = h2_open();
 	int s[20];
 	for (int i = 0; i < 20; i++)
 		s[i] = h2_request(c, "GET", "/x", NULL, NULL);
+	h2_wait_head(c, s[19]);
+	clock_advance(1100);
 	for (int i = 0; i < 20; i++) {
 		expect(h2_read(c, s[i]).cut);
 		expect_status(h2_read(well, h2_request(well, "GET", "/x", NULL, NULL)), 200);

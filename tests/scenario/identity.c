@@ -227,9 +227,7 @@ SCENARIO("a group that the program does not run with, and cannot take, is named"
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
 }
 
-SCENARIO_IN(
-	60,
-	"too few threads for that user, wherever they end: the start is refused with a sentence")
+SCENARIO("too few threads for that user, wherever they end: the start is refused with a sentence")
 {
 	enum { THREADS_MOST = 64 };
 	struct rlimit limit;

@@ -66,7 +66,6 @@ SCENARIO_IN(240, "idle and slow connections beside normal traffic")
 	}
 	note("%d idle: %.0f bytes each; with %d slow ones: %.1f MiB more; slowest of 2,000 normal requests: %lld ms",
 	     idle_n, per_idle, slow_n, with_slow / 1048576, (long long)worst);
-	expect_between((double)worst, 0, 1000 * kit_patience_ms() / 10000.0);
 	/* All of them are still served. */
 	for (int i = 0; i < idle_n; i += 7) {
 		client_request(idle[i], "GET", "/x", NULL);

@@ -126,7 +126,6 @@ SCENARIO_IN(300, "kill -9 under verified load")
 		expect_status(get("/o/0"), 200);
 		double took = (double)(kit_now_ms() - start);
 		slowest = took > slowest ? took : slowest;
-		expect_between(took, 0, 5000);
 		long hits_before = hits;
 		port = edge_port();
 		from = answers;

@@ -1,7 +1,7 @@
 /* Normal tools under normal load agree that nothing fails. */
 #include "tests/kit/kit.h"
 
-SCENARIO_IN(60, "h2load over HTTP/1.1: every request succeeds")
+SCENARIO("h2load over HTTP/1.1: every request succeeds")
 {
 	by_http_only();
 	needs("h2load");
@@ -25,7 +25,7 @@ kinds(void)
 	       edge_stat("requests.misses") + edge_stat("requests.passed");
 }
 
-SCENARIO_IN(60, "the sum of the kinds of answers is the number of requests")
+SCENARIO("the sum of the kinds of answers is the number of requests")
 {
 	origin_says("*", .fields = "Cache-Control: max-age=600\r\n", .body = "x");
 	edge_start();

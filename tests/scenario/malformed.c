@@ -151,7 +151,7 @@ wrong_with_request(const struct row *r)
 		wrong = text("expected %s, it got %s", r->gets, got);
 	if (!forwarded) {
 		size_t extra;
-		if (!client_try_closed(c, 3000, &extra))
+		if (!client_try_closed(c, KIT_FOREVER, &extra))
 			wrong = wrong ? wrong : "the connection stays open";
 		else if (extra)
 			wrong = wrong ? wrong : "something came after the refusal";
@@ -161,7 +161,7 @@ wrong_with_request(const struct row *r)
 	} else {
 		client_half_close(c);
 		size_t extra;
-		client_try_closed(c, 3000, &extra);
+		client_try_closed(c, KIT_FOREVER, &extra);
 	}
 	client_close(c);
 	return wrong ? wrong : wrong_at_origin(r, before, mark, forwarded, a.status);

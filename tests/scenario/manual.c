@@ -73,7 +73,7 @@ flag_is_in_page(const char *name, const char *says, char *in)
 	expect_that(strstr(in, says), "twice(1) lacks what %s means: %s", name, says);
 }
 
-SCENARIO_IN(60, "twice(1) has every command and flag with its sentence, and groff has no warning")
+SCENARIO("twice(1) has every command and flag with its sentence, and groff has no warning")
 {
 	char *names[32], *in = page("twice.1");
 	int n = list_commands(names, 32);
@@ -129,7 +129,7 @@ flag_is_offered(const char *name, const char *says, char *in)
 	expect_that(strstr(in, text(" %s ", name)), "not offered: %s, only%s", name, in);
 }
 
-SCENARIO_IN(60, "bash offers the commands, and of each the flags that its help shows")
+SCENARIO("bash offers the commands, and of each the flags that its help shows")
 {
 	needs("bash");
 	char *names[32];

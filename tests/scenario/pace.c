@@ -18,7 +18,7 @@ idler(const char *target)
 	return c;
 }
 
-SCENARIO_IN(60, "a client that reads nothing does not stop another one")
+SCENARIO("a client that reads nothing does not stop another one")
 {
 	struct barrier *go = barrier_new();
 	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 3, .chunked = true,
@@ -41,7 +41,7 @@ SCENARIO_IN(60, "a client that reads nothing does not stop another one")
 	edge_wait_stat("connections.left_behind", 1);
 }
 
-SCENARIO_IN(60, "who was left behind gets the rest from the cache when the whole is there")
+SCENARIO("who was left behind gets the rest from the cache when the whole is there")
 {
 	struct barrier *go = barrier_new();
 	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 3, .hold_head = go);
@@ -66,7 +66,7 @@ SCENARIO_IN(60, "who was left behind gets the rest from the cache when the whole
 }
 
 /* Of unknown length, so that it cannot lie in slices. */
-SCENARIO_IN(60, "who was left behind gets the rest from the origin when it is kept nowhere")
+SCENARIO("who was left behind gets the rest from the origin when it is kept nowhere")
 {
 	struct barrier *go = barrier_new();
 	origin_says("/big", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 3,
@@ -90,7 +90,7 @@ SCENARIO_IN(60, "who was left behind gets the rest from the origin when it is ke
 }
 
 /* One tag for both codings, and a part is never coded. */
-SCENARIO_IN(60, "who was left behind in a coded body gets no rest that is not coded")
+SCENARIO("who was left behind in a coded body gets no rest that is not coded")
 {
 	struct barrier *go = barrier_new();
 	origin_says("/big", .fields = FRESH "Content-Encoding: gzip\r\n", .etag = "\"1\"",
@@ -111,8 +111,7 @@ SCENARIO_IN(60, "who was left behind in a coded body gets no rest that is not co
 	expect(is_pattern(a.body, 3, 0, a.body_bytes));
 }
 
-SCENARIO_IN(60,
-	    "a slow reader of slices that are kept nowhere has its own fetched, and stops nobody")
+SCENARIO("a slow reader of slices that are kept nowhere has its own fetched, and stops nobody")
 {
 	struct barrier *go = barrier_new();
 	origin_says("/big", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 3,
@@ -136,7 +135,7 @@ SCENARIO_IN(60,
 		expect_text(heard_field(origin_request(i), "If-Range"), "\"1\"");
 }
 
-SCENARIO_IN(60, "many slow clients elsewhere do not let a slow follower stop a fast one")
+SCENARIO("many slow clients elsewhere do not let a slow follower stop a fast one")
 {
 	enum { OTHERS = 40, OTHER = 6000000, HOT = 4000000 };
 	struct barrier *go = barrier_new();
@@ -194,21 +193,20 @@ slow_readers(const char *cache, const char *what, double each)
 		client_close(c[i]);
 }
 
-SCENARIO_IN(
-	60,
+SCENARIO(
 	"slow readers of an object on disk hold little memory, and get the right bytes when they go on")
 {
 	by_http_only();
 	slow_readers("cache:\n  verify: always\n", "connections.given_back", 1);
 }
 
-SCENARIO_IN(60, "slow readers of an object that is sent from its file hold little memory too")
+SCENARIO("slow readers of an object that is sent from its file hold little memory too")
 {
 	by_http_only();
 	slow_readers("", "bytes.from_files", 1000);
 }
 
-SCENARIO_IN(60, "slow readers of a body in one record on disk hold little memory")
+SCENARIO("slow readers of a body in one record on disk hold little memory")
 {
 	by_http_only();
 	/* What the first ones cost is the proxy's own: memory that it keeps for the next ones. */
@@ -263,7 +261,7 @@ make_cold(void)
 	closedir(dir);
 }
 
-SCENARIO_IN(60, "many objects read from disk at once leave no memory behind")
+SCENARIO("many objects read from disk at once leave no memory behind")
 {
 	enum { EACH = 200000, READERS = 300, KIB_EACH = 24 };
 	struct client *c[READERS];

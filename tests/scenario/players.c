@@ -72,7 +72,7 @@ SCENARIO("requests for the rest of a file that are cut at once fetch a slice eac
 	expect_fetched(1.15 * CUTS * (double)MIB);
 }
 
-SCENARIO_IN(60, "aria2c, eight parts at a time, has an unseen file fetched once")
+SCENARIO("aria2c, eight parts at a time, has an unseen file fetched once")
 {
 	by_http_only();
 	struct stat s;

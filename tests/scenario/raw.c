@@ -123,7 +123,7 @@ wrong_end(struct client *c, const struct row *r, enum way way)
 			       : text("out of step: a further request got %d (%s)", a.status,
 				      a.fault ? a.fault : a.body);
 	}
-	if (!client_try_closed(c, 4000, &extra))
+	if (!client_try_closed(c, KIT_FOREVER, &extra))
 		return "the connection stays open";
 	return extra ? text("%zu bytes came behind the answers", extra) : NULL;
 }

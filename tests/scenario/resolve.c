@@ -237,26 +237,22 @@ SCENARIO("a name server that hangs stops no request, and is not asked by request
 	origin_says("/hit", .fields = "Cache-Control: max-age=600\r\n", .body = "hit");
 	origin_says("/closes", .fields = "Cache-Control: no-store\r\n", .body = "old",
 		    .close = true, .times = 1000);
+	clock_hold();
 	edge_start();
 	get("/hit");
 	names_hang();
 	int asked = atomic_load(&server.asked);
+	clock_advance(2000); /* it is time to look the name up anew */
 	wait_until(atomic_load(&server.asked) > asked);
-	int64_t begun = kit_now_ms(), slowest = 0;
 	asked = atomic_load(&server.asked);
 	for (int i = 0; i < 200; i++) {
-		int64_t at = kit_now_ms();
 		expect_hit(get("/hit"));
-		int64_t took = kit_now_ms() - at;
-		slowest = took > slowest ? took : slowest;
 		expect_answer(get("/closes"), 200, "old");
 	}
-	int64_t seconds = (kit_now_ms() - begun) / 1000 + 1;
+	/* Of the look-up under way, whose tries are the C library's: it goes by the machine's clock. */
 	int more = atomic_load(&server.asked) - asked;
-	expect_that(more <= 2 * seconds, "%d questions in %d s of 400 requests", more,
-		    (int)seconds);
-	note("the slowest of 200 hits took %d ms; %d questions, 200 new connections", (int)slowest,
-	     more);
+	note("%d questions, 200 new connections", more);
+	expect_between(more, 0, 8);
 }
 
 /* The process that took the other's place is asked who it is. */
@@ -271,7 +267,16 @@ become_heir(void)
 	edge_becomes(pid, 0);
 }
 
-SCENARIO_IN(40, "an upgrade while a name server hangs keeps nobody waiting")
+static void
+expect_by_new_connection(const char *target, const char *body)
+{
+	struct client *c = client_open();
+	client_request(c, "GET", target, NULL);
+	expect_answer(client_read(c, "GET"), 200, body);
+	client_close(c);
+}
+
+SCENARIO("an upgrade while a name server hangs keeps nobody waiting")
 {
 	begin("");
 	replace("/etc/resolv.conf",
@@ -279,6 +284,7 @@ SCENARIO_IN(40, "an upgrade while a name server hangs keeps nobody waiting")
 	names_are_at("127.0.0.1", NULL);
 	origin_says("/hit", .fields = "Cache-Control: max-age=600\r\n", .body = "hit");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	clock_hold();
 	edge_start();
 	get("/hit");
 	get("/hit");
@@ -288,19 +294,16 @@ SCENARIO_IN(40, "an upgrade while a name server hangs keeps nobody waiting")
 		   text("workers: 1\nresolve: 1s\norigins:\n  - url: http://web.test:%u\n"
 			"  - url: http://new.test:%u\n",
 			origin_port(), origin_port()));
+	int asked = atomic_load(&server.asked);
 	edge_signal(SIGUSR2);
-	int64_t begun = kit_now_ms(), slowest = 0;
-	while (!edge_said("another process serves")) {
-		int64_t at = kit_now_ms();
-		struct client *c = client_open();
-		client_request(c, "GET", "/hit", NULL);
-		expect_answer(client_read(c, "GET"), 200, "hit");
-		client_close(c);
-		slowest = kit_now_ms() - at > slowest ? kit_now_ms() - at : slowest;
-	}
-	int64_t served = kit_now_ms() - begun - slowest;
-	note("the slowest request took %d ms, the others %d ms", (int)slowest, (int)served);
-	expect(served > 4500); /* it waits for the names for 6 s, in which clients are served */
+	wait_until(atomic_load(&server.asked) > asked); /* by the next process */
+	/* It waits for the names for 6 s of the test's clock, in which clients are served. */
+	for (int i = 0; i < 100; i++)
+		expect_by_new_connection("/hit", "hit");
+	expect(!edge_said("another process serves"));
+	clock_run(10);
+	while (!edge_said("another process serves"))
+		expect_by_new_connection("/hit", "hit");
 	become_heir();
 }
 
@@ -377,12 +380,20 @@ SCENARIO("a silent address of two costs one request half of connect_timeout, not
 	names_are_at("127.0.0.2", "127.0.0.1");
 	origin_says("/closes", .fields = "Cache-Control: no-store\r\n", .body = "old",
 		    .close = true, .times = 1000);
+	clock_hold();
 	edge_start();
-	int slow = 0;
+	int slow = 0, in_vain = kit_connects_in_vain("127.0.0.2", origin_port());
 	for (int i = 0; i < 30; i++) {
-		int64_t at = kit_now_ms();
-		expect_answer(get("/closes"), 200, "old");
-		slow += kit_now_ms() - at >= 1900;
+		struct call *call = call_get("/closes");
+		wait_until(call_is_done(call) ||
+			   kit_connects_in_vain("127.0.0.2", origin_port()) > in_vain);
+		if (!call_is_done(call)) {
+			slow++;
+			clock_advance(1900);
+			expect(!call_is_done(call));
+			clock_advance(600);
+		}
+		call_expect(call, 200, "old");
 	}
 	note("%d of 30 requests were slow", slow);
 	expect_between(slow, 1, 3);

@@ -127,7 +127,7 @@ SCENARIO("who comes late to a large body reads what is there, and follows what c
 }
 
 /* Each comes to the end of each slice at about the time at which it lands on the disk. */
-SCENARIO_IN(60, "many who read a large body together cost one exchange, wherever they meet")
+SCENARIO("many who read a large body together cost one exchange, wherever they meet")
 {
 	enum { FILMS = 30, MANY = 8 };
 	edge_start_yaml("admission:\n  sightings: 1\n");
@@ -472,7 +472,7 @@ SCENARIO("a variant that breaks off at its first fetch is completed as others ar
 
 /* Who waits for the end of the whole's successor is answered stale, and the stale one has a slice too
  * few, which is of the successor by now. */
-SCENARIO_IN(60, "a stale body whose missing slice is of the next version is asked for anew")
+SCENARIO("a stale body whose missing slice is of the next version is asked for anew")
 {
 	enum { FIRST = 8 * MIB, NEXT = 40 * MIB };
 	struct barrier *go = barrier_new();
@@ -584,7 +584,7 @@ SCENARIO("a slice that comes without a length ends where its range does")
 
 /* Whatever is asked for, in whatever order, while the origin goes from version to version: an
  * answer holds bytes of one version, of the one whose tag it carries. */
-SCENARIO_IN(60, "any ranges over any versions: an answer is of one version")
+SCENARIO("any ranges over any versions: an answer is of one version")
 {
 	enum { ROUNDS = 150, VERSIONS = 4 };
 	unsigned seed = (unsigned)getpid(), version = 1;
@@ -635,7 +635,7 @@ expect_file(const char *name, uint64_t seed, size_t n)
 	expect(is_pattern(got, seed, 0, n));
 }
 
-SCENARIO_IN(60, "aria2c with eight connections fetches a file once, and then not again")
+SCENARIO("aria2c with eight connections fetches a file once, and then not again")
 {
 	by_http_only();
 	enum { FILE_BYTES = 16 * MIB };
@@ -656,7 +656,7 @@ SCENARIO_IN(60, "aria2c with eight connections fetches a file once, and then not
 }
 
 /* What is cold goes by, more than twice what the log takes. A disk that is behind is spared some. */
-SCENARIO_IN(60, "slices that are asked for stay on disk while others go")
+SCENARIO("slices that are asked for stay on disk while others go")
 {
 	origin_says("/film", FILM);
 	origin_says("*", .fields = FRESH, .pattern_bytes = 60000);
