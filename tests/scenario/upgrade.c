@@ -1164,7 +1164,7 @@ SCENARIO("an upgrade needs no file that the new configuration does not name any 
 	start_by_link();
 	expect_answer(get("/page"), 200, "a page");
 	store("/kept");
-	write_settings("timeouts: { drain: 5s }\n");
+	edge_rewrite("timeouts: { drain: 5s }\n");
 	expect_int(unlink(page), 0);
 	edge_becomes(upgraded(), 0);
 	expect_answer(get("/page"), 200, "hello");
