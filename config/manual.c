@@ -164,7 +164,7 @@ static const char form[] =
 	".TP\n.I NUMBER\n100, 20k, 10M.\n"
 	".TP\n.I SHARE\n10% or 0.1.\n"
 	".TP\n.I RATE\nBytes in a time: 10MiB/s, 50GB/day, 0.5DWPD (of the disk).\n"
-	".TP\n.I NETWORK\n10.0.0.0/8, 192.0.2.1, 2001:db8::/32, unix, or any.\n"
+	".TP\n.I NETWORK\n10.0.0.0/8, 192.0.2.1, 2001:db8::/32, unix, any, or none.\n"
 	".TP\n.I ADDRESS\n127.0.0.1:8080, [::1]:8080, *:8080 or unix:/path.\n"
 	".P\nA list of one element can be written without brackets.\n";
 

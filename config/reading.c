@@ -152,11 +152,20 @@ read_given_element(struct reading *r, const struct setting *s, const char *path,
 	return read_element(r, s, path, list, node, g);
 }
 
+static bool
+is_empty(const yaml_node_t *node)
+{
+	return !node || (node->type == YAML_SEQUENCE_NODE &&
+			 node->data.sequence.items.start == node->data.sequence.items.top);
+}
+
 static int
-read_list(struct reading *r, const struct setting *s, const char *path, yaml_node_t *node)
+read_list(struct reading *r, const struct setting *s, const char *path, yaml_node_t *node,
+	  bool is_given)
 {
 	int list = yaml_document_add_sequence(&r->made, NULL, YAML_FLOW_SEQUENCE_STYLE);
-	struct given g = {.text = s->fallback};
+	bool is_nobody = is_given && s->nobody && is_empty(node);
+	struct given g = {.text = is_nobody ? s->nobody : s->fallback};
 	const struct config_flag *f = next_flag(r, path, NULL);
 	if (f) {
 		for (; f; f = next_flag(r, path, f)) {
@@ -164,7 +173,7 @@ read_list(struct reading *r, const struct setting *s, const char *path, yaml_nod
 			if (read_element(r, s, path, list, NULL, &g) < 0)
 				return FAILED;
 		}
-	} else if (!node) {
+	} else if (!node || is_nobody) {
 		if (*g.text && read_element(r, s, path, list, NULL, &g) < 0)
 			return FAILED;
 	} else if (node->type != YAML_SEQUENCE_NODE) {
@@ -181,13 +190,14 @@ read_list(struct reading *r, const struct setting *s, const char *path, yaml_nod
 }
 
 static int
-read_setting(struct reading *r, const struct setting *s, const char *path, yaml_node_t *node,
-	     const struct given *group)
+read_setting(struct reading *r, const struct setting *s, const char *path,
+	     const yaml_node_pair_t *pair, const struct given *group)
 {
+	yaml_node_t *node = node_at(r, pair ? pair->value : 0);
 	if (s->kind == KIND_GROUP)
 		return read_group(r, s->inside, path, node, NULL);
 	if (s->kind == KIND_LIST || s->kind == KIND_GROUPS)
-		return read_list(r, s, path, node);
+		return read_list(r, s, path, node, pair != NULL);
 	return read_single(r, s, path, node, group);
 }
 
@@ -280,10 +290,8 @@ read_group(struct reading *r, const struct setting *rows, const char *path, yaml
 	for (const struct setting *s = rows; s->key; s++) {
 		yaml_node_pair_t *pair = node ? find_pair(r, node, s->key) : NULL;
 		reading_path(path, s->key, full);
-		int id = first && s == rows
-				 ? reading_value(r, s, first, full)
-				 : read_setting(r, s, full, node_at(r, pair ? pair->value : 0),
-						&here);
+		int id = first && s == rows ? reading_value(r, s, first, full)
+					    : read_setting(r, s, full, pair, &here);
 		if (id == FAILED)
 			return FAILED;
 		if (id != ABSENT)

@@ -129,13 +129,15 @@ read_text(struct reading *r, const struct setting *s, enum kind kind, const stru
 			"%s: \"%.60s\" is not an address to listen on; write IP:PORT such as "
 			"127.0.0.1:8080, [::1]:8080 or *:8080%s",
 			path, cut, listens ? ", or unix:/run/twice.sock" : "");
-	if (kind == KIND_NETWORK && find_word("on|true|yes", cut) >= 0)
-		strcpy(cut, "any");
 	if (kind == KIND_NETWORK && network_parse(cut, &net) < 0)
-		return reading_fail(r, g,
-				    "%s: \"%.60s\" is not a network; write one such as 10.0.0.0/8, "
-				    "192.0.2.1, 2001:db8::/32 or any, or off",
-				    path, cut);
+		return reading_fail(
+			r, g,
+			find_word("on|true|yes", cut) >= 0
+				? "%s: \"%.60s\" does not say whom; write networks such as "
+				  "10.0.0.0/8, or any if you mean everybody"
+				: "%s: \"%.60s\" is not a network; write one such as "
+				  "10.0.0.0/8, 192.0.2.1, 2001:db8::/32, any or none, or off",
+			path, cut);
 	if (kind == KIND_URL) {
 		size_t n = origin_length(cut);
 		if (n == 0)

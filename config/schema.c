@@ -43,11 +43,11 @@
 		.fallback = fallback_, .sentence = sentence_                               \
 	}
 /* The word means an empty list, which is the default. */
-#define LIST_OR(word, each_, member, count, key_, sentence_)                               \
+#define LIST_OR(word, each_, member, count, key_, ...)                                     \
 	{                                                                                  \
 		.kind = KIND_LIST, .each = KIND_##each_, .at = offsetof(STRUCT, member),   \
 		.count_at = offsetof(STRUCT, count), .bytes = sizeof(char *), .key = key_, \
-		.fallback = "", .words = word, .sentence = sentence_                       \
+		.fallback = "", .words = word, .sentence = __VA_ARGS__                     \
 	}
 #define GROUP(member, key_, rows, sentence_)                                         \
 	{                                                                            \
@@ -233,7 +233,7 @@ static const struct setting route[] = {
 	VALUE(SWITCH,  streams,                  "stream",                   "off",      NULL,       NO_RANGE,                 "pass uploads on as they come, for calls that talk both ways"),
 	GROUP(request_headers,                   "request_headers",          headers,                                          "request fields for origins, after the rules for all routes"),
 	GROUP(response_headers,                  "response_headers",         headers,                                          "answer fields for clients, after the rules for all routes"),
-	LIST(NETWORK,  allow, allow_count,       "allow",                    "",                                               "networks of clients that may ask; without deny, only they"),
+	LIST_OR("off", NETWORK, allow, allow_count, "allow",                                                                "networks of clients that may ask; without deny, only they", .nobody = "none"),
 	LIST(NETWORK,  deny, deny_count,         "deny",                     "",                                               "networks that may not ask (403), except those in allow"),
 	GROUP(rate,                              "rate",                     rate,                                             "how often a client may ask here (429), beside the rate for all"),
 	GROUP(redirect,                          "redirect",                 moved,                                            "sends clients elsewhere"),
@@ -279,7 +279,7 @@ static const struct setting timeouts[] = {
 #undef STRUCT
 #define STRUCT struct config_forwarded
 static const struct setting forwarded[] = {
-	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose X-Forwarded-*, PROXY heads we trust; on: any"),
+	LIST_OR("off", NETWORK, trust, trust_count, "trust",                                                                "networks whose X-Forwarded-*, PROXY heads we trust; or any"),
 	VALUE(TEXT,    via,                      "via",                      "twice",    NULL,       NO_RANGE,                 "name of this proxy in Via; a number of the node is added"),
 	LIST(TEXT,     drop, drop_count,         "drop",                     "default",                                        "request fields not passed on unless in key_headers"),
 	VALUE(SWITCH,  keep_underscores,         "keep_underscores",         "off",      NULL,       NO_RANGE,                 "pass on request fields with \"_\", \".\" and such in names"),

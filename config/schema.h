@@ -40,8 +40,10 @@ struct setting {
 	const char *fallback; /* the default as one would write it; NULL: must be given */
 	const char
 		*words; /* of choices: "keep|ignore|sort"; else what 0 or NULL is called: "auto" */
-	bool plus_one;	/* a number is kept as one more, so that 0 is the word alone */
-	double least, most;	      /* of numbers; the word for 0 is allowed besides */
+	const char *
+		nobody; /* the element of a list that is given and empty; NULL: as if it were not given */
+	bool plus_one;	    /* a number is kept as one more, so that 0 is the word alone */
+	double least, most; /* of numbers; the word for 0 is allowed besides */
 	const struct setting *inside; /* rows of a group */
 	const char *sentence;
 };

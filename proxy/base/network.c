@@ -7,6 +7,8 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+enum { HOLDS_NONE = 129 };
+
 static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 static const unsigned char by_unix[16] = {[0] = 1, [12] = 'u', [13] = 'n', [14] = 'i', [15] = 'x'};
@@ -78,6 +80,10 @@ network_parse(const char *z, struct network *out)
 		*out = (struct network){.bits = 0};
 		return 0;
 	}
+	if (strcmp(z, "none") == 0) {
+		*out = (struct network){.bits = HOLDS_NONE};
+		return 0;
+	}
 	if (parse_host(host, n.address) < 0)
 		return -1;
 	if (slash) {
@@ -99,6 +105,8 @@ static bool
 holds(const struct network *n, const unsigned char a[16])
 {
 	unsigned whole = n->bits / 8, rest = n->bits % 8;
+	if (n->bits == HOLDS_NONE)
+		return false;
 	if (memcmp(n->address, a, whole) != 0)
 		return false;
 	return rest == 0 || (n->address[whole] ^ a[whole]) >> (8 - rest) == 0;

@@ -3,7 +3,7 @@
  * IPv4 addresses are kept as IPv4-mapped IPv6 ones (::ffff:a.b.c.d), so a network of one family
  * never holds addresses of the other ("any" holds both), and a mapped address is the IPv4 address
  * it stands for. "unix" is whoever comes by a Unix socket: it is kept as an address that is routed
- * nowhere (RFC 6666).
+ * nowhere (RFC 6666). "none" holds no address.
  */
 #ifndef BASE_NETWORK_H
 #define BASE_NETWORK_H
@@ -14,7 +14,7 @@
 
 struct network {
 	unsigned char address[16];
-	unsigned bits; /* of address that count: 0..128 */
+	unsigned bits; /* of address that count: 0..128; more: it holds none */
 };
 
 /* 0, or -1: not a network. Bits behind the prefix must be zero, so 10.0.0.1/8 is refused: its

@@ -46,7 +46,7 @@ SCENARIO("what a client claims about itself is not believed")
 SCENARIO("forwarded.trust keeps and appends")
 {
 	origin_says("/x", .body = "hello");
-	edge_start_yaml("forwarded:\n  trust: on\n");
+	edge_start_yaml("forwarded:\n  trust: any\n");
 	get_with("/x", "X-Forwarded-For: 10.0.0.1\r\nForwarded: for=10.0.0.1\r\n");
 	const struct heard *h = origin_last();
 	expect_text(heard_field(h, "X-Forwarded-For"), "10.0.0.1, 127.0.0.1");

@@ -142,6 +142,9 @@ static const struct {
 	const char *text, *says; /* how the sentence begins, and what else it holds */
 	const char *way_out;
 } mistakes[] = {
+	{ "forwarded: { trust: yes }\n",         "t.yaml:1: forwarded.trust: \"yes\" does not say whom", "or any if you mean everybody" },
+	{ "forwarded:\n  trust: [ on ]\n",       "t.yaml:2: forwarded.trust: \"on\" does not say whom", "10.0.0.0/8" },
+	{ "routes: [ { allow: on } ]\n",         "t.yaml:1: routes.allow: \"on\" does not say whom", "10.0.0.0/8" },
 	{ "cache:\n  disc: 5GiB\n",               "t.yaml:2: there is no setting \"cache.disc\"", "\"disk\"" },
 	{ "disk: 5GiB\n",                         "t.yaml:1: there is no setting \"disk\"", "\"cache.disk\"" },
 	{ "cache:\n  listen: x\n",                "t.yaml:2: there is no setting \"cache.listen\"", "\"listen\"" },
@@ -339,7 +342,7 @@ END_TEST
 
 START_TEST(trust_is_a_list_of_networks)
 {
-	ck_assert_msg(parse("forwarded: { trust: on }") == 0, "%s", err);
+	ck_assert_msg(parse("forwarded: { trust: any }") == 0, "%s", err);
 	ck_assert_uint_eq(c.forwarded.trust_count, 1);
 	ck_assert_str_eq(c.forwarded.trust[0], "any");
 	ck_assert_msg(parse("forwarded: { trust: off }") == 0, "%s", err);
@@ -347,6 +350,38 @@ START_TEST(trust_is_a_list_of_networks)
 	ck_assert_msg(parse("forwarded: { trust: [ 10.0.0.0/8, '::1' ] }") == 0, "%s", err);
 	ck_assert_uint_eq(c.forwarded.trust_count, 2);
 	ck_assert_str_eq(c.forwarded.trust[1], "::1");
+	config_fini(&c);
+}
+END_TEST
+
+/* clang-format off */
+static const struct {
+	const char *says, *allow;
+	unsigned count; /* networks that it has; 0: there is no such rule */
+} allows[] = {
+	{ "no list",             "path: /x",       0 },
+	{ "a rule that is off",  "allow: off",     0 },
+	{ "an empty list",       "allow: [ ]",     1 },
+	{ "a list without text", "allow:",         1 },
+	{ "nobody, in a word",   "allow: none",    1 },
+	{ "nobody, in a list",   "allow: [ none ]", 1 },
+};
+/* clang-format on */
+
+/* An empty list admits nobody, and says so when it is printed; what was printed means the same again. */
+START_TEST(an_empty_allow_is_no_lack_of_one)
+{
+	char text[200];
+	snprintf(text, sizeof text, "routes:\n  - host: a\n    %s\n", allows[_i].allow);
+	ck_assert_msg(parse(text) == 0, "%s", err);
+	for (int again = 0; again < 2; again++) {
+		ck_assert_msg(c.routes[0].allow_count == allows[_i].count, "%s", allows[_i].says);
+		if (allows[_i].count)
+			ck_assert_str_eq(c.routes[0].allow[0], "none");
+		char *all = printed(&c);
+		ck_assert_msg(parse(all) == 0, "%s", err);
+		free(all);
+	}
 	config_fini(&c);
 }
 END_TEST
@@ -769,11 +804,11 @@ UNIT("config", TEST(defaults_stand_without_a_file), TEST(a_whole_file_loads),
      TEST(every_setting_can_be_given), TEST(an_old_name_works_for_one_release),
      LOOP(mistake_is_explained, mistakes), LOOP(what_goes_together_is_let_through, fine),
      TEST(places_of_elements), TEST(trust_is_a_list_of_networks),
-     TEST(an_empty_file_or_group_means_defaults), TEST(flags_stand_before_the_file),
-     TEST(a_wrong_flag_is_named), TEST(a_file_that_is_not_there_is_named),
-     TEST(origins_make_groups), TEST(running_needs_an_origin),
-     TEST(a_route_inherits_what_it_does_not_say), TEST(twice_yaml_is_what_the_rows_say),
-     TEST(the_examples_load_too), TIMES(what_is_printed_loads_to_the_same, 5),
-     TEST(differences_are_named), TEST(every_setting_is_live_or_needs_a_restart),
-     LOOP(a_change_is_taken_over_or_kept, changes), TEST(what_does_not_go_with_what_stays_is_named),
-     TEST(aliases_cannot_make_much_of_little))
+     LOOP(an_empty_allow_is_no_lack_of_one, allows), TEST(an_empty_file_or_group_means_defaults),
+     TEST(flags_stand_before_the_file), TEST(a_wrong_flag_is_named),
+     TEST(a_file_that_is_not_there_is_named), TEST(origins_make_groups),
+     TEST(running_needs_an_origin), TEST(a_route_inherits_what_it_does_not_say),
+     TEST(twice_yaml_is_what_the_rows_say), TEST(the_examples_load_too),
+     TIMES(what_is_printed_loads_to_the_same, 5), TEST(differences_are_named),
+     TEST(every_setting_is_live_or_needs_a_restart), LOOP(a_change_is_taken_over_or_kept, changes),
+     TEST(what_does_not_go_with_what_stays_is_named), TEST(aliases_cannot_make_much_of_little))
