@@ -95,6 +95,14 @@ collect(const struct fields *f, enum field_id id, struct hops *h)
 	}
 }
 
+static const struct str unknown = {"unknown", 7}; /* as RFC 7239 6.2 has it */
+
+bool
+forwarded_is_unknown(struct str client)
+{
+	return str_eq(client, unknown);
+}
+
 static struct str
 client_by(const struct fields *f, enum field_id id, const struct network *trusted, unsigned n,
 	  struct str peer)
@@ -103,14 +111,22 @@ client_by(const struct fields *f, enum field_id id, const struct network *truste
 	struct str who = peer;
 	collect(f, id, &h);
 	size_t first = h.n > HOPS_MOST ? h.n - HOPS_MOST : 0, i = h.n;
+	if (h.n == 0)
+		return unknown;
 	while (i > first && network_any_holds(trusted, n, who)) {
-		struct str before = h.v[--i % HOPS_MOST];
-		if (before.n == 0)
-			break;
-		who = before;
+		who = h.v[--i % HOPS_MOST];
+		if (who.n == 0)
+			return unknown;
 	}
-	bool knows = i > first || !first || !network_any_holds(trusted, n, who);
-	return knows ? who : peer;
+	return first && i == first && network_any_holds(trusted, n, who) ? unknown : who;
+}
+
+static bool
+is_same(struct str a, struct str b)
+{
+	unsigned char one[16], other[16];
+	return network_address(a, one) == 0 && network_address(b, other) == 0 &&
+	       memcmp(one, other, sizeof one) == 0;
 }
 
 struct str
@@ -121,8 +137,8 @@ forwarded_client(const struct fields *f, const struct network *trusted, unsigned
 		return peer;
 	struct str who =
 		client_by(f, x ? FIELD_X_FORWARDED_FOR : FIELD_FORWARDED, trusted, n, peer);
-	if (x && std && !str_ieq(who, client_by(f, FIELD_FORWARDED, trusted, n, peer)))
-		return peer;
+	if (x && std && !is_same(who, client_by(f, FIELD_FORWARDED, trusted, n, peer)))
+		return unknown;
 	return who;
 }
 

@@ -4,7 +4,12 @@
  * forwarder adds at the end whom it saw. Only what a trusted one wrote is believed: from our peer
  * backwards, until an address that is not trusted itself. That is the client.
  *
- * Memory    the result is a view into the request, or peer itself.
+ * Most forwarders write one of the two fields and pass on the other as a client sent it. So both must
+ * name the same client where both are there, and what cannot be read is not skipped: the client is
+ * unknown then. Nobody is privileged in doubt; the forwarder's own address, above all, is not taken for
+ * the client's.
+ *
+ * Memory    the result is a view into the request, peer itself, or a constant.
  */
 #ifndef HTTP_FORWARDED_H
 #define HTTP_FORWARDED_H
@@ -12,11 +17,11 @@
 #include "proxy/base/network.h"
 #include "proxy/http/message.h"
 
-/* The client's address without port and brackets; peer when it is not trusted, when nothing useful
- * is said, or when both fields are there and name different clients: then a client sent one of them
- * through a forwarder that knows only the other. */
+/* The client's address without port and brackets; peer, where it is not trusted or sends neither field;
+ * or "unknown", which is no address: no network holds it. */
 struct str forwarded_client(const struct fields *f, const struct network *trusted, unsigned n,
 			    struct str peer);
+bool forwarded_is_unknown(struct str client);
 
 /* "http" or "https" by the word of a peer that is trusted: the last member of X-Forwarded-Proto, or
  * else of Forwarded. Empty when that names neither. */

@@ -4,6 +4,7 @@
 #include "config/routes.h"
 #include "proxy/base/mem.h"
 #include "proxy/base/template.h"
+#include "proxy/http/forwarded.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -73,6 +74,8 @@ local_rules_ask_client(const struct local_rules *r)
 bool
 local_rules_deny(const struct local_rules *r, struct str client)
 {
+	if (forwarded_is_unknown(client))
+		return true;
 	if (network_any_holds(r->allow, r->allow_n, client))
 		return false;
 	if (r->deny_n)

@@ -45,6 +45,61 @@ SCENARIO("allow alone admits nobody else")
 	expect_status(get_with("/x", BAD), 403);
 }
 
+SCENARIO("an empty allow admits nobody")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_start_yaml(TRUST "routes: [ { path: /x, allow: [ ] } ]\n");
+	expect_status(get("/x"), 403);
+	expect_status(get_with("/x", GOOD), 403);
+	expect_answer(get("/y"), 200, "hello");
+	expect_int(origin_requests(), 1);
+}
+
+/* The forwarder says X-Forwarded-For and passes on Forwarded as the client sent it. */
+SCENARIO(
+	"a client whose own Forwarded says something else is unknown: never allowed, always denied")
+{
+	static const char *const own[] = {
+		"for=127.0.0.1",
+		"for=192.0.2.7",
+		"for=_hidden",
+		"for=unknown",
+		"for=\"x",
+		"",
+		"by=192.0.2.7",
+		"proto=https",
+		"for=127.0.0.1;",
+		"for=127.0.0.1, for=x",
+		"for=127.0.0.1, for=198.51.100.2",
+	};
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_start_yaml(TRUST "access_log: \"-\"\nroutes:\n"
+			      "  - { path: /inside/, allow: [ 127.0.0.0/8, 198.51.100.0/24 ] }\n"
+			      "  - { path: /any/, allow: [ any ] }\n"
+			      "  - { path: /open/, deny: [ 192.0.2.0/24 ] }\n"
+			      "  - { path: /rated/, rate: { requests: 1, per: 1h, burst: 1 } }\n");
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+		const char *fields = text(GOOD "Forwarded: %s\r\n", own[i]);
+		static const char *const paths[] = {"/inside/x", "/any/x", "/open/x"};
+		for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
+			struct answer a = get_with(paths[k], fields);
+			expect_that(a.status == 403, "%s with Forwarded: %s got %d", paths[k],
+				    own[i], a.status);
+		}
+	}
+	expect_int(origin_requests(), 0);
+	expect_answer(get_with("/inside/x", GOOD "Forwarded: for=198.51.100.1\r\n"), 200, "hello");
+	expect_answer(get_with("/open/x", GOOD), 200, "hello");
+	expect_answer(get("/inside/y"), 200, "hello"); /* the forwarder speaks for itself */
+	/* Those who are unknown share one rate, and take nobody else's. */
+	expect_status(get_with("/rated/x", GOOD "Forwarded: for=x\r\n"), 200);
+	expect_status(get_with("/rated/x", BAD "Forwarded: by=y\r\n"), 429);
+	expect_status(get_with("/rated/x", GOOD), 200);
+	expect_status(get_with("/rated/x", BAD), 200);
+	expect_status(get("/rated/x"), 200);
+	wait_until(strstr(edge_stdout(), "\nunknown - - "));
+}
+
 SCENARIO("who is not a trusted forwarder cannot name another client")
 {
 	origin_says("/x", .fields = FRESH, .body = "hello");
