@@ -1,4 +1,5 @@
 /* h1_target.c - what a request asks for: the forms of its target, and Host. */
+#include "proxy/base/network.h"
 #include "proxy/http/h1_inside.h"
 #include "proxy/http/h1_scan.h"
 
@@ -14,34 +15,41 @@ is_port(struct str s)
 	return s.n == 1 || (digits_parse(str_from(s, 1), &port) && port <= 65535);
 }
 
-/* "[" IPv6address "]": only the bytes; an address that is none resolves to nothing. */
+/* "[" IPv6address "]": how many bytes; 0: it is none. */
 static size_t
 ip_literal(struct str s)
 {
-	size_t n = 1, colons = 0;
+	unsigned char address[16];
+	size_t n = 1;
 	while (n < s.n && (byte_is(s.p[n], BYTE_HEX) || s.p[n] == ':' || s.p[n] == '.'))
-		colons += s.p[n++] == ':';
-	return n < s.n && s.p[n] == ']' && colons >= 2 ? n + 1 : 0;
+		n++;
+	bool closes = n < s.n && s.p[n] == ']';
+	return closes && network_address((struct str){s.p, n + 1}, address) == 0 ? n + 1 : 0;
+}
+
+/* A name of the DNS, or an IPv4 address: labels with a dot between them, of which one may follow the
+ * last (RFC 1034 3.1, RFC 1123 2.1). How many bytes; 0: it is none. A rule for "*.example.com" would
+ * take an empty label for a name, and origins may decode a "%", which RFC 3986 has in a reg-name. */
+static size_t
+host_name(struct str s)
+{
+	enum { LABEL_MOST = 63, NAME_MOST = 253 };
+	size_t n = 0, label = 0;
+	for (; n < s.n && byte_is(s.p[n], BYTE_HOST); n++) {
+		if (s.p[n] == '.' && label == 0)
+			return 0;
+		label = s.p[n] == '.' ? 0 : label + 1;
+		if (label > LABEL_MOST)
+			return 0;
+	}
+	return n - (label == 0) <= NAME_MOST ? n : 0;
 }
 
 /* uri-host [ ":" port ] (RFC 9110 7.2, RFC 3986 3.2.2), without userinfo. */
 static bool
 is_authority(struct str s)
 {
-	size_t n = 0;
-	if (s.n && s.p[0] == '[') {
-		n = ip_literal(s);
-	} else {
-		while (n < s.n) {
-			if (byte_is(s.p[n], BYTE_HOST))
-				n++;
-			else if (s.p[n] == '%' && n + 2 < s.n && byte_is(s.p[n + 1], BYTE_HEX) &&
-				 byte_is(s.p[n + 2], BYTE_HEX))
-				n += 3;
-			else
-				break;
-		}
-	}
+	size_t n = s.n && s.p[0] == '[' ? ip_literal(s) : host_name(s);
 	return n > 0 && is_port(str_from(s, n));
 }
 

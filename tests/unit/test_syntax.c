@@ -17,7 +17,8 @@ class_of(int c)
 	class |= c == '\t' || (c >= 0x20 && c != 0x7f) ? BYTE_VALUE : 0;
 	class |= ascii && !strchr("\"<>#", c) ? BYTE_TARGET : 0;
 	class |= ascii && !strchr("\"<>#\\?", c) ? BYTE_PATH : 0;
-	class |= unreserved ? BYTE_HOST | BYTE_UNRESERVED : 0;
+	class |= unreserved ? BYTE_UNRESERVED : 0;
+	class |= unreserved && c != '~' ? BYTE_HOST : 0;
 	class |= ascii && isxdigit(c) ? BYTE_HEX : 0;
 	return class;
 }
