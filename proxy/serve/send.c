@@ -156,9 +156,12 @@ select_whole(struct txn *t, uint64_t length)
 static void
 select_multipart(struct txn *t, struct maker *m, const struct field_block *b, uint64_t length)
 {
+	char drawn[REQUEST_ID_BYTES];
 	t->parts = PARTS_HEAD;
-	snprintf(t->boundary, sizeof t->boundary, "%016llx",
-		 (unsigned long long)(t->key.hash.hi ^ (uint64_t)t->begun_us));
+	/* Neither the key nor a clock may show in it: with bits of the hash of a key a client would know which
+	 * URLs meet in the filter and the index. */
+	request_id_make(&t->serve->ids, drawn);
+	snprintf(t->boundary, sizeof t->boundary, "%.16s", drawn);
 	t->part_type = field_block_get(b, FIELD_CONTENT_TYPE);
 	keep_lines(t, m, b, goes_with_multipart);
 	m->head.bytes = multipart_bytes(t, length);
