@@ -11,6 +11,7 @@
 #include "proxy/node/inherited.h"
 
 #include "proxy/admin/admin.h"
+#include "proxy/base/le.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/origin/resolver.h"
@@ -25,6 +26,7 @@
 
 #include <assert.h>
 #include <malloc.h>
+#include <openssl/hmac.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
@@ -202,23 +204,26 @@ server_open_log(const struct server *s, const struct config *c, struct logfile *
 	return -1;
 }
 
-/* Tells this node from others in Via: two of one name may be in a row, and a request that comes
- * back must be known. The seed lies in the cache directory (without one it is new at each start),
- * so the number stays the same over restarts; host name and listeners tell a node from another one
- * that was started in a copy of its directory. The machine's name alone would not do: an edge and
- * its shield may run on one. */
+/* Tells this node from others in Via: two of one name may be in a row, and a request that comes back must
+ * be known. The seed lies in the cache directory (without one it is new at each start), so the number stays
+ * the same over restarts; host name and listeners tell a node from another one that was started in a copy of
+ * its directory. The machine's name alone would not do: an edge and its shield may run on one. Clients see
+ * the number, so it is made by another hash than the one by which keys are found. */
 static uint32_t
 node_of(const struct twice_seed *seed, const struct config *c)
 {
+	unsigned char mac[EVP_MAX_MD_SIZE];
 	char host[256] = "";
 	struct buf b = {0};
 	gethostname(host, sizeof host - 1);
 	buf_printf(&b, "node %s", host);
 	for (unsigned i = 0; i < c->listen_count; i++)
 		buf_printf(&b, " %s", c->listen[i]);
-	uint32_t node = (uint32_t)twice_key_hash_of(seed, b.p, b.n).lo;
+	bool made = HMAC(EVP_sha256(), seed->secret, sizeof seed->secret, (unsigned char *)b.p, b.n,
+			 mac, NULL);
+	assert(made);
 	buf_fini(&b);
-	return node;
+	return le_get32((char *)mac);
 }
 
 /* The sockets of one worker, all entries of listen. */
