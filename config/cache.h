@@ -35,6 +35,8 @@ struct config_cache {
 	uint64_t default_ttl_s;
 	double heuristic_fraction;
 	uint64_t heuristic_max_s;
+	char **heuristic_fields; /* of requests, beside which a lifetime is guessed; none: by their names */
+	unsigned heuristic_field_count;
 	char *targeted_field; /* own name before CDN-Cache-Control; NULL: none */
 	bool status_key;      /* key= in Cache-Status */
 	unsigned variants;    /* most of one URL */

@@ -126,6 +126,7 @@ static const struct setting cache[] = {
 	VALUE(SECONDS, default_ttl_s,            "default_ttl",              "0s",       NULL,       RANGE(0, YEAR),           "lifetime of answers that do not state one"),
 	VALUE(SHARE,   heuristic_fraction,       "heuristic_fraction",       "10%",      NULL,       RANGE(0, 1),              "guessed lifetime: this share of the time since Last-Modified"),
 	VALUE(SECONDS, heuristic_max_s,          "heuristic_max",            "1d",       NULL,       RANGE(0, YEAR),           "longest guessed lifetime"),
+	LIST_OR("any", TEXT, heuristic_fields, heuristic_field_count, "heuristic_fields",                                   "request fields beside a guess; any: all but credentials"),
 	VALUE(TEXT,    targeted_field,           "targeted_field",           "none",     "none",     NO_RANGE,                 "field that overrides CDN-Cache-Control (RFC 9213)"),
 	VALUE(COUNT,   variants,                 "variants",                 "64",       NULL,       RANGE(1, 1000),           "most variants (Vary) of one URL; the least used go"),
 	VALUE(SWITCH,  status_key,               "status_key",               "off",      NULL,       NO_RANGE,                 "include the cache key in Cache-Status"),

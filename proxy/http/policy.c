@@ -93,6 +93,13 @@ is_for_cookie(const struct response_facts *a)
 	       !a->given->updated;
 }
 
+/* The same of other fields than Cookie. */
+static bool
+is_for_credential(const struct response_facts *a)
+{
+	return a->given->credential && !a->cc.public_ && !a->given->updated;
+}
+
 static void
 read_answer(const struct storing_facts *given, struct response_facts *a)
 {
@@ -104,7 +111,7 @@ read_answer(const struct storing_facts *given, struct response_facts *a)
 	a->targeted = response_cc_select(f, set->target, &a->cc);
 	a->status = status_facts(given->response->status);
 	bool may_guess = (a->status.guess || a->cc.public_) && !pragma_no_cache(f) &&
-			 !is_for_cookie(a); /* 4.2.2 */
+			 !is_for_cookie(a) && !is_for_credential(a); /* 4.2.2 */
 	a->fresh = (struct freshness_facts){
 		.s_maxage = a->cc.s_maxage,
 		.max_age = a->cc.max_age,
@@ -198,6 +205,8 @@ may_store(const struct response_facts *a, const struct request_cc *asked)
 	if (!is_explicit(a) && !cc->public_ &&
 	    (!a->status.guess || (is_for_cookie(a) && !cc->no_cache)))
 		return STORABLE_NO_FRESHNESS;
+	if (!is_explicit(a) && is_for_credential(a) && !cc->no_cache)
+		return STORABLE_CREDENTIAL;
 	if (vary_is_star(a->fields))
 		return STORABLE_VARY_STAR;
 	if (status == 206 && !part_may_be_stored(a))

@@ -84,6 +84,9 @@ struct storing_facts {
 	/* The response is a stored one as a 304 or HEAD updated it: whatever the cookies of this
 	 * request, it is not made for them. */
 	bool updated;
+	/* The origin was sent a field whose name speaks of a credential (credential.h), and no key tells apart
+	 * those who send it: no lifetime is guessed. */
+	bool credential;
 };
 
 /* RFC 9111 3. On yes *terms is filled (etag_at: see head_store). */

@@ -131,6 +131,18 @@ facts_of(const struct fill *f, const struct response *rs, int64_t now)
 	};
 }
 
+/* A guess of the lifetime also depends on the fields that the origin was sent. */
+static enum storable
+judge(const struct fill *f, struct storing_facts *facts, struct terms *terms)
+{
+	enum storable s = policy_storable(facts, terms);
+	if (!storable_is_yes(s) || !(terms->flags & TERMS_HEURISTIC) ||
+	    !outgoing_shows_credential(&f->outgoing, &facts->response->fields))
+		return s;
+	facts->credential = true;
+	return policy_storable(facts, terms);
+}
+
 enum storable
 keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
 {
@@ -139,7 +151,7 @@ keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
 	/* A run asks by the keys of its slices: that their head was replaced says nothing of them. */
 	if (f->kind == FILL_PASS || (f->kind != FILL_SLICES && keep_is_forgotten(f)))
 		return STORABLE_METHOD;
-	enum storable s = policy_storable(&facts, &f->terms);
+	enum storable s = judge(f, &facts, &f->terms);
 	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;
 }
 
@@ -151,7 +163,7 @@ keep_judge_as_get(const struct fill *f, const struct response *rs, int64_t now)
 	struct terms unused;
 	get.method = METHOD_GET;
 	facts.request = &get;
-	return policy_storable(&facts, &unused);
+	return judge(f, &facts, &unused);
 }
 
 struct news_facts

@@ -47,8 +47,14 @@ learn_from_head(struct fill *f, const struct response *rs)
 		return;
 	struct request get = f->rq;
 	get.method = METHOD_GET;
-	struct storing_facts facts = {&get, &updated,	       f->request_time,
-				      now,  &f->route->policy, true};
+	struct storing_facts facts = {
+		.request = &get,
+		.response = &updated,
+		.request_time = f->request_time,
+		.response_time = now,
+		.settings = &f->route->policy,
+		.updated = true,
+	};
 	if (!names_more(f, &rs->fields) && head_update(&stored, rs, now, date, &updated) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&updated, now, &head, &terms);

@@ -7,11 +7,11 @@ is_full_success(int status)
 	return status >= 200 && status < 300 && status != 206;
 }
 
-/* One client's, by its own word: what others would be answered it does not say. */
+/* One client's, by its own word or by what that client sent: it does not say what others are answered. */
 static bool
 is_for_one(enum storable s)
 {
-	return s == STORABLE_PRIVATE || s == STORABLE_SET_COOKIE;
+	return s == STORABLE_PRIVATE || s == STORABLE_SET_COOKIE || s == STORABLE_CREDENTIAL;
 }
 
 bool

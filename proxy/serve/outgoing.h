@@ -65,6 +65,10 @@ struct outgoing_settings { /* outgoing_settings_init fills the last member */
 	bool keep_wishes; /* Cache-Control and Pragma of clients go out, also for what is shared */
 	const struct str *drop; /* lower-case names; "x-forwarded-*" ends in a wildcard */
 	unsigned drop_count;
+	const struct str
+		*harmless; /* such names: those that tell no client from another; none: all but
+				     * those that speak of a credential */
+	unsigned harmless_count;
 	uint64_t name_seed; /* secret: clients choose the names that are hashed with it */
 	uint32_t initials;  /* a bit for each letter that such a name begins with */
 };
@@ -124,6 +128,10 @@ struct outgoing_asks {	 /* the cache's questions, added when not empty */
  * which the fetch writes). */
 void outgoing_fields(const struct outgoing *o, struct str primary, const struct outgoing_asks *asks,
 		     struct buf *out);
+
+/* Whether a field goes out that may tell the client from others (outgoing_settings.harmless) and that neither
+ * the key nor a variant by the answer's Vary holds. */
+bool outgoing_shows_credential(const struct outgoing *o, const struct fields *answer);
 
 /* A bit (of its field_id) for each field that goes out and is not what the key and a variant say of
  * it: conditions, ranges and wishes. */

@@ -17,6 +17,8 @@
 bool outgoing_is_override(const struct outgoing *o, struct str name);
 /* Overrides that differ from client to client; of a trusted forwarder they are in no key. */
 bool outgoing_says_who_asks(struct str name);
+/* A client that sends it may be taken for any other. */
+bool outgoing_is_harmless(const struct outgoing *o, struct str name);
 /* Whether the route's key names it. */
 bool outgoing_is_in_key(const struct outgoing *o, struct str name);
 

@@ -2,6 +2,7 @@
  * or client. */
 #include "proxy/serve/outgoing_inside.h"
 
+#include "proxy/http/credential.h"
 #include "proxy/http/syntax.h"
 
 /* From the literature on cache poisoning (J. Kettle 2018, 2020, 2024; Nguyen, Lo Iacono, Federrath
@@ -102,6 +103,17 @@ outgoing_is_override(const struct outgoing *o, struct str name)
 		if (pattern.n && byte_lower(pattern.p[0]) == first && matches(pattern, name))
 			return true;
 	}
+	return false;
+}
+
+bool
+outgoing_is_harmless(const struct outgoing *o, struct str name)
+{
+	if (!o->set->harmless_count)
+		return !credential_is_name(name);
+	for (unsigned i = 0; i < o->set->harmless_count; i++)
+		if (matches(o->set->harmless[i], name))
+			return true;
 	return false;
 }
 

@@ -89,6 +89,21 @@ outgoing_asked(const struct outgoing *o, const struct outgoing_asks *a)
 }
 
 bool
+outgoing_shows_credential(const struct outgoing *o, const struct fields *answer)
+{
+	for (unsigned i = 0; i < o->rq->fields.n; i++) {
+		const struct field *f = &o->rq->fields.v[i];
+		if (f->id == FIELD_OTHER && !outgoing_is_harmless(o, f->name) &&
+		    !fields_is_listed(&o->listed, i) &&
+		    outgoing_goes_out(o, f->id, f->name, &outgoing_asks_nothing) &&
+		    !outgoing_is_in_key(o, f->name) &&
+		    !fields_list_has(answer, FIELD_VARY, f->name))
+			return true;
+	}
+	return false;
+}
+
+bool
 outgoing_varies_on(struct str names, uint64_t asked)
 {
 	struct str name;

@@ -223,7 +223,8 @@ is_for_all(struct fill *f, const struct response *rs)
 	struct buf names = {0};
 	whole.status = 200;
 	enum storable s = keep_judge(f, &whole, false, now_s());
-	bool ok = storable_is_yes(s) || s == STORABLE_NO_FRESHNESS || s == STORABLE_NO_USE;
+	bool ok = storable_is_yes(s) || s == STORABLE_NO_FRESHNESS || s == STORABLE_CREDENTIAL ||
+		  s == STORABLE_NO_USE;
 	ok = ok && keep_names(f, &rs->fields, &names) &&
 	     str_eq(buf_str(&names), buf_str(&f->variants.names));
 	buf_fini(&names);

@@ -10,8 +10,9 @@
 
 /* "default" stands for all that is known. */
 static struct outgoing_settings
-outgoing_of(const struct config_forwarded *c, bool keep_wishes, struct str via)
+outgoing_of(const struct config *config, struct str via)
 {
+	const struct config_forwarded *c = &config->forwarded;
 	unsigned n = 0;
 	struct str *drop =
 		mem_zalloc((c->drop_count + 1) * outgoing_overrides_count * sizeof *drop);
@@ -22,10 +23,16 @@ outgoing_of(const struct config_forwarded *c, bool keep_wishes, struct str via)
 		for (unsigned k = 0; all && k < outgoing_overrides_count; k++)
 			drop[n++] = outgoing_overrides[k];
 	}
+	struct str *harmless =
+		mem_zalloc((config->cache.heuristic_field_count + 1) * sizeof *harmless);
+	for (unsigned i = 0; i < config->cache.heuristic_field_count; i++)
+		harmless[i] = str_of(config->cache.heuristic_fields[i]);
 	struct outgoing_settings s = {
 		.via = via,
+		.harmless = harmless,
+		.harmless_count = config->cache.heuristic_field_count,
 		.keep_underscores = c->keep_underscores,
-		.keep_wishes = keep_wishes,
+		.keep_wishes = config->cache.client_directives == CONFIG_CLIENT_OBEY,
 		.drop = drop,
 		.drop_count = n,
 	};
@@ -62,8 +69,7 @@ settings_create(const struct config *c, uint32_t node)
 	s->config = c;
 	s->routes = routes_create(c);
 	buf_printf(&s->via, "%s-%08x", c->forwarded.via, node);
-	s->outgoing = outgoing_of(&c->forwarded, c->cache.client_directives == CONFIG_CLIENT_OBEY,
-				  buf_str(&s->via));
+	s->outgoing = outgoing_of(c, buf_str(&s->via));
 	s->tags = tags_of(&c->cache);
 	s->trusted = network_list(c->forwarded.trust, c->forwarded.trust_count, &s->trusted_count);
 	s->purge_from =
@@ -96,6 +102,7 @@ settings_unref(struct settings **sp)
 	free((void *)(uintptr_t)s->tags.names);
 	buf_fini(&s->via);
 	free((void *)(uintptr_t)s->outgoing.drop);
+	free((void *)(uintptr_t)s->outgoing.harmless);
 	void (*gone)(void *) = s->gone;
 	void *lender = s->lender;
 	free(s);

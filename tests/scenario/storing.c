@@ -53,6 +53,12 @@ static const struct {
 	{ "Set-Cookie is one visitor's, however fresh", 200, CC "public, max-age=60\r\nSet-Cookie: a=b\r\n", "", false },
 	{ "Last-Modified alone, for a request with a cookie, is not", 200, "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n", "Cookie: a=b\r\n", false },
 	{ "unless it is public", 200, CC "public\r\nLast-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n", "Cookie: a=b\r\n", true },
+	{ "nor for one with a key to an API", 200, "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n", "X-Api-Key: a\r\n", false },
+	{ "a tag is none that others may ask with", 200, "ETag: \"a\"\r\n", "X-Session-Id: a\r\n", false },
+	{ "a lifetime that the origin states counts beside it", 200, CC "max-age=60\r\n", "X-Api-Key: a\r\n", true },
+	{ "so does public", 200, CC "public\r\nLast-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n", "X-Api-Key: a\r\n", true },
+	{ "a variant by it may be guessed", 200, "Vary: X-Api-Key\r\nLast-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n", "X-Api-Key: a\r\n", true },
+	{ "fields of browsers are no obstacle", 200, "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n", "Sec-Fetch-Mode: navigate\r\nX-Requested-With: x\r\n", true },
 	{ "an error that a client's fields can cause is not", 400, CC "public, max-age=60\r\n", "", false },
 	{ "Set-Cookie without explicit freshness is one visitor's", 200, "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\nSet-Cookie: a=b\r\n", "", false },
 	{ "Cookie in the request is no obstacle", 200, CC "max-age=60\r\n", "Cookie: a=b\r\n", true },
@@ -100,6 +106,52 @@ SCENARIO("an answer to Authorization is not given to others")
 	edge_start();
 	expect_answer(get_with("/me", "Authorization: Basic eDp5\r\n"), 200, "secret");
 	expect_status(get("/me"), 401);
+}
+
+#define GUESSED "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n"
+
+SCENARIO("an answer to another credential is not given to others by a guess")
+{
+	static const char *const names[] = {
+		"Api-Key",	"X-Api-Key",	  "X-Auth-Token",	  "X-CSRF-Token",
+		"X-Session-Id", "X-Access-Token", "X-Amz-Security-Token", "X-Signature"};
+	enum { N = sizeof names / sizeof *names };
+	for (int i = 0; i < N; i++) {
+		origin_says(text("/%d", i), .fields = GUESSED, .body = "secret");
+		origin_says(text("/%d", i), .fields = GUESSED, .body = "for all");
+	}
+	edge_start();
+	for (int i = 0; i < N; i++) {
+		expect_answer(get_with(text("/%d", i), text("%s: 1\r\n", names[i])), 200, "secret");
+		expect_answer(get(text("/%d", i)), 200, "for all");
+		expect_hit(get(text("/%d", i)));
+	}
+}
+
+SCENARIO("a credential that the key holds, or that no origin is sent, is no obstacle to a guess")
+{
+	origin_says("*", .fields = GUESSED, .body = "x");
+	edge_start_yaml("forwarded: { drop: [ default, X-Dropped-Token ] }\n"
+			"routes:\n  - { path: /keyed/, key_headers: [ X-Api-Key ] }\n"
+			"  - { path: /hidden/, request_headers: { remove: [ X-Api-Key ] } }\n");
+	get_with("/keyed/x", "X-Api-Key: 1\r\n");
+	expect_hit(get_with("/keyed/x", "X-Api-Key: 1\r\n"));
+	expect_miss(get_with("/keyed/x", "X-Api-Key: 2\r\n"));
+	get_with("/hidden/x", "X-Api-Key: 1\r\n");
+	expect_hit(get("/hidden/x"));
+	get_with("/x", "X-Dropped-Token: 1\r\n");
+	expect_hit(get("/x"));
+}
+
+SCENARIO("heuristic_fields: beside no other field than these is a lifetime guessed")
+{
+	origin_says("*", .fields = GUESSED, .body = "x");
+	edge_start_yaml(EDGE_CACHE("  heuristic_fields: [ Referer, \"sec-*\" ]\n"));
+	get_with("/a", "Referer: /\r\nSec-Fetch-Mode: cors\r\nAccept: */*\r\n");
+	expect_hit(get("/a"));
+	get_with("/b", "X-Who: me\r\n");
+	expect_miss(get("/b"));
+	expect_hit(get("/b"));
 }
 
 SCENARIO("only-if-cached: a hit, or 504 without asking the origin")

@@ -30,6 +30,7 @@ store(const char *asked, const char *answered, struct terms *terms)
 		.request_time = NOW,
 		.response_time = NOW,
 		.settings = &settings,
+		.credential = strstr(asked, "X-Token") != NULL,
 	};
 	*terms = (struct terms){0};
 	return policy_storable(&facts, terms);
@@ -72,6 +73,11 @@ static const struct {
 	{"a Cookie, and but a tag",                   "\nCookie: a=b", "200 OK\nETag: \"a\"", STORABLE_NO_FRESHNESS},
 	{"a Cookie, a guess, and public",             "\nCookie: a=b", "200 OK\nCache-Control: public\n" DATE LAST_DAY, STORABLE_YES},
 	{"a Cookie, and to be asked about each time", "\nCookie: a=b", "200 OK\nCache-Control: no-cache\nETag: \"a\"", STORABLE_YES},
+	{"a token, and a lifetime",                   "\nX-Token: a", "200 OK\nCache-Control: max-age=60", STORABLE_YES},
+	{"a token, and a guess",                      "\nX-Token: a", "200 OK\n" DATE LAST_DAY, STORABLE_CREDENTIAL},
+	{"a token, and but a tag",                    "\nX-Token: a", "200 OK\nETag: \"a\"", STORABLE_CREDENTIAL},
+	{"a token, a guess, and public",              "\nX-Token: a", "200 OK\nCache-Control: public\n" DATE LAST_DAY, STORABLE_YES},
+	{"a token, and to be asked about each time",  "\nX-Token: a", "200 OK\nCache-Control: no-cache\nETag: \"a\"", STORABLE_YES},
 	{"Set-Cookie with explicit freshness",        "", "200 OK\nCache-Control: max-age=60\nSet-Cookie: a=b", STORABLE_SET_COOKIE},
 	{"and public",                                "", "200 OK\nCache-Control: public, max-age=60\nSet-Cookie: a=b", STORABLE_SET_COOKIE},
 	{"400 answers this client's request",         "", "400 Bad\nCache-Control: max-age=60", STORABLE_CLIENT_ERROR},
