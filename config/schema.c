@@ -42,7 +42,7 @@
 		.count_at = offsetof(STRUCT, count), .bytes = sizeof(char *), .key = key_, \
 		.fallback = fallback_, .sentence = sentence_                               \
 	}
-/* The word means an empty list, which is the default. */
+/* The word means an empty list, which is the default. Other members may follow the sentence. */
 #define LIST_OR(word, each_, member, count, key_, ...)                                     \
 	{                                                                                  \
 		.kind = KIND_LIST, .each = KIND_##each_, .at = offsetof(STRUCT, member),   \

@@ -128,6 +128,21 @@ SCENARIO("an answer to another credential is not given to others by a guess")
 	}
 }
 
+SCENARIO("an answer to another credential is not given to those who wait for it")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = GUESSED, .body = "secret", .hold_head = go);
+	origin_says("/x", .fields = GUESSED, .body = "for all");
+	edge_start();
+	struct call *a = call_with("GET", "/x", "X-Api-Key: 1\r\n", NULL);
+	origin_wait_requests(1);
+	struct call *b = call_get("/x");
+	edge_wait_requests(2);
+	barrier_open(go);
+	call_expect(a, 200, "secret");
+	call_expect(b, 200, "for all");
+}
+
 SCENARIO("a credential that the key holds, or that no origin is sent, is no obstacle to a guess")
 {
 	origin_says("*", .fields = GUESSED, .body = "x");
