@@ -99,7 +99,12 @@ address_print_host(int family, const void *in, char out[ADDRESS_HOST_BYTES])
 		return;
 	}
 	for (int i = 0; i < 4; i++) {
-		out += buf_put_u64(out, byte[i]);
+		unsigned n = byte[i];
+		if (n >= 100)
+			*out++ = (char)('0' + n / 100);
+		if (n >= 10)
+			*out++ = (char)('0' + n / 10 % 10);
+		*out++ = (char)('0' + n % 10);
 		*out++ = i < 3 ? '.' : '\0';
 	}
 }

@@ -100,6 +100,12 @@ arena_is_shared(const struct arena *a)
 	return a->refs > 1;
 }
 
+size_t
+arena_held(const struct arena *a)
+{
+	return a->held;
+}
+
 void
 arena_unref(struct arena **ap)
 {
@@ -118,13 +124,19 @@ arena_unref(struct arena **ap)
 	}
 }
 
-/* A chunk for this request alone goes behind the one in use, which may still have room. */
-static void *
-alloc_large(struct arena *a, size_t n)
+/* A chunk for this request alone goes behind the one in use, which may still have room. Apart from
+ * arena_alloc, which needs no stack then. */
+__attribute__((noinline)) static void *
+alloc_anew(struct arena *a, size_t n)
 {
-	struct arena_chunk *c = take_chunk(a->pool, n);
-	c->next = a->chunks->next;
-	a->chunks->next = c;
+	bool alone = n > chunk_cap / 4;
+	struct arena_chunk *c = take_chunk(a->pool, alone ? n : 0);
+	struct arena_chunk **behind = alone ? &a->chunks->next : &a->chunks;
+	c->next = *behind;
+	*behind = c;
+	a->held += sizeof *c + c->cap;
+	if (!alone)
+		a->used = n;
 	return c->bytes;
 }
 
@@ -132,14 +144,8 @@ void *
 arena_alloc(struct arena *a, size_t n)
 {
 	n = aligned(n ? n : 1);
-	if (n > a->chunks->cap - a->used) {
-		if (n > chunk_cap / 4)
-			return alloc_large(a, n);
-		struct arena_chunk *c = take_chunk(a->pool, 0);
-		c->next = a->chunks;
-		a->chunks = c;
-		a->used = 0;
-	}
+	if (n > a->chunks->cap - a->used)
+		return alloc_anew(a, n);
 	void *p = a->chunks->bytes + a->used;
 	a->used += n;
 	return p;

@@ -29,6 +29,7 @@ struct arena *arena_create(struct arena_pool *p); /* one reference, the caller's
 struct arena *arena_ref(struct arena *a);	  /* returns a */
 bool arena_is_shared(const struct arena *a);	  /* somebody else has a reference too */
 void arena_unref(struct arena **a);		  /* sets *a to NULL; NULL is fine */
+size_t arena_held(const struct arena *a);	  /* bytes of memory that it has */
 
 /* n bytes, aligned for everything. More than a chunk holds is an allocation of its own. */
 void *arena_alloc(struct arena *a, size_t n) __attribute__((returns_nonnull));

@@ -106,13 +106,30 @@ block_create(uint32_t cap)
 }
 
 struct block *
-block_create_passing(uint32_t cap)
+block_try(uint32_t cap)
+{
+	void *p = mem_realloc_try(NULL, sizeof(struct block) + cap);
+	return p ? begin(p, cap, 0) : NULL;
+}
+
+struct block *
+block_try_grow(struct block *b, uint32_t cap)
+{
+	assert(!b->mapped && b->cap <= cap);
+	struct block *grown = mem_realloc_try(b, sizeof *b + cap);
+	if (grown)
+		grown->cap = cap;
+	return grown;
+}
+
+struct block *
+block_try_passing(uint32_t cap)
 {
 	size_t bytes = sizeof(struct block) + cap;
 	uint32_t units = (uint32_t)((bytes + BLOCK_UNIT - 1) / BLOCK_UNIT);
 	bool may = maps && cap >= BLOCK_PASSING_LEAST && units < CLASSES;
 	void *p = may ? take_mapped(units) : NULL;
-	return p ? begin(p, cap, units) : block_create(cap);
+	return p ? begin(p, cap, units) : block_try(cap);
 }
 
 struct block *

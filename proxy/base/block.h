@@ -30,7 +30,11 @@ struct block *block_create(uint32_t cap); /* one reference, the caller's */
 /* The same, of bytes that pass: they were read to be sent, and many at once are many once. A large
  * one goes back to the system when it is freed, but for a few that are kept for the next ones; what
  * malloc was given back it keeps (300 readers at once of 200 KB each left 82 KiB each behind). */
-struct block *block_create_passing(uint32_t cap);
+struct block *block_try_passing(uint32_t cap); /* NULL: there is no memory */
+/* Of a size that a peer chose; NULL: there is no memory, and the caller does without it. */
+struct block *block_try(uint32_t cap);
+/* A larger one in place of a block that nobody else knows; NULL: b is as it was. */
+struct block *block_try_grow(struct block *b, uint32_t cap);
 struct block *block_ref(struct block *b); /* returns b */
 /* Empties it for other bytes if the caller's reference is the only one; else false. */
 bool block_renew(struct block *b);

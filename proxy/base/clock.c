@@ -17,7 +17,7 @@ now_ms(void)
 	return read_us(CLOCK_MONOTONIC_COARSE) / 1000;
 }
 
-/* Of the event that this thread handles; 0: not read yet. */
+/* Of the event that this thread handles; 0: not read in it, or there is none. */
 static _Thread_local struct {
 	bool inside;
 	int64_t us, s;
@@ -27,33 +27,44 @@ void
 clock_begin_event(void)
 {
 	event_time.inside = true;
-	event_time.us = event_time.s = 0;
 }
 
 void
 clock_end_event(void)
 {
 	event_time.inside = false;
+	event_time.us = event_time.s = 0;
+}
+
+/* Apart from those who ask, so that these need no stack where the time is known. */
+__attribute__((noinline)) static int64_t
+read_s(void)
+{
+	int64_t s = read_us(CLOCK_REALTIME_COARSE) / 1000000;
+	if (event_time.inside)
+		event_time.s = s;
+	return s;
+}
+
+__attribute__((noinline)) static int64_t
+read_exact_us(void)
+{
+	int64_t us = read_us(CLOCK_MONOTONIC);
+	if (event_time.inside)
+		event_time.us = us;
+	return us;
 }
 
 int64_t
 now_s(void)
 {
-	if (!event_time.inside)
-		return read_us(CLOCK_REALTIME_COARSE) / 1000000;
-	if (event_time.s == 0)
-		event_time.s = read_us(CLOCK_REALTIME_COARSE) / 1000000;
-	return event_time.s;
+	return event_time.s ? event_time.s : read_s();
 }
 
 int64_t
 now_us(void)
 {
-	if (!event_time.inside)
-		return read_us(CLOCK_MONOTONIC);
-	if (event_time.us == 0)
-		event_time.us = read_us(CLOCK_MONOTONIC);
-	return event_time.us;
+	return event_time.us ? event_time.us : read_exact_us();
 }
 
 int64_t
@@ -74,4 +85,21 @@ now_and_ms(unsigned ms)
 		t.tv_nsec -= 1000000000;
 	}
 	return t;
+}
+
+void
+clock_condition_init(pthread_cond_t *c)
+{
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(c, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+void
+clock_condition_wait(pthread_cond_t *c, pthread_mutex_t *lock, unsigned ms)
+{
+	struct timespec until = now_and_ms(ms);
+	pthread_cond_timedwait(c, lock, &until);
 }

@@ -8,6 +8,7 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -23,7 +24,10 @@ int64_t now_exact_ms(void); /* now_us in milliseconds: where 4 ms too early woul
 void clock_begin_event(void);
 void clock_end_event(void);
 
-/* That many milliseconds from now, for waits on CLOCK_MONOTONIC. */
+/* Adds ms milliseconds to now, for waits on CLOCK_MONOTONIC. */
 struct timespec now_and_ms(unsigned ms);
+/* A condition whose waits are by that clock; one wait, which may also end for no reason. */
+void clock_condition_init(pthread_cond_t *c);
+void clock_condition_wait(pthread_cond_t *c, pthread_mutex_t *lock, unsigned ms);
 
 #endif

@@ -46,17 +46,17 @@ histogram_add(struct histogram *h, uint64_t v)
 	histogram_raise(&h->sum, v);
 }
 
-/* What several have counted together. */
+/* Several have counted this together. */
 struct histogram_sum {
 	uint64_t sum, count, n[HISTOGRAM_BUCKETS];
 };
 
 void histogram_sum_add(struct histogram_sum *to, const struct histogram *from);
-/* What came since `before` was taken. What went meanwhile, with one of several that were summed up,
- * is not told from nothing. */
+/* Subtracts `before`. What went meanwhile, with one of several that were summed up, is not told from
+ * nothing. */
 void histogram_sum_since(const struct histogram_sum *now, const struct histogram_sum *before,
 			 struct histogram_sum *out);
-/* What so many (0 to 1) of all are not above; 0 when there is nothing. */
+/* A share (0 to 1) of all is not above the quantile; 0 when there is nothing. */
 double histogram_quantile(const struct histogram_sum *h, double share);
 /* How many are not above 2^doubling. */
 uint64_t histogram_up_to(const struct histogram_sum *h, unsigned doubling);

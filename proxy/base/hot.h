@@ -62,7 +62,7 @@ hot_is_drawn(struct hot *h, int64_t now_s)
 /* Of the request that was drawn: weight is its own, not that of those it stands for. */
 void hot_add(struct hot *h, enum hot_table table, struct str name, double weight);
 
-/* What several sketches know: a name that is often in all of them may be the lightest of each, so
+/* It sums up several sketches: a name that is often in all of them may be the lightest of each, so
  * none is left out before all were read. */
 struct hot_sum { /* zeroed at first; hot_sum_fini */
 	double total;

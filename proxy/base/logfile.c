@@ -120,7 +120,7 @@ open_file(struct logfile *l)
 	int fd = open_path(l->path);
 	if (fd < 0) {
 		log_error("cannot open the access log %s: %s; %s", l->path, strerror(errno),
-			  l->fd < 0 ? "requests are not logged until SIGHUP finds it"
+			  l->fd < 0 ? "requests are not logged until SIGUSR1 finds it"
 				    : "writing goes on in the old file");
 		return;
 	}
@@ -265,6 +265,7 @@ writer_run(void *arg)
 {
 	struct logfile *l = arg;
 	struct timespec gather = {.tv_nsec = GATHER_MS * 1000000L};
+	open_file(l); /* whose disk may hang */
 	for (;;) {
 		bool stopping = atomic_load(&l->stopping), reopen = atomic_load(&l->reopen);
 		bool any = drain(l);
@@ -315,7 +316,6 @@ logfile_start(struct logfile **out, const char *path, unsigned lanes, size_t lan
 	memset(l->lanes, 0, lanes * sizeof *l->lanes);
 	for (; l->lane_count < lanes; l->lane_count++)
 		l->lanes[l->lane_count].ring = mem_alloc(lane_bytes);
-	open_file(l);
 	int failed = l->wake < 0 ? errno : pthread_create(&l->writer, NULL, writer_run, l);
 	if (failed) {
 		discard(l);

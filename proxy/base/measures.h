@@ -29,7 +29,7 @@ struct origin_measures { /* what one worker asked of one origin */
 	struct histogram wait_us; /* from the question to the head of the answer */
 };
 
-/* What one worker answered for the routes of one name. */
+/* One worker answered this for the routes of one name. */
 enum { MEASURES_ROUTES = 128 };
 struct route_measures {
 	_Alignas(64) _Atomic uint64_t requests, hits, bytes, answers[MEASURES_CLASSES];

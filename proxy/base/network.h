@@ -25,10 +25,24 @@ int network_parse(const char *z, struct network *out);
  * is no address. */
 int network_address(struct str text, unsigned char out[16]);
 
+/* The same, as limits count clients: one of IPv6 has at least its 64 bits to choose addresses from, so
+ * those are zero. All zero: it is no address. */
+void network_client(struct str text, unsigned char out[16]);
+/* An address becomes that of its client. */
+void network_cut_to_client(unsigned char address[16]);
+/* "192.0.2.1", "2001:db8::/64", "unix" or "unknown"; returns out. */
+enum { NETWORK_CLIENT_TEXT = 64 };
+char *network_print_client(const unsigned char client[16], char out[NETWORK_CLIENT_TEXT]);
+
+/* A struct in_addr of AF_INET, a struct in6_addr of AF_INET6; of AF_UNIX "unix"; all zeros for others. */
+void network_of_host(int family, const void *host, unsigned char out[16]);
 /* The address of a socket, which must be AF_INET or AF_INET6. */
 void network_of_socket(const struct sockaddr *sa, unsigned char out[16]);
 
 bool network_is_v4(const unsigned char address[16]);
+
+/* Clears all but the first bits, 0 to 128: what is left is the network of that length. */
+void network_cut(unsigned char address[16], unsigned bits);
 
 /* True when one of n networks holds the address; false too when the text is no address. */
 bool network_any_holds(const struct network *v, unsigned n, struct str address);

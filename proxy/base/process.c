@@ -2,10 +2,12 @@
 #include "proxy/base/process.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +23,29 @@ process_raise_file_limit(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+uint64_t
+process_file_limit(void)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? FILES_WANTED : limit.rlim_cur;
+}
+
+static int files_for_peers = INT_MAX;
+
+void
+process_reserve_files(uint64_t n)
+{
+	uint64_t all = process_file_limit();
+	uint64_t left = all > 2 * n ? all - n : all - all / 2;
+	files_for_peers = left < INT_MAX ? (int)left : INT_MAX;
+}
+
+int
+process_files_for_peers(void)
+{
+	return files_for_peers;
 }
 
 static void
@@ -99,4 +124,18 @@ process_read(struct process_facts *out)
 	out->open_fds = count_fds();
 	if (getrlimit(RLIMIT_NOFILE, &most) == 0)
 		out->most_fds = most.rlim_cur;
+}
+
+void
+process_close_sockets(void)
+{
+	struct stat st;
+	DIR *d = opendir("/proc/self/fd");
+	for (struct dirent *e; d && (e = readdir(d));) {
+		int fd = e->d_name[0] == '.' ? -1 : (int)strtol(e->d_name, NULL, 10);
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
+			close(fd);
+	}
+	if (d)
+		closedir(d);
 }

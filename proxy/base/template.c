@@ -44,6 +44,11 @@ template_next(struct str *rest, struct str *piece)
 		*rest = str_from(s, 2);
 		return TEMPLATE_TEXT;
 	}
+	if (s.n > 1 && s.p[1] >= '1' && s.p[1] <= '9') {
+		*piece = (struct str){s.p, 2};
+		*rest = str_from(s, 2);
+		return TEMPLATE_CAPTURE;
+	}
 	struct str name = str_from(s, 1);
 	name.n = name_length(name);
 	*piece = (struct str){s.p, name.n + 1};
