@@ -19,7 +19,7 @@ FILTER_INCLUDE  = $(DESTDIR)$(PREFIX)/include/twice
 $(B)/pic/%.o: %.c
 	$(COMPILE) -Wconversion -fPIC -fno-semantic-interposition -c -o $@ $<
 $(B)/lib/libtwice-filter.a: $(FILTER_PIC)
-	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+	@mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
 $(B)/lib/libtwice-filter.so: $(FILTER_PIC) $(FILTER_MAP)
 	@mkdir -p $(@D); echo "$(CC) $@"
 	@$(CC) $(OPT) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(FILTER_SONAME) \

@@ -6,6 +6,7 @@
  *	pair_rotate.c	when a generation ends, and how stale lines are tidied up
  *	pair_count.c	how many keys there are, and what that says
  *	pair_snapshot.c	the pair as a stream of bytes, and back
+ *	pair_pack.c	a key in 64 bits
  */
 #include "filter/pair_key.h"
 

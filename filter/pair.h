@@ -127,15 +127,16 @@ const char *
 twice_pair_load(struct twice_pair **out, const struct twice_pair_options *o,
 		const struct twice_seed *seed, int64_t now_s, twice_pair_read_fn *read, void *ctx);
 
-/* Adds what a snapshot of the same options and seed knows to p, which nobody else uses meanwhile. So
- * a successor process loses no sighting: it loads a first snapshot while its predecessor serves on,
- * and merges a second one when that has ended. Whichever of the two is behind is turned to the
- * generation of the other; then what either knew in a generation is known in it. A generation is
- * counted as the larger of the two, so it may hold more than its capacity by what the other one
- * knew alone, but is not more than half full for long. NULL, or why not, as twice_pair_load; p is
- * then as it was. Takes the memory of a pair once more while it runs. */
-const char *twice_pair_merge(struct twice_pair *p, const struct twice_seed *seed, int64_t now_s,
-			     twice_pair_read_fn *read, void *ctx);
+/* The options of the pair that the first TWICE_PAIR_HEAD bytes of a snapshot begin, but for its age; false: they begin
+ * none that this program could load with this seed. */
+#define TWICE_PAIR_HEAD 64
+bool twice_pair_saved_options(const void *head, const struct twice_seed *seed,
+			      struct twice_pair_options *out);
+
+/* The key in 64 bits, as far as a pair of these options can tell it from others; and a hash that is the same
+ * key to such a pair. So what was recorded since a snapshot can be kept beside it, 8 bytes a key. */
+uint64_t twice_pair_pack_key(const struct twice_pair *p, struct twice_key_hash h);
+struct twice_key_hash twice_pair_unpack_key(const struct twice_pair *p, uint64_t packed);
 
 #ifdef __cplusplus
 }

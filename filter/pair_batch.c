@@ -7,7 +7,7 @@ enum {
 	AHEAD = 32, /* keys in a block */
 };
 
-/* Where the hashes come from. */
+/* The hashes come from here. */
 struct source {
 	const struct twice_key_hash *hashes; /* these, or */
 	const struct twice_key_bytes *keys;  /* these with */

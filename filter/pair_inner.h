@@ -71,7 +71,7 @@ struct twice_pair_count {
 };
 struct twice_pair_count twice_pair_counted(const struct twice_pair *p, unsigned half);
 
-/* What a fresh generation's stripes look at first. */
+/* Counts begin at `have`; stripes look at their first key. */
 void twice_pair_expect(struct twice_pair *p, unsigned half, struct twice_pair_count have);
 
 /* Counts new keys of generation g, `recurring` of them known to the one before; sweeps a

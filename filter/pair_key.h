@@ -102,7 +102,7 @@ test_spot(const struct twice_pair *p, const struct spot *s, struct view *v)
 
 /* ---- counting what a batch added ---- */
 
-/* What a batch added: counted in one piece, but never past a key that must look. */
+/* A batch counts what it added in one piece, but never past a key that must look. */
 struct tally {
 	struct stripe *stripe;
 	uint64_t generation;

@@ -135,7 +135,7 @@ column_behind(struct column_words w, uint64_t g)
 	return ((unsigned)g - column_code(w)) % COLUMN_CODES;
 }
 
-/* What a column that is `behind` becomes when it is turned to g. */
+/* Returns the words of a column that is `behind` as turned to g. */
 static inline struct column_words
 column_turned(struct column_words w, uint64_t g, unsigned behind)
 {

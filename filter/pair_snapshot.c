@@ -183,6 +183,25 @@ header_fault(const uint64_t h[HEADER_WORDS], const uint64_t want[HEADER_WORDS])
 	return NULL;
 }
 
+bool
+twice_pair_saved_options(const void *head, const struct twice_seed *seed,
+			 struct twice_pair_options *out)
+{
+	uint64_t h[HEADER_WORDS];
+	struct twice_pair_options o = {0};
+
+	_Static_assert(sizeof h == TWICE_PAIR_HEAD, "a head is as long as pair.h says");
+	memcpy(h, head, sizeof(h));
+	if (h[H_MAGIC] != MAGIC || h[H_ORDER] != ORDER ||
+	    h[H_SEED] != twice_seed_fingerprint(seed) ||
+	    h[H_SUM] != XXH3_64bits(h, H_SUM * sizeof(*h)))
+		return false;
+	o.capacity = h[H_CAPACITY];
+	memcpy(&o.false_positives, &h[H_RATE], sizeof(o.false_positives));
+	*out = o;
+	return true;
+}
+
 /* Checks every column against the generation they lead up to, and finds the oldest. */
 static bool
 lines_check(const struct twice_pair *p, uint64_t g, unsigned *oldest)

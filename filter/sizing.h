@@ -80,7 +80,7 @@ double twice_sizing_line_keys(const struct twice_sizing_line *l, double fill);
  * way in: the others were false positives, set no bit, and are not counted. */
 double twice_sizing_line_counted(const struct twice_sizing_line *l, double keys_per_line);
 
-/* What `generations` independent generations of rate p answer together. */
+/* Returns the rate of `generations` independent ones of rate p together. */
 double twice_sizing_union_fpr(double p, unsigned generations);
 
 /* Lines whose ones are counted before a generation is said to be half full. */

@@ -352,3 +352,30 @@ twice_filter_load(struct twice_filter **out, const struct twice_filter_options *
 	*out = m;
 	return NULL;
 }
+
+bool
+twice_filter_saved_options(const void *head, const struct twice_seed *seed,
+			   struct twice_filter_options *out)
+{
+	struct twice_snapshot_head h;
+	struct twice_snapshot_buffer bytes = {.bytes = (unsigned char *)(uintptr_t)head,
+					      .size = sizeof(h)};
+	struct twice_snapshot_source from = {.read = twice_snapshot_buffer_read,
+					     .ctx = &bytes,
+					     .tag = twice_seed_fingerprint(seed),
+					     .limit = sizeof(h)};
+	_Static_assert(sizeof(h) == TWICE_FILTER_HEAD, "a head is as long as filter.h says");
+	if (twice_snapshot_open(&from, TWICE_SNAPSHOT_MEMORY, &h))
+		return false;
+	struct twice_filter_options o = {
+		.kind = (enum twice_filter_kind)h.params[PARAM_KIND],
+		.sightings = (unsigned)h.params[PARAM_SIGHTINGS],
+		.capacity = h.params[PARAM_CAPACITY],
+		.false_positives = twice_snapshot_to_double(h.params[PARAM_FPR]),
+		.recall = twice_snapshot_to_double(h.params[PARAM_RECALL]),
+	};
+	if (h.params[PARAM_KIND] >= TWICE_FILTER_KIND_COUNT || twice_filter_may(&o))
+		return false;
+	*out = o;
+	return true;
+}

@@ -71,7 +71,7 @@ struct twice_filter_stats {
 	double estimated_fpr; /* the chance now that an unknown key seems known */
 };
 
-/* What a snapshot must agree with: the seed that hashed its keys, and the time. */
+/* A snapshot must agree with the seed that hashed its keys, and with the time. */
 struct twice_filter_place {
 	const struct twice_seed *seed;
 	int64_t now_s;
@@ -94,7 +94,7 @@ int twice_filter_kind_of(const char *word, enum twice_filter_kind *kind);
 struct twice_filter *twice_filter_create(const struct twice_filter_options *o, int64_t now_s);
 void twice_filter_destroy(struct twice_filter **m);
 
-/* What is known of the key; changes nothing. */
+/* Looks the key up; changes nothing. */
 struct twice_filter_sight twice_filter_test(const struct twice_filter *m, struct twice_key_hash h);
 
 /* The same, and one more sighting is recorded. Of racing threads one is told "first". */
@@ -118,6 +118,12 @@ int twice_filter_save(const struct twice_filter *m, const struct twice_filter_pl
 const char *
 twice_filter_load(struct twice_filter **out, const struct twice_filter_options *o,
 		  const struct twice_filter_place *here, struct twice_snapshot_source from);
+
+/* The options of the filter that the first TWICE_FILTER_HEAD bytes of a snapshot begin, but for its age and its draws;
+ * false: they begin none that this program could load with this seed. */
+#define TWICE_FILTER_HEAD 104
+bool twice_filter_saved_options(const void *head, const struct twice_seed *seed,
+				struct twice_filter_options *out);
 
 #ifdef __cplusplus
 }

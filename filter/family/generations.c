@@ -161,7 +161,7 @@ twice_generations_load(const struct twice_generations_ops *ops,
 
 /* --- the filters it turns --- */
 
-/* What differs between kinds only in the name of the kind. */
+/* These differ between kinds only in the kind's name. */
 #define TWIN_OF(kind)                                                                     \
 	static void kind##_drop(void *filter)                                             \
 	{                                                                                 \

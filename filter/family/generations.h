@@ -17,7 +17,7 @@
 
 #include "filter/family/filter.h"
 
-/* What a filter must answer to be turned. times: 0 for a key it does not know. */
+/* A filter must have these calls to be turned. times: 0 for a key it does not know. */
 struct twice_generations_ops {
 	void *(*create)(const struct twice_filter_options *o);
 	void (*destroy)(void *filter);

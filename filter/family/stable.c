@@ -69,7 +69,7 @@ twice_stable_recall(const struct twice_stable_shape *s, double adds_ago)
 	return pow(1 - twice_stable_point(s) * at_least(most(s), x), s->probes);
 }
 
-/* What is asked of a shape. */
+/* A shape must fulfil this. */
 struct wish {
 	uint64_t window;
 	double recall, fpr;
