@@ -19,6 +19,13 @@ struct config_headers {
 	unsigned set_count, add_count, remove_count;
 };
 
+/* Conditions of a route besides host and path: all of them hold for its requests. */
+struct config_match {
+	char **methods; /* one of them; GET is HEAD, too */
+	char **headers; /* "Name: value" of each; a "*" in the value is any text */
+	unsigned method_count, header_count;
+};
+
 /* Requests of a route that are answered by it. */
 struct config_answer {
 	unsigned status;	/* 0: none */
@@ -32,6 +39,23 @@ struct config_moved {
 	char *status;
 };
 
+/* Networks of clients that may ask, and that may not. */
+struct config_clients {
+	char **allow, **deny;
+	unsigned allow_count, deny_count;
+};
+
+/* The group that is asked, and the path of the question (serve/outgoing/rewrite.h). */
+struct config_rewrite {
+	char *from; /* a pattern; NULL: none */
+	char *to;   /* a template */
+};
+struct config_target {
+	char *origin;			 /* name of a group; NULL: the first */
+	char *strip_prefix, *add_prefix; /* NULL: none */
+	struct config_rewrite rewrite;
+};
+
 /* How often a client may ask. */
 struct config_rate {
 	unsigned requests; /* 0: no limit */
@@ -40,9 +64,8 @@ struct config_rate {
 	bool hits;	/* answers from the cache count too */
 };
 
-/* What a route says of lifetimes and of admission otherwise than the settings for all. Zeroed:
- * nothing. Numbers are one more than what was given, 0 being given by nobody; see
- * config_route_cache. */
+/* A route may say otherwise of lifetimes and of admission than the settings for all. Zeroed: it does
+ * not. Numbers are one more than what was given, 0 being given by nobody; see config_route_cache. */
 enum config_route_cookie {
 	CONFIG_ROUTE_COOKIE_AS_ALL,
 	CONFIG_ROUTE_COOKIE_NEVER,
@@ -55,7 +78,24 @@ struct config_route_cache {
 	uint64_t stale_if_error_s, stale_while_revalidate_s, stale_after_ms;
 	enum config_route_cookie set_cookie;
 	enum config_route_switch client_errors;
+	uint64_t ttl_s;	   /* instead of the origin's: one more; 0: none */
+	char **ttl_status; /* "404: 1m": the same of answers with a status */
+	unsigned ttl_status_count;
+	char **ttl_type; /* "text/css: 1h": the same of answers with a Content-Type */
+	unsigned ttl_type_count;
+	char **ignore; /* fields and directives of the origin's that do not count (config_ignored) */
+	unsigned ignore_count;
 };
+enum {
+	CONFIG_IGNORE_CACHE_CONTROL = 1,
+	CONFIG_IGNORE_EXPIRES = 2,
+	CONFIG_IGNORE_SET_COOKIE = 4,
+	CONFIG_IGNORE_VARY = 8,
+	CONFIG_IGNORE_PRIVATE = 16,
+	CONFIG_IGNORE_NO_STORE = 32
+};
+/* The bits of a route's list; 0 in it: a word is none of them, and *unknown is it. */
+unsigned config_ignored(const struct config_route_cache *c, const char **unknown);
 struct config_route_admission {
 	unsigned sightings;	   /* 0: as all */
 	uint64_t max_object_bytes; /* the same */
@@ -64,9 +104,9 @@ struct config_route_admission {
 struct config_route { /* the first that matches applies; the last, implicit one matches all */
 	char *name;   /* under which it is counted, with all of that name; NULL: it is not */
 	char *host;   /* NULL: any; "*.example.com": names below it */
-	char *path;   /* prefix; NULL: any */
-	char *origin; /* name of a group; NULL: the first */
-	bool pass;    /* never look in or fill the cache */
+	char *path;   /* prefix, or a pattern with "*" (glob.h); NULL: any */
+	struct config_match match;
+	bool pass; /* never look in or fill the cache */
 	enum config_admit admit;
 	struct config_route_cache cache;
 	struct config_route_admission admission;
@@ -79,8 +119,8 @@ struct config_route { /* the first that matches applies; the last, implicit one 
 	unsigned upgrade_count;
 	bool streams; /* bodies of requests are not gathered */
 	struct config_headers request_headers, response_headers; /* besides those for all */
-	char **allow, **deny;					 /* networks of clients */
-	unsigned allow_count, deny_count;
+	struct config_clients clients;
+	struct config_target target;
 	struct config_rate rate; /* besides that for all */
 	struct config_moved redirect;
 	struct config_answer answer;
