@@ -19,6 +19,17 @@ struct config_disk { /* besides cache.dir */
 };
 enum { CONFIG_DISKS_MOST = 15 };
 
+struct config_checks {
+	enum config_verify verify; /* bodies in several pieces, against their checksums */
+	uint64_t scrub_every_s;	   /* 0: never */
+};
+
+struct config_tags {	/* by which answers are purged */
+	char **headers; /* "default": the known ones */
+	unsigned header_count;
+	bool strip;
+};
+
 struct config_cache {
 	char *dir; /* NULL: RAM only */
 	uint64_t disk_bytes, memory_bytes;
@@ -26,9 +37,9 @@ struct config_cache {
 	uint64_t keep_free;	   /* units_parse_room; 0: chosen */
 	uint64_t max_object_bytes; /* 0: chosen from disk */
 	unsigned io_threads;
-	enum config_verify verify; /* bodies in several pieces, against their checksums */
-	uint64_t scrub_every_s;	   /* 0: never */
+	struct config_checks checks;
 	uint64_t read_timeout_ms;  /* of the disk */
+	bool required;		   /* no start without dir */
 	uint64_t stale_if_error_s; /* served stale on a dead origin where nothing forbids it */
 	uint64_t stale_while_revalidate_s;
 	uint64_t stale_after_ms; /* the origin hangs: what may be served on error is, after this */
@@ -44,9 +55,9 @@ struct config_cache {
 	enum config_cookie set_cookie;
 	bool client_errors;	   /* store errors that a client's own fields can cause */
 	bool invalidate_locations; /* by Location and Content-Location of unsafe methods too */
-	char **tag_headers;	   /* "default": the known ones */
-	unsigned tag_header_count;
-	bool strip_tags;
+	struct config_tags tags;
+	char **ignore_cookies; /* "default": those that measure visits */
+	unsigned ignore_cookie_count;
 	char **purge_from; /* networks */
 	unsigned purge_from_count;
 };

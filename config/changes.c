@@ -70,6 +70,7 @@ static const struct row rows[] = {
 	{"cache.verify",               files,  NULL},
 	{"cache.scrub_every",          files,  NULL},
 	{"cache.read_timeout",         files,  NULL},
+	{"cache.required",             start,  NULL},
 	{"cache.memory",               start,  NULL},
 	{"more_disks",                 files,  NULL},
 	{"admission",                  NULL,   NULL},

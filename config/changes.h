@@ -19,7 +19,7 @@ void config_differences(const struct config *a, const struct config *b,
 /* Why a change of that setting needs a restart; NULL: it is taken over while the proxy runs. */
 const char *
 config_restart_for(const struct config *running, const struct config *fresh, const char *setting);
-/* What differs in fresh and needs a restart gets the value that it has in running. Both are as
+/* In fresh, settings whose change needs a restart get the values of running. Both are as
  * config_load_flags made them. NULL, or the setting of fresh that does not go with what it got, and
  * a sentence why. */
 const char *

@@ -5,6 +5,7 @@
 #include "config/reading.h"
 #include "config/rules.h"
 #include "config/schema.h"
+#include "proxy/base/buf.h"
 #include "proxy/base/mem.h"
 
 #include <errno.h>
@@ -37,58 +38,99 @@ read_file(const char *path, struct buf *text, char *err, size_t err_bytes)
 	return *err ? -1 : 0;
 }
 
+static void
+on_broken(void *reading, const char *setting, const char *why)
+{
+	reading_add_mistake(reading, setting, why);
+}
+
 static int
-load(struct config *c, const struct reading_input *in, char *err, size_t err_bytes)
+load(struct config *c, const struct reading_input *in, config_complain_fn *complain, void *ctx)
 {
 	struct reading *r;
-	struct buf canonical = {0};
 	struct config made = {0};
-	char why[ERR_BYTES], place[ERR_BYTES];
-	const char *wrong;
-	int result = -1;
-	if (reading_create(&r, in, &canonical, err, err_bytes) < 0)
-		goto out;
-	if (schema_build(&made, (unsigned char *)canonical.p, canonical.n, err, err_bytes) < 0)
-		goto out;
-	wrong = rules_broken(&made, why, sizeof(why));
-	if (wrong) {
-		reading_place(r, wrong, place, sizeof(place));
-		snprintf(err, err_bytes, "%s%s", place, why);
-		schema_free(&made);
-		goto out;
+	const char *sentence;
+	unsigned told = 0;
+	reading_create(&r, in);
+	if (reading_build(r, &made))
+		rules_each(&made, on_broken, r);
+	while ((sentence = reading_mistake(r, told)) != NULL) {
+		complain(ctx, sentence);
+		told++;
 	}
-	schema_free(c);
-	*c = made;
-	result = 0;
-out:
+	if (told) {
+		schema_free(&made);
+	} else {
+		schema_free(c);
+		*c = made;
+	}
 	reading_destroy(&r);
-	buf_fini(&canonical);
-	return result;
+	return told ? -1 : 0;
+}
+
+/* The first sentence, where there is room for one. */
+struct first {
+	char *err;
+	size_t err_bytes;
+	unsigned count;
+};
+
+static void
+keep_first(void *ctx, const char *sentence)
+{
+	struct first *f = ctx;
+	if (f->count++ == 0)
+		snprintf(f->err, f->err_bytes, "%s", sentence);
 }
 
 int
 config_parse(struct config *c, const char *name, const char *text, size_t n, char *err,
 	     size_t err_bytes)
 {
-	return load(c, &(struct reading_input){.name = name, .text = text, .n = n}, err, err_bytes);
+	struct first first = {err, err_bytes, 0};
+	return load(c, &(struct reading_input){.name = name, .text = text, .n = n}, keep_first,
+		    &first);
+}
+
+static struct reading_input
+input_of(const char *path, const struct buf *text, const struct config_flag *flags,
+	 size_t flag_count)
+{
+	return (struct reading_input){.name = path,
+				      .is_file = path != NULL,
+				      .text = path ? text->p : NULL,
+				      .n = text->n,
+				      .flags = flags,
+				      .flag_count = flag_count};
+}
+
+int
+config_load(struct config *c, const char *path, const struct config_flag *flags, size_t flag_count,
+	    config_complain_fn *complain, void *ctx)
+{
+	struct buf text = {0};
+	char err[ERR_BYTES];
+	int result = -1;
+	if (!path || read_file(path, &text, err, sizeof(err)) == 0) {
+		struct reading_input in = input_of(path, &text, flags, flag_count);
+		result = load(c, &in, complain, ctx);
+	} else {
+		complain(ctx, err);
+	}
+	buf_fini(&text);
+	return result;
 }
 
 int
 config_load_flags(struct config *c, const char *path, const struct config_flag *flags,
 		  size_t flag_count, char *err, size_t err_bytes)
 {
-	struct buf text = {0};
-	int result = -1;
-	if (!path || read_file(path, &text, err, err_bytes) == 0) {
-		struct reading_input in = {path, path ? text.p : NULL, text.n, flags, flag_count};
-		result = load(c, &in, err, err_bytes);
-	}
-	buf_fini(&text);
-	return result;
+	struct first first = {err, err_bytes, 0};
+	return config_load(c, path, flags, flag_count, keep_first, &first);
 }
 
 struct config_places {
-	struct buf text, canonical;
+	struct buf text;
 	struct reading *reading; /* NULL: the file cannot be read */
 };
 
@@ -98,9 +140,8 @@ config_places_open(const char *path, const struct config_flag *flags, size_t fla
 	struct config_places *p = NEW(struct config_places);
 	char err[ERR_BYTES];
 	if (!path || read_file(path, &p->text, err, sizeof(err)) == 0) {
-		struct reading_input in = {path, path ? p->text.p : NULL, p->text.n, flags,
-					   flag_count};
-		if (reading_create(&p->reading, &in, &p->canonical, err, sizeof(err)) < 0)
+		struct reading_input in = input_of(path, &p->text, flags, flag_count);
+		if (reading_create(&p->reading, &in) < 0)
 			reading_destroy(&p->reading);
 	}
 	return p;
@@ -122,7 +163,6 @@ config_places_close(struct config_places **pp)
 	if (!p)
 		return;
 	reading_destroy(&p->reading);
-	buf_fini(&p->canonical);
 	buf_fini(&p->text);
 	free(p);
 }

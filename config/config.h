@@ -51,7 +51,7 @@ struct config {
 	struct config_tls tls;
 	struct config_forwarded forwarded;
 	enum config_log access_log_format;
-	char *access_log; /* NULL or "off"; "-": stdout; else a file, reopened on SIGHUP */
+	char *access_log; /* NULL or "off"; "-": stdout; else a file, reopened on SIGUSR1 */
 	char *log_level;  /* debug info warning error */
 };
 
@@ -65,7 +65,7 @@ unsigned config_socket_mode(const struct config *c);
 enum { CONFIG_NAMES_MOST = 64 }; /* of routes */
 /* The names of routes, each once, in their order: CONFIG_NAMES_MOST at most. How many. */
 unsigned config_route_names(const struct config *c, const char *names[CONFIG_NAMES_MOST]);
-/* What the settings of cache come to on that route. Borrows from both. */
+/* Returns the settings of cache that apply on that route. Borrows from both. */
 struct config_cache config_route_cache(const struct config *c, const struct config_route *r);
 
 /* Of cache.dir and all further disks together. */

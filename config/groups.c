@@ -165,6 +165,10 @@ check_health(const struct config_origin *o, unsigned i, char *err, size_t err_by
 {
 	const struct config_health *h = &o->health;
 	unsigned least, most;
+	if (!h->path && (h->every_ms != 5000 || h->timeout_ms != 2000 || h->fall != 3 ||
+			 h->rise != 2 || h->host || strcmp(h->expect, "200-399") != 0))
+		return wrong(i, "health", err, err_bytes,
+			     "there are no checks without a path; write path: /healthz too");
 	if (!h->path)
 		return NULL;
 	if (!o->name || o->server_count < 2)
@@ -191,7 +195,7 @@ check_health(const struct config_origin *o, unsigned i, char *err, size_t err_by
 	return NULL;
 }
 
-/* What is shown to origins, and asked of them, by TLS. */
+/* Checks what TLS shows to origins and asks of them. */
 static const char *
 check_own(const struct config_origin *o, unsigned i, char *err, size_t err_bytes)
 {
@@ -253,7 +257,7 @@ has_same_rules(const struct config_origin *a, const struct config_origin *b)
 	return a->balance == b->balance && a->retries == b->retries && a->queue == b->queue;
 }
 
-/* What is given for the whole group is given with its first server. */
+/* Rules of the whole group are given with its first server. */
 static const char *
 check_default_group(const struct config *c, char *err, size_t err_bytes)
 {
@@ -314,13 +318,15 @@ check_urls(const struct config *c, char *err, size_t err_bytes)
 }
 
 const char *
+groups_check_one(const struct config *c, unsigned i, char *err, size_t err_bytes)
+{
+	return check_element(&c->origins[i], i, err, err_bytes);
+}
+
+const char *
 groups_check(const struct config *c, char *err, size_t err_bytes)
 {
-	const char *bad = NULL;
-	for (unsigned i = 0; i < c->origin_count && !bad; i++)
-		bad = check_element(&c->origins[i], i, err, err_bytes);
-	if (!bad)
-		bad = check_names(c, err, err_bytes);
+	const char *bad = check_names(c, err, err_bytes);
 	if (!bad)
 		bad = check_default_group(c, err, err_bytes);
 	return bad ? bad : check_urls(c, err, err_bytes);

@@ -33,7 +33,8 @@ struct config_member {
 unsigned config_member_count(const struct config *c);
 void config_member(const struct config *c, unsigned i, struct config_member *out);
 
-/* The setting that is wrong and a sentence in err; NULL: none. */
+/* The setting that is wrong and a sentence in err; NULL: none. Of element i; of all together. */
+const char *groups_check_one(const struct config *c, unsigned i, char *err, size_t err_bytes);
 const char *groups_check(const struct config *c, char *err, size_t err_bytes);
 
 #endif

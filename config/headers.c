@@ -92,12 +92,24 @@ is_named(const char *pattern, struct str name)
 	return str_ieq(name, str_of(pattern));
 }
 
+/* Whether a name that ends in "*" is one for it, too. */
+static bool
+is_meant(const char *pattern, struct str name)
+{
+	size_t n = strcspn(pattern, "*");
+	if (!name.n || name.p[name.n - 1] != '*')
+		return is_named(pattern, name);
+	name.n--;
+	return strncasecmp(pattern, name.p, n < name.n ? n : name.n) == 0 &&
+	       (name.n <= n || pattern[n] == '*');
+}
+
 static const struct refusal *
 refusal_of(struct str name, bool request)
 {
 	for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
 		if ((request ? refusals[i].request : refusals[i].response) &&
-		    is_named(refusals[i].name, name))
+		    is_meant(refusals[i].name, name))
 			return &refusals[i];
 	return NULL;
 }
@@ -125,6 +137,11 @@ static bool
 may_name(const struct place *p, const char *list, struct str name)
 {
 	const struct refusal *r = refusal_of(name, p->request);
+	bool star = name.n && name.p[name.n - 1] == '*';
+	if (r && star)
+		return wrong(p, list,
+			     "%.*s is %s, too, which cannot be changed: %s; write more of it",
+			     STR_ARG(name), r->name, r->why);
 	if (r)
 		return wrong(p, list, "%.*s cannot be changed: %s; leave it out", STR_ARG(name),
 			     r->why);
@@ -135,9 +152,13 @@ static bool
 may_say(const struct place *p, const char *list, const char *line)
 {
 	struct str name, value;
-	const unsigned strange = TEMPLATE_BIT(UNKNOWN) | TEMPLATE_BIT(PATH) | TEMPLATE_BIT(QUERY);
+	const unsigned strange = TEMPLATE_BIT(UNKNOWN) | TEMPLATE_BIT(PATH) | TEMPLATE_BIT(QUERY) |
+				 TEMPLATE_BIT(CAPTURE);
 	if (!headers_line(line, &name, &value))
 		return wrong(p, list, "\"%.60s\" is no header field; write \"Name: value\"", line);
+	if (name.p[name.n - 1] == '*')
+		return wrong(p, list, "\"%.60s\" has a name for many; write each name in full",
+			     line);
 	if (template_pieces(value) & strange)
 		return wrong(p, list,
 			     "\"%.60s\" has a variable that is not known here; write $host, "
@@ -153,6 +174,20 @@ static bool
 may_be_so_many(const struct place *p, const char *list, unsigned n)
 {
 	return n <= RULES_MOST || wrong(p, list, "%u rules; write at most %d", n, RULES_MOST);
+}
+
+/* Of two of one name the second would be all there is. */
+static bool
+may_set_all(const struct place *p, char *const *lines, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (str_ieq(str_before(str_of(lines[i]), ':'),
+				    str_before(str_of(lines[k]), ':')))
+				return wrong(p, "set",
+					     "%.*s is set twice; keep one, or write both to add",
+					     STR_ARG(str_before(str_of(lines[i]), ':')));
+	return true;
 }
 
 static bool
@@ -185,6 +220,7 @@ headers_check(const struct config_headers *h, bool request, char setting[CONFIG_
 {
 	struct place p = {setting, request, err, err_bytes};
 	bool ok = may_remove_all(&p, h) && may_say_all(&p, "set", h->set, h->set_count) &&
+		  may_set_all(&p, h->set, h->set_count) &&
 		  may_say_all(&p, "add", h->add, h->add_count);
 	return ok ? NULL : setting;
 }

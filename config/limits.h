@@ -18,6 +18,7 @@ struct config_limits {
 
 struct config_http2 {
 	unsigned streams, resets, frames;
+	uint64_t memory_bytes;
 };
 
 struct config_timeouts {

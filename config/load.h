@@ -21,6 +21,10 @@ struct config_flag {
  * value is checked by itself and against the others. -1 and a sentence, c is then untouched. */
 int config_load_flags(struct config *c, const char *path, const struct config_flag *flags,
 		      size_t flag_count, char *err, size_t err_bytes);
+/* The same, and every mistake is told, in the order of the file. */
+typedef void config_complain_fn(void *ctx, const char *sentence);
+int config_load(struct config *c, const char *path, const struct config_flag *flags,
+		size_t flag_count, config_complain_fn *complain, void *ctx);
 /* The same from n bytes of text; errors use name for the file. */
 int config_parse(struct config *c, const char *name, const char *text, size_t n, char *err,
 		 size_t err_bytes);

@@ -58,6 +58,15 @@ static const char *
 value_word(const struct setting *s)
 {
 	switch (s->kind == KIND_LIST ? s->each : s->kind) {
+	case KIND_FILE:
+		return "PATH";
+	case KIND_HOST:
+		return "HOST";
+	case KIND_LABEL:
+	case KIND_HEADER:
+	case KIND_COOKIE:
+	case KIND_PARAM:
+		return "NAME";
 	case KIND_ADDRESS:
 		return "ADDRESS";
 	case KIND_URL:
@@ -157,7 +166,7 @@ static const char form[] =
 	"never apply are refused with file, line and a way out.\n"
 	".B twice check \\-c\n"
 	".I FILE\n"
-	"prints all settings with what they come to.\n"
+	"prints all settings with the values that they have.\n"
 	".SS Values\n"
 	".TP\n.I SIZE\nBytes: 4096, 64KiB, 1.5MB, 100GiB, 2TiB.\n"
 	".TP\n.I TIME\n250ms, 30s, 5m, 12h, 7d.\n"
@@ -166,7 +175,22 @@ static const char form[] =
 	".TP\n.I RATE\nBytes in a time: 10MiB/s, 50GB/day, 0.5DWPD (of the disk).\n"
 	".TP\n.I NETWORK\n10.0.0.0/8, 192.0.2.1, 2001:db8::/32, unix, any, or none.\n"
 	".TP\n.I ADDRESS\n127.0.0.1:8080, [::1]:8080, *:8080 or unix:/path.\n"
-	".P\nA list of one element can be written without brackets.\n";
+	".P\nA list of one element can be written without brackets. A setting with nothing behind it is\n"
+	"refused; one that is left out has its default.\n"
+	".SS Variables\n"
+	"In values\n.B ${NAME}\nis what the environment has under that name, and\n.B ${NAME:\\-TEXT}\n"
+	"is TEXT where it has nothing. A variable that is not set and has no such text is an error.\n"
+	".B $${\nstands for ${ itself. Between brackets YAML needs quotes around them. A reload sees the\n"
+	"environment that the process was started with.\n"
+	".SS More files\n"
+	"At the top of a file\n.B include:\n[\n.IR PATH ,\n\\&... ] names further files, and directories whose\n"
+	"*.yaml and *.yml are read in the order of their names. A path is relative to the file that\n"
+	"names it. Their settings count as if they were written at the end of that file:\n"
+	".BR origins , routes\nand\n.B more_disks\ngrow by them, and nothing else may be said twice. A reload reads\n"
+	"all of them again.\n"
+	".SS Anchors\n"
+	"An element that &name marks can be used again as *name, and\n.B <<: *name\ntakes its settings over\n"
+	"into a group, which may say some of them otherwise.\n";
 
 static const char rest[] = ".SH EXAMPLE\n"
 			   ".nf\n.RS\n"

@@ -37,8 +37,14 @@ print_text(const char *z, struct buf *to)
 	}
 	buf_add_lit(to, "\"");
 	for (; *z; z++) {
+		if (*z == '\n' || *z == '\t') {
+			buf_printf(to, *z == '\n' ? "\\n" : "\\t");
+			continue;
+		}
 		if (*z == '"' || *z == '\\')
 			buf_add_lit(to, "\\");
+		if (*z == '$' && z[1] == '{') /* else it would be a variable (expand.h) */
+			buf_add_lit(to, "$");
 		buf_add(to, z, 1);
 	}
 	buf_add_lit(to, "\"");
@@ -103,15 +109,11 @@ print_value(const struct setting *s, const char *in, struct buf *to)
 {
 	const void *at = in + s->at;
 	char text[UNITS_BYTES];
-	switch (s->kind) {
-	case KIND_TEXT:
-	case KIND_ADDRESS:
-	case KIND_URL:
-	case KIND_NETWORK:
-	case KIND_FIELD:
-	case KIND_CHOICE:
+	if (kind_is_text(s->kind)) {
 		print_text(*(char *const *)at ? *(char *const *)at : s->words, to);
-		break;
+		return;
+	}
+	switch (s->kind) {
 	case KIND_SWITCH:
 		buf_printf(to, *(const bool *)at ? "on" : "off");
 		break;
@@ -217,18 +219,6 @@ config_print(const struct config *c, FILE *to)
 	struct buf text = {0};
 	print_group(schema_top, (const char *)c, (struct margin){"", ""}, &text);
 	fwrite(text.p, 1, text.n, to);
-	buf_fini(&text);
-}
-
-void
-config_copy(struct config *to, const struct config *from)
-{
-	struct buf text = {0};
-	char err[512];
-	memset(to, 0, sizeof(*to));
-	print_group(schema_top, (const char *)from, (struct margin){"", ""}, &text);
-	if (config_parse(to, "a copy", text.p, text.n, err, sizeof(err)) < 0)
-		abort(); /* what is printed loads to the same */
 	buf_fini(&text);
 }
 

@@ -1,4 +1,5 @@
-/* suggest.c - Damerau-Levenshtein distance (optimal string alignment) of two short words. */
+/* suggest.c - Damerau-Levenshtein distance (optimal string alignment) of two short words; and words of
+ * other programs. */
 #include "config/suggest.h"
 
 #include <limits.h>
@@ -39,4 +40,57 @@ suggest_is_near(const char *a, const char *b)
 {
 	size_t longer = strlen(a) > strlen(b) ? strlen(a) : strlen(b);
 	return suggest_distance(a, b) <= (longer + 2) / 3;
+}
+
+/* clang-format off */
+static const struct hint {
+	const char *group; /* NULL: any */
+	const char *setting, *rest;
+} hints[] = {
+	{NULL,           "ttl",       "write cache: { default_ttl: ... } for answers that state no lifetime, or cache: { ttl: ... } in a route for all"},
+	{"",             "redirect",  "write redirect: in a route, or tls: { redirect: https }"},
+	{"",             "server",    "write origins: for the servers behind, listen: for the addresses here"},
+	{"",             "servers",   "write origins: for the servers behind, listen: for the addresses here"},
+	{"",             "upstream",  "write origins: [ http://host:port ]"},
+	{"",             "upstreams", "write origins: [ http://host:port ]"},
+	{"",             "backend",   "write origins: [ http://host:port ]"},
+	{"",             "backends",  "write origins: [ http://host:port ]"},
+	{"",             "proxy_pass", "write origins: [ http://host:port ]"},
+	{"",             "port",      "write listen: \"0.0.0.0:8080\""},
+	{"",             "bind",      "write listen: \"0.0.0.0:8080\""},
+	{"",             "locations", "write routes: [ { path: /img/, ... } ]"},
+	{"",             "rules",     "write routes: [ { path: /img/, ... } ]"},
+	{"",             "hosts",     "write routes: [ { host: www.example.com, ... } ]"},
+	{"",             "ssl",       "write tls: { certificates: [ FILE ] }, and https:// in listen"},
+	{"",             "log",       "write access_log: FILE, or log_level:"},
+	{"",             "logging",   "write access_log: FILE, or log_level:"},
+	{"",             "headers",   "write request_headers: for origins, or response_headers: for clients"},
+	{"routes",       "strip",     "write strip_prefix: /api"},
+	{"routes.rewrite", "regex",   "write from: '^/blog/(.*)$'"},
+	{"routes.rewrite", "pattern", "write from: '^/blog/(.*)$'"},
+	{"routes.rewrite", "replacement", "write to: /posts/$1"},
+	{"routes",       "prefix",    "write path: /img/"},
+	{"routes",       "url",       "write path: /img/, or redirect: URL"},
+	{"routes",       "domain",    "write host: www.example.com"},
+	{"routes",       "backend",   "write origin: with the name of a group of origins"},
+	{"routes",       "upstream",  "write origin: with the name of a group of origins"},
+	{"tls",          "cert",      "write certificates: [ { cert: FILE, key: FILE } ]"},
+	{"tls",          "cert_file", "write certificates: [ { cert: FILE, key: FILE } ]"},
+	{"tls",          "certificate", "write certificates: [ { cert: FILE, key: FILE } ]"},
+	{"tls",          "key",       "write certificates: [ { cert: FILE, key: FILE } ]"},
+	{"tls",          "key_file",  "write certificates: [ { cert: FILE, key: FILE } ]"},
+	{"cache",        "size",      "write disk: for the disk, memory: for RAM"},
+	{"cache",        "max_size",  "write disk: for the disk, memory: for RAM"},
+	{"cache",        "enabled",   "write pass: on in a route that is not to be cached"},
+};
+/* clang-format on */
+
+const char *
+suggest_hint(const char *group, const char *setting)
+{
+	for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
+		if ((!hints[i].group || strcmp(hints[i].group, group) == 0) &&
+		    strcmp(hints[i].setting, setting) == 0)
+			return hints[i].rest;
+	return NULL;
 }

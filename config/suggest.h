@@ -11,4 +11,8 @@ unsigned suggest_distance(const char *a, const char *b);
 /* Near enough to ask "did you mean"? One slip in three letters. */
 int suggest_is_near(const char *a, const char *b);
 
+/* The way out for a setting of other programs, in a group ("routes", "" at the top): the rest of a
+ * sentence; NULL: none is known. */
+const char *suggest_hint(const char *group, const char *setting);
+
 #endif

@@ -50,6 +50,8 @@ parse_digits(const char **z, uint64_t *digits, uint64_t *divisor)
 	bool any = false, point = false;
 	*digits = 0;
 	*divisor = 1;
+	if (**z == '0' && isdigit((unsigned char)(*z)[1])) /* YAML 1.1 reads 010 as eight */
+		return -1;
 	for (;; (*z)++) {
 		if (**z == '.' && !point) {
 			point = true;
@@ -66,6 +68,14 @@ parse_digits(const char **z, uint64_t *digits, uint64_t *divisor)
 	}
 }
 
+/* Of what has no parts: 1.5 requests, or half a byte. */
+static bool
+is_cut(const struct unit *units, const struct unit *unit, uint64_t digits, uint64_t divisor)
+{
+	bool whole = units == count_units || unit->scale == 1;
+	return whole && (unsigned __int128)digits * unit->scale % divisor != 0;
+}
+
 /* One number with its unit at *z, spaces between them allowed; *z moves behind it. */
 static int
 parse_one(const char **z, const struct unit *units, uint64_t *out)
@@ -79,7 +89,7 @@ parse_one(const char **z, const struct unit *units, uint64_t *out)
 	while (isalpha((unsigned char)(*z)[n]))
 		n++;
 	const struct unit *unit = find_unit(units, *z, n);
-	if (!unit)
+	if (!unit || is_cut(units, unit, digits, divisor))
 		return -1;
 	*z += n;
 	unsigned __int128 whole = (unsigned __int128)digits * unit->scale / divisor;
@@ -125,6 +135,50 @@ units_parse_ms(const char *z, uint64_t *ms)
 		sum += part;
 	} while (*z);
 	*ms = sum;
+	return 0;
+}
+
+int
+units_parse_ttl(const char *z, unsigned *status, uint64_t *seconds)
+{
+	uint64_t ms;
+	if (strspn(z, "0123456789") != 3 || z[3] != ':')
+		return -1;
+	const char *time = z + 4 + strspn(z + 4, " ");
+	if (units_parse_ms(time, &ms) < 0 || ms % 1000)
+		return -1;
+	*status = (unsigned)atoi(z);
+	*seconds = ms / 1000;
+	return 0;
+}
+
+/* RFC 9110 8.3.1, and RFC 6838 4.2 for what names may have. */
+static bool
+is_type(const char *z, size_t n)
+{
+	static const char of_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789!#$&-^_.+";
+	size_t first = strspn(z, of_names);
+	if (!first || z[first] != '/')
+		return false;
+	size_t second = strspn(z + first + 1, of_names);
+	if (!second && z[first + 1] == '*')
+		second = 1;
+	return second && first + 1 + second == n;
+}
+
+int
+units_parse_type_ttl(const char *z, size_t *type_bytes, uint64_t *seconds)
+{
+	uint64_t ms;
+	size_t n = strcspn(z, ":");
+	if (!z[n] || !is_type(z, n))
+		return -1;
+	const char *time = z + n + 1 + strspn(z + n + 1, " ");
+	if (units_parse_ms(time, &ms) < 0 || ms % 1000)
+		return -1;
+	*type_bytes = n;
+	*seconds = ms / 1000;
 	return 0;
 }
 

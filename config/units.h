@@ -8,6 +8,7 @@
 #ifndef CONFIG_UNITS_H
 #define CONFIG_UNITS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define UNITS_BYTES 40 /* room for any of the printed forms */
@@ -45,5 +46,10 @@ char *units_say_bytes(uint64_t bytes, char out[UNITS_BYTES]);
 char *units_say_count(uint64_t count, char out[UNITS_BYTES]);
 char *units_say_bytes_more(double bytes, char out[UNITS_BYTES]); /* or fewer: "-1.71 GB" */
 char *units_say_lasting(double seconds, char out[UNITS_BYTES]);	 /* "90 s", "15 min", "3.5 h" */
+
+/* "404: 1m": a status, and the seconds of a time. */
+int units_parse_ttl(const char *z, unsigned *status, uint64_t *seconds);
+/* "text/css: 1h", "image/" with a "*" behind it: as many bytes of z are the type. */
+int units_parse_type_ttl(const char *z, size_t *type_bytes, uint64_t *seconds);
 
 #endif
