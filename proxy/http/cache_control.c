@@ -6,6 +6,8 @@
 #include "proxy/http/structured.h"
 #include "proxy/http/syntax.h"
 
+#include <limits.h>
+
 enum shape {
 	FLAG,	 /* a bool; a value is ignored */
 	SECONDS, /* struct secs; nonsense is 0: RFC 9111 4.2.1 encourages to take it as stale */
@@ -143,18 +145,18 @@ set(const struct directive *d, const struct argument *a, void *out)
 	}
 }
 
-/* True when there was a directive, known or not. */
-static bool
-parse_lines(const struct fields *f, const struct directive *table, void *out)
+/* How many directives there were, known or not: all, or one more than most, which is not read. */
+static unsigned
+parse_lines(const struct fields *f, const struct directive *table, unsigned most, void *out)
 {
-	unsigned at = 0;
+	unsigned at = 0, n = 0;
 	const struct field *line;
-	bool any = false;
 	while ((line = fields_next(f, FIELD_CACHE_CONTROL, &at)) != NULL) {
 		struct str rest = line->value, item, name, value;
 		while (list_next(&rest, &item)) {
 			struct argument a = {0};
-			any = true;
+			if (++n > most)
+				return n;
 			if (str_cut(item, '=', &name, &value))
 				a = argument(value);
 			const struct directive *d = find(table, str_trim(name));
@@ -164,25 +166,52 @@ parse_lines(const struct fields *f, const struct directive *table, void *out)
 				set(d, &a, out);
 		}
 	}
-	return any;
+	return n;
+}
+
+/* Of a request: there are not half as many. Of an answer all count. */
+enum { ASKED_MOST = 64 };
+
+/* RFC 9111 5.4. No member behind so many others counts. */
+static bool
+pragma_asks(const struct fields *f)
+{
+	unsigned at = 0, n = 0;
+	const struct field *line;
+	while ((line = fields_next(f, FIELD_PRAGMA, &at)) != NULL) {
+		struct str rest = line->value, member;
+		while (n++ < ASKED_MOST && list_next(&rest, &member))
+			if (str_ieq(member, STR("no-cache")))
+				return true;
+	}
+	return false;
+}
+
+/* In what is not read may be no-store, which alone concerns what becomes of the answer for others. Apart
+ * from request_cc_parse, for most requests say nothing of the kind. */
+__attribute__((noinline)) static void
+parse_asked(const struct fields *f, struct request_cc *out)
+{
+	if (!fields_has(f, FIELD_CACHE_CONTROL))
+		out->no_cache = pragma_asks(f);
+	else if (parse_lines(f, request_directives, ASKED_MOST, out) > ASKED_MOST)
+		out->no_store = true;
 }
 
 void
 request_cc_parse(const struct fields *f, struct request_cc *out)
 {
 	*out = (struct request_cc){0};
-	if (fields_has(f, FIELD_CACHE_CONTROL))
-		parse_lines(f, request_directives, out);
-	else if (fields_list_has(f, FIELD_PRAGMA, STR("no-cache")))
-		out->no_cache = true; /* RFC 9111 5.4 */
+	if (fields_has(f, FIELD_CACHE_CONTROL) || fields_has(f, FIELD_PRAGMA))
+		parse_asked(f, out);
 }
 
 static void
 parse_response(const struct fields *f, struct response_cc *out)
 {
 	*out = (struct response_cc){0};
-	out->has_any =
-		fields_has(f, FIELD_CACHE_CONTROL) && parse_lines(f, response_directives, out);
+	out->has_any = fields_has(f, FIELD_CACHE_CONTROL) &&
+		       parse_lines(f, response_directives, UINT_MAX - 1, out) > 0;
 }
 
 /* Has a line "private=" or "no-cache=" in it? */

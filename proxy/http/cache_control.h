@@ -22,8 +22,9 @@ struct secs { /* zeroed means absent: {0} is the honest start */
 
 struct request_cc {
 	bool no_cache, no_store, no_transform, only_if_cached;
-	bool may_hit;	    /* no_store, but a fresh stored answer will do: see policy_advise */
-	bool reload;	    /* asked for what is new, and may be told so: see policy_advise */
+	bool may_hit;  /* no_store, but a fresh stored answer will do: see policy_advise */
+	bool reload;   /* asked for what is new, and may be told so: see policy_advise */
+	bool no_guess; /* the same: a lifetime that was only guessed is none: see policy_advise */
 	bool max_stale_any; /* max-stale without a value */
 	struct secs max_age, max_stale, min_fresh, stale_if_error;
 };

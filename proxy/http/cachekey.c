@@ -4,7 +4,10 @@
 #include "proxy/http/syntax.h"
 #include "proxy/http/uri.h"
 
-#define PARAMS_MAX 128 /* a query of more is not sorted: a key of its own, never a wrong one */
+/* A query of more is not sorted: a key of its own, never a wrong one. */
+enum { PARAMS_MAX = 128 };
+/* Of more, each of which is compared with each pattern, none is kept, and none is dropped. */
+enum { COUNTED_MAX = 512 };
 
 static bool
 has_rules(const struct key_rules *k)
@@ -30,11 +33,13 @@ is_among(const struct str *patterns, unsigned n, struct str name)
 	return false;
 }
 
+struct parameter {
+	struct str text, name; /* "name=value", or a name alone */
+};
+
 static bool
-counts(const struct key_rules *k, struct str parameter)
+counts(const struct key_rules *k, struct str name)
 {
-	struct str name, value;
-	str_cut(parameter, '=', &name, &value);
 	if (k->keep_count && !is_among(k->keep_params, k->keep_count, name))
 		return false;
 	return !is_among(k->drop_params, k->drop_count, name);
@@ -43,24 +48,30 @@ counts(const struct key_rules *k, struct str parameter)
 static bool
 comes_before(struct str a, struct str b)
 {
-	struct str an, av, bn, bv;
-	str_cut(a, '=', &an, &av);
-	str_cut(b, '=', &bn, &bv);
-	size_t n = an.n < bn.n ? an.n : bn.n;
-	int d = n ? memcmp(an.p, bn.p, n) : 0;
-	return d < 0 || (d == 0 && an.n < bn.n);
+	size_t n = a.n < b.n ? a.n : b.n;
+	int d = n ? memcmp(a.p, b.p, n) : 0;
+	return d < 0 || (d == 0 && a.n < b.n);
 }
 
-/* By name; parameters of one name stay in their order, which may mean something. */
+/* By name; parameters of one name stay in their order, which may mean something. Nearly all queries are
+ * in order already; of others each parameter finds its place by halves, however they are mixed. */
 static void
-sort(struct str *v, unsigned n)
+sort(struct parameter *v, unsigned n)
 {
 	for (unsigned i = 1; i < n; i++) {
-		struct str x = v[i];
-		unsigned j = i;
-		for (; j > 0 && comes_before(x, v[j - 1]); j--)
-			v[j] = v[j - 1];
-		v[j] = x;
+		struct parameter x = v[i];
+		if (!comes_before(x.name, v[i - 1].name))
+			continue;
+		unsigned low = 0, high = i - 1;
+		while (low < high) {
+			unsigned mid = (low + high) / 2;
+			if (comes_before(x.name, v[mid].name))
+				high = mid;
+			else
+				low = mid + 1;
+		}
+		memmove(v + low + 1, v + low, (i - low) * sizeof *v);
+		v[low] = x;
 	}
 }
 
@@ -81,12 +92,25 @@ add_text(const struct key_rules *k, struct str s, struct buf *out)
 		buf_add_str(out, s);
 }
 
+/* Takes the next parameter off the query, in one pass over its bytes. */
+static void
+next_parameter(struct str *query, struct parameter *out)
+{
+	const char *p = query->p, *end = p + query->n, *named = NULL;
+	for (; p < end && *p != '&'; p++)
+		if (*p == '=' && !named)
+			named = p;
+	out->text = (struct str){query->p, (size_t)(p - query->p)};
+	out->name = named ? (struct str){query->p, (size_t)(named - query->p)} : out->text;
+	*query = str_from(*query, out->text.n + 1);
+}
+
 static bool
-next_counting(const struct key_rules *k, struct str *query, struct str *parameter)
+next_counting(const struct key_rules *k, struct str *query, struct parameter *parameter)
 {
 	while (query->n) {
-		str_cut(*query, '&', parameter, query);
-		if (parameter->n && counts(k, *parameter))
+		next_parameter(query, parameter);
+		if (parameter->text.n && counts(k, parameter->name))
 			return true;
 	}
 	return false;
@@ -96,18 +120,21 @@ next_counting(const struct key_rules *k, struct str *query, struct str *paramete
 static void
 add_counting(const struct key_rules *k, struct str query, struct buf *out)
 {
-	struct str v[PARAMS_MAX], rest = query, parameter;
+	struct parameter v[PARAMS_MAX], parameter;
+	struct str rest = query;
 	const char *separator = "?";
+	bool sorts = k->query == QUERY_SORT;
 	unsigned n = 0, i = 0;
 
-	while (k->query == QUERY_SORT && n < PARAMS_MAX && next_counting(k, &rest, &v[n]))
+	while (sorts && n < PARAMS_MAX && next_counting(k, &rest, &v[n]))
 		n++;
 	if (n == PARAMS_MAX && next_counting(k, &rest, &parameter))
-		n = 0;
-	sort(v, n);
+		sorts = false;
+	else
+		sort(v, n);
 	rest = query;
-	while (n ? i < n : next_counting(k, &rest, &parameter)) {
-		struct str next = n ? v[i++] : parameter;
+	while (sorts ? i < n : next_counting(k, &rest, &parameter)) {
+		struct str next = sorts ? v[i++].text : parameter.text;
 		buf_add(out, separator, 1);
 		buf_add_str(out, next);
 		separator = "&";
@@ -132,6 +159,15 @@ add_parameters(const struct key_rules *k, struct str query, struct buf *out)
 	cut_out(out, from, at);
 }
 
+static bool
+has_too_many(struct str query)
+{
+	unsigned n = 1;
+	for (size_t i = 0; i < query.n; i++)
+		n += query.p[i] == '&';
+	return n > COUNTED_MAX;
+}
+
 static void
 add_path_query(const struct key_rules *k, struct str path_query, struct buf *out)
 {
@@ -144,9 +180,10 @@ add_path_query(const struct key_rules *k, struct str path_query, struct buf *out
 		uri_remove_dots(out, from);
 	if (!has_query || k->query == QUERY_IGNORE)
 		return;
-	if (has_rules(k)) {
+	bool too_many = has_rules(k) && has_too_many(query);
+	if (has_rules(k) && !too_many) {
 		add_parameters(k, query, out);
-	} else {
+	} else if (!too_many || !k->keep_count) {
 		buf_add_lit(out, "?");
 		add_text(k, query, out);
 	}
@@ -160,6 +197,17 @@ cachekey_add_url(struct str scheme, struct str authority, struct str path_query,
 	buf_add_str(out, str_ieq(scheme, STR("https")) ? STR("https://") : STR("http://"));
 	uri_add_authority(scheme, authority, out);
 	add_path_query(k, path_query, out);
+}
+
+void
+cachekey_add_prefix(struct str scheme, struct str authority, struct str path, bool normalise,
+		    struct buf *out)
+{
+	const struct key_rules rules = {.normalise = normalise};
+	const char *slash = memrchr(path.p, '/', path.n);
+	size_t n = slash ? (size_t)(slash - path.p) + 1 : 0;
+	cachekey_add_url(scheme, authority, (struct str){path.p, n}, &rules, out);
+	add_text(&rules, str_from(path, n), out);
 }
 
 struct str

@@ -12,7 +12,9 @@
 
 enum query_rule { QUERY_KEEP, QUERY_IGNORE, QUERY_SORT };
 
-struct key_rules { /* a route's; borrowed, constant after start */
+/* A route's; borrowed, constant after start. A query of more than 128 parameters is not sorted; of one of more
+ * than 512 none is dropped, and none counts where only some do. */
+struct key_rules {
 	enum query_rule query;
 	const struct str *keep_params; /* if keep_count: only these parameters count */
 	unsigned keep_count;
@@ -22,8 +24,16 @@ struct key_rules { /* a route's; borrowed, constant after start */
 	unsigned header_count;
 	const struct str *cookies; /* names of cookies whose values are part of the key */
 	unsigned cookie_count;
-	const struct str *pass_cookies; /* a request with one of these is passed; "*": any cookie */
+	const struct str *pass_cookies; /* a request with one of these is passed */
 	unsigned pass_cookie_count;
+	/* The same three of names that begin so: "x-feature-" for "x-feature-*". */
+	const struct str *header_stars, *cookie_stars, *pass_stars;
+	unsigned header_star_count, cookie_star_count, pass_star_count;
+	/* The route has lifetimes of its own. Then requests pass that have Authorization, a field that speaks of
+	 * a credential, or a cookie that is not among these (key_cookies, of which some may end in "*"). */
+	bool owners_pass;
+	const struct str *keyed_cookies;
+	unsigned keyed_cookie_count;
 	/* Of rules by which more is stored than by the usual ones: what lies under them is not found
 	 * without them. A line of the key that no header or cookie can make ("\n@..."); empty: none. */
 	struct str mark;
@@ -32,9 +42,14 @@ struct key_rules { /* a route's; borrowed, constant after start */
 };
 
 /* Appends the URL of a key. What a route's headers and cookies add to it, and what is sent to the
- * origin for it, is serve/outgoing.h's to say. */
+ * origin for it, is serve/outgoing/outgoing.h's to say. */
 void cachekey_add_url(struct str scheme, struct str authority, struct str path_query,
 		      const struct key_rules *rules, struct buf *out);
+
+/* Appends the beginning of such a URL, up to some place in its path. Behind the last slash nothing is taken for
+ * a dot segment. */
+void cachekey_add_prefix(struct str scheme, struct str authority, struct str path, bool normalise,
+			 struct buf *out);
 
 /* The path and query that a key stands for, a view into it. */
 struct str cachekey_target(struct str key);

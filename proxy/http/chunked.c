@@ -38,7 +38,7 @@ is_space(char b)
 	return b == ' ' || b == '\t';
 }
 
-/* What may follow a chunk size, an extension's name or its value. */
+/* Goes on behind a chunk size, an extension's name or its value. */
 static unsigned
 after_word(char b)
 {

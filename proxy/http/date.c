@@ -6,6 +6,8 @@
 
 #include "proxy/http/syntax.h"
 
+#include <endian.h>
+
 #define DAY_S 86400
 
 static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -21,33 +23,29 @@ struct civil {
 	int hour, minute, second;
 };
 
-/* Days since 1970-01-01 of a Gregorian date; the year begins in March, so that the leap day is
- * its last (Hinnant, days_from_civil). */
-static int64_t
-days_of(int64_t year, int month, int day)
-{
-	year -= month <= 2;
-	int64_t era = year / 400, of_era = year - era * 400; /* years 0 to 9999: never negative */
-	int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year - 719468;
-}
-
-static int
-month_days(int64_t year, int month)
-{
-	static const char of[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-	bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-	return of[month - 1] + (month == 2 && leap);
-}
-
 static bool
+is_leap(unsigned year)
+{
+	return year % 4 == 0 && (year % 100 != 0 || year % 16 == 0); /* of 100 and 16: of 400 */
+}
+
+static inline bool
 civil_to_unix(const struct civil *c, int64_t *out)
 {
-	if (c->year < 1 || c->day < 1 || c->day > month_days(c->year, c->month) || c->hour > 23 ||
-	    c->minute > 59 || c->second > 60) /* a leap second is 60 */
+	static const short before[] = {0,   31,	 59,  90,  120, 151, 181,
+				       212, 243, 273, 304, 334, 365}; /* each month, and the end */
+	enum { BEFORE_1970 = 719162 };
+	unsigned past = (unsigned)c->year - 1; /* years 1 to 9999 */
+	if (c->year < 1 || c->year > 9999 || c->day < 1 || c->hour > 23 || c->minute > 59 ||
+	    c->second > 60) /* a leap second is 60 */
 		return false;
-	*out = days_of(c->year, c->month, c->day) * DAY_S + c->hour * 3600 + c->minute * 60 +
-	       c->second;
+	bool leap = is_leap((unsigned)c->year);
+	int length = before[c->month] - before[c->month - 1] + (c->month == 2 && leap);
+	if (c->day > length)
+		return false;
+	int n = (int)(past * 365 + past / 4 - past / 100 + past / 400) - BEFORE_1970 +
+		before[c->month - 1] + (c->month > 2 && leap) + c->day - 1;
+	*out = (int64_t)n * DAY_S + c->hour * 3600 + c->minute * 60 + c->second;
 	return true;
 }
 
@@ -81,13 +79,20 @@ number(const char *p, int n, bool padded, int *out)
 	return true;
 }
 
-/* Three letters as a number, in lower case. Of all bytes only the two cases of a letter become that
- * letter. */
+static uint32_t
+load4(const char *p)
+{
+	uint32_t word;
+	memcpy(&word, p, sizeof word);
+	return le32toh(word);
+}
+
+/* Three letters as a number, in lower case; a fourth byte is read and not looked at. Of all bytes only the two
+ * cases of a letter become that letter. */
 static uint32_t
 letters3(const char *p)
 {
-	const unsigned char *u = (const unsigned char *)p;
-	return (u[0] | (uint32_t)u[1] << 8 | (uint32_t)u[2] << 16) | 0x202020;
+	return (load4(p) & 0xffffff) | 0x202020;
 }
 
 #define WORD3(a, b, c) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16)
@@ -112,7 +117,7 @@ is_day(const char *p)
 static bool
 is_gmt(const char *p)
 {
-	return p[0] == ' ' && letters3(p + 1) == WORD3('g', 'm', 't');
+	return (load4(p) | 0x20202000) == (' ' | WORD3('g', 'm', 't') << 8);
 }
 
 /* 0: none. */
@@ -153,26 +158,48 @@ time_at(const char *p, struct civil *c)
 	       number(p + 6, 2, false, &c->second);
 }
 
-static inline bool
-two_digits(const char *p, int *out)
+static uint64_t
+load8(const char *p)
 {
-	unsigned tens = (unsigned)(p[0] - '0'), ones = (unsigned)(p[1] - '0');
-	*out = (int)(tens * 10 + ones);
-	return tens <= 9 && ones <= 9;
+	uint64_t word;
+	memcpy(&word, p, sizeof word);
+	return le64toh(word);
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT": every answer has two or three of them, so without loops. */
+/* Eight bytes of a date against its form, in which a 0 stands for any digit and any other byte for itself, but
+ * for the first ones, which are letters: all at once, for every answer has two or three dates. In *digits each
+ * byte becomes the number that it has with the byte behind it. */
+static inline bool
+is_form(const char *p, const char form[8], unsigned letters, uint64_t *digits)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+	uint64_t all = ~UINT64_C(0) << 8 * letters;
+	uint64_t want = load8(form), zeros = want >> 4 & ~(want >> 3) & ~(want >> 6) & ones;
+	uint64_t is = (load8(p) ^ want) & all; /* a digit becomes its number, what is itself 0 */
+	uint64_t over = is + (ones * 0x7f - zeros * 9);
+	*digits = is * 10 + (is >> 8);
+	return ((over | is) & tops) == 0;
+}
+
+static int
+number_at(uint64_t digits, unsigned i)
+{
+	return (int)(digits >> 8 * i & 0xff);
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT" */
 static bool
 imf_fixdate(const char *p, struct civil *c)
 {
-	int century, year;
-	bool ok = p[3] == ',' && p[4] == ' ' && two_digits(p + 5, &c->day) && p[7] == ' ' &&
-		  p[11] == ' ' && two_digits(p + 12, &century) && two_digits(p + 14, &year) &&
-		  p[16] == ' ' && two_digits(p + 17, &c->hour) && p[19] == ':' &&
-		  two_digits(p + 20, &c->minute) && p[22] == ':' && two_digits(p + 23, &c->second);
-	if (!ok)
+	uint64_t day, year, time;
+	if (!is_form(p, "Sun, 00 ", 3, &day) || !is_form(p + 8, "Nov 0000", 3, &year) ||
+	    !is_form(p + 17, "00:00:00", 0, &time) || p[16] != ' ')
 		return false;
-	c->year = century * 100 + year;
+	c->day = number_at(day, 5);
+	c->year = number_at(year, 4) * 100 + number_at(year, 6);
+	c->hour = number_at(time, 0);
+	c->minute = number_at(time, 3);
+	c->second = number_at(time, 6);
 	return is_day(p) && month_at(p + 8, c) && is_gmt(p + 25);
 }
 
@@ -209,14 +236,21 @@ asctime_date(const char *p, struct civil *c)
 	return ok;
 }
 
+/* The two forms that nobody should send any more, apart from what everybody sends. */
+__attribute__((noinline)) static bool
+parse_obsolete(struct str s, int64_t now, int64_t *out)
+{
+	struct civil c = {0};
+	return (s.n == 24 ? asctime_date(s.p, &c) : rfc850(s, now, &c)) && civil_to_unix(&c, out);
+}
+
 bool
 date_parse(struct str s, int64_t now, int64_t *out)
 {
-	struct civil c = {0};
-	bool ok = s.n == DATE_BYTES && s.p[3] == ',' ? imf_fixdate(s.p, &c)
-		  : s.n == 24			     ? asctime_date(s.p, &c)
-						     : rfc850(s, now, &c);
-	return ok && civil_to_unix(&c, out);
+	struct civil c;
+	if (s.n == DATE_BYTES && s.p[3] == ',')
+		return imf_fixdate(s.p, &c) && civil_to_unix(&c, out);
+	return parse_obsolete(s, now, out);
 }
 
 static void

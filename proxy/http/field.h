@@ -75,7 +75,7 @@ bool fields_has_named(const struct fields *f, const struct fields_order *order, 
  * Trailer, Proxy-Authenticate, Proxy-Authorization...). */
 extern const uint64_t fields_hop_by_hop;
 
-/* Which fields a Connection lists, one bit per place in the array. */
+/* A Connection lists these fields, one bit per place in the array. */
 struct fields_listed {
 	uint64_t bits[FIELDS_MAX / 64];
 	bool any;

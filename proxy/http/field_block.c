@@ -19,16 +19,32 @@ put16(char *p, unsigned v)
 	p[1] = (char)(v >> 8 & 0xff);
 }
 
+/* As its header says, of which all bytes are there. */
+static size_t
+bytes_of(struct str bytes)
+{
+	size_t text = get16(bytes.p + 8) | (size_t)get16(bytes.p + 10) << 16;
+	return FIELD_BLOCK_HEADER_BYTES + text + (size_t)get16(bytes.p + 2) * ENTRY_BYTES;
+}
+
+bool
+field_block_take(struct str *rest, struct field_block *out)
+{
+	size_t n = rest->n < FIELD_BLOCK_HEADER_BYTES ? SIZE_MAX : bytes_of(*rest);
+	if (n > rest->n || !field_block_open((struct str){rest->p, n}, out))
+		return false;
+	*rest = str_from(*rest, n);
+	return true;
+}
+
 bool
 field_block_open(struct str bytes, struct field_block *out)
 {
-	if (bytes.n < FIELD_BLOCK_HEADER_BYTES)
+	if (bytes.n < FIELD_BLOCK_HEADER_BYTES || bytes_of(bytes) != bytes.n)
 		return false;
 	unsigned count = get16(bytes.p + 2), start = get16(bytes.p + 4);
-	size_t text = get16(bytes.p + 8) | (size_t)get16(bytes.p + 10) << 16;
-	size_t table = (size_t)count * ENTRY_BYTES;
-	if (start > text || bytes.n - FIELD_BLOCK_HEADER_BYTES < text ||
-	    bytes.n - FIELD_BLOCK_HEADER_BYTES - text != table)
+	size_t text = bytes.n - FIELD_BLOCK_HEADER_BYTES - (size_t)count * ENTRY_BYTES;
+	if (start > text)
 		return false;
 	const char *p = bytes.p + FIELD_BLOCK_HEADER_BYTES;
 	*out = (struct field_block){

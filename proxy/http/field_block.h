@@ -41,6 +41,8 @@ struct field_block {
 
 /* Constant time. False: these bytes are no block. */
 bool field_block_open(struct str bytes, struct field_block *out);
+/* The same of the first one of several blocks in a row, which *rest goes on behind. False: none is there. */
+bool field_block_take(struct str *rest, struct field_block *out);
 /* The reason phrase of the status line, perhaps empty. */
 struct str field_block_reason(const struct field_block *b);
 

@@ -3,13 +3,14 @@
 
 #include "proxy/http/syntax.h"
 
-/* Most members looked at, over all lines: more hops than that are nobody's network. */
-enum { HOPS_MOST = 64 };
+/* Most members looked at, over all lines, and bytes of Forwarded: more hops than that are nobody's network. */
+enum { HOPS_MOST = 64, FORWARDED_BYTES_MOST = 4 << 10 };
 
-/* Addresses in the order of the field, of which the last are kept; empty: a member that names none. */
+/* The last members of a field, as they are written. */
 struct hops {
-	struct str v[HOPS_MOST];
-	size_t n; /* all there are */
+	struct str v[HOPS_MOST]; /* v[0] is the last */
+	size_t n;
+	bool all; /* there are no others */
 };
 
 static struct str
@@ -45,7 +46,7 @@ parameter(struct str element, struct str wanted)
 	return (struct str){0};
 }
 
-/* Whoever adds a member behind a quote that a client left open would add it to the client's. */
+/* A member added behind a quote that a client left open would be part of the client's. */
 static bool
 quotes_close(struct str s)
 {
@@ -58,13 +59,41 @@ quotes_close(struct str s)
 	return !quoted;
 }
 
-/* Members of X-Forwarded-... have no quotes; those of Forwarded do, where they close. */
+/* Forwarded is read from its beginning, for its quotes, and by each who asks. */
 static bool
-has_quotes(const struct field *line)
+is_long(const struct fields *f)
 {
-	return line->id == FIELD_FORWARDED && quotes_close(line->value);
+	unsigned at = 0;
+	size_t n = 0;
+	const struct field *line;
+	while ((line = fields_next(f, FIELD_FORWARDED, &at)) != NULL)
+		n += line->value.n;
+	return n > FORWARDED_BYTES_MOST;
 }
 
+/* Members of X-Forwarded-... have no quotes, so their last ones are found from the end. An empty one is
+ * passed over, and counts as looked at. */
+static void
+collect_plain(const struct fields *f, enum field_id id, struct hops *h)
+{
+	unsigned looked = 0;
+	for (unsigned i = f->n; i > 0; i--) {
+		struct str rest = f->v[i - 1].value;
+		while (f->v[i - 1].id == id && rest.n) {
+			size_t at = rest.n;
+			if (looked++ == HOPS_MOST)
+				return;
+			while (at && rest.p[at - 1] != ',')
+				at--;
+			h->v[h->n] = str_trim(str_from(rest, at));
+			h->n += h->v[h->n].n > 0;
+			rest.n = at ? at - 1 : 0;
+		}
+	}
+	h->all = true;
+}
+
+/* The next member of a line; where its quotes do not close, commas in them separate too. */
 static bool
 next_member(struct str *rest, bool quotes, struct str *item)
 {
@@ -81,18 +110,34 @@ next_member(struct str *rest, bool quotes, struct str *item)
 }
 
 static void
+collect_quoted(const struct fields *f, struct hops *h)
+{
+	struct str last[HOPS_MOST], item;
+	unsigned at = 0;
+	size_t n = 0;
+	const struct field *line;
+	if (is_long(f))
+		return;
+	while ((line = fields_next(f, FIELD_FORWARDED, &at)) != NULL) {
+		struct str rest = line->value;
+		bool quotes = quotes_close(rest);
+		while (next_member(&rest, quotes, &item))
+			last[n++ % HOPS_MOST] = item;
+	}
+	h->all = n <= HOPS_MOST;
+	for (h->n = 0; h->n < n && h->n < HOPS_MOST; h->n++)
+		h->v[h->n] = last[(n - 1 - h->n) % HOPS_MOST];
+}
+
+static void
 collect(const struct fields *f, enum field_id id, struct hops *h)
 {
-	unsigned at = 0;
-	const struct field *line;
-	while ((line = fields_next(f, id, &at)) != NULL) {
-		struct str rest = line->value, item;
-		bool quotes = has_quotes(line);
-		while (next_member(&rest, quotes, &item)) {
-			h->v[h->n++ % HOPS_MOST] =
-				bare(id == FIELD_FORWARDED ? parameter(item, STR("for")) : item);
-		}
-	}
+	h->n = 0;
+	h->all = false;
+	if (id == FIELD_FORWARDED)
+		collect_quoted(f, h);
+	else
+		collect_plain(f, id, h);
 }
 
 static const struct str unknown = {"unknown", 7}; /* as RFC 7239 6.2 has it */
@@ -107,18 +152,19 @@ static struct str
 client_by(const struct fields *f, enum field_id id, const struct network *trusted, unsigned n,
 	  struct str peer)
 {
-	struct hops h = {.n = 0};
+	struct hops h;
 	struct str who = peer;
+	size_t i = 0;
 	collect(f, id, &h);
-	size_t first = h.n > HOPS_MOST ? h.n - HOPS_MOST : 0, i = h.n;
 	if (h.n == 0)
 		return unknown;
-	while (i > first && network_any_holds(trusted, n, who)) {
-		who = h.v[--i % HOPS_MOST];
+	while (i < h.n && network_any_holds(trusted, n, who)) {
+		struct str member = h.v[i++];
+		who = bare(id == FIELD_FORWARDED ? parameter(member, STR("for")) : member);
 		if (who.n == 0)
 			return unknown;
 	}
-	return first && i == first && network_any_holds(trusted, n, who) ? unknown : who;
+	return !h.all && i == h.n && network_any_holds(trusted, n, who) ? unknown : who;
 }
 
 static bool
@@ -147,10 +193,11 @@ forwarded_claims(const struct fields *f, forwarded_each_fn *each, void *ctx)
 {
 	static const struct str names[] = {{"host", 4}, {"proto", 5}};
 	unsigned at = 0;
+	bool all = is_long(f);
 	const struct field *line;
 	while ((line = fields_next(f, FIELD_FORWARDED, &at)) != NULL) {
 		struct str rest = line->value, item, pair, name, value;
-		if (!quotes_close(line->value)) {
+		if (all || !quotes_close(line->value)) {
 			each(ctx, STR(""), line->value);
 			continue;
 		}
@@ -166,16 +213,11 @@ forwarded_claims(const struct fields *f, forwarded_each_fn *each, void *ctx)
 static struct str
 last_member(const struct fields *f, enum field_id id)
 {
-	unsigned at = 0;
-	const struct field *line;
-	struct str last = {NULL, 0};
-	while ((line = fields_next(f, id, &at)) != NULL) {
-		struct str rest = line->value, item;
-		bool quotes = has_quotes(line);
-		while (next_member(&rest, quotes, &item))
-			last = item;
-	}
-	return last;
+	struct hops h;
+	if (!fields_has(f, id))
+		return (struct str){NULL, 0};
+	collect(f, id, &h);
+	return h.n ? h.v[0] : (struct str){NULL, 0};
 }
 
 struct str

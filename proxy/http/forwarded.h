@@ -6,7 +6,7 @@
  *
  * Most forwarders write one of the two fields and pass on the other as a client sent it. So both must
  * name the same client where both are there, and what cannot be read is not skipped: the client is
- * unknown then. Nobody is privileged in doubt; the forwarder's own address, above all, is not taken for
+ * unknown then, as it is behind more than 64 trusted hops, and where Forwarded has more than 4 KiB. Nobody is privileged in doubt; the forwarder's own address, above all, is not taken for
  * the client's.
  *
  * Memory    the result is a view into the request, peer itself, or a constant.
@@ -28,7 +28,7 @@ bool forwarded_is_unknown(struct str client);
 struct str forwarded_scheme(const struct fields *f);
 
 /* Calls each with every "host" and "proto" that members of Forwarded name, whoever wrote them, and with
- * "" and the whole line where its quotes do not close. Values without quotes; views into the request. */
+ * "" and the whole line where its quotes do not close, or where all lines have more than 4 KiB. Values without quotes; views into the request. */
 typedef void forwarded_each_fn(void *ctx, struct str name, struct str value);
 void forwarded_claims(const struct fields *f, forwarded_each_fn *each, void *ctx);
 

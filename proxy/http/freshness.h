@@ -22,7 +22,7 @@ struct freshness_facts { /* times that are not known are absent */
 	int64_t otherwise; /* lifetime when nothing is said and nothing may be guessed */
 };
 
-enum lifetime_rule { BY_S_MAXAGE, BY_MAX_AGE, BY_EXPIRES, BY_GUESS, BY_DEFAULT };
+enum lifetime_rule { BY_SETTING, BY_S_MAXAGE, BY_MAX_AGE, BY_EXPIRES, BY_GUESS, BY_DEFAULT };
 
 struct lifetime {
 	int64_t s;

@@ -10,8 +10,8 @@
  * registered has 17 letters. */
 enum { METHOD_BYTES_MOST = 64 };
 
-/* What is left to read. A cursor never passes its end; the head ends in a line feed, which stops
- * every scan below. */
+/* A cursor has what is left to read, and never passes its end; the head ends in a line feed, which
+ * stops every scan below. */
 struct cursor {
 	const char *p, *end;
 };

@@ -37,7 +37,7 @@ h1_scan_class(const char *p, const char *end, int class)
 #define LOWER	   _mm_or_si128(x, _mm_set1_epi8(0x20))
 #define CONTROL	   _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(0x1f)), x)
 #else
-#define SKIP_16(p, end, bad)
+#define SKIP_16(p, end, bad) (void)(end);
 #endif
 
 /* First byte of [p, end) that may not be in a field value: a control byte other than tab, or

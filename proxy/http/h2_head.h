@@ -16,6 +16,7 @@
 struct h2_head { /* the pseudo-fields; absent: {NULL, 0} */
 	struct str method, scheme, authority, path;
 	bool has_body; /* the head did not end the stream */
+	size_t came;   /* bytes of its frames, before HPACK's tables made a head of them */
 };
 
 /* Fills *out, whose fields are filled in, with room for one more. scheme: the listener's. NULL when

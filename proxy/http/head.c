@@ -10,16 +10,13 @@
 static const struct response_cc *
 withholding(const struct response_cc *cc, const struct terms *terms)
 {
-	bool any = cc->no_cache_fields.n || cc->private_fields.n ||
-		   (terms && (terms->flags & TERMS_STRIPPED));
+	bool any = cc->no_cache_fields.n || cc->private_fields.n || (terms->flags & TERMS_STRIPPED);
 	return any ? cc : NULL;
 }
 
 static bool
 is_withheld(const struct response_cc *cc, const struct field *field, const struct terms *terms)
 {
-	if (!cc)
-		return false;
 	if (field->id == FIELD_SET_COOKIE && terms && (terms->flags & TERMS_STRIPPED))
 		return true;
 	return (cc->no_cache_fields.n && list_has(cc->no_cache_fields, field->name)) ||
@@ -28,17 +25,21 @@ is_withheld(const struct response_cc *cc, const struct field *field, const struc
 
 /* RFC 9111 3.1, and what is written afresh for every answer. Age goes only from what is stored:
  * what is passed on keeps the one it came with. */
+static uint64_t
+never_kept(bool store)
+{
+	return fields_hop_by_hop | FIELD_BIT(CONTENT_LENGTH) | FIELD_BIT(X_REQUEST_ID) |
+	       (store ? FIELD_BIT(AGE) : 0);
+}
+
+/* cc: NULL where nothing is withheld. */
 static bool
 is_kept(const struct fields *f, const struct fields_listed *listed, const struct response_cc *cc,
-	unsigned i, bool store, const struct terms *terms)
+	unsigned i, uint64_t never, const struct terms *terms)
 {
 	const struct field *field = &f->v[i];
-	if ((fields_hop_by_hop & field_bit(field->id)) || fields_is_listed(listed, i) ||
-	    field->id == FIELD_CONTENT_LENGTH || field->id == FIELD_X_REQUEST_ID)
-		return false;
-	if (!store)
-		return true;
-	return field->id != FIELD_AGE && !is_withheld(cc, field, terms);
+	return !(never & field_bit(field->id)) && !fields_is_listed(listed, i) &&
+	       !(cc && is_withheld(cc, field, terms));
 }
 
 /* RFC 9110 6.6.1: a missing Date is added, an invalid one is replaced. */
@@ -52,13 +53,13 @@ has_date(const struct fields *f, int64_t now)
 /* A Date that Connection or no-cache="date" takes away is missing, too. */
 static bool
 keeps_date(const struct fields *f, const struct fields_listed *listed, const struct response_cc *cc,
-	   bool store, const struct terms *terms, int64_t now)
+	   uint64_t never, const struct terms *terms, int64_t now)
 {
 	if (!has_date(f, now))
 		return false;
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->v[i].id == FIELD_DATE)
-			return is_kept(f, listed, cc, i, store, terms);
+			return is_kept(f, listed, cc, i, never, terms);
 	return false;
 }
 
@@ -74,15 +75,16 @@ head_store(const struct response *r, int64_t now, struct buf *out, struct terms 
 
 	fields_read_listed(&r->fields, &listed);
 	response_cc_parse_names(&r->fields, &cc);
-	const struct response_cc *held = withholding(&cc, terms);
-	bool dated = keeps_date(&r->fields, &listed, held, terms != NULL, terms, now);
+	const struct response_cc *held = terms ? withholding(&cc, terms) : NULL;
+	uint64_t never = never_kept(terms != NULL);
+	bool dated = keeps_date(&r->fields, &listed, held, never, terms, now);
 	if (terms)
 		terms->etag_at = terms->etag_bytes = 0;
 	field_block_begin(&w, out, r->status, r->reason);
 	for (unsigned i = 0; i < r->fields.n; i++) {
 		const struct field *f = &r->fields.v[i];
-		withholds = withholds || (terms && is_withheld(held, f, terms));
-		if (!is_kept(&r->fields, &listed, held, i, terms != NULL, terms) ||
+		withholds = withholds || (held && is_withheld(held, f, terms));
+		if (!is_kept(&r->fields, &listed, held, i, never, terms) ||
 		    (f->id == FIELD_DATE && !dated))
 			continue;
 		if (f->id == FIELD_ETAG && terms && tags++ == 0) {
@@ -160,6 +162,7 @@ head_update(const struct response *stored, const struct response *fresh, int64_t
 	struct fields_listed listed;
 	struct fields_order order;
 	struct response_cc cc;
+	uint64_t never = never_kept(true);
 	bool room = true;
 
 	fields_read_listed(is, &listed);
@@ -175,7 +178,7 @@ head_update(const struct response *stored, const struct response *fresh, int64_t
 			room = room && put(&out->fields, &was->v[i]);
 	for (unsigned i = 0; i < is->n; i++) {
 		const struct field *f = &is->v[i];
-		bool news = is_kept(is, &listed, &cc, i, true, NULL) ||
+		bool news = is_kept(is, &listed, &cc, i, never, NULL) ||
 			    f->id == FIELD_AGE; /* 4.2.3 counts it */
 		if (news && !is_bound(was, f) && f->id != FIELD_DATE && f->id != FIELD_SET_COOKIE)
 			room = room && put(&out->fields, f);
@@ -208,14 +211,13 @@ static void
 add_sf_word(const char *word, struct buf *out)
 {
 	char first = byte_lower(word[0]);
-	bool token = (first >= 'a' && first <= 'z') || first == '*';
 	size_t n = 0;
-	for (; word[n]; n++)
-		token = token && byte_is(word[n], BYTE_TOKEN);
-	if (token)
+	while (byte_is(word[n], BYTE_TOKEN))
+		n++;
+	if (!word[n] && ((first >= 'a' && first <= 'z') || first == '*'))
 		buf_add(out, word, n);
 	else
-		add_sf_string((struct str){word, n}, out);
+		add_sf_string(str_of(word), out);
 }
 
 void

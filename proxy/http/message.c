@@ -16,18 +16,64 @@ static const struct {
 	[METHOD_TRACE]   = {STR_INIT("TRACE"),   true,  true},
 	[METHOD_CONNECT] = {STR_INIT("CONNECT"), false, false},
 	[METHOD_PATCH]   = {STR_INIT("PATCH"),   false, false},
+	[METHOD_OTHER_SAFE]       = {STR_INIT(""), true,  true},
+	[METHOD_OTHER_IDEMPOTENT] = {STR_INIT(""), false, true},
 	/* clang-format on */
+};
+
+/* Of the registry of methods (iana.org/assignments/http-methods), but for those above; LOCK is neither. */
+static const struct str other_safe[] = {STR_INIT("PROPFIND"), STR_INIT("QUERY"), STR_INIT("REPORT"),
+					STR_INIT("SEARCH")};
+static const struct str other_idempotent[] = {
+	STR_INIT("ACL"),
+	STR_INIT("BASELINE-CONTROL"),
+	STR_INIT("BIND"),
+	STR_INIT("CHECKIN"),
+	STR_INIT("CHECKOUT"),
+	STR_INIT("COPY"),
+	STR_INIT("LABEL"),
+	STR_INIT("LINK"),
+	STR_INIT("MERGE"),
+	STR_INIT("MKACTIVITY"),
+	STR_INIT("MKCALENDAR"),
+	STR_INIT("MKCOL"),
+	STR_INIT("MKREDIRECTREF"),
+	STR_INIT("MKWORKSPACE"),
+	STR_INIT("MOVE"),
+	STR_INIT("ORDERPATCH"),
+	STR_INIT("PROPPATCH"),
+	STR_INIT("REBIND"),
+	STR_INIT("UNBIND"),
+	STR_INIT("UNCHECKOUT"),
+	STR_INIT("UNLINK"),
+	STR_INIT("UNLOCK"),
+	STR_INIT("UPDATE"),
+	STR_INIT("UPDATEREDIRECTREF"),
+	STR_INIT("VERSION-CONTROL"),
 };
 
 const struct str method_allow = STR_INIT("GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS");
 
+static bool
+is_one_of(struct str name, const struct str *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_eq(name, v[i]))
+			return true;
+	return false;
+}
+
 enum method
 method_of(struct str name)
 {
-	for (unsigned m = METHOD_GET; m < sizeof methods / sizeof methods[0]; m++)
+	for (unsigned m = METHOD_GET; m <= METHOD_PATCH; m++)
 		if (str_eq(name, methods[m].name)) /* case-sensitive, 9.1 */
 			return (enum method)m;
-	return METHOD_OTHER;
+	if (is_one_of(name, other_safe, sizeof other_safe / sizeof *other_safe))
+		return METHOD_OTHER_SAFE;
+	return is_one_of(name, other_idempotent, sizeof other_idempotent / sizeof *other_idempotent)
+		       ? METHOD_OTHER_IDEMPOTENT
+		       : METHOD_OTHER;
 }
 
 bool

@@ -18,16 +18,18 @@ enum method {
 	METHOD_OPTIONS,
 	METHOD_TRACE,
 	METHOD_CONNECT,
-	METHOD_PATCH
+	METHOD_PATCH,
+	METHOD_OTHER_SAFE,	/* PROPFIND and others, as the IANA registry of methods has them */
+	METHOD_OTHER_IDEMPOTENT /* MKCOL and others */
 };
 
-/* METHOD_OTHER when it is none of ours; names are case-sensitive (RFC 9110 9.1). */
+/* One of the METHOD_OTHER when it is none of ours; names are case-sensitive (RFC 9110 9.1). */
 enum method method_of(struct str name);
 /* Those that are answered or forwarded: the value of Allow (RFC 9110 10.2.1). */
 extern const struct str method_allow;
-/* GET HEAD OPTIONS TRACE are safe (RFC 9110 9.2.1); an unknown method is not. */
+/* GET HEAD OPTIONS TRACE are safe (RFC 9110 9.2.1), and what is registered so; an unknown method is not. */
 bool method_is_safe(enum method m);
-/* Safe methods, PUT and DELETE are idempotent (9.2.2). */
+/* Safe methods, PUT, DELETE, and what is registered so, are idempotent (9.2.2). */
 bool method_is_idempotent(enum method m);
 
 enum framing {

@@ -5,7 +5,8 @@
  * Each appends the normal form of a field's value; false: the value is none of a form known here,
  * nothing is appended, and it is to be used as it came.
  *
- * Cost      linear in the value. A list of any length is read once.
+ * Cost      linear in the value, which is read once. A value of more than 1 KiB, or of more than 128
+ *           members and parameters together, is not read: it has no normal form, and wants no coding.
  * Memory    out must not hold the value.
  */
 #ifndef HTTP_NEGOTIATE_H
@@ -30,8 +31,8 @@ bool negotiate_languages(struct str value, struct buf *out);
 /* Any other field, if it is a list of at least two tokens: one blank behind each comma. */
 bool negotiate_tokens(struct str value, struct buf *out);
 
-/* Which of n types ("text/html", without parameters) a client that sent this Accept likes best (RFC
- * 9110 12.5.1), -1: none. For each type its most exact item counts. Of those with the highest weight
+/* Chooses from n types ("text/html", without parameters) what a client that sent this Accept likes best
+ * (RFC 9110 12.5.1), -1: none. For each type its most exact item counts. Of those with the highest weight
  * the more exact wins, then what the client named first, then what comes first in types, as with an
  * empty value. Items that cannot be read, or have parameters, are passed over. */
 int negotiate_choose(struct str accept, const struct str *types, unsigned n);

@@ -38,11 +38,18 @@ status_facts(int status)
 	}
 }
 
+bool
+policy_is_word_on_page(int status)
+{
+	return status >= 200 && status < 500 && status != 206 && !status_facts(status).once;
+}
+
 /* All that the questions below ask of one response. */
 struct response_facts {
 	const struct storing_facts *given;
 	const struct fields *fields;
 	struct response_cc cc;
+	bool events;
 	bool targeted; /* RFC 9213: cc is not from Cache-Control, and Expires does not count */
 	struct status_facts status;
 	struct freshness_facts fresh;
@@ -100,6 +107,64 @@ is_for_credential(const struct response_facts *a)
 	return a->given->credential && !a->cc.public_ && !a->given->updated;
 }
 
+bool
+policy_is_event_stream(const struct fields *answer)
+{
+	struct str type = str_before(fields_get(answer, FIELD_CONTENT_TYPE), ';');
+	return str_ieq(str_trim(type), STR("text/event-stream"));
+}
+
+/* Two Content-Types are none: clients would differ on which of them counts. */
+static struct secs
+ttl_of_type(const struct policy_settings *s, const struct fields *answer)
+{
+	struct str type = str_trim(str_before(fields_get(answer, FIELD_CONTENT_TYPE), ';'));
+	struct str kind = str_before(type, '/');
+	struct secs found = {0};
+	bool one = fields_count(answer, FIELD_CONTENT_TYPE) == 1;
+	for (unsigned i = 0; one && i < s->ttl_type_count; i++) {
+		const struct policy_type_ttl *by = &s->ttl_type[i];
+		if (str_ieq(by->type, type))
+			return (struct secs)SECS(by->s);
+		bool is_kind = by->type.p[by->type.n - 1] == '*' && kind.n < type.n &&
+			       str_ieq(str_before(by->type, '/'), kind);
+		if (is_kind && !found.known)
+			found = (struct secs)SECS(by->s);
+	}
+	return found;
+}
+
+struct secs
+policy_ttl(const struct policy_settings *s, const struct response *answer)
+{
+	int status = answer->status;
+	for (unsigned i = 0; i < s->ttl_status_count; i++)
+		if (s->ttl_status[i].status == status)
+			return (struct secs)SECS(s->ttl_status[i].s);
+	if ((!s->ttl.known && !s->ttl_type_count) || status >= 400 || !status_facts(status).guess)
+		return (struct secs){0};
+	struct secs by_type = ttl_of_type(s, &answer->fields);
+	return by_type.known ? by_type : s->ttl;
+}
+
+/* The directives that the settings ignore are as if they had not come. */
+static void
+ignore(struct response_facts *a, unsigned what)
+{
+	struct response_cc came = a->cc;
+	if (what & IGNORE_CACHE_CONTROL)
+		a->cc = (struct response_cc){.no_store = came.no_store,
+					     .private_ = came.private_,
+					     .private_fields = came.private_fields,
+					     .must_understand = came.must_understand};
+	if (what & IGNORE_PRIVATE) {
+		a->cc.private_ = false;
+		a->cc.private_fields = (struct str){NULL, 0};
+	}
+	if (what & IGNORE_NO_STORE)
+		a->cc.no_store = false;
+}
+
 static void
 read_answer(const struct storing_facts *given, struct response_facts *a)
 {
@@ -110,23 +175,30 @@ read_answer(const struct storing_facts *given, struct response_facts *a)
 	*a = (struct response_facts){.given = given, .fields = f};
 	a->targeted = response_cc_select(f, set->target, &a->cc);
 	a->status = status_facts(given->response->status);
-	bool may_guess = (a->status.guess || a->cc.public_) && !pragma_no_cache(f) &&
+	if (set->ignore)
+		ignore(a, set->ignore);
+	a->events = policy_is_event_stream(f);
+	bool may_guess = (a->status.guess || a->cc.public_) && !pragma_no_cache(f) && !a->events &&
 			 !is_for_cookie(a) && !is_for_credential(a); /* 4.2.2 */
 	a->fresh = (struct freshness_facts){
 		.s_maxage = a->cc.s_maxage,
 		.max_age = a->cc.max_age,
-		.expires = a->targeted ? (struct secs){0} : expires(f, now),
+		.expires = a->targeted || (set->ignore & IGNORE_EXPIRES) ? (struct secs){0}
+									 : expires(f, now),
 		.date = date_of(f, FIELD_DATE, now),
 		.last_modified = date_of(f, FIELD_LAST_MODIFIED, now),
 		.age = age_parse(f),
 		.request_time = given->request_time,
 		.response_time = given->response_time,
-		.may_guess = may_guess,
+		.may_guess = may_guess && policy_guesses(set),
 		.fraction = set->heuristic_fraction,
 		.guess_max = set->heuristic_max_s,
 		.otherwise = may_guess ? set->default_ttl_s : 0,
 	};
 	a->lifetime = freshness_lifetime(&a->fresh);
+	struct secs ttl = policy_ttl(set, given->response);
+	if (ttl.known && !a->events && !fields_has(&given->request->fields, FIELD_AUTHORIZATION))
+		a->lifetime = (struct lifetime){ttl.n, BY_SETTING};
 	a->initial_age = freshness_initial_age(&a->fresh);
 }
 
@@ -205,9 +277,11 @@ may_store(const struct response_facts *a, const struct request_cc *asked)
 	if (!is_explicit(a) && !cc->public_ &&
 	    (!a->status.guess || (is_for_cookie(a) && !cc->no_cache)))
 		return STORABLE_NO_FRESHNESS;
+	if (!is_explicit(a) && a->events)
+		return STORABLE_NO_FRESHNESS;
 	if (!is_explicit(a) && is_for_credential(a) && !cc->no_cache)
 		return STORABLE_CREDENTIAL;
-	if (vary_is_star(a->fields))
+	if (vary_is_star(a->fields) && !(a->given->settings->ignore & IGNORE_VARY))
 		return STORABLE_VARY_STAR;
 	if (status == 206 && !part_may_be_stored(a))
 		return STORABLE_RANGE;
@@ -275,7 +349,8 @@ fill_terms(const struct response_facts *a, struct terms *t)
 		   (must_revalidate(cc) ? TERMS_MUST_REVALIDATE : 0u) |
 		   (a->lifetime.rule >= BY_GUESS ? TERMS_HEURISTIC : 0u) |
 		   (cc->immutable ? TERMS_IMMUTABLE : 0u) |
-		   (fields_has(a->fields, FIELD_VARY) ? TERMS_VARY : 0u) |
+		   (fields_has(a->fields, FIELD_VARY) && !(set->ignore & IGNORE_VARY) ? TERMS_VARY
+										      : 0u) |
 		   (t->status == 206 ? TERMS_PARTIAL : 0u) |
 		   (set->set_cookie == SET_COOKIE_STRIP && fields_has(a->fields, FIELD_SET_COOKIE)
 			    ? TERMS_STRIPPED

@@ -12,7 +12,7 @@
 #include "proxy/http/cache_control.h"
 #include "proxy/http/message.h"
 
-/* What reload directives of a request (no-cache, max-age, min-fresh, Pragma) do to what others get:
+/* Reload directives of a request (no-cache, max-age, min-fresh, Pragma) do this to what others get:
  * RFC 9111 5.2.1 calls them advice. */
 enum client_directives {
 	CLIENT_IGNORE,	 /* nothing */
@@ -27,18 +27,59 @@ enum set_cookie {
 	SET_COOKIE_SHARE  /* are stored with it, where the origin says how long */
 };
 
+/* Of the origin's fields and directives those that do not count. */
+enum {
+	IGNORE_CACHE_CONTROL = 1,
+	IGNORE_EXPIRES = 2,
+	IGNORE_SET_COOKIE = 4,
+	IGNORE_VARY = 8,
+	IGNORE_PRIVATE = 16,
+	IGNORE_NO_STORE = 32
+};
+struct policy_ttl {
+	int status;
+	int64_t s;
+};
+
+struct policy_type_ttl {
+	struct str type; /* "text/css"; with "*" behind the slash: all such */
+	int64_t s;
+};
+
 struct policy_settings {
 	struct str target; /* own targeted field name before CDN-Cache-Control; empty: none */
 	/* Serving stale on a dead origin where nothing forbids it. */
 	int64_t default_stale_if_error_s;
 	int64_t default_stale_while_revalidate_s; /* 0: only where the origin says so */
-	int64_t default_ttl_s; /* for answers without freshness that may not be guessed; 0: none */
+	/* For answers that may be guessed fresh and state no lifetime, instead of a guess, or with guess_first
+	 * where there is no Last-Modified; 0: none. */
+	int64_t default_ttl_s;
+	bool guess_first;
 	double heuristic_fraction; /* of the time since Last-Modified: 0.1 */
 	int64_t heuristic_max_s;   /* bound of a guess */
 	enum client_directives client;
 	enum set_cookie set_cookie;
 	bool client_errors; /* errors that a client's own fields can cause may be stored */
+	/* Lifetimes instead of those that answers state: of all below 400 that may be guessed fresh, of those by
+	 * what they are, and by status. Requests with Authorization or a cookie that the key does not hold must not meet them:
+	 * the caller lets those pass (key_rules.owners_pass). */
+	struct secs ttl;
+	const struct policy_ttl *ttl_status;
+	unsigned ttl_status_count;
+	const struct policy_type_ttl *ttl_type;
+	unsigned ttl_type_count;
+	unsigned ignore; /* IGNORE_* */
 };
+/* A lifetime is guessed from Last-Modified. */
+static inline bool
+policy_guesses(const struct policy_settings *s)
+{
+	return s->guess_first || s->default_ttl_s <= 0;
+}
+
+/* The lifetime that these settings give the answer, unless it is a stream of events: by its status, by its type as a
+ * whole, by the first half of it, by none of these. */
+struct secs policy_ttl(const struct policy_settings *s, const struct response *answer);
 
 /* On which terms a stored response may be used; kept with the object, also on disk (fixed size,
  * no pointers; see segment.h for the byte order). */
@@ -52,8 +93,9 @@ struct terms {
 	int32_t stale_if_error;		/* seconds, or 0; default already applied */
 	uint32_t flags;			/* TERMS_* */
 	uint16_t status;
-	uint16_t spare;
-	/* Where the ETag value is in the stored head; 0 bytes: none. */
+	uint16_t
+		server; /* of a group, a number that stands for the one that sent it; 0: not known */
+	/* The ETag value is here in the stored head; 0 bytes: none. */
 	uint32_t etag_at, etag_bytes;
 };
 enum {
@@ -61,9 +103,12 @@ enum {
 	TERMS_MUST_REVALIDATE = 1 << 1, /* never serve stale (must-/proxy-revalidate, s-maxage) */
 	TERMS_HEURISTIC = 1 << 2,	/* the lifetime is a guess */
 	TERMS_IMMUTABLE = 1 << 3,
-	TERMS_VARY = 1 << 4,	 /* a Vary field applies: selected through a variant marker */
-	TERMS_PARTIAL = 1 << 5,	 /* a 206: body is the given part(s) */
-	TERMS_STRIPPED = 1 << 6, /* kept without its Set-Cookie */
+	TERMS_VARY = 1 << 4,	  /* a Vary field applies: selected through a variant marker */
+	TERMS_PARTIAL = 1 << 5,	  /* a 206: body is the given part(s) */
+	TERMS_STRIPPED = 1 << 6,  /* kept without its Set-Cookie */
+	TERMS_CONFIRMED = 1 << 7, /* a 304 has said once that the copy of this key was still good */
+	/* The origin has answered otherwise since: it may be validated, and stands in for nothing. */
+	TERMS_CONTRADICTED = 1 << 8,
 };
 
 /* Why an answer may or may not be kept; one row each in storables.h. */
@@ -92,7 +137,7 @@ struct storing_facts {
 /* RFC 9111 3. On yes *terms is filled (etag_at: see head_store). */
 enum storable policy_storable(const struct storing_facts *f, struct terms *terms);
 
-/* What a request may do with the cache at all, decided from the request alone. */
+/* The request alone decides what it may do with the cache at all. */
 enum lookup {
 	LOOKUP_NO, /* pass: the method is not GET or HEAD, or a field that we do not serve */
 	LOOKUP_YES
@@ -102,11 +147,15 @@ enum lookup policy_lookup(const struct request *r);
  * may be a 200: of a request whose answer may be shared the field is left out (RFC 9110 14.2). */
 bool policy_range_is_foreign(const struct request *r);
 
-/* What the answer may depend on without saying so: Authorization, Cookie. */
+/* The answer may depend on Authorization or Cookie without saying so. */
 bool policy_has_credentials(const struct request *r);
 /* The answer sets a cookie: what else it says may be for that client alone, too, and of a 200 like that
  * nothing would be kept. */
 bool policy_sets_session(const struct fields *answer, const struct policy_settings *s);
+
+/* Server-sent events: the answer may be silent for long, and its end says nothing. Only a lifetime that the
+ * origin states makes it one that is kept. */
+bool policy_is_event_stream(const struct fields *answer);
 
 /* A part, or whether a copy that the client has is still good: not the whole. */
 bool policy_asks_for_less(const struct request *r);
@@ -130,6 +179,11 @@ struct reuse_verdict {
 /* Leaves of a request's directives what the setting lets count. */
 void policy_advise(enum client_directives d, struct request_cc *cc);
 
+/* The client asked for what is new (no-cache, max-age=0), and nobody said how long this is good: it is
+ * validated, but for what was within this second. Whatever client_directives says: two files that are made
+ * together, as an index and the list of its sums, must not come from different guesses. */
+bool policy_is_guess_refused(const struct terms *t, const struct request_cc *cc, int64_t now);
+
 struct reuse_verdict policy_reuse(const struct terms *t, const struct request *r,
 				  const struct request_cc *cc, int64_t now);
 
@@ -144,6 +198,13 @@ int64_t terms_age(const struct terms *t, int64_t now);
 struct terms terms_for_waiting(const struct terms *t, int64_t delay_s);
 /* From then on it is stale. */
 void terms_outdate(struct terms *t, int64_t when);
+/* The same, and it is no answer any more where the origin fails or takes long, until a validation says
+ * that it is still good. */
+void terms_contradict(struct terms *t, int64_t when);
+
+/* Whether the answer says of the page that it is another one now, or none: not where it speaks of the
+ * request alone, nor where the origin is in trouble. */
+bool policy_is_word_on_page(int status);
 
 /* RFC 9111 4.4: a non-error answer to an unsafe method makes what is stored for its target unfit
  * for use; where a setting says so, also for Location and Content-Location of the same origin

@@ -5,7 +5,7 @@
 
 #include "proxy/http/syntax.h"
 
-/* What one range-spec of 14.1.2 turns out to be. */
+/* A range-spec of 14.1.2 is one of these. */
 enum spec { SPEC_SLICE, SPEC_UNSATISFIABLE, SPEC_MALFORMED };
 
 static enum spec

@@ -55,7 +55,7 @@ age_at(const struct terms *t, int64_t now)
 	return t->initial_age + resident_time;
 }
 
-/* What came an hour and more from now came while the clock was wrong. Nobody knows its age, and it
+/* An answer of an hour and more from now came while the clock was wrong. Nobody knows its age, and it
  * would be fresh until that hour comes again: it is as old as it may be. */
 int64_t
 terms_age(const struct terms *t, int64_t now)
@@ -84,10 +84,19 @@ terms_outdate(struct terms *t, int64_t when)
 	t->response_time = when;
 }
 
+void
+terms_contradict(struct terms *t, int64_t when)
+{
+	terms_outdate(t, when);
+	t->stale_while_revalidate = t->stale_if_error = 0;
+	t->flags |= TERMS_CONTRADICTED;
+}
+
 static bool
 may_be_stale(const struct terms *t)
 {
-	return !(t->flags & (TERMS_NO_CACHE | TERMS_MUST_REVALIDATE)); /* 4.2.4 */
+	return !(t->flags &
+		 (TERMS_NO_CACHE | TERMS_MUST_REVALIDATE | TERMS_CONTRADICTED)); /* 4.2.4 */
 }
 
 /* 5.2.1.1, 5.2.1.3: what the client demands of a response that would do otherwise. Zero means "not
@@ -116,6 +125,7 @@ policy_advise(enum client_directives d, struct request_cc *cc)
 	cc->may_hit = true; /* 5.2.1.5 forbids to keep the answer, not to use what is kept */
 	cc->reload =
 		d == CLIENT_VALIDATE && (cc->no_cache || cc->max_age.known || cc->min_fresh.known);
+	cc->no_guess = cc->no_cache || (cc->max_age.known && cc->max_age.n == 0);
 	cc->no_cache = false;
 	cc->max_age = cc->min_fresh = (struct secs){0};
 }
@@ -134,7 +144,7 @@ decide(const struct terms *t, const struct request_cc *cc, const struct reuse_ve
 	    client_wants_fresher(t, cc, v->age, v->ttl))
 		return REUSE_VALIDATE;
 	*fwd = "stale";
-	if (t->flags & TERMS_NO_CACHE) /* 5.2.2.4 */
+	if (t->flags & (TERMS_NO_CACHE | TERMS_CONTRADICTED)) /* 5.2.2.4 */
 		return REUSE_VALIDATE;
 	if (v->ttl > 0)
 		return REUSE_FRESH;
@@ -150,7 +160,7 @@ decide(const struct terms *t, const struct request_cc *cc, const struct reuse_ve
 static bool
 stale_on_error(const struct terms *t, const struct request_cc *cc, int64_t ttl)
 {
-	if ((t->flags & TERMS_NO_CACHE) || cc->no_cache || cc->no_store)
+	if ((t->flags & (TERMS_NO_CACHE | TERMS_CONTRADICTED)) || cc->no_cache || cc->no_store)
 		return false;
 	if (ttl > 0)
 		return true;
@@ -184,6 +194,13 @@ bool
 policy_invalidates(enum method m, int status)
 {
 	return !method_is_safe(m) && status >= 200 && status < 400;
+}
+
+bool
+policy_is_guess_refused(const struct terms *t, const struct request_cc *cc, int64_t now)
+{
+	bool said = !(t->flags & TERMS_HEURISTIC) || (t->flags & TERMS_IMMUTABLE);
+	return cc->no_guess && !said && now != t->response_time;
 }
 
 static bool

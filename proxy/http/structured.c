@@ -3,7 +3,7 @@
 
 #include "proxy/http/syntax.h"
 
-/* What is left; every parser eats what it read from the front and says
+/* s is what is left; every parser eats what it read from the front and says
  * whether it was well-formed. */
 static char
 peek(const struct str *s)

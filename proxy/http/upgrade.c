@@ -13,18 +13,21 @@ named(struct str member, const struct str *names, unsigned n)
 	return (struct str){0};
 }
 
+/* No protocol behind so many others counts. */
+enum { ASKED_MOST = 32 };
+
 struct str
 upgrade_asked(const struct request *rq, const struct str *names, unsigned n)
 {
 	struct str found = {0};
 	const struct field *line;
-	unsigned at = 0;
+	unsigned at = 0, read = 0;
 	if (rq->method != METHOD_GET || rq->minor < 1 || rq->by_h2 || rq->framing != FRAMING_NONE ||
 	    !fields_list_has(&rq->fields, FIELD_CONNECTION, STR("upgrade")))
 		return found;
 	while (!found.n && (line = fields_next(&rq->fields, FIELD_UPGRADE, &at)) != NULL) {
 		struct str rest = line->value, member;
-		while (!found.n && list_next(&rest, &member))
+		while (!found.n && read++ < ASKED_MOST && list_next(&rest, &member))
 			found = named(member, names, n);
 	}
 	return found;

@@ -8,9 +8,9 @@
 
 #include "proxy/http/message.h"
 
-/* Which of the protocols (tokens, compared without case) a request asks for; empty: none. A view
- * into names. Asked is by the field Upgrade together with the option of Connection, in HTTP/1.1,
- * by a GET without content: what could follow a body is told from a body by nobody. */
+/* Finds the protocol (tokens, compared without case) that a request asks for; empty: none. A view
+ * into names. It asks by the field Upgrade together with the option of Connection, in HTTP/1.1, by a
+ * GET without content: nobody can tell a body from what could follow it. */
 struct str upgrade_asked(const struct request *rq, const struct str *names, unsigned n);
 
 /* Whether a 101 switches to this protocol and to nothing else, and says nothing of a body, which a

@@ -146,6 +146,24 @@ uri_add_unescaped(struct str s, struct buf *out)
 	buf_added(out, n);
 }
 
+void
+uri_add_ascii(struct str s, struct buf *out)
+{
+	char *p = buf_room(out, 3 * s.n);
+	size_t n = 0;
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		if (c < 0x80) {
+			p[n++] = s.p[i];
+			continue;
+		}
+		p[n++] = '%';
+		p[n++] = "0123456789ABCDEF"[c >> 4];
+		p[n++] = "0123456789ABCDEF"[c & 15];
+	}
+	buf_added(out, n);
+}
+
 static bool
 is_any(unsigned char c)
 {
@@ -194,29 +212,34 @@ uri_add_plain(struct str path, struct buf *out)
 	add_decoded(path, is_never_literal, out);
 }
 
-/* 5.2.4 on a path that begins with a slash: segment by segment, ".." takes one back. */
+/* "/." or "/.." */
+static bool
+is_dots(const char *segment, size_t n)
+{
+	return (n == 2 || (n == 3 && segment[2] == '.')) && segment[1] == '.';
+}
+
+/* 5.2.4 on a path that begins with a slash: segment by segment, ".." takes one back. Each byte moves to
+ * where it stays unless its segment goes. */
 void
 uri_remove_dots(struct buf *out, size_t from)
 {
-	struct str in = {out->p + from, out->n - from};
+	const char *in = out->p + from, *end = out->p + out->n;
 	char *p = out->p + from;
 	size_t n = 0;
-	while (in.n) {
-		size_t end = 1; /* a segment with its leading slash */
-		while (end < in.n && in.p[end] != '/')
-			end++;
-		struct str segment = {in.p, end};
-		bool last = end == in.n, dots = str_eq(segment, STR("/.."));
-		in = str_from(in, end);
-		if (dots || str_eq(segment, STR("/."))) {
-			while (dots && n && p[--n] != '/')
-				;
-			if (last)
-				p[n++] = '/';
-		} else {
-			memmove(p + n, segment.p, segment.n);
-			n += segment.n;
-		}
+	while (in < end) {
+		size_t segment = n; /* with its leading slash */
+		p[n++] = *in++;
+		while (in < end && *in != '/')
+			p[n++] = *in++;
+		if (!is_dots(p + segment, n - segment))
+			continue;
+		bool back = n - segment == 3;
+		n = segment;
+		while (back && n && p[--n] != '/')
+			;
+		if (in == end)
+			p[n++] = '/';
 	}
 	out->n = from + n;
 }

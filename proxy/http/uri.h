@@ -26,6 +26,9 @@ bool uri_same_authority(struct str scheme, struct str a, struct str b);
  * (6.2.2.1, 6.2.2.2). */
 void uri_add_unescaped(struct str s, struct buf *out);
 
+/* Appends s with the bytes beyond ASCII encoded: as a browser sends what was typed (RFC 3987 3.1). */
+void uri_add_ascii(struct str s, struct buf *out);
+
 /* Appends s with every percent-encoding decoded: for comparing, not for sending. */
 void uri_add_decoded(struct str s, struct buf *out);
 
