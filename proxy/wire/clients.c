@@ -89,8 +89,7 @@ client_of(const struct sockaddr *peer)
 {
 	struct client k = {0};
 	network_of_socket(peer, k.address);
-	if (!network_is_v4(k.address))
-		memset(k.address + 8, 0, 8);
+	network_cut_to_client(k.address);
 	return k;
 }
 

@@ -1,16 +1,15 @@
 /* conn.c - bytes in, bytes out, and what a connection waits for. */
 #include "proxy/wire/conn.h"
 
-#include "proxy/base/address.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/base/page_cache.h"
 #include "proxy/serve/stream.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/room.h"
 #include "proxy/wire/tls_server.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <linux/sockios.h>
@@ -22,49 +21,6 @@
 #include <unistd.h>
 
 /* ---- waiting ------------------------------------------------------------------------------- */
-
-/* Which of these connections would be closed first to make room. */
-static void
-say_room(const struct wire *w)
-{
-	static const enum room_rank rank_of[WAIT_KINDS] = {
-		[WAIT_NOTHING] = ROOM_NONE, [WAIT_HANDSHAKE] = ROOM_IDLE, [WAIT_HEAD] = ROOM_IDLE,
-		[WAIT_IDLE] = ROOM_IDLE,    [WAIT_BODY] = ROOM_SLOW,	  [WAIT_SEND] = ROOM_SLOW,
-		[WAIT_STUCK] = ROOM_SLOW,   [WAIT_GONE] = ROOM_GONE,	  [WAIT_LINGER] = ROOM_GONE,
-		[WAIT_STREAMS] = ROOM_SLOW, [WAIT_TUNNEL] = ROOM_SLOW,
-	};
-	enum room_rank best = ROOM_NONE;
-	int64_t from = INT64_MAX;
-	for (int kind = WAIT_NOTHING + 1; kind < WAIT_KINDS; kind++) {
-		const struct conn *c = w->waits[kind].first;
-		if (!c || rank_of[kind] > best)
-			continue;
-		int64_t at = c->wait_since_ms + w->waits[kind].judged_ms;
-		if (rank_of[kind] < best || at < from)
-			from = at;
-		best = rank_of[kind];
-	}
-	room_say(w->o.room, w->o.worker, best, best == ROOM_NONE ? 0 : from);
-}
-
-static void
-wait_remove(struct conn *c)
-{
-	struct wait_list *l = &c->wire->waits[c->waiting];
-	if (!c->wait_prev)
-		return;
-	bool first = l->first == c;
-	assert(l->count > 0);
-	l->count--;
-	*c->wait_prev = c->wait_next;
-	if (c->wait_next)
-		c->wait_next->wait_prev = c->wait_prev;
-	else
-		l->last = c->wait_prev;
-	c->wait_prev = NULL;
-	if (first)
-		say_room(c->wire);
-}
 
 /* Bytes in the socket that the client has not acknowledged. */
 static int
@@ -85,21 +41,10 @@ conn_taken(const struct conn *c)
 void
 conn_wait(struct conn *c, enum waiting what)
 {
-	wait_remove(c);
+	conn_waits_leave(c);
 	if (waiting_is_send(what))
 		c->unsent = unsent(c);
-	c->waiting = (uint8_t)what;
-	if (what == WAIT_NOTHING)
-		return;
-	struct wait_list *l = &c->wire->waits[what];
-	c->wait_since_ms = now_ms();
-	c->wait_next = NULL;
-	c->wait_prev = l->last;
-	*l->last = c;
-	l->last = &c->wait_next;
-	l->count++;
-	if (l->first == c)
-		say_room(c->wire);
+	conn_waits_enter(c, what);
 }
 
 void
@@ -154,21 +99,7 @@ read_some(struct conn *c, char *p, size_t max)
 	}
 }
 
-void
-conn_look(struct conn *c)
-{
-	char byte;
-	if (!c->news)
-		return;
-	c->news = false;
-	ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK);
-	if (n == 0 && c->input == INPUT_OPEN)
-		c->input = INPUT_ENDING;
-	else if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-		fail_input(c);
-}
-
-/* What of a connection's input still lies in the scratch goes to its own buffer. */
+/* Input of a connection that still lies in the scratch goes to its own buffer. */
 static void
 keep_view(struct wire *w)
 {
@@ -194,13 +125,13 @@ conn_read(struct conn *c, size_t most)
 		return false;
 	keep_view(w);
 	size_t want = most - have, n;
+	want = want < SCRATCH_BYTES ? want : SCRATCH_BYTES;
 	if (have) {
-		want = want < SCRATCH_BYTES ? want : SCRATCH_BYTES;
 		n = read_some(c, buf_room(&c->in, want), want);
 		buf_added(&c->in, n);
 		return n > 0;
 	}
-	n = read_some(c, w->scratch, SCRATCH_BYTES);
+	n = read_some(c, w->scratch, want);
 	w->view_of = n ? c : NULL;
 	w->view = (struct str){w->scratch, n};
 	return n > 0;
@@ -228,6 +159,61 @@ conn_consume(struct conn *c, size_t n)
 		buf_consume(&c->in, c->in_at);
 		c->in_at = 0;
 	}
+}
+
+/* ---- without taking it --------------------------------------------------------------------- */
+
+/* A record that says that the client sends no more is shorter than that; requests seldom are. */
+enum { ALERT_MOST = 64 };
+
+ssize_t
+conn_peek(const struct conn *c, char *p, size_t max)
+{
+	ssize_t n;
+	do
+		n = recv(c->fd, p, max, MSG_PEEK | MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+bool
+conn_take(const struct conn *c, char *p, size_t n)
+{
+	return recv(c->fd, p, n, 0) == (ssize_t)n;
+}
+
+bool
+conn_has_come(const struct conn *c)
+{
+	char byte;
+	return conn_peek(c, &byte, 1) == 1;
+}
+
+/* Behind bytes that nobody has read yet. */
+static bool
+was_reset(const struct conn *c)
+{
+	int error = 0;
+	socklen_t n = sizeof error;
+	return getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0 && error;
+}
+
+void
+conn_look(struct conn *c)
+{
+	char bytes[ALERT_MOST];
+	if (!c->news)
+		return;
+	c->news = false;
+	ssize_t n = conn_peek(c, bytes, sizeof bytes);
+	if (n == 0 && c->input == INPUT_OPEN)
+		c->input = INPUT_ENDING;
+	else if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+		fail_input(c);
+	else if (n > 0 && was_reset(c))
+		fail_input(c);
+	else if (n > 0 && n < ALERT_MOST && c->input == INPUT_OPEN && c->tls && tls_look(c->tls))
+		c->input = INPUT_ENDING;
 }
 
 /* ---- bytes out ----------------------------------------------------------------------------- */
@@ -262,7 +248,7 @@ send_pieces(struct conn *c, const struct iovec *iov, unsigned n, bool more)
 	return sendmsg(c->fd, &m, flags);
 }
 
-/* What a call to send said: as conn_write says it. */
+/* Says what came of a send as conn_write says it. */
 static ssize_t
 note_sent(struct conn *c, ssize_t sent)
 {
@@ -290,6 +276,13 @@ conn_write(struct conn *c, const struct iovec *iov, unsigned n, bool more)
 	return note_sent(c, sent);
 }
 
+static bool
+is_here(const struct file_piece *piece)
+{
+	return (!piece->until_ms || now_ms() < atomic_load(piece->until_ms)) &&
+	       page_cache_has(piece->fd, piece->view, piece->at, piece->n);
+}
+
 ssize_t
 conn_write_file(struct conn *c, const struct file_piece *piece)
 {
@@ -298,6 +291,8 @@ conn_write_file(struct conn *c, const struct file_piece *piece)
 	int flushed = conn_flush(c);
 	if (flushed <= 0)
 		return flushed;
+	if (!piece->is_here && !is_here(piece))
+		return CONN_FILE_NOT_NOW;
 	do {
 		off_t at = (off_t)piece->at;
 		sent = sendfile(c->fd, piece->fd, &at, piece->n);
@@ -322,6 +317,21 @@ conn_flush(struct conn *c)
 	return done;
 }
 
+void
+conn_say(const struct conn *c, struct str text)
+{
+	ssize_t n = send(c->fd, text.p, text.n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)n;
+}
+
+bool
+conn_encrypt(struct conn *c, struct tls_certs *certs)
+{
+	assert(!c->tls);
+	c->tls = tls_create(&c->wire->desk, certs, c->fd);
+	return c->tls != NULL;
+}
+
 bool
 conn_is_for(const struct conn *c, struct str authority)
 {
@@ -336,90 +346,7 @@ conn_link(const struct conn *c, struct stream_link *out)
 		tls_link(c->tls, out);
 }
 
-void
-conn_peer(const struct conn *c, char *out)
-{
-	address_print_host(c->family, &c->peer, out);
-}
-
-/* ---- what must hold ------------------------------------------------------------------------ */
-
-void
-conn_check_wire(const struct wire *w)
-{
-	assert(w->within_serve == 0 && w->within_stream == 0);
-	assert((w->conn_count == 0) == (w->conns == NULL));
-	assert(!w->view_of || w->view.n > 0);
-	for (int kind = WAIT_NOTHING + 1; kind < WAIT_KINDS; kind++) {
-		const struct wait_list *l = &w->waits[kind];
-		assert((l->first == NULL) == (l->last == &l->first) && *l->last == NULL);
-		assert((l->first == NULL) == (l->count == 0));
-		assert(!l->first || l->first->waiting == kind);
-	}
-}
-
-void
-conn_check(const struct conn *c)
-{
-	const struct wire *w = c->wire;
-	assert(c->fd >= 0 && *c->prev == c && w->conn_count > 0 && !c->driving);
-	assert(c->waiting < WAIT_KINDS && c->input <= INPUT_OVER);
-	assert((c->waiting == WAIT_NOTHING) == (c->wait_prev == NULL));
-	assert(!c->wait_prev || *c->wait_prev == c);
-	assert(c->in_at <= c->in.n && (w->view_of != c || c->in.n == 0));
-	assert(c->scanned <= conn_input(c).n);
-	c->front->check(c);
-}
-
 /* ---- life ---------------------------------------------------------------------------------- */
-
-void
-conn_note(struct conn *c, short what)
-{
-	conn_check(c);
-	if ((what & EV_CLOSED) && c->input == INPUT_OPEN)
-		c->input = INPUT_ENDING;
-	if (what & EV_WRITE)
-		c->writable = true;
-	if (what & (EV_READ | EV_CLOSED))
-		c->readable = c->news = true;
-}
-
-void
-conn_peer_address(const struct conn *c, struct sockaddr_storage *out)
-{
-	memset(out, 0, sizeof *out);
-	out->ss_family = c->family;
-	if (c->family == AF_INET6)
-		((struct sockaddr_in6 *)(void *)out)->sin6_addr = c->peer.v6;
-	else if (c->family == AF_INET)
-		((struct sockaddr_in *)(void *)out)->sin_addr = c->peer.v4;
-}
-
-void
-conn_set_peer(struct conn *c, const struct sockaddr *peer)
-{
-	const struct in6_addr *v6 = &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr;
-	c->family = (uint8_t)peer->sa_family;
-	if (peer->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(v6)) { /* at [::] */
-		c->family = AF_INET;
-		memcpy(&c->peer.v4, &v6->s6_addr[12], sizeof c->peer.v4);
-	} else if (peer->sa_family == AF_INET6) {
-		c->peer.v6 = *v6;
-	} else if (peer->sa_family == AF_INET) {
-		c->peer.v4 = ((const struct sockaddr_in *)(const void *)peer)->sin_addr;
-	}
-}
-
-void
-conn_refuse(int fd, const struct listener *l)
-{
-	static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-				   "Retry-After: 1\r\nConnection: close\r\n\r\n";
-	ssize_t n =
-		l->tls || l->h2 ? 0 : send(fd, full, sizeof full - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	(void)n;
-}
 
 struct conn *
 conn_open(struct wire *w, const struct arrival *a, const struct front *front,
@@ -475,7 +402,7 @@ conn_free(struct conn *c)
 	struct sockaddr_storage peer;
 	assert(!c->session);
 	conn_end_handshake(c);
-	wait_remove(c);
+	conn_waits_leave(c);
 	event_del(&c->ev);
 	if (c->tls && !c->broken)
 		tls_say_end(c->tls);
@@ -484,6 +411,7 @@ conn_free(struct conn *c)
 	if (w->view_of == c)
 		w->view_of = NULL;
 	buf_fini(&c->in);
+	places_forget(w->places, c);
 	if (w->next_conn == c)
 		w->next_conn = c->next;
 	*c->prev = c->next;

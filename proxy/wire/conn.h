@@ -4,14 +4,16 @@
  * A plain non-blocking socket with one persistent edge-triggered event. An idle connection holds no
  * buffer: sockets are read into the worker's scratch, and only what is left over when another
  * connection wants the scratch is kept.
+ *
+ * Its descriptor is used in conn.c, and in tls_bio.c for what TLS makes of its bytes, and nowhere else.
  */
 #ifndef WIRE_CONN_H
 #define WIRE_CONN_H
 
 #include "proxy/base/buf.h"
 #include "proxy/base/file_piece.h"
+#include "proxy/wire/arrival.h"
 #include "proxy/wire/front.h"
-#include "proxy/wire/listener.h"
 #include "proxy/wire/tls.h"
 #include "proxy/wire/wire.h"
 
@@ -21,7 +23,7 @@
 #include <netinet/in.h>
 #include <sys/uio.h>
 
-/* What a connection may be waiting for, each with its own time limit: one list per kind, oldest
+/* A connection may wait for one of these, each with its own time limit: one list per kind, oldest
  * first, because all in a list wait equally long. */
 enum waiting {
 	WAIT_NOTHING,	/* serve owes the next step */
@@ -38,7 +40,7 @@ enum waiting {
 	WAIT_KINDS
 };
 
-/* What the client may still send. */
+/* The client's input may have ended. */
 enum input {
 	INPUT_OPEN,
 	INPUT_ENDING, /* its end is here, maybe behind bytes that are not read */
@@ -72,19 +74,40 @@ struct wire {
 	unsigned conn_count;
 	struct door *doors;
 	bool draining;
-	bool leaving;	      /* every answer is the last of its connection */
-	int64_t warned_ms;    /* of descriptors that ran out */
-	int64_t stranger_ms;  /* the same of somebody who is no forwarder */
-	char *scratch;	      /* what a socket is read into */
-	char *gather;	      /* GATHER_MOST, for the time of one write */
-	struct conn *view_of; /* whose input lies there */
-	struct str view;      /* and which part of it is not consumed */
-	struct field *fields; /* FIELDS_MAX: what a head is parsed into */
-	struct h2_shared *h2; /* what its HTTP/2 connections share; NULL before the first */
+	bool leaving;	       /* every answer is the last of its connection */
+	bool lame_duck;	       /* the same, in the time of each connection */
+	int64_t warned_ms;     /* of descriptors that ran out */
+	int64_t stranger_ms;   /* the same of somebody who is no forwarder */
+	char *scratch;	       /* what a socket is read into */
+	char *gather;	       /* GATHER_MOST, for the time of one write */
+	struct conn *view_of;  /* whose input lies there */
+	struct str view;       /* and which part of it is not consumed */
+	struct field *fields;  /* FIELDS_MAX: what a head is parsed into */
+	struct places *places; /* who may be asked to give way; NULL: was never asked for */
+	struct h2_shared *h2;  /* what its HTTP/2 connections share; NULL before the first */
 	struct tls_desk desk;
 	unsigned within_serve;	/* calls of serve under way: none may come from within stream_* */
 	unsigned within_stream; /* stream_* under way */
 };
+
+/* Connections that a look found, until they go or PLACES_MOST others are found (places.c). */
+enum { PLACES_MOST = 64 };
+struct places {
+	struct shares *shares;
+	int64_t told_ms; /* when the log said who gives way */
+	size_t slot;	 /* of their address */
+	bool gathered;	 /* since the last look */
+	unsigned n, oldest;
+	struct conn *found[PLACES_MOST];
+};
+
+static inline void
+places_forget(struct places *p, const struct conn *c)
+{
+	for (unsigned i = 0; p && i < p->n; i++)
+		if (p->found[i] == c)
+			p->found[i] = NULL;
+}
 
 struct conn {
 	struct wire *wire;
@@ -123,7 +146,7 @@ struct conn *conn_open(struct wire *w, const struct arrival *a, const struct fro
 		       event_callback_fn on_event);
 /* An event happened: EV_READ and so on. */
 void conn_note(struct conn *c, short what);
-/* What must hold between two events; aborts if not. O(1). */
+/* Aborts if an invariant fails between two events. O(1). */
 void conn_check(const struct conn *c);
 void conn_check_wire(const struct wire *w);
 /* Frees it; its session must have ended. */
@@ -133,26 +156,34 @@ void conn_free_reset(struct conn *c);
 /* Throws away what the client still sends, for a bounded while; may free it. */
 void conn_linger(struct conn *c);
 void conn_wait(struct conn *c, enum waiting what);
+/* For conn.c: the lists of those that wait. */
+void conn_waits_enter(struct conn *c, enum waiting what);
+void conn_waits_leave(struct conn *c); /* may be in none */
 /* Nothing more is sent to the client; what it sends is still read. */
 void conn_end_output(struct conn *c);
 /* The connection is driven later in this turn of the loop. */
 void conn_wake(struct conn *c);
 /* The handshake is over, one way or another. */
 void conn_end_handshake(struct conn *c);
-/* What was sent is not whole: the client of a TLS connection is not told that it ended well. */
+/* The answer is not whole: the client of a TLS connection is not told that it ended well. */
 void conn_spoil(struct conn *c);
 void conn_peer_address(const struct conn *c, struct sockaddr_storage *out);
-/* Whose it is; AF_UNSPEC: nobody knows. */
+/* Sets whose it is; AF_UNSPEC: nobody knows. */
 void conn_set_peer(struct conn *c, const struct sockaddr *peer);
-/* Says, where it can be said at once, that there are too many clients. */
-void conn_refuse(int fd, const struct listener *l);
+/* Says, where HTTP/1 is spoken from the first byte on and it can be said at once, that there are too many
+ * clients. */
+void conn_refuse(struct conn *c);
+/* The same on a connection that speaks HTTP/1 and has sent nothing of an answer. */
+void conn_refuse_late(struct conn *c);
 /* Whether a request for this host[:port] may come by this connection; else it is misdirected. */
 bool conn_is_for(const struct conn *c, struct str authority);
-/* What TLS there is, but for reused. */
+/* Describes the TLS in use, but for reused. */
 struct stream_link;
 void conn_link(const struct conn *c, struct stream_link *out);
 /* Text of the client's address (INET6_ADDRSTRLEN). */
 void conn_peer(const struct conn *c, char *out);
+/* The same as network.h has addresses. */
+void conn_address(const struct conn *c, unsigned char out[16]);
 
 /* Serve must never be called from within one of its own calls: every call up goes through these. */
 static inline void
@@ -176,6 +207,16 @@ bool conn_read(struct conn *c, size_t most);
 void conn_consume(struct conn *c, size_t n);
 /* Finds out about a reset or the end of what the client sends without taking a byte. */
 void conn_look(struct conn *c);
+/* Whether there is a byte in the socket that nobody has read. */
+bool conn_has_come(const struct conn *c);
+/* The first bytes there, up to max, which stay. As recv. */
+ssize_t conn_peek(const struct conn *c, char *p, size_t max);
+/* Takes n of them; false: that many are not there. */
+bool conn_take(const struct conn *c, char *p, size_t n);
+/* From here on TLS is spoken. False: there is no memory for it. */
+bool conn_encrypt(struct conn *c, struct tls_certs *certs);
+/* Says it as it is, encrypted or not, where it can be said at once. */
+void conn_say(const struct conn *c, struct str text);
 
 /* Bytes written, 0 when the socket is full (an event will come), -1 when it is broken. more: the
  * next write follows at once. */
@@ -186,8 +227,9 @@ conn_sends_files(const struct conn *c)
 {
 	return !c->tls || tls_is_in_kernel(c->tls); /* else it would go out as it is */
 }
-/* As conn_write; CONN_FILE_UNREAD: the file cannot be read, and nothing was sent. */
-enum { CONN_FILE_UNREAD = -2 };
+/* As conn_write; CONN_FILE_UNREAD: the file cannot be read; CONN_FILE_NOT_NOW: not without waiting for its disk.
+ * Nothing was sent then. The bytes are at most FILE_MOST of h1_send.c. */
+enum { CONN_FILE_UNREAD = -2, CONN_FILE_NOT_NOW = -3 };
 ssize_t conn_write_file(struct conn *c, const struct file_piece *piece);
 /* 1: what conn_write took is with the kernel; 0: not yet, the socket is full; -1: broken. */
 int conn_flush(struct conn *c);

@@ -13,7 +13,6 @@
 #include "proxy/wire/tls_handshake.h"
 
 #include <errno.h>
-#include <sys/socket.h>
 
 enum { WARNED_MS = 10000 }; /* between two lines about clients that are no forwarders */
 
@@ -73,7 +72,7 @@ go_on(struct conn *c, const struct proxy_head *head)
 	count(w, METRIC_PROXY_HEADS);
 	if (!belong(c, head)) {
 		count(w, METRIC_REFUSED_CONNECTIONS);
-		conn_refuse(c->fd, c->listener);
+		conn_refuse(c);
 		conn_free(c);
 		return;
 	}
@@ -104,10 +103,7 @@ look(struct conn *c)
 {
 	char text[PROXY_HEAD_MOST];
 	struct proxy_head head;
-	ssize_t n;
-	do
-		n = recv(c->fd, text, sizeof text, MSG_PEEK);
-	while (n < 0 && errno == EINTR);
+	ssize_t n = conn_peek(c, text, sizeof text);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return true;
 	if (n <= 0) { /* so do forwarders that look whether somebody is here */
@@ -117,7 +113,7 @@ look(struct conn *c)
 	enum proxy_head_step step = proxy_head_read((struct str){text, (size_t)n}, &head);
 	if (step == PROXY_HEAD_MORE && c->input == INPUT_OPEN)
 		return true;
-	if (step == PROXY_HEAD_DONE && recv(c->fd, text, head.bytes, 0) == (ssize_t)head.bytes)
+	if (step == PROXY_HEAD_DONE && conn_take(c, text, head.bytes))
 		go_on(c, &head);
 	else
 		fail(c);
@@ -136,7 +132,7 @@ on_timeout(struct conn *c)
 	fail(c);
 }
 
-/* What has come is looked at once more; a client that is not known by now is not waited for. */
+/* Input is looked at once more; a client that is not known by now is not waited for. */
 static void
 drain(struct conn *c)
 {

@@ -17,7 +17,7 @@ struct wire;
 /* False: the listener is for forwarders, and this client is none that is trusted. Counted, and the
  * log says so now and then. */
 bool entrance_is_open(struct wire *w, const struct arrival *a);
-/* What conn_open is to begin with. */
+/* conn_open begins with this front. */
 const struct front *entrance_front(const struct listener *l);
 /* A connection that was just opened with that front. False: it was freed. */
 bool entrance_begin(struct conn *c);

@@ -11,6 +11,7 @@
 #define WIRE_FRONT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct conn;
 
@@ -27,12 +28,17 @@ struct front { /* constant */
 	bool (*again)(struct conn *c);
 	/* The connection goes, with requests under way or not: on_done(GONE or RESET), freed. */
 	void (*close)(struct conn *c);
+	/* The same, because its place is another's: a client that was sent nothing of an answer is told to come
+	 * again, as far as the socket takes that at once. NULL: as close. */
+	void (*give_way)(struct conn *c);
 	/* No request begins after those that are here; may free it. */
 	void (*drain)(struct conn *c);
 	/* The client is told to send its next requests by another connection, if the protocol can say
 	 * that between two answers; may free it. NULL: it cannot. */
 	void (*leave)(struct conn *c);
-	/* What must hold of its session between two events; aborts if not. O(1). */
+	/* Bytes of memory that its requests hold and that can be had back; NULL: nobody counts them. */
+	size_t (*held)(const struct conn *c);
+	/* Aborts if an invariant of its session fails between two events. O(1). */
 	void (*check)(const struct conn *c);
 };
 

@@ -6,7 +6,7 @@
 
 enum { TURN_MOST = 64 }; /* requests of one connection answered before others have theirs */
 
-/* What must hold between two calls of serve. O(1). */
+/* These must hold between two calls of serve. O(1). */
 static void
 check_stream(const struct h1_stream *s)
 {
@@ -84,7 +84,7 @@ finish(struct conn *c)
 		return TURN_FREED;
 	}
 	if (whole && keep) {
-		/* What it waited for is over: the next request's wait is its own. */
+		/* Its wait is over: the next request has one of its own. */
 		if (c->waiting > WAIT_IDLE)
 			conn_wait(c, WAIT_NOTHING);
 		return TURN_NEXT;
@@ -111,11 +111,23 @@ abandon(struct conn *c, enum stream_end how)
 static bool
 may_be_silent(const struct h1_stream *s)
 {
-	return s->patient && s->answering != ANSWER_AWAITED;
+	return (s->pauses & STREAM_PAUSES_REQUEST) && s->answering != ANSWER_AWAITED;
+}
+
+/* Its client has stopped sending: what it still reads is worth less than what others wait for. */
+static void
+doubt(struct h1_stream *s)
+{
+	struct wire *w = s->conn->wire;
+	if (!w->o.up->on_doubt)
+		return;
+	conn_enter_serve(w);
+	w->o.up->on_doubt(s->ctx);
+	conn_leave_serve(w);
 }
 
 /* A client that only waits may be gone: a reset is noticed at once, the end of what it sends begins
- * a short wait. */
+ * a short wait, where nothing else may tell for long. */
 static enum turn
 wait_for_serve(struct conn *c)
 {
@@ -123,9 +135,12 @@ wait_for_serve(struct conn *c)
 	conn_look(c);
 	if (c->broken)
 		return abandon(c, STREAM_GONE);
-	bool may_be_gone =
-		c->input != INPUT_OPEN && s->answering == ANSWER_AWAITED && s->body == BODY_OVER;
-	bool may_pause = s->wanted && may_be_silent(s);
+	bool ended = c->input != INPUT_OPEN, pauses = s->pauses & STREAM_PAUSES_ANSWER;
+	bool doubted = ended && s->answering == ANSWER_AWAITED;
+	bool may_be_gone = (doubted || (ended && pauses)) && s->body == BODY_OVER;
+	if (doubted)
+		doubt(s);
+	bool may_pause = pauses || (s->wanted && may_be_silent(s));
 	h1_pace_wait(s, may_be_gone ? WAIT_GONE : may_pause ? WAIT_TUNNEL : WAIT_NOTHING);
 	return TURN_WAITS;
 }
@@ -250,6 +265,21 @@ close_conn(struct conn *c)
 		conn_free(c);
 }
 
+static void
+give_way(struct conn *c)
+{
+	const struct h1_stream *s = h1_stream(c);
+	bool unsaid = s && s->answering == ANSWER_AWAITED && s->segment_i == s->segment_n &&
+		      s->out.n == 0 && !c->broken;
+	if (!unsaid) {
+		close_conn(c);
+		return;
+	}
+	end_stream(c, STREAM_RESET);
+	conn_refuse_late(c);
+	conn_free(c);
+}
+
 /* A tunnel ends, without an end of what is said in it. */
 static void
 close_tunnel(struct conn *c)
@@ -326,6 +356,7 @@ const struct front h1_front = {
 	.is_slow = h1_pace_is_slow,
 	.again = h1_pace_again,
 	.close = close_conn,
+	.give_way = give_way,
 	.drain = drain,
 	.check = check,
 };

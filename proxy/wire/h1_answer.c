@@ -18,6 +18,7 @@ usual_reason(int status)
 		{400, STR_INIT("Bad Request")},
 		{405, STR_INIT("Method Not Allowed")},
 		{408, STR_INIT("Request Timeout")},
+		{411, STR_INIT("Length Required")},
 		{412, STR_INIT("Precondition Failed")},
 		{413, STR_INIT("Content Too Large")},
 		{414, STR_INIT("URI Too Long")},
@@ -144,9 +145,9 @@ h1_answer_head(struct stream *base, const struct stream_head *h, const struct st
 	bool no_body = s->r->rq.method == METHOD_HEAD || h->status == 204 || h->status == 304 ||
 		       h->bytes == 0 || !src;
 	if (h->close || s->r->fault || s->body != BODY_OVER || c->wire->draining ||
-	    c->wire->leaving)
+	    c->wire->leaving || c->wire->lame_duck)
 		s->keep_alive = false;
-	s->patient = h->patient;
+	s->pauses = h->pauses;
 	s->left = h->bytes;
 	s->answering = no_body ? ANSWER_WHOLE : ANSWER_FLOWS;
 	if (!no_body && h->bytes == LENGTH_UNKNOWN) {
@@ -164,16 +165,16 @@ h1_answer_head(struct stream *base, const struct stream_head *h, const struct st
 }
 
 void
-h1_answer_interim(struct stream *base, int status, struct str lines)
+h1_answer_interim(struct stream *base, const struct field_block *head)
 {
 	struct h1_stream *s = h1_stream_of(base);
 	char line[LINES_MOST];
 	if (s->answering != ANSWER_AWAITED || s->r->rq.minor == 0 ||
-	    s->interim_bytes + lines.n > INTERIM_MOST)
+	    s->interim_bytes + head->lines.n > INTERIM_MOST)
 		return;
-	s->interim_bytes += lines.n + sizeof line;
-	size_t n = (size_t)(put_status_line(line, status, STR("")) - line);
-	h1_answer_add(s, (struct str){line, n}, lines, STR("\r\n"));
+	s->interim_bytes += head->lines.n + sizeof line;
+	size_t n = (size_t)(put_status_line(line, head->status, STR("")) - line);
+	h1_answer_add(s, (struct str){line, n}, head->lines, STR("\r\n"));
 	conn_wake(s->conn);
 }
 

@@ -5,18 +5,7 @@
 /* A piece of a body on disk that was read and checked is 256 KiB. */
 enum { HELD_MOST = 24 };
 
-/* Whether the body moved on as it must in the time that the client was waited for; begins to
- * measure anew. */
-static bool
-keeps_pace(const struct wire *w, struct pace *p)
-{
-	uint64_t least = w->o.limits.least_rate * (uint64_t)p->owed_ms / 1000;
-	bool well = p->bytes >= (least ? least : 1);
-	*p = (struct pace){0};
-	return well;
-}
-
-/* What the client owes, with the wait under way. */
+/* Adds the wait under way to what the client owes. */
 static struct pace
 measure(const struct h1_stream *s)
 {
@@ -39,7 +28,8 @@ settle(struct h1_stream *s)
 		return true;
 	struct pace *p = up ? &s->upward : &s->downward;
 	*p = measure(s);
-	return p->owed_ms < (up ? w->o.limits.body_ms : w->o.limits.send_ms) || keeps_pace(w, p);
+	return pace_keeps(p, w->o.limits.least_rate, up ? w->o.limits.body_ms : w->o.limits.send_ms,
+			  !up);
 }
 
 bool
@@ -50,7 +40,7 @@ h1_pace_is_slow(const struct conn *c)
 		return true;
 	assert(s && (c->waiting == WAIT_BODY || waiting_is_send(c->waiting)));
 	struct pace p = measure(s);
-	return p.bytes <= c->wire->o.limits.least_rate * (uint64_t)p.owed_ms / 1000;
+	return pace_is_slow(&p, c->wire->o.limits.least_rate);
 }
 
 /* A client is slow: what it sends is a fault that serve answers, what it takes ends here. */
@@ -98,23 +88,28 @@ void
 h1_pace_wait(struct h1_stream *s, enum waiting what)
 {
 	struct conn *c = s->conn;
+	const struct wire_limits *l = &c->wire->o.limits;
 	enum waiting was = (enum waiting)c->waiting;
 	/* A tunnel, however it waits; else where serve and the client may be silent for long, both. */
 	if (s->tunnel || what == WAIT_TUNNEL) {
 		wait_for_both(s);
 		return;
 	}
-	/* What moved a little begins to wait anew: the oldest in the list is the slowest. */
+	/* An answer that moved a little waits anew: the oldest in the list is the slowest. */
 	if (was == what && !(what == WAIT_SEND && s->written))
 		return;
 	if (!settle(s)) {
 		fail_pace(s, was);
 		event_active(&c->ev, EV_WRITE, 0);
 	}
+	uint64_t written = s->written;
 	s->written = 0;
 	conn_wait(c, what);
-	if (what == WAIT_SEND)
-		let_go(c->wire);
+	if (what != WAIT_SEND)
+		return;
+	if (was == WAIT_NOTHING && written > (uint64_t)c->unsent) /* it took these at once */
+		pace_credit(&s->downward, written - (uint64_t)c->unsent, l->least_rate, l->send_ms);
+	let_go(c->wire);
 }
 
 bool

@@ -116,6 +116,13 @@ took(struct stream *base, size_t n)
 	}
 }
 
+/* A connection has one request: nothing else of its client's waits for the room. */
+static void
+let_go(struct stream *base, size_t n)
+{
+	(void)base, (void)n;
+}
+
 /* ---- request heads --------------------------------------------------------------------------- */
 
 static struct str
@@ -145,7 +152,7 @@ parse(struct wire *w, struct str scheme, struct str head, struct stream_request 
 	r->rq.fields.cap = r->rq.fields.n;
 	if (fault)
 		return fault;
-	/* What the listener speaks, not what an absolute-form target claims: else a plain client
+	/* The scheme is the listener's, not an absolute-form target's: else a plain client
 	 * could fill the keys of https. */
 	r->rq.scheme = scheme;
 	r->body_bytes = r->rq.framing == FRAMING_LENGTH	   ? r->rq.content_length
@@ -163,6 +170,12 @@ peer(const struct stream *base, char out[STREAM_PEER_BYTES])
 }
 
 static void
+address(const struct stream *base, unsigned char out[16])
+{
+	conn_address(((const struct h1_stream *)base)->conn, out);
+}
+
+static void
 link_of(const struct stream *base, struct stream_link *out)
 {
 	const struct h1_stream *s = (const struct h1_stream *)base;
@@ -173,11 +186,14 @@ link_of(const struct stream *base, struct stream_link *out)
 static const struct stream_calls calls = {
 	.body = take_body,
 	.took = took,
+	.keep = took,
+	.let_go = let_go,
 	.head = h1_answer_head,
 	.interim = h1_answer_interim,
 	.ready = h1_answer_ready,
 	.reset = h1_answer_reset,
 	.peer = peer,
+	.address = address,
 	.link = link_of,
 };
 

@@ -24,7 +24,7 @@ pull(struct h1_stream *s, struct str *to, unsigned *n, size_t *bytes)
 	return r;
 }
 
-/* What pull answered changes what is still to come. */
+/* The answer of pull changes what is still to come. */
 static void
 note_pull(struct h1_stream *s, enum stream_pull r, size_t bytes)
 {
@@ -41,7 +41,7 @@ note_pull(struct h1_stream *s, enum stream_pull r, size_t bytes)
 		s->answering = ANSWER_CUT;
 }
 
-/* What ends a body in chunks (RFC 9112 7.1.2); within: behind a chunk. */
+/* Ends a body in chunks (RFC 9112 7.1.2); within: behind a chunk. */
 static struct str
 last_chunk(struct h1_stream *s, bool within)
 {
@@ -145,11 +145,11 @@ write_segments(struct h1_stream *s)
 
 /* The file did not give its bytes: they are pulled, and whoever reads them finds out why. */
 static void
-pull_instead(struct h1_stream *s)
+pull_instead(struct h1_stream *s, bool never)
 {
 	uint64_t bytes = s->file.n;
 	s->file.n = 0;
-	s->no_file = true;
+	s->no_file = never;
 	conn_enter_serve(s->conn->wire);
 	bool taken = s->source.give_back && s->source.give_back(s->source.ctx, bytes);
 	conn_leave_serve(s->conn->wire);
@@ -163,6 +163,7 @@ static ssize_t
 write_file(struct h1_stream *s)
 {
 	ssize_t n = conn_write_file(s->conn, &s->file);
+	s->file.is_here = false;
 	if (n > 0) {
 		s->file.at += (uint64_t)n;
 		s->file.n -= (uint64_t)n;
@@ -183,6 +184,7 @@ flushed(struct h1_stream *s)
 enum h1_send
 h1_send(struct h1_stream *s)
 {
+	s->file.is_here = false; /* it may have been, a while ago */
 	for (size_t total = 0; total <= PUMP_MOST;) {
 		if (s->answering == ANSWER_RESET)
 			return H1_SEND_EMPTY;
@@ -192,8 +194,8 @@ h1_send(struct h1_stream *s)
 		if (!text && s->file.n == 0)
 			return flushed(s);
 		ssize_t n = text ? write_segments(s) : write_file(s);
-		if (n == CONN_FILE_UNREAD) {
-			pull_instead(s);
+		if (n == CONN_FILE_UNREAD || n == CONN_FILE_NOT_NOW) {
+			pull_instead(s, n == CONN_FILE_UNREAD);
 			continue;
 		}
 		if (n < 0)

@@ -13,6 +13,7 @@
 #include "proxy/http/chunked.h"
 #include "proxy/serve/stream.h"
 #include "proxy/wire/conn.h"
+#include "proxy/wire/pace.h"
 
 #include <assert.h>
 
@@ -22,12 +23,6 @@ enum body_in {
 	BODY_OPEN,
 	BODY_OVER,
 	BODY_BROKEN /* fault says why; NULL: the client stopped */
-};
-
-/* How a client keeps up with what it owes: bytes moved in the time that it was waited for. */
-struct pace {
-	int64_t owed_ms;
-	uint64_t bytes;
 };
 
 /* The answer's life. Once it is over, one way or another, nothing more is pulled. */
@@ -41,7 +36,7 @@ enum answering {
 	ANSWER_SLOW	/* the client takes it too slowly */
 };
 
-/* What ends its body. */
+/* One of these ends its body. */
 enum framing_out { OUT_LENGTH /* or there is none */, OUT_CHUNKS, OUT_CLOSE };
 
 struct h1_stream { /* lies in the arena of its request */
@@ -75,7 +70,7 @@ struct h1_stream { /* lies in the arena of its request */
 	struct pace downward;
 	enum answering answering;
 	enum framing_out framing_out;
-	bool patient; /* the request's body may pause */
+	uint8_t pauses; /* as stream_head.pauses */
 	bool keep_alive;
 	bool tunnel;	   /* protocols were switched: bytes both ways, until both have ended */
 	bool output_ended; /* ... and the client was told that no more comes */
@@ -114,7 +109,7 @@ void h1_request_begin(struct conn *c, struct str head, const struct fault *fault
 void h1_answer_add(struct h1_stream *s, struct str a, struct str b, struct str c);
 void
 h1_answer_head(struct stream *base, const struct stream_head *h, const struct stream_source *src);
-void h1_answer_interim(struct stream *base, int status, struct str lines);
+void h1_answer_interim(struct stream *base, const struct field_block *head);
 void h1_answer_ready(struct stream *base);
 void h1_answer_reset(struct stream *base);
 
@@ -125,7 +120,7 @@ enum h1_send { H1_SEND_EMPTY, H1_SEND_FULL, H1_SEND_TURN, H1_SEND_BROKEN };
 enum h1_send h1_send(struct h1_stream *s);
 /* Others have their turn now: of a body that is sent as far as it was pulled, nothing is kept. */
 void h1_send_let_go(struct h1_stream *s);
-/* What is pulled and not sent goes back to serve, if it takes it. */
+/* Bytes pulled and not sent go back to serve, if it takes them. */
 void h1_send_give_back(struct h1_stream *s);
 
 /* ---- h1_pace.c */

@@ -29,7 +29,7 @@ tell(struct h2 *h2)
 			h2_work_done(s, s->end);
 			continue;
 		}
-		if (notes & H2_NOTE_REQUEST)
+		if (notes & H2_NOTE_REQUEST && h2_held_may_begin(s))
 			h2_request_begin(s);
 		if (notes & H2_NOTE_BODY && s->wanted) {
 			s->wanted = false;
@@ -121,12 +121,12 @@ receive(struct h2 *h2)
 	return true;
 }
 
-/* What the connection waits for now. */
+/* Says what the connection waits for now. */
 static void
 wait_on(struct h2 *h2)
 {
 	struct conn *c = h2->conn;
-	bool busy = h2->count || h2->lasting_n || h2->full || h2->draining;
+	bool busy = h2->count || h2->lasting.n || h2->full || h2->draining;
 	enum waiting what = busy ? WAIT_STREAMS : h2->head_since_ms ? WAIT_HEAD : WAIT_IDLE;
 	if (busy && c->waiting != WAIT_STREAMS)
 		h2->watched_ms = now_ms();
@@ -163,21 +163,6 @@ is_over(const struct h2 *h2)
 			      !nghttp2_session_want_write(h2->ng));
 }
 
-/* One turn; false: there is nothing to do but wait. */
-static bool
-turn(struct h2 *h2, enum h2_send *sent)
-{
-	bool moved = receive(h2);
-	moved = tell(h2) || moved;
-	if (h2->drained)
-		say_drained(h2);
-	uint64_t written = h2->written;
-	bool was_full = h2->full;
-	*sent = h2_send(h2);
-	h2->full = *sent == H2_SEND_FULL;
-	return moved || h2->written != written || h2->noted || (was_full && !h2->full);
-}
-
 /* No request is refused that its client sent before it heard of this: the last GOAWAY waits for the
  * answer to a PING (RFC 9113 6.8). */
 static void
@@ -188,6 +173,24 @@ begin_drain(struct h2 *h2)
 	h2->draining = true;
 	nghttp2_submit_shutdown_notice(h2->ng);
 	nghttp2_submit_ping(h2->ng, NGHTTP2_FLAG_NONE, NULL);
+}
+
+/* One turn; false: there is nothing to do but wait. */
+static bool
+turn(struct h2 *h2, enum h2_send *sent)
+{
+	bool moved = receive(h2);
+	moved = tell(h2) || moved;
+	h2_held_relieve(h2, false);
+	if (h2->answered && h2->conn->wire->lame_duck)
+		begin_drain(h2);
+	if (h2->drained)
+		say_drained(h2);
+	uint64_t written = h2->written;
+	bool was_full = h2->full;
+	*sent = h2_send(h2);
+	h2->full = *sent == H2_SEND_FULL;
+	return moved || h2->written != written || h2->noted || (was_full && !h2->full);
 }
 
 /* The session of a connection that begins to send; NULL: it sends nothing, and c may be freed. */
@@ -262,6 +265,17 @@ close_conn(struct conn *c)
 }
 
 static void
+give_way(struct conn *c)
+{
+	struct h2 *h2 = c->session;
+	if (h2 && !c->broken)
+		say_goodbye(h2, NGHTTP2_ENHANCE_YOUR_CALM);
+	if (h2)
+		end_session(h2, false);
+	conn_free(c);
+}
+
+static void
 on_timeout(struct conn *c)
 {
 	struct h2 *h2 = c->session;
@@ -309,7 +323,7 @@ check(const struct conn *c)
 		return;
 	assert(h2->conn == c && c->waiting != WAIT_LINGER);
 	assert((h2->count == 0) == (h2->streams == NULL));
-	assert(h2->count <= h2->most && h2->lasting_n <= h2->most);
+	assert(h2->count <= h2->most && h2->lasting.n <= h2->most);
 	assert(h2->out_at <= h2->out.n);
 	assert(!h2->head_since_ms || h2->head_id);
 	assert(h2->count == 0 || c->waiting == WAIT_STREAMS);
@@ -321,7 +335,9 @@ const struct front h2_front = {
 	.is_slow = h2_pace_is_slow,
 	.again = again,
 	.close = close_conn,
+	.give_way = give_way,
 	.drain = drain,
 	.leave = drain,
+	.held = h2_held_bytes,
 	.check = check,
 };

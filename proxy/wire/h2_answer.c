@@ -123,44 +123,33 @@ h2_answer_head(struct stream *base, const struct stream_head *h, const struct st
 		       h->bytes == 0 || !src;
 	s->left = h->bytes;
 	s->counted = h->bytes != LENGTH_UNKNOWN;
-	s->patient = h->patient;
+	s->pauses = h->pauses;
 	s->answering = no_body ? H2_WHOLE : H2_FLOWS;
 	if (!no_body)
 		s->source = *src;
 	if (s->closed)
 		return;
 	struct lines l = make_head(s, h);
+	h2_held_count(s);
 	nghttp2_data_provider body = {.source.ptr = s, .read_callback = h2_send_read};
 	if (nghttp2_submit_response(s->h2->ng, s->id, l.nv, l.n, no_body ? NULL : &body))
 		h2_answer_cut(s, STREAM_RESET, NGHTTP2_INTERNAL_ERROR);
 	conn_wake(s->h2->conn);
 }
 
-/* "Name: value" and its end, of lines that serve made; false: there is none. */
-static bool
-next_line(struct str *rest, struct str *name, struct str *value)
-{
-	struct str line = str_before(*rest, '\r');
-	*rest = str_from(*rest, line.n + 2);
-	return line.n && str_cut(line, ':', name, value);
-}
-
 void
-h2_answer_interim(struct stream *base, int status, struct str lines)
+h2_answer_interim(struct stream *base, const struct field_block *head)
 {
 	struct h2_stream *s = h2_stream_of(base);
-	if (s->answering != H2_AWAITED || s->closed || s->interim_bytes + lines.n > INTERIM_MOST)
+	size_t bytes = head->lines.n;
+	if (s->answering != H2_AWAITED || s->closed || s->interim_bytes + bytes > INTERIM_MOST)
 		return;
-	s->interim_bytes += lines.n + 2 * DIGITS;
+	s->interim_bytes += bytes + 2 * DIGITS;
 	struct lines l = {.nv = s->h2->conn->wire->h2->nva,
-			  .at = arena_alloc(s->arena, lines.n + DIGITS)};
-	struct str name, value;
-	add_number(&l, STR(":status"), (uint64_t)status);
-	while (next_line(&lines, &name, &value))
-		if (may_leave(field_id_of(name))) {
-			name = put_lower(&l, name);
-			add_text(&l, name, put(&l, str_trim(value)));
-		}
+			  .at = arena_alloc(s->arena, bytes + DIGITS)};
+	add_number(&l, STR(":status"), (uint64_t)head->status);
+	add_stored(&l, head);
+	h2_held_count(s);
 	nghttp2_submit_headers(s->h2->ng, NGHTTP2_FLAG_NONE, s->id, NULL, l.nv, l.n, NULL);
 	conn_wake(s->h2->conn);
 }

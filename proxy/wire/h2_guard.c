@@ -94,6 +94,8 @@ h2_guard_tell(struct h2 *h2)
 		[H2_RESETS] = {METRIC_H2_ENDED_RESETS, "more requests failed than http2.resets"},
 		[H2_FRAMES] = {METRIC_H2_ENDED_FRAMES, "more empty frames than http2.frames"},
 		[H2_HEADERS] = {METRIC_H2_ENDED_HEADERS, "a head far over limits.head"},
+		[H2_MEMORY] = {METRIC_H2_ENDED_MEMORY,
+			       "it held most when http2.memory was used up"},
 	};
 	struct conn *c = h2->conn;
 	struct h2_shared *shared = c->wire->h2;

@@ -9,24 +9,13 @@
  * place. WINDOW_LEAST: bytes; most clients do not send for less. */
 enum { JUDGED_AFTER = 8, WINDOW_LEAST = 1 << 10 };
 
-static bool
-is_too_slow(const struct wire *w, const struct h2_pace *p)
-{
-	uint64_t least = w->o.limits.least_rate * (uint64_t)p->owed_ms / 1000;
-	return p->bytes < (least ? least : 1);
-}
-
 /* The client was waited for dt longer. True: for its whole time, and too slow; else it is measured
  * anew when that is over. */
 static bool
-owes(const struct wire *w, struct h2_pace *p, int64_t dt, int64_t limit_ms)
+owes(const struct wire *w, struct pace *p, int64_t dt, int64_t limit_ms, bool takes)
 {
 	p->owed_ms += dt;
-	if (p->owed_ms < limit_ms)
-		return false;
-	bool slow = is_too_slow(w, p);
-	*p = (struct h2_pace){0};
-	return slow;
+	return !pace_keeps(p, w->o.limits.least_rate, limit_ms, takes);
 }
 
 /* There is more of its answer to send, as far as windows go. */
@@ -64,17 +53,19 @@ cut_slow(struct h2_stream *s)
 static bool
 owes_body(const struct h2_stream *s)
 {
-	return s->wanted && !s->patient &&
+	return s->wanted && !(s->pauses & STREAM_PAUSES_REQUEST) &&
 	       nghttp2_session_get_local_window_size(s->h2->ng) >= WINDOW_LEAST;
 }
 
-/* The client may still speak, or not; so long has neither side said anything. */
+/* The client may still speak, or not, or the answer pauses; so long has neither side said anything. */
 static bool
 is_silent(struct h2_stream *s, int64_t dt, int64_t limit_ms)
 {
 	uint64_t moved = s->body_came + s->body_sent;
 	bool flows = s->answering == H2_FLOWS || s->answering == H2_LATER;
-	bool waits = s->patient && flows && !s->in_over;
+	uint8_t may =
+		s->in_over ? STREAM_PAUSES_ANSWER : STREAM_PAUSES_ANSWER | STREAM_PAUSES_REQUEST;
+	bool waits = flows && (s->pauses & may);
 	s->silent_ms = waits && moved == s->moved ? s->silent_ms + dt : 0;
 	s->moved = moved;
 	return waits && s->silent_ms >= limit_ms;
@@ -93,13 +84,13 @@ watch_stream(struct h2_stream *s, int64_t dt)
 	}
 	if (s->segment_i < s->segment_n)
 		h2_send_give_back(s);
-	if (owes_body(s) && owes(w, &s->upward, dt, l->body_ms)) {
+	if (owes_body(s) && owes(w, &s->upward, dt, l->body_ms, false)) {
 		metrics_add(w->o.metrics, METRIC_SLOW_CLIENTS, 1);
 		s->broken = true;
 		s->body_fault = &fault_BODY_TIMEOUT;
 		h2_note(s, H2_NOTE_BODY);
 	}
-	if (is_stalled(s) && owes(w, &s->downward, dt, l->send_ms))
+	if (is_stalled(s) && owes(w, &s->downward, dt, l->send_ms, true))
 		cut_slow(s);
 }
 
@@ -111,7 +102,7 @@ watch_window(struct h2 *h2, int64_t dt)
 	bool waits = false;
 	for (const struct h2_stream *s = h2->streams; s; s = s->next)
 		waits = waits || has_more(s);
-	if (!waits || !is_shut(h2) || !owes(w, &h2->granted, dt, w->o.limits.send_ms))
+	if (!waits || !is_shut(h2) || !owes(w, &h2->granted, dt, w->o.limits.send_ms, true))
 		return;
 	for (struct h2_stream *s = h2->streams; s; s = s->next)
 		if (has_more(s))
@@ -129,18 +120,19 @@ h2_pace_watch(struct h2 *h2)
 		watch_stream(s, dt);
 	}
 	watch_window(h2, dt);
+	h2_held_relieve(h2, true);
 	if (!h2->full)
 		return true;
-	if (!owes(w, &h2->downward, dt, w->o.limits.send_ms))
+	if (!owes(w, &h2->downward, dt, w->o.limits.send_ms, true))
 		return true;
 	metrics_add(w->o.metrics, METRIC_SLOW_CLIENTS, 1);
 	return false;
 }
 
 static bool
-is_slow_by_now(const struct wire *w, const struct h2_pace *p, int64_t limit_ms)
+is_slow_by_now(const struct wire *w, const struct pace *p, int64_t limit_ms)
 {
-	return p->owed_ms > limit_ms / JUDGED_AFTER && is_too_slow(w, p);
+	return p->owed_ms > limit_ms / JUDGED_AFTER && pace_is_slow(p, w->o.limits.least_rate);
 }
 
 bool

@@ -3,7 +3,7 @@
 
 /* LINE_BYTES: what a line counts for beside its text (RFC 9113 6.5.2). BOMB: heads so many times
  * over the limit end the connection. KEEP_MOST: memory for a body that is kept for its next bytes. */
-enum { LINE_BYTES = 32, BOMB = 4, FIELDS_FIRST = 16, KEEP_MOST = 16 << 10 };
+enum { LINE_BYTES = 32, BOMB = 4, FIELDS_FIRST = 16, KEEP_MOST = 1 << 10 };
 
 /* ---- bodies -------------------------------------------------------------------------------- */
 
@@ -13,11 +13,11 @@ enum { LINE_BYTES = 32, BOMB = 4, FIELDS_FIRST = 16, KEEP_MOST = 16 << 10 };
 static void
 drop_taken(struct h2_stream *s)
 {
-	assert(s->in_at <= s->in.n);
-	if (s->in_at < s->in.n - s->in_at)
+	assert(s->in.at <= s->in.came.n);
+	if (s->in.at < s->in.came.n - s->in.at)
 		return;
-	buf_consume(&s->in, s->in_at);
-	s->in_at = 0;
+	buf_consume(&s->in.came, s->in.at);
+	s->in.at = 0;
 }
 
 void
@@ -28,7 +28,8 @@ h2_request_data(struct h2_stream *s, struct str bytes)
 		return;
 	}
 	drop_taken(s);
-	buf_add_str(&s->in, bytes);
+	buf_add_str(&s->in.came, bytes);
+	h2_held_count(s);
 	s->upward.bytes += bytes.n;
 	if (s->wanted)
 		h2_note(s, H2_NOTE_BODY);
@@ -37,9 +38,10 @@ h2_request_data(struct h2_stream *s, struct str bytes)
 static enum stream_body
 wait_for_body(struct h2_stream *s)
 {
+	static const struct field_block go_on = {.status = 100};
 	s->wanted = true;
 	if (s->continue_due && s->answering == H2_AWAITED)
-		h2_answer_interim(&s->base, 100, STR(""));
+		h2_answer_interim(&s->base, &go_on);
 	s->continue_due = false;
 	return STREAM_BODY_WAIT;
 }
@@ -48,7 +50,7 @@ static enum stream_body
 body(struct h2_stream *s, struct str *bytes)
 {
 	uint64_t most = s->h2->conn->wire->o.limits.body_bytes;
-	size_t here = s->in.n - s->in_at;
+	size_t here = s->in.came.n - s->in.at;
 	if (s->broken)
 		return STREAM_BODY_FAULT;
 	if (here && most && s->body_came + here > most) {
@@ -58,7 +60,7 @@ body(struct h2_stream *s, struct str *bytes)
 	}
 	if (here) {
 		s->continue_due = false;
-		*bytes = (struct str){s->in.p + s->in_at, here};
+		*bytes = (struct str){s->in.came.p + s->in.at, here};
 		return STREAM_BODY_SOME;
 	}
 	if (s->in_over || s->r->body_bytes == 0)
@@ -67,6 +69,8 @@ body(struct h2_stream *s, struct str *bytes)
 		s->broken = true;
 		return STREAM_BODY_FAULT;
 	}
+	if (s->in.enough && s->in.kept)
+		return STREAM_BODY_ENOUGH;
 	return wait_for_body(s);
 }
 
@@ -86,20 +90,54 @@ give_body(struct stream *base, struct str *bytes, const struct fault **why)
 }
 
 static void
+consume(struct h2_stream *s, size_t n)
+{
+	assert(n <= s->in.came.n - s->in.at);
+	s->in.at += n;
+	s->body_came += n;
+	if (s->in.at == s->in.came.n) {
+		buf_empty(&s->in.came, KEEP_MOST);
+		s->in.at = 0;
+	}
+	if (s->closed)
+		return;
+	nghttp2_session_consume_stream(s->h2->ng, s->id, n);
+	conn_wake(s->h2->conn);
+}
+
+static void
 take_body(struct stream *base, size_t n)
 {
 	struct h2_stream *s = h2_stream_of(base);
 	h2_work_check(s);
-	assert(n <= s->in.n - s->in_at);
-	s->in_at += n;
-	s->body_came += n;
-	if (s->in_at == s->in.n) {
-		buf_empty(&s->in, KEEP_MOST);
-		s->in_at = 0;
-	}
+	consume(s, n);
+	h2_held_count(s);
+	if (!s->closed)
+		nghttp2_session_consume_connection(s->h2->ng, n);
+}
+
+/* The connection's window stays taken; when the stream is closed it was given back. */
+static void
+keep_body(struct stream *base, size_t n)
+{
+	struct h2_stream *s = h2_stream_of(base);
+	h2_work_check(s);
+	consume(s, n);
+	s->in.kept += n;
+	h2_held_count(s);
+}
+
+static void
+let_go(struct stream *base, size_t n)
+{
+	struct h2_stream *s = h2_stream_of(base);
+	h2_work_check(s);
+	assert(n <= s->in.kept);
+	s->in.kept -= n;
+	h2_held_count(s);
 	if (s->closed)
 		return;
-	nghttp2_session_consume(s->h2->ng, s->id, n);
+	nghttp2_session_consume_connection(s->h2->ng, n);
 	conn_wake(s->h2->conn);
 }
 
@@ -108,8 +146,7 @@ h2_request_close(struct h2_stream *s)
 {
 	assert(!s->closed); /* libnghttp2 says it once */
 	s->closed = true;
-	if (s->in.n > s->in_at)
-		nghttp2_session_consume_connection(s->h2->ng, s->in.n - s->in_at);
+	nghttp2_session_consume_connection(s->h2->ng, s->in.came.n - s->in.at + s->in.kept);
 }
 
 /* ---- heads --------------------------------------------------------------------------------- */
@@ -118,6 +155,12 @@ static void
 peer(const struct stream *base, char out[STREAM_PEER_BYTES])
 {
 	conn_peer(((const struct h2_stream *)base)->h2->conn, out);
+}
+
+static void
+address(const struct stream *base, unsigned char out[16])
+{
+	conn_address(((const struct h2_stream *)base)->h2->conn, out);
 }
 
 static void
@@ -131,18 +174,31 @@ link_of(const struct stream *base, struct stream_link *out)
 static const struct stream_calls calls = {
 	.body = give_body,
 	.took = take_body,
+	.keep = keep_body,
+	.let_go = let_go,
 	.head = h2_answer_head,
 	.interim = h2_answer_interim,
 	.ready = h2_answer_ready,
 	.reset = h2_answer_reset,
 	.peer = peer,
+	.address = address,
 	.link = link_of,
 };
+
+static bool
+is_full(struct h2 *h2)
+{
+	if (h2_work_is_full(h2))
+		return true;
+	if (h2_held_room(h2) == 0)
+		h2_work_sweep(h2);
+	return h2_held_is_full(h2);
+}
 
 struct h2_stream *
 h2_request_open(struct h2 *h2, int32_t id)
 {
-	if (h2_work_is_full(h2))
+	if (is_full(h2))
 		return NULL;
 	struct arena *arena = arena_create(h2->conn->wire->o.arenas);
 	struct h2_stream *s = ARENA_NEW(arena, struct h2_stream);
@@ -205,13 +261,30 @@ roomy(struct h2_stream *s)
 	return f;
 }
 
+void
+h2_request_continues(struct h2_stream *s, size_t frame_bytes)
+{
+	if (s) /* else it was refused */
+		s->head.came += frame_bytes;
+}
+
+/* A byte names an entry of HPACK's tables. Those of the static one count for 60 (RFC 7541 A), all that the
+ * client put into the dynamic one for TABLE_BYTES (RFC 9113 6.5.2), and an honest head names each once: it has no
+ * reason to say a line again. Whoever names a line of 4 KB seven times has 28 KB read for 7 bytes. */
+static bool
+says_more_than_it_has(const struct h2_stream *s)
+{
+	enum { TABLE_BYTES = 4096, OF_A_BYTE = 64 };
+	return s->head_bytes > TABLE_BYTES + OF_A_BYTE * s->head.came;
+}
+
 bool
 h2_request_line(struct h2_stream *s, struct str name, struct str value)
 {
 	const struct wire_limits *l = &s->h2->conn->wire->o.limits;
 	struct stream_request *r = s->r;
 	s->head_bytes += name.n + value.n + LINE_BYTES;
-	if (s->head_bytes > l->head_bytes) {
+	if (s->head_bytes > l->head_bytes || says_more_than_it_has(s)) {
 		r->fault = &fault_HEAD_TOO_LARGE;
 		return s->head_bytes <= BOMB * l->head_bytes;
 	}
@@ -242,6 +315,10 @@ join_crumbs(struct h2_stream *s)
 {
 	if (!s->crumbs)
 		return;
+	if (!s->crumbs->next) {
+		fields_add(roomy(s), STR("cookie"), s->crumbs->value);
+		return;
+	}
 	char *text = arena_alloc(s->arena, s->crumb_bytes), *end = text;
 	for (struct h2_crumb *c = s->crumbs; c; c = c->next) {
 		if (end > text)
@@ -264,7 +341,7 @@ read_head(struct h2_stream *s)
 	struct stream_request *r = s->r;
 	join_crumbs(s);
 	roomy(s);
-	s->head.has_body = !s->in_over || s->in.n;
+	s->head.has_body = !s->in_over || s->in.came.n;
 	const struct fault *fault =
 		h2_head_read(&s->head, s->h2->conn->listener->scheme, &limits, &r->rq);
 	if (fault)
@@ -310,6 +387,8 @@ h2_request_begin(struct h2_stream *s)
 	conn_enter_serve(w);
 	s->ctx = w->o.up->on_request(w->o.node, &s->base, r);
 	conn_leave_serve(w);
+	if (s->answering == H2_AWAITED) /* else its head was counted */
+		h2_held_count(s);
 }
 
 void

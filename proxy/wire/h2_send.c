@@ -9,18 +9,21 @@ enum {
 
 /* ---- bodies -------------------------------------------------------------------------------- */
 
-/* No more than the client's windows let out soon: what is pulled and cannot be sent is held for it. */
+/* No more than the client's windows let out soon, and a share of what its connection may hold: what
+ * is pulled and cannot be sent is held for it. */
 static size_t
 pull_most(const struct h2_stream *s, size_t length)
 {
 	int32_t all = nghttp2_session_get_remote_window_size(s->h2->ng);
 	int32_t one = nghttp2_session_get_stream_remote_window_size(s->h2->ng, s->id);
 	size_t most = all < one ? (size_t)(all > 0 ? all : 0) : (size_t)(one > 0 ? one : 0);
+	size_t share = h2_held_room(s->h2) / s->h2->count;
+	most = most < share ? most : share;
 	most = most < length ? length : most < PULL_MOST ? most : PULL_MOST;
 	return s->left < most ? (size_t)s->left : most;
 }
 
-/* What pull answered changes what is still to come. */
+/* The answer of pull changes what is still to come. */
 static void
 note_pull(struct h2_stream *s, enum stream_pull r, size_t bytes)
 {
@@ -49,6 +52,7 @@ pull(struct h2_stream *s, size_t length)
 	for (unsigned i = 0; i < n; i++)
 		bytes += s->segments[i].n;
 	assert(bytes <= most && (bytes > 0 || r != STREAM_PULL_SOME));
+	h2_held_add(s->h2, bytes, 0);
 	s->segment_i = 0;
 	s->segment_n = (uint8_t)n;
 	note_pull(s, r, bytes);
@@ -58,9 +62,7 @@ pull(struct h2_stream *s, size_t length)
 static size_t
 loaded(const struct h2_stream *s, size_t length, bool *all)
 {
-	size_t n = 0;
-	for (unsigned i = s->segment_i; i < s->segment_n; i++)
-		n += s->segments[i].n;
+	size_t n = h2_send_pulled(s);
 	*all = n <= length;
 	return n < length ? n : length;
 }
@@ -108,6 +110,7 @@ h2_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t *head, siz
 	s->downward.bytes += length;
 	h2->granted.bytes += length;
 	h2_guard_useful(h2, length);
+	h2_held_add(h2, 0, length);
 	while (length) {
 		assert(s->segment_i < s->segment_n);
 		struct str *at = &s->segments[s->segment_i];
@@ -126,9 +129,7 @@ void
 h2_send_give_back(struct h2_stream *s)
 {
 	struct wire *w = s->h2->conn->wire;
-	uint64_t bytes = 0;
-	for (unsigned i = s->segment_i; i < s->segment_n; i++)
-		bytes += s->segments[i].n;
+	size_t bytes = h2_send_pulled(s);
 	if (!s->source.give_back || bytes == 0 || !s->counted ||
 	    (s->answering != H2_FLOWS && s->answering != H2_WHOLE))
 		return;
@@ -138,6 +139,7 @@ h2_send_give_back(struct h2_stream *s)
 	if (!taken)
 		return;
 	metrics_add(w->o.metrics, METRIC_GIVEN_BACK, 1);
+	h2_held_add(s->h2, 0, bytes);
 	s->left += bytes;
 	s->answering = H2_FLOWS;
 	s->segment_n = s->segment_i = 0;
@@ -182,13 +184,14 @@ write_all(struct h2 *h2, const char *p, size_t n)
 	return done;
 }
 
-/* What the socket did not take before. */
+/* Writes what the socket left before. */
 static bool
 write_rest(struct h2 *h2)
 {
 	h2->out_at += write_all(h2, h2->out.p + h2->out_at, h2->out.n - h2->out_at);
 	if (h2->out_at < h2->out.n)
 		return false;
+	h2_held_add(h2, 0, h2->out.cap);
 	buf_fini(&h2->out);
 	h2->out_at = 0;
 	return true;
@@ -222,7 +225,10 @@ h2_send(struct h2 *h2)
 		if (h2->record_n == 0)
 			return H2_SEND_EMPTY;
 		size_t n = write_all(h2, c->wire->h2->record, h2->record_n);
-		buf_add(&h2->out, c->wire->h2->record + n, h2->record_n - n);
+		if (n < h2->record_n) {
+			buf_add(&h2->out, c->wire->h2->record + n, h2->record_n - n);
+			h2_held_add(h2, h2->out.cap, 0);
+		}
 		total += h2->record_n;
 		if (n < h2->record_n)
 			return c->broken ? H2_SEND_BROKEN : H2_SEND_FULL;

@@ -37,8 +37,9 @@ static int
 on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void *ctx)
 {
 	struct h2 *h2 = ctx;
-	(void)ng;
 	h2->unknown -= (int64_t)hd->length + FRAME_HEAD;
+	if (hd->type == NGHTTP2_CONTINUATION)
+		h2_request_continues(stream_of(ng, hd->stream_id), hd->length);
 	if (hd->type != NGHTTP2_HEADERS && hd->type != NGHTTP2_DATA &&
 	    hd->type != NGHTTP2_RST_STREAM)
 		h2_guard_frame(h2);
@@ -57,6 +58,7 @@ on_begin_headers(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 	if (!begins_request(f))
 		return 0;
 	struct h2_stream *s = h2_request_open(h2, f->hd.stream_id);
+	h2_request_continues(s, f->hd.length);
 	if (s)
 		return nghttp2_session_set_stream_user_data(ng, f->hd.stream_id, s);
 	metrics_add(h2->conn->wire->o.metrics, METRIC_H2_REFUSED, 1);
@@ -115,8 +117,10 @@ on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 		h2->head_since_ms = 0;
 		if (s && ends)
 			on_input_over(s);
-		if (s && begins_request(f))
+		if (s && begins_request(f)) {
+			h2_held_count(s);
 			h2_note(s, H2_NOTE_REQUEST);
+		}
 		break;
 	case NGHTTP2_DATA:
 		if (s && ends)
@@ -131,6 +135,10 @@ on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 		} else {
 			h2_guard_frame(h2);
 		}
+		break;
+	case NGHTTP2_SETTINGS:
+	case NGHTTP2_WINDOW_UPDATE:
+		h2_held_begin_more(h2);
 		break;
 	case NGHTTP2_PING:
 		if (h2->draining && f->hd.flags & NGHTTP2_FLAG_ACK)
@@ -164,7 +172,7 @@ on_sent(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
 	struct h2_stream *s = stream_of(ng, f->hd.stream_id);
 	bool ends = f->hd.flags & NGHTTP2_FLAG_END_STREAM;
 	if (f->hd.type == NGHTTP2_RST_STREAM && !(s && s->ours)) {
-		/* What made us send it was the client's doing (CVE-2025-8671). */
+		/* The client made us send it (CVE-2025-8671). */
 		metrics_add(h2->conn->wire->o.metrics, METRIC_H2_MALFORMED, 1);
 		h2_guard_reset(h2);
 		if (s && !s->ctx && f->rst_stream.error_code == NGHTTP2_PROTOCOL_ERROR)
@@ -268,6 +276,7 @@ h2_shared_destroy(struct h2_shared **sp)
 	nghttp2_option_del(s->option);
 	free(s->record);
 	free(s->nva);
+	free(s->shares);
 	free(s);
 }
 
@@ -303,9 +312,11 @@ void
 h2_session_destroy(struct h2 *h2)
 {
 	assert(!h2->streams && !h2->noted);
-	for (unsigned i = 0; i < h2->lasting_n; i++)
-		arena_unref(&h2->lasting[i]);
-	free(h2->lasting);
+	for (unsigned i = 0; i < h2->lasting.n; i++)
+		arena_unref(&h2->lasting.of[i]);
+	free(h2->lasting.of);
+	h2_held_add(h2, 0, h2->lasting.held + h2->out.cap);
+	assert(h2->held.bytes == 0);
 	buf_fini(&h2->out);
 	nghttp2_session_del(h2->ng);
 	h2->conn->session = NULL;

@@ -10,9 +10,9 @@ h2_work_check(const struct h2_stream *s)
 	const struct h2 *h2 = s->h2;
 	assert(h2->count > 0 && h2->streams && *s->prev == s);
 	assert(!s->next || s->next->prev == &s->next);
-	assert(h2->lasting_n <= h2->most);
+	assert(h2->lasting.n <= h2->most);
 	/* The window of a stream bounds what is not taken (64 KiB), and what was goes in time. */
-	assert(s->in_at <= s->in.n && s->in.n <= H2_BODY_WINDOW);
+	assert(s->in.at <= s->in.came.n && s->in.came.n <= H2_BODY_WINDOW);
 	assert(s->segment_i <= s->segment_n && s->segment_n <= STREAM_PIECES);
 	/* Before its head nothing of an answer was pulled; behind the last byte nothing is owed. */
 	assert(s->answering != H2_AWAITED || (s->segment_n == 0 && s->body_sent == 0));
@@ -23,13 +23,18 @@ void
 h2_work_sweep(struct h2 *h2)
 {
 	unsigned n = 0;
-	assert(h2->lasting_n <= h2->most);
-	for (unsigned i = 0; i < h2->lasting_n; i++)
-		if (arena_is_shared(h2->lasting[i]))
-			h2->lasting[n++] = h2->lasting[i];
-		else
-			arena_unref(&h2->lasting[i]);
-	h2->lasting_n = n;
+	size_t held = 0;
+	assert(h2->lasting.n <= h2->most);
+	for (unsigned i = 0; i < h2->lasting.n; i++)
+		if (arena_is_shared(h2->lasting.of[i])) {
+			held += arena_held(h2->lasting.of[i]);
+			h2->lasting.of[n++] = h2->lasting.of[i];
+		} else {
+			arena_unref(&h2->lasting.of[i]);
+		}
+	h2->lasting.n = n;
+	h2_held_add(h2, held, h2->lasting.held);
+	h2->lasting.held = held;
 }
 
 /* A request that a client gave up may go on to be fetched: it counts until that ends, or one
@@ -37,22 +42,24 @@ h2_work_sweep(struct h2 *h2)
 static void
 keep_counting(struct h2 *h2, struct arena *arena)
 {
-	if (!arena_is_shared(arena) || h2->lasting_n == h2->most) {
+	if (!arena_is_shared(arena) || h2->lasting.n == h2->most) {
 		arena_unref(&arena);
 		return;
 	}
-	if (!h2->lasting)
-		h2->lasting = mem_alloc(h2->most * sizeof *h2->lasting);
-	h2->lasting[h2->lasting_n++] = arena;
+	if (!h2->lasting.of)
+		h2->lasting.of = mem_alloc(h2->most * sizeof *h2->lasting.of);
+	h2->lasting.of[h2->lasting.n++] = arena;
+	h2_held_add(h2, arena_held(arena), 0);
+	h2->lasting.held += arena_held(arena);
 }
 
 bool
 h2_work_is_full(struct h2 *h2)
 {
-	if (h2->count + h2->lasting_n < h2->most)
+	if (h2->count + h2->lasting.n < h2->most)
 		return false;
 	h2_work_sweep(h2);
-	return h2->count + h2->lasting_n >= h2->most;
+	return h2->count + h2->lasting.n >= h2->most;
 }
 
 void
@@ -100,6 +107,8 @@ h2_work_done(struct h2_stream *s, enum stream_end how)
 	assert(h2->count > 0);
 	h2->count--;
 	h2->answered = true;
-	buf_fini(&s->in);
+	h2_held_begin_more(h2);
+	buf_fini(&s->in.came);
+	h2_held_add(h2, 0, s->held + h2_send_pulled(s));
 	keep_counting(h2, arena);
 }

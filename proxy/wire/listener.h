@@ -1,4 +1,4 @@
-/* listener.h - one entry of `listen`: what is spoken there, and a client that came in through it.
+/* listener.h - one entry of `listen`: what is spoken there.
  *
  * Threads   a listener is constant while any worker listens or has a client of it; all share it.
  */
@@ -8,7 +8,6 @@
 #include "proxy/base/str.h"
 
 #include <stdbool.h>
-#include <sys/socket.h>
 
 struct tls_server;
 
@@ -18,13 +17,6 @@ struct listener {
 	bool h2;		/* HTTP/2 from the first byte on */
 	bool proxied;		/* for trusted forwarders only, which say by the PROXY protocol who
 				 * the client is */
-};
-
-struct arrival { /* a client that was accepted, and is not counted yet */
-	int fd;
-	unsigned hops; /* how often another worker handed it over */
-	const struct listener *listener;
-	struct sockaddr_storage peer;
 };
 
 #endif

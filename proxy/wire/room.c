@@ -3,20 +3,23 @@
 
 #include "proxy/base/mailbox.h"
 #include "proxy/base/mem.h"
-#include "proxy/wire/listener.h"
+#include "proxy/wire/arrival.h"
+#include "proxy/wire/shares.h"
 
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/random.h>
 
-/* What a worker said, as one number that orders: the rank above the time. */
+/* A worker's word is one number that orders: the rank above the time. */
 enum { TIME_BITS = 56, ON_THEIR_WAY_MOST = 256 };
 static const int64_t nothing = (int64_t)ROOM_NONE << TIME_BITS;
 
 struct place {
 	_Alignas(64) _Atomic int64_t said;
+	_Atomic size_t held;
+	_Atomic int64_t looked_ms;     /* INT64_MAX: has no connections to look at */
 	_Atomic unsigned on_their_way; /* clients handed over, not arrived */
 	struct wire *wire;	       /* its worker's; NULL once it left */
 	room_arrive_fn *arrive;
@@ -26,6 +29,8 @@ struct place {
 struct room {
 	struct place *places;
 	unsigned count;
+	uint64_t seed;
+	_Atomic int held[SHARES_SLOTS]; /* places of addresses */
 };
 
 struct newcomer {
@@ -42,8 +47,12 @@ room_create(unsigned workers)
 	if (posix_memalign((void **)&r->places, 64, workers * sizeof *r->places))
 		abort();
 	memset(r->places, 0, workers * sizeof *r->places);
-	for (unsigned i = 0; i < workers; i++)
+	for (unsigned i = 0; i < workers; i++) {
 		atomic_init(&r->places[i].said, nothing);
+		atomic_init(&r->places[i].looked_ms, INT64_MAX);
+	}
+	if (getrandom(&r->seed, sizeof r->seed, 0) != (ssize_t)sizeof r->seed || r->seed == 0)
+		r->seed = (uintptr_t)r; /* an old kernel without entropy: better than a constant */
 	return r;
 }
 
@@ -68,12 +77,14 @@ room_join(struct room *r, unsigned worker, struct wire *w, room_arrive_fn *arriv
 	r->places[worker].wire = w;
 	r->places[worker].arrive = arrive;
 	r->places[worker].mailbox = mailbox;
+	room_looked(r, worker, 0);
 }
 
 void
 room_leave(struct room *r, unsigned worker)
 {
 	r->places[worker].wire = NULL;
+	room_looked(r, worker, INT64_MAX);
 	atomic_store_explicit(&r->places[worker].said, nothing, memory_order_relaxed);
 }
 
@@ -101,6 +112,63 @@ room_find(const struct room *r, int64_t now)
 	return found;
 }
 
+void
+room_hold(struct room *r, unsigned worker, size_t bytes)
+{
+	atomic_store_explicit(&r->places[worker].held, bytes, memory_order_relaxed);
+}
+
+size_t
+room_held(const struct room *r)
+{
+	size_t all = 0;
+	for (unsigned i = 0; i < r->count; i++)
+		all += atomic_load_explicit(&r->places[i].held, memory_order_relaxed);
+	return all;
+}
+
+unsigned
+room_workers(const struct room *r)
+{
+	return r->count;
+}
+
+uint64_t
+room_seed(const struct room *r)
+{
+	return r->seed;
+}
+
+void
+room_add_places(struct room *r, size_t slot, int places)
+{
+	assert(slot < SHARES_SLOTS);
+	atomic_fetch_add_explicit(&r->held[slot], places, memory_order_relaxed);
+}
+
+unsigned
+room_places(const struct room *r, size_t slot)
+{
+	int n = slot < SHARES_SLOTS ? atomic_load_explicit(&r->held[slot], memory_order_relaxed)
+				    : 0;
+	return n > 0 ? (unsigned)n : 0; /* a worker may be in the middle of saying anew */
+}
+
+void
+room_looked(struct room *r, unsigned worker, int64_t ms)
+{
+	atomic_store_explicit(&r->places[worker].looked_ms, ms, memory_order_relaxed);
+}
+
+int
+room_unlooked(const struct room *r, int64_t since)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		if (atomic_load_explicit(&r->places[i].looked_ms, memory_order_relaxed) < since)
+			return (int)i;
+	return -1;
+}
+
 static void
 arrive(struct letter *l)
 {
@@ -109,7 +177,7 @@ arrive(struct letter *l)
 	if (n->to->wire)
 		n->to->arrive(n->to->wire, &n->client);
 	else
-		close(n->client.fd);
+		arrival_close(&n->client);
 	free(n);
 }
 

@@ -13,6 +13,7 @@
 #define WIRE_ROOM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct arrival;
@@ -42,6 +43,19 @@ void room_say(struct room *r, unsigned worker, enum room_rank rank, int64_t from
 /* The worker that has the connection missed least at this time, of one rank the one that could be
  * closed the longest; -1: none has any. */
 int room_find(const struct room *r, int64_t now_ms);
+
+/* Bytes of memory that requests by HTTP/2 hold, on this worker; of all workers; how many there are. */
+void room_hold(struct room *r, unsigned worker, size_t bytes);
+size_t room_held(const struct room *r);
+unsigned room_workers(const struct room *r);
+
+/* Places that addresses hold, by slots of one seed for all workers (shares.h). room_looked: a worker says
+ * when it counted its own. room_unlooked: one that has not since that time; -1: none. */
+uint64_t room_seed(const struct room *r);
+void room_add_places(struct room *r, size_t slot, int places);
+unsigned room_places(const struct room *r, size_t slot);
+void room_looked(struct room *r, unsigned worker, int64_t ms);
+int room_unlooked(const struct room *r, int64_t since_ms);
 
 /* The accepted connection goes to the worker, whose arrive is called with one hop more; closed when
  * it is too late. False: so many are on their way to it already that it stays the caller's. */

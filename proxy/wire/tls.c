@@ -35,7 +35,7 @@ tls_desk_fini(struct tls_desk *d)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-/* What must be true between two calls. O(1). */
+/* These must hold between two calls. O(1). */
 static void
 check(const struct tls *t)
 {
@@ -171,6 +171,19 @@ tls_recv(struct tls *t, char *p, size_t max, bool *more)
 		return (ssize_t)got;
 	errno = t->end == TLS_OPEN ? EAGAIN : ECONNRESET;
 	return t->end == TLS_ENDED ? 0 : -1;
+}
+
+bool
+tls_look(struct tls *t)
+{
+	char byte;
+	check(t);
+	t->drained = false;
+	ERR_clear_error();
+	int r = t->end == TLS_OPEN ? SSL_peek(t->ssl, &byte, 1) : 1;
+	if (r <= 0)
+		note_end(t, r);
+	return t->end != TLS_OPEN;
 }
 
 /* The next bytes of the pieces from `at` on, as many as a record carries: in place where one piece

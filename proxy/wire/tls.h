@@ -86,7 +86,9 @@ enum tls_step tls_accept(struct tls *t);
 /* As recv and send of a non-blocking socket, errno EAGAIN and ECONNRESET. more: there may be
  * something to read without another event. */
 ssize_t tls_recv(struct tls *t, char *p, size_t max, bool *more);
-/* What it returns is encrypted; tls_flush says whether it is with the kernel. */
+/* Reads on to the next data, which stays: true when nothing more comes. */
+bool tls_look(struct tls *t);
+/* Returns how many bytes it encrypted; tls_flush says whether the kernel has them. */
 ssize_t tls_send(struct tls *t, const struct iovec *iov, unsigned n);
 /* 1: nothing is left to be sent; 0: the socket is full; -1: it is broken. */
 int tls_flush(struct tls *t);
@@ -98,12 +100,12 @@ size_t tls_unsent(const struct tls *t);
 /* Whether the client may ask for this host[:port] here (RFC 9110 7.4): the certificate in use has
  * it, or it is what the handshake asked for, or an address, which no handshake can ask for. */
 bool tls_is_for(struct tls *t, struct str host);
-/* What was agreed on, for the log. */
+/* Tells what was agreed on, for the log. */
 struct stream_link;
 void tls_link(const struct tls *t, struct stream_link *out);
-/* What the socket is given goes out encrypted, also from a file. */
+/* The socket encrypts what it is given, also from a file. */
 bool tls_is_in_kernel(const struct tls *t);
-/* What ALPN agreed on is this. */
+/* ALPN agreed on this. */
 bool tls_speaks(const struct tls *t, struct str protocol);
 
 #endif

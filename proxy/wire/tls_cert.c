@@ -83,14 +83,14 @@ tls_cert_is_valid(const struct tls_cert *c, int64_t now_s)
 }
 
 void
-tls_cert_tell_time(const struct tls_cert *c, int64_t now_s, struct tls_problems *problems)
+tls_cert_warn_time(const struct tls_cert *c, int64_t now_s, struct tls_problems *problems)
 {
 	char day[32];
 	bool early = now_s < c->from;
 	time_t when = (time_t)(early ? c->from : c->until);
 	struct tm tm;
 	strftime(day, sizeof day, "%Y-%m-%d %H:%M UTC", gmtime_r(&when, &tm));
-	tls_problems_tell(problems, c->of, "the certificate in %s for %s %s %s; %s", c->path,
+	tls_problems_warn(problems, c->of, "the certificate in %s for %s %s %s; %s", c->path,
 			  c->name_count ? c->names[0] : "no name",
 			  early ? "is not valid before" : "expired at", day,
 			  early ? "set the clock, or use another one"
@@ -231,9 +231,42 @@ add_cert(struct tls_cert_list *l, const struct tls_pem_file *f, EVP_PKEY *key, i
 	fill(at, f, key, kind);
 }
 
+static bool
+has_certificate(const struct tls_pem *p, const struct tls_pem_file *key)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (sk_X509_num(p->v[i].certificates) && p->v[i].leaf_id == key->key_id)
+			return true;
+	return false;
+}
+
+/* A key that somebody named is there for a certificate. */
+static void
+warn_of_keys(const struct tls_pem *p, struct tls_problems *problems)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct tls_pem_file *k = &p->v[i];
+		if (k->named && k->key && !sk_X509_num(k->certificates) && !has_certificate(p, k))
+			tls_problems_warn(problems, k->of,
+					  "no certificate belongs to the key in %s, which is not "
+					  "used; name its certificate too, or leave it out",
+					  k->path);
+	}
+}
+
+/* Nothing but certificates of issuers: one that signed itself is one, too, and lacks its key. */
+static void
+tell_of_issuers(const struct tls_pem *p, struct tls_problems *problems)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].named && sk_X509_num(p->v[i].certificates))
+			tell_no_key(p, &p->v[i], problems);
+}
+
 void
 tls_cert_match(const struct tls_pem *p, struct tls_cert_list *out, struct tls_problems *problems)
 {
+	unsigned before = problems->told;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct tls_pem_file *f = &p->v[i];
 		if (sk_X509_num(f->certificates) == 0)
@@ -255,6 +288,17 @@ tls_cert_match(const struct tls_pem *p, struct tls_cert_list *out, struct tls_pr
 		else
 			add_cert(out, f, k->key, kind);
 	}
+	if (out->n == 0 && problems->told == before)
+		tell_of_issuers(p, problems);
+	else
+		warn_of_keys(p, problems);
+}
+
+void
+tls_cert_list_drop(struct tls_cert_list *l, size_t i)
+{
+	cert_fini(&l->v[i]);
+	memmove(&l->v[i], &l->v[i + 1], (--l->n - i) * sizeof *l->v);
 }
 
 void

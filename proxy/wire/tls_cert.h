@@ -18,6 +18,7 @@ struct tls_cert {
 	char **names; /* plain (tls_name.h); of a star: "*.example.com" */
 	unsigned name_count;
 	int64_t from, until; /* unix times */
+	bool shown;	     /* it answers for a name, and no better one does */
 	char *path;
 	unsigned of;
 };
@@ -30,12 +31,13 @@ struct tls_cert_list {
 /* Each certificate that has its key, in the order of the files; what has none is told. */
 void
 tls_cert_match(const struct tls_pem *p, struct tls_cert_list *out, struct tls_problems *problems);
+void tls_cert_list_drop(struct tls_cert_list *l, size_t i);
 void tls_cert_list_fini(struct tls_cert_list *l);
 
 /* Whether it is valid at this time. */
 bool tls_cert_is_valid(const struct tls_cert *c, int64_t now_s);
-/* Tells why it is not. */
-void tls_cert_tell_time(const struct tls_cert *c, int64_t now_s, struct tls_problems *problems);
+/* Warns why it is not. */
+void tls_cert_warn_time(const struct tls_cert *c, int64_t now_s, struct tls_problems *problems);
 /* Whether it has this plain name, itself or by a star. */
 bool tls_cert_covers(const struct tls_cert *c, const char *name);
 

@@ -41,13 +41,15 @@ struct tls_certs {
 	size_t name_count;
 	struct pair *pairs;
 	size_t pair_count;
+	const struct tls_cert **ending; /* those that are shown, by their ends */
+	size_t ending_count;
 	STACK_OF(X509) * client_ca;
 	SSL_CTX *fallback;
 };
 
 /* ---- one SSL_CTX --------------------------------------------------------------------------- */
 
-/* What a session may be resumed under: the names, the kinds of keys and who vouches for clients. A
+/* A session may be resumed under the same names, kinds of keys and authorities for clients. A
  * renewed certificate goes on with the sessions of the old one. */
 static bool
 set_context_id(const struct tls_certs *s, const struct pair *p, bool required, SSL_CTX *ctx)
@@ -121,15 +123,29 @@ last_reason(void)
 }
 
 static bool
-use(SSL_CTX *ctx, const struct tls_cert *c, struct tls_problems *problems)
+use(SSL_CTX *ctx, const struct tls_cert *c)
 {
 	ERR_clear_error();
-	if (SSL_CTX_use_cert_and_key(ctx, c->leaf, c->key, c->chain, 1) == 1)
-		return true;
-	tls_problems_tell(problems, c->of, "the certificate in %s cannot be used: %s", c->path,
-			  last_reason());
+	return SSL_CTX_use_cert_and_key(ctx, c->leaf, c->key, c->chain, 1) == 1;
+}
+
+/* Such as one with a key that is too short for OpenSSL. */
+static void
+drop_unusable(struct tls_certs *s, const struct tls_certs_options *o, struct tls_problems *problems)
+{
+	SSL_CTX *ctx = new_context(o);
+	for (size_t i = 0; ctx && i < s->list.n;) {
+		const struct tls_cert *c = &s->list.v[i];
+		if (use(ctx, c)) {
+			i++;
+			continue;
+		}
+		tls_problems_tell(problems, c->of, "the certificate in %s cannot be used: %s",
+				  c->path, last_reason());
+		tls_cert_list_drop(&s->list, i);
+	}
+	SSL_CTX_free(ctx);
 	ERR_clear_error();
-	return false;
 }
 
 static bool
@@ -139,8 +155,7 @@ open_pair(const struct tls_certs *s, struct pair *p, const struct tls_certs_opti
 	p->ctx = new_context(o);
 	bool fine = p->ctx != NULL;
 	for (int kind = 0; fine && kind < TLS_KINDS; kind++)
-		if (p->of[kind] && !use(p->ctx, p->of[kind], problems))
-			return false;
+		fine = !p->of[kind] || use(p->ctx, p->of[kind]);
 	fine = fine && set_context_id(s, p, o->client_required, p->ctx) &&
 	       (!s->client_ca || ask_clients(s, o->client_required, p->ctx));
 	if (!fine)
@@ -192,6 +207,19 @@ pair_for(struct tls_certs *s, const struct pair *like)
 	return &s->pairs[s->pair_count++];
 }
 
+/* Clients take the newer kind of key where they can, so one that is not valid must not stand beside one
+ * of another kind that is. */
+static void
+leave_invalid(struct pair *p, int64_t now_s)
+{
+	bool valid = false;
+	for (int kind = 0; kind < TLS_KINDS; kind++)
+		valid |= p->of[kind] && tls_cert_is_valid(p->of[kind], now_s);
+	for (int kind = 0; valid && kind < TLS_KINDS; kind++)
+		if (p->of[kind] && !tls_cert_is_valid(p->of[kind], now_s))
+			p->of[kind] = NULL;
+}
+
 /* Of each kind the one that is valid, and for the longest time, answers for a name. */
 static void
 make_pairs(struct tls_certs *s, int64_t now_s)
@@ -206,6 +234,7 @@ make_pairs(struct tls_certs *s, int64_t now_s)
 			if (!p.of[c->kind] || is_better(c, p.of[c->kind], now_s))
 				p.of[c->kind] = c;
 		}
+		leave_invalid(&p, now_s);
 		s->names[kept] = *first;
 		s->names[kept++].pair = pair_for(s, &p);
 	}
@@ -244,19 +273,32 @@ find(const struct tls_certs *s, const char *name)
 
 /* ---- a whole set --------------------------------------------------------------------------- */
 
-/* One that is not valid now does no harm where valid ones answer for all its names: an ACME client
- * may keep the old ones. */
-static void
-judge_times(const struct tls_certs *s, int64_t now_s, struct tls_problems *problems)
+static int
+by_end(const void *a, const void *b)
 {
+	const struct tls_cert *x = *(const struct tls_cert *const *)a;
+	const struct tls_cert *y = *(const struct tls_cert *const *)b;
+	return (x->until > y->until) - (x->until < y->until);
+}
+
+/* One that is not valid now is used all the same, for the clock may be wrong, and a client may be told to
+ * look away. It needs no word where valid ones answer for all its names: an ACME client may keep the old
+ * ones. */
+static void
+judge_times(struct tls_certs *s, int64_t now_s, struct tls_problems *problems)
+{
+	s->ending = mem_zalloc((s->list.n + 1) * sizeof *s->ending);
 	for (size_t i = 0; i < s->list.n; i++) {
-		const struct tls_cert *c = &s->list.v[i];
-		bool needed = c->name_count == 0;
-		for (unsigned k = 0; !needed && k < c->name_count; k++)
-			needed = find_exactly(s, c->names[k])->of[c->kind] == c;
-		if (needed && !tls_cert_is_valid(c, now_s))
-			tls_cert_tell_time(c, now_s, problems);
+		struct tls_cert *c = &s->list.v[i];
+		c->shown = c->name_count == 0;
+		for (unsigned k = 0; !c->shown && k < c->name_count; k++)
+			c->shown = find_exactly(s, c->names[k])->of[c->kind] == c;
+		if (c->shown)
+			s->ending[s->ending_count++] = c;
+		if (c->shown && !tls_cert_is_valid(c, now_s))
+			tls_cert_warn_time(c, now_s, problems);
 	}
+	qsort(s->ending, s->ending_count, sizeof(void *), by_end);
 }
 
 static void
@@ -285,8 +327,8 @@ read_client_ca(struct tls_certs *s, const struct tls_certs_options *o,
 static SSL_CTX *
 find_fallback(const struct tls_certs *s)
 {
-	const struct tls_cert *first = &s->list.v[0];
-	struct pair *p = first->name_count ? find_exactly(s, first->names[0]) : NULL;
+	const struct tls_cert *first = s->list.n ? &s->list.v[0] : NULL;
+	struct pair *p = first && first->name_count ? find_exactly(s, first->names[0]) : NULL;
 	return p ? p->ctx : s->pairs[0].ctx;
 }
 
@@ -294,8 +336,9 @@ static void
 open_contexts(struct tls_certs *s, const struct tls_certs_options *o, struct tls_problems *problems)
 {
 	unsigned before = problems->told;
-	if (s->pair_count == 0) { /* one without any name */
-		s->pairs[0].of[s->list.v[0].kind] = &s->list.v[0];
+	if (s->pair_count == 0) { /* one without any name, or none at all */
+		if (s->list.n)
+			s->pairs[0].of[s->list.v[0].kind] = &s->list.v[0];
 		s->pair_count = 1;
 	}
 	for (size_t i = 0; i < s->pair_count; i++)
@@ -319,18 +362,19 @@ tls_certs_load(const struct tls_certs_options *o, struct tls_problems *problems)
 		tls_self_add(&p, problems);
 	tls_cert_match(&p, &s->list, problems);
 	tls_pem_fini(&p);
-	if (o->client_ca)
-		read_client_ca(s, o, problems);
+	drop_unusable(s, o, problems);
 	if (s->list.n == 0 && problems->told == before)
 		tls_problems_tell(problems, 0,
 				  "there is no certificate in %s; put one there, with its key",
 				  o->path_count ? o->paths[0] : "tls.certificates");
-	if (s->list.n) {
-		collect_names(s);
-		make_pairs(s, o->now_s);
-		judge_times(s, o->now_s, problems);
-	}
-	if (s->list.n && problems->told == before)
+	if (o->lenient)
+		before = problems->told;
+	if (o->client_ca)
+		read_client_ca(s, o, problems);
+	collect_names(s);
+	make_pairs(s, o->now_s);
+	judge_times(s, o->now_s, problems);
+	if (problems->told == before)
 		open_contexts(s, o, problems);
 	if (problems->told != before)
 		tls_certs_unref(&s);
@@ -354,10 +398,23 @@ tls_certs_unref(struct tls_certs **sp)
 	for (size_t i = 0; i < s->pair_count; i++)
 		SSL_CTX_free(s->pairs[i].ctx);
 	free(s->pairs);
+	free(s->ending);
 	free(s->names);
 	sk_X509_pop_free(s->client_ca, X509_free);
 	tls_cert_list_fini(&s->list);
 	free(s);
+}
+
+size_t
+tls_certs_count(const struct tls_certs *s)
+{
+	return s->list.n;
+}
+
+const struct tls_cert *
+tls_certs_ending(const struct tls_certs *s, size_t n)
+{
+	return n < s->ending_count ? s->ending[n] : NULL;
 }
 
 /* ---- asking it ----------------------------------------------------------------------------- */

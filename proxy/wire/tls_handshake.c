@@ -53,11 +53,9 @@ kind_of_failure(const struct conn *c, unsigned long error)
 static void
 answer_plain(struct conn *c)
 {
-	static const char words[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
-				    "Content-Length: 32\r\nConnection: close\r\n\r\n"
-				    "Ask by https:// here, not http.\n";
-	ssize_t n = send(c->fd, words, sizeof words - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	(void)n;
+	conn_say(c, STR("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
+			"Content-Length: 32\r\nConnection: close\r\n\r\n"
+			"Ask by https:// here, not http.\n"));
 	conn_linger(c);
 }
 
@@ -129,7 +127,7 @@ on_timeout(struct conn *c)
 	conn_free(c);
 }
 
-/* What has come is looked at once more; a client that is not in by now is not waited for. */
+/* Input is looked at once more; a client that is not in by now is not waited for. */
 static void
 drain(struct conn *c)
 {
@@ -185,10 +183,9 @@ tls_handshake_begin(struct conn *c)
 		in = replace(c, (const struct sockaddr *)&peer);
 	c->shaking = in == CLIENTS_IN;
 	struct tls_certs *certs = tls_server_certs(s);
-	if (c->shaking)
-		c->tls = tls_create(&c->wire->desk, certs, c->fd);
+	bool begun = c->shaking && conn_encrypt(c, certs);
 	tls_certs_unref(&certs);
-	if (!c->tls) {
+	if (!begun) {
 		count(c, METRIC_TLS_REFUSED);
 		conn_free(c);
 		return false;

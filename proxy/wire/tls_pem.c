@@ -31,6 +31,19 @@ tls_problems_tell(struct tls_problems *p, unsigned of, const char *fmt, ...)
 	p->tell(p->ctx, of, text);
 }
 
+void
+tls_problems_warn(struct tls_problems *p, unsigned of, const char *fmt, ...)
+{
+	char text[TEXT_BYTES];
+	va_list args;
+	if (!p->warn)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	p->warn(p->ctx, of, text);
+}
+
 /* ---- one file ------------------------------------------------------------------------------ */
 
 static uint64_t
@@ -65,7 +78,7 @@ ends_with(const char *text, const char *with)
 	return n >= k && strcmp(text + n - k, with) == 0;
 }
 
-/* What is wrong with this part of a file, or NULL. */
+/* Says what is wrong with this part of a file, or NULL. */
 static const char *
 take_part(struct tls_pem_file *f, const char *name, const char *header, const unsigned char *der,
 	  long n)
@@ -246,6 +259,8 @@ tls_pem_read(struct tls_pem *p, const char *path, unsigned of, struct tls_proble
 				  "%s holds no certificate and no key; name a file in PEM form, "
 				  "which begins with -----BEGIN",
 				  path);
+	if (p->n > before)
+		p->v[before].named = true;
 	if (p->n > before && !p->v[before].key && find_key_beside(path, key))
 		add_file(p, key, of, problems);
 }

@@ -17,13 +17,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who hears of what is wrong; of: which entry of the list of files and directories. */
+/* These hear of what is wrong; of: which entry of the list of files and directories. */
 struct tls_problems {
 	void (*tell)(void *ctx, unsigned of, const char *text);
+	/* Of what is used all the same, and not counted; NULL: nobody hears. */
+	void (*warn)(void *ctx, unsigned of, const char *text);
 	void *ctx;
 	unsigned told;
 };
 void tls_problems_tell(struct tls_problems *p, unsigned of, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void tls_problems_warn(struct tls_problems *p, unsigned of, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 struct tls_pem_file {
@@ -31,6 +35,7 @@ struct tls_pem_file {
 	unsigned of;
 	STACK_OF(X509) * certificates; /* in the file's order; may be empty */
 	EVP_PKEY *key;		       /* NULL: none */
+	bool named;		       /* in the list itself, and not found in a directory */
 	uint64_t leaf_id, key_id;      /* equal where key and first certificate belong together */
 };
 

@@ -129,7 +129,7 @@ tls_server_reload(struct tls_server *s, const struct tls_server_options *o,
 	co.prepare = prepare;
 	co.arg = s;
 	struct tls_certs *certs = tls_certs_load(&co, problems);
-	if (read_secret(o, &secret, problems) < 0)
+	if (read_secret(o, &secret, problems) < 0 && !co.lenient)
 		tls_certs_unref(&certs);
 	if (!certs) {
 		forget(&secret);
@@ -147,16 +147,19 @@ tls_server_reload(struct tls_server *s, const struct tls_server_options *o,
 	return 0;
 }
 
-void
+size_t
 tls_server_try(const struct tls_server_options *o, struct tls_problems *problems)
 {
 	struct tls_certs_options co = o->certs;
 	struct buf secret = {0};
 	co.now_s = now_s();
+	co.lenient = true;
 	struct tls_certs *certs = tls_certs_load(&co, problems);
+	size_t usable = certs ? tls_certs_count(certs) : 0;
 	read_secret(o, &secret, problems);
 	forget(&secret);
 	tls_certs_unref(&certs);
+	return usable;
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ struct tls_server;
 
 struct tls_server_options {
 	struct tls_certs_options certs; /* now_s, prepare and arg are filled in */
-	const char *ticket_key;		/* file; NULL: random keys */
+	const char *ticket_key;		/* file; NULL, or lenient and unreadable: random keys */
 	int64_t ticket_period_s;
 	bool strict_host; /* 421 for a host that the certificate does not have */
 	bool h2;	  /* offered */
@@ -29,8 +29,8 @@ void tls_server_destroy(struct tls_server **s);
  * -1: told why, and nothing has changed. */
 int tls_server_reload(struct tls_server *s, const struct tls_server_options *o,
 		      struct tls_problems *problems);
-/* Whether the files are fine; nothing is kept. */
-void tls_server_try(const struct tls_server_options *o, struct tls_problems *problems);
+/* How many certificates could be used; the rest is told, and nothing is kept. */
+size_t tls_server_try(const struct tls_server_options *o, struct tls_problems *problems);
 
 /* The keys of session tickets (tls_tickets.h), for another process and from one. */
 void tls_server_save_tickets(struct tls_server *s, struct buf *out);

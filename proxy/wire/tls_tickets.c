@@ -66,7 +66,7 @@ tls_tickets_set_secret(struct tls_tickets *t, struct str secret)
 		if (n)
 			memcpy(t->secret, secret.p, n);
 		t->secret_bytes = n;
-		/* What was made so far stays good for opening, and makes no more. */
+		/* Keys made so far still open tickets, and make no more. */
 		for (int i = 0; i < SLOTS; i++)
 			t->slots[i].makes = false;
 	}

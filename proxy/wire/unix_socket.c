@@ -27,7 +27,7 @@ somebody_answers(const struct sockaddr_un *at)
 	return !refused;
 }
 
-/* What is at the path does not stand in the way; else why it does. */
+/* Frees the path of an old socket if it can; else says why not. */
 static const char *
 make_way(const struct sockaddr_un *at)
 {

@@ -4,15 +4,18 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/base/process.h"
 #include "proxy/http/field.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/conn.h"
 #include "proxy/wire/entrance.h"
 #include "proxy/wire/h2.h"
+#include "proxy/wire/places.h"
 #include "proxy/wire/room.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -51,9 +54,8 @@ static void
 refuse(struct wire *w, const struct arrival *a)
 {
 	metrics_add(w->o.metrics, METRIC_REFUSED_CONNECTIONS, 1);
-	if (!a->listener->proxied)
-		conn_refuse(a->fd, a->listener);
-	close(a->fd);
+	arrival_refuse(a);
+	arrival_close(a);
 }
 
 static struct conn *
@@ -89,8 +91,7 @@ find_idle(const struct wire *w)
 {
 	struct conn *c = w->waits[WAIT_IDLE].first;
 	for (int i = 0; c && i < JUDGED_MOST; i++, c = c->wait_next) {
-		char byte;
-		if (!c->driving && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0)
+		if (!c->driving && !conn_has_come(c))
 			return c;
 	}
 	return NULL;
@@ -137,6 +138,22 @@ replace(struct wire *w, const struct sockaddr *peer)
 	return in;
 }
 
+/* The same with one that is missed, of an address that holds many. */
+static enum clients_entry
+succeed(struct wire *w, const struct arrival *a)
+{
+	struct conn *c = places_take(w, a);
+	enum clients_entry in = clients_enter_full(w->o.clients, (const struct sockaddr *)&a->peer);
+	if (in != CLIENTS_IN)
+		return in;
+	metrics_add(w->o.metrics, METRIC_EVICTED_CONNECTIONS, 1);
+	if (c->front->give_way)
+		c->front->give_way(c);
+	else
+		c->front->close(c);
+	return in;
+}
+
 static void
 on_event(evutil_socket_t fd, short what, void *arg)
 {
@@ -160,6 +177,12 @@ wire_arrive(struct wire *w, const struct arrival *a)
 		    room_hand_over(w->o.room, (unsigned)at, a))
 			return;
 		in = replace(w, peer);
+		at = in == CLIENTS_FULL ? places_find(w, a) : -1;
+		if (at >= 0 && (unsigned)at != w->o.worker &&
+		    room_hand_over(w->o.room, (unsigned)at, a))
+			return;
+		if (at >= 0 && (unsigned)at == w->o.worker)
+			in = succeed(w, a);
 	}
 	if (in != CLIENTS_IN) {
 		refuse(w, a);
@@ -177,7 +200,7 @@ wire_accept(struct wire *w, const struct arrival *a)
 	if (entrance_is_open(w, a))
 		wire_arrive(w, a);
 	else
-		close(a->fd);
+		arrival_close(a);
 }
 
 /* Descriptors ran out, or memory for them. True: there is one now. */
@@ -197,6 +220,25 @@ make_descriptor(struct wire *w, const char *why)
 	return c != NULL;
 }
 
+/* It has got one of the reserve. True: it has another one now, or is gone; false: nobody else may come in
+ * for now either. */
+static bool
+is_spared(struct wire *w, struct arrival *a)
+{
+	int own = make_descriptor(w, "the other files that may be open are not for clients")
+			  ? fcntl(a->fd, F_DUPFD_CLOEXEC, 0)
+			  : -1;
+	if (own < 0 || own >= process_files_for_peers()) {
+		if (own >= 0)
+			close(own);
+		refuse(w, a);
+		return false;
+	}
+	arrival_close(a);
+	a->fd = own;
+	return true;
+}
+
 /* Lets in so many of those who wait at the door. */
 static void
 let_in(struct door *d, int most)
@@ -205,9 +247,13 @@ let_in(struct door *d, int most)
 		struct arrival a = {.listener = d->listener};
 		socklen_t n = sizeof a.peer;
 		a.fd = accept4(d->fd, (struct sockaddr *)&a.peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (a.fd >= 0) {
+		if (a.fd >= 0 && (a.fd < process_files_for_peers() || is_spared(d->wire, &a))) {
 			wire_accept(d->wire, &a);
 			continue;
+		}
+		if (a.fd >= 0) {
+			event_del(d->ev); /* the next tick adds it again */
+			return;
 		}
 		if (errno == EINTR || errno == ECONNABORTED)
 			continue;
@@ -215,7 +261,7 @@ let_in(struct door *d, int most)
 			return;
 		if (make_descriptor(d->wire, strerror(errno)))
 			continue;
-		event_del(d->ev); /* the next tick adds it again */
+		event_del(d->ev); /* as above */
 		return;
 	}
 }
@@ -286,18 +332,37 @@ wire_speak(struct wire *w, unsigned id, const struct listener *l)
 
 /* ---- the clock's turn ---------------------------------------------------------------------- */
 
+/* This process may have stood still (SIGSTOP, a machine that is moved) while its clock went on: what a
+ * client sent in time lies in its socket then, and counts before its limit does. */
+static bool
+has_come(const struct conn *c)
+{
+	return c->input == INPUT_OPEN && conn_has_come(c);
+}
+
+static bool
+is_due(const struct wait_list *l, const struct conn *c, int64_t now)
+{
+	return l->first == c && now - c->wait_since_ms >= l->limit_ms;
+}
+
 void
 wire_tick(struct wire *w, int64_t now)
 {
 	conn_check_wire(w);
 	for (int kind = WAIT_NOTHING + 1; kind < WAIT_KINDS; kind++) {
 		struct wait_list *l = &w->waits[kind];
-		while (l->first && now - l->first->wait_since_ms >= l->limit_ms) {
-			struct conn *c = l->first;
+		for (struct conn *c; (c = l->first) && is_due(l, c, now);) {
 			conn_check(c);
+			if (has_come(c)) {
+				c->readable = true;
+				c->front->drive(c);
+				if (!is_due(l, c, now))
+					continue;
+			}
 			c->front->timeout(c);
 			/* Still waiting, and not anew: nothing more to be done with it. */
-			if (l->first == c && now - c->wait_since_ms >= l->limit_ms)
+			if (is_due(l, c, now))
 				c->front->close(c);
 		}
 	}
@@ -383,6 +448,12 @@ wire_leave(struct wire *w, bool yes)
 }
 
 void
+wire_be_lame_duck(struct wire *w)
+{
+	w->lame_duck = true;
+}
+
+void
 wire_close_all(struct wire *w)
 {
 	while (w->conns)
@@ -409,5 +480,6 @@ wire_destroy(struct wire **wp)
 	free(w->gather);
 	free(w->fields);
 	h2_shared_destroy(&w->h2);
+	places_destroy(&w->places);
 	free(w);
 }

@@ -44,6 +44,8 @@ struct wire_limits {
 	/* Of an HTTP/2 connection: requests under way, reset ones included; how many may fail, and
 	 * how many frames bring nothing, at once. A tenth of these is forgiven each second. */
 	unsigned h2_streams, h2_resets, h2_frames;
+	size_t h2_memory; /* what the requests of all HTTP/2 connections of all workers hold; 0: no
+			   * limit */
 };
 
 struct wire_options {
@@ -53,7 +55,7 @@ struct wire_options {
 	struct clients *clients; /* shared by all workers */
 	struct room *room;	 /* the same; joined by the caller, and left after wire_destroy */
 	unsigned worker;	 /* which one this is, there */
-	/* Who may speak the PROXY protocol; borrowed until wire_destroy or wire_settle. */
+	/* These may speak the PROXY protocol; borrowed until wire_destroy or wire_settle. */
 	const struct network *forwarders;
 	unsigned forwarder_count;
 	const struct stream_up *up;
@@ -69,7 +71,7 @@ int wire_listen(struct wire *w, int fd, const struct listener *l, unsigned id);
 /* The sockets of that number are closed. A client that was in their queue is still answered, and
  * connections that came in by them go on. */
 void wire_unlisten(struct wire *w, unsigned id);
-/* What is spoken by those who come in by the sockets of that number from now on; it outlives w. */
+/* From now on, clients who come in by the sockets of that number speak as l says; it outlives w. */
 void wire_speak(struct wire *w, unsigned id, const struct listener *l);
 /* Other limits, from now on and for the connections that are there too. What was said at the
  * beginning of one (SETTINGS of HTTP/2) stays so for it. */
@@ -87,6 +89,9 @@ void wire_drain(struct wire *w);
 /* Clients are told to go on by other connections, with their next answer or, by HTTP/2, at once; idle
  * ones stay. False: not any more, of HTTP/2 as far as they have not been told. */
 void wire_leave(struct wire *w, bool yes);
+/* For good: clients still come in, and each answer is the last of its connection; by HTTP/2, GOAWAY follows
+ * the first one. Idle connections stay. */
+void wire_be_lame_duck(struct wire *w);
 void wire_close_all(struct wire *w);
 unsigned wire_connections(const struct wire *w);
 
