@@ -23,10 +23,10 @@ struct addresses {
 	char *name;
 	pthread_mutex_t lock; /* the rest */
 	unsigned turn, count, named;
-	struct known of[KNOWN_MOST]; /* the first `named` may get new connections */
+	struct known *of; /* the first `named` may get new connections */
 };
 
-/* What must be true between any two calls. */
+/* These must hold between any two calls. */
 static void
 check(const struct addresses *a)
 {
@@ -60,6 +60,7 @@ addresses_destroy(struct addresses **pa)
 	if (!a || atomic_fetch_sub_explicit(&a->users, 1, memory_order_acq_rel) > 1)
 		return;
 	pthread_mutex_destroy(&a->lock);
+	free(a->of);
 	free(a->name);
 	free(a);
 }
@@ -120,7 +121,7 @@ take_named(const struct addresses *a, const struct ip *v, unsigned n, struct kno
 	return count;
 }
 
-/* What the lookup before named and this one does not, behind those of this one. */
+/* Adds the addresses that only the lookup before named, behind those of this one. */
 static unsigned
 take_unnamed(const struct addresses *a, struct known *out, unsigned named)
 {
@@ -159,7 +160,8 @@ addresses_found(struct addresses *a, const struct ip *v, unsigned n)
 	enum addresses_news news = compare(a, fresh, named);
 	unsigned count = take_unnamed(a, fresh, named);
 	bool lost = loses_one(a, fresh, count);
-	memcpy(a->of, fresh, count * sizeof fresh[0]);
+	a->of = mem_realloc(a->of, count * sizeof *a->of);
+	memcpy(a->of, fresh, count * sizeof *a->of);
 	a->count = count;
 	a->named = named;
 	check(a);
@@ -170,11 +172,11 @@ addresses_found(struct addresses *a, const struct ip *v, unsigned n)
 }
 
 unsigned
-addresses_list(struct addresses *a, struct ip out[ADDRESSES_MOST])
+addresses_list(struct addresses *a, struct ip *out, unsigned most)
 {
 	pthread_mutex_lock(&a->lock);
 	unsigned n = a->named;
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n && i < most; i++)
 		out[i] = a->of[i].ip;
 	pthread_mutex_unlock(&a->lock);
 	return n;
@@ -188,7 +190,7 @@ static unsigned
 add_family(const struct addresses *a, bool v4, bool last, int64_t now_ms, struct ip *out,
 	   unsigned n)
 {
-	for (unsigned i = 0; i < a->named; i++) {
+	for (unsigned i = 0; i < a->named && n < ADDRESSES_TRIED; i++) {
 		const struct known *k = &a->of[(a->turn + i) % a->named];
 		if (network_is_v4(k->ip.bytes) == v4 && (k->last_until_ms > now_ms) == last)
 			out[n++] = k->ip;
@@ -206,7 +208,7 @@ begin_trial(struct addresses *a, const struct ip *first, int64_t now_ms)
 }
 
 unsigned
-addresses_order(struct addresses *a, struct ip out[ADDRESSES_MOST], int64_t now_ms)
+addresses_order(struct addresses *a, struct ip out[ADDRESSES_TRIED], int64_t now_ms)
 {
 	unsigned n = 0;
 	pthread_mutex_lock(&a->lock);
@@ -215,7 +217,7 @@ addresses_order(struct addresses *a, struct ip out[ADDRESSES_MOST], int64_t now_
 		n = add_family(a, v4, last, now_ms, out, n);
 		n = add_family(a, !v4, last, now_ms, out, n);
 	}
-	assert(n == a->named);
+	assert(n == (a->named < ADDRESSES_TRIED ? a->named : ADDRESSES_TRIED));
 	if (n)
 		begin_trial(a, &out[0], now_ms);
 	a->turn++;

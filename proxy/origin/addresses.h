@@ -19,7 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ADDRESSES_MOST = 16, ADDRESSES_HOLD_MS = 10000 };
+/* MOST: of a name; more than that a lookup is hardly answered with (by UDP 28, in 64 KiB by TCP 2,300 of
+ * IPv6 and 4,000 of IPv4). TRIED: by one connection, which would give each of more too little time. */
+enum { ADDRESSES_MOST = 512, ADDRESSES_TRIED = 16, ADDRESSES_HOLD_MS = 10000 };
 
 struct ip { /* IPv4 as mapped IPv6 (base/network.h) */
 	unsigned char bytes[16];
@@ -44,11 +46,11 @@ enum addresses_news {
 enum addresses_news addresses_found(struct addresses *a, const struct ip *v, unsigned n);
 
 bool addresses_is_known(struct addresses *a); /* a lookup has found some */
-/* Those of the newest lookup, for who asks; their number. */
-unsigned addresses_list(struct addresses *a, struct ip out[ADDRESSES_MOST]);
+/* The first of the newest lookup, up to most, for who asks; the number of all. */
+unsigned addresses_list(struct addresses *a, struct ip *out, unsigned most);
 /* In which order a new connection tries them; their number, 0: none is known. */
-unsigned addresses_order(struct addresses *a, struct ip out[ADDRESSES_MOST], int64_t now_ms);
-/* What came of that order: the first to connect was of[answered]; n: none did. */
+unsigned addresses_order(struct addresses *a, struct ip out[ADDRESSES_TRIED], int64_t now_ms);
+/* Notes what came of that order: the first to connect was of[answered]; n: none did. */
 void addresses_tell(struct addresses *a, const struct ip *of, unsigned n, unsigned answered,
 		    int64_t now_ms);
 

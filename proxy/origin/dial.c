@@ -6,6 +6,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/base/network.h"
+#include "proxy/base/process.h"
 #include "proxy/origin/origin_inside.h"
 
 #include <assert.h>
@@ -29,10 +30,11 @@ struct dial {
 	void *ctx;
 	int given; /* the socket that was handed out and is not to be closed here; -1: none */
 	bool farewell;
-	bool nowhere;			 /* there is no address to try */
-	int lacking;			 /* why this machine had no socket to give (errno); or 0 */
-	SSL *ssl;			 /* libcurl's */
-	struct ip order[ADDRESSES_MOST]; /* in which addresses are tried */
+	bool nowhere;			  /* there is no address to try */
+	int lacking;			  /* why this machine had no socket to give (errno); or 0 */
+	SSL *ssl;			  /* libcurl's */
+	int alert;			  /* the fatal one that came; 0: none */
+	struct ip order[ADDRESSES_TRIED]; /* in which addresses are tried */
 	unsigned order_n;
 	int64_t begun_ms;
 	struct event *nudge;	     /* while there are several */
@@ -82,7 +84,7 @@ dial_peer(const struct dial *d)
 	return &d->peer;
 }
 
-/* That no port is left to connect from cannot be told here from an address that no port would reach. */
+/* A lack of ports to connect from cannot be told here from an address that no port would reach. */
 static curl_socket_t
 on_curl_open(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
 {
@@ -91,6 +93,12 @@ on_curl_open(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
 	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 	bool lacks = fd < 0 &&
 		     (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+	if (fd >= process_files_for_peers()) {
+		close(fd);
+		fd = -1;
+		lacks = true;
+		errno = EMFILE;
+	}
 	if (lacks)
 		d->lacking = errno;
 	return fd < 0 ? CURL_SOCKET_BAD : fd;
@@ -224,6 +232,8 @@ on_tls_event(const SSL *ssl, int where, int alert)
 	d->ssl = (SSL *)(uintptr_t)ssl;
 	if (where == SSL_CB_READ_ALERT && (alert & 0xff) == SSL3_AD_CLOSE_NOTIFY)
 		d->farewell = true;
+	else if (where == SSL_CB_READ_ALERT && alert >> 8 == SSL3_AL_FATAL)
+		d->alert = alert & 0xff;
 }
 
 /* Certificates come from what the origin has read: libcurl would read the file again for
@@ -273,6 +283,27 @@ bool
 dial_farewell(const struct dial *d)
 {
 	return d->farewell;
+}
+
+/* In TLS 1.3 a server refuses the client's certificate, or misses it, after the client's handshake. */
+const char *
+dial_alert(const struct dial *d)
+{
+	switch (d->alert) {
+	case 0:
+		return NULL;
+	case SSL_AD_CERTIFICATE_REQUIRED:
+		return "TLS alert certificate_required: it wants a client certificate (cert_file)";
+	case SSL_AD_BAD_CERTIFICATE:
+	case SSL_AD_UNSUPPORTED_CERTIFICATE:
+	case SSL_AD_CERTIFICATE_REVOKED:
+	case SSL_AD_CERTIFICATE_EXPIRED:
+	case SSL_AD_CERTIFICATE_UNKNOWN:
+	case SSL_AD_UNKNOWN_CA:
+		return "TLS alert: it refuses the client certificate (cert_file)";
+	default:
+		return "the origin ended TLS by an alert";
+	}
 }
 
 /* -- life -------------------------------------------------------------------------------------- */

@@ -28,8 +28,8 @@ struct origin;
  * may be destroyed in it. */
 typedef void dial_done_fn(void *ctx, CURLcode code, int fd, const char *sentence);
 
-/* What the dials to one origin share: names and TLS sessions; and those of plain connections that have
- * done their part, to be used again, for most of what libcurl does for a connection is to make its
+/* The dials to one origin share names and TLS sessions; and dials of plain connections that have done
+ * their part, to be used again, for most of what libcurl does for a connection is to make its
  * handles. */
 struct dials {
 	struct event_base *base;
@@ -56,5 +56,7 @@ ssize_t dial_recv(struct dial *d, char *p, size_t n);
 void dial_end(struct dial *d);
 /* The peer said goodbye (closure alert): the end is no accident (RFC 9112 9.8). */
 bool dial_farewell(const struct dial *d);
+/* A constant sentence on the fatal alert of TLS that came on an open connection; NULL: none. */
+const char *dial_alert(const struct dial *d);
 
 #endif

@@ -7,6 +7,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/origin/fetch_inside.h"
+#include "proxy/origin/origin_inside.h"
 
 #include <assert.h>
 #include <event2/event.h>
@@ -107,13 +108,18 @@ fetch_start(struct fetcher *fr, const struct fetch_request *r, const struct fetc
 	f->ctx = ctx;
 	f->to_head = str_eq(r->method, STR("HEAD"));
 	f->framing = f->to_head ? FRAMING_NONE : r->framing;
+	if (f->framing == FRAMING_CHUNKED && r->at_hand && atomic_load(&r->origin->old))
+		f->framing = FRAMING_LENGTH;
 	f->send_left = r->content_length;
 	bool upload = f->framing == FRAMING_CHUNKED ||
 		      (f->framing == FRAMING_LENGTH && r->content_length);
 	f->queue = upload ? QUEUE_UPLOAD : QUEUE_PLAIN;
 	f->repeatable = r->idempotent;
 	f->upgrade = r->upgrade;
-	f->refused = r->refused;
+	f->claim.refused = r->refused;
+	f->claim.share = r->share;
+	f->claim.group = r->group;
+	f->claim.place.route = r->route;
 	f->replays =
 		r->idempotent && r->framing == FRAMING_LENGTH && r->content_length <= REPLAY_BYTES;
 	f->start_us = now_us();
@@ -139,6 +145,23 @@ fetch_send_more(struct fetch *f)
 	fetch_check(f);
 	f->want_send = true;
 	fetch_todo_add(f);
+}
+
+void
+fetch_yield(struct fetch *f, bool asked)
+{
+	fetch_check(f);
+	f->site->yielding += !f->claim.yields;
+	f->claim.yields = asked ? YIELDS_ALL : YIELDS_PLACE;
+	fetch_todo_add(f);
+}
+
+void
+fetch_let_pause(struct fetch *f)
+{
+	assert(f->site->fetcher->turn == f && f->result.head_seen);
+	if (f->way == SPEAKS)
+		f->way = PAUSES;
 }
 
 void

@@ -16,8 +16,8 @@
  * Threads   a fetcher, its fetches and their callbacks live on one worker's thread.
  * Lifetime  from fetch_start until on_done has returned or fetch_cancel; then the pointer is dead.
  *           A fetcher must not be destroyed from within a callback of one of its fetches.
- * Order     no callback comes from within fetch_start, fetch_resume, fetch_send_more or
- *           fetch_cancel: they come from the event loop. All four may be called in any callback of
+ * Order     no callback comes from within fetch_start, fetch_resume, fetch_send_more, fetch_yield or
+ *           fetch_cancel: they come from the event loop. All five may be called in any callback of
  *           any fetch.
  * Files     a connection takes one descriptor, over TLS three (two are libcurl's); fetcher_create
  *           lets the process ignore SIGPIPE.
@@ -69,8 +69,9 @@ struct fetch_result {
 enum { FETCH_SEND_LATER = -1, FETCH_SEND_ABORT = -2 }; /* 0: end of body */
 
 struct fetch_events {
-	/* A 1xx other than 100 and 101, raw head; may be NULL. */
-	void (*on_interim)(void *ctx, struct str head);
+	/* A 1xx other than 100 and 101, without what is for the next hop alone; holds during the call. May
+	 * be NULL. */
+	void (*on_interim)(void *ctx, const struct response *rs);
 	/* The final head, read; holds during the call. May call fetch_cancel. */
 	void (*on_head)(void *ctx, const struct response *rs);
 	/* Body bytes. False: none taken; the fetch pauses and the same bytes come again after
@@ -84,6 +85,13 @@ struct fetch_events {
 	 * nor for the rest when the origin has answered in full before. Never for HEAD: its body is
 	 * not sent (RFC 9110 9.3.2). */
 	ptrdiff_t (*on_send)(void *ctx, char *p, size_t max);
+	/* May be NULL: 0. The client it is for, as a number: clients take turns where they wait for a
+	 * connection. Asked where that matters. */
+	uint64_t (*client)(void *ctx);
+	/* May be NULL: 0. How long no byte may come before its connection is better given to others, where these
+	 * wait and its client has more connections than they: most_ms at most, and 0: it may not be
+	 * ended. Asked where that matters. */
+	int64_t (*patience)(void *ctx, int64_t most_ms);
 	/* Exactly once, unless cancelled. */
 	void (*on_done)(void *ctx, const struct fetch_result *r);
 };
@@ -96,18 +104,34 @@ struct fetch_request {
 	struct str fields;    /* "Name: value\r\n" lines (serve/outgoing), well-formed; sent as they
 				 are */
 	enum framing framing; /* of the request's body: NONE, LENGTH, CHUNKED */
+	/* With LENGTH; with CHUNKED, if at_hand: all of the body is here already. An origin that is known to
+	 * speak HTTP/1.0 is sent no chunks (RFC 9112 6.1): what has no length ends as FETCH_NO_LENGTH. */
 	uint64_t content_length;
+	bool at_hand;
 	struct str
 		upgrade; /* the protocol to switch to, if the origin agrees (RFC 9110 7.8); empty:
 			     * none. Borrowed until on_done */
 	bool idempotent; /* may be sent once more when a kept connection turns out dead */
-	bool refused;	 /* nothing is asked: it ends as FETCH_QUEUE_FULL */
+	unsigned route;	 /* where those of one client take turns (fetch_events.client): a number */
+	/* The queue that it would wait in is full: if no connection is free, somebody who waits for the
+	 * same group and has more places than this client gives way, or this one ends as
+	 * FETCH_QUEUE_FULL. Not where fewer than share wait for the origin here. */
+	bool refused;
+	unsigned share;
+	const void *group;
 };
 /* Copies r. Never NULL; a failure to start arrives as on_done from the event loop. */
 struct fetch *fetch_start(struct fetcher *f, const struct fetch_request *r,
 			  const struct fetch_events *ev, void *ctx);
 void fetch_resume(struct fetch *f);    /* on_body will take bytes again */
 void fetch_send_more(struct fetch *f); /* on_send has bytes again */
-void fetch_cancel(struct fetch **f);   /* no further callback; sets *f to NULL */
+/* The client who asked may be gone, and nobody else waits for this. If it has to wait for a connection it ends as
+ * FETCH_YIELDED, and with asked also when others wait for the connection on which it was asked and no
+ * byte of an answer is here. */
+void fetch_yield(struct fetch *f, bool asked);
+/* In on_head: the answer may be silent for as long as its client likes to wait; read_timeout holds only where
+ * others wait for the connection, and then it ends as FETCH_HUNG. */
+void fetch_let_pause(struct fetch *f);
+void fetch_cancel(struct fetch **f); /* no further callback; sets *f to NULL */
 
 #endif

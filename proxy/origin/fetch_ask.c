@@ -17,7 +17,7 @@ void
 fetch_ask_head(struct fetch *f, const struct fetch_request *r)
 {
 	const struct origin *o = r->origin;
-	struct str host = o->host ? str_of(o->host) : r->host.n ? r->host : str_of(o->authority);
+	struct str host = origin_host(o, r->host);
 	struct buf *b = &f->out;
 	buf_add_str(b, r->method);
 	buf_add_lit(b, " ");
@@ -80,7 +80,7 @@ refill_tunnel(struct fetch *f)
 static void
 refill(struct fetch *f)
 {
-	if (f->tunnel) {
+	if (f->way == TUNNEL) {
 		refill_tunnel(f);
 		return;
 	}
@@ -109,6 +109,8 @@ refill(struct fetch *f)
 	}
 	assert((size_t)got <= max);
 	f->moved = f->result.body_taken = true;
+	if (f->waited_ms) /* what was there before says nothing of its pace */
+		f->claim.uploaded += (uint64_t)got;
 	if (f->framing == FRAMING_CHUNKED) {
 		frame_chunk(f, (size_t)got);
 		f->framing = got ? FRAMING_CHUNKED : FRAMING_NONE;
@@ -136,7 +138,7 @@ fetch_ask_push(struct fetch *f)
 			full = true;
 		} else {
 			fetch_state_move(&f->asks, ASK_DEAF);
-			if (f->tunnel)
+			if (f->way == TUNNEL)
 				fetch_hear_over(f, FETCH_TRUNCATED,
 						"the origin of a tunnel is gone");
 		}

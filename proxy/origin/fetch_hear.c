@@ -1,6 +1,7 @@
 /* fetch_hear.c - the response comes in, and how a fetch ends. */
 #include "proxy/base/clock.h"
 #include "proxy/origin/fetch_inside.h"
+#include "proxy/origin/origin_inside.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,7 +25,8 @@ offer(struct fetch *f, struct str data)
 		return true;
 	fetch_state_move(&f->hears, HEAR_PAUSED);
 	pool_stall(f->lane);
-	fetch_site_call_next(f->site); /* slow readers must not keep others from the origin */
+	fetch_site_patience(
+		f->site); /* slow readers must not keep others from the origin for long */
 	return false;
 }
 
@@ -45,12 +47,25 @@ hold(struct fetch *f, struct str data, struct str rest)
 static void
 begin_tunnel(struct fetch *f)
 {
-	f->tunnel = true;
+	f->way = TUNNEL;
 	f->repeatable = false;
 	if (f->asks == ASK_SENT)
 		fetch_state_move(&f->asks, ASK_LATER);
 	pool_set_apart(f->lane);
 	fetch_site_call_next(f->site);
+}
+
+/* Seldom written, for all workers read what lies beside it. What stands before an origin may refuse
+ * requests by words of its own. */
+static void
+note_version(const struct fetch *f)
+{
+	struct origin *o = (struct origin *)(uintptr_t)f->site->pool.origin;
+	const struct response *rs = &f->reply.response;
+	bool old = rs->minor == 0;
+	if (old != atomic_load_explicit(&o->old, memory_order_relaxed) &&
+	    (!old || rs->status < 400))
+		atomic_store_explicit(&o->old, old, memory_order_relaxed);
 }
 
 /* Reads in until it is used up or the fetch pauses, is cancelled or over. */
@@ -66,11 +81,12 @@ take(struct fetch *f, struct str in)
 			return;
 		case REPLY_INTERIM:
 			if (f->ev.on_interim)
-				f->ev.on_interim(f->ctx, buf_str(&f->reply.head));
+				f->ev.on_interim(f->ctx, &f->reply.response);
 			break;
 		case REPLY_HEAD:
 			f->result.head_seen = true;
 			fetch_state_move(&f->hears, HEAR_BODY);
+			note_version(f);
 			if (f->reply.switched)
 				begin_tunnel(f);
 			f->ev.on_head(f->ctx, &f->reply.response);
@@ -116,12 +132,13 @@ may_try_again(const struct fetch *f)
 static bool
 ends_one_way(const struct fetch *f)
 {
-	return f->tunnel && (f->asks == ASK_WRITING || f->asks == ASK_LATER);
+	return f->way == TUNNEL && (f->asks == ASK_WRITING || f->asks == ASK_LATER);
 }
 
 static void
 connection_ended(struct fetch *f, const char *how)
 {
+	const char *alert = lane_alert(f->lane);
 	bool well = f->reply.phase == REPLY_IN_REST && !how && lane_ended_well(f->lane);
 	if (well && ends_one_way(f)) {
 		fetch_state_move(&f->hears, HEAR_ENDED);
@@ -140,11 +157,14 @@ connection_ended(struct fetch *f, const char *how)
 		fetch_hear_over(f, FETCH_CLOSED,
 				"the origin closed the connection within the head");
 	else if (f->asks == ASK_DEAF)
-		fetch_hear_over(f, FETCH_SEND,
-				"the origin closed the connection before the request was out");
+		fetch_hear_over(
+			f, FETCH_SEND,
+			alert ? alert
+			      : "the origin closed the connection before the request was out");
 	else
 		fetch_hear_over(f, FETCH_CLOSED,
-				"the origin closed the connection without an answer");
+				alert ? alert
+				      : "the origin closed the connection without an answer");
 }
 
 void

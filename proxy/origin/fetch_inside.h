@@ -18,6 +18,7 @@
 #include "proxy/base/buf.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/origin/fetch_state.h"
+#include "proxy/origin/line.h"
 #include "proxy/origin/pool.h"
 #include "proxy/origin/reply.h"
 
@@ -35,11 +36,15 @@ TAILQ_HEAD(todo, fetch);
 struct site { /* an origin as this worker uses it */
 	struct pool pool;
 	struct fetcher *fetcher;
-	struct todo waiting[QUEUES]; /* for a lane, the oldest first */
-	unsigned uploading;	     /* fetches that have a lane and a body still to send */
-	unsigned users;		     /* fetches that are not over */
-	bool retired;		     /* its connections are not kept */
-	struct event patience;	     /* when that one has waited too long */
+	struct line lines[QUEUES]; /* for a lane */
+	struct todo waiting;	   /* all of them, the oldest first */
+	unsigned waiting_count;
+	bool uploads_turn;     /* where both lines have somebody who may go */
+	unsigned yielding;     /* fetches of fetch_yield that are not over */
+	unsigned uploading;    /* fetches that have a lane and a body still to send */
+	unsigned users;	       /* fetches that are not over */
+	bool retired;	       /* its connections are not kept */
+	struct event patience; /* when the oldest has waited too long */
 	LIST_ENTRY(site) next;
 };
 
@@ -57,6 +62,15 @@ struct fetcher {
 	struct field fields[FIELDS_MAX]; /* the same, of a head */
 };
 
+struct claim {			 /* on a place in the queue: see struct fetch_request */
+	struct line_place place; /* in site->lines, while it waits */
+	const void *group;
+	uint64_t uploaded; /* bytes of a body, since the caller was first waited for */
+	unsigned share;
+	bool refused, known;				      /* known: the client was asked for */
+	enum { YIELDS_NOT, YIELDS_PLACE, YIELDS_ALL } yields; /* see fetch_yield */
+};
+
 struct fetch {
 	/* kept when the fetch is over and another takes the struct */
 	struct buf out;	 /* the request's head, then pieces of its body, on their way */
@@ -65,6 +79,7 @@ struct fetch {
 	/* zeroed for each */
 	TAILQ_ENTRY(fetch) link; /* in site->waiting or fetcher->spare */
 	TAILQ_ENTRY(fetch) todo_link;
+	struct claim claim;
 	struct site *site;
 	struct lane *lane;  /* while it has one */
 	struct str upgrade; /* borrowed from the caller */
@@ -77,11 +92,14 @@ struct fetch {
 	enum framing framing;
 	uint64_t send_left; /* of a body with a known length */
 	bool to_head;
-	bool tunnel;	 /* protocols were switched: bytes both ways, without end or framing */
+	enum {
+		SPEAKS, /* its next byte is due within read_timeout */
+		PAUSES, /* fetch_let_pause */
+		TUNNEL	/* protocols were switched: bytes both ways, without end or framing */
+	} way;
 	bool repeatable; /* may be sent once more, from its first byte: nothing of it is gone */
 	bool replays;	 /* a small body stays behind the head in out, to be sent again */
 
-	bool refused;		     /* it has nothing to do but to say so */
 	bool listed;		     /* in todo */
 	bool uploading;		     /* is counted in site->uploading */
 	bool want_resume, want_send; /* what todo is about, once it has a lane */
@@ -112,19 +130,37 @@ void fetch_spare_free(struct fetcher *fr);
 void fetch_todo_add(struct fetch *f);
 void fetch_todo_remove(struct fetch *f);
 
-/* fetch_site.c: made when it is first asked for; on_patience is for the
- * one who waits the longest. */
+/* fetch_site.c: made when it is first asked for; on_patience is for the one who waits the longest. */
 struct site *fetch_site_of(struct fetcher *fr, const struct origin *o,
 			   const struct lane_owner *owner, event_callback_fn on_patience);
 void fetch_site_destroy(struct site *s);
 void fetch_site_retire(struct site *s);
 bool fetch_site_may_upload(const struct site *s);
-/* The oldest of the waiting fetches that may go when a connection is free; NULL: none. */
+/* It has the next turn of those that may go when a connection is free; NULL: there is none. */
 struct fetch *fetch_site_next(const struct site *s, bool uploads);
+/* The queue is full: the newest of the client who has most places in it, and more than f's would have;
+ * NULL: f is the one who gives way. */
+struct fetch *fetch_site_longest(const struct site *s, struct fetch *f);
 void fetch_site_call_next(struct site *s);
-void fetch_site_patience(struct site *s); /* sets the timer */
+void fetch_site_patience(struct site *s); /* sets the timer, if somebody waits */
+/* A fetch whose connection is better given to those who wait, because of fetch_yield, or because its
+ * caller takes nothing; NULL: there is none. */
+struct fetch *fetch_site_yields(const struct site *s);
+struct fetch *fetch_site_stalled(const struct site *s);
+/* How many connections clients have; a number stands for a few of them. */
+struct crowds {
+	unsigned of[256];
+};
+void fetch_site_count(const struct site *s, struct crowds *c);
+/* The same for the first request of the client whose turn is the nth of those in that line, because no byte
+ * comes from the origin, or few of the request's body from the caller, and its client has two connections
+ * more than who waits. In c that one has it from then on. False: fewer wait. */
+bool fetch_site_hung(const struct site *s, enum queue line, unsigned nth, struct crowds *c,
+		     struct fetch **out);
+/* The same for one that may be silent, and has been for longer than another may be. */
+struct fetch *fetch_site_silent(const struct site *s);
 void fetch_queue_enter(struct fetch *f);
-void fetch_queue_leave(struct fetch *f);
+void fetch_queue_leave(struct fetch *f, bool goes); /* goes: it was its turn */
 void fetch_upload_over(struct fetch *f); /* its body is out, or it ends: another may begin */
 void fetch_lane_return(struct fetch *f); /* kept for the next, or closed */
 

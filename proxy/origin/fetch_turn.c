@@ -10,6 +10,10 @@
 #include <assert.h>
 #include <event2/event.h>
 
+/* So many connections are closed at once where clients take nothing and others wait, or origins say
+ * nothing; for so many clients, in the order of their turns, it is asked then. */
+enum { ROOM_AT_ONCE = 16, CLIENTS_AT_ONCE = 64 };
+
 static const struct {
 	int status;
 	const char *word;
@@ -41,7 +45,7 @@ fetch_turn_leave(struct fetch *f)
 	bool called =
 		f->asks == ASK_QUEUED && f->listed; /* to a lane, which is now the next one's */
 	fetch_todo_remove(f);
-	fetch_queue_leave(f);
+	fetch_queue_leave(f, false);
 	fetch_upload_over(f);
 	if (f->lane)
 		fetch_lane_return(f);
@@ -51,6 +55,7 @@ fetch_turn_leave(struct fetch *f)
 	fetch_state_move(&f->hears, HEAR_LEFT);
 	fr->active--;
 	f->site->users--;
+	f->site->yielding -= f->claim.yields != YIELDS_NOT;
 	fetch_spare(f);
 }
 
@@ -108,7 +113,7 @@ static bool
 waits_for_caller(const struct fetch *f)
 {
 	bool last_words = f->hears == HEAR_ENDED && f->asks == ASK_WRITING;
-	return f->hears == HEAR_PAUSED || f->asks == ASK_LATER || (f->tunnel && !last_words);
+	return f->hears == HEAR_PAUSED || f->asks == ASK_LATER || (f->way == TUNNEL && !last_words);
 }
 
 /* After each turn: how long the caller was waited for is no time of the origin's. */
@@ -150,6 +155,8 @@ deadline(const struct fetch *f)
 	if (waits_for_caller(f))
 		return 0;
 	int64_t next = next_deadline(f), total = total_deadline(f);
+	if (f->way == PAUSES && f->asks == ASK_SENT)
+		return total;
 	return total && total < next ? total : next;
 }
 
@@ -175,16 +182,67 @@ on_wake(struct lane *l)
 				: "not a byte from the origin within read_timeout");
 }
 
+/* The connection of one that may be in vain is closed for those who wait. */
+static void
+make_room(struct site *s)
+{
+	struct fetch *f = fetch_site_yields(s);
+	if (f)
+		give_up(f, FETCH_YIELDED, "its client has stopped sending, and others wait");
+}
+
+static void
+take_from_stalled(struct site *s)
+{
+	struct fetch *f;
+	for (unsigned n = s->waiting_count < ROOM_AT_ONCE ? s->waiting_count : ROOM_AT_ONCE;
+	     n && (f = fetch_site_stalled(s)); n--)
+		give_up(f, FETCH_STALLED, "its client takes nothing, and others wait");
+}
+
+/* One at most for each client who waits, as far as that one has fewer connections. */
+static void
+take_from_hung(struct site *s)
+{
+	struct crowds crowds;
+	struct fetch *f;
+	unsigned room = ROOM_AT_ONCE;
+	if (s->waiting_count)
+		fetch_site_count(s, &crowds);
+	for (int line = 0; line < QUEUES; line++)
+		for (unsigned n = 0; room && n < CLIENTS_AT_ONCE; n++) {
+			if (!fetch_site_hung(s, (enum queue)line, n, &crowds, &f))
+				break;
+			if (f)
+				give_up(f, FETCH_HUNG,
+					"nothing came for long, and clients with fewer requests wait");
+			room -= f != NULL;
+		}
+}
+
+static void
+take_from_silent(struct site *s)
+{
+	struct fetch *f;
+	for (unsigned n = s->waiting_count < ROOM_AT_ONCE ? s->waiting_count : ROOM_AT_ONCE;
+	     n && (f = fetch_site_silent(s)); n--)
+		give_up(f, FETCH_HUNG,
+			"it was silent for longer than read_timeout, and others wait");
+}
+
 void
 fetch_turn_patience(evutil_socket_t fd, short what, void *arg)
 {
 	struct site *s = arg;
-	struct fetch *f = fetch_site_next(s, true);
+	struct fetch *f = TAILQ_FIRST(&s->waiting);
 	(void)fd;
 	(void)what;
 	if (f && f->queued_us + s->pool.origin->connect_timeout_ms * 1000 <= now_us())
 		give_up(f, FETCH_QUEUE_TIMEOUT,
 			"all connections to the origin were busy for connect_timeout");
+	take_from_stalled(s);
+	take_from_hung(s);
+	take_from_silent(s);
 	fetch_site_patience(s);
 }
 
@@ -202,7 +260,7 @@ turn_of(struct fetch *f)
 static void
 take_lane(struct fetch *f, struct lane *l)
 {
-	fetch_queue_leave(f);
+	fetch_queue_leave(f, true);
 	fetch_state_move(&f->asks, ASK_DIALING);
 	f->lane = l;
 	l->user = f;
@@ -211,8 +269,7 @@ take_lane(struct fetch *f, struct lane *l)
 		lane_wake_at(l, deadline(f));
 }
 
-/* On a new connection, never a kept one. Where readers that paused have come back, there may be
- * more connections than are allowed, and it waits like anybody. */
+/* On a new connection, never a kept one: there is one, as the dead one takes no place any more. */
 static void
 try_again(struct fetch *f)
 {
@@ -221,13 +278,9 @@ try_again(struct fetch *f)
 	f->out_sent = 0;
 	pool_close(dead);
 	struct lane *l = pool_open(&f->site->pool);
-	if (l) {
-		l->fed = f->queue == QUEUE_UPLOAD; /* as pool_take does */
-		take_lane(f, l);
-		return;
-	}
-	fetch_upload_over(f);
-	fetch_queue_enter(f);
+	assert(l);
+	l->fed = f->queue == QUEUE_UPLOAD; /* as pool_take does */
+	take_lane(f, l);
 }
 
 /* After every turn: what has come of it? f may be gone afterwards. */
@@ -305,22 +358,53 @@ const struct lane_owner fetch_turn_owner = {.on_open = on_open,
 					    .on_writable = on_writable,
 					    .on_wake = on_wake};
 
+/* It would have to wait, and as many as may are under way or waiting already. f may be gone then. */
+static bool
+is_refused(struct fetch *f)
+{
+	struct site *s = f->site;
+	if (!f->claim.refused)
+		return false;
+	f->claim.refused = false;
+	if (s->waiting_count < f->claim.share)
+		return false;
+	struct fetch *longest = fetch_site_longest(s, f);
+	give_up(longest ? longest : f, FETCH_QUEUE_FULL,
+		longest ? "its client has the most requests in a queue that is full"
+			: "as many requests as may are under way or waiting already");
+	return !longest;
+}
+
+/* f may be gone then. */
+static bool
+yields_place(struct fetch *f)
+{
+	if (!f->claim.yields)
+		return false;
+	give_up(f, FETCH_YIELDED, "its client has stopped sending, and all connections are busy");
+	return true;
+}
+
 static void
 begin(struct fetch *f)
 {
 	struct site *s = f->site;
 	bool upload = f->queue == QUEUE_UPLOAD, waited = f->asks == ASK_QUEUED;
-	if (f->refused) {
-		give_up(f, FETCH_QUEUE_FULL,
-			"as many requests as may are under way or waiting already");
+	if (!waited && f->framing == FRAMING_CHUNKED && atomic_load(&s->pool.origin->old)) {
+		give_up(f, FETCH_NO_LENGTH, "it speaks HTTP/1.0, and the length is not known");
 		return;
 	}
-	bool blocked = upload && !fetch_site_may_upload(s);
-	struct lane *l = blocked ? NULL : pool_take(&s->pool, upload, f->repeatable);
+	bool may_upload = fetch_site_may_upload(s), blocked = upload && !may_upload;
+	/* A connection that came free is theirs who wait, not of who comes just then. */
+	bool behind = !waited && fetch_site_next(s, may_upload);
+	struct lane *l = blocked || behind ? NULL : pool_take(&s->pool, upload, f->repeatable);
 	if (!l) {
+		if (yields_place(f) || is_refused(f))
+			return;
 		fetch_queue_enter(f);
-		if (waited && blocked)
-			fetch_site_call_next(s); /* the one without a body */
+		if (behind || (waited && blocked)) /* the one without a body */
+			fetch_site_call_next(s);
+		make_room(s);
 		return;
 	}
 	f->uploading = upload;
@@ -340,8 +424,11 @@ carry_on(struct fetch *f)
 	bool resume = f->want_resume && f->hears == HEAR_PAUSED;
 	bool send = f->want_send && f->asks == ASK_LATER;
 	f->want_resume = f->want_send = false;
-	if (!resume && !send)
+	if (!resume && !send) {
+		if (f->claim.yields)
+			make_room(f->site);
 		return;
+	}
 	turn_of(f);
 	f->moved = true; /* the origin's time starts anew */
 	if (send) {
@@ -350,7 +437,7 @@ carry_on(struct fetch *f)
 	}
 	if (resume && goes_on(f)) {
 		fetch_state_move(&f->hears, HEAR_BODY);
-		if (!f->tunnel)
+		if (f->way != TUNNEL)
 			pool_move_on(f->lane);
 		fetch_hear_held(f);
 		if (f->hears == HEAR_BODY)

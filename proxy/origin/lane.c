@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What must be true between two events. O(1). */
+/* These must hold between two events. O(1). */
 static void
 check(const struct lane *l)
 {
@@ -102,6 +102,12 @@ bool
 lane_ended_well(const struct lane *l)
 {
 	return !l->dial || dial_farewell(l->dial);
+}
+
+const char *
+lane_alert(const struct lane *l)
+{
+	return l->dial ? dial_alert(l->dial) : NULL;
 }
 
 static void

@@ -62,7 +62,7 @@ ssize_t lane_recv(struct lane *l, char *p, size_t n);
 bool lane_may_have_more(const struct lane *l, size_t got, size_t room);
 /* Nothing more is sent; what the origin says is still read. */
 void lane_end(struct lane *l);
-/* Which calls the owner wants: on_readable, on_writable. */
+/* The owner wants these calls: on_readable, on_writable. */
 void lane_watch(struct lane *l, bool read, bool write);
 /* on_readable comes in any case, soon: bytes may be here already. */
 void lane_read_now(struct lane *l);
@@ -71,6 +71,7 @@ void lane_read_now(struct lane *l);
 bool lane_is_clean(const struct lane *l);
 /* At the end: was it meant, or may bytes be missing? Known only over TLS. */
 bool lane_ended_well(const struct lane *l);
+const char *lane_alert(const struct lane *l); /* dial_alert */
 void lane_wake_at(struct lane *l, int64_t at_ms);
 
 #endif

@@ -76,11 +76,14 @@ out:
 	return wrong;
 }
 
+/* With a port or without. */
 static bool
 is_address(const char *host)
 {
 	struct in_addr a;
-	return host[0] == '[' || inet_pton(AF_INET, host, &a) == 1;
+	char text[INET_ADDRSTRLEN];
+	snprintf(text, sizeof text, "%.*s", (int)strcspn(host, ":"), host);
+	return host[0] == '[' || inet_pton(AF_INET, text, &a) == 1;
 }
 
 static char *say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -157,6 +160,21 @@ is_usual_port(const struct place *p)
 	return strcmp(p->port, strcmp(p->scheme, "http") == 0 ? "80" : "443") == 0;
 }
 
+static char *
+authority_of(const struct place *p)
+{
+	return is_usual_port(p) ? mem_strdup(p->host) : say("%s:%s", p->host, p->port);
+}
+
+char *
+origin_own_host(const char *url)
+{
+	struct place p = {0};
+	char *host = is_unix(url) || place_parse(url, &p) ? NULL : authority_of(&p);
+	place_fini(&p);
+	return host;
+}
+
 static void
 set_limits(struct origin *o, const struct origin_options *opt)
 {
@@ -213,6 +231,11 @@ read_files(struct origin *o, const struct origin_options *opt, char *err, size_t
 	char why[512];
 	if (origin_tls_open(&o->files, opt, &setting, why, sizeof why) == 0)
 		return 0;
+	if (opt->lenient) {
+		origin_tls_trust_none(&o->files);
+		o->insecure = false;
+		return 0;
+	}
 	snprintf(err, err_bytes, "origin '%s': %s: %s", opt->url, setting, why);
 	return -1;
 }
@@ -238,7 +261,7 @@ origin_create(const struct origin_options *opt, char *err, size_t err_bytes)
 	set_limits(o, opt);
 	o->server_name = opt->server_name ? mem_strdup(opt->server_name) : NULL;
 	find_way(o, &p);
-	o->authority = is_usual_port(&p) ? mem_strdup(p.host) : say("%s:%s", p.host, p.port);
+	o->authority = authority_of(&p);
 	if (o->tls && read_files(o, opt, err, err_bytes))
 		origin_destroy(&o);
 	else
@@ -268,22 +291,26 @@ origin_destroy(struct origin **po)
 	free(o);
 }
 
+struct str
+origin_host(const struct origin *o, struct str client)
+{
+	return o->host ? str_of(o->host) : client.n ? client : str_of(o->authority);
+}
+
 const char *
 origin_url(const struct origin *o)
 {
 	return o->url;
 }
 
-_Static_assert((int)ORIGIN_ADDRESSES_MOST == (int)ADDRESSES_MOST, "all of them have room");
-
 int
-origin_addresses(const struct origin *o, unsigned char out[ORIGIN_ADDRESSES_MOST][16])
+origin_addresses(const struct origin *o, unsigned char out[ORIGIN_ADDRESSES_TOLD][16])
 {
-	struct ip found[ADDRESSES_MOST];
+	struct ip found[ORIGIN_ADDRESSES_TOLD];
 	if (!o->addresses)
 		return -1;
-	unsigned n = addresses_list(o->addresses, found);
-	for (unsigned i = 0; i < n; i++)
+	unsigned n = addresses_list(o->addresses, found, ORIGIN_ADDRESSES_TOLD);
+	for (unsigned i = 0; i < n && i < ORIGIN_ADDRESSES_TOLD; i++)
 		memcpy(out[i], found[i].bytes, sizeof found[i].bytes);
 	return (int)n;
 }

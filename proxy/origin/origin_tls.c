@@ -181,6 +181,15 @@ origin_tls_open(struct origin_tls *t, const struct origin_options *o, const char
 }
 
 void
+origin_tls_trust_none(struct origin_tls *t)
+{
+	origin_tls_close(t);
+	t->trust = X509_STORE_new();
+	if (!t->trust)
+		abort();
+}
+
+void
 origin_tls_use(const struct origin_tls *t, SSL_CTX *ctx)
 {
 	if (t->trust)

@@ -32,6 +32,8 @@ struct origin_tls {
  * closed in any case. */
 int origin_tls_open(struct origin_tls *t, const struct origin_options *o, const char **setting,
 		    char *err, size_t err_bytes);
+/* No connection is safe from here on, whatever was read. */
+void origin_tls_trust_none(struct origin_tls *t);
 /* Whether these options would read the same files, none of which was changed since. */
 bool origin_tls_is(const struct origin_tls *t, const struct origin_options *o);
 /* Puts all of it in the context of one connection, which takes references. */

@@ -7,9 +7,9 @@
 #include <event2/event.h>
 
 /* Origins close idle connections after 60 to 75 s as a rule; ours go first. */
-enum { STALLED_TIMES = 16, IDLE_MS = 55 * 1000 };
+enum { IDLE_MS = 55 * 1000 };
 
-/* What must be true between any two calls; O(1). */
+/* These must hold between any two calls; O(1). */
 static void
 check(const struct pool *p)
 {
@@ -43,8 +43,7 @@ pool_fini(struct pool *p)
 struct lane *
 pool_open(struct pool *p)
 {
-	unsigned most = p->origin->max_connections;
-	if (p->count - p->stalled >= most || (p->count - p->apart) / STALLED_TIMES >= most)
+	if (p->count - p->apart >= p->origin->max_connections)
 		return NULL;
 	struct lane *l = lane_open(&p->dials, p->owner);
 	l->pool = p;

@@ -19,7 +19,7 @@ struct pool {
 	struct lane_list lanes;	   /* all */
 	unsigned count;		   /* of all */
 	unsigned edition;	   /* of the origin's addresses, when it was swept last */
-	unsigned stalled; /* of them, waiting for a slow reader: they cost the origin nothing */
+	unsigned stalled; /* of them, waiting for a slow reader: others may be given their place */
 	unsigned apart;	  /* of those, tunnels: others bound them */
 };
 
@@ -43,8 +43,7 @@ struct lane *pool_open(struct pool *p); /* never a kept one */
 /* Back from use: kept for the next, or closed, when its address is no longer the origin's. */
 void pool_keep(struct lane *l);
 void pool_close(struct lane *l);
-/* Its reader takes nothing for now / takes again: max_connections counts those that move, all
- * together may be 16 times as many. */
+/* Its reader takes nothing for now / takes again. */
 void pool_stall(struct lane *l);
 void pool_move_on(struct lane *l);
 /* It carries another protocol from now on, and takes no place, for as long as it is open. */

@@ -115,32 +115,20 @@ begin_next_head(struct reply *r)
 	r->head_bytes = head_bytes;
 }
 
-/* The heads of 1xx are passed on as bytes: each line ends in CR LF, whatever it ended in here. */
+/* A 1xx has no body that its fields could speak of (RFC 9110 7.6.1, 8.6), and goes on without what is for the
+ * next hop alone. */
 static void
-rewrite_head(struct reply *r)
+drop_fields(struct fields *f)
 {
-	const struct response *rs = &r->response;
+	const struct fields all = *f;
 	struct fields_listed listed;
-	struct buf b = {0};
-	fields_read_listed(&rs->fields, &listed);
-	buf_add_lit(&b, "HTTP/1.1 ");
-	buf_add_u64(&b, (uint64_t)rs->status);
-	buf_add_lit(&b, " ");
-	buf_add_str(&b, rs->reason);
-	buf_add_lit(&b, "\r\n");
-	for (unsigned i = 0; i < rs->fields.n; i++) {
-		/* What is for the next hop alone, or speaks of a body (RFC 9110 7.6.1, 8.6). */
-		if (((fields_hop_by_hop | FIELD_BIT(CONTENT_LENGTH)) &
-		     field_bit(rs->fields.v[i].id)) ||
-		    fields_is_listed(&listed, i))
-			continue;
-		buf_add_str(&b, rs->fields.v[i].name);
-		buf_add_lit(&b, ": ");
-		buf_add_str(&b, rs->fields.v[i].value);
-		buf_add_lit(&b, "\r\n");
-	}
-	buf_fini(&r->head);
-	r->head = b;
+	fields_read_listed(&all, &listed);
+	f->n = 0;
+	f->present = 0;
+	for (unsigned i = 0; i < all.n; i++)
+		if (!((fields_hop_by_hop | FIELD_BIT(CONTENT_LENGTH)) & field_bit(all.v[i].id)) &&
+		    !fields_is_listed(&listed, i))
+			fields_add(f, all.v[i].name, all.v[i].value);
 }
 
 /* RFC 9112 5.1 lets a proxy remove spaces between a name and its colon. Who reads such a name
@@ -196,7 +184,7 @@ end_head(struct reply *r, const char **why)
 	r->interim = true;
 	if (r->response.status == 100)
 		return REPLY_MORE;
-	rewrite_head(r);
+	drop_fields(&r->response.fields);
 	return REPLY_INTERIM;
 }
 

@@ -19,8 +19,7 @@
 enum reply_phase { REPLY_IN_HEAD, REPLY_IN_LENGTH, REPLY_IN_CHUNKS, REPLY_IN_REST, REPLY_OVER };
 
 struct reply {
-	/* As received, with the empty line; a 1xx is rewritten: CR LF, no empty line. */
-	struct buf head;
+	struct buf head;   /* as received, with the empty line */
 	size_t scanned;	   /* of it, for its end */
 	size_t head_bytes; /* read, of all heads */
 	enum reply_phase phase;
@@ -38,12 +37,12 @@ struct reply {
 };
 
 enum reply_step {
-	REPLY_MORE,    /* all input is read; the response goes on */
-	REPLY_INTERIM, /* head is that of a 1xx other than 100; another follows */
-	REPLY_HEAD,    /* head is the one that answers the request */
-	REPLY_BODY,    /* *data is the next piece of the body, a view of the input */
-	REPLY_END,     /* that was its last byte */
-	REPLY_REFUSED  /* *why is a sentence */
+	REPLY_MORE, /* all input is read; the response goes on */
+	REPLY_INTERIM, /* head is that of a 1xx other than 100, response has what is to go on; another follows */
+	REPLY_HEAD,   /* head is the one that answers the request */
+	REPLY_BODY,   /* *data is the next piece of the body, a view of the input */
+	REPLY_END,    /* that was its last byte */
+	REPLY_REFUSED /* *why is a sentence */
 };
 
 /* fields are the caller's, used by reply_read and by r->response until the next read; upgrade, until

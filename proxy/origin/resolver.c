@@ -33,7 +33,7 @@ struct hint {
 	struct hint *next;
 	char *name;
 	unsigned n;
-	struct ip at[ADDRESSES_MOST];
+	struct ip at[RESOLVER_HINT_MOST];
 };
 
 struct resolver {
@@ -294,11 +294,7 @@ struct resolver *
 resolver_create(resolver_ask_fn *ask, int64_t every_ms)
 {
 	struct resolver *r = NEW(struct resolver);
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&r->change, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_condition_init(&r->change);
 	pthread_mutex_init(&r->lock, NULL);
 	r->ask = ask ? ask : ask_system;
 	r->every_ms = every_ms;
@@ -322,7 +318,7 @@ void
 resolver_hint(struct resolver *r, const char *name, const struct ip *at, unsigned n)
 {
 	struct hint *h = NEW(struct hint);
-	assert(n > 0 && n <= ADDRESSES_MOST);
+	assert(n > 0 && n <= RESOLVER_HINT_MOST);
 	h->name = mem_strdup(name);
 	h->n = n;
 	memcpy(h->at, at, n * sizeof *at);

@@ -26,7 +26,8 @@ typedef unsigned resolver_ask_fn(const char *name, struct ip out[ADDRESSES_MOST]
 struct resolver *resolver_create(resolver_ask_fn *ask, int64_t every_ms);
 /* From the next lookup of each name on. */
 void resolver_every(struct resolver *r, int64_t every_ms);
-/* Where another process found a name: used until it is looked up, if somebody takes it from now on. */
+/* Another process found a name there: used until it is looked up, if somebody takes it from now on. */
+enum { RESOLVER_HINT_MOST = 16 };
 void resolver_hint(struct resolver *r, const char *name, const struct ip *at, unsigned n);
 /* The addresses of a name, the same for all who take it; they are looked up until the last of them
  * destroys them. */

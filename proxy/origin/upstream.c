@@ -22,6 +22,13 @@ name_of(const char *url)
 	return h;
 }
 
+static uint16_t
+mark_of(uint64_t name)
+{
+	uint16_t mark = (uint16_t)(name ^ name >> 16 ^ name >> 32 ^ name >> 48);
+	return mark ? mark : 1;
+}
+
 static unsigned
 weight_of(const struct upstream_server *s)
 {
@@ -43,6 +50,7 @@ upstream_create(const struct upstream_options *o, const struct upstream_server *
 	u->balance = o->balance;
 	u->retries = o->retries;
 	u->most = o->most;
+	u->share = o->share;
 	u->count = count;
 	u->checks = o->checks;
 	u->checks.path = o->checks.path ? mem_strdup(o->checks.path) : NULL;
@@ -51,6 +59,7 @@ upstream_create(const struct upstream_options *o, const struct upstream_server *
 		struct member *m = &u->members[i];
 		m->origin = servers[i].origin;
 		m->name = name_of(origin_url(m->origin));
+		m->mark = mark_of(m->name);
 		m->number = servers[i].number;
 		m->weight = weight_of(&servers[i]);
 		m->backup = servers[i].backup;
@@ -106,8 +115,8 @@ upstream_is(const struct upstream *u, const struct upstream_options *o,
 	    const struct upstream_server *servers, unsigned count)
 {
 	bool same = strcmp(u->name, o->name) == 0 && u->balance == o->balance &&
-		    u->retries == o->retries && u->most == o->most && u->count == count &&
-		    are_checks(&u->checks, &o->checks);
+		    u->retries == o->retries && u->most == o->most && u->share == o->share &&
+		    u->count == count && are_checks(&u->checks, &o->checks);
 	for (unsigned i = 0; same && i < count; i++) {
 		const struct member *m = &u->members[i];
 		same = m->origin == servers[i].origin && m->number == servers[i].number &&
@@ -126,11 +135,15 @@ static void
 learn_member(struct upstream *u, struct member *m, const struct member *was)
 {
 	unsigned held = atomic_load_explicit(&u->held, memory_order_relaxed);
-	COPY(m, was, failures);
+	outlier_copy(&m->outlier, &was->outlier);
+	usual_copy(&m->usual, &was->usual);
+	COPY(m, was, failing);
+	COPY(m, was, said);
+	COPY(m, was, said_ms);
 	COPY(m, was, why);
 	COPY(m, was, returned_ms);
 	COPY(m, was, answered_ms);
-	COPY(m, was, usual_us);
+	COPY(m, was, probed_by);
 	if (u->checks.path) {
 		COPY(m, was, unwell);
 		COPY(m, was, check_why);
@@ -152,7 +165,7 @@ upstream_learn_from(struct upstream *u, const struct upstream *before)
 				learn_member(u, &u->members[i], &before->members[k]);
 }
 
-/* What must be true of a try whose turn it is. */
+/* These must hold of a try whose turn it is. */
 static void
 check(const struct upstream *u, const struct upstream_try *t)
 {
@@ -174,6 +187,12 @@ upstream_number(const struct upstream *u, const struct upstream_try *t)
 	return u->members[t->current].number;
 }
 
+uint16_t
+upstream_mark(const struct upstream *u, const struct upstream_try *t)
+{
+	return u->members[t->current].mark;
+}
+
 unsigned
 upstream_count(const struct upstream *u)
 {
@@ -185,6 +204,22 @@ upstream_server_origin(const struct upstream *u, unsigned i)
 {
 	assert(i < u->count);
 	return u->members[i].origin;
+}
+
+unsigned
+upstream_share(const struct upstream *u)
+{
+	return u->share;
+}
+
+struct str
+upstream_host(const struct upstream *u, struct str client)
+{
+	struct str host = origin_host(u->members[0].origin, client);
+	for (unsigned i = 1; i < u->count; i++)
+		if (!str_ieq(host, origin_host(u->members[i].origin, client)))
+			return STR("");
+	return host;
 }
 
 const char *
@@ -225,11 +260,11 @@ may_ask(const struct upstream *u, const struct upstream_try *t, unsigned i, bool
 	return m->backup == backup && !(t->tried >> i & 1) && !held_of(m);
 }
 
-/* To find out whether it is back. A request that is refused asks nobody, so it does not. */
+/* To find out whether it is back. A request that may be refused perhaps asks nobody, so it does not. */
 static bool
 wins_probe(struct upstream_try *t, struct member *m, int64_t now_ms)
 {
-	return !t->refused && upstream_wins_probe(m, now_ms);
+	return !t->refused && upstream_wins_probe(m, t->from, now_ms);
 }
 
 /* In order, one whose time is up is asked when it is its turn. */
@@ -294,10 +329,27 @@ take_held(struct upstream *u, struct upstream_try *t)
 	return true;
 }
 
+/* The one that has what is asked for. */
+static bool
+take_home(struct upstream *u, struct upstream_try *t, bool in_order)
+{
+	for (unsigned i = 0; t->home && i < u->count; i++) {
+		const struct member *m = &u->members[i];
+		bool may = t->stays || (!in_order && !m->backup);
+		if (m->mark == t->home && may && may_ask(u, t, i, m->backup)) {
+			take(u, t, i, false);
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool
 pick(struct upstream *u, struct upstream_try *t, int64_t now_ms)
 {
 	bool in_order = u->balance == BALANCE_ORDER || u->count == 1;
+	if (take_home(u, t, in_order))
+		return true;
 	for (int backup = 0; backup < 2; backup++)
 		if (in_order ? take_in_order(u, t, backup, now_ms)
 			     : take_balanced(u, t, backup, now_ms))
@@ -319,27 +371,57 @@ upstream_begin(struct upstream *u, struct upstream_try *t, int64_t now_ms)
 	return !t->refused;
 }
 
+static _Atomic unsigned *
+retrying_by(struct upstream *u, const struct upstream_try *t)
+{
+	return &u->retrying_by[t->from.client % OUTLIER_PLACES];
+}
+
+static void
+count_retry(struct upstream *u, struct upstream_try *t)
+{
+	if (t->retrying)
+		return;
+	t->retrying = true;
+	atomic_fetch_add_explicit(&u->retrying, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(retrying_by(u, t), 1, memory_order_relaxed);
+}
+
+static void
+count_retry_no_more(struct upstream *u, struct upstream_try *t)
+{
+	if (!t->retrying)
+		return;
+	t->retrying = false;
+	atomic_fetch_sub_explicit(&u->retrying, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(retrying_by(u, t), 1, memory_order_relaxed);
+}
+
+/* A client without a retry under way may have one beyond the budget, up to twice as many: one whose
+ * retries hang does not use up what the others need. */
 static bool
-may_ask_another(const struct upstream_try *t, const struct upstream *u)
+may_ask_another(struct upstream *u, const struct upstream_try *t)
 {
 	unsigned active = atomic_load_explicit(&u->active, memory_order_relaxed);
 	unsigned retrying = atomic_load_explicit(&u->retrying, memory_order_relaxed);
-	return t->retrying || retrying < UPSTREAM_RETRIES_LEAST ||
-	       retrying < active / UPSTREAM_RETRIES_SHARE;
+	unsigned most = active / UPSTREAM_RETRIES_SHARE;
+	most = most > UPSTREAM_RETRIES_LEAST ? most : UPSTREAM_RETRIES_LEAST;
+	if (t->retrying || retrying < most)
+		return true;
+	return t->from.client && retrying < 2 * most &&
+	       !atomic_load_explicit(retrying_by(u, t), memory_order_relaxed);
 }
 
 bool
 upstream_retry(struct upstream *u, struct upstream_try *t, int64_t now_ms)
 {
 	struct upstream_try next = *t;
-	if (t->retries >= u->retries || !may_ask_another(t, u) || !pick(u, &next, now_ms))
+	if (t->retries >= u->retries || !may_ask_another(u, t) || !pick(u, &next, now_ms))
 		return false;
 	let_go(u, t);
 	*t = next;
 	t->retries++;
-	if (!t->retrying)
-		atomic_fetch_add_explicit(&u->retrying, 1, memory_order_relaxed);
-	t->retrying = true;
+	count_retry(u, t);
 	return true;
 }
 
@@ -349,9 +431,7 @@ upstream_apart(struct upstream *u, struct upstream_try *t)
 	assert(t->under_way && !t->apart);
 	t->apart = true;
 	atomic_fetch_sub_explicit(&u->active, 1, memory_order_relaxed);
-	if (t->retrying)
-		atomic_fetch_sub_explicit(&u->retrying, 1, memory_order_relaxed);
-	t->retrying = false;
+	count_retry_no_more(u, t);
 }
 
 void
@@ -375,6 +455,7 @@ upstream_may_ask_another(const struct fetch_result *r, bool safe)
 	case FETCH_QUEUE_TIMEOUT:
 	case FETCH_NO_SOCKET: /* the other may have a kept connection */
 	case FETCH_TLS:
+	case FETCH_NO_LENGTH: /* the other may speak HTTP/1.1 */
 		return !r->body_taken;
 	case FETCH_SEND:
 	case FETCH_CLOSED:

@@ -11,10 +11,6 @@
 #include <stdio.h>
 
 enum { LEVEL_BITS = 8, LEVEL_MOST = 6, WEIGHT_STEPS = 16 };
-/* The estimate rises by a 16th for a slower answer and falls by a 64th for a faster one, so it
- * rests where one answer in five is slower; how slow does not matter, so one hanging URL is one
- * step. */
-enum { RISE = 16, FALL = 64, USUAL_LEAST_US = 500, USUAL_MOST_US = 60 * 1000 * 1000 };
 
 /* ---- one server's word ----------------------------------------------------------------------- */
 
@@ -45,16 +41,32 @@ hold_ms(unsigned level)
 	return ms < UPSTREAM_HOLD_MOST_MS ? ms : UPSTREAM_HOLD_MOST_MS;
 }
 
+/* It is the client's, or at the URL, of the probe before, which has not brought the server back: that may
+ * be its own doing. */
+static bool
+is_like_last_probe(const struct member *m, struct source from)
+{
+	uint64_t by = atomic_load_explicit(&m->probed_by, memory_order_relaxed);
+	return by && ((uint32_t)(by >> 32) == from.client || (uint32_t)by == from.url);
+}
+
 /* The time starts anew, long enough for the answer. */
 bool
-upstream_wins_probe(struct member *m, int64_t now_ms)
+upstream_wins_probe(struct member *m, struct source from, int64_t now_ms)
 {
 	uint64_t held = atomic_load_explicit(&m->held, memory_order_relaxed);
 	if (!held || held == UPSTREAM_UNWELL || until_of(held) > now_ms)
 		return false;
+	if (until_of(held) + UPSTREAM_OTHERS_FIRST_MS > now_ms && is_like_last_probe(m, from))
+		return false;
 	int64_t hold = hold_ms(level_of(held)), dial = m->origin->connect_timeout_ms;
-	return atomic_compare_exchange_strong(
-		&m->held, &held, held_word(now_ms + (hold > dial ? hold : dial), level_of(held)));
+	if (!atomic_compare_exchange_strong(
+		    &m->held, &held,
+		    held_word(now_ms + (hold > dial ? hold : dial), level_of(held))))
+		return false;
+	atomic_store_explicit(&m->probed_by, (uint64_t)from.client << 32 | from.url,
+			      memory_order_relaxed);
+	return true;
 }
 
 unsigned
@@ -138,30 +150,69 @@ is_silent(const struct member *m, int why, int64_t now_ms)
 	       (!answered || answered + UPSTREAM_ANSWERED_STEP_MS <= begun);
 }
 
+struct failure {
+	int why; /* a status, or minus a fetch_end */
+	const char *word, *detail;
+	bool nobodys; /* no request can cause it */
+};
+
+static const char *
+times_of(unsigned failures)
+{
+	return failures == 1 ? "time" : "times in a row";
+}
+
+/* Of a lone server the first failure without an answer is said too, but any request may cause some:
+ * not too often. */
+static bool
+is_to_be_said(const struct upstream *u, const struct member *m, const struct failure *f, bool fails,
+	      int64_t now_ms)
+{
+	int64_t last = atomic_load_explicit(&m->said_ms, memory_order_relaxed);
+	bool first =
+		u->count == 1 && f->why < 0 && (!last || now_ms - last >= UPSTREAM_SAY_AGAIN_MS);
+	return (fails || first) && !atomic_load(&m->held);
+}
+
+/* It is asked all the same. */
 static void
-note_failure(struct upstream *u, const struct upstream_try *t, int why, const char *word,
-	     const char *detail, int64_t now_ms)
+say_failure(const struct upstream *u, struct member *m, const struct failure *f, unsigned failures,
+	    int64_t now_ms)
+{
+	if (atomic_exchange(&m->said, true))
+		return;
+	atomic_store_explicit(&m->said_ms, now_ms, memory_order_relaxed);
+	log_warning("origin %s fails: %s (%s), %u %s; it is asked all the same, for %s",
+		    origin_url(m->origin), f->word, f->detail, failures, times_of(failures),
+		    u->count == 1 ? "there is no other"
+				  : "half of its group is left alone already");
+}
+
+static void
+note_failure(struct upstream *u, const struct upstream_try *t, const struct failure *f,
+	     int64_t now_ms)
 {
 	struct member *m = &u->members[t->current];
-	atomic_store_explicit(&m->why, why, memory_order_relaxed);
-	unsigned failures = atomic_fetch_add(&m->failures, 1) + 1;
+	atomic_store_explicit(&m->why, f->why, memory_order_relaxed);
+	unsigned failures = outlier_failed(&m->outlier, t->from, f->nobodys, now_ms);
 	if (t->probe) {
+		if (f->nobodys)
+			atomic_store_explicit(&m->probed_by, 0, memory_order_relaxed);
 		leave_alone_longer(m, now_ms);
 		return;
 	}
-	if (failures < UPSTREAM_FAILURES && !is_silent(m, why, now_ms))
-		return;
-	if (leave_alone(u, m, now_ms))
+	bool fails = outlier_is(&m->outlier, now_ms);
+	if (fails)
+		atomic_store(&m->failing, true);
+	if ((fails || is_silent(m, f->why, now_ms)) && leave_alone(u, m, now_ms)) {
+		atomic_store(&m->said, true);
 		log_warning("origin %s is left alone for a while: %s (%s), %u %s; the other "
 			    "servers of group %s are asked instead",
-			    origin_url(m->origin), word, detail, failures,
-			    failures == 1 ? "time" : "times in a row", u->name);
-	else if (failures == UPSTREAM_FAILURES && !atomic_load(&m->held))
-		log_warning("origin %s fails: %s (%s), %u times in a row; it is asked all the "
-			    "same, for %s",
-			    origin_url(m->origin), word, detail, failures,
-			    u->count == 1 ? "there is no other"
-					  : "half of its group is left alone already");
+			    origin_url(m->origin), f->word, f->detail, failures, times_of(failures),
+			    u->name);
+	} else if (is_to_be_said(u, m, f, fails, now_ms)) {
+		say_failure(u, m, f, failures, now_ms);
+	}
 }
 
 /* Its time is over, or it has answered. What its checks hold stays held. */
@@ -173,20 +224,23 @@ let_return(struct upstream *u, struct member *m, bool by_checks, int64_t now_ms)
 		if (atomic_compare_exchange_weak(&m->held, &held, 0)) {
 			atomic_fetch_sub(&u->held, 1);
 			atomic_store_explicit(&m->returned_ms, now_ms, memory_order_relaxed);
+			atomic_store_explicit(&m->probed_by, 0, memory_order_relaxed);
 			return true;
 		}
 	return false;
 }
 
 static void
-note_success(struct upstream *u, struct member *m, int64_t now_ms)
+note_success(struct upstream *u, struct member *m, struct source from, int64_t now_ms)
 {
-	if (!atomic_load_explicit(&m->failures, memory_order_relaxed) &&
-	    !atomic_load_explicit(&m->held, memory_order_relaxed))
+	unsigned failures = outlier_well(&m->outlier, from, now_ms);
+	if (!failures && !atomic_load_explicit(&m->held, memory_order_relaxed) &&
+	    !atomic_load_explicit(&m->failing, memory_order_relaxed))
 		return;
-	unsigned failures = atomic_exchange(&m->failures, 0);
-	bool was_held = let_return(u, m, false, now_ms);
-	if (was_held || failures >= UPSTREAM_FAILURES)
+	atomic_store(&m->failing, false);
+	if (let_return(u, m, false, now_ms))
+		outlier_forget(&m->outlier); /* what was before says nothing of it now */
+	if (atomic_exchange(&m->said, false))
 		log_warning("origin %s answers again", origin_url(m->origin));
 }
 
@@ -242,7 +296,9 @@ note_good_check(struct upstream *u, struct member *m, int64_t now_ms)
 		atomic_store(&m->checks_good, ++good);
 	if (good < u->checks.rise || !atomic_exchange(&m->unwell, false))
 		return;
-	atomic_store(&m->failures, 0);
+	outlier_forget(&m->outlier);
+	atomic_store(&m->failing, false);
+	atomic_store(&m->said, false);
 	let_return(u, m, true, now_ms);
 	log_warning("origin %s passes its checks again", origin_url(m->origin));
 }
@@ -262,15 +318,18 @@ upstream_checked(struct upstream *u, unsigned i, int status, enum fetch_end end,
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
+/* The connection carried no request yet. */
+static bool
+is_nobodys(enum fetch_end end)
+{
+	return end == FETCH_DNS || end == FETCH_CONNECT || end == FETCH_CONNECT_TIMEOUT ||
+	       end == FETCH_TLS;
+}
+
 static bool
 is_failure_of_server(const struct fetch_result *r)
 {
 	switch (r->end) {
-	case FETCH_DNS:
-	case FETCH_CONNECT:
-	case FETCH_CONNECT_TIMEOUT:
-	case FETCH_TLS:
-		return true;
 	case FETCH_READ_TIMEOUT:
 	case FETCH_CLOSED:
 	case FETCH_SEND:
@@ -278,7 +337,7 @@ is_failure_of_server(const struct fetch_result *r)
 	case FETCH_TOTAL_TIMEOUT: /* the time may have gone into a large body */
 		return !r->begun && !r->body_taken;
 	default:
-		return false;
+		return is_nobodys(r->end);
 	}
 }
 
@@ -287,26 +346,14 @@ upstream_failed(struct upstream *u, const struct upstream_try *t, const struct f
 		int64_t now_ms)
 {
 	assert(t->current < u->count);
+	struct failure f = {
+		.why = -(int)r->end,
+		.word = r->word,
+		.detail = r->detail ? r->detail : "no answer",
+		.nobodys = is_nobodys(r->end),
+	};
 	if (is_failure_of_server(r))
-		note_failure(u, t, -(int)r->end, r->word, r->detail ? r->detail : "no answer",
-			     now_ms);
-}
-
-static void
-learn(struct member *m, int64_t us)
-{
-	int64_t usual = atomic_load_explicit(&m->usual_us, memory_order_relaxed), was = usual;
-	if (!usual)
-		usual = us;
-	else if (us > usual)
-		usual += usual / RISE;
-	else
-		usual -= usual / FALL;
-	usual = usual < USUAL_LEAST_US	? USUAL_LEAST_US
-		: usual > USUAL_MOST_US ? USUAL_MOST_US
-					: usual;
-	if (usual != was)
-		atomic_store_explicit(&m->usual_us, (uint32_t)usual, memory_order_relaxed);
+		note_failure(u, t, &f, now_ms);
 }
 
 /* Seldom written, for all workers read what lies beside it. */
@@ -325,14 +372,15 @@ upstream_answered(struct upstream *u, const struct upstream_try *t, int status, 
 	struct member *m = &u->members[t->current];
 	char word[16];
 	assert(t->current < u->count);
-	learn(m, wait_us);
+	usual_learn(&m->usual, t->from, wait_us);
 	note_answer(m, now_ms);
 	if (status < 502 || status > 504) {
-		note_success(u, m, now_ms);
+		note_success(u, m, t->from, now_ms);
 		return;
 	}
 	snprintf(word, sizeof word, "%d", status);
-	note_failure(u, t, status, word, "its answer", now_ms);
+	note_failure(u, t, &(struct failure){.why = status, .word = word, .detail = "its answer"},
+		     now_ms);
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -384,21 +432,20 @@ upstream_state(const struct upstream *u, unsigned i, int64_t now_ms)
 {
 	assert(i < u->count);
 	const struct member *m = &u->members[i];
-	uint32_t us = atomic_load_explicit(&m->usual_us, memory_order_relaxed);
 	uint64_t held = atomic_load_explicit(&m->held, memory_order_relaxed);
-	unsigned failures = atomic_load_explicit(&m->failures, memory_order_relaxed);
+	bool failing = atomic_load_explicit(&m->failing, memory_order_relaxed), several;
 	bool unwell = atomic_load_explicit(&m->unwell, memory_order_relaxed);
 	int64_t left = held && held != UPSTREAM_UNWELL ? until_of(held) - now_ms : 0;
 	struct upstream_state s = {
 		.url = origin_url(m->origin),
 		.group = u->name,
 		.number = m->number,
-		.condition = held				       ? UPSTREAM_OUT
-			     : failures >= UPSTREAM_FAILURES || unwell ? UPSTREAM_FAILING
-								       : UPSTREAM_WELL,
+		.condition = held		 ? UPSTREAM_OUT
+			     : failing || unwell ? UPSTREAM_FAILING
+						 : UPSTREAM_WELL,
 		.returns_ms = left > 0 ? left : 0,
 		.active = atomic_load_explicit(&m->active, memory_order_relaxed),
-		.usual_ms = ((int64_t)us + 999) / 1000,
+		.usual_ms = (usual_us(&m->usual, &several) + 999) / 1000,
 	};
 	if (s.condition != UPSTREAM_WELL)
 		s.why = unwell ? check_word(
@@ -408,12 +455,13 @@ upstream_state(const struct upstream *u, unsigned i, int64_t now_ms)
 }
 
 int64_t
-upstream_usual_ms(const struct upstream *u)
+upstream_usual_ms(const struct upstream *u, bool *several)
 {
+	*several = false;
 	for (unsigned i = 0; i < u->count; i++) {
 		const struct member *m = &u->members[i];
 		if (!atomic_load_explicit(&m->held, memory_order_relaxed))
-			return upstream_state(u, i, 0).usual_ms;
+			return (usual_us(&m->usual, several) + 999) / 1000;
 	}
 	return 0;
 }
