@@ -1,5 +1,5 @@
 /* sighting.c - the rule, in the order in which its reasons count. */
-#include "proxy/cache/sighting.h"
+#include "proxy/cache/admission/sighting.h"
 
 static const struct {
 	bool records;
@@ -7,7 +7,7 @@ static const struct {
 	bool brings;
 } kinds[SIGHTING_KINDS] = {
 #define SIGHTING(id, records, adds, brings, what) [SIGHTING_##id] = {records, adds, brings},
-#include "proxy/cache/sighting_kinds.h"
+#include "proxy/cache/admission/sighting_kinds.h"
 #undef SIGHTING
 };
 
@@ -64,6 +64,14 @@ seen_where(const struct sighting_facts *f)
 						      : ADMISSION_SEEN_CURRENT;
 }
 
+bool
+sighting_is_too_short(int64_t fresh_s, int64_t ram_turn_s)
+{
+	enum { SHARE = 4, MOST_S = 60 };
+	int64_t least = ram_turn_s / SHARE;
+	return fresh_s < 1 || fresh_s < (least < MOST_S ? least : MOST_S);
+}
+
 static enum admission
 verdict(const struct sighting_settings *s, const struct sighting_facts *f, bool seen)
 {
@@ -85,11 +93,33 @@ verdict(const struct sighting_settings *s, const struct sighting_facts *f, bool 
 	bool filling = f->disk_used_share < s->fill_until;
 	if (!always && !filling && !seen)
 		return ADMISSION_FIRST_SIGHT;
-	if (f->over_budget)
+	if (!always && f->has_life && !f->confirmed &&
+	    sighting_is_too_short(f->fresh_s, f->ram_turn_s))
+		return ADMISSION_TOO_SHORT;
+	if (f->over_budget || (f->alone && f->over_share))
 		return ADMISSION_OVER_BUDGET;
 	if (always)
 		return ADMISSION_ALWAYS;
 	return seen ? seen_where(f) : ADMISSION_FILLING;
+}
+
+bool
+sighting_is_range(enum sighting_kind k)
+{
+	return k == SIGHTING_RANGE_FIRST || k == SIGHTING_RANGE_REPEATED ||
+	       k == SIGHTING_RANGE_ELSEWHERE;
+}
+
+/* Nobody pulls a whole object because of one request for a part of it, nor because of one client's
+ * ranges. */
+static bool
+is_worth_the_whole(const struct sighting_facts *f, bool seen)
+{
+	if (f->route == RULE_NEVER)
+		return true;
+	if (f->alone && sighting_is_range(f->kind))
+		return false;
+	return f->route == RULE_ALWAYS || (seen && f->known.times > 0);
 }
 
 struct sighting
@@ -101,8 +131,9 @@ sighting_decide(const struct sighting_settings *s, const struct sighting_facts *
 		.verdict = a,
 		.recorded = sighting_counts(f),
 		.writes = admission_writes(a),
-		/* Nobody pulls a whole object because of one request for a part of it. */
-		.whole = f->route != RULE_SIGHTINGS || (seen && f->known.times > 0),
+		.whole = is_worth_the_whole(f, seen),
+		.alone = f->alone,
+		.from = f->from,
 		.known = f->known,
 	};
 }

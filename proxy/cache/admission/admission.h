@@ -8,7 +8,7 @@
 
 enum admission {
 #define ADMISSION(id, written, word, why) ADMISSION_##id,
-#include "proxy/cache/admissions.h"
+#include "proxy/cache/admission/admissions.h"
 #undef ADMISSION
 	ADMISSION_COUNT
 };

@@ -1,6 +1,6 @@
 /* budget.c - a bucket of tokens that is charged by those who write and corrected by what the disk
  * says. */
-#include "proxy/cache/budget.h"
+#include "proxy/cache/admission/budget.h"
 
 #include <assert.h>
 
@@ -55,12 +55,12 @@ budget_is_over(const struct budget *b)
 }
 
 void
-budget_charge(struct budget *b, int64_t bytes)
+budget_charge(struct budget *b, uint64_t bytes)
 {
 	if (!rate_of(b))
 		return;
-	atomic_fetch_sub_explicit(&b->left, bytes, memory_order_relaxed);
-	atomic_fetch_add_explicit(&b->charged, bytes, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&b->left, (int64_t)bytes, memory_order_relaxed);
+	atomic_fetch_add_explicit(&b->charged, (int64_t)bytes, memory_order_relaxed);
 }
 
 void
@@ -79,7 +79,7 @@ budget_fill(struct budget *b, int64_t now_ms, uint64_t written)
 	}
 	int64_t uncharged = (int64_t)written - atomic_load(&b->charged);
 	if (uncharged > 0)
-		budget_charge(b, uncharged);
+		budget_charge(b, (uint64_t)uncharged);
 	/* A clock that jumped, or a machine that slept, fills the bucket and no more. */
 	passed = passed < LONGEST_PAUSE_MS ? passed : LONGEST_PAUSE_MS;
 	int64_t most = (int64_t)(atomic_load(&b->saved_s) * rate), left = atomic_load(&b->left);

@@ -10,14 +10,15 @@
 #include "filter/family/filter.h"
 #include "filter/hash.h"
 #include "proxy/base/str.h"
-#include "proxy/cache/admission.h"
+#include "proxy/cache/admission/admission.h"
+#include "proxy/cache/admission/askers.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum sighting_kind {
 #define SIGHTING(id, records, adds, brings, what) SIGHTING_##id,
-#include "proxy/cache/sighting_kinds.h"
+#include "proxy/cache/admission/sighting_kinds.h"
 #undef SIGHTING
 	SIGHTING_KINDS
 };
@@ -38,12 +39,19 @@ struct sighting_facts {
 			*/
 	bool on_disk;  /* already, or being written for another request */
 	int status;    /* of the answer; 200 for the whole that a part belongs to */
-	uint64_t body_bytes;		 /* UINT64_MAX: not known yet */
-	uint64_t client;		 /* of a Range: a hash of the client's address */
+	uint64_t body_bytes; /* UINT64_MAX: not known yet */
+	struct asker from;
 	int64_t now_s;			 /* of a Range */
 	struct twice_filter_sight known; /* before this request; seen_judge fills it in */
 	double disk_used_share;		 /* 0..1; likewise */
 	bool over_budget;		 /* likewise */
+	bool alone;	 /* likewise: no other address asked for it, as far as is known */
+	bool over_share; /* likewise: so much was written for this address within an hour */
+	/* How long the answer can be used without asking its origin, if that is known. */
+	bool has_life;
+	bool confirmed; /* a 304 has said once that it was still good: then it is worth its bytes */
+	int64_t fresh_s;    /* from now on; less than 1: not at all */
+	int64_t ram_turn_s; /* how long RAM keeps what nobody asks for; likewise filled in */
 };
 
 struct sighting {
@@ -51,6 +59,8 @@ struct sighting {
 	bool recorded; /* it counts: the memory of sightings has it from now on */
 	bool writes;   /* to disk: as it comes, or at once when it is in RAM already */
 	bool whole;    /* a request for less than the whole is reason enough to fetch the whole */
+	bool alone;    /* what is written of it is charged to this address */
+	struct asker from;
 	struct twice_filter_sight known;
 };
 
@@ -60,6 +70,10 @@ struct sighting {
 struct twice_key_hash
 sighting_key(const struct twice_seed *seed, struct twice_key_hash primary, struct str variant);
 
+bool sighting_is_range(enum sighting_kind k);
+/* Nobody will be answered with it from the disk: while it is fresh it is in RAM, too. A lifetime of less than
+ * a quarter of a turn of RAM and of a minute is that short; so is none. Not asked of what a 304 has confirmed. */
+bool sighting_is_too_short(int64_t fresh_s, int64_t ram_turn_s);
 /* Whether this request is added to the memory. Needs no `known`. */
 bool sighting_counts(const struct sighting_facts *f);
 struct sighting sighting_decide(const struct sighting_settings *s, const struct sighting_facts *f);

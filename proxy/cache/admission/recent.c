@@ -1,5 +1,5 @@
 /* recent.c - a tag and a second in one word, so that both are read at once. */
-#include "proxy/cache/recent.h"
+#include "proxy/cache/admission/recent.h"
 
 enum { SECOND_BITS = 24 };
 static const uint64_t SECONDS = (1 << SECOND_BITS) - 1;

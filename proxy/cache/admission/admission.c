@@ -1,12 +1,12 @@
 /* admission.c - the verdicts as a table. */
-#include "proxy/cache/admission.h"
+#include "proxy/cache/admission/admission.h"
 
 static const struct {
 	bool writes;
 	const char *word;
 } rows[ADMISSION_COUNT] = {
 #define ADMISSION(id, written, word, why) [ADMISSION_##id] = {written, word},
-#include "proxy/cache/admissions.h"
+#include "proxy/cache/admission/admissions.h"
 #undef ADMISSION
 };
 

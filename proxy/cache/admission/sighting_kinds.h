@@ -14,5 +14,7 @@ SIGHTING(HEAD, false, 0, false, "a HEAD")
 SIGHTING(RELOAD, false, 0, true, "a client's directive made us ask again for what is fresh")
 SIGHTING(VALIDATION, false, 0, false,
 	 "the origin said 304, or nothing better: a stored object answers")
+SIGHTING(CONFIRMED, false, 1, true,
+	 "a GET for the whole, and the origin said 304: what RAM has is worth its bytes on disk")
 SIGHTING(BACKGROUND, false, 1, true, "a fetch behind an answer, whose own sighting it inherits")
 SIGHTING(OTHER, false, 0, true, "another method, a request that passes")

@@ -1,7 +1,7 @@
 /* seen.h - what the rule of admission (sighting.h) needs to remember, and the one door to ask it:
  * the memory of sightings (the rotating pair, or another kind of filter where one is asked for or
  * more than two sightings are) with its snapshot, when its generations end, who asked for which
- * first byte within a minute, and the write budget.
+ * first byte within a minute, what one address alone asked for, and the write budget.
  *
  * Threads   judge, look, charge and report from any; tick and save from the keeper.
  */
@@ -11,7 +11,7 @@
 #include "filter/family/filter.h"
 #include "filter/pair.h"
 #include "filter/hash.h"
-#include "proxy/cache/sighting.h"
+#include "proxy/cache/admission/sighting.h"
 
 struct cache;
 struct cache_stats;
@@ -22,6 +22,8 @@ struct seen_rule {		       /* what may change while it is used */
 	double fill_until;	       /* 0..1 */
 	uint64_t write_budget_bytes_s; /* 0: no bound */
 	unsigned write_budget_saved_s; /* budget.h */
+	uint64_t
+		address_bytes; /* most in an hour, of what one address alone asked for; 0: no bound */
 };
 
 struct seen_options {
@@ -43,8 +45,8 @@ void seen_close(struct seen **s); /* saves nothing */
 /* Asks for the key's line of memory, to be there when judge or look comes. */
 void seen_prefetch(const struct seen *s, struct twice_key_hash h);
 
-/* The rule for this request, which is recorded under key when it counts. f->known, disk_used_share
- * and over_budget are filled in (f->known is the caller's for SIGHTING_BACKGROUND); a repeated
+/* The rule for this request, which is recorded under key when it counts. f->known, disk_used_share,
+ * over_budget, alone and over_share are filled in (f->known is the caller's for SIGHTING_BACKGROUND); a repeated
  * SIGHTING_RANGE_FIRST becomes SIGHTING_RANGE_REPEATED. f then holds all the facts: see
  * seen_at_end.
  */
@@ -53,19 +55,36 @@ struct sighting seen_judge(struct seen *s, struct twice_key_hash key, struct sig
 struct sighting
 seen_look(const struct seen *s, struct twice_key_hash key, struct sighting_facts *f);
 /* The rule again, of a fetch that was judged by f, when its body is whole. */
-struct sighting seen_at_end(const struct seen *s, struct sighting_facts *f, unsigned followers,
-			    uint64_t body_bytes);
+struct sighting seen_at_end(const struct seen *s, struct twice_key_hash key,
+			    struct sighting_facts *f, unsigned followers, uint64_t body_bytes);
 
-/* So many bytes are written to disk because of a verdict; below zero: they were not after all.
+/* Whether an answer that is fresh for so long is of no use on the disk (sighting_is_too_short). */
+bool seen_is_too_short(const struct seen *s, int64_t fresh_s);
+
+/* Whether facts of other requests than ranges need their address: there is a disk. */
+bool seen_asks_who(const struct seen *s);
+/* Whether so much more may be written of what `by` says, where one address alone asked for it. */
+bool seen_may_write(const struct seen *s, const struct sighting *by, uint64_t bytes);
+/* So much is about to be written: kept free in what that address may have, until it is given back. How
+ * much that was. */
+uint64_t seen_set_aside(struct seen *s, const struct sighting *by, uint64_t bytes);
+void seen_give_back(struct seen *s, const struct sighting *by, uint64_t bytes);
+/* The address that had most written within the last hour, of what it alone asked for; false: none. */
+bool seen_most_written(const struct seen *s, struct asker *who, uint64_t *bytes);
+
+/* So many bytes went to the disk because of a verdict, `by` or NULL: not what is only begun.
  * Where no time is set (memory.rotate_after_s 0), a generation of the pair ends with a quarter of a turn of
  * the log in these bytes: what comes back more slowly would be evicted before its next hit. While
  * the log grows, fails or is none, and for other kinds of memory, it is a day. */
-void seen_charge(struct seen *s, int64_t bytes);
+void seen_charge(struct seen *s, const struct sighting *by, uint64_t bytes);
 
-/* About once a second, with the facts of the cache as they are. */
+/* About once a second, with the facts of the cache as they are. What was recorded is on disk within a minute
+ * (seen_log.h), if there is a directory. */
 void seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, const struct cache_stats *cache);
 /* Writes the snapshot, if there is a directory and something new; a warning when that fails. */
 void seen_save(struct seen *s, int64_t now_s);
+/* Sightings that will be on disk with the next snapshot only. */
+uint64_t seen_unlogged(const struct seen *s);
 void seen_report(const struct seen *s, struct twice_pair_stats *out);
 /* How long the generation before the current one of a pair lasted, in seconds; 0: none has ended since
  * the one that was there at start. */

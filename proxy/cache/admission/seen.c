@@ -1,0 +1,449 @@
+/* seen.c - chooses the memory, asks the rule, ends generations.
+ *
+ * The pair is asked directly: it is the hot path's one memory access per request.
+ */
+#include "proxy/cache/admission/seen_inside.h"
+
+#include "proxy/base/clock.h"
+#include "proxy/base/mem.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/cache_stats.h"
+#include "proxy/cache/turn.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void
+seen_prefetch(const struct seen *s, struct twice_key_hash h)
+{
+	if (s->pair)
+		twice_pair_prefetch(s->pair, h);
+}
+
+/* ---- the rule ------------------------------------------------------------------------------ */
+
+/* An elder is asked where the one that learns does not know enough. */
+static struct twice_filter_sight
+with_elder(const struct seen *s, struct twice_key_hash h, struct twice_filter_sight is)
+{
+	struct seen_elder *e = (struct seen_elder *)(uintptr_t)&s->elder;
+	bool enough =
+		s->pair ? is.sight != TWICE_SIGHT_FIRST : is.times >= s->memory_options.sightings;
+	if (enough || !atomic_load_explicit(&e->now, memory_order_relaxed))
+		return is;
+	return seen_elder_test(e, h, is);
+}
+
+static struct twice_filter_sight
+test(const struct seen *s, struct twice_key_hash h)
+{
+	if (!s->pair)
+		return with_elder(s, h, twice_filter_test(s->memory, h));
+	enum twice_sight was = twice_pair_test(s->pair, h);
+	return with_elder(s, h, (struct twice_filter_sight){was, was != TWICE_SIGHT_FIRST});
+}
+
+/* Of a count that can still rise, each sighting is news. */
+static struct twice_filter_sight
+record_in_memory(struct seen *s, struct twice_key_hash h)
+{
+	struct twice_filter_sight was = twice_filter_record(s->memory, h);
+	if (s->log && (was.sight != TWICE_SIGHT_CURRENT || was.times < s->memory_options.sightings))
+		seen_log_note(s->log, h);
+	return with_elder(s, h, was);
+}
+
+static struct twice_filter_sight
+record(struct seen *s, struct twice_key_hash h)
+{
+	if (!s->pair)
+		return record_in_memory(s, h);
+	enum twice_sight was = twice_pair_record(s->pair, h);
+	if (was != TWICE_SIGHT_CURRENT && s->log)
+		seen_log_note(s->log, h);
+	return with_elder(s, h, (struct twice_filter_sight){was, was != TWICE_SIGHT_FIRST});
+}
+
+static struct sighting_settings
+settings_of(const struct seen *s)
+{
+	return (struct sighting_settings){
+		.sightings = atomic_load_explicit(&s->sightings, memory_order_relaxed),
+		.max_object_bytes = s->max_object_bytes,
+		.fill_until = atomic_load_explicit(&s->fill_until, memory_order_relaxed),
+	};
+}
+
+static uint64_t
+first_byte(struct twice_key_hash key, const struct sighting_facts *f)
+{
+	return key.lo ^ f->from.hash;
+}
+
+static void
+complete(const struct seen *s, struct twice_key_hash key, struct sighting_facts *f)
+{
+	f->disk_used_share = atomic_load_explicit(&s->disk_used_share, memory_order_relaxed);
+	f->over_budget = budget_is_over(&s->budget);
+	f->ram_turn_s = atomic_load_explicit(&s->ram_turn_s, memory_order_relaxed);
+	if (f->kind == SIGHTING_RANGE_FIRST &&
+	    recent_has(&s->first_bytes, first_byte(key, f), f->now_s))
+		f->kind = SIGHTING_RANGE_REPEATED;
+}
+
+/* A key that is refused, or would be written, remembers who asked for it, and whether that was one address
+ * alone; of what is on disk, or where there is none, nobody has to know. */
+static bool
+matters_who(const struct seen *s, const struct sighting_facts *f, const struct sighting *r)
+{
+	return (s->on_disk || sighting_is_range(f->kind)) &&
+	       (r->writes || r->verdict == ADMISSION_FIRST_SIGHT);
+}
+
+bool
+seen_is_too_short(const struct seen *s, int64_t fresh_s)
+{
+	return sighting_is_too_short(fresh_s,
+				     atomic_load_explicit(&s->ram_turn_s, memory_order_relaxed));
+}
+
+bool
+seen_asks_who(const struct seen *s)
+{
+	return s->on_disk;
+}
+
+static uint64_t
+address_bytes(const struct seen *s)
+{
+	return atomic_load_explicit(&s->address_bytes, memory_order_relaxed);
+}
+
+static int64_t
+second_of(const struct seen *s)
+{
+	return atomic_load_explicit(&s->ticked_s, memory_order_relaxed);
+}
+
+bool
+seen_may_write(const struct seen *s, const struct sighting *by, uint64_t bytes)
+{
+	uint64_t most = address_bytes(s);
+	return !most || !by->alone ||
+	       accounts_may(s->accounts, by->from, bytes, most, second_of(s));
+}
+
+uint64_t
+seen_set_aside(struct seen *s, const struct sighting *by, uint64_t bytes)
+{
+	if (!address_bytes(s) || !by->alone || !bytes)
+		return 0;
+	accounts_set_aside(s->accounts, by->from, bytes, second_of(s));
+	return bytes;
+}
+
+void
+seen_give_back(struct seen *s, const struct sighting *by, uint64_t bytes)
+{
+	if (bytes)
+		accounts_charge(s->accounts, by->from, 0, bytes, second_of(s));
+}
+
+/* The verdict r again, now that it is known whether one address alone asked. */
+static void
+decide_for(const struct seen *s, const struct sighting_settings *settings, struct sighting_facts *f,
+	   struct sighting *r)
+{
+	uint64_t bytes = f->body_bytes == UINT64_MAX ? 0 : f->body_bytes;
+	r->alone = f->alone;
+	f->over_share = r->writes && !seen_may_write(s, r, bytes);
+	if (f->over_share || (f->alone && sighting_is_range(f->kind)))
+		*r = sighting_decide(settings, f);
+}
+
+struct sighting
+seen_look(const struct seen *s, struct twice_key_hash key, struct sighting_facts *f)
+{
+	complete(s, key, f);
+	if (f->kind != SIGHTING_BACKGROUND)
+		f->known = test(s, key);
+	struct sighting_settings settings = settings_of(s);
+	struct sighting r = sighting_decide(&settings, f);
+	if (matters_who(s, f, &r)) {
+		f->alone = askers_is_alone(&s->askers, key, f->from.hash);
+		decide_for(s, &settings, f, &r);
+	}
+	return r;
+}
+
+struct sighting
+seen_judge(struct seen *s, struct twice_key_hash key, struct sighting_facts *f)
+{
+	complete(s, key, f);
+	if (f->kind != SIGHTING_BACKGROUND)
+		f->known = sighting_counts(f) ? record(s, key) : test(s, key);
+	if (f->kind == SIGHTING_RANGE_FIRST && sighting_counts(f))
+		recent_note(&s->first_bytes, first_byte(key, f), f->now_s);
+	struct sighting_settings settings = settings_of(s);
+	struct sighting r = sighting_decide(&settings, f);
+	if (matters_who(s, f, &r)) {
+		f->alone = askers_note(&s->askers, key, f->from.hash);
+		decide_for(s, &settings, f, &r);
+	}
+	return r;
+}
+
+struct sighting
+seen_at_end(const struct seen *s, struct twice_key_hash key, struct sighting_facts *f,
+	    unsigned followers, uint64_t body_bytes)
+{
+	f->over_budget = budget_is_over(&s->budget);
+	f->over_share = false;
+	struct sighting_settings settings = settings_of(s);
+	struct sighting r = sighting_at_end(&settings, f, followers, body_bytes);
+	if (!r.writes)
+		return r;
+	r.alone = f->alone = askers_is_alone(&s->askers, key, f->from.hash);
+	f->over_share = !seen_may_write(s, &r, body_bytes);
+	return f->over_share ? sighting_at_end(&settings, f, followers, body_bytes) : r;
+}
+
+/* This must hold once it is open. O(1). */
+static void
+check(const struct seen *s)
+{
+	uint64_t turning = atomic_load(&s->turning); /* before the number that it follows */
+	assert((s->pair != NULL) != (s->memory != NULL));
+	assert(!s->by_turns || s->pair);
+	assert(!s->pair || turning <= twice_pair_number(s->pair));
+	assert(settings_of(s).sightings > 0);
+}
+
+/* ---- when a generation ends ---------------------------------------------------------------- */
+
+/* Counts for the current generation; ends it when that is enough. Whoever is late for that finds
+ * another number. admitted is 0 before turning says whose it is, or a thread would end the new
+ * generation by the old one's bytes; what others charge between the two is not counted. */
+static void
+turn(struct seen *s, uint64_t bytes)
+{
+	uint64_t number = twice_pair_number(s->pair), was = atomic_load(&s->turning);
+	if (was < number) { /* it began because it was full, or was ended here */
+		atomic_store(&s->admitted, 0);
+		atomic_compare_exchange_strong(&s->turning, &was, number);
+	}
+	int64_t more = (int64_t)bytes, admitted = atomic_fetch_add(&s->admitted, more) + more;
+	uint64_t bytes_of_log = atomic_load_explicit(&s->turn_bytes, memory_order_relaxed);
+	if (turn_is_over(bytes_of_log, admitted, 0))
+		twice_pair_try_rotate(s->pair, number);
+}
+
+void
+seen_charge(struct seen *s, const struct sighting *by, uint64_t bytes)
+{
+	budget_charge(&s->budget, bytes);
+	if (by && by->alone)
+		accounts_charge(s->accounts, by->from, bytes, 0, second_of(s));
+	if (s->by_turns)
+		turn(s, bytes);
+}
+
+static void
+tick_turns(struct seen *s, int64_t now_s, uint64_t turn_bytes)
+{
+	struct twice_pair_stats is;
+	atomic_store_explicit(&s->turn_bytes, turn_bytes, memory_order_relaxed);
+	turn(s, 0);
+	if (turn_bytes)
+		return;
+	twice_pair_stats(s->pair, &is);
+	if (turn_is_over(0, 0, now_s - is.born_s))
+		twice_pair_rotate(s->pair, now_s);
+}
+
+/* How long RAM takes to be filled anew, by what left it in the last ten seconds or so; while nothing leaves it,
+ * for ever. */
+static void
+tick_ram(struct seen *s, const struct cache_stats *cache)
+{
+	enum { LATELY_S = 10, EVER_S = 1 << 30 };
+	uint64_t gone = cache->ram_evicted_objects - s->ram_evicted;
+	double each =
+		cache->ram_objects ? (double)cache->ram_used_bytes / (double)cache->ram_objects : 0;
+	double turn = EVER_S;
+	s->ram_evicted = cache->ram_evicted_objects;
+	s->ram_evicted_s += ((double)gone * each - s->ram_evicted_s) / LATELY_S;
+	if (s->ram_evicted_s > 0 && (double)cache->ram_limit_bytes / s->ram_evicted_s < turn)
+		turn = (double)cache->ram_limit_bytes / s->ram_evicted_s;
+	if (!cache->ram_limit_bytes)
+		turn = 0;
+	atomic_store_explicit(&s->ram_turn_s, (int64_t)turn, memory_order_relaxed);
+}
+
+/* Several may have ended since the last tick. */
+static void
+note_turn(struct seen *s, int64_t now_ms)
+{
+	uint64_t number = twice_pair_number(s->pair), ended = number - s->ticked_number;
+	if (!ended)
+		return;
+	if (s->turned_ms)
+		atomic_store_explicit(&s->interval_s,
+				      (double)(now_ms - s->turned_ms) / 1e3 / (double)ended,
+				      memory_order_relaxed);
+	s->ticked_number = number;
+	s->turned_ms = now_ms;
+}
+
+bool
+seen_most_written(const struct seen *s, struct asker *who, uint64_t *bytes)
+{
+	return accounts_most(s->accounts, second_of(s), who, bytes);
+}
+
+double
+seen_interval_s(const struct seen *s)
+{
+	return atomic_load_explicit(&s->interval_s, memory_order_relaxed);
+}
+
+void
+seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, const struct cache_stats *cache)
+{
+	check(s);
+	double share =
+		cache->limit_bytes ? (double)cache->used_bytes / (double)cache->limit_bytes : 0;
+	budget_fill(&s->budget, now_ms, cache->written_bytes);
+	atomic_store_explicit(&s->ticked_s, now_ms / 1000, memory_order_relaxed);
+	atomic_store_explicit(&s->disk_used_share, share, memory_order_relaxed);
+	tick_ram(s, cache);
+	if (s->pair)
+		twice_pair_tick(s->pair, now_s);
+	else
+		twice_filter_tick(s->memory, now_s);
+	if (s->by_turns)
+		tick_turns(s, now_s, cache->turn_bytes);
+	if (s->pair)
+		note_turn(s, now_ms);
+	seen_elder_tick(s, now_s);
+	if (s->saved.moves)
+		seen_save(s, now_s);
+	if (s->log)
+		seen_log_tick(s->log, now_ms);
+}
+
+uint64_t
+seen_unlogged(const struct seen *s)
+{
+	return s->log ? seen_log_missed(s->log) : 0;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static bool
+begin_empty(struct seen *s, int64_t now)
+{
+	if (twice_filter_kind_for(&s->memory_options) == TWICE_FILTER_PAIR)
+		return twice_pair_create(&s->pair, &s->pair_options, now) == 0;
+	s->memory = twice_filter_create(&s->memory_options, now);
+	return s->memory != NULL;
+}
+
+int
+seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err_bytes)
+{
+	struct seen *s = NEW(struct seen);
+	int64_t now = now_s();
+	s->cache = o->cache;
+	s->on_disk = o->saved;
+	s->born_s = now;
+	s->memory_options = o->memory;
+	s->memory_options.seed = (uint64_t)now;
+	bool by_turns = o->memory.rotate_after_s == 0;
+	if (by_turns && twice_filter_kind_for(&s->memory_options) != TWICE_FILTER_PAIR)
+		s->memory_options.rotate_after_s = TURN_DAY_S;
+	s->max_object_bytes = o->max_object_bytes;
+	atomic_init(&s->sightings, o->memory.sightings);
+	atomic_init(&s->fill_until, o->rule.fill_until);
+	budget_init(&s->budget, o->rule.write_budget_bytes_s, o->rule.write_budget_saved_s,
+		    o->now_ms);
+	atomic_init(&s->address_bytes, o->rule.address_bytes);
+	atomic_init(&s->ticked_s, o->now_ms / 1000);
+	s->accounts = accounts_create();
+	s->pair_options = (struct twice_pair_options){
+		.capacity = o->memory.capacity,
+		.false_positives = o->memory.false_positives,
+		.rotate_after_s = o->memory.rotate_after_s,
+	};
+	const char *why = twice_filter_may(&s->memory_options);
+	bool restored = false;
+	if (!why) {
+		seen_restore(s, now);
+		restored = s->pair || s->memory;
+		if (!restored && !begin_empty(s, now))
+			why = "there is not enough memory: lower admission.capacity";
+	}
+	if (why) {
+		snprintf(err, err_bytes, "admission: %s", why);
+		seen_close(&s);
+		return -1;
+	}
+	if (s->on_disk)
+		seen_restore_log(s, now, restored);
+	s->by_turns = by_turns && s->pair;
+	if (s->pair) {
+		s->ticked_number = twice_pair_number(s->pair);
+		atomic_store(&s->turning, s->ticked_number);
+	}
+	*out = s;
+	return 0;
+}
+
+void
+seen_settle(struct seen *s, const struct seen_rule *rule)
+{
+	check(s);
+	assert(!s->pair || (rule->sightings > 0 && rule->sightings <= 2));
+	if (s->pair)
+		atomic_store_explicit(&s->sightings, rule->sightings, memory_order_relaxed);
+	atomic_store_explicit(&s->fill_until, rule->fill_until, memory_order_relaxed);
+	atomic_store_explicit(&s->address_bytes, rule->address_bytes, memory_order_relaxed);
+	budget_settle(&s->budget, rule->write_budget_bytes_s, rule->write_budget_saved_s);
+}
+
+void
+seen_close(struct seen **sp)
+{
+	struct seen *s = *sp;
+	*sp = NULL;
+	if (!s)
+		return;
+	seen_log_destroy(&s->log);
+	seen_elder_fini(&s->elder);
+	twice_pair_destroy(&s->pair);
+	twice_filter_destroy(&s->memory);
+	accounts_destroy(&s->accounts);
+	free(s);
+}
+
+void
+seen_report(const struct seen *s, struct twice_pair_stats *out)
+{
+	if (s->pair) {
+		twice_pair_stats(s->pair, out);
+		return;
+	}
+	struct twice_filter_stats m;
+	twice_filter_stats(s->memory, &m);
+	*out = (struct twice_pair_stats){
+		.number = m.generation,
+		.rotations = m.generation,
+		.keys = m.keys,
+		.capacity = s->memory_options.capacity,
+		.fill_ratio = m.fill_ratio,
+		.estimated_fpr = m.estimated_fpr,
+		.memory_bytes = (size_t)m.bytes,
+		.born_s = s->born_s,
+	};
+}
