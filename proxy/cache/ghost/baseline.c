@@ -1,5 +1,5 @@
 /* baseline.c - rings of one writer and one reader each, and the thread that reads them. */
-#include "proxy/cache/baseline.h"
+#include "proxy/cache/ghost/baseline.h"
 
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
@@ -51,8 +51,8 @@ struct baseline {
 	struct cache *cache;
 	uint64_t most_bytes; /* of a snapshot */
 
-	/* What is to be forgotten when the lock is free, in the order of time: a queue in a ring. Who
-	 * has the lock takes from it. */
+	/* URLs to be forgotten wait here for the lock, in the order of time: a queue in a ring. The
+	 * holder of the lock takes from it. */
 	pthread_mutex_t later_lock; /* the next lines */
 	struct later *later;
 	unsigned later_first, later_n;
@@ -134,7 +134,7 @@ forget_all(struct baseline *b)
 		whatif_forget_all(b->what_if);
 }
 
-/* What is forgotten next. */
+/* These URLs are forgotten next. */
 struct waiting {
 	struct later some[LATER_AT_ONCE];
 	unsigned n, at; /* of some: how many, and which is next */
@@ -284,7 +284,7 @@ run(void *arg)
 
 /* ---- snapshot ------------------------------------------------------------------------------ */
 
-/* What a snapshot takes at most: two million objects, or a hundredth of a small disk. */
+/* A snapshot takes at most two million objects, or a hundredth of a small disk. */
 static uint64_t
 snapshot_bytes(uint64_t disk_bytes)
 {

@@ -2,10 +2,10 @@
 #ifndef CACHE_WHATIF_INSIDE_H
 #define CACHE_WHATIF_INSIDE_H
 
-#include "proxy/cache/budget.h"
+#include "proxy/cache/admission/budget.h"
 #include "proxy/cache/turn.h"
 #include "proxy/cache/turning.h"
-#include "proxy/cache/whatif.h"
+#include "proxy/cache/ghost/whatif.h"
 
 /* One row. */
 struct whatif_cell {

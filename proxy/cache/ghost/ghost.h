@@ -36,7 +36,7 @@ struct ghost_options {
 struct ghost *ghost_create(const struct ghost_options *o);
 void ghost_destroy(struct ghost **g);
 
-/* What the real proxy did for one request. */
+/* The real proxy did this for one request. */
 enum ghost_deed {
 	GHOST_HIT,     /* answered without asking an origin */
 	GHOST_FETCHED, /* asked, and got the whole */
@@ -70,7 +70,7 @@ struct ghost_event {
 	bool refused; /* its disk must not have it: what it would fetch stays in RAM, or nowhere */
 };
 
-/* What it did with an event, and the bytes that it wrote for that: of a sampled key, as often as
+/* The ghost did this with an event, and wrote so many bytes for it: of a sampled key, as often as
  * the key counts. */
 enum ghost_answer {
 	GHOST_IGNORED, /* the key is not in the sample */
@@ -97,7 +97,7 @@ void ghost_prefetch(const struct ghost *g, uint64_t key);
 void ghost_prefetch_shade(const struct ghost *g, uint64_t key);
 struct ghost_did ghost_see(struct ghost *g, const struct ghost_event *e);
 bool ghost_is_on_disk(const struct ghost *g, uint64_t key);
-/* What was purged or invalidated: a URL with all its variants; all
+/* These were purged or invalidated: a URL with all its variants; all
  * of a host; everything. */
 void ghost_forget(struct ghost *g, uint64_t url);
 void ghost_forget_host(struct ghost *g, uint32_t host); /* looks at every object */

@@ -5,12 +5,12 @@
  * asks an origin a quarter. What the first events cost is lent. When the account is empty the sample is halved, or,
  * when it is large objects that cost most, fewer count as large.
  */
-#include "proxy/cache/whatif.h"
+#include "proxy/cache/ghost/whatif.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/cache/sighting.h"
+#include "proxy/cache/admission/sighting.h"
 #include "proxy/cache/turning.h"
-#include "proxy/cache/whatif_inside.h"
+#include "proxy/cache/ghost/whatif_inside.h"
 
 #include <assert.h>
 #include <math.h>
@@ -33,7 +33,7 @@ static const struct {
 	unsigned sightings, disk, memory;
 } kinds[WHATIF_ROWS] = {
 #define WHATIF(id, name, sightings, disk, memory) [WHATIF_##id] = {name, sightings, disk, memory},
-#include "proxy/cache/whatif_rows.h"
+#include "proxy/cache/ghost/whatif_rows.h"
 #undef WHATIF
 };
 
@@ -43,7 +43,7 @@ whatif_name(enum whatif_row row)
 	return kinds[row].name;
 }
 
-/* What must be true between any two events: O(1), on in production. */
+/* This must hold between any two events: O(1), on in production. */
 static void
 check(const struct whatif *w)
 {
@@ -178,7 +178,7 @@ tick(struct whatif *w, uint32_t now_s)
 	}
 }
 
-/* What the row's rule says of it: is the disk refused, would a part bring the whole? */
+/* The row's rule judges it: is the disk refused, would a part bring the whole? */
 static void
 judge(struct whatif_cell *c, struct ghost_event *e)
 {
@@ -218,7 +218,7 @@ see(struct whatif_cell *c, struct ghost_event e)
 		e.refused = c->memory && !ghost_is_on_disk(c->ghost, e.url);
 	struct ghost_did did = ghost_see(c->ghost, &e);
 	if (did.wrote && c->budget.rate)
-		budget_charge(&c->budget, (int64_t)did.written_bytes);
+		budget_charge(&c->budget, did.written_bytes);
 	if (did.wrote && c->by_turns)
 		turning_charge(&c->turning, e.record_bytes * did.weight,
 			       ghost_turn_bytes(c->ghost));

@@ -4,7 +4,7 @@
  * A shade of weight w takes its place w times, as the w objects that it stands for would: so
  * batches, segments and what they waste keep their real sizes.
  */
-#include "proxy/cache/ghost_inside.h"
+#include "proxy/cache/ghost/ghost_inside.h"
 
 #include "proxy/cache/index.h"
 #include "proxy/cache/segment.h"
@@ -18,8 +18,8 @@ enum {
 
 /* ---- batches and segments ------------------------------------------------------------------ */
 
-/* What was written is told as it is, and is never told to be less again: what was charged too much is left
- * off what comes. */
+/* Written bytes are told as they are, and never as fewer again: an excess that was charged is
+ * left off later ones. */
 static void
 add_overhead(struct ghost *g, int64_t bytes)
 {
@@ -28,7 +28,7 @@ add_overhead(struct ghost *g, int64_t bytes)
 	g->owed = sum < 0 ? sum : 0;
 }
 
-/* What a batch takes beyond its records is known when it is closed. */
+/* The bytes of a batch beyond its records are known when it is closed. */
 static void
 close_batch(struct ghost *g)
 {

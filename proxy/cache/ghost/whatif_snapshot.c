@@ -8,7 +8,7 @@
  * A row that has other settings by now takes what fits them: a ghost is loaded into a disk of any
  * size, and a filter of another kind is left out.
  */
-#include "proxy/cache/whatif_inside.h"
+#include "proxy/cache/ghost/whatif_inside.h"
 
 #include "proxy/base/le.h"
 #include "proxy/cache/segment.h"

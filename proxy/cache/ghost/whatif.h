@@ -17,13 +17,13 @@
 #define CACHE_WHATIF_H
 
 #include "filter/family/filter.h"
-#include "proxy/cache/ghost.h"
+#include "proxy/cache/ghost/ghost.h"
 
 enum { WHATIF_ENTRIES = 8 << 10, WHATIF_PARTS = 32 };
 
 enum whatif_row {
 #define WHATIF(id, name, sightings, disk, memory) WHATIF_##id,
-#include "proxy/cache/whatif_rows.h"
+#include "proxy/cache/ghost/whatif_rows.h"
 #undef WHATIF
 	WHATIF_ROWS
 };

@@ -1,5 +1,5 @@
 /* ghost_table.c - the shades: found by key, by segment and by URL, and which of them are in RAM. */
-#include "proxy/cache/ghost_inside.h"
+#include "proxy/cache/ghost/ghost_inside.h"
 
 #include "proxy/base/mem.h"
 #include "proxy/cache/object.h"
@@ -208,7 +208,7 @@ ghost_shrink_ram(struct ghost *g, uint64_t bytes)
 	}
 }
 
-/* What is asked for again on disk moves into RAM, if it is worth more there than others. */
+/* An object asked for again on disk moves into RAM, if it is worth more there than others. */
 void
 ghost_promote(struct ghost *g, struct shade *s)
 {

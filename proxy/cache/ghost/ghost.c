@@ -6,7 +6,7 @@
  * The first time, if the largest quarter has most of the bytes, it is set apart: these are all there
  * and stand for themselves. If they get too many, the bound between the two rises.
  */
-#include "proxy/cache/ghost_inside.h"
+#include "proxy/cache/ghost/ghost_inside.h"
 
 #include "proxy/base/mem.h"
 #include "proxy/cache/index.h"
@@ -235,7 +235,7 @@ shade_of(const struct ghost *g, const struct ghost_event *e)
 			      .fresh_until = fresh_until(e)};
 }
 
-/* What the disk does not take may wait in RAM for its next request. */
+/* Objects that the disk does not take may wait in RAM for their next request. */
 static void
 keep_in_ram(struct ghost *g, const struct ghost_event *e)
 {
@@ -270,7 +270,7 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 	return true;
 }
 
-/* What lay in RAM alone is written from there. */
+/* An object in RAM alone is written from there. */
 static bool
 write_from_ram(struct ghost *g, struct shade *s)
 {
@@ -340,7 +340,7 @@ charge(struct ghost *g, const struct ghost_event *e, enum would w, uint32_t weig
 	g->n.avoided_bytes += its > ours ? (its - ours) * weight : 0;
 }
 
-/* What must be true between any two events; ghost_check looks at everything. */
+/* This must hold between any two events; ghost_check looks at everything. */
 static void
 check(const struct ghost *g)
 {
@@ -366,7 +366,7 @@ validate(struct ghost *g, const struct ghost_event *e, struct shade *s)
 	return wrote;
 }
 
-/* What was written, with the share of tables and footers that is known so far. */
+/* Written bytes include the share of tables and footers that is known so far. */
 static uint64_t
 written(const struct ghost *g)
 {
@@ -397,7 +397,7 @@ answer(struct ghost *g, const struct ghost_event *e, struct shade *s, uint32_t w
 	return GHOST_PASSED;
 }
 
-/* What was purged since the ghost had it goes, or is stale. */
+/* An object purged since the ghost had it goes, or is stale. */
 static struct shade *
 purge(struct ghost *g, const struct ghost_event *e, struct shade *s)
 {

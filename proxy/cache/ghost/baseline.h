@@ -11,8 +11,8 @@
 #define CACHE_BASELINE_H
 
 #include "filter/hash.h"
-#include "proxy/cache/ghost.h"
-#include "proxy/cache/whatif.h"
+#include "proxy/cache/ghost/ghost.h"
+#include "proxy/cache/ghost/whatif.h"
 
 struct baseline;
 struct baseline_ring;

@@ -3,7 +3,7 @@
 #ifndef CACHE_GHOST_INSIDE_H
 #define CACHE_GHOST_INSIDE_H
 
-#include "proxy/cache/ghost.h"
+#include "proxy/cache/ghost/ghost.h"
 #include "proxy/cache/ledger.h"
 #include "proxy/cache/packing.h"
 #include "proxy/cache/ram_policy.h"
@@ -93,7 +93,7 @@ void ghost_release(struct ghost *g, uint32_t i);
 /* From wherever it is. */
 void ghost_drop(struct ghost *g, uint32_t i);
 void ghost_shrink_ram(struct ghost *g, uint64_t bytes);
-/* What is asked for again on disk moves into RAM, if it is worth more there than others. */
+/* An object asked for again on disk moves into RAM, if it is worth more there than others. */
 void ghost_promote(struct ghost *g, struct shade *s);
 uint32_t *ghost_slots(uint32_t *old, uint32_t n);
 void ghost_grow(struct ghost *g, uint32_t n);

@@ -14,7 +14,7 @@
  * Into a log of another size objects are put again in that order: what has no room is evicted as it
  * would have been.
  */
-#include "proxy/cache/ghost_inside.h"
+#include "proxy/cache/ghost/ghost_inside.h"
 
 #include "proxy/base/mem.h"
 #include "proxy/cache/segment.h"
@@ -257,7 +257,7 @@ load_same(struct ghost *g, const struct head *h, struct str bytes)
 	ghost_free_segments(g);
 }
 
-/* What of a segment belongs to no object. */
+/* So much of a segment belongs to no object. */
 static uint64_t
 dead_bytes(const struct head *h, struct str bytes, uint32_t i)
 {
