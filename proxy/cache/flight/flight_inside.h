@@ -17,8 +17,8 @@
 #define CACHE_FLIGHT_INSIDE_H
 
 #include "proxy/base/mailbox.h"
-#include "proxy/cache/flight.h"
-#include "proxy/cache/window.h"
+#include "proxy/cache/flight/flight.h"
+#include "proxy/cache/flight/window.h"
 
 #include <pthread.h>
 #include <sys/queue.h>
@@ -37,6 +37,7 @@ struct flight_reader {
 	bool posted; /* the letter is on its way */
 	bool armed;  /* in flight->armed: waits for news */
 	bool left;
+	bool doubted;			 /* it may be gone */
 	bool late;			 /* reads nothing: waits for the end, in flight->busy */
 	TAILQ_ENTRY(flight_reader) link; /* in flight->armed or flight->busy */
 };
@@ -50,6 +51,24 @@ struct flight_leader {
 	flight_wake_fn *wake;
 	void *ctx;
 	bool posted;
+};
+
+struct flight_pace {
+	int64_t ms;  /* it is counted since then, or 0 */
+	uint64_t at; /* and from this byte on */
+	/* Of a body of unknown length: when its first bytes came, or 0; those that came at once. */
+	int64_t first_ms;
+	uint64_t first;
+};
+
+/* Second fetches of the same key. */
+struct flight_rival {
+	struct flight *before; /* the one that was overtaken, a reference, until the flight ends */
+	struct flight *after;  /* the one that overtook, a reference, while several read */
+	_Atomic bool overtaken;
+	bool unproven;		     /* it has a head, but whether its body comes is to be seen */
+	unsigned rounds, tries_left; /* of fetches beside the flight; in this round */
+	int64_t next_try_ms;	     /* the next round */
 };
 
 struct flight {
@@ -82,6 +101,7 @@ struct flight {
 	struct flight_readers armed, busy;
 	_Atomic unsigned reader_count; /* written under the lock, as the next */
 	unsigned late_count;
+	_Atomic unsigned doubted_count; /* of the readers; written under the lock */
 	_Atomic unsigned follower_count;
 	struct flight_reader seat; /* the first reader's place, so that most need no other */
 	bool seat_taken;
@@ -89,18 +109,12 @@ struct flight {
 	bool leader_waits, awaits_reader;
 	_Atomic bool wanted;
 
-	struct flight *before; /* the one this one overtook, a reference, until this one ends */
-	struct flight *after;  /* the one that overtook this one, a reference, while several read */
-	_Atomic bool overtaken;
-	bool unproven;		     /* it has a head, but whether its body comes is to be seen */
-	unsigned rounds, tries_left; /* of fetches beside this one; in this round */
-	int64_t next_try_ms;	     /* the next round */
+	struct flight_rival rival;
 
 	struct window window;
 	_Atomic bool windowed;		       /* some bytes were let go or may be */
 	int64_t begun_ms, refused_ms, lost_ms; /* refused_ms: the leader waits since, or 0 */
-	int64_t pace_ms;		       /* the pace is counted since then, or 0 */
-	uint64_t pace_at;		       /* and from this byte on */
+	struct flight_pace pace;
 };
 
 struct flight_shard {
@@ -144,6 +158,8 @@ enum { FLIGHT_DRIP_MS = 900 }; /* after which nobody new joins a body that drips
 bool flight_is_dripping(struct flight *f, int64_t now_ms, int64_t for_ms);
 /* So much has come, or at such a pace, that those who wait for it elsewhere may have it instead. */
 bool flight_is_proven(struct flight *f, int64_t now_ms);
+/* Bytes of a body of unknown length were added. */
+void flight_note_pace(struct flight *f, int64_t now_ms);
 
 /* ---- flight.c, without a lock ------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* flight_seat.c - who leads and who reads a flight, and the letters by
  * which they are told of news. */
-#include "proxy/cache/flight_inside.h"
+#include "proxy/cache/flight/flight_inside.h"
 
 #include "proxy/base/mem.h"
 
@@ -89,17 +89,40 @@ flight_seat(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *
 	return r;
 }
 
+void
+flight_doubt(struct flight_reader *r)
+{
+	struct flight *f = r->flight;
+	pthread_mutex_lock(&f->lock);
+	f->doubted_count += !r->doubted;
+	r->doubted = true;
+	if (f->reader_count == f->doubted_count)
+		flight_wake_leader(f);
+	flight_unlock(f);
+}
+
+bool
+flight_is_doubted(struct flight *f)
+{
+	if (atomic_load_explicit(&f->doubted_count, memory_order_relaxed) == 0)
+		return false; /* nearly always */
+	pthread_mutex_lock(&f->lock);
+	bool doubted = f->reader_count && f->reader_count == f->doubted_count;
+	pthread_mutex_unlock(&f->lock);
+	return doubted;
+}
+
 /* f drips too: the next of those who read g may try at once. */
 static void
 forget_after(struct flight *g, struct flight *f)
 {
 	struct flight *gone = NULL;
 	pthread_mutex_lock(&g->lock);
-	if (g->after == f) {
-		gone = g->after;
-		g->after = NULL;
-		g->overtaken = false;
-		g->tries_left++;
+	if (g->rival.after == f) {
+		gone = g->rival.after;
+		g->rival.after = NULL;
+		g->rival.overtaken = false;
+		g->rival.tries_left++;
 	}
 	flight_unlock(g);
 	flight_unref(&gone);
@@ -111,7 +134,7 @@ flight_join_after(const struct flight_reader *r, int64_t now_ms, int64_t patienc
 	struct flight *g = r->flight;
 	struct flight_reader *joined = NULL;
 	pthread_mutex_lock(&g->lock);
-	struct flight *f = g->after ? flight_ref(g->after) : NULL;
+	struct flight *f = g->rival.after ? flight_ref(g->rival.after) : NULL;
 	pthread_mutex_unlock(&g->lock);
 	if (!f)
 		return NULL;

@@ -1,5 +1,5 @@
 /* flight_body.c - the body on its way: how far the leader may run ahead, and who is left behind. */
-#include "proxy/cache/flight_inside.h"
+#include "proxy/cache/flight/flight_inside.h"
 
 #include <assert.h>
 
@@ -9,24 +9,36 @@ enum {
 	BLOCK_NEXT = 64 << 10,
 	BLOCK_EXACT = 256 << 10,
 	WINDOW_TIGHT = 64 << 10,
-	/* What fast readers may lose to slow ones: so many ms, and a part of the flight's time. */
+	WINDOW_LEAST = BLOCK_FIRST,
+	/* Fast readers may lose so many ms to slow ones, and a part of the flight's time. */
 	LOSS_MS = 250,
 	LOSS_PART = 8
 };
 
-/* Over total_bytes every flight holds little, so that many slow readers do not hold much. */
+/* Where flights hold much all together, each holds little, so that many slow readers do not hold
+ * much: from three quarters of total_bytes on less, and beyond it as little as can be. */
+static uint64_t
+window_by_use(const struct flight *f)
+{
+	const struct flights_options *o = &f->all->o;
+	uint64_t bytes = atomic_load_explicit(&f->all->bytes, memory_order_relaxed);
+	return bytes > o->total_bytes		? WINDOW_LEAST
+	       : bytes > o->total_bytes / 4 * 3 ? WINDOW_TIGHT
+						: o->window_bytes;
+}
+
 static bool
 is_tight(const struct flight *f)
 {
-	return atomic_load_explicit(&f->all->bytes, memory_order_relaxed) > f->all->o.total_bytes;
+	return window_by_use(f) <= WINDOW_TIGHT;
 }
 
 /* How far the leader may run ahead of the slowest reader. */
 static uint64_t
 window(const struct flight *f)
 {
-	uint64_t most = f->all->o.window_bytes;
-	return most > WINDOW_TIGHT && (f->head.narrow || is_tight(f)) ? WINDOW_TIGHT : most;
+	uint64_t most = window_by_use(f);
+	return f->head.narrow && most > WINDOW_TIGHT ? WINDOW_TIGHT : most;
 }
 
 /* Lets go what every reader is done with, once the body is too large to be kept; tells a waiting
@@ -61,12 +73,13 @@ flight_leave(struct flight_reader **rp)
 	r->left = true;
 	f->reader_count--;
 	f->late_count -= r->late;
+	f->doubted_count -= r->doubted;
 	trim(f);
-	if (f->reader_count == 0)
+	if (f->reader_count == f->doubted_count)
 		flight_wake_leader(f);
 	if (f->reader_count <= 1) { /* nobody is left who might go there */
-		after = f->after;
-		f->after = NULL;
+		after = f->rival.after;
+		f->rival.after = NULL;
 	}
 	bool posted = r->posted;
 	flight_unlock(f);
@@ -98,7 +111,7 @@ block_bytes(const struct flight *f, size_t n)
 	return cap > BLOCK_FIRST && is_tight(f) ? BLOCK_FIRST : cap;
 }
 
-/* What is kept gets blocks of its own size. */
+/* Kept bodies get blocks of their own size. */
 static void
 lend_block(struct flight *f)
 {
@@ -185,9 +198,11 @@ flight_append(struct flight *f, const char *p, size_t n, int64_t now_ms, struct 
 		f->refused_ms = now_ms;
 	else
 		take(f, p, n, filled, at, got);
-	bool proven = f->unproven && flight_is_proven(f, now_ms);
-	f->unproven = f->unproven && !proven;
-	struct flight *before = proven ? flight_ref(f->before) : NULL;
+	if (!full && f->head.body_bytes == UINT64_MAX)
+		flight_note_pace(f, now_ms);
+	bool proven = f->rival.unproven && flight_is_proven(f, now_ms);
+	f->rival.unproven = f->rival.unproven && !proven;
+	struct flight *before = proven ? flight_ref(f->rival.before) : NULL;
 	flight_unlock(f);
 	flight_tell(f, before, FLIGHT_NEWS_GOOD);
 	return !full;
@@ -202,7 +217,7 @@ flight_append_now(struct flight *f, const char *p, size_t n, struct block **fill
 	flight_unlock(f);
 }
 
-/* What becomes of a reader that was left behind. */
+/* A reader that was left behind goes on like this. */
 static enum flight_step
 lost_step(const struct flight *f, enum flight_state state)
 {

@@ -1,5 +1,5 @@
 /* flights.c - the flights in the air by their keys: who leads, who joins. */
-#include "proxy/cache/flight_inside.h"
+#include "proxy/cache/flight/flight_inside.h"
 
 #include "filter/hash_equal.h"
 #include "proxy/base/clock.h"
@@ -141,7 +141,7 @@ flights_enter(struct flights *fs, struct twice_key_hash hash, struct str key, st
 	}
 	if (lead) {
 		f = put_in(fs, s, hash, key, now_ms);
-		f->before = drips ? flight_ref(gone) : NULL; /* others still wait for that one */
+		f->rival.before = drips ? flight_ref(gone) : NULL; /* others still wait for that one */
 		*reader =
 			flight_seat(f, home, wake, ctx); /* nobody else knows it before we unlock */
 		flight_unref(&f); /* the reader's and the table's references stay */
@@ -188,15 +188,15 @@ takes_try(struct flight *f, int64_t now_ms, int64_t patience_ms)
 {
 	pthread_mutex_lock(&f->lock);
 	bool waits = flight_state(f) == FLIGHT_WAITING
-			     ? !f->overtaken
-			     : !f->after && flight_is_dripping(f, now_ms, patience_ms);
-	if (waits && now_ms >= f->next_try_ms) {
-		f->tries_left = 1u << f->rounds / 2;
-		f->rounds += f->rounds < ROUNDS_MOST;
-		f->next_try_ms = now_ms + patience_ms;
+			     ? !f->rival.overtaken
+			     : !f->rival.after && flight_is_dripping(f, now_ms, patience_ms);
+	if (waits && now_ms >= f->rival.next_try_ms) {
+		f->rival.tries_left = 1u << f->rival.rounds / 2;
+		f->rival.rounds += f->rival.rounds < ROUNDS_MOST;
+		f->rival.next_try_ms = now_ms + patience_ms;
 	}
-	bool may = waits && f->tries_left > 0;
-	f->tries_left -= may;
+	bool may = waits && f->rival.tries_left > 0;
+	f->rival.tries_left -= may;
 	pthread_mutex_unlock(&f->lock);
 	return may;
 }
@@ -216,8 +216,8 @@ flights_try_beside(struct flights *fs, const struct flight_reader *old, int64_t 
 		if (*at)
 			gone = take_out(at);
 		struct flight *f = put_in(fs, s, slow->hash, key, now_ms);
-		/* What it replaces may itself have overtaken the slow one. */
-		f->before = flight_ref(gone && gone->before ? gone : slow);
+		/* The replaced flight may itself have overtaken the slow one. */
+		f->rival.before = flight_ref(gone && gone->rival.before ? gone : slow);
 		pthread_mutex_lock(&f->lock);
 		r = flight_seat(f, old->home, old->wake, old->ctx);
 		flight_unlock(f);

@@ -9,9 +9,10 @@
  *
  * Memory    a flight keeps its whole body while that is small (retain_bytes per flight, total_bytes
  *           over all flights); beyond, only a window (window_bytes) between its slowest reader and
- *           its leader, who is told to pause. When all flights together hold more than total_bytes,
- *           the window is 64 KiB. So the bound is about total_bytes + flights * 64 KiB, whatever
- *           the size of the bodies or the slowness of the readers.
+ *           its leader, who is told to pause. When all flights together hold three quarters of
+ *           total_bytes, the window is 64 KiB, and 16 KiB beyond total_bytes. So the bound is about
+ *           total_bytes + flights * 16 KiB, whatever the size of the bodies or the slowness of the
+ *           readers.
  * Pace      a reader that has read everything waits for a slower one at most 250 ms and an eighth
  *           of the flight's time, all together; then the slowest are left behind (FLIGHT_LOST).
  * Units     ms of one monotonic clock, which is an argument.
@@ -22,7 +23,7 @@
 
 #include "filter/hash.h"
 #include "proxy/base/buf.h"
-#include "proxy/cache/admission.h"
+#include "proxy/cache/admission/admission.h"
 #include "proxy/http/policy.h"
 
 #include <stdbool.h>
@@ -44,7 +45,7 @@ void flights_destroy(struct flights **f);
 uint64_t flights_retain_bytes(const struct flights *f);
 void flights_count(struct flights *f, uint64_t *flights, uint64_t *bytes);
 
-/* What is known when the origin's head is here; constant once published. */
+/* These are known when the origin's head is here; constant once published. */
 struct flight_head {
 	struct buf head;  /* as stored (http/head.h); owned by the flight once published */
 	struct buf asker; /* what the leader's client is sent instead, if not empty: with the fields
@@ -63,8 +64,9 @@ struct flight_head {
 	enum storable judged; /* why it is not storable; OVERTAKEN: what was stored is for all */
 	enum admission verdict;
 	bool of_owner; /* the leader's request has credentials: why it is not storable, perhaps */
-	bool narrow; /* a tunnel: for its leader alone, without end, so that little of it is held */
-	bool has_age;	     /* the origin's answer had an Age: it came from a cache itself */
+	bool narrow;   /* a tunnel, or events: for its leader alone, without end, so that little of
+		      * it is held */
+	bool has_age;  /* the origin's answer had an Age: it came from a cache itself */
 	uint64_t body_bytes; /* UINT64_MAX: not known */
 	int64_t delay_s;     /* from the request to this head */
 	uint64_t blame;	     /* of an error: see flight_fail */
@@ -97,8 +99,9 @@ flights_wait(struct flights *fs, struct twice_key_hash hash, struct str key, str
 	     flight_wake_fn *wake, void *ctx, int64_t now_ms, int64_t most_ms);
 /* The leader takes its time to the head, or its body drips: *reader's owner, who follows, leads a
  * second fetch of the same key instead, and whoever comes joins that one. *reader is then its place
- * there. False when it is not its turn: one after a patience, one after the next, then two and two,
- * four and four, and eight; and one at once for each that fails. Those who stay are told when such
+ * there. False when others are to try first. One follower may do so when a patience is over and one more
+ * after the next; then two after each of two patiences, four after each of two more, and eight after each
+ * further one. For each such fetch that fails, another may begin at once. Those who stay are told when such
  * a fetch has an answer to share, and its body comes (flight_is_overtaken). */
 bool flights_overtake(struct flights *fs, struct flight_reader **reader, int64_t now_ms,
 		      int64_t patience_ms);
@@ -111,6 +114,8 @@ flights_lead(struct flights *fs, struct twice_key_hash hash, struct str key, int
 /* A flight of one: nobody can join it. Its body begins at offset at. */
 struct flight_reader *flights_enter_alone(struct flights *fs, uint64_t at, struct mailbox *home,
 					  flight_wake_fn *wake, void *ctx, int64_t now_ms);
+/* This reader's client may be gone: it waits, but nothing is to be spent on it. */
+void flight_doubt(struct flight_reader *r);
 /* No more wakes; *reader becomes NULL. */
 void flight_leave(struct flight_reader **reader);
 
@@ -120,11 +125,13 @@ void flight_unref(struct flight **f);
 
 /* ---- the leader's side --------------------------------------------------------------------- */
 
-/* wake is called on home's thread when the window has room again or the last reader has left. */
+/* wake is called on home's thread when the window has room again, or the last reader has left or may
+ * be gone. */
 void flight_set_leader(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx);
 /* The leader goes: no more wakes. Call before its ctx dies. */
 void flight_drop_leader(struct flight *f);
-void flight_interim(struct flight *f, struct str head); /* a 1xx for who is here from the start */
+/* A 1xx for who is here from the start, as a field_block. */
+void flight_interim(struct flight *f, struct str head);
 /* Memory of an earlier flight's head, for this one's:
  * an empty buf, the caller's. Before publish. */
 struct buf flight_lend_head(struct flight *f);
@@ -152,6 +159,8 @@ void flight_want(struct flight *f);
  * the cache. */
 void flights_close(struct flight *f);
 unsigned flight_readers(struct flight *f);
+/* Somebody reads it, but all of them may be gone. */
+bool flight_is_doubted(struct flight *f);
 /* Whether somebody reads it; if not, the leader is woken when somebody comes. */
 bool flight_awaits_reader(struct flight *f);
 bool flight_is_wanted(struct flight *f);
@@ -174,13 +183,16 @@ bool flight_awaits(struct flight_reader *r, uint64_t bytes);
  * an end; the request that leads it may be the reason. Not while the leader waits for readers.
  * Counted from when this was asked first. */
 bool flight_drips(struct flight *f, int64_t now_ms, int64_t for_ms);
+/* Whether its body, of unknown length, has come steadily so far: not all of it at once, and since then
+ * no slower than what drips. */
+bool flight_is_steady(struct flight *f, int64_t now_ms);
 /* A second fetch of the key has an answer: ask again. */
 bool flight_is_overtaken(struct flight *f);
 /* r's own place in that second fetch, from its beginning; r keeps the one it has. NULL: it is gone,
  * or so is its beginning, or it drips too. */
 struct flight_reader *
 flight_join_after(const struct flight_reader *r, int64_t now_ms, int64_t patience_ms);
-/* Interim heads not read yet, appended to out. */
+/* Interim heads not read yet, one behind the other (field_block_take), appended to out. */
 void flight_read_interim(struct flight_reader *r, struct buf *out);
 
 enum flight_step {

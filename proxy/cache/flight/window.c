@@ -1,5 +1,5 @@
 /* window.c - a deque of blocks with a count of readers on each. */
-#include "proxy/cache/window.h"
+#include "proxy/cache/flight/window.h"
 
 #include "proxy/base/mem.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What must be true between any two calls; cheap enough for each. */
+/* This must hold between any two calls; cheap enough for each. */
 static void
 check(const struct window *w)
 {
@@ -169,6 +169,8 @@ window_move(struct window *w, struct mark *m, uint64_t at)
 
 /* ---- bytes --------------------------------------------------------------------------------- */
 
+enum { LEAST_BYTES = 4096 };
+
 static void
 push(struct window *w, uint32_t cap)
 {
@@ -181,7 +183,9 @@ push(struct window *w, uint32_t cap)
 			w->pieces = mem_realloc(w->pieces, w->cap * sizeof *w->pieces);
 		}
 	}
-	struct block *b = w->spare && w->spare->cap >= cap ? w->spare : block_create(cap);
+	struct block *b = w->spare && w->spare->cap >= cap ? w->spare : block_try(cap);
+	if (!b) /* a body goes by in small pieces where there is no memory for large ones */
+		b = block_create(LEAST_BYTES);
 	if (b == w->spare)
 		w->spare = NULL;
 	w->pieces[w->first + w->count++] = (struct piece){w->total, b, w->ahead};

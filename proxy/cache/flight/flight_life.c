@@ -1,5 +1,5 @@
 /* flight_life.c - a flight's memory, which is used again, and who still holds it. */
-#include "proxy/cache/flight_inside.h"
+#include "proxy/cache/flight/flight_inside.h"
 
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache_forget.h"
@@ -19,14 +19,15 @@ check(const struct flight *f)
 	assert(atomic_load_explicit(&f->refs, memory_order_relaxed) > 0);
 	assert(state >= FLIGHT_WAITING && state <= FLIGHT_FAILED);
 	assert(nobody == (f->reader_count == 0) && f->late_count <= f->reader_count);
+	assert(f->doubted_count <= f->reader_count);
 	assert(!f->seat.flight || f->seat_taken);
 	assert(f->interim.n == atomic_load_explicit(&f->interim_bytes, memory_order_relaxed));
 	/* Without a head there is no body; only a body that is too large makes its leader wait. */
 	assert(state != FLIGHT_WAITING || f->window.total == f->window.base);
 	assert(f->windowed || (!f->leader_waits && !f->refused_ms && !f->lost_ms));
 	assert(!f->leader.posted || f->leader.flight == f);
-	assert(!f->after || (f->overtaken && f->reader_count > 1));
-	assert(!f->unproven || (f->before && state == FLIGHT_ARRIVING));
+	assert(!f->rival.after || (f->rival.overtaken && f->reader_count > 1));
+	assert(!f->rival.unproven || (f->rival.before && state == FLIGHT_ARRIVING));
 }
 
 static void
@@ -141,8 +142,8 @@ give_back(struct flight *f)
 	window_take_back(&f->window, &f->pieces, &f->piece_cap);
 	window_fini(&f->window);
 	object_unref(&f->stored);
-	flight_unref(&f->before);
-	assert(!f->after);
+	flight_unref(&f->rival.before);
+	assert(!f->rival.after);
 	buf_fini(&f->head_memory);
 	f->head_memory = f->head.head;
 	f->head_memory.n = 0;

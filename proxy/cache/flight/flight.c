@@ -1,5 +1,5 @@
 /* flight.c - what the leader says of its fetch, and what readers see of it. */
-#include "proxy/cache/flight_inside.h"
+#include "proxy/cache/flight/flight_inside.h"
 
 #include <assert.h>
 
@@ -36,23 +36,23 @@ hear_of(struct flight *g, struct flight *f, enum flight_news news)
 {
 	struct flight *gone = NULL;
 	if (news != FLIGHT_NEWS_GOOD) {
-		bool sent_there = g->after == f; /* if not, another try was given for it by now */
+		bool sent_there = g->rival.after == f; /* if not, another try was given for it by now */
 		if (sent_there) {
-			gone = g->after;
-			g->after = NULL;
-			g->overtaken = false;
+			gone = g->rival.after;
+			g->rival.after = NULL;
+			g->rival.overtaken = false;
 		}
-		g->tries_left += news == FLIGHT_NEWS_NONE || sent_there;
+		g->rival.tries_left += news == FLIGHT_NEWS_NONE || sent_there;
 	} else {
-		g->overtaken = true;
+		g->rival.overtaken = true;
 		/* All of it is better than a beginning: the rest of that may drip as well. */
-		if (g->after && flight_state(f) == FLIGHT_WHOLE &&
-		    flight_state(g->after) != FLIGHT_WHOLE) {
-			gone = g->after;
-			g->after = NULL;
+		if (g->rival.after && flight_state(f) == FLIGHT_WHOLE &&
+		    flight_state(g->rival.after) != FLIGHT_WHOLE) {
+			gone = g->rival.after;
+			g->rival.after = NULL;
 		}
-		if (!g->after && g->reader_count > 1) /* besides who leads it */
-			g->after = flight_ref(f);
+		if (!g->rival.after && g->reader_count > 1) /* besides who leads it */
+			g->rival.after = flight_ref(f);
 	}
 	flight_wake_readers(g);
 	return gone;
@@ -64,7 +64,7 @@ flight_tell(struct flight *f, struct flight *g, enum flight_news news)
 	while (g) { /* a reference */
 		pthread_mutex_lock(&g->lock);
 		struct flight *gone = hear_of(g, f, news);
-		struct flight *next = g->before ? flight_ref(g->before) : NULL;
+		struct flight *next = g->rival.before ? flight_ref(g->rival.before) : NULL;
 		flight_unlock(g);
 		flight_unref(&gone);
 		flight_unref(&g);
@@ -80,21 +80,21 @@ flight_publish(struct flight *f, struct flight_head *head)
 	assert(atomic_load(&f->state) == FLIGHT_WAITING);
 	f->head = *head;
 	*head = (struct flight_head){0};
-	f->unproven = good && f->before && !f->head.object && f->head.body_bytes;
+	f->rival.unproven = good && f->rival.before && !f->head.object && f->head.body_bytes;
 	atomic_store_explicit(&f->state, FLIGHT_ARRIVING, memory_order_release);
 	flight_wake_readers(f);
-	struct flight *before = f->before && !f->unproven ? flight_ref(f->before) : NULL;
+	struct flight *before = f->rival.before && !f->rival.unproven ? flight_ref(f->rival.before) : NULL;
 	flight_unlock(f);
 	flight_tell(f, before, good ? FLIGHT_NEWS_GOOD : FLIGHT_NEWS_NONE);
 }
 
-/* What the end of f, under its lock, says to those who wait for what it overtook. False: nothing
+/* The end of f, under its lock, has *news for readers of flights that it overtook. False: nothing
  * that they have not heard. */
 static bool
 has_news(const struct flight *f, int before_that, enum flight_state state, enum flight_news *news)
 {
 	bool good = before_that == FLIGHT_ARRIVING && is_good(&f->head);
-	bool heard = before_that == FLIGHT_ARRIVING && !f->unproven; /* of its head, or its body */
+	bool heard = before_that == FLIGHT_ARRIVING && !f->rival.unproven; /* of its head, or its body */
 	if (state == FLIGHT_WHOLE)
 		*news = FLIGHT_NEWS_GOOD;
 	else
@@ -113,9 +113,9 @@ finish(struct flight *f, enum flight_state state, int status, const char *word, 
 	f->fail_blame = blame;
 	enum flight_news news;
 	bool tells = has_news(f, before_that, state, &news);
-	struct flight *before = f->before;
-	f->before = NULL;
-	f->unproven = false;
+	struct flight *before = f->rival.before;
+	f->rival.before = NULL;
+	f->rival.unproven = false;
 	f->fail_status = status;
 	f->fail_word = word;
 	atomic_store_explicit(&f->state, (int)state, memory_order_release);
@@ -231,7 +231,7 @@ flight_failure(struct flight *f, int *status, const char **word, uint64_t *blame
 bool
 flight_is_overtaken(struct flight *f)
 {
-	return atomic_load(&f->overtaken);
+	return atomic_load(&f->rival.overtaken);
 }
 
 void
