@@ -63,10 +63,11 @@ take_lock(struct auditor *x, const char *dir, char *err, size_t err_bytes)
 		return 0;
 	ssize_t n = pread(x->lock_fd, pid, sizeof pid - 1, 0);
 	pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
-	snprintf(err, err_bytes,
-		 "%s is in use by process %s: stop that first, for what is read meanwhile would be "
-		 "torn; twice stats asks a running proxy",
-		 dir, *pid ? pid : "(unknown)");
+	snprintf(
+		err, err_bytes,
+		"%s is in use by process %s: stop that first, for objects would change while they are read; "
+		" twice stats asks a running proxy",
+		dir, *pid ? pid : "(unknown)");
 	return -1;
 }
 
@@ -302,7 +303,7 @@ check_body(const struct auditor *x, const struct record *r)
 	return word;
 }
 
-/* What a proxy that starts here would make of it. */
+/* A proxy that starts here would judge the object so. */
 static void
 judge(const struct auditor *x, const struct record *r, struct audit_object *o)
 {

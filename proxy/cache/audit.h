@@ -7,6 +7,7 @@
 #ifndef CACHE_AUDIT_H
 #define CACHE_AUDIT_H
 
+#include "proxy/cache/forget_kind.h"
 #include "proxy/base/str.h"
 #include "proxy/http/policy.h"
 
@@ -41,8 +42,8 @@ struct audit_segment {
 };
 
 struct audit_purges {
-	bool lost;		   /* the log: all that is stored counts as purged */
-	uint64_t hard[9], soft[9]; /* entries by enum forget_kind (purge_log.h) */
+	bool lost; /* the log: all that is stored counts as purged */
+	uint64_t hard[FORGET_KINDS], soft[FORGET_KINDS]; /* entries */
 	uint64_t bytes;
 };
 

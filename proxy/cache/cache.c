@@ -2,10 +2,15 @@
  * the door. */
 #include "proxy/cache/cache_inside.h"
 #include "proxy/cache/cache_forget.h"
+#include "proxy/cache/cache_lookup.h"
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_variants.h"
 #include "proxy/cache/cache_write.h"
 #include "proxy/cache/heritage.h"
+
+#include "proxy/base/log.h"
+
+#include <assert.h>
 
 _Static_assert((int)CACHE_PREFIX_MOST == (int)PURGE_PREFIX_MOST, "what is promised is kept");
 
@@ -87,8 +92,21 @@ cache_is_forgotten(struct cache *c, struct stored *o)
 	return cache_judge(c, o).word == FORGET_GONE;
 }
 
-/* Whoever publishes looks behind himself: what was forgotten between his look and his publishing
- * either finds what he published, or is found here. */
+bool
+cache_was_forgotten(struct cache *c, struct object *o)
+{
+	return cache_is_forgotten(c, stored_of(o));
+}
+
+bool
+cache_was_of(const struct object *o, uint64_t from, struct str tags)
+{
+	uint64_t since = atomic_load_explicit(&o->clean_as_of, memory_order_relaxed);
+	return since >= from && o->kind == OBJECT_SLICE && cache_tags_within(o->tags, tags);
+}
+
+/* A thread that publishes looks once more: a purge or invalidation between its first look and its
+ * publishing either finds the object, or is found here. */
 bool
 cache_is_still_clean(struct cache *c, struct stored *o)
 {
@@ -122,10 +140,13 @@ cache_outlives(struct cache *c, struct stored *o, enum forget_kind kind, struct 
 {
 	bool clean;
 	struct forget_thing own = {o->pub.hash, o->pub.key, tags};
-	uint64_t at = forget_add_own(c->forget, kind, &own, true, since, &clean);
-	if (clean)
-		atomic_store(&o->pub.clean_as_of, at);
-	return clean;
+	uint64_t at = forget_add_own(c->forget, kind, &own, FORGET_AT_ONCE, since, &clean);
+	if (!clean)
+		return false;
+	atomic_store(&o->pub.clean_as_of, at);
+	if (kind == FORGET_URL) /* its slices of before are what is forgotten */
+		o->pub.clean_from = at;
+	return true;
 }
 
 bool
@@ -149,7 +170,7 @@ cache_leave_others(struct cache *c, struct stored *o)
 void
 cache_remove_lasting(struct cache *c, struct twice_key_hash hash, struct str key)
 {
-	forget_add(c->forget, FORGET_KEY, hash, key, true);
+	forget_add(c->forget, FORGET_KEY, hash, key, FORGET_AT_ONCE);
 	cache_disks_remove(c, hash);
 }
 
@@ -209,36 +230,43 @@ holds(struct cache *c, struct twice_key_hash hash, struct str key)
 	return yes;
 }
 
+/* Where the key holds more than the URL, the URL's other keys cannot be looked for; nor can its other
+ * spellings, where it has one of those that are in use. */
+static bool
+has_other_keys(struct str key)
+{
+	return memchr(key.p, '\n', key.n) || memchr(key.p, '%', key.n) || memchr(key.p, '~', key.n);
+}
+
 struct forgotten
 cache_forget(struct cache *c, struct twice_key_hash hash, struct str key, struct str tags,
 	     uint64_t since)
 {
 	struct forgotten f;
 	struct forget_thing own = {hash, key, tags};
-	/* Where the key holds more than the URL, the URL's other keys cannot be looked for. */
-	bool lasting = memchr(key.p, '\n', key.n) != NULL || cache_rests(c) ||
+	bool lasting = has_other_keys(key) || cache_rests(c) ||
 		       atomic_load_explicit(&c->bequeathed, memory_order_relaxed);
-	f.at = forget_add_own(c->forget, FORGET_URL, &own, lasting, since, &f.was_clean);
+	f.at = forget_add_own(c->forget, FORGET_URL, &own,
+			      lasting ? FORGET_GATHERED : FORGET_PASSING, since, &f.was_clean);
 	f.had = clear(c, hash, key);
 	cache_window(c);
 	if (!lasting && (f.had || cache_disks_may_be_left(c, hash))) {
 		bool still;
-		f.at = forget_add_own(c->forget, FORGET_URL, &own, true, f.at, &still);
+		f.at = forget_add_own(c->forget, FORGET_URL, &own, FORGET_GATHERED, f.at, &still);
 		f.was_clean = f.was_clean && still;
 	}
 	return f;
 }
 
 struct purged
-cache_purge(struct cache *c, enum purge_what what, bool soft, struct twice_key_hash hash,
+cache_purge(struct cache *c, enum forget_kind kind, bool soft, struct twice_key_hash hash,
 	    struct str name)
 {
-	static const enum forget_kind kinds[] = {FORGET_URL, FORGET_HOST, FORGET_ALL, FORGET_PREFIX,
-						 FORGET_TAG};
-	struct purged p = {.at = soft ? forget_add_softly(c->forget, kinds[what], name)
-				      : forget_add(c->forget, kinds[what], hash, name, true)};
+	assert(kind != FORGET_KEY && kind != FORGET_PREFIX_HOST);
+	struct purged p = {.at = soft ? forget_add_softly(c->forget, kind, name)
+				      : forget_add(c->forget, kind, hash, name, FORGET_ORDERED)};
 	struct cache_stats stats;
-	if (what == PURGE_URL) {
+	if (kind == FORGET_URL) {
 		p.had = soft ? holds(c, hash, name) : clear(c, hash, name);
 	} else {
 		cache_stats(c, &stats);
@@ -261,6 +289,13 @@ cache_purge_tell(struct cache *c, struct forget_letter *l, uint64_t at)
 
 /* ---- facts --------------------------------------------------------------------------------- */
 
+static bool
+is_failing(const struct cache *c, unsigned i, bool store_fails)
+{
+	return store_fails || atomic_load(&c->lost.hangs) >> i & 1 ||
+	       !forget_is_sound_at(c->forget, i);
+}
+
 /* Of all disks together, and each. False: it still grows. */
 static bool
 add_disk(struct cache *c, unsigned i, struct cache_stats *out)
@@ -268,7 +303,7 @@ add_disk(struct cache *c, unsigned i, struct cache_stats *out)
 	struct disk *d = &c->disks[i];
 	struct store_stats s;
 	store_stats(d->store, &s);
-	bool hangs = atomic_load(&c->hangs) >> i & 1;
+	bool hangs = atomic_load(&c->lost.hangs) >> i & 1;
 	out->disks[i] = (struct cache_disk_stats){
 		.dir = d->dir,
 		.written_bytes = s.written_bytes,
@@ -276,7 +311,7 @@ add_disk(struct cache *c, unsigned i, struct cache_stats *out)
 		.limit_bytes = d->bytes,
 		.objects = s.objects,
 		.io_errors = s.io_errors,
-		.failing = s.failing || hangs || !forget_is_sound_at(c->forget, i),
+		.failing = is_failing(c, i, s.failing),
 	};
 	out->written_bytes += s.written_bytes;
 	out->pending_bytes += s.pending_bytes;
@@ -298,6 +333,35 @@ add_disk(struct cache *c, unsigned i, struct cache_stats *out)
 	return s.turn_bytes || s.failing;
 }
 
+unsigned
+cache_directories(const struct cache *c)
+{
+	return c->disks_n + c->lost.left_out;
+}
+
+unsigned
+cache_lost(const struct cache *c)
+{
+	unsigned n = c->lost.left_out;
+	for (unsigned i = 0; i < c->disks_n; i++)
+		n += is_failing(c, i, store_fails(c->disks[i].store));
+	return n;
+}
+
+void
+cache_mind_memory(struct cache *c)
+{
+	struct ram_stats r;
+	if (!ram_mind_memory(c->ram))
+		return;
+	ram_stats(c->ram, &r);
+	log_warning(
+		"the system has no more memory for this process (a limit of its unit, container or shell, or "
+		"vm.overcommit_memory): the RAM tier gives up objects and keeps %llu MiB for now; a smaller "
+		"cache.memory keeps that from happening",
+		(unsigned long long)(r.used_bytes >> 20));
+}
+
 void
 cache_stats(struct cache *c, struct cache_stats *out)
 {
@@ -315,14 +379,12 @@ cache_stats(struct cache *c, struct cache_stats *out)
 		.ram_objects = r.objects,
 		.ram_evicted_objects = r.evicted_objects,
 		.refused_writes = atomic_load(&c->refused),
-		.purges_kept = f.lasting + f.passing,
-		.purges_shed = f.shed,
-		.purges_durable = f.sound,
+		.purges = {f.lasting + f.passing, f.room, f.merged, f.shed, f.sound},
 		.disks_n = c->disks_n,
-		.disks_left_out = c->left_out,
+		.disks_left_out = c->lost.left_out,
 	};
 	bool is_full = true;
-	for (unsigned i = 0; i < c->disks_n; i++)
+	for (unsigned i = 0; i < out->disks_n; i++)
 		is_full &= add_disk(c, i, out);
 	if (!is_full)
 		out->turn_bytes = 0;

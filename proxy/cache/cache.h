@@ -63,6 +63,9 @@ struct cache_options {
 	const int *locks;
 	unsigned locks_n;
 	bool rests;
+	bool required; /* dir, and opening fails without it though it may come back */
+	/* A directory is left out whose disk lets a call stand still for so long; 0: it is waited for. */
+	unsigned still_ms;
 	const struct diskio_ops *ops; /* for tests: another disk; NULL: the system's */
 	uint64_t load_at_once;	      /* store_options; 0: a million */
 	/* For tests: a purge log that could not be written is tried again after so long; 0: 250. */
@@ -80,16 +83,28 @@ int cache_open(struct cache **out, const struct cache_options *o, char *err, siz
  * by then, which are still to be opened. Objects may be read from memory and given back from then
  * on; nothing else. */
 void cache_stop(struct cache *c);
-/* What was asked for on disk stays over a restart: saved at cache_stop, and here for a process that
- * is killed. */
+/* Requested objects stay on disk over a restart: earnings are saved at cache_stop, and here for a
+ * process that is killed. */
 void cache_save_earnings(struct cache *c);
+/* Looks whether the directories are still there, once a second or so. It waits for a disk that hangs. */
+void cache_watch(struct cache *c);
+/* The cache began without any of its directories. So many of them can be used again and hold what was stored, and
+ * nothing was forgotten meanwhile: 0, or cache_lost once all can be. Their hashes are of another seed than this
+ * cache's, so that another cache must open them (heritage.h). Any thread. */
+unsigned cache_waits(const struct cache *c);
+/* Where memory is short (mem.h) the RAM tier gives some up and is kept lower, later it is let rise again; once a
+ * second or so. It waits for nothing. */
+void cache_mind_memory(struct cache *c);
 /* Stops it, if that was not done; gives the lock back. All objects have been given back. */
 void cache_close(struct cache **c);
 
 /* 192+ bytes of secret kept beside the objects (file "seed" in dir, made at first open, mode 0600;
  * random when dir is NULL): the per-installation seed of key hashes. */
 const struct twice_seed *cache_seed(const struct cache *c);
-/* Where the files beside the log are; "": nowhere. */
+/* Of so many directories in the configuration so many cannot be used now. */
+unsigned cache_directories(const struct cache *c);
+unsigned cache_lost(const struct cache *c);
+/* This directory has the files beside the log; "": none has. */
 const char *cache_directory(const struct cache *c);
 
 #endif

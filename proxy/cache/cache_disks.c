@@ -40,7 +40,7 @@ cache_home(const struct cache *c, struct twice_key_hash hash)
 			most = score;
 		}
 	}
-	return best ? best->store : c->disks[0].store;
+	return best ? best->store : c->disks_n ? c->disks[0].store : NULL;
 }
 
 bool

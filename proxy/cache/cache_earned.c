@@ -31,8 +31,8 @@ save(struct cache *c, unsigned disk)
 	files_earned_name(disk, name);
 	store_save_earnings(c->disks[disk].store, tag_of(c, disk), &bytes);
 	if (cache_save_file(c, name, fill, &bytes) != 0)
-		log_warning("cache %s: what its segments have earned cannot be saved: %s. After a "
-			    "restart the oldest go first",
+		log_warning("cache %s: the earnings of its segments cannot be saved: %s. After a "
+			    "restart the oldest segments are removed first",
 			    c->disks[disk].dir, strerror(errno));
 	buf_fini(&bytes);
 }
@@ -59,8 +59,8 @@ load(struct cache *c, unsigned disk)
 	if (!why)
 		why = store_load_earnings(c->disks[disk].store, tag_of(c, disk), buf_str(&bytes));
 	if (why)
-		log_warning("cache %s: the file of what its segments have earned is ignored (%s): "
-			    "the oldest go first",
+		log_warning("cache %s: the file with the earnings of its segments is ignored (%s): "
+			    "the oldest segments are removed first",
 			    c->disks[disk].dir, why);
 	buf_fini(&bytes);
 }

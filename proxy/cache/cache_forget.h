@@ -9,6 +9,7 @@
 #include "filter/hash.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/str.h"
+#include "proxy/cache/forget_kind.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +29,7 @@ struct cache_purges {
 };
 struct cache_purges
 cache_latest_purges(struct cache *c, struct twice_key_hash hash, struct str key, struct str tags);
-/* What stands for a tag among the tags of an object. */
+/* This number stands for the tag in an object's tags. */
 uint32_t cache_tag(const struct cache *c, struct str tag);
 
 /* The URL of a key is invalidated: all its keys, variants and parts. Applied at once, also to what
@@ -43,16 +44,15 @@ struct forgotten cache_forget(struct cache *c, struct twice_key_hash hash, struc
 
 /* The same by hand. It holds at once; cache_purge_wait waits until all up to a time is durable.
  * False: it cannot be made so. That is not for workers. */
-enum purge_what { PURGE_URL, PURGE_HOST, PURGE_ALL, PURGE_PREFIX, PURGE_TAG };
 struct purged {
 	uint64_t at;
 	bool had; /* URL: stored under this very key; else: anything was stored */
 };
-/* name: the URL's key; host[:port] as in a key; nothing; the beginning of a URL's key up to some
- * place in its path, less than CACHE_PREFIX_MOST bytes; a tag. hash: of a URL's key. soft: what is
+/* kind: one that is by hand. name: the URL's key; the beginning of one up to some place in its path, less
+ * than CACHE_PREFIX_MOST bytes; host[:port] as in a key; a tag; nothing. hash: of a URL's key. soft: what is
  * covered is not gone but stale: it is validated before it is fresh again. */
 enum { CACHE_PREFIX_MOST = 4096 };
-struct purged cache_purge(struct cache *c, enum purge_what what, bool soft,
+struct purged cache_purge(struct cache *c, enum forget_kind kind, bool soft,
 			  struct twice_key_hash hash, struct str name);
 /* False: it holds until this process ends, and nothing is answered from the directory until it is
  * durable. */

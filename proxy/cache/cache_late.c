@@ -35,7 +35,8 @@ look(struct cache *c)
 {
 	uint32_t hangs = reads_give_up(c->reads, now_ms() - limit_ms(c));
 	forget_give_up(c->forget, now_ms() - FORGET_LIMIT_MS);
-	uint32_t changed = atomic_exchange(&c->hangs, hangs) ^ hangs;
+	uint32_t deleted = atomic_load(&c->lost.deleted);
+	uint32_t changed = (atomic_exchange(&c->lost.hangs, hangs | deleted) ^ hangs) & ~deleted;
 	for (unsigned i = 0; i < c->disks_n; i++)
 		if (changed >> i & 1)
 			tell(c, &c->disks[i], hangs >> i & 1);
@@ -47,8 +48,7 @@ run(void *arg)
 	struct cache *c = arg;
 	pthread_mutex_lock(&c->late_lock);
 	while (!c->late_ends) {
-		struct timespec until = now_and_ms(limit_ms(c) / LOOKS + 1);
-		pthread_cond_timedwait(&c->late_wake, &c->late_lock, &until);
+		clock_condition_wait(&c->late_wake, &c->late_lock, limit_ms(c) / LOOKS + 1);
 		look(c);
 	}
 	pthread_mutex_unlock(&c->late_lock);
@@ -58,11 +58,7 @@ run(void *arg)
 int
 cache_late_start(struct cache *c)
 {
-	pthread_condattr_t a;
-	pthread_condattr_init(&a);
-	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->late_wake, &a);
-	pthread_condattr_destroy(&a);
+	clock_condition_init(&c->late_wake);
 	pthread_mutex_init(&c->late_lock, NULL);
 	c->late_runs = pthread_create(&c->late_thread, NULL, run, c) == 0;
 	return c->late_runs ? 0 : -1;

@@ -11,9 +11,9 @@ look_after_copy(struct cache *c, struct stored *o, bool tells)
 		atomic_store_explicit(&o->pays, true, memory_order_relaxed);
 }
 
-/* What was forgotten goes; what was forgotten softly is another object from now on. */
+/* A forgotten object goes; a softly forgotten one is another object from now on. */
 static struct stored *
-judge(struct cache *c, struct stored *o)
+judge(struct cache *c, const struct object *head, struct stored *o)
 {
 	struct stored *stale;
 	if (atomic_load_explicit(&o->pub.clean_as_of, memory_order_relaxed) ==
@@ -28,6 +28,8 @@ judge(struct cache *c, struct stored *o)
 		stored_unref(&o);
 		return stale;
 	case FORGET_GONE:
+		if (head && cache_was_of(&o->pub, head->clean_from, head->tags))
+			return o;
 		ram_remove_object(c->ram, o);
 		stored_unref(&o);
 		break;
@@ -42,7 +44,7 @@ cache_lookup(struct cache *c, struct cache_lookup *l, struct twice_key_hash hash
 	bool tells;
 	struct stored *o = ram_find(c->ram, hash, key, cache_fades(c), &tells);
 	if (o)
-		o = judge(c, o);
+		o = judge(c, l->head, o);
 	if (!o)
 		return cache_disk_is_open(c) ? read_object(c, l, hash, key, out) : FOUND_NOT;
 	if (atomic_load_explicit(&o->pub.on_disk, memory_order_relaxed))

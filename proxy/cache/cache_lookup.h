@@ -24,7 +24,7 @@ enum found {
 	FOUND_LATER   /* the record is being read; l->done will be called on l->home's thread */
 };
 
-/* Which byte of the body will be asked for first. Of a body in several pieces that piece is read
+/* This byte of the body will be asked for first. Of a body in several pieces that piece is read
  * and checked before it counts as found: a damaged one is a miss, as long as that is a way out. */
 enum lookup_first {
 	LOOKUP_FROM, /* the one at first_at: 0 unless set */
@@ -37,6 +37,9 @@ struct cache_lookup {
 	struct mailbox *home; /* set by the caller */
 	enum lookup_first first;
 	uint64_t first_at;
+	/* Of a slice: the head that the asker began with, and holds. What was forgotten since then is
+	 * found all the same, for it alone (cache_was_forgotten). NULL: none. */
+	const struct object *head;
 	void (*done)(struct cache_lookup *l,
 		     struct object *o); /* o NULL: not found; else a reference */
 	/* private: */
@@ -49,7 +52,7 @@ struct cache_lookup {
 enum found cache_lookup(struct cache *c, struct cache_lookup *l, struct twice_key_hash hash,
 			struct str key, struct object **out);
 
-/* What lies under the key now, as far as that can be said at once: FOUND_LATER is on disk. Nothing
+/* Finds the object that is under the key now, if it can at once: FOUND_LATER is on disk. Nothing
  * is called back, and no hit is counted on disk. */
 enum found
 cache_peek(struct cache *c, struct twice_key_hash hash, struct str key, struct object **out);
@@ -59,6 +62,9 @@ struct object *
 cache_look(struct cache *c, struct twice_key_hash hash, struct str key, struct terms *terms);
 /* Is o still what its key means? */
 bool cache_is_current(struct cache *c, struct object *o);
+
+/* Was it forgotten since it was found? */
+bool cache_was_forgotten(struct cache *c, struct object *o);
 
 /* An answer to a GET took so many bytes of o's body, from wherever it was served: what is asked for
  * stays on disk. Only answers of 200 and 206: a client that is told 304 has cost nobody a fetch. */

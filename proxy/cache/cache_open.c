@@ -5,6 +5,7 @@
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/ledger.h"
+#include "proxy/cache/packing.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +13,6 @@
 #include <unistd.h>
 
 enum { FORGETS_SHARE = 4 }; /* of the purge log, for what eviction forgets in a turn of the log */
-enum { LOOK_MS = 500 };
 
 static const uint64_t MIN_LOG_BYTES = 4 << 20;
 
@@ -34,10 +34,10 @@ on_forget(void *ctx, const uint64_t *hashes, size_t n, bool waits)
 	struct forget *f = d->cache->forget;
 	uint64_t at = 0;
 	if (!hashes)
-		at = forget_add(f, FORGET_ALL, (struct twice_key_hash){0}, STR(""), true);
+		at = forget_add(f, FORGET_ALL, (struct twice_key_hash){0}, STR(""), FORGET_AT_ONCE);
 	for (size_t i = 0; hashes && i < n; i++)
 		at = forget_add(f, FORGET_KEY, (struct twice_key_hash){.hi = hashes[i]}, STR(""),
-				true);
+				FORGET_AT_ONCE);
 	return !waits || !at || forget_wait(f, at) == 0;
 }
 
@@ -46,6 +46,19 @@ may_forget(void *ctx)
 {
 	struct disk *d = ctx;
 	return forget_is_sound_at(d->cache->forget, (unsigned)(d - d->cache->disks));
+}
+
+static bool
+has_lock(void *ctx)
+{
+	struct disk *d = ctx;
+	return cache_has_lock(d->cache, (unsigned)(d - d->cache->disks));
+}
+
+static bool
+has_lock_at(void *ctx, unsigned disk)
+{
+	return cache_has_lock(ctx, disk);
 }
 
 /* The object in RAM, if it is the same, knows its copy on disk again. */
@@ -73,12 +86,17 @@ write_head(void *ctx, struct stored *o)
 }
 
 /* The small files lie on the first disk; on the others as little is kept for them as can be said. */
-static int
-open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
+static uint64_t
+log_bytes_of(const struct cache *c, uint64_t disk_bytes, bool first)
+{
+	return ledger_log_bytes(disk_bytes, first ? c->reserve_bytes : 1);
+}
+
+int
+cache_open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 {
 	const struct cache_options *o = &c->o;
-	uint64_t reserve = d == c->disks ? c->reserve_bytes : 1;
-	uint64_t log_bytes = ledger_log_bytes(d->bytes, reserve);
+	uint64_t log_bytes = log_bytes_of(c, d->bytes, d == c->disks);
 	if (log_bytes < MIN_LOG_BYTES) {
 		snprintf(err, err_bytes,
 			 "cache %s: %llu bytes are too few for a disk cache: give it 8MiB or more",
@@ -97,14 +115,14 @@ open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 			.keep_free = o->keep_free,
 			.beside_bytes = d->bytes - log_bytes,
 			.verify_always = o->verify_always,
-			.look_ms = LOOK_MS,
 			.scrub_every_s = o->scrub_every_s,
 			.ops = o->ops,
 			.is_forgotten = is_record_forgotten,
 			.moved = on_record_moved,
 			.forget = on_forget,
 			.may_forget = may_forget,
-			.most_forgets = forget_most(c->forget) / FORGETS_SHARE / c->disks_n,
+			.has_lock = has_lock,
+			.most_forgets = forget_most(c->forget) / FORGETS_SHARE / (o->more_n + 1),
 			.ctx = d,
 			.fresh = d->must_empty,
 			.rests = o->rests,
@@ -115,7 +133,6 @@ open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 		err, err_bytes);
 }
 
-/* What the directory takes and may take, and what its file system has. */
 static void
 say_room(const struct cache *c, const struct disk *d)
 {
@@ -158,15 +175,14 @@ judge_disk(const struct cache *c, struct disk *d)
 	enum forget_found found = forget_found_at(c->forget, (unsigned)(d - c->disks));
 	d->must_empty = d->fresh || found != FORGET_KEPT;
 	if (found == FORGET_BEHIND && !d->fresh)
-		log_warning("cache %s: it was away or failed while the other disks went on, so "
-			    "that nobody can say what was purged of it: starting empty",
+		log_warning("cache %s: it was away or failed while the other disks went on, and "
+			    "purges may be missing there: starting empty",
 			    d->dir);
 	else if (found == FORGET_LOST || (found == FORGET_MISSING && !d->fresh &&
 					  faccessat(d->dir_fd, "format", F_OK, 0) == 0))
-		log_warning(
-			"cache %s: its purge log is %s, so that nobody can say what was purged: "
-			"starting empty",
-			d->dir, found == FORGET_LOST ? "damaged" : "missing");
+		log_warning("cache %s: its purge log is %s, so that purges may be missing: "
+			    "starting empty",
+			    d->dir, found == FORGET_LOST ? "damaged" : "missing");
 }
 
 static void
@@ -177,12 +193,19 @@ open_forget(struct cache *c)
 		.dir_fd = c->dir_fd,
 		.dir = c->dir,
 		.more = more,
-		.left_out = c->left_out > 0,
+		.left_out_n = c->lost.away_n,
 		.seed = &c->seed,
-		.log_bytes = c->dir ? UINT64_MAX : 0,
+		.log_bytes = c->o.dir ? UINT64_MAX : 0,
 		.ops = c->o.ops,
 		.retry_ms = c->o.purge_retry_ms,
+		.has_lock = has_lock_at,
+		.ctx = c,
 	};
+	for (unsigned i = 0; i < c->lost.away_n; i++) {
+		uint64_t bytes = ledger_purge_bytes(c->lost.away[i].bytes);
+		o.log_bytes = bytes < o.log_bytes ? bytes : o.log_bytes;
+		o.left_out[i] = c->lost.away[i].dir;
+	}
 	for (unsigned i = 0; i < c->disks_n; i++) {
 		const struct disk *d = &c->disks[i];
 		uint64_t bytes = ledger_purge_bytes(d->bytes);
@@ -195,7 +218,7 @@ open_forget(struct cache *c)
 		judge_disk(c, &c->disks[i]);
 }
 
-/* What all disks can take alike. */
+/* All disks can take them, those too that were left out and may be taken back. */
 static void
 size_bodies(struct cache *c)
 {
@@ -204,6 +227,17 @@ size_bodies(struct cache *c)
 	for (unsigned i = 0; i < c->disks_n; i++) {
 		uint32_t block = store_fragment_bytes(c->disks[i].store);
 		uint64_t body = store_max_body(c->disks[i].store);
+		c->block_bytes = block < c->block_bytes ? block : c->block_bytes;
+		most = body < most ? body : most;
+	}
+	for (unsigned i = 0; i < c->lost.away_n; i++) {
+		uint64_t log = log_bytes_of(c, c->lost.away[i].bytes, c->disks_n == 0);
+		if (log < MIN_LOG_BYTES)
+			continue;
+		uint64_t segment =
+			c->o.segment_bytes ? c->o.segment_bytes : ledger_segment_bytes(log);
+		uint32_t block = packing_fragment_bytes(segment);
+		uint64_t body = packing_max_body(log, segment);
 		c->block_bytes = block < c->block_bytes ? block : c->block_bytes;
 		most = body < most ? body : most;
 	}
@@ -224,7 +258,7 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	open_forget(c);
 	ram_create(&c->ram, o->memory_bytes, o->shards);
 	for (unsigned i = 0; i < c->disks_n; i++)
-		if (open_store(c, &c->disks[i], err, err_bytes) != 0)
+		if (cache_open_store(c, &c->disks[i], err, err_bytes) != 0)
 			goto failed;
 	cache_load_earnings(c);
 	for (unsigned i = 0; i < c->disks_n; i++)
@@ -232,14 +266,15 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	size_bodies(c);
 	c->reads = reads_create();
 	c->siblings = siblings_create();
-	if (forget_begin(c->forget, c->disks_n ? oldest_on_disk : NULL, c) ||
-	    (c->disks_n && cache_late_start(c))) {
+	if (forget_begin(c->forget, c->o.dir ? oldest_on_disk : NULL, c) ||
+	    (c->o.dir && cache_late_start(c))) {
 		snprintf(err, err_bytes,
 			 "cannot start the threads of the cache; raise the limit on "
 			 "threads");
 		goto failed;
 	}
-	if (c->disks_n)
+	c->lost.begun_at = forget_now(c->forget);
+	if (c->o.dir)
 		ram_on_evicted(c->ram, write_head, c);
 	*out = c;
 	return 0;
@@ -285,7 +320,8 @@ cache_close(struct cache **pc)
 const char *
 cache_directory(const struct cache *c)
 {
-	return c->dir ? c->dir : "";
+	const char *dir = atomic_load(&c->dir);
+	return dir ? dir : "";
 }
 
 const struct twice_seed *

@@ -58,6 +58,7 @@ cache_refresh(struct cache *c, struct object *object, struct str head, struct st
 					 old->pub.kind);
 	bool clean = !cache_is_forgotten(c, old);
 	atomic_store(&o->pub.clean_as_of, atomic_load(&old->pub.clean_as_of));
+	o->pub.clean_from = old->pub.clean_from;
 	o->pub.whole_bytes = old->pub.whole_bytes;
 	stored_share_body(o, old);
 	atomic_store(&o->pays, atomic_exchange(&old->pays, false)); /* what is answered is o */
@@ -104,6 +105,7 @@ cache_outdate(struct cache *c, struct stored *old, const struct judged *j)
 	struct stored *o = stored_create(old->store, old->pub.hash, old->pub.key, old->pub.head,
 					 old->pub.tags, &terms, old->pub.kind);
 	atomic_store(&o->pub.clean_as_of, j->now);
+	o->pub.clean_from = old->pub.clean_from;
 	o->pub.whole_bytes = old->pub.whole_bytes;
 	stored_share_body(o, old);
 	struct placement p = {0};

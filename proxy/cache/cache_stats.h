@@ -14,6 +14,14 @@
 
 struct cache;
 
+struct cache_purge_stats {
+	uint64_t kept;	 /* that lookups are compared with */
+	uint64_t room;	 /* so many more that somebody purges are kept apart */
+	uint64_t merged; /* URLs and prefixes that became purges of hosts, for want of room */
+	uint64_t shed;	 /* dropped for want of it: all from before is fetched anew, or validated */
+	bool durable;	 /* false: nothing is answered from the directory */
+};
+
 struct cache_stats {
 	uint64_t written_bytes; /* all bytes written below dir: records, padding, index, tombstones
 				 */
@@ -22,10 +30,7 @@ struct cache_stats {
 	uint64_t io_errors, refused_writes; /* disk failing, behind or not read yet */
 	uint64_t unread_segments; /* whose objects are not found yet; until 0 nothing is written */
 	bool failing;		  /* storing is suspended now */
-	uint64_t purges_kept;	  /* that lookups are compared with */
-	uint64_t purges_shed; /* dropped because there were too many: what was stored before them is
-				 fetched anew */
-	bool purges_durable;  /* false: nothing is answered from the directory */
+	struct cache_purge_stats purges;
 	uint64_t pending_bytes; /* gathered, or under way to the disk; in whole batches */
 	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
 	uint64_t
@@ -40,7 +45,7 @@ struct cache_stats {
 		uint64_t written_bytes, used_bytes, limit_bytes, objects, io_errors;
 		bool failing; /* nothing is written to it now, or nothing read */
 	} disks[CACHE_DISKS_MOST];
-	unsigned disks_n, disks_left_out; /* that are used; that could not be, at the start */
+	unsigned disks_n, disks_left_out; /* that are used; that could not be, since the start */
 };
 void cache_stats(struct cache *c, struct cache_stats *out);
 

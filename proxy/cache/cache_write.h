@@ -22,6 +22,8 @@ struct write_options {
 	uint64_t begun;	      /* cache_now() before the request left; 0: now */
 	uint64_t body_bytes;  /* UINT64_MAX: not known yet */
 	bool disk;	      /* admitted: written to disk as the body comes */
+	/* Raised by what goes to the disk because of this write, when it goes there; or NULL. */
+	uint64_t *written;
 };
 /* Never NULL; what cannot be kept turns the write into one that commits to nothing. */
 struct object_write *cache_write_begin(struct cache *c, const struct write_options *o);
@@ -29,6 +31,10 @@ struct object_write *cache_write_begin(struct cache *c, const struct write_optio
 bool cache_write_is_alive(const struct object_write *w);
 /* The next bytes [at, at + n) of b; the block is referenced, not copied, as long as needed. */
 void cache_write_body(struct object_write *w, struct block *b, uint32_t at, uint32_t n);
+/* Its bytes do not come: what it keeps free in memory for them, and the segments that it keeps in their
+ * place, are for others. It may go on all the same. False: others have little memory, and it holds some:
+ * to be abandoned. */
+bool cache_write_rest(struct object_write *w);
 /* The body is whole: makes the object visible to every lookup before it returns. admit: write it to
  * disk now if it was not already being written (second sighting while it arrived). Returns a
  * reference, or NULL when it was kept nowhere (too large for RAM and not on disk, disk failing).

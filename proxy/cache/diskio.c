@@ -4,11 +4,13 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
+#include "proxy/base/page_cache.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +28,19 @@ struct queue {
 	bool stopping;
 };
 
+/* The device is asked whether it answers. */
+struct question {
+	struct diskio_job job;
+	_Atomic bool under_way;
+	_Atomic int64_t until_ms; /* so long the last answer holds */
+	const struct diskio_ops *ops;
+	int fd;
+	uint64_t at;
+};
+
 struct diskio {
 	struct diskio_options o;
+	struct question question;
 	struct queue queues[2];
 	pthread_t *threads;
 	unsigned threads_n;
@@ -42,7 +55,7 @@ system_read_now(int fd, void *p, size_t n, off_t at)
 	return preadv2(fd, &v, 1, at, RWF_NOWAIT);
 }
 
-/* What was in the file goes first, and with it pages still waiting to be written: what is dead need
+/* The file's old bytes go first, and with them pages still waiting to be written: dead bytes need
  * not wear the device. (Left in memory they would also be counted wrongly when written anew: not at
  * all while dirty, or twice where large folios lie across the ends of batches.) Not
  * posix_fallocate: where the file system cannot, that would write every page. */
@@ -50,7 +63,7 @@ static int
 system_renew(int fd, off_t bytes)
 {
 	if (ftruncate(fd, 0) != 0)
-		return -1;
+		return DISKIO_KEPT;
 	if (fallocate(fd, 0, 0, bytes) == 0)
 		return 0;
 	int error = errno;
@@ -94,22 +107,6 @@ system_unmap(void *view, size_t bytes)
 	munmap(view, bytes);
 }
 
-static bool
-system_is_cached(const void *view, uint64_t at, size_t n)
-{
-	enum { PAGES_MOST = 1024 };
-	unsigned char there[PAGES_MOST];
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), before = at % page;
-	size_t pages = (before + n + page - 1) / page;
-	if (pages > PAGES_MOST ||
-	    mincore((char *)(uintptr_t)view + (at - before), before + n, there) != 0)
-		return false;
-	for (size_t i = 0; i < pages; i++)
-		if (!(there[i] & 1))
-			return false;
-	return true;
-}
-
 static int
 system_create(int dir_fd, const char *name)
 {
@@ -128,6 +125,22 @@ system_remove(int dir_fd, const char *name)
 	return unlinkat(dir_fd, name, 0);
 }
 
+/* The block of a device has 4 KiB at most, as a rule; where that or O_DIRECT is refused, nothing is known. A file
+ * that is opened again is another description: the flag of the first one would hold for all who read it. */
+static void
+system_touch(int fd, off_t at)
+{
+	enum { BLOCK = 4096 };
+	_Alignas(BLOCK) char block[BLOCK];
+	char name[32];
+	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	int direct = open(name, O_RDONLY | O_DIRECT | O_NOATIME | O_CLOEXEC);
+	if (direct < 0)
+		return;
+	(void)!pread(direct, block, sizeof block, at / BLOCK * BLOCK);
+	close(direct);
+}
+
 const struct diskio_ops diskio_system = {
 	.read = pread,
 	.read_now = system_read_now,
@@ -140,7 +153,8 @@ const struct diskio_ops diskio_system = {
 	.stamp = system_stamp,
 	.map = system_map,
 	.unmap = system_unmap,
-	.is_cached = system_is_cached,
+	.is_cached = page_cache_has,
+	.touch = system_touch,
 	.sync = fdatasync,
 	.sync_dir = fsync,
 };
@@ -148,17 +162,17 @@ const struct diskio_ops diskio_system = {
 int
 diskio_read_all(const struct diskio_ops *ops, int fd, void *p, size_t n, uint64_t at)
 {
-	for (size_t done = 0; done < n;) {
-		ssize_t got = ops->read(fd, (char *)p + done, n - done, (off_t)(at + done));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got == 0)
-			errno = 0;
-		if (got <= 0)
-			return -1;
-		done += (size_t)got;
+	size_t done = 0;
+	ssize_t got = 1;
+	page_cache_begin_read(fd);
+	while (done < n && (got > 0 || (got < 0 && errno == EINTR))) {
+		got = ops->read(fd, (char *)p + done, n - done, (off_t)(at + done));
+		done += got > 0 ? (size_t)got : 0;
 	}
-	return 0;
+	page_cache_end_read(fd);
+	if (done < n && got == 0)
+		errno = 0;
+	return done < n ? -1 : 0;
 }
 
 int
@@ -182,16 +196,12 @@ diskio_write_all(const struct diskio_ops *ops, int fd, const void *p, size_t n, 
 static void
 queue_init(struct queue *q)
 {
-	pthread_condattr_t a;
-	pthread_condattr_init(&a);
-	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->filled, &a);
-	pthread_condattr_destroy(&a);
+	clock_condition_init(&q->filled);
 	pthread_mutex_init(&q->lock, NULL);
 	q->last = &q->first;
 }
 
-/* What must be true under a queue's lock: last is where the next job is hung on. */
+/* This must hold under a queue's lock: last is where the next job is hung on. */
 static void
 check(const struct queue *q)
 {
@@ -311,4 +321,45 @@ diskio_post(struct diskio *d, enum diskio_queue which, struct diskio_job *j)
 	check(q);
 	pthread_cond_signal(&q->filled);
 	pthread_mutex_unlock(&q->lock);
+}
+
+/* ---- does it answer? ----------------------------------------------------------------------- */
+
+/* An answer holds for DISKIO_ANSWER_MS, and is asked for anew when ASK_AGAIN_MS of that are left. A thread that is
+ * late, on a busy machine, is no disk that hangs: until it begins to ask the last answer holds, for a while. */
+enum { ASK_AGAIN_MS = 100, BEGIN_MS = 500 };
+
+static void
+ask(struct diskio_job *job)
+{
+	struct question *q = (struct question *)job;
+	int64_t until = now_ms() + ASK_AGAIN_MS;
+	if (until < atomic_load(&q->until_ms))
+		atomic_store(&q->until_ms, until);
+	q->ops->touch(q->fd, (off_t)q->at);
+	atomic_store(&q->until_ms, now_ms() + DISKIO_ANSWER_MS);
+	atomic_store(&q->under_way, false);
+}
+
+bool
+diskio_answers(struct diskio *d, const struct diskio_ops *ops, int fd, uint64_t at,
+	       const _Atomic int64_t **until_ms)
+{
+	struct question *q = &d->question;
+	*until_ms = ops->touch ? &q->until_ms : NULL;
+	if (!ops->touch)
+		return true;
+	int64_t now = now_ms(), until = atomic_load_explicit(&q->until_ms, memory_order_relaxed);
+	if (until >= now + ASK_AGAIN_MS ||
+	    atomic_load_explicit(&q->under_way, memory_order_relaxed) ||
+	    atomic_exchange(&q->under_way, true))
+		return now < until;
+	q->ops = ops;
+	q->fd = fd;
+	q->at = at;
+	q->job.run = ask;
+	if (now < until)
+		atomic_store(&q->until_ms, now + BEGIN_MS);
+	diskio_post(d, DISKIO_READS, &q->job);
+	return now < until;
 }

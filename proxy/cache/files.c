@@ -1,116 +1,21 @@
-/* files.c - the cache directory: made, locked, its seed,
- * and the small files kept beside the log. */
+/* files.c - which directories can be used, and their seed. */
 #include "proxy/cache/cache_inside.h"
 
-#include "proxy/base/buf.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
-#include "proxy/cache/cache_files.h"
 #include "proxy/cache/doubled.h"
+#include "proxy/cache/purge_log.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SEED_RANDOM = 256, SAVE_CHUNK = 256 << 10 };
-
-/* ---- the directory ------------------------------------------------------------------------- */
-
-static int
-make_directories(const char *dir)
-{
-	char *path = mem_strdup(dir);
-	int r = 0;
-	for (char *p = path + 1; r == 0; p++) {
-		if (*p != '/' && *p != 0)
-			continue;
-		char was = *p;
-		*p = 0;
-		if (mkdir(path, 0700) != 0 && errno != EEXIST)
-			r = -1;
-		*p = was;
-		if (!was)
-			break;
-	}
-	free(path);
-	return r;
-}
-
-/* -2: somebody else has it. */
-static int
-open_directory(struct disk *d, char *err, size_t err_bytes)
-{
-	struct stat s;
-	if (stat(d->dir, &s) != 0 && make_directories(d->dir) != 0) {
-		snprintf(err, err_bytes, "cannot make cache directory %s: %s", d->dir,
-			 strerror(errno));
-		return -1;
-	}
-	d->dir_fd = open(d->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->dir_fd >= 0 && faccessat(d->dir_fd, ".", R_OK | W_OK | X_OK, 0) == 0)
-		return 0;
-	snprintf(err, err_bytes, "cannot use cache directory %s: %s", d->dir, strerror(errno));
-	return -1;
-}
-
-/* A lock that another process has sent for this file: it is that one's until both have closed it. */
-static int
-sent_lock(const struct cache *c, int fd)
-{
-	struct stat is, sent;
-	for (unsigned i = 0; i < c->o.locks_n && fstat(fd, &is) == 0; i++)
-		if (fstat(c->o.locks[i], &sent) == 0 && sent.st_dev == is.st_dev &&
-		    sent.st_ino == is.st_ino)
-			return fcntl(c->o.locks[i], F_DUPFD_CLOEXEC, 0);
-	return -1;
-}
-
-static int
-take_lock(const struct cache *c, struct disk *d, char *err, size_t err_bytes)
-{
-	d->lock_fd = openat(d->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (d->lock_fd < 0) {
-		snprintf(err, err_bytes, "cannot write to cache directory %s: %s", d->dir,
-			 strerror(errno));
-		return -1;
-	}
-	int sent = sent_lock(c, d->lock_fd);
-	if (sent >= 0) {
-		close(d->lock_fd);
-		d->lock_fd = sent;
-	}
-	char pid[32] = {0};
-	bool locked = flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0;
-	if (!locked && errno != EWOULDBLOCK) { /* a disk that fails, a file system without locks */
-		snprintf(err, err_bytes,
-			 "cannot lock cache directory %s: %s; give the cache a directory on a "
-			 "local disk",
-			 d->dir, strerror(errno));
-		return -1;
-	}
-	if (!locked) {
-		ssize_t n = pread(d->lock_fd, pid, sizeof pid - 1, 0);
-		pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
-		snprintf(err, err_bytes,
-			 "cache directory %s is in use by process %s: stop it, or use another "
-			 "directory",
-			 d->dir, *pid ? pid : "(unknown)");
-		return -2;
-	}
-	int n = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-	if (ftruncate(d->lock_fd, 0) != 0 || pwrite(d->lock_fd, pid, (size_t)n, 0) != n) {
-		snprintf(err, err_bytes, "cannot write to cache directory %s: %s", d->dir,
-			 strerror(errno));
-		return -1;
-	}
-	return 0;
-}
+enum { SEED_RANDOM = CACHE_SEED_RANDOM };
 
 /* ---- the seed ------------------------------------------------------------------------------ */
 
@@ -132,8 +37,9 @@ read_seed(const struct disk *d, char *random)
 	if (n == SEED_RANDOM && mended)
 		log_warning("cache %s: a copy of its seed was damaged and is mended", d->dir);
 	else if (n != SEED_RANDOM && (n >= 0 || errno != ENOENT))
-		log_warning("cache %s: its seed is damaged; what was kept cannot be found again",
-			    d->dir);
+		log_warning(
+			"cache %s: its seed is damaged; the objects that were stored cannot be found again",
+			d->dir);
 	return n == SEED_RANDOM;
 }
 
@@ -150,42 +56,169 @@ write_seed(struct disk *d, const char *random, char *err, size_t err_bytes)
 
 /* ---- the disks ----------------------------------------------------------------------------- */
 
-static void
-close_disk(struct disk *d)
+/* How the directory of a disk was found. */
+struct found {
+	struct visit *visit; /* where it stands still, its thread's */
+	bool stands;
+	int result, error; /* as the visit's */
+	char err[DIRECTORY_TEXT];
+};
+
+static unsigned
+configured(const struct cache *c, struct cache_disk out[CACHE_DISKS_MOST])
 {
-	if (d->lock_fd >= 0)
-		close(d->lock_fd); /* and the lock with it */
-	if (d->dir_fd >= 0)
-		close(d->dir_fd);
-	free(d->dir);
-	*d = (struct disk){.dir_fd = -1, .lock_fd = -1};
+	out[0] = (struct cache_disk){c->o.dir, c->o.disk_bytes};
+	assert(c->o.more_n < CACHE_DISKS_MOST);
+	for (unsigned i = 0; i < c->o.more_n; i++)
+		out[i + 1] = c->o.more[i];
+	return c->o.more_n + 1;
 }
 
-/* One of several that cannot be used is left out, but for one that somebody else uses. */
-static int
-add_disk(struct cache *c, const char *dir, uint64_t bytes, char *err, size_t err_bytes)
+/* All are visited at once. */
+static void
+visit_all(struct cache *c, const struct cache_disk *to, struct found *all, unsigned n)
 {
-	assert(c->disks_n < CACHE_DISKS_MOST);
-	struct disk *d = &c->disks[c->disks_n];
-	*d = (struct disk){.cache = c,
-			   .dir = mem_strdup(dir),
-			   .dir_fd = -1,
-			   .lock_fd = -1,
-			   .bytes = bytes,
-			   .name = segment_checksum(dir, strlen(dir))};
-	int r = open_directory(d, err, err_bytes);
-	if (r == 0)
-		r = take_lock(c, d, err, err_bytes);
-	if (r == 0) {
-		c->disks_n++;
-		return 0;
+	int64_t still_ms = c->o.still_ms;
+	for (unsigned i = 0; i < n; i++)
+		all[i].visit = directory_visit_begin(c, &to[i], false);
+	for (unsigned i = 0; i < n; i++) {
+		struct found *f = &all[i];
+		f->stands = !directory_visit_wait(f->visit, still_ms);
+		if (f->stands) { /* and the others had as long */
+			still_ms = c->o.still_ms / 4;
+			f->result = -1;
+			f->error = ETIMEDOUT;
+			snprintf(f->err, sizeof f->err,
+				 "cache directory %s does not answer (the disk hangs)", to[i].dir);
+		} else {
+			f->result = f->visit->result;
+			f->error = f->visit->error;
+			snprintf(f->err, sizeof f->err, "%s", f->visit->err);
+		}
 	}
-	close_disk(d);
-	if (r == -2 || !c->o.more_n)
+}
+
+/* The others know that this disk belonged to the cache, but its directory has nothing of it. True: it is on the root
+ * file system, where not all of them are. */
+static bool
+is_unmounted(const struct cache_disk *to, const struct found *all, unsigned n, unsigned at)
+{
+	const struct disk *d = &all[at].visit->d;
+	uint32_t name = 0;
+	bool known = false, elsewhere = false;
+	for (unsigned i = 0; i < n; i++)
+		name += purge_log_name(to[i].dir);
+	for (unsigned i = 0; i < n; i++) {
+		struct purge_head head;
+		if (i == at || all[i].result != 0)
+			continue;
+		known |= purge_log_look(all[i].visit->d.dir_fd, &head) && head.disks == name;
+		elsewhere |= !directory_is_at_root(&all[i].visit->d);
+	}
+	if (!known || directory_has_seed(d))
+		return false;
+	if (elsewhere && directory_is_at_root(d))
+		return true;
+	log_warning(
+		"cache %s: it is empty, though a disk of this cache was there. If a file system is to be "
+		"mounted there, mount it and restart",
+		d->dir);
+	return false;
+}
+
+/* It is left as it was found. */
+static void
+leave_unmounted(struct found *f)
+{
+	const struct disk *d = &f->visit->d;
+	f->result = -1;
+	f->error = ENODEV;
+	snprintf(
+		f->err, sizeof f->err,
+		"cache directory %s is empty and on the root file system, though a disk of this cache "
+		"was there: mount that disk (or put an empty file \"seed\" there to use what is there)",
+		d->dir);
+	unlinkat(d->dir_fd, "lock", 0);
+	rmdir(d->dir);
+	directory_close(&f->visit->d);
+}
+
+/* The device is dead, or its file system has become read-only. What an operator must mend in the configuration is
+ * none of these. */
+static bool
+may_come_back(int error)
+{
+	return error == EIO || error == EROFS || error == ENXIO || error == ENODEV ||
+	       error == ENOTCONN || error == ESTALE || error == EUCLEAN || error == ETIMEDOUT;
+}
+
+/* One of several that cannot be used is left out, but for one that somebody else uses; all of them, if they may come
+ * back and are not required. */
+static int
+judge(const struct cache *c, const struct found *all, unsigned n, char *err, size_t err_bytes)
+{
+	bool any = false, may = !c->o.required, hangs = false;
+	unsigned inherited = 0;
+	for (unsigned i = 0; i < n; i++) {
+		const struct found *f = &all[i];
+		if (f->result != 0)
+			snprintf(err, err_bytes, "%s", f->err);
+		if (f->result == -2)
+			return -1;
+		any |= f->result == 0;
+		may &= f->result == 0 || may_come_back(f->error);
+		hangs |= f->stands;
+		inherited += !f->stands && f->visit->inherits;
+	}
+	/* The process before uses it: this is no time to do without. */
+	if (hangs && inherited < c->o.locks_n)
 		return -1;
-	log_warning("%s. The other disks are used without it", err);
-	c->left_out++;
-	return 0;
+	return any || may ? 0 : -1;
+}
+
+static void
+leave_out(struct cache *c, const struct cache_disk *to, struct found *f, bool alone)
+{
+	struct away *a = &c->lost.away[c->lost.away_n++];
+	*a = (struct away){.dir = mem_strdup(to->dir), .bytes = to->bytes};
+	if (alone)
+		log_error(
+			"%s. The cache is in RAM only, and purges are not durable, until the directory can be "
+			"used again; with cache.required: true nothing starts without it",
+			f->err);
+	else
+		log_warning("%s. The other disks are used without it", f->err);
+	if (f->stands) {
+		a->visit = f->visit;
+		f->visit = NULL;
+	}
+}
+
+static int
+open_disks(struct cache *c, char *err, size_t err_bytes)
+{
+	struct cache_disk to[CACHE_DISKS_MOST];
+	struct found *all = mem_zalloc(CACHE_DISKS_MOST * sizeof *all);
+	unsigned n = configured(c, to), used = 0;
+	visit_all(c, to, all, n);
+	for (unsigned i = 0; i < n; i++)
+		if (all[i].result == 0 && is_unmounted(to, all, n, i))
+			leave_unmounted(&all[i]);
+	int r = judge(c, all, n, err, err_bytes);
+	for (unsigned i = 0; i < n && r == 0; i++)
+		used += all[i].result == 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (r == 0 && all[i].result == 0) {
+			c->disks[c->disks_n++] = all[i].visit->d;
+			all[i].visit->d = (struct disk){.dir_fd = -1, .lock_fd = -1};
+		} else if (r == 0) {
+			leave_out(c, &to[i], &all[i], used == 0);
+		}
+		directory_visit_end(&all[i].visit);
+	}
+	atomic_store(&c->lost.left_out, c->lost.away_n);
+	free(all);
+	return r;
 }
 
 /* All disks have the seed of the first one that has any. */
@@ -213,173 +246,65 @@ share_seed(struct cache *c, char *random, char *err, size_t err_bytes)
 	return 0;
 }
 
+/* The small files lie there. */
+static void
+use_first(struct cache *c)
+{
+	c->dir_fd = c->disks[0].dir_fd;
+	atomic_store(&c->dir, c->disks[0].dir);
+}
+
 int
 files_open(struct cache *c, char *err, size_t err_bytes)
 {
-	char random[SEED_RANDOM];
-	const struct cache_options *o = &c->o;
-	if (!o->dir) {
-		fill_random(random, sizeof random);
-		twice_seed_init(&c->seed, random, sizeof random);
-		return 0;
-	}
-	if (add_disk(c, o->dir, o->disk_bytes, err, err_bytes) != 0)
+	char *random = c->lost.random;
+	static_assert(sizeof c->lost.random == SEED_RANDOM, "all of it");
+	if (c->o.dir && open_disks(c, err, err_bytes) != 0)
 		return -1;
-	for (unsigned i = 0; i < o->more_n; i++)
-		if (add_disk(c, o->more[i].dir, o->more[i].bytes, err, err_bytes) != 0)
-			return -1;
-	if (c->disks_n == 0)
-		return -1; /* err speaks of the last one */
-	c->dir = c->disks[0].dir;
-	c->dir_fd = c->disks[0].dir_fd;
+	c->o.locks_n = 0; /* whoever sent them had them for this alone */
+	if (c->disks_n)
+		use_first(c);
 	if (share_seed(c, random, err, err_bytes) != 0)
 		return -1;
-	twice_seed_init(&c->seed, random, sizeof random);
+	twice_seed_init(&c->seed, random, SEED_RANDOM);
 	return 0;
+}
+
+bool
+cache_has_lock(const struct cache *c, unsigned disk)
+{
+	struct stat st;
+	return fstat(c->disks[disk].lock_fd, &st) != 0 || st.st_nlink > 0;
+}
+
+int
+files_join(struct cache *c, struct disk *d)
+{
+	struct purge_log log = {.ops = &diskio_system, .dir_fd = d->dir_fd, .fd = -1};
+	char err[DIRECTORY_TEXT];
+	purge_log_remove(&log); /* from here on nobody trusts what lies there */
+	d->must_empty = true;
+	if (write_seed(d, c->lost.random, err, sizeof err) == 0)
+		return 0;
+	log_warning("%s", err);
+	return -1;
+}
+
+void
+files_joined(struct cache *c)
+{
+	if (c->disks_n == 1)
+		use_first(c);
 }
 
 void
 files_close(struct cache *c)
 {
+	for (unsigned i = 0; i < c->lost.away_n; i++) {
+		directory_visit_end(&c->lost.away[i].visit);
+		free(c->lost.away[i].dir);
+	}
+	c->lost.away_n = 0;
 	for (unsigned i = 0; i < c->disks_n; i++)
-		close_disk(&c->disks[i]);
-}
-
-/* ---- saved files --------------------------------------------------------------------------- */
-
-struct saving {
-	struct cache *c;
-	int fd;
-	uint64_t bytes; /* given so far */
-	uint64_t most;	/* what the other files leave of the room for all */
-	struct buf chunk;
-};
-
-static int
-flush_chunk(struct saving *s)
-{
-	if (s->chunk.n == 0)
-		return 0;
-	uint64_t at = s->bytes - s->chunk.n;
-	int r = diskio_write_all(&diskio_system, s->fd, s->chunk.p, s->chunk.n, at);
-	atomic_fetch_add(&s->c->files_written, round_up(s->chunk.n, SEGMENT_PAGE));
-	s->chunk.n = 0;
-	return r;
-}
-
-/* Whole chunks go out: each page is written once. */
-static int
-save_more(void *to, const void *p, size_t n)
-{
-	struct saving *s = to;
-	const char *from = p;
-	if (s->bytes + n > s->most) {
-		errno = ENOSPC;
-		return -1;
-	}
-	while (n) {
-		size_t part = SAVE_CHUNK - s->chunk.n;
-		part = part < n ? part : n;
-		buf_add(&s->chunk, from, part);
-		s->bytes += part;
-		from += part;
-		n -= part;
-		if (s->chunk.n == SAVE_CHUNK && flush_chunk(s) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-void
-files_earned_name(unsigned disk, char to[CACHE_EARNED_NAME])
-{
-	snprintf(to, CACHE_EARNED_NAME, disk ? CACHE_EARNED ".%u" : CACHE_EARNED, disk);
-}
-
-/* What the saved files take, but for this one. */
-static uint64_t
-others_bytes(const struct cache *c, const char *name)
-{
-	static const char *const names[] = {"filter", "baseline", "whatif", "history",
-					    CACHE_EARNED};
-	uint64_t sum = 0;
-	struct stat st;
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (strcmp(names[i], name) != 0 && fstatat(c->dir_fd, names[i], &st, 0) == 0)
-			sum += (uint64_t)st.st_size;
-	for (unsigned i = 1; i < c->disks_n; i++) {
-		char earned[CACHE_EARNED_NAME];
-		files_earned_name(i, earned);
-		if (strcmp(earned, name) != 0 && fstatat(c->dir_fd, earned, &st, 0) == 0)
-			sum += (uint64_t)st.st_size;
-	}
-	return sum;
-}
-
-int
-cache_save_file(struct cache *c, const char *name,
-		int (*fill)(int (*write)(void *, const void *, size_t), void *to, void *ctx),
-		void *ctx)
-{
-	if (!c->dir) {
-		errno = ENOTDIR;
-		return -1;
-	}
-	if (atomic_load(&c->bequeathed)) {
-		errno = EBUSY;
-		return -1;
-	}
-	char temporary[256];
-	snprintf(temporary, sizeof temporary, "%s.new", name);
-	pthread_mutex_lock(&c->files_lock);
-	uint64_t others = others_bytes(c, name), half = c->reserve_bytes / 2;
-	struct saving s = {
-		.c = c,
-		.most = others < half ? half - others : 0,
-		.fd = openat(c->dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
-	int r = s.fd < 0 ? -1 : fill(save_more, &s, ctx);
-	if (r == 0)
-		r = flush_chunk(&s);
-	if (r == 0)
-		r = fsync(s.fd);
-	int error = errno;
-	if (s.fd >= 0 && close(s.fd) != 0 && r == 0)
-		r = -1;
-	if (r == 0 && (r = renameat(c->dir_fd, temporary, c->dir_fd, name)) != 0)
-		error = errno;
-	if (r == 0)
-		atomic_store(&c->files_bytes, s.bytes + others);
-	else
-		unlinkat(c->dir_fd, temporary, 0);
-	buf_fini(&s.chunk);
-	pthread_mutex_unlock(&c->files_lock);
-	errno = error;
-	return r == 0 ? 0 : -1;
-}
-
-int
-cache_open_file(struct cache *c, const char *name)
-{
-	if (!c->dir) {
-		errno = ENOENT;
-		return -1;
-	}
-	return openat(c->dir_fd, name, O_RDONLY | O_CLOEXEC);
-}
-
-bool
-cache_read_file(struct cache *c, const char *name, uint64_t most, struct buf *to, const char **why)
-{
-	enum { PART = 16384 };
-	ssize_t n = 0;
-	int fd = cache_open_file(c, name);
-	*why = fd < 0 && errno != ENOENT ? strerror(errno) : NULL;
-	if (fd < 0)
-		return *why;
-	while (to->n <= most && (n = read(fd, buf_room(to, PART), PART)) > 0)
-		buf_added(to, (size_t)n);
-	if (n < 0)
-		*why = strerror(errno);
-	close(fd);
-	return true;
+		directory_close(&c->disks[i]);
 }

@@ -21,54 +21,75 @@ static const uint64_t READ_MOST = 256 << 20, MEMORY_ENTRIES = 1 << 18;
 
 /* ---- forgetting ---------------------------------------------------------------------------- */
 
+/* Under the lock. Who takes the directory over, or has it, is told at once. */
 static void
-pend(struct forget *f, const struct purge_entry *e)
+add(struct forget *f, const struct purge_entry *e, uint32_t host, enum forget_cause cause)
 {
-	if (f->pending_n == f->pending_room) {
-		f->pending_room = f->pending_room ? 2 * f->pending_room : 16;
-		f->pending = mem_realloc(f->pending, f->pending_room * sizeof *f->pending);
+	forget_enter(f, e, host, cause != FORGET_PASSING);
+	if (cause == FORGET_PASSING || !(f->disks_n || f->resting || f->heir))
+		return;
+	if (cause == FORGET_GATHERED && !f->resting && !f->heir) {
+		if (f->queue.gathered.n == 0)
+			f->queue.gathered_ms = now_ms() + FORGET_GATHER_MS;
+		if (f->queue.gathered.n < forget_unordered_room(f))
+			forget_pend(&f->queue.gathered, e);
+		else
+			f->queue.beyond = true;
+		return;
 	}
-	f->pending[f->pending_n++] = *e;
+	forget_pend(&f->queue.pending, e);
+	f->lasting_at = e->at;
 }
 
-/* Under the lock. */
-static void
-add(struct forget *f, const struct purge_entry *e, bool lasting)
-{
-	forget_enter(f, e, lasting);
-	if (lasting && f->disks_n) {
-		pend(f, e);
-		f->lasting_at = e->at;
-	}
-}
+/* The entry, and the host of what is a URL or a prefix; 0: it is none. */
+struct wish {
+	struct purge_entry e;
+	uint32_t host;
+	enum forget_cause cause;
+};
 
-static struct purge_entry
-entry_of(const struct forget *f, enum forget_kind kind, struct twice_key_hash hash, struct str key,
-	 bool soft)
+static struct wish
+wish_of(const struct forget *f, enum forget_kind kind, struct twice_key_hash hash, struct str key,
+	enum forget_cause cause, bool soft)
 {
+	struct wish w = {.cause = cause};
 	struct purge_entry e = {.kind = (uint8_t)kind, .hash = forget_name(f, kind, hash, key)};
+	bool unordered = cause == FORGET_GATHERED || cause == FORGET_AT_ONCE;
 	assert(kind != FORGET_PREFIX || (key.n && key.n < PURGE_PREFIX_MOST));
 	if (kind == FORGET_PREFIX)
 		e.prefix_bytes = (uint16_t)key.n;
+	if (unordered && (kind == FORGET_URL || kind == FORGET_KEY))
+		e.flags = FORGET_UNORDERED;
+	else if (kind == FORGET_URL || kind == FORGET_PREFIX)
+		w.host = e.host = forget_host_of(f, key);
 	if (soft) {
 		e.flags = FORGET_SOFT;
 		e.when_s = (uint32_t)now_s();
 		e.hash = forget_softly(e.hash);
 	}
-	return e;
+	w.e = e;
+	return w;
 }
 
 /* Before the prefix itself, so that whoever finds the prefix in the log has its host too. */
 static void
-add_prefix_host(struct forget *f, const struct purge_entry *prefix, struct str url)
+add_prefix_host(struct forget *f, const struct wish *prefix, struct str url)
 {
-	struct purge_entry host = *prefix;
+	struct purge_entry host = prefix->e;
 	host.kind = FORGET_PREFIX_HOST;
 	host.prefix_bytes = 0;
 	host.hash = forget_prefix_host(f, url);
 	if (host.flags & FORGET_SOFT)
 		host.hash = forget_softly(host.hash);
-	add(f, &host, true);
+	add(f, &host, prefix->host, prefix->cause);
+}
+
+/* Under the lock. The thread that has begun to gather looks at the clock by itself. */
+static void
+signal_work(struct forget *f)
+{
+	if (f->queue.pending.n || f->queue.gathered.n == 1 || f->crowded)
+		pthread_cond_signal(&f->work);
 }
 
 uint64_t
@@ -77,16 +98,15 @@ forget_inherit(struct forget *f, const struct purge_entry *list, size_t n)
 	pthread_mutex_lock(&f->lock);
 	uint64_t at = forget_now(f);
 	for (size_t i = 0; i < n; i++) {
-		struct purge_entry e = list[i];
+		struct purge_entry e = forget_of_now(&list[i]);
 		e.at = at + 1;
-		add(f, &e, true);
+		add(f, &e, e.flags & FORGET_SOFT ? 0 : e.host, FORGET_ORDERED);
 		if (e.kind == FORGET_PREFIX_HOST)
 			continue; /* of one time with the prefix behind it, and not known without that */
 		atomic_store_explicit(&f->newest, ++at, memory_order_release);
 		forget_mind_the_bound(f, at);
 	}
-	if (f->pending_n || f->crowded)
-		pthread_cond_signal(&f->work);
+	signal_work(f);
 	forget_check(f);
 	pthread_mutex_unlock(&f->lock);
 	return at;
@@ -94,49 +114,48 @@ forget_inherit(struct forget *f, const struct purge_entry *list, size_t n)
 
 /* Under the lock. */
 static uint64_t
-add_now(struct forget *f, struct purge_entry *e, struct str key, bool lasting)
+add_now(struct forget *f, struct wish *w, struct str key)
 {
-	e->at = forget_now(f) + 1;
-	if (e->kind == FORGET_PREFIX)
-		add_prefix_host(f, e, key);
-	add(f, e, lasting);
-	atomic_store_explicit(&f->newest, e->at, memory_order_release);
-	forget_mind_the_bound(f, e->at);
-	if (f->pending_n || f->crowded)
-		pthread_cond_signal(&f->work);
+	w->e.at = forget_now(f) + 1;
+	if (w->e.kind == FORGET_PREFIX)
+		add_prefix_host(f, w, key);
+	add(f, &w->e, w->host, w->cause);
+	atomic_store_explicit(&f->newest, w->e.at, memory_order_release);
+	forget_mind_the_bound(f, w->e.at);
+	signal_work(f);
 	forget_check(f);
-	return e->at;
+	return w->e.at;
 }
 
 uint64_t
-forget_add_own(struct forget *f, enum forget_kind kind, const struct forget_thing *o, bool lasting,
-	       uint64_t since, bool *was_clean)
+forget_add_own(struct forget *f, enum forget_kind kind, const struct forget_thing *o,
+	       enum forget_cause cause, uint64_t since, bool *was_clean)
 {
-	struct purge_entry e = entry_of(f, kind, o->hash, o->key, false);
+	struct wish w = wish_of(f, kind, o->hash, o->key, cause, false);
 	uint64_t now;
 	pthread_mutex_lock(&f->lock);
 	*was_clean = !forget_covers_fetch(f, o, since, &now);
-	uint64_t at = add_now(f, &e, o->key, lasting);
+	uint64_t at = add_now(f, &w, o->key);
 	pthread_mutex_unlock(&f->lock);
 	return at;
 }
 
 uint64_t
 forget_add(struct forget *f, enum forget_kind kind, struct twice_key_hash hash, struct str key,
-	   bool lasting)
+	   enum forget_cause cause)
 {
 	struct forget_thing o = {.hash = hash, .key = key};
 	bool ignored;
-	return forget_add_own(f, kind, &o, lasting, UINT64_MAX, &ignored);
+	return forget_add_own(f, kind, &o, cause, UINT64_MAX, &ignored);
 }
 
 uint64_t
 forget_add_softly(struct forget *f, enum forget_kind kind, struct str key)
 {
-	struct purge_entry e = entry_of(f, kind, (struct twice_key_hash){0}, key, true);
+	struct wish w = wish_of(f, kind, (struct twice_key_hash){0}, key, FORGET_ORDERED, true);
 	assert(kind != FORGET_KEY);
 	pthread_mutex_lock(&f->lock);
-	uint64_t at = add_now(f, &e, key, true);
+	uint64_t at = add_now(f, &w, key);
 	pthread_mutex_unlock(&f->lock);
 	return at;
 }
@@ -146,10 +165,8 @@ forget_add_softly(struct forget *f, enum forget_kind kind, struct str key)
 static void
 on_kept(void *ctx, const struct purge_entry *e)
 {
-	struct purge_entry now = *e;
-	if (e->kind == FORGET_KEY) /* logs of older versions have the lower half too */
-		now.hash = forget_alone(e->hash);
-	forget_enter(ctx, &now, true);
+	struct purge_entry now = forget_of_now(e);
+	forget_enter(ctx, &now, now.flags & FORGET_SOFT ? 0 : now.host, true);
 }
 
 /* When the entries of a log were made, as it says. */
@@ -166,8 +183,8 @@ note_time(void *ctx, const struct purge_entry *e)
 	t->newest = e->at > t->newest ? e->at : t->newest;
 }
 
-/* What was forgotten after the time at which this process begins would stay forgotten for good, and
- * a floor that is made of it would lie ahead of the time. */
+/* Entries later than the start of this process would be in force for good, and a floor that is made
+ * of one would lie ahead of the time. */
 static bool
 is_past(const struct times *t, const struct purge_head *head)
 {
@@ -201,8 +218,8 @@ read_log(const struct forget *f, const struct forget_place *place, struct kept *
 	return right ? FORGET_KEPT : FORGET_LOST;
 }
 
-/* What a log that is right and not behind says is in force: each of them has all there is, but for
- * its last entries. False: they contradict themselves. */
+/* The entries of a log that is right and not behind are in force: each such log has all there is,
+ * but for its last ones. False: they contradict themselves. */
 static bool
 take_over(struct forget *f, const struct kept *k)
 {
@@ -232,7 +249,7 @@ static enum forget_found
 read_logs(struct forget *f)
 {
 	struct kept kept[FORGET_PLACES_MOST] = {{0}};
-	bool sane = true, any = false, same = !f->o.left_out;
+	bool sane = true, any = false, same = f->o.left_out_n == 0;
 	for (unsigned i = 0; i < f->disks_n; i++)
 		f->disks[i].found = read_log(f, &f->disks[i].place, &kept[i]);
 	sane = find_epoch(f, kept);
@@ -264,10 +281,10 @@ add_disk(struct forget *f, struct forget_place place)
 	d->place = place;
 	d->log = (struct purge_log){.ops = f->o.ops, .dir_fd = place.dir_fd, .fd = -1};
 	if (place.dir) /* in whatever order they are given */
-		f->name += (uint32_t)segment_checksum(place.dir, strlen(place.dir));
+		f->name += purge_log_name(place.dir);
 }
 
-/* What was half read says nothing. */
+/* Half-read logs say nothing. */
 static void
 start_anew(struct forget *f)
 {
@@ -283,12 +300,8 @@ start_anew(struct forget *f)
 static void
 init_conditions(struct forget *f)
 {
-	pthread_condattr_t a;
-	pthread_condattr_init(&a);
-	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
-	pthread_cond_init(&f->work, &a);
-	pthread_cond_init(&f->done, &a);
-	pthread_condattr_destroy(&a);
+	clock_condition_init(&f->work);
+	clock_condition_init(&f->done);
 	pthread_mutex_init(&f->lock, NULL);
 }
 
@@ -303,8 +316,11 @@ forget_open(struct forget **out, const struct forget_options *o)
 	if (!f->o.ops)
 		f->o.ops = &diskio_system;
 	f->max_entries = MEMORY_ENTRIES;
-	if (o->dir_fd >= 0) {
+	if (o->log_bytes)
 		f->max_entries = o->log_bytes / (2 * PURGE_PAGE) * PURGE_PER_PAGE / 4 * 3;
+	for (unsigned i = 0; i < o->left_out_n; i++)
+		f->name += purge_log_name(o->left_out[i]);
+	if (o->dir_fd >= 0) {
 		assert(o->more_n < FORGET_PLACES_MOST);
 		add_disk(f, (struct forget_place){o->dir_fd, o->dir});
 		for (unsigned i = 0; i < o->more_n; i++)
@@ -350,6 +366,24 @@ forget_begin(struct forget *f, uint64_t (*oldest)(void *ctx), void *ctx)
 }
 
 void
+forget_join(struct forget *f, const struct forget_place *place)
+{
+	pthread_mutex_lock(&f->lock);
+	unsigned n = f->disks_n;
+	assert(n < FORGET_PLACES_MOST && !f->resting && !f->heir && f->o.log_bytes);
+	struct forget_disk *d = &f->disks[n];
+	*d = (struct forget_disk){.place = *place};
+	d->log = (struct purge_log){.ops = f->o.ops, .dir_fd = place->dir_fd, .fd = -1};
+	if (n == 0) {
+		f->o.dir = place->dir;
+		atomic_store(&f->sound, false);
+	}
+	atomic_store(&f->disks_n, n + 1);
+	pthread_cond_signal(&f->work);
+	pthread_mutex_unlock(&f->lock);
+}
+
+void
 forget_stop(struct forget *f)
 {
 	if (!f || !f->has_thread)
@@ -377,113 +411,9 @@ forget_close(struct forget **pf)
 	pthread_cond_destroy(&f->work);
 	pthread_cond_destroy(&f->done);
 	pthread_mutex_destroy(&f->lock);
-	free(f->pending);
+	free(f->queue.pending.of);
+	free(f->queue.gathered.of);
 	free(f);
-}
-
-/* Nothing is served from the directories until they have what was forgotten: which of them hangs? */
-static void
-warn_of_late(const struct forget *f)
-{
-	static const char then[] = "Purges hold as long as this process runs; nothing is served "
-				   "from the directory until it comes back";
-	bool told = false;
-	for (unsigned i = 0; i < f->disks_n; i++) {
-		const struct forget_disk *d = &f->disks[i];
-		int64_t since = atomic_load(&d->since_ms);
-		if (!since)
-			continue;
-		log_warning("cache %s: a write to its purge log has taken %.1f s so far. %s; check "
-			    "the disk (dmesg, smartctl)",
-			    d->place.dir, (double)(now_ms() - since) / 1000, then);
-		told = true;
-	}
-	if (!told)
-		log_warning("cache %s: its purge log is behind by more than %d s, %s. %s", f->o.dir,
-			    FORGET_LIMIT_MS / 1000,
-			    f->heir ? "for the process that writes it now does not answer"
-				    : "though no disk is being written to",
-			    then);
-}
-
-/* Under the lock: somebody is told that what was forgotten then is not durable, for it still hangs; or
- * because a successor has yet to begin, which is no fault of the disk.
- */
-static void
-be_late(struct forget *f, uint64_t at)
-{
-	if (f->resting)
-		return;
-	f->late_at = at > f->late_at ? at : f->late_at;
-	if (!atomic_exchange(&f->late, true))
-		warn_of_late(f);
-}
-
-/* Under the lock: while the logs rested the disk had nothing to do, and is not late for that. */
-static int64_t
-waits_since(const struct forget *f, int64_t asked_ms)
-{
-	return !f->resting && f->works_ms > asked_ms ? f->works_ms : asked_ms;
-}
-
-int
-forget_wait(struct forget *f, uint64_t at)
-{
-	int64_t asked_ms = now_ms(), left;
-	if (!f->disks_n)
-		return 0;
-	pthread_mutex_lock(&f->lock);
-	while (f->durable < at && f->tried < at &&
-	       (left = waits_since(f, asked_ms) + FORGET_LIMIT_MS - now_ms()) > 0) {
-		struct timespec until = now_and_ms((unsigned)left);
-		pthread_cond_timedwait(&f->done, &f->lock, &until);
-	}
-	bool durable = f->durable >= at;
-	if (!durable && f->tried < at)
-		be_late(f, at);
-	pthread_mutex_unlock(&f->lock);
-	return durable ? 0 : -1;
-}
-
-static void
-open_letter(struct letter *letter)
-{
-	struct forget_letter *l = (struct forget_letter *)letter;
-	l->done(l);
-}
-
-void
-forget_tell(struct forget *f, struct forget_letter *l, uint64_t at)
-{
-	l->letter.open = open_letter;
-	l->at = at;
-	l->since_ms = now_ms();
-	pthread_mutex_lock(&f->lock);
-	bool now = !f->disks_n || f->tried >= at;
-	l->durable = !f->disks_n || f->durable >= at;
-	if (!now) {
-		l->next = f->letters;
-		f->letters = l;
-	}
-	pthread_mutex_unlock(&f->lock);
-	if (now)
-		mailbox_post(l->home, &l->letter);
-}
-
-void
-forget_give_up(struct forget *f, int64_t before_ms)
-{
-	pthread_mutex_lock(&f->lock);
-	for (struct forget_letter **p = &f->letters, *l; (l = *p);) {
-		if (waits_since(f, l->since_ms) >= before_ms) {
-			p = &l->next;
-			continue;
-		}
-		*p = l->next;
-		be_late(f, l->at);
-		mailbox_post(l->home, &l->letter); /* not durable, as forget_tell found */
-	}
-	pthread_mutex_unlock(&f->lock);
 }
 
 uint64_t
@@ -510,5 +440,9 @@ forget_stats(struct forget *f, struct forget_stats *out)
 	};
 	for (unsigned i = 0; i < f->disks_n; i++)
 		out->log_bytes += atomic_load(&f->disks[i].log_bytes);
-	forget_table_count(f->table, &out->lasting, &out->passing);
+	uint64_t ordered = forget_table_count(f->table, FORGET_CLASS_ORDERED);
+	out->lasting = ordered + forget_table_count(f->table, FORGET_CLASS_UNORDERED);
+	out->passing = forget_table_count(f->table, FORGET_CLASS_PASSING);
+	out->room = f->max_entries > ordered ? f->max_entries - ordered : 0;
+	out->merged = atomic_load(&f->merged);
 }

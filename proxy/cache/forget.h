@@ -28,6 +28,10 @@
  * Lasting   what was stored when it was forgotten may be on disk: the entry goes to the purge log
  *           (purge_log.h) and is replayed at the next start.
  * Passing   nothing was stored: the entry is only there for fetches under way, and kept in memory.
+ * Ordered   somebody purged it by hand. All else is unordered: a client's unsafe request, or an answer,
+ *           or the cache's own upkeep forgets a URL or a key. The changes by clients' requests are gathered:
+ *           the log gets those of a second in one write, and so many in a second at most
+ *           (FORGET_GATHER_MOST). A crash may bring back what waited.
  * Promise   forget_wait returns 0 only when the entry is on the device (fdatasync). After a failure
  *           the log is written anew in another file, again and again until that works; until then
  *           forget_is_sound_at is false, and the caller must not answer from that directory nor write
@@ -42,10 +46,15 @@
  *           what was purged of it.
  * Soft      what a soft entry covers is not gone but stale since then: it may be validated. For a
  *           fetch under way it is as any other.
- * Bound     exact up to a number of entries that follows from log_bytes. Beyond, the older half is
- *           dropped, and everything that is not known to be clean since then counts as forgotten
+ * Bound     exact up to a number of entries that follows from log_bytes. At three quarters of
+ *           that the URLs and prefixes of the hosts that have most become one entry for the
+ *           host each; if that is not enough, the older half of what was ordered is dropped, and
+ *           everything that is not known to be clean since then counts as forgotten
  *           (forget_stats.shed); softly, if all that was dropped is soft: too much is fetched or
- *           validated, nothing comes back.
+ *           validated, nothing comes back. There is a warning at half of that.
+ *           Unordered entries take no room from ordered ones, and those that are too many for the log
+ *           are kept in memory, at least 2^18: the log says instead that all from before them is
+ *           stale, so that it is validated after the next start. Beyond, it is so at once.
  * Cost      what is clean as of now: one load. Else one look into a table for each sort of thing
  *           that was forgotten at all and covers the key; for prefixes, where the host has any, one
  *           for each length that there is; for tags, a word of a filter for each tag.
@@ -70,10 +79,16 @@ struct forget_options {
 	const char *dir;
 	const struct forget_place *more; /* disks behind this one; borrowed while opening */
 	unsigned more_n;
-	bool left_out;		       /* a disk that belongs to the cache is none of these */
+	/* Disks that belong to the cache and are none of these; borrowed while opening. If there are no others,
+	 * nothing is durable. */
+	const char *left_out[FORGET_PLACES_MOST];
+	unsigned left_out_n;
 	const struct twice_seed *seed; /* of all hashes here; borrowed */
-	uint64_t log_bytes;	       /* the most that the log may take */
-	const struct diskio_ops *ops;  /* NULL: the system's */
+	uint64_t log_bytes; /* the most that the log may take; 0: there is and will be none */
+	const struct diskio_ops *ops; /* NULL: the system's */
+	/* False: another process may have the directory of that disk, and its log is not touched. NULL: yes. */
+	bool (*has_lock)(void *ctx, unsigned disk);
+	void *ctx;
 	unsigned retry_ms; /* a log that could not be written is tried again after that; 0: 250 */
 };
 enum forget_found {
@@ -92,6 +107,9 @@ enum forget_found forget_found_at(const struct forget *f, unsigned disk);
 int forget_begin(struct forget *f, uint64_t (*oldest)(void *ctx), void *ctx);
 /* Writes what is pending; asks oldest no more. */
 void forget_stop(struct forget *f);
+/* One that was left out is there again, with nothing on it that was stored: its log is written anew, and it is sound
+ * when that is done. place->dir is borrowed until forget_close. */
+void forget_join(struct forget *f, const struct forget_place *place);
 void forget_close(struct forget **f);
 
 /* One load. */
@@ -127,19 +145,28 @@ struct forget_latest {
 };
 struct forget_latest forget_latest(struct forget *f, const struct forget_thing *o);
 
+/* Why something is forgotten decides how soon it is written, and beside what it is kept. */
+enum forget_cause {
+	FORGET_PASSING,	 /* see above */
+	FORGET_GATHERED, /* unordered */
+	FORGET_AT_ONCE, /* the same, and written at once: a crash must not bring back an older answer */
+	FORGET_ORDERED
+};
+enum { FORGET_GATHER_MS = 1000, FORGET_GATHER_MOST = 4096 };
+
 /* FORGET_URL: the URL of key; FORGET_KEY: the key, of which hash.hi is enough; FORGET_HOST: key is
  * host[:port] as in a URL's key; FORGET_PREFIX: key is the beginning of a URL's key, some of its
  * path included, less than PURGE_PREFIX_MOST bytes; FORGET_TAG: key is the tag; FORGET_ALL.
  * Returns the time from which on it holds. */
 uint64_t forget_add(struct forget *f, enum forget_kind kind, struct twice_key_hash hash,
-		    struct str key, bool lasting);
-/* The same, lasting; what is covered is stale, and may be validated. Not FORGET_KEY. */
+		    struct str key, enum forget_cause cause);
+/* The same, ordered; what is covered is stale, and may be validated. Not FORGET_KEY. */
 uint64_t forget_add_softly(struct forget *f, enum forget_kind kind, struct str key);
 /* The same for one who knows better than all before: FORGET_URL or FORGET_KEY of o; *was_clean says
  * whether anything else was forgotten after since that covers o, its tags included. */
 uint64_t forget_add_own(struct forget *f, enum forget_kind kind, const struct forget_thing *o,
-			bool lasting, uint64_t since, bool *was_clean);
-/* How many lasting entries are kept apart. */
+			enum forget_cause cause, uint64_t since, bool *was_clean);
+/* How many ordered entries are kept apart. */
 uint64_t forget_most(const struct forget *f);
 /* Waits until all that was forgotten up to a time is durable: 0; -1 when it could not be made so,
  * or not within FORGET_LIMIT_MS: then no directory is sound until it is. Where the logs rested
@@ -159,7 +186,7 @@ bool forget_is_sound_at(const struct forget *f, unsigned disk);
 bool forget_rest(struct forget *f);
 /* The logs are written again, anew: others may have put theirs in the place. */
 void forget_work(struct forget *f);
-/* What waits, in order; the caller frees. */
+/* Lists the waiting entries in order; the caller frees. */
 size_t forget_waiting(struct forget *f, struct purge_entry **out);
 /* From now on, instead of being written, lasting entries are handed on, in order, on the thread. It
  * returns how many were: the rest is tried again. *durable: all of the list are durable there. After
@@ -171,6 +198,8 @@ uint64_t forget_inherit(struct forget *f, const struct purge_entry *list, size_t
 
 struct forget_stats {
 	uint64_t now, lasting, passing, shed;
+	uint64_t room;	 /* for so many more that are ordered, before any are merged */
+	uint64_t merged; /* URLs and prefixes that became one for the host */
 	uint64_t log_bytes, written_bytes; /* the file; all writes to it since start */
 	bool sound;
 };

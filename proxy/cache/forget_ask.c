@@ -5,6 +5,7 @@
 #include "proxy/base/le.h"
 #include "proxy/http/cachekey.h"
 #include "proxy/http/syntax.h"
+#include "proxy/http/uri.h"
 
 /* Different things may have the same text. */
 static const uint64_t KEY_ALONE = 0x6b65792d616c6f6e, OF_PREFIX = 0x7072656669782f2f,
@@ -12,7 +13,7 @@ static const uint64_t KEY_ALONE = 0x6b65792d616c6f6e, OF_PREFIX = 0x707265666978
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* Where the path of a URL begins. */
+/* The path of a URL begins here. */
 static size_t
 path_at(struct str url)
 {
@@ -38,12 +39,69 @@ hash_text(const struct forget *f, struct str text, uint64_t salt)
 	return h;
 }
 
+/* A URL may be spelled in several ways that mean the same (RFC 3986 6.2.2.1, 6.2.2.2): %c3 and %C3, %7E and ~.
+ * What is forgotten is forgotten in all of them. */
+static bool
+has_spellings(struct str url)
+{
+	return url.n && memchr(url.p, '%', url.n);
+}
+
+static struct twice_key_hash
+hash_normal(const struct forget *f, struct str url, uint64_t salt)
+{
+	struct buf normal = {0};
+	if (!has_spellings(url))
+		return hash_text(f, url, salt);
+	uri_add_unescaped(url, &normal);
+	struct twice_key_hash h = hash_text(f, buf_str(&normal), salt);
+	buf_fini(&normal);
+	return h;
+}
+
 /* Of the upper half alone, for the tables of segments know no more of it. */
-struct twice_key_hash
-forget_alone(struct twice_key_hash hash)
+static struct twice_key_hash
+alone(struct twice_key_hash hash)
 {
 	static const uint64_t spread = 0x9e3779b97f4a7c15;
 	return (struct twice_key_hash){(hash.hi ^ KEY_ALONE) * spread, hash.hi};
+}
+
+/* As a tag's key: of 32 bits, which are its lowest ones. */
+struct twice_key_hash
+forget_host_key(uint32_t host)
+{
+	static const uint64_t spread = 0x9e3779b97f4a7c15, salt = 0x686f7374;
+	uint64_t mixed = (host ^ salt) * spread;
+	return (struct twice_key_hash){(mixed & ~UINT64_C(0xffffffff)) | host, mixed};
+}
+
+static uint32_t
+host_number(const struct forget *f, struct str host)
+{
+	uint32_t n = (uint32_t)hash_text(f, host, 0).lo;
+	return n ? n : 1;
+}
+
+uint32_t
+forget_host_of(const struct forget *f, struct str url)
+{
+	return host_number(f, host_of(cachekey_url(url)));
+}
+
+struct purge_entry
+forget_of_now(const struct purge_entry *e)
+{
+	struct purge_entry now = *e;
+	bool soft = e->flags & FORGET_SOFT;
+	struct twice_key_hash whole = soft ? forget_softly(e->hash) : e->hash;
+	if (e->kind == FORGET_KEY) /* logs of older versions have the lower half too */
+		now.hash = alone(whole);
+	if (e->kind == FORGET_HOST)
+		now.hash = forget_host_key((uint32_t)whole.lo ? (uint32_t)whole.lo : 1);
+	if (e->kind == FORGET_HOST && soft)
+		now.hash = forget_softly(now.hash);
+	return now;
 }
 
 uint32_t
@@ -68,11 +126,11 @@ forget_name(const struct forget *f, enum forget_kind kind, struct twice_key_hash
 {
 	switch (kind) {
 	case FORGET_URL:
-		return hash_text(f, cachekey_url(name), 0);
+		return hash_normal(f, cachekey_url(name), 0);
 	case FORGET_HOST:
-		return hash_text(f, name, 0);
+		return forget_host_key(host_number(f, name));
 	case FORGET_KEY:
-		return forget_alone(hash);
+		return alone(hash);
 	case FORGET_PREFIX:
 		return hash_text(f, name, OF_PREFIX);
 	case FORGET_TAG:
@@ -116,17 +174,12 @@ ask(struct question *q, enum forget_kind kind, struct twice_key_hash hash)
 	q->soft = at > q->soft ? at : q->soft;
 }
 
-/* Only where the host has prefixes, and only at the lengths that prefixes have. */
+/* Only at the lengths that prefixes have. */
 static void
-ask_prefixes(struct question *q, struct str url)
+ask_beginnings(struct question *q, struct str url)
 {
 	const struct forget_hints *h = &q->f->hints;
 	size_t path = path_at(url), end = str_before(url, '?').n;
-	struct question host = *q;
-	host.gone = host.soft = 0;
-	ask(&host, FORGET_PREFIX_HOST, forget_prefix_host(q->f, url));
-	if (host.gone <= q->since && host.soft <= q->since)
-		return;
 	for (size_t w = path / 64; w < FORGET_LENGTH_WORDS && w * 64 <= end; w++) {
 		uint64_t bits = atomic_load_explicit(&h->lengths[w], memory_order_relaxed);
 		for (; bits; bits &= bits - 1) {
@@ -135,6 +188,24 @@ ask_prefixes(struct question *q, struct str url)
 				ask(q, FORGET_PREFIX,
 				    hash_text(q->f, (struct str){url.p, n}, OF_PREFIX));
 		}
+	}
+}
+
+/* Only where the host has prefixes; those are in the log as they were written and in normal form. */
+static void
+ask_prefixes(struct question *q, struct str url)
+{
+	struct question host = *q;
+	host.gone = host.soft = 0;
+	ask(&host, FORGET_PREFIX_HOST, forget_prefix_host(q->f, url));
+	if (host.gone <= q->since && host.soft <= q->since)
+		return;
+	ask_beginnings(q, url);
+	if (has_spellings(url)) {
+		struct buf normal = {0};
+		uri_add_unescaped(url, &normal);
+		ask_beginnings(q, buf_str(&normal));
+		buf_fini(&normal);
 	}
 }
 
@@ -153,11 +224,13 @@ ask_all(struct question *q, const struct forget_thing *o)
 {
 	struct str url = cachekey_url(o->key);
 	if (may_be(q, FORGET_URL))
+		ask(q, FORGET_URL, hash_normal(q->f, url, 0));
+	if (may_be(q, FORGET_URL) && has_spellings(url)) /* as older versions have named it */
 		ask(q, FORGET_URL, hash_text(q->f, url, 0));
 	if (may_be(q, FORGET_KEY))
-		ask(q, FORGET_KEY, forget_alone(o->hash));
+		ask(q, FORGET_KEY, alone(o->hash));
 	if (may_be(q, FORGET_HOST))
-		ask(q, FORGET_HOST, hash_text(q->f, host_of(url), 0));
+		ask(q, FORGET_HOST, forget_host_key(host_number(q->f, host_of(url))));
 	if (may_be(q, FORGET_PREFIX))
 		ask_prefixes(q, url);
 	if (o->tags.n && may_be(q, FORGET_TAG))

@@ -19,14 +19,17 @@ forget_rest(struct forget *f)
 	struct timespec until = now_and_ms(FORGET_LIMIT_MS);
 	int late = 0;
 	pthread_mutex_lock(&f->lock);
+	forget_hurry(f);
+	pthread_cond_signal(&f->work);
 	uint64_t lasting_at = f->lasting_at; /* nobody writes what is forgotten in memory alone */
 	pthread_mutex_unlock(&f->lock);
-	if (forget_wait(f, lasting_at) != 0)
+	if (f->disks_n && forget_wait(f, lasting_at) != 0)
 		return false;
 	pthread_mutex_lock(&f->lock);
 	forget_check(f);
+	forget_hurry(f);
 	f->resting = true;
-	/* What is to be written anew (forget_work) is written though all rests: that first. */
+	/* A log to be written anew (forget_work) is written though all rests: that first. */
 	while ((f->writes || f->anew) && !late)
 		late = pthread_cond_timedwait(&f->done, &f->lock, &until);
 	bool sound = !f->writes && !f->anew && atomic_load(&f->sound);
@@ -44,11 +47,11 @@ static void
 begin_behind_heir(struct forget *f)
 {
 	uint64_t at = (f->starts += 2) << FORGET_STARTS_SHIFT;
-	for (size_t i = 0; i < f->pending_n; i++) {
-		struct purge_entry *e = &f->pending[i];
+	for (size_t i = 0; i < f->queue.pending.n; i++) {
+		struct purge_entry *e = &f->queue.pending.of[i];
 		e->at = at + 1;
 		at += e->kind != FORGET_PREFIX_HOST;
-		forget_enter(f, e, true);
+		forget_enter(f, e, e->flags & FORGET_SOFT ? 0 : e->host, true);
 		f->lasting_at = e->at;
 	}
 	assert(at > forget_now(f) && f->starts < FORGET_STARTS_MOST);
@@ -62,6 +65,8 @@ forget_work(struct forget *f)
 	assert(!f->heir);
 	if (f->disks_n)
 		begin_behind_heir(f);
+	else
+		f->queue.pending.n = 0; /* what is kept in memory alone is not written */
 	f->resting = false;
 	f->works_ms = now_ms();
 	f->anew = f->disks_n > 0;
@@ -74,10 +79,10 @@ size_t
 forget_waiting(struct forget *f, struct purge_entry **out)
 {
 	pthread_mutex_lock(&f->lock);
-	size_t n = f->pending_n;
+	size_t n = f->queue.pending.n;
 	*out = mem_zalloc((n + 1) * sizeof **out);
 	if (n)
-		memcpy(*out, f->pending, n * sizeof **out);
+		memcpy(*out, f->queue.pending.of, n * sizeof **out);
 	pthread_mutex_unlock(&f->lock);
 	return n;
 }

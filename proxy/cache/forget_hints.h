@@ -36,7 +36,8 @@ forget_hints_sort(enum forget_kind kind, bool soft)
 	return UINT32_C(1) << ((unsigned)kind + (soft ? 16 : 0));
 }
 
-/* What is forgotten softly has another hash in the table than what is gone; and back. */
+/* A soft purge has another hash in the table than a hard one of the same thing. Applied twice, this gives the
+ * first hash back. */
 static inline struct twice_key_hash
 forget_softly(struct twice_key_hash hash)
 {
@@ -44,7 +45,7 @@ forget_softly(struct twice_key_hash hash)
 	return (struct twice_key_hash){hash.lo ^ soft, hash.hi};
 }
 
-/* What the tables hold of a tag, of which 32 bits are known. */
+/* The tables hold this of a tag, of which 32 bits are known. */
 static inline struct twice_key_hash
 forget_tag_key(uint32_t tag)
 {

@@ -27,6 +27,8 @@
 
 struct cache;
 
+/* Each directory has taken a write, or refused it: whoever asks waits for as long as a disk hangs. */
+void cache_answers(const struct cache *c);
 /* All that was stored or forgotten is on disk, and from here on nothing is written: what is stored
  * stays in RAM, what is forgotten holds and waits to be made durable, files are not saved. Reads go on.
  * False: a disk is too slow or fails. cache_work is due either way, or cache_bequeath. */
@@ -36,9 +38,12 @@ bool cache_rests(const struct cache *c);
 void cache_work(struct cache *c);
 /* The last process that could read has ended. No effect while the cache rests, and any thread. */
 void cache_release(struct cache *c);
+/* Does it use no directory, and was nothing forgotten since it was opened? Whoever takes its place then may believe
+ * what directories hold, by a seed of their own. */
+bool cache_is_as_it_was(const struct cache *c);
 /* The locks of the directories, borrowed; how many. */
 unsigned cache_locks(const struct cache *c, int out[CACHE_DISKS_MOST]);
-/* What was forgotten since cache_rest; the caller frees. */
+/* Lists the entries made since cache_rest; the caller frees. */
 size_t cache_waiting(struct cache *c, struct purge_entry **out);
 /* From now on entries are durable when the heir says so (on the thread of the purge log); all
  * invalidations count as lasting; RAM is emptied. For good: this process never writes there again. */

@@ -405,7 +405,7 @@ entry_in(const struct index *ix, const struct shard *s, const struct slot *slot)
 	};
 }
 
-/* What goes: entries of one generation of a segment but for those that keep wants, or graves. */
+/* A sweep drops entries of one generation of a segment but for those that keep wants, or graves. */
 struct sweep {
 	bool graves;
 	uint32_t segment, generation;

@@ -143,7 +143,7 @@ ledger_fades(const struct ledger *l)
 	return atomic_load_explicit(&l->fades, memory_order_relaxed);
 }
 
-/* What is paid meanwhile is not lost. */
+/* Payments meanwhile are not lost. */
 static void
 fade(struct ledger *l)
 {
@@ -227,7 +227,7 @@ is_mature(const struct ledger *l, const struct ledger_slot *s)
 	       (l->forget_share == 0 || s->replaced <= l->forget_credit);
 }
 
-/* What stays for ever would keep all that was purged since from being forgotten (forget.h). */
+/* A segment that stays for ever would keep all purges since from being dropped (forget.h). */
 static uint64_t
 earned(const struct ledger *l, uint32_t slot)
 {
@@ -392,7 +392,7 @@ ledger_drop(struct ledger *l, uint32_t slot)
 	l->free--;
 }
 
-/* What must fit for so many to count as fitting. */
+/* So many count as fitting if this much fits. */
 static uint64_t
 least_of(uint64_t bytes, unsigned weight)
 {

@@ -71,8 +71,8 @@ void ledger_fini(struct ledger *l);
  * anew, there are two. */
 uint64_t ledger_purge_bytes(uint64_t disk_bytes);
 
-/* What is left for the log of a cache directory's limit, when so much is kept for other files
- * (0: a thirty-second). 0 when nothing is. */
+/* The log gets the rest of a cache directory's limit, when so much is kept for other files
+ * (0: a thirty-second). 0 when nothing is left. */
 uint64_t ledger_log_bytes(uint64_t disk_bytes, uint64_t reserve_bytes);
 
 /* How segments of a size and number follow from a limit in bytes: a 256th, from 256 KiB to 1 GiB.

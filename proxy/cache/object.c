@@ -222,6 +222,7 @@ stored_of_record(struct store *st, struct block *text, const struct record *r)
 	o->pub.body_bytes = r->body_bytes;
 	o->pub.whole_bytes = r->whole_bytes;
 	atomic_init(&o->pub.clean_as_of, r->clean_as_of);
+	o->pub.clean_from = r->clean_as_of;
 	o->whole = r->is_inline ? r->body : NULL;
 	if (o->whole && r->body_bytes >= LONG_BODY)
 		part_from_body(o, text, r);
@@ -247,6 +248,7 @@ stored_clone(const struct stored *from)
 	o->pub.body_bytes = from->pub.body_bytes;
 	o->pub.whole_bytes = from->pub.whole_bytes;
 	atomic_init(&o->pub.clean_as_of, atomic_load(&from->pub.clean_as_of));
+	o->pub.clean_from = from->pub.clean_from;
 	o->text = block_ref(from->text);
 	stored_share_body(o, from);
 	if (from->placement.at.bytes)

@@ -12,7 +12,7 @@
 #include "proxy/cache/ram_policy.h"
 #include "proxy/cache/store.h"
 
-/* Where the record lies (bytes 0: nowhere) and, fragment by fragment, the body. */
+/* The record lies at one place (bytes 0: nowhere), and the body in fragments. */
 struct placement {
 	struct locator at;
 	uint32_t fragments_n;

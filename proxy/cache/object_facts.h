@@ -27,6 +27,8 @@ struct object { /* constant once handed out, but for refs and the private part *
 	uint8_t place;		      /* where this body is read from */
 	_Atomic uint8_t on_disk;      /* a copy is (being) kept on disk */
 	_Atomic uint64_t clean_as_of; /* nothing forgotten up to then covers it (cache_now) */
+	/* Since then it has been asked about without a gap: what came later is as clean as it is. */
+	uint64_t clean_from;
 	struct twice_key_hash hash;
 	struct str key;	 /* the full key text */
 	struct str head; /* stored head (http/head.h) */

@@ -30,7 +30,7 @@ struct packing {
  * for the table of the batch and the footer of the segment? room: what the segment has left. */
 bool packing_fits(const struct packing *p, uint64_t room, uint64_t bytes);
 void packing_add(struct packing *p, uint64_t bytes);
-/* What the open batch takes of the segment when it is closed now: its table and padding too. */
+/* The open batch takes so much of the segment if it is closed now: its table and padding too. */
 uint64_t packing_closed_bytes(const struct packing *p);
 
 #endif

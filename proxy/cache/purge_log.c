@@ -8,6 +8,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAGIC = 0x32505754, PAIR = 2 * PURGE_PAGE, CHUNK_PAGES = 32 };
@@ -51,22 +53,22 @@ entry_parse(const char *p)
 static bool
 is_known(const struct purge_entry *e)
 {
-	bool soft = e->flags == FORGET_SOFT;
-	bool prefix = e->kind == FORGET_PREFIX;
-	switch (e->kind) {
-	case FORGET_URL:
-	case FORGET_HOST:
-	case FORGET_ALL:
-	case FORGET_KEY:
-	case FORGET_PREFIX:
-	case FORGET_TAG:
-	case FORGET_PREFIX_HOST:
-		return (soft ? e->kind != FORGET_KEY : !e->flags && !e->when_s) &&
-		       (prefix ? e->prefix_bytes && e->prefix_bytes < PURGE_PREFIX_MOST
-			       : !e->prefix_bytes);
-	default:
-		return false;
-	}
+	static const struct {
+		bool known, soft;
+	} kinds[FORGET_KINDS] = {
+#define ROW(id, number, word, by_hand, soft, argument, sentence) [number] = {true, soft},
+		FORGET_ROWS(ROW)
+#undef ROW
+	};
+	bool soft = e->flags == FORGET_SOFT, unordered = e->flags == FORGET_UNORDERED;
+	bool prefix = e->kind == FORGET_PREFIX, prefix_host = e->kind == FORGET_PREFIX_HOST;
+	bool url = e->kind == FORGET_URL, key = e->kind == FORGET_KEY;
+	return e->kind < FORGET_KINDS && kinds[e->kind].known &&
+	       (soft	    ? kinds[e->kind].soft
+		: unordered ? url || key
+			    : !e->flags) &&
+	       (soft || url || prefix || prefix_host || !e->host) &&
+	       (prefix ? e->prefix_bytes && e->prefix_bytes < PURGE_PREFIX_MOST : !e->prefix_bytes);
 }
 
 bool
@@ -157,6 +159,29 @@ purge_log_parse(const char *p, size_t n, struct purge_head *head, purge_log_tell
 
 /* ---- the file ------------------------------------------------------------------------------ */
 
+uint32_t
+purge_log_name(const char *dir)
+{
+	return (uint32_t)segment_checksum(dir, strlen(dir));
+}
+
+static void
+tell_nobody(void *ctx, const struct purge_entry *e)
+{
+	(void)ctx, (void)e;
+}
+
+bool
+purge_log_look(int dir_fd, struct purge_head *head)
+{
+	char pair[PAIR];
+	int fd = openat(dir_fd, NAME, O_RDONLY | O_CLOEXEC);
+	bool read = fd >= 0 && diskio_read_all(&diskio_system, fd, pair, sizeof pair, 0) == 0;
+	if (fd >= 0)
+		close(fd);
+	return read && purge_log_parse(pair, sizeof pair, head, tell_nobody, NULL);
+}
+
 uint64_t
 purge_log_bytes(uint64_t entries)
 {
@@ -232,7 +257,7 @@ purge_log_append(struct purge_log *l, const struct purge_entry *entries, size_t 
 	return -1;
 }
 
-/* What must be true between any two calls: a file that may be written, or none. */
+/* Between any two calls there must be a file that may be written, or none. */
 static void
 check(const struct purge_log *l)
 {
@@ -259,6 +284,16 @@ purge_log_rewrite(struct purge_log *l, const struct purge_head *head, uint64_t b
 	}
 	give_up(l);
 	return -1;
+}
+
+bool
+purge_log_is_there(const struct purge_log *l)
+{
+	struct stat st;
+	bool yes = fstat(l->fd, &st) != 0 || st.st_nlink > 0;
+	if (!yes)
+		errno = ENOENT;
+	return yes;
 }
 
 void

@@ -11,8 +11,9 @@
  * 40 u64 fingerprint of the seed of the hashes
  * 48 u64 0                  56 u64 XXH3 of bytes 0..55 and, going on from that, of the entries
  *
- * entry (32): u64 at, u64 hash.lo, u64 hash.hi, u8 kind (enum forget_kind), u8 flags (1: soft),
- *             u16 bytes of a prefix, u32 when, in unix seconds (of soft ones)
+ * entry (32): u64 at, u64 hash.lo, u64 hash.hi, u8 kind (enum forget_kind), u8 flags (1: soft; 2: of a
+ *             client's request or of the cache itself), u16 bytes of a prefix, u32 when, in unix seconds
+ *             (of soft ones), else 32 bits of the host's hash (of a URL or a prefix), or 0
  * One kind to come has its number: 7 the id of the entry before it in somebody else's journal, and
  * so the offset up to which that journal was followed (hash.hi and hash.lo: the id). Unknown kinds
  * and flags are what a newer twice wrote: the log is then treated as damaged, because what they say
@@ -35,6 +36,7 @@
 #define CACHE_PURGE_LOG_H
 
 #include "filter/hash.h"
+#include "proxy/cache/forget_kind.h"
 
 #include <stdbool.h>
 
@@ -47,25 +49,21 @@ enum {
 	PURGE_PER_PAGE = (PURGE_PAGE - PURGE_HEADER) / PURGE_ENTRY,
 };
 
-enum forget_kind {
-	FORGET_URL = 1, /* all keys, variants and parts of a URL */
-	FORGET_HOST,	/* all URLs of a host, whatever the scheme */
-	FORGET_ALL,
-	FORGET_KEY,		/* one key alone */
-	FORGET_PREFIX,		/* URLs of one scheme and host whose paths begin so */
-	FORGET_TAG,		/* what has the tag */
-	FORGET_PREFIX_HOST = 8, /* a host that has a prefix: goes before each one */
-	FORGET_KINDS
-};
-enum { FORGET_SOFT = 1 };	   /* a flag: what it covers is stale, and may be validated */
+/* Flags. Soft: what it covers is stale, and may be validated. Unordered: nobody purged it; a client's
+ * request or the cache itself did. */
+enum { FORGET_SOFT = 1, FORGET_UNORDERED = 2 };
 enum { PURGE_PREFIX_MOST = 4096 }; /* bytes of a prefix, less than this */
 
 struct purge_entry {
 	uint64_t at;
 	struct twice_key_hash hash;
-	uint8_t kind, flags;
+	uint8_t kind, flags; /* enum forget_kind */
 	uint16_t prefix_bytes;
-	uint32_t when_s; /* of a soft one */
+	union {
+		uint32_t when_s; /* of a soft one */
+		uint32_t
+			host; /* of others, for a URL or a prefix: 32 bits of the host's hash; 0: unknown */
+	};
 };
 
 struct purge_head {
@@ -87,6 +85,11 @@ typedef void purge_log_tell(void *ctx, const struct purge_entry *e);
 bool
 purge_log_parse(const char *p, size_t n, struct purge_head *head, purge_log_tell *tell, void *ctx);
 
+/* A directory's part of purge_head.disks, which is the sum of all. */
+uint32_t purge_log_name(const char *dir);
+/* Reads how the log of a directory begins. False: there is none, or that is damaged. */
+bool purge_log_look(int dir_fd, struct purge_head *head);
+
 struct purge_log {
 	const struct diskio_ops *ops;
 	int dir_fd, fd; /* fd -1: no file that may be written */
@@ -104,6 +107,8 @@ int purge_log_rewrite(struct purge_log *l, const struct purge_head *head, uint64
 		      const struct purge_entry *entries, size_t n);
 /* More entries, durable when it returns. -1 ENOSPC: the file is full and as it was. */
 int purge_log_append(struct purge_log *l, const struct purge_entry *entries, size_t n);
+/* Can the next start find it? Not when somebody has deleted it. */
+bool purge_log_is_there(const struct purge_log *l);
 /* No file at all: for one that misses what was forgotten since. Without it, whatever is in the
  * directory counts as possibly purged. Best effort. */
 void purge_log_remove(struct purge_log *l);

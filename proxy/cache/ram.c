@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { MAX_SHARDS = 64, FIRST_BUCKETS = 64 };
+enum { MAX_SHARDS = 64, FIRST_BUCKETS = 64, LEAST_BOUND = 64 << 10, RISES = 4096 };
 
 struct shard {
 	_Alignas(64) pthread_mutex_t lock;
@@ -21,7 +21,9 @@ struct ram {
 	ram_evicted_fn *tell;
 	void *ctx;
 	struct shard *shards;
-	unsigned shards_n; /* a power of two */
+	unsigned shards_n;   /* a power of two */
+	uint64_t shard_most; /* bytes: the bound that it was made for */
+	bool was_short;	     /* ram_mind_memory alone knows */
 };
 
 void
@@ -34,12 +36,13 @@ ram_create(struct ram **out, uint64_t memory_bytes, unsigned shards)
 	r->shards = aligned_alloc(64, r->shards_n * sizeof *r->shards);
 	if (!r->shards)
 		abort();
+	r->shard_most = memory_bytes / r->shards_n;
 	for (unsigned i = 0; i < r->shards_n; i++) {
 		struct shard *s = &r->shards[i];
 		*s = (struct shard){.buckets_n = FIRST_BUCKETS};
 		pthread_mutex_init(&s->lock, NULL);
 		s->buckets = mem_zalloc(s->buckets_n * sizeof(struct stored *));
-		ram_policy_init(&s->policy, memory_bytes / r->shards_n);
+		ram_policy_init(&s->policy, r->shard_most);
 	}
 	*out = r;
 }
@@ -141,7 +144,7 @@ ram_takes(struct ram *r, struct twice_key_hash hash, uint64_t bytes, bool on_dis
 {
 	struct shard *s = shard_of(r, hash);
 	pthread_mutex_lock(&s->lock);
-	bool yes = ram_policy_takes(&s->policy, bytes, on_disk, hits);
+	bool yes = !mem_is_short() && ram_policy_takes(&s->policy, bytes, on_disk, hits);
 	pthread_mutex_unlock(&s->lock);
 	return yes;
 }
@@ -187,8 +190,11 @@ grow(struct shard *s)
 		return;
 	struct stored **old = s->buckets;
 	uint32_t old_n = s->buckets_n;
+	struct stored **buckets = mem_realloc_try(NULL, 2 * old_n * sizeof *buckets);
+	if (!buckets)
+		return; /* longer chains, for now */
 	s->buckets_n *= 2;
-	s->buckets = mem_zalloc(s->buckets_n * sizeof(struct stored *));
+	s->buckets = memset(buckets, 0, s->buckets_n * sizeof *buckets);
 	for (uint32_t b = 0; b < old_n; b++)
 		for (struct stored *o; (o = old[b]);) {
 			old[b] = o->chain;
@@ -205,7 +211,7 @@ of_node(struct ram_node *n)
 	return (struct stored *)((char *)n - offsetof(struct stored, node));
 }
 
-/* What must be true whenever the lock is given back. */
+/* This must hold whenever the lock is given back. */
 static void
 check(const struct shard *s)
 {
@@ -249,7 +255,7 @@ put(struct ram *r, struct stored *o, unsigned hits, enum over over, struct store
 		o->fade = older->fade;
 		forget(s, older, &gone);
 	}
-	bool yes = ram_policy_takes(&s->policy, bytes, on_disk, hits);
+	bool yes = !mem_is_short() && ram_policy_takes(&s->policy, bytes, on_disk, hits);
 	if (yes) {
 		for (struct ram_node *n; (n = ram_policy_make_room(&s->policy, bytes));) {
 			unchain(s, of_node(n), &gone);
@@ -384,6 +390,46 @@ ram_empty(struct ram *r)
 		pthread_mutex_unlock(&s->lock);
 		free_list(r, gone);
 	}
+}
+
+static void
+fall(struct ram *r, struct shard *s)
+{
+	struct stored *gone = NULL;
+	pthread_mutex_lock(&s->lock);
+	uint64_t bound = s->policy.used - s->policy.used / 8;
+	if (bound > LEAST_BOUND && bound < s->policy.limit)
+		s->policy.limit = bound;
+	for (struct ram_node *n; (n = ram_policy_make_room(&s->policy, 0));) {
+		unchain(s, of_node(n), &gone);
+		s->evicted++;
+	}
+	check(s);
+	pthread_mutex_unlock(&s->lock);
+	free_list(r, gone);
+}
+
+static void
+rise(const struct ram *r, struct shard *s)
+{
+	pthread_mutex_lock(&s->lock);
+	uint64_t bound = s->policy.limit + r->shard_most / RISES + 1;
+	s->policy.limit = bound < r->shard_most ? bound : r->shard_most;
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool
+ram_mind_memory(struct ram *r)
+{
+	bool is_short = mem_is_short(), was_short = r->was_short;
+	for (unsigned i = 0; i < r->shards_n; i++)
+		if (is_short)
+			fall(r, &r->shards[i]);
+		else
+			rise(r, &r->shards[i]);
+	mem_refill();
+	r->was_short = is_short;
+	return is_short && !was_short;
 }
 
 void

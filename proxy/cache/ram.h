@@ -13,7 +13,7 @@ struct ram;
 
 /* shards 0: one per 8 MiB, 1 to 64. */
 void ram_create(struct ram **out, uint64_t memory_bytes, unsigned shards);
-/* Who is told of an unwritten object that had to go, without any lock; before the first object. */
+/* It hears of unwritten objects that had to go, without any lock; set before the first object. */
 typedef void ram_evicted_fn(void *ctx, struct stored *o);
 void ram_on_evicted(struct ram *r, ram_evicted_fn *tell, void *ctx);
 /* Tells of all that are unwritten, which they then are no more. */
@@ -21,6 +21,11 @@ void ram_tell_unwritten(struct ram *r);
 void ram_destroy(struct ram **r);
 /* All objects go, and nobody is told. */
 void ram_empty(struct ram *r);
+
+/* Once a second or so, by one thread. Where memory is short (mem.h) the bound falls by an eighth of what is held: the
+ * least worthy go, and who is told of them is. Else it rises by a 4,096th of what the tier was made for, up to that.
+ * True: it is short, and was not the last time. */
+bool ram_mind_memory(struct ram *r);
 
 /* A reference to the object, or NULL; counts a hit. *tells: the disk wants to hear of it, which it
  * does of a few hits per object and fade (store_fades), and of those after its copy on disk moved;

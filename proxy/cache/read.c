@@ -87,6 +87,8 @@ read_leased(struct reader *rd, const struct fragment *f, struct block **out)
 
 /* ---- objects ------------------------------------------------------------------------------- */
 
+static const uint64_t NO_HEAD = UINT64_MAX;
+
 struct wanted {
 	struct store *st;
 	bool is_on_several; /* disks, of which st is one */
@@ -96,9 +98,11 @@ struct wanted {
 	unsigned hits;
 	enum lookup_first first;
 	uint64_t first_at;
+	uint64_t head_from; /* of the asker's head (cache_was_of), or NO_HEAD */
+	struct str head_tags;
 };
 
-/* Which fragment holds the first byte that is wanted; fragments_n: none is. */
+/* This fragment holds the first byte that is wanted; fragments_n: none is. */
 static uint32_t
 first_fragment(const struct wanted *w, const struct placement *p, uint64_t body_bytes)
 {
@@ -170,7 +174,7 @@ build(struct cache *c, struct reader *rd, const struct wanted *w, struct block *
 	struct stored *o = stored_of_record(w->st, text, &r);
 	struct judged j = cache_judge(c, o);
 	cache_window(c);
-	if (j.word == FORGET_GONE) {
+	if (j.word == FORGET_GONE && !cache_was_of(&o->pub, w->head_from, w->head_tags)) {
 		stored_unref(&o);
 		return OUTCOME_FORGOTTEN;
 	}
@@ -206,6 +210,7 @@ read_one_of_several(struct cache *c, struct wanted *w, struct stored **out)
 {
 	struct wanted here = *w;
 	unsigned n = 0;
+	here.head_from = NO_HEAD; /* what is forgotten does not count */
 	for (unsigned i = 0; (i = cache_disk_of(c, w->hash, i)) < c->disks_n; i++) {
 		struct stored *o = NULL;
 		here.st = c->disks[i].store;
@@ -233,9 +238,9 @@ read_one_of_several(struct cache *c, struct wanted *w, struct stored **out)
 /* Hot on disk: a second object over the same bytes moves into RAM, unless a newer one or a removal
  * came in between. */
 static void
-promote(struct cache *c, const struct stored *o, const struct wanted *w)
+promote(struct cache *c, struct stored *o, const struct wanted *w)
 {
-	if (w->hits == 0 || !stored_has_body(o) ||
+	if (w->hits == 0 || !stored_has_body(o) || cache_is_forgotten(c, o) ||
 	    !ram_takes(c->ram, w->hash, stored_memory(o), true, w->hits))
 		return;
 	struct stored *copy = stored_clone(o);
@@ -268,7 +273,7 @@ struct lookup_job {
 	struct cache_lookup *l; /* the asker's, unless the read was given up */
 	struct wanted wanted;
 	struct stored *found;
-	char key[]; /* wanted.key: the asker may be gone before the read is done */
+	char text[]; /* wanted.key, .head_tags: the asker may be gone before the read is done */
 };
 
 static void
@@ -330,7 +335,7 @@ read_on_thread(struct diskio_job *job)
 	read_fini(&rd);
 }
 
-/* Which part of its object a lookup reads early: those that read the same one may share it. */
+/* A lookup reads this part of its object early: those that read the same one may share it. */
 static uint64_t
 part_of(const struct cache *c, const struct wanted *w)
 {
@@ -353,7 +358,15 @@ enum found
 read_object(struct cache *c, struct cache_lookup *l, struct twice_key_hash hash, struct str key,
 	    struct object **out)
 {
-	struct wanted w = {.hash = hash, .key = key, .first = l->first, .first_at = l->first_at};
+	struct wanted w = {.hash = hash,
+			   .key = key,
+			   .first = l->first,
+			   .first_at = l->first_at,
+			   .head_from = NO_HEAD};
+	if (l->head) {
+		w.head_from = l->head->clean_from;
+		w.head_tags = l->head->tags;
+	}
 	if (!choose_disk(c, &w) || !store_find(w.st, hash, &w.at, &w.hits))
 		return FOUND_NOT;
 	struct stored *o = NULL;
@@ -364,7 +377,7 @@ read_object(struct cache *c, struct cache_lookup *l, struct twice_key_hash hash,
 		*out = o ? &o->pub : NULL;
 		return o ? FOUND_OBJECT : FOUND_NOT;
 	}
-	struct lookup_job *j = mem_alloc(sizeof *j + key.n);
+	struct lookup_job *j = mem_alloc(sizeof *j + key.n + w.head_tags.n);
 	*j = (struct lookup_job){.read = {.job.run = read_on_thread,
 					  .at = w.at,
 					  .disk = store_number(w.st),
@@ -373,8 +386,11 @@ read_object(struct cache *c, struct cache_lookup *l, struct twice_key_hash hash,
 				 .cache = c,
 				 .l = l,
 				 .wanted = w};
-	memcpy(j->key, key.p, key.n);
-	j->wanted.key.p = j->key;
+	memcpy(j->text, key.p, key.n);
+	j->wanted.key.p = j->text;
+	if (w.head_tags.n)
+		memcpy(j->text + key.n, w.head_tags.p, w.head_tags.n);
+	j->wanted.head_tags.p = j->text + key.n;
 	assert(!l->job); /* one look at a time */
 	l->cache = c;
 	l->job = j;
@@ -386,7 +402,7 @@ read_object(struct cache *c, struct cache_lookup *l, struct twice_key_hash hash,
 struct object *
 read_look(struct cache *c, struct twice_key_hash hash, struct str key)
 {
-	struct wanted w = {.hash = hash, .key = key, .first = LOOKUP_HEAD};
+	struct wanted w = {.hash = hash, .key = key, .first = LOOKUP_HEAD, .head_from = NO_HEAD};
 	struct stored *o = NULL;
 	for (unsigned i = 0; !o && (i = cache_disk_of(c, hash, i)) < c->disks_n; i++) {
 		w.st = c->disks[i].store;

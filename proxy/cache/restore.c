@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,12 +35,35 @@ segment_name(char *to, size_t n, uint32_t slot)
 	return snprintf(to, n, "segment.%05u", slot);
 }
 
+/* Reading must not note when it did: that goes through the journal of the file system, and a worker that reads
+ * what is in memory would wait for the disk. Only its owner may open a file so. */
+static int
+open_quietly(const struct store *st, const char *name, int flags)
+{
+	static _Atomic bool told;
+	int fd = openat(st->o.dir_fd, name, flags | O_NOATIME, 0600);
+	if (fd >= 0 || errno != EPERM)
+		return fd;
+	fd = openat(st->o.dir_fd, name, flags, 0600);
+	if (fd >= 0 && !atomic_exchange(&told, true))
+		log_warning("cache %s: %s belongs to another user, so that reading it updates its "
+			    "time of access, and all workers wait for the disk when it hangs: "
+			    "chown -R the directory to the user of this process, or mount its "
+			    "file system with noatime",
+			    st->o.dir, name);
+	return fd;
+}
+
 int
 store_open_segment_file(const struct store *st, uint32_t slot, bool create)
 {
 	char name[32];
 	segment_name(name, sizeof name, slot);
-	int fd = openat(st->o.dir_fd, name, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
+	if (create && st->o.has_lock && !st->o.has_lock(st->o.ctx)) {
+		errno = ESTALE;
+		return -1;
+	}
+	int fd = open_quietly(st, name, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0));
 	/* We read what was asked for; reading ahead would fetch what comes next in time, not in
 	 * use. */
 	if (fd >= 0)
@@ -229,12 +253,15 @@ shrink(struct restoring *r)
 {
 	uint64_t limit = r->st->o.log_bytes / r->st->o.segment_bytes;
 	size_t over = r->n > limit ? r->n - limit : 0;
+	struct removing gone = {.st = r->st};
 	for (size_t i = 0; i < over; i++) {
 		close(r->found[i].fd);
-		unlink_segment(&(struct removing){.st = r->st}, r->found[i].slot);
+		unlink_segment(&gone, r->found[i].slot);
 	}
 	if (!over)
 		return;
+	if (gone.error)
+		store_may_return(r->st);
 	memmove(r->found, r->found + over, (r->n - over) * sizeof *r->found);
 	r->n -= over;
 	log_info("cache %s: the limit is lower than it was, %zu oldest segments dropped",
@@ -265,7 +292,7 @@ restore_by_walking(struct restoring *r, const struct found *f, bool is_last)
 	st->clean_as_of[f->slot] = w.clean_as_of;
 	ledger_restore(&st->ledger, f->slot, is_last ? SEGMENT_OPEN : SEGMENT_SEALED, f->generation,
 		       w.end, w.replaced);
-	atomic_store(&st->written[f->slot], is_last ? w.end : st->o.segment_bytes);
+	atomic_store(&st->slots.written[f->slot], is_last ? w.end : st->o.segment_bytes);
 }
 
 /* All but the records of a sealed segment, which come later (store_load.c). */
@@ -274,7 +301,7 @@ restore_segment(struct restoring *r, const struct found *f, bool is_last)
 {
 	struct store *st = r->st;
 	struct batch_header h;
-	atomic_store(&st->written[f->slot], st->o.segment_bytes);
+	atomic_store(&st->slots.written[f->slot], st->o.segment_bytes);
 	if (!f->generation) {
 		ledger_restore(&st->ledger, f->slot, SEGMENT_FREE, 0, 0, 0);
 	} else if (has_footer(r, f, &h)) {
@@ -295,7 +322,7 @@ adopt(struct store *st, const struct found *f)
 	struct stat s;
 	if (fstat(f->fd, &s) == 0 && (uint64_t)s.st_size < st->o.segment_bytes)
 		(void)!ftruncate(f->fd, (off_t)st->o.segment_bytes);
-	atomic_store(&st->fds[f->slot], f->fd);
+	atomic_store(&st->slots.fds[f->slot], f->fd);
 	store_set_life(st, f->slot, f->generation);
 	st->holds[f->slot] = f->generation;
 }
@@ -308,18 +335,18 @@ make_slots(struct store *st, const struct restoring *r)
 		if (r->found[i].slot >= slots_n)
 			slots_n = r->found[i].slot + 1;
 	ledger_init(&st->ledger, limit, slots_n, st->o.segment_bytes);
-	st->lives = mem_zalloc(slots_n * sizeof *st->lives);
+	st->slots.lives = mem_zalloc(slots_n * sizeof *st->slots.lives);
 	st->codes = mem_zalloc(slots_n);
 	st->holds = mem_zalloc(slots_n * sizeof *st->holds);
-	st->holes = mem_zalloc(slots_n * sizeof *st->holes);
+	st->losses.holes = mem_zalloc(slots_n * sizeof *st->losses.holes);
 	st->clean_as_of = mem_zalloc(slots_n * sizeof *st->clean_as_of);
-	st->written = mem_zalloc(slots_n * sizeof *st->written);
-	st->fds = mem_zalloc(slots_n * sizeof *st->fds);
+	st->slots.written = mem_zalloc(slots_n * sizeof *st->slots.written);
+	st->slots.fds = mem_zalloc(slots_n * sizeof *st->slots.fds);
 	for (uint32_t i = 0; i < slots_n; i++)
-		atomic_store(&st->fds[i], -1);
+		atomic_store(&st->slots.fds[i], -1);
 }
 
-/* Which size of segments: as found, unless it does not suit the limit or the caller's wish. */
+/* The size of segments is as found, unless it does not suit the limit or the caller's wish. */
 static int
 settle_format(struct store *st, char *err, size_t err_bytes)
 {
@@ -369,6 +396,8 @@ store_restore(struct store *st, char *err, size_t err_bytes)
 	for (size_t i = 0; i < r.n; i++)
 		restore_segment(&r, &r.found[i], i + 1 == r.n);
 	free(r.found);
+	if (st->unread.may_return) /* what could not be read may be newer than all that could */
+		st->ledger.generation += 2 * st->ledger.slots_n;
 	store_load_begin(st);
 	return 0;
 }

@@ -80,7 +80,7 @@ put_terms(char *p, const struct terms *t)
 	le_put32(p + 44, (uint32_t)t->stale_if_error);
 	le_put32(p + 48, t->flags);
 	le_put16(p + 52, t->status);
-	le_put16(p + 54, t->spare);
+	le_put16(p + 54, t->server);
 	le_put32(p + 56, t->etag_at);
 	le_put32(p + 60, t->etag_bytes);
 }
@@ -98,7 +98,7 @@ get_terms(const char *p)
 		.stale_if_error = (int32_t)le_get32(p + 44),
 		.flags = le_get32(p + 48),
 		.status = le_get16(p + 52),
-		.spare = le_get16(p + 54),
+		.server = le_get16(p + 54),
 		.etag_at = le_get32(p + 56),
 		.etag_bytes = le_get32(p + 60),
 	};

@@ -43,7 +43,7 @@
  *  32 u64 hash.lo          40 u64 hash.hi    48 u64 body bytes    56 u64 XXH3 of an inline body
  *  64 u32 key bytes        68 u32 head bytes 72 u32 fragments     76 u8 kind, u8 1: inline, u16 0
  *  80 struct terms: i64 response_time, initial_age, lifetime, date, last_modified;
- *     i32 stale_while_revalidate, stale_if_error; u32 flags; u16 status, spare; u32 etag_at,
+ *     i32 stale_while_revalidate, stale_if_error; u32 flags; u16 status, server; u32 etag_at,
  *     etag_bytes
  * 144 u64 clean_as_of: nothing that was forgotten up to here (forget.h) covers it
  * 152 u64 bytes of the whole body that lies in slices, or of which this is a slice; else 0
@@ -66,9 +66,9 @@
  *           lost, the keys of the records that replaced older ones are forgotten (forget.h).
  *           Segments are never synced. A loss of power may lose any object, and may bring back an
  *           older answer to a URL in place of its newest one while the older one is still fresh by
- *           its own terms. It never brings back what was purged or invalidated before the call
- *           returned: that is in the purge log, which is synced, and the record's clean_as_of is
- *           compared with it at every lookup.
+ *           its own terms. It never brings back what was purged before the call returned: that is in
+ *           the purge log, which is synced, and the record's clean_as_of is compared with it at every
+ *           lookup. An invalidation by a client's request is there a second later (forget.h: Ordered).
  * Start     sealed segments are restored from their footers, others by walking their batches, in
  *           order of generation; a later entry of a key wins over an earlier one.
  */
@@ -97,7 +97,7 @@ round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Where bytes lie in the log; bytes 0: nowhere. */
+/* A locator leads to bytes in the log; bytes 0: to none. */
 struct locator {
 	uint32_t segment, generation;
 	uint32_t offset; /* in units of SEGMENT_ALIGN */

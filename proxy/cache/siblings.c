@@ -112,7 +112,7 @@ added_bit(struct twice_key_hash variant)
 	return UINT64_C(1) << variant.lo % 64;
 }
 
-/* What must be true of a URL's list. */
+/* This must hold of a URL's list. */
 static void
 check(const struct url *u)
 {

@@ -29,7 +29,7 @@ tick(void *ctx)
 	pthread_mutex_lock(&st->lock);
 	if (st->open && now - st->open->born_ms >= BATCH_AGE_MS)
 		store_close_batch(st);
-	if (!atomic_load(&st->failing) || now >= st->retry_ms)
+	if (!atomic_load(&st->health.failing) || now >= st->health.retry_ms)
 		store_ask_for_room(st);
 	if (st->duty == STORE_WORKS && store_may_write(st))
 		store_ask_for_scrub(st);
@@ -64,8 +64,8 @@ static void
 dispose(struct store *st)
 {
 	for (uint32_t i = 0; i < st->ledger.slots_n; i++)
-		if (atomic_load(&st->fds[i]) >= 0)
-			close(atomic_load(&st->fds[i]));
+		if (atomic_load(&st->slots.fds[i]) >= 0)
+			close(atomic_load(&st->slots.fds[i]));
 	store_direct_fini(st);
 	store_view_fini(st);
 	for (struct batch *b; (b = st->pool);) {
@@ -73,13 +73,13 @@ dispose(struct store *st)
 		store_batch_free(b);
 	}
 	free(st->unread.list);
-	free(st->lives);
+	free(st->slots.lives);
 	free(st->codes);
 	free(st->holds);
-	free(st->holes);
+	free(st->losses.holes);
 	free(st->clean_as_of);
-	free(st->written);
-	free(st->fds);
+	free(st->slots.written);
+	free(st->slots.fds);
 	buf_fini(&st->table);
 	store_scrub_fini(st);
 	ledger_fini(&st->ledger);
@@ -184,7 +184,7 @@ await(struct store *st, bool (*yes)(const struct store *st), int64_t until)
 	return yes(st);
 }
 
-/* What moves out of a segment finds its place first: then nothing more is taken. */
+/* Records that are being moved find their place first: then nothing more is taken. */
 static bool
 come_to_rest(struct store *st, int64_t until)
 {
@@ -238,8 +238,8 @@ bool
 store_takes(const struct store *st)
 {
 	return atomic_load_explicit(st->o.unread, memory_order_relaxed) == 0 &&
-	       (!atomic_load_explicit(&st->failing, memory_order_relaxed) ||
-		now_ms() >= atomic_load_explicit(&st->retry_ms, memory_order_relaxed));
+	       (!atomic_load_explicit(&st->health.failing, memory_order_relaxed) ||
+		now_ms() >= atomic_load_explicit(&st->health.retry_ms, memory_order_relaxed));
 }
 
 uint32_t
@@ -285,6 +285,12 @@ store_load_earnings(struct store *st, uint64_t tag, struct str bytes)
 	return why;
 }
 
+bool
+store_fails(const struct store *st)
+{
+	return atomic_load(&st->health.failing);
+}
+
 void
 store_stats(struct store *st, struct store_stats *out)
 {
@@ -296,19 +302,19 @@ store_stats(struct store *st, struct store_stats *out)
 		.pending_bytes = st->pending_bytes + atomic_load(&st->footers_bytes),
 		.unread_segments = st->unread.known,
 	};
-	if (!atomic_load(&st->failing) && (st->is_cramped || ledger_absent(&st->ledger) < 0))
+	if (!atomic_load(&st->health.failing) && (st->is_cramped || ledger_absent(&st->ledger) < 0))
 		out->turn_bytes = out->file_bytes;
 	pthread_mutex_unlock(&st->lock);
-	out->written_bytes = atomic_load(&st->written_bytes);
+	out->written_bytes = atomic_load(&st->counts.written_bytes);
 	out->objects = index_count(st->index);
-	out->evicted_objects = atomic_load(&st->evicted);
-	out->carried_bytes = atomic_load(&st->carried_bytes);
-	uint64_t appended = atomic_load(&st->appended_bytes);
+	out->evicted_objects = atomic_load(&st->counts.evicted);
+	out->carried_bytes = atomic_load(&st->counts.carried_bytes);
+	uint64_t appended = atomic_load(&st->counts.appended_bytes);
 	out->admitted_bytes = appended > out->carried_bytes ? appended - out->carried_bytes : 0;
-	out->scrubbed_bytes = atomic_load(&st->scrubbed_bytes);
-	out->scrub_damaged = atomic_load(&st->scrub_damaged);
-	out->io_errors = atomic_load(&st->io_errors);
-	out->refused_writes = atomic_load(&st->refused);
+	out->scrubbed_bytes = atomic_load(&st->counts.scrubbed_bytes);
+	out->scrub_damaged = atomic_load(&st->counts.scrub_damaged);
+	out->io_errors = atomic_load(&st->counts.io_errors);
+	out->refused_writes = atomic_load(&st->counts.refused);
 	out->index_bytes = index_memory(st->index);
-	out->failing = atomic_load(&st->failing);
+	out->failing = store_fails(st);
 }

@@ -32,10 +32,9 @@ struct store_options {
 		scrub_every_s; /* in so many seconds all that is stored is checked once; 0: never */
 	const struct diskio_ops *ops; /* NULL: the system's */
 	bool verify_always;	      /* no fragment is ever sent unread */
-	unsigned look_ms; /* so long a look into the page cache holds (store_direct); 0: not */
-	bool fresh;	  /* what was kept is of no use: start empty */
-	unsigned number;  /* of the disk, for the owner */
-	bool is_ours;	  /* twice wrote dir for certain, whatever "format" says */
+	bool fresh;		      /* what was kept is of no use: start empty */
+	unsigned number;	      /* of the disk, for the owner */
+	bool is_ours;		      /* twice wrote dir for certain, whatever "format" says */
 	/* A record was carried from there to r->at, with its body; by the thread that makes room.
 	 * NULL: nobody wants to know. */
 	void (*moved)(void *ctx, const struct record *r, const struct locator *from);
@@ -46,6 +45,8 @@ struct store_options {
 	bool (*forget)(void *ctx, const uint64_t *hashes, size_t n, bool waits);
 	/* Would that work now? One load. While not, no segment is emptied: what lies there would be
 	 * lost, and no room be won. NULL: always. */
+	/* False: another process may have the directory, and no file is made there. NULL: it is ours. */
+	bool (*has_lock)(void *ctx);
 	bool (*may_forget)(void *ctx);
 	bool rests; /* it begins with STORE_RESTS */
 	/* How many of the owner's stores do not know yet all they hold. Until none is left nothing is
@@ -65,8 +66,8 @@ void store_stop(struct store *st);
 /* Stops it, if that was not done. Nobody else may be in any call. */
 void store_close(struct store **st);
 
-/* What it may write. While two processes have the directory open, one of them rests, and the other one
- * keeps what the first may still be reading. */
+/* A store's duty limits its writes. While two processes have the directory open, one of them rests,
+ * and the other one keeps what the first may still be reading. */
 enum store_duty {
 	STORE_WORKS,
 	STORE_KEEPS, /* no segment is emptied: appends are refused when no other is free */
@@ -75,6 +76,8 @@ enum store_duty {
 /* STORE_RESTS: waits until all that was appended is written and no job writes any more. False: that
  * has not come within limit_ms; it does what it did before. Not for workers. */
 bool store_set_duty(struct store *st, enum store_duty duty, int64_t limit_ms);
+/* The room of segments whose files were deleted. Nothing is read from the store any more; it rests, if it could. */
+void store_give_back(struct store *st);
 /* STORE_KEEPS becomes STORE_WORKS; another duty stays. */
 void store_release(struct store *st);
 
@@ -109,7 +112,7 @@ bool store_may_be_left(struct store *st, uint64_t hash_hi);
 
 /* ---- finding and reading ------------------------------------------------------------------- */
 
-/* Where the last record with this hash lies; counts a hit. *hits: hits before this one. */
+/* Finds the last record with this hash; counts a hit. *hits: hits before this one. */
 bool store_find(struct store *st, struct twice_key_hash hash, struct locator *out, unsigned *hits);
 /* The same, and no hit is counted. */
 bool store_look(struct store *st, struct twice_key_hash hash, struct locator *out);
@@ -141,8 +144,8 @@ void store_post(struct store *st, struct diskio_job *j); /* to a reading I/O thr
  * was read. */
 uint64_t store_stamp(struct store *st, const struct locator *at);
 void store_checked(struct store *st, const struct locator *at, uint64_t stamp);
-/* Where such a fragment lies, if it was checked, nobody has written to its file since, and it has
- * not left the page cache, as far as can be known. The descriptor holds as long as the lease. */
+/* Where such a fragment lies, if it was checked, nobody has written to its file since, it has
+ * not left the page cache, as far as can be known, and the disk answers. The descriptor holds as long as the lease. */
 bool store_direct(struct store *st, const struct locator *at, struct file_piece *out);
 
 /* A segment stays while somebody reads from it. False: gone or going (store_is_current says which),
@@ -169,11 +172,12 @@ struct store_stats {
 	bool failing;
 };
 void store_stats(struct store *st, struct store_stats *out);
+bool store_fails(const struct store *st); /* failing, alone and without a lock */
 /* Of a file system of so many bytes, what is left to others. keep_free: bytes; STORE_KEEP_SHARE |
  * millionths: that share; 0: a twentieth, at most 1 GiB. */
 #define STORE_KEEP_SHARE (UINT64_C(1) << 63)
 uint64_t store_reserve(uint64_t keep_free, uint64_t all_bytes);
-/* What the segments have earned, as earnings.h says: appended to out; taken from there before anybody
+/* Segments' earnings, as earnings.h says, are appended to out, and taken from there before anybody
  * else uses the store (NULL, or why not). */
 void store_save_earnings(struct store *st, uint64_t tag, struct buf *out);
 const char *store_load_earnings(struct store *st, uint64_t tag, struct str bytes);

@@ -97,7 +97,7 @@ store_await_written(struct store *st)
 	pthread_mutex_unlock(&st->lock);
 }
 
-/* What the batch was to hold is nowhere, and what it replaced must not be back. */
+/* The batch's records are nowhere, and those they replaced must not be back. */
 static void
 forget_entries(struct store *st, const struct batch *b)
 {
@@ -116,8 +116,8 @@ static void
 lose(struct store *st, const struct batch *b)
 {
 	forget_entries(st, b);
-	st->holes[b->segment] = b->generation;
-	st->lost[st->lost_n++ % LOST_MOST] = (struct locator){
+	st->losses.holes[b->segment] = b->generation;
+	st->losses.batches[st->losses.n++ % LOST_MOST] = (struct locator){
 		b->segment, b->generation, (uint32_t)(b->offset / SEGMENT_ALIGN), b->bytes};
 	if (st->ledger.open != b->segment ||
 	    st->ledger.slots[b->segment].generation != b->generation)
@@ -131,11 +131,11 @@ lose(struct store *st, const struct batch *b)
 static bool
 is_lost(const struct store *st, const struct record *r)
 {
-	unsigned lost_n = st->lost_n < LOST_MOST ? st->lost_n : LOST_MOST;
+	unsigned lost_n = st->losses.n < LOST_MOST ? st->losses.n : LOST_MOST;
 	for (uint32_t i = 0; lost_n && i < r->fragments_n; i++) {
 		struct locator at = fragment_get(r->fragments, i).at;
 		for (unsigned k = 0; k < lost_n; k++) {
-			const struct locator *l = &st->lost[k];
+			const struct locator *l = &st->losses.batches[k];
 			if (at.segment == l->segment && at.generation == l->generation &&
 			    at.offset >= l->offset &&
 			    at.offset < l->offset + l->bytes / SEGMENT_ALIGN)
@@ -150,12 +150,12 @@ write_batch(struct diskio_job *j)
 {
 	struct batch *b = (struct batch *)j;
 	struct store *st = b->store;
-	int fd = atomic_load(&st->fds[b->segment]);
+	int fd = atomic_load(&st->slots.fds[b->segment]);
 	int r = diskio_write_all(st->o.ops, fd, b->p, b->bytes, b->offset);
 	int error = errno;
 	pthread_mutex_lock(&st->lock);
 	if (r == 0) {
-		atomic_fetch_add(&st->written_bytes, b->bytes);
+		atomic_fetch_add(&st->counts.written_bytes, b->bytes);
 		st->holds[b->segment] = b->generation;
 		store_works_again(st);
 	} else {
@@ -163,7 +163,7 @@ write_batch(struct diskio_job *j)
 		lose(st, b);
 	}
 	if (store_generation(st, b->segment) == b->generation)
-		atomic_store_explicit(&st->written[b->segment], b->offset + b->bytes,
+		atomic_store_explicit(&st->slots.written[b->segment], b->offset + b->bytes,
 				      memory_order_release);
 	unlink_pending(st, b);
 	store_check(st);
@@ -227,7 +227,7 @@ open_batch(struct store *st)
 static bool
 refuse(struct store *st)
 {
-	atomic_fetch_add_explicit(&st->refused, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&st->counts.refused, 1, memory_order_relaxed);
 	return false;
 }
 
@@ -248,7 +248,7 @@ static bool
 make_fit(struct store *st, uint64_t bytes)
 {
 	const struct packing none = {.batch_bytes = st->batch_bytes};
-	if (!store_may_write(st) || (atomic_load(&st->failing) && now_ms() < st->retry_ms))
+	if (!store_may_write(st) || store_waits(st))
 		return false;
 	if (!packing_fits(&none, st->o.segment_bytes, bytes)) /* nobody makes room in vain */
 		return false;
@@ -271,7 +271,7 @@ take(struct store *st, uint64_t bytes)
 			     (uint32_t)((b->offset + b->used) / SEGMENT_ALIGN), (uint32_t)bytes};
 	uint32_t end = b->used + (uint32_t)bytes;
 	b->used = (uint32_t)round_up(end, SEGMENT_ALIGN);
-	atomic_fetch_add_explicit(&st->appended_bytes, bytes, memory_order_relaxed);
+	atomic_fetch_add_explicit(&st->counts.appended_bytes, bytes, memory_order_relaxed);
 	memset(b->p + end, 0, b->used - end);
 	return at;
 }

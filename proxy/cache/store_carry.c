@@ -83,7 +83,7 @@ write_record(struct store *st, struct store_carry *c)
 		return false;
 	if (st->o.moved)
 		st->o.moved(st->o.ctx, &c->r, &c->at);
-	atomic_fetch_add(&st->carried_bytes, c->r.body_bytes + c->r.at.bytes);
+	atomic_fetch_add(&st->counts.carried_bytes, c->r.body_bytes + c->r.at.bytes);
 	return true;
 }
 

@@ -32,12 +32,14 @@ struct moving {
 			  come */
 	bool whole;	/* its table says all that it replaced */
 	bool for_large; /* room is made for a large body: not by moving others */
-	char *table;
+	struct buf table;
 	uint32_t entries;
 	uint64_t carried, heads, gone; /* bytes of records; of those whose bodies stay; records */
 	bool waits;		       /* for what is to be on disk before the segment's bytes go */
 	uint64_t *forget;	       /* upper halves of hashes */
 	size_t forget_n;
+	uint64_t *absent; /* the same of keys that the index did not know any more */
+	size_t absent_n;
 };
 
 /* ---- records ------------------------------------------------------------------------------- */
@@ -92,7 +94,7 @@ append_moved(struct moving *m, const struct entry *e, struct record *r, const st
 	bool moved = append_again(m, e->hash_hi, r, e->what & ENTRY_REPLACES);
 	pthread_mutex_unlock(&st->lock);
 	if (moved)
-		atomic_fetch_add(&st->carried_bytes, r->at.bytes);
+		atomic_fetch_add(&st->counts.carried_bytes, r->at.bytes);
 	if (moved && st->o.moved)
 		st->o.moved(st->o.ctx, r, from);
 	return moved;
@@ -154,7 +156,7 @@ may_move(const struct moving *m, const struct entry *e, const struct locator *at
 	return here && !(m->is_taken && (e->what & ENTRY_REPLACES));
 }
 
-/* What was hit lately moves on. */
+/* Records hit lately move on. */
 static bool
 move_hot(struct moving *m, const struct entry *e, const struct locator *at, unsigned hits)
 {
@@ -171,7 +173,7 @@ is_written(const struct store *st, struct locator at)
 {
 	return store_complete(st, ALL_IS_KNOWN, &at) &&
 	       (uint64_t)at.offset * SEGMENT_ALIGN <
-		       atomic_load_explicit(&st->written[at.segment], memory_order_acquire);
+		       atomic_load_explicit(&st->slots.written[at.segment], memory_order_acquire);
 }
 
 /* The record replaced an older one and is about to go: what speaks for the key from now on? */
@@ -196,8 +198,11 @@ settle(struct moving *m, const struct entry *e)
 	struct locator at = {0}, here = {m->segment, m->code, e->offset, e->bytes};
 	bool replaced = e->what & ENTRY_REPLACES;
 	unsigned hits = index_hits(st->index, e->hash_hi, &at);
-	if (!may_move(m, e, &at) || !(move_head(m, e, at) || move_hot(m, e, &at, hits)))
+	if (!may_move(m, e, &at) || !(move_head(m, e, at) || move_hot(m, e, &at, hits))) {
 		m->gone += index_remove_at(st->index, e->hash_hi, &here);
+		if (!index_find(st->index, e->hash_hi, &at))
+			m->absent[m->absent_n++] = e->hash_hi;
+	}
 	if (replaced)
 		keep_order(m, e->hash_hi);
 }
@@ -206,8 +211,9 @@ static void
 settle_records(struct moving *m)
 {
 	m->forget = mem_alloc((m->entries + (size_t)1) * sizeof *m->forget);
+	m->absent = mem_alloc((m->entries + (size_t)1) * sizeof *m->absent);
 	for (uint32_t i = 0; i < m->entries; i++) {
-		struct entry e = entry_get(m->table, i);
+		struct entry e = entry_get(m->table.p, i);
 		if (entry_is_record(&e))
 			settle(m, &e);
 	}
@@ -221,7 +227,7 @@ move_pieces(struct moving *m)
 	struct store *st = m->st;
 	uint64_t last = 0;
 	for (uint32_t i = 0; i < m->entries; i++) {
-		struct entry e = entry_get(m->table, i);
+		struct entry e = entry_get(m->table.p, i);
 		struct locator at;
 		if (e.what == 0 || e.hash_hi == last)
 			continue;
@@ -235,16 +241,17 @@ move_pieces(struct moving *m)
 
 /* ---- the segment --------------------------------------------------------------------------- */
 
-/* Is nothing older on disk? What was taken and is not cleaned yet is there too. Under the lock. */
+/* Is nothing older on disk? What was taken and is not cleaned yet is there too, and what nobody could
+ * look at may be. Under the lock. */
 static bool
 is_oldest(const struct moving *m)
 {
-	return m->st->taken_n == (m->is_taken ? 1u : 0u) &&
+	return m->st->taken_n == (m->is_taken ? 1u : 0u) && !m->st->unread.may_return &&
 	       ledger_is_oldest(&m->st->ledger, m->generation);
 }
 
-/* What replaced older records is gone from the index, and soon from the disk. False: that could not
- * be made durable. */
+/* Records that replaced older ones are gone from the index, and soon from the disk. False: that
+ * could not be made durable. */
 static bool
 forget(struct moving *m)
 {
@@ -268,7 +275,7 @@ list_entry(void *ctx, const struct index_entry *e)
 	return true;
 }
 
-/* What is in it: as its footer says; if that is damaged or not written yet, as the index knows,
+/* Its entries are as its footer says; if that is damaged or not written yet, as the index knows,
  * which does not say what was replaced. */
 static bool
 read_table(struct moving *m, struct buf *table)
@@ -279,23 +286,26 @@ read_table(struct moving *m, struct buf *table)
 	return false;
 }
 
-/* All of it moves on or goes. False: not all that it replaced could be forgotten. */
+/* All of it moves on or goes; ended by vacate_end. False: not all that it replaced could be forgotten. */
 static bool
 vacate(struct moving *m)
 {
-	struct buf table = {0};
-	m->whole = read_table(m, &table);
-	m->table = table.p;
-	m->entries = (uint32_t)(table.n / SEGMENT_ENTRY_BYTES);
+	m->whole = read_table(m, &m->table);
+	m->entries = (uint32_t)(m->table.n / SEGMENT_ENTRY_BYTES);
 	settle_records(m);
 	move_pieces(m);
-	atomic_fetch_add(&m->st->evicted, m->gone);
+	atomic_fetch_add(&m->st->counts.evicted, m->gone);
 	if (m->waits)
 		store_await_written(m->st);
-	bool right = forget(m);
+	return forget(m) && m->whole;
+}
+
+static void
+vacate_end(struct moving *m)
+{
 	free(m->forget);
-	buf_fini(&table);
-	return right && m->whole;
+	free(m->absent);
+	buf_fini(&m->table);
 }
 
 /* Readers may still begin while the segment is being emptied. False: one did, or it must stay; what
@@ -320,14 +330,71 @@ end_life(struct moving *m, bool vacated)
 	return yes;
 }
 
+/* The segment stays, without its records. What comes for their keys from now on says that it replaces
+ * something. What has come since the index let go of them does not, so that it is forgotten, and the older
+ * one with it. */
 static void
-leave_behind(struct store *st, const struct moving *m)
+leave_behind(struct moving *m)
 {
-	struct buf table = {0};
-	store_read_table(st, m->segment, m->generation, &table);
-	for (uint32_t i = 0; i < table.n / SEGMENT_ENTRY_BYTES; i++)
-		store_leaves_behind(st, entry_get(table.p, i).hash_hi);
-	buf_fini(&table);
+	struct store *st = m->st;
+	struct locator at;
+	size_t n = 0;
+	for (uint32_t i = 0; m->whole && i < m->entries; i++)
+		store_leaves_behind(st, entry_get(m->table.p, i).hash_hi);
+	if (!m->whole)
+		store_leaves_all_behind(st);
+	for (size_t i = 0; i < m->absent_n; i++)
+		if (index_find(st->index, m->absent[i], &at))
+			m->absent[n++] = m->absent[i];
+	if (n && st->o.forget)
+		st->o.forget(st->o.ctx, m->absent, n, false);
+}
+
+/* Its bytes are there as before: so is the segment, which goes another time. */
+static void
+come_back(struct moving *m, int error)
+{
+	struct store *st = m->st;
+	pthread_mutex_lock(&st->lock);
+	store_set_life(st, m->segment, m->generation);
+	ledger_return(&st->ledger, m->segment);
+	store_fail(st, "make room for a segment", error);
+	pthread_mutex_unlock(&st->lock);
+	leave_behind(m);
+}
+
+/* Its table does not name all that it replaced, and something that nobody could look at may be older. */
+static bool
+forget_all_older(struct moving *m)
+{
+	struct store *st = m->st;
+	pthread_mutex_lock(&st->lock);
+	bool must = st->unread.may_return && st->ledger.slots[m->segment].replaced &&
+		    ledger_is_oldest(&st->ledger, m->generation);
+	pthread_mutex_unlock(&st->lock);
+	return must && (!st->o.forget || st->o.forget(st->o.ctx, NULL, 0, true));
+}
+
+/* Another one is free, or there is none. */
+static bool
+renew(struct moving *m)
+{
+	struct store *st = m->st;
+	int fd = atomic_load(&st->slots.fds[m->segment]);
+	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
+	if (r == DISKIO_KEPT) {
+		come_back(m, error);
+		return false;
+	}
+	pthread_mutex_lock(&st->lock);
+	ledger_free(&st->ledger, m->segment);
+	ledger_credit(&st->ledger);
+	if (r != 0) { /* somebody else took the room */
+		ledger_drop(&st->ledger, m->segment);
+		store_is_cramped(st, error);
+	}
+	pthread_mutex_unlock(&st->lock);
+	return r == 0;
 }
 
 static bool
@@ -336,22 +403,13 @@ empty_segment(struct store *st, uint32_t segment, uint32_t generation, bool for_
 	struct moving m = {
 		.st = st, .segment = segment, .generation = generation, .for_large = for_large};
 	m.code = st->codes[segment]; /* nobody opens it before it is free */
-	bool vacated = vacate(&m);
-	if (!end_life(&m, vacated)) {
-		leave_behind(st, &m);
-		return true; /* another one, then */
-	}
-	int fd = atomic_load(&st->fds[segment]);
-	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
-	pthread_mutex_lock(&st->lock);
-	ledger_free(&st->ledger, segment);
-	ledger_credit(&st->ledger);
-	if (r != 0) { /* somebody else took the room */
-		ledger_drop(&st->ledger, segment);
-		store_is_cramped(st, error);
-	}
-	pthread_mutex_unlock(&st->lock);
-	return r == 0;
+	bool vacated = vacate(&m) || forget_all_older(&m), yes = true;
+	if (end_life(&m, vacated))
+		yes = renew(&m);
+	else
+		leave_behind(&m); /* another one, then */
+	vacate_end(&m);
+	return yes;
 }
 
 /* One segment more is free; false when that cannot be had. What the disk has no room for now leaves
@@ -407,13 +465,18 @@ store_clean_taken(struct diskio_job *j)
 	pthread_mutex_unlock(&st->lock);
 	if (!right && st->o.forget) /* what it replaced has no name: nothing older is trusted */
 		st->o.forget(st->o.ctx, NULL, 0, true);
-	int fd = atomic_load(&st->fds[t->segment]);
-	if (st->o.ops->renew(fd, (off_t)st->o.segment_bytes) != 0) {
-		int error = errno;
+	int fd = atomic_load(&st->slots.fds[t->segment]);
+	int r = st->o.ops->renew(fd, (off_t)st->o.segment_bytes), error = errno;
+	if (r != 0) {
 		pthread_mutex_lock(&st->lock);
 		store_fail(st, "make room for a segment", error);
+		/* The slot is another segment's by now, of which nothing may be written before a crash. */
+		st->unread.may_return |= r == DISKIO_KEPT;
 		pthread_mutex_unlock(&st->lock);
 	}
+	if (r == DISKIO_KEPT)
+		leave_behind(&m);
+	vacate_end(&m);
 	pthread_mutex_lock(&st->lock);
 	st->taken_n--;
 	pthread_mutex_unlock(&st->lock);

@@ -11,7 +11,7 @@ store_complete(const struct store *st, uint32_t known_from, struct locator *at)
 {
 	if (at->segment >= st->ledger.slots_n)
 		return false;
-	uint64_t life = atomic_load_explicit(&st->lives[at->segment], memory_order_acquire);
+	uint64_t life = atomic_load_explicit(&st->slots.lives[at->segment], memory_order_acquire);
 	if (life == 0 || life >> 32 != at->generation || (uint32_t)life < known_from)
 		return false;
 	at->generation = (uint32_t)life;
@@ -111,7 +111,7 @@ find_pending(const struct store *st, const struct locator *at, uint64_t offset)
 	return b;
 }
 
-/* What is not in the file yet is in a pending batch. */
+/* Bytes not in the file yet are in a pending batch. *out NULL: there is no memory for it. */
 static bool
 read_pending(struct store *st, const struct locator *at, uint64_t offset, struct block **out)
 {
@@ -120,9 +120,11 @@ read_pending(struct store *st, const struct locator *at, uint64_t offset, struct
 	if (b) {
 		uint64_t from = offset - b->offset, n = b->used - from;
 		n = n < at->bytes ? n : at->bytes;
-		*out = block_create((uint32_t)n);
-		memcpy((*out)->p, b->p + from, n);
-		(*out)->n = (uint32_t)n;
+		*out = block_try((uint32_t)n);
+		if (*out) {
+			memcpy((*out)->p, b->p + from, n);
+			(*out)->n = (uint32_t)n;
+		}
 	}
 	pthread_mutex_unlock(&st->lock);
 	return b;
@@ -133,12 +135,12 @@ read_pending(struct store *st, const struct locator *at, uint64_t offset, struct
 static bool
 read_now(struct store *st, uint32_t slot, char *p, uint64_t n, uint64_t offset)
 {
-	int fd = atomic_load(&st->fds[slot]);
-	if (!atomic_load_explicit(&st->never_now, memory_order_relaxed)) {
+	int fd = atomic_load(&st->slots.fds[slot]);
+	if (!atomic_load_explicit(&st->slots.never_now, memory_order_relaxed)) {
 		ssize_t got = st->o.ops->read_now(fd, p, n, (off_t)offset);
 		if (got >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS))
 			return got == (ssize_t)n;
-		atomic_store(&st->never_now, true);
+		atomic_store(&st->slots.never_now, true);
 	}
 	return store_is_cached(st, slot, offset, n) &&
 	       st->o.ops->read(fd, p, n, (off_t)offset) == (ssize_t)n;
@@ -152,17 +154,20 @@ read_at(struct store *st, const struct locator *at, struct block **out, bool wai
 	uint64_t offset = (uint64_t)at->offset * SEGMENT_ALIGN;
 	if (offset >= st->o.segment_bytes)
 		return STORE_GONE;
-	if (offset >= atomic_load_explicit(&st->written[at->segment], memory_order_acquire) &&
+	if (offset >= atomic_load_explicit(&st->slots.written[at->segment], memory_order_acquire) &&
 	    read_pending(st, at, offset, out))
-		return STORE_READ;
+		return *out ? STORE_READ : STORE_GONE;
 	uint64_t n = st->o.segment_bytes - offset;
 	if (n > at->bytes)
 		n = at->bytes;
-	struct block *b = block_create_passing((uint32_t)n);
-	int fd = atomic_load(&st->fds[at->segment]);
+	struct block *b = block_try_passing((uint32_t)n);
+	if (!b) /* without memory it is as if it were not there: the origin is asked */
+		return wait ? STORE_GONE : STORE_LATER;
+	int fd = atomic_load(&st->slots.fds[at->segment]);
 	enum store_read r = STORE_READ;
 	int error = 0;
 	if (wait) {
+		store_unchecked(st, at);
 		if (diskio_read_all(st->o.ops, fd, b->p, n, offset) != 0) {
 			r = STORE_FAILED;
 			error = errno;
@@ -175,8 +180,8 @@ read_at(struct store *st, const struct locator *at, struct block **out, bool wai
 		r = STORE_GONE;
 	if (r == STORE_FAILED)
 		store_cannot_read(st, at, error);
-	else if (wait && atomic_load_explicit(&st->unreadable, memory_order_relaxed))
-		atomic_store(&st->unreadable, false); /* the next one is news */
+	else if (wait && atomic_load_explicit(&st->health.unreadable, memory_order_relaxed))
+		atomic_store(&st->health.unreadable, false); /* the next one is news */
 	if (r == STORE_READ)
 		*out = b;
 	else

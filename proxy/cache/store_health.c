@@ -26,9 +26,9 @@ store_check(const struct store *st)
 void
 store_fail(struct store *st, const char *what, int error)
 {
-	atomic_fetch_add(&st->io_errors, 1);
-	st->retry_ms = now_ms() + RETRY_MS;
-	if (!atomic_exchange(&st->failing, true))
+	atomic_fetch_add(&st->counts.io_errors, 1);
+	st->health.retry_ms = now_ms() + RETRY_MS;
+	if (!atomic_exchange(&st->health.failing, true))
 		log_warning("cache %s: cannot %s: %s. Serving goes on; nothing is stored on disk "
 			    "until it works again",
 			    st->o.dir, what, error ? strerror(error) : "short file");
@@ -37,20 +37,27 @@ store_fail(struct store *st, const char *what, int error)
 void
 store_works_again(struct store *st)
 {
-	if (atomic_load(&st->failing) && atomic_exchange(&st->failing, false))
+	if (atomic_load(&st->health.failing) && atomic_exchange(&st->health.failing, false))
 		log_info("cache %s: the disk works again, storing goes on", st->o.dir);
+}
+
+bool
+store_waits(const struct store *st)
+{
+	return atomic_load(&st->health.failing) && now_ms() < atomic_load(&st->health.retry_ms);
 }
 
 void
 store_cannot_read(struct store *st, const struct locator *at, int error)
 {
-	atomic_fetch_add(&st->io_errors, 1);
-	if (!atomic_exchange(&st->unreadable, true))
-		log_warning("cache %s: cannot read segment.%05u at byte %llu: %s. What cannot be "
-			    "read is fetched anew; if this is said again, check the disk (dmesg, "
-			    "smartctl) or name another cache.dir",
-			    st->o.dir, at->segment, (unsigned long long)at->offset * SEGMENT_ALIGN,
-			    error ? strerror(error) : "the file is too short");
+	atomic_fetch_add(&st->counts.io_errors, 1);
+	if (!atomic_exchange(&st->health.unreadable, true))
+		log_warning(
+			"cache %s: cannot read segment.%05u at byte %llu: %s. Objects that cannot "
+			"be read are fetched anew; if this is said again, check the disk (dmesg, "
+			"smartctl) or name another cache.dir",
+			st->o.dir, at->segment, (unsigned long long)at->offset * SEGMENT_ALIGN,
+			error ? strerror(error) : "the file is too short");
 }
 
 /* The disk has no room for another file. With others there that is no failure: the log is smaller.

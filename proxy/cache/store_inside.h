@@ -73,8 +73,38 @@ struct store_unread_list {
 	uint32_t n, next;	   /* next: from there on somebody has taken them */
 	uint32_t known;		   /* from there on they are read */
 	unsigned loaders;
+	bool may_return; /* the next start may find records that no slot here holds */
 	uint64_t entries;
 	int64_t began_ms;
+};
+
+/* Per slot; read without the lock. */
+struct store_slots {
+	_Atomic uint64_t *lives;   /* generation, and above it the code; 0: not open or sealed */
+	_Atomic uint64_t *written; /* the file is right up to here */
+	_Atomic int *fds;
+	_Atomic uint64_t *checked; /* bits; NULL: nothing is sent unread */
+	_Atomic uint64_t *stamps;  /* of the files when they were set */
+	void *_Atomic *views;	   /* of the files; NULL: none yet */
+	_Atomic bool never_now;	   /* the file system cannot read without waiting */
+};
+
+/* Batches that could not be written. */
+struct store_losses {
+	struct locator batches[LOST_MOST]; /* the last ones */
+	unsigned n;
+	uint32_t *holes; /* per slot: the generation of the last one */
+};
+
+struct store_health {
+	_Atomic int64_t retry_ms;	  /* no appends before, while failing */
+	_Atomic bool failing, unreadable; /* each said once */
+};
+
+/* Since the store was opened. */
+struct store_counts {
+	_Atomic uint64_t written_bytes, appended_bytes, evicted, carried_bytes, io_errors, refused;
+	_Atomic uint64_t scrubbed_bytes, scrub_damaged;
 };
 
 struct store {
@@ -84,19 +114,11 @@ struct store {
 	uint32_t batch_bytes, fragment_bytes;
 	uint64_t opening; /* random */
 
-	/* What lies in older generations is not believed: a newer one may be unread. 0: all is known. */
+	/* Records in older generations are not believed: a newer one may be unread. 0: all is known. */
 	_Atomic uint32_t known_from;
 	_Atomic unsigned own_unread; /* where the owner has no counter */
 
-	/* Per slot; read without the lock. */
-	_Atomic uint64_t *lives;   /* generation, and above it the code; 0: not open or sealed */
-	_Atomic uint64_t *written; /* the file is right up to here */
-	_Atomic int *fds;
-	_Atomic uint64_t *checked; /* bits; NULL: nothing is sent unread */
-	_Atomic uint64_t *stamps;  /* of the files when they were set */
-	void *_Atomic *views;	   /* of the files; NULL: none yet */
-	_Atomic uint64_t *looks;   /* what was in the page cache lately; NULL: always ask */
-	_Atomic bool never_now;	   /* the file system cannot read without waiting */
+	struct store_slots slots;
 
 	pthread_mutex_t lock; /* everything below */
 	struct store_unread_list unread;
@@ -113,11 +135,9 @@ struct store {
 	uint8_t *codes;	       /* per slot: how often it was opened, for the index */
 	uint64_t opened_s;     /* when the open segment was */
 	uint32_t *holds;       /* per slot: the generation of the last batch that was written */
-	struct locator lost[LOST_MOST]; /* the last batches that could not be written */
-	unsigned lost_n;
-	uint32_t *holes;  /* per slot: the generation of the last batch that could not be written */
-	int64_t making;	  /* the slot whose file is being made, or -1 */
-	unsigned taken_n; /* segments that were taken and are not cleaned yet */
+	struct store_losses losses;
+	int64_t making;		    /* the slot whose file is being made, or -1 */
+	unsigned taken_n;	    /* segments that were taken and are not cleaned yet */
 	uint64_t taken_clean_as_of; /* the least of their records' */
 	uint32_t faded;		    /* as often as the ledger, or a little less */
 	int64_t grow_ms;	    /* no new files before, while the disk is too full */
@@ -133,12 +153,10 @@ struct store {
 	/* A bit for each key of which a record may be on disk that the index does not know. */
 	_Atomic uint64_t left[STORE_LEFT_WORDS];
 
-	_Atomic int64_t retry_ms;  /* no appends before, while failing */
-	_Atomic uint32_t promised; /* segments whose files will take room, but have not yet */
-	_Atomic bool failing, unreadable; /* each said once */
-	_Atomic uint64_t footers_bytes;	  /* under way to the disk */
-	_Atomic uint64_t written_bytes, appended_bytes, evicted, carried_bytes, io_errors, refused;
-	_Atomic uint64_t scrubbed_bytes, scrub_damaged;
+	struct store_health health;
+	_Atomic uint32_t promised;	/* segments whose files will take room, but have not yet */
+	_Atomic uint64_t footers_bytes; /* under way to the disk */
+	struct store_counts counts;
 };
 
 /* The index knows six bits of a generation. Counted per slot, so that two generations of a slot
@@ -146,14 +164,14 @@ struct store {
 static inline uint32_t
 store_generation(const struct store *st, uint32_t slot)
 {
-	return (uint32_t)atomic_load_explicit(&st->lives[slot], memory_order_acquire);
+	return (uint32_t)atomic_load_explicit(&st->slots.lives[slot], memory_order_acquire);
 }
 
 /* at as the index knows it; false when it lies in a generation that is gone. */
 static inline bool
 store_index_place(const struct store *st, const struct locator *at, struct locator *out)
 {
-	uint64_t life = atomic_load_explicit(&st->lives[at->segment], memory_order_acquire);
+	uint64_t life = atomic_load_explicit(&st->slots.lives[at->segment], memory_order_acquire);
 	*out = *at;
 	out->generation = (uint32_t)(life >> 32);
 	return (uint32_t)life == at->generation && at->generation != 0;
@@ -163,27 +181,35 @@ static inline void
 store_set_life(struct store *st, uint32_t slot, uint32_t generation)
 {
 	uint64_t life = generation ? (uint64_t)st->codes[slot] << 32 | generation : 0;
-	atomic_store_explicit(&st->lives[slot], life, memory_order_release);
+	atomic_store_explicit(&st->slots.lives[slot], life, memory_order_release);
 }
 
 /* store_direct.c: of a store whose parts are known; a segment begins a new life. */
 void store_direct_init(struct store *st);
 void store_direct_fini(struct store *st);
 void store_direct_begin(struct store *st, uint32_t slot);
-/* What lies there is about to be read from the device again: it is not what was checked. */
-void store_unchecked(struct store *st, const struct locator *at);
 
 /* store_view.c: of a store whose parts are known. */
 void store_view_init(struct store *st);
 void store_view_fini(struct store *st);
 /* Bytes of a slot's file are in the page cache, as far as the kernel can be asked. */
 bool store_is_cached(struct store *st, uint32_t slot, uint64_t offset, size_t n);
+/* The fragments that were checked (store_direct.c): a bit for each unit of a segment, in so many words; one of at
+ * least a unit begins in a unit of its own. */
+enum { STORE_CHECKED_UNIT = 16 << 10 };
+uint32_t store_checked_words(const struct store *st);
+_Atomic uint64_t *
+store_checked_word(const struct store *st, const struct locator *at, uint64_t *bit);
+/* This one was not, or is about to be read from the device anew. */
+void store_unchecked(struct store *st, const struct locator *at);
 
 /* store_health.c: what must be true between any two calls. */
 void store_check(const struct store *st);
 /* A call to the disk failed; one worked; there is no room for another file. */
 void store_fail(struct store *st, const char *what, int error);
 void store_works_again(struct store *st);
+/* It fails, and it is too soon to try again. */
+bool store_waits(const struct store *st);
 void store_is_cramped(struct store *st, int error);
 /* Without the lock: a read failed. */
 void store_cannot_read(struct store *st, const struct locator *at, int error);
@@ -193,6 +219,10 @@ void store_cannot_read(struct store *st, const struct locator *at, int error);
 void store_forget_replaced(struct store *st, const char *table, uint32_t entries);
 /* A record of the key left the index, and stays on disk. */
 void store_leaves_behind(struct store *st, uint64_t hash_hi);
+/* The same of any key. */
+void store_leaves_all_behind(struct store *st);
+/* Without the lock: records of which nothing is known may be on disk. */
+void store_may_return(struct store *st);
 
 /* May anything be appended? Under the lock. */
 static inline bool
@@ -296,7 +326,8 @@ bool store_read_header(const struct store *st, int fd, uint64_t at, struct batch
 /* Is h a batch of this segment that stands at this page and lies inside of it? */
 bool
 store_is_batch_at(const struct store *st, const struct batch_header *h, uint32_t slot, uint64_t at);
-void store_cannot_restore(const struct store *st, uint32_t slot, int error);
+/* A segment's records are not known, and may be found by the next start. Without the lock. */
+void store_cannot_restore(struct store *st, uint32_t slot, int error);
 /* The batches of a segment, as far as they follow each other, enter the index; their tables are
  * appended to all (NULL: not). All but slot and generation are 0 before. */
 struct store_walk {

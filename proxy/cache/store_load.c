@@ -54,22 +54,22 @@ bool
 store_read_table(const struct store *st, uint32_t segment, uint32_t generation, struct buf *table)
 {
 	struct batch_header h;
-	int fd = atomic_load(&st->fds[segment]);
+	int fd = atomic_load(&st->slots.fds[segment]);
 	uint64_t end = st->o.segment_bytes;
 	return store_read_header(st, fd, end - SEGMENT_HEADER_BYTES, &h) && h.is_footer &&
 	       h.segment == segment && h.generation == generation && h.bytes <= end &&
 	       add_table(st, fd, &h, end - h.bytes, table);
 }
 
-/* What is in it is lost for now, and may be back at the next start: nothing depends on that (what
- * was forgotten meanwhile is known by time). */
+/* Its records are lost for now, and may be back at the next start: those that were forgotten meanwhile are known
+ * by time, and each new one is forgotten before it goes, as it might have replaced one of them. */
 void
-store_cannot_restore(const struct store *st, uint32_t slot, int error)
+store_cannot_restore(struct store *st, uint32_t slot, int error)
 {
-	log_warning(
-		"cache %s: cannot read segment.%05u: %s. What it holds is fetched anew; if this "
-		"is said again, check the disk (dmesg, smartctl) or name another cache.dir",
-		st->o.dir, slot, strerror(error));
+	store_may_return(st);
+	log_warning("cache %s: cannot read segment.%05u: %s. Its objects are fetched anew; if this "
+		    "is said again, check the disk (dmesg, smartctl) or name another cache.dir",
+		    st->o.dir, slot, strerror(error));
 }
 
 /* ---- entering ------------------------------------------------------------------------------ */
@@ -111,7 +111,7 @@ store_walk(struct store *st, struct store_walk *w, struct buf *all)
 {
 	struct batch_header h;
 	struct buf table = {0};
-	int fd = atomic_load(&st->fds[w->slot]);
+	int fd = atomic_load(&st->slots.fds[w->slot]);
 	w->clean_as_of = UINT64_MAX;
 	errno = 0;
 	while (w->end < st->o.segment_bytes && store_read_header(st, fd, w->end, &h) &&

@@ -35,6 +35,22 @@ store_leaves_behind(struct store *st, uint64_t hash_hi)
 				 memory_order_relaxed);
 }
 
+void
+store_leaves_all_behind(struct store *st)
+{
+	for (size_t i = 0; i < STORE_LEFT_WORDS; i++)
+		atomic_store_explicit(&st->left[i], UINT64_MAX, memory_order_relaxed);
+}
+
+void
+store_may_return(struct store *st)
+{
+	pthread_mutex_lock(&st->lock);
+	st->unread.may_return = true;
+	pthread_mutex_unlock(&st->lock);
+	store_leaves_all_behind(st);
+}
+
 bool
 store_may_be_left(struct store *st, uint64_t hash_hi)
 {

@@ -1,6 +1,9 @@
 /* store_room.c - the job that keeps free segments at hand, on a reading thread. */
 #include "proxy/cache/store_inside.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 static bool
 wants_free(struct store *st)
 {
@@ -35,5 +38,17 @@ store_prepare(struct diskio_job *j)
 		st->preparing = false; /* tick asks again */
 		pthread_mutex_unlock(&st->lock);
 		return;
+	}
+}
+
+/* A deleted file takes room for as long as it is open. The descriptor stays: a worker may be sending from it. */
+void
+store_give_back(struct store *st)
+{
+	struct stat is;
+	for (uint32_t i = 0; i < st->ledger.slots_n; i++) {
+		int fd = atomic_load(&st->slots.fds[i]);
+		if (fd >= 0 && fstat(fd, &is) == 0 && is.st_nlink == 0)
+			(void)!ftruncate(fd, 0);
 	}
 }

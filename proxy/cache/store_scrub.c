@@ -33,7 +33,7 @@ store_ask_for_scrub(struct store *st)
 	if (!st->o.scrub_every_s || s->runs || st->closing)
 		return;
 	s->filled_ms = now;
-	if (atomic_load(&st->failing) || passed <= 0)
+	if (atomic_load(&st->health.failing) || passed <= 0)
 		return;
 	s->credit += (double)st->ledger.used / (double)st->o.scrub_every_s * (double)passed / 1000;
 	s->credit = s->credit < CREDIT_MOST ? s->credit : CREDIT_MOST;
@@ -49,7 +49,7 @@ static void
 charge(struct store *st, uint64_t bytes)
 {
 	st->scrub.credit -= (double)bytes;
-	atomic_fetch_add_explicit(&st->scrubbed_bytes, bytes, memory_order_relaxed);
+	atomic_fetch_add_explicit(&st->counts.scrubbed_bytes, bytes, memory_order_relaxed);
 }
 
 static enum store_read
@@ -59,8 +59,8 @@ read_and_let_go(struct store *st, const struct locator *at, struct block **out)
 	if (got == STORE_LATER) {
 		store_unchecked(st, at);
 		got = store_read(st, at, out);
-		posix_fadvise(atomic_load(&st->fds[at->segment]), (off_t)at->offset * SEGMENT_ALIGN,
-			      at->bytes, POSIX_FADV_DONTNEED);
+		posix_fadvise(atomic_load(&st->slots.fds[at->segment]),
+			      (off_t)at->offset * SEGMENT_ALIGN, at->bytes, POSIX_FADV_DONTNEED);
 	}
 	charge(st, at->bytes);
 	return got;
@@ -81,10 +81,10 @@ is_damaged(struct store *st, const struct locator *at, uint64_t hash_hi)
 	if (!store_is_current(st, at))
 		return; /* it was overwritten while we read */
 	store_forget(st, (struct twice_key_hash){.hi = hash_hi}, at);
-	if (atomic_fetch_add(&st->scrub_damaged, 1) == 0)
+	if (atomic_fetch_add(&st->counts.scrub_damaged, 1) == 0)
 		log_warning("cache %s: the check in the background found a damaged object in "
 			    "segment.%05u at byte %llu. It is fetched anew when it is asked for; "
-			    "disk.scrub_damaged counts what follows: if it grows, check the disk "
+			    "disk.scrub_damaged counts further ones: if it grows, check the disk "
 			    "(dmesg, smartctl)",
 			    st->o.dir, at->segment, (unsigned long long)at->offset * SEGMENT_ALIGN);
 }

@@ -37,7 +37,7 @@ give_back_empty(struct store *st, uint32_t segment, uint32_t generation)
 		return false;
 	store_set_life(st, segment, 0);
 	ledger_free(&st->ledger, segment);
-	if (atomic_load(&st->fds[segment]) < 0)
+	if (atomic_load(&st->slots.fds[segment]) < 0)
 		ledger_drop(&st->ledger, segment); /* it has no file */
 	return true;
 }
@@ -58,19 +58,19 @@ write_footer(struct diskio_job *j)
 {
 	struct footer_job *f = (struct footer_job *)j;
 	struct store *st = f->store;
-	int fd = atomic_load(&st->fds[f->segment]);
+	int fd = atomic_load(&st->slots.fds[f->segment]);
 	pthread_mutex_lock(&st->lock);
 	bool empty = give_back_empty(st, f->segment, f->generation);
 	pthread_mutex_unlock(&st->lock);
 	if (empty) {
 		;
 	} else if (diskio_write_all(st->o.ops, fd, f->bytes.p, f->bytes.n, f->offset) == 0) {
-		atomic_fetch_add(&st->written_bytes, f->bytes.n);
+		atomic_fetch_add(&st->counts.written_bytes, f->bytes.n);
 	} else {
 		int error = errno;
 		pthread_mutex_lock(&st->lock);
 		store_fail(st, "write", error);
-		bool has_hole = st->holes[f->segment] == f->generation;
+		bool has_hole = st->losses.holes[f->segment] == f->generation;
 		struct ledger_slot *slot = &st->ledger.slots[f->segment];
 		if (slot->generation == f->generation && slot->replaced)
 			slot->replaced = UINT32_MAX; /* nobody can list them */
@@ -182,7 +182,7 @@ make_file(struct diskio_job *j)
 		store_is_cramped(st, error);
 		pthread_mutex_unlock(&st->lock);
 	}
-	atomic_store(&st->fds[m->slot], fd);
+	atomic_store(&st->slots.fds[m->slot], fd);
 	has_taken_room(st);
 	free(m);
 }
@@ -192,7 +192,7 @@ static bool
 grow_now(struct store *st)
 {
 	int64_t slot = now_ms() < st->grow_ms ? -1 : ledger_absent_but(&st->ledger, st->making);
-	if (slot < 0 || atomic_load(&st->fds[slot]) >= 0 || !promise_room(st))
+	if (slot < 0 || atomic_load(&st->slots.fds[slot]) >= 0 || !promise_room(st))
 		return false;
 	struct make_job *m = NEW(struct make_job);
 	*m = (struct make_job){{NULL, make_file}, st, (uint32_t)slot};
@@ -204,7 +204,7 @@ grow_now(struct store *st)
 bool
 store_add_segment(struct store *st, uint32_t slot)
 {
-	int fd = atomic_load(&st->fds[slot]);
+	int fd = atomic_load(&st->slots.fds[slot]);
 	if (fd < 0)
 		fd = store_open_segment_file(st, slot, true);
 	bool promised = fd >= 0 && promise_room(st);
@@ -213,7 +213,7 @@ store_add_segment(struct store *st, uint32_t slot)
 	if (promised)
 		has_taken_room(st);
 	if (fd >= 0)
-		atomic_store(&st->fds[slot], fd);
+		atomic_store(&st->slots.fds[slot], fd);
 	pthread_mutex_lock(&st->lock);
 	st->making = -1;
 	if (!yes)
@@ -236,7 +236,8 @@ store_missing_file(const struct store *st)
 bool
 store_may_empty(const struct store *st)
 {
-	return st->duty == STORE_WORKS && (!st->o.may_forget || st->o.may_forget(st->o.ctx));
+	return st->duty == STORE_WORKS && !store_waits(st) &&
+	       (!st->o.may_forget || st->o.may_forget(st->o.ctx));
 }
 
 bool
@@ -285,10 +286,10 @@ store_open_segment(struct store *st)
 {
 	/* A disk that fails is no reason to give up what is on it. */
 	bool yes = ledger_open_next(&st->ledger) ||
-		   (!atomic_load(&st->failing) && (grow_now(st) || take_segment(st)));
+		   (!atomic_load(&st->health.failing) && (grow_now(st) || take_segment(st)));
 	if (yes) {
 		uint32_t slot = (uint32_t)st->ledger.open;
-		atomic_store(&st->written[slot], 0);
+		atomic_store(&st->slots.written[slot], 0);
 		store_direct_begin(st, slot);
 		st->codes[slot] = (st->codes[slot] + 1) & INDEX_GENERATION_MASK;
 		st->clean_as_of[slot] = UINT64_MAX;

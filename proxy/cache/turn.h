@@ -9,9 +9,9 @@
 
 enum {
 	TURN_DAY_S = 24 * 3600,
-	/* What earns nothing may go when it is no longer among the youngest quarter of the log
-	 * (ledger.h): what does not come back within that time is written in vain. Half a turn
-	 * writes a sixth more, and hits no more (bench/policy --turn). */
+	/* Segments that earn nothing may go once older than the youngest quarter of the log
+	 * (ledger.h): objects that do not come back within that time are written in vain. Half a
+	 * turn writes a sixth more, and hits no more (bench/policy --turn). */
 	TURN_SHARE = 4,
 };
 

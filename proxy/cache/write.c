@@ -5,6 +5,7 @@
 
 #include "proxy/base/buf.h"
 #include "proxy/base/mem.h"
+#include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_write.h"
 
 #include <assert.h>
@@ -28,6 +29,7 @@ struct object_write {
 	struct block *shared;
 	uint64_t announced, got, begun;
 	uint64_t reserved, building; /* of the budget; of that, in use */
+	uint64_t *written, wrote;    /* to the disk: the caller's count; of that, by this write */
 	bool disk;		     /* goes to disk as it comes */
 	bool keep;		     /* stays in memory whole */
 	bool dead;		     /* kept nowhere */
@@ -55,7 +57,7 @@ reserve(struct object_write *w, uint64_t bytes)
 	return true;
 }
 
-/* What must be true between any two calls. */
+/* This must hold between any two calls. */
 static void
 check(const struct object_write *w)
 {
@@ -122,7 +124,19 @@ die(struct object_write *w)
 	w->building = w->reserved = 0;
 }
 
-/* What a write whose length is known holds at most: its body, or one block of it. */
+bool
+cache_write_rest(struct object_write *w)
+{
+	_Atomic uint64_t *all = &w->cache->building_bytes;
+	uint64_t unused = w->reserved - w->building;
+	let_go(w);
+	w->reserved = w->building;
+	check(w);
+	uint64_t was = atomic_fetch_sub_explicit(all, unused, memory_order_relaxed);
+	return !w->building || was - unused <= MAX_LARGE_BYTES / 2;
+}
+
+/* A write whose length is known holds at most its body, or one block of it. */
 static bool
 reserve_known(struct object_write *w)
 {
@@ -173,6 +187,7 @@ cache_write_begin(struct cache *c, const struct write_options *o)
 	bool known = o->body_bytes != UINT64_MAX;
 	w->cache = c;
 	w->announced = o->body_bytes;
+	w->written = o->written;
 	w->begun = o->begun ? o->begun : forget_now(c->forget);
 	w->o = stored_create(cache_home(c, o->hash), o->hash, o->key, o->head, o->tags, &o->terms,
 			     o->kind);
@@ -196,12 +211,20 @@ grow_tail(struct object_write *w, uint64_t cap)
 		die(w);
 		return;
 	}
-	if (!b) {
-		w->tail = block_create((uint32_t)cap);
-		return;
-	}
-	w->tail = mem_realloc(b, sizeof *b + cap); /* nobody else knows it yet */
-	w->tail->cap = (uint32_t)cap;
+	struct block *grown = b ? block_try_grow(b, (uint32_t)cap) : block_try((uint32_t)cap);
+	if (grown)
+		w->tail = grown;
+	else
+		die(w);
+}
+
+/* So much went to the disk. */
+static void
+count(struct object_write *w, uint64_t bytes)
+{
+	w->wrote += bytes;
+	if (w->written)
+		*w->written += bytes;
 }
 
 /* The tail is full and more comes: a fragment for the disk, a block for memory, or both. */
@@ -220,6 +243,7 @@ push_tail(struct object_write *w)
 			return;
 		}
 		w->fragments_n++;
+		count(w, b->n);
 		hold(w);
 	}
 	if (!w->keep) {
@@ -335,74 +359,15 @@ keep_tail(struct object_write *w)
 static bool
 finish_on_disk(struct object_write *w)
 {
-	if (w->fragments_n) {
-		if (w->tail)
-			push_tail(w);
-		return !w->dead && cache_place(w->cache, w->o, w->fragments, w->fragments_n, NULL);
-	}
-	keep_tail(w);
-	return cache_place(w->cache, w->o, NULL, 0, NULL);
-}
-
-static bool
-is_same_body(const struct stored *a, const struct stored *b)
-{
-	uint64_t n = a->pub.body_bytes;
-	bool same = n == b->pub.body_bytes && stored_has_body(a) && stored_has_body(b);
-	for (uint64_t at = 0; same && at < n;) {
-		struct str x = stored_piece(a, at), y = stored_piece(b, at);
-		size_t part = x.n < y.n ? x.n : y.n;
-		same = memcmp(x.p, y.p, part) == 0;
-		at += part;
-	}
-	return same;
-}
-
-/* RAM holds the same body, which is on disk: then only the head is news, and written as a refreshed
- * one is. Clients that have a popular object fetched again do not wear the disk. */
-static bool
-renews(struct cache *c, struct stored *o)
-{
-	bool tells, yes = false;
-	struct placement p = {0};
-	struct stored *old = ram_find(c->ram, o->pub.hash, o->pub.key, cache_fades(c), &tells);
-	if (!old)
+	if (w->fragments_n && w->tail)
+		push_tail(w);
+	else
+		keep_tail(w);
+	if (w->dead || !cache_place(w->cache, w->o, w->fragments, w->fragments_n, NULL))
 		return false;
-	/* Of a body in slices there are no bytes to compare. */
-	if (old->pub.kind == o->pub.kind && o->pub.kind != OBJECT_SLICED && is_same_body(old, o) &&
-	    cache_tags_within(o->pub.tags, old->pub.tags) && stored_placement(old, &p) &&
-	    !cache_is_forgotten(c, old) && store_lies_at(old->store, o->pub.hash, &p.at)) {
-		o->store = old->store; /* nobody else knows it */
-		stored_place(o, &p);
-		cache_window(c);
-		yes = ram_replace(c->ram, o, true) || cache_refer(c, o, &p);
-		if (!yes)
-			atomic_store(&o->pub.on_disk, 0);
-	}
-	placement_fini(&p);
-	stored_unref(&old);
-	return yes;
-}
-
-/* o will be in RAM only, and the disk has an older answer, which must not be back when RAM lets go
- * of o, nor after a crash. False: something else that covers o was forgotten meanwhile. */
-static bool
-supersedes(struct cache *c, struct stored *o)
-{
-	bool clean = cache_outlives(c, o, FORGET_KEY, o->pub.tags, o->pub.clean_as_of);
-	cache_window(c);
-	cache_disks_remove(c, o->pub.hash);
-	return clean;
-}
-
-/* Each object that RAM takes while the disks are being read is an entry of the purge log, which is
- * not theirs alone. */
-static bool
-has_room_to_supersede(struct cache *c)
-{
-	enum { SHARE = 8 };
-	return !cache_has_unread(c) ||
-	       atomic_fetch_add(&c->superseded, 1) < forget_most(c->forget) / SHARE;
+	const struct object *o = &w->o->pub;
+	count(w, cache_record_bytes(o->key.n, o->head.n, o->body_bytes) - w->wrote);
+	return true;
 }
 
 /* The newest answer for a key is the only one: whatever RAM or disk held before goes. */
@@ -413,13 +378,13 @@ publish(struct object_write *w, bool on_disk)
 	struct stored *o = w->o;
 	bool clean = true, is_newest = false, to_ram = w->keep || !on_disk;
 	bool ram_alone = to_ram && !on_disk && c->disks_n;
-	if (ram_alone && !has_room_to_supersede(c))
+	if (ram_alone && !cache_may_supersede(c))
 		return false;
 	if (ram_alone && cache_disks_may_have(c, o->pub.hash)) {
-		if (cache_disk_is_open(c) && renews(c, o))
+		if (cache_disk_is_open(c) && cache_renews(c, o))
 			return true;
 		if (ram_takes_body(w, 0)) {
-			clean = supersedes(c, o);
+			clean = cache_supersedes(c, o);
 			is_newest = true; /* also of what is not read yet */
 		}
 	}
@@ -428,7 +393,7 @@ publish(struct object_write *w, bool on_disk)
 	/* RAM took what it had not promised to take, or somebody wrote meanwhile. */
 	if (in_ram && ram_alone &&
 	    (is_newest ? cache_disks_have(c, o->pub.hash) : cache_disks_may_have(c, o->pub.hash)) &&
-	    !supersedes(c, o)) {
+	    !cache_supersedes(c, o)) {
 		ram_remove_object(c->ram, o);
 		in_ram = false;
 	}
@@ -448,6 +413,7 @@ is_clean(struct object_write *w)
 	if (forget_covers_fetch(c->forget, &o, w->begun, &now))
 		return false;
 	atomic_store(&w->o->pub.clean_as_of, now);
+	w->o->pub.clean_from = now;
 	return true;
 }
 
