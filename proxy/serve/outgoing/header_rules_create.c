@@ -1,5 +1,5 @@
 /* header_rules_create.c - two levels of rules become one list, once. */
-#include "proxy/serve/header_rules.h"
+#include "proxy/serve/outgoing/header_rules.h"
 
 #include "config/headers.h"
 #include "config/routes.h"
@@ -20,7 +20,7 @@ drop_lines(struct header_rules *r, struct str name)
 {
 	unsigned n = 0;
 	for (unsigned i = 0; i < r->n; i++)
-		if (!str_ieq(r->lines[i].name, name))
+		if (!header_rules_match(name, r->lines[i].name))
 			r->lines[n++] = r->lines[i];
 	r->n = n;
 }
@@ -28,9 +28,15 @@ drop_lines(struct header_rules *r, struct str name)
 static void
 hide(struct header_rules *r, struct str name)
 {
+	bool star = name.n && name.p[name.n - 1] == '*';
 	drop_lines(r, name);
-	if (!header_rules_hide(r, name))
-		r->gone[r->gone_n++] = name;
+	if (!star && header_rules_hide(r, name))
+		return;
+	r->gone[r->gone_n++] = name;
+	if (star)
+		return;
+	r->gone[r->gone_n - 1] = r->gone[r->whole_n]; /* whole names come first */
+	r->gone[r->whole_n++] = name;
 }
 
 static void

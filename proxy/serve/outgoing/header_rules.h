@@ -27,14 +27,14 @@ struct header_rule {
 };
 
 struct header_rules {
-	struct str *gone; /* lines of these names that came do not go on */
-	unsigned gone_n;
+	struct str *gone;	   /* lines of these names that came do not go on */
+	unsigned gone_n, whole_n;  /* behind so many whole names: those that end in "*" */
 	struct header_rule *lines; /* these go besides */
 	unsigned n;
 	bool per_client; /* a value names the client */
 };
 
-/* What variables stand for. */
+/* Variables stand for these. */
 struct header_values {
 	struct str host, scheme, client;
 };
@@ -45,6 +45,8 @@ header_rules_create(const struct config_headers *all, const struct config_header
 void header_rules_destroy(struct header_rules **r);
 
 bool header_rules_hide(const struct header_rules *r, struct str name);
+/* Whether a name is the pattern, or begins with what is before its "*". */
+bool header_rules_match(struct str pattern, struct str name);
 /* Whether that line is sent by this scheme. */
 bool header_rules_apply(const struct header_rule *l, struct str scheme);
 void

@@ -1,6 +1,6 @@
 /* outgoing_override.c - the fields by which a request speaks of another URL, host, scheme, method
  * or client. */
-#include "proxy/serve/outgoing_inside.h"
+#include "proxy/serve/outgoing/outgoing_inside.h"
 
 #include "proxy/http/credential.h"
 #include "proxy/http/syntax.h"
@@ -67,38 +67,45 @@ outgoing_says_who_asks(struct str name)
 	return false;
 }
 
-static uint32_t
+static unsigned
 initial(char c)
 {
 	c = byte_lower(c);
-	return c >= 'a' && c <= 'z' ? UINT32_C(1) << (c - 'a') : UINT32_C(1) << 26;
+	return c >= 'a' && c <= 'z' ? (unsigned)(c - 'a') : OUTGOING_INITIALS - 1;
 }
 
 void
 outgoing_settings_init(struct outgoing_settings *s)
 {
-	s->initials = 0;
-	for (unsigned i = 0; i < s->drop_count; i++)
-		if (s->drop[i].n)
-			s->initials |= initial(s->drop[i].p[0]);
+	memset(s->drop_of, 0, sizeof s->drop_of);
+	for (unsigned i = 0; i < s->drop_count; i++) {
+		unsigned of = s->drop[i].n ? initial(s->drop[i].p[0]) : OUTGOING_INITIALS - 1;
+		if (!s->drop_of[of].to)
+			s->drop_of[of].from = i;
+		s->drop_of[of].to = i + 1;
+	}
+}
+
+static bool
+begins(struct str name, struct str with)
+{
+	return name.n >= with.n && strncasecmp(name.p, with.p, with.n) == 0;
 }
 
 static bool
 matches(struct str pattern, struct str name)
 {
 	if (pattern.n && pattern.p[pattern.n - 1] == '*')
-		return name.n >= pattern.n - 1 &&
-		       strncasecmp(name.p, pattern.p, pattern.n - 1) == 0;
+		return begins(name, (struct str){pattern.p, pattern.n - 1});
 	return str_ieq(pattern, name);
 }
 
 bool
 outgoing_is_override(const struct outgoing *o, struct str name)
 {
-	if (!(o->set->initials & initial(name.p[0])))
-		return false;
 	char first = byte_lower(name.p[0]);
-	for (unsigned i = 0; i < o->set->drop_count; i++) {
+	unsigned of = initial(first);
+	for (unsigned i = o->set->drop_of[of].from; i < o->set->drop_of[of].to; i++) {
 		struct str pattern = o->set->drop[i];
 		if (pattern.n && byte_lower(pattern.p[0]) == first && matches(pattern, name))
 			return true;
@@ -122,6 +129,9 @@ outgoing_is_in_key(const struct outgoing *o, struct str name)
 {
 	for (unsigned i = 0; i < o->rules->header_count; i++)
 		if (str_ieq(o->rules->headers[i], name))
+			return true;
+	for (unsigned i = 0; i < o->rules->header_star_count; i++)
+		if (begins(name, o->rules->header_stars[i]))
 			return true;
 	return false;
 }

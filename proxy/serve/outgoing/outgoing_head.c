@@ -1,5 +1,5 @@
 /* outgoing_head.c - the field lines that go to the origin. */
-#include "proxy/serve/outgoing_inside.h"
+#include "proxy/serve/outgoing/outgoing_inside.h"
 
 #include "proxy/http/syntax.h"
 
@@ -46,37 +46,66 @@ struct chains {
 	uint64_t again[FIELDS_MAX / 64];
 };
 
-/* Seeded, eight bytes at a time: with a hash that strangers can compute, a hundred names that all
- * have the same one are compared each with each. */
+static uint64_t
+load8(const char *p)
+{
+	uint64_t word;
+	memcpy(&word, p, sizeof word);
+	return word;
+}
+
+/* Fewer than eight bytes. */
+static uint64_t
+load_few(struct str s)
+{
+	uint64_t word = 0;
+	for (size_t i = 0; i < s.n; i++)
+		word = word << 8 | (unsigned char)s.p[i];
+	return word;
+}
+
+/* Capital letters alone: a stranger has many names of '^' and '~', which differ in the same bit. */
+static uint64_t
+lower8(uint64_t word)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+	uint64_t seven = word & ~tops;
+	uint64_t from_a = seven + ones * (0x80 - 'A'), behind_z = seven + ones * (0x80 - 'Z' - 1);
+	return word | (from_a & ~behind_z & ~word & tops) >> 2;
+}
+
+static uint64_t
+mix(uint64_t h, uint64_t word, uint64_t seed)
+{
+	unsigned __int128 product = (unsigned __int128)(h ^ lower8(word)) * (seed | 1);
+	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Seeded, eight bytes at a time, the last ones twice where that makes eight: with a hash that strangers can
+ * compute, a hundred names that all have the same one are compared each with each. */
 static uint32_t
 name_hash(struct str name, uint64_t seed)
 {
-	uint64_t h = seed ^ name.n, word = 0;
-	for (size_t i = 0; i < name.n; i++) {
-		word = word << 8 | (unsigned char)byte_lower(name.p[i]);
-		if (i % 8 < 7 && i + 1 < name.n)
-			continue;
-		unsigned __int128 product = (unsigned __int128)(h ^ word) * (seed | 1);
-		h = (uint64_t)product ^ (uint64_t)(product >> 64) ^ UINT64_C(0x9e3779b97f4a7c15);
-		word = 0;
-	}
+	uint64_t h = seed ^ name.n;
+	size_t i = 0;
+	for (; i + 8 <= name.n; i += 8)
+		h = mix(h, load8(name.p + i), seed);
+	if (i < name.n)
+		h = mix(h, i ? load8(name.p + name.n - 8) : load_few(name), seed);
 	return (uint32_t)(h ^ h >> 32);
 }
 
-/* A cheap look that is right nearly always: no two lines have one name. */
+/* A cheap look that is right for most heads: no two lines have one name. */
 static bool
-may_repeat(const struct fields *f)
+may_repeat(const struct fields *f, uint64_t seed)
 {
-	uint64_t known = 0, others[4] = {0};
+	enum { MARKS = 1024 };
+	uint64_t known = 0, others[MARKS / 64] = {0};
 	for (unsigned i = 0; i < f->n; i++) {
-		struct str name = f->v[i].name;
-		unsigned mark =
-			(unsigned)(name.n * 5 + (unsigned char)byte_lower(name.p[name.n - 1]) +
-				   7u * (unsigned char)byte_lower(name.p[name.n / 2])) &
-			255;
-		uint64_t *seen = f->v[i].id == FIELD_OTHER ? &others[mark / 64] : &known;
-		uint64_t one = f->v[i].id == FIELD_OTHER ? UINT64_C(1) << mark % 64
-							 : field_bit(f->v[i].id);
+		bool other = f->v[i].id == FIELD_OTHER;
+		unsigned mark = other ? name_hash(f->v[i].name, seed) % MARKS : f->v[i].id;
+		uint64_t *seen = other ? &others[mark / 64] : &known;
+		uint64_t one = UINT64_C(1) << mark % 64;
 		if (*seen & one)
 			return true;
 		*seen |= one;
@@ -134,7 +163,7 @@ add_clients(const struct outgoing *o, const struct outgoing_asks *a, struct buf 
 {
 	const struct fields *f = &o->rq->fields;
 	struct chains c;
-	bool joins = o->shared && may_repeat(f);
+	bool joins = o->shared && may_repeat(f, o->set->name_seed);
 	if (joins)
 		chain_lines(f, o->set->name_seed, &c);
 	for (unsigned i = 0; i < f->n; i++) {

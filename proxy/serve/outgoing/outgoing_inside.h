@@ -5,12 +5,13 @@
  *	outgoing_head.c       the field lines that go to the origin
  *	outgoing_value.c      both ask: what is the value of this field
  *	outgoing_rule.c       and: does it go out at all
+ *	outgoing_form.c       may it go out in normal form
  *	outgoing_override.c   and: does it speak for somebody else
  */
 #ifndef SERVE_OUTGOING_INSIDE_H
 #define SERVE_OUTGOING_INSIDE_H
 
-#include "proxy/serve/outgoing.h"
+#include "proxy/serve/outgoing/outgoing.h"
 
 /* ---- outgoing_override.c --------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* outgoing_value.c - the value of a field as the origin sees it: joined and normal, or written
  * anew. */
-#include "proxy/serve/outgoing_inside.h"
+#include "proxy/serve/outgoing/outgoing_inside.h"
 
 #include "proxy/http/negotiate.h"
 #include "proxy/http/syntax.h"
@@ -78,7 +78,7 @@ find_lines(const struct outgoing *o, enum field_id id, struct str name, struct o
 			l->at[l->n++] = (uint8_t)i;
 }
 
-/* What came under a name from who is trusted, ready for one more member. */
+/* Adds what a trusted peer sent under a name, ready for one more member. */
 static void
 add_before(const struct outgoing *o, enum field_id id, bool keeps, struct buf *out)
 {

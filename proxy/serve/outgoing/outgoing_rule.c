@@ -1,5 +1,5 @@
 /* outgoing_rule.c - which of the client's fields go out, and which of those no key tells apart. */
-#include "proxy/serve/outgoing_inside.h"
+#include "proxy/serve/outgoing/outgoing_inside.h"
 
 #include "proxy/http/syntax.h"
 
@@ -11,7 +11,7 @@ static const uint64_t written_anew = FIELD_BIT(HOST) | FIELD_BIT(CONTENT_LENGTH)
 static const uint64_t conditions = FIELD_BIT(IF_MATCH) | FIELD_BIT(IF_NONE_MATCH) |
 				   FIELD_BIT(IF_MODIFIED_SINCE) | FIELD_BIT(IF_UNMODIFIED_SINCE) |
 				   FIELD_BIT(IF_RANGE) | FIELD_BIT(RANGE);
-/* What a client wants of caches (RFC 9111 5.2.1): in no key, so that it must not change what others
+/* Clients want these of caches (RFC 9111 5.2.1): in no key, so that they must not change what others
  * get. A gateway asks for itself, it does not forward (RFC 9110 3.7; 5.2 binds proxies). */
 static const uint64_t wishes = FIELD_BIT(CACHE_CONTROL) | FIELD_BIT(PRAGMA);
 
@@ -51,7 +51,7 @@ is_dropped_name(const struct outgoing *o, struct str name)
 	       !outgoing_is_in_key(o, name);
 }
 
-/* What a request for the key says: neither conditions nor wishes. */
+/* A request for the key says neither conditions nor wishes. */
 const struct outgoing_asks outgoing_asks_nothing;
 
 /* Whether lines of this name are the client's to say. */
@@ -66,8 +66,10 @@ outgoing_goes_out(const struct outgoing *o, enum field_id id, struct str name,
 	if (((written_anew | fields_hop_by_hop) & field_bit(id)) ||
 	    (!a->as_it_came && (conditions & field_bit(id))))
 		return false;
-	return !(wishes & field_bit(id)) || !o->shared || a->wishes || o->set->keep_wishes ||
-	       outgoing_is_in_key(o, name);
+	if (!(wishes & field_bit(id)))
+		return true;
+	return !a->no_wishes &&
+	       (!o->shared || a->wishes || o->set->keep_wishes || outgoing_is_in_key(o, name));
 }
 
 uint64_t
@@ -98,6 +100,20 @@ outgoing_shows_credential(const struct outgoing *o, const struct fields *answer)
 		    outgoing_goes_out(o, f->id, f->name, &outgoing_asks_nothing) &&
 		    !outgoing_is_in_key(o, f->name) &&
 		    !fields_list_has(answer, FIELD_VARY, f->name))
+			return true;
+	}
+	return false;
+}
+
+bool
+outgoing_shows_own(const struct outgoing *o, struct str names)
+{
+	for (unsigned i = 0; i < o->rq->fields.n; i++) {
+		const struct field *f = &o->rq->fields.v[i];
+		if (!fields_is_listed(&o->listed, i) &&
+		    outgoing_goes_out(o, f->id, f->name, &outgoing_asks_nothing) &&
+		    !outgoing_is_in_key(o, f->name) && !list_has(names, f->name) &&
+		    !(o->trusted && outgoing_says_who_asks(f->name)))
 			return true;
 	}
 	return false;

@@ -31,6 +31,7 @@
  *   as it came (3)  the client's        left out (1)             joined, normal     left out (2)
  *   no-store (4)    the client's        the client's             joined, normal     left out (2)
  *   passed          the client's        the client's             as they came       left out (2)
+ *   signed          as passed, unless that and the form for the cache are the same bytes
  *
  *   (1) the client's with cache.client_directives: obey, or as a key header
  *   (2) of GET and HEAD, but for key headers, and those of trusted forwarders
@@ -44,7 +45,17 @@
  * and variants hold it as it goes out. All requests of one key have the same rules (route.h), and
  * variables but $client_address are what the key says.
  *
+ * A route may ask for another path (rewrite.h): what the key says is what it is made from, and as a route's are
+ * the rules for all requests of one key.
+ *
  * A request with a body, a doubtful cookie, or any other reason to pass shares nothing.
+ *
+ * Normal forms are for what is shared: what passes has the client's own Host, target (spelling and order
+ * of the query) and lines. One rule says which of both a request is that could be either, as it has
+ * Authorization or a signature (credential_signs), which may cover any byte: outgoing_goes_as_it_came. It is
+ * answered from the cache like others. On its way to the origin it goes for all who ask if the normal form
+ * would send the same bytes, and passes otherwise: it is not stored, and nobody waits for it. Cache-Control and
+ * Pragma do not count; they are for caches, and no signature covers what any hop may change.
  *
  * Memory    an outgoing borrows the request, settings and rules. Only what is appended is kept.
  * Cost      linear in the head: each list is read once, and a Connection of more than
@@ -57,20 +68,29 @@
 #include "proxy/http/cachekey.h"
 #include "proxy/base/network.h"
 #include "proxy/http/fault.h"
-#include "proxy/serve/header_rules.h"
+#include "proxy/serve/outgoing/header_rules.h"
+#include "proxy/serve/outgoing/rewrite.h"
+
+enum { OUTGOING_INITIALS = 27 }; /* the letters, and all else */
 
 struct outgoing_settings { /* outgoing_settings_init fills the last member */
 	struct str via; /* our name in Via; no other node has it: who meets his own is in a loop */
 	bool keep_underscores;
 	bool keep_wishes; /* Cache-Control and Pragma of clients go out, also for what is shared */
-	const struct str *drop; /* lower-case names; "x-forwarded-*" ends in a wildcard */
+	const struct str *drop; /* lower-case names; "x-forwarded-*" ends in a wildcard. Where they
+				 * are sorted, they are found sooner. */
 	unsigned drop_count;
 	const struct str
 		*harmless; /* such names: those that tell no client from another; none: all but
 				     * those that speak of a credential */
 	unsigned harmless_count;
+	const struct str *ignored; /* names of cookies that are no reason for anything; "_ga_*" */
+	unsigned ignored_count;
 	uint64_t name_seed; /* secret: clients choose the names that are hashed with it */
-	uint32_t initials;  /* a bit for each letter that such a name begins with */
+	/* Between which places of drop those of an initial are. */
+	struct {
+		unsigned from, to;
+	} drop_of[OUTGOING_INITIALS];
 };
 void outgoing_settings_init(struct outgoing_settings *s);
 
@@ -88,8 +108,10 @@ struct outgoing {
 	struct str asker;      /* the client that forwarders name; else the same */
 	struct str request_id; /* what the origin is told that the request is called; or empty */
 	struct str scheme;     /* the listener's, or what a trusted forwarder says */
-	bool trusted;	       /* the peer is a forwarder whose word counts */
-	bool shared;	       /* the answer may be for others too */
+	struct str
+		path; /* that the route makes of the client's, perhaps with a query; empty: that one */
+	bool trusted;		     /* the peer is a forwarder whose word counts */
+	bool shared;		     /* the answer may be for others too */
 	struct fields_listed listed; /* fields of rq that end at this hop */
 };
 
@@ -98,7 +120,7 @@ struct outgoing {
 const struct fault *
 outgoing_init(struct outgoing *o, const struct request *rq, const struct outgoing_settings *set,
 	      const struct key_rules *rules, bool trusted, bool shared);
-/* Who asks: the peer's address, which must stay where it is; trusted: n networks of forwarders. */
+/* Sets who asks: the peer's address must stay where it is; trusted: n networks of forwarders. */
 void
 outgoing_is_from(struct outgoing *o, struct str peer, const struct network *trusted, unsigned n);
 
@@ -107,9 +129,26 @@ outgoing_is_from(struct outgoing *o, struct str peer, const struct network *trus
  * changes. */
 bool outgoing_key(const struct outgoing *o, struct buf *key);
 
-/* Host and target as they go out. Views into the primary key, or the request. */
+/* The host of a key, a view into it. */
 struct str outgoing_authority(struct str primary);
-struct str outgoing_target(const struct outgoing *o, struct str primary);
+/* Host and target as they go out. Views into the primary key, or the request; of a path that the route makes, a
+ * view of what was appended to out. */
+struct str outgoing_host(const struct outgoing *o, struct str primary);
+struct str outgoing_target(const struct outgoing *o, struct str primary, struct buf *out);
+/* By the route's rules, if it has any; what is made is appended to out, and must stay where it is. Not NULL: the request
+ * is refused. */
+const struct fault *
+outgoing_rewrite(struct outgoing *o, const struct rewrite *rules, struct buf *out);
+
+/* Whether the origin must get it as it came: the request is signed, and its normal form is another one. For
+ * one that is shared. */
+bool outgoing_goes_as_it_came(const struct outgoing *o, struct str primary);
+/* Leaves cookies that the settings ignore out of a request that is shared, before anything is decided by it:
+ * the origin does not see them either. memory: as many bytes as the Cookie line has, which outlive it. */
+void outgoing_ignore_cookies(const struct outgoing_settings *set, struct request *rq, char *memory);
+/* A Range of a unit that nobody knows is passed over (RFC 9110 14.2). False: it was left, since the request
+ * may be signed, and passes with it. */
+bool outgoing_drop_foreign_range(struct request *rq);
 
 /* Whether variants of these names depend on who asks (outgoing_is_from). */
 bool outgoing_names_client(const struct outgoing *o, struct str names);
@@ -122,6 +161,7 @@ outgoing_variant(const struct outgoing *o, struct str primary, struct str names,
 struct outgoing_asks {	 /* the cache's questions, added when not empty */
 	bool as_it_came; /* with the client's conditions and range; else without */
 	bool wishes;	 /* with its Cache-Control and Pragma: nobody else gets the answer */
+	bool no_wishes;	 /* without them, whoever gets it */
 	struct str if_none_match, if_modified_since, range, if_range;
 };
 /* Appends the field lines ("Name: value\r\n" each; not Host, Content-Length, Expect or framing,
@@ -132,6 +172,10 @@ void outgoing_fields(const struct outgoing *o, struct str primary, const struct 
 /* Whether a field goes out that may tell the client from others (outgoing_settings.harmless) and that neither
  * the key nor a variant by the answer's Vary holds. */
 bool outgoing_shows_credential(const struct outgoing *o, const struct fields *answer);
+
+/* Whether a field of the client's own goes out, which neither the key nor a variant by these names holds:
+ * it may be why the answer is what it is. Not what a trusted forwarder says of who asks. */
+bool outgoing_shows_own(const struct outgoing *o, struct str names);
 
 /* A bit (of its field_id) for each field that goes out and is not what the key and a variant say of
  * it: conditions, ranges and wishes. */

@@ -1,13 +1,27 @@
 /* header_rules.c - what rules do to one message. */
-#include "proxy/serve/header_rules.h"
+#include "proxy/serve/outgoing/header_rules.h"
 
 #include "proxy/base/template.h"
+
+#include <strings.h>
+
+bool
+header_rules_match(struct str pattern, struct str name)
+{
+	if (pattern.n && pattern.p[pattern.n - 1] == '*')
+		return name.n >= pattern.n - 1 &&
+		       strncasecmp(name.p, pattern.p, pattern.n - 1) == 0;
+	return str_ieq(pattern, name);
+}
 
 bool
 header_rules_hide(const struct header_rules *r, struct str name)
 {
-	for (unsigned i = 0; i < r->gone_n; i++)
+	for (unsigned i = 0; i < r->whole_n; i++)
 		if (str_ieq(r->gone[i], name))
+			return true;
+	for (unsigned i = r->whole_n; i < r->gone_n; i++)
+		if (header_rules_match(r->gone[i], name))
 			return true;
 	return false;
 }

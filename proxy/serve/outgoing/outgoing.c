@@ -1,6 +1,6 @@
 /* outgoing.c - one request on its way to the origin: its scheme, and whether it has been here
  * before. */
-#include "proxy/serve/outgoing.h"
+#include "proxy/serve/outgoing/outgoing.h"
 
 #include "proxy/http/forwarded.h"
 #include "proxy/http/syntax.h"
@@ -15,15 +15,19 @@ is_own_hop(struct str member, struct str name)
 	return str_ieq(by, name);
 }
 
+/* So many members count as a loop too: no request comes over as many hops, and each is read before
+ * anything else is known of the request. */
+enum { HOPS_MOST = 64 };
+
 static bool
 has_passed_here(const struct request *rq, struct str via)
 {
-	unsigned at = 0;
+	unsigned at = 0, hops = 0;
 	const struct field *line;
 	while ((line = fields_next(&rq->fields, FIELD_VIA, &at)) != NULL) {
 		struct str rest = line->value, member;
 		while (list_next(&rest, &member))
-			if (is_own_hop(member, via))
+			if (++hops > HOPS_MOST || is_own_hop(member, via))
 				return true;
 	}
 	return false;
