@@ -1,5 +1,5 @@
 /* local_rules.c - decisions of a route that ends requests here. */
-#include "proxy/serve/local_rules.h"
+#include "proxy/serve/routes/local_rules.h"
 
 #include "config/routes.h"
 #include "proxy/base/mem.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* What a file is, by the end of its name. */
+/* The end of its name says what a file is. */
 static struct str
 type_of(const char *file)
 {
@@ -34,21 +34,34 @@ type_of(const char *file)
 	return STR("text/plain");
 }
 
+/* Without a charset clients guess one for what is no ASCII. */
+static struct str
+type_of_text(struct str body)
+{
+	for (size_t i = 0; i < body.n; i++)
+		if ((unsigned char)body.p[i] > 0x7e)
+			return STR("text/plain; charset=utf-8");
+	return STR("text/plain");
+}
+
 struct local_rules *
 local_rules_create(const struct config_route *c)
 {
-	if (!c->allow_count && !c->deny_count && !c->redirect.to && !c->answer.status)
+	const struct config_clients *who = &c->clients;
+	if (!who->allow_count && !who->deny_count && !c->redirect.to && !c->answer.status)
 		return NULL;
 	struct local_rules *r = NEW(struct local_rules);
-	r->allow = network_list(c->allow, c->allow_count, &r->allow_n);
-	r->deny = network_list(c->deny, c->deny_count, &r->deny_n);
+	r->allow = network_list(who->allow, who->allow_count, &r->allow_n);
+	r->deny = network_list(who->deny, who->deny_count, &r->deny_n);
 	if (c->redirect.to) {
 		r->to = str_of(c->redirect.to);
 		r->to_status = atoi(c->redirect.status); /* a choice of the schema */
 	}
 	r->status = (int)c->answer.status;
 	r->body = c->answer.body ? str_of(c->answer.body) : STR("");
-	r->type = c->answer.content_type ? str_of(c->answer.content_type) : type_of(c->answer.file);
+	r->type = c->answer.content_type ? str_of(c->answer.content_type)
+		  : c->answer.file	 ? type_of(c->answer.file)
+					 : type_of_text(r->body);
 	r->retry_after_s = c->answer.retry_after_s;
 	return r;
 }

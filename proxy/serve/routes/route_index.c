@@ -1,10 +1,11 @@
 /* route_index.c - tables of hosts, of tails of hosts, and of paths. Keys are the configuration's, so
  * no client can make them collide.
  */
-#include "proxy/serve/route_index.h"
+#include "proxy/serve/routes/route_index.h"
 
 #include "proxy/base/mem.h"
 #include "proxy/http/syntax.h"
+#include "proxy/serve/routes/route_special.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -33,7 +34,8 @@ struct table {
 struct list {
 	unsigned *rows; /* ascending */
 	unsigned n;
-	struct table paths[2]; /* of more than FEW: as written, and in any case */
+	struct table paths[2];	       /* of more than FEW: as written, and in any case */
+	struct route_special *special; /* rows that are not among those; NULL: none */
 };
 
 struct route_index {
@@ -173,6 +175,7 @@ list_fini(struct list *l)
 {
 	table_fini(&l->paths[false]);
 	table_fini(&l->paths[true]);
+	route_special_destroy(&l->special);
 	free(l->rows);
 }
 
@@ -184,9 +187,8 @@ path_matches(const struct route_index_row *r, struct str path)
 	return path.n >= r->path.n && str_ieq((struct str){path.p, r->path.n}, r->path);
 }
 
-/* The first row of the list for this path. */
 static unsigned
-list_find(const struct list *l, const struct route_index_row *rows, struct str path)
+find_plain(const struct list *l, const struct route_index_row *rows, struct str path)
 {
 	if (l->n > FEW) {
 		unsigned a = table_least_of_fronts(&l->paths[false], path),
@@ -197,6 +199,15 @@ list_find(const struct list *l, const struct route_index_row *rows, struct str p
 		if (path_matches(&rows[l->rows[i]], path))
 			return l->rows[i];
 	return NONE;
+}
+
+/* The first row of the list for this path. */
+static unsigned
+list_find(const struct list *l, const struct route_index_row *rows, struct str path,
+	  const struct request *rq)
+{
+	unsigned found = find_plain(l, rows, path);
+	return l->special ? route_special_find(l->special, rows, path, rq, found) : found;
 }
 
 /* ---- the index ------------------------------------------------------------------------------- */
@@ -226,7 +237,11 @@ route_index_create(const struct route_index_row *rows, unsigned n)
 	x->rows = mem_alloc((n + 1) * sizeof *rows);
 	for (unsigned i = 0; i < n; i++) {
 		x->rows[i] = rows[i];
-		list_add(list_of(x, rows[i].host), i);
+		struct list *l = list_of(x, rows[i].host);
+		if (route_special_is(&rows[i]))
+			route_special_add(&l->special, x->rows, i);
+		else
+			list_add(l, i);
 	}
 	list_index(&x->any, x->rows);
 	for (unsigned i = 0; i < x->list_count; i++)
@@ -252,26 +267,28 @@ route_index_destroy(struct route_index **px)
 }
 
 static unsigned
-least_in(const struct route_index *x, unsigned list, struct str path, unsigned least)
+least_in(const struct route_index *x, unsigned list, struct str path, const struct request *rq,
+	 unsigned least)
 {
 	if (list == NONE)
 		return least;
-	unsigned found = list_find(&x->lists[list], x->rows, path);
+	unsigned found = list_find(&x->lists[list], x->rows, path, rq);
 	return found < least ? found : least;
 }
 
 unsigned
-route_index_find(const struct route_index *x, struct str host, struct str path)
+route_index_find(const struct route_index *x, struct str host, struct str path,
+		 const struct request *rq)
 {
-	unsigned least = list_find(&x->any, x->rows, path);
+	unsigned least = list_find(&x->any, x->rows, path, rq);
 	if (x->hosts.used) {
 		uint64_t hash = hash_on(HASH_BEGIN, host.p, host.n, true);
-		least = least_in(x, table_get(&x->hosts, hash, host), path, least);
+		least = least_in(x, table_get(&x->hosts, hash, host), path, rq, least);
 	}
 	for (unsigned i = 0; i < x->tails.length_count && x->tails.lengths[i] < host.n; i++) {
 		struct str tail = str_from(host, host.n - x->tails.lengths[i]);
 		uint64_t hash = hash_on(HASH_BEGIN, tail.p, tail.n, true);
-		least = least_in(x, table_get(&x->tails, hash, tail), path, least);
+		least = least_in(x, table_get(&x->tails, hash, tail), path, rq, least);
 	}
 	return least == NONE ? x->n : least;
 }

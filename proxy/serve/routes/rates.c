@@ -1,6 +1,6 @@
 /* rates.c - a count-min sketch whose counters are times: raised, never lowered, and forgotten by
  * the clock alone. */
-#include "proxy/serve/rates.h"
+#include "proxy/serve/routes/rates.h"
 
 #include "proxy/base/mem.h"
 #include "proxy/base/network.h"
@@ -12,7 +12,7 @@
 #include <sys/random.h>
 #include <xxhash.h>
 
-enum { PLACES = 4, ROW_BITS = 18, ROW = 1 << ROW_BITS, TIERS = 4 };
+enum { PLACES = 4, ROW_BITS = 19, ROW = 1 << ROW_BITS, TIERS = 4 };
 
 static const int64_t second_ns = 1000000000;
 
@@ -70,19 +70,46 @@ struct account {
 	_Atomic int64_t *cells[PLACES];
 };
 
+/* The steps from the 64 bits of an IPv6 client to its cell in a row: all clients of a network of that length
+ * are brought down to so many numbers, which the next step scatters. One who owns a whole network has no more
+ * cells than that, and those lie anywhere. 29 bits are what a registry gives to a provider that asks. */
+static const struct step {
+	unsigned length, number_bits;
+} steps[] = {{64, 14}, {48, 16}, {32, 17}, {29, ROW_BITS}};
+
+struct place {
+	unsigned char network[16];
+	uint64_t rule, row, number;
+};
+
+static uint64_t
+scatter(const struct rates *r, const struct place *p, unsigned bits)
+{
+	return XXH3_64bits_withSeed(p, sizeof *p, r->seed) >> (64 - bits);
+}
+
+static uint64_t
+cell_of(const struct rates *r, const unsigned char client[16], uint64_t rule, unsigned row)
+{
+	struct place p = {.rule = rule, .row = row};
+	memcpy(p.network, client, 16);
+	if (network_is_v4(client))
+		return scatter(r, &p, ROW_BITS);
+	for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++) {
+		network_cut(p.network, steps[i].length);
+		p.number = scatter(r, &p, steps[i].number_bits);
+	}
+	return p.number;
+}
+
 static void
 open_account(struct rates *r, const struct rate_rule *rule, const unsigned char client[16],
 	     struct account *a)
 {
 	struct tier *t = tier_of(r, rule);
-	unsigned char who[16 + sizeof rule->id];
-	memcpy(who, client, 16);
-	memcpy(who + 16, &rule->id, sizeof rule->id);
-	XXH128_hash_t h = XXH3_128bits_withSeed(who, sizeof who, r->seed);
-	uint64_t places[PLACES] = {h.low64, h.low64 >> 32, h.high64, h.high64 >> 32};
 	a->rule = rule;
 	for (unsigned i = 0; i < PLACES; i++)
-		a->cells[i] = &t->cells[i][places[i] % ROW];
+		a->cells[i] = &t->cells[i][cell_of(r, client, rule->id, i)];
 }
 
 /* The first cell is read before all others: see charge. */
@@ -125,16 +152,6 @@ charge(const struct account *a, int64_t now_ns)
 	}
 }
 
-/* An IPv6 client has at least its 64 bits to choose addresses from. */
-static void
-client_of(struct str text, unsigned char out[16])
-{
-	if (network_address(text, out) < 0)
-		memset(out, 0, 16);
-	else if (!network_is_v4(out))
-		memset(out + 8, 0, 8);
-}
-
 int64_t
 rates_take(struct rates *r, const struct rate_rules *rules, bool hits, struct str client,
 	   int64_t now_ns)
@@ -144,7 +161,7 @@ rates_take(struct rates *r, const struct rate_rules *rules, bool hits, struct st
 	unsigned n = 0;
 	int64_t wait = 0, first;
 	assert(rules->count <= RATE_RULES_MOST);
-	client_of(client, address);
+	network_client(client, address);
 	for (unsigned i = 0; i < rules->count; i++)
 		if (rules->of[i].hits == hits)
 			open_account(r, &rules->of[i], address, &accounts[n++]);

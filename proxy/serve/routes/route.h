@@ -1,5 +1,6 @@
 /* route.h - which rules of the configuration apply to a request, and which group of origins is asked:
- * the first route that matches.
+ * the first route that matches by host and path, and by method and fields where it asks for them. HEAD is GET
+ * here, and keys of a route that asks for fields say which (route_conditions.h): no key has two routes.
  *
  * A route is an operator's promise, "below /account nothing is kept", and origins do not agree on
  * how a path is read. So it is matched in every reading that is known (decoded once or twice, with
@@ -11,12 +12,13 @@
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H
 
-#include "proxy/cache/admission.h"
+#include "proxy/cache/admission/admission.h"
 #include "proxy/http/cachekey.h"
 #include "proxy/http/policy.h"
-#include "proxy/serve/header_rules.h"
-#include "proxy/serve/local_rules.h"
-#include "proxy/serve/rate.h"
+#include "proxy/serve/outgoing/header_rules.h"
+#include "proxy/serve/routes/local_rules.h"
+#include "proxy/serve/routes/rate.h"
+#include "proxy/serve/outgoing/rewrite.h"
 
 struct config;
 
@@ -36,7 +38,9 @@ struct route {
 	const struct header_rules *request, *response; /* NULL: none */
 	const struct local_rules *local;	       /* NULL: none */
 	const struct rate_rules *rates;		       /* NULL: a client may ask as it likes */
+	const struct rewrite *rewrite; /* NULL: the origin is asked for the client's path */
 	bool closed; /* who asks could mean a route that denies, limits or answers: nobody may */
+	bool gated;  /* requests may end before anything is looked up (gate.h) */
 };
 
 /* The key holds more than the URL: headers or cookies, by which one URL has many primary keys, or a
@@ -44,7 +48,9 @@ struct route {
 static inline bool
 route_splits_urls(const struct route *r)
 {
-	return r->key.header_count || r->key.cookie_count || r->key.mark.n;
+	const struct key_rules *k = &r->key;
+	return (k->header_count | k->cookie_count | k->header_star_count | k->cookie_star_count |
+		k->mark.n) != 0;
 }
 
 struct routes;
@@ -64,7 +70,24 @@ unsigned route_number(const struct routes *r, const struct route *found);
 /* For people who ask why: the number of the first route that is for the path as it is written, or 0. For
  * other readings of the path, route_find may have found another one. */
 unsigned route_as_written(const struct routes *r, const struct request *rq);
-/* Whether the route with this number (from 1) is for the host; else it is not for the request. */
-bool route_is_for_host(const struct routes *r, unsigned number, const struct request *rq);
+/* Why the route with this number (from 1) is not for the request. */
+enum route_difference {
+	ROUTE_NO_DIFFERENCE,
+	ROUTE_HOST_DIFFERS,
+	ROUTE_PATH_DIFFERS,
+	ROUTE_METHOD_DIFFERS,
+	ROUTE_FIELDS_DIFFER
+};
+enum route_difference
+route_difference(const struct routes *r, unsigned number, const struct request *rq);
+
+/* Whether a request's method or header fields may choose among routes. */
+bool route_is_by_more(const struct routes *r);
+/* For what is forgotten: calls each with the URLs of all keys under which answers to a GET of this request's URL
+ * may lie, whatever header fields it has. Each once; one alone where routes are chosen by host and path. True: there
+ * are keys of more than the URL (route_splits_urls). */
+typedef void route_url_fn(void *ctx, struct str url);
+bool
+route_each_url(const struct routes *r, const struct request *rq, route_url_fn *each, void *ctx);
 
 #endif

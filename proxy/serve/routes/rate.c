@@ -1,5 +1,5 @@
 /* rate.c - rules compiled from the configuration, and the arithmetic of one request. */
-#include "proxy/serve/rate.h"
+#include "proxy/serve/routes/rate.h"
 
 #include "config/routes.h"
 #include "proxy/base/buf.h"
@@ -18,9 +18,13 @@ add_rule(struct rate_rules *to, const struct config_rate *c, const struct config
 	if (!c->requests)
 		return;
 	buf_printf(&name, "%u/%llu/%u", c->requests, (unsigned long long)c->per_s, burst);
-	if (route) /* neither host nor path has a line's end */
+	if (route) /* no text of a route has a line's end */
 		buf_printf(&name, "\n%s\n%s", route->host ? route->host : "",
 			   route->path ? route->path : "");
+	for (unsigned i = 0; route && i < route->match.method_count; i++)
+		buf_printf(&name, "\n%s", route->match.methods[i]);
+	for (unsigned i = 0; route && i < route->match.header_count; i++)
+		buf_printf(&name, "\n%s", route->match.headers[i]);
 	struct rate_rule *r = &to->of[to->count++];
 	*r = (struct rate_rule){.id = XXH3_64bits(name.p, name.n), .hits = c->hits};
 	r->interval_ns = (int64_t)c->per_s * second_ns / c->requests;
@@ -48,7 +52,7 @@ rate_rules_destroy(struct rate_rules **r)
 	*r = NULL;
 }
 
-/* What is further ahead than the rule ever charges was charged by another one of the same cells. */
+/* A time further ahead than the rule ever charges was charged by another one of the same cells. */
 struct rate_verdict
 rate_decide(const struct rate_rule *r, int64_t until_ns, int64_t now_ns)
 {

@@ -3,11 +3,13 @@
  * A client's time (rate.h) is written to four cells, places that a secret makes of rule and address,
  * and is the least of what they say. A cell is only ever raised. So whoever asks from many addresses
  * makes nobody's time forgotten, least of all its own. What it can do is raise all four cells of
- * another client, which then waits as if it shared an address: with 100,000 clients under way that
- * happens to one in a hundred. Rules whose bursts take about as long to come back have a table
- * together, so that a rule of days does not raise cells for one of seconds.
+ * another client, which then waits as if it shared an address. How many cells of a row a network can
+ * reach is bounded: 2^14 a /48, 2^16 a /32, 2^17 a /29, of 2^19. So while 100,000 other clients are under
+ * way, less than one client in a hundred shares, also with somebody who asks from all of a /32. Rules
+ * whose bursts take about as long to come back have a table together, so that a rule of days does not
+ * raise cells for one of seconds.
  *
- * Memory    8 MiB for each of the four tables that a rule is in, from its first request on.
+ * Memory    16 MiB for each of the four tables that a rule is in, from its first request on.
  * Threads   rates_take: any, without a lock. A client that asks several workers at once has one
  *           rate: of two charges that begin with the same state, one tries again.
  */
@@ -15,7 +17,7 @@
 #define SERVE_RATES_H
 
 #include "proxy/base/str.h"
-#include "proxy/serve/rate.h"
+#include "proxy/serve/routes/rate.h"
 
 struct rates;
 

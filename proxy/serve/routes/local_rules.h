@@ -33,7 +33,7 @@ void local_rules_destroy(struct local_rules **r);
 bool local_rules_ask_client(const struct local_rules *r); /* its address matters */
 bool local_rules_deny(const struct local_rules *r, struct str client);
 
-/* What variables of a redirect stand for. path_query begins with a slash. */
+/* Variables of a redirect stand for these. path_query begins with a slash. */
 struct local_values {
 	struct str host, scheme, path_query;
 };
