@@ -84,6 +84,14 @@ access_line_combined(const struct access_line *l, struct buf *out)
 		   (long long)l->total_us);
 	if (l->tunnel)
 		buf_printf(out, " received=%llu", (unsigned long long)l->received);
+	if (l->origin_host.n) {
+		buf_add_lit(out, " origin_host=");
+		add_quoted(l->origin_host, out);
+	}
+	if (l->origin_target.n) {
+		buf_add_lit(out, " origin_target=");
+		add_quoted(l->origin_target, out);
+	}
 	buf_printf(out, "%s%s", l->cut ? " cut" : "", l->reused ? " reused" : "");
 	if (l->tls.n)
 		add_tls(l, out);
@@ -153,6 +161,10 @@ access_line_json(const struct access_line *l, struct buf *out)
 	add_text("referer", l->referer, out);
 	add_text("user_agent", l->agent, out);
 	add_text("cache", l->cache, out);
+	if (l->origin_host.n)
+		add_text("origin_host", l->origin_host, out);
+	if (l->origin_target.n)
+		add_text("origin_target", l->origin_target, out);
 	if (l->id.n)
 		add_text("id", l->id, out);
 	if (l->trace.n)

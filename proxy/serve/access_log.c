@@ -12,6 +12,30 @@ text_of(const char *z)
 	return z ? str_of(z) : STR("");
 }
 
+/* An origin that does not know the name, or the path, that it is asked for answers with an error. */
+static bool
+tells_what_was_asked(const struct txn *t)
+{
+	return t->status >= 400 && t->cs.fwd && t->answer != ANSWER_ONLY_IF_CACHED;
+}
+
+static struct str
+origin_host_of(const struct txn *t)
+{
+	if (!tells_what_was_asked(t))
+		return STR("");
+	struct str client = outgoing_host(&t->outgoing, key_primary(&t->key));
+	return upstream_host(t->settings->groups[t->route->group], client);
+}
+
+static struct str
+origin_target_of(const struct txn *t, struct buf *made)
+{
+	if (!t->outgoing.path.n || !tells_what_was_asked(t))
+		return STR("");
+	return outgoing_target(&t->outgoing, key_primary(&t->key), made);
+}
+
 void
 access_log(struct txn *t)
 {
@@ -20,7 +44,7 @@ access_log(struct txn *t)
 	if (!log->file)
 		return;
 	char peer[STREAM_PEER_BYTES];
-	struct buf cache = {0};
+	struct buf cache = {0}, target = {0};
 	unsigned at = 0;
 	const struct field *referer = fields_next_named(&t->rq.fields, STR("referer"), &at);
 	at = 0;
@@ -28,7 +52,6 @@ access_log(struct txn *t)
 	struct stream_link link;
 	stream_peer(t->stream, peer);
 	stream_link(t->stream, &link);
-	t->cs.name = "twice";
 	t->cs.detail = t->detail;
 	cache_status_format(&t->cs, &cache);
 	struct access_line line = {
@@ -42,10 +65,12 @@ access_log(struct txn *t)
 		.referer = referer ? referer->value : STR(""),
 		.agent = fields_get(&t->rq.fields, FIELD_USER_AGENT),
 		.cache = buf_str(&cache),
+		.origin_host = origin_host_of(t),
+		.origin_target = origin_target_of(t, &target),
 		.head_us = t->head_us ? t->head_us - t->begun_us : 0,
 		.total_us = now_us() - t->begun_us,
-		.tunnel = t->tunnel,
-		.received = t->tunnel_received,
+		.tunnel = t->tunnel.is_open,
+		.received = t->tunnel.received,
 		.cut = t->cut,
 		.reused = link.reused,
 		.resumed = link.resumed,
@@ -63,4 +88,5 @@ access_log(struct txn *t)
 	logfile_add(log->file, log->lane, log->line.p, log->line.n);
 	log->line.n = 0;
 	buf_fini(&cache);
+	buf_fini(&target);
 }

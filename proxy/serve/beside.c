@@ -25,7 +25,7 @@ may_go_on(const struct txn *t, const struct flight_head *h)
 {
 	return t->way == WAY_SHARED && t->rq.method == METHOD_GET && h->status == 200 &&
 	       h->storable && !h->object &&
-	       t->at < flights_retain_bytes(t->serve->shelves->flights) &&
+	       t->body.at < flights_retain_bytes(t->serve->shelves->flights) &&
 	       resume_is_told(buf_str(&h->head));
 }
 
@@ -33,8 +33,8 @@ may_go_on(const struct txn *t, const struct flight_head *h)
 static bool
 is_same(const struct txn *t)
 {
-	const struct flight_head *sent = flight_head(flight_of(t->reader));
-	const struct flight_head *h = flight_head(flight_of(t->second));
+	const struct flight_head *sent = flight_head(flight_of(t->body.reader));
+	const struct flight_head *h = flight_head(flight_of(t->body.second));
 	return h->status == 200 && (h->storable || h->judged == STORABLE_OVERTAKEN) && !h->object &&
 	       h->body_bytes == sent->body_bytes &&
 	       resume_is_same(buf_str(&sent->head), buf_str(&h->head));
@@ -43,17 +43,17 @@ is_same(const struct txn *t)
 static enum beside
 give_up(struct txn *t)
 {
-	flight_leave(&t->second);
+	flight_leave(&t->body.second);
 	return BESIDE_NONE;
 }
 
-/* What t->second has of what is due. */
+/* Whether t->body.second has what is due. */
 static enum beside
 look_at_second(struct txn *t)
 {
-	struct flight *f = flight_of(t->second);
+	struct flight *f = flight_of(t->body.second);
 	struct block *block = NULL;
-	assert(!t->leader && t->reader && f != flight_of(t->reader));
+	assert(!t->leader && t->body.reader && f != flight_of(t->body.reader));
 	const char *p;
 	size_t n;
 	enum flight_state s = flight_state(f);
@@ -62,8 +62,8 @@ look_at_second(struct txn *t)
 		return BESIDE_LATER;
 	if (s == FLIGHT_FAILED || !is_same(t))
 		return give_up(t);
-	flight_done_until(t->second, t->at);
-	switch (flight_read(t->second, t->at, &p, &n, &block)) {
+	flight_done_until(t->body.second, t->body.at);
+	switch (flight_read(t->body.second, t->body.at, &p, &n, &block)) {
 	case FLIGHT_LATER: /* or it drips too */
 		return flight_drips(f, now_ms(), patience_ms(t)) ? give_up(t) : BESIDE_LATER;
 	case FLIGHT_READY:
@@ -75,9 +75,9 @@ look_at_second(struct txn *t)
 		return give_up(t);
 	}
 	block_unref(&block);
-	flight_leave(&t->reader);
-	t->reader = t->second;
-	t->second = NULL;
+	flight_leave(&t->body.reader);
+	t->body.reader = t->body.second;
+	t->body.second = NULL;
 	alarm_cancel(&t->serve->alarms, &t->alarm);
 	return BESIDE_READY;
 }
@@ -86,28 +86,30 @@ look_at_second(struct txn *t)
 static void
 look_for_one(struct txn *t)
 {
-	struct flight *f = flight_of(t->reader);
+	struct flight *f = flight_of(t->body.reader);
 	int64_t now = now_ms(), patience = patience_ms(t);
 	look_again_later(t);
 	if (flight_is_overtaken(f) && may_go_on(t, flight_head(f)))
-		t->second = flight_join_after(t->reader, now, patience);
-	bool may = t->second_tries < TRIES_MOST && now >= t->second_at_ms;
-	if (t->second || !flight_drips(f, now, patience) || !may || !may_go_on(t, flight_head(f)))
+		t->body.second = flight_join_after(t->body.reader, now, patience);
+	bool may = t->body.second_tries < TRIES_MOST && now >= t->body.second_at_ms;
+	if (t->body.second || !flight_drips(f, now, patience) || !may ||
+	    !may_go_on(t, flight_head(f)))
 		return;
-	t->second = flights_try_beside(t->serve->shelves->flights, t->reader, now, patience);
-	if (!t->second)
+	t->body.second =
+		flights_try_beside(t->serve->shelves->flights, t->body.reader, now, patience);
+	if (!t->body.second)
 		return;
-	assert(t->second_tries < TRIES_MOST);
-	t->second_at_ms = now + patience * (REST << t->second_tries++);
-	fill_beside(t, flight_of(t->second));
+	assert(t->body.second_tries < TRIES_MOST);
+	t->body.second_at_ms = now + patience * (REST << t->body.second_tries++);
+	fill_beside(t, flight_of(t->body.second));
 }
 
 enum beside
 beside_look(struct txn *t)
 {
-	if (t->leader || flight_state(flight_of(t->reader)) == FLIGHT_WAITING)
+	if (t->leader || flight_state(flight_of(t->body.reader)) == FLIGHT_WAITING)
 		return BESIDE_NONE;
-	if (!t->second)
+	if (!t->body.second)
 		look_for_one(t);
-	return t->second ? look_at_second(t) : BESIDE_NONE;
+	return t->body.second ? look_at_second(t) : BESIDE_NONE;
 }

@@ -14,7 +14,7 @@
 enum beside {
 	BESIDE_NONE,  /* nothing is tried */
 	BESIDE_LATER, /* t->wake will be called */
-	BESIDE_READY  /* t->reader has more from now on */
+	BESIDE_READY  /* t->body.reader has more from now on */
 };
 /* t follows and has been sent all that its flight has. */
 enum beside beside_look(struct txn *t);

@@ -1,11 +1,13 @@
 /* bill.c - facts of a request as one event for the ghost. */
 #include "proxy/serve/bill.h"
 
-#include "proxy/cache/baseline.h"
+#include "proxy/cache/ghost/baseline.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/object_facts.h"
+#include "proxy/cache/admission/seen.h"
 #include "proxy/serve/fill_inside.h"
+#include "proxy/serve/sight.h"
 
 #include <assert.h>
 
@@ -108,6 +110,14 @@ is_wanted(const struct serve *s, const struct route *route, struct twice_key_has
 	       baseline_wants(s->ring, key, whole_bytes ? whole_bytes : record_bytes);
 }
 
+/* An ordinary cache of the same rule has no use for it on its disk either. */
+static bool
+is_too_short(const struct serve *s, const struct route *route, const struct terms *terms)
+{
+	return route->admit != RULE_ALWAYS && !(terms->flags & TERMS_CONFIRMED) &&
+	       seen_is_too_short(s->shelves->seen, sight_life_s(terms));
+}
+
 void
 bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 {
@@ -132,6 +142,7 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 		.validator = bill_validator(o->head, &o->terms),
 		.deed = GHOST_HIT,
 		.whole = true,
+		.refused = is_too_short(t->serve, t->route, &o->terms),
 	};
 	say_purges(t->serve, o->hash, o->key, o->tags, &e);
 	baseline_note(t->serve->ring, &e);
@@ -149,8 +160,8 @@ sightings_of(const struct fill *f, enum ghost_deed deed)
 void
 bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint64_t origin_bytes)
 {
-	uint64_t bytes = cache_record_bytes(f->stored_key_bytes, f->stored_head_bytes, body_bytes);
-	uint64_t whole = f->sliced_bytes ? f->sliced_bytes : sliced_bytes(f->object);
+	uint64_t bytes = cache_record_bytes(f->filed.key_bytes, f->filed.head_bytes, body_bytes);
+	uint64_t whole = f->filed.sliced_bytes ? f->filed.sliced_bytes : sliced_bytes(f->object);
 	if (!is_wanted(f->serve, f->route, f->key.sighting, bytes, body_bytes, whole))
 		return;
 	bool part = deed == GHOST_PART;
@@ -167,10 +178,11 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 		.always = is_always(f->route),
 		.now_s = (uint32_t)now_s(),
 		.fresh_s = fresh_for(&f->terms),
-		.validator = f->validator,
+		.validator = f->filed.validator,
 		.deed = deed,
 		/* With one sighting asked for, a part of what was seen before is enough. */
 		.whole = !part || f->sighting.known.times || is_always(f->route),
+		.refused = is_too_short(f->serve, f->route, &f->terms),
 	};
 	say_purges(f->serve, f->key.hash, buf_str(&f->key.text), buf_str(&f->tags), &e);
 	baseline_note(f->serve->ring, &e);

@@ -23,11 +23,11 @@ complete_bytes(const struct fill *f)
 {
 	struct slice held;
 	uint64_t total = 0;
-	part_held(f->part, &held, &total);
+	part_held(f->part.object, &held, &total);
 	return total;
 }
 
-/* What says of the part's own bytes. Others keep their place, and which known ones there are. */
+/* Fields of the part's own bytes go. Others keep their place, and which known ones there are. */
 static void
 drop_of_bytes(struct fields *f)
 {
@@ -60,24 +60,11 @@ complete_with(struct fill *f, const struct response *rs, char date[DATE_BYTES],
 {
 	bool useless = rs->status == 206 || rs->status == 412 || rs->status == 416;
 	if (!policy_sets_session(&rs->fields, &f->route->policy) &&
-	    part_fills(f->part, f->gap, rs, keep_length(rs)) && whole_of(f->part, rs, date, merged))
+	    part_fills(f->part.object, f->part.gap, rs, keep_length(rs)) &&
+	    whole_of(f->part.object, rs, date, merged))
 		return COMPLETE_IT;
-	object_unref(&f->part);
+	object_unref(&f->part.object);
 	return useless ? COMPLETE_ASK_ANEW : COMPLETE_NOT;
-}
-
-/* Bytes of the part, to the readers and to the cache. */
-static void
-add(struct fill *f, const char *p, size_t n)
-{
-	for (size_t done = 0; done < n;) {
-		struct block *block;
-		uint32_t at, got;
-		flight_append_now(f->flight, p + done, n - done, &block, &at, &got);
-		if (f->write)
-			cache_write_body(f->write, block, at, got);
-		done += got;
-	}
 }
 
 int
@@ -85,21 +72,20 @@ complete_add_part(struct fill *f)
 {
 	struct slice held;
 	uint64_t total, at = 0;
-	assert(f->stage == FILL_ARRIVING || !f->part);
+	assert(f->stage == FILL_ARRIVING || !f->part.object);
 	struct body_read r = {.home = f->serve->mailbox};
-	if (!f->part || f->part_added || !part_held(f->part, &held, &total) ||
-	    held.at != f->received)
+	if (!f->part.object || f->part.added || !part_held(f->part.object, &held, &total) ||
+	    held.at != f->in.came)
 		return 0;
-	f->part_added = true;
+	f->part.added = true;
 	while (at < held.n) {
 		/* Parts live in RAM only, so their bytes are at hand. */
-		if (object_read(f->serve->shelves->cache, f->part, &r, at, held.n - at) !=
+		if (object_read(f->serve->shelves->cache, f->part.object, &r, at, held.n - at) !=
 		    BODY_READY)
 			return -1;
-		add(f, r.p, r.n);
+		intake_add_now(&f->in, f->flight, r.p, r.n);
 		at += r.n;
 	}
 	body_done(&r);
-	f->received += held.n;
 	return 0;
 }

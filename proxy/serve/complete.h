@@ -7,9 +7,9 @@
 #include "proxy/serve/fill_inside.h"
 
 bool complete_may(const struct object *part);  /* what is missing can be fetched */
-uint64_t complete_bytes(const struct fill *f); /* of the whole that f->part is of */
+uint64_t complete_bytes(const struct fill *f); /* of the whole that f->part.object is of */
 
-/* The origin was asked for the rest of f->part, and this is its head. */
+/* The origin was asked for the rest of f->part.object, and this is its head. */
 enum completion {
 	COMPLETE_IT,	  /* *merged is the 200 of the whole */
 	COMPLETE_NOT,	  /* the whole, or an error: as if never asked for less */

@@ -3,7 +3,7 @@
 
 #include "proxy/http/negotiate.h"
 
-/* What a person can do about it. */
+/* A hint says what a person can do. */
 static const struct said {
 	int status;
 	const char *title, *hint;
@@ -14,9 +14,10 @@ static const struct said {
 	{404, "Not Found",                       "There is nothing here."},
 	{405, "Method Not Allowed",              "This cannot be done here."},
 	{408, "Request Timeout",                 "The request took too long to arrive."},
-	{413, "Content Too Large",               "What was sent is too large."},
+	{411, "Length Required",                 "The site has to be told its length before it is sent."},
+	{413, "Content Too Large",               "The body of the request is too large."},
 	{414, "URI Too Long",                    "The address is too long."},
-	{417, "Expectation Failed",              "The request expects what is not offered here."},
+	{417, "Expectation Failed",              "The request expects something that is not offered here."},
 	{421, "Misdirected Request",             "This request belongs elsewhere. Please reload the page."},
 	{429, "Too Many Requests",               "There were too many requests. Please try again later."},
 	{431, "Request Header Fields Too Large", "The head of the request is too large. Clearing the cookies of this site may help."},

@@ -21,11 +21,11 @@
 
 #include <assert.h>
 
-enum { FINISH_BYTES = 1 << 20, FINISH_SHARE = 8 };
+enum { REST_MS = 1000 };
 
 static const struct fetch_events events; /* at the end: what comes back */
 
-/* What tells this request from others, when it may have failed by its own fault. */
+/* By this a request is told from others, when it may have failed by its own fault. */
 static uint64_t
 blame_of(const struct fill *f)
 {
@@ -38,30 +38,12 @@ abandon(struct fill *f, int status, const char *word)
 {
 	if (f->fetch)
 		fetch_cancel(&f->fetch);
-	/* The baseline writes what it begins, so it would have gone on. */
-	if (f->write && f->keeps == KEEPS_ANSWER && f->stage != FILL_WHOLE &&
-	    f->expected != UINT64_MAX)
-		bill_fetch(f, GHOST_FETCHED, f->expected, f->received);
+	/* The baseline would have given it up as well, unless it had the object. */
+	if (f->in.write && f->keeps == KEEPS_ANSWER && f->stage != FILL_WHOLE)
+		bill_fetch(f, GHOST_ASKED, 0, f->in.came);
 	if (f->stage != FILL_WHOLE)
 		flight_fail(f->flight, status, word, blame_of(f));
 	fill_free(f);
-}
-
-/* Whoever asked for a part was never to take the whole; it is fetched because the disk wants it. */
-static bool
-is_for_disk(const struct fill *f)
-{
-	return f->write && f->sighting.writes && !f->as_it_came && policy_asks_for_less(&f->rq);
-}
-
-/* Little is missing of what will be stored. */
-static bool
-is_nearly_done(const struct fill *f)
-{
-	if (!f->write || f->expected == UINT64_MAX)
-		return false;
-	uint64_t missing = f->expected - f->received;
-	return missing <= FINISH_BYTES || missing <= f->expected / FINISH_SHARE;
 }
 
 /* Nobody reads it, and nobody will: who came between a look and the end of the flight would be
@@ -82,39 +64,24 @@ on_wake(void *ctx)
 {
 	struct fill *f = ctx;
 	fill_check(f);
+	fill_yield(f);
 	if (run_leads(f)) { /* the slice under way is finished, and then it looks who reads */
 		if (f->stage == FILL_ASKING && flight_readers(f->flight) == 0)
 			abandon(f, 0, "abandoned");
 		else if (f->fetch)
 			fetch_resume(f->fetch);
+		else if (f->stage == FILL_ASKING && !alarm_is_set(&f->ask_again))
+			fill_ask(f, &events); /* it was refused before */
 		return;
 	}
-	bool worth = f->background || flight_is_wanted(f->flight) || f->stage == FILL_WHOLE ||
-		     is_for_disk(f) || is_nearly_done(f);
-	if (!worth && is_left(f)) {
+	if (f->stage != FILL_WHOLE && !fill_is_worth_the_rest(f) && is_left(f)) {
 		abandon(f, 0, "abandoned");
 		return;
 	}
 	if (f->fetch)
 		fetch_resume(f->fetch);
-}
-
-/* What comes of an object is no cleaner than the object. */
-static void
-begun_with(struct fill *f, struct object *o)
-{
-	uint64_t clean = atomic_load_explicit(&o->clean_as_of, memory_order_relaxed);
-	f->begun = clean < f->begun ? clean : f->begun;
-}
-
-/* What is stored already and may be validated or completed. */
-static void
-keep_stored(struct fill *f, const struct txn *t)
-{
-	if (t->object)
-		begun_with(f, f->object = object_ref(t->object));
-	if (f->kind == FILL_MISS && !f->as_it_came && t->part && complete_may(t->part))
-		begun_with(f, f->part = object_ref(t->part));
+	else if (f->stage == FILL_ARRIVING) /* its connection was given to others */
+		fill_ask(f, &events);
 }
 
 /* A trip for t that leads flight. */
@@ -131,11 +98,11 @@ void
 fill_start(struct txn *t, enum fill_kind kind)
 {
 	struct fill *f = begin(t, kind, flight_of(t->reader));
-	keep_stored(f, t);
-	f->upgrade = t->upgrade;
-	if (t->body_in != BODY_NONE || t->upgrade.n) {
+	fill_hold_stored(f, t);
+	f->upgrade = t->tunnel.protocol;
+	if (t->upload.state != UPLOAD_NONE || t->tunnel.protocol.n) {
 		f->feeder = t;
-		t->fill = f;
+		t->upload.fill = f;
 	}
 	fill_set_out(f, &events);
 }
@@ -155,7 +122,7 @@ fill_behind(struct txn *t, enum fill_kind kind)
 		flights_lead(sh->flights, t->key.hash, buf_str(&t->key.text), now_ms());
 	if (!flight)
 		return;
-	if (t->landed != keep_landed(sh, t->key.primary)) { /* what it would bring is here */
+	if (t->look.landed != keep_landed(sh, t->key.primary)) { /* what it would bring is here */
 		flights_close(flight);
 		flight_fail(flight, 0, "landed", 0);
 		flight_unref(&flight);
@@ -167,49 +134,47 @@ fill_behind(struct txn *t, enum fill_kind kind)
 	metrics_add(f->serve->metrics, METRIC_BACKGROUND, 1);
 	f->rq.method = METHOD_GET; /* for the store, whatever the client wanted to see of it */
 	f->rq.method_name = STR("GET");
-	keep_stored(f, t);
+	fill_hold_stored(f, t);
 	flight_unref(&flight);
 	fill_set_out(f, &events);
 }
 
 void
-fill_slices(struct txn *t, struct flight *flight, struct object *o, uint64_t number, uint64_t end)
+fill_slices(struct txn *t, struct flight *flight, struct object *o, uint64_t number, uint64_t end,
+	    bool is_beside)
 {
 	struct fill *f = begin(t, FILL_SLICES, flight);
 	f->as_it_came = false;
 	f->rq.method = METHOD_GET;
 	buf_add_str(&f->tags, o->tags);
-	run_of_slices(f, o, number, end);
+	bool has_begun = t->state == TXN_SEND; /* its client has bytes of this version */
+	run_of_slices(f, o, number, end, has_begun);
+	f->backend.try.home = is_beside ? 0 : o->terms.server;
+	f->backend.try.stays = has_begun;
 	fill_set_out(f, &events);
 }
 
 bool
 fill_rest(struct txn *t)
 {
-	const struct flight_head *h = flight_head(flight_of(t->reader));
+	const struct flight_head *h = flight_head(flight_of(t->body.reader));
 	struct flight_head same = {.status = h->status, .body_bytes = h->body_bytes};
+	uint16_t server = h->terms.server;
 	if (t->way != WAY_SHARED || h->status != 200 || h->object || t->rq.method != METHOD_GET ||
 	    !resume_is_told(buf_str(&h->head)))
 		return false;
 	buf_add_str(&same.head, buf_str(&h->head));
-	flight_leave(&t->reader);
-	t->reader = flights_enter_alone(t->serve->shelves->flights, t->at, t->serve->mailbox,
-					t->wake, t, now_ms());
-	struct fill *f = begin(t, FILL_MISS, flight_of(t->reader));
-	f->received = t->at;
-	f->expected = same.body_bytes;
+	flight_leave(&t->body.reader);
+	t->body.reader = flights_enter_alone(t->serve->shelves->flights, t->body.at,
+					     t->serve->mailbox, t->wake, t, now_ms());
+	struct fill *f = begin(t, FILL_MISS, flight_of(t->body.reader));
+	intake_begin(&f->in, same.body_bytes);
+	f->in.came = f->in.stored = t->body.at;
+	f->backend.try.home = server;
+	f->backend.try.stays = true;
 	fill_publish(f, &same);
 	fill_set_out(f, &events);
 	return true;
-}
-
-bool
-fill_is_read(const struct serve *s)
-{
-	for (struct fill *f = s->fills; f; f = f->next)
-		if (flight_readers(f->flight))
-			return true;
-	return false;
 }
 
 void
@@ -224,8 +189,8 @@ fill_cancel_all(struct serve *s)
 void
 fill_body_ready(struct fill *f)
 {
-	if (f->fetch && f->feeder && f->feeder->body_in == BODY_AWAITED) {
-		f->feeder->body_in = BODY_COMES;
+	if (f->fetch && f->feeder && f->feeder->upload.state == UPLOAD_AWAITED) {
+		f->feeder->upload.state = UPLOAD_COMES;
 		fetch_send_more(f->fetch);
 	}
 }
@@ -236,7 +201,7 @@ fill_body_gone(struct fill *f)
 	struct txn *t = f->feeder;
 	fill_drop_feeder(f);
 	bool goes_on = f->stage != FILL_WHOLE || f->tunnel;
-	if (t && (t->body_in != BODY_OVER || t->gathered.n) && goes_on)
+	if (t && (t->upload.state != UPLOAD_OVER || t->upload.gathered.n) && goes_on)
 		abandon(f, 502, "request-body-failed");
 }
 
@@ -248,9 +213,10 @@ whole(struct fill *f)
 	if (f->stage == FILL_WHOLE)
 		return;
 	fill_move(f, FILL_WHOLE);
+	intake_end(&f->in, f->flight);
 	if (f->rq.method == METHOD_GET && !f->tunnel)
-		histogram_add(&f->serve->measures->of[MEASURE_OBJECT_BYTES], f->received);
-	flight_end(f->flight, f->write ? keep_commit(f) : NULL);
+		histogram_add(&f->serve->measures->of[MEASURE_OBJECT_BYTES], f->in.stored);
+	flight_end(f->flight, f->in.write ? keep_commit(f) : NULL);
 	flights_close(f->flight);
 }
 
@@ -260,32 +226,11 @@ came(struct fill *f)
 {
 	if (complete_add_part(f))
 		abandon(f, 502, "part-lost");
-	else if (f->received == f->expected && !f->unsaid)
+	else if (intake_is_whole(&f->in) && !f->resume.unsaid)
 		whole(f);
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
-
-static void
-on_interim(void *ctx, struct str head)
-{
-	struct fill *f = ctx;
-	struct buf whole = {0};
-	buf_add_str(&whole, head);
-	if (head.n < 4 || memcmp(head.p + head.n - 4, "\r\n\r\n", 4) != 0)
-		buf_add_lit(&whole, "\r\n");
-	flight_interim(f->flight, buf_str(&whole));
-	buf_fini(&whole);
-}
-
-/* A fetch behind a client's back whose answer turns out not to be kept: its body is not pulled. */
-static bool
-is_for_nobody(const struct fill *f)
-{
-	bool kept = f->write && f->sighting.verdict != ADMISSION_TOO_LARGE;
-	return f->background && !kept && f->expected > FINISH_BYTES &&
-	       flight_readers(f->flight) == 0;
-}
 
 /* The head of the rest of a body that broke off. f may be gone then. */
 static void
@@ -305,12 +250,24 @@ go_on_with(struct fill *f, const struct response *rs)
 	}
 }
 
-/* What a run of slices has come to. False: the fetch pauses. f may be gone then. */
+static void
+ask_again(struct fill *f, int64_t at_ms)
+{
+	fetch_cancel(&f->fetch);
+	if (at_ms)
+		fill_ask_again(f, at_ms);
+	else
+		fill_ask(f, &events);
+}
+
+/* A run of slices has come to this. False: the fetch pauses. f may be gone then. */
 static bool
 go_by(struct fill *f, struct run_step step)
 {
 	if (step.next == RUN_ENDS)
 		abandon(f, step.status, step.word);
+	else if (step.next == RUN_ASKS_AGAIN)
+		ask_again(f, step.at_ms);
 	return step.next != RUN_WAITS;
 }
 
@@ -334,15 +291,16 @@ use_head(struct fill *f, const struct response *rs)
 		go_by(f, run_head(f, rs));
 		return;
 	}
-	enum completion c = f->part ? complete_with(f, rs, date, &merged) : COMPLETE_NOT;
+	enum completion c = f->part.object ? complete_with(f, rs, date, &merged) : COMPLETE_NOT;
 	if (c == COMPLETE_ASK_ANEW) {
-		fetch_cancel(&f->fetch);
-		fill_ask(f, &events);
+		ask_again(f, 0);
 		return;
 	}
 	const struct response *answer = c == COMPLETE_IT ? &merged : rs;
 	keep_invalidated(f, answer);
 	keep_answer(f, answer, c == COMPLETE_IT ? complete_bytes(f) : keep_length(answer), &h);
+	if (h.narrow)
+		fetch_let_pause(f->fetch);
 	if (f->rq.method == METHOD_HEAD)
 		learn_from_head(f, answer);
 	if (run_leads(f)) {
@@ -350,38 +308,10 @@ use_head(struct fill *f, const struct response *rs)
 		return;
 	}
 	fill_publish(f, &h);
-	if (is_for_nobody(f))
+	if (fill_is_for_nobody(f))
 		abandon(f, 0, "not-kept");
 	else
 		came(f);
-}
-
-/* By which words it may be purged. A 304 that says nothing of them leaves those of the object; what
- * comes of a part, or of slices, has theirs as well. */
-static bool
-read_tags(struct fill *f, const struct response *rs)
-{
-	const struct object *from = f->part;
-	if (f->kind != FILL_SLICES)
-		f->tags.n = 0;
-	bool any = tags_read(&f->settings->tags, f->serve->shelves->cache, &rs->fields, &f->tags);
-	if (f->object && rs->status == 304 && !any)
-		from = f->object;
-	if (from)
-		buf_add_str(&f->tags, from->tags);
-	return any;
-}
-
-/* A function of its own, for its list of fields is large. */
-__attribute__((noinline)) static void
-use_stripped(struct fill *f, const struct response *rs)
-{
-	struct field fields[FIELDS_MAX];
-	struct response rest = *rs;
-	rest.fields.v = fields;
-	rest.fields.cap = FIELDS_MAX;
-	tags_strip(&f->settings->tags, &rs->fields, &rest.fields);
-	use_head(f, &rest);
 }
 
 static void
@@ -390,20 +320,17 @@ on_head(void *ctx, const struct response *rs)
 	struct fill *f = ctx;
 	fill_check(f);
 	assert(f->fetch && f->stage != FILL_WHOLE);
-	int64_t wait_us = now_us() - f->asked_us;
-	upstream_answered(f->upstream, &f->origin, rs->status, wait_us, now_ms());
-	histogram_add(&fill_measures(f)->wait_us, (uint64_t)wait_us);
-	histogram_raise(&fill_measures(f)->answers[measures_class(rs->status)], 1);
+	if (f->backend.try.refused)
+		fill_count_request(f);
+	fill_note_answer(f, rs);
 	if (rs->status == 101) {
 		f->tunnel = true;
-		upstream_apart(f->upstream, &f->origin);
+		upstream_apart(f->backend.group, &f->backend.try);
 	}
 	if (f->stage == FILL_ARRIVING)
 		go_on_with(f, rs);
-	else if (read_tags(f, rs) && f->settings->tags.strip)
-		use_stripped(f, rs);
-	else
-		use_head(f, rs);
+	else if (!fill_read_answer(f, rs, use_head))
+		abandon(f, 502, "unasked-range");
 }
 
 static bool
@@ -413,29 +340,20 @@ on_body(void *ctx, const char *p, size_t n)
 	assert(f->stage != FILL_ASKING && f->taken <= n);
 	if (run_leads(f))
 		return go_by(f, run_body(f, p, n));
-	if (f->unsaid && n - f->taken > f->expected - f->received) {
+	if (f->resume.unsaid && n - f->taken > f->in.comes - f->in.came) {
 		abandon(f, 502, "longer-than-its-range");
 		return true;
 	}
-	while (f->taken < n) {
-		struct block *block;
-		uint32_t at, got;
-		if (!flight_append(f->flight, p + f->taken, n - f->taken, now_ms(), &block, &at,
-				   &got)) {
-			if (flight_readers(f->flight) > 1) /* one may be too slow for the others */
-				fill_ask_again(f, now_ms() + FLIGHT_ASK_MS);
-			return false;
-		}
-		if (f->run)
-			run_tap(f, block, at, got);
-		else if (f->write)
-			cache_write_body(f->write, block, at, got);
-		f->taken += got;
-		f->received += got;
+	f->taken += intake_add(&f->in, f->flight, p + f->taken, n - f->taken, now_ms());
+	if (f->taken < n) {
+		keep_watch(f);
+		if (flight_readers(f->flight) > 1) /* one may be too slow for the others */
+			fill_ask_again(f, now_ms() + FLIGHT_ASK_MS);
+		return false;
 	}
 	f->taken = 0;
 	metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, n);
-	keep_no_large(f);
+	keep_progress(f);
 	came(f);
 	return true;
 }
@@ -454,34 +372,13 @@ on_silence(void *ctx)
 static bool
 ask_another(struct fill *f, const struct fetch_result *r)
 {
-	upstream_failed(f->upstream, &f->origin, r, now_ms());
+	backend_failed(&f->backend, r, now_ms());
 	if (f->stage != FILL_ASKING || !upstream_may_ask_another(r, method_is_safe(f->rq.method)) ||
-	    !upstream_retry(f->upstream, &f->origin, now_ms()))
+	    !backend_another(&f->backend, now_ms()))
 		return false;
 	metrics_add(f->serve->metrics, METRIC_ORIGIN_RETRIES, 1);
 	fill_ask(f, &events);
 	return true;
-}
-
-/* The origin did not hear the request. */
-static bool
-no_request_causes(enum fetch_end end)
-{
-	return end == FETCH_DNS || end == FETCH_CONNECT || end == FETCH_CONNECT_TIMEOUT ||
-	       end == FETCH_NO_SOCKET || end == FETCH_TLS || end == FETCH_QUEUE_TIMEOUT ||
-	       end == FETCH_QUEUE_FULL;
-}
-
-/* Whose body could not be sent on failed by itself. */
-static void
-count_failure(struct fill *f, enum fetch_end end)
-{
-	if (end == FETCH_QUEUE_FULL) {
-		metrics_add(f->serve->metrics, METRIC_ORIGIN_REFUSED, 1);
-	} else if (end != FETCH_ABORTED) {
-		metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
-		histogram_raise(&fill_measures(f)->errors, 1);
-	}
 }
 
 /* The client has all of it, or gets it from the flight. But the origin of a tunnel, which had no more to say,
@@ -494,16 +391,48 @@ fails_whole(struct fill *f)
 	fill_free(f);
 }
 
+/* The rest of what broke off is asked for. Where the readers took nothing it is when they do (on_wake);
+ * slices are asked for by who reads them. */
+static bool
+resumes(struct fill *f, const struct fetch_result *r)
+{
+	bool broke = r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT;
+	if (!(broke || (r->end == FETCH_STALLED && !f->run)) || !resume_may(f))
+		return false;
+	if (broke)
+		fill_ask(f, &events);
+	else if (flight_readers(f->flight) > 1) /* one of them may be too slow for the others */
+		fill_ask_again(f, now_ms() + REST_MS);
+	return true;
+}
+
+/* Another server is asked, or the same one once more, or for the rest. */
+static bool
+goes_on(struct fill *f, const struct fetch_result *r)
+{
+	if (!f->tunnel && ask_another(f, r))
+		return true;
+	struct run_step step = {.next = RUN_ENDS};
+	if (run_leads(f))
+		step = run_unanswered(f, r);
+	if (step.next == RUN_ASKS_AGAIN) {
+		ask_again(f, step.at_ms);
+		return true;
+	}
+	return resumes(f, r);
+}
+
 static void
 on_done(void *ctx, const struct fetch_result *r)
 {
 	struct fill *f = ctx;
 	fill_check(f);
-	/* What was being taken when it paused is lost with a fetch that ends otherwise. */
+	/* Bytes that it paused in are lost with a fetch that ends otherwise. */
 	assert(f->fetch && (f->taken == 0 || r->end != FETCH_OK));
 	f->taken = 0;
 	f->fetch = NULL;
-	bool short_of_range = f->unsaid ? f->received < f->expected : run_leads(f);
+	fill_count_end(f, r->end);
+	bool short_of_range = f->resume.unsaid ? !intake_is_whole(&f->in) : run_leads(f);
 	if (r->end == FETCH_OK && f->stage != FILL_WHOLE && short_of_range) {
 		abandon(f, 502, "truncated"); /* chunked, it ended before its range did */
 		return;
@@ -520,26 +449,28 @@ on_done(void *ctx, const struct fetch_result *r)
 		fails_whole(f);
 		return;
 	}
-	count_failure(f, r->end);
-	if (!f->tunnel && ask_another(f, r))
+	fill_count_failure(f, r->end);
+	if (goes_on(f, r))
 		return;
-	if ((r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT) && resume_may(f)) {
-		fill_ask(f, &events);
-		return;
-	}
 	if (r->end != FETCH_ABORTED)
-		log_debug("origin %s: %s (%s) for %.*s, request %.*s", origin_url(fill_origin(f)),
-			  r->word, r->detail ? r->detail : "", STR_ARG(f->rq.target),
+		log_debug("origin %s: %s (%s) for %.*s, request %.*s",
+			  origin_url(backend_origin(&f->backend)), r->word,
+			  r->detail ? r->detail : "", STR_ARG(f->rq.target),
 			  STR_ARG(f->outgoing.request_id));
-	flight_fail(f->flight, r->status, r->word, no_request_causes(r->end) ? 0 : blame_of(f));
+	bool blameless = fill_is_blameless(r->end);
+	if (f->stage == FILL_ASKING && r->status && r->end != FETCH_YIELDED)
+		keep_rest(f, r->status, blameless);
+	flight_fail(f->flight, fill_failure(f, r), r->word, blameless ? 0 : blame_of(f));
 	fill_free(f);
 }
 
 static const struct fetch_events events = {
-	.on_interim = on_interim,
+	.on_interim = fill_on_interim,
 	.on_head = on_head,
 	.on_body = on_body,
 	.on_silence = on_silence,
 	.on_send = upload_take,
+	.client = fill_client,
+	.patience = fill_patience,
 	.on_done = on_done,
 };

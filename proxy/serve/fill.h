@@ -25,12 +25,13 @@ void fill_beside(struct txn *t, struct flight *flight);
 void fill_behind(struct txn *t, enum fill_kind kind);
 
 /* A trip for slices number .. end - 1 of what o is the head of; flight, led by it, is the first
- * one's. For t, and whoever else reads. */
-void
-fill_slices(struct txn *t, struct flight *flight, struct object *o, uint64_t number, uint64_t end);
+ * one's. For t, and whoever else reads. By the server that sent the head, or (is_beside, for that one
+ * takes its time) by whoever has the fewest requests. */
+void fill_slices(struct txn *t, struct flight *flight, struct object *o, uint64_t number,
+		 uint64_t end, bool is_beside);
 
 /* The flight that t reads went on without it: what is still to be sent is fetched for t alone, by
- * Range; t->reader reads that. False when it cannot be. */
+ * Range; t->body.reader reads that. False when it cannot be. */
 bool fill_rest(struct txn *t);
 
 /* The request's body goes on / the client that sends it is gone. */

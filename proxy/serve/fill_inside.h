@@ -4,7 +4,9 @@
 #ifndef SERVE_FILL_INSIDE_H
 #define SERVE_FILL_INSIDE_H
 
+#include "proxy/serve/backend.h"
 #include "proxy/serve/fill.h"
+#include "proxy/serve/intake.h"
 
 enum fill_stage {
 	FILL_ASKING,   /* no head yet */
@@ -18,6 +20,38 @@ enum fill_keeps {
 	KEEPS_PART,   /* a 206, under a key of its own */
 	KEEPS_SLICES, /* a head of its own, and slices as they come (run.h) */
 	KEEPS_OLD     /* the answer is an error for which the stored object stands in */
+};
+
+/* A trip's part of what all writes share. */
+struct fill_claims {
+	uint64_t written, charged; /* to the disk so far; of that, to turns and the write budget */
+	uint64_t aside;		   /* of what the address that asks may have written */
+	_Atomic uint64_t *turn;	   /* our slot of shelves.writing, or NULL; what we wrote there */
+	uint64_t turn_word;
+	struct alarm rest; /* nobody took anything for a while: is it so still? */
+	uint64_t rested_at;
+};
+
+/* A stored 206 that the trip makes whole (complete.h). */
+struct fill_part {
+	struct object *object; /* a reference, or NULL */
+	bool added;	       /* its bytes have had their place */
+	struct slice gap;      /* that is asked for */
+};
+
+/* The rest of a body that broke off (resume.h). */
+struct fill_resume {
+	unsigned asked; /* so often */
+	uint64_t asked_at;
+	bool unsaid; /* it does not say its length: only its end tells it from more */
+};
+
+/* The object that is being stored, as the bill needs it. */
+struct fill_filed {
+	struct twice_key_hash hash;
+	size_t key_bytes, head_bytes;
+	uint64_t sliced_bytes; /* of the whole, when its head is being stored; else 0 */
+	uint32_t validator;    /* for the baseline */
 };
 
 /* A longer key's memory does not outlive the trip. */
@@ -49,35 +83,25 @@ struct fill {
 	struct variants variants; /* of the marker that the request met */
 	uint32_t landed;	  /* keep_landed() when it was looked for */
 	struct object *object;	  /* being validated; a reference */
-	struct object *part;	  /* a stored 206 being completed; a reference */
 	char client_ip[STREAM_PEER_BYTES];
+	struct asker asker; /* the peer's, or the one that a forwarder names */
 	char request_id[REQUEST_ID_MOST];
-	struct upstream *upstream;  /* the group that the route names */
-	struct upstream_try origin; /* those asked so far */
+	struct backend backend; /* who is asked */
 	int64_t request_time;
 	int64_t asked_us; /* when the question now under way was put */
 
 	struct sighting_facts facts; /* of the request, for the rule of admission */
-	uint32_t validator;	     /* of what is being stored, for the baseline */
 	struct sighting sighting;    /* what the rule says; recorded once, when the head is here */
-	uint64_t charged;	     /* to the write budget, for the write under way */
-	bool reload;		     /* of a fresh object, because the client wants it so */
+	struct fill_claims claims;
+	bool reload; /* of a fresh object, because the client wants it so */
 	enum fill_stage stage;
 	enum fill_keeps keeps;
-	bool part_added;
-	struct slice gap; /* asked for, with the part */
-	struct run *run;  /* owned; of slices. expected and received are of the one under way */
-	unsigned resumes; /* how often the rest of a body was asked for */
-	bool unsaid; /* the rest that comes does not say its length: only its end tells it from more */
-	uint64_t resumed_at;
-	struct object_write *write;
-	_Atomic uint64_t *turn; /* our slot of shelves.writing, or NULL */
-	uint64_t turn_since;
+	struct fill_part part;
+	struct run *run; /* owned; of slices. in.stored and in.stores are of the one under way */
+	struct fill_resume resume;
 	struct terms terms;
-	struct twice_key_hash stored_hash;
-	size_t stored_key_bytes, stored_head_bytes;
-	uint64_t sliced_bytes; /* of the whole, when its head is being stored; else 0 */
-	uint64_t expected, received;
+	struct fill_filed filed;
+	struct intake in;
 	size_t taken; /* of the bytes on_body will bring again */
 };
 
@@ -85,13 +109,26 @@ struct fill {
  * of the worker's trips, with all it holds. */
 struct fill *fill_new(struct txn *t, enum fill_kind kind, struct flight *flight);
 void fill_free(struct fill *f);
+/* And what t has of the answer already, to be validated or completed. */
+void fill_hold_stored(struct fill *f, const struct txn *t);
 void fill_drop_feeder(struct fill *f); /* no more of the request's body from that client */
 
 /* fill_ask.c: to a server that is well; to the one that is asked now, again. */
 void fill_set_out(struct fill *f, const struct fetch_events *events);
 void fill_ask(struct fill *f, const struct fetch_events *events);
-const struct origin *fill_origin(const struct fill *f);
-struct origin_measures *fill_measures(const struct fill *f); /* of that origin */
+uint64_t fill_client(void *fill);		    /* a fetch's client */
+int64_t fill_patience(void *fill, int64_t most_ms); /* fetch_events.patience */
+void fill_count_request(struct fill *f); /* at once, or when one that may be refused was not */
+void
+fill_note_answer(struct fill *f, const struct response *rs); /* for the judgement of its origin */
+void fill_count_end(struct fill *f, enum fetch_end end);
+/* The status that those who read are told; 0: they ask anew. */
+int fill_failure(const struct fill *f, const struct fetch_result *r);
+/* The origin did not hear the request, or no request can be the reason of its end. */
+bool fill_is_blameless(enum fetch_end end);
+/* A body that could not be sent on is no failure of the origin's. */
+void fill_count_failure(struct fill *f, enum fetch_end end);
+void fill_yield(struct fill *f); /* where nobody reads for certain, others who wait go first */
 
 /* fill_stage.c: what must be true of a trip (aborts if not; O(1)), and what every file that brings
  * bytes may do. */
@@ -99,6 +136,15 @@ void fill_check(const struct fill *f);
 void fill_move(struct fill *f, enum fill_stage to); /* the only assignment to ->stage */
 void fill_publish(struct fill *f, struct flight_head *h);
 void fill_ask_again(struct fill *f, int64_t at_ms); /* the fetch is resumed then */
+bool fill_is_worth_the_rest(const struct fill *f);  /* nobody reads it any more (rest.h) */
+/* A fetch behind a client's back whose answer turns out not to be kept: its body is not pulled. */
+bool fill_is_for_nobody(const struct fill *f);
+
+/* fill_head.c: a fetch's on_interim; the head of an answer, for use. False: it does not fit what was asked,
+ * and nothing was done with it. Behind use f may be gone. */
+void fill_on_interim(void *fill, const struct response *rs);
+typedef void fill_use_fn(struct fill *f, const struct response *rs);
+bool fill_read_answer(struct fill *f, const struct response *rs, fill_use_fn *use);
 
 /* upload.c: a fetch's on_send, fed by f->feeder's stream. */
 ptrdiff_t upload_take(void *fill, char *p, size_t max);

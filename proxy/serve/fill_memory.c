@@ -5,8 +5,11 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/object_facts.h"
+#include "proxy/serve/complete.h"
 #include "proxy/serve/keep.h"
 #include "proxy/serve/run.h"
+
+#include "proxy/serve/sight.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -37,12 +40,14 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->rq = t->rq;
 	key_copy(&f->key, &t->key);
 	f->tags.n = 0;
-	f->landed = t->landed;
+	f->landed = t->look.landed;
 	f->sighting = t->sighting;
-	f->reload = kind == FILL_VALIDATE && t->reuse.fwd && strcmp(t->reuse.fwd, "request") == 0;
+	f->reload = kind == FILL_VALIDATE && t->look.reuse.fwd &&
+		    strcmp(t->look.reuse.fwd, "request") == 0;
 	f->begun = cache_now(s->shelves->cache);
 	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
 	stream_peer(t->stream, f->client_ip);
+	f->asker = sight_asker(t);
 	f->outgoing = t->outgoing;
 	f->outgoing.rq = &f->rq;
 	outgoing_is_from(&f->outgoing, str_of(f->client_ip), f->settings->trusted,
@@ -59,12 +64,29 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	return f;
 }
 
+/* A trip that begins with an object brings nothing cleaner than that. */
+static void
+begun_with(struct fill *f, struct object *o)
+{
+	uint64_t clean = atomic_load_explicit(&o->clean_as_of, memory_order_relaxed);
+	f->begun = clean < f->begun ? clean : f->begun;
+}
+
+void
+fill_hold_stored(struct fill *f, const struct txn *t)
+{
+	if (t->object)
+		begun_with(f, f->object = object_ref(t->object));
+	if (f->kind == FILL_MISS && !f->as_it_came && t->part && complete_may(t->part))
+		begun_with(f, f->part.object = object_ref(t->part));
+}
+
 /* No more of the request's body from that client. */
 void
 fill_drop_feeder(struct fill *f)
 {
 	if (f->feeder)
-		f->feeder->fill = NULL;
+		f->feeder->upload.fill = NULL;
 	f->feeder = NULL;
 }
 
@@ -94,16 +116,17 @@ fill_free(struct fill *f)
 		f->next->prev = f->prev;
 	fill_drop_feeder(f);
 	alarm_cancel(&f->serve->alarms, &f->ask_again);
-	if (f->upstream)
-		upstream_end(f->upstream, &f->origin);
+	alarm_cancel(&f->serve->alarms, &f->claims.rest);
+	backend_end(&f->backend);
 	keep_no_write(f);
 	keep_end_turn(f);
+	intake_fini(&f->in);
 	run_end(f);
 	flights_close(f->flight);
 	flight_drop_leader(f->flight);
 	flight_unref(&f->flight);
 	object_unref(&f->object);
-	object_unref(&f->part);
+	object_unref(&f->part.object);
 	arena_unref(&f->arena);
 	variants_fini(&f->variants);
 	settings_unref(&f->settings);

@@ -1,6 +1,9 @@
 /* fill_stage.c - the stages of a trip, and what each file that brings bytes may do with it. */
 #include "proxy/serve/fill_inside.h"
 
+#include "proxy/cache/cache_write.h"
+#include "proxy/serve/rest.h"
+
 #include <assert.h>
 #include <stddef.h>
 
@@ -10,15 +13,16 @@ fill_check(const struct fill *f)
 	assert(f->serve && f->settings && f->flight && f->wake);
 	assert(*f->prev == f && (!f->next || f->next->prev == &f->next));
 	assert(f->key.primary_bytes <= f->key.text.n);
-	assert(f->feeder == NULL || f->feeder->fill == f);
-	assert(!f->part_added || f->part);
-	assert(f->received <= f->expected || f->stage == FILL_ASKING);
+	assert(f->feeder == NULL || f->feeder->upload.fill == f);
+	assert(!f->part.added || f->part.object);
+	assert(f->stage == FILL_ASKING ||
+	       (f->in.came <= f->in.comes && f->in.stored <= f->in.stores));
 	assert(f->keeps != KEEPS_OLD || f->object);
-	assert(f->charged == 0 || f->write);
-	assert(!f->write || f->stage != FILL_ASKING);
+	assert(f->claims.charged <= f->claims.written);
+	assert(!f->in.write || f->stage != FILL_ASKING);
 	assert(!f->background || !f->feeder);
-	assert(f->kind != FILL_PASS || (!f->part && !f->run));
-	/* What passes may still bring news of what is stored: HEAD. */
+	assert(f->kind != FILL_PASS || (!f->part.object && !f->run));
+	/* An answer that passes may still bring news of a stored one: HEAD. */
 	assert(f->kind != FILL_PASS || !f->object || f->rq.method == METHOD_HEAD);
 	assert(!f->run || f->kind == FILL_SLICES || f->keeps == KEEPS_SLICES);
 }
@@ -46,10 +50,51 @@ on_ask_again(struct alarm *a)
 	struct fill *f = (struct fill *)((char *)a - offsetof(struct fill, ask_again));
 	if (f->fetch)
 		fetch_resume(f->fetch);
+	else
+		f->wake(f);
 }
 
 void
 fill_ask_again(struct fill *f, int64_t at_ms)
 {
 	alarm_set(&f->serve->alarms, &f->ask_again, at_ms, on_ask_again);
+}
+
+/* The client that asked for a part never takes the whole, which was asked for because several clients want
+ * some of it. */
+static bool
+is_for_others(const struct fill *f)
+{
+	return f->sighting.writes && !f->sighting.alone && !f->as_it_came &&
+	       policy_asks_for_less(&f->rq);
+}
+
+bool
+fill_is_worth_the_rest(const struct fill *f)
+{
+	bool stored = f->in.write && cache_write_is_alive(f->in.write);
+	return rest_is_worth(&(struct rest_facts){
+		.wanted = f->background || flight_is_wanted(f->flight) ||
+			  (stored && is_for_others(f)),
+		.stored = stored,
+		.here = f->in.came,
+		.all = f->in.comes,
+	});
+}
+
+bool
+fill_is_for_nobody(const struct fill *f)
+{
+	bool kept = f->in.write && f->sighting.verdict != ADMISSION_TOO_LARGE;
+	return f->background && !kept && !rest_is_little(0, f->in.comes) &&
+	       flight_readers(f->flight) == 0;
+}
+
+bool
+fill_is_read(const struct serve *s)
+{
+	for (struct fill *f = s->fills; f; f = f->next)
+		if (flight_readers(f->flight))
+			return true;
+	return false;
 }

@@ -4,7 +4,7 @@
 #include "proxy/serve/follow.h"
 
 #include "proxy/cache/object_facts.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
 #include "proxy/serve/herd.h"
 #include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
@@ -12,7 +12,6 @@
 #include "proxy/serve/patience.h"
 #include "proxy/serve/resume.h"
 #include "proxy/serve/sight.h"
-#include "proxy/http/syntax.h"
 
 #include <assert.h>
 
@@ -25,11 +24,13 @@ static void
 set_limits(struct txn *t)
 {
 	int64_t now = now_ms(), begun = flight_begun_ms(flight_of(t->reader));
-	assert(t->state == TXN_WAIT_FLIGHT && !t->walk);
-	t->stale_at_ms = t->object && t->stale_ok ? begun + t->route->stale_after_ms : 0;
-	t->try_at_ms = t->leader ? 0 : now + patience_ms(t);
-	if (!t->leader && !t->follows_since_ms)
-		t->follows_since_ms = now;
+	assert(t->state == TXN_WAIT_FLIGHT && !t->body.walk);
+	t->wait.stale_at_ms = t->object && t->wait.stale_ok ? begun + t->route->stale_after_ms : 0;
+	t->wait.try_at_ms = t->leader ? 0 : now + patience_ms(t);
+	if (!t->leader && !t->wait.since_ms)
+		t->wait.since_ms = now;
+	if (t->doubted)
+		flight_doubt(t->reader);
 }
 
 void
@@ -41,7 +42,7 @@ follow_alone(struct txn *t, enum fill_kind kind)
 	t->reader = flights_enter_alone(t->serve->shelves->flights, 0, t->serve->mailbox, t->wake,
 					t, now_ms());
 	t->leader = true;
-	t->body_by_ms = 0;
+	t->wait.body_by_ms = 0;
 	txn_move(t, TXN_WAIT_FLIGHT);
 	set_limits(t);
 	fill_start(t, kind);
@@ -52,7 +53,7 @@ follow_pass(struct txn *t)
 {
 	t->way = WAY_PASSING;
 	assert(!t->object); /* what passes is answered by nothing that is stored */
-	if (t->body_in != BODY_NONE)
+	if (t->upload.state != UPLOAD_NONE)
 		txn_move(t, TXN_GATHER);
 	else
 		follow_alone(t, FILL_PASS);
@@ -61,7 +62,8 @@ follow_pass(struct txn *t)
 bool
 follow_is_worth_the_whole(const struct txn *t)
 {
-	struct sighting_facts f = sight_of_txn(t, 200);
+	struct sighting_facts f;
+	sight_of_txn(t, 200, &f);
 	return seen_look(t->serve->shelves->seen, t->key.sighting, &f).whole;
 }
 
@@ -89,17 +91,17 @@ is_completed(const struct txn *t)
 void
 follow_again(struct txn *t)
 {
-	assert(t->way != WAY_PASSING && t->late != LATE_WAITS && !t->second);
+	assert(t->way != WAY_PASSING && t->wait.late != LATE_WAITS && !t->body.second);
 	flight_leave(&t->reader);
 	object_unref(&t->part);
 	t->cs.hit = t->cs.has_ttl = false;
-	t->leader = t->stale_ok = false;
-	t->part_search = PART_NOT_ASKED;
+	t->leader = t->wait.stale_ok = false;
+	t->look.part = PART_NOT_ASKED;
 	t->way = WAY_SHARED;
-	t->restarts++;
-	t->body_by_ms = 0;
+	t->wait.restarts++;
+	t->wait.body_by_ms = 0;
 	txn_move(t, TXN_LOOKUP);
-	t->looking = LOOKING_DUE;
+	t->look.state = LOOKING_DUE;
 }
 
 /* Somebody stores what was asked for, and its beginning is not to be had any more: if the end is
@@ -109,7 +111,7 @@ waits_for_store(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	int64_t now = now_ms();
-	if (t->late != LATE_NOT || !keep_is_writing(sh, t->key.hash))
+	if (t->wait.late != LATE_NOT || !keep_is_writing(sh, t->key.hash))
 		return false;
 	struct flight_reader *r =
 		flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text), t->serve->mailbox,
@@ -119,10 +121,10 @@ waits_for_store(struct txn *t)
 	flight_leave(&t->reader);
 	t->reader = r;
 	t->leader = false;
-	t->late = LATE_WAITS;
+	t->wait.late = LATE_WAITS;
 	txn_move(t, TXN_WAIT_FLIGHT);
 	set_limits(t);
-	t->try_at_ms = now + patience_most_ms(t);
+	flight_drips(flight_of(r), now, 0); /* it is looked at from now on */
 	return true;
 }
 
@@ -132,9 +134,8 @@ void
 follow_together(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
-	enum fill_kind kind = t->object ? FILL_VALIDATE : FILL_MISS;
-	assert(t->way == WAY_SHARED && t->body_in == BODY_NONE && !t->walk);
-	if (passes_has(sh->passes, herd_pass_key(t->key.hash, &t->rq), now_s())) {
+	assert(t->way == WAY_SHARED && t->upload.state == UPLOAD_NONE && !t->body.walk);
+	if (passes_has(sh->passes, herd_pass_kind(&t->rq), t->key.hash, now_s())) {
 		fetch_own(t);
 		return;
 	}
@@ -144,9 +145,9 @@ follow_together(struct txn *t)
 	t->leader = flights_enter(sh->flights, t->key.hash, buf_str(&t->key.text),
 				  t->serve->mailbox, t->wake, t, now_ms(), &t->reader);
 	txn_move(t, TXN_WAIT_FLIGHT);
-	if (t->leader && t->landed != keep_landed(sh, t->key.primary) &&
-	    t->restarts < RESTARTS_MAX) {
-		/* What was asked for landed after we looked. Others may have joined us already. */
+	if (t->leader && t->look.landed != keep_landed(sh, t->key.primary) &&
+	    t->wait.restarts < RESTARTS_MAX) {
+		/* The answer landed after we looked. Others may have joined us already. */
 		struct flight *flight = flight_ref(flight_of(t->reader));
 		flights_close(flight);
 		flight_fail(flight, 0, "landed", 0);
@@ -154,15 +155,20 @@ follow_together(struct txn *t)
 		follow_again(t);
 		return;
 	}
+	if (!t->leader && patience_is_none(t)) {
+		fetch_own(t);
+		return;
+	}
 	set_limits(t);
 	if (t->leader && is_completed(t))
 		t->cs.fwd = "partial";
 	if (t->leader) {
-		fill_start(t, kind);
+		fill_start(t, t->object ? FILL_VALIDATE : FILL_MISS);
 		return;
 	}
 	metrics_add(t->serve->metrics, METRIC_JOINED, 1);
-	struct sighting_facts f = sight_of_txn(t, 200);
+	struct sighting_facts f;
+	sight_of(&t->rq, t->route, 200, &f);
 	if (sighting_counts(&f))
 		flight_count(t->reader);
 }
@@ -210,11 +216,11 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *look_again)
 static void
 serve_stale(struct txn *t, const char *why)
 {
-	assert(t->object && t->stale_ok);
+	assert(t->object && t->wait.stale_ok);
 	flight_leave(&t->reader);
 	t->leader = false; /* of what is asked for from here on */
 	t->answer = ANSWER_STALE;
-	sight_stored(t);
+	sight_stored(t, false);
 	t->detail = why;
 	t->cs.hit = false;
 	t->cs.has_ttl = true;
@@ -226,12 +232,12 @@ serve_stale(struct txn *t, const char *why)
 static enum herd_step
 follow_on(struct txn *t, struct herd_facts *f)
 {
-	assert(!t->leader && t->follows_since_ms);
-	f->met = t->failures_met;
-	f->waited_ms = now_ms() - t->follows_since_ms;
+	assert(!t->leader && t->wait.since_ms);
+	f->met = t->wait.failures_met;
+	f->waited_ms = now_ms() - t->wait.since_ms;
 	f->most_ms = patience_most_ms(t);
 	enum herd_step step = herd_decide(f);
-	t->failures_met += f->failed || f->status >= 400;
+	t->wait.failures_met += f->failed || f->status >= 400;
 	if (step == HERD_QUEUE)
 		follow_again(t);
 	else if (step == HERD_ALONE)
@@ -243,7 +249,7 @@ follow_on(struct txn *t, struct herd_facts *f)
 static void
 answer_failure(struct txn *t, int status, const char *word)
 {
-	if (t->object && t->stale_ok)
+	if (t->object && t->wait.stale_ok)
 		serve_stale(t, "stale-if-error");
 	else
 		answer_error(t, status ? status : 502, word ? word : "aborted");
@@ -262,8 +268,8 @@ on_failed_flight(struct txn *t)
 	}
 	/* The leader left without asking to the end; or found that the cache has it by now. */
 	bool landed = word && str_eq(str_of(word), STR("landed"));
-	bool handed_over = status == 0 && (t->leader || landed);
-	if (handed_over && t->way != WAY_PASSING && t->restarts < RESTARTS_MAX) {
+	bool handed_over = status == 0 && (t->leader ? !t->doubted : landed);
+	if (handed_over && t->way != WAY_PASSING && t->wait.restarts < RESTARTS_MAX) {
 		follow_again(t);
 		return;
 	}
@@ -272,7 +278,7 @@ on_failed_flight(struct txn *t)
 			       .blameless = blame == 0,
 			       .same = patience_is_own_fault(t, blame)};
 	if (t->leader || follow_on(t, &f) == HERD_INHERIT)
-		answer_failure(t, status, word);
+		answer_failure(t, status || !t->doubted ? status : 503, word);
 }
 
 /* The head of a fetch that somebody else leads: true when it answers us. */
@@ -281,14 +287,14 @@ shares_head(struct txn *t, const struct flight_head *h)
 {
 	bool look_again = false;
 	struct herd_facts f = {.shareable = is_for_us(t, h, &look_again), .status = h->status};
-	/* That one client has credentials says nothing of those who have none. */
+	/* The credentials of one client say nothing of those who have none. */
 	look_again |= !f.shareable && !h->storable && h->of_owner && h->status < 400 &&
 		      !policy_has_credentials(&t->rq);
-	if (look_again && t->restarts < RESTARTS_MAX) {
+	if (look_again && t->wait.restarts < RESTARTS_MAX) {
 		follow_again(t);
 		return false;
 	}
-	if (!f.shareable && h->status >= 500)
+	if (!f.shareable && h->status >= 400)
 		f.same = patience_is_own_fault(t, h->blame);
 	enum herd_step step = follow_on(t, &f);
 	if (step == HERD_INHERIT) {
@@ -342,12 +348,12 @@ static bool
 waits_on(struct txn *t, int64_t now, uint64_t most)
 {
 	int64_t patience = patience_ms(t);
-	t->body_by_ms = now + patience;
+	t->wait.body_by_ms = now + patience;
 	if (!flight_drips(flight_of(t->reader), now, patience))
-		return ++t->body_waits < 2 || most == UINT64_MAX;
+		return ++t->wait.body_waits < 2 || most == UINT64_MAX;
 	if (flights_overtake(t->serve->shelves->flights, &t->reader, now, patience)) {
 		t->leader = true;
-		t->body_by_ms = 0;
+		t->wait.body_by_ms = 0;
 		set_limits(t);
 		fetch_beside(t);
 	}
@@ -367,15 +373,17 @@ waits_for_body(struct txn *t)
 		follow_again(t);
 		return true;
 	}
-	if (!t->body_by_ms) {
-		t->body_by_ms = now + patience_ms(t);
-		t->body_waits = 0;
+	if (flight_is_steady(f, now)) /* live, perhaps: no second fetch would bring the same */
+		return false;
+	if (!t->wait.body_by_ms) {
+		t->wait.body_by_ms = now + patience_ms(t);
+		t->wait.body_waits = 0;
 		flight_drips(f, now, 0); /* it is looked at from now on */
 	}
-	if (now >= t->body_by_ms && !waits_on(t, now, most))
+	if (now >= t->wait.body_by_ms && !waits_on(t, now, most))
 		return false;
-	if (t->body_by_ms)
-		alarm_set(&t->serve->alarms, &t->alarm, t->body_by_ms, txn_on_alarm);
+	if (t->wait.body_by_ms)
+		alarm_set(&t->serve->alarms, &t->alarm, t->wait.body_by_ms, txn_on_alarm);
 	return true;
 }
 
@@ -384,7 +392,7 @@ on_flight_head(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
 	const struct flight_head *h = flight_head(f);
-	if (t->leader && t->object && t->stale_ok && policy_is_trouble(h->status)) {
+	if (t->leader && t->object && t->wait.stale_ok && policy_is_trouble(h->status)) {
 		t->cs.fwd_status = h->status;
 		serve_stale(t, "stale-if-error");
 		return;
@@ -396,7 +404,7 @@ on_flight_head(struct txn *t)
 		on_failed_flight(t);
 		return;
 	}
-	if (t->whole_behind && !sliced)
+	if (t->wait.whole_behind && !sliced)
 		fill_behind(t, FILL_MISS);
 	answer_flight(t);
 }
@@ -404,9 +412,9 @@ on_flight_head(struct txn *t)
 static void
 set_alarm(struct txn *t)
 {
-	int64_t next = t->stale_at_ms;
-	if (t->try_at_ms && (!next || t->try_at_ms < next))
-		next = t->try_at_ms;
+	int64_t next = t->wait.stale_at_ms;
+	if (t->wait.try_at_ms && (!next || t->wait.try_at_ms < next))
+		next = t->wait.try_at_ms;
 	if (next)
 		alarm_set(&t->serve->alarms, &t->alarm, next, txn_on_alarm);
 }
@@ -416,11 +424,11 @@ static bool
 waits_no_more(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
-	assert(!t->leader || !t->try_at_ms); /* who leads tries nothing beside itself */
-	if (!t->stale_at_ms && !t->try_at_ms)
+	assert(!t->leader || !t->wait.try_at_ms); /* who leads tries nothing beside itself */
+	if (!t->wait.stale_at_ms && !t->wait.try_at_ms)
 		return false;
 	int64_t now = now_ms();
-	if (t->stale_at_ms && now >= t->stale_at_ms) {
+	if (t->wait.stale_at_ms && now >= t->wait.stale_at_ms) {
 		flight_want(f); /* it goes on, and refreshes the copy */
 		serve_stale(t, "stale-after");
 		return true;
@@ -429,15 +437,24 @@ waits_no_more(struct txn *t)
 		follow_again(t);
 		return true;
 	}
-	if (!t->leader && now >= t->try_at_ms) {
+	if (!t->leader && now >= t->wait.try_at_ms) {
 		int64_t patience = patience_ms(t);
 		t->leader = flights_overtake(t->serve->shelves->flights, &t->reader, now, patience);
-		t->try_at_ms = t->leader ? 0 : now + patience;
+		t->wait.try_at_ms = t->leader ? 0 : now + patience;
 		if (t->leader)
 			fetch_beside(t);
 	}
 	set_alarm(t);
 	return false;
+}
+
+/* It is time to look again. False: the fetch that stores it drips, or that has taken too long. */
+static bool
+waits_for_more(struct txn *t, int64_t now)
+{
+	int64_t patience = patience_ms(t), end = t->wait.since_ms + patience_most_ms(t);
+	t->wait.try_at_ms = now + patience < end ? now + patience : end;
+	return now < end && !flight_drips(flight_of(t->reader), now, patience);
 }
 
 /* Until the end of the fetch that stores it, or until that takes too long: then it is looked for
@@ -446,39 +463,16 @@ static void
 wait_for_end(struct txn *t, enum flight_state s)
 {
 	int64_t now = now_ms();
-	assert(!t->leader && t->try_at_ms);
-	if (s == FLIGHT_ARRIVING && t->stale_at_ms && now >= t->stale_at_ms) {
-		t->late = LATE_WAITED;
+	assert(!t->leader && t->wait.try_at_ms);
+	if (s == FLIGHT_ARRIVING && t->wait.stale_at_ms && now >= t->wait.stale_at_ms) {
+		t->wait.late = LATE_WAITED;
 		serve_stale(t, "stale-after");
-	} else if (s != FLIGHT_ARRIVING || now >= t->try_at_ms) {
+	} else if (s != FLIGHT_ARRIVING || (now >= t->wait.try_at_ms && !waits_for_more(t, now))) {
 		alarm_cancel(&t->serve->alarms, &t->alarm);
-		t->late = LATE_WAITED;
+		t->wait.late = LATE_WAITED;
 		follow_again(t);
 	} else {
 		set_alarm(t);
-	}
-}
-
-/* 1xx answers of the origin, "HTTP/1.1 103 Early Hints" and lines, go to the client that is
- * waiting: one stream_interim each. */
-static void
-pass_interim(struct txn *t)
-{
-	t->text.n = 0;
-	flight_read_interim(t->reader, &t->text);
-	for (struct str rest = buf_str(&t->text); rest.n;) {
-		const char *lf = memchr(rest.p, '\n', rest.n);
-		const char *end = memmem(rest.p, rest.n, "\r\n\r\n", 4);
-		int status = 0;
-		if (!lf || !end)
-			return;
-		for (const char *p = rest.p + sizeof "HTTP/1.1 " - 1; p < lf && byte_is_digit(*p);
-		     p++)
-			status = status < 1000 ? status * 10 + (*p - '0') : status;
-		if (status > 100 && status < 200)
-			stream_interim(t->stream, status,
-				       (struct str){lf + 1, end > lf ? (size_t)(end + 1 - lf) : 0});
-		rest = str_from(rest, (size_t)(end + 4 - rest.p));
 	}
 }
 
@@ -488,12 +482,12 @@ follow_run(struct txn *t)
 	assert(t->state == TXN_WAIT_FLIGHT && t->reader);
 	struct flight *f = flight_of(t->reader);
 	enum flight_state s = flight_state(f);
-	if (t->late == LATE_WAITS) {
+	if (t->wait.late == LATE_WAITS) {
 		wait_for_end(t, s);
 		return t->state != TXN_WAIT_FLIGHT;
 	}
 	if (t->leader)
-		pass_interim(t);
+		answer_interim(t);
 	if (s == FLIGHT_WAITING)
 		return waits_no_more(t);
 	alarm_cancel(&t->serve->alarms, &t->alarm);
@@ -502,5 +496,5 @@ follow_run(struct txn *t)
 		on_failed_flight(t);
 	else
 		on_flight_head(t);
-	return t->state != TXN_WAIT_FLIGHT || !t->body_by_ms;
+	return t->state != TXN_WAIT_FLIGHT || !t->wait.body_by_ms;
 }

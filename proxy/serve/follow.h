@@ -19,7 +19,7 @@ void follow_again(struct txn *t);
 bool follow_is_worth_the_whole(const struct txn *t);
 
 /* In WAIT_FLIGHT. False: no head and no failure yet. Else the request has moved on: an answer is
- * decided, another way taken, or t->looking says that the lookup begins anew. */
+ * decided, another way taken, or t->look.state says that the lookup begins anew. */
 bool follow_run(struct txn *t);
 
 /* Appends the values by which this request is told from others where answers vary on names. */

@@ -3,10 +3,10 @@
 #include "proxy/serve/gate.h"
 
 #include "config/config.h"
-#include "proxy/base/challenge.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/uri.h"
-#include "proxy/serve/rates.h"
+#include "proxy/serve/challenging.h"
+#include "proxy/serve/routes/rates.h"
 #include "proxy/serve/txn.h"
 
 #include <assert.h>
@@ -73,19 +73,6 @@ gate_add_location(const struct local_rules *r, const struct request *rq, struct 
 
 /* ---- deeds --------------------------------------------------------------------------------- */
 
-/* RFC 8555 8.3: the path is the token alone. What is not there is nowhere else either. */
-static void
-answer_challenge(struct txn *t)
-{
-	char text[CHALLENGE_BYTES];
-	struct str token = str_from(t->rq.path_query, challenges.n);
-	int n = challenge_read(t->settings->config->tls.acme_challenges, token, text);
-	if (n > 0)
-		answer_said(t, 200, (struct str){text, (size_t)n});
-	else
-		answer_said(t, 404, STR("there is no such challenge\n"));
-}
-
 static void
 answer_by_https(struct txn *t)
 {
@@ -144,6 +131,20 @@ gate_admits(struct txn *t)
 	return !is_limited(t, false);
 }
 
+/* Before the cache is asked, so that what is answered does not depend on what is stored. False: the request is
+ * refused, and answered. */
+static bool
+is_rewritten(struct txn *t)
+{
+	struct buf path = {0};
+	t->fault = outgoing_rewrite(&t->outgoing, t->route->rewrite, &path);
+	t->outgoing.path = arena_copy(t->arena, t->outgoing.path);
+	buf_fini(&path);
+	if (t->fault)
+		answer_fault(t, t->fault);
+	return !t->fault;
+}
+
 bool
 gate_answers(struct txn *t)
 {
@@ -157,9 +158,9 @@ gate_answers(struct txn *t)
 	}
 	switch (gate) {
 	case GATE_OPEN:
-		return false;
+		return t->route->rewrite && !is_rewritten(t);
 	case GATE_CHALLENGE:
-		answer_challenge(t);
+		challenging_begin(t, str_from(t->rq.path_query, challenges.n));
 		break;
 	case GATE_DENIED:
 		answer_denied(t);
@@ -175,4 +176,32 @@ gate_answers(struct txn *t)
 		break;
 	}
 	return true;
+}
+
+bool
+gate_answers_method(struct txn *t)
+{
+	struct str hops = fields_get(&t->rq.fields, FIELD_MAX_FORWARDS);
+	bool last = str_eq(hops, STR("0"));
+	if (t->rq.method == METHOD_OPTIONS && last) {
+		answer_local(t, 200, method_allow);
+		return true;
+	}
+	/* RFC 9110 9.3.8 would echo the request; that hands credentials to scripts, so nobody does.
+	 */
+	if (t->rq.method == METHOD_TRACE) {
+		answer_local(t, 405, method_allow);
+		return true;
+	}
+	return false;
+}
+
+bool
+gate_trusts(struct txn *t)
+{
+	const struct settings *s = t->settings;
+	if (!s->trusted_count)
+		return false;
+	stream_peer(t->stream, t->client_ip);
+	return network_any_holds(s->trusted, s->trusted_count, str_of(t->client_ip));
 }

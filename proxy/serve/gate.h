@@ -1,12 +1,13 @@
 /* gate.h - what is answered before anything is looked up: challenges of a certificate authority,
- * who is denied or asks too often, the way to https, and what a route answers by itself.
+ * who is denied or asks too often, the way to https, what a route answers by itself, and a path of which it makes
+ * none that an origin may be asked for.
  *
  * gate_decide is pure, so that who only asks what would become of a request decides the same.
  */
 #ifndef SERVE_GATE_H
 #define SERVE_GATE_H
 
-#include "proxy/serve/route.h"
+#include "proxy/serve/routes/route.h"
 
 #include <stdbool.h>
 
@@ -31,7 +32,11 @@ bool gate_denies(const struct settings *s, const struct local_rules *r, const st
 /* Appends the Location of GATE_REDIRECT. */
 void gate_add_location(const struct local_rules *r, const struct request *rq, struct buf *out);
 
-/* A request whose scheme is known. True: answered. */
+/* Whether the peer is a forwarder whose word about the client counts. */
+bool gate_trusts(struct txn *t);
+/* By its method alone: OPTIONS that goes no further, TRACE. True: answered. */
+bool gate_answers_method(struct txn *t);
+/* A request whose scheme is known, of a route that is gated. True: answered. */
 bool gate_answers(struct txn *t);
 /* Before an origin is asked for it: counts by the rates that exempt answers from the cache, once a
  * request. False: the client has asked too often, and has been answered. */

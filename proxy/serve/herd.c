@@ -3,7 +3,7 @@
 
 /* After so many refusals (4xx) in a row the others stop waiting for each other: a page that is
  * refused to everybody must not be a queue. */
-enum { REFUSALS_MOST = 8, PATIENCE_LEAST_MS = 1000, PATIENCE_TIMES = 4 };
+enum { REFUSALS_MOST = 8, PATIENCE_LEAST_MS = 1000, PATIENCE_TIMES = 4, PATIENCE_UNPROVEN = 5 };
 
 static bool
 is_refusal(const struct herd_facts *f)
@@ -20,18 +20,19 @@ herd_decide(const struct herd_facts *f)
 	if (!f->failed && f->status < 400)
 		return HERD_ALONE;
 	if (is_refusal(f))
-		return waited || f->met >= REFUSALS_MOST ? HERD_ALONE : HERD_QUEUE;
+		return waited || f->same || f->met >= REFUSALS_MOST ? HERD_ALONE : HERD_QUEUE;
 	if (f->failed && f->status == 0)
 		return waited ? HERD_ALONE : HERD_QUEUE;
 	return (f->failed && f->blameless) || f->same || waited ? HERD_INHERIT : HERD_QUEUE;
 }
 
 int64_t
-herd_patience_ms(int64_t usual_ms, int64_t most_ms)
+herd_patience_ms(int64_t usual_ms, bool several, int64_t most_ms)
 {
-	int64_t ms = usual_ms ? usual_ms * PATIENCE_TIMES : most_ms;
-	if (ms < PATIENCE_LEAST_MS)
-		ms = PATIENCE_LEAST_MS;
+	int64_t believed_ms = several ? most_ms : most_ms / PATIENCE_UNPROVEN;
+	int64_t ms = usual_ms ? usual_ms * PATIENCE_TIMES : believed_ms;
+	ms = ms < believed_ms ? ms : believed_ms;
+	ms = ms > PATIENCE_LEAST_MS ? ms : PATIENCE_LEAST_MS;
 	return ms < most_ms ? ms : most_ms;
 }
 
@@ -55,12 +56,10 @@ herd_blame(const struct twice_seed *seed, const struct request *r, struct str cl
 	return h | 1;
 }
 
-struct twice_key_hash
-herd_pass_key(struct twice_key_hash hash, const struct request *r)
+enum passes_kind
+herd_pass_kind(const struct request *r)
 {
-	if (fields_has(&r->fields, FIELD_COOKIE) || fields_has(&r->fields, FIELD_AUTHORIZATION)) {
-		hash.lo = ~hash.lo;
-		hash.hi = ~hash.hi;
-	}
-	return hash;
+	bool own =
+		fields_has(&r->fields, FIELD_COOKIE) || fields_has(&r->fields, FIELD_AUTHORIZATION);
+	return own ? PASSES_ALONE_OWN : PASSES_ALONE;
 }

@@ -6,7 +6,8 @@
  * doing (a field that makes the origin fail, hang or drop the connection), so the others do not
  * inherit it: each gets a try of its own, one at a time, the first of them for all. What no request
  * can cause (an origin that cannot be reached) is everybody's, and so is the failure of a request
- * that is the same in every field and comes from the same address.
+ * that is the same in every field and comes from the same address; who was refused (4xx) by such a
+ * request's doing is refused anyway, and asks for itself at once.
  *
  * Pure: facts in, a name out.
  * Units     milliseconds.
@@ -16,6 +17,7 @@
 
 #include "filter/hash.h"
 #include "proxy/http/message.h"
+#include "proxy/serve/passes.h"
 
 enum herd_step {
 	HERD_SHARE,   /* what the leader brought is for us too */
@@ -24,7 +26,7 @@ enum herd_step {
 	HERD_ALONE    /* a fetch of our own, now */
 };
 
-/* What a follower knows when its leader's fetch has come to something. */
+/* A follower knows this when its leader's fetch has come to something. */
 struct herd_facts {
 	bool failed;	   /* no head came */
 	bool shareable;	   /* the answer is for us too */
@@ -38,14 +40,16 @@ struct herd_facts {
 enum herd_step herd_decide(const struct herd_facts *f);
 
 /* How long a follower waits for a leader before one more fetch is tried beside it: four times what
- * an answer usually takes (0: not known), at least a second, at most most_ms. */
-int64_t herd_patience_ms(int64_t usual_ms, int64_t most_ms);
+ * an answer usually takes (0: not known), at least a second, at most most_ms. A fifth of that at most
+ * unless several clients, at several URLs, found that answers take long: else one of them could
+ * make all others wait. */
+int64_t herd_patience_ms(int64_t usual_ms, bool several, int64_t most_ms);
 
-/* What tells a request and the address it came from from all others; never 0. */
+/* Tells a request and the address it came from from all others; never 0. */
 uint64_t herd_blame(const struct twice_seed *seed, const struct request *r, struct str client);
 
-/* The key under which it is remembered that answers are not shared: requests with credentials are
+/* As which kind it is remembered that answers are not shared: requests with credentials are
  * remembered apart, so that the answers to them say nothing about requests without. */
-struct twice_key_hash herd_pass_key(struct twice_key_hash hash, const struct request *r);
+enum passes_kind herd_pass_kind(const struct request *r);
 
 #endif

@@ -3,15 +3,16 @@
 
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_write.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
 
-/* What the variants of this URL differ on: what this answer names, and what others named before. An
+/* The variants of this URL differ on what this answer names, and on what others named before. An
  * answer that names less, or nothing, hides no variant that is there. */
 bool
 keep_names(const struct fill *f, const struct fields *fields, struct buf *out)
 {
 	struct buf named = {0};
-	bool ok = vary_names(fields, &named) &&
+	bool ignored = f->route->policy.ignore & IGNORE_VARY;
+	bool ok = (ignored || vary_names(fields, &named)) &&
 		  vary_union(buf_str(&f->variants.names), buf_str(&named), out);
 	buf_fini(&named);
 	return ok;
@@ -75,6 +76,7 @@ keep_marker(struct fill *f, struct str names)
 		.kind = OBJECT_MARKER,
 		.body_bytes = 0,
 		.disk = f->sighting.writes || was_on_disk,
+		.written = &f->claims.written,
 	};
 	struct object_write *w = cache_write_begin(c, &o);
 	struct object *marker = cache_write_commit(&w, false);
@@ -88,8 +90,20 @@ keep_admit_marker(struct shelves *sh, const struct key *key)
 	struct object *o = NULL;
 	if (cache_peek(sh->cache, key->primary, key_primary(key), &o) == FOUND_OBJECT &&
 	    o->kind == OBJECT_MARKER && cache_admit(sh->cache, o))
-		seen_charge(sh->seen, (int64_t)cache_record_bytes(o->key.n, o->head.n, 0));
+		seen_charge(sh->seen, NULL, cache_record_bytes(o->key.n, o->head.n, 0));
 	object_unref(&o);
+}
+
+void
+keep_admit(struct txn *t)
+{
+	struct shelves *sh = t->serve->shelves;
+	struct object *o = t->object;
+	if (t->rq.method != METHOD_GET || !t->sighting.writes || !cache_admit(sh->cache, o))
+		return;
+	seen_charge(sh->seen, &t->sighting, cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
+	if (t->variants.names.n)
+		keep_admit_marker(sh, &t->key);
 }
 
 /* The key this answer is stored under. */
@@ -102,4 +116,20 @@ keep_key(struct fill *f, const struct flight_head *h, struct key *key)
 		return;
 	keep_marker(f, buf_str(&h->vary));
 	key_to_variant(key, f->serve->shelves->seed, buf_str(&h->variant));
+}
+
+/* A 304 that says nothing of tags leaves those of the object; what comes of a part, or of slices,
+ * has theirs as well. */
+bool
+keep_tags(struct fill *f, const struct response *rs)
+{
+	const struct object *from = f->part.object;
+	if (f->kind != FILL_SLICES)
+		f->tags.n = 0;
+	bool any = tags_read(&f->settings->tags, f->serve->shelves->cache, &rs->fields, &f->tags);
+	if (f->object && rs->status == 304 && !any)
+		from = f->object;
+	if (from)
+		buf_add_str(&f->tags, from->tags);
+	return any;
 }

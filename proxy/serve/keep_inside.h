@@ -8,8 +8,10 @@
 #include "proxy/serve/keep.h"
 #include "proxy/serve/keep_turn.h"
 
-/* keep_rule.c: what the trip counts for, asked once, under the key of the variant. */
-void keep_sight(struct fill *f, int status, struct str variant);
+/* keep_rule.c: the rule of admission, asked once, under the key of the variant. bytes: of the whole. */
+void keep_sight(struct fill *f, int status, uint64_t bytes, struct str variant);
+
+void keep_hear(struct fill *f, struct news_facts *news); /* sets news->heard */
 
 /* keep_file.c: the names under which an answer is filed, or why it cannot be. */
 enum storable keep_file(struct fill *f, const struct response *rs, struct buf *names);

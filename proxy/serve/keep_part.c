@@ -13,7 +13,7 @@ count_part(struct fill *f, const struct response *rs)
 	bool sees = keep_meet_marker(f);
 	if (keep_names(f, &rs->fields, &names)) {
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&names), &variant);
-		keep_sight(f, 200, buf_str(&variant));
+		keep_sight(f, 200, f->in.stores, buf_str(&variant));
 		f->sighting.writes = false; /* the part itself is kept in RAM */
 		if (names.n && sees)
 			keep_marker(f, buf_str(&names));
@@ -31,9 +31,9 @@ bill_part(struct fill *f, const struct response *rs, struct str head)
 	if (!content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &s, &total) ||
 	    total == UINT64_MAX)
 		return;
-	f->stored_key_bytes = f->key.primary_bytes;
-	f->stored_head_bytes = head.n;
-	f->validator = bill_validator(head, &f->terms);
+	f->filed.key_bytes = f->key.primary_bytes;
+	f->filed.head_bytes = head.n;
+	f->filed.validator = bill_validator(head, &f->terms);
 	bill_fetch(f, GHOST_PART, total, s.n);
 }
 
@@ -56,7 +56,7 @@ keep_part(struct fill *f, const struct response *rs, struct flight_head *h, int6
 	head_store(rs, now, &head, &f->terms);
 	bill_part(f, rs, buf_str(&head));
 	/* An answer to If-Range may leave out what describes the whole (RFC 9110 15.3.7). */
-	if (!part_is_sound(rs, f->expected) || fields_has(&f->rq.fields, FIELD_IF_RANGE)) {
+	if (!part_is_sound(rs, f->in.comes) || fields_has(&f->rq.fields, FIELD_IF_RANGE)) {
 		buf_fini(&head);
 		return true;
 	}
@@ -74,7 +74,7 @@ keep_part(struct fill *f, const struct response *rs, struct flight_head *h, int6
 		.kind = OBJECT_RESPONSE,
 		.body_bytes = h->body_bytes,
 	};
-	f->write = cache_write_begin(sh->cache, &o);
+	f->in.write = cache_write_begin(sh->cache, &o);
 	f->keeps = KEEPS_PART;
 	atomic_store_explicit(&sh->has_parts, true, memory_order_relaxed);
 	key_fini(&key);
@@ -82,7 +82,7 @@ keep_part(struct fill *f, const struct response *rs, struct flight_head *h, int6
 	return true;
 }
 
-/* What speaks for the whole object is newer than any part of it that is kept: also when it is not
+/* An answer that speaks for the whole object is newer than any part of it that is kept: also when it is not
  * stored, or stored for another variant only. */
 bool
 keep_replaces_part(const struct fill *f, int status)

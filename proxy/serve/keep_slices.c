@@ -16,7 +16,7 @@
 static bool
 has_no_ranges(const struct fill *f, int64_t now)
 {
-	return passes_has(f->serve->shelves->unsliced, f->key.primary, now);
+	return passes_has(f->serve->shelves->passes, PASSES_NO_RANGES, f->key.primary, now);
 }
 
 /* The head can be found from now on. A reference, or NULL: it is kept nowhere. */
@@ -24,7 +24,7 @@ static struct object *
 store_head(struct fill *f, const struct key *key, struct str head, uint64_t total)
 {
 	struct shelves *sh = f->serve->shelves;
-	assert(f->run && !f->write && total);
+	assert(f->run && !f->in.write && total);
 	struct write_options o = {
 		.hash = key->hash,
 		.key = buf_str(&key->text),
@@ -35,11 +35,12 @@ store_head(struct fill *f, const struct key *key, struct str head, uint64_t tota
 		.kind = OBJECT_SLICED,
 		.whole_bytes = total,
 		.disk = f->sighting.writes,
+		.written = &f->claims.written,
 	};
-	f->stored_hash = key->hash;
-	f->stored_key_bytes = key->text.n;
-	f->stored_head_bytes = head.n;
-	f->validator = bill_validator(head, &f->terms);
+	f->filed.hash = key->hash;
+	f->filed.key_bytes = key->text.n;
+	f->filed.head_bytes = head.n;
+	f->filed.validator = bill_validator(head, &f->terms);
 	struct object_write *w = cache_write_begin(sh->cache, &o);
 	struct object *object = cache_write_commit(&w, false);
 	if (!object)
@@ -52,9 +53,9 @@ store_head(struct fill *f, const struct key *key, struct str head, uint64_t tota
 		if (object->on_disk)
 			keep_admit_marker(sh, &f->key);
 	}
-	f->sliced_bytes = total;
+	f->filed.sliced_bytes = total;
 	bill_fetch(f, GHOST_FETCHED, 0, 0);
-	f->sliced_bytes = 0;
+	f->filed.sliced_bytes = 0;
 	f->keeps = KEEPS_SLICES;
 	return object;
 }
@@ -72,9 +73,9 @@ keep_sliced(struct fill *f, const struct response *rs, struct flight_head *h)
 {
 	struct key *key = &f->serve->stored_key;
 	int64_t now = now_s();
-	/* What its own client is told besides, a head that all share does not hold. What varies on
+	/* A head that all share does not hold what its own client is told besides. What varies on
 	 * conditions or ranges cannot be asked for in pieces. What completes a part begins in its middle. */
-	if (f->part || f->as_it_came || f->rq.method != METHOD_GET || h->asker.n ||
+	if (f->part.object || f->as_it_came || f->rq.method != METHOD_GET || h->asker.n ||
 	    !slices_may(rs, h->body_bytes, now) || has_no_ranges(f, now) ||
 	    outgoing_varies_on_conditions(buf_str(&h->vary)))
 		return false;
@@ -108,16 +109,6 @@ head_of_whole(const struct response *rs, int64_t now, struct buf *out, struct te
 	return !head_store(&whole, now, out, terms);
 }
 
-/* A part's sighting counts for the whole, under the variant's key. */
-static void
-sight_whole(struct fill *f, uint64_t total, struct str variant)
-{
-	uint64_t part = f->expected;
-	f->expected = total;
-	keep_sight(f, 200, variant);
-	f->expected = part;
-}
-
 bool
 keep_tapped(struct fill *f, const struct response *rs, struct flight_head *h, int64_t now)
 {
@@ -127,7 +118,7 @@ keep_tapped(struct fill *f, const struct response *rs, struct flight_head *h, in
 	/* An answer to If-Range may leave out what describes the whole (RFC 9110 15.3.7). */
 	if (!f->as_it_came || fields_has(&f->rq.fields, FIELD_IF_RANGE) ||
 	    !content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &which, &total) ||
-	    !slices_may(rs, total, now) || has_no_ranges(f, now) || f->expected != which.n ||
+	    !slices_may(rs, total, now) || has_no_ranges(f, now) || f->in.comes != which.n ||
 	    !storable_is_yes(keep_file(f, rs, &whole.vary)) ||
 	    outgoing_varies_on_conditions(buf_str(&whole.vary)) ||
 	    !head_of_whole(rs, now, &whole.head, &f->terms)) {
@@ -136,7 +127,8 @@ keep_tapped(struct fill *f, const struct response *rs, struct flight_head *h, in
 		return false;
 	}
 	outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&whole.vary), &whole.variant);
-	sight_whole(f, total, buf_str(&whole.variant));
+	keep_sight(f, 200, total,
+		   buf_str(&whole.variant)); /* a part's sighting counts for the whole */
 	struct key *key = &f->serve->stored_key;
 	keep_key(f, &whole, key);
 	run_of_part(f, key, buf_str(&whole.head), total, which);

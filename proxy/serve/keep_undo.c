@@ -21,20 +21,24 @@ keep_forget_part(struct shelves *sh, struct str primary)
 	key_fini(&key);
 }
 
-/* The primary key under which a request for this would be looked up; a cookie that makes requests
- * pass does not keep what is there. */
+struct undoing {
+	struct fill *f;
+	struct str ours; /* the URL of the request's own key, which is forgotten already */
+};
+
 static void
-primary_key(const struct fill *f, const struct request *rq, struct buf *key)
+forget_url(void *ctx, struct str url)
 {
-	struct outgoing o;
-	const struct route *r = route_find(f->settings->routes, rq);
-	outgoing_init(&o, rq, &f->settings->outgoing, &r->key, f->outgoing.trusted, true);
-	o.headers = r->request;
-	o.scheme = rq->scheme;
-	outgoing_key(&o, key);
+	const struct undoing *u = ctx;
+	struct shelves *sh = u->f->serve->shelves;
+	if (!str_eq(url, u->ours))
+		cache_forget(sh->cache, twice_key_hash_of(sh->seed, url.p, url.n), url, STR(""),
+			     u->f->begun);
+	bill_forget(sh, url);
 }
 
-/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin.
+/* RFC 9111 4.4: what an unsafe method changed is forgotten, also where it points on this origin. What is stored
+ * for the URL may be another route's than the request's own, by its method or its fields.
  * The answer itself is newer than that, unless something else was forgotten on its way. */
 void
 keep_invalidated(struct fill *f, const struct response *rs)
@@ -45,38 +49,55 @@ keep_invalidated(struct fill *f, const struct response *rs)
 		return;
 	bool pointed = f->settings->config->cache.invalidate_locations;
 	struct str ours = key_primary(&f->key);
+	struct undoing undoing = {f, cachekey_url(ours)};
 	struct forgotten done =
 		cache_forget(sh->cache, f->key.primary, ours, buf_str(&f->tags), f->begun);
 	bill_forget(sh, ours);
 	if (done.was_clean)
 		f->begun = done.at;
+	if (route_is_by_more(f->settings->routes))
+		route_each_url(f->settings->routes, &f->rq, forget_url, &undoing);
 	for (size_t i = 0; pointed && i < 2; i++) {
 		struct str value = fields_get(&rs->fields, pointers[i]);
-		struct buf text = {0}, key = {0};
+		struct buf text = {0};
 		struct request other;
-		if (value.n && cachekey_resolve(&f->rq, value, &text, &other)) {
-			primary_key(f, &other, &key); /* by its own route's rules */
-			struct twice_key_hash hash = twice_key_hash_of(sh->seed, key.p, key.n);
-			if (!str_eq(cachekey_url(buf_str(&key)), cachekey_url(ours)))
-				cache_forget(sh->cache, hash, buf_str(&key), STR(""), f->begun);
-			bill_forget(sh, buf_str(&key));
-		}
+		if (value.n && cachekey_resolve(&f->rq, value, &text, &other))
+			route_each_url(f->settings->routes, &other, forget_url, &undoing);
 		buf_fini(&text);
-		buf_fini(&key);
 	}
 }
 
-/* The copy is to be validated before its next use. It is never removed for what one client was
- * answered. */
+/* It is never removed for what one client was answered. */
+static void
+put_terms(struct fill *f, const struct terms *terms)
+{
+	struct object *o = cache_refresh(f->serve->shelves->cache, f->object, f->object->head,
+					 f->object->tags, terms, f->begun);
+	object_unref(&o);
+}
+
 void
 keep_outdate(struct fill *f, int64_t now)
 {
 	struct terms terms = f->object->terms;
 	terms_outdate(&terms, now);
 	terms.stale_while_revalidate = 0; /* what validates it says so anew */
-	if (terms.lifetime == f->object->terms.lifetime && !f->object->terms.stale_while_revalidate)
-		return;
-	struct object *o = cache_refresh(f->serve->shelves->cache, f->object, f->object->head,
-					 f->object->tags, &terms, f->begun);
-	object_unref(&o);
+	if (terms.lifetime != f->object->terms.lifetime || f->object->terms.stale_while_revalidate)
+		put_terms(f, &terms);
+}
+
+void
+keep_contradict(struct fill *f, int64_t now)
+{
+	struct terms terms = f->object->terms;
+	terms_contradict(&terms, now);
+	if (!(f->object->terms.flags & TERMS_CONTRADICTED))
+		put_terms(f, &terms);
+}
+
+void
+keep_nowhere(struct fill *f)
+{
+	if (f->object && f->kind == FILL_VALIDATE && f->keeps == KEEPS_ANSWER)
+		keep_contradict(f, now_s());
 }

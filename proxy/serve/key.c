@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-/* What must be true of a key, at the doors. */
+/* A key must be so at the doors. */
 static void
 check(const struct key *k)
 {

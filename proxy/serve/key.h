@@ -12,13 +12,14 @@
 
 #include "filter/hash.h"
 #include "proxy/base/buf.h"
-#include "proxy/cache/sighting.h"
+#include "proxy/cache/admission/sighting.h"
 
 struct key {
 	struct buf text; /* its first primary_bytes are the primary key */
 	size_t primary_bytes;
 	struct twice_key_hash primary, hash; /* of the primary key, of the text as it is */
-	struct twice_key_hash sighting; /* under which requests for it count (cache/sighting.h) */
+	struct twice_key_hash
+		sighting; /* under which requests for it count (cache/admission/sighting.h) */
 };
 
 void key_fini(struct key *k);
@@ -28,7 +29,7 @@ void key_copy(struct key *to, const struct key *from); /* to: zeroed, or a key b
 void key_back_to_primary(struct key *k);
 struct str key_primary(const struct key *k); /* a view into the text */
 
-/* What a marker says; no names: there is none. */
+/* A marker says this; no names: there is none. */
 struct variants {
 	struct buf names; /* as vary_names makes them */
 };

@@ -39,7 +39,7 @@ learn_from_head(struct fill *f, const struct response *rs)
 	news.differs = policy_head(&stored.fields, slices_length(f->object), &rs->fields) ==
 		       HEAD_SAYS_CHANGED;
 	if (news.differs) {
-		if (news_outdates_copy(&news))
+		if (news_of_copy(&news) != NEWS_NONE)
 			keep_outdate(f, now);
 		return;
 	}
@@ -58,6 +58,7 @@ learn_from_head(struct fill *f, const struct response *rs)
 	if (!names_more(f, &rs->fields) && head_update(&stored, rs, now, date, &updated) &&
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&updated, now, &head, &terms);
+		terms.server = f->object->terms.server;
 		struct object *o = cache_refresh(
 			f->serve->shelves->cache, f->object, buf_str(&head),
 			f->tags.n ? buf_str(&f->tags) : f->object->tags, &terms, f->begun);
@@ -66,7 +67,7 @@ learn_from_head(struct fill *f, const struct response *rs)
 	buf_fini(&head);
 }
 
-/* What a 304 says of the object itself. The rest of one that sets a cookie, or answers one, is its
+/* A 304 says these of the object itself. The rest of one that sets a cookie, or answers one, is its
  * owner's, perhaps, where nothing says in words that all may have it: of a 200 like that nothing would be
  * kept. */
 static const uint64_t of_object = FIELD_BIT(AGE) | FIELD_BIT(CACHE_CONTROL) |
@@ -123,13 +124,13 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 		h->object = cache_refresh(sh->cache, f->object, buf_str(&head), buf_str(&f->tags),
 					  &f->terms, f->begun);
 		keep_count_landed(f);
-		f->stored_hash = f->object->hash;
+		f->filed.hash = f->object->hash;
 		if (f->variants.names.n)
-			cache_variant_used(sh->cache, f->key.primary, f->stored_hash,
+			cache_variant_used(sh->cache, f->key.primary, f->filed.hash,
 					   f->settings->config->cache.variants);
-		f->stored_key_bytes = f->object->key.n;
-		f->stored_head_bytes = head.n;
-		f->validator = bill_validator(f->object->head, &f->object->terms);
+		f->filed.key_bytes = f->object->key.n;
+		f->filed.head_bytes = head.n;
+		f->filed.validator = bill_validator(f->object->head, &f->object->terms);
 		bill_fetch(f, GHOST_CHECKED, f->object->body_bytes, 0);
 	}
 	if (!h->object) {
@@ -144,5 +145,7 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 	h->of_owner = policy_has_credentials(&f->rq);
 	h->terms = h->object->terms;
 	buf_fini(&head);
-	keep_sharing(f, 304, STORABLE_METHOD);
+	struct news_facts news = keep_news(f, 304, STORABLE_METHOD);
+	keep_rest(f, 304, false);
+	keep_sharing(f, &news);
 }

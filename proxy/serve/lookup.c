@@ -7,7 +7,7 @@
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_variants.h"
 #include "proxy/cache/cache_write.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
 #include "proxy/http/field_block.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"
@@ -16,12 +16,15 @@
 #include "proxy/serve/keep.h"
 #include "proxy/serve/keep_turn.h"
 #include "proxy/serve/part.h"
+#include "proxy/serve/rest.h"
 #include "proxy/serve/passes.h"
 #include "proxy/serve/purging.h"
+#include "proxy/serve/rests.h"
 #include "proxy/serve/select.h"
 #include "proxy/serve/sight.h"
 #include "proxy/serve/slices.h"
 #include "proxy/serve/tunnel.h"
+#include "proxy/serve/validator.h"
 
 #include <assert.h>
 
@@ -29,7 +32,7 @@
 
 enum { FAR_BYTES = 1 << 20 };
 
-/* Which byte of a body would be sent first. A guess will do: it is read early, nothing else. */
+/* The byte of a body that would be sent first. A guess will do: it is read early, nothing else. */
 static void
 say_first(const struct txn *t, struct cache_lookup *l)
 {
@@ -50,21 +53,21 @@ static void
 start_lookup(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
-	assert(t->state == TXN_LOOKUP && t->looking != LOOKING_OUT && !t->found);
-	say_first(t, &t->lookup);
-	t->lookup.home = t->serve->mailbox;
-	enum found found =
-		cache_lookup(sh->cache, &t->lookup, t->key.hash, buf_str(&t->key.text), &t->found);
-	t->looking = found == FOUND_LATER ? LOOKING_OUT : LOOKING_BACK;
+	assert(t->state == TXN_LOOKUP && t->look.state != LOOKING_OUT && !t->look.found);
+	say_first(t, &t->look.lookup);
+	t->look.lookup.home = t->serve->mailbox;
+	enum found found = cache_lookup(sh->cache, &t->look.lookup, t->key.hash,
+					buf_str(&t->key.text), &t->look.found);
+	t->look.state = found == FOUND_LATER ? LOOKING_OUT : LOOKING_BACK;
 	if (found == FOUND_NOT)
-		t->found = NULL;
+		t->look.found = NULL;
 }
 
 /* The first look for a key: what lands behind it is news. */
 static void
 look_first(struct txn *t)
 {
-	t->landed = keep_landed(t->serve->shelves, t->key.primary);
+	t->look.landed = keep_landed(t->serve->shelves, t->key.primary);
 	start_lookup(t);
 }
 
@@ -77,13 +80,13 @@ lookup_primary(struct txn *t)
 	look_first(t);
 }
 
-/* What was found is a marker: the variant that this request would get is looked up next. */
+/* A marker was found: the variant that this request would get is looked up next. */
 static void
 lookup_variant(struct txn *t, struct object *marker)
 {
 	struct buf values = {0};
 	variants_read(&t->variants, marker->head);
-	object_unref(&t->found);
+	object_unref(&t->look.found);
 	follow_variant(t, buf_str(&t->variants.names), &values);
 	key_to_variant(&t->key, t->serve->shelves->seed, buf_str(&values));
 	buf_fini(&values);
@@ -106,14 +109,15 @@ static bool
 take_part(struct txn *t, struct slice *want, uint64_t *total)
 {
 	int64_t now = now_s();
-	t->part_search = PART_ASKED;
-	t->part = t->found;
-	t->found = NULL;
+	t->look.part = PART_ASKED;
+	t->part = t->look.found;
+	t->look.found = NULL;
 	key_back_to_primary(&t->key);
 	if (!t->part)
 		return false;
-	t->reuse = policy_reuse(&t->part->terms, &t->rq, &t->cc, now);
-	if (t->reuse.reuse == REUSE_FRESH)
+	t->look.reuse = policy_reuse(&t->part->terms, &t->rq, &t->cc, now);
+	if (t->look.reuse.reuse == REUSE_FRESH &&
+	    !policy_is_guess_refused(&t->part->terms, &t->cc, now))
 		return part_answers(t->part, &t->rq, now, want, total);
 	object_unref(&t->part);
 	return false;
@@ -163,9 +167,9 @@ decide(const struct txn *t, bool part_answers)
 		.no_store = t->cc.no_store,
 		.asks_for_less = policy_asks_for_less(&t->rq) && (t->object || !is_all(&t->rq)),
 		.found = t->object != NULL,
-		.reuse = t->reuse.reuse,
+		.reuse = t->look.reuse.reuse,
 		.part_answers = part_answers,
-		.part_may_be = t->part_search == PART_NOT_ASKED && t->variants.names.n == 0 &&
+		.part_may_be = t->look.part == PART_NOT_ASKED && t->variants.names.n == 0 &&
 			       atomic_load_explicit(&sh->has_parts, memory_order_relaxed),
 	};
 	f.far_piece = !f.found && f.asks_for_less && is_far(&t->rq);
@@ -178,7 +182,7 @@ decide(const struct txn *t, bool part_answers)
 static void
 look_for_part(struct txn *t)
 {
-	t->part_search = PART_AWAITED;
+	t->look.part = PART_AWAITED;
 	key_back_to_primary(&t->key);
 	key_to_part(&t->key, t->serve->shelves->seed);
 	txn_move(t, TXN_LOOKUP);
@@ -194,7 +198,8 @@ count_hit(struct txn *t)
 	assert(o->kind == OBJECT_RESPONSE || o->kind == OBJECT_SLICED);
 	t->answer = ram ? ANSWER_RAM : ANSWER_DISK;
 	t->detail = ram ? "ram" : "disk";
-	struct sighting_facts f = sight_of_object(t);
+	struct sighting_facts f;
+	sight_of_object(t, &f);
 	f.body_bytes = slices_length(o);
 	t->sighting = seen_judge(sh->seen, t->key.sighting, &f);
 	if (t->variants.names.n)
@@ -202,14 +207,8 @@ count_hit(struct txn *t)
 				   t->settings->config->cache.variants);
 	if (t->rq.method != METHOD_GET)
 		return;
-	/* Enough sightings of what the disk refused: written from RAM, no second fetch. */
-	if (t->sighting.writes && cache_admit(sh->cache, o)) {
-		seen_charge(sh->seen,
-			    (int64_t)cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
-		if (t->variants.names.n)
-			keep_admit_marker(sh, &t->key);
-	}
-	if (t->reuse.reuse == REUSE_FRESH) /* else the refresh behind it tells */
+	keep_admit(t);
+	if (t->look.reuse.reuse == REUSE_FRESH) /* else the refresh behind it tells */
 		bill_hit(t, o, o->body_bytes);
 }
 
@@ -219,7 +218,20 @@ say_hit(struct txn *t)
 	t->cs.fwd = NULL; /* also when it was on its way to the origin before (RFC 9211 2.1) */
 	t->cs.hit = true;
 	t->cs.has_ttl = true;
-	t->cs.ttl = t->reuse.ttl;
+	t->cs.ttl = t->look.reuse.ttl;
+}
+
+/* The rest of it is little, and is fetched for any client that asks. */
+static bool
+is_nearly_whole(const struct object *part)
+{
+	struct slice held, gap;
+	struct str validator;
+	uint64_t total;
+	if (!part_held(part, &held, &total))
+		return false;
+	bool goes_on = part_next_gap(part, 0, &gap, &validator);
+	return rest_is_little(goes_on ? held.n : 0, goes_on ? gap.n : total);
 }
 
 static void
@@ -227,10 +239,11 @@ answer_with_part(struct txn *t, struct slice want, uint64_t total)
 {
 	assert(t->part && !t->object && want.n && want.at + want.n <= total);
 	/* Asked for often enough: the whole is fetched behind the client's back. */
-	struct sighting_facts f = sight_of_txn(t, 200);
+	struct sighting_facts f;
+	sight_of_txn(t, 200, &f);
 	t->sighting = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
 	bill_hit(t, t->part, total);
-	if (t->sighting.writes)
+	if (t->sighting.writes && (t->sighting.whole || is_nearly_whole(t->part)))
 		fill_behind(t, FILL_MISS);
 	say_hit(t);
 	t->answer = ANSWER_RAM;
@@ -243,7 +256,7 @@ answer_stored(struct txn *t, bool refresh)
 {
 	say_hit(t);
 	count_hit(t);
-	if (t->reuse.reuse != REUSE_FRESH)
+	if (t->look.reuse.reuse != REUSE_FRESH)
 		t->answer = ANSWER_STALE;
 	if (refresh)
 		fill_behind(t, FILL_VALIDATE);
@@ -257,8 +270,8 @@ say_forward(struct txn *t)
 	if (!t->object)
 		t->cs.fwd = t->variants.names.n ? "vary-miss" : "uri-miss";
 	else
-		t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "stale";
-	t->stale_ok = t->object && t->reuse.stale_on_error;
+		t->cs.fwd = t->look.reuse.fwd ? t->look.reuse.fwd : "stale";
+	t->wait.stale_ok = t->object && t->look.reuse.stale_on_error;
 }
 
 /* The whole is wanted, but this client does not wait for it. */
@@ -267,7 +280,7 @@ wants_whole_behind(const struct txn *t)
 {
 	const struct passes *p = t->serve->shelves->passes;
 	return follow_is_worth_the_whole(t) &&
-	       !passes_has(p, herd_pass_key(t->key.hash, &t->rq), now_s());
+	       !passes_has(p, herd_pass_kind(&t->rq), t->key.hash, now_s());
 }
 
 static void
@@ -278,7 +291,7 @@ ask_origin(struct txn *t, enum selection s)
 	say_forward(t);
 	switch (s) {
 	case SELECT_FETCH_PIECE:
-		t->whole_behind = wants_whole_behind(t);
+		t->wait.whole_behind = wants_whole_behind(t);
 		/* fall through */
 	case SELECT_FETCH_AS_ASKED:
 		object_unref(&t->part);
@@ -295,13 +308,20 @@ ask_origin(struct txn *t, enum selection s)
 	}
 }
 
+static bool
+goes_as_it_came(const struct txn *t)
+{
+	return outgoing_goes_as_it_came(&t->outgoing, key_primary(&t->key));
+}
+
 static void
 pass(struct txn *t)
 {
 	if (!gate_admits(t))
 		return;
 	object_unref(&t->object);
-	t->cs.fwd = t->reuse.fwd ? t->reuse.fwd : "request";
+	object_unref(&t->part);
+	t->cs.fwd = t->look.reuse.fwd ? t->look.reuse.fwd : "request";
 	follow_pass(t);
 }
 
@@ -309,30 +329,48 @@ pass(struct txn *t)
 static bool
 may_reload(const struct txn *t)
 {
-	struct passes *reloads = t->serve->shelves->reloads;
+	struct passes *p = t->serve->shelves->passes;
 	int64_t now = now_s();
-	if (!t->cc.reload || passes_has(reloads, t->key.hash, now))
+	if (!t->cc.reload || passes_has(p, PASSES_RELOADED, t->key.hash, now))
 		return false;
-	passes_remember(reloads, t->key.hash, now + 1);
+	passes_remember(p, PASSES_RELOADED, t->key.hash, now + 1);
 	return true;
 }
 
-/* What was looked up is here, or is not there. */
+/* Its refresh has failed lately, and it may stand in: it answers, and the origin is left in peace. */
+static bool
+rests(const struct txn *t)
+{
+	enum reuse r = t->look.reuse.reuse;
+	bool stands_in =
+		r == REUSE_STALE_REFRESH || (r == REUSE_VALIDATE && t->look.reuse.stale_on_error);
+	return stands_in && t->rq.method == METHOD_GET && !t->cc.only_if_cached &&
+	       rests_has(t->serve->shelves->rests, t->key.hash, now_ms());
+}
+
+/* The lookup is over: it brought something, or nothing. */
 static void
 go_on(struct txn *t)
 {
 	struct slice want = {0};
 	uint64_t total = 0;
-	bool by_part = t->part_search == PART_AWAITED && take_part(t, &want, &total);
-	if (t->found) {
+	bool by_part = t->look.part == PART_AWAITED && take_part(t, &want, &total);
+	if (t->look.found) {
 		assert(!t->object && !t->part);
-		t->object = t->found;
-		t->found = NULL;
-		t->cc.reload = may_reload(t);
-		t->reuse = policy_reuse(&t->object->terms, &t->rq, &t->cc, now_s());
+		t->object = t->look.found;
+		t->look.found = NULL;
+		t->cc.reload = may_reload(t) ||
+			       policy_is_guess_refused(&t->object->terms, &t->cc, now_s());
+		t->look.reuse = policy_reuse(&t->object->terms, &t->rq, &t->cc, now_s());
 		t->cc.reload = false; /* it is on its way: nobody has to go twice */
+		if (rests(t))
+			t->look.reuse.reuse = t->look.reuse.ttl > 0 ? REUSE_FRESH : REUSE_STALE;
 	}
 	enum selection s = decide(t, by_part);
+	if (!select_is_done_here(s) && goes_as_it_came(t)) {
+		t->look.reuse.fwd = "bypass";
+		s = SELECT_PASS;
+	}
 	switch (s) {
 	case SELECT_ANSWER:
 	case SELECT_ANSWER_REFRESH:
@@ -359,33 +397,27 @@ go_on(struct txn *t)
 
 /* ---- the states ---------------------------------------------------------------------------- */
 
+/* False: it is at fault, and answered. */
 static bool
-answered_here(struct txn *t)
+takes_route(struct txn *t)
 {
-	struct str hops = fields_get(&t->rq.fields, FIELD_MAX_FORWARDS);
-	bool last = str_eq(hops, STR("0"));
-	if (t->rq.method == METHOD_OPTIONS && last) {
-		answer_local(t, 200, method_allow);
-		return true;
+	const struct outgoing_settings *set = &t->settings->outgoing;
+	t->route = route_find(t->settings->routes, &t->rq);
+	bool shared = !t->route->pass && t->upload.state == UPLOAD_NONE &&
+		      policy_lookup(&t->rq) == LOOKUP_YES;
+	shared = shared && outgoing_drop_foreign_range(&t->rq);
+	if (shared && set->ignored_count) {
+		struct str cookies = fields_get(&t->rq.fields, FIELD_COOKIE);
+		outgoing_ignore_cookies(set, &t->rq, arena_alloc(t->arena, cookies.n));
 	}
-	/* RFC 9110 9.3.8 would echo the request; that hands credentials to scripts, so nobody does.
-	 */
-	if (t->rq.method == METHOD_TRACE) {
-		answer_local(t, 405, method_allow);
-		return true;
-	}
-	return false;
-}
-
-/* Whether the peer is a forwarder whose word counts. */
-static bool
-is_trusted(struct txn *t)
-{
-	const struct settings *s = t->settings;
-	if (!s->trusted_count)
+	t->fault = outgoing_init(&t->outgoing, &t->rq, set, &t->route->key, gate_trusts(t), shared);
+	if (t->fault) {
+		answer_fault(t, t->fault);
 		return false;
-	stream_peer(t->stream, t->client_ip);
-	return network_any_holds(s->trusted, s->trusted_count, str_of(t->client_ip));
+	}
+	t->outgoing.headers = t->route->request;
+	t->rq.scheme = t->outgoing.scheme;
+	return true;
 }
 
 void
@@ -397,25 +429,13 @@ lookup_begin(struct txn *t)
 		answer_fault(t, t->fault);
 		return;
 	}
-	if (answered_here(t))
+	if (gate_answers_method(t) || !takes_route(t))
 		return;
-	t->route = route_find(t->settings->routes, &t->rq);
-	bool shared =
-		!t->route->pass && t->body_in == BODY_NONE && policy_lookup(&t->rq) == LOOKUP_YES;
-	if (shared && policy_range_is_foreign(&t->rq))
-		fields_drop(&t->rq.fields, FIELD_RANGE);
-	t->fault = outgoing_init(&t->outgoing, &t->rq, &t->settings->outgoing, &t->route->key,
-				 is_trusted(t), shared);
-	if (t->fault) {
-		answer_fault(t, t->fault);
+	if ((t->route->gated && gate_answers(t)) || !tunnel_begin(t))
 		return;
-	}
-	t->outgoing.headers = t->route->request;
-	t->rq.scheme = t->outgoing.scheme;
-	if (gate_answers(t) || !tunnel_begin(t))
-		return;
-	/* Whoever must pass has a key too: an unsafe method invalidates by it. */
-	shared = outgoing_key(&t->outgoing, &t->key.text) && shared && !t->upgrade.n;
+	/* A request that must pass has a key too: an unsafe method invalidates by it. */
+	bool shared = t->outgoing.shared && !t->tunnel.protocol.n;
+	shared = outgoing_key(&t->outgoing, &t->key.text) && shared;
 	t->outgoing.shared = shared;
 	if (!shared && !gate_admits(t))
 		return;
@@ -445,25 +465,28 @@ is_readable(const struct object *o)
 }
 
 /* Slices that are missing would be fetched to be kept, which this request forbids (RFC 9111
- * 5.2.1.5): it is fetched for its client alone. */
+ * 5.2.1.5), or by a question that is not its own: it is fetched for its client alone. A head whose
+ * slices nothing tells apart, any more, is fetched anew. */
 static bool
-keeps_for_no_store(const struct txn *t)
+fetches_no_slices(const struct txn *t)
 {
-	return t->cc.no_store && t->found->kind == OBJECT_SLICED;
+	return t->look.found->kind == OBJECT_SLICED &&
+	       (t->cc.no_store || goes_as_it_came(t) ||
+		!validator_is_time(t->look.found->terms.last_modified));
 }
 
 bool
 lookup_run(struct txn *t)
 {
-	if (t->looking == LOOKING_DUE)
+	if (t->look.state == LOOKING_DUE)
 		lookup_primary(t);
-	if (t->looking != LOOKING_BACK)
+	if (t->look.state != LOOKING_BACK)
 		return false;
-	t->looking = LOOKING_NOT;
-	if (t->found && (!is_readable(t->found) || keeps_for_no_store(t)))
-		object_unref(&t->found);
-	if (t->found && t->found->kind == OBJECT_MARKER)
-		lookup_variant(t, t->found);
+	t->look.state = LOOKING_NOT;
+	if (t->look.found && (!is_readable(t->look.found) || fetches_no_slices(t)))
+		object_unref(&t->look.found);
+	if (t->look.found && t->look.found->kind == OBJECT_MARKER)
+		lookup_variant(t, t->look.found);
 	else
 		go_on(t);
 	return true;

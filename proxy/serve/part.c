@@ -4,6 +4,7 @@
 #include "proxy/cache/object_facts.h"
 #include "proxy/http/head.h"
 #include "proxy/http/precond.h"
+#include "proxy/serve/validator.h"
 
 bool
 part_is_sound(const struct response *rs, uint64_t body_bytes)
@@ -65,14 +66,16 @@ part_answers(const struct object *o, const struct request *r, int64_t now, struc
 	return is_within(*want, held);
 }
 
-/* What may stand in If-Range for this part (RFC 9110 13.1.5): a strong tag; only where there is
- * none at all, a date that is strong (8.8.2.2). Empty: nothing. */
+/* If-Range may name this part by a strong tag (RFC 9110 13.1.5); only where there is none at all,
+ * by a date that is strong (8.8.2.2). Empty: by nothing. */
 static struct str
 strong_validator(const struct object *o)
 {
 	struct field fields[FIELDS_MAX];
 	struct response r;
 	struct str etag = etag_of(o);
+	if (!validator_is_time(o->terms.last_modified))
+		return (struct str){0};
 	if (etag.n)
 		return etag_strong_match(etag, etag) ? etag : (struct str){0};
 	bool strong = o->terms.last_modified >= 0 && o->terms.date > o->terms.last_modified;

@@ -18,10 +18,10 @@ enum { PART_MOST_BYTES = 1 << 20 };
  * it says, of something that does not vary. */
 bool part_is_sound(const struct response *rs, uint64_t body_bytes);
 
-/* What a stored part holds of how much. */
+/* A stored part holds *held of *total. */
 bool part_held(const struct object *o, struct slice *held, uint64_t *total);
 
-/* What a request's Range wants lies within held: *want (of the whole). */
+/* True: the part has what the request's Range wants: *want (of the whole). */
 bool part_answers(const struct object *o, const struct request *r, int64_t now, struct slice *want,
 		  uint64_t *total);
 

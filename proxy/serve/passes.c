@@ -1,4 +1,4 @@
-/* passes.c - one word per slot: 40 bits of the key's hash and 24 bits of the time it holds until.
+/* passes.c - one word per slot: 40 bits of the hash of key and kind, and 24 bits of the time it holds until.
  */
 #include "proxy/serve/passes.h"
 
@@ -10,8 +10,16 @@
 enum { SLOTS = 1 << 14 };
 #define TIME_MASK ((1u << 24) - 1)
 
+enum table { SHARING, RELOADS, SLICING, TABLES };
+
+static const enum table table_of[] = {
+#define ROW(id, table, what) [PASSES_##id] = table,
+	PASSES_KINDS(ROW)
+#undef ROW
+};
+
 struct passes {
-	_Atomic uint64_t slots[SLOTS];
+	_Atomic uint64_t slots[TABLES][SLOTS];
 };
 
 struct passes *
@@ -27,32 +35,50 @@ passes_destroy(struct passes **p)
 	*p = NULL;
 }
 
-static uint64_t
-tag_of(struct twice_key_hash k)
+struct twice_key_hash
+passes_key(struct twice_key_hash key, uint64_t number)
 {
-	return k.hi & ~(uint64_t)TIME_MASK;
+	uint64_t bits = number * 0x9e3779b97f4a7c15u;
+	return (struct twice_key_hash){.lo = key.lo + bits, .hi = key.hi ^ bits};
+}
+
+struct place {
+	enum table table;
+	size_t slot;
+	uint64_t tag;
+};
+
+static struct place
+place_of(enum passes_kind kind, struct twice_key_hash key)
+{
+	struct twice_key_hash k = passes_key(key, (uint64_t)kind);
+	return (struct place){table_of[kind], k.lo % SLOTS, k.hi & ~(uint64_t)TIME_MASK};
 }
 
 void
-passes_remember(struct passes *p, struct twice_key_hash k, int64_t until_s)
+passes_remember(struct passes *p, enum passes_kind kind, struct twice_key_hash key, int64_t until_s)
 {
-	atomic_store_explicit(&p->slots[k.lo % SLOTS], tag_of(k) | ((uint64_t)until_s & TIME_MASK),
-			      memory_order_relaxed);
+	struct place at = place_of(kind, key);
+	atomic_store_explicit(&p->slots[at.table][at.slot],
+			      at.tag | ((uint64_t)until_s & TIME_MASK), memory_order_relaxed);
 }
 
 void
-passes_forget(struct passes *p, struct twice_key_hash k)
+passes_forget(struct passes *p, enum passes_kind kind, struct twice_key_hash key)
 {
-	uint64_t v = atomic_load_explicit(&p->slots[k.lo % SLOTS], memory_order_relaxed);
-	if (v && (v & ~(uint64_t)TIME_MASK) == tag_of(k))
-		atomic_compare_exchange_strong(&p->slots[k.lo % SLOTS], &v, 0);
+	struct place at = place_of(kind, key);
+	_Atomic uint64_t *slot = &p->slots[at.table][at.slot];
+	uint64_t v = atomic_load_explicit(slot, memory_order_relaxed);
+	if (v && (v & ~(uint64_t)TIME_MASK) == at.tag)
+		atomic_compare_exchange_strong(slot, &v, 0);
 }
 
 bool
-passes_has(const struct passes *p, struct twice_key_hash k, int64_t now)
+passes_has(const struct passes *p, enum passes_kind kind, struct twice_key_hash key, int64_t now)
 {
-	uint64_t v = atomic_load_explicit(&p->slots[k.lo % SLOTS], memory_order_relaxed);
-	if (v == 0 || (v & ~(uint64_t)TIME_MASK) != tag_of(k))
+	struct place at = place_of(kind, key);
+	uint64_t v = atomic_load_explicit(&p->slots[at.table][at.slot], memory_order_relaxed);
+	if (v == 0 || (v & ~(uint64_t)TIME_MASK) != at.tag)
 		return false;
 	/* Serial-number arithmetic: the clock's low 24 bits come round every 194 days. */
 	uint32_t left = ((uint32_t)v - (uint32_t)now) & TIME_MASK;

@@ -13,8 +13,16 @@ patience_most_ms(const struct txn *t)
 int64_t
 patience_ms(const struct txn *t)
 {
-	return herd_patience_ms(upstream_usual_ms(t->settings->groups[t->route->group]),
-				patience_most_ms(t));
+	bool several;
+	int64_t usual = upstream_usual_ms(t->settings->groups[t->route->group], &several);
+	return herd_patience_ms(usual, several, patience_most_ms(t));
+}
+
+bool
+patience_is_none(const struct txn *t)
+{
+	return flight_state(flight_of(t->reader)) == FLIGHT_WAITING &&
+	       str_ieq(fields_get(&t->rq.fields, FIELD_ACCEPT), STR("text/event-stream"));
 }
 
 bool

@@ -12,7 +12,5 @@
 bool purging_begin(struct txn *t);
 /* True: it is there, or cannot be, and the answer is decided. */
 bool purging_run(struct txn *t);
-/* The request is over, perhaps before the disk has answered. */
-void purging_end(struct txn *t);
 
 #endif

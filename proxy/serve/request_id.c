@@ -4,6 +4,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/http/syntax.h"
 
+#include <endian.h>
 #include <sys/random.h>
 
 static void
@@ -18,12 +19,17 @@ draw_secret(struct request_ids *ids)
 	memcpy(seed->secret + sizeof now, &ids, sizeof(struct request_ids *));
 }
 
-static char *
-add_hex(uint64_t n, char *out)
+/* Eight digits at once: each gets a byte, and letters begin 39 behind the figures. */
+static void
+put_hex(uint32_t n, char out[8])
 {
-	for (int shift = 60; shift >= 0; shift -= 4)
-		*out++ = "0123456789abcdef"[n >> shift & 15];
-	return out;
+	uint64_t x = n;
+	x = (x << 16 | x) & UINT64_C(0x0000ffff0000ffff);
+	x = (x << 8 | x) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x << 4 | x) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	uint64_t letters = (x + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+	x = htobe64(x + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10));
+	memcpy(out, &x, sizeof x);
 }
 
 void
@@ -32,7 +38,10 @@ request_id_make(struct request_ids *ids, char out[REQUEST_ID_BYTES])
 	if (!ids->count++)
 		draw_secret(ids);
 	struct twice_key_hash h = twice_key_hash_of(&ids->seed, &ids->count, sizeof ids->count);
-	add_hex(h.hi, add_hex(h.lo, out));
+	put_hex((uint32_t)(h.lo >> 32), out);
+	put_hex((uint32_t)h.lo, out + 8);
+	put_hex((uint32_t)(h.hi >> 32), out + 16);
+	put_hex((uint32_t)h.hi, out + 24);
 }
 
 static bool

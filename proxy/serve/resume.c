@@ -66,23 +66,24 @@ validator_of(const struct fill *f)
 bool
 resume_may(const struct fill *f)
 {
-	return f->stage == FILL_ARRIVING && !f->as_it_came && !f->part && f->kind != FILL_PASS &&
-	       f->rq.method == METHOD_GET && flight_head(f->flight)->status == 200 &&
-	       f->received < f->expected && /* of unknown length: always */
+	return f->stage == FILL_ARRIVING && !f->as_it_came && !f->part.object &&
+	       f->kind != FILL_PASS && f->rq.method == METHOD_GET &&
+	       flight_head(f->flight)->status == 200 &&
+	       f->in.came < f->in.comes && /* of unknown length: always */
 	       /* Of a coded body whose length is not known the rest may come uncoded. */
-	       (f->expected != UINT64_MAX || !coding_in(head_of(f)).n) &&
-	       f->resumes < RESUMES_MOST && (f->resumes == 0 || f->received > f->resumed_at) &&
-	       validator_of(f).n;
+	       (f->in.comes != UINT64_MAX || !coding_in(head_of(f)).n) &&
+	       f->resume.asked < RESUMES_MOST &&
+	       (f->resume.asked == 0 || f->in.came > f->resume.asked_at) && validator_of(f).n;
 }
 
 void
 resume_ask(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BYTES])
 {
-	int n = snprintf(range, RESUME_RANGE_BYTES, "bytes=%llu-", (unsigned long long)f->received);
+	int n = snprintf(range, RESUME_RANGE_BYTES, "bytes=%llu-", (unsigned long long)f->in.came);
 	out->range = (struct str){range, (size_t)n};
 	out->if_range = validator_of(f);
-	f->resumes++;
-	f->resumed_at = f->received;
+	f->resume.asked++;
+	f->resume.asked_at = f->in.came;
 }
 
 /* "bytes *" "/1234": what RFC 9110 15.5.17 says of a range behind the end. */
@@ -92,7 +93,7 @@ is_behind_end(const struct fill *f, const struct response *rs)
 	struct str v = fields_get(&rs->fields, FIELD_CONTENT_RANGE);
 	int64_t total;
 	return rs->status == 416 && str_starts(v, STR("bytes */")) &&
-	       digits_parse(str_from(v, 8), &total) && (uint64_t)total == f->received;
+	       digits_parse(str_from(v, 8), &total) && (uint64_t)total == f->in.came;
 }
 
 enum resumption
@@ -100,8 +101,8 @@ resume_with(struct fill *f, const struct response *rs)
 {
 	struct slice got;
 	uint64_t total, length = keep_length(rs);
-	bool known = f->expected != UINT64_MAX;
-	assert(f->stage == FILL_ARRIVING && f->received <= f->expected);
+	bool known = f->in.comes != UINT64_MAX;
+	assert(f->stage == FILL_ARRIVING && f->in.came <= f->in.comes);
 	/* One that says nothing may leave it out; of unknown length it could be of another one. */
 	struct str coding = fields_get(&rs->fields, FIELD_CONTENT_ENCODING),
 		   ours = coding_in(head_of(f));
@@ -112,10 +113,10 @@ resume_with(struct fill *f, const struct response *rs)
 		return RESUME_OVER;
 	if (rs->status != 206 ||
 	    !content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got, &total) ||
-	    total == UINT64_MAX || got.at != f->received || got.at + got.n != total ||
-	    (known && total != f->expected) || (length != got.n && length != UINT64_MAX))
+	    total == UINT64_MAX || got.at != f->in.came || got.at + got.n != total ||
+	    (known && total != f->in.comes) || (length != got.n && length != UINT64_MAX))
 		return RESUME_NOT;
-	f->expected = total;
-	f->unsaid = length == UINT64_MAX;
+	intake_begin(&f->in, total);
+	f->resume.unsaid = length == UINT64_MAX;
 	return RESUME_IT;
 }

@@ -4,6 +4,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_write.h"
+#include "proxy/cache/admission/seen.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/doubt.h"
 #include "proxy/serve/keep.h"
@@ -37,7 +38,9 @@ struct run {
 	uint64_t at;	      /* of the next byte, of a tap */
 	uint64_t skip;	      /* bytes that come before the first slice that was asked for */
 	bool begun;	      /* the slice under way is being written; its head is published */
-	bool billed;	      /* a slice of this exchange counted as its request */
+	struct doubt_names names;
+	bool billed; /* a slice of this exchange counted as its request */
+	struct again again;
 	struct flight *before, *next;
 	int64_t alone_since_ms; /* 0: somebody reads */
 };
@@ -45,12 +48,13 @@ struct run {
 static const char changed[] = "changed-between-slices";
 static const char by_another[] = "brought-by-another";
 
-static const struct run_step goes_on = {.next = RUN_GOES_ON}, waits = {.next = RUN_WAITS};
+static const struct run_step goes_on = {.next = RUN_GOES_ON}, waits = {.next = RUN_WAITS},
+			     asks_again = {.next = RUN_ASKS_AGAIN};
 
 static struct run_step
 ends(int status, const char *word)
 {
-	return (struct run_step){RUN_ENDS, status, word};
+	return (struct run_step){.next = RUN_ENDS, .status = status, .word = word};
 }
 
 bool
@@ -78,7 +82,7 @@ run_new(struct fill *f, enum run_kind kind, struct str head, uint64_t total)
 	return r;
 }
 
-/* What must be true of slices as they come, between two events. O(1). */
+/* This must be true of slices as they come, between two events. O(1). */
 static void
 check(const struct fill *f)
 {
@@ -86,9 +90,9 @@ check(const struct fill *f)
 	assert(r->base_bytes <= r->key.text.n && r->number <= r->end);
 	assert(r->end <= slices_end(r->total));
 	assert(r->kind != RUN_TAP || (!r->begun && !r->next && !r->before));
-	assert(!r->begun || (f->write && f->stage == FILL_ARRIVING));
-	assert(!r->begun || f->expected == slices_bytes(r->number, r->total).n);
-	assert(!r->begun || f->received < f->expected);
+	assert(!r->begun || (f->in.write && f->stage == FILL_ARRIVING));
+	assert(!r->begun || f->in.stores == slices_bytes(r->number, r->total).n);
+	assert(!r->begun || f->in.stored < f->in.stores);
 	assert(!r->next || r->number + 1 < r->end);
 }
 
@@ -110,7 +114,7 @@ is_clean(const struct fill *f)
 			      buf_str(&f->tags), f->begun);
 }
 
-/* Whoever joins a flight of ours gets what the origin said after f->begun: so that must hold when
+/* A request that joins a flight of ours gets what the origin said after f->begun: so that must hold when
  * the flight begins. NULL: somebody else brings that slice, or what we bring was forgotten. */
 static struct flight *
 lead(struct fill *f, uint64_t number)
@@ -153,7 +157,7 @@ run_of_whole(struct fill *f, const struct key *base, struct str head, uint64_t t
 }
 
 void
-run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end)
+run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end, bool begun)
 {
 	struct run *r = run_new(f, RUN_CUT, o->head, o->whole_bytes);
 	key_copy(&r->key, &f->key);
@@ -164,22 +168,8 @@ run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end)
 	r->object = object_ref(o);
 	r->number = number;
 	r->end = end;
-	f->expected = slices_bytes(number, r->total).n;
-}
-
-void
-run_of_part(struct fill *f, const struct key *base, struct str head, uint64_t total,
-	    struct slice which)
-{
-	struct run *r = run_new(f, RUN_TAP, head, total);
-	key_copy(&r->key, base);
-	r->base_bytes = base->text.n;
-	r->terms = f->terms;
-	r->at = which.at;
-	r->billed = true;
-	r->end = slices_number(which.at + which.n);
-	if (which.at + which.n == total)
-		r->end = slices_end(total);
+	r->again.begun = begun;
+	f->in.comes = UINT64_MAX;
 }
 
 void
@@ -189,6 +179,7 @@ run_end(struct fill *f)
 	if (!r)
 		return;
 	f->run = NULL;
+	f->in.keep = NULL;
 	let_go(&r->before);
 	if (r->next)
 		flight_fail(r->next, 0, "abandoned", 0);
@@ -205,33 +196,43 @@ run_end(struct fill *f)
 void
 run_ask(struct fill *f, struct outgoing_asks *out, char *range, size_t range_bytes)
 {
-	const struct run *r = f->run;
+	struct run *r = f->run;
 	struct slice last = slices_bytes(r->end - 1, r->total);
 	int n = snprintf(range, range_bytes, "bytes=%llu-%llu",
 			 (unsigned long long)(r->number * SLICE_BYTES),
 			 (unsigned long long)(last.at + last.n - 1));
 	out->range = (struct str){range, (size_t)n};
-	out->if_range = slices_validator(buf_str(&r->head));
+	out->if_range = doubt_validator(f, r->object, buf_str(&r->head), &r->names);
 }
 
-/* Nothing of what this 206 says keeps it from those whom the whole was for. That it says nothing of
- * freshness does not matter: the head of the whole does. */
+/* An answer that brings no bytes of any version, or not those that were asked for. */
 static bool
-is_for_all(struct fill *f, const struct response *rs)
+is_refused(enum slices_answer a, int status)
 {
-	struct response whole = *rs;
-	struct buf names = {0};
-	whole.status = 200;
-	enum storable s = keep_judge(f, &whole, false, now_s());
-	bool ok = storable_is_yes(s) || s == STORABLE_NO_FRESHNESS || s == STORABLE_CREDENTIAL ||
-		  s == STORABLE_NO_USE;
-	ok = ok && keep_names(f, &rs->fields, &names) &&
-	     str_eq(buf_str(&names), buf_str(&f->variants.names));
-	buf_fini(&names);
-	return ok;
+	return a == SLICES_FAILED || a == SLICES_ODD || a == SLICES_IGNORED ||
+	       (status != 200 && status != 206);
 }
 
 static void begin(struct fill *f);
+
+/* near: it is the whole of the same, and what comes first is passed over. */
+static struct run_step
+use(struct fill *f, const struct response *rs, enum slices_answer a, bool near)
+{
+	struct run *r = f->run;
+	if (near) {
+		r->skip = slices_bytes(r->number, r->total).at;
+		r->end = slices_end(r->total);
+	}
+	if (a == SLICES_IT || near) {
+		fill_move(f, FILL_ARRIVING);
+		begin(f);
+		return goes_on;
+	}
+	if (a == SLICES_CHANGED && doubt_asks_elsewhere(f, rs->status))
+		return asks_again;
+	return a == SLICES_FAILED ? ends(rs->status, "origin-error") : ends(502, changed);
+}
 
 struct run_step
 run_head(struct fill *f, const struct response *rs)
@@ -240,25 +241,32 @@ run_head(struct fill *f, const struct response *rs)
 	struct slice first = slices_bytes(r->number, r->total),
 		     last = slices_bytes(r->end - 1, r->total);
 	struct slice want = {first.at, last.at + last.n - first.at};
-	enum slices_answer a =
-		slices_answer(buf_str(&r->head), r->total, want, rs, keep_length(rs));
-	bool for_all = is_for_all(f, rs);
-	if (a != SLICES_IT || !for_all)
+	struct slices_question q = {buf_str(&r->head), r->total, want,
+				    doubt_is_elsewhere(f, r->object)};
+	enum slices_answer a = slices_answer(&q, rs, keep_length(rs));
+	struct run_step again = {.next = RUN_ASKS_AGAIN};
+	if (doubt_asks_again(f, &r->names, a))
+		return again;
+	bool for_all = doubt_is_for_all(f, rs);
+	bool renamed = a == SLICES_RENAMED;
+	a = renamed ? SLICES_IGNORED : a;
+	bool near = a == SLICES_IGNORED && for_all && first.at <= SKIP_MOST;
+	if (!near && is_refused(a, rs->status) && again_may(f, &r->again, rs, &again.at_ms))
+		return again;
+	if (!renamed && (a != SLICES_IT || !for_all))
 		doubt_head(f, r->object, rs, a, for_all);
 	if (a == SLICES_IT && !for_all)
 		a = SLICES_CHANGED;
-	/* The whole of the same: what comes first is passed over. */
-	bool near = a == SLICES_IGNORED && for_all && first.at <= SKIP_MOST;
-	if (near) {
-		r->skip = first.at;
-		r->end = slices_end(r->total);
-	}
-	if (a == SLICES_IT || near) {
-		fill_move(f, FILL_ARRIVING);
-		begin(f);
-		return goes_on;
-	}
-	return a == SLICES_FAILED ? ends(rs->status, "origin-error") : ends(502, changed);
+	return use(f, rs, a, near);
+}
+
+struct run_step
+run_unanswered(struct fill *f, const struct fetch_result *r)
+{
+	struct run_step again = {.next = RUN_ASKS_AGAIN};
+	bool asks = f->stage == FILL_ASKING && again_helps(r->end) &&
+		    again_may(f, &f->run->again, NULL, &again.at_ms);
+	return asks ? again : ends(r->status, r->word);
 }
 
 /* ---- slices as they come ------------------------------------------------------------------- */
@@ -279,42 +287,40 @@ begin_write(struct fill *f, bool disk)
 		.body_bytes = s.n,
 		.whole_bytes = r->total,
 		.disk = disk,
+		.written = &f->claims.written,
 	};
 	o.terms.etag_at = o.terms.etag_bytes = 0; /* it has no head of its own */
-	f->stored_key_bytes = r->key.text.n;
-	f->stored_head_bytes = 0;
-	f->expected = s.n;
-	f->received = 0;
-	f->write = cache_write_begin(f->serve->shelves->cache, &o);
+	f->filed.key_bytes = r->key.text.n;
+	f->filed.head_bytes = 0;
+	f->in.write = cache_write_begin(f->serve->shelves->cache, &o);
 	if (disk)
-		keep_charge(f, s.n);
+		keep_set_aside(f, s.n);
 }
 
 /* The URL may have been admitted since the request that this trip is for was judged. */
 static bool
 is_admitted(const struct fill *f)
 {
-	const struct object *o = f->run->object;
-	return f->sighting.writes || flight_is_wanted(f->flight) ||
-	       (o && o->on_disk && f->sighting.verdict == ADMISSION_FIRST_SIGHT);
+	const struct run *r = f->run;
+	bool late = r->object && r->object->on_disk;
+	bool ours = f->sighting.writes || (late && f->sighting.verdict == ADMISSION_FIRST_SIGHT);
+	return flight_is_wanted(f->flight) ||
+	       (ours && seen_may_write(f->serve->shelves->seen, &f->sighting,
+				       slices_bytes(r->number, r->total).n));
 }
 
-/* The slice under way is whole: an object from now on. A reference, or NULL. */
+/* The slice under way, of so many bytes, is whole: an object from now on. A reference, or NULL. */
 static struct object *
-commit(struct fill *f)
+commit(struct fill *f, uint64_t bytes)
 {
 	struct run *r = f->run;
 	struct metrics *m = f->serve->metrics;
 	bool wanted = is_admitted(f);
-	struct object *o = cache_write_commit(&f->write, wanted);
-	if (o && o->on_disk)
-		keep_charge(f, f->received);
-	else
-		keep_no_write(f);
-	f->charged = 0; /* it is settled */
+	struct object *o = cache_write_commit(&f->in.write, wanted);
+	keep_settle(f);
 	if (!wanted && f->sighting.verdict == ADMISSION_FIRST_SIGHT)
-		metrics_add(m, METRIC_REFUSED_BYTES, f->received);
-	bill_slice_fetched(f, &r->key, f->received, r->total, r->billed);
+		metrics_add(m, METRIC_REFUSED_BYTES, bytes);
+	bill_slice_fetched(f, &r->key, bytes, r->total, r->billed);
 	r->billed = true;
 	return o;
 }
@@ -325,6 +331,8 @@ begin(struct fill *f)
 {
 	struct run *r = f->run;
 	begin_write(f, is_admitted(f));
+	f->in.stored = 0;
+	f->in.stores = slices_bytes(r->number, r->total).n;
 	if (r->number + 1 < r->end)
 		r->next = lead(f, r->number + 1);
 	make_key(f, r->number);
@@ -332,9 +340,9 @@ begin(struct fill *f)
 	r->alone_since_ms = 0;
 	struct flight_head h = {
 		.status = 206,
-		.body_bytes = f->expected,
+		.body_bytes = f->in.stores,
 		.storable = true,
-		.kept = cache_write_is_alive(f->write),
+		.kept = cache_write_is_alive(f->in.write),
 	};
 	buf_add_str(&h.tags, buf_str(&f->tags));
 	flight_publish(f->flight, &h);
@@ -344,7 +352,7 @@ static struct run_step
 end_slice(struct fill *f)
 {
 	struct run *r = f->run;
-	flight_end(f->flight, commit(f));
+	flight_end(f->flight, commit(f, f->in.stored));
 	flights_close(f->flight);
 	r->begun = false;
 	r->number++;
@@ -353,7 +361,6 @@ end_slice(struct fill *f)
 		r->before = f->flight;
 		f->flight = r->next;
 		r->next = NULL;
-		f->received = 0;
 		return goes_on;
 	}
 	fill_move(f, FILL_WHOLE);
@@ -410,8 +417,6 @@ run_body(struct fill *f, const char *p, size_t n)
 	r->skip -= over;
 	metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, over);
 	while (f->taken < n) {
-		struct block *block;
-		uint32_t at, got;
 		if (r->number == r->end) /* all of its range is here; chunked, it goes on */
 			return ends(0, "longer-than-its-range");
 		if (!r->begun) {
@@ -420,18 +425,17 @@ run_body(struct fill *f, const char *p, size_t n)
 				return step;
 			begin(f);
 		}
-		uint64_t left = f->expected - f->received;
+		uint64_t left = f->in.stores - f->in.stored;
 		size_t most = n - f->taken < left ? n - f->taken : (size_t)left;
-		if (!flight_append(f->flight, p + f->taken, most, now_ms(), &block, &at, &got)) {
+		size_t got = intake_add(&f->in, f->flight, p + f->taken, most, now_ms());
+		f->taken += got;
+		metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, got);
+		if (got < most) {
 			if (flight_readers(f->flight) > 1)
 				fill_ask_again(f, now_ms() + FLIGHT_ASK_MS);
 			return waits;
 		}
-		cache_write_body(f->write, block, at, got);
-		f->taken += got;
-		f->received += got;
-		metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, got);
-		if (f->received < f->expected)
+		if (f->in.stored < f->in.stores)
 			continue;
 		struct run_step step = end_slice(f);
 		if (step.next == RUN_ENDS)
@@ -443,30 +447,44 @@ run_body(struct fill *f, const char *p, size_t n)
 
 /* ---- a 206 as it came ---------------------------------------------------------------------- */
 
-void
-run_tap(struct fill *f, struct block *b, uint32_t at, uint32_t n)
+static void
+tap(void *trip, struct block *b, uint32_t at, uint32_t n)
 {
+	struct fill *f = trip;
 	struct run *r = f->run;
-	uint64_t all = f->received, expected = f->expected;
 	check(f);
 	while (n) {
 		r->number = slices_number(r->at);
 		struct slice s = slices_bytes(r->number, r->total);
-		if (r->at == s.at && r->number < r->end && !f->write)
+		if (r->at == s.at && r->number < r->end && !f->in.write)
 			begin_write(f, is_admitted(f));
 		uint64_t left = s.at + s.n - r->at;
 		uint32_t part = n < left ? n : (uint32_t)left;
-		if (f->write)
-			cache_write_body(f->write, b, at, part);
+		if (f->in.write)
+			cache_write_body(f->in.write, b, at, part);
 		r->at += part;
 		at += part;
 		n -= part;
-		if (f->write && r->at == s.at + s.n) {
-			f->received = s.n;
-			struct object *o = commit(f);
+		if (f->in.write && r->at == s.at + s.n) {
+			struct object *o = commit(f, s.n);
 			object_unref(&o);
 		}
 	}
-	f->received = all;
-	f->expected = expected;
+}
+
+void
+run_of_part(struct fill *f, const struct key *base, struct str head, uint64_t total,
+	    struct slice which)
+{
+	struct run *r = run_new(f, RUN_TAP, head, total);
+	key_copy(&r->key, base);
+	r->base_bytes = base->text.n;
+	r->terms = f->terms;
+	r->at = which.at;
+	r->billed = true;
+	r->end = slices_number(which.at + which.n);
+	if (which.at + which.n == total)
+		r->end = slices_end(total);
+	f->in.keep = tap;
+	f->in.trip = f;
 }

@@ -43,3 +43,9 @@ select_decide(const struct select_facts *f)
 		return SELECT_FETCH_AS_ASKED;
 	return f->far_piece ? SELECT_FETCH_PIECE : SELECT_FETCH;
 }
+
+bool
+select_is_done_here(enum selection s)
+{
+	return s == SELECT_ANSWER || s == SELECT_REFUSE || s == SELECT_PASS;
+}

@@ -39,5 +39,7 @@ struct select_facts {
 };
 
 enum selection select_decide(const struct select_facts *f);
+/* Whether the deed is done without a question to the origin that others could share. */
+bool select_is_done_here(enum selection s);
 
 #endif

@@ -1,7 +1,8 @@
 /* send.c - from a verdict to a head and a source for the body: what the client is told, and where
  * the bytes lie. No byte of HTTP/1 is written here.
  */
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
+#include "proxy/serve/keep.h"
 #include "proxy/serve/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/serve/send_inside.h"
@@ -12,6 +13,7 @@
 #include "proxy/http/field_block.h"
 #include "proxy/http/head.h"
 #include "proxy/http/precond.h"
+#include "proxy/http/syntax.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -89,27 +91,11 @@ validators_of(struct str head, const struct terms *terms)
 
 /* ---- which part ---------------------------------------------------------------------------- */
 
-/* The length of the multipart body with all boundaries and part heads. */
-static uint64_t
-multipart_bytes(struct txn *t, uint64_t total)
-{
-	uint64_t bytes = 0;
-	t->part_text.n = 0;
-	for (unsigned i = 0; i < t->slice_count; i++) {
-		multipart_part_head(str_of(t->boundary), t->part_type, t->slices[i], total, i == 0,
-				    &t->part_text);
-		bytes += t->slices[i].n;
-	}
-	multipart_end(str_of(t->boundary), &t->part_text);
-	return bytes + t->part_text.n;
-}
-
 /* 200, 206, 304, 412 or 416 for a representation with this stored head and length. */
 static void
 select_part(struct txn *t, struct str head, const struct terms *terms, uint64_t length)
 {
-	t->slices[0] = (struct slice){0, length};
-	t->slice_count = 1;
+	body_is_whole(&t->body, length);
 	t->status = terms->status;
 	if (terms->status !=
 	    200) /* RFC 9110 13.2.1: conditions count for what would be a success */
@@ -130,7 +116,7 @@ select_part(struct txn *t, struct str head, const struct terms *terms, uint64_t 
 	if (range.n == 0 || t->rq.method != METHOD_GET || length == UINT64_MAX ||
 	    !if_range_holds(&t->rq, &v, now))
 		return;
-	switch (range_parse(range, length, t->slices, &t->slice_count)) {
+	switch (range_parse(range, length, t->body.ranges, &t->body.range_count)) {
 	case RANGE_PART:
 		t->status = 206;
 		return;
@@ -138,8 +124,7 @@ select_part(struct txn *t, struct str head, const struct terms *terms, uint64_t 
 		t->status = 416;
 		return;
 	case RANGE_WHOLE:
-		t->slices[0] = (struct slice){0, length};
-		t->slice_count = 1;
+		body_is_whole(&t->body, length);
 		return;
 	}
 }
@@ -149,27 +134,24 @@ static void
 select_whole(struct txn *t, uint64_t length)
 {
 	t->status = 200;
-	t->slice_count = 1;
-	t->slices[0] = (struct slice){0, length};
+	body_is_whole(&t->body, length);
 }
 
 static void
 select_multipart(struct txn *t, struct maker *m, const struct field_block *b, uint64_t length)
 {
 	char drawn[REQUEST_ID_BYTES];
-	t->parts = PARTS_HEAD;
 	/* Neither the key nor a clock may show in it: with bits of the hash of a key a client would know which
 	 * URLs meet in the filter and the index. */
 	request_id_make(&t->serve->ids, drawn);
-	snprintf(t->boundary, sizeof t->boundary, "%.16s", drawn);
-	t->part_type = field_block_get(b, FIELD_CONTENT_TYPE);
 	keep_lines(t, m, b, goes_with_multipart);
-	m->head.bytes = multipart_bytes(t, length);
+	m->head.bytes = body_begin_parts(&t->body, (struct str){drawn, 16},
+					 field_block_get(b, FIELD_CONTENT_TYPE), length);
 	buf_printf(send_line(t, m, STR("Content-Type")), "multipart/byteranges; boundary=%s",
-		   t->boundary);
+		   t->body.parts.boundary);
 }
 
-/* The head for what select_part chose. Sets at, until. */
+/* The head for what select_part chose; the body is at its beginning. */
 static void
 begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t length)
 {
@@ -178,7 +160,7 @@ begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t le
 	field_block_open(head, b); /* in place; else nothing: no lines */
 	switch (t->status) {
 	case 206:
-		if (t->slice_count > 1) {
+		if (t->body.range_count > 1) {
 			select_multipart(t, m, b, length);
 			b->count = 0; /* what goes of it is in kept */
 			break;
@@ -187,8 +169,9 @@ begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t le
 			keep_lines(t, m, b, goes_with_part);
 			b->count = 0;
 		}
-		m->head.bytes = t->slices[0].n;
-		content_range_format(t->slices[0], length, send_line(t, m, STR("Content-Range")));
+		m->head.bytes = t->body.ranges[0].n;
+		content_range_format(t->body.ranges[0], length,
+				     send_line(t, m, STR("Content-Range")));
 		break;
 	case 304:
 		m->head.bytes = LENGTH_UNKNOWN;
@@ -210,13 +193,9 @@ begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t le
 			m->head.bytes = LENGTH_UNKNOWN;
 		break;
 	}
-	assert(t->slice_count <= RANGES_MAX && (t->slice_count || t->status == 416));
-	assert(t->slice_count <= 1 || t->status == 206);
-	t->slice_i = 0;
-	t->at = t->slices[0].at;
-	t->until = t->slices[0].at + t->slices[0].n;
-	if (length == UINT64_MAX)
-		t->until = UINT64_MAX;
+	assert(t->body.range_count <= RANGES_MAX && (t->body.range_count || t->status == 416));
+	assert(t->body.range_count <= 1 || t->status == 206);
+	body_begin(&t->body, length);
 }
 
 static bool
@@ -238,17 +217,22 @@ sends_body(const struct txn *t)
 	return !send_is_head(t) && (t->status == 200 || t->status == 206);
 }
 
+/* The body's source is known; or it has none. */
 static void
-answer_selected(struct txn *t, enum txn_source source, stream_pull_fn *pull)
+answer_selected(struct txn *t)
 {
 	struct object *o = t->object;
 	struct maker m;
-	assert(!t->reader && (source == SOURCE_WALK) == (t->walk != NULL));
+	assert(!t->reader);
 	begin_selected_head(&m, t, o->head, slices_length(o));
 	send_age(t, &m, &o->terms);
-	t->source = source;
-	t->read.home = t->serve->mailbox;
-	send_end(t, &m, pull);
+	send_end(t, &m);
+}
+
+static void
+send_object(struct txn *t)
+{
+	body_of_object(&t->body, t->serve->shelves->cache, t->serve->mailbox, t->object);
 }
 
 void
@@ -257,24 +241,25 @@ answer_object(struct txn *t)
 	struct object *o = t->object;
 	select_part(t, o->head, &o->terms, slices_length(o));
 	if (o->kind != OBJECT_SLICED) {
-		answer_selected(t, SOURCE_OBJECT, send_pull_object);
+		send_object(t);
+		answer_selected(t);
 		return;
 	}
 	if (!sends_body(t)) {
-		answer_selected(t, SOURCE_NONE, NULL);
+		answer_selected(t);
 		return;
 	}
-	if (t->slice_count > PARTS_OF_SLICES)
+	if (t->body.range_count > PARTS_OF_SLICES)
 		select_whole(t, slices_length(o));
 	walk_begin(t);
 	txn_move(t, TXN_WALK);
 }
 
-/* What the answer is, now that it is known who has its first byte. */
+/* It is known now from where its first byte comes: that decides how the answer is called. */
 static void
 say_walk(struct txn *t)
 {
-	enum walk_help help = walk_help(t->walk);
+	enum walk_help help = walk_help(t->body.walk);
 	if (!t->cs.hit || help == WALK_ALL_KEPT)
 		return;
 	t->cs.hit = false;
@@ -290,7 +275,8 @@ void
 answer_walk(struct txn *t)
 {
 	say_walk(t);
-	answer_selected(t, SOURCE_WALK, send_pull_walk);
+	body_of_slices(&t->body);
+	answer_selected(t);
 }
 
 void
@@ -309,13 +295,11 @@ answer_part(struct txn *t, struct slice want, uint64_t total)
 	keep_lines(t, &m, &b, goes_with_part);
 	content_range_format(want, total, send_line(t, &m, STR("Content-Range")));
 	send_age(t, &m, &o->terms);
-	t->source = SOURCE_OBJECT;
-	t->read.home = t->serve->mailbox;
-	t->slices[0] = (struct slice){want.at - held.at, want.n};
-	t->slice_count = 1;
-	t->at = t->slices[0].at;
-	t->until = t->at + want.n;
-	send_end(t, &m, send_pull_object);
+	send_object(t);
+	t->body.ranges[0] = (struct slice){want.at - held.at, want.n};
+	t->body.range_count = 1;
+	body_begin(&t->body, o->body_bytes);
+	send_end(t, &m);
 }
 
 /* ---- from a flight ------------------------------------------------------------------------- */
@@ -330,19 +314,21 @@ answer_validated(struct txn *t, const struct flight_head *h)
 	t->cs.stored = h->stored;
 	t->cs.collapsed = !t->leader;
 	t->answer = t->leader ? ANSWER_REVALIDATED : ANSWER_COALESCED;
-	sight_stored(t);
+	sight_stored(t, true);
+	keep_admit(t);
 	t->detail = t->object->place == OBJECT_IN_RAM ? "ram" : "disk";
 	flight_leave(&t->reader);
 	t->leader = false; /* of what is asked for from here on */
 	answer_object(t);
 }
 
-/* Who joined a flight counts for itself, under the key of what came. */
+/* A request that joined a flight counts for itself, under the key of what came. */
 static void
 judge_follower(struct txn *t, const struct flight_head *h)
 {
 	const struct shelves *sh = t->serve->shelves;
-	struct sighting_facts f = sight_of_txn(t, h->status);
+	struct sighting_facts f;
+	sight_of_txn(t, h->status, &f);
 	if (f.kind == SIGHTING_PLAIN)
 		f.kind = SIGHTING_FOLLOWER;
 	f.storable = h->storable;
@@ -362,9 +348,9 @@ begin_passed_head(struct txn *t, const struct flight_head *h)
 	m.stored = block_of(head);
 	m.head.reason = field_block_reason(&m.stored);
 	if (h->status == 101)
-		m.head.upgrade = t->upgrade;
-	t->at = 0;
-	t->until = h->body_bytes;
+		m.head.upgrade = t->tunnel.protocol;
+	body_is_whole(&t->body, h->body_bytes);
+	body_begin(&t->body, h->body_bytes);
 	return m;
 }
 
@@ -375,13 +361,23 @@ begin_shared_head(struct txn *t, const struct flight_head *h)
 	struct str head = buf_str(&h->head);
 	bool whole = t->leader && h->asker.n;
 	select_part(t, head, &h->terms, h->body_bytes);
-	if (t->slice_count > 1) /* of what is still arriving */
+	if (t->body.range_count > 1) /* of what is still arriving */
 		select_whole(t, h->body_bytes);
 	struct maker m;
 	begin_selected_head(&m, t, whole ? buf_str(&h->asker) : head, h->body_bytes);
 	if (!whole && (h->has_age || !t->leader))
 		send_age(t, &m, &h->terms);
 	return m;
+}
+
+void
+answer_interim(struct txn *t)
+{
+	struct field_block head;
+	t->text.n = 0;
+	flight_read_interim(t->reader, &t->text);
+	for (struct str rest = buf_str(&t->text); field_block_take(&rest, &head);)
+		stream_interim(t->stream, &head);
 }
 
 void
@@ -415,15 +411,17 @@ answer_flight(struct txn *t)
 		answer_object(t);
 		return;
 	}
-	t->source = SOURCE_FLIGHT;
 	struct maker m = t->way == WAY_PASSING || !h->storable ? begin_passed_head(t, h)
 							       : begin_shared_head(t, h);
-	bool none = has_no_body(t, &m) || t->at == t->until;
-	send_end(t, &m, none ? NULL : send_pull_flight);
+	bool none = has_no_body(t, &m) || t->body.at == t->body.until;
+	m.head.pauses = h->narrow && !m.head.upgrade.n ? STREAM_PAUSES_ANSWER : 0;
+	if (!none)
+		body_of_flight(&t->body, &t->reader);
+	send_end(t, &m);
 	if (m.head.upgrade.n)
 		tunnel_open(t);
 	if (none) /* nobody waits for a client that does not even take a head */
 		flight_leave(&t->reader);
 	else
-		flight_done_until(t->reader, t->at);
+		flight_done_until(t->body.reader, t->body.at);
 }

@@ -20,27 +20,24 @@ send_age(struct txn *t, struct maker *m, const struct terms *terms)
 	buf_add_u64(send_line(t, m, STR("Age")), age > 0 ? (uint64_t)age : 0);
 }
 
-/* What every answer ends its head with, and off it goes. */
+/* Every answer ends its head with these lines, and off it goes. */
 void
-send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
+send_end(struct txn *t, struct maker *m)
 {
 	const struct config *c = t->settings->config;
-	struct stream_source source = {.pull = pull, .ctx = t};
-	if (t->source == SOURCE_OBJECT) {
-		source.give_back = send_give_back;
-		source.file = send_file_object;
-	} else if (t->source == SOURCE_WALK) {
-		source.give_back = send_give_back_walk;
-		source.file = send_file_walk;
-	} else if (t->way == WAY_PASSING && trailers_are_wanted(&t->rq.fields)) {
-		source.trailers = send_trailers;
-	}
+	const struct body_source *from = t->body.source;
+	struct stream_source source = {.pull = body_pull, .ctx = &t->body};
+	if (from && from->file)
+		source.file = body_file;
+	if (from && from->go_back)
+		source.give_back = body_take_back;
+	if (from && t->way == WAY_PASSING && trailers_are_wanted(&t->rq.fields))
+		source.trailers = from->trailers;
 	if (!t->cs.hit) /* a hit concerns nobody but its log line, and stays as cheap as it was */
 		buf_add_str(send_line(t, m, STR("X-Request-ID")), txn_request_id(t));
 	struct buf *via = send_line(t, m, STR("Via"));
 	buf_add_lit(via, "1.1 ");
 	buf_add_str(via, t->settings->outgoing.via);
-	t->cs.name = "twice";
 	t->cs.detail = t->detail;
 	if (c->cache.status_key)
 		t->cs.key = key_primary(&t->key);
@@ -58,13 +55,13 @@ send_end(struct txn *t, struct maker *m, stream_pull_fn *pull)
 	const struct route *route = t->route ? t->route : route_default(t->settings->routes);
 	if (route->response)
 		m->head.add = send_ruled(t, m, route->response, lines, &m->head.add_n);
-	/* What follows a refused upgrade may be meant for the other protocol: it is no request. */
-	bool refuses = t->upgrade.n && !m->head.upgrade.n;
+	/* Bytes behind a refused upgrade may be meant for the other protocol: they are no request. */
+	bool refuses = t->tunnel.protocol.n && !m->head.upgrade.n;
 	m->head.close = m->head.close || t->fault != NULL || refuses;
-	m->head.patient = route->streams;
+	m->head.pauses |= route->streams ? STREAM_PAUSES_REQUEST : 0;
 	t->head_us = now_us();
 	txn_move(t, TXN_SEND);
-	stream_head(t->stream, &m->head, pull ? &source : NULL);
+	stream_head(t->stream, &m->head, from ? &source : NULL);
 }
 
 bool

@@ -1,6 +1,5 @@
 /* send_inside.h - what the files of send share: send.c (from a verdict to a head), send_head.c (the
- * head itself), send_local.c (answers made here), send_body.c (where the bytes lie). For nobody
- * else.
+ * head itself), send_local.c (answers made here). For nobody else.
  */
 #ifndef SERVE_SEND_INSIDE_H
 #define SERVE_SEND_INSIDE_H
@@ -26,7 +25,7 @@ struct maker {
 static inline void
 send_begin(struct maker *m, struct txn *t, int status, uint64_t bytes)
 {
-	assert((status >= 200 && status <= 999) || (status == 101 && t->upgrade.n));
+	assert((status >= 200 && status <= 999) || (status == 101 && t->tunnel.protocol.n));
 	t->status = status;
 	t->text.n = 0;
 	m->head = (struct stream_head){.status = status, .bytes = bytes};
@@ -35,7 +34,7 @@ send_begin(struct maker *m, struct txn *t, int status, uint64_t bytes)
 	m->kept_n = m->n = 0;
 }
 
-/* What is added to the returned buf until the next line is its value. */
+/* The value is added to the returned buf, until the next line begins. */
 static inline struct buf *
 send_line(struct txn *t, struct maker *m, struct str name)
 {
@@ -45,11 +44,10 @@ send_line(struct txn *t, struct maker *m, struct str name)
 	return &t->text;
 }
 
-/* send_head.c: end adds what every answer has, and off it goes, with a body that pull brings (NULL:
- * none). */
+/* send_head.c: end adds what every answer has, and off it goes, with t->body. */
 void send_date(struct txn *t, struct maker *m);
 void send_age(struct txn *t, struct maker *m, const struct terms *terms);
-void send_end(struct txn *t, struct maker *m, stream_pull_fn *pull);
+void send_end(struct txn *t, struct maker *m);
 bool send_is_head(const struct txn *t); /* HEAD was asked */
 
 /* send_rules.c: the rules' changes to the n lines that add to what is stored: other lines, *n of
@@ -57,11 +55,5 @@ bool send_is_head(const struct txn *t); /* HEAD was asked */
 const struct stream_line *
 send_ruled(struct txn *t, struct maker *m, const struct header_rules *rules,
 	   const struct stream_line *lines, unsigned *n);
-
-/* send_body.c */
-stream_pull_fn send_pull_object, send_pull_flight, send_pull_walk;
-stream_give_back_fn send_give_back, send_give_back_walk;
-stream_file_fn send_file_object, send_file_walk;
-stream_trailers_fn send_trailers;
 
 #endif

@@ -2,16 +2,6 @@
 #include "proxy/serve/error_page.h"
 #include "proxy/serve/send_inside.h"
 
-static enum stream_pull
-pull_text(void *ctx, size_t most, struct str *pieces, unsigned *n)
-{
-	struct txn *t = ctx;
-	struct str piece = {t->body.p, t->body.n < most ? t->body.n : most};
-	t->body = str_from(t->body, piece.n);
-	pieces[(*n)++] = piece;
-	return t->body.n ? STREAM_PULL_SOME : STREAM_PULL_END;
-}
-
 /* A complete answer: body lies in the arena. allow, type: empty: not said. */
 static void
 answer_text(struct txn *t, int status, struct str allow, struct str type, struct str body)
@@ -29,8 +19,8 @@ answer_text(struct txn *t, int status, struct str allow, struct str type, struct
 		buf_add_str(send_line(t, &m, STR("Content-Type")), type);
 	if (t->answer != ANSWER_LOCAL) /* it is this request's alone, and in the form it likes */
 		buf_add_lit(send_line(t, &m, STR("Cache-Control")), "no-store");
-	t->body = body;
-	send_end(t, &m, pull_text);
+	body_of_text(&t->body, body);
+	send_end(t, &m);
 }
 
 static void
@@ -69,7 +59,8 @@ answer_moved(struct txn *t, int status, struct str host, unsigned port)
 		buf_add_u64(to, port);
 	}
 	buf_add_str(to, t->rq.path_query);
-	send_end(t, &m, pull_text);
+	body_of_text(&t->body, STR(""));
+	send_end(t, &m);
 }
 
 void
@@ -103,7 +94,8 @@ answer_sent_on(struct txn *t, int status, struct str to)
 	send_begin(&m, t, status, 0);
 	send_date(t, &m);
 	buf_add_str(send_line(t, &m, STR("Location")), to);
-	send_end(t, &m, pull_text);
+	body_of_text(&t->body, STR(""));
+	send_end(t, &m);
 }
 
 void
@@ -111,6 +103,10 @@ answer_routed(struct txn *t, const struct local_rules *r)
 {
 	struct maker m;
 	struct str body = r->page ? t->settings->pages[r->page - 1] : r->body;
+	if (r->page && !body.p && r->status < 400) { /* nobody is told that this was the answer */
+		answer_error(t, 503, "answer-file");
+		return;
+	}
 	t->cs.fwd = NULL;
 	t->answer = ANSWER_ROUTED;
 	t->detail = "answer";
@@ -120,8 +116,8 @@ answer_routed(struct txn *t, const struct local_rules *r)
 		buf_add_u64(send_line(t, &m, STR("Retry-After")), r->retry_after_s);
 	if (body.n)
 		buf_add_str(send_line(t, &m, STR("Content-Type")), r->type);
-	t->body = body;
-	send_end(t, &m, pull_text);
+	body_of_text(&t->body, body);
+	send_end(t, &m);
 }
 
 void
@@ -141,7 +137,7 @@ answer_fault(struct txn *t, const struct fault *f)
 	answer_page(t, f->status, f == &fault_CONNECT ? method_allow : STR(""), f->word, f->rule);
 }
 
-/* Whatever the request was about to be answered with, this is not it. */
+/* In place of the answer that was about to be given. */
 void
 answer_error(struct txn *t, int status, const char *word)
 {

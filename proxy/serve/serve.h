@@ -26,7 +26,7 @@ struct fill;
 struct lately;
 struct txn;
 
-/* Where this worker's lines of the access log go. */
+/* This worker's lines of the access log go here. */
 struct log_lines {
 	struct logfile *file; /* NULL: there is no log */
 	unsigned lane;

@@ -11,8 +11,8 @@
 #define SERVE_SETTINGS_H
 
 #include "proxy/base/network.h"
-#include "proxy/serve/outgoing.h"
-#include "proxy/serve/route.h"
+#include "proxy/serve/outgoing/outgoing.h"
+#include "proxy/serve/routes/route.h"
 #include "proxy/serve/tags.h"
 
 struct config;
@@ -23,6 +23,7 @@ struct settings {
 	struct routes *routes;
 	struct outgoing_settings outgoing;
 	struct tag_settings tags;
+	const char *name;	 /* of this cache, for Cache-Status (RFC 9211 2); static */
 	struct buf via;		 /* forwarded.via and the node */
 	struct network *trusted; /* forwarders that are believed: forwarded.trust */
 	unsigned trusted_count;
@@ -30,7 +31,8 @@ struct settings {
 	unsigned purge_from_count;
 	struct upstream *const *groups; /* of origins, by route */
 	const unsigned char *counted;	/* under which number, by route with a name; borrowed */
-	const struct str *pages;	/* files that routes answer with, by route; borrowed */
+	const struct str
+		*pages; /* files that routes answer with, by route; p NULL: unread; borrowed */
 	unsigned users;
 	void (*gone)(void *lender); /* NULL: nobody wants to know */
 	void *lender;

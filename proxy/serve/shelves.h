@@ -12,31 +12,35 @@
 
 struct baseline;
 struct cache;
+struct challenge_reader;
 struct flights;
 struct passes;
 struct rates;
+struct rests;
 struct seen;
 struct twice_seed;
 
-enum { WRITING_SLOTS = 1024, LANDED_SLOTS = 4096 };
+enum { WRITING_SLOTS = 1024, LANDED_SLOTS = 4096, TUNNEL_SLOTS = 4096 };
 
 struct shelves {
 	struct cache *cache;
 	struct seen *seen;
 	struct baseline *baseline;
 	struct flights *flights;
-	struct passes *passes;
-	struct passes *reloads; /* keys validated by a client's wish, or doubted, lately */
-	/* Primary keys whose origin ignores Range: stored whole; and what turned out too large. */
-	struct passes *unsliced;
-	struct rates *rates; /* how often each client has asked, where a rule limits it */
+	struct passes *passes; /* what was found of keys lately */
+	struct rests *rests;   /* keys whose refresh has failed lately */
+	struct rates *rates;   /* how often each client has asked, where a rule limits it */
+	struct challenge_reader *challenges; /* of tls.acme_challenges */
 	const struct twice_seed *seed;
-	_Atomic unsigned tunnels; /* connections that switched protocols, or asked for it */
-	_Atomic bool has_parts;	  /* a 206 was kept once: misses look for parts from then on */
+	/* Connections that switched protocols, or asked for it; the same of each client, by the hash of its
+	 * address. */
+	_Atomic unsigned tunnels, tunnels_of[TUNNEL_SLOTS];
+	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
 	/* Counts, by the primary key's hash, how often a flight has put something there: who looked
 	 * before that, and begins a flight after it, looks again instead of asking twice. */
 	_Atomic uint32_t landed[LANDED_SLOTS];
-	/* By the key's hash: since when one fill writes a body too large for followers; 0: none. */
+	/* By the key's hash: which of its keys one fill writes a body too large for followers of, and
+	 * since when; 0: none. */
 	_Atomic uint64_t writing[WRITING_SLOTS];
 };
 

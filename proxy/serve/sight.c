@@ -2,8 +2,9 @@
 #include "proxy/serve/sight.h"
 
 #include "proxy/base/clock.h"
+#include "proxy/base/network.h"
 #include "proxy/cache/object_facts.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/range.h"
 #include "proxy/serve/txn.h"
@@ -22,26 +23,32 @@ asks_for_first_byte(const struct slice *slices, unsigned n)
 	return false;
 }
 
-static enum sighting_kind
-kind_of(const struct request *rq)
+/* Apart from what all requests go through, for its slices want a large frame. */
+__attribute__((noinline)) static enum sighting_kind
+kind_of_range(const struct request *rq)
 {
 	struct slice slices[RANGES_MAX];
 	unsigned n = 0;
-	if (rq->method == METHOD_HEAD)
-		return SIGHTING_HEAD;
-	if (rq->method != METHOD_GET)
-		return SIGHTING_OTHER;
 	struct str range = fields_get(&rq->fields, FIELD_RANGE);
 	if (!range.n || range_parse(range, ENDLESS, slices, &n) == RANGE_WHOLE)
 		return SIGHTING_PLAIN;
 	return asks_for_first_byte(slices, n) ? SIGHTING_RANGE_FIRST : SIGHTING_RANGE_ELSEWHERE;
 }
 
-struct sighting_facts
-sight_of(const struct request *rq, const struct route *route, int status, struct str client,
-	 const struct twice_seed *seed)
+static enum sighting_kind
+kind_of(const struct request *rq)
 {
-	struct sighting_facts f = {
+	if (rq->method == METHOD_HEAD)
+		return SIGHTING_HEAD;
+	if (rq->method != METHOD_GET)
+		return SIGHTING_OTHER;
+	return fields_has(&rq->fields, FIELD_RANGE) ? kind_of_range(rq) : SIGHTING_PLAIN;
+}
+
+void
+sight_of(const struct request *rq, const struct route *route, int status, struct sighting_facts *f)
+{
+	*f = (struct sighting_facts){
 		.kind = kind_of(rq),
 		.route = route->admit,
 		.sightings = route->sightings,
@@ -50,42 +57,77 @@ sight_of(const struct request *rq, const struct route *route, int status, struct
 		.status = status,
 		.body_bytes = UINT64_MAX,
 	};
-	if (f.kind == SIGHTING_RANGE_FIRST) {
-		f.client = twice_key_hash_of(seed, client.p, client.n).lo;
-		f.now_s = now_s();
-	}
-	return f;
+	if (f->kind == SIGHTING_RANGE_FIRST)
+		f->now_s = now_s();
 }
 
-struct sighting_facts
-sight_of_txn(const struct txn *t, int status)
+/* A stale copy that may answer while a new one is fetched is of use as long. */
+int64_t
+sight_life_s(const struct terms *terms)
 {
-	char peer[STREAM_PEER_BYTES] = "";
-	struct str client = {NULL, 0};
-	if (fields_has(&t->rq.fields, FIELD_RANGE)) {
-		stream_peer(t->stream, peer);
-		client = forwarded_client(&t->rq.fields, t->settings->trusted,
-					  t->settings->trusted_count, str_of(peer));
-	}
-	return sight_of(&t->rq, t->route, status, client, t->serve->shelves->seed);
-}
-
-struct sighting_facts
-sight_of_object(const struct txn *t)
-{
-	const struct object *o = t->object;
-	bool in_slices = o->kind == OBJECT_SLICED;
-	struct sighting_facts f = sight_of_txn(t, o->terms.status);
-	f.on_disk = o->on_disk && !in_slices; /* its slices may not be */
-	f.admitted = o->on_disk && in_slices;
-	return f;
+	bool fresh = !(terms->flags & TERMS_NO_CACHE) && terms->lifetime > 0;
+	return fresh ? terms->lifetime + terms->stale_while_revalidate - terms->initial_age : 0;
 }
 
 void
-sight_stored(struct txn *t)
+sight_life(struct sighting_facts *f, const struct terms *terms, int64_t now)
 {
-	struct sighting_facts f = sight_of_object(t);
-	if (!f.admitted && f.kind != SIGHTING_HEAD) /* else it may bring slices */
+	int64_t passed = now > terms->response_time ? now - terms->response_time : 0;
+	f->has_life = true;
+	f->confirmed = terms->flags & TERMS_CONFIRMED;
+	f->fresh_s = sight_life_s(terms) - passed;
+}
+
+struct asker
+sight_asker(const struct txn *t)
+{
+	const struct settings *s = t->settings;
+	struct asker a = {.address = {0}};
+	if (s->trusted_count) {
+		char peer[STREAM_PEER_BYTES] = "";
+		stream_peer(t->stream, peer);
+		network_client(
+			forwarded_client(&t->rq.fields, s->trusted, s->trusted_count, str_of(peer)),
+			a.address);
+	} else {
+		stream_address(t->stream, a.address);
+		network_cut_to_client(a.address);
+	}
+	askers_hash(&a, t->serve->shelves->seed);
+	return a;
+}
+
+void
+sight_of_txn(const struct txn *t, int status, struct sighting_facts *f)
+{
+	sight_of(&t->rq, t->route, status, f);
+	f->from = sight_asker(t);
+}
+
+void
+sight_of_object(const struct txn *t, struct sighting_facts *f)
+{
+	const struct object *o = t->object;
+	bool in_slices = o->kind == OBJECT_SLICED;
+	sight_of(&t->rq, t->route, o->terms.status, f);
+	f->on_disk = o->on_disk && !in_slices; /* of a body in slices these may not be */
+	f->admitted = o->on_disk && in_slices;
+	/* Of what is on disk nobody has to know who asks for it, but for ranges. */
+	if (fields_has(&t->rq.fields, FIELD_RANGE) ||
+	    (!f->on_disk && seen_asks_who(t->serve->shelves->seen)))
+		f->from = sight_asker(t);
+	if (!o->on_disk)
+		sight_life(f, &o->terms, now_s());
+}
+
+void
+sight_stored(struct txn *t, bool confirmed)
+{
+	struct sighting_facts f;
+	sight_of_object(t, &f);
+	if (confirmed && !t->object->on_disk && f.kind == SIGHTING_PLAIN)
+		f.kind = SIGHTING_CONFIRMED;
+	else if (!f.admitted && f.kind != SIGHTING_HEAD) /* else it may bring slices */
 		f.kind = SIGHTING_VALIDATION;
 	t->sighting = seen_look(t->serve->shelves->seen, t->key.sighting, &f);
 }

@@ -48,6 +48,14 @@ slices_validator(struct str head)
 	return validator_strong(&r.fields, date);
 }
 
+struct str
+slices_date(struct str head)
+{
+	struct field fields[FIELDS_MAX];
+	struct response r = open_head(head, fields);
+	return fields_get(&r.fields, FIELD_LAST_MODIFIED);
+}
+
 void
 slices_version(struct str head, struct buf *out)
 {
@@ -69,21 +77,38 @@ is_coded_alike(struct str head, const struct response *rs)
 		       fields_get(&rs->fields, FIELD_CONTENT_ENCODING));
 }
 
-enum slices_answer
-slices_answer(struct str head, uint64_t total, struct slice want, const struct response *rs,
-	      uint64_t body_bytes)
+/* Two servers have two tags for one file. */
+static bool
+is_renamed(const struct slices_question *q, const struct response *rs)
+{
+	struct field fields[FIELDS_MAX];
+	struct response r = open_head(q->head, fields);
+	return q->elsewhere && slices_validator(q->head).n && fields_has(&rs->fields, FIELD_ETAG) &&
+	       fields_has(&r.fields, FIELD_ETAG) && validator_is_of_time(&r.fields, &rs->fields, 0);
+}
+
+/* A 206 with the bytes that were asked for, and no others. */
+static bool
+is_wanted_range(const struct slices_question *q, const struct response *rs, uint64_t body_bytes)
 {
 	struct slice got;
 	uint64_t of;
-	bool same = validator_is_of(slices_validator(head), &rs->fields);
-	if (rs->status == 200 && same && body_bytes == total && is_coded_alike(head, rs))
-		return SLICES_IGNORED;
+	return rs->status == 206 && fields_count(&rs->fields, FIELD_CONTENT_RANGE) == 1 &&
+	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got, &of) &&
+	       of == q->total && got.at == q->want.at && got.n == q->want.n &&
+	       (body_bytes == got.n || body_bytes == UINT64_MAX);
+}
+
+enum slices_answer
+slices_answer(const struct slices_question *q, const struct response *rs, uint64_t body_bytes)
+{
+	bool same = validator_is_of(slices_validator(q->head), &rs->fields);
+	bool version = (same || is_renamed(q, rs)) && is_coded_alike(q->head, rs);
+	if (rs->status == 200 && version && body_bytes == q->total)
+		return same ? SLICES_IGNORED : SLICES_RENAMED;
 	if (rs->status == 429 || rs->status >= 500)
 		return SLICES_FAILED;
-	bool it = rs->status == 206 && same && is_coded_alike(head, rs) &&
-		  fields_count(&rs->fields, FIELD_CONTENT_RANGE) == 1 &&
-		  content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got, &of) &&
-		  of == total && got.at == want.at && got.n == want.n &&
-		  (body_bytes == got.n || body_bytes == UINT64_MAX);
-	return it ? SLICES_IT : same ? SLICES_ODD : SLICES_CHANGED;
+	if (version && is_wanted_range(q, rs, body_bytes))
+		return SLICES_IT;
+	return same ? SLICES_ODD : SLICES_CHANGED;
 }

@@ -37,20 +37,29 @@ slices_length(const struct object *o)
 	return o->kind == OBJECT_SLICED ? o->whole_bytes : o->body_bytes;
 }
 
-/* The origin was asked for the bytes want of the version with this stored head and length. */
+/* The origin was asked for some bytes of a version. */
+struct slices_question {
+	struct str head; /* stored */
+	uint64_t total;
+	struct slice want;
+	bool elsewhere; /* of another server than the one that sent the head */
+};
 enum slices_answer {
 	SLICES_IT,
 	SLICES_CHANGED, /* another version */
+	SLICES_RENAMED, /* the whole, which that server calls otherwise: it can be asked by date */
 	SLICES_ODD,	/* the same version by its tag, but not those bytes: the origin errs */
 	SLICES_IGNORED, /* the whole of the same version: this origin has no ranges for it */
 	SLICES_FAILED	/* an error that says nothing of the version */
 };
-enum slices_answer slices_answer(struct str head, uint64_t total, struct slice want,
-				 const struct response *rs, uint64_t body_bytes);
+enum slices_answer
+slices_answer(const struct slices_question *q, const struct response *rs, uint64_t body_bytes);
 
-/* What tells the version apart, in a stored head; n 0: nothing does. A view into it. */
+/* Tells the version apart, in a stored head; n 0: nothing does. A view into it. */
 struct str slices_validator(struct str head);
-/* The same for the key of a slice, with the coding: one tag may stand for two (appended to out). */
+/* Its Last-Modified: what another server may know it by. */
+struct str slices_date(struct str head);
+/* The same as the validator for the key of a slice, with the coding: one tag may stand for two (appended to out). */
 void slices_version(struct str head, struct buf *out);
 
 #endif

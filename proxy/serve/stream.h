@@ -25,7 +25,8 @@
  *           down are copied before the call returns. Pieces hold until the next pull or on_done.
  * Time      wire owns what the client owes: head, idle, least rates up and down. None of wire's
  *           limits runs while serve owes the next step (no head yet, or a source's LATER), but for
- *           one: a client that has stopped sending is waited for a few seconds only.
+ *           two: a client that has stopped sending is waited for a few seconds only, and where pauses
+ *           are said to be long (stream_head.pauses) they end after a while.
  *
  * Tunnel    a head with upgrade (HTTP/1.1 alone, to a request that asked for it) switches protocols:
  *           from then on stream_body brings what the client sends, of any length, its end being the
@@ -46,7 +47,7 @@
 
 struct stream_calls;
 
-/* What a front has for a request begins with this: serve calls its front through it. */
+/* A front's struct for a request begins with this: serve calls its front through it. */
 struct stream {
 	const struct stream_calls *calls;
 };
@@ -75,13 +76,17 @@ struct stream_up { /* constant; one per worker */
 	void *(*on_request)(void *node, struct stream *s, const struct stream_request *r); /* ctx */
 	void (*on_body)(void *ctx); /* after stream_body said WAIT: ask it again */
 	void (*on_done)(void *ctx, enum stream_end how, uint64_t body_bytes); /* bytes sent */
+	/* May be NULL. The client has stopped sending before there is a head of an answer: it may still
+	 * read, or be gone. Perhaps more than once. */
+	void (*on_doubt)(void *ctx);
 };
 
 /* ---- the request's body: serve pulls --------------------------------------------------------- */
 
 enum stream_body {
 	STREAM_BODY_SOME,
-	STREAM_BODY_WAIT, /* on_body will come */
+	STREAM_BODY_WAIT,   /* on_body will come */
+	STREAM_BODY_ENOUGH, /* no more comes before what was kept (stream_keep) goes its way */
 	STREAM_BODY_END,
 	STREAM_BODY_FAULT /* *why to answer; or NULL: the client stopped in the middle */
 };
@@ -125,6 +130,7 @@ struct stream_source {
 struct stream_line {
 	struct str name, value;
 };
+enum { STREAM_PAUSES_REQUEST = 1, STREAM_PAUSES_ANSWER = 2 };
 struct stream_head {
 	int status;	    /* 200 to 599, or 101 with upgrade; else 1xx by stream_interim */
 	struct str upgrade; /* the protocol that is spoken behind this head; empty: HTTP */
@@ -135,7 +141,9 @@ struct stream_head {
 	uint64_t bytes; /* of the body, also for HEAD when known; with 204, and where no length is
 			 * to be said, LENGTH_UNKNOWN */
 	bool close;	/* no more requests on this connection */
-	bool patient;	/* from here on the client may pause within its request's body */
+	/* STREAM_PAUSES_*. What may be silent for long from here on, and wire limits that as of a tunnel:
+	 * the client within its request's body, the answer. */
+	uint8_t pauses;
 };
 
 /* ---- down: serve calls wire ------------------------------------------------------------------ */
@@ -154,16 +162,19 @@ struct stream_link {
 struct stream_calls { /* constant; one for each front */
 	enum stream_body (*body)(struct stream *s, struct str *bytes, const struct fault **why);
 	void (*took)(struct stream *s, size_t n);
+	void (*keep)(struct stream *s, size_t n);
+	void (*let_go)(struct stream *s, size_t n);
 	void (*head)(struct stream *s, const struct stream_head *h,
 		     const struct stream_source *src);
-	void (*interim)(struct stream *s, int status, struct str lines);
+	void (*interim)(struct stream *s, const struct field_block *head);
 	void (*ready)(struct stream *s);
 	void (*reset)(struct stream *s);
 	void (*peer)(const struct stream *s, char out[STREAM_PEER_BYTES]);
+	void (*address)(const struct stream *s, unsigned char out[16]);
 	void (*link)(const struct stream *s, struct stream_link *out);
 };
 
-/* What is here, not consumed; the view holds until the next stream_body or stream_took, of any
+/* Gives what is here, not consumed; the view holds until the next stream_body or stream_took, of any
  * stream. The first WAIT sends an expected 100, if no head was given yet. */
 static inline enum stream_body
 stream_body(struct stream *s, struct str *bytes, const struct fault **why)
@@ -177,6 +188,20 @@ stream_took(struct stream *s, size_t n)
 	s->calls->took(s, n);
 }
 
+/* As stream_took, but serve keeps these bytes in memory until it says stream_let_go of so many, or
+ * to the end of the stream. They count for the client: it may not send more than there is room for. */
+static inline void
+stream_keep(struct stream *s, size_t n)
+{
+	s->calls->keep(s, n);
+}
+
+static inline void
+stream_let_go(struct stream *s, size_t n)
+{
+	s->calls->let_go(s, n);
+}
+
 /* Once. HEAD, 204 and 304 have no body whatever src says: pull is not called. src NULL: none. */
 static inline void
 stream_head(struct stream *s, const struct stream_head *h, const struct stream_source *src)
@@ -186,9 +211,9 @@ stream_head(struct stream *s, const struct stream_head *h, const struct stream_s
 
 /* Before stream_head. Dropped for HTTP/1.0 and when the client takes nothing: it is advice. */
 static inline void
-stream_interim(struct stream *s, int status, struct str lines)
+stream_interim(struct stream *s, const struct field_block *head)
 {
-	s->calls->interim(s, status, lines);
+	s->calls->interim(s, head);
 }
 
 /* A source that said LATER has news; harmless otherwise. */
@@ -210,6 +235,13 @@ static inline void
 stream_peer(const struct stream *s, char out[STREAM_PEER_BYTES])
 {
 	s->calls->peer(s, out);
+}
+
+/* The same as network.h has it: what network_address makes of the text. */
+static inline void
+stream_address(const struct stream *s, unsigned char out[16])
+{
+	s->calls->address(s, out);
 }
 
 /* Also during on_done. */

@@ -38,8 +38,8 @@ separates(char c)
 	return c == ' ' || c == '\t' || c == ',';
 }
 
-static bool
-next_word(struct str *rest, struct str *word)
+bool
+tags_next(struct str *rest, struct str *word)
 {
 	size_t from = 0, to;
 	while (from < rest->n && separates(rest->p[from]))
@@ -55,7 +55,7 @@ bool
 tags_is_one(struct str tag)
 {
 	struct str rest = tag, word;
-	return tag.n && next_word(&rest, &word) && word.n == tag.n;
+	return tag.n && tags_next(&rest, &word) && word.n == tag.n;
 }
 
 bool
@@ -69,7 +69,7 @@ tags_read(const struct tag_settings *s, const struct cache *c, const struct fiel
 		if (!tags_is_field(s, f))
 			continue;
 		any = true;
-		while (next_word(&rest, &word)) {
+		while (tags_next(&rest, &word)) {
 			le_put32(buf_room(out, 4), cache_tag(c, word));
 			buf_added(out, 4);
 		}

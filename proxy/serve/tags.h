@@ -31,6 +31,8 @@ bool tags_read(const struct tag_settings *s, const struct cache *c, const struct
 bool tags_is_field(const struct tag_settings *s, const struct field *f);
 /* The fields without those; to->v and cap are the caller's, the same cap at least. */
 void tags_strip(const struct tag_settings *s, const struct fields *fields, struct fields *to);
+/* Takes the next word off a list. False: there is none. */
+bool tags_next(struct str *list, struct str *word);
 /* Is it one word? */
 bool tags_is_one(struct str tag);
 

@@ -23,13 +23,13 @@ metric_of_verdict(enum admission a)
 {
 	static const enum metric rows[ADMISSION_COUNT] = {
 #define ADMISSION(id, written, word, why) [ADMISSION_##id] = METRIC_##id,
-#include "proxy/cache/admissions.h"
+#include "proxy/cache/admission/admissions.h"
 #undef ADMISSION
 	};
 	return rows[a];
 }
 
-/* What is asked for stays on disk: an answer from a stored object pays for it. */
+/* An object that is asked for stays on disk: an answer from it pays for it. */
 static void
 pay(const struct txn *t)
 {
@@ -41,16 +41,9 @@ pay(const struct txn *t)
 	cache_pay(t->serve->shelves->cache, t->object, bytes);
 }
 
-/* Who was left behind by a flight goes on from the cache. */
-static uint64_t
-sent_from_cache(const struct txn *t)
-{
-	return t->body_sent > t->flight_bytes ? t->body_sent - t->flight_bytes : 0;
-}
-
 _Static_assert(METRIC_STATUS_5XX - METRIC_STATUS_NONE == 5, "the classes are rows in order");
 
-/* Who left before there was an answer waited for none. */
+/* A client that left before there was an answer waited for none. */
 static void
 measure(const struct txn *t)
 {
@@ -136,6 +129,5 @@ tally_answer(const struct txn *t)
 	metrics_add(m, metric_of_verdict(t->sighting.verdict), 1);
 	if (t->cs.hit)
 		metrics_add(m, METRIC_HITS, 1);
-	if (t->source == SOURCE_OBJECT || (t->source == SOURCE_WALK && t->cs.hit))
-		metrics_add(m, METRIC_BYTES_FROM_CACHE, sent_from_cache(t));
+	metrics_add(m, METRIC_BYTES_FROM_CACHE, body_from_cache(&t->body, t->cs.hit, t->body_sent));
 }

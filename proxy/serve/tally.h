@@ -1,4 +1,4 @@
-/* tally.h - what each answer counts as: one outcome (answers.h), one verdict (cache/admissions.h),
+/* tally.h - what each answer counts as: one outcome (answers.h), one verdict (cache/admission/admissions.h),
  * and its bytes.
  *
  * Threads   the worker's own.

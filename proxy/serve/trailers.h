@@ -11,7 +11,7 @@
 #define SERVE_TRAILERS_H
 
 #include "proxy/base/buf.h"
-#include "proxy/serve/header_rules.h"
+#include "proxy/serve/outgoing/header_rules.h"
 #include "proxy/serve/tags.h"
 
 /* Whether the client takes them: TE of its request says so (10.1.4). */

@@ -16,8 +16,8 @@
 
 struct txn;
 
-/* Whether t asks for a protocol that its route allows: t->upgrade. False: it may not, for there are
- * limits.tunnels of them; it is answered. */
+/* Whether t asks for a protocol that its route allows: t->tunnel.protocol. False: it may not, for there are
+ * limits.tunnels of them, or its client has three times as many as are left; it is answered. */
 bool tunnel_begin(struct txn *t);
 /* The origin agreed, and the client has been told: what the client sends goes there from now on. */
 void tunnel_open(struct txn *t);

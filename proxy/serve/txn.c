@@ -7,6 +7,8 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/cache/object_facts.h"
+#include "proxy/serve/challenging.h"
+#include "proxy/serve/errand.h"
 #include "proxy/serve/follow.h"
 #include "proxy/serve/gate.h"
 #include "proxy/serve/lookup.h"
@@ -30,7 +32,7 @@ clear(struct txn *t)
 	struct variants variants = t->variants;
 	key.text.n = text.n = 0;
 	variants_clear(&variants);
-	memset(t, 0, offsetof(struct txn, slices) + sizeof t->slices[0]);
+	memset(t, 0, offsetof(struct txn, body.ranges) + sizeof t->body.ranges[0]);
 	t->key = key;
 	t->variants = variants;
 	t->text = text;
@@ -62,9 +64,10 @@ take_txn(struct serve *w)
 	}
 	t->serve = w;
 	t->settings = settings_ref(w->settings);
-	t->lookup.done = on_lookup;
+	t->cs.name = t->settings->name;
+	t->look.lookup.done = on_lookup;
 	t->wake = on_wake;
-	t->read.done = on_read;
+	t->body.read.done = on_read;
 	t->begun_us = now_us();
 	return t;
 }
@@ -73,7 +76,7 @@ static void
 give_back(struct txn *t)
 {
 	struct serve *w = t->serve;
-	assert(!t->stream && !t->walk && !t->reader && !t->fill && !t->settings);
+	assert(!t->stream && !t->body.walk && !t->reader && !t->upload.fill && !t->settings);
 	if (w->spare_count >= SPARES_MAX || t->text.cap > 64 << 10) {
 		free_txn(t);
 		return;
@@ -99,30 +102,26 @@ static void
 let_go(struct txn *t)
 {
 	tunnel_end(t);
-	if (t->fill)
-		fill_body_gone(t->fill); /* clears t->fill */
+	if (t->upload.fill)
+		fill_body_gone(t->upload.fill); /* clears t->upload.fill */
 	alarm_cancel(&t->serve->alarms, &t->alarm);
-	answer_release(t); /* before the flight, which uses again what nobody else holds */
-	flight_leave(&t->reader);
-	flight_leave(&t->second);
-	walk_end(&t->walk);
-	purging_end(t);
-	object_unref(&t->found);
+	body_end(&t->body);
+	if (t->reader)
+		flight_leave(&t->reader);
+	errand_end(t);
+	object_unref(&t->look.found);
 	object_unref(&t->object);
 	object_unref(&t->part);
 	settings_unref(&t->settings);
-	buf_fini(&t->gathered);
-	buf_fini(&t->part_text);
+	buf_fini(&t->upload.gathered);
 	arena_unref(&t->arena);
-	if (!t->read_out)
-		body_done(&t->read);
 }
 
 /* The last outstanding answer from the disk is here, after the client left. */
 static void
 came_home(struct txn *t)
 {
-	if (t->looking != LOOKING_OUT && !t->read_out)
+	if (t->look.state != LOOKING_OUT && !t->body.read_out)
 		give_back(t);
 }
 
@@ -140,14 +139,14 @@ run_gather(struct txn *t)
 	return true;
 }
 
-/* What the origin has is not what the head says; nothing was sent yet. The head is to be validated
+/* The origin has another version than the head says; nothing was sent yet. The head is to be validated
  * now; if that does not help, the client's own question goes to the origin. */
 static void
 start_anew(struct txn *t)
 {
-	walk_end(&t->walk);
-	t->parts = PARTS_NOT;
-	if (t->walks++ == 0) {
+	walk_end(&t->body.walk);
+	t->body.parts.next = BODY_PART_NONE;
+	if (t->wait.walks++ == 0) {
 		follow_again(t);
 		return;
 	}
@@ -163,14 +162,16 @@ run_walk(struct txn *t)
 {
 	int status;
 	const char *word;
-	if (t->cc.only_if_cached && !walk_has(t->walk, t->slices, t->slice_count)) {
+	if (t->cc.only_if_cached && !walk_has(t->body.walk, t->body.ranges, t->body.range_count)) {
 		answer_error(t, 504, "only-if-cached");
 		t->answer = ANSWER_ONLY_IF_CACHED;
 		return true;
 	}
-	if (t->rate_due && !walk_has(t->walk, t->slices, t->slice_count) && !gate_admits(t))
+	if (t->rate_due && !walk_has(t->body.walk, t->body.ranges, t->body.range_count) &&
+	    !gate_admits(t))
 		return true;
-	switch (walk_find(t->walk, t->slices[0].at, t->slices[0].at + t->slices[0].n)) {
+	switch (walk_find(t->body.walk, t->body.ranges[0].at,
+			  t->body.ranges[0].at + t->body.ranges[0].n)) {
 	case WALK_LATER:
 		return false;
 	case WALK_READY:
@@ -184,7 +185,7 @@ run_walk(struct txn *t)
 		t->answer = ANSWER_ONLY_IF_CACHED;
 		break;
 	case WALK_FAILED:
-		walk_failure(t->walk, &status, &word);
+		walk_failure(t->body.walk, &status, &word);
 		if (t->cs.hit)
 			t->cs.fwd = "partial";
 		answer_error(t, status, word);
@@ -197,10 +198,10 @@ run_walk(struct txn *t)
 static void
 settle_walk(struct txn *t)
 {
-	if (!t->walk || !t->cs.hit || walk_help(t->walk) == WALK_ALL_KEPT)
+	if (!t->body.walk || !t->cs.hit || walk_help(t->body.walk) == WALK_ALL_KEPT)
 		return;
 	t->cs.hit = false;
-	t->answer = walk_help(t->walk) == WALK_JOINED ? ANSWER_COALESCED : ANSWER_MISS;
+	t->answer = walk_help(t->body.walk) == WALK_JOINED ? ANSWER_COALESCED : ANSWER_MISS;
 }
 
 /* The client left before it was sent a head: whatever that would have been, it had none. */
@@ -230,6 +231,9 @@ advance(struct txn *t)
 		case TXN_PURGE:
 			on = purging_run(t);
 			break;
+		case TXN_CHALLENGE:
+			on = challenging_run(t);
+			break;
 		case TXN_LOOKUP:
 			on = lookup_run(t);
 			break;
@@ -253,24 +257,24 @@ advance(struct txn *t)
 static void
 on_lookup(struct cache_lookup *l, struct object *o)
 {
-	struct txn *t = (struct txn *)((char *)l - offsetof(struct txn, lookup));
-	assert(t->looking == LOOKING_OUT);
-	t->looking = LOOKING_BACK;
-	t->found = o;
+	struct txn *t = (struct txn *)((char *)l - offsetof(struct txn, look.lookup));
+	assert(t->look.state == LOOKING_OUT);
+	t->look.state = LOOKING_BACK;
+	t->look.found = o;
 	if (t->stream) {
 		advance(t);
 		return;
 	}
-	object_unref(&t->found);
+	object_unref(&t->look.found);
 	came_home(t);
 }
 
 static void
 on_read(struct body_read *r)
 {
-	struct txn *t = (struct txn *)((char *)r - offsetof(struct txn, read));
-	assert(t->read_out && t->source == SOURCE_OBJECT);
-	t->read_out = false;
+	struct txn *t = (struct txn *)((char *)r - offsetof(struct txn, body.read));
+	assert(t->body.read_out);
+	t->body.read_out = false;
 	if (t->stream) {
 		stream_ready(t->stream);
 		return;
@@ -299,7 +303,7 @@ on_request(void *node, struct stream *stream, const struct stream_request *r)
 	t->fault = r->fault;
 	if (!t->fault && t->rq.method == METHOD_CONNECT)
 		t->fault = &fault_CONNECT;
-	t->body_in = r->body_bytes != 0 ? BODY_COMES : BODY_NONE;
+	t->upload.state = r->body_bytes != 0 ? UPLOAD_COMES : UPLOAD_NONE;
 	metrics_add(t->serve->metrics, METRIC_REQUESTS, 1);
 	advance(t);
 	return t;
@@ -311,8 +315,8 @@ on_body(void *ctx)
 	struct txn *t = ctx;
 	if (t->state == TXN_GATHER)
 		advance(t);
-	else if (t->fill)
-		fill_body_ready(t->fill);
+	else if (t->upload.fill)
+		fill_body_ready(t->upload.fill);
 }
 
 static void
@@ -334,4 +338,18 @@ on_done(void *ctx, enum stream_end how, uint64_t body_bytes)
 	came_home(t);
 }
 
-const struct stream_up txn_stream_up = {on_request, on_body, on_done};
+static void
+on_doubt(void *ctx)
+{
+	struct txn *t = ctx;
+	assert(t->state != TXN_DONE);
+	if (t->doubted)
+		return;
+	t->doubted = true;
+	if (t->state == TXN_WAIT_FLIGHT)
+		flight_doubt(t->reader);
+	else if (t->state == TXN_WALK)
+		walk_doubt(t->body.walk);
+}
+
+const struct stream_up txn_stream_up = {on_request, on_body, on_done, on_doubt};

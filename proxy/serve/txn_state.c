@@ -13,15 +13,15 @@ void
 txn_check(const struct txn *t)
 {
 	assert(t->settings && t->stream);
-	assert(!t->fill || t->body_in != BODY_NONE || t->upgrade.n);
-	assert(t->late != LATE_WAITS || !t->leader);
+	assert(!t->upload.fill || t->upload.state != UPLOAD_NONE || t->tunnel.protocol.n);
+	assert(t->wait.late != LATE_WAITS || !t->leader);
 	assert(t->state != TXN_WAIT_FLIGHT || t->reader);
 	assert(t->state != TXN_WAIT_FLIGHT || t->way != WAY_PASSING || !t->object);
 	assert(t->state != TXN_LOOKUP || (!t->reader && t->way != WAY_PASSING));
-	assert(t->looking == LOOKING_NOT || t->state == TXN_LOOKUP || t->state == TXN_DONE);
-	assert(!t->walk || t->state >= TXN_WALK);
-	assert(t->state != TXN_WALK || (t->walk && !t->reader));
-	assert(t->state != TXN_GATHER || (t->way == WAY_PASSING && t->body_in != BODY_NONE));
+	assert(t->look.state == LOOKING_NOT || t->state == TXN_LOOKUP || t->state == TXN_DONE);
+	assert(!t->body.walk || t->state >= TXN_WALK);
+	assert(t->state != TXN_WALK || (t->body.walk && !t->reader));
+	assert(t->state != TXN_GATHER || (t->way == WAY_PASSING && t->upload.state != UPLOAD_NONE));
 }
 
 void

@@ -27,7 +27,7 @@ void
 walk_begin(struct txn *t)
 {
 	struct walk *w = NEW(struct walk);
-	assert(!t->walk && t->object->kind == OBJECT_SLICED);
+	assert(!t->body.walk && t->object->kind == OBJECT_SLICED);
 	w->t = t;
 	w->head = object_ref(t->object);
 	slices_version(w->head->head, &w->version);
@@ -36,8 +36,10 @@ walk_begin(struct txn *t)
 	buf_add_str(&w->key.text, str_from(w->head->key, w->key.primary_bytes));
 	w->lookup.home = w->read.home = t->serve->mailbox;
 	w->lookup.done = on_lookup;
+	if (!cache_was_forgotten(t->serve->shelves->cache, w->head))
+		w->lookup.head = w->head;
 	w->read.done = on_read;
-	t->walk = w;
+	t->body.walk = w;
 }
 
 static void
@@ -66,7 +68,7 @@ walk_end(struct walk **pw)
 
 /* ---- in the cache -------------------------------------------------------------------------- */
 
-/* What a look into the cache brought. */
+/* A look into the cache brought o, or nothing. */
 static void
 found(struct walk *w, struct object *o)
 {
@@ -110,6 +112,8 @@ look(struct walk *w, uint64_t at)
 	w->lookup.first = LOOKUP_FROM;
 	w->lookup.first_at = at - walk_bytes(w).at;
 	w->place = WALK_LOOKING;
+	if (!walk_may_outlive(w))
+		w->lookup.head = NULL;
 	enum found f = cache_lookup(w->t->serve->shelves->cache, &w->lookup, w->key.hash,
 				    buf_str(&w->key.text), &o);
 	if (f != FOUND_LATER)
@@ -135,7 +139,7 @@ walk_has(struct walk *w, const struct slice *ranges, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t end = slices_end(ranges[i].at + ranges[i].n);
 		for (uint64_t s = slices_number(ranges[i].at); all && s < end; s++) {
-			struct object *o;
+			struct object *o = NULL;
 			walk_make_key(w, &key, s);
 			all = looks++ < LOOKS_MOST &&
 			      cache_peek(sh->cache, key.hash, buf_str(&key.text), &o) != FOUND_NOT;

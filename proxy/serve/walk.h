@@ -10,9 +10,10 @@
 
 #include "proxy/serve/txn.h"
 
-/* Begins t->walk, over what t->object is the head of. */
+/* Begins t->body.walk, over what t->object is the head of. */
 void walk_begin(struct txn *t);
-void walk_end(struct walk **w); /* NULL is fine */
+void walk_end(struct walk **w);	 /* NULL is fine */
+void walk_doubt(struct walk *w); /* its client may be gone */
 /* As far as can be said at once: are all these bytes kept here? */
 bool walk_has(struct walk *w, const struct slice *ranges, unsigned n);
 

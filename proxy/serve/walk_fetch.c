@@ -10,12 +10,15 @@
 #include <assert.h>
 
 /* Behind the last slice that one exchange brings: all that are wanted and missing in a row, but few
- * at first. Who seeks about leaves soon, and what the origin has sent by then was in vain. */
+ * at first. Who seeks about leaves soon, and what the origin has sent by then was in vain. An origin
+ * that limits rates is asked for more at once. */
 static uint64_t
 end_of_run(struct walk *w, uint64_t until)
 {
 	struct shelves *sh = w->t->serve->shelves;
 	unsigned many = w->asks < 2 ? 1 : 1u << (w->asks < 6 ? w->asks - 1 : 5);
+	if (again_is_limited(sh, &w->key))
+		many = SLICES_AT_ONCE;
 	uint64_t end = w->number + 1;
 	uint64_t most = w->number + (many < SLICES_AT_ONCE ? many : SLICES_AT_ONCE);
 	struct key key = {0};
@@ -56,13 +59,14 @@ landed(struct walk *w)
 
 /* We lead the flight of the slice at hand. */
 static void
-ask(struct walk *w, uint64_t until)
+ask(struct walk *w, uint64_t until, bool is_beside)
 {
 	assert(w->place == WALK_IN_FLIGHT && w->reader && !w->slice);
 	w->help = WALK_ASKED;
 	w->leads = true;
 	w->asks_tags = false;
-	fill_slices(w->t, flight_of(w->reader), w->head, w->number, end_of_run(w, until));
+	fill_slices(w->t, flight_of(w->reader), w->head, w->number, end_of_run(w, until),
+		    is_beside);
 	w->asks++;
 }
 
@@ -70,7 +74,7 @@ static void
 ask_beside(struct walk *w, uint64_t until)
 {
 	metrics_add(w->t->serve->metrics, METRIC_BESIDE, 1);
-	ask(w, until);
+	ask(w, until, true);
 }
 
 static void
@@ -80,7 +84,7 @@ on_alarm(struct alarm *a)
 	w->t->wake(w->t);
 }
 
-/* Who met a fetch that hangs will not wait as long for the next one: there may be one for each
+/* A walk that met a fetch that hangs waits less for the next one: there may be one for each
  * slice, by the same hand. */
 static void
 wait_a_while(struct walk *w)
@@ -157,6 +161,13 @@ walk_is_purged(struct walk *w)
 }
 
 void
+walk_doubt(struct walk *w)
+{
+	if (w->t->doubted && w->reader)
+		flight_doubt(w->reader);
+}
+
+void
 walk_join(struct walk *w, uint64_t until)
 {
 	struct txn *t = w->t;
@@ -173,8 +184,9 @@ walk_join(struct walk *w, uint64_t until)
 	if (leads && landed(w))
 		return;
 	w->place = WALK_IN_FLIGHT;
+	walk_doubt(w);
 	if (leads) {
-		ask(w, until);
+		ask(w, until, false);
 		return;
 	}
 	w->asks_tags = true;
@@ -184,11 +196,11 @@ walk_join(struct walk *w, uint64_t until)
 	if (w->help == WALK_ALL_KEPT)
 		w->help = WALK_JOINED;
 	metrics_add(t->serve->metrics, METRIC_JOINED, 1);
-	if (t->sighting.writes)
+	if (walk_may_write(w, walk_bytes(w).n))
 		flight_want(flight_of(w->reader));
 }
 
-/* What somebody else's fetch came to may be its own fields' fault: is it ours too? */
+/* Another one's fetch may have failed by its own fields' fault: is it ours too? */
 static enum herd_step
 follow_on(struct walk *w, bool is_changed, uint64_t blame)
 {

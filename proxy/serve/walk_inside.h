@@ -29,9 +29,10 @@ struct walk {
 	struct flight_reader *reader;
 	struct body_read read;
 	bool read_out;
-	bool lost;	    /* what the cache has of this slice cannot be read */
-	struct alarm alarm; /* the one who leads takes its time: */
-	int64_t try_at_ms;  /* then one more fetch is tried beside it; 0: never */
+	bool lost;	     /* what the cache has of this slice cannot be read */
+	int64_t outlives_ms; /* since when slices are forgotten that it reads; 0: none is */
+	struct alarm alarm;  /* the one who leads takes its time: */
+	int64_t try_at_ms;   /* then one more fetch is tried beside it; 0: never */
 	unsigned tries;
 	unsigned tired;		  /* how often somebody's fetch took too long for it */
 	bool leads;		  /* the flight at hand is brought by our own fetch */
@@ -48,8 +49,11 @@ struct walk {
 /* ---- walk_slice.c */
 
 void walk_check(const struct walk *w); /* what must be true between two steps; aborts if not */
+bool walk_may_write(const struct walk *w, uint64_t bytes); /* to disk, for its request */
 struct slice walk_bytes(const struct walk *w); /* of the whole, that the slice at hand holds */
 void walk_make_key(struct walk *w, struct key *key, uint64_t number);
+/* Slices that were forgotten since it began are still for it. */
+bool walk_may_outlive(const struct walk *w);
 bool walk_is_it(const struct walk *w, const struct object *o); /* the slice at hand */
 void walk_take(struct walk *w, struct object *o);	       /* is here; takes the reference */
 void walk_pay(struct walk *w);

@@ -1,9 +1,10 @@
 /* walk_slice.c - the slice that a walk is at: its bytes, its key, where it lies. */
 #include "proxy/serve/walk_inside.h"
 
+#include "proxy/cache/cache_lookup.h"
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_write.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/slices.h"
 
@@ -40,6 +41,21 @@ walk_is_it(const struct walk *w, const struct object *o)
 	       o->whole_bytes == w->head->whole_bytes;
 }
 
+bool
+walk_may_write(const struct walk *w, uint64_t bytes)
+{
+	const struct txn *t = w->t;
+	return t->sighting.writes && seen_may_write(t->serve->shelves->seen, &t->sighting, bytes);
+}
+
+/* A client that takes its time does not have for ever what somebody took back. */
+bool
+walk_may_outlive(const struct walk *w)
+{
+	enum { MOST_MS = 3600 * 1000 };
+	return !w->outlives_ms || now_ms() - w->outlives_ms < MOST_MS;
+}
+
 /* The slice is here. One that was refused on first sight is written now, from RAM, where its URL
  * is wanted on disk. */
 void
@@ -49,12 +65,18 @@ walk_take(struct walk *w, struct object *o)
 	struct shelves *sh = t->serve->shelves;
 	w->slice = o;
 	w->place = WALK_IN_OBJECT;
+	if (cache_was_forgotten(sh->cache, o)) { /* no hit of what there is now */
+		if (!w->outlives_ms)
+			w->outlives_ms = now_ms();
+		return;
+	}
 	bill_slice_hit(t, &w->key, o);
-	if (t->sighting.writes && !o->on_disk && cache_admit(sh->cache, o))
-		seen_charge(sh->seen, (int64_t)cache_record_bytes(o->key.n, 0, o->body_bytes));
+	uint64_t bytes = cache_record_bytes(o->key.n, 0, o->body_bytes);
+	if (!o->on_disk && walk_may_write(w, bytes) && cache_admit(sh->cache, o))
+		seen_charge(sh->seen, &t->sighting, bytes);
 }
 
-/* What is asked for stays on disk: the slice is paid for what the client took of it. */
+/* The slice is paid for what the client took of it, so that it stays on disk. */
 void
 walk_pay(struct walk *w)
 {
