@@ -24,7 +24,7 @@ is_word(const char *p, size_t n)
 	return n > 0;
 }
 
-/* Whatever path names may be a pipe on which nobody writes: that is no file to wait for. */
+/* The file at path may be a pipe on which nobody writes: that is no file to wait for. */
 static ssize_t
 read_file(const char *path, char *out, size_t bytes)
 {

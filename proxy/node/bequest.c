@@ -21,32 +21,29 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/heritage.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
+#include "proxy/node/hand_on.h"
 #include "proxy/node/handover.h"
 #include "proxy/node/heir.h"
-#include "proxy/node/inherited.h"
 #include "proxy/node/keeper.h"
+#include "proxy/node/disinherit.h"
 #include "proxy/node/watchdog.h"
 #include "proxy/wire/clients.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <openssl/crypto.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
-	SLICE_MS = 50,	   /* between two looks whether somebody wants it to end */
-	GIVE_MS = 10000,   /* for the other one to take a message */
-	REST_MS = 10000,   /* for the disks */
-	SETTLE_MS = 60000, /* most for the other one, between two moments of which nobody accepts */
-	FORGET_MS = 4000   /* less than a purge waits (FORGET_LIMIT_MS) */
+	SLICE_MS = 50,	  /* between two looks whether somebody wants it to end */
+	GIVE_MS = 10000,  /* for the other one to take a message */
+	REST_MS = 10000,  /* for the disks */
+	SETTLE_MS = 60000 /* most for the other one, between two moments of which nobody accepts */
 };
 
 struct door_copy {
@@ -57,7 +54,7 @@ struct door_copy {
 struct bequest {
 	struct server *s;
 	int end;
-	const struct server_heir *heir;
+	struct server_heir *heir;
 	int64_t limit_ms;	 /* timeouts.upgrade */
 	struct door_copy *doors; /* what the workers listen at */
 	unsigned door_n;
@@ -76,6 +73,12 @@ fail(struct bequest *b, const char *fmt, ...)
 	return -1;
 }
 
+static const char *
+who(const struct bequest *b)
+{
+	return b->heir->pid ? "the new process" : "the new server";
+}
+
 /* ---- what is said --------------------------------------------------------------------------- */
 
 /* It takes nothing more: perhaps it said why. */
@@ -89,7 +92,7 @@ fail_to_give(struct bequest *b)
 	if (says && m->kind == HANDOVER_REFUSED)
 		fail(b, "%.*s", (int)m->n, m->bytes);
 	else
-		fail(b, "the new process has ended, or does not listen");
+		fail(b, "%s has ended, or does not listen", who(b));
 	free(m);
 	return -1;
 }
@@ -111,10 +114,10 @@ await(struct bequest *b, enum handover_kind kind, int64_t limit_ms, struct hando
 		got = handover_receive(b->end, m, SLICE_MS);
 	if (got == HANDOVER_NOTHING)
 		return now_ms() < until ? fail(b, "this process was asked to stop meanwhile")
-					: fail(b, "the new process was not ready within %lld s",
+					: fail(b, "%s was not ready within %lld s", who(b),
 					       (long long)(limit_ms + 999) / 1000);
 	if (got == HANDOVER_END)
-		return fail(b, "the new process ended; what it wrote to the log says why");
+		return fail(b, "%s ended; its lines in the log say why", who(b));
 	if (got == HANDOVER_WRONG)
 		return fail(b, "the new process speaks another protocol");
 	handover_drop(m);
@@ -134,52 +137,39 @@ await_hello(struct bequest *b, struct handover_message *m)
 			      "the new program hands over in another way than this one; restart");
 }
 
-/* Hashes are made with the seed of the directory: it must be the same. */
+/* Hashes are made with the seed of the directory: it must be the same. A server that has no directory has a seed of
+ * its own, and gives no hash to the other one of its process. */
 static int
 await_ready(struct bequest *b, struct handover_message *m)
 {
 	if (await(b, HANDOVER_READY, b->limit_ms, m))
 		return -1;
 	uint64_t mine = twice_seed_fingerprint(cache_seed(b->s->shelves.cache));
-	return m->n == 8 && le_get64(m->bytes) == mine
+	return m->n == 8 && (!b->heir->pid || le_get64(m->bytes) == mine)
 		       ? 0
 		       : fail(b, "cache.dir is another one than this process has; restart");
 }
 
 /* ---- sockets -------------------------------------------------------------------------------- */
 
-/* Of which entry of listen a descriptor is a socket; -1: of none. */
-static int
-place_of(const struct server *s, int fd)
-{
-	for (unsigned i = 0; i < s->place_count; i++)
-		if (inherited_listens_at(fd, s->edition->config->listen[i], s->places[i].port))
-			return (int)i;
-	return -1;
-}
-
-/* The sockets that workers listen at are told by what they are: all descriptors are looked at, and then
- * those found are copied, for a copy is one too. */
+/* The workers will close theirs, and perhaps need them again. */
 static int
 copy_doors(struct bequest *b)
 {
-	DIR *d = opendir("/proc/self/fd");
-	for (struct dirent *e; d && (e = readdir(d));) {
-		int fd = e->d_name[0] == '.' ? -1 : (int)strtol(e->d_name, NULL, 10);
-		int place = fd < 0 || fd == dirfd(d) ? -1 : place_of(b->s, fd);
-		if (place < 0)
-			continue;
-		b->doors = mem_realloc(b->doors, (b->door_n + 1) * sizeof *b->doors);
-		b->doors[b->door_n++] = (struct door_copy){fd, (unsigned)place};
-	}
-	if (d)
-		closedir(d);
-	bool fine = b->door_n >= b->s->place_count;
-	for (unsigned i = 0; i < b->door_n; i++) {
-		b->doors[i].fd = fcntl(b->doors[i].fd, F_DUPFD_CLOEXEC, 0);
-		fine &= b->doors[i].fd >= 0;
-	}
-	return fine ? 0 : fail(b, "cannot copy the listening sockets");
+	const struct server *s = b->s;
+	unsigned n = 0;
+	for (unsigned i = 0; i < s->place_count; i++)
+		n += s->places[i].open_n;
+	b->doors = mem_alloc((n + 1) * sizeof *b->doors);
+	for (unsigned i = 0; i < s->place_count; i++)
+		for (unsigned k = 0; k < s->places[i].open_n; k++) {
+			int fd = fcntl(s->places[i].open[k], F_DUPFD_CLOEXEC, 0);
+			if (fd < 0)
+				return fail(b, "cannot copy the listening sockets");
+			b->doors[b->door_n++] = (struct door_copy){fd, i};
+		}
+	assert(b->door_n == n && n >= s->place_count);
+	return 0;
 }
 
 static int
@@ -209,10 +199,11 @@ give_doors(struct bequest *b)
 static int
 give_name(struct bequest *b, const struct origin *server)
 {
-	unsigned char at[ORIGIN_ADDRESSES_MOST][16];
+	unsigned char at[ORIGIN_ADDRESSES_TOLD][16];
 	int n = origin_addresses(server, at);
 	if (n <= 0)
 		return 0;
+	n = n < ORIGIN_ADDRESSES_TOLD ? n : ORIGIN_ADDRESSES_TOLD;
 	struct buf text = {0};
 	char count = (char)n;
 	buf_add(&text, &count, 1);
@@ -223,7 +214,7 @@ give_name(struct bequest *b, const struct origin *server)
 	return r;
 }
 
-/* Where the names of origins were found: a name server may be gone just now. */
+/* Gives the addresses of origins' names: a name server may be gone just now. */
 static int
 give_names(struct bequest *b)
 {
@@ -273,6 +264,7 @@ share_doors(struct bequest *b, struct worker_change *c, unsigned each)
 		to->doors[to->door_count++] = (struct worker_door){
 			b->doors[i].fd, s->places[place].id,
 			doorway_listener(s->edition->config, place, &s->listeners)};
+		doorway_remember(&s->places[place], b->doors[i].fd);
 		b->doors[i].fd = -1; /* no copy, for which there may be no descriptor */
 	}
 	free(had);
@@ -288,8 +280,6 @@ tell_workers(struct bequest *b, struct edition *e, bool leaves)
 	struct worker_change *c = mem_zalloc(n * sizeof *c);
 	struct worker_door *doors = mem_zalloc((size_t)n * each * sizeof *doors);
 	unsigned *closed = mem_zalloc((s->place_count + 1) * sizeof *closed);
-	sem_t done;
-	sem_init(&done, 0, 0);
 	for (unsigned i = 0; i < s->place_count; i++)
 		closed[i] = s->places[i].id;
 	for (unsigned w = 0; w < n; w++)
@@ -301,16 +291,12 @@ tell_workers(struct bequest *b, struct edition *e, bool leaves)
 			.closed_count = leaves ? s->place_count : 0,
 			.origins = &e->origins,
 			.leaves = leaves,
-			.done = &done,
 		};
 	if (!leaves)
 		share_doors(b, c, each);
-	for (unsigned w = 0; w < n; w++)
-		worker_change(&s->workers[w], &c[w]);
-	for (unsigned w = 0; w < n; w++)
-		while (sem_wait(&done))
-			;
-	sem_destroy(&done);
+	workers_change(s->workers, c, n);
+	for (unsigned i = 0; leaves && i < s->place_count; i++)
+		doorway_forget(&s->places[i]);
 	free(closed);
 	free(doors);
 	free(c);
@@ -330,83 +316,54 @@ leave(struct bequest *b)
 
 /* ---- the cache ------------------------------------------------------------------------------ */
 
+static struct keeper_patience
+patience_of(const struct bequest *b, int64_t limit_ms)
+{
+	return (struct keeper_patience){limit_ms, b->heir->is_over, b->heir->ctx};
+}
+
 static int
 rest(struct bequest *b)
 {
 	struct server *s = b->s;
+	struct keeper_patience p = patience_of(b, b->limit_ms < REST_MS ? b->limit_ms : REST_MS);
 	assert(!b->changed);
-	if (s->keeper) /* it could not be started again after an upgrade that failed */
-		keeper_stop(&s->keeper); /* saves and rotates nothing meanwhile */
-	baseline_save(s->shelves.baseline);
-	cache_save_earnings(s->shelves.cache);
+	/* The disks are asked before the new process is: one that hangs would hold it, so that it could not even
+	 * be killed. */
+	if (!keeper_rest(s->keeper, &p))
+		return fail(b, "a disk of the cache does not answer, or too slowly");
 	b->changed = true;
 	return cache_rest(s->shelves.cache, REST_MS)
 		       ? 0
 		       : fail(b, "the cache cannot be written, or not in time");
 }
 
-/* What was asked for up to now is known to the other one. */
+/* All that was forgotten since the cache rests. Before that nothing was, if another server of this process takes over;
+ * all workers have read since that it rests (leave), so that a change is seen here: then that one is to forget
+ * everything. */
+static int
+give_forgotten(struct bequest *b)
+{
+	struct cache *c = b->s->shelves.cache;
+	struct purge_entry *forgotten;
+	if (!b->heir->pid)
+		return handover_send_forgets(b->end, &hand_on_everything, !cache_is_as_it_was(c),
+					     GIVE_MS);
+	size_t n = cache_waiting(c, &forgotten);
+	int r = handover_send_forgets(b->end, forgotten, n, GIVE_MS);
+	free(forgotten);
+	return r;
+}
+
+/* The other process knows what was asked for up to now. */
 static int
 give_the_last(struct bequest *b)
 {
 	struct server *s = b->s;
-	struct purge_entry *forgotten;
-	seen_save(s->shelves.seen, now_s());
-	chronicle_save(s->chronicle);
-	size_t n = cache_waiting(s->shelves.cache, &forgotten);
-	int r = handover_send_forgets(b->end, forgotten, n, GIVE_MS);
-	free(forgotten);
-	return r ? fail_to_give(b) : give(b, HANDOVER_GO, STR(""), -1);
-}
-
-/* One answer, of which there is one to each message, in their order: of what was sent before *others go
- * first, for they may have been waited for in vain. */
-static enum handover_got
-hear(struct server *s, struct handover_message *m, int limit_ms, size_t *others, bool *durable)
-{
-	enum handover_got got = handover_receive(s->heir_end, m, limit_ms);
-	assert(*others <= s->heir_owes);
-	if (got != HANDOVER_GOT)
-		return got;
-	handover_drop(m);
-	if (m->kind != HANDOVER_DURABLE || s->heir_owes == 0)
-		return got;
-	s->heir_owes--;
-	if (*others)
-		--*others;
-	else
-		*durable = *durable && m->n == 1 && m->bytes[0] == 1;
-	return got;
-}
-
-/* On the thread of the purge log. */
-static size_t
-forget_there(void *ctx, const struct purge_entry *list, size_t n, bool *durable)
-{
-	struct server *s = ctx;
-	struct handover_message *m = NEW(struct handover_message);
-	int64_t until = now_ms() + FORGET_MS;
-	size_t others = s->heir_owes, at = 0;
-	bool taken = true, gone = false;
-	assert(s->heir_end >= 0);
-	*durable = true;
-	while (at < n && taken) {
-		size_t part = handover_at_once(list + at, n - at);
-		int64_t left = until - now_ms();
-		taken = handover_send_forgets(s->heir_end, list + at, part,
-					      left > 0 ? (int)left : 0) == 0;
-		gone = !taken && errno != EAGAIN;
-		at += taken ? part : 0;
-		s->heir_owes += taken;
-		while (hear(s, m, 0, &others, durable) ==
-		       HANDOVER_GOT) /* it may wait for room as well */
-			continue;
-	}
-	while (s->heir_owes && !gone && now_ms() < until)
-		gone = hear(s, m, SLICE_MS, &others, durable) == HANDOVER_END;
-	*durable = *durable && s->heir_owes == 0 && at == n;
-	free(m);
-	return gone ? n : at;
+	struct keeper_patience p = patience_of(b, GIVE_MS);
+	if (!keeper_save_last(s->keeper, &p))
+		return fail(b, "the filters and the history cannot be saved, or not in time");
+	return give_forgotten(b) ? fail_to_give(b) : give(b, HANDOVER_GO, STR(""), -1);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -430,41 +387,34 @@ static void
 undo(struct bequest *b)
 {
 	struct server *s = b->s;
-	kill(b->heir->pid, SIGKILL);
-	while (waitpid(b->heir->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	if (!b->changed)
-		return;
-	assert(!s->keeper);
-	cache_work(s->shelves.cache);
-	if (heir_is_over(s->heir))
-		cache_release(s->shelves.cache);
+	disinherit(s, b->heir->pid, b->changed);
 	if (b->left)
 		tell_workers(b, s->edition, false);
-	if (keeper_start(&s->keeper, &s->shelves, s->chronicle))
-		log_error("cannot start a thread: nothing more is saved until a restart");
 }
 
 static void
 let_go(struct bequest *b)
 {
 	struct server *s = b->s;
-	assert(!s->keeper && cache_rests(s->shelves.cache) && b->left);
+	assert(cache_rests(s->shelves.cache) && b->left);
 	assert(s->heir_end < 0 && s->heir_owes == 0);
 	s->ending = true;
 	s->heir_end = b->end;
-	cache_bequeath(s->shelves.cache, forget_there, s);
+	keeper_stop(&s->keeper);
+	cache_bequeath(s->shelves.cache, b->heir->pid ? hand_on_forgets : hand_on_any, s);
 	for (unsigned i = 0; i < s->place_count; i++)
 		if (s->places[i].file.path)
 			unix_socket_leave(&s->places[i].file);
 	admin_door_leave(&s->admin_door);
-	watchdog_stop(&s->watchdog); /* what it says would be taken for the other one's life */
+	watchdog_stop(s->watchdog); /* what it says would be taken for the other one's life */
+	b->heir->sockets = mem_zalloc((b->door_n + 1) * sizeof *b->heir->sockets);
+	while (b->door_n)
+		b->heir->sockets[b->heir->socket_n++] = b->doors[--b->door_n].fd;
 	malloc_trim(0);
 }
 
 int
-server_bequeath(struct server *s, int end, const struct server_heir *heir, char *err,
-		size_t err_bytes)
+server_bequeath(struct server *s, int end, struct server_heir *heir, char *err, size_t err_bytes)
 {
 	struct bequest b = {.s = s, .end = end, .heir = heir, .err = err, .err_bytes = err_bytes};
 	pthread_mutex_lock(&s->changing);
@@ -473,10 +423,16 @@ server_bequeath(struct server *s, int end, const struct server_heir *heir, char 
 	int r = -1;
 	if (s->ending || !s->started)
 		fail(&b, "the program is about to end");
-	else if (!*cache_directory(s->shelves.cache))
+	else if (disinherit_waits(s))
+		fail(&b, "the process of the upgrade before has not ended, for a disk holds it");
+	else if (!heir->pid && !cache_waits(s->shelves.cache))
+		fail(&b, "something was purged or invalidated meanwhile");
+	else if (heir->pid && !*cache_directory(s->shelves.cache))
 		fail(&b, "objects are kept in RAM only, which cannot be handed over; restart");
 	else
 		r = hand_over(&b);
+	if (r && !heir->pid && !heir->stands_down(heir->ctx))
+		r = 0; /* what it says was only late */
 	if (r)
 		undo(&b);
 	else
@@ -491,22 +447,4 @@ server_bequeath(struct server *s, int end, const struct server_heir *heir, char 
 			close(b.doors[i].fd);
 	free(b.doors);
 	return r;
-}
-
-bool
-server_linger(struct server *s, bool (*is_over)(void *ctx), void *ctx)
-{
-	pthread_mutex_lock(&s->lock);
-	int64_t until = now_ms() + (int64_t)s->edition->config->timeouts.drain_ms;
-	pthread_mutex_unlock(&s->lock);
-	struct pollfd successor = {.fd = s->heir_end};
-	bool alone = false, over = false;
-	/* Segments are kept for as long as this process lives: what those before it may be reading
-	 * depends on that too. Without a successor nobody can start before it ends. */
-	while (!alone && !over &&
-	       (!heir_is_over(s->heir) || (clients_count(s->clients) && now_ms() < until))) {
-		alone = poll(&successor, 1, SLICE_MS) > 0 && successor.revents & POLLHUP;
-		over = is_over(ctx);
-	}
-	return over;
 }

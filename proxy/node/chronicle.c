@@ -15,6 +15,7 @@
 
 struct chronicle {
 	struct history *history;
+	struct judge *judge;
 	struct cache *cache;
 	void (*report)(void *ctx, struct report *out); /* NULL: it has not begun */
 	void *ctx;
@@ -45,6 +46,7 @@ chronicle_create(struct cache *c)
 {
 	struct chronicle *ch = NEW(struct chronicle);
 	ch->history = history_create(now_s());
+	ch->judge = judge_create(now_s());
 	ch->cache = c;
 	restore(ch->history, c);
 	return ch;
@@ -56,6 +58,7 @@ chronicle_destroy(struct chronicle **ch)
 	if (!*ch)
 		return;
 	history_destroy(&(*ch)->history);
+	judge_destroy(&(*ch)->judge);
 	free(*ch);
 	*ch = NULL;
 }
@@ -64,6 +67,12 @@ struct history *
 chronicle_history(struct chronicle *ch)
 {
 	return ch->history;
+}
+
+struct judge *
+chronicle_judge(struct chronicle *ch)
+{
+	return ch->judge;
 }
 
 void
@@ -118,5 +127,7 @@ chronicle_save(struct chronicle *ch)
 	chronicle_tick(ch);
 	if (history_save(ch->history, twice_seed_fingerprint(cache_seed(ch->cache)), &bytes))
 		on_saved(ch, cache_save_file(ch->cache, FILE_NAME, fill, &bytes) == 0 ? 0 : errno);
+	else if (errno)
+		on_saved(ch, errno);
 	buf_fini(&bytes);
 }

@@ -8,6 +8,7 @@
 #define NODE_CHRONICLE_H
 
 #include "proxy/admin/history.h"
+#include "proxy/admin/judge.h"
 
 struct cache;
 struct chronicle;
@@ -16,6 +17,7 @@ struct chronicle;
 struct chronicle *chronicle_create(struct cache *c);
 void chronicle_destroy(struct chronicle **ch);
 struct history *chronicle_history(struct chronicle *ch);
+struct judge *chronicle_judge(struct chronicle *ch); /* of the same seconds */
 
 /* From here on report says what has been counted; what comes later is news. */
 void

@@ -25,6 +25,21 @@ doorway_has_tls(const struct config *c)
 	return false;
 }
 
+bool
+doorway_may_be_https(const struct config *c)
+{
+	return doorway_has_tls(c) || c->forwarded.trust_count > 0;
+}
+
+bool
+doorway_has_plain(const struct config *c)
+{
+	for (unsigned i = 0; i < c->listen_count; i++)
+		if (config_listen_scheme(c->listen[i]) != CONFIG_HTTPS)
+			return true;
+	return false;
+}
+
 /* Whether the kernel is to encrypt, and can. */
 static bool
 is_in_kernel(const struct config_tls *t, const char **why)
@@ -106,14 +121,27 @@ say_kernel(const struct config_tls *t)
 		log_info("tls.kernel: OpenSSL encrypts what is sent: %s", why);
 }
 
+static bool
+serves_somebody(const struct config *c, struct tls_server *tls)
+{
+	struct tls_certs *certs = tls_server_certs(tls);
+	size_t n = tls_certs_count(certs);
+	tls_certs_unref(&certs);
+	return n || doorway_has_plain(c);
+}
+
 int
-doorway_open_tls(const struct config *c, struct tls_server **tls, char *err, size_t err_bytes)
+doorway_open_tls(const struct config *c, bool lenient, struct tls_server **tls, char *err,
+		 size_t err_bytes)
 {
 	struct complaint told = {err, err_bytes, 0};
 	struct tls_problems problems = {.tell = on_problem, .ctx = &told};
 	struct tls_server_options o = doorway_tls(c);
 	*err = '\0';
+	o.certs.lenient = lenient;
 	*tls = tls_server_create(&o, &problems);
+	if (*tls && !serves_somebody(c, *tls))
+		tls_server_destroy(tls);
 	say_further(&told);
 	if (*tls)
 		say_kernel(&c->tls);
@@ -196,8 +224,9 @@ take_inherited(const struct config *c, struct doorway_place *places)
 		if (p->given_n && !config_listen_path(c->listen[i]))
 			p->port = listen_port(p->given[0]);
 		if (p->given_n)
-			log_info("%s: %u socket%s handed over by whoever had it before",
-				 c->listen[i], p->given_n, p->given_n > 1 ? "s" : "");
+			log_info(
+				"%s: %u listening socket%s taken over from a supervisor or another process",
+				c->listen[i], p->given_n, p->given_n > 1 ? "s" : "");
 	}
 	inherited_close(&in);
 }
@@ -226,9 +255,25 @@ doorway_count(const struct doorway_place *p, unsigned w, unsigned n)
 	return p->given_n > n ? (p->given_n - w + n - 1) / n : 1;
 }
 
-int
-doorway_door(const struct config *c, unsigned i, struct doorway_place *p, unsigned number,
-	     char *err, size_t err_bytes)
+void
+doorway_remember(struct doorway_place *p, int fd)
+{
+	assert(fd >= 0);
+	p->open = mem_realloc(p->open, (p->open_n + 1) * sizeof *p->open);
+	p->open[p->open_n++] = fd;
+}
+
+void
+doorway_forget(struct doorway_place *p)
+{
+	free(p->open);
+	p->open = NULL;
+	p->open_n = 0;
+}
+
+static int
+open_door(const struct config *c, unsigned i, struct doorway_place *p, unsigned number, char *err,
+	  size_t err_bytes)
 {
 	if (!p->given_n) {
 		int made = listen_on(config_listen_address(c->listen[i]), &p->port, err, err_bytes);
@@ -240,6 +285,16 @@ doorway_door(const struct config *c, unsigned i, struct doorway_place *p, unsign
 	if (fd < 0)
 		snprintf(err, err_bytes, "cannot listen on '%s': %s", c->listen[i],
 			 strerror(errno));
+	return fd;
+}
+
+int
+doorway_door(const struct config *c, unsigned i, struct doorway_place *p, unsigned number,
+	     char *err, size_t err_bytes)
+{
+	int fd = open_door(c, i, p, number, err, err_bytes);
+	if (fd >= 0)
+		doorway_remember(p, fd);
 	return fd;
 }
 
@@ -267,6 +322,8 @@ void
 doorway_end(struct doorway_place *places, unsigned n)
 {
 	doorway_shared(places, n);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
+		doorway_forget(&places[i]);
 		unix_socket_end(&places[i].file);
+	}
 }

@@ -10,13 +10,19 @@
 struct config;
 
 bool doorway_has_tls(const struct config *c);
+/* Whether a request can be for a URL of https: by TLS, or as a trusted forwarder says. */
+bool doorway_may_be_https(const struct config *c);
 /* Borrows from c. */
 struct tls_server_options doorway_tls(const struct config *c);
 /* The setting that a problem is about (tls_server.h): "tls.certificates.2". Returns out. */
 char *doorway_name(const struct config *c, unsigned of, char out[CONFIG_NAME_BYTES]);
 
-/* What listeners of TLS share. -1 and a sentence. */
-int doorway_open_tls(const struct config *c, struct tls_server **tls, char *err, size_t err_bytes);
+/* Opens what TLS listeners share; lenient: without what cannot be read of it, as far as somebody can
+ * be served. -1 and a sentence. */
+int doorway_open_tls(const struct config *c, bool lenient, struct tls_server **tls, char *err,
+		     size_t err_bytes);
+/* Whether an entry needs no certificate. */
+bool doorway_has_plain(const struct config *c);
 /* All that can be spoken at an entry of `listen`. Connections point here, so it outlives them,
  * whatever becomes of the entry; constant but for tls, which is NULL as long as no entry needs it. */
 struct doorway_listeners {
@@ -27,12 +33,14 @@ void doorway_speak(struct doorway_listeners *l);
 void doorway_speak_tls(struct doorway_listeners *l, struct tls_server *tls);
 const struct listener *
 doorway_listener(const struct config *c, unsigned i, const struct doorway_listeners *l);
-/* Where one entry listens; zeroed before doorway_places. */
+/* One entry listens here; zeroed before doorway_places. */
 struct doorway_place {
 	unsigned port; /* 0: a path */
 	int *given; /* sockets that are there already, of which workers get copies: handed over by
 			* a supervisor, or the one of a path */
 	unsigned given_n;
+	int *open; /* sockets that workers accept from, each in order; a worker closes its own */
+	unsigned open_n;
 	struct unix_socket file; /* the path, if it is ours to remove */
 	bool adopted;		 /* the file: by the process before */
 	unsigned id;		 /* no other place ever has the same */
@@ -45,10 +53,14 @@ int doorway_place(const struct config *c, unsigned i, struct doorway_place *p, c
 		  size_t err_bytes);
 /* How many sockets of a place worker w of n has to accept from: none stays without a worker. */
 unsigned doorway_count(const struct doorway_place *p, unsigned w, unsigned n);
-/* A socket that listens at the i-th entry. Number: w for the first of worker w, w + n for its next, and so
- * on. -1 and a sentence. */
+/* A socket that listens at the i-th entry, for a worker, and is remembered as open. Number: w for the first
+ * of worker w, w + n for its next, and so on. -1 and a sentence. */
 int doorway_door(const struct config *c, unsigned i, struct doorway_place *p, unsigned number,
 		 char *err, size_t err_bytes);
+/* Remembers a socket that a worker gets to accept from. */
+void doorway_remember(struct doorway_place *p, int fd);
+/* Workers have closed all that are open. */
+void doorway_forget(struct doorway_place *p);
 /* All workers have theirs. */
 void doorway_shared(struct doorway_place *places, unsigned n);
 /* Files of sockets go; nobody comes by them any more. */

@@ -50,13 +50,14 @@ open_parts(struct edition *e, unsigned workers, const struct edition *before,
 	   struct edition_names *names, char *err, size_t err_bytes)
 {
 	snprintf(e->wrong, sizeof e->wrong, "origins");
+	e->origins.lenient = e->lenient;
 	if (origins_open(&e->origins, e->config, workers, before ? &before->origins : NULL,
 			 &names->origins, err, err_bytes))
 		return -1;
 	snprintf(e->wrong, sizeof e->wrong, "admin_token_file");
 	if (admin_door_token_of(e->config, &e->token, err, err_bytes))
 		return -1;
-	return pages_open(e->config, &e->pages, e->wrong, err, err_bytes);
+	return pages_open(e->config, e->lenient, &e->pages, e->wrong, err, err_bytes);
 }
 
 int

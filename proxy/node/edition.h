@@ -27,14 +27,15 @@ struct edition {
 	unsigned *ports;	   /* at which each entry of listen is; 0: a path */
 	char *token;		   /* that the admin server asks for; NULL: none */
 	uint32_t node;		   /* settings.h */
-	/* That lends config and pages, and then nothing is looked up, and nothing stored; NULL: this one
+	bool lenient;		   /* of a start: it goes on without files that cannot be read */
+	/* It lends config and pages, and then nothing is looked up, and nothing stored; NULL: this one
 	 * is none that passes. */
 	struct edition *base;
 	char wrong[CONFIG_NAME_BYTES]; /* the setting for which edition_open failed */
 	_Atomic unsigned users;
 };
 
-/* What is counted by name, over editions. */
+/* Counts by name go on over editions. */
 struct edition_names {
 	struct origin_names origins;
 	struct route_names routes;

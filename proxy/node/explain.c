@@ -3,11 +3,14 @@
 
 #include "config/config.h"
 #include "config/print.h"
+#include "proxy/base/aside.h"
+#include "proxy/base/mem.h"
 #include "proxy/cache/object_facts.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
 #include "proxy/http/head.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/explain_headers.h"
+#include "proxy/node/explain_why.h"
 #include "proxy/node/imagined.h"
 #include "proxy/serve/select.h"
 #include "proxy/serve/sight.h"
@@ -55,10 +58,57 @@ make_key(struct question *q)
 	policy_advise(q->im.route->policy.client, &q->cc);
 }
 
+/* A look into the cache, on a thread: the admin server must not wait for a disk that hangs. */
+struct search {
+	struct cache *cache;
+	struct twice_key_hash hash;
+	struct buf key;
+	struct terms terms;
+	struct object *object;
+};
+
+static void
+run_search(void *ctx)
+{
+	struct search *s = ctx;
+	s->object = cache_look(s->cache, s->hash, buf_str(&s->key), &s->terms);
+}
+
+static void
+drop_search(void *ctx)
+{
+	struct search *s = ctx;
+	object_unref(&s->object);
+	buf_fini(&s->key);
+	free(s);
+}
+
+static void
+search(struct question *q)
+{
+	enum { STILL_MS = 3000 };
+	struct search *s = NEW(struct search);
+	*s = (struct search){.cache = q->sh->cache, .hash = q->im.key.hash};
+	buf_add_str(&s->key, buf_str(&q->im.key.text));
+	struct aside *a = aside_begin(run_search, s);
+	if (!a)
+		run_search(s);
+	else if (!aside_wait(a, STILL_MS) && !aside_end(&a, drop_search)) {
+		say(q, "A disk does not answer; what it has of this URL is not known.");
+		return;
+	}
+	if (a)
+		aside_end(&a, drop_search);
+	q->terms = s->terms;
+	q->object = s->object;
+	s->object = NULL;
+	drop_search(s);
+}
+
 static void
 look(struct question *q)
 {
-	q->object = cache_look(q->sh->cache, q->im.key.hash, buf_str(&q->im.key.text), &q->terms);
+	search(q);
 	if (!q->object || q->object->kind != OBJECT_MARKER)
 		return;
 	const struct settings *set = q->im.settings;
@@ -73,7 +123,7 @@ look(struct question *q)
 	outgoing_is_from(&q->im.outgoing, q->im.peer, set->trusted, set->trusted_count);
 	outgoing_variant(&q->im.outgoing, key_primary(&q->im.key), buf_str(&q->names), &values);
 	key_to_variant(&q->im.key, q->sh->seed, buf_str(&values));
-	q->object = cache_look(q->sh->cache, q->im.key.hash, buf_str(&q->im.key.text), &q->terms);
+	search(q);
 	buf_fini(&values);
 	variants_fini(&v);
 }
@@ -84,8 +134,7 @@ decide(struct question *q)
 	const struct object *o = q->object;
 	if (o)
 		q->reuse = policy_reuse(&q->terms, &q->im.rq, &q->cc, q->now_s);
-	q->facts =
-		sight_of(&q->im.rq, q->im.route, o ? q->terms.status : 200, STR(""), q->sh->seed);
+	sight_of(&q->im.rq, q->im.route, o ? q->terms.status : 200, &q->facts);
 	q->facts.on_disk = o && o->on_disk && o->kind != OBJECT_SLICED;
 	q->facts.admitted = o && o->on_disk && o->kind == OBJECT_SLICED;
 	q->sighting = seen_look(q->sh->seen, q->im.key.sighting, &q->facts);
@@ -99,6 +148,9 @@ decide(struct question *q)
 		.unseen = !o && !q->sighting.known.times,
 	};
 	q->selection = q->im.shared ? select_decide(&f) : SELECT_PASS;
+	if (q->im.as_it_came && !select_is_done_here(q->selection))
+		q->selection = SELECT_PASS;
+	q->im.outgoing.shared = q->selection != SELECT_PASS;
 }
 
 /* ---- sentences ------------------------------------------------------------------------------- */
@@ -123,7 +175,7 @@ deed(enum selection s)
 	return deeds[s];
 }
 
-/* What is answered before the cache is asked, and why. */
+/* Says why an answer comes before the cache is asked. */
 static void
 say_why_here(struct question *q)
 {
@@ -142,10 +194,21 @@ static void
 say_why_stored(struct question *q)
 {
 	const struct terms *t = &q->terms;
+	enum explain_life by = explain_life(t, &q->im.route->policy);
 	if (t->flags & TERMS_NO_CACHE)
 		say(q, "no-cache: it is used only after the origin said that it is still good.");
-	else if (t->flags & TERMS_HEURISTIC)
-		say(q, "The origin named no lifetime; it was guessed from Last-Modified.");
+	else if (t->flags & TERMS_CONTRADICTED)
+		say(q,
+		    "The origin has answered otherwise since (no page, a redirect, or one that may not be "
+		    "kept): it is used only after the origin said that it is still good.");
+	else if (by == EXPLAIN_GUESSED)
+		say(q, "The origin named no lifetime; it was guessed from Last-Modified "
+		       "(cache.heuristic_fraction).");
+	else if (by == EXPLAIN_BY_DEFAULT)
+		say(q, "The origin named no lifetime; cache.default_ttl gives it one.");
+	else if (by == EXPLAIN_NO_LIFETIME)
+		say(q,
+		    "The origin named no lifetime, and nothing gives it one (cache.default_ttl).");
 	if (q->reuse.reuse == REUSE_FRESH)
 		say(q, "It is fresh, so no origin is asked.");
 	else if (q->reuse.reuse == REUSE_NEVER)
@@ -161,40 +224,15 @@ say_why_stored(struct question *q)
 static void
 say_why_sighting(struct question *q)
 {
-	switch (q->sighting.verdict) {
-	case ADMISSION_FIRST_SIGHT:
-		say(q, "Neither generation of the filter knows it often enough: a storable answer "
-		       "would stay off the disk and be kept in RAM for a while.");
-		break;
-	case ADMISSION_SEEN_CURRENT:
-	case ADMISSION_SEEN_PREVIOUS:
-		say(q, "It was asked for before, as the filter knows: a storable answer would be "
-		       "written to disk.");
-		break;
-	case ADMISSION_ON_DISK:
-		say(q, "It is on disk already.");
-		break;
-	case ADMISSION_ALWAYS:
-	case ADMISSION_NEVER:
-		say(q, "A rule of the route says whether it is written to disk.");
-		break;
-	case ADMISSION_FILLING:
-		say(q, "The disk is not yet filled to admission.fill_until: everything storable is "
-		       "written.");
-		break;
-	case ADMISSION_OVER_BUDGET:
-		say(q, "It was asked for before, but the write budget is used up.");
-		break;
-	default:
-		break;
-	}
+	const char *why = explain_verdict(q->sighting.verdict);
+	if (why)
+		say(q, why);
 }
 
 static void
 say_all(struct question *q, const struct settings *s)
 {
-	if (str_eq(q->im.rq.scheme, STR("https")) && !s->trusted_count &&
-	    !doorway_has_tls(s->config))
+	if (str_eq(q->im.rq.scheme, STR("https")) && !doorway_may_be_https(s->config))
 		say(q, "No listener speaks TLS, and no forwarder is trusted to say https "
 		       "(forwarded.trust): requests come as http:// URLs here.");
 	say_why_here(q);
@@ -208,6 +246,8 @@ say_all(struct question *q, const struct settings *s)
 		say_why_stored(q);
 	else
 		say(q, "Nothing is stored for it.");
+	if (q->im.as_it_came)
+		say(q, imagined_why_as_it_came);
 	say_why_sighting(q);
 }
 
@@ -259,6 +299,7 @@ stored_of(const struct question *q)
 	if (!o)
 		return json_null();
 	bool ram = o->place == OBJECT_IN_RAM;
+	enum explain_life by = explain_life(&o->terms, &q->im.route->policy);
 	json_t *s = json_pack(
 		"{s:s, s:i, s:I, s:I, s:I, s:I, s:b, s:o}", "where",
 		ram && o->on_disk ? "RAM and disk"
@@ -267,8 +308,9 @@ stored_of(const struct question *q)
 		"status", (int)o->terms.status, "body_bytes",
 		(json_int_t)(o->kind == OBJECT_SLICED ? o->whole_bytes : o->body_bytes), "age_s",
 		(json_int_t)q->reuse.age, "fresh_for_s", (json_int_t)q->reuse.ttl, "fresh_until",
-		(json_int_t)(q->now_s + q->reuse.ttl), "guessed",
-		(o->terms.flags & TERMS_HEURISTIC) != 0, "headers", headers_of(q));
+		(json_int_t)(q->now_s + q->reuse.ttl), "guessed", by == EXPLAIN_GUESSED, "headers",
+		headers_of(q));
+	json_object_set_new(s, "lifetime_by", json_string(explain_life_word(by)));
 	json_object_set_new(s, "in_slices", json_boolean(o->kind == OBJECT_SLICED));
 	return s;
 }
@@ -296,28 +338,44 @@ static const struct {
 #undef STORABLE
 };
 
+/* The label of the outcome in /metrics. */
+static const char *const answer_words[] = {
+	[ANSWER_NONE] = "abandoned",
+	[ANSWER_RAM] = "ram-hit",
+	[ANSWER_DISK] = "disk-hit",
+	[ANSWER_MISS] = "miss",
+	[ANSWER_COALESCED] = "coalesced",
+	[ANSWER_REVALIDATED] = "revalidated",
+	[ANSWER_STALE] = "stale",
+	[ANSWER_PASS] = "passed",
+	[ANSWER_ONLY_IF_CACHED] = "only-if-cached",
+	[ANSWER_ERROR] = "error",
+	[ANSWER_REJECTED] = "rejected",
+	[ANSWER_DENIED] = "denied",
+	[ANSWER_LIMITED] = "limited",
+	[ANSWER_ROUTED] = "routed",
+	[ANSWER_LOCAL] = "local",
+};
+
 static json_t *
 last_of(const struct question *q, const struct worker *workers, unsigned n)
 {
-	static const char *const answers[] = {
-#define ANSWER(id, metric, what) what,
-#include "proxy/serve/answers.h"
-#undef ANSWER
-	};
 	struct lately_found best = {.at_s = -1}, f;
 	for (unsigned i = 0; i < n; i++)
 		if (lately_find(&workers[i].lately, q->im.key.primary, &f) && f.at_s > best.at_s)
 			best = f;
 	if (best.at_s < 0 || best.verdict >= ADMISSION_COUNT ||
-	    best.answer >= sizeof answers / sizeof answers[0])
+	    best.answer >= sizeof answer_words / sizeof answer_words[0])
 		return json_null();
 	json_t *last = json_pack(
 		"{s:I, s:I, s:i, s:s, s:s}", "at", (json_int_t)best.at_s, "seconds_ago",
 		(json_int_t)(q->now_s - best.at_s), "status", best.status, "verdict",
-		admission_word((enum admission)best.verdict), "answer", answers[best.answer]);
+		admission_word((enum admission)best.verdict), "answer", answer_words[best.answer]);
 	if (best.judged && best.judged < STORABLE_COUNT) {
 		json_object_set_new(last, "not_stored", json_string(judgements[best.judged].word));
 		json_object_set_new(last, "rule", json_string(judgements[best.judged].rule));
+		json_object_set_new(last, "because",
+				    json_string(explain_not_kept((enum storable)best.judged)));
 	}
 	return last;
 }
@@ -352,6 +410,10 @@ json_of(struct question *q, const struct worker *workers, unsigned n)
 			    explain_request_headers(&q->im.outgoing, key_primary(&q->im.key),
 						    buf_str(&q->names),
 						    q->im.route->policy.client));
+	if (!imagined_deed(&q->im))
+		json_object_set_new(top, "origin",
+				    explain_origin(q->im.settings->config, q->im.route->group,
+						   &q->im.outgoing, key_primary(&q->im.key)));
 	json_object_set_new(top, "stored", stored_of(q));
 	json_object_set_new(top, "seen", seen_of(q));
 	json_object_set_new(top, "last", last_of(q, workers, n));

@@ -3,7 +3,12 @@
  */
 #include "proxy/node/explain_headers.h"
 
+#include "config/config.h"
+#include "config/groups.h"
 #include "proxy/http/syntax.h"
+#include "proxy/node/explain_why.h"
+
+#include <strings.h>
 
 json_t *
 explain_text(struct str s)
@@ -45,6 +50,11 @@ is_key_header(const struct key_rules *rules, struct str name)
 	for (unsigned i = 0; i < rules->header_count; i++)
 		if (str_ieq(rules->headers[i], name))
 			return true;
+	for (unsigned i = 0; i < rules->header_star_count; i++) {
+		struct str with = rules->header_stars[i];
+		if (name.n >= with.n && strncasecmp(name.p, with.p, with.n) == 0)
+			return true;
+	}
 	return false;
 }
 
@@ -61,7 +71,7 @@ does_by_itself(const struct outgoing *o, enum field_id id, enum client_directive
 	if (id == FIELD_HOST)
 		return "It is part of the URL.";
 	if (is_condition(id) && o->shared)
-		return "It is answered here, from the whole.";
+		return "The cache answers it from the whole object.";
 	if (id == FIELD_AUTHORIZATION)
 		return "The answer is stored only where the origin says that it may be (RFC 9111 3.5).";
 	if (id == FIELD_COOKIE)
@@ -119,11 +129,18 @@ explain_request_headers(const struct outgoing *o, struct str primary, struct str
 
 /* ---- of a stored answer ---------------------------------------------------------------------- */
 
-/* What says how long the answer may be used; the others that could do not count. */
+/* One of these says how long the answer may be used; the others do not count. */
 struct life {
 	bool targeted;
 	struct response_cc cc;
-	enum { LIFE_S_MAXAGE, LIFE_MAX_AGE, LIFE_EXPIRES, LIFE_GUESSED, LIFE_NONE } by;
+	enum {
+		LIFE_SETTING,
+		LIFE_S_MAXAGE,
+		LIFE_MAX_AGE,
+		LIFE_EXPIRES,
+		LIFE_GUESSED,
+		LIFE_NONE
+	} by;
 };
 
 static struct life
@@ -131,9 +148,11 @@ life_of(const struct response *r, const struct policy_settings *set, const struc
 {
 	struct life l = {0};
 	l.targeted = response_cc_select(&r->fields, set->target, &l.cc);
-	l.by = l.cc.s_maxage.known				      ? LIFE_S_MAXAGE
+	bool set_here = policy_ttl(set, r).known && !policy_is_event_stream(&r->fields);
+	l.by = set_here						      ? LIFE_SETTING
+	       : l.cc.s_maxage.known				      ? LIFE_S_MAXAGE
 	       : l.cc.max_age.known				      ? LIFE_MAX_AGE
-	       : t->flags & TERMS_HEURISTIC			      ? LIFE_GUESSED
+	       : explain_life(t, set) == EXPLAIN_GUESSED	      ? LIFE_GUESSED
 	       : !l.targeted && fields_has(&r->fields, FIELD_EXPIRES) ? LIFE_EXPIRES
 								      : LIFE_NONE;
 	return l;
@@ -152,6 +171,9 @@ add_directives(struct buf *b, const struct life *l, const struct terms *t)
 	if (l->by == LIFE_S_MAXAGE || l->by == LIFE_MAX_AGE)
 		buf_printf(b, "%s says that it is fresh for %lld s.",
 			   l->by == LIFE_S_MAXAGE ? "s-maxage" : "max-age", (long long)t->lifetime);
+	if (l->by == LIFE_SETTING)
+		buf_printf(b, "The route says that it is fresh for %lld s (cache.ttl).",
+			   (long long)t->lifetime);
 	if (t->flags & TERMS_NO_CACHE)
 		add_sentence(b, "no-cache makes the origin be asked before each use.");
 	if (cc->s_maxage.known)
@@ -204,13 +226,13 @@ add_effect(struct buf *b, const struct field *f, const struct life *l, const str
 				: "It validates the answer.");
 	else if (id == FIELD_ETAG)
 		add_sentence(b,
-			     "It validates the answer, and joins parts of it where it is strong.");
+			     "It validates the answer, and joins ranges of it where it is strong.");
 	else if (id == FIELD_VARY)
 		add_sentence(b, "The fields that it names choose the variant.");
 	else if (id == FIELD_AGE)
-		add_sentence(b, "The answer was so old when it came.");
+		add_sentence(b, "It says how old the answer was when it came.");
 	else if (id == FIELD_DATE)
-		add_sentence(b, "Its age counts from then.");
+		add_sentence(b, "The age of the answer counts from that time.");
 }
 
 json_t *
@@ -231,4 +253,65 @@ explain_stored_headers(const struct response *r, const struct policy_settings *s
 		buf_fini(&does);
 	}
 	return all;
+}
+
+/* ---- where a fetch would go -------------------------------------------------------------------- */
+
+static bool
+has_host(const json_t *hosts, struct str host)
+{
+	size_t i;
+	json_t *one;
+	json_array_foreach(hosts, i, one)
+	{
+		if (str_ieq(str_of(json_string_value(one)), host))
+			return true;
+	}
+	return false;
+}
+
+/* A list, for each server may have a Host of its own. */
+static json_t *
+hosts_of(const struct config *c, unsigned group, struct str client)
+{
+	json_t *hosts = json_array();
+	unsigned n = config_member_count(c);
+	for (unsigned i = 0; i < n; i++) {
+		struct config_member m;
+		config_member(c, i, &m);
+		struct str host = m.origin->host ? str_of(m.origin->host) : client;
+		if (m.group == group && !has_host(hosts, host))
+			json_array_append_new(hosts, explain_text(host));
+	}
+	return hosts;
+}
+
+static json_t *
+joined(const json_t *list)
+{
+	struct buf b = {0};
+	size_t i;
+	json_t *one;
+	json_array_foreach(list, i, one)
+	{
+		buf_printf(&b, "%s%s", i ? ", " : "", json_string_value(one));
+	}
+	json_t *text = json_stringn(b.n ? b.p : "", b.n);
+	buf_fini(&b);
+	return text;
+}
+
+json_t *
+explain_origin(const struct config *c, unsigned group, const struct outgoing *o, struct str primary)
+{
+	bool has = group < config_group_count(c);
+	json_t *hosts = hosts_of(c, group, outgoing_host(o, primary));
+	struct buf target = {0};
+	json_t *origin = json_pack("{s:o, s:o, s:o}", "group",
+				   has ? json_string(config_group_name(c, group)) : json_null(),
+				   "host", joined(hosts), "target",
+				   explain_text(outgoing_target(o, primary, &target)));
+	buf_fini(&target);
+	json_decref(hosts);
+	return origin;
 }

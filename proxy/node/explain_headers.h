@@ -8,9 +8,11 @@
 #define NODE_EXPLAIN_HEADERS_H
 
 #include "proxy/http/policy.h"
-#include "proxy/serve/outgoing.h"
+#include "proxy/serve/outgoing/outgoing.h"
 
 #include <jansson.h>
+
+struct config;
 
 /* Bytes of strangers as text: what is not printable ASCII is written \xHH. */
 json_t *explain_text(struct str s);
@@ -23,5 +25,9 @@ json_t *explain_request_headers(const struct outgoing *o, struct str primary, st
 /* The same of a stored head: {"name", "value", "does"}. */
 json_t *explain_stored_headers(const struct response *r, const struct policy_settings *set,
 			       const struct terms *t);
+
+/* Where a fetch would go, and by which Host: those of its servers, where they differ. */
+json_t *explain_origin(const struct config *c, unsigned group, const struct outgoing *o,
+		       struct str primary);
 
 #endif

@@ -28,11 +28,12 @@ enum { STEP_MS = 120000, FOUND_MOST = 1024 };
 struct found_name {
 	char *name;
 	unsigned n;
-	struct ip at[ADDRESSES_MOST];
+	struct ip at[RESOLVER_HINT_MOST];
 };
 
 struct heir {
 	int end;
+	bool inside;	   /* both are in this process */
 	bool alone;	   /* the old process has ended before this one serves */
 	const char *wrong; /* it has not, but cannot be followed: why */
 	int locks[CACHE_DISKS_MOST];
@@ -52,7 +53,7 @@ static void
 check(const struct heir *h)
 {
 	assert(h->end >= 0 && h->locks_n <= CACHE_DISKS_MOST);
-	assert(!(h->alone && h->wrong));
+	assert(!(h->alone && (h->wrong || h->inside)));
 	assert(!h->listens || (h->cache && !h->wrong));
 	assert(!h->settled || h->listens);
 	assert(h->found_n <= FOUND_MOST);
@@ -76,13 +77,23 @@ heir_called(unsigned long *number)
 
 /* ---- what is said --------------------------------------------------------------------------- */
 
+/* The other end is gone. */
+static void
+lose(struct heir *h)
+{
+	h->alone = !h->inside;
+	if (h->inside)
+		h->wrong = "it is not to take over any more";
+}
+
 static void
 say(struct heir *h, enum handover_kind kind, const char *bytes, size_t n)
 {
 	if (handover_send(h->end, kind, (struct str){bytes, n}, -1, STEP_MS) == 0)
 		return;
-	h->alone = errno != EAGAIN;
-	if (!h->alone)
+	if (errno != EAGAIN)
+		lose(h);
+	else
 		h->wrong = "the process before this one does not listen";
 }
 
@@ -94,7 +105,7 @@ hear(struct heir *h, struct handover_message *m)
 	case HANDOVER_GOT:
 		return true;
 	case HANDOVER_END:
-		h->alone = true;
+		lose(h);
 		break;
 	case HANDOVER_NOTHING:
 		h->wrong = "the process before this one says nothing";
@@ -142,7 +153,7 @@ take_name(struct heir *h, const struct handover_message *m)
 {
 	unsigned n = m->n ? (unsigned char)m->bytes[0] : 0;
 	size_t at = 1 + n * sizeof(struct ip);
-	if (n == 0 || n > ADDRESSES_MOST || m->n <= at || h->found_n == FOUND_MOST)
+	if (n == 0 || n > RESOLVER_HINT_MOST || m->n <= at || h->found_n == FOUND_MOST)
 		return;
 	h->found = mem_realloc(h->found, (h->found_n + 1) * sizeof *h->found);
 	struct found_name *f = &h->found[h->found_n++];
@@ -184,15 +195,18 @@ take_part(struct heir *h, struct handover_message *m)
 	handover_drop(m);
 }
 
-struct heir *
-heir_begin(int end, const char *problem)
+static struct heir *
+create(int end, bool inside)
 {
 	struct heir *h = NEW(struct heir);
-	*h = (struct heir){.end = end, .admin = -1, .admin_path = -1};
-	if (problem) {
-		heir_refuse(&h, problem);
-		return NULL;
-	}
+	*h = (struct heir){.end = end, .inside = inside, .admin = -1, .admin_path = -1};
+	return h;
+}
+
+/* Says hello, and hears all up to OPEN. */
+static void
+greet(struct heir *h)
+{
 	struct handover_message *m = NEW(struct handover_message);
 	char version[4];
 	le_put32(version, HANDOVER_VERSION);
@@ -203,6 +217,26 @@ heir_begin(int end, const char *problem)
 		take_part(h, m);
 	}
 	free(m);
+}
+
+struct heir *
+heir_begin(int end, const char *problem)
+{
+	struct heir *h = create(end, false);
+	if (problem)
+		heir_refuse(&h, problem);
+	else
+		greet(h);
+	return h;
+}
+
+struct heir *
+heir_begin_inside(int end)
+{
+	struct heir *h = create(end, true);
+	greet(h);
+	if (h->wrong)
+		heir_end(&h);
 	return h;
 }
 
@@ -277,7 +311,7 @@ heir_await(struct heir *h, uint64_t fingerprint, struct purge_entry **forgotten,
 	return h->wrong ? -1 : 0;
 }
 
-/* What the old process was told to forget is durable here, or it tells whoever asked. */
+/* Orders to forget that the old process gets are durable here, or it tells whoever asked. */
 static void
 forget(struct heir *h, const struct handover_message *m)
 {
@@ -306,7 +340,8 @@ listen_to_it(void *arg)
 		return NULL;
 	atomic_store(&h->over, true); /* before: undo() in bequest.c looks there */
 	cache_release(h->cache);
-	log_info("the process before this one has ended");
+	log_info(h->inside ? "what served before has ended with its last client"
+			   : "the process before this one has ended");
 	return NULL;
 }
 

@@ -20,6 +20,9 @@ int heir_called(unsigned long *number);
  * nothing, or what this one does not understand, it goes on serving, and heir_await says so. problem: why
  * this process cannot start, which is all that is said then, and NULL is returned; NULL: it can. */
 struct heir *heir_begin(int end, const char *problem);
+/* The same of a server that takes another one's place within a process. It is never alone: when the end of the other
+ * one is gone, that serves on; NULL, or later on heir_await, says so. */
+struct heir *heir_begin_inside(int end);
 /* Without having settled: the old process hears why, and goes on. NULL is fine. */
 void heir_refuse(struct heir **h, const char *why);
 void heir_end(struct heir **h); /* NULL is fine; after heir_listen: joins the thread */
@@ -37,7 +40,7 @@ void heir_hint(const struct heir *h, struct resolver *r);
  * admin_socket; *is_ours: its file is this process's to remove. */
 int heir_admin(struct heir *h, bool path, bool *is_ours);
 
-/* Whose cache was opened is told, and the old process stops; then this one may write. *forgotten, n:
+/* The old process is told whose cache was opened, and stops; then this one may write. *forgotten, n:
  * what it was told to forget since it rests; the caller frees. 0; -1 and a sentence. */
 int heir_await(struct heir *h, uint64_t fingerprint, struct purge_entry **forgotten, size_t *n,
 	       char *err, size_t err_bytes);

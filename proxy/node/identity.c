@@ -3,6 +3,8 @@
 
 #include "config/config.h"
 #include "config/listen.h"
+#include "proxy/base/aside.h"
+#include "proxy/node/reach.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -125,16 +127,55 @@ make_dir(const char *path, mode_t mode, const struct owner *o)
 	return result;
 }
 
-static bool
-is_given(const char *path)
+static int
+make_cache_dir(const char *path, const struct owner *o)
+{
+	return make_dir(path, 0700, o);
+}
+
+/* 0: root gives it. */
+static int
+is_given(const char *path, const struct owner *o)
 {
 	struct stat st;
+	(void)o;
 	if (lstat(path, &st))
-		return errno == ENOENT;
+		return errno == ENOENT ? 0 : -1;
 	int fd = open_given(path);
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0;
+	errno = EACCES;
+	return fd >= 0 ? 0 : -1;
+}
+
+/* Root does it with a directory whose disk may hang. */
+struct deed {
+	int (*make)(const char *path, const struct owner *o);
+	struct owner owner; /* without a name */
+	int error;
+	char path[REACH_PATH];
+};
+
+static void
+do_deed(void *ctx)
+{
+	struct deed *d = ctx;
+	d->error = d->make(d->path, &d->owner) ? errno : 0;
+}
+
+static int
+do_aside(int (*make)(const char *path, const struct owner *o), const char *path,
+	 const struct owner *o)
+{
+	void *ctx = aside_new(sizeof(struct deed));
+	struct deed *d = ctx;
+	d->make = make;
+	d->owner = (struct owner){.uid = o->uid, .gid = o->gid};
+	snprintf(d->path, sizeof d->path, "%s", path);
+	int error = aside_run(do_deed, &ctx, REACH_MS) ? d->error : ETIMEDOUT;
+	aside_free(&ctx);
+	errno = error;
+	return error ? -1 : 0;
 }
 
 static const char *
@@ -148,7 +189,7 @@ given_dirs(const struct config *c)
 {
 	uint32_t bits = 0;
 	for (unsigned i = 0; i <= c->disk_count; i++)
-		if (dir_of(c, i) && is_given(dir_of(c, i)))
+		if (dir_of(c, i) && do_aside(is_given, dir_of(c, i), &(struct owner){0}) == 0)
 			bits |= 1u << i;
 	return bits;
 }
@@ -189,8 +230,9 @@ static const char *
 make_all(const struct config *c, const struct owner *o)
 {
 	for (unsigned i = 0; i <= c->disk_count; i++)
-		if (dir_of(c, i) && make_dir(dir_of(c, i), 0700, o) && i == 0)
-			return "cache.dir"; /* another disk is left out by the cache, which says so */
+		if (dir_of(c, i) && do_aside(make_cache_dir, dir_of(c, i), o) && i == 0 &&
+		    errno != ETIMEDOUT)
+			return "cache.dir"; /* others, and one that hangs, the cache leaves out, and says so */
 	for (unsigned i = 0; i < c->listen_count; i++) {
 		const char *path = config_listen_path(c->listen[i]);
 		if (path && make_socket_dir(path, o))
@@ -237,7 +279,7 @@ become(const struct owner *o)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Who is no root cannot take another group than it was started with. */
+/* Only root can take another group than it was started with. */
 static bool
 is_group_taken(const struct config *c, gid_t gid, const char **setting, char *err, size_t err_bytes)
 {

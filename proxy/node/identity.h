@@ -31,7 +31,7 @@ enum identity_way {
  * sentence in err and the setting that it is about in *setting. */
 int identity_take(struct identity *out, const struct config *c, enum identity_way way,
 		  const char **setting, char *err, size_t err_bytes);
-/* What this process has kept of root's, a program that it starts has too. */
+/* Lets programs that this process starts have what it has kept of root's. */
 void identity_pass_on(void);
 /* Whether root serves without having been told to. */
 bool identity_is_root_unsaid(const struct config *c);

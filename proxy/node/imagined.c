@@ -69,11 +69,14 @@ make_request(struct imagined *im, const struct imagined_order *o)
 		return "the URL or the headers are too long to be explained";
 	if (o->peer.n && !is_address(o->peer))
 		return "a client's address is one of IPv4 or IPv6, as 192.0.2.1";
-	if (!is_clean(o->url, false) || !is_clean(o->fields, true))
-		return "a URL or a header holds a control character";
+	if (!is_clean(o->url, false) || !is_clean(o->method, false) || !is_clean(o->fields, true))
+		return "a URL, a method or a header holds a control character";
+	if (str_eq(o->method, STR("TRACE")) || str_eq(o->method, STR("CONNECT")))
+		return "TRACE and CONNECT are refused whatever the routes say";
 	if (!split_url(o->url, &scheme, &host, &target))
 		return "a URL begins with http:// or https:// and a host";
-	buf_printf(&im->head, "GET %s%.*s HTTP/1.1\r\nHost: %.*s\r\n",
+	buf_add_str(&im->head, o->method.n ? o->method : STR("GET"));
+	buf_printf(&im->head, " %s%.*s HTTP/1.1\r\nHost: %.*s\r\n",
 		   target.n && target.p[0] == '/' ? "" : "/", STR_ARG(target), STR_ARG(host));
 	buf_add_str(&im->head, o->fields);
 	buf_add_lit(&im->head, "\r\n");
@@ -108,6 +111,10 @@ take_its_way(struct imagined *im)
 	im->number = route_number(s->routes, r);
 	bool shared =
 		!r->pass && im->rq.framing == FRAMING_NONE && policy_lookup(&im->rq) == LOOKUP_YES;
+	struct str cookies = fields_get(&im->rq.fields, FIELD_COOKIE);
+	if (shared && s->outgoing.ignored_count &&
+	    cookies.n) /* the head lies in a buf of its own */
+		outgoing_ignore_cookies(&s->outgoing, &im->rq, buf_room(&im->cookies, cookies.n));
 	im->fault = outgoing_init(&im->outgoing, &im->rq, &s->outgoing, &r->key, is_trusted(im),
 				  shared);
 	if (im->fault)
@@ -115,10 +122,16 @@ take_its_way(struct imagined *im)
 	im->outgoing.headers = r->request;
 	im->rq.scheme = im->outgoing.scheme;
 	im->gate = gate_decide(s, r, &im->rq, is_denied(im));
+	if (im->gate == GATE_OPEN)
+		im->fault = outgoing_rewrite(&im->outgoing, r->rewrite, &im->path);
+	if (im->fault)
+		return;
 	if (r->upgrade_count)
 		im->upgrade = upgrade_asked(&im->rq, r->upgrades, r->upgrade_count);
 	im->shared = outgoing_key(&im->outgoing, &im->key.text) && shared && !im->upgrade.n;
 	im->outgoing.shared = im->shared;
+	im->as_it_came =
+		im->shared && outgoing_goes_as_it_came(&im->outgoing, buf_str(&im->key.text));
 }
 
 const char *
@@ -140,6 +153,8 @@ imagined_fini(struct imagined *im)
 {
 	key_fini(&im->key);
 	buf_fini(&im->head);
+	buf_fini(&im->cookies);
+	buf_fini(&im->path);
 	memset(im, 0, sizeof *im);
 }
 
@@ -178,7 +193,7 @@ imagined_why(const struct imagined *im, struct buf *out)
 				   : "The route denies the client (allow, deny).");
 		return;
 	case GATE_TO_HTTPS:
-		buf_add_lit(out, "tls.redirect sends what comes by http to https.");
+		buf_add_lit(out, "tls.redirect sends clients that come by http to https.");
 		return;
 	case GATE_REDIRECT:
 		buf_printf(out, "The route sends clients elsewhere, with status %d.",
@@ -220,9 +235,14 @@ imagined_why_passed(const struct imagined *im)
 		       "kept.";
 	if (policy_lookup(&im->rq) != LOOKUP_YES || im->rq.framing != FRAMING_NONE)
 		return "A request like this one is not answered from a cache.";
-	return "A cookie of the request makes it pass, or stands in the key and is not read alike "
-	       "by everybody.";
+	return "The request passes because of a cookie: the route names it in pass_cookies, or it is part "
+	       "of the key and servers could read it in different ways.";
 }
+
+const char imagined_why_as_it_came[] =
+	"It has Authorization or a signature, and is not in the form in which the origin is asked "
+	"for all: if the cache has no answer, the request goes to the origin as it came, and the "
+	"origin's answer is for this client alone.";
 
 bool
 imagined_lacks_peer(const struct imagined *im)

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +36,13 @@ struct inherited {
 	unsigned n;
 };
 
-/* What the process before this one gave, until it is opened. */
+/* Of both that follow: a server that is made beside one that serves has a thread of its own. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The process before this one gave these; they wait to be opened. */
 static struct inherited given;
 
-/* What the supervisor is to be told later, in this order. */
+/* The supervisor is to be told these later, in this order. */
 static struct {
 	bool holds;
 	struct order {
@@ -92,18 +96,36 @@ inherited_give(const char *listen, int fd, bool is_ours)
 		return;
 	}
 	s.name = mem_strndup(listen, strlen(listen));
+	pthread_mutex_lock(&lock);
 	given.sockets = mem_realloc(given.sockets, (given.n + 1) * sizeof *given.sockets);
 	given.sockets[given.n++] = s;
+	pthread_mutex_unlock(&lock);
 }
 
-/* Copies what was given, and forgets it. */
+/* Moves what was given behind the first n that there may be of others. */
 static void
-take_given(struct inherited *in)
+take_given(struct inherited *in, unsigned n)
 {
-	for (unsigned i = 0; i < given.n; i++)
-		in->sockets[in->n++] = given.sockets[i];
-	free(given.sockets);
+	pthread_mutex_lock(&lock);
+	struct inherited all = given;
 	given = (struct inherited){0};
+	pthread_mutex_unlock(&lock);
+	in->sockets = mem_realloc(in->sockets, (n + all.n + 1) * sizeof *in->sockets);
+	for (unsigned i = 0; i < all.n; i++)
+		in->sockets[in->n++] = all.sockets[i];
+	free(all.sockets);
+}
+
+void
+inherited_drop(void)
+{
+	struct inherited all = {0};
+	take_given(&all, 0);
+	for (unsigned i = 0; i < all.n; i++) {
+		close(all.sockets[i].fd);
+		free(all.sockets[i].name);
+	}
+	free(all.sockets);
 }
 
 struct inherited *
@@ -113,7 +135,7 @@ inherited_open(void)
 	unsigned n = count_said();
 	const char *said = getenv("LISTEN_FDNAMES");
 	char *names = mem_strndup(said ? said : "", said ? strlen(said) : 0), *rest = names;
-	in->sockets = mem_zalloc((n + given.n + 1) * sizeof *in->sockets);
+	in->sockets = mem_zalloc((n + 1) * sizeof *in->sockets);
 	for (unsigned i = 0; i < n; i++) {
 		const char *name = strsep(&rest, ":");
 		struct socket *s = &in->sockets[in->n];
@@ -127,7 +149,7 @@ inherited_open(void)
 		in->n++;
 	}
 	free(names);
-	take_given(in);
+	take_given(in, n);
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDS");
 	unsetenv("LISTEN_FDNAMES");
@@ -160,28 +182,24 @@ is_path(const struct address *is, const char *path)
 	       lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* port: of an entry that says 0; 0: any. */
+/* Port 0 of an entry is any. */
 static bool
-is_at(const struct address *is, const char *listen, unsigned port)
+is_at(const struct address *is, const char *listen)
 {
 	struct address wanted;
 	const char *path = config_listen_path(listen);
 	if (path)
 		return is_path(is, path);
-	if (address_parse(config_listen_address(listen), &wanted) != 0)
-		return false;
-	if (!address_port(&wanted))
-		address_set_port(&wanted, port);
-	return is_same_place(&wanted, is);
+	return address_parse(config_listen_address(listen), &wanted) == 0 &&
+	       is_same_place(&wanted, is);
 }
 
 bool
-inherited_listens_at(int fd, const char *listen, unsigned port)
+inherited_listens_at(int fd, const char *listen)
 {
 	struct address is = {.bytes = sizeof is.sa};
 	return says(fd, SO_ACCEPTCONN, 1) &&
-	       getsockname(fd, (struct sockaddr *)&is.sa, &is.bytes) == 0 &&
-	       is_at(&is, listen, port);
+	       getsockname(fd, (struct sockaddr *)&is.sa, &is.bytes) == 0 && is_at(&is, listen);
 }
 
 bool
@@ -189,7 +207,7 @@ inherited_is_there(const char *listen)
 {
 	unsigned n = count_said();
 	for (unsigned i = 0; i < n; i++)
-		if (inherited_listens_at(FIRST_FD + (int)i, listen, 0))
+		if (inherited_listens_at(FIRST_FD + (int)i, listen))
 			return true;
 	return false;
 }
@@ -204,7 +222,7 @@ is_wanted(const struct socket *s, const char *listen)
 		return false;
 	bool any = !path && address_parse(config_listen_address(listen), &at) == 0 &&
 		   address_port(&at) == 0;
-	return is_at(&s->at, listen, 0) && !(s->is_given && any && strcmp(s->name, listen) != 0);
+	return is_at(&s->at, listen) && !(s->is_given && any && strcmp(s->name, listen) != 0);
 }
 
 unsigned
@@ -230,10 +248,13 @@ inherited_take(struct inherited *in, const char *listen, int **out, bool *is_our
 void
 inherited_hold(void)
 {
+	pthread_mutex_lock(&lock);
 	assert(!later.n);
 	later.holds = true;
+	pthread_mutex_unlock(&lock);
 }
 
+/* Under the lock. */
 static void
 put_off(const char *name, int fd)
 {
@@ -244,6 +265,7 @@ put_off(const char *name, int fd)
 void
 inherited_tell(void)
 {
+	pthread_mutex_lock(&lock);
 	for (unsigned i = 0; i < later.n; i++) {
 		struct order *o = &later.orders[i];
 		if (o->fd >= 0) {
@@ -256,15 +278,18 @@ inherited_tell(void)
 	}
 	free(later.orders);
 	memset(&later, 0, sizeof later);
+	pthread_mutex_unlock(&lock);
 }
 
 static void
 forget(const char *name)
 {
+	pthread_mutex_lock(&lock);
 	if (later.holds)
 		put_off(name, -1);
 	else
 		notify_forget(name);
+	pthread_mutex_unlock(&lock);
 }
 
 enum { KEPT_NAME = 256 };
@@ -310,14 +335,15 @@ inherited_keep(const char *listen, int fd)
 	char name[KEPT_NAME];
 	if (!notify_is_heard())
 		return false;
-	if (!later.holds) {
-		notify_keep(kept_name(listen, name), fd);
-		return true;
-	}
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	pthread_mutex_lock(&lock);
+	bool holds = later.holds;
+	int copy = holds ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (copy >= 0)
 		put_off(kept_name(listen, name), copy);
-	return copy >= 0;
+	pthread_mutex_unlock(&lock);
+	if (!holds)
+		notify_keep(kept_name(listen, name), fd);
+	return !holds || copy >= 0;
 }
 
 /* ---- the end ----------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
  * A process that is to take another one's place tells the supervisor nothing before it has it: if it
  * does not get so far, the other one goes on with the sockets that it had.
  *
- * Threads   one at a time.
+ * Threads   any, for what a process before this one gave, and what is told to the supervisor; the rest one at a time.
  */
 #ifndef NODE_INHERITED_H
 #define NODE_INHERITED_H
@@ -22,14 +22,16 @@ struct inherited *inherited_open(void);
 /* A socket of the process before this one, for the next inherited_open, which takes it: the entry of
  * `listen` that it is of, and whether the file that it listens at is this process's to remove. */
 void inherited_give(const char *listen, int fd, bool is_ours);
-/* Does a socket listen at the entry? port: instead of 0, which is any. */
-bool inherited_listens_at(int fd, const char *listen, unsigned port);
+/* Closes the sockets that were given and will not be opened. */
+void inherited_drop(void);
+/* Does a socket listen at the entry? */
+bool inherited_listens_at(int fd, const char *listen);
 /* Whether one of LISTEN_FDS listens at the entry: before inherited_open, which takes them. */
 bool inherited_is_there(const char *listen);
 /* The number of sockets that listen at an entry of `listen`; *out gets them, allocated. They are the
  * caller's now. 0: none, and *out is NULL. *is_ours: their file is to be removed at the end. */
 unsigned inherited_take(struct inherited *in, const char *listen, int **out, bool *is_ours);
-/* What nobody took is closed, with a warning that names it. NULL is fine. */
+/* Closes what nobody took, with a warning that names it. NULL is fine. */
 void inherited_close(struct inherited **in);
 
 /* From here on the supervisor is told nothing; then all of it, and from there on at once again. */

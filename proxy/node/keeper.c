@@ -4,27 +4,35 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/heritage.h"
+#include "proxy/cache/admission/seen.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { SNAPSHOT_EVERY_S = 900 };
+enum { SNAPSHOT_EVERY_S = 900, SLICE_MS = 50 };
 
 struct keeper {
 	struct shelves *shelves;
 	struct chronicle *chronicle;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	bool stopping; /* under lock */
+	pthread_cond_t wake, done;
+	/* Under lock. */
+	bool stopping, rests;
+	bool begun; /* the order, which is no longer to be taken back */
+	void (*order)(struct keeper *k);
+	keeper_look_fn *look;
+	void *look_ctx;
 };
 
 void
 keeper_save(struct shelves *sh, struct chronicle *ch)
 {
+	if (sh->cache && !*cache_directory(sh->cache)) /* RAM only, or not there now */
+		return;
 	if (ch)
 		chronicle_save(ch);
 	if (sh->seen)
@@ -42,6 +50,67 @@ keep(struct keeper *k)
 	cache_stats(k->shelves->cache, &stats);
 	seen_tick(k->shelves->seen, now_s(), now_ms(), &stats);
 	chronicle_tick(k->chronicle);
+	cache_watch(k->shelves->cache);
+}
+
+static void
+save_at_length(struct keeper *k)
+{
+	cache_answers(k->shelves->cache);
+	if (!*cache_directory(k->shelves->cache))
+		return;
+	baseline_save(k->shelves->baseline);
+	cache_save_earnings(k->shelves->cache);
+}
+
+static void
+save_last(struct keeper *k)
+{
+	if (!*cache_directory(k->shelves->cache))
+		return;
+	seen_save(k->shelves->seen, now_s());
+	chronicle_save(k->chronicle);
+}
+
+/* Under the lock, which is let go meanwhile. */
+static void
+obey(struct keeper *k)
+{
+	k->begun = true;
+	pthread_mutex_unlock(&k->lock);
+	k->order(k);
+	pthread_mutex_lock(&k->lock);
+	k->begun = false;
+	k->order = NULL;
+	pthread_cond_signal(&k->done);
+}
+
+static void
+work(struct keeper *k, unsigned seconds)
+{
+	pthread_mutex_unlock(&k->lock);
+	keep(k);
+	if (seconds % SNAPSHOT_EVERY_S == 0)
+		keeper_save(k->shelves, k->chronicle);
+	pthread_mutex_lock(&k->lock);
+}
+
+/* Under the lock, which is let go meanwhile. */
+static void
+look(struct keeper *k)
+{
+	keeper_look_fn *deed = k->look;
+	void *ctx = k->look_ctx;
+	if (!deed)
+		return;
+	pthread_mutex_unlock(&k->lock);
+	bool over = deed(ctx);
+	pthread_mutex_lock(&k->lock);
+	if (!over)
+		return;
+	free(ctx);
+	k->look = NULL;
+	k->look_ctx = NULL;
 }
 
 static void *
@@ -51,31 +120,94 @@ run(void *arg)
 	unsigned seconds = 0;
 	pthread_mutex_lock(&k->lock);
 	while (!k->stopping) {
-		pthread_mutex_unlock(&k->lock);
-		keep(k);
-		if (++seconds % SNAPSHOT_EVERY_S == 0)
-			keeper_save(k->shelves, k->chronicle);
-		pthread_mutex_lock(&k->lock);
-		struct timespec until = now_and_ms(1000);
-		if (!k->stopping)
-			pthread_cond_timedwait(&k->wake, &k->lock, &until);
+		look(k);
+		if (!k->rests)
+			work(k, ++seconds);
+		if (!k->stopping && !k->order)
+			clock_condition_wait(&k->wake, &k->lock, 1000);
+		if (k->order)
+			obey(k);
 	}
 	pthread_mutex_unlock(&k->lock);
 	return NULL;
+}
+
+/* Under the lock. An order that was not done in time is taken back, or ends when it may. */
+static bool
+give_order(struct keeper *k, void (*order)(struct keeper *k), const struct keeper_patience *p)
+{
+	int64_t until_ms = now_ms() + p->limit_ms;
+	if (k->order)
+		return false; /* the one before has not come back */
+	k->order = order;
+	pthread_cond_signal(&k->wake);
+	while (k->order && now_ms() < until_ms && !(p->is_over && p->is_over(p->ctx))) {
+		clock_condition_wait(&k->done, &k->lock, SLICE_MS);
+	}
+	bool done = !k->order;
+	if (!done && !k->begun)
+		k->order = NULL;
+	return done;
+}
+
+bool
+keeper_rest(struct keeper *k, const struct keeper_patience *p)
+{
+	pthread_mutex_lock(&k->lock);
+	assert(!k->rests);
+	k->rests = true;
+	bool done = give_order(k, save_at_length, p);
+	k->rests = done;
+	pthread_mutex_unlock(&k->lock);
+	return done;
+}
+
+bool
+keeper_save_last(struct keeper *k, const struct keeper_patience *p)
+{
+	pthread_mutex_lock(&k->lock);
+	assert(k->rests);
+	bool done = give_order(k, save_last, p);
+	pthread_mutex_unlock(&k->lock);
+	return done;
+}
+
+void
+keeper_work(struct keeper *k)
+{
+	pthread_mutex_lock(&k->lock);
+	k->rests = false;
+	pthread_mutex_unlock(&k->lock);
+}
+
+void
+keeper_look(struct keeper *k, keeper_look_fn *deed, void *ctx)
+{
+	pthread_mutex_lock(&k->lock);
+	assert(!k->look);
+	k->look = deed;
+	k->look_ctx = ctx;
+	pthread_mutex_unlock(&k->lock);
+}
+
+bool
+keeper_looks(struct keeper *k)
+{
+	pthread_mutex_lock(&k->lock);
+	bool yes = k->look != NULL;
+	pthread_mutex_unlock(&k->lock);
+	return yes;
 }
 
 int
 keeper_start(struct keeper **out, struct shelves *sh, struct chronicle *ch)
 {
 	struct keeper *k = NEW(struct keeper);
-	pthread_condattr_t attr;
 	k->shelves = sh;
 	k->chronicle = ch;
 	pthread_mutex_init(&k->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&k->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_condition_init(&k->wake);
+	clock_condition_init(&k->done);
 	if (pthread_create(&k->thread, NULL, run, k) == 0) {
 		*out = k;
 		return 0;
@@ -96,6 +228,8 @@ keeper_stop(struct keeper **pk)
 	pthread_mutex_unlock(&k->lock);
 	pthread_join(k->thread, NULL);
 	pthread_cond_destroy(&k->wake);
+	pthread_cond_destroy(&k->done);
 	pthread_mutex_destroy(&k->lock);
+	free(k->look_ctx);
 	free(k);
 }

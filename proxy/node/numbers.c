@@ -4,6 +4,9 @@
 #include "config/config.h"
 #include "config/listen.h"
 #include "proxy/base/clock.h"
+#include "proxy/wire/tls_cert.h"
+#include "proxy/wire/tls_server.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +34,7 @@ add_worker(const struct worker *w, const unsigned *numbers, struct report *out)
 	out->active_fetches += atomic_load_explicit(&w->active_fetches, memory_order_relaxed);
 }
 
-_Static_assert((int)REPORT_ADDRESSES_MOST == (int)ORIGIN_ADDRESSES_MOST, "all have room");
+_Static_assert((int)REPORT_ADDRESSES_MOST == (int)ORIGIN_ADDRESSES_TOLD, "all have room");
 _Static_assert((int)REPORT_ORIGIN_OUT == (int)UPSTREAM_OUT, "add_group casts between these");
 
 static void
@@ -91,6 +94,22 @@ numbers_routes(const struct worker *workers, unsigned n, const struct config *c,
 		for (unsigned w = 0; w < n; w++)
 			add_route(&workers[w].measures.routes[counted[r]], &out->routes[i]);
 	}
+}
+
+void
+numbers_certificates(struct tls_server *tls, struct report *out)
+{
+	struct tls_certs *certs = tls ? tls_server_certs(tls) : NULL;
+	struct report_configuration *c = &out->configuration;
+	const struct tls_cert *from;
+	while (certs && c->certificate_count < REPORT_CERTIFICATES_MOST &&
+	       (from = tls_certs_ending(certs, c->certificate_count))) {
+		struct report_certificate *to = &c->certificates[c->certificate_count++];
+		snprintf(to->name, sizeof to->name, "%s", from->name_count ? from->names[0] : "");
+		snprintf(to->file, sizeof to->file, "%s", from->path);
+		to->until_s = from->until;
+	}
+	tls_certs_unref(&certs);
 }
 
 void

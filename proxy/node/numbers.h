@@ -17,7 +17,10 @@ void numbers_add(const struct worker *workers, unsigned n, const struct origins 
 /* Adds what they counted for routes with names; counted: edition.h. */
 void numbers_routes(const struct worker *workers, unsigned n, const struct config *c,
 		    const unsigned char *counted, struct report *out);
-/* Who this is. ports: of the listeners, as bound. */
+struct tls_server;
+/* Those that clients are shown now; tls NULL: none. */
+void numbers_certificates(struct tls_server *tls, struct report *out);
+/* Names this node. ports: of its listeners, as bound. */
 void numbers_name(const struct config *c, const unsigned *ports, struct report *out);
 
 #endif

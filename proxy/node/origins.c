@@ -119,6 +119,7 @@ open_server(const struct opening *op, const struct config_member *m, const struc
 		.total_timeout_ms = (long)c->total_timeout_ms,
 		.max_connections = c->max_connections,
 		.resolver = op->names->resolver,
+		.lenient = op->o->lenient,
 	};
 	struct origin *same = same_server(before, number, &o);
 	return same ? same : origin_create(&o, op->err, op->err_bytes);
@@ -142,7 +143,7 @@ balance_of(const struct config_origin *c)
 	return c->server_count ? BALANCE_LEAST : BALANCE_ORDER;
 }
 
-/* What may be under way and waiting in a group: as many as all its servers have connections for,
+/* Requests under way and waiting in a group may be as many as all its servers have connections for,
  * and the queue. */
 static unsigned
 most_of(const struct config *c, unsigned workers, unsigned group, unsigned servers)
@@ -152,6 +153,14 @@ most_of(const struct config *c, unsigned workers, unsigned group, unsigned serve
 	if (!o->queue)
 		return 0;
 	return most < UINT32_MAX ? (unsigned)most : UINT32_MAX;
+}
+
+/* Each worker's part of the queue is its own, before a server: clients of the others cannot use it up. */
+static unsigned
+share_of(const struct config *c, unsigned workers, unsigned group, unsigned servers)
+{
+	uint64_t share = config_group(c, group)->queue / ((uint64_t)workers * servers);
+	return share ? (unsigned)share : 1;
 }
 
 static struct upstream_checks
@@ -232,6 +241,7 @@ open_group(const struct opening *op, unsigned *next)
 		.balance = balance_of(rules),
 		.retries = rules->retries,
 		.most = most_of(op->c, op->workers, group, n),
+		.share = share_of(op->c, op->workers, group, n),
 		.checks = checks_of(&rules->health),
 	};
 	op->o->groups[op->o->group_count++] = make_group(&u, servers, n, before);

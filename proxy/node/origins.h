@@ -14,9 +14,10 @@ struct config;
 struct origins {
 	struct upstream **groups; /* users of them; as config_group counts them */
 	unsigned group_count;
+	bool lenient; /* those whose files cannot be read are there, and out of reach */
 };
 
-/* What outlives configurations: where names are found, and under which number a server is counted,
+/* These outlive configurations: where names are found, and under which number a server is counted,
  * the same as long as it is of the same group. */
 struct origin_names {
 	struct resolver *resolver;
@@ -28,7 +29,7 @@ struct origin_names {
 };
 void origins_names_fini(struct origin_names *n);
 
-/* o: zeroed. before: what is in use, or NULL. -1 and a sentence; o is to be closed in any case. */
+/* o: zeroed but for lenient. before: what is in use, or NULL. -1 and a sentence; o is to be closed in any case. */
 int
 origins_open(struct origins *o, const struct config *c, unsigned workers,
 	     const struct origins *before, struct origin_names *names, char *err, size_t err_bytes);

@@ -72,8 +72,8 @@ fail(const struct config *c, unsigned route, char setting[CONFIG_NAME_BYTES], ch
 }
 
 int
-pages_open(const struct config *c, struct pages *out, char setting[CONFIG_NAME_BYTES], char *err,
-	   size_t err_bytes)
+pages_open(const struct config *c, bool lenient, struct pages *out, char setting[CONFIG_NAME_BYTES],
+	   char *err, size_t err_bytes)
 {
 	*out = (struct pages){.count = c->route_count};
 	for (unsigned i = 0; i < c->route_count; i++) {
@@ -83,12 +83,25 @@ pages_open(const struct config *c, struct pages *out, char setting[CONFIG_NAME_B
 			out->of = mem_zalloc(c->route_count * sizeof *out->of);
 		unsigned first = first_with(c, i);
 		out->of[i] = out->of[first];
-		if (first == i && read_file(c->routes[i].answer.file, &out->of[i])) {
+		if (first == i && read_file(c->routes[i].answer.file, &out->of[i]) && !lenient) {
 			fail(c, i, setting, err, err_bytes);
 			pages_close(out);
 			return -1;
 		}
 	}
+	return 0;
+}
+
+int
+pages_try(const struct config *c, unsigned route, char setting[CONFIG_NAME_BYTES], char *err,
+	  size_t err_bytes)
+{
+	struct str page = {0};
+	if (!c->routes[route].answer.file || first_with(c, route) != route)
+		return 0;
+	if (read_file(c->routes[route].answer.file, &page))
+		return fail(c, route, setting, err, err_bytes);
+	free((void *)(uintptr_t)page.p);
 	return 0;
 }
 

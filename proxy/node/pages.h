@@ -14,13 +14,17 @@ struct config;
 enum { PAGES_BYTES_MOST = 1 << 20 };
 
 struct pages {
-	struct str *of; /* by route; empty where it names none. NULL: no route does */
+	struct str *of; /* by route; p is NULL where it names none. NULL: no route does */
 	unsigned count;
 };
 
-/* -1 and a sentence: one cannot be read, which setting ("routes.2.answer.file") then names. */
-int pages_open(const struct config *c, struct pages *out, char setting[CONFIG_NAME_BYTES],
-	       char *err, size_t err_bytes);
+/* -1 and a sentence: one cannot be read, which setting ("routes.2.answer.file") then names. lenient: its
+ * p is NULL then, and the others are there. */
+int pages_open(const struct config *c, bool lenient, struct pages *out,
+	       char setting[CONFIG_NAME_BYTES], char *err, size_t err_bytes);
+/* The same of one route alone, of which nothing is kept. */
+int pages_try(const struct config *c, unsigned route, char setting[CONFIG_NAME_BYTES], char *err,
+	      size_t err_bytes);
 void pages_close(struct pages *p);
 
 #endif

@@ -1,132 +1,31 @@
 /* preflight.c - one function per thing that can be missing; the table at the end calls them. */
-#include "proxy/node/preflight.h"
+#include "proxy/node/preflight_inside.h"
 
 #include "config/config.h"
 #include "config/groups.h"
 #include "config/listen.h"
 #include "config/origins.h"
+#include "proxy/base/address.h"
 #include "proxy/base/mem.h"
+#include "proxy/base/process.h"
+#include "proxy/cache/ledger.h"
 #include "proxy/cache/store.h"
-#include "proxy/node/admin_door.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/identity.h"
 #include "proxy/node/pages.h"
+#include "proxy/node/reach.h"
 #include "proxy/origin/origin.h"
-#include "proxy/origin/resolver.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
-
-struct findings { /* who is told */
-	void (*each)(void *ctx, const struct finding *f);
-	void *ctx;
-	unsigned found;
-	const struct config *config;
-	const struct preflight_place *in;
-};
-
-__attribute__((format(printf, 4, 5))) static void
-find(struct findings *p, bool stops, const char *setting, const char *fmt, ...)
-{
-	struct finding f = {.stops = stops};
-	snprintf(f.setting, sizeof f.setting, "%s", setting);
-	va_list args;
-	va_start(args, fmt);
-	vsnprintf(f.text, sizeof f.text, fmt, args);
-	va_end(args);
-	p->found++;
-	p->each(p->ctx, &f);
-}
-
-/* ---- addresses ----------------------------------------------------------------------------- */
-
-/* 0 when a socket could be made there. Root makes its directory for the user that it becomes. */
-static int
-cannot_make(const char *path, const struct identity *who)
-{
-	char dir[UNIX_SOCKET_PATH_BYTES];
-	struct stat st;
-	snprintf(dir, sizeof dir, "%.*s/", (int)(strrchr(path, '/') - path), path);
-	if (access(dir, W_OK | X_OK))
-		return errno == ENOENT && who->changed ? 0 : errno;
-	return lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode) ? EEXIST : 0;
-}
-
-/* 0 when one could listen there, as far as this can be known beside a proxy that runs. */
-static int
-cannot_listen(const char *listen, const struct preflight_place *in)
-{
-	struct address a;
-	int on = 1, error = 0;
-	if (in->listens && in->listens(in->ctx, listen))
-		return 0;
-	if (config_listen_path(listen))
-		return cannot_make(config_listen_path(listen), in->who);
-	if (address_parse(config_listen_address(listen), &a) < 0)
-		return EINVAL;
-	int fd = socket(a.sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
-	if (bind(fd, (struct sockaddr *)&a.sa, a.bytes) && errno != EADDRINUSE)
-		error = errno;
-	close(fd);
-	return error;
-}
-
-static void
-check_listen(const struct config *c, struct findings *p)
-{
-	for (unsigned i = 0; i < c->listen_count; i++) {
-		int error = cannot_listen(c->listen[i], p->in);
-		if (error)
-			find(p, true, "listen", "cannot listen on %s: %s; %s", c->listen[i],
-			     strerror(error),
-			     config_listen_path(c->listen[i])
-				     ? "name a path in a directory that the program may write"
-			     : error == EACCES ? "take a port from 1024 on, or give the program "
-						 "CAP_NET_BIND_SERVICE"
-					       : "write an address of this machine");
-	}
-	int error = c->admin_socket ? cannot_make(c->admin_socket, p->in->who) : 0;
-	if (error)
-		find(p, true, "admin_socket",
-		     "cannot listen on %s: %s; name a path in a directory that the program may write",
-		     c->admin_socket, strerror(error));
-	error = c->admin ? cannot_listen(c->admin, p->in) : 0;
-	if (error)
-		find(p, true, "admin", "cannot listen on %s: %s; write an address of this machine",
-		     c->admin, strerror(error));
-}
-
-static void
-check_admin(const struct config *c, struct findings *p)
-{
-	char err[PREFLIGHT_TEXT];
-	struct address a;
-	char *token =
-		c->admin_token_file ? admin_door_token(c->admin_token_file, err, sizeof err) : NULL;
-	if (c->admin_token_file && !token)
-		find(p, true, "admin_token_file", "%s", err);
-	free(token);
-	if (c->admin && address_parse(c->admin, &a) == 0 && !address_is_loopback(&a) &&
-	    !c->admin_token && !c->admin_token_file)
-		find(p, false, "admin",
-		     "others can reach %s, so nothing but /healthz is answered there without a "
-		     "token; set admin_token_file, or listen on 127.0.0.1",
-		     c->admin);
-}
 
 /* ---- origins ------------------------------------------------------------------------------- */
 
@@ -145,19 +44,17 @@ check_origin_files(const struct config *c, struct findings *p)
 		const char *wrong = origin_check_files(&files, err, sizeof err);
 		snprintf(setting, sizeof setting, "origins.%u.%s", i, wrong ? wrong : "");
 		if (wrong)
-			find(p, true, setting, "%s", err);
+			preflight_find_missing(p, setting, "%s", err);
 	}
 }
 
 static void
 check_pages(const struct config *c, struct findings *p)
 {
-	struct pages pages;
 	char setting[CONFIG_NAME_BYTES], err[PREFLIGHT_TEXT];
-	if (pages_open(c, &pages, setting, err, sizeof err))
-		find(p, true, setting, "%s", err);
-	else
-		pages_close(&pages);
+	for (unsigned i = 0; i < c->route_count; i++)
+		if (pages_try(c, i, setting, err, sizeof err))
+			preflight_find_missing(p, setting, "%s", err);
 }
 
 /* Whether an interface of this machine has the address. */
@@ -197,10 +94,11 @@ check_loops(const struct config *c, struct findings *p)
 			if (address_parse(config_listen_address(c->listen[j]), &a) == 0 &&
 			    address_is_any(&a) && address_port(&a) &&
 			    address_port(&a) == address_port(&to))
-				find(p, true, m.setting,
-				     "%s is this machine, where twice itself listens (%s); name the "
-				     "server behind it",
-				     m.url, c->listen[j]);
+				preflight_find(
+					p, true, m.setting,
+					"%s is this machine, where twice itself listens (%s); name the "
+					"server behind it",
+					m.url, c->listen[j]);
 	}
 }
 
@@ -211,112 +109,164 @@ on_certificate(void *ctx, unsigned of, const char *text)
 {
 	struct findings *p = ctx;
 	char setting[CONFIG_NAME_BYTES];
-	find(p, true, doorway_name(p->config, of, setting), "%s", text);
+	doorway_name(p->config, of, setting);
+	if (of ==
+	    p->config->tls.certificate_count) /* client_ca: nobody could be told from a stranger */
+		preflight_find(p, true, setting, "%s", text);
+	else
+		preflight_find_missing(p, setting, "%s", text);
+}
+
+static void
+on_certificate_of_another_time(void *ctx, unsigned of, const char *text)
+{
+	struct findings *p = ctx;
+	char setting[CONFIG_NAME_BYTES];
+	preflight_find(p, false, doorway_name(p->config, of, setting), "%s", text);
 }
 
 static void
 check_certificates(const struct config *c, struct findings *p)
 {
-	struct tls_problems problems = {.tell = on_certificate, .ctx = p};
+	struct tls_problems problems = {
+		.tell = on_certificate, .warn = on_certificate_of_another_time, .ctx = p};
 	if (doorway_has_tls(c)) {
 		struct tls_server_options o = doorway_tls(c);
-		tls_server_try(&o, &problems);
+		size_t usable = tls_server_try(&o, &problems);
+		if (!usable && problems.told && !doorway_has_plain(c))
+			preflight_find(
+				p, true, "listen",
+				"no client could be served: each entry needs a certificate, and none can "
+				"be used; mend one of tls.certificates");
 	}
 	const char *dir = c->tls.acme_challenges;
-	if (dir && access(dir, R_OK | X_OK))
-		find(p, false, "tls.acme_challenges",
-		     "cannot read in %s: %s; no challenge would be answered: make the directory",
-		     dir, strerror(errno));
+	struct reach_dir r = {0};
+	if (dir)
+		reach_dir(dir, &r);
+	if (r.hangs)
+		preflight_find(
+			p, false, "tls.acme_challenges",
+			"%s does not answer (the disk hangs); no challenge is answered until it does",
+			dir);
+	else if (dir && access(dir, R_OK | X_OK))
+		preflight_find(
+			p, false, "tls.acme_challenges",
+			"cannot read in %s: %s; no challenge would be answered: make the directory",
+			dir, strerror(errno));
 }
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* Leaves the directory that holds it: "/a/b" becomes "/a", "/a" becomes "/", "a" becomes ".". */
+/* The directory, or the one in which it is made. One of several is left out if it cannot be used, and so is one that
+ * hangs. */
 static void
-cut_name(char *path)
+check_one_dir(const struct config *c, const char *dir, const struct reach_dir *r,
+	      const char *setting, struct findings *p)
 {
-	char *slash = strrchr(path, '/');
-	if (slash == path)
-		slash++;
-	if (slash)
-		*slash = '\0';
-	else
-		strcpy(path, ".");
-}
-
-/* The directory, or the one in which it is made. One of several is left out if it cannot be used. */
-static void
-check_one_dir(const struct config *c, const char *dir, const char *setting, struct findings *p)
-{
-	char at[4096];
-	struct stat st;
 	bool stops = c->disk_count == 0; /* else it is left out */
-	snprintf(at, sizeof at, "%s", dir);
-	while (stat(at, &st) && errno == ENOENT && strcmp(at, ".") != 0 && strcmp(at, "/") != 0)
-		cut_name(at);
-	if (stat(at, &st))
-		find(p, stops, setting,
-		     "cannot use %s: %s; name a directory you may write, or "
-		     "none",
-		     dir, strerror(errno));
-	else if (!S_ISDIR(st.st_mode))
-		find(p, stops, setting, "%s is no directory; name one you may write, or none", at);
-	else if (access(at, W_OK | X_OK))
-		find(p, stops, setting,
-		     "cannot write in %s: %s; name a directory you may write, "
-		     "or none",
-		     at, strerror(errno));
+	bool alone = stops && !c->cache.required;
+	if (r->hangs)
+		preflight_find(p, stops && !alone, setting, "%s does not answer (the disk hangs)%s",
+			       dir,
+			       stops && !alone ? "; name another directory"
+					       : ": the cache does without it until it does");
+	else if (r->error)
+		preflight_find(p, stops && !(alone && r->error == EIO), setting,
+			       "cannot use %s: %s; name a directory you may write, or "
+			       "none",
+			       dir, strerror(r->error));
+	else if (!r->is_dir)
+		preflight_find(p, stops, setting,
+			       "%s is no directory; name one you may write, or none", r->at);
+	else if (r->writing)
+		preflight_find(p, stops && !(alone && (r->writing == EIO || r->writing == EROFS)),
+			       setting,
+			       "cannot write in %s: %s; name a directory you may write, "
+			       "or none",
+			       r->at, strerror(r->writing));
 }
 
 static void
-check_cache_dir(const struct config *c, struct findings *p)
+check_one_disk(const struct config *c, const struct reach_dir *r, uint64_t bytes,
+	       const char *setting, struct findings *p)
 {
-	char setting[CONFIG_NAME_BYTES];
-	if (c->cache.dir && !(p->in->who->gives & 1u))
-		check_one_dir(c, c->cache.dir, "cache.dir", p);
-	for (unsigned i = 0; i < c->disk_count; i++) {
-		if (p->in->who->gives & 2u << i)
-			continue;
-		snprintf(setting, sizeof setting, "more_disks.%u.dir", i);
-		check_one_dir(c, c->disks[i].dir, setting, p);
-	}
-}
-
-static void
-check_one_disk(const struct config *c, const char *dir, uint64_t bytes, const char *setting,
-	       struct findings *p)
-{
-	char at[4096];
-	struct statvfs fs;
-	snprintf(at, sizeof at, "%s", dir);
-	while (statvfs(at, &fs) && errno == ENOENT && strcmp(at, ".") != 0 && strcmp(at, "/") != 0)
-		cut_name(at);
-	if (statvfs(at, &fs))
-		return;
-	uint64_t all = (uint64_t)fs.f_blocks * fs.f_frsize;
-	uint64_t keep = store_reserve(c->cache.keep_free, all);
+	uint64_t all = r->all_bytes, keep = store_reserve(c->cache.keep_free, all);
 	keep = keep < all ? keep : all;
+	if (!all)
+		return;
 	if (bytes > all)
-		find(p, false, setting,
-		     "%.1f GB is more than the file system of %s has (%.1f GB); write a smaller size",
-		     (double)bytes / 1e9, at, (double)all / 1e9);
+		preflight_find(
+			p, false, setting,
+			"%.1f GB is more than the file system of %s has (%.1f GB); write a smaller size",
+			(double)bytes / 1e9, r->at, (double)all / 1e9);
 	else if (bytes > all - keep)
-		find(p, false, setting,
-		     "%.2f GB of the %.2f GB of the file system of %s are left to others "
-		     "(cache.keep_free): the cache will stop growing at %.2f GB; write a smaller size",
-		     (double)keep / 1e9, (double)all / 1e9, at, (double)(all - keep) / 1e9);
+		preflight_find(
+			p, false, setting,
+			"%.2f GB of the %.2f GB of the file system of %s are left to others "
+			"(cache.keep_free): the cache will stop growing at %.2f GB; write a smaller size",
+			(double)keep / 1e9, (double)all / 1e9, r->at, (double)(all - keep) / 1e9);
 }
 
 static void
-check_disk(const struct config *c, struct findings *p)
+check_disks(const struct config *c, struct findings *p)
 {
 	char setting[CONFIG_NAME_BYTES];
-	if (c->cache.dir)
-		check_one_disk(c, c->cache.dir, c->cache.disk_bytes, "cache.disk", p);
-	for (unsigned i = 0; i < c->disk_count; i++) {
-		snprintf(setting, sizeof setting, "more_disks.%u.size", i);
-		check_one_disk(c, c->disks[i].dir, c->disks[i].bytes, setting, p);
+	for (unsigned i = 0; i <= c->disk_count; i++) {
+		const char *dir = i ? c->disks[i - 1].dir : c->cache.dir;
+		struct reach_dir r;
+		if (!dir)
+			continue;
+		reach_dir(dir, &r);
+		snprintf(setting, sizeof setting, i ? "more_disks.%u.dir" : "cache.dir", i - 1);
+		if (!(p->in->who->gives & 1u << i) || r.hangs)
+			check_one_dir(c, dir, &r, setting, p);
+		snprintf(setting, sizeof setting, i ? "more_disks.%u.size" : "cache.disk", i - 1);
+		check_one_disk(c, &r, i ? c->disks[i - 1].bytes : c->cache.disk_bytes, setting, p);
 	}
+}
+
+static uint64_t
+segments_of(uint64_t disk_bytes)
+{
+	uint64_t bytes = ledger_log_bytes(disk_bytes, 0);
+	return bytes / ledger_segment_bytes(bytes) + 1;
+}
+
+int64_t
+preflight_disk_ms(const struct config *c)
+{
+	enum { MOST_MS = 10000 };
+	uint64_t upgrade_ms = c->timeouts.upgrade_ms;
+	return upgrade_ms < MOST_MS ? (int64_t)upgrade_ms : MOST_MS;
+}
+
+uint64_t
+preflight_files(const struct config *c)
+{
+	enum {
+		RESERVE = 64
+	}; /* the log, small files, connections to the admin server, an upgrade */
+	uint64_t n = RESERVE + c->listen_count;
+	if (c->cache.dir)
+		n += segments_of(c->cache.disk_bytes);
+	for (unsigned i = 0; i < c->disk_count; i++)
+		n += segments_of(c->disks[i].bytes);
+	return n;
+}
+
+static void
+check_files(const struct config *c, struct findings *p)
+{
+	uint64_t most = process_file_limit(), others = preflight_files(c);
+	if (c->limits.connections > most) /* by a few only, fewer is what there is room for */
+		preflight_find(
+			p, false, "limits.connections",
+			"%u connections cannot be kept where %llu files may be open: %llu are for the "
+			"cache, the admin server and a reserve, and each fetch from an origin takes one "
+			"as well; raise that limit (LimitNOFILE= of systemd, ulimit -n), or lower this "
+			"one",
+			c->limits.connections, (unsigned long long)most,
+			(unsigned long long)others);
 }
 
 static void
@@ -324,80 +274,124 @@ check_memory(const struct config *c, struct findings *p)
 {
 	uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	if (c->cache.memory_bytes > all / 10 * 8)
-		find(p, false, "cache.memory",
-		     "%.1f GB is more than 80%% of this machine's memory (%.1f GB), and the index and "
-		     "the filters need some too; write a smaller size",
-		     (double)c->cache.memory_bytes / 1e9, (double)all / 1e9);
+		preflight_find(
+			p, false, "cache.memory",
+			"%.1f GB is more than 80%% of this machine's memory (%.1f GB), and the index and "
+			"the filters need some too; write a smaller size",
+			(double)c->cache.memory_bytes / 1e9, (double)all / 1e9);
+}
+
+/* With the reason in errno. */
+static bool
+can_make_in(const char *dir)
+{
+	struct stat st;
+	if (stat(dir, &st))
+		return false;
+	if (S_ISDIR(st.st_mode))
+		return access(dir, W_OK | X_OK) == 0;
+	errno = ENOTDIR;
+	return false;
 }
 
 static void
 check_log(const struct config *c, struct findings *p)
 {
 	const char *path = c->access_log;
-	char dir[4096];
+	char dir[REACH_PATH];
+	struct reach_dir r;
 	struct stat st;
 	if (!path || strcmp(path, "-") == 0 || strcmp(path, "off") == 0)
 		return;
 	snprintf(dir, sizeof dir, "%s", path);
-	cut_name(dir);
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		find(p, false, "access_log", "%s is a directory; name a file in it", path);
-	else if (stat(path, &st) == 0 ? access(path, W_OK) : access(dir, W_OK | X_OK))
-		find(p, false, "access_log",
-		     "cannot write %s: %s; no request would be logged: make %s, or name another file",
-		     path, strerror(errno), dir);
-}
-
-/* ---- names --------------------------------------------------------------------------------- */
-
-static void
-check_name(const struct config_member *m, struct origin *o, struct findings *p)
-{
-	const char *name = origin_unknown(o);
-	if (name)
-		find(p, false, m->setting,
-		     "no address of %s can be found now; as long as there is none, requests to it "
-		     "are answered 502, or stale",
-		     name);
-}
-
-void
-preflight_names(const struct config *c, preflight_each_fn *each, void *ctx)
-{
-	enum { FIND_MS = 6000 };
-	struct findings p = {each, ctx, 0, c, NULL};
-	unsigned n = config_member_count(c);
-	struct resolver *r = resolver_create(NULL, 60000);
-	struct origin **all = mem_zalloc((n + 1) * sizeof *all);
-	struct config_member m;
-	char err[PREFLIGHT_TEXT];
-	for (unsigned i = 0; i < n; i++) {
-		config_member(c, i, &m);
-		struct origin_options o = {.url = m.url, .resolver = r, .insecure = true};
-		all[i] = origin_create(&o, err, sizeof err);
-	}
-	resolver_wait(r, FIND_MS);
-	for (unsigned i = 0; i < n; i++) {
-		config_member(c, i, &m);
-		if (all[i])
-			check_name(&m, all[i], &p);
-		origin_destroy(&all[i]);
-	}
-	free(all);
-	resolver_destroy(&r);
+	reach_cut_name(dir);
+	reach_dir(path, &r);
+	bool there = !r.hangs && stat(path, &st) == 0;
+	if (r.hangs)
+		preflight_find(
+			p, false, "access_log",
+			"%s does not answer (the disk hangs); no request is logged until it does",
+			path);
+	else if (there && S_ISDIR(st.st_mode))
+		preflight_find(p, false, "access_log", "%s is a directory; name a file in it",
+			       path);
+	else if (there ? access(path, W_OK) == 0 : can_make_in(dir))
+		return;
+	else
+		preflight_find(
+			p, false, "access_log",
+			"cannot write %s: %s; no request would be logged: %s %s, or name another file",
+			path, strerror(errno),
+			errno == ENOENT	   ? "make"
+			: errno == ENOTDIR ? "make a directory of"
+					   : "let the program's user write",
+			there ? path : dir);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
+
+struct reading {
+	const char **paths;
+	char (*settings)[CONFIG_NAME_BYTES];
+	unsigned n;
+};
+
+__attribute__((format(printf, 3, 4))) static void
+add_path(struct reading *r, const char *path, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(r->settings[r->n], sizeof *r->settings, fmt, args);
+	va_end(args);
+	r->paths[r->n++] = path;
+}
+
+static void
+add_paths(const struct config *c, struct reading *r)
+{
+	add_path(r, c->admin_token_file, "admin_token_file");
+	add_path(r, c->tls.client_ca, "tls.client_ca");
+	add_path(r, c->tls.ticket_key, "tls.ticket_key");
+	for (unsigned i = 0; i < c->tls.certificate_count; i++)
+		add_path(r, c->tls.certificates[i], "tls.certificates");
+	for (unsigned i = 0; i < c->origin_count; i++) {
+		add_path(r, c->origins[i].ca_file, "origins.%u.ca_file", i);
+		add_path(r, c->origins[i].cert_file, "origins.%u.cert_file", i);
+		add_path(r, c->origins[i].key_file, "origins.%u.key_file", i);
+	}
+	for (unsigned i = 0; i < c->route_count; i++)
+		add_path(r, c->routes[i].answer.file, "routes.%u.answer.file", i);
+}
+
+/* A disk that hangs below one of the files that are read would have a start or a reload stand still. */
+static bool
+check_reach(const struct config *c, struct findings *p)
+{
+	unsigned most = 3 + c->tls.certificate_count + 3 * c->origin_count + c->route_count;
+	struct reading r = {.paths = mem_zalloc(most * sizeof *r.paths),
+			    .settings = mem_zalloc(most * sizeof *r.settings)};
+	add_paths(c, &r);
+	unsigned hangs = reach_files(r.paths, r.n);
+	if (hangs < r.n)
+		preflight_find(p, true, r.settings[hangs], "%s does not answer (the disk hangs)",
+			       r.paths[hangs]);
+	free(r.paths);
+	free(r.settings);
+	return hangs == r.n;
+}
 
 unsigned
 preflight(const struct config *c, const struct preflight_place *in, preflight_each_fn *each,
 	  void *ctx)
 {
 	static void (*const checks[])(const struct config *, struct findings *) = {
-		check_listen,	 check_admin, check_origin_files, check_certificates, check_loops,
-		check_cache_dir, check_disk,  check_memory,	  check_log,	      check_pages,
+		preflight_listen, preflight_admin, check_origin_files, check_certificates,
+		check_loops,	  check_disks,	   check_files,	       check_memory,
+		check_log,	  check_pages,
 	};
 	struct findings p = {each, ctx, 0, c, in};
+	if (!check_reach(c, &p))
+		return p.found;
 	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
 		checks[i](c, &p);
 	return p.found;

@@ -3,6 +3,8 @@
  */
 #include "proxy/node/purge.h"
 
+#include "proxy/node/doorway.h"
+
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/heritage.h"
 #include "proxy/http/uri.h"
@@ -44,7 +46,10 @@ has_any(struct str s, const char *bytes)
 static bool
 has_host(struct str authority)
 {
-	return authority.n && !has_any(authority, "/*@?#\\");
+	bool ascii = true;
+	for (size_t i = 0; i < authority.n; i++)
+		ascii = ascii && (unsigned char)authority.p[i] < 0x80;
+	return authority.n && ascii && !has_any(authority, "/*@?#\\");
 }
 
 static const char *
@@ -54,8 +59,8 @@ refuse_url(struct str url)
 	if (!request_for(url, &r))
 		return "a URL begins with http:// or https:// and a host";
 	if (!has_host(r.authority))
-		return "a URL has a host behind http:// or https://, with :port where it is not the "
-		       "scheme's own";
+		return "a URL has a host in ASCII behind http:// or https://, with :port where it is "
+		       "not the scheme's own";
 	return has_any(r.path_query, "#") ? "a URL has no spaces and no \"#\"; write %20 and %23"
 					  : NULL;
 }
@@ -79,24 +84,24 @@ refuse_prefix(struct str prefix)
 static const char *
 refusal(const struct purge_order *o)
 {
-	switch (o->pattern) {
-	case PATTERN_URL:
+	switch (o->kind) {
+	case FORGET_URL:
 		return refuse_url(o->name);
-	case PATTERN_PREFIX:
+	case FORGET_PREFIX:
 		return refuse_prefix(o->name);
-	case PATTERN_HOST:
-		return has_host(o->name) ? NULL
-					 : "a host is a name or an address, with :port where it is "
-					   "not the scheme's own";
-	case PATTERN_TAG:
+	case FORGET_HOST:
+		return has_host(o->name)
+			       ? NULL
+			       : "a host is a name in ASCII or an address, with :port where "
+				 "it is not the scheme's own";
+	case FORGET_TAG:
 		return tags_is_one(o->name) && !has_any(o->name, "")
 			       ? NULL
 			       : "a tag is one word, without spaces and commas; name several tags "
 				 "one by one";
-	case PATTERN_ALL:
-		break;
+	default:
+		return NULL;
 	}
-	return NULL;
 }
 
 /* ---- what is done ----------------------------------------------------------------------------- */
@@ -109,39 +114,57 @@ struct purger {
 };
 
 static void
-begin(const struct purger *p, enum purge_what what, struct twice_key_hash hash, struct str name)
+begin(const struct purger *p, enum forget_kind kind, struct twice_key_hash hash, struct str name)
 {
-	struct purged done = cache_purge(p->sh->cache, what, p->o->soft, hash, name);
+	struct purged done = cache_purge(p->sh->cache, kind, p->o->soft, hash, name);
 	p->out->found = p->out->found || done.had;
 	p->out->sequence = done.at;
+}
+
+static void
+begin_url(const struct purger *p, struct str key)
+{
+	begin(p, FORGET_URL, twice_key_hash_of(p->sh->seed, key.p, key.n), key);
+	if (!p->o->soft)
+		bill_forget(p->sh, key);
 }
 
 static bool
 is_out_of_reach(const struct purger *p, const struct request *r)
 {
-	return str_eq(r->scheme, STR("https")) && !p->settings->trusted_count;
+	return str_eq(r->scheme, STR("https")) && !doorway_may_be_https(p->settings->config);
 }
 
 static const char no_https[] =
 	"nothing can be stored under https here: listeners are plain HTTP, and no forwarder is "
-	"trusted to say https (forwarded.trust); purge what begins with http:// instead";
+	"trusted to say https (forwarded.trust); purge the URL that begins with http:// instead";
+
+/* It covers all spellings; is one of them here? */
+static void
+purge_key(void *ctx, struct str key)
+{
+	const struct purger *p = ctx;
+	struct buf normal = {0};
+	begin_url(p, key);
+	if (memchr(key.p, '%', key.n))
+		uri_add_unescaped(key, &normal);
+	if (normal.n && !str_eq(buf_str(&normal), key))
+		begin_url(p, buf_str(&normal));
+	buf_fini(&normal);
+}
 
 static void
 purge_url(const struct purger *p)
 {
 	struct request r;
-	struct buf key = {0};
 	struct purge_result *out = p->out;
+	struct purger each = *p;
 	request_for(p->o->name, &r);
 	const struct route *route = route_find(p->settings->routes, &r);
-	cachekey_add_url(r.scheme, r.authority, r.path_query, &route->key, &key);
-	begin(p, PURGE_URL, twice_key_hash_of(p->sh->seed, key.p, key.n), buf_str(&key));
-	if (!p->o->soft)
-		bill_forget(p->sh, buf_str(&key));
-	buf_fini(&key);
+	bool splits = route_each_url(p->settings->routes, &r, purge_key, &each);
 	if (is_out_of_reach(p, &r) && !out->found) {
 		out->note = no_https;
-	} else if (route_splits_urls(route)) {
+	} else if (splits) {
 		out->found = true;
 		out->note =
 			"headers or cookies are part of this URL's keys: all of them are purged";
@@ -150,25 +173,11 @@ purge_url(const struct purger *p)
 			"nothing was stored under this URL, in which \"*\" is a letter like any "
 			"other; to purge all that begins alike, purge a prefix";
 	} else if (!out->found) {
-		out->note = "nothing was stored under this URL; what is being fetched for it now "
-			    "will not be stored";
+		out->note = "nothing was stored under this URL; an answer that is being fetched "
+			    "for it now will not be stored";
 	} else if (route->pass) {
 		out->note = "the route of this URL passes: nothing is stored for it";
 	}
-}
-
-/* Up to the last slash as a key has it; behind that nothing is taken for a dot segment. */
-static void
-add_prefix(const struct request *r, bool normalise, struct buf *out)
-{
-	const struct key_rules rules = {.normalise = normalise};
-	const char *slash = memrchr(r->path_query.p, '/', r->path_query.n);
-	size_t n = (size_t)(slash - r->path_query.p) + 1;
-	cachekey_add_url(r->scheme, r->authority, (struct str){r->path_query.p, n}, &rules, out);
-	if (normalise)
-		uri_add_unescaped(str_from(r->path_query, n), out);
-	else
-		buf_add_str(out, str_from(r->path_query, n));
 }
 
 /* Routes below may write paths in either form. */
@@ -179,9 +188,9 @@ purge_prefix(const struct purger *p)
 	struct buf keys[2] = {{0}, {0}};
 	request_for(p->o->name, &r);
 	for (int i = 0; i < 2; i++) {
-		add_prefix(&r, i, &keys[i]);
+		cachekey_add_prefix(r.scheme, r.authority, r.path_query, i, &keys[i]);
 		if (i == 0 || !str_eq(buf_str(&keys[0]), buf_str(&keys[1])))
-			begin(p, PURGE_PREFIX, (struct twice_key_hash){0}, buf_str(&keys[i]));
+			begin(p, FORGET_PREFIX, (struct twice_key_hash){0}, buf_str(&keys[i]));
 	}
 	buf_fini(&keys[0]);
 	buf_fini(&keys[1]);
@@ -209,7 +218,7 @@ purge_host(const struct purger *p)
 	for (int i = 0; i < 2; i++) {
 		if (i && str_eq(names[0], names[1]))
 			break;
-		begin(p, PURGE_HOST, (struct twice_key_hash){0}, names[i]);
+		begin(p, FORGET_HOST, (struct twice_key_hash){0}, names[i]);
 		if (!p->o->soft)
 			bill_forget_host(p->sh, names[i]);
 	}
@@ -217,34 +226,49 @@ purge_host(const struct purger *p)
 	buf_fini(&keys[1]);
 }
 
+/* The order with its URL as browsers send it. name is what that lies in. */
+static struct purge_order
+in_ascii(const struct purge_order *o, struct buf *name)
+{
+	struct purge_order ascii = *o;
+	name->n = 0;
+	if (o->kind == FORGET_URL || o->kind == FORGET_PREFIX) {
+		uri_add_ascii(o->name, name);
+		ascii.name = buf_str(name);
+	}
+	return ascii;
+}
+
 static void
 purge_one(const struct purger *p)
 {
-	switch (p->o->pattern) {
-	case PATTERN_URL:
+	switch (p->o->kind) {
+	case FORGET_URL:
 		purge_url(p);
 		return;
-	case PATTERN_PREFIX:
+	case FORGET_PREFIX:
 		purge_prefix(p);
 		break;
-	case PATTERN_HOST:
+	case FORGET_HOST:
 		purge_host(p);
 		break;
-	case PATTERN_TAG:
-		begin(p, PURGE_TAG, (struct twice_key_hash){0}, p->o->name);
+	case FORGET_TAG:
+		begin(p, FORGET_TAG, (struct twice_key_hash){0}, p->o->name);
 		if (!p->settings->tags.names_n)
-			p->out->note = "cache.tag_headers names no field: what is stored from now "
-				       "on has no tags";
+			p->out->note = "cache.tag_headers names no field: answers that are stored "
+				       "from now on have no tags";
 		break;
-	case PATTERN_ALL:
-		begin(p, PURGE_ALL, (struct twice_key_hash){0}, STR(""));
+	case FORGET_ALL:
+		begin(p, FORGET_ALL, (struct twice_key_hash){0}, STR(""));
 		if (!p->o->soft)
 			baseline_forget_all(p->sh->baseline);
 		break;
+	default: /* no other is by hand */
+		break;
 	}
 	if (!p->out->found && !p->out->note)
-		p->out->note = "nothing is stored at all; what is being fetched now will not be "
-			       "stored if this covers it";
+		p->out->note = "nothing is stored at all; an answer that is being fetched now will "
+			       "not be stored if this purge covers it";
 }
 
 void
@@ -253,15 +277,19 @@ purge_apply(struct shelves *sh, const struct settings *settings, const struct pu
 {
 	bool refused = false;
 	uint64_t last = 0;
+	struct buf name = {0};
 	for (unsigned i = 0; i < n; i++) {
-		out[i] = (struct purge_result){.refused = refusal(&o[i])};
+		struct purge_order order = in_ascii(&o[i], &name);
+		out[i] = (struct purge_result){.refused = refusal(&order)};
 		refused = refused || out[i].refused;
 	}
 	for (unsigned i = 0; i < n && !refused; i++) {
-		purge_one(&(struct purger){sh, settings, &o[i], &out[i]});
+		struct purge_order order = in_ascii(&o[i], &name);
+		purge_one(&(struct purger){sh, settings, &order, &out[i]});
 		assert(out[i].sequence > last); /* so that the last one's is durable when all are */
 		last = out[i].sequence;
 	}
+	buf_fini(&name);
 	bool durable = !refused && cache_purge_wait(sh->cache, last);
 	bool rests = cache_rests(sh->cache);
 	for (unsigned i = 0; i < n && !refused; i++) {

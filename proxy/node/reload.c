@@ -10,7 +10,7 @@
 #include "config/changes.h"
 #include "config/config.h"
 #include "config/listen.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
 #include "proxy/node/health.h"
 #include "proxy/node/server_inside.h"
 
@@ -169,8 +169,12 @@ open_first_tls(struct making *m)
 	const struct config *c = m->edition->config;
 	if (s->tls || !doorway_has_tls(c))
 		return 0;
-	if (doorway_open_tls(c, &s->tls, m->say->err, m->say->err_bytes))
+	struct tls_server *tls;
+	if (doorway_open_tls(c, false, &tls, m->say->err, m->say->err_bytes))
 		return refuse(m, "tls.certificates");
+	pthread_mutex_lock(&s->lock);
+	s->tls = tls;
+	pthread_mutex_unlock(&s->lock);
 	doorway_speak_tls(&s->listeners, s->tls);
 	return 0;
 }
@@ -223,9 +227,7 @@ tell_workers(struct making *m)
 {
 	struct server *s = m->s;
 	struct worker_change *c = mem_zalloc(s->worker_count * sizeof *c);
-	sem_t done;
-	sem_init(&done, 0, 0);
-	for (unsigned w = 0; w < s->worker_count; w++) {
+	for (unsigned w = 0; w < s->worker_count; w++)
 		c[w] = (struct worker_change){
 			.settings = edition_settings(m->edition),
 			.log = m->log,
@@ -240,17 +242,11 @@ tell_workers(struct making *m)
 			.unnamed = m->unnamed,
 			.unnamed_count = m->unnamed_n,
 			.origins = &m->edition->origins,
-			.done = &done,
 		};
-		worker_change(&s->workers[w], &c[w]);
-	}
-	for (unsigned w = 0; w < s->worker_count; w++)
-		while (sem_wait(&done))
-			;
+	workers_change(s->workers, c, s->worker_count);
 	for (unsigned w = 0; w < s->worker_count; w++)
 		for (unsigned i = 0; i < m->door_n[w]; i++)
 			assert(m->doors[w][i].fd < 0); /* wire has it */
-	sem_destroy(&done);
 	free(c);
 }
 

@@ -2,7 +2,6 @@
 #include "proxy/node/routing.h"
 
 #include "config/config.h"
-#include "config/groups.h"
 #include "config/print.h"
 #include "proxy/base/mem.h"
 #include "proxy/http/forwarded.h"
@@ -89,10 +88,16 @@ route_of(struct routing *r, const struct imagined *im)
 static const char *
 because(const struct routes *r, const struct imagined *im, unsigned number)
 {
-	if (!route_is_for_host(r, number, &im->rq))
-		return "its host differs";
-	return number == im->number ? "its path differs from the URL's as it is written"
-				    : "its path differs";
+	static const char *const differs[] = {
+		[ROUTE_NO_DIFFERENCE] = "its path differs from the URL's as it is written",
+		[ROUTE_HOST_DIFFERS] = "its host differs",
+		[ROUTE_PATH_DIFFERS] = "its path differs",
+		[ROUTE_METHOD_DIFFERS] = "its methods differ",
+		[ROUTE_FIELDS_DIFFER] = "it asks for header fields that the request does not have",
+	};
+	enum route_difference difference = route_difference(r, number, &im->rq);
+	bool is_other_form = number == im->number && difference == ROUTE_PATH_DIFFERS;
+	return differs[is_other_form ? ROUTE_NO_DIFFERENCE : difference];
 }
 
 /* The routes before the first one that is for the path as it is written; all, where first is 0. */
@@ -174,20 +179,14 @@ rates_of(const struct imagined *im)
 	return list;
 }
 
-/* Where a fetch would go: a group without rules of its own for Host is sent the client's. */
 static json_t *
 origin_of(const struct imagined *im)
 {
-	const struct config *c = im->settings->config;
-	struct str primary = buf_str(&im->key.text);
 	if (imagined_deed(im))
 		return json_null();
-	bool has = im->route->group < config_group_count(c);
-	const char *host = has ? config_group(c, im->route->group)->host : NULL;
-	return json_pack("{s:o, s:o, s:o}", "group",
-			 has ? text_of(config_group_name(c, im->route->group)) : json_null(),
-			 "host", host ? text_of(host) : explain_text(outgoing_authority(primary)),
-			 "target", explain_text(outgoing_target(&im->outgoing, primary)));
+	struct outgoing o = im->outgoing;
+	o.shared = im->shared && !im->as_it_came;
+	return explain_origin(im->settings->config, im->route->group, &o, buf_str(&im->key.text));
 }
 
 static void
@@ -214,6 +213,8 @@ why_of(const struct imagined *im)
 						  "(allow, deny): say --from ADDRESS."));
 	if (!imagined_deed(im) && !im->shared)
 		json_array_append_new(why, json_string(imagined_why_passed(im)));
+	if (!imagined_deed(im) && im->as_it_came)
+		json_array_append_new(why, json_string(imagined_why_as_it_came));
 	return why;
 }
 
@@ -248,7 +249,8 @@ const char *
 routing_ask(struct routing *r, const struct routing_order *o, json_t **out)
 {
 	struct imagined im;
-	struct imagined_order order = {.url = o->url, .fields = o->fields, .peer = o->from};
+	struct imagined_order order = {
+		.url = o->url, .fields = o->fields, .peer = o->from, .method = o->method};
 	const char *no = imagined_init(&im, r->settings, &order);
 	if (no)
 		return no;

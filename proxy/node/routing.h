@@ -15,6 +15,7 @@ struct config;
 struct routing_order {
 	struct str url, fields; /* fields: lines, each with its end */
 	struct str from;	/* the client's address; empty: not said */
+	struct str method;	/* empty: GET */
 };
 
 struct routing;

@@ -4,7 +4,8 @@
 #include "config/listen.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/heritage.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
+#include "proxy/node/challenges.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/health.h"
 #include "proxy/node/heir.h"
@@ -17,18 +18,19 @@
 #include "proxy/origin/resolver.h"
 #include "proxy/serve/fill.h"
 #include "proxy/serve/passes.h"
-#include "proxy/serve/rates.h"
+#include "proxy/serve/rests.h"
+#include "proxy/serve/routes/rates.h"
 #include "proxy/serve/txn.h"
 #include "proxy/wire/clients.h"
 #include "proxy/wire/room.h"
 #include "proxy/node/keeper.h"
+#include "proxy/node/preflight.h"
 #include "proxy/node/watchdog.h"
 
 #include <assert.h>
 #include <malloc.h>
 #include <openssl/hmac.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +43,7 @@ server_check(const struct server *s)
 {
 	assert(s->edition && s->edition->settings && s->worker_count > 0);
 	assert(s->place_count == s->edition->config->listen_count);
-	/* Who has a successor writes nothing, and takes no change any more. */
+	/* A server with a successor writes nothing, and takes no change any more. */
 	assert(s->heir_end < 0 || (s->ending && !s->keeper && cache_rests(s->shelves.cache)));
 	assert(s->ending || !s->started || s->health); /* which server_stop ends first */
 }
@@ -82,8 +84,8 @@ memory_of(const struct config *c)
 void
 server_budget(const struct config *c, struct seen_rule *out)
 {
-	*out = (struct seen_rule){.sightings = c->admission.sightings,
-				  .fill_until = c->admission.fill_until};
+	const struct config_admission *a = &c->admission;
+	*out = (struct seen_rule){a->sightings, a->fill_until, .address_bytes = a->address_bytes};
 	out->write_budget_bytes_s = config_budget(c, &out->write_budget_saved_s);
 }
 
@@ -116,16 +118,6 @@ ghost_entries(const struct config *c)
 	return n < LEAST ? LEAST : n > MOST ? MOST : (uint32_t)n;
 }
 
-/* While another process still writes to the directories, and has their locks. */
-static void
-rest_at_first(const struct server *s, struct cache_options *o)
-{
-	if (!s->heir)
-		return;
-	o->locks_n = heir_locks(s->heir, &o->locks);
-	o->rests = !heir_is_alone(s->heir);
-}
-
 static int
 open_shelves(struct server *s, char *err, size_t err_bytes)
 {
@@ -142,12 +134,17 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.memory_bytes = c->cache.memory_bytes,
 		.max_object_bytes = c->cache.max_object_bytes,
 		.keep_free = c->cache.keep_free,
-		.scrub_every_s = c->cache.scrub_every_s,
+		.scrub_every_s = c->cache.checks.scrub_every_s,
 		.io_threads = c->cache.io_threads,
-		.verify_always = c->cache.verify == CONFIG_VERIFY_ALWAYS,
+		.verify_always = c->cache.checks.verify == CONFIG_VERIFY_ALWAYS,
 		.read_limit_ms = (unsigned)c->cache.read_timeout_ms,
+		.required = c->cache.required,
+		.still_ms = (unsigned)preflight_disk_ms(c),
 	};
-	rest_at_first(s, &o);
+	if (s->heir) { /* another process still writes to the directories, and has their locks */
+		o.locks_n = heir_locks(s->heir, &o.locks);
+		o.rests = !heir_is_alone(s->heir);
+	}
 	o.reserve_bytes = baseline_reserve_bytes(c->cache.disk_bytes, c->admission.capacity);
 	if (cache_open(&sh->cache, &o, err, err_bytes))
 		return -1;
@@ -170,7 +167,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		.budget_bytes_s = budget_bytes_s,
 		.budget_saved_s = saved_s,
 		.rings = worker_count(c),
-		.cache = sh->cache,
+		.cache = c->cache.dir ? sh->cache : NULL,
 	};
 	if (baseline_create(&sh->baseline, &b)) {
 		snprintf(err, err_bytes,
@@ -178,15 +175,14 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		return -1;
 	}
 	uint64_t budget = c->cache.memory_bytes / 4;
-	struct flights_options f = {.window_bytes = 512 << 10};
+	struct flights_options f = {.window_bytes = 512 << 10, .cache = sh->cache};
 	f.total_bytes = budget > 64 << 20 ? budget : 64 << 20;
 	f.retain_bytes = f.total_bytes / 2;
-	f.cache = sh->cache;
 	sh->flights = flights_create(&f);
 	sh->passes = passes_create();
-	sh->reloads = passes_create();
-	sh->unsliced = passes_create();
+	sh->rests = rests_create();
 	sh->rates = rates_create();
+	sh->challenges = challenges_create();
 	return 0;
 }
 
@@ -248,7 +244,7 @@ open_doors(struct server *s, unsigned w, char *err, size_t err_bytes)
 	return 0;
 }
 
-/* What they all share. */
+/* All workers share it. */
 static int
 open_doorway(struct server *s, char *err, size_t err_bytes)
 {
@@ -257,7 +253,7 @@ open_doorway(struct server *s, char *err, size_t err_bytes)
 	s->place_count = c->listen_count;
 	for (unsigned i = 0; i < s->place_count; i++)
 		s->places[i].id = s->next_place++;
-	if (doorway_has_tls(c) && doorway_open_tls(c, &s->tls, err, err_bytes))
+	if (doorway_has_tls(c) && doorway_open_tls(c, !s->heir, &s->tls, err, err_bytes))
 		return -1;
 	if (s->heir && s->tls && heir_tickets(s->heir).n &&
 	    !tls_server_load_tickets(s->tls, heir_tickets(s->heir)))
@@ -326,6 +322,7 @@ static int
 open_edition(struct server *s, char *err, size_t err_bytes)
 {
 	s->edition->node = node_of(s->shelves.seed, s->edition->config);
+	s->edition->lenient = !s->heir;
 	if (edition_open(s->edition, s->worker_count, NULL, &s->names, err, err_bytes))
 		return -1;
 	for (unsigned i = 0; i < REPORT_ORIGINS_MOST; i++)
@@ -347,6 +344,7 @@ server_create_heir(struct server **out, const struct config *c, const char *vers
 		   struct heir *heir, char *err, size_t err_bytes)
 {
 	struct server *s = NEW(struct server);
+	s->watchdog = watchdog_create();
 	s->heir = heir;
 	s->heir_end = -1;
 	s->version = version;
@@ -374,7 +372,7 @@ server_create_heir(struct server **out, const struct config *c, const char *vers
 
 /* ---- in another one's place ----------------------------------------------------------------- */
 
-/* What was opened while the old process went on is opened again: nobody has used it yet. */
+/* Opens again what was opened while the old process went on: nobody has used it yet. */
 static int
 learn_again(struct server *s, char *err, size_t err_bytes)
 {
@@ -421,8 +419,8 @@ server_settle(struct server *s)
 	inherited_tell();
 }
 
-/* Files of sockets that were handed over are the other one's again. It may not have heard yet that it
- * goes on, so they must not go with this one. */
+/* The process that handed over its listening sockets has their files again. It may not have heard yet that
+ * it goes on, so this process must not remove the files. */
 static void
 leave_files(struct server *s)
 {
@@ -451,9 +449,7 @@ end_threads(struct server *s, unsigned n)
 		worker_drain(&s->workers[i]);
 	for (unsigned i = 0; i < n; i++)
 		pthread_join(s->workers[i].thread, NULL);
-	watchdog_stop(&s->watchdog);
-	if (s->keeper) /* not of one that another process has followed */
-		keeper_stop(&s->keeper);
+	watchdog_stop(s->watchdog);
 }
 
 int
@@ -468,7 +464,7 @@ server_start(struct server *s)
 	       pthread_create(&s->workers[n].thread, NULL, worker_run, &s->workers[n]) == 0)
 		n++;
 	if (n < s->worker_count || keeper_start(&s->keeper, &s->shelves, s->chronicle) ||
-	    watchdog_start(&s->watchdog, s->workers, s->worker_count)) {
+	    watchdog_start(s->watchdog, s->workers, s->worker_count, s->shelves.cache)) {
 		end_threads(s, n);
 		return -1;
 	}
@@ -481,10 +477,12 @@ server_start(struct server *s)
 uint64_t
 server_lame_duck(struct server *s)
 {
-	atomic_store(&s->draining, true);
+	bool already = atomic_exchange(&s->draining, true);
 	pthread_mutex_lock(&s->lock);
 	uint64_t ms = s->edition->config->timeouts.lame_duck_ms;
 	pthread_mutex_unlock(&s->lock);
+	for (unsigned i = 0; i < s->worker_count && ms && !already; i++)
+		worker_be_lame_duck(&s->workers[i]);
 	return ms;
 }
 
@@ -520,8 +518,10 @@ server_destroy(struct server **sp)
 	*sp = NULL;
 	if (!s)
 		return;
-	assert(!s->started && !s->keeper);
+	assert(!s->started);
 	struct shelves *sh = &s->shelves;
+	if (s->keeper) /* not of one that another process has followed */
+		keeper_stop(&s->keeper);
 	admin_stop(&s->admin); /* it asks and purges to the end */
 	admin_door_close(&s->admin_door);
 	heir_end(&s->heir);
@@ -531,6 +531,7 @@ server_destroy(struct server **sp)
 	 * objects, so the cache itself goes last. */
 	if (sh->cache)
 		cache_stop(sh->cache);
+	challenges_destroy(&sh->challenges);
 	for (unsigned i = 0; s->workers && i < s->worker_count; i++)
 		worker_close(&s->workers[i]);
 	cache_close(&sh->cache);
@@ -540,13 +541,13 @@ server_destroy(struct server **sp)
 	clients_destroy(&s->clients);
 	room_destroy(&s->room);
 	passes_destroy(&sh->passes);
-	passes_destroy(&sh->reloads);
-	passes_destroy(&sh->unsliced);
+	rests_destroy(&sh->rests);
 	rates_destroy(&sh->rates);
 	flights_destroy(&sh->flights);
 	baseline_destroy(&sh->baseline);
 	seen_close(&sh->seen);
 	chronicle_destroy(&s->chronicle);
+	watchdog_destroy(&s->watchdog);
 	edition_unref(&s->admins);
 	edition_unref(&s->keepers);
 	edition_unref(&s->edition);
@@ -561,29 +562,6 @@ server_destroy(struct server **sp)
 	free(s);
 }
 
-unsigned
-server_port(const struct server *s, unsigned listener)
-{
-	assert(listener < s->place_count);
-	return s->places[listener].port;
-}
-
-bool
-server_listens(const struct server *s, const char *listen)
-{
-	const struct config *c = s->edition->config;
-	for (unsigned i = 0; i < c->listen_count; i++)
-		if (config_listen_same(c->listen[i], listen))
-			return true;
-	return c->admin && config_listen_same(c->admin, listen);
-}
-
-unsigned
-server_admin_port(const struct server *s)
-{
-	return s->admin ? admin_port(s->admin) : 0;
-}
-
 void
 server_take_orders(struct server *s, const struct server_orders *o)
 {
@@ -591,10 +569,4 @@ server_take_orders(struct server *s, const struct server_orders *o)
 	pthread_mutex_lock(&s->lock); /* the admin server answers already */
 	s->orders = *o;
 	pthread_mutex_unlock(&s->lock);
-}
-
-void
-server_report(struct server *s, struct report *out)
-{
-	server_admin_tell(s, s->edition, out);
 }

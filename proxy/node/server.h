@@ -31,13 +31,13 @@ void server_settle(struct server *s);
 /* Why this server does not take the other one's place; before server_destroy. */
 void server_refuse(struct server *s, const char *why);
 int server_start(struct server *s); /* threads accept from here on */
-/* /healthz says 503 from here on; everything else goes on. Returns timeouts.lame_duck of now. */
+/* /healthz says 503 from here on, and connections end with their next answer; everything else goes on. Returns timeouts.lame_duck of now. */
 uint64_t server_lame_duck(struct server *s);
 /* timeouts.drain of now. */
 uint64_t server_drain_ms(struct server *s);
 /* Stops accepting, lets requests under way finish for at most timeouts.drain, joins the threads. */
 void server_stop(struct server *s);
-/* Saves snapshots, closes the cache. After server_stop. */
+/* Saves snapshots, closes the cache. After server_stop. This waits for disks. */
 void server_destroy(struct server **s);
 
 unsigned server_port(const struct server *s, unsigned listener); /* the bound port */
@@ -62,25 +62,46 @@ struct server_change {
 int server_reload(struct server *s, struct config *fresh, struct server_change *change);
 /* Another process takes this one's place; end: of the stream to it (handover.h), taken if that happens.
  * 0: it serves, and this one writes nothing and accepts nobody any more: server_linger, server_stop.
- * -1 and a sentence: it was killed, and all is as it was. Any thread but a worker's. */
+ * -1 and a sentence: it was killed, and all is as it was. Any thread but a worker's.
+ * The other one may be a server of this process (pid 0), where this server has no directory (cache_waits): what is
+ * told to be forgotten here makes that one forget everything, for its hashes are of another seed. */
 struct server_heir {
 	int pid;
+	/* Of pid 0: it will not start to serve. False: it does already. */
+	bool (*stands_down)(void *ctx);
 	bool (*is_over)(void *ctx); /* asked now and then: has this process been told to end? */
 	void *ctx;
+	/* 0: copies of the listening sockets, the caller's, which nobody accepts from. */
+	int *sockets;
+	unsigned socket_n;
 };
-int server_bequeath(struct server *s, int end, const struct server_heir *heir, char *err,
-		    size_t err_bytes);
-/* Until the last client has gone, or timeouts.drain, or is_over, which is returned. */
+int
+server_bequeath(struct server *s, int end, struct server_heir *heir, char *err, size_t err_bytes);
+/* Until the last client has gone, or timeouts.drain, or is_over, which is returned; a second at least, so
+ * that somebody is there if the other process ends at once. */
 bool server_linger(struct server *s, bool (*is_over)(void *ctx), void *ctx);
-/* What the admin server may ask for; before server_start. */
+/* It has none of its directories. Any thread. */
+bool server_is_without_directory(const struct server *s);
+/* Do directories wait that another server of this process can have with what they hold (cache_waits)? *all: no other is
+ * away. Any thread. */
+bool server_may_return(const struct server *s, bool *all);
+/* A copy of the configuration that is in use, the caller's. Any thread. */
+void server_copy_config(struct server *s, struct config *to);
+/* The admin server may ask for these; before server_start. */
 struct server_orders {
 	/* POST /reload: JSON into out. 0: applied; -1: out says why not. On the admin's thread. */
 	int (*reload)(void *ctx, struct buf *out);
+	/* When a configuration was read last, and whether another one was refused since. Any thread. */
+	void (*reloaded)(void *ctx, int64_t *read_s, bool *refused);
+	/* Why the last upgrade failed; "" where it did not. Any thread. */
+	void (*upgrade_failed)(void *ctx, char *why, size_t bytes);
 	/* GET and POST /upgrade (admin.h). */
 	void (*upgrade)(void *ctx, bool begin, struct buf *out);
 	void *ctx;
 };
 void server_take_orders(struct server *s, const struct server_orders *o);
+/* Has it a directory? Not where the only one could not be used. Any thread. */
+bool server_keeps_files(const struct server *s);
 /* Of a server that nobody reloads. */
 void server_report(struct server *s, struct report *out);
 

@@ -1,10 +1,15 @@
 /* server_admin.c - what the node answers to who asks: the admin server, and the history each second. */
 #include "proxy/node/server_inside.h"
 
+#include "config/changes.h"
 #include "config/config.h"
+#include "config/listen.h"
 #include "proxy/admin/admin.h"
-#include "proxy/cache/flight.h"
-#include "proxy/cache/seen.h"
+#include "proxy/admin/judge.h"
+#include "proxy/base/mem.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/flight/flight.h"
+#include "proxy/cache/admission/seen.h"
 #include "proxy/node/chronicle.h"
 #include "proxy/node/explain.h"
 #include "proxy/node/heir.h"
@@ -12,9 +17,13 @@
 #include "proxy/node/numbers.h"
 #include "proxy/node/purge.h"
 #include "proxy/node/top.h"
+#include "proxy/node/watchdog.h"
 #include "proxy/wire/clients.h"
 
+#include <assert.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,8 +41,8 @@ tell_what_if(const struct config *c, struct whatif_stats *w)
 		*w = (struct whatif_stats){0};
 }
 
-void
-server_admin_tell(struct server *s, const struct edition *e, struct report *out)
+static void
+tell(struct server *s, const struct edition *e, struct report *out)
 {
 	memset(out, 0, sizeof *out);
 	numbers_add(s->workers, s->worker_count, &e->origins, out);
@@ -49,10 +58,16 @@ server_admin_tell(struct server *s, const struct edition *e, struct report *out)
 	baseline_stats(s->shelves.baseline, &out->baseline);
 	tell_what_if(e->config, &out->baseline.what_if);
 	seen_report(s->shelves.seen, &out->generation);
-	out->generation_interval_s = seen_interval_s(s->shelves.seen);
+	out->sightings.interval_s = seen_interval_s(s->shelves.seen);
+	out->sightings.unlogged = seen_unlogged(s->shelves.seen);
+	seen_most_written(s->shelves.seen, &out->most_written.who, &out->most_written.bytes);
 	out->endurance_bytes = (double)e->config->cache.endurance_bytes;
 	out->turn_alarm_s = (double)e->config->admission.turn_alarm_s;
 	out->open_connections = clients_count(s->clients);
+	out->health.stalled_workers = watchdog_stalled(s->watchdog);
+	out->health.draining = atomic_load(&s->draining);
+	out->health.lost_directories = cache_lost(s->shelves.cache);
+	out->health.directories = cache_directories(s->shelves.cache);
 	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
 	history_lifetime(chronicle_history(s->chronicle), out);
 }
@@ -71,19 +86,39 @@ hold(struct server *s, struct edition **mine)
 	return *mine;
 }
 
+/* Tells what is configured, and how the last change went. */
+static void
+tell_configuration(struct server *s, struct report *out)
+{
+	pthread_mutex_lock(&s->lock);
+	struct tls_server *tls = s->tls;
+	struct server_orders o = s->orders;
+	pthread_mutex_unlock(&s->lock);
+	numbers_certificates(tls, out);
+	struct report_configuration *c = &out->configuration;
+	if (o.reloaded)
+		o.reloaded(o.ctx, &c->read_s, &c->refused);
+	if (o.upgrade_failed)
+		o.upgrade_failed(o.ctx, c->upgrade_failed, sizeof c->upgrade_failed);
+}
+
 void
 server_admin_second(void *ctx, struct report *out)
 {
 	struct server *s = ctx;
-	server_admin_tell(s, hold(s, &s->keepers), out);
+	tell(s, hold(s, &s->keepers), out);
+	tell_configuration(s, out);
+	judge_second(chronicle_judge(s->chronicle), out, now_us());
 }
 
 static void
 on_report(void *ctx, struct report *out)
 {
 	struct server *s = ctx;
-	server_admin_tell(s, hold(s, &s->admins), out);
+	tell(s, hold(s, &s->admins), out);
 	process_read(&out->process);
+	tell_configuration(s, out);
+	judge_report(chronicle_judge(s->chronicle), out, now_us());
 }
 
 static const char *
@@ -108,11 +143,19 @@ on_history(void *ctx, int64_t step_s, int64_t since_s, struct buf *out)
 	return history_json(chronicle_history(s->chronicle), step_s, since_s, out);
 }
 
+/* "draining" is a word that balancers look for. */
 static bool
-on_healthy(void *ctx)
+on_healthy(void *ctx, struct buf *line)
 {
-	struct server *s = ctx;
-	return !atomic_load(&s->draining);
+	struct report *r = NEW(struct report);
+	on_report(ctx, r);
+	if (r->health.draining)
+		buf_add_lit(line, "draining\n");
+	else
+		judgement_print(&r->health.judgement, line);
+	bool healthy = !r->health.judgement.elsewhere;
+	free(r);
+	return healthy;
 }
 
 static void
@@ -158,7 +201,7 @@ static int
 admin_socket_before(struct server *s, const char *listen, bool path, bool *is_ours)
 {
 	int fd = s->heir ? heir_admin(s->heir, path, is_ours) : -1;
-	if (fd < 0 || (listen && inherited_listens_at(fd, listen, 0)))
+	if (fd < 0 || (listen && inherited_listens_at(fd, listen)))
 		return fd;
 	close(fd);
 	return -1;
@@ -201,4 +244,82 @@ server_admin_open(struct server *s, char *err, size_t err_bytes)
 		.socket = s->admin_door.fd >= 0 ? &s->admin_door.fd : NULL,
 	};
 	return addr || source.socket ? admin_start(&s->admin, addr, &source, err, err_bytes) : 0;
+}
+
+void
+server_report(struct server *s, struct report *out)
+{
+	tell(s, s->edition, out);
+}
+
+unsigned
+server_port(const struct server *s, unsigned listener)
+{
+	assert(listener < s->place_count);
+	return s->places[listener].port;
+}
+
+bool
+server_listens(const struct server *s, const char *listen)
+{
+	const struct config *c = s->edition->config;
+	for (unsigned i = 0; i < c->listen_count; i++)
+		if (config_listen_same(c->listen[i], listen))
+			return true;
+	return c->admin && config_listen_same(c->admin, listen);
+}
+
+unsigned
+server_admin_port(const struct server *s)
+{
+	return s->admin ? admin_port(s->admin) : 0;
+}
+
+bool
+server_keeps_files(const struct server *s)
+{
+	return *cache_directory(s->shelves.cache) != '\0';
+}
+
+bool
+server_is_without_directory(const struct server *s)
+{
+	return cache_directories(s->shelves.cache) > 0 && !server_keeps_files(s);
+}
+
+bool
+server_may_return(const struct server *s, bool *all)
+{
+	unsigned n = cache_waits(s->shelves.cache);
+	*all = n == cache_lost(s->shelves.cache);
+	return n > 0;
+}
+
+void
+server_copy_config(struct server *s, struct config *to)
+{
+	pthread_mutex_lock(&s->changing);
+	config_copy(to, s->edition->config);
+	pthread_mutex_unlock(&s->changing);
+}
+
+bool
+server_linger(struct server *s, bool (*is_over)(void *ctx), void *ctx)
+{
+	/* Until those who ask for the upgrade have heard of its end; between two looks. */
+	enum { LINGER_LEAST_MS = 1000, SLICE_MS = 50 };
+	pthread_mutex_lock(&s->lock);
+	int64_t since = now_ms(), until = since + (int64_t)s->edition->config->timeouts.drain_ms;
+	pthread_mutex_unlock(&s->lock);
+	struct pollfd successor = {.fd = s->heir_end};
+	bool alone = false, over = false;
+	/* Segments are kept for as long as this process lives: what those before it may be reading
+	 * depends on that too. Without a successor nobody can start before it ends. */
+	while (!alone && !over &&
+	       (!heir_is_over(s->heir) || (clients_count(s->clients) && now_ms() < until) ||
+		now_ms() < since + LINGER_LEAST_MS)) {
+		alone = poll(&successor, 1, SLICE_MS) > 0 && successor.revents & POLLHUP;
+		over = is_over(ctx);
+	}
+	return over;
 }

@@ -17,8 +17,8 @@ struct seen_rule;
 struct server {
 	const char *version;
 	struct shelves shelves;
-	/* What is in use; under `lock`, for a moment. The threads that ask for it hold what they
-	 * asked for last, so that what they were told (names of servers) stays until they ask
+	/* The edition in use is under `lock`, for a moment. The threads that ask for it hold what
+	 * they asked for last, so that what they were told (names of servers) stays until they ask
 	 * again. */
 	pthread_mutex_t lock;
 	struct edition *edition;
@@ -33,7 +33,7 @@ struct server {
 	struct doorway_place *places; /* of each entry of listen */
 	unsigned place_count, next_place;
 	struct doorway_listeners listeners;
-	struct tls_server *tls; /* NULL: no listener has needed it yet */
+	struct tls_server *tls; /* NULL: no listener has needed it yet; set under lock */
 
 	struct admin *admin;
 	struct admin_door admin_door;
@@ -48,13 +48,13 @@ struct server {
 	bool started;
 	struct keeper *keeper;
 	struct health *health;
-	struct heir *heir;	   /* what there is of the process before; NULL: none */
-	int heir_end;		   /* of the stream to the process behind this one; -1: none */
-	size_t heir_owes;	   /* answers; the purge log's thread asks */
-	struct watchdog *watchdog; /* NULL: nobody asked for one */
+	struct heir *heir; /* what there is of the process before; NULL: none */
+	int heir_end;	   /* of the stream to the process behind this one; -1: none */
+	size_t heir_owes;  /* answers; the purge log's thread asks */
+	struct watchdog *watchdog;
 };
 
-/* What must be true under `changing`, at the doors of a change. O(1). */
+/* Checks invariants under `changing`, at the doors of a change. O(1). */
 void server_check(const struct server *s);
 /* NULL: the settings want none. -1 and a sentence. */
 int server_open_log(const struct server *s, const struct config *c, struct logfile **out, char *err,
@@ -66,8 +66,7 @@ enum { SERVER_NAMES_MS = 6000 };
 /* How often, and how much, is written to disk. */
 void server_budget(const struct config *c, struct seen_rule *out);
 
-/* server_admin.c. What is true now, as edition e has it. */
-void server_admin_tell(struct server *s, const struct edition *e, struct report *out);
+/* server_admin.c. */
 /* The same for the history, as a callback; ctx: the server. */
 void server_admin_second(void *ctx, struct report *out);
 /* 0, or -1 and a sentence. */

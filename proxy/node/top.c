@@ -6,7 +6,7 @@
 
 enum { TOLD_MOST = 20 };
 
-/* What is not printable ASCII is written %HH, as it would be in a URL. */
+/* Bytes that are not printable ASCII are written %HH, as in a URL. */
 static json_t *
 text_of(const struct hot_name *n)
 {

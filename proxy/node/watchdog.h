@@ -1,8 +1,11 @@
-/* watchdog.h - a thread that tells the supervisor that every worker's loop still turns.
+/* watchdog.h - a thread that sees whether every worker's loop still turns, and tells /healthz and the
+ * supervisor.
  *
  * A worker that hangs is not seen from outside as long as the others answer. Each counts its ticks;
  * only when all have counted on since the last look is WATCHDOG=1 sent, so the supervisor ends a
- * process of which a part stands still.
+ * process of which a part stands still. A worker that has not counted on at the looks of three seconds in a row has
+ * stalled: looks, and not time, so that a process that was stopped as a whole, as virtual machines are,
+ * has no stalled workers when it goes on.
  */
 #ifndef NODE_WATCHDOG_H
 #define NODE_WATCHDOG_H
@@ -11,9 +14,13 @@
 
 struct watchdog;
 
-/* Does nothing, and leaves *out NULL, when no supervisor asks for it. Workers are borrowed until the
- * end. -1: there is no thread to be had. */
-int watchdog_start(struct watchdog **out, struct worker *workers, unsigned n);
-void watchdog_stop(struct watchdog **w); /* returns when it is gone; NULL is fine */
+struct watchdog *watchdog_create(void);
+/* Workers and cache are borrowed until it is stopped. -1: there is no thread to be had. The thread waits for no disk,
+ * so it is also the one that minds the cache's memory. */
+int watchdog_start(struct watchdog *w, struct worker *workers, unsigned n, struct cache *cache);
+void watchdog_stop(struct watchdog *w); /* returns when its thread is gone; fine if there is none */
+void watchdog_destroy(struct watchdog **w);
+/* How many workers have stalled; none before the start and after the end. Any thread. */
+unsigned watchdog_stalled(const struct watchdog *w);
 
 #endif

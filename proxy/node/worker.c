@@ -63,6 +63,7 @@ limits_of(const struct config *c)
 		.h2_streams = c->http2.streams,
 		.h2_resets = c->http2.resets,
 		.h2_frames = c->http2.frames,
+		.h2_memory = c->http2.memory_bytes,
 		.header_ms = (int64_t)c->timeouts.header_ms,
 		.idle_ms = (int64_t)c->timeouts.idle_ms,
 		.body_ms = (int64_t)c->timeouts.body_ms,
@@ -116,11 +117,20 @@ take_over(struct letter *letter)
 }
 
 void
-worker_change(struct worker *w, struct worker_change *c)
+workers_change(struct worker *w, struct worker_change *c, unsigned n)
 {
-	c->worker = w;
-	c->letter.open = take_over;
-	mailbox_post(&w->mailbox, &c->letter);
+	sem_t done;
+	sem_init(&done, 0, 0);
+	for (unsigned i = 0; i < n; i++) {
+		c[i].worker = &w[i];
+		c[i].done = &done;
+		c[i].letter.open = take_over;
+		mailbox_post(&w[i].mailbox, &c[i].letter);
+	}
+	for (unsigned i = 0; i < n; i++)
+		while (sem_wait(&done))
+			;
+	sem_destroy(&done);
 }
 
 /* ---- mail ---------------------------------------------------------------------------------- */
@@ -139,6 +149,21 @@ nudge(void *arg)
 {
 	struct worker *w = arg;
 	event_active(w->nudged, EV_TIMEOUT, 0);
+}
+
+static void
+become_lame_duck(struct letter *letter)
+{
+	const struct worker *w =
+		(struct worker *)((char *)letter - offsetof(struct worker, lame_letter));
+	wire_be_lame_duck(w->wire);
+}
+
+void
+worker_be_lame_duck(struct worker *w)
+{
+	w->lame_letter.open = become_lame_duck;
+	mailbox_post(&w->mailbox, &w->lame_letter);
 }
 
 void
@@ -216,6 +241,7 @@ worker_run(void *arg)
 	assert(w->base && w->wire && w->mail && w->tick);
 	mailbox_adopt(&w->mailbox, nudge, w);
 	pthread_setname_np(pthread_self(), "worker");
+	log_never_wait();
 	event_base_dispatch(w->base);
 	atomic_store_explicit(&w->turns, WORKER_HAS_ENDED, memory_order_relaxed);
 	wire_close_all(w->wire);

@@ -37,7 +37,7 @@ struct worker {
 	struct event_base *base;
 	struct mailbox mailbox;
 	struct event *mail, *nudged, *tick;
-	struct letter drain_letter;
+	struct letter drain_letter, lame_letter;
 	struct metrics metrics;
 	struct measures measures;
 	struct lately lately;
@@ -58,12 +58,14 @@ enum { TICK_MS = 50 };
 int worker_open(struct worker *w, unsigned index);
 void *worker_run(void *w); /* thread main */
 void worker_close(struct worker *w);
-void worker_drain(struct worker *w); /* any thread */
+void worker_drain(struct worker *w);	    /* any thread */
+void worker_be_lame_duck(struct worker *w); /* the same; once */
 
-/* What a worker takes over between two events. Requests under way keep what they began with. */
+/* A worker takes this over between two events. Requests under way keep what they began with. */
 struct worker_change {
-	struct letter letter;	   /* worker_change's */
-	struct worker *worker;	   /* the same */
+	struct letter letter; /* workers_change's, as the next two */
+	struct worker *worker;
+	sem_t *done;
 	struct settings *settings; /* a reference, for the worker */
 	struct logfile *log;
 	struct worker_door *doors; /* more of them: fd is -1 afterwards; or -1 at once: not this */
@@ -78,8 +80,8 @@ struct worker_change {
 	unsigned unnamed_count;
 	const struct origins *origins; /* those in use from now on */
 	bool leaves; /* clients are told to go on by other connections (wire_leave) */
-	sem_t *done; /* is posted */
 };
-void worker_change(struct worker *w, struct worker_change *c); /* any thread */
+/* Each of the workers takes over its own of c; comes back when all have. Any thread but theirs. */
+void workers_change(struct worker *w, struct worker_change *c, unsigned n);
 
 #endif
