@@ -202,21 +202,21 @@ on_top(struct admin *a, struct evhttp_request *q)
 static void
 on_healthz(struct admin *a, struct evhttp_request *q)
 {
-	if (a->source.healthy(a->source.ctx))
-		answer_text(q, 200, "ok\n");
-	else
-		answer_text(q, 503, "draining\n");
+	struct buf line = {0};
+	bool healthy = a->source.healthy(a->source.ctx, &line);
+	answer(q, healthy ? 200 : 503, "text/plain; charset=utf-8", line.p, line.n);
+	buf_fini(&line);
 }
 
 static void
 on_dashboard(struct admin *a, struct evhttp_request *q)
 {
 	(void)a;
-	evhttp_add_header(
-		evhttp_request_get_output_headers(q), "Content-Security-Policy",
-		"default-src 'self'; img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-		"frame-ancestors 'none'");
-	answer(q, 200, "text/html; charset=utf-8", dashboard_html, dashboard_bytes);
+	const struct dashboard_file *f =
+		dashboard_find(evhttp_uri_get_path(evhttp_request_get_evhttp_uri(q)));
+	evhttp_add_header(evhttp_request_get_output_headers(q), "Content-Security-Policy",
+			  dashboard_policy);
+	answer(q, 200, f->type, f->bytes, *f->n);
 }
 
 static void
@@ -256,22 +256,17 @@ on_reload(struct admin *a, struct evhttp_request *q)
 }
 
 static void
-answer_upgrade(struct admin *a, struct evhttp_request *q, bool begin)
+on_upgrade(struct admin *a, struct evhttp_request *q)
 {
 	struct buf text = {0};
 	if (a->source.upgrade)
-		a->source.upgrade(a->source.ctx, begin, &text);
+		a->source.upgrade(a->source.ctx, evhttp_request_get_command(q) == EVHTTP_REQ_POST,
+				  &text);
 	if (!text.n)
 		answer_text(q, 501, "this program cannot be replaced while it runs\n");
 	else
 		answer(q, 200, "application/json", text.p, text.n);
 	buf_fini(&text);
-}
-
-static void
-on_upgrade(struct admin *a, struct evhttp_request *q)
-{
-	answer_upgrade(a, q, evhttp_request_get_command(q) == EVHTTP_REQ_POST);
 }
 
 static void
@@ -302,6 +297,8 @@ static const struct route {
 	void (*answer)(struct admin *a, struct evhttp_request *q);
 } routes[] = {
 	{"/", .answer = on_dashboard},
+	{"/dashboard.css", .answer = on_dashboard},
+	{"/dashboard.js", .answer = on_dashboard},
 	{"/stats", .answer = on_stats},
 	{"/metrics", .answer = on_metrics},
 	{"/healthz", .open = true, .answer = on_healthz},
@@ -322,7 +319,7 @@ find_route(const char *path)
 	return NULL;
 }
 
-/* Which of the two sockets accepted it is told by its own address. */
+/* Its own address tells which of the two sockets accepted it. */
 static bool
 came_by_path(struct evhttp_request *q)
 {
@@ -367,7 +364,7 @@ listen_or_not(struct admin *a, bool listens)
 	}
 }
 
-/* Who wants to come in waits until the next tick: the socket stays readable, and would call at once. */
+/* New clients wait until the next tick: the socket stays readable, and would call at once. */
 static void
 on_no_accept(struct evconnlistener *l, void *ctx)
 {
@@ -497,7 +494,7 @@ do_wish(struct admin *a, enum wish wish)
 	(void)n; /* an eventfd of ours takes 8 bytes */
 }
 
-/* Whoever was accepted and has asked is answered, so that nobody has to wonder whether a purge holds. */
+/* Accepted clients that have asked are answered, so that nobody has to wonder whether a purge holds. */
 static void
 begin_end(struct admin *a)
 {
@@ -584,7 +581,7 @@ accept_copy(struct admin *a, int socket)
 	return -1;
 }
 
-/* Which port it has is not said by an address with port 0. */
+/* An address with port 0 does not say which port it got. */
 static int
 adopt(struct admin *a, int fd)
 {

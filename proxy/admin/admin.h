@@ -43,14 +43,14 @@
 
 #include "proxy/admin/access.h"
 #include "proxy/admin/report.h"
+#include "proxy/cache/forget_kind.h"
 
 struct admin;
 
-enum purge_pattern { PATTERN_URL, PATTERN_PREFIX, PATTERN_HOST, PATTERN_TAG, PATTERN_ALL };
 struct purge_order {
-	enum purge_pattern pattern;
-	bool soft;	 /* what it covers is stale, not gone */
-	struct str name; /* the URL, the beginning of one, host[:port], the tag */
+	enum forget_kind kind; /* one that is by hand */
+	bool soft;	       /* what it covers is stale, not gone */
+	struct str name;       /* the URL, the beginning of one, host[:port], the tag */
 };
 struct purge_result {
 	const char *refused; /* a sentence: the order is malformed, nothing was purged; or NULL */
@@ -72,7 +72,8 @@ struct admin_source { /* called on the admin thread */
 	/* Appends JSON; NULL, or a sentence that says what is wrong with the order. */
 	const char *(*explain)(void *ctx, const struct explain_order *o, struct buf *out);
 	void (*top)(void *ctx, struct buf *out); /* appends JSON */
-	bool (*healthy)(void *ctx);		 /* false while draining: /healthz says 503 */
+	/* Appends the line of /healthz. False: it says 503. */
+	bool (*healthy)(void *ctx, struct buf *line);
 	/* All n of them, a result for each; none, if one is refused. */
 	void (*purge)(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out);
 	/* JSON into out. 0: applied; -1: refused, and out says why; empty: nobody can do it. */
@@ -88,7 +89,7 @@ struct admin_source { /* called on the admin thread */
 	const int *socket;    /* listens at a path; the server takes a copy of it; NULL: none */
 };
 
-/* addr "127.0.0.1:9090", port 0 for any; NULL: only s->socket. 0, or -1 and a sentence. */
+/* addr "127.0.0.1:9180", port 0 for any; NULL: only s->socket. 0, or -1 and a sentence. */
 int admin_start(struct admin **out, const char *addr, const struct admin_source *s, char *err,
 		size_t err_bytes);
 unsigned admin_port(const struct admin *a); /* 0: none */

@@ -34,6 +34,7 @@ FAMILY("admission", "always",         "verdicts_total",       "verdict=\"always\
 FAMILY("admission", "never",          "verdicts_total",       "verdict=\"never\"")
 FAMILY("admission", "filling",        "verdicts_total",       "verdict=\"filling\"")
 FAMILY("admission", "too_large",      "verdicts_total",       "verdict=\"too-large\"")
+FAMILY("admission", "too_short",      "verdicts_total",       "verdict=\"too-short\"")
 FAMILY("admission", "over_budget",    "verdicts_total",       "verdict=\"over-budget\"")
 FAMILY("admission", "reload",         "verdicts_total",       "verdict=\"reload\"")
 FAMILY("admission", "on_disk",        "verdicts_total",       "verdict=\"on-disk\"")
@@ -75,7 +76,7 @@ FAMILY("baseline",  "sample_share",   "baseline_sample_ratio", "")
 FAMILY("origin",    "requests",       "",                     "") /* origin_requests_total by origin */
 FAMILY("origin",    "errors",         "",                     "")
 
-HELP("requests_total",              "answers by where they came from (proxy/admin/README.md)")
+HELP("requests_total",              "answers by where they came from (docs/metrics.md)")
 HELP("requests_begun_total",        "requests whose head has come")
 HELP("responses_total",             "answers by class of status")
 HELP("body_bytes_total",            "body bytes of answers from the cache; of bodies received from origins")

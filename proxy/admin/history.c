@@ -65,8 +65,8 @@ origins_out(const struct report *r)
 	return n;
 }
 
-static void
-read_rates(const struct report *r, double out[REPORT_RATES])
+void
+history_totals(const struct report *r, double out[REPORT_RATES])
 {
 	int i = 0;
 #define RATE(name, value) out[i++] = (double)(value);
@@ -101,7 +101,7 @@ begin_step(struct history_tier *t, const struct report *r, int64_t step, int64_t
 	t->begun = true;
 	t->step = step;
 	t->began_us = now_us;
-	read_rates(r, t->rates);
+	history_totals(r, t->rates);
 	read_sums(r, t->sums);
 }
 
@@ -111,7 +111,7 @@ fill_row(const struct history_tier *t, const struct report *r, int64_t now_us,
 {
 	double rates[REPORT_RATES], seconds = (double)(now_us - t->began_us) / 1e6;
 	struct histogram_sum sums[HISTORY_SUMS], came[HISTORY_SUMS];
-	read_rates(r, rates);
+	history_totals(r, rates);
 	read_sums(r, sums);
 	for (int i = 0; i < HISTORY_SUMS; i++)
 		histogram_sum_since(&sums[i], &t->sums[i], &came[i]);
@@ -161,7 +161,7 @@ void
 history_add(struct history *h, const struct report *r, int64_t now_s, int64_t now_us)
 {
 	pthread_mutex_lock(&h->lock);
-	read_rates(r, h->now);
+	history_totals(r, h->now);
 	for (int i = 0; i < HISTORY_TIERS; i++) {
 		struct history_tier *t = &h->tiers[i];
 		int64_t step = now_s / t->step_s;
@@ -177,7 +177,7 @@ history_add(struct history *h, const struct report *r, int64_t now_s, int64_t no
 void
 history_lifetime(struct history *h, struct report *r)
 {
-	read_rates(r, r->lifetime);
+	history_totals(r, r->lifetime);
 	pthread_mutex_lock(&h->lock);
 	for (int i = 0; i < REPORT_RATES; i++)
 		r->lifetime[i] += h->before[i];

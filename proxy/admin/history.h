@@ -28,14 +28,17 @@ void history_add(struct history *h, const struct report *r, int64_t now_s, int64
 /* Sets r->lifetime and r->lifetime_since_s from the numbers in r. */
 void history_lifetime(struct history *h, struct report *r);
 
+/* The counters of history_columns.h as they are in r. */
+void history_totals(const struct report *r, double out[REPORT_RATES]);
+
 /* The steps of this length that began after since_s, as far as they are kept. false: there are no
  * steps of this length. */
 bool history_json(struct history *h, int64_t step_s, int64_t since_s, struct buf *out);
 
-/* Appends the snapshot. tag: of the cache directory it belongs to. False: nothing was asked of the
- * proxy since the last one, so it is not worth its bytes. */
+/* Appends the snapshot. tag: of the cache directory it belongs to. False: there is no memory for it (errno), or nothing
+ * was asked of the proxy since the last one, so it is not worth its bytes (errno is 0). */
 bool history_save(struct history *h, uint64_t tag, struct buf *out);
-/* What was saved last is not on disk: the next time there is something to save. */
+/* The last snapshot is not on disk: the next time there is something to save. */
 void history_unsaved(struct history *h);
 /* NULL, or why it is ignored; of another version of the columns only the totals are taken. */
 const char *history_load(struct history *h, uint64_t tag, struct str bytes);

@@ -14,6 +14,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/segment.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <zstd.h>
@@ -103,6 +104,7 @@ history_save(struct history *h, uint64_t tag, struct buf *out)
 		add_body(h, &body);
 	h->saved_requests = h->now[HISTORY_requests];
 	pthread_mutex_unlock(&h->lock);
+	errno = 0;
 	if (!news)
 		return false;
 	size_t from = out->n, most = ZSTD_compressBound(body.n);
@@ -112,8 +114,13 @@ history_save(struct history *h, uint64_t tag, struct buf *out)
 	add32(out, 0);
 	size_t n = ZSTD_compress(buf_room(out, most), most, body.p, body.n, LEVEL);
 	buf_fini(&body);
-	if (ZSTD_isError(n))
-		abort(); /* there is room for whatever comes */
+	if (ZSTD_isError(
+		    n)) { /* there is room for whatever comes, but it needs memory of its own */
+		out->n = from;
+		history_unsaved(h);
+		errno = ENOMEM;
+		return false;
+	}
 	le_put32(out->p + from + HEAD - 4, (uint32_t)n);
 	buf_added(out, n);
 	add64(out, segment_checksum(out->p + from, out->n - from));

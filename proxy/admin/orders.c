@@ -8,13 +8,13 @@
 #include <stdlib.h>
 
 static const struct {
-	struct str name;
-	enum purge_pattern pattern;
-} fields[] = {
-	{STR_INIT("url"), PATTERN_URL},
-	{STR_INIT("prefix"), PATTERN_PREFIX},
-	{STR_INIT("host"), PATTERN_HOST},
-	{STR_INIT("tag"), PATTERN_TAG},
+	enum forget_kind kind;
+	const char *word;
+	bool by_hand;
+} kinds[] = {
+#define ROW(id, number, word, by_hand, soft, argument, sentence) {FORGET_##id, word, by_hand},
+	FORGET_ROWS(ROW)
+#undef ROW
 };
 
 static const char usage[] = "send POST /purge?url=https://host/path, ?prefix=https://host/dir/, "
@@ -33,7 +33,7 @@ fail(struct orders *o, const char *sentence, struct str what)
 }
 
 static bool
-add(struct orders *o, enum purge_pattern pattern, struct str name)
+add(struct orders *o, enum forget_kind kind, struct str name)
 {
 	if (o->n == ORDERS_MOST)
 		return fail(o,
@@ -44,7 +44,7 @@ add(struct orders *o, enum purge_pattern pattern, struct str name)
 		o->room = o->room ? 2 * o->room : 8;
 		o->list = mem_realloc(o->list, o->room * sizeof *o->list);
 	}
-	o->list[o->n++] = (struct purge_order){.pattern = pattern, .name = name};
+	o->list[o->n++] = (struct purge_order){.kind = kind, .name = name};
 	return true;
 }
 
@@ -80,14 +80,15 @@ read_switch(struct orders *o, struct str name, struct str value, bool *out)
 static bool
 read_pair(struct orders *o, struct str name, struct str value, bool *all, bool *soft)
 {
-	if (str_eq(name, STR("all")))
-		return read_switch(o, name, value, all);
 	if (str_eq(name, STR("soft")))
 		return read_switch(o, name, value, soft);
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-		if (str_eq(name, fields[i].name))
-			return value.n ? add(o, fields[i].pattern, value)
-				       : fail(o, "has no value", name);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		if (!kinds[i].by_hand || !str_eq(name, str_of(kinds[i].word)))
+			continue;
+		if (kinds[i].kind == FORGET_ALL)
+			return read_switch(o, name, value, all);
+		return value.n ? add(o, kinds[i].kind, value) : fail(o, "has no value", name);
+	}
 	return fail(o, "is nothing that can be purged (an \"&\" within a value is written %26)",
 		    name);
 }
@@ -111,7 +112,7 @@ read_form(struct orders *o, char *p, size_t n)
 	if (all && o->n)
 		return fail(o, "all=1 covers everything else: send it alone", (struct str){0});
 	if (all)
-		add(o, PATTERN_ALL, STR(""));
+		add(o, FORGET_ALL, STR(""));
 	for (unsigned i = 0; i < o->n; i++)
 		o->list[i].soft = soft;
 	return true;
@@ -134,7 +135,7 @@ read_lines(struct orders *o, struct str text)
 		if (line.n && !is_url(line))
 			return fail(o, "is no URL; a body has one in each line, or is a form",
 				    line);
-		if (line.n && !add(o, PATTERN_URL, line))
+		if (line.n && !add(o, FORGET_URL, line))
 			return false;
 	}
 	return true;
@@ -174,13 +175,13 @@ orders_fini(struct orders *o)
 
 /* ---- answering ------------------------------------------------------------------------------- */
 
-static struct str
-word_of(enum purge_pattern pattern)
+static const char *
+word_of(enum forget_kind kind)
 {
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-		if (fields[i].pattern == pattern)
-			return fields[i].name;
-	return STR("all");
+	size_t i = 0;
+	while (kinds[i].kind != kind)
+		i++;
+	return kinds[i].word;
 }
 
 /* Bytes that are not UTF-8 have no place in JSON. */
@@ -196,8 +197,8 @@ one(const struct purge_order *o, const struct purge_result *r)
 {
 	json_t *json = json_pack("{s:b, s:b, s:I}", "purged", r->found, "durable", r->durable,
 				 "sequence", (json_int_t)r->sequence);
-	json_object_set_new(json, word_of(o->pattern).p,
-			    o->pattern == PATTERN_ALL ? json_true() : text_of(o->name));
+	json_object_set_new(json, word_of(o->kind),
+			    o->kind == FORGET_ALL ? json_true() : text_of(o->name));
 	if (o->soft)
 		json_object_set_new(json, "soft", json_true());
 	if (r->note)

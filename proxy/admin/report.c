@@ -1,6 +1,7 @@
 /* report.c - one walk over the counters and facts, and what it looks like as JSON. */
 #include "proxy/admin/report_inside.h"
 
+#include "proxy/admin/report_health.h"
 #include "proxy/admin/report_whatif.h"
 #include "proxy/base/address.h"
 #include "proxy/base/network.h"
@@ -8,7 +9,7 @@
 #include <jansson.h>
 #include <math.h>
 
-/* ---- sums: README.md says what they mean ---------------------------------------------------- */
+/* ---- sums: docs/metrics.md says what they mean ---------------------------------------------- */
 
 static double
 share(double part, double whole)
@@ -118,7 +119,7 @@ baseline_byte_hit_ratio(const struct report *r)
 static bool
 turns_fast(const struct report *r)
 {
-	return r->generation_interval_s > 0 && r->generation_interval_s < r->turn_alarm_s;
+	return r->sightings.interval_s > 0 && r->sightings.interval_s < r->turn_alarm_s;
 }
 
 /* Of the current generation; 0: it has just begun. */
@@ -216,11 +217,22 @@ add_measures(const struct report *r, json_t *top)
 	}
 }
 
+/* Somebody should notice who has the disk written full. */
+static void
+add_most_written(const struct report *r, json_t *top)
+{
+	char text[NETWORK_CLIENT_TEXT];
+	if (r->most_written.bytes)
+		json_object_set_new(
+			group_of(top, "admission.most_written"), "address",
+			json_string(network_print_client(r->most_written.who.address, text)));
+}
+
 static json_t *
 json_of_addresses(const struct report_origin *o)
 {
 	json_t *list = json_array();
-	for (int i = 0; i < o->address_count; i++) {
+	for (int i = 0; i < o->address_count && i < REPORT_ADDRESSES_MOST; i++) {
 		char text[ADDRESS_HOST_BYTES];
 		bool v4 = network_is_v4(o->addresses[i]);
 		address_print_host(v4 ? AF_INET : AF_INET6, o->addresses[i] + (v4 ? 12 : 0), text);
@@ -241,8 +253,10 @@ json_of_origins(const struct report *r)
 			o->group ? o->group : "default", "state", states[o->condition], "requests",
 			(json_int_t)o->requests, "errors", (json_int_t)o->errors, "under_way",
 			(json_int_t)o->under_way, "first_byte", json_of_sum(&o->wait_us, 1e6));
-		if (o->address_count >= 0)
+		if (o->address_count >= 0) {
 			json_object_set_new(one, "addresses", json_of_addresses(o));
+			json_object_set_new(one, "address_count", json_integer(o->address_count));
+		}
 		if (o->why)
 			json_object_set_new(one, "why", json_string(o->why));
 		if (o->condition == REPORT_ORIGIN_OUT)
@@ -288,6 +302,29 @@ json_of_disks(const struct report *r)
 						"limit_bytes", (json_int_t)d->limit_bytes,
 						"objects", (json_int_t)d->objects, "io_errors",
 						(json_int_t)d->io_errors));
+	}
+	return list;
+}
+
+/* A path may be any bytes. */
+static json_t *
+json_of_bytes(const char *text)
+{
+	json_t *json = json_string(text);
+	return json ? json : json_string("(not UTF-8)");
+}
+
+static json_t *
+json_of_certificates(const struct report *r)
+{
+	json_t *list = json_array();
+	for (unsigned i = 0; i < r->configuration.certificate_count; i++) {
+		const struct report_certificate *c = &r->configuration.certificates[i];
+		json_array_append_new(list, json_pack("{s:o, s:o, s:I, s:I}", "name",
+						      json_of_bytes(c->name), "file",
+						      json_of_bytes(c->file), "ends_s",
+						      (json_int_t)c->until_s, "ends_in_s",
+						      (json_int_t)(c->until_s - r->now_s)));
 	}
 	return list;
 }
@@ -343,14 +380,18 @@ report_json(const struct report *r, struct buf *out)
 	json_t *top = json_object();
 	json_object_set_new(top, "version", json_string(r->version));
 	report_each(r, add_json, top);
+	report_health_json(r, group_of(top, "health"));
+	json_object_set_new(top, "last_minute", report_minute_json(r));
 	json_object_set_new(top, "node", json_of_node(r));
 	json_object_set_new(top, "what_if", report_whatif_json(r));
 	json_object_set_new(top, "lifetime", json_of_lifetime(r));
 	json_object_set_new(top, "process", json_of_process(&r->process));
 	add_measures(r, top);
 	json_object_set_new(top, "disks", json_of_disks(r));
+	add_most_written(r, top);
 	json_object_set_new(top, "origins", json_of_origins(r));
 	json_object_set_new(top, "routes", json_of_routes(r));
+	json_object_set_new(top, "certificates", json_of_certificates(r));
 	json_dump_callback(top, on_json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	json_decref(top);
 	buf_add_lit(out, "\n");

@@ -2,24 +2,27 @@
  * report.c as JSON, report_prometheus.c as Prometheus wants them.
  *
  * Answers   /stats (JSON), /metrics (Prometheus text), the savings report.
- * Memory    170 KB; json_pack and buf take more while it is shown.
+ * Memory    190 KB; json_pack and buf take more while it is shown.
  * Threads   pure.
  */
 #ifndef ADMIN_REPORT_H
 #define ADMIN_REPORT_H
 
 #include "filter/pair.h"
+#include "proxy/admin/judgement.h"
 #include "proxy/base/buf.h"
 #include "proxy/base/measures.h"
 #include "proxy/base/metrics.h"
 #include "proxy/base/process.h"
-#include "proxy/cache/baseline.h"
+#include "proxy/cache/admission/askers.h"
+#include "proxy/cache/ghost/baseline.h"
 #include "proxy/cache/cache_stats.h"
 
 enum {
 	REPORT_ORIGINS_MOST = 256,
 	REPORT_ADDRESSES_MOST = 16,
 	REPORT_LISTEN_MOST = 16,
+	REPORT_CERTIFICATES_MOST = 32,
 	REPORT_ROUTES_MOST = 64
 };
 
@@ -34,7 +37,7 @@ struct report_origin {
 	unsigned under_way; /* requests */
 	uint64_t requests, errors, answers[MEASURES_CLASSES];
 	struct histogram_sum wait_us;
-	/* Where its name was found (base/network.h); count -1: it is an address, or a path. */
+	/* Where its name was found (base/network.h), the first of them; count -1: it is an address, or a path. */
 	unsigned char addresses[REPORT_ADDRESSES_MOST][16];
 	int address_count;
 };
@@ -43,6 +46,19 @@ struct report_route {	  /* all routes of one name */
 	const char *name; /* borrowed as well */
 	uint64_t requests, hits, bytes, answers[MEASURES_CLASSES];
 	struct histogram_sum first_byte_us;
+};
+
+/* The configuration was read then, and is good for so long. */
+struct report_configuration {
+	int64_t read_s; /* unix time of the last reload that was applied, or of the start */
+	bool refused;	/* the last reload was */
+	char upgrade_failed[160]; /* why the last upgrade did; "": it did not */
+	/* Those that clients are shown, the one that ends first in front; the others are not told. */
+	unsigned certificate_count;
+	struct report_certificate {
+		char name[256], file[256]; /* the first of its names */
+		int64_t until_s;
+	} certificates[REPORT_CERTIFICATES_MOST];
 };
 
 /* The rows of history_columns.h whose totals outlive the process. */
@@ -57,6 +73,33 @@ enum report_rate {
 	REPORT_RATES
 };
 
+/* The growth of the counters within the last minute, or since the start. */
+struct report_minute {
+	double seconds; /* 0: nothing is known yet */
+	double came[REPORT_RATES];
+	double failed; /* answers of 5xx that nobody has asked for */
+};
+
+/* Whether it is well, and what that is judged by beside all else here. */
+struct report_health {
+	bool draining;
+	uint64_t stalled_workers;
+	unsigned lost_directories, directories; /* of the cache: that cannot be used; in all */
+	struct report_minute minute;		/* judge.h sets these two */
+	struct judgement judgement;
+};
+
+/* The address that had most written within the hour, where bytes are not 0. */
+struct report_writer {
+	struct asker who;
+	uint64_t bytes;
+};
+
+struct report_sightings {
+	double interval_s; /* how long the last generation lasted; 0: not known */
+	uint64_t unlogged;
+};
+
 struct report {
 	const char *version;
 	char node[65]; /* the machine's name */
@@ -68,8 +111,9 @@ struct report {
 	struct cache_stats cache;
 	struct baseline_stats baseline;
 	struct twice_pair_stats generation;
-	double generation_interval_s,
-		turn_alarm_s;	/* how long the last one lasted; 0: not known, none */
+	struct report_sightings sightings;
+	double turn_alarm_s; /* 0: none */
+	struct report_writer most_written;
 	double endurance_bytes; /* of the drives; 0: not known */
 	uint64_t open_connections, active_fetches, flights, flight_bytes;
 	uint64_t log_dropped;
@@ -78,12 +122,14 @@ struct report {
 	struct report_origin origins[REPORT_ORIGINS_MOST];
 	unsigned route_count;
 	struct report_route routes[REPORT_ROUTES_MOST];
+	struct report_configuration configuration;
 	struct process_facts process;
+	struct report_health health;
 	double lifetime[REPORT_RATES]; /* since lifetime_since_s, over restarts */
 	int64_t lifetime_since_s;
 };
 
-/* What admitting at first sight would have written. */
+/* Admitting at first sight would have written so much. */
 uint64_t report_baseline_bytes(const struct report *r);
 
 void report_json(const struct report *r, struct buf *out);

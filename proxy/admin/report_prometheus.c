@@ -364,6 +364,24 @@ add_disks(const struct report *r, struct buf *out)
 	buf_fini(&label);
 }
 
+/* ---- certificates ---------------------------------------------------------------------------- */
+
+static void
+add_certificates(const struct report *r, struct buf *out)
+{
+	static const char name[] = "twice_certificate_end_timestamp_seconds";
+	const struct report_configuration *c = &r->configuration;
+	if (c->certificate_count)
+		add_head(out, name, "gauge", "when a certificate that clients are shown ends");
+	for (unsigned i = 0; i < c->certificate_count; i++) {
+		buf_printf(out, "%s{name=\"", name);
+		add_escaped(out, c->certificates[i].name);
+		buf_printf(out, "\",file=\"");
+		add_escaped(out, c->certificates[i].file);
+		buf_printf(out, "\"} %lld\n", (long long)c->certificates[i].until_s);
+	}
+}
+
 /* ---- the process ----------------------------------------------------------------------------- */
 
 static void
@@ -404,6 +422,7 @@ report_prometheus(const struct report *r, struct buf *out)
 	add_origins(r, out);
 	add_routes(r, out);
 	add_disks(r, out);
+	add_certificates(r, out);
 	report_whatif_prometheus(r, out);
 	add_process(&r->process, out);
 }

@@ -1,6 +1,6 @@
 /* report_whatif.c - what other settings would do, as JSON and for Prometheus.
  *
- * A row is told as the proxy's own numbers and what the row differs by (cache/whatif.h).
+ * A row is told as the proxy's own numbers and what the row differs by (cache/ghost/whatif.h).
  */
 #include "proxy/admin/report_whatif.h"
 

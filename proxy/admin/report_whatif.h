@@ -1,4 +1,4 @@
-/* report_whatif.h - what other settings would do (cache/whatif.h), for report.c and
+/* report_whatif.h - what other settings would do (cache/ghost/whatif.h), for report.c and
  * report_prometheus.c.
  */
 #ifndef ADMIN_REPORT_WHATIF_H
