@@ -37,6 +37,8 @@ extern const char cli_version[];
 
 /* "twice run: " and the sentence, as a line on stderr. */
 void cli_complain(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same of what does not end the command. */
+void cli_warn(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* All complaints so far, as far as there is room for them. */
 const char *cli_complaints(void);
 

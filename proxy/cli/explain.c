@@ -77,7 +77,10 @@ print_stored(json_t *stored)
 	       number(stored, "age_s"));
 	print_time(number(stored, "fresh_for_s") >= 0 ? "fresh until " : "stale since ",
 		   number(stored, "fresh_until"));
-	printf("%s\n", json_is_true(json_object_get(stored, "guessed")) ? " (guessed)" : "");
+	const char *by = word(stored, "lifetime_by");
+	printf("%s\n", strcmp(by, "guessed") == 0	? " (guessed)"
+		       : strcmp(by, "default_ttl") == 0 ? " (cache.default_ttl)"
+							: "");
 	print_headers(json_object_get(stored, "headers"));
 }
 
@@ -97,6 +100,13 @@ print_route(const json_t *route)
 	{
 		printf("           %s: %s\n", name, json_string_value(value));
 	}
+}
+
+static void
+print_origin(const json_t *origin)
+{
+	printf("origin   group %s is asked for %s, Host: %s\n", word(origin, "group"),
+	       word(origin, "target"), word(origin, "host"));
 }
 
 static void
@@ -127,8 +137,10 @@ print_explained(json_t *top)
 	else
 		printf("last     no request is remembered\n");
 	if (json_is_string(json_object_get(last, "not_stored")))
-		printf("           It was not stored: %s (%s)\n", word(last, "not_stored"),
-		       word(last, "rule"));
+		printf("           It was not stored (%s). %s\n", word(last, "not_stored"),
+		       word(last, "because"));
+	if (json_is_object(json_object_get(top, "origin")))
+		print_origin(json_object_get(top, "origin"));
 	printf("now      a request would: %s; verdict %s\n", word(now, "does"),
 	       word(now, "verdict"));
 	json_array_foreach(json_object_get(top, "why"), i, why)
@@ -143,9 +155,9 @@ explain(const char *admin, const char *query, bool as_it_is)
 	struct buf answer = {0};
 	char err[1024];
 	json_error_t wrong;
-	int result = ask_admin(admin, query, NULL, &answer, err, sizeof err);
-	json_t *top = result == 0 ? json_loadb(answer.p, answer.n, 0, &wrong) : NULL;
-	if (result < 0)
+	enum asked asked = ask_admin(admin, query, NULL, &answer, err, sizeof err);
+	json_t *top = asked == ASK_FINE ? json_loadb(answer.p, answer.n, 0, &wrong) : NULL;
+	if (asked != ASK_FINE)
 		cli_complain("explain", "%s", err);
 	else if (as_it_is)
 		fwrite(answer.p, 1, answer.n, stdout);
@@ -153,10 +165,12 @@ explain(const char *admin, const char *query, bool as_it_is)
 		print_explained(top);
 	else
 		cli_complain("explain", "the server at %s is not twice: %s", admin, wrong.text);
-	bool fine = result == 0 && (as_it_is || top);
+	int result = asked != ASK_FINE ? ask_exit_code(asked)
+		     : as_it_is || top ? CLI_FINE
+				       : CLI_FAILED;
 	json_decref(top);
 	buf_fini(&answer);
-	return fine && fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
+	return fflush(stdout) == 0 ? result : CLI_FAILED;
 }
 
 static void
@@ -180,15 +194,20 @@ cli_explain(int argc, char **argv)
 		.rows = rows,
 		.argc = argc,
 		.argv = argv};
-	const char *admin = ASK_ADMIN_DEFAULT, *url = NULL;
+	const char *admin = ask_admin_default, *url = NULL;
 	struct buf query = {0}, headers = {0};
 	bool json = false;
 	int i;
 	while ((i = flags_next(&f)) != FLAGS_END) {
 		if (i == FLAGS_WORD && url)
 			i = flags_refuse(&f, "one URL at a time; \"%s\" is one too many", f.value);
-		if (i == FLAGS_EXIT)
+		if (i == EXPLAIN_HEADER && !strchr(f.value, ':'))
+			i = flags_refuse(&f, "-H: \"%.100s\" is no header; write NAME: VALUE",
+					 f.value);
+		if (i == FLAGS_EXIT) {
+			buf_fini(&headers);
 			return f.exit_code;
+		}
 		if (i == FLAGS_WORD)
 			url = f.value;
 		else if (i == EXPLAIN_HEADER)

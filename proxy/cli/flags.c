@@ -2,19 +2,22 @@
 #include "proxy/cli/cli.h"
 
 #include "config/suggest.h"
+#include "proxy/base/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 static char complaints[1024];
 
-__attribute__((format(printf, 2, 0))) static void
-complain(const char *command, const char *fmt, va_list args)
+__attribute__((format(printf, 3, 0))) static void
+complain(enum log_level level, const char *command, const char *fmt, va_list args)
 {
 	char text[1024];
 	vsnprintf(text, sizeof(text), fmt, args);
-	fprintf(stderr, "twice%s%s: %s\n", *command ? " " : "", command, text);
+	fprintf(stderr, "%stwice%s%s: %s\n", log_priority(level), *command ? " " : "", command,
+		text);
 	size_t n = strlen(complaints);
 	snprintf(complaints + n, sizeof(complaints) - n, "%s%s", n ? "; " : "", text);
 }
@@ -30,7 +33,16 @@ cli_complain(const char *command, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	complain(command, fmt, args);
+	complain(LOG_ERROR, command, fmt, args);
+	va_end(args);
+}
+
+void
+cli_warn(const char *command, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	complain(LOG_WARNING, command, fmt, args);
 	va_end(args);
 }
 
@@ -39,7 +51,7 @@ flags_refuse(struct flags *f, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
-	complain(f->command, fmt, args);
+	complain(LOG_ERROR, f->command, fmt, args);
 	va_end(args);
 	f->exit_code = CLI_USAGE;
 	return FLAGS_EXIT;
@@ -91,12 +103,21 @@ refuse_unknown(struct flags *f, const char *name)
 	return flags_refuse(f, "there is no flag %s; see twice %s --help", name, f->command);
 }
 
+/* Another flag is no value, nor is what an unset variable leaves. */
+static bool
+is_value(const struct flags *f, const char *arg)
+{
+	return *arg && strcmp(arg, "--help") != 0 && find_row(f, arg, strcspn(arg, "=")) < 0;
+}
+
 int
 flags_next(struct flags *f)
 {
 	if (++f->at >= f->argc)
 		return FLAGS_END;
 	const char *arg = f->argv[f->at];
+	if (!*arg)
+		return flags_refuse(f, "an empty word is not understood; leave it out");
 	if (*arg != '-' || strcmp(arg, "-") == 0) {
 		f->value = arg;
 		return FLAGS_WORD;
@@ -110,9 +131,9 @@ flags_next(struct flags *f)
 	const struct flag *row = &f->rows[i];
 	if (!row->value && arg[n])
 		return flags_refuse(f, "%s takes no value; leave out \"%s\"", row->name, arg + n);
-	if (row->value && arg[n])
+	if (row->value && arg[n] && arg[n + 1])
 		f->value = arg + n + 1;
-	else if (row->value && f->at + 1 < f->argc)
+	else if (row->value && !arg[n] && f->at + 1 < f->argc && is_value(f, f->argv[f->at + 1]))
 		f->value = f->argv[++f->at];
 	else if (row->value)
 		return flags_refuse(f, "%s needs a value: %s %s (%s)", row->name, row->name,

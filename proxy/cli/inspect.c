@@ -36,8 +36,9 @@ static const struct {
 	enum forget_kind kind;
 	const char *name;
 } kinds[] = {
-	{FORGET_URL, "url"}, {FORGET_PREFIX, "prefix"}, {FORGET_HOST, "host"},
-	{FORGET_TAG, "tag"}, {FORGET_ALL, "all"},	{FORGET_KEY, "key"},
+#define ROW(id, number, word, by_hand, soft, argument, sentence) {FORGET_##id, word},
+	FORGET_ROWS(ROW)
+#undef ROW
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -112,12 +113,12 @@ static json_t *
 json_of_purges(const struct audit_purges *p)
 {
 	json_t *json = json_pack("{s:b, s:I}", "lost", p->lost, "log_bytes", (json_int_t)p->bytes);
-	for (size_t i = 0; i < KINDS; i++) {
-		json_object_set_new(json, kinds[i].name,
-				    json_pack("{s:I, s:I}", "hard",
-					      (json_int_t)p->hard[kinds[i].kind], "soft",
-					      (json_int_t)p->soft[kinds[i].kind]));
-	}
+	for (size_t i = 0; i < KINDS; i++)
+		if (*kinds[i].name)
+			json_object_set_new(json, kinds[i].name,
+					    json_pack("{s:I, s:I}", "hard",
+						      (json_int_t)p->hard[kinds[i].kind], "soft",
+						      (json_int_t)p->soft[kinds[i].kind]));
 	return json;
 }
 
@@ -166,7 +167,7 @@ print_purges(const struct audit_purges *p)
 	printf("purges    ");
 	for (size_t i = 0; i < KINDS; i++) {
 		uint64_t hard = p->hard[kinds[i].kind], soft = p->soft[kinds[i].kind];
-		if (hard + soft == 0)
+		if (hard + soft == 0 || !*kinds[i].name)
 			continue;
 		printf("%s%llu %s", separator, (unsigned long long)(hard + soft), kinds[i].name);
 		if (soft)

@@ -34,6 +34,16 @@ refuse(const char *name)
 	return CLI_USAGE;
 }
 
+static int
+print_version(int argc, char **argv)
+{
+	if (argc > 2) {
+		cli_complain("", "%s takes no more words; leave out \"%s\"", argv[1], argv[2]);
+		return CLI_USAGE;
+	}
+	return printf("twice %s\n", cli_version) < 0 ? CLI_FAILED : CLI_FINE;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -41,11 +51,15 @@ main(int argc, char **argv)
 	if (!*name)
 		return print_help(stderr);
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
-		return printf("twice %s\n", cli_version) < 0;
+		return print_version(argc, argv);
 	bool help =
 		strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
 	if (help && argc == 2)
 		return print_help(stdout);
+	if (help && argc > 3) {
+		cli_complain("", "help is of one command; leave out \"%s\"", argv[3]);
+		return CLI_USAGE;
+	}
 	char *help_of[] = {help ? argv[2] : NULL, (char[]){"--help"}, NULL};
 	if (help)
 		name = argv[2];

@@ -54,15 +54,17 @@ print_command(const struct flags *f)
 static const char files[] =
 	".SH FILES\n"
 	".TP\n.I /etc/twice.yaml\nthe configuration of the service; see\n.BR twice.yaml (5)\n"
-	".TP\n.I /var/cache/twice\nobjects, and what was seen\n"
+	".TP\n.I /var/cache/twice\nobjects, purges, and the filters' memory of URLs\n"
+	".TP\n.I /usr/share/doc/twice/docs\npages by subject; begin with\n.I getting-started.md\n"
 	".SH ENVIRONMENT\n"
 	".TP\n.B TWICE_ADMIN_TOKEN\nthe token of\n.B admin_token\nor\n.BR admin_token_file ,\n"
 	"which commands send to the admin server\n"
 	".TP\n.BR NOTIFY_SOCKET \", \" LISTEN_FDS \", \" WATCHDOG_USEC\n"
-	"the supervisor's, as\n.BR sd_notify (3)\nand\n.BR sd_listen_fds (3)\nhave them\n"
+	"set by a supervisor, as\n.BR sd_notify (3)\nand\n.BR sd_listen_fds (3)\ndescribe\n"
 	".SH SIGNALS\n"
-	".TP\n.BR SIGTERM \", \" SIGINT\nfinish open requests and end; a second one ends at once\n"
+	".TP\n.BR SIGTERM \", \" SIGINT \", \" SIGQUIT\nfinish open requests and end; a second one ends at once\n"
 	".TP\n.B SIGHUP\nreopen logs, and read configuration and certificates again\n"
+	".TP\n.B SIGUSR1\nreopen logs, and nothing else\n"
 	".TP\n.B SIGUSR2\nstart the program anew, and let that process take this one's place\n"
 	".SH EXIT STATUS\n"
 	"0: fine. 1: failed at work. 2: wrong usage or configuration.\n"
@@ -184,6 +186,13 @@ print_zsh(void)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* For editors: # yaml-language-server: $schema=FILE */
+static void
+print_schema(void)
+{
+	manual_print_schema(stdout);
+}
+
 int
 cli_manual(int argc, char **argv)
 {
@@ -192,6 +201,7 @@ cli_manual(int argc, char **argv)
 		void (*print)(void);
 	} papers[] = {{"twice.1", print_page},
 		      {"twice.yaml.5", print_settings},
+		      {"--schema", print_schema},
 		      {"bash", print_bash},
 		      {"zsh", print_zsh}};
 	for (size_t i = 0; argc == 2 && i < sizeof papers / sizeof papers[0]; i++)
@@ -199,6 +209,6 @@ cli_manual(int argc, char **argv)
 			papers[i].print();
 			return fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
 		}
-	cli_complain("manual", "write one of twice.1, twice.yaml.5, bash and zsh");
+	cli_complain("manual", "write one of twice.1, twice.yaml.5, --schema, bash and zsh");
 	return CLI_USAGE;
 }

@@ -1,4 +1,5 @@
 /* purge.c - `twice purge`: makes a running proxy forget. */
+#include "proxy/cache/forget_kind.h"
 #include "proxy/cli/ask.h"
 #include "proxy/cli/cli.h"
 
@@ -8,24 +9,27 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PURGE_PREFIX, PURGE_HOST, PURGE_TAG, PURGE_ALL, PURGE_SOFT, PURGE_WAIT, PURGE_ADMIN };
-static const struct flag rows[] = {
-	[PURGE_PREFIX] = {"--prefix", "URL", "purge all URLs of this scheme and host that begin so",
-			  NULL},
-	[PURGE_HOST] = {"--host", "HOST", "purge everything of this host, http and https alike",
-			NULL},
-	[PURGE_TAG] = {"--tag", "TAG",
-		       "purge what came with this word in Surrogate-Key or "
-		       "Cache-Tag",
-		       NULL},
-	[PURGE_ALL] = {"--all", NULL, "purge everything", NULL},
-	[PURGE_SOFT] = {"--soft", NULL, "do not remove: have it validated before it is fresh again",
-			NULL},
-	[PURGE_WAIT] = {"--wait", NULL, "if the disk fails, wait up to a minute until it is there",
-			NULL},
-	[PURGE_ADMIN] = {"--admin", "ADDR", "admin address of the proxy (" ASK_ADMIN_DEFAULT ")",
-			 NULL},
-	{NULL, NULL, NULL, NULL},
+/* The kinds, some of which flags say. */
+static const struct {
+	enum forget_kind kind;
+	bool by_hand;
+	const char *word;
+	struct flag flag;
+} kinds[] = {
+#define ROW(id, number, word, by_hand, soft, argument, sentence) \
+	{FORGET_##id, by_hand, word, {"--" word, argument, sentence, NULL}},
+	FORGET_ROWS(ROW)
+#undef ROW
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* How it is done; behind the flags of kinds. */
+enum { SOFT, WAIT, ADMIN, MANNERS };
+static const struct flag manners[] = {
+	[SOFT] = {"--soft", NULL, "do not remove: have it validated before it is fresh again",
+		  NULL},
+	[WAIT] = {"--wait", NULL, "if the disk fails, wait up to a minute until it is there", NULL},
+	[ADMIN] = {"--admin", "ADDR", "admin address of the proxy (" ASK_ADMIN_DEFAULT ")", NULL},
 };
 
 enum { TRIES_MOST = 60 }; /* a second apart */
@@ -35,13 +39,11 @@ enum { TRIES_MOST = 60 }; /* a second apart */
 static const char *
 name_of(const json_t *one)
 {
-	static const char *const names[] = {"url", "prefix", "host", "tag"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		const char *name = json_string_value(json_object_get(one, names[i]));
-		if (name)
-			return name;
-	}
-	return "everything";
+	const char *name = NULL;
+	for (size_t i = 0; i < KINDS && !name; i++)
+		if (kinds[i].by_hand)
+			name = json_string_value(json_object_get(one, kinds[i].word));
+	return name ? name : "everything";
 }
 
 static void
@@ -86,21 +88,25 @@ purge(const char *admin, const char *form, bool wait)
 {
 	struct buf answer = {0};
 	char err[1024];
-	int result = -1, tries = wait ? TRIES_MOST : 1;
+	enum asked asked = ASK_FAILED;
+	int tries = wait ? TRIES_MOST : 1;
 	while (tries--) {
 		answer.n = 0;
-		result = ask_admin(admin, "/purge", form, &answer, err, sizeof(err));
-		if (result == 0 || !is_not_durable(&answer))
+		asked = ask_admin(admin, "/purge", form, &answer, err, sizeof(err));
+		if (asked == ASK_FINE || !is_not_durable(&answer))
 			break;
 		if (tries)
 			sleep(1);
 	}
-	json_t *said = result == 0 ? ask_object(admin, &answer, "durable", err, sizeof(err)) : NULL;
+	json_t *said =
+		asked == ASK_FINE ? ask_object(admin, &answer, "durable", err, sizeof(err)) : NULL;
 	if (said)
 		print_answer(said);
 	else
 		cli_complain("purge", "%s", err);
-	result = said && fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
+	int result = asked != ASK_FINE ? ask_exit_code(asked) : said ? CLI_FINE : CLI_FAILED;
+	if (fflush(stdout) != 0)
+		result = CLI_FAILED;
 	json_decref(said);
 	buf_fini(&answer);
 	return result;
@@ -116,64 +122,96 @@ add(struct buf *form, const char *name, const char *value)
 	free(pair);
 }
 
+struct asked_for {
+	struct buf form;
+	bool all, soft, wait;
+	const char *admin;
+};
+
+/* Of kind i. */
 static void
-add_flag(struct buf *form, int flag, const char *value)
+add_kind(struct asked_for *a, size_t i, const char *value)
 {
-	static const char *const names[] = {
-		[PURGE_PREFIX] = "prefix", [PURGE_HOST] = "host", [PURGE_TAG] = "tag"};
-	add(form, names[flag], value);
+	if (kinds[i].kind == FORGET_ALL)
+		a->all = true;
+	else
+		add(&a->form, kinds[i].word, value);
+}
+
+static void
+set_manner(struct asked_for *a, int manner, const char *value)
+{
+	switch (manner) {
+	case SOFT:
+		a->soft = true;
+		break;
+	case WAIT:
+		a->wait = true;
+		break;
+	default:
+		a->admin = value;
+	}
+}
+
+/* All flags, in the order of --help; of: the kinds that the first ones say. How many these are. */
+static size_t
+list_flags(struct flag rows[KINDS + MANNERS + 1], size_t of[KINDS])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < KINDS; i++)
+		if (kinds[i].flag.sentence) {
+			of[n] = i;
+			rows[n++] = kinds[i].flag;
+		}
+	memcpy(rows + n, manners, sizeof manners);
+	rows[n + MANNERS] = (struct flag){0};
+	return n;
 }
 
 int
 cli_purge(int argc, char **argv)
 {
+	struct flag rows[KINDS + MANNERS + 1];
+	size_t of[KINDS], n = list_flags(rows, of);
 	struct flags f = {
 		.command = "purge",
 		.synopsis = "URL... | --prefix URL | --host HOST | --tag TAG | --all [--soft] "
 			    "[--wait] [--admin ADDR]",
 		.about =
 			"Makes a running proxy forget objects: the next request fetches anew. A URL "
-			"means all its\nvariants and parts. Several URLs, prefixes, hosts and tags "
+			"means all its\nvariants and kept ranges. Several URLs, prefixes, hosts and tags "
 			"may be given at once: all are\npurged, or none if one of them is malformed. When the command ends well, the purge\nis on disk: no crash undoes "
 			"it.",
 		.rows = rows,
 		.argc = argc,
 		.argv = argv};
-	const char *admin = ASK_ADMIN_DEFAULT;
-	struct buf form = {0};
+	struct asked_for a = {.admin = ask_admin_default};
 	int i, result = CLI_USAGE;
-	bool all = false, soft = false, wait = false;
 	while ((i = flags_next(&f)) != FLAGS_END) {
 		if (i == FLAGS_EXIT) {
 			result = f.exit_code;
 			goto out;
 		}
 		if (i == FLAGS_WORD)
-			add(&form, "url", f.value);
-		else if (i == PURGE_ALL)
-			all = true;
-		else if (i == PURGE_SOFT)
-			soft = true;
-		else if (i == PURGE_WAIT)
-			wait = true;
-		else if (i == PURGE_ADMIN)
-			admin = f.value;
+			add(&a.form, "url", f.value);
+		else if ((size_t)i < n)
+			add_kind(&a, of[i], f.value);
 		else
-			add_flag(&form, i, f.value);
+			set_manner(&a, i - (int)n, f.value);
 	}
-	if ((form.n > 0) == all) {
-		flags_refuse(&f, all ? "--all covers everything else: leave out one of the two"
-				     : "say what to purge: twice purge http://host/path, or "
-				       "--prefix, --host, --tag, or --all");
+	if ((a.form.n > 0) == a.all) {
+		flags_refuse(&f, a.all ? "--all covers everything else: leave out one of the two"
+				       : "say what to purge: twice purge http://host/path, or "
+					 "--prefix, --host, --tag, or --all");
 		goto out;
 	}
-	if (all)
-		add(&form, "all", "1");
-	if (soft)
-		add(&form, "soft", "1");
-	buf_add(&form, "", 1);
-	result = purge(admin, form.p, wait);
+	if (a.all)
+		add(&a.form, "all", "1");
+	if (a.soft)
+		add(&a.form, "soft", "1");
+	buf_add(&a.form, "", 1);
+	result = purge(a.admin, a.form.p, a.wait);
 out:
-	buf_fini(&form);
+	buf_fini(&a.form);
 	return result;
 }

@@ -62,8 +62,9 @@ reload(const char *admin, bool as_it_is)
 {
 	struct buf answer = {0};
 	char err[1024];
-	int result = CLI_FAILED;
-	bool fine = ask_admin(admin, "/reload", "", &answer, err, sizeof(err)) == 0;
+	enum asked asked = ask_admin(admin, "/reload", "", &answer, err, sizeof(err));
+	int result = asked == ASK_MALFORMED ? CLI_USAGE : CLI_FAILED;
+	bool fine = asked == ASK_FINE;
 	json_t *json = fine ? ask_object(admin, &answer, "applied", err, sizeof(err))
 			    : json_loadb(answer.n ? answer.p : "", answer.n, 0, NULL);
 	fine = fine && json;
@@ -90,13 +91,13 @@ cli_reload(int argc, char **argv)
 		.synopsis = "[--json] [--admin ADDR]",
 		.about =
 			"Makes a running proxy apply its configuration as the file says it now, as SIGHUP "
-			"does, and\nsays what became of it. It is applied whole or not at all: exit code 2 "
+			"does, and\ntells the outcome. It is applied whole or not at all: exit code 2 "
 			"means that something is\nwrong with it, and that the old one serves on. Connections "
-			"stay. What needs a restart is named,\nand keeps its value until then.",
+			"stay. Settings that need a restart are named,\nand keep their values until then.",
 		.rows = rows,
 		.argc = argc,
 		.argv = argv};
-	const char *admin = ASK_ADMIN_DEFAULT;
+	const char *admin = ask_admin_default;
 	bool json = false;
 	int i;
 	while ((i = flags_next(&f)) != FLAGS_END) {

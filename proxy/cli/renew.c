@@ -2,6 +2,7 @@
 #include "proxy/cli/renew.h"
 
 #include "config/config.h"
+#include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/node/notify.h"
 #include "proxy/node/preflight.h"
@@ -40,7 +41,7 @@ static void
 on_finding(void *ctx, const struct finding *f)
 {
 	const struct telling *t = ctx;
-	add_placed(t, f->stops ? t->errors : t->warnings, f->setting, f->text);
+	add_placed(t, f->stops || f->missing ? t->errors : t->warnings, f->setting, f->text);
 }
 
 static void
@@ -74,6 +75,13 @@ fits(const struct telling *t, const struct config *c)
 	return json_array_size(t->errors) == 0;
 }
 
+static void
+on_mistake(void *ctx, const char *sentence)
+{
+	const struct telling *t = ctx;
+	add(t->errors, sentence);
+}
+
 static int
 apply(struct telling *t)
 {
@@ -84,9 +92,7 @@ apply(struct telling *t)
 		.each = on_difference, .ctx = t, .err = err, .err_bytes = sizeof(err)};
 	config_init(&fresh);
 	int result = -1;
-	if (settings_reread(r->settings, &fresh, err, sizeof(err)) < 0) {
-		add(t->errors, err);
-	} else if (fits(t, &fresh)) {
+	if (settings_reread(r->settings, &fresh, on_mistake, t) == 0 && fits(t, &fresh)) {
 		enum log_level level = settings_log_level(&fresh);
 		result = server_reload(r->server, &fresh, &change);
 		if (result < 0)
@@ -145,6 +151,9 @@ renew(struct renewal *r, struct buf *out)
 	server_reopen_log(r->server);
 	int result = apply(&t);
 	log_all(&t);
+	atomic_store(&r->refused, result != 0);
+	if (result == 0)
+		atomic_store(&r->read_s, now_s());
 	if (result == 0)
 		log_info("the logs are reopened and the configuration is read again");
 	if (out)

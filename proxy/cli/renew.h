@@ -11,11 +11,14 @@
 #include "proxy/node/server.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct renewal {
 	pthread_mutex_t lock;		 /* who holds it keeps others from changing anything */
 	const struct settings *settings; /* where it is read from */
 	struct server *server;
+	_Atomic int64_t read_s; /* unix time of the last one that was applied, or of the start */
+	_Atomic bool refused;	/* the last one was */
 };
 
 /* Logs are opened again in any case. What became of it goes to the log, and, if out is not NULL, there

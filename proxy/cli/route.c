@@ -13,9 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUTE_FILE, ROUTE_HEADER, ROUTE_FROM, ROUTE_JSON };
+enum { ROUTE_FILE, ROUTE_METHOD, ROUTE_HEADER, ROUTE_FROM, ROUTE_JSON };
 static const struct flag rows[] = {
 	[ROUTE_FILE] = {"-c", "FILE", "configuration in YAML", NULL},
+	[ROUTE_METHOD] = {"--method", "METHOD", "the method of the requests: POST; default: GET",
+			  NULL},
 	[ROUTE_HEADER] = {"-H", "HEADER", "a header of the requests: -H 'Cookie: a=b'; several",
 			  NULL},
 	[ROUTE_FROM] = {"--from", "ADDRESS", "the address that clients ask from: 192.0.2.1", NULL},
@@ -24,8 +26,9 @@ static const struct flag rows[] = {
 };
 
 struct question {
-	const char *path; /* of the configuration */
-	const char *from; /* NULL: not said */
+	const char *path;   /* of the configuration */
+	const char *from;   /* NULL: not said */
+	const char *method; /* NULL: GET */
 	bool json;
 	struct buf fields; /* lines */
 	const char **urls; /* owned array; "-": from standard input */
@@ -144,7 +147,7 @@ print_answer(const json_t *top)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Where a route is in the file. */
+/* Adds the route's place in the file. */
 static void
 add_place(struct question *q, json_t *route)
 {
@@ -165,7 +168,8 @@ ask(struct question *q, const char *url)
 	size_t i;
 	const struct routing_order o = {.url = str_of(url),
 					.fields = buf_str(&q->fields),
-					.from = str_of(q->from ? q->from : "")};
+					.from = str_of(q->from ? q->from : ""),
+					.method = str_of(q->method ? q->method : "")};
 	const char *no = routing_ask(q->routing, &o, &top);
 	if (no) {
 		cli_complain("route", "%s: %s", url, no);
@@ -243,7 +247,14 @@ read_flags(struct question *q, struct flags *f)
 		case ROUTE_HEADER:
 			if (strpbrk(f->value, "\r\n"))
 				return flags_refuse(f, "a header has no line end");
+			if (!strchr(f->value, ':'))
+				return flags_refuse(
+					f, "-H: \"%.100s\" is no header; write NAME: VALUE",
+					f->value);
 			buf_printf(&q->fields, "%s\r\n", f->value);
+			break;
+		case ROUTE_METHOD:
+			q->method = f->value;
 			break;
 		case ROUTE_FROM:
 			q->from = f->value;

@@ -15,6 +15,7 @@ enum { SETTINGS_FLAGS_MOST = 64 };
 struct settings {
 	struct config config;
 	const char *path; /* of -c; NULL: no file */
+	const char *host; /* of --host; NULL: not said */
 	struct config_flag flags[SETTINGS_FLAGS_MOST];
 	size_t flag_count;
 };
@@ -39,9 +40,16 @@ bool settings_fit(const struct settings *s, const char *command, enum settings_s
  * seconds. */
 void settings_find_names(const struct settings *s, const char *command);
 
+/* Prints on stderr what lifetimes of routes may break, which is no mistake. */
+void settings_say_risks(const struct settings *s, const char *command);
+
 enum log_level settings_log_level(const struct config *c);
 
-/* The same file and flags again, into *c (config_init first). -1 and a sentence. */
-int settings_reread(const struct settings *s, struct config *c, char *err, size_t err_bytes);
+/* Whether the file or a flag gives it; else it has its default. */
+bool settings_has(const struct settings *s, const char *setting);
+
+/* The same file and flags again, into *c (config_init first). -1 and every mistake. */
+int settings_reread(const struct settings *s, struct config *c, config_complain_fn *complain,
+		    void *ctx);
 
 #endif

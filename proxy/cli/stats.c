@@ -1,6 +1,7 @@
 /* stats.c - `twice stats`: the numbers of a running proxy. */
 #include "proxy/cli/ask.h"
 #include "proxy/cli/cli.h"
+#include "proxy/cli/outlook.h"
 #include "proxy/cli/savings.h"
 
 #include <stdio.h>
@@ -37,12 +38,17 @@ print_in_place(struct str report)
 	return printf("\033[J");
 }
 
+/* *before: the numbers of the look before, which are replaced; NULL: the first. */
 static int
-print_savings(struct str numbers, bool in_place, char *err, size_t err_bytes)
+print_all(struct str numbers, json_t **before, bool in_place, char *err, size_t err_bytes)
 {
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
+	json_t *now = json_loadb(numbers.n ? numbers.p : "", numbers.n, 0, NULL);
+	outlook_print(f, now, *before);
+	json_decref(*before);
+	*before = now;
 	int result = savings_print(f, numbers, err, err_bytes);
 	fclose(f);
 	if (result == 0 && in_place)
@@ -54,21 +60,22 @@ print_savings(struct str numbers, bool in_place, char *err, size_t err_bytes)
 }
 
 static int
-print_once(const char *admin, bool json, bool in_place)
+print_once(const char *admin, bool json, bool in_place, json_t **before)
 {
 	struct buf answer = {0};
 	char err[1024];
-	int result = ask_admin(admin, "/stats", NULL, &answer, err, sizeof(err));
+	enum asked asked = ask_admin(admin, "/stats", NULL, &answer, err, sizeof(err));
+	int result = asked == ASK_FINE ? 0 : -1;
 	if (result == 0 && json)
 		fwrite(answer.p, 1, answer.n, stdout);
 	else if (result == 0)
-		result = print_savings(buf_str(&answer), in_place, err, sizeof(err));
+		result = print_all(buf_str(&answer), before, in_place, err, sizeof(err));
 	if (result < 0)
 		cli_complain("stats", "%s", err);
 	else
 		result = fflush(stdout);
 	buf_fini(&answer);
-	return result == 0 ? CLI_FINE : CLI_FAILED;
+	return result == 0 ? CLI_FINE : asked == ASK_MALFORMED ? CLI_USAGE : CLI_FAILED;
 }
 
 int
@@ -77,11 +84,13 @@ cli_stats(int argc, char **argv)
 	struct flags f = {
 		.command = "stats",
 		.synopsis = "[--json] [--watch] [--admin ADDR]",
-		.about = "Shows what a running proxy has saved so far, and what that cost.",
+		.about =
+			"Says whether a running proxy is well, since when and why not, what came in the last "
+			"minute,\nand what it has saved since its start, and what that cost.",
 		.rows = stats_rows,
 		.argc = argc,
 		.argv = argv};
-	const char *admin = ASK_ADMIN_DEFAULT;
+	const char *admin = ask_admin_default;
 	bool json = false, watch = false;
 	int i;
 	while ((i = flags_next(&f)) != FLAGS_END) {
@@ -98,10 +107,12 @@ cli_stats(int argc, char **argv)
 	bool clear = watch && !json && isatty(STDOUT_FILENO);
 	if (clear)
 		printf("\033[H\033[J");
-	int result = print_once(admin, json, clear);
+	json_t *before = NULL;
+	int result = print_once(admin, json, clear, &before);
 	while (watch && result == CLI_FINE) {
 		nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
-		result = print_once(admin, json, clear);
+		result = print_once(admin, json, clear, &before);
 	}
+	json_decref(before);
 	return result;
 }

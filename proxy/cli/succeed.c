@@ -17,6 +17,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -52,6 +53,14 @@ succeed_tell(struct succeeding *s, bool begin, struct buf *out)
 	buf_printf(out, "%s\n", text ? text : "{}");
 	free(text);
 	json_decref(json);
+}
+
+void
+succeed_failure(struct succeeding *s, char *why, size_t bytes)
+{
+	pthread_mutex_lock(&s->lock);
+	snprintf(why, bytes, "%s", s->state == SUCCESSION_FAILED ? s->reason : "");
+	pthread_mutex_unlock(&s->lock);
 }
 
 void
@@ -167,20 +176,22 @@ start(const struct succeeding *s, int end, pid_t *pid, char *err, size_t err_byt
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 /* It is asked to end: the upgrade is given up, and the signal is still there for who waits for it. */
-static bool
-is_over(void *ctx)
+bool
+succeed_is_told_to_end(void *ctx)
 {
 	sigset_t waits;
 	(void)ctx;
 	return sigpending(&waits) == 0 &&
-	       (sigismember(&waits, SIGTERM) == 1 || sigismember(&waits, SIGINT) == 1);
+	       (sigismember(&waits, SIGTERM) == 1 || sigismember(&waits, SIGINT) == 1 ||
+		sigismember(&waits, SIGQUIT) == 1);
 }
 
 static int
 hand_over(struct succeeding *s, char *err, size_t err_bytes)
 {
 	int ends[2];
-	struct server_heir heir = {.is_over = is_over};
+	struct server_heir *heir = &s->heir;
+	*heir = (struct server_heir){.is_over = succeed_is_told_to_end};
 	if (getpid() == 1) {
 		snprintf(err, err_bytes,
 			 "this is the first process of a container, which ends "
@@ -191,12 +202,12 @@ hand_over(struct succeeding *s, char *err, size_t err_bytes)
 		snprintf(err, err_bytes, "cannot make a socket: %s", strerror(errno));
 		return -1;
 	}
-	int r = start(s, ends[1], &heir.pid, err, err_bytes);
+	int r = start(s, ends[1], &heir->pid, err, err_bytes);
 	close(ends[1]);
 	if (r == 0)
-		r = server_bequeath(s->server, ends[0], &heir, err, err_bytes);
+		r = server_bequeath(s->server, ends[0], heir, err, err_bytes);
 	if (r == 0)
-		notify_say("MAINPID=%d", heir.pid);
+		notify_say("MAINPID=%d", heir->pid);
 	else
 		close(ends[0]);
 	return r;
@@ -225,4 +236,71 @@ succeed_run(struct succeeding *s)
 			"another process serves, after %lld ms; this one ends with its last client",
 			(long long)(now_ms() - begun));
 	return r == 0;
+}
+
+/* ---- once more ------------------------------------------------------------------------------ */
+
+/* The descriptors from END_FD on, as a supervisor hands them over. False: there are none left. */
+static bool
+place_sockets(const struct server_heir *h)
+{
+	char number[32];
+	bool fine = true;
+	for (unsigned i = 0; i < h->socket_n; i++) {
+		int moved = fcntl(h->sockets[i], F_DUPFD_CLOEXEC, END_FD + (int)h->socket_n);
+		close(h->sockets[i]);
+		h->sockets[i] = moved;
+		fine &= moved >= 0;
+	}
+	for (unsigned i = 0; fine && i < h->socket_n; i++)
+		fine = dup2(h->sockets[i], END_FD + (int)i) >= 0;
+	snprintf(number, sizeof number, "%u", h->socket_n);
+	setenv("LISTEN_FDS", number, 1);
+	snprintf(number, sizeof number, "%d", (int)getpid());
+	setenv("LISTEN_PID", number, 1);
+	unsetenv("LISTEN_FDNAMES");
+	return fine;
+}
+
+static void
+become_anew(const struct server_heir *h)
+{
+	struct buf text = {0};
+	char path[4096];
+	sigset_t none;
+	char **argv = arguments(&text);
+	sigemptyset(&none);
+	if (argv && place_sockets(h) && program(argv[0], path, sizeof path)) {
+		pthread_sigmask(SIG_SETMASK, &none, NULL);
+		execv(path, argv);
+	}
+	log_error("the program cannot be started anew: %s", strerror(errno));
+	free(argv);
+	buf_fini(&text);
+}
+
+bool
+succeed_is_alone(const struct succeeding *s)
+{
+	int status;
+	return s->heir.socket_n && waitpid(s->heir.pid, &status, WNOHANG) == s->heir.pid &&
+	       !(WIFEXITED(status) && WEXITSTATUS(status) == CLI_FINE) && /* it was told to end */
+	       !getenv("NOTIFY_SOCKET");
+}
+
+void
+succeed_end(struct succeeding *s, bool again)
+{
+	struct server_heir *h = &s->heir;
+	if (again) {
+		log_error(
+			"the process that took this one's place has ended already; the program is "
+			"started anew, at the same sockets");
+		identity_pass_on();
+		become_anew(h);
+	}
+	for (unsigned i = 0; i < h->socket_n; i++)
+		close(h->sockets[i]);
+	free(h->sockets);
+	*h = (struct server_heir){0};
 }

@@ -64,18 +64,19 @@ show(const char *admin, bool as_it_is, bool in_place)
 {
 	struct buf answer = {0};
 	char err[1024];
-	int result = ask_admin(admin, "/top", NULL, &answer, err, sizeof err);
-	json_t *top = result == 0 ? ask_object(admin, &answer, "urls", err, sizeof err) : NULL;
+	enum asked asked = ask_admin(admin, "/top", NULL, &answer, err, sizeof err);
+	json_t *top =
+		asked == ASK_FINE ? ask_object(admin, &answer, "urls", err, sizeof err) : NULL;
 	if (!top)
 		cli_complain("top", "%s", err);
 	else if (as_it_is)
 		fwrite(answer.p, 1, answer.n, stdout);
 	else
 		print_top(top, in_place);
-	bool fine = top != NULL;
+	int result = asked != ASK_FINE ? ask_exit_code(asked) : top ? CLI_FINE : CLI_FAILED;
 	json_decref(top);
 	buf_fini(&answer);
-	return fine && fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
+	return fflush(stdout) == 0 ? result : CLI_FAILED;
 }
 
 int
@@ -91,7 +92,7 @@ cli_top(int argc, char **argv)
 		.rows = rows,
 		.argc = argc,
 		.argv = argv};
-	const char *admin = ASK_ADMIN_DEFAULT;
+	const char *admin = ask_admin_default;
 	bool json = false, once = !isatty(STDOUT_FILENO);
 	int i;
 	while ((i = flags_next(&f)) != FLAGS_END) {

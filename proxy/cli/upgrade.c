@@ -21,11 +21,12 @@ static const struct flag rows[] = {
 
 /* NULL: no answer, and why in err. */
 static json_t *
-ask(const char *admin, bool begin, char *err, size_t err_bytes)
+ask(const char *admin, bool begin, enum asked *asked, char *err, size_t err_bytes)
 {
 	struct buf answer = {0};
 	json_t *json = NULL;
-	if (ask_admin(admin, "/upgrade", begin ? "" : NULL, &answer, err, err_bytes) == 0) {
+	*asked = ask_admin(admin, "/upgrade", begin ? "" : NULL, &answer, err, err_bytes);
+	if (*asked == ASK_FINE) {
 		json = json_loadb(answer.n ? answer.p : "", answer.n, 0, NULL);
 		if (!json)
 			snprintf(err, err_bytes, "%s does not answer as twice does", admin);
@@ -51,9 +52,10 @@ number(const json_t *answer, const char *key)
 static json_t *
 await_end(const char *admin, json_int_t id, char *err, size_t err_bytes)
 {
+	enum asked asked;
 	int64_t answered_ms = now_ms();
 	while (now_ms() - answered_ms < ANSWER_S * 1000) {
-		json_t *a = ask(admin, false, err, err_bytes);
+		json_t *a = ask(admin, false, &asked, err, err_bytes);
 		if (a)
 			answered_ms = now_ms();
 		bool other = a && number(a, "id") != id;
@@ -74,10 +76,11 @@ static int
 upgrade(const char *admin)
 {
 	char err[1024] = "";
-	json_t *begun = ask(admin, true, err, sizeof(err));
+	enum asked asked;
+	json_t *begun = ask(admin, true, &asked, err, sizeof(err));
 	if (!begun) {
 		cli_complain("upgrade", "%s", err);
-		return CLI_FAILED;
+		return asked == ASK_MALFORMED ? CLI_USAGE : CLI_FAILED;
 	}
 	json_int_t before = number(begun, "pid");
 	json_t *end = await_end(admin, number(begun, "id"), err, sizeof(err));
@@ -92,7 +95,7 @@ upgrade(const char *admin)
 		cli_complain("upgrade", "%s; process %lld serves on", text(end, "reason"),
 			     (long long)before);
 	else
-		cli_complain("upgrade", "what became of it is not known: %s", err);
+		cli_complain("upgrade", "the outcome is not known: %s", err);
 	json_decref(begun);
 	json_decref(end);
 	return fine && fflush(stdout) == 0 ? CLI_FINE : CLI_FAILED;
@@ -113,7 +116,7 @@ cli_upgrade(int argc, char **argv)
 		.rows = rows,
 		.argc = argc,
 		.argv = argv};
-	const char *admin = ASK_ADMIN_DEFAULT;
+	const char *admin = ask_admin_default;
 	int i;
 	while ((i = flags_next(&f)) != FLAGS_END) {
 		if (i == FLAGS_WORD)

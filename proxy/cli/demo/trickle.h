@@ -6,7 +6,7 @@
 #ifndef CLI_TRICKLE_H
 #define CLI_TRICKLE_H
 
-#include "proxy/cli/mix.h"
+#include "proxy/cli/demo/mix.h"
 
 struct trickle;
 

@@ -9,7 +9,7 @@
 #ifndef CLI_REPLAY_H
 #define CLI_REPLAY_H
 
-#include "proxy/cli/mix.h"
+#include "proxy/cli/demo/mix.h"
 
 struct replay;
 
@@ -30,7 +30,8 @@ struct replay_counts {
 	uint64_t failures;     /* no answer, a cut answer, another status */
 };
 
-void replay_start(struct replay **out, const struct replay_options *o);
+/* 0, or -1 and a sentence. */
+int replay_start(struct replay **out, const struct replay_options *o, char *err, size_t err_bytes);
 void replay_counts(const struct replay *r, struct replay_counts *out);
 bool replay_is_done(const struct replay *r);
 /* Ends the threads, in the middle of the mix if need be. */

@@ -1,5 +1,5 @@
 /* replay.c - connections spread over threads, an epoll each; one shared position in the mix. */
-#include "proxy/cli/replay.h"
+#include "proxy/cli/demo/replay.h"
 
 #include "proxy/base/mem.h"
 #include "proxy/http/h1_parse.h"
@@ -322,29 +322,52 @@ play(void *arg)
 	return NULL;
 }
 
-void
-replay_start(struct replay **out, const struct replay_options *options)
+/* With calls for its part of the connections. 0, or an errno. */
+static int
+start_player(struct replay *r, struct player *p, unsigned calls)
+{
+	p->replay = r;
+	p->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (p->epoll < 0)
+		return errno;
+	p->active = p->call_count = calls;
+	p->calls = mem_zalloc(calls * sizeof(*p->calls));
+	for (unsigned k = 0; k < calls; k++)
+		p->calls[k].fd = -1;
+	int failed = pthread_create(&p->thread, NULL, play, p);
+	if (failed) {
+		close(p->epoll);
+		free(p->calls);
+	}
+	return failed;
+}
+
+int
+replay_start(struct replay **out, const struct replay_options *options, char *err, size_t err_bytes)
 {
 	struct replay *r = NEW(struct replay);
 	struct replay_options *o = &r->options;
+	int failed = 0;
 	*o = *options;
 	o->connections = o->connections ? o->connections : 32;
 	o->timeout_s = o->timeout_s ? o->timeout_s : 30;
-	r->player_count = o->threads ? o->threads : 1;
-	atomic_init(&r->playing, r->player_count);
-	r->players = mem_zalloc(r->player_count * sizeof(*r->players));
+	unsigned wanted = o->threads ? o->threads : 1;
+	atomic_init(&r->playing, wanted);
+	r->players = mem_zalloc(wanted * sizeof(*r->players));
 	*out = r;
-	for (unsigned i = 0; i < r->player_count; i++) {
-		struct player *p = &r->players[i];
-		p->replay = r;
-		p->epoll = epoll_create1(EPOLL_CLOEXEC);
-		p->active = p->call_count =
-			(o->connections + r->player_count - 1 - i) / r->player_count;
-		p->calls = mem_zalloc(p->call_count * sizeof(*p->calls));
-		for (unsigned k = 0; k < p->call_count; k++)
-			p->calls[k].fd = -1;
-		pthread_create(&p->thread, NULL, play, p);
-	}
+	for (unsigned i = 0; i < wanted && !failed; i++)
+		if ((failed = start_player(r, &r->players[i],
+					   (o->connections + wanted - 1 - i) / wanted)) == 0)
+			r->player_count++;
+	if (!failed)
+		return 0;
+	snprintf(
+		err, err_bytes,
+		"the clients have no thread or no epoll (%s); raise the limits of open files and of "
+		"processes (ulimit -n, ulimit -u)",
+		strerror(failed));
+	replay_stop(out);
+	return -1;
 }
 
 void

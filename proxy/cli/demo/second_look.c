@@ -1,5 +1,5 @@
 /* second_look.c - a short study of one log. */
-#include "proxy/cli/second_look.h"
+#include "proxy/cli/demo/second_look.h"
 
 #include "config/config.h"
 #include "proxy/base/mem.h"

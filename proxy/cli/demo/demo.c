@@ -6,13 +6,15 @@
 #include "config/config.h"
 #include "config/load.h"
 #include "config/units.h"
+#include "proxy/base/process.h"
 #include "proxy/cli/cli.h"
-#include "proxy/cli/mix.h"
-#include "proxy/cli/replay.h"
-#include "proxy/cli/sample_origin.h"
+#include "proxy/cli/demo/mix.h"
+#include "proxy/cli/demo/replay.h"
+#include "proxy/cli/demo/sample_origin.h"
 #include "proxy/cli/savings.h"
-#include "proxy/cli/second_look.h"
-#include "proxy/cli/trickle.h"
+#include "proxy/cli/demo/second_look.h"
+#include "proxy/cli/demo/trickle.h"
+#include "proxy/node/preflight.h"
 #include "proxy/node/server.h"
 #include "proxy/cli/terminal.h"
 
@@ -24,6 +26,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +39,7 @@
 #define MEMORY_SHARE  0.10		  /* of the disk */
 #define TICK_MS	      100
 #define BAR_CELLS     16
+#define FILES_BESIDE  32 /* of the sample origin and the clients, besides connections */
 
 struct demo {
 	/* asked for on the command line */
@@ -54,6 +58,7 @@ struct demo {
 	char temporary[256]; /* "" : none made */
 	char log[256];	     /* the access log; "": none made */
 	sigset_t stop_signals;
+	int failure; /* the exit code where it cannot begin */
 	char err[512];
 };
 
@@ -186,6 +191,22 @@ check_room(struct demo *d, uint64_t needed)
 	return -1;
 }
 
+/* Clients, proxy and origin are one process: each connection has two ends, before the proxy and behind it. */
+static int
+check_files(struct demo *d)
+{
+	struct rlimit r;
+	uint64_t needed = preflight_files(&d->config) + 4 * d->connections + FILES_BESIDE;
+	process_raise_file_limit();
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= needed)
+		return 0;
+	snprintf(d->err, sizeof(d->err),
+		 "it needs %" PRIu64 " open files, and the limit is %" PRIu64
+		 ": raise the limit (ulimit -n), or use fewer --connections",
+		 needed, (uint64_t)r.rlim_cur);
+	return -1;
+}
+
 /* ---- turning the rooms on -------------------------------------------------------------------- */
 
 /* The defaults, what the command line changed, and sizes in the proportions of the mix. */
@@ -202,8 +223,10 @@ configure(struct demo *d)
 	add_setting(d, "--cache", "cache.dir", d->cache_dir);
 	if (d->log[0])
 		add_setting(d, "--access-log", "access_log", d->log);
+	d->failure = CLI_USAGE;
 	if (config_load_flags(c, NULL, d->settings, d->setting_count, d->err, sizeof(d->err)))
 		return -1;
+	d->failure = CLI_FAILED;
 	c->cache.disk_bytes = (uint64_t)((double)d->mix.distinct_bytes * DISK_SHARE);
 	if (c->cache.disk_bytes < LEAST_DISK) /* of few requests */
 		c->cache.disk_bytes = LEAST_DISK;
@@ -224,7 +247,7 @@ start(struct demo *d)
 		return -1;
 	if (configure(d))
 		return -1;
-	if (check_room(d, d->config.cache.disk_bytes + (64 << 20)))
+	if (check_room(d, d->config.cache.disk_bytes + (64 << 20)) || check_files(d))
 		return -1;
 	if (server_create(&d->server, &d->config, cli_version, d->err, sizeof(d->err)))
 		return -1;
@@ -420,7 +443,8 @@ run(struct demo *d)
 	       (double)d->config.cache.disk_bytes / 1e6,
 	       (double)d->config.cache.memory_bytes / 1e6);
 	fflush(stdout);
-	replay_start(&d->replay, &o);
+	if (replay_start(&d->replay, &o, d->err, sizeof(d->err)))
+		return CLI_FAILED;
 	bool whole = watch(d);
 	if (!whole && terminal_columns())
 		fputc('\n', stderr); /* the line of the bar stays */
@@ -440,7 +464,7 @@ run(struct demo *d)
 int
 cli_demo(int argc, char **argv)
 {
-	struct demo d = {.requests = 200000, .seed = 1, .connections = 32};
+	struct demo d = {.requests = 200000, .seed = 1, .connections = 32, .failure = CLI_FAILED};
 	struct flags f = {.command = "demo",
 			  .synopsis = "[flags]",
 			  .about = about,
@@ -461,11 +485,9 @@ cli_demo(int argc, char **argv)
 
 	mix_init_cdn(&d.mix, (uint32_t)d.requests, d.seed);
 	config_init(&d.config);
-	int code = CLI_FAILED;
-	if (start(&d))
+	int code = start(&d) ? d.failure : run(&d);
+	if (*d.err)
 		cli_complain("demo", "%s", d.err);
-	else
-		code = run(&d);
 	stop(&d);
 	return code;
 }

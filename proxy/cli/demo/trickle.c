@@ -1,5 +1,5 @@
 /* trickle.c - one request after the other on one kept connection. */
-#include "proxy/cli/trickle.h"
+#include "proxy/cli/demo/trickle.h"
 
 #include "proxy/base/mem.h"
 

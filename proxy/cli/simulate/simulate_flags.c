@@ -1,5 +1,5 @@
 /* simulate_flags.c - the flags of `twice simulate`. */
-#include "proxy/cli/simulate_flags.h"
+#include "proxy/cli/simulate/simulate_flags.h"
 
 #include "config/units.h"
 #include "proxy/cli/cli.h"
@@ -14,9 +14,9 @@ static const char about[] =
 	"proxy's own rule, filters and eviction. Formats and packings are found by looking (Apache, nginx,\n"
 	"Varnish, Squid, HAProxy, Traffic Server, Caddy, Envoy, CloudFront, Cloudflare, TSV, CSV, traces;\n"
 	"plain, gzip, zstd, xz); several logs are merged by time; - is standard input. Policies are\n"
-	"written as: all, 2, 3, ... or bound (writes only what is asked for again), and then settings:\n"
+	"written as: all, 2, 3, ... or bound (writes only objects that are asked for again), and then settings:\n"
 	"2+capacity=1M+filter=stable+fpr=1%+rotate=24h+max=1MiB+exp=64KiB+budget=10MiB+ram=1GiB.\n"
-	"Without rotate, admission.rotate_after of -c holds: auto, the default, is a quarter of a turn of the disk's log.";
+	"Without rotate, admission.rotate_after of -c holds: auto, the default, lasts until a quarter of the disk is written anew.";
 
 enum {
 	DISK,
@@ -45,8 +45,9 @@ static const struct flag rows[] = {
 		 NULL},
 	[MEMORY] = {"--memory", "SIZE",
 		    "of the RAM tier: 1GiB, or a share of the disk (default 10%)", NULL},
-	[POLICIES] = {"--policies", "LIST", "what to compare at the main disk", NULL},
-	[CURVES] = {"--curves", "LIST", "what to compare at the other disks (default all,2)", NULL},
+	[POLICIES] = {"--policies", "LIST", "policies to compare at the main disk", NULL},
+	[CURVES] = {"--curves", "LIST", "policies to compare at the other disks (default all,2)",
+		    NULL},
 	[EVICTION] = {"--eviction", "WORD",
 		      "twice, or lru as other simulators have it (default twice)", NULL},
 	[CONFIG] = {"-c", "FILE", "routes, query rules, filter and sizes of this configuration",
@@ -69,14 +70,14 @@ static const struct flag rows[] = {
 		    "of the URLs: auto (as many as fit), off, or a share such as 1%", NULL},
 	[USE_MEMORY] =
 		{"--use-memory", "SIZE",
-		 "what the simulation itself may take (default a quarter of the machine's, at most 8GiB)",
+		 "memory that the simulation itself may take (default a quarter of the machine's, at most 8GiB)",
 		 NULL},
 	[THREADS] = {"--threads", "N",
 		     "for the policies, beside one that reads (default one per core)", NULL},
 	[SEED] = {"--seed", "N",
 		  "of the hashes: another one draws other false positives (default 1)", NULL},
 	[TBW] = {"--tbw", "SIZE",
-		 "what the drive may be written in its life: 600TB (default 600 times the disk)",
+		 "bytes that the drive endures in its life: 600TB (default 600 times the disk)",
 		 NULL},
 	[HTML] = {"--html", "FILE", "write a page with plots and tables too", NULL},
 	[JSON] = {"--json", NULL, "print the result as JSON", NULL},

@@ -1,9 +1,9 @@
 /* sample_origin.c - a few threads around epoll; an answer is a stream of head and generated body
  * of which only the position is kept, so a slow reader costs nothing but its struct. */
-#include "proxy/cli/sample_origin.h"
+#include "proxy/cli/demo/sample_origin.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/cli/mix.h"
+#include "proxy/cli/demo/mix.h"
 #include "proxy/http/date.h"
 #include "proxy/http/h1_parse.h"
 #include "proxy/http/precond.h"
@@ -307,22 +307,28 @@ work(void *arg)
 	return NULL;
 }
 
-static void
+static int
 watch(struct clerk *c, int *fd, uint32_t how)
 {
-	epoll_ctl(c->epoll, EPOLL_CTL_ADD, *fd,
-		  &(struct epoll_event){.events = EPOLLIN | how, .data.ptr = fd});
+	return epoll_ctl(c->epoll, EPOLL_CTL_ADD, *fd,
+			 &(struct epoll_event){.events = EPOLLIN | how, .data.ptr = fd});
 }
 
-static void
+/* 0, or an errno. */
+static int
 hire(struct sample_origin *o, struct clerk *c)
 {
 	c->origin = o;
-	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	LIST_INIT(&c->visitors);
-	watch(c, &o->listener, EPOLLEXCLUSIVE);
-	watch(c, &o->closing, 0);
-	pthread_create(&c->thread, NULL, work, c);
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (c->epoll < 0)
+		return errno;
+	int failed = watch(c, &o->listener, EPOLLEXCLUSIVE) || watch(c, &o->closing, 0)
+			     ? errno
+			     : pthread_create(&c->thread, NULL, work, c);
+	if (failed)
+		close(c->epoll);
+	return failed;
 }
 
 static int
@@ -357,13 +363,23 @@ sample_origin_start(struct sample_origin **out, const struct sample_origin_optio
 		free(o);
 		return -1;
 	}
+	unsigned wanted = options->threads ? options->threads : 1;
 	o->closing = eventfd(0, EFD_CLOEXEC);
-	o->clerk_count = options->threads ? options->threads : 1;
-	o->clerks = mem_zalloc(o->clerk_count * sizeof(*o->clerks));
-	for (unsigned i = 0; i < o->clerk_count; i++)
-		hire(o, &o->clerks[i]);
+	int failed = o->closing < 0 ? errno : 0;
+	o->clerks = mem_zalloc(wanted * sizeof(*o->clerks));
+	while (!failed && o->clerk_count < wanted)
+		if ((failed = hire(o, &o->clerks[o->clerk_count])) == 0)
+			o->clerk_count++;
 	*out = o;
-	return 0;
+	if (!failed)
+		return 0;
+	snprintf(
+		err, err_bytes,
+		"the sample origin has no thread or no epoll (%s); raise the limits of open files and of "
+		"processes (ulimit -n, ulimit -u)",
+		strerror(failed));
+	sample_origin_stop(out);
+	return -1;
 }
 
 void
@@ -372,12 +388,14 @@ sample_origin_stop(struct sample_origin **out)
 	struct sample_origin *o = *out;
 	if (!o)
 		return;
-	eventfd_write(o->closing, 1);
+	if (o->clerk_count)
+		eventfd_write(o->closing, 1);
 	for (unsigned i = 0; i < o->clerk_count; i++) {
 		pthread_join(o->clerks[i].thread, NULL);
 		close(o->clerks[i].epoll);
 	}
-	close(o->closing);
+	if (o->closing >= 0)
+		close(o->closing);
 	close(o->listener);
 	free(o->clerks);
 	free(o);

@@ -3,7 +3,7 @@
 #include "config/load.h"
 #include "config/units.h"
 #include "proxy/cli/cli.h"
-#include "proxy/cli/simulate_flags.h"
+#include "proxy/cli/simulate/simulate_flags.h"
 #include "proxy/cli/terminal.h"
 #include "proxy/simulate/page.h"
 
@@ -124,11 +124,43 @@ write_page(const struct command *c, const struct study *s)
 	return failed ? -1 : 0;
 }
 
+/* Sizes may be shares of what only the logs tell: here any will do. */
+static bool
+are_policies(const struct command *c, const char *const *words, unsigned n)
+{
+	char err[1024];
+	struct policy_spec spec, base = c->o.base;
+	base.urls = 1e6;
+	base.disk_bytes = base.memory_bytes = UINT64_C(1) << 30;
+	for (unsigned i = 0; i < n; i++)
+		if (policy_parse(&spec, &base, words[i], err, sizeof err) != 0) {
+			cli_complain("simulate", "%s", err);
+			return false;
+		}
+	return true;
+}
+
+/* A misspelt name would be a simulation of something else. */
+static bool
+complain_of_fields(const struct command *c)
+{
+	const char *name = roles_missing(&c->own);
+	if (name)
+		cli_complain("simulate",
+			     "--field: no column and no key of the logs is called \"%s\"; look at "
+			     "their first lines, and at --format",
+			     name);
+	return name != NULL;
+}
+
 static int
 run(struct command *c)
 {
 	char err[1024];
 	struct study s;
+	if (!are_policies(c, c->o.policies, c->o.policies_n) ||
+	    !are_policies(c, c->o.curves, c->o.curves_n))
+		return CLI_USAGE;
 	int width = terminal_columns();
 	struct sigaction on = {.sa_handler = on_signal};
 	sigaction(SIGINT, &on, NULL);
@@ -138,10 +170,14 @@ run(struct command *c)
 	c->o.ctx = &width;
 	if (study_run(&s, &c->o, err, sizeof err) != 0) {
 		cli_complain("simulate", "%s", err);
-		return CLI_FAILED;
+		return complain_of_fields(c) ? CLI_USAGE : CLI_FAILED;
 	}
 	if (width)
 		fprintf(stderr, "\033[K");
+	if (complain_of_fields(c)) {
+		study_fini(&s);
+		return CLI_USAGE;
+	}
 	if (c->json)
 		account_json(stdout, &s, &c->o);
 	else

@@ -1,5 +1,5 @@
 /* mix.c - popularity and sizes as tables, recurrence as a draw, bodies as one multiplication. */
-#include "proxy/cli/mix.h"
+#include "proxy/cli/demo/mix.h"
 
 #include "proxy/base/mem.h"
 
