@@ -174,7 +174,7 @@ say_sizes(const struct teller *t, const struct study *s)
 	double taken = (double)s->screen.counts[SCREENING_TAKEN];
 	if (s->screen.sent_sizes)
 		say(t,
-		    "%.0f%% of the sizes are of what was sent: the largest seen of a URL is its "
+		    "%.0f%% of the sizes are of the bytes sent: the largest seen of a URL is its "
 		    "object's; another size is a new version only where three answers in a row tell it.",
 		    percent((double)s->screen.sent_sizes, taken));
 	if (s->screen.sent_sizes < s->screen.counts[SCREENING_TAKEN] - s->screen.no_sizes)
@@ -269,7 +269,7 @@ say_keys(const struct teller *t, const struct study *s)
 	if (urls)
 		say(t,
 		    "Vary, cookies and Cache-Control are not in the log: a URL is one object, and "
-		    "what has a status of 200, 203, 206 or 304 may be stored.");
+		    "answers with status 200, 203, 206 or 304 may be stored.");
 }
 
 void
@@ -288,7 +288,7 @@ account_assumptions(const struct study *s, const struct study_options *o,
 		say(&t, "A stored head is taken as 200 bytes long.");
 	if (s->log.sample_share < 1)
 		say(&t,
-		    "There were more URLs than fit into the memory: what is said is of %.0f large ones and of "
+		    "There were more URLs than fit into the memory: the figures are of %.0f large ones and of "
 		    "%.2f%% of the others, chosen by hash. +- is twice the standard error of that choice; "
 		    "where few objects share a segment of the log, hit ratios of a sample are up to four points low besides.",
 		    s->log.large_urls, 100 * s->log.sample_share);

@@ -14,10 +14,10 @@ void account_text(FILE *to, const struct study *s, const struct study_options *o
 /* The table alone. */
 void account_table(FILE *to, const struct study *s);
 
-/* The same and more as JSON, which is described in README.md. */
+/* The same and more as JSON, for programs. */
 void account_json(FILE *to, const struct study *s, const struct study_options *o);
 
-/* What was taken for granted, sentence by sentence: calls each. */
+/* Calls each for every sentence on what was taken for granted. */
 void account_assumptions(const struct study *s, const struct study_options *o,
 			 void (*each)(void *ctx, const char *sentence), void *ctx);
 

@@ -289,9 +289,10 @@ say_reasons(struct advice *a, const struct study *s)
 		 "%.0f%% of the requests for a known URL come before so many others.",
 		 100 * share_below(s->log.gap_urls, capacity));
 	say_steps(a, s, "capacity", capacity_of, say_capacity, why);
-	snprintf(why, sizeof why,
-		 "so generations ended %llu times. 95%% of what comes back does so within %.1f h.",
-		 (unsigned long long)r->sights.rotations, gap_s(&s->log) / 3600);
+	snprintf(
+		why, sizeof why,
+		"so generations ended %llu times. 95%% of the URLs that come back do so within %.1f h.",
+		(unsigned long long)r->sights.rotations, gap_s(&s->log) / 3600);
 	say_steps(a, s, "rotate_after", rotate_of, say_rotate, why);
 }
 

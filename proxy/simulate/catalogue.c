@@ -169,7 +169,7 @@ halve(struct catalogue *c)
 	rehash(c, c->size);
 }
 
-/* What was to be sampled is, however short the log was. */
+/* The wanted sample is taken, however short the log was. */
 static void
 sample_as_wanted(struct catalogue *c)
 {

@@ -10,7 +10,7 @@
 
 enum { ENTRY_NO_STATUS = -1 }; /* the log does not say it: taken as 200. 0: there was no answer */
 
-/* What a log can say of a request; names are those of roles.h. */
+/* A log can say this of a request; names are those of roles.h. */
 struct entry {
 	int64_t time_us; /* as it was logged; has_time */
 	struct str scheme, host;

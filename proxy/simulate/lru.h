@@ -1,12 +1,12 @@
 /* lru.h - the plain cache that other simulators know: objects by size, the least recently used
- * goes, nothing else takes room. For comparisons; the proxy's own eviction is cache/ghost.h.
+ * goes, nothing else takes room. For comparisons; the proxy's own eviction is cache/ghost/ghost.h.
  *
  * Memory    as many rows as objects fit; beyond most_rows a sample of keys, as the ghost does.
  */
 #ifndef SIMULATE_LRU_H
 #define SIMULATE_LRU_H
 
-#include "proxy/cache/ghost.h"
+#include "proxy/cache/ghost/ghost.h"
 
 struct lru;
 

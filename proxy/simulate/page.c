@@ -187,7 +187,7 @@ write_popularity(FILE *to, const struct catalogue_facts *l)
 {
 	struct chart *c =
 		chart_new("How often URLs are asked for",
-			  "What is asked for once is written to an ordinary disk for nobody.",
+			  "An ordinary cache writes objects that are asked for once for nobody.",
 			  "requests for a URL", "share");
 	struct chart_series *urls = series(c, "URLs", 0), *bytes = series(c, "bytes", 1),
 			    *visits = series(c, "requests", 2);
@@ -250,8 +250,8 @@ write_all_gaps(FILE *to, const struct catalogue_facts *l)
 {
 	struct chart *c = chart_new(
 		"After how long URLs come back",
-		"The filter remembers a quarter to half a turn of the disk: what comes back "
-		"later is new to it. admission.rotate_after can be a time instead.",
+		"The filter remembers a URL while a quarter to half of the disk is written anew: a URL "
+		"that comes back later is new to it. admission.rotate_after can be a time instead.",
 		"time since the request before", "of repeated requests");
 	c->x_unit = CHART_SECONDS;
 	write_gaps(to, l->gap_s, c);
@@ -371,7 +371,7 @@ write_policies(FILE *to, const struct study *s, const struct advice *a)
 		write_row(to, s, &s->rows[i], &s->rows[i] == a->row);
 	fprintf(to,
 		"</table></div><p class=soft>all: everything is written at first sight. 2, 3, ...: at "
-		"that request. bound: only what is asked for again, which nobody can know.</p>"
+		"that request. bound: only objects that are asked for again, which no cache can know beforehand.</p>"
 		"</section>");
 }
 

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* What cannot be written shows in ferror. */
+/* Failures to write show in ferror. */
 void page_write(FILE *to, const struct study *s, const struct study_options *o);
 
 #endif

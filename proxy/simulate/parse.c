@@ -46,7 +46,7 @@ parse_format_of(const char *word, enum format *out)
 }
 
 void
-parse_init(struct parsing *p, enum format f, const struct roles_own *own)
+parse_init(struct parsing *p, enum format f, struct roles_own *own)
 {
 	*p = (struct parsing){.format = f, .own = own};
 }
@@ -98,7 +98,7 @@ parse_line(struct parsing *p, struct str line, struct entry *e)
 
 /* How many more of the first lines are of this format than are none. */
 static int
-score(struct str first, int lines, enum format f, const struct roles_own *own)
+score(struct str first, int lines, enum format f, struct roles_own *own)
 {
 	struct parsing p;
 	struct entry e;
@@ -118,7 +118,7 @@ score(struct str first, int lines, enum format f, const struct roles_own *own)
 }
 
 static enum format
-best_of(struct str first, int lines, const struct roles_own *own)
+best_of(struct str first, int lines, struct roles_own *own)
 {
 	enum format best = FORMAT_AUTO;
 	int most = 0;
@@ -133,7 +133,7 @@ best_of(struct str first, int lines, const struct roles_own *own)
 }
 
 enum format
-parse_detect(struct str first, const struct roles_own *own)
+parse_detect(struct str first, struct roles_own *own)
 {
 	if (parse_is_oracle(first))
 		return FORMAT_ORACLE;

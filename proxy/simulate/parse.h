@@ -41,7 +41,7 @@ int parse_format_of(const char *word, enum format *out); /* "auto" too; -1: ther
 enum { PARSE_COLUMNS_MOST = 128, PARSE_KEYS_MOST = 64, PARSE_KEY_BYTES = 40 };
 
 struct parsing {
-	const struct roles_own *own; /* borrowed, may be NULL */
+	struct roles_own *own; /* borrowed, may be NULL */
 	enum format format;
 	struct value_clock clock;
 	struct buf scratch;
@@ -57,7 +57,7 @@ struct parsing {
 	} keys[PARSE_KEYS_MOST];
 };
 
-void parse_init(struct parsing *p, enum format f, const struct roles_own *own);
+void parse_init(struct parsing *p, enum format f, struct roles_own *own);
 void parse_fini(struct parsing *p);
 
 enum parsed { PARSED_ENTRY, PARSED_NOTHING, PARSED_BAD };
@@ -65,6 +65,6 @@ enum parsed { PARSED_ENTRY, PARSED_NOTHING, PARSED_BAD };
 enum parsed parse_line(struct parsing *p, struct str line, struct entry *out);
 
 /* Which format is this, of the first bytes of a log? FORMAT_AUTO: none that is known. */
-enum format parse_detect(struct str first, const struct roles_own *own);
+enum format parse_detect(struct str first, struct roles_own *own);
 
 #endif

@@ -51,7 +51,7 @@ take_bracketed(struct str *rest, struct str *before, struct str *inside)
 	return true;
 }
 
-/* What stands behind the agent: our own log's host="..." and cache="...". */
+/* Our own log has host="..." and cache="..." behind the agent. */
 static void
 take_extras(struct str rest, struct entry *e)
 {

@@ -2,10 +2,10 @@
 #include "proxy/simulate/policy.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/cache/baseline.h"
-#include "proxy/cache/budget.h"
+#include "proxy/cache/ghost/baseline.h"
+#include "proxy/cache/admission/budget.h"
 #include "proxy/cache/cache_stats.h"
-#include "proxy/cache/sighting.h"
+#include "proxy/cache/admission/sighting.h"
 #include "proxy/cache/slice_bytes.h"
 #include "proxy/simulate/lru.h"
 
@@ -31,7 +31,7 @@ struct policy {
 	uint32_t now_s;
 	uint64_t large_bytes; /* from which on all objects are in the sample */
 	struct policy_facts n;
-	/* What needed the origin, and what was written, by parts of the sample. */
+	/* So much needed the origin, and was written, by parts of the sample. */
 	double missed[POLICY_PARTS], written[POLICY_PARTS];
 };
 
@@ -122,7 +122,7 @@ tick(struct policy *p, uint32_t now_s)
 	budget_fill(&p->budget, (int64_t)now_s * 1000, (uint64_t)p->n.written_bytes);
 }
 
-/* What came of a visit, whether its object is one piece or many. */
+/* A visit has one outcome, whether its object is one piece or many. */
 struct outcome {
 	enum ghost_answer answer;
 	bool wrote;
@@ -165,7 +165,7 @@ see(struct policy *p, const struct ghost_event *e)
 {
 	struct ghost_did did = p->ghost ? ghost_see(p->ghost, e) : lru_see(p->lru, e);
 	if (did.wrote && p->o.budget_bytes_s)
-		budget_charge(&p->budget, (int64_t)did.written_bytes);
+		budget_charge(&p->budget, did.written_bytes);
 	if (did.wrote && sights_are_by_turns(p->sights))
 		sights_charge(p->sights, e->record_bytes * did.weight,
 			      p->ghost ? ghost_turn_bytes(p->ghost) : 0);
@@ -202,7 +202,7 @@ slice_key(const struct visit *v, uint64_t number)
 	return (v->key.hi & ~(uint64_t)UINT32_MAX) | (uint32_t)(x ^ x >> 31);
 }
 
-/* Which bytes were asked for. A 304 has none. */
+/* Finds the bytes asked for. A 304 has none. */
 static void
 find_range(const struct visit *v, uint64_t *from, uint64_t *until)
 {

@@ -20,7 +20,7 @@ struct policy_spec {
 	uint64_t max_object_bytes; /* 0: what fits */
 	uint64_t exp_bytes;	 /* admitted with probability exp(-size / this); 0: no such rule */
 	uint64_t budget_bytes_s; /* 0: none */
-	unsigned budget_saved_s; /* cache/budget.h */
+	unsigned budget_saved_s; /* cache/admission/budget.h */
 	uint64_t disk_bytes, memory_bytes;
 	double urls; /* of the log; 0: not known */
 	bool lru;

@@ -3,6 +3,7 @@
 
 #include "proxy/simulate/value.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #define NAMES_MOST 24
@@ -32,6 +33,15 @@ roles_name(struct roles_own *own, const char *role, const char *name)
 }
 
 const char *
+roles_missing(const struct roles_own *own)
+{
+	for (unsigned i = 0; i < own->n; i++)
+		if (!atomic_load_explicit(&own->rows[i].found, memory_order_relaxed))
+			return own->rows[i].name;
+	return NULL;
+}
+
+const char *
 roles_words(void)
 {
 	return ""
@@ -42,12 +52,16 @@ roles_words(void)
 }
 
 enum role
-roles_find(const struct roles_own *own, struct str name, unsigned *rank)
+roles_find(struct roles_own *own, struct str name, unsigned *rank)
 {
 	*rank = 0;
 	for (unsigned i = 0; own && i < own->n; i++)
-		if (str_ieq(name, str_of(own->rows[i].name)))
+		if (str_ieq(name, str_of(own->rows[i].name))) {
+			if (!atomic_load_explicit(&own->rows[i].found, memory_order_relaxed))
+				atomic_store_explicit(&own->rows[i].found, true,
+						      memory_order_relaxed);
 			return own->rows[i].role;
+		}
 	for (enum role r = 0; r < ROLE_COUNT; r++)
 		for (unsigned i = 0; i < NAMES_MOST && rows[r].names[i]; i++)
 			if (str_ieq(name, str_of(rows[r].names[i]))) {

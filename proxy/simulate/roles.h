@@ -50,15 +50,18 @@ struct roles_own {
 	struct {
 		enum role role;
 		char name[64];
+		_Atomic bool found; /* in a log; set by any thread */
 	} rows[ROLES_OWN_MOST];
 	unsigned n;
 };
 /* -1: there is no such role, or no room. */
 int roles_name(struct roles_own *own, const char *role, const char *name);
+/* The first name that no log has; NULL: all are there. */
+const char *roles_missing(const struct roles_own *own);
 const char *roles_words(void); /* all roles, for a message */
 
-/* What the name means, and how good a name it is: 0 is the best. ROLE_NONE: nothing. */
-enum role roles_find(const struct roles_own *own, struct str name, unsigned *rank);
+/* Finds what the name means, and how good it is: 0 is the best. ROLE_NONE: nothing. */
+enum role roles_find(struct roles_own *own, struct str name, unsigned *rank);
 
 /* Sets what the value says; what cannot be read is left as not known. False: it had to be there,
  * and it is nonsense. */

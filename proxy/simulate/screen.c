@@ -3,7 +3,7 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/http/cachekey.h"
-#include "proxy/serve/route.h"
+#include "proxy/serve/routes/route.h"
 
 #include <stdlib.h>
 
@@ -153,7 +153,7 @@ lifetime_of(const struct screen *s, const struct entry *e, struct str target)
 static enum screening
 find_key(struct screen *s, const struct entry *e, struct visit *v)
 {
-	struct request rq = {0};
+	struct request rq = {.method = METHOD_GET};
 	if (e->has_id && !e->target.n) {
 		v->key = twice_key_hash_of(&s->o.seed, &e->id, sizeof e->id);
 		v->key_bytes = sizeof "https://trace.invalid/00000000";

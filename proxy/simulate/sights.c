@@ -2,7 +2,7 @@
 #include "proxy/simulate/sights.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/cache/recent.h"
+#include "proxy/cache/admission/recent.h"
 #include "proxy/cache/turn.h"
 #include "proxy/cache/turning.h"
 

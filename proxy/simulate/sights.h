@@ -21,8 +21,8 @@ struct sights *sights_create(const struct sights_options *o, char *err, size_t e
 void sights_destroy(struct sights **s);
 bool sights_are_like(const struct sights *s, const struct sights_options *o);
 
-/* What is known before each visit. A part counts once per client and minute, as in the proxy:
- * counts[i] says whether the visit was one. */
+/* known gets what is known before each visit. A part counts once per client and minute, as in the
+ * proxy: counts[i] says whether the visit did. */
 void sights_see(struct sights *s, const struct visit *v, size_t n, struct twice_filter_sight *known,
 		bool *counts);
 

@@ -15,7 +15,7 @@ enum { SOURCE_BAD_SHOWN = 5, SOURCE_LINE_BYTES = 1 << 20 };
 
 struct source_options {
 	enum format format; /* FORMAT_AUTO: found by looking */
-	const struct roles_own *own;
+	struct roles_own *own;
 };
 
 struct source_facts {

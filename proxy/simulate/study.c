@@ -88,9 +88,8 @@ add_policy(struct run *r, const char *text, unsigned disk, const struct catalogu
 		return say(r, "the proxy's disk is 8MiB at least: give --disk 8MiB or more, or "
 			      "--eviction lru");
 	if (spec->bound && r->passes == 1)
-		return say(r,
-			   "the policy \"bound\" needs to know what comes later: give files that "
-			   "can be read twice, not standard input");
+		return say(r, "the policy \"bound\" needs to know later requests: give files that "
+			      "can be read twice, not standard input");
 	r->disk_of[r->policies_n++] = disk;
 	return 0;
 }
