@@ -1,12 +1,19 @@
 #!/bin/sh
 # deb.sh OUT - builds the packages for Debian in a copy of the tree, and puts them into the folder OUT. Their version is that of
-# the tree (.ci/version), and the program of the packages says the same.
+# the tree (.ci/version), and the program of the packages says the same. DEB_HOST_ARCH=arm64 builds them for another architecture
+# with Debian's cross compiler; the program writes its own manual pages, so the kernel must be able to run it (qemu-user-static).
 set -eu
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MAKELEVEL MFLAGS
-missing=$(dpkg-checkbuilddeps debian/control 2>&1) || {
-	echo "$missing; install it: apt-get install debhelper, and .ci/deps build" >&2
+cross=
+case ${DEB_HOST_ARCH:=$(dpkg --print-architecture)} in
+"$(dpkg --print-architecture)") .ci/deps deb ;;
+*) cross="-a $DEB_HOST_ARCH -Pcross,nocheck" ;;
+esac
+# shellcheck disable=SC2086 # a list of words
+dpkg-checkbuilddeps $cross debian/control || {
+	[ -z "$cross" ] || echo "apt-get build-dep $cross . installs that, behind dpkg --add-architecture $DEB_HOST_ARCH" >&2
 	exit 1
 }
 version=$(.ci/version)
@@ -18,7 +25,8 @@ mkdir "$work/twice"
 cd "$work/twice"
 echo "$version" >.version
 sed -i "1s/(.*)/($version)/" debian/changelog
-dpkg-buildpackage -us -uc -b --no-check-builddeps >"$work/log" 2>&1 || {
+# shellcheck disable=SC2086 # a list of words
+dpkg-buildpackage $cross -us -uc -b --no-check-builddeps >"$work/log" 2>&1 || {
 	tail -40 "$work/log"
 	exit 1
 }
