@@ -16,9 +16,9 @@
 #include "proxy/cache/cache_lookup.h"
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_write.h"
-#include "proxy/cache/ghost.h"
+#include "proxy/cache/ghost/ghost.h"
 #include "proxy/cache/object_read.h"
-#include "proxy/cache/sighting.h"
+#include "proxy/cache/admission/sighting.h"
 #include "tests/kit/tmpdir.h"
 
 #include <math.h>

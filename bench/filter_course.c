@@ -36,7 +36,7 @@ static const struct course courses[] = {
 };
 /* clang-format on */
 
-/* Where the filter is. Each call is one batch: keys PREFIX:first to PREFIX:first+999. */
+/* A place holds the filter. Each call is one batch: keys PREFIX:first to PREFIX:first+999. */
 struct place {
 	const char *says;
 	void (*make)(const struct course *e);

@@ -9,7 +9,7 @@
 #include "proxy/base/block.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/mem.h"
-#include "proxy/cache/flight.h"
+#include "proxy/cache/flight/flight.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 # beside a server that does nothing else (bare.c). Rounds are interleaved; the ratios are to bare
 # and to nginx of the same round. SERVERS="bare twice nginx haproxy varnish ats" (Traffic Server) takes more
 # peers in; that theirs were hits is their own count. "routes" is twice with 5,000 routes of 1,000 hosts, asked for
-# the last of them. The client is wrk, or h2load where that is not installed.
+# the last of them; "before" is another build of it, BEFORE=/path/to/twice. The client is wrk, or h2load where that is not installed.
 #
 #	bench/hit.sh [ROUNDS [SECONDS]]
 . bench/lib.sh
@@ -41,6 +41,7 @@ for s in $SERVERS; do
 		start_twice "$SHM/routes" "${DISK:-256MiB}" "${MEMORY:-64MiB}" 2
 		SETTINGS=
 		;;
+	before) TWICE=$BEFORE start_twice "$SHM/before" "${DISK:-256MiB}" "${MEMORY:-64MiB}" 2 ;;
 	nginx) start_nginx "$SHM/nginx" 1g 1 ;;
 	haproxy) start_haproxy 67108864 ;;
 	varnish) start_varnish 67108864 ;;

@@ -7,7 +7,7 @@
  * KiB a second), says "slow", and goes on like that. When standard input ends it asks once more on
  * every idle connection and says how many still work.
  */
-#include "proxy/cli/mix.h"
+#include "proxy/cli/demo/mix.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * Opens COUNT connections of TLS 1.3, gets one answer on each, by HTTP/1.1 or HTTP/2, and says
  * "idle". When standard input ends it asks once more on each and says how many still work.
  */
-#include "proxy/cli/mix.h"
+#include "proxy/cli/demo/mix.h"
 
 #include <arpa/inet.h>
 #include <openssl/ssl.h>

@@ -30,7 +30,7 @@ key(uint64_t i)
 				       mix_bits(mix_bits(i) + MIX_GOLDEN)};
 }
 
-/* What a run over distinct URLs shows. */
+/* A run over distinct URLs shows this. */
 struct shown {
 	double bits; /* per URL of the window */
 	double ns;   /* per sighting recorded */

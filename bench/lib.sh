@@ -48,11 +48,20 @@ free_port() { # below the range the kernel hands out by itself
 	echo "$port"
 }
 
-wait_port() { # port: until somebody listens there
-	for _ in $(seq 600); do # under valgrind, beside others, it takes its time
+lives() { # the process that was started last has not ended
+	local last
+	# shellcheck disable=SC2086 # ids
+	last=$(printf '%s\n' $PIDS | tail -1)
+	[ -z "$last" ] || kill -0 "$last" 2>/dev/null
+}
+
+wait_port() { # port: until somebody listens there, for as long as who should is alive (under valgrind: minutes)
+	for _ in $(seq 6000); do
 		(exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return
+		lives || break
 		sleep 0.05
 	done
+	tail -n 20 "$WORK"/*.log >&2
 	die "nothing listens on port $1"
 }
 

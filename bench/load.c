@@ -8,7 +8,7 @@
  *
  * Exit code 1 when a body was wrong or an answer failed.
  */
-#include "proxy/cli/replay.h"
+#include "proxy/cli/demo/replay.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -30,7 +30,11 @@ run(const struct replay_options *o)
 	struct replay_counts n;
 	struct replay *r;
 	double begun = now();
-	replay_start(&r, o);
+	char err[256];
+	if (replay_start(&r, o, err, sizeof(err))) {
+		fprintf(stderr, "load: %s\n", err);
+		return 1;
+	}
 	while (!replay_is_done(r))
 		nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
 	double seconds = now() - begun;

@@ -4,7 +4,7 @@
  *
  * Prints its port, serves until its standard input ends, then prints what it served.
  */
-#include "proxy/cli/sample_origin.h"
+#include "proxy/cli/demo/sample_origin.h"
 
 #include <stdio.h>
 #include <stdlib.h>

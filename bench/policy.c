@@ -25,9 +25,9 @@
 #include "filter/pair.h"
 #include "filter/hash.h"
 #include "proxy/base/mem.h"
-#include "proxy/cache/ghost.h"
+#include "proxy/cache/ghost/ghost.h"
 #include "proxy/cache/turn.h"
-#include "proxy/cli/mix.h"
+#include "proxy/cli/demo/mix.h"
 
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ struct score {
 	uint32_t in_window[WINDOWS + 1]; /* hits of the first `steady` objects' requests */
 };
 
-/* What happens in the middle of a play. */
+/* A shock comes in the middle of a play. */
 struct shock {
 	uint32_t steady;   /* objects from here on are the scan's */
 	uint32_t window;   /* requests for others in a hundredth; 0: not counted */

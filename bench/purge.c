@@ -71,26 +71,29 @@ main(int argc, char **argv)
 	measure(f, before, "nothing was purged");
 	for (int i = 0, next = 1; i < most; i++) {
 		snprintf(text, sizeof text, "tag-%d", i);
-		forget_add(f, FORGET_TAG, (struct twice_key_hash){0}, str_of(text), true);
+		forget_add(f, FORGET_TAG, (struct twice_key_hash){0}, str_of(text), FORGET_ORDERED);
 		if (i + 1 != next && i + 1 != most)
 			continue;
 		next *= 10;
 		snprintf(text, sizeof text, "%d tags", i + 1);
 		measure(f, before, text);
 	}
-	forget_add(f, FORGET_URL, (struct twice_key_hash){0}, STR("http://o/"), true);
+	forget_add(f, FORGET_URL, (struct twice_key_hash){0}, STR("http://o/"), FORGET_ORDERED);
 	measure(f, before, "and one URL");
 	for (int i = 0; i < 1000; i++) {
 		snprintf(text, sizeof text, "http://other.example/%d/", i);
-		forget_add(f, FORGET_PREFIX, (struct twice_key_hash){0}, str_of(text), true);
+		forget_add(f, FORGET_PREFIX, (struct twice_key_hash){0}, str_of(text),
+			   FORGET_ORDERED);
 	}
 	measure(f, before, "and 1,000 prefixes of another host");
 	for (int i = 0; i < 100; i++) {
 		snprintf(text, sizeof text, "http://www.example.com/c/%d/", i);
-		forget_add(f, FORGET_PREFIX, (struct twice_key_hash){0}, str_of(text), true);
+		forget_add(f, FORGET_PREFIX, (struct twice_key_hash){0}, str_of(text),
+			   FORGET_ORDERED);
 	}
 	measure(f, before, "and 100 of this one");
-	forget_add(f, FORGET_HOST, (struct twice_key_hash){0}, STR("other.example"), true);
+	forget_add(f, FORGET_HOST, (struct twice_key_hash){0}, STR("other.example"),
+		   FORGET_ORDERED);
 	forget_add_softly(f, FORGET_HOST, STR("third.example"));
 	measure(f, before, "and two other hosts, one of them softly");
 	forget_close(&f);

@@ -11,7 +11,7 @@
 #include "bench/kit.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/ram.h"
-#include "proxy/cli/mix.h"
+#include "proxy/cli/demo/mix.h"
 
 #include <pthread.h>
 #include <stdlib.h>

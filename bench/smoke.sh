@@ -23,6 +23,8 @@ benches() {
 		flight - $BIN/flight 2
 		front h2load openssl curl - env REQUESTS=10000 bench/front.sh 1
 		groups - bench/groups.sh 1 1 dead
+		held curl - bench/held.sh 2
+		heads curl - bench/heads.sh 20 plain cookies query-mixed
 		hit curl - bench/hit.sh 1 1
 		idle - bench/idle.sh 200 50 2000
 		idle_tls openssl - bench/idle_tls.sh 100

@@ -1,8 +1,8 @@
-/* whatif.c - what does what-if (cache/whatif.h) cost for an event that it follows, in all its rows?
+/* whatif.c - what does what-if (cache/ghost/whatif.h) cost for an event that it follows, in all its rows?
  *
  *	build/release/bench/whatif
  */
-#include "proxy/cache/whatif.h"
+#include "proxy/cache/ghost/whatif.h"
 
 #include <stdio.h>
 #include <time.h>
