@@ -32,7 +32,7 @@ ask_on_object(struct cache_lookup *l, struct object *o)
 	a->is_done = true;
 }
 
-/* What the key's object is, or NULL; a reference is the caller's. */
+/* Returns the key's object, or NULL; a reference is the caller's. */
 static inline struct object *
 ask_look_up(struct cache *c, struct mailbox *home, struct twice_key_hash hash, struct str key)
 {

@@ -136,6 +136,12 @@ client_renew_keys(struct client *c)
 		SSL_do_handshake(c->ssl);
 }
 
+void
+client_says_end(struct client *c)
+{
+	kit_tls_end(c->ssl);
+}
+
 bool
 client_was_told(struct client *c)
 {
@@ -536,6 +542,17 @@ client_has_ended(struct client *c)
 	return c->ended;
 }
 
+bool
+client_hears(struct client *c)
+{
+	if (c->at == c->in.n && !c->ended) {
+		bool failed = c->failed;
+		more(c, 0);
+		c->failed = c->ended ? c->failed : failed;
+	}
+	return c->at < c->in.n || c->ended;
+}
+
 void
 client_expect_closed(struct client *c)
 {
@@ -737,6 +754,19 @@ verdict_has(struct answer a, const char *word)
 			return true;
 	}
 	return false;
+}
+
+int
+hits_of(const char *prefix, int n, size_t bytes)
+{
+	int hits = 0;
+	for (int i = 0; i < n; i++) {
+		struct answer a = get(text("%s%d", prefix, i));
+		expect_status(a, 200);
+		expect(a.body_bytes == bytes && is_pattern(a.body, (uint64_t)i, 0, bytes));
+		hits += verdict_has(a, "hit");
+	}
+	return hits;
 }
 
 void

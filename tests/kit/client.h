@@ -52,8 +52,9 @@ struct answer client_read(struct client *c, const char *method); /* method: of t
 struct answer client_try(struct client *c, const char *method);
 struct answer client_read_head(struct client *c); /* final head, or a 101; the body is left */
 size_t client_read_body(struct client *c, char *p, size_t n); /* raw bytes; fewer: it ended */
-bool client_closed(struct client *c);	     /* the peer closes, without another byte */
-bool client_has_ended(struct client *c);     /* has closed by now; all that came before is read */
+bool client_closed(struct client *c);	 /* the peer closes, without another byte */
+bool client_has_ended(struct client *c); /* has closed by now; all that came before is read */
+bool client_hears(struct client *c);	 /* has been sent something that was not read, or its end */
 void client_expect_closed(struct client *c); /* and closes our end */
 bool client_try_closed(struct client *c, int wait_ms, size_t *extra_bytes);
 void client_quiet(struct client *c); /* nothing was sent beyond what was read */
@@ -88,6 +89,9 @@ void answer_expect_field(const char *file, int line, struct answer a, const char
 /* Our member of Cache-Status: "hit", "fwd=uri-miss", "stored", "detail=ram" are its words. */
 const char *verdict(struct answer a);
 bool verdict_has(struct answer a, const char *word);
+/* GET of n targets, that prefix with 0 to n - 1 behind it; each must be 200 with bytes of the pattern of its number
+ * as seed. How many were hits? */
+int hits_of(const char *prefix, int n, size_t bytes);
 #define expect_verdict(a, word)	   answer_expect_verdict(__FILE__, __LINE__, a, word, true)
 #define expect_no_verdict(a, word) answer_expect_verdict(__FILE__, __LINE__, a, word, false)
 #define expect_hit(a)		   expect_verdict(a, "hit")

@@ -180,6 +180,11 @@ compose(const char *const *flags)
 		edge.flags[n++] = strdup(usual[i].flag);
 		edge.flags[n++] = strdup(usual[i].value);
 	}
+	/* Scenarios name hosts of their own; that of the origin would be the same for all. */
+	if (!given(flags, "--origin") && !given(flags, "--host") && !in_yaml("\norigins:")) {
+		edge.flags[n++] = strdup("--host");
+		edge.flags[n++] = strdup("client");
+	}
 	if (h2_is_asked_for() && !given(flags, "--listen") && !in_yaml("\nlisten:")) {
 		edge.flags[n++] = strdup("--listen");
 		edge.flags[n++] = strdup("h2c://127.0.0.1:0");
@@ -381,7 +386,7 @@ thread_says(const char *thread, const char *file)
 	return text("%s", line);
 }
 
-/* What each of its threads is at: of one that does not begin or end. */
+/* Notes what its threads are at: of one that does not begin or end. */
 static void
 note_threads(void)
 {
@@ -643,7 +648,7 @@ edge_disk_hung(void)
 {
 	if (edge.waits_for_disk)
 		return true;
-	/* What it says may be on its way. */
+	/* Its words may be on their way. */
 	for (int tries = 100; edge.starts && tries; tries--, kit_pause())
 		if (said_that_disk_hangs())
 			return true;

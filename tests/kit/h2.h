@@ -74,7 +74,7 @@ void h2_raw_frame(struct client *c, int type, int flags, int stream, const void 
 	}
 /* Literal fields, in pairs, without compression; NULL ends them. */
 void h2_raw_headers(struct client *c, int flags, int stream, const char *const *pairs);
-/* What comes, to the end of the connection: counts of frames by kind, GOAWAY's code or -1. */
+/* Counts frames by kind, to the end of the connection; code: GOAWAY's, or -1. */
 struct h2_end {
 	unsigned frames[16];
 	int code;

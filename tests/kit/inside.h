@@ -24,7 +24,7 @@ pid_t kit_spawn(const char *const *argv, const int fds[3]);
 pid_t kit_spawn_proxy(const char *const *argv, const int fds[3]);
 /* And it stops before its first instruction until a debugger or SIGCONT lets it go on. */
 pid_t kit_spawn_stopped(const char *const *argv, const int fds[3]);
-/* What processes started from here on inherit from descriptor 3 on, n: 0 for nothing; borrowed. */
+/* Processes started from here on inherit fds from descriptor 3 on, n: 0 for nothing; borrowed. */
 void kit_hand_over(const int *fds, unsigned n, const char *names);
 /* Its exit status or -signal; -1000 when it has not ended after ms (-1: no limit). */
 int kit_reap(pid_t pid, int64_t ms);

@@ -426,7 +426,7 @@ report_waits(void)
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
-/* What the next process is handed over, as a supervisor does it (sd_listen_fds(3)). */
+/* The next process is handed these over, as a supervisor does it (sd_listen_fds(3)). */
 static struct {
 	const int *fds;
 	unsigned n;
@@ -782,7 +782,7 @@ run_once(struct scenario *s)
 	return result;
 }
 
-/* What the disk of this machine spoils says nothing of the program: it is run again. */
+/* A scenario that this machine's disk spoils says nothing of the program: it is run again. */
 static int
 run_one(struct scenario *s)
 {

@@ -301,12 +301,24 @@ struct part { /* of the body, as a Range asked */
 	size_t first, n, total;
 };
 
+/* The client has a part of another version. */
+static bool
+wants_all(const struct heard *h, const struct say *s)
+{
+	int lines;
+	char *v = s->if_range ? head_field(h->head, "If-Range", &lines) : NULL;
+	return v && !(s->etag && strcmp(v, s->etag) == 0) &&
+	       !(s->last_modified && strcmp(v, s->last_modified) == 0);
+}
+
 static struct part
 wanted(const struct heard *h, const struct say *s, size_t total)
 {
 	int lines;
 	char *range = s->ranges ? head_field(h->head, "Range", &lines) : NULL, *dash;
 	struct part p = {.n = total, .total = total};
+	if (wants_all(h, s))
+		return p;
 	if (!range || strncmp(range, "bytes=", 6) != 0 || strchr(range, ',') ||
 	    !(dash = strchr(range, '-')))
 		return p;
@@ -611,7 +623,7 @@ origin_door_at(unsigned i, const char *address)
 	struct door *d = &origin.doors[i];
 	d->address = inet_addr(address);
 	d->port = origin.doors[0].port;
-	/* That port may be somebody's there: another one for both, then. */
+	/* The port may be somebody's there: another one for both, then. */
 	for (int tries = 0; !try_door(d); tries++) {
 		if (tries == 20)
 			fail("the origin cannot listen at %s: %s", address, strerror(errno));

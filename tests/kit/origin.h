@@ -30,6 +30,7 @@ struct say { /* zeroed means: 200, Date and Content-Length added, the connection
 	const char *last_modified; /* Last-Modified, likewise with If-Modified-Since */
 	const char *fields_304;	   /* fields of that 304 (default: fields) */
 	bool ranges;		   /* answers a single Range with 206 (and Accept-Ranges) */
+	bool if_range; /* ... but with the whole where If-Range is neither etag nor last_modified */
 
 	const char *raw;  /* instead of all the above: these exact bytes, then close */
 	size_t raw_bytes; /* 0: strlen(raw) */

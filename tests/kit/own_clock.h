@@ -23,10 +23,12 @@ static _Atomic bool own_clock_stands;
 /* The wall's time and the monotonic one, since it stands. */
 static struct timespec own_clock_stood[2];
 
-/* In place of the C library's, for all that the program links. */
+/* In place of the C library's, for all that the program links. libcurl 8 looks at the raw clock. */
 int
 clock_gettime(clockid_t which, struct timespec *t)
 {
+	if (which == CLOCK_MONOTONIC_RAW)
+		which = CLOCK_MONOTONIC;
 	bool wall = which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE;
 	int r = (int)syscall(SYS_clock_gettime, which, t);
 	if (!wall && which != CLOCK_MONOTONIC && which != CLOCK_MONOTONIC_COARSE)

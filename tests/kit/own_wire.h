@@ -5,12 +5,13 @@
 #include "proxy/base/clock.h"
 #include "proxy/serve/stream.h"
 #include "proxy/wire/clients.h"
-#include "proxy/wire/listener.h"
+#include "proxy/wire/arrival.h"
 #include "proxy/wire/room.h"
 #include "proxy/wire/wire.h"
 
 #include <assert.h>
 #include <event2/event.h>
+#include <stdlib.h>
 
 struct own_wire {
 	struct event_base *base;
@@ -41,6 +42,22 @@ own_wire_begin(struct own_wire *w, const struct stream_up *up, void *node,
 						     .node = node,
 						     .limits = *limits});
 	room_join(w->room, 0, w->wire, wire_arrive, NULL);
+}
+
+/* A 103 with one line goes to the client. */
+static inline void
+own_wire_hint(struct stream *s, struct str name, struct str value)
+{
+	struct buf text = {0};
+	struct field_block_writer w;
+	struct field_block head;
+	field_block_begin(&w, &text, 103, STR("Early Hints"));
+	field_block_add(&w, field_id_of(name), name, value);
+	field_block_end(&w);
+	if (!field_block_open(buf_str(&text), &head))
+		abort();
+	stream_interim(s, &head);
+	buf_fini(&text);
 }
 
 /* Time passes, a second at a time. clock_ms: own_clock_ahead_ms; turn: of the test's event loop. */

@@ -44,6 +44,7 @@ const char *client_saw(struct client *c);  /* the common name of the proxy's cer
 bool client_saw_rsa(struct client *c);	   /* and the kind of its key */
 const char *client_alpn(struct client *c); /* what was agreed on, or "" */
 bool client_was_told(struct client *c);	   /* close_notify came: nothing was cut */
+void client_says_end(struct client *c);	   /* close_notify, and the socket stays open */
 void client_renew_keys(struct client *c);  /* a KeyUpdate that asks for another */
 
 #endif
