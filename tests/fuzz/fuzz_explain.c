@@ -7,7 +7,7 @@
 #include "config/config.h"
 #include "config/load.h"
 #include "proxy/cache/cache.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
 #include "proxy/node/explain.h"
 
 #include <assert.h>

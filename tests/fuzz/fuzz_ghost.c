@@ -5,7 +5,7 @@
  * believed. Bit 1: sizes too, so that they are taken as they are. What is restored must hold together,
  * and be of use.
  */
-#include "proxy/cache/ghost.h"
+#include "proxy/cache/ghost/ghost.h"
 #include "proxy/cache/segment.h"
 
 #include <stdlib.h>

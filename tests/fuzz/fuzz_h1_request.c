@@ -26,7 +26,7 @@ is_clean(struct str s)
 	return true;
 }
 
-/* What a head that was accepted must be. */
+/* A head that was accepted must be so. */
 static void
 check(const struct request *r, struct str head)
 {

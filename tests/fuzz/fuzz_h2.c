@@ -72,7 +72,7 @@ answer(struct say *y, int status)
 	const struct stream_source src = {.pull = pull, .ctx = y, .give_back = give_back};
 	y->has_head = true;
 	if (y->how & 8)
-		stream_interim(y->s, 103, STR("Link: </x>\r\n"));
+		own_wire_hint(y->s, STR("Link"), STR("</x>"));
 	stream_head(y->s, &h, &src);
 }
 
@@ -96,7 +96,7 @@ on_body(void *ctx)
 	}
 }
 
-/* What HTTP/1 would not have let pass must not come this way either. */
+/* A request that HTTP/1 refuses must not come this way either. */
 static void
 check_request(const struct stream_request *r)
 {
@@ -154,7 +154,7 @@ on_done(void *ctx, enum stream_end how, uint64_t bytes)
 static void
 begin(void)
 {
-	static const struct stream_up up = {on_request, on_body, on_done};
+	static const struct stream_up up = {on_request, on_body, on_done, NULL};
 	static const struct wire_limits limits = {.head_bytes = 1000,
 						  .url_bytes = 200,
 						  .body_bytes = 100000,
@@ -166,7 +166,8 @@ begin(void)
 						  .half_close_ms = 1000,
 						  .h2_streams = STREAMS_MOST,
 						  .h2_resets = 20,
-						  .h2_frames = 100};
+						  .h2_frames = 100,
+						  .h2_memory = 64 << 10};
 	own_wire_begin(&all.own, &up, &all, &limits, 3);
 }
 

@@ -20,13 +20,17 @@ add_encoded(struct str s, struct buf *out)
 static void
 read_again(const struct orders *o)
 {
-	static const char *const names[] = {"url", "prefix", "host", "tag", "all"};
+	static const char *const names[FORGET_KINDS] = {[FORGET_URL] = "url",
+							[FORGET_PREFIX] = "prefix",
+							[FORGET_HOST] = "host",
+							[FORGET_TAG] = "tag",
+							[FORGET_ALL] = "all"};
 	struct buf form = {0};
 	struct orders again;
 	for (unsigned i = 0; i < o->n; i++) {
 		const struct purge_order *one = &o->list[i];
-		buf_printf(&form, "&%s=", names[one->pattern]);
-		if (one->pattern == PATTERN_ALL)
+		buf_printf(&form, "&%s=", names[one->kind]);
+		if (one->kind == FORGET_ALL)
 			buf_add_lit(&form, "1");
 		add_encoded(one->name, &form);
 	}
@@ -35,7 +39,7 @@ read_again(const struct orders *o)
 	if (!orders_read(buf_str(&form), (struct str){0}, &again) || again.n != o->n)
 		abort();
 	for (unsigned i = 0; i < o->n; i++)
-		if (again.list[i].pattern != o->list[i].pattern ||
+		if (again.list[i].kind != o->list[i].kind ||
 		    again.list[i].soft != o->list[i].soft ||
 		    !str_eq(again.list[i].name, o->list[i].name))
 			abort();

@@ -2,9 +2,10 @@
  * the origin cannot tell apart either; but for what the answers may not be shared for.
  * rooms: serve http base
  */
+#include "proxy/http/credential.h"
 #include "proxy/http/h1_parse.h"
 #include "proxy/http/syntax.h"
-#include "proxy/serve/outgoing.h"
+#include "proxy/serve/outgoing/outgoing.h"
 
 #include <assert.h>
 
@@ -12,15 +13,20 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n);
 
 static const struct str headers[] = {STR_INIT("x-a"), STR_INIT("accept-language")};
 static const struct str cookies[] = {STR_INIT("a")};
+static const struct str header_stars[] = {STR_INIT("x-b")}, cookie_stars[] = {STR_INIT("b_")};
 static const struct key_rules rules = {.headers = headers,
 				       .header_count = 2,
 				       .cookies = cookies,
 				       .cookie_count = 1,
+				       .header_stars = header_stars,
+				       .header_star_count = 1,
+				       .cookie_stars = cookie_stars,
+				       .cookie_star_count = 1,
 				       .normalise = true,
 				       .query = QUERY_SORT};
 #define VARY "accept-encoding,cache-control,foo,if-none-match,range,via,x-forwarded-for"
-#define ALIKE                                                                            \
-	"x-a,accept-language,accept-encoding,cache-control,foo,if-none-match,range,via," \
+#define ALIKE                                                                                      \
+	"x-a,x-b,x-b-c,accept-language,accept-encoding,cache-control,foo,if-none-match,range,via," \
 	"x-forwarded-for,x-forwarded-host,x-forwarded-proto,x-original-url"
 /* Bits of the first byte. */
 enum { TRUSTED = 1, FIRST_AS_IT_CAME = 2, SECOND_AS_IT_CAME = 4, KEEP_WISHES = 8, VALIDATES = 16 };
@@ -56,6 +62,8 @@ begin(struct trip *t, struct str head, const struct outgoing_settings *set, bool
 	outgoing_variant(&t->out, buf_str(&t->key), STR(VARY), &t->variant);
 	outgoing_fields(&t->out, buf_str(&t->key), &asks, &t->fields);
 	t->asked = outgoing_asked(&t->out, &asks);
+	if (outgoing_goes_as_it_came(&t->out, buf_str(&t->key)))
+		assert(credential_signs(&t->rq));
 	return true;
 }
 

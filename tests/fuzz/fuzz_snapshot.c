@@ -86,10 +86,21 @@ static void
 try_memory(struct twice_snapshot_source *from, enum twice_filter_kind kind)
 {
 	struct twice_filter *m = NULL;
-	struct twice_filter_options o = {
-		.kind = kind, .sightings = 2, .capacity = 100, .false_positives = 0.01, .seed = 1};
+	struct twice_filter_options told, o = {.kind = kind,
+					       .sightings = 2,
+					       .capacity = 100,
+					       .false_positives = 0.01,
+					       .seed = 1};
+	struct twice_snapshot_buffer *b = from->ctx;
+	/* A head tells options that are possible, and those of what can be loaded. */
+	bool tells = b->size - b->used >= TWICE_FILTER_HEAD &&
+		     twice_filter_saved_options(b->bytes + b->used, &seed, &told);
+	if (tells && twice_filter_may(&told))
+		abort();
 	if (twice_filter_load(&m, &o, &(struct twice_filter_place){&seed, 0}, *from))
 		return;
+	if (!tells || told.kind != twice_filter_kind_for(&o) || told.capacity != o.capacity)
+		abort();
 	for (uint64_t i = 0; i < KEYS; i++)
 		twice_filter_record(m, key(i));
 	twice_filter_tick(m, 1);

@@ -6,7 +6,7 @@
  */
 #include "proxy/base/le.h"
 #include "proxy/cache/segment.h"
-#include "proxy/cache/whatif.h"
+#include "proxy/cache/ghost/whatif.h"
 
 #include <stdlib.h>
 #include <zstd.h>
